@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * All that the XDP program and user space share: limits, the layout of every map
+ * and the one list of verdicts. Knows neither libbpf nor libc, only fixed-width
+ * types, so that clang -target bpf, gcc and clang read the same bytes.
+ *
+ * Byte order: addresses, MACs and the table in a route key are in network order
+ * (the trie compares bits from the left); all other integers are in host order.
+ */
+#ifndef SIXLANE_H
+#define SIXLANE_H
+
+#include <linux/types.h>
+
+/* Raised by every change of a layout below; user space refuses pinned maps of another one. */
+#define SIXLANE_ABI 1u
+
+#define SIXLANE_MAX_ROUTES 4194304u /* never preallocated: costs nothing until used */
+#define SIXLANE_MAX_NEXT_HOPS 65536u
+#define SIXLANE_MAX_NEIGHBOURS 131072u
+#define SIXLANE_MAX_PORTS 1024u
+#define SIXLANE_MAX_VERDICTS 64u
+
+/*
+ * The verdicts, in the order of the packet's walk:
+ * X(NAME, ACTION, "name in the CLI", "why, for people").
+ * Nothing else names a fate: the enum, the XDP action, the counter's index and the
+ * CLI's words all come from here. PASS_* is what the kernel must see in any case,
+ * PUNT_* what a later sixlane may forward by itself.
+ */
+#define SIXLANE_VERDICTS(X)                                                                        \
+	X(FORWARD, REDIRECT, "forward", "forwarded in XDP")                                        \
+	X(DROP_BLACKHOLE, DROP, "drop_blackhole", "blackhole route")                               \
+	X(PASS_NOT_READY, PASS, "pass_not_ready", "no daemon has filled the maps yet")             \
+	X(PASS_ALL, PASS, "pass_all", "acceleration is switched off for all ports")                \
+	X(PUNT_RULES, PASS, "punt_rules", "'ip -6 rule' holds more than the default rules")        \
+	X(PASS_UNKNOWN_PORT, PASS, "pass_unknown_port", "the daemon does not serve this port")     \
+	X(PASS_PORT, PASS, "pass_port", "acceleration is switched off for this port")              \
+	X(PASS_PORT_UPPER, PASS, "pass_port_upper", "a master or upper device takes its frames")   \
+	X(PASS_NOT_IPV6, PASS, "pass_not_ipv6", "not an IPv6 frame")                               \
+	X(PUNT_VLAN, PASS, "punt_vlan", "802.1Q or 802.1ad tag")                                   \
+	X(PASS_TRUNCATED, PASS, "pass_truncated", "shorter than its headers say")                  \
+	X(PASS_OTHER_MAC, PASS, "pass_other_mac", "destination MAC is not the port's")             \
+	X(PASS_IPV6_OFF, PASS, "pass_ipv6_off", "disable_ipv6 on the port")                        \
+	X(PASS_NO_FORWARDING, PASS, "pass_no_forwarding", "forwarding is off")                     \
+	X(PASS_HOP_BY_HOP, PASS, "pass_hop_by_hop", "hop-by-hop options")                          \
+	X(PASS_SOURCE, PASS, "pass_source", "source address that is not forwarded")                \
+	X(PASS_DESTINATION, PASS, "pass_destination", "destination address that is not forwarded") \
+	X(PASS_PROXY_NDP, PASS, "pass_proxy_ndp", "may be for the kernel's NDP proxy")             \
+	X(PASS_NO_ROUTE, PASS, "pass_no_route", "no route")                                        \
+	X(PASS_LOCAL, PASS, "pass_local", "an address of this router")                             \
+	X(PASS_ANYCAST, PASS, "pass_anycast", "an anycast address of this router")                 \
+	X(PASS_MULTICAST, PASS, "pass_multicast", "multicast route")                               \
+	X(PASS_UNREACHABLE, PASS, "pass_unreachable", "unreachable route")                         \
+	X(PASS_PROHIBIT, PASS, "pass_prohibit", "prohibit route")                                  \
+	X(PASS_THROW, PASS, "pass_throw", "throw route")                                           \
+	X(PUNT_MULTIPATH, PASS, "punt_multipath", "multipath route")                               \
+	X(PUNT_NEXT_HOP_OBJECT, PASS, "punt_nexthop_object", "route by a next-hop object")         \
+	X(PUNT_ENCAP, PASS, "punt_encap", "route with an encapsulation")                           \
+	X(PUNT_SOURCE_ROUTE, PASS, "punt_source_route", "source-specific route")                   \
+	X(PUNT_EXPIRES, PASS, "punt_expires", "route with an expiry")                              \
+	X(PUNT_EQUAL_METRIC, PASS, "punt_equal_metric", "several routes of one metric")            \
+	X(PUNT_ROUTE, PASS, "punt_route", "route of a kind sixlane cannot express")                \
+	X(PUNT_MAP_FULL, PASS, "punt_map_full", "a map is full: the covering route is punted")     \
+	X(PASS_HOP_LIMIT, PASS, "pass_hop_limit", "hop limit is used up")                          \
+	X(PASS_SAME_PORT, PASS, "pass_same_port", "leaves by the port it came in by")              \
+	X(PASS_EGRESS_DOWN, PASS, "pass_egress_down", "egress device is down or IPv6 is off on it")\
+	X(PASS_EGRESS_DEVICE, PASS, "pass_egress_device",                                          \
+	  "egress device cannot take redirected frames")                                           \
+	X(PASS_TOO_BIG, PASS, "pass_too_big", "over the MTU")                                      \
+	X(PASS_UNRESOLVED, PASS, "pass_unresolved", "neighbour is not resolved")                   \
+	X(PASS_TRIM_FAILED, PASS, "pass_trim_failed", "driver cannot trim the padding")
+
+enum sixlane_verdict {
+#define X(name, action, string, text) SIXLANE_##name,
+	SIXLANE_VERDICTS(X)
+#undef X
+	SIXLANE_N_VERDICTS
+};
+_Static_assert(SIXLANE_N_VERDICTS <= SIXLANE_MAX_VERDICTS, "counters have no room for a verdict");
+
+union sixlane_addr {
+	__u8 bytes[16];
+	__be32 words[4];
+	__be64 halves[2];
+};
+
+/*
+ * A MAC and 16 bits of flags in one naturally aligned word, so that it is published by
+ * one store and no reader ever sees half of it. bytes[0..5] is the MAC in wire order.
+ */
+union sixlane_mac {
+	__u64 word;
+	struct {
+		__u8 bytes[6];
+		__u16 flags;
+	};
+};
+#define SIXLANE_MAC_VALID 1u /* in flags: the MAC may be used */
+
+/* --- sl_meta: ARRAY[1], mmapable ------------------------------------------------------ */
+
+#define SIXLANE_META_READY (1u << 0) /* maps were complete once: the datapath may forward */
+#define SIXLANE_META_PASS_ALL (1u << 1) /* operator's switch: pass every packet */
+#define SIXLANE_META_RULES (1u << 2) /* rules beyond the default: punt every packet */
+#define SIXLANE_META_IN_SYNC (1u << 3) /* maps equal the kernel's tables as far as it told us */
+
+struct sixlane_meta {
+	__u32 abi; /* SIXLANE_ABI; 0 in maps that no daemon has seen yet */
+	__u32 flags; /* SIXLANE_META_* */
+	__u64 reserved0[7];
+	/* Below: written by the daemon for the CLI only, never read by the datapath. */
+	__u64 generation; /* full synchronisations completed */
+	__u64 routes; /* entries of sl_routes */
+	__u64 next_hops;
+	__u64 neighbours; /* entries of sl_neigh_index */
+	__u64 routes_missing; /* prefixes that found no room and whose covers are punted */
+	__u64 overruns; /* times the kernel dropped notifications (ENOBUFS) or cut a dump */
+	__u64 sync_ns; /* duration of the last full synchronisation */
+	__u64 synced_at; /* its end, seconds since the epoch */
+	__u64 malformed; /* netlink messages that were refused */
+	__u64 max_routes; /* the daemon's own bound, at most SIXLANE_MAX_ROUTES */
+	__u64 reserved1[6];
+};
+_Static_assert(sizeof(struct sixlane_meta) == 192, "layout is ABI");
+
+/* --- sl_routes: LPM_TRIE, key sixlane_route_key, value __u32 --------------------------- */
+
+struct sixlane_route_key {
+	__u32 prefix_len; /* SIXLANE_TABLE_BITS + length of the prefix, in bits */
+	__be32 table; /* RTA_TABLE */
+	union sixlane_addr addr;
+};
+_Static_assert(sizeof(struct sixlane_route_key) == 24, "layout is ABI");
+
+#define SIXLANE_TABLE_BITS 32u
+#define SIXLANE_TABLE_MAIN 254u /* RT_TABLE_MAIN, with the local table laid over it */
+
+/*
+ * A trie value: bits 0-19 the next hop's id (never 0), bits 20-27 the length of the
+ * prefix, so that one lookup also tells what matched, bits 28-31 marks (none yet).
+ */
+#define SIXLANE_ROUTE_ID_MASK 0xfffffu
+#define SIXLANE_ROUTE_LEN_SHIFT 20
+#define SIXLANE_ROUTE_LEN_MASK 0xffu
+
+static inline __u32 sixlane_route_value(__u32 next_hop, __u32 len)
+{
+	return (next_hop & SIXLANE_ROUTE_ID_MASK) | len << SIXLANE_ROUTE_LEN_SHIFT;
+}
+
+static inline __u32 sixlane_route_next_hop(__u32 value)
+{
+	return value & SIXLANE_ROUTE_ID_MASK;
+}
+
+static inline __u32 sixlane_route_len(__u32 value)
+{
+	return value >> SIXLANE_ROUTE_LEN_SHIFT & SIXLANE_ROUTE_LEN_MASK;
+}
+
+/* --- sl_next_hops: ARRAY, mmapable; index = next-hop id -------------------------------- */
+
+/*
+ * Written whole before a route names it and never changed while one does. verdict is
+ * SIXLANE_FORWARD, or the fate of every packet that gets here (local, blackhole, punt …).
+ */
+struct sixlane_next_hop {
+	__u32 verdict; /* enum sixlane_verdict */
+	__u32 port; /* egress: index in sl_ports */
+	__u32 neighbour; /* gateway: index in sl_neighbours; 0: on-link, by destination */
+	__u32 mtu; /* bytes, of a route with 'mtu lock'; 0: the egress port's */
+	__u64 reserved[2];
+};
+_Static_assert(sizeof(struct sixlane_next_hop) == 32, "layout is ABI");
+
+/* --- sl_neigh_index: HASH, key sixlane_neigh_key, value __u32 index in sl_neighbours --- */
+
+struct sixlane_neigh_key {
+	union sixlane_addr addr;
+	__u32 ifindex;
+	__u32 zero;
+};
+_Static_assert(sizeof(struct sixlane_neigh_key) == 24, "layout is ABI");
+
+/* --- sl_neighbours: ARRAY, mmapable; slot 0 is never used ------------------------------ */
+
+/*
+ * The key is repeated here and compared by readers that came by the hash, since the
+ * kernel may reuse an element of a hash while a reader still holds it. A slot's key
+ * changes only after a grace period in which nothing named the slot.
+ */
+struct sixlane_neigh {
+	union sixlane_mac mac; /* 0 while unresolved */
+	struct sixlane_neigh_key key;
+	__u32 used; /* set to 1 by the datapath when 0, cleared by the daemon: "has traffic" */
+	__u32 reserved;
+};
+_Static_assert(sizeof(struct sixlane_neigh) == 40, "layout is ABI");
+
+/* --- sl_port_index: HASH, key __u32 ifindex, value __u32 index in sl_ports ------------- */
+/* --- sl_ports: ARRAY, mmapable; slot 0 is never used, its counters are "unknown port" -- */
+
+#define SIXLANE_PORT_INGRESS (1u << 0) /* served: packets that come in here may be forwarded */
+#define SIXLANE_PORT_PASS (1u << 1) /* operator's switch: pass every packet of this port */
+#define SIXLANE_PORT_UPPER (1u << 2) /* has a master or an upper device that takes frames */
+#define SIXLANE_PORT_IPV6 (1u << 3) /* disable_ipv6 = 0 and the device has IPv6 */
+#define SIXLANE_PORT_FORWARDING (1u << 4) /* all.forwarding, or force_forwarding here */
+#define SIXLANE_PORT_UP (1u << 5) /* IFF_UP and carrier */
+#define SIXLANE_PORT_XMIT (1u << 6) /* takes frames redirected from native XDP */
+#define SIXLANE_PORT_ETHER (1u << 7) /* Ethernet header, and not a device that rewrites it */
+#define SIXLANE_PORT_GENERIC (1u << 8) /* its own program runs in generic (skb) mode */
+#define SIXLANE_PORT_PROXY_NDP (1u << 9) /* all.proxy_ndp */
+
+struct sixlane_port {
+	__u32 ifindex; /* 0: free */
+	__u32 flags; /* SIXLANE_PORT_* */
+	__u32 mtu; /* net.ipv6.conf.DEV.mtu, bytes, at least 1280 */
+	__u32 table; /* where packets that come in here are looked up */
+	union sixlane_mac mac;
+	__u64 reserved[5];
+};
+_Static_assert(sizeof(struct sixlane_port) == 64, "layout is ABI");
+
+/* --- sl_counters: PERCPU_ARRAY; index = slot in sl_ports of the ingress port ----------- */
+
+struct sixlane_counter {
+	__u64 packets;
+	__u64 bytes; /* as they came in, from the Ethernet header on */
+};
+
+struct sixlane_counters {
+	struct sixlane_counter verdicts[SIXLANE_MAX_VERDICTS];
+};
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The pinned maps in memory: the only caller of bpf_map_* and of mmap on maps. Gives fib.c its
+ * writer and the CLI its readers. Knows the layouts of bpf/sixlane.h, not what decides their
+ * contents.
+ */
+#ifndef FIB_MAPS_H
+#define FIB_MAPS_H
+
+#include "../loader.h"
+#include "fib.h"
+
+struct maps {
+	int fd[LOADER_N_MAPS]; /* borrowed from the loader_maps given to maps_open */
+	struct sixlane_meta *meta; /* the mmapped arrays; read-only unless opened writable */
+	struct sixlane_port *ports; /* [SIXLANE_MAX_PORTS] */
+	struct sixlane_next_hop *next_hops; /* [SIXLANE_MAX_NEXT_HOPS] */
+	struct sixlane_neigh *neighbours; /* [SIXLANE_MAX_NEIGHBOURS] */
+};
+
+/* 0 or -errno. fds must outlive maps. */
+int maps_open(struct maps *maps, const struct loader_maps *fds, bool writable);
+void maps_close(struct maps *maps);
+
+/* The writer for fib_new(); maps must outlive it. */
+struct fib_writer maps_writer(struct maps *maps);
+
+/* Hand everything in the maps to fib_adopt_*(). 0, or the first error (the rest is still handed on). */
+int maps_adopt(struct maps *maps, struct fib *fib);
+
+/* Longest match as the datapath does it. 0 and *value, -ENOENT, or -errno. */
+int maps_route_lookup(const struct maps *maps, uint32_t table, const union sixlane_addr *addr,
+		      uint32_t *value);
+
+/* Every entry of sl_routes, in the trie's order. 0, -errno, or fn's non-zero return. */
+int maps_route_each(const struct maps *maps,
+		    int (*fn)(void *ctx, const struct sixlane_route_key *key, uint32_t value),
+		    void *ctx);
+
+/* Slot in sl_neighbours of an on-link destination, 0: none. */
+uint32_t maps_neigh_slot(const struct maps *maps, uint32_t ifindex, const union sixlane_addr *addr);
+
+/* Slot in sl_ports of a device, 0: none. */
+uint32_t maps_port_slot(const struct maps *maps, uint32_t ifindex);
+
+/* Counters of a port's slot (0: unknown ports), summed over the CPUs. 0 or -errno. */
+int maps_counters(const struct maps *maps, uint32_t slot, struct sixlane_counters *sum);
+
+/* Next state of every sixlane_neigh.used: fn is called for each slot that had traffic, which is cleared. */
+void maps_take_used(struct maps *maps, void (*fn)(void *ctx, uint32_t slot), void *ctx);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Programs and pins: load the object, size and pin its maps, attach it to ports, find and adopt
+ * what `ip link`, xdp-loader or an earlier sixlane left. Knows libbpf and libxdp, not what the
+ * maps hold.
+ *
+ * Pins live in DIR = BPFFS/tc/globals, where iproute2 pins LIBBPF_PIN_BY_NAME maps for `ip link …
+ * xdp obj`, so that whoever comes second finds them. BPFFS is /sys/fs/bpf or $TC_BPF_MNT,
+ * iproute2's own variable.
+ *
+ * Every function that can fail for a reason a person must mend writes that reason, with what to do, to
+ * err (LOADER_ERR bytes) and returns -errno.
+ */
+#ifndef USER_LOADER_H
+#define USER_LOADER_H
+
+#include "rib/object.h"
+#include "util.h"
+
+#define LOADER_ERR 512
+
+enum loader_map {
+	LOADER_META,
+	LOADER_ROUTES,
+	LOADER_NEXT_HOPS,
+	LOADER_NEIGH_INDEX,
+	LOADER_NEIGHBOURS,
+	LOADER_PORT_INDEX,
+	LOADER_PORTS,
+	LOADER_COUNTERS,
+	LOADER_N_MAPS
+};
+
+struct loader_maps {
+	int fd[LOADER_N_MAPS]; /* -1: not open */
+	uint32_t id[LOADER_N_MAPS]; /* the kernel's map ids */
+};
+
+/* "sl_routes" … */
+const char *loader_map_name(enum loader_map map);
+
+/* The bpffs mount point to use and the directory of the pins under it. Static storage. */
+const char *loader_bpffs(void);
+const char *loader_pin_dir(void);
+
+/*
+ * Open the pinned maps of an existing sixlane. read_only: for the CLI's reading commands. Checks type, sizes,
+ * flags and sixlane_meta.abi (0 is accepted: no daemon has seen them yet).
+ * -ENOENT: there are none (err says how to get some); -EPROTO: another ABI or size.
+ */
+int loader_open_maps(struct loader_maps *maps, bool read_only, char *err);
+
+/*
+ * The same, but create and pin what is missing, from the object's own definitions. Adopts the maps of a
+ * sixlane program that is attached to a port but pinned nowhere (xdp-loader without -p) if there
+ * are no pins yet. Mounts nothing: a missing bpffs is an error that says how to mount it.
+ */
+int loader_make_maps(const char *object, struct loader_maps *maps, char *err);
+void loader_close_maps(struct loader_maps *maps);
+
+/* Remove all pins of sixlane. 0 or -errno. */
+int loader_unpin(char *err);
+
+enum loader_mode { LOADER_NATIVE, LOADER_GENERIC, LOADER_DISPATCHER };
+
+/*
+ * Load the object with the pinned maps (made if missing) and attach it to a port.
+ * -EEXIST: a program that is not sixlane's is there (named in err), or sixlane in another mode;
+ * -EOPNOTSUPP: no native XDP (err says to ask for generic). A port that already has sixlane with
+ * these maps in this mode: 0 and nothing is done.
+ */
+int loader_attach(const char *object, const char *port, enum loader_mode mode, char *err);
+
+/* Take sixlane off a port. -ENOENT: no program; -EBUSY: not ours (named in err). */
+int loader_detach(const char *port, char *err);
+
+enum loader_owner {
+	LOADER_NO_PROG,
+	LOADER_OURS, /* sixlane with the maps given */
+	LOADER_OTHER_MAPS, /* sixlane with maps of its own */
+	LOADER_FOREIGN /* another program */
+};
+
+struct loader_prog {
+	enum loader_owner owner;
+	enum xdp_mode mode;
+	uint32_t id; /* sixlane's program, or the foreign one */
+	bool dispatcher; /* runs under libxdp's dispatcher */
+	char name[16];
+};
+
+/* What runs on a port. maps may be NULL (then sixlane's is LOADER_OTHER_MAPS). */
+int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader_prog *out);
+
+/*
+ * Replace a sixlane program that has maps of its own (LOADER_OTHER_MAPS, no dispatcher) by one with the
+ * pinned maps, in one step, in the same mode.
+ */
+int loader_adopt_port(const char *object, uint32_t ifindex, char *err);
+
+/*
+ * One instance a pin directory: take the daemon's lock. Returns a descriptor to keep open, -EBUSY when a
+ * daemon holds it, or -errno.
+ */
+int loader_lock(char *err);
+/* A daemon serves the pin directory now. */
+bool loader_daemon_runs(void);
+
+/* Where build/sixlane.bpf.o is: next to the executable, else in LIBDIR/sixlane. Static storage. */
+const char *loader_object_path(void);
+
+#endif

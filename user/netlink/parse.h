@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Netlink bytes -> plain structs. Pure: no I/O, no state, no allocation; knows neither
+ * sockets nor the RIB. Every attribute's size is checked before it is read; unknown
+ * attributes are skipped, since newer kernels add some.
+ *
+ * All functions take one whole message (nlmsg_len already within the buffer, as mnl_nlmsg_ok
+ * says) and return 0, -EBADMSG for a malformed one (too short, bad attribute size, prefix
+ * length over 128 …) or -ENOMSG for a well-formed one that is not for us (another family,
+ * a cloned entry is NOT one of them). *out is untouched unless 0 is returned.
+ */
+#ifndef NETLINK_PARSE_H
+#define NETLINK_PARSE_H
+
+#include <linux/netlink.h>
+
+#include "../rib/object.h"
+
+/* RTM_NEWROUTE, RTM_DELROUTE. hops: caller's storage, out->hops points to it afterwards. */
+int parse_route(const struct nlmsghdr *nlh, struct route *out, struct route_hop hops[ROUTE_MAX_HOPS]);
+
+/* RTM_NEWLINK, RTM_DELLINK of AF_UNSPEC (AF_BRIDGE and AF_INET6 ones: -ENOMSG). */
+int parse_link(const struct nlmsghdr *nlh, struct link *out);
+
+/*
+ * IFLA_INET6_CONF, in an RTM_NEWLINK of AF_INET6 (IFLA_PROTINFO) or of AF_UNSPEC
+ * (IFLA_AF_SPEC). A message without it: -ENOMSG.
+ */
+int parse_link_ipv6(const struct nlmsghdr *nlh, struct link_ipv6 *out);
+
+/* RTM_NEWNETCONF of AF_INET6. */
+int parse_netconf(const struct nlmsghdr *nlh, struct netconf *out);
+
+/* RTM_NEWNEIGH, RTM_DELNEIGH of AF_INET6. Proxy entries (NTF_PROXY): -ENOMSG. */
+int parse_neigh(const struct nlmsghdr *nlh, struct neigh *out);
+
+/* RTM_NEWRULE, RTM_DELRULE of AF_INET6. */
+int parse_rule(const struct nlmsghdr *nlh, struct rule *out);
+
+/* RTM_NEWNEXTHOP, RTM_DELNEXTHOP: the object's id. */
+int parse_next_hop_id(const struct nlmsghdr *nlh, uint32_t *id);
+
+/*
+ * Generic netlink family "netdev" (Linux 6.3): NETDEV_CMD_DEV_GET's answer and its
+ * notifications. *features: NETDEV_XDP_ACT_* bits.
+ */
+#define PARSE_XDP_ACT_NDO_XMIT (1u << 2) /* NETDEV_XDP_ACT_NDO_XMIT of linux/netdev.h */
+int parse_netdev(const struct nlmsghdr *nlh, uint32_t *ifindex, uint64_t *features);
+
+/* CTRL_CMD_GETFAMILY's answer: the family's id and the id of one multicast group in it. */
+int parse_genl_family(const struct nlmsghdr *nlh, const char *group, uint16_t *family_id,
+		      uint32_t *group_id);
+
+#endif

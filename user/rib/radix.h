@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * An intrusive, path-compressed binary trie over IPv6 prefixes. The owner embeds struct
+ * radix_node and allocates it; branching nodes are the trie's own. Knows nothing of what
+ * hangs on a prefix. Not thread-safe.
+ */
+#ifndef RIB_RADIX_H
+#define RIB_RADIX_H
+
+#include "object.h"
+
+struct radix_node {
+	struct radix_node *parent, *child[2];
+	struct prefix prefix;
+	bool glue; /* a branching point without an entry, owned by the trie */
+};
+
+struct radix {
+	struct radix_node *root;
+	size_t entries; /* glue not counted */
+};
+
+/* The entry at exactly this prefix, or NULL. */
+struct radix_node *radix_find(const struct radix *radix, const struct prefix *prefix);
+
+/* The entry with the longest prefix that covers addr/len (itself included), or NULL. */
+struct radix_node *radix_match(const struct radix *radix, const struct prefix *prefix);
+
+/* The next shorter entry that covers node, or NULL. node may be an entry only. */
+struct radix_node *radix_cover(const struct radix_node *node);
+
+/*
+ * node->prefix is set by the caller and must not be in the trie yet (look with radix_find).
+ * 0, or -ENOMEM with the trie unchanged.
+ */
+int radix_insert(struct radix *radix, struct radix_node *node);
+
+/* The node's memory stays the caller's. */
+void radix_remove(struct radix *radix, struct radix_node *node);
+
+/*
+ * Entries under (and at) prefix in address order, shorter before longer:
+ *	for (n = radix_first_under(r, p); n; n = radix_next_under(n, p))
+ * The current node may be removed once the next has been taken.
+ */
+struct radix_node *radix_first_under(const struct radix *radix, const struct prefix *prefix);
+struct radix_node *radix_next_under(const struct radix_node *node, const struct prefix *prefix);
+
+/* --- prefixes -------------------------------------------------------------------------- */
+
+/* outer covers inner (also when they are equal). */
+bool prefix_covers(const struct prefix *outer, const struct prefix *inner);
+bool prefix_equal(const struct prefix *a, const struct prefix *b);
+/* Zero the bits beyond len. */
+void prefix_mask(struct prefix *prefix);
+/* "2001:db8::/32" or an address alone (/128). 0 or -EINVAL (bits beyond the length are masked). */
+int prefix_parse(const char *text, struct prefix *out);
+#define PREFIX_STRLEN 50 /* longest text, with the final zero */
+const char *prefix_format(const struct prefix *prefix, char buf[PREFIX_STRLEN]);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel's IPv6 routes as it announced them: all tables, all metrics, every prefix. Applies
+ * notifications and dumps with the kernel's own rules of identity (fib6_add_rt2node,
+ * fib6_del_route), so that what is left at a prefix is what fib6 has there, in fib6's order.
+ * Pure: knows neither netlink sockets nor maps; does not choose a best path (fib/resolve does).
+ */
+#ifndef RIB_RIB_H
+#define RIB_RIB_H
+
+#include <stddef.h>
+
+#include "radix.h"
+
+/* A route at rest. hops[] is its own. next is the following one at the same prefix. */
+struct rib_route {
+	struct rib_route *next; /* ascending metric; equal ones in the kernel's order */
+	struct route route; /* .hops points to hops below */
+	uint32_t generation; /* of the dump or notification that said it last */
+	struct route_hop hops[];
+};
+
+/* All routes of one destination prefix in one table, source-specific ones included. */
+struct rib_dest {
+	struct radix_node node; /* .prefix: the destination */
+	struct rib_route *routes; /* never NULL */
+};
+
+struct rib;
+
+/* Something changed at a prefix (which may be gone by now). */
+typedef void (*rib_changed_fn)(void *ctx, uint32_t table, const struct prefix *dst);
+
+/* changed may be NULL. NULL on lack of memory. */
+struct rib *rib_new(rib_changed_fn changed, void *ctx);
+void rib_free(struct rib *rib);
+void rib_freep(struct rib **rib);
+
+/*
+ * Apply one RTM_NEWROUTE. nlm_flags: the message's NLM_F_REPLACE and NLM_F_APPEND count; a
+ * dump's message passes 0. Cloned routes are ignored. Applying the same message twice
+ * is the same as once. Returns 0, -ENOMEM, or -EAGAIN when the message fits the state only if
+ * something was missed (the caller then synchronises anew; the route was applied all the same).
+ */
+int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags);
+
+/*
+ * Apply one RTM_DELROUTE in each of its shapes: one hop of a multipath route, one message for all
+ * hops, a whole single-path route. 0; -EAGAIN as above (also when nothing matched).
+ */
+int rib_del(struct rib *rib, const struct route *route);
+
+/* Drop the routes that fn picks. Returns how many went. */
+size_t rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ctx), void *ctx);
+
+/* Mark and sweep: what is added from here on is of a new generation … */
+void rib_mark(struct rib *rib);
+/* … and what was not added since rib_mark goes. Returns how many went. */
+size_t rib_sweep(struct rib *rib);
+
+/* The table's destinations, NULL if the table has none. Valid until the next change. */
+const struct radix *rib_table(const struct rib *rib, uint32_t table);
+/* What is known at exactly this prefix, or NULL. */
+const struct rib_dest *rib_find(const struct rib *rib, uint32_t table, const struct prefix *dst);
+
+/* Routes in all tables. */
+size_t rib_routes(const struct rib *rib);
+
+#endif
