@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The maps of the datapath, as sixlane.h lays them out. All are pinned by name, so that the
+ * second port loaded by `ip link` shares those of the first. Knows no packet.
+ *
+ * The arrays are mapped into the daemon, which stores to them while packets are under way:
+ * a word that is tested and then used, or published by one store, is read by READ_ONCE.
+ */
+#ifndef SIXLANE_MAPS_H
+#define SIXLANE_MAPS_H
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h> /* wants the types of the above */
+
+#include "sixlane.h"
+
+#define READ_ONCE(x) (*(const volatile typeof(x) *)&(x))
+#define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sixlane_meta);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_meta SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SIXLANE_MAX_ROUTES);
+	__type(key, struct sixlane_route_key);
+	__type(value, __u32);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_routes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SIXLANE_MAX_NEXT_HOPS);
+	__type(key, __u32);
+	__type(value, struct sixlane_next_hop);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_next_hops SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SIXLANE_MAX_NEIGHBOURS);
+	__type(key, struct sixlane_neigh_key);
+	__type(value, __u32);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_neigh_index SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SIXLANE_MAX_NEIGHBOURS);
+	__type(key, __u32);
+	__type(value, struct sixlane_neigh);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_neighbours SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SIXLANE_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, __u32);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_port_index SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SIXLANE_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct sixlane_port);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_ports SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SIXLANE_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct sixlane_counters);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_counters SEC(".maps");
+
+#endif

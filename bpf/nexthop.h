@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * From the next hop to a device and a MAC: everything that must be known before the first byte
+ * is written. Writes nothing but the neighbour's mark of use.
+ *
+ * The order is the kernel's where it shows: a route's own fate comes before all that
+ * ip6_forward() asks (a blackhole discards as dst.input, with forwarding off as well and whatever
+ * the hop limit), the hop limit before the MTU, so that the ICMPv6 error is the right one.
+ */
+#ifndef SIXLANE_NEXTHOP_H
+#define SIXLANE_NEXTHOP_H
+
+#include "packet.h"
+
+/* The fate that the route itself gives; one that this object does not know is punted. */
+static __always_inline enum sixlane_verdict nexthop_check_fate(const struct packet *pkt)
+{
+	__u32 fate = READ_ONCE(pkt->next_hop->verdict);
+
+	return fate < SIXLANE_N_VERDICTS ? fate : SIXLANE_PUNT_ROUTE;
+}
+
+/* What ip6_forward() asks of any packet that has a way out. */
+static __always_inline enum sixlane_verdict nexthop_check_forwarding(const struct packet *pkt)
+{
+	if (!(pkt->ingress_flags & SIXLANE_PORT_FORWARDING))
+		return SIXLANE_PASS_NO_FORWARDING;
+	if (pkt->ip6->hop_limit <= 1)
+		return SIXLANE_PASS_HOP_LIMIT;
+	return SIXLANE_FORWARD;
+}
+
+/*
+ * Sets egress and egress_port. A frame redirected to a device that is down or takes none is
+ * lost without a trace, so all of it is asked here. Frames from a port in generic mode leave
+ * as an skb, which every Ethernet device takes.
+ */
+static __always_inline enum sixlane_verdict nexthop_find_egress(struct packet *pkt)
+{
+	const __u32 alive = SIXLANE_PORT_UP | SIXLANE_PORT_IPV6;
+	const struct sixlane_port *port;
+	__u32 slot = READ_ONCE(pkt->next_hop->port), flags;
+
+	port = bpf_map_lookup_elem(&sl_ports, &slot);
+	if (!port)
+		return SIXLANE_PASS_EGRESS_DOWN;
+	pkt->egress_port = port;
+	pkt->egress = READ_ONCE(port->ifindex);
+	if (pkt->egress == pkt->ingress)
+		return SIXLANE_PASS_SAME_PORT;
+	flags = READ_ONCE(port->flags);
+	if (!pkt->egress || (flags & alive) != alive)
+		return SIXLANE_PASS_EGRESS_DOWN;
+	if (!(flags & SIXLANE_PORT_ETHER))
+		return SIXLANE_PASS_EGRESS_DEVICE;
+	if (!(flags & SIXLANE_PORT_XMIT) && !(pkt->ingress_flags & SIXLANE_PORT_GENERIC))
+		return SIXLANE_PASS_EGRESS_DEVICE;
+	return SIXLANE_FORWARD;
+}
+
+/*
+ * The device's MTU holds beside a locked one of the route: the kernel sends over the former
+ * and leaves it to the driver, but a redirect over it is lost without a trace.
+ */
+static __always_inline enum sixlane_verdict nexthop_check_mtu(const struct packet *pkt)
+{
+	__u32 locked = READ_ONCE(pkt->next_hop->mtu);
+
+	if (pkt->ip_bytes > READ_ONCE(pkt->egress_port->mtu))
+		return SIXLANE_PASS_TOO_BIG;
+	if (locked && pkt->ip_bytes > locked)
+		return SIXLANE_PASS_TOO_BIG;
+	return SIXLANE_FORWARD;
+}
+
+/* Slot of the destination itself on the egress link; 0: none. */
+static __always_inline __u32 nexthop_on_link_slot(const struct packet *pkt)
+{
+	struct sixlane_neigh_key key = { .ifindex = pkt->egress };
+	const __u32 *slot;
+
+	key.addr.halves[0] = pkt->ip6->dst.halves[0];
+	key.addr.halves[1] = pkt->ip6->dst.halves[1];
+	slot = bpf_map_lookup_elem(&sl_neigh_index, &key);
+	return slot ? READ_ONCE(*slot) : 0;
+}
+
+/* Whether a slot found through the hash still is the destination's: see struct sixlane_neigh. */
+static __always_inline int nexthop_is_on_link(const struct packet *pkt,
+					      const struct sixlane_neigh *neigh)
+{
+	return neigh->key.addr.halves[0] == pkt->ip6->dst.halves[0] &&
+	       neigh->key.addr.halves[1] == pkt->ip6->dst.halves[1] &&
+	       neigh->key.ifindex == pkt->egress;
+}
+
+/* Sets dst_mac. */
+static __always_inline enum sixlane_verdict nexthop_find_neighbour(struct packet *pkt)
+{
+	__u32 gateway = READ_ONCE(pkt->next_hop->neighbour);
+	__u32 slot = gateway ? gateway : nexthop_on_link_slot(pkt);
+	union sixlane_mac mac;
+	struct sixlane_neigh *neigh;
+
+	if (!slot)
+		return SIXLANE_PASS_UNRESOLVED;
+	neigh = bpf_map_lookup_elem(&sl_neighbours, &slot);
+	if (!neigh || (!gateway && !nexthop_is_on_link(pkt, neigh)))
+		return SIXLANE_PASS_UNRESOLVED;
+	mac.word = READ_ONCE(neigh->mac.word);
+	if (!(mac.flags & SIXLANE_MAC_VALID))
+		return SIXLANE_PASS_UNRESOLVED;
+	/* Read first: a store would take the line from all other CPUs, packet by packet. */
+	if (!READ_ONCE(neigh->used))
+		WRITE_ONCE(neigh->used, 1);
+	pkt->dst_mac.word = mac.word;
+	return SIXLANE_FORWARD;
+}
+
+#endif

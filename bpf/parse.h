@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The frame and the IPv6 header: whether this is a packet that a router forwards, before any
+ * route is known. Reads nothing behind the IPv6 header: no walk of extension headers.
+ *
+ * The checks are those of ip6_rcv_core() and ip6_forward(). Where the kernel drops or answers
+ * the packet is passed, so only the set of packets that get past matters, not the order.
+ */
+#ifndef SIXLANE_PARSE_H
+#define SIXLANE_PARSE_H
+
+#include <bpf/bpf_endian.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+
+#include "packet.h"
+
+#define PARSE_ETH_P_QINQ 0x9100 /* pre-standard 802.1ad, ETH_P_QINQ1 */
+
+/* Ethernet header, lengths and addressee. Sets eth, ip6 and ip_bytes. */
+static __always_inline enum sixlane_verdict parse_frame(struct packet *pkt)
+{
+	void *end = (void *)(long)pkt->ctx->data_end;
+	struct packet_eth *eth = (void *)(long)pkt->ctx->data;
+
+	if ((void *)(eth + 1) > end)
+		return SIXLANE_PASS_TRUNCATED;
+	switch (eth->type) {
+	case bpf_htons(ETH_P_IPV6):
+		break;
+	case bpf_htons(ETH_P_8021Q):
+	case bpf_htons(ETH_P_8021AD):
+	case bpf_htons(PARSE_ETH_P_QINQ):
+		return SIXLANE_PUNT_VLAN;
+	default:
+		return SIXLANE_PASS_NOT_IPV6;
+	}
+	if (!packet_point(pkt))
+		return SIXLANE_PASS_TRUNCATED;
+	if (pkt->ip6->version_class >> 4 != 6)
+		return SIXLANE_PASS_NOT_IPV6;
+	pkt->ip_bytes = sizeof(struct packet_ip6) + bpf_ntohs(pkt->ip6->payload_len);
+	if (pkt->ip_bytes > pkt->bytes - sizeof(struct packet_eth))
+		return SIXLANE_PASS_TRUNCATED;
+	return SIXLANE_FORWARD;
+}
+
+/* Whether the frame is for this port's own MAC: not broadcast, multicast or promiscuous. */
+static __always_inline enum sixlane_verdict parse_addressee(const struct packet *pkt)
+{
+	union packet_mac mac = { .word = READ_ONCE(pkt->port->mac.word) };
+
+	if ((pkt->eth->dst[0] ^ mac.pieces[0]) | (pkt->eth->dst[1] ^ mac.pieces[1]) |
+	    (pkt->eth->dst[2] ^ mac.pieces[2]))
+		return SIXLANE_PASS_OTHER_MAC;
+	if (!(pkt->ingress_flags & SIXLANE_PORT_IPV6))
+		return SIXLANE_PASS_IPV6_OFF;
+	return SIXLANE_FORWARD;
+}
+
+/* ff00::/8, fe80::/10, :: and ::1: never forwarded, neither from nor to. */
+static __always_inline int parse_addr_is_scoped(const union sixlane_addr *addr)
+{
+	__be32 first = addr->words[0];
+
+	if ((first & bpf_htonl(0xff000000)) == bpf_htonl(0xff000000))
+		return 1;
+	if ((first & bpf_htonl(0xffc00000)) == bpf_htonl(0xfe800000))
+		return 1;
+	return !addr->halves[0] && !(addr->halves[1] & ~bpf_cpu_to_be64(1));
+}
+
+/*
+ * Next headers behind which ip6_forward_proxy_check() looks for neighbour discovery: ICMPv6
+ * itself and what ipv6_ext_hdr() knows. Hop-by-hop is passed before this is asked.
+ */
+#define PARSE_MAY_LEAD_TO_NDP                                                          \
+	(1ull << IPPROTO_ICMPV6 | 1ull << IPPROTO_ROUTING | 1ull << IPPROTO_FRAGMENT | \
+	 1ull << IPPROTO_AH | 1ull << IPPROTO_NONE | 1ull << IPPROTO_DSTOPTS)
+
+static __always_inline int parse_may_be_ndp(__u8 next_header)
+{
+	return next_header < 64 && PARSE_MAY_LEAD_TO_NDP >> next_header & 1;
+}
+
+static __always_inline enum sixlane_verdict parse_ip6(const struct packet *pkt)
+{
+	const struct packet_ip6 *ip6 = pkt->ip6;
+
+	if (ip6->next_header == IPPROTO_HOPOPTS)
+		return SIXLANE_PASS_HOP_BY_HOP;
+	if (parse_addr_is_scoped(&ip6->src))
+		return SIXLANE_PASS_SOURCE;
+	if (parse_addr_is_scoped(&ip6->dst))
+		return SIXLANE_PASS_DESTINATION;
+	if (pkt->ingress_flags & SIXLANE_PORT_PROXY_NDP && parse_may_be_ndp(ip6->next_header))
+		return SIXLANE_PASS_PROXY_NDP;
+	return SIXLANE_FORWARD;
+}
+
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The XDP program: one packet's walk, top to bottom, a header a step. A step returns
+ * SIXLANE_FORWARD ("so far so good") or the packet's final verdict, and notes in struct packet
+ * what it found.
+ *
+ * Invariants: every packet is counted exactly once; nothing is written to a packet before all
+ * checks are through; whatever is in doubt is the kernel's.
+ */
+#include "nexthop.h"
+#include "parse.h"
+#include "port.h"
+#include "rewrite.h"
+#include "route.h"
+#include "verdict.h"
+
+static __always_inline enum sixlane_verdict walk(struct packet *pkt)
+{
+	return port_check_all() ?:
+	       port_check(pkt) ?:
+	       parse_frame(pkt) ?:
+	       parse_addressee(pkt) ?:
+	       parse_ip6(pkt) ?:
+	       route_lookup(pkt) ?:
+	       nexthop_check_fate(pkt) ?:
+	       nexthop_check_forwarding(pkt) ?:
+	       nexthop_find_egress(pkt) ?:
+	       nexthop_check_mtu(pkt) ?:
+	       nexthop_find_neighbour(pkt) ?:
+	       rewrite_packet(pkt);
+}
+
+SEC("xdp")
+int sixlane(struct xdp_md *ctx)
+{
+	struct packet pkt = { .ctx = ctx, .bytes = ctx->data_end - ctx->data };
+	enum sixlane_verdict verdict;
+
+	port_find(&pkt);
+	verdict = walk(&pkt);
+	verdict_count(&pkt, verdict);
+	return verdict_act(&pkt, verdict);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

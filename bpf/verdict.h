@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The end of every walk: the verdict is counted, once, and becomes an XDP action. The only
+ * place that knows XDP_* codes; they come from the ACTION column of SIXLANE_VERDICTS.
+ */
+#ifndef SIXLANE_VERDICT_H
+#define SIXLANE_VERDICT_H
+
+#include "packet.h"
+
+_Static_assert(!SIXLANE_FORWARD, "a step says 'go on' by 0");
+
+/* One bit a verdict: constants, where a switch over the list may become a table in .rodata. */
+#define VERDICT_BIT(name, action, which) | (__u64)(XDP_##action == XDP_##which) << SIXLANE_##name
+#define VERDICT_BIT_REDIRECT(name, action, string, text) VERDICT_BIT(name, action, REDIRECT)
+#define VERDICT_BIT_DROP(name, action, string, text) VERDICT_BIT(name, action, DROP)
+
+static const __u64 verdict_redirects = 0 SIXLANE_VERDICTS(VERDICT_BIT_REDIRECT);
+static const __u64 verdict_drops = 0 SIXLANE_VERDICTS(VERDICT_BIT_DROP);
+_Static_assert((0 SIXLANE_VERDICTS(VERDICT_BIT_REDIRECT)) == 1ull << SIXLANE_FORWARD,
+	       "only a packet that went all the way has an egress");
+
+/* Plain additions: a CPU's own counters are touched by one packet at a time. */
+static __always_inline void verdict_count(const struct packet *pkt, enum sixlane_verdict verdict)
+{
+	struct sixlane_counters *counters;
+	struct sixlane_counter *counter;
+	__u32 slot = pkt->slot;
+
+	counters = bpf_map_lookup_elem(&sl_counters, &slot);
+	if (!counters)
+		return;
+	/* The mask changes nothing; it bounds the index for the verifier whatever clang does. */
+	counter = &counters->verdicts[(__u32)verdict & (SIXLANE_MAX_VERDICTS - 1)];
+	counter->packets++;
+	counter->bytes += pkt->bytes;
+}
+
+/*
+ * The XDP action. bpf_redirect() by ifindex only notes the target and says XDP_REDIRECT; the
+ * one thing it refuses are flags, and there are none.
+ */
+static __always_inline int verdict_act(const struct packet *pkt, enum sixlane_verdict verdict)
+{
+	if (verdict_redirects >> verdict & 1)
+		return (int)bpf_redirect(pkt->egress, 0);
+	if (verdict_drops >> verdict & 1)
+		return XDP_DROP;
+	return XDP_PASS;
+}
+
+#endif
