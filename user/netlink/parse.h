@@ -17,9 +17,13 @@
 #include "../rib/object.h"
 
 /* RTM_NEWROUTE, RTM_DELROUTE. hops: caller's storage, out->hops points to it afterwards. */
-int parse_route(const struct nlmsghdr *nlh, struct route *out, struct route_hop hops[ROUTE_MAX_HOPS]);
+int parse_route(const struct nlmsghdr *nlh, struct route *out,
+		struct route_hop hops[ROUTE_MAX_HOPS]);
 
-/* RTM_NEWLINK, RTM_DELLINK of AF_UNSPEC (AF_BRIDGE and AF_INET6 ones: -ENOMSG). */
+/*
+ * RTM_NEWLINK, RTM_DELLINK of AF_UNSPEC (AF_BRIDGE and AF_INET6 ones, and wireless events
+ * without a description of the device: -ENOMSG).
+ */
 int parse_link(const struct nlmsghdr *nlh, struct link *out);
 
 /*
@@ -28,7 +32,10 @@ int parse_link(const struct nlmsghdr *nlh, struct link *out);
  */
 int parse_link_ipv6(const struct nlmsghdr *nlh, struct link_ipv6 *out);
 
-/* RTM_NEWNETCONF of AF_INET6. */
+/*
+ * RTM_NEWNETCONF of AF_INET6, and RTM_DELNETCONF, which has the ifindex only: IPv6 left
+ * that device (its MTU fell below 1280, say), with no RTM_NEWLINK to tell so.
+ */
 int parse_netconf(const struct nlmsghdr *nlh, struct netconf *out);
 
 /* RTM_NEWNEIGH, RTM_DELNEIGH of AF_INET6. Proxy entries (NTF_PROXY): -ENOMSG. */
@@ -37,17 +44,21 @@ int parse_neigh(const struct nlmsghdr *nlh, struct neigh *out);
 /* RTM_NEWRULE, RTM_DELRULE of AF_INET6. */
 int parse_rule(const struct nlmsghdr *nlh, struct rule *out);
 
-/* RTM_NEWNEXTHOP, RTM_DELNEXTHOP: the object's id. */
+/* RTM_NEWNEXTHOP, RTM_DELNEXTHOP: the object's id. IPv4 ones (AF_INET): -ENOMSG. */
 int parse_next_hop_id(const struct nlmsghdr *nlh, uint32_t *id);
 
 /*
  * Generic netlink family "netdev" (Linux 6.3): NETDEV_CMD_DEV_GET's answer and its
- * notifications. *features: NETDEV_XDP_ACT_* bits.
+ * notifications of new and changed devices (of deleted ones: -ENOMSG). *features:
+ * NETDEV_XDP_ACT_* bits.
  */
 #define PARSE_XDP_ACT_NDO_XMIT (1u << 2) /* NETDEV_XDP_ACT_NDO_XMIT of linux/netdev.h */
 int parse_netdev(const struct nlmsghdr *nlh, uint32_t *ifindex, uint64_t *features);
 
-/* CTRL_CMD_GETFAMILY's answer: the family's id and the id of one multicast group in it. */
+/*
+ * CTRL_CMD_GETFAMILY's answer: the family's id and the id of one multicast group in it.
+ * -ENOMSG if the family has no such group.
+ */
 int parse_genl_family(const struct nlmsghdr *nlh, const char *group, uint16_t *family_id,
 		      uint32_t *group_id);
 

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The one walk over netlink attributes. Every length is compared with what is left before a
+ * byte behind it is read; bytes left over behind the last attribute make a message malformed.
+ */
+#include "parse_attr.h"
+
+static bool size_ok(const struct nlattr *attr, const struct attr_spec *spec)
+{
+	size_t size = mnl_attr_get_payload_len(attr);
+
+	switch (spec->kind) {
+	case ATTR_KIND_EXACT:
+		return size == spec->size;
+	case ATTR_KIND_MIN:
+		return size >= spec->size;
+	case ATTR_KIND_STRING:
+		return size <= spec->size && memchr(mnl_attr_get_payload(attr), '\0', size);
+	default:
+		return true;
+	}
+}
+
+int attr_walk(const void *data, size_t size, const struct attr_spec *specs, size_t n_specs,
+	      const struct nlattr **at, bool *unknown)
+{
+	const struct nlattr *attr = data;
+	size_t left = size, step;
+	uint16_t type;
+
+	for (size_t i = 0; i < n_specs; i++)
+		at[i] = NULL;
+	if (unknown)
+		*unknown = false;
+	while (left > 0) {
+		if (!attr_fits(attr, left))
+			return -EBADMSG;
+		type = mnl_attr_get_type(attr);
+		if (type < n_specs && specs[type].kind != ATTR_KIND_UNKNOWN) {
+			if (!size_ok(attr, &specs[type]))
+				return -EBADMSG;
+			at[type] = attr;
+		} else if (unknown) {
+			*unknown = true;
+		}
+		step = MNL_ALIGN(mnl_attr_get_len(attr));
+		if (step >= left)
+			break; /* the last one may lack its padding */
+		left -= step;
+		attr = mnl_attr_next(attr);
+	}
+	return 0;
+}
+
+const void *attr_header(const struct nlmsghdr *nlh, size_t header_size)
+{
+	if (nlh->nlmsg_len < MNL_NLMSG_HDRLEN + header_size)
+		return NULL;
+	return mnl_nlmsg_get_payload(nlh);
+}
+
+int attr_walk_message(const struct nlmsghdr *nlh, size_t header_size, const struct attr_spec *specs,
+		      size_t n_specs, const struct nlattr **at, bool *unknown)
+{
+	size_t offset = MNL_NLMSG_HDRLEN + MNL_ALIGN(header_size);
+	size_t size = nlh->nlmsg_len > offset ? nlh->nlmsg_len - offset : 0;
+
+	return attr_walk((const char *)nlh + offset, size, specs, n_specs, at, unknown);
+}
+
+int attr_walk_nest(const struct nlattr *nest, const struct attr_spec *specs, size_t n_specs,
+		   const struct nlattr **at)
+{
+	if (!nest)
+		return attr_walk("", 0, specs, n_specs, at, NULL);
+	return attr_walk(mnl_attr_get_payload(nest), mnl_attr_get_payload_len(nest), specs, n_specs,
+			 at, NULL);
+}
+
+void attr_copy_string(char *out, size_t size, const struct nlattr *attr)
+{
+	const char *text = mnl_attr_get_payload(attr);
+	size_t length = strnlen(text, size - 1);
+
+	memcpy(out, text, length);
+	out[length] = '\0';
+}

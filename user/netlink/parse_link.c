@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Devices: RTM_NEWLINK and RTM_DELLINK, what IPv6 adds to them (IFLA_INET6_CONF), and
+ * RTM_NEWNETCONF. The array in IFLA_INET6_CONF grows at its end from kernel to kernel: a value
+ * beyond its end is one that this kernel does not have.
+ */
+#include "parse.h"
+
+#include <linux/if.h> /* IFF_LOWER_UP, which net/if.h lacks */
+#include <linux/if_arp.h>
+#include <linux/if_link.h>
+#include <linux/ipv6.h>
+#include <linux/netconf.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+#include "parse_attr.h"
+
+#define DEVCONF_FORCE_FORWARDING_6_17 59 /* DEVCONF_FORCE_FORWARDING of Linux 6.17 */
+
+static const struct attr_spec link_attrs[] = {
+	[IFLA_ADDRESS] = ATTR_ANY,	 [IFLA_IFNAME] = ATTR_STRING(IFNAMSIZ),
+	[IFLA_MTU] = ATTR_U32,		 [IFLA_LINK] = ATTR_U32,
+	[IFLA_MASTER] = ATTR_U32,	 [IFLA_PROTINFO] = ATTR_NEST,
+	[IFLA_LINKINFO] = ATTR_NEST,	 [IFLA_AF_SPEC] = ATTR_NEST,
+	[IFLA_NUM_TX_QUEUES] = ATTR_U32, [IFLA_NUM_RX_QUEUES] = ATTR_U32,
+	[IFLA_LINK_NETNSID] = ATTR_U32,	 [IFLA_XDP] = ATTR_NEST,
+};
+#define N_LINK_ATTRS ARRAY_SIZE(link_attrs)
+
+static const struct attr_spec link_info_attrs[] = {
+	[IFLA_INFO_KIND] = ATTR_STRING(UINT16_MAX),
+	[IFLA_INFO_DATA] = ATTR_ANY,
+};
+
+static const struct attr_spec macvlan_attrs[] = {
+	[IFLA_MACVLAN_MODE] = ATTR_U32,
+};
+
+static const struct attr_spec xdp_attrs[] = {
+	[IFLA_XDP_ATTACHED] = ATTR_U8,	   [IFLA_XDP_PROG_ID] = ATTR_U32,
+	[IFLA_XDP_DRV_PROG_ID] = ATTR_U32, [IFLA_XDP_SKB_PROG_ID] = ATTR_U32,
+	[IFLA_XDP_HW_PROG_ID] = ATTR_U32,
+};
+
+static const struct attr_spec family_attrs[] = {
+	[AF_INET6] = ATTR_NEST,
+};
+
+/* ignore_routes_with_linkdown is older than every kernel that sixlane runs on. */
+static const struct attr_spec inet6_attrs[] = {
+	[IFLA_INET6_CONF] = ATTR_MIN((DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN + 1) * sizeof(int32_t)),
+};
+
+static int kind_parse(const struct nlattr *nest, struct link *link)
+{
+	const struct nlattr *at[ARRAY_SIZE(link_info_attrs)];
+	const struct nlattr *data[ARRAY_SIZE(macvlan_attrs)];
+	int r = attr_walk_nest(nest, link_info_attrs, ARRAY_SIZE(link_info_attrs), at);
+
+	if (r < 0 || !at[IFLA_INFO_KIND])
+		return r;
+	attr_copy_string(link->kind, sizeof(link->kind), at[IFLA_INFO_KIND]);
+	/* The data's layout depends on the kind. */
+	if (strcmp(link->kind, "macvlan") != 0 && strcmp(link->kind, "macvtap") != 0)
+		return 0;
+	r = attr_walk_nest(at[IFLA_INFO_DATA], macvlan_attrs, ARRAY_SIZE(macvlan_attrs), data);
+	if (r < 0)
+		return r;
+	link->passthru = attr_u32(data[IFLA_MACVLAN_MODE], 0) == MACVLAN_MODE_PASSTHRU;
+	return 0;
+}
+
+static int xdp_parse(const struct nlattr *nest, struct link *link)
+{
+	static const enum xdp_mode modes[] = {
+		[XDP_ATTACHED_NONE] = XDP_MODE_NONE,   [XDP_ATTACHED_DRV] = XDP_MODE_NATIVE,
+		[XDP_ATTACHED_SKB] = XDP_MODE_GENERIC, [XDP_ATTACHED_HW] = XDP_MODE_OFFLOAD,
+		[XDP_ATTACHED_MULTI] = XDP_MODE_MULTI,
+	};
+	static const uint16_t id_types[] = { IFLA_XDP_PROG_ID, IFLA_XDP_DRV_PROG_ID,
+					     IFLA_XDP_SKB_PROG_ID, IFLA_XDP_HW_PROG_ID };
+	const struct nlattr *at[ARRAY_SIZE(xdp_attrs)];
+	int r = attr_walk_nest(nest, xdp_attrs, ARRAY_SIZE(xdp_attrs), at);
+	uint8_t attached;
+
+	if (r < 0)
+		return r;
+	attached = attr_u8(at[IFLA_XDP_ATTACHED], XDP_ATTACHED_NONE);
+	if (attached >= ARRAY_SIZE(modes))
+		return -EBADMSG;
+	link->xdp_mode = modes[attached];
+	/* With several programs there is no IFLA_XDP_PROG_ID: the driver's comes first. */
+	for (size_t i = 0; i < ARRAY_SIZE(id_types) && link->xdp_prog_id == 0; i++)
+		link->xdp_prog_id = attr_u32(at[id_types[i]], 0);
+	return 0;
+}
+
+static void link_fill(const struct ifinfomsg *ifi, const struct nlattr **at, struct link *link)
+{
+	link->ifindex = (uint32_t)ifi->ifi_index;
+	link->flags = ifi->ifi_flags;
+	link->carrier = ifi->ifi_flags & IFF_LOWER_UP;
+	link->type = ifi->ifi_type;
+	link->mtu = attr_u32(at[IFLA_MTU], 0);
+	link->master = attr_u32(at[IFLA_MASTER], 0);
+	link->n_rx_queues = attr_u32(at[IFLA_NUM_RX_QUEUES], 0);
+	link->n_tx_queues = attr_u32(at[IFLA_NUM_TX_QUEUES], 0);
+	attr_copy_string(link->name, sizeof(link->name), at[IFLA_IFNAME]);
+	/* In another namespace the same number means another device. */
+	if (!at[IFLA_LINK_NETNSID])
+		link->lower = attr_u32(at[IFLA_LINK], 0);
+	if (link->lower == link->ifindex)
+		link->lower = 0;
+	if (at[IFLA_ADDRESS] && ifi->ifi_type == ARPHRD_ETHER &&
+	    mnl_attr_get_payload_len(at[IFLA_ADDRESS]) == sizeof(link->mac))
+		attr_copy(link->mac, at[IFLA_ADDRESS], sizeof(link->mac));
+}
+
+int parse_link(const struct nlmsghdr *nlh, struct link *out)
+{
+	const struct ifinfomsg *ifi = attr_header(nlh, sizeof(*ifi));
+	const struct nlattr *at[N_LINK_ATTRS];
+	struct link link = { 0 };
+	int r;
+
+	if (nlh->nlmsg_type != RTM_NEWLINK && nlh->nlmsg_type != RTM_DELLINK)
+		return -ENOMSG;
+	if (!ifi)
+		return -EBADMSG;
+	if (ifi->ifi_family != AF_UNSPEC)
+		return -ENOMSG;
+	r = attr_walk_message(nlh, sizeof(*ifi), link_attrs, N_LINK_ATTRS, at, NULL);
+	if (r < 0)
+		return r;
+	if (ifi->ifi_index <= 0)
+		return -EBADMSG;
+	/* Wireless events come as RTM_NEWLINK too, and say nothing else of the device. */
+	if (!at[IFLA_IFNAME] || !at[IFLA_MTU])
+		return -ENOMSG;
+	if (kind_parse(at[IFLA_LINKINFO], &link) < 0 || xdp_parse(at[IFLA_XDP], &link) < 0)
+		return -EBADMSG;
+	link_fill(ifi, at, &link);
+	*out = link;
+	return 0;
+}
+
+/* Where IFLA_INET6_CONF's parent is depends on whom the message is from. */
+static int inet6_nest(const struct ifinfomsg *ifi, const struct nlattr **at,
+		      const struct nlattr **nest)
+{
+	const struct nlattr *families[ARRAY_SIZE(family_attrs)];
+	int r;
+
+	if (ifi->ifi_family == AF_INET6) {
+		*nest = at[IFLA_PROTINFO];
+		return 0;
+	}
+	r = attr_walk_nest(at[IFLA_AF_SPEC], family_attrs, ARRAY_SIZE(family_attrs), families);
+	if (r < 0)
+		return r;
+	*nest = families[AF_INET6];
+	return 0;
+}
+
+static int32_t conf_value(const struct nlattr *conf, unsigned int index)
+{
+	int32_t value = 0;
+
+	if (mnl_attr_get_payload_len(conf) >= (index + 1) * sizeof(value))
+		memcpy(&value, (const char *)mnl_attr_get_payload(conf) + index * sizeof(value),
+		       sizeof(value));
+	return value;
+}
+
+int parse_link_ipv6(const struct nlmsghdr *nlh, struct link_ipv6 *out)
+{
+	const struct ifinfomsg *ifi = attr_header(nlh, sizeof(*ifi));
+	const struct nlattr *at[N_LINK_ATTRS], *inet6[ARRAY_SIZE(inet6_attrs)];
+	const struct nlattr *nest, *conf;
+	int r;
+
+	if (nlh->nlmsg_type != RTM_NEWLINK)
+		return -ENOMSG;
+	if (!ifi)
+		return -EBADMSG;
+	if (ifi->ifi_family != AF_UNSPEC && ifi->ifi_family != AF_INET6)
+		return -ENOMSG;
+	r = attr_walk_message(nlh, sizeof(*ifi), link_attrs, N_LINK_ATTRS, at, NULL);
+	if (r == 0)
+		r = inet6_nest(ifi, at, &nest);
+	if (r == 0)
+		r = attr_walk_nest(nest, inet6_attrs, ARRAY_SIZE(inet6_attrs), inet6);
+	if (r != 0)
+		return r;
+	if (ifi->ifi_index <= 0)
+		return -EBADMSG;
+	conf = inet6[IFLA_INET6_CONF];
+	if (!conf)
+		return -ENOMSG;
+	*out = (struct link_ipv6){
+		.ifindex = (uint32_t)ifi->ifi_index,
+		.mtu6 = (uint32_t)conf_value(conf, DEVCONF_MTU6),
+		.disabled = conf_value(conf, DEVCONF_DISABLE_IPV6),
+		.ignore_linkdown = conf_value(conf, DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN),
+		.force_forwarding = conf_value(conf, DEVCONF_FORCE_FORWARDING_6_17),
+	};
+	return 0;
+}
+
+static const struct attr_spec netconf_attrs[] = {
+	[NETCONFA_IFINDEX] = ATTR_U32,
+	[NETCONFA_FORWARDING] = ATTR_U32,
+	[NETCONFA_PROXY_NEIGH] = ATTR_U32,
+	[NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN] = ATTR_U32,
+};
+
+int parse_netconf(const struct nlmsghdr *nlh, struct netconf *out)
+{
+	const struct netconfmsg *ncm = attr_header(nlh, sizeof(*ncm));
+	const struct nlattr *at[ARRAY_SIZE(netconf_attrs)];
+	int r;
+
+	if (nlh->nlmsg_type != RTM_NEWNETCONF && nlh->nlmsg_type != RTM_DELNETCONF)
+		return -ENOMSG;
+	if (!ncm)
+		return -EBADMSG;
+	if (ncm->ncm_family != AF_INET6)
+		return -ENOMSG;
+	r = attr_walk_message(nlh, sizeof(*ncm), netconf_attrs, ARRAY_SIZE(netconf_attrs), at,
+			      NULL);
+	if (r < 0)
+		return r;
+	if (!at[NETCONFA_IFINDEX])
+		return -EBADMSG;
+	*out = (struct netconf){
+		.ifindex = (int32_t)attr_u32(at[NETCONFA_IFINDEX], 0),
+		.has_forwarding = at[NETCONFA_FORWARDING],
+		.forwarding = attr_u32(at[NETCONFA_FORWARDING], 0),
+		.has_proxy_ndp = at[NETCONFA_PROXY_NEIGH],
+		.proxy_ndp = attr_u32(at[NETCONFA_PROXY_NEIGH], 0),
+		.has_ignore_linkdown = at[NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN],
+		.ignore_linkdown = attr_u32(at[NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN], 0),
+	};
+	return 0;
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* RTM_NEWNEIGH and RTM_DELNEIGH of AF_INET6. */
+#include "parse.h"
+
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+#include "parse_attr.h"
+
+static const struct attr_spec neigh_attrs[] = {
+	[NDA_DST] = ATTR_ADDR,
+	[NDA_LLADDR] = ATTR_ANY, /* as long as the device's addresses are */
+	[NDA_FLAGS_EXT] = ATTR_U32,
+};
+
+int parse_neigh(const struct nlmsghdr *nlh, struct neigh *out)
+{
+	const struct ndmsg *ndm = attr_header(nlh, sizeof(*ndm));
+	const struct nlattr *at[ARRAY_SIZE(neigh_attrs)];
+	struct neigh neigh = { 0 };
+	int r;
+
+	if (nlh->nlmsg_type != RTM_NEWNEIGH && nlh->nlmsg_type != RTM_DELNEIGH)
+		return -ENOMSG;
+	if (!ndm)
+		return -EBADMSG;
+	if (ndm->ndm_family != AF_INET6)
+		return -ENOMSG;
+	r = attr_walk_message(nlh, sizeof(*ndm), neigh_attrs, ARRAY_SIZE(neigh_attrs), at, NULL);
+	if (r < 0)
+		return r;
+	/* Proxy entries may be bound to no device; they are no neighbours anyway. */
+	if (ndm->ndm_flags & NTF_PROXY)
+		return -ENOMSG;
+	if (!at[NDA_DST] || ndm->ndm_ifindex <= 0)
+		return -EBADMSG;
+	neigh.ifindex = (uint32_t)ndm->ndm_ifindex;
+	neigh.state = ndm->ndm_state;
+	neigh.flags = ndm->ndm_flags;
+	neigh.managed = attr_u32(at[NDA_FLAGS_EXT], 0) & NTF_EXT_MANAGED;
+	attr_copy(&neigh.addr, at[NDA_DST], sizeof(neigh.addr));
+	if (at[NDA_LLADDR] && mnl_attr_get_payload_len(at[NDA_LLADDR]) == sizeof(neigh.mac)) {
+		neigh.has_mac = true;
+		attr_copy(neigh.mac, at[NDA_LLADDR], sizeof(neigh.mac));
+	}
+	*out = neigh;
+	return 0;
+}

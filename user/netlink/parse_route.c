@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RTM_NEWROUTE and RTM_DELROUTE of AF_INET6, and the ids of next-hop objects. What rt6_fill_node
+ * (net/ipv6/route.c) can say is either in struct route or marks it so that it gets punted;
+ * nothing that changes a packet's fate is left out silently.
+ */
+#include "parse.h"
+
+#include <linux/lwtunnel.h>
+#include <linux/nexthop.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+#include "parse_attr.h"
+
+/* Of a route and of each hop in its RTA_MULTIPATH alike. */
+static const struct attr_spec route_attrs[] = {
+	[RTA_DST] = ATTR_ADDR,	     [RTA_SRC] = ATTR_ADDR,
+	[RTA_OIF] = ATTR_U32,	     [RTA_GATEWAY] = ATTR_ADDR,
+	[RTA_PRIORITY] = ATTR_U32,   [RTA_METRICS] = ATTR_NEST,
+	[RTA_MULTIPATH] = ATTR_ANY,  [RTA_CACHEINFO] = ATTR_MIN(sizeof(struct rta_cacheinfo)),
+	[RTA_TABLE] = ATTR_U32,	     [RTA_VIA] = ATTR_MIN(sizeof(struct rtvia)),
+	[RTA_ENCAP_TYPE] = ATTR_U16, [RTA_ENCAP] = ATTR_ANY,
+	[RTA_EXPIRES] = ATTR_U32,    [RTA_NH_ID] = ATTR_U32,
+};
+#define N_ROUTE_ATTRS ARRAY_SIZE(route_attrs)
+
+static const struct attr_spec metric_attrs[] = {
+	[RTAX_LOCK] = ATTR_U32,
+	[RTAX_MTU] = ATTR_U32,
+};
+
+/* attr may be NULL only for the empty prefix. */
+static int prefix_parse(const struct nlattr *attr, uint8_t len, struct prefix *out)
+{
+	unsigned int byte = len / 8;
+
+	if (len > 128 || (!attr && len > 0))
+		return -EBADMSG;
+	if (attr)
+		attr_copy(&out->addr, attr, sizeof(out->addr));
+	out->len = len;
+	if (byte < sizeof(out->addr)) {
+		out->addr.bytes[byte] &= (uint8_t)(0xff00 >> len % 8);
+		memset(out->addr.bytes + byte + 1, 0, sizeof(out->addr) - byte - 1);
+	}
+	return 0;
+}
+
+/*
+ * Next to encapsulations proper, RTA_VIA: a gateway that is not an IPv6 address. The kernel
+ * sends none for IPv6 routes today; one of tomorrow must not look as if it were on-link.
+ */
+static bool has_encap(const struct nlattr **at)
+{
+	return at[RTA_ENCAP] || at[RTA_VIA] ||
+	       attr_u16(at[RTA_ENCAP_TYPE], LWTUNNEL_ENCAP_NONE) != LWTUNNEL_ENCAP_NONE;
+}
+
+static void hop_fill(const struct nlattr **at, uint32_t ifindex, uint16_t weight,
+		     struct route_hop *hop)
+{
+	memset(hop, 0, sizeof(*hop));
+	hop->ifindex = ifindex;
+	hop->weight = weight;
+	if (at[RTA_GATEWAY]) {
+		hop->has_gateway = true;
+		attr_copy(&hop->gateway, at[RTA_GATEWAY], sizeof(hop->gateway));
+	}
+}
+
+static int multipath_parse(const struct nlattr *attr, struct route *route, struct route_hop *hops)
+{
+	const char *data = mnl_attr_get_payload(attr);
+	size_t left = mnl_attr_get_payload_len(attr), step;
+	const struct nlattr *at[N_ROUTE_ATTRS];
+	const struct rtnexthop *rtnh;
+	int r;
+
+	while (left > 0) {
+		rtnh = (const void *)data;
+		if (left < sizeof(*rtnh) || rtnh->rtnh_len < sizeof(*rtnh) || rtnh->rtnh_len > left)
+			return -EBADMSG;
+		r = attr_walk(data + sizeof(*rtnh), rtnh->rtnh_len - sizeof(*rtnh), route_attrs,
+			      N_ROUTE_ATTRS, at, NULL);
+		if (r < 0)
+			return r;
+		route->encap |= has_encap(at);
+		if (route->n_hops < ROUTE_MAX_HOPS)
+			hop_fill(at, (uint32_t)rtnh->rtnh_ifindex, rtnh->rtnh_hops + 1,
+				 &hops[route->n_hops++]);
+		else
+			route->truncated = true;
+		step = RTNH_ALIGN(rtnh->rtnh_len);
+		if (step >= left)
+			break;
+		left -= step;
+		data += step;
+	}
+	return 0;
+}
+
+static int metrics_parse(const struct nlattr *nest, struct route *route)
+{
+	const struct nlattr *at[ARRAY_SIZE(metric_attrs)];
+	int r = attr_walk_nest(nest, metric_attrs, ARRAY_SIZE(metric_attrs), at);
+
+	if (r < 0)
+		return r;
+	route->mtu = attr_u32(at[RTAX_MTU], 0);
+	route->mtu_locked = attr_u32(at[RTAX_LOCK], 0) & 1u << RTAX_MTU;
+	return 0;
+}
+
+/* Every route has an RTA_CACHEINFO; its rta_expires is 0 only for one without an expiry. */
+static bool has_expiry(const struct nlattr **at)
+{
+	struct rta_cacheinfo info = { 0 };
+
+	if (at[RTA_CACHEINFO])
+		attr_copy(&info, at[RTA_CACHEINFO], sizeof(info));
+	return info.rta_expires != 0 || attr_u32(at[RTA_EXPIRES], 0) != 0;
+}
+
+int parse_route(const struct nlmsghdr *nlh, struct route *out,
+		struct route_hop hops[ROUTE_MAX_HOPS])
+{
+	const struct rtmsg *rtm = attr_header(nlh, sizeof(*rtm));
+	const struct nlattr *at[N_ROUTE_ATTRS];
+	struct route route = { 0 };
+	int r;
+
+	if (nlh->nlmsg_type != RTM_NEWROUTE && nlh->nlmsg_type != RTM_DELROUTE)
+		return -ENOMSG;
+	if (!rtm)
+		return -EBADMSG;
+	if (rtm->rtm_family != AF_INET6)
+		return -ENOMSG;
+	r = attr_walk_message(nlh, sizeof(*rtm), route_attrs, N_ROUTE_ATTRS, at, NULL);
+	if (r < 0)
+		return r;
+	if (prefix_parse(at[RTA_DST], rtm->rtm_dst_len, &route.dst) < 0 ||
+	    prefix_parse(at[RTA_SRC], rtm->rtm_src_len, &route.src) < 0 ||
+	    metrics_parse(at[RTA_METRICS], &route) < 0)
+		return -EBADMSG;
+	route.table = attr_u32(at[RTA_TABLE], rtm->rtm_table);
+	route.metric = attr_u32(at[RTA_PRIORITY], 0);
+	route.next_hop_id = attr_u32(at[RTA_NH_ID], 0);
+	route.type = rtm->rtm_type;
+	route.protocol = rtm->rtm_protocol;
+	route.encap = has_encap(at);
+	route.expires = has_expiry(at);
+	route.cloned = rtm->rtm_flags & RTM_F_CLONED;
+	if (at[RTA_MULTIPATH]) {
+		r = multipath_parse(at[RTA_MULTIPATH], &route, hops);
+		if (r < 0)
+			return r;
+	} else if (at[RTA_OIF]) {
+		hop_fill(at, attr_u32(at[RTA_OIF], 0), 1, &hops[0]);
+		route.n_hops = 1;
+	}
+	route.hops = hops;
+	*out = route;
+	return 0;
+}
+
+static const struct attr_spec next_hop_attrs[] = {
+	[NHA_ID] = ATTR_U32,
+};
+
+int parse_next_hop_id(const struct nlmsghdr *nlh, uint32_t *id)
+{
+	const struct nhmsg *nhm = attr_header(nlh, sizeof(*nhm));
+	const struct nlattr *at[ARRAY_SIZE(next_hop_attrs)];
+	int r;
+
+	if (nlh->nlmsg_type != RTM_NEWNEXTHOP && nlh->nlmsg_type != RTM_DELNEXTHOP)
+		return -ENOMSG;
+	if (!nhm)
+		return -EBADMSG;
+	/* Groups are AF_UNSPEC; only an IPv4 next hop can never be an IPv6 route's. */
+	if (nhm->nh_family != AF_INET6 && nhm->nh_family != AF_UNSPEC)
+		return -ENOMSG;
+	r = attr_walk_message(nlh, sizeof(*nhm), next_hop_attrs, ARRAY_SIZE(next_hop_attrs), at,
+			      NULL);
+	if (r < 0)
+		return r;
+	if (attr_u32(at[NHA_ID], 0) == 0)
+		return -EBADMSG;
+	*id = attr_u32(at[NHA_ID], 0);
+	return 0;
+}
