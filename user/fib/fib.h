@@ -57,7 +57,11 @@ int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32
 /* The prefix's fate is target; NULL: the prefix has no entry. 0 or -ENOMEM. */
 int fib_set(struct fib *fib, const struct prefix *dst, const struct fib_target *target);
 
-/* Full synchronisation: begin, fib_set for all that there is, end (deletes what was not set). */
+/*
+ * Full synchronisation: begin, fib_set for all that there is, end (deletes what was not set).
+ * With longer prefixes set before the shorter ones that cover them (radix_last_under), every
+ * packet meets meanwhile the fate of before or the fate of afterwards, never a third.
+ */
 void fib_sync_begin(struct fib *fib);
 void fib_sync_end(struct fib *fib);
 

@@ -11,11 +11,11 @@
 #include "fib.h"
 
 struct maps {
-	int fd[LOADER_N_MAPS]; /* borrowed from the loader_maps given to maps_open */
-	struct sixlane_meta *meta; /* the mmapped arrays; read-only unless opened writable */
+	int fd[LOADER_N_MAPS];	    /* borrowed from the loader_maps given to maps_open */
+	struct sixlane_meta *meta;  /* the mmapped arrays; read-only unless opened writable */
 	struct sixlane_port *ports; /* [SIXLANE_MAX_PORTS] */
 	struct sixlane_next_hop *next_hops; /* [SIXLANE_MAX_NEXT_HOPS] */
-	struct sixlane_neigh *neighbours; /* [SIXLANE_MAX_NEIGHBOURS] */
+	struct sixlane_neigh *neighbours;   /* [SIXLANE_MAX_NEIGHBOURS] */
 };
 
 /* 0 or -errno. fds must outlive maps. */
@@ -25,7 +25,8 @@ void maps_close(struct maps *maps);
 /* The writer for fib_new(); maps must outlive it. */
 struct fib_writer maps_writer(struct maps *maps);
 
-/* Hand everything in the maps to fib_adopt_*(). 0, or the first error (the rest is still handed on). */
+/* Hand everything in the maps to fib_adopt_*(). 0, or the first error (the rest is still handed
+ * on). */
 int maps_adopt(struct maps *maps, struct fib *fib);
 
 /* Longest match as the datapath does it. 0 and *value, -ENOENT, or -errno. */
@@ -46,7 +47,8 @@ uint32_t maps_port_slot(const struct maps *maps, uint32_t ifindex);
 /* Counters of a port's slot (0: unknown ports), summed over the CPUs. 0 or -errno. */
 int maps_counters(const struct maps *maps, uint32_t slot, struct sixlane_counters *sum);
 
-/* Next state of every sixlane_neigh.used: fn is called for each slot that had traffic, which is cleared. */
+/* Next state of every sixlane_neigh.used: fn is called for each slot that had traffic, which is
+ * cleared. */
 void maps_take_used(struct maps *maps, void (*fn)(void *ctx, uint32_t slot), void *ctx);
 
 #endif

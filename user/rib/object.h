@@ -8,7 +8,7 @@
 #ifndef RIB_OBJECT_H
 #define RIB_OBJECT_H
 
-#include <linux/if.h>
+#include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,7 +40,7 @@ struct route {
 	uint8_t type; /* RTN_* */
 	uint8_t protocol; /* RTPROT_* */
 	bool mtu_locked;
-	bool encap; /* RTA_ENCAP on the route or a hop */
+	bool encap; /* RTA_ENCAP, or a gateway not of IPv6 (RTA_VIA), on the route or a hop */
 	bool expires; /* has a finite lifetime */
 	bool cloned; /* RTM_F_CLONED: an exception, not a route */
 	bool truncated; /* more than ROUTE_MAX_HOPS hops */
@@ -77,7 +77,10 @@ struct link_ipv6 {
 	bool force_forwarding; /* 6.17 and newer, else false */
 };
 
-/* RTM_NEWNETCONF for "all": what holds for the whole namespace. */
+/*
+ * RTM_NEWNETCONF: what changed for the whole namespace ("all") or for a device. A change of
+ * force_forwarding comes with no value at all (Linux 6.17, 6.18): none of has_* is set then.
+ */
 struct netconf {
 	int32_t ifindex; /* NETCONFA_IFINDEX_ALL (-1), _DEFAULT (-2) or a device */
 	bool has_forwarding, forwarding;
@@ -90,6 +93,7 @@ struct neigh {
 	uint32_t ifindex;
 	uint16_t state; /* NUD_* */
 	uint8_t flags; /* NTF_* */
+	bool managed; /* NTF_EXT_MANAGED in NDA_FLAGS_EXT: the kernel keeps it alive by itself */
 	bool has_mac; /* NDA_LLADDR of 6 bytes */
 	uint8_t mac[6];
 };

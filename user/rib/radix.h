@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An intrusive, path-compressed binary trie over IPv6 prefixes. The owner embeds struct
- * radix_node and allocates it; branching nodes are the trie's own. Knows nothing of what
- * hangs on a prefix. Not thread-safe.
+ * An intrusive, path-compressed binary trie over IPv6 prefixes. Knows nothing of what hangs
+ * on a prefix. Not thread-safe.
+ *
+ * The owner allocates an entry with malloc, struct radix_node being its first member, and
+ * gives it away with radix_remove(): an entry that is removed but still branches stays as
+ * glue in its own memory, so that removal needs no memory and cannot fail.
  */
 #ifndef RIB_RADIX_H
 #define RIB_RADIX_H
@@ -12,7 +15,7 @@
 struct radix_node {
 	struct radix_node *parent, *child[2];
 	struct prefix prefix;
-	bool glue; /* a branching point without an entry, owned by the trie */
+	bool glue; /* a branching point without an entry, owned by the trie; set by the trie */
 };
 
 struct radix {
@@ -35,7 +38,7 @@ struct radix_node *radix_cover(const struct radix_node *node);
  */
 int radix_insert(struct radix *radix, struct radix_node *node);
 
-/* The node's memory stays the caller's. */
+/* node is an entry. It is the trie's afterwards: freed now, or when it no longer branches. */
 void radix_remove(struct radix *radix, struct radix_node *node);
 
 /*
@@ -45,6 +48,10 @@ void radix_remove(struct radix *radix, struct radix_node *node);
  */
 struct radix_node *radix_first_under(const struct radix *radix, const struct prefix *prefix);
 struct radix_node *radix_next_under(const struct radix_node *node, const struct prefix *prefix);
+
+/* The same in reverse: longer before shorter, the order in which adding breaks no longest match. */
+struct radix_node *radix_last_under(const struct radix *radix, const struct prefix *prefix);
+struct radix_node *radix_prev_under(const struct radix_node *node, const struct prefix *prefix);
 
 /* --- prefixes -------------------------------------------------------------------------- */
 

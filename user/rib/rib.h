@@ -17,6 +17,8 @@ struct rib_route {
 	struct rib_route *next; /* ascending metric; equal ones in the kernel's order */
 	struct route route; /* .hops points to hops below */
 	uint32_t generation; /* of the dump or notification that said it last */
+	bool repeated; /* fib6 may have it twice: replaced by a twin, or unlike encapsulations */
+	bool uniform; /* a set is announced with one hop's attributes: they hold for each */
 	struct route_hop hops[];
 };
 
@@ -37,16 +39,19 @@ void rib_free(struct rib *rib);
 void rib_freep(struct rib **rib);
 
 /*
- * Apply one RTM_NEWROUTE. nlm_flags: the message's NLM_F_REPLACE and NLM_F_APPEND count; a
- * dump's message passes 0. Cloned routes are ignored. Applying the same message twice
- * is the same as once. Returns 0, -ENOMEM, or -EAGAIN when the message fits the state only if
- * something was missed (the caller then synchronises anew; the route was applied all the same).
+ * Apply one RTM_NEWROUTE. nlm_flags: those of a notification (NLM_F_REPLACE counts, and that
+ * there are any, which tells it from a dump's message, for which 0 is passed). Cloned routes are
+ * ignored. Applying the same message twice is the same as once. Returns 0, -ENOMEM, or -EAGAIN
+ * when the message fits the state only if something was missed (the caller then synchronises
+ * anew; the route was applied all the same).
  */
 int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags);
 
 /*
  * Apply one RTM_DELROUTE in each of its shapes: one hop of a multipath route, one message for all
- * hops, a whole single-path route. 0; -EAGAIN as above (also when nothing matched).
+ * hops, a whole single-path route. 0; -EAGAIN as above (also when nothing matched, or when one
+ * hop is left whose own attributes only a dump can tell: it is marked truncated meanwhile);
+ * -ENOMEM: nothing changed.
  */
 int rib_del(struct rib *rib, const struct route *route);
 

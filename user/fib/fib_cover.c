@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One entry of the trie and what it costs its covers when it cannot be written. Every function
+ * here keeps: an entry that should be in the trie and is not ("absent") is counted in all entries
+ * that cover it, and these say PUNT_MAP_FULL; covers are punted before an entry leaves
+ * the trie against its will, and restored after it is back.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+
+#include "fib_internal.h"
+
+/* Linux 6.18 refills the trie's allocator behind our back: a moment later it has memory. */
+#define ENOMEM_TRIES 4
+
+static struct sixlane_route_key key_of(const struct fib_entry *entry)
+{
+	return (struct sixlane_route_key){
+		.prefix_len = SIXLANE_TABLE_BITS + entry->node.prefix.len,
+		.table = htonl(SIXLANE_TABLE_MAIN),
+		.addr = entry->node.prefix.addr,
+	};
+}
+
+/* The id that the trie should name here; 0: none. */
+static uint32_t proper_id(const struct fib_entry *entry)
+{
+	if (!entry->wanted)
+		return 0;
+	if (entry->missing_below || entry->doubtful || !entry->wanted->id)
+		return FIB_ID_FULL;
+	return entry->wanted->id;
+}
+
+/* The trie names id here from now on. */
+static void note_written(struct fib *fib, struct fib_entry *entry, uint32_t id)
+{
+	uint32_t old = entry->written;
+
+	if (entry->stuck)
+		fib_next_hop_cure(fib, old);
+	entry->stuck = false;
+	entry->foreign = false;
+	entry->written = id;
+	fib->n_written += (id != 0) - (old != 0);
+	fib_next_hop_rename(fib, old, id);
+}
+
+static int write_value(struct fib *fib, const struct fib_entry *entry, uint32_t id)
+{
+	const struct sixlane_route_key key = key_of(entry);
+	int err = -ENOMEM;
+
+	if (!entry->written && (fib->no_room || fib->n_written >= fib->max_routes))
+		return -ENOSPC;
+	for (int i = 0; i < ENOMEM_TRIES && err == -ENOMEM; i++) {
+		err = fib->writer.route_set(fib->writer.ctx, &key,
+					    sixlane_route_value(id, entry->node.prefix.len));
+		fib->writes++;
+		fib->write_errors += err != 0;
+	}
+	return err;
+}
+
+static int put_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
+{
+	int err = write_value(fib, entry, id);
+
+	if (!err)
+		note_written(fib, entry, id);
+	return err;
+}
+
+static int delete_value(struct fib *fib, struct fib_entry *entry)
+{
+	const struct sixlane_route_key key = key_of(entry);
+	int err = fib->writer.route_del(fib->writer.ctx, &key);
+
+	fib->writes++;
+	if (err && err != -ENOENT) {
+		fib->write_errors++;
+		return err;
+	}
+	note_written(fib, entry, 0);
+	fib->no_room = false;
+	return 0;
+}
+
+/* Neither replaced nor deleted: the next hop that it names must not forward. */
+static void stick(struct fib *fib, struct fib_entry *entry)
+{
+	if (entry->stuck)
+		return;
+	entry->stuck = true;
+	fib_next_hop_poison(fib, entry->written);
+}
+
+static void count_absent(struct fib *fib, struct fib_entry *entry, bool absent)
+{
+	struct fib_entry *cover = entry;
+
+	if (entry->absent == absent)
+		return;
+	entry->absent = absent;
+	fib->n_absent += absent ? 1 : -1;
+	while ((cover = fib_entry_of(radix_cover(&cover->node)))) {
+		cover->missing_below += absent ? 1 : -1;
+		/* The first one, or none any more. Withdrawn covers have no say left. */
+		if (cover->missing_below == (absent ? 1 : 0) && cover->wanted)
+			fib_entry_settle(fib, cover);
+	}
+}
+
+/*
+ * What should be here could not be written, and what is here may be wrong. Older kernels'
+ * full trie refuses even to replace; with the old value gone there is room for the new one.
+ */
+static void fall_back(struct fib *fib, struct fib_entry *entry)
+{
+	if (!entry->written || (entry->written == FIB_ID_FULL && !entry->foreign))
+		return;
+	count_absent(fib, entry, true);
+	if (delete_value(fib, entry))
+		stick(fib, entry);
+	else
+		put_value(fib, entry, proper_id(entry));
+}
+
+static void withdraw(struct fib *fib, struct fib_entry *entry)
+{
+	if (delete_value(fib, entry) && entry->written != FIB_ID_FULL &&
+	    put_value(fib, entry, FIB_ID_FULL))
+		stick(fib, entry);
+}
+
+void fib_entry_settle(struct fib *fib, struct fib_entry *entry)
+{
+	uint32_t id = proper_id(entry);
+	int err = 0;
+
+	if (!id && entry->written)
+		withdraw(fib, entry);
+	else if (id && (id != entry->written || entry->foreign))
+		err = put_value(fib, entry, id);
+	else if (entry->stuck)
+		note_written(fib, entry, id);
+	if (err) {
+		fib->no_room |= fib->retrying && !entry->written && err == -ENOSPC;
+		fall_back(fib, entry);
+	}
+	count_absent(fib, entry, entry->wanted && !entry->written);
+	fib->n_failed -= entry->failed;
+	entry->failed = proper_id(entry) != entry->written || entry->foreign ||
+			(entry->wanted && !entry->wanted->id);
+	fib->n_failed += entry->failed;
+}
+
+bool fib_entry_is_over(const struct fib_entry *entry)
+{
+	return !entry->wanted && !entry->written;
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who gets which id or slot. What is given back may still be in a packet's hands, so it waits in
+ * quarantine until a grace period has passed; since that blocks, it is asked for only when a
+ * pool would otherwise be empty, and then for all pools at once.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fib_internal.h"
+
+int fib_pool_init(struct fib_pool *pool, uint32_t limit)
+{
+	pool->limit = limit;
+	pool->fresh = 1;
+	/* As many as there are, so that giving back never needs memory; untouched pages are free.
+	 */
+	pool->free = calloc(limit, sizeof(*pool->free));
+	pool->quarantine = calloc(limit, sizeof(*pool->quarantine));
+	return pool->free && pool->quarantine ? 0 : -ENOMEM;
+}
+
+void fib_pool_free(struct fib_pool *pool)
+{
+	free(pool->free);
+	free(pool->quarantine);
+}
+
+static void release(struct fib_pool *pool)
+{
+	while (pool->n_quarantine)
+		pool->free[pool->n_free++] = pool->quarantine[--pool->n_quarantine];
+}
+
+uint32_t fib_pool_take(struct fib *fib, struct fib_pool *pool)
+{
+	if (!pool->n_free && pool->fresh < pool->limit)
+		return pool->fresh++;
+	if (!pool->n_free && pool->n_quarantine && !fib->writer.grace(fib->writer.ctx)) {
+		release(&fib->port_pool);
+		release(&fib->neigh_pool);
+		release(&fib->next_hop_pool);
+	}
+	return pool->n_free ? pool->free[--pool->n_free] : 0;
+}
+
+void fib_pool_give(struct fib_pool *pool, uint32_t id)
+{
+	pool->quarantine[pool->n_quarantine++] = id;
+}
+
+void fib_pool_give_unused(struct fib_pool *pool, uint32_t id)
+{
+	pool->free[pool->n_free++] = id;
+}
+
+void fib_pool_adopt(struct fib_pool *pool, bool (*taken)(const struct fib *fib, uint32_t id),
+		    const struct fib *fib)
+{
+	for (uint32_t id = pool->fresh; id < pool->limit; id++) {
+		if (!taken(fib, id))
+			fib_pool_give(pool, id);
+	}
+	pool->fresh = pool->limit;
+}

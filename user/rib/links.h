@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The network devices of this namespace and the settings that decide whether and how their
+ * packets are forwarded. Pure: filled from parsed messages; does not ask the kernel anything.
+ */
+#ifndef RIB_LINKS_H
+#define RIB_LINKS_H
+
+#include <stddef.h>
+
+#include "object.h"
+
+/* A device with all that is known of it; each part may arrive before the others. */
+struct device {
+	uint32_t ifindex;
+	bool has_link, has_ipv6, has_features;
+	struct link link;
+	struct link_ipv6 ipv6;
+	uint64_t xdp_features; /* NETDEV_XDP_ACT_* */
+	uint32_t generation;
+	/* Set by the owner of the programs, not by messages: what runs here. */
+	uint32_t queried_prog_id; /* the program that the two below speak of */
+	bool ours; /* sixlane with our maps is attached here */
+	bool program; /* any XDP program is */
+};
+
+struct links {
+	struct device *devices; /* ascending ifindex */
+	size_t n, capacity;
+	uint32_t generation;
+	/* net.ipv6.conf.all.* */
+	bool forwarding, proxy_ndp;
+};
+
+void links_clear(struct links *links);
+
+/* NULL: not known. Valid until the next set or delete. */
+struct device *links_find(const struct links *links, uint32_t ifindex);
+struct device *links_find_name(const struct links *links, const char *name);
+
+/*
+ * Store a part. *changed: it differs from what was known. 0 or -ENOMEM.
+ */
+int links_set(struct links *links, const struct link *link, bool *changed);
+int links_set_ipv6(struct links *links, const struct link_ipv6 *ipv6, bool *changed);
+/* IPv6 left the device (MTU under 1280, or it is going away). True when it was there. */
+bool links_clear_ipv6(struct links *links, uint32_t ifindex);
+int links_set_features(struct links *links, uint32_t ifindex, uint64_t features, bool *changed);
+/* True when something changed. */
+bool links_set_netconf(struct links *links, const struct netconf *netconf);
+void links_delete(struct links *links, uint32_t ifindex);
+
+/* Mark and sweep over devices: those without a links_set since the mark go. Returns how many went. */
+void links_mark(struct links *links);
+size_t links_sweep(struct links *links);
+
+/* The device lost its carrier and its ignore_routes_with_linkdown is set (ip6_ignore_linkdown). */
+bool links_ignored(const struct links *links, uint32_t ifindex);
+
+/*
+ * Another device takes frames off this one before IPv6 sees them: a master (bridge, bond, team, VRF …),
+ * or an upper that shares its MAC (ipvlan, macvlan in passthru, macsec …). An upper kind that is
+ * not known to leave frames alone counts as taking them.
+ */
+bool links_taken(const struct links *links, const struct device *device);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel's IPv6 neighbours, by device and address. Pure.
+ */
+#ifndef RIB_NEIGHS_H
+#define RIB_NEIGHS_H
+
+#include <stddef.h>
+
+#include "object.h"
+
+struct neighs;
+
+struct neighs *neighs_new(void);
+void neighs_free(struct neighs *neighs);
+
+/* Store or replace. 0 or -ENOMEM. */
+int neighs_set(struct neighs *neighs, const struct neigh *neigh);
+void neighs_delete(struct neighs *neighs, uint32_t ifindex, const union sixlane_addr *addr);
+/* NULL: not known. Valid until the next change. */
+const struct neigh *neighs_find(const struct neighs *neighs, uint32_t ifindex,
+				const union sixlane_addr *addr);
+
+void neighs_each(const struct neighs *neighs, void (*fn)(void *ctx, const struct neigh *neigh),
+		 void *ctx);
+
+/* Mark and sweep: fn (may be NULL) is told of each that goes. */
+void neighs_mark(struct neighs *neighs);
+void neighs_sweep(struct neighs *neighs, void (*fn)(void *ctx, const struct neigh *neigh), void *ctx);
+
+/* A neighbour whose MAC may be used: NUD_VALID and an Ethernet address. */
+bool neigh_usable(const struct neigh *neigh);
+
+#endif

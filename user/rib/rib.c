@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The tables: a trie of destinations each, a list of routes at each destination. How a message
+ * changes a list is rib_list.c's. Knows neither netlink nor what a best path is.
+ *
+ * Invariant: no list is empty; the destination goes with its last route.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../util.h"
+#include "rib_list.h"
+
+#define TABLE_BUCKETS 64u
+
+struct rib_table {
+	struct rib_table *next;
+	struct radix radix;
+	uint32_t id;
+};
+
+struct rib {
+	rib_changed_fn changed;
+	void *ctx;
+	struct rib_counts counts;
+	struct rib_table *tables[TABLE_BUCKETS];
+};
+
+_Static_assert(offsetof(struct rib_dest, node) == 0, "radix_remove() frees the whole");
+
+static struct rib_dest *dest_of(struct radix_node *node)
+{
+	return node ? container_of(node, struct rib_dest, node) : NULL;
+}
+
+static void report(const struct rib *rib, uint32_t table, const struct prefix *dst)
+{
+	if (rib->changed)
+		rib->changed(rib->ctx, table, dst);
+}
+
+/* --- tables and destinations --------------------------------------------------------------- */
+
+static struct rib_table *table_find(const struct rib *rib, uint32_t id)
+{
+	struct rib_table *table = rib->tables[id % TABLE_BUCKETS];
+
+	while (table && table->id != id)
+		table = table->next;
+	return table;
+}
+
+static struct rib_table *table_get(struct rib *rib, uint32_t id)
+{
+	struct rib_table *table = table_find(rib, id), **bucket = &rib->tables[id % TABLE_BUCKETS];
+
+	if (table)
+		return table;
+	table = calloc(1, sizeof(*table));
+	if (!table)
+		return NULL;
+	table->id = id;
+	table->next = *bucket;
+	*bucket = table;
+	return table;
+}
+
+/* The destination, made if there is none. The caller puts a route in or calls dest_put(). */
+static struct rib_dest *dest_get(struct rib_table *table, const struct prefix *dst)
+{
+	struct rib_dest *dest = dest_of(radix_find(&table->radix, dst));
+
+	if (dest)
+		return dest;
+	dest = calloc(1, sizeof(*dest));
+	if (!dest)
+		return NULL;
+	dest->node.prefix = *dst;
+	if (radix_insert(&table->radix, &dest->node)) {
+		free(dest);
+		return NULL;
+	}
+	return dest;
+}
+
+static void dest_put(struct rib_table *table, struct rib_dest *dest)
+{
+	if (!dest->routes)
+		radix_remove(&table->radix, &dest->node);
+}
+
+/* --- messages ------------------------------------------------------------------------------ */
+
+int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags)
+{
+	struct rib_table *table;
+	struct rib_dest *dest;
+	struct rib_outcome outcome;
+
+	if (route->cloned)
+		return 0;
+	table = table_get(rib, route->table);
+	dest = table ? dest_get(table, &route->dst) : NULL;
+	if (!dest)
+		return -ENOMEM;
+	outcome = rib_list_add(&dest->routes, &rib->counts, route, nlm_flags);
+	dest_put(table, dest);
+	if (outcome.changed)
+		report(rib, route->table, &route->dst);
+	return outcome.err;
+}
+
+int rib_del(struct rib *rib, const struct route *route)
+{
+	struct rib_table *table;
+	struct rib_dest *dest;
+	struct rib_outcome outcome;
+
+	if (route->cloned)
+		return 0;
+	table = table_find(rib, route->table);
+	dest = table ? dest_of(radix_find(&table->radix, &route->dst)) : NULL;
+	if (!dest)
+		return -EAGAIN;
+	outcome = rib_list_del(&dest->routes, &rib->counts, route);
+	dest_put(table, dest);
+	if (outcome.changed)
+		report(rib, route->table, &route->dst);
+	return outcome.err;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+struct rib *rib_new(rib_changed_fn changed, void *ctx)
+{
+	struct rib *rib = calloc(1, sizeof(*rib));
+
+	if (!rib)
+		return NULL;
+	rib->changed = changed;
+	rib->ctx = ctx;
+	return rib;
+}
+
+/* Drop what fn picks in one table. */
+static size_t prune_table(struct rib *rib, struct rib_table *table,
+			  bool (*fn)(const struct rib_route *route, void *ctx), void *ctx)
+{
+	static const struct prefix all;
+	struct radix_node *node, *next;
+	size_t dropped = 0;
+
+	for (node = radix_first_under(&table->radix, &all); node; node = next) {
+		struct rib_dest *dest = dest_of(node);
+		struct rib_route **link = &dest->routes;
+		struct prefix dst = node->prefix;
+		size_t before = rib->counts.routes;
+
+		next = radix_next_under(node, &all);
+		while (*link) {
+			if (fn(*link, ctx))
+				rib_list_remove(link, &rib->counts);
+			else
+				link = &(*link)->next;
+		}
+		dest_put(table, dest);
+		if (rib->counts.routes != before)
+			report(rib, table->id, &dst);
+		dropped += before - rib->counts.routes;
+	}
+	return dropped;
+}
+
+static size_t prune(struct rib *rib, bool (*fn)(const struct rib_route *route, void *ctx),
+		    void *ctx)
+{
+	size_t dropped = 0;
+
+	for (size_t i = 0; i < TABLE_BUCKETS; i++) {
+		for (struct rib_table *table = rib->tables[i]; table; table = table->next)
+			dropped += prune_table(rib, table, fn, ctx);
+	}
+	return dropped;
+}
+
+static bool any(const struct rib_route *route, void *ctx)
+{
+	(void)route;
+	(void)ctx;
+	return true;
+}
+
+void rib_free(struct rib *rib)
+{
+	if (!rib)
+		return;
+	rib->changed = NULL;
+	prune(rib, any, NULL);
+	for (size_t i = 0; i < TABLE_BUCKETS; i++) {
+		struct rib_table *table, *next;
+
+		for (table = rib->tables[i]; table; table = next) {
+			next = table->next;
+			free(table);
+		}
+	}
+	free(rib);
+}
+
+void rib_freep(struct rib **rib)
+{
+	rib_free(*rib);
+	*rib = NULL;
+}
+
+struct picker {
+	bool (*fn)(const struct route *route, void *ctx);
+	void *ctx;
+};
+
+static bool picked(const struct rib_route *route, void *ctx)
+{
+	const struct picker *picker = ctx;
+
+	return picker->fn(&route->route, picker->ctx);
+}
+
+size_t rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ctx), void *ctx)
+{
+	struct picker picker = { fn, ctx };
+
+	return prune(rib, picked, &picker);
+}
+
+void rib_mark(struct rib *rib)
+{
+	rib->counts.generation++;
+}
+
+static bool outdated(const struct rib_route *route, void *ctx)
+{
+	const struct rib *rib = ctx;
+
+	return route->generation != rib->counts.generation;
+}
+
+size_t rib_sweep(struct rib *rib)
+{
+	return prune(rib, outdated, rib);
+}
+
+const struct radix *rib_table(const struct rib *rib, uint32_t table)
+{
+	const struct rib_table *found = table_find(rib, table);
+
+	return found && found->radix.entries ? &found->radix : NULL;
+}
+
+const struct rib_dest *rib_find(const struct rib *rib, uint32_t table, const struct prefix *dst)
+{
+	const struct radix *radix = rib_table(rib, table);
+
+	return radix ? dest_of(radix_find(radix, dst)) : NULL;
+}
+
+size_t rib_routes(const struct rib *rib)
+{
+	return rib->counts.routes;
+}

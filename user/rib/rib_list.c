@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How messages change the routes of one destination, as fib6_add_rt2node and fib6_del_route
+ * changed them in the kernel. Knows nothing of tables or of who is told.
+ *
+ * Invariants
+ * - A list is in ascending order of metric, equal metrics in the order of fib6.
+ * - At one level (source prefix and metric) there is at most one multipath set, single
+ *   gateways being sets of one; fib6 keeps a set's hops as routes of their own and links them.
+ */
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+
+#include "rib_list.h"
+#include "rib_route.h"
+
+/* Put route in at link, before what stands there. */
+static void list_insert(struct rib_counts *counts, struct rib_route **link, struct rib_route *route)
+{
+	route->generation = counts->generation;
+	route->next = *link;
+	*link = route;
+	counts->routes++;
+}
+
+void rib_list_remove(struct rib_route **link, struct rib_counts *counts)
+{
+	struct rib_route *route = *link;
+
+	*link = route->next;
+	free(route);
+	counts->routes--;
+}
+
+static void list_replace(struct rib_counts *counts, struct rib_route **link,
+			 struct rib_route *route)
+{
+	rib_list_remove(link, counts);
+	list_insert(counts, link, route);
+}
+
+/* Behind the last one of this metric or a lower one, where fib6 puts a new route. */
+static struct rib_route **list_end(struct rib_route **list, uint32_t metric)
+{
+	struct rib_route **link = list;
+
+	while (*link && (*link)->route.metric <= metric)
+		link = &(*link)->next;
+	return link;
+}
+
+/* The first at route's level that is (or is not) a set; NULL: none. */
+static struct rib_route **list_find_kind(struct rib_route **list, const struct route *route,
+					 bool set)
+{
+	for (struct rib_route **link = list; *link; link = &(*link)->next) {
+		if (rib_route_same_level(&(*link)->route, route) &&
+		    rib_route_is_set(&(*link)->route) == set)
+			return link;
+	}
+	return NULL;
+}
+
+/* The first that fib6 takes for the same as route, which is not a set. NULL: none. */
+static struct rib_route **list_find_same(struct rib_route **list, const struct route *route)
+{
+	for (struct rib_route **link = list; *link; link = &(*link)->next) {
+		if (!rib_route_is_set(&(*link)->route) && rib_route_same(&(*link)->route, route))
+			return link;
+	}
+	return NULL;
+}
+
+/*
+ * The one that a dump's message means: an equal one, else one that the dump has not confirmed
+ * yet. After a replacement by its twin, fib6 has a route twice. NULL: it is a new one.
+ */
+static struct rib_route **list_find_dumped(struct rib_route **list, const struct route *route,
+					   uint32_t generation)
+{
+	struct rib_route **found = NULL;
+
+	for (struct rib_route **link = list; *link; link = &(*link)->next) {
+		if (rib_route_is_set(&(*link)->route) || !rib_route_same(&(*link)->route, route))
+			continue;
+		if (rib_route_equal(&(*link)->route, route))
+			return link;
+		if (!found && (*link)->generation != generation)
+			found = link;
+	}
+	return found;
+}
+
+static size_t list_count_kind(struct rib_route *const *list, const struct route *route, bool set)
+{
+	size_t n = 0;
+
+	for (const struct rib_route *r = *list; r; r = r->next)
+		n += rib_route_same_level(&r->route, route) && rib_route_is_set(&r->route) == set;
+	return n;
+}
+
+/* --- RTM_NEWROUTE ----------------------------------------------------------------------------- */
+
+/* Put a copy of route at link: instead of what is there, or before it. */
+static struct rib_outcome put(struct rib_counts *counts, struct rib_route **link, bool replace,
+			      struct rib_route *copy)
+{
+	if (!copy)
+		return (struct rib_outcome){ .err = -ENOMEM };
+	if (replace)
+		list_replace(counts, link, copy);
+	else
+		list_insert(counts, link, copy);
+	return (struct rib_outcome){ .changed = true };
+}
+
+/*
+ * The message's hops in the kernel's order. An announcement starts with the hop that was added,
+ * though fib6 has it last; those that were known keep their order. *missed: one of
+ * the old hops is not announced any more.
+ */
+static void order_hops(const struct route *old, const struct route *route, struct route_hop *out,
+		       bool *missed)
+{
+	bool taken[ROUTE_MAX_HOPS] = { false };
+	uint16_t n = 0;
+
+	*missed = false;
+	for (uint16_t i = 0; i < old->n_hops; i++) {
+		uint16_t j = 0;
+
+		while (j < route->n_hops &&
+		       (taken[j] || !rib_hop_equal(&old->hops[i], &route->hops[j])))
+			j++;
+		if (j == route->n_hops) {
+			*missed = true;
+			continue;
+		}
+		taken[j] = true;
+		out[n++] = route->hops[j];
+	}
+	for (uint16_t j = 0; j < route->n_hops; j++) {
+		if (!taken[j])
+			out[n++] = route->hops[j];
+	}
+}
+
+/* A set is announced whole: the message is what there is from now on. */
+static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route **link,
+				     const struct route *route, uint16_t flags)
+{
+	struct rib_route *old = *link, *copy;
+	struct route_hop hops[ROUTE_MAX_HOPS];
+	struct rib_outcome outcome;
+	bool missed, uniform;
+
+	order_hops(&old->route, route, hops, &missed);
+	/* A dump tells one hop's attributes, and skips what stands between the hops. */
+	uniform = flags ? old->uniform && rib_route_same_attributes(&old->route, route)
+			: route->n_hops == 1;
+	old->generation = counts->generation;
+	if (rib_route_equal(&old->route, route)) {
+		old->uniform = uniform;
+		return (struct rib_outcome){ 0 };
+	}
+	copy = rib_route_new(route, hops, route->n_hops);
+	outcome = put(counts, link, true, copy);
+	if (outcome.err)
+		return outcome;
+	copy->uniform = uniform;
+	if (flags && missed)
+		outcome.err = -EAGAIN;
+	return outcome;
+}
+
+/* fib6 replaces the first of the same kind, with all its siblings, else the first of all. */
+static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_route **list,
+				      const struct route *route)
+{
+	struct rib_route **link = list_find_kind(list, route, true);
+	struct rib_outcome outcome;
+
+	if (!link)
+		link = list_find_kind(list, route, false);
+	if (link && rib_route_equal(&(*link)->route, route)) {
+		(*link)->generation = counts->generation;
+		(*link)->uniform = true;
+		return (struct rib_outcome){ 0 };
+	}
+	outcome = put(counts, link ? link : list_end(list, route->metric), link,
+		      rib_route_new(route, route->hops, route->n_hops));
+	/* Multipath requests say "replace" in any case, single-path ones when they did. */
+	if (!outcome.err && !link && route->n_hops == 1)
+		outcome.err = -EAGAIN;
+	return outcome;
+}
+
+/* Gateways of router advertisements that turn out to be hops of a set: see rib_route_is_set(). */
+static void drop_hops_of_set(struct rib_counts *counts, struct rib_route **list,
+			     const struct route *route)
+{
+	struct rib_route **link = list;
+
+	while (*link) {
+		const struct route *other = &(*link)->route;
+
+		if (rib_route_same_level(other, route) && !rib_route_is_set(other) &&
+		    !other->next_hop_id && other->n_hops == 1 && other->hops[0].has_gateway &&
+		    rib_hop_find(route->hops, route->n_hops, &other->hops[0]) >= 0)
+			rib_list_remove(link, counts);
+		else
+			link = &(*link)->next;
+	}
+}
+
+static struct rib_outcome add_set(struct rib_counts *counts, struct rib_route **list,
+				  const struct route *route, uint16_t flags)
+{
+	struct rib_route **link = list_find_kind(list, route, true), *copy;
+	struct rib_outcome outcome;
+
+	if (flags & NLM_F_REPLACE) {
+		outcome = set_replace(counts, list, route);
+	} else if (link) {
+		outcome = set_update(counts, link, route, flags);
+	} else {
+		copy = rib_route_new(route, route->hops, route->n_hops);
+		outcome = put(counts, list_end(list, route->metric), false, copy);
+		if (copy)
+			copy->uniform = flags || route->n_hops == 1;
+	}
+	if (route->protocol == RTPROT_RA && outcome.err != -ENOMEM)
+		drop_hops_of_set(counts, list, route);
+	return outcome;
+}
+
+/*
+ * The victim of a replacement by a route that is no set. A next-hop object that changed has its
+ * routes announced as replaced by themselves. *again: there are several that could be meant,
+ * one perhaps a ghost that an old message, replayed over a newer dump, has brought back.
+ */
+static struct rib_route **single_victim(struct rib_route **list, const struct route *route,
+					bool *again)
+{
+	struct rib_route **link = route->next_hop_id ? list_find_same(list, route) : NULL;
+
+	*again = list_count_kind(list, route, false) > 1;
+	if (!link)
+		link = list_find_kind(list, route, false);
+	if (!link)
+		link = list_find_kind(list, route, true);
+	if (!link)
+		*again = true;
+	return link;
+}
+
+static struct rib_outcome add_single(struct rib_counts *counts, struct rib_route **list,
+				     const struct route *route, uint16_t flags)
+{
+	struct rib_route **link, *old;
+	struct rib_outcome outcome = { 0 };
+	bool again = false;
+
+	if (flags & NLM_F_REPLACE) {
+		link = single_victim(list, route, &again);
+	} else {
+		link = flags ? list_find_same(list, route)
+			     : list_find_dumped(list, route, counts->generation);
+		if (link && (*link)->generation == counts->generation && (!flags || route->encap))
+			(*link)->repeated = true;
+	}
+	old = link ? *link : NULL;
+	if (old && rib_route_equal(&old->route, route)) {
+		old->generation = counts->generation;
+	} else {
+		outcome = put(counts, old ? link : list_end(list, route->metric), old,
+			      rib_route_new(route, route->hops, route->n_hops));
+	}
+	if (!outcome.err && again)
+		outcome.err = -EAGAIN;
+	return outcome;
+}
+
+struct rib_outcome rib_list_add(struct rib_route **list, struct rib_counts *counts,
+				const struct route *route, uint16_t nlm_flags)
+{
+	uint16_t flags = nlm_flags & (NLM_F_REPLACE | NLM_F_EXCL | NLM_F_CREATE | NLM_F_APPEND);
+
+	if (rib_route_is_set(route))
+		return add_set(counts, list, route, flags);
+	return add_single(counts, list, route, flags);
+}
+
+/* --- RTM_DELROUTE ----------------------------------------------------------------------------- */
+
+/* Leave in left the hops of from that gone lacks; returns how many. *unknown: gone has others. */
+static uint16_t subtract_hops(const struct route *from, const struct route *gone,
+			      struct route_hop *left, bool *unknown)
+{
+	bool taken[ROUTE_MAX_HOPS] = { false };
+	uint16_t n = 0, matched = 0;
+
+	for (uint16_t i = 0; i < from->n_hops; i++) {
+		uint16_t j = 0;
+
+		while (j < gone->n_hops &&
+		       (taken[j] || !rib_hop_equal(&from->hops[i], &gone->hops[j])))
+			j++;
+		if (j == gone->n_hops) {
+			left[n++] = from->hops[i];
+		} else {
+			taken[j] = true;
+			matched++;
+		}
+	}
+	*unknown = matched < gone->n_hops;
+	return n;
+}
+
+/* Hops of a set go. What is left of a set of unlike or unseen hops waits for a dump. */
+static struct rib_outcome del_hops(struct rib_counts *counts, struct rib_route **link,
+				   const struct route *route)
+{
+	struct rib_route *old = *link, *copy;
+	struct route_hop left[ROUTE_MAX_HOPS];
+	struct rib_outcome outcome;
+	bool unknown, doubt;
+	uint16_t n;
+
+	n = subtract_hops(&old->route, route, left, &unknown);
+	doubt = unknown || (n && (old->route.truncated || route->n_hops > 1));
+	if (n == old->route.n_hops)
+		return (struct rib_outcome){ .err = -EAGAIN };
+	if (!n) {
+		if (!unknown && old->route.truncated && !route->truncated)
+			doubt = true;
+		rib_list_remove(link, counts);
+		return (struct rib_outcome){ .err = doubt ? -EAGAIN : 0, .changed = true };
+	}
+	copy = rib_route_new(&old->route, left, n);
+	if (!copy)
+		return (struct rib_outcome){ .err = -ENOMEM };
+	copy->uniform = old->uniform;
+	if (n == 1 && (!old->uniform || old->route.encap)) {
+		copy->route.truncated = true;
+		doubt = true;
+	}
+	outcome = put(counts, link, true, copy);
+	outcome.err = doubt ? -EAGAIN : 0;
+	return outcome;
+}
+
+struct rib_outcome rib_list_del(struct rib_route **list, struct rib_counts *counts,
+				const struct route *route)
+{
+	struct rib_route **set = NULL, **link = NULL;
+	struct rib_outcome outcome = { .err = -EAGAIN };
+
+	if (!route->next_hop_id && route->n_hops)
+		set = list_find_kind(list, route, true);
+	/* A set of which the message names no hop is another route than the one that went. */
+	if (set)
+		outcome = del_hops(counts, set, route);
+	if (!outcome.changed && outcome.err == -EAGAIN)
+		link = list_find_same(list, route);
+	if (link) {
+		outcome.err = (*link)->repeated ? -EAGAIN : 0;
+		outcome.changed = true;
+		rib_list_remove(link, counts);
+	}
+	return outcome;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The routes of one destination as a list, and what a message does to it. Private to rib/.
+ */
+#ifndef RIB_RIB_LIST_H
+#define RIB_RIB_LIST_H
+
+#include "rib.h"
+
+/* What all lists of a RIB share. */
+struct rib_counts {
+	size_t routes;
+	uint32_t generation; /* given to every route that a message confirms */
+};
+
+/* What became of a message: 0, -EAGAIN or -ENOMEM as in rib.h, and whether anything changed. */
+struct rib_outcome {
+	int err;
+	bool changed;
+};
+
+struct rib_outcome rib_list_add(struct rib_route **list, struct rib_counts *counts,
+				const struct route *route, uint16_t nlm_flags);
+struct rib_outcome rib_list_del(struct rib_route **list, struct rib_counts *counts,
+				const struct route *route);
+
+/* Take out and free *link. */
+void rib_list_remove(struct rib_route **link, struct rib_counts *counts);
+
+#endif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One route at rest, see rib_route.h. Pure, and stateless.
+ */
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rib_route.h"
+
+struct rib_route *rib_route_new(const struct route *route, const struct route_hop *hops,
+				uint16_t n_hops)
+{
+	struct rib_route *copy = malloc(sizeof(*copy) + n_hops * sizeof(copy->hops[0]));
+
+	if (!copy)
+		return NULL;
+	copy->next = NULL;
+	copy->route = *route;
+	copy->route.hops = copy->hops;
+	copy->route.n_hops = n_hops;
+	copy->generation = 0;
+	copy->repeated = false;
+	copy->uniform = true;
+	if (n_hops)
+		memcpy(copy->hops, hops, n_hops * sizeof(copy->hops[0]));
+	return copy;
+}
+
+bool rib_route_is_set(const struct route *route)
+{
+	if (route->next_hop_id || !route->n_hops)
+		return false;
+	if (route->n_hops > 1 || route->truncated)
+		return true;
+	return route->hops[0].has_gateway && route->protocol != RTPROT_RA;
+}
+
+bool rib_route_same_level(const struct route *a, const struct route *b)
+{
+	return a->metric == b->metric && prefix_equal(&a->src, &b->src);
+}
+
+bool rib_hop_equal(const struct route_hop *a, const struct route_hop *b)
+{
+	return a->ifindex == b->ifindex && a->has_gateway == b->has_gateway &&
+	       a->gateway.halves[0] == b->gateway.halves[0] &&
+	       a->gateway.halves[1] == b->gateway.halves[1];
+}
+
+int rib_hop_find(const struct route_hop *hops, uint16_t n, const struct route_hop *hop)
+{
+	for (int i = 0; i < n; i++) {
+		if (rib_hop_equal(&hops[i], hop))
+			return i;
+	}
+	return -1;
+}
+
+bool rib_route_same(const struct route *a, const struct route *b)
+{
+	if (!rib_route_same_level(a, b) || a->next_hop_id != b->next_hop_id)
+		return false;
+	/* In compatibility mode an object's hops are shown too, and may have changed. */
+	if (a->next_hop_id)
+		return true;
+	if (a->encap != b->encap || a->n_hops != b->n_hops)
+		return false;
+	return !a->n_hops || rib_hop_equal(&a->hops[0], &b->hops[0]);
+}
+
+bool rib_route_same_attributes(const struct route *a, const struct route *b)
+{
+	return a->mtu == b->mtu && a->mtu_locked == b->mtu_locked && a->type == b->type &&
+	       a->protocol == b->protocol && a->encap == b->encap && a->expires == b->expires &&
+	       a->truncated == b->truncated && a->next_hop_id == b->next_hop_id;
+}
+
+/* As multisets: with an encapsulation, two hops may have one gateway and device. */
+static bool same_hops(const struct route *a, const struct route *b)
+{
+	bool taken[ROUTE_MAX_HOPS] = { false };
+
+	if (a->n_hops != b->n_hops || a->n_hops > ROUTE_MAX_HOPS)
+		return false;
+	for (uint16_t i = 0; i < a->n_hops; i++) {
+		uint16_t j = 0;
+
+		while (j < b->n_hops && (taken[j] || !rib_hop_equal(&a->hops[i], &b->hops[j]) ||
+					 a->hops[i].weight != b->hops[j].weight))
+			j++;
+		if (j == b->n_hops)
+			return false;
+		taken[j] = true;
+	}
+	return true;
+}
+
+bool rib_route_equal(const struct route *a, const struct route *b)
+{
+	return rib_route_same_level(a, b) && rib_route_same_attributes(a, b) && same_hops(a, b);
+}
