@@ -8,8 +8,8 @@
  * xdp obj`, so that whoever comes second finds them. BPFFS is /sys/fs/bpf or $TC_BPF_MNT,
  * iproute2's own variable.
  *
- * Every function that can fail for a reason a person must mend writes that reason, with what to do, to
- * err (LOADER_ERR bytes) and returns -errno.
+ * Every function that can fail for a reason a person must mend writes that reason, with what to do,
+ * to err (LOADER_ERR bytes) and returns -errno.
  */
 #ifndef USER_LOADER_H
 #define USER_LOADER_H
@@ -32,7 +32,7 @@ enum loader_map {
 };
 
 struct loader_maps {
-	int fd[LOADER_N_MAPS]; /* -1: not open */
+	int fd[LOADER_N_MAPS];	    /* -1: not open */
 	uint32_t id[LOADER_N_MAPS]; /* the kernel's map ids */
 };
 
@@ -44,16 +44,16 @@ const char *loader_bpffs(void);
 const char *loader_pin_dir(void);
 
 /*
- * Open the pinned maps of an existing sixlane. read_only: for the CLI's reading commands. Checks type, sizes,
- * flags and sixlane_meta.abi (0 is accepted: no daemon has seen them yet).
- * -ENOENT: there are none (err says how to get some); -EPROTO: another ABI or size.
+ * Open the pinned maps of an existing sixlane. read_only: for the CLI's reading commands. Checks
+ * type, sizes, flags and sixlane_meta.abi (0 is accepted: no daemon has seen them yet). -ENOENT:
+ * there are none (err says how to get some); -EPROTO: another ABI or size.
  */
 int loader_open_maps(struct loader_maps *maps, bool read_only, char *err);
 
 /*
- * The same, but create and pin what is missing, from the object's own definitions. Adopts the maps of a
- * sixlane program that is attached to a port but pinned nowhere (xdp-loader without -p) if there
- * are no pins yet. Mounts nothing: a missing bpffs is an error that says how to mount it.
+ * The same, but create and pin what is missing, from the object's own definitions. Adopts the maps
+ * of a sixlane program that is attached to a port but pinned nowhere (xdp-loader without -p) if
+ * there are no pins yet. Mounts nothing: a missing bpffs is an error that says how to mount it.
  */
 int loader_make_maps(const char *object, struct loader_maps *maps, char *err);
 void loader_close_maps(struct loader_maps *maps);
@@ -76,15 +76,15 @@ int loader_detach(const char *port, char *err);
 
 enum loader_owner {
 	LOADER_NO_PROG,
-	LOADER_OURS, /* sixlane with the maps given */
+	LOADER_OURS,	   /* sixlane with the maps given */
 	LOADER_OTHER_MAPS, /* sixlane with maps of its own */
-	LOADER_FOREIGN /* another program */
+	LOADER_FOREIGN	   /* another program */
 };
 
 struct loader_prog {
 	enum loader_owner owner;
 	enum xdp_mode mode;
-	uint32_t id; /* sixlane's program, or the foreign one */
+	uint32_t id;	 /* sixlane's program, or the foreign one */
 	bool dispatcher; /* runs under libxdp's dispatcher */
 	char name[16];
 };
@@ -93,14 +93,14 @@ struct loader_prog {
 int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader_prog *out);
 
 /*
- * Replace a sixlane program that has maps of its own (LOADER_OTHER_MAPS, no dispatcher) by one with the
- * pinned maps, in one step, in the same mode.
+ * Replace a sixlane program that has maps of its own (LOADER_OTHER_MAPS, no dispatcher) by one with
+ * the pinned maps, in one step, in the same mode.
  */
 int loader_adopt_port(const char *object, uint32_t ifindex, char *err);
 
 /*
- * One instance a pin directory: take the daemon's lock. Returns a descriptor to keep open, -EBUSY when a
- * daemon holds it, or -errno.
+ * One instance a pin directory: take the daemon's lock. Returns a descriptor to keep open, -EBUSY
+ * when a daemon holds it, or -errno.
  */
 int loader_lock(char *err);
 /* A daemon serves the pin directory now. */

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the commands have in common: the view of maps and devices, usage errors, names.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "log.h"
+
+int cmd_usage(const struct cmd *cmd, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_error("%s", text);
+	fprintf(stderr, "usage: sixlane [-j] [-p] [-s] %s %s\n", cmd->name, cmd->args);
+	return CMD_USAGE;
+}
+
+int cmd_view_open(struct cmd_view *view)
+{
+	char err[LOADER_ERR];
+	int rc;
+
+	*view = (struct cmd_view){ 0 };
+	rc = loader_open_maps(&view->fds, true, err);
+	if (rc) {
+		log_error("%s", err);
+		return CMD_FAILED;
+	}
+	rc = maps_open(&view->maps, &view->fds, false);
+	if (!rc)
+		rc = ports_read(&view->ports);
+	if (!rc)
+		return CMD_OK;
+	log_error("cannot read the %s: %s", view->maps.meta ? "network devices" : "maps",
+		  strerror(-rc));
+	cmd_view_close(view);
+	return CMD_FAILED;
+}
+
+void cmd_view_close(struct cmd_view *view)
+{
+	ports_free(&view->ports);
+	maps_close(&view->maps);
+	loader_close_maps(&view->fds);
+}
+
+const char *cmd_slot_name(const struct cmd_view *view, uint32_t slot, char buf[IFNAMSIZ])
+{
+	const struct link *link;
+
+	if (!slot || slot >= SIXLANE_MAX_PORTS)
+		return NULL;
+	link = ports_find(&view->ports, view->maps.ports[slot].ifindex);
+	if (link)
+		snprintf(buf, IFNAMSIZ, "%s", link->name);
+	else
+		snprintf(buf, IFNAMSIZ, "#%u", slot);
+	return buf;
+}
+
+static const struct {
+	const char *name, *text;
+} verdicts[] = {
+#define X(name_, action, string, text_) { string, text_ },
+	SIXLANE_VERDICTS(X)
+#undef X
+};
+
+const char *cmd_verdict_name(uint32_t verdict)
+{
+	return verdict < SIXLANE_N_VERDICTS ? verdicts[verdict].name : "unknown";
+}
+
+const char *cmd_verdict_text(uint32_t verdict)
+{
+	return verdict < SIXLANE_N_VERDICTS ? verdicts[verdict].text : "of another version";
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Command lines as iproute2 has them: long options with one dash or two, abbreviated, before or
+ * behind the command; commands abbreviated. Pure.
+ */
+#include <string.h>
+
+#include "cmd.h"
+
+static bool begins(const char *whole, const char *word)
+{
+	return !strncmp(whole, word, strlen(word));
+}
+
+size_t cmd_match(const struct cmd *const *cmds, size_t n, const char *word,
+		 const struct cmd **found)
+{
+	size_t n_found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!strcmp(cmds[i]->name, word)) {
+			found[0] = cmds[i];
+			return 1;
+		}
+		if (*word && begins(cmds[i]->name, word))
+			found[n_found++] = cmds[i];
+	}
+	return n_found;
+}
+
+int cmd_take_options(int argc, char **argv, struct cmd_options *options, bool *help, bool *version)
+{
+	const struct {
+		const char *name;
+		bool *flag;
+	} known[] = {
+		{ "json", &options->json },
+		{ "pretty", &options->pretty },
+		{ "statistics", &options->statistics },
+		{ "stats", &options->statistics },
+		{ "help", help },
+		{ "Version", version },
+	};
+	bool ended = false;
+	int kept = 0;
+
+	for (int i = 0; i < argc; i++) {
+		const char *word = argv[i];
+		bool taken = false;
+
+		if (!ended && !strcmp(word, "--")) {
+			ended = true;
+			continue;
+		}
+		if (!ended && word[0] == '-' && word[1]) {
+			word += word[1] == '-' ? 2 : 1;
+			for (size_t k = 0; k < ARRAY_SIZE(known) && !taken; k++) {
+				taken = begins(known[k].name, word);
+				if (taken)
+					*known[k].flag = true;
+			}
+		}
+		if (!taken)
+			argv[kept++] = argv[i];
+	}
+	return kept;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The network devices of this namespace at one moment, read over netlink, for the CLI.
+ */
+#ifndef USER_CMD_PORTS_H
+#define USER_CMD_PORTS_H
+
+#include <stddef.h>
+
+#include "rib/object.h"
+
+struct ports {
+	struct link *links; /* by ascending ifindex */
+	size_t n;
+};
+
+/* 0 or -errno. Free with ports_free. */
+int ports_read(struct ports *ports);
+void ports_free(struct ports *ports);
+
+/* NULL: no such device. */
+const struct link *ports_find(const struct ports *ports, uint32_t ifindex);
+
+#endif

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The loader's ground: where the pins, the object and the lock are, and how a failure of libbpf or
+ * the kernel becomes a sentence that says what to do. Knows nothing of single maps or ports.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/magic.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+
+#include "loader.h"
+#include "loader_internal.h"
+#include "log.h"
+
+#ifndef SIXLANE_LIBDIR
+#define SIXLANE_LIBDIR "/usr/local/lib/sixlane"
+#endif
+
+#define OBJECT_NAME "sixlane.bpf.o"
+#define PINS_BELOW "tc/globals"
+
+/* A reader holds the lock for microseconds; a daemon that finds it taken asks again this often. */
+#define LOCK_TRIES 50
+#define LOCK_PAUSE_NS 2000000
+
+static char kernel_said[256];
+
+const char *loader_bpffs(void)
+{
+	const char *mnt = getenv("TC_BPF_MNT");
+
+	return mnt && *mnt ? mnt : "/sys/fs/bpf";
+}
+
+const char *loader_pin_dir(void)
+{
+	static char dir[PATH_MAX];
+
+	snprintf(dir, sizeof(dir), "%s/" PINS_BELOW, loader_bpffs());
+	return dir;
+}
+
+const char *loader_object_path(void)
+{
+	static char path[PATH_MAX];
+	char *slash;
+	ssize_t n;
+
+	n = readlink("/proc/self/exe", path, sizeof(path) - sizeof(OBJECT_NAME) - 1);
+	if (n > 0) {
+		path[n] = '\0';
+		slash = strrchr(path, '/');
+		memcpy(slash ? slash + 1 : path, OBJECT_NAME, sizeof(OBJECT_NAME));
+		if (!access(path, R_OK))
+			return path;
+	}
+	return SIXLANE_LIBDIR "/" OBJECT_NAME;
+}
+
+int loader_fail(char *err, int rc, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (err) {
+		va_start(ap, fmt);
+		vsnprintf(err, LOADER_ERR, fmt, ap);
+		va_end(ap);
+	}
+	return rc;
+}
+
+/* The capabilities that loading and attaching need and this process lacks, by name. */
+static void missing_caps(char *buf, size_t size)
+{
+	static const struct {
+		unsigned int cap;
+		const char *name;
+	} needed[] = {
+		{ CAP_BPF, "CAP_BPF" },
+		{ CAP_NET_ADMIN, "CAP_NET_ADMIN" },
+		{ CAP_PERFMON, "CAP_PERFMON" },
+		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },
+	};
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	size_t used = 0;
+
+	*buf = '\0';
+	if (syscall(SYS_capget, &header, data))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(needed) && used < size; i++) {
+		if (data[CAP_TO_INDEX(needed[i].cap)].effective & CAP_TO_MASK(needed[i].cap))
+			continue;
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
+					 needed[i].name);
+	}
+}
+
+int loader_fail_errno(char *err, int rc, const char *fmt, ...)
+{
+	char what[LOADER_ERR / 2], reason[128], caps[96] = "";
+	const char *said = loader_kernel_said();
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	dispatch_strerror(rc, reason, sizeof(reason));
+	if (rc == -EPERM || rc == -EACCES)
+		missing_caps(caps, sizeof(caps));
+	return loader_fail(
+		err, rc, "%s: %s%s%s%s%s%s", what, reason, *said ? ": " : "", said,
+		*caps ? "; run as root, this process lacks " : "", caps,
+		rc == -EPERM && !*caps
+			? " although no capability is missing (user namespace, lockdown or seccomp?)"
+			: "");
+}
+
+void loader_note(const char *library, char *text)
+{
+	static const char mark[] = "Kernel error message: ";
+	char *words, *line, *rest = NULL;
+
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		words = strstr(line, mark);
+		if (words)
+			snprintf(kernel_said, sizeof(kernel_said), "%s", words + sizeof(mark) - 1);
+		log_debug("%s: %s", library, line);
+	}
+}
+
+const char *loader_kernel_said(void)
+{
+	return kernel_said;
+}
+
+static int note_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (level != LIBBPF_WARN)
+		return 0;
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	else
+		loader_note("libbpf", text);
+	return 0;
+}
+
+void loader_quiet(void)
+{
+	kernel_said[0] = '\0';
+	libbpf_set_print(note_libbpf);
+}
+
+int loader_check_bpffs(char *err)
+{
+	const char *mnt = loader_bpffs();
+	struct statfs fs;
+
+	if (statfs(mnt, &fs) == 0 && fs.f_type == BPF_FS_MAGIC)
+		return 0;
+	return loader_fail(err, -ENODEV, "no BPF filesystem at %s: mount -t bpf bpf %s", mnt, mnt);
+}
+
+int loader_object_open(const char *path, struct bpf_object **out, char *err)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts);
+	struct bpf_object *object;
+
+	loader_quiet();
+	opts.pin_root_path = loader_pin_dir();
+	object = bpf_object__open_file(path, &opts);
+	if (!object)
+		return loader_fail_errno(err, -errno, "cannot open the XDP object %s", path);
+	*out = object;
+	return 0;
+}
+
+struct bpf_program *loader_object_prog(struct bpf_object *object)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, object)
+	{
+		if (!strcmp(bpf_program__section_name(prog), "xdp"))
+			return prog;
+	}
+	return NULL;
+}
+
+/* A descriptor of the pin directory, made if missing and make is set; or -errno. */
+static int open_pin_dir(bool make)
+{
+	char tc[PATH_MAX];
+	int fd;
+
+	if (make) {
+		/* Modes as iproute2 makes them: nobody else may put maps there. */
+		snprintf(tc, sizeof(tc), "%s/tc", loader_bpffs());
+		if (mkdir(tc, 0700) && errno != EEXIST)
+			return -errno;
+		if (mkdir(loader_pin_dir(), 0700) && errno != EEXIST)
+			return -errno;
+	}
+	fd = open(loader_pin_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int loader_make_pin_dir(char *err)
+{
+	_cleanup_close_ int fd = -1;
+	int rc = loader_check_bpffs(err);
+
+	if (rc)
+		return rc;
+	loader_quiet();
+	fd = open_pin_dir(true);
+	if (fd < 0)
+		return loader_fail_errno(err, fd, "cannot make %s", loader_pin_dir());
+	return 0;
+}
+
+int loader_lock(char *err)
+{
+	static const struct timespec nap = { .tv_nsec = LOCK_PAUSE_NS };
+	_cleanup_close_ int fd = -1;
+	int rc = loader_make_pin_dir(err);
+
+	if (rc)
+		return rc;
+	fd = open_pin_dir(false);
+	if (fd < 0)
+		return loader_fail_errno(err, fd, "cannot open %s", loader_pin_dir());
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return util_take_fd(&fd);
+		if (errno != EWOULDBLOCK)
+			return loader_fail_errno(err, -errno, "cannot lock %s", loader_pin_dir());
+		nanosleep(&nap, NULL);
+	}
+	return loader_fail(err, -EBUSY, "another sixlaned serves the maps in %s", loader_pin_dir());
+}
+
+bool loader_daemon_runs(void)
+{
+	_cleanup_close_ int fd = open_pin_dir(false);
+
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+}

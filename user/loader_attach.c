@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Putting sixlane on a port, replacing it and taking it off, each in one step that fails rather
+ * than meet another program. Never falls back to another mode than the one that was asked for.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/if_link.h>
+#include <net/if.h>
+#include <string.h>
+
+#include "loader_query.h"
+
+static uint32_t mode_flags(enum xdp_mode mode)
+{
+	switch (mode) {
+	case XDP_MODE_GENERIC:
+		return XDP_FLAGS_SKB_MODE;
+	case XDP_MODE_OFFLOAD:
+		return XDP_FLAGS_HW_MODE;
+	default:
+		return XDP_FLAGS_DRV_MODE;
+	}
+}
+
+/* The port's ifindex, or -ENODEV and iproute2's words. */
+static int port_ifindex(const char *port, char *err)
+{
+	unsigned int ifindex = if_nametoindex(port);
+
+	if (!ifindex)
+		return loader_fail(err, -ENODEV, "cannot find device \"%s\"", port);
+	return (int)ifindex;
+}
+
+static int query_port(int ifindex, const char *port, const struct loader_maps *maps,
+		      struct loader_prog *out, char *err)
+{
+	int rc = loader_query((uint32_t)ifindex, maps, out);
+
+	if (rc)
+		return loader_fail_errno(err, rc, "cannot see which XDP program %s runs", port);
+	return 0;
+}
+
+/* Load the object's program with the pinned maps. Returns its descriptor or -errno. */
+static int load_prog(const char *path, char *err)
+{
+	struct bpf_object *object;
+	struct bpf_program *prog;
+	int rc;
+
+	rc = loader_object_open(path, &object, err);
+	if (rc)
+		return rc;
+	prog = loader_object_prog(object);
+	if (!prog) {
+		rc = loader_fail(err, -EINVAL, "%s has no program in a section 'xdp'", path);
+	} else {
+		rc = bpf_object__load(object);
+		if (rc)
+			rc = loader_fail_errno(err, rc, "the kernel refused the XDP program of %s",
+					       path);
+		else
+			rc = dup(bpf_program__fd(prog));
+		if (rc == -1)
+			rc = -errno;
+	}
+	bpf_object__close(object);
+	return rc;
+}
+
+static int attach_failed(int rc, const char *port, enum loader_mode mode, char *err)
+{
+	if (rc == -EOPNOTSUPP && mode == LOADER_NATIVE)
+		return loader_fail(
+			err, rc,
+			"%s has no native XDP (%s): 'sixlane attach %s generic' runs it in the "
+			"network stack, much slower",
+			port, *loader_kernel_said() ? loader_kernel_said() : strerror(-rc), port);
+	if (rc == -EBUSY)
+		rc = -EEXIST;
+	return loader_fail_errno(err, rc, "cannot attach to %s", port);
+}
+
+static int attach_direct(const char *object, int ifindex, const char *port, enum loader_mode mode,
+			 char *err)
+{
+	uint32_t flags = mode == LOADER_GENERIC ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
+	_cleanup_close_ int fd = load_prog(object, err);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	loader_quiet();
+	rc = bpf_xdp_attach(ifindex, fd, flags | XDP_FLAGS_UPDATE_IF_NOEXIST, NULL);
+	return rc ? attach_failed(rc, port, mode, err) : 0;
+}
+
+/* Swap a program that is attached directly for the object's, or for none (object NULL). */
+static int replace(const char *object, int ifindex, const char *port, const struct loader_prog *old,
+		   char *err)
+{
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
+	_cleanup_close_ int old_fd = bpf_prog_get_fd_by_id(old->id);
+	_cleanup_close_ int fd = -1;
+	int rc;
+
+	if (old_fd < 0)
+		return loader_fail_errno(err, -errno, "cannot get hold of the program on %s", port);
+	if (object) {
+		fd = load_prog(object, err);
+		if (fd < 0)
+			return fd;
+	}
+	loader_quiet();
+	opts.old_prog_fd = old_fd;
+	rc = bpf_xdp_attach(ifindex, fd, mode_flags(old->mode) | XDP_FLAGS_REPLACE, &opts);
+	if (rc)
+		return loader_fail_errno(err, rc, "cannot %s the program on %s",
+					 object ? "replace" : "detach", port);
+	return 0;
+}
+
+static bool same_mode(const struct loader_prog *prog, enum loader_mode mode)
+{
+	switch (mode) {
+	case LOADER_DISPATCHER:
+		return prog->dispatcher;
+	case LOADER_GENERIC:
+		return !prog->dispatcher && prog->mode == XDP_MODE_GENERIC;
+	default:
+		return !prog->dispatcher && prog->mode == XDP_MODE_NATIVE;
+	}
+}
+
+/* -EEXIST, and who is there. */
+static int occupied(const struct loader_prog *prog, const char *port, char *err)
+{
+	const char *how = prog->dispatcher ? "dispatcher" : loader_xdp_mode_name(prog->mode);
+
+	if (prog->owner != LOADER_FOREIGN)
+		return loader_fail(
+			err, -EEXIST,
+			"%s already runs sixlane in %s mode (id %u): 'sixlane detach %s' first",
+			port, how, prog->id, port);
+	if (prog->dispatcher)
+		return loader_fail(
+			err, -EEXIST,
+			"%s already runs other XDP programs under libxdp's dispatcher (id %u): "
+			"'sixlane attach %s dispatcher' joins them",
+			port, prog->id, port);
+	return loader_fail(
+		err, -EEXIST,
+		"%s already runs another XDP program, \"%s\" (id %u, %s): detach that one first "
+		"('ip link set dev %s xdp%s off')",
+		port, prog->name, prog->id, how, port,
+		prog->mode == XDP_MODE_GENERIC ? "generic" : "");
+}
+
+/* Attach where prog runs now, the maps being pinned. */
+static int attach_over(const char *object, int ifindex, const char *port,
+		       const struct loader_prog *prog, enum loader_mode mode, char *err)
+{
+	bool same = same_mode(prog, mode);
+
+	switch (prog->owner) {
+	case LOADER_OURS:
+		return same ? 0 : occupied(prog, port, err);
+	case LOADER_OTHER_MAPS:
+		if (same && !prog->dispatcher)
+			return replace(object, ifindex, port, prog, err);
+		return occupied(prog, port, err);
+	case LOADER_FOREIGN:
+		if (!prog->dispatcher || mode != LOADER_DISPATCHER)
+			return occupied(prog, port, err);
+		break;
+	case LOADER_NO_PROG:
+		break;
+	}
+	if (mode == LOADER_DISPATCHER)
+		return dispatch_attach(object, loader_pin_dir(), ifindex, port, err);
+	return attach_direct(object, ifindex, port, mode, err);
+}
+
+int loader_attach(const char *object, const char *port, enum loader_mode mode, char *err)
+{
+	struct loader_maps maps;
+	struct loader_prog prog;
+	bool had_pins;
+	int ifindex, rc;
+
+	ifindex = port_ifindex(port, err);
+	if (ifindex < 0)
+		return ifindex;
+	rc = loader_open_maps(&maps, true, err);
+	had_pins = !rc;
+	if (had_pins)
+		loader_close_maps(&maps);
+	else if (rc != -ENOENT)
+		return rc;
+	rc = loader_make_maps(object, &maps, err);
+	if (rc)
+		return rc;
+	rc = query_port(ifindex, port, &maps, &prog, err);
+	if (!rc)
+		rc = attach_over(object, ifindex, port, &prog, mode, err);
+	loader_close_maps(&maps);
+	/* A failure leaves nothing behind that was not there before. */
+	if (rc && !had_pins && !loader_daemon_runs())
+		loader_unpin(NULL);
+	return rc;
+}
+
+int loader_detach(const char *port, char *err)
+{
+	struct loader_prog prog;
+	int ifindex, rc;
+
+	ifindex = port_ifindex(port, err);
+	if (ifindex < 0)
+		return ifindex;
+	rc = query_port(ifindex, port, NULL, &prog, err);
+	if (rc)
+		return rc;
+	if (prog.owner == LOADER_NO_PROG)
+		return loader_fail(err, -ENOENT, "%s runs no XDP program", port);
+	if (prog.owner == LOADER_FOREIGN)
+		return loader_fail(err, -EBUSY,
+				   "%s runs another XDP program, \"%s\" (id %u), not sixlane", port,
+				   prog.name, prog.id);
+	if (prog.dispatcher)
+		return dispatch_detach(ifindex, prog.id, port, err);
+	return replace(NULL, ifindex, port, &prog, err);
+}
+
+int loader_adopt_port(const char *object, uint32_t ifindex, char *err)
+{
+	struct loader_maps maps;
+	struct loader_prog prog;
+	char port[IF_NAMESIZE];
+	int rc;
+
+	if (!if_indextoname(ifindex, port))
+		return loader_fail(err, -ENODEV, "device %u is gone", ifindex);
+	rc = loader_make_maps(object, &maps, err);
+	if (rc)
+		return rc;
+	rc = query_port((int)ifindex, port, &maps, &prog, err);
+	loader_close_maps(&maps);
+	if (rc || prog.owner == LOADER_OURS)
+		return rc;
+	if (prog.owner != LOADER_OTHER_MAPS)
+		return loader_fail(err, -ENOENT, "%s does not run sixlane", port);
+	if (prog.dispatcher)
+		return loader_fail(
+			err, -EOPNOTSUPP,
+			"%s runs sixlane with other maps under libxdp's dispatcher: 'sixlane detach "
+			"%s', then 'sixlane attach %s dispatcher'",
+			port, port, port);
+	return replace(object, (int)ifindex, port, &prog, err);
+}

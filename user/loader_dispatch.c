@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sixlane under libxdp's dispatcher, beside other XDP programs. The only caller of libxdp. libxdp
+ * quietly attaches a single program by itself where the kernel refuses its dispatcher; that is
+ * found out here and undone, since whoever asks for the dispatcher means to add more programs.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/if_link.h>
+#include <string.h>
+#include <xdp/libxdp.h>
+
+#include "loader_internal.h"
+
+static int note_libxdp(enum libxdp_print_level level, const char *fmt, va_list ap)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (level == LIBXDP_DEBUG)
+		return 0;
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	else
+		loader_note("libxdp", text);
+	return 0;
+}
+
+static void quiet(void)
+{
+	loader_quiet();
+	libxdp_set_print(note_libxdp);
+}
+
+static void close_multiprog(struct xdp_multiprog **mp)
+{
+	if (!libxdp_get_error(*mp))
+		xdp_multiprog__close(*mp);
+}
+
+static void close_program(struct xdp_program **prog)
+{
+	if (!libxdp_get_error(*prog))
+		xdp_program__close(*prog);
+}
+
+void dispatch_strerror(int rc, char *buf, size_t size)
+{
+	libxdp_strerror(rc, buf, size);
+}
+
+int dispatch_progs(int ifindex, uint32_t ids[DISPATCH_MAX_PROGS])
+{
+	_cleanup_(close_multiprog) struct xdp_multiprog *mp = NULL;
+	struct xdp_program *prog = NULL;
+	int n = 0;
+
+	quiet();
+	mp = xdp_multiprog__get_from_ifindex(ifindex);
+	if (libxdp_get_error(mp))
+		return (int)libxdp_get_error(mp);
+	while (n < DISPATCH_MAX_PROGS && (prog = xdp_multiprog__next_prog(prog, mp)))
+		ids[n++] = xdp_program__id(prog);
+	return n;
+}
+
+/* Nothing but the given program runs there, without a dispatcher. */
+static bool fell_back(int ifindex)
+{
+	_cleanup_(close_multiprog) struct xdp_multiprog *mp =
+		xdp_multiprog__get_from_ifindex(ifindex);
+
+	return !libxdp_get_error(mp) && xdp_multiprog__is_legacy(mp);
+}
+
+static void detach_fallback(int ifindex, int prog_fd)
+{
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
+
+	opts.old_prog_fd = prog_fd;
+	bpf_xdp_detach(ifindex, XDP_FLAGS_DRV_MODE | XDP_FLAGS_REPLACE, &opts);
+}
+
+static int attach_prog(struct xdp_program *prog, int ifindex, const char *port, char *err)
+{
+	int rc = xdp_program__attach(prog, ifindex, XDP_MODE_NATIVE, 0);
+
+	if (rc)
+		return loader_fail_errno(err, rc, "libxdp cannot attach to %s", port);
+	if (!fell_back(ifindex))
+		return 0;
+	detach_fallback(ifindex, xdp_program__fd(prog));
+	if (getenv("LIBXDP_SKIP_DISPATCHER"))
+		return loader_fail(err, -EOPNOTSUPP,
+				   "LIBXDP_SKIP_DISPATCHER is set: libxdp uses no dispatcher on %s",
+				   port);
+	return loader_fail(
+		err, -EOPNOTSUPP,
+		"the kernel refused libxdp's dispatcher on %s (no freplace programs, or not "
+		"permitted): 'sixlane attach %s' attaches sixlane alone",
+		port, port);
+}
+
+int dispatch_attach(const char *object, const char *pin_dir, int ifindex, const char *port,
+		    char *err)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts);
+	_cleanup_(close_program) struct xdp_program *prog = NULL;
+	int rc;
+
+	quiet();
+	opts.pin_root_path = pin_dir;
+	prog = xdp_program__open_file(object, "xdp", &opts);
+	rc = (int)libxdp_get_error(prog);
+	if (rc)
+		return loader_fail_errno(err, rc, "libxdp does not take %s", object);
+	return attach_prog(prog, ifindex, port, err);
+}
+
+int dispatch_detach(int ifindex, uint32_t prog_id, const char *port, char *err)
+{
+	_cleanup_(close_multiprog) struct xdp_multiprog *mp = NULL;
+	struct xdp_program *prog = NULL;
+	int rc;
+
+	quiet();
+	mp = xdp_multiprog__get_from_ifindex(ifindex);
+	rc = (int)libxdp_get_error(mp);
+	if (rc)
+		return loader_fail_errno(err, rc, "libxdp cannot read the dispatcher of %s", port);
+	while ((prog = xdp_multiprog__next_prog(prog, mp))) {
+		if (xdp_program__id(prog) != prog_id)
+			continue;
+		rc = xdp_program__detach(prog, ifindex, xdp_multiprog__attach_mode(mp), 0);
+		if (rc)
+			return loader_fail_errno(err, rc, "libxdp cannot detach from %s", port);
+		return 0;
+	}
+	return loader_fail(err, -ENOENT, "sixlane has left the dispatcher of %s meanwhile", port);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the loader's own files share; nobody else includes it. loader.c: paths, lock, messages;
+ * loader_pin.c: the pinned maps; loader_query.c: what runs on a port; loader_attach.c: putting
+ * it there; loader_dispatch.c: the only caller of libxdp.
+ *
+ * Knows neither rib/object.h nor loader.h: libxdp's header uses some of the same names.
+ */
+#ifndef USER_LOADER_INTERNAL_H
+#define USER_LOADER_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util.h"
+
+struct bpf_object;
+struct bpf_program;
+
+/* Write a message to err (LOADER_ERR bytes, or NULL) and return rc. */
+int loader_fail(char *err, int rc, const char *fmt, ...) _printf_(3, 4);
+
+/*
+ * The same for an errno that a library or the kernel gave for what was tried: adds the reason, the
+ * kernel's own words where there are some, and for EPERM the capabilities that are missing.
+ */
+int loader_fail_errno(char *err, int rc, const char *fmt, ...) _printf_(3, 4);
+
+/* Silence libbpf (its lines go to the debug level) and forget what the kernel said last. */
+void loader_quiet(void);
+
+/* Lines of a library: to the debug log; the kernel's own words in them are remembered. Cuts text
+ * up. */
+void loader_note(const char *library, char *text);
+
+/* The kernel's own words since loader_quiet(), "" for none. */
+const char *loader_kernel_said(void);
+
+/* -ENODEV and a message unless a bpffs is mounted where the pins go. */
+int loader_check_bpffs(char *err);
+
+/* The pin directory exists afterwards. 0 or -errno. */
+int loader_make_pin_dir(char *err);
+
+/* The program of section "xdp" in an object, NULL: none. */
+struct bpf_program *loader_object_prog(struct bpf_object *object);
+
+/* Open the object file with its pins under the pin directory; not loaded. 0 or -errno. */
+int loader_object_open(const char *path, struct bpf_object **out, char *err);
+
+/* --- loader_dispatch.c ------------------------------------------------------------------- */
+
+#define DISPATCH_MAX_PROGS 16
+/* The name of the program that libxdp attaches in front of all others. */
+#define DISPATCH_PROG_NAME "xdp_dispatcher"
+
+/* What an errno, or an error number of libbpf's or libxdp's own, means. */
+void dispatch_strerror(int rc, char *buf, size_t size);
+
+/* Ids of the programs that run under the dispatcher on a port. Their number or -errno. */
+int dispatch_progs(int ifindex, uint32_t ids[DISPATCH_MAX_PROGS]);
+
+/* Load the object's program under the dispatcher of a port (port: its name, for err). 0 or -errno.
+ */
+int dispatch_attach(const char *object, const char *pin_dir, int ifindex, const char *port,
+		    char *err);
+
+/* Take one program out of the dispatcher; the last one takes it along. 0 or -errno. */
+int dispatch_detach(int ifindex, uint32_t prog_id, const char *port, char *err);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The loader's view of a loaded program's maps, between loader_query.c and its users in the
+ * loader.
+ */
+#ifndef USER_LOADER_QUERY_H
+#define USER_LOADER_QUERY_H
+
+#include "loader.h"
+#include "loader_internal.h"
+
+/* A program's maps that carry the names of sixlane's; -1 and 0 where it has none. */
+struct loader_prog_maps {
+	int fd[LOADER_N_MAPS];
+	uint32_t id[LOADER_N_MAPS];
+};
+
+/* 0 or -errno. */
+int loader_prog_maps_open(uint32_t prog_id, struct loader_prog_maps *out);
+void loader_prog_maps_close(struct loader_prog_maps *maps);
+
+/* "native", "generic" … */
+const char *loader_xdp_mode_name(enum xdp_mode mode);
+
+#endif

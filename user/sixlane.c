@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The CLI: finds the command and its common options; the commands are in cmd_*.c. Exit codes:
+ * 0 done, 1 failed, 2 not understood.
+ */
+#include <string.h>
+
+#include "cmd.h"
+#include "log.h"
+
+#ifndef SIXLANE_VERSION
+#define SIXLANE_VERSION "0.1"
+#endif
+
+static const struct cmd *const cmds[] = { &cmd_attach, &cmd_detach, &cmd_status, &cmd_routes,
+					  &cmd_lookup, &cmd_stats,  &cmd_unpin };
+
+static int print_help(FILE *to, int code)
+{
+	fprintf(to, "usage: sixlane [-j] [-p] [-s] COMMAND [ARGUMENT...]\n\n");
+	for (size_t i = 0; i < ARRAY_SIZE(cmds); i++)
+		fprintf(to, "  %-8s %-46s %s\n", cmds[i]->name, cmds[i]->args, cmds[i]->help);
+	fprintf(to, "  %-8s %-46s %s\n\n", "help", "[COMMAND]", "this text, or a command's usage");
+	fprintf(to, "Commands may be abbreviated. Options, before or behind the command:\n"
+		    "  -j, -json        JSON with stable keys\n"
+		    "  -p, -pretty      JSON on several lines\n"
+		    "  -s, -statistics  say more\n"
+		    "  -h, -help        usage of the command\n"
+		    "  -V, -Version     version and ABI of the maps\n");
+	return code;
+}
+
+static int print_cmd_help(const struct cmd *cmd)
+{
+	printf("usage: sixlane [-j] [-p] [-s] %s %s\n%s\n", cmd->name, cmd->args, cmd->help);
+	return CMD_OK;
+}
+
+/* NULL after having said why. */
+static const struct cmd *find_cmd(const char *word)
+{
+	const struct cmd *found[ARRAY_SIZE(cmds)];
+	size_t n = cmd_match(cmds, ARRAY_SIZE(cmds), word, found), used = 0;
+	char names[256] = "";
+
+	if (n == 1)
+		return found[0];
+	for (size_t i = 0; i < n && used < sizeof(names); i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
+					 found[i]->name);
+	if (n)
+		log_error("command \"%s\" is ambiguous: %s", word, names);
+	else if (word[0] == '-')
+		log_error("unknown option \"%s\", try 'sixlane help'", word);
+	else
+		log_error("unknown command \"%s\", try 'sixlane help'", word);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct cmd_options options = { 0 };
+	bool help = false, version = false;
+	const struct cmd *cmd;
+
+	log_init("sixlane", getenv("SIXLANE_DEBUG") ? LOG_DEBUG : LOG_WARNING);
+	argc = cmd_take_options(argc - 1, argv + 1, &options, &help, &version);
+	argv++;
+	if (version) {
+		printf("sixlane %s, ABI %u\n", SIXLANE_VERSION, SIXLANE_ABI);
+		return CMD_OK;
+	}
+	if (argc && *argv[0] && !strncmp("help", argv[0], strlen(argv[0]))) {
+		help = true;
+		argc--;
+		argv++;
+	}
+	if (!argc)
+		return help ? print_help(stdout, CMD_OK) : print_help(stderr, CMD_USAGE);
+	cmd = find_cmd(argv[0]);
+	if (!cmd)
+		return CMD_USAGE;
+	if (help)
+		return print_cmd_help(cmd);
+	return cmd->run(&options, argc - 1, argv + 1);
+}

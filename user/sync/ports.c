@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which programs run on which devices, and what the datapath is told of each device that it serves or
+ * sends to. A device gets a slot only when it is one of these.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "../fib/resolve_port.h"
+#include "state.h"
+
+static bool names(const struct config_ports *ports, const char *name)
+{
+	for (unsigned int i = 0; i < ports->n; i++)
+		if (!strcmp(ports->names[i], name))
+			return true;
+	return false;
+}
+
+static void tell_datapath(struct sync *sync, const struct device *device)
+{
+	struct resolve_port_policy policy = {
+		.pass = names(&sync->config->pass_ports, device->link.name),
+		.assume_xmit = names(&sync->config->assume_xmit, device->link.name),
+		.kernel_tells = sync->netdev_family != 0,
+	};
+	struct sixlane_port port;
+	int ret;
+
+	resolve_port(&sync->links, device, &policy, &port);
+	ret = fib_set_port(sync->fib, &port);
+	if (ret == -ENOSPC)
+		log_warning_limited("%s: more than %u devices in use; packets by this one pass to the kernel",
+				    device->link.name, SIXLANE_MAX_PORTS - 1);
+	else if (ret)
+		sync->wanted = true;
+}
+
+static const char *mode_name(enum xdp_mode mode)
+{
+	switch (mode) {
+	case XDP_MODE_NATIVE:
+		return "native";
+	case XDP_MODE_GENERIC:
+		return "generic";
+	case XDP_MODE_OFFLOAD:
+		return "offload";
+	case XDP_MODE_MULTI:
+		return "multi";
+	case XDP_MODE_NONE:
+		break;
+	}
+	return "none";
+}
+
+static void report_program(const struct sync *sync, const struct device *device,
+			   const struct loader_prog *prog)
+{
+	const char *name = device->link.name;
+
+	if (prog->owner == LOADER_OURS && prog->mode == XDP_MODE_GENERIC &&
+	    sync->config->mode != LOADER_GENERIC)
+		log_warning("%s: sixlane runs in GENERIC mode (slow): the driver has no native XDP, or the program was loaded with xdpgeneric",
+			    name);
+	else if (prog->owner == LOADER_OURS)
+		log_info("%s: serving (%s mode, program %u%s)", name, mode_name(prog->mode), prog->id,
+			 prog->dispatcher ? ", dispatcher" : "");
+	else if (prog->owner == LOADER_FOREIGN)
+		log_info("%s: not served: holds another XDP program, \"%s\" (id %u)", name, prog->name,
+			 prog->id);
+	else if (prog->owner == LOADER_OTHER_MAPS)
+		log_warning("%s: not served: its sixlane program has maps of its own; load it with 'ip link' or 'xdp-loader load -p %s'",
+			    name, loader_pin_dir());
+}
+
+/* Look at a device's program anew, if it is another one than last time. */
+static void query_program(struct sync *sync, struct device *device)
+{
+	struct loader_prog prog = { .owner = LOADER_NO_PROG };
+	char err[LOADER_ERR];
+	int ret;
+
+	if (device->link.xdp_prog_id == device->queried_prog_id)
+		return;
+	device->queried_prog_id = device->link.xdp_prog_id;
+	device->ours = false;
+	device->program = device->link.xdp_prog_id != 0;
+	if (!device->program) {
+		log_info("%s: no XDP program any more", device->link.name);
+		return;
+	}
+	ret = loader_query(device->ifindex, sync->fds, &prog);
+	if (ret == -ENODEV || ret == -ENOENT) /* gone meanwhile: a message about it is on its way */
+		return;
+	if (ret) {
+		log_warning("%s: cannot tell what XDP program runs there: %s; not served",
+			    device->link.name, strerror(-ret));
+		return;
+	}
+	if (prog.owner == LOADER_OTHER_MAPS && !prog.dispatcher) {
+		ret = loader_adopt_port(sync->config->object, device->ifindex, err);
+		if (!ret) {
+			log_info("%s: its sixlane program had maps of its own; replaced by one with the shared maps",
+				 device->link.name);
+			return; /* the kernel announces the new program */
+		}
+		log_warning("%s: %s", device->link.name, err);
+	}
+	device->ours = prog.owner == LOADER_OURS;
+	report_program(sync, device, &prog);
+}
+
+static void update_device(struct sync *sync, struct device *device)
+{
+	query_program(sync, device);
+	if (device->ours || fib_port_slot(sync->fib, device->ifindex))
+		tell_datapath(sync, device);
+}
+
+void ports_update(struct sync *sync, uint32_t ifindex)
+{
+	struct device *device = links_find(&sync->links, ifindex), *lower;
+	uint32_t lower_ifindex = device && device->has_link ? device->link.lower : 0;
+
+	if (device && device->has_link)
+		update_device(sync, device);
+	/* an upper device that came or went decides whether the lower one may be served */
+	lower = lower_ifindex ? links_find(&sync->links, lower_ifindex) : NULL;
+	if (lower && lower != device && lower->has_link)
+		update_device(sync, lower);
+}
+
+void ports_update_all(struct sync *sync)
+{
+	for (size_t i = 0; i < sync->links.n; i++)
+		if (sync->links.devices[i].has_link)
+			update_device(sync, &sync->links.devices[i]);
+	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++) {
+		uint32_t ifindex = sync->maps->ports[slot].ifindex;
+
+		if (ifindex && !links_find(&sync->links, ifindex))
+			fib_set_port(sync->fib, &(struct sixlane_port){ .ifindex = ifindex });
+	}
+}
+
+void ports_need(struct sync *sync, uint32_t ifindex)
+{
+	const struct device *device;
+
+	if (fib_port_slot(sync->fib, ifindex))
+		return;
+	device = links_find(&sync->links, ifindex);
+	if (device && device->has_link)
+		tell_datapath(sync, device);
+}
+
+static void detach_ports(const struct config_ports *ports, const bool attached[])
+{
+	char err[LOADER_ERR];
+
+	for (unsigned int i = 0; i < ports->n; i++)
+		if (attached[i] && loader_detach(ports->names[i], err))
+			log_error("%s: cannot detach: %s", ports->names[i], err);
+}
+
+int ports_attach(struct sync *sync, char *err)
+{
+	const struct config_ports *ports = &sync->config->ports;
+	bool attached[CONFIG_MAX_PORTS] = { false };
+
+	for (unsigned int i = 0; i < ports->n; i++) {
+		struct loader_prog before = { .owner = LOADER_NO_PROG };
+		unsigned int ifindex = if_nametoindex(ports->names[i]);
+		int ret;
+
+		if (ifindex && !loader_query(ifindex, sync->fds, &before) &&
+		    before.owner == LOADER_OURS) /* however it was loaded: served as it is */
+			continue;
+		ret = loader_attach(sync->config->object, ports->names[i], sync->config->mode, err);
+		if (ret) {
+			detach_ports(ports, attached);
+			return ret;
+		}
+		attached[i] = true;
+	}
+	return 0;
+}
+
+void ports_detach_all(struct sync *sync)
+{
+	char err[LOADER_ERR];
+
+	for (size_t i = 0; i < sync->links.n; i++) {
+		const struct device *device = &sync->links.devices[i];
+
+		if (device->ours && loader_detach(device->link.name, err))
+			log_error("%s: %s", device->link.name, err);
+	}
+}

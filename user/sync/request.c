@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the daemon asks the kernel, one function a question. Strict checking is on, so that the body
+ * of each request must be exactly the one that the kernel expects for that dump.
+ */
+#include <errno.h>
+#include <linux/fib_rules.h>
+#include <linux/genetlink.h>
+#include <linux/neighbour.h>
+#include <linux/netconf.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "../netlink/parse.h"
+#include "state.h"
+
+#define DUMP_TIMEOUT_MS 10000
+#define REQUEST_BYTES 256
+
+/* linux/netdev.h, Linux 6.3 and newer */
+#define NETDEV_FAMILY "netdev"
+#define NETDEV_GROUP "mgmt"
+#define NETDEV_DEV_GET 1
+#define NETDEV_VERSION 1
+
+/* Notifications must not pile up in the socket while a long dump is read. */
+static int keep_message(const struct nlmsghdr *nlh, void *ctx)
+{
+	struct sync *sync = ctx;
+
+	queue_add(&sync->queue, nlh);
+	return 0;
+}
+
+static void drain_notifications(void *ctx)
+{
+	struct sync *sync = ctx;
+
+	if (!sync->dumping)
+		return;
+	if (nl_socket_read(sync->notify, keep_message, sync) < 0)
+		sync->queue.overflow = true;
+}
+
+static struct nlmsghdr *start_request(char *buf, uint16_t type)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+
+	nlh->nlmsg_type = type;
+	nlh->nlmsg_flags = NLM_F_REQUEST;
+	return nlh;
+}
+
+static int run_dump(struct sync *sync, struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn fn)
+{
+	bool filtered = false;
+	int ret = nl_socket_dump(socket, nlh, fn, sync, drain_notifications, sync, DUMP_TIMEOUT_MS,
+				 &filtered);
+
+	/*
+	 * None of the requests here asks for a filter: a part must never be taken for the whole. A
+	 * dump of IPv6 routes is marked in any case, since it leaves out the exceptions.
+	 */
+	return ret ? ret : filtered && nlh->nlmsg_type != RTM_GETROUTE ? -EPROTO : 0;
+}
+
+int request_links(struct sync *sync, nl_msg_fn fn)
+{
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh = start_request(buf, RTM_GETLINK);
+
+	mnl_nlmsg_put_extra_header(nlh, sizeof(struct ifinfomsg));
+	mnl_attr_put_u32(nlh, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+	return run_dump(sync, sync->dump, nlh, fn);
+}
+
+int request_netconf(struct sync *sync, nl_msg_fn fn)
+{
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh = start_request(buf, RTM_GETNETCONF);
+	struct netconfmsg *body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
+
+	body->ncm_family = AF_INET6;
+	return run_dump(sync, sync->dump, nlh, fn);
+}
+
+int request_rules(struct sync *sync, nl_msg_fn fn)
+{
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh = start_request(buf, RTM_GETRULE);
+	struct fib_rule_hdr *body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
+
+	body->family = AF_INET6;
+	return run_dump(sync, sync->dump, nlh, fn);
+}
+
+int request_neighs(struct sync *sync, nl_msg_fn fn)
+{
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh = start_request(buf, RTM_GETNEIGH);
+	struct ndmsg *body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
+
+	body->ndm_family = AF_INET6;
+	return run_dump(sync, sync->dump, nlh, fn);
+}
+
+int request_routes(struct sync *sync, nl_msg_fn fn)
+{
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh = start_request(buf, RTM_GETROUTE);
+	struct rtmsg *body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
+
+	body->rtm_family = AF_INET6;
+	return run_dump(sync, sync->dump, nlh, fn);
+}
+
+int request_features(struct sync *sync, nl_msg_fn fn)
+{
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh;
+	struct genlmsghdr *body;
+
+	if (!sync->netdev_family)
+		return 0;
+	nlh = start_request(buf, sync->netdev_family);
+	body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
+	body->cmd = NETDEV_DEV_GET;
+	body->version = NETDEV_VERSION;
+	return run_dump(sync, sync->genl, nlh, fn);
+}
+
+struct family {
+	uint16_t id;
+	uint32_t group;
+};
+
+static int take_family(const struct nlmsghdr *nlh, void *ctx)
+{
+	struct family *family = ctx;
+	int ret = parse_genl_family(nlh, NETDEV_GROUP, &family->id, &family->group);
+
+	return ret == -ENOMSG ? 0 : ret;
+}
+
+static int find_family(struct nl_socket *socket, struct family *family)
+{
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh = start_request(buf, GENL_ID_CTRL);
+	struct genlmsghdr *body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
+
+	body->cmd = CTRL_CMD_GETFAMILY;
+	body->version = 1;
+	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, NETDEV_FAMILY);
+	return nl_socket_request(socket, nlh, take_family, family, DUMP_TIMEOUT_MS);
+}
+
+int request_netdev_family(struct sync *sync)
+{
+	struct family family = { 0 };
+	int ret = nl_socket_new(NETLINK_GENERIC, 0, &sync->genl);
+
+	if (ret)
+		return ret;
+	ret = find_family(sync->genl, &family);
+	if (ret == -ENOENT || (!ret && !family.id))
+		return 0;
+	if (ret)
+		return ret;
+	ret = nl_socket_new(NETLINK_GENERIC, 0, &sync->genl_notify);
+	if (ret)
+		return ret;
+	ret = nl_socket_join(sync->genl_notify, family.group);
+	if (!ret)
+		sync->netdev_family = family.id;
+	return ret;
+}

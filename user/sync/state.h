@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files of this room share. Nothing outside includes it.
+ */
+#ifndef SYNC_STATE_H
+#define SYNC_STATE_H
+
+#include "../netlink/socket.h"
+#include "../rib/links.h"
+#include "../rib/neighs.h"
+#include "sync.h"
+
+/* Messages that arrive while a dump is under way, kept in order. */
+struct sync_queue {
+	char *bytes;
+	size_t used, capacity;
+	bool overflow; /* over SYNC_QUEUE_MAX or out of memory: something was lost */
+};
+#define SYNC_QUEUE_MAX (256u << 20)
+
+struct sync {
+	const struct config *config;
+	struct maps *maps;
+	const struct loader_maps *fds;
+	struct fib *fib;
+	struct rib *rib;
+	struct links links;
+	struct neighs *neighs;
+	struct nl_socket *notify, *dump; /* NETLINK_ROUTE */
+	struct nl_socket *genl_notify, *genl; /* NETLINK_GENERIC; NULL before Linux 6.3 */
+	uint16_t netdev_family; /* generic netlink "netdev"; 0: this kernel has none */
+
+	struct sync_queue queue;
+	bool dumping; /* notifications go to the queue */
+	bool quiet; /* stores are filled, the FIB is not touched yet */
+	bool replaying; /* the queue is applied after a dump */
+	bool wanted; /* something was missed: synchronise anew */
+	bool in_sync; /* nothing is known to be missing */
+	bool dump_malformed; /* the dump under way held a message that cannot be understood */
+	bool rules_default; /* rules seen so far in a rule dump are the kernel's own */
+	unsigned int rules_seen; /* bit 0: local, bit 1: main */
+	bool rules_wanted;
+	bool complete; /* one full synchronisation succeeded */
+	uint64_t generation, overruns, malformed, sync_ns, synced_at;
+	unsigned int interrupted; /* dumps in a row that the kernel called inconsistent */
+	uint64_t next_sync_ns, next_poll_ns, next_keep_ns, next_retry_ns;
+
+	uint64_t *used; /* bitmap of neighbour slots that had traffic and are still to be kept alive */
+	uint32_t used_from; /* where the keeper goes on */
+};
+
+/* apply.c: one message of any kind into the stores, and into the FIB unless quiet. */
+void apply_message(struct sync *sync, const struct nlmsghdr *nlh);
+void apply_genl_message(struct sync *sync, const struct nlmsghdr *nlh);
+void apply_route_changed(void *ctx, uint32_t table, const struct prefix *dst);
+/* Everything in the stores into the FIB; deletes what is no longer there. */
+void apply_all(struct sync *sync);
+/* Write what the datapath and the CLI should know of the whole into sl_meta. */
+void apply_meta(struct sync *sync);
+
+/* request.c: dump requests. 0 or -errno as nl_socket_dump. */
+int request_links(struct sync *sync, nl_msg_fn fn);
+int request_netconf(struct sync *sync, nl_msg_fn fn);
+int request_rules(struct sync *sync, nl_msg_fn fn);
+int request_neighs(struct sync *sync, nl_msg_fn fn);
+int request_routes(struct sync *sync, nl_msg_fn fn);
+int request_features(struct sync *sync, nl_msg_fn fn);
+/* Look the "netdev" family up and subscribe to it; its absence is no error. */
+int request_netdev_family(struct sync *sync);
+
+/* queue.c */
+void queue_clear(struct sync_queue *queue);
+void queue_add(struct sync_queue *queue, const struct nlmsghdr *nlh);
+
+/* ports.c: programs on devices and the datapath's view of them. */
+int ports_attach(struct sync *sync, char *err);
+/* A device changed: find out what runs on it, and tell the datapath. */
+void ports_update(struct sync *sync, uint32_t ifindex);
+void ports_update_all(struct sync *sync);
+/* Make sure that the datapath knows an egress device. */
+void ports_need(struct sync *sync, uint32_t ifindex);
+void ports_detach_all(struct sync *sync);
+
+/* keeper.c: neighbours with traffic in XDP, which the kernel does not see, stay alive. */
+void keeper_run(struct sync *sync);
+
+#endif

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The state machine: subscribe, dump, replay what came meanwhile, then follow. Whatever may have been missed
+ * (an overrun, a dump that the kernel calls inconsistent, a message that does not fit what
+ * is known) leads to the one remedy: dump again at once, and sweep what was not seen, while
+ * the datapath goes on forwarding by what it has.
+ */
+#include "sync.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "state.h"
+
+#define NS_PER_MS 1000000u
+#define NS_PER_S 1000000000ull
+#define KEEP_INTERVAL_NS NS_PER_S
+#define RETRY_INTERVAL_NS NS_PER_S
+#define FAILED_SYNC_NS NS_PER_S
+
+/*
+ * fib6 calls a dump inconsistent whenever a route changed under it, which with a full BGP feed is always.
+ * What changed is replayed from the notifications; what the dump missed comes with the next
+ * one. After so many in a row the routes are taken as they are, but nothing is swept.
+ */
+#define MAX_INTERRUPTED 4
+
+static const unsigned int groups[] = {
+	RTNLGRP_LINK,	     RTNLGRP_NEIGH,	 RTNLGRP_IPV6_IFADDR,	RTNLGRP_IPV6_ROUTE,
+	RTNLGRP_IPV6_IFINFO, RTNLGRP_IPV6_RULE, RTNLGRP_IPV6_NETCONF, RTNLGRP_NEXTHOP,
+};
+
+static int take_message(const struct nlmsghdr *nlh, void *ctx)
+{
+	apply_message(ctx, nlh);
+	return 0;
+}
+
+static int take_genl_message(const struct nlmsghdr *nlh, void *ctx)
+{
+	apply_genl_message(ctx, nlh);
+	return 0;
+}
+
+/* --- one full synchronisation ----------------------------------------------------------- */
+
+static int dump_rules(struct sync *sync)
+{
+	int ret;
+
+	sync->rules_default = true;
+	sync->rules_seen = 0;
+	ret = request_rules(sync, take_message);
+	if (ret || sync->rules_seen != 3)
+		sync->rules_default = false;
+	return ret;
+}
+
+/*
+ * When routes change under a dump, fib6's walker starts over and skips as many entries as it had told,
+ * which are not the same any more: it may leave some out and does not say so. Then dump again
+ * on top, until a round brings nothing new.
+ */
+#define MAX_ROUNDS 8
+
+static int dump_routes(struct sync *sync)
+{
+	for (unsigned int round = 0; round < MAX_ROUNDS; round++) {
+		size_t routes_before = rib_routes(sync->rib), queued_before = sync->queue.used;
+		int ret = request_routes(sync, take_message);
+
+		if (ret)
+			return ret;
+		if (sync->queue.used == queued_before ||
+		    (round && rib_routes(sync->rib) == routes_before))
+			return 0;
+	}
+	return -EINTR;
+}
+
+static int dump_all(struct sync *sync)
+{
+	int ret = request_links(sync, take_message);
+
+	if (!ret)
+		ret = request_features(sync, take_genl_message);
+	if (!ret)
+		ret = request_netconf(sync, take_message);
+	if (!ret)
+		ret = dump_rules(sync);
+	if (!ret)
+		ret = request_neighs(sync, take_message);
+	return ret ? ret : dump_routes(sync);
+}
+
+static void sweep(struct sync *sync)
+{
+	links_sweep(&sync->links);
+	neighs_sweep(sync->neighs, NULL, NULL);
+	rib_sweep(sync->rib);
+}
+
+/*
+ * Notifications that came during the dump. Some speak of what the dump has already told: applying them
+ * again in their order ends in the same state, so that one that does not fit is no reason
+ * for yet another dump.
+ */
+static void replay_queue(struct sync *sync)
+{
+	sync->dumping = false;
+	sync->replaying = true;
+	for (size_t at = 0; at < sync->queue.used;) {
+		const struct nlmsghdr *nlh = (const void *)(sync->queue.bytes + at);
+
+		apply_message(sync, nlh);
+		at += NLMSG_ALIGN(nlh->nlmsg_len);
+	}
+	sync->replaying = false;
+	if (sync->queue.overflow) {
+		sync->overruns++;
+		sync->wanted = true;
+	}
+	queue_clear(&sync->queue);
+}
+
+static void count_interrupted(struct sync *sync, int ret)
+{
+	if (ret != -EINTR) {
+		sync->interrupted = 0;
+		return;
+	}
+	sync->interrupted++;
+	sync->overruns++;
+}
+
+/* Only a dump that is whole, understood and consistent says that what it lacks is gone. */
+static bool finish_dump(struct sync *sync, int ret)
+{
+	count_interrupted(sync, ret);
+	if (!ret && !sync->dump_malformed) {
+		sweep(sync);
+		return true;
+	}
+	sync->wanted = true;
+	if (ret == -EINTR && sync->interrupted < MAX_INTERRUPTED)
+		return false;
+	sync->next_sync_ns = util_now_ns() + FAILED_SYNC_NS;
+	if (ret == -EINTR)
+		return true;
+	log_warning_limited("cannot read the kernel's tables: %s; trying again in a second",
+			    sync->dump_malformed ? "malformed message" : strerror(-ret));
+	return false;
+}
+
+static void report_sync(struct sync *sync, uint64_t start_ns)
+{
+	struct fib_stats stats;
+
+	sync->sync_ns = util_now_ns() - start_ns;
+	sync->synced_at = (uint64_t)time(NULL);
+	sync->generation++;
+	fib_get_stats(sync->fib, &stats);
+	log_info("in sync: %llu routes, %llu next hops, %llu neighbours in %llu ms (generation %llu)",
+		 (unsigned long long)stats.routes, (unsigned long long)stats.next_hops,
+		 (unsigned long long)stats.neighbours,
+		 (unsigned long long)(sync->sync_ns / NS_PER_MS),
+		 (unsigned long long)sync->generation);
+}
+
+static void synchronise(struct sync *sync)
+{
+	uint64_t start_ns = util_now_ns();
+	bool usable;
+	int ret;
+
+	if (sync->wanted)
+		sync->in_sync = false;
+	sync->wanted = false;
+	sync->rules_wanted = false;
+	sync->dump_malformed = false;
+	sync->dumping = sync->quiet = true;
+	apply_meta(sync);
+	links_mark(&sync->links);
+	neighs_mark(sync->neighs);
+	rib_mark(sync->rib);
+	ret = dump_all(sync);
+	usable = finish_dump(sync, ret);
+	replay_queue(sync);
+	if (usable || sync->complete)
+		apply_all(sync);
+	sync->in_sync = usable && !sync->wanted;
+	sync->quiet = !usable && !sync->complete;
+	if (usable) {
+		sync->complete = true;
+		report_sync(sync, start_ns);
+		sync->next_poll_ns = start_ns + (uint64_t)sync->config->poll_ms * NS_PER_MS;
+	}
+	if (!sync->wanted && sync->config->audit_s)
+		sync->next_sync_ns = util_now_ns() + sync->config->audit_s * NS_PER_S;
+	apply_meta(sync);
+}
+
+/* --- following --------------------------------------------------------------------------- */
+
+static void follow(struct sync *sync)
+{
+	int ret = nl_socket_read(sync->notify, take_message, sync);
+
+	if (ret < 0) {
+		sync->overruns++;
+		sync->wanted = true;
+		sync->next_sync_ns = 0;
+		log_warning_limited("the kernel dropped notifications (%s): reading all tables anew; a larger rcvbuf makes this rarer",
+				    strerror(-ret));
+	}
+	if (!sync->genl_notify)
+		return;
+	ret = nl_socket_read(sync->genl_notify, take_genl_message, sync);
+	if (ret < 0)
+		sync->wanted = true;
+}
+
+/* Settings that the kernel does not announce: net.ipv6.conf.DEV.{mtu,disable_ipv6,…}. */
+static void poll_settings(struct sync *sync)
+{
+	int ret = request_links(sync, take_message);
+
+	if (ret && ret != -EINTR)
+		log_warning_limited("cannot read the devices' settings: %s", strerror(-ret));
+}
+
+static void read_rules(struct sync *sync)
+{
+	sync->rules_wanted = false;
+	sync->dumping = true;
+	if (dump_rules(sync))
+		sync->wanted = true;
+	replay_queue(sync);
+}
+
+static void retry_missing(struct sync *sync)
+{
+	struct fib_stats stats;
+
+	fib_get_stats(sync->fib, &stats);
+	if (!stats.missing)
+		return;
+	if (fib_retry(sync->fib))
+		log_warning_limited("%llu routes found no room (max_routes %u, %llu in use): they and the routes that cover them pass to the kernel; raise max_routes or filter routes",
+				    (unsigned long long)stats.missing, sync->config->max_routes,
+				    (unsigned long long)stats.routes);
+	else
+		log_info("all routes found room again");
+}
+
+static bool due(uint64_t now_ns, uint64_t *next_ns, uint64_t interval_ns)
+{
+	if (now_ns < *next_ns)
+		return false;
+	*next_ns = now_ns + interval_ns;
+	return true;
+}
+
+static uint64_t earliest(const struct sync *sync)
+{
+	uint64_t next_ns = sync->next_poll_ns;
+
+	if (sync->next_keep_ns < next_ns)
+		next_ns = sync->next_keep_ns;
+	if (sync->next_retry_ns < next_ns)
+		next_ns = sync->next_retry_ns;
+	if ((sync->wanted || sync->config->audit_s) && sync->next_sync_ns < next_ns)
+		next_ns = sync->next_sync_ns;
+	return next_ns;
+}
+
+int sync_run(struct sync *sync)
+{
+	uint64_t now_ns, next_ns;
+
+	follow(sync);
+	now_ns = util_now_ns();
+	if (sync->rules_wanted)
+		read_rules(sync);
+	if (sync->complete && due(now_ns, &sync->next_poll_ns,
+				  (uint64_t)sync->config->poll_ms * NS_PER_MS))
+		poll_settings(sync);
+	if (due(now_ns, &sync->next_keep_ns, KEEP_INTERVAL_NS))
+		keeper_run(sync);
+	if (due(now_ns, &sync->next_retry_ns, RETRY_INTERVAL_NS))
+		retry_missing(sync);
+	if ((sync->wanted || sync->config->audit_s || !sync->complete) &&
+	    now_ns >= sync->next_sync_ns)
+		synchronise(sync);
+	if (sync->wanted)
+		sync->in_sync = false;
+	apply_meta(sync);
+	now_ns = util_now_ns();
+	next_ns = earliest(sync);
+	return next_ns <= now_ns ? 0 : (int)((next_ns - now_ns) / NS_PER_MS) + 1;
+}
+
+/* --- start and end ----------------------------------------------------------------------- */
+
+static int subscribe(struct sync *sync)
+{
+	int ret = nl_socket_new(NETLINK_ROUTE, sync->config->rcvbuf_bytes, &sync->notify);
+
+	if (!ret)
+		ret = nl_socket_new(NETLINK_ROUTE, 0, &sync->dump);
+	for (size_t i = 0; !ret && i < ARRAY_SIZE(groups); i++)
+		ret = nl_socket_join(sync->notify, groups[i]);
+	return ret ? ret : request_netdev_family(sync);
+}
+
+static int allocate(struct sync *sync)
+{
+	struct fib_writer writer = maps_writer(sync->maps);
+
+	sync->rib = rib_new(apply_route_changed, sync);
+	sync->neighs = neighs_new();
+	sync->fib = fib_new(&writer, sync->config->max_routes);
+	sync->used = calloc(SIXLANE_MAX_NEIGHBOURS / 64, sizeof(*sync->used));
+	return sync->rib && sync->neighs && sync->fib && sync->used ? 0 : -ENOMEM;
+}
+
+static int start(struct sync *sync, char *err)
+{
+	int ret = allocate(sync);
+
+	if (ret) {
+		snprintf(err, LOADER_ERR, "out of memory");
+		return ret;
+	}
+	ret = subscribe(sync);
+	if (ret) {
+		snprintf(err, LOADER_ERR, "cannot open netlink sockets: %s", strerror(-ret));
+		return ret;
+	}
+	ret = maps_adopt(sync->maps, sync->fib);
+	if (ret == -EINVAL) {
+		log_warning("the maps that were found contradict themselves in places; these are written anew");
+	} else if (ret) {
+		snprintf(err, LOADER_ERR, "cannot read the maps that were found: %s", strerror(-ret));
+		return ret;
+	}
+	sync->quiet = true;
+	return ports_attach(sync, err);
+}
+
+int sync_new(const struct config *config, struct maps *maps, const struct loader_maps *fds,
+	     struct sync **out, char *err)
+{
+	struct sync *sync = calloc(1, sizeof(*sync));
+	int ret;
+
+	if (!sync) {
+		snprintf(err, LOADER_ERR, "out of memory");
+		return -ENOMEM;
+	}
+	sync->config = config;
+	sync->maps = maps;
+	sync->fds = fds;
+	ret = start(sync, err);
+	if (ret) {
+		sync_free(sync);
+		return ret;
+	}
+	*out = sync;
+	return 0;
+}
+
+void sync_free(struct sync *sync)
+{
+	if (!sync)
+		return;
+	nl_socket_free(sync->notify);
+	nl_socket_free(sync->dump);
+	nl_socket_free(sync->genl_notify);
+	nl_socket_free(sync->genl);
+	queue_clear(&sync->queue);
+	links_clear(&sync->links);
+	neighs_free(sync->neighs);
+	rib_free(sync->rib);
+	fib_free(sync->fib);
+	free(sync->used);
+	free(sync);
+}
+
+void sync_fds(const struct sync *sync, int fds[SYNC_FDS])
+{
+	fds[0] = nl_socket_fd(sync->notify);
+	fds[1] = sync->genl_notify ? nl_socket_fd(sync->genl_notify) : -1;
+}
+
+void sync_teardown(struct sync *sync)
+{
+	char err[LOADER_ERR];
+
+	__atomic_store_n(&sync->maps->meta->flags, 0, __ATOMIC_RELEASE);
+	ports_detach_all(sync);
+	if (loader_unpin(err))
+		log_error("%s", err);
+}
