@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Any bytes through all netlink parsers. With libFuzzer (clang -fsanitize=fuzzer,address,undefined
+ * -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION) the entry below is all there is; otherwise
+ * main() makes a bounded run: the captured messages, mutated, from a seed that it prints.
+ *
+ *   fuzz_parse [ITERATIONS [SEED]]    0 iterations: run until stopped
+ *   fuzz_parse -w DIRECTORY           write the captured messages there, a corpus for libFuzzer
+ */
+#include "../unit/netlink_messages.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (parse_all(data, size) < 0)
+		abort();
+	return 0;
+}
+
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+
+#define DEFAULT_ITERATIONS 3000000
+#define DEFAULT_SEED 20250101
+#define MAX_BYTES 8192
+
+static uint64_t random_state;
+
+/* xorshift64*: the same run from the same seed everywhere. */
+static uint64_t random_next(void)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return random_state * 2685821657736338717u;
+}
+
+static size_t random_below(size_t bound)
+{
+	return bound ? random_next() % bound : 0;
+}
+
+/* Lengths and types are 16 bits at even offsets: what hits them finds more than single bits do. */
+static size_t mutate(uint8_t *bytes, size_t size)
+{
+	static const uint16_t lengths[] = { 0, 1, 3, 4, 5, 8, 12, 16, 20, 255, 0x7fff, 0xffff };
+	size_t at = random_below(size), n;
+	uint16_t value;
+
+	switch (random_below(6)) {
+	case 0:
+		bytes[at] ^= (uint8_t)(1u << random_below(8));
+		break;
+	case 1:
+		bytes[at] = (uint8_t)random_next();
+		break;
+	case 2:
+	case 3:
+		at &= ~(size_t)3;
+		if (at + sizeof(value) > size)
+			break;
+		memcpy(&value, bytes + at, sizeof(value));
+		if (random_below(2))
+			value = lengths[random_below(ARRAY_SIZE(lengths))];
+		else
+			value = (uint16_t)(value + random_below(9) - 4);
+		memcpy(bytes + at, &value, sizeof(value));
+		break;
+	case 4:
+		size = 1 + random_below(size);
+		break;
+	case 5: /* repeat a piece of it at its end */
+		at &= ~(size_t)3;
+		n = random_below(size - at);
+		if (size + n <= MAX_BYTES) {
+			memmove(bytes + size, bytes + at, n);
+			size += n;
+		}
+		break;
+	}
+	return size;
+}
+
+static int run(unsigned long iterations)
+{
+	static uint8_t bytes[MAX_BYTES];
+	size_t seeds[ARRAY_SIZE(netlink_captures)];
+	uint8_t *originals[ARRAY_SIZE(netlink_captures)];
+	unsigned long taken = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(netlink_captures); i++)
+		originals[i] = capture_bytes(&netlink_captures[i], &seeds[i]);
+	for (unsigned long i = 0; iterations == 0 || i < iterations; i++) {
+		size_t which = random_below(ARRAY_SIZE(netlink_captures)), size = seeds[which];
+		int r;
+
+		memcpy(bytes, originals[which], size);
+		for (size_t n = 1 + random_below(4); n > 0; n--)
+			size = mutate(bytes, size);
+		r = parse_all(bytes, size);
+		if (r < 0) {
+			fprintf(stderr, "fuzz_parse: contract broken in iteration %lu\n", i);
+			return 1;
+		}
+		taken += r > 0;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(netlink_captures); i++)
+		free(originals[i]);
+	printf("%lu of them parsed\n", taken);
+	/* A mutator that spoils everything, or nothing, tests nothing. */
+	return taken == 0 || taken == iterations;
+}
+
+static int corpus_write(const char *directory)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(netlink_captures); i++) {
+		_cleanup_fclose_ FILE *file = NULL;
+		_cleanup_free_ uint8_t *bytes = NULL;
+		char path[4096];
+		size_t size;
+
+		bytes = capture_bytes(&netlink_captures[i], &size);
+		snprintf(path, sizeof(path), "%s/%s", directory, netlink_captures[i].name);
+		file = fopen(path, "wb");
+		if (!file || fwrite(bytes, 1, size, file) != size) {
+			fprintf(stderr, "fuzz_parse: cannot write %s\n", path);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long iterations = argc > 1 ? strtoul(argv[1], NULL, 10) : DEFAULT_ITERATIONS;
+
+	if (argc == 3 && strcmp(argv[1], "-w") == 0)
+		return corpus_write(argv[2]);
+	random_state = argc > 2 ? strtoul(argv[2], NULL, 10) : DEFAULT_SEED;
+	if (random_state == 0)
+		random_state = DEFAULT_SEED; /* xorshift never leaves 0 */
+	printf("fuzz_parse: %lu mutated messages from seed %llu\n", iterations,
+	       (unsigned long long)random_state);
+	fflush(stdout);
+	return run(iterations);
+}
+
+#endif

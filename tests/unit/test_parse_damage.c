@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The netlink parsers on what no sane kernel sends: real messages cut at every byte and with every
+ * byte spoilt, in memory of exactly their size, for AddressSanitizer to see a read beyond
+ * it; and built messages whose attributes have each size but the right one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "netlink_build.h"
+#include "netlink_messages.h"
+
+/* What each capture is for: the number of parsers that take it. */
+static int takers(const char *name)
+{
+	static const struct {
+		const char *prefix;
+		int takers;
+	} table[] = {
+		{ "link_ipv6", 1 }, { "link_bridge_port", 0 }, { "link_del", 1 },
+		{ "link_", 2 },	    { "neigh_proxy", 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (strncmp(name, table[i].prefix, strlen(table[i].prefix)) == 0)
+			return table[i].takers;
+	return 1;
+}
+
+static void each_by_its_own_parser_only(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(netlink_captures); i++) {
+		_cleanup_free_ uint8_t *bytes;
+		size_t size;
+
+		print_message("%s\n", netlink_captures[i].name);
+		bytes = capture_bytes(&netlink_captures[i], &size);
+		assert_int_equal(parse_all(bytes, size), takers(netlink_captures[i].name));
+	}
+}
+
+static void cut_at_every_byte(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(netlink_captures); i++) {
+		_cleanup_free_ uint8_t *bytes;
+		size_t size;
+
+		bytes = capture_bytes(&netlink_captures[i], &size);
+		for (size_t n = sizeof(struct nlmsghdr); n < size; n++)
+			assert_true(parse_all(bytes, n) >= 0);
+	}
+}
+
+static void every_byte_spoilt(void **state)
+{
+	static const uint8_t values[] = { 0, 1, 3, 5, 0x7f, 0x80, 0xff };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(netlink_captures); i++) {
+		_cleanup_free_ uint8_t *bytes;
+		size_t size;
+
+		bytes = capture_bytes(&netlink_captures[i], &size);
+		for (size_t at = sizeof(uint32_t); at < size; at++) {
+			uint8_t original = bytes[at];
+
+			for (size_t v = 0; v < ARRAY_SIZE(values); v++) {
+				bytes[at] = values[v];
+				assert_true(parse_all(bytes, size) >= 0);
+			}
+			bytes[at] = original;
+		}
+	}
+}
+
+/* --- built messages ---------------------------------------------------------------------- */
+
+static struct route_hop route_hops[ROUTE_MAX_HOPS];
+
+static int take_route(const struct nlmsghdr *nlh)
+{
+	struct route out;
+
+	return parse_route(nlh, &out, route_hops);
+}
+
+static int take_link(const struct nlmsghdr *nlh)
+{
+	struct link out;
+
+	return parse_link(nlh, &out);
+}
+
+static int take_link_ipv6(const struct nlmsghdr *nlh)
+{
+	struct link_ipv6 out;
+
+	return parse_link_ipv6(nlh, &out);
+}
+
+static int take_netconf(const struct nlmsghdr *nlh)
+{
+	struct netconf out;
+
+	return parse_netconf(nlh, &out);
+}
+
+static int take_neigh(const struct nlmsghdr *nlh)
+{
+	struct neigh out;
+
+	return parse_neigh(nlh, &out);
+}
+
+static int take_rule(const struct nlmsghdr *nlh)
+{
+	struct rule out;
+
+	return parse_rule(nlh, &out);
+}
+
+static int take_next_hop_id(const struct nlmsghdr *nlh)
+{
+	uint32_t out;
+
+	return parse_next_hop_id(nlh, &out);
+}
+
+static int take_netdev(const struct nlmsghdr *nlh)
+{
+	uint32_t ifindex;
+	uint64_t features;
+
+	return parse_netdev(nlh, &ifindex, &features);
+}
+
+static int take_family(const struct nlmsghdr *nlh)
+{
+	uint32_t group;
+	uint16_t family;
+
+	return parse_genl_family(nlh, "mgmt", &family, &group);
+}
+
+enum size_kind { EXACT, AT_LEAST, STRING_WITHIN };
+
+/* An attribute that is put, in nests if need be, behind what its builder made. */
+struct size_case {
+	const char *what;
+	struct nlmsghdr *(*build)(void);
+	int (*take)(const struct nlmsghdr *nlh);
+	uint16_t nests[2]; /* 0: none */
+	uint16_t type;
+	enum size_kind kind;
+	size_t size;
+	const char *info_kind; /* put into the innermost-but-one nest as IFLA_INFO_KIND */
+};
+
+#define ROUTE(attr, ...)                                                  \
+	{                                                                 \
+#attr, build_route, take_route, .type = attr, __VA_ARGS__ \
+	}
+#define LINK(attr, ...)                                                        \
+	{                                                                      \
+#attr, build_link_unspec, take_link, .type = attr, __VA_ARGS__ \
+	}
+#define NETCONF(attr)                                                       \
+	{                                                                   \
+#attr, build_netconf, take_netconf, .type = attr, .size = 4 \
+	}
+#define RULE(attr, bytes)                                                 \
+	{                                                                 \
+#attr, build_rule, take_rule, .type = attr, .size = bytes \
+	}
+
+static const struct size_case size_cases[] = {
+	ROUTE(RTA_DST, .size = 16),
+	ROUTE(RTA_SRC, .size = 16),
+	ROUTE(RTA_OIF, .size = 4),
+	ROUTE(RTA_GATEWAY, .size = 16),
+	ROUTE(RTA_PRIORITY, .size = 4),
+	ROUTE(RTA_CACHEINFO, .kind = AT_LEAST, .size = sizeof(struct rta_cacheinfo)),
+	ROUTE(RTA_TABLE, .size = 4),
+	ROUTE(RTA_VIA, .kind = AT_LEAST, .size = sizeof(struct rtvia)),
+	ROUTE(RTA_ENCAP_TYPE, .size = 2),
+	ROUTE(RTA_EXPIRES, .size = 4),
+	ROUTE(RTA_NH_ID, .size = 4),
+	ROUTE(RTAX_LOCK, .nests = { RTA_METRICS }, .size = 4),
+	ROUTE(RTAX_MTU, .nests = { RTA_METRICS }, .size = 4),
+	LINK(IFLA_IFNAME, .kind = STRING_WITHIN, .size = IFNAMSIZ),
+	LINK(IFLA_MTU, .size = 4),
+	LINK(IFLA_LINK, .size = 4),
+	LINK(IFLA_MASTER, .size = 4),
+	LINK(IFLA_NUM_TX_QUEUES, .size = 4),
+	LINK(IFLA_NUM_RX_QUEUES, .size = 4),
+	LINK(IFLA_LINK_NETNSID, .size = 4),
+	LINK(IFLA_XDP_ATTACHED, .nests = { IFLA_XDP }, .size = 1),
+	LINK(IFLA_XDP_PROG_ID, .nests = { IFLA_XDP }, .size = 4),
+	LINK(IFLA_XDP_DRV_PROG_ID, .nests = { IFLA_XDP }, .size = 4),
+	LINK(IFLA_XDP_SKB_PROG_ID, .nests = { IFLA_XDP }, .size = 4),
+	LINK(IFLA_XDP_HW_PROG_ID, .nests = { IFLA_XDP }, .size = 4),
+	LINK(IFLA_INFO_KIND, .nests = { IFLA_LINKINFO }, .kind = STRING_WITHIN, .size = 1000),
+	LINK(IFLA_MACVLAN_MODE, .nests = { IFLA_LINKINFO, IFLA_INFO_DATA }, .size = 4,
+	     .info_kind = "macvtap"),
+	{ "IFLA_INET6_CONF",
+	  build_link_unspec,
+	  take_link_ipv6,
+	  { IFLA_AF_SPEC, AF_INET6 },
+	  IFLA_INET6_CONF,
+	  AT_LEAST,
+	  160,
+	  NULL },
+	{ "IFLA_INET6_CONF of AF_INET6",
+	  build_link_inet6,
+	  take_link_ipv6,
+	  { IFLA_PROTINFO },
+	  IFLA_INET6_CONF,
+	  AT_LEAST,
+	  160,
+	  NULL },
+	NETCONF(NETCONFA_IFINDEX),
+	NETCONF(NETCONFA_FORWARDING),
+	NETCONF(NETCONFA_PROXY_NEIGH),
+	NETCONF(NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN),
+	{ "NDA_DST", build_neigh, take_neigh, { 0 }, NDA_DST, EXACT, 16, NULL },
+	{ "NDA_FLAGS_EXT", build_neigh, take_neigh, { 0 }, NDA_FLAGS_EXT, EXACT, 4, NULL },
+	RULE(FRA_PRIORITY, 4),
+	RULE(FRA_TABLE, 4),
+	RULE(FRA_SUPPRESS_PREFIXLEN, 4),
+	RULE(FRA_SUPPRESS_IFGROUP, 4),
+	RULE(FRA_L3MDEV, 1),
+	RULE(FRA_PROTOCOL, 1),
+	{ "NHA_ID", build_next_hop, take_next_hop_id, { 0 }, NHA_ID, EXACT, 4, NULL },
+	{ "NETDEV_A_DEV_IFINDEX", build_netdev, take_netdev, { 0 }, 1, EXACT, 4, NULL },
+	{ "NETDEV_A_DEV_XDP_FEATURES", build_netdev, take_netdev, { 0 }, 3, EXACT, 8, NULL },
+	{ "CTRL_ATTR_FAMILY_ID",
+	  build_family,
+	  take_family,
+	  { 0 },
+	  CTRL_ATTR_FAMILY_ID,
+	  EXACT,
+	  2,
+	  NULL },
+};
+
+/* The message of a case with its attribute at a size, in exactly as much memory. */
+static struct nlmsghdr *size_case_build(const struct size_case *c, size_t size)
+{
+	struct nlmsghdr *nlh = c->build(), *copy;
+	struct nlattr *nests[ARRAY_SIZE(c->nests)] = { NULL };
+	uint8_t value[2048];
+
+	memset(value, 1, sizeof(value));
+	if (c->kind == STRING_WITHIN && size > 0)
+		value[size - 1] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(nests) && c->nests[i]; i++) {
+		nests[i] = mnl_attr_nest_start(nlh, c->nests[i]);
+		if (i == 0 && c->info_kind)
+			mnl_attr_put_strz(nlh, IFLA_INFO_KIND, c->info_kind);
+	}
+	mnl_attr_put(nlh, c->type, size, value);
+	for (size_t i = ARRAY_SIZE(nests); i > 0; i--)
+		if (nests[i - 1])
+			mnl_attr_nest_end(nlh, nests[i - 1]);
+	copy = malloc(nlh->nlmsg_len);
+	assert_non_null(copy);
+	memcpy(copy, nlh, nlh->nlmsg_len);
+	return copy;
+}
+
+static bool size_fits(const struct size_case *c, size_t size)
+{
+	switch (c->kind) {
+	case EXACT:
+		return size == c->size;
+	case AT_LEAST:
+		return size >= c->size;
+	default: /* any string, if its NUL is there */
+		return size > 0 && (size <= c->size || c->size >= 1000);
+	}
+}
+
+static void every_size(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(size_cases); i++) {
+		const struct size_case *c = &size_cases[i];
+
+		for (size_t size = 0; size <= c->size + 9; size++) {
+			_cleanup_free_ struct nlmsghdr *nlh = size_case_build(c, size);
+			int expected = size_fits(c, size) ? 0 : -EBADMSG;
+			int r = c->take(nlh);
+
+			if (r != expected)
+				fail_msg("%s of %zu bytes: %d, not %d", c->what, size, r, expected);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_by_its_own_parser_only),
+		cmocka_unit_test(cut_at_every_byte),
+		cmocka_unit_test(every_byte_spoilt),
+		cmocka_unit_test(every_size),
+	};
+
+	return cmocka_run_group_tests_name("parse_damage", tests, NULL, NULL);
+}
