@@ -1,56 +1,140 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # make           the XDP object, the daemon and the CLI, into build/
-# make demo      the whole router on this machine, with a full IPv6 table
-# make test      every test this kernel can run
-# make lint      formatting, static analysis, verifier budget
+# make demo      a whole router on this machine, with a full IPv6 table
+# make test      every test that this kernel can run
+# make lint      formatting, static analysis, the verifier's budget
 # make bench     the figures of the README
-# make deps      install the Debian or Ubuntu packages that are missing (part of demo, test, lint, bench)
+# make install   into PREFIX (/usr/local), with man pages and an example configuration
+# make deps      the Debian or Ubuntu packages that the above need (they call it themselves)
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
+VERSION := 0.1.0
+PREFIX := /usr/local
+DESTDIR :=
+
 B := build
 CC := gcc
 CLANG := clang
-HOST_ARCH = $(shell $(CC) -print-multiarch)
 PYTHON := /usr/bin/python3
+HOST_ARCH = $(shell $(CC) -print-multiarch)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror
+DEFINES = -D_GNU_SOURCE -DSIXLANE_VERSION='"$(VERSION)"' -DSIXLANE_LIBDIR='"$(PREFIX)/lib/sixlane"'
 CFLAGS := -O2 -g
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -MMD -MP
-BPF_CFLAGS = -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Wshadow -Werror -I/usr/include/$(HOST_ARCH) -MMD -MP
+ALL_CFLAGS = -std=gnu11 $(DEFINES) $(WARN) $(CFLAGS) -MMD -MP
+BPF_CFLAGS = -O2 -g -target bpf -mcpu=v3 $(filter-out -Wmissing-prototypes,$(WARN)) \
+	-I/usr/include/$(HOST_ARCH) -MMD -MP
+SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 LIBS_sixlaned := -lmnl -lbpf -lxdp -lconfig
 LIBS_sixlane := -lmnl -lbpf -lxdp -ljansson
 
-PURE_SRC := $(wildcard user/rib/*.c) user/netlink/parse.c user/fib/resolve.c user/fib/fib.c user/log.c
-COMMON_SRC := $(PURE_SRC) user/netlink/socket.c user/fib/maps.c user/loader.c
+PURE_SRC := $(wildcard user/rib/*.c user/netlink/parse*.c user/fib/resolve*.c user/fib/fib*.c) user/log.c
+COMMON_SRC := $(PURE_SRC) $(wildcard user/netlink/socket*.c user/fib/maps*.c user/loader*.c)
 DAEMON_SRC := user/sixlaned.c user/config.c $(wildcard user/sync/*.c) $(COMMON_SRC)
-CLI_SRC := user/sixlane.c $(wildcard user/cmd_*.c) $(COMMON_SRC)
+CLI_SRC := user/sixlane.c $(wildcard user/cmd*.c user/print*.c) $(COMMON_SRC)
+UNIT_SRC := $(wildcard tests/unit/test_*.c)
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
+asan_obj = $(patsubst %.c,$(B)/asan/%.o,$(1))
 
 .PHONY: all
 all: $(B)/sixlane.bpf.o $(B)/sixlaned $(B)/sixlane
 
 $(B)/sixlane.bpf.o: bpf/sixlane.bpf.c
 	@mkdir -p $(@D)
-	$(CLANG) $(BPF_CFLAGS) -c $< -o $@
-	@llvm-strip -g $@
+	@echo "  BPF   $@"
+	@$(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
-$(B)/obj/%.o: %.c
+$(B)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c $< -o $@
+	@echo "  CC    $<"
+	@$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 $(B)/sixlaned: $(call obj,$(DAEMON_SRC))
-	$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned)
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned)
 
 $(B)/sixlane: $(call obj,$(CLI_SRC))
-	$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlane)
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlane)
 
-.PHONY: clean
+# --- tests ------------------------------------------------------------------------------
+
+$(B)/asan/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	@echo "  ASAN  $<"
+	@$(CC) $(ALL_CFLAGS) $(SANITIZE) -c $< -o $@
+
+# Everything but the programs' main files, for any unit test to link what it calls.
+$(B)/asan/libsixlane.a: $(call asan_obj,$(PURE_SRC) $(wildcard user/netlink/socket*.c) user/config.c \
+		$(wildcard user/print*.c) user/loader.c)
+	@rm -f $@
+	@$(AR) rcs $@ $^
+
+$(B)/unit/%: $(B)/asan/tests/unit/%.o $(call asan_obj,$(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))) \
+		$(B)/asan/libsixlane.a
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@$(CC) $(SANITIZE) -o $@ $^ -lcmocka -lmnl -lconfig -ljansson
+
+$(B)/fuzz/%: $(B)/asan/tests/fuzz/%.o $(B)/asan/libsixlane.a
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@$(CC) $(SANITIZE) -o $@ $^ -lmnl -lconfig
+
+$(B)/test_bpf: $(call obj,$(wildcard tests/bpf/*.c))
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -lcmocka
+
+.PHONY: check-programs
+check-programs: all $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC)) \
+		$(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf
+
+# Packages first, then a fresh make, which sees what they brought.
+.PHONY: deps root demo test bench lint
+deps:
+	@tests/deps.sh $(DEPS)
+
+root:
+	@[ "$$(id -u)" = 0 ] || { echo "make $(MAKECMDGOALS) needs root (network namespaces, XDP): try sudo make $(MAKECMDGOALS)" >&2; exit 1; }
+
+test: root
+	@tests/deps.sh build test
+	@$(MAKE) --no-print-directory check-programs
+	@$(PYTHON) tests/run.py $(SUITE)
+
+lint: root
+	@tests/deps.sh build lint
+	@$(MAKE) --no-print-directory all
+	@tests/lint.sh $(B)
+
+demo: root
+	@tests/deps.sh build demo
+	@$(MAKE) --no-print-directory all $(B)/flood $(B)/flood.bpf.o
+	@$(PYTHON) tests/demo/demo.py
+
+bench: root
+	@tests/deps.sh build bench
+	@$(MAKE) --no-print-directory all $(BENCH_PROGRAMS)
+	@$(PYTHON) tests/bench/bench.py $(if $(QUICK),--quick)
+
+.PHONY: install clean
+install: all
+	install -D -m 755 $(B)/sixlaned $(DESTDIR)$(PREFIX)/sbin/sixlaned
+	install -D -m 755 $(B)/sixlane $(DESTDIR)$(PREFIX)/sbin/sixlane
+	install -D -m 644 $(B)/sixlane.bpf.o $(DESTDIR)$(PREFIX)/lib/sixlane/sixlane.bpf.o
+	install -D -m 644 user/sixlaned.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlaned.8
+	install -D -m 644 user/sixlane.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlane.8
+	install -D -m 644 configs/sixlaned.conf $(DESTDIR)$(PREFIX)/share/doc/sixlane/sixlaned.conf
+
 clean:
 	rm -rf $(B)
+
+include tests/bench/rules.mk
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What sixlane is measured against. Each program is one side and is entered by the generator's
+ * tail call, with the same frames:
+ *   floor   rewrites and redirects: the harness, the veth and nothing else
+ *   bare    one longest-prefix match before that: the least an LPM trie can cost
+ *   fib     asks the kernel's own table by bpf_fib_lookup(), as xdp-forward does
+ *   kernel  passes the frame to the stack, which forwards it
+ */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "../../bpf/sixlane.h"
+#include "bench.h"
+
+#define AF_INET6 10
+#define HOP_LIMIT_OFFSET 21
+#define SRC_OFFSET 22
+#define DST_OFFSET 38
+#define HEADERS_BYTES 54
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SIXLANE_MAX_ROUTES);
+	__type(key, struct sixlane_route_key);
+	__type(value, __u32);
+} bare_routes SEC(".maps");
+
+const volatile struct bench_config config;
+
+static __always_inline int redirect_to_next_hop(void *data)
+{
+	__u16 *words = data;
+
+	words[0] = config.dst_mac[0];
+	words[1] = config.dst_mac[1];
+	words[2] = config.dst_mac[2];
+	words[3] = config.src_mac[0];
+	words[4] = config.src_mac[1];
+	words[5] = config.src_mac[2];
+	((__u8 *)data)[HOP_LIMIT_OFFSET]--;
+	return bpf_redirect(config.egress, 0);
+}
+
+SEC("xdp")
+int side_floor(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data;
+
+	if (data + HEADERS_BYTES > (void *)(long)ctx->data_end)
+		return XDP_ABORTED;
+	return redirect_to_next_hop(data);
+}
+
+SEC("xdp")
+int side_bare(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data;
+	struct sixlane_route_key key = { .prefix_len = SIXLANE_TABLE_BITS + 128,
+					 .table = config.table };
+
+	if (data + HEADERS_BYTES > (void *)(long)ctx->data_end)
+		return XDP_ABORTED;
+	key.addr.halves[0] = *(__u64 *)(data + DST_OFFSET);
+	key.addr.halves[1] = *(__u64 *)(data + DST_OFFSET + 8);
+	if (!bpf_map_lookup_elem(&bare_routes, &key))
+		return XDP_ABORTED;
+	return redirect_to_next_hop(data);
+}
+
+SEC("xdp")
+int side_fib(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data;
+	struct bpf_fib_lookup fib = { .family = AF_INET6, .ifindex = ctx->ingress_ifindex };
+
+	if (data + HEADERS_BYTES > (void *)(long)ctx->data_end)
+		return XDP_ABORTED;
+	fib.tot_len = bpf_ntohs(*(__u16 *)(data + 18));
+	__builtin_memcpy(fib.ipv6_src, data + SRC_OFFSET, 16);
+	__builtin_memcpy(fib.ipv6_dst, data + DST_OFFSET, 16);
+	if (bpf_fib_lookup(ctx, &fib, sizeof(fib), 0) != BPF_FIB_LKUP_RET_SUCCESS)
+		return XDP_ABORTED;
+	__builtin_memcpy(data, fib.dmac, 6);
+	__builtin_memcpy(data + 6, fib.smac, 6);
+	((__u8 *)data)[HOP_LIMIT_OFFSET]--;
+	return bpf_redirect(fib.ifindex, 0);
+}
+
+SEC("xdp")
+int side_kernel(struct xdp_md *ctx)
+{
+	(void)ctx;
+	return XDP_PASS;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the forwarders that sixlane is compared with need to know: set before they are loaded.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <linux/types.h>
+
+struct bench_config {
+	__u32 egress;	  /* ifindex */
+	__be32 table;	  /* in the key of the bare trie */
+	__u16 dst_mac[4]; /* of the next hop; three words are used */
+	__u16 src_mac[4]; /* of the egress device */
+};
+
+#endif

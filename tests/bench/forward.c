@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * bench-forward: the sides of the forwarding benchmark, in turn, with the same packets. Runs in
+ * the router's namespace; the frames appear on the ingress port and leave by the egress port to
+ * a sink whose counters are given by map id. "sixlane" is the very program that is attached to
+ * the ingress port, with the maps that the daemon filled.
+ *
+ * A line of JSON for each run. Says nothing about what is good or bad.
+ */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <getopt.h>
+#include <net/if.h>
+#include <string.h>
+
+#include "../../bpf/sixlane.h"
+#include "../../user/util.h"
+#include "bench.h"
+#include "flood.h"
+#include "gen.h"
+
+#define BATCH 4096
+
+static const char *const sides[] = { "floor", "bare", "sixlane", "fib", "kernel" };
+#define N_SIDES ARRAY_SIZE(sides)
+
+struct options {
+	struct gen_options gen;
+	struct bench_config config;
+	uint32_t ingress, sink_map_id, count, limit_ms, rounds;
+	const char *routes; /* pinned trie of sixlane */
+	const char *sides;  /* comma-separated, NULL: all */
+};
+
+struct bench {
+	struct bpf_object *object;
+	struct gen *gen;
+	int prog_fd[N_SIDES];
+	int sink_fd, n_cpus;
+	struct flood_sink *sinks;
+};
+
+static int complain(int err, const char *what)
+{
+	fprintf(stderr, "bench-forward: %s: %s\n", what, strerror(-err));
+	return err;
+}
+
+/* --- options --- */
+
+static const struct option long_options[] = {
+	{ "ingress", required_argument, NULL, 'i' },
+	{ "egress", required_argument, NULL, 'o' },
+	{ "port-mac", required_argument, NULL, 'd' },
+	{ "egress-mac", required_argument, NULL, 'e' },
+	{ "hop-mac", required_argument, NULL, 'h' },
+	{ "src", required_argument, NULL, 's' },
+	{ "routes", required_argument, NULL, 'r' },
+	{ "prefixes", required_argument, NULL, 'p' },
+	{ "sink", required_argument, NULL, 'k' },
+	{ "count", required_argument, NULL, 'n' },
+	{ "ms", required_argument, NULL, 't' },
+	{ "rounds", required_argument, NULL, 'N' },
+	{ "seed", required_argument, NULL, 'S' },
+	{ "sides", required_argument, NULL, 'x' },
+	{ 0 },
+};
+
+static int set_device(const char *name, uint32_t *ifindex)
+{
+	*ifindex = if_nametoindex(name);
+	return *ifindex ? 0 : -ENODEV;
+}
+
+static int set_number(const char *text, uint32_t *value)
+{
+	char *end;
+
+	*value = (uint32_t)strtoul(text, &end, 10);
+	return *text && !*end ? 0 : -EINVAL;
+}
+
+static int set_option(struct options *options, int option, const char *value)
+{
+	uint32_t seed;
+	int ret;
+
+	switch (option) {
+	case 'i':
+		return set_device(value, &options->ingress);
+	case 'o':
+		return set_device(value, &options->config.egress);
+	case 'd':
+		return gen_parse_mac(value, options->gen.dst_mac);
+	case 'e':
+		return gen_parse_mac(value, (uint8_t *)options->config.src_mac);
+	case 'h':
+		return gen_parse_mac(value, (uint8_t *)options->config.dst_mac);
+	case 's':
+		return inet_pton(AF_INET6, value, options->gen.src_addr) == 1 ? 0 : -EINVAL;
+	case 'r':
+		options->routes = value;
+		return 0;
+	case 'p':
+		options->gen.prefixes = value;
+		return 0;
+	case 'k':
+		return set_number(value, &options->sink_map_id);
+	case 'n':
+		return set_number(value, &options->count);
+	case 't':
+		return set_number(value, &options->limit_ms);
+	case 'N':
+		return set_number(value, &options->rounds);
+	case 'S':
+		ret = set_number(value, &seed);
+		options->gen.seed = seed;
+		return ret;
+	case 'x':
+		options->sides = value;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int parse_options(int argc, char **argv, struct options *options)
+{
+	int option, ret;
+
+	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		ret = set_option(options, option, optarg);
+		if (ret)
+			return complain(ret, optarg ? optarg : "options");
+	}
+	if (!options->ingress || !options->config.egress || !options->gen.prefixes ||
+	    !options->routes || !options->sink_map_id)
+		return complain(-EINVAL, "needs --ingress, --egress, --prefixes, --routes, --sink");
+	return 0;
+}
+
+static bool side_is_wanted(const struct options *options, const char *side)
+{
+	size_t len = strlen(side);
+	const char *at = options->sides;
+
+	if (!at)
+		return true;
+	while ((at = strstr(at, side))) {
+		if ((at == options->sides || at[-1] == ',') && (!at[len] || at[len] == ','))
+			return true;
+		at += len;
+	}
+	return false;
+}
+
+/* --- the sides --- */
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct sixlane_route_key *x = a, *y = b;
+	int order = memcmp(&x->addr, &y->addr, sizeof(x->addr));
+
+	return order ? order : (x->prefix_len > y->prefix_len) - (x->prefix_len < y->prefix_len);
+}
+
+/* All keys of the table that ports look in, in the order in which the kernel dumps routes. */
+static int read_keys(const struct options *options, struct sixlane_route_key **keys, size_t *n)
+{
+	_cleanup_close_ int fd = bpf_obj_get(options->routes);
+	struct sixlane_route_key key, *previous = NULL;
+	size_t room = 0;
+
+	if (fd < 0)
+		return -errno;
+	*keys = NULL;
+	for (*n = 0; !bpf_map_get_next_key(fd, previous, &key); previous = &(*keys)[(*n)++]) {
+		if (*n == room) {
+			struct sixlane_route_key *more;
+
+			room = room ? 2 * room : BATCH;
+			more = realloc(*keys, room * sizeof(key));
+			if (!more)
+				return -ENOMEM;
+			*keys = more;
+		}
+		(*keys)[*n] = key;
+	}
+	qsort(*keys, *n, sizeof(key), compare_keys);
+	return *n ? 0 : -ENODATA;
+}
+
+/* The bare trie: the same keys, in a map of its own. */
+static int copy_routes(struct bench *bench, const struct options *options)
+{
+	int fd = bpf_object__find_map_fd_by_name(bench->object, "bare_routes");
+	struct sixlane_route_key *keys = NULL;
+	size_t n = 0;
+	int ret;
+
+	ret = read_keys(options, &keys, &n);
+	for (size_t i = 0; !ret && i < n; i++) {
+		uint32_t value = (uint32_t)i;
+
+		if (bpf_map_update_elem(fd, &keys[i], &value, 0))
+			ret = -errno;
+	}
+	free(keys);
+	return ret;
+}
+
+/* The program that `ip link` attached: not another copy of it. */
+static int open_attached(uint32_t ifindex)
+{
+	uint32_t id;
+	int ret = bpf_xdp_query_id((int)ifindex, 0, &id);
+
+	if (ret)
+		return ret;
+	if (!id)
+		return -ENOENT;
+	ret = bpf_prog_get_fd_by_id(id);
+	return ret < 0 ? -errno : ret;
+}
+
+static int open_sides(struct bench *bench, const struct options *options)
+{
+	struct bpf_map *map;
+	int ret;
+
+	bench->object = bpf_object__open_file(gen_beside("bench.bpf.o"), NULL);
+	if (!bench->object)
+		return complain(-errno, gen_beside("bench.bpf.o"));
+	bpf_object__for_each_map(map, bench->object) if (strstr(bpf_map__name(map), ".rodata"))
+		bpf_map__set_initial_value(map, &options->config, sizeof(options->config));
+	ret = bpf_object__load(bench->object);
+	if (ret)
+		return complain(ret, "cannot load the programs to compare with");
+	for (size_t i = 0; i < N_SIDES; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "side_%s", sides[i]);
+		if (!strcmp(sides[i], "sixlane"))
+			bench->prog_fd[i] = open_attached(options->ingress);
+		else
+			bench->prog_fd[i] = bpf_program__fd(
+				bpf_object__find_program_by_name(bench->object, name));
+		if (bench->prog_fd[i] < 0)
+			return complain(bench->prog_fd[i], sides[i]);
+	}
+	ret = copy_routes(bench, options);
+	return ret ? complain(ret, "cannot copy the routes") : 0;
+}
+
+/* --- runs --- */
+
+static int open_sink(struct bench *bench, uint32_t map_id)
+{
+	bench->n_cpus = libbpf_num_possible_cpus();
+	bench->sink_fd = bpf_map_get_fd_by_id(map_id);
+	if (bench->sink_fd < 0)
+		return complain(-errno, "no such sink");
+	bench->sinks = calloc((size_t)bench->n_cpus, sizeof(*bench->sinks));
+	return bench->sinks ? 0 : -ENOMEM;
+}
+
+/* Of all CPUs. The runs' own CPU has done all its work when the test run returns. */
+static struct flood_sink read_sink(const struct bench *bench)
+{
+	struct flood_sink sum = { 0 };
+	uint32_t zero = 0;
+
+	bpf_map_lookup_elem(bench->sink_fd, &zero, bench->sinks);
+	for (int i = 0; i < bench->n_cpus; i++) {
+		sum.packets += bench->sinks[i].packets;
+		sum.wrong += bench->sinks[i].wrong;
+	}
+	return sum;
+}
+
+static int run_side(struct bench *bench, const struct options *options, size_t side, uint32_t round)
+{
+	struct flood_sink before = read_sink(bench), after;
+	struct gen_result result;
+	int ret;
+
+	ret = gen_into(bench->gen, bench->prog_fd[side])
+		      ?: gen_run(bench->gen, options->ingress, options->count, options->limit_ms,
+				 &result);
+	if (ret)
+		return ret;
+	after = read_sink(bench);
+	printf("{\"side\": \"%s\", \"round\": %u, \"sent\": %llu, \"delivered\": %llu, "
+	       "\"wrong_hop_limit\": %llu, \"elapsed_ns\": %llu}\n",
+	       sides[side], round, (unsigned long long)result.sent,
+	       (unsigned long long)(after.packets - before.packets),
+	       (unsigned long long)(after.wrong - before.wrong),
+	       (unsigned long long)result.elapsed_ns);
+	fflush(stdout);
+	return 0;
+}
+
+static int run(struct bench *bench, const struct options *options)
+{
+	int ret = open_sink(bench, options->sink_map_id) ?: open_sides(bench, options) ?:
+		  gen_new(&options->gen, &bench->gen);
+
+	/* Round 0 warms caches up and is marked as such for the reader. */
+	for (uint32_t round = 0; !ret && round <= options->rounds; round++)
+		for (size_t i = 0; !ret && i < N_SIDES; i++)
+			if (side_is_wanted(options, sides[i]))
+				ret = run_side(bench, options, i, round);
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {
+		.gen = { .targets = GEN_TARGETS,
+			 .seed = 1,
+			 .frame_bytes = GEN_FRAME_BYTES,
+			 .src_mac = { 2, 0, 0, 0, 0, 1 } },
+		.config = { .table = htonl(SIXLANE_TABLE_MAIN) },
+		.count = 1000000,
+		.limit_ms = 10000,
+		.rounds = 5,
+	};
+	struct bench bench = { .sink_fd = -1 };
+	int ret;
+
+	if (parse_options(argc, argv, &options))
+		return 2;
+	if (gen_pin_cpu(-1) < 0)
+		return 1;
+	ret = run(&bench, &options);
+	gen_free(bench.gen);
+	bpf_object__close(bench.object);
+	free(bench.sinks);
+	return ret ? 1 : 0;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Frames for the tests of the datapath. Whatever is wrong with a table's text aborts at once:
+ * these are programming errors of a test, not results.
+ */
+#include "frame.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static const uint8_t sender_mac[6] = { 0x02, 0, 0, 0, 0xee, 0x01 };
+
+void frame_set16(struct frame *frame, size_t at, uint16_t value)
+{
+	frame->bytes[at] = (uint8_t)(value >> 8);
+	frame->bytes[at + 1] = (uint8_t)value;
+}
+
+uint16_t frame_get16(const struct frame *frame, size_t at)
+{
+	return (uint16_t)(frame->bytes[at] << 8 | frame->bytes[at + 1]);
+}
+
+static void set_addr(struct frame *frame, size_t at, const char *addr)
+{
+	int ok = inet_pton(AF_INET6, addr, frame->bytes + at);
+
+	assert(ok == 1);
+	(void)ok;
+}
+
+void frame_build(struct frame *frame, const struct frame_spec *spec)
+{
+	size_t payload = spec->payload ? spec->payload : FRAME_PAYLOAD;
+
+	assert(AT_PAYLOAD + payload + spec->padding <= FRAME_MAX);
+	memset(frame, 0, sizeof(*frame));
+	if (spec->dst_mac)
+		memcpy(frame->bytes + AT_DST_MAC, spec->dst_mac, 6);
+	memcpy(frame->bytes + AT_SRC_MAC, sender_mac, 6);
+	frame_patch(frame, AT_ETHERTYPE, "86dd");
+	frame_patch(frame, AT_VERSION, "6b8fedcb"); /* traffic class b8, flow label fedcb */
+	frame_set16(frame, AT_PAYLOAD_LEN, (uint16_t)payload);
+	frame_patch(frame, AT_NEXT_HEADER, "1140"); /* UDP, hop limit 64 */
+	set_addr(frame, AT_SRC, spec->src ? spec->src : FRAME_SRC);
+	set_addr(frame, AT_DST, spec->dst ? spec->dst : FRAME_DST);
+	for (size_t i = 0; i < payload; i++)
+		frame->bytes[AT_PAYLOAD + i] = (uint8_t)(0x41 + i);
+	memset(frame->bytes + AT_PAYLOAD + payload, 0xa5, spec->padding);
+	frame->len = AT_PAYLOAD + payload + spec->padding;
+}
+
+static uint8_t hex_digit(char c)
+{
+	assert(isxdigit((unsigned char)c));
+	return (uint8_t)(isdigit((unsigned char)c) ? c - '0'
+						   : tolower((unsigned char)c) - 'a' + 10);
+}
+
+static size_t put_hex(uint8_t *to, size_t room, const char *hex)
+{
+	size_t n = 0;
+
+	while (*hex) {
+		if (isspace((unsigned char)*hex)) {
+			hex++;
+			continue;
+		}
+		assert(n < room);
+		to[n++] = (uint8_t)(hex_digit(hex[0]) << 4 | hex_digit(hex[1]));
+		hex += 2;
+	}
+	(void)room;
+	return n;
+}
+
+void frame_patch(struct frame *frame, size_t at, const char *hex)
+{
+	put_hex(frame->bytes + at, FRAME_MAX - at, hex);
+}
+
+void frame_from_hex(struct frame *frame, const char *hex)
+{
+	memset(frame, 0, sizeof(*frame));
+	frame->len = put_hex(frame->bytes, FRAME_MAX, hex);
+}
+
+void frame_route(struct frame *frame, const uint8_t dst_mac[6], const uint8_t src_mac[6])
+{
+	memcpy(frame->bytes + AT_DST_MAC, dst_mac, 6);
+	memcpy(frame->bytes + AT_SRC_MAC, src_mac, 6);
+	frame->bytes[AT_HOP_LIMIT]--;
+	frame->len = AT_PAYLOAD + (size_t)frame_get16(frame, AT_PAYLOAD_LEN);
+}
+
+void frame_dump(const char *title, const struct frame *frame)
+{
+	fprintf(stderr, "%s, %zu bytes:", title, frame->len);
+	for (size_t i = 0; i < frame->len; i++)
+		fprintf(stderr, "%s%02x", i % 32 ? "" : "\n  ", frame->bytes[i]);
+	fprintf(stderr, "\n");
+}

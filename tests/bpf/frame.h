@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Ethernet frames with an IPv6 packet: built, patched, compared. Knows no map and no verdict.
+ * Offsets are from the first byte of the destination MAC.
+ */
+#ifndef TESTS_BPF_FRAME_H
+#define TESTS_BPF_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FRAME_MAX 3072
+
+enum frame_offset {
+	AT_DST_MAC = 0,
+	AT_SRC_MAC = 6,
+	AT_ETHERTYPE = 12,
+	AT_IP6 = 14,
+	AT_VERSION = 14,
+	AT_FLOW = 16,
+	AT_PAYLOAD_LEN = 18,
+	AT_NEXT_HEADER = 20,
+	AT_HOP_LIMIT = 21,
+	AT_SRC = 22,
+	AT_DST = 38,
+	AT_PAYLOAD = 54,
+};
+
+struct frame {
+	size_t len;
+	uint8_t bytes[FRAME_MAX];
+};
+
+/* What a frame is built from; 0 and NULL give a plain UDP-like packet with 26 bytes of payload. */
+struct frame_spec {
+	const char *src, *dst; /* addresses */
+	const uint8_t *dst_mac;
+	size_t payload; /* bytes behind the IPv6 header */
+	size_t padding; /* bytes behind the payload */
+};
+
+#define FRAME_SRC "2001:db8:1::1"
+#define FRAME_DST "2001:db8:2::1"
+#define FRAME_PAYLOAD 26
+
+void frame_build(struct frame *frame, const struct frame_spec *spec);
+
+/* Overwrite the bytes from offset at by hex digits ("86dd"). */
+void frame_patch(struct frame *frame, size_t at, const char *hex);
+
+/* The whole frame from hex digits; blanks are skipped. */
+void frame_from_hex(struct frame *frame, const char *hex);
+
+/* What a router makes of it: new MACs, hop limit less one, no padding; nothing else. */
+void frame_route(struct frame *frame, const uint8_t dst_mac[6], const uint8_t src_mac[6]);
+
+void frame_set16(struct frame *frame, size_t at, uint16_t value);
+uint16_t frame_get16(const struct frame *frame, size_t at);
+
+/* On stderr, for a person who looks for the difference. */
+void frame_dump(const char *title, const struct frame *frame);
+
+#endif

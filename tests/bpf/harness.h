@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The object under test in the kernel, with private maps, and devices in a network namespace of
+ * this process. One packet through it, and everything about its fate asserted. Knows
+ * nothing of which packet has which fate.
+ */
+#ifndef TESTS_BPF_HARNESS_H
+#define TESTS_BPF_HARNESS_H
+
+#include "frame.h"
+#include "world.h"
+
+/*
+ * The object is loaded three times, the maps shared. The second and third differ from what
+ * was compiled by one instruction each, to show what a test run cannot show otherwise.
+ */
+enum harness_prog {
+	PROG_AS_IS,
+	/* bpf_redirect() returns its ifindex, which thus becomes the action. */
+	PROG_SHOWS_EGRESS,
+	/* bpf_xdp_adjust_tail() fails. No kernel's does for a frame that keeps its headers. */
+	PROG_CANNOT_TRIM,
+	N_PROGS
+};
+
+/* 0 or -errno; says on stderr what is missing. Leaves this process in a new network namespace. */
+int harness_open(const char *object);
+void harness_close(void);
+
+const uint32_t *harness_ifindex(void); /* [N_DEVICES] */
+int harness_prog_fd(enum harness_prog prog);
+
+/* The default world of the harness's devices. */
+void harness_world(struct world *world);
+
+/* Make the maps say this. */
+void harness_install(const struct world *world);
+
+struct expected {
+	enum sixlane_verdict verdict;
+	uint32_t slot;	 /* where it is counted */
+	uint32_t egress; /* ifindex; of a forwarded frame */
+	const struct frame *out;
+};
+
+/* Where the counters are compared: everywhere, or in the slots of a world only (fast). */
+enum harness_sweep { SWEEP_ALL, SWEEP_WORLD };
+
+/* Run a frame; *action is the XDP action. 0 or -errno. */
+int harness_run(enum harness_prog prog, uint32_t ingress, const struct frame *in, struct frame *out,
+		uint32_t *action);
+
+/*
+ * Run a frame that came in by a device: asserts the action, every byte and the length of what
+ * is left, and that exactly one counter rose, by one packet and by the frame's bytes. Returns false
+ * and says on stderr what differs.
+ */
+_Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame *in,
+		    const struct expected *expected, enum harness_sweep sweep);
+
+/* The same as a cmocka failure; forwarded frames also show their egress. */
+void harness_expect(enum harness_prog prog, enum device dev, const struct frame *in,
+		    const struct expected *expected, enum harness_sweep sweep);
+
+/* Load the object once more, with BPF_F_STRICT_ALIGNMENT. 0 or -errno. */
+int harness_load_strictly(void);
+
+/* The element that the datapath reads, in the mapped array; lasts until harness_close(). */
+struct sixlane_neigh *harness_neigh(uint32_t slot);
+
+/* The CLI's name of a verdict. */
+const char *harness_verdict_name(uint32_t verdict);
+
+#endif

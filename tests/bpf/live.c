@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Frames that really leave: BPF_PROG_TEST_RUN in live-frames mode, and a packet socket behind
+ * each egress. The other tests see only what the program answers.
+ */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests.h"
+
+#define LIVE_FRAMES (1u << 1) /* BPF_F_TEST_XDP_LIVE_FRAMES, Linux 5.18 */
+#define DEADLINE_MS 5000
+
+/* Where frames arrive that leave by a device: its veth peer. */
+static int listen_behind(enum device dev)
+{
+	struct sockaddr_ll addr = {
+		.sll_family = AF_PACKET,
+		.sll_protocol = htons(ETH_P_ALL),
+	};
+	char name[IFNAMSIZ];
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	snprintf(name, sizeof(name), "peer%d", dev);
+	addr.sll_ifindex = (int)if_nametoindex(name);
+	assert_true(fd >= 0 && addr.sll_ifindex);
+	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	return fd;
+}
+
+/* 0, or -EINVAL from a kernel without live frames. */
+static int send_live(const struct frame *frame)
+{
+	struct xdp_md ctx = {
+		.data_end = (uint32_t)frame->len,
+		.ingress_ifindex = harness_ifindex()[DEV_IN],
+	};
+	struct bpf_test_run_opts opts = {
+		.sz = sizeof(opts),
+		.data_in = frame->bytes,
+		.data_size_in = (uint32_t)frame->len,
+		.ctx_in = &ctx,
+		.ctx_size_in = sizeof(ctx),
+		.repeat = 1,
+		.flags = LIVE_FRAMES,
+	};
+
+	return bpf_prog_test_run_opts(harness_prog_fd(PROG_AS_IS), &opts);
+}
+
+static void expect_arrival(int fd, const struct frame *want)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	struct frame got;
+	ssize_t n;
+
+	assert_int_equal(poll(&poll_fd, 1, DEADLINE_MS), 1);
+	n = recv(fd, got.bytes, sizeof(got.bytes), 0);
+	assert_int_equal(n, want->len);
+	assert_memory_equal(got.bytes, want->bytes, want->len);
+}
+
+static void expect_nothing(int fd)
+{
+	char byte;
+
+	assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
+static void arrange(struct frame *frame, uint32_t next_hop, size_t padding)
+{
+	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .padding = padding };
+	struct world world;
+
+	harness_world(&world);
+	world_add_route(&world, "2001:db8:2::/48", 0, next_hop);
+	harness_install(&world);
+	frame_build(frame, &spec);
+}
+
+void live_test_frames_leave_by_their_egress(void **state)
+{
+	int out = listen_behind(DEV_OUT), alt = listen_behind(DEV_ALT);
+	struct frame frame;
+	int err;
+
+	(void)state;
+	arrange(&frame, NH_GATEWAY, 9);
+	err = send_live(&frame);
+	if (err == -EINVAL) {
+		fprintf(stderr, "SKIP: this kernel has no live-frames mode (Linux 5.18)\n");
+		close(out);
+		close(alt);
+		skip();
+	}
+	assert_int_equal(err, 0);
+	frame_route(&frame, world_neigh_mac[NEIGH_GATEWAY], world_device_mac[DEV_OUT]);
+	expect_arrival(out, &frame);
+
+	arrange(&frame, NH_ALT, 0);
+	assert_int_equal(send_live(&frame), 0);
+	frame_route(&frame, world_neigh_mac[NEIGH_ALT], world_device_mac[DEV_ALT]);
+	expect_arrival(alt, &frame);
+
+	arrange(&frame, NH_FATE + SIXLANE_DROP_BLACKHOLE, 0);
+	assert_int_equal(send_live(&frame), 0);
+	expect_nothing(out);
+	expect_nothing(alt);
+	close(out);
+	close(alt);
+}
+
+/* As the verifier checks it on architectures that cannot load a misaligned word. */
+void live_test_strictly_aligned(void **state)
+{
+	(void)state;
+	assert_int_equal(harness_load_strictly(), 0);
+}

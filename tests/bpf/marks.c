@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The neighbour's mark of use, the only thing that the datapath writes beside its counters. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests.h"
+
+static void expect(uint32_t next_hop, size_t payload, enum sixlane_verdict verdict,
+		   enum neighbour via)
+{
+	struct world world;
+	struct frame in, out;
+	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .payload = payload };
+	struct expected expected = {
+		.verdict = verdict,
+		.slot = world_port_slot(DEV_IN),
+		.egress = harness_ifindex()[world_neigh_device(via)],
+		.out = &out,
+	};
+
+	harness_world(&world);
+	world_add_route(&world, "2001:db8:2::/48", 0, next_hop);
+	harness_install(&world);
+	frame_build(&in, &spec);
+	out = in;
+	if (verdict == SIXLANE_FORWARD)
+		frame_route(&out, world_neigh_mac[via], world_device_mac[world_neigh_device(via)]);
+	harness_expect(PROG_AS_IS, DEV_IN, &in, &expected, SWEEP_ALL);
+}
+
+static void expect_used(enum neighbour used)
+{
+	for (int i = 0; i < N_NEIGHBOURS; i++)
+		assert_int_equal(harness_neigh(world_neigh_slot((enum neighbour)i))->used,
+				 i == (int)used);
+}
+
+void mark_test_used_is_set_by_traffic(void **state)
+{
+	(void)state;
+	expect(NH_GATEWAY, 0, SIXLANE_FORWARD, NEIGH_GATEWAY);
+	expect_used(NEIGH_GATEWAY);
+	expect(NH_ON_LINK, 0, SIXLANE_FORWARD, NEIGH_HOST);
+	expect_used(NEIGH_HOST);
+	expect(NH_ALT, 0, SIXLANE_FORWARD, NEIGH_ALT);
+	expect_used(NEIGH_ALT);
+}
+
+/* The daemon must not keep a neighbour alive that no forwarded packet needs. */
+void mark_test_used_is_not_set_by_passed_packets(void **state)
+{
+	(void)state;
+	expect(NH_GATEWAY, 2000, SIXLANE_PASS_TOO_BIG, NEIGH_GATEWAY);
+	expect_used(N_NEIGHBOURS);
+	expect(NH_SILENT, 0, SIXLANE_PASS_UNRESOLVED, NEIGH_GATEWAY);
+	expect_used(N_NEIGHBOURS);
+	expect(NH_FATE + SIXLANE_PASS_LOCAL, 0, SIXLANE_PASS_LOCAL, NEIGH_GATEWAY);
+	expect_used(N_NEIGHBOURS);
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Switches for all ports, and what the ingress port decides: readiness, operator's switches,
+ * ports nobody serves, and slots that lie.
+ */
+#include <stdbool.h>
+
+#include "rows.h"
+
+static void abi_of_tomorrow(struct world *w)
+{
+	w->meta.abi = SIXLANE_ABI + 1;
+}
+
+static void abi_of_new_maps(struct world *w)
+{
+	w->meta.abi = 0;
+}
+
+static void not_ready(struct world *w)
+{
+	w->meta.flags &= ~SIXLANE_META_READY;
+}
+
+static void not_in_sync(struct world *w)
+{
+	w->meta.flags &= ~SIXLANE_META_IN_SYNC;
+}
+
+static void pass_all(struct world *w)
+{
+	w->meta.flags |= SIXLANE_META_PASS_ALL;
+}
+
+static void more_rules(struct world *w)
+{
+	w->meta.flags |= SIXLANE_META_RULES;
+}
+
+static void pass_all_and_more_rules(struct world *w)
+{
+	pass_all(w);
+	more_rules(w);
+}
+
+static void not_served(struct world *w)
+{
+	world_port(w, DEV_IN)->flags &= ~SIXLANE_PORT_INGRESS;
+}
+
+static void pass_port(struct world *w)
+{
+	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_PASS;
+}
+
+static void upper(struct world *w)
+{
+	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_UPPER;
+}
+
+static void pass_another_port(struct world *w)
+{
+	world_port(w, DEV_ALT)->flags |= SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER;
+}
+
+static void forwarding_off(struct world *w)
+{
+	world_port(w, DEV_IN)->flags &= ~SIXLANE_PORT_FORWARDING;
+}
+
+static void forwarding_off_at_egress(struct world *w)
+{
+	world_port(w, DEV_OUT)->flags &= ~SIXLANE_PORT_FORWARDING;
+}
+
+/* The element of the hash was reused for another interface while it was read. */
+static void index_names_another_slot(struct world *w)
+{
+	for (size_t i = 0; i < w->n_port_index; i++)
+		w->port_index[i].slot = world_port_slot(DEV_ALT);
+}
+
+static void index_names_no_slot(struct world *w)
+{
+	for (size_t i = 0; i < w->n_port_index; i++)
+		w->port_index[i].slot = SIXLANE_MAX_PORTS;
+}
+
+static void index_names_slot_zero(struct world *w)
+{
+	for (size_t i = 0; i < w->n_port_index; i++)
+		w->port_index[i].slot = 0;
+}
+
+static void slot_tried_first_is_of_another(struct world *w)
+{
+	w->ports[world_port(w, DEV_IN)->ifindex] = *world_port(w, DEV_ALT);
+}
+
+static void slot_was_freed(struct world *w)
+{
+	*world_port(w, DEV_IN) = (struct sixlane_port){ 0 };
+}
+
+static void mac_with_flags(struct world *w)
+{
+	world_port(w, DEV_IN)->mac.flags = 0xffff;
+	world_port(w, DEV_OUT)->mac.flags = 0xffff;
+}
+
+const struct row rows_port[] = {
+	{ .name = "maps of another ABI",
+	  .arrange = abi_of_tomorrow,
+	  .verdict = SIXLANE_PASS_NOT_READY },
+	{ .name = "maps that no daemon has seen",
+	  .arrange = abi_of_new_maps,
+	  .verdict = SIXLANE_PASS_NOT_READY },
+	{ .name = "maps that were never complete",
+	  .arrange = not_ready,
+	  .verdict = SIXLANE_PASS_NOT_READY },
+	{ .name = "maps that are being synchronised again", .arrange = not_in_sync },
+	{ .name = "pass all", .arrange = pass_all, .verdict = SIXLANE_PASS_ALL },
+	{ .name = "pass all, of a port without a slot",
+	  .in = DEV_STRANGER,
+	  .arrange = pass_all,
+	  .verdict = SIXLANE_PASS_ALL },
+	{ .name = "rules beyond the default",
+	  .arrange = more_rules,
+	  .verdict = SIXLANE_PUNT_RULES },
+	{ .name = "pass all before the rules",
+	  .arrange = pass_all_and_more_rules,
+	  .verdict = SIXLANE_PASS_ALL },
+	{ .name = "port without a slot", .in = DEV_STRANGER, .verdict = SIXLANE_PASS_UNKNOWN_PORT },
+	{ .name = "port that is not served",
+	  .arrange = not_served,
+	  .verdict = SIXLANE_PASS_UNKNOWN_PORT },
+	{ .name = "pass port", .arrange = pass_port, .verdict = SIXLANE_PASS_PORT },
+	{ .name = "port with a master", .arrange = upper, .verdict = SIXLANE_PASS_PORT_UPPER },
+	{ .name = "pass port, of another port", .arrange = pass_another_port },
+	{ .name = "forwarding off",
+	  .arrange = forwarding_off,
+	  .verdict = SIXLANE_PASS_NO_FORWARDING },
+	{ .name = "forwarding off at the egress does not matter",
+	  .arrange = forwarding_off_at_egress },
+	{ .name = "forwarding off does not save from a blackhole",
+	  .routes = { TO(NH_FATE + SIXLANE_DROP_BLACKHOLE) },
+	  .arrange = forwarding_off,
+	  .verdict = SIXLANE_DROP_BLACKHOLE },
+	{ .name = "index names a slot of another interface",
+	  .arrange = index_names_another_slot,
+	  .verdict = SIXLANE_PASS_UNKNOWN_PORT,
+	  .slot_lost = true },
+	{ .name = "index names a slot out of range",
+	  .arrange = index_names_no_slot,
+	  .verdict = SIXLANE_PASS_UNKNOWN_PORT,
+	  .slot_lost = true },
+	{ .name = "index names slot 0",
+	  .arrange = index_names_slot_zero,
+	  .verdict = SIXLANE_PASS_UNKNOWN_PORT,
+	  .slot_lost = true },
+	{ .name = "slot was freed",
+	  .arrange = slot_was_freed,
+	  .verdict = SIXLANE_PASS_UNKNOWN_PORT,
+	  .slot_lost = true },
+	{ .name = "ports in the slots tried first", .at_home = true },
+	{ .name = "slot tried first is another's", .arrange = slot_tried_first_is_of_another },
+	{ .name = "port without a slot, others in the slots tried first",
+	  .in = DEV_STRANGER,
+	  .at_home = true,
+	  .verdict = SIXLANE_PASS_UNKNOWN_PORT,
+	  .slot_lost = true },
+	{ .name = "back out, in the slots tried first",
+	  .routes = { TO(NH_BACK) },
+	  .at_home = true,
+	  .verdict = SIXLANE_PASS_SAME_PORT },
+	{ .name = "flags beside a port's MAC stay out of frames", .arrange = mac_with_flags },
+	{ .name = "another port as ingress", .in = DEV_ALT },
+	{ .name = "ingress in generic mode", .in = DEV_GENERIC },
+};
+const size_t rows_port_n = sizeof(rows_port) / sizeof(rows_port[0]);

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Devices and maps for the tests of the datapath. Everything goes with the process: the network
+ * namespace has no name and nothing is pinned.
+ */
+#include "setup.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/*
+ * Over what a new namespace may bring along (sit0 …), under WORLD_PORTS, and no slot of the
+ * default world.
+ */
+#define FIRST_IFINDEX 24
+_Static_assert(FIRST_IFINDEX + N_DEVICES <= WORLD_PORTS, "devices have a slot to be at home in");
+
+static const char *const map_names[N_MAPS] = {
+	[MAP_META] = "sl_meta",
+	[MAP_ROUTES] = "sl_routes",
+	[MAP_NEXT_HOPS] = "sl_next_hops",
+	[MAP_NEIGH_INDEX] = "sl_neigh_index",
+	[MAP_NEIGHBOURS] = "sl_neighbours",
+	[MAP_PORT_INDEX] = "sl_port_index",
+	[MAP_PORTS] = "sl_ports",
+	[MAP_COUNTERS] = "sl_counters",
+};
+
+static int fail(int err, const char *what)
+{
+	fprintf(stderr, "%s: %s\n", what, strerror(-err));
+	return err;
+}
+
+/*
+ * veth pairs DEV0 … and PEER0 …, up. The peers take redirected frames (GRO switches their NAPI
+ * on), so that the same devices serve frames that really leave.
+ */
+static int make_devices(uint32_t ifindex[N_DEVICES])
+{
+	if (unshare(CLONE_NEWNET))
+		return fail(-errno, "a new network namespace (needs root)");
+	for (int i = 0; i < N_DEVICES; i++) {
+		const uint8_t *mac = world_device_mac[i];
+		char name[IFNAMSIZ], command[512];
+
+		snprintf(name, sizeof(name), "dev%d", i);
+		snprintf(
+			command, sizeof(command),
+			"ip link add dev%d index %d address %02x:%02x:%02x:%02x:%02x:%02x "
+			"type veth peer name peer%d && "
+			"sysctl -qw net.ipv6.conf.dev%d.disable_ipv6=1 "
+			"net.ipv6.conf.peer%d.disable_ipv6=1 && "
+			"ethtool -K peer%d gro on && ip link set dev%d up && ip link set peer%d up",
+			i, FIRST_IFINDEX + i, mac[0], mac[1], mac[2], mac[3], mac[4], mac[5], i, i,
+			i, i, i, i);
+		if (system(command))
+			return fail(-EIO, command);
+		ifindex[i] = if_nametoindex(name);
+		if (!ifindex[i])
+			return fail(-errno, name);
+	}
+	return 0;
+}
+
+/* Put one instruction in the place of the only call of a helper. 0 or -ENOENT. */
+static int replace_call(struct bpf_program *prog, int helper, struct bpf_insn by)
+{
+	size_t n = bpf_program__insn_cnt(prog), found = 0;
+	struct bpf_insn *insns = calloc(n, sizeof(*insns));
+	int err;
+
+	if (!insns)
+		return -ENOMEM;
+	memcpy(insns, bpf_program__insns(prog), n * sizeof(*insns));
+	for (size_t i = 0; i < n; i++) {
+		if (insns[i].code == (BPF_JMP | BPF_CALL) && !insns[i].src_reg &&
+		    insns[i].imm == helper) {
+			insns[i] = by;
+			found++;
+		}
+	}
+	err = found == 1 ? bpf_program__set_insns(prog, insns, n) : -ENOENT;
+	free(insns);
+	return err;
+}
+
+static int alter(struct bpf_program *prog, enum harness_prog variant)
+{
+	static const struct bpf_insn r0_is_r1 = { .code = BPF_ALU | BPF_MOV | BPF_X,
+						  .dst_reg = BPF_REG_0,
+						  .src_reg = BPF_REG_1 };
+	static const struct bpf_insn r0_is_einval = { .code = BPF_ALU64 | BPF_MOV | BPF_K,
+						      .dst_reg = BPF_REG_0,
+						      .imm = -EINVAL };
+
+	switch (variant) {
+	case PROG_SHOWS_EGRESS:
+		return replace_call(prog, BPF_FUNC_redirect, r0_is_r1);
+	case PROG_CANNOT_TRIM:
+		return replace_call(prog, BPF_FUNC_xdp_adjust_tail, r0_is_einval);
+	default:
+		return 0;
+	}
+}
+
+/* Private maps: unpinned, and those of the first object for all. */
+static int share_maps(const struct setup *setup, struct bpf_object *object)
+{
+	for (int i = 0; i < N_MAPS; i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(object, map_names[i]);
+		int err;
+
+		if (!map)
+			return fail(-ENOENT, map_names[i]);
+		err = bpf_map__set_pin_path(map, NULL);
+		if (!err && object != setup->objects[PROG_AS_IS])
+			err = bpf_map__reuse_fd(map, setup->map_fd[i]);
+		if (err)
+			return fail(err, map_names[i]);
+	}
+	return 0;
+}
+
+static struct bpf_program *open_program(const struct setup *setup, struct bpf_object **object)
+{
+	struct bpf_program *prog;
+
+	*object = bpf_object__open_file(setup->path, NULL);
+	if (!*object) {
+		fail(-errno, setup->path);
+		return NULL;
+	}
+	prog = bpf_object__find_program_by_name(*object, "sixlane");
+	if (!prog)
+		fail(-ENOENT, "program sixlane");
+	return prog;
+}
+
+static int load(struct setup *setup, enum harness_prog variant)
+{
+	struct bpf_program *prog = open_program(setup, &setup->objects[variant]);
+	int err;
+
+	if (!prog)
+		return -ENOENT;
+	err = share_maps(setup, setup->objects[variant]);
+	if (err)
+		return err;
+	err = alter(prog, variant);
+	if (err)
+		return fail(err, "the one call of a helper, to replace it");
+	err = bpf_object__load(setup->objects[variant]);
+	if (err)
+		return fail(err, setup->path);
+	setup->prog_fd[variant] = bpf_program__fd(prog);
+	return 0;
+}
+
+int setup_load_strictly(struct setup *setup)
+{
+	struct bpf_object *object;
+	struct bpf_program *prog = open_program(setup, &object);
+	int err;
+
+	if (!prog)
+		return -ENOENT;
+	err = share_maps(setup, object);
+	if (!err)
+		err = bpf_program__set_flags(prog, BPF_F_STRICT_ALIGNMENT);
+	if (!err)
+		err = bpf_object__load(object);
+	bpf_object__close(object);
+	return err;
+}
+
+static void *map_array(const struct setup *setup, enum setup_map map, size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, setup->map_fd[map], 0);
+
+	if (memory == MAP_FAILED) {
+		fail(-errno, map_names[map]);
+		return NULL;
+	}
+	return memory;
+}
+
+static int find_maps(struct setup *setup)
+{
+	for (int i = 0; i < N_MAPS; i++)
+		setup->map_fd[i] =
+			bpf_object__find_map_fd_by_name(setup->objects[PROG_AS_IS], map_names[i]);
+	setup->meta = map_array(setup, MAP_META, sizeof(*setup->meta));
+	setup->ports = map_array(setup, MAP_PORTS, SIXLANE_MAX_PORTS * sizeof(*setup->ports));
+	setup->next_hops =
+		map_array(setup, MAP_NEXT_HOPS, SIXLANE_MAX_NEXT_HOPS * sizeof(*setup->next_hops));
+	setup->neighbours = map_array(setup, MAP_NEIGHBOURS,
+				      SIXLANE_MAX_NEIGHBOURS * sizeof(*setup->neighbours));
+	if (!setup->meta || !setup->ports || !setup->next_hops || !setup->neighbours)
+		return -EIO;
+	setup->n_cpus = libbpf_num_possible_cpus();
+	if (setup->n_cpus < 0)
+		return setup->n_cpus;
+	setup->per_cpu = calloc(SIXLANE_MAX_PORTS * (size_t)setup->n_cpus, sizeof(*setup->per_cpu));
+	return setup->per_cpu ? 0 : -ENOMEM;
+}
+
+int setup_open(struct setup *setup, const char *object)
+{
+	int err;
+
+	memset(setup, 0, sizeof(*setup));
+	setup->path = object;
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	err = make_devices(setup->ifindex);
+	if (!err)
+		err = load(setup, PROG_AS_IS);
+	if (!err)
+		err = find_maps(setup);
+	for (int variant = PROG_AS_IS + 1; !err && variant < N_PROGS; variant++)
+		err = load(setup, (enum harness_prog)variant);
+	return err;
+}
+
+void setup_close(struct setup *setup)
+{
+	for (int i = 0; i < N_PROGS; i++)
+		bpf_object__close(setup->objects[i]);
+	free(setup->per_cpu);
+}

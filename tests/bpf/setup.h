@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the harness stands on: a network namespace with devices, and the object loaded with maps
+ * that no one else sees. Only harness.c includes this.
+ */
+#ifndef TESTS_BPF_SETUP_H
+#define TESTS_BPF_SETUP_H
+
+#include <bpf/libbpf.h>
+
+#include "harness.h"
+
+enum setup_map {
+	MAP_META,
+	MAP_ROUTES,
+	MAP_NEXT_HOPS,
+	MAP_NEIGH_INDEX,
+	MAP_NEIGHBOURS,
+	MAP_PORT_INDEX,
+	MAP_PORTS,
+	MAP_COUNTERS,
+	N_MAPS
+};
+
+struct setup {
+	const char *path; /* of the object */
+	uint32_t ifindex[N_DEVICES];
+	struct bpf_object *objects[N_PROGS];
+	int prog_fd[N_PROGS];
+	int map_fd[N_MAPS];	   /* of objects[PROG_AS_IS] */
+	struct sixlane_meta *meta; /* the mapped arrays */
+	struct sixlane_port *ports;
+	struct sixlane_next_hop *next_hops;
+	struct sixlane_neigh *neighbours;
+	int n_cpus;			  /* possible ones */
+	struct sixlane_counters *per_cpu; /* room for the counters of all slots and CPUs */
+};
+
+/* 0 or -errno, said on stderr. */
+int setup_open(struct setup *setup, const char *object);
+int setup_load_strictly(struct setup *setup);
+void setup_close(struct setup *setup);
+
+#endif

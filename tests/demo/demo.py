@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The main job on real input: a router with the full IPv6 table, with and without sixlane.
+
+Two hosts and a router in network namespaces of their own; a real BIRD puts the real table into
+the router's kernel; sixlane is loaded by `ip link` and kept in step by sixlaned. Then ping,
+traceroute and a flood over the whole table, once by the kernel alone, once by sixlane, in turn.
+
+Every claim on the screen is checked: exit status 1 and the failed claim if one does not hold.
+Speed is shown, not judged. Leaves nothing behind, however it ends.
+"""
+
+import os
+import signal
+import statistics
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "bench")]
+
+import flow as fl  # noqa: E402
+import lab  # noqa: E402
+from bird import Bird  # noqa: E402
+from progress import wait  # noqa: E402
+
+DEADLINE_S = 90
+ROUNDS = 3
+PACKETS = 500_000
+FLOOD_LIMIT_S = 4
+ADDRESSES = 262_144
+# A service whose prefix is in the table; host b plays it.
+SERVICE = "2606:4700:4700::1111"
+PORTS = ("p0", "p1")
+
+
+class Claims:
+    """What must be true for the demo to have shown anything."""
+
+    def __init__(self):
+        self.failed = []
+
+    def check(self, holds, text):
+        if not holds:
+            self.failed.append(text)
+        return holds
+
+    def equal(self, what, value, wanted):
+        self.check(value == wanted, "%s: %s instead of %s" % (what, f"{value:,}", f"{wanted:,}"))
+
+
+def say(label, text=""):
+    print("%-11s %s" % (label, text), flush=True)
+
+
+def indent(text):
+    for line in text.strip().splitlines():
+        say("", line)
+
+
+# --- the steps ------------------------------------------------------------------------------
+
+
+def fill_table(flow, prefixes):
+    """A BIRD that lives until the end."""
+    routes = [(prefix, fl.gateway_of(number)) for number, prefix in enumerate(prefixes)]
+    bird = Bird(flow.r, routes)
+    before, start = flow.routes_in_kernel(), time.monotonic()
+    bird.start()
+
+    def installed():
+        bird.assert_runs()
+        return flow.routes_in_kernel() - before
+
+    # The quick count may hold some of the kernel's own routes; the exact one has the last word.
+    def complete():
+        return installed() >= len(prefixes) and flow.routes_of("bird") == len(prefixes)
+
+    wait("BIRD fills the kernel's table", complete, 60,
+         lambda: "%s of %s routes" % (f"{installed():,}", f"{len(prefixes):,}"))  # fmt: skip
+    say("BIRD", "%s put %s prefixes of the full view into the kernel in %.1f s"
+        % (bird.version(), f"{len(prefixes):,}", time.monotonic() - start))  # fmt: skip
+
+
+def load(flow):
+    flow.router.attach("ip")
+
+
+def unload(flow):
+    flow.router.detach()
+
+
+def ports_served(flow):
+    """Both ports run sixlane and the daemon has taken notice of it."""
+    ports = {port["name"]: port for port in flow.router.status()["ports"]}
+    return all(name in ports and "ingress" in ports[name]["flags"] for name in PORTS)
+
+
+def start_daemon(flow, n_routes, claims):
+    """Returns {"wall_ms", "sync_ms"}."""
+    start = time.monotonic()
+    flow.router.start(sync=False)
+
+    status = flow.wait_in_sync()
+    wall_ms = (time.monotonic() - start) * 1000
+    claims.check(status["routes"] >= n_routes,
+                 "sixlane has %d routes, BIRD gave %d" % (status["routes"], n_routes))  # fmt: skip
+    say("sixlaned", "in sync after %.0f ms: %s routes, %d next hops, %d neighbours"
+        % (wall_ms, f"{status['routes']:,}", status["next_hops"], status["neighbours"]))  # fmt: skip
+    for port in status["ports"]:
+        if port["name"] in PORTS:
+            say("", "%s: mode %s, %d rx queues, %d tx queues"
+                % (port["name"], port["mode"], port["rx_queues"], port["tx_queues"]))  # fmt: skip
+            claims.check(port["mode"] == "native", "%s is in mode %s" % (port["name"], port["mode"]))
+    return {"wall_ms": wall_ms, "sync_ms": status["sync_ms"]}
+
+
+def resolve(flow, prefixes):
+    """Have every gateway resolved, as traffic would, and known to sixlane: no packet then waits."""
+    samples = [prefix.split("/")[0] for prefix in prefixes[: len(fl.GATEWAYS)]]
+    for gateway in fl.GATEWAYS:
+        flow.a.run("ping", "-n", "-c", "1", "-W", "2", gateway)
+    wait("sixlane learns the gateways",
+         lambda: all(flow.router.lookup(addr)["verdict"] == "forward" for addr in samples), 10,
+         lambda: str([flow.router.lookup(addr) for addr in samples]))  # fmt: skip
+
+
+def forwarded(flow):
+    return flow.router.stats()["forward"]
+
+
+def ping(flow, claims):
+    before = forwarded(flow)
+    done = flow.a.run("ping", "-n", "-c", "5", "-i", "0.05", "-W", "2", SERVICE, check=False)
+    say("ping", "%s from host a to host b" % SERVICE)
+    indent("\n".join(done.stdout.strip().splitlines()[-2:]))
+    claims.check(done.returncode == 0, "ping failed: " + done.stdout + done.stderr)
+    claims.equal("pings forwarded in XDP, there and back", forwarded(flow) - before, 10)
+
+
+def traceroute(flow, claims):
+    done = flow.a.run("traceroute", "-6", "-n", "-q", "1", "-w", "2", SERVICE, check=False)
+    say("traceroute", "shows the router:")
+    indent("\n".join(done.stdout.strip().splitlines()[1:]))
+    hops = [line.split()[1:2] for line in done.stdout.splitlines()[1:]]
+    claims.check(hops == [[fl.A_ROUTER], [SERVICE]],
+                 "traceroute: hops %s\n%s" % (hops, done.stdout + done.stderr))  # fmt: skip
+
+
+def flood_kernel(flow, prefixes, seed):
+    unload(flow)
+    return flow.flood(prefixes, PACKETS, FLOOD_LIMIT_S, seed, ADDRESSES, "flood by the kernel alone")
+
+
+def flood_sixlane(flow, prefixes, seed):
+    load(flow)
+    wait("sixlaned takes the ports", lambda: ports_served(flow), 10)
+    before = forwarded(flow)
+    run = flow.flood(prefixes, PACKETS, FLOOD_LIMIT_S, seed, ADDRESSES, "flood by sixlane")
+    run["forwarded"] = forwarded(flow) - before
+    return run
+
+
+def flood(flow, prefixes, claims):
+    """The sides in turn. Returns {side: runs}."""
+    path = flow.write_prefixes(prefixes)
+    runs = {"sixlane": [], "kernel": []}
+    say("flood", "%d × %s packets of 64 bytes a side, %s destinations in the whole table"
+        % (ROUNDS, f"{PACKETS:,}", f"{ADDRESSES:,}"))  # fmt: skip
+    for seed in range(1, ROUNDS + 1):
+        for side, function in (("kernel", flood_kernel), ("sixlane", flood_sixlane)):
+            run = function(flow, path, seed)
+            runs[side].append(run)
+            claims.equal("%s, round %d, delivered" % (side, seed), run["delivered"], run["sent"])
+            claims.equal("%s, round %d, wrong hop limit" % (side, seed), run["wrong_hop_limit"], 0)
+            if side == "sixlane":
+                claims.equal("round %d, forwarded in XDP" % seed, run["forwarded"], run["sent"])
+    return runs
+
+
+# --- the table ------------------------------------------------------------------------------
+
+
+def mpps(runs):
+    rates = sorted(run["delivered"] * 1e3 / run["elapsed_ns"] for run in runs)
+    return statistics.median(rates), rates[0], rates[-1]
+
+
+def print_table(flow, runs, sync):
+    def total(side, key):
+        return f"{sum(run.get(key, 0) for run in runs[side]):,}"
+
+    def row(name, left, right=""):
+        print("  %-34s %18s %18s" % (name, left, right))
+
+    rates = {side: mpps(runs[side]) for side in runs}
+    print()
+    row("", "sixlane", "kernel alone")
+    row("packets sent", total("sixlane", "sent"), total("kernel", "sent"))
+    row("forwarded in XDP", total("sixlane", "forwarded"), "0")
+    row("delivered", total("sixlane", "delivered"), total("kernel", "delivered"))
+    row("Mpps, median, one core", *["%.3f" % rates[side][0] for side in runs])
+    row("Mpps, lowest – highest", *["%.3f – %.3f" % rates[side][1:] for side in runs])
+    row("ratio", "%.2f" % (rates["sixlane"][0] / rates["kernel"][0]), "1")
+    print()
+    row("sync time, maps of sixlane", "%.0f ms" % sync["sync_ms"])
+    row("sync time, from sixlaned's start", "%.0f ms" % sync["wall_ms"])
+    memory = fl.memory_bytes(flow.router.daemon.pid)
+    row("memory of sixlaned (RSS)", "%.1f MB" % (memory["rss"] / 1e6))
+    row("memory of the maps", "%.1f MB" % (fl.map_bytes(flow.router.daemon.pid) / 1e6))
+    print("\n  passed to the kernel, by reason, ping and traceroute included:")
+    for name, packets in flow.router.stats().items():
+        if packets and name != "forward":
+            row("  " + name, f"{packets:,}")
+    print(
+        "\n  Both sides take frames from the same generator, one CPU for generator, router and"
+        "\n  sink. For the kernel alone XDP is off on both ports; GRO stays on, without which"
+        "\n  veth would not take the generator's frames."
+    )
+
+
+# --- from start to end ----------------------------------------------------------------------
+
+
+def run(flow, claims):
+    prefixes = fl.full_view()
+    say("network", "host a ── p0 router p1 ── host b, in namespaces of their own")
+    flow.open_sink()
+    flow.b.ip("addr add", SERVICE + "/128", "dev lo nodad")
+    fill_table(flow, prefixes)
+    load(flow)
+    say("ip link", "set dev {p0,p1} xdp obj build/sixlane.bpf.o sec xdp")
+    sync = start_daemon(flow, len(prefixes), claims)
+    resolve(flow, prefixes)
+    ping(flow, claims)
+    traceroute(flow, claims)
+    print_table(flow, flood(flow, prefixes, claims), sync)
+
+
+class TooLong(Exception):
+    """The demo's own time is over."""
+
+
+def on_alarm(_number, _frame):
+    raise TooLong("not done within %d s; is the machine busy with something else?" % DEADLINE_S)
+
+
+def main():
+    if os.geteuid() != 0:
+        sys.exit("demo: needs root (network namespaces, XDP): try sudo make demo")
+    for path in (lab.OBJECT, lab.SIXLANED, lab.SIXLANE, fl.FLOOD):
+        if not os.path.exists(path):
+            sys.exit("demo: %s is missing: run make first" % path)
+    claims, start = Claims(), time.monotonic()
+    signal.signal(signal.SIGALRM, on_alarm)
+    signal.alarm(DEADLINE_S)
+    try:
+        with fl.Flow() as flow:
+            run(flow, claims)
+    except (lab.LabError, TimeoutError, TooLong) as error:
+        sys.exit("demo: FAILED: %s" % error)
+    except KeyboardInterrupt:
+        print("\ndemo: interrupted; everything is cleared up", file=sys.stderr)
+        sys.exit(130)
+    finally:
+        signal.alarm(0)
+    for text in claims.failed:
+        print("demo: FAILED: " + text, file=sys.stderr)
+    if claims.failed:
+        sys.exit(1)
+    print("\nAll packets arrived, in XDP all that should. Done in %.0f s." % (time.monotonic() - start))
+
+
+if __name__ == "__main__":
+    main()

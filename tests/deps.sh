@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Install the Debian or Ubuntu packages that a make target needs and this machine lacks:
+#	tests/deps.sh [-n] GROUP...		groups: build demo test lint bench
+# Says which before it does; silent and without touching the network when nothing is missing.
+# -n only prints what is missing. SIXLANE_NO_DEPS=1 in the environment switches it off, for
+# machines that are neither.
+
+set -eu
+
+die()
+{
+	echo "deps: $*" >&2
+	exit 1
+}
+
+distribution()
+{
+	# shellcheck source=/dev/null
+	(. /etc/os-release 2>/dev/null && echo "${ID:-}")
+}
+
+# bpftool is a package of its own in Debian; in Ubuntu it comes with the kernel's tools.
+bpftool_packages()
+{
+	case $(distribution) in
+	ubuntu) echo linux-tools-common linux-tools-generic ;;
+	*) echo bpftool ;;
+	esac
+}
+
+packages_of()
+{
+	case $1 in
+	build) echo gcc libc6-dev make clang llvm libbpf-dev libxdp-dev libmnl-dev libconfig-dev \
+		libjansson-dev ;;
+	demo) packages_of build && echo python3 iproute2 ethtool bird2 iputils-ping traceroute ;;
+	bench) packages_of build && echo python3 iproute2 ethtool ;;
+	test) packages_of demo && echo libcmocka-dev python3-pytest python3-scapy xdp-tools &&
+		bpftool_packages ;;
+	lint) packages_of build && echo clang-format clang-tidy cppcheck shellcheck libcmocka-dev &&
+		bpftool_packages ;;
+	*) die "unknown group '$1'; known: build demo test lint bench" ;;
+	esac
+}
+
+# The packages of the arguments that are not installed. Unknown ones make dpkg-query fail.
+missing_of()
+{
+	local have package
+
+	have=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true)
+	for package; do
+		case "
+$have
+" in
+		*"
+installed $package
+"*) ;;
+		*) echo "$package" ;;
+		esac
+	done
+}
+
+apt()
+{
+	DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 "$@" >&2
+}
+
+# Package lists may be absent (fresh container) or too old to download from: then, once, update.
+install_packages()
+{
+	if apt-get -s install "$@" >/dev/null 2>&1 && apt install --no-install-recommends "$@"; then
+		return
+	fi
+	apt update || die "'apt-get update' failed; see above"
+	apt install --no-install-recommends "$@" || die "cannot install: $*; see above"
+}
+
+main()
+{
+	local dry_run='' list packages missing
+
+	if [ "${1:-}" = -n ]; then
+		dry_run=1
+		shift
+	fi
+	[ $# -gt 0 ] || die "usage: tests/deps.sh [-n] GROUP..."
+	[ -z "${SIXLANE_NO_DEPS:-}" ] || return 0
+	list=$(for group; do packages_of "$group"; done) || exit 1
+	read -r -d '' -a packages <<<"$list" || true
+	if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+		die "this machine has no apt. Install the counterparts of these Debian packages," \
+			"then set SIXLANE_NO_DEPS=1: ${packages[*]}"
+	fi
+	mapfile -t missing < <(missing_of "${packages[@]}" | sort -u)
+	[ ${#missing[@]} -gt 0 ] || return 0
+	if [ -n "$dry_run" ]; then
+		printf '%s\n' "${missing[@]}"
+		return
+	fi
+	[ "$(id -u)" = 0 ] || die "packages are missing, and installing them needs root." \
+		"As root: apt-get install ${missing[*]}"
+	echo "deps: installing ${missing[*]}" >&2
+	install_packages "${missing[@]}"
+}
+
+main "$@"

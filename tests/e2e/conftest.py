@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Fixtures of the end-to-end tests. `net` is a router with sixlane in step with the kernel."""
+
+import os
+import sys
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "lab")]
+
+import lab as lab_module  # noqa: E402
+from topology import Net, Twins  # noqa: E402
+
+NETS = pytest.StashKey()
+
+
+def pytest_sessionstart(session):
+    if os.geteuid() != 0:
+        pytest.exit("the end-to-end tests need root (network namespaces, BPF)", 1)
+    for path in (lab_module.OBJECT, lab_module.SIXLANED, lab_module.SIXLANE):
+        if not os.path.exists(path):
+            pytest.exit("%s is missing: run make first" % path, 1)
+    lab_module.enter_private_mounts()
+
+
+@pytest.fixture
+def make(request):
+    """make(Net, …) or make(Twins, …): built now, torn down and checked for leftovers at the end."""
+    made = request.node.stash.setdefault(NETS, [])
+
+    def build(kind, *args, **kwargs):
+        made.append(kind(*args, **kwargs))
+        return made[-1]
+
+    yield build
+    nets = [
+        net
+        for item in made
+        for net in ([item.plain, item.fast] if isinstance(item, Twins) else [item])
+    ]
+    for net in reversed(nets):
+        net.close()
+    for net in nets:
+        assert net.lab.leftovers() == []
+
+
+@pytest.fixture
+def idle(make):
+    """The topology without sixlane."""
+    return make(Net)
+
+
+@pytest.fixture
+def net(make):
+    """The topology, loaded by `ip link` and served by the daemon."""
+    return make(Net).start()
+
+
+@pytest.fixture
+def twins(make):
+    """net beside the kernel alone."""
+    pair = make(Twins)
+    pair.fast.start()
+    return pair
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """What the daemon said, beside each failure."""
+    report = (yield).get_result()
+    if call.when != "call" or not report.failed:
+        return
+    for made in item.stash.get(NETS, []):
+        router = getattr(made, "fast", made).router
+        text = router.log()
+        for args in (["-j", "status"], ["-j", "stats"]):
+            done = router.ns.run(lab_module.SIXLANE, *args, check=False)
+            text += "\nsixlane %s: %s%s" % (" ".join(args), done.stdout, done.stderr)
+        report.sections.append(("sixlaned", text))

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Frames for tests, built and read with scapy; plain bytes at every other module's side."""
+
+import ipaddress
+import struct
+
+from scapy.layers.inet import UDP
+from scapy.layers.inet6 import (
+    IPv6,
+    IPv6ExtHdrHopByHop,
+    RouterAlert,
+)
+from scapy.layers.l2 import Dot1Q, Ether
+from scapy.packet import Raw
+
+ETH_LEN = 14
+IPV6_LEN = 40
+UDP_PORT = 5000
+# Neighbour discovery and multicast listener reports: what hosts say by themselves.
+CHATTER = {130, 131, 132, 133, 134, 135, 136, 143}
+
+
+def mac_bytes(mac):
+    return bytes.fromhex(mac.replace(":", ""))
+
+
+def udp(
+    dst,
+    src="2001:db8:a::2",
+    hop_limit=64,
+    size=None,
+    number=0,
+    src_mac="02:00:00:00:a0:02",
+    dst_mac="02:00:00:00:a0:01",
+    **fields,
+):
+    """A UDP frame from host a to its router. size: of the whole IPv6 packet, header included.
+
+    fields: of the IPv6 header, as scapy names them (tc, fl, version, plen, nh).
+    """
+    payload = b"sixlane%08d." % number
+    if size is not None:
+        payload = payload.ljust(size - IPV6_LEN - 8, b"x")[: size - IPV6_LEN - 8]
+    packet = IPv6(src=src, dst=dst, hlim=hop_limit, **fields) / UDP(sport=4000, dport=UDP_PORT)
+    return bytes(Ether(src=src_mac, dst=dst_mac, type=0x86DD) / packet / Raw(payload))
+
+
+def many(count, dst, **kwargs):
+    """That many frames that differ in their number only (cheaper than building each)."""
+    first = udp(dst, number=0, **kwargs)
+    at = first.index(b"sixlane00000000.") + 7
+    return [renumber(first, at, number) for number in range(count)]
+
+
+def renumber(frame, at, number):
+    """The frame with another number at offset `at`; the UDP checksum stays right."""
+    old, new = frame[at : at + 8], b"%08d" % number
+    checksum_at = ETH_LEN + IPV6_LEN + 6
+    total = 0xFFFF - struct.unpack_from("!H", frame, checksum_at)[0]
+    for i in range(8):
+        weight = 256 if (at + i - ETH_LEN) % 2 == 0 else 1
+        total += (new[i] - old[i]) * weight
+    total %= 0xFFFF
+    checksum = struct.pack("!H", (0xFFFF - total) or 0xFFFF)
+    changed = frame[:at] + new + frame[at + 8 :]
+    return changed[:checksum_at] + checksum + changed[checksum_at + 2 :]
+
+
+def number_of(frame):
+    """The number in a frame of udp(), or None."""
+    at = frame.find(b"sixlane")
+    if at < 0 or frame[at + 15 : at + 16] != b".":
+        return None
+    return int(frame[at + 7 : at + 15])
+
+
+def hop_by_hop(dst, src="2001:db8:a::2"):
+    packet = IPv6(src=src, dst=dst) / IPv6ExtHdrHopByHop(options=[RouterAlert()])
+    packet /= UDP(sport=4000, dport=UDP_PORT) / Raw(b"sixlane00000000.")
+    return bytes(Ether(src="02:00:00:00:a0:02", dst="02:00:00:00:a0:01") / packet)
+
+
+def tagged(frame, *vids):
+    """The frame with 802.1Q tags."""
+    ether = Ether(frame)
+    inner = ether.payload
+    for vid in reversed(vids):
+        inner = Dot1Q(vlan=vid, type=0x8100 if inner.name == "802.1Q" else 0x86DD) / inner
+    return bytes(Ether(src=ether.src, dst=ether.dst, type=0x8100) / inner)
+
+
+def with_mac(frame, dst_mac):
+    return mac_bytes(dst_mac) + frame[6:]
+
+
+def ipv6_size(frame):
+    """Bytes of the packet by its own header."""
+    return IPV6_LEN + struct.unpack_from("!H", frame, ETH_LEN + 4)[0]
+
+
+def forwarded(frame, dst_mac, src_mac):
+    """What must leave the router for a frame: nothing differs but MACs, hop limit and padding."""
+    out = bytearray(frame[: ETH_LEN + ipv6_size(frame)])
+    out[0:6], out[6:12] = mac_bytes(dst_mac), mac_bytes(src_mac)
+    out[ETH_LEN + 7] -= 1
+    return bytes(out)
+
+
+def is_ipv6(frame):
+    return frame[12:14] == b"\x86\xdd" and len(frame) >= ETH_LEN + IPV6_LEN
+
+
+def icmp_type(frame):
+    """Type of an ICMPv6 packet (behind a Hop-by-Hop header too), or None."""
+    if not is_ipv6(frame):
+        return None
+    next_header, at = frame[ETH_LEN + 6], ETH_LEN + IPV6_LEN
+    if next_header == 0 and len(frame) > at + 8:
+        next_header, at = frame[at], at + 8 + frame[at + 1] * 8
+    return frame[at] if next_header == 58 and len(frame) > at else None
+
+
+def is_chatter(frame):
+    return frame[12:14] == b"\x88\xb5" or icmp_type(frame) in CHATTER
+
+
+def icmp_error(frame):
+    """(type, code, MTU or 0, quoted packet) of an ICMPv6 error, or None."""
+    kind = icmp_type(frame)
+    if kind is None or kind >= 128:
+        return None
+    body = frame[ETH_LEN + IPV6_LEN :]
+    return (kind, body[1], struct.unpack_from("!I", body, 4)[0], body[8:])
+
+
+def show(frames):
+    """Frames in a form that pytest's diff can show."""
+    return [frame.hex() for frame in frames]
+
+
+def address_text(number):
+    return str(ipaddress.IPv6Address(number))
+
+
+def on_link(frame):
+    """Goes to one of the router's connected prefixes, 2001:db8:{a,b,c}::/64."""
+    return frame[38:46] in {bytes.fromhex("20010db8000%s0000" % host) for host in "abc"}

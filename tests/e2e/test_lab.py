@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The lab itself: it leaves nothing behind, and its checks can fail."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import frames as fr
+import pytest
+from lab import BPFFS, Lab, wait_until
+from topology import Net, host_addr
+
+VICTIM = """
+import sys, time
+sys.path[:0] = %r
+from lab import Lab
+lab = Lab()
+ns = lab.ns("victim")
+process = ns.popen("sleep", "60")
+print(process.pid, ns.inode, flush=True)
+time.sleep(60)
+"""
+
+
+def users_of(inode):
+    users = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.stat("/proc/%s/ns/net" % pid).st_ino == inode:
+                users.append(pid)
+        except OSError:
+            pass
+    return users
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=lambda n: n.name
+)
+def test_nothing_is_left_after_a_signal(number):
+    paths = [path for path in sys.path if path.endswith(("tests/lab", "tests/e2e"))]
+    victim = subprocess.Popen(
+        [sys.executable, "-c", VICTIM % paths], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        text=True,
+    )  # fmt: skip
+    pid, inode = map(int, victim.stdout.readline().split())
+    wait_until(lambda: users_of(inode), 5, "the child in its namespace")
+    victim.send_signal(number)
+    assert victim.wait(10) != 0
+    wait_until(lambda: not users_of(inode), 5, "namespace without processes")
+    wait_until(lambda: not os.path.exists("/proc/%d" % pid), 5, "child is gone")
+
+
+def test_leftovers_are_seen():
+    with Lab() as lab:
+        ns = lab.ns("x")
+        ns.popen("sleep", "60")
+        left = lab.leftovers()
+        assert any("process" in line for line in left) and any("namespace" in line for line in left)
+        assert any("mount" in line for line in left)
+    assert lab.leftovers() == []
+
+
+def test_labs_do_not_share_pins():
+    with Lab():
+        os.mkdir(BPFFS + "/one")
+        with Lab():
+            assert not os.path.exists(BPFFS + "/one")
+        assert os.path.exists(BPFFS + "/one")
+
+
+def test_the_slow_path_cannot_pass_a_forwarding_test(make):
+    """The kernel forwards every packet rightly here, and the check must still fail."""
+    net = make(Net)
+    net.router.attach("ip")
+    net.router.start("--pass-all")
+    with pytest.raises(AssertionError):
+        net.assert_forwarded(fr.many(5, host_addr("b")), to="b")
+
+
+def test_expected_frame_is_the_kernels(idle):
+    """What the tests call forwarded is what the kernel itself does."""
+    for frame in (
+        fr.udp(host_addr("b"), fl=0xABCDE, tc=0xFF),
+        fr.udp(host_addr("b")) + b"padding",
+        fr.udp(host_addr("b"), hop_limit=2, size=1500),
+    ):
+        wanted = fr.forwarded(frame, "02:00:00:00:a1:02", "02:00:00:00:a1:01")
+        assert fr.show(idle.exchange([frame])["b"]) == fr.show([wanted])
+
+
+def test_renumbered_frames_are_right():
+    for frame in fr.many(1000, "2001:db8::1")[::37]:
+        assert frame == fr.udp("2001:db8::1", number=fr.number_of(frame))

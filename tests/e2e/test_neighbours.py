@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Neighbours: found, kept alive, moved, lost; and never half a MAC."""
+
+import frames as fr
+import pytest
+from lab import wait_until
+from tap import Flow
+from topology import HOST_MAC, PORT_MAC, Net, host_addr
+
+PREFIX = "2001:db8:f00::/48"
+FAR = "2001:db8:f00::1"
+B = host_addr("b")
+ALIVE = {"REACHABLE", "STALE", "DELAY", "PROBE", "PERMANENT", "NOARP"}
+
+
+@pytest.fixture
+def unresolved(make):
+    """A router that knows no neighbour yet."""
+    net = make(Net, resolve=False).start()
+    net.route("add", PREFIX, "via", B)
+    return net
+
+
+def state(net):
+    entry = net.r.neighbour("p1", B)
+    return entry["state"][0] if entry else None
+
+
+@pytest.mark.parametrize("target", [FAR, B])
+def test_first_packet_gets_the_next_hop_resolved(unresolved, target):
+    net = unresolved
+    if state(net) is None:
+        frame = fr.udp(target)
+        net.assert_passed([frame], "pass_unresolved")
+        # Solicitation, advertisement, then the packet that waited.
+        wanted = fr.forwarded(frame, HOST_MAC["b"], PORT_MAC["b"])
+        net.tap["b"].wait(lambda frames: wanted in frames, 5, "first packet")
+    net.wait_lookup(target, verdict="forward", dst_mac=HOST_MAC["b"])
+    net.assert_forwarded(fr.many(20, target), to="b")
+
+
+def test_no_packet_is_lost_while_a_neighbour_is_resolved(unresolved):
+    net = unresolved
+    net.exchange(fr.many(3, FAR))
+    net.wait_lookup(FAR, verdict="forward")
+    net.r.ip("neigh delete", B, "dev p1")
+    frames = fr.many(3, FAR)
+    got, _ = net.counted(lambda: net.exchange(frames))
+    wanted = [fr.forwarded(frame, HOST_MAC["b"], PORT_MAC["b"]) for frame in frames]
+    if got["b"] != wanted:
+        net.tap["b"].wait(lambda seen: all(frame in seen for frame in wanted))
+
+
+def test_mac_changes_under_traffic(net):
+    """Each packet carries one of the two MACs, whole; none is lost."""
+    macs = [HOST_MAC["b"], "fe:dc:ba:98:76:54"]
+    net.route("add", PREFIX, "via", B)
+    net.clear()
+    template = fr.many(1, FAR)[0]
+    at = template.index(b"sixlane") + 7
+
+    def flow():
+        with Flow(net.tap["a"], lambda n: fr.renumber(template, at, n), rate=4000) as running:
+            for i in range(200):
+                mac = macs[(i + 1) % 2]
+                net.r.ip("neigh replace", B, "lladdr", mac, "dev p1 nud permanent")
+                net.tap["b"].drain()
+        net.flush()
+        return running.sent
+
+    sent, rise = net.counted(flow)
+    allowed = {
+        number: {
+            fr.forwarded(fr.renumber(template, at, number), mac, PORT_MAC["b"]) for mac in macs
+        }
+        for number in range(sent)
+    }
+    frames = [f for f in net.tap["b"].drain() if fr.number_of(f) is not None]
+    assert net.tap["b"].lost() == 0
+    for frame in frames:
+        assert frame in allowed[fr.number_of(frame)]
+    assert len(frames) == sent and rise["forward"] == sent, (len(frames), sent, rise)
+    assert {frame[:6] for frame in frames} == {fr.mac_bytes(mac) for mac in macs}
+
+
+def test_host_moves_to_another_mac(unresolved):
+    """The host announces its new address as hosts do."""
+    net = unresolved
+    net.exchange([fr.udp(FAR)])
+    net.wait_lookup(FAR, verdict="forward")
+    net.host["b"].sysctl("net.ipv6.conf.h0.ndisc_notify", 1)
+    net.host["b"].ip("link set dev h0 address 02:00:00:00:77:77")
+    net.wait_lookup(FAR, verdict="forward", dst_mac="02:00:00:00:77:77")
+    net.assert_forwarded(fr.many(20, FAR), to="b", next_mac="02:00:00:00:77:77")
+
+
+def test_neighbour_in_use_is_probed_again_and_again(unresolved):
+    """XDP traffic is not seen by the kernel: without help the entry would go stale and stay so, and
+    a neighbour that went away would never be noticed (xdp-forward)."""
+    net = unresolved
+    for key, value in (
+        ("base_reachable_time_ms", 400),
+        ("delay_first_probe_time", 1),
+        ("gc_stale_time", 1),
+        ("retrans_time_ms", 100),
+    ):
+        net.r.sysctl("net.ipv6.neigh.p1.%s" % key, value)
+    net.exchange([fr.udp(FAR)])
+    net.wait_lookup(FAR, verdict="forward")
+    net.clear()
+    template = fr.many(1, FAR)[0]
+    at = template.index(b"sixlane") + 7
+    seen = [state(net)]
+
+    def confirmed_twice():
+        now = state(net)
+        assert now in ALIVE, seen
+        if now != seen[-1]:
+            seen.append(now)
+        return seen[1:].count("REACHABLE") >= 2
+
+    def flow():
+        with Flow(net.tap["a"], lambda n: fr.renumber(template, at, n), rate=500) as running:
+            wait_until(confirmed_twice, 30, lambda: "REACHABLE again and again: %s" % seen)
+        net.flush()
+        return running.sent
+
+    sent, rise = net.counted(flow)
+    assert rise["forward"] == sent and "pass_unresolved" not in rise, (sent, rise, seen)
+    arrived = {fr.number_of(f) for f in net.tap["b"].drain()} - {None}
+    assert arrived == set(range(sent))
+
+
+def test_stale_neighbour_is_used_at_once(unresolved):
+    """As the kernel does: it forwards by a stale entry and probes meanwhile."""
+    net = unresolved
+    net.r.sysctl("net.ipv6.neigh.p1.base_reachable_time_ms", 200)
+    net.exchange([fr.udp(FAR)])
+    net.wait_lookup(FAR, verdict="forward")
+    wait_until(lambda: state(net) != "REACHABLE", 20, "an entry that is no longer confirmed")
+    net.assert_forwarded(fr.many(10, FAR), to="b")
+
+
+def test_neighbour_that_goes_away(unresolved):
+    """The kernel finds out, says so to the sender, and takes the host back when it returns."""
+    net = unresolved
+    for key, value in (
+        ("base_reachable_time_ms", 400),
+        ("delay_first_probe_time", 1),
+        ("retrans_time_ms", 100),
+    ):
+        net.r.sysctl("net.ipv6.neigh.p1.%s" % key, value)
+    net.exchange([fr.udp(FAR)])
+    net.wait_lookup(FAR, verdict="forward")
+    net.host["b"].ip("addr delete", B + "/64 dev h0")
+    template = fr.many(1, FAR)[0]
+    at = template.index(b"sixlane") + 7
+
+    def told():
+        errors = [fr.icmp_error(frame) for frame in net.tap["a"].drain()]
+        return any(error and error[:2] == (1, 3) for error in errors)
+
+    with Flow(net.tap["a"], lambda n: fr.renumber(template, at, n), rate=200):
+        wait_until(told, 20, "address unreachable")
+    assert net.router.stats()["pass_unresolved"] > 0
+    net.host["b"].ip("addr add", B + "/64 dev h0 nodad")
+    with Flow(net.tap["a"], lambda n: fr.renumber(template, at, n), rate=200):
+        net.wait_lookup(FAR, verdict="forward", dst_mac=HOST_MAC["b"])
+    net.assert_forwarded(fr.many(20, FAR), to="b")
+
+
+def test_many_neighbours_on_link(net):
+    """Each destination of a connected prefix has its own MAC."""
+    hosts = {
+        "2001:db8:b::1:%x" % i: "02:00:00:01:%02x:%02x" % (i >> 8, i & 255) for i in range(500)
+    }
+    net.r.batch("neigh replace %s lladdr %s dev p1 nud permanent" % item for item in hosts.items())
+    net.sync()
+    frames = [fr.udp(address, number=i) for i, address in enumerate(hosts)]
+    got, rise = net.counted(lambda: net.exchange(frames))
+    wanted = [fr.forwarded(frame, mac, PORT_MAC["b"]) for frame, mac in zip(frames, hosts.values())]
+    assert fr.show(got["b"]) == fr.show(wanted)
+    assert rise["forward"] == len(frames)
+    net.r.ip("neigh flush dev p1 nud permanent")
+    net.sync()
+    status = net.router.status()
+    assert net.router.lookup("2001:db8:b::1:5")["verdict"] == "pass_unresolved", status
+
+
+def test_same_address_behind_two_ports(net):
+    """A neighbour is known by its port and address: fe80::9 is another host on each link."""
+    for port, mac in (("p1", "02:00:00:00:aa:01"), ("p2", "02:00:00:00:aa:02")):
+        net.r.ip("neigh replace fe80::9 lladdr", mac, "dev", port, "nud permanent")
+    net.r.route("add 2001:db8:100::/48 via fe80::9 dev p1")
+    net.route("add 2001:db8:200::/48 via fe80::9 dev p2")
+    net.assert_forwarded(fr.many(5, "2001:db8:100::1"), to="b", next_mac="02:00:00:00:aa:01")
+    net.assert_forwarded(fr.many(5, "2001:db8:200::1"), to="c", next_mac="02:00:00:00:aa:02")

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""More changes than the daemon can hear of, and more routes than the trie has room for."""
+
+import signal
+
+import frames as fr
+import pytest
+from lab import wait_until
+from tables import differences
+from test_changes import Numbered
+from topology import Net, host_addr
+
+PREFIX = "2001:db8:f00::/48"
+FAR = "2001:db8:f00::1"
+COVER = "2001:db8::/32"
+
+
+def storm(net, count=4000, seed=1):
+    """Adds, replaces and deletes; what is left differs from what was there."""
+    lines = []
+    for i in range(count):
+        prefix = "2001:db8:%x:%x::/64" % (0x1000 + i % 1000, i % 7 + seed)
+        host = host_addr("bc"[(i + seed) % 2])
+        verb = "replace" if i % 5 else "delete"
+        lines.append("route %s %s%s" % (verb, prefix, " via " + host if verb == "replace" else ""))
+    net.r.batch(lines, force=True)
+
+
+def test_tables_are_equal_from_the_start(net):
+    storm(net)
+    net.r.route("add blackhole 2001:db8:bad::/48")
+    net.r.route("add unreachable 2001:db8:bad:1::/64")
+    net.r.route("add prohibit 2001:db8:bad:2::/64")
+    net.sync()
+    assert differences(net.r, net.router) == []
+
+
+def test_notifications_are_lost(make):
+    """The kernel drops messages; the daemon finds out and begins anew while packets go on."""
+    net = make(Net).start("--rcvbuf", "4096", "--audit", "0")
+    net.r.route("add", PREFIX, "via", host_addr("b"))
+    net.sync()
+    before = net.router.status()
+    with Numbered(net, rate=1000) as numbered:
+        net.router.daemon.send_signal(signal.SIGSTOP)
+        storm(net)
+        # Of the storm's end nothing can have been heard.
+        net.r.route("add 2001:db8:e00::/48 via", host_addr("c"))
+        net.router.daemon.send_signal(signal.SIGCONT)
+        after = net.router.wait_in_sync(after=before["generation"])
+        numbered.wait_more()
+    numbered.assert_all_arrived("b")
+    assert numbered.rise["forward"] == numbered.sent, numbered.rise
+    assert after["generation"] > before["generation"]
+    wait_until(lambda: differences(net.r, net.router) == [], 10,
+               lambda: "\n".join(differences(net.r, net.router)))  # fmt: skip
+    assert "overrun" in net.router.log().lower() or "lost" in net.router.log().lower()
+
+
+def test_storm_after_storm(make):
+    """Also when messages are lost during the resynchronisation itself."""
+    net = make(Net).start("--rcvbuf", "4096")
+    for seed in range(5):
+        storm(net, 2000, seed)
+    wait_until(lambda: differences(net.r, net.router) == [], 20,
+               lambda: "\n".join(differences(net.r, net.router)[:20]))  # fmt: skip
+    net.router.wait_in_sync()
+
+
+# --- a table larger than the trie -----------------------------------------------------------
+
+
+@pytest.fixture
+def small(make):
+    """Room for 60 routes."""
+    net = make(Net).start("--max-routes", "60")
+    net.route("add", COVER, "via", host_addr("b"))
+    return net
+
+
+def far(i):
+    return "2001:db8:%x::1" % (0x3000 + i)
+
+
+def test_more_routes_than_room(small):
+    """A prefix without room never leaves by its cover: the kernel forwards, and it is said."""
+    net = small
+    net.assert_forwarded([fr.udp(far(i), number=i) for i in range(100)], to="b")
+    net.r.batch(
+        "route add 2001:db8:%x::/48 via %s" % (0x3000 + i, host_addr("c")) for i in range(100)
+    )
+    missing = wait_until(lambda: net.router.status().get("routes_missing"), 10, "missing routes")
+    assert missing >= 40
+    wait_until(lambda: net.router.status()["routes"] <= 60, 5, "bound kept")
+    frames = [fr.udp(far(i), number=i) for i in range(100)]
+    got, rise = net.counted(lambda: net.exchange(frames))
+    assert len(got["c"]) == 100 and not got["b"], rise
+    assert rise["punt_map_full"] >= missing, rise
+    assert "warning" in net.router.log() and "room" in net.router.log().lower(), net.router.log()
+    # What the cover alone has goes by the kernel too, since it is the cover that is punted.
+    net.assert_kernel_forwards([fr.udp("2001:db8:9999::1")], "punt_map_full")
+
+    net.r.batch("route delete 2001:db8:%x::/48" % (0x3000 + i) for i in range(80))
+    wait_until(lambda: net.router.status()["routes_missing"] == 0, 10, "all routes have room")
+    frames = [fr.udp(far(i), number=i) for i in range(80)]
+    net.assert_forwarded(frames, to="b")
+    net.assert_forwarded([fr.udp(far(i), number=i) for i in range(80, 100)], to="c")
+    assert differences(net.r, net.router) == []
+
+
+def test_no_room_from_the_start(make):
+    net = make(Net)
+    net.r.route("add", COVER, "via", host_addr("b"))
+    net.r.batch(
+        "route add 2001:db8:%x::/48 via %s" % (0x3000 + i, host_addr("c")) for i in range(100)
+    )
+    net.router.attach("ip")
+    net.router.start("--max-routes", "60", sync=False)
+    wait_until(lambda: (net.router.status(check=False) or {}).get("routes_missing"), 10, "missing")
+    frames = [fr.udp(far(i), number=i) for i in range(100)]
+    got, _ = net.counted(lambda: net.exchange(frames))
+    assert len(got["c"]) == 100 and not got["b"]

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Ports: switches that turn forwarding off, masters and uppers, devices that cannot take frames."""
+
+import frames as fr
+import pytest
+from lab import wait_until
+from tap import Tap
+from topology import HOST_MAC, PORT_MAC, Net, host_addr
+
+B = host_addr("b")
+
+
+@pytest.fixture
+def net(make):
+    """Settings that the kernel does not announce are polled often here."""
+    return make(Net).start("--poll-ms", "20")
+
+
+def frames(count=5):
+    return fr.many(count, B)
+
+
+# --- sysctls --------------------------------------------------------------------------------
+
+
+def test_forwarding_off_and_on(net):
+    net.assert_forwarded(frames(), to="b")
+    net.r.sysctl("net.ipv6.conf.all.forwarding", 0)
+    net.settle(frames(), forward=0, pass_no_forwarding=5)
+    net.assert_dropped(frames(), "pass_no_forwarding")
+    net.r.sysctl("net.ipv6.conf.all.forwarding", 1)
+    net.settle(frames(), forward=5)
+    net.assert_forwarded(frames(), to="b")
+
+
+def test_forwarding_of_one_port_does_not_matter_to_the_kernel(net):
+    """Nor does it here, though bpf_fib_lookup thinks otherwise."""
+    net.r.sysctl("net.ipv6.conf.p0.forwarding", 0)
+    net.sync()
+    net.assert_forwarded(frames(), to="b")
+
+
+def test_force_forwarding(net):
+    if not net.r.has_sysctl("net.ipv6.conf.p0.force_forwarding"):
+        pytest.skip("this kernel has no net.ipv6.conf.DEV.force_forwarding (Linux 6.17)")
+    net.r.sysctl("net.ipv6.conf.all.forwarding", 0)
+    net.settle(frames(), forward=0, pass_no_forwarding=5)
+    net.r.sysctl("net.ipv6.conf.p0.force_forwarding", 1)
+    net.settle(frames(), forward=5)
+    net.assert_forwarded(frames(), to="b")
+    back = [fr.udp(host_addr("a"), src=B, src_mac=HOST_MAC["b"], dst_mac=PORT_MAC["b"])]
+    net.assert_dropped(back, "pass_no_forwarding", source="b")
+    net.r.sysctl("net.ipv6.conf.p0.force_forwarding", 0)
+    net.settle(frames(), forward=0, pass_no_forwarding=5)
+
+
+def test_ipv6_disabled_on_ingress(net):
+    net.r.sysctl("net.ipv6.conf.p0.disable_ipv6", 1)
+    net.settle(frames(), forward=0, pass_ipv6_off=5)
+    net.assert_dropped(frames(), "pass_ipv6_off")
+    net.r.sysctl("net.ipv6.conf.p0.disable_ipv6", 0)
+    net.r.addr("p0", "2001:db8:a::1/64", "fe80::1/64")
+    net.settle(frames(), forward=5)
+
+
+def test_ipv6_disabled_on_egress(net):
+    """Its routes and neighbours are gone with it."""
+    net.r.sysctl("net.ipv6.conf.p1.disable_ipv6", 1)
+    net.settle(frames(), forward=0)
+    got = net.exchange(frames())
+    assert not got["b"] and not got["c"]
+
+
+def test_switch_for_all(make):
+    net = make(Net).start("--pass-all")
+    net.assert_kernel_forwards(frames(), "pass_all")
+
+
+def test_switch_for_one_port(make):
+    net = make(Net).start("--pass-port", "p0")
+    net.assert_kernel_forwards(frames(), "pass_port")
+    back = [fr.udp(host_addr("c"), src=B, src_mac=HOST_MAC["b"], dst_mac=PORT_MAC["b"])]
+    net.assert_forwarded(back, to="c", source="b")
+
+
+# --- devices above a port -------------------------------------------------------------------
+
+
+def test_bridge_port(net):
+    """xdp-forward routes what the bridge should have: a bridge port hands all of it up."""
+    net.assert_forwarded(frames(), to="b")
+    net.r.ip("link add br0 type bridge")
+    net.r.ip("link set dev br0 address", PORT_MAC["a"])
+    net.r.ip("link set dev br0 up")
+    net.r.ip("link set dev p0 master br0")
+    net.sync()
+    net.assert_passed(frames(), "pass_port_upper")
+    net.r.addr("br0", "2001:db8:a::1/64")
+    net.assert_kernel_forwards(frames(), "pass_port_upper")
+    net.r.ip("link set dev p0 nomaster")
+    net.r.ip("link delete dev br0")
+    net.sync()
+    net.r.ip("addr replace 2001:db8:a::1/64 dev p0 nodad")
+    net.sync()
+    net.assert_forwarded(frames(), to="b")
+
+
+def test_bridge_as_egress(net):
+    """A route out by a bridge: redirected frames would miss its forwarding table."""
+    net.r.ip("link add br0 type bridge")
+    net.r.ip("link set dev p1 master br0")
+    net.r.ip("addr flush dev p1")
+    net.r.addr("br0", "2001:db8:b::1/64")
+    net.r.ip("neigh replace", B, "lladdr", HOST_MAC["b"], "dev br0 nud permanent")
+    net.sync()
+    mac = net.r.mac("br0")
+    got, rise = net.counted(lambda: net.exchange(frames()))
+    wanted = [fr.forwarded(frame, HOST_MAC["b"], mac) for frame in frames()]
+    assert fr.show(got["b"]) == fr.show(wanted)
+    assert "forward" not in rise, rise
+
+
+def upper_or_skip(net, *args):
+    done = net.r.run("ip", "link", "add", *args, check=False)
+    if done.returncode != 0:
+        pytest.skip("this kernel has no such device: " + done.stderr.strip())
+
+
+@pytest.mark.parametrize("mode", ["passthru", "private", "bridge", "vepa", "source"])
+def test_macvlan_over_a_port(net, mode):
+    """In mode passthru the upper takes all frames; otherwise only those to its own MAC."""
+    upper_or_skip(net, *("link p0 name mv0 type macvlan mode %s" % mode).split())
+    net.r.ip("link set dev mv0 up")
+    net.sync()
+    if mode in ("passthru", "source"):
+        net.assert_passed(frames(), "pass_port_upper")
+    else:
+        net.assert_forwarded(frames(), to="b")
+    net.r.ip("link delete dev mv0")
+    net.sync()
+    net.assert_forwarded(frames(), to="b")
+
+
+def test_vlan_over_a_port(net):
+    """Tagged frames are the upper device's; untagged ones are still forwarded."""
+    upper_or_skip(net, *"link p0 name p0.5 type vlan id 5".split())
+    net.r.addr("p0.5", "2001:db8:5::1/64")
+    net.sync()
+    net.assert_forwarded(frames(), to="b")
+    net.assert_kernel_forwards([fr.tagged(frame, 5) for frame in frames()], "punt_vlan")
+
+
+def test_port_of_a_bond(net):
+    upper_or_skip(net, *"bond0 type bond mode active-backup".split())
+    net.r.ip("link set dev p2 down")
+    net.r.ip("link set dev p2 master bond0")
+    net.sync()
+    assert net.router.port_status("p2") is None or net.router.stats()["forward"] == 0
+
+
+def test_port_of_a_vrf(net):
+    upper_or_skip(net, *"red type vrf table 100".split())
+    net.r.ip("link set dev red up")
+    net.r.ip("link set dev p0 master red")
+    net.sync()
+    net.assert_passed(frames(), "pass_port_upper")
+
+
+# --- egress that cannot take redirected frames ----------------------------------------------
+
+
+def test_peer_without_gro_or_xdp(make):
+    """veth drops redirected frames silently then: the kernel must forward, and it is said."""
+    net = make(Net, gro="ac").start("--poll-ms", "20")
+    net.assert_kernel_forwards(frames(), "pass_egress_device")
+    net.assert_forwarded(fr.many(5, host_addr("c")), to="c")
+    assert "p1" in net.router.log()
+
+
+def test_peer_gets_gro_later(make):
+    net = make(Net, gro="ac").start("--poll-ms", "20")
+    net.assert_kernel_forwards(frames(), "pass_egress_device")
+    net.host["b"].run("ethtool", "-K", "h0", "gro", "on")
+    net.settle(frames(), forward=5)
+    net.assert_forwarded(frames(), to="b")
+    net.host["b"].run("ethtool", "-K", "h0", "gro", "off")
+    net.settle(frames(), forward=0, pass_egress_device=5)
+    net.assert_kernel_forwards(frames(), "pass_egress_device")
+
+
+def test_assume_xmit(make):
+    """For kernels that do not tell: the operator's word counts."""
+    net = make(Net).start("--assume-xmit", "p1")
+    net.assert_forwarded(frames(), to="b")
+
+
+def test_egress_without_ethernet_header(net):
+    """A tunnel needs its own header: the kernel's work."""
+    done = net.r.run(*"ip tuntap add dev tun9 mode tun".split(), check=False)
+    if done.returncode != 0:
+        pytest.skip("no tun device: " + done.stderr.strip())
+    net.r.ip("link set dev tun9 up")
+    net.route("add 2001:db8:f00::/48 dev tun9")
+    _, rise = net.counted(lambda: net.exchange(fr.many(5, "2001:db8:f00::1")))
+    assert "forward" not in rise, rise
+
+
+def test_egress_that_is_no_port(make):
+    """The program need not run where packets leave."""
+    net = make(Net)
+    net.router.attach("ip", ["p0"])
+    net.router.start()
+    net.assert_forwarded(frames(), to="b")
+
+
+def test_egress_in_generic_mode(make):
+    net = make(Net)
+    net.router.attach("ip", ["p0"])
+    net.router.attach("ip-generic", ["p1"])
+    net.router.start()
+    assert net.router.port_status("p1")["mode"] == "generic"
+    net.assert_forwarded(frames(), to="b")
+    back = [fr.udp(host_addr("a"), src=B, src_mac=HOST_MAC["b"], dst_mac=PORT_MAC["b"])]
+    net.assert_forwarded(back, to="a", source="b")
+
+
+def test_interface_that_appears_later(net):
+    """A new device, its address and its neighbours are used without a restart."""
+    extra = net.lab.ns("d")
+    net.lab.link(net.r, "p3", extra, "h0", peer_mac="02:00:00:00:a3:02")
+    net.r.addr("p3", "2001:db8:d::1/64")
+    extra.addr("h0", "2001:db8:d::2/64")
+    extra.offload_as_host("h0")
+    net.r.ip("neigh replace 2001:db8:d::2 lladdr 02:00:00:00:a3:02 dev p3 nud permanent")
+    net.sync()
+    net.wait_lookup("2001:db8:d::2", verdict="forward", port="p3")
+    tap = Tap(extra, "h0")
+    sent = fr.many(5, "2001:db8:d::2")
+    _, rise = net.counted(lambda: net.exchange(sent))
+    assert rise["forward"] == 5, rise
+    mac = net.r.mac("p3")
+    wanted = [fr.forwarded(frame, "02:00:00:00:a3:02", mac) for frame in sent]
+    wait_until(lambda: all(frame in tap.drain() for frame in wanted), 5, "frames at the new host")

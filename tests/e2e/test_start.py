@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Who came first, how the program got onto the port, and restarts under traffic."""
+
+import json
+import os
+import signal
+
+import frames as fr
+import pytest
+from lab import BPFFS, OBJECT, PINS, SIXLANED, CommandError, wait_until
+from test_changes import Numbered
+from topology import Net, host_addr
+
+PREFIX = "2001:db8:f00::/48"
+FAR = "2001:db8:f00::1"
+MAPS = [
+    "sl_meta", "sl_routes", "sl_next_hops", "sl_neigh_index", "sl_neighbours", "sl_port_index",
+    "sl_ports", "sl_counters",
+]  # fmt: skip
+
+
+@pytest.fixture
+def routed(idle):
+    idle.r.route("add", PREFIX, "via", host_addr("b"))
+    return idle
+
+
+def modes(net):
+    return {port["name"]: port["mode"] for port in net.router.status()["ports"]}
+
+
+def program(net, port):
+    """The kernel's word: {"mode": 1 native / 2 generic, "prog": {"id": …}}, or None."""
+    return net.r.link(port).get("xdp")
+
+
+def map_ids(net, prog_id):
+    shown = json.loads(net.r.run("bpftool", "-j", "prog", "show", "id", prog_id).stdout)
+    return set(shown.get("map_ids", []))
+
+
+def pinned_ids(net):
+    ids = set()
+    for name in MAPS:
+        out = net.r.run("bpftool", "-j", "map", "show", "pinned", "%s/%s" % (PINS, name)).stdout
+        ids.add(json.loads(out)["id"])
+    return ids
+
+
+def attach_or_skip(net, method, ports=None):
+    try:
+        net.router.attach(method, ports)
+    except CommandError as error:
+        if "dispatcher" in method and "EPERM" in str(error) or "not permitted" in str(error):
+            pytest.skip("this kernel refuses libxdp's dispatcher (freplace)")
+        raise
+
+
+def serves(net, mode="native"):
+    wait_until(
+        lambda: all(modes(net).get(port) == mode for port in net.router.ports),
+        10,
+        lambda: "ports %s: %s" % (mode, net.router.status()["ports"]),
+    )
+
+
+# --- who came first -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "method", ["ip", "ip-native", "sixlane", "xdp-loader", "xdp-loader-pin", "sixlane-dispatcher"]
+)
+@pytest.mark.parametrize("first", ["program", "daemon"])
+def test_program_and_daemon_in_any_order(routed, method, first):
+    net = routed
+    if first == "program":
+        attach_or_skip(net, method)
+        # Without a daemon every packet is the kernel's.
+        net.assert_forwarded_by_kernel(fr.many(10, FAR))
+        net.router.start()
+    else:
+        net.router.start()
+        attach_or_skip(net, method)
+    serves(net)
+    net.sync()
+    net.assert_forwarded(fr.many(50, FAR), to="b")
+    net.route("replace", PREFIX, "via", host_addr("c"))
+    net.assert_forwarded(fr.many(50, FAR), to="c")
+
+
+def test_daemon_attaches_to_the_ports_it_is_given(routed):
+    net = routed
+    net.router.start(ports=["p0", "p1", "p2"])
+    assert modes(net) == {"p0": "native", "p1": "native", "p2": "native"}
+    net.assert_forwarded(fr.many(50, FAR), to="b")
+
+
+def test_daemon_takes_ports_from_its_config_file(routed):
+    net = routed
+    path = net.lab.path("sixlaned.conf")
+    with open(path, "w", encoding="ascii") as file:
+        file.write('ports = [ "p0", "p1" ];\nlog_level = "debug";\npoll_ms = 100;\n')
+    net.router.start("--config", path)
+    net.assert_forwarded(fr.many(50, FAR), to="b")
+    assert set(modes(net)) >= {"p0", "p1"} and not program(net, "p2")
+
+
+def test_one_port_now_another_later(routed):
+    """Traffic that comes in by a port without the program is the kernel's."""
+    net = routed
+    net.router.attach("ip", ["p0"])
+    net.router.start()
+    net.assert_forwarded(fr.many(10, FAR), to="b")
+    back = [
+        fr.udp(host_addr("a"), src=host_addr("b"), src_mac="02:00:00:00:a1:02",
+               dst_mac="02:00:00:00:a1:01")
+    ]  # fmt: skip
+    net.assert_forwarded(back, to="a", source="b", by="kernel")
+    net.router.attach("ip", ["p1"])
+    wait_until(lambda: modes(net).get("p1") == "native", 5, "p1 served")
+    net.assert_forwarded(back, to="a", source="b")
+
+
+@pytest.mark.parametrize("method", ["ip", "sixlane", "xdp-loader-pin"])
+def test_ports_share_one_set_of_maps(idle, method):
+    attach_or_skip(idle, method)
+    ids = [program(idle, port)["prog"]["id"] for port in idle.router.ports]
+    try:
+        sets = [map_ids(idle, prog) for prog in ids]
+    except CommandError:
+        pytest.skip("the program hides behind a dispatcher")
+    pinned = pinned_ids(idle)
+    assert all(pinned >= ids_ - {0} and len(ids_ & pinned) >= 7 for ids_ in sets), (sets, pinned)
+
+
+def test_ip_link_reuses_maps_that_the_daemon_pinned(idle):
+    idle.router.start()
+    before = pinned_ids(idle)
+    idle.router.attach("ip")
+    assert pinned_ids(idle) == before
+    assert map_ids(idle, program(idle, "p0")["prog"]["id"]) <= before
+
+
+def test_detach_gives_the_port_back(net):
+    net.router.sixlane("detach p0")
+    assert not program(net, "p0") and program(net, "p1")
+    net.assert_forwarded(fr.many(5, host_addr("b")), to="b", by="kernel")
+    net.router.sixlane("attach p0")
+    serves(net)
+    net.assert_forwarded(fr.many(5, host_addr("b")), to="b")
+
+
+def test_attach_again_does_nothing(net):
+    before = program(net, "p0")
+    net.router.sixlane("attach p0")
+    assert program(net, "p0")["prog"]["id"] == before["prog"]["id"]
+
+
+# --- modes ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["sixlane-generic", "ip-generic"])
+def test_generic_when_asked(routed, method):
+    net = routed
+    net.router.attach(method)
+    net.router.start()
+    serves(net, "generic")
+    net.assert_forwarded(fr.many(50, FAR), to="b")
+
+
+def test_daemon_in_generic_mode(routed):
+    net = routed
+    net.router.start("--mode", "generic", ports=["p0", "p1", "p2"])
+    assert set(modes(net).values()) == {"generic"}
+    net.assert_forwarded(fr.many(50, FAR), to="b")
+
+
+def test_silently_generic_is_shown(idle):
+    """`ip link` falls back to generic on a device without native XDP and says nothing."""
+    net = idle
+    net.r.ip("link add br7 type bridge")
+    net.r.ip("link set dev br7 up")
+    net.router.attach("ip", ["br7", "p0"])
+    net.router.start()
+    assert modes(net)["br7"] == "generic" and modes(net)["p0"] == "native"
+
+
+# --- restarts -------------------------------------------------------------------------------
+
+
+def dump(net, name):
+    path = "%s/%s" % (PINS, name)
+    return json.loads(net.r.run("bpftool", "-j", "map", "dump", "pinned", path).stdout)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_restart_under_traffic(net, number):
+    """No packet is lost, none goes by the kernel, no route is written anew."""
+    net.r.batch(
+        "route add 2001:db8:%x::/48 via %s" % (0x2000 + i, host_addr("bc"[i % 2]))
+        for i in range(500)
+    )
+    net.r.route("add", PREFIX, "via", host_addr("b"))
+    net.sync()
+    routes = dump(net, "sl_routes")
+    with Numbered(net, rate=2000) as numbered:
+        numbered.wait_more()
+        net.router.stop(number)
+        numbered.wait_more(500)
+        generation = net.router.status()["generation"]
+        net.router.start(sync=False)
+        net.router.wait_in_sync(after=generation)
+        numbered.wait_more()
+    numbered.assert_all_arrived("b")
+    assert numbered.rise["forward"] == numbered.sent, numbered.rise
+    assert dump(net, "sl_routes") == routes
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_changes_while_the_daemon_is_away(net, number):
+    """What the kernel changed meanwhile is made good; what it did not change is not touched."""
+    net.r.route("add", PREFIX, "via", host_addr("b"))
+    net.r.route("add 2001:db8:e00::/48 via", host_addr("b"))
+    net.sync()
+    net.router.stop(number)
+    net.assert_forwarded(fr.many(5, FAR), to="b")
+    net.r.route("delete", PREFIX)
+    net.r.route("replace 2001:db8:e00::/48 via", host_addr("c"))
+    net.r.route("add 2001:db8:d00::/48 via", host_addr("c"))
+    generation = net.router.status()["generation"]
+    net.router.start(sync=False)
+    net.router.wait_in_sync(after=generation)
+    net.assert_passed(fr.many(3, FAR), "pass_no_route")
+    net.assert_forwarded(fr.many(5, "2001:db8:e00::1"), to="c")
+    net.assert_forwarded(fr.many(5, "2001:db8:d00::1"), to="c")
+
+
+def test_dataplane_goes_on_without_the_daemon(net):
+    assert net.router.stop() == 0
+    net.assert_forwarded(fr.many(50, host_addr("b")), to="b")
+    assert program(net, "p0")
+
+
+def test_teardown(routed):
+    net = routed
+    net.router.attach("ip")
+    net.router.start("--teardown")
+    net.assert_forwarded(fr.many(10, FAR), to="b")
+    assert net.router.stop() == 0
+    for port in net.router.ports:
+        assert not program(net, port), port
+    left = [name for _, _, files in os.walk(BPFFS) for name in files if name.startswith("sl_")]
+    assert left == []
+    got = net.exchange(fr.many(10, FAR))
+    assert len(got["b"]) == 10
+
+
+def test_a_second_daemon_is_refused(net):
+    done = net.r.run("timeout", "10", SIXLANED, check=False)
+    assert done.returncode == 1 and "another sixlaned" in done.stderr, done
+    net.assert_forwarded(fr.many(10, host_addr("b")), to="b")
+
+
+def test_program_loaded_anew_over_the_old_one(net):
+    """`ip -force link set … xdp obj` under the daemon: the port goes on."""
+    old = program(net, "p0")["prog"]["id"]
+    net.r.run("ip", "-force", "link", "set", "dev", "p0", "xdp", "obj", OBJECT, "sec", "xdp")
+    assert program(net, "p0")["prog"]["id"] != old
+    serves(net)
+    net.assert_forwarded(fr.many(20, host_addr("b")), to="b")
+
+
+def test_status_without_daemon_is_honest(net):
+    net.router.stop(signal.SIGKILL)
+    status = net.router.status()
+    assert not status["in_sync"], status
+
+
+def test_status_keys(net):
+    status = net.router.status()
+    keys = {"in_sync", "routes", "next_hops", "neighbours", "generation", "ports", "maps"}
+    assert keys <= set(status), status
+    for port in status["ports"]:
+        assert {"name", "mode", "rx_queues", "tx_queues", "program"} <= set(port)
+
+
+def test_start_before_any_port_exists(make):
+    net = make(Net, hosts="ab")
+    net.router.start()
+    net.router.attach("ip", ["p0", "p1"])
+    wait_until(lambda: modes(net).get("p0") == "native", 5, "p0 served")
+    net.assert_forwarded(fr.many(10, host_addr("b")), to="b")

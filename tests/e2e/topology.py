@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The router under test: hosts a, b and c around it, and the checks that most tests share.
+
+        a ── p0 ┐
+        b ── p1 ┤ r
+        c ── p2 ┘          host X has 2001:db8:X::2, the router 2001:db8:X::1 and fe80::1 there
+
+MACs and addresses are the same in every Net, so that two of them, one with sixlane and one
+without, must answer every frame alike.
+"""
+
+import itertools
+import socket
+
+import frames as fr
+from lab import Lab, Router, wait_until
+from tap import Tap, pass_marker
+
+HOSTS = "abc"
+PORT = {"a": "p0", "b": "p1", "c": "p2"}
+HOST_MAC = {h: "02:00:00:00:%02x:02" % (0xA0 + i) for i, h in enumerate(HOSTS)}
+PORT_MAC = {h: "02:00:00:00:%02x:01" % (0xA0 + i) for i, h in enumerate(HOSTS)}
+# Unicast and of no host: where packets to "elsewhere" go.
+FOREIGN_MAC = "02:00:00:00:ee:ee"
+# Reasons that hold for every frame of a port, whatever is in it.
+TAKE_ALL = {"pass_all", "pass_port", "pass_port_upper", "pass_not_ready", "punt_rules"}
+
+
+def host_addr(host):
+    return "2001:db8:%s::2" % host
+
+
+def router_addr(host):
+    return "2001:db8:%s::1" % host
+
+
+def host_ll(host):
+    return "fe80::%s:2" % host
+
+
+class Net:
+    """One lab with the topology above; the router's daemon is started by start()."""
+
+    def __init__(self, mtu=None, queues=None, gro=HOSTS, resolve=True, hosts=HOSTS, host_mtu=None):
+        self.hosts, self.resolve, self.markers = hosts, resolve, 0
+        self.lab = Lab()
+        try:
+            self._build(mtu or {}, queues, gro, host_mtu or {})
+        except BaseException:
+            self.lab.close()
+            raise
+
+    def _build(self, mtu, queues, gro, host_mtu):
+        self.r = self.lab.ns("r")
+        self.host = {h: self.lab.ns(h) for h in self.hosts}
+        for h, ns in self.host.items():
+            self.lab.link(
+                self.r, PORT[h], ns, "h0", mac=PORT_MAC[h], peer_mac=HOST_MAC[h], queues=queues
+            )
+            if h in mtu:
+                self.r.ip("link set dev", PORT[h], "mtu", mtu[h])
+                ns.ip("link set dev h0 mtu", host_mtu.get(h, mtu[h]))
+            self.r.addr(PORT[h], router_addr(h) + "/64", "fe80::1/64")
+            ns.addr("h0", host_addr(h) + "/64", host_ll(h) + "/64")
+            ns.route("add default via", router_addr(h))
+            ns.run("ethtool", "-K", "h0", "gro", "on" if h in gro else "off", "tx", "off")
+            self._swallow(ns)
+        self.r.sysctl("net.ipv6.conf.all.forwarding", 1)
+        if self.resolve:
+            self.resolve_hosts()
+        self.tap = {h: Tap(ns, "h0") for h, ns in self.host.items()}
+        self.port_tap = {h: Tap(self.r, PORT[h]) for h in self.hosts}
+        self.router = Router(self.r, [PORT[h] for h in self.hosts])
+
+    @staticmethod
+    def _swallow(ns):
+        """A bound socket that nobody reads, or the host would answer "port unreachable"."""
+        ns.socket(socket.AF_INET6, socket.SOCK_DGRAM).bind(("::", fr.UDP_PORT))
+
+    def resolve_hosts(self):
+        """Permanent neighbours, for tests in which resolution is not the question."""
+        self.r.batch(
+            "neigh replace %s lladdr %s dev %s nud permanent" % (addr, HOST_MAC[h], PORT[h])
+            for h in self.hosts
+            for addr in (host_addr(h), host_ll(h))
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exc):
+        self.close()
+
+    def close(self):
+        self.lab.close()
+
+    def start(self, *options, attach="ip", **kwargs):
+        """Program onto all ports (attach=None: not), then the daemon, in step with the kernel."""
+        if attach:
+            self.router.attach(attach)
+        self.router.start(*options, **kwargs)
+        return self
+
+    # -- traffic
+
+    def flush(self):
+        """Return when every frame that was sent before is where it ends up."""
+        # Twice: a redirected frame leaves at the end of the poll in which the marker is passed.
+        for _ in range(2):
+            for h in self.hosts:
+                pass_marker(self.tap[h], self.port_tap[h])
+                self.markers += 1
+            for h in self.hosts:
+                pass_marker(self.port_tap[h], self.tap[h])
+
+    def clear(self):
+        for tap in itertools.chain(self.tap.values(), self.port_tap.values()):
+            tap.clear()
+
+    def exchange(self, frames, source="a"):
+        """Send frames from a host; returns what each host then got, chatter left out."""
+        self.flush()
+        self.clear()
+        for frame in frames:
+            self.tap[source].send(frame)
+        self.flush()
+        got = {h: [f for f in self.tap[h].drain() if not fr.is_chatter(f)] for h in self.hosts}
+        for tap in self.tap.values():
+            assert tap.lost() == 0, "the test's own socket lost frames"
+        return got
+
+    def counted(self, fn):
+        """Call fn; returns (its value, by how much each verdict rose)."""
+        before, markers = self.router.stats(), self.markers
+        value = fn()
+        after = self.router.stats()
+        rise = {name: after[name] - before.get(name, 0) for name in after}
+        # Our own markers are not IPv6. Where another verdict takes them, nothing is to be left out.
+        if rise["pass_not_ipv6"] >= self.markers - markers:
+            rise["pass_not_ipv6"] -= self.markers - markers
+        return value, {name: count for name, count in rise.items() if count}
+
+    # -- checks
+
+    def assert_forwarded(self, frames, to="b", source="a", next_mac=None, by="sixlane"):
+        """Every frame arrives at `to`, whole and in order, and nowhere else; by="sixlane": all by
+        XDP; by="kernel": none."""
+        wanted = [fr.forwarded(frame, next_mac or HOST_MAC[to], PORT_MAC[to]) for frame in frames]
+        got, rise = self.counted(lambda: self.exchange(frames, source))
+        for h in self.hosts:
+            assert fr.show(got[h]) == fr.show(wanted if h == to else []), (h, rise)
+        assert rise.get("forward", 0) == (len(frames) if by == "sixlane" else 0), rise
+        return rise
+
+    def assert_forwarded_by_kernel(self, frames, to="b"):
+        """Every frame arrives, whoever brought it; for when there are no counters to ask."""
+        wanted = [fr.forwarded(frame, HOST_MAC[to], PORT_MAC[to]) for frame in frames]
+        assert fr.show(self.exchange(frames)[to]) == fr.show(wanted)
+
+    def assert_passed(self, frames, verdict, source="a"):
+        """Every frame is handed to the kernel for this reason. Returns what each host got."""
+        got, rise = self.counted(lambda: self.exchange(frames, source))
+        self._assert_rise(rise, verdict, len(frames))
+        assert rise.get("forward", 0) == 0, rise
+        return got
+
+    @staticmethod
+    def _assert_rise(rise, verdict, count):
+        # Some verdicts come before the packet is looked at, and take the hosts' chatter along.
+        if verdict in TAKE_ALL:
+            assert rise.get(verdict, 0) >= count, rise
+        else:
+            assert rise.get(verdict, 0) == count, rise
+
+    def assert_kernel_forwards(self, frames, verdict, to="b", source="a"):
+        rise = self.assert_forwarded(frames, to, source, by="kernel")
+        self._assert_rise(rise, verdict, len(frames))
+
+    def assert_dropped(self, frames, verdict, source="a"):
+        got = self.assert_passed(frames, verdict, source)
+        assert not any(got.values()), {h: fr.show(f) for h, f in got.items()}
+
+    def assert_icmp_error(self, frames, verdict, kind, code, source="a"):
+        """The router's kernel answers every frame by this ICMPv6 error, none goes on."""
+        got = self.assert_passed(frames, verdict, source)
+        errors = [fr.icmp_error(f) for f in got[source]]
+        assert [(e and e[:2]) for e in errors] == [(kind, code)] * len(frames), errors
+        for h in self.hosts:
+            if h != source:
+                assert fr.show(got[h]) == []
+        return errors
+
+    def sync(self):
+        """The maps know every change of the kernel made so far."""
+        self.router.barrier()
+
+    def settle(self, frames, **wanted):
+        """Until sending these frames makes exactly these verdicts rise so much.
+
+        For settings that the kernel does not announce: the daemon polls them.
+        """
+        seen = [None]
+
+        def right():
+            _, seen[0] = self.counted(lambda: self.exchange(frames))
+            return all(seen[0].get(name, 0) == count for name, count in wanted.items())
+
+        wait_until(right, 10, lambda: "verdicts %s: %s" % (wanted, seen[0]))
+
+    def route(self, *args):
+        """Change a route of the router and wait until the maps have it."""
+        self.r.route(*args)
+        self.sync()
+
+    def wait_lookup(self, address, timeout=10, **wanted):
+        """Until `sixlane lookup` says so; key=None: the key is absent."""
+        seen = [None]
+
+        def right():
+            seen[0] = self.router.lookup(address)
+            return all(seen[0].get(key) == value for key, value in wanted.items())
+
+        wait_until(right, timeout, lambda: "lookup %s %s: %s" % (address, wanted, seen[0]))
+        return seen[0]
+
+
+class Twins:
+    """The same net twice: with sixlane, and the kernel alone as the oracle."""
+
+    def __init__(self, **kwargs):
+        self.fast, self.plain = None, None
+        try:
+            self.plain, self.fast = Net(**kwargs), Net(**kwargs)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self):
+        for net in (self.fast, self.plain):
+            if net:
+                net.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exc):
+        self.close()
+
+    def each(self, fn):
+        for net in (self.plain, self.fast):
+            fn(net)
+
+    def assert_same(self, frames, source="a"):
+        """Each frame alone has the same effect on all hosts in both nets."""
+        differences = []
+        for number, frame in enumerate(frames):
+            plain = self.plain.exchange([frame], source)
+            fast = self.fast.exchange([frame], source)
+            if plain != fast:
+                differences.append(
+                    "frame %d: %s\n  kernel:  %s\n  sixlane: %s"
+                    % (number, frame.hex(), _show_all(plain), _show_all(fast))
+                )
+        assert not differences, "\n".join(differences)
+
+
+def _show_all(got):
+    return {host: fr.show(frames) for host, frames in got.items() if frames}

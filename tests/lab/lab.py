@@ -1,0 +1,576 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Network namespaces for tests, demo and benchmarks: hosts, links, and sixlane on a router.
+
+Standard library only. Knows iproute2, ethtool and the command lines of sixlane, not what a test
+asserts.
+
+Invariants
+- Everything lives in a mount namespace of this process, with its own bpffs and its own /run/netns.
+  Nothing of the machine is touched, and the kernel itself clears up if this process is killed.
+- Commands enter a namespace by nsenter or setns, never by `ip netns exec`, which would hide the
+  bpffs.
+- A Lab leaves nothing behind, however it ends; leftovers() says what it did leave.
+"""
+
+import atexit
+import contextlib
+import ctypes
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("SIXLANE_BUILD", os.path.join(REPO, "build"))
+OBJECT = os.path.join(BUILD, "sixlane.bpf.o")
+SIXLANE = os.path.join(BUILD, "sixlane")
+SIXLANED = os.path.join(BUILD, "sixlaned")
+
+BPFFS = "/sys/fs/bpf"
+PINS = BPFFS + "/tc/globals"
+NETNS_DIR = "/run/netns"
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWNET = 0x40000000
+
+# os.unshare and os.setns came with Python 3.12; Debian 12 has 3.11.
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class LabError(Exception):
+    """Something the lab needs did not work."""
+
+
+class CommandError(LabError):
+    """A command ended with another status than 0."""
+
+    def __init__(self, argv, code, out, err):
+        super().__init__(
+            "%s: exit status %s\n%s%s" % (" ".join(map(str, argv)), code, out or "", err or "")
+        )
+        self.argv, self.code, self.out, self.err = argv, code, out, err
+
+
+def wait_until(fn, timeout=10.0, what="condition", interval=0.005):
+    """Poll fn until it returns something true, which is returned. TimeoutError after timeout s.
+
+    `what` may be a function: it is called when the time is over, to say what was seen last.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        value = fn()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            text = what() if callable(what) else what
+            raise TimeoutError("not within %g s: %s" % (timeout, text))
+        time.sleep(interval)
+        interval = min(interval * 1.5, 0.1)
+
+
+def command(argv, check=True, stdin=None, timeout=60, **kwargs):
+    """Run a command with its output captured as text. CommandError unless it ends with 0."""
+    done = subprocess.run(
+        [str(arg) for arg in argv],
+        input=stdin,
+        stdin=subprocess.DEVNULL if stdin is None else None,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        **kwargs,
+    )
+    if check and done.returncode != 0:
+        raise CommandError(argv, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def libc_call(name, *args):
+    if getattr(libc, name)(*args) != 0:
+        number = ctypes.get_errno()
+        raise LabError("%s: %s" % (name, os.strerror(number)))
+
+
+def cpu_seconds(pid):
+    """CPU time a process has used so far."""
+    with open("/proc/%d/stat" % pid, encoding="ascii") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+# --- the mount namespace of this process ----------------------------------------------------
+
+_private_pid = None
+_open_labs = []
+
+
+def enter_private_mounts():
+    """Give this process mounts of its own, once. Before the first thread: unshare is per thread."""
+    global _private_pid
+    if _private_pid == os.getpid():
+        return
+    if os.geteuid() != 0:
+        raise LabError("network namespaces need root")
+    libc_call("unshare", CLONE_NEWNS)
+    command(["mount", "--make-rprivate", "/"])
+    # /run/netns may not exist on a machine that never had a namespace. The directory stays:
+    # iproute2 itself makes it and never takes it away.
+    os.makedirs(NETNS_DIR, exist_ok=True)
+    command(["mount", "-t", "tmpfs", "sixlane-lab", NETNS_DIR])
+    _private_pid = os.getpid()
+    atexit.register(_close_all)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _on_signal)
+
+
+def _on_signal(number, _frame):
+    # As an exception it unwinds the `with` blocks; atexit takes the labs that have none.
+    sys.exit(128 + number)
+
+
+def _close_all():
+    if _private_pid != os.getpid():
+        return
+    for lab in list(reversed(_open_labs)):
+        lab.close()
+
+
+# --- namespaces -----------------------------------------------------------------------------
+
+
+class Namespace:
+    """One network namespace: a host or a router."""
+
+    def __init__(self, lab, role):
+        self.lab, self.role = lab, role
+        self.name = "%s-%s" % (role, lab.suffix)
+        self.path = os.path.join(NETNS_DIR, self.name)
+        command(["ip", "netns", "add", self.name])
+        self.fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        self.inode = os.fstat(self.fd).st_ino
+        # Addresses are usable at once and only those that a test gave, but for the
+        # link-local one, without which the kernel sends neither solicitations nor redirects.
+        for scope in ("all", "default"):
+            for key in ("accept_dad", "accept_ra", "autoconf", "router_solicitations"):
+                self.sysctl("net.ipv6.conf.%s.%s" % (scope, key), 0)
+            self.sysctl("net.ipv6.conf.%s.dad_transmits" % scope, 0)
+        self.sysctl("net.ipv6.conf.default.addr_gen_mode", 0)
+        self.sysctl("net.ipv6.icmp.ratelimit", 0)
+        self.ip("link", "set", "dev", "lo", "up")
+
+    def __repr__(self):
+        return "<Namespace %s>" % self.name
+
+    # -- running things
+
+    def argv(self, *cmd):
+        return ["nsenter", "--net=" + self.path, "--"] + [str(arg) for arg in cmd]
+
+    def run(self, *cmd, **kwargs):
+        """Run a command in here and wait for it (see command())."""
+        return command(self.argv(*cmd), **kwargs)
+
+    def popen(self, *cmd, **kwargs):
+        """Start a command in here; the lab ends it at the latest."""
+        return self.lab.popen(*self.argv(*cmd), **kwargs)
+
+    @contextlib.contextmanager
+    def entered(self):
+        """This thread is in the namespace within the block: for sockets and /proc/sys."""
+        with open("/proc/thread-self/ns/net", "rb") as home:
+            libc_call("setns", self.fd, CLONE_NEWNET)
+            try:
+                yield self
+            finally:
+                libc_call("setns", home.fileno(), CLONE_NEWNET)
+
+    def socket(self, *args):
+        """A socket of this namespace; closed with the lab, since it would keep the namespace."""
+        with self.entered():
+            sock = socket.socket(*args)
+        self.lab.own_socket(sock)
+        return sock
+
+    # -- settings
+
+    def sysctl(self, key, value=None):
+        """Set net.ipv6.… (value given) or read it. Dots within a device's name: use slashes."""
+        path = key if "/" in key else key.replace(".", "/")
+        path = "/proc/sys/" + path
+        with self.entered():
+            if value is None:
+                with open(path, encoding="ascii") as file:
+                    return file.read().strip()
+            with open(path, "w", encoding="ascii") as file:
+                file.write(str(value))
+        return None
+
+    def has_sysctl(self, key):
+        with self.entered():
+            return os.path.exists("/proc/sys/" + key.replace(".", "/"))
+
+    def ip(self, *args, **kwargs):
+        """`ip -6 …` for routes, rules, neighbours and addresses; `ip …` for links."""
+        return self.run("ip", *_family(args), *_split(args), **kwargs)
+
+    def ipj(self, *args, **kwargs):
+        """The same, as parsed JSON."""
+        out = self.run("ip", "-j", "-d", *_family(args), *_split(args), **kwargs).stdout
+        return json.loads(out) if out.strip() else []
+
+    def batch(self, lines, force=False):
+        """`ip -6 -batch` of an iterable of lines. With force, errors are skipped."""
+        argv = ["ip", "-6"] + (["-force"] if force else []) + ["-batch", "-"]
+        return self.run(*argv, stdin="".join(line + "\n" for line in lines), check=not force)
+
+    def addr(self, dev, *addresses):
+        """Give a device addresses with their prefix lengths, and bring it up."""
+        self.batch(
+            ["addr add %s dev %s nodad" % (address, dev) for address in addresses]
+            + ["link set dev %s up" % dev]
+        )
+
+    def route(self, *args):
+        """route("add 2001:db8::/32 via …") or in words."""
+        return self.ip("route", *args)
+
+    def link(self, dev):
+        """`ip -j -d link show` of one device."""
+        return self.ipj("link", "show", "dev", dev)[0]
+
+    def mac(self, dev):
+        return self.link(dev)["address"]
+
+    def link_local(self, dev):
+        """The device's link-local address."""
+        for address in self.ipj("addr", "show", "dev", dev, "scope", "link")[0]["addr_info"]:
+            if "local" in address:
+                return address["local"]
+        raise LabError("%s has no link-local address" % dev)
+
+    def neighbour(self, dev, address):
+        """The kernel's entry as a dict ("state": ["REACHABLE"], "lladdr": …), or None."""
+        found = self.ipj("neigh", "show", "dev", dev, "to", address)
+        return found[0] if found else None
+
+    def offload_as_host(self, dev):
+        """What the far end of a port with XDP needs.
+
+        GRO, or veth drops frames that were redirected to it; and no checksum offload, since a
+        frame that goes through XDP loses the mark that its checksum is still to be filled in.
+        """
+        self.run("ethtool", "-K", dev, "gro", "on", "tx", "off")
+
+    def delete(self):
+        if self.fd < 0:
+            return
+        os.close(self.fd)
+        self.fd = -1
+        command(["ip", "netns", "delete", self.name], check=False)
+
+
+def _split(args):
+    return [word for arg in args for word in str(arg).split()]
+
+
+def _family(args):
+    words = [word for word in _split(args) if not word.startswith("-")]
+    return [] if words[0] in ("link", "netns", "monitor") else ["-6"]
+
+
+# --- the lab --------------------------------------------------------------------------------
+
+
+class Lab:
+    """A set of namespaces with a bpffs of its own. A context manager."""
+
+    def __init__(self):
+        self.suffix = secrets.token_hex(4)
+        self.namespaces, self.processes, self._sockets, self._cleanups = [], [], [], []
+        self._inodes, self._closed, self.tmp = [], False, None
+        enter_private_mounts()
+        _open_labs.append(self)
+        try:
+            # In the private mount, so that it is gone even after a SIGKILL.
+            self.tmp = tempfile.mkdtemp(prefix=".lab-", dir=NETNS_DIR)
+            command(["mount", "-t", "bpf", "sixlane-lab", BPFFS])
+        except BaseException:
+            self.close()
+            raise
+        self._bpffs_device = os.stat(BPFFS).st_dev
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exc):
+        self.close()
+
+    def ns(self, role):
+        """A new namespace. The role is the first part of its name: "r" gives r-1a2b3c4d."""
+        namespace = Namespace(self, role)
+        self._inodes.append(namespace.inode)
+        self.namespaces.append(namespace)
+        return namespace
+
+    def link(self, ns_a, name_a, ns_b, name_b, mac=None, peer_mac=None, queues=None, mtu=None):
+        """A veth pair, both ends down. queues: of each kind at each end."""
+        ends = []
+        for name, namespace, address in ((name_a, ns_a, mac), (name_b, ns_b, peer_mac)):
+            end = ["name", name, "netns", namespace.name]
+            end += ["address", address] if address else []
+            end += ["mtu", mtu] if mtu else []
+            end += ["numtxqueues", queues, "numrxqueues", queues] if queues else []
+            ends.append(end)
+        command(["ip", "link", "add"] + ends[0] + ["type", "veth", "peer"] + ends[1])
+
+    def popen(self, *argv, **kwargs):
+        """Start a process that ends with this one and, at the latest, with the lab.
+
+        From the main thread only: the kernel ties it to the thread.
+        """
+        kwargs.setdefault("stdin", subprocess.DEVNULL)
+        process = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", "--"] + [str(arg) for arg in argv], **kwargs
+        )
+        self.processes.append(process)
+        return process
+
+    def end(self, process, timeout=5):
+        """SIGTERM, then SIGKILL. Returns the exit status."""
+        if process.poll() is None:
+            process.send_signal(signal.SIGCONT)
+            process.terminate()
+            try:
+                process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if process in self.processes:
+            self.processes.remove(process)
+        return process.returncode
+
+    def own_socket(self, sock):
+        self._sockets.append(sock)
+
+    def cleanup(self, fn):
+        """Call fn at the end, before the namespaces go. Last come, first called."""
+        self._cleanups.append(fn)
+
+    def path(self, name):
+        """A name in the lab's own directory."""
+        return os.path.join(self.tmp, name)
+
+    def close(self):
+        """End processes, delete namespaces (and with them their links), unmount. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        steps = list(reversed(self._cleanups))
+        steps += [lambda p=process: self.end(p, 2) for process in list(self.processes)]
+        steps += [sock.close for sock in self._sockets]
+        steps += [namespace.delete for namespace in self.namespaces]
+        steps += [self._unmount, lambda: self.tmp and shutil.rmtree(self.tmp, ignore_errors=True)]
+        with _signals_held():
+            for step in steps:
+                try:
+                    step()
+                except Exception as error:  # the rest must still be cleared up
+                    print("lab: %s" % error, file=sys.stderr)
+            _open_labs.remove(self)
+
+    def _unmount(self):
+        if getattr(self, "_bpffs_device", None) is not None:
+            command(["umount", "-l", BPFFS], check=False)
+
+    def leftovers(self):
+        """What is still there after close(): a list of lines, empty when all is well."""
+        left = ["namespace file " + ns.path for ns in self.namespaces if os.path.exists(ns.path)]
+        left += ["process %d" % p.pid for p in self.processes if p.poll() is None]
+        if self.tmp and os.path.exists(self.tmp):
+            left.append("directory " + self.tmp)
+        with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
+            device = getattr(self, "_bpffs_device", 0)
+            number = "%d:%d" % (os.major(device), os.minor(device))
+            left += ["mount " + line for line in mounts if line.split()[2] == number]
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                if os.stat("/proc/%s/ns/net" % pid).st_ino in self._inodes:
+                    left.append("process %s in a namespace" % pid)
+        return left
+
+
+@contextlib.contextmanager
+def _signals_held():
+    """A second Ctrl-C must not cut the clearing up short."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# --- sixlane on a router --------------------------------------------------------------------
+
+# How the program gets onto a port; the daemon itself does it if it is given the port's name.
+ATTACH = {
+    "ip": ["ip", "link", "set", "dev", "{port}", "xdp", "obj", OBJECT, "sec", "xdp"],
+    "ip-generic": ["ip", "link", "set", "dev", "{port}", "xdpgeneric", "obj", OBJECT, "sec", "xdp"],
+    "ip-native": ["ip", "link", "set", "dev", "{port}", "xdpdrv", "obj", OBJECT, "sec", "xdp"],
+    "sixlane": [SIXLANE, "attach", "{port}"],
+    "sixlane-generic": [SIXLANE, "attach", "{port}", "generic"],
+    "sixlane-dispatcher": [SIXLANE, "attach", "{port}", "dispatcher"],
+    "xdp-loader": ["xdp-loader", "load", "-m", "native", "-s", "xdp", "{port}", OBJECT],
+    "xdp-loader-pin": [
+        "xdp-loader", "load", "-m", "native", "-p", PINS, "-s", "xdp", "{port}", OBJECT,
+    ],
+}  # fmt: skip
+
+
+class Router:
+    """sixlane in one namespace: its ports, its daemon, its counters."""
+
+    def __init__(self, ns, ports):
+        self.ns, self.ports, self.lab = ns, list(ports), ns.lab
+        self.daemon, self._log_path, self._runs, self._barriers = None, None, 0, 0
+
+    # -- program
+
+    def attach(self, method="ip", ports=None, check=True):
+        """Put the program onto the ports (all of them by default). Returns the last command."""
+        done = None
+        if method == "xdp-loader-pin":
+            os.makedirs(PINS, exist_ok=True)  # xdp-loader makes the last directory only
+        for port in self.ports if ports is None else ports:
+            done = self.ns.run(*[arg.format(port=port) for arg in ATTACH[method]], check=check)
+        return done
+
+    def detach(self, ports=None):
+        for port in self.ports if ports is None else ports:
+            self.ns.ip("link set dev", port, "xdp off")
+
+    # -- daemon
+
+    def start(self, *options, ports=(), sync=True, timeout=30):
+        """Start the daemon and wait until the maps are in step with the kernel."""
+        self._runs += 1
+        self._log_path = self.lab.path("sixlaned-%s-%d.log" % (self.ns.role, self._runs))
+        with open(self._log_path, "wb") as log:
+            self.daemon = self.ns.popen(SIXLANED, *options, *ports, stderr=log, stdout=log)
+        if sync:
+            self.wait_in_sync(timeout)
+        return self.daemon
+
+    def stop(self, number=signal.SIGTERM, timeout=10):
+        """End the daemon by a signal; returns its exit status."""
+        daemon, self.daemon = self.daemon, None
+        daemon.send_signal(number)
+        try:
+            return daemon.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError("sixlaned did not end by signal %d\n%s" % (number, self.log()))
+        finally:
+            self.lab.end(daemon)
+
+    def restart(self, *options, number=signal.SIGTERM, **kwargs):
+        generation = self.status()["generation"]
+        self.stop(number)
+        self.start(*options, sync=False, **kwargs)
+        self.wait_in_sync(after=generation)
+
+    def log(self):
+        """What the daemon that was started last has said so far."""
+        if not self._log_path:
+            return ""
+        with open(self._log_path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def wait_in_sync(self, timeout=30, after=None):
+        """Until status says in_sync, of a later generation than `after` if that is given."""
+        seen = [None]
+
+        def in_sync():
+            self.assert_daemon_runs()
+            seen[0] = self.status(check=False)
+            return (
+                seen[0]
+                and seen[0].get("in_sync")
+                and (after is None or seen[0]["generation"] > after)
+                and seen[0]
+            )
+
+        return wait_until(
+            in_sync, timeout, lambda: "sixlaned in sync; status %s\n%s" % (seen[0], self.log())
+        )
+
+    def assert_daemon_runs(self):
+        if self.daemon and self.daemon.poll() is not None:
+            raise LabError("sixlaned ended with %s\n%s" % (self.daemon.returncode, self.log()))
+
+    # -- what the CLI says
+
+    def sixlane(self, *args, **kwargs):
+        return self.ns.run(SIXLANE, *_split(args), **kwargs)
+
+    def sixlane_json(self, *args, check=True, **kwargs):
+        done = self.ns.run(SIXLANE, "-j", *_split(args), check=check, **kwargs)
+        try:
+            return json.loads(done.stdout)
+        except ValueError:
+            if check:
+                raise LabError("sixlane -j %s: no JSON: %r" % (args, done.stdout)) from None
+            return None
+
+    def status(self, check=True):
+        return self.sixlane_json("status", check=check)
+
+    def port_status(self, port):
+        for entry in self.status()["ports"]:
+            if entry["name"] == port:
+                return entry
+        return None
+
+    def stats(self):
+        """Packets by verdict, over all ports, since the maps were made."""
+        return {
+            name: value if isinstance(value, int) else value["packets"]
+            for name, value in self.sixlane_json("stats")["verdicts"].items()
+        }
+
+    def lookup(self, address):
+        return self.sixlane_json("lookup", address)
+
+    def lookup_many(self, addresses, timeout=60):
+        """One answer for each address, in order."""
+        text = "".join("%s\n" % address for address in addresses)
+        out = self.ns.run(SIXLANE, "-j", "lookup", "-", stdin=text, timeout=timeout).stdout
+        return json.loads(out)
+
+    def routes(self, *args):
+        return self.sixlane_json("routes", *args)
+
+    def barrier(self, timeout=10):
+        """Return when the daemon has applied every change the kernel announced before the call.
+
+        Notifications come in order, so a route of our own that shows up proves those before.
+        """
+        self._barriers += 1
+        address = "fdff:5133::%x" % self._barriers
+        for verb, wanted in (("add", True), ("delete", False)):
+            self.ns.ip("route", verb, "blackhole", address)
+            wait_until(
+                lambda: (self.lookup(address).get("prefix") == address + "/128") == wanted,
+                timeout,
+                lambda: "barrier %s %s: %s\n%s" % (verb, address, self.lookup(address), self.log()),
+            )

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Raw frames in and out of one device, by AF_PACKET. Standard library only.
+
+Knows nothing of routers: a frame is bytes. What a tap reads is what arrived, never what was sent
+through the device. A tap that lost frames says so instead of letting a test blame the router.
+"""
+
+import errno
+import itertools
+import select
+import socket
+import struct
+import threading
+import time
+
+ETH_P_ALL = 0x0003
+SOL_PACKET = 263
+PACKET_ADD_MEMBERSHIP = 1
+PACKET_STATISTICS = 6
+PACKET_MR_PROMISC = 1
+PACKET_IGNORE_OUTGOING = 23
+SO_RCVBUFFORCE = 33
+RCVBUF_BYTES = 64 << 20
+
+# IEEE 802 local experimental ethertype: every router under test hands it up untouched.
+MARKER_TYPE = b"\x88\xb5"
+_marker_numbers = itertools.count()
+
+
+class Tap:
+    """A socket on a device of a namespace, and the frames it has read so far."""
+
+    def __init__(self, ns, dev):
+        self.ns, self.dev, self.frames = ns, dev, []
+        self._lock = threading.Lock()
+        with ns.entered():
+            self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+            index = socket.if_nametoindex(dev)
+        ns.lab.own_socket(self.sock)
+        self.sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RCVBUF_BYTES)
+        self.sock.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
+        request = struct.pack("iHH8s", index, PACKET_MR_PROMISC, 0, b"")
+        self.sock.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, request)
+        self.sock.bind((dev, ETH_P_ALL))
+        self.sock.setblocking(False)
+
+    def send(self, frame):
+        # A full ring of veth is told as ENOBUFS; the frame is not on the wire then.
+        while True:
+            try:
+                return self.sock.send(frame)
+            except OSError as error:
+                if error.errno not in (errno.EAGAIN, errno.ENOBUFS):
+                    raise
+                select.select([], [self.sock], [], 0.01)
+
+    def drain(self):
+        """Read what is there; returns all frames since the last clear()."""
+        with self._lock:
+            while True:
+                try:
+                    self.frames.append(self.sock.recv(65536))
+                except BlockingIOError:
+                    return self.frames
+                except OSError as error:
+                    # Said once when the device goes down; what came before is still there.
+                    if error.errno != errno.ENETDOWN:
+                        raise
+
+    def clear(self):
+        self.drain()
+        self.frames = []
+
+    def matching(self, token):
+        """Frames so far that contain the bytes."""
+        return [frame for frame in self.drain() if token in frame]
+
+    def wait(self, ready, timeout=5.0, what="frame"):
+        """Read until ready(frames) is true; returns its value."""
+        deadline = time.monotonic() + timeout
+        while True:
+            value = ready(self.drain())
+            if value:
+                return value
+            if time.monotonic() > deadline:
+                raise TimeoutError("%s on %s: not within %g s" % (what, self.dev, timeout))
+            select.select([self.sock], [], [], 0.05)
+
+    def lost(self):
+        """Frames this socket dropped since the last call: the test's own fault."""
+        raw = self.sock.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8)
+        return struct.unpack("II", raw)[1]
+
+
+def pass_marker(sender, receiver, timeout=5.0):
+    """Send a frame that nobody routes and wait for it: all sent before it has arrived too."""
+    marker = b"sixlane-marker-%d." % next(_marker_numbers)
+    frame = b"\xff" * 6 + b"\x02\x00\x00\x00\x00\xff" + MARKER_TYPE + marker
+    start = len(receiver.drain())
+    sender.send(frame.ljust(60, b"\0"))
+    receiver.wait(lambda frames: any(marker in f for f in frames[start:]), timeout, "marker")
+
+
+class Flow(threading.Thread):
+    """A constant stream of numbered frames from a tap, until stop().
+
+    make(number) gives the frame. Frames go out at about `rate` a second, evenly.
+    """
+
+    def __init__(self, tap, make, rate=2000):
+        super().__init__(daemon=True)
+        self.tap, self.make, self.rate, self.sent = tap, make, rate, 0
+        self._stop_asked, self.error = threading.Event(), None
+
+    def run(self):
+        started = time.monotonic()
+        try:
+            while not self._stop_asked.is_set():
+                due = int((time.monotonic() - started) * self.rate)
+                for number in range(self.sent, due):
+                    self.tap.send(self.make(number))
+                    self.sent = number + 1
+                self._stop_asked.wait(1 / 1000)
+        except OSError as error:
+            self.error = error
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_exc):
+        self.stop()
+
+    def stop(self):
+        """End the stream; returns how many frames went out."""
+        self._stop_asked.set()
+        self.join()
+        if self.error:
+            raise self.error
+        return self.sent

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# make lint: formatting, compiler warnings of clang, static analysis, man pages, Python, and what the verifier makes
+# of the XDP program. Every check runs, also after one has failed; the exit status is 1 if any did.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${1:-build}
+failed=0
+
+check() {
+	local what=$1
+	shift
+	echo "lint: $what"
+	"$@" || {
+		echo "lint: FAILED: $what" >&2
+		failed=1
+	}
+}
+
+mapfile -t c_files < <(git ls-files '*.c' '*.h')
+mapfile -t user_c < <(git ls-files 'user/*.c')
+mapfile -t shell_files < <(git ls-files '*.sh' .ci/run)
+mapfile -t python_files < <(git ls-files '*.py')
+defines=(-D_GNU_SOURCE '-DSIXLANE_VERSION="lint"' '-DSIXLANE_LIBDIR="/lint"')
+
+clang_builds() {
+	clang -std=gnu11 "${defines[@]}" -Wall -Wextra -Wshadow -Wstrict-prototypes \
+		-Wmissing-prototypes -Werror -fsyntax-only "${user_c[@]}"
+}
+
+tidy() {
+	# each file by itself, two at a time: clang-tidy is the slowest check by far
+	printf '%s\n' "${user_c[@]}" |
+		xargs -P "$(nproc)" -n 4 sh -c 'clang-tidy --quiet "$@" -- -std=gnu11 -D_GNU_SOURCE \
+			"-DSIXLANE_VERSION=\"lint\"" "-DSIXLANE_LIBDIR=\"/lint\"" 2>/dev/null' sh
+}
+
+cpp_check() {
+	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability,performance \
+		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
+		"${defines[@]}" "${user_c[@]}"
+}
+
+man_pages() {
+	# the pages of other packages may not be installed or indexed here
+	! mandoc -Tlint -W style user/*.8 2>/dev/null | grep -v 'referenced manual not found'
+}
+
+# Instructions and stack as the verifier sees them: a budget, to be explained when it jumps.
+verifier_budget() {
+	local log
+	log=$(unshare -m sh -c 'mount -t bpf bpf /sys/fs/bpf &&
+		bpftool -d prog load "$1" /sys/fs/bpf/sixlane_lint type xdp 2>&1' sh "$build/sixlane.bpf.o")
+	local processed stack
+	processed=$(sed -n 's/^processed \([0-9]*\) insns.*/\1/p' <<<"$log" | sort -n | tail -n 1)
+	stack=$(sed -n 's/^stack depth \(.*\)/\1/p' <<<"$log" | sort -n | tail -n 1)
+	[ -n "$processed" ] || {
+		echo "$log" | tail -n 20 >&2
+		return 1
+	}
+	echo "      sixlane: $processed instructions verified, $stack bytes of stack"
+}
+
+check "clang-format" clang-format --dry-run -Werror "${c_files[@]}"
+check "clang's warnings" clang_builds
+check "clang-tidy" tidy
+check "cppcheck" cpp_check
+check "shellcheck" shellcheck -x -S warning "${shell_files[@]}"
+check "pyflakes" /usr/bin/python3 -m pyflakes "${python_files[@]}"
+check "man pages" man_pages
+check "the verifier's budget" verifier_budget
+exit $failed
