@@ -65,14 +65,14 @@ $(B)/sixlane: $(call obj,$(CLI_SRC))
 
 # --- tests ------------------------------------------------------------------------------
 
+.SECONDARY:
 $(B)/asan/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	@echo "  ASAN  $<"
 	@$(CC) $(ALL_CFLAGS) $(SANITIZE) -c $< -o $@
 
-# Everything but the programs' main files, for any unit test to link what it calls.
-$(B)/asan/libsixlane.a: $(call asan_obj,$(PURE_SRC) $(wildcard user/netlink/socket*.c) user/config.c \
-		$(wildcard user/print*.c) user/loader.c)
+# Everything but the programs' main files, for a unit test to take what it calls.
+$(B)/asan/libsixlane.a: $(call asan_obj,$(filter-out user/sixlaned.c user/sixlane.c,$(sort $(DAEMON_SRC) $(CLI_SRC))))
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
@@ -80,16 +80,16 @@ $(B)/unit/%: $(B)/asan/tests/unit/%.o $(call asan_obj,$(filter-out $(UNIT_SRC),$
 		$(B)/asan/libsixlane.a
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@$(CC) $(SANITIZE) -o $@ $^ -lcmocka -lmnl -lconfig -ljansson
+	@$(CC) $(SANITIZE) -o $@ $^ -lcmocka $(sort $(LIBS_sixlaned) $(LIBS_sixlane))
 
 $(B)/fuzz/%: $(B)/asan/tests/fuzz/%.o $(B)/asan/libsixlane.a
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@$(CC) $(SANITIZE) -o $@ $^ -lmnl -lconfig
+	@$(CC) $(SANITIZE) -o $@ $^ -lmnl
 
 $(B)/test_bpf: $(call obj,$(wildcard tests/bpf/*.c))
 	@echo "  LINK  $@"
-	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -lcmocka
+	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -lcmocka -lpthread
 
 .PHONY: check-programs
 check-programs: all $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC)) \

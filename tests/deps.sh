@@ -39,7 +39,8 @@ packages_of()
 	bench) packages_of build && echo python3 iproute2 ethtool ;;
 	test) packages_of demo && echo libcmocka-dev python3-pytest python3-scapy xdp-tools &&
 		bpftool_packages ;;
-	lint) packages_of build && echo clang-format clang-tidy cppcheck shellcheck libcmocka-dev &&
+	lint) packages_of build && echo python3 clang-format clang-tidy cppcheck shellcheck mandoc \
+		python3-pyflakes libcmocka-dev &&
 		bpftool_packages ;;
 	*) die "unknown group '$1'; known: build demo test lint bench" ;;
 	esac

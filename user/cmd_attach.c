@@ -36,16 +36,6 @@ static bool runs_sixlane(const char *port)
 	       (prog.owner == LOADER_OURS || prog.owner == LOADER_OTHER_MAPS);
 }
 
-static bool have_pins(void)
-{
-	struct loader_maps maps;
-
-	if (loader_open_maps(&maps, true, NULL))
-		return false;
-	loader_close_maps(&maps);
-	return true;
-}
-
 /* Attach the ports in turn, up to the first that fails. Returns how many were done, all or not. */
 static int attach_in_turn(char **ports, int n, enum loader_mode mode, bool *fresh)
 {
@@ -63,7 +53,7 @@ static int attach_in_turn(char **ports, int n, enum loader_mode mode, bool *fres
 
 static int attach_all(char **ports, int n, enum loader_mode mode, bool *fresh)
 {
-	bool had_pins = have_pins();
+	bool had_pins = loader_have_pins();
 	char err[LOADER_ERR];
 	int done;
 

@@ -58,6 +58,12 @@ int loader_open_maps(struct loader_maps *maps, bool read_only, char *err);
 int loader_make_maps(const char *object, struct loader_maps *maps, char *err);
 void loader_close_maps(struct loader_maps *maps);
 
+/*
+ * There is a pin with the name of one of sixlane's maps, of whatever version. Whoever finds none,
+ * makes some and then fails, removes them again.
+ */
+bool loader_have_pins(void);
+
 /* Remove all pins of sixlane. 0 or -errno. */
 int loader_unpin(char *err);
 

@@ -188,18 +188,12 @@ int loader_attach(const char *object, const char *port, enum loader_mode mode, c
 {
 	struct loader_maps maps;
 	struct loader_prog prog;
-	bool had_pins;
+	bool had_pins = loader_have_pins();
 	int ifindex, rc;
 
 	ifindex = port_ifindex(port, err);
 	if (ifindex < 0)
 		return ifindex;
-	rc = loader_open_maps(&maps, true, err);
-	had_pins = !rc;
-	if (had_pins)
-		loader_close_maps(&maps);
-	else if (rc != -ENOENT)
-		return rc;
 	rc = loader_make_maps(object, &maps, err);
 	if (rc)
 		return rc;

@@ -327,6 +327,18 @@ int loader_make_maps(const char *object, struct loader_maps *maps, char *err)
 	return 0;
 }
 
+bool loader_have_pins(void)
+{
+	char path[PATH_MAX];
+
+	for (int i = 0; i < LOADER_N_MAPS; i++) {
+		pin_path(i, path);
+		if (!access(path, F_OK) || errno != ENOENT)
+			return true;
+	}
+	return false;
+}
+
 int loader_unpin(char *err)
 {
 	char path[PATH_MAX];

@@ -188,8 +188,10 @@ static int read_keys(const struct options *options, struct sixlane_route_key **k
 		}
 		(*keys)[*n] = key;
 	}
+	if (!*n)
+		return -ENODATA;
 	qsort(*keys, *n, sizeof(key), compare_keys);
-	return *n ? 0 : -ENODATA;
+	return 0;
 }
 
 /* The bare trie: the same keys, in a map of its own. */

@@ -21,7 +21,7 @@ def random_10k(seed):
         length = rng.choice(lengths)
         number = (1 << 125) | rng.getrandbits(125)
         prefixes.add((number >> (128 - length) << (128 - length), length))
-    return ["%s/%d" % (ipaddress.IPv6Address(number), length) for number, length in sorted(prefixes)]
+    return ["%s/%d" % (ipaddress.IPv6Address(addr), length) for addr, length in sorted(prefixes)]
 
 
 def dense_48(_seed):

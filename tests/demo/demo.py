@@ -55,7 +55,7 @@ def say(label, text=""):
 
 def indent(text):
     for line in text.strip().splitlines():
-        say("", line)
+        say("", line.strip())
 
 
 # --- the steps ------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def start_daemon(flow, n_routes, claims):
         if port["name"] in PORTS:
             say("", "%s: mode %s, %d rx queues, %d tx queues"
                 % (port["name"], port["mode"], port["rx_queues"], port["tx_queues"]))  # fmt: skip
-            claims.check(port["mode"] == "native", "%s is in mode %s" % (port["name"], port["mode"]))
+            claims.check(port["mode"] == "native", port["name"] + " is in mode " + port["mode"])
     return {"wall_ms": wall_ms, "sync_ms": status["sync_ms"]}
 
 
@@ -203,8 +203,8 @@ def print_table(flow, runs, sync):
     row("Mpps, lowest – highest", *["%.3f – %.3f" % rates[side][1:] for side in runs])
     row("ratio", "%.2f" % (rates["sixlane"][0] / rates["kernel"][0]), "1")
     print()
-    row("sync time, maps of sixlane", "%.0f ms" % sync["sync_ms"])
-    row("sync time, from sixlaned's start", "%.0f ms" % sync["wall_ms"])
+    row("sync time, netlink to maps", "%.0f ms" % sync["sync_ms"])
+    row("sync time, from the daemon's start", "%.0f ms" % sync["wall_ms"])
     memory = fl.memory_bytes(flow.router.daemon.pid)
     row("memory of sixlaned (RSS)", "%.1f MB" % (memory["rss"] / 1e6))
     row("memory of the maps", "%.1f MB" % (fl.map_bytes(flow.router.daemon.pid) / 1e6))
@@ -268,7 +268,7 @@ def main():
         print("demo: FAILED: " + text, file=sys.stderr)
     if claims.failed:
         sys.exit(1)
-    print("\nAll packets arrived, in XDP all that should. Done in %.0f s." % (time.monotonic() - start))
+    print("\nAll claims hold. Done in %.0f s." % (time.monotonic() - start))
 
 
 if __name__ == "__main__":

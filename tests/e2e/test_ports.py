@@ -128,8 +128,11 @@ def upper_or_skip(net, *args):
 
 @pytest.mark.parametrize("mode", ["passthru", "private", "bridge", "vepa", "source"])
 def test_macvlan_over_a_port(net, mode):
-    """In mode passthru the upper takes all frames; otherwise only those to its own MAC."""
+    """In mode passthru the upper takes all frames, in mode source a copy of those from listed
+    senders; otherwise only those to its own MAC."""
     upper_or_skip(net, *("link p0 name mv0 type macvlan mode %s" % mode).split())
+    if mode == "source":
+        net.r.ip("link set link dev p0 name mv0 type macvlan macaddr add", HOST_MAC["a"])
     net.r.ip("link set dev mv0 up")
     net.sync()
     if mode in ("passthru", "source"):

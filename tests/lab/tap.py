@@ -46,10 +46,14 @@ class Tap:
 
     def send(self, frame):
         # A full ring of veth is told as ENOBUFS; the frame is not on the wire then.
+        was_down = False
         while True:
             try:
                 return self.sock.send(frame)
             except OSError as error:
+                if error.errno == errno.ENETDOWN and not was_down:
+                    was_down = True  # an old state of the device, told now and only once
+                    continue
                 if error.errno not in (errno.EAGAIN, errno.ENOBUFS):
                     raise
                 select.select([], [self.sock], [], 0.01)

@@ -276,7 +276,7 @@ static void test_local_before_main(void **state)
 	assert_int_equal(verdict(rib, "2001:db8::1/128"), SIXLANE_PASS_LOCAL);
 	assert_int_equal(verdict(rib, "2001:db9::/32"), SIXLANE_PASS_LOCAL);
 	assert_int_equal(verdict(rib, "2001:db9:1::/48"), SIXLANE_PASS_LOCAL);
-	assert_int_equal(verdict(rib, "2001:db9:2::/48"), SIXLANE_PASS_LOCAL);
+	assert_int_equal(verdict(rib, "2001:db9:2::/48"), -1);
 	assert_int_equal(verdict(rib, "2001:dba::/32"), SIXLANE_FORWARD);
 	assert_int_equal(verdict(rib, "2001:dbb::/32"), -1);
 	rib_free(rib);
@@ -295,7 +295,7 @@ static void test_throw_in_local(void **state)
 	add(rib, RT_TABLE_LOCAL, "2001::/16", RTN_BLACKHOLE, 1);
 	assert_int_equal(verdict(rib, "2001:db8::/32"), SIXLANE_PASS_THROW);
 	assert_int_equal(verdict(rib, "2001:db8:1::/48"), SIXLANE_FORWARD);
-	assert_int_equal(verdict(rib, "2001:db9::/32"), SIXLANE_DROP_BLACKHOLE);
+	assert_int_equal(verdict(rib, "2001::/16"), SIXLANE_DROP_BLACKHOLE);
 	add(rib, RT_TABLE_MAIN, "2001:dc0::/32", RTN_THROW, 1);
 	assert_int_equal(verdict(rib, "2001:dc0::/32"), SIXLANE_DROP_BLACKHOLE);
 	rib_free(rib);

@@ -153,6 +153,9 @@ bool resolve_prefix(const struct rib *rib, const struct prefix *dst, resolve_lin
 	const struct radix_node *node = local ? radix_match(local, dst) : NULL;
 	struct fib_target target;
 
+	/* An entry for it would outlive its reason, since nothing announces it again. */
+	if (!main_dest && !(node && node->prefix.len == dst->len))
+		return false;
 	node = longest_usable(node, ignored, ctx, &target);
 	if (node && target.verdict != SIXLANE_PASS_THROW) {
 		*out = target;

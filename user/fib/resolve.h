@@ -30,8 +30,10 @@ bool resolve_dest(const struct rib_dest *dest, resolve_linkdown_fn ignored, void
 
 /*
  * The fate of a prefix under the default rules: the local table (all of it, whatever the prefix
- * lengths) comes before main. A throw in local leads on to main. dst need not be in either.
- * True and *out when local covers dst or main has a usable route at exactly dst.
+ * lengths) comes before main. A throw in local leads on to main. True and *out when dst is in
+ * one of the tables and either local covers it or main has a usable route at exactly dst. False
+ * for what is in neither (any more): its covers say it all. A change in the local table may change
+ * the fate of everything under it, in both tables.
  */
 bool resolve_prefix(const struct rib *rib, const struct prefix *dst, resolve_linkdown_fn ignored,
 		    void *ctx, struct fib_target *out);
