@@ -234,6 +234,7 @@ static int watch(const struct cmd_options *options, struct cmd_view *view, const
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
+	/* For good: the command ends when one has come. */
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	rc = take(&view->maps, before);
 	for (unsigned long i = 0; !rc && (!how->count || i < how->count); i++) {
@@ -249,7 +250,6 @@ static int watch(const struct cmd_options *options, struct cmd_view *view, const
 		before = now;
 		now = swap;
 	}
-	sigprocmask(SIG_UNBLOCK, &signals, NULL);
 	return rc;
 }
 

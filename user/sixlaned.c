@@ -225,6 +225,7 @@ static int run(const struct config *config)
 	struct loader_maps fds;
 	char err[LOADER_ERR];
 	_cleanup_close_ int lock = -1;
+	bool had_pins;
 	int ret;
 
 	ret = check_ports(&config->ports);
@@ -235,6 +236,7 @@ static int run(const struct config *config)
 		log_error("%s", err);
 		return lock;
 	}
+	had_pins = loader_have_pins();
 	ret = loader_make_maps(config->object, &fds, err);
 	if (ret) {
 		log_error("%s", err);
@@ -242,6 +244,9 @@ static int run(const struct config *config)
 	}
 	ret = run_with_maps(config, &fds);
 	loader_close_maps(&fds);
+	/* a start that failed leaves nothing that was not there before */
+	if (ret && !had_pins && loader_unpin(err))
+		log_error("%s", err);
 	return ret;
 }
 

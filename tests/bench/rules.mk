@@ -3,8 +3,11 @@
 
 GEN_OBJ := $(call obj,tests/bench/gen.c tests/bench/prefixes.c)
 
-$(B)/flood.bpf.o: tests/bench/flood.bpf.c
-$(B)/bench.bpf.o: tests/bench/bench.bpf.c
+BENCH_PROGRAMS := $(addprefix $(B)/,flood flood.bpf.o bench-forward bench.bpf.o bench-change)
+
+$(B)/flood.bpf.o $(B)/bench.bpf.o: $(B)/%.bpf.o: tests/bench/%.bpf.c
+	@mkdir -p $(@D)
+	$(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
 $(B)/flood: $(call obj,tests/bench/flood.c) $(GEN_OBJ) | $(B)/flood.bpf.o
 	$(CC) $(CFLAGS) -o $@ $^ -lbpf
@@ -14,8 +17,3 @@ $(B)/bench-forward: $(call obj,tests/bench/forward.c) $(GEN_OBJ) | $(B)/bench.bp
 
 $(B)/bench-change: $(call obj,tests/bench/change.c tests/bench/prefixes.c)
 	$(CC) $(CFLAGS) -o $@ $^ -lbpf -lmnl
-
-# As prerequisites, so that a change of the BPF programs alone is built, too.
-.PHONY: demo-programs bench-programs
-demo-programs: $(B)/flood $(B)/flood.bpf.o
-bench-programs: demo-programs $(B)/bench-forward $(B)/bench.bpf.o $(B)/bench-change

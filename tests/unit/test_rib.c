@@ -386,6 +386,32 @@ static void test_twins_in_a_dump(void **state)
 	rib_free(world.rib);
 }
 
+/* A dump that is taken again on top, because routes changed under it, makes no twins. */
+static void test_dump_in_rounds(void **state)
+{
+	struct route_hop hop = DEV(1);
+	struct route route = {
+		.table = RT_TABLE_MAIN, .metric = 50, .type = RTN_UNICAST, .n_hops = 1, .hops = &hop
+	};
+	struct rib *rib = rib_new(NULL, NULL);
+
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		for (uint8_t i = 0; i < 4; i++) {
+			route.dst.len = 8 + i / 2;
+			hop.ifindex = 1 + i % 2;
+			assert_int_equal(rib_add(rib, &route, DUMP), 0);
+		}
+	}
+	assert_int_equal(rib_routes(rib), 4);
+	for (uint8_t i = 0; i < 4; i++) {
+		route.dst.len = 8 + i / 2;
+		hop.ifindex = 1 + i % 2;
+		assert_int_equal(rib_del(rib, &route), 0);
+	}
+	rib_free(rib);
+}
+
 /* After a dump of a set, what a single hop of it has is not known. */
 static void test_hop_left_after_a_dump(void **state)
 {
@@ -530,6 +556,7 @@ int main(void)
 		cmocka_unit_test(test_encapsulation),
 		cmocka_unit_test(test_mark_and_sweep),
 		cmocka_unit_test(test_twins_in_a_dump),
+		cmocka_unit_test(test_dump_in_rounds),
 		cmocka_unit_test(test_hop_left_after_a_dump),
 		cmocka_unit_test(test_truncated_set),
 		cmocka_unit_test(test_prune),

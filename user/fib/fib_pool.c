@@ -44,6 +44,21 @@ uint32_t fib_pool_take(struct fib *fib, struct fib_pool *pool)
 	return pool->n_free ? pool->free[--pool->n_free] : 0;
 }
 
+bool fib_pool_take_this(struct fib_pool *pool, uint32_t id)
+{
+	if (!id || id >= pool->limit)
+		return false;
+	while (pool->fresh <= id)
+		pool->free[pool->n_free++] = pool->fresh++;
+	for (uint32_t i = 0; i < pool->n_free; i++) {
+		if (pool->free[i] == id) {
+			pool->free[i] = pool->free[--pool->n_free];
+			return true;
+		}
+	}
+	return false;
+}
+
 void fib_pool_give(struct fib_pool *pool, uint32_t id)
 {
 	pool->quarantine[pool->n_quarantine++] = id;

@@ -43,7 +43,10 @@ static struct fib_port *port_new(struct fib *fib, const struct sixlane_port *con
 		return NULL;
 	port->port = *content;
 	*err = -ENOSPC;
-	port->slot = fib_pool_take(fib, &fib->port_pool);
+	/* where the datapath looks first */
+	port->slot = sixlane_port_home(content->ifindex);
+	if (!fib_pool_take_this(&fib->port_pool, port->slot))
+		port->slot = fib_pool_take(fib, &fib->port_pool);
 	if (!port->slot)
 		goto out_free;
 	fib->writer.port_set(fib->writer.ctx, port->slot, content);

@@ -23,6 +23,8 @@ struct rib {
 	rib_changed_fn changed;
 	void *ctx;
 	struct rib_counts counts;
+	struct prefix last_dst; /* of the message before, in last_table */
+	uint32_t last_table;
 	struct rib_table *tables[TABLE_BUCKETS];
 };
 
@@ -91,6 +93,16 @@ static void dest_put(struct rib_table *table, struct rib_dest *dest)
 
 /* --- messages ------------------------------------------------------------------------------ */
 
+/* Messages for one destination, one after the other, are one visit. */
+static void note_visit(struct rib *rib, const struct route *route)
+{
+	if (rib->last_table == route->table && prefix_equal(&rib->last_dst, &route->dst))
+		return;
+	rib->last_table = route->table;
+	rib->last_dst = route->dst;
+	rib->counts.visit++;
+}
+
 int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags)
 {
 	struct rib_table *table;
@@ -103,6 +115,7 @@ int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags)
 	dest = table ? dest_get(table, &route->dst) : NULL;
 	if (!dest)
 		return -ENOMEM;
+	note_visit(rib, route);
 	outcome = rib_list_add(&dest->routes, &rib->counts, route, nlm_flags);
 	dest_put(table, dest);
 	if (outcome.changed)
@@ -235,6 +248,7 @@ size_t rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ct
 void rib_mark(struct rib *rib)
 {
 	rib->counts.generation++;
+	rib->counts.visit++;
 }
 
 static bool outdated(const struct rib_route *route, void *ctx)

@@ -17,6 +17,7 @@ struct rib_route {
 	struct rib_route *next; /* ascending metric; equal ones in the kernel's order */
 	struct route route; /* .hops points to hops below */
 	uint32_t generation; /* of the dump or notification that said it last */
+	uint32_t visit; /* of the run of messages for this prefix that said it last */
 	bool repeated; /* fib6 may have it twice: replaced by a twin, or unlike encapsulations */
 	bool uniform; /* a set is announced with one hop's attributes: they hold for each */
 	struct route_hop hops[];

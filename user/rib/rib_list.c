@@ -16,10 +16,17 @@
 #include "rib_list.h"
 #include "rib_route.h"
 
+/* A message has just said that route is there. */
+static void confirm(const struct rib_counts *counts, struct rib_route *route)
+{
+	route->generation = counts->generation;
+	route->visit = counts->visit;
+}
+
 /* Put route in at link, before what stands there. */
 static void list_insert(struct rib_counts *counts, struct rib_route **link, struct rib_route *route)
 {
-	route->generation = counts->generation;
+	confirm(counts, route);
 	route->next = *link;
 	*link = route;
 	counts->routes++;
@@ -78,7 +85,7 @@ static struct rib_route **list_find_same(struct rib_route **list, const struct r
  * yet. After a replacement by its twin, fib6 has a route twice. NULL: it is a new one.
  */
 static struct rib_route **list_find_dumped(struct rib_route **list, const struct route *route,
-					   uint32_t generation)
+					   uint32_t visit)
 {
 	struct rib_route **found = NULL;
 
@@ -87,7 +94,7 @@ static struct rib_route **list_find_dumped(struct rib_route **list, const struct
 			continue;
 		if (rib_route_equal(&(*link)->route, route))
 			return link;
-		if (!found && (*link)->generation != generation)
+		if (!found && (*link)->visit != visit)
 			found = link;
 	}
 	return found;
@@ -161,7 +168,7 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 	/* A dump tells one hop's attributes, and skips what stands between the hops. */
 	uniform = flags ? old->uniform && rib_route_same_attributes(&old->route, route)
 			: route->n_hops == 1;
-	old->generation = counts->generation;
+	confirm(counts, old);
 	if (rib_route_equal(&old->route, route)) {
 		old->uniform = uniform;
 		return (struct rib_outcome){ 0 };
@@ -186,7 +193,7 @@ static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_rout
 	if (!link)
 		link = list_find_kind(list, route, false);
 	if (link && rib_route_equal(&(*link)->route, route)) {
-		(*link)->generation = counts->generation;
+		confirm(counts, *link);
 		(*link)->uniform = true;
 		return (struct rib_outcome){ 0 };
 	}
@@ -268,13 +275,14 @@ static struct rib_outcome add_single(struct rib_counts *counts, struct rib_route
 		link = single_victim(list, route, &again);
 	} else {
 		link = flags ? list_find_same(list, route)
-			     : list_find_dumped(list, route, counts->generation);
-		if (link && (*link)->generation == counts->generation && (!flags || route->encap))
+			     : list_find_dumped(list, route, counts->visit);
+		/* A dump tells all routes of a prefix in one run. */
+		if (link && (flags ? route->encap : (*link)->visit == counts->visit))
 			(*link)->repeated = true;
 	}
 	old = link ? *link : NULL;
 	if (old && rib_route_equal(&old->route, route)) {
-		old->generation = counts->generation;
+		confirm(counts, old);
 	} else {
 		outcome = put(counts, old ? link : list_end(list, route->metric), old,
 			      rib_route_new(route, route->hops, route->n_hops));

@@ -19,7 +19,7 @@ struct rib_route *rib_route_new(const struct route *route, const struct route_ho
 	copy->route = *route;
 	copy->route.hops = copy->hops;
 	copy->route.n_hops = n_hops;
-	copy->generation = 0;
+	copy->generation = copy->visit = 0;
 	copy->repeated = false;
 	copy->uniform = true;
 	if (n_hops)

@@ -346,6 +346,7 @@ static int start(struct sync *sync, char *err)
 		return ret;
 	}
 	sync->quiet = true;
+	sync->generation = sync->maps->meta->generation;
 	return ports_attach(sync, err);
 }
 
