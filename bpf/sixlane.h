@@ -64,7 +64,8 @@
 	X(PASS_NO_FORWARDING, PASS, "pass_no_forwarding", "forwarding is off")                     \
 	X(PASS_HOP_LIMIT, PASS, "pass_hop_limit", "hop limit is used up")                          \
 	X(PASS_SAME_PORT, PASS, "pass_same_port", "leaves by the port it came in by")              \
-	X(PASS_EGRESS_DOWN, PASS, "pass_egress_down", "egress device is down or IPv6 is off on it")\
+	X(PASS_EGRESS_DOWN, PASS, "pass_egress_down",                                              \
+	  "egress device is down or IPv6 is off on it")                                            \
 	X(PASS_EGRESS_DEVICE, PASS, "pass_egress_device",                                          \
 	  "egress device cannot take redirected frames")                                           \
 	X(PASS_TOO_BIG, PASS, "pass_too_big", "over the MTU")                                      \
@@ -75,7 +76,7 @@ enum sixlane_verdict {
 #define X(name, action, string, text) SIXLANE_##name,
 	SIXLANE_VERDICTS(X)
 #undef X
-	SIXLANE_N_VERDICTS
+		SIXLANE_N_VERDICTS
 };
 _Static_assert(SIXLANE_N_VERDICTS <= SIXLANE_MAX_VERDICTS, "counters have no room for a verdict");
 
@@ -100,26 +101,26 @@ union sixlane_mac {
 
 /* --- sl_meta: ARRAY[1], mmapable ------------------------------------------------------ */
 
-#define SIXLANE_META_READY (1u << 0) /* maps were complete once: the datapath may forward */
+#define SIXLANE_META_READY (1u << 0)	/* maps were complete once: the datapath may forward */
 #define SIXLANE_META_PASS_ALL (1u << 1) /* operator's switch: pass every packet */
-#define SIXLANE_META_RULES (1u << 2) /* rules beyond the default: punt every packet */
-#define SIXLANE_META_IN_SYNC (1u << 3) /* maps equal the kernel's tables as far as it told us */
+#define SIXLANE_META_RULES (1u << 2)	/* rules beyond the default: punt every packet */
+#define SIXLANE_META_IN_SYNC (1u << 3)	/* maps equal the kernel's tables as far as it told us */
 
 struct sixlane_meta {
-	__u32 abi; /* SIXLANE_ABI; 0 in maps that no daemon has seen yet */
+	__u32 abi;   /* SIXLANE_ABI; 0 in maps that no daemon has seen yet */
 	__u32 flags; /* SIXLANE_META_* */
 	__u64 reserved0[7];
 	/* Below: written by the daemon for the CLI only, never read by the datapath. */
 	__u64 generation; /* full synchronisations completed */
-	__u64 routes; /* entries of sl_routes */
+	__u64 routes;	  /* entries of sl_routes */
 	__u64 next_hops;
-	__u64 neighbours; /* entries of sl_neigh_index */
+	__u64 neighbours;     /* entries of sl_neigh_index */
 	__u64 routes_missing; /* prefixes that found no room and whose covers are punted */
-	__u64 overruns; /* times the kernel dropped notifications (ENOBUFS) or cut a dump */
-	__u64 sync_ns; /* duration of the last full synchronisation */
-	__u64 synced_at; /* its end, seconds since the epoch */
-	__u64 malformed; /* netlink messages that were refused */
-	__u64 max_routes; /* the daemon's own bound, at most SIXLANE_MAX_ROUTES */
+	__u64 overruns;	      /* times the kernel dropped notifications (ENOBUFS) or cut a dump */
+	__u64 sync_ns;	      /* duration of the last full synchronisation */
+	__u64 synced_at;      /* its end, seconds since the epoch */
+	__u64 malformed;      /* netlink messages that were refused */
+	__u64 max_routes;     /* the daemon's own bound, at most SIXLANE_MAX_ROUTES */
 	__u64 reserved1[6];
 };
 _Static_assert(sizeof(struct sixlane_meta) == 192, "layout is ABI");
@@ -128,7 +129,7 @@ _Static_assert(sizeof(struct sixlane_meta) == 192, "layout is ABI");
 
 struct sixlane_route_key {
 	__u32 prefix_len; /* SIXLANE_TABLE_BITS + length of the prefix, in bits */
-	__be32 table; /* RTA_TABLE */
+	__be32 table;	  /* RTA_TABLE */
 	union sixlane_addr addr;
 };
 _Static_assert(sizeof(struct sixlane_route_key) == 24, "layout is ABI");
@@ -166,10 +167,10 @@ static inline __u32 sixlane_route_len(__u32 value)
  * SIXLANE_FORWARD, or the fate of every packet that gets here (local, blackhole, punt …).
  */
 struct sixlane_next_hop {
-	__u32 verdict; /* enum sixlane_verdict */
-	__u32 port; /* egress: index in sl_ports */
+	__u32 verdict;	 /* enum sixlane_verdict */
+	__u32 port;	 /* egress: index in sl_ports */
 	__u32 neighbour; /* gateway: index in sl_neighbours; 0: on-link, by destination */
-	__u32 mtu; /* bytes, of a route with 'mtu lock'; 0: the egress port's */
+	__u32 mtu;	 /* bytes, of a route with 'mtu lock'; 0: the egress port's */
 	__u64 reserved[2];
 };
 _Static_assert(sizeof(struct sixlane_next_hop) == 32, "layout is ABI");
@@ -201,16 +202,16 @@ _Static_assert(sizeof(struct sixlane_neigh) == 40, "layout is ABI");
 /* --- sl_port_index: HASH, key __u32 ifindex, value __u32 index in sl_ports ------------- */
 /* --- sl_ports: ARRAY, mmapable; slot 0 is never used, its counters are "unknown port" -- */
 
-#define SIXLANE_PORT_INGRESS (1u << 0) /* served: packets that come in here may be forwarded */
-#define SIXLANE_PORT_PASS (1u << 1) /* operator's switch: pass every packet of this port */
-#define SIXLANE_PORT_UPPER (1u << 2) /* has a master or an upper device that takes frames */
-#define SIXLANE_PORT_IPV6 (1u << 3) /* disable_ipv6 = 0 and the device has IPv6 */
+#define SIXLANE_PORT_INGRESS (1u << 0)	  /* served: packets that come in here may be forwarded */
+#define SIXLANE_PORT_PASS (1u << 1)	  /* operator's switch: pass every packet of this port */
+#define SIXLANE_PORT_UPPER (1u << 2)	  /* has a master or an upper device that takes frames */
+#define SIXLANE_PORT_IPV6 (1u << 3)	  /* disable_ipv6 = 0 and the device has IPv6 */
 #define SIXLANE_PORT_FORWARDING (1u << 4) /* all.forwarding, or force_forwarding here */
-#define SIXLANE_PORT_UP (1u << 5) /* IFF_UP and carrier */
-#define SIXLANE_PORT_XMIT (1u << 6) /* takes frames redirected from native XDP */
-#define SIXLANE_PORT_ETHER (1u << 7) /* Ethernet header, and not a device that rewrites it */
-#define SIXLANE_PORT_GENERIC (1u << 8) /* its own program runs in generic (skb) mode */
-#define SIXLANE_PORT_PROXY_NDP (1u << 9) /* all.proxy_ndp */
+#define SIXLANE_PORT_UP (1u << 5)	  /* IFF_UP and carrier */
+#define SIXLANE_PORT_XMIT (1u << 6)	  /* takes frames redirected from native XDP */
+#define SIXLANE_PORT_ETHER (1u << 7)	  /* Ethernet header, and not a device that rewrites it */
+#define SIXLANE_PORT_GENERIC (1u << 8)	  /* its own program runs in generic (skb) mode */
+#define SIXLANE_PORT_PROXY_NDP (1u << 9)  /* all.proxy_ndp */
 
 /*
  * The slot where the datapath looks for a device before it asks the hash, which costs it as much
@@ -223,9 +224,9 @@ static inline __u32 sixlane_port_home(__u32 ifindex)
 
 struct sixlane_port {
 	__u32 ifindex; /* 0: free */
-	__u32 flags; /* SIXLANE_PORT_* */
-	__u32 mtu; /* net.ipv6.conf.DEV.mtu, bytes, at least 1280 */
-	__u32 table; /* where packets that come in here are looked up */
+	__u32 flags;   /* SIXLANE_PORT_* */
+	__u32 mtu;     /* net.ipv6.conf.DEV.mtu, bytes, at least 1280 */
+	__u32 table;   /* where packets that come in here are looked up */
 	union sixlane_mac mac;
 	__u64 reserved[5];
 };

@@ -9,7 +9,14 @@
 #include <libconfig.h>
 #include <string.h>
 
-enum setting_type { SETTING_UINT, SETTING_BOOL, SETTING_PORTS, SETTING_MODE, SETTING_LEVEL, SETTING_PATH };
+enum setting_type {
+	SETTING_UINT,
+	SETTING_BOOL,
+	SETTING_PORTS,
+	SETTING_MODE,
+	SETTING_LEVEL,
+	SETTING_PATH
+};
 
 struct setting {
 	const char *name;
@@ -19,7 +26,10 @@ struct setting {
 };
 
 #define SETTING(setting_name, member, kind, ...)                                                   \
-	{ .name = (setting_name), .type = (kind), .offset = offsetof(struct config, member), __VA_ARGS__ }
+	{                                                                                          \
+		.name = (setting_name), .type = (kind), .offset = offsetof(struct config, member), \
+		__VA_ARGS__                                                                        \
+	}
 
 static const struct setting settings[] = {
 	SETTING("ports", ports, SETTING_PORTS),
@@ -91,7 +101,8 @@ static int set_mode(enum loader_mode *out, const char *value, char *err)
 			return 0;
 		}
 	}
-	snprintf(err, CONFIG_ERR, "mode is \"%.60s\"; it must be native, generic or dispatcher", value);
+	snprintf(err, CONFIG_ERR, "mode is \"%.60s\"; it must be native, generic or dispatcher",
+		 value);
 	return -EINVAL;
 }
 
@@ -110,9 +121,10 @@ static int add_port(const struct setting *setting, struct config_ports *ports, c
 	size_t len = strlen(value);
 
 	if (!len || len >= IFNAMSIZ || strpbrk(value, "/ \t")) {
-		snprintf(err, CONFIG_ERR,
-			 "%s holds \"%.60s\"; an interface name has 1 to %d characters and no slash or space",
-			 setting->name, value, IFNAMSIZ - 1);
+		snprintf(
+			err, CONFIG_ERR,
+			"%s holds \"%.60s\"; an interface name has 1 to %d characters and no slash or space",
+			setting->name, value, IFNAMSIZ - 1);
 		return -EINVAL;
 	}
 	if (ports->n == CONFIG_MAX_PORTS) {
@@ -127,7 +139,8 @@ static int add_port(const struct setting *setting, struct config_ports *ports, c
 static int set_path(const struct setting *setting, char out[4096], const char *value, char *err)
 {
 	if (!*value || strlen(value) >= 4096) {
-		snprintf(err, CONFIG_ERR, "%s must be a path of 1 to 4095 characters", setting->name);
+		snprintf(err, CONFIG_ERR, "%s must be a path of 1 to 4095 characters",
+			 setting->name);
 		return -EINVAL;
 	}
 	snprintf(out, 4096, "%s", value);
@@ -149,7 +162,8 @@ static int set_string(struct config *config, const struct setting *setting, cons
 	case SETTING_PATH:
 		return set_path(setting, place, value, err);
 	case SETTING_UINT:
-		snprintf(err, CONFIG_ERR, "%s is a string; it must be a number from %u to %u without quotes",
+		snprintf(err, CONFIG_ERR,
+			 "%s is a string; it must be a number from %u to %u without quotes",
 			 setting->name, setting->min, setting->max);
 		return -EINVAL;
 	case SETTING_BOOL:
@@ -180,8 +194,8 @@ int config_set(struct config *config, const char *name, const char *value, char 
 	errno = 0;
 	number = strtoll(value, &end, 10);
 	if (errno || end == value || *end) {
-		snprintf(err, CONFIG_ERR, "%s is \"%.60s\"; it must be a number from %u to %u", name, value,
-			 setting->min, setting->max);
+		snprintf(err, CONFIG_ERR, "%s is \"%.60s\"; it must be a number from %u to %u",
+			 name, value, setting->min, setting->max);
 		return -EINVAL;
 	}
 	return set_uint(setting, place, number, err);
@@ -198,7 +212,8 @@ static int set_port_list(struct config *config, const struct setting *setting,
 		int ret;
 
 		if (!name) {
-			snprintf(err, CONFIG_ERR, "%s must hold names in quotes, as in [ \"eth0\", \"eth1\" ]",
+			snprintf(err, CONFIG_ERR,
+				 "%s must hold names in quotes, as in [ \"eth0\", \"eth1\" ]",
 				 setting->name);
 			return -EINVAL;
 		}
@@ -223,7 +238,8 @@ static int apply_item(struct config *config, const config_setting_t *item, char 
 	if (setting->type == SETTING_PORTS) {
 		if (type == CONFIG_TYPE_ARRAY || type == CONFIG_TYPE_LIST)
 			return set_port_list(config, setting, item, err);
-		snprintf(err, CONFIG_ERR, "%s must be a list, as in [ \"eth0\", \"eth1\" ]", setting->name);
+		snprintf(err, CONFIG_ERR, "%s must be a list, as in [ \"eth0\", \"eth1\" ]",
+			 setting->name);
 		return -EINVAL;
 	}
 	if (setting->type == SETTING_BOOL && type == CONFIG_TYPE_BOOL) {
@@ -277,8 +293,8 @@ int config_load(const char *path, struct config *config, char *err)
 	config_init(&file);
 	if (config_read(&file, stream) != CONFIG_TRUE) {
 		snprintf(err, CONFIG_ERR,
-			 "%.200s:%d: %s; a setting is written NAME = VALUE; as in poll_ms = 500;", path,
-			 config_error_line(&file), config_error_text(&file));
+			 "%.200s:%d: %s; a setting is written NAME = VALUE; as in poll_ms = 500;",
+			 path, config_error_line(&file), config_error_text(&file));
 		ret = -EINVAL;
 	} else {
 		ret = apply_file(path, &file, &result, err);

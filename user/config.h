@@ -21,31 +21,33 @@ struct config_ports {
 };
 
 struct config {
-	struct config_ports ports; /* attach and serve these */
+	struct config_ports ports;	/* attach and serve these */
 	struct config_ports pass_ports; /* serve, but pass every packet */
-	struct config_ports assume_xmit; /* take redirected frames, though the kernel cannot say so */
+	struct config_ports
+		assume_xmit; /* take redirected frames, though the kernel cannot say so */
 	enum loader_mode mode;
 	enum log_level log_level;
 	char object[4096]; /* path of sixlane.bpf.o */
 	uint32_t max_routes;
 	uint32_t rcvbuf_bytes; /* of the notification socket */
-	uint32_t poll_ms; /* how often settings are read that the kernel does not announce */
-	uint32_t audit_s; /* how often everything is compared with the kernel anew; 0: never */
-	bool pass_all; /* pass every packet of every port */
-	bool teardown; /* at the end: detach and remove the pins */
+	uint32_t poll_ms;      /* how often settings are read that the kernel does not announce */
+	uint32_t audit_s;      /* how often everything is compared with the kernel anew; 0: never */
+	bool pass_all;	       /* pass every packet of every port */
+	bool teardown;	       /* at the end: detach and remove the pins */
 };
 
 void config_defaults(struct config *config);
 
 /*
  * Read a file over what is in *config. 0; -ENOENT when there is no such file; or -errno. On failure
- * *config is untouched and err (CONFIG_ERR bytes) says "FILE:LINE: what is wrong; what would be right".
+ * *config is untouched and err (CONFIG_ERR bytes) says "FILE:LINE: what is wrong; what would be
+ * right".
  */
 int config_load(const char *path, struct config *config, char *err);
 
 /*
- * One setting from text, as on the command line: name as in the file. 0 or -EINVAL and err without a
- * file's name. Repeating a list's name adds to the list.
+ * One setting from text, as on the command line: name as in the file. 0 or -EINVAL and err without
+ * a file's name. Repeating a list's name adds to the list.
  */
 int config_set(struct config *config, const char *name, const char *value, char *err);
 

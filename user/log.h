@@ -36,10 +36,10 @@ void log_limited(struct log_ratelimit *state, enum log_level level, const char *
 #define log_debug(...) log_msg(LOG_DEBUG, __VA_ARGS__)
 
 /* The same, rate-limited by the place in the code. */
-#define log_warning_limited(...)                                                                   \
-	({                                                                                         \
-		static struct log_ratelimit log_state_;                                            \
-		log_limited(&log_state_, LOG_WARNING, __VA_ARGS__);                                \
+#define log_warning_limited(...)                                    \
+	({                                                          \
+		static struct log_ratelimit log_state_;             \
+		log_limited(&log_state_, LOG_WARNING, __VA_ARGS__); \
 	})
 
 #endif

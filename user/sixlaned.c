@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlaned: the daemon. Options, one instance, signals and the event loop; what it does is in sync/.
+ * sixlaned: the daemon. Options, one instance, signals and the event loop; what it does is in
+ * sync/.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -61,10 +62,10 @@ static const char *setting_of(int option)
 		int option;
 		const char *setting;
 	} map[] = {
-		{ 'm', "mode" },	{ 'l', "log_level" }, { 'o', "object" },
-		{ 't', "teardown" },	{ 'R', "max_routes" }, { 'B', "rcvbuf" },
-		{ 'P', "poll_ms" },	{ 'A', "audit" },     { 'X', "assume_xmit" },
-		{ 'p', "pass_ports" },	{ 'a', "pass_all" },
+		{ 'm', "mode" },       { 'l', "log_level" },  { 'o', "object" },
+		{ 't', "teardown" },   { 'R', "max_routes" }, { 'B', "rcvbuf" },
+		{ 'P', "poll_ms" },    { 'A', "audit" },      { 'X', "assume_xmit" },
+		{ 'p', "pass_ports" }, { 'a', "pass_all" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(map); i++)

@@ -7,13 +7,17 @@ BENCH_PROGRAMS := $(addprefix $(B)/,flood flood.bpf.o bench-forward bench.bpf.o 
 
 $(B)/flood.bpf.o $(B)/bench.bpf.o: $(B)/%.bpf.o: tests/bench/%.bpf.c
 	@mkdir -p $(@D)
-	$(CLANG) $(BPF_CFLAGS) -c $< -o $@
+	@echo "  BPF   $@"
+	@$(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
 $(B)/flood: $(call obj,tests/bench/flood.c) $(GEN_OBJ) | $(B)/flood.bpf.o
-	$(CC) $(CFLAGS) -o $@ $^ -lbpf
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ -lbpf
 
 $(B)/bench-forward: $(call obj,tests/bench/forward.c) $(GEN_OBJ) | $(B)/bench.bpf.o
-	$(CC) $(CFLAGS) -o $@ $^ -lbpf
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ -lbpf
 
 $(B)/bench-change: $(call obj,tests/bench/change.c tests/bench/prefixes.c)
-	$(CC) $(CFLAGS) -o $@ $^ -lbpf -lmnl
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -lmnl

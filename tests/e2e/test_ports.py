@@ -132,7 +132,7 @@ def test_macvlan_over_a_port(net, mode):
     senders; otherwise only those to its own MAC."""
     upper_or_skip(net, *("link p0 name mv0 type macvlan mode %s" % mode).split())
     if mode == "source":
-        net.r.ip("link set link dev p0 name mv0 type macvlan macaddr add", HOST_MAC["a"])
+        net.r.ip("link set dev mv0 type macvlan macaddr add", HOST_MAC["a"])
     net.r.ip("link set dev mv0 up")
     net.sync()
     if mode in ("passthru", "source"):

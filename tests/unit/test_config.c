@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The configuration: every setting is read, and every error names the file, the line, what is wrong and
- * what would be right, and changes nothing.
+ * The configuration: every setting is read, and every error names the file, the line, what is wrong
+ * and what would be right, and changes nothing.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -80,7 +80,9 @@ static const struct {
 	const char *says[3]; /* what is wrong, what would be right */
 } errors[] = {
 	{ "\n\nports = [ \"eth0\" \n", 4, { "syntax error", "NAME = VALUE" } },
-	{ "# fine\nport = [ \"eth0\" ];", 2, { "unknown setting \"port\"", "ports", "max_routes" } },
+	{ "# fine\nport = [ \"eth0\" ];",
+	  2,
+	  { "unknown setting \"port\"", "ports", "max_routes" } },
 	{ "ports = \"eth0\";", 1, { "must be a list", "[ \"eth0\", \"eth1\" ]" } },
 	{ "ports = [ 1, 2 ];", 1, { "names in quotes", "\"eth0\"" } },
 	{ "ports = [ \"\" ];", 1, { "interface name", "1 to 15" } },

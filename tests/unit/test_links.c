@@ -2,8 +2,8 @@
 /*
  * Devices: what is stored, who takes their frames, and what the datapath is told of them as ports.
  */
-#include <net/if_arp.h>
 #include <linux/netconf.h>
+#include <net/if_arp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,10 +104,11 @@ static void test_taken(void **state)
 		const char *kind;
 		bool passthru, taken;
 	} uppers[] = {
-		{ "vlan", false, false },   { "macvlan", false, false }, { "macvlan", true, true },
-		{ "macvtap", true, true },  { "ipvlan", false, true },	 { "macsec", false, true },
-		{ "vxlan", false, false },  { "veth", false, false },	 { "ip6tnl", false, false },
-		{ "invented", false, true },
+		{ "vlan", false, false },   { "macvlan", false, false },
+		{ "macvlan", true, true },  { "macvtap", true, true },
+		{ "ipvlan", false, true },  { "macsec", false, true },
+		{ "vxlan", false, false },  { "veth", false, false },
+		{ "ip6tnl", false, false }, { "invented", false, true },
 	};
 
 	(void)state;
@@ -158,8 +159,8 @@ static struct sixlane_port resolve(struct links *links, const struct link *link,
 	return port;
 }
 
-#define GOOD                                                                                       \
-	(SIXLANE_PORT_INGRESS | SIXLANE_PORT_IPV6 | SIXLANE_PORT_FORWARDING | SIXLANE_PORT_UP |    \
+#define GOOD                                                                                    \
+	(SIXLANE_PORT_INGRESS | SIXLANE_PORT_IPV6 | SIXLANE_PORT_FORWARDING | SIXLANE_PORT_UP | \
 	 SIXLANE_PORT_XMIT | SIXLANE_PORT_ETHER)
 static const struct resolve_port_policy kernel_tells = { .kernel_tells = true };
 
@@ -180,18 +181,18 @@ static void test_port(void **state)
 	assert_memory_equal(port.mac.bytes, link.mac, 6);
 }
 
-#define ROW(statement, want)                                                                       \
-	do {                                                                                       \
-		struct resolve_port_policy policy = kernel_tells;                                  \
-		uint64_t features = PARSE_XDP_ACT_NDO_XMIT;                                        \
-		struct links links;                                                                \
-		struct link link;                                                                  \
-		struct link_ipv6 ipv6;                                                             \
-                                                                                                   \
-		make_port(&links, &link, &ipv6);                                                   \
-		statement;                                                                         \
-		(void)policy, (void)features;                                                      \
-		assert_int_equal(resolve(&links, &link, &ipv6, features, policy).flags, want);     \
+#define ROW(statement, want)                                                                   \
+	do {                                                                                   \
+		struct resolve_port_policy policy = kernel_tells;                              \
+		uint64_t features = PARSE_XDP_ACT_NDO_XMIT;                                    \
+		struct links links;                                                            \
+		struct link link;                                                              \
+		struct link_ipv6 ipv6;                                                         \
+                                                                                               \
+		make_port(&links, &link, &ipv6);                                               \
+		statement;                                                                     \
+		(void)policy, (void)features;                                                  \
+		assert_int_equal(resolve(&links, &link, &ipv6, features, policy).flags, want); \
 	} while (0)
 
 static void test_port_flags(void **state)
@@ -214,7 +215,8 @@ static void test_port_flags(void **state)
 	/* before Linux 6.3: a NIC's native program is believed, a veth is not, the operator is */
 	ROW((policy.kernel_tells = false, features = 0), GOOD);
 	ROW((policy.kernel_tells = false, strcpy(link.kind, "veth")), GOOD & ~SIXLANE_PORT_XMIT);
-	ROW((policy.kernel_tells = false, policy.assume_xmit = true, strcpy(link.kind, "veth")), GOOD);
+	ROW((policy.kernel_tells = false, policy.assume_xmit = true, strcpy(link.kind, "veth")),
+	    GOOD);
 	ROW((policy.kernel_tells = false, link.xdp_mode = XDP_MODE_GENERIC),
 	    (GOOD & ~SIXLANE_PORT_XMIT) | SIXLANE_PORT_GENERIC);
 }
@@ -234,7 +236,9 @@ static void test_port_mtu(void **state)
 static void test_netconf(void **state)
 {
 	struct links links = { 0 };
-	struct netconf all = { .ifindex = NETCONFA_IFINDEX_ALL, .has_forwarding = true, .forwarding = true };
+	struct netconf all = { .ifindex = NETCONFA_IFINDEX_ALL,
+			       .has_forwarding = true,
+			       .forwarding = true };
 	struct netconf device = { .ifindex = 4, .has_forwarding = true, .forwarding = false };
 
 	(void)state;

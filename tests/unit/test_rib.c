@@ -73,7 +73,7 @@ static void open_world(struct world *world)
 	assert_non_null(world->rib);
 }
 
-static void format_route(FILE *out, const struct route *route)
+static void format_route(FILE *out, const struct rib_route *route)
 {
 	fprintf(out, "%u", route->metric);
 	if (route->type == RTN_BLACKHOLE)
@@ -106,7 +106,7 @@ static void assert_state(const struct world *world, const char *request, const c
 	assert_non_null(out);
 	for (const struct rib_route *r = dest ? dest->routes : NULL; r; r = r->next) {
 		fputs(r == dest->routes ? "" : "; ", out);
-		format_route(out, &r->route);
+		format_route(out, r);
 		count++;
 	}
 	fclose(out);

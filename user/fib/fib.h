@@ -44,10 +44,10 @@ void fib_free(struct fib *fib);
 void fib_freep(struct fib **fib);
 
 /*
- * Take over what an earlier daemon left in the maps, before anything else is called. Ids and slots that
- * are named stay as they are; entries that nothing confirms go with the next fib_sync_end().
- * 0, -ENOMEM, or -EINVAL for contents that contradict themselves (id out of range …): that entry was
- * left out and will be overwritten or deleted by the next synchronisation.
+ * Take over what an earlier daemon left in the maps, before anything else is called. Ids and slots
+ * that are named stay as they are; entries that nothing confirms go with the next fib_sync_end().
+ * 0, -ENOMEM, or -EINVAL for contents that contradict themselves (id out of range …): that entry
+ * was left out and will be overwritten or deleted by the next synchronisation.
  */
 int fib_adopt_next_hop(struct fib *fib, uint32_t id, const struct sixlane_next_hop *next_hop);
 int fib_adopt_neigh(struct fib *fib, uint32_t slot, const struct sixlane_neigh *neigh);
@@ -80,8 +80,8 @@ size_t fib_retry(struct fib *fib);
 
 struct fib_stats {
 	uint64_t routes, next_hops, neighbours; /* entries in the maps now */
-	uint64_t missing; /* prefixes that found no room */
-	uint64_t writes; /* of routes, since the start */
+	uint64_t missing;			/* prefixes that found no room */
+	uint64_t writes;			/* of routes, since the start */
 	uint64_t write_errors;
 };
 void fib_get_stats(const struct fib *fib, struct fib_stats *out);

@@ -22,7 +22,7 @@ static bool is_reject(uint8_t type)
  * find_match: a route whose devices have all lost their carrier does not count. Rejects stand on
  * the loopback device, and fib6_ifdown leaves local and anycast routes out.
  */
-static bool usable(const struct route *route, resolve_linkdown_fn ignored, void *ctx)
+static bool usable(const struct rib_route *route, resolve_linkdown_fn ignored, void *ctx)
 {
 	if (is_reject(route->type) || route->type == RTN_LOCAL || route->type == RTN_ANYCAST)
 		return true;
@@ -60,7 +60,7 @@ static enum sixlane_verdict verdict_of_type(uint8_t type)
 }
 
 /* What stops even a reject from being expressed comes first: a blackhole may expire too. */
-static enum sixlane_verdict verdict_of(const struct route *route)
+static enum sixlane_verdict verdict_of(const struct rib_route *route)
 {
 	enum sixlane_verdict verdict;
 
@@ -81,7 +81,7 @@ static enum sixlane_verdict verdict_of(const struct route *route)
 }
 
 static void set_target(struct fib_target *out, enum sixlane_verdict verdict,
-		       const struct route *route)
+		       const struct rib_route *route)
 {
 	memset(out, 0, sizeof(*out));
 	out->verdict = verdict;
@@ -98,24 +98,24 @@ static void set_target(struct fib_target *out, enum sixlane_verdict verdict,
 bool resolve_dest(const struct rib_dest *dest, resolve_linkdown_fn ignored, void *ctx,
 		  struct fib_target *out)
 {
-	const struct route *best = NULL;
+	const struct rib_route *best = NULL;
 
 	for (const struct rib_route *r = dest->routes; r; r = r->next) {
-		if (r->route.src.len) {
+		if (r->src.len) {
 			set_target(out, SIXLANE_PUNT_SOURCE_ROUTE, NULL);
 			return true;
 		}
 	}
 	for (const struct rib_route *r = dest->routes; r; r = r->next) {
-		if (best && r->route.metric != best->metric)
+		if (best && r->metric != best->metric)
 			break;
-		if (!usable(&r->route, ignored, ctx))
+		if (!usable(r, ignored, ctx))
 			continue;
 		if (best) {
 			set_target(out, SIXLANE_PUNT_EQUAL_METRIC, NULL);
 			return true;
 		}
-		best = &r->route;
+		best = r;
 	}
 	if (!best)
 		return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the datapath should do with packets to one prefix, as fib6_lookup would decide it (rt6_select,
- * fib6_backtrack): lowest metric whose device is usable, else the next, else as if the prefix
- * were not there. PUNT, never skip: what cannot be expressed becomes a PUNT_* verdict. Pure.
+ * What the datapath should do with packets to one prefix, as fib6_lookup would decide it
+ * (rt6_select, fib6_backtrack): lowest metric whose device is usable, else the next, else as if the
+ * prefix were not there. PUNT, never skip: what cannot be expressed becomes a PUNT_* verdict. Pure.
  */
 #ifndef FIB_RESOLVE_H
 #define FIB_RESOLVE_H

@@ -9,8 +9,8 @@
 #define IPV6_MIN_MTU_BYTES 1280 /* RFC 8200, section 5; ip6_forward raises a smaller one to it */
 
 /*
- * Frames given to these reach the wire as they are. A bond, bridge, VLAN, macvlan or tunnel changes or
- * steers them, which the datapath does not do yet.
+ * Frames given to these reach the wire as they are. A bond, bridge, VLAN, macvlan or tunnel changes
+ * or steers them, which the datapath does not do yet.
  */
 static bool plain_ethernet(const struct link *link)
 {
@@ -69,8 +69,7 @@ void resolve_port(const struct links *links, const struct device *device,
 	if (!device->has_link)
 		return;
 	out->flags = port_flags(links, device, policy);
-	out->mtu = device->has_ipv6 && device->ipv6.mtu6 > IPV6_MIN_MTU_BYTES ?
-			   device->ipv6.mtu6 :
-			   IPV6_MIN_MTU_BYTES;
+	out->mtu = device->has_ipv6 && device->ipv6.mtu6 > IPV6_MIN_MTU_BYTES ? device->ipv6.mtu6
+									      : IPV6_MIN_MTU_BYTES;
 	memcpy(out->mac.bytes, device->link.mac, sizeof(out->mac.bytes));
 }

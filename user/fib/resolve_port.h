@@ -8,8 +8,8 @@
 #include "../rib/links.h"
 
 struct resolve_port_policy {
-	bool pass; /* operator: pass every packet of this port */
-	bool assume_xmit; /* operator: it takes redirected frames */
+	bool pass;	   /* operator: pass every packet of this port */
+	bool assume_xmit;  /* operator: it takes redirected frames */
 	bool kernel_tells; /* the kernel announces XDP features (Linux 6.3 and newer) */
 };
 

@@ -17,8 +17,9 @@
  * its peer in IFLA_LINK.
  */
 static const char *const harmless_uppers[] = {
-	"vlan", "veth", "macvlan", "macvtap", "vxlan", "geneve", "gre", "gretap", "erspan", "ip6gre",
-	"ip6gretap", "ip6erspan", "ipip", "sit", "ip6tnl", "vti", "vti6", "xfrm", "dummy", "netkit",
+	"vlan",	  "veth",   "macvlan", "macvtap",   "vxlan",	 "geneve", "gre",
+	"gretap", "erspan", "ip6gre",  "ip6gretap", "ip6erspan", "ipip",   "sit",
+	"ip6tnl", "vti",    "vti6",    "xfrm",	    "dummy",	 "netkit",
 };
 
 void links_clear(struct links *links)

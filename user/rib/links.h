@@ -20,8 +20,8 @@ struct device {
 	uint32_t generation;
 	/* Set by the owner of the programs, not by messages: what runs here. */
 	uint32_t queried_prog_id; /* the program that the two below speak of */
-	bool ours; /* sixlane with our maps is attached here */
-	bool program; /* any XDP program is */
+	bool ours;		  /* sixlane with our maps is attached here */
+	bool program;		  /* any XDP program is */
 };
 
 struct links {
@@ -50,7 +50,8 @@ int links_set_features(struct links *links, uint32_t ifindex, uint64_t features,
 bool links_set_netconf(struct links *links, const struct netconf *netconf);
 void links_delete(struct links *links, uint32_t ifindex);
 
-/* Mark and sweep over devices: those without a links_set since the mark go. Returns how many went. */
+/* Mark and sweep over devices: those without a links_set since the mark go. Returns how many went.
+ */
 void links_mark(struct links *links);
 size_t links_sweep(struct links *links);
 
@@ -58,9 +59,9 @@ size_t links_sweep(struct links *links);
 bool links_ignored(const struct links *links, uint32_t ifindex);
 
 /*
- * Another device takes frames off this one before IPv6 sees them: a master (bridge, bond, team, VRF …),
- * or an upper that shares its MAC (ipvlan, macvlan in passthru, macsec …). An upper kind that is
- * not known to leave frames alone counts as taking them.
+ * Another device takes frames off this one before IPv6 sees them: a master (bridge, bond, team, VRF
+ * …), or an upper that shares its MAC (ipvlan, macvlan in passthru, macsec …). An upper kind that
+ * is not known to leave frames alone counts as taking them.
  */
 bool links_taken(const struct links *links, const struct device *device);
 

@@ -22,7 +22,7 @@ struct neighs {
 };
 
 /* NUD_VALID of include/net/neighbour.h, which is not part of the kernel's user API. */
-#define NUD_VALID_STATES                                                                           \
+#define NUD_VALID_STATES \
 	(NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY)
 
 bool neigh_usable(const struct neigh *neigh)
@@ -62,8 +62,8 @@ void neighs_free(struct neighs *neighs)
 /* A 64-bit mix (the finaliser of splitmix64); addresses of one /64 differ in few bits only. */
 static uint64_t hash_key(uint32_t ifindex, const union sixlane_addr *addr)
 {
-	uint64_t hash = addr->halves[0] * 0x9e3779b97f4a7c15u ^ addr->halves[1] ^
-			(uint64_t)ifindex << 32;
+	uint64_t hash =
+		addr->halves[0] * 0x9e3779b97f4a7c15u ^ addr->halves[1] ^ (uint64_t)ifindex << 32;
 
 	hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9u;
 	hash = (hash ^ hash >> 27) * 0x94d049bb133111ebu;
@@ -73,8 +73,7 @@ static uint64_t hash_key(uint32_t ifindex, const union sixlane_addr *addr)
 static struct entry **find_place(const struct neighs *neighs, uint32_t ifindex,
 				 const union sixlane_addr *addr)
 {
-	struct entry **place =
-		&neighs->buckets[hash_key(ifindex, addr) & (neighs->n_buckets - 1)];
+	struct entry **place = &neighs->buckets[hash_key(ifindex, addr) & (neighs->n_buckets - 1)];
 
 	while (*place && ((*place)->neigh.ifindex != ifindex ||
 			  memcmp(&(*place)->neigh.addr, addr, sizeof(*addr))))
@@ -92,9 +91,9 @@ static void grow(struct neighs *neighs)
 		return;
 	for (size_t i = 0; i < neighs->n_buckets; i++) {
 		for (struct entry *entry = neighs->buckets[i], *next; entry; entry = next) {
-			struct entry **head = &buckets[hash_key(entry->neigh.ifindex,
-								&entry->neigh.addr) &
-						       (n_buckets - 1)];
+			struct entry **head =
+				&buckets[hash_key(entry->neigh.ifindex, &entry->neigh.addr) &
+					 (n_buckets - 1)];
 
 			next = entry->next;
 			entry->next = *head;
@@ -163,7 +162,8 @@ void neighs_mark(struct neighs *neighs)
 	neighs->generation++;
 }
 
-void neighs_sweep(struct neighs *neighs, void (*fn)(void *ctx, const struct neigh *neigh), void *ctx)
+void neighs_sweep(struct neighs *neighs, void (*fn)(void *ctx, const struct neigh *neigh),
+		  void *ctx)
 {
 	for (size_t i = 0; i < neighs->n_buckets; i++) {
 		struct entry **place = &neighs->buckets[i];

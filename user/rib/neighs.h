@@ -26,7 +26,8 @@ void neighs_each(const struct neighs *neighs, void (*fn)(void *ctx, const struct
 
 /* Mark and sweep: fn (may be NULL) is told of each that goes. */
 void neighs_mark(struct neighs *neighs);
-void neighs_sweep(struct neighs *neighs, void (*fn)(void *ctx, const struct neigh *neigh), void *ctx);
+void neighs_sweep(struct neighs *neighs, void (*fn)(void *ctx, const struct neigh *neigh),
+		  void *ctx);
 
 /* A neighbour whose MAC may be used: NUD_VALID and an Ethernet address. */
 bool neigh_usable(const struct neigh *neigh);

@@ -16,7 +16,7 @@
 
 struct prefix {
 	union sixlane_addr addr; /* bits beyond len are zero */
-	uint8_t len; /* 0 to 128 */
+	uint8_t len;		 /* 0 to 128 */
 };
 
 /* More hops than this in one message: the route is marked truncated (and so punted). */
@@ -33,47 +33,53 @@ struct route_hop {
 struct route {
 	struct prefix dst;
 	struct prefix src; /* len 0: not source-specific */
-	uint32_t table; /* RTA_TABLE, else rtm_table */
+	uint32_t table;	   /* RTA_TABLE, else rtm_table */
 	uint32_t metric;
 	uint32_t next_hop_id; /* RTA_NH_ID; 0: none */
-	uint32_t mtu; /* RTAX_MTU in bytes; 0: none */
-	uint8_t type; /* RTN_* */
-	uint8_t protocol; /* RTPROT_* */
+	uint32_t mtu;	      /* RTAX_MTU in bytes; 0: none */
+	uint8_t type;	      /* RTN_* */
+	uint8_t protocol;     /* RTPROT_* */
 	bool mtu_locked;
-	bool encap; /* RTA_ENCAP, or a gateway not of IPv6 (RTA_VIA), on the route or a hop */
-	bool expires; /* has a finite lifetime */
-	bool cloned; /* RTM_F_CLONED: an exception, not a route */
-	bool truncated; /* more than ROUTE_MAX_HOPS hops */
+	bool encap;	 /* RTA_ENCAP, or a gateway not of IPv6 (RTA_VIA), on the route or a hop */
+	bool expires;	 /* has a finite lifetime */
+	bool cloned;	 /* RTM_F_CLONED: an exception, not a route */
+	bool truncated;	 /* more than ROUTE_MAX_HOPS hops */
 	uint16_t n_hops; /* 0 for routes that name no device */
 	const struct route_hop *hops;
 };
 
-enum xdp_mode { XDP_MODE_NONE, XDP_MODE_NATIVE, XDP_MODE_GENERIC, XDP_MODE_OFFLOAD, XDP_MODE_MULTI };
+enum xdp_mode {
+	XDP_MODE_NONE,
+	XDP_MODE_NATIVE,
+	XDP_MODE_GENERIC,
+	XDP_MODE_OFFLOAD,
+	XDP_MODE_MULTI
+};
 
 /* A network device, from RTM_NEWLINK (AF_UNSPEC). */
 struct link {
 	char name[IFNAMSIZ];
 	char kind[16]; /* IFLA_INFO_KIND; "" for hardware */
 	uint32_t ifindex;
-	uint32_t flags; /* IFF_* */
-	uint32_t mtu; /* the device's, bytes */
-	uint32_t master; /* ifindex, 0: none */
-	uint32_t lower; /* IFLA_LINK when in this namespace, 0: none */
+	uint32_t flags;	      /* IFF_* */
+	uint32_t mtu;	      /* the device's, bytes */
+	uint32_t master;      /* ifindex, 0: none */
+	uint32_t lower;	      /* IFLA_LINK when in this namespace, 0: none */
 	uint32_t xdp_prog_id; /* of the mode that runs; 0: none */
 	uint32_t n_rx_queues, n_tx_queues;
-	uint16_t type; /* ARPHRD_* */
+	uint16_t type;	/* ARPHRD_* */
 	uint8_t mac[6]; /* zero unless type is ARPHRD_ETHER */
 	enum xdp_mode xdp_mode;
-	bool carrier; /* IFF_LOWER_UP */
+	bool carrier;  /* IFF_LOWER_UP */
 	bool passthru; /* macvlan or macvtap in mode passthru */
 };
 
 /* What IPv6 says of a device, from IFLA_INET6_CONF. */
 struct link_ipv6 {
 	uint32_t ifindex;
-	uint32_t mtu6; /* net.ipv6.conf.DEV.mtu, bytes */
-	bool disabled; /* disable_ipv6 */
-	bool ignore_linkdown; /* ignore_routes_with_linkdown */
+	uint32_t mtu6;	       /* net.ipv6.conf.DEV.mtu, bytes */
+	bool disabled;	       /* disable_ipv6 */
+	bool ignore_linkdown;  /* ignore_routes_with_linkdown */
 	bool force_forwarding; /* 6.17 and newer, else false */
 };
 
@@ -92,9 +98,9 @@ struct neigh {
 	union sixlane_addr addr;
 	uint32_t ifindex;
 	uint16_t state; /* NUD_* */
-	uint8_t flags; /* NTF_* */
-	bool managed; /* NTF_EXT_MANAGED in NDA_FLAGS_EXT: the kernel keeps it alive by itself */
-	bool has_mac; /* NDA_LLADDR of 6 bytes */
+	uint8_t flags;	/* NTF_* */
+	bool managed;	/* NTF_EXT_MANAGED in NDA_FLAGS_EXT: the kernel keeps it alive by itself */
+	bool has_mac;	/* NDA_LLADDR of 6 bytes */
 	uint8_t mac[6];
 };
 

@@ -10,6 +10,7 @@
 
 #include "../util.h"
 #include "rib_list.h"
+#include "rib_route.h"
 
 #define TABLE_BUCKETS 64u
 
@@ -155,9 +156,12 @@ struct rib *rib_new(rib_changed_fn changed, void *ctx)
 	return rib;
 }
 
-/* Drop what fn picks in one table. */
-static size_t prune_table(struct rib *rib, struct rib_table *table,
-			  bool (*fn)(const struct rib_route *route, void *ctx), void *ctx)
+/* Whether to drop a route: rib_free, rib_sweep and rib_prune differ in this only. */
+typedef bool (*pick_fn)(const struct rib_route *route, uint32_t table, const struct prefix *dst,
+			void *ctx);
+
+/* Drop what pick picks in one table. */
+static size_t prune_table(struct rib *rib, struct rib_table *table, pick_fn pick, void *ctx)
 {
 	static const struct prefix all;
 	struct radix_node *node, *next;
@@ -171,7 +175,7 @@ static size_t prune_table(struct rib *rib, struct rib_table *table,
 
 		next = radix_next_under(node, &all);
 		while (*link) {
-			if (fn(*link, ctx))
+			if (pick(*link, table->id, &dst, ctx))
 				rib_list_remove(link, &rib->counts);
 			else
 				link = &(*link)->next;
@@ -184,21 +188,22 @@ static size_t prune_table(struct rib *rib, struct rib_table *table,
 	return dropped;
 }
 
-static size_t prune(struct rib *rib, bool (*fn)(const struct rib_route *route, void *ctx),
-		    void *ctx)
+static size_t prune(struct rib *rib, pick_fn pick, void *ctx)
 {
 	size_t dropped = 0;
 
 	for (size_t i = 0; i < TABLE_BUCKETS; i++) {
 		for (struct rib_table *table = rib->tables[i]; table; table = table->next)
-			dropped += prune_table(rib, table, fn, ctx);
+			dropped += prune_table(rib, table, pick, ctx);
 	}
 	return dropped;
 }
 
-static bool any(const struct rib_route *route, void *ctx)
+static bool any(const struct rib_route *route, uint32_t table, const struct prefix *dst, void *ctx)
 {
 	(void)route;
+	(void)table;
+	(void)dst;
 	(void)ctx;
 	return true;
 }
@@ -231,11 +236,13 @@ struct picker {
 	void *ctx;
 };
 
-static bool picked(const struct rib_route *route, void *ctx)
+static bool picked(const struct rib_route *route, uint32_t table, const struct prefix *dst,
+		   void *ctx)
 {
+	const struct route view = rib_route_view(route, table, dst);
 	const struct picker *picker = ctx;
 
-	return picker->fn(&route->route, picker->ctx);
+	return picker->fn(&view, picker->ctx);
 }
 
 size_t rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ctx), void *ctx)
@@ -251,10 +258,13 @@ void rib_mark(struct rib *rib)
 	rib->counts.visit++;
 }
 
-static bool outdated(const struct rib_route *route, void *ctx)
+static bool outdated(const struct rib_route *route, uint32_t table, const struct prefix *dst,
+		     void *ctx)
 {
 	const struct rib *rib = ctx;
 
+	(void)table;
+	(void)dst;
 	return route->generation != rib->counts.generation;
 }
 

@@ -12,14 +12,28 @@
 
 #include "radix.h"
 
-/* A route at rest. hops[] is its own. next is the following one at the same prefix. */
+/*
+ * A route at rest: struct route without what its place says (table, destination), in order that
+ * a full table takes little memory. The fields mean the same.
+ */
 struct rib_route {
 	struct rib_route *next; /* ascending metric; equal ones in the kernel's order */
-	struct route route; /* .hops points to hops below */
+	struct prefix src;
+	uint32_t metric;
+	uint32_t next_hop_id;
+	uint32_t mtu;
 	uint32_t generation; /* of the dump or notification that said it last */
 	uint32_t visit; /* of the run of messages for this prefix that said it last */
-	bool repeated; /* fib6 may have it twice: replaced by a twin, or unlike encapsulations */
-	bool uniform; /* a set is announced with one hop's attributes: they hold for each */
+	uint16_t n_hops;
+	uint8_t type;
+	uint8_t protocol;
+	bool mtu_locked : 1;
+	bool encap : 1;
+	bool expires : 1;
+	bool truncated : 1;
+	bool set : 1; /* a multipath set, if only of one hop yet: see rib_route_is_set() */
+	bool repeated : 1; /* fib6 may have it twice: replaced by a twin, or unlike encapsulations */
+	bool uniform : 1; /* a set is announced with one hop's attributes: they hold for each */
 	struct route_hop hops[];
 };
 

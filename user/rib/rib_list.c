@@ -53,7 +53,7 @@ static struct rib_route **list_end(struct rib_route **list, uint32_t metric)
 {
 	struct rib_route **link = list;
 
-	while (*link && (*link)->route.metric <= metric)
+	while (*link && (*link)->metric <= metric)
 		link = &(*link)->next;
 	return link;
 }
@@ -63,8 +63,7 @@ static struct rib_route **list_find_kind(struct rib_route **list, const struct r
 					 bool set)
 {
 	for (struct rib_route **link = list; *link; link = &(*link)->next) {
-		if (rib_route_same_level(&(*link)->route, route) &&
-		    rib_route_is_set(&(*link)->route) == set)
+		if (rib_route_same_level(*link, route) && (*link)->set == set)
 			return link;
 	}
 	return NULL;
@@ -74,7 +73,7 @@ static struct rib_route **list_find_kind(struct rib_route **list, const struct r
 static struct rib_route **list_find_same(struct rib_route **list, const struct route *route)
 {
 	for (struct rib_route **link = list; *link; link = &(*link)->next) {
-		if (!rib_route_is_set(&(*link)->route) && rib_route_same(&(*link)->route, route))
+		if (!(*link)->set && rib_route_same(*link, route))
 			return link;
 	}
 	return NULL;
@@ -90,9 +89,9 @@ static struct rib_route **list_find_dumped(struct rib_route **list, const struct
 	struct rib_route **found = NULL;
 
 	for (struct rib_route **link = list; *link; link = &(*link)->next) {
-		if (rib_route_is_set(&(*link)->route) || !rib_route_same(&(*link)->route, route))
+		if ((*link)->set || !rib_route_same(*link, route))
 			continue;
-		if (rib_route_equal(&(*link)->route, route))
+		if (rib_route_equal(*link, route))
 			return link;
 		if (!found && (*link)->visit != visit)
 			found = link;
@@ -105,7 +104,7 @@ static size_t list_count_kind(struct rib_route *const *list, const struct route 
 	size_t n = 0;
 
 	for (const struct rib_route *r = *list; r; r = r->next)
-		n += rib_route_same_level(&r->route, route) && rib_route_is_set(&r->route) == set;
+		n += rib_route_same_level(r, route) && r->set == set;
 	return n;
 }
 
@@ -129,8 +128,8 @@ static struct rib_outcome put(struct rib_counts *counts, struct rib_route **link
  * though fib6 has it last; those that were known keep their order. *missed: one of
  * the old hops is not announced any more.
  */
-static void order_hops(const struct route *old, const struct route *route, struct route_hop *out,
-		       bool *missed)
+static void order_hops(const struct rib_route *old, const struct route *route,
+		       struct route_hop *out, bool *missed)
 {
 	bool taken[ROUTE_MAX_HOPS] = { false };
 	uint16_t n = 0;
@@ -164,12 +163,12 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 	struct rib_outcome outcome;
 	bool missed, uniform;
 
-	order_hops(&old->route, route, hops, &missed);
+	order_hops(old, route, hops, &missed);
 	/* A dump tells one hop's attributes, and skips what stands between the hops. */
-	uniform = flags ? old->uniform && rib_route_same_attributes(&old->route, route)
-			: route->n_hops == 1;
+	uniform =
+		flags ? old->uniform && rib_route_same_attributes(old, route) : route->n_hops == 1;
 	confirm(counts, old);
-	if (rib_route_equal(&old->route, route)) {
+	if (rib_route_equal(old, route)) {
 		old->uniform = uniform;
 		return (struct rib_outcome){ 0 };
 	}
@@ -192,7 +191,7 @@ static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_rout
 
 	if (!link)
 		link = list_find_kind(list, route, false);
-	if (link && rib_route_equal(&(*link)->route, route)) {
+	if (link && rib_route_equal(*link, route)) {
 		confirm(counts, *link);
 		(*link)->uniform = true;
 		return (struct rib_outcome){ 0 };
@@ -212,10 +211,10 @@ static void drop_hops_of_set(struct rib_counts *counts, struct rib_route **list,
 	struct rib_route **link = list;
 
 	while (*link) {
-		const struct route *other = &(*link)->route;
+		const struct rib_route *other = *link;
 
-		if (rib_route_same_level(other, route) && !rib_route_is_set(other) &&
-		    !other->next_hop_id && other->n_hops == 1 && other->hops[0].has_gateway &&
+		if (rib_route_same_level(other, route) && !other->set && !other->next_hop_id &&
+		    other->n_hops == 1 && other->hops[0].has_gateway &&
 		    rib_hop_find(route->hops, route->n_hops, &other->hops[0]) >= 0)
 			rib_list_remove(link, counts);
 		else
@@ -281,7 +280,7 @@ static struct rib_outcome add_single(struct rib_counts *counts, struct rib_route
 			(*link)->repeated = true;
 	}
 	old = link ? *link : NULL;
-	if (old && rib_route_equal(&old->route, route)) {
+	if (old && rib_route_equal(old, route)) {
 		confirm(counts, old);
 	} else {
 		outcome = put(counts, old ? link : list_end(list, route->metric), old,
@@ -305,7 +304,7 @@ struct rib_outcome rib_list_add(struct rib_route **list, struct rib_counts *coun
 /* --- RTM_DELROUTE ----------------------------------------------------------------------------- */
 
 /* Leave in left the hops of from that gone lacks; returns how many. *unknown: gone has others. */
-static uint16_t subtract_hops(const struct route *from, const struct route *gone,
+static uint16_t subtract_hops(const struct rib_route *from, const struct route *gone,
 			      struct route_hop *left, bool *unknown)
 {
 	bool taken[ROUTE_MAX_HOPS] = { false };
@@ -335,25 +334,27 @@ static struct rib_outcome del_hops(struct rib_counts *counts, struct rib_route *
 	struct rib_route *old = *link, *copy;
 	struct route_hop left[ROUTE_MAX_HOPS];
 	struct rib_outcome outcome;
+	struct route view;
 	bool unknown, doubt;
 	uint16_t n;
 
-	n = subtract_hops(&old->route, route, left, &unknown);
-	doubt = unknown || (n && (old->route.truncated || route->n_hops > 1));
-	if (n == old->route.n_hops)
+	n = subtract_hops(old, route, left, &unknown);
+	doubt = unknown || (n && (old->truncated || route->n_hops > 1));
+	if (n == old->n_hops)
 		return (struct rib_outcome){ .err = -EAGAIN };
 	if (!n) {
-		if (!unknown && old->route.truncated && !route->truncated)
+		if (!unknown && old->truncated && !route->truncated)
 			doubt = true;
 		rib_list_remove(link, counts);
 		return (struct rib_outcome){ .err = doubt ? -EAGAIN : 0, .changed = true };
 	}
-	copy = rib_route_new(&old->route, left, n);
+	view = rib_route_view(old, route->table, &route->dst);
+	copy = rib_route_new(&view, left, n);
 	if (!copy)
 		return (struct rib_outcome){ .err = -ENOMEM };
 	copy->uniform = old->uniform;
-	if (n == 1 && (!old->uniform || old->route.encap)) {
-		copy->route.truncated = true;
+	if (n == 1 && (!old->uniform || old->encap)) {
+		copy->truncated = true;
 		doubt = true;
 	}
 	outcome = put(counts, link, true, copy);

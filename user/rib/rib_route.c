@@ -15,16 +15,45 @@ struct rib_route *rib_route_new(const struct route *route, const struct route_ho
 
 	if (!copy)
 		return NULL;
-	copy->next = NULL;
-	copy->route = *route;
-	copy->route.hops = copy->hops;
-	copy->route.n_hops = n_hops;
-	copy->generation = copy->visit = 0;
-	copy->repeated = false;
-	copy->uniform = true;
+	*copy = (struct rib_route){
+		.src = route->src,
+		.metric = route->metric,
+		.next_hop_id = route->next_hop_id,
+		.mtu = route->mtu,
+		.n_hops = n_hops,
+		.type = route->type,
+		.protocol = route->protocol,
+		.mtu_locked = route->mtu_locked,
+		.encap = route->encap,
+		.expires = route->expires,
+		.truncated = route->truncated,
+		.set = rib_route_is_set(route),
+		.uniform = true,
+	};
 	if (n_hops)
 		memcpy(copy->hops, hops, n_hops * sizeof(copy->hops[0]));
 	return copy;
+}
+
+struct route rib_route_view(const struct rib_route *at_rest, uint32_t table,
+			    const struct prefix *dst)
+{
+	return (struct route){
+		.dst = *dst,
+		.src = at_rest->src,
+		.table = table,
+		.metric = at_rest->metric,
+		.next_hop_id = at_rest->next_hop_id,
+		.mtu = at_rest->mtu,
+		.type = at_rest->type,
+		.protocol = at_rest->protocol,
+		.mtu_locked = at_rest->mtu_locked,
+		.encap = at_rest->encap,
+		.expires = at_rest->expires,
+		.truncated = at_rest->truncated,
+		.n_hops = at_rest->n_hops,
+		.hops = at_rest->hops,
+	};
 }
 
 bool rib_route_is_set(const struct route *route)
@@ -36,7 +65,7 @@ bool rib_route_is_set(const struct route *route)
 	return route->hops[0].has_gateway && route->protocol != RTPROT_RA;
 }
 
-bool rib_route_same_level(const struct route *a, const struct route *b)
+bool rib_route_same_level(const struct rib_route *a, const struct route *b)
 {
 	return a->metric == b->metric && prefix_equal(&a->src, &b->src);
 }
@@ -57,7 +86,7 @@ int rib_hop_find(const struct route_hop *hops, uint16_t n, const struct route_ho
 	return -1;
 }
 
-bool rib_route_same(const struct route *a, const struct route *b)
+bool rib_route_same(const struct rib_route *a, const struct route *b)
 {
 	if (!rib_route_same_level(a, b) || a->next_hop_id != b->next_hop_id)
 		return false;
@@ -69,7 +98,7 @@ bool rib_route_same(const struct route *a, const struct route *b)
 	return !a->n_hops || rib_hop_equal(&a->hops[0], &b->hops[0]);
 }
 
-bool rib_route_same_attributes(const struct route *a, const struct route *b)
+bool rib_route_same_attributes(const struct rib_route *a, const struct route *b)
 {
 	return a->mtu == b->mtu && a->mtu_locked == b->mtu_locked && a->type == b->type &&
 	       a->protocol == b->protocol && a->encap == b->encap && a->expires == b->expires &&
@@ -77,7 +106,7 @@ bool rib_route_same_attributes(const struct route *a, const struct route *b)
 }
 
 /* As multisets: with an encapsulation, two hops may have one gateway and device. */
-static bool same_hops(const struct route *a, const struct route *b)
+static bool same_hops(const struct rib_route *a, const struct route *b)
 {
 	bool taken[ROUTE_MAX_HOPS] = { false };
 
@@ -96,7 +125,7 @@ static bool same_hops(const struct route *a, const struct route *b)
 	return true;
 }
 
-bool rib_route_equal(const struct route *a, const struct route *b)
+bool rib_route_equal(const struct rib_route *a, const struct route *b)
 {
 	return rib_route_same_level(a, b) && rib_route_same_attributes(a, b) && same_hops(a, b);
 }

@@ -8,12 +8,13 @@
 
 #include "rib.h"
 
-/*
- * A copy of route with hops[0..n_hops). NULL on lack of memory. hops may be route->hops or
- * anything else of n_hops elements.
- */
+/* A copy of route, with other hops than its own. NULL on lack of memory. */
 struct rib_route *rib_route_new(const struct route *route, const struct route_hop *hops,
 				uint16_t n_hops);
+
+/* The route as it was announced; its hops are those of at_rest. */
+struct route rib_route_view(const struct rib_route *at_rest, uint32_t table,
+			    const struct prefix *dst);
 
 /*
  * rt6_qualify_for_ecmp: it is, or may become, one set with the others of its metric. Routes that
@@ -23,16 +24,16 @@ struct rib_route *rib_route_new(const struct route *route, const struct route_ho
 bool rib_route_is_set(const struct route *route);
 
 /* Of one source prefix and one metric: what a message can replace. */
-bool rib_route_same_level(const struct route *a, const struct route *b);
+bool rib_route_same_level(const struct rib_route *a, const struct route *b);
 
 /* rt6_duplicate_nexthop: fib6 takes only one of them at a level. Both not sets. */
-bool rib_route_same(const struct route *a, const struct route *b);
+bool rib_route_same(const struct rib_route *a, const struct route *b);
 
 /* Nothing that rib.h promises to report differs; the order of hops does not count. */
-bool rib_route_equal(const struct route *a, const struct route *b);
+bool rib_route_equal(const struct rib_route *a, const struct route *b);
 
 /* The same but for the hops. */
-bool rib_route_same_attributes(const struct route *a, const struct route *b);
+bool rib_route_same_attributes(const struct rib_route *a, const struct route *b);
 
 bool rib_hop_equal(const struct route_hop *a, const struct route_hop *b);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One netlink message into the stores that it belongs to, and from there into the FIB. While sync->quiet
- * is set only the stores are filled, and apply_all() brings the FIB after them in one go.
+ * One netlink message into the stores that it belongs to, and from there into the FIB. While
+ * sync->quiet is set only the stores are filled, and apply_all() brings the FIB after them in one
+ * go.
  */
 #include <errno.h>
 #include <linux/fib_rules.h>
@@ -13,7 +14,6 @@
 #include "state.h"
 
 /* --- routes ------------------------------------------------------------------------------ */
-
 
 static bool linkdown_ignored(void *ctx, uint32_t ifindex)
 {
@@ -77,8 +77,9 @@ static void note_result(struct sync *sync, const char *what, int ret)
 	if (ret == -EBADMSG) {
 		sync->malformed++;
 		sync->dump_malformed = true;
-		log_warning_limited("the kernel sent a malformed %s message; ignored, asking for everything anew",
-				    what);
+		log_warning_limited(
+			"the kernel sent a malformed %s message; ignored, asking for everything anew",
+			what);
 	}
 	sync->wanted = true;
 }
@@ -97,7 +98,8 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 		sync->next_poll_ns = 0;
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
 		return rib_add(sync->rib, &route,
-			       sync->dumping ? 0 : nlh->nlmsg_flags & (NLM_F_REPLACE | NLM_F_APPEND));
+			       sync->dumping ? 0
+					     : nlh->nlmsg_flags & (NLM_F_REPLACE | NLM_F_APPEND));
 	return rib_del(sync->rib, &route);
 }
 
@@ -106,7 +108,8 @@ static bool uses_next_hop(const struct route *route, void *ctx)
 	return route->next_hop_id == *(const uint32_t *)ctx;
 }
 
-/* With net.ipv4.nexthop_compat_mode=0 nothing else says that the routes of a next hop went with it. */
+/* With net.ipv4.nexthop_compat_mode=0 nothing else says that the routes of a next hop went with it.
+ */
 static int apply_next_hop_gone(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	uint32_t id;
@@ -217,13 +220,15 @@ static int apply_netconf(struct sync *sync, const struct nlmsghdr *nlh)
 	if (ret)
 		return ret;
 	if (nlh->nlmsg_type == RTM_DELNETCONF) {
-		if (netconf.ifindex > 0 && links_clear_ipv6(&sync->links, (uint32_t)netconf.ifindex))
+		if (netconf.ifindex > 0 &&
+		    links_clear_ipv6(&sync->links, (uint32_t)netconf.ifindex))
 			device_changed(sync, (uint32_t)netconf.ifindex, false);
 		return 0;
 	}
 	if (links_set_netconf(&sync->links, &netconf) && !sync->quiet)
 		ports_update_all(sync);
-	/* a device's own values are not all told here: force_forwarding is announced without its value */
+	/* a device's own values are not all told here: force_forwarding is announced without its
+	 * value */
 	sync->next_poll_ns = 0;
 	return 0;
 }
@@ -256,8 +261,9 @@ static void set_neigh(void *ctx, const struct neigh *neigh)
 				neigh_usable(neigh) ? neigh->mac : NULL);
 
 	if (ret == -ENOSPC)
-		log_warning_limited("more than %u neighbours: packets to the others pass to the kernel",
-				    SIXLANE_MAX_NEIGHBOURS - 1);
+		log_warning_limited(
+			"more than %u neighbours: packets to the others pass to the kernel",
+			SIXLANE_MAX_NEIGHBOURS - 1);
 	else if (ret)
 		sync->wanted = true;
 }
@@ -287,17 +293,17 @@ static int apply_neigh(struct sync *sync, const struct nlmsghdr *nlh)
 static int apply_rule(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	struct rule rule;
+	bool plain;
 	int ret = parse_rule(nlh, &rule);
 
 	if (ret)
 		return ret;
 	if (rule.l3mdev) /* speaks only of ports in a VRF, whose packets all pass */
 		return 0;
-	if (rule.selective || rule.action != FR_ACT_TO_TBL)
-		sync->rules_default = false;
-	else if (rule.priority == 0 && rule.table == RT_TABLE_LOCAL)
+	plain = !rule.selective && rule.action == FR_ACT_TO_TBL;
+	if (plain && rule.priority == 0 && rule.table == RT_TABLE_LOCAL)
 		sync->rules_seen |= 1;
-	else if (rule.priority == RULE_PRIORITY_MAIN && rule.table == RT_TABLE_MAIN)
+	else if (plain && rule.priority == RULE_PRIORITY_MAIN && rule.table == RT_TABLE_MAIN)
 		sync->rules_seen |= 2;
 	else
 		sync->rules_default = false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packets forwarded in XDP do not touch the kernel's neighbour entries, which would go stale, never be
- * probed, and be collected under traffic. The datapath marks the neighbours that it uses, and this
- * tells the kernel so (NTF_USE: neigh_event_send, exactly what a packet forwarded by the
+ * Packets forwarded in XDP do not touch the kernel's neighbour entries, which would go stale, never
+ * be probed, and be collected under traffic. The datapath marks the neighbours that it uses, and
+ * this tells the kernel so (NTF_USE: neigh_event_send, exactly what a packet forwarded by the
  * kernel does), so that its own timers and probes do the rest.
  */
 #include <linux/neighbour.h>
@@ -26,8 +26,8 @@ static void mark_used(void *ctx, uint32_t slot)
 }
 
 /*
- * NTF_USE makes the kernel forget NUD_PERMANENT and NTF_EXT_LEARNED (since 5.16), and a permanent or NOARP
- * neighbour needs no care.
+ * NTF_USE makes the kernel forget NUD_PERMANENT and NTF_EXT_LEARNED (since 5.16), and a permanent
+ * or NOARP neighbour needs no care.
  */
 static bool wants_care(const struct neigh *neigh)
 {
@@ -54,8 +54,9 @@ static void send_batch(struct sync *sync, const char *buf, size_t size)
 	int ret = size ? nl_socket_send(sync->dump, buf, size) : 0;
 
 	if (ret)
-		log_warning_limited("cannot tell the kernel which neighbours are in use: %s; they may go stale",
-				    strerror(-ret));
+		log_warning_limited(
+			"cannot tell the kernel which neighbours are in use: %s; they may go stale",
+			strerror(-ret));
 }
 
 static void send_used(struct sync *sync)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which programs run on which devices, and what the datapath is told of each device that it serves or
- * sends to. A device gets a slot only when it is one of these.
+ * Which programs run on which devices, and what the datapath is told of each device that it serves
+ * or sends to. A device gets a slot only when it is one of these.
  */
 #include <errno.h>
 #include <string.h>
@@ -30,8 +30,9 @@ static void tell_datapath(struct sync *sync, const struct device *device)
 	resolve_port(&sync->links, device, &policy, &port);
 	ret = fib_set_port(sync->fib, &port);
 	if (ret == -ENOSPC)
-		log_warning_limited("%s: more than %u devices in use; packets by this one pass to the kernel",
-				    device->link.name, SIXLANE_MAX_PORTS - 1);
+		log_warning_limited(
+			"%s: more than %u devices in use; packets by this one pass to the kernel",
+			device->link.name, SIXLANE_MAX_PORTS - 1);
 	else if (ret)
 		sync->wanted = true;
 }
@@ -60,17 +61,19 @@ static void report_program(const struct sync *sync, const struct device *device,
 
 	if (prog->owner == LOADER_OURS && prog->mode == XDP_MODE_GENERIC &&
 	    sync->config->mode != LOADER_GENERIC)
-		log_warning("%s: sixlane runs in GENERIC mode (slow): the driver has no native XDP, or the program was loaded with xdpgeneric",
-			    name);
+		log_warning(
+			"%s: sixlane runs in GENERIC mode (slow): the driver has no native XDP, or the program was loaded with xdpgeneric",
+			name);
 	else if (prog->owner == LOADER_OURS)
-		log_info("%s: serving (%s mode, program %u%s)", name, mode_name(prog->mode), prog->id,
-			 prog->dispatcher ? ", dispatcher" : "");
+		log_info("%s: serving (%s mode, program %u%s)", name, mode_name(prog->mode),
+			 prog->id, prog->dispatcher ? ", dispatcher" : "");
 	else if (prog->owner == LOADER_FOREIGN)
-		log_info("%s: not served: holds another XDP program, \"%s\" (id %u)", name, prog->name,
-			 prog->id);
+		log_info("%s: not served: holds another XDP program, \"%s\" (id %u)", name,
+			 prog->name, prog->id);
 	else if (prog->owner == LOADER_OTHER_MAPS)
-		log_warning("%s: not served: its sixlane program has maps of its own; load it with 'ip link' or 'xdp-loader load -p %s'",
-			    name, loader_pin_dir());
+		log_warning(
+			"%s: not served: its sixlane program has maps of its own; load it with 'ip link' or 'xdp-loader load -p %s'",
+			name, loader_pin_dir());
 }
 
 /* Look at a device's program anew, if it is another one than last time. */
@@ -100,8 +103,9 @@ static void query_program(struct sync *sync, struct device *device)
 	if (prog.owner == LOADER_OTHER_MAPS && !prog.dispatcher) {
 		ret = loader_adopt_port(sync->config->object, device->ifindex, err);
 		if (!ret) {
-			log_info("%s: its sixlane program had maps of its own; replaced by one with the shared maps",
-				 device->link.name);
+			log_info(
+				"%s: its sixlane program had maps of its own; replaced by one with the shared maps",
+				device->link.name);
 			return; /* the kernel announces the new program */
 		}
 		log_warning("%s: %s", device->link.name, err);

@@ -26,18 +26,18 @@ struct sync {
 	struct rib *rib;
 	struct links links;
 	struct neighs *neighs;
-	struct nl_socket *notify, *dump; /* NETLINK_ROUTE */
+	struct nl_socket *notify, *dump;      /* NETLINK_ROUTE */
 	struct nl_socket *genl_notify, *genl; /* NETLINK_GENERIC; NULL before Linux 6.3 */
 	uint16_t netdev_family; /* generic netlink "netdev"; 0: this kernel has none */
 
 	struct sync_queue queue;
-	bool dumping; /* notifications go to the queue */
-	bool quiet; /* stores are filled, the FIB is not touched yet */
-	bool replaying; /* the queue is applied after a dump */
-	bool wanted; /* something was missed: synchronise anew */
-	bool in_sync; /* nothing is known to be missing */
-	bool dump_malformed; /* the dump under way held a message that cannot be understood */
-	bool rules_default; /* rules seen so far in a rule dump are the kernel's own */
+	bool dumping;		 /* notifications go to the queue */
+	bool quiet;		 /* stores are filled, the FIB is not touched yet */
+	bool replaying;		 /* the queue is applied after a dump */
+	bool wanted;		 /* something was missed: synchronise anew */
+	bool in_sync;		 /* nothing is known to be missing */
+	bool dump_malformed;	 /* the dump under way held a message that cannot be understood */
+	bool rules_default;	 /* rules seen so far in a rule dump are the kernel's own */
 	unsigned int rules_seen; /* bit 0: local, bit 1: main */
 	bool rules_wanted;
 	bool complete; /* one full synchronisation succeeded */
@@ -45,7 +45,8 @@ struct sync {
 	unsigned int interrupted; /* dumps in a row that the kernel called inconsistent */
 	uint64_t next_sync_ns, next_poll_ns, next_keep_ns, next_retry_ns;
 
-	uint64_t *used; /* bitmap of neighbour slots that had traffic and are still to be kept alive */
+	uint64_t *used; /* bitmap of neighbour slots that had traffic and are still to be kept alive
+			 */
 	uint32_t used_from; /* where the keeper goes on */
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The state machine: subscribe, dump, replay what came meanwhile, then follow. Whatever may have been missed
- * (an overrun, a dump that the kernel calls inconsistent, a message that does not fit what
- * is known) leads to the one remedy: dump again at once, and sweep what was not seen, while
+ * The state machine: subscribe, dump, replay what came meanwhile, then follow. Whatever may have
+ * been missed (an overrun, a dump that the kernel calls inconsistent, a message that does not fit
+ * what is known) leads to the one remedy: dump again at once, and sweep what was not seen, while
  * the datapath goes on forwarding by what it has.
  */
 #include "sync.h"
@@ -20,14 +20,14 @@
 #define FAILED_SYNC_NS NS_PER_S
 
 /*
- * fib6 calls a dump inconsistent whenever a route changed under it, which with a full BGP feed is always.
- * What changed is replayed from the notifications; what the dump missed comes with the next
+ * fib6 calls a dump inconsistent whenever a route changed under it, which with a full BGP feed is
+ * always. What changed is replayed from the notifications; what the dump missed comes with the next
  * one. After so many in a row the routes are taken as they are, but nothing is swept.
  */
 #define MAX_INTERRUPTED 4
 
 static const unsigned int groups[] = {
-	RTNLGRP_LINK,	     RTNLGRP_NEIGH,	 RTNLGRP_IPV6_IFADDR,	RTNLGRP_IPV6_ROUTE,
+	RTNLGRP_LINK,	     RTNLGRP_NEIGH,	RTNLGRP_IPV6_IFADDR,  RTNLGRP_IPV6_ROUTE,
 	RTNLGRP_IPV6_IFINFO, RTNLGRP_IPV6_RULE, RTNLGRP_IPV6_NETCONF, RTNLGRP_NEXTHOP,
 };
 
@@ -58,8 +58,8 @@ static int dump_rules(struct sync *sync)
 }
 
 /*
- * When routes change under a dump, fib6's walker starts over and skips as many entries as it had told,
- * which are not the same any more: it may leave some out and does not say so. Then dump again
+ * When routes change under a dump, fib6's walker starts over and skips as many entries as it had
+ * told, which are not the same any more: it may leave some out and does not say so. Then dump again
  * on top, until a round brings nothing new.
  */
 #define MAX_ROUNDS 8
@@ -102,9 +102,9 @@ static void sweep(struct sync *sync)
 }
 
 /*
- * Notifications that came during the dump. Some speak of what the dump has already told: applying them
- * again in their order ends in the same state, so that one that does not fit is no reason
- * for yet another dump.
+ * Notifications that came during the dump. Some speak of what the dump has already told: applying
+ * them again in their order ends in the same state, so that one that does not fit is no reason for
+ * yet another dump.
  */
 static void replay_queue(struct sync *sync)
 {
@@ -161,11 +161,12 @@ static void report_sync(struct sync *sync, uint64_t start_ns)
 	sync->synced_at = (uint64_t)time(NULL);
 	sync->generation++;
 	fib_get_stats(sync->fib, &stats);
-	log_info("in sync: %llu routes, %llu next hops, %llu neighbours in %llu ms (generation %llu)",
-		 (unsigned long long)stats.routes, (unsigned long long)stats.next_hops,
-		 (unsigned long long)stats.neighbours,
-		 (unsigned long long)(sync->sync_ns / NS_PER_MS),
-		 (unsigned long long)sync->generation);
+	log_info(
+		"in sync: %llu routes, %llu next hops, %llu neighbours in %llu ms (generation %llu)",
+		(unsigned long long)stats.routes, (unsigned long long)stats.next_hops,
+		(unsigned long long)stats.neighbours,
+		(unsigned long long)(sync->sync_ns / NS_PER_MS),
+		(unsigned long long)sync->generation);
 }
 
 static void synchronise(struct sync *sync)
@@ -211,8 +212,9 @@ static void follow(struct sync *sync)
 		sync->overruns++;
 		sync->wanted = true;
 		sync->next_sync_ns = 0;
-		log_warning_limited("the kernel dropped notifications (%s): reading all tables anew; a larger rcvbuf makes this rarer",
-				    strerror(-ret));
+		log_warning_limited(
+			"the kernel dropped notifications (%s): reading all tables anew; a larger rcvbuf makes this rarer",
+			strerror(-ret));
 	}
 	if (!sync->genl_notify)
 		return;
@@ -247,9 +249,10 @@ static void retry_missing(struct sync *sync)
 	if (!stats.missing)
 		return;
 	if (fib_retry(sync->fib))
-		log_warning_limited("%llu routes found no room (max_routes %u, %llu in use): they and the routes that cover them pass to the kernel; raise max_routes or filter routes",
-				    (unsigned long long)stats.missing, sync->config->max_routes,
-				    (unsigned long long)stats.routes);
+		log_warning_limited(
+			"%llu routes found no room (max_routes %u, %llu in use): they and the routes that cover them pass to the kernel; raise max_routes or filter routes",
+			(unsigned long long)stats.missing, sync->config->max_routes,
+			(unsigned long long)stats.routes);
 	else
 		log_info("all routes found room again");
 }
@@ -283,8 +286,8 @@ int sync_run(struct sync *sync)
 	now_ns = util_now_ns();
 	if (sync->rules_wanted)
 		read_rules(sync);
-	if (sync->complete && due(now_ns, &sync->next_poll_ns,
-				  (uint64_t)sync->config->poll_ms * NS_PER_MS))
+	if (sync->complete &&
+	    due(now_ns, &sync->next_poll_ns, (uint64_t)sync->config->poll_ms * NS_PER_MS))
 		poll_settings(sync);
 	if (due(now_ns, &sync->next_keep_ns, KEEP_INTERVAL_NS))
 		keeper_run(sync);
@@ -340,13 +343,14 @@ static int start(struct sync *sync, char *err)
 	}
 	ret = maps_adopt(sync->maps, sync->fib);
 	if (ret == -EINVAL) {
-		log_warning("the maps that were found contradict themselves in places; these are written anew");
+		log_warning(
+			"the maps that were found contradict themselves in places; these are written anew");
 	} else if (ret) {
-		snprintf(err, LOADER_ERR, "cannot read the maps that were found: %s", strerror(-ret));
+		snprintf(err, LOADER_ERR, "cannot read the maps that were found: %s",
+			 strerror(-ret));
 		return ret;
 	}
 	sync->quiet = true;
-	sync->generation = sync->maps->meta->generation;
 	return ports_attach(sync, err);
 }
 
@@ -363,6 +367,9 @@ int sync_new(const struct config *config, struct maps *maps, const struct loader
 	sync->config = config;
 	sync->maps = maps;
 	sync->fds = fds;
+	/* what an earlier daemon said of itself holds no more; its count goes on */
+	__atomic_fetch_and(&maps->meta->flags, ~SIXLANE_META_IN_SYNC, __ATOMIC_RELEASE);
+	sync->generation = maps->meta->generation;
 	ret = start(sync, err);
 	if (ret) {
 		sync_free(sync);

@@ -14,9 +14,9 @@
 struct sync;
 
 /*
- * Open the sockets, subscribe, adopt what the maps hold and attach to config->ports. config, maps and
- * fds must outlive it. 0 and *out, or -errno and err (LOADER_ERR bytes): ports attached
- * by this call are detached again.
+ * Open the sockets, subscribe, adopt what the maps hold and attach to config->ports. config, maps
+ * and fds must outlive it. 0 and *out, or -errno and err (LOADER_ERR bytes): ports attached by this
+ * call are detached again.
  */
 int sync_new(const struct config *config, struct maps *maps, const struct loader_maps *fds,
 	     struct sync **out, char *err);
@@ -29,7 +29,8 @@ void sync_fds(const struct sync *sync, int fds[SYNC_FDS]);
 /* Input is there, or something may be due. Returns the milliseconds until sync_run is due again. */
 int sync_run(struct sync *sync);
 
-/* Undo what this sixlane does on this machine: no port forwards in XDP afterwards, no pins remain. */
+/* Undo what this sixlane does on this machine: no port forwards in XDP afterwards, no pins remain.
+ */
 void sync_teardown(struct sync *sync);
 
 #endif
