@@ -5,6 +5,7 @@ import ipaddress
 
 import frames as fr
 import pytest
+from lab import wait_until
 from topology import FOREIGN_MAC, HOST_MAC, PORT_MAC, Net, host_addr, router_addr
 
 FAR = "2001:db8:f00::1"
@@ -141,7 +142,13 @@ def test_every_packet_is_counted_once(net):
         links = [net.r.ipj("-s link show dev", port)[0] for port in ("p0", "p1", "p2")]
         return sum(link["stats64"]["rx"]["packets"] for link in links)
 
-    before, counted = received(), sum(net.router.stats().values())
+    def both():
+        """(received, counted) at one moment: nothing came in while they were read."""
+        first = received()
+        counted = sum(net.router.stats().values())
+        return (first, counted) if received() == first else None
+
+    before = wait_until(both, 5, "a quiet moment")
     net.exchange(frames)
-    rose = sum(net.router.stats().values()) - counted
-    assert rose == received() - before >= len(frames)
+    after = wait_until(both, 5, "a quiet moment")
+    assert after[1] - before[1] == after[0] - before[0] >= len(frames)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Neighbours: found, kept alive, moved, lost; and never half a MAC."""
 
+import time
+
 import frames as fr
 import pytest
 from lab import wait_until
@@ -19,6 +21,23 @@ def unresolved(make):
     net = make(Net, resolve=False).start()
     net.route("add", PREFIX, "via", B)
     return net
+
+
+def hurry(net):
+    """Neighbours of b's link age within a second, and nothing but traffic keeps them young.
+
+    Host b must not probe the router: the answer would use, and so refresh, the entry under test.
+    """
+    for key, value in (
+        ("base_reachable_time_ms", 400),
+        # Less than the above: a probe itself uses the entry, and so would keep it in DELAY for ever.
+        ("delay_first_probe_time", 0),
+        ("gc_stale_time", 1),
+        ("retrans_time_ms", 100),
+    ):
+        net.r.sysctl("net.ipv6.neigh.p1.%s" % key, value)
+    for address in ("2001:db8:b::1", "fe80::1", net.r.link_local("p1")):
+        net.host["b"].ip("neigh replace", address, "lladdr", PORT_MAC["b"], "dev h0 nud permanent")
 
 
 def state(net):
@@ -98,13 +117,7 @@ def test_neighbour_in_use_is_probed_again_and_again(unresolved):
     """XDP traffic is not seen by the kernel: without help the entry would go stale and stay so, and
     a neighbour that went away would never be noticed (xdp-forward)."""
     net = unresolved
-    for key, value in (
-        ("base_reachable_time_ms", 400),
-        ("delay_first_probe_time", 1),
-        ("gc_stale_time", 1),
-        ("retrans_time_ms", 100),
-    ):
-        net.r.sysctl("net.ipv6.neigh.p1.%s" % key, value)
+    hurry(net)
     net.exchange([fr.udp(FAR)])
     net.wait_lookup(FAR, verdict="forward")
     net.clear()
@@ -131,25 +144,25 @@ def test_neighbour_in_use_is_probed_again_and_again(unresolved):
     assert arrived == set(range(sent))
 
 
-def test_stale_neighbour_is_used_at_once(unresolved):
-    """As the kernel does: it forwards by a stale entry and probes meanwhile."""
+def test_neighbour_without_traffic_is_left_alone(unresolved):
+    """An idle entry goes stale and stays so: nothing is probed for its own sake. Then it is used
+    at once, as the kernel does."""
     net = unresolved
-    net.r.sysctl("net.ipv6.neigh.p1.base_reachable_time_ms", 200)
+    hurry(net)
     net.exchange([fr.udp(FAR)])
     net.wait_lookup(FAR, verdict="forward")
-    wait_until(lambda: state(net) != "REACHABLE", 20, "an entry that is no longer confirmed")
+    wait_until(lambda: state(net) == "STALE", 20, lambda: "STALE: %s" % state(net))
+    until = time.monotonic() + 1.5
+    wait_until(lambda: time.monotonic() > until or state(net) != "STALE", 5, "a quiet time")
+    assert state(net) == "STALE"
     net.assert_forwarded(fr.many(10, FAR), to="b")
+    wait_until(lambda: state(net) == "REACHABLE", 20, lambda: "probed anew: %s" % state(net))
 
 
 def test_neighbour_that_goes_away(unresolved):
     """The kernel finds out, says so to the sender, and takes the host back when it returns."""
     net = unresolved
-    for key, value in (
-        ("base_reachable_time_ms", 400),
-        ("delay_first_probe_time", 1),
-        ("retrans_time_ms", 100),
-    ):
-        net.r.sysctl("net.ipv6.neigh.p1.%s" % key, value)
+    hurry(net)
     net.exchange([fr.udp(FAR)])
     net.wait_lookup(FAR, verdict="forward")
     net.host["b"].ip("addr delete", B + "/64 dev h0")

@@ -438,6 +438,12 @@ ATTACH = {
 }  # fmt: skip
 
 
+def assume_xmit(ports):
+    """The daemon's options for veth ports on kernels that do not tell what they take (before 6.3)."""
+    version = tuple(int(part) for part in os.uname().release.split(".")[:2])
+    return [] if version >= (6, 3) else ["--assume-xmit=%s" % port for port in ports]
+
+
 class Router:
     """sixlane in one namespace: its ports, its daemon, its counters."""
 
@@ -467,7 +473,9 @@ class Router:
         self._runs += 1
         self._log_path = self.lab.path("sixlaned-%s-%d.log" % (self.ns.role, self._runs))
         with open(self._log_path, "wb") as log:
-            self.daemon = self.ns.popen(SIXLANED, *options, *ports, stderr=log, stdout=log)
+            self.daemon = self.ns.popen(
+                SIXLANED, *assume_xmit(self.ports), *options, *ports, stderr=log, stdout=log
+            )
         if sync:
             self.wait_in_sync(timeout)
         return self.daemon

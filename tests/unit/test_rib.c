@@ -189,6 +189,8 @@ SCRIPT(test_multipath,
 	 .hops = { VIA(0xa, 2), VIA(0xb, 1), VIA(0xc, 1), VIA(0xc, 2) } },
        { "replace nexthop via d dev 1 nexthop via d dev 2", REPLACE, 0, "50 d1 d2", .n_hops = 2,
 	 .hops = { VIA(0xd, 1), VIA(0xd, 2) } },
+       { "replace nexthop via d dev 2 nexthop via d dev 1", REPLACE, 0, "50 d2 d1", .n_hops = 2,
+	 .hops = { VIA(0xd, 2), VIA(0xd, 1) } },
        { "replace via e dev 1", REPLACE, 0, "50 e1", .n_hops = 1, .hops = { VIA(0xe, 1) } },
        { "append via f dev 1", APPEND, 0, "50 e1 f1", .n_hops = 2,
 	 .hops = { VIA(0xf, 1), VIA(0xe, 1) } },
@@ -282,6 +284,17 @@ SCRIPT(test_device_goes,
        { "a dump tells", DUMP, 0, "50 b1 mtu 1300", .n_hops = 1, .mtu = 1300,
 	 .hops = { VIA(0xb, 1) } },
        { "3rd", DEL, 0, "", .n_hops = 1, .mtu = 1300, .hops = { VIA(0xb, 1) } })
+
+/* Several hops appended at once are announced with the attributes of the first that was there. */
+SCRIPT(test_append_several,
+       { "add via a dev 1 mtu lock 1300", CREATE, 0, "50 a1 mtu 1300", .n_hops = 1, .mtu = 1300,
+	 .hops = { VIA(0xa, 1) } },
+       { "append nexthop via b dev 1 nexthop via c dev 1", APPEND, 0, "50 a1 b1 c1 mtu 1300",
+	 .n_hops = 3, .mtu = 1300, .hops = { VIA(0xa, 1), VIA(0xb, 1), VIA(0xc, 1) } },
+       { "del via a dev 1", DEL, 0, "50 b1 c1 mtu 1300", .n_hops = 1, .mtu = 1300,
+	 .hops = { VIA(0xa, 1) } },
+       { "del via b dev 1", DEL, -EAGAIN, "50 c1 mtu 1300 truncated", .n_hops = 1,
+	 .hops = { VIA(0xb, 1) } })
 
 /* The kernel's own routes from advertisements never form a set; those of a daemon do. */
 SCRIPT(test_router_advertisements,
@@ -382,6 +395,40 @@ static void test_twins_in_a_dump(void **state)
 	assert_int_equal(apply(&world, &twin), 0);
 	assert_int_equal(rib_sweep(world.rib), 1);
 	assert_state(&world, "like twins", "50 -2");
+	assert_int_equal(apply(&world, &gone), -EAGAIN);
+	rib_free(world.rib);
+}
+
+/*
+ * fib6 dumps [via a dev 1, dev 2, via a dev 2] as the set alone. A device route that is known
+ * stays; one that is not may be what a replacement means.
+ */
+static void test_hidden_in_a_dump(void **state)
+{
+	struct step set = { .n_hops = 2, .hops = { VIA(0xa, 1), VIA(0xa, 2) } };
+	struct step device = device_step(MORE, 2, 0), other = device_step(REPLACE, 3, 0);
+	struct step gone = { .flags = DEL, .n_hops = 1, .hops = { VIA(0xa, 1) } };
+	struct world world;
+
+	(void)state;
+	open_world(&world);
+	set.flags = MORE;
+	assert_int_equal(apply(&world, &set), 0);
+	assert_int_equal(apply(&world, &device), 0);
+	rib_mark(world.rib);
+	set.flags = DUMP;
+	assert_int_equal(apply(&world, &set), 0);
+	assert_int_equal(rib_sweep(world.rib), 0);
+	assert_state(&world, "known", "50 a1 a2; 50 -2");
+	device.flags = DEL;
+	assert_int_equal(apply(&world, &device), 0);
+	assert_int_equal(apply(&world, &other), -EAGAIN);
+	assert_state(&world, "not known", "50 a1 a2; 50 -3");
+	rib_mark(world.rib);
+	other.flags = DUMP;
+	assert_int_equal(apply(&world, &other), 0);
+	assert_int_equal(rib_sweep(world.rib), 1);
+	assert_state(&world, "the set was replaced", "50 -3");
 	assert_int_equal(apply(&world, &gone), -EAGAIN);
 	rib_free(world.rib);
 }
@@ -550,12 +597,14 @@ int main(void)
 		cmocka_unit_test(test_reject),
 		cmocka_unit_test(test_next_hop_objects),
 		cmocka_unit_test(test_device_goes),
+		cmocka_unit_test(test_append_several),
 		cmocka_unit_test(test_router_advertisements),
 		cmocka_unit_test(test_source_specific),
 		cmocka_unit_test(test_missed),
 		cmocka_unit_test(test_encapsulation),
 		cmocka_unit_test(test_mark_and_sweep),
 		cmocka_unit_test(test_twins_in_a_dump),
+		cmocka_unit_test(test_hidden_in_a_dump),
 		cmocka_unit_test(test_dump_in_rounds),
 		cmocka_unit_test(test_hop_left_after_a_dump),
 		cmocka_unit_test(test_truncated_set),

@@ -258,14 +258,30 @@ void rib_mark(struct rib *rib)
 	rib->counts.visit++;
 }
 
+/*
+ * fib6 skips in a dump what stands between the hops of a set (fib6_dump_node goes on behind the
+ * last one), so that it is not gone for not being told.
+ */
+static bool hidden(const struct rib_route *route, const struct rib_dest *dest, uint32_t generation)
+{
+	const struct rib_route *other = dest->routes;
+
+	for (; other != route; other = other->next) {
+		if (other->metric == route->metric && prefix_equal(&other->src, &route->src) &&
+		    other->set && other->n_hops > 1 && other->generation == generation)
+			return true;
+	}
+	return false;
+}
+
 static bool outdated(const struct rib_route *route, uint32_t table, const struct prefix *dst,
 		     void *ctx)
 {
 	const struct rib *rib = ctx;
 
-	(void)table;
-	(void)dst;
-	return route->generation != rib->counts.generation;
+	if (route->generation == rib->counts.generation)
+		return false;
+	return !hidden(route, rib_find(rib, table, dst), rib->counts.generation);
 }
 
 size_t rib_sweep(struct rib *rib)

@@ -23,7 +23,7 @@ struct rib_route {
 	uint32_t next_hop_id;
 	uint32_t mtu;
 	uint32_t generation; /* of the dump or notification that said it last */
-	uint32_t visit; /* of the run of messages for this prefix that said it last */
+	uint32_t visit;	     /* of the run of messages for this prefix that said it last */
 	uint16_t n_hops;
 	uint8_t type;
 	uint8_t protocol;
@@ -31,15 +31,16 @@ struct rib_route {
 	bool encap : 1;
 	bool expires : 1;
 	bool truncated : 1;
-	bool set : 1; /* a multipath set, if only of one hop yet: see rib_route_is_set() */
-	bool repeated : 1; /* fib6 may have it twice: replaced by a twin, or unlike encapsulations */
-	bool uniform : 1; /* a set is announced with one hop's attributes: they hold for each */
+	bool set : 1;	   /* a multipath set, if only of one hop yet: see rib_route_is_set() */
+	bool repeated : 1; /* fib6 may have it twice: replaced by a twin, or unlike encapsulations
+			    */
+	bool uniform : 1;  /* a set is announced with one hop's attributes: they hold for each */
 	struct route_hop hops[];
 };
 
 /* All routes of one destination prefix in one table, source-specific ones included. */
 struct rib_dest {
-	struct radix_node node; /* .prefix: the destination */
+	struct radix_node node;	  /* .prefix: the destination */
 	struct rib_route *routes; /* never NULL */
 };
 

@@ -125,11 +125,12 @@ static struct rib_outcome put(struct rib_counts *counts, struct rib_route **link
 
 /*
  * The message's hops in the kernel's order. An announcement starts with the hop that was added,
- * though fib6 has it last; those that were known keep their order. *missed: one of
- * the old hops is not announced any more.
+ * though fib6 has it last; those that were known keep their order. *missed: one of the old hops
+ * is not announced any more. *told: the message speaks of all its hops, since it starts with
+ * a new one; several that are appended at once are announced with the attributes of an old one.
  */
 static void order_hops(const struct rib_route *old, const struct route *route,
-		       struct route_hop *out, bool *missed)
+		       struct route_hop *out, bool *missed, bool *told)
 {
 	bool taken[ROUTE_MAX_HOPS] = { false };
 	uint16_t n = 0;
@@ -148,6 +149,7 @@ static void order_hops(const struct rib_route *old, const struct route *route,
 		taken[j] = true;
 		out[n++] = route->hops[j];
 	}
+	*told = !taken[0] || n == route->n_hops;
 	for (uint16_t j = 0; j < route->n_hops; j++) {
 		if (!taken[j])
 			out[n++] = route->hops[j];
@@ -161,12 +163,14 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 	struct rib_route *old = *link, *copy;
 	struct route_hop hops[ROUTE_MAX_HOPS];
 	struct rib_outcome outcome;
-	bool missed, uniform;
+	bool missed, told, uniform;
 
-	order_hops(old, route, hops, &missed);
+	order_hops(old, route, hops, &missed, &told);
 	/* A dump tells one hop's attributes, and skips what stands between the hops. */
-	uniform =
-		flags ? old->uniform && rib_route_same_attributes(old, route) : route->n_hops == 1;
+	if (flags)
+		uniform = told && old->uniform && rib_route_same_attributes(old, route);
+	else
+		uniform = route->n_hops == 1;
 	confirm(counts, old);
 	if (rib_route_equal(old, route)) {
 		old->uniform = uniform;
@@ -182,16 +186,28 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 	return outcome;
 }
 
+static bool same_order(const struct rib_route *a, const struct route *b)
+{
+	for (uint16_t i = 0; i < b->n_hops; i++) {
+		if (!rib_hop_equal(&a->hops[i], &b->hops[i]))
+			return false;
+	}
+	return true;
+}
+
 /* fib6 replaces the first of the same kind, with all its siblings, else the first of all. */
 static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_route **list,
 				      const struct route *route)
 {
 	struct rib_route **link = list_find_kind(list, route, true);
 	struct rib_outcome outcome;
+	bool again = false;
 
 	if (!link)
 		link = list_find_kind(list, route, false);
-	if (link && rib_route_equal(*link, route)) {
+	if (link && (*link)->repeated)
+		again = true;
+	if (link && rib_route_equal(*link, route) && same_order(*link, route)) {
 		confirm(counts, *link);
 		(*link)->uniform = true;
 		return (struct rib_outcome){ 0 };
@@ -199,7 +215,7 @@ static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_rout
 	outcome = put(counts, link ? link : list_end(list, route->metric), link,
 		      rib_route_new(route, route->hops, route->n_hops));
 	/* Multipath requests say "replace" in any case, single-path ones when they did. */
-	if (!outcome.err && !link && route->n_hops == 1)
+	if (!outcome.err && (again || (!link && route->n_hops == 1)))
 		outcome.err = -EAGAIN;
 	return outcome;
 }
@@ -244,6 +260,17 @@ static struct rib_outcome add_set(struct rib_counts *counts, struct rib_route **
 }
 
 /*
+ * Dumps leave out what stands between the hops of a set (fib6_dump_node goes on behind the last
+ * one): what only a dump has told may not be all that there is.
+ */
+static bool may_hide(struct rib_route **list, const struct route *route)
+{
+	struct rib_route **set = list_find_kind(list, route, true);
+
+	return set && (*set)->n_hops > 1 && !(*set)->uniform;
+}
+
+/*
  * The victim of a replacement by a route that is no set. A next-hop object that changed has its
  * routes announced as replaced by themselves. *again: there are several that could be meant,
  * one perhaps a ghost that an old message, replayed over a newer dump, has brought back.
@@ -253,12 +280,13 @@ static struct rib_route **single_victim(struct rib_route **list, const struct ro
 {
 	struct rib_route **link = route->next_hop_id ? list_find_same(list, route) : NULL;
 
-	*again = list_count_kind(list, route, false) > 1;
+	*again = list_count_kind(list, route, false) > 1 || may_hide(list, route);
 	if (!link)
 		link = list_find_kind(list, route, false);
-	if (!link)
+	/* Rather two routes of one metric, which are punted, than a set taken for gone. */
+	if (!link && !may_hide(list, route))
 		link = list_find_kind(list, route, true);
-	if (!link)
+	if (!link || (*link)->repeated)
 		*again = true;
 	return link;
 }

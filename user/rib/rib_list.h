@@ -11,7 +11,7 @@
 struct rib_counts {
 	size_t routes;
 	uint32_t generation; /* given to every route that a message confirms */
-	uint32_t visit; /* counts runs of messages for one destination */
+	uint32_t visit;	     /* counts runs of messages for one destination */
 };
 
 /* What became of a message: 0, -EAGAIN or -ENOMEM as in rib.h, and whether anything changed. */

@@ -28,17 +28,21 @@ static void set_prefix(struct sync *sync, const struct prefix *dst)
 	if (found && target.verdict == SIXLANE_FORWARD)
 		ports_need(sync, target.ifindex);
 	if (fib_set(sync->fib, dst, found ? &target : NULL) == -ENOMEM)
-		sync->wanted = true;
+		sync_want(sync, SYNC_LATER_NS);
 }
 
-static void set_main_under(struct sync *sync, const struct prefix *prefix)
+/*
+ * Longer prefixes before shorter ones: where both are new, no packet leaves by the shorter one for
+ * the time until the longer one is written.
+ */
+static void set_table_under(struct sync *sync, uint32_t table, const struct prefix *prefix)
 {
-	const struct radix *main_table = rib_table(sync->rib, RT_TABLE_MAIN);
+	const struct radix *radix = rib_table(sync->rib, table);
 
-	if (!main_table)
+	if (!radix)
 		return;
-	for (const struct radix_node *node = radix_first_under(main_table, prefix); node;
-	     node = radix_next_under(node, prefix))
+	for (const struct radix_node *node = radix_last_under(radix, prefix); node;
+	     node = radix_prev_under(node, prefix))
 		set_prefix(sync, &node->prefix);
 }
 
@@ -48,31 +52,25 @@ void apply_route_changed(void *ctx, uint32_t table, const struct prefix *dst)
 
 	if (sync->quiet || (table != RT_TABLE_MAIN && table != RT_TABLE_LOCAL))
 		return;
+	/* the local table is asked first, whatever the lengths: it decides on all that is below */
+	if (table == RT_TABLE_LOCAL && dst->len < 128) {
+		set_table_under(sync, RT_TABLE_LOCAL, dst);
+		set_table_under(sync, RT_TABLE_MAIN, dst);
+	}
 	set_prefix(sync, dst);
-	/* the local table is asked first, whatever the lengths: it hides what main has below */
-	if (table == RT_TABLE_LOCAL && dst->len < 128)
-		set_main_under(sync, dst);
 }
 
 static void set_routes_of_all(struct sync *sync)
 {
-	static const uint32_t tables[] = { RT_TABLE_MAIN, RT_TABLE_LOCAL };
 	static const struct prefix everything;
 
-	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
-		const struct radix *table = rib_table(sync->rib, tables[i]);
-
-		if (!table)
-			continue;
-		for (const struct radix_node *node = radix_first_under(table, &everything); node;
-		     node = radix_next_under(node, &everything))
-			set_prefix(sync, &node->prefix);
-	}
+	set_table_under(sync, RT_TABLE_LOCAL, &everything);
+	set_table_under(sync, RT_TABLE_MAIN, &everything);
 }
 
 static void note_result(struct sync *sync, const char *what, int ret)
 {
-	if (!ret || ret == -ENOMSG || (ret == -EAGAIN && sync->replaying))
+	if (!ret || ret == -ENOMSG)
 		return;
 	if (ret == -EBADMSG) {
 		sync->malformed++;
@@ -81,7 +79,9 @@ static void note_result(struct sync *sync, const char *what, int ret)
 			"the kernel sent a malformed %s message; ignored, asking for everything anew",
 			what);
 	}
-	sync->wanted = true;
+	/* what does not fit after a dump does not need one at once: with a busy feed that had no
+	 * end */
+	sync_want(sync, sync->replaying || ret == -ENOMEM ? SYNC_LATER_NS : 0);
 }
 
 static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
@@ -166,8 +166,7 @@ static void note_up_down(struct sync *sync, const struct link *link)
 		return;
 	if (was_up)
 		rib_prune(sync->rib, uses_device, &ifindex);
-	sync->wanted = true;
-	sync->next_sync_ns = util_now_ns() + AFTER_DOWN_NS;
+	sync_want(sync, AFTER_DOWN_NS);
 }
 
 static int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
@@ -265,7 +264,7 @@ static void set_neigh(void *ctx, const struct neigh *neigh)
 			"more than %u neighbours: packets to the others pass to the kernel",
 			SIXLANE_MAX_NEIGHBOURS - 1);
 	else if (ret)
-		sync->wanted = true;
+		sync_want(sync, SYNC_LATER_NS);
 }
 
 static int apply_neigh(struct sync *sync, const struct nlmsghdr *nlh)

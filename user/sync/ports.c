@@ -34,7 +34,7 @@ static void tell_datapath(struct sync *sync, const struct device *device)
 			"%s: more than %u devices in use; packets by this one pass to the kernel",
 			device->link.name, SIXLANE_MAX_PORTS - 1);
 	else if (ret)
-		sync->wanted = true;
+		sync_want(sync, SYNC_LATER_NS);
 }
 
 static const char *mode_name(enum xdp_mode mode)

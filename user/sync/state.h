@@ -50,6 +50,11 @@ struct sync {
 	uint32_t used_from; /* where the keeper goes on */
 };
 
+/* sync.c: something was missed; synchronise anew after delay_ns (0: at once), or sooner if so
+ * wanted. */
+#define SYNC_LATER_NS 1000000000u
+void sync_want(struct sync *sync, uint64_t delay_ns);
+
 /* apply.c: one message of any kind into the stores, and into the FIB unless quiet. */
 void apply_message(struct sync *sync, const struct nlmsghdr *nlh);
 void apply_genl_message(struct sync *sync, const struct nlmsghdr *nlh);

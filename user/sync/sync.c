@@ -17,7 +17,6 @@
 #define NS_PER_S 1000000000ull
 #define KEEP_INTERVAL_NS NS_PER_S
 #define RETRY_INTERVAL_NS NS_PER_S
-#define FAILED_SYNC_NS NS_PER_S
 
 /*
  * fib6 calls a dump inconsistent whenever a route changed under it, which with a full BGP feed is
@@ -41,6 +40,15 @@ static int take_genl_message(const struct nlmsghdr *nlh, void *ctx)
 {
 	apply_genl_message(ctx, nlh);
 	return 0;
+}
+
+void sync_want(struct sync *sync, uint64_t delay_ns)
+{
+	uint64_t next_ns = util_now_ns() + delay_ns;
+
+	if (!sync->wanted || next_ns < sync->next_sync_ns)
+		sync->next_sync_ns = next_ns;
+	sync->wanted = true;
 }
 
 /* --- one full synchronisation ----------------------------------------------------------- */
@@ -119,7 +127,7 @@ static void replay_queue(struct sync *sync)
 	sync->replaying = false;
 	if (sync->queue.overflow) {
 		sync->overruns++;
-		sync->wanted = true;
+		sync_want(sync, 0);
 	}
 	queue_clear(&sync->queue);
 }
@@ -142,10 +150,11 @@ static bool finish_dump(struct sync *sync, int ret)
 		sweep(sync);
 		return true;
 	}
-	sync->wanted = true;
-	if (ret == -EINTR && sync->interrupted < MAX_INTERRUPTED)
+	if (ret == -EINTR && sync->interrupted < MAX_INTERRUPTED) {
+		sync_want(sync, 0);
 		return false;
-	sync->next_sync_ns = util_now_ns() + FAILED_SYNC_NS;
+	}
+	sync_want(sync, SYNC_LATER_NS);
 	if (ret == -EINTR)
 		return true;
 	log_warning_limited("cannot read the kernel's tables: %s; trying again in a second",
@@ -210,8 +219,7 @@ static void follow(struct sync *sync)
 
 	if (ret < 0) {
 		sync->overruns++;
-		sync->wanted = true;
-		sync->next_sync_ns = 0;
+		sync_want(sync, 0);
 		log_warning_limited(
 			"the kernel dropped notifications (%s): reading all tables anew; a larger rcvbuf makes this rarer",
 			strerror(-ret));
@@ -220,7 +228,7 @@ static void follow(struct sync *sync)
 		return;
 	ret = nl_socket_read(sync->genl_notify, take_genl_message, sync);
 	if (ret < 0)
-		sync->wanted = true;
+		sync_want(sync, 0);
 }
 
 /* Settings that the kernel does not announce: net.ipv6.conf.DEV.{mtu,disable_ipv6,…}. */
@@ -237,7 +245,7 @@ static void read_rules(struct sync *sync)
 	sync->rules_wanted = false;
 	sync->dumping = true;
 	if (dump_rules(sync))
-		sync->wanted = true;
+		sync_want(sync, SYNC_LATER_NS);
 	replay_queue(sync);
 }
 
