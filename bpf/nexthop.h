@@ -59,16 +59,17 @@ static __always_inline enum sixlane_verdict nexthop_find_egress(struct packet *p
 }
 
 /*
- * The device's MTU holds beside a locked one of the route: the kernel sends over the former
- * and leaves it to the driver, but a redirect over it is lost without a trace.
+ * ip6_forward() asks the device's MTU or a locked one of the route, ip6_finish_output() then the
+ * route's, locked or not. A locked one over the device's is left to the kernel, which leaves it
+ * to the driver: a redirect over it is lost without a trace.
  */
 static __always_inline enum sixlane_verdict nexthop_check_mtu(const struct packet *pkt)
 {
-	__u32 locked = READ_ONCE(pkt->next_hop->mtu);
+	__u32 route = READ_ONCE(pkt->next_hop->mtu);
 
 	if (pkt->ip_bytes > READ_ONCE(pkt->egress_port->mtu))
 		return SIXLANE_PASS_TOO_BIG;
-	if (locked && pkt->ip_bytes > locked)
+	if (route && pkt->ip_bytes > route)
 		return SIXLANE_PASS_TOO_BIG;
 	return SIXLANE_FORWARD;
 }

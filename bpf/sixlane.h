@@ -170,7 +170,7 @@ struct sixlane_next_hop {
 	__u32 verdict;	 /* enum sixlane_verdict */
 	__u32 port;	 /* egress: index in sl_ports */
 	__u32 neighbour; /* gateway: index in sl_neighbours; 0: on-link, by destination */
-	__u32 mtu;	 /* bytes, of a route with 'mtu lock'; 0: the egress port's */
+	__u32 mtu;	 /* bytes, of a route with one; 0: the egress port's alone */
 	__u64 reserved[2];
 };
 _Static_assert(sizeof(struct sixlane_next_hop) == 32, "layout is ABI");

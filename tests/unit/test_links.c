@@ -117,7 +117,7 @@ static void test_taken(void **state)
 		struct link port = make_link(1, "p", ""), upper = make_link(2, "u", uppers[i].kind);
 
 		upper.lower = 1;
-		upper.passthru = uppers[i].passthru;
+		upper.takes_frames = uppers[i].takes_frames;
 		set(&links, &port);
 		assert_false(links_taken(&links, links_find(&links, 1)));
 		set(&links, &upper);
@@ -231,6 +231,9 @@ static void test_port_mtu(void **state)
 	make_port(&links, &link, &ipv6);
 	ipv6.mtu6 = 1000; /* ip6_forward never takes less than 1280 */
 	assert_int_equal(resolve(&links, &link, &ipv6, 0, kernel_tells).mtu, 1280);
+	make_port(&links, &link, &ipv6);
+	link.mtu = 1300; /* the device's is smaller already, IPv6's will follow */
+	assert_int_equal(resolve(&links, &link, &ipv6, 0, kernel_tells).mtu, 1300);
 }
 
 static void test_netconf(void **state)

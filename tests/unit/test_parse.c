@@ -251,7 +251,7 @@ static const struct link_case link_cases[] = {
 	    .n_tx_queues = 1,
 	    .type = ARPHRD_ETHER,
 	    .mac = { 2, 0, 0, 0, 0, 0x10 },
-	    .passthru = true } },
+	    .takes_frames = true } },
 	{ "link_del",
 	  { .name = "six2",
 	    .kind = "macvlan",
@@ -262,7 +262,7 @@ static const struct link_case link_cases[] = {
 	    .n_tx_queues = 1,
 	    .type = ARPHRD_ETHER,
 	    .mac = { 2, 0, 0, 0, 0, 0x10 },
-	    .passthru = true } },
+	    .takes_frames = true } },
 	{ "link_with_master",
 	  { .name = "six0",
 	    .kind = "veth",
@@ -302,7 +302,7 @@ static void links(void **state)
 		assert_int_equal(link.xdp_mode, e->xdp_mode);
 		assert_int_equal(link.carrier, e->carrier);
 		assert_int_equal(!!(link.flags & IFF_UP), e->ifindex != 4);
-		assert_int_equal(link.passthru, e->passthru);
+		assert_int_equal(link.takes_frames, e->takes_frames);
 	}
 }
 

@@ -273,7 +273,7 @@ static void link_xdp(void **state)
 	}
 }
 
-static bool link_passthru(const char *kind, uint32_t mode, char *got_kind)
+static bool link_takes_frames(const char *kind, uint32_t mode, char *got_kind)
 {
 	struct nlmsghdr *nlh = build_link(AF_UNSPEC);
 	struct nlattr *info = mnl_attr_nest_start(nlh, IFLA_LINKINFO), *data;
@@ -286,7 +286,7 @@ static bool link_passthru(const char *kind, uint32_t mode, char *got_kind)
 	mnl_attr_nest_end(nlh, info);
 	assert_int_equal(PARSE(parse_link, nlh, &link), 0);
 	strcpy(got_kind, link.kind);
-	return link.passthru;
+	return link.takes_frames;
 }
 
 static void link_kinds(void **state)
@@ -294,12 +294,13 @@ static void link_kinds(void **state)
 	char kind[16];
 
 	(void)state;
-	assert_true(link_passthru("macvlan", MACVLAN_MODE_PASSTHRU, kind));
-	assert_true(link_passthru("macvtap", MACVLAN_MODE_PASSTHRU, kind));
-	assert_false(link_passthru("macvlan", MACVLAN_MODE_BRIDGE, kind));
-	assert_false(link_passthru("ipvlan", MACVLAN_MODE_PASSTHRU, kind));
+	assert_true(link_takes_frames("macvlan", MACVLAN_MODE_PASSTHRU, kind));
+	assert_true(link_takes_frames("macvtap", MACVLAN_MODE_PASSTHRU, kind));
+	assert_true(link_takes_frames("macvlan", MACVLAN_MODE_SOURCE, kind));
+	assert_false(link_takes_frames("macvlan", MACVLAN_MODE_BRIDGE, kind));
+	assert_false(link_takes_frames("ipvlan", MACVLAN_MODE_PASSTHRU, kind));
 	assert_string_equal(kind, "ipvlan");
-	assert_false(link_passthru("an_out_of_tree_driver", MACVLAN_MODE_PASSTHRU, kind));
+	assert_false(link_takes_frames("an_out_of_tree_driver", MACVLAN_MODE_PASSTHRU, kind));
 	assert_string_equal(kind, "an_out_of_tree_");
 }
 

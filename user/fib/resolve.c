@@ -10,8 +10,6 @@
 #include "../util.h"
 #include "resolve.h"
 
-#define MIN_MTU 1280u /* IPV6_MIN_MTU: ip6_dst_mtu_maybe_forward takes no less */
-
 static bool is_reject(uint8_t type)
 {
 	return type == RTN_BLACKHOLE || type == RTN_UNREACHABLE || type == RTN_PROHIBIT ||
@@ -91,8 +89,7 @@ static void set_target(struct fib_target *out, enum sixlane_verdict verdict,
 	out->has_gateway = route->hops[0].has_gateway;
 	if (out->has_gateway)
 		out->gateway = route->hops[0].gateway;
-	if (route->mtu_locked && route->mtu)
-		out->mtu = route->mtu < MIN_MTU ? MIN_MTU : route->mtu;
+	out->mtu = route->mtu;
 }
 
 bool resolve_dest(const struct rib_dest *dest, resolve_linkdown_fn ignored, void *ctx,

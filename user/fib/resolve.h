@@ -14,7 +14,7 @@ struct fib_target {
 	union sixlane_addr gateway; /* if has_gateway */
 	uint32_t verdict; /* enum sixlane_verdict; SIXLANE_FORWARD: by the fields around */
 	uint32_t ifindex; /* egress device */
-	uint32_t mtu; /* bytes, only of 'mtu lock' (at least 1280, as ip6_forward has it); else 0 */
+	uint32_t mtu; /* bytes, the route's, locked or not: ip6_finish_output heeds both; 0: none */
 	uint32_t has_gateway; /* 0: on-link */
 };
 

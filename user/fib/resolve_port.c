@@ -62,6 +62,17 @@ static uint32_t port_flags(const struct links *links, const struct device *devic
 	return flags;
 }
 
+/* An announcement of a smaller device MTU may still carry the old one of IPv6: the smaller counts.
+ */
+static uint32_t port_mtu(const struct device *device)
+{
+	uint32_t mtu = device->link.mtu;
+
+	if (device->has_ipv6 && device->ipv6.mtu6 < mtu)
+		mtu = device->ipv6.mtu6;
+	return mtu < IPV6_MIN_MTU_BYTES ? IPV6_MIN_MTU_BYTES : mtu;
+}
+
 void resolve_port(const struct links *links, const struct device *device,
 		  const struct resolve_port_policy *policy, struct sixlane_port *out)
 {
@@ -69,7 +80,6 @@ void resolve_port(const struct links *links, const struct device *device,
 	if (!device->has_link)
 		return;
 	out->flags = port_flags(links, device, policy);
-	out->mtu = device->has_ipv6 && device->ipv6.mtu6 > IPV6_MIN_MTU_BYTES ? device->ipv6.mtu6
-									      : IPV6_MIN_MTU_BYTES;
+	out->mtu = port_mtu(device);
 	memcpy(out->mac.bytes, device->link.mac, sizeof(out->mac.bytes));
 }

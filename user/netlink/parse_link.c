@@ -56,6 +56,7 @@ static int kind_parse(const struct nlattr *nest, struct link *link)
 {
 	const struct nlattr *at[ARRAY_SIZE(link_info_attrs)];
 	const struct nlattr *data[ARRAY_SIZE(macvlan_attrs)];
+	uint32_t mode;
 	int r = attr_walk_nest(nest, link_info_attrs, ARRAY_SIZE(link_info_attrs), at);
 
 	if (r < 0 || !at[IFLA_INFO_KIND])
@@ -67,7 +68,8 @@ static int kind_parse(const struct nlattr *nest, struct link *link)
 	r = attr_walk_nest(at[IFLA_INFO_DATA], macvlan_attrs, ARRAY_SIZE(macvlan_attrs), data);
 	if (r < 0)
 		return r;
-	link->passthru = attr_u32(data[IFLA_MACVLAN_MODE], 0) == MACVLAN_MODE_PASSTHRU;
+	mode = attr_u32(data[IFLA_MACVLAN_MODE], 0);
+	link->takes_frames = mode & (MACVLAN_MODE_PASSTHRU | MACVLAN_MODE_SOURCE);
 	return 0;
 }
 

@@ -88,7 +88,7 @@ static bool link_equal(const struct link *a, const struct link *b)
 	       a->xdp_prog_id == b->xdp_prog_id && a->n_rx_queues == b->n_rx_queues &&
 	       a->n_tx_queues == b->n_tx_queues && a->type == b->type &&
 	       !memcmp(a->mac, b->mac, sizeof(a->mac)) && a->xdp_mode == b->xdp_mode &&
-	       a->carrier == b->carrier && a->passthru == b->passthru;
+	       a->carrier == b->carrier && a->takes_frames == b->takes_frames;
 }
 
 int links_set(struct links *links, const struct link *link, bool *changed)
@@ -194,7 +194,7 @@ bool links_ignored(const struct links *links, uint32_t ifindex)
 
 static bool harmless_upper(const struct link *upper)
 {
-	if (upper->passthru)
+	if (upper->takes_frames)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(harmless_uppers); i++)
 		if (!strcmp(upper->kind, harmless_uppers[i]))

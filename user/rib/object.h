@@ -71,7 +71,7 @@ struct link {
 	uint8_t mac[6]; /* zero unless type is ARPHRD_ETHER */
 	enum xdp_mode xdp_mode;
 	bool carrier;  /* IFF_LOWER_UP */
-	bool passthru; /* macvlan or macvtap in mode passthru */
+	bool takes_frames; /* macvlan or macvtap that gets frames sent to its lower device's MAC */
 };
 
 /* What IPv6 says of a device, from IFLA_INET6_CONF. */

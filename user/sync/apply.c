@@ -169,6 +169,15 @@ static void note_up_down(struct sync *sync, const struct link *link)
 	sync_want(sync, AFTER_DOWN_NS);
 }
 
+/* IPv6 takes a larger MTU over only after the device's announcement, and does not announce it. */
+static void note_mtu(struct sync *sync, const struct link *link)
+{
+	const struct device *device = links_find(&sync->links, link->ifindex);
+
+	if (device && device->has_link && device->link.mtu != link->mtu)
+		sync->next_poll_ns = 0;
+}
+
 static int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	struct link_ipv6 ipv6;
@@ -184,8 +193,10 @@ static int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 	if (ret && ipv6_ret)
 		return -ENOMSG;
 	was_ignored = links_ignored(&sync->links, ret ? ipv6.ifindex : link.ifindex);
-	if (!ret)
+	if (!ret) {
 		note_up_down(sync, &link);
+		note_mtu(sync, &link);
+	}
 	if (!ret && links_set(&sync->links, &link, &link_changed))
 		return -ENOMEM;
 	if (ipv6_ret)

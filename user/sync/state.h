@@ -35,6 +35,7 @@ struct sync {
 	bool quiet;		 /* stores are filled, the FIB is not touched yet */
 	bool replaying;		 /* the queue is applied after a dump */
 	bool wanted;		 /* something was missed: synchronise anew */
+	bool reported_missing;	 /* the log has said that routes found no room */
 	bool in_sync;		 /* nothing is known to be missing */
 	bool dump_malformed;	 /* the dump under way held a message that cannot be understood */
 	bool rules_default;	 /* rules seen so far in a rule dump are the kernel's own */

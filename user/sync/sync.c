@@ -249,14 +249,16 @@ static void read_rules(struct sync *sync)
 	replay_queue(sync);
 }
 
-static void retry_missing(struct sync *sync)
+/* Say it when routes begin to find no room, and when all have found some again. */
+static void report_missing(struct sync *sync)
 {
 	struct fib_stats stats;
 
 	fib_get_stats(sync->fib, &stats);
-	if (!stats.missing)
+	if (!stats.missing == !sync->reported_missing)
 		return;
-	if (fib_retry(sync->fib))
+	sync->reported_missing = stats.missing;
+	if (stats.missing)
 		log_warning_limited(
 			"%llu routes found no room (max_routes %u, %llu in use): they and the routes that cover them pass to the kernel; raise max_routes or filter routes",
 			(unsigned long long)stats.missing, sync->config->max_routes,
@@ -300,13 +302,14 @@ int sync_run(struct sync *sync)
 	if (due(now_ns, &sync->next_keep_ns, KEEP_INTERVAL_NS))
 		keeper_run(sync);
 	if (due(now_ns, &sync->next_retry_ns, RETRY_INTERVAL_NS))
-		retry_missing(sync);
+		fib_retry(sync->fib);
 	if ((sync->wanted || sync->config->audit_s || !sync->complete) &&
 	    now_ns >= sync->next_sync_ns)
 		synchronise(sync);
 	if (sync->wanted)
 		sync->in_sync = false;
 	apply_meta(sync);
+	report_missing(sync);
 	now_ns = util_now_ns();
 	next_ns = earliest(sync);
 	return next_ns <= now_ns ? 0 : (int)((next_ns - now_ns) / NS_PER_MS) + 1;
