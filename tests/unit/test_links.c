@@ -102,7 +102,7 @@ static void test_taken(void **state)
 {
 	static const struct {
 		const char *kind;
-		bool passthru, taken;
+		bool takes_frames, taken;
 	} uppers[] = {
 		{ "vlan", false, false },   { "macvlan", false, false },
 		{ "macvlan", true, true },  { "macvtap", true, true },
