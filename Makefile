@@ -105,22 +105,22 @@ root:
 
 test: root
 	@tests/deps.sh build test
-	@$(MAKE) --no-print-directory check-programs
+	@$(MAKE) -s --no-print-directory check-programs
 	@$(PYTHON) tests/run.py $(SUITE)
 
 lint: root
 	@tests/deps.sh build lint
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) -s --no-print-directory all
 	@tests/lint.sh $(B)
 
 demo: root
 	@tests/deps.sh build demo
-	@$(MAKE) --no-print-directory all $(B)/flood $(B)/flood.bpf.o
+	@$(MAKE) -s --no-print-directory all $(B)/flood $(B)/flood.bpf.o
 	@$(PYTHON) tests/demo/demo.py
 
 bench: root
 	@tests/deps.sh build bench
-	@$(MAKE) --no-print-directory all $(BENCH_PROGRAMS)
+	@$(MAKE) -s --no-print-directory all $(BENCH_PROGRAMS)
 	@$(PYTHON) tests/bench/bench.py $(if $(QUICK),--quick)
 
 .PHONY: install clean

@@ -60,8 +60,8 @@ bool links_ignored(const struct links *links, uint32_t ifindex);
 
 /*
  * Another device takes frames off this one before IPv6 sees them: a master (bridge, bond, team, VRF
- * …), or an upper that shares its MAC (ipvlan, macvlan in mode passthru or source, macsec …). An upper kind that
- * is not known to leave frames alone counts as taking them.
+ * …), or an upper that shares its MAC (ipvlan, macvlan in mode passthru or source, macsec …). An
+ * upper kind that is not known to leave frames alone counts as taking them.
  */
 bool links_taken(const struct links *links, const struct device *device);
 

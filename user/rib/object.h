@@ -70,7 +70,7 @@ struct link {
 	uint16_t type;	/* ARPHRD_* */
 	uint8_t mac[6]; /* zero unless type is ARPHRD_ETHER */
 	enum xdp_mode xdp_mode;
-	bool carrier;  /* IFF_LOWER_UP */
+	bool carrier;	   /* IFF_LOWER_UP */
 	bool takes_frames; /* macvlan or macvtap that gets frames sent to its lower device's MAC */
 };
 
