@@ -22,7 +22,7 @@ PYTHON := /usr/bin/python3
 HOST_ARCH = $(shell $(CC) -print-multiarch)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror
-DEFINES = -D_GNU_SOURCE -DSIXLANE_VERSION='"$(VERSION)"' -DSIXLANE_LIBDIR='"$(PREFIX)/lib/sixlane"'
+DEFINES = -D_GNU_SOURCE -DSIXLANE_VERSION='"$(VERSION)"'
 CFLAGS := -O2 -g
 ALL_CFLAGS = -std=gnu11 $(DEFINES) $(WARN) $(CFLAGS) -MMD -MP
 BPF_CFLAGS = -O2 -g -target bpf -mcpu=v3 $(filter-out -Wmissing-prototypes,$(WARN)) \
@@ -131,6 +131,8 @@ install: all
 	install -D -m 644 user/sixlaned.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlaned.8
 	install -D -m 644 user/sixlane.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlane.8
 	install -D -m 644 configs/sixlaned.conf $(DESTDIR)$(PREFIX)/share/doc/sixlane/sixlaned.conf
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's#@PREFIX@#$(PREFIX)#' configs/sixlaned.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/sixlaned.service
 
 clean:
 	rm -rf $(B)

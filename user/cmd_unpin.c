@@ -9,7 +9,7 @@
 #include "cmd.h"
 #include "log.h"
 
-/* A port that runs sixlane, or NULL. */
+/* A port that runs sixlane, or may for all that can be seen; or NULL. */
 static const char *port_in_use(char name[IF_NAMESIZE])
 {
 	struct if_nameindex *ports = if_nameindex();
@@ -17,9 +17,9 @@ static const char *port_in_use(char name[IF_NAMESIZE])
 	struct loader_prog prog;
 
 	for (struct if_nameindex *port = ports; port && port->if_index && !found; port++) {
-		if (loader_query(port->if_index, NULL, &prog))
-			continue;
-		if (prog.owner == LOADER_OURS || prog.owner == LOADER_OTHER_MAPS)
+		/* one that cannot be looked at may well be */
+		if (loader_query(port->if_index, NULL, &prog) || prog.owner == LOADER_OURS ||
+		    prog.owner == LOADER_OTHER_MAPS)
 			found = memcpy(name, port->if_name, strlen(port->if_name) + 1);
 	}
 	if (ports)
@@ -39,7 +39,9 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 		return CMD_FAILED;
 	}
 	if (port_in_use(name)) {
-		log_error("%s runs sixlane: 'sixlane detach all' first", name);
+		log_error(
+			"%s runs sixlane, or this user may not see what it runs: 'sixlane detach all' first",
+			name);
 		return CMD_FAILED;
 	}
 	if (loader_unpin(err)) {

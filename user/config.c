@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <libconfig.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum setting_type {
 	SETTING_UINT,
@@ -282,10 +283,13 @@ int config_load(const char *path, struct config *config, char *err)
 {
 	_cleanup_fclose_ FILE *stream = fopen(path, "re");
 	struct config result = *config;
+	struct stat stat = { 0 };
 	config_t file;
 	int ret;
 
-	if (!stream) {
+	if (stream && !fstat(fileno(stream), &stat) && S_ISDIR(stat.st_mode))
+		errno = EISDIR;
+	if (!stream || S_ISDIR(stat.st_mode)) {
 		ret = -errno;
 		snprintf(err, CONFIG_ERR, "%.200s: %s", path, strerror(-ret));
 		return ret;

@@ -20,9 +20,7 @@
 #include "loader_internal.h"
 #include "log.h"
 
-#ifndef SIXLANE_LIBDIR
-#define SIXLANE_LIBDIR "/usr/local/lib/sixlane"
-#endif
+#define INSTALLED_BESIDE "/../lib/sixlane/" OBJECT_NAME /* PREFIX/sbin and PREFIX/lib */
 
 #define OBJECT_NAME "sixlane.bpf.o"
 #define PINS_BELOW "tc/globals"
@@ -51,18 +49,18 @@ const char *loader_pin_dir(void)
 const char *loader_object_path(void)
 {
 	static char path[PATH_MAX];
+	char dir[PATH_MAX - sizeof(INSTALLED_BESIDE)];
+	ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
 	char *slash;
-	ssize_t n;
 
-	n = readlink("/proc/self/exe", path, sizeof(path) - sizeof(OBJECT_NAME) - 1);
-	if (n > 0) {
-		path[n] = '\0';
-		slash = strrchr(path, '/');
-		memcpy(slash ? slash + 1 : path, OBJECT_NAME, sizeof(OBJECT_NAME));
-		if (!access(path, R_OK))
-			return path;
-	}
-	return SIXLANE_LIBDIR "/" OBJECT_NAME;
+	dir[n > 0 ? n : 0] = '\0';
+	slash = strrchr(dir, '/');
+	if (slash)
+		*slash = '\0';
+	snprintf(path, sizeof(path), "%s/" OBJECT_NAME, dir);
+	if (access(path, R_OK))
+		snprintf(path, sizeof(path), "%s" INSTALLED_BESIDE, dir);
+	return path;
 }
 
 int loader_fail(char *err, int rc, const char *fmt, ...)
@@ -77,6 +75,15 @@ int loader_fail(char *err, int rc, const char *fmt, ...)
 	return rc;
 }
 
+static bool has_cap(unsigned int cap)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	return syscall(SYS_capget, &header, data) ||
+	       (data[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap));
+}
+
 /* The capabilities that loading and attaching need and this process lacks, by name. */
 static void missing_caps(char *buf, size_t size)
 {
@@ -89,19 +96,13 @@ static void missing_caps(char *buf, size_t size)
 		{ CAP_PERFMON, "CAP_PERFMON" },
 		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },
 	};
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
 	size_t used = 0;
 
 	*buf = '\0';
-	if (syscall(SYS_capget, &header, data))
-		return;
-	for (size_t i = 0; i < ARRAY_SIZE(needed) && used < size; i++) {
-		if (data[CAP_TO_INDEX(needed[i].cap)].effective & CAP_TO_MASK(needed[i].cap))
-			continue;
-		used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
-					 needed[i].name);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(needed) && used < size; i++)
+		if (!has_cap(needed[i].cap))
+			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
+						 needed[i].name);
 }
 
 int loader_fail_errno(char *err, int rc, const char *fmt, ...)
@@ -168,7 +169,8 @@ int loader_check_bpffs(char *err)
 
 	if (statfs(mnt, &fs) == 0 && fs.f_type == BPF_FS_MAGIC)
 		return 0;
-	return loader_fail(err, -ENODEV, "no BPF filesystem at %s: mount -t bpf bpf %s", mnt, mnt);
+	return loader_fail(err, -ENODEV, "no BPF filesystem at %s: mount -t bpf -o mode=700 bpf %s",
+			   mnt, mnt);
 }
 
 int loader_object_open(const char *path, struct bpf_object **out, char *err)
@@ -215,6 +217,20 @@ static int open_pin_dir(bool make)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Whoever owns the directories can take the maps away, or put others in their place. */
+static int check_owner(int fd, char *err)
+{
+	struct stat dir, parent;
+
+	if (fstat(fd, &dir) || fstatat(fd, "..", &parent, 0))
+		return loader_fail_errno(err, -errno, "cannot look at %s", loader_pin_dir());
+	if ((!dir.st_uid || dir.st_uid == geteuid()) &&
+	    (!parent.st_uid || parent.st_uid == geteuid()))
+		return 0;
+	return loader_fail(err, -EPERM, "%s belongs to another user (uid %u): remove it",
+			   loader_pin_dir(), dir.st_uid ? dir.st_uid : parent.st_uid);
+}
+
 int loader_make_pin_dir(char *err)
 {
 	_cleanup_close_ int fd = -1;
@@ -223,10 +239,13 @@ int loader_make_pin_dir(char *err)
 	if (rc)
 		return rc;
 	loader_quiet();
+	/* a bpffs may be open to all: leave no directory behind that could not be filled anyway */
+	if (!has_cap(CAP_BPF) && !has_cap(CAP_SYS_ADMIN))
+		return loader_fail_errno(err, -EPERM, "cannot make maps in %s", loader_pin_dir());
 	fd = open_pin_dir(true);
 	if (fd < 0)
 		return loader_fail_errno(err, fd, "cannot make %s", loader_pin_dir());
-	return 0;
+	return check_owner(fd, err);
 }
 
 int loader_lock(char *err)

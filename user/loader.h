@@ -112,7 +112,7 @@ int loader_lock(char *err);
 /* A daemon serves the pin directory now. */
 bool loader_daemon_runs(void);
 
-/* Where build/sixlane.bpf.o is: next to the executable, else in LIBDIR/sixlane. Static storage. */
+/* sixlane.bpf.o next to the executable, else in ../lib/sixlane from there. Static storage. */
 const char *loader_object_path(void);
 
 #endif

@@ -112,15 +112,17 @@ static int read_options(int argc, char **argv, struct config *config)
 }
 
 /* The file comes before all other options, wherever it is named among them. */
-static const char *find_config_option(int argc, char **argv)
+static const char *find_config_option(int argc, char **argv, bool *only_print)
 {
 	const char *path = NULL;
 	int option;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "c:m:l:o:thV", options, NULL)) != -1)
+	while ((option = getopt_long(argc, argv, "c:m:l:o:thV", options, NULL)) != -1) {
 		if (option == 'c')
 			path = optarg;
+		*only_print |= option == 'h' || option == 'V';
+	}
 	opterr = 1;
 	optind = 1;
 	return path;
@@ -128,11 +130,14 @@ static const char *find_config_option(int argc, char **argv)
 
 static int configure(int argc, char **argv, struct config *config)
 {
-	const char *path = find_config_option(argc, argv);
+	bool only_print = false;
+	const char *path = find_config_option(argc, argv, &only_print);
 	char err[CONFIG_ERR];
 	int ret;
 
 	config_defaults(config);
+	if (only_print)
+		return read_options(argc, argv, config);
 	ret = config_load(path ? path : CONFIG_DEFAULT_FILE, config, err);
 	if (ret && (path || ret != -ENOENT)) {
 		log_error("%s", err);
@@ -213,8 +218,8 @@ static int run_with_maps(const struct config *config, const struct loader_maps *
 		else
 			log_info("stopping; the ports %s",
 				 config->teardown ? "are detached" : "go on forwarding");
-		if (config->teardown)
-			sync_teardown(sync);
+		if (config->teardown && sync_teardown(sync))
+			ret = -EIO;
 		sync_free(sync);
 	}
 	maps_close(&maps);
@@ -256,6 +261,8 @@ int main(int argc, char **argv)
 	struct config config;
 	int status;
 
+	/* a reader of the log that goes away must not take the routes' only follower with it */
+	signal(SIGPIPE, SIG_IGN);
 	log_init("sixlaned", LOG_INFO);
 	status = configure(argc, argv, &config);
 	if (status >= 0)

@@ -1,31 +1,58 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Network namespaces for tests, demo and benchmarks: hosts, links, and sixlane on a router.
+"""A lab for tests, demo and benchmarks: hosts, links, and sixlane on a router.
 
-Standard library only. Knows iproute2, ethtool and the command lines of sixlane, not what a test
-asserts.
+Standard library only. Knows the command lines of sixlane, not what a test asserts.
 
 Invariants
 - Everything lives in a mount namespace of this process, with its own bpffs and its own /run/netns.
   Nothing of the machine is touched, and the kernel itself clears up if this process is killed.
-- Commands enter a namespace by nsenter or setns, never by `ip netns exec`, which would hide the
-  bpffs.
 - A Lab leaves nothing behind, however it ends; leftovers() says what it did leave.
 """
 
 import atexit
 import contextlib
-import ctypes
 import json
 import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
-import time
+
+from netns import (
+    NETNS_DIR,
+    CommandError,
+    LabError,
+    Namespace,
+    command,
+    cpu_seconds,
+    libc_call,
+    split_words,
+    wait_until,
+)
+
+__all__ = [
+    "ATTACH",
+    "BPFFS",
+    "BUILD",
+    "OBJECT",
+    "PINS",
+    "REPO",
+    "SIXLANE",
+    "SIXLANED",
+    "CommandError",
+    "Lab",
+    "LabError",
+    "Namespace",
+    "Router",
+    "assume_xmit",
+    "command",
+    "cpu_seconds",
+    "enter_private_mounts",
+    "wait_until",
+]
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("SIXLANE_BUILD", os.path.join(REPO, "build"))
@@ -35,74 +62,8 @@ SIXLANED = os.path.join(BUILD, "sixlaned")
 
 BPFFS = "/sys/fs/bpf"
 PINS = BPFFS + "/tc/globals"
-NETNS_DIR = "/run/netns"
 
 CLONE_NEWNS = 0x00020000
-CLONE_NEWNET = 0x40000000
-
-# os.unshare and os.setns came with Python 3.12; Debian 12 has 3.11.
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-class LabError(Exception):
-    """Something the lab needs did not work."""
-
-
-class CommandError(LabError):
-    """A command ended with another status than 0."""
-
-    def __init__(self, argv, code, out, err):
-        super().__init__(
-            "%s: exit status %s\n%s%s" % (" ".join(map(str, argv)), code, out or "", err or "")
-        )
-        self.argv, self.code, self.out, self.err = argv, code, out, err
-
-
-def wait_until(fn, timeout=10.0, what="condition", interval=0.005):
-    """Poll fn until it returns something true, which is returned. TimeoutError after timeout s.
-
-    `what` may be a function: it is called when the time is over, to say what was seen last.
-    """
-    deadline = time.monotonic() + timeout
-    while True:
-        value = fn()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            text = what() if callable(what) else what
-            raise TimeoutError("not within %g s: %s" % (timeout, text))
-        time.sleep(interval)
-        interval = min(interval * 1.5, 0.1)
-
-
-def command(argv, check=True, stdin=None, timeout=60, **kwargs):
-    """Run a command with its output captured as text. CommandError unless it ends with 0."""
-    done = subprocess.run(
-        [str(arg) for arg in argv],
-        input=stdin,
-        stdin=subprocess.DEVNULL if stdin is None else None,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-        **kwargs,
-    )
-    if check and done.returncode != 0:
-        raise CommandError(argv, done.returncode, done.stdout, done.stderr)
-    return done
-
-
-def libc_call(name, *args):
-    if getattr(libc, name)(*args) != 0:
-        number = ctypes.get_errno()
-        raise LabError("%s: %s" % (name, os.strerror(number)))
-
-
-def cpu_seconds(pid):
-    """CPU time a process has used so far."""
-    with open("/proc/%d/stat" % pid, encoding="ascii") as stat:
-        fields = stat.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 # --- the mount namespace of this process ----------------------------------------------------
@@ -141,149 +102,6 @@ def _close_all():
         return
     for lab in list(reversed(_open_labs)):
         lab.close()
-
-
-# --- namespaces -----------------------------------------------------------------------------
-
-
-class Namespace:
-    """One network namespace: a host or a router."""
-
-    def __init__(self, lab, role):
-        self.lab, self.role = lab, role
-        self.name = "%s-%s" % (role, lab.suffix)
-        self.path = os.path.join(NETNS_DIR, self.name)
-        command(["ip", "netns", "add", self.name])
-        self.fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        self.inode = os.fstat(self.fd).st_ino
-        # Addresses are usable at once and only those that a test gave, but for the
-        # link-local one, without which the kernel sends neither solicitations nor redirects.
-        for scope in ("all", "default"):
-            for key in ("accept_dad", "accept_ra", "autoconf", "router_solicitations"):
-                self.sysctl("net.ipv6.conf.%s.%s" % (scope, key), 0)
-            self.sysctl("net.ipv6.conf.%s.dad_transmits" % scope, 0)
-        self.sysctl("net.ipv6.conf.default.addr_gen_mode", 0)
-        self.sysctl("net.ipv6.icmp.ratelimit", 0)
-        self.ip("link", "set", "dev", "lo", "up")
-
-    def __repr__(self):
-        return "<Namespace %s>" % self.name
-
-    # -- running things
-
-    def argv(self, *cmd):
-        return ["nsenter", "--net=" + self.path, "--"] + [str(arg) for arg in cmd]
-
-    def run(self, *cmd, **kwargs):
-        """Run a command in here and wait for it (see command())."""
-        return command(self.argv(*cmd), **kwargs)
-
-    def popen(self, *cmd, **kwargs):
-        """Start a command in here; the lab ends it at the latest."""
-        return self.lab.popen(*self.argv(*cmd), **kwargs)
-
-    @contextlib.contextmanager
-    def entered(self):
-        """This thread is in the namespace within the block: for sockets and /proc/sys."""
-        with open("/proc/thread-self/ns/net", "rb") as home:
-            libc_call("setns", self.fd, CLONE_NEWNET)
-            try:
-                yield self
-            finally:
-                libc_call("setns", home.fileno(), CLONE_NEWNET)
-
-    def socket(self, *args):
-        """A socket of this namespace; closed with the lab, since it would keep the namespace."""
-        with self.entered():
-            sock = socket.socket(*args)
-        self.lab.own_socket(sock)
-        return sock
-
-    # -- settings
-
-    def sysctl(self, key, value=None):
-        """Set net.ipv6.… (value given) or read it. Dots within a device's name: use slashes."""
-        path = key if "/" in key else key.replace(".", "/")
-        path = "/proc/sys/" + path
-        with self.entered():
-            if value is None:
-                with open(path, encoding="ascii") as file:
-                    return file.read().strip()
-            with open(path, "w", encoding="ascii") as file:
-                file.write(str(value))
-        return None
-
-    def has_sysctl(self, key):
-        with self.entered():
-            return os.path.exists("/proc/sys/" + key.replace(".", "/"))
-
-    def ip(self, *args, **kwargs):
-        """`ip -6 …` for routes, rules, neighbours and addresses; `ip …` for links."""
-        return self.run("ip", *_family(args), *_split(args), **kwargs)
-
-    def ipj(self, *args, **kwargs):
-        """The same, as parsed JSON."""
-        out = self.run("ip", "-j", "-d", *_family(args), *_split(args), **kwargs).stdout
-        return json.loads(out) if out.strip() else []
-
-    def batch(self, lines, force=False):
-        """`ip -6 -batch` of an iterable of lines. With force, errors are skipped."""
-        argv = ["ip", "-6"] + (["-force"] if force else []) + ["-batch", "-"]
-        return self.run(*argv, stdin="".join(line + "\n" for line in lines), check=not force)
-
-    def addr(self, dev, *addresses):
-        """Give a device addresses with their prefix lengths, and bring it up."""
-        self.batch(
-            ["addr add %s dev %s nodad" % (address, dev) for address in addresses]
-            + ["link set dev %s up" % dev]
-        )
-
-    def route(self, *args):
-        """route("add 2001:db8::/32 via …") or in words."""
-        return self.ip("route", *args)
-
-    def link(self, dev):
-        """`ip -j -d link show` of one device."""
-        return self.ipj("link", "show", "dev", dev)[0]
-
-    def mac(self, dev):
-        return self.link(dev)["address"]
-
-    def link_local(self, dev):
-        """The device's link-local address."""
-        for address in self.ipj("addr", "show", "dev", dev, "scope", "link")[0]["addr_info"]:
-            if "local" in address:
-                return address["local"]
-        raise LabError("%s has no link-local address" % dev)
-
-    def neighbour(self, dev, address):
-        """The kernel's entry as a dict ("state": ["REACHABLE"], "lladdr": …), or None."""
-        found = self.ipj("neigh", "show", "dev", dev, "to", address)
-        return found[0] if found else None
-
-    def offload_as_host(self, dev):
-        """What the far end of a port with XDP needs.
-
-        GRO, or veth drops frames that were redirected to it; and no checksum offload, since a
-        frame that goes through XDP loses the mark that its checksum is still to be filled in.
-        """
-        self.run("ethtool", "-K", dev, "gro", "on", "tx", "off")
-
-    def delete(self):
-        if self.fd < 0:
-            return
-        os.close(self.fd)
-        self.fd = -1
-        command(["ip", "netns", "delete", self.name], check=False)
-
-
-def _split(args):
-    return [word for arg in args for word in str(arg).split()]
-
-
-def _family(args):
-    words = [word for word in _split(args) if not word.startswith("-")]
-    return [] if words[0] in ("link", "netns", "monitor") else ["-6"]
 
 
 # --- the lab --------------------------------------------------------------------------------
@@ -529,10 +347,10 @@ class Router:
     # -- what the CLI says
 
     def sixlane(self, *args, **kwargs):
-        return self.ns.run(SIXLANE, *_split(args), **kwargs)
+        return self.ns.run(SIXLANE, *split_words(args), **kwargs)
 
     def sixlane_json(self, *args, check=True, **kwargs):
-        done = self.ns.run(SIXLANE, "-j", *_split(args), check=check, **kwargs)
+        done = self.ns.run(SIXLANE, "-j", *split_words(args), check=check, **kwargs)
         try:
             return json.loads(done.stdout)
         except ValueError:

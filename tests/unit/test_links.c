@@ -58,7 +58,7 @@ static void test_store(void **state)
 		assert_false(changed);
 	}
 	assert_int_equal(links.n, 100);
-	assert_int_equal(links_find_name(&links, "p42")->ifindex, 43);
+	assert_string_equal(links_find(&links, 43)->link.name, "p42");
 	assert_null(links_find(&links, 101));
 	links_delete(&links, 43);
 	links_delete(&links, 43);

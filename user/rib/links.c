@@ -50,14 +50,6 @@ struct device *links_find(const struct links *links, uint32_t ifindex)
 	return at < links->n && links->devices[at].ifindex == ifindex ? &links->devices[at] : NULL;
 }
 
-struct device *links_find_name(const struct links *links, const char *name)
-{
-	for (size_t i = 0; i < links->n; i++)
-		if (links->devices[i].has_link && !strcmp(links->devices[i].link.name, name))
-			return &links->devices[i];
-	return NULL;
-}
-
 static struct device *find_or_add(struct links *links, uint32_t ifindex)
 {
 	size_t at = lower_bound(links, ifindex);

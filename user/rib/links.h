@@ -22,6 +22,8 @@ struct device {
 	uint32_t queried_prog_id; /* the program that the two below speak of */
 	bool ours;		  /* sixlane with our maps is attached here */
 	bool program;		  /* any XDP program is */
+	bool attach_tried;	  /* whether it is a configured port was asked */
+	bool pass, assume_xmit;	  /* its name, now or earlier, is among those of the operator */
 };
 
 struct links {
@@ -36,7 +38,6 @@ void links_clear(struct links *links);
 
 /* NULL: not known. Valid until the next set or delete. */
 struct device *links_find(const struct links *links, uint32_t ifindex);
-struct device *links_find_name(const struct links *links, const char *name);
 
 /*
  * Store a part. *changed: it differs from what was known. 0 or -ENOMEM.

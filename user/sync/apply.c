@@ -97,10 +97,10 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 	    route.type == RTN_MULTICAST)
 		sync->next_poll_ns = 0;
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
-		return rib_add(sync->rib, &route,
-			       sync->dumping ? 0
-					     : nlh->nlmsg_flags & (NLM_F_REPLACE | NLM_F_APPEND));
-	return rib_del(sync->rib, &route);
+		return rib_add(sync->rib, &route, sync->dumping ? 0 : nlh->nlmsg_flags);
+	ret = rib_del(sync->rib, &route);
+	/* a withdrawal from before the dump, of what the dump therefore did not tell */
+	return ret == -EAGAIN && sync->replaying ? 0 : ret;
 }
 
 static bool uses_next_hop(const struct route *route, void *ctx)
@@ -169,6 +169,15 @@ static void note_up_down(struct sync *sync, const struct link *link)
 	sync_want(sync, AFTER_DOWN_NS);
 }
 
+/* Its features may have been announced before an old device of that ifindex was seen to go. */
+static void note_new(struct sync *sync, const struct link *link)
+{
+	const struct device *device = links_find(&sync->links, link->ifindex);
+
+	if (!device || !device->has_link)
+		sync->features_wanted = true;
+}
+
 /* IPv6 takes a larger MTU over only after the device's announcement, and does not announce it. */
 static void note_mtu(struct sync *sync, const struct link *link)
 {
@@ -194,6 +203,7 @@ static int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 		return -ENOMSG;
 	was_ignored = links_ignored(&sync->links, ret ? ipv6.ifindex : link.ifindex);
 	if (!ret) {
+		note_new(sync, &link);
 		note_up_down(sync, &link);
 		note_mtu(sync, &link);
 	}
@@ -253,7 +263,8 @@ void apply_genl_message(struct sync *sync, const struct nlmsghdr *nlh)
 	if (nlh->nlmsg_type != sync->netdev_family)
 		return;
 	ret = parse_netdev(nlh, &ifindex, &features);
-	if (!ret && links_find(&sync->links, ifindex)) {
+	/* may come before the link itself, by another socket: kept until then */
+	if (!ret) {
 		ret = links_set_features(&sync->links, ifindex, features, &changed);
 		if (!ret && changed && !sync->quiet)
 			ports_update(sync, ifindex);

@@ -20,8 +20,8 @@ static bool names(const struct config_ports *ports, const char *name)
 static void tell_datapath(struct sync *sync, const struct device *device)
 {
 	struct resolve_port_policy policy = {
-		.pass = names(&sync->config->pass_ports, device->link.name),
-		.assume_xmit = names(&sync->config->assume_xmit, device->link.name),
+		.pass = device->pass,
+		.assume_xmit = device->assume_xmit,
 		.kernel_tells = sync->netdev_family != 0,
 	};
 	struct sixlane_port port;
@@ -76,6 +76,18 @@ static void report_program(const struct sync *sync, const struct device *device,
 			name, loader_pin_dir());
 }
 
+static bool pins_are_ours(const struct sync *sync)
+{
+	struct loader_maps pins;
+	bool ours;
+
+	if (loader_open_maps(&pins, true, NULL))
+		return false;
+	ours = !memcmp(pins.id, sync->fds->id, sizeof(pins.id));
+	loader_close_maps(&pins);
+	return ours;
+}
+
 /* Look at a device's program anew, if it is another one than last time. */
 static void query_program(struct sync *sync, struct device *device)
 {
@@ -100,6 +112,12 @@ static void query_program(struct sync *sync, struct device *device)
 			    device->link.name, strerror(-ret));
 		return;
 	}
+	if (prog.owner == LOADER_OTHER_MAPS && !pins_are_ours(sync)) {
+		log_error(
+			"%s: not served: the maps pinned in %s are not this daemon's any more; restart it",
+			device->link.name, loader_pin_dir());
+		return;
+	}
 	if (prog.owner == LOADER_OTHER_MAPS && !prog.dispatcher) {
 		ret = loader_adopt_port(sync->config->object, device->ifindex, err);
 		if (!ret) {
@@ -114,9 +132,34 @@ static void query_program(struct sync *sync, struct device *device)
 	report_program(sync, device, &prog);
 }
 
+/* A device keeps what its name once brought it: a rename must not open a port that is to pass. */
+static void apply_names(struct sync *sync, struct device *device)
+{
+	device->pass |= names(&sync->config->pass_ports, device->link.name);
+	device->assume_xmit |= names(&sync->config->assume_xmit, device->link.name);
+}
+
+/* A configured port that came (back) after the start. One that had the program is left alone. */
+static void attach_newcomer(struct sync *sync, struct device *device)
+{
+	char err[LOADER_ERR];
+
+	if (device->attach_tried)
+		return;
+	device->attach_tried = true;
+	if (device->program || !names(&sync->config->ports, device->link.name))
+		return;
+	if (loader_attach(sync->config->object, device->link.name, sync->config->mode, err))
+		log_error("%s: came back, but cannot attach: %s", device->link.name, err);
+	else
+		log_info("%s: came back, attached", device->link.name);
+}
+
 static void update_device(struct sync *sync, struct device *device)
 {
+	apply_names(sync, device);
 	query_program(sync, device);
+	attach_newcomer(sync, device);
 	if (device->ours || fib_port_slot(sync->fib, device->ifindex))
 		tell_datapath(sync, device);
 }
@@ -167,6 +210,23 @@ static void detach_ports(const struct config_ports *ports, const bool attached[]
 			log_error("%s: cannot detach: %s", ports->names[i], err);
 }
 
+/* What was attached must also be recognised, which takes more rights: else nothing would be served.
+ */
+static int check_attached(const struct sync *sync, unsigned int ifindex, const char *name,
+			  char *err)
+{
+	struct loader_prog prog;
+	int ret = loader_query(ifindex, sync->fds, &prog);
+
+	if (!ret && prog.owner == LOADER_OURS)
+		return 0;
+	snprintf(
+		err, LOADER_ERR,
+		"%s: attached, but cannot look at the program there: %s; the daemon needs CAP_SYS_ADMIN for it",
+		name, strerror(ret ? -ret : EINVAL));
+	return ret ? ret : -EINVAL;
+}
+
 int ports_attach(struct sync *sync, char *err)
 {
 	const struct config_ports *ports = &sync->config->ports;
@@ -186,18 +246,33 @@ int ports_attach(struct sync *sync, char *err)
 			return ret;
 		}
 		attached[i] = true;
+		ret = check_attached(sync, ifindex, ports->names[i], err);
+		if (ret) {
+			detach_ports(ports, attached);
+			return ret;
+		}
 	}
 	return 0;
 }
 
-void ports_detach_all(struct sync *sync)
+int ports_detach_all(struct sync *sync)
 {
+	struct if_nameindex *devices = if_nameindex();
+	struct loader_prog prog;
 	char err[LOADER_ERR];
+	int result = devices ? 0 : -errno;
 
-	for (size_t i = 0; i < sync->links.n; i++) {
-		const struct device *device = &sync->links.devices[i];
+	for (struct if_nameindex *device = devices; device && device->if_index; device++) {
+		int ret = loader_query(device->if_index, sync->fds, &prog);
 
-		if (device->ours && loader_detach(device->link.name, err))
-			log_error("%s: %s", device->link.name, err);
+		if (ret || prog.owner != LOADER_OURS)
+			continue;
+		ret = loader_detach(device->if_name, err);
+		if (ret)
+			log_error("%s: %s", device->if_name, err);
+		result = result ? result : ret;
 	}
+	if (devices)
+		if_freenameindex(devices);
+	return result;
 }

@@ -2,6 +2,7 @@
 /*
  * Notifications that wait for the end of a dump, copied one after the other.
  */
+#include <linux/rtnetlink.h>
 #include <string.h>
 
 #include "state.h"
@@ -35,4 +36,6 @@ void queue_add(struct sync_queue *queue, const struct nlmsghdr *nlh)
 	memset(queue->bytes + queue->used + size - NLMSG_ALIGNTO, 0, NLMSG_ALIGNTO);
 	memcpy(queue->bytes + queue->used, nlh, nlh->nlmsg_len);
 	queue->used += size;
+	queue->routes_added += nlh->nlmsg_type == RTM_NEWROUTE;
+	queue->routes_deleted += nlh->nlmsg_type == RTM_DELROUTE;
 }

@@ -14,6 +14,7 @@
 struct sync_queue {
 	char *bytes;
 	size_t used, capacity;
+	size_t routes_added, routes_deleted; /* messages of these kinds in it */
 	bool overflow; /* over SYNC_QUEUE_MAX or out of memory: something was lost */
 };
 #define SYNC_QUEUE_MAX (256u << 20)
@@ -41,7 +42,8 @@ struct sync {
 	bool rules_default;	 /* rules seen so far in a rule dump are the kernel's own */
 	unsigned int rules_seen; /* bit 0: local, bit 1: main */
 	bool rules_wanted;
-	bool complete; /* one full synchronisation succeeded */
+	bool features_wanted; /* a device is new: ask what frames it takes */
+	bool complete;	      /* one full synchronisation succeeded */
 	uint64_t generation, overruns, malformed, sync_ns, synced_at;
 	unsigned int interrupted; /* dumps in a row that the kernel called inconsistent */
 	uint64_t next_sync_ns, next_poll_ns, next_keep_ns, next_retry_ns;
@@ -86,7 +88,8 @@ void ports_update(struct sync *sync, uint32_t ifindex);
 void ports_update_all(struct sync *sync);
 /* Make sure that the datapath knows an egress device. */
 void ports_need(struct sync *sync, uint32_t ifindex);
-void ports_detach_all(struct sync *sync);
+/* Off every device of this namespace that has the program with our maps. 0 or the first -errno. */
+int ports_detach_all(struct sync *sync);
 
 /* keeper.c: neighbours with traffic in XDP, which the kernel does not see, stay alive. */
 void keeper_run(struct sync *sync);

@@ -19,9 +19,9 @@
 #define RETRY_INTERVAL_NS NS_PER_S
 
 /*
- * fib6 calls a dump inconsistent whenever a route changed under it, which with a full BGP feed is
- * always. What changed is replayed from the notifications; what the dump missed comes with the next
- * one. After so many in a row the routes are taken as they are, but nothing is swept.
+ * Devices or neighbours may change under every dump of theirs, which the kernel then calls
+ * inconsistent. After so many in a row they are taken as they are, but nothing is swept, and a
+ * later dump is to settle it.
  */
 #define MAX_INTERRUPTED 4
 
@@ -67,24 +67,30 @@ static int dump_rules(struct sync *sync)
 
 /*
  * When routes change under a dump, fib6's walker starts over and skips as many entries as it had
- * told, which are not the same any more: it may leave some out and does not say so. Then dump again
- * on top, until a round brings nothing new.
+ * told. After deletions these are not the same any more: it leaves some out and does not say so.
+ * Then dump again on top, until a round had no deletion under it, or brought nothing but what was
+ * announced as new since the round before.
  */
-#define MAX_ROUNDS 8
+#define MAX_ROUNDS 4
 
 static int dump_routes(struct sync *sync)
 {
+	size_t added_before = sync->queue.routes_added;
+
 	for (unsigned int round = 0; round < MAX_ROUNDS; round++) {
-		size_t routes_before = rib_routes(sync->rib), queued_before = sync->queue.used;
+		size_t routes = rib_routes(sync->rib), added = sync->queue.routes_added;
+		size_t deleted = sync->queue.routes_deleted;
 		int ret = request_routes(sync, take_message);
 
-		if (ret)
+		if (ret || sync->queue.routes_deleted == deleted)
 			return ret;
-		if (sync->queue.used == queued_before ||
-		    (round && rib_routes(sync->rib) == routes_before))
+		if (round &&
+		    rib_routes(sync->rib) <= routes + sync->queue.routes_added - added_before)
 			return 0;
+		added_before = added;
 	}
-	return -EINTR;
+	log_debug("routes changed under %u dumps in a row", MAX_ROUNDS);
+	return 0;
 }
 
 static int dump_all(struct sync *sync)
@@ -93,6 +99,7 @@ static int dump_all(struct sync *sync)
 
 	if (!ret)
 		ret = request_features(sync, take_genl_message);
+	sync->features_wanted = false;
 	if (!ret)
 		ret = request_netconf(sync, take_message);
 	if (!ret)
@@ -139,7 +146,6 @@ static void count_interrupted(struct sync *sync, int ret)
 		return;
 	}
 	sync->interrupted++;
-	sync->overruns++;
 }
 
 /* Only a dump that is whole, understood and consistent says that what it lacks is gone. */
@@ -170,12 +176,12 @@ static void report_sync(struct sync *sync, uint64_t start_ns)
 	sync->synced_at = (uint64_t)time(NULL);
 	sync->generation++;
 	fib_get_stats(sync->fib, &stats);
-	log_info(
-		"in sync: %llu routes, %llu next hops, %llu neighbours in %llu ms (generation %llu)",
-		(unsigned long long)stats.routes, (unsigned long long)stats.next_hops,
-		(unsigned long long)stats.neighbours,
-		(unsigned long long)(sync->sync_ns / NS_PER_MS),
-		(unsigned long long)sync->generation);
+	log_info("%s: %llu routes, %llu next hops, %llu neighbours in %llu ms (generation %llu)",
+		 sync->in_sync ? "in sync" : "tables read, to be read again",
+		 (unsigned long long)stats.routes, (unsigned long long)stats.next_hops,
+		 (unsigned long long)stats.neighbours,
+		 (unsigned long long)(sync->sync_ns / NS_PER_MS),
+		 (unsigned long long)sync->generation);
 }
 
 static void synchronise(struct sync *sync)
@@ -240,6 +246,16 @@ static void poll_settings(struct sync *sync)
 		log_warning_limited("cannot read the devices' settings: %s", strerror(-ret));
 }
 
+static void read_features(struct sync *sync)
+{
+	int ret = request_features(sync, take_genl_message);
+
+	sync->features_wanted = false;
+	if (ret)
+		log_warning_limited("cannot ask which devices take redirected frames: %s",
+				    strerror(-ret));
+}
+
 static void read_rules(struct sync *sync)
 {
 	sync->rules_wanted = false;
@@ -296,6 +312,8 @@ int sync_run(struct sync *sync)
 	now_ns = util_now_ns();
 	if (sync->rules_wanted)
 		read_rules(sync);
+	if (sync->complete && sync->features_wanted)
+		read_features(sync);
 	if (sync->complete &&
 	    due(now_ns, &sync->next_poll_ns, (uint64_t)sync->config->poll_ms * NS_PER_MS))
 		poll_settings(sync);
@@ -413,12 +431,17 @@ void sync_fds(const struct sync *sync, int fds[SYNC_FDS])
 	fds[1] = sync->genl_notify ? nl_socket_fd(sync->genl_notify) : -1;
 }
 
-void sync_teardown(struct sync *sync)
+int sync_teardown(struct sync *sync)
 {
 	char err[LOADER_ERR];
+	int ret;
 
 	__atomic_store_n(&sync->maps->meta->flags, 0, __ATOMIC_RELEASE);
-	ports_detach_all(sync);
-	if (loader_unpin(err))
+	ret = ports_detach_all(sync);
+	if (ret)
+		return ret;
+	ret = loader_unpin(err);
+	if (ret)
 		log_error("%s", err);
+	return ret;
 }

@@ -29,8 +29,10 @@ void sync_fds(const struct sync *sync, int fds[SYNC_FDS]);
 /* Input is there, or something may be due. Returns the milliseconds until sync_run is due again. */
 int sync_run(struct sync *sync);
 
-/* Undo what this sixlane does on this machine: no port forwards in XDP afterwards, no pins remain.
+/*
+ * Undo what this sixlane does on this machine: no port forwards in XDP afterwards, no pins remain.
+ * 0, or the first -errno; the pins then stay.
  */
-void sync_teardown(struct sync *sync);
+int sync_teardown(struct sync *sync);
 
 #endif
