@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The daemon keeps up: while the tables never rest, and with what is announced by halves."""
+
+import threading
+
+import frames as fr
+from lab import wait_until
+from tables import differences
+from topology import Net, host_addr
+
+PREFIX = "2001:db8:f00::/48"
+FAR = "2001:db8:f00::1"
+
+
+class Churn:
+    """Routes that come and go, as fast as `ip -batch` makes them, until stopped."""
+
+    def __init__(self, ns):
+        self.ns, self.ended = ns, threading.Event()
+        self.thread = threading.Thread(target=self._run)
+
+    def _run(self):
+        while not self.ended.is_set():
+            for verb in ("add", "delete"):
+                self.ns.batch(
+                    "route %s 2001:db8:c%03x::/48 via %s" % (verb, i, host_addr("b"))
+                    for i in range(200)
+                )
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_exc):
+        self.ended.set()
+        self.thread.join()
+
+
+def test_in_sync_though_routes_never_rest(make):
+    net = make(Net)
+    net.r.batch(
+        "route add 2001:db8:%x::/48 via %s" % (0x1000 + i, host_addr("bc"[i % 2]))
+        for i in range(8000)
+    )
+    net.router.attach("ip")
+    with Churn(net.r):
+        net.router.start(timeout=20)
+        net.assert_forwarded([fr.udp("2001:db8:1001::1")], to="c")
+    net.router.barrier()
+    wait_until(lambda: net.router.status()["in_sync"], 20, "in sync after the churn")
+    assert differences(net.r, net.router) == []
+
+
+def test_one_hop_of_a_set_goes_without_a_dump(net):
+    generation = net.router.status()["generation"]
+    net.r.ip(
+        "route add", PREFIX, "nexthop via", host_addr("b"), "dev p1 nexthop via", host_addr("c"),
+        "dev p2",
+    )
+    net.router.barrier()
+    assert net.router.lookup(FAR)["verdict"] == "punt_multipath"
+    net.r.ip("route delete", PREFIX, "via", host_addr("b"), "dev p1")
+    net.router.barrier()
+    net.assert_forwarded([fr.udp(FAR)], to="c")
+    assert net.router.status()["generation"] == generation
+
+
+def test_what_a_new_device_takes_is_known(net):
+    """The kernel tells its XDP features before the device itself, and by another socket."""
+    host = net.lab.ns("new")
+    for i in range(20):
+        port, addr = "x%d" % i, "2001:db8:e%02x::" % i
+        net.lab.link(net.r, port, host, "y%d" % i)
+        host.run("ethtool", "-K", "y%d" % i, "gro", "on")
+        net.r.addr(port, addr + "1/64")
+        host.addr("y%d" % i, addr + "2/64")
+        net.r.ip("neigh replace", addr + "2", "lladdr 02:00:00:00:00:99 dev", port, "nud permanent")
+    for i in range(20):
+        wait_until(
+            lambda i=i: net.router.lookup("2001:db8:e%02x::2" % i)["verdict"] == "forward",
+            5,
+            lambda i=i: "x%d: %s" % (i, net.router.lookup("2001:db8:e%02x::2" % i)),
+        )
+
+
+def test_a_port_that_is_to_pass_does_so_under_a_new_name(make):
+    net = make(Net).start("--pass-port", "p0")
+    frame = [fr.udp(host_addr("b"))]
+    net.assert_kernel_forwards(frame, "pass_port")
+    for names in (("p0", "lan0"), ("lan0", "p0")):
+        net.r.ip("link set dev", names[0], "name", names[1])
+        wait_until(
+            lambda name=names[1]: net.router.port_status(name)
+            and "ingress" in net.router.port_status(name)["flags"],
+            5,
+            "the new name served",
+        )
+        net.router.barrier()
+        net.assert_kernel_forwards(frame, "pass_port")
+
+
+def test_a_configured_port_that_comes_back(make):
+    net = make(Net)
+    net.router.start(ports=["p0", "p1", "p2", "--poll-ms=50"])
+    back = net.lab.ns("back")
+    net.r.ip("link delete dev p2")
+    wait_until(lambda: not net.router.port_status("p2"), 5, "p2 gone")
+    net.lab.link(net.r, "p2", back, "h0")
+    wait_until(
+        lambda: (net.router.port_status("p2") or {}).get("program") == "sixlane",
+        5,
+        lambda: "p2 attached again: %s\n%s" % (net.router.port_status("p2"), net.router.log()),
+    )
+    assert "came back" in net.router.log()
