@@ -69,6 +69,15 @@ apt()
 	DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 "$@" >&2
 }
 
+# A package that brings a service (bird2) must not start it on this machine.
+forbid_services()
+{
+	[ ! -e /usr/sbin/policy-rc.d ] || return 0
+	printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
+	chmod 755 /usr/sbin/policy-rc.d
+	trap 'rm -f /usr/sbin/policy-rc.d' EXIT
+}
+
 # Package lists may be absent (fresh container) or too old to download from: then, once, update.
 install_packages()
 {
@@ -104,6 +113,7 @@ main()
 	[ "$(id -u)" = 0 ] || die "packages are missing, and installing them needs root." \
 		"As root: apt-get install ${missing[*]}"
 	echo "deps: installing ${missing[*]}" >&2
+	forbid_services
 	install_packages "${missing[@]}"
 }
 

@@ -261,6 +261,12 @@ static int apply_item(struct config *config, const config_setting_t *item, char 
 	return -EINVAL;
 }
 
+/* An included file is named by libconfig, the outermost one is not. */
+static const char *place_of(const char *included, const char *path)
+{
+	return included ? included : path;
+}
+
 static int apply_file(const char *path, config_t *file, struct config *config, char *err)
 {
 	const config_setting_t *root = config_root_setting(file);
@@ -271,7 +277,8 @@ static int apply_file(const char *path, config_t *file, struct config *config, c
 		int ret = apply_item(config, item, why);
 
 		if (ret) {
-			snprintf(err, CONFIG_ERR, "%.200s:%u: %.300s", path,
+			snprintf(err, CONFIG_ERR, "%.200s:%u: %.300s",
+				 place_of(config_setting_source_file(item), path),
 				 config_setting_source_line(item), why);
 			return ret;
 		}
@@ -298,7 +305,8 @@ int config_load(const char *path, struct config *config, char *err)
 	if (config_read(&file, stream) != CONFIG_TRUE) {
 		snprintf(err, CONFIG_ERR,
 			 "%.200s:%d: %s; a setting is written NAME = VALUE; as in poll_ms = 500;",
-			 path, config_error_line(&file), config_error_text(&file));
+			 place_of(config_error_file(&file), path), config_error_line(&file),
+			 config_error_text(&file));
 		ret = -EINVAL;
 	} else {
 		ret = apply_file(path, &file, &result, err);

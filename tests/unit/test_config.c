@@ -124,6 +124,22 @@ static void test_errors(void **state)
 	}
 }
 
+static void test_included_file(void **state)
+{
+	struct file file;
+	struct config config;
+	char err[CONFIG_ERR], text[128], path[64], place[80];
+
+	(void)state;
+	write_file(&file, "\n\npoll_ms = 1;\n");
+	snprintf(text, sizeof(text), "# outer\n@include \"%s\"\n", file.path);
+	config_defaults(&config);
+	assert_int_equal(load(text, &config, err, path), -EINVAL);
+	unlink(file.path);
+	snprintf(place, sizeof(place), "%s:3: poll_ms is 1", file.path);
+	assert_memory_equal(err, place, strlen(place));
+}
+
 static void test_no_file(void **state)
 {
 	struct config config;
@@ -133,6 +149,8 @@ static void test_no_file(void **state)
 	config_defaults(&config);
 	assert_int_equal(config_load("/nonexistent/sixlaned.conf", &config, err), -ENOENT);
 	assert_non_null(strstr(err, "/nonexistent/sixlaned.conf: No such file"));
+	assert_int_equal(config_load("/tmp", &config, err), -EISDIR);
+	assert_non_null(strstr(err, "/tmp: Is a directory"));
 }
 
 static void test_command_line(void **state)
@@ -164,9 +182,8 @@ static void test_command_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_setting),
-		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_no_file),
+		cmocka_unit_test(test_every_setting), cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_included_file), cmocka_unit_test(test_no_file),
 		cmocka_unit_test(test_command_line),
 	};
 
