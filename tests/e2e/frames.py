@@ -16,6 +16,7 @@ from scapy.packet import Raw
 ETH_LEN = 14
 IPV6_LEN = 40
 UDP_PORT = 5000
+REDIRECT = 137
 # Neighbour discovery and multicast listener reports: what hosts say by themselves.
 CHATTER = {130, 131, 132, 133, 134, 135, 136, 143}
 

@@ -134,7 +134,7 @@ def test_egress_is_ingress(far):
     far.sync()
     frame = fr.udp("2001:db8:e00::1")
     got = far.assert_passed([frame], "pass_same_port")
-    redirects = [f for f in got["a"] if fr.icmp_type(f) == 137]
+    redirects = [f for f in got["a"] if fr.icmp_type(f) == fr.REDIRECT]
     back = [f for f in got["a"] if fr.icmp_type(f) is None]
     assert len(redirects) == 1
     assert back == [fr.forwarded(frame, FOREIGN_MAC, PORT_MAC["a"])]
