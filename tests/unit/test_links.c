@@ -20,7 +20,7 @@ static struct link make_link(uint32_t ifindex, const char *name, const char *kin
 {
 	struct link link = {
 		.ifindex = ifindex,
-		.flags = IFF_UP,
+		.flags = IFF_UP | IFF_RUNNING,
 		.mtu = 1500,
 		.type = ARPHRD_ETHER,
 		.mac = { 2, 0, 0, 0, 0, (uint8_t)ifindex },
@@ -94,6 +94,9 @@ static void test_linkdown(void **state)
 	link.carrier = true;
 	set(&links, &link);
 	assert_false(links_ignored(&links, 1));
+	link.flags &= ~(unsigned int)IFF_RUNNING; /* dormant */
+	set(&links, &link);
+	assert_true(links_ignored(&links, 1));
 	assert_false(links_ignored(&links, 2));
 	links_clear(&links);
 }
@@ -221,6 +224,33 @@ static void test_port_flags(void **state)
 	    (GOOD & ~SIXLANE_PORT_XMIT) | SIXLANE_PORT_GENERIC);
 }
 
+/* What a device is remembered for beside its messages. */
+static void test_port_marks(void **state)
+{
+	struct links links = { 0 };
+	struct link link = make_link(1, "p", ""), upper = make_link(2, "u", "ipvlan");
+	struct sixlane_port port;
+	struct device *device;
+
+	(void)state;
+	set(&links, &link);
+	upper.lower = 1;
+	set(&links, &upper);
+	device = links_find(&links, 1);
+	device->doubtful = true;
+	resolve_port(&links, device, &kernel_tells, &port);
+	assert_int_equal(port.flags & SIXLANE_PORT_UP, 0);
+	links_clear_doubts(&links);
+	device->strips_tags = true;
+	resolve_port(&links, device, &kernel_tells, &port);
+	assert_int_equal(port.flags & (SIXLANE_PORT_UP | SIXLANE_PORT_PASS),
+			 SIXLANE_PORT_UP | SIXLANE_PORT_PASS);
+	links_note_moved(&links, &upper);
+	links_delete(&links, 2);
+	assert_true(links_taken(&links, links_find(&links, 1)));
+	links_clear(&links);
+}
+
 static void test_port_mtu(void **state)
 {
 	struct links links;
@@ -259,7 +289,7 @@ int main(void)
 		cmocka_unit_test(test_store),	   cmocka_unit_test(test_linkdown),
 		cmocka_unit_test(test_taken),	   cmocka_unit_test(test_port),
 		cmocka_unit_test(test_port_flags), cmocka_unit_test(test_port_mtu),
-		cmocka_unit_test(test_netconf),
+		cmocka_unit_test(test_port_marks), cmocka_unit_test(test_netconf),
 	};
 
 	return cmocka_run_group_tests_name("links", tests, NULL, NULL);

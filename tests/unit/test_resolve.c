@@ -162,6 +162,12 @@ static const struct row rows[] = {
 	    { .metric = 60, .n_hops = 1, .hops = { DEV(3) } } },
 	  true,
 	  { .ifindex = 3 } },
+	{ "several next metrics, for want of a carrier",
+	  { { .metric = 50, .n_hops = 1, .hops = { DEV(DOWN) } },
+	    { .metric = 60, .n_hops = 1, .hops = { DEV(3) } },
+	    { .metric = 70, .n_hops = 1, .hops = { DEV(4) } } },
+	  true,
+	  { .verdict = SIXLANE_PUNT_EQUAL_METRIC } },
 	{ "nothing usable",
 	  { { .metric = 50, .n_hops = 1, .hops = { DEV(DOWN) } },
 	    { .metric = 60, .n_hops = 1, .hops = { VIA(DOWN) } } },
@@ -403,6 +409,23 @@ static uint32_t fate_of(uint8_t type)
 	}
 }
 
+/* Nothing of the first metric is usable, and more than the route that would be next. */
+static bool chosen_by_score(const struct world *world, const struct kernel_route *best)
+{
+	bool first_metric = true, others = false;
+
+	for (size_t i = 0; i < N_ROUTES; i++) {
+		const struct kernel_route *r = &world->routes[i];
+
+		if (!r->there || r == best || r->table != best->table ||
+		    !prefix_equal(&r->dst, &best->dst))
+			continue;
+		first_metric &= r->given.metric >= best->given.metric;
+		others |= usable(r);
+	}
+	return !first_metric && others;
+}
+
 /* fib6_lookup in one table: false if nothing is usable. */
 static bool look_up(const struct world *world, uint32_t table, const union sixlane_addr *addr,
 		    struct fib_target *out)
@@ -426,6 +449,7 @@ static bool look_up(const struct world *world, uint32_t table, const union sixla
 	}
 	if (!best)
 		return false;
+	several |= chosen_by_score(world, best);
 	*out = (struct fib_target){ .verdict = fate_of(best->given.type) };
 	if (several)
 		out->verdict = SIXLANE_PUNT_EQUAL_METRIC;

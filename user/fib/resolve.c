@@ -92,19 +92,30 @@ static void set_target(struct fib_target *out, enum sixlane_verdict verdict,
 	out->mtu = route->mtu;
 }
 
+static bool any_source_specific(const struct rib_dest *dest)
+{
+	for (const struct rib_route *r = dest->routes; r; r = r->next)
+		if (r->src.len)
+			return true;
+	return false;
+}
+
+/*
+ * find_rr_leaf: the first metric alone, and if nothing there is usable, all others at once by a
+ * score in which the port that the packet came in by and the router preference count, not the
+ * metric.
+ */
 bool resolve_dest(const struct rib_dest *dest, resolve_linkdown_fn ignored, void *ctx,
 		  struct fib_target *out)
 {
 	const struct rib_route *best = NULL;
 
-	for (const struct rib_route *r = dest->routes; r; r = r->next) {
-		if (r->src.len) {
-			set_target(out, SIXLANE_PUNT_SOURCE_ROUTE, NULL);
-			return true;
-		}
+	if (any_source_specific(dest)) {
+		set_target(out, SIXLANE_PUNT_SOURCE_ROUTE, NULL);
+		return true;
 	}
 	for (const struct rib_route *r = dest->routes; r; r = r->next) {
-		if (best && r->metric != best->metric)
+		if (best && r->metric != best->metric && best->metric == dest->routes->metric)
 			break;
 		if (!usable(r, ignored, ctx))
 			continue;

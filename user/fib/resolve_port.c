@@ -41,7 +41,7 @@ static uint32_t port_flags(const struct links *links, const struct device *devic
 
 	if (device->ours)
 		flags |= SIXLANE_PORT_INGRESS;
-	if (policy->pass)
+	if (policy->pass || device->strips_tags)
 		flags |= SIXLANE_PORT_PASS;
 	if (links_taken(links, device))
 		flags |= SIXLANE_PORT_UPPER;
@@ -49,7 +49,7 @@ static uint32_t port_flags(const struct links *links, const struct device *devic
 		flags |= SIXLANE_PORT_IPV6;
 	if (links->forwarding || (device->has_ipv6 && device->ipv6.force_forwarding))
 		flags |= SIXLANE_PORT_FORWARDING;
-	if ((link->flags & IFF_UP) && link->carrier)
+	if ((link->flags & IFF_UP) && link->carrier && !device->doubtful)
 		flags |= SIXLANE_PORT_UP;
 	if (takes_redirected(device, policy))
 		flags |= SIXLANE_PORT_XMIT;

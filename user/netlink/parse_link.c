@@ -24,6 +24,7 @@ static const struct attr_spec link_attrs[] = {
 	[IFLA_MASTER] = ATTR_U32,	 [IFLA_PROTINFO] = ATTR_NEST,
 	[IFLA_LINKINFO] = ATTR_NEST,	 [IFLA_AF_SPEC] = ATTR_NEST,
 	[IFLA_NUM_TX_QUEUES] = ATTR_U32, [IFLA_NUM_RX_QUEUES] = ATTR_U32,
+	[IFLA_NEW_NETNSID] = ATTR_U32,	 [IFLA_NEW_IFINDEX] = ATTR_U32,
 	[IFLA_LINK_NETNSID] = ATTR_U32,	 [IFLA_XDP] = ATTR_NEST,
 };
 #define N_LINK_ATTRS ARRAY_SIZE(link_attrs)
@@ -109,6 +110,7 @@ static void link_fill(const struct ifinfomsg *ifi, const struct nlattr **at, str
 	link->n_rx_queues = attr_u32(at[IFLA_NUM_RX_QUEUES], 0);
 	link->n_tx_queues = attr_u32(at[IFLA_NUM_TX_QUEUES], 0);
 	attr_copy_string(link->name, sizeof(link->name), at[IFLA_IFNAME]);
+	link->moved = at[IFLA_NEW_NETNSID] || at[IFLA_NEW_IFINDEX];
 	/* In another namespace the same number means another device. */
 	if (!at[IFLA_LINK_NETNSID])
 		link->lower = attr_u32(at[IFLA_LINK], 0);

@@ -38,7 +38,7 @@ int parse_neigh(const struct nlmsghdr *nlh, struct neigh *out)
 	neigh.ifindex = (uint32_t)ndm->ndm_ifindex;
 	neigh.state = ndm->ndm_state;
 	neigh.flags = ndm->ndm_flags;
-	neigh.managed = attr_u32(at[NDA_FLAGS_EXT], 0) & NTF_EXT_MANAGED;
+	neigh.extended = attr_u32(at[NDA_FLAGS_EXT], 0) != 0;
 	attr_copy(&neigh.addr, at[NDA_DST], sizeof(neigh.addr));
 	if (at[NDA_LLADDR] && mnl_attr_get_payload_len(at[NDA_LLADDR]) == sizeof(neigh.mac)) {
 		neigh.has_mac = true;

@@ -149,7 +149,8 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 	route.type = rtm->rtm_type;
 	route.protocol = rtm->rtm_protocol;
 	route.encap = has_encap(at);
-	route.expires = has_expiry(at);
+	/* routes from router advertisements get a lifetime later on without a message */
+	route.expires = has_expiry(at) || rtm->rtm_protocol == RTPROT_RA;
 	route.cloned = rtm->rtm_flags & RTM_F_CLONED;
 	if (at[RTA_MULTIPATH]) {
 		r = multipath_parse(at[RTA_MULTIPATH], &route, hops);

@@ -179,7 +179,9 @@ bool links_ignored(const struct links *links, uint32_t ifindex)
 {
 	const struct device *device = links_find(links, ifindex);
 
-	if (!device || !device->has_link || device->link.carrier)
+	/* without IFF_RUNNING the device is dormant, which counts as well */
+	if (!device || !device->has_link ||
+	    (device->link.carrier && (device->link.flags & IFF_RUNNING)))
 		return false;
 	return device->has_ipv6 && device->ipv6.ignore_linkdown;
 }
@@ -194,9 +196,23 @@ static bool harmless_upper(const struct link *upper)
 	return false;
 }
 
+void links_note_moved(struct links *links, const struct link *link)
+{
+	struct device *lower = link->lower ? links_find(links, link->lower) : NULL;
+
+	if (lower && !harmless_upper(link))
+		lower->taken_elsewhere = true;
+}
+
+void links_clear_doubts(struct links *links)
+{
+	for (size_t i = 0; i < links->n; i++)
+		links->devices[i].doubtful = false;
+}
+
 bool links_taken(const struct links *links, const struct device *device)
 {
-	if (device->link.master)
+	if (device->link.master || device->taken_elsewhere)
 		return true;
 	for (size_t i = 0; i < links->n; i++) {
 		const struct link *upper = &links->devices[i].link;

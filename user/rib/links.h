@@ -22,8 +22,11 @@ struct device {
 	uint32_t queried_prog_id; /* the program that the two below speak of */
 	bool ours;		  /* sixlane with our maps is attached here */
 	bool program;		  /* any XDP program is */
-	bool attach_tried;	  /* whether it is a configured port was asked */
-	bool pass, assume_xmit;	  /* its name, now or earlier, is among those of the operator */
+	bool doubtful;		  /* routes by it may be gone without a word */
+	bool taken_elsewhere; /* an upper device that takes its frames went to another namespace */
+	bool strips_tags;     /* the NIC takes VLAN tags off before XDP sees them */
+	bool attach_tried;    /* whether it is a configured port was asked */
+	bool pass, assume_xmit; /* its name, now or earlier, is among those of the operator */
 };
 
 struct links {
@@ -47,6 +50,10 @@ int links_set_ipv6(struct links *links, const struct link_ipv6 *ipv6, bool *chan
 /* IPv6 left the device (MTU under 1280, or it is going away). True when it was there. */
 bool links_clear_ipv6(struct links *links, uint32_t ifindex);
 int links_set_features(struct links *links, uint32_t ifindex, uint64_t features, bool *changed);
+/* A device went to another namespace, where it may go on taking its lower device's frames. */
+void links_note_moved(struct links *links, const struct link *link);
+/* The routes were read anew. */
+void links_clear_doubts(struct links *links);
 /* True when something changed. */
 bool links_set_netconf(struct links *links, const struct netconf *netconf);
 void links_delete(struct links *links, uint32_t ifindex);

@@ -71,6 +71,7 @@ struct link {
 	uint8_t mac[6]; /* zero unless type is ARPHRD_ETHER */
 	enum xdp_mode xdp_mode;
 	bool carrier;	   /* IFF_LOWER_UP */
+	bool moved;	   /* in RTM_DELLINK: to another namespace, not gone */
 	bool takes_frames; /* macvlan or macvtap that gets frames sent to its lower device's MAC */
 };
 
@@ -99,7 +100,7 @@ struct neigh {
 	uint32_t ifindex;
 	uint16_t state; /* NUD_* */
 	uint8_t flags;	/* NTF_* */
-	bool managed;	/* NTF_EXT_MANAGED in NDA_FLAGS_EXT: the kernel keeps it alive by itself */
+	bool extended;	/* NDA_FLAGS_EXT has any (NTF_EXT_MANAGED …), which NTF_USE would clear */
 	bool has_mac;	/* NDA_LLADDR of 6 bytes */
 	uint8_t mac[6];
 };

@@ -60,7 +60,7 @@ void apply_route_changed(void *ctx, uint32_t table, const struct prefix *dst)
 	set_prefix(sync, dst);
 }
 
-static void set_routes_of_all(struct sync *sync)
+void apply_all_routes(struct sync *sync)
 {
 	static const struct prefix everything;
 
@@ -68,7 +68,7 @@ static void set_routes_of_all(struct sync *sync)
 	set_table_under(sync, RT_TABLE_MAIN, &everything);
 }
 
-static void note_result(struct sync *sync, const char *what, int ret)
+void apply_note(struct sync *sync, const char *what, int ret)
 {
 	if (!ret || ret == -ENOMSG)
 		return;
@@ -92,10 +92,8 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
-	/* what disable_ipv6=1 on a device does say: its multicast route goes */
-	if (nlh->nlmsg_type == RTM_DELROUTE && route.table == RT_TABLE_LOCAL &&
-	    route.type == RTN_MULTICAST)
-		sync->next_poll_ns = 0;
+	if (!sync->dumping && route.table == RT_TABLE_LOCAL && route.type == RTN_MULTICAST)
+		apply_ipv6_toggled(sync, &route);
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
 		return rib_add(sync->rib, &route, sync->dumping ? 0 : nlh->nlmsg_flags);
 	ret = rib_del(sync->rib, &route);
@@ -120,156 +118,17 @@ static int apply_next_hop_gone(struct sync *sync, const struct nlmsghdr *nlh)
 	return ret;
 }
 
-/* --- devices ----------------------------------------------------------------------------- */
-
-static void device_changed(struct sync *sync, uint32_t ifindex, bool was_ignored)
-{
-	if (sync->quiet)
-		return;
-	ports_update(sync, ifindex);
-	/* ignore_routes_with_linkdown: routes by this device come or go without a message */
-	if (links_ignored(&sync->links, ifindex) != was_ignored)
-		set_routes_of_all(sync);
-}
-
-/* All routes of a device, as fib6_ifdown removes them; multipath ones are announced in any case. */
-static bool uses_device(const struct route *route, void *ctx)
-{
-	uint32_t ifindex = *(const uint32_t *)ctx;
-
-	return route->n_hops == 1 && !route->next_hop_id && route->hops[0].ifindex == ifindex;
-}
-
-static bool skip_notify_on_dev_down(void)
-{
-	_cleanup_fclose_ FILE *file =
-		fopen("/proc/sys/net/ipv6/route/skip_notify_on_dev_down", "re");
-	int value = 0;
-
-	return file && fscanf(file, "%d", &value) == 1 && value;
-}
-
 /*
- * With net.ipv6.route.skip_notify_on_dev_down=1 the kernel removes the routes of a device that goes
- * down without a word. The link message comes before it has done so, so that a dump at
- * once might still see them: forget them here, and look again a moment later.
+ * An address with a lifetime gives its prefix's route one, for which there is no message: ask anew.
  */
-#define AFTER_DOWN_NS 200000000u
-
-static void note_up_down(struct sync *sync, const struct link *link)
+static int apply_address(struct sync *sync, const struct nlmsghdr *nlh)
 {
-	const struct device *device = links_find(&sync->links, link->ifindex);
-	bool was_up = device && device->has_link && (device->link.flags & IFF_UP);
-	uint32_t ifindex = link->ifindex;
+	bool finite;
+	int ret = parse_address_lifetime(nlh, &finite);
 
-	if (sync->quiet || was_up == !!(link->flags & IFF_UP) || !skip_notify_on_dev_down())
-		return;
-	if (was_up)
-		rib_prune(sync->rib, uses_device, &ifindex);
-	sync_want(sync, AFTER_DOWN_NS);
-}
-
-/* Its features may have been announced before an old device of that ifindex was seen to go. */
-static void note_new(struct sync *sync, const struct link *link)
-{
-	const struct device *device = links_find(&sync->links, link->ifindex);
-
-	if (!device || !device->has_link)
-		sync->features_wanted = true;
-}
-
-/* IPv6 takes a larger MTU over only after the device's announcement, and does not announce it. */
-static void note_mtu(struct sync *sync, const struct link *link)
-{
-	const struct device *device = links_find(&sync->links, link->ifindex);
-
-	if (device && device->has_link && device->link.mtu != link->mtu)
-		sync->next_poll_ns = 0;
-}
-
-static int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
-{
-	struct link_ipv6 ipv6;
-	struct link link;
-	bool link_changed = false, ipv6_changed = false, was_ignored;
-	int ret = parse_link(nlh, &link);
-	int ipv6_ret = parse_link_ipv6(nlh, &ipv6);
-
-	if (ret && ret != -ENOMSG)
-		return ret;
-	if (ipv6_ret && ipv6_ret != -ENOMSG)
-		return ipv6_ret;
-	if (ret && ipv6_ret)
-		return -ENOMSG;
-	was_ignored = links_ignored(&sync->links, ret ? ipv6.ifindex : link.ifindex);
-	if (!ret) {
-		note_new(sync, &link);
-		note_up_down(sync, &link);
-		note_mtu(sync, &link);
-	}
-	if (!ret && links_set(&sync->links, &link, &link_changed))
-		return -ENOMEM;
-	if (ipv6_ret)
-		ipv6_changed = links_clear_ipv6(&sync->links, link.ifindex);
-	else if (links_set_ipv6(&sync->links, &ipv6, &ipv6_changed))
-		return -ENOMEM;
-	if (link_changed || ipv6_changed)
-		device_changed(sync, ret ? ipv6.ifindex : link.ifindex, was_ignored);
-	return 0;
-}
-
-static int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
-{
-	struct link link;
-	int ret = parse_link(nlh, &link);
-
-	if (ret)
-		return ret;
-	links_delete(&sync->links, link.ifindex);
-	rib_prune(sync->rib, uses_device, &link.ifindex);
-	if (!sync->quiet)
-		ports_update_all(sync);
-	return 0;
-}
-
-static int apply_netconf(struct sync *sync, const struct nlmsghdr *nlh)
-{
-	struct netconf netconf;
-	int ret = parse_netconf(nlh, &netconf);
-
-	if (ret)
-		return ret;
-	if (nlh->nlmsg_type == RTM_DELNETCONF) {
-		if (netconf.ifindex > 0 &&
-		    links_clear_ipv6(&sync->links, (uint32_t)netconf.ifindex))
-			device_changed(sync, (uint32_t)netconf.ifindex, false);
-		return 0;
-	}
-	if (links_set_netconf(&sync->links, &netconf) && !sync->quiet)
-		ports_update_all(sync);
-	/* a device's own values are not all told here: force_forwarding is announced without its
-	 * value */
-	sync->next_poll_ns = 0;
-	return 0;
-}
-
-void apply_genl_message(struct sync *sync, const struct nlmsghdr *nlh)
-{
-	uint32_t ifindex;
-	uint64_t features;
-	bool changed;
-	int ret;
-
-	if (nlh->nlmsg_type != sync->netdev_family)
-		return;
-	ret = parse_netdev(nlh, &ifindex, &features);
-	/* may come before the link itself, by another socket: kept until then */
-	if (!ret) {
-		ret = links_set_features(&sync->links, ifindex, features, &changed);
-		if (!ret && changed && !sync->quiet)
-			ports_update(sync, ifindex);
-	}
-	note_result(sync, "device", ret);
+	if (!ret && finite)
+		sync_want(sync, sync->replaying ? SYNC_LATER_NS : 0);
+	return ret;
 }
 
 /* --- neighbours -------------------------------------------------------------------------- */
@@ -319,7 +178,7 @@ static int apply_rule(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
-	if (rule.l3mdev) /* speaks only of ports in a VRF, whose packets all pass */
+	if (rule.l3mdev && !rule.selective) /* of ports in a VRF, whose packets all pass */
 		return 0;
 	plain = !rule.selective && rule.action == FR_ACT_TO_TBL;
 	if (plain && rule.priority == 0 && rule.table == RT_TABLE_LOCAL)
@@ -346,31 +205,37 @@ void apply_message(struct sync *sync, const struct nlmsghdr *nlh)
 	switch (nlh->nlmsg_type) {
 	case RTM_NEWROUTE:
 	case RTM_DELROUTE:
-		note_result(sync, "route", apply_route(sync, nlh));
+		apply_note(sync, "route", apply_route(sync, nlh));
 		break;
 	case RTM_NEWLINK:
-		note_result(sync, "link", apply_link(sync, nlh));
+		apply_note(sync, "link", apply_link(sync, nlh));
 		break;
 	case RTM_DELLINK:
-		note_result(sync, "link", apply_link_gone(sync, nlh));
+		apply_note(sync, "link", apply_link_gone(sync, nlh));
 		break;
 	case RTM_NEWNEIGH:
 	case RTM_DELNEIGH:
-		note_result(sync, "neighbour", apply_neigh(sync, nlh));
+		apply_note(sync, "neighbour", apply_neigh(sync, nlh));
 		break;
 	case RTM_NEWNETCONF:
 	case RTM_DELNETCONF:
-		note_result(sync, "netconf", apply_netconf(sync, nlh));
+		apply_note(sync, "netconf", apply_netconf(sync, nlh));
 		break;
 	case RTM_NEWRULE:
 	case RTM_DELRULE:
 		if (sync->dumping)
-			note_result(sync, "rule", apply_rule(sync, nlh));
+			apply_note(sync, "rule", apply_rule(sync, nlh));
 		else
 			rules_changed(sync);
 		break;
+	case RTM_NEWPREFIX: /* a router advertisement may have given a known prefix a lifetime */
+		sync_want(sync, sync->replaying ? SYNC_LATER_NS : 0);
+		break;
+	case RTM_NEWADDR:
+		apply_note(sync, "address", apply_address(sync, nlh));
+		break;
 	case RTM_DELNEXTHOP:
-		note_result(sync, "next-hop", apply_next_hop_gone(sync, nlh));
+		apply_note(sync, "next-hop", apply_next_hop_gone(sync, nlh));
 		break;
 	default: /* of the groups that we joined, but of no consequence here */
 		break;
@@ -382,7 +247,7 @@ void apply_all(struct sync *sync)
 	fib_sync_begin(sync->fib);
 	ports_update_all(sync);
 	neighs_each(sync->neighs, set_neigh, sync);
-	set_routes_of_all(sync);
+	apply_all_routes(sync);
 	fib_sync_end(sync->fib);
 }
 

@@ -26,13 +26,13 @@ static void mark_used(void *ctx, uint32_t slot)
 }
 
 /*
- * NTF_USE makes the kernel forget NUD_PERMANENT and NTF_EXT_LEARNED (since 5.16), and a permanent
- * or NOARP neighbour needs no care.
+ * Only what went stale: the kernel's timers do the rest for another reachable time. NTF_USE makes
+ * the kernel forget NUD_PERMANENT (since 5.16), so that the fewer the better should an operator
+ * make the neighbour permanent at the same moment.
  */
 static bool wants_care(const struct neigh *neigh)
 {
-	return (neigh->state & (NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE)) &&
-	       !(neigh->state & (NUD_PERMANENT | NUD_NOARP)) && !neigh->managed;
+	return neigh->state == NUD_STALE && !neigh->extended;
 }
 
 static void put_use(char *buf, const struct neigh *neigh)

@@ -60,12 +60,22 @@ void sync_want(struct sync *sync, uint64_t delay_ns);
 
 /* apply.c: one message of any kind into the stores, and into the FIB unless quiet. */
 void apply_message(struct sync *sync, const struct nlmsghdr *nlh);
-void apply_genl_message(struct sync *sync, const struct nlmsghdr *nlh);
+/* Keep account of what a message came to: 0 or -errno of its parser or store. */
+void apply_note(struct sync *sync, const char *what, int ret);
+void apply_all_routes(struct sync *sync);
 void apply_route_changed(void *ctx, uint32_t table, const struct prefix *dst);
 /* Everything in the stores into the FIB; deletes what is no longer there. */
 void apply_all(struct sync *sync);
 /* Write what the datapath and the CLI should know of the whole into sl_meta. */
 void apply_meta(struct sync *sync);
+
+/* apply_link.c: those about devices. */
+int apply_link(struct sync *sync, const struct nlmsghdr *nlh);
+int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh);
+int apply_netconf(struct sync *sync, const struct nlmsghdr *nlh);
+void apply_genl_message(struct sync *sync, const struct nlmsghdr *nlh);
+/* A device's multicast route came or went. */
+void apply_ipv6_toggled(struct sync *sync, const struct route *route);
 
 /* request.c: dump requests. 0 or -errno as nl_socket_dump. */
 int request_links(struct sync *sync, nl_msg_fn fn);
@@ -90,6 +100,9 @@ void ports_update_all(struct sync *sync);
 void ports_need(struct sync *sync, uint32_t ifindex);
 /* Off every device of this namespace that has the program with our maps. 0 or the first -errno. */
 int ports_detach_all(struct sync *sync);
+
+/* tags.c: ports whose NIC hides VLAN tags pass everything. */
+void tags_check(struct sync *sync);
 
 /* keeper.c: neighbours with traffic in XDP, which the kernel does not see, stay alive. */
 void keeper_run(struct sync *sync);

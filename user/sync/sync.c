@@ -26,8 +26,9 @@
 #define MAX_INTERRUPTED 4
 
 static const unsigned int groups[] = {
-	RTNLGRP_LINK,	     RTNLGRP_NEIGH,	RTNLGRP_IPV6_IFADDR,  RTNLGRP_IPV6_ROUTE,
-	RTNLGRP_IPV6_IFINFO, RTNLGRP_IPV6_RULE, RTNLGRP_IPV6_NETCONF, RTNLGRP_NEXTHOP,
+	RTNLGRP_LINK,	      RTNLGRP_NEIGH,	   RTNLGRP_IPV6_IFADDR,
+	RTNLGRP_IPV6_ROUTE,   RTNLGRP_IPV6_IFINFO, RTNLGRP_IPV6_RULE,
+	RTNLGRP_IPV6_NETCONF, RTNLGRP_NEXTHOP,	   RTNLGRP_IPV6_PREFIX,
 };
 
 static int take_message(const struct nlmsghdr *nlh, void *ctx)
@@ -202,9 +203,13 @@ static void synchronise(struct sync *sync)
 	rib_mark(sync->rib);
 	ret = dump_all(sync);
 	usable = finish_dump(sync, ret);
+	if (usable)
+		links_clear_doubts(&sync->links);
 	replay_queue(sync);
-	if (usable || sync->complete)
+	if (usable || sync->complete) {
 		apply_all(sync);
+		tags_check(sync);
+	}
 	sync->in_sync = usable && !sync->wanted;
 	sync->quiet = !usable && !sync->complete;
 	if (usable) {
@@ -244,6 +249,7 @@ static void poll_settings(struct sync *sync)
 
 	if (ret && ret != -EINTR)
 		log_warning_limited("cannot read the devices' settings: %s", strerror(-ret));
+	tags_check(sync);
 }
 
 static void read_features(struct sync *sync)

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Messages about devices: into the links, and from there to the datapath's ports. Also what follows
+ * for routes when a device goes or loses IPv6, of which the kernel does not always tell.
+ */
+#include <errno.h>
+#include <linux/genetlink.h>
+#include <linux/rtnetlink.h>
+
+#include "../netlink/parse.h"
+#include "state.h"
+
+static void device_changed(struct sync *sync, uint32_t ifindex, bool was_ignored)
+{
+	if (sync->quiet)
+		return;
+	ports_update(sync, ifindex);
+	/* ignore_routes_with_linkdown: routes by this device come or go without a message */
+	if (links_ignored(&sync->links, ifindex) != was_ignored)
+		apply_all_routes(sync);
+}
+
+static bool skip_notify_on_dev_down(void)
+{
+	_cleanup_fclose_ FILE *file =
+		fopen("/proc/sys/net/ipv6/route/skip_notify_on_dev_down", "re");
+	int value = 0;
+
+	return file && fscanf(file, "%d", &value) == 1 && value;
+}
+
+/*
+ * With net.ipv6.route.skip_notify_on_dev_down=1 the kernel removes the routes of a device that goes
+ * down or loses IPv6 without a word. Until they have been read anew, packets that would leave
+ * by the device pass. The message may come before the kernel has removed them, so that a dump
+ * at once might still see them: a moment later.
+ */
+#define AFTER_DOWN_NS 200000000u
+
+static void doubt_routes_by(struct sync *sync, uint32_t ifindex)
+{
+	struct device *device = links_find(&sync->links, ifindex);
+
+	if (!device || !skip_notify_on_dev_down())
+		return;
+	device->doubtful = true;
+	sync_want(sync, AFTER_DOWN_NS);
+	if (!sync->quiet)
+		ports_update(sync, ifindex);
+}
+
+/*
+ * ff00::/8 of a device in the local table comes with its IPv6 and goes with it: the only
+ * announcement of disable_ipv6=1, and of a change to and fro that is over before the settings are
+ * read.
+ */
+void apply_ipv6_toggled(struct sync *sync, const struct route *route)
+{
+	sync->next_poll_ns = 0;
+	for (uint16_t i = 0; i < route->n_hops; i++)
+		doubt_routes_by(sync, route->hops[i].ifindex);
+}
+
+/* Its features may have been announced before an old device of that ifindex was seen to go. */
+static void note_new(struct sync *sync, const struct link *link)
+{
+	const struct device *device = links_find(&sync->links, link->ifindex);
+
+	if (!device || !device->has_link)
+		sync->features_wanted = true;
+}
+
+/* IPv6 takes a larger MTU over only after the device's announcement, and does not announce it. */
+static void note_mtu(struct sync *sync, const struct link *link)
+{
+	const struct device *device = links_find(&sync->links, link->ifindex);
+
+	if (device && device->has_link && device->link.mtu != link->mtu)
+		sync->next_poll_ns = 0;
+}
+
+static int set_link(struct sync *sync, const struct link *link, bool *changed)
+{
+	const struct device *device = links_find(&sync->links, link->ifindex);
+	bool was_up = device && device->has_link && (device->link.flags & IFF_UP);
+	bool known = device && device->has_link;
+	int ret;
+
+	note_new(sync, link);
+	note_mtu(sync, link);
+	ret = links_set(&sync->links, link, changed);
+	if (!ret && known && was_up != !!(link->flags & IFF_UP))
+		doubt_routes_by(sync, link->ifindex);
+	return ret;
+}
+
+static int set_ipv6(struct sync *sync, const struct link_ipv6 *ipv6, bool *changed)
+{
+	const struct device *device = links_find(&sync->links, ipv6->ifindex);
+	bool goes = device && device->has_ipv6 && !device->ipv6.disabled && ipv6->disabled;
+	int ret = links_set_ipv6(&sync->links, ipv6, changed);
+
+	if (!ret && goes)
+		doubt_routes_by(sync, ipv6->ifindex);
+	return ret;
+}
+
+static bool clear_ipv6(struct sync *sync, uint32_t ifindex)
+{
+	bool changed = links_clear_ipv6(&sync->links, ifindex);
+
+	if (changed)
+		doubt_routes_by(sync, ifindex);
+	return changed;
+}
+
+int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
+{
+	struct link_ipv6 ipv6;
+	struct link link;
+	bool link_changed = false, ipv6_changed = false, was_ignored;
+	int ret = parse_link(nlh, &link);
+	int ipv6_ret = parse_link_ipv6(nlh, &ipv6);
+
+	if (ret && ret != -ENOMSG)
+		return ret;
+	if (ipv6_ret && ipv6_ret != -ENOMSG)
+		return ipv6_ret;
+	if (ret && ipv6_ret)
+		return -ENOMSG;
+	was_ignored = links_ignored(&sync->links, ret ? ipv6.ifindex : link.ifindex);
+	if (!ret && set_link(sync, &link, &link_changed))
+		return -ENOMEM;
+	if (ipv6_ret)
+		ipv6_changed = clear_ipv6(sync, link.ifindex);
+	else if (set_ipv6(sync, &ipv6, &ipv6_changed))
+		return -ENOMEM;
+	if (link_changed || ipv6_changed)
+		device_changed(sync, ret ? ipv6.ifindex : link.ifindex, was_ignored);
+	return 0;
+}
+
+/* All routes of a device, as fib6_ifdown removes them; multipath ones are announced in any case. */
+static bool uses_device(const struct route *route, void *ctx)
+{
+	uint32_t ifindex = *(const uint32_t *)ctx;
+
+	return route->n_hops == 1 && !route->next_hop_id && route->hops[0].ifindex == ifindex;
+}
+
+int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
+{
+	struct link link;
+	const struct device *device;
+	int ret = parse_link(nlh, &link);
+
+	if (ret)
+		return ret;
+	device = links_find(&sync->links, link.ifindex);
+	if (link.moved && device && device->has_link)
+		links_note_moved(&sync->links, &device->link);
+	links_delete(&sync->links, link.ifindex);
+	rib_prune(sync->rib, uses_device, &link.ifindex);
+	if (!sync->quiet)
+		ports_update_all(sync);
+	return 0;
+}
+
+int apply_netconf(struct sync *sync, const struct nlmsghdr *nlh)
+{
+	struct netconf netconf;
+	int ret = parse_netconf(nlh, &netconf);
+
+	if (ret)
+		return ret;
+	if (nlh->nlmsg_type == RTM_DELNETCONF) {
+		if (netconf.ifindex > 0) {
+			clear_ipv6(sync, (uint32_t)netconf.ifindex);
+			doubt_routes_by(sync, (uint32_t)netconf.ifindex);
+			device_changed(sync, (uint32_t)netconf.ifindex, false);
+		}
+		return 0;
+	}
+	if (links_set_netconf(&sync->links, &netconf) && !sync->quiet)
+		ports_update_all(sync);
+	/* not all of a device's values are told here: force_forwarding comes without its value */
+	sync->next_poll_ns = 0;
+	return 0;
+}
+
+void apply_genl_message(struct sync *sync, const struct nlmsghdr *nlh)
+{
+	uint32_t ifindex;
+	uint64_t features;
+	bool changed;
+	int ret;
+
+	if (nlh->nlmsg_type != sync->netdev_family)
+		return;
+	ret = parse_netdev(nlh, &ifindex, &features);
+	/* may come before the link itself, by another socket: kept until then */
+	if (!ret) {
+		ret = links_set_features(&sync->links, ifindex, features, &changed);
+		if (!ret && changed && !sync->quiet)
+			ports_update(sync, ifindex);
+	}
+	apply_note(sync, "device", ret);
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * VLAN tags that the NIC takes off before XDP sees the frame: a frame of another VLAN would look
+ * like one of the port's own and be forwarded. Such a port passes everything until stripping is
+ * switched off. A veth strips nothing by itself; there the sender keeps the tag beside the frame,
+ * which cannot be seen from here.
+ */
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "state.h"
+
+static bool strips_tags(int fd, const char *name)
+{
+	struct ethtool_value flags = { .cmd = ETHTOOL_GFLAGS };
+	struct ifreq request = { .ifr_data = (void *)&flags };
+
+	memcpy(request.ifr_name, name, IFNAMSIZ);
+	/* a driver without the call has no such offload */
+	return !ioctl(fd, SIOCETHTOOL, &request) && (flags.data & ETH_FLAG_RXVLAN);
+}
+
+static void update(struct sync *sync, struct device *device, int fd)
+{
+	bool strips = strips_tags(fd, device->link.name);
+
+	if (strips == device->strips_tags)
+		return;
+	device->strips_tags = strips;
+	if (strips)
+		log_warning(
+			"%s: PASSES EVERY PACKET to the kernel: the NIC takes off VLAN tags, which XDP then cannot see; 'ethtool -K %s rxvlan off'",
+			device->link.name, device->link.name);
+	else
+		log_info("%s: the NIC leaves VLAN tags alone now", device->link.name);
+	ports_update(sync, device->ifindex);
+}
+
+void tags_check(struct sync *sync)
+{
+	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0) {
+		log_warning_limited("cannot ask the ports for their VLAN offloads: %s",
+				    strerror(errno));
+		return;
+	}
+	for (size_t i = 0; i < sync->links.n; i++) {
+		struct device *device = &sync->links.devices[i];
+
+		if (device->ours && strcmp(device->link.kind, "veth") != 0)
+			update(sync, device, fd);
+	}
+}
