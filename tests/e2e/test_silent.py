@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the kernel does with routes and devices without a word, beside the kernel alone."""
+
+import pytest
+
+import frames as fr
+from lab import wait_until
+from topology import Twins, host_addr
+
+PREFIX = "2001:db8:f00::/48"
+FAR = "2001:db8:f00::1"
+SKIP_NOTIFY = "net.ipv6.route.skip_notify_on_dev_down"
+
+
+def two_ways(net):
+    """The far prefix by host b, everything else by host c."""
+    net.r.route("add", PREFIX, "via", host_addr("b"))
+    net.r.route("add default via", host_addr("c"))
+
+
+def wait_in_sync(twins, after):
+    wait_until(
+        lambda: twins.fast.router.status()["in_sync"]
+        and twins.fast.router.status()["generation"] > after,
+        10,
+        "read anew",
+    )
+
+
+def take_down(net):
+    net.r.ip("link set dev p1 down")
+    net.r.ip("link set dev p1 up")
+
+
+def too_small_an_mtu(net):
+    net.r.ip("link set dev p1 mtu 1200")
+    net.r.ip("link set dev p1 mtu 1500")
+
+
+def disable_ipv6(net):
+    net.r.sysctl("net.ipv6.conf.p1.disable_ipv6", 1)
+    net.r.sysctl("net.ipv6.conf.p1.disable_ipv6", 0)
+
+
+@pytest.mark.parametrize("interrupt", [take_down, too_small_an_mtu, disable_ipv6])
+def test_routes_of_a_device_go_without_a_word(twins, interrupt):
+    twins.each(lambda net: net.r.sysctl(SKIP_NOTIFY, 1))
+    twins.each(two_ways)
+    twins.fast.sync()
+    twins.assert_same([fr.udp(FAR)])
+    generation = twins.fast.router.status()["generation"]
+    twins.each(interrupt)
+    twins.each(lambda net: net.resolve_hosts())
+    twins.fast.sync()
+    twins.assert_same([fr.udp(FAR)])
+    wait_in_sync(twins, generation)
+    twins.assert_same([fr.udp(FAR)])
+    assert not twins.fast.r.ipj("-6 route show", PREFIX), "the kernel kept the route: no test"
+
+
+def test_an_address_gets_a_lifetime(twins):
+    """Its prefix's route then has one too, of which there is no message."""
+    address = "2001:db8:f00::99/64"
+    twins.each(lambda net: net.r.addr("p1", address))
+    twins.fast.sync()
+    generation = twins.fast.router.status()["generation"]
+    twins.fast.r.ip("addr change", address, "dev p1 valid_lft 1000 preferred_lft 1000")
+    wait_in_sync(twins, generation)
+    assert twins.fast.router.lookup(FAR)["verdict"] == "punt_expires"
+
+
+def test_metrics_behind_a_lost_carrier(twins):
+    """Once the first metric is out, the kernel scores the others by more than their metric."""
+
+    def three_metrics(net):
+        net.r.sysctl("net.ipv6.conf.all.ignore_routes_with_linkdown", 1)
+        for host, metric in (("c", 10), ("b", 20), ("a", 30)):
+            net.r.route("add", PREFIX, "via", host_addr(host), "metric", metric)
+
+    twins.each(three_metrics)
+    twins.fast.sync()
+    twins.assert_same([fr.udp(FAR)])
+    twins.each(lambda net: net.host["c"].ip("link set dev h0 down"))
+    wait_until(
+        lambda: twins.fast.router.lookup(FAR)["verdict"] == "punt_equal_metric", 5, "carrier lost"
+    )
+    twins.each(lambda net: net.host["c"].ip("link set dev h0 up"))
+    wait_until(lambda: twins.fast.router.lookup(FAR)["verdict"] == "forward", 5, "carrier back")
+    twins.each(lambda net: net.resolve_hosts())
+    twins.fast.sync()
+    twins.assert_same([fr.udp(FAR)])
+
+
+def test_an_upper_device_moves_to_another_namespace(twins):
+    def move(net):
+        net.r.ip("link add mv0 link p0 type macvlan mode passthru")
+        net.elsewhere = net.lab.ns("elsewhere")
+        net.r.ip("link set dev mv0 netns", net.elsewhere.name)
+        net.elsewhere.ip("link set dev mv0 up")
+
+    twins.each(two_ways)
+    twins.each(move)
+    twins.fast.sync()
+    wait_until(
+        lambda: "upper" in twins.fast.router.port_status("p0")["flags"], 5, "frames known as taken"
+    )
+    twins.assert_same([fr.udp(FAR)])
+
+
+def test_a_rule_of_all_but_vrf_packets(twins):
+    twins.each(two_ways)
+    twins.each(lambda net: net.r.ip("-6 rule add not from all l3mdev prohibit"))
+    wait_until(lambda: twins.fast.router.status()["rules"], 5, "rules seen")
+    twins.assert_same([fr.udp(FAR)])
