@@ -58,7 +58,8 @@
 	X(PUNT_ENCAP, PASS, "punt_encap", "route with an encapsulation")                           \
 	X(PUNT_SOURCE_ROUTE, PASS, "punt_source_route", "source-specific route")                   \
 	X(PUNT_EXPIRES, PASS, "punt_expires", "route with an expiry")                              \
-	X(PUNT_EQUAL_METRIC, PASS, "punt_equal_metric", "several routes that the kernel chooses among")            \
+	X(PUNT_EQUAL_METRIC, PASS, "punt_equal_metric",                                            \
+	  "several routes that the kernel chooses among")                                          \
 	X(PUNT_ROUTE, PASS, "punt_route", "route of a kind sixlane cannot express")                \
 	X(PUNT_MAP_FULL, PASS, "punt_map_full", "a map is full: the covering route is punted")     \
 	X(PASS_NO_FORWARDING, PASS, "pass_no_forwarding", "forwarding is off")                     \

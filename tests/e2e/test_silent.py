@@ -5,7 +5,7 @@ import pytest
 
 import frames as fr
 from lab import wait_until
-from topology import Twins, host_addr
+from topology import host_addr
 
 PREFIX = "2001:db8:f00::/48"
 FAR = "2001:db8:f00::1"
