@@ -56,8 +56,8 @@ static int make_devices(uint32_t ifindex[N_DEVICES])
 			command, sizeof(command),
 			"ip link add dev%d index %d address %02x:%02x:%02x:%02x:%02x:%02x "
 			"type veth peer name peer%d && "
-			"sysctl -qw net.ipv6.conf.dev%d.disable_ipv6=1 "
-			"net.ipv6.conf.peer%d.disable_ipv6=1 && "
+			"echo 1 >/proc/sys/net/ipv6/conf/dev%d/disable_ipv6 && "
+			"echo 1 >/proc/sys/net/ipv6/conf/peer%d/disable_ipv6 && "
 			"ethtool -K peer%d gro on && ip link set dev%d up && ip link set peer%d up",
 			i, FIRST_IFINDEX + i, mac[0], mac[1], mac[2], mac[3], mac[4], mac[5], i, i,
 			i, i, i, i);
