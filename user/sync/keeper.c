@@ -26,13 +26,13 @@ static void mark_used(void *ctx, uint32_t slot)
 }
 
 /*
- * Only what went stale: the kernel's timers do the rest for another reachable time. NTF_USE makes
- * the kernel forget NUD_PERMANENT (since 5.16), so that the fewer the better should an operator
- * make the neighbour permanent at the same moment.
+ * A reachable neighbour that is in use goes to DELAY and is probed, never stale. NTF_USE makes the
+ * kernel forget NUD_PERMANENT (since 5.16): should an operator make a neighbour permanent between
+ * the notifications just read and this message, it has to be resolved again.
  */
 static bool wants_care(const struct neigh *neigh)
 {
-	return neigh->state == NUD_STALE && !neigh->extended;
+	return (neigh->state == NUD_REACHABLE || neigh->state == NUD_STALE) && !neigh->extended;
 }
 
 static void put_use(char *buf, const struct neigh *neigh)
