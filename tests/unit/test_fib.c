@@ -600,25 +600,6 @@ static void test_restart_when_full(void **state)
 	assert_fate(world, "2001:db8:1::1", via("fe80::2", 3));
 }
 
-static void count_neigh(void *ctx, uint32_t slot, const struct sixlane_neigh_key *key)
-{
-	assert_int_not_equal(slot, 0);
-	assert_int_equal(key->ifindex, 3);
-	++*(unsigned int *)ctx;
-}
-
-static void test_each_neigh(void **state)
-{
-	struct world *world = *state;
-	union sixlane_addr host = addr("2001:db8::7");
-	unsigned int n = 0;
-
-	fill(world);
-	fib_set_neigh(world->fib, 3, &host, mac_1);
-	fib_each_neigh(world->fib, count_neigh, &n);
-	assert_int_equal(n, 4);
-}
-
 /* --- a figure, not asserted ------------------------------------------------------------------- */
 
 static int set_nothing(void *ctx, const struct sixlane_route_key *key, uint32_t value)
@@ -679,7 +660,6 @@ int main(void)
 		TEST(test_adopt_nonsense),
 		TEST(test_adopt_refuses),
 		TEST(test_restart_when_full),
-		TEST(test_each_neigh),
 		TEST(test_time),
 	};
 

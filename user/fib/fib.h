@@ -86,12 +86,4 @@ struct fib_stats {
 };
 void fib_get_stats(const struct fib *fib, struct fib_stats *out);
 
-/*
- * Neighbours that a route or the kernel's table names, for the keeper: calls fn with each slot
- * in use and its key. fn must not change the fib.
- */
-void fib_each_neigh(const struct fib *fib,
-		    void (*fn)(void *ctx, uint32_t slot, const struct sixlane_neigh_key *key),
-		    void *ctx);
-
 #endif

@@ -181,29 +181,6 @@ void fib_neigh_sweep(struct fib *fib, bool confirm)
 	fib_hash_each(&fib->neighs, sweep_neigh, &sweep);
 }
 
-struct each {
-	void (*fn)(void *ctx, uint32_t slot, const struct sixlane_neigh_key *key);
-	void *ctx;
-};
-
-static void tell(struct fib_hash_node *node, void *ctx)
-{
-	const struct fib_neigh *neigh = neigh_of(node);
-	struct each *each = ctx;
-
-	if (neigh->refs || neigh->known)
-		each->fn(each->ctx, neigh->slot, &neigh->key);
-}
-
-void fib_each_neigh(const struct fib *fib,
-		    void (*fn)(void *ctx, uint32_t slot, const struct sixlane_neigh_key *key),
-		    void *ctx)
-{
-	struct each each = { fn, ctx };
-
-	fib_hash_each(&fib->neighs, tell, &each);
-}
-
 static void free_neigh(struct fib_hash_node *node, void *ctx)
 {
 	(void)ctx;
