@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Routes: where they lead and what else is said of them.
+
+A feature adds targets or attributes to the model; Routes makes lines of whatever there is.
+"""
+
+from model import Feature
+
+
+class Routes(Feature):
+    """The routes themselves: added, replaced, appended, changed, deleted, flushed."""
+
+    name, share = "routes", 6
+
+    def __init__(self, model):
+        super().__init__(model)
+        self.known = []  # (kind, words that identify it, target, attributes)
+        model.targets += [(60, self.by_gateway), (4, self.by_gateway_alone), (4, self.on_link)]
+
+    def by_gateway(self):
+        dev = self.model.device()
+        return "via %s dev %s" % (self.rng.choice(dev.gateways), dev.name)
+
+    def by_gateway_alone(self):
+        """The kernel finds the device."""
+        return "via " + self.rng.choice(self.model.device().gateways[:2])
+
+    def on_link(self):
+        return "dev " + self.model.device().name
+
+    # -- lines
+
+    def target(self):
+        """(type, words): a type of its own, or nothing and what to go by."""
+        target = self.model.weighted(self.model.targets)()
+        return target if isinstance(target, tuple) else ("", target)
+
+    def attributes(self, where):
+        """Attributes of a place: "key", part of what identifies a route; "metric", not for routes by
+        next-hop objects (see Model); "extra".
+        """
+        return " ".join(
+            make() for chance, place, make in self.model.attributes
+            if place == where and self.model.chance(chance)
+        )  # fmt: skip
+
+    def new(self, key=None):
+        """A route's words; `key`: of the same prefix, table and metric as that one."""
+        kind, target = self.target()
+        if key is None:
+            key = "%s %s table %s" % (
+                self.model.prefix(), self.attributes("key"), self.rng.choice(self.model.tables),
+            )  # fmt: skip
+        extra = "" if "nexthop" in target else self.attributes("extra")
+        if not set(target.split()) & {"nhid", "nexthop"}:
+            extra += " " + self.attributes("metric")
+        return kind, key, target, extra
+
+    def line(self, verb, route):
+        self.known.append(route)
+        return "ip route %s %s" % (verb, " ".join(filter(None, route)))
+
+    def setup(self):
+        count = self.rng.choice([3, 8, 15, 30, 60])
+        lines = [self.line(self.rng.choice(["add", "add", "replace"]), self.new())
+                 for _ in range(count)]  # fmt: skip
+        if self.model.chance(0.75):
+            lines.append(self.line("add", ("", "::/0 table main", self.by_gateway(), "")))
+        return lines
+
+    def change(self):
+        choice = self.rng.random()
+        if not self.known or choice < 0.3:
+            return [self.line(self.rng.choice(["add", "replace"]), self.new())]
+        route = self.rng.choice(self.known)
+        if choice < 0.55:
+            return self.delete(route)
+        if choice < 0.97:
+            verb = self.rng.choice(["replace", "replace", "append", "add", "change", "prepend"])
+            return [self.line(verb, self.new(route[1]))]
+        return self.flush(route)
+
+    def delete(self, route):
+        """By all that is known of it, by its prefix, or one of its hops."""
+        kind, key, target, _extra = route
+        choice = self.rng.random()
+        if choice < 0.5 and "nexthop" not in target:
+            return ["ip route delete " + " ".join(filter(None, (kind, key, target)))]
+        if choice < 0.7 and "nexthop" in target:
+            hop = self.rng.choice(target.split("nexthop")[1:]).split(" weight")[0]
+            return ["ip route delete %s %s" % (key, hop.strip())]
+        if choice < 0.85:
+            return ["ip route delete " + key]
+        return ["ip route delete %s table %s" % (key.split()[0], key.split("table ")[1])]
+
+    def flush(self, route):
+        table = route[1].split("table ")[1]
+        return [
+            self.rng.choice(
+                [
+                    "ip route flush root %s table %s" % (route[1].split()[0], table),
+                    "ip route flush dev %s table %s proto boot"
+                    % (self.model.device().name, table),
+                    "ip route flush table %s proto boot" % table,
+                ]
+            )
+        ]
+
+
+class Targets(Feature):
+    """A feature that is nothing but another way to go."""
+
+    chance, share = 10, 0
+
+    def __init__(self, model):
+        super().__init__(model)
+        model.targets.append((self.chance, self.target))
+
+
+class Types(Targets):
+    name, weight, chance = "types", 0.8, 12
+
+    def target(self):
+        kind = self.rng.choice(
+            ["blackhole"] * 3 + ["unreachable", "prohibit", "throw"] * 2
+            + ["local", "anycast", "multicast", "lo", "local table"]
+        )  # fmt: skip
+        if kind == "lo":
+            return "dev lo"
+        if kind == "local table":
+            # A route among the router's own addresses: asked before all others.
+            dev = self.model.device()
+            return "via %s dev %s table local" % (self.rng.choice(dev.gateways), dev.name)
+        if kind in ("anycast", "multicast"):
+            return kind, "dev " + self.model.device().name
+        return kind, "dev lo" if kind == "local" else ""
+
+
+class OnLink(Targets):
+    name, weight, chance = "onlink", 0.3, 8
+
+    def target(self):
+        dev = self.model.device()
+        return "via %s dev %s onlink" % (self.rng.choice(dev.beyond), dev.name)
+
+
+class Multipath(Targets):
+    name, weight, chance = "multipath", 0.4, 25
+
+    def target(self):
+        hops = []
+        for _ in range(self.rng.choice([2, 2, 2, 3, 4])):
+            dev = self.model.device()
+            weight = self.rng.choice([1, 1, 1, 2, 3, 10])
+            words = "via %s dev %s" % (self.rng.choice(dev.gateways), dev.name)
+            if self.model.chance(0.08):
+                words = "dev " + dev.name
+            hops.append("nexthop %s weight %d" % (words, weight))
+        return " ".join(hops)
+
+
+class Encap(Targets):
+    name, weight, chance = "encap", 0.1, 10
+    sign = " encap seg6"
+    needs = ("route add 2001:db8:1::/48 encap seg6 mode encap segs fc00::1 dev lo",)
+
+    def target(self):
+        dev = self.model.device()
+        segments = ",".join(
+            self.rng.choice(["fc00::1", "fc00::2", dev.hosts[0]])
+            for _ in range(self.rng.choice([1, 2]))
+        )
+        return "encap seg6 mode %s segs %s via %s dev %s" % (
+            self.rng.choice(["encap", "inline"]), segments, dev.gateways[0], dev.name,
+        )  # fmt: skip
+
+
+class Tables(Feature):
+    name, weight, share = "tables", 0.4, 0
+
+    def __init__(self, model):
+        super().__init__(model)
+        more = self.rng.sample([1, 100, 253, 256, 1000, 65536, 4000000000], 2)
+        # Most routes stay where packets are looked up.
+        model.tables += [str(table) for table in more] + ["main"] * 3
+
+
+class Attribute(Feature):
+    """A feature that is nothing but words beside a route. place: see Routes.attributes()."""
+
+    chance, place, share = 0.2, "extra", 0
+
+    def __init__(self, model):
+        super().__init__(model)
+        model.attributes.append((self.chance, self.place, self.words))
+
+
+class Metrics(Attribute):
+    name, weight, chance, place = "metrics", 0.7, 0.4, "key"
+
+    def words(self):
+        return "metric %d" % self.rng.choice([1, 2, 255, 256, 1023, 1025, 2**31, 2**32 - 1])
+
+
+class Sources(Attribute):
+    name, weight, chance, place = "sources", 0.25, 0.35, "key"
+    sign = " from "
+    needs = ("route add 2001:db8:1::/48 from 2001:db8:2::/48 dev lo",)
+
+    def words(self):
+        return "from " + self.model.source()
+
+
+class RouteMtus(Attribute):
+    name, weight, place = "mtus", 0.5, "metric"
+
+    def words(self):
+        return "mtu %s%d" % (self.rng.choice(["", "lock "]), self.model.mtu())
+
+
+class Expiry(Attribute):
+    name, weight = "expires", 0.2
+
+    def words(self):
+        return "expires %d" % self.rng.choice([3000, 100000])
+
+
+class Preference(Attribute):
+    name, weight = "preference", 0.2
+
+    def words(self):
+        return "pref " + self.rng.choice(["low", "medium", "high"])
+
+
+class HopLimit(Attribute):
+    name, weight, chance, place = "hoplimit", 0.1, 0.1, "metric"
+
+    def words(self):
+        return "hoplimit %d" % self.rng.choice([1, 9, 255])
+
+
+FEATURES = [
+    Routes, Types, OnLink, Multipath, Encap, Tables, Metrics, Sources, RouteMtus, Expiry,
+    Preference, HopLimit,
+]  # fmt: skip

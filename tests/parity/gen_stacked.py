@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Devices on top of ports: VLANs, VRFs, bonds, bridges, macvlans, and devices of no wire at all.
+
+Each brings a model.Device that routes may leave by and packets come in by, where the kernel has
+it. Bonds take two ports over; the others leave the ports as they are.
+"""
+
+from model import Device, Feature
+from side import port_mac
+
+FIRST_INDEX = 101
+
+
+class Stacked(Feature):
+    share = 0.3
+
+    def ports(self):
+        """Those that nothing has taken over."""
+        return [dev for dev in self.model.devices if dev.name in dev.wires and dev.routable]
+
+    def add(self, dev, words, lower=None):
+        """Lines that make a device. Its index is said, so that it is the same on both sides."""
+        model = self.model
+        index = FIRST_INDEX + len(model.devices)
+        dev.own = ["2001:db8:%s::1/64" % dev.place, "fe80::1/64"]
+        model.devices.append(dev)
+        model.locals += [address.split("/")[0] for address in dev.own]
+        link = " link " + lower if lower else ""
+        mac = " address " + dev.mac if dev.mac else ""
+        return [
+            "ip link add%s name %s%s index %d type %s" % (link, dev.name, mac, index, words),
+            "ip link set dev %s up" % dev.name,
+            *self.addresses(dev),
+        ]
+
+    @staticmethod
+    def addresses(dev):
+        return ["ip addr add %s dev %s nodad" % (address, dev.name) for address in dev.own]
+
+    def place(self):
+        return "f%d" % len(self.model.devices)
+
+
+class Vlans(Stacked):
+    """Sub-interfaces, also on one another, with MTU and MAC of their own."""
+
+    name, weight = "vlan", 0.4
+    sign = " type vlan"
+    needs = ("link add name sl-a type veth peer name sl-b",
+             "link add link sl-a name sl-v type vlan id 5")  # fmt: skip
+
+    def setup(self):
+        lines, self.lowers = [], self.ports()
+        for _ in range(self.rng.randint(1, 3)):
+            lower, vid = self.rng.choice(self.lowers), self.rng.choice([1, 5, 100, 4094])
+            if any(dev.name == "%s.%d" % (lower.name, vid) for dev in self.model.devices):
+                continue
+            lines += self.one(lower, vid)
+        return lines
+
+    def one(self, lower, vid):
+        kind = self.rng.choice([0x8100, 0x8100, 0x88A8])
+        own_mac = self.model.chance(0.3)
+        dev = Device(
+            "%s.%d" % (lower.name, vid), self.place(),
+            self.model.new_mac() if own_mac else lower.mac,
+            lower.wires, lower.tags + ((kind, vid),),
+        )  # fmt: skip
+        self.model.vids.append(vid)
+        protocol = "802.1ad" if kind == 0x88A8 else "802.1Q"
+        if self.model.chance(0.3):
+            self.lowers.append(dev)
+        return self.add(dev, "vlan protocol %s id %d" % (protocol, vid), lower.name)
+
+    def change(self):
+        devs = [dev for dev in self.model.devices if dev.tags]
+        if not devs:
+            return []
+        dev = self.rng.choice(devs)
+        return [
+            self.rng.choice(
+                [
+                    "ip link set dev %s mtu %d" % (dev.name, min(self.model.mtu(), 1500)),
+                    "ip link set dev %s type vlan reorder_hdr on" % dev.name,
+                    "ip link delete dev " + dev.name,
+                ]
+            )
+        ]
+
+
+class Vrfs(Stacked):
+    """Ports that look up a table of their own."""
+
+    name, weight = "vrf", 0.25
+    sign = " type vrf"
+    needs = ("link add name sl-r type vrf table 99",)
+    table = 77
+
+    def setup(self):
+        lines = ["ip link add name vrf1 index %d type vrf table %d" % (FIRST_INDEX - 1, self.table),
+                 "ip link set dev vrf1 up"]  # fmt: skip
+        self.model.tables += [str(self.table)] * len(self.model.tables)
+        for dev in self.rng.sample(self.ports(), self.rng.randint(1, 2)):
+            lines += self.enslave(dev, "master vrf1")
+        return lines
+
+    def enslave(self, dev, words):
+        # The device goes down and up within, and loses its addresses.
+        return ["ip link set dev %s %s" % (dev.name, words), *self.addresses(dev)]
+
+    def change(self):
+        dev = self.rng.choice(self.ports())
+        return self.enslave(dev, self.rng.choice(["master vrf1", "nomaster"]))
+
+
+class Bonds(Stacked):
+    """Two ports as one; the program is on the bond."""
+
+    name, weight = "bond", 0.25
+    sign = " type bond"
+    needs = ("link add name sl-o type bond mode balance-xor",)
+
+    def setup(self):
+        members = [dev for dev in self.ports() if dev.name in ("p2", "p3")]
+        mode = self.rng.choice(["balance-rr", "active-backup", "balance-xor"])
+        wires = [dev.name for dev in members]
+        # Only one port of a backup pair takes packets.
+        bond = Device(
+            "bond1", self.place(), port_mac("p2"),
+            wires[:1] if mode == "active-backup" else wires,
+        )  # fmt: skip
+        lines = []
+        for dev in members:
+            dev.routable, dev.wires = False, []
+            lines += ["detach " + dev.name, "ip link set dev %s down" % dev.name]
+        lines += self.add(bond, "bond mode %s miimon 10" % mode)
+        lines += ["ip link set dev %s master bond1" % dev.name for dev in members]
+        lines += self.addresses(bond)
+        if mode == "balance-rr":
+            lines.append("alike " + " ".join(wires))
+        return [*lines, "attach bond1"]
+
+
+class Bridges(Stacked):
+    """A port behind a bridge: its frames are the bridge's."""
+
+    name, weight = "bridge", 0.15
+    sign = " type bridge"
+    needs = ("link add name sl-h type bridge",)
+
+    def setup(self):
+        port = self.rng.choice(self.ports())
+        bridge = Device("br1", self.place(), self.model.new_mac(), list(port.wires))
+        port.routable = False
+        return [
+            *self.add(bridge, "bridge mcast_snooping 0"),
+            "ip link set dev %s master br1" % port.name,
+        ]
+
+
+class Macvlans(Stacked):
+    """A second MAC on a port."""
+
+    name, weight = "macvlan", 0.15
+    sign = " type macvlan"
+    needs = ("link add name sl-m type veth peer name sl-n",
+             "link add link sl-m name sl-x type macvlan mode bridge")  # fmt: skip
+
+    def setup(self):
+        port = self.rng.choice(self.ports())
+        dev = Device("mv1", self.place(), self.model.new_mac(), list(port.wires), port.tags)
+        return self.add(dev, "macvlan mode " + self.rng.choice(["bridge", "private"]), port.name)
+
+
+class Dummies(Stacked):
+    """A device that swallows what leaves by it."""
+
+    name, weight = "dummy", 0.2
+    sign = " type dummy"
+    needs = ("link add name sl-d type dummy",)
+
+    def setup(self):
+        return self.add(Device("dm1", self.place(), self.model.new_mac(), []), "dummy")
+
+
+FEATURES = [Vlans, Bonds, Bridges, Macvlans, Dummies, Vrfs]

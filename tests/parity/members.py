@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Whether sixlane did with a packet what the kernel could have done with it.
+
+Nearly always that is one thing only. For a route with several members it is one of a set: the kernel
+itself is asked for it. The same packet with other flow labels goes through the kernel's router,
+which hashes by them meanwhile; all that then becomes of the packet, to the last byte, is the
+set. A packet without a choice has a set of one, so nothing is forgiven to it.
+"""
+
+import wire
+
+HASH_POLICY = "net/ipv6/fib_multipath_hash_policy"
+# Labels tried of each packet that has no explanation yet, turn by turn. A member of weight 1 among
+# 300 is missed by all of them once in a million packets that take it.
+TURNS = (4, 16, 64, 512, 4096)
+TURNS_IN_A_HURRY = (4, 16, 64, 256)
+# From there on few packets at a time: if one of them has no excuse, the round has failed.
+MANY_LABELS, AT_A_TIME = 512, 4
+PROBES_ALONE = 48
+# Numbers of probes; those of frames are below.
+FIRST_PROBE = 1 << 31
+
+
+class Difference:
+    """One frame (its number in the round; None: nobody's) and what the two made of it."""
+
+    def __init__(self, number, kernel, fast):
+        self.number, self.kernel, self.fast = number, kernel, fast
+
+
+class Members:
+    """The judge of one round."""
+
+    def __init__(self, world, packets):
+        self.world, self.packets, self.probes = world, packets, 0
+
+    def differences(self, kernel, fast):
+        """kernel, fast: what exchange() returned."""
+        numbers = self._numbers()
+        kernel, fast = (self._by_number(out, numbers) for out in (kernel, fast))
+        differing = {
+            number: (kernel.get(number, ()), fast.get(number, ()))
+            for number in set(kernel) | set(fast)
+            if kernel.get(number, ()) != fast.get(number, ())
+        }
+        nobody = differing.pop(None, None)
+        left = self._unexplained({number: fates[1] for number, fates in differing.items()})
+        self.world.chosen += len(differing) - len(left)
+        found = [Difference(number, *differing[number]) for number in sorted(left)]
+        return found + ([Difference(None, *nobody)] if nobody else [])
+
+    def _numbers(self):
+        """{identity: number of the packet}; None where several packets share one."""
+        numbers = {}
+        for number, (_, frame) in enumerate(self.packets):
+            for who in wire.identities(frame):
+                numbers[who] = None if who in numbers else number
+        return numbers
+
+    def _by_number(self, out, numbers):
+        fates = {}
+        for who, fate in out.items():
+            fates.setdefault(numbers.get(who), []).extend(fate)
+        return {number: self._comparable(fate) for number, fate in fates.items()}
+
+    def _comparable(self, fate):
+        return tuple(sorted((self.world.alike.get(port, port), frame) for port, frame in fate))
+
+    def _unexplained(self, wanted):
+        """Which of {number: fate} the kernel never brings about. Once one is found, it and all that
+        were not looked at closely."""
+        if not wanted:
+            return set()
+        kernel = self.world.kernel
+        policy = kernel.r.sysctl(HASH_POLICY)
+        kernel.r.sysctl(HASH_POLICY, 0)
+        try:
+            turns = TURNS_IN_A_HURRY if self.world.in_a_hurry else TURNS
+            left = self._after(set(wanted), wanted, [n for n in turns if n < MANY_LABELS])
+            left -= self._met_alone(sorted(left)[:AT_A_TIME], wanted)
+            while left:
+                some = set(sorted(left)[:AT_A_TIME])
+                unmet = self._after(some, wanted, [n for n in turns if n >= MANY_LABELS])
+                unmet -= self._met_alone(unmet, wanted)
+                left -= some - unmet
+                if unmet:
+                    break
+            return left
+        finally:
+            kernel.r.sysctl(HASH_POLICY, policy)
+
+    def _after(self, left, wanted, turns):
+        """Those that are left after these turns."""
+        for count in turns:
+            left = left - self._met(left, wanted, count) if left else left
+        return left
+
+    def _met(self, numbers, wanted, count):
+        """Send `count` probes of each packet at once; which of them met their wanted fate."""
+        probes = [self._probe(number) for number in numbers for _ in range(count)]
+        self.world.kernel.pin(self.world.pins)
+        packets = [(port, frame) for _, port, frame in probes]
+        out = self.world.kernel.exchange(packets, self.world.open_ports)
+        return {
+            number
+            for number, _, frame in probes
+            if self._fate(out, frame, number) == wanted[number]
+        }
+
+    def _met_alone(self, numbers, wanted):
+        """A member without a neighbour takes one packet, and none once it is being resolved."""
+        return {
+            number
+            for number in numbers
+            if _hangs_on_neighbours(wanted[number])
+            and any(self._met([number], wanted, 1) for _ in range(PROBES_ALONE))
+        }
+
+    def _probe(self, number):
+        self.probes += 1
+        port, frame = self.packets[number]
+        own = any(kind == "label" for kind, _ in wire.identities(frame))
+        label = (wire.OWN_LABELS if own else 0) + self.probes * 0x9E37 % wire.OWN_LABELS
+        return number, port, wire.renumbered(frame, FIRST_PROBE + self.probes, label)
+
+    def _fate(self, out, probe, number):
+        """What became of a probe, as if it had been the packet itself."""
+        original = self.packets[number][1]
+        return self._comparable(
+            (port, wire.restored(frame, probe, original))
+            for who in wire.identities(probe)
+            for port, frame in out.get(who, ())
+        )
+
+
+def _hangs_on_neighbours(fate):
+    """Nothing came out, or "address unreachable"."""
+    for _, frame in fate:
+        at = wire.ip6_at(frame)
+        if at is None or wire.icmp(frame, at) != (1, 3):
+            return False
+    return True

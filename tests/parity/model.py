@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What generators know of the router they describe, and what packets are aimed at.
+
+A rough picture only: commands may fail, and what is believed to be there may be gone. Nothing is
+judged by it; it makes likely that commands mean something and that packets get somewhere. The
+one source of chance is the rng.
+"""
+
+import ipaddress
+
+from side import LETTER, PORTS, addresses, port_mac
+
+EDGE_LENGTHS = (0, 1, 3, 7, 8, 15, 16, 31, 32, 33, 47, 48, 49, 63, 64, 65, 95, 96, 97, 127, 128)
+USUAL_LENGTHS = (20, 28, 29, 32, 36, 40, 44, 48, 48, 52, 56, 60, 64, 64, 80, 96, 112, 120, 128)
+FAR_PREFIXES = (
+    "::/0", "::/1", "8000::/1", "2000::/3", "fc00::/7", "fd00::/8", "fe80::/10", "ff00::/8",
+    "2001::/16", "2001:db8::/32", "::/96", "64:ff9b::/96", "fec0::/10", "2001:db8:a::/48",
+)  # fmt: skip
+TOP = (1 << 128) - 1
+
+
+def text(number):
+    return str(ipaddress.IPv6Address(number))
+
+
+def number(address):
+    return int(ipaddress.IPv6Address(address))
+
+
+class Device:
+    """What routes can leave by and packets can come in by."""
+
+    def __init__(self, name, place, mac, wires, tags=(), own=()):
+        self.name, self.mac, self.wires, self.tags = name, mac, wires, tags
+        self.place, self.own, self.up, self.carrier, self.mtu = place, list(own), True, True, 1500
+        base = "2001:db8:%s::" % place
+        self.gateways = [base + "9", base + "a", "fe80::9", "fe80::a"]
+        self.beyond = ["2001:db8:ee:%s::1" % place]  # reached with `onlink` only
+        self.hosts = [base + "1%x" % i for i in range(3)]
+        self.routable = True
+
+    def neighbours(self):
+        return self.gateways + self.beyond + self.hosts
+
+
+class Model:
+    def __init__(self, rng):
+        self.rng = rng
+        self.devices = [
+            Device(port, LETTER[port], port_mac(port), [port], own=addresses(port))
+            for port in PORTS
+        ]
+        self.prefixes, self.sources = [], []  # (number, length)
+        self.locals = [line.split("/")[0] for dev in self.devices for line in dev.own]
+        self.mtus, self.l4_ports = {1280, 1500}, [53, 4000, 5000]
+        self.classes, self.vids = [0, 0x10, 0x28, 0xB8], [5]
+        self.tables = ["main"]
+        # What a route may go by, and what may be said of it beside: (weight, function).
+        self.targets, self.attributes = [], []
+        self.macs = 0
+        # The kernel keeps one cached route for all routes by a next-hop object: their prefix lengths,
+        # MTUs and hop limits are those of whichever was used first. Nothing to compare by.
+        self.shared_next_hops = False
+
+    # -- choice
+
+    def chance(self, probability):
+        return self.rng.random() < probability
+
+    def weighted(self, pairs):
+        """One value of (weight, value) pairs."""
+        return self.rng.choices([value for _, value in pairs], [weight for weight, _ in pairs])[0]
+
+    def device(self):
+        """Nearly always one that is up."""
+        fit = [dev for dev in self.devices if dev.routable]
+        up = [dev for dev in fit if dev.up]
+        return self.rng.choice(up if up and self.chance(0.95) else fit)
+
+    def new_mac(self):
+        self.macs += 1
+        return "02:00:00:01:%02x:%02x" % (self.macs >> 8, self.macs & 255)
+
+    def mtu(self):
+        value = self.rng.choice([1280, 1281, 1300, 1400, 1492, 1499, 1500, 1501, 2000, 2999])
+        self.mtus.add(value)
+        return value
+
+    # -- prefixes
+
+    def prefix(self):
+        """A prefix as text; it is remembered for packets and for later prefixes near it."""
+        base, length = self._prefix()
+        base = base >> (128 - length) << (128 - length)
+        self.prefixes.append((base, length))
+        return "%s/%d" % (text(base), length)
+
+    def _prefix(self):
+        rng, choice = self.rng, self.rng.random()
+        if choice < 0.06:
+            far = ipaddress.ip_network(rng.choice(FAR_PREFIXES))
+            return int(far.network_address), far.prefixlen
+        if self.prefixes and choice < 0.60:
+            base, length = rng.choice(self.prefixes)
+            if choice < 0.45:  # within
+                longer = rng.randint(length, 128)
+                near = [edge for edge in EDGE_LENGTHS if edge >= length]
+                longer = rng.choice(near) if rng.random() < 0.5 else longer
+                return base | rng.getrandbits(128) >> length, longer
+            if choice < 0.52:  # beside
+                return base ^ (1 << (128 - length) if length else 0), length
+            return base, rng.randint(max(length - 8, 0), length)  # around, or the same
+        length = rng.choice(USUAL_LENGTHS if rng.random() < 0.8 else EDGE_LENGTHS[4:])
+        return 0x20010DB8 << 96 | rng.getrandbits(5) << 91 | rng.getrandbits(91), length
+
+    def source(self):
+        """A prefix of sources: of those that packets come from, or any other."""
+        rng = self.rng
+        length = rng.choice([0, 16, 32, 47, 48, 48, 56, 63, 64, 64, 127, 128])
+        base = number(rng.choice(self.devices).hosts[0]) if rng.random() < 0.7 else None
+        base = self._prefix()[0] if base is None else base
+        base = base >> (128 - length) << (128 - length)
+        self.sources.append((base, length))
+        return "%s/%d" % (text(base), length)
+
+    def near(self, prefixes):
+        """An address in or just beside one of the prefixes."""
+        rng = self.rng
+        base, length = rng.choice(prefixes)
+        last = base | TOP >> length
+        return rng.choices(
+            [rng.randint(base, last), base, last, max(base - 1, 0), min(last + 1, TOP)],
+            [10, 2, 2, 1, 1],
+        )[0]
+
+
+class Feature:
+    """One kind of thing that a configuration may have.
+
+    weight: how likely a configuration has it. share: how often a change is one of its own.
+    needs: lines of `ip` that a kernel without it refuses. sign: by what it is seen in a script.
+    """
+
+    name, weight, share, needs, sign = None, 1.0, 1.0, (), None
+
+    def __init__(self, model):
+        self.model, self.rng = model, model.rng
+
+    def setup(self):
+        """Lines of a script that bring it into being."""
+        return []
+
+    def change(self):
+        """Lines of one change while packets flow."""
+        return []

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A configuration from a number: a script of what to set up, what to change, and which packets to
+send in between.
+
+The same seed, number and features give the same script, whatever ran before and on whatever machine.
+"""
+
+import random
+
+import gen_links
+import gen_nexthops
+import gen_routes
+import gen_rules
+import gen_stacked
+from model import Model
+from packets import Packets
+
+# Devices first: the others use what is there.
+FEATURES = [
+    feature
+    for module in (gen_stacked, gen_links, gen_nexthops, gen_routes, gen_rules)
+    for feature in module.FEATURES
+]
+ALWAYS = {"routes", "neighbours"}
+NAMES = [feature.name for feature in FEATURES]
+
+
+def supported(ns):
+    """The names of the features that the kernel of an idle namespace has."""
+    return {feature.name for feature in FEATURES if _has(ns, feature)}
+
+
+def signs(lines):
+    """The names of the features that a script shows to need of the kernel."""
+    text = "\n".join(lines)
+    return {feature.name for feature in FEATURES if feature.sign and feature.sign in text}
+
+
+def _has(ns, feature):
+    for line in feature.needs:
+        family = [] if line.startswith(("link", "nexthop add id 1 group")) else ["-6"]
+        if ns.run("ip", *family, *line.split(), check=False).returncode:
+            return False
+    return True
+
+
+class Scenario:
+    """lines: the script of configuration `number` of a run."""
+
+    def __init__(self, seed, number, packets, allowed):
+        self.rng = random.Random("%d/%d" % (seed, number))
+        self.model = Model(self.rng)
+        self.features = [
+            kind(self.model)
+            for kind in FEATURES
+            # Asked in any case, so that a feature more or less does not change all others.
+            if (self.rng.random() < kind.weight or kind.name in ALWAYS) and kind.name in allowed
+        ]
+        self.lines = [line for feature in self.features for line in self._setup(feature)]
+        rounds = self.rng.randint(1, 4)
+        for number in range(rounds):
+            if number:
+                self.lines += self._changes()
+            share = packets * (number + 1) // rounds - packets * number // rounds
+            self.lines += self._settled() + Packets(self.model, number << 16).lines(share)
+
+    def _setup(self, feature):
+        return [*feature.setup(), "burst"]
+
+    def _settled(self):
+        return [
+            line
+            for feature in self.features
+            if hasattr(feature, "settled")
+            for line in feature.settled()
+        ]
+
+    def _changes(self):
+        """Changes in random order, in bursts of random lengths."""
+        lines, rng = [], self.rng
+        shares = [feature.share for feature in self.features]
+        if not any(shares):
+            return []
+        for _ in range(rng.choice([1, 2, 5, 10, 30])):
+            lines += rng.choices(self.features, shares)[0].change()
+            if rng.random() < 0.2:
+                lines.append("burst")
+        return lines
+
+    def about(self):
+        return ", ".join(feature.name for feature in self.features)

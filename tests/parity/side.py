@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One of the two routers: its namespaces, its wires, and packets through it.
+
+        o: h0 ── p0 ┐
+           h1 ── p1 ┤ r        port pX: 2001:db8:X::1/64 and fe80::1/64, X of "abcd"
+           h2 ── p2 ┤          far end hX: nobody lives there, frames are sent and read raw
+           h3 ── p3 ┘
+
+Nothing here is random and nothing goes by the clock: names, MACs and ifindexes are those of the
+other router, timers of neighbours stand still, and ICMPv6 errors are not rationed.
+"""
+
+import re
+import socket
+
+import state
+from lab import LabError, command, wait_until
+from neighbours import Neighbours
+from tap import pass_marker
+from wire import MarkerTap, PortTap, identity, is_noise, without_random
+
+PORTS = ("p0", "p1", "p2", "p3")
+LETTER = dict(zip(PORTS, "abcd"))
+# A port of the router that no configuration touches.
+WITNESS = "pw"
+WIRE_MTU = 3200
+FIRST_INDEX = {"r": 11, "o": 51}
+# Sent before the next look at what has come out. Errors that wait for a neighbour themselves count
+# against the room that the kernel's ICMPv6 socket has: 57 of the largest.
+CHUNK = 24
+
+REST_TIMEOUT_S = 5
+# No timer of a neighbour runs out within a run.
+HOUR = 3600
+NEIGHBOUR_TIMERS = {
+    "base_reachable_time_ms": HOUR * 1000,
+    "retrans_time_ms": HOUR * 1000,
+    "delay_first_probe_time": HOUR,
+    "gc_stale_time": HOUR,
+    "unres_qlen_bytes": 64 << 20,
+}
+ROUTER_SETTINGS = {
+    "net.ipv6.icmp.ratemask": 255,  # a type that does not exist: none is limited
+    "net.ipv6.auto_flowlabels": 0,
+    "net.ipv6.ip6frag_time": HOUR,
+    "net.ipv6.conf.all.forwarding": 1,
+}
+COMMAND_LINE_ERROR = 255
+NAMES_A_DEVICE = {"dev", "link", "master"}
+
+
+class HarnessError(LabError):
+    """The two kernels were not brought into the same state: no verdict on sixlane."""
+
+
+def far(port):
+    return "h" + port[1:]
+
+
+def port_mac(port):
+    return "02:00:00:00:%02x:01" % (0xA0 + (*PORTS, WITNESS).index(port))
+
+
+def addresses(port):
+    return ["2001:db8:%s::1/64" % LETTER[port], "fe80::1/64"]
+
+
+class Side:
+    def __init__(self, lab, name):
+        self.name, self.lab = name, lab
+        self.r, self.o = lab.ns("r" + name), lab.ns("o" + name)
+        for number, port in enumerate((WITNESS, *PORTS)):
+            self._make_wire(port, number)
+        for key, value in ROUTER_SETTINGS.items():
+            self.r.sysctl(key, value)
+        self._begin()
+        self.lines = {port: PortTap(self.o, far(port)) for port in PORTS}
+        self.markers = {port: MarkerTap(self.r, port) for port in PORTS}
+        self.neighbours = Neighbours(self.r)
+        self.saved, self.pins = {}, {}
+
+    def _make_wire(self, port, number):
+        near = ["name", port, "index", FIRST_INDEX["r"] + number, "netns", self.r.name]
+        away = ["name", far(port), "index", FIRST_INDEX["o"] + number, "netns", self.o.name]
+        near += ["address", port_mac(port)]
+        command(["ip", "link", "add"] + near + ["type", "veth", "peer"] + away)
+        self.o.sysctl("net.ipv6.conf.%s.disable_ipv6" % far(port), 1)
+        self.o.run("ethtool", "-K", far(port), "gro", "on", "tx", "off")
+        self.o.ip("link set dev", far(port), "mtu", WIRE_MTU, "up")
+
+    def _begin(self):
+        """Ports up, then addresses: what the kernel makes of these hangs on what came first."""
+        self.batch(["link set dev %s up" % port for port in (WITNESS, *PORTS)])
+        self.wait_rest()
+        self.batch(
+            "addr add %s dev %s nodad" % (address, port)
+            for port in PORTS
+            for address in addresses(port)
+        )
+        self.freeze_neighbours()
+
+    def clear(self):
+        """Undo whatever was done to it, or nearly: whoever calls verifies it."""
+        for port in PORTS:
+            self.o.ip("link set dev", far(port), "up")
+        extra = [name for name in self.devices() if name not in (*PORTS, WITNESS)]
+        lines = ["link set dev %s down" % name for name in (WITNESS, *PORTS, *extra)]
+        lines += ["link set dev %s nomaster" % port for port in PORTS]
+        lines += ["link delete dev " + name for name in extra]
+        lines += ["rule flush", "rule delete pref 0", "rule delete pref 0"]
+        lines += ["rule add pref 0 lookup local proto kernel"]
+        lines += ["rule add pref 32766 lookup main proto kernel"]
+        lines += ["nexthop flush", "route flush table all proto boot"]
+        lines += ["addr flush dev %s" % name for name in PORTS]
+        lines += ["addr flush dev lo scope global"]
+        lines += ["link set dev %s mtu 1500 address %s" % (port, port_mac(port)) for port in PORTS]
+        self.batch(lines)
+        self.restore()
+        for port in PORTS:
+            self.write("net/ipv6/conf/%s/mtu" % port, 1500)
+        self._begin()
+
+    def freeze_neighbours(self):
+        """Also anew after a device has lost its IPv6, and with it these settings."""
+        for name in self.devices():
+            for key, value in NEIGHBOUR_TIMERS.items():
+                path = "net/ipv6/neigh/%s/%s" % (name, key)
+                if self.r.has_sysctl(path) and self.r.sysctl(path) != str(value):
+                    self.r.sysctl(path, value)
+
+    def devices(self):
+        with self.r.entered():
+            return {name: index for index, name in socket.if_nameindex() if name != "lo"}
+
+    # -- commands
+
+    def batch(self, lines):
+        """Lines of `ip`, errors skipped; returns what they said. Runs of one address family."""
+        lines, said = self._possible(list(lines))
+        at = 0
+        while at < len(lines):
+            end, family = at, _family(lines[at])
+            while end < len(lines) and _family(lines[end]) == family:
+                end += 1
+            text = "".join(line + "\n" for line in lines[at:end])
+            argv = ["ip", *family, "-force", "-batch", "-"]
+            done = self.r.run(*argv, stdin=text, check=False)
+            if done.returncode == COMMAND_LINE_ERROR:
+                raise HarnessError("ip does not know a line of\n%s%s" % (text, done.stderr))
+            said += [_said(line, lines[at:end]) for line in done.stderr.splitlines()]
+            at = end
+        return [line for line in said if line]
+
+    def _possible(self, lines):
+        """(lines, errors): those that name a device that is not there would end the whole batch."""
+        there, possible, said = {*self.devices(), "lo"}, [], []
+        for line in lines:
+            words = line.split()
+            named = {name for word, name in zip(words[1:], words[2:]) if word in NAMES_A_DEVICE}
+            if words[0] == "rule" or named <= there:
+                possible.append(line)
+            else:
+                said.append("no such device: " + line)
+            if words[:2] == ["link", "add"]:
+                there.add(words[words.index("name") + 1])
+            elif words[:2] == ["link", "delete"]:
+                there -= named
+        return possible, said
+
+    def write(self, path, value):
+        """A setting under /proc/sys; what it was is kept for restore()."""
+        try:
+            before = self.r.sysctl(path)
+            self.r.sysctl(path, value)
+        except OSError as error:
+            return "%s: %s" % (path, error.strerror)
+        if not path.endswith("/mtu"):  # bound by the device's, which is given back with that
+            self.saved.setdefault(path, before)
+        return ""
+
+    def restore(self):
+        # Last come, first back: "all" overwrites what single devices were given.
+        for path, value in reversed(list(self.saved.items())):
+            if self.r.has_sysctl(path):
+                self.r.sysctl(path, value)
+        self.saved = {}
+
+    # -- packets
+
+    def flush(self, ports):
+        """Return when all that was sent before is where it ends up."""
+        # Twice: a redirected frame leaves at the end of the poll in which the marker is passed.
+        for _ in range(2):
+            for port in ports:
+                pass_marker(self.lines[port], self.markers[port])
+            for port in ports:
+                pass_marker(self.markers[port], self.lines[port])
+        for port in ports:
+            self.markers[port].clear()
+
+    def exchange(self, packets, ports):
+        """Send (port, frame) pairs; returns {identity: sorted [(port, frame)]} of what came out.
+
+        ports: {port: the longest frame that it takes in}, of those that are up.
+        None as identity: frames that belong to nobody.
+        """
+        self.flush(ports)
+        for line in self.lines.values():
+            line.take()
+        out = {}
+        for at in range(0, len(packets), CHUNK):
+            for port, frame in packets[at : at + CHUNK]:
+                if len(frame) <= ports.get(port, 0):
+                    self.lines[port].send(frame)
+            self.collect(ports, out)
+            self.give_up(ports, out)
+        for frames in out.values():
+            frames.sort()
+        return out
+
+    def give_up(self, ports, out):
+        """Answer for unresolved neighbours now: by an error for each packet that waits."""
+        while True:
+            unresolved = self.neighbours.unresolved()
+            if not unresolved:
+                return
+            for neighbour in unresolved:
+                self.neighbours.delete(neighbour)
+                if neighbour in self.pins:
+                    self.neighbours.set(neighbour, *self.pins[neighbour])
+            self.collect(ports, out)
+
+    def collect(self, ports, out):
+        self.flush(ports)
+        for port, line in self.lines.items():
+            for frame in line.take():
+                who = identity(frame)
+                if not is_noise(frame, who is not None):
+                    out.setdefault(who, []).append((port, without_random(frame)))
+
+    def check_lost(self):
+        for port, line in self.lines.items():
+            if line.lost():
+                raise HarnessError("%s: the test's own socket lost frames" % port)
+
+    def pin(self, pins):
+        """Bring neighbours into their states: {(device, address): (state, MAC or None)}.
+
+        Returns what the kernel answered.
+        """
+        indexes = self.devices()
+        self.pins, said = {}, []
+        for (dev, address), (state, mac) in pins.items():
+            neighbour = (indexes.get(dev, 0), socket.inet_pton(socket.AF_INET6, address))
+            if state == "gone":
+                # sixlane may have asked for it meanwhile: not there is as good as deleted.
+                self.neighbours.delete(neighbour)
+            else:
+                self.pins[neighbour] = (state, mac)
+                said.append(self.neighbours.set(neighbour, state, mac))
+        return said
+
+    # -- the kernel's state
+
+    def state(self):
+        """Links first: what hangs on them comes after them."""
+        shows = ["link show", "addr show", "route show table all", "rule show"]
+        text = self.r.run("ip", "-6", "-batch", "-", stdin="\n".join(shows) + "\n").stdout
+        return state.comparable(text + self.r.run("ip", "nexthop", "show").stdout)
+
+    def wait_rest(self):
+        """Until the kernel has done what it does a moment after it was told."""
+        wait_until(lambda: state.at_rest(self.state()), REST_TIMEOUT_S, "kernel at rest")
+
+
+def _family(line):
+    """What `ip` must be told; groups of next hops are of no family, and -6 refuses them."""
+    words = line.split()
+    return () if words[0] == "nexthop" and {"group", "flush"} & set(words) else ("-6",)
+
+
+def _said(message, lines):
+    """An error with the line it is about instead of that line's number."""
+    failed = re.match(r"Command failed -:(\d+)", message)
+    return "%s" % lines[int(failed.group(1)) - 1] if failed else message

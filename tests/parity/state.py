@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The text in which a kernel says what it is like: its devices, addresses, routes, rules, next hops.
+
+Both routers must say the same before packets flow. Neighbours are not among it: those are pinned.
+"""
+
+import re
+
+FRAME_ABOVE_MTU = 18  # Ethernet header and one tag: is_skb_forwardable()
+OF_EACH_DEVICE = re.compile(r"(fe80::/64|(anycast|local) fe80::\S*|multicast ff00::/8) dev .* kernel")
+
+
+def comparable(text):
+    """Without what rightly differs: times, programs, names of namespaces."""
+    text = re.sub(r"expires \d+sec", "expires", text)
+    text = _sorted_where_any(text)
+    text = re.sub(r" xdp\w*(/id:\d+)?|\n    prog/xdp .*", "", text)
+    return re.sub(r" qlen \d+| link-netns\S* \S+", "", text)
+
+
+def _sorted_where_any(text):
+    """Routes that each device brings along stand in the order in which devices were ready."""
+    lines = text.splitlines()
+    at = [number for number, line in enumerate(lines) if OF_EACH_DEVICE.match(line)]
+    for number, line in zip(at, sorted(lines[number] for number in at)):
+        lines[number] = line
+    return "\n".join(lines)
+
+
+def links(state):
+    """(name, flags, MTU, state) of each device."""
+    pattern = r"^\d+: ([^@:]+)\S*: <(\S*)> mtu (\d+) .*?state (\S+) mode"
+    for line in re.finditer(pattern, state, re.M):
+        yield line.group(1), line.group(2).split(","), int(line.group(3)), line.group(4)
+
+
+def open_ports(state, ports):
+    """{port: the longest frame that it takes in} of the ports whose wires are plugged in."""
+    return {
+        name: mtu + FRAME_ABOVE_MTU
+        for name, flags, mtu, _ in links(state)
+        if name in ports and "LOWER_UP" in flags
+    }
+
+
+def at_rest(state):
+    """Nothing is left that the kernel does a moment later: addresses and carriers."""
+    if "tentative" in state:
+        return False
+    up = set()
+    for name, flags, _, operstate in links(state):
+        if ("LOWER_UP" in flags) != (operstate in ("UP", "UNKNOWN")):
+            return False
+        if "LOWER_UP" in flags:
+            up.add(name)
+    dev = None
+    for line in state.splitlines():
+        words = line.split()
+        if re.match(r"\d+: .* mtu ", line):
+            dev = words[1].split("@")[0].rstrip(":")
+        elif words[:1] == ["inet6"] and dev in up:
+            if "local %s dev" % words[1].split("/")[0] not in state:
+                return False
+    return True
+
+
+def delta(kernel, fast, wanted):
+    """The lines that are not in all of the states."""
+    states = [set(text.splitlines()) for text in (kernel, fast, wanted) if text is not None]
+    common = set.intersection(*states)
+    names = ("kernel", "sixlane", "wanted")
+    return "\n".join(
+        "%s: %s" % (name, line)
+        for name, lines in zip(names, states)
+        for line in sorted(lines - common)
+    ) or "the order of lines"

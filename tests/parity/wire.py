@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Frames in and out of the routers' far ends, and which frame that came out belongs to which that
+went in.
+
+Every frame carries a mark in its payload, which ICMPv6 errors quote. The mark holds its number and
+the complement of it, so that its sum, and with it every checksum over it, is the same whatever the
+number. A frame too small for a mark, or one that is mangled, is known by its flow label instead.
+Knows nothing of routers or configurations.
+"""
+
+import ctypes
+import errno
+import os
+import select
+import socket
+import struct
+import time
+
+import frames as fr
+from tap import SOL_PACKET, Tap
+
+PACKET_AUXDATA = 8
+TP_STATUS_VLAN_VALID = 0x10
+TP_STATUS_VLAN_TPID_VALID = 0x40
+SO_ATTACH_FILTER = 26
+# Classic BPF: the frame if its type is that of markers, or nothing of it.
+MARKERS_ONLY = ((0x28, 0, 0, 12), (0x15, 0, 1, 0x88B5), (0x06, 0, 0, 65535), (0x06, 0, 0, 0))
+SEND_TIMEOUT_S = 5
+# ENETDOWN: an old state of the device, told once.
+TRY_AGAIN = (errno.EAGAIN, errno.ENOBUFS, errno.ENETDOWN)
+TAG_TYPES = {b"\x81\x00", b"\x88\xa8", b"\x91\x00"}
+
+MAGIC = b"\xba\x9d\x51\xce"
+MARK_LEN = 12
+# Labels from here on are of one frame each in a round; those of frames with a mark are below.
+OWN_LABELS = 0x80000
+
+IPV6_LEN = fr.IPV6_LEN
+# Our own markers, and LACP.
+NOISE_TYPES = {b"\x88\xb5", b"\x88\x09"}
+
+
+class PortTap(Tap):
+    """A tap that gives frames their VLAN tag back, which the kernel hands over beside them."""
+
+    def __init__(self, ns, dev):
+        super().__init__(ns, dev)
+        self.sock.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
+
+    def drain(self):
+        while True:
+            try:
+                frame, ancillary, _flags, _address = self.sock.recvmsg(65536, 64)
+            except BlockingIOError:
+                return self.frames
+            except OSError as error:
+                if error.errno != errno.ENETDOWN:
+                    raise
+                continue
+            self.frames.append(_with_tag(frame, ancillary))
+
+    def send(self, frame):
+        """Like Tap.send(), but a device that stays full is an error, not a reason to wait."""
+        deadline = time.monotonic() + SEND_TIMEOUT_S
+        while True:
+            try:
+                return self.sock.send(frame)
+            except OSError as error:
+                if error.errno not in TRY_AGAIN or time.monotonic() > deadline:
+                    raise
+                select.select([], [self.sock], [], 0.001)
+
+    def take(self):
+        """The frames since the last time."""
+        frames, self.frames = self.drain(), []
+        return frames
+
+
+def _with_tag(frame, ancillary):
+    for level, kind, data in ancillary:
+        if level == SOL_PACKET and kind == PACKET_AUXDATA:
+            status, _, _, _, _, tci, tpid = struct.unpack("IIIHHHH", data[:20])
+            if status & TP_STATUS_VLAN_VALID:
+                tpid = tpid if status & TP_STATUS_VLAN_TPID_VALID else 0x8100
+                return frame[:12] + struct.pack("!HH", tpid, tci) + frame[12:]
+    return frame
+
+
+class MarkerTap(Tap):
+    """The router's end of a wire: sees nothing but the markers of flush().
+
+    By a filter rather than by a socket of their type, which gets nothing from a port of a bridge.
+    """
+
+    def __init__(self, ns, dev):
+        super().__init__(ns, dev)
+        code = b"".join(struct.pack("HBBI", *instruction) for instruction in MARKERS_ONLY)
+        program = ctypes.create_string_buffer(code)
+        filter_ = struct.pack("HxxxxxxP", len(MARKERS_ONLY), ctypes.addressof(program))
+        self.sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filter_)
+
+
+# --- what a frame is ------------------------------------------------------------------------
+
+
+def checksum(data):
+    """The Internet checksum's sum, complemented. Words are summed as one long number."""
+    if len(data) & 1:
+        data += b"\0"
+    total = int.from_bytes(data, "big") % 0xFFFF
+    return 0xFFFF - total if total or not any(data) else 0
+
+
+def ip6_at(frame):
+    """Offset of the IPv6 header behind the tags there are, or None."""
+    at = 12
+    while frame[at : at + 2] in TAG_TYPES:
+        at += 4
+    if frame[at : at + 2] != b"\x86\xdd" or len(frame) < at + 2 + IPV6_LEN:
+        return None
+    return at + 2
+
+
+def mark(number):
+    return MAGIC + struct.pack("!II", number, number ^ 0xFFFFFFFF)
+
+
+def mark_at(frame):
+    """Offset of a whole mark, or -1."""
+    at = frame.find(MAGIC)
+    if at < 0 or len(frame) < at + MARK_LEN:
+        return -1
+    number, complement = struct.unpack_from("!II", frame, at + 4)
+    return at if number ^ complement == 0xFFFFFFFF else -1
+
+
+def label(frame, at):
+    return int.from_bytes(frame[at + 1 : at + 4], "big") & 0xFFFFF
+
+
+def with_label(frame, at, value):
+    old = int.from_bytes(frame[at + 1 : at + 4], "big")
+    new = (old & 0xF00000 | value).to_bytes(3, "big")
+    return frame[: at + 1] + new + frame[at + 4 :]
+
+
+def error_at(frame, at):
+    """Where the packet that an ICMPv6 error quotes begins, or None: not such an error."""
+    if frame[at + 6] != 58 or len(frame) < at + IPV6_LEN + 8 or frame[at + IPV6_LEN] >= 128:
+        return None
+    return at + IPV6_LEN + 8
+
+
+def identities(frame):
+    """All by which what comes of a frame may be known: ("mark", number), ("label", flow label)."""
+    at = mark_at(frame)
+    found = [("mark", struct.unpack_from("!I", frame, at + 4)[0])] if at >= 0 else []
+    at = ip6_at(frame)
+    if at is None:
+        return found
+    quoted = error_at(frame, at)
+    for header in (quoted, at):
+        if header is not None and len(frame) >= header + 4 and label(frame, header) >= OWN_LABELS:
+            found.append(("label", label(frame, header)))
+    return list(dict.fromkeys(found))
+
+
+def identity(frame):
+    """The best of them, or None."""
+    return next(iter(identities(frame)), None)
+
+
+def icmp(frame, at):
+    """(type, code) of an ICMPv6 packet, behind a Hop-by-Hop header too, or None."""
+    next_header, at = frame[at + 6], at + IPV6_LEN
+    if next_header == 0 and len(frame) > at + 8:
+        next_header, at = frame[at], at + 8 + frame[at + 1] * 8
+    return (frame[at], frame[at + 1]) if next_header == 58 and len(frame) > at + 1 else None
+
+
+def is_noise(frame, known):
+    """What routers say by themselves. known: the frame has an identity."""
+    at = ip6_at(frame)
+    if at is None:
+        return frame[12:14] in NOISE_TYPES
+    what = icmp(frame, at)
+    if what is None:
+        return False
+    # Redirects are rationed by time and quote a packet; a forwarded one has lost a hop.
+    return what[0] in fr.CHATTER and not known or what[0] == fr.REDIRECT and frame[at + 7] == 255
+
+
+# --- the same frame as another number -------------------------------------------------------
+
+
+def renumbered(frame, number, flow_label):
+    """The frame as another of the same kind: its mark, if any, and its flow label are new.
+
+    In an ICMPv6 error that of the packet it quotes too: by that the kernel hashes.
+    """
+    at = mark_at(frame)
+    if at >= 0:
+        frame = frame[:at] + mark(number) + frame[at + MARK_LEN :]
+    at = ip6_at(frame)
+    if at is None:
+        return frame
+    quoted = error_at(frame, at)
+    if quoted is not None and len(frame) >= quoted + IPV6_LEN and frame[quoted] >> 4 == 6:
+        frame = with_label(frame, quoted, flow_label)
+    return with_label(frame, at, flow_label)
+
+
+def restored(out, sent, original):
+    """What came of `sent`, a renumbered() frame, as if the original had been sent."""
+    header, source = ip6_at(out), ip6_at(sent)
+    if header is None or source is None:
+        return out
+    # The packet itself, or the copy of it in an error or a tunnel: known by its two addresses.
+    inner = out.find(sent[source + 8 : source + IPV6_LEN])
+    if inner < header + 8:
+        at, was = mark_at(out), mark_at(original)
+        if at < 0 or was < 0:
+            return out
+        return out[:at] + original[was : was + MARK_LEN] + out[at + MARK_LEN :]
+    same = _length_of_same(out[inner:], sent[source + 8 :])
+    out = out[:inner] + original[source + 8 : source + 8 + same] + out[inner + same :]
+    if label(out, inner - 8) == label(sent, source):
+        out = with_label(out, inner - 8, label(original, source))
+    if inner - 8 == header or error_at(out, header) is None:
+        return out
+    return _with_icmp_checksum(out, header)
+
+
+def _length_of_same(one, other):
+    length = min(len(one), len(other))
+    return length if one[:length] == other[:length] else len(os.path.commonprefix([one, other]))
+
+
+def _with_icmp_checksum(frame, at):
+    body = bytearray(frame[at + IPV6_LEN :])
+    body[2:4] = b"\0\0"
+    pseudo = frame[at + 8 : at + IPV6_LEN] + struct.pack("!II", len(body), 58)
+    body[2:4] = struct.pack("!H", checksum(pseudo + bytes(body)))
+    return frame[: at + IPV6_LEN] + bytes(body)
+
+
+# --- what is random in frames that the router makes itself -----------------------------------
+
+# Fragments that tests send have ids that begin so.
+OWN_FRAGMENTS = b"\xf1\xa6"
+EXTENSIONS = (0, 43, 60)
+
+
+def without_random(frame):
+    """The frame with the id zeroed of a fragment that is not one of ours."""
+    at = ip6_at(frame)
+    if at is None:
+        return frame
+    next_header, at = frame[at + 6], at + IPV6_LEN
+    while next_header in EXTENSIONS and len(frame) > at + 1:
+        next_header, at = frame[at], at + 8 + frame[at + 1] * 8
+    if next_header != 44 or frame[at + 4 : at + 6] == OWN_FRAGMENTS:
+        return frame
+    return frame[: at + 4] + bytes(4) + frame[at + 8 :]

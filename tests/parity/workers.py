@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The processes that play: each on a CPU of its own, with routers of its own.
+
+A worker keeps its routers for many configurations, cleared and verified in between, so that the
+daemon gets a long history too. Where a failure needs that history, it becomes part of the script.
+"""
+
+import multiprocessing
+import multiprocessing.connection
+import os
+import time
+import traceback
+
+import play
+import scenario
+from lab import LabError
+from side import HarnessError
+from world import World
+
+CONFIGURATIONS_PER_WORLD = 20
+REPORT_EVERY_S = 10
+# Under so many packets the share of XDP says nothing.
+FEW_PACKETS = 5000
+
+
+class Run:
+    """What all workers have to know."""
+
+    def __init__(self, args, here, features, started):
+        self.args, self.here, self.features, self.started = args, here, features, started
+
+    def is_over(self):
+        seconds = self.args.seconds
+        return seconds is not None and time.monotonic() - self.started > seconds
+
+
+class Totals:
+    """Counts that add up."""
+
+    NAMES = ("configurations", "replayed", "skipped", "packets", "forward", "chosen", "errors",
+             "differences")  # fmt: skip
+
+    def __init__(self):
+        self.counts = dict.fromkeys(self.NAMES, 0)
+        self.verdicts = {}
+
+    def add(self, other):
+        for name, count in other.counts.items():
+            self.counts[name] += count
+        for name, count in other.verdicts.items():
+            self.verdicts[name] = self.verdicts.get(name, 0) + count
+
+    def share(self):
+        return 100 * self.counts["forward"] / max(self.counts["packets"], 1)
+
+    def text(self, seconds, seed):
+        counts = self.counts
+        return (
+            "%d configurations and %d scripts, %d packets: %d differences; %.1f %% forwarded by XDP, "
+            "%d by another member than the kernel's; Linux %s, seed %d, %.0f s"
+            % (
+                counts["configurations"], counts["replayed"], counts["packets"],
+                counts["differences"], self.share(), counts["chosen"], os.uname().release, seed,
+                seconds,
+            )
+        )  # fmt: skip
+
+    def verdict(self, least):
+        """The exit status."""
+        if self.counts["differences"]:
+            return 1
+        if self.counts["packets"] >= FEW_PACKETS and self.share() < least:
+            print("parity: FAILED: XDP forwarded less than %d %%" % least)
+            return 1
+        return 0
+
+
+# --- the parent -----------------------------------------------------------------------------
+
+
+def run_workers(run, scripts, numbers=None):
+    """Play scripts, then configurations, shared out among the workers. Returns the Totals."""
+    jobs = max(run.args.jobs, 1)
+    totals, workers = Totals(), {}
+    for job in range(jobs):
+        ours, theirs = multiprocessing.Pipe(duplex=False)
+        mine = scripts[job::jobs], range(job, 0 if numbers == [] else run.args.configurations, jobs)
+        process = multiprocessing.Process(target=_worker, args=(run, job, *mine, theirs))
+        process.start()
+        theirs.close()
+        workers[ours] = process
+    said, ended = time.monotonic(), False
+    while workers:
+        for pipe in multiprocessing.connection.wait(list(workers), REPORT_EVERY_S):
+            try:
+                totals.add(pipe.recv())
+            except EOFError:
+                process = workers.pop(pipe)
+                process.join()
+                if process.exitcode and not ended:
+                    print("parity: a worker ended with status %s" % process.exitcode)
+                    totals.counts["differences"] += 1
+        if totals.counts["differences"] >= run.args.failures and not ended:
+            ended = True
+            for process in workers.values():
+                process.terminate()
+        if time.monotonic() - said > REPORT_EVERY_S:
+            said = time.monotonic()
+            print("parity: %s" % totals.text(said - run.started, run.args.seed), flush=True)
+    return totals
+
+
+# --- a worker -------------------------------------------------------------------------------
+
+
+def _worker(run, job, scripts, numbers, pipe):
+    cpus = sorted(os.sched_getaffinity(0))
+    # On one CPU what is sent first arrives first, also where the kernel queues by CPU.
+    os.sched_setaffinity(0, {cpus[job % len(cpus)]})
+    worker = Worker(run, pipe)
+    try:
+        for path in scripts:
+            worker.replay(path)
+        for number in numbers:
+            if run.is_over():
+                break
+            worker.configuration(run.args.first + number)
+    except BrokenPipeError:
+        pass
+    finally:
+        worker.close()
+
+
+class Worker:
+    def __init__(self, run, pipe):
+        self.run, self.pipe = run, pipe
+        self.world, self.history = None, []
+
+    def close(self):
+        if self.world:
+            self.world.close()
+        self.world, self.history = None, []
+
+    # -- what there is to play
+
+    def replay(self, path):
+        totals = Totals()
+        totals.counts["replayed"] = 1
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        missing = scenario.signs(lines) - self.run.here
+        if missing:
+            print("parity: %s: skipped, needs %s" % (path, ", ".join(missing)), flush=True)
+            totals.counts["skipped"] = 1
+        else:
+            self.close()
+            with World() as world:
+                failure = self._play(world, lines, totals)
+            if failure:
+                totals.counts["differences"] += 1
+                self.say("%s: FAILED" % path, failure)
+        self.pipe.send(totals)
+
+    def configuration(self, number):
+        args = self.run.args
+        made = scenario.Scenario(args.seed, number, args.packets, self.run.features)
+        totals = Totals()
+        totals.counts["configurations"] = 1
+        if not self.world:
+            self.world = World()
+        failure = self._play(self.world, made.lines, totals)
+        if failure:
+            totals.counts["differences"] += 1
+            self.say("configuration %d (%s): FAILED" % (number, made.about()), failure)
+            lines = self._cut_down(made.lines) if isinstance(failure, play.Failure) else made.lines
+            self._save(number, made, lines, failure)
+            self.close()
+        else:
+            self._clear(made.lines)
+        self.pipe.send(totals)
+
+    def _play(self, world, lines, totals):
+        """Failure, the text of another trouble, or None."""
+        sent, chosen, errors, rise = world.sent, world.chosen, world.errors, dict(world.rise)
+        try:
+            return play.play(world, lines)
+        except (LabError, TimeoutError, OSError):
+            return traceback.format_exc()
+        finally:
+            totals.counts["packets"] += world.sent - sent
+            totals.counts["chosen"] += world.chosen - chosen
+            totals.counts["errors"] += world.errors - errors
+            for name, count in world.rise.items():
+                totals.verdicts[name] = count - rise.get(name, 0)
+            totals.counts["forward"] += totals.verdicts.get("forward", 0)
+
+    def _clear(self, lines):
+        """Ready for the next configuration: the same routers as new, or new ones."""
+        self.history.append(lines)
+        if len(self.history) >= CONFIGURATIONS_PER_WORLD:
+            self.close()
+            return
+        try:
+            self.world.reset()
+        except HarnessError as error:
+            print("parity: routers replaced: %s" % error, flush=True)
+            open("/tmp/par/reset-%d.parity" % len(lines),"w").write("\n".join(lines)+"\nreset\n")
+            self.close()
+
+    # -- failures
+
+    def say(self, what, failure):
+        text = failure if isinstance(failure, str) else "\n".join(play.explain(failure))
+        print("parity: %s\n%s" % (what, text), flush=True)
+
+    def _cut_down(self, lines):
+        """The shortest script that fails, alone or with what came before on these routers."""
+        history = [line for earlier in self.history for line in [*earlier, "reset"]]
+        self.close()
+        for whole in (lines, [*history, *lines]):
+            with play.Shrinker(lambda text: print("parity: %s" % text, flush=True)) as shrinker:
+                short = shrinker.shrink(whole)
+            if short:
+                return short
+        print("parity: it does not come again; the script is saved as it was", flush=True)
+        return lines
+
+    def _save(self, number, made, lines, failure):
+        args = self.run.args
+        path = os.path.join(args.save, "%d-%d.parity" % (args.seed, number))
+        text = failure if isinstance(failure, str) else "\n".join(play.explain(failure))
+        head = ["Seed %d, configuration %d (%s), Linux %s" % (
+            args.seed, number, made.about(), os.uname().release)]  # fmt: skip
+        with open(path, "w", encoding="utf-8") as file:
+            for line in [*head, *text.splitlines()]:
+                file.write("# %s\n" % line[:400])
+            file.writelines(line + "\n" for line in lines)
+        print("parity: saved %s (%d lines); kept as a test in tests/parity/regressions/"
+              % (path, len(lines)), flush=True)  # fmt: skip

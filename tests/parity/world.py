@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The two routers side by side: the kernel alone, and the kernel with sixlane. What is done to one
+is done to the other, and packets go through both.
+
+Invariant: before a round of packets both kernels say the same of themselves, word for word, and the
+daemon has applied all that its kernel has said. Where that cannot be reached it is a HarnessError,
+never a difference.
+"""
+
+import state
+from lab import Lab, Router, wait_until
+from members import Members
+from side import PORTS, REST_TIMEOUT_S, WITNESS, HarnessError, Side, far
+
+POLL_MS = 20
+POLL_MTUS = (1400, 1440)
+BARRIER = ["route add blackhole fdff:5133::1", "route delete blackhole fdff:5133::1"]
+
+
+class World:
+    def __init__(self):
+        self.lab = Lab()
+        try:
+            self.kernel, self.fast = Side(self.lab, "k"), Side(self.lab, "f")
+            self.sides = (self.kernel, self.fast)
+            self.router = Router(self.fast.r, [*PORTS, WITNESS])
+            self.router.attach()
+            self.start_daemon()
+            # Fewer probes of members: for looking at one failure many times.
+            self.in_a_hurry = False
+            # Counted over the world's life: packets, commands refused, packets of another member.
+            self.sent, self.errors, self.chosen, self.rise = 0, 0, 0, {}
+            self._forget()
+            self.baseline = self._wait_same()
+        except BaseException:
+            self.lab.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exc):
+        self.close()
+
+    def close(self):
+        self.lab.close()
+
+    def _forget(self):
+        self.pins, self.alike, self.unannounced, self.restless = {}, {}, False, True
+        self.open_ports = {}
+
+    # -- what a script may ask for
+
+    def apply(self, lines):
+        """Lines of a script but frames, in order; neighbouring `ip` lines go in one batch."""
+        batch = []
+        for line in lines:
+            word, _, rest = line.partition(" ")
+            if word == "ip":
+                batch.append(rest)
+                continue
+            self._run_batch(batch)
+            batch = []
+            getattr(self, "_do_" + word)(*rest.split())
+        self._run_batch(batch)
+
+    def _run_batch(self, lines):
+        if not lines:
+            return
+        self.restless = self.restless or any(line.startswith(("link", "addr")) for line in lines)
+        said = [side.batch(lines) for side in self.sides]
+        self.errors += len(said[0]) // 2
+        if said[0] != said[1]:
+            raise HarnessError("the kernels answer differently: %s\nand %s" % tuple(said))
+
+    def _do_burst(self):
+        """The end of a batch."""
+
+    def _do_sysctl(self, path, value):
+        # What the kernel still does with new addresses hangs on settings, and on who comes first.
+        if self.restless:
+            for side in self.sides:
+                side.wait_rest()
+        self.restless = path.endswith("disable_ipv6")
+        self.unannounced = True
+        said = [side.write(path, value) for side in self.sides]
+        if said[0] != said[1]:
+            raise HarnessError("%s: %s" % (path, said))
+
+    def _do_carrier(self, port, state):
+        self.restless = True
+        for side in self.sides:
+            side.o.ip("link set dev", far(port), state)
+
+    def _do_pin(self, dev, address, state, mac=None):
+        """A neighbour that is in this state whenever a round begins, whatever traffic made of it.
+
+        gone: it is not known at all.
+        """
+        self.pins[dev, address] = (state, mac)
+
+    def _do_alike(self, *ports):
+        """Ports whose choice is by a counter: frames may leave by any of them."""
+        self.alike.update((port, ports[0]) for port in ports)
+
+    def _do_attach(self, dev):
+        self.router.attach(ports=[dev])
+
+    def _do_detach(self, dev):
+        self.router.detach([dev])
+
+    def _do_daemon(self, what):
+        if what == "start":
+            self.start_daemon()
+        elif self.router.daemon:
+            self.router.stop(9 if what == "kill" else 15)
+
+    def _do_reset(self):
+        self.reset()
+
+    def start_daemon(self):
+        self.router.start("--poll-ms", POLL_MS, "--audit", 0)
+
+    # -- settling
+
+    def _wait_same(self, wanted=None):
+        """Until both kernels are at rest and say the same; `wanted` may name what."""
+        seen = [None]
+
+        def same():
+            seen[0] = [side.state() for side in self.sides]
+            return (
+                seen[0][0] == seen[0][1]
+                and wanted in (None, seen[0][0])
+                and state.at_rest(seen[0][0])
+                and seen[0][0]
+            )
+
+        try:
+            return wait_until(same, REST_TIMEOUT_S)
+        except TimeoutError:
+            raise HarnessError("the kernels differ:\n" + state.delta(*seen[0], wanted)) from None
+
+    def settle(self):
+        for side in self.sides:
+            side.freeze_neighbours()
+        self.open_ports = state.open_ports(self._wait_same(), PORTS)
+        said = [side.pin(self.pins) for side in self.sides]
+        if said[0] != said[1]:
+            raise HarnessError("neighbours: %s and %s" % tuple(said))
+        if not self.router.daemon:
+            return
+        self.router.barrier()
+        # As the barrier did there: what the kernel has cached of routes goes by such changes.
+        self.kernel.batch(BARRIER)
+        if self.unannounced:
+            self._wait_polled()
+        self.router.wait_in_sync()
+
+    def _wait_polled(self):
+        """The daemon has read every setting that is not announced: one that is set last shows up.
+
+        Twice, since a poll may have been under way that read that one after the others.
+        """
+        for mtu in POLL_MTUS:
+            self.fast.r.sysctl("net/ipv6/conf/%s/mtu" % WITNESS, mtu)
+            wait_until(
+                lambda wanted=mtu: self.router.port_status(WITNESS)["mtu"] == wanted,
+                what="settings polled",
+            )
+        self.unannounced = False
+
+    # -- packets
+
+    def round(self, packets):
+        """(port, frame) pairs through both routers; returns the Differences."""
+        self.settle()
+        before = self.router.stats()
+        kernel = self.kernel.exchange(packets, self.open_ports)
+        fast = self.fast.exchange(packets, self.open_ports)
+        for side in self.sides:
+            side.check_lost()
+        after = self.router.stats()
+        for name in after:
+            self.rise[name] = self.rise.get(name, 0) + after[name] - before.get(name, 0)
+        self.sent += sum(len(frame) <= self.open_ports.get(port, 0) for port, frame in packets)
+        return Members(self, packets).differences(kernel, fast)
+
+    # -- back to the beginning
+
+    def reset(self):
+        """Undo whatever scripts have done. HarnessError unless all is as it was, verified."""
+        for side in self.sides:
+            side.clear()
+        if not self.router.daemon:
+            self.start_daemon()
+        for port in PORTS:
+            if not self.fast.r.link(port).get("xdp"):
+                self.router.attach(ports=[port])
+        self._forget()
+        self.unannounced = True
+        self._wait_same(self.baseline)
+
+    def renew(self):
+        """reset(), and sixlane as if it had never run here: no program, no daemon, no map."""
+        self.reset()
+        self.router.stop()
+        self.router.detach()
+        self.router.sixlane("unpin")
+        self.router.attach()
+        self.start_daemon()
