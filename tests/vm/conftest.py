@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Fixtures of the tests that need devices which not every kernel has. `net` is a LanNet with sixlane.
+
+The means are those of the end-to-end tests; only the nets are of another kind.
+"""
+
+import importlib.util
+import os
+import sys
+
+import pytest
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.join(TESTS, name) for name in ("vm", "e2e", "lab")]
+
+from lans import LanNet, LanTwins  # noqa: E402
+
+
+def _end_to_end():
+    """tests/e2e/conftest.py, whose name is taken by this file."""
+    path = os.path.join(TESTS, "e2e", "conftest.py")
+    spec = importlib.util.spec_from_file_location("e2e_conftest", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+end_to_end = _end_to_end()
+pytest_sessionstart = end_to_end.pytest_sessionstart
+pytest_runtest_makereport = end_to_end.pytest_runtest_makereport
+make = end_to_end.make
+
+
+@pytest.fixture
+def idle(make):
+    """The topology without sixlane."""
+    return make(LanNet)
+
+
+@pytest.fixture
+def net(make):
+    """The topology, loaded by `ip link` and served by the daemon."""
+    return make(LanNet).start("--poll-ms", "20")
+
+
+@pytest.fixture
+def twins(make):
+    """net beside the kernel alone."""
+    pair = make(LanTwins)
+    pair.fast.start("--poll-ms", "20")
+    return pair

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The router of the end-to-end tests with VLANs, bonds and VRFs on it: tagged frames, and checks.
+
+Traps that these tests know of:
+- The kernel takes a tag off a frame before a packet socket sees it; a tap puts it back.
+- XDP belongs on the physical device or the bond. On a VLAN device `ip link` falls back to generic
+  mode, in silence, and the program then sees frames whose tag is gone.
+- With XDP on a bond the program runs on the slaves: ingress_ifindex is the slave's.
+- A bond takes redirected frames only by slaves that do: for a veth, its peer needs GRO or XDP.
+- The module "bonding" makes a bond0 of its own unless it is loaded with max_bonds=0.
+
+With SIXLANE_BY=kernel in the environment sixlane is left out: what the tests expect to arrive must
+be what the kernel alone delivers.
+"""
+
+import errno
+import os
+import socket
+import struct
+import time
+
+import frames as fr
+from tap import SOL_PACKET, Tap
+from topology import HOST_MAC, PORT_MAC, Net, Twins, host_addr
+
+BY_KERNEL = os.environ.get("SIXLANE_BY") == "kernel"
+
+Q, AD = 0x8100, 0x88A8  # ethertypes of 802.1Q and 802.1ad tags
+PACKET_AUXDATA = 8
+AUXDATA = struct.Struct("=IIIHHHH")  # struct tpacket_auxdata
+TP_STATUS_VLAN_VALID, TP_STATUS_VLAN_TPID_VALID = 1 << 4, 1 << 6
+MACS_LEN = 12
+LACP_TYPE = b"\x88\x09"
+
+
+# --- tagged frames --------------------------------------------------------------------------
+
+
+def tag(frame, *tags, pcp=0):
+    """The frame with tags pushed, the outer first: VIDs of 802.1Q, or pairs of ethertype and VID."""
+    for each in reversed(tags):
+        tpid, vid = each if isinstance(each, tuple) else (Q, each)
+        frame = frame[:MACS_LEN] + struct.pack("!HH", tpid, pcp << 13 | vid) + frame[MACS_LEN:]
+    return frame
+
+
+def untag(frame):
+    """The frame without its tags."""
+    while frame[MACS_LEN : MACS_LEN + 2] in (b"\x81\x00", b"\x88\xa8"):
+        frame = frame[:MACS_LEN] + frame[MACS_LEN + 4 :]
+    return frame
+
+
+def forwarded(frame, dst_mac, src_mac, *tags):
+    """What must leave the router for a frame that came in with whatever tags."""
+    return tag(fr.forwarded(untag(frame), dst_mac, src_mac), *tags)
+
+
+class TaggedTap(Tap):
+    """A tap that reads frames as they were on the wire, tags included."""
+
+    def __init__(self, ns, dev):
+        super().__init__(ns, dev)
+        self.sock.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
+
+    def drain(self):
+        with self._lock:
+            while True:
+                try:
+                    frame, notes, _, _ = self.sock.recvmsg(65536, socket.CMSG_SPACE(AUXDATA.size))
+                except BlockingIOError:
+                    return self.frames
+                except OSError as error:
+                    if error.errno != errno.ENETDOWN:  # said once when the device goes down
+                        raise
+                    continue
+                self.frames.append(_with_tag(frame, notes))
+
+
+def _with_tag(frame, notes):
+    for level, kind, data in notes:
+        if (level, kind) == (SOL_PACKET, PACKET_AUXDATA):
+            status, _, _, _, _, tci, tpid = AUXDATA.unpack(data[: AUXDATA.size])
+            if status & TP_STATUS_VLAN_VALID:
+                tpid = tpid if status & TP_STATUS_VLAN_TPID_VALID else Q
+                return frame[:MACS_LEN] + struct.pack("!HH", tpid, tci) + frame[MACS_LEN:]
+    return frame
+
+
+# --- the router -----------------------------------------------------------------------------
+
+
+def eventually(check, timeout=20):
+    """Repeat a check until it holds: for what the kernel or the daemon learn by and by."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            return check()
+        except AssertionError:
+            if time.monotonic() > deadline:
+                raise
+
+
+class LanNet(Net):
+    """A Net whose hosts see tags, with checks that leave sixlane out if SIXLANE_BY says so."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        for h, tap in self.tap.items():
+            tap.sock.close()
+            self.tap[h] = TaggedTap(self.host[h], "h0")
+
+    def start(self, *options, attach="ip", **kwargs):
+        return self if BY_KERNEL else super().start(*options, attach=attach, **kwargs)
+
+    def start_on(self, *ports):
+        """Program onto these ports only, then the daemon."""
+        self.attach(*ports)
+        return self.start("--poll-ms", "20", attach=None)
+
+    def attach(self, *ports):
+        if not BY_KERNEL:
+            self.router.attach("ip", ports)
+
+    def sync(self):
+        if not BY_KERNEL:
+            super().sync()
+
+    def counted(self, fn):
+        """As Net's, but None for the rise if there is no sixlane to count."""
+        return (fn(), None) if BY_KERNEL else super().counted(fn)
+
+    def exchange(self, frames, source="a"):
+        got = super().exchange(frames, source)
+        return {h: [f for f in got[h] if not is_noise(f)] for h in self.hosts}
+
+    # -- checks
+
+    def assert_rise(self, rise, count, by="sixlane", verdict=None):
+        """by: "sixlane" all, "kernel" none of them, "either" (the kernel's business)."""
+        if rise is None:
+            return
+        if by != "either":
+            assert rise.get("forward", 0) == (count if by == "sixlane" else 0), rise
+        if verdict:
+            self._assert_rise(rise, verdict, count)
+
+    def assert_all(self, frames, wanted, source="a", **how):
+        """Of these frames exactly `wanted`, {host: frames}, arrives. how: as for assert_rise()."""
+        got, rise = self.counted(lambda: self.exchange(frames, source))
+        for h in self.hosts:
+            assert sorted(fr.show(got[h])) == sorted(fr.show(wanted.get(h, []))), (h, rise)
+        self.assert_rise(rise, len(frames), **how)
+
+    def assert_moved(self, frames, to="b", tags=(), source="a", mac=None, **how):
+        """All arrive at that host, with these tags, from that MAC of the router."""
+        mac = mac or PORT_MAC[to]
+        wanted = [forwarded(frame, HOST_MAC[to], mac, *tags) for frame in frames]
+        self.assert_all(frames, {to: wanted}, source, **how)
+
+    def assert_nothing(self, frames, verdict=None, source="a", by="kernel"):
+        """None of them arrives anywhere, and nothing is said about it."""
+        self.assert_all(frames, {}, source, by=by, verdict=verdict)
+
+    def assert_answered(self, frames, verdict, kind, code, tags=(), source="a"):
+        """Each is answered by this ICMPv6 error, to its sender and with these tags; returns them."""
+        got, rise = self.counted(lambda: self.exchange(frames, source))
+        for frame in got[source]:
+            assert frame == tag(untag(frame), *tags)
+        errors = [fr.icmp_error(untag(frame)) for frame in got[source]]
+        assert [(e and e[:2]) for e in errors] == [(kind, code)] * len(frames), (errors, rise)
+        assert not any(got[h] for h in self.hosts if h != source), rise
+        self.assert_rise(rise, len(frames), "kernel", verdict)
+        return errors
+
+    # -- devices
+
+    def add_vlan(self, name, lower, vid, *options, protocol="802.1Q"):
+        """A VLAN device of the router, up."""
+        self.r.ip("link add link", lower, "name", name, "type vlan protocol", protocol, "id", vid,
+                  *options)  # fmt: skip
+        self.r.ip("link set dev", name, "up")
+
+    def add_subnet(self, dev, number, host):
+        """2001:db8:NUMBER::/64 on a device: the router is ::1, the host ::2."""
+        self.r.addr(dev, subnet(number, 1) + "/64")
+        self.add_neighbour(dev, number, host)
+
+    def add_neighbour(self, dev, number, host):
+        self.r.ip("neigh replace", subnet(number, 2), "lladdr", HOST_MAC[host], "dev", dev,
+                  "nud permanent")  # fmt: skip
+
+
+class LanTwins(Twins):
+    """The same net twice, one of them without sixlane."""
+
+    def __init__(self, **kwargs):
+        self.fast, self.plain = None, None
+        try:
+            self.plain, self.fast = LanNet(**kwargs), LanNet(**kwargs)
+        except BaseException:
+            self.close()
+            raise
+
+
+def is_noise(frame):
+    """What devices say by themselves, under whatever tags, or to keep a bond going."""
+    return fr.is_chatter(untag(frame)) or frame[MACS_LEN : MACS_LEN + 2] == LACP_TYPE
+
+
+def subnet(number, host):
+    return "2001:db8:%s::%s" % (number, host)
+
+
+def packets(dst, count=5, source="a", **fields):
+    """UDP frames from a host to the router's port there, without tags."""
+    fields.setdefault("src", host_addr(source))
+    fields.setdefault("dst_mac", PORT_MAC[source])
+    return fr.many(count, dst, src_mac=HOST_MAC[source], **fields)
+

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A machine of its own for one command: a kernel under qemu, on this system's files.
+
+The guest's root is the host's, read-only by 9p, under a tmpfs that takes what is written. So
+programs, libraries and the build directory are those of the host; only the directory `share`
+is written for good. Knows nothing of tests. Standard library only.
+"""
+
+import lzma
+import pathlib
+import shlex
+import shutil
+import subprocess
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUSYBOX = "/bin/busybox"
+SHARE = "/run/sixlane-vm"
+# What it takes to mount the host's root; all other modules are loaded from there.
+EARLY_MODULES = ["virtio_pci", "9pnet_virtio", "9p", "overlay"]
+# A guest that oopsed must not go on; -no-reboot makes an end of the panic's reboot. On a busy host
+# the emulated timers stutter while the kernel measures the TSC against them: its clock was seen to run
+# five times too fast. So it takes the HPET for its clock, and believes in its timer interrupt.
+COMMAND_LINE = (
+    "console=ttyS0 loglevel=4 panic=-1 oops=panic mitigations=off tsc=unstable no_timer_check"
+)
+
+
+class MachineError(Exception):
+    """The machine did not get to the end of its command; says where it was."""
+
+
+class Machine:
+    """What one machine is made of; run() boots it."""
+
+    def __init__(self, kernel, share, cpus=2, memory_mb=1024, accel="tcg,thread=multi"):
+        self.kernel, self.share = kernel, pathlib.Path(share)
+        self.cpus, self.memory_mb, self.accel = cpus, memory_mb, accel
+
+    def run(self, command, timeout):
+        """Run a shell command as root; returns its exit status. Output: share/output.
+
+        MachineError if it did not end within `timeout` seconds, boot included.
+        """
+        shutil.rmtree(self.share, ignore_errors=True)
+        self.share.mkdir(parents=True)
+        (self.share / "command").write_text(command + "\n")
+        initramfs = self.share / "initramfs"
+        initramfs.write_bytes(_initramfs(self.kernel))
+        console = self.share / "console"
+        started = time.monotonic()
+        try:
+            done = subprocess.run(
+                self._qemu(initramfs, console), stdin=subprocess.DEVNULL, capture_output=True,
+                text=True, timeout=timeout, check=False,
+            )  # fmt: skip
+            how = f"qemu ended with {done.returncode}: {done.stderr.strip()}"
+        except subprocess.TimeoutExpired:
+            how = f"not done after {timeout} s"
+        finally:
+            initramfs.unlink()
+        try:
+            return int((self.share / "status").read_text())
+        except (OSError, ValueError):
+            took = time.monotonic() - started
+            raise MachineError(f"{how} (ran for {took:.0f} s)\n{self._last_words()}") from None
+
+    def _last_words(self):
+        words = []
+        for name in ("output", "console"):
+            path = self.share / name
+            lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+            words += [f"--- the end of the {name}:", *lines[-20:]]
+        return "\n".join(words)
+
+    def _qemu(self, initramfs, console):
+        return [
+            *("setpriv", "--pdeathsig", "KILL", "--", "qemu-system-x86_64"),
+            *("-machine", "q35", "-accel", self.accel, "-cpu", "max"),
+            *("-smp", str(self.cpus), "-m", str(self.memory_mb)),
+            *("-nodefaults", "-no-user-config", "-no-reboot"),
+            *("-display", "none", "-monitor", "none"),
+            *("-serial", f"file:{console}"),
+            *("-kernel", str(self.kernel.image), "-initrd", str(initramfs)),
+            *("-append", COMMAND_LINE),
+            *("-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"),
+            *("-virtfs", f"local,path={self.share},mount_tag=share,security_model=none"),
+        ]
+
+
+# --- the initial RAM file system ------------------------------------------------------------
+
+
+def _initramfs(kernel):
+    settings = f"SHARE={SHARE}\nMODULES={shlex.quote(str(kernel.modules))}\n"
+    files = [
+        ("bin", 0o040755, b""),
+        ("sbin", 0o040755, b""),
+        ("bin/busybox", 0o100755, pathlib.Path(BUSYBOX).read_bytes()),
+        ("init", 0o100755, (HERE / "init.sh").read_bytes()),
+        ("settings", 0o100644, settings.encode()),
+        ("modules", 0o040755, b""),
+    ]
+    for number, path in enumerate(_early_modules(kernel)):
+        files.append((f"modules/{number:02}-{path.name}", 0o100644, _decompressed(path)))
+    return _cpio(files)
+
+
+def _early_modules(kernel):
+    """Paths in the order in which they can be loaded."""
+    paths = []
+    for name in EARLY_MODULES:
+        shown = subprocess.run(
+            ["modprobe", "-d", kernel.root, "-S", kernel.release, "--show-depends", name],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        for line in shown.stdout.splitlines():
+            verb, _, path = line.strip().partition(" ")
+            if verb == "insmod" and path not in paths:
+                paths.append(path)
+    return [pathlib.Path(path) for path in paths]
+
+
+def _decompressed(path):
+    data = path.read_bytes()
+    return lzma.decompress(data) if path.suffix == ".xz" else data
+
+
+def _cpio(files):
+    """The archive that the kernel unpacks ("newc"), of (name, mode, content)."""
+    out = bytearray()
+    for inode, (name, mode, content) in enumerate([*files, ("TRAILER!!!", 0, b"")], 1):
+        # inode, mode, uid, gid, links, mtime, size, four device numbers, name's size, checksum
+        fields = [inode, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0]
+        out += b"070701" + b"".join(b"%08x" % field for field in fields)
+        out += name.encode() + b"\0"
+        out += bytes(-len(out) % 4) + content
+        out += bytes(-len(out) % 4)
+    return bytes(out)

@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Bonds: XDP on the master, frames in by its slaves and out as the bond distributes them.
+
+        a ── p0 ┐
+        b ── p1 ┤ r        p1 and p2 are the slaves of bond0, behind which is host b's network;
+        c ── p2 ┘          what leaves by the bond arrives at b, or at c, or at one for each frame
+"""
+
+import frames as fr
+import pytest
+from lans import LanNet, LanTwins, TaggedTap, eventually, forwarded, packets, subnet, tag
+from tap import Flow
+from topology import FOREIGN_MAC, HOST_MAC, PORT_MAC, host_addr, router_addr
+
+B = host_addr("b")
+BOND_MAC = PORT_MAC["b"]  # a bond has its first slave's
+SLAVES = {"b": "p1", "c": "p2"}
+MODES = ["balance-rr", "active-backup", "balance-xor", "802.3ad"]
+COLLECTING_DISTRIBUTING = 0x30  # in the state of a port of 802.3ad
+
+
+def add_bond(net, mode, *options, slaves="bc"):
+    """bond0 of the router instead of p1 and p2, with what p1 had."""
+    net.router.ports = ["p0", "bond0", "p1", "p2"]
+    net.r.ip("link add bond0 type bond mode", mode, "miimon 50", *options)
+    for h in slaves:
+        enslave(net, h)
+    net.r.addr("bond0", router_addr("b") + "/64", "fe80::1/64")
+    net.r.ip("neigh replace", B, "lladdr", HOST_MAC["b"], "dev bond0 nud permanent")
+    if mode == "802.3ad":
+        answer_lacp(net)
+    wait_for_slaves(net, slaves)
+
+
+def enslave(net, h):
+    net.r.ip("link set dev", SLAVES[h], "down")
+    net.r.ip("link set dev", SLAVES[h], "master bond0")
+
+
+def answer_lacp(net):
+    """Hosts b and c become one, which has a bond as well: without a partner only one slave works."""
+    b, c = net.host["b"], net.host["c"]
+    c.ip("link set dev h0 netns", b.name, "name h1")
+    net.tap["c"].sock.close()
+    b.ip("link add peer type bond mode 802.3ad lacp_rate fast miimon 50")
+    for dev in ("h0", "h1"):
+        b.ip("link set dev", dev, "down")
+        b.ip("link set dev", dev, "master peer")
+        b.offload_as_host(dev)
+    b.ip("link set dev peer up")
+    net.tap["c"] = TaggedTap(b, "h1")
+    net.host["c"] = b
+    eventually(lambda: assert_lacp(net))
+
+
+def assert_lacp(net):
+    for dev in SLAVES.values():
+        slave = net.r.link(dev)["linkinfo"]["info_slave_data"]
+        for state in ("ad_actor_oper_port_state", "ad_partner_oper_port_state"):
+            assert slave[state] & COLLECTING_DISTRIBUTING == COLLECTING_DISTRIBUTING, slave
+
+
+def wait_for_slaves(net, slaves):
+    """Until the bond has taken notice of all its links."""
+
+    def check():
+        assert not slaves or "LOWER_UP" in net.r.link("bond0")["flags"]
+        for h in slaves:
+            slave = net.r.link(SLAVES[h])["linkinfo"]["info_slave_data"]
+            assert slave["mii_status"] == "UP", slave
+
+    eventually(check)
+
+
+@pytest.fixture
+def make_bonded(make):
+    """make_bonded(mode, …): a net with a bond, served by sixlane."""
+
+    def build(mode, *options, **kwargs):
+        net = make(LanNet)
+        add_bond(net, mode, *options, **kwargs)
+        return net.start_on("p0", "bond0")
+
+    return build
+
+
+def distributed(net, frames, source="a", tags=(), by="sixlane"):
+    """Send them to the bond's network. Each arrives once; returns {host: those that came by it}."""
+    got, rise = net.counted(lambda: net.exchange(frames, source))
+    wanted = [forwarded(frame, HOST_MAC["b"], BOND_MAC, *tags) for frame in frames]
+    assert sorted(fr.show(got["b"] + got["c"])) == sorted(fr.show(wanted)), rise
+    assert not got["a"], rise
+    net.assert_rise(rise, len(frames), by)
+    return got
+
+
+def from_bond(dst=host_addr("a"), count=5, **fields):
+    """Frames to the bond, to be sent by host b or c."""
+    return packets(dst, count, "b", **fields)
+
+
+def active(net):
+    """The host behind the active slave, and the other one."""
+    name = net.r.link("bond0")["linkinfo"]["info_data"]["active_slave"]
+    return ("b", "c") if name == "p1" else ("c", "b")
+
+
+# --- steady ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_out(make_bonded, mode):
+    """As the kernel distributes: in turn, by the active one, or by a hash."""
+    net = make_bonded(mode)
+    got = distributed(net, packets(B, 40))
+    counts = sorted([len(got["b"]), len(got["c"])])
+    assert counts == ([20, 20] if mode == "balance-rr" else [0, 40])
+    if mode == "active-backup":
+        assert len(got[active(net)[0]]) == 40
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_in(make_bonded, mode):
+    """By any slave as by the bond, but for one that is not active."""
+    net = make_bonded(mode)
+    working, idle = active(net) if mode == "active-backup" else ("bc", "")
+    for h in working:
+        net.assert_moved(from_bond(), "a", source=h)
+        net.assert_nothing(from_bond(dst_mac=FOREIGN_MAC), "pass_other_mac", h)
+    for h in idle:
+        net.assert_nothing(from_bond(), "pass_bond_slave", h)
+
+
+def test_in_and_out_again(make_bonded):
+    """Between the slaves of one bond: in and out by the same device, which is the kernel's."""
+    net = make_bonded("balance-rr")
+    dst = subnet("b", 3)
+    net.r.ip("neigh replace", dst, "lladdr", FOREIGN_MAC, "dev bond0 nud permanent")
+    net.sync()
+    frame = from_bond(dst, 1)[0]
+    got, rise = net.counted(lambda: net.exchange([frame], "b"))
+    assert forwarded(frame, FOREIGN_MAC, BOND_MAC) in got["b"] + got["c"]
+    net.assert_rise(rise, 1, "kernel", "pass_same_port")
+
+
+@pytest.mark.parametrize("mode", ["balance-rr", "active-backup"])
+def test_errors_come_from_the_bond(make_bonded, mode):
+    net = make_bonded(mode, "primary p1") if mode == "active-backup" else make_bonded(mode)
+    got, rise = net.counted(lambda: net.exchange(from_bond(count=2, hop_limit=1), "b"))
+    errors = [fr.icmp_error(frame)[:2] for frame in got["b"] + got["c"]]
+    assert errors == [(3, 0)] * 2
+    net.assert_rise(rise, 2, "kernel", "pass_hop_limit")
+
+
+def test_flows_take_the_slave_that_the_kernel_chooses(make):
+    """By ports too: both slaves are used, and each flow's is the same with and without XDP."""
+    twins = make(LanTwins)
+    twins.each(lambda net: add_bond(net, "balance-xor", "xmit_hash_policy layer3+4"))
+    twins.fast.start_on("p0", "bond0")
+    frames = [fr.udp(B, src=subnet("a", number), number=number) for number in range(2, 22)]
+    twins.assert_same(frames)
+    got = distributed(twins.fast, frames)
+    assert got["b"] and got["c"]
+
+
+@pytest.mark.parametrize("mode", ["broadcast", "balance-tlb", "balance-alb"])
+def test_modes_without_xdp(make, mode):
+    """The program cannot be attached, and nothing can be redirected there: the kernel sends."""
+    net = make(LanNet)
+    add_bond(net, mode)
+    net.router.ports = ["p0"]  # what is said of others before Linux 6.3 would be a lie
+    net.start_on("p0")
+    assert net.router.attach("ip-native", ["bond0"], check=False).returncode != 0
+    frames = packets(B)
+    got, rise = net.counted(lambda: net.exchange(frames))
+    arrived = [forwarded(frame, HOST_MAC["b"], BOND_MAC) for frame in frames]
+    assert set(fr.show(got["b"] + got["c"])) == set(fr.show(arrived))
+    net.assert_rise(rise, len(frames), "kernel")
+
+
+def test_slaves_whose_peers_take_no_redirected_frames(make):
+    """Neither GRO nor XDP at the far ends: the bond takes none either."""
+    net = make(LanNet, gro="a")
+    add_bond(net, "balance-rr")
+    net.router.ports = ["p0"]
+    net.start_on("p0", "bond0")
+    distributed(net, packets(B), by="kernel")
+
+
+@pytest.mark.parametrize("mode", ["balance-rr", "active-backup"])
+@pytest.mark.parametrize("tags", [(5,), (5, 6)], ids=str)
+def test_vlan_on_a_bond(make_bonded, mode, tags):
+    net = make_bonded(mode)
+    lower = "bond0"
+    for vid in tags:
+        name = "%s.%d" % (lower, vid)
+        net.add_vlan(name, lower, vid)
+        lower = name
+    net.add_subnet(lower, "5", "b")
+    net.sync()
+    source = active(net)[0] if mode == "active-backup" else "c"
+    distributed(net, packets(subnet(5, 2), 20), tags=tags)
+    net.assert_moved([tag(frame, *tags) for frame in from_bond()], "a", source=source)
+    net.assert_nothing([tag(frame, 77) for frame in from_bond()], "pass_vlan_unknown", source)
+    distributed(net, packets(B))
+
+
+@pytest.mark.parametrize("mode", ["balance-xor", "802.3ad"])
+def test_vlan_on_a_bond_with_a_hash(make_bonded, mode):
+    """A hash over the frame as XDP hands it on, tags inside: perhaps not the kernel's choice."""
+    net = make_bonded(mode)
+    net.add_vlan("bond0.5", "bond0", 5)
+    net.add_subnet("bond0.5", "5", "b")
+    net.sync()
+    distributed(net, packets(subnet(5, 2)), tags=(5,), by="either")
+    for h in "bc":
+        net.assert_moved([tag(frame, 5) for frame in from_bond()], "a", source=h)
+
+
+# --- changes --------------------------------------------------------------------------------
+
+
+def assert_works(net, working, idle):
+    """In and out by exactly these slaves, by XDP."""
+    got = distributed(net, packets(B, 10))
+    assert {h for h in "bc" if got[h]} == set(working)
+    for h in working:
+        net.assert_moved(from_bond(), "a", source=h)
+    for h in idle:
+        net.assert_nothing(from_bond(), source=h)
+
+
+def test_failover_by_hand(make_bonded):
+    net = make_bonded("active-backup", "primary_reselect failure")
+    first, second = active(net)
+    assert_works(net, first, second)
+    net.r.ip("link set dev bond0 type bond active_slave", SLAVES[second])
+    net.sync()
+    assert_works(net, second, first)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_link_fails_and_comes_back(make_bonded, mode):
+    """Seen by the bond's monitor a little later."""
+    net = make_bonded(mode, "primary p1") if mode == "active-backup" else make_bonded(mode)
+    far = ("h0", net.host["b"])
+    far[1].ip("link set dev", far[0], "down")
+    eventually(lambda: assert_one_slave(net, "c"))
+    far[1].ip("link set dev", far[0], "up")
+    if mode == "802.3ad":
+        eventually(lambda: assert_lacp(net))
+    back = "b" if mode == "active-backup" else "bc"
+    eventually(lambda: [net.assert_moved(from_bond(), "a", source=h) for h in back])
+    eventually(lambda: distributed(net, packets(B, 10)))
+
+
+def assert_one_slave(net, h):
+    """All goes by the slave to that host. (The markers of exchange() need all links.)"""
+    net.clear()
+    frames = packets(B, 10)
+    for frame in frames:
+        net.tap["a"].send(frame)
+    wanted = [forwarded(frame, HOST_MAC["b"], BOND_MAC) for frame in frames]
+    eventually(lambda: assert_contains(net.tap[h].drain(), wanted), 1)
+
+
+def assert_contains(got, wanted):
+    assert set(fr.show(wanted)) <= set(fr.show(got))
+
+
+@pytest.mark.parametrize("mode", ["balance-rr", "active-backup", "balance-xor"])
+def test_slave_leaves_and_joins_under_traffic(make_bonded, mode):
+    """Nothing is lost but what was on the leaving slave's queue, and what it takes to fail over."""
+    net = make_bonded(mode)
+    frame = packets(B, 1)[0]
+    at = frame.index(b"sixlane") + 7
+    leaving = active(net)[0] if mode == "active-backup" else "b"
+    staying = "c" if leaving == "b" else "b"
+    with Flow(net.tap["a"], lambda number: fr.renumber(frame, at, number), rate=200) as flow:
+        for _ in range(3):
+            net.r.ip("link set dev", SLAVES[leaving], "nomaster")
+            wait_for_slaves(net, staying)
+            enslave(net, leaving)
+            wait_for_slaves(net, "bc")
+        sent = flow.stop()
+    net.flush()
+    numbers = {fr.number_of(f) for h in "bc" for f in net.tap[h].drain()} - {None}
+    assert len(numbers) >= 0.95 * sent, "%d of %d" % (len(numbers), sent)
+    net.sync()
+    distributed(net, packets(B, 10))
+
+
+def test_slave_that_left_is_a_port_of_its_own(make_bonded):
+    """Without the program; the kernel forwards what comes in there."""
+    net = make_bonded("balance-rr")
+    net.r.ip("link set dev p2 nomaster")
+    net.r.addr("p2", router_addr("c") + "/64")
+    net.r.ip("neigh replace", host_addr("c"), "lladdr", HOST_MAC["c"], "dev p2 nud permanent")
+    net.sync()
+    net.assert_moved(packets(B), "b")
+    net.assert_moved(packets(host_addr("c")), "c", mac=net.r.mac("p2"))
+    net.assert_moved(packets(host_addr("a"), source="c"), "a", source="c", by="kernel")
+
+
+def test_program_before_slaves(make):
+    """An empty bond takes the program, and hands it to each slave that joins."""
+    net = make(LanNet)
+    add_bond(net, "balance-rr", slaves="")
+    net.start_on("p0", "bond0")
+    for h in "bc":
+        enslave(net, h)
+        wait_for_slaves(net, h)
+    net.sync()
+    eventually(lambda: assert_works(net, "bc", ""))
+
+
+def test_program_taken_off(make_bonded):
+    """And put back."""
+    net = make_bonded("balance-rr")
+    net.r.ip("link set dev bond0 xdp off")
+    net.sync()
+    net.assert_moved(from_bond(), "a", source="c", by="kernel")
+    net.attach("bond0")
+    net.sync()
+    eventually(lambda: assert_works(net, "bc", ""))
+
+
+def test_bond_is_down(make):
+    """The kernel still takes what comes in by the slaves; out by the bond there is no way."""
+    twins = make(LanTwins)
+    twins.each(lambda net: add_bond(net, "balance-rr"))
+    twins.fast.start_on("p0", "bond0")
+    for net in (twins.plain, twins.fast):
+        net.r.ip("link set dev bond0 down")
+        net.r.route("add", B, "via", host_addr("a"))
+    twins.fast.sync()
+    for source in "bc":
+        twins.assert_same(from_bond(), source)
+    twins.assert_same(packets(B))
+
+
+def test_all_slaves_active(make_bonded):
+    """The kernel then listens to the others as well, and so must whoever forwards."""
+    net = make_bonded("active-backup", "all_slaves_active 1")
+    for h in active(net):
+        net.assert_moved(from_bond(), "a", source=h, by="either")
+
+
+def test_mac_follows_the_active_slave(make_bonded):
+    net = make_bonded("active-backup", "fail_over_mac active", "primary_reselect failure")
+    for _ in range(2):
+        first, second = active(net)
+        mac = net.r.mac("bond0")
+        assert mac == PORT_MAC[first]
+        net.assert_moved(from_bond(dst_mac=mac), "a", source=first)
+        frames = packets(B)
+        net.assert_all(frames, {first: [forwarded(f, HOST_MAC["b"], mac) for f in frames]})
+        net.r.ip("link set dev bond0 type bond active_slave", SLAVES[second])
+        net.add_neighbour("bond0", "b", "b")  # a device with a new MAC knows nobody
+        net.sync()
+
+
+def test_mtu_of_a_bond(make_bonded):
+    net = make_bonded("balance-rr")
+    net.r.ip("link set dev bond0 mtu 1400")
+    net.sync()
+    distributed(net, [fr.udp(B, size=1400)])
+    errors = net.assert_answered([fr.udp(B, size=1401)], "pass_too_big", 2, 0)
+    assert errors[0][2] == 1400

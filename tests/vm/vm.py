@@ -1,0 +1,192 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Run tests under other kernels than this machine's: stock Debian ones, under qemu without KVM.
+
+Each job is a machine of its own, with this system's programs and files and the build as it is. As many
+run at a time as there are CPUs. What they count is added up as tests/run.py does. Linux 5.10 is
+not among the kernels: its bonds have no native XDP (that came with 5.15).
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import shlex
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from typing import NamedTuple
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from kernel import SUITES, KernelError, kernel_get  # noqa: E402
+from machine import SHARE, Machine, MachineError  # noqa: E402
+from run import BUILD, RESULTS, Tally, merge_groups  # noqa: E402
+
+# Emulation is 20 to 50 times slower than the machine: boot, imports and all must fit.
+JOB_TIMEOUT_S = 2400
+PYTEST = "/usr/bin/python3 -m pytest -q -ra -p no:cacheprovider --junitxml={share}/result.xml"
+
+
+class Job(NamedTuple):
+    """One machine's work: a command that leaves result.xml in its share, or else only a status."""
+
+    suite: str
+    name: str
+    command: str
+    cpus: int = 1
+    has_xml: bool = True
+
+
+def pytest_job(suite, name, *files):
+    paths = " ".join(shlex.quote(f"tests/{suite}/{file}") for file in files)
+    return Job(suite, name, f"{PYTEST} {paths}")
+
+
+def jobs(parity_seconds):
+    """All of them, the long ones first.
+
+    Of the end-to-end tests those in which the kernel has a say: what it announces, and what it does
+    with a packet. How the programs take bad input, and what XDP makes of odd packets, is the
+    same under any kernel, or is in test_bpf.
+    """
+    return [
+        pytest_job("vm", "bonds", "test_bond.py", "test_dummy.py"),
+        pytest_job("vm", "vlans", "test_vlan.py", "test_vlan_changes.py", "test_vrf.py"),
+        pytest_job("e2e", "e2e-routes", "test_routes.py", "test_changes.py", "test_silent.py"),
+        pytest_job("e2e", "e2e-ports", "test_ports.py", "test_forward.py", "test_mtu.py",
+                   "test_neighbours.py", "test_follow.py"),
+        Job("parity", "parity", "/usr/bin/python3 tests/parity/parity.py --save {share}/parity"
+            f" --seconds {parity_seconds}", has_xml=False),
+        Job("bpf", "bpf", "CMOCKA_MESSAGE_OUTPUT=XML CMOCKA_XML_FILE={share}/result.xml"
+            " {build}/test_bpf {build}/sixlane.bpf.o", cpus=2),
+    ]  # fmt: skip
+
+
+# --- one job --------------------------------------------------------------------------------
+
+
+def script(command):
+    """The command as the guest's shell gets it, with this project's part of the environment."""
+    settings = {name: value for name, value in os.environ.items() if name.startswith("SIXLANE_")}
+    settings.update(SIXLANE_BUILD=str(BUILD), PYTHONDONTWRITEBYTECODE="1")
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in sorted(settings.items())]
+    return "\n".join([*lines, f"cd {shlex.quote(str(ROOT))} || exit", command])
+
+
+def run_job(kernel, job):
+    """(status or None, why there is none, seconds)."""
+    share = RESULTS / "vm" / f"{kernel.version}-{job.name}"
+    command = job.command.format(share=SHARE, build=shlex.quote(str(BUILD)))
+    started = time.monotonic()
+    try:
+        status, error = Machine(kernel, share, job.cpus).run(script(command), JOB_TIMEOUT_S), ""
+    except MachineError as failed:
+        status, error = None, str(failed)
+    return status, error, time.monotonic() - started
+
+
+def count_job(kernel, job, status, error, tally):
+    name = f"Linux {kernel.version} {job.name}"
+    share = RESULTS / "vm" / f"{kernel.version}-{job.name}"
+    result = share / "result.xml"
+    if status is None:
+        tally.fail(name, error)
+    elif job.has_xml:
+        if job.suite == "bpf":
+            merge_groups(result)
+        tally.read(result, name, status)
+    elif status:
+        tally.fail(name, f"exit status {status}; see {share}")
+    else:
+        tally.passed += 1
+
+
+def run_jobs(kernels, chosen, machines, tally):
+    pool = concurrent.futures.ThreadPoolExecutor(machines)
+    running = {pool.submit(run_job, kernel, job): (kernel, job)
+               for kernel in kernels for job in chosen}  # fmt: skip
+    try:
+        for done in concurrent.futures.as_completed(running):
+            kernel, job = running[done]
+            status, error, seconds = done.result()
+            print(f"== Linux {kernel.version} ({kernel.release}): {job.name}, {seconds:.0f} s")
+            output = RESULTS / "vm" / f"{kernel.version}-{job.name}" / "output"
+            if output.exists():
+                print(output.read_text(errors="replace"), end="")
+            sys.stdout.flush()
+            count_job(kernel, job, status, error, tally)
+    finally:  # after Ctrl-C no further machine is to start
+        pool.shutdown(cancel_futures=True)
+
+
+# --- all of them ----------------------------------------------------------------------------
+
+
+def run_command(kernel, command):
+    """One command for a person to see; its exit status."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception it clears up
+    with tempfile.TemporaryDirectory(prefix="sixlane-vm-") as share:
+        try:
+            status = Machine(kernel, share).run(script(command), JOB_TIMEOUT_S)
+        except MachineError as error:
+            print(f"vm: {error}", file=sys.stderr)
+            return 125
+        print((pathlib.Path(share) / "output").read_text(errors="replace"), end="")
+        return status
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("command", nargs="*",
+                        help="run this in one machine instead of the tests (after --)")
+    parser.add_argument("--kernel", default=",".join(SUITES), metavar="LIST",
+                        help="of %(default)s (default: all)")
+    names = ", ".join(job.name for job in jobs(0))
+    parser.add_argument("--only", metavar="LIST", help=f"jobs: {names} (default: all)")
+    parser.add_argument("--machines", type=int, metavar="N", default=os.cpu_count(),
+                        help="how many at a time (default: one a CPU, %(default)s)")
+    parser.add_argument("--parity-seconds", type=int, metavar="N", default=120,
+                        help="how long to compare random routers (default: %(default)s)")  # fmt: skip
+    args = parser.parse_args()
+    args.kernels = args.kernel.split(",")
+    every = jobs(args.parity_seconds)
+    wanted = args.only.split(",") if args.only else [job.name for job in every]
+    args.jobs = [job for job in every if job.name in wanted]
+    for name in set(wanted) - {job.name for job in every}:
+        parser.error(f"no job {name!r}; there are {names}")
+    for version in args.kernels:
+        if version not in SUITES:
+            parser.error(f"no kernel {version!r}; there are {', '.join(SUITES)}")
+    return args
+
+
+def main():
+    args = options()
+    if os.uname().machine != "x86_64":
+        sys.exit("vm: the test machines are x86_64 and use this system's programs: not here")
+    tally, kernels = Tally(), []
+    for version in args.kernels:
+        try:
+            kernels.append(kernel_get(version))
+        except KernelError as error:
+            print(f"vm: {error}", file=sys.stderr)
+            tally.fail("download", str(error))
+    if args.command:
+        return run_command(kernels[0], shlex.join(args.command)) if kernels else 125
+    shutil.rmtree(RESULTS / "vm", ignore_errors=True)
+    start = time.monotonic()
+    run_jobs(kernels, args.jobs, args.machines, tally)
+    print(f"\nall machines took {time.monotonic() - start:.0f} s")
+    for note in tally.notes:
+        print(note)
+    print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
+    return 1 if tally.failed or not tally.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
