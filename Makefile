@@ -2,6 +2,8 @@
 # make           the XDP object, the daemon and the CLI, into build/
 # make demo      a whole router on this machine, with a full IPv6 table
 # make test      every test that this kernel can run
+# make test-vm   bonds, VLANs, VRFs and more under Debian's kernels 6.1 and 6.12, in virtual machines
+# make parity    1,000 random configurations with 1,000 packets each, against the kernel alone
 # make lint      formatting, static analysis, the verifier's budget
 # make bench     the figures of the README
 # make install   into PREFIX (/usr/local), with man pages and an example configuration
@@ -43,9 +45,9 @@ obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 asan_obj = $(patsubst %.c,$(B)/asan/%.o,$(1))
 
 .PHONY: all
-all: $(B)/sixlane.bpf.o $(B)/sixlaned $(B)/sixlane
+all: $(B)/sixlane.bpf.o $(B)/sixlane.frags.bpf.o $(B)/sixlaned $(B)/sixlane
 
-$(B)/sixlane.bpf.o: bpf/sixlane.bpf.c
+$(B)/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
 	@echo "  BPF   $@"
 	@$(CLANG) $(BPF_CFLAGS) -c $< -o $@
@@ -96,7 +98,7 @@ check-programs: all $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC)) \
 		$(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf
 
 # Packages first, then a fresh make, which sees what they brought.
-.PHONY: deps root demo test bench lint
+.PHONY: deps root demo test test-vm parity bench lint
 deps:
 	@tests/deps.sh $(DEPS)
 
@@ -107,6 +109,19 @@ test: root
 	@tests/deps.sh build test
 	@$(MAKE) -s --no-print-directory check-programs
 	@$(PYTHON) tests/run.py $(SUITE)
+
+test-vm: root
+	@tests/deps.sh build test-vm
+	@$(MAKE) -s --no-print-directory check-programs
+	@$(PYTHON) tests/vm/vm.py $(if $(KERNEL),--kernel $(KERNEL))
+
+CONFIGURATIONS := 1000
+PACKETS := 1000
+parity: root
+	@tests/deps.sh build test
+	@$(MAKE) -s --no-print-directory all
+	@$(PYTHON) tests/parity/parity.py --configurations $(CONFIGURATIONS) --packets $(PACKETS) \
+		--jobs $$(nproc) $(if $(SEED),--seed $(SEED))
 
 lint: root
 	@tests/deps.sh build lint
@@ -128,6 +143,7 @@ install: all
 	install -D -m 755 $(B)/sixlaned $(DESTDIR)$(PREFIX)/sbin/sixlaned
 	install -D -m 755 $(B)/sixlane $(DESTDIR)$(PREFIX)/sbin/sixlane
 	install -D -m 644 $(B)/sixlane.bpf.o $(DESTDIR)$(PREFIX)/lib/sixlane/sixlane.bpf.o
+	install -D -m 644 $(B)/sixlane.frags.bpf.o $(DESTDIR)$(PREFIX)/lib/sixlane/sixlane.frags.bpf.o
 	install -D -m 644 user/sixlaned.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlaned.8
 	install -D -m 644 user/sixlane.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlane.8
 	install -D -m 644 configs/sixlaned.conf $(DESTDIR)$(PREFIX)/share/doc/sixlane/sixlaned.conf

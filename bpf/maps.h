@@ -37,6 +37,15 @@ struct {
 } sl_routes SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SIXLANE_MAX_SOURCES);
+	__type(key, struct sixlane_route_key);
+	__type(value, __u32);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_sources SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, SIXLANE_MAX_NEXT_HOPS);
@@ -44,6 +53,15 @@ struct {
 	__type(value, struct sixlane_next_hop);
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
 } sl_next_hops SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SIXLANE_MAX_CELLS);
+	__type(key, __u32);
+	__type(value, union sixlane_cell);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_cells SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -79,6 +97,24 @@ struct {
 	__type(value, struct sixlane_port);
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
 } sl_ports SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SIXLANE_MAX_VLANS);
+	__type(key, struct sixlane_vlan_key);
+	__type(value, __u32);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_vlans SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 2 * SIXLANE_MAX_RULES);
+	__type(key, __u32);
+	__type(value, struct sixlane_rule);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_rules SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

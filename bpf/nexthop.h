@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * From the next hop to a device and a MAC: everything that must be known before the first byte
- * is written. Writes nothing but the neighbour's mark of use.
+ * is written. Writes nothing but the neighbour's mark of use, which a member of a multipath route
+ * gets also while it is not resolved: the kernel may send this packet to another, and never ask for
+ * it.
  *
  * The order is the kernel's where it shows: a route's own fate comes before all that
  * ip6_forward() asks (a blackhole discards as dst.input, with forwarding off as well and whatever
@@ -15,7 +17,7 @@
 /* The fate that the route itself gives; one that this object does not know is punted. */
 static __always_inline enum sixlane_verdict nexthop_check_fate(const struct packet *pkt)
 {
-	__u32 fate = READ_ONCE(pkt->next_hop->verdict);
+	__u32 fate = pkt->fate.kind;
 
 	return fate < SIXLANE_N_VERDICTS ? fate : SIXLANE_PUNT_ROUTE;
 }
@@ -30,8 +32,18 @@ static __always_inline enum sixlane_verdict nexthop_check_forwarding(const struc
 	return SIXLANE_FORWARD;
 }
 
+/* Why frames cannot be handed to a device, by what it is. */
+static __always_inline enum sixlane_verdict nexthop_device_verdict(__u32 flags)
+{
+	if (flags & SIXLANE_PORT_BRIDGE)
+		return SIXLANE_PUNT_BRIDGE;
+	if (flags & SIXLANE_PORT_MACVLAN)
+		return SIXLANE_PUNT_MACVLAN;
+	return flags & SIXLANE_PORT_TUNNEL ? SIXLANE_PUNT_TUNNEL : SIXLANE_PASS_EGRESS_DEVICE;
+}
+
 /*
- * Sets egress and egress_port. A frame redirected to a device that is down or takes none is
+ * Sets egress_port and egress_flags. A frame redirected to a device that is down or takes none is
  * lost without a trace, so all of it is asked here. Frames from a port in generic mode leave
  * as an skb, which every Ethernet device takes.
  */
@@ -39,21 +51,25 @@ static __always_inline enum sixlane_verdict nexthop_find_egress(struct packet *p
 {
 	const __u32 alive = SIXLANE_PORT_UP | SIXLANE_PORT_IPV6;
 	const struct sixlane_port *port;
-	__u32 slot = READ_ONCE(pkt->next_hop->port), flags;
+	__u32 slot = pkt->fate.port, ifindex;
 
 	port = bpf_map_lookup_elem(&sl_ports, &slot);
 	if (!port)
 		return SIXLANE_PASS_EGRESS_DOWN;
 	pkt->egress_port = port;
-	pkt->egress = READ_ONCE(port->ifindex);
-	if (pkt->egress == pkt->ingress)
+	ifindex = READ_ONCE(port->ifindex);
+	if (ifindex == pkt->ingress)
 		return SIXLANE_PASS_SAME_PORT;
-	flags = READ_ONCE(port->flags);
-	if (!pkt->egress || (flags & alive) != alive)
+	pkt->egress_flags = READ_ONCE(port->flags);
+	if (!ifindex || (pkt->egress_flags & alive) != alive)
 		return SIXLANE_PASS_EGRESS_DOWN;
-	if (!(flags & SIXLANE_PORT_ETHER))
+	if (pkt->egress_flags & SIXLANE_PORT_NO_XMIT)
+		return nexthop_device_verdict(pkt->egress_flags);
+	if (pkt->generic)
+		return SIXLANE_FORWARD;
+	if (!(pkt->egress_flags & SIXLANE_PORT_XMIT))
 		return SIXLANE_PASS_EGRESS_DEVICE;
-	if (!(flags & SIXLANE_PORT_XMIT) && !(pkt->ingress_flags & SIXLANE_PORT_GENERIC))
+	if (packet_has_frags(pkt) && !(pkt->egress_flags & SIXLANE_PORT_XMIT_FRAGS))
 		return SIXLANE_PASS_EGRESS_DEVICE;
 	return SIXLANE_FORWARD;
 }
@@ -77,7 +93,7 @@ static __always_inline enum sixlane_verdict nexthop_check_mtu(const struct packe
 /* Slot of the destination itself on the egress link; 0: none. */
 static __always_inline __u32 nexthop_on_link_slot(const struct packet *pkt)
 {
-	struct sixlane_neigh_key key = { .ifindex = pkt->egress };
+	struct sixlane_neigh_key key = { .ifindex = READ_ONCE(pkt->egress_port->ifindex) };
 	const __u32 *slot;
 
 	key.addr.halves[0] = pkt->ip6->dst.halves[0];
@@ -92,13 +108,19 @@ static __always_inline int nexthop_is_on_link(const struct packet *pkt,
 {
 	return neigh->key.addr.halves[0] == pkt->ip6->dst.halves[0] &&
 	       neigh->key.addr.halves[1] == pkt->ip6->dst.halves[1] &&
-	       neigh->key.ifindex == pkt->egress;
+	       neigh->key.ifindex == READ_ONCE(pkt->egress_port->ifindex);
+}
+
+/* Whether the next hop is one of several that the route has. */
+static __always_inline int nexthop_is_member(const struct packet *pkt)
+{
+	return READ_ONCE(pkt->next_hop->fate.kind) >= SIXLANE_KIND_GROUP;
 }
 
 /* Sets dst_mac. */
 static __always_inline enum sixlane_verdict nexthop_find_neighbour(struct packet *pkt)
 {
-	__u32 gateway = READ_ONCE(pkt->next_hop->neighbour);
+	__u32 gateway = pkt->fate.neighbour;
 	__u32 slot = gateway ? gateway : nexthop_on_link_slot(pkt);
 	union sixlane_mac mac;
 	struct sixlane_neigh *neigh;
@@ -109,11 +131,13 @@ static __always_inline enum sixlane_verdict nexthop_find_neighbour(struct packet
 	if (!neigh || (!gateway && !nexthop_is_on_link(pkt, neigh)))
 		return SIXLANE_PASS_UNRESOLVED;
 	mac.word = READ_ONCE(neigh->mac.word);
-	if (!(mac.flags & SIXLANE_MAC_VALID))
+	if (!(mac.flags & SIXLANE_MAC_VALID) && !nexthop_is_member(pkt))
 		return SIXLANE_PASS_UNRESOLVED;
 	/* Read first: a store would take the line from all other CPUs, packet by packet. */
 	if (!READ_ONCE(neigh->used))
 		WRITE_ONCE(neigh->used, 1);
+	if (!(mac.flags & SIXLANE_MAC_VALID))
+		return SIXLANE_PASS_UNRESOLVED;
 	pkt->dst_mac.word = mac.word;
 	return SIXLANE_FORWARD;
 }

@@ -3,18 +3,24 @@
  * One packet on its walk: what each step has found out, for the steps after it. The whole
  * struct lives in registers and on the stack, since every step is inlined. Holds no rules.
  *
- * Invariant: eth and ip6 point to 54 bytes inside the frame from parse_packet() on, until the
- * tail is moved.
+ * Invariant: eth and ip6 point to whole headers inside the frame from parse_frame() on, until the
+ * head or the tail is moved.
  */
 #ifndef SIXLANE_PACKET_H
 #define SIXLANE_PACKET_H
 
 #include "maps.h"
 
+/* Whether this is the xdp.frags flavour: sixlane.frags.bpf.c says so. */
+#ifndef SIXLANE_FRAGS
+#define SIXLANE_FRAGS 0
+#endif
+
 /*
  * Own header structs, since those of <linux/> are packed or made of bytes, which makes clang
- * load and store one byte at a time. With the frame at NET_IP_ALIGN every access is aligned,
- * also on architectures where the verifier insists on it.
+ * load and store one byte at a time. With the frame at NET_IP_ALIGN every access to an untagged
+ * one is aligned; tags move the addresses by four bytes, which takes an architecture that
+ * loads them from there.
  */
 struct packet_eth {
 	__be16 dst[3];
@@ -42,31 +48,76 @@ union packet_mac {
 
 struct packet {
 	struct xdp_md *ctx;
-	__u32 bytes;	/* of the frame as it came in */
-	__u32 ip_bytes; /* of the IPv6 packet in it: header and payload, no padding */
+	__u32 bytes;	 /* of the frame as it came in */
+	__u32 ip_bytes;	 /* of the IPv6 packet in it: header and payload, no padding */
+	__u32 tag_bytes; /* of VLAN tags before its ethertype */
+	__u32 addressed; /* the destination MAC is that of a device below the VLAN's */
 	struct packet_eth *eth;
 	struct packet_ip6 *ip6;
 
 	__u32 slot;    /* of the ingress port; 0: unknown */
 	__u32 ingress; /* ifindex */
+	__u32 generic; /* the program runs in generic (skb) mode */
 	__u32 ingress_flags;
 	const struct sixlane_port *port; /* NULL: unknown */
 
-	const struct sixlane_next_hop *next_hop;
+	const struct sixlane_next_hop *next_hop; /* the route's */
+	union sixlane_fate fate;		 /* the route's, then that of the member chosen */
 	const struct sixlane_port *egress_port;
-	__u32 egress; /* ifindex */
+	__u32 egress_flags;
 	union packet_mac dst_mac;
 };
 
-/* Point eth and ip6 at the frame as it is now. False: it is shorter than both headers. */
-static __always_inline int packet_point(struct packet *pkt)
+/*
+ * The frame's first byte and the one behind its last. In assembly, since clang knows the fields
+ * for 32 bits wide and may copy them as such, after which the verifier takes them for numbers.
+ */
+static __always_inline void *packet_data(const struct xdp_md *ctx)
 {
-	void *data = (void *)(long)pkt->ctx->data;
-	void *end = (void *)(long)pkt->ctx->data_end;
+	void *data;
+
+	asm volatile("%0 = *(u32 *)(%1 + %2)"
+		     : "=r"(data)
+		     : "r"(ctx), "i"(__builtin_offsetof(struct xdp_md, data)));
+	return data;
+}
+
+static __always_inline void *packet_end(const struct xdp_md *ctx)
+{
+	void *end;
+
+	asm volatile("%0 = *(u32 *)(%1 + %2)"
+		     : "=r"(end)
+		     : "r"(ctx), "i"(__builtin_offsetof(struct xdp_md, data_end)));
+	return end;
+}
+
+/*
+ * Point eth and ip6 at the frame as it is now, with so many bytes of tags. False: it is shorter
+ * than the headers.
+ */
+static __always_inline int packet_point(struct packet *pkt, __u32 tag_bytes)
+{
+	void *data = packet_data(pkt->ctx);
 
 	pkt->eth = data;
-	pkt->ip6 = data + sizeof(struct packet_eth);
-	return (void *)(pkt->ip6 + 1) <= end;
+	pkt->ip6 = data + sizeof(struct packet_eth) + tag_bytes;
+	return (void *)(pkt->ip6 + 1) <= packet_end(pkt->ctx);
+}
+
+/*
+ * The frame's length. With xdp.frags it may lie in several buffers, of which the first holds the
+ * headers. The helper is of Linux 5.18, as that flavour is.
+ */
+static __always_inline __u32 packet_bytes(struct xdp_md *ctx)
+{
+	return SIXLANE_FRAGS ? (__u32)bpf_xdp_get_buff_len(ctx)
+			     : (__u32)(packet_end(ctx) - packet_data(ctx));
+}
+
+static __always_inline int packet_has_frags(const struct packet *pkt)
+{
+	return SIXLANE_FRAGS && pkt->bytes > packet_end(pkt->ctx) - packet_data(pkt->ctx);
 }
 
 #endif

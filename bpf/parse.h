@@ -15,33 +15,24 @@
 #include <linux/in6.h>
 
 #include "packet.h"
+#include "port.h"
+#include "vlan.h"
 
-#define PARSE_ETH_P_QINQ 0x9100 /* pre-standard 802.1ad, ETH_P_QINQ1 */
-
-/* Ethernet header, lengths and addressee. Sets eth, ip6 and ip_bytes. */
+/* Ethertype and lengths. Sets eth, ip6 and ip_bytes. */
 static __always_inline enum sixlane_verdict parse_frame(struct packet *pkt)
 {
-	void *end = (void *)(long)pkt->ctx->data_end;
-	struct packet_eth *eth = (void *)(long)pkt->ctx->data;
+	const __be16 *type = packet_data(pkt->ctx) + VLAN_AT + pkt->tag_bytes;
 
-	if ((void *)(eth + 1) > end)
+	if ((void *)(type + 1) > packet_end(pkt->ctx))
 		return SIXLANE_PASS_TRUNCATED;
-	switch (eth->type) {
-	case bpf_htons(ETH_P_IPV6):
-		break;
-	case bpf_htons(ETH_P_8021Q):
-	case bpf_htons(ETH_P_8021AD):
-	case bpf_htons(PARSE_ETH_P_QINQ):
-		return SIXLANE_PUNT_VLAN;
-	default:
+	if (*type != bpf_htons(ETH_P_IPV6))
 		return SIXLANE_PASS_NOT_IPV6;
-	}
-	if (!packet_point(pkt))
+	if (!packet_point(pkt, pkt->tag_bytes))
 		return SIXLANE_PASS_TRUNCATED;
 	if (pkt->ip6->version_class >> 4 != 6)
 		return SIXLANE_PASS_NOT_IPV6;
 	pkt->ip_bytes = sizeof(struct packet_ip6) + bpf_ntohs(pkt->ip6->payload_len);
-	if (pkt->ip_bytes > pkt->bytes - sizeof(struct packet_eth))
+	if (pkt->ip_bytes > pkt->bytes - sizeof(struct packet_eth) - pkt->tag_bytes)
 		return SIXLANE_PASS_TRUNCATED;
 	return SIXLANE_FORWARD;
 }
@@ -49,10 +40,7 @@ static __always_inline enum sixlane_verdict parse_frame(struct packet *pkt)
 /* Whether the frame is for this port's own MAC: not broadcast, multicast or promiscuous. */
 static __always_inline enum sixlane_verdict parse_addressee(const struct packet *pkt)
 {
-	union packet_mac mac = { .word = READ_ONCE(pkt->port->mac.word) };
-
-	if ((pkt->eth->dst[0] ^ mac.pieces[0]) | (pkt->eth->dst[1] ^ mac.pieces[1]) |
-	    (pkt->eth->dst[2] ^ mac.pieces[2]))
+	if (!port_has_mac(pkt->port, pkt->eth) && !pkt->addressed)
 		return SIXLANE_PASS_OTHER_MAC;
 	if (!(pkt->ingress_flags & SIXLANE_PORT_IPV6))
 		return SIXLANE_PASS_IPV6_OFF;

@@ -1,30 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The only writer of packets. Comes after every check: what fails here fails before the first
- * write, so that a passed packet is byte for byte what arrived.
+ * write and is taken back, so that a passed packet is byte for byte what arrived.
  */
 #ifndef SIXLANE_REWRITE_H
 #define SIXLANE_REWRITE_H
 
-#include "packet.h"
+#include "vlan.h"
 
 /*
  * Cut what stands behind the IPv6 packet (Ethernet padding), as the kernel does. Most packets
  * have none. The helper refuses only a frame without an Ethernet header, of which there is none
  * here; should a driver refuse more, the kernel gets the packet.
  */
-static __always_inline enum sixlane_verdict rewrite_trim(struct packet *pkt)
+static __always_inline int rewrite_trim(const struct packet *pkt)
 {
-	__u32 padding = pkt->bytes - sizeof(struct packet_eth) - pkt->ip_bytes;
+	__u32 padding = pkt->bytes - sizeof(struct packet_eth) - pkt->tag_bytes - pkt->ip_bytes;
 
-	if (!padding)
-		return SIXLANE_FORWARD;
-	if (bpf_xdp_adjust_tail(pkt->ctx, -(int)padding))
-		return SIXLANE_PASS_TRIM_FAILED;
-	return packet_point(pkt) ? SIXLANE_FORWARD : SIXLANE_PASS_TRIM_FAILED;
+	return padding ? (int)bpf_xdp_adjust_tail(pkt->ctx, -(int)padding) : 0;
 }
 
-static __always_inline void rewrite_headers(const struct packet *pkt)
+/*
+ * Make the frame as long as it has to be; for more tags first at its head, where no room is the one
+ * thing that drivers differ in. tag_bytes: of the frame as it leaves.
+ */
+static __always_inline enum sixlane_verdict rewrite_resize(struct packet *pkt, __u32 tag_bytes)
+{
+	int more = (int)tag_bytes - (int)pkt->tag_bytes;
+
+	if (more > 0 && bpf_xdp_adjust_head(pkt->ctx, -more))
+		return SIXLANE_PASS_NO_HEADROOM;
+	if (rewrite_trim(pkt)) {
+		/* giving back what was just taken cannot fail */
+		if (more > 0)
+			bpf_xdp_adjust_head(pkt->ctx, more);
+		return SIXLANE_PASS_TRIM_FAILED;
+	}
+	/* Last, since it may move metadata over the bytes that it frees; nor can it fail. */
+	if (more < 0)
+		bpf_xdp_adjust_head(pkt->ctx, -more);
+	return packet_point(pkt, tag_bytes) ? SIXLANE_FORWARD : SIXLANE_PASS_TRIM_FAILED;
+}
+
+static __always_inline void rewrite_macs(const struct packet *pkt)
 {
 	union packet_mac src_mac = { .word = READ_ONCE(pkt->egress_port->mac.word) };
 	struct packet_eth *eth = pkt->eth;
@@ -35,16 +53,39 @@ static __always_inline void rewrite_headers(const struct packet *pkt)
 	eth->src[0] = src_mac.pieces[0];
 	eth->src[1] = src_mac.pieces[1];
 	eth->src[2] = src_mac.pieces[2];
-	pkt->ip6->hop_limit--;
+}
+
+/* Tags and ethertype of a frame that came or leaves with a tag. */
+static __always_inline void rewrite_tags(const struct packet *pkt, __u32 tag_bytes)
+{
+	__be16 *at = (void *)pkt->eth + VLAN_AT;
+	union sixlane_tag tag;
+
+	if (tag_bytes) {
+		tag.word = READ_ONCE(pkt->egress_port->tags[0].word);
+		*at++ = tag.tpid;
+		*at++ = tag.tci;
+	}
+	if (tag_bytes > sizeof(tag)) {
+		tag.word = READ_ONCE(pkt->egress_port->tags[1].word);
+		*at++ = tag.tpid;
+		*at++ = tag.tci;
+	}
+	*at = bpf_htons(ETH_P_IPV6);
 }
 
 static __always_inline enum sixlane_verdict rewrite_packet(struct packet *pkt)
 {
-	enum sixlane_verdict verdict = rewrite_trim(pkt);
+	__u32 tag_bytes = vlan_tag_bytes(pkt->egress_port);
+	enum sixlane_verdict verdict = rewrite_resize(pkt, tag_bytes);
 
-	if (verdict == SIXLANE_FORWARD)
-		rewrite_headers(pkt);
-	return verdict;
+	if (verdict != SIXLANE_FORWARD)
+		return verdict;
+	rewrite_macs(pkt);
+	if (tag_bytes | pkt->tag_bytes)
+		rewrite_tags(pkt, tag_bytes);
+	pkt->ip6->hop_limit--;
+	return SIXLANE_FORWARD;
 }
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Destination to next hop, by the longest prefix of the ingress port's table. The trie is the
- * only index today; whatever is added beside it must give the same answer. Knows nothing of
- * what a next hop is.
+ * Destination, and source where it counts, to next hop, in one table: the longest prefix of the
+ * destination and then that of the source (fib6_node_lookup). The trie is the only index today;
+ * whatever is added beside it must give the same answer. Knows nothing of rules, nor of what
+ * a next hop is.
  */
 #ifndef SIXLANE_ROUTE_H
 #define SIXLANE_ROUTE_H
@@ -13,27 +14,70 @@
 
 #define ROUTE_KEY_BITS (SIXLANE_TABLE_BITS + 8u * (__u32)sizeof(union sixlane_addr))
 
-/*
- * Sets next_hop. A value that names no next hop cannot come from a daemon of this ABI; the
- * kernel's own lookup is the way out.
- */
-static __always_inline enum sixlane_verdict route_lookup(struct packet *pkt)
+/* What a table says of a packet. */
+struct route {
+	__u32 value; /* of the trie; its length is that of the destination's prefix in any case */
+	const struct sixlane_next_hop *next_hop;
+	union sixlane_fate fate;
+};
+
+/* Set next_hop and fate by value. False: it names no next hop (not of our ABI). */
+static __always_inline int route_take(struct route *route)
+{
+	__u32 id = sixlane_route_next_hop(route->value);
+
+	route->next_hop = bpf_map_lookup_elem(&sl_next_hops, &id);
+	if (!route->next_hop)
+		return 0;
+	route->fate.word = READ_ONCE(route->next_hop->fate.word);
+	return 1;
+}
+
+static __always_inline struct sixlane_route_key route_key(__u32 table,
+							  const union sixlane_addr *addr)
 {
 	struct sixlane_route_key key = {
 		.prefix_len = ROUTE_KEY_BITS,
-		.table = bpf_htonl(READ_ONCE(pkt->port->table)),
+		.table = bpf_htonl(table),
 	};
-	const __u32 *value;
-	__u32 id;
 
-	key.addr.halves[0] = pkt->ip6->dst.halves[0];
-	key.addr.halves[1] = pkt->ip6->dst.halves[1];
-	value = bpf_map_lookup_elem(&sl_routes, &key);
-	if (!value)
+	key.addr.halves[0] = addr->halves[0];
+	key.addr.halves[1] = addr->halves[1];
+	return key;
+}
+
+/* The routes of this destination are chosen among by the source. */
+static __always_inline enum sixlane_verdict route_by_source(const union sixlane_addr *src,
+							    struct route *route)
+{
+	struct sixlane_route_key key = route_key(route->fate.set, src);
+	const __u32 *found = bpf_map_lookup_elem(&sl_sources, &key);
+
+	/* Every set has an entry for all sources: this one has just been replaced. */
+	if (!found)
+		return SIXLANE_PUNT_SOURCE_ROUTE;
+	route->value = READ_ONCE(*found);
+	if (!route_take(route) || route->fate.kind == SIXLANE_KIND_SOURCES)
+		return SIXLANE_PUNT_ROUTE;
+	return SIXLANE_FORWARD;
+}
+
+/* SIXLANE_FORWARD: *route is filled in. SIXLANE_PASS_NO_ROUTE: the table has none. */
+static __always_inline enum sixlane_verdict route_lookup(__u32 table, const union sixlane_addr *dst,
+							 const union sixlane_addr *src,
+							 struct route *route)
+{
+	struct sixlane_route_key key = route_key(table, dst);
+	const __u32 *found = bpf_map_lookup_elem(&sl_routes, &key);
+
+	if (!found)
 		return SIXLANE_PASS_NO_ROUTE;
-	id = sixlane_route_next_hop(READ_ONCE(*value));
-	pkt->next_hop = bpf_map_lookup_elem(&sl_next_hops, &id);
-	return pkt->next_hop ? SIXLANE_FORWARD : SIXLANE_PUNT_ROUTE;
+	route->value = READ_ONCE(*found);
+	if (!route_take(route))
+		return SIXLANE_PUNT_ROUTE;
+	if (route->fate.kind == SIXLANE_KIND_SOURCES)
+		return route_by_source(src, route);
+	return SIXLANE_FORWARD;
 }
 
 #endif

@@ -7,21 +7,30 @@
  * Invariants: every packet is counted exactly once; nothing is written to a packet before all
  * checks are through; whatever is in doubt is the kernel's.
  */
+#include "group.h"
 #include "nexthop.h"
 #include "parse.h"
 #include "port.h"
 #include "rewrite.h"
-#include "route.h"
+#include "rule.h"
 #include "verdict.h"
+#include "vlan.h"
+
+#ifndef SIXLANE_SECTION
+#define SIXLANE_SECTION "xdp"
+#define SIXLANE_PROGRAM sixlane
+#endif
 
 static __always_inline enum sixlane_verdict walk(struct packet *pkt)
 {
 	return port_check_all() ?:
+	       vlan_find_port(pkt) ?:
 	       port_check(pkt) ?:
 	       parse_frame(pkt) ?:
 	       parse_addressee(pkt) ?:
 	       parse_ip6(pkt) ?:
-	       route_lookup(pkt) ?:
+	       rule_find_route(pkt) ?:
+	       group_choose(pkt) ?:
 	       nexthop_check_fate(pkt) ?:
 	       nexthop_check_forwarding(pkt) ?:
 	       nexthop_find_egress(pkt) ?:
@@ -30,10 +39,10 @@ static __always_inline enum sixlane_verdict walk(struct packet *pkt)
 	       rewrite_packet(pkt);
 }
 
-SEC("xdp")
-int sixlane(struct xdp_md *ctx)
+SEC(SIXLANE_SECTION)
+int SIXLANE_PROGRAM(struct xdp_md *ctx)
 {
-	struct packet pkt = { .ctx = ctx, .bytes = ctx->data_end - ctx->data };
+	struct packet pkt = { .ctx = ctx, .bytes = packet_bytes(ctx) };
 	enum sixlane_verdict verdict;
 
 	port_find(&pkt);

@@ -13,12 +13,16 @@
 #include <linux/types.h>
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 1u
+#define SIXLANE_ABI 2u
 
 #define SIXLANE_MAX_ROUTES 4194304u /* never preallocated: costs nothing until used */
 #define SIXLANE_MAX_NEXT_HOPS 65536u
 #define SIXLANE_MAX_NEIGHBOURS 131072u
+#define SIXLANE_MAX_CELLS 262144u
+#define SIXLANE_MAX_SOURCES 262144u /* never preallocated */
 #define SIXLANE_MAX_PORTS 1024u
+#define SIXLANE_MAX_VLANS 4096u
+#define SIXLANE_MAX_RULES 64u /* a list; longer ones punt */
 #define SIXLANE_MAX_VERDICTS 64u
 
 /*
@@ -33,12 +37,15 @@
 	X(DROP_BLACKHOLE, DROP, "drop_blackhole", "blackhole route")                               \
 	X(PASS_NOT_READY, PASS, "pass_not_ready", "no daemon has filled the maps yet")             \
 	X(PASS_ALL, PASS, "pass_all", "acceleration is switched off for all ports")                \
-	X(PUNT_RULES, PASS, "punt_rules", "'ip -6 rule' holds more than the default rules")        \
+	X(PUNT_RULES, PASS, "punt_rules", "'ip -6 rule' holds what sixlane cannot express")        \
 	X(PASS_UNKNOWN_PORT, PASS, "pass_unknown_port", "the daemon does not serve this port")     \
 	X(PASS_PORT, PASS, "pass_port", "acceleration is switched off for this port")              \
 	X(PASS_PORT_UPPER, PASS, "pass_port_upper", "a master or upper device takes its frames")   \
+	X(PASS_BOND_SLAVE, PASS, "pass_bond_slave",                                                \
+	  "came in by a slave that its bond does not use")                                         \
 	X(PASS_NOT_IPV6, PASS, "pass_not_ipv6", "not an IPv6 frame")                               \
-	X(PUNT_VLAN, PASS, "punt_vlan", "802.1Q or 802.1ad tag")                                   \
+	X(PASS_VLAN_UNKNOWN, PASS, "pass_vlan_unknown", "tag of a VLAN that no device here takes") \
+	X(PUNT_VLAN_DEPTH, PASS, "punt_vlan_depth", "more than two VLAN tags")                     \
 	X(PASS_TRUNCATED, PASS, "pass_truncated", "shorter than its headers say")                  \
 	X(PASS_OTHER_MAC, PASS, "pass_other_mac", "destination MAC is not the port's")             \
 	X(PASS_IPV6_OFF, PASS, "pass_ipv6_off", "disable_ipv6 on the port")                        \
@@ -46,6 +53,7 @@
 	X(PASS_SOURCE, PASS, "pass_source", "source address that is not forwarded")                \
 	X(PASS_DESTINATION, PASS, "pass_destination", "destination address that is not forwarded") \
 	X(PASS_PROXY_NDP, PASS, "pass_proxy_ndp", "may be for the kernel's NDP proxy")             \
+	X(PUNT_RULE, PASS, "punt_rule", "a rule asks for what XDP cannot see of this packet")      \
 	X(PASS_NO_ROUTE, PASS, "pass_no_route", "no route")                                        \
 	X(PASS_LOCAL, PASS, "pass_local", "an address of this router")                             \
 	X(PASS_ANYCAST, PASS, "pass_anycast", "an anycast address of this router")                 \
@@ -53,24 +61,32 @@
 	X(PASS_UNREACHABLE, PASS, "pass_unreachable", "unreachable route")                         \
 	X(PASS_PROHIBIT, PASS, "pass_prohibit", "prohibit route")                                  \
 	X(PASS_THROW, PASS, "pass_throw", "throw route")                                           \
-	X(PUNT_MULTIPATH, PASS, "punt_multipath", "multipath route")                               \
-	X(PUNT_NEXT_HOP_OBJECT, PASS, "punt_nexthop_object", "route by a next-hop object")         \
+	X(PUNT_MULTIPATH, PASS, "punt_multipath",                                                  \
+	  "multipath route of a kind sixlane cannot express")                                      \
+	X(PUNT_NEXT_HOP_OBJECT, PASS, "punt_nexthop_object",                                       \
+	  "next-hop object of a kind sixlane cannot express")                                      \
 	X(PUNT_ENCAP, PASS, "punt_encap", "route with an encapsulation")                           \
-	X(PUNT_SOURCE_ROUTE, PASS, "punt_source_route", "source-specific route")                   \
-	X(PUNT_EXPIRES, PASS, "punt_expires", "route with an expiry")                              \
+	X(PUNT_SOURCE_ROUTE, PASS, "punt_source_route",                                            \
+	  "source-specific routes that found no room")                                             \
+	X(PUNT_EXPIRES, PASS, "punt_expires", "route that expires now, or whenever it is told to") \
 	X(PUNT_EQUAL_METRIC, PASS, "punt_equal_metric",                                            \
 	  "several routes that the kernel chooses among")                                          \
 	X(PUNT_ROUTE, PASS, "punt_route", "route of a kind sixlane cannot express")                \
 	X(PUNT_MAP_FULL, PASS, "punt_map_full", "a map is full: the covering route is punted")     \
+	X(PUNT_HASH, PASS, "punt_hash", "multipath hash over headers that XDP cannot reach")       \
 	X(PASS_NO_FORWARDING, PASS, "pass_no_forwarding", "forwarding is off")                     \
 	X(PASS_HOP_LIMIT, PASS, "pass_hop_limit", "hop limit is used up")                          \
 	X(PASS_SAME_PORT, PASS, "pass_same_port", "leaves by the port it came in by")              \
 	X(PASS_EGRESS_DOWN, PASS, "pass_egress_down",                                              \
 	  "egress device is down or IPv6 is off on it")                                            \
+	X(PUNT_BRIDGE, PASS, "punt_bridge", "leaves by a bridge")                                  \
+	X(PUNT_MACVLAN, PASS, "punt_macvlan", "leaves by a macvlan or ipvlan")                     \
+	X(PUNT_TUNNEL, PASS, "punt_tunnel", "leaves by a tunnel")                                  \
 	X(PASS_EGRESS_DEVICE, PASS, "pass_egress_device",                                          \
 	  "egress device cannot take redirected frames")                                           \
 	X(PASS_TOO_BIG, PASS, "pass_too_big", "over the MTU")                                      \
 	X(PASS_UNRESOLVED, PASS, "pass_unresolved", "neighbour is not resolved")                   \
+	X(PASS_NO_HEADROOM, PASS, "pass_no_headroom", "driver leaves no room for a VLAN tag")      \
 	X(PASS_TRIM_FAILED, PASS, "pass_trim_failed", "driver cannot trim the padding")
 
 enum sixlane_verdict {
@@ -104,13 +120,40 @@ union sixlane_mac {
 
 #define SIXLANE_META_READY (1u << 0)	/* maps were complete once: the datapath may forward */
 #define SIXLANE_META_PASS_ALL (1u << 1) /* operator's switch: pass every packet */
-#define SIXLANE_META_RULES (1u << 2)	/* rules beyond the default: punt every packet */
+#define SIXLANE_META_RULES (1u << 2)	/* rules being read, or beyond us: punt every packet */
 #define SIXLANE_META_IN_SYNC (1u << 3)	/* maps equal the kernel's tables as far as it told us */
+/* A prefix is missing in a table: where it has nothing, no other table may be asked instead. */
+#define SIXLANE_META_GAPS (1u << 4)
+
+/* A list of rules: published by one store, so that it is changed as a whole. */
+union sixlane_rules {
+	__u64 word;
+	struct {
+		__u32 first; /* index in sl_rules */
+		__u32 n;
+	};
+};
+
+/* net.ipv6.fib_multipath_hash_policy and _fields (FIB_MULTIPATH_HASH_FIELD_*, policy 3). */
+#define SIXLANE_HASH_L3 0u
+#define SIXLANE_HASH_L4 1u
+#define SIXLANE_HASH_INNER 2u
+#define SIXLANE_HASH_FIELDS 3u
+union sixlane_hash_policy {
+	__u64 word;
+	struct {
+		__u32 policy; /* SIXLANE_HASH_* */
+		__u32 fields;
+	};
+};
 
 struct sixlane_meta {
-	__u32 abi;   /* SIXLANE_ABI; 0 in maps that no daemon has seen yet */
-	__u32 flags; /* SIXLANE_META_* */
-	__u64 reserved0[7];
+	__u32 abi;		   /* SIXLANE_ABI; 0 in maps that no daemon has seen yet */
+	__u32 flags;		   /* SIXLANE_META_* */
+	union sixlane_rules rules; /* for ports with SIXLANE_PORT_RULES */
+	union sixlane_hash_policy hash_policy;
+	__u64 hash_seed; /* random: who sees the packets cannot tell their members */
+	__u64 reserved0[4];
 	/* Below: written by the daemon for the CLI only, never read by the datapath. */
 	__u64 generation; /* full synchronisations completed */
 	__u64 routes;	  /* entries of sl_routes */
@@ -136,7 +179,11 @@ struct sixlane_route_key {
 _Static_assert(sizeof(struct sixlane_route_key) == 24, "layout is ABI");
 
 #define SIXLANE_TABLE_BITS 32u
-#define SIXLANE_TABLE_MAIN 254u /* RT_TABLE_MAIN, with the local table laid over it */
+/*
+ * RT_TABLE_MAIN, with the local table laid over it while the rules ask local first: one lookup
+ * then does for both. Every other table, local too, stands in the trie as it is.
+ */
+#define SIXLANE_TABLE_MAIN 254u
 
 /*
  * A trie value: bits 0-19 the next hop's id (never 0), bits 20-27 the length of the
@@ -161,20 +208,74 @@ static inline __u32 sixlane_route_len(__u32 value)
 	return value >> SIXLANE_ROUTE_LEN_SHIFT & SIXLANE_ROUTE_LEN_MASK;
 }
 
-/* --- sl_next_hops: ARRAY, mmapable; index = next-hop id -------------------------------- */
+/* --- sl_sources: LPM_TRIE, key sixlane_route_key, value as in sl_routes ---------------- */
 
 /*
- * Written whole before a route names it and never changed while one does. verdict is
- * SIXLANE_FORWARD, or the fate of every packet that gets here (local, blackhole, punt …).
+ * The routes of one destination by source prefix (SIXLANE_KIND_SOURCES): table is the set's id,
+ * addr the source. A set has an entry for ::/0, so that every packet finds its fate here.
+ */
+
+/* --- sl_next_hops: ARRAY, mmapable; index = next-hop id -------------------------------- */
+
+/* What a route leads to, in one word, so that it changes by one store. */
+union sixlane_fate {
+	__u64 word;
+	struct {
+		/*
+		 * enum sixlane_verdict: SIXLANE_FORWARD by port and neighbour, any other is the
+		 * fate of every packet that gets here (local, blackhole, punt …); or one of
+		 * SIXLANE_KIND_*.
+		 */
+		__u16 kind;
+		union {
+			__u16 port;    /* egress: index in sl_ports */
+			__u16 n_cells; /* of a group */
+		};
+		union {
+			__u32 neighbour; /* gateway: in sl_neighbours; 0: on-link, by destination */
+			__u32 first_cell; /* of a group: index in sl_cells */
+			__u32 set;	  /* of sources: id in sl_sources */
+		};
+	};
+};
+
+#define SIXLANE_KIND_GROUP 64u	 /* the packet's hash picks a member */
+#define SIXLANE_KIND_FIRST 65u	 /* the first member, but the one by the ingress port comes first */
+#define SIXLANE_KIND_SOURCES 66u /* look the source up, too */
+_Static_assert(SIXLANE_KIND_GROUP >= SIXLANE_MAX_VERDICTS, "kinds and verdicts share a number");
+
+#define SIXLANE_NEXT_HOP_OBJECT (1u << 0) /* of next-hop objects, which go with their carrier */
+
+/*
+ * Written whole before a route or a group names it; while one does only fate may change, by
+ * one store. Members of groups are next hops of kind FORWARD or of a verdict; their mtu and
+ * expires_ns do not count, nor does expires_ns of a next hop that is no group (a route with an
+ * expiry is a group of one: others pay nothing for it).
  */
 struct sixlane_next_hop {
-	__u32 verdict;	 /* enum sixlane_verdict */
-	__u32 port;	 /* egress: index in sl_ports */
-	__u32 neighbour; /* gateway: index in sl_neighbours; 0: on-link, by destination */
-	__u32 mtu;	 /* bytes, of a route with one; 0: the egress port's alone */
-	__u64 reserved[2];
+	union sixlane_fate fate;
+	__u32 mtu;	  /* bytes, of a route with one; 0: the egress port's alone */
+	__u32 flags;	  /* SIXLANE_NEXT_HOP_* */
+	__u64 expires_ns; /* CLOCK_MONOTONIC; from then on packets pass; 0: never */
+	__u64 reserved;
 };
 _Static_assert(sizeof(struct sixlane_next_hop) == 32, "layout is ABI");
+
+/* --- sl_cells: ARRAY, mmapable; the members of groups ---------------------------------- */
+
+/*
+ * A group's cells stand side by side. A 32-bit hash times their number is the cell (upper half)
+ * and a fraction (lower half): below bound it is the one member, else the other (Walker's alias
+ * method: any weights, one load). A bucket of a resilient group has one member twice.
+ */
+union sixlane_cell {
+	__u64 word;
+	struct {
+		__u32 bound;
+		__u16 below, above; /* next-hop ids */
+	};
+};
+_Static_assert(SIXLANE_MAX_NEXT_HOPS <= 65536u, "a cell names next hops by 16 bits");
 
 /* --- sl_neigh_index: HASH, key sixlane_neigh_key, value __u32 index in sl_neighbours --- */
 
@@ -203,16 +304,30 @@ _Static_assert(sizeof(struct sixlane_neigh) == 40, "layout is ABI");
 /* --- sl_port_index: HASH, key __u32 ifindex, value __u32 index in sl_ports ------------- */
 /* --- sl_ports: ARRAY, mmapable; slot 0 is never used, its counters are "unknown port" -- */
 
-#define SIXLANE_PORT_INGRESS (1u << 0)	  /* served: packets that come in here may be forwarded */
-#define SIXLANE_PORT_PASS (1u << 1)	  /* operator's switch: pass every packet of this port */
-#define SIXLANE_PORT_UPPER (1u << 2)	  /* has a master or an upper device that takes frames */
-#define SIXLANE_PORT_IPV6 (1u << 3)	  /* disable_ipv6 = 0 and the device has IPv6 */
-#define SIXLANE_PORT_FORWARDING (1u << 4) /* all.forwarding, or force_forwarding here */
-#define SIXLANE_PORT_UP (1u << 5)	  /* IFF_UP and carrier */
-#define SIXLANE_PORT_XMIT (1u << 6)	  /* takes frames redirected from native XDP */
-#define SIXLANE_PORT_ETHER (1u << 7)	  /* Ethernet header, and not a device that rewrites it */
-#define SIXLANE_PORT_GENERIC (1u << 8)	  /* its own program runs in generic (skb) mode */
-#define SIXLANE_PORT_PROXY_NDP (1u << 9)  /* all.proxy_ndp */
+#define SIXLANE_PORT_INGRESS (1u << 0)	    /* served: packets that come in here may be forwarded */
+#define SIXLANE_PORT_PASS (1u << 1)	    /* operator's switch: pass every packet of this port */
+#define SIXLANE_PORT_UPPER (1u << 2)	    /* has a master or an upper device that takes frames */
+#define SIXLANE_PORT_IPV6 (1u << 3)	    /* disable_ipv6 = 0 and the device has IPv6 */
+#define SIXLANE_PORT_FORWARDING (1u << 4)   /* all.forwarding, or force_forwarding here */
+#define SIXLANE_PORT_UP (1u << 5)	    /* IFF_UP and carrier, those of lower devices too */
+#define SIXLANE_PORT_XMIT (1u << 6)	    /* xmit takes frames redirected from native XDP */
+#define SIXLANE_PORT_XMIT_FRAGS (1u << 7)   /* … also of several buffers */
+#define SIXLANE_PORT_GENERIC (1u << 8)	    /* its own program runs in generic (skb) mode */
+#define SIXLANE_PORT_PROXY_NDP (1u << 9)    /* all.proxy_ndp */
+#define SIXLANE_PORT_RULES (1u << 10)	    /* more than local and main is asked: walk the rules */
+#define SIXLANE_PORT_VRF (1u << 11)	    /* belongs to a VRF: table and iif are its */
+#define SIXLANE_PORT_SLAVE (1u << 12)	    /* active slave: what comes in here came in by lower */
+#define SIXLANE_PORT_BACKUP (1u << 13)	    /* slave that its bond does not listen to */
+#define SIXLANE_PORT_TAGGED (1u << 14)	    /* VLAN device: lower, tag and tags are set */
+#define SIXLANE_PORT_SKIP (1u << 15)	    /* multipath members by it are skipped … */
+#define SIXLANE_PORT_SKIP_OBJECT (1u << 16) /* … those of next-hop objects are */
+/* What an egress is that takes no redirected frames; none of these: it is Ethernet as it is. */
+#define SIXLANE_PORT_BRIDGE (1u << 17)
+#define SIXLANE_PORT_MACVLAN (1u << 18)
+#define SIXLANE_PORT_TUNNEL (1u << 19)
+#define SIXLANE_PORT_STRANGE (1u << 20) /* anything else that frames cannot be handed to */
+#define SIXLANE_PORT_NO_XMIT \
+	(SIXLANE_PORT_BRIDGE | SIXLANE_PORT_MACVLAN | SIXLANE_PORT_TUNNEL | SIXLANE_PORT_STRANGE)
 
 /*
  * The slot where the datapath looks for a device before it asks the hash, which costs it as much
@@ -223,15 +338,82 @@ static inline __u32 sixlane_port_home(__u32 ifindex)
 	return ifindex % SIXLANE_MAX_PORTS;
 }
 
+/* A VLAN tag as it stands in a frame, behind the MACs. 0: none. */
+union sixlane_tag {
+	__u32 word;
+	struct {
+		__be16 tpid; /* ETH_P_8021Q, ETH_P_8021AD */
+		__be16 tci;  /* the VID; priority and DEI are 0 */
+	};
+};
+
 struct sixlane_port {
 	__u32 ifindex; /* 0: free */
 	__u32 flags;   /* SIXLANE_PORT_* */
-	__u32 mtu;     /* net.ipv6.conf.DEV.mtu, bytes, at least 1280 */
-	__u32 table;   /* where packets that come in here are looked up */
+	__u32 mtu;     /* net.ipv6.conf.DEV.mtu, bytes, at least 1280, and what xmit takes */
+	__u32 table; /* where packets that come in here are looked up; of a VRF's port the VRF's */
 	union sixlane_mac mac;
-	__u64 reserved[5];
+	__u32 iif;   /* what rules see as the ingress: the VRF of a VRF's port, else ifindex */
+	__u32 lower; /* ifindex: below a VLAN device, or the bond of a slave */
+	__u32 xmit;  /* ifindex that frames are redirected to: below all VLAN devices */
+	union sixlane_tag tag;	   /* of a VLAN device: its own … */
+	union sixlane_tag tags[2]; /* … and all that frames to xmit carry, the outer first */
+	__u32 reserved[4];
 };
 _Static_assert(sizeof(struct sixlane_port) == 64, "layout is ABI");
+
+/* --- sl_vlans: HASH, key sixlane_vlan_key, value __u32 index in sl_ports --------------- */
+
+/* The datapath checks lower and tag of the port that it finds: see struct sixlane_neigh. */
+struct sixlane_vlan_key {
+	__u32 lower; /* ifindex of the device that the tagged frame came in by */
+	union sixlane_tag tag;
+};
+_Static_assert(sizeof(struct sixlane_vlan_key) == 8, "layout is ABI");
+
+/* --- sl_rules: ARRAY[2 lists], mmapable ------------------------------------------------- */
+
+#define SIXLANE_RULE_INVERT (1u << 0)
+#define SIXLANE_RULE_IIF (1u << 1)
+#define SIXLANE_RULE_SOURCE (1u << 2)
+#define SIXLANE_RULE_DESTINATION (1u << 3)
+#define SIXLANE_RULE_TCLASS (1u << 4)
+#define SIXLANE_RULE_PROTO (1u << 5)
+#define SIXLANE_RULE_SPORT (1u << 6)
+#define SIXLANE_RULE_DPORT (1u << 7)
+#define SIXLANE_RULE_L3MDEV (1u << 8)	 /* ports of a VRF only; the table is the VRF's */
+#define SIXLANE_RULE_UNKNOWN (1u << 9)	 /* and a selector that XDP cannot see: fwmark … */
+#define SIXLANE_RULE_SUPPRESS (1u << 10) /* a route of at most suppress_len bits does not count */
+
+#define SIXLANE_RULE_LOOKUP 0u	/* in table */
+#define SIXLANE_RULE_VERDICT 1u /* fate: enum sixlane_verdict */
+#define SIXLANE_RULE_GOTO 2u	/* the rule at index target of the list, behind this one */
+
+/*
+ * One rule of `ip -6 rule`, for forwarded packets: what never holds for them (oif, tun_id, a uid
+ * range without root) was left out. It applies if all selectors that flags names hold, or,
+ * inverted, if one of them does not.
+ */
+struct sixlane_rule {
+	__u32 flags;  /* SIXLANE_RULE_* */
+	__u32 action; /* SIXLANE_RULE_LOOKUP … */
+	__u32 table;
+	__u32 fate;
+	__u32 target;
+	__u32 iif;
+	__u32 suppress_len;
+	__u8 proto;
+	__u8 tclass, tclass_mask;
+	__u8 zero;
+	__u16 sport_low, sport_high;
+	__u16 dport_low, dport_high;
+	__u32 priority; /* as `ip -6 rule` shows it; for people */
+	__u32 reserved;
+	union sixlane_addr src, src_mask;
+	union sixlane_addr dst, dst_mask;
+	__u64 reserved1[2];
+};
+_Static_assert(sizeof(struct sixlane_rule) == 128, "layout is ABI");
 
 /* --- sl_counters: PERCPU_ARRAY; index = slot in sl_ports of the ingress port ----------- */
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Install the Debian or Ubuntu packages that a make target needs and this machine lacks:
-#	tests/deps.sh [-n] GROUP...		groups: build demo test lint bench
+#	tests/deps.sh [-n] GROUP...		groups: build demo test test-vm lint bench
 # Says which before it does; silent and without touching the network when nothing is missing.
 # -n only prints what is missing. SIXLANE_NO_DEPS=1 in the environment switches it off, for
 # machines that are neither.
@@ -39,10 +39,12 @@ packages_of()
 	bench) packages_of build && echo python3 iproute2 ethtool ;;
 	test) packages_of demo && echo libcmocka-dev python3-pytest python3-scapy xdp-tools &&
 		bpftool_packages ;;
+	# qemu boots other kernels, which take a busybox, cpio and the compressions of modules
+	test-vm) packages_of test && echo qemu-system-x86 busybox-static cpio zstd xz-utils kmod ;;
 	lint) packages_of build && echo python3 clang-format clang-tidy cppcheck shellcheck mandoc \
 		python3-pyflakes libcmocka-dev &&
 		bpftool_packages ;;
-	*) die "unknown group '$1'; known: build demo test lint bench" ;;
+	*) die "unknown group '$1'; known: build demo test test-vm lint bench" ;;
 	esac
 }
 

@@ -109,11 +109,28 @@ def run_pytest(folder, tally):
     tally.read(path, folder, status)
 
 
+PARITY_SECONDS = 120
+
+
+def run_parity(tally):
+    """As many random configurations as two minutes allow, and the regressions that are kept."""
+    print("== parity", flush=True)
+    status = subprocess.run(
+        ["/usr/bin/python3", ROOT / "tests" / "parity" / "parity.py", "--seconds",
+         str(PARITY_SECONDS), "--jobs", "2"],
+        cwd=ROOT, check=False).returncode
+    if status:
+        tally.fail("parity", f"exit status {status}")
+    else:
+        tally.passed += 1
+
+
 SUITES = {
     "unit": run_unit,
     "fuzz": run_fuzz,
     "bpf": run_bpf,
     "e2e": lambda tally: run_pytest("e2e", tally),
+    "parity": run_parity,
 }
 
 

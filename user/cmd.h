@@ -26,8 +26,8 @@ struct cmd {
 	int (*run)(const struct cmd_options *options, int argc, char **argv);
 };
 
-extern const struct cmd cmd_attach, cmd_detach, cmd_lookup, cmd_routes, cmd_stats, cmd_status,
-	cmd_unpin;
+extern const struct cmd cmd_attach, cmd_detach, cmd_explain, cmd_lookup, cmd_routes, cmd_stats,
+	cmd_status, cmd_unpin;
 
 /* "sixlane: text", the command's usage, CMD_USAGE. */
 int cmd_usage(const struct cmd *cmd, const char *fmt, ...) _printf_(2, 3);
@@ -44,6 +44,11 @@ size_t cmd_match(const struct cmd *const *cmds, size_t n, const char *word,
  * order. Returns the number of arguments left; help and version are set when asked for.
  */
 int cmd_take_options(int argc, char **argv, struct cmd_options *options, bool *help, bool *version);
+
+/* A routing table as `ip` takes it: "main", "local", "default" or its number. True on success. */
+bool cmd_parse_table(const char *word, uint32_t *table);
+/* A whole decimal number up to max. True on success. */
+bool cmd_parse_number(const char *word, uint32_t max, uint32_t *number);
 
 /* The pinned maps, read-only, and the devices of this namespace. */
 struct cmd_view {

@@ -4,115 +4,152 @@
  * checks (cmd_walk.h). Reads any number of addresses from stdin.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <net/if.h>
 #include <string.h>
 
 #include "cmd.h"
-#include "cmd_walk.h"
+#include "cmd_show.h"
 #include "log.h"
-#include "print.h"
 
 struct lookup {
 	const struct cmd_options *options;
 	struct cmd_view *view;
 	struct print_list *list; /* NULL: a single JSON object, or no JSON */
-	uint32_t ingress;	 /* ifindex, 0: any */
+	struct walk_query query; /* but for the destination */
+	struct sources sources;	 /* read when the first set is met */
+	struct walk walk;	 /* of the address at hand */
 };
 
-/* An address as text, and the route's prefix around it. */
-static void covering_prefix(const union sixlane_addr *addr, uint32_t len,
-			    char buf[PRINT_PREFIX_LEN])
+static void depends_json(uint32_t depends, json_t *object)
 {
-	union sixlane_addr base = { 0 };
+	json_t *array = json_array();
 
-	for (uint32_t bit = 0; bit < len && bit < 128; bit += 8) {
-		uint32_t keep = len - bit < 8 ? len - bit : 8;
-
-		base.bytes[bit / 8] = addr->bytes[bit / 8] & (uint8_t)(0xff << (8 - keep));
+	for (uint32_t bit = 1; show_depends(bit); bit <<= 1) {
+		if (depends & bit)
+			print_append(array, print_string(show_depends(bit)));
 	}
-	print_prefix(&base, len, false, buf);
+	print_set(object, "depends_on", array);
 }
 
-static json_t *to_json(const struct lookup *lookup, const union sixlane_addr *addr,
-		       const struct walk *walk)
+/* The set's own prefix around the source that was asked for; the set as a whole without one. */
+static void sources_json(const struct lookup *lookup, const struct walk *walk, json_t *object)
 {
-	char text[PRINT_PREFIX_LEN], name[IFNAMSIZ], mac[PRINT_MAC_LEN];
+	const struct source *match;
+	char text[PRINT_PREFIX_LEN];
+
+	if (!lookup->query.has_src) {
+		show_sources_json(lookup->view, &lookup->sources, walk->set, object);
+		return;
+	}
+	match = sources_match(&lookup->sources, walk->set, &lookup->query.src);
+	if (match) {
+		print_prefix(&match->key.addr, source_len(match), false, text);
+		print_set(object, "source_prefix", print_string(text));
+	}
+}
+
+static json_t *to_json(const struct lookup *lookup)
+{
+	const struct walk_query *query = &lookup->query;
+	const struct walk *walk = &lookup->walk;
+	char text[PRINT_PREFIX_LEN];
 	json_t *object = json_object();
 
-	print_prefix(addr, 128, true, text);
+	print_prefix(&query->dst, 128, true, text);
 	print_set(object, "address", print_string(text));
 	if (walk->has_prefix) {
-		covering_prefix(addr, walk->prefix_len, text);
+		show_covering(&query->dst, walk->prefix_len, text);
 		print_set(object, "prefix", print_string(text));
+		print_set(object, "table", json_integer(walk->table));
 	}
-	if (walk->has_gateway) {
-		print_prefix(&walk->neigh.key.addr, 128, true, text);
-		print_set(object, "next_hop", print_string(text));
-	}
-	if (walk->port) {
-		print_set(object, "port",
-			  print_string(cmd_slot_name(lookup->view, walk->port, name)));
-		print_mac(walk->egress.mac.bytes, mac);
-		print_set(object, "src_mac", print_string(mac));
-	}
-	if (walk->has_mac) {
-		print_mac(walk->neigh.mac.bytes, mac);
-		print_set(object, "dst_mac", print_string(mac));
-	}
-	if (walk->mtu)
-		print_set(object, "mtu", json_integer(walk->mtu));
+	if (walk->by_source)
+		sources_json(lookup, walk, object);
+	show_hop_json(lookup->view, &walk->hop, true, object);
+	show_group_json(lookup->view, walk, object);
+	if (walk->expires_ns)
+		print_set(object, "expires_s", json_real(show_expires_s(walk)));
+	if (walk->depends)
+		depends_json(walk->depends, object);
 	print_set(object, "verdict", print_string(cmd_verdict_name(walk->verdict)));
 	return object;
 }
 
-static void to_text(const struct lookup *lookup, const union sixlane_addr *addr,
-		    const struct walk *walk)
+static void route_text(const struct lookup *lookup)
 {
-	char text[PRINT_PREFIX_LEN], name[IFNAMSIZ], mac[PRINT_MAC_LEN];
+	const struct walk *walk = &lookup->walk;
+	char text[PRINT_PREFIX_LEN], table[SHOW_TABLE_LEN];
+	const struct source *match = NULL;
 
-	print_prefix(addr, 128, true, text);
+	if (!walk->has_prefix)
+		return;
+	show_covering(&lookup->query.dst, walk->prefix_len, text);
+	printf(" prefix %s", text);
+	if (walk->by_source && lookup->query.has_src)
+		match = sources_match(&lookup->sources, walk->set, &lookup->query.src);
+	if (match) {
+		print_prefix(&match->key.addr, source_len(match), false, text);
+		printf(" from %s", text);
+	}
+	if (walk->table != SIXLANE_TABLE_MAIN)
+		printf(" table %s", show_table(walk->table, table));
+}
+
+static void depends_text(uint32_t depends)
+{
+	const char *before = " depends on ";
+
+	for (uint32_t bit = 1; show_depends(bit); bit <<= 1) {
+		if (!(depends & bit))
+			continue;
+		printf("%s%s", before, show_depends(bit));
+		before = ",";
+	}
+}
+
+static void to_text(const struct lookup *lookup)
+{
+	const struct walk *walk = &lookup->walk;
+	char text[PRINT_PREFIX_LEN];
+
+	print_prefix(&lookup->query.dst, 128, true, text);
 	fputs(text, stdout);
-	if (walk->has_gateway) {
-		print_prefix(&walk->neigh.key.addr, 128, true, text);
-		printf(" via %s", text);
-	}
-	if (walk->port)
-		printf(" dev %s", cmd_slot_name(lookup->view, walk->port, name));
-	if (walk->has_prefix) {
-		covering_prefix(addr, walk->prefix_len, text);
-		printf(" prefix %s", text);
-	}
-	if (walk->mtu)
-		printf(" mtu %u", walk->mtu);
-	if (walk->port) {
-		print_mac(walk->egress.mac.bytes, mac);
-		printf(" src_mac %s", mac);
-	}
-	if (walk->has_mac) {
-		print_mac(walk->neigh.mac.bytes, mac);
-		printf(" dst_mac %s", mac);
-	}
+	show_way_text(lookup->view, &walk->hop);
+	route_text(lookup);
+	show_frame_text(&walk->hop);
+	if (walk->expires_ns)
+		printf(" expires %.3f s", show_expires_s(walk));
 	printf(" verdict %s", cmd_verdict_name(walk->verdict));
 	if (lookup->options->statistics)
 		printf(" (%s)", cmd_verdict_text(walk->verdict));
+	depends_text(walk->depends);
 	putchar('\n');
+	show_group_text(lookup->view, walk);
+	if (walk->by_source && !lookup->query.has_src)
+		show_sources_text(lookup->view, &lookup->sources, walk->set);
 }
 
-static int lookup_one(const struct lookup *lookup, const union sixlane_addr *addr)
+static int lookup_one(struct lookup *lookup, const union sixlane_addr *addr)
 {
-	struct walk walk;
+	int error;
 
-	walk_destination(&lookup->view->maps, lookup->ingress, addr, &walk);
+	lookup->query.dst = *addr;
+	walk_packet(&lookup->view->maps, &lookup->query, &lookup->walk);
+	error = lookup->walk.by_source ? sources_read(&lookup->view->maps, &lookup->sources) : 0;
+	if (error) {
+		log_error("cannot read the source-specific routes: %s", strerror(-error));
+		return CMD_FAILED;
+	}
 	if (lookup->list)
-		print_list_add(lookup->list, to_json(lookup, addr, &walk));
+		print_list_add(lookup->list, to_json(lookup));
 	else if (lookup->options->json)
-		return print_json(lookup->options, to_json(lookup, addr, &walk));
+		return print_json(lookup->options, to_json(lookup));
 	else
-		to_text(lookup, addr, &walk);
+		to_text(lookup);
 	return CMD_OK;
 }
 
-static int lookup_stdin(const struct lookup *lookup)
+static int lookup_stdin(struct lookup *lookup)
 {
 	_cleanup_free_ char *line = NULL;
 	union sixlane_addr addr;
@@ -130,12 +167,13 @@ static int lookup_stdin(const struct lookup *lookup)
 			log_error("line %u: \"%s\" is not an IPv6 address", number, word);
 			return CMD_FAILED;
 		}
-		lookup_one(lookup, &addr);
+		if (lookup_one(lookup, &addr))
+			return CMD_FAILED;
 	}
 	return CMD_OK;
 }
 
-static int lookup_args(const struct lookup *lookup, int argc, char **argv)
+static int lookup_args(struct lookup *lookup, int argc, char **argv)
 {
 	union sixlane_addr addr;
 	int rc = CMD_OK;
@@ -147,12 +185,13 @@ static int lookup_args(const struct lookup *lookup, int argc, char **argv)
 	return rc;
 }
 
-static int lookup_all(const struct cmd_options *options, uint32_t ingress, int argc, char **argv)
+static int lookup_all(const struct cmd_options *options, const struct walk_query *query, int argc,
+		      char **argv)
 {
 	bool from_stdin = !strcmp(argv[0], "-");
 	struct print_list list = { .options = options };
 	struct cmd_view view;
-	struct lookup lookup = { .options = options, .view = &view, .ingress = ingress };
+	struct lookup lookup = { .options = options, .view = &view, .query = *query };
 	int rc = cmd_view_open(&view), end;
 
 	if (rc)
@@ -161,23 +200,46 @@ static int lookup_all(const struct cmd_options *options, uint32_t ingress, int a
 		lookup.list = &list;
 	rc = from_stdin ? lookup_stdin(&lookup) : lookup_args(&lookup, argc, argv);
 	end = lookup.list ? print_list_end(&list) : print_flush();
+	sources_free(&lookup.sources);
 	cmd_view_close(&view);
 	return rc ? rc : end;
 }
 
+/* The words behind the addresses, from the end. Returns how many words are left, or -CMD_*. */
+static int take_words(int argc, char **argv, struct walk_query *query)
+{
+	for (; argc > 2; argc -= 2) {
+		const char *word = argv[argc - 2], *value = argv[argc - 1];
+
+		if (!strcmp(word, "dev")) {
+			query->ingress = if_nametoindex(value);
+			if (!query->ingress) {
+				log_error("cannot find device \"%s\"", value);
+				return -CMD_FAILED;
+			}
+		} else if (!strcmp(word, "table")) {
+			if (!cmd_parse_table(value, &query->table))
+				return -cmd_usage(&cmd_lookup, "\"%s\" is not a table", value);
+		} else if (!strcmp(word, "from")) {
+			query->has_src = inet_pton(AF_INET6, value, &query->src) == 1;
+			if (!query->has_src)
+				return -cmd_usage(&cmd_lookup, "\"%s\" is not an IPv6 address",
+						  value);
+		} else {
+			break;
+		}
+	}
+	return argc;
+}
+
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
+	struct walk_query query = { 0 };
 	union sixlane_addr addr;
-	uint32_t ingress = 0;
 
-	if (argc > 2 && !strcmp(argv[argc - 2], "dev")) {
-		ingress = if_nametoindex(argv[argc - 1]);
-		if (!ingress) {
-			log_error("cannot find device \"%s\"", argv[argc - 1]);
-			return CMD_FAILED;
-		}
-		argc -= 2;
-	}
+	argc = take_words(argc, argv, &query);
+	if (argc < 0)
+		return -argc;
 	if (argc < 1)
 		return cmd_usage(&cmd_lookup, "which address?");
 	if (!strcmp(argv[0], "-") && argc > 1)
@@ -186,12 +248,12 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 		if (inet_pton(AF_INET6, argv[i], &addr) != 1)
 			return cmd_usage(&cmd_lookup, "\"%s\" is not an IPv6 address", argv[i]);
 	}
-	return lookup_all(options, ingress, argc, argv);
+	return lookup_all(options, &query, argc, argv);
 }
 
 const struct cmd cmd_lookup = {
 	.name = "lookup",
-	.args = "ADDR... | - [dev PORT]",
+	.args = "ADDR... | - [from SRC] [dev PORT] [table N]",
 	.help = "what the maps make of packets to an address",
 	.run = run,
 };

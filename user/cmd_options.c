@@ -3,6 +3,7 @@
  * Command lines as iproute2 has them: long options with one dash or two, abbreviated, before or
  * behind the command; commands abbreviated. Pure.
  */
+#include <linux/rtnetlink.h>
 #include <string.h>
 
 #include "cmd.h"
@@ -26,6 +27,41 @@ size_t cmd_match(const struct cmd *const *cmds, size_t n, const char *word,
 			found[n_found++] = cmds[i];
 	}
 	return n_found;
+}
+
+bool cmd_parse_number(const char *word, uint32_t max, uint32_t *number)
+{
+	unsigned long long value;
+	char *end;
+
+	/* strtoull() takes signs and spaces, too */
+	if (*word < '0' || *word > '9')
+		return false;
+	value = strtoull(word, &end, 10);
+	if (*end || value > max)
+		return false;
+	*number = (uint32_t)value;
+	return true;
+}
+
+bool cmd_parse_table(const char *word, uint32_t *table)
+{
+	static const struct {
+		const char *name;
+		uint32_t table;
+	} known[] = {
+		{ "main", RT_TABLE_MAIN },
+		{ "local", RT_TABLE_LOCAL },
+		{ "default", RT_TABLE_DEFAULT },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (strcmp(word, known[i].name) != 0)
+			continue;
+		*table = known[i].table;
+		return true;
+	}
+	return cmd_parse_number(word, UINT32_MAX, table) && *table;
 }
 
 int cmd_take_options(int argc, char **argv, struct cmd_options *options, bool *help, bool *version)

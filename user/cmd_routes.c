@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane routes: the entries of sl_routes, in the order of their addresses.
+ * sixlane routes: the entries of sl_routes, by table and in the order of their addresses, with
+ * the groups and the source sets that they lead to.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 
 #include "cmd.h"
-#include "cmd_walk.h"
+#include "cmd_show.h"
 #include "log.h"
-#include "print.h"
 
 struct entry {
 	struct sixlane_route_key key;
@@ -20,6 +20,8 @@ struct entries {
 	struct entry *at;
 	size_t n, room;
 	struct prefix within;
+	uint32_t table; /* 0: all */
+	struct sources sources;
 };
 
 static bool covers(const struct prefix *outer, const union sixlane_addr *addr, uint32_t len)
@@ -36,6 +38,8 @@ static int collect(void *ctx, const struct sixlane_route_key *key, uint32_t valu
 	struct entries *entries = ctx;
 	struct entry *grown;
 
+	if (entries->table && ntohl(key->table) != entries->table)
+		return 0;
 	if (!covers(&entries->within, &key->addr, key->prefix_len - SIXLANE_TABLE_BITS))
 		return 0;
 	if (entries->n == entries->room) {
@@ -64,10 +68,10 @@ static uint32_t entry_len(const struct entry *entry)
 	return entry->key.prefix_len - SIXLANE_TABLE_BITS;
 }
 
-static json_t *to_json(const struct cmd_view *view, const struct entry *entry,
-		       const struct walk *walk)
+static json_t *to_json(const struct cmd_view *view, const struct entries *entries,
+		       const struct entry *entry, const struct walk *walk)
 {
-	char text[PRINT_PREFIX_LEN], name[IFNAMSIZ];
+	char text[PRINT_PREFIX_LEN];
 	json_t *object = json_object();
 
 	print_prefix(&entry->key.addr, entry_len(entry), false, text);
@@ -75,39 +79,41 @@ static json_t *to_json(const struct cmd_view *view, const struct entry *entry,
 	print_set(object, "table", json_integer(ntohl(entry->key.table)));
 	print_set(object, "verdict", print_string(cmd_verdict_name(walk->verdict)));
 	print_set(object, "id", json_integer(walk->next_hop));
-	if (walk->has_gateway) {
-		print_prefix(&walk->neigh.key.addr, 128, true, text);
-		print_set(object, "next_hop", print_string(text));
-	}
-	if (walk->port)
-		print_set(object, "port", print_string(cmd_slot_name(view, walk->port, name)));
-	if (walk->mtu)
-		print_set(object, "mtu", json_integer(walk->mtu));
+	show_hop_json(view, &walk->hop, false, object);
+	show_group_json(view, walk, object);
+	if (walk->flags & SIXLANE_NEXT_HOP_OBJECT)
+		print_set(object, "object", json_true());
+	if (walk->expires_ns)
+		print_set(object, "expires_s", json_real(show_expires_s(walk)));
+	if (walk->by_source)
+		show_sources_json(view, &entries->sources, walk->set, object);
 	return object;
 }
 
 static void to_text(const struct cmd_options *options, const struct cmd_view *view,
-		    const struct entry *entry, const struct walk *walk)
+		    const struct entries *entries, const struct entry *entry,
+		    const struct walk *walk)
 {
-	char text[PRINT_PREFIX_LEN], name[IFNAMSIZ];
-	uint32_t table = ntohl(entry->key.table);
+	char text[PRINT_PREFIX_LEN], table[SHOW_TABLE_LEN];
 
 	print_prefix(&entry->key.addr, entry_len(entry), false, text);
 	fputs(text, stdout);
-	if (walk->has_gateway) {
-		print_prefix(&walk->neigh.key.addr, 128, true, text);
-		printf(" via %s", text);
-	}
-	if (walk->port)
-		printf(" dev %s", cmd_slot_name(view, walk->port, name));
-	if (table != SIXLANE_TABLE_MAIN)
-		printf(" table %u", table);
-	if (walk->mtu)
-		printf(" mtu %u", walk->mtu);
+	show_way_text(view, &walk->hop);
+	if (ntohl(entry->key.table) != SIXLANE_TABLE_MAIN)
+		printf(" table %s", show_table(ntohl(entry->key.table), table));
+	if (walk->hop.mtu)
+		printf(" mtu %u", walk->hop.mtu);
+	if (walk->flags & SIXLANE_NEXT_HOP_OBJECT)
+		printf(" object");
+	if (walk->expires_ns)
+		printf(" expires %.3f s", show_expires_s(walk));
 	printf(" verdict %s", cmd_verdict_name(walk->verdict));
 	if (options->statistics)
 		printf(" id %u (%s)", walk->next_hop, cmd_verdict_text(walk->verdict));
 	putchar('\n');
+	show_group_text(view, walk);
+	if (walk->by_source)
+		show_sources_text(view, &entries->sources, walk->set);
 }
 
 static int print_entries(const struct cmd_options *options, const struct cmd_view *view,
@@ -119,16 +125,16 @@ static int print_entries(const struct cmd_options *options, const struct cmd_vie
 		qsort(entries->at, entries->n, sizeof(*entries->at), by_prefix);
 	for (size_t i = 0; i < entries->n; i++) {
 		const struct entry *entry = &entries->at[i];
-		struct walk walk = { 0 };
+		struct walk walk;
 
 		/* A walk of a trie that changes meanwhile may meet an entry twice. */
 		if (i && !by_prefix(&entry[-1], entry))
 			continue;
-		walk_next_hop(&view->maps, entry->value, &walk);
+		walk_value(&view->maps, entry->value, &walk);
 		if (options->json)
-			print_list_add(&list, to_json(view, entry, &walk));
+			print_list_add(&list, to_json(view, entries, entry, &walk));
 		else
-			to_text(options, view, entry, &walk);
+			to_text(options, view, entries, entry, &walk);
 	}
 	return options->json ? print_list_end(&list) : print_flush();
 }
@@ -138,20 +144,32 @@ static bool parse_prefix(const char *text, struct prefix *out)
 	char addr[INET6_ADDRSTRLEN];
 	const char *slash = strchr(text, '/');
 	size_t n = slash ? (size_t)(slash - text) : strlen(text);
-	unsigned long len = 128;
-	char *end;
+	uint32_t len = 128;
 
-	if (n >= sizeof(addr))
+	if (n >= sizeof(addr) || (slash && !cmd_parse_number(slash + 1, 128, &len)))
 		return false;
 	memcpy(addr, text, n);
 	addr[n] = '\0';
-	if (slash) {
-		len = strtoul(slash + 1, &end, 10);
-		if (slash[1] < '0' || slash[1] > '9' || *end || len > 128)
-			return false;
-	}
 	out->len = (uint8_t)len;
 	return inet_pton(AF_INET6, addr, &out->addr) == 1;
+}
+
+/* CMD_OK or CMD_USAGE (said). */
+static int parse_args(int argc, char **argv, struct entries *entries)
+{
+	entries->table = SIXLANE_TABLE_MAIN;
+	if (argc > 1 && !strcmp(argv[argc - 2], "table")) {
+		if (!strcmp(argv[argc - 1], "all"))
+			entries->table = 0;
+		else if (!cmd_parse_table(argv[argc - 1], &entries->table))
+			return cmd_usage(&cmd_routes, "\"%s\" is not a table", argv[argc - 1]);
+		argc -= 2;
+	}
+	if (argc > 1)
+		return cmd_usage(&cmd_routes, "\"%s\" is too much", argv[1]);
+	if (argc && !parse_prefix(argv[0], &entries->within))
+		return cmd_usage(&cmd_routes, "\"%s\" is not an IPv6 prefix", argv[0]);
+	return CMD_OK;
 }
 
 static int run(const struct cmd_options *options, int argc, char **argv)
@@ -160,20 +178,21 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	struct cmd_view view;
 	int error, rc;
 
-	if (argc > 1)
-		return cmd_usage(&cmd_routes, "\"%s\" is too much", argv[1]);
-	if (argc && !parse_prefix(argv[0], &entries.within))
-		return cmd_usage(&cmd_routes, "\"%s\" is not an IPv6 prefix", argv[0]);
-	rc = cmd_view_open(&view);
+	rc = parse_args(argc, argv, &entries);
+	if (!rc)
+		rc = cmd_view_open(&view);
 	if (rc)
 		return rc;
 	error = maps_route_each(&view.maps, collect, &entries);
+	if (!error)
+		error = sources_read(&view.maps, &entries.sources);
 	if (error) {
 		log_error("cannot read the routes: %s", strerror(-error));
 		rc = CMD_FAILED;
 	} else {
 		rc = print_entries(options, &view, &entries);
 	}
+	sources_free(&entries.sources);
 	free(entries.at);
 	cmd_view_close(&view);
 	return rc;
@@ -181,7 +200,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 
 const struct cmd cmd_routes = {
 	.name = "routes",
-	.args = "[PREFIX]",
+	.args = "[PREFIX] [table N|all]",
 	.help = "the routes in the maps, or those within a prefix",
 	.run = run,
 };

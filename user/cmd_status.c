@@ -7,73 +7,19 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "cmd.h"
+#include "cmd_status.h"
 #include "log.h"
-#include "print.h"
 
 #define MAX_WARNINGS 64
-
-struct port_view {
-	const struct link *link;
-	struct loader_prog prog;
-	struct sixlane_port port; /* zero without a slot */
-	uint32_t slot;		  /* 0: none */
-	int error;		  /* of the query: prog is not known */
-};
 
 struct status {
 	struct cmd_view *view;
 	struct sixlane_meta meta;
 	bool daemon;
-	struct port_view *ports;
-	size_t n_ports;
+	struct status_ports ports;
 	char *warnings[MAX_WARNINGS];
 	size_t n_warnings;
 };
-
-static const struct {
-	uint32_t flag;
-	const char *name;
-} port_flags[] = {
-	{ SIXLANE_PORT_INGRESS, "ingress" },
-	{ SIXLANE_PORT_PASS, "pass" },
-	{ SIXLANE_PORT_UPPER, "upper" },
-	{ SIXLANE_PORT_IPV6, "ipv6" },
-	{ SIXLANE_PORT_FORWARDING, "forwarding" },
-	{ SIXLANE_PORT_UP, "up" },
-	{ SIXLANE_PORT_XMIT, "xmit" },
-	{ SIXLANE_PORT_ETHER, "ether" },
-	{ SIXLANE_PORT_GENERIC, "generic" },
-	{ SIXLANE_PORT_PROXY_NDP, "proxy_ndp" },
-};
-
-static const char *mode_name(const struct port_view *port)
-{
-	static const char *const names[] = {
-		[XDP_MODE_NONE] = "none",	[XDP_MODE_NATIVE] = "native",
-		[XDP_MODE_GENERIC] = "generic", [XDP_MODE_OFFLOAD] = "offload",
-		[XDP_MODE_MULTI] = "native",
-	};
-
-	return port->prog.dispatcher ? "dispatcher" : names[port->prog.mode];
-}
-
-/* NULL: none. */
-static const char *program_name(const struct port_view *port)
-{
-	if (port->error)
-		return "unknown";
-	switch (port->prog.owner) {
-	case LOADER_OURS:
-		return "sixlane";
-	case LOADER_OTHER_MAPS:
-		return "other maps";
-	case LOADER_FOREIGN:
-		return port->prog.name;
-	default:
-		return NULL;
-	}
-}
 
 static void warn(struct status *status, const char *fmt, ...) _printf_(2, 3);
 static void warn(struct status *status, const char *fmt, ...)
@@ -88,29 +34,9 @@ static void warn(struct status *status, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Why the datapath passes every packet that comes in here, NULL: it does not. */
-static const char *why_passed(const struct port_view *port)
+static void warn_of_port(struct status *status, const struct status_port *port)
 {
-	uint32_t flags = port->port.flags;
-
-	if (!port->slot || !(flags & SIXLANE_PORT_INGRESS))
-		return "the daemon does not serve it";
-	if (flags & SIXLANE_PORT_PASS)
-		return "acceleration is switched off for it";
-	if (flags & SIXLANE_PORT_UPPER)
-		return "a master or upper device takes its frames";
-	if (!(flags & SIXLANE_PORT_UP))
-		return "it is down";
-	if (!(flags & SIXLANE_PORT_IPV6))
-		return "IPv6 is off on it (net.ipv6.conf.DEV.disable_ipv6)";
-	if (!(flags & SIXLANE_PORT_FORWARDING))
-		return "forwarding is off (net.ipv6.conf.all.forwarding)";
-	return NULL;
-}
-
-static void warn_of_port(struct status *status, const struct port_view *port)
-{
-	const char *name = port->link->name, *why = why_passed(port);
+	const char *name = port->link->name, *why = status_port_passed(port);
 
 	if (port->error) {
 		warn(status, "%s: cannot see its XDP program: %s%s", name, strerror(-port->error),
@@ -129,7 +55,8 @@ static void warn_of_port(struct status *status, const struct port_view *port)
 		     port->prog.id);
 		return;
 	}
-	if (port->prog.owner == LOADER_NO_PROG) {
+	/* what comes in by a VLAN device runs the program of the device below */
+	if (port->prog.owner == LOADER_NO_PROG && !(port->port.flags & SIXLANE_PORT_TAGGED)) {
 		warn(status, "%s is served but runs no XDP program", name);
 		return;
 	}
@@ -142,7 +69,7 @@ static void warn_of_port(struct status *status, const struct port_view *port)
 		return;
 	if (why)
 		warn(status, "%s passes every packet to the kernel: %s", name, why);
-	else if (!(port->port.flags & SIXLANE_PORT_XMIT))
+	else if (!(port->port.flags & SIXLANE_PORT_XMIT) || port->port.flags & SIXLANE_PORT_NO_XMIT)
 		warn(status,
 		     "%s takes no redirected frames: packets that leave by it are the kernel's",
 		     name);
@@ -163,65 +90,22 @@ static void warn_of_all(struct status *status)
 		warn(status, "acceleration is switched off: every packet is passed to the kernel");
 	if (meta->flags & SIXLANE_META_RULES)
 		warn(status,
-		     "'ip -6 rule' holds more than the default rules: every packet is passed "
-		     "to the kernel");
+		     "'ip -6 rule' changes just now, or holds more than %u rules: every packet is "
+		     "passed to the kernel",
+		     SIXLANE_MAX_RULES);
 	if (meta->routes_missing)
 		warn(status,
 		     "%llu prefixes found no room in the maps: the kernel forwards for them",
 		     (unsigned long long)meta->routes_missing);
-	for (size_t i = 0; i < status->n_ports; i++)
-		warn_of_port(status, &status->ports[i]);
-}
-
-/* The ports that run any XDP program or are served. */
-static int read_ports(struct status *status)
-{
-	const struct ports *all = &status->view->ports;
-
-	status->ports = calloc(all->n + 1, sizeof(*status->ports));
-	if (!status->ports)
-		return -ENOMEM;
-	for (size_t i = 0; i < all->n; i++) {
-		struct port_view port = { .link = &all->links[i] };
-
-		port.slot = maps_port_slot(&status->view->maps, port.link->ifindex);
-		if (port.slot)
-			port.port = status->view->maps.ports[port.slot];
-		if (port.link->xdp_mode != XDP_MODE_NONE) {
-			port.error =
-				loader_query(port.link->ifindex, &status->view->fds, &port.prog);
-			if (port.error)
-				port.prog.mode = port.link->xdp_mode;
-		} else if (!(port.port.flags & SIXLANE_PORT_INGRESS)) {
-			continue;
-		}
-		status->ports[status->n_ports++] = port;
+	if (meta->flags & SIXLANE_META_GAPS)
+		warn(status,
+		     "a table lacks a prefix: where it has no route, packets that other rules would "
+		     "lead on are passed to the kernel");
+	for (size_t i = 0; i < status->ports.n; i++) {
+		/* a slave has no IPv6 and sends nothing by itself: its bond has and does */
+		if (!status_port_is_slave(&status->ports.at[i]))
+			warn_of_port(status, &status->ports.at[i]);
 	}
-	return 0;
-}
-
-static json_t *port_json(const struct port_view *port)
-{
-	json_t *object = json_object(), *flags = json_array();
-	char mac[PRINT_MAC_LEN];
-
-	print_mac(port->link->mac, mac);
-	print_set(object, "name", print_string(port->link->name));
-	print_set(object, "ifindex", json_integer(port->link->ifindex));
-	print_set(object, "slot", json_integer(port->slot));
-	print_set(object, "mode", print_string(mode_name(port)));
-	print_set(object, "program", print_string(program_name(port)));
-	print_set(object, "program_id", json_integer(port->prog.id));
-	print_set(object, "rx_queues", json_integer(port->link->n_rx_queues));
-	print_set(object, "tx_queues", json_integer(port->link->n_tx_queues));
-	print_set(object, "mac", print_string(mac));
-	print_set(object, "mtu", json_integer(port->slot ? port->port.mtu : port->link->mtu));
-	for (size_t i = 0; i < ARRAY_SIZE(port_flags); i++) {
-		if (port->port.flags & port_flags[i].flag)
-			print_append(flags, print_string(port_flags[i].name));
-	}
-	print_set(object, "flags", flags);
-	return object;
 }
 
 struct occupancy {
@@ -229,31 +113,75 @@ struct occupancy {
 	uint64_t entries;
 	uint64_t max_entries;
 };
+#define N_OCCUPANCIES 8
 
-static size_t read_occupancy(const struct status *status, struct occupancy out[4])
+static void count_ports(const struct status *status, uint64_t *ports, uint64_t *vlans)
+{
+	*ports = *vlans = 0;
+	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++) {
+		const struct sixlane_port *port = &status->view->maps.ports[slot];
+
+		*ports += port->ifindex != 0;
+		*vlans += port->ifindex && port->flags & SIXLANE_PORT_TAGGED;
+	}
+}
+
+static uint64_t count_sources(const struct status *status)
+{
+	struct sources sources = { 0 };
+	uint64_t n = sources_read(&status->view->maps, &sources) ? 0 : sources.n;
+
+	sources_free(&sources);
+	return n;
+}
+
+/* Cells of all groups there are; of one that nobody uses any more, too, until its id is given away.
+ */
+static uint64_t count_cells(const struct status *status)
+{
+	static uint8_t taken[SIXLANE_MAX_CELLS];
+	uint64_t n = 0;
+
+	for (uint32_t id = 1; id < SIXLANE_MAX_NEXT_HOPS; id++) {
+		union sixlane_fate fate = status->view->maps.next_hops[id].fate;
+
+		if (fate.kind != SIXLANE_KIND_GROUP && fate.kind != SIXLANE_KIND_FIRST)
+			continue;
+		for (uint32_t i = 0; i < fate.n_cells && fate.first_cell + i < SIXLANE_MAX_CELLS;
+		     i++) {
+			n += !taken[fate.first_cell + i];
+			taken[fate.first_cell + i] = 1;
+		}
+	}
+	return n;
+}
+
+static void read_occupancy(const struct status *status, struct occupancy out[N_OCCUPANCIES])
 {
 	const struct sixlane_meta *meta = &status->meta;
-	uint64_t ports = 0;
+	uint64_t ports, vlans;
 
-	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++)
-		ports += status->view->maps.ports[slot].ifindex != 0;
+	count_ports(status, &ports, &vlans);
 	out[0] = (struct occupancy){ LOADER_ROUTES, meta->routes,
 				     meta->max_routes ?: SIXLANE_MAX_ROUTES };
+	out[1] = (struct occupancy){ LOADER_SOURCES, count_sources(status), SIXLANE_MAX_SOURCES };
 	/* Slot 0 of the arrays is never used. */
-	out[1] = (struct occupancy){ LOADER_NEXT_HOPS, meta->next_hops, SIXLANE_MAX_NEXT_HOPS - 1 };
-	out[2] = (struct occupancy){ LOADER_NEIGHBOURS, meta->neighbours,
+	out[2] = (struct occupancy){ LOADER_NEXT_HOPS, meta->next_hops, SIXLANE_MAX_NEXT_HOPS - 1 };
+	out[3] = (struct occupancy){ LOADER_CELLS, count_cells(status), SIXLANE_MAX_CELLS };
+	out[4] = (struct occupancy){ LOADER_NEIGHBOURS, meta->neighbours,
 				     SIXLANE_MAX_NEIGHBOURS - 1 };
-	out[3] = (struct occupancy){ LOADER_PORTS, ports, SIXLANE_MAX_PORTS - 1 };
-	return 4;
+	out[5] = (struct occupancy){ LOADER_PORTS, ports, SIXLANE_MAX_PORTS - 1 };
+	out[6] = (struct occupancy){ LOADER_VLANS, vlans, SIXLANE_MAX_VLANS };
+	out[7] = (struct occupancy){ LOADER_RULES, meta->rules.n, SIXLANE_MAX_RULES };
 }
 
 static json_t *maps_json(const struct status *status)
 {
-	struct occupancy maps[4];
-	size_t n = read_occupancy(status, maps);
+	struct occupancy maps[N_OCCUPANCIES];
 	json_t *array = json_array(), *object;
 
-	for (size_t i = 0; i < n; i++) {
+	read_occupancy(status, maps);
+	for (size_t i = 0; i < N_OCCUPANCIES; i++) {
 		object = json_object();
 		print_set(object, "name", print_string(loader_map_name(maps[i].map)));
 		print_set(object, "entries", json_integer((json_int_t)maps[i].entries));
@@ -271,6 +199,15 @@ static bool in_sync(const struct status *status)
 static double sync_ms(const struct status *status)
 {
 	return print_rounded(status->meta.sync_ns, 1000, 1000);
+}
+
+static json_t *hash_json(const struct sixlane_meta *meta)
+{
+	json_t *object = json_object();
+
+	print_set(object, "policy", json_integer(meta->hash_policy.policy));
+	print_set(object, "fields", json_integer(meta->hash_policy.fields));
+	return object;
 }
 
 static json_t *to_json(const struct status *status)
@@ -295,8 +232,9 @@ static json_t *to_json(const struct status *status)
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		print_set(object, numbers[i].key, json_integer((json_int_t)numbers[i].value));
 	print_set(object, "sync_ms", json_real(sync_ms(status)));
-	for (size_t i = 0; i < status->n_ports; i++)
-		print_append(ports, port_json(&status->ports[i]));
+	print_set(object, "multipath_hash", hash_json(meta));
+	for (size_t i = 0; i < status->ports.n; i++)
+		print_append(ports, status_port_json(status->view, &status->ports.at[i]));
 	print_set(object, "ports", ports);
 	print_set(object, "maps", maps_json(status));
 	for (size_t i = 0; i < status->n_warnings; i++)
@@ -305,57 +243,28 @@ static json_t *to_json(const struct status *status)
 	return object;
 }
 
-static void ports_text(const struct cmd_options *options, const struct status *status)
-{
-	char mac[PRINT_MAC_LEN];
-
-	if (!status->n_ports) {
-		puts("ports       none");
-		return;
-	}
-	printf("%-15s %-10s %-15s %5s %5s %6s  %-17s  %s\n", "port", "mode", "program", "rxq",
-	       "txq", "mtu", "mac", "flags");
-	for (size_t i = 0; i < status->n_ports; i++) {
-		const struct port_view *port = &status->ports[i];
-		bool generic = port->prog.mode == XDP_MODE_GENERIC;
-		const char *program = program_name(port);
-
-		print_mac(port->link->mac, mac);
-		printf("%-15s %-10s %-15s %5u %5u %6u  %s ", port->link->name,
-		       generic ? "GENERIC" : mode_name(port), program ? program : "-",
-		       port->link->n_rx_queues, port->link->n_tx_queues,
-		       port->slot ? port->port.mtu : port->link->mtu, mac);
-		for (size_t f = 0; f < ARRAY_SIZE(port_flags); f++) {
-			if (port->port.flags & port_flags[f].flag)
-				printf(" %s", port_flags[f].name);
-		}
-		if (options->statistics)
-			printf(" (ifindex %u, slot %u, program id %u)", port->link->ifindex,
-			       port->slot, port->prog.id);
-		putchar('\n');
-	}
-}
-
 static void to_text(const struct cmd_options *options, const struct status *status)
 {
 	const struct sixlane_meta *meta = &status->meta;
-	struct occupancy maps[4];
-	size_t n = read_occupancy(status, maps);
+	struct occupancy maps[N_OCCUPANCIES];
 
+	read_occupancy(status, maps);
 	printf("in sync     %s\n", in_sync(status) ? "yes" : "NO");
 	printf("daemon      %s\n", status->daemon ? "runs" : "DOES NOT RUN");
 	printf("ready       %s\n", meta->flags & SIXLANE_META_READY ? "yes" : "NO");
 	printf("generation  %llu (last synchronisation %.3f ms, overruns %llu, malformed %llu)\n",
 	       (unsigned long long)meta->generation, sync_ms(status),
 	       (unsigned long long)meta->overruns, (unsigned long long)meta->malformed);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < N_OCCUPANCIES; i++)
 		printf("%-11s %llu of %llu\n", loader_map_name(maps[i].map) + strlen("sl_"),
 		       (unsigned long long)maps[i].entries,
 		       (unsigned long long)maps[i].max_entries);
+	printf("hash        policy %u, fields 0x%x\n", meta->hash_policy.policy,
+	       meta->hash_policy.fields);
 	if (meta->routes_missing)
 		printf("missing     %llu\n", (unsigned long long)meta->routes_missing);
 	putchar('\n');
-	ports_text(options, status);
+	status_ports_text(options, status->view, &status->ports);
 	for (size_t i = 0; i < status->n_warnings; i++)
 		printf("%swarning: %s\n", i ? "" : "\n", status->warnings[i]);
 }
@@ -374,7 +283,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	status.view = &view;
 	status.meta = *view.maps.meta;
 	status.daemon = loader_daemon_runs();
-	if (read_ports(&status)) {
+	if (status_ports_read(&view, &status.ports)) {
 		log_error("out of memory");
 		rc = CMD_FAILED;
 	} else {
@@ -388,7 +297,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	}
 	while (status.n_warnings)
 		free(status.warnings[--status.n_warnings]);
-	free(status.ports);
+	free(status.ports.at);
 	cmd_view_close(&view);
 	return rc;
 }

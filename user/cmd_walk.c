@@ -5,18 +5,14 @@
  */
 #include "cmd_walk.h"
 
+#include <netinet/in.h>
 #include <string.h>
-
-static uint32_t load(const uint32_t *word)
-{
-	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
-}
 
 static enum sixlane_verdict check_all(const struct maps *maps)
 {
-	uint32_t flags = load(&maps->meta->flags);
+	uint32_t flags = walk_load(&maps->meta->flags);
 
-	if (load(&maps->meta->abi) != SIXLANE_ABI || !(flags & SIXLANE_META_READY))
+	if (walk_load(&maps->meta->abi) != SIXLANE_ABI || !(flags & SIXLANE_META_READY))
 		return SIXLANE_PASS_NOT_READY;
 	if (flags & SIXLANE_META_PASS_ALL)
 		return SIXLANE_PASS_ALL;
@@ -25,136 +21,163 @@ static enum sixlane_verdict check_all(const struct maps *maps)
 	return SIXLANE_FORWARD;
 }
 
-/* in: NULL when any port is meant. */
-static enum sixlane_verdict check_port(const struct sixlane_port *in)
+/* --- the port (bpf/port.h, bpf/vlan.h) --------------------------------------------------- */
+
+static void set_port(const struct maps *maps, uint32_t slot, struct walk *walk)
 {
-	if (!in)
-		return SIXLANE_FORWARD;
-	if (!(in->flags & SIXLANE_PORT_INGRESS))
-		return SIXLANE_PASS_UNKNOWN_PORT;
-	if (in->flags & SIXLANE_PORT_PASS)
-		return SIXLANE_PASS_PORT;
-	if (in->flags & SIXLANE_PORT_UPPER)
-		return SIXLANE_PASS_PORT_UPPER;
-	if (!(in->flags & SIXLANE_PORT_IPV6))
-		return SIXLANE_PASS_IPV6_OFF;
+	walk->in_slot = slot;
+	walk->in = maps->ports[slot];
+}
+
+static void find_port(const struct maps *maps, uint32_t ifindex, struct walk *walk)
+{
+	const uint32_t slave = SIXLANE_PORT_SLAVE | SIXLANE_PORT_PASS;
+	uint32_t slot = maps_port_slot(maps, ifindex);
+
+	if (!slot)
+		return;
+	walk->generic = maps->ports[slot].flags & SIXLANE_PORT_GENERIC;
+	walk->by_slave = (maps->ports[slot].flags & slave) == SIXLANE_PORT_SLAVE;
+	if (walk->by_slave)
+		slot = maps_port_slot(maps, maps->ports[slot].lower);
+	if (slot)
+		set_port(maps, slot, walk);
+}
+
+/* Take the tags off one by one; the port becomes the VLAN device's. */
+static enum sixlane_verdict find_vlan(const struct maps *maps, const struct walk_query *query,
+				      struct walk *walk)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(query->tags) && query->tags[i].word && walk->in_slot;
+	     i++) {
+		uint32_t slot = maps_vlan_slot(maps, walk->in.ifindex, query->tags[i]);
+
+		if (slot && maps->ports[slot].flags & SIXLANE_PORT_UP)
+			set_port(maps, slot, walk);
+		else if (slot || query->tags[i].tci)
+			return SIXLANE_PASS_VLAN_UNKNOWN;
+	}
 	return SIXLANE_FORWARD;
 }
 
+static enum sixlane_verdict check_port(const struct walk_query *query, const struct walk *walk)
+{
+	const uint32_t never =
+		SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER | SIXLANE_PORT_BACKUP | SIXLANE_PORT_SLAVE;
+	uint32_t flags = walk->in.flags;
+
+	if (!query->ingress)
+		return SIXLANE_FORWARD;
+	if (!(flags & SIXLANE_PORT_INGRESS))
+		return SIXLANE_PASS_UNKNOWN_PORT;
+	if (!(flags & never))
+		return SIXLANE_FORWARD;
+	if (flags & SIXLANE_PORT_PASS)
+		return SIXLANE_PASS_PORT;
+	return flags & SIXLANE_PORT_BACKUP ? SIXLANE_PASS_BOND_SLAVE : SIXLANE_PASS_PORT_UPPER;
+}
+
+/* --- the header (bpf/parse.h) ------------------------------------------------------------ */
+
+static enum sixlane_verdict check_addressee(const struct walk_query *query, const struct walk *walk)
+{
+	return query->ingress && !(walk->in.flags & SIXLANE_PORT_IPV6) ? SIXLANE_PASS_IPV6_OFF
+								       : SIXLANE_FORWARD;
+}
+
 /* ff00::/8, fe80::/10, :: and ::1. */
-static enum sixlane_verdict check_destination(const union sixlane_addr *addr)
+static bool is_scoped(const union sixlane_addr *addr)
 {
 	static const uint8_t zero[15];
 	const uint8_t *b = addr->bytes;
 
 	if (b[0] == 0xff || (b[0] == 0xfe && (b[1] & 0xc0) == 0x80))
+		return true;
+	return !memcmp(b, zero, sizeof(zero)) && b[15] <= 1;
+}
+
+/* Behind these the kernel looks for neighbour discovery. */
+static bool may_be_ndp(uint8_t proto)
+{
+	return proto == IPPROTO_ICMPV6 || proto == IPPROTO_ROUTING || proto == IPPROTO_FRAGMENT ||
+	       proto == IPPROTO_AH || proto == IPPROTO_NONE || proto == IPPROTO_DSTOPTS;
+}
+
+static enum sixlane_verdict check_header(const struct walk_query *query, const struct walk *walk)
+{
+	if (query->has_flow && query->proto == IPPROTO_HOPOPTS)
+		return SIXLANE_PASS_HOP_BY_HOP;
+	if (query->has_src && is_scoped(&query->src))
+		return SIXLANE_PASS_SOURCE;
+	if (is_scoped(&query->dst))
 		return SIXLANE_PASS_DESTINATION;
-	if (!memcmp(b, zero, sizeof(zero)) && b[15] <= 1)
-		return SIXLANE_PASS_DESTINATION;
+	if (query->has_flow && walk->in.flags & SIXLANE_PORT_PROXY_NDP && may_be_ndp(query->proto))
+		return SIXLANE_PASS_PROXY_NDP;
 	return SIXLANE_FORWARD;
 }
 
-static enum sixlane_verdict check_fate(const struct maps *maps, const struct walk *walk)
-{
-	uint32_t fate = SIXLANE_PUNT_ROUTE;
+/* --- the whole way ----------------------------------------------------------------------- */
 
-	if (walk->next_hop < SIXLANE_MAX_NEXT_HOPS)
-		fate = load(&maps->next_hops[walk->next_hop].verdict);
-	return fate < SIXLANE_N_VERDICTS ? fate : SIXLANE_PUNT_ROUTE;
+/* What a table said. No value is 0, since no next hop's id is. */
+static void take_note(struct walk *walk, const struct walk_route *route)
+{
+	walk->has_prefix = route->value;
+	walk->prefix_len = sixlane_route_len(route->value);
+	walk->next_hop = sixlane_route_next_hop(route->value);
+	walk->by_source = route->by_source;
+	walk->set = route->set;
 }
 
-static enum sixlane_verdict check_forwarding(const struct sixlane_port *in)
+static void find_route(const struct maps *maps, const struct walk_query *query, struct walk *walk)
 {
-	return in && !(in->flags & SIXLANE_PORT_FORWARDING) ? SIXLANE_PASS_NO_FORWARDING
-							    : SIXLANE_FORWARD;
+	struct walk_route route = { 0 };
+	enum sixlane_verdict verdict = walk_find_route(maps, query, walk, &route);
+
+	take_note(walk, &route);
+	if (route.by_source && !query->has_src)
+		walk->depends |= WALK_ON_SOURCE;
+	if (verdict == SIXLANE_FORWARD)
+		walk_next_hop(maps, query, walk);
+	else
+		walk_set_verdict(walk, verdict);
 }
 
-static enum sixlane_verdict check_egress(const struct sixlane_port *in, const struct walk *walk)
+static void clear(struct walk *walk)
 {
-	const uint32_t alive = SIXLANE_PORT_UP | SIXLANE_PORT_IPV6;
-	const struct sixlane_port *out = &walk->egress;
-
-	if (in && in->ifindex == out->ifindex)
-		return SIXLANE_PASS_SAME_PORT;
-	if (!out->ifindex || (out->flags & alive) != alive)
-		return SIXLANE_PASS_EGRESS_DOWN;
-	if (!(out->flags & SIXLANE_PORT_ETHER))
-		return SIXLANE_PASS_EGRESS_DEVICE;
-	if (!(out->flags & SIXLANE_PORT_XMIT) && !(in && in->flags & SIXLANE_PORT_GENERIC))
-		return SIXLANE_PASS_EGRESS_DEVICE;
-	return SIXLANE_FORWARD;
+	/* The members are of any use only as far as their number says, and they are many. */
+	memset(walk, 0, offsetof(struct walk, group.members));
 }
 
-void walk_next_hop(const struct maps *maps, uint32_t value, struct walk *out)
+void walk_packet(const struct maps *maps, const struct walk_query *query, struct walk *out)
 {
-	const struct sixlane_next_hop *next_hop;
+	enum sixlane_verdict vlan;
 
-	out->has_prefix = true;
-	out->prefix_len = sixlane_route_len(value);
-	out->next_hop = sixlane_route_next_hop(value);
-	out->verdict = check_fate(maps, out);
-	if (out->verdict != SIXLANE_FORWARD)
-		return;
-	next_hop = &maps->next_hops[out->next_hop];
-	if (next_hop->port < SIXLANE_MAX_PORTS) {
-		out->port = next_hop->port;
-		out->egress = maps->ports[out->port];
-	}
-	out->mtu = out->egress.mtu;
-	if (next_hop->mtu && next_hop->mtu < out->mtu)
-		out->mtu = next_hop->mtu;
-	if (next_hop->neighbour && next_hop->neighbour < SIXLANE_MAX_NEIGHBOURS) {
-		out->has_gateway = true;
-		out->neigh = maps->neighbours[next_hop->neighbour];
-		out->has_mac = out->neigh.mac.flags & SIXLANE_MAC_VALID;
-	}
-}
-
-static void find_on_link(const struct maps *maps, const union sixlane_addr *addr, struct walk *out)
-{
-	uint32_t slot = maps_neigh_slot(maps, out->egress.ifindex, addr);
-
-	if (!slot)
-		return;
-	out->neigh = maps->neighbours[slot];
-	out->has_mac = out->neigh.mac.flags & SIXLANE_MAC_VALID;
-}
-
-/* Everything behind the trie. */
-static enum sixlane_verdict check_next_hop(const struct maps *maps, const struct sixlane_port *in,
-					   const union sixlane_addr *addr, uint32_t value,
-					   struct walk *out)
-{
-	enum sixlane_verdict verdict;
-
-	walk_next_hop(maps, value, out);
-	if (out->verdict != SIXLANE_FORWARD)
-		return out->verdict;
-	if (!out->has_gateway)
-		find_on_link(maps, addr, out);
-	verdict = check_forwarding(in) ?: check_egress(in, out);
-	if (verdict == SIXLANE_FORWARD && !out->has_mac)
-		verdict = SIXLANE_PASS_UNRESOLVED;
-	return verdict;
-}
-
-void walk_destination(const struct maps *maps, uint32_t ingress, const union sixlane_addr *addr,
-		      struct walk *out)
-{
-	struct sixlane_port port = { 0 }, *in = ingress ? &port : NULL;
-	uint32_t table = SIXLANE_TABLE_MAIN, value;
-	enum sixlane_verdict before;
-
-	memset(out, 0, sizeof(*out));
-	if (in) {
-		port = maps->ports[maps_port_slot(maps, ingress)];
-		table = port.ifindex ? port.table : SIXLANE_TABLE_MAIN;
-	}
+	clear(out);
+	if (query->ingress)
+		find_port(maps, query->ingress, out);
+	vlan = find_vlan(maps, query, out);
+	out->before = check_all(maps) ?:
+		 vlan ?:
+		 check_port(query, out) ?:
+		 check_addressee(query, out) ?:
+		 check_header(query, out);
 	/* The route is shown also where something before it decides already. */
-	before = check_all(maps) ?: check_port(in) ?: check_destination(addr);
-	out->verdict = SIXLANE_PASS_NO_ROUTE;
-	if (!maps_route_lookup(maps, table, addr, &value))
-		out->verdict = check_next_hop(maps, in, addr, value, out);
-	if (before)
-		out->verdict = before;
+	find_route(maps, query, out);
+	if (out->before)
+		walk_set_verdict(out, out->before);
+}
+
+void walk_value(const struct maps *maps, uint32_t value, struct walk *out)
+{
+	static const struct walk_query any;
+	struct walk_route route = { .value = value };
+	enum sixlane_verdict verdict = walk_take_route(maps, &any, &route);
+
+	clear(out);
+	take_note(out, &route);
+	out->prefix_len = sixlane_route_len(value);
+	if (verdict == SIXLANE_FORWARD)
+		walk_next_hop(maps, NULL, out);
+	else
+		walk_set_verdict(out, verdict);
 }

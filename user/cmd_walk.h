@@ -1,34 +1,159 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The datapath's walk from a destination to a verdict, done in user space on the same maps and in
- * the same order (bpf/sixlane.bpf.c). Knows what depends on the destination and the ports, not on
- * the rest of a packet: its length, hop limit and source.
+ * The datapath's walk from a packet to a verdict, done in user space on the same maps and in the
+ * same order (bpf/sixlane.bpf.c), with note of all that was met on the way. Computes no multipath
+ * hash: of a group it tells every member that the packet may come to.
+ *
+ * cmd_walk.c: the whole way; cmd_walk_rule.c: rules and tables; cmd_walk_hop.c: next hops, groups.
  */
 #ifndef USER_CMD_WALK_H
 #define USER_CMD_WALK_H
 
 #include "fib/maps.h"
 
-struct walk {
+/* The packets in question: one of them with has_flow, else all to an address. */
+struct walk_query {
+	union sixlane_addr dst, src;
+	uint32_t ingress;	   /* ifindex of the device that the program runs on; 0: any port */
+	union sixlane_tag tags[2]; /* of the frame, the outer first; 0: none */
+	uint32_t table;		   /* ask this one whatever the rules say; 0: as they say */
+	bool has_src;
+	bool has_flow; /* the fields below are known */
+	bool frags;    /* the frame lies in several buffers */
+	uint8_t proto, tclass, hop_limit;
+	uint16_t sport, dport; /* host order */
+	uint32_t ip_bytes;     /* header and payload */
+};
+
+/* What was not asked, and the answer may be another with it. */
+#define WALK_ON_SOURCE (1u << 0)
+#define WALK_ON_PORT (1u << 1)
+#define WALK_ON_TCLASS (1u << 2)
+#define WALK_ON_FLOW (1u << 3) /* protocol and ports */
+
+enum walk_rule_outcome {
+	WALK_RULE_DIFFERS,    /* a selector does not hold */
+	WALK_RULE_UNSEEN,     /* it asks for what XDP cannot see */
+	WALK_RULE_GOTO,	      /* on to its target */
+	WALK_RULE_NO_ROUTE,   /* its table has none */
+	WALK_RULE_THROW,      /* its table has a throw route */
+	WALK_RULE_SUPPRESSED, /* its table's route is too short */
+	WALK_RULE_DECIDES,    /* a route or a fate */
+};
+
+struct walk_rule {
+	struct sixlane_rule rule;
+	enum walk_rule_outcome outcome;
+	uint32_t table; /* that was asked; 0: none */
+};
+
+/* A next hop that is no group: a way out, or a fate. What was not reached is zero. */
+struct walk_hop {
 	enum sixlane_verdict verdict;
-	/* How far it got; what was not reached is zero. */
-	uint32_t prefix_len;
-	uint32_t next_hop; /* id */
-	uint32_t port;	   /* egress: slot in sl_ports */
-	uint32_t mtu;	   /* bytes, of the IPv6 packet */
+	uint32_t id;
+	uint32_t port; /* egress: slot in sl_ports */
+	uint32_t mtu;  /* bytes, of the IPv6 packet */
 	struct sixlane_port egress;
 	struct sixlane_neigh neigh; /* gateway, or the destination itself */
-	bool has_prefix;	    /* prefix_len and next_hop are set */
 	bool has_gateway;	    /* neigh.key is a gateway's */
 	bool has_mac;		    /* neigh.mac may be used */
 };
 
-/* What the datapath does with packets to addr from one port (its ifindex), or from any port (0). */
-void walk_destination(const struct maps *maps, uint32_t ingress, const union sixlane_addr *addr,
-		      struct walk *out);
+#define WALK_MAX_MEMBERS 256u
 
-/* Fill in prefix, next hop, port and neighbour of an entry of sl_routes, without a verdict of the
- * ports. */
-void walk_next_hop(const struct maps *maps, uint32_t value, struct walk *out);
+struct walk_member {
+	struct walk_hop hop;
+	uint64_t share;	 /* of the draws, in parts of n_cells << 32 */
+	uint32_t weight; /* all members' in lowest terms; cells of a group with buckets */
+	bool skipped;	 /* its port is down */
+};
+
+struct walk_group {
+	uint32_t kind;	  /* SIXLANE_KIND_*; 0: no group */
+	uint32_t n_cells; /* 1: there is nothing to choose, the group only has an expiry */
+	bool buckets;	  /* a cell has one member, and a member many cells */
+	bool truncated;	  /* more than WALK_MAX_MEMBERS */
+	uint32_t n_members;
+	struct walk_member members[WALK_MAX_MEMBERS];
+};
+
+struct walk {
+	enum sixlane_verdict verdict; /* of a group: forward if a member in use does */
+	uint64_t verdicts;	      /* 1 << verdict of each that a packet may get, by its hash */
+	uint32_t depends;	      /* WALK_ON_* */
+	/* What was decided before any route was asked for; else SIXLANE_FORWARD. */
+	enum sixlane_verdict before;
+
+	uint32_t in_slot;	/* 0: any port, or none that is known */
+	struct sixlane_port in; /* zero without a slot */
+	bool by_slave;		/* of the bond in */
+	bool generic;		/* the program runs in generic mode */
+
+	bool by_rules; /* the rules were walked */
+	uint32_t n_rules;
+	struct walk_rule rules[SIXLANE_MAX_RULES];
+
+	uint32_t table;	 /* that was asked last; 0: none, or a rule decided without one */
+	bool has_prefix; /* it has a route: all that follows */
+	uint32_t prefix_len;
+	bool by_source;	   /* of the source set: */
+	uint32_t set;	   /* its id in sl_sources */
+	uint32_t next_hop; /* id */
+	uint32_t flags;	   /* SIXLANE_NEXT_HOP_* */
+	uint32_t route_mtu;
+	uint64_t expires_ns;
+	struct walk_hop hop; /* of a group: the one that counts if only one does, else zero */
+	struct walk_group group;
+};
+
+/* What the datapath does with the packets of query. */
+void walk_packet(const struct maps *maps, const struct walk_query *query, struct walk *out);
+
+/*
+ * Fill in what an entry of sl_routes or sl_sources leads to, without a verdict of the ports. Of a
+ * source set: what holds for all other sources.
+ */
+void walk_value(const struct maps *maps, uint32_t value, struct walk *out);
+
+/* --- between the files of the walk ------------------------------------------------------- */
+
+/* What a table says of a packet. */
+struct walk_route {
+	uint32_t value; /* of sl_routes or sl_sources */
+	union sixlane_fate fate;
+	bool by_source;
+	uint32_t set;
+};
+
+/* cmd_walk_rule.c. SIXLANE_FORWARD: *route; and *table is where it was found. */
+enum sixlane_verdict walk_find_route(const struct maps *maps, const struct walk_query *query,
+				     struct walk *walk, struct walk_route *route);
+
+/* The same from route->value on. A source set is asked for query's source, without one for ::. */
+enum sixlane_verdict walk_take_route(const struct maps *maps, const struct walk_query *query,
+				     struct walk_route *route);
+
+/* cmd_walk_hop.c: from the next hop on, walk->next_hop being set. Sets verdict and verdicts.
+ * query NULL: verdicts of the next hops themselves, whatever ports and neighbours say. */
+void walk_next_hop(const struct maps *maps, const struct walk_query *query, struct walk *walk);
+
+/* Whether ports can be told: all that the flow dissector takes for such (bpf/flow.h). */
+bool walk_has_ports(uint8_t proto);
+
+static inline void walk_set_verdict(struct walk *walk, enum sixlane_verdict verdict)
+{
+	walk->verdict = verdict;
+	walk->verdicts = 1ull << verdict;
+}
+
+static inline uint32_t walk_load(const uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static inline uint64_t walk_load64(const __u64 *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
 
 #endif

@@ -193,7 +193,9 @@ struct bpf_program *loader_object_prog(struct bpf_object *object)
 
 	bpf_object__for_each_program(prog, object)
 	{
-		if (!strcmp(bpf_program__section_name(prog), "xdp"))
+		const char *section = bpf_program__section_name(prog);
+
+		if (!strcmp(section, "xdp") || !strcmp(section, "xdp.frags"))
 			return prog;
 	}
 	return NULL;

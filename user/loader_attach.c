@@ -6,6 +6,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/if_link.h>
 #include <net/if.h>
 #include <string.h>
@@ -84,7 +85,21 @@ static int attach_failed(int rc, const char *port, enum loader_mode mode, char *
 	return loader_fail_errno(err, rc, "cannot attach to %s", port);
 }
 
-static int attach_direct(const char *object, int ifindex, const char *port, enum loader_mode mode,
+#define OBJECT_SUFFIX ".bpf.o"
+#define FRAGS_SUFFIX ".frags.bpf.o"
+#define FRAGS_PROG_NAME "sixlane_frags"
+
+/* Path of the xdp.frags flavour beside an object. False: the object has no usual name. */
+static bool frags_path(const char *object, char path[PATH_MAX])
+{
+	size_t len = strlen(object), cut = len - strlen(OBJECT_SUFFIX);
+
+	if (len < strlen(OBJECT_SUFFIX) || strcmp(object + cut, OBJECT_SUFFIX) != 0)
+		return false;
+	return (size_t)snprintf(path, PATH_MAX, "%.*s" FRAGS_SUFFIX, (int)cut, object) < PATH_MAX;
+}
+
+static int attach_object(const char *object, int ifindex, const char *port, enum loader_mode mode,
 			 char *err)
 {
 	uint32_t flags = mode == LOADER_GENERIC ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
@@ -98,6 +113,22 @@ static int attach_direct(const char *object, int ifindex, const char *port, enum
 	return rc ? attach_failed(rc, port, mode, err) : 0;
 }
 
+/*
+ * Drivers refuse a program that wants each frame in one buffer on a port whose MTU does not fit in
+ * one: with as many different errors as there are drivers. The flavour for several buffers is tried
+ * then; if it is refused as well, what was said first is the reason.
+ */
+static int attach_direct(const char *object, int ifindex, const char *port, enum loader_mode mode,
+			 char *err)
+{
+	int rc = attach_object(object, ifindex, port, mode, err);
+	char frags[PATH_MAX];
+
+	if (!rc || rc == -EEXIST || mode != LOADER_NATIVE || !frags_path(object, frags))
+		return rc;
+	return attach_object(frags, ifindex, port, mode, NULL) ? rc : 0;
+}
+
 /* Swap a program that is attached directly for the object's, or for none (object NULL). */
 static int replace(const char *object, int ifindex, const char *port, const struct loader_prog *old,
 		   char *err)
@@ -105,10 +136,13 @@ static int replace(const char *object, int ifindex, const char *port, const stru
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
 	_cleanup_close_ int old_fd = bpf_prog_get_fd_by_id(old->id);
 	_cleanup_close_ int fd = -1;
+	char frags[PATH_MAX];
 	int rc;
 
 	if (old_fd < 0)
 		return loader_fail_errno(err, -errno, "cannot get hold of the program on %s", port);
+	if (object && !strcmp(old->name, FRAGS_PROG_NAME) && frags_path(object, frags))
+		object = frags;
 	if (object) {
 		fd = load_prog(object, err);
 		if (fd < 0)

@@ -42,7 +42,7 @@ int loader_check_bpffs(char *err);
 /* The pin directory exists afterwards. 0 or -errno. */
 int loader_make_pin_dir(char *err);
 
-/* The program of section "xdp" in an object, NULL: none. */
+/* The program of section "xdp" or "xdp.frags" in an object, NULL: none. */
 struct bpf_program *loader_object_prog(struct bpf_object *object);
 
 /* Open the object file with its pins under the pin directory; not loaded. 0 or -errno. */

@@ -20,21 +20,27 @@ struct map_spec {
 	uint32_t type, key_size, value_size, max_entries, flags;
 };
 
-#define ARRAY_OF(type_, n) \
-	BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(struct type_), n, BPF_F_MMAPABLE
+#define ARRAY_OF(type_, n) BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(type_), n, BPF_F_MMAPABLE
+#define TRIE_OF(n)                                                                    \
+	BPF_MAP_TYPE_LPM_TRIE, sizeof(struct sixlane_route_key), sizeof(uint32_t), n, \
+		BPF_F_NO_PREALLOC
+#define INDEX_OF(type_, n) BPF_MAP_TYPE_HASH, sizeof(type_), sizeof(uint32_t), n, 0
 
 static const struct map_spec specs[LOADER_N_MAPS] = {
-	[LOADER_META] = { "sl_meta", ARRAY_OF(sixlane_meta, 1) },
-	[LOADER_ROUTES] = { "sl_routes", BPF_MAP_TYPE_LPM_TRIE, sizeof(struct sixlane_route_key),
-			    sizeof(uint32_t), SIXLANE_MAX_ROUTES, BPF_F_NO_PREALLOC },
-	[LOADER_NEXT_HOPS] = { "sl_next_hops", ARRAY_OF(sixlane_next_hop, SIXLANE_MAX_NEXT_HOPS) },
-	[LOADER_NEIGH_INDEX] = { "sl_neigh_index", BPF_MAP_TYPE_HASH,
-				 sizeof(struct sixlane_neigh_key), sizeof(uint32_t),
-				 SIXLANE_MAX_NEIGHBOURS, 0 },
-	[LOADER_NEIGHBOURS] = { "sl_neighbours", ARRAY_OF(sixlane_neigh, SIXLANE_MAX_NEIGHBOURS) },
-	[LOADER_PORT_INDEX] = { "sl_port_index", BPF_MAP_TYPE_HASH, sizeof(uint32_t),
-				sizeof(uint32_t), SIXLANE_MAX_PORTS, 0 },
-	[LOADER_PORTS] = { "sl_ports", ARRAY_OF(sixlane_port, SIXLANE_MAX_PORTS) },
+	[LOADER_META] = { "sl_meta", ARRAY_OF(struct sixlane_meta, 1) },
+	[LOADER_ROUTES] = { "sl_routes", TRIE_OF(SIXLANE_MAX_ROUTES) },
+	[LOADER_SOURCES] = { "sl_sources", TRIE_OF(SIXLANE_MAX_SOURCES) },
+	[LOADER_NEXT_HOPS] = { "sl_next_hops",
+			       ARRAY_OF(struct sixlane_next_hop, SIXLANE_MAX_NEXT_HOPS) },
+	[LOADER_CELLS] = { "sl_cells", ARRAY_OF(union sixlane_cell, SIXLANE_MAX_CELLS) },
+	[LOADER_NEIGH_INDEX] = { "sl_neigh_index",
+				 INDEX_OF(struct sixlane_neigh_key, SIXLANE_MAX_NEIGHBOURS) },
+	[LOADER_NEIGHBOURS] = { "sl_neighbours",
+				ARRAY_OF(struct sixlane_neigh, SIXLANE_MAX_NEIGHBOURS) },
+	[LOADER_PORT_INDEX] = { "sl_port_index", INDEX_OF(uint32_t, SIXLANE_MAX_PORTS) },
+	[LOADER_PORTS] = { "sl_ports", ARRAY_OF(struct sixlane_port, SIXLANE_MAX_PORTS) },
+	[LOADER_VLANS] = { "sl_vlans", INDEX_OF(struct sixlane_vlan_key, SIXLANE_MAX_VLANS) },
+	[LOADER_RULES] = { "sl_rules", ARRAY_OF(struct sixlane_rule, 2 * SIXLANE_MAX_RULES) },
 	[LOADER_COUNTERS] = { "sl_counters", BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint32_t),
 			      sizeof(struct sixlane_counters), SIXLANE_MAX_PORTS, 0 },
 };

@@ -12,15 +12,26 @@
 #define SIXLANE_VERSION "0.1"
 #endif
 
-static const struct cmd *const cmds[] = { &cmd_attach, &cmd_detach, &cmd_status, &cmd_routes,
-					  &cmd_lookup, &cmd_stats,  &cmd_unpin };
+static const struct cmd *const cmds[] = { &cmd_attach, &cmd_detach,  &cmd_status, &cmd_routes,
+					  &cmd_lookup, &cmd_explain, &cmd_stats,  &cmd_unpin };
+
+#define ARGS_WIDTH 44
+
+static void print_line(FILE *to, const char *name, const char *args, const char *help)
+{
+	fprintf(to, "  %-8s %-*s", name, ARGS_WIDTH, args);
+	if (strlen(args) > ARGS_WIDTH)
+		fprintf(to, "\n  %-8s %-*s", "", ARGS_WIDTH, "");
+	fprintf(to, " %s\n", help);
+}
 
 static int print_help(FILE *to, int code)
 {
 	fprintf(to, "usage: sixlane [-j] [-p] [-s] COMMAND [ARGUMENT...]\n\n");
 	for (size_t i = 0; i < ARRAY_SIZE(cmds); i++)
-		fprintf(to, "  %-8s %-46s %s\n", cmds[i]->name, cmds[i]->args, cmds[i]->help);
-	fprintf(to, "  %-8s %-46s %s\n\n", "help", "[COMMAND]", "this text, or a command's usage");
+		print_line(to, cmds[i]->name, cmds[i]->args, cmds[i]->help);
+	print_line(to, "help", "[COMMAND]", "this text, or a command's usage");
+	fputc('\n', to);
 	fprintf(to, "Commands may be abbreviated. Options, before or behind the command:\n"
 		    "  -j, -json        JSON with stable keys\n"
 		    "  -p, -pretty      JSON on several lines\n"

@@ -74,6 +74,7 @@ static bool goes_by(const struct change *change, const struct prefix *prefix,
 	struct sixlane_route_key key = { .prefix_len = SIXLANE_TABLE_BITS + prefix->len,
 					 .table = htonl(SIXLANE_TABLE_MAIN) };
 	const struct sixlane_next_hop *hop;
+	union sixlane_fate fate;
 	uint32_t value, slot;
 
 	memcpy(&key.addr, prefix->addr, sizeof(key.addr));
@@ -81,8 +82,9 @@ static bool goes_by(const struct change *change, const struct prefix *prefix,
 	    sixlane_route_len(value) != prefix->len)
 		return false;
 	hop = &change->next_hops[sixlane_route_next_hop(value) % SIXLANE_MAX_NEXT_HOPS];
-	slot = *(const volatile uint32_t *)&hop->neighbour;
-	if (!slot || hop->verdict != SIXLANE_FORWARD)
+	fate.word = *(const volatile uint64_t *)&hop->fate.word;
+	slot = fate.neighbour;
+	if (!slot || fate.kind != SIXLANE_FORWARD)
 		return false;
 	return !memcmp(&change->neighbours[slot % SIXLANE_MAX_NEIGHBOURS].key.addr, gateway, 16);
 }

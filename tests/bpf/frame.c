@@ -88,6 +88,30 @@ void frame_from_hex(struct frame *frame, const char *hex)
 	frame->len = put_hex(frame->bytes, FRAME_MAX, hex);
 }
 
+void frame_push(struct frame *frame, const uint32_t tags[], size_t n)
+{
+	size_t bytes = 0;
+
+	while (bytes / 4 < n && tags[bytes / 4])
+		bytes += 4;
+	assert(frame->len + bytes <= FRAME_MAX);
+	memmove(frame->bytes + AT_ETHERTYPE + bytes, frame->bytes + AT_ETHERTYPE,
+		frame->len - AT_ETHERTYPE);
+	for (size_t at = 0; at < bytes; at += 4) {
+		frame_set16(frame, AT_ETHERTYPE + at, (uint16_t)(tags[at / 4] >> 16));
+		frame_set16(frame, AT_ETHERTYPE + at + 2, (uint16_t)tags[at / 4]);
+	}
+	frame->len += bytes;
+}
+
+void frame_pop(struct frame *frame, size_t bytes)
+{
+	assert(frame->len >= AT_ETHERTYPE + bytes);
+	frame->len -= bytes;
+	memmove(frame->bytes + AT_ETHERTYPE, frame->bytes + AT_ETHERTYPE + bytes,
+		frame->len - AT_ETHERTYPE);
+}
+
 void frame_route(struct frame *frame, const uint8_t dst_mac[6], const uint8_t src_mac[6])
 {
 	memcpy(frame->bytes + AT_DST_MAC, dst_mac, 6);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Ethernet frames with an IPv6 packet: built, patched, compared. Knows no map and no verdict.
- * Offsets are from the first byte of the destination MAC.
+ * Ethernet frames with an IPv6 packet: built, patched, tagged, compared. Knows no map and no
+ * verdict. Offsets are from the first byte of the destination MAC, in a frame without tags.
  */
 #ifndef TESTS_BPF_FRAME_H
 #define TESTS_BPF_FRAME_H
@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRAME_MAX 3072
+#define FRAME_MAX 9600
+#define FRAME_TAGS 3
 
 enum frame_offset {
 	AT_DST_MAC = 0,
@@ -28,6 +29,7 @@ enum frame_offset {
 
 struct frame {
 	size_t len;
+	size_t meta; /* bytes of XDP metadata in front of it, which take room from the head */
 	uint8_t bytes[FRAME_MAX];
 };
 
@@ -51,7 +53,17 @@ void frame_patch(struct frame *frame, size_t at, const char *hex);
 /* The whole frame from hex digits; blanks are skipped. */
 void frame_from_hex(struct frame *frame, const char *hex);
 
-/* What a router makes of it: new MACs, hop limit less one, no padding; nothing else. */
+/*
+ * VLAN tags behind the MACs, the outer first, each the ethertype in the upper half and priority and
+ * VID in the lower; the first 0 ends them.
+ */
+void frame_push(struct frame *frame, const uint32_t tags[], size_t n);
+
+/* Take so many bytes out again. */
+void frame_pop(struct frame *frame, size_t bytes);
+
+/* What a router makes of one without tags: new MACs, hop limit less one, no padding; nothing else.
+ */
 void frame_route(struct frame *frame, const uint8_t dst_mac[6], const uint8_t src_mac[6]);
 
 void frame_set16(struct frame *frame, size_t at, uint16_t value);

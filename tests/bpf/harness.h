@@ -12,7 +12,8 @@
 
 /*
  * The object is loaded three times, the maps shared. The second and third differ from what
- * was compiled by one instruction each, to show what a test run cannot show otherwise.
+ * was compiled by one instruction each, to show what a test run cannot show otherwise. Beside them
+ * the xdp.frags flavour, twice, which must do the same with a frame in one buffer.
  */
 enum harness_prog {
 	PROG_AS_IS,
@@ -20,11 +21,16 @@ enum harness_prog {
 	PROG_SHOWS_EGRESS,
 	/* bpf_xdp_adjust_tail() fails. No kernel's does for a frame that keeps its headers. */
 	PROG_CANNOT_TRIM,
+	PROG_FRAGS,
+	PROG_FRAGS_SHOWS_EGRESS,
 	N_PROGS
 };
 
-/* 0 or -errno; says on stderr what is missing. Leaves this process in a new network namespace. */
-int harness_open(const char *object);
+/*
+ * 0 or -errno; says on stderr what is missing. Leaves this process in a new network namespace.
+ * frags_object: of the xdp.frags flavour.
+ */
+int harness_open(const char *object, const char *frags_object);
 void harness_close(void);
 
 const uint32_t *harness_ifindex(void); /* [N_DEVICES] */
@@ -39,34 +45,45 @@ void harness_install(const struct world *world);
 struct expected {
 	enum sixlane_verdict verdict;
 	uint32_t slot;	 /* where it is counted */
-	uint32_t egress; /* ifindex; of a forwarded frame */
+	uint32_t egress; /* ifindex that it is redirected to; of a forwarded frame */
 	const struct frame *out;
 };
 
 /* Where the counters are compared: everywhere, or in the slots of a world only (fast). */
 enum harness_sweep { SWEEP_ALL, SWEEP_WORLD };
 
-/* Run a frame; *action is the XDP action. 0 or -errno. */
+/* Run a frame and the metadata in front of it; *action is the XDP action. 0 or -errno. */
 int harness_run(enum harness_prog prog, uint32_t ingress, const struct frame *in, struct frame *out,
 		uint32_t *action);
 
 /*
- * Run a frame that came in by a device: asserts the action, every byte and the length of what
- * is left, and that exactly one counter rose, by one packet and by the frame's bytes. Returns false
- * and says on stderr what differs.
+ * The most metadata that may stand before a frame, so that no tag finds room; 0: this kernel allows
+ * too little of it to find out.
+ */
+size_t harness_meta_max(void);
+
+/*
+ * Run a frame that came in by a device: asserts that it met one of n fates, by the action, every
+ * byte and the length of what is left, and that exactly one counter rose, by one packet and by the
+ * frame's bytes. Returns false and says on stderr what differs from the first.
  */
 _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame *in,
-		    const struct expected *expected, enum harness_sweep sweep);
+		    const struct expected *expected, size_t n, enum harness_sweep sweep);
 
-/* The same as a cmocka failure; forwarded frames also show their egress. */
+/* One fate of the program as it is, as a cmocka failure. */
+void harness_expect_once(enum device dev, const struct frame *in, const struct expected *expected);
+
+/* The same, by all programs: of the one as it is both flavours, and what shows their egress. */
 void harness_expect(enum harness_prog prog, enum device dev, const struct frame *in,
 		    const struct expected *expected, enum harness_sweep sweep);
 
-/* Load the object once more, with BPF_F_STRICT_ALIGNMENT. 0 or -errno. */
-int harness_load_strictly(void);
-
-/* The element that the datapath reads, in the mapped array; lasts until harness_close(). */
+/* The elements that the datapath reads, in the mapped arrays; they last until harness_close(). */
 struct sixlane_neigh *harness_neigh(uint32_t slot);
+struct sixlane_next_hop *harness_next_hop(uint32_t id);
+struct sixlane_port *harness_port(uint32_t slot);
+union sixlane_cell *harness_cells(void);
+struct sixlane_rule *harness_rules(void);
+struct sixlane_meta *harness_meta(void);
 
 /* The CLI's name of a verdict. */
 const char *harness_verdict_name(uint32_t verdict);

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * test_bpf [OBJECT]: the XDP object through BPF_PROG_TEST_RUN. Needs root; touches
- * nothing outside a network namespace of its own. SIXLANE_FUZZ_SEED and SIXLANE_FUZZ_RUNS repeat
- * a run of the fuzzer.
+ * test_bpf [OBJECT [FRAGS_OBJECT]]: the XDP object through BPF_PROG_TEST_RUN, and its xdp.frags
+ * flavour, by default the .frags.bpf.o beside the .bpf.o. Needs root; touches nothing outside a
+ * network namespace of its own. SIXLANE_FUZZ_SEED and SIXLANE_FUZZ_RUNS repeat a run of the fuzzer.
  */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "tests.h"
 
-#define MAX_TESTS 512
+#define MAX_TESTS 1024
 
 static struct CMUnitTest tests[MAX_TESTS];
 static size_t n_tests;
@@ -43,6 +45,14 @@ static void add_all(void)
 	add_rows(rows_port, rows_port_n);
 	add_rows(rows_route, rows_route_n);
 	add_rows(rows_next_hop, rows_next_hop_n);
+	add_rows(rows_vlan, rows_vlan_n);
+	add_rows(rows_vlan_out, rows_vlan_out_n);
+	add_rows(rows_bond, rows_bond_n);
+	add_rows(rows_rule, rows_rule_n);
+	add_rows(rows_walk, rows_walk_n);
+	add_rows(rows_source, rows_source_n);
+	add_rows(rows_group, rows_group_n);
+	add_rows(rows_hash, rows_hash_n);
 	add("every verdict has a row", table_test_every_verdict_has_a_row, NULL);
 	add("every length", sweep_test_every_length, NULL);
 	add("every padding", sweep_test_every_padding, NULL);
@@ -53,20 +63,54 @@ static void add_all(void)
 	add("every prefix length alone", sweep_test_every_prefix_length_alone, NULL);
 	add("every prefix length over the shorter", sweep_test_every_prefix_length_over_the_shorter,
 	    NULL);
+	add("every length with tags", sweep_test_every_length_with_tags, NULL);
+	add("every VID", sweep_test_every_vid, NULL);
+	add("every priority of a tag", sweep_test_every_priority, NULL);
+	add("every type in the place of a tag's", sweep_test_every_tag_type, NULL);
+	add("every padding with tags", sweep_test_every_padding_with_tags, NULL);
 	add("traffic marks its neighbour as used", mark_test_used_is_set_by_traffic, NULL);
+	add("traffic marks members that are silent", mark_test_used_is_set_of_silent_members, NULL);
 	add("passed packets mark no neighbour", mark_test_used_is_not_set_by_passed_packets, NULL);
+	add("every bit of the packet, under every hash policy", hash_test_every_bit_of_the_packet,
+	    NULL);
+	add("a flow stays with its member", group_test_a_flow_stays, NULL);
+	add("the seed moves flows", group_test_the_seed_moves_flows, NULL);
+	add("members whose ports are down", group_test_ports_down, NULL);
+	add("members of objects whose ports are down", group_test_ports_down_of_objects, NULL);
+	add("resilient buckets", group_test_resilient_buckets, NULL);
+	add("spread of 100k flows by weight", group_test_spread_by_weight, NULL);
+	add("jumbo frames", frags_test_jumbo_frames, NULL);
+	add("padding of jumbo frames", frags_test_padding_of_jumbo_frames, NULL);
+	add("truncated jumbo frames", frags_test_truncated_jumbo_frames, NULL);
+	add("jumbo frames to an egress without fragments", frags_test_egress_without_fragments,
+	    NULL);
+	add("tags of jumbo frames", frags_test_tags_of_jumbo_frames, NULL);
 	add("a MAC is never seen in half", race_test_mac_is_never_seen_in_half, NULL);
+	add("a next hop's fate changes at once", race_test_fate_changes_at_once, NULL);
+	add("a member's fate changes at once", race_test_member_changes_at_once, NULL);
+	add("a cell changes at once", race_test_cell_changes_at_once, NULL);
+	add("the list of rules changes at once", race_test_rules_change_at_once, NULL);
 	add("frames leave by their egress", live_test_frames_leave_by_their_egress, NULL);
-	add("verified with strict alignment", live_test_strictly_aligned, NULL);
+	add("tags arrive on the wire", live_test_tags_arrive, NULL);
 	add("random frames against the model", fuzz_test_against_model, NULL);
 }
 
 static const char *object = "build/sixlane.bpf.o";
+static const char *frags_object;
 
 static int open_harness(void **state)
 {
+	static const char ending[] = ".bpf.o";
+	size_t stem = strlen(object);
+	static char beside[PATH_MAX];
+
 	(void)state;
-	return harness_open(object);
+	if (!frags_object) {
+		if (stem > strlen(ending) && !strcmp(object + stem - strlen(ending), ending))
+			stem -= strlen(ending);
+		snprintf(beside, sizeof(beside), "%.*s.frags.bpf.o", (int)stem, object);
+	}
+	return harness_open(object, frags_object ? frags_object : beside);
 }
 
 static int close_harness(void **state)
@@ -80,6 +124,8 @@ int main(int argc, char **argv)
 {
 	if (argc > 1)
 		object = argv[1];
+	if (argc > 2)
+		frags_object = argv[2];
 	add_all();
 	return _cmocka_run_group_tests("bpf", tests, n_tests, open_harness, close_harness);
 }

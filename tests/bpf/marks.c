@@ -12,6 +12,7 @@
 static void expect(uint32_t next_hop, size_t payload, enum sixlane_verdict verdict,
 		   enum neighbour via)
 {
+	const uint32_t silent = NH_SILENT;
 	struct world world;
 	struct frame in, out;
 	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .payload = payload };
@@ -24,6 +25,9 @@ static void expect(uint32_t next_hop, size_t payload, enum sixlane_verdict verdi
 
 	harness_world(&world);
 	world_add_route(&world, "2001:db8:2::/48", 0, next_hop);
+	world_set_buckets(&world, NH_GROUP, 0, &silent, 1);
+	world_set_buckets(&world, NH_GROUP + 1, 1, &silent, 1);
+	world.next_hops[NH_GROUP + 1].fate.kind = SIXLANE_KIND_FIRST;
 	harness_install(&world);
 	frame_build(&in, &spec);
 	out = in;
@@ -48,6 +52,16 @@ void mark_test_used_is_set_by_traffic(void **state)
 	expect_used(NEIGH_HOST);
 	expect(NH_ALT, 0, SIXLANE_FORWARD, NEIGH_ALT);
 	expect_used(NEIGH_ALT);
+}
+
+/* The kernel may send the packet to another member, and never ask for this one. */
+void mark_test_used_is_set_of_silent_members(void **state)
+{
+	(void)state;
+	expect(NH_GROUP, 0, SIXLANE_PASS_UNRESOLVED, NEIGH_GATEWAY);
+	expect_used(NEIGH_SILENT);
+	expect(NH_GROUP + 1, 0, SIXLANE_PASS_UNRESOLVED, NEIGH_GATEWAY);
+	expect_used(NEIGH_SILENT);
 }
 
 /* The daemon must not keep a neighbour alive that no forwarded packet needs. */

@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The model of the datapath, written from the verdicts' meanings in bpf/sixlane.h and from what
- * the kernel's IPv6 input and forwarding do, not from the XDP program.
+ * the kernel's IPv6 input and forwarding do, not from the XDP program. Here: from the wire to the
+ * route, and from the next hop to the wire.
  */
 #include "model.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-struct walk {
-	const struct world *world;
-	const struct frame *in;
-	uint32_t ingress;
-	const struct sixlane_port *port;
-	const struct sixlane_next_hop *next_hop;
-	const struct sixlane_port *egress;
-	const struct sixlane_neigh *neigh;
-};
+#include "model_walk.h"
 
-static const struct sixlane_port *port_of_slot(const struct world *world, uint32_t slot)
+const struct sixlane_port *model_port(const struct world *world, uint32_t slot)
 {
 	static const struct sixlane_port empty;
 
@@ -29,7 +21,7 @@ static const struct sixlane_port *port_of_slot(const struct world *world, uint32
 
 static bool slot_is_of(const struct world *world, uint32_t slot, uint32_t ifindex)
 {
-	const struct sixlane_port *port = port_of_slot(world, slot);
+	const struct sixlane_port *port = model_port(world, slot);
 
 	return slot && port && port->ifindex == ifindex;
 }
@@ -45,12 +37,24 @@ static uint32_t find_slot(const struct world *world, uint32_t ifindex)
 	return 0;
 }
 
-static bool has(const struct sixlane_port *port, uint32_t flags)
+static void enter(struct walk *w, uint32_t slot)
 {
-	return (port->flags & flags) == flags;
+	w->slot = slot;
+	w->port = slot ? model_port(w->world, slot) : NULL;
 }
 
-static enum sixlane_verdict judge_port(const struct walk *w)
+/* A packet by an active slave came in by the bond. */
+static void find_port(struct walk *w, uint32_t ingress)
+{
+	enter(w, find_slot(w->world, ingress));
+	if (!w->port)
+		return;
+	w->generic = model_has(w->port, SIXLANE_PORT_GENERIC);
+	if (model_has(w->port, SIXLANE_PORT_SLAVE) && !model_has(w->port, SIXLANE_PORT_PASS))
+		enter(w, find_slot(w->world, w->port->lower));
+}
+
+static enum sixlane_verdict judge_switches(const struct walk *w)
 {
 	const struct sixlane_meta *meta = &w->world->meta;
 
@@ -58,36 +62,99 @@ static enum sixlane_verdict judge_port(const struct walk *w)
 		return SIXLANE_PASS_NOT_READY;
 	if (meta->flags & SIXLANE_META_PASS_ALL)
 		return SIXLANE_PASS_ALL;
-	if (meta->flags & SIXLANE_META_RULES)
-		return SIXLANE_PUNT_RULES;
-	if (!w->port || !has(w->port, SIXLANE_PORT_INGRESS))
+	return meta->flags & SIXLANE_META_RULES ? SIXLANE_PUNT_RULES : SIXLANE_FORWARD;
+}
+
+/* --- tags -------------------------------------------------------------------------------- */
+
+static bool is_for_port(const struct walk *w)
+{
+	return !memcmp(w->in->bytes + AT_DST_MAC, w->port->mac.bytes, 6);
+}
+
+static bool has_tag_at(const struct walk *w, size_t at, size_t more)
+{
+	uint16_t type;
+
+	if (at + 2 + more > w->in->len)
+		return false;
+	type = frame_get16(w->in, at);
+	return type == 0x8100 || type == 0x88a8;
+}
+
+/* A tag that no device takes leads on if it tells but a priority. */
+static enum sixlane_verdict take_tag(struct walk *w, size_t at)
+{
+	const uint8_t *tag = w->in->bytes + at;
+	const uint8_t own[4] = { tag[0], tag[1], tag[2] & 0x0f, tag[3] };
+	uint32_t lower = w->port->ifindex;
+
+	for (size_t i = 0; i < w->world->n_vlans; i++) {
+		const struct sixlane_vlan_key *key = &w->world->vlans[i].key;
+		const struct sixlane_port *port = model_port(w->world, w->world->vlans[i].slot);
+
+		if (key->lower != lower || memcmp(&key->tag, own, 4))
+			continue;
+		if (!port || port->lower != lower || memcmp(&port->tag, own, 4) ||
+		    !model_has(port, SIXLANE_PORT_UP))
+			return SIXLANE_PASS_VLAN_UNKNOWN;
+		enter(w, w->world->vlans[i].slot);
+		return SIXLANE_FORWARD;
+	}
+	return own[2] || own[3] ? SIXLANE_PASS_VLAN_UNKNOWN : SIXLANE_FORWARD;
+}
+
+static enum sixlane_verdict judge_tags(struct walk *w)
+{
+	enum sixlane_verdict verdict = SIXLANE_FORWARD;
+
+	if (!w->port)
+		return SIXLANE_FORWARD;
+	while (verdict == SIXLANE_FORWARD && w->tag_bytes < 8 &&
+	       has_tag_at(w, AT_ETHERTYPE + w->tag_bytes, 2)) {
+		w->addressed = w->addressed || is_for_port(w);
+		verdict = take_tag(w, AT_ETHERTYPE + w->tag_bytes);
+		w->tag_bytes += 4;
+	}
+	if (verdict == SIXLANE_FORWARD && w->tag_bytes == 8 && has_tag_at(w, AT_ETHERTYPE + 8, 0))
+		return SIXLANE_PUNT_VLAN_DEPTH;
+	return verdict;
+}
+
+/* --- the frame --------------------------------------------------------------------------- */
+
+static enum sixlane_verdict judge_port(const struct walk *w)
+{
+	if (!w->port || !model_has(w->port, SIXLANE_PORT_INGRESS))
 		return SIXLANE_PASS_UNKNOWN_PORT;
-	if (has(w->port, SIXLANE_PORT_PASS))
+	if (model_has(w->port, SIXLANE_PORT_PASS))
 		return SIXLANE_PASS_PORT;
-	if (has(w->port, SIXLANE_PORT_UPPER))
+	if (model_has(w->port, SIXLANE_PORT_BACKUP))
+		return SIXLANE_PASS_BOND_SLAVE;
+	if (model_has(w->port, SIXLANE_PORT_UPPER) || model_has(w->port, SIXLANE_PORT_SLAVE))
 		return SIXLANE_PASS_PORT_UPPER;
 	return SIXLANE_FORWARD;
 }
 
-static enum sixlane_verdict judge_frame(const struct walk *w)
+static enum sixlane_verdict judge_frame(struct walk *w)
 {
-	uint16_t type = frame_get16(w->in, AT_ETHERTYPE);
+	const struct frame *frame = &w->bare;
 
-	if (type == 0x8100 || type == 0x88a8 || type == 0x9100)
-		return SIXLANE_PUNT_VLAN;
-	if (type != 0x86dd)
-		return SIXLANE_PASS_NOT_IPV6;
-	if (w->in->len < AT_PAYLOAD)
+	if (w->in->len < AT_IP6 + w->tag_bytes)
 		return SIXLANE_PASS_TRUNCATED;
-	if ((w->in->bytes[AT_VERSION] & 0xf0) != 0x60)
+	w->bare = *w->in;
+	frame_pop(&w->bare, w->tag_bytes);
+	if (frame_get16(frame, AT_ETHERTYPE) != 0x86dd)
 		return SIXLANE_PASS_NOT_IPV6;
-	if (AT_PAYLOAD + (size_t)frame_get16(w->in, AT_PAYLOAD_LEN) > w->in->len)
+	if (frame->len < AT_PAYLOAD)
 		return SIXLANE_PASS_TRUNCATED;
-	if (memcmp(w->in->bytes + AT_DST_MAC, w->port->mac.bytes, 6))
+	if ((frame->bytes[AT_VERSION] & 0xf0) != 0x60)
+		return SIXLANE_PASS_NOT_IPV6;
+	if (AT_PAYLOAD + (size_t)frame_get16(frame, AT_PAYLOAD_LEN) > frame->len)
+		return SIXLANE_PASS_TRUNCATED;
+	if (!is_for_port(w) && !w->addressed)
 		return SIXLANE_PASS_OTHER_MAC;
-	if (!has(w->port, SIXLANE_PORT_IPV6))
-		return SIXLANE_PASS_IPV6_OFF;
-	return SIXLANE_FORWARD;
+	return model_has(w->port, SIXLANE_PORT_IPV6) ? SIXLANE_FORWARD : SIXLANE_PASS_IPV6_OFF;
 }
 
 static bool addr_stays(const uint8_t *addr)
@@ -103,143 +170,171 @@ static bool addr_stays(const uint8_t *addr)
 
 static enum sixlane_verdict judge_header(const struct walk *w)
 {
-	uint8_t next = w->in->bytes[AT_NEXT_HEADER];
+	const uint8_t *bytes = w->bare.bytes;
+	uint8_t next = bytes[AT_NEXT_HEADER];
 
 	if (next == 0)
 		return SIXLANE_PASS_HOP_BY_HOP;
-	if (addr_stays(w->in->bytes + AT_SRC))
+	if (addr_stays(bytes + AT_SRC))
 		return SIXLANE_PASS_SOURCE;
-	if (addr_stays(w->in->bytes + AT_DST))
+	if (addr_stays(bytes + AT_DST))
 		return SIXLANE_PASS_DESTINATION;
 	/* routing, fragment, authentication, ICMPv6, no next header, destination options */
-	if (has(w->port, SIXLANE_PORT_PROXY_NDP) &&
+	if (model_has(w->port, SIXLANE_PORT_PROXY_NDP) &&
 	    (next == 43 || next == 44 || next == 51 || next == 58 || next == 59 || next == 60))
 		return SIXLANE_PASS_PROXY_NDP;
 	return SIXLANE_FORWARD;
 }
 
-static bool prefix_holds(const uint8_t *prefix, uint32_t len, const uint8_t *addr)
+/* Of 256 bytes of headroom metadata may take all but what struct xdp_frame needs, and it all. */
+#define META_LEAVES_ROOM 128
+
+/* --- the way out ------------------------------------------------------------------------- */
+
+static enum sixlane_verdict judge_device(const struct walk *w, const struct sixlane_port *egress)
 {
-	for (uint32_t bit = 0; bit < len; bit++)
-		if ((prefix[bit / 8] ^ addr[bit / 8]) >> (7 - bit % 8) & 1)
-			return false;
-	return true;
-}
+	static const struct {
+		uint32_t flag;
+		enum sixlane_verdict verdict;
+	} devices[] = {
+		{ SIXLANE_PORT_BRIDGE, SIXLANE_PUNT_BRIDGE },
+		{ SIXLANE_PORT_MACVLAN, SIXLANE_PUNT_MACVLAN },
+		{ SIXLANE_PORT_TUNNEL, SIXLANE_PUNT_TUNNEL },
+		{ SIXLANE_PORT_STRANGE, SIXLANE_PASS_EGRESS_DEVICE },
+	};
 
-static uint32_t table_of(const struct sixlane_route_key *key)
-{
-	const uint8_t *b = (const uint8_t *)&key->table;
-
-	return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
-}
-
-static enum sixlane_verdict judge_route(struct walk *w)
-{
-	static const struct sixlane_next_hop empty;
-	const struct world *world = w->world;
-	long best = -1;
-	uint32_t id;
-
-	for (size_t i = 0; i < world->n_routes; i++) {
-		const struct sixlane_route_key *key = &world->routes[i].key;
-
-		if (table_of(key) != w->port->table ||
-		    !prefix_holds(key->addr.bytes, key->prefix_len - 32, w->in->bytes + AT_DST))
-			continue;
-		if (best < 0 || key->prefix_len > world->routes[best].key.prefix_len)
-			best = (long)i;
-	}
-	if (best < 0)
-		return SIXLANE_PASS_NO_ROUTE;
-	id = sixlane_route_next_hop(world->routes[best].value);
-	if (id >= SIXLANE_MAX_NEXT_HOPS)
-		return SIXLANE_PUNT_ROUTE;
-	w->next_hop = id < WORLD_NEXT_HOPS ? &world->next_hops[id] : &empty;
-	if (w->next_hop->verdict >= SIXLANE_N_VERDICTS)
-		return SIXLANE_PUNT_ROUTE;
-	return (enum sixlane_verdict)w->next_hop->verdict;
-}
-
-static enum sixlane_verdict judge_egress(struct walk *w)
-{
-	size_t length = 40 + (size_t)frame_get16(w->in, AT_PAYLOAD_LEN);
-
-	if (!has(w->port, SIXLANE_PORT_FORWARDING))
-		return SIXLANE_PASS_NO_FORWARDING;
-	if (w->in->bytes[AT_HOP_LIMIT] <= 1)
-		return SIXLANE_PASS_HOP_LIMIT;
-	w->egress = port_of_slot(w->world, w->next_hop->port);
-	if (!w->egress)
+	if (!egress)
 		return SIXLANE_PASS_EGRESS_DOWN;
-	if (w->egress->ifindex == w->ingress)
+	if (egress->ifindex == w->port->ifindex)
 		return SIXLANE_PASS_SAME_PORT;
-	if (!w->egress->ifindex || !has(w->egress, SIXLANE_PORT_UP | SIXLANE_PORT_IPV6))
+	if (!egress->ifindex || !model_has(egress, SIXLANE_PORT_UP | SIXLANE_PORT_IPV6))
 		return SIXLANE_PASS_EGRESS_DOWN;
-	if (!has(w->egress, SIXLANE_PORT_ETHER))
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
+		if (model_has(egress, devices[i].flag))
+			return devices[i].verdict;
+	if (!model_has(egress, SIXLANE_PORT_XMIT) && !w->generic)
 		return SIXLANE_PASS_EGRESS_DEVICE;
-	if (!has(w->egress, SIXLANE_PORT_XMIT) && !has(w->port, SIXLANE_PORT_GENERIC))
-		return SIXLANE_PASS_EGRESS_DEVICE;
-	if (length > w->egress->mtu || (w->next_hop->mtu && length > w->next_hop->mtu))
-		return SIXLANE_PASS_TOO_BIG;
 	return SIXLANE_FORWARD;
 }
 
-static uint32_t find_on_link(const struct walk *w)
+static uint32_t find_on_link(const struct walk *w, const struct sixlane_port *egress)
 {
 	const struct world *world = w->world;
 
 	for (size_t i = 0; i < world->n_neigh_index; i++)
-		if (world->neigh_index[i].key.ifindex == w->egress->ifindex &&
-		    !memcmp(world->neigh_index[i].key.addr.bytes, w->in->bytes + AT_DST, 16))
+		if (world->neigh_index[i].key.ifindex == egress->ifindex &&
+		    !memcmp(world->neigh_index[i].key.addr.bytes, w->bare.bytes + AT_DST, 16))
 			return world->neigh_index[i].slot;
 	return 0;
 }
 
-static enum sixlane_verdict judge_neighbour(struct walk *w)
+static const struct sixlane_neigh *find_neighbour(const struct walk *w, union sixlane_fate fate,
+						  const struct sixlane_port *egress)
 {
-	uint32_t slot = w->next_hop->neighbour;
-	bool on_link = !slot;
+	uint32_t slot = fate.neighbour ? fate.neighbour : find_on_link(w, egress);
+	const struct sixlane_neigh *neigh;
 
-	if (on_link)
-		slot = find_on_link(w);
 	if (!slot || slot >= WORLD_NEIGHBOURS)
-		return SIXLANE_PASS_UNRESOLVED;
-	w->neigh = &w->world->neighbours[slot];
-	if (on_link && (w->neigh->key.ifindex != w->egress->ifindex ||
-			memcmp(w->neigh->key.addr.bytes, w->in->bytes + AT_DST, 16)))
-		return SIXLANE_PASS_UNRESOLVED;
-	return w->neigh->mac.flags & SIXLANE_MAC_VALID ? SIXLANE_FORWARD : SIXLANE_PASS_UNRESOLVED;
+		return NULL;
+	neigh = &w->world->neighbours[slot];
+	if (!fate.neighbour && (neigh->key.ifindex != egress->ifindex ||
+				memcmp(neigh->key.addr.bytes, w->bare.bytes + AT_DST, 16)))
+		return NULL;
+	return neigh->mac.flags & SIXLANE_MAC_VALID ? neigh : NULL;
 }
+
+static size_t egress_tags(const struct sixlane_port *egress, uint32_t tags[2])
+{
+	size_t n = 0;
+
+	if (!model_has(egress, SIXLANE_PORT_TAGGED))
+		return 0;
+	do {
+		const uint8_t *b = (const uint8_t *)&egress->tags[n];
+
+		tags[n] = (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+		n++;
+	} while (n < 2 && egress->tags[n].word);
+	return n;
+}
+
+/* One fate to its end. Forwarded: out is what leaves. */
+static enum sixlane_verdict judge_fate(const struct walk *w, union sixlane_fate fate,
+				       struct model_result *result)
+{
+	size_t length = 40 + (size_t)frame_get16(&w->bare, AT_PAYLOAD_LEN);
+	const struct sixlane_port *egress;
+	const struct sixlane_neigh *neigh;
+	enum sixlane_verdict verdict;
+	uint32_t tags[2];
+
+	if (fate.kind != SIXLANE_FORWARD)
+		return fate.kind < SIXLANE_N_VERDICTS ? (enum sixlane_verdict)fate.kind
+						      : SIXLANE_PUNT_ROUTE;
+	if (!model_has(w->port, SIXLANE_PORT_FORWARDING))
+		return SIXLANE_PASS_NO_FORWARDING;
+	if (w->bare.bytes[AT_HOP_LIMIT] <= 1)
+		return SIXLANE_PASS_HOP_LIMIT;
+	egress = model_port(w->world, fate.port);
+	verdict = judge_device(w, egress);
+	if (verdict != SIXLANE_FORWARD)
+		return verdict;
+	if (length > egress->mtu || (w->next_hop->mtu && length > w->next_hop->mtu))
+		return SIXLANE_PASS_TOO_BIG;
+	neigh = find_neighbour(w, fate, egress);
+	if (!neigh)
+		return SIXLANE_PASS_UNRESOLVED;
+	if (w->in->meta > META_LEAVES_ROOM && 4 * egress_tags(egress, tags) > w->tag_bytes)
+		return SIXLANE_PASS_NO_HEADROOM;
+	result->egress = egress->xmit;
+	result->out = w->bare;
+	frame_route(&result->out, neigh->mac.bytes, egress->mac.bytes);
+	frame_push(&result->out, tags, egress_tags(egress, tags));
+	return SIXLANE_FORWARD;
+}
+
+/* --- the whole --------------------------------------------------------------------------- */
 
 static enum sixlane_verdict judge(struct walk *w)
 {
-	enum sixlane_verdict verdict = judge_port(w);
+	enum sixlane_verdict verdict = judge_switches(w);
 
+	if (verdict == SIXLANE_FORWARD)
+		verdict = judge_tags(w);
+	if (verdict == SIXLANE_FORWARD)
+		verdict = judge_port(w);
 	if (verdict == SIXLANE_FORWARD)
 		verdict = judge_frame(w);
 	if (verdict == SIXLANE_FORWARD)
 		verdict = judge_header(w);
 	if (verdict == SIXLANE_FORWARD)
-		verdict = judge_route(w);
+		verdict = model_find_route(w);
 	if (verdict == SIXLANE_FORWARD)
-		verdict = judge_egress(w);
-	if (verdict == SIXLANE_FORWARD)
-		verdict = judge_neighbour(w);
+		verdict = model_choose(w);
 	return verdict;
 }
 
-void model_run(const struct world *world, uint32_t ingress, const struct frame *in,
-	       struct model_result *result)
+size_t model_run(const struct world *world, uint32_t ingress, const struct frame *in,
+		 struct model_result results[MODEL_FATES])
 {
-	struct walk w = { .world = world, .in = in, .ingress = ingress };
+	static struct walk w;
+	enum sixlane_verdict verdict;
 
-	result->slot = find_slot(world, ingress);
-	w.port = result->slot ? &world->ports[result->slot] : NULL;
-	result->verdict = judge(&w);
-	result->out = *in;
-	result->egress = 0;
-	if (result->verdict != SIXLANE_FORWARD)
-		return;
-	result->egress = w.egress->ifindex;
-	frame_route(&result->out, w.neigh->mac.bytes, w.egress->mac.bytes);
+	w = (struct walk){ .world = world, .in = in };
+	find_port(&w, ingress);
+	verdict = judge(&w);
+	if (verdict != SIXLANE_FORWARD) {
+		w.fates[0].kind = (uint16_t)verdict;
+		w.n_fates = 1;
+	}
+	for (size_t i = 0; i < w.n_fates; i++) {
+		results[i].slot = w.slot;
+		results[i].egress = 0;
+		results[i].verdict = verdict == SIXLANE_FORWARD
+					     ? judge_fate(&w, w.fates[i], &results[i])
+					     : verdict;
+		if (results[i].verdict != SIXLANE_FORWARD)
+			results[i].out = *in;
+	}
+	return w.n_fates;
 }

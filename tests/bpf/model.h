@@ -2,6 +2,8 @@
 /*
  * What the datapath must do with a frame, said a second time in the plainest C: byte by byte,
  * with a linear search for the longest prefix. Shares the layouts with the datapath and no code.
+ *
+ * Of a route with several next hops the model does not say which: any that is up will do.
  */
 #ifndef TESTS_BPF_MODEL_H
 #define TESTS_BPF_MODEL_H
@@ -9,14 +11,17 @@
 #include "frame.h"
 #include "world.h"
 
+#define MODEL_FATES 48
+
 struct model_result {
 	enum sixlane_verdict verdict;
 	uint32_t slot;	  /* where it is counted */
-	uint32_t egress;  /* ifindex, if forwarded */
+	uint32_t egress;  /* ifindex that it is redirected to, if forwarded */
 	struct frame out; /* the frame afterwards */
 };
 
-void model_run(const struct world *world, uint32_t ingress, const struct frame *in,
-	       struct model_result *result);
+/* Returns how many fates the frame may meet. */
+size_t model_run(const struct world *world, uint32_t ingress, const struct frame *in,
+		 struct model_result results[MODEL_FATES]);
 
 #endif

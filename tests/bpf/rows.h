@@ -11,7 +11,10 @@
 #include "world.h"
 
 #define ROW_ROUTES 6
-#define ROW_PATCHES 4
+#define ROW_SOURCES 5
+#define ROW_RULES 5
+#define ROW_PATCHES 5
+#define ROW_META_MAX SIZE_MAX
 
 struct row {
 	const char *name; /* without XML's special characters */
@@ -22,11 +25,22 @@ struct row {
 		uint32_t next_hop;
 		uint32_t table; /* 0: main */
 	} routes[ROW_ROUTES];
+	struct {
+		const char *prefix;
+		uint32_t next_hop;
+		uint32_t len;	/* of the destination's prefix; 0: 48 */
+	} sources[ROW_SOURCES]; /* in WORLD_SET */
+	struct {
+		struct sixlane_rule rule; /* one without a priority ends the list */
+		const char *src, *dst;
+	} rules[ROW_RULES]; /* none: ports ask no rules */
+	union sixlane_hash_policy hash;
 	void (*arrange)(struct world *world);
 	_Bool at_home; /* ports in the slots that are tried first, the index empty */
 
-	/* The packet: in_hex, or built and then patched. */
+	/* The packet: in_hex, or built, then patched, then tagged. */
 	enum device in;
+	enum device to; /* whose MAC; 0: that of the device it comes in by */
 	const char *src, *dst;
 	size_t payload, padding;
 	struct {
@@ -34,10 +48,13 @@ struct row {
 		const char *hex;
 	} patches[ROW_PATCHES];
 	const char *in_hex;
+	uint32_t tags[FRAME_TAGS];
+	size_t meta; /* ROW_META_MAX: as much as there may be */
 
 	/* Its fate. A passed or dropped packet comes out as it went in. */
 	enum harness_prog prog;
 	enum sixlane_verdict verdict;
+	enum device as;	     /* the port that it is counted for; 0: the device it comes in by */
 	_Bool slot_lost;     /* counted in slot 0, since the port's own cannot be found */
 	enum neighbour via;  /* of a forwarded packet */
 	const char *out_hex; /* instead of what frame_route() makes of it */
@@ -48,6 +65,10 @@ struct row {
 		.prefix = (prefix_), .next_hop = (next_hop_), .table = (table_) \
 	}
 #define ROUTE(prefix, next_hop) ROUTE_IN(0, prefix, next_hop)
+#define SOURCE(prefix_, next_hop_)                           \
+	{                                                    \
+		.prefix = (prefix_), .next_hop = (next_hop_) \
+	}
 #define TO(next_hop) ROUTE("2001:db8:2::/48", next_hop) /* FRAME_DST's */
 
 extern const struct row rows_packet[]; /* what the frame itself says */
@@ -58,5 +79,21 @@ extern const struct row rows_route[]; /* prefixes, tables, fates of routes */
 extern const size_t rows_route_n;
 extern const struct row rows_next_hop[]; /* egress, MTU, neighbours */
 extern const size_t rows_next_hop_n;
+extern const struct row rows_vlan[]; /* tags in */
+extern const size_t rows_vlan_n;
+extern const struct row rows_vlan_out[]; /* tags out */
+extern const size_t rows_vlan_out_n;
+extern const struct row rows_bond[]; /* slaves and their bond */
+extern const size_t rows_bond_n;
+extern const struct row rows_rule[]; /* which rules apply */
+extern const size_t rows_rule_n;
+extern const struct row rows_walk[]; /* lists of rules, and what they lead to */
+extern const size_t rows_walk_n;
+extern const struct row rows_source[]; /* routes by source */
+extern const size_t rows_source_n;
+extern const struct row rows_group[]; /* routes of several next hops */
+extern const size_t rows_group_n;
+extern const struct row rows_hash[]; /* packets that a group's hash does not reach */
+extern const size_t rows_hash_n;
 
 #endif

@@ -15,9 +15,46 @@ static void egress_ipv6_off(struct world *w)
 	world_port(w, DEV_OUT)->flags &= ~SIXLANE_PORT_IPV6;
 }
 
-static void egress_not_ether(struct world *w)
+static void egress_bridge(struct world *w)
 {
-	world_port(w, DEV_OUT)->flags &= ~SIXLANE_PORT_ETHER;
+	world_port(w, DEV_OUT)->flags |= SIXLANE_PORT_BRIDGE;
+}
+
+static void egress_macvlan(struct world *w)
+{
+	world_port(w, DEV_OUT)->flags |= SIXLANE_PORT_MACVLAN;
+}
+
+static void egress_tunnel(struct world *w)
+{
+	world_port(w, DEV_OUT)->flags |= SIXLANE_PORT_TUNNEL;
+}
+
+static void egress_strange(struct world *w)
+{
+	world_port(w, DEV_OUT)->flags |= SIXLANE_PORT_STRANGE;
+}
+
+static void egress_bridge_no_xmit(struct world *w)
+{
+	egress_bridge(w);
+	world_port(w, DEV_OUT)->flags &= ~(SIXLANE_PORT_XMIT | SIXLANE_PORT_XMIT_FRAGS);
+}
+
+static void egress_bridge_down(struct world *w)
+{
+	egress_bridge(w);
+	world_port(w, DEV_OUT)->flags &= ~SIXLANE_PORT_UP;
+}
+
+static void egress_no_xmit_frags(struct world *w)
+{
+	world_port(w, DEV_OUT)->flags &= ~SIXLANE_PORT_XMIT_FRAGS;
+}
+
+static void ingress_is_a_bridge(struct world *w)
+{
+	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_BRIDGE;
 }
 
 static void egress_no_xmit(struct world *w)
@@ -44,7 +81,7 @@ static void egress_gone(struct world *w)
 
 static void egress_slot_out_of_range(struct world *w)
 {
-	w->next_hops[NH_GATEWAY].port = SIXLANE_MAX_PORTS;
+	w->next_hops[NH_GATEWAY].fate.port = SIXLANE_MAX_PORTS;
 }
 
 static void egress_mtu_1280(struct world *w)
@@ -79,7 +116,7 @@ static void gateway_more_flags(struct world *w)
 
 static void gateway_slot_out_of_range(struct world *w)
 {
-	w->next_hops[NH_GATEWAY].neighbour = SIXLANE_MAX_NEIGHBOURS;
+	w->next_hops[NH_GATEWAY].fate.neighbour = SIXLANE_MAX_NEIGHBOURS;
 }
 
 static void host_unknown(struct world *w)
@@ -129,7 +166,7 @@ static void host_slot_out_of_range(struct world *w)
 
 static void host_on_another_link(struct world *w)
 {
-	w->next_hops[NH_ON_LINK].port = world_port_slot(DEV_ALT);
+	w->next_hops[NH_ON_LINK].fate.port = (uint16_t)world_port_slot(DEV_ALT);
 }
 
 const struct row rows_next_hop[] = {
@@ -145,13 +182,40 @@ const struct row rows_next_hop[] = {
 	{ .name = "egress slot out of range",
 	  .arrange = egress_slot_out_of_range,
 	  .verdict = SIXLANE_PASS_EGRESS_DOWN },
-	{ .name = "egress without an Ethernet header",
-	  .arrange = egress_not_ether,
-	  .verdict = SIXLANE_PASS_EGRESS_DEVICE },
-	{ .name = "egress without an Ethernet header, ingress generic",
+	{ .name = "egress is a bridge", .arrange = egress_bridge, .verdict = SIXLANE_PUNT_BRIDGE },
+	{ .name = "egress is a bridge, ingress generic",
 	  .in = DEV_GENERIC,
-	  .arrange = egress_not_ether,
+	  .arrange = egress_bridge,
+	  .verdict = SIXLANE_PUNT_BRIDGE },
+	{ .name = "egress is a bridge that takes no redirected frames",
+	  .arrange = egress_bridge_no_xmit,
+	  .verdict = SIXLANE_PUNT_BRIDGE },
+	{ .name = "egress is a bridge that is down",
+	  .arrange = egress_bridge_down,
+	  .verdict = SIXLANE_PASS_EGRESS_DOWN },
+	{ .name = "egress is a macvlan",
+	  .arrange = egress_macvlan,
+	  .verdict = SIXLANE_PUNT_MACVLAN },
+	{ .name = "egress is a macvlan, ingress generic",
+	  .in = DEV_GENERIC,
+	  .arrange = egress_macvlan,
+	  .verdict = SIXLANE_PUNT_MACVLAN },
+	{ .name = "egress is a tunnel", .arrange = egress_tunnel, .verdict = SIXLANE_PUNT_TUNNEL },
+	{ .name = "egress is a tunnel, ingress generic",
+	  .in = DEV_GENERIC,
+	  .arrange = egress_tunnel,
+	  .verdict = SIXLANE_PUNT_TUNNEL },
+	{ .name = "egress is something else",
+	  .arrange = egress_strange,
 	  .verdict = SIXLANE_PASS_EGRESS_DEVICE },
+	{ .name = "egress is something else, ingress generic",
+	  .in = DEV_GENERIC,
+	  .arrange = egress_strange,
+	  .verdict = SIXLANE_PASS_EGRESS_DEVICE },
+	{ .name = "what the ingress is as an egress does not matter",
+	  .arrange = ingress_is_a_bridge },
+	{ .name = "egress that takes no frames of several buffers, in one",
+	  .arrange = egress_no_xmit_frags },
 	{ .name = "egress that takes no redirected frames",
 	  .arrange = egress_no_xmit,
 	  .verdict = SIXLANE_PASS_EGRESS_DEVICE },

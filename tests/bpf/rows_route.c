@@ -17,12 +17,17 @@ static void table_with_swapped_bytes(struct world *w)
 
 static void fate_out_of_range(struct world *w)
 {
-	w->next_hops[NH_GATEWAY].verdict = SIXLANE_N_VERDICTS;
+	w->next_hops[NH_GATEWAY].fate.kind = SIXLANE_N_VERDICTS;
 }
 
 static void fate_far_out_of_range(struct world *w)
 {
-	w->next_hops[NH_GATEWAY].verdict = 0xffffffff;
+	w->next_hops[NH_GATEWAY].fate.kind = 0xffff;
+}
+
+static void fate_behind_the_kinds(struct world *w)
+{
+	w->next_hops[NH_GATEWAY].fate.kind = SIXLANE_KIND_SOURCES + 1;
 }
 
 /* A route whose next hop is a fate */
@@ -198,6 +203,9 @@ const struct row rows_route[] = {
 	  .verdict = SIXLANE_PUNT_ROUTE },
 	{ .name = "fate far out of range",
 	  .arrange = fate_far_out_of_range,
+	  .verdict = SIXLANE_PUNT_ROUTE },
+	{ .name = "fate behind the kinds",
+	  .arrange = fate_behind_the_kinds,
 	  .verdict = SIXLANE_PUNT_ROUTE },
 
 	/* values that no daemon writes */

@@ -7,7 +7,6 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,11 +24,15 @@ _Static_assert(FIRST_IFINDEX + N_DEVICES <= WORLD_PORTS, "devices have a slot to
 static const char *const map_names[N_MAPS] = {
 	[MAP_META] = "sl_meta",
 	[MAP_ROUTES] = "sl_routes",
+	[MAP_SOURCES] = "sl_sources",
 	[MAP_NEXT_HOPS] = "sl_next_hops",
+	[MAP_CELLS] = "sl_cells",
 	[MAP_NEIGH_INDEX] = "sl_neigh_index",
 	[MAP_NEIGHBOURS] = "sl_neighbours",
 	[MAP_PORT_INDEX] = "sl_port_index",
 	[MAP_PORTS] = "sl_ports",
+	[MAP_VLANS] = "sl_vlans",
+	[MAP_RULES] = "sl_rules",
 	[MAP_COUNTERS] = "sl_counters",
 };
 
@@ -39,35 +42,56 @@ static int fail(int err, const char *what)
 	return err;
 }
 
+/* What the devices would send by themselves would only disturb. */
+static int disable_ipv6(void)
+{
+	FILE *file = fopen("/proc/sys/net/ipv6/conf/default/disable_ipv6", "w");
+
+	if (!file)
+		return fail(-errno, "disable_ipv6");
+	fputs("1", file);
+	return fclose(file) ? fail(-errno, "disable_ipv6") : 0;
+}
+
 /*
  * veth pairs DEV0 … and PEER0 …, up. The peers take redirected frames (GRO switches their NAPI
  * on), so that the same devices serve frames that really leave.
  */
-static int make_devices(uint32_t ifindex[N_DEVICES])
+static int make_devices(void)
 {
+	FILE *sh = popen("sh -e", "w");
+
+	if (!sh)
+		return fail(-errno, "sh");
+	fputs("ip -batch - <<END\n", sh);
+	for (int i = 0; i < N_REAL_DEVICES; i++) {
+		const uint8_t *mac = world_device_mac[i];
+
+		fprintf(sh,
+			"link add dev%d index %d address %02x:%02x:%02x:%02x:%02x:%02x "
+			"type veth peer name peer%d\nlink set dev%d up\nlink set peer%d up\n",
+			i, FIRST_IFINDEX + i, mac[0], mac[1], mac[2], mac[3], mac[4], mac[5], i, i,
+			i);
+	}
+	fputs("END\n", sh);
+	for (int i = 0; i < N_REAL_DEVICES; i++)
+		fprintf(sh, "ethtool -K peer%d gro on\n", i);
+	return pclose(sh) ? fail(-EIO, "devices for the tests") : 0;
+}
+
+/* A network namespace of this process alone, which has N_REAL_DEVICES of the devices. */
+static int make_namespace(uint32_t ifindex[N_DEVICES])
+{
+	int err;
+
 	if (unshare(CLONE_NEWNET))
 		return fail(-errno, "a new network namespace (needs root)");
-	for (int i = 0; i < N_DEVICES; i++) {
-		const uint8_t *mac = world_device_mac[i];
-		char name[IFNAMSIZ], command[512];
-
-		snprintf(name, sizeof(name), "dev%d", i);
-		snprintf(
-			command, sizeof(command),
-			"ip link add dev%d index %d address %02x:%02x:%02x:%02x:%02x:%02x "
-			"type veth peer name peer%d && "
-			"echo 1 >/proc/sys/net/ipv6/conf/dev%d/disable_ipv6 && "
-			"echo 1 >/proc/sys/net/ipv6/conf/peer%d/disable_ipv6 && "
-			"ethtool -K peer%d gro on && ip link set dev%d up && ip link set peer%d up",
-			i, FIRST_IFINDEX + i, mac[0], mac[1], mac[2], mac[3], mac[4], mac[5], i, i,
-			i, i, i, i);
-		if (system(command))
-			return fail(-EIO, command);
-		ifindex[i] = if_nametoindex(name);
-		if (!ifindex[i])
-			return fail(-errno, name);
-	}
-	return 0;
+	err = disable_ipv6();
+	if (!err)
+		err = make_devices();
+	for (int i = 0; i < N_DEVICES; i++)
+		ifindex[i] = FIRST_IFINDEX + (uint32_t)i;
+	return err;
 }
 
 /* Put one instruction in the place of the only call of a helper. 0 or -ENOENT. */
@@ -103,6 +127,7 @@ static int alter(struct bpf_program *prog, enum harness_prog variant)
 
 	switch (variant) {
 	case PROG_SHOWS_EGRESS:
+	case PROG_FRAGS_SHOWS_EGRESS:
 		return replace_call(prog, BPF_FUNC_redirect, r0_is_r1);
 	case PROG_CANNOT_TRIM:
 		return replace_call(prog, BPF_FUNC_xdp_adjust_tail, r0_is_einval);
@@ -129,24 +154,25 @@ static int share_maps(const struct setup *setup, struct bpf_object *object)
 	return 0;
 }
 
-static struct bpf_program *open_program(const struct setup *setup, struct bpf_object **object)
+static struct bpf_program *open_program(const char *path, struct bpf_object **object)
 {
 	struct bpf_program *prog;
 
-	*object = bpf_object__open_file(setup->path, NULL);
+	*object = bpf_object__open_file(path, NULL);
 	if (!*object) {
-		fail(-errno, setup->path);
+		fail(-errno, path);
 		return NULL;
 	}
-	prog = bpf_object__find_program_by_name(*object, "sixlane");
+	prog = bpf_object__next_program(*object, NULL);
 	if (!prog)
-		fail(-ENOENT, "program sixlane");
+		fail(-ENOENT, "a program in the object");
 	return prog;
 }
 
 static int load(struct setup *setup, enum harness_prog variant)
 {
-	struct bpf_program *prog = open_program(setup, &setup->objects[variant]);
+	const char *path = variant >= PROG_FRAGS ? setup->frags_path : setup->path;
+	struct bpf_program *prog = open_program(path, &setup->objects[variant]);
 	int err;
 
 	if (!prog)
@@ -159,26 +185,9 @@ static int load(struct setup *setup, enum harness_prog variant)
 		return fail(err, "the one call of a helper, to replace it");
 	err = bpf_object__load(setup->objects[variant]);
 	if (err)
-		return fail(err, setup->path);
+		return fail(err, path);
 	setup->prog_fd[variant] = bpf_program__fd(prog);
 	return 0;
-}
-
-int setup_load_strictly(struct setup *setup)
-{
-	struct bpf_object *object;
-	struct bpf_program *prog = open_program(setup, &object);
-	int err;
-
-	if (!prog)
-		return -ENOENT;
-	err = share_maps(setup, object);
-	if (!err)
-		err = bpf_program__set_flags(prog, BPF_F_STRICT_ALIGNMENT);
-	if (!err)
-		err = bpf_object__load(object);
-	bpf_object__close(object);
-	return err;
 }
 
 static void *map_array(const struct setup *setup, enum setup_map map, size_t size)
@@ -201,25 +210,26 @@ static int find_maps(struct setup *setup)
 	setup->ports = map_array(setup, MAP_PORTS, SIXLANE_MAX_PORTS * sizeof(*setup->ports));
 	setup->next_hops =
 		map_array(setup, MAP_NEXT_HOPS, SIXLANE_MAX_NEXT_HOPS * sizeof(*setup->next_hops));
+	setup->cells = map_array(setup, MAP_CELLS, SIXLANE_MAX_CELLS * sizeof(*setup->cells));
 	setup->neighbours = map_array(setup, MAP_NEIGHBOURS,
 				      SIXLANE_MAX_NEIGHBOURS * sizeof(*setup->neighbours));
-	if (!setup->meta || !setup->ports || !setup->next_hops || !setup->neighbours)
+	setup->rules = map_array(setup, MAP_RULES, WORLD_RULES * sizeof(*setup->rules));
+	if (!setup->meta || !setup->ports || !setup->next_hops || !setup->cells ||
+	    !setup->neighbours || !setup->rules)
 		return -EIO;
 	setup->n_cpus = libbpf_num_possible_cpus();
-	if (setup->n_cpus < 0)
-		return setup->n_cpus;
-	setup->per_cpu = calloc(SIXLANE_MAX_PORTS * (size_t)setup->n_cpus, sizeof(*setup->per_cpu));
-	return setup->per_cpu ? 0 : -ENOMEM;
+	return setup->n_cpus < 0 ? setup->n_cpus : 0;
 }
 
-int setup_open(struct setup *setup, const char *object)
+int setup_open(struct setup *setup, const char *object, const char *frags_object)
 {
 	int err;
 
 	memset(setup, 0, sizeof(*setup));
 	setup->path = object;
+	setup->frags_path = frags_object;
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	err = make_devices(setup->ifindex);
+	err = make_namespace(setup->ifindex);
 	if (!err)
 		err = load(setup, PROG_AS_IS);
 	if (!err)
@@ -233,5 +243,4 @@ void setup_close(struct setup *setup)
 {
 	for (int i = 0; i < N_PROGS; i++)
 		bpf_object__close(setup->objects[i]);
-	free(setup->per_cpu);
 }

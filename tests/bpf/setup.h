@@ -13,17 +13,22 @@
 enum setup_map {
 	MAP_META,
 	MAP_ROUTES,
+	MAP_SOURCES,
 	MAP_NEXT_HOPS,
+	MAP_CELLS,
 	MAP_NEIGH_INDEX,
 	MAP_NEIGHBOURS,
 	MAP_PORT_INDEX,
 	MAP_PORTS,
+	MAP_VLANS,
+	MAP_RULES,
 	MAP_COUNTERS,
 	N_MAPS
 };
 
 struct setup {
 	const char *path; /* of the object */
+	const char *frags_path;
 	uint32_t ifindex[N_DEVICES];
 	struct bpf_object *objects[N_PROGS];
 	int prog_fd[N_PROGS];
@@ -31,14 +36,14 @@ struct setup {
 	struct sixlane_meta *meta; /* the mapped arrays */
 	struct sixlane_port *ports;
 	struct sixlane_next_hop *next_hops;
+	union sixlane_cell *cells;
+	struct sixlane_rule *rules;
 	struct sixlane_neigh *neighbours;
-	int n_cpus;			  /* possible ones */
-	struct sixlane_counters *per_cpu; /* room for the counters of all slots and CPUs */
+	int n_cpus; /* possible ones */
 };
 
 /* 0 or -errno, said on stderr. */
-int setup_open(struct setup *setup, const char *object);
-int setup_load_strictly(struct setup *setup);
+int setup_open(struct setup *setup, const char *object, const char *frags_object);
 void setup_close(struct setup *setup);
 
 #endif

@@ -19,16 +19,46 @@ void sweep_test_every_size_around_the_mtu(void **state);
 void sweep_test_every_prefix_length_alone(void **state);
 void sweep_test_every_prefix_length_over_the_shorter(void **state);
 
+/* sweeps_vlan.c */
+void sweep_test_every_length_with_tags(void **state);
+void sweep_test_every_vid(void **state);
+void sweep_test_every_priority(void **state);
+void sweep_test_every_tag_type(void **state);
+void sweep_test_every_padding_with_tags(void **state);
+
 /* marks.c */
 void mark_test_used_is_set_by_traffic(void **state);
+void mark_test_used_is_set_of_silent_members(void **state);
 void mark_test_used_is_not_set_by_passed_packets(void **state);
+
+/* hash_bits.c */
+void hash_test_every_bit_of_the_packet(void **state);
+
+/* groups.c */
+void group_test_a_flow_stays(void **state);
+void group_test_the_seed_moves_flows(void **state);
+void group_test_ports_down(void **state);
+void group_test_ports_down_of_objects(void **state);
+void group_test_resilient_buckets(void **state);
+void group_test_spread_by_weight(void **state);
+
+/* frags.c */
+void frags_test_jumbo_frames(void **state);
+void frags_test_padding_of_jumbo_frames(void **state);
+void frags_test_truncated_jumbo_frames(void **state);
+void frags_test_egress_without_fragments(void **state);
+void frags_test_tags_of_jumbo_frames(void **state);
 
 /* races.c */
 void race_test_mac_is_never_seen_in_half(void **state);
+void race_test_fate_changes_at_once(void **state);
+void race_test_member_changes_at_once(void **state);
+void race_test_cell_changes_at_once(void **state);
+void race_test_rules_change_at_once(void **state);
 
 /* live.c */
 void live_test_frames_leave_by_their_egress(void **state);
-void live_test_strictly_aligned(void **state);
+void live_test_tags_arrive(void **state);
 
 /* fuzz.c */
 void fuzz_test_against_model(void **state);

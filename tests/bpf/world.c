@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,25 +14,151 @@
 #include "frame.h"
 
 /* No two bytes alike in any position, so that half of one MAC never looks like another. */
+#define DEVICE_MAC(n)                                                                       \
+	{                                                                                   \
+		0x02 + 4 * (n), 0x11 + (n), 0x31 + (n), 0x51 + (n), 0x71 + (n), 0x91 + (n), \
+	}
+
 const uint8_t world_device_mac[N_DEVICES][6] = {
 	[DEV_IN] = { 0x02, 0x11, 0x21, 0x31, 0x41, 0x51 },
 	[DEV_OUT] = { 0x06, 0x12, 0x22, 0x32, 0x42, 0x52 },
-	[DEV_ALT] = { 0x0a, 0x13, 0x23, 0x33, 0x43, 0x53 },
-	[DEV_GENERIC] = { 0x0e, 0x14, 0x24, 0x34, 0x44, 0x54 },
-	[DEV_STRANGER] = { 0x12, 0x15, 0x25, 0x35, 0x45, 0x55 },
+	[DEV_ALT] = DEVICE_MAC(2),
+	[DEV_GENERIC] = DEVICE_MAC(3),
+	[DEV_SLAVE] = DEVICE_MAC(4),
+	[DEV_BACKUP] = DEVICE_MAC(5),
+	[DEV_STRANGER] = DEVICE_MAC(6),
+	[DEV_BOND] = DEVICE_MAC(4),
+	[DEV_IN_10] = DEVICE_MAC(8),
+	[DEV_IN_10_20] = DEVICE_MAC(9),
+	[DEV_IN_AD30] = DEVICE_MAC(10),
+	[DEV_IN_AD30_40] = DEVICE_MAC(11),
+	[DEV_OUT_10] = DEVICE_MAC(12),
+	[DEV_OUT_AD30] = DEVICE_MAC(13),
+	[DEV_OUT_AD30_40] = DEVICE_MAC(14),
+	[DEV_BOND_10] = DEVICE_MAC(15),
 };
+
+#define NEIGH_MAC(n)                                                                        \
+	{                                                                                   \
+		0x82 + 4 * (n), 0x41 + (n), 0x75 + (n), 0x95 + (n), 0xa1 + (n), 0xc1 + (n), \
+	}
+#define MEMBER_MAC(n) [NEIGH_MEMBER + (n)] = NEIGH_MAC(14 + (n))
 
 const uint8_t world_neigh_mac[N_NEIGHBOURS][6] = {
 	[NEIGH_GATEWAY] = { 0x22, 0x61, 0x71, 0x81, 0x91, 0xa1 },
 	[NEIGH_HOST] = { 0x26, 0x62, 0x72, 0x82, 0x92, 0xa2 },
-	[NEIGH_ALT] = { 0x2a, 0x63, 0x73, 0x83, 0x93, 0xa3 },
+	[NEIGH_ALT] = NEIGH_MAC(2),
 	[NEIGH_SILENT] = { 0 },
+	[NEIGH_BOND] = NEIGH_MAC(4),
+	[NEIGH_IN] = NEIGH_MAC(12),
+	[NEIGH_IN_10] = NEIGH_MAC(5),
+	[NEIGH_IN_10_20] = NEIGH_MAC(6),
+	[NEIGH_IN_AD30] = NEIGH_MAC(7),
+	[NEIGH_OUT_10] = NEIGH_MAC(8),
+	[NEIGH_OUT_AD30_40] = NEIGH_MAC(9),
+	[NEIGH_BOND_10] = NEIGH_MAC(10),
+	[NEIGH_TAGGED_HOST] = NEIGH_MAC(11),
+	MEMBER_MAC(0),
+	MEMBER_MAC(1),
+	MEMBER_MAC(2),
+	MEMBER_MAC(3),
+	MEMBER_MAC(4),
+	MEMBER_MAC(5),
+	MEMBER_MAC(6),
+	MEMBER_MAC(7),
+	MEMBER_MAC(8),
+	MEMBER_MAC(9),
+	MEMBER_MAC(10),
+	MEMBER_MAC(11),
+	MEMBER_MAC(12),
+	MEMBER_MAC(13),
+	MEMBER_MAC(14),
+	MEMBER_MAC(15),
 };
 
 enum device world_neigh_device(enum neighbour neigh)
 {
-	return neigh == NEIGH_ALT ? DEV_ALT : DEV_OUT;
+	static const enum device devices[N_NEIGHBOURS] = {
+		[NEIGH_GATEWAY] = DEV_OUT,
+		[NEIGH_HOST] = DEV_OUT,
+		[NEIGH_ALT] = DEV_ALT,
+		[NEIGH_SILENT] = DEV_OUT,
+		[NEIGH_BOND] = DEV_BOND,
+		[NEIGH_IN] = DEV_IN,
+		[NEIGH_IN_10] = DEV_IN_10,
+		[NEIGH_IN_10_20] = DEV_IN_10_20,
+		[NEIGH_IN_AD30] = DEV_IN_AD30,
+		[NEIGH_OUT_10] = DEV_OUT_10,
+		[NEIGH_OUT_AD30_40] = DEV_OUT_AD30_40,
+		[NEIGH_BOND_10] = DEV_BOND_10,
+		[NEIGH_TAGGED_HOST] = DEV_OUT_10,
+	};
+	static const enum device members[] = { DEV_OUT, DEV_ALT, DEV_GENERIC, DEV_BOND };
+
+	return neigh < NEIGH_MEMBER ? devices[neigh] : members[(neigh - NEIGH_MEMBER) % 4];
 }
+
+/* --- VLAN devices and bonds --------------------------------------------------------------- */
+
+struct stack {
+	enum device lower; /* of a VLAN device */
+	uint32_t tag;	   /* 0: it is none */
+	uint32_t tags[WORLD_TAGS];
+	enum device xmit;
+};
+
+static const struct stack stacks[N_DEVICES] = {
+	[DEV_IN_10] = { DEV_IN, 0x8100000a, { 0x8100000a }, DEV_IN },
+	[DEV_IN_10_20] = { DEV_IN_10, 0x81000014, { 0x8100000a, 0x81000014 }, DEV_IN },
+	[DEV_IN_AD30] = { DEV_IN, 0x88a8001e, { 0x88a8001e }, DEV_IN },
+	[DEV_IN_AD30_40] = { DEV_IN_AD30, 0x81000028, { 0x88a8001e, 0x81000028 }, DEV_IN },
+	[DEV_OUT_10] = { DEV_OUT, 0x8100000a, { 0x8100000a }, DEV_OUT },
+	[DEV_OUT_AD30] = { DEV_OUT, 0x88a8001e, { 0x88a8001e }, DEV_OUT },
+	[DEV_OUT_AD30_40] = { DEV_OUT_AD30, 0x81000028, { 0x88a8001e, 0x81000028 }, DEV_OUT },
+	[DEV_BOND_10] = { DEV_BOND, 0x8100000a, { 0x8100000a }, DEV_BOND },
+};
+
+const uint32_t *world_device_tags(enum device dev)
+{
+	return stacks[dev].tags;
+}
+
+enum device world_device_xmit(enum device dev)
+{
+	return stacks[dev].tag ? stacks[dev].xmit : dev;
+}
+
+static union sixlane_tag make_tag(uint32_t tag)
+{
+	return (union sixlane_tag){
+		.tpid = htons((uint16_t)(tag >> 16)),
+		.tci = htons((uint16_t)tag),
+	};
+}
+
+static void stack_port(struct world *world, enum device dev, const uint32_t ifindex[N_DEVICES])
+{
+	const struct stack *stack = &stacks[dev];
+	struct sixlane_port *port = world_port(world, dev);
+
+	port->xmit = ifindex[world_device_xmit(dev)];
+	if (dev == DEV_SLAVE || dev == DEV_BACKUP) {
+		port->lower = ifindex[DEV_BOND];
+		port->flags |= dev == DEV_SLAVE ? SIXLANE_PORT_SLAVE : SIXLANE_PORT_BACKUP;
+	}
+	if (!stack->tag)
+		return;
+	port->flags |= SIXLANE_PORT_TAGGED;
+	port->lower = ifindex[stack->lower];
+	port->tag = make_tag(stack->tag);
+	for (size_t i = 0; i < WORLD_TAGS; i++)
+		port->tags[i] = make_tag(stack->tags[i]);
+	world->vlans[world->n_vlans].key.lower = port->lower;
+	world->vlans[world->n_vlans].key.tag = port->tag;
+	world->vlans[world->n_vlans++].slot = world_port_slot(dev);
+}
+
+/* --- what is in the maps ------------------------------------------------------------------ */
 
 static void parse_addr(union sixlane_addr *addr, const char *text)
 {
@@ -41,54 +168,142 @@ static void parse_addr(union sixlane_addr *addr, const char *text)
 	(void)ok;
 }
 
-void world_add_route(struct world *world, const char *prefix, uint32_t table, uint32_t next_hop)
+/* "2001:db8::/32"; returns the length. */
+static uint32_t parse_prefix(union sixlane_addr *addr, const char *prefix)
 {
 	const char *slash = strchr(prefix, '/');
 	char text[INET6_ADDRSTRLEN];
-	struct sixlane_route_key *key = &world->routes[world->n_routes].key;
+
+	assert(slash && slash - prefix < INET6_ADDRSTRLEN);
+	snprintf(text, sizeof(text), "%.*s", (int)(slash - prefix), prefix);
+	parse_addr(addr, text);
+	return (uint32_t)atoi(slash + 1);
+}
+
+void world_add_route(struct world *world, const char *prefix, uint32_t table, uint32_t next_hop)
+{
+	struct world_route *route = &world->routes[world->n_routes++];
 	uint32_t len;
 
-	assert(slash && slash - prefix < INET6_ADDRSTRLEN && world->n_routes < WORLD_ROUTES);
-	len = (uint32_t)atoi(slash + 1);
-	snprintf(text, sizeof(text), "%.*s", (int)(slash - prefix), prefix);
-	parse_addr(&key->addr, text);
-	key->prefix_len = SIXLANE_TABLE_BITS + len;
-	key->table = htonl(table ? table : SIXLANE_TABLE_MAIN);
-	world->routes[world->n_routes++].value = sixlane_route_value(next_hop, len);
+	assert(world->n_routes <= WORLD_ROUTES);
+	len = parse_prefix(&route->key.addr, prefix);
+	route->key.prefix_len = SIXLANE_TABLE_BITS + len;
+	route->key.table = htonl(table ? table : SIXLANE_TABLE_MAIN);
+	route->value = sixlane_route_value(next_hop, len);
+}
+
+void world_add_source(struct world *world, uint32_t set, const char *prefix, uint32_t next_hop,
+		      uint32_t len)
+{
+	struct world_route *source = &world->sources[world->n_sources++];
+
+	assert(world->n_sources <= WORLD_SOURCES);
+	source->key.prefix_len = SIXLANE_TABLE_BITS + parse_prefix(&source->key.addr, prefix);
+	source->key.table = htonl(set);
+	source->value = sixlane_route_value(next_hop, len);
+}
+
+static void set_mask(union sixlane_addr *mask, uint32_t len)
+{
+	memset(mask, 0, sizeof(*mask));
+	for (uint32_t bit = 0; bit < len; bit++)
+		mask->bytes[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+}
+
+void world_add_rule(struct world *world, const struct sixlane_rule *rule, const char *src,
+		    const char *dst)
+{
+	union sixlane_rules *list = &world->meta.rules;
+	struct sixlane_rule *to = &world->rules[list->first + list->n++];
+
+	assert(list->n <= SIXLANE_MAX_RULES);
+	*to = *rule;
+	if (src) {
+		to->flags |= SIXLANE_RULE_SOURCE;
+		set_mask(&to->src_mask, parse_prefix(&to->src, src));
+	}
+	if (dst) {
+		to->flags |= SIXLANE_RULE_DESTINATION;
+		set_mask(&to->dst_mask, parse_prefix(&to->dst, dst));
+	}
+	for (uint32_t slot = 1; slot < WORLD_PORTS; slot++)
+		if (world->ports[slot].ifindex)
+			world->ports[slot].flags |= SIXLANE_PORT_RULES;
+}
+
+void world_set_buckets(struct world *world, uint32_t id, uint32_t first_cell,
+		       const uint32_t *members, uint16_t n)
+{
+	assert(first_cell + n <= WORLD_CELLS);
+	world->next_hops[id].fate = (union sixlane_fate){
+		.kind = SIXLANE_KIND_GROUP,
+		.n_cells = n,
+		.first_cell = first_cell,
+	};
+	for (size_t i = 0; i < n; i++)
+		world->cells[first_cell + i] = (union sixlane_cell){
+			.below = (uint16_t)members[i],
+			.above = (uint16_t)members[i],
+		};
+}
+
+void world_set_expiring(struct world *world, uint32_t id, uint32_t first_cell, uint32_t member,
+			uint64_t expires_ns)
+{
+	world_set_buckets(world, id, first_cell, &member, 1);
+	world->next_hops[id].mtu = world->next_hops[member].mtu;
+	world->next_hops[id].expires_ns = expires_ns;
+}
+
+void world_enslave(struct world *world, enum device dev)
+{
+	struct sixlane_port *port = world_port(world, dev);
+
+	port->flags |= SIXLANE_PORT_VRF;
+	port->table = WORLD_VRF;
+	port->iif = WORLD_VRF_IFINDEX;
 }
 
 static void init_ports(struct world *world, const uint32_t ifindex[N_DEVICES])
 {
-	for (int dev = 0; dev < N_DEVICES; dev++) {
-		struct sixlane_port *port = world_port(world, (enum device)dev);
+	for (int i = 0; i < N_DEVICES; i++) {
+		enum device dev = (enum device)i;
+		struct sixlane_port *port = world_port(world, dev);
 
 		if (dev == DEV_STRANGER)
 			continue;
-		port->ifindex = ifindex[dev];
+		port->ifindex = port->iif = ifindex[dev];
 		port->flags = SIXLANE_PORT_INGRESS | SIXLANE_PORT_IPV6 | SIXLANE_PORT_FORWARDING |
-			      SIXLANE_PORT_UP | SIXLANE_PORT_XMIT | SIXLANE_PORT_ETHER;
+			      SIXLANE_PORT_UP | SIXLANE_PORT_XMIT | SIXLANE_PORT_XMIT_FRAGS;
 		port->mtu = 1500;
 		port->table = SIXLANE_TABLE_MAIN;
 		memcpy(port->mac.bytes, world_device_mac[dev], 6);
+		stack_port(world, dev, ifindex);
 		world->port_index[world->n_port_index].ifindex = ifindex[dev];
-		world->port_index[world->n_port_index++].slot = world_port_slot((enum device)dev);
+		world->port_index[world->n_port_index++].slot = world_port_slot(dev);
 	}
 	world_port(world, DEV_GENERIC)->flags |= SIXLANE_PORT_GENERIC;
 }
 
+static void name_neighbour(union sixlane_addr *addr, enum neighbour neigh)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (neigh == NEIGH_HOST || neigh == NEIGH_TAGGED_HOST)
+		snprintf(text, sizeof(text), "%s", FRAME_DST);
+	else if (neigh >= NEIGH_MEMBER)
+		snprintf(text, sizeof(text), "fe80::1%02x", (unsigned int)(neigh - NEIGH_MEMBER));
+	else
+		snprintf(text, sizeof(text), neigh == NEIGH_SILENT ? "fe80::2" : "fe80::1");
+	parse_addr(addr, text);
+}
+
 static void init_neighbours(struct world *world, const uint32_t ifindex[N_DEVICES])
 {
-	static const char *const addrs[N_NEIGHBOURS] = {
-		[NEIGH_GATEWAY] = "fe80::1",
-		[NEIGH_HOST] = FRAME_DST,
-		[NEIGH_ALT] = "fe80::1",
-		[NEIGH_SILENT] = "fe80::2",
-	};
-
 	for (int i = 0; i < N_NEIGHBOURS; i++) {
 		struct sixlane_neigh *neigh = world_neigh(world, (enum neighbour)i);
 
-		parse_addr(&neigh->key.addr, addrs[i]);
+		name_neighbour(&neigh->key.addr, (enum neighbour)i);
 		neigh->key.ifindex = ifindex[world_neigh_device((enum neighbour)i)];
 		memcpy(neigh->mac.bytes, world_neigh_mac[i], 6);
 		neigh->mac.flags = i == NEIGH_SILENT ? 0 : SIXLANE_MAC_VALID;
@@ -101,9 +316,11 @@ static void init_neighbours(struct world *world, const uint32_t ifindex[N_DEVICE
 static struct sixlane_next_hop next_hop_by(enum device dev, uint32_t neigh_slot)
 {
 	return (struct sixlane_next_hop){
-		.verdict = SIXLANE_FORWARD,
-		.port = world_port_slot(dev),
-		.neighbour = neigh_slot,
+		.fate = {
+			.kind = SIXLANE_FORWARD,
+			.port = (uint16_t)world_port_slot(dev),
+			.neighbour = neigh_slot,
+		},
 	};
 }
 
@@ -111,15 +328,18 @@ static void init_next_hops(struct world *world)
 {
 	struct sixlane_next_hop *nh = world->next_hops;
 
-	nh[NH_GATEWAY] = next_hop_by(DEV_OUT, world_neigh_slot(NEIGH_GATEWAY));
+	for (int i = 0; i < N_NEIGHBOURS; i++)
+		nh[NH_VIA(i)] = next_hop_by(world_neigh_device((enum neighbour)i),
+					    world_neigh_slot((enum neighbour)i));
 	nh[NH_ON_LINK] = next_hop_by(DEV_OUT, 0);
-	nh[NH_ALT] = next_hop_by(DEV_ALT, world_neigh_slot(NEIGH_ALT));
-	nh[NH_SILENT] = next_hop_by(DEV_OUT, world_neigh_slot(NEIGH_SILENT));
+	nh[NH_ON_LINK_10] = next_hop_by(DEV_OUT_10, 0);
 	nh[NH_LOCKED] = nh[NH_GATEWAY];
 	nh[NH_LOCKED].mtu = 1400;
 	nh[NH_BACK] = next_hop_by(DEV_IN, world_neigh_slot(NEIGH_GATEWAY));
+	nh[NH_SOURCES].fate.kind = SIXLANE_KIND_SOURCES;
+	nh[NH_SOURCES].fate.set = WORLD_SET;
 	for (uint32_t v = 0; v < SIXLANE_MAX_VERDICTS; v++)
-		nh[NH_FATE + v].verdict = v;
+		nh[NH_FATE + v].fate.kind = (uint16_t)v;
 }
 
 void world_init(struct world *world, const uint32_t ifindex[N_DEVICES])
@@ -127,6 +347,7 @@ void world_init(struct world *world, const uint32_t ifindex[N_DEVICES])
 	memset(world, 0, sizeof(*world));
 	world->meta.abi = SIXLANE_ABI;
 	world->meta.flags = SIXLANE_META_READY | SIXLANE_META_IN_SYNC;
+	world->meta.hash_seed = 0x5eed;
 	init_ports(world, ifindex);
 	init_neighbours(world, ifindex);
 	init_next_hops(world);
@@ -145,8 +366,14 @@ void world_move_ports_home(struct world *world)
 		if (home[slot])
 			world->ports[home[slot]] = old[slot];
 	}
-	for (size_t i = 0; i < WORLD_NEXT_HOPS; i++)
-		if (world->next_hops[i].port < WORLD_PORTS)
-			world->next_hops[i].port = home[world->next_hops[i].port];
+	for (size_t i = 0; i < WORLD_NEXT_HOPS; i++) {
+		union sixlane_fate *fate = &world->next_hops[i].fate;
+
+		if (fate->kind == SIXLANE_FORWARD && fate->port < WORLD_PORTS)
+			fate->port = (uint16_t)home[fate->port];
+	}
+	for (size_t i = 0; i < world->n_vlans; i++)
+		if (world->vlans[i].slot < WORLD_PORTS)
+			world->vlans[i].slot = home[world->vlans[i].slot];
 	world->n_port_index = 0;
 }

@@ -4,7 +4,7 @@
  * maps, the model reads it. Slots and ids are the maps' own. Knows no libbpf.
  *
  * The default world: packets for 2001:db8:2::/48 that come in by DEV_IN leave by DEV_OUT to a
- * gateway.
+ * gateway. There are no groups, rules and sources until a test adds them.
  */
 #ifndef TESTS_BPF_WORLD_H
 #define TESTS_BPF_WORLD_H
@@ -14,13 +14,27 @@
 
 #include "../../bpf/sixlane.h"
 
-/* Real devices, made by the harness, since BPF_PROG_TEST_RUN takes no others as ingress. */
 enum device {
+	/* Real ones, made by the harness, since BPF_PROG_TEST_RUN takes no others as ingress. */
 	DEV_IN,
 	DEV_OUT,
 	DEV_ALT,
 	DEV_GENERIC,  /* its program runs in generic mode */
+	DEV_SLAVE,    /* of DEV_BOND, active, with its MAC */
+	DEV_BACKUP,   /* of DEV_BOND, not in use */
 	DEV_STRANGER, /* has no slot */
+	N_REAL_DEVICES,
+
+	/* Those which are but an entry in the maps. */
+	DEV_BOND = N_REAL_DEVICES,
+	DEV_IN_10,	 /* 802.1Q 10 on DEV_IN */
+	DEV_IN_10_20,	 /* 802.1Q 20 in that */
+	DEV_IN_AD30,	 /* 802.1ad 30 on DEV_IN */
+	DEV_IN_AD30_40,	 /* 802.1Q 40 in that */
+	DEV_OUT_10,	 /* 802.1Q 10 on DEV_OUT */
+	DEV_OUT_AD30,	 /* 802.1ad 30 on DEV_OUT */
+	DEV_OUT_AD30_40, /* 802.1Q 40 in that */
+	DEV_BOND_10,	 /* 802.1Q 10 on DEV_BOND */
 	N_DEVICES
 };
 
@@ -29,44 +43,80 @@ enum neighbour {
 	NEIGH_HOST,    /* FRAME_DST on DEV_OUT, known to the index */
 	NEIGH_ALT,     /* fe80::1 on DEV_ALT */
 	NEIGH_SILENT,  /* fe80::2 on DEV_OUT, unresolved */
-	N_NEIGHBOURS
+	NEIGH_BOND,    /* fe80::1 on … */
+	NEIGH_IN,
+	NEIGH_IN_10,
+	NEIGH_IN_10_20,
+	NEIGH_IN_AD30,
+	NEIGH_OUT_10,
+	NEIGH_OUT_AD30_40,
+	NEIGH_BOND_10,
+	NEIGH_TAGGED_HOST, /* FRAME_DST on DEV_OUT_10 */
+	NEIGH_MEMBER,	   /* fe80::100 …, by turns on DEV_OUT, DEV_ALT, DEV_GENERIC, DEV_BOND */
+	WORLD_MEMBERS = 16,
+	N_NEIGHBOURS = NEIGH_MEMBER + WORLD_MEMBERS
 };
+
+/* Next hops 1 … N_NEIGHBOURS lead to the neighbours. */
+#define NH_VIA(neighbour) ((uint32_t)(neighbour) + 1)
+#define NH_GATEWAY NH_VIA(NEIGH_GATEWAY)
+#define NH_ALT NH_VIA(NEIGH_ALT)
+#define NH_SILENT NH_VIA(NEIGH_SILENT)
+#define NH_MEMBER(n) NH_VIA(NEIGH_MEMBER + (n))
 
 enum next_hop {
-	NH_GATEWAY = 1,
-	NH_ON_LINK, /* DEV_OUT */
-	NH_ALT,	    /* by NEIGH_ALT */
-	NH_SILENT,
-	NH_LOCKED,    /* NH_GATEWAY with mtu lock 1400 */
-	NH_BACK,      /* out of DEV_IN */
-	NH_FATE = 64, /* + verdict: a route with a fate of its own */
+	NH_ON_LINK = N_NEIGHBOURS + 1, /* DEV_OUT */
+	NH_ON_LINK_10,		       /* DEV_OUT_10 */
+	NH_LOCKED,		       /* NH_GATEWAY with mtu lock 1400 */
+	NH_BACK,		       /* out of DEV_IN */
+	NH_SOURCES,		       /* a set of sources, WORLD_SET */
+	NH_GROUP = 40,		       /* … to be made by tests */
+	NH_FATE = 64,		       /* + verdict: a route with a fate of its own */
 	WORLD_NEXT_HOPS = NH_FATE + SIXLANE_MAX_VERDICTS
 };
+_Static_assert((int)NH_SOURCES < (int)NH_GROUP, "ids of next hops");
 
-#define WORLD_PORTS 32
-#define WORLD_NEIGHBOURS 8
-#define WORLD_INDEX 8
+#define WORLD_PORTS 40
+#define WORLD_NEIGHBOURS (N_NEIGHBOURS + 4)
+#define WORLD_INDEX N_NEIGHBOURS
 #define WORLD_ROUTES 160
+#define WORLD_SOURCES 32
+#define WORLD_CELLS 128
+#define WORLD_RULES (2 * SIXLANE_MAX_RULES)
+#define WORLD_SET 7u	    /* a set of sources */
+#define WORLD_VRF 1001u	    /* a table, of ports that a test puts into a VRF, … */
+#define WORLD_VRF_IFINDEX 9 /* … which is this device */
+
+struct world_route {
+	struct sixlane_route_key key;
+	uint32_t value;
+};
 
 struct world {
 	struct sixlane_meta meta;
 	struct sixlane_port ports[WORLD_PORTS];
 	struct sixlane_next_hop next_hops[WORLD_NEXT_HOPS];
+	union sixlane_cell cells[WORLD_CELLS];
 	struct sixlane_neigh neighbours[WORLD_NEIGHBOURS];
+	struct sixlane_rule rules[WORLD_RULES];
 	struct {
 		uint32_t ifindex, slot;
-	} port_index[WORLD_INDEX];
+	} port_index[N_DEVICES];
 	size_t n_port_index;
+	struct {
+		struct sixlane_vlan_key key;
+		uint32_t slot;
+	} vlans[N_DEVICES];
+	size_t n_vlans;
 	struct {
 		struct sixlane_neigh_key key;
 		uint32_t slot;
 	} neigh_index[WORLD_INDEX];
 	size_t n_neigh_index;
-	struct {
-		struct sixlane_route_key key;
-		uint32_t value;
-	} routes[WORLD_ROUTES];
+	struct world_route routes[WORLD_ROUTES];
 	size_t n_routes;
+	struct world_route sources[WORLD_SOURCES];
+	size_t n_sources;
 };
 
 /* ifindex of each device and nothing routed yet. */
@@ -74,6 +124,25 @@ void world_init(struct world *world, const uint32_t ifindex[N_DEVICES]);
 
 /* "2001:db8::/32"; table 0: main. */
 void world_add_route(struct world *world, const char *prefix, uint32_t table, uint32_t next_hop);
+
+/* To a set of sources; len: what the value says of the destination's prefix. */
+void world_add_source(struct world *world, uint32_t set, const char *prefix, uint32_t next_hop,
+		      uint32_t len);
+
+/* At the end of the list of rules, for all ports. src and dst: NULL or a prefix. */
+void world_add_rule(struct world *world, const struct sixlane_rule *rule, const char *src,
+		    const char *dst);
+
+/* A group of cells with one member each, as a resilient one has; cells from first_cell on. */
+void world_set_buckets(struct world *world, uint32_t id, uint32_t first_cell,
+		       const uint32_t *members, uint16_t n);
+
+/* The same next hop as a group that expires. */
+void world_set_expiring(struct world *world, uint32_t id, uint32_t first_cell, uint32_t member,
+			uint64_t expires_ns);
+
+/* Put a port into the VRF. */
+void world_enslave(struct world *world, enum device dev);
 
 /* Every port into the slot that the datapath tries first, and none in the index. The last change.
  */
@@ -102,5 +171,12 @@ static inline struct sixlane_neigh *world_neigh(struct world *world, enum neighb
 extern const uint8_t world_device_mac[N_DEVICES][6];
 extern const uint8_t world_neigh_mac[N_NEIGHBOURS][6];
 enum device world_neigh_device(enum neighbour neigh);
+
+/* The tags of frames by a device, the outer first, as for frame_push(). */
+const uint32_t *world_device_tags(enum device dev);
+#define WORLD_TAGS 2
+
+/* The device that frames by a device really leave by. */
+enum device world_device_xmit(enum device dev);
 
 #endif

@@ -84,14 +84,22 @@ def test_hop_by_hop(far):
     far.assert_kernel_forwards([fr.hop_by_hop(FAR)], "pass_hop_by_hop")
 
 
-@pytest.mark.parametrize("vids", [(5,), (4095,), (5, 6)])
+@pytest.mark.parametrize("vids", [(5,), (4095,), (5, 6), (0, 5)])
 def test_vlan_tag(far, vids):
-    far.assert_dropped([fr.tagged(fr.udp(FAR), *vids)] * 3, "punt_vlan")
+    """No device here takes it."""
+    far.assert_dropped([fr.tagged(fr.udp(FAR), *vids)] * 3, "pass_vlan_unknown")
 
 
-def test_priority_tag_is_routed_by_the_kernel(far):
-    got = far.assert_passed([fr.tagged(fr.udp(FAR), 0)], "punt_vlan")
+def test_three_tags(far):
+    far.assert_passed([fr.tagged(fr.udp(FAR), 0, 0, 0)] * 3, "punt_vlan_depth")
+
+
+@pytest.mark.parametrize("vids", [(0,), (0, 0)])
+def test_priority_tag_counts_for_none(far, vids):
+    frames = [fr.tagged(fr.udp(FAR), *vids)]
+    got, rise = far.counted(lambda: far.exchange(frames))
     assert fr.show(got["b"]) == fr.show([fr.forwarded(fr.udp(FAR), HOST_MAC["b"], PORT_MAC["b"])])
+    assert rise["forward"] == 1, rise
 
 
 @pytest.mark.parametrize("ether_type", [b"\x08\x00", b"\x08\x06", b"\x88\x47", b"\x88\x64"])

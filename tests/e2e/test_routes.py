@@ -162,83 +162,6 @@ def test_anyip_under_a_route_that_exists_first(net):
 # --- what the kernel must do itself ----------------------------------------------------------
 
 
-def test_multipath_under_a_cover_goes_by_the_kernel(net):
-    net.r.route("add", COVER, via("b"))
-    net.route("add", PREFIX, "nexthop", via("b"), "nexthop", via("c"))
-    frames = [fr.udp(FAR, src="2001:db8:a::%x" % (i + 16), number=i) for i in range(64)]
-    got = net.assert_passed(frames, "punt_multipath")
-    assert len(got["b"]) + len(got["c"]) == 64
-    assert 10 < len(got["b"]) < 54
-
-
-@pytest.mark.parametrize("left", "bc")
-def test_one_hop_of_a_multipath_route_is_deleted(net, left):
-    """VPP's linux-nl deletes the whole prefix then."""
-    gone = "c" if left == "b" else "b"
-    net.r.route("add", PREFIX, via("b"))
-    net.route("append", PREFIX, via("c"))
-    net.assert_passed(fr.many(4, FAR), "punt_multipath")
-    net.route("delete", PREFIX, via(gone))
-    net.assert_forwarded(fr.many(10, FAR), to=left)
-
-
-def test_replacing_a_multipath_route_by_a_single_one(net):
-    """The siblings go without a word from the kernel."""
-    net.route("add", PREFIX, "nexthop", via("b"), "nexthop", via("c"))
-    net.route("replace", PREFIX, via("c"))
-    net.assert_forwarded(fr.many(10, FAR), to="c")
-    net.route("delete", PREFIX)
-    net.assert_icmp_error(fr.many(2, FAR), "pass_no_route", UNREACH, NO_ROUTE)
-
-
-def test_next_hop_objects(net):
-    """VPP's linux-nl ignores them."""
-    net.r.route("add", COVER, via("b"))
-    net.r.ip("nexthop add id 7", via("c"), "dev p2")
-    net.route("add", PREFIX, "nhid 7")
-    net.assert_kernel_forwards(fr.many(10, FAR), "punt_nexthop_object", to="c")
-    net.r.ip("nexthop replace id 7", via("b"), "dev p1")
-    net.assert_kernel_forwards(fr.many(10, FAR), "punt_nexthop_object", to="b")
-
-
-@pytest.mark.parametrize("compat", [0, 1])
-def test_a_next_hop_object_takes_its_routes_along(net, compat):
-    """With nexthop_compat_mode=0 the kernel announces the object's end only."""
-    net.r.sysctl("net.ipv4.nexthop_compat_mode", compat)
-    net.r.route("add", COVER, via("b"))
-    net.r.ip("nexthop add id 7", via("c"), "dev p2")
-    net.route("add", PREFIX, "nhid 7")
-    net.assert_kernel_forwards(fr.many(10, FAR), "punt_nexthop_object", to="c")
-    net.r.ip("nexthop delete id 7")
-    net.sync()
-    net.assert_forwarded(fr.many(10, FAR), to="b")
-
-
-def test_source_specific_route(net):
-    net.r.route("add", COVER, via("b"))
-    net.route("add", PREFIX, "from 2001:db8:a::/64", via("c"))
-    net.assert_kernel_forwards(fr.many(5, FAR), "punt_source_route", to="c")
-    elsewhere = [fr.udp(FAR, src="2001:db8:abc::1")]
-    net.assert_kernel_forwards(elsewhere, "punt_source_route", to="b")
-
-
-def test_source_specific_default_punts_all_it_covers(net):
-    """A lookup with this source may find it although a plain route is more specific: not so in
-    fib6, where the destination decides first. The kernel is asked what it does."""
-    net.r.route("add", PREFIX, via("b"))
-    net.route("add default from 2001:db8:a::/64", via("c"))
-    wanted = net.r.ipj("route get", FAR, "from 2001:db8:a::2 iif p0")[0]["gateway"]
-    host = {host_addr("b"): "b", host_addr("c"): "c"}[wanted]
-    got = net.exchange(fr.many(5, FAR))
-    assert {h: len(f) for h, f in got.items() if f} == {host: 5}
-
-
-def test_route_with_an_expiry(net):
-    net.r.route("add", COVER, via("b"))
-    net.route("add", PREFIX, via("c"), "expires 1000")
-    net.assert_kernel_forwards(fr.many(5, FAR), "punt_expires", to="c")
-
-
 def test_encapsulating_route(net):
     net.r.route("add", COVER, via("b"))
     done = net.r.run(
@@ -249,20 +172,6 @@ def test_encapsulating_route(net):
         pytest.skip("this kernel has no seg6 encapsulation: " + done.stderr.strip())
     net.sync()
     net.assert_passed(fr.many(5, FAR), "punt_encap")
-
-
-def test_policy_rules(net):
-    """xdp-forward ignores them."""
-    net.r.route("add", COVER, via("b"))
-    net.r.route("add", COVER, via("c"), "table 100")
-    net.sync()
-    net.assert_forwarded(fr.many(5, FAR), to="b")
-    net.r.ip("rule add from 2001:db8:a::/64 lookup 100 pref 1000")
-    net.sync()
-    net.assert_kernel_forwards(fr.many(5, FAR), "punt_rules", to="c")
-    net.r.ip("rule delete pref 1000")
-    net.sync()
-    net.assert_forwarded(fr.many(5, FAR), to="b")
 
 
 def test_equal_metrics_of_hops_that_cannot_be_one_route(net):

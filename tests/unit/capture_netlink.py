@@ -6,7 +6,9 @@ with the command that provoked it, for test_parse and fuzz_parse. Run by hand, a
 kernel says something new; it works in a network namespace of its own and leaves nothing behind:
 
     unshare -n ./capture_netlink.py > netlink_captures.h
+    unshare -n ./capture_netlink.py lan > netlink_captures_lan.h
 
+The second is for a kernel with 802.1Q, VRF and bonding (../vm/vm.py --kernel 6.12 -- sh -c …).
 Needs iproute2 and clang (a two-instruction XDP program, so that a link shows IFLA_XDP).
 """
 import os
@@ -15,20 +17,23 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 NETLINK_ROUTE, NETLINK_GENERIC = 0, 16
 SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, NETLINK_GET_STRICT_CHK = 270, 1, 12
-NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP = 1, 4, 0x300
+NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP, NLM_F_CREATE = 1, 4, 0x300, 0x400
 NLMSG_ERROR, NLMSG_DONE = 2, 3
 AF_UNSPEC, AF_BRIDGE, AF_INET6 = 0, 7, 10
 (NEWLINK, DELLINK, GETLINK) = (16, 17, 18)
-(NEWROUTE, DELROUTE, GETROUTE) = (24, 25, 26)
+(NEWADDR, NEWROUTE, DELROUTE, GETROUTE) = (20, 24, 25, 26)
 (NEWNEIGH, DELNEIGH, GETNEIGH) = (28, 29, 30)
 (NEWRULE, DELRULE, GETRULE) = (32, 33, 34)
 (NEWNETCONF, NEWNEXTHOP, DELNEXTHOP) = (80, 104, 105)
+(NEWNEXTHOPBUCKET, GETNEXTHOPBUCKET) = (116, 118)
+RTA_CACHEINFO, FRA_PRIORITY, FRA_TABLE, NHA_ID, NHA_GROUP = 12, 6, 15, 1, 2
 GENL_ID_CTRL = 16
-# LINK, NEIGH, IPV6_ROUTE, IPV6_IFINFO, IPV6_RULE, IPV6_NETCONF, NEXTHOP
-GROUPS = (1, 3, 11, 12, 19, 25, 32)
+# LINK, NEIGH, IPV6_IFADDR, IPV6_ROUTE, IPV6_IFINFO, IPV6_RULE, IPV6_NETCONF, NEXTHOP
+GROUPS = (1, 3, 9, 11, 12, 19, 25, 32)
 SKIP_STATS = struct.pack("HHI", 8, 29, 1 << 3)  # IFLA_EXT_MASK: RTEXT_FILTER_SKIP_STATS
 
 
@@ -71,8 +76,21 @@ class Capture:
         """Run a command and keep its notifications of one kind and family."""
         self.drain()
         run(how)
-        found = [m for k, m in self.drain() if k == kind and m[16] == family]
+        found = self.wait(kind, family)
         self.keep(name, how, found[-1:] if last_only else found)
+
+    def wait(self, kind, family):
+        """The kernel tells some of it (RTM_NEWADDR, moved buckets) after the command is done."""
+        found, deadline = [], time.monotonic() + 10
+        while not found and time.monotonic() < deadline:
+            found = [m for k, m in self.drain() if k == kind and m[16] == family]
+        return found
+
+    def event_of_request(self, name, how, kind, body):
+        """The same of what iproute2 has no words for: a request that is answered by its like."""
+        self.drain()
+        self.ask(NETLINK_ROUTE, kind, NLM_F_ACK | NLM_F_CREATE, body)
+        self.keep(name, how, self.wait(kind, body[0]))
 
     @staticmethod
     def ask(protocol, kind, flags, body):
@@ -94,34 +112,65 @@ def attribute(kind, payload):
     return struct.pack("HH", size, kind) + payload + bytes(-size % 4)
 
 
-def capture_links(cap):
-    def one(name, how, index):
-        body = struct.pack("BxHiII", AF_UNSPEC, 0, index, 0, 0) + SKIP_STATS
-        cap.keep(name, how, cap.ask(NETLINK_ROUTE, GETLINK, NLM_F_ACK, body))
+def attributes(data):
+    found = {}
+    while len(data) >= 4:
+        size, kind = struct.unpack_from("HH", data)
+        found[kind] = data[4:size]
+        data = data[(size + 3) & ~3:]
+    return found
 
-    index = socket.if_nametoindex
-    one("link_loopback", "ip link show lo", index("lo"))
+
+def one_link(cap, name, how, device):
+    """What the kernel says of a device after a command that was run."""
+    index = socket.if_nametoindex(device)
+    body = struct.pack("BxHiII", AF_UNSPEC, 0, index, 0, 0) + SKIP_STATS
+    cap.keep(name, how, cap.ask(NETLINK_ROUTE, GETLINK, NLM_F_ACK, body))
+
+
+def capture_links(cap):
+    one_link(cap, "link_loopback", "ip link show lo", "lo")
     with tempfile.TemporaryDirectory() as where:
         source = '__attribute__((section("xdp"))) int pass(void *ctx) { return 2; }'
         run(f"echo '{source}' | clang -O2 -w -target bpf -x c -c - -o {where}/pass.o")
         run(f"ip link set six0 xdp obj {where}/pass.o sec xdp")
-        one("link_veth_xdp_native", "ip link set six0 xdp obj pass.o sec xdp", index("six0"))
+        one_link(cap, "link_veth_xdp_native", "ip link set six0 xdp obj pass.o sec xdp", "six0")
         run("ip link set six0 xdp off")
         run(f"ip link set six0 xdpgeneric obj {where}/pass.o sec xdp")
         how = "ip link set six0 xdpgeneric obj pass.o sec xdp"
-        one("link_veth_xdp_generic", how, index("six0"))
+        one_link(cap, "link_veth_xdp_generic", how, "six0")
         run("ip link set six0 xdpgeneric off")
     how = "ip link add six2 link six0 type macvlan mode passthru"
     run(how)
-    one("link_macvlan_passthru", how, index("six2"))
+    one_link(cap, "link_macvlan_passthru", how, "six2")
     cap.event("link_del", "ip link del six2", DELLINK, AF_UNSPEC)
     run("ip link add sixbr type bridge")
     cap.event("link_bridge_port", "ip link set six0 master sixbr", NEWLINK, AF_BRIDGE, True)
-    one("link_with_master", "ip link set six0 master sixbr", index("six0"))
+    one_link(cap, "link_with_master", "ip link set six0 master sixbr", "six0")
     run("ip link del sixbr")
     inet6_link(cap, "link_ipv6_disabled", "sysctl -qw net.ipv6.conf.six0.disable_ipv6=1")
     run("sysctl -qw net.ipv6.conf.six0.disable_ipv6=0")
     inet6_link(cap, "link_ipv6_mtu_1400", "sysctl -qw net.ipv6.conf.six0.mtu=1400")
+
+
+def capture_lan(cap):
+    """What needs modules that not every kernel has."""
+    for name, device, how in (
+        ("link_vlan", "six100", "ip link add six100 link six0 type vlan id 100"),
+        ("link_vlan_ad", "six4094",
+         "ip link add six4094 link six0 type vlan proto 802.1ad id 4094"),
+        ("link_vlan_qos", "six101",
+         "ip link add six101 link six0 type vlan id 101 egress-qos-map 0:5"),
+        ("link_vlan_qos_gone", "six101", "ip link set six101 type vlan egress-qos-map 0:0"),
+        ("link_vrf", "sixvrf", "ip link add sixvrf type vrf table 70000"),
+        ("link_in_vrf", "six1", "ip link set six1 master sixvrf"),
+        ("link_bond", "sixbond", "ip link add sixbond type bond mode active-backup"),
+        ("link_slave_active", "six0", "ip link set six0 down; ip link set six0 master sixbond"),
+        ("link_slave_backup", "six2", "ip link add six2 type veth peer name six3;"
+                                      " ip link set six2 master sixbond"),
+    ):
+        run(how)
+        one_link(cap, name, how, device)
 
 
 def inet6_link(cap, name, how):
@@ -149,7 +198,38 @@ def capture_netconf(cap):
         inet6_link(cap, "link_ipv6_force_forwarding", how)
 
 
+def dump_routes(cap):
+    body = struct.pack("BBBBBBBBI", AF_INET6, *[0] * 8)
+    return cap.ask(NETLINK_ROUTE, GETROUTE, NLM_F_DUMP, body)
+
+
+def settle():
+    """Until no address is tentative: the routes of one that becomes valid are announced late."""
+    deadline = time.monotonic() + 10
+    while subprocess.check_output(["ip", "-6", "address", "show", "tentative"]):
+        if time.monotonic() > deadline:
+            sys.exit("addresses stay tentative")
+
+
+def capture_expired(cap):
+    """A route that is past its lifetime, and not collected yet."""
+    how = "ip -6 route add 2001:db8:10::/48 dev six0 expires 1"
+    run(how)
+    found, deadline = [], time.monotonic() + 10
+    while not found and time.monotonic() < deadline:
+        expired = [m for m in dump_routes(cap) if lifetime(m) < 0]
+        found = [m for m in expired if bytes.fromhex("20010db80010") in m]
+    cap.keep("route_expired", how + ", a second later", found)
+
+
+def lifetime(message):
+    """rta_expires of a route: hundredths of a second, 0 for none."""
+    cacheinfo = attributes(message[28:]).get(RTA_CACHEINFO, bytes(12))
+    return struct.unpack_from("i", cacheinfo, 8)[0]
+
+
 def capture_routes(cap):
+    settle()
     add = "ip -6 route add "
     for name, what in (
         ("route_on_link", "2001:db8:1::/48 dev six0"),
@@ -157,6 +237,8 @@ def capture_routes(cap):
                           " proto bird"),
         ("route_default", "default via fe80::1 dev six0"),
         ("route_expires", "2001:db8:3::/48 dev six0 expires 1000"),
+        ("route_pref_high", "2001:db8:e::/48 via fe80::1 dev six0 pref high"),
+        ("route_pref_low", "2001:db8:f::/48 via fe80::1 dev six0 pref low"),
         ("route_mtu_lock", "2001:db8:4::/48 dev six0 mtu lock 1300"),
         ("route_mtu", "2001:db8:5::/48 dev six0 mtu 1300"),
         ("route_source", "2001:db8:6::/48 from 2001:db8:aa::/40 dev six0"),
@@ -171,21 +253,59 @@ def capture_routes(cap):
         cap.event(name, add + what, NEWROUTE, AF_INET6)
     cap.event("route_del", "ip -6 route del 2001:db8:1::/48 dev six0", DELROUTE, AF_INET6)
     cap.event("route_del_multipath", "ip -6 route del 2001:db8:a::/48", DELROUTE, AF_INET6)
-    cap.event("nexthop", "ip -6 nexthop add id 7 via fe80::1 dev six0", NEWNEXTHOP, AF_INET6)
-    run("ip -6 nexthop add id 8 via fe80::2 dev six1")
-    cap.event("nexthop_group", "ip nexthop add id 9 group 7/8", NEWNEXTHOP, AF_UNSPEC)
+    run("ip -6 nexthop add id 7 via fe80::1 dev six0; ip -6 nexthop add id 8 via fe80::2 dev six1")
+    run("ip nexthop add id 9 group 7/8")
     cap.event("route_nhid", add + "2001:db8:c::/48 nhid 9", NEWROUTE, AF_INET6)
     run("sysctl -qw net.ipv4.nexthop_compat_mode=0")
     cap.event("route_nhid_only", add + "2001:db8:d::/48 nhid 9", NEWROUTE, AF_INET6)
-    cap.event("nexthop_del", "ip nexthop del id 8", DELNEXTHOP, AF_INET6)
-    body = struct.pack("BBBBBBBBI", AF_INET6, *[0] * 8)
-    dump = cap.ask(NETLINK_ROUTE, GETROUTE, NLM_F_DUMP, body)
-    local = [m for m in dump if m[23] == 2]  # RTN_LOCAL
+    run("sysctl -qw net.ipv4.nexthop_compat_mode=1; ip nexthop flush")
+    local = [m for m in dump_routes(cap) if m[23] == 2]  # RTN_LOCAL
     cap.keep("route_local", "ip -6 route show table local type local", local[:1])
+    capture_expired(cap)
     body = struct.pack("BBBBBBBBI", AF_INET6, 128, *[0] * 7)
     body += attribute(1, socket.inet_pton(socket.AF_INET6, "2001:db8:4::1"))
     cap.keep("route_get", "ip -6 route get 2001:db8:4::1",
              cap.ask(NETLINK_ROUTE, GETROUTE, NLM_F_ACK, body))
+
+
+def capture_next_hops(cap):
+    one, group = "ip -6 nexthop add id ", "ip nexthop add id "
+    for name, how, family in (
+        ("nexthop", one + "7 via fe80::1 dev six0", AF_INET6),
+        ("nexthop_on_link", one + "8 dev six1", AF_INET6),
+        ("nexthop_blackhole", one + "10 blackhole", AF_INET6),
+        ("nexthop_encap", one + "11 encap seg6 mode encap segs fc00::1 via fe80::1 dev six0",
+         AF_INET6),
+        ("nexthop_fdb", one + "12 via fe80::9 fdb", AF_INET6),
+        ("nexthop_group", group + "9 group 7,3/8,256", AF_UNSPEC),
+        ("nexthop_group_fdb", group + "13 group 12 fdb", AF_UNSPEC),
+        ("nexthop_resilient", group + "15 group 7/8 type resilient buckets 4 idle_timer 1",
+         AF_UNSPEC),
+    ):
+        cap.event(name, how, NEWNEXTHOP, family)
+    members = struct.pack("IBBHIBBH", 7, 999 & 255, 999 >> 8, 0, 8, 65534 & 255, 65534 >> 8, 0)
+    body = struct.pack("BBBBI", AF_UNSPEC, *[0] * 4)
+    cap.event_of_request("nexthop_group_wide", "ip nexthop add id 14 group 7,1000/8,65535",
+                         NEWNEXTHOP, body + attribute(NHA_ID, struct.pack("I", 14))
+                         + attribute(NHA_GROUP, members))
+    cap.keep("nexthop_bucket", "ip nexthop bucket show id 15",
+             cap.ask(NETLINK_ROUTE, GETNEXTHOPBUCKET, NLM_F_DUMP,
+                     body + attribute(NHA_ID, struct.pack("I", 15))))
+    capture_bucket_moved(cap)
+    cap.event("nexthop_del", "ip nexthop del id 10", DELNEXTHOP, AF_INET6)
+    cap.event("nexthop_del_group", "ip nexthop del id 14", DELNEXTHOP, AF_UNSPEC)
+    cap.event("nexthop_shrunk_group", "ip nexthop del id 8", NEWNEXTHOP, AF_UNSPEC, True)
+
+
+def capture_bucket_moved(cap):
+    """Only a bucket that was busy when the weights changed is moved with a notification."""
+    run("ip -6 route add 2001:db8:11::/48 nhid 15")
+    for host in range(64):
+        run(f"ip -6 route get 2001:db8:11::{host:x}")
+    how = "ip nexthop replace id 15 group 7/8,3 type resilient buckets 4 idle_timer 1"
+    cap.drain()
+    run(how)
+    cap.keep("nexthop_bucket_moved", how, cap.wait(NEWNEXTHOPBUCKET, AF_UNSPEC)[:1])
 
 
 def capture_neighbours(cap):
@@ -203,44 +323,101 @@ def capture_neighbours(cap):
     cap.keep("neigh_proxy", how, cap.ask(NETLINK_ROUTE, GETNEIGH, NLM_F_DUMP, body))
 
 
+def capture_addresses(cap):
+    for name, what in (
+        ("address", "2001:db8:20::1/64 dev six0 nodad"),
+        ("address_expires", "2001:db8:21::1/64 dev six0 nodad valid_lft 1000 preferred_lft 500"),
+    ):
+        cap.event(name, "ip -6 addr add " + what, NEWADDR, AF_INET6)
+
+
 def capture_rules(cap):
     body = struct.pack("BBBBBBBBI", AF_INET6, *[0] * 8)
     cap.keep("rule_default", "ip -6 rule show", cap.ask(NETLINK_ROUTE, GETRULE, NLM_F_DUMP, body))
     for name, what in (
         ("rule_plain", "pref 100 lookup 70000"),
         ("rule_from", "pref 101 from 2001:db8::/32 lookup 100"),
-        ("rule_iif", "pref 102 iif six0 lookup 100"),
-        ("rule_dport", "pref 103 ipproto udp dport 53 lookup 100"),
-        ("rule_fwmark", "pref 104 fwmark 1 lookup 100"),
-        ("rule_not", "pref 105 not from 2001:db8::/32 lookup 100"),
-        ("rule_suppress", "pref 106 lookup main suppress_prefixlength 0"),
-        ("rule_l3mdev", "pref 107 l3mdev"),
-        ("rule_prohibit", "pref 108 prohibit"),
+        ("rule_to", "pref 102 to 2001:db8:1::/47 lookup 100"),
+        ("rule_iif", "pref 103 iif six0 lookup 100"),
+        ("rule_iif_not_there", "pref 104 iif sixteen lookup 100"),
+        ("rule_tos", "pref 105 tos 0xb8 lookup 100"),
+        ("rule_proto", "pref 106 ipproto ipv6-icmp lookup 100"),
+        ("rule_sport", "pref 107 ipproto tcp sport 1000-2000 lookup 100"),
+        ("rule_dport", "pref 108 ipproto udp dport 53 lookup 100"),
+        ("rule_not", "pref 109 not from 2001:db8::/32 lookup 100"),
+        ("rule_suppress", "pref 110 lookup main suppress_prefixlength 0"),
+        ("rule_suppress_group", "pref 111 lookup main suppress_ifgroup 1"),
+        ("rule_fwmark", "pref 112 fwmark 1 lookup 100"),
+        ("rule_fwmask", "pref 113 fwmark 0/0xff lookup 100"),
+        ("rule_oif", "pref 114 oif six0 lookup 100"),
+        ("rule_tun_id", "pref 115 tun_id 5 lookup 100"),
+        ("rule_uid", "pref 116 uidrange 1000-2000 lookup 100"),
+        ("rule_uid_root", "pref 117 uidrange 0-2000 lookup 100"),
+        ("rule_not_oif", "pref 118 not oif six0 lookup 100"),
+        ("rule_l3mdev", "pref 1000 l3mdev"),
+        ("rule_goto", "pref 119 from 2001:db8::/32 goto 200"),
+        ("rule_nop", "pref 120 nop"),
+        ("rule_blackhole", "pref 121 blackhole"),
+        ("rule_unreachable", "pref 122 unreachable"),
+        ("rule_prohibit", "pref 123 prohibit"),
     ):
         cap.event(name, "ip -6 rule add " + what, NEWRULE, AF_INET6)
-    cap.event("rule_del", "ip -6 rule del pref 108 prohibit", DELRULE, AF_INET6)
+    header = struct.pack("BBBBBBBBI", AF_INET6, *[0] * 6, 1, 0)
+    for pref, name, what, selectors in (
+        (130, "rule_dscp", "dscp 0", ((25, b"\0"),)),
+        (131, "rule_dscp_mask", "dscp 0x28/0x38", ((25, b"\x28"), (30, b"\x38"))),
+        (132, "rule_flowlabel", "flowlabel 0x1/0xf",
+         ((26, b"\0\0\0\x01"), (27, b"\0\0\0\x0f"))),
+        (133, "rule_port_mask", "ipproto udp sport 0x1200/0xff00 dport 0x0101/0x0101",
+         ((22, b"\x11"), (23, struct.pack("HH", 0x1200, 0x1200)), (28, struct.pack("H", 0xff00)),
+          (24, struct.pack("HH", 0x101, 0x101)), (29, struct.pack("H", 0x101)))),
+    ):
+        body = header + attribute(FRA_PRIORITY, struct.pack("I", pref))
+        body += attribute(FRA_TABLE, struct.pack("I", 100))
+        body += b"".join(attribute(kind, payload) for kind, payload in selectors)
+        cap.event_of_request(name, f"ip -6 rule add pref {pref} {what} lookup 100", NEWRULE, body)
+    cap.event("rule_del", "ip -6 rule del pref 123 prohibit", DELRULE, AF_INET6)
 
 
 def capture_generic(cap):
     body = struct.pack("BBH", 3, 1, 0) + attribute(2, b"netdev\0")
     answer = cap.ask(NETLINK_GENERIC, GENL_ID_CTRL, NLM_F_ACK, body)
     cap.keep("genl_family_netdev", "genl ctrl get name netdev", answer)
-    data, family = answer[0][20:], 0
-    while len(data) >= 4:
-        size, kind = struct.unpack_from("HH", data)
-        if kind == 1:
-            family = struct.unpack_from("H", data, 4)[0]
-        data = data[(size + 3) & ~3:]
+    family = struct.unpack("H", attributes(answer[0][20:])[1])[0]
     index = struct.pack("I", socket.if_nametoindex("six0"))
     body = struct.pack("BBH", 1, 1, 0) + attribute(1, index)
     cap.keep("netdev_features", "NETDEV_CMD_DEV_GET of six0",
              cap.ask(NETLINK_GENERIC, family, NLM_F_ACK, body))
 
 
+def write_rows(taken):
+    for name, how, message in taken:
+        print(f'\t{{ "{name}", "{how}",')
+        text = message.hex()
+        lines = [text[at:at + 80] for at in range(0, len(text), 80)]
+        print("\n".join(f'\t  "{line}"' for line in lines) + " },")
+
+
+def kernel():
+    """Its version; Debian's release does not tell all of it."""
+    release, version = os.uname().release.split("-")[0], os.uname().version.split()
+    return version[version.index("Debian") + 1] if "Debian" in version else release
+
+
+def write_lan(taken):
+    print(f"""/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * More rows of netlink_captures.h, which see, from Linux {kernel()}: devices that need modules.
+ * sixbond is a bond of six0 and six2, sixvrf a VRF with six1.
+ */
+/* clang-format off */""")
+    write_rows(taken)
+
+
 def write(taken):
     print(f"""/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Netlink messages as Linux {os.uname().release.split('-')[0]} sent them, in hexadecimal.
+ * Netlink messages as Linux {kernel()} sent them, in hexadecimal.
  * Written by capture_netlink.py (which see), never by hand. Little-endian; six0 and six1 are a
  * veth pair.
  */
@@ -255,12 +432,8 @@ struct netlink_capture {{
 
 /* clang-format off */
 static const struct netlink_capture netlink_captures[] = {{""")
-    for name, how, message in taken:
-        print(f'\t{{ "{name}", "{how}",')
-        text = message.hex()
-        lines = [text[at:at + 80] for at in range(0, len(text), 80)]
-        print("\n".join(f'\t  "{line}"' for line in lines) + " },")
-    print("};\n/* clang-format on */\n\n#endif")
+    write_rows(taken)
+    print('#include "netlink_captures_lan.h"\n};\n/* clang-format on */\n\n#endif')
 
 
 def main():
@@ -270,8 +443,12 @@ def main():
     run("ip link add six0 numrxqueues 2 numtxqueues 3 type veth peer name six1")
     run("ip link set six0 address 02:00:00:00:00:10 up && ip link set six1 up")
     cap = Capture()
-    for part in (capture_links, capture_netconf, capture_routes, capture_neighbours, capture_rules,
-                 capture_generic):
+    if sys.argv[1:] == ["lan"]:
+        capture_lan(cap)
+        write_lan(cap.taken)
+        return
+    for part in (capture_links, capture_netconf, capture_routes, capture_next_hops,
+                 capture_neighbours, capture_addresses, capture_rules, capture_generic):
         part(cap)
     write(cap.taken)
 

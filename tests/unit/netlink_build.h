@@ -8,16 +8,29 @@
 
 #include <libmnl/libmnl.h>
 
+#include <string.h>
+
 #include "../../user/netlink/parse.h"
+#include "../../user/util.h"
 
 #include <linux/fib_rules.h>
 #include <linux/genetlink.h>
+#include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/ipv6.h>
 #include <linux/neighbour.h>
 #include <linux/netconf.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
+
+/* Parse what was built, from exactly its size. */
+#define PARSE(parse, nlh, ...)                                         \
+	({                                                             \
+		size_t size_ = (nlh)->nlmsg_len;                       \
+		_cleanup_free_ struct nlmsghdr *copy_ = malloc(size_); \
+		memcpy(copy_, nlh, size_);                             \
+		parse(copy_, __VA_ARGS__);                             \
+	})
 
 static inline struct nlmsghdr *message_start(void)
 {
@@ -100,12 +113,49 @@ static inline struct nlmsghdr *build_rule(void)
 	return nlh;
 }
 
-static inline struct nlmsghdr *build_next_hop(void)
+static inline struct nlmsghdr *build_address(void)
+{
+	struct nlmsghdr *nlh = message_start();
+
+	nlh->nlmsg_type = RTM_NEWADDR;
+	header_put(nlh, sizeof(struct ifaddrmsg), AF_INET6);
+	return nlh;
+}
+
+static inline struct nlmsghdr *build_next_hop_of(uint8_t family)
 {
 	struct nlmsghdr *nlh = message_start();
 
 	nlh->nlmsg_type = RTM_NEWNEXTHOP;
-	header_put(nlh, sizeof(struct nhmsg), AF_INET6);
+	header_put(nlh, sizeof(struct nhmsg), family);
+	mnl_attr_put_u32(nlh, NHA_ID, 5);
+	return nlh;
+}
+
+static inline struct nlmsghdr *build_next_hop(void)
+{
+	return build_next_hop_of(AF_INET6);
+}
+
+/* A group of one member, the object 6. */
+static inline struct nlmsghdr *build_group(void)
+{
+	const struct nexthop_grp member = { .id = 6 };
+	struct nlmsghdr *nlh = build_next_hop_of(AF_UNSPEC);
+
+	mnl_attr_put(nlh, NHA_GROUP, sizeof(member), &member);
+	return nlh;
+}
+
+static inline struct nlmsghdr *build_bucket(void)
+{
+	struct nlmsghdr *nlh = build_next_hop_of(AF_UNSPEC);
+	struct nlattr *nest = mnl_attr_nest_start(nlh, NHA_RES_BUCKET);
+
+	nlh->nlmsg_type = RTM_NEWNEXTHOPBUCKET;
+	mnl_attr_put_u16(nlh, NHA_RES_BUCKET_INDEX, 3);
+	mnl_attr_put_u32(nlh, NHA_RES_BUCKET_NH_ID, 6);
+	mnl_attr_nest_end(nlh, nest);
 	return nlh;
 }
 

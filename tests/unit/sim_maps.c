@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The simulated maps of sim_maps.h. Slow and plain on purpose.
+ * The simulated maps of sim_maps.h: the writer, and what must hold at each of its calls. Slow and
+ * plain on purpose.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,113 +27,181 @@ static bool strikes(struct sim *sim, unsigned int one_in)
 	return one_in && sim_random(sim, one_in) == 0;
 }
 
+/* Packets see something else from now on. */
 static void tell(struct sim *sim)
 {
+	sim->stale = true;
 	if (sim->written)
 		sim->written(sim->ctx);
 }
 
-/* --- who names what --------------------------------------------------------------------------- */
+/* --- what packets can get to ------------------------------------------------------------------ */
 
-static bool is_named(const struct sim *sim, uint32_t id)
+static bool use(struct sim *sim, struct sim_use *of)
 {
-	for (size_t i = 0; i < sim->n_routes; i++) {
-		if (sixlane_route_next_hop(sim->routes[i].value) == id)
-			return true;
-	}
-	return false;
+	bool fresh = of->mark != sim->mark;
+
+	of->until = sim->epoch;
+	of->mark = sim->mark;
+	return fresh;
 }
 
-/* Packets may go on using a port and a neighbour until the next grace period ends. */
-static void note_parts(struct sim *sim, const struct sixlane_next_hop *next_hop)
+static void use_next_hop(struct sim *sim, uint32_t id);
+
+static void use_set(struct sim *sim, uint32_t set)
 {
-	if (next_hop->verdict != SIXLANE_FORWARD)
+	if (!use(sim, &sim->set_use[set]))
 		return;
-	if (next_hop->port < SIXLANE_MAX_PORTS)
-		sim->port_use[next_hop->port].until = sim->epoch;
-	if (next_hop->neighbour < SIXLANE_MAX_NEIGHBOURS)
-		sim->neigh_use[next_hop->neighbour].until = sim->epoch;
+	for (size_t i = 0; i < sim->sources.n; i++) {
+		if (ntohl(sim->sources.routes[i].key.table) == set)
+			use_next_hop(sim, sixlane_route_next_hop(sim->sources.routes[i].value));
+	}
 }
 
-/* A value leaves the trie. */
-static void note_use(struct sim *sim, uint32_t value)
+static void use_fate(struct sim *sim, union sixlane_fate fate)
 {
-	uint32_t id = sixlane_route_next_hop(value);
+	switch (fate.kind) {
+	case SIXLANE_FORWARD:
+		if (fate.port < SIXLANE_MAX_PORTS)
+			use(sim, &sim->port_use[fate.port]);
+		if (fate.neighbour < SIXLANE_MAX_NEIGHBOURS)
+			use(sim, &sim->neigh_use[fate.neighbour]);
+		break;
+	case SIXLANE_KIND_GROUP:
+	case SIXLANE_KIND_FIRST:
+		for (uint32_t i = fate.first_cell; i < fate.first_cell + fate.n_cells; i++) {
+			if (i >= SIXLANE_MAX_CELLS || !use(sim, &sim->cell_use[i]))
+				continue;
+			use_next_hop(sim, sim->cells[i].below);
+			use_next_hop(sim, sim->cells[i].above);
+		}
+		break;
+	case SIXLANE_KIND_SOURCES:
+		if (fate.set <= SIXLANE_MAX_SOURCES)
+			use_set(sim, fate.set);
+		break;
+	}
+}
 
-	if (id >= SIXLANE_MAX_NEXT_HOPS)
+static void use_next_hop(struct sim *sim, uint32_t id)
+{
+	if (id < SIXLANE_MAX_NEXT_HOPS && use(sim, &sim->next_hop_use[id]))
+		use_fate(sim, sim->next_hops[id].fate);
+}
+
+/* Before anything changes: whatever packets can get to now, they can until a grace period ends. */
+static void refresh(struct sim *sim)
+{
+	if (!sim->stale)
 		return;
-	sim->next_hop_use[id].until = sim->epoch;
-	note_parts(sim, &sim->next_hops[id]);
+	sim->stale = false;
+	sim->mark++;
+	for (size_t i = 0; i < sim->routes.n; i++)
+		use_next_hop(sim, sixlane_route_next_hop(sim->routes.routes[i].value));
 }
 
-static bool forwards(const struct sim *sim, uint32_t id)
+static bool is_named(const struct sim *sim, const struct sim_use *of)
 {
-	return is_named(sim, id) && sim->next_hops[id].verdict == SIXLANE_FORWARD;
+	return of->mark == sim->mark;
 }
 
-static bool port_is_named(const struct sim *sim, uint32_t slot)
+static bool is_in_use(const struct sim *sim, const struct sim_use *of)
 {
-	for (size_t i = 0; i < sim->n_routes; i++) {
-		uint32_t id = sixlane_route_next_hop(sim->routes[i].value);
+	return of->until >= sim->epoch;
+}
 
-		if (id < SIXLANE_MAX_NEXT_HOPS && forwards(sim, id) &&
-		    sim->next_hops[id].port == slot)
-			return true;
+/* --- whether something may be named ----------------------------------------------------------- */
+
+static void check_fate(const struct sim *sim, union sixlane_fate fate);
+
+static void check_leaf(const struct sim *sim, uint32_t id)
+{
+	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
+	assert_true(sim->next_hops[id].fate.kind < SIXLANE_N_VERDICTS);
+	assert_int_equal(sim->next_hops[id].flags, 0);
+	check_fate(sim, sim->next_hops[id].fate);
+}
+
+static void check_cells(const struct sim *sim, union sixlane_fate fate)
+{
+	assert_true(fate.n_cells > 0);
+	assert_true(fate.first_cell + fate.n_cells <= SIXLANE_MAX_CELLS);
+	assert_true(fate.kind == SIXLANE_KIND_GROUP || fate.n_cells <= FIB_FIRST_MAX);
+	for (uint32_t i = fate.first_cell; i < fate.first_cell + fate.n_cells; i++) {
+		check_leaf(sim, sim->cells[i].below);
+		check_leaf(sim, sim->cells[i].above);
+		if (fate.kind == SIXLANE_KIND_FIRST)
+			assert_int_equal(sim->cells[i].below, sim->cells[i].above);
 	}
-	return false;
 }
 
-static bool neigh_is_named(const struct sim *sim, uint32_t slot)
+static void check_set(const struct sim *sim, uint32_t set)
 {
-	for (size_t i = 0; i < sim->n_routes; i++) {
-		uint32_t id = sixlane_route_next_hop(sim->routes[i].value);
+	bool has_rest = false;
 
-		if (id < SIXLANE_MAX_NEXT_HOPS && forwards(sim, id) &&
-		    sim->next_hops[id].neighbour == slot)
-			return true;
+	assert_true(set > 0);
+	for (size_t i = 0; i < sim->sources.n; i++) {
+		const struct sim_route *entry = &sim->sources.routes[i];
+		uint32_t id = sixlane_route_next_hop(entry->value);
+
+		if (ntohl(entry->key.table) != set)
+			continue;
+		has_rest |= entry->key.prefix_len == SIXLANE_TABLE_BITS;
+		assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
+		assert_int_not_equal(sim->next_hops[id].fate.kind, SIXLANE_KIND_SOURCES);
+		check_fate(sim, sim->next_hops[id].fate);
 	}
-	return false;
+	assert_true(has_rest);
 }
 
-/* --- routes ----------------------------------------------------------------------------------- */
-
-static struct sim_route *find_route(struct sim *sim, const struct sixlane_route_key *key)
+static void check_fate(const struct sim *sim, union sixlane_fate fate)
 {
-	for (size_t i = 0; i < sim->n_routes; i++) {
-		if (!memcmp(&sim->routes[i].key, key, sizeof(*key)))
-			return &sim->routes[i];
+	switch (fate.kind) {
+	case SIXLANE_FORWARD:
+		assert_int_not_equal(sim->ports[fate.port].ifindex, 0);
+		if (fate.neighbour)
+			assert_int_equal(sim->neighs[fate.neighbour].key.ifindex,
+					 sim->ports[fate.port].ifindex);
+		break;
+	case SIXLANE_KIND_GROUP:
+	case SIXLANE_KIND_FIRST:
+		check_cells(sim, fate);
+		break;
+	case SIXLANE_KIND_SOURCES:
+		check_set(sim, fate.set);
+		break;
+	default:
+		assert_true(fate.kind < SIXLANE_N_VERDICTS);
+	}
+}
+
+/* --- tries ------------------------------------------------------------------------------------ */
+
+static struct sim_route *find_route(struct sim_trie *trie, const struct sixlane_route_key *key)
+{
+	for (size_t i = 0; i < trie->n; i++) {
+		if (!memcmp(&trie->routes[i].key, key, sizeof(*key)))
+			return &trie->routes[i];
 	}
 	return NULL;
 }
 
-static int route_set(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+static int trie_set(struct sim *sim, struct sim_trie *trie, const struct sixlane_route_key *key,
+		    uint32_t value)
 {
-	struct sim *sim = ctx;
-	struct sim_route *route = find_route(sim, key);
-	uint32_t id = sixlane_route_next_hop(value);
-	const struct sixlane_next_hop *next_hop = &sim->next_hops[id];
+	struct sim_route *route = find_route(trie, key);
 
-	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
-	assert_int_equal(key->table, htonl(SIXLANE_TABLE_MAIN));
-	assert_int_equal(value, sixlane_route_value(id, key->prefix_len - SIXLANE_TABLE_BITS));
-	if (next_hop->verdict == SIXLANE_FORWARD) {
-		assert_int_not_equal(sim->ports[next_hop->port].ifindex, 0);
-		if (next_hop->neighbour)
-			assert_int_equal(sim->neighs[next_hop->neighbour].key.ifindex,
-					 sim->ports[next_hop->port].ifindex);
-	}
-	sim->route_writes++;
+	assert_in_range(key->prefix_len, SIXLANE_TABLE_BITS, SIXLANE_TABLE_BITS + 128);
+	trie->writes++;
 	if (strikes(sim, sim->enomem))
 		return -ENOMEM;
 	if (strikes(sim, sim->set_fails))
 		return -EBUSY;
-	if (sim->n_routes >= sim->capacity && (!route || sim->full_refuses_replace))
+	if (trie->n >= trie->capacity && (!route || sim->full_refuses_replace))
 		return -ENOSPC;
-	if (route) {
-		note_use(sim, route->value);
-	} else {
-		assert_true(sim->n_routes < SIM_MAX_ROUTES);
-		route = &sim->routes[sim->n_routes++];
+	if (!route) {
+		assert_true(trie->n < SIM_MAX_ROUTES);
+		route = &trie->routes[trie->n++];
 		route->key = *key;
 	}
 	route->value = value;
@@ -140,20 +209,76 @@ static int route_set(void *ctx, const struct sixlane_route_key *key, uint32_t va
 	return 0;
 }
 
-static int route_del(void *ctx, const struct sixlane_route_key *key)
+static int trie_del(struct sim *sim, struct sim_trie *trie, const struct sixlane_route_key *key)
 {
-	struct sim *sim = ctx;
-	struct sim_route *route = find_route(sim, key);
+	struct sim_route *route = find_route(trie, key);
 
-	sim->route_writes++;
+	trie->writes++;
 	if (!route)
 		return -ENOENT;
 	if (strikes(sim, sim->del_fails))
 		return -EBUSY;
-	note_use(sim, route->value);
-	*route = sim->routes[--sim->n_routes];
+	*route = trie->routes[--trie->n];
 	tell(sim);
 	return 0;
+}
+
+static int route_set(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+{
+	struct sim *sim = ctx;
+	uint32_t id = sixlane_route_next_hop(value);
+
+	refresh(sim);
+	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
+	assert_int_equal(value, sixlane_route_value(id, key->prefix_len - SIXLANE_TABLE_BITS));
+	check_fate(sim, sim->next_hops[id].fate);
+	return trie_set(sim, &sim->routes, key, value);
+}
+
+static int route_del(void *ctx, const struct sixlane_route_key *key)
+{
+	struct sim *sim = ctx;
+
+	refresh(sim);
+	return trie_del(sim, &sim->routes, key);
+}
+
+/* A set that a packet may come to, or may still be in, gets no entries. */
+static int source_set(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+{
+	struct sim *sim = ctx;
+	uint32_t set = ntohl(key->table), id = sixlane_route_next_hop(value);
+
+	refresh(sim);
+	assert_in_range(set, 1, SIXLANE_MAX_SOURCES);
+	assert_false(is_in_use(sim, &sim->set_use[set]));
+	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
+	assert_int_not_equal(sim->next_hops[id].fate.kind, SIXLANE_KIND_SOURCES);
+	check_fate(sim, sim->next_hops[id].fate);
+	return trie_set(sim, &sim->sources, key, value);
+}
+
+static bool key_covers(const struct sixlane_route_key *a, const struct sixlane_route_key *b)
+{
+	const struct prefix outer = { a->addr, (uint8_t)(a->prefix_len - SIXLANE_TABLE_BITS) };
+	const struct prefix inner = { b->addr, (uint8_t)(b->prefix_len - SIXLANE_TABLE_BITS) };
+
+	return a->table == b->table && outer.len < inner.len && prefix_covers(&outer, &inner);
+}
+
+/* Nobody may find a shorter prefix because the longer one is gone. */
+static int source_del(void *ctx, const struct sixlane_route_key *key)
+{
+	struct sim *sim = ctx;
+	uint32_t set = ntohl(key->table);
+
+	refresh(sim);
+	if (set <= SIXLANE_MAX_SOURCES && is_in_use(sim, &sim->set_use[set])) {
+		assert_false(is_named(sim, &sim->set_use[set]));
+		for (size_t i = 0; i < sim->sources.n; i++)
+			assert_false(key_covers(&sim->sources.routes[i].key, key));
+	}
+	return trie_del(sim, &sim->sources, key);
 }
 
 /* --- arrays ----------------------------------------------------------------------------------- */
@@ -161,34 +286,66 @@ static int route_del(void *ctx, const struct sixlane_route_key *key)
 static void next_hop_set(void *ctx, uint32_t id, const struct sixlane_next_hop *next_hop)
 {
 	struct sim *sim = ctx;
-	struct sixlane_next_hop *old = &sim->next_hops[id];
-	struct sixlane_next_hop poisoned = *old;
 
+	refresh(sim);
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
 	sim->array_writes++;
-	poisoned.verdict = next_hop->verdict;
-	if (memcmp(old, next_hop, sizeof(*old)) &&
-	    (is_named(sim, id) || sim->next_hop_use[id].until >= sim->epoch)) {
-		/* Only the verdict may change, to a punt or back from one. */
-		assert_memory_equal(&poisoned, next_hop, sizeof(poisoned));
-		assert_true(next_hop->verdict == SIXLANE_PUNT_MAP_FULL ||
-			    old->verdict == SIXLANE_PUNT_MAP_FULL);
-	}
-	if (is_named(sim, id))
-		note_parts(sim, old);
-	*old = *next_hop;
+	if (is_in_use(sim, &sim->next_hop_use[id]))
+		assert_memory_equal(&sim->next_hops[id], next_hop, sizeof(*next_hop));
+	sim->next_hops[id] = *next_hop;
 	tell(sim);
+}
+
+static bool is_punt(union sixlane_fate fate)
+{
+	return fate.kind == SIXLANE_PUNT_MAP_FULL || fate.kind == SIXLANE_PUNT_SOURCE_ROUTE ||
+	       fate.kind == SIXLANE_PUNT_NEXT_HOP_OBJECT;
+}
+
+static void next_hop_set_fate(void *ctx, uint32_t id, union sixlane_fate fate)
+{
+	struct sim *sim = ctx;
+	struct sixlane_next_hop *next_hop = &sim->next_hops[id];
+
+	refresh(sim);
+	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
+	check_fate(sim, fate);
+	/* Poison and its cure, room that was found, objects. */
+	assert_true(is_punt(fate) || is_punt(next_hop->fate) ||
+		    next_hop->flags & SIXLANE_NEXT_HOP_OBJECT);
+	sim->fate_writes++;
+	next_hop->fate = fate;
+	tell(sim);
+}
+
+/* Where packets may come, only a bucket may change its one member for another. */
+static void cell_set(void *ctx, uint32_t index, union sixlane_cell cell)
+{
+	struct sim *sim = ctx;
+
+	refresh(sim);
+	assert_true(index < SIXLANE_MAX_CELLS);
+	check_leaf(sim, cell.below);
+	check_leaf(sim, cell.above);
+	if (is_in_use(sim, &sim->cell_use[index])) {
+		assert_int_equal(sim->cells[index].below, sim->cells[index].above);
+		assert_int_equal(cell.below, cell.above);
+	}
+	sim->cell_writes++;
+	sim->cells[index] = cell;
+	if (is_in_use(sim, &sim->cell_use[index]))
+		tell(sim);
 }
 
 static void neigh_set(void *ctx, uint32_t slot, const struct sixlane_neigh *neigh)
 {
 	struct sim *sim = ctx;
 
+	refresh(sim);
 	assert_true(slot > 0 && slot < SIXLANE_MAX_NEIGHBOURS);
 	assert_int_equal(neigh->used, 0);
 	assert_int_equal(neigh->key.zero, 0);
-	assert_false(neigh_is_named(sim, slot));
-	assert_true(sim->neigh_use[slot].until < sim->epoch);
+	assert_false(is_in_use(sim, &sim->neigh_use[slot]));
 	for (size_t i = 0; i < sim->n_neigh_index; i++)
 		assert_int_not_equal(sim->neigh_index[i].slot, slot);
 	sim->array_writes++;
@@ -205,31 +362,67 @@ static void neigh_set_mac(void *ctx, uint32_t slot, union sixlane_mac mac)
 	tell(sim);
 }
 
+static bool is_vlan(const struct sixlane_port *port, const struct sixlane_vlan_key *key)
+{
+	return port->lower == key->lower && port->tag.word == key->tag.word;
+}
+
+/* While a tag leads to a slot it stays that port's, unless it could not be taken away. */
+static void check_vlans(const struct sim *sim, uint32_t slot, const struct sixlane_port *port)
+{
+	for (size_t i = 0; i < sim->n_vlans && !sim->index_errors; i++) {
+		if (sim->vlans[i].slot != slot || !is_vlan(&sim->ports[slot], &sim->vlans[i].key))
+			continue;
+		assert_true(port->flags & SIXLANE_PORT_TAGGED);
+		assert_true(is_vlan(port, &sim->vlans[i].key));
+	}
+}
+
 static void port_set(void *ctx, uint32_t slot, const struct sixlane_port *port)
 {
 	struct sim *sim = ctx;
 	struct sixlane_port *old = &sim->ports[slot];
 
+	refresh(sim);
 	assert_true(slot > 0 && slot < SIXLANE_MAX_PORTS);
+	check_vlans(sim, slot, port);
 	if (old->ifindex != port->ifindex) {
-		assert_false(port_is_named(sim, slot));
+		assert_false(is_named(sim, &sim->port_use[slot]));
 		/* Without ifindex it is down, at any moment. */
 		if (port->ifindex)
-			assert_true(sim->port_use[slot].until < sim->epoch);
+			assert_false(is_in_use(sim, &sim->port_use[slot]));
 		for (size_t i = 0; i < sim->n_port_index; i++)
 			assert_int_not_equal(sim->port_index[i].slot, slot);
 	}
 	sim->array_writes++;
 	*old = *port;
+	tell(sim);
+}
+
+static void gaps_set(void *ctx, bool gaps)
+{
+	struct sim *sim = ctx;
+
+	sim->gaps_writes++;
+	sim->gaps = gaps;
+	tell(sim);
 }
 
 /* --- indices ---------------------------------------------------------------------------------- */
 
+static bool index_strikes(struct sim *sim)
+{
+	bool strike = strikes(sim, sim->index_fails);
+
+	sim->index_writes++;
+	sim->index_errors += strike;
+	return strike;
+}
+
 static int index_set(struct sim *sim, struct sim_index *index, size_t *n,
 		     const struct sixlane_neigh_key *key, uint32_t slot)
 {
-	sim->index_writes++;
-	if (strikes(sim, sim->index_fails))
+	if (index_strikes(sim))
 		return -ENOSPC;
 	for (size_t i = 0; i < *n; i++) {
 		if (!memcmp(&index[i].key, key, sizeof(*key)))
@@ -244,8 +437,7 @@ static int index_set(struct sim *sim, struct sim_index *index, size_t *n,
 static int index_del(struct sim *sim, struct sim_index *index, size_t *n,
 		     const struct sixlane_neigh_key *key, struct sim_use *uses)
 {
-	sim->index_writes++;
-	if (strikes(sim, sim->index_fails))
+	if (index_strikes(sim))
 		return -EBUSY;
 	for (size_t i = 0; i < *n; i++) {
 		if (memcmp(&index[i].key, key, sizeof(*key)))
@@ -269,9 +461,10 @@ static int neigh_index_del(void *ctx, const struct sixlane_neigh_key *key)
 {
 	struct sim *sim = ctx;
 
+	refresh(sim);
 	for (size_t i = 0; i < sim->n_neigh_index; i++) {
 		if (!memcmp(&sim->neigh_index[i].key, key, sizeof(*key)))
-			assert_false(neigh_is_named(sim, sim->neigh_index[i].slot));
+			assert_false(is_named(sim, &sim->neigh_use[sim->neigh_index[i].slot]));
 	}
 	return index_del(sim, sim->neigh_index, &sim->n_neigh_index, key, sim->neigh_use);
 }
@@ -290,7 +483,49 @@ static int port_index_del(void *ctx, uint32_t ifindex)
 	const struct sixlane_neigh_key key = { .ifindex = ifindex };
 	struct sim *sim = ctx;
 
+	refresh(sim);
 	return index_del(sim, sim->port_index, &sim->n_port_index, &key, sim->port_use);
+}
+
+static size_t find_vlan(const struct sim *sim, const struct sixlane_vlan_key *key)
+{
+	size_t i = 0;
+
+	while (i < sim->n_vlans && memcmp(&sim->vlans[i].key, key, sizeof(*key)))
+		i++;
+	return i;
+}
+
+static int vlan_set(void *ctx, const struct sixlane_vlan_key *key, uint32_t slot)
+{
+	struct sim *sim = ctx;
+	size_t i = find_vlan(sim, key);
+
+	assert_true(slot > 0 && slot < SIXLANE_MAX_PORTS);
+	assert_int_not_equal(sim->ports[slot].ifindex, 0);
+	assert_true(sim->ports[slot].flags & SIXLANE_PORT_TAGGED);
+	assert_true(is_vlan(&sim->ports[slot], key));
+	if (index_strikes(sim))
+		return -ENOMEM;
+	assert_true(i < sizeof(sim->vlans) / sizeof(sim->vlans[0]));
+	sim->n_vlans += i == sim->n_vlans;
+	sim->vlans[i] = (struct sim_vlan){ *key, slot };
+	tell(sim);
+	return 0;
+}
+
+static int vlan_del(void *ctx, const struct sixlane_vlan_key *key)
+{
+	struct sim *sim = ctx;
+	size_t i = find_vlan(sim, key);
+
+	if (index_strikes(sim))
+		return -EBUSY;
+	if (i == sim->n_vlans)
+		return -ENOENT;
+	sim->vlans[i] = sim->vlans[--sim->n_vlans];
+	tell(sim);
+	return 0;
 }
 
 static int grace(void *ctx)
@@ -300,7 +535,9 @@ static int grace(void *ctx)
 	sim->graces++;
 	if (sim->grace_fails)
 		return -EINTR;
+	refresh(sim);
 	sim->epoch++;
+	sim->stale = true;
 	return 0;
 }
 
@@ -311,15 +548,18 @@ struct sim *sim_new(void)
 	struct sim *sim = test_calloc(1, sizeof(*sim));
 
 	sim->next_hops = test_calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(*sim->next_hops));
+	sim->cells = test_calloc(SIXLANE_MAX_CELLS, sizeof(*sim->cells));
 	sim->neighs = test_calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(*sim->neighs));
 	sim->ports = test_calloc(SIXLANE_MAX_PORTS, sizeof(*sim->ports));
 	sim->next_hop_use = test_calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(struct sim_use));
+	sim->cell_use = test_calloc(SIXLANE_MAX_CELLS, sizeof(struct sim_use));
+	sim->set_use = test_calloc(SIXLANE_MAX_SOURCES + 1, sizeof(struct sim_use));
 	sim->neigh_use = test_calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(struct sim_use));
 	sim->port_use = test_calloc(SIXLANE_MAX_PORTS, sizeof(struct sim_use));
 	sim->neigh_index = test_calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(struct sim_index));
 	sim->port_index = test_calloc(SIXLANE_MAX_PORTS, sizeof(struct sim_index));
-	sim->capacity = SIM_MAX_ROUTES;
-	sim->epoch = 1;
+	sim->routes.capacity = sim->sources.capacity = SIM_MAX_ROUTES;
+	sim->epoch = sim->mark = 1;
 	sim->random = 1;
 	return sim;
 }
@@ -327,9 +567,12 @@ struct sim *sim_new(void)
 void sim_free(struct sim *sim)
 {
 	test_free(sim->next_hops);
+	test_free(sim->cells);
 	test_free(sim->neighs);
 	test_free(sim->ports);
 	test_free(sim->next_hop_use);
+	test_free(sim->cell_use);
+	test_free(sim->set_use);
 	test_free(sim->neigh_use);
 	test_free(sim->port_use);
 	test_free(sim->neigh_index);
@@ -343,7 +586,11 @@ struct fib_writer sim_writer(struct sim *sim)
 		.ctx = sim,
 		.route_set = route_set,
 		.route_del = route_del,
+		.source_set = source_set,
+		.source_del = source_del,
 		.next_hop_set = next_hop_set,
+		.next_hop_set_fate = next_hop_set_fate,
+		.cell_set = cell_set,
 		.neigh_set = neigh_set,
 		.neigh_set_mac = neigh_set_mac,
 		.neigh_index_set = neigh_index_set,
@@ -351,6 +598,9 @@ struct fib_writer sim_writer(struct sim *sim)
 		.port_set = port_set,
 		.port_index_set = port_index_set,
 		.port_index_del = port_index_del,
+		.vlan_set = vlan_set,
+		.vlan_del = vlan_del,
+		.gaps_set = gaps_set,
 		.grace = grace,
 	};
 }
@@ -364,69 +614,15 @@ void sim_adopt(struct sim *sim, struct fib *fib)
 	for (size_t i = 0; i < sim->n_neigh_index; i++)
 		fib_adopt_neigh(fib, sim->neigh_index[i].slot,
 				&sim->neighs[sim->neigh_index[i].slot]);
+	for (size_t i = 0; i < sim->n_vlans; i++)
+		fib_adopt_vlan(fib, &sim->vlans[i].key, sim->vlans[i].slot);
 	for (uint32_t id = 1; id < SIXLANE_MAX_NEXT_HOPS; id++) {
 		if (memcmp(&sim->next_hops[id], &none, sizeof(none)))
 			fib_adopt_next_hop(fib, id, &sim->next_hops[id]);
 	}
-	for (size_t i = 0; i < sim->n_routes; i++)
-		fib_adopt_route(fib, &sim->routes[i].key, sim->routes[i].value);
-}
-
-static const struct sixlane_next_hop *match(const struct sim *sim, const union sixlane_addr *addr)
-{
-	const struct prefix host = { .addr = *addr, .len = 128 };
-	const struct sim_route *best = NULL;
-	uint32_t id;
-
-	for (size_t i = 0; i < sim->n_routes; i++) {
-		const struct sixlane_route_key *key = &sim->routes[i].key;
-		const struct prefix prefix = {
-			.addr = key->addr, .len = (uint8_t)(key->prefix_len - SIXLANE_TABLE_BITS)
-		};
-
-		if (key->table == htonl(SIXLANE_TABLE_MAIN) && prefix_covers(&prefix, &host) &&
-		    (!best || key->prefix_len > best->key.prefix_len))
-			best = &sim->routes[i];
-	}
-	if (!best)
-		return NULL;
-	id = sixlane_route_next_hop(best->value);
-	return id < SIXLANE_MAX_NEXT_HOPS ? &sim->next_hops[id] : NULL;
-}
-
-bool sim_lookup(const struct sim *sim, const union sixlane_addr *addr, struct fib_target *out)
-{
-	const struct sixlane_next_hop *next_hop = match(sim, addr);
-
-	if (!next_hop)
-		return false;
-	*out = (struct fib_target){ .verdict = next_hop->verdict };
-	if (next_hop->verdict != SIXLANE_FORWARD)
-		return true;
-	out->ifindex = sim->ports[next_hop->port].ifindex;
-	out->mtu = next_hop->mtu;
-	if (next_hop->neighbour) {
-		out->has_gateway = 1;
-		out->gateway = sim->neighs[next_hop->neighbour].key.addr;
-		assert_int_equal(sim->neighs[next_hop->neighbour].key.ifindex, out->ifindex);
-	}
-	return true;
-}
-
-uint64_t sim_neigh_mac(const struct sim *sim, uint32_t ifindex, const union sixlane_addr *addr)
-{
-	const struct sixlane_neigh_key key = { .addr = *addr, .ifindex = ifindex };
-
-	for (size_t i = 0; i < sim->n_neigh_index; i++) {
-		if (!memcmp(&sim->neigh_index[i].key, &key, sizeof(key)))
-			return sim->neighs[sim->neigh_index[i].slot].mac.word;
-	}
-	return 0;
-}
-
-uint64_t sim_gateway_mac(const struct sim *sim, const union sixlane_addr *dst)
-{
-	const struct sixlane_next_hop *next_hop = match(sim, dst);
-
-	return next_hop && next_hop->neighbour ? sim->neighs[next_hop->neighbour].mac.word : 0;
+	fib_adopt_cells(fib, sim->cells);
+	for (size_t i = 0; i < sim->sources.n; i++)
+		fib_adopt_source(fib, &sim->sources.routes[i].key, sim->sources.routes[i].value);
+	for (size_t i = 0; i < sim->routes.n; i++)
+		fib_adopt_route(fib, &sim->routes.routes[i].key, sim->routes.routes[i].value);
 }

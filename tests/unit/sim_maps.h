@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The maps as a fib's writer sees them, simulated: a trie that fills up and fails as told, hashes,
+ * The maps as a fib's writer sees them, simulated: tries that fill up and fail as told, hashes,
  * arrays, grace periods. Checks at every write what fib.h promises, and fails the test at once:
  * nothing is named before it is written, nothing changes while it is named or before a grace
  * period has passed since. Knows nothing of how the fib works.
@@ -17,9 +17,16 @@ struct sim_route {
 	uint32_t value;
 };
 
-/* When something was last named, in grace periods; 0: never. */
+struct sim_trie {
+	struct sim_route routes[SIM_MAX_ROUTES];
+	size_t n, capacity;
+	unsigned long writes;
+};
+
+/* Whether packets may get to something. */
 struct sim_use {
-	uint32_t until;
+	uint32_t until; /* the grace period in which they last could; 0: never */
+	uint32_t mark;	/* sim->mark: they can now */
 };
 
 struct sim_index {
@@ -27,26 +34,35 @@ struct sim_index {
 	uint32_t slot;
 };
 
+struct sim_vlan {
+	struct sixlane_vlan_key key;
+	uint32_t slot;
+};
+
 struct sim {
-	struct sim_route routes[SIM_MAX_ROUTES];
-	size_t n_routes;
+	struct sim_trie routes, sources;
 	struct sixlane_next_hop *next_hops; /* [SIXLANE_MAX_NEXT_HOPS] */
+	union sixlane_cell *cells;	    /* [SIXLANE_MAX_CELLS] */
 	struct sixlane_neigh *neighs;	    /* [SIXLANE_MAX_NEIGHBOURS] */
 	struct sixlane_port *ports;	    /* [SIXLANE_MAX_PORTS] */
-	struct sim_use *next_hop_use, *neigh_use, *port_use;
+	struct sim_use *next_hop_use, *cell_use, *set_use, *neigh_use, *port_use;
 	struct sim_index *neigh_index, *port_index;
-	size_t n_neigh_index, n_port_index;
+	struct sim_vlan vlans[256];
+	size_t n_neigh_index, n_port_index, n_vlans;
 	uint32_t epoch; /* grace periods so far + 1 */
+	uint32_t mark;
+	bool stale; /* what names what has changed since sim_use was brought up to date */
+	bool gaps;
 
 	/* What goes wrong. */
-	size_t capacity;					/* routes that the trie holds */
 	bool full_refuses_replace;				/* as older kernels do */
 	unsigned int enomem, set_fails, del_fails, index_fails; /* one in so many; 0: never */
 	bool grace_fails;
 	uint64_t random;
 
 	/* What was done. */
-	unsigned long route_writes, array_writes, index_writes, graces;
+	unsigned long array_writes, fate_writes, cell_writes, index_writes, gaps_writes, graces;
+	unsigned long index_errors;
 	void (*written)(void *ctx); /* after every write that packets could see; may be NULL */
 	void *ctx;
 };
@@ -58,14 +74,37 @@ struct fib_writer sim_writer(struct sim *sim);
 /* As maps_adopt(). */
 void sim_adopt(struct sim *sim, struct fib *fib);
 
-/* What the datapath would do: false if there is no route. */
-bool sim_lookup(const struct sim *sim, const union sixlane_addr *addr, struct fib_target *out);
+uint32_t sim_random(struct sim *sim, uint32_t n);
+
+/* --- sim_look.c: what the datapath would do ----------------------------------------------------
+ */
+
+/* Where a packet gets to. */
+struct sim_found {
+	const struct sixlane_next_hop *next_hop; /* NULL: its source has no entry in the set */
+	uint32_t len;				 /* as the value that was found last says */
+};
+
+/* False: the table has no route. */
+bool sim_find(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
+	      const union sixlane_addr *src, struct sim_found *found);
+
+/* SIXLANE_FORWARD: by one or several next hops. */
+uint32_t sim_verdict(const struct sim_found *found);
+
+/*
+ * Whether the datapath would do there what target says (which is not FIB_SOURCES): the same hops by
+ * the same weights, MTU and expiry. object is what the target's object means; or, bucket
+ * by bucket, also (may be NULL). punted: a member of a group that is punted is as good.
+ */
+bool sim_does(const struct sim *sim, const struct sim_found *found, const struct fib_target *target,
+	      const struct fib_object *object, const struct fib_object *also, bool punted);
 
 /* MAC of an on-link neighbour as the datapath finds it, 0: unresolved. */
 uint64_t sim_neigh_mac(const struct sim *sim, uint32_t ifindex, const union sixlane_addr *addr);
-/* The same of a gateway, by the slots that next hops name. */
-uint64_t sim_gateway_mac(const struct sim *sim, const union sixlane_addr *dst);
-
-uint32_t sim_random(struct sim *sim, uint32_t n);
+/* The same of a gateway, by the slot that a single next hop names. */
+uint64_t sim_gateway_mac(const struct sim *sim, const struct sim_found *found);
+/* The port that takes this tag off, 0: none. */
+uint32_t sim_vlan_ifindex(const struct sim *sim, uint32_t lower, union sixlane_tag tag);
 
 #endif

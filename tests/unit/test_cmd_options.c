@@ -100,12 +100,43 @@ static void other_words_are_left(void **state)
 	take("attach -- --", "attach --");
 }
 
+static void numbers_are_whole(void **state)
+{
+	uint32_t number = 7;
+
+	(void)state;
+	assert_true(cmd_parse_number("0", 0, &number) && number == 0);
+	assert_true(cmd_parse_number("4294967295", UINT32_MAX, &number) && number == UINT32_MAX);
+	assert_false(cmd_parse_number("4294967296", UINT32_MAX, &number));
+	assert_false(cmd_parse_number("99999999999999999999", UINT32_MAX, &number));
+	assert_false(cmd_parse_number("129", 128, &number));
+	assert_false(cmd_parse_number("", 128, &number));
+	assert_false(cmd_parse_number(" 1", 128, &number));
+	assert_false(cmd_parse_number("-1", 128, &number));
+	assert_false(cmd_parse_number("1x", 128, &number));
+}
+
+static void tables_have_names(void **state)
+{
+	uint32_t table = 0;
+
+	(void)state;
+	assert_true(cmd_parse_table("main", &table) && table == 254);
+	assert_true(cmd_parse_table("local", &table) && table == 255);
+	assert_true(cmd_parse_table("default", &table) && table == 253);
+	assert_true(cmd_parse_table("4294900000", &table) && table == 4294900000u);
+	assert_false(cmd_parse_table("0", &table));
+	assert_false(cmd_parse_table("mai", &table));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(commands_are_abbreviated),
 		cmocka_unit_test(options_stand_anywhere),
 		cmocka_unit_test(other_words_are_left),
+		cmocka_unit_test(numbers_are_whole),
+		cmocka_unit_test(tables_have_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

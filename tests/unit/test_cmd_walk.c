@@ -1,71 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * `sixlane lookup`'s walk through the maps, one row a verdict. The module under test is included,
- * and the readers of the kernel's maps are replaced by one route and one neighbour.
+ * `sixlane lookup`'s walk through the maps, one row a verdict: ports, header and the way out. Rules
+ * are in test_cmd_walk_rule.c, groups in test_cmd_walk_group.c.
  */
-#include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cmd_world.h"
 
-#include <cmocka.h>
-
-#include "../../user/cmd_walk.c"
-
-#define IN 7u /* ifindexes */
-#define OUT 8u
 #define READY SIXLANE_META_READY
-#define LIVE (SIXLANE_PORT_IPV6 | SIXLANE_PORT_UP | SIXLANE_PORT_XMIT | SIXLANE_PORT_ETHER)
-#define SERVED (LIVE | SIXLANE_PORT_INGRESS | SIXLANE_PORT_FORWARDING)
-#define DEVICE_MTU 1500u
-#define DESTINATION "2001:db8::1"
-
-enum { SLOT_IN = 1, SLOT_OUT = 2, GATEWAY = 1, ON_LINK = 2 };
-
-static uint32_t route_value;
-static uint32_t table_asked;
-
-int maps_route_lookup(const struct maps *maps, uint32_t table, const union sixlane_addr *addr,
-		      uint32_t *value)
-{
-	(void)maps;
-	(void)addr;
-	table_asked = table;
-	if (!route_value)
-		return -2;
-	*value = route_value;
-	return 0;
-}
-
-uint32_t maps_port_slot(const struct maps *maps, uint32_t ifindex)
-{
-	(void)maps;
-	return ifindex == IN ? SLOT_IN : ifindex == OUT ? SLOT_OUT : 0;
-}
-
-uint32_t maps_neigh_slot(const struct maps *maps, uint32_t ifindex, const union sixlane_addr *addr)
-{
-	union sixlane_addr wanted;
-
-	(void)maps;
-	inet_pton(AF_INET6, DESTINATION, &wanted);
-	return ifindex == OUT && !memcmp(addr, &wanted, sizeof(wanted)) ? ON_LINK : 0;
-}
+#define HOP 5u /* id */
 
 /* Everything is there to forward, from any port, but for what a row changes. */
 struct row {
 	const char *name;
 	const char *addr; /* NULL: DESTINATION */
+	const char *src;  /* NULL: SOURCE, with a port */
 	uint32_t verdict;
 	uint32_t meta_set, meta_clear;
 	uint32_t ingress; /* 0: any */
 	uint32_t in_set, in_clear, out_set, out_clear;
-	uint32_t fate;	    /* of the next hop */
+	uint16_t fate;	    /* of the next hop */
 	uint32_t neighbour; /* of the next hop: GATEWAY or 0 */
-	uint32_t locked_mtu;
+	uint32_t route_mtu;
 	uint32_t mtu; /* wanted, 0: the device's */
-	bool other_abi, no_route, bad_id, no_mac, no_egress;
+	uint32_t ip_bytes;
+	uint8_t proto, hop_limit;
+	bool frags, other_abi, no_route, bad_id, no_mac, no_egress;
 	bool stops; /* wanted: nothing is known of the way out */
 };
 
@@ -73,8 +31,8 @@ static const struct row rows[] = {
 	{ .name = "on-link" },
 	{ .name = "by a gateway", .neighbour = GATEWAY },
 	{ .name = "from a port", .ingress = IN },
-	{ .name = "locked MTU", .locked_mtu = 1300, .mtu = 1300 },
-	{ .name = "locked MTU over the device's", .locked_mtu = 9000 },
+	{ .name = "route's MTU", .route_mtu = 1300, .mtu = 1300 },
+	{ .name = "route's MTU over the device's", .route_mtu = 9000 },
 	{ .name = "another ABI", .other_abi = true, .verdict = SIXLANE_PASS_NOT_READY },
 	{ .name = "not ready", .meta_clear = READY, .verdict = SIXLANE_PASS_NOT_READY },
 	{ .name = "all off", .meta_set = SIXLANE_META_PASS_ALL, .verdict = SIXLANE_PASS_ALL },
@@ -86,18 +44,41 @@ static const struct row rows[] = {
 	  .verdict = SIXLANE_PASS_UNKNOWN_PORT },
 	{ .name = "port off",
 	  .ingress = IN,
-	  .in_set = SIXLANE_PORT_PASS,
+	  .in_set = SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER,
 	  .verdict = SIXLANE_PASS_PORT },
 	{ .name = "upper",
 	  .ingress = IN,
 	  .in_set = SIXLANE_PORT_UPPER,
 	  .verdict = SIXLANE_PASS_PORT_UPPER },
+	{ .name = "slave that its bond does not use",
+	  .ingress = IN,
+	  .in_set = SIXLANE_PORT_BACKUP,
+	  .verdict = SIXLANE_PASS_BOND_SLAVE },
 	{ .name = "IPv6 off",
 	  .ingress = IN,
 	  .in_clear = SIXLANE_PORT_IPV6,
 	  .verdict = SIXLANE_PASS_IPV6_OFF },
+	{ .name = "hop-by-hop", .ingress = IN, .proto = 255, .verdict = SIXLANE_PASS_HOP_BY_HOP },
+	{ .name = "from link-local",
+	  .ingress = IN,
+	  .src = "fe80::1",
+	  .verdict = SIXLANE_PASS_SOURCE },
+	{ .name = "from loopback", .ingress = IN, .src = "::1", .verdict = SIXLANE_PASS_SOURCE },
+	{ .name = "for the NDP proxy",
+	  .ingress = IN,
+	  .proto = 58,
+	  .in_set = SIXLANE_PORT_PROXY_NDP,
+	  .verdict = SIXLANE_PASS_PROXY_NDP },
+	{ .name = "not for the NDP proxy", .ingress = IN, .in_set = SIXLANE_PORT_PROXY_NDP },
 	{ .name = "not forwarding",
 	  .ingress = IN,
+	  .in_clear = SIXLANE_PORT_FORWARDING,
+	  .verdict = SIXLANE_PASS_NO_FORWARDING },
+	{ .name = "hop limit", .ingress = IN, .hop_limit = 1, .verdict = SIXLANE_PASS_HOP_LIMIT },
+	{ .name = "hop limit left", .ingress = IN, .hop_limit = 2 },
+	{ .name = "no forwarding comes before the hop limit",
+	  .ingress = IN,
+	  .hop_limit = 1,
 	  .in_clear = SIXLANE_PORT_FORWARDING,
 	  .verdict = SIXLANE_PASS_NO_FORWARDING },
 	{ .name = "a blackhole comes before forwarding",
@@ -145,9 +126,18 @@ static const struct row rows[] = {
 	{ .name = "IPv6 off on egress",
 	  .out_clear = SIXLANE_PORT_IPV6,
 	  .verdict = SIXLANE_PASS_EGRESS_DOWN },
-	{ .name = "egress not Ethernet",
-	  .out_clear = SIXLANE_PORT_ETHER,
+	{ .name = "bridge", .out_set = SIXLANE_PORT_BRIDGE, .verdict = SIXLANE_PUNT_BRIDGE },
+	{ .name = "macvlan", .out_set = SIXLANE_PORT_MACVLAN, .verdict = SIXLANE_PUNT_MACVLAN },
+	{ .name = "tunnel", .out_set = SIXLANE_PORT_TUNNEL, .verdict = SIXLANE_PUNT_TUNNEL },
+	{ .name = "some other device, from a port in generic mode",
+	  .ingress = IN,
+	  .in_set = SIXLANE_PORT_GENERIC,
+	  .out_set = SIXLANE_PORT_STRANGE,
 	  .verdict = SIXLANE_PASS_EGRESS_DEVICE },
+	{ .name = "a bridge that is down",
+	  .out_set = SIXLANE_PORT_BRIDGE,
+	  .out_clear = SIXLANE_PORT_UP,
+	  .verdict = SIXLANE_PASS_EGRESS_DOWN },
 	{ .name = "egress takes no frames",
 	  .out_clear = SIXLANE_PORT_XMIT,
 	  .verdict = SIXLANE_PASS_EGRESS_DEVICE },
@@ -155,6 +145,26 @@ static const struct row rows[] = {
 	  .ingress = IN,
 	  .in_set = SIXLANE_PORT_GENERIC,
 	  .out_clear = SIXLANE_PORT_XMIT },
+	{ .name = "several buffers, of which egress takes none",
+	  .ingress = IN,
+	  .frags = true,
+	  .verdict = SIXLANE_PASS_EGRESS_DEVICE },
+	{ .name = "several buffers",
+	  .ingress = IN,
+	  .frags = true,
+	  .out_set = SIXLANE_PORT_XMIT_FRAGS },
+	{ .name = "as long as the MTU", .ingress = IN, .ip_bytes = DEVICE_MTU },
+	{ .name = "over the MTU",
+	  .ingress = IN,
+	  .ip_bytes = DEVICE_MTU + 1,
+	  .verdict = SIXLANE_PASS_TOO_BIG },
+	{ .name = "over the route's MTU comes before the neighbour",
+	  .ingress = IN,
+	  .route_mtu = 1300,
+	  .mtu = 1300,
+	  .ip_bytes = 1301,
+	  .no_mac = true,
+	  .verdict = SIXLANE_PASS_TOO_BIG },
 	{ .name = "no neighbour",
 	  .addr = "2001:db8::2",
 	  .no_mac = true,
@@ -165,79 +175,174 @@ static const struct row rows[] = {
 	  .verdict = SIXLANE_PASS_UNRESOLVED },
 };
 
-static struct sixlane_meta meta;
-static struct sixlane_port ports[SIXLANE_MAX_PORTS];
-static struct sixlane_next_hop next_hops[SIXLANE_MAX_NEXT_HOPS];
-static struct sixlane_neigh neighbours[SIXLANE_MAX_NEIGHBOURS];
-
 static void fill(const struct row *row)
 {
-	meta.abi = SIXLANE_ABI + row->other_abi;
+	world_clear();
+	meta.abi += row->other_abi;
 	meta.flags = (READY | row->meta_set) & ~row->meta_clear;
-	ports[SLOT_IN] = (struct sixlane_port){ .ifindex = IN,
-						.flags = (SERVED | row->in_set) & ~row->in_clear,
-						.table = 1000 };
-	ports[SLOT_OUT] = (struct sixlane_port){ .flags = (LIVE | row->out_set) & ~row->out_clear };
-	if (!row->no_egress) {
-		ports[SLOT_OUT].ifindex = OUT;
-		ports[SLOT_OUT].mtu = DEVICE_MTU;
-	}
-	next_hops[5] = (struct sixlane_next_hop){ .verdict = row->fate,
-						  .port = SLOT_OUT,
-						  .neighbour = row->neighbour,
-						  .mtu = row->locked_mtu };
+	world_port(SLOT_IN, IN, (SERVED | row->in_set) & ~row->in_clear);
+	world_port(SLOT_OUT, OUT, (LIVE | row->out_set) & ~row->out_clear);
+	if (row->no_egress)
+		ports[SLOT_OUT] = (struct sixlane_port){ 0 };
+	world_hop(HOP, SLOT_OUT, row->neighbour);
+	next_hops[HOP].fate.kind = row->fate;
+	next_hops[HOP].mtu = row->route_mtu;
 	for (int i = GATEWAY; i <= ON_LINK; i++)
 		neighbours[i].mac.flags = row->no_mac ? 0 : SIXLANE_MAC_VALID;
-	route_value = row->no_route ? 0 : sixlane_route_value(row->bad_id ? 0xfffff : 5, 48);
+	if (!row->no_route)
+		world_route(SIXLANE_TABLE_MAIN, row->addr ? row->addr : DESTINATION, 48,
+			    row->bad_id ? 0xfffff : HOP);
+}
+
+static struct walk_query query_of(const struct row *row)
+{
+	struct walk_query query = world_query(row->ingress);
+
+	query.frags = row->frags;
+	if (row->addr)
+		query.dst = address(row->addr);
+	if (row->src)
+		query.src = address(row->src);
+	if (row->hop_limit)
+		query.hop_limit = row->hop_limit;
+	if (row->ip_bytes)
+		query.ip_bytes = row->ip_bytes;
+	if (row->proto)
+		query.proto = row->proto == 255 ? 0 : row->proto;
+	return query;
 }
 
 static void every_check_in_order(void **state)
 {
-	const struct maps maps = {
-		.meta = &meta, .ports = ports, .next_hops = next_hops, .neighbours = neighbours
-	};
-	union sixlane_addr addr;
 	struct walk walk;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct row *row = &rows[i];
 		uint32_t mtu = row->stops ? 0 : row->mtu ? row->mtu : DEVICE_MTU;
-		bool forward;
+		struct walk_query query = query_of(row);
 
 		fill(row);
-		inet_pton(AF_INET6, row->addr ? row->addr : DESTINATION, &addr);
-		walk_destination(&maps, row->ingress, &addr, &walk);
-		forward = walk.verdict == SIXLANE_FORWARD;
-		if (walk.verdict != row->verdict || walk.mtu != mtu)
+		walk_packet(&maps, &query, &walk);
+		if (walk.verdict != row->verdict || walk.hop.mtu != mtu)
 			fail_msg("%s: verdict %u, wanted %u; mtu %u, wanted %u", row->name,
-				 walk.verdict, row->verdict, walk.mtu, mtu);
+				 walk.verdict, row->verdict, walk.hop.mtu, mtu);
+		assert_true(walk.verdicts == 1ull << row->verdict);
+		assert_int_equal(walk.depends, 0);
 		assert_int_equal(walk.has_prefix, !row->no_route);
 		assert_int_equal(walk.prefix_len, row->no_route ? 0 : 48);
-		assert_true(!forward || (walk.has_mac && walk.port == SLOT_OUT));
+		assert_true(walk.verdict != SIXLANE_FORWARD ||
+			    (walk.hop.has_mac && walk.hop.port == SLOT_OUT));
 		if (row->stops)
 			continue;
-		assert_int_equal(walk.has_gateway, row->neighbour == GATEWAY);
-		assert_int_equal(walk.has_mac, !row->no_mac);
+		assert_int_equal(walk.hop.has_gateway, row->neighbour == GATEWAY);
+		assert_int_equal(walk.hop.has_mac, !row->no_mac);
 	}
+}
+
+static uint32_t verdict_of(const struct walk_query *query, struct walk *walk)
+{
+	walk_packet(&maps, query, walk);
+	return walk->verdict;
 }
 
 static void the_table_is_the_ports(void **state)
 {
-	const struct maps maps = {
-		.meta = &meta, .ports = ports, .next_hops = next_hops, .neighbours = neighbours
-	};
-	const union sixlane_addr addr = { .bytes = { 0x20, 1 } };
+	struct walk_query query = world_query(0);
 	struct walk walk;
 
 	(void)state;
 	fill(&rows[0]);
-	walk_destination(&maps, 0, &addr, &walk);
-	assert_int_equal(table_asked, SIXLANE_TABLE_MAIN);
-	walk_destination(&maps, IN, &addr, &walk);
-	assert_int_equal(table_asked, 1000);
-	walk_destination(&maps, 99, &addr, &walk);
-	assert_int_equal(table_asked, SIXLANE_TABLE_MAIN);
+	world_fate(6, SIXLANE_PASS_PROHIBIT);
+	world_route(1000, "::", 0, 6);
+	ports[SLOT_IN].table = 1000;
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_FORWARD);
+	assert_int_equal(walk.table, SIXLANE_TABLE_MAIN);
+	query.ingress = IN;
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_PASS_PROHIBIT);
+	assert_int_equal(walk.table, 1000);
+	query.table = SIXLANE_TABLE_MAIN;
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_FORWARD);
+	query.ingress = 99;
+	query.table = 0;
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_PASS_UNKNOWN_PORT);
+	assert_int_equal(walk.table, SIXLANE_TABLE_MAIN);
+}
+
+static void a_slave_is_its_bond(void **state)
+{
+	struct walk_query query = world_query(20);
+	struct walk walk;
+
+	(void)state;
+	fill(&rows[0]);
+	world_port(SLOT_MORE, 20, SIXLANE_PORT_SLAVE | SIXLANE_PORT_INGRESS | SIXLANE_PORT_GENERIC);
+	ports[SLOT_MORE].lower = IN;
+	ports[SLOT_OUT].flags &= ~SIXLANE_PORT_XMIT;
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_FORWARD);
+	assert_int_equal(walk.in_slot, SLOT_IN);
+	/* the program runs on the slave: in its mode */
+	assert_true(walk.by_slave && walk.generic);
+	/* what is switched off for the slave alone */
+	ports[SLOT_MORE].flags |= SIXLANE_PORT_PASS;
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_PASS_PORT);
+	assert_int_equal(walk.in_slot, SLOT_MORE);
+	ports[SLOT_MORE].flags &= ~SIXLANE_PORT_PASS;
+	ports[SLOT_MORE].lower = 99;
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_PASS_UNKNOWN_PORT);
+}
+
+static union sixlane_tag tag(uint16_t tpid, uint16_t vid)
+{
+	return (union sixlane_tag){ .tpid = htons(tpid), .tci = htons(vid) };
+}
+
+static void tags_lead_to_vlan_devices(void **state)
+{
+	struct walk_query query = world_query(IN);
+	struct walk walk;
+
+	(void)state;
+	fill(&rows[0]);
+	world_port(SLOT_MORE, 20, SERVED);
+	world_port(SLOT_MORE + 1, 21, SERVED);
+	vlans[n_vlans++] = (struct vlan){ IN, tag(0x88a8, 5), SLOT_MORE };
+	vlans[n_vlans++] = (struct vlan){ 20, tag(0x8100, 10), SLOT_MORE + 1 };
+	query.tags[0] = tag(0x88a8, 5);
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_FORWARD);
+	assert_int_equal(walk.in_slot, SLOT_MORE);
+	query.tags[1] = tag(0x8100, 10);
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_FORWARD);
+	assert_int_equal(walk.in_slot, SLOT_MORE + 1);
+	ports[SLOT_MORE + 1].flags &= ~SIXLANE_PORT_UP;
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_PASS_VLAN_UNKNOWN);
+	assert_int_equal(walk.in_slot, SLOT_MORE);
+	query.tags[1] = tag(0x8100, 0); /* a priority, and no VLAN */
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_FORWARD);
+	/* unless there is one, which is down */
+	vlans[n_vlans++] = (struct vlan){ 20, tag(0x8100, 0), SLOT_MORE + 1 };
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_PASS_VLAN_UNKNOWN);
+	query.tags[1] = (union sixlane_tag){ 0 };
+	ports[SLOT_MORE].flags |= SIXLANE_PORT_SLAVE; /* a VLAN device below a bond */
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_PASS_PORT_UPPER);
+	query.tags[0] = tag(0x8100, 5);
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_PASS_VLAN_UNKNOWN);
+}
+
+static void what_decided_before_is_told_beside_the_route(void **state)
+{
+	struct walk_query query = world_query(IN);
+	struct walk walk;
+
+	(void)state;
+	fill(&rows[0]);
+	meta.flags |= SIXLANE_META_PASS_ALL;
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_PASS_ALL);
+	assert_int_equal(walk.before, SIXLANE_PASS_ALL);
+	assert_int_equal(walk.hop.verdict, SIXLANE_FORWARD);
+	meta.flags = SIXLANE_META_READY;
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_FORWARD);
+	assert_int_equal(walk.before, SIXLANE_FORWARD);
 }
 
 int main(void)
@@ -245,6 +350,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_check_in_order),
 		cmocka_unit_test(the_table_is_the_ports),
+		cmocka_unit_test(a_slave_is_its_bond),
+		cmocka_unit_test(tags_lead_to_vlan_devices),
+		cmocka_unit_test(what_decided_before_is_told_beside_the_route),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

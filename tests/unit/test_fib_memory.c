@@ -5,14 +5,8 @@
  * into this test with a calloc that fails when told.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
-#include "sim_maps.h"
+#include "fib_world.h"
 
 static bool no_memory;
 
@@ -25,66 +19,63 @@ static void *calloc_unless_told(size_t n, size_t size)
 #include "../../user/fib/fib_route.c"
 #undef calloc
 
-static int set(struct fib *fib, const char *dst, uint32_t verdict)
-{
-	struct fib_target target = { .verdict = verdict };
-	struct prefix prefix;
-
-	assert_int_equal(prefix_parse(dst, &prefix), 0);
-	return fib_set(fib, &prefix, &target);
-}
-
-static uint32_t fate(const struct sim *sim, const char *dst)
-{
-	struct fib_target target;
-	struct prefix prefix;
-
-	assert_int_equal(prefix_parse(dst, &prefix), 0);
-	assert_true(sim_lookup(sim, &prefix.addr, &target));
-	return target.verdict;
-}
-
 static void test_prefix_is_lost(void **state)
 {
-	struct sim *sim = sim_new();
-	struct fib_writer writer = sim_writer(sim);
-	struct fib *fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
+	struct world *world = *state;
 
-	(void)state;
-	set(fib, "::/0", SIXLANE_PASS_UNREACHABLE);
-	set(fib, "2001:db8::/32", SIXLANE_PASS_LOCAL);
-	set(fib, "2001:db9::/32", SIXLANE_PASS_ANYCAST);
+	fib_sync_begin(world->fib);
+	fib_sync_end(world->fib);
+	set(world, "::/0", fate(SIXLANE_PASS_UNREACHABLE));
+	set(world, "2001:db8::/32", fate(SIXLANE_PASS_LOCAL));
+	set(world, "2001:db9::/32", fate(SIXLANE_PASS_ANYCAST));
 	no_memory = true;
-	assert_int_equal(set(fib, "2001:db8:1::/48", SIXLANE_DROP_BLACKHOLE), -ENOMEM);
+	assert_int_equal(set(world, "2001:db8:1::/48", fate(SIXLANE_DROP_BLACKHOLE)), -ENOMEM);
 	no_memory = false;
-	assert_int_equal(fate(sim, "2001:db8:1::1"), SIXLANE_PUNT_MAP_FULL);
-	assert_int_equal(fate(sim, "::1"), SIXLANE_PUNT_MAP_FULL);
-	assert_int_equal(fate(sim, "2001:db9::1"), SIXLANE_PASS_ANYCAST);
+	assert_verdict(world, "2001:db8:1::1", SIXLANE_PUNT_MAP_FULL);
+	assert_verdict(world, "::1", SIXLANE_PUNT_MAP_FULL);
+	assert_verdict(world, "2001:db9::1", SIXLANE_PASS_ANYCAST);
 	/* Neither a retry nor a new cover knows better. */
-	fib_retry(fib);
-	set(fib, "2001:db8::/40", SIXLANE_PASS_LOCAL);
-	assert_int_equal(fate(sim, "2001:db8:1::1"), SIXLANE_PUNT_MAP_FULL);
+	fib_retry(world->fib);
+	set(world, "2001:db8::/40", fate(SIXLANE_PASS_LOCAL));
+	assert_verdict(world, "2001:db8:1::1", SIXLANE_PUNT_MAP_FULL);
 	/* Nor does a synchronisation that loses it again. */
 	for (int round = 0; round < 2; round++) {
-		fib_sync_begin(fib);
+		fib_sync_begin(world->fib);
 		no_memory = round == 0;
-		set(fib, "2001:db8:1::/48", SIXLANE_DROP_BLACKHOLE);
+		set(world, "2001:db8:1::/48", fate(SIXLANE_DROP_BLACKHOLE));
 		no_memory = false;
-		set(fib, "2001:db8::/32", SIXLANE_PASS_LOCAL);
-		set(fib, "::/0", SIXLANE_PASS_UNREACHABLE);
-		fib_sync_end(fib);
-		assert_int_equal(fate(sim, "2001:db8:1::1"),
-				 round ? SIXLANE_DROP_BLACKHOLE : SIXLANE_PUNT_MAP_FULL);
+		set(world, "2001:db8::/32", fate(SIXLANE_PASS_LOCAL));
+		set(world, "::/0", fate(SIXLANE_PASS_UNREACHABLE));
+		fib_sync_end(world->fib);
+		assert_verdict(world, "2001:db8:1::1",
+			       round ? SIXLANE_DROP_BLACKHOLE : SIXLANE_PUNT_MAP_FULL);
 	}
-	assert_int_equal(fate(sim, "2001:db8::1"), SIXLANE_PASS_LOCAL);
-	assert_int_equal(fate(sim, "::1"), SIXLANE_PASS_UNREACHABLE);
-	fib_free(fib);
-	sim_free(sim);
+	assert_verdict(world, "2001:db8::1", SIXLANE_PASS_LOCAL);
+	assert_verdict(world, "::1", SIXLANE_PASS_UNREACHABLE);
+}
+
+/* With no entry to punt, only the flag keeps packets from asking the next table. */
+static void test_table_is_lost(void **state)
+{
+	struct world *world = *state;
+
+	fib_sync_begin(world->fib);
+	fib_sync_end(world->fib);
+	no_memory = true;
+	assert_int_equal(set_in(world, 1000, "2001:db8::/32", fate(SIXLANE_PASS_LOCAL)), -ENOMEM);
+	no_memory = false;
+	assert_true(world->sim->gaps);
+	fib_retry(world->fib);
+	assert_true(world->sim->gaps);
+	fib_sync_begin(world->fib);
+	set_in(world, 1000, "2001:db8::/32", fate(SIXLANE_PASS_LOCAL));
+	fib_sync_end(world->fib);
+	assert_false(world->sim->gaps);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_prefix_is_lost) };
+	const struct CMUnitTest tests[] = { TEST(test_prefix_is_lost), TEST(test_table_is_lost) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

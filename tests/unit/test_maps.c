@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The map writer and readers on a kernel made of arrays: walks by batches and without, what a
- * restarted daemon takes over, counters. The module under test is included, and libbpf replaced.
+ * restarted daemon takes over, counters. The modules under test are included, and libbpf replaced.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "../../user/fib/maps.c"
+#include "../../user/fib/maps_walk.c"
+#include "../../user/fib/maps_write.c"
 
 #define ROOM 10000u
 #define N_CPUS 3
@@ -174,6 +176,26 @@ int fib_adopt_port(struct fib *fib, uint32_t slot, const struct sixlane_port *po
 	return note("port ", slot);
 }
 
+int fib_adopt_vlan(struct fib *fib, const struct sixlane_vlan_key *key, uint32_t slot)
+{
+	(void)fib;
+	assert_int_equal(key->lower, 3);
+	return note("vlan ", slot);
+}
+
+void fib_adopt_cells(struct fib *fib, const union sixlane_cell *given)
+{
+	(void)fib;
+	note("cells ", given->bound);
+}
+
+int fib_adopt_source(struct fib *fib, const struct sixlane_route_key *key, uint32_t value)
+{
+	(void)fib;
+	(void)key;
+	return note("source ", value);
+}
+
 int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32_t value)
 {
 	(void)fib;
@@ -188,8 +210,15 @@ static struct sixlane_meta meta;
 static struct sixlane_port ports[SIXLANE_MAX_PORTS];
 static struct sixlane_next_hop next_hops[SIXLANE_MAX_NEXT_HOPS];
 static struct sixlane_neigh neighbours[SIXLANE_MAX_NEIGHBOURS];
+static union sixlane_cell cells[SIXLANE_MAX_CELLS];
+static struct sixlane_rule rules[2 * SIXLANE_MAX_RULES];
 static struct maps maps = {
-	.meta = &meta, .ports = ports, .next_hops = next_hops, .neighbours = neighbours
+	.meta = &meta,
+	.ports = ports,
+	.next_hops = next_hops,
+	.neighbours = neighbours,
+	.cells = cells,
+	.rules = rules,
 };
 
 static int setup(void **state)
@@ -197,6 +226,8 @@ static int setup(void **state)
 	(void)state;
 	memset(fakes, 0, sizeof(fakes));
 	memset(&kernel, 0, sizeof(kernel));
+	memset(&meta, 0, sizeof(meta));
+	memset(rules, 0, sizeof(rules));
 	memset(ports, 0, sizeof(ports));
 	memset(next_hops, 0, sizeof(next_hops));
 	memset(neighbours, 0, sizeof(neighbours));
@@ -207,7 +238,9 @@ static int setup(void **state)
 		fakes[i].key_size = sizeof(uint32_t);
 	}
 	fakes[LOADER_ROUTES].key_size = sizeof(struct sixlane_route_key);
+	fakes[LOADER_SOURCES].key_size = sizeof(struct sixlane_route_key);
 	fakes[LOADER_NEIGH_INDEX].key_size = sizeof(struct sixlane_neigh_key);
+	fakes[LOADER_VLANS].key_size = sizeof(struct sixlane_vlan_key);
 	return 0;
 }
 
@@ -294,6 +327,8 @@ static void adopts_what_is_consistent(void **state)
 {
 	struct sixlane_neigh_key good = { .ifindex = 3, .addr.words = { 1 } };
 	struct sixlane_neigh_key bad = { .ifindex = 3, .addr.words = { 2 } };
+	const struct sixlane_vlan_key tag = { .lower = 3 };
+	const struct sixlane_route_key all = { .prefix_len = 32 };
 	const uint32_t eth = 3, gone = 4, wild = 5;
 
 	(void)state;
@@ -305,12 +340,16 @@ static void adopts_what_is_consistent(void **state)
 	neighbours[7].key = good;
 	put(LOADER_NEIGH_INDEX, &good, 7);
 	put(LOADER_NEIGH_INDEX, &bad, 7);
-	next_hops[0].port = 1; /* id 0 is never used */
-	next_hops[4].verdict = SIXLANE_PASS_LOCAL;
-	next_hops[SIXLANE_MAX_NEXT_HOPS - 1].port = 1;
+	next_hops[0].fate.port = 1; /* id 0 is never used */
+	next_hops[4].fate.kind = SIXLANE_PASS_LOCAL;
+	next_hops[SIXLANE_MAX_NEXT_HOPS - 1].fate.port = 1;
+	cells[0].bound = 77;
+	put(LOADER_VLANS, &tag, 9);
+	put(LOADER_SOURCES, &all, 6);
 	put_routes(2);
 	assert_int_equal(maps_adopt(&maps, NULL), -EINVAL);
-	assert_string_equal(adopted, "port 1 neigh 7 next hop 4 next hop 65535 route 1 route 2 ");
+	assert_string_equal(adopted, "port 1 neigh 7 vlan 9 next hop 4 next hop 65535 cells 77 "
+				     "source 6 route 1 route 2 ");
 	assert_int_equal(fakes[LOADER_PORT_INDEX].deleted, 2);
 	assert_int_equal(fakes[LOADER_NEIGH_INDEX].deleted, 1);
 }
@@ -330,6 +369,40 @@ static void slots_are_checked_against_their_keys(void **state)
 	assert_int_equal(maps_neigh_slot(&maps, 3, &key.addr), 5);
 	assert_int_equal(maps_neigh_slot(&maps, 4, &key.addr), 0);
 	assert_int_equal(maps_port_slot(&maps, 3), 5);
+}
+
+static void tags_are_checked_against_their_ports(void **state)
+{
+	const struct sixlane_vlan_key key = { .lower = 3, .tag = { .tpid = 0x81, .tci = 5 } };
+	const struct sixlane_vlan_key wild = { .lower = 4, .tag = key.tag };
+
+	(void)state;
+	put(LOADER_VLANS, &key, 5);
+	put(LOADER_VLANS, &wild, SIXLANE_MAX_PORTS);
+	assert_int_equal(maps_vlan_slot(&maps, 3, key.tag), 0);
+	ports[5].lower = 3;
+	assert_int_equal(maps_vlan_slot(&maps, 3, key.tag), 0);
+	ports[5].tag = key.tag;
+	assert_int_equal(maps_vlan_slot(&maps, 3, key.tag), 5);
+	assert_int_equal(maps_vlan_slot(&maps, 4, key.tag), 0);
+	assert_int_equal(maps_vlan_slot(&maps, 2, key.tag), 0);
+}
+
+/* The trie answers by longest match; a fake one only knows whole addresses. */
+static void sources_are_of_their_set(void **state)
+{
+	const union sixlane_addr addr = { .words = { 7 } };
+	const struct sixlane_route_key key = { .prefix_len = 160,
+					       .table = htonl(0x01020304),
+					       .addr = addr };
+	uint32_t value;
+
+	(void)state;
+	put(LOADER_SOURCES, &key, 99);
+	assert_int_equal(maps_source_lookup(&maps, 0x01020304, &addr, &value), 0);
+	assert_int_equal(value, 99);
+	assert_int_equal(maps_source_lookup(&maps, 1, &addr, &value), -ENOENT);
+	assert_int_equal(maps_route_lookup(&maps, 0x01020304, &addr, &value), -ENOENT);
 }
 
 static void counters_are_summed(void **state)
@@ -354,11 +427,20 @@ static void writer_stores_whole_entries(void **state)
 					   .flags = SIXLANE_PORT_INGRESS | SIXLANE_PORT_UPPER,
 					   .mtu = 1500,
 					   .table = 254,
+					   .iif = 4,
+					   .lower = 5,
+					   .xmit = 6,
+					   .tag.word = 7,
+					   .tags = { { .word = 8 }, { .word = 9 } },
 					   .mac.word = 0x0605040302010000 };
 	const struct sixlane_neigh neigh = { .mac.word = 0x1,
 					     .key.ifindex = 3,
 					     .key.addr.words = { 1, 2, 3, 4 } };
-	const struct sixlane_next_hop next_hop = { .port = 1, .neighbour = 2, .mtu = 3 };
+	const struct sixlane_next_hop next_hop = {
+		.fate = { .port = 1, .neighbour = 2 }, .mtu = 3, .flags = 4, .expires_ns = 5
+	};
+	const union sixlane_fate fate = { .word = 11 };
+	const union sixlane_cell cell = { .word = 12 };
 
 	(void)state;
 	writer.port_set(writer.ctx, 2, &port);
@@ -369,6 +451,106 @@ static void writer_stores_whole_entries(void **state)
 	assert_int_equal(neighbours[2].mac.word, 9);
 	writer.next_hop_set(writer.ctx, 2, &next_hop);
 	assert_memory_equal(&next_hops[2], &next_hop, sizeof(next_hop));
+	writer.next_hop_set_fate(writer.ctx, 2, fate);
+	assert_int_equal(next_hops[2].fate.word, 11);
+	assert_int_equal(next_hops[2].mtu, 3);
+	writer.cell_set(writer.ctx, 2, cell);
+	assert_int_equal(cells[2].word, 12);
+}
+
+static void gaps_are_one_flag_of_several(void **state)
+{
+	const struct fib_writer writer = maps_writer(&maps);
+
+	(void)state;
+	meta.flags = SIXLANE_META_READY | SIXLANE_META_IN_SYNC;
+	writer.gaps_set(writer.ctx, true);
+	assert_int_equal(meta.flags, SIXLANE_META_READY | SIXLANE_META_IN_SYNC | SIXLANE_META_GAPS);
+	writer.gaps_set(writer.ctx, false);
+	assert_int_equal(meta.flags, SIXLANE_META_READY | SIXLANE_META_IN_SYNC);
+}
+
+/* What packets see at the moment of a grace period. */
+static struct {
+	unsigned int n;
+	int error;
+	uint64_t rules;
+	uint32_t port_flags, port_table;
+} at_grace;
+
+long syscall(long number, ...)
+{
+	assert_int_equal(number, SYS_membarrier);
+	at_grace.n++;
+	at_grace.rules = meta.rules.word;
+	at_grace.port_flags = ports[2].flags;
+	at_grace.port_table = ports[2].table;
+	errno = at_grace.error;
+	return at_grace.error ? -1 : 0;
+}
+
+static void a_live_port_passes_while_its_meaning_changes(void **state)
+{
+	const struct fib_writer writer = maps_writer(&maps);
+	struct sixlane_port port = { .ifindex = 3, .flags = SIXLANE_PORT_UP, .table = 254 };
+
+	(void)state;
+	memset(&at_grace, 0, sizeof(at_grace));
+	writer.port_set(writer.ctx, 2, &port);
+	port.flags |= SIXLANE_PORT_RULES;
+	port.mtu = 9000;
+	writer.port_set(writer.ctx, 2, &port);
+	assert_int_equal(at_grace.n, 0);
+	port.table = 1000;
+	writer.port_set(writer.ctx, 2, &port);
+	assert_int_equal(at_grace.n, 1);
+	assert_int_equal(at_grace.port_flags, 0);
+	assert_int_equal(at_grace.port_table, 254);
+	assert_memory_equal(&ports[2], &port, sizeof(port));
+}
+
+static void assert_rules(uint32_t first, uint32_t n, uint32_t priority)
+{
+	assert_int_equal(meta.rules.first, first);
+	assert_int_equal(meta.rules.n, n);
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(rules[first + i].priority, priority + i);
+}
+
+/* The list beside the one in use is written after a grace period, and published whole. */
+static void rules_change_as_a_whole(void **state)
+{
+	struct sixlane_rule list[SIXLANE_MAX_RULES + 1] = { { .priority = 10 },
+							    { .priority = 11 } };
+	uint64_t before;
+
+	(void)state;
+	memset(&at_grace, 0, sizeof(at_grace));
+	assert_int_equal(maps_set_rules(&maps, list, 2), 0);
+	assert_rules(SIXLANE_MAX_RULES, 2, 10);
+	before = meta.rules.word;
+	assert_int_equal(at_grace.n, 1);
+	assert_int_equal(maps_set_rules(&maps, list, 2), 0); /* as it is */
+	assert_int_equal(at_grace.n, 1);
+	list[0].priority = 20;
+	list[1].priority = 21;
+	assert_int_equal(maps_set_rules(&maps, list, 2), 0);
+	assert_int_equal(at_grace.n, 2);
+	assert_int_equal(at_grace.rules, before);
+	assert_rules(0, 2, 20);
+	assert_int_equal(rules[SIXLANE_MAX_RULES].priority, 10);
+	/* Without a grace period the old one stays. */
+	at_grace.error = EINVAL;
+	assert_int_equal(maps_set_rules(&maps, list, 1), -EINVAL);
+	assert_rules(0, 2, 20);
+	at_grace.error = 0;
+	assert_int_equal(maps_set_rules(&maps, list, SIXLANE_MAX_RULES + 1), -E2BIG);
+	assert_int_equal(maps_set_rules(&maps, list, 0), 0);
+	assert_rules(SIXLANE_MAX_RULES, 0, 0);
+	for (uint32_t i = 0; i < SIXLANE_MAX_RULES; i++)
+		list[i].priority = i;
+	assert_int_equal(maps_set_rules(&maps, list, SIXLANE_MAX_RULES), 0);
+	assert_rules(0, SIXLANE_MAX_RULES, 0);
 }
 
 static void a_slots_new_device_counts_from_zero(void **state)
@@ -420,6 +602,11 @@ int main(void)
 		cmocka_unit_test_setup(counters_are_summed, setup),
 		cmocka_unit_test_setup(writer_stores_whole_entries, setup),
 		cmocka_unit_test_setup(a_slots_new_device_counts_from_zero, setup),
+		cmocka_unit_test_setup(tags_are_checked_against_their_ports, setup),
+		cmocka_unit_test_setup(sources_are_of_their_set, setup),
+		cmocka_unit_test_setup(gaps_are_one_flag_of_several, setup),
+		cmocka_unit_test_setup(a_live_port_passes_while_its_meaning_changes, setup),
+		cmocka_unit_test_setup(rules_change_as_a_whole, setup),
 		cmocka_unit_test_setup(use_is_told_once, setup),
 	};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The netlink parsers on what a kernel really sent (netlink_captures.h): every field they fill.
+ * Rules and next hops: test_parse_rule.c, test_parse_nexthop.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,45 +10,18 @@
 
 #include <cmocka.h>
 
-#include <arpa/inet.h>
-#include <linux/fib_rules.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <net/if_arp.h>
 
 #include "netlink_messages.h"
 
-static const struct netlink_capture *capture_find(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(netlink_captures); i++)
-		if (strcmp(netlink_captures[i].name, name) == 0)
-			return &netlink_captures[i];
-	fail_msg("no capture is called %s", name);
-	return NULL;
-}
-
-static struct nlmsghdr *capture_message(const char *name)
-{
-	size_t size;
-
-	return (struct nlmsghdr *)capture_bytes(capture_find(name), &size);
-}
-
-static void assert_addr(const union sixlane_addr *addr, const char *text)
-{
-	union sixlane_addr expected = { 0 };
-
-	if (text)
-		assert_int_equal(inet_pton(AF_INET6, text, &expected), 1);
-	assert_memory_equal(addr, &expected, sizeof(expected));
-}
-
 struct route_case {
 	const char *capture;
 	const char *dst; /* with dst_len; NULL: :: */
 	const char *src;
 	const char *gateways[2]; /* NULL: none */
-	struct route expected;	 /* but for prefixes' addresses and hops */
+	struct route expected;	 /* but for prefixes' addresses and hops; preference 0: 2 */
 	struct route_hop hops[2];
 };
 
@@ -77,11 +51,26 @@ static const struct route_case route_cases[] = {
 	  .hops = { { .ifindex = SIX0, .weight = 1 } } },
 	{ .capture = "route_expires",
 	  .dst = "2001:db8:3::",
+	  .expected = { PLAIN, .dst.len = 48, .n_hops = 1, .expires = true,
+			.lifetime_ms = 1000000 },
+	  .hops = { { .ifindex = SIX0, .weight = 1 } } },
+	{ .capture = "route_expired",
+	  .dst = "2001:db8:10::",
 	  .expected = { PLAIN, .dst.len = 48, .n_hops = 1, .expires = true },
+	  .hops = { { .ifindex = SIX0, .weight = 1 } } },
+	{ .capture = "route_pref_high",
+	  .dst = "2001:db8:e::",
+	  .gateways = { "fe80::1" },
+	  .expected = { PLAIN, .dst.len = 48, .n_hops = 1, .preference = 3 },
+	  .hops = { { .ifindex = SIX0, .weight = 1 } } },
+	{ .capture = "route_pref_low",
+	  .dst = "2001:db8:f::",
+	  .gateways = { "fe80::1" },
+	  .expected = { PLAIN, .dst.len = 48, .n_hops = 1, .preference = 1 },
 	  .hops = { { .ifindex = SIX0, .weight = 1 } } },
 	{ .capture = "route_mtu_lock",
 	  .dst = "2001:db8:4::",
-	  .expected = { PLAIN, .dst.len = 48, .n_hops = 1, .mtu = 1300, .mtu_locked = true },
+	  .expected = { PLAIN, .dst.len = 48, .n_hops = 1, .mtu = 1300 },
 	  .hops = { { .ifindex = SIX0, .weight = 1 } } },
 	{ .capture = "route_mtu",
 	  .dst = "2001:db8:5::",
@@ -151,8 +140,7 @@ static const struct route_case route_cases[] = {
 	  .hops = { { .ifindex = 1, .weight = 1 } } },
 	{ .capture = "route_get",
 	  .dst = "2001:db8:4::1",
-	  .expected = { PLAIN, .dst.len = 128, .src.len = 128, .n_hops = 1, .mtu = 1300,
-			.mtu_locked = true },
+	  .expected = { PLAIN, .dst.len = 128, .src.len = 128, .n_hops = 1, .mtu = 1300 },
 	  .hops = { { .ifindex = SIX0, .weight = 1 } } },
 };
 
@@ -160,8 +148,8 @@ static void assert_route(const struct route_case *c, const struct route *route)
 {
 	const struct route *e = &c->expected;
 
-	assert_addr(&route->dst.addr, c->dst);
-	assert_addr(&route->src.addr, c->src);
+	assert_true(addr_is(&route->dst.addr, c->dst));
+	assert_true(addr_is(&route->src.addr, c->src));
 	assert_int_equal(route->dst.len, e->dst.len);
 	assert_int_equal(route->src.len, e->src.len);
 	assert_int_equal(route->table, e->table);
@@ -170,7 +158,9 @@ static void assert_route(const struct route_case *c, const struct route *route)
 	assert_int_equal(route->mtu, e->mtu);
 	assert_int_equal(route->type, e->type);
 	assert_int_equal(route->protocol, e->protocol);
-	assert_int_equal(route->mtu_locked, e->mtu_locked);
+	assert_int_equal(route->preference, e->preference ? e->preference : 2);
+	assert_int_equal(route->lifetime_ms, e->lifetime_ms);
+	assert_int_equal(route->expires_ns, 0);
 	assert_int_equal(route->encap, e->encap);
 	assert_int_equal(route->expires, e->expires);
 	assert_int_equal(route->cloned, e->cloned);
@@ -180,7 +170,7 @@ static void assert_route(const struct route_case *c, const struct route *route)
 		assert_int_equal(route->hops[i].ifindex, c->hops[i].ifindex);
 		assert_int_equal(route->hops[i].weight, c->hops[i].weight);
 		assert_int_equal(route->hops[i].has_gateway, c->gateways[i] != NULL);
-		assert_addr(&route->hops[i].gateway, c->gateways[i]);
+		assert_true(addr_is(&route->hops[i].gateway, c->gateways[i]));
 	}
 }
 
@@ -269,6 +259,7 @@ static const struct link_case link_cases[] = {
 	    .ifindex = SIX0,
 	    .mtu = 1500,
 	    .master = 5,
+	    .master_kind = "bridge",
 	    .lower = SIX1,
 	    .n_rx_queues = 2,
 	    .n_tx_queues = 3,
@@ -303,6 +294,86 @@ static void links(void **state)
 		assert_int_equal(link.carrier, e->carrier);
 		assert_int_equal(!!(link.flags & IFF_UP), e->ifindex != 4);
 		assert_int_equal(link.takes_frames, e->takes_frames);
+		assert_string_equal(link.master_kind, e->master_kind);
+		assert_false(link.slave_active || link.vlan_maps_priority);
+		assert_int_equal(link.vrf_table | link.vlan_protocol | link.vlan_id, 0);
+	}
+}
+
+/* Devices that need modules: see netlink_captures_lan.h. */
+static void lan_links(void **state)
+{
+	static const struct {
+		const char *capture;
+		struct link expected;
+	} cases[] = {
+		{ "link_vlan",
+		  { .name = "six100",
+		    .kind = "vlan",
+		    .lower = SIX0,
+		    .vlan_protocol = 0x8100,
+		    .vlan_id = 100 } },
+		{ "link_vlan_ad",
+		  { .name = "six4094",
+		    .kind = "vlan",
+		    .lower = SIX0,
+		    .vlan_protocol = 0x88a8,
+		    .vlan_id = 4094 } },
+		{ "link_vlan_qos",
+		  { .name = "six101",
+		    .kind = "vlan",
+		    .lower = SIX0,
+		    .vlan_protocol = 0x8100,
+		    .vlan_id = 101,
+		    .vlan_maps_priority = true } },
+		{ "link_vlan_qos_gone",
+		  { .name = "six101",
+		    .kind = "vlan",
+		    .lower = SIX0,
+		    .vlan_protocol = 0x8100,
+		    .vlan_id = 101 } },
+		{ "link_vrf", { .name = "sixvrf", .kind = "vrf", .vrf_table = 70000 } },
+		{ "link_in_vrf",
+		  { .name = "six1",
+		    .kind = "veth",
+		    .lower = SIX0,
+		    .master = 7,
+		    .master_kind = "vrf" } },
+		{ "link_bond", { .name = "sixbond", .kind = "bond", .lower = 0 } },
+		{ "link_slave_active",
+		  { .name = "six0",
+		    .kind = "veth",
+		    .lower = SIX1,
+		    .master = 8,
+		    .master_kind = "bond",
+		    .slave_active = true } },
+		{ "link_slave_backup",
+		  { .name = "six2",
+		    .kind = "veth",
+		    .lower = 9,
+		    .master = 8,
+		    .master_kind = "bond" } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_free_ struct nlmsghdr *nlh = capture_message(cases[i].capture);
+		const struct link *e = &cases[i].expected;
+		struct link link;
+
+		print_message("%s\n", cases[i].capture);
+		memset(&link, 0xa5, sizeof(link));
+		assert_int_equal(parse_link(nlh, &link), 0);
+		assert_string_equal(link.name, e->name);
+		assert_string_equal(link.kind, e->kind);
+		assert_int_equal(link.lower, e->lower);
+		assert_int_equal(link.master, e->master);
+		assert_string_equal(link.master_kind, e->master_kind);
+		assert_int_equal(link.slave_active, e->slave_active);
+		assert_int_equal(link.vrf_table, e->vrf_table);
+		assert_int_equal(link.vlan_protocol, e->vlan_protocol);
+		assert_int_equal(link.vlan_id, e->vlan_id);
+		assert_int_equal(link.vlan_maps_priority, e->vlan_maps_priority);
 	}
 }
 
@@ -389,7 +460,7 @@ static void neighbours(void **state)
 		print_message("%s\n", cases[i].capture);
 		memset(&out, 0xa5, sizeof(out));
 		assert_int_equal(parse_neigh(nlh, &out), 0);
-		assert_addr(&out.addr, cases[i].addr);
+		assert_true(addr_is(&out.addr, cases[i].addr));
 		assert_int_equal(out.ifindex, SIX0);
 		assert_int_equal(out.state, e->state);
 		assert_int_equal(out.flags, e->flags);
@@ -399,48 +470,21 @@ static void neighbours(void **state)
 	}
 }
 
-static void rules(void **state)
+static void addresses(void **state)
 {
-	static const struct {
-		const char *capture;
-		struct rule expected;
-	} cases[] = {
-		{ "rule_default_1", { 0, 255, FR_ACT_TO_TBL, false, false } },
-		{ "rule_default_2", { 32766, 254, FR_ACT_TO_TBL, false, false } },
-		{ "rule_plain", { 100, 70000, FR_ACT_TO_TBL, false, false } },
-		{ "rule_from", { 101, 100, FR_ACT_TO_TBL, false, true } },
-		{ "rule_iif", { 102, 100, FR_ACT_TO_TBL, false, true } },
-		{ "rule_dport", { 103, 100, FR_ACT_TO_TBL, false, true } },
-		{ "rule_fwmark", { 104, 100, FR_ACT_TO_TBL, false, true } },
-		{ "rule_not", { 105, 100, FR_ACT_TO_TBL, false, true } },
-		{ "rule_suppress", { 106, 254, FR_ACT_TO_TBL, false, true } },
-		{ "rule_l3mdev", { 107, 0, FR_ACT_TO_TBL, true, false } },
-		{ "rule_prohibit", { 108, 0, FR_ACT_PROHIBIT, false, false } },
-		{ "rule_del", { 108, 0, FR_ACT_PROHIBIT, false, false } },
-	};
+	_cleanup_free_ struct nlmsghdr *forever = capture_message("address");
+	_cleanup_free_ struct nlmsghdr *expires = capture_message("address_expires");
+	bool finite = true;
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		_cleanup_free_ struct nlmsghdr *nlh = capture_message(cases[i].capture);
-		const struct rule *e = &cases[i].expected;
-		struct rule out;
-
-		print_message("%s\n", cases[i].capture);
-		memset(&out, 0xa5, sizeof(out));
-		assert_int_equal(parse_rule(nlh, &out), 0);
-		assert_int_equal(out.priority, e->priority);
-		assert_int_equal(out.table, e->table);
-		assert_int_equal(out.action, e->action);
-		assert_int_equal(out.l3mdev, e->l3mdev);
-		assert_int_equal(out.selective, e->selective);
-	}
+	assert_int_equal(parse_address_lifetime(forever, &finite), 0);
+	assert_false(finite);
+	assert_int_equal(parse_address_lifetime(expires, &finite), 0);
+	assert_true(finite);
 }
 
-static void next_hops_and_generic(void **state)
+static void generic(void **state)
 {
-	_cleanup_free_ struct nlmsghdr *next_hop = capture_message("nexthop");
-	_cleanup_free_ struct nlmsghdr *group = capture_message("nexthop_group");
-	_cleanup_free_ struct nlmsghdr *del = capture_message("nexthop_del");
 	_cleanup_free_ struct nlmsghdr *family = capture_message("genl_family_netdev");
 	_cleanup_free_ struct nlmsghdr *netdev = capture_message("netdev_features");
 	uint32_t id = 0, ifindex = 0;
@@ -448,12 +492,6 @@ static void next_hops_and_generic(void **state)
 	uint16_t family_id = 0;
 
 	(void)state;
-	assert_int_equal(parse_next_hop_id(next_hop, &id), 0);
-	assert_int_equal(id, 7);
-	assert_int_equal(parse_next_hop_id(group, &id), 0);
-	assert_int_equal(id, 9);
-	assert_int_equal(parse_next_hop_id(del, &id), 0);
-	assert_int_equal(id, 8);
 	assert_int_equal(parse_genl_family(family, "mgmt", &family_id, &id), 0);
 	assert_int_equal(family_id, netdev->nlmsg_type);
 	assert_int_equal(id, 4);
@@ -468,13 +506,10 @@ static void next_hops_and_generic(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(routes),
-		cmocka_unit_test(links),
-		cmocka_unit_test(links_of_ipv6),
-		cmocka_unit_test(netconfs),
-		cmocka_unit_test(neighbours),
-		cmocka_unit_test(rules),
-		cmocka_unit_test(next_hops_and_generic),
+		cmocka_unit_test(routes),    cmocka_unit_test(links),
+		cmocka_unit_test(lan_links), cmocka_unit_test(links_of_ipv6),
+		cmocka_unit_test(netconfs),  cmocka_unit_test(neighbours),
+		cmocka_unit_test(addresses), cmocka_unit_test(generic),
 	};
 
 	return cmocka_run_group_tests_name("parse", tests, NULL, NULL);

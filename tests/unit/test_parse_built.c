@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The netlink parsers on built messages: what the machine that made netlink_captures.h could not be
- * brought to send, limits, and what must be refused or punted.
+ * brought to send, limits, and what must be refused or punted. Devices: test_parse_link.c, rules:
+ * test_parse_rule.c, next hops: test_parse_nexthop.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,23 +11,11 @@
 
 #include <cmocka.h>
 
-#include <arpa/inet.h>
-#include <net/if_arp.h>
-
 #include "netlink_build.h"
 #include "netlink_messages.h"
 
 static struct route_hop hops[ROUTE_MAX_HOPS];
 static const union sixlane_addr all_ones = { .halves = { ~0ull, ~0ull } };
-
-/* Parse what was built, from exactly its size. */
-#define PARSE(parse, nlh, ...)                                         \
-	({                                                             \
-		size_t size_ = (nlh)->nlmsg_len;                       \
-		_cleanup_free_ struct nlmsghdr *copy_ = malloc(size_); \
-		memcpy(copy_, nlh, size_);                             \
-		parse(copy_, __VA_ARGS__);                             \
-	})
 
 /* --- routes ------------------------------------------------------------------------------ */
 
@@ -81,7 +70,6 @@ static void prefix_without_address(void **state)
 
 static void route_marks(void **state)
 {
-	struct rta_cacheinfo info = { .rta_expires = (uint32_t)-5 }; /* expired, not collected */
 	struct rtvia via = { .rtvia_family = AF_INET };
 	struct nlmsghdr *nlh = build_route();
 	struct route route;
@@ -92,22 +80,73 @@ static void route_marks(void **state)
 	assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
 	assert_int_equal(route.table, 77);
 	assert_true(route.cloned);
-	assert_false(route.encap || route.expires || route.truncated || route.mtu_locked);
+	assert_false(route.encap || route.expires || route.truncated);
+	assert_int_equal(route.preference, 2);
 	assert_int_equal(route.n_hops, 0);
 
 	nlh = build_route();
-	mnl_attr_put(nlh, RTA_CACHEINFO, sizeof(info), &info);
 	mnl_attr_put(nlh, RTA_VIA, sizeof(via), &via);
 	assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
-	assert_true(route.expires);
 	assert_true(route.encap);
 
 	nlh = build_route();
-	mnl_attr_put_u32(nlh, RTA_EXPIRES, 3);
 	mnl_attr_put_u16(nlh, RTA_ENCAP_TYPE, 0);
 	assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
-	assert_true(route.expires);
 	assert_false(route.encap);
+}
+
+static void route_lifetimes(void **state)
+{
+	static const struct {
+		uint32_t ticks; /* rta_expires: hundredths of a second, signed */
+		uint8_t protocol;
+		bool expires;
+		uint32_t lifetime_ms;
+	} cases[] = {
+		{ 0, RTPROT_BOOT, false, 0 },
+		{ 1, RTPROT_BOOT, true, 10 },
+		{ 12345, RTPROT_BOOT, true, 123450 },
+		{ (uint32_t)-1, RTPROT_BOOT, true, 0 }, /* over, not collected */
+		{ 0x80000000, RTPROT_BOOT, true, 0 },
+		{ 429496729, RTPROT_BOOT, true, 4294967290 },
+		{ 429496730, RTPROT_BOOT, true, UINT32_MAX },
+		{ INT32_MAX, RTPROT_BOOT, true, UINT32_MAX },
+		{ 0, RTPROT_RA, true, 0 },
+		{ 100, RTPROT_RA, true, 1000 },
+	};
+	struct route route;
+	struct nlmsghdr *nlh;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rta_cacheinfo info = { .rta_expires = cases[i].ticks };
+
+		nlh = build_route();
+		rtmsg_of(nlh)->rtm_protocol = cases[i].protocol;
+		mnl_attr_put(nlh, RTA_CACHEINFO, sizeof(info), &info);
+		assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
+		assert_int_equal(route.expires, cases[i].expires);
+		assert_int_equal(route.lifetime_ms, cases[i].lifetime_ms);
+		assert_int_equal(route.expires_ns, 0);
+	}
+	nlh = build_route();
+	mnl_attr_put_u32(nlh, RTA_EXPIRES, 3);
+	assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
+	assert_true(route.expires);
+	assert_int_equal(route.lifetime_ms, 0);
+}
+
+static void route_preferences(void **state)
+{
+	(void)state;
+	for (unsigned int pref = 0; pref <= UINT8_MAX; pref++) {
+		struct nlmsghdr *nlh = build_route();
+		struct route route;
+
+		mnl_attr_put_u8(nlh, RTA_PREF, (uint8_t)pref);
+		assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
+		assert_int_equal(route.preference, pref == 1 ? 3 : pref == 3 ? 1 : 2);
+	}
 }
 
 static void hop_put(struct nlmsghdr *nlh, uint16_t rtnh_len, int ifindex)
@@ -195,184 +234,7 @@ static void unknown_attributes_are_skipped(void **state)
 	assert_int_equal(route.table, 300);
 }
 
-/* --- links ------------------------------------------------------------------------------- */
-
-static void link_below_another_namespace(void **state)
-{
-	struct nlmsghdr *nlh = build_link(AF_UNSPEC);
-	struct link link;
-
-	(void)state;
-	mnl_attr_put_u32(nlh, IFLA_LINK, 12);
-	assert_int_equal(PARSE(parse_link, nlh, &link), 0);
-	assert_int_equal(link.lower, 12);
-	mnl_attr_put_u32(nlh, IFLA_LINK_NETNSID, 0);
-	assert_int_equal(PARSE(parse_link, nlh, &link), 0);
-	assert_int_equal(link.lower, 0);
-	nlh = build_link(AF_UNSPEC);
-	mnl_attr_put_u32(nlh, IFLA_LINK, 7); /* itself */
-	assert_int_equal(PARSE(parse_link, nlh, &link), 0);
-	assert_int_equal(link.lower, 0);
-}
-
-static void link_addresses(void **state)
-{
-	static const uint8_t zero[6], address[20] = { 2, 4, 6, 8, 10, 12, 14 };
-
-	(void)state;
-	for (size_t size = 0; size <= sizeof(address); size++) {
-		struct nlmsghdr *nlh = build_link(AF_UNSPEC);
-		struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
-		struct link link;
-
-		mnl_attr_put(nlh, IFLA_ADDRESS, size, address);
-		ifi->ifi_type = ARPHRD_ETHER;
-		assert_int_equal(PARSE(parse_link, nlh, &link), 0);
-		assert_memory_equal(link.mac, size == 6 ? address : zero, 6);
-		ifi->ifi_type = ARPHRD_TUNNEL6;
-		assert_int_equal(PARSE(parse_link, nlh, &link), 0);
-		assert_memory_equal(link.mac, zero, 6);
-	}
-}
-
-static void link_xdp(void **state)
-{
-	static const struct {
-		uint8_t attached;
-		uint32_t prog, drv, skb, hw;
-		int expected;
-		enum xdp_mode mode;
-		uint32_t id;
-	} cases[] = {
-		{ XDP_ATTACHED_NONE, 0, 0, 0, 0, 0, XDP_MODE_NONE, 0 },
-		{ XDP_ATTACHED_DRV, 4, 4, 0, 0, 0, XDP_MODE_NATIVE, 4 },
-		{ XDP_ATTACHED_SKB, 5, 0, 5, 0, 0, XDP_MODE_GENERIC, 5 },
-		{ XDP_ATTACHED_HW, 6, 0, 0, 6, 0, XDP_MODE_OFFLOAD, 6 },
-		{ XDP_ATTACHED_MULTI, 0, 7, 8, 9, 0, XDP_MODE_MULTI, 7 },
-		{ XDP_ATTACHED_MULTI, 0, 0, 8, 9, 0, XDP_MODE_MULTI, 8 },
-		{ XDP_ATTACHED_MULTI + 1, 1, 1, 1, 1, -EBADMSG, 0, 0 },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const uint32_t ids[] = { cases[i].prog, cases[i].drv, cases[i].skb, cases[i].hw };
-		struct nlmsghdr *nlh = build_link(AF_UNSPEC);
-		struct nlattr *nest = mnl_attr_nest_start(nlh, IFLA_XDP);
-		struct link link;
-
-		mnl_attr_put_u8(nlh, IFLA_XDP_ATTACHED, cases[i].attached);
-		for (size_t id = 0; id < ARRAY_SIZE(ids); id++)
-			if (ids[id])
-				mnl_attr_put_u32(nlh, (uint16_t)(IFLA_XDP_PROG_ID + id), ids[id]);
-		mnl_attr_nest_end(nlh, nest);
-		assert_int_equal(PARSE(parse_link, nlh, &link), cases[i].expected);
-		if (cases[i].expected < 0)
-			continue;
-		assert_int_equal(link.xdp_mode, cases[i].mode);
-		assert_int_equal(link.xdp_prog_id, cases[i].id);
-	}
-}
-
-static bool link_takes_frames(const char *kind, uint32_t mode, char *got_kind)
-{
-	struct nlmsghdr *nlh = build_link(AF_UNSPEC);
-	struct nlattr *info = mnl_attr_nest_start(nlh, IFLA_LINKINFO), *data;
-	struct link link;
-
-	mnl_attr_put_strz(nlh, IFLA_INFO_KIND, kind);
-	data = mnl_attr_nest_start(nlh, IFLA_INFO_DATA);
-	mnl_attr_put_u32(nlh, IFLA_MACVLAN_MODE, mode);
-	mnl_attr_nest_end(nlh, data);
-	mnl_attr_nest_end(nlh, info);
-	assert_int_equal(PARSE(parse_link, nlh, &link), 0);
-	strcpy(got_kind, link.kind);
-	return link.takes_frames;
-}
-
-static void link_kinds(void **state)
-{
-	char kind[16];
-
-	(void)state;
-	assert_true(link_takes_frames("macvlan", MACVLAN_MODE_PASSTHRU, kind));
-	assert_true(link_takes_frames("macvtap", MACVLAN_MODE_PASSTHRU, kind));
-	assert_true(link_takes_frames("macvlan", MACVLAN_MODE_SOURCE, kind));
-	assert_false(link_takes_frames("macvlan", MACVLAN_MODE_BRIDGE, kind));
-	assert_false(link_takes_frames("ipvlan", MACVLAN_MODE_PASSTHRU, kind));
-	assert_string_equal(kind, "ipvlan");
-	assert_false(link_takes_frames("an_out_of_tree_driver", MACVLAN_MODE_PASSTHRU, kind));
-	assert_string_equal(kind, "an_out_of_tree_");
-}
-
-static void link_not_described(void **state)
-{
-	struct nlmsghdr *nlh = message_start();
-	struct ifinfomsg *ifi;
-	struct link link;
-
-	(void)state;
-	nlh->nlmsg_type = RTM_NEWLINK;
-	ifi = header_put(nlh, sizeof(*ifi), AF_UNSPEC);
-	ifi->ifi_index = 7;
-	mnl_attr_put_strz(nlh, IFLA_IFNAME, "wlan0");
-	mnl_attr_put(nlh, IFLA_WIRELESS, 8, "\1\2\3\4\5\6\7");
-	assert_int_equal(PARSE(parse_link, nlh, &link), -ENOMSG);
-	nlh = build_link(AF_UNSPEC);
-	ifi = mnl_nlmsg_get_payload(nlh);
-	ifi->ifi_index = 0;
-	assert_int_equal(PARSE(parse_link, nlh, &link), -EBADMSG);
-	ifi->ifi_index = 7;
-	ifi->ifi_family = AF_BRIDGE;
-	assert_int_equal(PARSE(parse_link, nlh, &link), -ENOMSG);
-}
-
-static void link_conf_of_older_kernels(void **state)
-{
-	(void)state;
-	for (size_t n = DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN + 1; n <= 64; n++) {
-		struct nlmsghdr *nlh = build_link(AF_INET6);
-		struct nlattr *nest = mnl_attr_nest_start(nlh, IFLA_PROTINFO);
-		struct link_ipv6 out;
-		int32_t conf[64] = { [DEVCONF_MTU6] = 1280, [59] = 1 };
-
-		conf[DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN] = 1;
-		mnl_attr_put(nlh, IFLA_INET6_CONF, n * sizeof(conf[0]), conf);
-		mnl_attr_nest_end(nlh, nest);
-		assert_int_equal(PARSE(parse_link_ipv6, nlh, &out), 0);
-		assert_int_equal(out.mtu6, 1280);
-		assert_true(out.ignore_linkdown);
-		assert_int_equal(out.force_forwarding, n > 59);
-	}
-}
-
-static void link_without_ipv6(void **state)
-{
-	struct nlmsghdr *nlh = build_link(AF_UNSPEC);
-	struct link_ipv6 out;
-
-	(void)state;
-	assert_int_equal(PARSE(parse_link_ipv6, nlh, &out), -ENOMSG);
-	nlh->nlmsg_type = RTM_DELLINK;
-	assert_int_equal(PARSE(parse_link_ipv6, nlh, &out), -ENOMSG);
-}
-
 /* --- the rest ---------------------------------------------------------------------------- */
-
-static void netconf_of_a_device_that_lost_ipv6(void **state)
-{
-	struct nlmsghdr *nlh = build_netconf();
-	struct netconf out;
-
-	(void)state;
-	nlh->nlmsg_type = RTM_DELNETCONF;
-	assert_int_equal(PARSE(parse_netconf, nlh, &out), 0);
-	assert_int_equal(out.ifindex, 7);
-	assert_false(out.has_forwarding || out.has_proxy_ndp || out.has_ignore_linkdown);
-	nlh = message_start();
-	nlh->nlmsg_type = RTM_NEWNETCONF;
-	header_put(nlh, sizeof(struct netconfmsg), AF_INET6);
-	assert_int_equal(PARSE(parse_netconf, nlh, &out), -EBADMSG);
-}
 
 static void neighbour_link_layers(void **state)
 {
@@ -387,69 +249,6 @@ static void neighbour_link_layers(void **state)
 		assert_int_equal(PARSE(parse_neigh, nlh, &out), 0);
 		assert_int_equal(out.has_mac, size == 6);
 	}
-}
-
-static void rule_selectors(void **state)
-{
-	static const struct {
-		uint8_t dst_len, src_len, tos, action;
-		uint32_t flags;
-		bool selective;
-	} headers[] = {
-		{ 0, 0, 0, FR_ACT_TO_TBL, 0, false },
-		{ 0, 0, 0, FR_ACT_TO_TBL, FIB_RULE_PERMANENT, false },
-		{ 0, 0, 0, FR_ACT_BLACKHOLE, 0, false },
-		{ 1, 0, 0, FR_ACT_TO_TBL, 0, true },
-		{ 0, 1, 0, FR_ACT_TO_TBL, 0, true },
-		{ 0, 0, 4, FR_ACT_TO_TBL, 0, true },
-		{ 0, 0, 0, FR_ACT_GOTO, 0, true },
-		{ 0, 0, 0, FR_ACT_TO_TBL, FIB_RULE_INVERT, true },
-		{ 0, 0, 0, FR_ACT_TO_TBL, FIB_RULE_OIF_DETACHED, true },
-	};
-	struct rule out;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(headers); i++) {
-		struct nlmsghdr *nlh = build_rule();
-		struct fib_rule_hdr *frh = mnl_nlmsg_get_payload(nlh);
-
-		frh->dst_len = headers[i].dst_len;
-		frh->src_len = headers[i].src_len;
-		frh->tos = headers[i].tos;
-		frh->action = headers[i].action;
-		frh->flags = headers[i].flags;
-		assert_int_equal(PARSE(parse_rule, nlh, &out), 0);
-		assert_int_equal(out.selective, headers[i].selective);
-	}
-	/* Each attribute that there is, and those that there may be one day. */
-	for (uint16_t type = FRA_DST; type < 64; type++) {
-		const bool harmless = type == FRA_PRIORITY || type == FRA_TABLE ||
-				      type == FRA_PROTOCOL || type == FRA_PAD || type == FRA_L3MDEV;
-		struct nlmsghdr *nlh = build_rule();
-
-		if (type == FRA_PROTOCOL || type == FRA_L3MDEV)
-			mnl_attr_put_u8(nlh, type, 1);
-		else
-			mnl_attr_put_u32(nlh, type, 1);
-		assert_int_equal(PARSE(parse_rule, nlh, &out), 0);
-		assert_int_equal(out.selective, !harmless);
-	}
-}
-
-static void next_hop_families(void **state)
-{
-	struct nlmsghdr *nlh = build_next_hop();
-	struct nhmsg *nhm = mnl_nlmsg_get_payload(nlh);
-	uint32_t id = 0;
-
-	(void)state;
-	assert_int_equal(PARSE(parse_next_hop_id, nlh, &id), -EBADMSG);
-	mnl_attr_put_u32(nlh, NHA_ID, 5);
-	nhm->nh_family = AF_INET;
-	assert_int_equal(PARSE(parse_next_hop_id, nlh, &id), -ENOMSG);
-	nhm->nh_family = AF_UNSPEC;
-	assert_int_equal(PARSE(parse_next_hop_id, nlh, &id), 0);
-	assert_int_equal(id, 5);
 }
 
 static void netdev_commands(void **state)
@@ -473,21 +272,13 @@ int main(void)
 		cmocka_unit_test(prefix_lengths),
 		cmocka_unit_test(prefix_without_address),
 		cmocka_unit_test(route_marks),
+		cmocka_unit_test(route_lifetimes),
+		cmocka_unit_test(route_preferences),
 		cmocka_unit_test(multipath_limits),
 		cmocka_unit_test(multipath_malformed),
 		cmocka_unit_test(failure_leaves_the_result_alone),
 		cmocka_unit_test(unknown_attributes_are_skipped),
-		cmocka_unit_test(link_below_another_namespace),
-		cmocka_unit_test(link_addresses),
-		cmocka_unit_test(link_xdp),
-		cmocka_unit_test(link_kinds),
-		cmocka_unit_test(link_not_described),
-		cmocka_unit_test(link_conf_of_older_kernels),
-		cmocka_unit_test(link_without_ipv6),
-		cmocka_unit_test(netconf_of_a_device_that_lost_ipv6),
 		cmocka_unit_test(neighbour_link_layers),
-		cmocka_unit_test(rule_selectors),
-		cmocka_unit_test(next_hop_families),
 		cmocka_unit_test(netdev_commands),
 	};
 

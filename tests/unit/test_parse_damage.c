@@ -125,11 +125,26 @@ static int take_rule(const struct nlmsghdr *nlh)
 	return parse_rule(nlh, &out);
 }
 
-static int take_next_hop_id(const struct nlmsghdr *nlh)
+static int take_next_hop(const struct nlmsghdr *nlh)
 {
-	uint32_t out;
+	static struct next_hop_member members[NEXT_HOP_MAX_MEMBERS];
+	struct next_hop out;
 
-	return parse_next_hop_id(nlh, &out);
+	return parse_next_hop(nlh, &out, members);
+}
+
+static int take_bucket(const struct nlmsghdr *nlh)
+{
+	struct next_hop_bucket out;
+
+	return parse_next_hop_bucket(nlh, &out);
+}
+
+static int take_address(const struct nlmsghdr *nlh)
+{
+	bool finite;
+
+	return parse_address_lifetime(nlh, &finite);
 }
 
 static int take_netdev(const struct nlmsghdr *nlh)
@@ -159,7 +174,7 @@ struct size_case {
 	uint16_t type;
 	enum size_kind kind;
 	size_t size;
-	const char *info_kind; /* put into the innermost-but-one nest as IFLA_INFO_KIND */
+	const char *info_kind; /* put into the first nest, as the kind that the second is data of */
 };
 
 #define ROUTE(attr, ...)                                                  \
@@ -174,9 +189,13 @@ struct size_case {
 	{                                                                   \
 #attr, build_netconf, take_netconf, .type = attr, .size = 4 \
 	}
-#define RULE(attr, bytes)                                                 \
-	{                                                                 \
-#attr, build_rule, take_rule, .type = attr, .size = bytes \
+#define RULE(attr, ...)                                                         \
+	{                                                                       \
+#attr, build_rule, take_rule, .type = attr, .size = __VA_ARGS__ \
+	}
+#define NEXT_HOP(builder, attr, ...)                                             \
+	{                                                                        \
+#attr, builder, take_next_hop, .type = attr, .size = __VA_ARGS__ \
 	}
 
 static const struct size_case size_cases[] = {
@@ -191,7 +210,7 @@ static const struct size_case size_cases[] = {
 	ROUTE(RTA_ENCAP_TYPE, .size = 2),
 	ROUTE(RTA_EXPIRES, .size = 4),
 	ROUTE(RTA_NH_ID, .size = 4),
-	ROUTE(RTAX_LOCK, .nests = { RTA_METRICS }, .size = 4),
+	ROUTE(RTA_PREF, .size = 1),
 	ROUTE(RTAX_MTU, .nests = { RTA_METRICS }, .size = 4),
 	LINK(IFLA_IFNAME, .kind = STRING_WITHIN, .size = IFNAMSIZ),
 	LINK(IFLA_MTU, .size = 4),
@@ -208,6 +227,15 @@ static const struct size_case size_cases[] = {
 	LINK(IFLA_INFO_KIND, .nests = { IFLA_LINKINFO }, .kind = STRING_WITHIN, .size = 1000),
 	LINK(IFLA_MACVLAN_MODE, .nests = { IFLA_LINKINFO, IFLA_INFO_DATA }, .size = 4,
 	     .info_kind = "macvtap"),
+	LINK(IFLA_INFO_SLAVE_KIND, .nests = { IFLA_LINKINFO }, .kind = STRING_WITHIN, .size = 1000),
+	LINK(IFLA_VLAN_ID, .nests = { IFLA_LINKINFO, IFLA_INFO_DATA }, .size = 2,
+	     .info_kind = "vlan"),
+	LINK(IFLA_VLAN_PROTOCOL, .nests = { IFLA_LINKINFO, IFLA_INFO_DATA }, .size = 2,
+	     .info_kind = "vlan"),
+	LINK(IFLA_VRF_TABLE, .nests = { IFLA_LINKINFO, IFLA_INFO_DATA }, .size = 4,
+	     .info_kind = "vrf"),
+	LINK(IFLA_BOND_SLAVE_STATE, .nests = { IFLA_LINKINFO, IFLA_INFO_SLAVE_DATA }, .size = 1,
+	     .info_kind = "bond"),
 	{ "IFLA_INET6_CONF",
 	  build_link_unspec,
 	  take_link_ipv6,
@@ -230,13 +258,36 @@ static const struct size_case size_cases[] = {
 	NETCONF(NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN),
 	{ "NDA_DST", build_neigh, take_neigh, { 0 }, NDA_DST, EXACT, 16, NULL },
 	{ "NDA_FLAGS_EXT", build_neigh, take_neigh, { 0 }, NDA_FLAGS_EXT, EXACT, 4, NULL },
+	{ "IFA_CACHEINFO", build_address, take_address, { 0 }, IFA_CACHEINFO, AT_LEAST, 16, NULL },
+	RULE(FRA_DST, 16),
+	RULE(FRA_SRC, 16),
+	RULE(FRA_IIFNAME, IFNAMSIZ, .kind = STRING_WITHIN),
+	RULE(FRA_OIFNAME, IFNAMSIZ, .kind = STRING_WITHIN),
+	RULE(FRA_GOTO, 4),
 	RULE(FRA_PRIORITY, 4),
+	RULE(FRA_FWMARK, 4),
+	RULE(FRA_FWMASK, 4),
+	RULE(FRA_TUN_ID, 8),
 	RULE(FRA_TABLE, 4),
 	RULE(FRA_SUPPRESS_PREFIXLEN, 4),
 	RULE(FRA_SUPPRESS_IFGROUP, 4),
 	RULE(FRA_L3MDEV, 1),
+	RULE(FRA_UID_RANGE, 8),
 	RULE(FRA_PROTOCOL, 1),
-	{ "NHA_ID", build_next_hop, take_next_hop_id, { 0 }, NHA_ID, EXACT, 4, NULL },
+	RULE(FRA_IP_PROTO, 1),
+	RULE(FRA_SPORT_RANGE, 4),
+	RULE(FRA_DPORT_RANGE, 4),
+	RULE(25 /* FRA_DSCP */, 1),
+	RULE(28 /* FRA_SPORT_MASK */, 2),
+	RULE(29 /* FRA_DPORT_MASK */, 2),
+	RULE(30 /* FRA_DSCP_MASK */, 1),
+	NEXT_HOP(build_next_hop, NHA_ID, 4),
+	NEXT_HOP(build_next_hop, NHA_OIF, 4),
+	NEXT_HOP(build_next_hop, NHA_ENCAP_TYPE, 2),
+	NEXT_HOP(build_group, NHA_GROUP_TYPE, 2),
+	NEXT_HOP(build_group, NHA_RES_GROUP_BUCKETS, 2, .nests = { NHA_RES_GROUP }),
+	NEXT_HOP(build_group, 14 /* NHA_OP_FLAGS */, 4),
+	{ "NHA_ID of a bucket", build_bucket, take_bucket, { 0 }, NHA_ID, EXACT, 4, NULL },
 	{ "NETDEV_A_DEV_IFINDEX", build_netdev, take_netdev, { 0 }, 1, EXACT, 4, NULL },
 	{ "NETDEV_A_DEV_XDP_FEATURES", build_netdev, take_netdev, { 0 }, 3, EXACT, 8, NULL },
 	{ "CTRL_ATTR_FAMILY_ID",
@@ -248,6 +299,10 @@ static const struct size_case size_cases[] = {
 	  2,
 	  NULL },
 };
+
+_Static_assert(IFLA_INFO_KIND == IFLA_INFO_DATA - 1 &&
+		       IFLA_INFO_SLAVE_KIND == IFLA_INFO_SLAVE_DATA - 1,
+	       "size_case_build takes the one for the other");
 
 /* The message of a case with its attribute at a size, in exactly as much memory. */
 static struct nlmsghdr *size_case_build(const struct size_case *c, size_t size)
@@ -262,7 +317,7 @@ static struct nlmsghdr *size_case_build(const struct size_case *c, size_t size)
 	for (size_t i = 0; i < ARRAY_SIZE(nests) && c->nests[i]; i++) {
 		nests[i] = mnl_attr_nest_start(nlh, c->nests[i]);
 		if (i == 0 && c->info_kind)
-			mnl_attr_put_strz(nlh, IFLA_INFO_KIND, c->info_kind);
+			mnl_attr_put_strz(nlh, (uint16_t)(c->nests[1] - 1), c->info_kind);
 	}
 	mnl_attr_put(nlh, c->type, size, value);
 	for (size_t i = ARRAY_SIZE(nests); i > 0; i--)

@@ -124,7 +124,7 @@ static int apply(struct world *world, const struct step *step)
 		.metric = step->metric ? step->metric : 50,
 		.next_hop_id = step->nhid,
 		.mtu = step->mtu,
-		.mtu_locked = step->mtu != 0,
+		.preference = 2,
 		.type = step->type ? step->type : RTN_UNICAST,
 		.protocol = step->protocol ? step->protocol : RTPROT_BOOT,
 		.expires = step->expires,
@@ -532,6 +532,11 @@ static void test_prune(void **state)
 	assert_null(world.rib);
 }
 
+static void add_table(void *ctx, uint32_t table)
+{
+	*(uint64_t *)ctx += table;
+}
+
 /* Tables are apart, whatever bucket they fall into; cloned routes are no routes. */
 static void test_tables(void **state)
 {
@@ -539,6 +544,7 @@ static void test_tables(void **state)
 	struct route_hop hop = DEV(1);
 	struct route route = { .type = RTN_UNICAST, .n_hops = 1, .hops = &hop };
 	struct rib *rib = rib_new(NULL, NULL);
+	uint64_t sum = 0;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
@@ -552,9 +558,81 @@ static void test_tables(void **state)
 		assert_int_equal(rib_table(rib, tables[i])->entries, 1);
 	}
 	assert_int_equal(rib_routes(rib), ARRAY_SIZE(tables));
+	rib_each_table(rib, add_table, &sum);
+	assert_int_equal(sum, 254ull + 255 + 318 + 0xfffffffe);
 	assert_int_equal(rib_del(rib, &route), 0);
+	sum = 0;
+	rib_each_table(rib, add_table, &sum);
+	assert_int_equal(sum, 254ull + 255 + 318);
 	assert_null(rib_find(rib, route.table, &route.dst));
 	assert_non_null(rib_find(rib, 254, &route.dst));
+	rib_free(rib);
+}
+
+#define N_TABLES 3u
+
+static bool has_sources(const struct rib *rib, uint32_t table)
+{
+	static const struct prefix all;
+	const struct radix *radix = rib_table(rib, table);
+	const struct radix_node *node = radix ? radix_first_under(radix, &all) : NULL;
+
+	for (; node; node = radix_next_under(node, &all)) {
+		const struct rib_dest *dest = container_of(node, const struct rib_dest, node);
+
+		for (const struct rib_route *r = dest->routes; r; r = r->next) {
+			if (r->src.len)
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool is_even(const struct route *route, void *ctx)
+{
+	(void)ctx;
+	return route->hops[0].ifindex % 2 == 0;
+}
+
+/* Whether a table has source-specific routes, after whatever happened to it. */
+static void test_sources(void **state)
+{
+	struct rib *rib = rib_new(NULL, NULL);
+	unsigned int seen[2] = { 0, 0 };
+	uint64_t random = 1;
+
+	(void)state;
+	for (unsigned int i = 0; i < 20000; i++) {
+		struct route_hop hops[2] = { VIA(1, 1), VIA(2, 1) };
+		struct route route = { .type = RTN_UNICAST, .n_hops = 1, .hops = hops };
+		uint32_t draw;
+
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		draw = (uint32_t)(random >> 33);
+		hops[0].ifindex = 1 + draw % 3;
+		hops[0].has_gateway = draw & 8;
+		route.n_hops = draw & 8 ? 1 + (draw >> 4) % 2 : 1;
+		route.table = 254 + (draw >> 5) % N_TABLES;
+		route.dst.len = (uint8_t)((draw >> 8) % 3);
+		route.src.len = (draw >> 10) % 4 ? 0 : 3;
+		if (draw % 101 == 0)
+			rib_prune(rib, is_even, NULL);
+		else if (draw % 103 == 0)
+			rib_mark(rib);
+		else if (draw % 107 == 0)
+			rib_sweep(rib);
+		else if (draw >> 12 & 1)
+			rib_del(rib, &route);
+		else
+			rib_add(rib, &route, draw >> 13 & 1 ? REPLACE : APPEND);
+		for (uint32_t table = 253; table <= 254 + N_TABLES; table++) {
+			bool has = has_sources(rib, table);
+
+			seen[has]++;
+			assert_int_equal(rib_table_has_sources(rib, table), has);
+		}
+	}
+	assert_true(seen[0] > 20000 && seen[1] > 20000);
 	rib_free(rib);
 }
 
@@ -610,6 +688,7 @@ int main(void)
 		cmocka_unit_test(test_truncated_set),
 		cmocka_unit_test(test_prune),
 		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_sources),
 		cmocka_unit_test(test_time),
 	};
 

@@ -1,42 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The fib as a whole: its making and end, the change from adopting to serving, and its figures.
+ * The fib as a whole: its making and end, and its figures.
  */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../util.h"
 #include "fib_internal.h"
 
 /* The next hop for what finds no room, there before anything can fail. */
 static int reserve_full(struct fib *fib)
 {
-	const struct fib_target target = { .verdict = SIXLANE_PUNT_MAP_FULL };
-	int err = fib_next_hop_want(fib, &target, &fib->full);
+	struct fib_leaf_key key;
+	int err;
 
+	fib_key_of_verdict(&key, SIXLANE_PUNT_MAP_FULL);
+	err = fib_next_hop_want(fib, &key.key, &fib->full);
 	if (err)
 		return err;
 	return fib->full->id == FIB_ID_FULL ? 0 : -ENOMEM;
 }
 
+static int init_all(struct fib *fib)
+{
+	struct fib_hash *const hashes[] = { &fib->tables, &fib->ports,	   &fib->vlans,
+					    &fib->neighs, &fib->next_hops, &fib->objects,
+					    &fib->sets };
+	int err = 0;
+
+	fib->starving.prev = fib->starving.next = &fib->starving;
+	fib->by_id = calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(*fib->by_id));
+	fib->by_slot = calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(*fib->by_slot));
+	for (size_t i = 0; i < ARRAY_SIZE(hashes); i++)
+		err |= fib_hash_init(hashes[i]);
+	err |= fib_pool_init(&fib->port_pool, SIXLANE_MAX_PORTS);
+	err |= fib_pool_init(&fib->neigh_pool, SIXLANE_MAX_NEIGHBOURS);
+	err |= fib_pool_init(&fib->next_hop_pool, SIXLANE_MAX_NEXT_HOPS);
+	err |= fib_pool_init(&fib->set_pool, SIXLANE_MAX_SOURCES + 1); /* of one entry at least */
+	err |= fib_cells_init(&fib->cells, SIXLANE_MAX_CELLS);
+	return err || !fib->by_id || !fib->by_slot ? -ENOMEM : 0;
+}
+
 struct fib *fib_new(const struct fib_writer *writer, uint32_t max_routes)
 {
 	struct fib *fib = calloc(1, sizeof(*fib));
-	int err = 0;
 
 	if (!fib)
 		return NULL;
 	fib->writer = *writer;
 	fib->max_routes = max_routes;
 	fib->adopting = true;
-	fib->by_id = calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(*fib->by_id));
-	fib->by_slot = calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(*fib->by_slot));
-	err |= fib_hash_init(&fib->ports);
-	err |= fib_hash_init(&fib->neighs);
-	err |= fib_hash_init(&fib->next_hops);
-	err |= fib_pool_init(&fib->port_pool, SIXLANE_MAX_PORTS);
-	err |= fib_pool_init(&fib->neigh_pool, SIXLANE_MAX_NEIGHBOURS);
-	err |= fib_pool_init(&fib->next_hop_pool, SIXLANE_MAX_NEXT_HOPS);
-	if (err || !fib->by_id || !fib->by_slot || reserve_full(fib)) {
+	if (init_all(fib) || reserve_full(fib)) {
 		fib_free(fib);
 		return NULL;
 	}
@@ -48,15 +62,19 @@ void fib_free(struct fib *fib)
 	if (!fib)
 		return;
 	fib_route_free_all(fib);
-	if (fib->by_id && fib->next_hops.buckets)
+	if (fib->by_id)
 		fib_next_hop_free_all(fib);
-	if (fib->neighs.buckets)
-		fib_neigh_free_all(fib);
-	if (fib->ports.buckets)
-		fib_port_free_all(fib);
+	fib_object_free_all(fib);
+	fib_set_free_all(fib);
+	fib_neigh_free_all(fib);
+	fib_vlan_free_all(fib);
+	fib_port_free_all(fib);
 	fib_pool_free(&fib->port_pool);
 	fib_pool_free(&fib->neigh_pool);
 	fib_pool_free(&fib->next_hop_pool);
+	fib_pool_free(&fib->set_pool);
+	fib_cells_free(&fib->cells);
+	fib_key_buffer_free(&fib->scratch);
 	free(fib->by_id);
 	free(fib->by_slot);
 	free(fib->strays);
@@ -69,62 +87,15 @@ void fib_freep(struct fib **fib)
 	*fib = NULL;
 }
 
-static bool port_taken(const struct fib *fib, uint32_t slot)
-{
-	return fib_port_at(fib, slot) != NULL;
-}
-
-static bool neigh_taken(const struct fib *fib, uint32_t slot)
-{
-	return fib->by_slot[slot] != NULL;
-}
-
-static bool next_hop_taken(const struct fib *fib, uint32_t id)
-{
-	return fib->by_id[id] != NULL;
-}
-
-/*
- * What is not taken goes into quarantine before anything is understood, since that gives back
- * what turns out to be of no use, and no id may be there twice.
- */
-void fib_adopt_finish(struct fib *fib)
-{
-	if (!fib->adopting)
-		return;
-	fib->adopting = false;
-	if (!fib->adopted)
-		return;
-	fib_pool_adopt(&fib->port_pool, port_taken, fib);
-	fib_pool_adopt(&fib->neigh_pool, neigh_taken, fib);
-	fib_pool_adopt(&fib->next_hop_pool, next_hop_taken, fib);
-	fib_next_hop_understand(fib);
-	fib_route_understand(fib);
-}
-
-void fib_adopt_drop_strays(struct fib *fib)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < fib->n_strays; i++) {
-		int err = fib->writer.route_del(fib->writer.ctx, &fib->strays[i]);
-
-		fib->writes++;
-		if (!err || err == -ENOENT)
-			continue;
-		fib->write_errors++;
-		fib->strays[kept++] = fib->strays[i];
-	}
-	fib->n_strays = kept;
-}
-
 void fib_get_stats(const struct fib *fib, struct fib_stats *out)
 {
 	*out = (struct fib_stats){
 		.routes = fib->n_written,
 		.next_hops = fib->n_ids - 1, /* without the reserved one */
 		.neighbours = fib->neighs.count,
-		.missing = fib->n_failed,
+		.sources = fib->n_sources,
+		.cells = fib->cells.n_taken,
+		.missing = fib->n_failed + fib->n_hungry,
 		.writes = fib->writes,
 		.write_errors = fib->write_errors,
 	};

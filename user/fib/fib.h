@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the maps should say, and the difference to what they do say. Owns the ids of next hops
- * and the slots of neighbours and ports; remembers what was written. Pure but for the writer
- * that it is given: fib/maps.c on a router, a recorder in tests.
+ * What the maps should say, and the difference to what they do say. Owns the ids of next hops and
+ * of source sets, the slots of neighbours and ports, and the cells of groups; remembers what
+ * was written. Pure but for the writer that it is given: fib/maps_write.c on a router, a recorder
+ * in tests.
  *
  * Invariants
- * - A next hop is written before a route names it, and its id is reused only after the
- *   route is gone and a grace period has passed. The same holds for neighbours' and ports' slots.
- * - While a prefix could not be written (the trie is full, a write failed), every entry
- *   that covers it says PUNT_MAP_FULL: a missing /48 never leaves by its /32.
+ * - Whatever is named is written first, with all that it names in turn: neighbour and port, next
+ *   hop, cells or the entries of a source set, route. It is written anew, for another meaning,
+ *   only after nothing names it any more and a grace period has passed.
+ * - While a route names a next hop, only its fate changes, by one store, and only if it is of an
+ *   object, or waits for room, or is punted because a route that names it cannot be changed.
+ *   While a packet may come to a group's cell, the cell changes only if it is a bucket.
+ * - A source set is written once. Its entries go shorter prefixes first, when no route names
+ *   it any more: a packet that is still under way finds its fate there or nothing.
+ * - While a prefix could not be written (the trie is full, a write failed), every entry that
+ *   covers it in its table says PUNT_MAP_FULL: a missing /48 never leaves by its /32. Nor does
+ *   it leave by another table: SIXLANE_META_GAPS is set.
  */
 #ifndef FIB_FIB_H
 #define FIB_FIB_H
 
-#include "resolve.h"
+#include "fib_target.h"
 
 /*
  * Writes to the maps; ctx is the writer's own. Functions that return int: 0 or -errno. The
@@ -23,7 +31,11 @@ struct fib_writer {
 	void *ctx;
 	int (*route_set)(void *ctx, const struct sixlane_route_key *key, uint32_t value);
 	int (*route_del)(void *ctx, const struct sixlane_route_key *key);
+	int (*source_set)(void *ctx, const struct sixlane_route_key *key, uint32_t value);
+	int (*source_del)(void *ctx, const struct sixlane_route_key *key);
 	void (*next_hop_set)(void *ctx, uint32_t id, const struct sixlane_next_hop *next_hop);
+	void (*next_hop_set_fate)(void *ctx, uint32_t id, union sixlane_fate fate); /* one store */
+	void (*cell_set)(void *ctx, uint32_t index, union sixlane_cell cell);	    /* one store */
 	void (*neigh_set)(void *ctx, uint32_t slot, const struct sixlane_neigh *neigh);
 	void (*neigh_set_mac)(void *ctx, uint32_t slot, union sixlane_mac mac); /* one store */
 	int (*neigh_index_set)(void *ctx, const struct sixlane_neigh_key *key, uint32_t slot);
@@ -32,6 +44,10 @@ struct fib_writer {
 	void (*port_set)(void *ctx, uint32_t slot, const struct sixlane_port *port);
 	int (*port_index_set)(void *ctx, uint32_t ifindex, uint32_t slot);
 	int (*port_index_del)(void *ctx, uint32_t ifindex);
+	int (*vlan_set)(void *ctx, const struct sixlane_vlan_key *key, uint32_t slot);
+	int (*vlan_del)(void *ctx, const struct sixlane_vlan_key *key);
+	/* SIXLANE_META_GAPS: set before the first prefix goes missing, cleared after the last. */
+	void (*gaps_set)(void *ctx, bool gaps);
 	/* Wait until every packet that was under way at the call has left. 0 or -errno. */
 	int (*grace)(void *ctx);
 };
@@ -46,16 +62,31 @@ void fib_freep(struct fib **fib);
 /*
  * Take over what an earlier daemon left in the maps, before anything else is called. Ids and slots
  * that are named stay as they are; entries that nothing confirms go with the next fib_sync_end().
+ * Groups and source sets keep forwarding as they are until their routes are set anew.
  * 0, -ENOMEM, or -EINVAL for contents that contradict themselves (id out of range …): that entry
  * was left out and will be overwritten or deleted by the next synchronisation.
  */
 int fib_adopt_next_hop(struct fib *fib, uint32_t id, const struct sixlane_next_hop *next_hop);
 int fib_adopt_neigh(struct fib *fib, uint32_t slot, const struct sixlane_neigh *neigh);
 int fib_adopt_port(struct fib *fib, uint32_t slot, const struct sixlane_port *port);
+int fib_adopt_vlan(struct fib *fib, const struct sixlane_vlan_key *key, uint32_t slot);
+int fib_adopt_source(struct fib *fib, const struct sixlane_route_key *key, uint32_t value);
 int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32_t value);
+/* cells is [SIXLANE_MAX_CELLS], read once, by the first call that is not one of these. */
+void fib_adopt_cells(struct fib *fib, const union sixlane_cell *cells);
 
-/* The prefix's fate is target; NULL: the prefix has no entry. 0 or -ENOMEM. */
-int fib_set(struct fib *fib, const struct prefix *dst, const struct fib_target *target);
+/* The prefix's fate in a table is target; NULL: the prefix has no entry. 0 or -ENOMEM. */
+int fib_set(struct fib *fib, uint32_t table, const struct prefix *dst,
+	    const struct fib_target *target);
+
+/*
+ * What a next-hop object means from now on, for every target of kind FIB_OBJECT that names it, by
+ * one store each; NULL, or never set: PUNT_NEXT_HOP_OBJECT. Of a resilient group with the same
+ * number of buckets only the cells that differ are written. 0 or -ENOMEM (the old meaning
+ * is replaced by PUNT_NEXT_HOP_OBJECT). Between fib_sync_begin and _end: objects not set since
+ * are forgotten afterwards.
+ */
+int fib_set_object(struct fib *fib, uint32_t id, const struct fib_object *object);
 
 /*
  * Full synchronisation: begin, fib_set for all that there is, end (deletes what was not set).
@@ -70,18 +101,25 @@ int fib_set_neigh(struct fib *fib, uint32_t ifindex, const union sixlane_addr *a
 		  const uint8_t mac[6]);
 /* Between fib_sync_begin and _end: neighbours not set since are unresolved afterwards. */
 
-/* port->ifindex names it; flags 0 when the device is gone. 0, -ENOMEM, -ENOSPC (no slot). */
+/*
+ * port->ifindex names it; flags 0 when the device is gone. With SIXLANE_PORT_TAGGED frames that
+ * come in by lower with tag are this port's. 0, -ENOMEM, -ENOSPC (no slot).
+ */
 int fib_set_port(struct fib *fib, const struct sixlane_port *port);
 /* Slot of a device, 0: none. */
 uint32_t fib_port_slot(const struct fib *fib, uint32_t ifindex);
 
-/* Try again what found no room. Returns how many prefixes are still missing. */
+/*
+ * Try again what found no room. Returns how much is still missing: prefixes that are punted or
+ * not there at all, and next hops (groups, objects, source sets) that punt all of theirs.
+ */
 size_t fib_retry(struct fib *fib);
 
 struct fib_stats {
 	uint64_t routes, next_hops, neighbours; /* entries in the maps now */
-	uint64_t missing;			/* prefixes that found no room */
-	uint64_t writes;			/* of routes, since the start */
+	uint64_t sources, cells;
+	uint64_t missing; /* as fib_retry() returns it */
+	uint64_t writes;  /* of routes, since the start */
 	uint64_t write_errors;
 };
 void fib_get_stats(const struct fib *fib, struct fib_stats *out);

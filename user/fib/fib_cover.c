@@ -2,8 +2,9 @@
 /*
  * One entry of the trie and what it costs its covers when it cannot be written. Every function
  * here keeps: an entry that should be in the trie and is not ("absent") is counted in all entries
- * that cover it, and these say PUNT_MAP_FULL; covers are punted before an entry leaves
- * the trie against its will, and restored after it is back.
+ * that cover it in its table, and these say PUNT_MAP_FULL; covers are punted before an entry leaves
+ * the trie against its will, and restored after it is back. SIXLANE_META_GAPS does for the
+ * other tables what they do for their own.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +18,7 @@ static struct sixlane_route_key key_of(const struct fib_entry *entry)
 {
 	return (struct sixlane_route_key){
 		.prefix_len = SIXLANE_TABLE_BITS + entry->node.prefix.len,
-		.table = htonl(SIXLANE_TABLE_MAIN),
+		.table = htonl(entry->table->id),
 		.addr = entry->node.prefix.addr,
 	};
 }
@@ -95,6 +96,16 @@ static void stick(struct fib *fib, struct fib_entry *entry)
 	fib_next_hop_poison(fib, entry->written);
 }
 
+void fib_gaps_tell(struct fib *fib)
+{
+	bool gaps = fib->n_absent || fib->lost;
+
+	if (fib->gaps_known ? gaps == fib->gaps : !gaps || fib->gaps)
+		return;
+	fib->writer.gaps_set(fib->writer.ctx, gaps);
+	fib->gaps = gaps;
+}
+
 static void count_absent(struct fib *fib, struct fib_entry *entry, bool absent)
 {
 	struct fib_entry *cover = entry;
@@ -103,12 +114,16 @@ static void count_absent(struct fib *fib, struct fib_entry *entry, bool absent)
 		return;
 	entry->absent = absent;
 	fib->n_absent += absent ? 1 : -1;
+	if (absent)
+		fib_gaps_tell(fib);
 	while ((cover = fib_entry_of(radix_cover(&cover->node)))) {
 		cover->missing_below += absent ? 1 : -1;
 		/* The first one, or none any more. Withdrawn covers have no say left. */
 		if (cover->missing_below == (absent ? 1 : 0) && cover->wanted)
 			fib_entry_settle(fib, cover);
 	}
+	if (!absent)
+		fib_gaps_tell(fib);
 }
 
 /*

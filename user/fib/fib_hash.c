@@ -13,7 +13,7 @@
 int fib_hash_init(struct fib_hash *hash)
 {
 	hash->buckets = calloc(FIRST_BUCKETS, sizeof(*hash->buckets));
-	hash->n_buckets = FIRST_BUCKETS;
+	hash->n_buckets = hash->buckets ? FIRST_BUCKETS : 0;
 	hash->count = 0;
 	return hash->buckets ? 0 : -ENOMEM;
 }

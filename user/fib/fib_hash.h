@@ -20,7 +20,7 @@ struct fib_hash {
 	size_t count;
 };
 
-/* 0 or -ENOMEM. */
+/* 0, or -ENOMEM: then it can still be walked and freed. */
 int fib_hash_init(struct fib_hash *hash);
 /* The nodes are the user's. */
 void fib_hash_free(struct fib_hash *hash);

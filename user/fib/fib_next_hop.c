@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Next hops: one object, one id for each different target. An object that finds no id, slot
- * or port is kept without ("starved"), so that its prefixes are punted and it can be fed later.
- * Knows nothing of prefixes but how many want it and how many name it.
+ * Next hops: one object, one id for each different meaning. Knows nothing of prefixes but how many
+ * want one and how many name it; what a fate leads to is made by others, and got all or nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,140 +10,290 @@
 #include "../util.h"
 #include "fib_internal.h"
 
-#define MIN_MTU 1280u
-
 static struct fib_next_hop *next_hop_of(struct fib_hash_node *node)
 {
 	return node ? container_of(node, struct fib_next_hop, node) : NULL;
 }
 
-static struct fib_next_hop *find(const struct fib *fib, const struct fib_target *target)
+/* --- the list of those that lack something ---------------------------------------------------- */
+
+static void list_init(struct fib_list *item)
+{
+	item->prev = item->next = item;
+}
+
+static void list_unlink(struct fib_list *item)
+{
+	item->prev->next = item->next;
+	item->next->prev = item->prev;
+	list_init(item);
+}
+
+static void list_append(struct fib_list *list, struct fib_list *item)
+{
+	item->prev = list->prev;
+	item->next = list;
+	list->prev->next = item;
+	list->prev = item;
+}
+
+static void set_hungry(struct fib *fib, struct fib_next_hop *next_hop, bool hungry)
+{
+	fib->n_hungry -= next_hop->hungry;
+	next_hop->hungry = hungry;
+	fib->n_hungry += hungry;
+}
+
+/* --- by meaning and by id --------------------------------------------------------------------- */
+
+struct fib_next_hop *fib_next_hop_alloc(size_t key_bytes)
+{
+	size_t bytes = offsetof(struct fib_next_hop, key) + key_bytes;
+	struct fib_next_hop *next_hop;
+
+	next_hop = calloc(1, bytes > sizeof(*next_hop) ? bytes : sizeof(*next_hop));
+	if (next_hop)
+		list_init(&next_hop->starving);
+	return next_hop;
+}
+
+struct fib_next_hop *fib_next_hop_find(const struct fib *fib, const struct fib_key *key)
 {
 	struct fib_hash_node *node;
 
-	node = fib_hash_first(&fib->next_hops, fib_hash_of(target, sizeof(*target)));
-	while (node && memcmp(&next_hop_of(node)->target, target, sizeof(*target)))
+	node = fib_hash_first(&fib->next_hops, fib_hash_of(key, key->bytes));
+	while (node && (next_hop_of(node)->key.bytes != key->bytes ||
+			memcmp(&next_hop_of(node)->key, key, key->bytes)))
 		node = fib_hash_next(node);
 	return next_hop_of(node);
 }
 
-static void insert(struct fib *fib, struct fib_next_hop *next_hop)
+void fib_next_hop_insert(struct fib *fib, struct fib_next_hop *next_hop)
 {
-	const struct fib_target *target = &next_hop->target;
+	const struct fib_key *key = &next_hop->key;
 
-	fib_hash_insert(&fib->next_hops, &next_hop->node, fib_hash_of(target, sizeof(*target)));
+	fib_hash_insert(&fib->next_hops, &next_hop->node, fib_hash_of(key, key->bytes));
 	next_hop->hashed = true;
 }
 
-/* One content for one meaning: fields that the verdict leaves unused are zero. */
-static struct fib_target normal_form(const struct fib_target *target)
-{
-	struct fib_target out = { .verdict = target->verdict };
-
-	if (target->verdict != SIXLANE_FORWARD)
-		return out;
-	out = *target;
-	out.has_gateway = target->has_gateway != 0;
-	if (!out.has_gateway)
-		memset(&out.gateway, 0, sizeof(out.gateway));
-	return out;
-}
-
-static void set_id(struct fib *fib, struct fib_next_hop *next_hop, uint32_t id)
+void fib_next_hop_take_id(struct fib *fib, struct fib_next_hop *next_hop, uint32_t id)
 {
 	next_hop->id = id;
 	fib->by_id[id] = next_hop;
 	fib->n_ids++;
 }
 
-static void write_content(struct fib *fib, const struct fib_next_hop *next_hop, bool poisoned)
-{
-	struct sixlane_next_hop content = next_hop->content;
+/* --- what a fate leads to --------------------------------------------------------------------- */
 
-	if (poisoned)
-		content.verdict = SIXLANE_PUNT_MAP_FULL;
-	fib->writer.next_hop_set(fib->writer.ctx, next_hop->id, &content);
-}
-
-/* Give back what the next hop names. */
-static void drop_parts(struct fib *fib, struct fib_next_hop *next_hop)
+void fib_next_hop_drop_parts(struct fib *fib, struct fib_next_hop *next_hop)
 {
 	if (next_hop->neigh)
 		fib_neigh_put(fib, next_hop->neigh);
 	if (next_hop->port)
 		fib_port_put(fib, next_hop->port);
+	if (next_hop->group)
+		fib_group_put(fib, next_hop->group);
+	if (next_hop->set)
+		fib_set_drop(fib, next_hop->set);
 	next_hop->neigh = NULL;
 	next_hop->port = NULL;
+	next_hop->group = NULL;
+	next_hop->set = NULL;
 }
 
-/* Get all that the target needs, what is named first; with less than all, get nothing. */
+static void drop_all(struct fib *fib, struct fib_next_hop *next_hop)
+{
+	if (next_hop->object)
+		fib_object_detach(fib, next_hop);
+	fib_next_hop_drop_parts(fib, next_hop);
+}
+
+static bool get_port_and_neigh(struct fib *fib, struct fib_next_hop *next_hop)
+{
+	const struct fib_key_hop *hop = fib_key_hops(&next_hop->key);
+
+	if (!next_hop->key.n) /* a verdict */
+		return true;
+	next_hop->port = fib_port_get(fib, hop->ifindex);
+	if (next_hop->port && hop->has_gateway)
+		next_hop->neigh = fib_neigh_get(fib, hop->ifindex, &hop->gateway);
+	if (next_hop->port && (next_hop->neigh || !hop->has_gateway))
+		return true;
+	fib_next_hop_drop_parts(fib, next_hop);
+	return false;
+}
+
+static bool get_object(struct fib *fib, struct fib_next_hop *next_hop)
+{
+	struct fib_object_state *object = fib_object_get(fib, next_hop->key.object);
+
+	if (object)
+		fib_object_attach(fib, object, next_hop);
+	return object != NULL;
+}
+
+static bool get_parts(struct fib *fib, struct fib_next_hop *next_hop)
+{
+	const struct fib_key *key = &next_hop->key;
+
+	switch (key->kind) {
+	case FIB_HASHED:
+		next_hop->group = fib_group_new_hashed(fib, fib_key_hops(key), key->n, true);
+		return next_hop->group;
+	case FIB_FIRST:
+		next_hop->group = fib_group_new_first(fib, fib_key_hops(key), key->n);
+		return next_hop->group;
+	case FIB_OBJECT:
+		return get_object(fib, next_hop);
+	case FIB_SOURCES:
+		next_hop->set = fib_set_new(fib, key);
+		return next_hop->set;
+	default:
+		return get_port_and_neigh(fib, next_hop);
+	}
+}
+
+/* The fate that the parts make; without them the punt that stands for them. */
+static union sixlane_fate fate_of(const struct fib_next_hop *next_hop)
+{
+	const struct fib_key *key = &next_hop->key;
+
+	switch (key->kind) {
+	case FIB_HASHED:
+	case FIB_FIRST:
+		if (!next_hop->group)
+			return fib_fate_of(SIXLANE_PUNT_MAP_FULL);
+		return fib_group_fate(next_hop->group, key->kind == FIB_FIRST ? SIXLANE_KIND_FIRST
+									      : SIXLANE_KIND_GROUP);
+	case FIB_OBJECT:
+		if (!next_hop->object)
+			return fib_fate_of(SIXLANE_PUNT_NEXT_HOP_OBJECT);
+		return fib_object_fate(next_hop->object);
+	case FIB_SOURCES:
+		if (!next_hop->set)
+			return fib_fate_of(SIXLANE_PUNT_SOURCE_ROUTE);
+		return (union sixlane_fate){ .kind = SIXLANE_KIND_SOURCES,
+					     .set = next_hop->set->id };
+	default:
+		return (union sixlane_fate){
+			.kind = (uint16_t)key->verdict,
+			.port = next_hop->port ? (uint16_t)next_hop->port->slot : 0,
+			.neighbour = next_hop->neigh ? next_hop->neigh->slot : 0,
+		};
+	}
+}
+
+static void publish(struct fib *fib, struct fib_next_hop *next_hop)
+{
+	const struct fib_key *key = &next_hop->key;
+
+	next_hop->content = (struct sixlane_next_hop){
+		.fate = fate_of(next_hop),
+		.mtu = key->mtu,
+		.flags = key->kind == FIB_OBJECT ? SIXLANE_NEXT_HOP_OBJECT : 0,
+		.expires_ns = key->expires_ns,
+		.reserved = key->object, /* for the daemon that comes after this one */
+	};
+	fib->writer.next_hop_set(fib->writer.ctx, next_hop->id, &next_hop->content);
+}
+
+/*
+ * Get what the next hop lacks. A plain one takes no id without the rest; the others do, so that
+ * their routes can be written once and for all.
+ */
 static void feed(struct fib *fib, struct fib_next_hop *next_hop)
 {
-	const struct fib_target *target = &next_hop->target;
-	uint32_t id;
+	bool fed = get_parts(fib, next_hop);
+	uint32_t id = next_hop->id;
 
-	if (target->verdict == SIXLANE_FORWARD) {
-		next_hop->port = fib_port_get(fib, target->ifindex);
-		if (next_hop->port && target->has_gateway)
-			next_hop->neigh = fib_neigh_get(fib, target->ifindex, &target->gateway);
-		if (!next_hop->port || (target->has_gateway && !next_hop->neigh)) {
-			drop_parts(fib, next_hop);
-			return;
-		}
-	}
-	id = fib_pool_take(fib, &fib->next_hop_pool);
+	list_unlink(&next_hop->starving);
+	if (!id && (fed || next_hop->key.kind != FIB_ONE))
+		id = fib_pool_take(fib, &fib->next_hop_pool);
 	if (!id) {
-		drop_parts(fib, next_hop);
-		return;
+		drop_all(fib, next_hop);
+	} else if (!next_hop->id) {
+		fib_next_hop_take_id(fib, next_hop, id);
+		publish(fib, next_hop);
+	} else if (fed) {
+		fib_next_hop_set_fate(fib, next_hop, fate_of(next_hop));
 	}
-	set_id(fib, next_hop, id);
-	next_hop->content = (struct sixlane_next_hop){
-		.verdict = target->verdict,
-		.port = next_hop->port ? next_hop->port->slot : 0,
-		.neighbour = next_hop->neigh ? next_hop->neigh->slot : 0,
-		.mtu = target->mtu,
-	};
-	write_content(fib, next_hop, false);
+	set_hungry(fib, next_hop, id && !fed);
+	if (!id || !fed)
+		list_append(&fib->starving, &next_hop->starving);
 }
 
-int fib_next_hop_want(struct fib *fib, const struct fib_target *target, struct fib_next_hop **out)
+void fib_next_hop_feed(struct fib *fib)
 {
-	struct fib_target normal = normal_form(target);
-	struct fib_next_hop *next_hop = find(fib, &normal);
+	struct fib_list *list = &fib->starving, *at;
+	size_t n = 0;
 
-	if (!next_hop) {
-		next_hop = calloc(1, sizeof(*next_hop));
-		if (!next_hop)
-			return -ENOMEM;
-		next_hop->target = normal;
-		next_hop->valid = true;
-		insert(fib, next_hop);
-		feed(fib, next_hop);
+	for (at = list->next; at != list; at = at->next)
+		n++;
+	/* What still lacks something afterwards, and what is made meanwhile, goes to the end. */
+	for (; n && list->next != list; n--)
+		feed(fib, container_of(list->next, struct fib_next_hop, starving));
+}
+
+/* --- wanted and named ------------------------------------------------------------------------- */
+
+int fib_next_hop_want(struct fib *fib, const struct fib_key *key, struct fib_next_hop **out)
+{
+	struct fib_next_hop *next_hop = fib_next_hop_find(fib, key);
+
+	if (next_hop) {
+		next_hop->wanted++;
+		*out = next_hop;
+		return 0;
 	}
-	next_hop->wanted++;
+	next_hop = fib_next_hop_alloc(key->bytes);
+	if (!next_hop)
+		return -ENOMEM;
+	memcpy(&next_hop->key, key, key->bytes);
+	next_hop->valid = true;
+	next_hop->wanted = 1;
+	fib_next_hop_insert(fib, next_hop);
+	feed(fib, next_hop);
 	*out = next_hop;
 	return 0;
 }
 
-static void release(struct fib *fib, struct fib_next_hop *next_hop)
+bool fib_next_hop_want_fed(struct fib *fib, const struct fib_key *key, struct fib_next_hop **out)
+{
+	struct fib_next_hop *next_hop;
+
+	if (fib_next_hop_want(fib, key, &next_hop))
+		return false;
+	if (!next_hop->id)
+		feed(fib, next_hop);
+	if (!next_hop->id) {
+		fib_next_hop_unwant(fib, next_hop);
+		return false;
+	}
+	*out = next_hop;
+	return true;
+}
+
+void fib_next_hop_release(struct fib *fib, struct fib_next_hop *next_hop)
 {
 	if (next_hop->wanted || next_hop->named)
 		return;
 	if (next_hop->hashed)
 		fib_hash_remove(&fib->next_hops, &next_hop->node);
+	list_unlink(&next_hop->starving);
+	set_hungry(fib, next_hop, false);
 	if (next_hop->id) {
 		fib->by_id[next_hop->id] = NULL;
 		fib->n_ids--;
 		fib_pool_give(&fib->next_hop_pool, next_hop->id);
 	}
-	drop_parts(fib, next_hop);
+	drop_all(fib, next_hop);
 	free(next_hop);
 }
 
 void fib_next_hop_unwant(struct fib *fib, struct fib_next_hop *next_hop)
 {
 	next_hop->wanted--;
-	release(fib, next_hop);
+	fib_next_hop_release(fib, next_hop);
 }
 
 void fib_next_hop_rename(struct fib *fib, uint32_t old, uint32_t new)
@@ -154,15 +303,25 @@ void fib_next_hop_rename(struct fib *fib, uint32_t old, uint32_t new)
 	if (!old)
 		return;
 	fib->by_id[old]->named--;
-	release(fib, fib->by_id[old]);
+	fib_next_hop_release(fib, fib->by_id[old]);
+}
+
+/* --- what packets see ------------------------------------------------------------------------- */
+
+void fib_next_hop_set_fate(struct fib *fib, struct fib_next_hop *next_hop, union sixlane_fate fate)
+{
+	if (next_hop->content.fate.word == fate.word)
+		return;
+	next_hop->content.fate = fate;
+	if (!next_hop->stuck)
+		fib->writer.next_hop_set_fate(fib->writer.ctx, next_hop->id, fate);
 }
 
 void fib_next_hop_poison(struct fib *fib, uint32_t id)
 {
-	struct fib_next_hop *next_hop = fib->by_id[id];
-
-	if (next_hop->stuck++ == 0)
-		write_content(fib, next_hop, true);
+	if (fib->by_id[id]->stuck++ == 0)
+		fib->writer.next_hop_set_fate(fib->writer.ctx, id,
+					      fib_fate_of(SIXLANE_PUNT_MAP_FULL));
 }
 
 void fib_next_hop_cure(struct fib *fib, uint32_t id)
@@ -170,111 +329,16 @@ void fib_next_hop_cure(struct fib *fib, uint32_t id)
 	struct fib_next_hop *next_hop = fib->by_id[id];
 
 	if (--next_hop->stuck == 0 && next_hop->valid)
-		write_content(fib, next_hop, false);
+		fib->writer.next_hop_set_fate(fib->writer.ctx, id, next_hop->content.fate);
 }
 
-static void feed_starved(struct fib_hash_node *node, void *ctx)
+/* --- the end ---------------------------------------------------------------------------------- */
+
+static void free_one(struct fib_next_hop *next_hop)
 {
-	if (!next_hop_of(node)->id)
-		feed(ctx, next_hop_of(node));
-}
-
-void fib_next_hop_feed(struct fib *fib)
-{
-	fib_hash_each(&fib->next_hops, feed_starved, fib);
-}
-
-/* --- adopting ------------------------------------------------------------------------------- */
-
-struct fib_next_hop *fib_next_hop_adopt(struct fib *fib, uint32_t id)
-{
-	struct fib_next_hop *next_hop = fib->by_id[id];
-
-	if (next_hop)
-		return next_hop;
-	next_hop = calloc(1, sizeof(*next_hop));
-	if (next_hop)
-		set_id(fib, next_hop, id);
-	return next_hop;
-}
-
-int fib_adopt_next_hop(struct fib *fib, uint32_t id, const struct sixlane_next_hop *content)
-{
-	struct fib_next_hop *next_hop;
-
-	fib->adopted = true;
-	if (!id || id >= SIXLANE_MAX_NEXT_HOPS)
-		return -EINVAL;
-	if (id == FIB_ID_FULL) /* written by fib_new() already */
-		return 0;
-	next_hop = fib_next_hop_adopt(fib, id);
-	if (!next_hop)
-		return -ENOMEM;
-	next_hop->content = *content;
-	return 0;
-}
-
-/* True and *target, if content is what this daemon could have written. */
-static bool understand(const struct fib *fib, const struct sixlane_next_hop *content,
-		       struct fib_target *target)
-{
-	const struct fib_neigh *neigh = NULL;
-	const struct fib_port *port;
-
-	memset(target, 0, sizeof(*target));
-	target->verdict = content->verdict;
-	if (content->reserved[0] || content->reserved[1])
-		return false;
-	if (content->verdict != SIXLANE_FORWARD)
-		return content->verdict < SIXLANE_N_VERDICTS && !content->port &&
-		       !content->neighbour && !content->mtu;
-	port = content->port ? fib_port_at(fib, content->port) : NULL;
-	if (!port || (content->mtu && content->mtu < MIN_MTU))
-		return false;
-	target->ifindex = port->port.ifindex;
-	target->mtu = content->mtu;
-	if (!content->neighbour)
-		return true;
-	if (content->neighbour < SIXLANE_MAX_NEIGHBOURS)
-		neigh = fib->by_slot[content->neighbour];
-	if (!neigh || neigh->key.ifindex != port->port.ifindex)
-		return false;
-	target->gateway = neigh->key.addr;
-	target->has_gateway = 1;
-	return true;
-}
-
-/*
- * One that is not understood is poisoned: the slots that it names may be given to others, and its
- * routes are punted until they are written anew. Of two with one meaning the first is used
- * for new routes; the other lives as long as adopted routes name it.
- */
-static void understand_one(struct fib *fib, struct fib_next_hop *next_hop)
-{
-	if (!next_hop->named) {
-		release(fib, next_hop);
-		return;
-	}
-	if (!understand(fib, &next_hop->content, &next_hop->target)) {
-		write_content(fib, next_hop, true);
-		return;
-	}
-	next_hop->valid = true;
-	if (next_hop->target.verdict == SIXLANE_FORWARD)
-		next_hop->port = fib_port_get(fib, next_hop->target.ifindex);
-	if (next_hop->target.has_gateway)
-		next_hop->neigh =
-			fib_neigh_get(fib, next_hop->target.ifindex, &next_hop->target.gateway);
-	if (!find(fib, &next_hop->target))
-		insert(fib, next_hop);
-}
-
-void fib_next_hop_understand(struct fib *fib)
-{
-	for (uint32_t id = FIB_ID_FULL + 1; id < SIXLANE_MAX_NEXT_HOPS; id++) {
-		if (fib->by_id[id])
-			understand_one(fib, fib->by_id[id]);
-	}
+	if (next_hop->group && --next_hop->group->refs == 0)
+		free(next_hop->group);
+	free(next_hop);
 }
 
 /* Starved ones have no id, those that are not understood are not hashed. */
@@ -282,7 +346,7 @@ static void free_starved(struct fib_hash_node *node, void *ctx)
 {
 	(void)ctx;
 	if (!next_hop_of(node)->id)
-		free(next_hop_of(node));
+		free_one(next_hop_of(node));
 }
 
 void fib_next_hop_free_all(struct fib *fib)
@@ -291,7 +355,7 @@ void fib_next_hop_free_all(struct fib *fib)
 	for (uint32_t id = 1; id < SIXLANE_MAX_NEXT_HOPS && fib->n_ids; id++) {
 		if (!fib->by_id[id])
 			continue;
-		free(fib->by_id[id]);
+		free_one(fib->by_id[id]);
 		fib->n_ids--;
 	}
 	fib_hash_free(&fib->next_hops);

@@ -2,7 +2,7 @@
 /*
  * Who gets which id or slot. What is given back may still be in a packet's hands, so it waits in
  * quarantine until a grace period has passed; since that blocks, it is asked for only when a
- * pool would otherwise be empty, and then for all pools at once.
+ * pool would otherwise be empty, and then for all pools and the cells at once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,15 +32,28 @@ static void release(struct fib_pool *pool)
 		pool->free[pool->n_free++] = pool->quarantine[--pool->n_quarantine];
 }
 
+bool fib_grace(struct fib *fib)
+{
+	/* One retry may try in vain for many that lack the same. */
+	if (fib->retrying && fib->graced)
+		return false;
+	fib->graced = true;
+	if (fib->writer.grace(fib->writer.ctx))
+		return false;
+	release(&fib->port_pool);
+	release(&fib->neigh_pool);
+	release(&fib->next_hop_pool);
+	release(&fib->set_pool);
+	fib_cells_release(&fib->cells);
+	return true;
+}
+
 uint32_t fib_pool_take(struct fib *fib, struct fib_pool *pool)
 {
 	if (!pool->n_free && pool->fresh < pool->limit)
 		return pool->fresh++;
-	if (!pool->n_free && pool->n_quarantine && !fib->writer.grace(fib->writer.ctx)) {
-		release(&fib->port_pool);
-		release(&fib->neigh_pool);
-		release(&fib->next_hop_pool);
-	}
+	if (!pool->n_free && pool->n_quarantine)
+		fib_grace(fib);
 	return pool->n_free ? pool->free[--pool->n_free] : 0;
 }
 

@@ -58,6 +58,7 @@ static struct fib_port *port_new(struct fib *fib, const struct sixlane_port *con
 		goto out_free;
 	}
 	insert(fib, port);
+	fib_vlan_after(fib, port, false);
 	return port;
 out_free:
 	free(port);
@@ -72,6 +73,7 @@ static void release(struct fib *fib, struct fib_port *port)
 
 	if (port->refs || port->known || port->adopted)
 		return;
+	fib_vlan_before(fib, port, NULL);
 	err = fib->writer.port_index_del(fib->writer.ctx, port->port.ifindex);
 	if (err && err != -ENOENT) {
 		fib->write_errors++;
@@ -116,10 +118,12 @@ int fib_set_port(struct fib *fib, const struct sixlane_port *content)
 		port = port_new(fib, content, &err);
 	if (!port)
 		return err;
+	fib_vlan_before(fib, port, content);
 	if (memcmp(&port->port, content, sizeof(*content))) {
 		fib->writer.port_set(fib->writer.ctx, port->slot, content);
 		port->port = *content;
 	}
+	fib_vlan_after(fib, port, false);
 	port->known = content->flags != 0;
 	port->adopted = false;
 	release(fib, port);
@@ -180,10 +184,13 @@ struct sweep {
 static void sweep_port(struct fib_hash_node *node, void *ctx)
 {
 	struct sweep *sweep = ctx;
+	struct fib_port *port = port_of(node);
 
 	if (sweep->confirm)
-		port_of(node)->adopted = false;
-	release(sweep->fib, port_of(node));
+		port->adopted = false;
+	if (port->known)
+		fib_vlan_after(sweep->fib, port, true);
+	release(sweep->fib, port);
 }
 
 void fib_port_sweep(struct fib *fib, bool confirm)

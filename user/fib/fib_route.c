@@ -1,31 +1,88 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The prefixes: what each should say, full synchronisation, and trying again. How an entry gets
- * into the trie is fib_cover.c's.
+ * The prefixes of each table: what each should say, full synchronisation, and trying again. How an
+ * entry gets into the trie is fib_cover.c's.
  */
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../util.h"
 #include "fib_internal.h"
 
 static const struct prefix all;
 
-static struct fib_entry *first(const struct fib *fib)
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static struct fib_table *table_of(struct fib_hash_node *node)
 {
-	return fib_entry_of(radix_first_under(&fib->entries, &all));
+	return node ? container_of(node, struct fib_table, node) : NULL;
 }
 
-static struct fib_entry *next(const struct fib_entry *entry)
+static struct fib_table *find_table(const struct fib *fib, uint32_t id)
 {
-	return fib_entry_of(radix_next_under(&entry->node, &all));
+	struct fib_hash_node *node = fib_hash_first(&fib->tables, fib_hash_of(&id, sizeof(id)));
+
+	while (node && table_of(node)->id != id)
+		node = fib_hash_next(node);
+	return table_of(node);
 }
 
-/* Forget an entry if it is over. */
-static void reap(struct fib *fib, struct fib_entry *entry)
+struct fib_table *fib_table_get(struct fib *fib, uint32_t id)
 {
-	if (fib_entry_is_over(entry))
-		radix_remove(&fib->entries, &entry->node);
+	struct fib_table *table = find_table(fib, id);
+
+	if (table)
+		return table;
+	table = calloc(1, sizeof(*table));
+	if (!table)
+		return NULL;
+	table->id = id;
+	fib_hash_insert(&fib->tables, &table->node, fib_hash_of(&id, sizeof(id)));
+	return table;
+}
+
+static void reap_table(struct fib *fib, struct fib_table *table)
+{
+	if (table->entries.entries)
+		return;
+	fib_hash_remove(&fib->tables, &table->node);
+	free(table);
+}
+
+struct each {
+	struct fib *fib;
+	void (*fn)(struct fib *fib, struct fib_entry *entry);
+};
+
+static void each_of_table(struct fib_hash_node *node, void *ctx)
+{
+	const struct each *each = ctx;
+	struct radix_node *at = radix_first_under(&table_of(node)->entries, &all), *after;
+
+	/* With its last entry the table may go. */
+	for (; at; at = after) {
+		after = radix_next_under(at, &all);
+		each->fn(each->fib, fib_entry_of(at));
+	}
+}
+
+void fib_entry_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_entry *entry))
+{
+	struct each each = { fib, fn };
+
+	fib_hash_each(&fib->tables, each_of_table, &each);
+}
+
+/* --- entries ---------------------------------------------------------------------------------- */
+
+void fib_entry_reap(struct fib *fib, struct fib_entry *entry)
+{
+	struct fib_table *table = entry->table;
+
+	if (!fib_entry_is_over(entry))
+		return;
+	radix_remove(&table->entries, &entry->node);
+	reap_table(fib, table);
 }
 
 static uint32_t count_absent_under(const struct fib *fib, const struct fib_entry *entry)
@@ -41,29 +98,30 @@ static uint32_t count_absent_under(const struct fib *fib, const struct fib_entry
 	return n;
 }
 
-/* NULL on lack of memory. */
-static struct fib_entry *entry_new(struct fib *fib, const struct prefix *dst)
+struct fib_entry *fib_entry_new(struct fib *fib, struct fib_table *table, const struct prefix *dst)
 {
 	struct fib_entry *entry = calloc(1, sizeof(*entry));
 
 	if (!entry)
 		return NULL;
 	entry->node.prefix = *dst;
-	if (radix_insert(&fib->entries, &entry->node)) {
+	if (radix_insert(&table->entries, &entry->node)) {
 		free(entry);
 		return NULL;
 	}
+	entry->table = table;
 	entry->missing_below = count_absent_under(fib, entry);
 	entry->doubtful = fib->lost;
 	return entry;
 }
 
 /* There is no memory to remember that dst is missing: its covers are punted until synchronised. */
-static void lose(struct fib *fib, const struct prefix *dst)
+static void lose(struct fib *fib, const struct fib_table *table, const struct prefix *dst)
 {
-	struct fib_entry *cover = fib_entry_of(radix_match(&fib->entries, dst));
+	struct fib_entry *cover = table ? fib_entry_of(radix_match(&table->entries, dst)) : NULL;
 
 	fib->lost = fib->lost_in_sync = true;
+	fib_gaps_tell(fib);
 	for (; cover; cover = fib_entry_of(radix_cover(&cover->node))) {
 		cover->doubtful = true;
 		if (cover->wanted)
@@ -81,20 +139,38 @@ static void set_wanted(struct fib *fib, struct fib_entry *entry, struct fib_next
 		fib_next_hop_unwant(fib, old);
 }
 
-static int set_target(struct fib *fib, const struct prefix *dst, const struct fib_target *target)
+/* The entry at dst, made if there is none. NULL on lack of memory. */
+static struct fib_entry *get_entry(struct fib *fib, uint32_t id, const struct prefix *dst)
 {
-	struct fib_entry *entry = fib_entry_of(radix_find(&fib->entries, dst));
+	struct fib_table *table = fib_table_get(fib, id);
+	struct fib_entry *entry = NULL;
+
+	if (table)
+		entry = fib_entry_of(radix_find(&table->entries, dst));
+	if (table && !entry)
+		entry = fib_entry_new(fib, table, dst);
+	if (entry)
+		return entry;
+	lose(fib, table, dst);
+	if (table)
+		reap_table(fib, table);
+	return NULL;
+}
+
+static int set_target(struct fib *fib, uint32_t table, const struct prefix *dst,
+		      const struct fib_target *target)
+{
+	struct fib_entry *entry = get_entry(fib, table, dst);
 	struct fib_next_hop *next_hop;
-	int err;
+	const struct fib_key *key;
+	int err = -ENOMEM;
 
 	if (!entry)
-		entry = entry_new(fib, dst);
-	if (!entry) {
-		lose(fib, dst);
 		return -ENOMEM;
-	}
 	entry->generation = fib->generation;
-	err = fib_next_hop_want(fib, target, &next_hop);
+	key = fib_key_make(&fib->scratch, target);
+	if (key)
+		err = fib_next_hop_want(fib, key, &next_hop);
 	if (err) {
 		next_hop = fib->full;
 		next_hop->wanted++;
@@ -103,33 +179,45 @@ static int set_target(struct fib *fib, const struct prefix *dst, const struct fi
 	return err;
 }
 
-int fib_set(struct fib *fib, const struct prefix *dst, const struct fib_target *target)
+int fib_set(struct fib *fib, uint32_t table, const struct prefix *dst,
+	    const struct fib_target *target)
 {
+	const struct fib_table *in;
 	struct fib_entry *entry;
 
 	fib_adopt_finish(fib);
 	if (target)
-		return set_target(fib, dst, target);
-	entry = fib_entry_of(radix_find(&fib->entries, dst));
+		return set_target(fib, table, dst, target);
+	in = find_table(fib, table);
+	entry = in ? fib_entry_of(radix_find(&in->entries, dst)) : NULL;
 	if (entry) {
 		set_wanted(fib, entry, NULL);
-		reap(fib, entry);
+		fib_entry_reap(fib, entry);
 	}
 	return 0;
+}
+
+/* --- synchronisation -------------------------------------------------------------------------- */
+
+static void end_doubt(struct fib *fib, struct fib_entry *entry)
+{
+	if (!entry->doubtful)
+		return;
+	entry->doubtful = false;
+	fib_entry_settle(fib, entry);
 }
 
 /* Everything that there is was set since fib_sync_begin(), so nothing is forgotten any more. */
 static void end_doubts(struct fib *fib)
 {
-	if (!fib->lost || fib->lost_in_sync)
-		return;
-	fib->lost = false;
-	for (struct fib_entry *entry = first(fib); entry; entry = next(entry)) {
-		if (!entry->doubtful)
-			continue;
-		entry->doubtful = false;
-		fib_entry_settle(fib, entry);
+	if (fib->lost && !fib->lost_in_sync) {
+		fib->lost = false;
+		fib_entry_each(fib, end_doubt);
 	}
+	/* An earlier daemon may have left it set. */
+	fib->gaps |= !fib->gaps_known;
+	fib->gaps_known = true;
+	fib_gaps_tell(fib);
 }
 
 void fib_sync_begin(struct fib *fib)
@@ -139,138 +227,69 @@ void fib_sync_begin(struct fib *fib)
 	fib->lost_in_sync = false;
 }
 
+static void drop_unset(struct fib *fib, struct fib_entry *entry)
+{
+	if (entry->generation == fib->generation)
+		return;
+	set_wanted(fib, entry, NULL);
+	fib_entry_reap(fib, entry);
+}
+
 void fib_sync_end(struct fib *fib)
 {
-	struct fib_entry *entry, *after;
-
 	fib_adopt_finish(fib);
-	for (entry = first(fib); entry; entry = after) {
-		after = next(entry);
-		if (entry->generation == fib->generation)
-			continue;
-		set_wanted(fib, entry, NULL);
-		reap(fib, entry);
-	}
+	fib_entry_each(fib, drop_unset);
 	fib_adopt_drop_strays(fib);
+	fib_object_forget(fib);
 	end_doubts(fib);
+	fib_vlan_sweep(fib, true);
 	fib_retry(fib);
 	fib_neigh_sweep(fib, true);
 	fib_port_sweep(fib, true);
 }
 
+static void retry(struct fib *fib, struct fib_entry *entry)
+{
+	if (!entry->failed)
+		return;
+	fib_entry_settle(fib, entry);
+	fib_entry_reap(fib, entry);
+}
+
 size_t fib_retry(struct fib *fib)
 {
-	struct fib_entry *entry, *after;
-
 	fib_adopt_finish(fib);
+	fib_vlan_sweep(fib, false);
 	fib_port_sweep(fib, false);
 	fib_neigh_sweep(fib, false);
-	if (!fib->n_failed)
+	fib_set_sweep(fib);
+	if (!fib->n_failed && !fib->n_hungry)
 		return 0;
-	fib_next_hop_feed(fib);
 	fib->retrying = true;
-	fib->no_room = false;
-	for (entry = first(fib); entry; entry = after) {
-		after = next(entry);
-		if (!entry->failed)
-			continue;
-		fib_entry_settle(fib, entry);
-		reap(fib, entry);
-	}
+	fib->no_room = fib->no_source_room = fib->graced = false;
+	fib_next_hop_feed(fib);
+	fib_object_feed(fib);
+	fib_entry_each(fib, retry);
 	fib->retrying = false;
-	fib->no_room = false;
-	return fib->n_failed;
+	fib->no_room = fib->no_source_room = false;
+	return fib->n_failed + fib->n_hungry;
 }
 
-/* --- adopting ------------------------------------------------------------------------------- */
-
-/* The prefix of a key that this daemon could have written; false: another's. */
-static bool prefix_of_key(const struct sixlane_route_key *key, struct prefix *out)
+static void free_table(struct fib_hash_node *node, void *ctx)
 {
-	if (key->table != htobe32(SIXLANE_TABLE_MAIN) || key->prefix_len < SIXLANE_TABLE_BITS ||
-	    key->prefix_len > SIXLANE_TABLE_BITS + 128)
-		return false;
-	out->addr = key->addr;
-	out->len = (uint8_t)(key->prefix_len - SIXLANE_TABLE_BITS);
-	prefix_mask(out);
-	return true;
-}
+	struct fib_table *table = table_of(node);
+	struct radix_node *at = radix_first_under(&table->entries, &all), *after;
 
-static int keep_stray(struct fib *fib, const struct sixlane_route_key *key)
-{
-	size_t bytes = (fib->n_strays + 1) * sizeof(*fib->strays);
-	struct sixlane_route_key *strays = realloc(fib->strays, bytes);
-
-	if (!strays)
-		return -ENOMEM;
-	strays[fib->n_strays++] = *key;
-	fib->strays = strays;
-	return -EINVAL;
-}
-
-int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32_t value)
-{
-	uint32_t id = sixlane_route_next_hop(value);
-	struct fib_next_hop *next_hop;
-	struct fib_entry *entry;
-	struct prefix prefix;
-
-	fib->adopted = true;
-	if (!prefix_of_key(key, &prefix))
-		return keep_stray(fib, key);
-	entry = fib_entry_of(radix_find(&fib->entries, &prefix));
-	if (entry)
-		return -EINVAL;
-	entry = entry_new(fib, &prefix);
-	if (!entry)
-		return -ENOMEM;
-	/* An id out of range is no next hop: packets pass, as they do at the one for full maps. */
-	entry->foreign = value != sixlane_route_value(id, prefix.len);
-	if (!id || id >= SIXLANE_MAX_NEXT_HOPS) {
-		entry->foreign = true;
-		id = FIB_ID_FULL;
+	(void)ctx;
+	for (; at; at = after) {
+		after = radix_next_under(at, &all);
+		radix_remove(&table->entries, at);
 	}
-	next_hop = fib_next_hop_adopt(fib, id);
-	if (!next_hop) {
-		radix_remove(&fib->entries, &entry->node);
-		return -ENOMEM;
-	}
-	next_hop->named++;
-	entry->written = id;
-	fib->n_written++;
-	return entry->foreign ? -EINVAL : 0;
-}
-
-/*
- * A prefix that was punted for lack of room may still lack what is under it, which nobody
- * has told yet: it stays punted until all is.
- */
-static void understand(struct fib *fib, struct fib_entry *entry)
-{
-	struct fib_next_hop *next_hop = fib->by_id[entry->written];
-
-	if (!next_hop->valid)
-		return;
-	entry->wanted = next_hop;
-	next_hop->wanted++;
-	if (next_hop != fib->full)
-		return;
-	entry->doubtful = true;
-	fib->lost = true;
-}
-
-void fib_route_understand(struct fib *fib)
-{
-	for (struct fib_entry *entry = first(fib); entry; entry = next(entry))
-		understand(fib, entry);
+	free(table);
 }
 
 void fib_route_free_all(struct fib *fib)
 {
-	struct fib_entry *entry, *after;
-
-	for (entry = first(fib); entry; entry = after) {
-		after = next(entry);
-		radix_remove(&fib->entries, &entry->node);
-	}
+	fib_hash_each(&fib->tables, free_table, NULL);
+	fib_hash_free(&fib->tables);
 }

@@ -16,6 +16,8 @@ struct maps {
 	struct sixlane_port *ports; /* [SIXLANE_MAX_PORTS] */
 	struct sixlane_next_hop *next_hops; /* [SIXLANE_MAX_NEXT_HOPS] */
 	struct sixlane_neigh *neighbours;   /* [SIXLANE_MAX_NEIGHBOURS] */
+	union sixlane_cell *cells;	    /* [SIXLANE_MAX_CELLS] */
+	struct sixlane_rule *rules;	    /* [2 * SIXLANE_MAX_RULES] */
 };
 
 /* 0 or -errno. fds must outlive maps. */
@@ -32,6 +34,16 @@ int maps_adopt(struct maps *maps, struct fib *fib);
 /* Longest match as the datapath does it. 0 and *value, -ENOENT, or -errno. */
 int maps_route_lookup(const struct maps *maps, uint32_t table, const union sixlane_addr *addr,
 		      uint32_t *value);
+
+/* Longest match in a source set (SIXLANE_KIND_SOURCES), as above. */
+int maps_source_lookup(const struct maps *maps, uint32_t set, const union sixlane_addr *addr,
+		       uint32_t *value);
+
+/* Slot in sl_ports of the VLAN device that takes a tag off frames of lower, 0: none. */
+uint32_t maps_vlan_slot(const struct maps *maps, uint32_t lower, union sixlane_tag tag);
+
+/* Publish a list of rules as a whole, beside the one in use. 0 or -errno (the old one stays). */
+int maps_set_rules(struct maps *maps, const struct sixlane_rule *rules, uint32_t n);
 
 /* Every entry of sl_routes, in the trie's order. 0, -errno, or fn's non-zero return. */
 int maps_route_each(const struct maps *maps,

@@ -1,178 +1,210 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From the routes at a prefix to the one fate of its packets. Pure: asks only the RIB and the
- * caller's word on links. Where the kernel would choose by something that is not at hand (a
- * packet's source, a hash, the order of equal routes), the answer is a PUNT.
+ * The fate of a prefix, table by table, and of main with the local table laid over it. Pure: asks
+ * only the RIB and the links. What a list of routes comes to is resolve_select.c's, what sources
+ * do to it resolve_sources.c's, what a change reaches resolve_affected.c's.
  */
+#include <errno.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 
 #include "../util.h"
-#include "resolve.h"
+#include "resolve_internal.h"
 
-static bool is_reject(uint8_t type)
+/* --- memory --------------------------------------------------------------------------------- */
+
+struct resolve *resolve_new(const struct resolve_view *view)
 {
-	return type == RTN_BLACKHOLE || type == RTN_UNREACHABLE || type == RTN_PROHIBIT ||
-	       type == RTN_THROW;
+	struct resolve *resolve = calloc(1, sizeof(*resolve));
+
+	if (resolve)
+		resolve->view = view;
+	return resolve;
 }
 
-/*
- * find_match: a route whose devices have all lost their carrier does not count. Rejects stand on
- * the loopback device, and fib6_ifdown leaves local and anycast routes out.
- */
-static bool usable(const struct rib_route *route, resolve_linkdown_fn ignored, void *ctx)
+void resolve_free(struct resolve *resolve)
 {
-	if (is_reject(route->type) || route->type == RTN_LOCAL || route->type == RTN_ANYCAST)
-		return true;
-	if (!route->n_hops || route->truncated)
-		return true;
-	for (uint16_t i = 0; i < route->n_hops; i++) {
-		if (!ignored || !ignored(ctx, route->hops[i].ifindex))
-			return true;
-	}
-	return false;
-}
-
-static enum sixlane_verdict verdict_of_type(uint8_t type)
-{
-	switch (type) {
-	case RTN_UNICAST:
-		return SIXLANE_FORWARD;
-	case RTN_LOCAL:
-		return SIXLANE_PASS_LOCAL;
-	case RTN_ANYCAST:
-		return SIXLANE_PASS_ANYCAST;
-	case RTN_MULTICAST:
-		return SIXLANE_PASS_MULTICAST;
-	case RTN_BLACKHOLE:
-		return SIXLANE_DROP_BLACKHOLE;
-	case RTN_UNREACHABLE:
-		return SIXLANE_PASS_UNREACHABLE;
-	case RTN_PROHIBIT:
-		return SIXLANE_PASS_PROHIBIT;
-	case RTN_THROW:
-		return SIXLANE_PASS_THROW;
-	default:
-		return SIXLANE_PUNT_ROUTE;
-	}
-}
-
-/* What stops even a reject from being expressed comes first: a blackhole may expire too. */
-static enum sixlane_verdict verdict_of(const struct rib_route *route)
-{
-	enum sixlane_verdict verdict;
-
-	if (route->next_hop_id)
-		return SIXLANE_PUNT_NEXT_HOP_OBJECT;
-	if (route->encap)
-		return SIXLANE_PUNT_ENCAP;
-	if (route->expires)
-		return SIXLANE_PUNT_EXPIRES;
-	verdict = verdict_of_type(route->type);
-	if (verdict != SIXLANE_FORWARD)
-		return verdict;
-	if (route->n_hops > 1 || route->truncated)
-		return SIXLANE_PUNT_MULTIPATH;
-	if (!route->n_hops || !route->hops[0].ifindex)
-		return SIXLANE_PUNT_ROUTE;
-	return SIXLANE_FORWARD;
-}
-
-static void set_target(struct fib_target *out, enum sixlane_verdict verdict,
-		       const struct rib_route *route)
-{
-	memset(out, 0, sizeof(*out));
-	out->verdict = verdict;
-	if (verdict != SIXLANE_FORWARD)
+	if (!resolve)
 		return;
-	out->ifindex = route->hops[0].ifindex;
-	out->has_gateway = route->hops[0].has_gateway;
-	if (out->has_gateway)
-		out->gateway = route->hops[0].gateway;
-	out->mtu = route->mtu;
+	free(resolve->source_tables);
+	free(resolve->items.items);
+	free(resolve->nodes.items);
+	free(resolve->sources.items);
+	free(resolve->hops.items);
+	free(resolve);
 }
 
-static bool any_source_specific(const struct rib_dest *dest)
+int resolve_reserve(struct resolve_room *room, size_t n, size_t size)
 {
-	for (const struct rib_route *r = dest->routes; r; r = r->next)
+	size_t capacity = room->capacity ? room->capacity : 16;
+	void *items;
+
+	if (n <= room->capacity)
+		return 0;
+	while (capacity < n)
+		capacity *= 2;
+	items = reallocarray(room->items, capacity, size);
+	if (!items)
+		return -ENOMEM;
+	room->items = items;
+	room->capacity = capacity;
+	return 0;
+}
+
+void resolve_clear(struct resolve *resolve)
+{
+	resolve->n_items = 0;
+	resolve->n_hops = 0;
+	resolve->n_hops_gathered = 0;
+}
+
+int resolve_gather(struct resolve *resolve, const struct rib_dest *dest, uint8_t level, bool all)
+{
+	uint32_t order = 0;
+	int ret;
+
+	for (const struct rib_route *r = dest->routes; r; r = r->next) {
+		struct resolve_item item = { .route = r, .order = order, .level = level };
+
+		order++;
+		if (r->src.len && !all)
+			continue;
+		ret = resolve_reserve(&resolve->items, resolve->n_items + 1, sizeof(item));
+		if (ret)
+			return ret;
+		((struct resolve_item *)resolve->items.items)[resolve->n_items++] = item;
+		resolve->n_hops_gathered += r->n_hops;
+	}
+	return resolve_reserve(&resolve->hops, resolve->n_hops_gathered, sizeof(struct fib_hop));
+}
+
+/* --- one table ------------------------------------------------------------------------------ */
+
+bool resolve_has_sources(const struct rib_dest *dest)
+{
+	for (const struct rib_route *r = dest->routes; r; r = r->next) {
 		if (r->src.len)
 			return true;
+	}
 	return false;
 }
 
-/*
- * find_rr_leaf: the first metric alone, and if nothing there is usable, all others at once by a
- * score in which the port that the packet came in by and the router preference count, not the
- * metric.
- */
-bool resolve_dest(const struct rib_dest *dest, resolve_linkdown_fn ignored, void *ctx,
-		  struct fib_target *out)
+/* By the plain routes of one destination alone. 1 and resolve->target; 0: none is usable. */
+static int resolve_plain(struct resolve *resolve, const struct rib_dest *dest)
 {
-	const struct rib_route *best = NULL;
+	int ret;
 
-	if (any_source_specific(dest)) {
-		set_target(out, SIXLANE_PUNT_SOURCE_ROUTE, NULL);
-		return true;
-	}
-	for (const struct rib_route *r = dest->routes; r; r = r->next) {
-		if (best && r->metric != best->metric && best->metric == dest->routes->metric)
-			break;
-		if (!usable(r, ignored, ctx))
-			continue;
-		if (best) {
-			set_target(out, SIXLANE_PUNT_EQUAL_METRIC, NULL);
-			return true;
-		}
-		best = r;
-	}
-	if (!best)
-		return false;
-	set_target(out, verdict_of(best), best);
-	return true;
+	resolve_clear(resolve);
+	ret = resolve_gather(resolve, dest, 0, false);
+	if (ret)
+		return ret;
+	return resolve_select(resolve, resolve->items.items, resolve->n_items, &resolve->target);
 }
 
-/* The fate by the longest usable prefix of a table that covers node, node itself included. */
-static const struct radix_node *longest_usable(const struct radix_node *node,
-					       resolve_linkdown_fn ignored, void *ctx,
-					       struct fib_target *out)
+/*
+ * fib6_node_lookup() and fib6_backtrack() for packets that start at dest. Without sources on the
+ * way, what is unusable need not be there: the lookup goes on at the covers, as in the trie.
+ */
+static int resolve_dest(struct resolve *resolve, const struct rib_dest *dest)
 {
-	while (node &&
-	       !resolve_dest(container_of(node, const struct rib_dest, node), ignored, ctx, out))
-		node = radix_cover(node);
-	return node;
+	int ret;
+
+	if (!resolve_has_sources(dest)) {
+		ret = resolve_plain(resolve, dest);
+		if (ret)
+			return ret;
+	}
+	return resolve_by_source(resolve, dest);
+}
+
+/* --- main with local laid over it ----------------------------------------------------------- */
+
+static int set_verdict(struct resolve *resolve, enum sixlane_verdict verdict)
+{
+	memset(&resolve->target, 0, sizeof(resolve->target));
+	resolve->target.verdict = verdict;
+	return 1;
+}
+
+/* The fate by the longest usable prefix of a table that covers *node, itself included. */
+static int longest_usable(struct resolve *resolve, const struct radix_node **node)
+{
+	int ret = 0;
+
+	for (; *node; *node = radix_cover(*node)) {
+		ret = resolve_plain(resolve, resolve_dest_of(*node));
+		if (ret)
+			break;
+	}
+	return ret;
 }
 
 /*
  * Above a throw in the local table, any other route of that table stays out of reach for what
  * the throw covers, though in the datapath's one table its prefix covers it too.
  */
-static bool thrown(const struct radix_node *node, resolve_linkdown_fn ignored, void *ctx)
+static bool is_thrown(const struct resolve *resolve, const struct radix_node *node)
 {
-	struct fib_target target;
-
-	return longest_usable(radix_cover(node), ignored, ctx, &target) != NULL;
+	while ((node = radix_cover(node))) {
+		if (resolve_plain_usable(resolve, resolve_dest_of(node)))
+			return true;
+	}
+	return false;
 }
 
-bool resolve_prefix(const struct rib *rib, const struct prefix *dst, resolve_linkdown_fn ignored,
-		    void *ctx, struct fib_target *out)
+static bool any_sources(const struct radix_node *node)
 {
-	const struct radix *local = rib_table(rib, RT_TABLE_LOCAL);
-	const struct rib_dest *main_dest = rib_find(rib, RT_TABLE_MAIN, dst);
+	for (; node; node = radix_cover(node)) {
+		if (resolve_has_sources(resolve_dest_of(node)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The local table, all of it, whatever the prefix lengths, comes before main, and a throw there
+ * leads on to main. Routes by source in main are what they are without local; some in local
+ * would mean to look up two sets one after the other, and nobody has them: they are punted.
+ */
+static int resolve_overlaid(struct resolve *resolve, const struct prefix *dst)
+{
+	const struct radix *local = rib_table(resolve->view->rib, RT_TABLE_LOCAL);
+	const struct rib_dest *dest = rib_find(resolve->view->rib, RT_TABLE_MAIN, dst);
 	const struct radix_node *node = local ? radix_match(local, dst) : NULL;
-	struct fib_target target;
+	int ret;
 
 	/* An entry for it would outlive its reason, since nothing announces it again. */
-	if (!main_dest && !(node && node->prefix.len == dst->len))
-		return false;
-	node = longest_usable(node, ignored, ctx, &target);
-	if (node && target.verdict != SIXLANE_PASS_THROW) {
-		*out = target;
-		return true;
+	if (!dest && !(node && node->prefix.len == dst->len))
+		return 0;
+	if (any_sources(node))
+		return set_verdict(resolve, SIXLANE_PUNT_SOURCE_ROUTE);
+	ret = longest_usable(resolve, &node);
+	if (ret < 0 || (ret && resolve->target.verdict != SIXLANE_PASS_THROW))
+		return ret;
+	if (dest) {
+		ret = resolve_dest(resolve, dest);
+		if (ret)
+			return ret;
 	}
-	if (main_dest && resolve_dest(main_dest, ignored, ctx, out))
-		return true;
-	if (!node || !thrown(node, ignored, ctx))
-		return false;
-	*out = target;
-	return true;
+	if (!node || !is_thrown(resolve, node))
+		return 0;
+	/* What main's covers would say. Not PASS_THROW, which would lead on to the rule after. */
+	return set_verdict(resolve, SIXLANE_PUNT_ROUTE);
+}
+
+int resolve_prefix(struct resolve *resolve, uint32_t table, const struct prefix *dst,
+		   const struct fib_target **out)
+{
+	const struct rib_dest *dest;
+	int ret;
+
+	if (table == RT_TABLE_MAIN && resolve->view->local_first) {
+		ret = resolve_overlaid(resolve, dst);
+	} else {
+		dest = rib_find(resolve->view->rib, table, dst);
+		ret = dest ? resolve_dest(resolve, dest) : 0;
+	}
+	if (ret > 0)
+		*out = &resolve->target;
+	return ret;
 }

@@ -1,41 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the datapath should do with packets to one prefix, as fib6_lookup would decide it
- * (rt6_select, fib6_backtrack): lowest metric whose device is usable, else the next, else as if the
- * prefix were not there. PUNT, never skip: what cannot be expressed becomes a PUNT_* verdict. Pure.
+ * What the datapath should do with packets to one prefix of one table, as fib6_table_lookup would
+ * decide it (fib6_node_lookup, rt6_select, fib6_select_path, fib6_backtrack). PUNT, never skip:
+ * what cannot be expressed becomes a PUNT_* verdict. Pure.
  */
 #ifndef FIB_RESOLVE_H
 #define FIB_RESOLVE_H
 
+#include "../rib/links.h"
 #include "../rib/rib.h"
+#include "fib_target.h"
 
-/* The fate of a prefix. Compared byte by byte: zero all of it before filling. */
-struct fib_target {
-	union sixlane_addr gateway; /* if has_gateway */
-	uint32_t verdict; /* enum sixlane_verdict; SIXLANE_FORWARD: by the fields around */
-	uint32_t ifindex; /* egress device */
-	uint32_t mtu; /* bytes, the route's, locked or not: ip6_finish_output heeds both; 0: none */
-	uint32_t has_gateway; /* 0: on-link */
+/* Owns the memory of the targets that it returns. */
+struct resolve;
+
+/* All that decides; borrowed, and read at each call. */
+struct resolve_view {
+	const struct rib *rib;
+	const struct links *links;
+	bool local_first; /* RT_TABLE_MAIN is to stand with RT_TABLE_LOCAL laid over it */
 };
 
-/* fib6_ignore_linkdown: the device lost its carrier and ignore_routes_with_linkdown is set. */
-typedef bool (*resolve_linkdown_fn)(void *ctx, uint32_t ifindex);
+/* NULL on lack of memory. */
+struct resolve *resolve_new(const struct resolve_view *view);
+void resolve_free(struct resolve *resolve);
 
 /*
- * The fate of the routes at one prefix of one table. True and *out, or false when no route
- * here is usable and the lookup goes on at the covering prefix.
+ * The fate of packets for which dst is the longest prefix in the table (with local_first and main:
+ * in local and main together). 1 and *out (valid until the next call), 0 if there is to be no
+ * entry for dst: its covers say it all; -ENOMEM.
  */
-bool resolve_dest(const struct rib_dest *dest, resolve_linkdown_fn ignored, void *ctx,
-		  struct fib_target *out);
+int resolve_prefix(struct resolve *resolve, uint32_t table, const struct prefix *dst,
+		   const struct fib_target **out);
 
 /*
- * The fate of a prefix under the default rules: the local table (all of it, whatever the prefix
- * lengths) comes before main. A throw in local leads on to main. True and *out when dst is in
- * one of the tables and either local covers it or main has a usable route at exactly dst. False
- * for what is in neither (any more): its covers say it all. A change in the local table may change
- * the fate of everything under it, in both tables.
+ * The routes at dst in table changed, or links_ignored() of their devices: fn is called for every
+ * prefix whose fate may differ now, in whatever table, longer prefixes before the shorter ones
+ * that cover them, dst itself too.
  */
-bool resolve_prefix(const struct rib *rib, const struct prefix *dst, resolve_linkdown_fn ignored,
-		    void *ctx, struct fib_target *out);
+void resolve_affected(struct resolve *resolve, uint32_t table, const struct prefix *dst,
+		      void (*fn)(void *ctx, uint32_t table, const struct prefix *dst), void *ctx);
+
+/*
+ * fn for every prefix of every table, in that order; for main also those of local, which stand
+ * there or, after a change of local_first, do no more.
+ */
+void resolve_each(struct resolve *resolve,
+		  void (*fn)(void *ctx, uint32_t table, const struct prefix *dst), void *ctx);
 
 #endif

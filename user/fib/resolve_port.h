@@ -6,14 +6,18 @@
 #define FIB_RESOLVE_PORT_H
 
 #include "../rib/links.h"
+#include "../rib/rules.h"
 
 struct resolve_port_policy {
-	bool pass;	   /* operator: pass every packet of this port */
-	bool assume_xmit;  /* operator: it takes redirected frames */
 	bool kernel_tells; /* the kernel announces XDP features (Linux 6.3 and newer) */
+	const struct rules_program *rules;
 };
 
-/* Fill *out for a device; an unknown one (NULL link part) gets flags 0, so that packets pass. */
+/*
+ * Fill *out for a device; an unknown one (NULL link part) gets flags 0, so that packets pass. What
+ * the operator said of it (device->pass, device->assume_xmit) holds for the VLAN devices above
+ * it, too. A VLAN device is served if the device under all its tags is.
+ */
 void resolve_port(const struct links *links, const struct device *device,
 		  const struct resolve_port_policy *policy, struct sixlane_port *out);
 

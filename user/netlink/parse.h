@@ -16,7 +16,14 @@
 
 #include "../rib/object.h"
 
-/* RTM_NEWROUTE, RTM_DELROUTE. hops: caller's storage, out->hops points to it afterwards. */
+/*
+ * RTM_NEWROUTE, RTM_DELROUTE. hops: caller's storage, out->hops points to it afterwards.
+ *
+ * lifetime_ms is what was left when the kernel wrote the message: to be counted from a time
+ * before that (for a dump, when it was asked for). 0 with expires: it is past, or (RTPROT_RA, which
+ * always expires) not known. The kernel says hundredths of a second, and 0 for "does not expire":
+ * so for the last one before its end and the first after it, a route looks as if it did not.
+ */
 int parse_route(const struct nlmsghdr *nlh, struct route *out,
 		struct route_hop hops[ROUTE_MAX_HOPS]);
 
@@ -44,11 +51,29 @@ int parse_neigh(const struct nlmsghdr *nlh, struct neigh *out);
 /* RTM_NEWADDR, RTM_DELADDR of AF_INET6: whether the address has a finite lifetime. */
 int parse_address_lifetime(const struct nlmsghdr *nlh, bool *finite);
 
-/* RTM_NEWRULE, RTM_DELRULE of AF_INET6. */
+/*
+ * RTM_NEWRULE, RTM_DELRULE of AF_INET6. A dump tells user ids as the reader sees them, a
+ * notification as whoever changed the rules does, perhaps in another user namespace: take what
+ * counts from dumps.
+ *
+ * tclass_mask leaves out the two bits of ECN, as kernels since 5.18 do. Older ones compare all
+ * eight: there the caller must take each rule with a tclass_mask for `unknown` (uname(2)), since
+ * the same message means something else.
+ */
 int parse_rule(const struct nlmsghdr *nlh, struct rule *out);
 
-/* RTM_NEWNEXTHOP, RTM_DELNEXTHOP: the object's id. IPv4 ones (AF_INET): -ENOMSG. */
-int parse_next_hop_id(const struct nlmsghdr *nlh, uint32_t *id);
+/*
+ * RTM_NEWNEXTHOP, RTM_DELNEXTHOP (of which only the id is told). members: caller's storage,
+ * out->members points to it afterwards. IPv4 objects (AF_INET): -ENOMSG; groups are AF_UNSPEC, and
+ * those of IPv4 members are told as well: no IPv6 route can use them. A weight over 256 counts only
+ * from a kernel that says that it means it (6.12; not the stable kernels that took over 16-bit
+ * weights without NHA_OP_FLAGS): otherwise the group is NEXT_HOP_OTHER.
+ */
+int parse_next_hop(const struct nlmsghdr *nlh, struct next_hop *out,
+		   struct next_hop_member members[NEXT_HOP_MAX_MEMBERS]);
+
+/* RTM_NEWNEXTHOPBUCKET (RTM_GETNEXTHOPBUCKET's answers, and notifications). */
+int parse_next_hop_bucket(const struct nlmsghdr *nlh, struct next_hop_bucket *out);
 
 /*
  * Generic netlink family "netdev" (Linux 6.3): NETDEV_CMD_DEV_GET's answer and its

@@ -85,3 +85,19 @@ void attr_copy_string(char *out, size_t size, const struct nlattr *attr)
 	memcpy(out, text, length);
 	out[length] = '\0';
 }
+
+int attr_prefix(const struct nlattr *attr, uint8_t len, struct prefix *out)
+{
+	unsigned int byte = len / 8;
+
+	if (len > 128 || (!attr && len > 0))
+		return -EBADMSG;
+	if (attr)
+		attr_copy(&out->addr, attr, sizeof(out->addr));
+	out->len = len;
+	if (byte < sizeof(out->addr)) {
+		out->addr.bytes[byte] &= (uint8_t)(0xff00 >> len % 8);
+		memset(out->addr.bytes + byte + 1, 0, sizeof(out->addr) - byte - 1);
+	}
+	return 0;
+}

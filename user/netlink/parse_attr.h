@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "../rib/object.h"
 #include "../util.h"
 
 enum attr_kind { ATTR_KIND_UNKNOWN, ATTR_KIND_EXACT, ATTR_KIND_MIN, ATTR_KIND_STRING };
@@ -79,6 +80,12 @@ static inline void attr_copy(void *out, const struct nlattr *attr, size_t size)
 
 /* Copy a string that attr_walk has checked, cut to size bytes with its NUL. */
 void attr_copy_string(char *out, size_t size, const struct nlattr *attr);
+
+/*
+ * A prefix of len bits, of which the message's header tells; those beyond are cleared. attr,
+ * checked as ATTR_ADDR, may be NULL only for the empty prefix. 0 or -EBADMSG.
+ */
+int attr_prefix(const struct nlattr *attr, uint8_t len, struct prefix *out);
 
 /* The value, or fallback if the attribute was not there. */
 static inline uint8_t attr_u8(const struct nlattr *attr, uint8_t fallback)

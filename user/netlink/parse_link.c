@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices: RTM_NEWLINK and RTM_DELLINK, what IPv6 adds to them (IFLA_INET6_CONF), and
- * RTM_NEWNETCONF. The array in IFLA_INET6_CONF grows at its end from kernel to kernel: a value
- * beyond its end is one that this kernel does not have.
+ * Devices: RTM_NEWLINK and RTM_DELLINK, what their kinds add to them (IFLA_LINKINFO) and what IPv6
+ * adds (IFLA_INET6_CONF), and RTM_NEWNETCONF. The array in IFLA_INET6_CONF grows at its end from
+ * kernel to kernel: a value beyond its end is one that this kernel does not have.
  */
 #include "parse.h"
 
+#include <arpa/inet.h>
 #include <linux/if.h> /* IFF_LOWER_UP, which net/if.h lacks */
 #include <linux/if_arp.h>
+#include <linux/if_bonding.h>
+#include <linux/if_ether.h>
 #include <linux/if_link.h>
 #include <linux/ipv6.h>
 #include <linux/netconf.h>
@@ -32,10 +35,26 @@ static const struct attr_spec link_attrs[] = {
 static const struct attr_spec link_info_attrs[] = {
 	[IFLA_INFO_KIND] = ATTR_STRING(UINT16_MAX),
 	[IFLA_INFO_DATA] = ATTR_ANY,
+	[IFLA_INFO_SLAVE_KIND] = ATTR_STRING(UINT16_MAX),
+	[IFLA_INFO_SLAVE_DATA] = ATTR_ANY,
 };
 
 static const struct attr_spec macvlan_attrs[] = {
 	[IFLA_MACVLAN_MODE] = ATTR_U32,
+};
+
+static const struct attr_spec vlan_attrs[] = {
+	[IFLA_VLAN_ID] = ATTR_U16,
+	[IFLA_VLAN_EGRESS_QOS] = ATTR_NEST,
+	[IFLA_VLAN_PROTOCOL] = ATTR_U16,
+};
+
+static const struct attr_spec vrf_attrs[] = {
+	[IFLA_VRF_TABLE] = ATTR_U32,
+};
+
+static const struct attr_spec bond_slave_attrs[] = {
+	[IFLA_BOND_SLAVE_STATE] = ATTR_U8,
 };
 
 static const struct attr_spec xdp_attrs[] = {
@@ -53,25 +72,97 @@ static const struct attr_spec inet6_attrs[] = {
 	[IFLA_INET6_CONF] = ATTR_MIN((DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN + 1) * sizeof(int32_t)),
 };
 
-static int kind_parse(const struct nlattr *nest, struct link *link)
+static int macvlan_parse(const struct nlattr *nest, struct link *link)
 {
-	const struct nlattr *at[ARRAY_SIZE(link_info_attrs)];
-	const struct nlattr *data[ARRAY_SIZE(macvlan_attrs)];
-	uint32_t mode;
-	int r = attr_walk_nest(nest, link_info_attrs, ARRAY_SIZE(link_info_attrs), at);
+	const struct nlattr *at[ARRAY_SIZE(macvlan_attrs)];
+	int r = attr_walk_nest(nest, macvlan_attrs, ARRAY_SIZE(macvlan_attrs), at);
 
-	if (r < 0 || !at[IFLA_INFO_KIND])
-		return r;
-	attr_copy_string(link->kind, sizeof(link->kind), at[IFLA_INFO_KIND]);
-	/* The data's layout depends on the kind. */
-	if (strcmp(link->kind, "macvlan") != 0 && strcmp(link->kind, "macvtap") != 0)
-		return 0;
-	r = attr_walk_nest(at[IFLA_INFO_DATA], macvlan_attrs, ARRAY_SIZE(macvlan_attrs), data);
+	if (r == 0)
+		link->takes_frames = attr_u32(at[IFLA_MACVLAN_MODE], 0) &
+				     (MACVLAN_MODE_PASSTHRU | MACVLAN_MODE_SOURCE);
+	return r;
+}
+
+/* A map whose every entry was taken out again, or maps to 0, is told as an empty nest. */
+static int vlan_parse(const struct nlattr *nest, struct link *link)
+{
+	const struct nlattr *at[ARRAY_SIZE(vlan_attrs)];
+	int r = attr_walk_nest(nest, vlan_attrs, ARRAY_SIZE(vlan_attrs), at);
+
 	if (r < 0)
 		return r;
-	mode = attr_u32(data[IFLA_MACVLAN_MODE], 0);
-	link->takes_frames = mode & (MACVLAN_MODE_PASSTHRU | MACVLAN_MODE_SOURCE);
+	link->vlan_id = attr_u16(at[IFLA_VLAN_ID], 0);
+	link->vlan_protocol = ntohs(attr_u16(at[IFLA_VLAN_PROTOCOL], htons(ETH_P_8021Q)));
+	link->vlan_maps_priority =
+		at[IFLA_VLAN_EGRESS_QOS] && mnl_attr_get_payload_len(at[IFLA_VLAN_EGRESS_QOS]) > 0;
 	return 0;
+}
+
+static int vrf_parse(const struct nlattr *nest, struct link *link)
+{
+	const struct nlattr *at[ARRAY_SIZE(vrf_attrs)];
+	int r = attr_walk_nest(nest, vrf_attrs, ARRAY_SIZE(vrf_attrs), at);
+
+	if (r == 0)
+		link->vrf_table = attr_u32(at[IFLA_VRF_TABLE], 0);
+	return r;
+}
+
+static int bond_slave_parse(const struct nlattr *nest, struct link *link)
+{
+	const struct nlattr *at[ARRAY_SIZE(bond_slave_attrs)];
+	int r = attr_walk_nest(nest, bond_slave_attrs, ARRAY_SIZE(bond_slave_attrs), at);
+
+	if (r == 0)
+		link->slave_active =
+			attr_u8(at[IFLA_BOND_SLAVE_STATE], BOND_STATE_BACKUP) == BOND_STATE_ACTIVE;
+	return r;
+}
+
+/* Data whose layout depends on the kind; of other kinds it is not looked at. */
+struct kind_parser {
+	const char *kind;
+	int (*parse)(const struct nlattr *nest, struct link *link);
+};
+
+static const struct kind_parser kind_parsers[] = {
+	{ "macvlan", macvlan_parse },
+	{ "macvtap", macvlan_parse },
+	{ "vlan", vlan_parse },
+	{ "vrf", vrf_parse },
+};
+
+static const struct kind_parser slave_parsers[] = {
+	{ "bond", bond_slave_parse },
+};
+
+static int kind_data_parse(const struct kind_parser *parsers, size_t n_parsers, const char *kind,
+			   const struct nlattr *data, struct link *link)
+{
+	for (size_t i = 0; i < n_parsers; i++)
+		if (strcmp(parsers[i].kind, kind) == 0)
+			return parsers[i].parse(data, link);
+	return 0;
+}
+
+static int info_parse(const struct nlattr *nest, struct link *link)
+{
+	const struct nlattr *at[ARRAY_SIZE(link_info_attrs)];
+	int r = attr_walk_nest(nest, link_info_attrs, ARRAY_SIZE(link_info_attrs), at);
+
+	if (r < 0)
+		return r;
+	if (at[IFLA_INFO_KIND])
+		attr_copy_string(link->kind, sizeof(link->kind), at[IFLA_INFO_KIND]);
+	if (at[IFLA_INFO_SLAVE_KIND])
+		attr_copy_string(link->master_kind, sizeof(link->master_kind),
+				 at[IFLA_INFO_SLAVE_KIND]);
+	r = kind_data_parse(kind_parsers, ARRAY_SIZE(kind_parsers), link->kind, at[IFLA_INFO_DATA],
+			    link);
+	if (r < 0)
+		return r;
+	return kind_data_parse(slave_parsers, ARRAY_SIZE(slave_parsers), link->master_kind,
+			       at[IFLA_INFO_SLAVE_DATA], link);
 }
 
 static int xdp_parse(const struct nlattr *nest, struct link *link)
@@ -142,7 +233,7 @@ int parse_link(const struct nlmsghdr *nlh, struct link *out)
 	/* Wireless events come as RTM_NEWLINK too, and say nothing else of the device. */
 	if (!at[IFLA_IFNAME] || !at[IFLA_MTU])
 		return -ENOMSG;
-	if (kind_parse(at[IFLA_LINKINFO], &link) < 0 || xdp_parse(at[IFLA_XDP], &link) < 0)
+	if (info_parse(at[IFLA_LINKINFO], &link) < 0 || xdp_parse(at[IFLA_XDP], &link) < 0)
 		return -EBADMSG;
 	link_fill(ifi, at, &link);
 	*out = link;

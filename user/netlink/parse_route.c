@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RTM_NEWROUTE and RTM_DELROUTE of AF_INET6, and the ids of next-hop objects. What rt6_fill_node
- * (net/ipv6/route.c) can say is either in struct route or marks it so that it gets punted;
- * nothing that changes a packet's fate is left out silently.
+ * RTM_NEWROUTE and RTM_DELROUTE of AF_INET6. What rt6_fill_node (net/ipv6/route.c) can say is
+ * either in struct route or marks it so that it gets punted; nothing that changes a packet's fate
+ * is left out silently. That a metric is locked (RTAX_LOCK) changes none: a forwarded packet
+ * heeds the route's MTU either way.
  */
 #include "parse.h"
 
+#include <linux/icmpv6.h>
 #include <linux/lwtunnel.h>
-#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
@@ -22,30 +23,15 @@ static const struct attr_spec route_attrs[] = {
 	[RTA_TABLE] = ATTR_U32,	     [RTA_VIA] = ATTR_MIN(sizeof(struct rtvia)),
 	[RTA_ENCAP_TYPE] = ATTR_U16, [RTA_ENCAP] = ATTR_ANY,
 	[RTA_EXPIRES] = ATTR_U32,    [RTA_NH_ID] = ATTR_U32,
+	[RTA_PREF] = ATTR_U8,
 };
 #define N_ROUTE_ATTRS ARRAY_SIZE(route_attrs)
 
+#define USER_TICK_MS 10 /* USER_HZ is 100 */
+
 static const struct attr_spec metric_attrs[] = {
-	[RTAX_LOCK] = ATTR_U32,
 	[RTAX_MTU] = ATTR_U32,
 };
-
-/* attr may be NULL only for the empty prefix. */
-static int prefix_parse(const struct nlattr *attr, uint8_t len, struct prefix *out)
-{
-	unsigned int byte = len / 8;
-
-	if (len > 128 || (!attr && len > 0))
-		return -EBADMSG;
-	if (attr)
-		attr_copy(&out->addr, attr, sizeof(out->addr));
-	out->len = len;
-	if (byte < sizeof(out->addr)) {
-		out->addr.bytes[byte] &= (uint8_t)(0xff00 >> len % 8);
-		memset(out->addr.bytes + byte + 1, 0, sizeof(out->addr) - byte - 1);
-	}
-	return 0;
-}
 
 /*
  * Next to encapsulations proper, RTA_VIA: a gateway that is not an IPv6 address. The kernel
@@ -108,18 +94,53 @@ static int metrics_parse(const struct nlattr *nest, struct route *route)
 	if (r < 0)
 		return r;
 	route->mtu = attr_u32(at[RTAX_MTU], 0);
-	route->mtu_locked = attr_u32(at[RTAX_LOCK], 0) & 1u << RTAX_MTU;
 	return 0;
 }
 
-/* Every route has an RTA_CACHEINFO; its rta_expires is 0 only for one without an expiry. */
-static bool has_expiry(const struct nlattr **at)
+/*
+ * Every route has an RTA_CACHEINFO; its rta_expires is 0 for one without an expiry and negative for
+ * one that is past it and not collected yet. No kernel answers with RTA_EXPIRES today.
+ * Routes from router advertisements get a lifetime later on without a message.
+ */
+static void lifetime_parse(const struct nlattr **at, struct route *route)
 {
 	struct rta_cacheinfo info = { 0 };
+	int32_t ticks;
 
 	if (at[RTA_CACHEINFO])
 		attr_copy(&info, at[RTA_CACHEINFO], sizeof(info));
-	return info.rta_expires != 0 || attr_u32(at[RTA_EXPIRES], 0) != 0;
+	ticks = (int32_t)info.rta_expires;
+	route->expires =
+		ticks != 0 || attr_u32(at[RTA_EXPIRES], 0) != 0 || route->protocol == RTPROT_RA;
+	if (ticks > (int32_t)(UINT32_MAX / USER_TICK_MS))
+		route->lifetime_ms = UINT32_MAX; /* ends early: the safe side */
+	else if (ticks > 0)
+		route->lifetime_ms = (uint32_t)ticks * USER_TICK_MS;
+}
+
+/* IPV6_DECODE_PREF() of net/ipv6/route.c; the kernel stores none but these. */
+static uint8_t preference_of(const struct nlattr **at)
+{
+	switch (attr_u8(at[RTA_PREF], ICMPV6_ROUTER_PREF_MEDIUM)) {
+	case ICMPV6_ROUTER_PREF_LOW:
+		return 1;
+	case ICMPV6_ROUTER_PREF_HIGH:
+		return 3;
+	default:
+		return 2;
+	}
+}
+
+static int hops_parse(const struct nlattr **at, struct route *route, struct route_hop *hops)
+{
+	route->hops = hops;
+	if (at[RTA_MULTIPATH])
+		return multipath_parse(at[RTA_MULTIPATH], route, hops);
+	if (at[RTA_OIF]) {
+		hop_fill(at, attr_u32(at[RTA_OIF], 0), 1, &hops[0]);
+		route->n_hops = 1;
+	}
+	return 0;
 }
 
 int parse_route(const struct nlmsghdr *nlh, struct route *out,
@@ -139,8 +160,8 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 	r = attr_walk_message(nlh, sizeof(*rtm), route_attrs, N_ROUTE_ATTRS, at, NULL);
 	if (r < 0)
 		return r;
-	if (prefix_parse(at[RTA_DST], rtm->rtm_dst_len, &route.dst) < 0 ||
-	    prefix_parse(at[RTA_SRC], rtm->rtm_src_len, &route.src) < 0 ||
+	if (attr_prefix(at[RTA_DST], rtm->rtm_dst_len, &route.dst) < 0 ||
+	    attr_prefix(at[RTA_SRC], rtm->rtm_src_len, &route.src) < 0 ||
 	    metrics_parse(at[RTA_METRICS], &route) < 0)
 		return -EBADMSG;
 	route.table = attr_u32(at[RTA_TABLE], rtm->rtm_table);
@@ -149,45 +170,12 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 	route.type = rtm->rtm_type;
 	route.protocol = rtm->rtm_protocol;
 	route.encap = has_encap(at);
-	/* routes from router advertisements get a lifetime later on without a message */
-	route.expires = has_expiry(at) || rtm->rtm_protocol == RTPROT_RA;
+	route.preference = preference_of(at);
 	route.cloned = rtm->rtm_flags & RTM_F_CLONED;
-	if (at[RTA_MULTIPATH]) {
-		r = multipath_parse(at[RTA_MULTIPATH], &route, hops);
-		if (r < 0)
-			return r;
-	} else if (at[RTA_OIF]) {
-		hop_fill(at, attr_u32(at[RTA_OIF], 0), 1, &hops[0]);
-		route.n_hops = 1;
-	}
-	route.hops = hops;
-	*out = route;
-	return 0;
-}
-
-static const struct attr_spec next_hop_attrs[] = {
-	[NHA_ID] = ATTR_U32,
-};
-
-int parse_next_hop_id(const struct nlmsghdr *nlh, uint32_t *id)
-{
-	const struct nhmsg *nhm = attr_header(nlh, sizeof(*nhm));
-	const struct nlattr *at[ARRAY_SIZE(next_hop_attrs)];
-	int r;
-
-	if (nlh->nlmsg_type != RTM_NEWNEXTHOP && nlh->nlmsg_type != RTM_DELNEXTHOP)
-		return -ENOMSG;
-	if (!nhm)
-		return -EBADMSG;
-	/* Groups are AF_UNSPEC; only an IPv4 next hop can never be an IPv6 route's. */
-	if (nhm->nh_family != AF_INET6 && nhm->nh_family != AF_UNSPEC)
-		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*nhm), next_hop_attrs, ARRAY_SIZE(next_hop_attrs), at,
-			      NULL);
+	lifetime_parse(at, &route);
+	r = hops_parse(at, &route, hops);
 	if (r < 0)
 		return r;
-	if (attr_u32(at[NHA_ID], 0) == 0)
-		return -EBADMSG;
-	*id = attr_u32(at[NHA_ID], 0);
+	*out = route;
 	return 0;
 }

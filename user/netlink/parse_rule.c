@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RTM_NEWRULE and RTM_DELRULE of AF_INET6. A rule counts as plain only if all that it says is
- * known to be harmless: kernels keep adding selectors (DSCP, flow label, port masks), and one
- * that is overlooked would send packets by a table that the kernel does not use for them.
+ * RTM_NEWRULE and RTM_DELRULE of AF_INET6. Kernels keep adding selectors (DSCP, flow label, port
+ * masks), and one that is overlooked would send packets by a table that the kernel does not use for
+ * them: whatever is not understood to the last bit makes a rule `unknown`.
+ *
+ * `never` rests on what ip6_route_input() puts into the flow of a packet to forward: no output
+ * device, the mark of the packet, the user id 0, and a tunnel's id only behind a tunnel device that
+ * keeps it beside the packet (vxlan external …), which is no port.
  */
 #include "parse.h"
 
@@ -12,35 +16,139 @@
 
 #include "parse_attr.h"
 
-/* Those that select nothing, or nothing with the values that plain_attrs checks. */
+/* FRA_* that came with Linux 6.12 (DSCP) and 6.15 (masks), later than the oldest headers. */
+enum { RULE_DSCP = 25, RULE_SPORT_MASK = 28, RULE_DPORT_MASK = 29, RULE_DSCP_MASK = 30 };
+
+/* Not here, so unknown: the flow label (Linux 6.14), which no map holds. */
 static const struct attr_spec rule_attrs[] = {
+	[FRA_DST] = ATTR_ADDR,
+	[FRA_SRC] = ATTR_ADDR,
+	[FRA_IIFNAME] = ATTR_STRING(IFNAMSIZ),
+	[FRA_GOTO] = ATTR_U32,
 	[FRA_PRIORITY] = ATTR_U32,
+	[FRA_FWMARK] = ATTR_U32,
+	[FRA_TUN_ID] = ATTR_U64,
 	[FRA_SUPPRESS_IFGROUP] = ATTR_U32,
 	[FRA_SUPPRESS_PREFIXLEN] = ATTR_U32,
 	[FRA_TABLE] = ATTR_U32,
+	[FRA_FWMASK] = ATTR_U32,
+	[FRA_OIFNAME] = ATTR_STRING(IFNAMSIZ),
 	[FRA_PAD] = ATTR_ANY,
 	[FRA_L3MDEV] = ATTR_U8,
+	[FRA_UID_RANGE] = ATTR_EXACT(sizeof(struct fib_rule_uid_range)),
 	[FRA_PROTOCOL] = ATTR_U8,
+	[FRA_IP_PROTO] = ATTR_U8,
+	[FRA_SPORT_RANGE] = ATTR_EXACT(sizeof(struct fib_rule_port_range)),
+	[FRA_DPORT_RANGE] = ATTR_EXACT(sizeof(struct fib_rule_port_range)),
+	[RULE_DSCP] = ATTR_U8,
+	[RULE_SPORT_MASK] = ATTR_U16,
+	[RULE_DPORT_MASK] = ATTR_U16,
+	[RULE_DSCP_MASK] = ATTR_U8,
 };
+#define N_RULE_ATTRS ARRAY_SIZE(rule_attrs)
 
-/* The kernel says -1 for "no suppressor". */
-static bool plain_attrs(const struct nlattr **at)
+/*
+ * Flags that are in struct rule, or say what the list of rules and of devices says anyway, or
+ * (FIND_SADDR) concern packets without a source address only.
+ */
+#define KNOWN_FLAGS                                                                           \
+	(FIB_RULE_PERMANENT | FIB_RULE_INVERT | FIB_RULE_UNRESOLVED | FIB_RULE_IIF_DETACHED | \
+	 FIB_RULE_OIF_DETACHED | FIB_RULE_FIND_SADDR)
+
+#define DSCP_MAX 0x3f
+#define TCLASS_ECN 0x03
+
+/* One and the same for all packets on the wire, whatever else the rule says. */
+static bool holds_never(const struct nlattr **at)
 {
-	return attr_u32(at[FRA_SUPPRESS_PREFIXLEN], UINT32_MAX) == UINT32_MAX &&
-	       attr_u32(at[FRA_SUPPRESS_IFGROUP], UINT32_MAX) == UINT32_MAX;
+	struct fib_rule_uid_range uids = { 0 };
+
+	if (at[FRA_UID_RANGE])
+		attr_copy(&uids, at[FRA_UID_RANGE], sizeof(uids));
+	return at[FRA_OIFNAME] || attr_u64(at[FRA_TUN_ID], 0) != 0 || uids.start != 0;
 }
 
-static bool plain_header(const struct fib_rule_hdr *frh)
+/* The mark is compared in full unless there is a mask; suppressors are -1 for none. */
+static bool holds_by_unseen(const struct nlattr **at)
 {
-	return frh->dst_len == 0 && frh->src_len == 0 && frh->tos == 0 &&
-	       frh->action != FR_ACT_GOTO && (frh->flags & ~(uint32_t)FIB_RULE_PERMANENT) == 0;
+	uint32_t mark = attr_u32(at[FRA_FWMARK], 0);
+
+	return attr_u32(at[FRA_FWMASK], mark ? UINT32_MAX : 0) != 0 ||
+	       attr_u32(at[FRA_SUPPRESS_IFGROUP], UINT32_MAX) != UINT32_MAX;
+}
+
+/*
+ * A rule says either tos, which selects only if it is not 0, or the DSCP. Bits of ECN in tos come
+ * from kernels before 5.18 only, which compare them.
+ */
+static void tclass_parse(const struct fib_rule_hdr *frh, const struct nlattr **at,
+			 struct rule *rule)
+{
+	uint8_t dscp = attr_u8(at[RULE_DSCP], 0);
+	uint8_t mask = attr_u8(at[RULE_DSCP_MASK], DSCP_MAX);
+
+	if (at[RULE_DSCP]) {
+		rule->tclass = (uint8_t)(dscp << 2);
+		rule->tclass_mask = (uint8_t)(mask << 2);
+		rule->unknown |=
+			frh->tos != 0 || dscp > DSCP_MAX || mask > DSCP_MAX || (dscp & ~mask) != 0;
+	} else if (frh->tos != 0) {
+		rule->tclass = frh->tos & (uint8_t)~TCLASS_ECN;
+		rule->tclass_mask = (uint8_t)~TCLASS_ECN;
+		rule->unknown |= (frh->tos & TCLASS_ECN) != 0;
+	}
+	rule->unknown |= at[RULE_DSCP_MASK] && !at[RULE_DSCP];
+}
+
+/*
+ * Linux 6.15 adds a mask to a rule for one port, of all ones unless it was given; one that leaves
+ * out the lowest bits only is a range as well. True and *range if it is one.
+ */
+static bool ports_parse(const struct nlattr *ports, const struct nlattr *mask_attr,
+			struct port_range *range, bool *has)
+{
+	struct fib_rule_port_range given;
+	uint16_t mask = attr_u16(mask_attr, 0), open = (uint16_t)~mask;
+
+	if (!ports)
+		return mask == 0;
+	attr_copy(&given, ports, sizeof(given));
+	if (given.start == 0 || given.end < given.start)
+		return false;
+	if (mask != 0) {
+		if ((open & (open + 1)) != 0 || (given.start & open) != 0 ||
+		    given.start != given.end)
+			return false;
+		given.end |= open;
+	}
+	*range = (struct port_range){ .low = given.start, .high = given.end };
+	*has = true;
+	return true;
+}
+
+static void selectors_parse(const struct fib_rule_hdr *frh, const struct nlattr **at,
+			    struct rule *rule)
+{
+	if (at[FRA_IIFNAME])
+		attr_copy_string(rule->iif, sizeof(rule->iif), at[FRA_IIFNAME]);
+	rule->ip_proto = attr_u8(at[FRA_IP_PROTO], 0);
+	rule->has_ip_proto = rule->ip_proto != 0;
+	rule->l3mdev = attr_u8(at[FRA_L3MDEV], 0);
+	rule->invert = frh->flags & FIB_RULE_INVERT;
+	rule->never = holds_never(at);
+	rule->unknown |= holds_by_unseen(at) || (frh->flags & ~(uint32_t)KNOWN_FLAGS) != 0;
+	tclass_parse(frh, at, rule);
+	if (!ports_parse(at[FRA_SPORT_RANGE], at[RULE_SPORT_MASK], &rule->sport,
+			 &rule->has_sport) ||
+	    !ports_parse(at[FRA_DPORT_RANGE], at[RULE_DPORT_MASK], &rule->dport, &rule->has_dport))
+		rule->unknown = true;
 }
 
 int parse_rule(const struct nlmsghdr *nlh, struct rule *out)
 {
 	const struct fib_rule_hdr *frh = attr_header(nlh, sizeof(*frh));
-	const struct nlattr *at[ARRAY_SIZE(rule_attrs)];
-	bool unknown;
+	const struct nlattr *at[N_RULE_ATTRS];
+	struct rule rule = { 0 };
 	int r;
 
 	if (nlh->nlmsg_type != RTM_NEWRULE && nlh->nlmsg_type != RTM_DELRULE)
@@ -49,17 +157,21 @@ int parse_rule(const struct nlmsghdr *nlh, struct rule *out)
 		return -EBADMSG;
 	if (frh->family != AF_INET6)
 		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*frh), rule_attrs, ARRAY_SIZE(rule_attrs), at, &unknown);
+	r = attr_walk_message(nlh, sizeof(*frh), rule_attrs, N_RULE_ATTRS, at, &rule.unknown);
 	if (r < 0)
 		return r;
-	if (frh->dst_len > 128 || frh->src_len > 128)
+	if (attr_prefix(at[FRA_DST], frh->dst_len, &rule.dst) < 0 ||
+	    attr_prefix(at[FRA_SRC], frh->src_len, &rule.src) < 0)
 		return -EBADMSG;
-	*out = (struct rule){
-		.priority = attr_u32(at[FRA_PRIORITY], 0),
-		.table = attr_u32(at[FRA_TABLE], frh->table),
-		.action = frh->action,
-		.l3mdev = attr_u8(at[FRA_L3MDEV], 0),
-		.selective = unknown || !plain_header(frh) || !plain_attrs(at),
-	};
+	/* Only forwards, so that following it comes to an end. */
+	rule.priority = attr_u32(at[FRA_PRIORITY], 0);
+	rule.target = attr_u32(at[FRA_GOTO], 0);
+	if (frh->action == FR_ACT_GOTO && rule.target <= rule.priority)
+		return -EBADMSG;
+	rule.table = attr_u32(at[FRA_TABLE], frh->table);
+	rule.action = frh->action;
+	rule.suppress_len = (int32_t)attr_u32(at[FRA_SUPPRESS_PREFIXLEN], UINT32_MAX);
+	selectors_parse(frh, at, &rule);
+	*out = rule;
 	return 0;
 }

@@ -4,6 +4,7 @@
  */
 #include "links.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/netconf.h>
 #include <stdlib.h>
@@ -80,7 +81,10 @@ static bool link_equal(const struct link *a, const struct link *b)
 	       a->xdp_prog_id == b->xdp_prog_id && a->n_rx_queues == b->n_rx_queues &&
 	       a->n_tx_queues == b->n_tx_queues && a->type == b->type &&
 	       !memcmp(a->mac, b->mac, sizeof(a->mac)) && a->xdp_mode == b->xdp_mode &&
-	       a->carrier == b->carrier && a->takes_frames == b->takes_frames;
+	       a->carrier == b->carrier && a->takes_frames == b->takes_frames &&
+	       !strcmp(a->master_kind, b->master_kind) && a->slave_active == b->slave_active &&
+	       a->vrf_table == b->vrf_table && a->vlan_protocol == b->vlan_protocol &&
+	       a->vlan_id == b->vlan_id && a->vlan_maps_priority == b->vlan_maps_priority;
 }
 
 int links_set(struct links *links, const struct link *link, bool *changed)
@@ -175,6 +179,10 @@ size_t links_sweep(struct links *links)
 	return gone;
 }
 
+/*
+ * The device's own setting alone counts: writing net.ipv6.conf.all's overwrites those of all
+ * devices (addrconf_linkdown_change), which may be changed again one by one.
+ */
 bool links_ignored(const struct links *links, uint32_t ifindex)
 {
 	const struct device *device = links_find(links, ifindex);
@@ -210,9 +218,95 @@ void links_clear_doubts(struct links *links)
 		links->devices[i].doubtful = false;
 }
 
+/* A master of this kind, if it is known. */
+static const struct device *master_of(const struct links *links, const struct device *device,
+				      const char *kind)
+{
+	const struct device *master =
+		device->link.master ? links_find(links, device->link.master) : NULL;
+
+	return master && !strcmp(master->link.kind, kind) ? master : NULL;
+}
+
+const struct device *links_vrf(const struct links *links, const struct device *device)
+{
+	const struct device *vrf = master_of(links, device, "vrf");
+
+	return vrf && vrf->link.vrf_table ? vrf : NULL;
+}
+
+const struct device *links_bond(const struct links *links, const struct device *device)
+{
+	return master_of(links, device, "bond");
+}
+
+static bool is_vlan(const struct device *device)
+{
+	return !strcmp(device->link.kind, "vlan");
+}
+
+const struct device *links_bottom(const struct links *links, const struct device *device,
+				  unsigned int *n_tags, union sixlane_tag tags[2])
+{
+	*n_tags = 0;
+	tags[0].word = tags[1].word = 0;
+	while (device && is_vlan(device)) {
+		if (*n_tags == 2 || !device->link.vlan_protocol)
+			return NULL;
+		/* the lower one's tag goes on later, and so before this one's */
+		tags[1] = tags[0];
+		tags[0].tpid = htons(device->link.vlan_protocol);
+		tags[0].tci = htons(device->link.vlan_id);
+		++*n_tags;
+		device = links_find(links, device->link.lower);
+	}
+	return device && device->has_link ? device : NULL;
+}
+
+/* Links are told one by one, so that for a moment they may even form a ring. */
+#define MAX_DEPTH 8u
+
+static bool depends(const struct links *links, const struct device *device, uint32_t ifindex,
+		    unsigned int depth)
+{
+	const uint32_t below[] = { device->link.master, is_vlan(device) ? device->link.lower : 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(below); i++) {
+		const struct device *next;
+
+		if (!below[i])
+			continue;
+		if (below[i] == ifindex)
+			return true;
+		next = depth ? links_find(links, below[i]) : NULL;
+		if (next && depends(links, next, ifindex, depth - 1))
+			return true;
+	}
+	return false;
+}
+
+void links_each_dependent(const struct links *links, uint32_t ifindex,
+			  void (*fn)(void *ctx, uint32_t ifindex), void *ctx)
+{
+	for (size_t i = 0; i < links->n; i++) {
+		const struct device *device = &links->devices[i];
+
+		if (device->ifindex != ifindex && depends(links, device, ifindex, MAX_DEPTH))
+			fn(ctx, device->ifindex);
+	}
+}
+
+/* A VRF routes what its ports receive; a bond that is served has its slaves' frames seen there. */
+static bool master_takes(const struct links *links, const struct device *device)
+{
+	const struct device *bond = links_bond(links, device);
+
+	return device->link.master && !links_vrf(links, device) && !(bond && bond->ours);
+}
+
 bool links_taken(const struct links *links, const struct device *device)
 {
-	if (device->link.master || device->taken_elsewhere)
+	if (master_takes(links, device) || device->taken_elsewhere)
 		return true;
 	for (size_t i = 0; i < links->n; i++) {
 		const struct link *upper = &links->devices[i].link;

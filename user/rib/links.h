@@ -67,10 +67,34 @@ size_t links_sweep(struct links *links);
 bool links_ignored(const struct links *links, uint32_t ifindex);
 
 /*
- * Another device takes frames off this one before IPv6 sees them: a master (bridge, bond, team, VRF
- * …), or an upper that shares its MAC (ipvlan, macvlan in mode passthru or source, macsec …). An
- * upper kind that is not known to leave frames alone counts as taking them.
+ * Another device takes frames off this one before IPv6 sees them: a master (bridge, team, a bond
+ * that sixlane does not serve …; not a VRF), or an upper that shares its MAC (ipvlan, macvlan in
+ * mode passthru or source, macsec …). An upper kind that is not known to leave frames alone counts
+ * as taking them.
  */
 bool links_taken(const struct links *links, const struct device *device);
+
+/*
+ * The VRF that a device belongs to, the bond that it is a slave of. NULL: none that is known, or a
+ * VRF of which the table is not.
+ */
+const struct device *links_vrf(const struct links *links, const struct device *device);
+const struct device *links_bond(const struct links *links, const struct device *device);
+
+/*
+ * The device under all VLAN devices (device itself if it is none). NULL: part of the way down is
+ * not known, or there are more than two tags. n_tags and tags: what frames sent there carry,
+ * the outer first (only if it is not NULL).
+ */
+const struct device *links_bottom(const struct links *links, const struct device *device,
+				  unsigned int *n_tags, union sixlane_tag tags[2]);
+
+/*
+ * fn for each device whose port depends on this one, which may be gone: slaves and members, VLAN
+ * devices above it, and those that depend on these. fn may change devices, but not how many
+ * there are.
+ */
+void links_each_dependent(const struct links *links, uint32_t ifindex,
+			  void (*fn)(void *ctx, uint32_t ifindex), void *ctx);
 
 #endif

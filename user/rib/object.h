@@ -37,9 +37,13 @@ struct route {
 	uint32_t metric;
 	uint32_t next_hop_id; /* RTA_NH_ID; 0: none */
 	uint32_t mtu;	      /* RTAX_MTU in bytes; 0: none */
+	uint32_t lifetime_ms; /* left when the kernel said so; counts only if expires */
+	uint64_t expires_ns;  /* CLOCK_MONOTONIC, at the latest; the parser, which knows no time,
+				 leaves  0, and the caller fills it in if expires */
 	uint8_t type;	      /* RTN_* */
 	uint8_t protocol;     /* RTPROT_* */
-	bool mtu_locked;
+	uint8_t preference; /* RTA_PREF as the kernel scores it: 1 low, 2 medium (and none), 3 high
+			     */
 	bool encap;	 /* RTA_ENCAP, or a gateway not of IPv6 (RTA_VIA), on the route or a hop */
 	bool expires;	 /* has a finite lifetime */
 	bool cloned;	 /* RTM_F_CLONED: an exception, not a route */
@@ -47,6 +51,42 @@ struct route {
 	uint16_t n_hops; /* 0 for routes that name no device */
 	const struct route_hop *hops;
 };
+
+/* --- next-hop objects (`ip nexthop`) ------------------------------------------------------- */
+
+#define NEXT_HOP_MAX_MEMBERS 256
+
+enum next_hop_kind {
+	NEXT_HOP_ONE,	    /* hop: by device, with or without a gateway */
+	NEXT_HOP_BLACKHOLE, /* discards */
+	NEXT_HOP_GROUP,	    /* members by weight (hash threshold) */
+	NEXT_HOP_RESILIENT, /* members by bucket */
+	NEXT_HOP_OTHER, /* an encapsulation, an IPv4 gateway, fdb, more than NEXT_HOP_MAX_MEMBERS */
+};
+
+struct next_hop_member {
+	uint32_t id;	 /* of another object */
+	uint32_t weight; /* 1 to 65536 */
+};
+
+/* One RTM_NEWNEXTHOP. members points into the parser's own storage. */
+struct next_hop {
+	uint32_t id;
+	enum next_hop_kind kind;
+	struct route_hop hop;
+	uint32_t n_buckets; /* of a resilient group */
+	uint32_t n_members;
+	const struct next_hop_member *members;
+};
+
+/* One RTM_NEWNEXTHOPBUCKET: a bucket of a resilient group belongs to a member. */
+struct next_hop_bucket {
+	uint32_t group; /* id */
+	uint32_t index;
+	uint32_t member; /* id */
+};
+
+/* --- devices ------------------------------------------------------------------------------- */
 
 enum xdp_mode {
 	XDP_MODE_NONE,
@@ -73,6 +113,12 @@ struct link {
 	bool carrier;	   /* IFF_LOWER_UP */
 	bool moved;	   /* in RTM_DELLINK: to another namespace, not gone */
 	bool takes_frames; /* macvlan or macvtap that gets frames sent to its lower device's MAC */
+	char master_kind[16];	/* IFLA_INFO_SLAVE_KIND: what master is, "bond" … */
+	bool slave_active;	/* of a bond's slave: IFLA_BOND_SLAVE_STATE is active */
+	uint32_t vrf_table;	/* kind "vrf": IFLA_VRF_TABLE */
+	uint16_t vlan_protocol; /* kind "vlan": ETH_P_8021Q or ETH_P_8021AD */
+	uint16_t vlan_id;
+	bool vlan_maps_priority; /* has an egress-qos-map: tags tell more than the VID */
 };
 
 /* What IPv6 says of a device, from IFLA_INET6_CONF. */
@@ -105,12 +151,28 @@ struct neigh {
 	uint8_t mac[6];
 };
 
+struct port_range {
+	uint16_t low, high;
+};
+
+/* One RTM_NEWRULE of AF_INET6. */
 struct rule {
 	uint32_t priority;
 	uint32_t table;
-	uint8_t action; /* FR_ACT_* */
+	uint32_t target;	/* FRA_GOTO: priority of the rule to go on at */
+	int32_t suppress_len;	/* FRA_SUPPRESS_PREFIXLEN, -1: none */
+	struct prefix src, dst; /* len 0: any */
+	char iif[IFNAMSIZ];	/* "": any */
+	struct port_range sport, dport;
+	uint8_t action;		     /* FR_ACT_* */
+	uint8_t tclass, tclass_mask; /* traffic class; mask 0: any */
+	uint8_t ip_proto;
+	bool has_ip_proto, has_sport, has_dport;
+	bool invert; /* FIB_RULE_INVERT */
 	bool l3mdev;
-	bool selective; /* any selector, goto, suppressor or inversion: not "from all lookup T" */
+	bool never;   /* a selector holds for no forwarded packet: oif, tun_id, uids without root */
+	bool unknown; /* a selector or suppressor that a packet on the wire does not show: fwmark,
+			 suppress_ifgroup, flow label, and whatever this parser does not know */
 };
 
 #endif

@@ -17,6 +17,7 @@
 struct rib_table {
 	struct rib_table *next;
 	struct radix radix;
+	size_t sources; /* source-specific routes */
 	uint32_t id;
 };
 
@@ -30,6 +31,12 @@ struct rib {
 };
 
 _Static_assert(offsetof(struct rib_dest, node) == 0, "radix_remove() frees the whole");
+
+/* A table's share of the routes that came or went since sources was counts.sources. */
+static void table_count(const struct rib *rib, struct rib_table *table, size_t sources)
+{
+	table->sources += rib->counts.sources - sources;
+}
 
 static struct rib_dest *dest_of(struct radix_node *node)
 {
@@ -109,6 +116,7 @@ int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags)
 	struct rib_table *table;
 	struct rib_dest *dest;
 	struct rib_outcome outcome;
+	size_t sources = rib->counts.sources;
 
 	if (route->cloned)
 		return 0;
@@ -119,6 +127,7 @@ int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags)
 	note_visit(rib, route);
 	outcome = rib_list_add(&dest->routes, &rib->counts, route, nlm_flags);
 	dest_put(table, dest);
+	table_count(rib, table, sources);
 	if (outcome.changed)
 		report(rib, route->table, &route->dst);
 	return outcome.err;
@@ -129,6 +138,7 @@ int rib_del(struct rib *rib, const struct route *route)
 	struct rib_table *table;
 	struct rib_dest *dest;
 	struct rib_outcome outcome;
+	size_t sources = rib->counts.sources;
 
 	if (route->cloned)
 		return 0;
@@ -138,6 +148,7 @@ int rib_del(struct rib *rib, const struct route *route)
 		return -EAGAIN;
 	outcome = rib_list_del(&dest->routes, &rib->counts, route);
 	dest_put(table, dest);
+	table_count(rib, table, sources);
 	if (outcome.changed)
 		report(rib, route->table, &route->dst);
 	return outcome.err;
@@ -171,7 +182,7 @@ static size_t prune_table(struct rib *rib, struct rib_table *table, pick_fn pick
 		struct rib_dest *dest = dest_of(node);
 		struct rib_route **link = &dest->routes;
 		struct prefix dst = node->prefix;
-		size_t before = rib->counts.routes;
+		size_t before = rib->counts.routes, sources = rib->counts.sources;
 
 		next = radix_next_under(node, &all);
 		while (*link) {
@@ -181,6 +192,7 @@ static size_t prune_table(struct rib *rib, struct rib_table *table, pick_fn pick
 				link = &(*link)->next;
 		}
 		dest_put(table, dest);
+		table_count(rib, table, sources);
 		if (rib->counts.routes != before)
 			report(rib, table->id, &dst);
 		dropped += before - rib->counts.routes;
@@ -262,7 +274,7 @@ void rib_mark(struct rib *rib)
  * fib6 skips in a dump what stands between the hops of a set (fib6_dump_node goes on behind the
  * last one), so that it is not gone for not being told.
  */
-static bool hidden(const struct rib_route *route, const struct rib_dest *dest, uint32_t generation)
+static bool hidden(const struct rib_route *route, const struct rib_dest *dest, uint16_t generation)
 {
 	const struct rib_route *other = dest->routes;
 
@@ -294,6 +306,23 @@ const struct radix *rib_table(const struct rib *rib, uint32_t table)
 	const struct rib_table *found = table_find(rib, table);
 
 	return found && found->radix.entries ? &found->radix : NULL;
+}
+
+void rib_each_table(const struct rib *rib, void (*fn)(void *ctx, uint32_t table), void *ctx)
+{
+	for (size_t i = 0; i < TABLE_BUCKETS; i++) {
+		for (const struct rib_table *table = rib->tables[i]; table; table = table->next) {
+			if (table->radix.entries)
+				fn(ctx, table->id);
+		}
+	}
+}
+
+bool rib_table_has_sources(const struct rib *rib, uint32_t table)
+{
+	const struct rib_table *found = table_find(rib, table);
+
+	return found && found->sources;
 }
 
 const struct rib_dest *rib_find(const struct rib *rib, uint32_t table, const struct prefix *dst)

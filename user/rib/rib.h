@@ -19,15 +19,16 @@
 struct rib_route {
 	struct rib_route *next; /* ascending metric; equal ones in the kernel's order */
 	struct prefix src;
+	uint64_t expires_ns; /* the earliest time that was told of this lifetime; 0: never */
 	uint32_t metric;
 	uint32_t next_hop_id;
 	uint32_t mtu;
-	uint32_t generation; /* of the dump or notification that said it last */
 	uint32_t visit;	     /* of the run of messages for this prefix that said it last */
+	uint16_t generation; /* of the dump or notification that said it last */
 	uint16_t n_hops;
 	uint8_t type;
 	uint8_t protocol;
-	bool mtu_locked : 1;
+	uint8_t preference : 2;
 	bool encap : 1;
 	bool expires : 1;
 	bool truncated : 1;
@@ -54,12 +55,17 @@ struct rib *rib_new(rib_changed_fn changed, void *ctx);
 void rib_free(struct rib *rib);
 void rib_freep(struct rib **rib);
 
+/* Two announcements whose lifetimes end within less than this may speak of the same one. */
+#define RIB_LIFETIME_SLACK_NS 2000000000u
+
 /*
  * Apply one RTM_NEWROUTE. nlm_flags: those of a notification (NLM_F_REPLACE counts, and that
  * there are any, which tells it from a dump's message, for which 0 is passed). Cloned routes are
- * ignored. Applying the same message twice is the same as once. Returns 0, -ENOMEM, or -EAGAIN
- * when the message fits the state only if something was missed (the caller then synchronises
- * anew; the route was applied all the same).
+ * ignored. Applying the same message twice is the same as once; so it is when expires_ns is later
+ * by less than RIB_LIFETIME_SLACK_NS, since no lifetime is told twice to the same nanosecond and
+ * the earlier end is the safe one. Returns 0, -ENOMEM, or -EAGAIN when the message fits the state
+ * only if something was missed (the caller then synchronises anew; the route was applied all the
+ * same).
  */
 int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags);
 
@@ -81,6 +87,10 @@ size_t rib_sweep(struct rib *rib);
 
 /* The table's destinations, NULL if the table has none. Valid until the next change. */
 const struct radix *rib_table(const struct rib *rib, uint32_t table);
+/* fn for each table that has destinations. */
+void rib_each_table(const struct rib *rib, void (*fn)(void *ctx, uint32_t table), void *ctx);
+/* The table has source-specific routes. */
+bool rib_table_has_sources(const struct rib *rib, uint32_t table);
 /* What is known at exactly this prefix, or NULL. */
 const struct rib_dest *rib_find(const struct rib *rib, uint32_t table, const struct prefix *dst);
 

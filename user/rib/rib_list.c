@@ -30,6 +30,7 @@ static void list_insert(struct rib_counts *counts, struct rib_route **link, stru
 	route->next = *link;
 	*link = route;
 	counts->routes++;
+	counts->sources += route->src.len != 0;
 }
 
 void rib_list_remove(struct rib_route **link, struct rib_counts *counts)
@@ -37,8 +38,9 @@ void rib_list_remove(struct rib_route **link, struct rib_counts *counts)
 	struct rib_route *route = *link;
 
 	*link = route->next;
-	free(route);
 	counts->routes--;
+	counts->sources -= route->src.len != 0;
+	free(route);
 }
 
 static void list_replace(struct rib_counts *counts, struct rib_route **link,

@@ -10,7 +10,8 @@
 /* What all lists of a RIB share. */
 struct rib_counts {
 	size_t routes;
-	uint32_t generation; /* given to every route that a message confirms */
+	size_t sources;	     /* routes that are source-specific */
+	uint16_t generation; /* given to every route that a message confirms */
 	uint32_t visit;	     /* counts runs of messages for one destination */
 };
 

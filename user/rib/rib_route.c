@@ -8,6 +8,8 @@
 
 #include "rib_route.h"
 
+_Static_assert(sizeof(struct rib_route) <= 64, "a full table has hundreds of thousands");
+
 struct rib_route *rib_route_new(const struct route *route, const struct route_hop *hops,
 				uint16_t n_hops)
 {
@@ -17,13 +19,14 @@ struct rib_route *rib_route_new(const struct route *route, const struct route_ho
 		return NULL;
 	*copy = (struct rib_route){
 		.src = route->src,
+		.expires_ns = route->expires ? route->expires_ns : 0,
 		.metric = route->metric,
 		.next_hop_id = route->next_hop_id,
 		.mtu = route->mtu,
 		.n_hops = n_hops,
 		.type = route->type,
 		.protocol = route->protocol,
-		.mtu_locked = route->mtu_locked,
+		.preference = route->preference & 3,
 		.encap = route->encap,
 		.expires = route->expires,
 		.truncated = route->truncated,
@@ -41,13 +44,14 @@ struct route rib_route_view(const struct rib_route *at_rest, uint32_t table,
 	return (struct route){
 		.dst = *dst,
 		.src = at_rest->src,
+		.expires_ns = at_rest->expires_ns,
 		.table = table,
 		.metric = at_rest->metric,
 		.next_hop_id = at_rest->next_hop_id,
 		.mtu = at_rest->mtu,
 		.type = at_rest->type,
 		.protocol = at_rest->protocol,
-		.mtu_locked = at_rest->mtu_locked,
+		.preference = at_rest->preference,
 		.encap = at_rest->encap,
 		.expires = at_rest->expires,
 		.truncated = at_rest->truncated,
@@ -98,11 +102,23 @@ bool rib_route_same(const struct rib_route *a, const struct route *b)
 	return !a->n_hops || rib_hop_equal(&a->hops[0], &b->hops[0]);
 }
 
+/* Two announcements of one lifetime, as far as can be said. */
+static bool same_lifetime(const struct rib_route *a, const struct route *b)
+{
+	uint64_t apart = a->expires_ns > b->expires_ns ? a->expires_ns - b->expires_ns
+						       : b->expires_ns - a->expires_ns;
+
+	if (!a->expires || !b->expires)
+		return a->expires == b->expires;
+	return apart < RIB_LIFETIME_SLACK_NS;
+}
+
 bool rib_route_same_attributes(const struct rib_route *a, const struct route *b)
 {
-	return a->mtu == b->mtu && a->mtu_locked == b->mtu_locked && a->type == b->type &&
-	       a->protocol == b->protocol && a->encap == b->encap && a->expires == b->expires &&
-	       a->truncated == b->truncated && a->next_hop_id == b->next_hop_id;
+	return a->mtu == b->mtu && a->type == b->type && a->protocol == b->protocol &&
+	       a->preference == (b->preference & 3) && a->encap == b->encap &&
+	       same_lifetime(a, b) && a->truncated == b->truncated &&
+	       a->next_hop_id == b->next_hop_id;
 }
 
 /* As multisets: with an encapsulation, two hops may have one gateway and device. */
@@ -125,7 +141,10 @@ static bool same_hops(const struct rib_route *a, const struct route *b)
 	return true;
 }
 
+/* An earlier end takes the place of the one that is kept, lest a lifetime shrinks bit by bit. */
 bool rib_route_equal(const struct rib_route *a, const struct route *b)
 {
+	if (a->expires && b->expires && b->expires_ns < a->expires_ns)
+		return false;
 	return rib_route_same_level(a, b) && rib_route_same_attributes(a, b) && same_hops(a, b);
 }

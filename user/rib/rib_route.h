@@ -29,7 +29,10 @@ bool rib_route_same_level(const struct rib_route *a, const struct route *b);
 /* rt6_duplicate_nexthop: fib6 takes only one of them at a level. Both not sets. */
 bool rib_route_same(const struct rib_route *a, const struct route *b);
 
-/* Nothing that rib.h promises to report differs; the order of hops does not count. */
+/*
+ * Nothing that rib.h promises to report differs; the order of hops does not count, nor does a
+ * lifetime of b that ends a little later than that of a.
+ */
 bool rib_route_equal(const struct rib_route *a, const struct route *b);
 
 /* The same but for the hops. */

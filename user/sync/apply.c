@@ -5,7 +5,6 @@
  * go.
  */
 #include <errno.h>
-#include <linux/fib_rules.h>
 #include <linux/genetlink.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -13,59 +12,48 @@
 #include "../netlink/parse.h"
 #include "state.h"
 
+#define NS_PER_MS 1000000u
+
 /* --- routes ------------------------------------------------------------------------------ */
 
-static bool linkdown_ignored(void *ctx, uint32_t ifindex)
+/* Every device that a target leads to must be known to the datapath. */
+static void need_ports(struct sync *sync, const struct fib_target *target)
 {
-	return links_ignored(ctx, ifindex);
+	for (size_t i = 0; i < target->n_hops; i++)
+		ports_need(sync, target->hops[i].ifindex);
+	for (size_t i = 0; i < target->n_sources; i++) {
+		const struct fib_target *by_source = &target->sources[i].target;
+
+		for (size_t j = 0; j < by_source->n_hops; j++)
+			ports_need(sync, by_source->hops[j].ifindex);
+	}
 }
 
-static void set_prefix(struct sync *sync, const struct prefix *dst)
+static void set_prefix(void *ctx, uint32_t table, const struct prefix *dst)
 {
-	struct fib_target target;
-	bool found = resolve_prefix(sync->rib, dst, linkdown_ignored, &sync->links, &target);
+	struct sync *sync = ctx;
+	const struct fib_target *target = NULL;
+	int ret = resolve_prefix(sync->resolve, table, dst, &target);
 
-	if (found && target.verdict == SIXLANE_FORWARD)
-		ports_need(sync, target.ifindex);
-	if (fib_set(sync->fib, dst, found ? &target : NULL) == -ENOMEM)
+	if (ret > 0)
+		need_ports(sync, target);
+	if (ret >= 0)
+		ret = fib_set(sync->fib, table, dst, ret ? target : NULL);
+	if (ret == -ENOMEM)
 		sync_want(sync, SYNC_LATER_NS);
-}
-
-/*
- * Longer prefixes before shorter ones: where both are new, no packet leaves by the shorter one for
- * the time until the longer one is written.
- */
-static void set_table_under(struct sync *sync, uint32_t table, const struct prefix *prefix)
-{
-	const struct radix *radix = rib_table(sync->rib, table);
-
-	if (!radix)
-		return;
-	for (const struct radix_node *node = radix_last_under(radix, prefix); node;
-	     node = radix_prev_under(node, prefix))
-		set_prefix(sync, &node->prefix);
 }
 
 void apply_route_changed(void *ctx, uint32_t table, const struct prefix *dst)
 {
 	struct sync *sync = ctx;
 
-	if (sync->quiet || (table != RT_TABLE_MAIN && table != RT_TABLE_LOCAL))
-		return;
-	/* the local table is asked first, whatever the lengths: it decides on all that is below */
-	if (table == RT_TABLE_LOCAL && dst->len < 128) {
-		set_table_under(sync, RT_TABLE_LOCAL, dst);
-		set_table_under(sync, RT_TABLE_MAIN, dst);
-	}
-	set_prefix(sync, dst);
+	if (!sync->quiet)
+		resolve_affected(sync->resolve, table, dst, set_prefix, sync);
 }
 
 void apply_all_routes(struct sync *sync)
 {
-	static const struct prefix everything;
-
-	set_table_under(sync, RT_TABLE_LOCAL, &everything);
-	set_table_under(sync, RT_TABLE_MAIN, &everything);
+	resolve_each(sync->resolve, set_prefix, sync);
 }
 
 void apply_note(struct sync *sync, const char *what, int ret)
@@ -92,6 +80,8 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
+	if (route.expires)
+		route.expires_ns = sync->told_after_ns + route.lifetime_ms * (uint64_t)NS_PER_MS;
 	if (!sync->dumping && route.table == RT_TABLE_LOCAL && route.type == RTN_MULTICAST)
 		apply_ipv6_toggled(sync, &route);
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
@@ -99,23 +89,6 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 	ret = rib_del(sync->rib, &route);
 	/* a withdrawal from before the dump, of what the dump therefore did not tell */
 	return ret == -EAGAIN && sync->replaying ? 0 : ret;
-}
-
-static bool uses_next_hop(const struct route *route, void *ctx)
-{
-	return route->next_hop_id == *(const uint32_t *)ctx;
-}
-
-/* With net.ipv4.nexthop_compat_mode=0 nothing else says that the routes of a next hop went with it.
- */
-static int apply_next_hop_gone(struct sync *sync, const struct nlmsghdr *nlh)
-{
-	uint32_t id;
-	int ret = parse_next_hop_id(nlh, &id);
-
-	if (!ret)
-		rib_prune(sync->rib, uses_next_hop, &id);
-	return ret;
 }
 
 /*
@@ -166,38 +139,6 @@ static int apply_neigh(struct sync *sync, const struct nlmsghdr *nlh)
 	return ret;
 }
 
-/* --- rules ------------------------------------------------------------------------------- */
-
-#define RULE_PRIORITY_MAIN 32766u
-
-static int apply_rule(struct sync *sync, const struct nlmsghdr *nlh)
-{
-	struct rule rule;
-	bool plain;
-	int ret = parse_rule(nlh, &rule);
-
-	if (ret)
-		return ret;
-	if (rule.l3mdev && !rule.selective) /* of ports in a VRF, whose packets all pass */
-		return 0;
-	plain = !rule.selective && rule.action == FR_ACT_TO_TBL;
-	if (plain && rule.priority == 0 && rule.table == RT_TABLE_LOCAL)
-		sync->rules_seen |= 1;
-	else if (plain && rule.priority == RULE_PRIORITY_MAIN && rule.table == RT_TABLE_MAIN)
-		sync->rules_seen |= 2;
-	else
-		sync->rules_default = false;
-	return 0;
-}
-
-/* In doubt punt at once; the list is then read anew as a whole. */
-static void rules_changed(struct sync *sync)
-{
-	sync->rules_wanted = true;
-	sync->rules_default = false;
-	apply_meta(sync);
-}
-
 /* --- all --------------------------------------------------------------------------------- */
 
 void apply_message(struct sync *sync, const struct nlmsghdr *nlh)
@@ -226,7 +167,7 @@ void apply_message(struct sync *sync, const struct nlmsghdr *nlh)
 		if (sync->dumping)
 			apply_note(sync, "rule", apply_rule(sync, nlh));
 		else
-			rules_changed(sync);
+			apply_rules_changed(sync);
 		break;
 	case RTM_NEWPREFIX: /* a router advertisement may have given a known prefix a lifetime */
 		sync_want(sync, sync->replaying ? SYNC_LATER_NS : 0);
@@ -234,8 +175,12 @@ void apply_message(struct sync *sync, const struct nlmsghdr *nlh)
 	case RTM_NEWADDR:
 		apply_note(sync, "address", apply_address(sync, nlh));
 		break;
+	case RTM_NEWNEXTHOP:
 	case RTM_DELNEXTHOP:
-		apply_note(sync, "next-hop", apply_next_hop_gone(sync, nlh));
+		apply_note(sync, "next-hop", apply_next_hop(sync, nlh));
+		break;
+	case RTM_NEWNEXTHOPBUCKET:
+		apply_note(sync, "next-hop bucket", apply_next_hop_bucket(sync, nlh));
 		break;
 	default: /* of the groups that we joined, but of no consequence here */
 		break;
@@ -244,9 +189,11 @@ void apply_message(struct sync *sync, const struct nlmsghdr *nlh)
 
 void apply_all(struct sync *sync)
 {
+	apply_rules(sync);
 	fib_sync_begin(sync->fib);
 	ports_update_all(sync);
 	neighs_each(sync->neighs, set_neigh, sync);
+	apply_all_next_hops(sync);
 	apply_all_routes(sync);
 	fib_sync_end(sync->fib);
 }
@@ -275,9 +222,10 @@ void apply_meta(struct sync *sync)
 		flags |= SIXLANE_META_PASS_ALL;
 	if (!sync->complete && !sync->rules_wanted)
 		flags |= meta->flags & SIXLANE_META_RULES;
-	else if (!sync->rules_default)
+	else if (!sync->rules_ready || !sync->program.expressible)
 		flags |= SIXLANE_META_RULES;
-	if (sync->in_sync && !sync->rules_wanted)
+	flags |= meta->flags & SIXLANE_META_GAPS; /* the FIB's own */
+	if (sync->in_sync && !sync->rules_wanted && !sync->next_hops_wanted)
 		flags |= SIXLANE_META_IN_SYNC;
 	__atomic_store_n(&meta->flags, flags, __ATOMIC_RELEASE);
 }

@@ -14,7 +14,11 @@ static void device_changed(struct sync *sync, uint32_t ifindex, bool was_ignored
 {
 	if (sync->quiet)
 		return;
+	/* the kernel removes objects by a device that goes down, and does not say so */
+	if (nexthops_use_device(sync->nexthops, ifindex))
+		sync->next_hops_wanted = true;
 	ports_update(sync, ifindex);
+	apply_rules(sync);
 	/* ignore_routes_with_linkdown: routes by this device come or go without a message */
 	if (links_ignored(&sync->links, ifindex) != was_ignored)
 		apply_all_routes(sync);
@@ -161,8 +165,12 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 		links_note_moved(&sync->links, &device->link);
 	links_delete(&sync->links, link.ifindex);
 	rib_prune(sync->rib, uses_device, &link.ifindex);
-	if (!sync->quiet)
-		ports_update_all(sync);
+	if (sync->quiet)
+		return 0;
+	if (nexthops_use_device(sync->nexthops, link.ifindex))
+		sync->next_hops_wanted = true;
+	ports_update_all(sync);
+	apply_rules(sync);
 	return 0;
 }
 

@@ -3,7 +3,8 @@
  * Packets forwarded in XDP do not touch the kernel's neighbour entries, which would go stale, never
  * be probed, and be collected under traffic. The datapath marks the neighbours that it uses, and
  * this tells the kernel so (NTF_USE: neigh_event_send, exactly what a packet forwarded by the
- * kernel does), so that its own timers and probes do the rest.
+ * kernel does), so that its own timers and probes do the rest. The same for gateways of multipath
+ * routes that wait to be resolved.
  */
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
@@ -35,18 +36,52 @@ static bool wants_care(const struct neigh *neigh)
 	return (neigh->state == NUD_REACHABLE || neigh->state == NUD_STALE) && !neigh->extended;
 }
 
-static void put_use(char *buf, const struct neigh *neigh)
+/*
+ * A gateway that packets are for and that nobody resolves: with a single next hop the packets
+ * passed to the kernel would make it do so, but of a multipath route it may send them to another
+ * member.
+ */
+static bool wants_resolving(const struct neigh *neigh)
+{
+	return !neigh || neigh->state == NUD_NONE || neigh->state == NUD_FAILED;
+}
+
+/* Without NLM_F_CREATE a neighbour that is gone stays gone. */
+static void put_use(char *buf, const struct neigh *neigh, uint16_t flags)
 {
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 	struct ndmsg *body;
 
 	nlh->nlmsg_type = RTM_NEWNEIGH;
-	nlh->nlmsg_flags = NLM_F_REQUEST; /* no NLM_F_CREATE: a neighbour that is gone stays gone */
+	nlh->nlmsg_flags = NLM_F_REQUEST | flags;
 	body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
 	body->ndm_family = AF_INET6;
 	body->ndm_ifindex = (int)neigh->ifindex;
 	body->ndm_flags = NTF_USE | (neigh->flags & (NTF_EXT_LEARNED | NTF_ROUTER));
 	mnl_attr_put(nlh, NDA_DST, sizeof(neigh->addr), &neigh->addr);
+}
+
+/* Whether a slot without a MAC is a gateway's; what was on-link and is gone has no slot any more.
+ */
+static bool is_gateway(const struct sync *sync, uint32_t slot, const struct sixlane_neigh_key *key)
+{
+	return key->ifindex && maps_neigh_slot(sync->maps, key->ifindex, &key->addr) == slot;
+}
+
+/* Put into buf what the kernel should be told of a neighbour in use. Returns the bytes. */
+static size_t put_care(struct sync *sync, uint32_t slot, char *buf)
+{
+	const struct sixlane_neigh_key *key = &sync->maps->neighbours[slot].key;
+	const struct neigh *neigh = neighs_find(sync->neighs, key->ifindex, &key->addr);
+	const struct neigh unknown = { .ifindex = key->ifindex, .addr = key->addr };
+
+	if (neigh && wants_care(neigh))
+		put_use(buf, neigh, 0);
+	else if (wants_resolving(neigh) && is_gateway(sync, slot, key))
+		put_use(buf, &unknown, NLM_F_CREATE);
+	else
+		return 0;
+	return ((struct nlmsghdr *)buf)->nlmsg_len;
 }
 
 static void send_batch(struct sync *sync, const char *buf, size_t size)
@@ -67,7 +102,7 @@ static void send_used(struct sync *sync)
 	uint32_t slot = sync->used_from;
 
 	for (uint32_t i = 0; i < SIXLANE_MAX_NEIGHBOURS && n < KEEP_BATCH; i++, slot++) {
-		const struct neigh *neigh;
+		size_t more;
 
 		slot %= SIXLANE_MAX_NEIGHBOURS;
 		if (!sync->used[slot / 64]) {
@@ -80,13 +115,9 @@ static void send_used(struct sync *sync)
 		if (!(sync->used[slot / 64] & 1ull << slot % 64))
 			continue;
 		sync->used[slot / 64] &= ~(1ull << slot % 64);
-		neigh = neighs_find(sync->neighs, sync->maps->neighbours[slot].key.ifindex,
-				    &sync->maps->neighbours[slot].key.addr);
-		if (!neigh || !wants_care(neigh))
-			continue;
-		put_use(buf + size, neigh);
-		size += ((struct nlmsghdr *)(buf + size))->nlmsg_len;
-		n++;
+		more = put_care(sync, slot, buf + size);
+		size += more;
+		n += more != 0;
 		if (size + KEEP_MESSAGE_BYTES > sizeof(buf)) {
 			send_batch(sync, buf, size);
 			size = 0;

@@ -17,17 +17,20 @@ static bool names(const struct config_ports *ports, const char *name)
 	return false;
 }
 
-static void tell_datapath(struct sync *sync, const struct device *device)
+/* needed: also as a mere egress. */
+static void tell_datapath(struct sync *sync, const struct device *device, bool needed)
 {
-	struct resolve_port_policy policy = {
-		.pass = device->pass,
-		.assume_xmit = device->assume_xmit,
+	const struct resolve_port_policy policy = {
 		.kernel_tells = sync->netdev_family != 0,
+		.rules = &sync->program,
 	};
+	const uint32_t ingress = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP;
 	struct sixlane_port port;
 	int ret;
 
 	resolve_port(&sync->links, device, &policy, &port);
+	if (!needed && !(port.flags & ingress) && !fib_port_slot(sync->fib, device->ifindex))
+		return;
 	ret = fib_set_port(sync->fib, &port);
 	if (ret == -ENOSPC)
 		log_warning_limited(
@@ -160,8 +163,15 @@ static void update_device(struct sync *sync, struct device *device)
 	apply_names(sync, device);
 	query_program(sync, device);
 	attach_newcomer(sync, device);
-	if (device->ours || fib_port_slot(sync->fib, device->ifindex))
-		tell_datapath(sync, device);
+	tell_datapath(sync, device, false);
+}
+
+static void update_dependent(void *ctx, uint32_t ifindex)
+{
+	struct device *device = links_find(&((struct sync *)ctx)->links, ifindex);
+
+	if (device && device->has_link)
+		update_device(ctx, device);
 }
 
 void ports_update(struct sync *sync, uint32_t ifindex)
@@ -171,6 +181,7 @@ void ports_update(struct sync *sync, uint32_t ifindex)
 
 	if (device && device->has_link)
 		update_device(sync, device);
+	links_each_dependent(&sync->links, ifindex, update_dependent, sync);
 	/* an upper device that came or went decides whether the lower one may be served */
 	lower = lower_ifindex ? links_find(&sync->links, lower_ifindex) : NULL;
 	if (lower && lower != device && lower->has_link)
@@ -198,7 +209,7 @@ void ports_need(struct sync *sync, uint32_t ifindex)
 		return;
 	device = links_find(&sync->links, ifindex);
 	if (device && device->has_link)
-		tell_datapath(sync, device);
+		tell_datapath(sync, device, true);
 }
 
 static void detach_ports(const struct config_ports *ports, const bool attached[])

@@ -8,6 +8,7 @@
 #include <linux/genetlink.h>
 #include <linux/neighbour.h>
 #include <linux/netconf.h>
+#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 
@@ -102,6 +103,25 @@ int request_neighs(struct sync *sync, nl_msg_fn fn)
 
 	body->ndm_family = AF_INET6;
 	return run_dump(sync, sync->dump, nlh, fn);
+}
+
+static int request_nexthop_dump(struct sync *sync, uint16_t type, nl_msg_fn fn)
+{
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh = start_request(buf, type);
+
+	mnl_nlmsg_put_extra_header(nlh, sizeof(struct nhmsg)); /* AF_UNSPEC: groups have no other */
+	return run_dump(sync, sync->dump, nlh, fn);
+}
+
+int request_next_hops(struct sync *sync, nl_msg_fn fn)
+{
+	return request_nexthop_dump(sync, RTM_GETNEXTHOP, fn);
+}
+
+int request_next_hop_buckets(struct sync *sync, nl_msg_fn fn)
+{
+	return request_nexthop_dump(sync, RTM_GETNEXTHOPBUCKET, fn);
 }
 
 int request_routes(struct sync *sync, nl_msg_fn fn)

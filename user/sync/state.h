@@ -5,9 +5,11 @@
 #ifndef SYNC_STATE_H
 #define SYNC_STATE_H
 
+#include "../fib/resolve.h"
 #include "../netlink/socket.h"
-#include "../rib/links.h"
 #include "../rib/neighs.h"
+#include "../rib/nexthops.h"
+#include "../rib/rules.h"
 #include "sync.h"
 
 /* Messages that arrive while a dump is under way, kept in order. */
@@ -27,26 +29,34 @@ struct sync {
 	struct rib *rib;
 	struct links links;
 	struct neighs *neighs;
+	struct nexthops *nexthops;
+	struct rules rules;
+	struct rules_program program; /* of rules, as the maps have it if published */
+	struct resolve *resolve;
+	struct resolve_view view;	      /* what resolve reads */
 	struct nl_socket *notify, *dump;      /* NETLINK_ROUTE */
 	struct nl_socket *genl_notify, *genl; /* NETLINK_GENERIC; NULL before Linux 6.3 */
 	uint16_t netdev_family; /* generic netlink "netdev"; 0: this kernel has none */
 
 	struct sync_queue queue;
-	bool dumping;		 /* notifications go to the queue */
-	bool quiet;		 /* stores are filled, the FIB is not touched yet */
-	bool replaying;		 /* the queue is applied after a dump */
-	bool wanted;		 /* something was missed: synchronise anew */
-	bool reported_missing;	 /* the log has said that routes found no room */
-	bool in_sync;		 /* nothing is known to be missing */
-	bool dump_malformed;	 /* the dump under way held a message that cannot be understood */
-	bool rules_default;	 /* rules seen so far in a rule dump are the kernel's own */
-	unsigned int rules_seen; /* bit 0: local, bit 1: main */
+	bool dumping;	       /* notifications go to the queue */
+	bool quiet;	       /* stores are filled, the FIB is not touched yet */
+	bool replaying;	       /* the queue is applied after a dump */
+	bool wanted;	       /* something was missed: synchronise anew */
+	bool reported_missing; /* the log has said that routes found no room */
+	bool in_sync;	       /* nothing is known to be missing */
+	bool dump_malformed;   /* the dump under way held a message that cannot be understood */
+	bool rules_known;      /* rules holds a whole list */
+	bool published;	       /* the maps hold program */
+	bool rules_ready;      /* … and it is the current list */
 	bool rules_wanted;
-	bool features_wanted; /* a device is new: ask what frames it takes */
-	bool complete;	      /* one full synchronisation succeeded */
+	bool next_hops_wanted; /* objects may have changed without a word */
+	bool features_wanted;  /* a device is new: ask what frames it takes */
+	bool complete;	       /* one full synchronisation succeeded */
 	uint64_t generation, overruns, malformed, sync_ns, synced_at;
 	unsigned int interrupted; /* dumps in a row that the kernel called inconsistent */
 	uint64_t next_sync_ns, next_poll_ns, next_keep_ns, next_retry_ns;
+	uint64_t told_after_ns; /* what the kernel says now, it said after this moment */
 
 	uint64_t *used; /* bitmap of neighbour slots that had traffic and are still to be kept alive
 			 */
@@ -69,6 +79,21 @@ void apply_all(struct sync *sync);
 /* Write what the datapath and the CLI should know of the whole into sl_meta. */
 void apply_meta(struct sync *sync);
 
+/* apply_nexthop.c: next-hop objects. */
+int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh);
+int apply_next_hop_bucket(struct sync *sync, const struct nlmsghdr *nlh);
+void apply_next_hop_changed(void *ctx, uint32_t id);
+void apply_all_next_hops(struct sync *sync);
+
+/* apply_rule.c: rules. One of a dump is kept; a notification says only that they changed. */
+int apply_rule(struct sync *sync, const struct nlmsghdr *nlh);
+void apply_rules_changed(struct sync *sync);
+/* A whole list was read, or a device that rules may name came, went or was renamed. */
+void apply_rules(struct sync *sync);
+
+/* settings.c */
+void settings_read(struct sync *sync);
+
 /* apply_link.c: those about devices. */
 int apply_link(struct sync *sync, const struct nlmsghdr *nlh);
 int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh);
@@ -82,6 +107,8 @@ int request_links(struct sync *sync, nl_msg_fn fn);
 int request_netconf(struct sync *sync, nl_msg_fn fn);
 int request_rules(struct sync *sync, nl_msg_fn fn);
 int request_neighs(struct sync *sync, nl_msg_fn fn);
+int request_next_hops(struct sync *sync, nl_msg_fn fn);
+int request_next_hop_buckets(struct sync *sync, nl_msg_fn fn);
 int request_routes(struct sync *sync, nl_msg_fn fn);
 int request_features(struct sync *sync, nl_msg_fn fn);
 /* Look the "netdev" family up and subscribe to it; its absence is no error. */

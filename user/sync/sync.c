@@ -58,11 +58,18 @@ static int dump_rules(struct sync *sync)
 {
 	int ret;
 
-	sync->rules_default = true;
-	sync->rules_seen = 0;
+	rules_clear(&sync->rules);
 	ret = request_rules(sync, take_message);
-	if (ret || sync->rules_seen != 3)
-		sync->rules_default = false;
+	sync->rules_known = !ret && !sync->dump_malformed;
+	return ret;
+}
+
+static int dump_next_hops(struct sync *sync)
+{
+	int ret = request_next_hops(sync, take_message);
+
+	if (!ret && nexthops_any_resilient(sync->nexthops))
+		ret = request_next_hop_buckets(sync, take_message);
 	return ret;
 }
 
@@ -107,6 +114,9 @@ static int dump_all(struct sync *sync)
 		ret = dump_rules(sync);
 	if (!ret)
 		ret = request_neighs(sync, take_message);
+	sync->next_hops_wanted = false;
+	if (!ret)
+		ret = dump_next_hops(sync);
 	return ret ? ret : dump_routes(sync);
 }
 
@@ -114,6 +124,7 @@ static void sweep(struct sync *sync)
 {
 	links_sweep(&sync->links);
 	neighs_sweep(sync->neighs, NULL, NULL);
+	nexthops_sweep(sync->nexthops);
 	rib_sweep(sync->rib);
 }
 
@@ -200,7 +211,10 @@ static void synchronise(struct sync *sync)
 	apply_meta(sync);
 	links_mark(&sync->links);
 	neighs_mark(sync->neighs);
+	nexthops_mark(sync->nexthops);
 	rib_mark(sync->rib);
+	settings_read(sync);
+	sync->told_after_ns = start_ns;
 	ret = dump_all(sync);
 	usable = finish_dump(sync, ret);
 	if (usable)
@@ -226,8 +240,10 @@ static void synchronise(struct sync *sync)
 
 static void follow(struct sync *sync)
 {
+	uint64_t start_ns = util_now_ns();
 	int ret = nl_socket_read(sync->notify, take_message, sync);
 
+	sync->told_after_ns = start_ns;
 	if (ret < 0) {
 		sync->overruns++;
 		sync_want(sync, 0);
@@ -250,6 +266,7 @@ static void poll_settings(struct sync *sync)
 	if (ret && ret != -EINTR)
 		log_warning_limited("cannot read the devices' settings: %s", strerror(-ret));
 	tags_check(sync);
+	settings_read(sync);
 }
 
 static void read_features(struct sync *sync)
@@ -265,9 +282,27 @@ static void read_features(struct sync *sync)
 static void read_rules(struct sync *sync)
 {
 	sync->rules_wanted = false;
+	sync->dump_malformed = false;
 	sync->dumping = true;
 	if (dump_rules(sync))
 		sync_want(sync, SYNC_LATER_NS);
+	sync->dumping = false;
+	if (!sync->quiet)
+		apply_rules(sync);
+	replay_queue(sync);
+}
+
+/* What the kernel does to next-hop objects of a device that goes down it does without a word. */
+static void read_next_hops(struct sync *sync)
+{
+	sync->next_hops_wanted = false;
+	sync->dump_malformed = false;
+	sync->dumping = true;
+	nexthops_mark(sync->nexthops);
+	if (dump_next_hops(sync) || sync->dump_malformed)
+		sync_want(sync, SYNC_LATER_NS);
+	else
+		nexthops_sweep(sync->nexthops);
 	replay_queue(sync);
 }
 
@@ -318,6 +353,8 @@ int sync_run(struct sync *sync)
 	now_ns = util_now_ns();
 	if (sync->rules_wanted)
 		read_rules(sync);
+	if (sync->complete && sync->next_hops_wanted)
+		read_next_hops(sync);
 	if (sync->complete && sync->features_wanted)
 		read_features(sync);
 	if (sync->complete &&
@@ -358,6 +395,9 @@ static int allocate(struct sync *sync)
 
 	sync->rib = rib_new(apply_route_changed, sync);
 	sync->neighs = neighs_new();
+	sync->nexthops = nexthops_new(apply_next_hop_changed, sync);
+	sync->view = (struct resolve_view){ .rib = sync->rib, .links = &sync->links };
+	sync->resolve = resolve_new(&sync->view);
 	sync->fib = fib_new(&writer, sync->config->max_routes);
 	sync->used = calloc(SIXLANE_MAX_NEIGHBOURS / 64, sizeof(*sync->used));
 	return sync->rib && sync->neighs && sync->fib && sync->used ? 0 : -ENOMEM;
@@ -425,6 +465,9 @@ void sync_free(struct sync *sync)
 	queue_clear(&sync->queue);
 	links_clear(&sync->links);
 	neighs_free(sync->neighs);
+	nexthops_free(sync->nexthops);
+	rules_clear(&sync->rules);
+	resolve_free(sync->resolve);
 	rib_free(sync->rib);
 	fib_free(sync->fib);
 	free(sync->used);

@@ -24,16 +24,35 @@ static bool strips_tags(int fd, const char *name)
 	return !ioctl(fd, SIOCETHTOOL, &request) && (flags.data & ETH_FLAG_RXVLAN);
 }
 
+static bool hides_tags(const struct device *device, int fd)
+{
+	return strcmp(device->link.kind, "veth") != 0 && strips_tags(fd, device->link.name);
+}
+
+/* A bond's own flag says nothing: its slaves take the frames in. */
+static bool any_slave_hides_tags(const struct sync *sync, uint32_t bond, int fd)
+{
+	for (size_t i = 0; i < sync->links.n; i++) {
+		const struct device *slave = &sync->links.devices[i];
+
+		if (slave->has_link && slave->link.master == bond && hides_tags(slave, fd))
+			return true;
+	}
+	return false;
+}
+
 static void update(struct sync *sync, struct device *device, int fd)
 {
-	bool strips = strips_tags(fd, device->link.name);
+	bool strips = !strcmp(device->link.kind, "bond")
+			      ? any_slave_hides_tags(sync, device->ifindex, fd)
+			      : hides_tags(device, fd);
 
 	if (strips == device->strips_tags)
 		return;
 	device->strips_tags = strips;
 	if (strips)
 		log_warning(
-			"%s: PASSES EVERY PACKET to the kernel: the NIC takes off VLAN tags, which XDP then cannot see; 'ethtool -K %s rxvlan off'",
+			"%s: PASSES EVERY PACKET to the kernel: the NIC takes off VLAN tags, which XDP then cannot see; 'ethtool -K %s rxvlan off' (of a bond: on its slaves)",
 			device->link.name, device->link.name);
 	else
 		log_info("%s: the NIC leaves VLAN tags alone now", device->link.name);
@@ -52,7 +71,7 @@ void tags_check(struct sync *sync)
 	for (size_t i = 0; i < sync->links.n; i++) {
 		struct device *device = &sync->links.devices[i];
 
-		if (device->ours && strcmp(device->link.kind, "veth") != 0)
+		if (device->ours)
 			update(sync, device, fd);
 	}
 }

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which table answers, as fib_rules_lookup() and fib6_rule_action() decide it. Most ports ask local
+ * and main, which stand in the trie as one: those walk no rules. What a rule asks for and XDP
+ * cannot see makes the packet the kernel's.
+ *
+ * A rule sees a copy of what rules ask for, not the packet.
+ */
+#ifndef SIXLANE_RULE_H
+#define SIXLANE_RULE_H
+
+#include "flow.h"
+#include "route.h"
+
+/* What a packet and its port say to rules. */
+struct rule_query {
+	union sixlane_addr src, dst;
+	__u32 iif;
+	__u32 vrf_table; /* 0: the port belongs to no VRF */
+	__u32 ports_known;
+	struct flow_ports ports;
+	__u8 tclass;
+	__u8 proto;
+	__u8 zero[2];
+	__u32 at;    /* in the list */
+	__u32 value; /* out: what the trie says */
+};
+
+static __always_inline int rule_addr_is_in(const union sixlane_addr *addr,
+					   const union sixlane_addr *prefix,
+					   const union sixlane_addr *mask)
+{
+	return !(((addr->halves[0] & mask->halves[0]) ^ prefix->halves[0]) |
+		 ((addr->halves[1] & mask->halves[1]) ^ prefix->halves[1]));
+}
+
+static __always_inline int rule_port_is_in(__be16 port, __u32 low, __u32 high)
+{
+	return bpf_ntohs(port) >= low && bpf_ntohs(port) <= high;
+}
+
+/* Whether all selectors hold, as far as the packet tells. */
+static __always_inline int rule_holds(const struct rule_query *query,
+				      const struct sixlane_rule *rule)
+{
+	__u32 flags = rule->flags;
+
+	if (flags & SIXLANE_RULE_L3MDEV && !query->vrf_table)
+		return 0;
+	if (flags & SIXLANE_RULE_IIF && rule->iif != query->iif)
+		return 0;
+	if (flags & SIXLANE_RULE_SOURCE &&
+	    !rule_addr_is_in(&query->src, &rule->src, &rule->src_mask))
+		return 0;
+	if (flags & SIXLANE_RULE_DESTINATION &&
+	    !rule_addr_is_in(&query->dst, &rule->dst, &rule->dst_mask))
+		return 0;
+	if (flags & SIXLANE_RULE_TCLASS && (query->tclass & rule->tclass_mask) != rule->tclass)
+		return 0;
+	if (!query->ports_known)
+		return 1;
+	if (flags & SIXLANE_RULE_PROTO && query->proto != rule->proto)
+		return 0;
+	if (flags & SIXLANE_RULE_SPORT &&
+	    !rule_port_is_in(query->ports.src, rule->sport_low, rule->sport_high))
+		return 0;
+	return !(flags & SIXLANE_RULE_DPORT) ||
+	       rule_port_is_in(query->ports.dst, rule->dport_low, rule->dport_high);
+}
+
+#define RULE_L4 (SIXLANE_RULE_PROTO | SIXLANE_RULE_SPORT | SIXLANE_RULE_DPORT)
+
+/*
+ * fib_rule_match(). A selector that does not hold decides, whatever the unknown ones would say.
+ * SIXLANE_PUNT_RULE: XDP cannot tell; SIXLANE_PASS_NO_ROUTE: it does not apply.
+ */
+static __always_inline enum sixlane_verdict rule_match(const struct rule_query *query,
+						       const struct sixlane_rule *rule)
+{
+	__u32 flags = rule->flags;
+	__u32 inverted = flags & SIXLANE_RULE_INVERT;
+
+	if (!rule_holds(query, rule))
+		return inverted ? SIXLANE_FORWARD : SIXLANE_PASS_NO_ROUTE;
+	if (flags & SIXLANE_RULE_UNKNOWN || (flags & RULE_L4 && !query->ports_known))
+		return SIXLANE_PUNT_RULE;
+	return inverted ? SIXLANE_PASS_NO_ROUTE : SIXLANE_FORWARD;
+}
+
+/* fib6_rule_suppress(): asked only of routes without an error. What is punted stays punted. */
+static __always_inline int rule_suppresses(const struct sixlane_rule *rule,
+					   const struct route *route)
+{
+	__u32 kind = route->fate.kind;
+
+	if (!(rule->flags & SIXLANE_RULE_SUPPRESS) ||
+	    sixlane_route_len(route->value) > rule->suppress_len)
+		return 0;
+	return kind == SIXLANE_FORWARD || kind >= SIXLANE_KIND_GROUP ||
+	       kind == SIXLANE_PASS_LOCAL || kind == SIXLANE_PASS_ANYCAST ||
+	       kind == SIXLANE_PASS_MULTICAST;
+}
+
+/*
+ * Do what a rule that applies says. SIXLANE_PASS_NO_ROUTE and SIXLANE_PASS_THROW: go on to the
+ * next rule.
+ */
+static __always_inline enum sixlane_verdict rule_apply(struct rule_query *query,
+						       const struct sixlane_rule *rule, __u32 gaps)
+{
+	__u32 table = rule->flags & SIXLANE_RULE_L3MDEV ? query->vrf_table : rule->table;
+	enum sixlane_verdict verdict;
+	struct route route;
+
+	if (rule->action != SIXLANE_RULE_LOOKUP)
+		return rule->fate && rule->fate < SIXLANE_N_VERDICTS ? rule->fate
+								     : SIXLANE_PUNT_RULES;
+	verdict = route_lookup(table, &query->dst, &query->src, &route);
+	if (verdict == SIXLANE_PASS_NO_ROUTE && gaps)
+		return SIXLANE_PUNT_MAP_FULL;
+	if (verdict != SIXLANE_FORWARD)
+		return verdict;
+	if (route.fate.kind == SIXLANE_PASS_NO_ROUTE || route.fate.kind == SIXLANE_PASS_THROW)
+		return route.fate.kind;
+	if (rule_suppresses(rule, &route))
+		return SIXLANE_PASS_NO_ROUTE;
+	query->value = route.value;
+	return SIXLANE_FORWARD;
+}
+
+/*
+ * One rule of the list, and where to go on, in query->at. SIXLANE_FORWARD: query->value is set;
+ * SIXLANE_PASS_NO_ROUTE and SIXLANE_PASS_THROW: go on. Not static, nor inlined: the verifier
+ * goes through it once, whatever the length of the list.
+ */
+__attribute__((noinline)) int rule_step(struct rule_query *query, __u32 first, __u32 gaps)
+{
+	const struct sixlane_rule *rule;
+	enum sixlane_verdict match;
+	__u32 index;
+
+	if (!query)
+		return SIXLANE_PUNT_RULES;
+	index = first + query->at++;
+	rule = bpf_map_lookup_elem(&sl_rules, &index);
+	if (!rule)
+		return SIXLANE_PUNT_RULES;
+	match = rule_match(query, rule);
+	if (match != SIXLANE_FORWARD)
+		return match;
+	if (rule->action != SIXLANE_RULE_GOTO)
+		return rule_apply(query, rule, gaps);
+	query->at = rule->target;
+	return SIXLANE_PASS_NO_ROUTE;
+}
+
+/* enum sixlane_verdict; SIXLANE_FORWARD: query->value is set. */
+__attribute__((noinline)) int rule_walk(struct rule_query *query)
+{
+	enum sixlane_verdict verdict = SIXLANE_PASS_NO_ROUTE;
+	const struct sixlane_meta *meta;
+	union sixlane_rules list;
+	__u32 zero = 0, gaps;
+
+	meta = bpf_map_lookup_elem(&sl_meta, &zero);
+	if (!meta || !query)
+		return SIXLANE_PASS_NOT_READY;
+	gaps = READ_ONCE(meta->flags) & SIXLANE_META_GAPS;
+	list.word = READ_ONCE(meta->rules.word);
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < SIXLANE_MAX_RULES && query->at < list.n; i++) {
+		verdict = rule_step(query, list.first, gaps);
+		if (verdict != SIXLANE_PASS_NO_ROUTE && verdict != SIXLANE_PASS_THROW)
+			break;
+	}
+	return verdict;
+}
+
+/* vrf_ip6_rcv() leaves neighbour discovery with its port: rules see that one as the ingress. */
+static __always_inline int rule_may_be_ndisc(const struct packet *pkt)
+{
+	const __u8 *type = (const void *)(pkt->ip6 + 1);
+
+	if (pkt->ip6->next_header != IPPROTO_ICMPV6)
+		return 0;
+	return (void *)(type + 1) > packet_end(pkt->ctx) || (*type >= 133 && *type <= 137);
+}
+
+/*
+ * Protocol and ports count as known for the protocols of which it is certain what the flow
+ * dissector makes: fragments, tunnels and extension headers are the kernel's.
+ */
+static __always_inline enum sixlane_verdict rule_find_by_rules(const struct packet *pkt,
+							       struct route *route)
+{
+	const struct packet_ip6 *ip6 = pkt->ip6;
+	struct rule_query query = {
+		.src = ip6->src,
+		.dst = ip6->dst,
+		.iif = READ_ONCE(pkt->port->iif),
+		.tclass = (__u8)(ip6->version_class << 4) | ip6->class_flow[0] >> 4,
+		.proto = ip6->next_header,
+	};
+	enum sixlane_verdict verdict;
+
+	if (pkt->ingress_flags & SIXLANE_PORT_VRF) {
+		if (rule_may_be_ndisc(pkt))
+			return SIXLANE_PUNT_RULE;
+		query.vrf_table = READ_ONCE(pkt->port->table);
+	}
+	if (flow_has_ports(query.proto) || query.proto == IPPROTO_ICMPV6)
+		query.ports_known = flow_get_ports(pkt, &query.ports);
+	verdict = rule_walk(&query);
+	if (verdict != SIXLANE_FORWARD)
+		return verdict;
+	route->value = query.value;
+	return route_take(route) ? SIXLANE_FORWARD : SIXLANE_PUNT_ROUTE;
+}
+
+/*
+ * Sets next_hop and fate. A fate that a rule leads to has no next hop, and needs none. A source
+ * set may have been replaced since the rules were walked.
+ */
+static __always_inline enum sixlane_verdict rule_find_route(struct packet *pkt)
+{
+	enum sixlane_verdict verdict;
+	struct route route;
+
+	if (pkt->ingress_flags & SIXLANE_PORT_RULES)
+		verdict = rule_find_by_rules(pkt, &route);
+	else
+		verdict = route_lookup(READ_ONCE(pkt->port->table), &pkt->ip6->dst, &pkt->ip6->src,
+				       &route);
+	if (verdict != SIXLANE_FORWARD)
+		return verdict;
+	pkt->next_hop = route.next_hop;
+	pkt->fate = route.fate;
+	return SIXLANE_FORWARD;
+}
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tagged frames: which VLAN device a frame came in by, as vlan_do_receive() finds it, and how the
+ * tags of the frame as it leaves are written. Untagged traffic pays one comparison.
+ *
+ * A VLAN device is a port like any other: from here on the packet came in by it.
+ */
+#ifndef SIXLANE_VLAN_H
+#define SIXLANE_VLAN_H
+
+#include <bpf/bpf_endian.h>
+#include <linux/if_ether.h>
+
+#include "packet.h"
+#include "port.h"
+
+#define VLAN_VID_MASK bpf_htons(0x0fff)
+
+/* Where the first tag stands, or the ethertype: behind the MACs. */
+#define VLAN_AT (2 * ETH_ALEN)
+
+/* eth_type_vlan() */
+static __always_inline int vlan_is_tag(__be16 type)
+{
+	return type == bpf_htons(ETH_P_8021Q) || type == bpf_htons(ETH_P_8021AD);
+}
+
+/*
+ * The device that takes this tag off frames of the port so far. *taken: there is one, of which the
+ * port is NULL if it is not up: then the kernel frees the frame, whatever the VID.
+ */
+static __always_inline const struct sixlane_port *
+vlan_port(const struct packet *pkt, union sixlane_tag tag, __u32 *slot, int *taken)
+{
+	const struct sixlane_vlan_key key = { .lower = pkt->ingress, .tag = tag };
+	const __u32 *index = bpf_map_lookup_elem(&sl_vlans, &key);
+	const struct sixlane_port *port;
+
+	*taken = index != NULL;
+	if (!index)
+		return NULL;
+	*slot = READ_ONCE(*index);
+	port = bpf_map_lookup_elem(&sl_ports, slot);
+	if (!port || READ_ONCE(port->lower) != key.lower || READ_ONCE(port->tag.word) != tag.word)
+		return NULL;
+	return READ_ONCE(port->flags) & SIXLANE_PORT_UP ? port : NULL;
+}
+
+/* Take note of the tag at this place, if there is one. *more: there was. */
+static __always_inline enum sixlane_verdict vlan_enter(struct packet *pkt, __u32 at, int *more)
+{
+	void *data = packet_data(pkt->ctx);
+	const union sixlane_tag *tag = data + VLAN_AT + at;
+	const struct sixlane_port *port;
+	union sixlane_tag own;
+	__u32 slot = 0;
+	int taken;
+
+	*more = 0;
+	if ((void *)(tag + 1) > packet_end(pkt->ctx) || !vlan_is_tag(tag->tpid))
+		return SIXLANE_FORWARD;
+	*more = 1;
+	pkt->tag_bytes = at + sizeof(*tag);
+	/* What is for the lower device's MAC is taken by the VLAN's, whatever that one's MAC. */
+	pkt->addressed |= port_has_mac(pkt->port, data);
+	own.tpid = tag->tpid;
+	own.tci = tag->tci & VLAN_VID_MASK;
+	port = vlan_port(pkt, own, &slot, &taken);
+	if (port) {
+		port_set(pkt, port, slot);
+		return SIXLANE_FORWARD;
+	}
+	/* VID 0 tells a priority and no VLAN. */
+	return own.tci || taken ? SIXLANE_PASS_VLAN_UNKNOWN : SIXLANE_FORWARD;
+}
+
+/* Sets tag_bytes and addressed; port and what hangs on it become the VLAN device's. */
+static __always_inline enum sixlane_verdict vlan_find_port(struct packet *pkt)
+{
+	const struct packet_eth *eth = packet_data(pkt->ctx);
+	enum sixlane_verdict verdict;
+	int more;
+
+	if ((void *)(eth + 1) > packet_end(pkt->ctx) || eth->type == bpf_htons(ETH_P_IPV6) ||
+	    !pkt->port)
+		return SIXLANE_FORWARD;
+	verdict = vlan_enter(pkt, 0, &more);
+	if (verdict != SIXLANE_FORWARD || !more)
+		return verdict;
+	verdict = vlan_enter(pkt, sizeof(union sixlane_tag), &more);
+	if (verdict != SIXLANE_FORWARD || !more)
+		return verdict;
+	eth = (void *)eth + 2 * sizeof(union sixlane_tag);
+	if ((void *)(eth + 1) <= packet_end(pkt->ctx) && vlan_is_tag(eth->type))
+		return SIXLANE_PUNT_VLAN_DEPTH;
+	return SIXLANE_FORWARD;
+}
+
+/* Bytes of tags that frames to a port carry. */
+static __always_inline __u32 vlan_tag_bytes(const struct sixlane_port *port)
+{
+	if (!(READ_ONCE(port->flags) & SIXLANE_PORT_TAGGED))
+		return 0;
+	return port->tags[1].word ? 2 * sizeof(union sixlane_tag) : sizeof(union sixlane_tag);
+}
+
+#endif

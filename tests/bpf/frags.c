@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The xdp.frags flavour: frames that lie in several buffers. BPF_PROG_TEST_RUN puts what
+ * is more than a page holds into fragments.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests.h"
+
+#define JUMBO 9000
+#define ONE_BUFFER 3400 /* of 4096 bytes, 256 and struct skb_shared_info are not for the frame */
+
+enum arrangement { AS_IT_IS, NO_XMIT_FRAGS, NO_XMIT_FRAGS_GENERIC, MTU_1500 };
+
+static void install(uint32_t next_hop, enum arrangement arrangement)
+{
+	struct world world;
+
+	harness_world(&world);
+	world_add_route(&world, "2001:db8:2::/48", 0, next_hop);
+	for (uint32_t slot = 1; slot < WORLD_PORTS; slot++)
+		world.ports[slot].mtu = arrangement == MTU_1500 ? 1500 : JUMBO;
+	if (arrangement == NO_XMIT_FRAGS || arrangement == NO_XMIT_FRAGS_GENERIC)
+		for (uint32_t slot = 1; slot < WORLD_PORTS; slot++)
+			world.ports[slot].flags &= ~SIXLANE_PORT_XMIT_FRAGS;
+	if (arrangement == NO_XMIT_FRAGS_GENERIC)
+		world_port(&world, DEV_IN)->flags |= SIXLANE_PORT_GENERIC;
+	harness_install(&world);
+}
+
+static const uint32_t no_tags[FRAME_TAGS];
+
+/* A frame by DEV_IN as port (whose tags it has); forwarded means: to a neighbour. */
+static void expect(size_t payload, size_t padding, const uint32_t tags[FRAME_TAGS], enum device as,
+		   enum sixlane_verdict verdict, enum neighbour via)
+{
+	const struct frame_spec spec = {
+		.dst_mac = world_device_mac[DEV_IN],
+		.payload = payload,
+		.padding = padding,
+	};
+	enum device egress = world_neigh_device(via);
+	static struct frame in, out;
+	const struct expected expected = {
+		.verdict = verdict,
+		.slot = world_port_slot(as),
+		.egress = harness_ifindex()[world_device_xmit(egress)],
+		.out = &out,
+	};
+
+	frame_build(&in, &spec);
+	out = in;
+	frame_push(&in, tags, FRAME_TAGS);
+	if (verdict == SIXLANE_FORWARD) {
+		frame_route(&out, world_neigh_mac[via], world_device_mac[egress]);
+		frame_push(&out, world_device_tags(egress), WORLD_TAGS);
+	} else {
+		out = in;
+	}
+	harness_expect(PROG_FRAGS, DEV_IN, &in, &expected, SWEEP_ALL);
+}
+
+static void expect_untagged(size_t payload, size_t padding, enum sixlane_verdict verdict)
+{
+	expect(payload, padding, no_tags, DEV_IN, verdict, NEIGH_GATEWAY);
+}
+
+void frags_test_jumbo_frames(void **state)
+{
+	(void)state;
+	install(NH_GATEWAY, AS_IT_IS);
+	expect_untagged(ONE_BUFFER - 54, 0, SIXLANE_FORWARD);
+	for (size_t payload = ONE_BUFFER - 54; payload < ONE_BUFFER + 200; payload++)
+		expect_untagged(payload, 0, SIXLANE_FORWARD);
+	expect_untagged(2 * 4096, 0, SIXLANE_FORWARD);
+	expect_untagged(JUMBO - 40, 0, SIXLANE_FORWARD);
+	expect_untagged(JUMBO - 40 + 1, 0, SIXLANE_PASS_TOO_BIG);
+	install(NH_GATEWAY, MTU_1500);
+	expect_untagged(JUMBO - 40, 0, SIXLANE_PASS_TOO_BIG);
+	install(NH_FATE + SIXLANE_DROP_BLACKHOLE, AS_IT_IS);
+	expect_untagged(JUMBO - 40, 0, SIXLANE_DROP_BLACKHOLE);
+}
+
+void frags_test_padding_of_jumbo_frames(void **state)
+{
+	(void)state;
+	install(NH_GATEWAY, AS_IT_IS);
+	expect_untagged(5000, 1, SIXLANE_FORWARD);
+	expect_untagged(5000, 500, SIXLANE_FORWARD);
+	expect_untagged(8000, 1000, SIXLANE_FORWARD);
+	expect_untagged(100, 5000, SIXLANE_FORWARD); /* all that lies in fragments */
+	expect_untagged(1, 9000, SIXLANE_FORWARD);
+	for (size_t padding = 0; padding < 300; padding++)
+		expect_untagged(ONE_BUFFER - 54 - 100, padding, SIXLANE_FORWARD);
+}
+
+/* The frame ends in its last fragment: what its header says more is not there. */
+void frags_test_truncated_jumbo_frames(void **state)
+{
+	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .payload = 6000 };
+	static struct frame frame;
+	struct expected expected = {
+		.slot = world_port_slot(DEV_IN),
+		.out = &frame,
+		.verdict = SIXLANE_PASS_TRUNCATED,
+	};
+
+	(void)state;
+	install(NH_GATEWAY, AS_IT_IS);
+	frame_build(&frame, &spec);
+	for (frame.len = AT_PAYLOAD + 5950; frame.len < AT_PAYLOAD + 6000; frame.len++)
+		harness_expect(PROG_FRAGS, DEV_IN, &frame, &expected, SWEEP_WORLD);
+	expected.verdict = SIXLANE_PASS_NOT_IPV6;
+	frame_patch(&frame, AT_ETHERTYPE, "0800");
+	harness_expect(PROG_FRAGS, DEV_IN, &frame, &expected, SWEEP_WORLD);
+}
+
+/* What counts is whether there are fragments when the frame comes in. */
+void frags_test_egress_without_fragments(void **state)
+{
+	(void)state;
+	install(NH_GATEWAY, NO_XMIT_FRAGS);
+	expect_untagged(1400, 0, SIXLANE_FORWARD);
+	expect_untagged(ONE_BUFFER - 54, 0, SIXLANE_FORWARD);
+	expect_untagged(4096, 0, SIXLANE_PASS_EGRESS_DEVICE);
+	expect_untagged(JUMBO - 40, 0, SIXLANE_PASS_EGRESS_DEVICE);
+	install(NH_GATEWAY, NO_XMIT_FRAGS_GENERIC);
+	expect_untagged(JUMBO - 40, 0, SIXLANE_FORWARD);
+}
+
+void frags_test_tags_of_jumbo_frames(void **state)
+{
+	static const uint32_t two[FRAME_TAGS] = { 0x8100e00a, 0x81000014 };
+
+	(void)state;
+	install(NH_VIA(NEIGH_OUT_AD30_40), AS_IT_IS);
+	expect(JUMBO - 40, 7, no_tags, DEV_IN, SIXLANE_FORWARD, NEIGH_OUT_AD30_40);
+	expect(JUMBO - 40, 7, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_OUT_AD30_40);
+	install(NH_GATEWAY, AS_IT_IS);
+	expect(JUMBO - 40, 7, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_GATEWAY);
+	expect(4000, 0, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_GATEWAY);
+	expect(4000, 5000, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_GATEWAY);
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The fuzzer's frames: nearly good ones, by the prefixes and tags that a world knows. */
+#include "fuzz.h"
+
+#include <string.h>
+
+static size_t random_payload(void)
+{
+	if (fuzz_one_in(10))
+		return 1200 + fuzz_below(400);
+	return 1 + fuzz_below(90);
+}
+
+static void random_destination(const struct world *world, uint8_t addr[16])
+{
+	if (world->n_routes && !fuzz_one_in(4)) {
+		memcpy(addr, world->routes[fuzz_below((uint32_t)world->n_routes)].key.addr.bytes,
+		       16);
+		if (fuzz_one_in(2))
+			addr[15] ^= (uint8_t)fuzz_below(4);
+	} else if (!fuzz_one_in(4)) {
+		fuzz_addr(addr);
+	}
+}
+
+/* What rules and hashes read: ports, an ICMPv6 type, a fragment's or an inner next header. */
+static void random_transport(struct frame *frame)
+{
+	static const uint8_t next_headers[] = { 0,  4,	6,  17, 17, 41, 41, 43,	 44,
+						47, 50, 51, 58, 58, 59, 60, 135, 137 };
+	static const uint8_t types[] = { 1, 2, 3, 4, 5, 100, 128, 133, 135, 137, 138 };
+
+	frame->bytes[AT_NEXT_HEADER] = next_headers[fuzz_below(sizeof(next_headers))];
+	memset(frame->bytes + AT_PAYLOAD, 0, 4);
+	frame->bytes[AT_PAYLOAD + 1] = (uint8_t)fuzz_below(8);
+	frame->bytes[AT_PAYLOAD + 3] = (uint8_t)fuzz_below(8);
+	if (frame->bytes[AT_NEXT_HEADER] == 58)
+		frame->bytes[AT_PAYLOAD] = types[fuzz_below(sizeof(types))];
+	frame->bytes[AT_PAYLOAD + 6] = next_headers[fuzz_below(sizeof(next_headers))];
+}
+
+static void mutate(struct frame *frame)
+{
+	if (fuzz_one_in(6))
+		frame->bytes[AT_HOP_LIMIT] =
+			(uint8_t)(fuzz_one_in(2) ? fuzz_below(4) : fuzz_below(256));
+	if (fuzz_one_in(2))
+		random_transport(frame);
+	if (fuzz_one_in(3))
+		fuzz_addr(frame->bytes + AT_SRC);
+	if (fuzz_one_in(20))
+		for (uint32_t n = 1 + fuzz_below(3); n; n--)
+			frame->bytes[fuzz_below(AT_PAYLOAD)] ^= (uint8_t)(1u << fuzz_below(8));
+	if (fuzz_one_in(100))
+		fuzz_bytes(frame->bytes + fuzz_below(AT_PAYLOAD), 1 + fuzz_below(32));
+	if (fuzz_one_in(200))
+		fuzz_bytes(frame->bytes, frame->len);
+}
+
+static uint32_t random_tag(void)
+{
+	static const uint16_t tpids[] = { 0x8100, 0x8100, 0x88a8, 0x9100 };
+	static const uint16_t vids[] = { 10, 20, 30, 40, 0, 0 };
+
+	return (uint32_t)tpids[fuzz_below(4)] << 16 |
+	       (fuzz_one_in(10) ? fuzz_below(4096) : vids[fuzz_below(6)]);
+}
+
+/* The tags of some device, or any, with a priority; the MAC of one of the devices. */
+static void random_tags(struct frame *frame, enum device dev)
+{
+	enum device vlan = (enum device)(DEV_BOND + fuzz_below(N_DEVICES - DEV_BOND));
+	uint32_t tags[FRAME_TAGS] = { 0 };
+
+	if (dev == DEV_IN && !fuzz_one_in(4))
+		vlan = (enum device)(DEV_IN_10 + fuzz_below(4));
+	if (fuzz_one_in(4)) {
+		for (uint32_t i = 0, n = 1 + fuzz_below(3); i < n; i++)
+			tags[i] = random_tag();
+	} else {
+		memcpy(tags, world_device_tags(vlan), WORLD_TAGS * sizeof(tags[0]));
+		if (fuzz_one_in(8))
+			tags[fuzz_below(FRAME_TAGS)] = random_tag();
+	}
+	for (int i = 0; i < FRAME_TAGS; i++)
+		if (tags[i])
+			tags[i] |= fuzz_below(16) << 12;
+	if (fuzz_one_in(4))
+		memcpy(frame->bytes + AT_DST_MAC, world_device_mac[vlan], 6);
+	frame_push(frame, tags, FRAME_TAGS);
+}
+
+void fuzz_frame(const struct world *world, enum device dev, struct frame *frame)
+{
+	const struct frame_spec spec = {
+		.dst_mac = world_device_mac[dev],
+		.payload = random_payload(),
+		.padding = fuzz_one_in(3) ? fuzz_below(50) : 0,
+	};
+
+	frame_build(frame, &spec);
+	fuzz_bytes(frame->bytes + AT_VERSION + 1, 3);
+	random_destination(world, frame->bytes + AT_DST);
+	mutate(frame);
+	if (fuzz_one_in(3))
+		random_tags(frame, dev);
+	if (fuzz_one_in(30))
+		frame->len = AT_IP6 + fuzz_below((uint32_t)frame->len - AT_IP6 + 1);
+}

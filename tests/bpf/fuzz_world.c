@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The fuzzer's worlds: routes of several tables, sources, groups, rules, ports that lie. */
+#include "fuzz.h"
+
+#include <string.h>
+
+#include "harness.h"
+
+static uint64_t random_state;
+
+void fuzz_seed(uint64_t seed)
+{
+	random_state = seed;
+}
+
+/* splitmix64 */
+static uint64_t random_word(void)
+{
+	uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+uint32_t fuzz_below(uint32_t n)
+{
+	return (uint32_t)(random_word() % n);
+}
+
+bool fuzz_one_in(uint32_t n)
+{
+	return !fuzz_below(n);
+}
+
+void fuzz_bytes(uint8_t *to, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = (uint8_t)random_word();
+}
+
+void fuzz_addr(uint8_t addr[16])
+{
+	static const uint8_t head[4] = { 0x20, 0x01, 0x0d, 0xb8 };
+
+	memset(addr, 0, 16);
+	memcpy(addr, head, sizeof(head));
+	addr[5] = (uint8_t)fuzz_below(3);
+	addr[7] = (uint8_t)fuzz_below(4);
+	addr[8] = fuzz_one_in(4) ? 0x80 : 0;
+	addr[15] = (uint8_t)fuzz_below(5);
+	if (fuzz_one_in(8))
+		addr[fuzz_below(16)] ^= (uint8_t)(1u << fuzz_below(8));
+	if (fuzz_one_in(32))
+		fuzz_bytes(addr, 16);
+}
+
+/* --- prefixes ---------------------------------------------------------------------------- */
+
+static void mask_addr(uint8_t addr[16], uint32_t len)
+{
+	for (uint32_t bit = len; bit < 128; bit++)
+		addr[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
+}
+
+static uint32_t random_len(void)
+{
+	static const uint8_t lens[] = { 0,  1,	3,  16, 32, 33,	 47,  48,  49,
+					56, 63, 64, 65, 96, 126, 127, 128, 128 };
+
+	return lens[fuzz_below(sizeof(lens))];
+}
+
+static bool is_double(const struct world_route *entries, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!memcmp(&entries[i].key, &entries[n].key, sizeof(entries[n].key)))
+			return true;
+	return false;
+}
+
+/* Put a random prefix in the place of the last one's; take it back if there is one already. */
+static void randomize_last(struct world_route *entries, size_t *n, uint32_t len)
+{
+	struct sixlane_route_key *key = &entries[*n - 1].key;
+
+	key->prefix_len = SIXLANE_TABLE_BITS + len;
+	fuzz_addr(key->addr.bytes);
+	mask_addr(key->addr.bytes, len);
+	if (is_double(entries, *n - 1))
+		--*n;
+}
+
+/* --- next hops --------------------------------------------------------------------------- */
+
+#define GROUPS 8
+_Static_assert(NH_GROUP + GROUPS <= NH_FATE, "groups have ids");
+
+static uint32_t random_plain_next_hop(void)
+{
+	static const uint32_t often[] = { NH_GATEWAY, NH_ON_LINK, NH_ON_LINK_10, NH_ALT,
+					  NH_LOCKED,  NH_SILENT,  NH_BACK };
+
+	if (fuzz_one_in(3))
+		return NH_FATE + fuzz_below(SIXLANE_MAX_VERDICTS);
+	return fuzz_one_in(2) ? NH_VIA(fuzz_below(N_NEIGHBOURS))
+			      : often[fuzz_below(sizeof(often) / sizeof(often[0]))];
+}
+
+static uint32_t random_next_hop(void)
+{
+	if (fuzz_one_in(40))
+		return fuzz_below(SIXLANE_ROUTE_ID_MASK + 1);
+	if (fuzz_one_in(4))
+		return NH_GROUP + fuzz_below(GROUPS);
+	return fuzz_one_in(8) ? (uint32_t)NH_SOURCES : random_plain_next_hop();
+}
+
+static uint16_t random_member(void)
+{
+	if (fuzz_one_in(40))
+		return (uint16_t)fuzz_below(WORLD_NEXT_HOPS);
+	return (uint16_t)(fuzz_one_in(8) ? random_plain_next_hop()
+					 : NH_MEMBER(fuzz_below(WORLD_MEMBERS)));
+}
+
+static void random_group(struct world *world, uint32_t id, uint32_t first_cell)
+{
+	static const uint32_t bounds[] = { 0, 1, 0x40000000, 0x80000000, 0xffffffff };
+	struct sixlane_next_hop *group = &world->next_hops[id];
+	uint32_t members[12];
+	uint16_t n = (uint16_t)(1 + fuzz_below(8));
+
+	for (uint16_t i = 0; i < n; i++)
+		members[i] = random_member();
+	world_set_buckets(world, id, first_cell, members, n);
+	for (uint32_t i = first_cell; i < first_cell + n; i++) {
+		world->cells[i].bound = bounds[fuzz_below(5)];
+		if (fuzz_one_in(2))
+			world->cells[i].below = random_member();
+	}
+	if (fuzz_one_in(3))
+		group->flags = SIXLANE_NEXT_HOP_OBJECT;
+	if (fuzz_one_in(4))
+		group->fate.kind = SIXLANE_KIND_FIRST;
+	if (fuzz_one_in(30))
+		group->fate.n_cells = (uint16_t)(fuzz_one_in(2) ? 0 : 40);
+	if (fuzz_one_in(30))
+		group->fate.first_cell = SIXLANE_MAX_CELLS - fuzz_below(3);
+	if (fuzz_one_in(4))
+		group->expires_ns = fuzz_one_in(2) ? 1 : UINT64_MAX;
+}
+
+/* --- rules ------------------------------------------------------------------------------- */
+
+static void random_selectors(const struct world *world, struct sixlane_rule *rule)
+{
+	static const uint8_t protos[] = { 6, 17, 50, 58, 44, 41 };
+
+	rule->flags = 1u << fuzz_below(11) & (fuzz_one_in(2) ? ~0u : 0);
+	if (fuzz_one_in(2))
+		rule->flags |= 1u << fuzz_below(11);
+	if (fuzz_one_in(4))
+		rule->flags ^= SIXLANE_RULE_INVERT;
+	if (!fuzz_one_in(4))
+		rule->flags &= ~SIXLANE_RULE_UNKNOWN;
+	rule->iif = fuzz_one_in(3) ? WORLD_VRF_IFINDEX
+				   : world->ports[1 + fuzz_below(WORLD_PORTS - 1)].ifindex;
+	rule->proto = protos[fuzz_below(sizeof(protos))];
+	rule->tclass_mask = fuzz_one_in(2) ? 0xfc : 0xff;
+	rule->tclass = (uint8_t)(fuzz_below(4) << 2) & rule->tclass_mask;
+	rule->sport_low = (uint16_t)fuzz_below(4);
+	rule->sport_high = (uint16_t)(rule->sport_low + fuzz_below(4));
+	rule->dport_low = (uint16_t)fuzz_below(4);
+	rule->dport_high = (uint16_t)(rule->dport_low + fuzz_below(4));
+	rule->suppress_len = random_len();
+}
+
+static void randomize_prefix(union sixlane_addr *addr, union sixlane_addr *mask)
+{
+	uint32_t len = random_len();
+
+	memset(mask, 0xff, sizeof(*mask));
+	mask_addr(mask->bytes, len);
+	fuzz_addr(addr->bytes);
+	mask_addr(addr->bytes, len);
+}
+
+static uint32_t random_table(void)
+{
+	static const uint32_t tables[] = { SIXLANE_TABLE_MAIN, SIXLANE_TABLE_MAIN, 255, 100,
+					   WORLD_VRF };
+
+	return tables[fuzz_below(sizeof(tables) / sizeof(tables[0]))];
+}
+
+static void add_random_rule(struct world *world)
+{
+	struct sixlane_rule rule = { .table = random_table() };
+	uint32_t at = world->meta.rules.n;
+
+	random_selectors(world, &rule);
+	randomize_prefix(&rule.src, &rule.src_mask);
+	randomize_prefix(&rule.dst, &rule.dst_mask);
+	if (fuzz_one_in(8)) {
+		rule.action = SIXLANE_RULE_VERDICT;
+		rule.fate = fuzz_below(SIXLANE_MAX_VERDICTS);
+	} else if (fuzz_one_in(8)) {
+		rule.action = SIXLANE_RULE_GOTO;
+		rule.target = at + 1 + fuzz_below(3);
+	}
+	world_add_rule(world, &rule, NULL, NULL);
+}
+
+static void add_random_rules(struct world *world)
+{
+	uint32_t n = fuzz_one_in(10) ? SIXLANE_MAX_RULES : 1 + fuzz_below(6);
+	struct sixlane_rule last = { .table = SIXLANE_TABLE_MAIN };
+
+	world->meta.rules.first = fuzz_one_in(2) ? SIXLANE_MAX_RULES : 0;
+	while (world->meta.rules.n < n - 1)
+		add_random_rule(world);
+	if (fuzz_one_in(4))
+		add_random_rule(world);
+	else
+		world_add_rule(world, &last, NULL, NULL);
+	if (fuzz_one_in(8))
+		world->meta.flags |= SIXLANE_META_GAPS;
+	if (fuzz_one_in(50))
+		world->meta.rules.first = WORLD_RULES - 2;
+}
+
+/* --- ports ------------------------------------------------------------------------------- */
+
+static void disturb_port(struct sixlane_port *port)
+{
+	switch (fuzz_below(8)) {
+	case 0:
+		port->table = random_table();
+		break;
+	case 1:
+		port->mtu = 1280 + fuzz_below(300);
+		break;
+	case 2: /* free, which no VLAN leads to */
+		port->ifindex = fuzz_below(3) + !!port->tag.word;
+		break;
+	case 3:
+		port->lower += fuzz_below(3);
+		break;
+	case 4:
+		port->tag.tci ^= 0x0100;
+		break;
+	default:
+		port->flags ^= 1u << fuzz_below(21);
+		if (!port->tags[0].word)
+			port->flags &= ~SIXLANE_PORT_TAGGED;
+	}
+}
+
+/* A VLAN device of VID 0, which takes frames that tell but a priority. */
+static void make_vid_zero(struct world *world)
+{
+	uint32_t which = fuzz_below((uint32_t)world->n_vlans);
+	struct sixlane_port *port = &world->ports[world->vlans[which].slot];
+
+	world->vlans[which].key.tag.tci = 0;
+	port->tag.tci = 0;
+}
+
+static void disturb_neighbours(struct world *world)
+{
+	struct sixlane_neigh *neigh = world_neigh(world, (enum neighbour)fuzz_below(N_NEIGHBOURS));
+
+	switch (fuzz_below(4)) {
+	case 0:
+		neigh->mac.flags = (uint16_t)random_word();
+		break;
+	case 1:
+		neigh->key.addr.bytes[fuzz_below(16)] ^= 1;
+		break;
+	case 2:
+		world->neigh_index[fuzz_below(N_NEIGHBOURS)].slot = fuzz_below(WORLD_NEIGHBOURS);
+		break;
+	default:
+		fuzz_bytes(neigh->mac.bytes, 6);
+	}
+}
+
+static enum device random_device(void)
+{
+	enum device dev = (enum device)fuzz_below(N_DEVICES);
+
+	return dev == DEV_STRANGER ? DEV_IN : dev;
+}
+
+static void disturb_ports(struct world *world)
+{
+	static const uint32_t skips[] = { SIXLANE_PORT_SKIP, SIXLANE_PORT_SKIP_OBJECT };
+
+	for (uint32_t n = fuzz_below(4); n; n--)
+		disturb_port(world_port(world, random_device()));
+	if (fuzz_one_in(3))
+		world_port(world,
+			   world_neigh_device((enum neighbour)(NEIGH_MEMBER + fuzz_below(4))))
+			->flags |= skips[fuzz_below(2)];
+	if (fuzz_one_in(4))
+		world_enslave(world, random_device());
+	if (fuzz_one_in(8))
+		make_vid_zero(world);
+	if (fuzz_one_in(20))
+		world->vlans[fuzz_below((uint32_t)world->n_vlans)].slot =
+			fuzz_below(SIXLANE_MAX_PORTS + 2);
+	if (fuzz_one_in(20))
+		world->port_index[fuzz_below(4)].slot = fuzz_below(SIXLANE_MAX_PORTS + 2);
+}
+
+/* --- the whole --------------------------------------------------------------------------- */
+
+static void add_routes_and_sources(struct world *world)
+{
+	uint32_t routes = 5 + fuzz_below(60), sources = fuzz_below(8);
+
+	for (uint32_t i = 0; i < routes; i++) {
+		uint32_t next_hop = random_next_hop(), len = random_len();
+
+		world_add_route(world, "::/0", fuzz_one_in(2) ? 0 : random_table(), next_hop);
+		world->routes[world->n_routes - 1].value = sixlane_route_value(next_hop, len);
+		randomize_last(world->routes, &world->n_routes, len);
+	}
+	if (!fuzz_one_in(8))
+		world_add_source(world, WORLD_SET, "::/0", random_next_hop(), random_len());
+	for (uint32_t i = 0; i < sources; i++) {
+		world_add_source(world, WORLD_SET + fuzz_below(2), "::/0", random_next_hop(),
+				 random_len());
+		randomize_last(world->sources, &world->n_sources, random_len());
+	}
+}
+
+void fuzz_world(struct world *world)
+{
+	harness_world(world);
+	world->meta.hash_policy.policy = fuzz_below(fuzz_one_in(10) ? 6 : 4);
+	world->meta.hash_policy.fields = (uint32_t)random_word() & 0xfff;
+	for (uint32_t i = 0; i < GROUPS; i++)
+		random_group(world, NH_GROUP + i, i * 10);
+	add_routes_and_sources(world);
+	if (fuzz_one_in(2))
+		add_random_rules(world);
+	disturb_ports(world);
+	if (fuzz_one_in(3))
+		disturb_neighbours(world);
+	if (fuzz_one_in(20))
+		world->meta.flags ^= 1u << fuzz_below(5);
+	if (fuzz_one_in(100))
+		world->meta.abi = fuzz_below(4);
+	for (size_t i = 0; i < WORLD_NEXT_HOPS; i++)
+		if (fuzz_one_in(200))
+			world->next_hops[i].mtu = 1280 + fuzz_below(300);
+	if (fuzz_one_in(2))
+		world_move_ports_home(world);
+}

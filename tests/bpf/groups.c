@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How many flows each member of a group gets, what does not move a flow, whom flows go to when
+ * a port goes down, and that all others stay.
+ */
+#include "groups.h"
+
+#include <linux/bpf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests.h"
+
+int group_member_of(enum harness_prog prog, const struct frame *in)
+{
+	static struct frame out;
+	uint32_t action;
+
+	assert_int_equal(harness_run(prog, harness_ifindex()[DEV_IN], in, &out, &action), 0);
+	if (action == XDP_PASS)
+		return GROUP_NOBODY;
+	assert_int_equal(action, XDP_REDIRECT);
+	for (int i = 0; i < WORLD_MEMBERS; i++)
+		if (!memcmp(out.bytes + AT_DST_MAC, world_neigh_mac[NEIGH_MEMBER + i], 6))
+			return i;
+	fail_msg("sent to no member");
+	return GROUP_NOBODY;
+}
+
+void group_make_world(struct world *world)
+{
+	uint32_t members[WORLD_MEMBERS];
+
+	harness_world(world);
+	for (uint32_t i = 0; i < WORLD_MEMBERS; i++)
+		members[i] = NH_MEMBER(i);
+	world_add_route(world, "::/0", 0, NH_GROUP);
+	world_set_buckets(world, NH_GROUP, 0, members, WORLD_MEMBERS);
+}
+
+/* --- what else does not move a flow ---------------------------------------------------------- */
+
+static void udp_flow(struct frame *frame, uint32_t n)
+{
+	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN] };
+
+	frame_build(frame, &spec);
+	frame_set16(frame, AT_SRC + 14, (uint16_t)n);
+	frame_set16(frame, AT_SRC + 12, (uint16_t)(n >> 16));
+}
+
+#define FLOWS 2048
+
+/* Padding, hop limit, tags and the ingress port are no part of a flow; nor is the flavour. */
+void group_test_a_flow_stays(void **state)
+{
+	static const uint32_t tags[] = { 0x8100000a };
+	struct world world;
+	struct frame frame;
+
+	(void)state;
+	group_make_world(&world);
+	harness_install(&world);
+	for (uint32_t n = 0; n < FLOWS; n++) {
+		int member;
+
+		udp_flow(&frame, n);
+		member = group_member_of(PROG_AS_IS, &frame);
+		assert_int_not_equal(member, GROUP_NOBODY);
+		assert_int_equal(group_member_of(PROG_FRAGS, &frame), member);
+		frame.bytes[AT_HOP_LIMIT] = (uint8_t)(2 + n % 254);
+		frame.len += n % 50;
+		assert_int_equal(group_member_of(PROG_AS_IS, &frame), member);
+		frame_push(&frame, tags, 1);
+		assert_int_equal(group_member_of(PROG_AS_IS, &frame), member);
+	}
+}
+
+/* Who knows the flow does not know the member. */
+void group_test_the_seed_moves_flows(void **state)
+{
+	struct world world;
+	struct frame frame;
+	size_t stayed = 0;
+
+	(void)state;
+	group_make_world(&world);
+	harness_install(&world);
+	for (uint32_t n = 0; n < FLOWS; n++) {
+		int member;
+
+		udp_flow(&frame, n);
+		harness_meta()->hash_seed = 0x0123456789abcdef;
+		member = group_member_of(PROG_AS_IS, &frame);
+		harness_meta()->hash_seed = 0x0123456789abcdee;
+		stayed += group_member_of(PROG_AS_IS, &frame) == member;
+	}
+	assert_in_range(stayed, FLOWS / 32, FLOWS / 8);
+}
+
+/* --- members that are down ------------------------------------------------------------------- */
+
+static void record(int members[FLOWS])
+{
+	struct frame frame;
+
+	for (uint32_t n = 0; n < FLOWS; n++) {
+		udp_flow(&frame, n);
+		members[n] = group_member_of(PROG_AS_IS, &frame);
+	}
+}
+
+/*
+ * Flows of members in down (a bit each) are spread over the others, the rest stays. At most so many
+ * are left to the kernel.
+ */
+static void expect_moved(const int was[FLOWS], uint32_t down, size_t most_passed)
+{
+	size_t got[WORLD_MEMBERS] = { 0 }, moved = 0, passed = 0;
+	int is[FLOWS];
+
+	record(is);
+	for (uint32_t n = 0; n < FLOWS; n++) {
+		if (!(down >> was[n] & 1)) {
+			assert_int_equal(is[n], was[n]);
+			continue;
+		}
+		passed += is[n] == GROUP_NOBODY;
+		if (is[n] == GROUP_NOBODY)
+			continue;
+		assert_false(down >> is[n] & 1);
+		got[is[n]]++;
+		moved++;
+	}
+	assert_true(passed <= most_passed);
+	for (int i = 0; i < WORLD_MEMBERS && moved && !most_passed; i++)
+		if (!(down >> i & 1))
+			assert_true(got[i] > moved / WORLD_MEMBERS / 2);
+}
+
+/* Members 1, 5, 9, 13 leave by DEV_ALT, 2, 6, … by DEV_GENERIC, 3, 7, … by DEV_BOND. */
+#define BY_ALT 0x2222u
+#define BY_GENERIC 0x4444u
+#define BY_BOND 0x8888u
+
+static void set_flag(enum device dev, uint32_t flag, bool on)
+{
+	struct sixlane_port *port = harness_port(world_port_slot(dev));
+
+	port->flags = on ? port->flags | flag : port->flags & ~flag;
+}
+
+static void take_down_one_by_one(uint32_t flag)
+{
+	int was[FLOWS];
+
+	record(was);
+	set_flag(DEV_ALT, flag, true);
+	expect_moved(was, BY_ALT, 0);
+	set_flag(DEV_BOND, flag, true);
+	expect_moved(was, BY_ALT | BY_BOND, 0);
+	set_flag(DEV_GENERIC, flag, true);
+	expect_moved(was, BY_ALT | BY_BOND | BY_GENERIC, FLOWS / 50);
+	set_flag(DEV_OUT, flag, true);
+	expect_moved(was, 0xffff, FLOWS);
+	set_flag(DEV_OUT, flag, false);
+	set_flag(DEV_ALT, flag, false);
+	set_flag(DEV_BOND, flag, false);
+	set_flag(DEV_GENERIC, flag, false);
+	expect_moved(was, 0, 0);
+}
+
+void group_test_ports_down(void **state)
+{
+	struct world world;
+	int was[FLOWS];
+
+	(void)state;
+	group_make_world(&world);
+	harness_install(&world);
+	take_down_one_by_one(SIXLANE_PORT_SKIP);
+	record(was);
+	set_flag(DEV_ALT, SIXLANE_PORT_SKIP_OBJECT, true);
+	expect_moved(was, 0, 0);
+}
+
+void group_test_ports_down_of_objects(void **state)
+{
+	struct world world;
+	int was[FLOWS];
+
+	(void)state;
+	group_make_world(&world);
+	world.next_hops[NH_GROUP].flags = SIXLANE_NEXT_HOP_OBJECT;
+	harness_install(&world);
+	take_down_one_by_one(SIXLANE_PORT_SKIP_OBJECT);
+	record(was);
+	set_flag(DEV_ALT, SIXLANE_PORT_SKIP, true);
+	expect_moved(was, 0, 0);
+}
+
+/* 128 buckets of 4 members; those of a member that leaves are given to the others. */
+void group_test_resilient_buckets(void **state)
+{
+	uint32_t buckets[WORLD_CELLS];
+	union sixlane_cell *cells;
+	struct world world;
+	int was[FLOWS];
+
+	(void)state;
+	group_make_world(&world);
+	for (uint32_t i = 0; i < WORLD_CELLS; i++)
+		buckets[i] = NH_MEMBER(i % 4);
+	world_set_buckets(&world, NH_GROUP, 0, buckets, WORLD_CELLS);
+	world.next_hops[NH_GROUP].flags = SIXLANE_NEXT_HOP_OBJECT;
+	harness_install(&world);
+	record(was);
+	cells = harness_cells();
+	for (uint32_t i = 1; i < WORLD_CELLS; i += 4)
+		cells[i].below = cells[i].above = (uint16_t)NH_MEMBER((int)(i / 4 % 3 + 2) % 4);
+	for (uint32_t n = 0; n < FLOWS; n++) {
+		struct frame frame;
+		int member;
+
+		udp_flow(&frame, n);
+		member = group_member_of(PROG_AS_IS, &frame);
+		assert_int_not_equal(member, 1);
+		if (was[n] != 1)
+			assert_int_equal(member, was[n]);
+	}
+}
+
+/* --- how many flows each member gets --------------------------------------------------------- */
+
+#define SPREAD_FLOWS 100000
+
+struct spread {
+	const char *name;
+	uint32_t policy;
+	uint32_t weights[WORLD_MEMBERS];
+};
+
+static const struct spread spreads[] = {
+	{ "1 1", SIXLANE_HASH_L3, { 1, 1 } },
+	{ "1 2 3", SIXLANE_HASH_L4, { 1, 2, 3 } },
+	{ "16 alike", SIXLANE_HASH_L4, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
+	{ "7 to 1", SIXLANE_HASH_L3, { 7, 1 } },
+	{ "256 255 1", SIXLANE_HASH_L4, { 256, 255, 1 } },
+	{ "16 bits", SIXLANE_HASH_L4, { 65535, 1, 32768, 1000 } },
+	{ "16 bits, nearly alike", SIXLANE_HASH_L3, { 65535, 65534, 65533 } },
+	{ "1 … 16", SIXLANE_HASH_L4, { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 } },
+};
+
+/*
+ * As many cells as members, of total units each, filled by taking what the poorest lacks from
+ * the richest.
+ */
+static void fill_cells(union sixlane_cell *cells, const uint32_t *weights, uint32_t n)
+{
+	uint64_t units[WORLD_MEMBERS], total = 0;
+	bool done[WORLD_MEMBERS] = { false };
+
+	for (uint32_t i = 0; i < n; i++)
+		total += weights[i];
+	for (uint32_t i = 0; i < n; i++)
+		units[i] = (uint64_t)weights[i] * n;
+	for (uint32_t left = n; left; left--) {
+		uint32_t poor = n, rich = n;
+
+		for (uint32_t i = 0; i < n; i++) {
+			if (done[i])
+				continue;
+			if (poor == n || units[i] < units[poor])
+				poor = i;
+			if (rich == n || units[i] > units[rich])
+				rich = i;
+		}
+		cells[poor] = (union sixlane_cell){
+			.bound = (uint32_t)(((units[poor] << 32) - 1) / total),
+			.below = (uint16_t)NH_MEMBER(poor),
+			.above = (uint16_t)NH_MEMBER(rich),
+		};
+		done[poor] = true;
+		units[rich] -= total - units[poor];
+	}
+}
+
+static uint32_t count_members(const uint32_t *weights)
+{
+	uint32_t n = 0;
+
+	while (n < WORLD_MEMBERS && weights[n])
+		n++;
+	return n;
+}
+
+/* Flows as they come: one field that counts up. */
+static void nth_flow(const struct spread *spread, uint32_t n, struct frame *frame)
+{
+	if (spread->policy == SIXLANE_HASH_L4) {
+		frame_set16(frame, AT_PAYLOAD, (uint16_t)(1024 + n % 50000));
+		frame_set16(frame, AT_DST + 14, (uint16_t)(n / 50000));
+	} else {
+		frame_set16(frame, AT_SRC + 14, (uint16_t)n);
+		frame_set16(frame, AT_SRC + 12, (uint16_t)(n >> 16));
+	}
+}
+
+static bool is_near(const struct spread *spread, uint32_t i, size_t got)
+{
+	double total = 0, want = SPREAD_FLOWS, most, deviation;
+
+	for (int j = 0; j < WORLD_MEMBERS; j++)
+		total += spread->weights[j];
+	want *= spread->weights[i] / total;
+	/* 2 %, or what chance alone makes of few: four times the standard deviation */
+	most = want * 0.02;
+	deviation = (double)got - want;
+	if (deviation * deviation <= most * most ||
+	    deviation * deviation <= 16 * want * (1 - want / SPREAD_FLOWS) + 1)
+		return true;
+	fprintf(stderr, "weights %s: member %u got %zu of %d flows, expected %.0f\n", spread->name,
+		i, got, SPREAD_FLOWS, want);
+	return false;
+}
+
+static bool spreads_well(const struct spread *spread)
+{
+	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN] };
+	uint32_t n_members = count_members(spread->weights);
+	size_t got[WORLD_MEMBERS] = { 0 };
+	struct frame frame;
+	bool good = true;
+
+	fill_cells(harness_cells(), spread->weights, n_members);
+	harness_next_hop(NH_GROUP)->fate.n_cells = (uint16_t)n_members;
+	harness_meta()->hash_policy.policy = spread->policy;
+	frame_build(&frame, &spec);
+	for (uint32_t n = 0; n < SPREAD_FLOWS; n++) {
+		int member;
+
+		nth_flow(spread, n, &frame);
+		member = group_member_of(PROG_AS_IS, &frame);
+		assert_int_not_equal(member, GROUP_NOBODY);
+		got[member]++;
+	}
+	for (uint32_t i = 0; i < WORLD_MEMBERS; i++)
+		good = is_near(spread, i, got[i]) && good;
+	return good;
+}
+
+void group_test_spread_by_weight(void **state)
+{
+	struct world world;
+	size_t wrong = 0;
+
+	(void)state;
+	group_make_world(&world);
+	harness_install(&world);
+	for (size_t i = 0; i < sizeof(spreads) / sizeof(spreads[0]); i++)
+		wrong += !spreads_well(&spreads[i]);
+	assert_int_equal(wrong, 0);
+}

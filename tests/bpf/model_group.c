@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The model's groups: every member that a flow may be given, and for which packets the kernel's
+ * hash is over fields that XDP does not reach (rt6_multipath_hash and the flow dissector).
+ */
+#include <string.h>
+
+#include "model_walk.h"
+
+static const struct sixlane_next_hop *next_hop(const struct world *world, uint32_t id)
+{
+	static const struct sixlane_next_hop empty;
+
+	return id < WORLD_NEXT_HOPS ? &world->next_hops[id] : &empty;
+}
+
+static void add_fate(struct walk *w, union sixlane_fate fate)
+{
+	for (size_t i = 0; i < w->n_fates; i++)
+		if (w->fates[i].word == fate.word)
+			return;
+	if (w->n_fates < MODEL_FATES)
+		w->fates[w->n_fates++] = fate;
+}
+
+/* --- which fields there are --------------------------------------------------------------- */
+
+#define PORT_FIELDS 0x30u /* source and destination port */
+#define PROTO_FIELD 0x04u
+#define INNER_FIELDS 0xfc0u
+#define INNER_PORT_FIELDS 0xc00u
+
+static bool is_options(uint8_t next) /* which the dissector walks through */
+{
+	return next == 0 || next == 43 || next == 60;
+}
+
+static bool is_tunnel(uint8_t next) /* IPv4, IPv6, GRE, MPLS */
+{
+	return next == 4 || next == 41 || next == 47 || next == 137;
+}
+
+static bool has_ports(uint8_t next)
+{
+	return next == 6 || next == 17 || next == 33 || next == 50 || next == 132 || next == 136;
+}
+
+static bool outer_is_known(const struct walk *w, uint32_t fields)
+{
+	uint8_t next = w->bare.bytes[AT_NEXT_HEADER];
+	size_t payload = frame_get16(&w->bare, AT_PAYLOAD_LEN);
+
+	if (fields & (PROTO_FIELD | PORT_FIELDS) && is_options(next))
+		return false;
+	if (fields & PROTO_FIELD && next == 44 && payload < 8)
+		return false;
+	return !(fields & PORT_FIELDS) || !has_ports(next) || payload >= 4;
+}
+
+/* Only IPv6 in IPv6, without ports, and nothing further in that. */
+static bool inner_is_known(const struct walk *w, uint32_t inner_fields)
+{
+	size_t payload = frame_get16(&w->bare, AT_PAYLOAD_LEN);
+	uint8_t inner;
+
+	if (w->bare.bytes[AT_NEXT_HEADER] != 41 || payload < 40)
+		return false;
+	inner = w->bare.bytes[AT_PAYLOAD + 6];
+	return !(inner_fields & INNER_PORT_FIELDS) && !is_tunnel(inner) && !is_options(inner) &&
+	       inner != 44;
+}
+
+static bool hash_is_known(const struct walk *w)
+{
+	const union sixlane_hash_policy how = w->world->meta.hash_policy;
+	uint8_t next = w->bare.bytes[AT_NEXT_HEADER];
+
+	switch (how.policy) {
+	case 0:
+		return true;
+	case 1:
+		return outer_is_known(w, PROTO_FIELD | PORT_FIELDS);
+	case 2:
+		return is_tunnel(next) ? inner_is_known(w, 0) : outer_is_known(w, PROTO_FIELD);
+	case 3:
+		if (!outer_is_known(w, how.fields & ~INNER_FIELDS))
+			return false;
+		if (!(how.fields & INNER_FIELDS))
+			return true;
+		if (is_options(next))
+			return false;
+		return !is_tunnel(next) || inner_is_known(w, how.fields);
+	default:
+		return false;
+	}
+}
+
+/* --- members ------------------------------------------------------------------------------ */
+
+static bool is_skipped(const struct walk *w, const struct sixlane_next_hop *member, uint32_t skip)
+{
+	const struct sixlane_port *port = model_port(w->world, member->fate.port);
+
+	return member->fate.kind == SIXLANE_FORWARD && port && port->flags & skip;
+}
+
+static void add_verdict(struct walk *w, enum sixlane_verdict verdict)
+{
+	add_fate(w, (union sixlane_fate){ .kind = (uint16_t)verdict });
+}
+
+static void add_member(struct walk *w, uint32_t id, uint32_t skip)
+{
+	const struct sixlane_next_hop *member = next_hop(w->world, id);
+
+	/* None may be left, or luck be against the one that is. */
+	if (!id || is_skipped(w, member, skip))
+		add_verdict(w, SIXLANE_PASS_EGRESS_DOWN);
+	else if (member->fate.kind >= SIXLANE_N_VERDICTS)
+		add_verdict(w, SIXLANE_PUNT_ROUTE);
+	else
+		add_fate(w, member->fate);
+}
+
+static enum sixlane_verdict choose_by_hash(struct walk *w)
+{
+	const union sixlane_fate group = w->next_hop->fate;
+	uint32_t skip = w->next_hop->flags & SIXLANE_NEXT_HOP_OBJECT ? SIXLANE_PORT_SKIP_OBJECT
+								     : SIXLANE_PORT_SKIP;
+
+	if (group.n_cells > 1 && !hash_is_known(w))
+		return SIXLANE_PUNT_HASH;
+	if (!group.n_cells)
+		add_verdict(w, SIXLANE_PASS_EGRESS_DOWN);
+	for (uint32_t i = 0; i < group.n_cells; i++) {
+		union sixlane_cell cell = { .word = 0 };
+
+		if (group.first_cell + i < WORLD_CELLS)
+			cell = w->world->cells[group.first_cell + i];
+		if (cell.bound)
+			add_member(w, cell.below, skip);
+		add_member(w, cell.above, skip);
+	}
+	return SIXLANE_FORWARD;
+}
+
+/* Equal routes that are no set: the kernel prefers the one that leads back. */
+static enum sixlane_verdict choose_first(struct walk *w)
+{
+	const union sixlane_fate group = w->next_hop->fate;
+
+	for (uint32_t i = 0; i < group.n_cells && i < 16; i++) {
+		uint32_t id = group.first_cell + i < WORLD_CELLS
+				      ? w->world->cells[group.first_cell + i].below
+				      : 0;
+		const struct sixlane_next_hop *member = next_hop(w->world, id);
+		const struct sixlane_port *port = model_port(w->world, member->fate.port);
+
+		if (member->fate.kind == SIXLANE_FORWARD && port &&
+		    port->ifindex == w->port->ifindex)
+			return SIXLANE_PASS_SAME_PORT;
+	}
+	if (!group.n_cells || group.first_cell >= WORLD_CELLS ||
+	    !w->world->cells[group.first_cell].below)
+		return SIXLANE_PASS_SAME_PORT;
+	add_member(w, w->world->cells[group.first_cell].below, 0);
+	return SIXLANE_FORWARD;
+}
+
+enum sixlane_verdict model_choose(struct walk *w)
+{
+	uint32_t kind = w->next_hop->fate.kind;
+
+	if (kind < SIXLANE_KIND_GROUP) {
+		add_fate(w, w->next_hop->fate);
+		return SIXLANE_FORWARD;
+	}
+	/* The tests' times are long past or far away. */
+	if (w->next_hop->expires_ns && w->next_hop->expires_ns < 1000)
+		return SIXLANE_PUNT_EXPIRES;
+	if (kind == SIXLANE_KIND_GROUP)
+		return choose_by_hash(w);
+	return kind == SIXLANE_KIND_FIRST ? choose_first(w) : SIXLANE_PUNT_ROUTE;
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rules: which of them apply to a packet (fib_rule_match). */
+#include "rows_rule.h"
+
+#define SPORT(low, high) FLAGS(SPORT), .rule.sport_low = (low), .rule.sport_high = (high)
+#define DPORT(low, high) FLAGS(DPORT), .rule.dport_low = (low), .rule.dport_high = (high)
+#define NOT_DPORT(low, high) NOT(DPORT), .rule.dport_low = (low), .rule.dport_high = (high)
+#define PROTO(n) FLAGS(PROTO), .rule.proto = (n)
+#define TCLASS(value, mask) FLAGS(TCLASS), .rule.tclass = (value), .rule.tclass_mask = (mask)
+
+/* ports 4660 and 80 */
+#define PORTS                          \
+	{                              \
+		AT_PAYLOAD, "12340050" \
+	}
+#define CLASS(hex)              \
+	{                       \
+		AT_VERSION, hex \
+	}
+
+static void ask_iif(struct world *w)
+{
+	w->rules[0].flags |= SIXLANE_RULE_IIF;
+	w->rules[0].iif = world_port(w, DEV_IN)->ifindex;
+}
+
+static void ask_iif_of_vlan(struct world *w)
+{
+	w->rules[0].flags |= SIXLANE_RULE_IIF;
+	w->rules[0].iif = world_port(w, DEV_IN_10)->ifindex;
+}
+
+static void ask_iif_of_bond(struct world *w)
+{
+	w->rules[0].flags |= SIXLANE_RULE_IIF;
+	w->rules[0].iif = world_port(w, DEV_BOND)->ifindex;
+}
+
+static void ask_iif_of_slave(struct world *w)
+{
+	w->rules[0].flags |= SIXLANE_RULE_IIF;
+	w->rules[0].iif = world_port(w, DEV_SLAVE)->ifindex;
+}
+
+const struct row rows_rule[] = {
+	/* from and to */
+	{ .name = "from", IF(.src = "2001:db8:1::/48"), APPLIES },
+	{ .name = "from, beside", IF(.src = "2001:db8:1:1::/64"), APPLIES_NOT },
+	{ .name = "from a /128", IF(.src = "2001:db8:1::1/128"), APPLIES },
+	{ .name = "from a /128, beside", IF(.src = "2001:db8:1::2/128"), APPLIES_NOT },
+	{ .name = "from a /65, beside", IF(.src = "2001:db8:1:0:8000::/65"), APPLIES_NOT },
+	{ .name = "from ::/0", IF(.src = "::/0"), APPLIES },
+	{ .name = "from the destination", IF(.src = "2001:db8:2::/48"), APPLIES_NOT },
+	{ .name = "not from", IF(NOT(SOURCE), .src = "2001:db8:1::/48"), APPLIES_NOT },
+	{ .name = "not from, beside", IF(NOT(SOURCE), .src = "2001:db8:f::/48"), APPLIES },
+	{ .name = "to", IF(.dst = "2001:db8:2::/47"), APPLIES },
+	{ .name = "to, beside", IF(.dst = "2001:db8:2:1::/64"), APPLIES_NOT },
+	{ .name = "to a /128, beside", IF(.dst = "2001:db8:2::/128"), APPLIES_NOT },
+	{ .name = "to the source", IF(.dst = "2001:db8:1::/48"), APPLIES_NOT },
+	{ .name = "not to", IF(NOT(DESTINATION), .dst = "2001:db8:2::/48"), APPLIES_NOT },
+	{ .name = "not to, beside", IF(NOT(DESTINATION), .dst = "2001:db8:f::/48"), APPLIES },
+	{ .name = "from and to", IF(.src = "2001:db8:1::/48", .dst = "2001:db8:2::/48"), APPLIES },
+	{ .name = "from, but not to",
+	  IF(.src = "2001:db8:1::/48", .dst = "2001:db8:f::/48"),
+	  APPLIES_NOT },
+	{ .name = "not both of from and to, one holds",
+	  IF(.rule.flags = SIXLANE_RULE_INVERT, .src = "2001:db8:1::/48", .dst = "2001:db8:f::/48"),
+	  APPLIES },
+	{ .name = "not both of from and to, both hold",
+	  IF(.rule.flags = SIXLANE_RULE_INVERT, .src = "2001:db8:1::/48", .dst = "2001:db8:2::/48"),
+	  APPLIES_NOT },
+	{ .name = "not all", IF(.rule.flags = SIXLANE_RULE_INVERT), APPLIES_NOT },
+
+	/* iif */
+	{ .name = "iif", IF(), .arrange = ask_iif, APPLIES },
+	{ .name = "iif, by another port",
+	  IF(),
+	  .in = DEV_ALT,
+	  .to = DEV_ALT,
+	  .arrange = ask_iif,
+	  APPLIES_NOT },
+	{ .name = "not iif", IF(NOT(IIF)), .arrange = ask_iif, APPLIES_NOT },
+	{ .name = "not iif, by another port",
+	  IF(NOT(IIF)),
+	  .in = DEV_GENERIC,
+	  .arrange = ask_iif,
+	  APPLIES },
+	{ .name = "iif of a VLAN",
+	  IF(),
+	  .arrange = ask_iif_of_vlan,
+	  .tags = { 0x8100000a },
+	  .as = DEV_IN_10,
+	  APPLIES },
+	{ .name = "iif below a VLAN",
+	  IF(),
+	  .arrange = ask_iif,
+	  .tags = { 0x8100000a },
+	  .as = DEV_IN_10,
+	  APPLIES_NOT },
+	{ .name = "iif of a bond",
+	  IF(),
+	  .in = DEV_SLAVE,
+	  .arrange = ask_iif_of_bond,
+	  .as = DEV_BOND,
+	  APPLIES },
+	{ .name = "iif of a bond's slave",
+	  IF(),
+	  .in = DEV_SLAVE,
+	  .arrange = ask_iif_of_slave,
+	  .as = DEV_BOND,
+	  APPLIES_NOT },
+
+	/* tos: traffic class */
+	{ .name = "tos", IF(TCLASS(0xb8, 0xfc)), APPLIES },
+	{ .name = "tos, another", IF(TCLASS(0xb4, 0xfc)), APPLIES_NOT },
+	{ .name = "tos, ECN is not in it",
+	  IF(TCLASS(0xb8, 0xfc)),
+	  .patches = { CLASS("6bbf") },
+	  APPLIES },
+	{ .name = "tos, all its bits",
+	  IF(TCLASS(0xb8, 0xff)),
+	  .patches = { CLASS("6bbf") },
+	  APPLIES_NOT },
+	{ .name = "tos, the flow label is not in it",
+	  IF(TCLASS(0x0c, 0xfc)),
+	  .patches = { CLASS("60cfffff") },
+	  APPLIES },
+	{ .name = "tos, the version is not in it",
+	  IF(TCLASS(0x60, 0xfc)),
+	  .patches = { CLASS("6600") },
+	  APPLIES },
+	{ .name = "tos of zero", IF(TCLASS(0, 0xfc)), .patches = { CLASS("6000") }, APPLIES },
+	{ .name = "not tos",
+	  IF(NOT(TCLASS), .rule.tclass = 0xb8, .rule.tclass_mask = 0xfc),
+	  APPLIES_NOT },
+	{ .name = "not tos, another",
+	  IF(NOT(TCLASS), .rule.tclass = 4, .rule.tclass_mask = 0xfc),
+	  APPLIES },
+
+	/* ipproto */
+	{ .name = "ipproto UDP", IF(PROTO(17)), APPLIES },
+	{ .name = "ipproto TCP, of UDP", IF(PROTO(6)), APPLIES_NOT },
+	{ .name = "ipproto TCP", IF(PROTO(6)), .patches = { NEXT("06") }, APPLIES },
+	{ .name = "ipproto ICMPv6", IF(PROTO(58)), .patches = { NEXT("3a") }, APPLIES },
+	{ .name = "ipproto UDP, of ICMPv6", IF(PROTO(17)), .patches = { NEXT("3a") }, APPLIES_NOT },
+	{ .name = "ipproto ESP", IF(PROTO(50)), .patches = { NEXT("32") }, APPLIES },
+	{ .name = "ipproto SCTP", IF(PROTO(132)), .patches = { NEXT("84") }, APPLIES },
+	{ .name = "ipproto DCCP", IF(PROTO(33)), .patches = { NEXT("21") }, APPLIES },
+	{ .name = "ipproto UDP-Lite", IF(PROTO(136)), .patches = { NEXT("88") }, APPLIES },
+	{ .name = "not ipproto UDP", IF(NOT(PROTO), .rule.proto = 17), APPLIES_NOT },
+	{ .name = "not ipproto TCP, of UDP", IF(NOT(PROTO), .rule.proto = 6), APPLIES },
+	{ .name = "ipproto, of a fragment", IF(PROTO(17)), .patches = { NEXT("2c") }, CANNOT_TELL },
+	{ .name = "ipproto fragment, of a fragment",
+	  IF(PROTO(44)),
+	  .patches = { NEXT("2c") },
+	  CANNOT_TELL },
+	{ .name = "ipproto, of a routing header",
+	  IF(PROTO(17)),
+	  .patches = { NEXT("2b") },
+	  CANNOT_TELL },
+	{ .name = "ipproto, of destination options",
+	  IF(PROTO(17)),
+	  .patches = { NEXT("3c") },
+	  CANNOT_TELL },
+	{ .name = "ipproto, of AH", IF(PROTO(51)), .patches = { NEXT("33") }, CANNOT_TELL },
+	{ .name = "ipproto, of IPv6 in IPv6",
+	  IF(PROTO(41)),
+	  .patches = { NEXT("29") },
+	  CANNOT_TELL },
+	{ .name = "ipproto, of GRE", IF(PROTO(47)), .patches = { NEXT("2f") }, CANNOT_TELL },
+	{ .name = "ipproto, of no next header",
+	  IF(PROTO(59)),
+	  .patches = { NEXT("3b") },
+	  CANNOT_TELL },
+	{ .name = "not ipproto, of a fragment",
+	  IF(NOT(PROTO), .rule.proto = 6),
+	  .patches = { NEXT("2c") },
+	  CANNOT_TELL },
+	{ .name = "ipproto, of a fragment, but not from",
+	  IF(PROTO(17), .src = "2001:db8:f::/48"),
+	  .patches = { NEXT("2c") },
+	  APPLIES_NOT },
+	{ .name = "not both of ipproto and from, of a fragment, not from",
+	  IF(NOT(PROTO), .rule.proto = 17, .src = "2001:db8:f::/48"),
+	  .patches = { NEXT("2c") },
+	  APPLIES },
+	{ .name = "a fragment, before a rule that asks its protocol",
+	  .routes = { TABLES },
+	  .rules = { TO_100, { NUMBER(20), LOOK_UP(254), PROTO(17) } },
+	  .patches = { NEXT("2c") },
+	  APPLIES },
+
+	/* sport and dport */
+	{ .name = "dport", IF(DPORT(80, 80)), .patches = { PORTS }, APPLIES },
+	{ .name = "dport, one over", IF(DPORT(79, 79)), .patches = { PORTS }, APPLIES_NOT },
+	{ .name = "dport, one under", IF(DPORT(81, 81)), .patches = { PORTS }, APPLIES_NOT },
+	{ .name = "dport, low end", IF(DPORT(80, 90)), .patches = { PORTS }, APPLIES },
+	{ .name = "dport, high end", IF(DPORT(70, 80)), .patches = { PORTS }, APPLIES },
+	{ .name = "dport, all", IF(DPORT(1, 65535)), .patches = { PORTS }, APPLIES },
+	{ .name = "dport is not sport",
+	  IF(DPORT(0x1234, 0x1234)),
+	  .patches = { PORTS },
+	  APPLIES_NOT },
+	{ .name = "not dport", IF(NOT_DPORT(80, 80)), .patches = { PORTS }, APPLIES_NOT },
+	{ .name = "not dport, another", IF(NOT_DPORT(81, 81)), .patches = { PORTS }, APPLIES },
+	{ .name = "sport", IF(SPORT(0x1234, 0x1234)), .patches = { PORTS }, APPLIES },
+	{ .name = "sport is not dport", IF(SPORT(80, 80)), .patches = { PORTS }, APPLIES_NOT },
+	{ .name = "sport, low end", IF(SPORT(0x1234, 0x1235)), .patches = { PORTS }, APPLIES },
+	{ .name = "sport, one under",
+	  IF(SPORT(0x1235, 0xffff)),
+	  .patches = { PORTS },
+	  APPLIES_NOT },
+	{ .name = "sport, high end", IF(SPORT(1, 0x1234)), .patches = { PORTS }, APPLIES },
+	{ .name = "sport, one over", IF(SPORT(1, 0x1233)), .patches = { PORTS }, APPLIES_NOT },
+	{ .name = "dport of TCP", IF(DPORT(80, 80)), .patches = { PORTS, NEXT("06") }, APPLIES },
+	{ .name = "dport of ESP is half of its SPI",
+	  IF(DPORT(80, 80)),
+	  .patches = { PORTS, NEXT("32") },
+	  APPLIES },
+	{ .name = "ICMPv6 has no ports",
+	  IF(DPORT(80, 80)),
+	  .patches = { PORTS, NEXT("3a") },
+	  APPLIES_NOT },
+	{ .name = "ICMPv6 has no ports, not dport",
+	  IF(NOT_DPORT(80, 80)),
+	  .patches = { PORTS, NEXT("3a") },
+	  APPLIES },
+	{ .name = "dport, of a fragment",
+	  IF(DPORT(80, 80)),
+	  .patches = { PORTS, NEXT("2c") },
+	  CANNOT_TELL },
+	{ .name = "dport, of destination options",
+	  IF(DPORT(80, 80)),
+	  .patches = { PORTS, NEXT("3c") },
+	  CANNOT_TELL },
+	{ .name = "dport, cut after 3 bytes", IF(DPORT(80, 80)), .payload = 3, CANNOT_TELL },
+	{ .name = "dport, cut after 3 bytes, padding behind",
+	  IF(DPORT(80, 80)),
+	  .payload = 3,
+	  .padding = 20,
+	  .patches = { PORTS },
+	  CANNOT_TELL },
+	{ .name = "dport in the last bytes",
+	  IF(DPORT(80, 80)),
+	  .payload = 4,
+	  .patches = { PORTS },
+	  APPLIES },
+	{ .name = "ipproto, cut after 3 bytes", IF(PROTO(17)), .payload = 3, CANNOT_TELL },
+	{ .name = "dport behind a tag",
+	  IF(DPORT(80, 80)),
+	  .patches = { PORTS },
+	  .tags = { 0x8100000a },
+	  .as = DEV_IN_10,
+	  APPLIES },
+	{ .name = "all of ipproto, sport and dport",
+	  IF(.rule.flags = SIXLANE_RULE_PROTO | SIXLANE_RULE_SPORT | SIXLANE_RULE_DPORT,
+	     .rule.proto = 17, .rule.sport_low = 0x1234, .rule.sport_high = 0x1234,
+	     .rule.dport_low = 80, .rule.dport_high = 80),
+	  .patches = { PORTS },
+	  APPLIES },
+	{ .name = "all of ipproto, sport and dport, but one",
+	  IF(.rule.flags = SIXLANE_RULE_PROTO | SIXLANE_RULE_SPORT | SIXLANE_RULE_DPORT,
+	     .rule.proto = 17, .rule.sport_low = 0x1235, .rule.sport_high = 0x1235,
+	     .rule.dport_low = 80, .rule.dport_high = 80),
+	  .patches = { PORTS },
+	  APPLIES_NOT },
+
+	/* what XDP cannot see */
+	{ .name = "unknown", IF(FLAGS(UNKNOWN)), CANNOT_TELL },
+	{ .name = "not unknown", IF(NOT(UNKNOWN)), CANNOT_TELL },
+	{ .name = "unknown, but not from",
+	  IF(FLAGS(UNKNOWN), .src = "2001:db8:f::/48"),
+	  APPLIES_NOT },
+	{ .name = "unknown and from", IF(FLAGS(UNKNOWN), .src = "2001:db8:1::/48"), CANNOT_TELL },
+	{ .name = "not both of unknown and from, not from",
+	  IF(NOT(UNKNOWN), .src = "2001:db8:f::/48"),
+	  APPLIES },
+	{ .name = "unknown and another dport",
+	  IF(.rule.flags = SIXLANE_RULE_UNKNOWN | SIXLANE_RULE_DPORT, .rule.dport_low = 81,
+	     .rule.dport_high = 81),
+	  .patches = { PORTS },
+	  APPLIES_NOT },
+	{ .name = "unknown behind the rule that answers",
+	  .routes = { TABLES },
+	  .rules = { TO_100, { NUMBER(20), LOOK_UP(254), FLAGS(UNKNOWN) } },
+	  APPLIES },
+	{ .name = "unknown before the rule that answers",
+	  .routes = { TABLES },
+	  .rules = { { NUMBER(5), LOOK_UP(254), FLAGS(UNKNOWN) }, TO_100 },
+	  CANNOT_TELL },
+	{ .name = "a verdict behind what is unknown",
+	  .rules = { { .rule.priority = 10,
+		       .rule.flags = SIXLANE_RULE_UNKNOWN,
+		       .rule.action = SIXLANE_RULE_VERDICT,
+		       .rule.fate = SIXLANE_DROP_BLACKHOLE } },
+	  CANNOT_TELL },
+};
+const size_t rows_rule_n = sizeof(rows_rule) / sizeof(rows_rule[0]);

@@ -1,0 +1,531 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`sixlane explain`: what it says is held against what happens to the very packet, sent by a host."""
+
+import ipaddress
+import json
+import os
+import random
+import shutil
+import subprocess
+import time
+
+import pytest
+from lab import BUILD, REPO, SIXLANE
+from scapy.layers.inet import TCP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+from test_differential import SEED
+from topology import CHATTY, HOST_MAC, PORT, PORT_MAC, Net, host_addr, router_addr
+
+PREFIX = "2001:db8:f00::/48"
+FAR = "2001:db8:f00::1"
+COVER = "2001:db8::/32"
+A, B, C = (host_addr(h) for h in "abc")
+HOST = {port: host for host, port in PORT.items()}
+KEYS = {
+    "source", "destination", "protocol", "sport", "dport", "size", "port", "port_reason", "ingress",
+    "ingress_tags", "table", "rule", "prefix", "source_prefix", "group", "member", "candidates",
+    "neighbour", "mtu", "output", "verdict", "program_verdict", "agree", "steps",
+}  # fmt: skip
+
+
+def explain(net, *words, status=0, program=SIXLANE):
+    """The answer, which must be one in which program and walk agree."""
+    done = net.r.run(program, "-j", "explain", *" ".join(str(w) for w in words).split(), check=False)
+    assert done.returncode == status, done.stdout + done.stderr
+    answer = json.loads(done.stdout)
+    assert KEYS <= set(answer), KEYS - set(answer)
+    assert answer["agree"] == (status == 0), answer
+    return answer
+
+
+def words_of(answer, step):
+    return " / ".join(s["text"] for s in answer["steps"] if s["step"] == step)
+
+
+def packet(dst, src=A, sport=4000, dport=5000, tcp=False, **fields):
+    """The frame of `explain SRC DST PROTO SPORT DPORT`, from host a."""
+    upper = TCP if tcp else UDP
+    ether = Ether(src=HOST_MAC["a"], dst=PORT_MAC["a"])
+    return bytes(ether / IPv6(src=src, dst=dst, **fields) / upper(sport=sport, dport=dport))
+
+
+def where(net, frame):
+    """(host that a frame from a got to or None, the verdict counted for it)."""
+    got, rise = net.counted(lambda: net.exchange([frame]))
+    hosts = [h for h in net.hosts if h != "a" and got[h]]
+    (verdict,) = set(rise) - CHATTY
+    return (hosts[0] if hosts else None), verdict
+
+
+def next_hop_objects(net, group):
+    """7 by b, 8 by c, and 10, a group of them."""
+    net.r.ip("nexthop add id 7 via", B, "dev p1")
+    net.r.ip("nexthop add id 8 via", C, "dev p2")
+    # A group has no family of its own.
+    net.r.run("ip", "nexthop", "add", "id", "10", "group", *group.split())
+
+
+def devices(ns, *lines):
+    """Make devices, or skip where this kernel has none of the kind."""
+    for line in lines:
+        done = ns.ip(line, check=False)
+        if done.returncode and ("not supported" in done.stderr or "Unknown" in done.stderr):
+            pytest.skip("this kernel lacks it: %s: %s" % (line, done.stderr.strip()))
+        assert done.returncode == 0, line + ": " + done.stderr
+
+
+# --- what is said ---------------------------------------------------------------------------
+
+
+def test_forwarded_by_a_gateway(net):
+    net.route("add", PREFIX, "via", B)
+    answer = explain(net, A, FAR, "udp 4000 5000")
+    assert answer["verdict"] == answer["program_verdict"] == "forward"
+    assert (answer["port"], answer["ingress"], answer["ingress_tags"]) == ("p0", "p0", [])
+    assert (answer["table"], answer["rule"], answer["prefix"]) == (254, None, PREFIX)
+    assert answer["group"] is None and answer["source_prefix"] is None
+    assert answer["member"]["port"] == "p1" and answer["mtu"] == 1500
+    assert answer["neighbour"] == {"address": B, "on_link": False, "mac": HOST_MAC["b"]}
+    assert answer["output"] == {
+        "dst_mac": HOST_MAC["b"], "src_mac": PORT_MAC["b"], "tags": [], "hop_limit": 63, "size": 48,
+    }  # fmt: skip
+    text = net.router.sixlane("explain", A, FAR).stdout
+    for word in ("p0", "runs sixlane", "local and then main", PREFIX, B, HOST_MAC["b"], "1500"):
+        assert word in text, text
+    assert "another build" not in text
+    assert text.splitlines()[-1].split()[:2] == ["verdict", "forward:"]
+
+
+def test_on_link(net):
+    answer = explain(net, A, B)
+    assert answer["neighbour"] == {"address": B, "on_link": True, "mac": HOST_MAC["b"]}
+    assert answer["prefix"] == "2001:db8:b::/64"
+
+
+REASONS = {
+    "local": (router_addr("a"), "pass_local"),
+    "no route": ("2a00::1", "pass_no_route"),
+    "blackhole": ("2001:db8:100::1", "drop_blackhole"),
+    "unreachable": ("2001:db8:101::1", "pass_unreachable"),
+    "prohibit": ("2001:db8:102::1", "pass_prohibit"),
+    "multicast": ("ff0e::1", "pass_destination"),
+    "unresolved": ("2001:db8:b::dead", "pass_unresolved"),
+    "same port": ("2001:db8:a::77", "pass_same_port"),
+    "loopback": ("::1", "pass_destination"),
+}
+
+
+def test_every_reason(net):
+    net.r.route("add blackhole 2001:db8:100::/48")
+    net.r.route("add unreachable 2001:db8:101::/48")
+    net.route("add prohibit 2001:db8:102::/48")
+    for name, (dst, verdict) in REASONS.items():
+        answer = explain(net, A, dst)
+        assert answer["verdict"] == verdict, (name, answer)
+        assert answer["output"] is None and words_of(answer, "verdict").startswith(verdict)
+    assert explain(net, A, B, "0")["verdict"] == "pass_hop_by_hop"
+    assert explain(net, "fe80::1", B)["verdict"] == "pass_source"
+
+
+def test_mtu_and_its_bound(net):
+    net.route("add", PREFIX, "via", B, "mtu lock 1400")
+    fits, over = explain(net, A, FAR, "size 1400"), explain(net, A, FAR, "size 1401")
+    assert (fits["verdict"], over["verdict"]) == ("forward", "pass_too_big")
+    assert over["mtu"] == 1400 and "route" in words_of(over, "mtu")
+    over = explain(net, A, B, "tcp size 1501")
+    assert (over["verdict"], over["mtu"]) == ("pass_too_big", 1500)
+    assert "port p1" in words_of(over, "mtu")
+
+
+def test_jumbo(make):
+    """By the flavour for frames of several buffers, which runs where the MTU asks for it."""
+    net = make(Net, mtu={h: 9000 for h in "abc"}).start(attach="sixlane")
+    answer = explain(net, A, B, "size 8000")
+    assert (answer["verdict"], answer["mtu"]) == ("forward", 9000)
+    assert answer["output"]["size"] == 8000
+    assert "another build" not in words_of(answer, "port")
+    assert explain(net, A, B, "size 3000")["verdict"] == "forward"
+
+
+def test_protocols(net):
+    for word, number in (("tcp", 6), ("icmp6", 58), ("132", 132), ("47", 47), ("44", 44)):
+        answer = explain(net, A, B, word)
+        assert (answer["protocol"], answer["verdict"]) == (number, "forward")
+
+
+def test_the_operators_counters_stay_as_they_are(net):
+    before = net.router.stats()
+    for _ in range(3):
+        explain(net, A, B)
+    after = net.router.stats()
+    assert after["forward"] == before["forward"]
+    assert before["pass_no_route"] == after["pass_no_route"]
+    got = net.exchange([])
+    assert not any(got.values()), "explain sends nothing"
+
+
+# --- by which port --------------------------------------------------------------------------
+
+
+def test_the_port_is_the_sources(net):
+    answer = explain(net, C, B)
+    assert answer["port"] == "p2" and "source" in answer["port_reason"]
+    answer = explain(net, "2a00::1", B)
+    assert answer["port"] == "p0" and "first" in answer["port_reason"]
+    answer = explain(net, A, B, "dev p2")
+    assert answer["port"] == "p2" and "asked" in answer["port_reason"]
+    net.r.route("add 2a00::/16", "via", C)
+    net.sync()
+    assert explain(net, "2a00::1", B)["port"] == "p2"
+
+
+def test_the_only_port(make):
+    net = make(Net)
+    net.router.attach("ip", ["p1"])
+    net.start(attach=None)
+    answer = explain(net, A, C)
+    assert answer["port"] == "p1" and "only" in answer["port_reason"]
+    answer = explain(net, A, B, "dev p0")
+    assert answer["verdict"] == "pass_unknown_port"
+    assert "no XDP program" in words_of(answer, "port")
+    # a port that is not served: the rest is told all the same
+    assert "pass_unknown_port" in words_of(answer, "decided") and answer["prefix"]
+
+
+def test_switched_off(make):
+    net = make(Net).start("--pass-port", "p0")
+    answer = explain(net, A, B)
+    assert answer["verdict"] == "pass_port"
+    assert explain(net, C, B)["verdict"] == "forward"
+
+
+def test_no_daemon(net):
+    net.route("add", PREFIX, "via", B)
+    net.router.stop()
+    answer = explain(net, A, FAR)
+    assert answer["verdict"] == "forward"
+    assert "does not run" in words_of(answer, "maps")
+
+
+def test_before_any_daemon(idle):
+    idle.router.attach("ip")
+    answer = explain(idle, A, B, "dev p0")
+    assert answer["verdict"] == "pass_not_ready"
+    done = idle.router.sixlane("explain", A, B, check=False)
+    assert done.returncode == 1 and "dev PORT" in done.stderr
+
+
+# --- groups ---------------------------------------------------------------------------------
+
+
+def test_the_member_is_the_one_that_packets_take(net):
+    net.route("add", PREFIX, "nexthop via", B, "weight 2 nexthop via", C)
+    seen = set()
+    for i in range(24):
+        src = "2001:db8:a::%x" % (i + 16)
+        answer = explain(net, src, FAR, "udp 4000 5000 dev p0")
+        host, verdict = where(net, packet(FAR, src=src))
+        assert (verdict, answer["verdict"]) == ("forward", "forward")
+        assert HOST[answer["member"]["port"]] == host
+        assert answer["candidates"] == 1 and len(answer["group"]) == 2
+        seen.add(host)
+    assert seen == {"b", "c"}
+    assert {m["next_hop"]: m["weight"] for m in answer["group"]} == {B: 2, C: 1}
+    assert "policy 0" in words_of(answer, "group")
+
+
+@pytest.mark.parametrize("policy", [1, 2, 3])
+def test_hash_policies(make, policy):
+    net = make(Net)
+    net.r.sysctl("net.ipv6.fib_multipath_hash_policy", policy)
+    net.start()
+    net.route("add", PREFIX, "nexthop via", B, "nexthop via", C)
+    for port in range(1, 9):
+        answer = explain(net, A, FAR, "tcp", port, "80")
+        host, _ = where(net, packet(FAR, sport=port, dport=80, tcp=True))
+        assert HOST[answer["member"]["port"]] == host
+        assert "policy %d" % policy in words_of(answer, "group")
+    assert explain(net, A, FAR, "43")["verdict"] == "punt_hash"
+
+
+def test_a_member_that_is_down_is_skipped(net):
+    net.r.sysctl("net.ipv6.conf.p2.ignore_routes_with_linkdown", 1)
+    net.route("add", PREFIX, "nexthop via", B, "nexthop via", C)
+    net.host["c"].ip("link set dev h0 down")
+    net.wait_lookup(C, verdict="pass_no_route")
+    for i in range(4):
+        answer = explain(net, "2001:db8:a::%x" % (i + 16), FAR, "dev p0")
+        assert answer["member"]["port"] == "p1"
+    assert [m["skipped"] for m in answer["group"] if m["port"] == "p2"] == [True]
+    assert "skipped" in words_of(answer, "group")
+
+
+def test_members_that_nobody_can_tell_apart(net):
+    """Both gateways have one MAC: the output is the same."""
+    net.r.ip("neigh replace fe80::b:3 lladdr", HOST_MAC["b"], "dev p1 nud permanent")
+    net.route("add", PREFIX, "nexthop via fe80::b:2 dev p1 nexthop via fe80::b:3 dev p1")
+    answer = explain(net, A, FAR)
+    assert (answer["verdict"], answer["candidates"]) == ("forward", 2)
+
+
+def test_a_member_that_is_not_resolved(net):
+    net.route("add", PREFIX, "nexthop via", B, "nexthop via 2001:db8:c::dead dev p2")
+    verdicts = set()
+    for i in range(16):
+        answer = explain(net, "2001:db8:a::%x" % (i + 16), FAR, "dev p0")
+        assert answer["member"]["port"] == ("p1" if answer["verdict"] == "forward" else "p2")
+        verdicts.add(answer["verdict"])
+    assert verdicts == {"forward", "pass_unresolved"}
+
+
+def test_resilient_group(net):
+    next_hop_objects(net, "7,3/8 type resilient buckets 64")
+    net.route("add", PREFIX, "nhid 10")
+    answer = explain(net, A, FAR, "udp 4000 5000")
+    host, _ = where(net, packet(FAR))
+    assert HOST[answer["member"]["port"]] == host
+    assert (answer["group_kind"], answer["buckets"]) == ("buckets", 64)
+    assert sum(m["weight"] for m in answer["group"]) == 64
+    assert "64 buckets" in words_of(answer, "group")
+    assert "object" in words_of(answer, "route")
+
+
+# --- rules and sources ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def tables(net):
+    """Main by b, table 100 by c, asked for UDP port 53."""
+    net.r.route("add", COVER, "via", B)
+    net.r.route("add", PREFIX, "via", C, "table 100")
+    net.r.ip("rule add from 2001:db8:a::/64 ipproto udp dport 53 lookup 100 pref 1000")
+    net.sync()
+    return net
+
+
+def test_rules(tables):
+    answer = explain(tables, A, FAR, "udp 1 53")
+    assert (answer["rule"], answer["table"], answer["prefix"]) == (1000, 100, PREFIX)
+    assert where(tables, packet(FAR, sport=1, dport=53)) == ("c", "forward")
+    answer = explain(tables, A, FAR, "udp 1 54")
+    assert (answer["rule"], answer["table"], answer["prefix"]) == (32766, 254, COVER)
+    assert where(tables, packet(FAR, sport=1, dport=54)) == ("b", "forward")
+    assert "does not apply" in words_of(answer, "rules")
+    assert explain(tables, A, FAR, "44")["verdict"] == "punt_rule"
+
+
+def test_rules_that_decide_alone(tables):
+    tables.r.ip("rule add to", PREFIX, "tos 0x10 prohibit pref 900")
+    tables.r.ip("rule add to 2a00::/16 fwmark 7 unreachable pref 901")
+    tables.sync()
+    answer = explain(tables, A, FAR, "tos 0x10")
+    assert (answer["verdict"], answer["rule"]) == ("pass_prohibit", 900)
+    assert answer["table"] is None and answer["prefix"] is None
+    assert explain(tables, A, FAR)["verdict"] == "forward"
+    answer = explain(tables, A, "2a00::1")
+    assert (answer["verdict"], answer["rule"]) == ("punt_rule", 901)
+    assert "cannot see" in words_of(answer, "rules")
+
+
+def test_sources(net):
+    net.r.route("add", PREFIX, "via", B)
+    net.route("add", PREFIX, "from 2001:db8:a::/64 via", C)
+    answer = explain(net, A, FAR, "udp 4000 5000")
+    assert answer["source_prefix"] == "2001:db8:a::/64" and answer["member"]["port"] == "p2"
+    assert where(net, packet(FAR)) == ("c", "forward")
+    answer = explain(net, "2001:db8:abc::1", FAR, "dev p0")
+    assert answer["source_prefix"] == "::/0"
+
+
+def test_expiry(net):
+    net.route("add", PREFIX, "via", B, "expires 100")
+    answer = explain(net, A, FAR)
+    assert answer["verdict"] == "forward" and "expires in" in words_of(answer, "route")
+    assert 90 < net.router.lookup(FAR)["expires_s"] <= 100
+
+
+def random_lines(rng, count):
+    """Routes that overlap, of all kinds, and rules; some of them the kernel refuses."""
+    lines = []
+    for _ in range(count):
+        length = rng.choice([36, 44, 48, 56, 64, 127, 128])
+        number = 0x20010DB8F << 92 | rng.getrandbits(12) << 80 | rng.getrandbits(4) << 64
+        prefix = ipaddress.ip_network((number, length), strict=False)
+        ways = ["via " + B, "via " + C, "dev p1", "via 2001:db8:c::dead"]
+        hops = " ".join("nexthop %s weight %d" % (way, rng.randint(1, 9)) for way in ways[:2])
+        words = ["route append", rng.choice(["", "", "", "blackhole", "unreachable", "throw"])]
+        words += [str(prefix), rng.choice(["", "", "from 2001:db8:a::/64", "from 2001:db8::/33"])]
+        if not words[1]:
+            words.append(rng.choice([*ways, hops, hops]))
+        words.append(rng.choice(["", "", "metric 7", "table 100", "table 100", "expires 1000"]))
+        lines.append(" ".join(words))
+    for i, words in enumerate(["from 2001:db8:a::/64", "tos 8", "ipproto udp", "iif p0 fwmark 1"]):
+        if rng.random() < 0.5:
+            suppress = rng.choice(["", "suppress_prefixlength 50"])
+            lines.append("rule add %s lookup 100 pref %d %s" % (words, 100 + i, suppress))
+    return lines
+
+
+def test_random_tables(net):
+    """Whatever the tables are, the walk in user space is the program's."""
+    print("seed", SEED)
+    rng = random.Random(SEED)
+    for _ in range(3):
+        lines = random_lines(rng, 60)
+        net.r.batch(lines, force=True)
+        net.sync()
+        for _ in range(25):
+            line = rng.choice([line for line in lines if line.startswith("route")])
+            prefix = ipaddress.ip_network(next(w for w in line.split() if "/" in w))
+            dst = prefix[rng.getrandbits(128 - prefix.prefixlen)]
+            src = rng.choice([A, C, "2001:db8:8000::1", "2a00::1"])
+            explain(net, src, dst, rng.choice(["", "6", "44"]), "dev p0", rng.choice(["", "tos 8"]))
+
+
+# --- VLANs, bonds, VRFs -----------------------------------------------------------------------
+
+
+def test_vlans_in_and_out(net):
+    devices(
+        net.r,
+        "link add link p0 name p0.10 type vlan id 10",
+        "link add link p1 name s5 type vlan protocol 802.1ad id 5",
+        "link add link s5 name s5.6 type vlan id 6",
+    )
+    for dev in ("p0.10", "s5", "s5.6"):
+        net.r.ip("link set dev", dev, "up")
+    net.r.addr("p0.10", "2001:db8:10::1/64")
+    net.r.addr("s5.6", "2001:db8:56::1/64")
+    net.r.ip("neigh replace 2001:db8:56::2 lladdr", HOST_MAC["b"], "dev s5.6 nud permanent")
+    net.sync()
+    answer = explain(net, "2001:db8:10::2", "2001:db8:56::2")
+    assert answer["verdict"] == "forward"
+    assert (answer["port"], answer["ingress"]) == ("p0.10", "p0")
+    assert answer["ingress_tags"] == ["802.1Q 10"]
+    assert answer["output"]["tags"] == ["802.1ad 5", "802.1Q 6"]
+    assert answer["member"]["tags"] == ["802.1ad 5", "802.1Q 6"]
+    assert answer["member"]["xmit"] == "p1"
+    assert "p0 with tag 802.1Q 10" in words_of(answer, "port")
+    row = {port["name"]: port for port in net.router.status()["ports"]}["p0.10"]
+    assert (row["tags"], row["lower"]) == ("802.1Q 10", "p0")
+    back = explain(net, "2001:db8:56::2", "2001:db8:a::2")
+    assert back["verdict"] == "forward" and back["output"]["tags"] == []
+    net.r.ip("link set dev p0.10 down")
+    net.wait_lookup("2001:db8:10::2", verdict="pass_no_route")
+    assert explain(net, A, B, "dev p0.10")["verdict"] == "pass_vlan_unknown"
+
+
+def test_bond(make):
+    net = make(Net, hosts="ab")
+    devices(net.r, "link add bond0 type bond mode active-backup miimon 50")
+    net.r.ip("link set dev p1 down")
+    net.r.ip("link set dev p1 master bond0")
+    net.r.addr("bond0", router_addr("b") + "/64")
+    net.r.ip("neigh replace", B, "lladdr", HOST_MAC["b"], "dev bond0 nud permanent")
+    net.router.attach("ip", ["p0", "bond0"])
+    net.start("--poll-ms", "20", attach=None)
+    net.wait_lookup(B, verdict="forward", port="bond0")
+    answer = explain(net, B, A)
+    assert answer["verdict"] == "forward"
+    assert (answer["port"], answer["ingress"]) == ("bond0", "p1")
+    assert "slave of bond0" in words_of(answer, "port")
+    assert "runs sixlane" in words_of(answer, "port")
+    assert explain(net, A, B)["member"]["port"] == "bond0"
+
+
+def test_vrf(net):
+    devices(net.r, "link add red type vrf table 10")
+    net.r.ip("link set dev red up")
+    for h in "ab":
+        net.r.ip("link set dev", PORT[h], "master red")
+        net.r.addr(PORT[h], router_addr(h) + "/64")
+    net.resolve_hosts()
+    net.sync()
+    answer = explain(net, A, B, "dev p0")
+    assert (answer["verdict"], answer["table"]) == ("forward", 10)
+    assert "VRF red" in words_of(answer, "port")
+    # what the VRF's table lacks the rules behind it may have
+    answer = explain(net, A, C, "dev p0")
+    assert (answer["verdict"], answer["table"]) == ("forward", 254)
+    assert "l3mdev" in words_of(answer, "rules") and "no route" in words_of(answer, "rules")
+    row = {port["name"]: port for port in net.router.status()["ports"]}["p0"]
+    assert (row["vrf"], row["table"]) == ("red", 10)
+    assert net.router.sixlane_json("lookup", B, "dev p0")["table"] == 10
+    assert net.router.sixlane_json("lookup", B, "table 10")["port"] == "p1"
+    assert {r["table"] for r in net.router.routes("table 10")} == {10}
+
+
+# --- when something is wrong ----------------------------------------------------------------
+
+
+def other_program(net, old, new):
+    """The CLI beside an object with another line in it."""
+    place, source = net.lab.path("other"), net.lab.path("bpf")
+    os.makedirs(place)
+    shutil.copytree(os.path.join(REPO, "bpf"), source)
+    path = os.path.join(source, "nexthop.h" if "hop_limit <=" in old else "rewrite.h")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    assert text.count(old) == 1, "this line is not there any more"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace(old, new))
+    arch = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True, check=True)
+    subprocess.run(
+        ["clang", "-O2", "-g", "-target", "bpf", "-mcpu=v3", "-I/usr/include/" + arch.stdout.strip(),
+         "-c", source + "/sixlane.bpf.c", "-o", place + "/sixlane.bpf.o"], check=True,
+    )  # fmt: skip
+    return shutil.copy(os.path.join(BUILD, "sixlane"), place)
+
+
+@pytest.mark.parametrize(
+    "old, new, verdict",
+    [
+        ("ip6->hop_limit <= 1", "ip6->hop_limit <= 100", "pass_hop_limit"),
+        ("ip6->hop_limit--", "ip6->hop_limit -= 2", "forward"),
+        ("eth->src[2] = src_mac.pieces[2];", "eth->src[2] = src_mac.pieces[1];", "forward"),
+    ],
+    ids=["verdict", "hop limit", "MAC"],
+)
+def test_a_program_that_does_other_things_is_found_out(net, old, new, verdict):
+    program = other_program(net, old, new)
+    answer = explain(net, A, B, status=1, program=program)
+    assert answer["program_verdict"] == verdict
+    assert "DISAGREE" in words_of(answer, "verdict") and "report" in words_of(answer, "verdict")
+    assert "another build" in words_of(answer, "port")
+    assert explain(net, A, B)["agree"]
+
+
+def test_rights_are_named(net):
+    gone = "-bpf,-sys_admin"
+    done = net.r.run(
+        "setpriv", "--bounding-set", gone, "--inh-caps", gone, "--", SIXLANE, "explain", A, B,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 1 and "cap_" in done.stderr.lower(), done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "", A, "10.0.0.1 ::1", A + " x", A + " ::1 xyz", A + " ::1 udp 1", A + " ::1 udp 1 65536",
+        A + " ::1 icmp6 1 2", A + " ::1 udp 1 2 3", A + " ::1 dev", A + " ::1 size 47",
+        A + " ::1 tcp size 59", A + " ::1 size 99999", A + " ::1 tos 256", A + " ::1 sideways 1",
+    ],
+)  # fmt: skip
+def test_words_that_make_no_sense(net, words):
+    done = net.router.sixlane("explain", words, check=False)
+    assert done.returncode == 2 and "usage:" in done.stderr and not done.stdout, done
+
+
+def test_no_such_port(net):
+    done = net.router.sixlane("explain", A, B, "dev nosuch", check=False)
+    assert done.returncode == 1 and "nosuch" in done.stderr
+
+
+def test_explain_is_quick(net):
+    """An operator waits for it: most of the time is the verifier's."""
+    started = time.monotonic()
+    for _ in range(5):
+        explain(net, A, B)
+    assert time.monotonic() - started < 10

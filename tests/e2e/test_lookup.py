@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What `sixlane lookup`, `routes` and `status` say of groups, sources, tables and rules."""
+
+import pytest
+from test_explain import next_hop_objects
+from topology import host_addr
+
+PREFIX = "2001:db8:f00::/48"
+FAR = "2001:db8:f00::1"
+COVER = "2001:db8::/32"
+A, B, C = (host_addr(h) for h in "abc")
+
+
+@pytest.fixture
+def tables(net):
+    """Main by b, table 100 by c, asked for UDP port 53."""
+    net.r.route("add", COVER, "via", B)
+    net.r.route("add", PREFIX, "via", C, "table 100")
+    net.r.ip("rule add from 2001:db8:a::/64 ipproto udp dport 53 lookup 100 pref 1000")
+    net.sync()
+    return net
+
+
+def test_lookup_tells_groups_and_sources(net):
+    net.r.route("add", COVER, "nexthop via", B, "weight 3 nexthop via", C)
+    net.route("add", PREFIX, "from 2001:db8:a::/64 via", C)
+    row = net.router.lookup(FAR)
+    assert row["depends_on"] == ["source"]
+    assert [s["source"] for s in row["sources"]] == ["::/0", "2001:db8:a::/64"]
+    assert {m["next_hop"]: (m["weight"], m["share"]) for m in row["sources"][0]["group"]} == {
+        B: (3, 0.75), C: (1, 0.25),
+    }  # fmt: skip
+    assert "next_hop" not in row and row["verdict"] == "forward" and len(row["group"]) == 2
+    row = net.router.sixlane_json("lookup", FAR, "from", A)
+    assert (row["source_prefix"], row["next_hop"]) == ("2001:db8:a::/64", C)
+    assert "depends_on" not in row and "sources" not in row
+    text = net.router.sixlane("lookup", FAR).stdout
+    assert "weight 3 (75.0 %)" in text and "depends on source" in text
+
+
+def test_lookup_in_a_table(tables):
+    assert tables.router.sixlane_json("lookup", FAR, "table 100")["port"] == "p2"
+    row = tables.router.sixlane_json("lookup", FAR, "dev p0 from", A)
+    assert (row["port"], row["table"], row["depends_on"]) == ("p1", 254, ["flow"])
+    row = tables.router.sixlane_json("lookup", FAR, "dev p0 from 2001:db8:b::1")
+    assert "depends_on" not in row
+    for words in ("table 0", "table x", "from x"):
+        done = tables.router.sixlane("lookup", FAR, words, check=False)
+        assert done.returncode == 2
+
+
+def test_routes_of_tables(tables):
+    assert {r["table"] for r in tables.router.routes()} == {254}
+    assert [r["prefix"] for r in tables.router.routes("table 100")] == [PREFIX]
+    every = tables.router.routes("table all")
+    assert {100, 254, 255} <= {r["table"] for r in every}
+    assert [r["table"] for r in tables.router.routes(PREFIX, "table all")] == [100]
+    assert "table 100" in tables.router.sixlane("routes", "table all").stdout
+
+
+def test_routes_tell_groups_objects_and_sources(net):
+    next_hop_objects(net, "7,2/8")
+    net.r.route("add 2001:db8:f01::/48 nhid 7")
+    net.r.route("add 2001:db8:f02::/48 nhid 10")
+    net.route("add 2001:db8:f03::/48 from 2001:db8:a::/64 via", C)
+    rows = {r["prefix"]: r for r in net.router.routes()}
+    single, group = rows["2001:db8:f01::/48"], rows["2001:db8:f02::/48"]
+    assert single["object"] and single["next_hop"] == B
+    assert group["object"] and {m["next_hop"]: m["weight"] for m in group["group"]} == {B: 2, C: 1}
+    sources = rows["2001:db8:f03::/48"]["sources"]
+    assert [(s["source"], s["verdict"]) for s in sources] == [
+        ("::/0", "pass_no_route"), ("2001:db8:a::/64", "forward"),
+    ]  # fmt: skip
+
+
+def test_status_counts_what_there_is(tables):
+    tables.r.route("add 2001:db8:f01::/48 nexthop via", B, "nexthop via", C)
+    tables.route("add 2001:db8:f03::/48 from 2001:db8:a::/64 via", C)
+    maps = {m["name"]: m for m in tables.router.status()["maps"]}
+    assert maps["sl_rules"]["entries"] == 3 and maps["sl_rules"]["max_entries"] == 64
+    assert maps["sl_sources"]["entries"] == 2
+    assert maps["sl_cells"]["entries"] >= 2
+    assert maps["sl_vlans"]["entries"] == 0
+    assert "rules" in tables.router.port_status("p0")["flags"]
+    assert not tables.router.status()["warnings"]

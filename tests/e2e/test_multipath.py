@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Routes with several next hops: spread, flows that stay, members that come and go."""
+
+import frames as fr
+import pytest
+from lab import wait_until
+from scapy.layers.inet import UDP
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
+from scapy.layers.l2 import Ether
+from topology import HOST_MAC, PORT_MAC, host_addr
+
+PREFIX = "2001:db8:f00::/48"
+FAR = "2001:db8:f00::1"
+COVER = "2001:db8::/32"
+
+
+def via(host, *words):
+    return ("nexthop via", host_addr(host), *words)
+
+
+def flows(count, **fields):
+    """Frames of as many flows, by source address."""
+    return [
+        fr.udp(FAR, src="2001:db8:a::%x" % (i + 16), number=i, **fields) for i in range(count)
+    ]
+
+
+def members(net, frames, source="a"):
+    """{number: host} of where each frame went; all of them by XDP."""
+    got, rise = net.counted(lambda: net.exchange(frames, source))
+    assert rise.get("forward", 0) == len(frames), rise
+    where = {}
+    for host, arrived in got.items():
+        for frame in arrived:
+            assert frame[:12] == fr.mac_bytes(HOST_MAC[host]) + fr.mac_bytes(PORT_MAC[host])
+            assert where.setdefault(fr.number_of(frame), host) == host
+    assert len(where) == len(frames)
+    return where
+
+
+def share(where, host):
+    return sum(1 for h in where.values() if h == host) / len(where)
+
+
+@pytest.fixture
+def both(net):
+    net.r.route("add", COVER, "via", host_addr("a"))
+    net.route("add", PREFIX, *via("b"), *via("c"))
+    return net
+
+
+def test_flows_spread_and_stay(both):
+    first = members(both, flows(400))
+    assert 0.4 < share(first, "b") < 0.6
+    assert members(both, flows(400)) == first
+
+
+@pytest.mark.parametrize("weights", [(1, 3), (10, 1), (256, 128)])
+def test_weights(net, weights):
+    net.route("add", PREFIX, *via("b", "weight", weights[0]), *via("c", "weight", weights[1]))
+    wanted = weights[0] / sum(weights)
+    # Four standard deviations of a draw of 2000.
+    assert abs(share(members(net, flows(2000)), "b") - wanted) < 4 * (0.25 / 2000) ** 0.5
+
+
+def test_one_hop_is_deleted_and_appended(both):
+    both.route("delete", PREFIX, "via", host_addr("c"))
+    assert set(members(both, flows(50)).values()) == {"b"}
+    both.route("append", PREFIX, "via", host_addr("c"))
+    assert set(members(both, flows(50)).values()) == {"b", "c"}
+    both.route("delete", PREFIX, "via", host_addr("b"))
+    both.assert_forwarded(fr.many(10, FAR), to="c")
+
+
+def test_replaced_by_a_single_one(both):
+    """The siblings go without a word from the kernel."""
+    both.route("replace", PREFIX, "via", host_addr("c"))
+    both.assert_forwarded(fr.many(10, FAR), to="c")
+    both.route("delete", PREFIX)
+    assert both.router.lookup(FAR)["prefix"] == COVER
+
+
+def test_metrics_of_sets(net):
+    """The set of the lower metric alone; the next is promoted when it goes."""
+    net.r.route("add", PREFIX, "metric 10", *via("b"), *via("c"))
+    net.route("add", PREFIX, "metric 20 via", host_addr("b"))
+    assert set(members(net, flows(50)).values()) == {"b", "c"}
+    net.route("delete", PREFIX, "metric 10")
+    net.assert_forwarded(fr.many(10, FAR), to="b")
+
+
+def test_more_members_than_ports(net):
+    """Members by one port with MACs of their own."""
+    macs = ["02:00:00:00:b1:%02x" % i for i in range(8)]
+    words = []
+    for i, mac in enumerate(macs):
+        gateway = "2001:db8:b::b:%x" % i
+        net.r.ip("neigh replace", gateway, "lladdr", mac, "dev p1 nud permanent")
+        words += ["nexthop via", gateway]
+    net.route("add", PREFIX, *words)
+    got, rise = net.counted(lambda: net.exchange(flows(400)))
+    assert rise["forward"] == 400
+    seen = {frame[:6] for frame in got["b"]}
+    assert seen == {fr.mac_bytes(mac) for mac in macs}
+
+
+def test_member_goes_down_before_any_message_about_the_route(both):
+    """The kernel says nothing of the route; flows of the others stay where they are."""
+    before = members(both, flows(200))
+    both.r.ip("link set dev p2 down")
+    both.wait_lookup("2001:db8:c::2", prefix=COVER)
+    del both.tap["c"], both.port_tap["c"]
+    both.hosts = "ab"
+    after = members(both, flows(200))
+    assert set(after.values()) == {"b"}
+    assert all(after[n] == "b" for n, host in before.items() if host == "b")
+
+
+@pytest.mark.parametrize("ignore", [1, 0])
+def test_member_loses_its_carrier(both, ignore):
+    """Skipped if ignore_routes_with_linkdown says so; else the kernel's business, which goes on using it."""
+    both.r.sysctl("net.ipv6.conf.p2.ignore_routes_with_linkdown", ignore)
+    both.host["c"].ip("link set dev h0 down")
+    del both.tap["c"], both.port_tap["c"]
+    both.hosts = "ab"
+
+    def right():
+        _, rise = both.counted(lambda: both.exchange(flows(64)))
+        if ignore:
+            return rise.get("forward") == 64
+        return rise.get("pass_egress_down", 0) > 10 and rise.get("forward", 0) > 10
+
+    wait_until(right, 10, lambda: both.counted(lambda: both.exchange(flows(64)))[1])
+
+
+def test_unresolved_member_gets_resolved(make):
+    """Though the kernel may send what is passed to it to the other member."""
+    from topology import Net
+
+    net = make(Net, resolve=False)
+    for host in "ab":
+        net.r.ip("neigh replace", host_addr(host), "lladdr", HOST_MAC[host],
+                 "dev", {"a": "p0", "b": "p1"}[host], "nud permanent")  # fmt: skip
+    net.start()
+    net.route("add", PREFIX, *via("b"), *via("c"))
+    wait_until(
+        lambda: net.counted(lambda: net.exchange(flows(64)))[1].get("forward") == 64,
+        10,
+        "both members are forwarded to by XDP",
+    )
+
+
+# --- the hash -------------------------------------------------------------------------------
+
+
+def set_policy(net, policy, fields=None):
+    net.r.sysctl("net.ipv6.fib_multipath_hash_policy", policy)
+    if fields is not None:
+        net.r.sysctl("net.ipv6.fib_multipath_hash_fields", fields)
+    wanted = {"policy": policy} if fields is None else {"policy": policy, "fields": fields}
+    wait_until(lambda: wanted.items() <= net.router.status()["multipath_hash"].items(), 10, wanted)
+
+
+def packet(number, sport=4000, dport=5000, fl=0, src="2001:db8:a::2", before=()):
+    ip = IPv6(src=src, dst=FAR, fl=fl)
+    for header in before:
+        ip /= header
+    body = ip / UDP(sport=sport, dport=dport) / (b"sixlane%08d." % number)
+    return bytes(Ether(src="02:00:00:00:a0:02", dst="02:00:00:00:a0:01") / body)
+
+
+def test_l3_policy(both):
+    ports = [packet(i, sport=1000 + i) for i in range(64)]
+    assert len(set(members(both, ports).values())) == 1
+    labels = [packet(i, fl=i * 77) for i in range(64)]
+    assert set(members(both, labels).values()) == {"b", "c"}
+
+
+def test_l4_policy(both):
+    set_policy(both, 1)
+    ports = [packet(i, sport=1000 + i) for i in range(64)]
+    assert set(members(both, ports).values()) == {"b", "c"}
+    labels = [packet(i, fl=i * 77) for i in range(64)]
+    assert len(set(members(both, labels).values())) == 1
+
+
+def test_fragments_hash_by_l3(both):
+    """All of a datagram go one way, whatever the policy."""
+    set_policy(both, 1)
+    pieces = [
+        packet(i, sport=1000 + i, before=[IPv6ExtHdrFragment(offset=i, m=1, id=7)])
+        for i in range(64)
+    ]
+    assert len(set(members(both, pieces).values())) == 1
+
+
+def test_headers_out_of_reach_are_the_kernels(both):
+    set_policy(both, 1)
+    frames = [packet(i, sport=1000 + i, before=[IPv6ExtHdrDestOpt()]) for i in range(32)]
+    got = both.assert_passed(frames, "punt_hash")
+    assert len(got["b"]) + len(got["c"]) == 32
+    set_policy(both, 0)
+    assert set(members(both, frames).values()) <= {"b", "c"}
+
+
+@pytest.mark.parametrize("policy", [2, 3])
+def test_inner_headers(both, policy):
+    """Flows in one tunnel spread by what is inside."""
+    set_policy(both, policy, 0x3C0 if policy == 3 else None)
+    frames = []
+    for i in range(64):
+        inner = IPv6(src="2001:db8:1::%x" % (i + 1), dst="2001:db8:2::1", nh=17)
+        frames.append(
+            bytes(
+                Ether(src="02:00:00:00:a0:02", dst="02:00:00:00:a0:01")
+                / IPv6(src="2001:db8:a::2", dst=FAR, nh=41)
+                / inner
+                / (b"sixlane%08d." % i)
+            )
+        )
+    assert set(members(both, frames).values()) == {"b", "c"}
+    set_policy(both, 0)
+    assert len(set(members(both, frames).values())) == 1
+
+
+def test_custom_fields(both):
+    """FIB_MULTIPATH_HASH_FIELD_DST_PORT alone."""
+    set_policy(both, 3, 0x20)
+    assert len(set(members(both, flows(64)).values())) == 1
+    ports = [packet(i, dport=1000 + i) for i in range(64)]
+    assert set(members(both, ports).values()) == {"b", "c"}
+
+
+# --- routes that expire ---------------------------------------------------------------------
+
+
+def test_route_with_an_expiry(net):
+    net.r.route("add", COVER, "via", host_addr("b"))
+    net.route("add", PREFIX, "via", host_addr("c"), "expires 1000")
+    net.assert_forwarded(fr.many(5, FAR), to="c")
+
+
+def test_route_expires(net):
+    """From then on the kernel decides, which no longer takes it, long before it says so."""
+    net.r.route("add", COVER, "via", host_addr("b"))
+    net.route("add", PREFIX, "via", host_addr("c"), "expires 4")
+    net.assert_forwarded(fr.many(5, FAR), to="c")
+    wait_until(lambda: len(net.exchange(fr.many(5, FAR))["b"]) == 5, 15, "the cover is taken")
+    _, rise = net.counted(lambda: net.exchange(fr.many(5, FAR)))
+    assert rise.get("punt_expires", 0) + rise.get("forward", 0) == 5, rise
+
+
+def test_preference_of_equal_routes(net):
+    """RTA_PREF: the higher one is taken, whatever the order."""
+    net.r.route("add", COVER, "dev p1 metric 9 pref low")
+    net.route("append", COVER, "dev p2 metric 9 pref high")
+    net.r.ip("neigh replace", FAR, "lladdr", HOST_MAC["c"], "dev p2 nud permanent")
+    net.r.ip("neigh replace", FAR, "lladdr", HOST_MAC["b"], "dev p1 nud permanent")
+    net.sync()
+    net.assert_forwarded(fr.many(5, FAR), to="c")
+
+
+def test_equal_routes_that_are_no_set(net):
+    """The first, but a packet that came in by the second's port is the kernel's."""
+    net.r.route("add", COVER, "dev p1 metric 9")
+    net.route("append", COVER, "dev p2 metric 9")
+    net.r.ip("neigh replace", FAR, "lladdr", HOST_MAC["b"], "dev p1 nud permanent")
+    net.sync()
+    net.assert_forwarded(fr.many(5, FAR), to="b")
+    back = fr.udp(FAR, src=host_addr("c"), src_mac=HOST_MAC["c"], dst_mac=PORT_MAC["c"])
+    net.assert_passed([back] * 3, "pass_same_port", source="c")

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`ip nexthop`: single objects, groups, resilient groups, blackholes, and what goes without a word.
+
+VPP's linux-nl ignores them.
+"""
+
+import os
+
+import frames as fr
+import pytest
+from lab import wait_until
+from netns import split_words
+from test_multipath import COVER, FAR, PREFIX, flows, members, share
+from topology import host_addr
+
+RESILIENT = "type resilient buckets 64 idle_timer 120 unbalanced_timer 0"
+
+
+@pytest.fixture
+def objects(net):
+    """7: by b, 8: by c, routes of host a's side are by the cover."""
+    net.r.route("add", COVER, "via", host_addr("b"))
+    net.r.ip("nexthop add id 7 via", host_addr("b"), "dev p1")
+    net.r.ip("nexthop add id 8 via", host_addr("c"), "dev p2")
+    return net
+
+
+def change(net, *words):
+    net.r.ip("nexthop", *words)
+    net.sync()
+
+
+def group(net, *words):
+    """Without -6, which iproute2 would make the group's family."""
+    net.r.run("ip", "nexthop", *split_words(words))
+
+
+def change_group(net, *words):
+    group(net, *words)
+    net.sync()
+
+
+def test_single_object_changes(objects):
+    objects.route("add", PREFIX, "nhid 8")
+    objects.assert_forwarded(fr.many(10, FAR), to="c")
+    change(objects, "replace id 8 via", host_addr("b"), "dev p1")
+    objects.assert_forwarded(fr.many(10, FAR), to="b")
+
+
+def test_one_change_for_many_routes(objects):
+    objects.r.batch("route add 2001:db8:%x::/48 nhid 8" % (0x2000 + i) for i in range(2000))
+    objects.sync()
+    written = objects.router.routes()
+    objects.assert_forwarded(fr.many(5, "2001:db8:2000::1"), to="c")
+    change(objects, "replace id 8 via", host_addr("b"), "dev p1")
+    for i in (0, 1000, 1999):
+        objects.assert_forwarded(fr.many(5, "2001:db8:%x::1" % (0x2000 + i)), to="b")
+    assert len(objects.router.routes()) == len(written)
+
+
+@pytest.mark.parametrize("compat", [0, 1])
+def test_an_object_takes_its_routes_along(objects, compat):
+    """With nexthop_compat_mode=0 the kernel announces the object's end only."""
+    objects.r.sysctl("net.ipv4.nexthop_compat_mode", compat)
+    objects.route("add", PREFIX, "nhid 8")
+    objects.assert_forwarded(fr.many(10, FAR), to="c")
+    change(objects, "delete id 8")
+    objects.assert_forwarded(fr.many(10, FAR), to="b")
+
+
+def test_blackhole_object(objects):
+    objects.r.ip("nexthop add id 9 blackhole")
+    objects.route("add", PREFIX, "nhid 9")
+    objects.assert_dropped(fr.many(5, FAR), "drop_blackhole")
+    change(objects, "replace id 9 via", host_addr("c"), "dev p2")
+    objects.assert_forwarded(fr.many(5, FAR), to="c")
+
+
+def test_group(objects):
+    group(objects, "add id 10 group 7/8")
+    objects.route("add", PREFIX, "nhid 10")
+    first = members(objects, flows(400))
+    assert 0.4 < share(first, "b") < 0.6
+    assert members(objects, flows(400)) == first
+    change_group(objects, "replace id 10 group 7,1/8,9")
+    assert 0.03 < share(members(objects, flows(400)), "b") < 0.2
+
+
+def test_member_is_deleted(objects):
+    group(objects, "add id 10 group 7/8")
+    objects.route("add", PREFIX, "nhid 10")
+    change(objects, "delete id 8")
+    assert set(members(objects, flows(50)).values()) == {"b"}
+    change(objects, "delete id 7")
+    assert objects.router.lookup(FAR)["prefix"] == COVER
+
+
+def test_member_changes_within_its_group(objects):
+    group(objects, "add id 10 group 7/8")
+    objects.route("add", PREFIX, "nhid 10")
+    change(objects, "replace id 7 via", host_addr("c"), "dev p2")
+    assert set(members(objects, flows(50)).values()) == {"c"}
+
+
+@pytest.mark.parametrize("compat", [0, 1])
+@pytest.mark.parametrize("how", ["down", "carrier"])
+def test_device_goes_down(objects, how, compat):
+    """The kernel removes the objects by the device, and says nothing of it."""
+    objects.r.sysctl("net.ipv4.nexthop_compat_mode", compat)
+    group(objects, "add id 10 group 7/8")
+    objects.r.route("add", PREFIX, "nhid 10")
+    objects.route("add 2001:db8:f01::/48 nhid 8")
+    assert set(members(objects, flows(50)).values()) == {"b", "c"}
+    if how == "down":
+        objects.r.ip("link set dev p2 down")
+    else:
+        objects.host["c"].ip("link set dev h0 down")
+    del objects.tap["c"], objects.port_tap["c"]
+    objects.hosts = "ab"
+    objects.wait_lookup("2001:db8:f01::1", prefix=COVER)
+    assert set(members(objects, flows(50)).values()) == {"b"}
+
+
+def test_sixteen_bit_weights(objects):
+    """iproute2 6.1 cannot say more than 256: the request is made here. Linux 6.12 and newer."""
+    done = objects.r.run(
+        "/usr/bin/python3", os.path.join(os.path.dirname(__file__), "nexthop_group.py"),
+        "10", "7:30000", "8:10000", check=False,
+    )  # fmt: skip
+    if done.returncode == 3:
+        pytest.skip("this kernel takes no weights above 256")
+    assert done.returncode == 0, done.stderr
+    objects.route("add", PREFIX, "nhid 10")
+    assert 0.70 < share(members(objects, flows(2000)), "b") < 0.80
+
+
+def test_resilient_group(objects):
+    """When a member leaves the flows of the others stay."""
+    group(objects, "add id 10 group 7/8", RESILIENT)
+    objects.route("add", PREFIX, "nhid 10")
+    before = members(objects, flows(300))
+    assert 0.4 < share(before, "b") < 0.6
+    change(objects, "delete id 8")
+    after = members(objects, flows(300))
+    assert set(after.values()) == {"b"}
+    change(objects, "add id 8 via", host_addr("c"), "dev p2")
+    change_group(objects, "replace id 10 group 7/8", RESILIENT)
+    wait_until(
+        lambda: 0.3 < share(members(objects, flows(300)), "c") < 0.7, 10, "8 has its buckets again"
+    )
+
+
+def test_resilient_group_keeps_flows_of_the_others(objects):
+    objects.r.ip("nexthop add id 9 via fe80::b:2 dev p1")
+    group(objects, "add id 10 group 7/8/9", RESILIENT)
+    objects.route("add", PREFIX, "nhid 10")
+    got, rise = objects.counted(lambda: objects.exchange(flows(300)))
+    assert rise["forward"] == 300, rise
+    before = {fr.number_of(f) for f in got["b"]}
+    change(objects, "delete id 8")
+    got, _ = objects.counted(lambda: objects.exchange(flows(300)))
+    assert before < {fr.number_of(f) for f in got["b"]} and len(got["b"]) == 300
+
+
+def test_group_of_an_unresolved_member_is_left_to_the_kernel(objects):
+    """ipv6_good_nh(): the kernel passes over members that do not answer."""
+    objects.r.ip("nexthop add id 9 via 2001:db8:b::dead dev p1")
+    group(objects, "add id 10 group 8/9")
+    objects.route("add", PREFIX, "nhid 10")
+    got, rise = objects.counted(lambda: objects.exchange(flows(40)))
+    assert rise.get("pass_unresolved", 0) > 5 and rise.get("forward", 0) > 5, rise
+    assert all(not frames or host == "c" for host, frames in got.items())
+
+
+def test_ids_of_objects_are_shown(objects):
+    group(objects, "add id 10 group 7/8")
+    objects.route("add", PREFIX, "nhid 10")
+    assert len(objects.router.lookup(FAR)["group"]) == 2

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sixlane explain: one packet, told step by step. The steps come from a walk through the maps in
+ * user space (cmd_walk.h), the verdict from the real program on the same maps and on that very
+ * packet; that the two agree is part of the answer.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "cmd_explain.h"
+#include "log.h"
+
+#define HOP_LIMIT 64
+#define SPORT 49152 /* the first of those that anybody may use */
+#define DPORT 33434 /* traceroute's */
+
+/* The daemon may write between walk and run; what differs so often is no coincidence. */
+#define TRIES 4
+
+/* --- the command line -------------------------------------------------------------------- */
+
+static bool is_keyword(const char *word)
+{
+	return !strcmp(word, "dev") || !strcmp(word, "size") || !strcmp(word, "tos");
+}
+
+/* PROTO SPORT DPORT, as far as they are there. Returns how many words they are, or -CMD_USAGE. */
+static int take_flow(int argc, char **argv, struct packet *packet)
+{
+	uint32_t sport = SPORT, dport = DPORT;
+	int n = 0;
+
+	packet->proto = IPPROTO_UDP;
+	while (n < argc && !is_keyword(argv[n]))
+		n++;
+	if (n && !packet_parse_proto(argv[0], &packet->proto))
+		return -cmd_usage(&cmd_explain, "\"%s\" is not a protocol", argv[0]);
+	if (n > 3)
+		return -cmd_usage(&cmd_explain, "\"%s\" is too much", argv[3]);
+	if (n == 2)
+		return -cmd_usage(&cmd_explain, "\"%s\": both ports or none", argv[1]);
+	if (n == 3 && !walk_has_ports(packet->proto))
+		return -cmd_usage(&cmd_explain, "\"%s\" has no ports", argv[0]);
+	if (n == 3 && (!cmd_parse_number(argv[1], UINT16_MAX, &sport) ||
+		       !cmd_parse_number(argv[2], UINT16_MAX, &dport)))
+		return -cmd_usage(&cmd_explain, "\"%s %s\" are not two ports", argv[1], argv[2]);
+	if (walk_has_ports(packet->proto)) {
+		packet->sport = (uint16_t)sport;
+		packet->dport = (uint16_t)dport;
+	}
+	return n;
+}
+
+/* CMD_OK or CMD_USAGE (said). */
+static int take_keyword(const char *word, const char *value, struct packet *packet,
+			const char **port)
+{
+	unsigned long tclass;
+	char *end;
+
+	if (!strcmp(word, "dev")) {
+		*port = value;
+		return CMD_OK;
+	}
+	if (!strcmp(word, "size")) {
+		if (cmd_parse_number(value, LOADER_RUN_ROOM / 2, &packet->ip_bytes) &&
+		    packet->ip_bytes >= packet_min_bytes(packet->proto))
+			return CMD_OK;
+		return cmd_usage(&cmd_explain, "size %s: bytes of the IPv6 packet, from %u to %u",
+				 value, packet_min_bytes(packet->proto), LOADER_RUN_ROOM / 2);
+	}
+	if (strcmp(word, "tos") != 0)
+		return cmd_usage(&cmd_explain, "\"%s\" is too much", word);
+	tclass = strtoul(value, &end, 0);
+	if (*end || *value == '-' || !*value || tclass > UINT8_MAX)
+		return cmd_usage(&cmd_explain, "tos %s: a traffic class from 0 to 0xff", value);
+	packet->tclass = (uint8_t)tclass;
+	return CMD_OK;
+}
+
+static int parse_args(int argc, char **argv, struct packet *packet, const char **port)
+{
+	int at = 2, n, rc;
+
+	if (argc < 2)
+		return cmd_usage(&cmd_explain, "from which address to which?");
+	if (inet_pton(AF_INET6, argv[0], &packet->src) != 1)
+		return cmd_usage(&cmd_explain, "\"%s\" is not an IPv6 address", argv[0]);
+	if (inet_pton(AF_INET6, argv[1], &packet->dst) != 1)
+		return cmd_usage(&cmd_explain, "\"%s\" is not an IPv6 address", argv[1]);
+	n = take_flow(argc - at, argv + at, packet);
+	if (n < 0)
+		return -n;
+	for (at += n; at < argc; at += 2) {
+		if (at + 1 == argc)
+			return cmd_usage(&cmd_explain, "what after \"%s\"?", argv[at]);
+		rc = take_keyword(argv[at], argv[at + 1], packet, port);
+		if (rc)
+			return rc;
+	}
+	return CMD_OK;
+}
+
+/* --- walk and run ------------------------------------------------------------------------ */
+
+static bool build(struct explain *explain)
+{
+	struct packet *packet = &explain->packet;
+
+	packet->hop_limit = HOP_LIMIT;
+	explain->frame_len = packet_build(packet, explain->frame, sizeof(explain->frame));
+	explain->query.has_src = explain->query.has_flow = true;
+	explain->query.proto = packet->proto;
+	explain->query.tclass = packet->tclass;
+	explain->query.hop_limit = packet->hop_limit;
+	explain->query.sport = packet->sport;
+	explain->query.dport = packet->dport;
+	explain->query.ip_bytes = packet->ip_bytes;
+	return explain->frame_len;
+}
+
+/* Whether the frame put out is one that leaves by this next hop. */
+static bool gives_output(const struct explain *explain, const struct walk_hop *hop)
+{
+	const struct packet *out = &explain->out, *in = &explain->packet;
+	static const union sixlane_tag none[2];
+	const union sixlane_tag *tags =
+		hop->egress.flags & SIXLANE_PORT_TAGGED ? hop->egress.tags : none;
+
+	return !memcmp(out->src_mac, hop->egress.mac.bytes, sizeof(out->src_mac)) &&
+	       !memcmp(out->dst_mac, hop->neigh.mac.bytes, sizeof(out->dst_mac)) &&
+	       !memcmp(out->tags, tags, sizeof(out->tags)) && out->hop_limit == in->hop_limit - 1 &&
+	       out->ip_bytes == in->ip_bytes && !memcmp(&out->src, &in->src, sizeof(in->src)) &&
+	       !memcmp(&out->dst, &in->dst, sizeof(in->dst));
+}
+
+static bool may_be(const struct explain *explain, const struct walk_hop *hop)
+{
+	if (hop->verdict != explain->result.verdict)
+		return false;
+	return hop->verdict != SIXLANE_FORWARD || gives_output(explain, hop);
+}
+
+/* Which next hop was taken: what only the program knows is told by what it put out. */
+static void find_hop(struct explain *explain)
+{
+	const struct walk *walk = &explain->walk;
+	const struct walk_group *group = &walk->group;
+
+	explain->hop = NULL;
+	explain->n_candidates = 0;
+	if (group->kind != SIXLANE_KIND_GROUP) {
+		explain->hop = &walk->hop;
+		return;
+	}
+	for (uint32_t i = 0; i < group->n_members; i++) {
+		if (group->members[i].skipped || !may_be(explain, &group->members[i].hop))
+			continue;
+		if (!explain->n_candidates++)
+			explain->hop = &group->members[i].hop;
+	}
+}
+
+static uint32_t action_of(uint32_t verdict)
+{
+	static const uint8_t actions[] = {
+#define X(name, action, string, text) XDP_##action,
+		SIXLANE_VERDICTS(X)
+#undef X
+	};
+
+	return actions[verdict];
+}
+
+/* What was put out is what the verdict says: forwarded by the hop found, or just what came in. */
+static bool output_agrees(const struct explain *explain)
+{
+	const struct loader_run_result *result = &explain->result;
+
+	if (result->verdict == SIXLANE_FORWARD)
+		return explain->hop && gives_output(explain, explain->hop);
+	return result->len == explain->frame_len &&
+	       !memcmp(result->frame, explain->frame, result->len);
+}
+
+static bool agrees(const struct explain *explain)
+{
+	const struct loader_run_result *result = &explain->result;
+
+	return explain->walk.verdicts >> result->verdict & 1 &&
+	       result->slot == explain->walk.in_slot &&
+	       result->action == action_of(result->verdict) && output_agrees(explain);
+}
+
+/* One walk and one run. 0 or -errno and err. */
+static int compare(struct explain *explain, struct loader_run *run, char *err)
+{
+	int rc;
+
+	walk_packet(&explain->view.maps, &explain->query, &explain->walk);
+	rc = loader_run_frame(run, explain->query.ingress, explain->frame, explain->frame_len,
+			      &explain->result, err);
+	if (rc)
+		return rc;
+	if (!packet_read(explain->result.frame, explain->result.len, &explain->out))
+		explain->out = (struct packet){ 0 };
+	find_hop(explain);
+	explain->agree = agrees(explain);
+	return 0;
+}
+
+static int find_source(struct explain *explain)
+{
+	int rc;
+
+	explain->sources = (struct sources){ 0 };
+	if (!explain->walk.by_source)
+		return 0;
+	rc = sources_read(&explain->view.maps, &explain->sources);
+	if (rc) {
+		log_error("cannot read the source-specific routes: %s", strerror(-rc));
+		return rc;
+	}
+	explain->source = sources_match(&explain->sources, explain->walk.set, &explain->packet.src);
+	return 0;
+}
+
+/* CMD_OK or CMD_FAILED (said). */
+static int find_out(struct explain *explain)
+{
+	static const char frags_name[] = "sixlane_frags";
+	bool frags = explain->prog_known && !strcmp(explain->prog.name, frags_name);
+	struct loader_run *run;
+	char err[LOADER_ERR];
+	int rc = loader_run_open(loader_object_path(), frags, &explain->view.fds, &run, err);
+
+	explain->query.frags = explain->frame_len > loader_run_linear_bytes();
+	if (rc) {
+		log_error("%s", err);
+		return CMD_FAILED;
+	}
+	for (int i = 0; i < TRIES && !rc && !explain->agree; i++)
+		rc = compare(explain, run, err);
+	explain->same_build =
+		explain->prog.owner != LOADER_OURS || loader_run_is_same(run, explain->prog.id);
+	loader_run_close(run);
+	if (rc) {
+		log_error("%s", err);
+		return CMD_FAILED;
+	}
+	return find_source(explain) ? CMD_FAILED : CMD_OK;
+}
+
+/* --- the answer -------------------------------------------------------------------------- */
+
+static void to_text(const struct explain *explain)
+{
+	const char *last = "";
+
+	for (size_t i = 0; i < explain->n_steps; i++) {
+		const char *name = explain->steps[i].name;
+
+		printf("%-10s %s\n", strcmp(name, last) != 0 ? name : "", explain->steps[i].text);
+		last = name;
+	}
+}
+
+static int answer(const struct cmd_options *options, struct explain *explain)
+{
+	int rc;
+
+	if (!explain_tell(explain)) {
+		log_error("out of memory");
+		return CMD_FAILED;
+	}
+	if (options->json) {
+		rc = print_json(options, explain_json(explain));
+	} else {
+		to_text(explain);
+		rc = print_flush();
+	}
+	return explain->agree ? rc : CMD_FAILED;
+}
+
+static int explain_packet(const struct cmd_options *options, struct explain *explain,
+			  const char *port)
+{
+	int rc = cmd_view_open(&explain->view);
+
+	if (rc)
+		return rc;
+	explain->daemon = loader_daemon_runs();
+	explain->query.src = explain->packet.src;
+	explain->query.dst = explain->packet.dst;
+	rc = explain_find_port(explain, port);
+	if (!rc && !build(explain)) {
+		log_error("the frame is too long");
+		rc = CMD_FAILED;
+	}
+	if (!rc)
+		rc = find_out(explain);
+	if (!rc)
+		rc = answer(options, explain);
+	for (size_t i = 0; i < explain->n_steps; i++)
+		free(explain->steps[i].text);
+	sources_free(&explain->sources);
+	cmd_view_close(&explain->view);
+	return rc;
+}
+
+static int run(const struct cmd_options *options, int argc, char **argv)
+{
+	struct explain *explain = calloc(1, sizeof(*explain));
+	const char *port = NULL;
+	int rc;
+
+	if (!explain) {
+		log_error("out of memory");
+		return CMD_FAILED;
+	}
+	rc = parse_args(argc, argv, &explain->packet, &port);
+	if (!rc)
+		rc = explain_packet(options, explain, port);
+	free(explain);
+	return rc;
+}
+
+const struct cmd cmd_explain = {
+	.name = "explain",
+	.args = "SRC DST [PROTO [SPORT DPORT]] [dev PORT] [size BYTES] [tos TOS]",
+	.help = "every step of one packet, by the real program",
+	.run = run,
+};

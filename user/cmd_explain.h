@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files of `sixlane explain` share: cmd_explain.c asks and answers, cmd_explain_port.c
+ * finds where the packet comes in, cmd_explain_words.c tells every step,
+ * cmd_explain_json.c the results.
+ */
+#ifndef USER_CMD_EXPLAIN_H
+#define USER_CMD_EXPLAIN_H
+
+#include "cmd_packet.h"
+#include "cmd_show.h"
+#include "loader_run.h"
+
+#define EXPLAIN_MAX_STEPS 512
+
+struct explain_step {
+	const char *name;
+	char *text; /* owned */
+};
+
+struct explain {
+	struct cmd_view view;
+	struct packet packet;
+	struct walk_query query;
+	bool daemon;
+
+	/* Where it comes in. */
+	const struct link *port; /* as asked for or chosen */
+	const char *port_reason;
+	const struct link *ingress; /* what the program runs on: of a VLAN the lower, of a bond a
+				       slave */
+	struct loader_prog prog;    /* … and which one that is */
+	bool prog_known;	    /* prog could be read */
+	bool same_build;	    /* as the object that was run here */
+
+	/* What the maps and what the program say. */
+	struct walk walk;
+	struct sources sources;
+	const struct source *source; /* the prefix in the source set; NULL: none */
+	uint8_t frame[LOADER_RUN_ROOM];
+	size_t frame_len;
+	struct loader_run_result result;
+	struct packet out;	    /* of result.frame, if it is forwarded */
+	const struct walk_hop *hop; /* the next hop that was taken; NULL: none is known */
+	uint32_t n_candidates;	    /* members that would give the same output */
+	bool agree;
+
+	struct explain_step steps[EXPLAIN_MAX_STEPS];
+	size_t n_steps;
+};
+
+/*
+ * Set port, ingress and what depends on them in query and packet. name: of the port, NULL: choose.
+ * CMD_OK or CMD_FAILED (said).
+ */
+int explain_find_port(struct explain *explain, const char *name);
+
+/* Everything, in words, into steps. False: out of memory. */
+bool explain_tell(struct explain *explain);
+
+json_t *explain_json(const struct explain *explain);
+
+#endif

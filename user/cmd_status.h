@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The ports of `sixlane status`, between cmd_status.c, which judges them, and cmd_status_port.c,
+ * which reads and shows them.
+ */
+#ifndef USER_CMD_STATUS_H
+#define USER_CMD_STATUS_H
+
+#include "cmd_show.h"
+
+struct status_port {
+	const struct link *link;
+	struct loader_prog prog;
+	struct sixlane_port port; /* zero without a slot */
+	uint32_t slot;		  /* 0: none */
+	int error;		  /* of the query: prog is not known */
+};
+
+struct status_ports {
+	struct status_port *at;
+	size_t n;
+};
+
+/* The ports that run any XDP program or are served, slaves of served bonds too. 0 or -ENOMEM. */
+int status_ports_read(struct cmd_view *view, struct status_ports *ports);
+
+/* Why the datapath passes every packet that comes in here, NULL: it does not. */
+const char *status_port_passed(const struct status_port *port);
+
+static inline bool status_port_is_slave(const struct status_port *port)
+{
+	return port->port.flags & (SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP);
+}
+
+json_t *status_port_json(const struct cmd_view *view, const struct status_port *port);
+void status_ports_text(const struct cmd_options *options, const struct cmd_view *view,
+		       const struct status_ports *ports);
+
+#endif

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What `sixlane status` shows of a port: its program, what the datapath was told of it, and by
+ * which device its packets come in if not by itself.
+ */
+#include <errno.h>
+
+#include "cmd_status.h"
+
+static const struct {
+	uint32_t flag;
+	const char *name;
+} port_flags[] = {
+	{ SIXLANE_PORT_INGRESS, "ingress" },
+	{ SIXLANE_PORT_PASS, "pass" },
+	{ SIXLANE_PORT_UPPER, "upper" },
+	{ SIXLANE_PORT_IPV6, "ipv6" },
+	{ SIXLANE_PORT_FORWARDING, "forwarding" },
+	{ SIXLANE_PORT_UP, "up" },
+	{ SIXLANE_PORT_XMIT, "xmit" },
+	{ SIXLANE_PORT_XMIT_FRAGS, "xmit_frags" },
+	{ SIXLANE_PORT_GENERIC, "generic" },
+	{ SIXLANE_PORT_PROXY_NDP, "proxy_ndp" },
+	{ SIXLANE_PORT_RULES, "rules" },
+	{ SIXLANE_PORT_VRF, "vrf" },
+	{ SIXLANE_PORT_SLAVE, "slave" },
+	{ SIXLANE_PORT_BACKUP, "backup" },
+	{ SIXLANE_PORT_TAGGED, "tagged" },
+	{ SIXLANE_PORT_SKIP, "skip" },
+	{ SIXLANE_PORT_SKIP_OBJECT, "skip_object" },
+	{ SIXLANE_PORT_BRIDGE, "bridge" },
+	{ SIXLANE_PORT_MACVLAN, "macvlan" },
+	{ SIXLANE_PORT_TUNNEL, "tunnel" },
+	{ SIXLANE_PORT_STRANGE, "strange" },
+};
+
+static const char *mode_name(const struct status_port *port)
+{
+	static const char *const names[] = {
+		[XDP_MODE_NONE] = "none",	[XDP_MODE_NATIVE] = "native",
+		[XDP_MODE_GENERIC] = "generic", [XDP_MODE_OFFLOAD] = "offload",
+		[XDP_MODE_MULTI] = "native",
+	};
+
+	return port->prog.dispatcher ? "dispatcher" : names[port->prog.mode];
+}
+
+/* NULL: none. */
+static const char *program_name(const struct status_port *port)
+{
+	if (port->error)
+		return "unknown";
+	switch (port->prog.owner) {
+	case LOADER_OURS:
+		return "sixlane";
+	case LOADER_OTHER_MAPS:
+		return "other maps";
+	case LOADER_FOREIGN:
+		return port->prog.name;
+	default:
+		return NULL;
+	}
+}
+
+int status_ports_read(struct cmd_view *view, struct status_ports *ports)
+{
+	const uint32_t shown = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP;
+	const struct ports *all = &view->ports;
+
+	ports->at = calloc(all->n + 1, sizeof(*ports->at));
+	if (!ports->at)
+		return -ENOMEM;
+	for (size_t i = 0; i < all->n; i++) {
+		struct status_port port = { .link = &all->links[i] };
+
+		port.slot = maps_port_slot(&view->maps, port.link->ifindex);
+		if (port.slot)
+			port.port = view->maps.ports[port.slot];
+		if (port.link->xdp_mode != XDP_MODE_NONE) {
+			port.error = loader_query(port.link->ifindex, &view->fds, &port.prog);
+			if (port.error)
+				port.prog.mode = port.link->xdp_mode;
+		} else if (!(port.port.flags & shown)) {
+			continue;
+		}
+		ports->at[ports->n++] = port;
+	}
+	return 0;
+}
+
+const char *status_port_passed(const struct status_port *port)
+{
+	uint32_t flags = port->port.flags;
+
+	if (!port->slot || !(flags & SIXLANE_PORT_INGRESS))
+		return "the daemon does not serve it";
+	if (flags & SIXLANE_PORT_PASS)
+		return "acceleration is switched off for it";
+	if (flags & SIXLANE_PORT_BACKUP)
+		return "its bond does not listen to it";
+	if (flags & SIXLANE_PORT_UPPER)
+		return "a master or upper device takes its frames";
+	if (!(flags & SIXLANE_PORT_UP))
+		return "it is down";
+	if (!(flags & SIXLANE_PORT_IPV6))
+		return "IPv6 is off on it (net.ipv6.conf.DEV.disable_ipv6)";
+	if (!(flags & SIXLANE_PORT_FORWARDING))
+		return "forwarding is off (net.ipv6.conf.all.forwarding)";
+	return NULL;
+}
+
+static const char *device_name(const struct cmd_view *view, uint32_t ifindex)
+{
+	const struct link *link = ports_find(&view->ports, ifindex);
+
+	return link ? link->name : "?";
+}
+
+/* What makes a port another than the device by which its packets come in. */
+static void roles_json(const struct cmd_view *view, const struct status_port *port, json_t *object)
+{
+	uint32_t flags = port->port.flags;
+	char tags[SHOW_TAGS_LEN];
+
+	if (flags & SIXLANE_PORT_TAGGED) {
+		print_set(object, "tags", print_string(show_tags(port->port.tags, tags)));
+		print_set(object, "lower", print_string(device_name(view, port->port.xmit)));
+	}
+	if (flags & (SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP))
+		print_set(object, "bond", print_string(device_name(view, port->link->master)));
+	if (flags & SIXLANE_PORT_VRF)
+		print_set(object, "vrf", print_string(device_name(view, port->port.iif)));
+	if (port->slot)
+		print_set(object, "table", json_integer(port->port.table));
+}
+
+static void roles_text(const struct cmd_view *view, const struct status_port *port)
+{
+	uint32_t flags = port->port.flags;
+	char tags[SHOW_TAGS_LEN];
+
+	if (flags & SIXLANE_PORT_TAGGED)
+		printf(", %s on %s", show_tags(port->port.tags, tags),
+		       device_name(view, port->port.xmit));
+	if (flags & (SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP))
+		printf(", slave of %s", device_name(view, port->link->master));
+	if (flags & SIXLANE_PORT_VRF)
+		printf(", in VRF %s (table %u)", device_name(view, port->port.iif),
+		       port->port.table);
+}
+
+json_t *status_port_json(const struct cmd_view *view, const struct status_port *port)
+{
+	json_t *object = json_object(), *flags = json_array();
+	char mac[PRINT_MAC_LEN];
+
+	print_mac(port->link->mac, mac);
+	print_set(object, "name", print_string(port->link->name));
+	print_set(object, "ifindex", json_integer(port->link->ifindex));
+	print_set(object, "slot", json_integer(port->slot));
+	print_set(object, "mode", print_string(mode_name(port)));
+	print_set(object, "program", print_string(program_name(port)));
+	print_set(object, "program_id", json_integer(port->prog.id));
+	print_set(object, "rx_queues", json_integer(port->link->n_rx_queues));
+	print_set(object, "tx_queues", json_integer(port->link->n_tx_queues));
+	print_set(object, "mac", print_string(mac));
+	print_set(object, "mtu", json_integer(port->slot ? port->port.mtu : port->link->mtu));
+	for (size_t i = 0; i < ARRAY_SIZE(port_flags); i++) {
+		if (port->port.flags & port_flags[i].flag)
+			print_append(flags, print_string(port_flags[i].name));
+	}
+	print_set(object, "flags", flags);
+	roles_json(view, port, object);
+	return object;
+}
+
+void status_ports_text(const struct cmd_options *options, const struct cmd_view *view,
+		       const struct status_ports *ports)
+{
+	char mac[PRINT_MAC_LEN];
+
+	if (!ports->n) {
+		puts("ports       none");
+		return;
+	}
+	printf("%-15s %-10s %-15s %5s %5s %6s  %-17s  %s\n", "port", "mode", "program", "rxq",
+	       "txq", "mtu", "mac", "flags");
+	for (size_t i = 0; i < ports->n; i++) {
+		const struct status_port *port = &ports->at[i];
+		bool generic = port->prog.mode == XDP_MODE_GENERIC;
+		const char *program = program_name(port);
+
+		print_mac(port->link->mac, mac);
+		printf("%-15s %-10s %-15s %5u %5u %6u  %s ", port->link->name,
+		       generic ? "GENERIC" : mode_name(port), program ? program : "-",
+		       port->link->n_rx_queues, port->link->n_tx_queues,
+		       port->slot ? port->port.mtu : port->link->mtu, mac);
+		for (size_t f = 0; f < ARRAY_SIZE(port_flags); f++) {
+			if (port->port.flags & port_flags[f].flag)
+				printf(" %s", port_flags[f].name);
+		}
+		roles_text(view, port);
+		if (options->statistics)
+			printf(" (ifindex %u, slot %u, program id %u)", port->link->ifindex,
+			       port->slot, port->prog.id);
+		putchar('\n');
+	}
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * From a next hop's id to verdicts (bpf/group.h, bpf/nexthop.h). Which member of a group a hash
+ * falls upon is not computed here: the verdicts of all members in use are collected.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "cmd_walk.h"
+
+/* FIB_MULTIPATH_HASH_FIELD_* of the kernel, as net.ipv6.fib_multipath_hash_fields has them */
+#define FIELD_PROTO (1u << 2)
+#define FIELD_PORTS (3u << 4)
+#define FIELD_INNER (0x3fu << 6)
+
+#define IP6_BYTES 40u
+#define PORTS_BYTES 4u
+#define FRAGMENT_BYTES 8u
+
+#define FIRST_MAX 16u /* members of SIXLANE_KIND_FIRST that the datapath looks at */
+
+/* --- one next hop ------------------------------------------------------------------------ */
+
+/* Port, neighbour and MTU, as far as they are known; verdict: the next hop's own. */
+static void fill_hop(const struct maps *maps, uint32_t id, uint32_t route_mtu, struct walk_hop *hop)
+{
+	union sixlane_fate fate;
+
+	*hop = (struct walk_hop){ .id = id, .verdict = SIXLANE_PUNT_ROUTE };
+	if (id >= SIXLANE_MAX_NEXT_HOPS)
+		return;
+	fate.word = walk_load64(&maps->next_hops[id].fate.word);
+	if (fate.kind >= SIXLANE_N_VERDICTS)
+		return;
+	hop->verdict = fate.kind;
+	if (hop->verdict != SIXLANE_FORWARD)
+		return;
+	if (fate.port < SIXLANE_MAX_PORTS) {
+		hop->port = fate.port;
+		hop->egress = maps->ports[fate.port];
+	}
+	hop->mtu = hop->egress.mtu;
+	if (route_mtu && route_mtu < hop->mtu)
+		hop->mtu = route_mtu;
+	if (fate.neighbour && fate.neighbour < SIXLANE_MAX_NEIGHBOURS) {
+		hop->has_gateway = true;
+		hop->neigh = maps->neighbours[fate.neighbour];
+		hop->has_mac = hop->neigh.mac.flags & SIXLANE_MAC_VALID;
+	}
+}
+
+static void find_on_link(const struct maps *maps, const union sixlane_addr *dst,
+			 struct walk_hop *hop)
+{
+	uint32_t slot = maps_neigh_slot(maps, hop->egress.ifindex, dst);
+
+	if (!slot)
+		return;
+	hop->neigh = maps->neighbours[slot];
+	hop->has_mac = hop->neigh.mac.flags & SIXLANE_MAC_VALID;
+}
+
+static enum sixlane_verdict check_forwarding(const struct walk_query *query,
+					     const struct walk *walk)
+{
+	if (walk->in_slot && !(walk->in.flags & SIXLANE_PORT_FORWARDING))
+		return SIXLANE_PASS_NO_FORWARDING;
+	return query->has_flow && query->hop_limit <= 1 ? SIXLANE_PASS_HOP_LIMIT : SIXLANE_FORWARD;
+}
+
+static enum sixlane_verdict device_verdict(uint32_t flags)
+{
+	if (flags & SIXLANE_PORT_BRIDGE)
+		return SIXLANE_PUNT_BRIDGE;
+	if (flags & SIXLANE_PORT_MACVLAN)
+		return SIXLANE_PUNT_MACVLAN;
+	return flags & SIXLANE_PORT_TUNNEL ? SIXLANE_PUNT_TUNNEL : SIXLANE_PASS_EGRESS_DEVICE;
+}
+
+static enum sixlane_verdict check_egress(const struct walk_query *query, const struct walk *walk,
+					 const struct walk_hop *hop)
+{
+	const uint32_t alive = SIXLANE_PORT_UP | SIXLANE_PORT_IPV6;
+	const struct sixlane_port *out = &hop->egress;
+
+	if (walk->in_slot && walk->in.ifindex == out->ifindex)
+		return SIXLANE_PASS_SAME_PORT;
+	if (!out->ifindex || (out->flags & alive) != alive)
+		return SIXLANE_PASS_EGRESS_DOWN;
+	if (out->flags & SIXLANE_PORT_NO_XMIT)
+		return device_verdict(out->flags);
+	if (walk->generic)
+		return SIXLANE_FORWARD;
+	if (!(out->flags & SIXLANE_PORT_XMIT) ||
+	    (query->frags && !(out->flags & SIXLANE_PORT_XMIT_FRAGS)))
+		return SIXLANE_PASS_EGRESS_DEVICE;
+	return SIXLANE_FORWARD;
+}
+
+/* query NULL: the next hop's own verdict alone is asked for. */
+static void check_hop(const struct maps *maps, const struct walk_query *query,
+		      const struct walk *walk, struct walk_hop *hop)
+{
+	if (!query || hop->verdict != SIXLANE_FORWARD)
+		return;
+	if (!hop->has_gateway)
+		find_on_link(maps, &query->dst, hop);
+	hop->verdict = check_forwarding(query, walk) ?: check_egress(query, walk, hop);
+	if (!hop->verdict && query->has_flow && query->ip_bytes > hop->mtu)
+		hop->verdict = SIXLANE_PASS_TOO_BIG;
+	if (!hop->verdict && !hop->has_mac)
+		hop->verdict = SIXLANE_PASS_UNRESOLVED;
+}
+
+/* --- a group's members ------------------------------------------------------------------- */
+
+static struct walk_member *find_member(struct walk_group *group, uint32_t id)
+{
+	for (uint32_t i = 0; i < group->n_members; i++) {
+		if (group->members[i].hop.id == id)
+			return &group->members[i];
+	}
+	if (group->n_members == WALK_MAX_MEMBERS) {
+		group->truncated = true;
+		return NULL;
+	}
+	group->members[group->n_members] = (struct walk_member){ .hop.id = id };
+	return &group->members[group->n_members++];
+}
+
+static void add_share(struct walk_group *group, uint32_t id, uint64_t share)
+{
+	struct walk_member *member = share ? find_member(group, id) : NULL;
+
+	if (member)
+		member->share += share;
+}
+
+static void read_cells(const struct maps *maps, union sixlane_fate fate, struct walk_group *group)
+{
+	const uint64_t whole = 1ull << 32;
+	bool shared = false;
+
+	group->kind = fate.kind;
+	group->n_cells = fate.n_cells;
+	for (uint32_t i = 0; i < fate.n_cells && fate.first_cell + i < SIXLANE_MAX_CELLS; i++) {
+		union sixlane_cell cell;
+
+		if (fate.kind == SIXLANE_KIND_FIRST && i >= FIRST_MAX)
+			break;
+		cell.word = walk_load64(&maps->cells[fate.first_cell + i].word);
+		shared |= cell.below != cell.above;
+		if (fate.kind == SIXLANE_KIND_FIRST) {
+			add_share(group, cell.below, whole);
+			continue;
+		}
+		add_share(group, cell.below, cell.bound);
+		add_share(group, cell.above, whole - cell.bound);
+	}
+	group->buckets =
+		fate.kind == SIXLANE_KIND_GROUP && !shared && group->n_cells > group->n_members;
+}
+
+#define WEIGHT_MAX 65536u
+
+/* k times a share in parts of the smallest one, and what is over, from -1/2 to 1/2. */
+static uint32_t in_parts(uint64_t share, double smallest, uint32_t k, double *over)
+{
+	double multiple = (double)share * k / smallest;
+	uint32_t whole = multiple < UINT32_MAX ? (uint32_t)(multiple + 0.5) : UINT32_MAX;
+
+	*over = multiple - whole;
+	return whole;
+}
+
+/*
+ * Whether all shares are multiples of one k-th of the smallest, but for the rounding of the cells'
+ * bounds: each share is right to within half a cell's smallest part a member (fib_alias.c).
+ */
+static bool are_multiples(const struct walk_group *group, double smallest, uint32_t k)
+{
+	for (uint32_t i = 0; i < group->n_members; i++) {
+		double over;
+		uint32_t whole = in_parts(group->members[i].share, smallest, k, &over);
+		double rounding = 0.5 * (whole + k) * group->n_members / smallest;
+
+		if (over > rounding || over < -rounding)
+			return false;
+	}
+	return true;
+}
+
+/* The weights that the group was made of, in lowest terms. */
+static void set_weights(struct walk_group *group)
+{
+	uint64_t smallest = UINT64_MAX;
+	uint32_t k = 1;
+	double over;
+
+	for (uint32_t i = 0; i < group->n_members; i++) {
+		if (group->members[i].share < smallest)
+			smallest = group->members[i].share;
+	}
+	if (group->buckets)
+		smallest = 1ull << 32;
+	while (k < WEIGHT_MAX && !are_multiples(group, (double)smallest, k))
+		k++;
+	for (uint32_t i = 0; i < group->n_members; i++)
+		group->members[i].weight =
+			in_parts(group->members[i].share, (double)smallest, k, &over);
+}
+
+/* --- the choice -------------------------------------------------------------------------- */
+
+static bool sees_ports(const struct walk_query *query)
+{
+	return !walk_has_ports(query->proto) || query->ip_bytes >= IP6_BYTES + PORTS_BYTES;
+}
+
+static bool sees_outer(const struct walk_query *query, uint32_t fields)
+{
+	bool extension = query->proto == IPPROTO_ROUTING || query->proto == IPPROTO_DSTOPTS;
+
+	if (fields & (FIELD_PROTO | FIELD_PORTS) && extension)
+		return false;
+	if (fields & FIELD_PROTO && query->proto == IPPROTO_FRAGMENT &&
+	    query->ip_bytes < IP6_BYTES + FRAGMENT_BYTES)
+		return false;
+	return !(fields & FIELD_PORTS) || sees_ports(query);
+}
+
+/* Packets that are asked about carry nothing in a tunnel, so that no hash of inner fields is made.
+ */
+static bool sees_inner(const struct walk_query *query)
+{
+	return query->proto != IPPROTO_IPIP && query->proto != IPPROTO_IPV6 &&
+	       query->proto != IPPROTO_GRE && query->proto != IPPROTO_MPLS &&
+	       query->proto != IPPROTO_ROUTING && query->proto != IPPROTO_DSTOPTS;
+}
+
+/* Whether XDP reaches all that the hash is over (group_hash). */
+static bool hash_is_seen(const struct maps *maps, const struct walk_query *query)
+{
+	union sixlane_hash_policy how = { .word = walk_load64(&maps->meta->hash_policy.word) };
+
+	if (!query || !query->has_flow)
+		return true;
+	switch (how.policy) {
+	case SIXLANE_HASH_L3:
+		return true;
+	case SIXLANE_HASH_L4:
+		return sees_outer(query, FIELD_PROTO | FIELD_PORTS);
+	case SIXLANE_HASH_INNER:
+		return sees_inner(query) && sees_outer(query, FIELD_PROTO);
+	case SIXLANE_HASH_FIELDS:
+		return sees_outer(query, how.fields & ~FIELD_INNER) &&
+		       (!(how.fields & FIELD_INNER) || sees_inner(query));
+	default:
+		return false;
+	}
+}
+
+static void choose_by_hash(const struct maps *maps, const struct walk_query *query,
+			   struct walk *walk)
+{
+	const uint32_t down = walk->flags & SIXLANE_NEXT_HOP_OBJECT ? SIXLANE_PORT_SKIP_OBJECT
+								    : SIXLANE_PORT_SKIP;
+	struct walk_group *group = &walk->group;
+	const struct walk_member *chosen = NULL;
+
+	walk->verdicts = 0;
+	for (uint32_t i = 0; i < group->n_members; i++) {
+		struct walk_member *member = &group->members[i];
+
+		member->skipped = member->hop.egress.flags & down;
+		if (member->skipped) {
+			/* so do packets whose draws all fall upon members that are skipped */
+			walk->verdicts |= 1ull << SIXLANE_PASS_EGRESS_DOWN;
+			continue;
+		}
+		walk->verdicts |= 1ull << member->hop.verdict;
+		if (!chosen || (chosen->hop.verdict && !member->hop.verdict))
+			chosen = member;
+	}
+	if (group->n_members == 1 && chosen)
+		walk->hop = chosen->hop;
+	if (group->n_cells > 1 && !hash_is_seen(maps, query))
+		walk_set_verdict(walk, SIXLANE_PUNT_HASH);
+	else if (chosen)
+		walk->verdict = chosen->hop.verdict;
+	else
+		walk_set_verdict(walk, SIXLANE_PASS_EGRESS_DOWN);
+}
+
+/* The first, unless one of them leaves by the ingress port: that one comes before it. */
+static void choose_first(const struct walk_query *query, struct walk *walk)
+{
+	struct walk_group *group = &walk->group;
+
+	if (!group->n_members) {
+		walk_set_verdict(walk, SIXLANE_PUNT_EQUAL_METRIC);
+		return;
+	}
+	walk->hop = group->members[0].hop;
+	walk_set_verdict(walk, walk->hop.verdict);
+	if (query && !query->ingress && group->n_members > 1)
+		walk->depends |= WALK_ON_PORT;
+	for (uint32_t i = 0; walk->in_slot && i < group->n_members; i++) {
+		if (group->members[i].hop.egress.ifindex == walk->in.ifindex)
+			walk_set_verdict(walk, SIXLANE_PASS_SAME_PORT);
+	}
+}
+
+static void choose(const struct maps *maps, const struct walk_query *query, union sixlane_fate fate,
+		   struct walk *walk)
+{
+	struct walk_group *group = &walk->group;
+
+	read_cells(maps, fate, group);
+	for (uint32_t i = 0; i < group->n_members; i++) {
+		fill_hop(maps, group->members[i].hop.id, walk->route_mtu, &group->members[i].hop);
+		check_hop(maps, query, walk, &group->members[i].hop);
+	}
+	if (fate.kind == SIXLANE_KIND_FIRST) {
+		choose_first(query, walk);
+	} else {
+		set_weights(group);
+		choose_by_hash(maps, query, walk);
+	}
+	if (walk->expires_ns && util_now_ns() >= walk->expires_ns)
+		walk_set_verdict(walk, SIXLANE_PUNT_EXPIRES);
+}
+
+void walk_next_hop(const struct maps *maps, const struct walk_query *query, struct walk *walk)
+{
+	const struct sixlane_next_hop *next_hop;
+	union sixlane_fate fate;
+
+	if (walk->next_hop >= SIXLANE_MAX_NEXT_HOPS) {
+		walk_set_verdict(walk, SIXLANE_PUNT_ROUTE);
+		return;
+	}
+	next_hop = &maps->next_hops[walk->next_hop];
+	fate.word = walk_load64(&next_hop->fate.word);
+	walk->flags = next_hop->flags;
+	walk->route_mtu = next_hop->mtu;
+	walk->expires_ns = fate.kind >= SIXLANE_KIND_GROUP ? next_hop->expires_ns : 0;
+	if (fate.kind == SIXLANE_KIND_GROUP || fate.kind == SIXLANE_KIND_FIRST) {
+		choose(maps, query, fate, walk);
+		return;
+	}
+	fill_hop(maps, walk->next_hop, walk->route_mtu, &walk->hop);
+	check_hop(maps, query, walk, &walk->hop);
+	walk_set_verdict(walk, walk->hop.verdict);
+}

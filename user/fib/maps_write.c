@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Stores to the maps. The datapath reads the mapped arrays while they are written, so every word
+ * that it may look at is stored whole, and what makes a slot usable is stored last.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "maps_internal.h"
+
+/* Port flags by which packets are passed when set; the others let packets be forwarded. */
+#define FLAGS_FORBID                                                                             \
+	(SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER | SIXLANE_PORT_PROXY_NDP | SIXLANE_PORT_BACKUP | \
+	 SIXLANE_PORT_SKIP | SIXLANE_PORT_SKIP_OBJECT | SIXLANE_PORT_NO_XMIT)
+
+static int update(const struct maps *maps, enum loader_map map, const void *key, const void *value)
+{
+	return bpf_map_update_elem(maps->fd[map], key, value, BPF_ANY) ? -errno : 0;
+}
+
+int maps_erase(const struct maps *maps, enum loader_map map, const void *key)
+{
+	return bpf_map_delete_elem(maps->fd[map], key) ? -errno : 0;
+}
+
+static int write_route_set(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+{
+	return update(ctx, LOADER_ROUTES, key, &value);
+}
+
+static int write_route_del(void *ctx, const struct sixlane_route_key *key)
+{
+	return maps_erase(ctx, LOADER_ROUTES, key);
+}
+
+static int write_source_set(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+{
+	return update(ctx, LOADER_SOURCES, key, &value);
+}
+
+static int write_source_del(void *ctx, const struct sixlane_route_key *key)
+{
+	return maps_erase(ctx, LOADER_SOURCES, key);
+}
+
+static void write_next_hop(void *ctx, uint32_t id, const struct sixlane_next_hop *next_hop)
+{
+	struct maps *maps = ctx;
+
+	/* Nothing names it yet: what counts is only that all of it is there before something does.
+	 */
+	maps->next_hops[id] = *next_hop;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static void write_fate(void *ctx, uint32_t id, union sixlane_fate fate)
+{
+	struct maps *maps = ctx;
+
+	ATOMIC_STORE(&maps->next_hops[id].fate.word, fate.word);
+}
+
+static void write_cell(void *ctx, uint32_t index, union sixlane_cell cell)
+{
+	struct maps *maps = ctx;
+
+	ATOMIC_STORE(&maps->cells[index].word, cell.word);
+}
+
+static void write_neigh_mac(void *ctx, uint32_t slot, union sixlane_mac mac)
+{
+	struct maps *maps = ctx;
+
+	ATOMIC_STORE(&maps->neighbours[slot].mac.word, mac.word);
+}
+
+static void write_neigh(void *ctx, uint32_t slot, const struct sixlane_neigh *neigh)
+{
+	struct maps *maps = ctx;
+	struct sixlane_neigh *to = &maps->neighbours[slot];
+
+	/* Unresolved while the key changes, so that no MAC is ever taken for another's. */
+	ATOMIC_STORE(&to->mac.word, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(to->key.addr.halves); i++)
+		ATOMIC_STORE(&to->key.addr.halves[i], neigh->key.addr.halves[i]);
+	ATOMIC_STORE(&to->key.ifindex, neigh->key.ifindex);
+	ATOMIC_STORE(&to->key.zero, 0);
+	ATOMIC_STORE(&to->used, neigh->used);
+	ATOMIC_STORE(&to->mac.word, neigh->mac.word);
+}
+
+static int write_neigh_index(void *ctx, const struct sixlane_neigh_key *key, uint32_t slot)
+{
+	return update(ctx, LOADER_NEIGH_INDEX, key, &slot);
+}
+
+static int write_neigh_index_del(void *ctx, const struct sixlane_neigh_key *key)
+{
+	return maps_erase(ctx, LOADER_NEIGH_INDEX, key);
+}
+
+/* A slot that goes to another device must not inherit the counts of the former one. */
+static void clear_counters(const struct maps *maps, uint32_t slot)
+{
+	int n_cpus = libbpf_num_possible_cpus();
+	struct sixlane_counters *zero;
+
+	if (n_cpus <= 0)
+		return;
+	zero = calloc((size_t)n_cpus, sizeof(*zero));
+	if (!zero)
+		return;
+	update(maps, LOADER_COUNTERS, &slot, zero);
+	free(zero);
+}
+
+/* What a packet that is under way may combine with what it has read of the port before. */
+static bool port_changes_meaning(const struct sixlane_port *from, const struct sixlane_port *to)
+{
+	return from->ifindex != to->ifindex || from->table != to->table || from->iif != to->iif ||
+	       from->lower != to->lower || from->xmit != to->xmit ||
+	       from->tag.word != to->tag.word || from->tags[0].word != to->tags[0].word ||
+	       from->tags[1].word != to->tags[1].word;
+}
+
+static int write_grace(void *ctx);
+
+/*
+ * While the rest changes, the stricter of before and after holds. Where half of the old and half of
+ * the new meaning would be a third one, packets pass until those that saw the old one are gone.
+ */
+static void write_port(void *ctx, uint32_t slot, const struct sixlane_port *port)
+{
+	struct maps *maps = ctx;
+	struct sixlane_port *to = &maps->ports[slot];
+	bool other = port_changes_meaning(to, port);
+	uint32_t strict = (to->flags & port->flags & ~FLAGS_FORBID) |
+			  ((to->flags | port->flags) & FLAGS_FORBID);
+	bool live = to->flags != 0;
+
+	if (port->ifindex && port->ifindex != to->ifindex)
+		clear_counters(maps, slot);
+	ATOMIC_STORE(&to->flags, other ? 0 : strict);
+	if (other && live)
+		write_grace(maps);
+	ATOMIC_STORE(&to->ifindex, port->ifindex);
+	ATOMIC_STORE(&to->mtu, port->mtu);
+	ATOMIC_STORE(&to->table, port->table);
+	ATOMIC_STORE(&to->mac.word, port->mac.word);
+	ATOMIC_STORE(&to->iif, port->iif);
+	ATOMIC_STORE(&to->lower, port->lower);
+	ATOMIC_STORE(&to->xmit, port->xmit);
+	ATOMIC_STORE(&to->tag.word, port->tag.word);
+	ATOMIC_STORE(&to->tags[0].word, port->tags[0].word);
+	ATOMIC_STORE(&to->tags[1].word, port->tags[1].word);
+	ATOMIC_STORE(&to->flags, port->flags);
+}
+
+static int write_port_index(void *ctx, uint32_t ifindex, uint32_t slot)
+{
+	return update(ctx, LOADER_PORT_INDEX, &ifindex, &slot);
+}
+
+static int write_port_index_del(void *ctx, uint32_t ifindex)
+{
+	return maps_erase(ctx, LOADER_PORT_INDEX, &ifindex);
+}
+
+static int write_vlan(void *ctx, const struct sixlane_vlan_key *key, uint32_t slot)
+{
+	return update(ctx, LOADER_VLANS, key, &slot);
+}
+
+static int write_vlan_del(void *ctx, const struct sixlane_vlan_key *key)
+{
+	return maps_erase(ctx, LOADER_VLANS, key);
+}
+
+/* The other flags of sl_meta are the daemon's, which is this thread. */
+static void write_gaps(void *ctx, bool gaps)
+{
+	struct maps *maps = ctx;
+	uint32_t flags = ATOMIC_LOAD(&maps->meta->flags) & ~SIXLANE_META_GAPS;
+
+	ATOMIC_STORE(&maps->meta->flags, flags | (gaps ? SIXLANE_META_GAPS : 0));
+}
+
+/*
+ * The global barrier is synchronize_rcu(). XDP programs run inside RCU read-side sections (with
+ * softirqs off, which counts as one since Linux 5.0), so afterwards every packet that might have
+ * seen an old id has left its program. On one CPU the kernel does nothing, and need not: this
+ * process does not run while a program does. -EINVAL with nohz_full: slots are then kept out of
+ * use.
+ */
+static int write_grace(void *ctx)
+{
+	(void)ctx;
+	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) ? -errno : 0;
+}
+
+struct fib_writer maps_writer(struct maps *maps)
+{
+	return (struct fib_writer){
+		.ctx = maps,
+		.route_set = write_route_set,
+		.route_del = write_route_del,
+		.source_set = write_source_set,
+		.source_del = write_source_del,
+		.next_hop_set = write_next_hop,
+		.next_hop_set_fate = write_fate,
+		.cell_set = write_cell,
+		.neigh_set = write_neigh,
+		.neigh_set_mac = write_neigh_mac,
+		.neigh_index_set = write_neigh_index,
+		.neigh_index_del = write_neigh_index_del,
+		.port_set = write_port,
+		.port_index_set = write_port_index,
+		.port_index_del = write_port_index_del,
+		.vlan_set = write_vlan,
+		.vlan_del = write_vlan_del,
+		.gaps_set = write_gaps,
+		.grace = write_grace,
+	};
+}
+
+/*
+ * The list beside the one in use may still be walked by packets that came before the last change:
+ * hence the grace period first.
+ */
+int maps_set_rules(struct maps *maps, const struct sixlane_rule *rules, uint32_t n)
+{
+	union sixlane_rules list = { .word = maps->meta->rules.word };
+	int rc;
+
+	if (n > SIXLANE_MAX_RULES)
+		return -E2BIG;
+	if (list.n == n && list.first <= SIXLANE_MAX_RULES &&
+	    !memcmp(&maps->rules[list.first], rules, n * sizeof(*rules)))
+		return 0;
+	rc = write_grace(maps);
+	if (rc)
+		return rc;
+	list.first = list.first ? 0 : SIXLANE_MAX_RULES;
+	list.n = n;
+	memcpy(&maps->rules[list.first], rules, n * sizeof(*rules));
+	ATOMIC_STORE(&maps->meta->rules.word, list.word);
+	return 0;
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Next-hop objects, groups of them, and the buckets of resilient groups: what nh_fill_node and
+ * nh_fill_res_bucket (net/ipv4/nexthop.c) can say. An object that a route could not be sent by
+ * as struct next_hop says is NEXT_HOP_OTHER, so that its routes get punted.
+ */
+#include "parse.h"
+
+#include <linux/lwtunnel.h>
+#include <linux/nexthop.h>
+#include <linux/rtnetlink.h>
+#include <netinet/in.h>
+
+#include "parse_attr.h"
+
+/*
+ * NHA_OP_FLAGS and NHA_OP_FLAG_RESP_GRP_RESVD_0 of Linux 6.12: the bytes of a group's entry behind
+ * its 8-bit weight mean something. Without that flag they may be the higher bits of the weight
+ * (stable kernels took those over, but not the flag) or whatever lay in the kernel's memory (5.15
+ * to 6.10).
+ */
+#define NEXT_HOP_OP_FLAGS 14
+#define OP_FLAG_ENTRIES_CLEAN (1u << 31)
+
+static const struct attr_spec next_hop_attrs[] = {
+	[NHA_ID] = ATTR_U32,	     [NHA_GROUP] = ATTR_ANY,	   [NHA_GROUP_TYPE] = ATTR_U16,
+	[NHA_BLACKHOLE] = ATTR_ANY,  [NHA_OIF] = ATTR_U32,	   [NHA_GATEWAY] = ATTR_ANY,
+	[NHA_ENCAP_TYPE] = ATTR_U16, [NHA_ENCAP] = ATTR_ANY,	   [NHA_FDB] = ATTR_ANY,
+	[NHA_RES_GROUP] = ATTR_NEST, [NHA_RES_BUCKET] = ATTR_NEST, [NEXT_HOP_OP_FLAGS] = ATTR_U32,
+};
+#define N_NEXT_HOP_ATTRS ARRAY_SIZE(next_hop_attrs)
+
+static const struct attr_spec res_group_attrs[] = {
+	[NHA_RES_GROUP_BUCKETS] = ATTR_U16,
+};
+
+static const struct attr_spec res_bucket_attrs[] = {
+	[NHA_RES_BUCKET_INDEX] = ATTR_U16,
+	[NHA_RES_BUCKET_NH_ID] = ATTR_U32,
+};
+
+/* struct nexthop_grp; older headers have no name for weight_high. */
+struct group_entry {
+	uint32_t id;
+	uint8_t weight, weight_high;
+	uint16_t reserved;
+};
+_Static_assert(sizeof(struct group_entry) == sizeof(struct nexthop_grp), "as the kernel has it");
+
+/* The header and attributes of a message about next hops; -ENOMSG for those of IPv4. */
+static int message_walk(const struct nlmsghdr *nlh, const struct nhmsg **nhm,
+			const struct nlattr **at)
+{
+	*nhm = attr_header(nlh, sizeof(**nhm));
+	if (!*nhm)
+		return -EBADMSG;
+	if ((*nhm)->nh_family != AF_INET6 && (*nhm)->nh_family != AF_UNSPEC)
+		return -ENOMSG;
+	return attr_walk_message(nlh, sizeof(**nhm), next_hop_attrs, N_NEXT_HOP_ATTRS, at, NULL);
+}
+
+/* One member; false if its entry may say more than struct next_hop_member can. */
+static bool member_parse(const struct group_entry *entry, bool clean,
+			 struct next_hop_member *member)
+{
+	member->id = entry->id;
+	member->weight = 1u + entry->weight + 256u * entry->weight_high;
+	return entry->reserved == 0 && (clean || entry->weight_high == 0);
+}
+
+static int members_parse(const struct nlattr **at, struct next_hop *next_hop,
+			 struct next_hop_member *members)
+{
+	bool clean = attr_u32(at[NEXT_HOP_OP_FLAGS], 0) & OP_FLAG_ENTRIES_CLEAN;
+	const char *data = mnl_attr_get_payload(at[NHA_GROUP]);
+	size_t size = mnl_attr_get_payload_len(at[NHA_GROUP]), n;
+	struct group_entry entry;
+	bool plain;
+
+	n = size / sizeof(entry);
+	if (n == 0 || size % sizeof(entry) != 0)
+		return -EBADMSG;
+	plain = n <= NEXT_HOP_MAX_MEMBERS;
+	for (size_t i = 0; i < n && plain; i++) {
+		memcpy(&entry, data + i * sizeof(entry), sizeof(entry));
+		if (entry.id == 0)
+			return -EBADMSG;
+		plain = member_parse(&entry, clean, &members[i]);
+	}
+	if (plain)
+		next_hop->n_members = (uint32_t)n;
+	else
+		next_hop->kind = NEXT_HOP_OTHER;
+	return 0;
+}
+
+static int group_parse(const struct nlattr **at, struct next_hop *next_hop,
+		       struct next_hop_member *members)
+{
+	const struct nlattr *res[ARRAY_SIZE(res_group_attrs)];
+	int r = attr_walk_nest(at[NHA_RES_GROUP], res_group_attrs, ARRAY_SIZE(res_group_attrs),
+			       res);
+
+	if (r < 0)
+		return r;
+	switch (attr_u16(at[NHA_GROUP_TYPE], NEXTHOP_GRP_TYPE_MPATH)) {
+	case NEXTHOP_GRP_TYPE_MPATH:
+		next_hop->kind = NEXT_HOP_GROUP;
+		break;
+	case NEXTHOP_GRP_TYPE_RES:
+		next_hop->kind = NEXT_HOP_RESILIENT;
+		next_hop->n_buckets = attr_u16(res[NHA_RES_GROUP_BUCKETS], 0);
+		if (next_hop->n_buckets == 0)
+			return -EBADMSG;
+		break;
+	default:
+		next_hop->kind = NEXT_HOP_OTHER;
+	}
+	r = members_parse(at, next_hop, members);
+	if (at[NHA_FDB])
+		next_hop->kind = NEXT_HOP_OTHER;
+	return r;
+}
+
+/* Those that send packets in ways that struct next_hop does not tell. */
+static bool one_is_other(const struct nlattr **at, const struct next_hop *next_hop)
+{
+	return at[NHA_FDB] || at[NHA_ENCAP] ||
+	       attr_u16(at[NHA_ENCAP_TYPE], LWTUNNEL_ENCAP_NONE) != LWTUNNEL_ENCAP_NONE ||
+	       (at[NHA_GATEWAY] && !next_hop->hop.has_gateway) ||
+	       (!at[NHA_BLACKHOLE] && next_hop->hop.ifindex == 0);
+}
+
+/* An object that is no group. */
+static int one_parse(const struct nlattr **at, struct next_hop *next_hop)
+{
+	const struct nlattr *gateway = at[NHA_GATEWAY];
+	size_t size = gateway ? mnl_attr_get_payload_len(gateway) : 0;
+
+	if (gateway && size != sizeof(struct in6_addr) && size != sizeof(struct in_addr))
+		return -EBADMSG;
+	next_hop->hop.ifindex = attr_u32(at[NHA_OIF], 0);
+	next_hop->hop.weight = 1;
+	if (size == sizeof(next_hop->hop.gateway)) {
+		next_hop->hop.has_gateway = true;
+		attr_copy(&next_hop->hop.gateway, gateway, size);
+	}
+	if (!one_is_other(at, next_hop))
+		next_hop->kind = at[NHA_BLACKHOLE] ? NEXT_HOP_BLACKHOLE : NEXT_HOP_ONE;
+	return 0;
+}
+
+int parse_next_hop(const struct nlmsghdr *nlh, struct next_hop *out,
+		   struct next_hop_member members[NEXT_HOP_MAX_MEMBERS])
+{
+	struct next_hop next_hop = { .kind = NEXT_HOP_OTHER, .members = members };
+	const struct nlattr *at[N_NEXT_HOP_ATTRS];
+	const struct nhmsg *nhm;
+	int r;
+
+	if (nlh->nlmsg_type != RTM_NEWNEXTHOP && nlh->nlmsg_type != RTM_DELNEXTHOP)
+		return -ENOMSG;
+	r = message_walk(nlh, &nhm, at);
+	if (r < 0)
+		return r;
+	next_hop.id = attr_u32(at[NHA_ID], 0);
+	if (next_hop.id == 0)
+		return -EBADMSG;
+	/* What an object was does not matter any more: it must go in any case. */
+	if (nlh->nlmsg_type == RTM_NEWNEXTHOP) {
+		if (at[NHA_GROUP])
+			r = group_parse(at, &next_hop, members);
+		else
+			r = nhm->nh_family == AF_INET6 ? one_parse(at, &next_hop) : -EBADMSG;
+	}
+	if (r < 0)
+		return r;
+	*out = next_hop;
+	return 0;
+}
+
+int parse_next_hop_bucket(const struct nlmsghdr *nlh, struct next_hop_bucket *out)
+{
+	const struct nlattr *bucket[ARRAY_SIZE(res_bucket_attrs)];
+	const struct nlattr *at[N_NEXT_HOP_ATTRS];
+	const struct nhmsg *nhm;
+	int r;
+
+	if (nlh->nlmsg_type != RTM_NEWNEXTHOPBUCKET)
+		return -ENOMSG;
+	r = message_walk(nlh, &nhm, at);
+	if (r == 0)
+		r = attr_walk_nest(at[NHA_RES_BUCKET], res_bucket_attrs,
+				   ARRAY_SIZE(res_bucket_attrs), bucket);
+	if (r != 0)
+		return r;
+	if (attr_u32(at[NHA_ID], 0) == 0 || !bucket[NHA_RES_BUCKET_INDEX] ||
+	    attr_u32(bucket[NHA_RES_BUCKET_NH_ID], 0) == 0)
+		return -EBADMSG;
+	*out = (struct next_hop_bucket){
+		.group = attr_u32(at[NHA_ID], 0),
+		.index = attr_u16(bucket[NHA_RES_BUCKET_INDEX], 0),
+		.member = attr_u32(bucket[NHA_RES_BUCKET_NH_ID], 0),
+	};
+	return 0;
+}

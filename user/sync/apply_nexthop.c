@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Next-hop objects: messages into the store, and what an object means into the FIB, which
+ * brings it to every route that names the object in one store. Routes go with their object, of
+ * which nothing tells with net.ipv4.nexthop_compat_mode=0.
+ */
+#include <errno.h>
+#include <linux/rtnetlink.h>
+
+#include "../netlink/parse.h"
+#include "state.h"
+
+static bool uses_next_hop(const struct route *route, void *ctx)
+{
+	return route->next_hop_id == *(const uint32_t *)ctx;
+}
+
+static void fill_hops(struct sync *sync, const struct nexthop_view *view, struct fib_hop *hops)
+{
+	for (uint32_t i = 0; i < view->n_hops; i++) {
+		const struct route_hop *hop = &view->hops[i];
+
+		hops[i] = (struct fib_hop){
+			.gateway = hop->gateway,
+			.ifindex = hop->ifindex,
+			.weight = view->weights[i],
+			.has_gateway = hop->has_gateway,
+		};
+		ports_need(sync, hop->ifindex);
+	}
+}
+
+static enum sixlane_verdict verdict_of(const struct nexthop_view *view)
+{
+	switch (view->kind) {
+	case NEXT_HOP_BLACKHOLE:
+		return SIXLANE_DROP_BLACKHOLE;
+	case NEXT_HOP_ONE:
+	case NEXT_HOP_GROUP:
+	case NEXT_HOP_RESILIENT:
+		return view->n_hops ? SIXLANE_FORWARD : SIXLANE_PUNT_NEXT_HOP_OBJECT;
+	case NEXT_HOP_OTHER:
+		break;
+	}
+	return SIXLANE_PUNT_NEXT_HOP_OBJECT;
+}
+
+static void set_object(void *ctx, uint32_t id)
+{
+	struct sync *sync = ctx;
+	struct fib_hop hops[NEXT_HOP_MAX_MEMBERS];
+	struct nexthop_view view;
+	struct fib_object object = { 0 };
+	bool known = nexthops_view(sync->nexthops, id, &view);
+
+	if (known)
+		object.verdict = verdict_of(&view);
+	if (known && object.verdict == SIXLANE_FORWARD) {
+		fill_hops(sync, &view, hops);
+		object.hops = hops;
+		object.n_hops = view.n_hops;
+		object.buckets = view.buckets;
+		object.n_buckets = view.n_buckets;
+	}
+	if (fib_set_object(sync->fib, id, known ? &object : NULL))
+		sync_want(sync, SYNC_LATER_NS);
+}
+
+void apply_next_hop_changed(void *ctx, uint32_t id)
+{
+	struct sync *sync = ctx;
+	struct nexthop_view view;
+
+	if (sync->quiet)
+		return;
+	set_object(sync, id);
+	if (!nexthops_view(sync->nexthops, id, &view))
+		rib_prune(sync->rib, uses_next_hop, &id);
+}
+
+void apply_all_next_hops(struct sync *sync)
+{
+	nexthops_each(sync->nexthops, set_object, sync);
+}
+
+int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
+{
+	struct next_hop_member members[NEXT_HOP_MAX_MEMBERS];
+	struct next_hop next_hop;
+	int ret = parse_next_hop(nlh, &next_hop, members);
+
+	if (ret)
+		return ret;
+	if (nlh->nlmsg_type == RTM_DELNEXTHOP) {
+		nexthops_delete(sync->nexthops, next_hop.id);
+		/* buckets of a member that goes move to others without a word */
+		if (nexthops_any_resilient(sync->nexthops) && !sync->dumping)
+			sync->next_hops_wanted = true;
+		/* of an object that is not known: its routes, too, are gone */
+		if (!sync->quiet)
+			rib_prune(sync->rib, uses_next_hop, &next_hop.id);
+		return 0;
+	}
+	/* which bucket is whose is not told here, and only of some later moves */
+	if (next_hop.kind == NEXT_HOP_RESILIENT && !sync->dumping)
+		sync->next_hops_wanted = true;
+	return nexthops_set(sync->nexthops, &next_hop);
+}
+
+int apply_next_hop_bucket(struct sync *sync, const struct nlmsghdr *nlh)
+{
+	struct next_hop_bucket bucket;
+	int ret = parse_next_hop_bucket(nlh, &bucket);
+
+	if (!ret)
+		ret = nexthops_set_bucket(sync->nexthops, &bucket);
+	if (ret != -ENOENT)
+		return ret;
+	/* of an IPv4 group, or of one that has gone: the list as a whole tells */
+	if (!sync->dumping)
+		sync->next_hops_wanted = true;
+	return 0;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rules: a list read as a whole, compiled, and published as a whole. While it is being read or
+ * changed every packet passes, and so it does for good if the list cannot be expressed.
+ */
+#include <errno.h>
+#include <linux/fib_rules.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "../netlink/parse.h"
+#include "state.h"
+
+/* Linux 5.18: rules compare the DSCP alone, before that the ECN bits as well. */
+static bool rules_see_ecn(void)
+{
+	unsigned int major, minor;
+	struct utsname name;
+
+	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
+		return true;
+	return major < 5 || (major == 5 && minor < 18);
+}
+
+/*
+ * An `iif` may be given by an alternative name of a device, which the kernel attaches the rule to
+ * and which links do not have. What gets to such a rule is the kernel's.
+ */
+static bool names_unknown_device(const struct sync *sync, const struct nlmsghdr *nlh,
+				 const struct rule *rule)
+{
+	const struct fib_rule_hdr *header = mnl_nlmsg_get_payload(nlh);
+
+	if (!rule->iif[0] || header->flags & FIB_RULE_IIF_DETACHED)
+		return false;
+	for (size_t i = 0; i < sync->links.n; i++) {
+		const struct device *device = &sync->links.devices[i];
+
+		if (device->has_link && !strcmp(device->link.name, rule->iif))
+			return false;
+	}
+	return true;
+}
+
+int apply_rule(struct sync *sync, const struct nlmsghdr *nlh)
+{
+	struct rule rule;
+	int ret = parse_rule(nlh, &rule);
+
+	if (ret)
+		return ret;
+	if (rule.tclass_mask && rules_see_ecn())
+		rule.unknown = true;
+	if (names_unknown_device(sync, nlh, &rule)) {
+		rule.iif[0] = '\0';
+		rule.unknown = true;
+	}
+	return rules_add(&sync->rules, &rule);
+}
+
+/* In doubt punt at once; the list is then read anew as a whole. */
+void apply_rules_changed(struct sync *sync)
+{
+	sync->rules_wanted = true;
+	sync->rules_ready = false;
+	apply_meta(sync);
+}
+
+static void report(const struct sync *sync, const struct rules_program *program)
+{
+	if (!program->expressible)
+		log_warning(
+			"'ip -6 rule' holds more than %u rules: EVERY PACKET PASSES to the kernel",
+			SIXLANE_MAX_RULES);
+	else if (!sync->program.expressible && sync->complete)
+		log_info("'ip -6 rule' can be expressed again");
+}
+
+/* The datapath forwards by the new list from here on. */
+static int publish(struct sync *sync, const struct rules_program *program)
+{
+	bool moved = program->local_first != sync->program.local_first;
+	int ret;
+
+	report(sync, program);
+	ret = maps_set_rules(sync->maps, program->rules, program->expressible ? program->n : 0);
+	if (ret)
+		return ret;
+	sync->program = *program;
+	sync->view.local_first = program->local_first;
+	if (!sync->quiet && moved)
+		apply_all_routes(sync);
+	if (!sync->quiet)
+		ports_update_all(sync);
+	return 0;
+}
+
+void apply_rules(struct sync *sync)
+{
+	struct rules_program program;
+	int ret = 0;
+
+	if (!sync->rules_known)
+		return;
+	memset(&program, 0, sizeof(program));
+	rules_compile(&sync->rules, &sync->links, &program);
+	if (!sync->published || memcmp(&program, &sync->program, sizeof(program)) != 0) {
+		sync->rules_ready = false;
+		apply_meta(sync);
+		ret = publish(sync, &program);
+	}
+	sync->published = !ret;
+	sync->rules_ready = !ret && !sync->rules_wanted;
+	if (ret) {
+		log_warning_limited("cannot write the rules: %s; packets pass to the kernel",
+				    strerror(-ret));
+		sync_want(sync, SYNC_LATER_NS);
+	}
+}

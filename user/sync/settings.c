@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Settings of the whole namespace that the kernel does not announce: how the multipath hash is
+ * made. Until a change is seen packets go by the other fields, which changes members, not
+ * their set.
+ */
+#include <errno.h>
+#include <sys/random.h>
+
+#include "state.h"
+
+#define SYSCTL_DIR "/proc/sys/net/ipv6/"
+#define DEFAULT_FIELDS 7u /* FIB_MULTIPATH_HASH_FIELD_DEFAULT_MASK: addresses and protocol */
+
+/* otherwise: what this kernel does, which does not have the setting. */
+static uint32_t read_sysctl(const char *path, uint32_t otherwise)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	unsigned int value;
+
+	return file && fscanf(file, "%u", &value) == 1 ? value : otherwise;
+}
+
+void settings_read(struct sync *sync)
+{
+	struct sixlane_meta *meta = sync->maps->meta;
+	const union sixlane_hash_policy policy = {
+		.policy = read_sysctl(SYSCTL_DIR "fib_multipath_hash_policy", SIXLANE_HASH_L3),
+		.fields = read_sysctl(SYSCTL_DIR "fib_multipath_hash_fields", DEFAULT_FIELDS),
+	};
+	uint64_t seed;
+
+	if (meta->hash_policy.word != policy.word)
+		__atomic_store_n(&meta->hash_policy.word, policy.word, __ATOMIC_RELAXED);
+	/* An earlier daemon's seed stays, and with it every flow's member. */
+	if (meta->hash_seed)
+		return;
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		seed = util_now_ns();
+	__atomic_store_n(&meta->hash_seed, seed | 1, __ATOMIC_RELAXED);
+}
