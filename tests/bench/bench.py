@@ -27,7 +27,7 @@ import lab  # noqa: E402
 from progress import Progress, wait  # noqa: E402
 from tables import TABLES  # noqa: E402
 
-BENCHES = ("forward", "sync", "change", "memory")
+BENCHES = ("forward", "features", "sync", "change", "memory")
 FORWARD = os.path.join(lab.BUILD, "bench-forward")
 CHANGE = os.path.join(lab.BUILD, "bench-change")
 PROTO_STATIC = 4
@@ -37,6 +37,8 @@ METRIC = 1024
 FIGURES = {
     ("forward", "sixlane/bare", "full-view"): ("least", 0.95),
     ("forward", "sixlane/kernel", "full-view"): ("least", 2),
+    ("features", "ecmp - plain", "one"): ("most", 15),
+    ("features", "sources elsewhere - plain", "one"): ("most", 2),
     ("sync", "start", "full-view"): ("most", 1500),
     ("change", "p99", "full-view"): ("most", 5),
     ("memory", "rss", "full-view"): ("most", 100),
@@ -65,7 +67,7 @@ class Results:
         self.rows.append(row)
         verdict = self._judge(row)
         if not self.quiet:
-            print("%-8s %-15s %-12s %8s  %10s %10s %10s  %-6s %s" % (
+            print("%-8s %-26s %-12s %8s  %10s %10s %10s  %-6s %s" % (
                 bench, engine, table, f"{routes:,}", *[_number(row[key]) for key in
                 ("median", "low", "high")], unit, verdict), flush=True)  # fmt: skip
 
@@ -84,7 +86,7 @@ class Results:
 
     def header(self):
         if not self.quiet:
-            print("%-8s %-15s %-12s %8s  %10s %10s %10s  %s" % (
+            print("%-8s %-26s %-12s %8s  %10s %10s %10s  %s" % (
                 "bench", "engine", "table#seed", "routes", "median", "lowest", "highest", "unit"))  # fmt: skip
 
 
@@ -127,12 +129,12 @@ def start_daemon(flow):
 # --- the benches ----------------------------------------------------------------------------
 
 
-def forward_samples(flow, prefixes, seed, options):
+def forward_samples(flow, prefixes, seed, options, *more):
     argv = [
         FORWARD, "--ingress", "p0", "--egress", "p1", "--port-mac", fl.P0_MAC,
         "--egress-mac", fl.P1_MAC, "--hop-mac", fl.B_MAC, "--src", fl.A_ADDR,
         "--routes", lab.PINS + "/sl_routes", "--prefixes", prefixes, "--sink", flow.sink.map_id,
-        "--count", options.count, "--rounds", options.rounds, "--seed", seed,
+        "--count", options.count, "--rounds", options.rounds, "--seed", seed, *more,
     ]  # fmt: skip
     process = flow.r.popen(*argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     out = fl.communicate(process, "forwarding, all sides in turn", 600, flow.lab)
@@ -166,6 +168,49 @@ def bench_forward(flow, table, prefixes, results, options):
         for other in ("bare", "fib", "kernel"):
             ratios = [slow / fast for fast, slow in zip(ns["sixlane"], ns[other])]
             results.add("forward", "sixlane/" + other, name, len(prefixes), "ratio", ratios)
+
+
+# What a feature costs, by what is added to one route: commands that put it there, and away again.
+NEXT_HOPS = " ".join("nexthop via %s" % gateway for gateway in fl.GATEWAYS)
+PLAIN = "route replace 2000::/3 via %s metric %d" % (fl.GATEWAYS[0], METRIC)
+FEATURES = {
+    "plain": ([], []),
+    "ecmp": (["route replace 2000::/3 metric %d %s" % (METRIC, NEXT_HOPS)], [PLAIN]),
+    "sources elsewhere": (
+        ["route add 4000:%x::/32 from 2001:db8::/32 via %s" % (i, fl.GATEWAYS[0]) for i in range(99)],
+        ["route delete 4000:%x::/32 from 2001:db8::/32" % i for i in range(99)],
+    ),
+    "by source": (
+        ["route add 2000::/3 from 2001:db8::/32 via %s" % fl.GATEWAYS[1]],
+        ["route delete 2000::/3 from 2001:db8::/32"],
+    ),
+    "a rule": (
+        ["rule add pref 100 from 2001:db8:77::/48 lookup 100"],
+        ["rule delete pref 100"],
+    ),
+}  # fmt: skip
+
+
+def bench_features(flow, table, prefixes, results, options):
+    """sixlane alone, with one feature at a time, in turn; differences are of one round."""
+    path, name = flow.write_prefixes(prefixes), "%s#%d" % (table, options.seeds[0])
+    flow.r.batch([PLAIN])
+    ns = collections.defaultdict(list)
+    one_round = argparse.Namespace(**{**vars(options), "rounds": 1})
+    for number in range(options.rounds):
+        for feature, (setup, undo) in FEATURES.items():
+            flow.r.batch(setup)
+            flow.router.barrier()
+            before = flow.router.stats()["forward"]
+            samples = forward_samples(flow, path, number + 1, one_round, "--sides", "sixlane")
+            check_samples(samples, flow.router.stats()["forward"] - before)
+            ns[feature] += [s["elapsed_ns"] / s["sent"] for s in samples if s["round"]]
+            flow.r.batch(undo)
+    for feature, values in ns.items():
+        results.add("features", feature, name, len(prefixes), "ns", values)
+    for feature, values in list(ns.items())[1:]:
+        more = [value - plain for value, plain in zip(values, ns["plain"])]
+        results.add("features", feature + " - plain", name, len(prefixes), "ns", more)
 
 
 def bench_sync(flow, table, prefixes, results, options):
@@ -218,7 +263,7 @@ def bench_table(table, results, options):
         start_daemon(flow)
         for bench in options.bench:
             # One route has nothing to synchronise; only the real table has figures.
-            if bench == "forward" or table == "full-view":
+            if bench == "forward" or table == ("one" if bench == "features" else "full-view"):
                 globals()["bench_" + bench](flow, table, prefixes, results, options)
 
 
