@@ -158,11 +158,16 @@ static void attach_newcomer(struct sync *sync, struct device *device)
 		log_info("%s: came back, attached", device->link.name);
 }
 
-static void update_device(struct sync *sync, struct device *device)
+static void look_at(struct sync *sync, struct device *device)
 {
 	apply_names(sync, device);
 	query_program(sync, device);
 	attach_newcomer(sync, device);
+}
+
+static void update_device(struct sync *sync, struct device *device)
+{
+	look_at(sync, device);
 	tell_datapath(sync, device, false);
 }
 
@@ -188,11 +193,15 @@ void ports_update(struct sync *sync, uint32_t ifindex)
 		update_device(sync, lower);
 }
 
+/* What a slave or a VLAN device is depends on what runs on another: all are looked at first. */
 void ports_update_all(struct sync *sync)
 {
 	for (size_t i = 0; i < sync->links.n; i++)
 		if (sync->links.devices[i].has_link)
-			update_device(sync, &sync->links.devices[i]);
+			look_at(sync, &sync->links.devices[i]);
+	for (size_t i = 0; i < sync->links.n; i++)
+		if (sync->links.devices[i].has_link)
+			tell_datapath(sync, &sync->links.devices[i], false);
 	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++) {
 		uint32_t ifindex = sync->maps->ports[slot].ifindex;
 
