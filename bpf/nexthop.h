@@ -15,11 +15,13 @@
 #include "packet.h"
 
 /* The fate that the route itself gives; one that this object does not know is punted. */
-static __always_inline enum sixlane_verdict nexthop_check_fate(const struct packet *pkt)
+static __always_inline enum sixlane_verdict nexthop_check_fate(struct packet *pkt)
 {
 	__u32 fate = pkt->fate.kind;
 
-	return fate < SIXLANE_N_VERDICTS ? fate : SIXLANE_PUNT_ROUTE;
+	if (fate == SIXLANE_FORWARD)
+		return SIXLANE_FORWARD;
+	return fate < SIXLANE_N_VERDICTS ? packet_decide(pkt, fate) : SIXLANE_PUNT_ROUTE;
 }
 
 /* What ip6_forward() asks of any packet that has a way out. */
@@ -43,9 +45,9 @@ static __always_inline enum sixlane_verdict nexthop_device_verdict(__u32 flags)
 }
 
 /*
- * Sets egress_port and egress_flags. A frame redirected to a device that is down or takes none is
- * lost without a trace, so all of it is asked here. Frames from a port in generic mode leave
- * as an skb, which every Ethernet device takes.
+ * Sets egress_port, egress_flags and xmit. A frame redirected to a device that is down or takes
+ * none is lost without a trace, so all of it is asked here. Frames from a port in generic mode
+ * leave as an skb, which every Ethernet device takes.
  */
 static __always_inline enum sixlane_verdict nexthop_find_egress(struct packet *pkt)
 {
@@ -61,6 +63,7 @@ static __always_inline enum sixlane_verdict nexthop_find_egress(struct packet *p
 	if (ifindex == pkt->ingress)
 		return SIXLANE_PASS_SAME_PORT;
 	pkt->egress_flags = READ_ONCE(port->flags);
+	pkt->xmit = READ_ONCE(port->xmit);
 	if (!ifindex || (pkt->egress_flags & alive) != alive)
 		return SIXLANE_PASS_EGRESS_DOWN;
 	if (pkt->egress_flags & SIXLANE_PORT_NO_XMIT)

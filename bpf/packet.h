@@ -65,8 +65,24 @@ struct packet {
 	union sixlane_fate fate;		 /* the route's, then that of the member chosen */
 	const struct sixlane_port *egress_port;
 	__u32 egress_flags;
+	__u32 xmit; /* ifindex to redirect to; no pointer, since Linux 6.1 loses sight of verdicts
+		     */
 	union packet_mac dst_mac;
+	enum sixlane_verdict decided; /* see packet_decide() */
 };
+
+#define PACKET_DECIDED SIXLANE_N_VERDICTS
+
+/*
+ * End the walk by a verdict that is a number read from somewhere. The verifier of Linux 6.1 forgets
+ * that such a number is not SIXLANE_FORWARD as soon as it has seen it, and would go on with the
+ * walk: so a step that has one returns a constant instead.
+ */
+static __always_inline enum sixlane_verdict packet_decide(struct packet *pkt, __u32 verdict)
+{
+	pkt->decided = verdict;
+	return PACKET_DECIDED;
+}
 
 /*
  * The frame's first byte and the one behind its last. In assembly, since clang knows the fields

@@ -55,23 +55,19 @@ static __always_inline void rewrite_macs(const struct packet *pkt)
 	eth->src[2] = src_mac.pieces[2];
 }
 
-/* Tags and ethertype of a frame that came or leaves with a tag. */
+/* Behind them stands the ethertype, wherever the head has gone. */
 static __always_inline void rewrite_tags(const struct packet *pkt, __u32 tag_bytes)
 {
-	__be16 *at = (void *)pkt->eth + VLAN_AT;
-	union sixlane_tag tag;
+	union sixlane_tag *at = (void *)pkt->eth + VLAN_AT, tag;
 
-	if (tag_bytes) {
-		tag.word = READ_ONCE(pkt->egress_port->tags[0].word);
-		*at++ = tag.tpid;
-		*at++ = tag.tci;
-	}
-	if (tag_bytes > sizeof(tag)) {
-		tag.word = READ_ONCE(pkt->egress_port->tags[1].word);
-		*at++ = tag.tpid;
-		*at++ = tag.tci;
-	}
-	*at = bpf_htons(ETH_P_IPV6);
+	tag.word = READ_ONCE(pkt->egress_port->tags[0].word);
+	at[0].tpid = tag.tpid;
+	at[0].tci = tag.tci;
+	if (tag_bytes == sizeof(tag))
+		return;
+	tag.word = READ_ONCE(pkt->egress_port->tags[1].word);
+	at[1].tpid = tag.tpid;
+	at[1].tci = tag.tci;
 }
 
 static __always_inline enum sixlane_verdict rewrite_packet(struct packet *pkt)
@@ -82,7 +78,7 @@ static __always_inline enum sixlane_verdict rewrite_packet(struct packet *pkt)
 	if (verdict != SIXLANE_FORWARD)
 		return verdict;
 	rewrite_macs(pkt);
-	if (tag_bytes | pkt->tag_bytes)
+	if (tag_bytes)
 		rewrite_tags(pkt, tag_bytes);
 	pkt->ip6->hop_limit--;
 	return SIXLANE_FORWARD;

@@ -190,7 +190,7 @@ static __always_inline int rule_may_be_ndisc(const struct packet *pkt)
  * Protocol and ports count as known for the protocols of which it is certain what the flow
  * dissector makes: fragments, tunnels and extension headers are the kernel's.
  */
-static __always_inline enum sixlane_verdict rule_find_by_rules(const struct packet *pkt,
+static __always_inline enum sixlane_verdict rule_find_by_rules(struct packet *pkt,
 							       struct route *route)
 {
 	const struct packet_ip6 *ip6 = pkt->ip6;
@@ -212,7 +212,7 @@ static __always_inline enum sixlane_verdict rule_find_by_rules(const struct pack
 		query.ports_known = flow_get_ports(pkt, &query.ports);
 	verdict = rule_walk(&query);
 	if (verdict != SIXLANE_FORWARD)
-		return verdict;
+		return packet_decide(pkt, verdict);
 	route->value = query.value;
 	return route_take(route) ? SIXLANE_FORWARD : SIXLANE_PUNT_ROUTE;
 }

@@ -47,6 +47,8 @@ int SIXLANE_PROGRAM(struct xdp_md *ctx)
 
 	port_find(&pkt);
 	verdict = walk(&pkt);
+	if (verdict == PACKET_DECIDED)
+		verdict = pkt.decided;
 	verdict_count(&pkt, verdict);
 	return verdict_act(&pkt, verdict);
 }

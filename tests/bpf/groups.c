@@ -61,7 +61,8 @@ static void udp_flow(struct frame *frame, uint32_t n)
 /* Padding, hop limit, tags and the ingress port are no part of a flow; nor is the flavour. */
 void group_test_a_flow_stays(void **state)
 {
-	static const uint32_t tags[] = { 0x8100000a };
+	static const uint32_t one_tag[] = { 0x8100000a };
+	static const uint32_t two_tags[] = { 0x88a8001e, 0x81000028 };
 	struct world world;
 	struct frame frame;
 
@@ -78,7 +79,10 @@ void group_test_a_flow_stays(void **state)
 		frame.bytes[AT_HOP_LIMIT] = (uint8_t)(2 + n % 254);
 		frame.len += n % 50;
 		assert_int_equal(group_member_of(PROG_AS_IS, &frame), member);
-		frame_push(&frame, tags, 1);
+		frame_push(&frame, one_tag, 1);
+		assert_int_equal(group_member_of(PROG_AS_IS, &frame), member);
+		frame_pop(&frame, sizeof(one_tag));
+		frame_push(&frame, two_tags, 2);
 		assert_int_equal(group_member_of(PROG_AS_IS, &frame), member);
 	}
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Stores to the maps while packets are under way. A thread writes as fast as it can, as the daemon
- * never does; the datapath must not let a packet out that mixes two states. A broken program
- * fails with high probability, not surely.
+ * never does; the datapath must not let a packet out that mixes two states. A program that reads
+ * a word again where it is used fails with high probability; one that reads its parts side by side
+ * is hardly ever caught.
  */
 #include <linux/bpf.h>
 #include <pthread.h>
