@@ -15,6 +15,7 @@ class Routes(Feature):
     def __init__(self, model):
         super().__init__(model)
         self.known = []  # (kind, words that identify it, target, attributes)
+        self.metrics = {}  # of each key
         model.targets += [(60, self.by_gateway), (4, self.by_gateway_alone), (4, self.on_link)]
 
     def by_gateway(self):
@@ -53,8 +54,15 @@ class Routes(Feature):
             )  # fmt: skip
         extra = "" if "nexthop" in target else self.attributes("extra")
         if not set(target.split()) & {"nhid", "nexthop"}:
-            extra += " " + self.attributes("metric")
+            extra += " " + self.metrics_of(key)
         return kind, key, target, extra
+
+    def metrics_of(self, key):
+        """The same for all routes of a key: the kernel gives each member of a multipath route its
+        own, but only tells those of one."""
+        if key not in self.metrics or self.model.mixed_metrics:
+            self.metrics[key] = self.attributes("metric")
+        return self.metrics[key]
 
     def line(self, verb, route):
         self.known.append(route)
@@ -218,6 +226,16 @@ class RouteMtus(Attribute):
         return "mtu %s%d" % (self.rng.choice(["", "lock "]), self.model.mtu())
 
 
+class MixedMetrics(Feature):
+    """Members of one multipath route with MTUs of their own. Only if asked for."""
+
+    name, weight, share = "mixed", 0, 0
+
+    def __init__(self, model):
+        super().__init__(model)
+        model.mixed_metrics = True
+
+
 class Expiry(Attribute):
     name, weight = "expires", 0.2
 
@@ -240,6 +258,6 @@ class HopLimit(Attribute):
 
 
 FEATURES = [
-    Routes, Types, OnLink, Multipath, Encap, Tables, Metrics, Sources, RouteMtus, Expiry,
+    MixedMetrics, Routes, Types, OnLink, Multipath, Encap, Tables, Metrics, Sources, RouteMtus, Expiry,
     Preference, HopLimit,
 ]  # fmt: skip

@@ -97,7 +97,8 @@ class Vrfs(Stacked):
     table = 77
 
     def setup(self):
-        lines = ["ip link add name vrf1 index %d type vrf table %d" % (FIRST_INDEX - 1, self.table),
+        made = "ip link add name vrf1 address %s index %d type vrf table %d"
+        lines = [made % (self.model.new_mac(), FIRST_INDEX - 1, self.table),
                  "ip link set dev vrf1 up"]  # fmt: skip
         self.model.tables += [str(self.table)] * len(self.model.tables)
         for dev in self.rng.sample(self.ports(), self.rng.randint(1, 2)):

@@ -61,6 +61,7 @@ class Model:
         # The kernel keeps one cached route for all routes by a next-hop object: their prefix lengths,
         # MTUs and hop limits are those of whichever was used first. Nothing to compare by.
         self.shared_next_hops = False
+        self.mixed_metrics = False
 
     # -- choice
 

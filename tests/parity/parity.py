@@ -58,7 +58,7 @@ def find_features(args):
     """(all that this kernel has, those of them that were asked for)."""
     with Lab() as lab:
         here = scenario.supported(lab.ns("probe"))
-    asked = set(args.features.split(",")) if args.features else here
+    asked = set(args.features.split(",")) if args.features else scenario.USUAL
     return here, (here & asked) | scenario.ALWAYS
 
 

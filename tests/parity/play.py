@@ -75,7 +75,7 @@ class Shrinker:
             if self.world:
                 self.world.renew()
             self.world = self.world or World()
-            self.world.in_a_hurry = True
+            self.world.hurry()
             return play(self.world, lines)
         except (HarnessError, TimeoutError):
             self.__exit__()  # another trouble than the one that is looked for

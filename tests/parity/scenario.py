@@ -25,6 +25,9 @@ ALWAYS = {"routes", "neighbours"}
 NAMES = [feature.name for feature in FEATURES]
 
 
+USUAL = {feature.name for feature in FEATURES if feature.weight}
+
+
 def supported(ns):
     """The names of the features that the kernel of an idle namespace has."""
     return {feature.name for feature in FEATURES if _has(ns, feature)}
@@ -54,7 +57,8 @@ class Scenario:
             kind(self.model)
             for kind in FEATURES
             # Asked in any case, so that a feature more or less does not change all others.
-            if (self.rng.random() < kind.weight or kind.name in ALWAYS) and kind.name in allowed
+            if (self.rng.random() < (kind.weight or 1) or kind.name in ALWAYS)
+            and kind.name in allowed
         ]
         self.lines = [line for feature in self.features for line in self._setup(feature)]
         rounds = self.rng.randint(1, 4)

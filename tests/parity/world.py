@@ -10,7 +10,7 @@ never a difference.
 import state
 from lab import Lab, Router, wait_until
 from members import Members
-from side import PORTS, REST_TIMEOUT_S, WITNESS, HarnessError, Side, far
+from side import PORTS, REST_IN_A_HURRY_S, WITNESS, HarnessError, Side, far
 
 POLL_MS = 20
 POLL_MTUS = (1400, 1440)
@@ -26,7 +26,6 @@ class World:
             self.router = Router(self.fast.r, [*PORTS, WITNESS])
             self.router.attach()
             self.start_daemon()
-            # Fewer probes of members: for looking at one failure many times.
             self.in_a_hurry = False
             # Counted over the world's life: packets, commands refused, packets of another member.
             self.sent, self.errors, self.chosen, self.rise = 0, 0, 0, {}
@@ -48,6 +47,12 @@ class World:
     def _forget(self):
         self.pins, self.alike, self.unannounced, self.restless = {}, {}, False, True
         self.open_ports = {}
+
+    def hurry(self):
+        """For looking at one failure many times: less patience, and fewer probes of members."""
+        self.in_a_hurry = True
+        for side in self.sides:
+            side.patience_s = REST_IN_A_HURRY_S
 
     # -- what a script may ask for
 
@@ -137,7 +142,7 @@ class World:
             )
 
         try:
-            return wait_until(same, REST_TIMEOUT_S)
+            return wait_until(same, self.kernel.patience_s)
         except TimeoutError:
             raise HarnessError("the kernels differ:\n" + state.delta(*seen[0], wanted)) from None
 
