@@ -96,6 +96,12 @@ static int publish(struct sync *sync, const struct rules_program *program)
 	return 0;
 }
 
+static bool same_program(const struct rules_program *a, const struct rules_program *b)
+{
+	return a->expressible == b->expressible && a->local_first == b->local_first &&
+	       a->n == b->n && !memcmp(a->rules, b->rules, sizeof(a->rules));
+}
+
 void apply_rules(struct sync *sync)
 {
 	struct rules_program program;
@@ -105,7 +111,7 @@ void apply_rules(struct sync *sync)
 		return;
 	memset(&program, 0, sizeof(program));
 	rules_compile(&sync->rules, &sync->links, &program);
-	if (!sync->published || memcmp(&program, &sync->program, sizeof(program)) != 0) {
+	if (!sync->published || !same_program(&program, &sync->program)) {
 		sync->rules_ready = false;
 		apply_meta(sync);
 		ret = publish(sync, &program);
