@@ -110,14 +110,18 @@ def run_pytest(folder, tally):
 
 
 PARITY_SECONDS = 120
+PARITY_SEED = "24"
 
 
 def run_parity(tally):
-    """As many random configurations as two minutes allow, and the regressions that are kept."""
+    """As many configurations as two minutes allow, and the regressions that are kept.
+
+    Of one seed: what fails here is due to the change that is tested. `make parity` has new ones.
+    """
     print("== parity", flush=True)
     status = subprocess.run(
         ["/usr/bin/python3", ROOT / "tests" / "parity" / "parity.py", "--seconds",
-         str(PARITY_SECONDS), "--jobs", "2"],
+         str(PARITY_SECONDS), "--jobs", "2", "--seed", PARITY_SEED],
         cwd=ROOT, check=False).returncode
     if status:
         tally.fail("parity", f"exit status {status}")
