@@ -32,16 +32,20 @@
 
 /* --- the hash ---------------------------------------------------------------------------- */
 
-static __always_inline __u64 group_mix(__u64 hash, __u64 value)
+/*
+ * A sum of products, which a CPU makes side by side, mixed once at the end (group_finish).
+ * Each word is folded before, since what differs most, an address's last byte, is its highest and
+ * a product passes changes upwards only.
+ */
+static __always_inline __u64 group_product(__u64 word, __u64 odd)
 {
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 32;
+	return (word ^ word >> 32) * odd;
 }
 
-static __always_inline __u64 group_mix_addr(__u64 hash, const union sixlane_addr *addr)
+static __always_inline __u64 group_finish(__u64 sum)
 {
-	hash = group_mix(hash, addr->words[0] | (__u64)addr->words[1] << 32);
-	return group_mix(hash, addr->words[2] | (__u64)addr->words[3] << 32);
+	sum = (sum ^ sum >> 32) * 0x9e3779b97f4a7c15ull;
+	return sum ^ sum >> 32;
 }
 
 static __always_inline __u32 group_label(const struct packet_ip6 *ip6)
@@ -49,18 +53,22 @@ static __always_inline __u32 group_label(const struct packet_ip6 *ip6)
 	return (ip6->class_flow[0] & 0x0fu) << 16 | ip6->class_flow[1] << 8 | ip6->class_flow[2];
 }
 
-/* The fields of one header, of which proto is the caller's word; ports are mixed in by it. */
-static __always_inline __u64 group_mix_header(__u64 hash, const struct packet_ip6 *ip6, __u8 proto,
+/* The fields of one header, of which proto is the caller's word; ports are added by it. */
+static __always_inline __u64 group_sum_header(const struct packet_ip6 *ip6, __u8 proto,
 					      __u32 fields)
 {
+	__u64 rest = (fields & GROUP_LABEL ? group_label(ip6) : 0);
+	__u64 sum = 0;
+
+	if (fields & GROUP_PROTO)
+		rest |= (__u64)proto << 32;
 	if (fields & GROUP_SRC_IP)
-		hash = group_mix_addr(hash, &ip6->src);
+		sum += group_product(ip6->src.halves[0], 0xd6e8feb86659fd93ull) +
+		       group_product(ip6->src.halves[1], 0xa0761d6478bd642full);
 	if (fields & GROUP_DST_IP)
-		hash = group_mix_addr(hash, &ip6->dst);
-	if (fields & (GROUP_PROTO | GROUP_LABEL))
-		hash = group_mix(hash, (fields & GROUP_PROTO ? proto : 0) |
-					       (fields & GROUP_LABEL ? group_label(ip6) : 0) << 8);
-	return hash;
+		sum += group_product(ip6->dst.halves[0], 0xe7037ed1a0b428dbull) +
+		       group_product(ip6->dst.halves[1], 0x8ebc6af09c88c6e3ull);
+	return sum + group_product(rest, 0x589965cc75374cc3ull);
 }
 
 /* Whether the flow dissector would find another header inside, or may. */
@@ -97,7 +105,7 @@ static __always_inline const struct packet_ip6 *group_l3_header(const struct pac
 }
 
 /* Outer fields. False: XDP cannot reach them. */
-static __always_inline int group_mix_outer(const struct packet *pkt, __u32 fields, __u64 *hash)
+static __always_inline int group_add_outer(const struct packet *pkt, __u32 fields, __u64 *sum)
 {
 	struct flow_ports ports = { 0, 0 };
 	__u8 proto = 0;
@@ -108,15 +116,17 @@ static __always_inline int group_mix_outer(const struct packet *pkt, __u32 field
 		return 0;
 	if (fields & GROUP_PORTS && !flow_get_ports(pkt, &ports))
 		return 0;
-	*hash = group_mix_header(*hash, pkt->ip6, proto, fields);
+	*sum += group_sum_header(pkt->ip6, proto, fields);
 	if (fields & GROUP_PORTS)
-		*hash = group_mix(*hash, (fields & GROUP_SRC_PORT ? ports.src : 0) |
-						 (fields & GROUP_DST_PORT ? ports.dst : 0) << 16);
+		*sum += group_product((fields & GROUP_SRC_PORT ? ports.src : 0) |
+					      (__u32)(fields & GROUP_DST_PORT ? ports.dst : 0)
+						      << 16,
+				      0x1d8e4e27c47d124full);
 	return 1;
 }
 
 /* Inner fields of IPv6 in IPv6; other tunnels are the kernel's. */
-static __always_inline int group_mix_inner(const struct packet *pkt, __u32 fields, __u64 *hash)
+static __always_inline int group_add_inner(const struct packet *pkt, __u32 fields, __u64 *sum)
 {
 	const struct packet_ip6 *inner;
 
@@ -127,13 +137,13 @@ static __always_inline int group_mix_inner(const struct packet *pkt, __u32 field
 	    flow_is_extension(inner->next_header) || inner->next_header == IPPROTO_HOPOPTS ||
 	    inner->next_header == IPPROTO_FRAGMENT)
 		return 0;
-	*hash = group_mix_header(*hash, inner, inner->next_header, fields);
+	*sum += group_sum_header(inner, inner->next_header, fields);
 	return 1;
 }
 
 /* rt6_multipath_hash(). False: over headers that XDP does not reach. */
-static __always_inline int group_mix_packet(const struct packet *pkt, union sixlane_hash_policy how,
-					    __u64 *hash)
+static __always_inline int group_add_packet(const struct packet *pkt, union sixlane_hash_policy how,
+					    __u64 *sum)
 {
 	const struct packet_ip6 *ip6 = pkt->ip6;
 	int tunnel = group_is_tunnel(ip6->next_header);
@@ -141,52 +151,81 @@ static __always_inline int group_mix_packet(const struct packet *pkt, union sixl
 	switch (how.policy) {
 	case SIXLANE_HASH_L3:
 		ip6 = group_l3_header(pkt);
-		*hash = group_mix_header(*hash, ip6, ip6->next_header, GROUP_L3);
+		*sum += group_sum_header(ip6, ip6->next_header, GROUP_L3);
 		return 1;
 	case SIXLANE_HASH_L4:
-		return group_mix_outer(pkt, GROUP_L4, hash);
+		return group_add_outer(pkt, GROUP_L4, sum);
 	case SIXLANE_HASH_INNER:
-		return tunnel ? group_mix_inner(pkt, GROUP_L3, hash)
-			      : group_mix_outer(pkt, GROUP_L3, hash);
+		return tunnel ? group_add_inner(pkt, GROUP_L3, sum)
+			      : group_add_outer(pkt, GROUP_L3, sum);
 	case SIXLANE_HASH_FIELDS:
 		if (how.fields & GROUP_INNER && flow_is_extension(ip6->next_header))
 			return 0;
-		if (!group_mix_outer(pkt, how.fields & ~GROUP_INNER, hash))
+		if (!group_add_outer(pkt, how.fields & ~GROUP_INNER, sum))
 			return 0;
 		return !(how.fields & GROUP_INNER && tunnel) ||
-		       group_mix_inner(pkt, how.fields >> GROUP_INNER_SHIFT, hash);
+		       group_add_inner(pkt, how.fields >> GROUP_INNER_SHIFT, sum);
 	default:
 		return 0;
 	}
 }
 
 /*
- * Functions of their own, here and below, which the verifier goes through once, not once for each
- * way that leads to them. This one: a packet's hash, never 0; 0: over headers that XDP does
- * not reach.
+ * Functions of their own, here and below, hold what is rare: the verifier goes through them once,
+ * not once for each way that leads to them. This one: a hash whatever the headers, never 0; 0:
+ * over headers that XDP does not reach.
  */
-__attribute__((noinline)) int group_hash(struct xdp_md *ctx, __u32 tag_bytes, __u32 ip_bytes)
+__attribute__((noinline)) __u64 group_hash_rare(struct xdp_md *ctx, __u32 tag_bytes, __u32 ip_bytes)
 {
 	struct packet pkt = { .ctx = ctx, .ip_bytes = ip_bytes };
-	union sixlane_hash_policy how;
 	const struct sixlane_meta *meta;
+	union sixlane_hash_policy how;
 	__u32 zero = 0;
-	__u64 hash;
+	__u64 sum;
 
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
 	if (!meta || tag_bytes > 2 * sizeof(union sixlane_tag) || !packet_point(&pkt, tag_bytes))
 		return 0;
 	how.word = READ_ONCE(meta->hash_policy.word);
-	hash = READ_ONCE(meta->hash_seed);
-	return group_mix_packet(&pkt, how, &hash) ? (int)(hash | 1) : 0;
+	sum = READ_ONCE(meta->hash_seed);
+	return group_add_packet(&pkt, how, &sum) ? group_finish(sum) | 1 : 0;
+}
+
+/* As group_add_packet(), where that takes but a few steps. False: ask group_hash_rare(). */
+static __always_inline int group_add_common(const struct packet *pkt, __u32 policy, __u64 *sum)
+{
+	const __u8 proto = pkt->ip6->next_header;
+
+	if (policy == SIXLANE_HASH_L3 && proto != IPPROTO_ICMPV6) {
+		*sum += group_sum_header(pkt->ip6, proto, GROUP_L3);
+		return 1;
+	}
+	return policy == SIXLANE_HASH_L4 && flow_has_ports(proto) &&
+	       group_add_outer(pkt, GROUP_L4, sum);
+}
+
+/* A packet's hash, never 0; 0: over headers that XDP does not reach. */
+static __always_inline __u64 group_hash(const struct packet *pkt)
+{
+	const struct sixlane_meta *meta;
+	__u32 zero = 0;
+	__u64 sum;
+
+	meta = bpf_map_lookup_elem(&sl_meta, &zero);
+	if (!meta)
+		return 0;
+	sum = READ_ONCE(meta->hash_seed);
+	if (group_add_common(pkt, READ_ONCE(meta->hash_policy.policy), &sum))
+		return group_finish(sum) | 1;
+	return group_hash_rare(pkt->ctx, pkt->tag_bytes, pkt->ip_bytes);
 }
 
 /* --- the member -------------------------------------------------------------------------- */
 
-/* The id that a draw of a group's falls upon; 0: none. */
-static __always_inline __u32 group_draw(union sixlane_fate group, __u32 draw)
+/* The id that a hash falls upon; 0: none. */
+static __always_inline __u32 group_cell(union sixlane_fate group, __u64 hash)
 {
-	__u64 product = (__u64)draw * group.n_cells;
+	__u64 product = (hash >> 32) * group.n_cells;
 	__u32 index = group.first_cell + (__u32)(product >> 32);
 	const union sixlane_cell *found;
 	union sixlane_cell cell;
@@ -198,42 +237,44 @@ static __always_inline __u32 group_draw(union sixlane_fate group, __u32 draw)
 	return (__u32)product < cell.bound ? cell.below : cell.above;
 }
 
-/* The port's flags if a member leaves by one, else 0. */
-static __always_inline __u32 group_port_flags(__u32 id, __u32 *ifindex)
+/* The port that a fate leads out of; NULL: it does not lead out. */
+static __always_inline const struct sixlane_port *group_port(union sixlane_fate fate)
 {
-	const struct sixlane_next_hop *member = bpf_map_lookup_elem(&sl_next_hops, &id);
-	const struct sixlane_port *port;
-	union sixlane_fate fate;
-	__u32 slot;
+	__u32 slot = fate.port;
 
-	if (!member)
-		return 0;
-	fate.word = READ_ONCE(member->fate.word);
-	slot = fate.port;
-	port = bpf_map_lookup_elem(&sl_ports, &slot);
-	if (fate.kind != SIXLANE_FORWARD || !port)
-		return 0;
-	*ifindex = READ_ONCE(port->ifindex);
-	return READ_ONCE(port->flags);
+	return fate.kind == SIXLANE_FORWARD ? bpf_map_lookup_elem(&sl_ports, &slot) : NULL;
 }
 
 /*
- * The id of the member that a hash falls upon. One whose port has one of the flags in skip is
- * passed over, before any message about the route, by drawing again. 0: no other was found.
+ * The word of a member's fate. 0, which as a fate would lead out of port 0: there is none, or
+ * its port has one of the flags in skip.
  */
-__attribute__((noinline)) int group_pick(__u64 word, __u64 hash, __u32 skip)
+static __always_inline __u64 group_draw(union sixlane_fate group, __u64 hash, __u32 skip)
+{
+	__u32 id = group_cell(group, hash);
+	const struct sixlane_next_hop *member = bpf_map_lookup_elem(&sl_next_hops, &id);
+	const struct sixlane_port *port;
+	union sixlane_fate fate;
+
+	if (!id || !member)
+		return 0;
+	fate.word = READ_ONCE(member->fate.word);
+	port = group_port(fate);
+	return port && READ_ONCE(port->flags) & skip ? 0 : fate.word;
+}
+
+/* A member that is skipped is passed over, before any message about the route. */
+__attribute__((noinline)) __u64 group_draw_again(__u64 word, __u64 hash, __u32 skip)
 {
 	const union sixlane_fate group = { .word = word };
-	__u32 id, ifindex;
+	__u64 fate = 0;
 
 #pragma clang loop unroll(disable)
-	for (int i = 0; i < GROUP_TRIES && group.n_cells; i++) {
-		hash = group_mix(hash, i);
-		id = group_draw(group, hash >> 32);
-		if (!id || !(group_port_flags(id, &ifindex) & skip))
-			return (int)id;
+	for (int i = 1; i < GROUP_TRIES && !fate; i++) {
+		hash = group_finish(hash + i);
+		fate = group_draw(group, hash, skip);
 	}
-	return 0;
+	return fate;
 }
 
 /*
@@ -243,8 +284,10 @@ __attribute__((noinline)) int group_pick(__u64 word, __u64 hash, __u32 skip)
 __attribute__((noinline)) int group_first(__u64 word, __u32 ingress)
 {
 	const union sixlane_fate group = { .word = word };
-	__u32 first = 0, ifindex, index;
+	const struct sixlane_next_hop *member;
 	const union sixlane_cell *cell;
+	const struct sixlane_port *port;
+	__u32 first = 0, id, index;
 
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < GROUP_FIRST_MAX && i < group.n_cells; i++) {
@@ -252,11 +295,14 @@ __attribute__((noinline)) int group_first(__u64 word, __u32 ingress)
 		cell = bpf_map_lookup_elem(&sl_cells, &index);
 		if (!cell)
 			return 0;
+		id = READ_ONCE(cell->below);
 		if (!i)
-			first = READ_ONCE(cell->below);
-		ifindex = 0;
-		group_port_flags(READ_ONCE(cell->below), &ifindex);
-		if (ifindex == ingress)
+			first = id;
+		member = bpf_map_lookup_elem(&sl_next_hops, &id);
+		if (!member)
+			return 0;
+		port = group_port((union sixlane_fate){ .word = READ_ONCE(member->fate.word) });
+		if (port && READ_ONCE(port->ifindex) == ingress)
 			return 0;
 	}
 	return (int)first;
@@ -268,21 +314,19 @@ static __always_inline enum sixlane_verdict group_find_member(struct packet *pkt
 	const __u32 skip = READ_ONCE(pkt->next_hop->flags) & SIXLANE_NEXT_HOP_OBJECT
 				   ? SIXLANE_PORT_SKIP_OBJECT
 				   : SIXLANE_PORT_SKIP;
-	const struct sixlane_next_hop *member;
-	__u32 id, hash = 0;
+	__u64 word, hash = 0;
 
 	if (pkt->fate.n_cells > 1) {
-		hash = group_hash(pkt->ctx, pkt->tag_bytes, pkt->ip_bytes);
+		hash = group_hash(pkt);
 		if (!hash)
 			return SIXLANE_PUNT_HASH;
 	}
-	id = group_pick(pkt->fate.word, hash, skip);
-	if (!id)
+	word = group_draw(pkt->fate, hash, skip);
+	if (!word)
+		word = group_draw_again(pkt->fate.word, hash, skip);
+	if (!word)
 		return SIXLANE_PASS_EGRESS_DOWN;
-	member = bpf_map_lookup_elem(&sl_next_hops, &id);
-	if (!member)
-		return SIXLANE_PUNT_MULTIPATH;
-	pkt->fate.word = READ_ONCE(member->fate.word);
+	pkt->fate.word = word;
 	return SIXLANE_FORWARD;
 }
 

@@ -173,12 +173,14 @@ def bench_forward(flow, table, prefixes, results, options):
 # What a feature costs, by what is added to one route: commands that put it there, and away again.
 NEXT_HOPS = " ".join("nexthop via %s" % gateway for gateway in fl.GATEWAYS)
 PLAIN = "route replace 2000::/3 via %s metric %d" % (fl.GATEWAYS[0], METRIC)
+# In the trie throughout, so that it is as deep with sources there as without.
+ELSEWHERE = ["4000:%x::/32" % number for number in range(99)]
 FEATURES = {
     "plain": ([], []),
     "ecmp": (["route replace 2000::/3 metric %d %s" % (METRIC, NEXT_HOPS)], [PLAIN]),
     "sources elsewhere": (
-        ["route add 4000:%x::/32 from 2001:db8::/32 via %s" % (i, fl.GATEWAYS[0]) for i in range(99)],
-        ["route delete 4000:%x::/32 from 2001:db8::/32" % i for i in range(99)],
+        ["route add %s from 2001:db8::/32 via %s" % (to, fl.GATEWAYS[1]) for to in ELSEWHERE],
+        ["route delete %s from 2001:db8::/32" % to for to in ELSEWHERE],
     ),
     "by source": (
         ["route add 2000::/3 from 2001:db8::/32 via %s" % fl.GATEWAYS[1]],
@@ -194,7 +196,7 @@ FEATURES = {
 def bench_features(flow, table, prefixes, results, options):
     """sixlane alone, with one feature at a time, in turn; differences are of one round."""
     path, name = flow.write_prefixes(prefixes), "%s#%d" % (table, options.seeds[0])
-    flow.r.batch([PLAIN])
+    flow.r.batch([PLAIN, *("route add %s via %s" % (to, fl.GATEWAYS[0]) for to in ELSEWHERE)])
     ns = collections.defaultdict(list)
     one_round = argparse.Namespace(**{**vars(options), "rounds": 1})
     for number in range(options.rounds):

@@ -82,7 +82,7 @@ static bool goes_by(const struct change *change, const struct prefix *prefix,
 	    sixlane_route_len(value) != prefix->len)
 		return false;
 	hop = &change->next_hops[sixlane_route_next_hop(value) % SIXLANE_MAX_NEXT_HOPS];
-	fate.word = *(const volatile uint64_t *)&hop->fate.word;
+	fate.word = __atomic_load_n(&hop->fate.word, __ATOMIC_RELAXED);
 	slot = fate.neighbour;
 	if (!slot || fate.kind != SIXLANE_FORWARD)
 		return false;

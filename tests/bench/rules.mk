@@ -5,6 +5,9 @@ GEN_OBJ := $(call obj,tests/bench/gen.c tests/bench/prefixes.c)
 
 BENCH_PROGRAMS := $(addprefix $(B)/,flood flood.bpf.o bench-forward bench.bpf.o bench-change)
 
+# A test run does not measure, but what measures must build.
+check-programs: $(BENCH_PROGRAMS)
+
 $(B)/flood.bpf.o $(B)/bench.bpf.o: $(B)/%.bpf.o: tests/bench/%.bpf.c
 	@mkdir -p $(@D)
 	@echo "  BPF   $@"
