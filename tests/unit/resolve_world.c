@@ -45,7 +45,9 @@ struct world *world_new(bool local_first)
 	world->rib = rib_new(NULL, NULL);
 	for (uint32_t i = 1; i <= WORLD_DEVICES; i++)
 		set_device(world, i);
-	world->view = (struct resolve_view){ world->rib, &world->links, local_first };
+	world->view = (struct resolve_view){ .rib = world->rib,
+					     .links = &world->links,
+					     .local_first = local_first };
 	world->resolve = resolve_new(&world->view);
 	assert_non_null(world->resolve);
 	return world;

@@ -379,10 +379,18 @@ static void test_each(void **state)
 	world_bring_all(world);
 	assert_int_equal(world->n_told, 4);
 	assert_int_equal(world->n_entries, 4);
-	/* The rules do not ask local first any more. */
 	world_add(world, "blackhole 2001:db9::/32 table 255");
 	world_bring_all(world);
 	assert_int_equal(world->n_entries, 6);
+	/* Nor need it stand by itself; then it must again. */
+	world->view.local_within = true;
+	resolve_each_in(world->resolve, 255, world_bring, world);
+	assert_int_equal(world->n_entries, 4);
+	assert_non_null(world_find(world, 254, &discarded.addr));
+	world->view.local_within = false;
+	resolve_each_in(world->resolve, 255, world_bring, world);
+	assert_int_equal(world->n_entries, 6);
+	/* The rules do not ask local first any more. */
 	world->view.local_first = false;
 	world_bring_all(world);
 	assert_int_equal(world->n_entries, 5);

@@ -354,6 +354,7 @@ static void test_lists(void **state)
 			fail_msg("%s\n is \"%s\" %u\nnot \"%s\" %u", lists[i].rules, text, flags,
 				 lists[i].program, lists[i].flags);
 		assert_true(rules_program_walk(&program, VRF, true));
+		assert_int_equal(program.local_within, !strcmp(text, "lookup 255; lookup 254"));
 		rules_clear(&rules);
 	}
 	links_clear(&links);

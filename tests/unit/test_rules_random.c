@@ -188,6 +188,8 @@ static struct answer trie_lookup(const struct lab *lab, uint32_t table, uint8_t 
 {
 	struct answer answer = table_lookup(lab, table, dst), local;
 
+	if (table == RT_TABLE_LOCAL && lab->program.local_within)
+		return (struct answer){ .kind = NONE };
 	*length = answer.len;
 	if (table != RT_TABLE_MAIN || !lab->program.local_first)
 		return answer;

@@ -200,6 +200,8 @@ int resolve_prefix(struct resolve *resolve, uint32_t table, const struct prefix 
 
 	if (table == RT_TABLE_MAIN && resolve->view->local_first) {
 		ret = resolve_overlaid(resolve, dst);
+	} else if (table == RT_TABLE_LOCAL && resolve->view->local_within) {
+		ret = 0;
 	} else {
 		dest = rib_find(resolve->view->rib, table, dst);
 		ret = dest ? resolve_dest(resolve, dest) : 0;

@@ -18,7 +18,8 @@ struct resolve;
 struct resolve_view {
 	const struct rib *rib;
 	const struct links *links;
-	bool local_first; /* RT_TABLE_MAIN is to stand with RT_TABLE_LOCAL laid over it */
+	bool local_first;  /* RT_TABLE_MAIN is to stand with RT_TABLE_LOCAL laid over it */
+	bool local_within; /* and RT_TABLE_LOCAL only there, not by itself */
 };
 
 /* NULL on lack of memory. */
@@ -40,6 +41,10 @@ int resolve_prefix(struct resolve *resolve, uint32_t table, const struct prefix 
  */
 void resolve_affected(struct resolve *resolve, uint32_t table, const struct prefix *dst,
 		      void (*fn)(void *ctx, uint32_t table, const struct prefix *dst), void *ctx);
+
+/* fn for every prefix of one table, longer ones before their covers. */
+void resolve_each_in(struct resolve *resolve, uint32_t table,
+		     void (*fn)(void *ctx, uint32_t table, const struct prefix *dst), void *ctx);
 
 /*
  * fn for every prefix of every table, in that order; for main also those of local, which stand

@@ -185,6 +185,14 @@ static void each_table(void *ctx, uint32_t table)
 		tell_both(&each->told, rib_table(rib, table), NULL, &all);
 }
 
+void resolve_each_in(struct resolve *resolve, uint32_t table, each_fn fn, void *ctx)
+{
+	static const struct prefix all;
+	const struct told told = { table, fn, ctx };
+
+	tell_both(&told, rib_table(resolve->view->rib, table), NULL, &all);
+}
+
 void resolve_each(struct resolve *resolve, each_fn fn, void *ctx)
 {
 	static const struct prefix all;

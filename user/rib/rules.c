@@ -303,6 +303,8 @@ void rules_compile(const struct rules *rules, const struct links *links, struct 
 		out->n = 0;
 	}
 	out->local_first = local_comes_first(out, links);
+	out->local_within = out->n == 2 && is_plain_lookup(&out->rules[0], RT_TABLE_LOCAL) &&
+			    is_plain_lookup(&out->rules[1], RT_TABLE_MAIN);
 }
 
 /* --- one port -----------------------------------------------------------------------------------

@@ -28,6 +28,12 @@ struct rules_program {
 	 * rules.c), and ports whose rules come to "local, then main" need one lookup.
 	 */
 	bool local_first;
+	/*
+	 * And the list is "local, then main" and nothing else: local need not stand in the trie by
+	 * itself, which makes every lookup shorter. Ports of VRFs, which walk this list too, find
+	 * it in main.
+	 */
+	bool local_within;
 	uint32_t n;
 	struct sixlane_rule rules[SIXLANE_MAX_RULES];
 };

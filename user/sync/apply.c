@@ -56,6 +56,11 @@ void apply_all_routes(struct sync *sync)
 	resolve_each(sync->resolve, set_prefix, sync);
 }
 
+void apply_routes_of(struct sync *sync, uint32_t table)
+{
+	resolve_each_in(sync->resolve, table, set_prefix, sync);
+}
+
 void apply_note(struct sync *sync, const char *what, int ret)
 {
 	if (!ret || ret == -ENOMSG)

@@ -80,7 +80,8 @@ static void report(const struct sync *sync, const struct rules_program *program)
 /* The datapath forwards by the new list from here on. */
 static int publish(struct sync *sync, const struct rules_program *program)
 {
-	bool moved = program->local_first != sync->program.local_first;
+	bool moved = program->local_first != sync->view.local_first;
+	bool parted = program->local_within != sync->view.local_within;
 	int ret;
 
 	report(sync, program);
@@ -89,8 +90,11 @@ static int publish(struct sync *sync, const struct rules_program *program)
 		return ret;
 	sync->program = *program;
 	sync->view.local_first = program->local_first;
+	sync->view.local_within = program->local_within;
 	if (!sync->quiet && moved)
 		apply_all_routes(sync);
+	else if (!sync->quiet && parted)
+		apply_routes_of(sync, RT_TABLE_LOCAL);
 	if (!sync->quiet)
 		ports_update_all(sync);
 	return 0;
@@ -99,7 +103,8 @@ static int publish(struct sync *sync, const struct rules_program *program)
 static bool same_program(const struct rules_program *a, const struct rules_program *b)
 {
 	return a->expressible == b->expressible && a->local_first == b->local_first &&
-	       a->n == b->n && !memcmp(a->rules, b->rules, sizeof(a->rules));
+	       a->local_within == b->local_within && a->n == b->n &&
+	       !memcmp(a->rules, b->rules, sizeof(a->rules));
 }
 
 void apply_rules(struct sync *sync)

@@ -73,6 +73,7 @@ void apply_message(struct sync *sync, const struct nlmsghdr *nlh);
 /* Keep account of what a message came to: 0 or -errno of its parser or store. */
 void apply_note(struct sync *sync, const char *what, int ret);
 void apply_all_routes(struct sync *sync);
+void apply_routes_of(struct sync *sync, uint32_t table);
 void apply_route_changed(void *ctx, uint32_t table, const struct prefix *dst);
 /* Everything in the stores into the FIB; deletes what is no longer there. */
 void apply_all(struct sync *sync);
