@@ -37,9 +37,14 @@
  * Each word is folded before, since what differs most, an address's last byte, is its highest and
  * a product passes changes upwards only.
  */
-static __always_inline __u64 group_product(__u64 word, __u64 odd)
+struct group_sum {
+	__u64 seed; /* random, so that who sees the packets cannot tell their members */
+	__u64 sum;
+};
+
+static __always_inline void group_add(struct group_sum *sum, __u64 word, __u64 odd)
 {
-	return (word ^ word >> 32) * odd;
+	sum->sum += (word ^ word >> 32 ^ sum->seed) * odd;
 }
 
 static __always_inline __u64 group_finish(__u64 sum)
@@ -54,21 +59,22 @@ static __always_inline __u32 group_label(const struct packet_ip6 *ip6)
 }
 
 /* The fields of one header, of which proto is the caller's word; ports are added by it. */
-static __always_inline __u64 group_sum_header(const struct packet_ip6 *ip6, __u8 proto,
-					      __u32 fields)
+static __always_inline void group_add_header(struct group_sum *sum, const struct packet_ip6 *ip6,
+					     __u8 proto, __u32 fields)
 {
-	__u64 rest = (fields & GROUP_LABEL ? group_label(ip6) : 0);
-	__u64 sum = 0;
+	__u64 rest = fields & GROUP_LABEL ? group_label(ip6) : 0;
 
 	if (fields & GROUP_PROTO)
 		rest |= (__u64)proto << 32;
-	if (fields & GROUP_SRC_IP)
-		sum += group_product(ip6->src.halves[0], 0xd6e8feb86659fd93ull) +
-		       group_product(ip6->src.halves[1], 0xa0761d6478bd642full);
-	if (fields & GROUP_DST_IP)
-		sum += group_product(ip6->dst.halves[0], 0xe7037ed1a0b428dbull) +
-		       group_product(ip6->dst.halves[1], 0x8ebc6af09c88c6e3ull);
-	return sum + group_product(rest, 0x589965cc75374cc3ull);
+	if (fields & GROUP_SRC_IP) {
+		group_add(sum, ip6->src.halves[0], 0xd6e8feb86659fd93ull);
+		group_add(sum, ip6->src.halves[1], 0xa0761d6478bd642full);
+	}
+	if (fields & GROUP_DST_IP) {
+		group_add(sum, ip6->dst.halves[0], 0xe7037ed1a0b428dbull);
+		group_add(sum, ip6->dst.halves[1], 0x8ebc6af09c88c6e3ull);
+	}
+	group_add(sum, rest, 0x589965cc75374cc3ull);
 }
 
 /* Whether the flow dissector would find another header inside, or may. */
@@ -105,7 +111,8 @@ static __always_inline const struct packet_ip6 *group_l3_header(const struct pac
 }
 
 /* Outer fields. False: XDP cannot reach them. */
-static __always_inline int group_add_outer(const struct packet *pkt, __u32 fields, __u64 *sum)
+static __always_inline int group_add_outer(const struct packet *pkt, __u32 fields,
+					   struct group_sum *sum)
 {
 	struct flow_ports ports = { 0, 0 };
 	__u8 proto = 0;
@@ -116,17 +123,18 @@ static __always_inline int group_add_outer(const struct packet *pkt, __u32 field
 		return 0;
 	if (fields & GROUP_PORTS && !flow_get_ports(pkt, &ports))
 		return 0;
-	*sum += group_sum_header(pkt->ip6, proto, fields);
+	group_add_header(sum, pkt->ip6, proto, fields);
 	if (fields & GROUP_PORTS)
-		*sum += group_product((fields & GROUP_SRC_PORT ? ports.src : 0) |
-					      (__u32)(fields & GROUP_DST_PORT ? ports.dst : 0)
-						      << 16,
-				      0x1d8e4e27c47d124full);
+		group_add(sum,
+			  (fields & GROUP_SRC_PORT ? ports.src : 0) |
+				  (__u32)(fields & GROUP_DST_PORT ? ports.dst : 0) << 16,
+			  0x1d8e4e27c47d124full);
 	return 1;
 }
 
 /* Inner fields of IPv6 in IPv6; other tunnels are the kernel's. */
-static __always_inline int group_add_inner(const struct packet *pkt, __u32 fields, __u64 *sum)
+static __always_inline int group_add_inner(const struct packet *pkt, __u32 fields,
+					   struct group_sum *sum)
 {
 	const struct packet_ip6 *inner;
 
@@ -137,13 +145,13 @@ static __always_inline int group_add_inner(const struct packet *pkt, __u32 field
 	    flow_is_extension(inner->next_header) || inner->next_header == IPPROTO_HOPOPTS ||
 	    inner->next_header == IPPROTO_FRAGMENT)
 		return 0;
-	*sum += group_sum_header(inner, inner->next_header, fields);
+	group_add_header(sum, inner, inner->next_header, fields);
 	return 1;
 }
 
 /* rt6_multipath_hash(). False: over headers that XDP does not reach. */
 static __always_inline int group_add_packet(const struct packet *pkt, union sixlane_hash_policy how,
-					    __u64 *sum)
+					    struct group_sum *sum)
 {
 	const struct packet_ip6 *ip6 = pkt->ip6;
 	int tunnel = group_is_tunnel(ip6->next_header);
@@ -151,7 +159,7 @@ static __always_inline int group_add_packet(const struct packet *pkt, union sixl
 	switch (how.policy) {
 	case SIXLANE_HASH_L3:
 		ip6 = group_l3_header(pkt);
-		*sum += group_sum_header(ip6, ip6->next_header, GROUP_L3);
+		group_add_header(sum, ip6, ip6->next_header, GROUP_L3);
 		return 1;
 	case SIXLANE_HASH_L4:
 		return group_add_outer(pkt, GROUP_L4, sum);
@@ -180,24 +188,25 @@ __attribute__((noinline)) __u64 group_hash_rare(struct xdp_md *ctx, __u32 tag_by
 	struct packet pkt = { .ctx = ctx, .ip_bytes = ip_bytes };
 	const struct sixlane_meta *meta;
 	union sixlane_hash_policy how;
+	struct group_sum sum = { 0 };
 	__u32 zero = 0;
-	__u64 sum;
 
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
 	if (!meta || tag_bytes > 2 * sizeof(union sixlane_tag) || !packet_point(&pkt, tag_bytes))
 		return 0;
 	how.word = READ_ONCE(meta->hash_policy.word);
-	sum = READ_ONCE(meta->hash_seed);
-	return group_add_packet(&pkt, how, &sum) ? group_finish(sum) | 1 : 0;
+	sum.seed = READ_ONCE(meta->hash_seed);
+	return group_add_packet(&pkt, how, &sum) ? group_finish(sum.sum) | 1 : 0;
 }
 
 /* As group_add_packet(), where that takes but a few steps. False: ask group_hash_rare(). */
-static __always_inline int group_add_common(const struct packet *pkt, __u32 policy, __u64 *sum)
+static __always_inline int group_add_common(const struct packet *pkt, __u32 policy,
+					    struct group_sum *sum)
 {
 	const __u8 proto = pkt->ip6->next_header;
 
 	if (policy == SIXLANE_HASH_L3 && proto != IPPROTO_ICMPV6) {
-		*sum += group_sum_header(pkt->ip6, proto, GROUP_L3);
+		group_add_header(sum, pkt->ip6, proto, GROUP_L3);
 		return 1;
 	}
 	return policy == SIXLANE_HASH_L4 && flow_has_ports(proto) &&
@@ -208,15 +217,15 @@ static __always_inline int group_add_common(const struct packet *pkt, __u32 poli
 static __always_inline __u64 group_hash(const struct packet *pkt)
 {
 	const struct sixlane_meta *meta;
+	struct group_sum sum = { 0 };
 	__u32 zero = 0;
-	__u64 sum;
 
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
 	if (!meta)
 		return 0;
-	sum = READ_ONCE(meta->hash_seed);
+	sum.seed = READ_ONCE(meta->hash_seed);
 	if (group_add_common(pkt, READ_ONCE(meta->hash_policy.policy), &sum))
-		return group_finish(sum) | 1;
+		return group_finish(sum.sum) | 1;
 	return group_hash_rare(pkt->ctx, pkt->tag_bytes, pkt->ip_bytes);
 }
 
@@ -316,6 +325,8 @@ static __always_inline enum sixlane_verdict group_find_member(struct packet *pkt
 				   : SIXLANE_PORT_SKIP;
 	__u64 word, hash = 0;
 
+	if (!pkt->fate.n_cells)
+		return SIXLANE_PASS_EGRESS_DOWN;
 	if (pkt->fate.n_cells > 1) {
 		hash = group_hash(pkt);
 		if (!hash)
@@ -349,7 +360,7 @@ static __always_inline enum sixlane_verdict group_choose(struct packet *pkt)
 {
 	__u64 expires_ns;
 
-	if (pkt->fate.kind < SIXLANE_KIND_GROUP)
+	if (likely(pkt->fate.kind < SIXLANE_KIND_GROUP))
 		return SIXLANE_FORWARD;
 	expires_ns = READ_ONCE(pkt->next_hop->expires_ns);
 	if (expires_ns && bpf_ktime_get_ns() >= expires_ns)

@@ -134,7 +134,7 @@ static __always_inline enum sixlane_verdict nexthop_find_neighbour(struct packet
 	if (!neigh || (!gateway && !nexthop_is_on_link(pkt, neigh)))
 		return SIXLANE_PASS_UNRESOLVED;
 	mac.word = READ_ONCE(neigh->mac.word);
-	if (!(mac.flags & SIXLANE_MAC_VALID) && !nexthop_is_member(pkt))
+	if (unlikely(!(mac.flags & SIXLANE_MAC_VALID)) && !nexthop_is_member(pkt))
 		return SIXLANE_PASS_UNRESOLVED;
 	/* Read first: a store would take the line from all other CPUs, packet by packet. */
 	if (!READ_ONCE(neigh->used))

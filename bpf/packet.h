@@ -46,6 +46,10 @@ union packet_mac {
 	__be16 pieces[4];
 };
 
+/* What most packets do is laid out in a row, and what few do behind it. */
+#define likely(condition) __builtin_expect(!!(condition), 1)
+#define unlikely(condition) __builtin_expect(!!(condition), 0)
+
 struct packet {
 	struct xdp_md *ctx;
 	__u32 bytes;	 /* of the frame as it came in */

@@ -26,7 +26,7 @@ static __always_inline const struct sixlane_port *port_of(__u32 ifindex, __u32 *
 	const struct sixlane_port *port = port_at(index, ifindex);
 	const __u32 *found;
 
-	if (!port) {
+	if (unlikely(!port)) {
 		found = bpf_map_lookup_elem(&sl_port_index, &ifindex);
 		if (!found)
 			return NULL;
@@ -62,7 +62,7 @@ static __always_inline void port_find(struct packet *pkt)
 		return;
 	flags = READ_ONCE(port->flags);
 	pkt->generic = flags & SIXLANE_PORT_GENERIC;
-	if ((flags & slave) == SIXLANE_PORT_SLAVE)
+	if (unlikely((flags & slave) == SIXLANE_PORT_SLAVE))
 		port = port_of(READ_ONCE(port->lower), &slot);
 	if (port)
 		port_set(pkt, port, slot);

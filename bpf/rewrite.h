@@ -9,28 +9,25 @@
 #include "vlan.h"
 
 /*
- * Cut what stands behind the IPv6 packet (Ethernet padding), as the kernel does. Most packets
- * have none. The helper refuses only a frame without an Ethernet header, of which there is none
- * here; should a driver refuse more, the kernel gets the packet.
+ * Cut what stands behind the IPv6 packet (Ethernet padding), as the kernel does. The helper
+ * refuses only a frame without an Ethernet header, of which there is none here; should a driver
+ * refuse more, the kernel gets the packet.
  */
-static __always_inline int rewrite_trim(const struct packet *pkt)
+static __always_inline int rewrite_trim(const struct packet *pkt, __u32 padding)
 {
-	__u32 padding = pkt->bytes - sizeof(struct packet_eth) - pkt->tag_bytes - pkt->ip_bytes;
-
 	return padding ? (int)bpf_xdp_adjust_tail(pkt->ctx, -(int)padding) : 0;
 }
 
 /*
- * Make the frame as long as it has to be; for more tags first at its head, where no room is the one
- * thing that drivers differ in. tag_bytes: of the frame as it leaves.
+ * Make the frame so many bytes of tags longer at its head, where no room is the one thing that
+ * drivers differ in, and without padding. tag_bytes: of the frame as it leaves.
  */
-static __always_inline enum sixlane_verdict rewrite_resize(struct packet *pkt, __u32 tag_bytes)
+static __always_inline enum sixlane_verdict rewrite_resize(struct packet *pkt, __u32 tag_bytes,
+							   int more, __u32 padding)
 {
-	int more = (int)tag_bytes - (int)pkt->tag_bytes;
-
 	if (more > 0 && bpf_xdp_adjust_head(pkt->ctx, -more))
 		return SIXLANE_PASS_NO_HEADROOM;
-	if (rewrite_trim(pkt)) {
+	if (rewrite_trim(pkt, padding)) {
 		/* giving back what was just taken cannot fail */
 		if (more > 0)
 			bpf_xdp_adjust_head(pkt->ctx, more);
@@ -72,11 +69,16 @@ static __always_inline void rewrite_tags(const struct packet *pkt, __u32 tag_byt
 
 static __always_inline enum sixlane_verdict rewrite_packet(struct packet *pkt)
 {
-	__u32 tag_bytes = vlan_tag_bytes(pkt->egress_port);
-	enum sixlane_verdict verdict = rewrite_resize(pkt, tag_bytes);
+	__u32 tag_bytes = vlan_egress_bytes(pkt);
+	__u32 padding = pkt->bytes - sizeof(struct packet_eth) - pkt->tag_bytes - pkt->ip_bytes;
+	int more = (int)tag_bytes - (int)pkt->tag_bytes;
+	enum sixlane_verdict verdict;
 
-	if (verdict != SIXLANE_FORWARD)
-		return verdict;
+	if (unlikely(more || padding)) {
+		verdict = rewrite_resize(pkt, tag_bytes, more, padding);
+		if (verdict != SIXLANE_FORWARD)
+			return verdict;
+	}
 	rewrite_macs(pkt);
 	if (tag_bytes)
 		rewrite_tags(pkt, tag_bytes);

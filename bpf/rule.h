@@ -226,7 +226,7 @@ static __always_inline enum sixlane_verdict rule_find_route(struct packet *pkt)
 	enum sixlane_verdict verdict;
 	struct route route;
 
-	if (pkt->ingress_flags & SIXLANE_PORT_RULES)
+	if (unlikely(pkt->ingress_flags & SIXLANE_PORT_RULES))
 		verdict = rule_find_by_rules(pkt, &route);
 	else
 		verdict = route_lookup(READ_ONCE(pkt->port->table), &pkt->ip6->dst, &pkt->ip6->src,

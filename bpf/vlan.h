@@ -81,7 +81,8 @@ static __always_inline enum sixlane_verdict vlan_find_port(struct packet *pkt)
 	enum sixlane_verdict verdict;
 	int more;
 
-	if ((void *)(eth + 1) > packet_end(pkt->ctx) || eth->type == bpf_htons(ETH_P_IPV6) ||
+	if (likely((void *)(eth + 1) <= packet_end(pkt->ctx) &&
+		   eth->type == bpf_htons(ETH_P_IPV6)) ||
 	    !pkt->port)
 		return SIXLANE_FORWARD;
 	verdict = vlan_enter(pkt, 0, &more);
@@ -96,12 +97,13 @@ static __always_inline enum sixlane_verdict vlan_find_port(struct packet *pkt)
 	return SIXLANE_FORWARD;
 }
 
-/* Bytes of tags that frames to a port carry. */
-static __always_inline __u32 vlan_tag_bytes(const struct sixlane_port *port)
+/* Bytes of tags that frames to the egress port carry. */
+static __always_inline __u32 vlan_egress_bytes(const struct packet *pkt)
 {
-	if (!(READ_ONCE(port->flags) & SIXLANE_PORT_TAGGED))
+	if (likely(!(pkt->egress_flags & SIXLANE_PORT_TAGGED)))
 		return 0;
-	return port->tags[1].word ? 2 * sizeof(union sixlane_tag) : sizeof(union sixlane_tag);
+	return READ_ONCE(pkt->egress_port->tags[1].word) ? 2 * sizeof(union sixlane_tag)
+							 : sizeof(union sixlane_tag);
 }
 
 #endif
