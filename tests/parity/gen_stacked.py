@@ -145,7 +145,7 @@ class Bonds(Stacked):
 class Bridges(Stacked):
     """A port behind a bridge: its frames are the bridge's."""
 
-    name, weight = "bridge", 0.15
+    name, weight = "bridge", 0.08
     sign = " type bridge"
     needs = ("link add name sl-h type bridge",)
 
@@ -162,7 +162,7 @@ class Bridges(Stacked):
 class Macvlans(Stacked):
     """A second MAC on a port."""
 
-    name, weight = "macvlan", 0.15
+    name, weight = "macvlan", 0.08
     sign = " type macvlan"
     needs = ("link add name sl-m type veth peer name sl-n",
              "link add link sl-m name sl-x type macvlan mode bridge")  # fmt: skip

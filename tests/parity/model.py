@@ -73,10 +73,11 @@ class Model:
         return self.rng.choices([value for _, value in pairs], [weight for weight, _ in pairs])[0]
 
     def device(self):
-        """Nearly always one that is up."""
+        """To leave by: nearly always one that is up, and seldom the one that most come in by."""
         fit = [dev for dev in self.devices if dev.routable]
         up = [dev for dev in fit if dev.up]
-        return self.rng.choice(up if up and self.chance(0.95) else fit)
+        some = up if up and self.chance(0.95) else fit
+        return self.rng.choices(some, [1 if dev is self.devices[0] else 2 for dev in some])[0]
 
     def new_mac(self):
         self.macs += 1

@@ -41,6 +41,7 @@ class Packets:
         self.model, self.rng, self.number = model, model.rng, first_number
         self.labels = 0
         self.inputs = [dev for dev in model.devices if dev.wires]
+        self.inputs += self.inputs[:1] * 2
         self.destinations = [self._destination() for _ in range(MOST_DESTINATIONS)]
         self.sources = [self._source() for _ in range(40)]
 
