@@ -55,6 +55,7 @@ struct packet {
 	__u32 bytes;	 /* of the frame as it came in */
 	__u32 ip_bytes;	 /* of the IPv6 packet in it: header and payload, no padding */
 	__u32 tag_bytes; /* of VLAN tags before its ethertype */
+	__u32 untagged;	 /* a whole IPv6 header stands right behind the Ethernet header */
 	__u32 addressed; /* the destination MAC is that of a device below the VLAN's */
 	struct packet_eth *eth;
 	struct packet_ip6 *ip6;

@@ -18,8 +18,8 @@
 #include "port.h"
 #include "vlan.h"
 
-/* Ethertype and lengths. Sets eth, ip6 and ip_bytes. */
-static __always_inline enum sixlane_verdict parse_frame(struct packet *pkt)
+/* The ethertype behind all tags. Sets eth and ip6. */
+static __always_inline enum sixlane_verdict parse_ethertype(struct packet *pkt)
 {
 	const __be16 *type = packet_data(pkt->ctx) + VLAN_AT + pkt->tag_bytes;
 
@@ -27,8 +27,19 @@ static __always_inline enum sixlane_verdict parse_frame(struct packet *pkt)
 		return SIXLANE_PASS_TRUNCATED;
 	if (*type != bpf_htons(ETH_P_IPV6))
 		return SIXLANE_PASS_NOT_IPV6;
-	if (!packet_point(pkt, pkt->tag_bytes))
-		return SIXLANE_PASS_TRUNCATED;
+	return packet_point(pkt, pkt->tag_bytes) ? SIXLANE_FORWARD : SIXLANE_PASS_TRUNCATED;
+}
+
+/* Ethertype and lengths. Sets eth, ip6 and ip_bytes. */
+static __always_inline enum sixlane_verdict parse_frame(struct packet *pkt)
+{
+	enum sixlane_verdict verdict;
+
+	if (unlikely(!pkt->untagged)) {
+		verdict = parse_ethertype(pkt);
+		if (verdict != SIXLANE_FORWARD)
+			return verdict;
+	}
 	if (pkt->ip6->version_class >> 4 != 6)
 		return SIXLANE_PASS_NOT_IPV6;
 	pkt->ip_bytes = sizeof(struct packet_ip6) + bpf_ntohs(pkt->ip6->payload_len);

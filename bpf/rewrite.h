@@ -19,12 +19,14 @@ static __always_inline int rewrite_trim(const struct packet *pkt, __u32 padding)
 }
 
 /*
- * Make the frame so many bytes of tags longer at its head, where no room is the one thing that
- * drivers differ in, and without padding. tag_bytes: of the frame as it leaves.
+ * Make the frame as long as it has to be; for more tags first at its head, where no room is the one
+ * thing that drivers differ in. tag_bytes: of the frame as it leaves.
  */
-static __always_inline enum sixlane_verdict rewrite_resize(struct packet *pkt, __u32 tag_bytes,
-							   int more, __u32 padding)
+static __always_inline enum sixlane_verdict rewrite_resize(struct packet *pkt, __u32 tag_bytes)
 {
+	__u32 padding = pkt->bytes - sizeof(struct packet_eth) - pkt->tag_bytes - pkt->ip_bytes;
+	int more = (int)tag_bytes - (int)pkt->tag_bytes;
+
 	if (more > 0 && bpf_xdp_adjust_head(pkt->ctx, -more))
 		return SIXLANE_PASS_NO_HEADROOM;
 	if (rewrite_trim(pkt, padding)) {
@@ -37,6 +39,28 @@ static __always_inline enum sixlane_verdict rewrite_resize(struct packet *pkt, _
 	if (more < 0)
 		bpf_xdp_adjust_head(pkt->ctx, -more);
 	return packet_point(pkt, tag_bytes) ? SIXLANE_FORWARD : SIXLANE_PASS_TRIM_FAILED;
+}
+
+/* Behind the MACs; behind them stands the ethertype, wherever the head has gone. */
+static __always_inline void rewrite_tags(const struct packet *pkt, __u32 tag_bytes)
+{
+	union sixlane_tag *at = (void *)pkt->eth + VLAN_AT, tag;
+
+	tag.word = READ_ONCE(pkt->egress_port->tags[0].word);
+	at[0].tpid = tag.tpid;
+	at[0].tci = tag.tci;
+	if (tag_bytes == sizeof(tag))
+		return;
+	tag.word = READ_ONCE(pkt->egress_port->tags[1].word);
+	at[1].tpid = tag.tpid;
+	at[1].tci = tag.tci;
+}
+
+/* The frame keeps its length: no tags, neither in nor out, and no padding. */
+static __always_inline int rewrite_fits(const struct packet *pkt)
+{
+	return pkt->untagged && !(pkt->egress_flags & SIXLANE_PORT_TAGGED) &&
+	       pkt->bytes == sizeof(struct packet_eth) + pkt->ip_bytes;
 }
 
 static __always_inline void rewrite_macs(const struct packet *pkt)
@@ -52,36 +76,20 @@ static __always_inline void rewrite_macs(const struct packet *pkt)
 	eth->src[2] = src_mac.pieces[2];
 }
 
-/* Behind them stands the ethertype, wherever the head has gone. */
-static __always_inline void rewrite_tags(const struct packet *pkt, __u32 tag_bytes)
-{
-	union sixlane_tag *at = (void *)pkt->eth + VLAN_AT, tag;
-
-	tag.word = READ_ONCE(pkt->egress_port->tags[0].word);
-	at[0].tpid = tag.tpid;
-	at[0].tci = tag.tci;
-	if (tag_bytes == sizeof(tag))
-		return;
-	tag.word = READ_ONCE(pkt->egress_port->tags[1].word);
-	at[1].tpid = tag.tpid;
-	at[1].tci = tag.tci;
-}
-
 static __always_inline enum sixlane_verdict rewrite_packet(struct packet *pkt)
 {
-	__u32 tag_bytes = vlan_egress_bytes(pkt);
-	__u32 padding = pkt->bytes - sizeof(struct packet_eth) - pkt->tag_bytes - pkt->ip_bytes;
-	int more = (int)tag_bytes - (int)pkt->tag_bytes;
 	enum sixlane_verdict verdict;
+	__u32 tag_bytes;
 
-	if (unlikely(more || padding)) {
-		verdict = rewrite_resize(pkt, tag_bytes, more, padding);
+	if (unlikely(!rewrite_fits(pkt))) {
+		tag_bytes = vlan_egress_bytes(pkt);
+		verdict = rewrite_resize(pkt, tag_bytes);
 		if (verdict != SIXLANE_FORWARD)
 			return verdict;
+		if (tag_bytes)
+			rewrite_tags(pkt, tag_bytes);
 	}
 	rewrite_macs(pkt);
-	if (tag_bytes)
-		rewrite_tags(pkt, tag_bytes);
 	pkt->ip6->hop_limit--;
 	return SIXLANE_FORWARD;
 }

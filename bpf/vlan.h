@@ -74,16 +74,18 @@ static __always_inline enum sixlane_verdict vlan_enter(struct packet *pkt, __u32
 	return own.tci || taken ? SIXLANE_PASS_VLAN_UNKNOWN : SIXLANE_FORWARD;
 }
 
-/* Sets tag_bytes and addressed; port and what hangs on it become the VLAN device's. */
+/*
+ * Sets untagged, then also eth and ip6; else tag_bytes and addressed, and port and what hangs on
+ * it become the VLAN device's.
+ */
 static __always_inline enum sixlane_verdict vlan_find_port(struct packet *pkt)
 {
-	const struct packet_eth *eth = packet_data(pkt->ctx);
+	const struct packet_eth *eth;
 	enum sixlane_verdict verdict;
 	int more;
 
-	if (likely((void *)(eth + 1) <= packet_end(pkt->ctx) &&
-		   eth->type == bpf_htons(ETH_P_IPV6)) ||
-	    !pkt->port)
+	pkt->untagged = packet_point(pkt, 0) && pkt->eth->type == bpf_htons(ETH_P_IPV6);
+	if (likely(pkt->untagged) || !pkt->port)
 		return SIXLANE_FORWARD;
 	verdict = vlan_enter(pkt, 0, &more);
 	if (verdict != SIXLANE_FORWARD || !more)
@@ -91,7 +93,7 @@ static __always_inline enum sixlane_verdict vlan_find_port(struct packet *pkt)
 	verdict = vlan_enter(pkt, sizeof(union sixlane_tag), &more);
 	if (verdict != SIXLANE_FORWARD || !more)
 		return verdict;
-	eth = (void *)eth + 2 * sizeof(union sixlane_tag);
+	eth = packet_data(pkt->ctx) + 2 * sizeof(union sixlane_tag);
 	if ((void *)(eth + 1) <= packet_end(pkt->ctx) && vlan_is_tag(eth->type))
 		return SIXLANE_PUNT_VLAN_DEPTH;
 	return SIXLANE_FORWARD;
@@ -100,7 +102,7 @@ static __always_inline enum sixlane_verdict vlan_find_port(struct packet *pkt)
 /* Bytes of tags that frames to the egress port carry. */
 static __always_inline __u32 vlan_egress_bytes(const struct packet *pkt)
 {
-	if (likely(!(pkt->egress_flags & SIXLANE_PORT_TAGGED)))
+	if (!(pkt->egress_flags & SIXLANE_PORT_TAGGED))
 		return 0;
 	return READ_ONCE(pkt->egress_port->tags[1].word) ? 2 * sizeof(union sixlane_tag)
 							 : sizeof(union sixlane_tag);

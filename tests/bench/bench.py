@@ -38,6 +38,7 @@ FIGURES = {
     ("forward", "sixlane/bare", "full-view"): ("least", 0.95),
     ("forward", "sixlane/kernel", "full-view"): ("least", 2),
     ("features", "ecmp - plain", "one"): ("most", 15),
+    ("features", "ecmp by ports - plain", "one"): ("most", 15),
     ("features", "sources elsewhere - plain", "one"): ("most", 2),
     ("sync", "start", "full-view"): ("most", 1500),
     ("change", "p99", "full-view"): ("most", 5),
@@ -170,14 +171,18 @@ def bench_forward(flow, table, prefixes, results, options):
             results.add("forward", "sixlane/" + other, name, len(prefixes), "ratio", ratios)
 
 
-# What a feature costs, by what is added to one route: commands that put it there, and away again.
+# What a feature costs, by what is added to one route: commands that put it there, and away again;
+# HASH_* is one as well.
 NEXT_HOPS = " ".join("nexthop via %s" % gateway for gateway in fl.GATEWAYS)
+MULTIPATH = "route replace 2000::/3 metric %d %s" % (METRIC, NEXT_HOPS)
+HASH_ADDRESSES, HASH_PORTS = "0", "1"
 PLAIN = "route replace 2000::/3 via %s metric %d" % (fl.GATEWAYS[0], METRIC)
 # In the trie throughout, so that it is as deep with sources there as without.
 ELSEWHERE = ["4000:%x::/32" % number for number in range(99)]
 FEATURES = {
     "plain": ([], []),
-    "ecmp": (["route replace 2000::/3 metric %d %s" % (METRIC, NEXT_HOPS)], [PLAIN]),
+    "ecmp": ([MULTIPATH], [PLAIN]),
+    "ecmp by ports": ([HASH_PORTS, MULTIPATH], [HASH_ADDRESSES, PLAIN]),
     "sources elsewhere": (
         ["route add %s from 2001:db8::/32 via %s" % (to, fl.GATEWAYS[1]) for to in ELSEWHERE],
         ["route delete %s from 2001:db8::/32" % to for to in ELSEWHERE],
@@ -193,6 +198,16 @@ FEATURES = {
 }  # fmt: skip
 
 
+def put(flow, commands):
+    """Commands of ip -6, and HASH_*, until sixlane follows."""
+    for policy in {HASH_ADDRESSES, HASH_PORTS} & set(commands):
+        flow.r.sysctl("net.ipv6.fib_multipath_hash_policy", policy)
+        wait("the hash policy is followed",
+             lambda: flow.router.status()["multipath_hash"]["policy"] == int(policy), 10)
+    flow.r.batch(command for command in commands if command not in (HASH_ADDRESSES, HASH_PORTS))
+    flow.router.barrier()
+
+
 def bench_features(flow, table, prefixes, results, options):
     """sixlane alone, with one feature at a time, in turn; differences are of one round."""
     path, name = flow.write_prefixes(prefixes), "%s#%d" % (table, options.seeds[0])
@@ -201,13 +216,12 @@ def bench_features(flow, table, prefixes, results, options):
     one_round = argparse.Namespace(**{**vars(options), "rounds": 1})
     for number in range(options.rounds):
         for feature, (setup, undo) in FEATURES.items():
-            flow.r.batch(setup)
-            flow.router.barrier()
+            put(flow, setup)
             before = flow.router.stats()["forward"]
             samples = forward_samples(flow, path, number + 1, one_round, "--sides", "sixlane")
             check_samples(samples, flow.router.stats()["forward"] - before)
             ns[feature] += [s["elapsed_ns"] / s["sent"] for s in samples if s["round"]]
-            flow.r.batch(undo)
+            put(flow, undo)
     for feature, values in ns.items():
         results.add("features", feature, name, len(prefixes), "ns", values)
     for feature, values in list(ns.items())[1:]:
