@@ -7,31 +7,12 @@
 #ifndef SIXLANE_FLOW_H
 #define SIXLANE_FLOW_H
 
-#include <linux/in.h>
-#include <linux/in6.h>
-
 #include "packet.h"
-
-#ifndef IPPROTO_UDPLITE
-#define IPPROTO_UDPLITE 136
-#endif
+#include "proto.h"
 
 struct flow_ports {
 	__be16 src, dst;
 };
-
-/* proto_ports_offset(): ports, or what counts as such, are the first four bytes. */
-static __always_inline int flow_has_ports(__u8 proto)
-{
-	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_DCCP ||
-	       proto == IPPROTO_ESP || proto == IPPROTO_SCTP || proto == IPPROTO_UDPLITE;
-}
-
-/* __skb_flow_dissect() looks behind these; hop-by-hop options are passed before. */
-static __always_inline int flow_is_extension(__u8 proto)
-{
-	return proto == IPPROTO_ROUTING || proto == IPPROTO_DSTOPTS;
-}
 
 /*
  * The protocol as the dissector tells it: of a fragment, the one that was cut up. False: not in the
@@ -56,7 +37,7 @@ static __always_inline int flow_get_ports(const struct packet *pkt, struct flow_
 	const struct flow_ports *ports = (const void *)(pkt->ip6 + 1);
 
 	out->src = out->dst = 0;
-	if (!flow_has_ports(pkt->ip6->next_header))
+	if (!proto_has_ports(pkt->ip6->next_header))
 		return 1;
 	if (pkt->ip_bytes < sizeof(*pkt->ip6) + sizeof(*ports) ||
 	    (void *)(ports + 1) > packet_end(pkt->ctx))

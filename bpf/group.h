@@ -12,76 +12,22 @@
 #include <linux/icmpv6.h>
 
 #include "flow.h"
+#include "hash.h"
 
-/* FIB_MULTIPATH_HASH_FIELD_* of include/net/ip_fib.h, which is no UAPI */
-#define GROUP_SRC_IP (1u << 0)
-#define GROUP_DST_IP (1u << 1)
-#define GROUP_PROTO (1u << 2)
-#define GROUP_LABEL (1u << 3)
-#define GROUP_SRC_PORT (1u << 4)
-#define GROUP_DST_PORT (1u << 5)
-#define GROUP_INNER_SHIFT 6
-#define GROUP_INNER (0x3fu << GROUP_INNER_SHIFT)
-#define GROUP_PORTS (GROUP_SRC_PORT | GROUP_DST_PORT)
-
-#define GROUP_L3 (GROUP_SRC_IP | GROUP_DST_IP | GROUP_PROTO | GROUP_LABEL)
-#define GROUP_L4 (GROUP_SRC_IP | GROUP_DST_IP | GROUP_PROTO | GROUP_PORTS)
-
-#define GROUP_TRIES 16	    /* draws until a member's port is up */
 #define GROUP_FIRST_MAX 16u /* members of SIXLANE_KIND_FIRST; the daemon makes no larger ones */
 
 /* --- the hash ---------------------------------------------------------------------------- */
-
-/*
- * A sum of products, which a CPU makes side by side, mixed once at the end (group_finish).
- * Each word is folded before, since what differs most, an address's last byte, is its highest and
- * a product passes changes upwards only.
- */
-struct group_sum {
-	__u64 seed; /* random, so that who sees the packets cannot tell their members */
-	__u64 sum;
-};
-
-static __always_inline void group_add(struct group_sum *sum, __u64 word, __u64 odd)
-{
-	sum->sum += (word ^ word >> 32 ^ sum->seed) * odd;
-}
-
-static __always_inline __u64 group_finish(__u64 sum)
-{
-	sum = (sum ^ sum >> 32) * 0x9e3779b97f4a7c15ull;
-	return sum ^ sum >> 32;
-}
 
 static __always_inline __u32 group_label(const struct packet_ip6 *ip6)
 {
 	return (ip6->class_flow[0] & 0x0fu) << 16 | ip6->class_flow[1] << 8 | ip6->class_flow[2];
 }
 
-/* The fields of one header, of which proto is the caller's word; ports are added by it. */
-static __always_inline void group_add_header(struct group_sum *sum, const struct packet_ip6 *ip6,
+/* The fields of one header, of which proto is the caller's word. */
+static __always_inline void group_add_header(struct hash_sum *sum, const struct packet_ip6 *ip6,
 					     __u8 proto, __u32 fields)
 {
-	__u64 rest = fields & GROUP_LABEL ? group_label(ip6) : 0;
-
-	if (fields & GROUP_PROTO)
-		rest |= (__u64)proto << 32;
-	if (fields & GROUP_SRC_IP) {
-		group_add(sum, ip6->src.halves[0], 0xd6e8feb86659fd93ull);
-		group_add(sum, ip6->src.halves[1], 0xa0761d6478bd642full);
-	}
-	if (fields & GROUP_DST_IP) {
-		group_add(sum, ip6->dst.halves[0], 0xe7037ed1a0b428dbull);
-		group_add(sum, ip6->dst.halves[1], 0x8ebc6af09c88c6e3ull);
-	}
-	group_add(sum, rest, 0x589965cc75374cc3ull);
-}
-
-/* Whether the flow dissector would find another header inside, or may. */
-static __always_inline int group_is_tunnel(__u8 proto)
-{
-	return proto == IPPROTO_IPIP || proto == IPPROTO_IPV6 || proto == IPPROTO_GRE ||
-	       proto == IPPROTO_MPLS;
+	hash_add_header(sum, &ip6->src, &ip6->dst, group_label(ip6), proto, fields);
 }
 
 /* The header right behind the first, NULL if it is not all there. */
@@ -112,37 +58,33 @@ static __always_inline const struct packet_ip6 *group_l3_header(const struct pac
 
 /* Outer fields. False: XDP cannot reach them. */
 static __always_inline int group_add_outer(const struct packet *pkt, __u32 fields,
-					   struct group_sum *sum)
+					   struct hash_sum *sum)
 {
 	struct flow_ports ports = { 0, 0 };
 	__u8 proto = 0;
 
-	if (fields & (GROUP_PORTS | GROUP_PROTO) && flow_is_extension(pkt->ip6->next_header))
+	if (fields & (HASH_PORTS | HASH_PROTO) && proto_is_extension(pkt->ip6->next_header))
 		return 0;
-	if (fields & GROUP_PROTO && !flow_get_proto(pkt, &proto))
+	if (fields & HASH_PROTO && !flow_get_proto(pkt, &proto))
 		return 0;
-	if (fields & GROUP_PORTS && !flow_get_ports(pkt, &ports))
+	if (fields & HASH_PORTS && !flow_get_ports(pkt, &ports))
 		return 0;
 	group_add_header(sum, pkt->ip6, proto, fields);
-	if (fields & GROUP_PORTS)
-		group_add(sum,
-			  (fields & GROUP_SRC_PORT ? ports.src : 0) |
-				  (__u32)(fields & GROUP_DST_PORT ? ports.dst : 0) << 16,
-			  0x1d8e4e27c47d124full);
+	hash_add_ports(sum, ports.src, ports.dst, fields);
 	return 1;
 }
 
 /* Inner fields of IPv6 in IPv6; other tunnels are the kernel's. */
 static __always_inline int group_add_inner(const struct packet *pkt, __u32 fields,
-					   struct group_sum *sum)
+					   struct hash_sum *sum)
 {
 	const struct packet_ip6 *inner;
 
 	if (pkt->ip6->next_header != IPPROTO_IPV6)
 		return 0;
 	inner = group_inner(pkt, 0);
-	if (!inner || fields & GROUP_PORTS || group_is_tunnel(inner->next_header) ||
-	    flow_is_extension(inner->next_header) || inner->next_header == IPPROTO_HOPOPTS ||
+	if (!inner || fields & HASH_PORTS || proto_is_tunnel(inner->next_header) ||
+	    proto_is_extension(inner->next_header) || inner->next_header == IPPROTO_HOPOPTS ||
 	    inner->next_header == IPPROTO_FRAGMENT)
 		return 0;
 	group_add_header(sum, inner, inner->next_header, fields);
@@ -151,28 +93,28 @@ static __always_inline int group_add_inner(const struct packet *pkt, __u32 field
 
 /* rt6_multipath_hash(). False: over headers that XDP does not reach. */
 static __always_inline int group_add_packet(const struct packet *pkt, union sixlane_hash_policy how,
-					    struct group_sum *sum)
+					    struct hash_sum *sum)
 {
 	const struct packet_ip6 *ip6 = pkt->ip6;
-	int tunnel = group_is_tunnel(ip6->next_header);
+	int tunnel = proto_is_tunnel(ip6->next_header);
 
 	switch (how.policy) {
 	case SIXLANE_HASH_L3:
 		ip6 = group_l3_header(pkt);
-		group_add_header(sum, ip6, ip6->next_header, GROUP_L3);
+		group_add_header(sum, ip6, ip6->next_header, HASH_L3);
 		return 1;
 	case SIXLANE_HASH_L4:
-		return group_add_outer(pkt, GROUP_L4, sum);
+		return group_add_outer(pkt, HASH_L4, sum);
 	case SIXLANE_HASH_INNER:
-		return tunnel ? group_add_inner(pkt, GROUP_L3, sum)
-			      : group_add_outer(pkt, GROUP_L3, sum);
+		return tunnel ? group_add_inner(pkt, HASH_L3, sum)
+			      : group_add_outer(pkt, HASH_L3, sum);
 	case SIXLANE_HASH_FIELDS:
-		if (how.fields & GROUP_INNER && flow_is_extension(ip6->next_header))
+		if (how.fields & HASH_INNER && proto_is_extension(ip6->next_header))
 			return 0;
-		if (!group_add_outer(pkt, how.fields & ~GROUP_INNER, sum))
+		if (!group_add_outer(pkt, how.fields & ~HASH_INNER, sum))
 			return 0;
-		return !(how.fields & GROUP_INNER && tunnel) ||
-		       group_add_inner(pkt, how.fields >> GROUP_INNER_SHIFT, sum);
+		return !(how.fields & HASH_INNER && tunnel) ||
+		       group_add_inner(pkt, how.fields >> HASH_INNER_SHIFT, sum);
 	default:
 		return 0;
 	}
@@ -188,7 +130,7 @@ __attribute__((noinline)) __u64 group_hash_rare(struct xdp_md *ctx, __u32 tag_by
 	struct packet pkt = { .ctx = ctx, .ip_bytes = ip_bytes };
 	const struct sixlane_meta *meta;
 	union sixlane_hash_policy how;
-	struct group_sum sum = { 0 };
+	struct hash_sum sum = { 0 };
 	__u32 zero = 0;
 
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
@@ -196,28 +138,28 @@ __attribute__((noinline)) __u64 group_hash_rare(struct xdp_md *ctx, __u32 tag_by
 		return 0;
 	how.word = READ_ONCE(meta->hash_policy.word);
 	sum.seed = READ_ONCE(meta->hash_seed);
-	return group_add_packet(&pkt, how, &sum) ? group_finish(sum.sum) | 1 : 0;
+	return group_add_packet(&pkt, how, &sum) ? hash_finish(&sum) : 0;
 }
 
 /* As group_add_packet(), where that takes but a few steps. False: ask group_hash_rare(). */
 static __always_inline int group_add_common(const struct packet *pkt, __u32 policy,
-					    struct group_sum *sum)
+					    struct hash_sum *sum)
 {
 	const __u8 proto = pkt->ip6->next_header;
 
 	if (policy == SIXLANE_HASH_L3 && proto != IPPROTO_ICMPV6) {
-		group_add_header(sum, pkt->ip6, proto, GROUP_L3);
+		group_add_header(sum, pkt->ip6, proto, HASH_L3);
 		return 1;
 	}
-	return policy == SIXLANE_HASH_L4 && flow_has_ports(proto) &&
-	       group_add_outer(pkt, GROUP_L4, sum);
+	return policy == SIXLANE_HASH_L4 && proto_has_ports(proto) &&
+	       group_add_outer(pkt, HASH_L4, sum);
 }
 
 /* A packet's hash, never 0; 0: over headers that XDP does not reach. */
 static __always_inline __u64 group_hash(const struct packet *pkt)
 {
 	const struct sixlane_meta *meta;
-	struct group_sum sum = { 0 };
+	struct hash_sum sum = { 0 };
 	__u32 zero = 0;
 
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
@@ -225,7 +167,7 @@ static __always_inline __u64 group_hash(const struct packet *pkt)
 		return 0;
 	sum.seed = READ_ONCE(meta->hash_seed);
 	if (group_add_common(pkt, READ_ONCE(meta->hash_policy.policy), &sum))
-		return group_finish(sum.sum) | 1;
+		return hash_finish(&sum);
 	return group_hash_rare(pkt->ctx, pkt->tag_bytes, pkt->ip_bytes);
 }
 
@@ -234,8 +176,8 @@ static __always_inline __u64 group_hash(const struct packet *pkt)
 /* The id that a hash falls upon; 0: none. */
 static __always_inline __u32 group_cell(union sixlane_fate group, __u64 hash)
 {
-	__u64 product = (hash >> 32) * group.n_cells;
-	__u32 index = group.first_cell + (__u32)(product >> 32);
+	__u64 place = hash_place(group, hash);
+	__u32 index = group.first_cell + (__u32)(place >> 32);
 	const union sixlane_cell *found;
 	union sixlane_cell cell;
 
@@ -243,7 +185,7 @@ static __always_inline __u32 group_cell(union sixlane_fate group, __u64 hash)
 	if (!found)
 		return 0;
 	cell.word = READ_ONCE(found->word);
-	return (__u32)product < cell.bound ? cell.below : cell.above;
+	return hash_pick(cell, place);
 }
 
 /* The port that a fate leads out of; NULL: it does not lead out. */
@@ -279,8 +221,8 @@ __attribute__((noinline)) __u64 group_draw_again(__u64 word, __u64 hash, __u32 s
 	__u64 fate = 0;
 
 #pragma clang loop unroll(disable)
-	for (int i = 1; i < GROUP_TRIES && !fate; i++) {
-		hash = group_finish(hash + i);
+	for (int i = 1; i < HASH_DRAWS && !fate; i++) {
+		hash = hash_again(hash, i);
 		fate = group_draw(group, hash, skip);
 	}
 	return fate;

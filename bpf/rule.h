@@ -208,7 +208,7 @@ static __always_inline enum sixlane_verdict rule_find_by_rules(struct packet *pk
 			return SIXLANE_PUNT_RULE;
 		query.vrf_table = READ_ONCE(pkt->port->table);
 	}
-	if (flow_has_ports(query.proto) || query.proto == IPPROTO_ICMPV6)
+	if (proto_has_ports(query.proto) || query.proto == IPPROTO_ICMPV6)
 		query.ports_known = flow_get_ports(pkt, &query.ports);
 	verdict = rule_walk(&query);
 	if (verdict != SIXLANE_FORWARD)

@@ -165,7 +165,9 @@ struct sixlane_meta {
 	__u64 synced_at;      /* its end, seconds since the epoch */
 	__u64 malformed;      /* netlink messages that were refused */
 	__u64 max_routes;     /* the daemon's own bound, at most SIXLANE_MAX_ROUTES */
-	__u64 reserved1[6];
+	__u64 sources;	      /* entries of sl_sources */
+	__u64 cells;	      /* of sl_cells that belong to groups */
+	__u64 reserved1[4];
 };
 _Static_assert(sizeof(struct sixlane_meta) == 192, "layout is ABI");
 

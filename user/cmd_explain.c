@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "../bpf/proto.h"
 #include "cmd_explain.h"
 #include "log.h"
 
@@ -24,7 +25,8 @@
 
 static bool is_keyword(const char *word)
 {
-	return !strcmp(word, "dev") || !strcmp(word, "size") || !strcmp(word, "tos");
+	return !strcmp(word, "dev") || !strcmp(word, "size") || !strcmp(word, "tos") ||
+	       !strcmp(word, "flowlabel");
 }
 
 /* PROTO SPORT DPORT, as far as they are there. Returns how many words they are, or -CMD_USAGE. */
@@ -37,29 +39,46 @@ static int take_flow(int argc, char **argv, struct packet *packet)
 	while (n < argc && !is_keyword(argv[n]))
 		n++;
 	if (n && !packet_parse_proto(argv[0], &packet->proto))
-		return -cmd_usage(&cmd_explain, "\"%s\" is not a protocol", argv[0]);
+		return -cmd_usage(&cmd_explain,
+				  "\"%s\" is not a protocol: udp, tcp, icmp6 or a number up to "
+				  "255, before the ports",
+				  argv[0]);
 	if (n > 3)
 		return -cmd_usage(&cmd_explain, "\"%s\" is too much", argv[3]);
 	if (n == 2)
-		return -cmd_usage(&cmd_explain, "\"%s\": both ports or none", argv[1]);
-	if (n == 3 && !walk_has_ports(packet->proto))
+		return -cmd_usage(&cmd_explain,
+				  "\"%s %s\": a protocol alone, or with both ports behind it",
+				  argv[0], argv[1]);
+	if (n == 3 && !proto_has_ports(packet->proto))
 		return -cmd_usage(&cmd_explain, "\"%s\" has no ports", argv[0]);
 	if (n == 3 && (!cmd_parse_number(argv[1], UINT16_MAX, &sport) ||
 		       !cmd_parse_number(argv[2], UINT16_MAX, &dport)))
 		return -cmd_usage(&cmd_explain, "\"%s %s\" are not two ports", argv[1], argv[2]);
-	if (walk_has_ports(packet->proto)) {
+	if (proto_has_ports(packet->proto)) {
 		packet->sport = (uint16_t)sport;
 		packet->dport = (uint16_t)dport;
 	}
 	return n;
 }
 
+/* A number up to max, as C writes it. True on success. */
+static bool parse_bits(const char *word, unsigned long max, uint32_t *out)
+{
+	unsigned long bits;
+	char *end;
+
+	bits = strtoul(word, &end, 0);
+	if (*end || *word < '0' || *word > '9' || bits > max)
+		return false;
+	*out = (uint32_t)bits;
+	return true;
+}
+
 /* CMD_OK or CMD_USAGE (said). */
 static int take_keyword(const char *word, const char *value, struct packet *packet,
 			const char **port)
 {
-	unsigned long tclass;
-	char *end;
+	uint32_t tclass;
 
 	if (!strcmp(word, "dev")) {
 		*port = value;
@@ -72,10 +91,15 @@ static int take_keyword(const char *word, const char *value, struct packet *pack
 		return cmd_usage(&cmd_explain, "size %s: bytes of the IPv6 packet, from %u to %u",
 				 value, packet_min_bytes(packet->proto), LOADER_RUN_ROOM / 2);
 	}
+	if (!strcmp(word, "flowlabel")) {
+		if (parse_bits(value, PACKET_MAX_LABEL, &packet->label))
+			return CMD_OK;
+		return cmd_usage(&cmd_explain, "flowlabel %s: a flow label from 0 to 0x%x", value,
+				 PACKET_MAX_LABEL);
+	}
 	if (strcmp(word, "tos") != 0)
 		return cmd_usage(&cmd_explain, "\"%s\" is too much", word);
-	tclass = strtoul(value, &end, 0);
-	if (*end || *value == '-' || !*value || tclass > UINT8_MAX)
+	if (!parse_bits(value, UINT8_MAX, &tclass))
 		return cmd_usage(&cmd_explain, "tos %s: a traffic class from 0 to 0xff", value);
 	packet->tclass = (uint8_t)tclass;
 	return CMD_OK;
@@ -118,50 +142,24 @@ static bool build(struct explain *explain)
 	explain->query.hop_limit = packet->hop_limit;
 	explain->query.sport = packet->sport;
 	explain->query.dport = packet->dport;
+	explain->query.label = packet->label;
 	explain->query.ip_bytes = packet->ip_bytes;
 	return explain->frame_len;
 }
 
-/* Whether the frame put out is one that leaves by this next hop. */
-static bool gives_output(const struct explain *explain, const struct walk_hop *hop)
+/* The frame that leaves by the next hop which the walk came to, into explain->wanted. */
+static size_t build_output(struct explain *explain)
 {
-	const struct packet *out = &explain->out, *in = &explain->packet;
-	static const union sixlane_tag none[2];
-	const union sixlane_tag *tags =
-		hop->egress.flags & SIXLANE_PORT_TAGGED ? hop->egress.tags : none;
+	const struct walk_hop *hop = &explain->walk.hop;
+	struct packet packet = explain->packet;
 
-	return !memcmp(out->src_mac, hop->egress.mac.bytes, sizeof(out->src_mac)) &&
-	       !memcmp(out->dst_mac, hop->neigh.mac.bytes, sizeof(out->dst_mac)) &&
-	       !memcmp(out->tags, tags, sizeof(out->tags)) && out->hop_limit == in->hop_limit - 1 &&
-	       out->ip_bytes == in->ip_bytes && !memcmp(&out->src, &in->src, sizeof(in->src)) &&
-	       !memcmp(&out->dst, &in->dst, sizeof(in->dst));
-}
-
-static bool may_be(const struct explain *explain, const struct walk_hop *hop)
-{
-	if (hop->verdict != explain->result.verdict)
-		return false;
-	return hop->verdict != SIXLANE_FORWARD || gives_output(explain, hop);
-}
-
-/* Which next hop was taken: what only the program knows is told by what it put out. */
-static void find_hop(struct explain *explain)
-{
-	const struct walk *walk = &explain->walk;
-	const struct walk_group *group = &walk->group;
-
-	explain->hop = NULL;
-	explain->n_candidates = 0;
-	if (group->kind != SIXLANE_KIND_GROUP) {
-		explain->hop = &walk->hop;
-		return;
-	}
-	for (uint32_t i = 0; i < group->n_members; i++) {
-		if (group->members[i].skipped || !may_be(explain, &group->members[i].hop))
-			continue;
-		if (!explain->n_candidates++)
-			explain->hop = &group->members[i].hop;
-	}
+	memcpy(packet.src_mac, hop->egress.mac.bytes, sizeof(packet.src_mac));
+	memcpy(packet.dst_mac, hop->neigh.mac.bytes, sizeof(packet.dst_mac));
+	memset(packet.tags, 0, sizeof(packet.tags));
+	if (hop->egress.flags & SIXLANE_PORT_TAGGED)
+		memcpy(packet.tags, hop->egress.tags, sizeof(packet.tags));
+	packet.hop_limit--;
+	return packet_build(&packet, explain->wanted, sizeof(explain->wanted));
 }
 
 static uint32_t action_of(uint32_t verdict)
@@ -175,23 +173,23 @@ static uint32_t action_of(uint32_t verdict)
 	return actions[verdict];
 }
 
-/* What was put out is what the verdict says: forwarded by the hop found, or just what came in. */
-static bool output_agrees(const struct explain *explain)
+/* What was put out is what the verdict says: forwarded by that hop, or just what came in. */
+static bool output_agrees(struct explain *explain)
 {
 	const struct loader_run_result *result = &explain->result;
 
 	if (result->verdict == SIXLANE_FORWARD)
-		return explain->hop && gives_output(explain, explain->hop);
+		return result->len == build_output(explain) &&
+		       !memcmp(result->frame, explain->wanted, result->len);
 	return result->len == explain->frame_len &&
 	       !memcmp(result->frame, explain->frame, result->len);
 }
 
-static bool agrees(const struct explain *explain)
+static bool agrees(struct explain *explain)
 {
 	const struct loader_run_result *result = &explain->result;
 
-	return explain->walk.verdicts >> result->verdict & 1 &&
-	       result->slot == explain->walk.in_slot &&
+	return explain->walk.verdict == result->verdict && result->slot == explain->walk.in_slot &&
 	       result->action == action_of(result->verdict) && output_agrees(explain);
 }
 
@@ -207,7 +205,6 @@ static int compare(struct explain *explain, struct loader_run *run, char *err)
 		return rc;
 	if (!packet_read(explain->result.frame, explain->result.len, &explain->out))
 		explain->out = (struct packet){ 0 };
-	find_hop(explain);
 	explain->agree = agrees(explain);
 	return 0;
 }
@@ -231,8 +228,7 @@ static int find_source(struct explain *explain)
 /* CMD_OK or CMD_FAILED (said). */
 static int find_out(struct explain *explain)
 {
-	static const char frags_name[] = "sixlane_frags";
-	bool frags = explain->prog_known && !strcmp(explain->prog.name, frags_name);
+	bool frags = explain->prog_known && !strcmp(explain->prog.name, LOADER_FRAGS_PROG);
 	struct loader_run *run;
 	char err[LOADER_ERR];
 	int rc = loader_run_open(loader_object_path(), frags, &explain->view.fds, &run, err);
@@ -330,7 +326,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 
 const struct cmd cmd_explain = {
 	.name = "explain",
-	.args = "SRC DST [PROTO [SPORT DPORT]] [dev PORT] [size BYTES] [tos TOS]",
+	.args = "SRC DST [PROTO [SPORT DPORT]] [dev PORT] [size BYTES] [tos TOS] [flowlabel LABEL]",
 	.help = "every step of one packet, by the real program",
 	.run = run,
 };

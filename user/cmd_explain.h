@@ -39,10 +39,9 @@ struct explain {
 	const struct source *source; /* the prefix in the source set; NULL: none */
 	uint8_t frame[LOADER_RUN_ROOM];
 	size_t frame_len;
+	uint8_t wanted[LOADER_RUN_ROOM]; /* what should come out if it is forwarded */
 	struct loader_run_result result;
-	struct packet out;	    /* of result.frame, if it is forwarded */
-	const struct walk_hop *hop; /* the next hop that was taken; NULL: none is known */
-	uint32_t n_candidates;	    /* members that would give the same output */
+	struct packet out; /* of result.frame, if it is forwarded */
 	bool agree;
 
 	struct explain_step steps[EXPLAIN_MAX_STEPS];
@@ -51,7 +50,7 @@ struct explain {
 
 /*
  * Set port, ingress and what depends on them in query and packet. name: of the port, NULL: choose.
- * CMD_OK or CMD_FAILED (said).
+ * CMD_OK, CMD_USAGE or CMD_FAILED (said).
  */
 int explain_find_port(struct explain *explain, const char *name);
 

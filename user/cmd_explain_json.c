@@ -34,11 +34,34 @@ static void packet_json(const struct explain *explain, json_t *object)
 	print_set(object, "protocol", json_integer(packet->proto));
 	print_set(object, "sport", json_integer(packet->sport));
 	print_set(object, "dport", json_integer(packet->dport));
+	print_set(object, "flow_label", json_integer(packet->label));
 	print_set(object, "size", json_integer(packet->ip_bytes));
 	print_set(object, "port", print_string(explain->port->name));
 	print_set(object, "port_reason", print_string(explain->port_reason));
 	print_set(object, "ingress", print_string(explain->ingress->name));
 	print_set(object, "ingress_tags", tags_json(packet->tags));
+}
+
+/* Null where nothing is drawn: no group, or a hash that XDP cannot make. */
+static json_t *draws_json(const struct walk_group *group)
+{
+	json_t *array, *object;
+
+	if (!group->n_draws || group->n_cells == 1)
+		return json_null();
+	array = json_array();
+	for (uint32_t i = 0; i < group->n_draws; i++) {
+		uint32_t member = group->draws[i].member;
+
+		object = json_object();
+		print_set(object, "cell", json_integer(group->draws[i].cell));
+		print_set(object, "member",
+			  member == WALK_NO_MEMBER ? json_null() : json_integer(member));
+		print_set(object, "skipped",
+			  json_boolean(member == WALK_NO_MEMBER || group->members[member].skipped));
+		print_append(array, object);
+	}
+	return array;
 }
 
 /* Keys of the route; null where there is none. */
@@ -59,15 +82,20 @@ static void route_json(const struct explain *explain, json_t *object)
 	print_set(object, "source_prefix", print_string(explain->source ? text : NULL));
 	print_set(object, "group", json_null());
 	show_group_json(&explain->view, walk, object);
+	print_set(object, "draws", draws_json(&walk->group));
+	print_set(object, "bucket",
+		  walk->group.buckets && walk->group.n_draws
+			  ? json_integer(walk->group.draws[walk->group.n_draws - 1].cell)
+			  : json_null());
 }
 
 static json_t *neighbour_json(const struct explain *explain)
 {
-	const struct walk_hop *hop = explain->hop;
+	const struct walk_hop *hop = &explain->walk.hop;
 	json_t *object;
 	char mac[PRINT_MAC_LEN];
 
-	if (!hop || !hop->port)
+	if (!hop->port)
 		return json_null();
 	object = json_object();
 	print_mac(hop->neigh.mac.bytes, mac);
@@ -80,17 +108,16 @@ static json_t *neighbour_json(const struct explain *explain)
 
 static void way_out_json(const struct explain *explain, json_t *object)
 {
-	const struct walk_hop *hop = explain->hop;
+	const struct walk_hop *hop = &explain->walk.hop;
 	json_t *member = json_null();
 
-	if (hop && hop->port) {
+	if (hop->port) {
 		member = json_object();
 		show_hop_json(&explain->view, hop, true, member);
 	}
 	print_set(object, "member", member);
-	print_set(object, "candidates", json_integer(explain->n_candidates));
 	print_set(object, "neighbour", neighbour_json(explain));
-	print_set(object, "mtu", hop && hop->mtu ? json_integer(hop->mtu) : json_null());
+	print_set(object, "mtu", hop->mtu ? json_integer(hop->mtu) : json_null());
 }
 
 static json_t *output_json(const struct explain *explain)
@@ -112,15 +139,6 @@ static json_t *output_json(const struct explain *explain)
 	return object;
 }
 
-/* Of a group the walk knows several verdicts: the program's is the packet's if it is among them. */
-static uint32_t walk_verdict(const struct explain *explain)
-{
-	const struct walk *walk = &explain->walk;
-	uint32_t verdict = explain->result.verdict;
-
-	return walk->verdicts >> verdict & 1 ? verdict : walk->verdict;
-}
-
 json_t *explain_json(const struct explain *explain)
 {
 	json_t *object = json_object(), *steps = json_array(), *step;
@@ -129,7 +147,7 @@ json_t *explain_json(const struct explain *explain)
 	route_json(explain, object);
 	way_out_json(explain, object);
 	print_set(object, "output", output_json(explain));
-	print_set(object, "verdict", print_string(cmd_verdict_name(walk_verdict(explain))));
+	print_set(object, "verdict", print_string(cmd_verdict_name(explain->walk.verdict)));
 	print_set(object, "program_verdict",
 		  print_string(cmd_verdict_name(explain->result.verdict)));
 	print_set(object, "agree", json_boolean(explain->agree));

@@ -84,8 +84,7 @@ static int name_port(struct explain *explain, const char *name)
 		explain->port_reason = "as asked for";
 		return CMD_OK;
 	}
-	log_error("cannot find device \"%s\"", name);
-	return CMD_FAILED;
+	return cmd_usage(&cmd_explain, "cannot find device \"%s\"", name);
 }
 
 /* Down from a VLAN device to the one below all tags, which are noted. */

@@ -3,9 +3,11 @@
  * The steps of an explained packet in words, in the order of the datapath's walk. Decides nothing.
  */
 #include <arpa/inet.h>
+#include <linux/bpf.h>
 #include <stdarg.h>
 #include <string.h>
 
+#include "../bpf/proto.h"
 #include "cmd_explain.h"
 #include "cmd_rule.h"
 
@@ -46,12 +48,13 @@ static void tell_packet(struct explain *explain)
 
 	print_prefix(&packet->src, 128, true, src);
 	print_prefix(&packet->dst, 128, true, dst);
-	if (walk_has_ports(packet->proto))
+	if (proto_has_ports(packet->proto))
 		snprintf(ports, sizeof(ports), " from port %u to port %u", packet->sport,
 			 packet->dport);
-	tell(explain, "packet", "%s to %s, %s%s, %u bytes, hop limit %u, traffic class 0x%02x", src,
+	tell(explain, "packet",
+	     "%s to %s, %s%s, %u bytes, hop limit %u, traffic class 0x%02x, flow label 0x%05x", src,
 	     dst, packet_proto_name(packet->proto, proto), ports, packet->ip_bytes,
-	     packet->hop_limit, packet->tclass);
+	     packet->hop_limit, packet->tclass, packet->label);
 }
 
 static void tell_maps(struct explain *explain)
@@ -150,7 +153,7 @@ static const char *outcome_words(const struct walk_rule *step)
 	case WALK_RULE_UNSEEN:
 		return "XDP cannot see whether it applies";
 	case WALK_RULE_GOTO:
-		return "applies";
+		return "applies, and leads on to the next line's";
 	case WALK_RULE_NO_ROUTE:
 		return "applies, but its table has no route";
 	case WALK_RULE_THROW:
@@ -188,8 +191,11 @@ static void tell_route(struct explain *explain)
 	size_t n;
 
 	if (!walk->has_prefix) {
-		tell(explain, "prefix", "%s",
-		     walk->table ? "no route" : "none: the rule decides without a table");
+		tell(explain, "prefix", "none%s",
+		     walk->table ? ": the table has no route"
+		     : walk->verdict == SIXLANE_PUNT_RULE
+			     ? ": it hangs on a rule that only the kernel can decide"
+			     : ": the rule decides without a table");
 		return;
 	}
 	show_covering(&explain->packet.dst, walk->prefix_len, text);
@@ -199,7 +205,8 @@ static void tell_route(struct explain *explain)
 		if (explain->source)
 			print_prefix(&explain->source->key.addr, source_len(explain->source), false,
 				     text);
-		tell(explain, "source", "%s%s, of %zu source prefixes there",
+		tell(explain, "source",
+		     "%s%s, of the %zu source prefixes that there are routes for",
 		     explain->source ? "from " : "none is found", explain->source ? text : "", n);
 	}
 	if (walk->flags & SIXLANE_NEXT_HOP_OBJECT)
@@ -221,53 +228,99 @@ static void tell_policy(struct explain *explain)
 	union sixlane_hash_policy how = explain->view.maps.meta->hash_policy;
 
 	if (how.policy < ARRAY_SIZE(over))
-		tell(explain, "group", "hash policy %u: %s", how.policy, over[how.policy]);
+		tell(explain, "group", "hash policy %u: over %s", how.policy, over[how.policy]);
 	else
-		tell(explain, "group", "hash policy %u: fields 0x%04x", how.policy, how.fields);
+		tell(explain, "group", "hash policy %u: over the fields 0x%04x", how.policy,
+		     how.fields);
 }
 
-static void tell_one_member(struct explain *explain, uint32_t number)
+#define MEMBER_LEN 160
+
+/* "via GATEWAY dev PORT, weight 2 (66.7 %)", as far as there are such. */
+static const char *member_text(const struct explain *explain, uint32_t number, char buf[MEMBER_LEN])
 {
 	const struct walk_group *group = &explain->walk.group;
 	const struct walk_member *member = &group->members[number];
 	char gateway[PRINT_PREFIX_LEN], name[IFNAMSIZ], share[64] = "";
-	const char *why = cmd_verdict_text(member->hop.verdict);
+	bool out = member->hop.port;
 
 	if (member->hop.has_gateway)
 		print_prefix(&member->hop.neigh.key.addr, 128, true, gateway);
 	if (group->kind == SIXLANE_KIND_GROUP)
-		snprintf(share, sizeof(share), ", %s %u (%.1f %%)",
-			 group->buckets ? "buckets" : "weight", member->weight,
-			 100 * show_share(group, member));
-	if (member->skipped)
-		why = "skipped, its port is down";
-	tell(explain, "group", "member %u%s%s%s%s%s: %s", number + 1,
-	     member->hop.has_gateway ? " via " : "", member->hop.has_gateway ? gateway : "",
-	     member->hop.port ? " dev " : "",
-	     member->hop.port ? cmd_slot_name(&explain->view, member->hop.port, name) : "", share,
-	     why);
+		snprintf(share, sizeof(share), "%s%s%u%s (%.1f %%)", out ? ", " : "",
+			 group->buckets ? "" : "weight ", member->weight,
+			 group->buckets ? " buckets" : "", 100 * show_share(group, member));
+	snprintf(buf, MEMBER_LEN, "%s%s%s%s%s%s", member->hop.has_gateway ? "via " : "",
+		 member->hop.has_gateway ? gateway : "", member->hop.has_gateway && out ? " " : "",
+		 out ? "dev " : "",
+		 out ? cmd_slot_name(&explain->view, member->hop.port, name) : "", share);
+	return buf;
+}
+
+static void tell_members(struct explain *explain)
+{
+	const struct walk_group *group = &explain->walk.group;
+	char text[MEMBER_LEN];
+
+	for (uint32_t i = 0; i < group->n_members; i++)
+		tell(explain, "group", "member %u: %s: %s", i + 1, member_text(explain, i, text),
+		     group->members[i].skipped ? "its port is down, packets pass it over"
+					       : cmd_verdict_text(group->members[i].hop.verdict));
+}
+
+static void tell_draws(struct explain *explain)
+{
+	const struct walk_group *group = &explain->walk.group;
+
+	for (uint32_t i = 0; i < group->n_draws; i++) {
+		const struct walk_draw *draw = &group->draws[i];
+		bool none = draw->member == WALK_NO_MEMBER;
+		char member[32] = "no member";
+
+		if (!none)
+			snprintf(member, sizeof(member), "member %u", draw->member + 1);
+		tell(explain, group->buckets ? "bucket" : "cell",
+		     "%u of 0 to %u, by the hash%s: %s%s", draw->cell, group->n_cells - 1,
+		     i ? " mixed again" : "", member,
+		     none || group->members[draw->member].skipped ? ", passed over" : "");
+	}
 }
 
 static void tell_chosen(struct explain *explain)
 {
 	const struct walk_group *group = &explain->walk.group;
+	char text[MEMBER_LEN];
+	uint32_t number;
+
+	if (!group->n_draws) {
+		tell(explain, "member", "none: the hash is over headers that XDP cannot reach");
+		return;
+	}
+	tell_draws(explain);
+	number = group->draws[group->n_draws - 1].member;
+	if (number == WALK_NO_MEMBER || group->members[number].skipped)
+		tell(explain, "member", "none: all %u draws fell upon members that are passed over",
+		     group->n_draws);
+	else
+		tell(explain, "member", "%u, %s", number + 1, member_text(explain, number, text));
+}
+
+static void tell_first(struct explain *explain)
+{
+	const struct walk_group *group = &explain->walk.group;
+	char text[MEMBER_LEN];
 	uint32_t number = 0;
 
-	while (number < group->n_members && &group->members[number].hop != explain->hop)
+	while (number < group->n_members && group->members[number].hop.id != explain->walk.hop.id)
 		number++;
-	if (!explain->hop || number == group->n_members)
-		tell(explain, "member", "none");
-	else if (explain->n_candidates == 1)
-		tell(explain, "member", "%u%s: only this one gives what the program put out",
-		     number + 1, group->buckets ? ", in one of its buckets" : "");
-	else
-		tell(explain, "member", "%u, or another of the %u that give the same", number + 1,
-		     explain->n_candidates);
+	if (number < group->n_members)
+		tell(explain, "member", "%u, %s", number + 1, member_text(explain, number, text));
 }
 
 static void tell_group(struct explain *explain)
 {
 	const struct walk_group *group = &explain->walk.group;
+	const char *plural = group->n_members == 1 ? "" : "s";
 
 	if (!group->kind || (group->n_members == 1 && group->n_cells == 1))
 		return;
@@ -276,41 +329,43 @@ static void tell_group(struct explain *explain)
 		     "%u equal routes: the first, but before it one by the port that the packet "
 		     "came in by",
 		     group->n_members);
-	} else {
-		tell(explain, "group", "%u members, %u %s", group->n_members, group->n_cells,
-		     group->buckets ? "buckets" : "cells");
-		tell_policy(explain);
+		tell_members(explain);
+		tell_first(explain);
+		return;
 	}
-	for (uint32_t i = 0; i < group->n_members; i++)
-		tell_one_member(explain, i);
-	if (group->kind == SIXLANE_KIND_FIRST)
-		tell(explain, "member", "1");
-	else
-		tell_chosen(explain);
+	if (!group->n_cells) {
+		tell(explain, "group", "no member at all");
+		return;
+	}
+	tell(explain, "group", "%u member%s, in %u %s", group->n_members, plural, group->n_cells,
+	     group->buckets ? "buckets" : "cells as large as each other");
+	tell_policy(explain);
+	tell_members(explain);
+	tell_chosen(explain);
 }
 
 /* --- the way out ------------------------------------------------------------------------- */
 
 static void tell_neighbour(struct explain *explain)
 {
-	const struct walk_hop *hop = explain->hop;
-	const char *what = hop->has_gateway ? "gateway" : "on-link";
+	const struct walk_hop *hop = &explain->walk.hop;
+	const char *what = hop->has_gateway ? "the gateway" : "on-link, the destination itself:";
 	char text[PRINT_PREFIX_LEN], mac[PRINT_MAC_LEN];
 
 	print_prefix(hop->has_gateway ? &hop->neigh.key.addr : &explain->packet.dst, 128, true,
 		     text);
 	print_mac(hop->neigh.mac.bytes, mac);
 	if (hop->has_mac)
-		tell(explain, "neighbour", "%s %s is at %s", what, text, mac);
+		tell(explain, "neighbour", "%s %s, resolved: %s", what, text, mac);
 	else
 		tell(explain, "neighbour",
-		     "%s %s is not resolved: the kernel gets the packet, and asks for it", what,
+		     "%s %s, not resolved: the kernel asks for it when it gets the packet", what,
 		     text);
 }
 
 static void tell_egress(struct explain *explain)
 {
-	const struct sixlane_port *egress = &explain->hop->egress;
+	const struct sixlane_port *egress = &explain->walk.hop.egress;
 	char name[IFNAMSIZ], below[IFNAMSIZ], tags[SHOW_TAGS_LEN];
 
 	device_name(explain, egress->ifindex, name);
@@ -329,23 +384,25 @@ static void tell_egress(struct explain *explain)
 
 static void tell_mtu(struct explain *explain)
 {
-	const struct walk_hop *hop = explain->hop;
+	const struct walk_hop *hop = &explain->walk.hop;
 	bool by_route = explain->walk.route_mtu && explain->walk.route_mtu <= hop->mtu;
+	uint32_t bytes = explain->packet.ip_bytes;
 	char name[IFNAMSIZ];
 
-	tell(explain, "mtu", "%u bytes, of %s %s: the packet has %u", hop->mtu,
-	     by_route ? "the route by" : "the port",
-	     device_name(explain, hop->egress.ifindex, name), explain->packet.ip_bytes);
+	tell(explain, "mtu", "%u bytes, %s%s: the packet has %u%s", hop->mtu,
+	     by_route ? "the route's" : "that of ",
+	     by_route ? "" : device_name(explain, hop->egress.ifindex, name), bytes,
+	     bytes > hop->mtu ? ", too many" : "");
 }
 
 static void tell_way_out(struct explain *explain)
 {
-	if (!explain->hop || !explain->hop->port)
+	if (!explain->walk.hop.port)
 		return;
 	tell_egress(explain);
 	tell_neighbour(explain);
 	tell_mtu(explain);
-	/* Exceptions (Path MTU, redirects) will be told here; this version knows none. */
+	tell(explain, "exception", "none: this version applies no learnt Path MTU and no redirect");
 }
 
 /* --- the verdict ------------------------------------------------------------------------- */
@@ -373,8 +430,9 @@ static void tell_verdict(struct explain *explain)
 	if (verdict == SIXLANE_FORWARD)
 		tell_output(explain);
 	if (explain->agree) {
-		tell(explain, "verdict", "%s: %s", cmd_verdict_name(verdict),
-		     cmd_verdict_text(verdict));
+		tell(explain, "verdict", "%s: %s%s", cmd_verdict_name(verdict),
+		     cmd_verdict_text(verdict),
+		     explain->result.action == XDP_PASS ? "; the kernel gets it as it came" : "");
 		return;
 	}
 	tell(explain, "verdict",

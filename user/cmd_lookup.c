@@ -213,10 +213,8 @@ static int take_words(int argc, char **argv, struct walk_query *query)
 
 		if (!strcmp(word, "dev")) {
 			query->ingress = if_nametoindex(value);
-			if (!query->ingress) {
-				log_error("cannot find device \"%s\"", value);
-				return -CMD_FAILED;
-			}
+			if (!query->ingress)
+				return -cmd_usage(&cmd_lookup, "cannot find device \"%s\"", value);
 		} else if (!strcmp(word, "table")) {
 			if (!cmd_parse_table(value, &query->table))
 				return -cmd_usage(&cmd_lookup, "\"%s\" is not a table", value);

@@ -91,7 +91,8 @@ static uint8_t *put_ethernet(uint8_t *at, const struct packet *packet)
 static uint8_t *put_ip6(uint8_t *at, const struct packet *packet)
 {
 	at[0] = (uint8_t)(6 << 4 | packet->tclass >> 4);
-	at[1] = (uint8_t)(packet->tclass << 4);
+	at[1] = (uint8_t)(packet->tclass << 4 | packet->label >> 16);
+	put16(at + 2, (uint16_t)packet->label);
 	at = put16(at + 4, (uint16_t)(packet->ip_bytes - PACKET_IP6_BYTES));
 	*at++ = packet->proto;
 	*at++ = packet->hop_limit;
@@ -163,6 +164,8 @@ bool packet_read(const uint8_t *frame, size_t len, struct packet *packet)
 	if (at + 2 + PACKET_IP6_BYTES > len || get16(frame + at) != ETH_P_IPV6)
 		return false;
 	at += 2;
+	read.tclass = (uint8_t)(frame[at] << 4 | frame[at + 1] >> 4);
+	read.label = (frame[at + 1] & 0x0fu) << 16 | get16(frame + at + 2);
 	read.ip_bytes = PACKET_IP6_BYTES + get16(frame + at + 4);
 	read.proto = frame[at + 6];
 	read.hop_limit = frame[at + 7];

@@ -14,6 +14,7 @@
 
 #define PACKET_ETH_BYTES 14u
 #define PACKET_IP6_BYTES 40u
+#define PACKET_MAX_LABEL 0xfffffu
 
 struct packet {
 	uint8_t dst_mac[6], src_mac[6];
@@ -21,6 +22,7 @@ struct packet {
 	union sixlane_addr src, dst;
 	uint8_t proto, tclass, hop_limit;
 	uint16_t sport, dport; /* host order; of protocols that have some */
+	uint32_t label;	       /* of the flow, host order, at most PACKET_MAX_LABEL */
 	uint32_t ip_bytes;     /* header and payload; below packet_min_bytes(): that many */
 };
 
@@ -30,7 +32,8 @@ uint32_t packet_min_bytes(uint8_t proto);
 /* The frame's length, 0: it does not fit into room. Sets packet->ip_bytes. */
 size_t packet_build(struct packet *packet, uint8_t *frame, size_t room);
 
-/* Read MACs, tags, addresses, protocol, hop limit and length. False: not a whole IPv6 frame. */
+/* Read MACs, tags, addresses, protocol, hop limit, traffic class, flow label and length. False: not
+ * a whole IPv6 frame. */
 bool packet_read(const uint8_t *frame, size_t len, struct packet *packet);
 
 /* A protocol by its number or as "tcp", "udp", "icmp6". */

@@ -78,7 +78,22 @@ static void add_selectors(struct text *text, const struct ports *ports,
 	if (flags & SIXLANE_RULE_DPORT)
 		add_range(text, "dport", rule->dport_low, rule->dport_high);
 	if (flags & SIXLANE_RULE_UNKNOWN)
-		add(text, " and what XDP cannot see");
+		add(text, " [and more that XDP cannot see]");
+}
+
+/* As `ip rule` says it. */
+static const char *fate_word(uint32_t fate)
+{
+	switch (fate) {
+	case SIXLANE_DROP_BLACKHOLE:
+		return "blackhole";
+	case SIXLANE_PASS_UNREACHABLE:
+		return "unreachable";
+	case SIXLANE_PASS_PROHIBIT:
+		return "prohibit";
+	default:
+		return cmd_verdict_name(fate);
+	}
 }
 
 static void add_action(struct text *text, const struct sixlane_rule *rule)
@@ -86,9 +101,9 @@ static void add_action(struct text *text, const struct sixlane_rule *rule)
 	char table[SHOW_TABLE_LEN];
 
 	if (rule->action == SIXLANE_RULE_GOTO)
-		add(text, " goto rule %u of the list", rule->target + 1);
+		add(text, " goto a later one");
 	else if (rule->action != SIXLANE_RULE_LOOKUP)
-		add(text, " %s", cmd_verdict_name(rule->fate));
+		add(text, " %s", fate_word(rule->fate));
 	else if (rule->flags & SIXLANE_RULE_L3MDEV)
 		add(text, " lookup [l3mdev-table]");
 	else

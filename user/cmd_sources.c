@@ -38,16 +38,13 @@ static int by_set(const void *a, const void *b)
 
 int sources_read(const struct maps *maps, struct sources *sources)
 {
-	struct maps of_sources = *maps;
 	size_t kept = 0;
 	int rc;
 
 	if (sources->read)
 		return 0;
-	/* Both tries have the same keys and values, so that what walks the one walks the other. */
-	of_sources.fd[LOADER_ROUTES] = maps->fd[LOADER_SOURCES];
 	sources->n = 0;
-	rc = maps_route_each(&of_sources, collect, sources);
+	rc = maps_source_each(maps, collect, sources);
 	if (rc)
 		return rc;
 	if (sources->n)

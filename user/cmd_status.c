@@ -97,6 +97,10 @@ static void warn_of_all(struct status *status)
 		warn(status,
 		     "%llu prefixes found no room in the maps: the kernel forwards for them",
 		     (unsigned long long)meta->routes_missing);
+	if (meta->neighbours >= SIXLANE_MAX_NEIGHBOURS - 1)
+		warn(status,
+		     "no room for more than %u neighbours: the kernel forwards to those that found none",
+		     SIXLANE_MAX_NEIGHBOURS - 1);
 	if (meta->flags & SIXLANE_META_GAPS)
 		warn(status,
 		     "a table lacks a prefix: where it has no route, packets that other rules would "
@@ -126,36 +130,6 @@ static void count_ports(const struct status *status, uint64_t *ports, uint64_t *
 	}
 }
 
-static uint64_t count_sources(const struct status *status)
-{
-	struct sources sources = { 0 };
-	uint64_t n = sources_read(&status->view->maps, &sources) ? 0 : sources.n;
-
-	sources_free(&sources);
-	return n;
-}
-
-/* Cells of all groups there are; of one that nobody uses any more, too, until its id is given away.
- */
-static uint64_t count_cells(const struct status *status)
-{
-	static uint8_t taken[SIXLANE_MAX_CELLS];
-	uint64_t n = 0;
-
-	for (uint32_t id = 1; id < SIXLANE_MAX_NEXT_HOPS; id++) {
-		union sixlane_fate fate = status->view->maps.next_hops[id].fate;
-
-		if (fate.kind != SIXLANE_KIND_GROUP && fate.kind != SIXLANE_KIND_FIRST)
-			continue;
-		for (uint32_t i = 0; i < fate.n_cells && fate.first_cell + i < SIXLANE_MAX_CELLS;
-		     i++) {
-			n += !taken[fate.first_cell + i];
-			taken[fate.first_cell + i] = 1;
-		}
-	}
-	return n;
-}
-
 static void read_occupancy(const struct status *status, struct occupancy out[N_OCCUPANCIES])
 {
 	const struct sixlane_meta *meta = &status->meta;
@@ -164,10 +138,10 @@ static void read_occupancy(const struct status *status, struct occupancy out[N_O
 	count_ports(status, &ports, &vlans);
 	out[0] = (struct occupancy){ LOADER_ROUTES, meta->routes,
 				     meta->max_routes ?: SIXLANE_MAX_ROUTES };
-	out[1] = (struct occupancy){ LOADER_SOURCES, count_sources(status), SIXLANE_MAX_SOURCES };
+	out[1] = (struct occupancy){ LOADER_SOURCES, meta->sources, SIXLANE_MAX_SOURCES };
 	/* Slot 0 of the arrays is never used. */
 	out[2] = (struct occupancy){ LOADER_NEXT_HOPS, meta->next_hops, SIXLANE_MAX_NEXT_HOPS - 1 };
-	out[3] = (struct occupancy){ LOADER_CELLS, count_cells(status), SIXLANE_MAX_CELLS };
+	out[3] = (struct occupancy){ LOADER_CELLS, meta->cells, SIXLANE_MAX_CELLS };
 	out[4] = (struct occupancy){ LOADER_NEIGHBOURS, meta->neighbours,
 				     SIXLANE_MAX_NEIGHBOURS - 1 };
 	out[5] = (struct occupancy){ LOADER_PORTS, ports, SIXLANE_MAX_PORTS - 1 };

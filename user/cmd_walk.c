@@ -139,7 +139,7 @@ static void find_route(const struct maps *maps, const struct walk_query *query, 
 	if (verdict == SIXLANE_FORWARD)
 		walk_next_hop(maps, query, walk);
 	else
-		walk_set_verdict(walk, verdict);
+		walk->verdict = verdict;
 }
 
 static void clear(struct walk *walk)
@@ -164,7 +164,7 @@ void walk_packet(const struct maps *maps, const struct walk_query *query, struct
 	/* The route is shown also where something before it decides already. */
 	find_route(maps, query, out);
 	if (out->before)
-		walk_set_verdict(out, out->before);
+		out->verdict = out->before;
 }
 
 void walk_value(const struct maps *maps, uint32_t value, struct walk *out)
@@ -179,5 +179,5 @@ void walk_value(const struct maps *maps, uint32_t value, struct walk *out)
 	if (verdict == SIXLANE_FORWARD)
 		walk_next_hop(maps, NULL, out);
 	else
-		walk_set_verdict(out, verdict);
+		out->verdict = verdict;
 }

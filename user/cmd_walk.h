@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The datapath's walk from a packet to a verdict, done in user space on the same maps and in the
- * same order (bpf/sixlane.bpf.c), with note of all that was met on the way. Computes no multipath
- * hash: of a group it tells every member that the packet may come to.
+ * same order (bpf/sixlane.bpf.c), with note of all that was met on the way. Of a group it tells
+ * every member, and of one packet the one that its hash falls upon.
  *
- * cmd_walk.c: the whole way; cmd_walk_rule.c: rules and tables; cmd_walk_hop.c: next hops, groups.
+ * cmd_walk.c: the whole way; cmd_walk_rule.c: rules and tables; cmd_walk_hop.c: next hops, groups;
+ * cmd_walk_hash.c: the hash and its member.
  */
 #ifndef USER_CMD_WALK_H
 #define USER_CMD_WALK_H
 
+#include "../bpf/hash.h"
 #include "fib/maps.h"
 
 /* The packets in question: one of them with has_flow, else all to an address. */
@@ -22,6 +24,7 @@ struct walk_query {
 	bool frags;    /* the frame lies in several buffers */
 	uint8_t proto, tclass, hop_limit;
 	uint16_t sport, dport; /* host order */
+	uint32_t label;	       /* of the flow, host order */
 	uint32_t ip_bytes;     /* header and payload */
 };
 
@@ -60,6 +63,7 @@ struct walk_hop {
 };
 
 #define WALK_MAX_MEMBERS 256u
+#define WALK_NO_MEMBER WALK_MAX_MEMBERS
 
 struct walk_member {
 	struct walk_hop hop;
@@ -68,19 +72,27 @@ struct walk_member {
 	bool skipped;	 /* its port is down */
 };
 
+/* Where a hash fell. A member that is skipped is passed over, and another one drawn. */
+struct walk_draw {
+	uint32_t cell;	 /* from 0 on; of a resilient group the bucket's index */
+	uint32_t member; /* index, or WALK_NO_MEMBER: the cell names none */
+};
+
 struct walk_group {
 	uint32_t kind;	  /* SIXLANE_KIND_*; 0: no group */
 	uint32_t n_cells; /* 1: there is nothing to choose, the group only has an expiry */
 	bool buckets;	  /* a cell has one member, and a member many cells */
 	bool truncated;	  /* more than WALK_MAX_MEMBERS */
+	uint32_t n_draws; /* of one packet; 0: its hash was not asked for, or XDP cannot make it */
+	struct walk_draw draws[HASH_DRAWS];
 	uint32_t n_members;
 	struct walk_member members[WALK_MAX_MEMBERS];
 };
 
 struct walk {
-	enum sixlane_verdict verdict; /* of a group: forward if a member in use does */
-	uint64_t verdicts;	      /* 1 << verdict of each that a packet may get, by its hash */
-	uint32_t depends;	      /* WALK_ON_* */
+	/* Of a group without has_flow: forward if a member in use does. */
+	enum sixlane_verdict verdict;
+	uint32_t depends; /* WALK_ON_* */
 	/* What was decided before any route was asked for; else SIXLANE_FORWARD. */
 	enum sixlane_verdict before;
 
@@ -102,7 +114,7 @@ struct walk {
 	uint32_t flags;	   /* SIXLANE_NEXT_HOP_* */
 	uint32_t route_mtu;
 	uint64_t expires_ns;
-	struct walk_hop hop; /* of a group: the one that counts if only one does, else zero */
+	struct walk_hop hop; /* of a group: the member that was drawn, or the only one; else zero */
 	struct walk_group group;
 };
 
@@ -133,18 +145,18 @@ enum sixlane_verdict walk_find_route(const struct maps *maps, const struct walk_
 enum sixlane_verdict walk_take_route(const struct maps *maps, const struct walk_query *query,
 				     struct walk_route *route);
 
-/* cmd_walk_hop.c: from the next hop on, walk->next_hop being set. Sets verdict and verdicts.
+/* cmd_walk_hop.c: from the next hop on, walk->next_hop being set. Sets verdict.
  * query NULL: verdicts of the next hops themselves, whatever ports and neighbours say. */
 void walk_next_hop(const struct maps *maps, const struct walk_query *query, struct walk *walk);
 
-/* Whether ports can be told: all that the flow dissector takes for such (bpf/flow.h). */
-bool walk_has_ports(uint8_t proto);
+/* cmd_walk_hash.c. The hash of query's packet, with has_flow. False: over headers that XDP does not
+ * reach. */
+bool walk_hash(const struct maps *maps, const struct walk_query *query, uint64_t *hash);
 
-static inline void walk_set_verdict(struct walk *walk, enum sixlane_verdict verdict)
-{
-	walk->verdict = verdict;
-	walk->verdicts = 1ull << verdict;
-}
+/* The index of the member that a hash falls upon in a group of this fate, whose members are read;
+ * WALK_NO_MEMBER: all draws fell upon members that are skipped. Notes the draws. */
+uint32_t walk_draw_member(const struct maps *maps, union sixlane_fate fate, uint64_t hash,
+			  struct walk_group *group);
 
 static inline uint32_t walk_load(const uint32_t *word)
 {

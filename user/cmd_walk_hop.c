@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From a next hop's id to verdicts (bpf/group.h, bpf/nexthop.h). Which member of a group a hash
- * falls upon is not computed here: the verdicts of all members in use are collected.
+ * From a next hop's id to a verdict (bpf/group.h, bpf/nexthop.h).
  */
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
 
 #include "cmd_walk.h"
-
-/* FIB_MULTIPATH_HASH_FIELD_* of the kernel, as net.ipv6.fib_multipath_hash_fields has them */
-#define FIELD_PROTO (1u << 2)
-#define FIELD_PORTS (3u << 4)
-#define FIELD_INNER (0x3fu << 6)
-
-#define IP6_BYTES 40u
-#define PORTS_BYTES 4u
-#define FRAGMENT_BYTES 8u
 
 #define FIRST_MAX 16u /* members of SIXLANE_KIND_FIRST that the datapath looks at */
 
@@ -213,84 +203,62 @@ static void set_weights(struct walk_group *group)
 
 /* --- the choice -------------------------------------------------------------------------- */
 
-static bool sees_ports(const struct walk_query *query)
+/* What is known without a hash: the best of all members in use. */
+static void choose_any(struct walk *walk)
 {
-	return !walk_has_ports(query->proto) || query->ip_bytes >= IP6_BYTES + PORTS_BYTES;
-}
+	const struct walk_group *group = &walk->group;
+	const struct walk_member *chosen = NULL;
 
-static bool sees_outer(const struct walk_query *query, uint32_t fields)
-{
-	bool extension = query->proto == IPPROTO_ROUTING || query->proto == IPPROTO_DSTOPTS;
+	for (uint32_t i = 0; i < group->n_members; i++) {
+		const struct walk_member *member = &group->members[i];
 
-	if (fields & (FIELD_PROTO | FIELD_PORTS) && extension)
-		return false;
-	if (fields & FIELD_PROTO && query->proto == IPPROTO_FRAGMENT &&
-	    query->ip_bytes < IP6_BYTES + FRAGMENT_BYTES)
-		return false;
-	return !(fields & FIELD_PORTS) || sees_ports(query);
-}
-
-/* Packets that are asked about carry nothing in a tunnel, so that no hash of inner fields is made.
- */
-static bool sees_inner(const struct walk_query *query)
-{
-	return query->proto != IPPROTO_IPIP && query->proto != IPPROTO_IPV6 &&
-	       query->proto != IPPROTO_GRE && query->proto != IPPROTO_MPLS &&
-	       query->proto != IPPROTO_ROUTING && query->proto != IPPROTO_DSTOPTS;
-}
-
-/* Whether XDP reaches all that the hash is over (group_hash). */
-static bool hash_is_seen(const struct maps *maps, const struct walk_query *query)
-{
-	union sixlane_hash_policy how = { .word = walk_load64(&maps->meta->hash_policy.word) };
-
-	if (!query || !query->has_flow)
-		return true;
-	switch (how.policy) {
-	case SIXLANE_HASH_L3:
-		return true;
-	case SIXLANE_HASH_L4:
-		return sees_outer(query, FIELD_PROTO | FIELD_PORTS);
-	case SIXLANE_HASH_INNER:
-		return sees_inner(query) && sees_outer(query, FIELD_PROTO);
-	case SIXLANE_HASH_FIELDS:
-		return sees_outer(query, how.fields & ~FIELD_INNER) &&
-		       (!(how.fields & FIELD_INNER) || sees_inner(query));
-	default:
-		return false;
+		if (member->skipped)
+			continue;
+		if (!chosen || (chosen->hop.verdict && !member->hop.verdict))
+			chosen = member;
 	}
+	walk->verdict = chosen ? chosen->hop.verdict : SIXLANE_PASS_EGRESS_DOWN;
+	if (chosen && group->n_members == 1)
+		walk->hop = chosen->hop;
 }
 
 static void choose_by_hash(const struct maps *maps, const struct walk_query *query,
-			   struct walk *walk)
+			   union sixlane_fate fate, struct walk *walk)
+{
+	struct walk_group *group = &walk->group;
+	uint64_t hash = 0;
+	uint32_t member;
+
+	if (!group->n_cells) {
+		walk->verdict = SIXLANE_PASS_EGRESS_DOWN;
+		return;
+	}
+	if (group->n_cells > 1 && !walk_hash(maps, query, &hash)) {
+		walk->verdict = SIXLANE_PUNT_HASH;
+		return;
+	}
+	member = walk_draw_member(maps, fate, hash, group);
+	if (member == WALK_NO_MEMBER) {
+		walk->verdict = SIXLANE_PASS_EGRESS_DOWN;
+		return;
+	}
+	walk->hop = group->members[member].hop;
+	walk->verdict = walk->hop.verdict;
+}
+
+static void choose_member(const struct maps *maps, const struct walk_query *query,
+			  union sixlane_fate fate, struct walk *walk)
 {
 	const uint32_t down = walk->flags & SIXLANE_NEXT_HOP_OBJECT ? SIXLANE_PORT_SKIP_OBJECT
 								    : SIXLANE_PORT_SKIP;
 	struct walk_group *group = &walk->group;
-	const struct walk_member *chosen = NULL;
 
-	walk->verdicts = 0;
-	for (uint32_t i = 0; i < group->n_members; i++) {
-		struct walk_member *member = &group->members[i];
-
-		member->skipped = member->hop.egress.flags & down;
-		if (member->skipped) {
-			/* so do packets whose draws all fall upon members that are skipped */
-			walk->verdicts |= 1ull << SIXLANE_PASS_EGRESS_DOWN;
-			continue;
-		}
-		walk->verdicts |= 1ull << member->hop.verdict;
-		if (!chosen || (chosen->hop.verdict && !member->hop.verdict))
-			chosen = member;
-	}
-	if (group->n_members == 1 && chosen)
-		walk->hop = chosen->hop;
-	if (group->n_cells > 1 && !hash_is_seen(maps, query))
-		walk_set_verdict(walk, SIXLANE_PUNT_HASH);
-	else if (chosen)
-		walk->verdict = chosen->hop.verdict;
+	for (uint32_t i = 0; i < group->n_members; i++)
+		group->members[i].skipped = group->members[i].hop.egress.flags & down;
+	if (query && query->has_flow)
+		choose_by_hash(maps, query, fate, walk);
 	else
-		walk_set_verdict(walk, SIXLANE_PASS_EGRESS_DOWN);
+		choose_any(walk);
 }
 
 /* The first, unless one of them leaves by the ingress port: that one comes before it. */
@@ -299,16 +267,19 @@ static void choose_first(const struct walk_query *query, struct walk *walk)
 	struct walk_group *group = &walk->group;
 
 	if (!group->n_members) {
-		walk_set_verdict(walk, SIXLANE_PUNT_EQUAL_METRIC);
+		walk->verdict = SIXLANE_PUNT_EQUAL_METRIC;
 		return;
 	}
 	walk->hop = group->members[0].hop;
-	walk_set_verdict(walk, walk->hop.verdict);
+	walk->verdict = walk->hop.verdict;
 	if (query && !query->ingress && group->n_members > 1)
 		walk->depends |= WALK_ON_PORT;
 	for (uint32_t i = 0; walk->in_slot && i < group->n_members; i++) {
-		if (group->members[i].hop.egress.ifindex == walk->in.ifindex)
-			walk_set_verdict(walk, SIXLANE_PASS_SAME_PORT);
+		if (group->members[i].hop.egress.ifindex != walk->in.ifindex)
+			continue;
+		walk->hop = group->members[i].hop;
+		walk->verdict = SIXLANE_PASS_SAME_PORT;
+		break;
 	}
 }
 
@@ -326,10 +297,10 @@ static void choose(const struct maps *maps, const struct walk_query *query, unio
 		choose_first(query, walk);
 	} else {
 		set_weights(group);
-		choose_by_hash(maps, query, walk);
+		choose_member(maps, query, fate, walk);
 	}
 	if (walk->expires_ns && util_now_ns() >= walk->expires_ns)
-		walk_set_verdict(walk, SIXLANE_PUNT_EXPIRES);
+		walk->verdict = SIXLANE_PUNT_EXPIRES;
 }
 
 void walk_next_hop(const struct maps *maps, const struct walk_query *query, struct walk *walk)
@@ -338,7 +309,7 @@ void walk_next_hop(const struct maps *maps, const struct walk_query *query, stru
 	union sixlane_fate fate;
 
 	if (walk->next_hop >= SIXLANE_MAX_NEXT_HOPS) {
-		walk_set_verdict(walk, SIXLANE_PUNT_ROUTE);
+		walk->verdict = SIXLANE_PUNT_ROUTE;
 		return;
 	}
 	next_hop = &maps->next_hops[walk->next_hop];
@@ -352,5 +323,5 @@ void walk_next_hop(const struct maps *maps, const struct walk_query *query, stru
 	}
 	fill_hop(maps, walk->next_hop, walk->route_mtu, &walk->hop);
 	check_hop(maps, query, walk, &walk->hop);
-	walk_set_verdict(walk, walk->hop.verdict);
+	walk->verdict = walk->hop.verdict;
 }

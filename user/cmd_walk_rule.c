@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "../bpf/proto.h"
 #include "cmd_walk.h"
 
 #define RULE_L4 (SIXLANE_RULE_PROTO | SIXLANE_RULE_SPORT | SIXLANE_RULE_DPORT)
@@ -21,17 +22,11 @@ struct rule_query {
 	bool flow_seen;	    /* XDP knows protocol and ports */
 };
 
-bool walk_has_ports(uint8_t proto)
-{
-	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_DCCP ||
-	       proto == IPPROTO_ESP || proto == IPPROTO_SCTP || proto == IPPROTO_UDPLITE;
-}
-
 static bool sees_flow(const struct walk_query *packet)
 {
 	if (packet->proto == IPPROTO_ICMPV6)
 		return true;
-	return walk_has_ports(packet->proto) && packet->ip_bytes >= IP6_BYTES + PORTS_BYTES;
+	return proto_has_ports(packet->proto) && packet->ip_bytes >= IP6_BYTES + PORTS_BYTES;
 }
 
 /* --- one table --------------------------------------------------------------------------- */

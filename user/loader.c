@@ -23,6 +23,8 @@
 #define INSTALLED_BESIDE "/../lib/sixlane/" OBJECT_NAME /* PREFIX/sbin and PREFIX/lib */
 
 #define OBJECT_NAME "sixlane.bpf.o"
+#define OBJECT_SUFFIX ".bpf.o"
+#define FRAGS_SUFFIX ".frags.bpf.o"
 #define PINS_BELOW "tc/globals"
 
 /* A reader holds the lock for microseconds; a daemon that finds it taken asks again this often. */
@@ -61,6 +63,15 @@ const char *loader_object_path(void)
 	if (access(path, R_OK))
 		snprintf(path, sizeof(path), "%s" INSTALLED_BESIDE, dir);
 	return path;
+}
+
+bool loader_frags_path(const char *object, char path[PATH_MAX])
+{
+	size_t len = strlen(object), cut = len - strlen(OBJECT_SUFFIX);
+
+	if (len < strlen(OBJECT_SUFFIX) || strcmp(object + cut, OBJECT_SUFFIX) != 0)
+		return false;
+	return (size_t)snprintf(path, PATH_MAX, "%.*s" FRAGS_SUFFIX, (int)cut, object) < PATH_MAX;
 }
 
 int loader_fail(char *err, int rc, const char *fmt, ...)
@@ -187,7 +198,7 @@ int loader_object_open(const char *path, struct bpf_object **out, char *err)
 	return 0;
 }
 
-struct bpf_program *loader_object_prog(struct bpf_object *object)
+static struct bpf_program *find_prog(struct bpf_object *object)
 {
 	struct bpf_program *prog;
 
@@ -199,6 +210,21 @@ struct bpf_program *loader_object_prog(struct bpf_object *object)
 			return prog;
 	}
 	return NULL;
+}
+
+int loader_object_load(struct bpf_object *object, const char *path, struct bpf_program **prog,
+		       char *err)
+{
+	struct bpf_program *found = find_prog(object);
+	int rc;
+
+	if (!found)
+		return loader_fail(err, -EINVAL, "%s has no program in a section 'xdp'", path);
+	rc = bpf_object__load(object);
+	if (rc)
+		return loader_fail_errno(err, rc, "the kernel refused the XDP program of %s", path);
+	*prog = found;
+	return 0;
 }
 
 /* A descriptor of the pin directory, made if missing and make is set; or -errno. */

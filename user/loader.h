@@ -19,6 +19,9 @@
 
 #define LOADER_ERR 512
 
+/* The program's name in the flavour of the object for frames of several buffers. */
+#define LOADER_FRAGS_PROG "sixlane_frags"
+
 enum loader_map {
 	LOADER_META,
 	LOADER_ROUTES,

@@ -6,7 +6,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <limits.h>
 #include <linux/if_link.h>
 #include <net/if.h>
 #include <string.h>
@@ -50,23 +49,15 @@ static int load_prog(const char *path, char *err)
 {
 	struct bpf_object *object;
 	struct bpf_program *prog;
-	int rc;
+	int rc = loader_object_open(path, &object, err);
 
-	rc = loader_object_open(path, &object, err);
 	if (rc)
 		return rc;
-	prog = loader_object_prog(object);
-	if (!prog) {
-		rc = loader_fail(err, -EINVAL, "%s has no program in a section 'xdp'", path);
-	} else {
-		rc = bpf_object__load(object);
-		if (rc)
-			rc = loader_fail_errno(err, rc, "the kernel refused the XDP program of %s",
-					       path);
-		else
-			rc = dup(bpf_program__fd(prog));
-		if (rc == -1)
-			rc = -errno;
+	rc = loader_object_load(object, path, &prog, err);
+	if (!rc) {
+		rc = dup(bpf_program__fd(prog));
+		if (rc < 0)
+			rc = loader_fail_errno(err, -errno, "cannot keep the program of %s", path);
 	}
 	bpf_object__close(object);
 	return rc;
@@ -83,20 +74,6 @@ static int attach_failed(int rc, const char *port, enum loader_mode mode, char *
 	if (rc == -EBUSY)
 		rc = -EEXIST;
 	return loader_fail_errno(err, rc, "cannot attach to %s", port);
-}
-
-#define OBJECT_SUFFIX ".bpf.o"
-#define FRAGS_SUFFIX ".frags.bpf.o"
-#define FRAGS_PROG_NAME "sixlane_frags"
-
-/* Path of the xdp.frags flavour beside an object. False: the object has no usual name. */
-static bool frags_path(const char *object, char path[PATH_MAX])
-{
-	size_t len = strlen(object), cut = len - strlen(OBJECT_SUFFIX);
-
-	if (len < strlen(OBJECT_SUFFIX) || strcmp(object + cut, OBJECT_SUFFIX) != 0)
-		return false;
-	return (size_t)snprintf(path, PATH_MAX, "%.*s" FRAGS_SUFFIX, (int)cut, object) < PATH_MAX;
 }
 
 static int attach_object(const char *object, int ifindex, const char *port, enum loader_mode mode,
@@ -124,7 +101,7 @@ static int attach_direct(const char *object, int ifindex, const char *port, enum
 	int rc = attach_object(object, ifindex, port, mode, err);
 	char frags[PATH_MAX];
 
-	if (!rc || rc == -EEXIST || mode != LOADER_NATIVE || !frags_path(object, frags))
+	if (!rc || rc == -EEXIST || mode != LOADER_NATIVE || !loader_frags_path(object, frags))
 		return rc;
 	return attach_object(frags, ifindex, port, mode, NULL) ? rc : 0;
 }
@@ -141,7 +118,7 @@ static int replace(const char *object, int ifindex, const char *port, const stru
 
 	if (old_fd < 0)
 		return loader_fail_errno(err, -errno, "cannot get hold of the program on %s", port);
-	if (object && !strcmp(old->name, FRAGS_PROG_NAME) && frags_path(object, frags))
+	if (object && !strcmp(old->name, LOADER_FRAGS_PROG) && loader_frags_path(object, frags))
 		object = frags;
 	if (object) {
 		fd = load_prog(object, err);

@@ -9,6 +9,7 @@
 #ifndef USER_LOADER_INTERNAL_H
 #define USER_LOADER_INTERNAL_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,11 +43,16 @@ int loader_check_bpffs(char *err);
 /* The pin directory exists afterwards. 0 or -errno. */
 int loader_make_pin_dir(char *err);
 
-/* The program of section "xdp" or "xdp.frags" in an object, NULL: none. */
-struct bpf_program *loader_object_prog(struct bpf_object *object);
+/* Path of the xdp.frags flavour beside an object. False: the object has no usual name. */
+bool loader_frags_path(const char *object, char path[PATH_MAX]);
 
 /* Open the object file with its pins under the pin directory; not loaded. 0 or -errno. */
 int loader_object_open(const char *path, struct bpf_object **out, char *err);
+
+/* Load the object that was opened from path. 0 and its program of section "xdp" or "xdp.frags", or
+ * -errno. */
+int loader_object_load(struct bpf_object *object, const char *path, struct bpf_program **prog,
+		       char *err);
 
 /* --- loader_dispatch.c ------------------------------------------------------------------- */
 

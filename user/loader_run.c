@@ -8,13 +8,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 
 #include "loader_internal.h"
-
-#define OBJECT_SUFFIX ".bpf.o"
-#define FRAGS_SUFFIX ".frags.bpf.o"
 
 struct loader_run {
 	struct bpf_object *object;
@@ -22,16 +18,6 @@ struct loader_run {
 	int n_cpus;
 	struct sixlane_counters *cpus; /* [n_cpus] */
 };
-
-static void flavour_path(const char *object, bool frags, char path[PATH_MAX])
-{
-	size_t len = strlen(object), cut = len - strlen(OBJECT_SUFFIX);
-
-	if (frags && len > strlen(OBJECT_SUFFIX) && !strcmp(object + cut, OBJECT_SUFFIX))
-		snprintf(path, PATH_MAX, "%.*s" FRAGS_SUFFIX, (int)cut, object);
-	else
-		snprintf(path, PATH_MAX, "%s", object);
-}
 
 /* The pinned maps for all but the counters, which are made anew and end with the object. */
 static int use_maps(struct bpf_object *object, const char *path, const struct loader_maps *maps,
@@ -57,17 +43,13 @@ static int use_maps(struct bpf_object *object, const char *path, const struct lo
 
 static int load(struct loader_run *run, const char *path, const struct loader_maps *maps, char *err)
 {
-	struct bpf_program *prog = loader_object_prog(run->object);
-	int rc;
+	struct bpf_program *prog;
+	int rc = use_maps(run->object, path, maps, err);
 
-	if (!prog)
-		return loader_fail(err, -EINVAL, "%s has no program in a section 'xdp'", path);
-	rc = use_maps(run->object, path, maps, err);
+	if (!rc)
+		rc = loader_object_load(run->object, path, &prog, err);
 	if (rc)
 		return rc;
-	rc = bpf_object__load(run->object);
-	if (rc)
-		return loader_fail_errno(err, rc, "the kernel refused the XDP program of %s", path);
 	run->prog_fd = bpf_program__fd(prog);
 	run->counters_fd =
 		bpf_object__find_map_fd_by_name(run->object, loader_map_name(LOADER_COUNTERS));
@@ -86,10 +68,11 @@ int loader_run_open(const char *object, bool frags, const struct loader_maps *ma
 
 	if (!run)
 		return loader_fail(err, -ENOMEM, "out of memory");
-	flavour_path(object, frags, path);
-	rc = loader_object_open(path, &run->object, err);
+	if (frags && loader_frags_path(object, path))
+		object = path;
+	rc = loader_object_open(object, &run->object, err);
 	if (!rc)
-		rc = load(run, path, maps, err);
+		rc = load(run, object, maps, err);
 	if (rc) {
 		loader_run_close(run);
 		return rc;

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Neighbours: found, kept alive, moved, lost; and never half a MAC."""
 
+import ipaddress
+import os
+import random
 import time
 
 import frames as fr
 import pytest
 from lab import wait_until
 from tap import Flow
+from test_differential import SEED
 from topology import HOST_MAC, PORT_MAC, Net, host_addr
 
 PREFIX = "2001:db8:f00::/48"
@@ -198,6 +202,104 @@ def test_many_neighbours_on_link(net):
     net.sync()
     status = net.router.status()
     assert net.router.lookup("2001:db8:b::1:5")["verdict"] == "pass_unresolved", status
+
+
+# --- a whole /64 of neighbours --------------------------------------------------------------
+
+CROWD = 100_000
+MAX_NEIGHBOURS = 131_071  # SIXLANE_MAX_NEIGHBOURS - 1
+LINK = int(ipaddress.IPv6Address("2001:db8:b::"))
+
+
+def crowd(rng, count):
+    """That many (address, MAC) of host b's link, each with a MAC of its own; the edges first."""
+    ids = {3, 2**64 - 1}
+    while len(ids) < count:
+        ids.add(rng.randrange(4, 2**64 - 1))
+    order = [3, 2**64 - 1, *(ids - {3, 2**64 - 1})]
+    return [
+        (fr.address_text(LINK + number), "02:77:%02x:%02x:%02x:%02x" % tuple(i.to_bytes(4, "big")))
+        for i, number in enumerate(order)
+    ]
+
+
+def settle_crowd(net, neighbours):
+    """Permanent entries: the kernel's limit, gc_thresh3, which is one for all namespaces, does not
+    count them."""
+    net.r.batch("neigh replace %s lladdr %s dev p1 nud permanent" % item for item in neighbours)
+    net.router.barrier(timeout=30)
+
+
+def memory_mb(net):
+    """(the daemon resident, the two maps of neighbours), in MB."""
+    place, maps = "/proc/%d/" % net.router.daemon.pid, 0
+    for number in os.listdir(place + "fdinfo"):
+        with open(place + "fdinfo/" + number, encoding="ascii") as file:
+            fields = dict(line.split(":", 1) for line in file if ":" in line)
+        if int(fields.get("max_entries", 0)) == MAX_NEIGHBOURS + 1:
+            maps += int(fields["memlock"])
+    with open(place + "status", encoding="ascii") as file:
+        resident = next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+    return resident >> 10, maps >> 20
+
+
+def assert_each_by_its_own(net, neighbours):
+    """Every one gets its packet by XDP, with its own MAC."""
+    for at in range(0, len(neighbours), 500):
+        some = neighbours[at : at + 500]
+        frames = [fr.udp(address, number=i) for i, (address, _) in enumerate(some)]
+        got, rise = net.counted(lambda frames=frames: net.exchange(frames))
+        wanted = [fr.forwarded(f, mac, PORT_MAC["b"]) for f, (_, mac) in zip(frames, some)]
+        assert fr.show(got["b"]) == fr.show(wanted)
+        assert rise["forward"] == len(frames), rise
+
+
+def test_a_hundred_thousand_neighbours_on_one_link(net):
+    """A /64 forwards each by its own entry; no neighbour is a route."""
+    print("seed", SEED)
+    rng = random.Random(SEED)
+    neighbours = crowd(rng, CROWD)
+    routes = net.router.routes("table all")
+    before, started = net.router.status(), time.monotonic()
+    settle_crowd(net, neighbours)
+    learnt = time.monotonic() - started
+    status = net.router.status()
+    assert status["neighbours"] == before["neighbours"] + CROWD
+    assert status["next_hops"] == before["next_hops"] and not status["routes_missing"]
+    assert net.router.routes("table all") == routes
+    some = neighbours[:2] + rng.sample(neighbours[2:], 2000)
+    assert_each_by_its_own(net, some)
+    # one of them moves, one goes: an entry each
+    moved, gone = some[5][0], some[6][0]
+    net.r.ip("neigh replace", moved, "lladdr 02:00:00:00:aa:aa dev p1 nud permanent")
+    net.r.ip("neigh delete", gone, "dev p1")
+    net.sync()
+    assert_each_by_its_own(net, [(moved, "02:00:00:00:aa:aa"), *some[7:20]])
+    assert net.router.lookup(gone)["verdict"] == "pass_unresolved"
+    assert net.router.routes("table all") == routes
+    print("%d neighbours in %.1f s; %d MB resident, %d MB of maps" % (CROWD, learnt, *memory_mb(net)))
+    assert time.monotonic() - started < 30
+
+
+def test_more_neighbours_than_there_is_room_for(net):
+    """The first 131,071 are forwarded; what goes to any other is the kernel's, counted and said."""
+    room = MAX_NEIGHBOURS - net.router.status()["neighbours"]
+    neighbours = crowd(random.Random(SEED), room + 3)
+    started = time.monotonic()
+    settle_crowd(net, neighbours[:room])
+    assert net.router.status()["neighbours"] == MAX_NEIGHBOURS
+    assert "neighbours: packets" not in net.router.log()
+    settle_crowd(net, neighbours[room:])
+    status = net.router.status()
+    assert status["neighbours"] == MAX_NEIGHBOURS and status["in_sync"]
+    assert any("neighbours" in warning for warning in status["warnings"]), status["warnings"]
+    assert "more than 131071 neighbours: packets to the others pass" in net.router.log()
+    for address, mac in neighbours[room:]:
+        frame = fr.udp(address)
+        got = net.assert_passed([frame], "pass_unresolved")
+        assert fr.show(got["b"]) == fr.show([fr.forwarded(frame, mac, PORT_MAC["b"])])
+    assert_each_by_its_own(net, neighbours[:2] + neighbours[room - 100 : room])
+    assert time.monotonic() - started < 30
 
 
 def test_same_address_behind_two_ports(net):

@@ -20,6 +20,7 @@ static struct packet example(uint8_t proto)
 				 .src_mac = { 2, 0, 0, 0, 0, 2 },
 				 .proto = proto,
 				 .tclass = 0x12,
+				 .label = 0x34567,
 				 .hop_limit = 64,
 				 .sport = 0x1234,
 				 .dport = 0x0035 };
@@ -33,7 +34,7 @@ static void udp_byte_for_byte(void **state)
 {
 	static const uint8_t wanted[] = {
 		2,    0,    0,	  0,	0,    1,    2,	0,  0, 0, 0, 2, 0x86, 0xdd, /* Ethernet */
-		0x61, 0x20, 0,	  0,	0,    10,   17, 64,			    /* IPv6 */
+		0x61, 0x23, 0x45, 0x67, 0,    10,   17, 64,			    /* IPv6 */
 		0x20, 0x01, 0x0d, 0xb8, 0,    0,    0,	0,  0, 0, 0, 0, 0,    0,    0,
 		1,    0x20, 0x01, 0x0d, 0xb8, 0,    0,	0,  0, 0, 0, 0, 0,    0,    0,
 		0,    2,    0x12, 0x34, 0,    0x35, 0,	10, 0, 0, 0, 0, /* UDP and two bytes */
@@ -95,6 +96,8 @@ static void what_is_built_is_read(void **state)
 		assert_memory_equal(&back.src, &packet.src, 16);
 		assert_memory_equal(&back.dst, &packet.dst, 16);
 		assert_int_equal(back.hop_limit, 64);
+		assert_int_equal(back.tclass, 0x12);
+		assert_int_equal(back.label, 0x34567);
 		assert_int_equal(back.proto, 6);
 		assert_int_equal(back.ip_bytes, 60);
 		for (size_t cut = 0; cut < len; cut++)

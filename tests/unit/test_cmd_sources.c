@@ -25,14 +25,12 @@ static const struct {
 	{ 2, "2001:db8::", 32 },     { 2, "2001:db8::", 33 },
 };
 
-int maps_route_each(const struct maps *maps,
-		    int (*fn)(void *ctx, const struct sixlane_route_key *key, uint32_t value),
-		    void *ctx)
+int maps_source_each(const struct maps *maps, maps_route_fn fn, void *ctx)
 {
 	struct sixlane_route_key key;
 	int rc = 0;
 
-	assert_int_equal(maps->fd[LOADER_ROUTES], SOURCES_FD);
+	assert_int_equal(maps->fd[LOADER_SOURCES], SOURCES_FD);
 	for (uint32_t i = 0; i < ARRAY_SIZE(entries) && !rc; i++) {
 		key = (struct sixlane_route_key){ .prefix_len = SIXLANE_TABLE_BITS + entries[i].len,
 						  .table = htonl(entries[i].set) };

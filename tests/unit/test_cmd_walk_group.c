@@ -59,9 +59,25 @@ static uint32_t verdict_of(uint32_t ingress)
 	return walk.verdict;
 }
 
-static uint64_t bit(uint32_t verdict)
+/* Of all packets, since their hash is not known. */
+static uint32_t verdict_of_any(uint32_t ingress)
 {
-	return 1ull << verdict;
+	struct walk_query query = world_query(ingress);
+
+	query.has_flow = false;
+	walk_packet(&maps, &query, &walk);
+	return walk.verdict;
+}
+
+/* The id of the member that one flow of many comes to; 0: none. */
+static uint32_t member_of_flow(uint16_t sport, uint32_t label)
+{
+	struct walk_query query = world_query(IN);
+
+	query.sport = sport;
+	query.label = label;
+	walk_packet(&maps, &query, &walk);
+	return walk.hop.id;
 }
 
 static const struct walk_member *member(uint32_t id)
@@ -93,13 +109,14 @@ static void members_have_their_weights(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		fill();
 		put_weighted(rows[i].weights, rows[i].n);
-		assert_int_equal(verdict_of(IN), SIXLANE_FORWARD);
+		assert_int_equal(verdict_of_any(IN), SIXLANE_FORWARD);
 		assert_int_equal(walk.group.n_members, rows[i].n);
 		for (uint32_t k = 0; k < rows[i].n; k++)
 			assert_int_equal(member(BY_OUT + k)->weight, rows[i].wanted[k]);
 		assert_false(walk.group.buckets);
-		/* none of several is the one */
+		/* none of several is the one, until there is a packet */
 		assert_int_equal(walk.hop.port, 0);
+		assert_int_equal(walk.group.n_draws, 0);
 	}
 }
 
@@ -115,6 +132,7 @@ static void buckets_are_counted(void **state)
 	put_group(SIXLANE_KIND_GROUP, 64);
 	assert_int_equal(verdict_of(IN), SIXLANE_FORWARD);
 	assert_true(walk.group.buckets);
+	assert_int_equal(cells[FIRST_CELL + walk.group.draws[0].cell].below, walk.hop.id);
 	assert_int_equal(member(BY_OUT)->weight, 40);
 	assert_int_equal(member(BY_OTHER)->weight, 24);
 	/* a cell of two members is no bucket, even if one of them is there twice */
@@ -131,16 +149,17 @@ static void members_whose_port_is_down_are_skipped(void **state)
 	(void)state;
 	fill();
 	ports[SLOT_OUT].flags |= SIXLANE_PORT_SKIP;
-	assert_int_equal(verdict_of(IN), SIXLANE_FORWARD);
+	assert_int_equal(verdict_of_any(IN), SIXLANE_FORWARD);
 	assert_true(member(BY_OUT)->skipped);
 	assert_false(member(BY_OTHER)->skipped);
-	/* the draws may all have fallen upon it */
-	assert_true(walk.verdicts == (bit(SIXLANE_FORWARD) | bit(SIXLANE_PASS_EGRESS_DOWN)));
 	ports[SLOT_OTHER].flags |= SIXLANE_PORT_SKIP;
+	assert_int_equal(verdict_of_any(IN), SIXLANE_PASS_EGRESS_DOWN);
 	assert_int_equal(verdict_of(IN), SIXLANE_PASS_EGRESS_DOWN);
-	assert_true(walk.verdicts == bit(SIXLANE_PASS_EGRESS_DOWN));
+	assert_int_equal(walk.group.n_draws, HASH_DRAWS);
+	assert_int_equal(walk.hop.port, 0);
 	meta.hash_policy.policy = 4;
 	assert_int_equal(verdict_of(IN), SIXLANE_PUNT_HASH);
+	assert_int_equal(walk.group.n_draws, 0);
 	meta.hash_policy.policy = SIXLANE_HASH_L3;
 	/* next-hop objects go by another flag */
 	next_hops[GROUP].flags = SIXLANE_NEXT_HOP_OBJECT;
@@ -149,30 +168,122 @@ static void members_whose_port_is_down_are_skipped(void **state)
 	ports[SLOT_OUT].flags |= SIXLANE_PORT_SKIP_OBJECT;
 	assert_int_equal(verdict_of(IN), SIXLANE_FORWARD);
 	assert_true(member(BY_OUT)->skipped);
+	assert_int_equal(walk.hop.id, BY_OTHER);
 	/* a member that discards has no port */
 	world_hop(BY_OTHER, SLOT_OUT, GATEWAY);
 	world_fate(BY_OTHER, SIXLANE_DROP_BLACKHOLE);
 	assert_int_equal(verdict_of(IN), SIXLANE_DROP_BLACKHOLE);
 }
 
-static void all_verdicts_of_a_group_are_told(void **state)
+static void the_best_of_all_counts_without_a_packet(void **state)
 {
 	(void)state;
 	fill();
 	neighbours[GATEWAY].mac.flags = 0;
-	/* of a packet whose hash is not known the best is told */
-	assert_int_equal(verdict_of(IN), SIXLANE_FORWARD);
-	assert_true(walk.verdicts == (bit(SIXLANE_FORWARD) | bit(SIXLANE_PASS_UNRESOLVED)));
+	assert_int_equal(verdict_of_any(IN), SIXLANE_FORWARD);
 	assert_int_equal(member(BY_OUT)->hop.verdict, SIXLANE_PASS_UNRESOLVED);
 	ports[SLOT_OTHER].flags &= ~SIXLANE_PORT_UP;
-	assert_int_equal(verdict_of(IN), SIXLANE_PASS_UNRESOLVED);
-	assert_true(walk.verdicts ==
-		    (bit(SIXLANE_PASS_EGRESS_DOWN) | bit(SIXLANE_PASS_UNRESOLVED)));
+	assert_int_equal(verdict_of_any(IN), SIXLANE_PASS_UNRESOLVED);
+	assert_int_equal(member(BY_OTHER)->hop.verdict, SIXLANE_PASS_EGRESS_DOWN);
 	/* by the port that it came in by */
 	world_hop(BY_OTHER, SLOT_IN, OTHER_GATEWAY);
 	neighbours[GATEWAY].mac.flags = SIXLANE_MAC_VALID;
-	verdict_of(IN);
-	assert_true(walk.verdicts == (bit(SIXLANE_FORWARD) | bit(SIXLANE_PASS_SAME_PORT)));
+	assert_int_equal(verdict_of_any(IN), SIXLANE_FORWARD);
+	assert_int_equal(member(BY_OTHER)->hop.verdict, SIXLANE_PASS_SAME_PORT);
+}
+
+#define N_FLOWS 4000u
+
+static void flows_are_spread_by_the_weights(void **state)
+{
+	const uint32_t weights[] = { 7, 2, 1 };
+	uint32_t got[N_HOPS] = { 0 };
+
+	(void)state;
+	fill();
+	world_hop(HOLE, SLOT_OUT, OTHER_GATEWAY);
+	put_weighted(weights, 3);
+	meta.hash_policy.policy = SIXLANE_HASH_L4;
+	for (uint32_t i = 0; i < N_FLOWS; i++) {
+		uint32_t id = member_of_flow((uint16_t)i, 0);
+		const struct walk_group *group = &walk.group;
+		union sixlane_cell cell;
+
+		assert_int_equal(walk.verdict, SIXLANE_FORWARD);
+		assert_int_equal(group->n_draws, 1);
+		assert_int_equal(group->members[group->draws[0].member].hop.id, id);
+		cell = cells[FIRST_CELL + group->draws[0].cell];
+		assert_true(id == cell.below || id == cell.above);
+		got[id]++;
+		assert_int_equal(member_of_flow((uint16_t)i, 0), id);
+	}
+	for (uint32_t i = 0; i < 3; i++)
+		assert_in_range(got[BY_OUT + i], weights[i] * N_FLOWS / 10 - N_FLOWS / 40,
+				weights[i] * N_FLOWS / 10 + N_FLOWS / 40);
+}
+
+static void the_policy_says_what_counts(void **state)
+{
+	static const struct {
+		uint32_t policy, fields;
+		bool port, label;
+	} rows[] = {
+		{ SIXLANE_HASH_L3, 0, false, true },
+		{ SIXLANE_HASH_L4, 0, true, false },
+		{ SIXLANE_HASH_INNER, 0, false, true },
+		{ SIXLANE_HASH_FIELDS, HASH_SRC_PORT, true, false },
+		{ SIXLANE_HASH_FIELDS, HASH_DST_PORT | HASH_PROTO, false, false },
+		{ SIXLANE_HASH_FIELDS, HASH_LABEL, false, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint32_t by_port = 0, by_label = 0, first;
+
+		fill();
+		meta.hash_policy = (union sixlane_hash_policy){ .policy = rows[i].policy,
+								.fields = rows[i].fields };
+		first = member_of_flow(0, 0);
+		for (uint32_t k = 1; k < 64; k++) {
+			by_port += member_of_flow((uint16_t)k, 0) != first;
+			by_label += member_of_flow(0, k) != first;
+		}
+		assert_int_equal(by_port != 0, rows[i].port);
+		assert_int_equal(by_label != 0, rows[i].label);
+	}
+}
+
+static void the_seed_moves_flows(void **state)
+{
+	uint32_t moved = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 64; i++) {
+		fill();
+		meta.hash_seed = i;
+		moved += member_of_flow(1, 0) != BY_OUT;
+	}
+	assert_in_range(moved, 10, 54);
+}
+
+static void another_is_drawn_for_a_member_that_is_skipped(void **state)
+{
+	uint32_t again = 0;
+
+	(void)state;
+	fill();
+	meta.hash_policy.policy = SIXLANE_HASH_L4;
+	ports[SLOT_OUT].flags |= SIXLANE_PORT_SKIP;
+	for (uint32_t i = 0; i < N_FLOWS; i++) {
+		const struct walk_group *group = &walk.group;
+
+		assert_int_equal(member_of_flow((uint16_t)i, 0), BY_OTHER);
+		again += group->n_draws > 1;
+		for (uint32_t k = 0; k < group->n_draws; k++)
+			assert_int_equal(group->members[group->draws[k].member].skipped,
+					 k + 1 < group->n_draws);
+	}
+	assert_in_range(again, N_FLOWS * 4 / 10, N_FLOWS * 6 / 10);
 }
 
 static void mtu_is_the_routes(void **state)
@@ -195,7 +306,6 @@ static void expiry_ends_it(void **state)
 	assert_true(walk.expires_ns == next_hops[GROUP].expires_ns);
 	next_hops[GROUP].expires_ns = util_now_ns();
 	assert_int_equal(verdict_of(IN), SIXLANE_PUNT_EXPIRES);
-	assert_true(walk.verdicts == bit(SIXLANE_PUNT_EXPIRES));
 	/* a group of one is its member; the expiry of a next hop that is no group does not count */
 	put_weighted(&(uint32_t){ 1 }, 1);
 	next_hops[BY_OUT].expires_ns = 1;
@@ -268,6 +378,7 @@ static void of_equal_routes_the_first(void **state)
 	/* one by the ingress port comes before the first */
 	ports[SLOT_OTHER].flags |= SERVED;
 	assert_int_equal(verdict_of(OTHER), SIXLANE_PASS_SAME_PORT);
+	assert_int_equal(walk.hop.id, BY_OTHER);
 }
 
 static void sources_decide(void **state)
@@ -336,7 +447,11 @@ int main(void)
 		cmocka_unit_test(members_have_their_weights),
 		cmocka_unit_test(buckets_are_counted),
 		cmocka_unit_test(members_whose_port_is_down_are_skipped),
-		cmocka_unit_test(all_verdicts_of_a_group_are_told),
+		cmocka_unit_test(the_best_of_all_counts_without_a_packet),
+		cmocka_unit_test(flows_are_spread_by_the_weights),
+		cmocka_unit_test(the_policy_says_what_counts),
+		cmocka_unit_test(the_seed_moves_flows),
+		cmocka_unit_test(another_is_drawn_for_a_member_that_is_skipped),
 		cmocka_unit_test(mtu_is_the_routes),
 		cmocka_unit_test(expiry_ends_it),
 		cmocka_unit_test(hash_over_what_xdp_cannot_reach),

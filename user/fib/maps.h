@@ -42,13 +42,20 @@ int maps_source_lookup(const struct maps *maps, uint32_t set, const union sixlan
 /* Slot in sl_ports of the VLAN device that takes a tag off frames of lower, 0: none. */
 uint32_t maps_vlan_slot(const struct maps *maps, uint32_t lower, union sixlane_tag tag);
 
-/* Publish a list of rules as a whole, beside the one in use. 0 or -errno (the old one stays). */
+/* The list in use is this one. */
+bool maps_has_rules(const struct maps *maps, const struct sixlane_rule *rules, uint32_t n);
+/*
+ * Publish a list of rules as a whole, beside the one in use. 0 or -errno (the old one stays). No
+ * packet is under way afterwards that came before the call.
+ */
 int maps_set_rules(struct maps *maps, const struct sixlane_rule *rules, uint32_t n);
 
-/* Every entry of sl_routes, in the trie's order. 0, -errno, or fn's non-zero return. */
-int maps_route_each(const struct maps *maps,
-		    int (*fn)(void *ctx, const struct sixlane_route_key *key, uint32_t value),
-		    void *ctx);
+typedef int (*maps_route_fn)(void *ctx, const struct sixlane_route_key *key, uint32_t value);
+
+/* Every entry of sl_routes or of sl_sources, in the trie's order. 0, -errno, or fn's non-zero
+ * return. */
+int maps_route_each(const struct maps *maps, maps_route_fn fn, void *ctx);
+int maps_source_each(const struct maps *maps, maps_route_fn fn, void *ctx);
 
 /* Slot in sl_neighbours of an on-link destination, 0: none. */
 uint32_t maps_neigh_slot(const struct maps *maps, uint32_t ifindex, const union sixlane_addr *addr);

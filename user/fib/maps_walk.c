@@ -93,7 +93,7 @@ int maps_entry_each(int fd, size_t key_size, maps_entry_fn fn, void *ctx)
 }
 
 struct route_each {
-	int (*fn)(void *ctx, const struct sixlane_route_key *key, uint32_t value);
+	maps_route_fn fn;
 	void *ctx;
 };
 
@@ -106,13 +106,19 @@ static int each_route(void *ctx, const void *key, uint32_t value)
 	return each->fn(each->ctx, &copy, value);
 }
 
-int maps_route_each(const struct maps *maps,
-		    int (*fn)(void *ctx, const struct sixlane_route_key *key, uint32_t value),
-		    void *ctx)
+int maps_route_each(const struct maps *maps, maps_route_fn fn, void *ctx)
 {
 	struct route_each each = { fn, ctx };
 
 	return maps_entry_each(maps->fd[LOADER_ROUTES], sizeof(struct sixlane_route_key),
+			       each_route, &each);
+}
+
+int maps_source_each(const struct maps *maps, maps_route_fn fn, void *ctx)
+{
+	struct route_each each = { fn, ctx };
+
+	return maps_entry_each(maps->fd[LOADER_SOURCES], sizeof(struct sixlane_route_key),
 			       each_route, &each);
 }
 

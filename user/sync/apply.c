@@ -214,6 +214,8 @@ void apply_meta(struct sync *sync)
 	meta->routes = stats.routes;
 	meta->next_hops = stats.next_hops;
 	meta->neighbours = stats.neighbours;
+	meta->sources = stats.sources;
+	meta->cells = stats.cells;
 	meta->routes_missing = stats.missing;
 	meta->overruns = sync->overruns;
 	meta->sync_ns = sync->sync_ns;

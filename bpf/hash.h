@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The multipath hash, and the member of a group that it falls upon: arithmetic on what the caller
+ * has read. The XDP program (group.h) and user space (`sixlane explain`) compile the same lines, so
+ * that what is told of a flow is what happens to it. Knows neither packets nor maps.
+ *
+ * Ports are in network order, as they stand in a packet.
+ */
+#ifndef SIXLANE_HASH_H
+#define SIXLANE_HASH_H
+
+#include "sixlane.h"
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+
+/* FIB_MULTIPATH_HASH_FIELD_* of include/net/ip_fib.h, which is no UAPI */
+#define HASH_SRC_IP (1u << 0)
+#define HASH_DST_IP (1u << 1)
+#define HASH_PROTO (1u << 2)
+#define HASH_LABEL (1u << 3)
+#define HASH_SRC_PORT (1u << 4)
+#define HASH_DST_PORT (1u << 5)
+#define HASH_INNER_SHIFT 6
+#define HASH_INNER (0x3fu << HASH_INNER_SHIFT)
+#define HASH_PORTS (HASH_SRC_PORT | HASH_DST_PORT)
+
+#define HASH_L3 (HASH_SRC_IP | HASH_DST_IP | HASH_PROTO | HASH_LABEL)
+#define HASH_L4 (HASH_SRC_IP | HASH_DST_IP | HASH_PROTO | HASH_PORTS)
+
+#define HASH_DRAWS 16 /* until a member's port is up */
+
+/* --- the hash ---------------------------------------------------------------------------- */
+
+/*
+ * A sum of products, which a CPU makes side by side, mixed once at the end (hash_finish).
+ * Each word is folded before, since what differs most, an address's last byte, is its highest and
+ * a product passes changes upwards only.
+ */
+struct hash_sum {
+	__u64 seed; /* random, so that who sees the packets cannot tell their members */
+	__u64 sum;
+};
+
+static __always_inline void hash_add(struct hash_sum *sum, __u64 word, __u64 odd)
+{
+	sum->sum += (word ^ word >> 32 ^ sum->seed) * odd;
+}
+
+/* The fields of one header; ports are added by hash_add_ports(). */
+static __always_inline void hash_add_header(struct hash_sum *sum, const union sixlane_addr *src,
+					    const union sixlane_addr *dst, __u32 label, __u8 proto,
+					    __u32 fields)
+{
+	__u64 rest = fields & HASH_LABEL ? label : 0;
+
+	if (fields & HASH_PROTO)
+		rest |= (__u64)proto << 32;
+	if (fields & HASH_SRC_IP) {
+		hash_add(sum, src->halves[0], 0xd6e8feb86659fd93ull);
+		hash_add(sum, src->halves[1], 0xa0761d6478bd642full);
+	}
+	if (fields & HASH_DST_IP) {
+		hash_add(sum, dst->halves[0], 0xe7037ed1a0b428dbull);
+		hash_add(sum, dst->halves[1], 0x8ebc6af09c88c6e3ull);
+	}
+	hash_add(sum, rest, 0x589965cc75374cc3ull);
+}
+
+/* Both are 0 for a protocol that has none. */
+static __always_inline void hash_add_ports(struct hash_sum *sum, __be16 src, __be16 dst,
+					   __u32 fields)
+{
+	if (fields & HASH_PORTS)
+		hash_add(sum,
+			 (fields & HASH_SRC_PORT ? src : 0) |
+				 (__u32)(fields & HASH_DST_PORT ? dst : 0) << 16,
+			 0x1d8e4e27c47d124full);
+}
+
+static __always_inline __u64 hash_mix(__u64 word)
+{
+	word = (word ^ word >> 32) * 0x9e3779b97f4a7c15ull;
+	return word ^ word >> 32;
+}
+
+/* Never 0, which says that there is no hash. */
+static __always_inline __u64 hash_finish(const struct hash_sum *sum)
+{
+	return hash_mix(sum->sum) | 1;
+}
+
+/* The hash of the next draw, the i-th after the first, when a member is passed over. */
+static __always_inline __u64 hash_again(__u64 hash, __u32 i)
+{
+	return hash_mix(hash + i);
+}
+
+/* --- the member -------------------------------------------------------------------------- */
+
+/* Where a hash falls: upper half the cell's number in the group, lower half how far in it. */
+static __always_inline __u64 hash_place(union sixlane_fate group, __u64 hash)
+{
+	return (hash >> 32) * group.n_cells;
+}
+
+/* The id of the member there; 0: none. */
+static __always_inline __u32 hash_pick(union sixlane_cell cell, __u64 place)
+{
+	return (__u32)place < cell.bound ? cell.below : cell.above;
+}
+
+#endif

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The hash of the packet in question and the member of a group that it falls upon: the arithmetic
+ * is the datapath's own (bpf/hash.h), what it is done with is decided as bpf/group.h does.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "../bpf/hash.h"
+#include "../bpf/proto.h"
+#include "cmd_walk.h"
+
+#define IP6_BYTES 40u
+#define PORTS_BYTES 4u
+#define FRAGMENT_BYTES 8u
+
+static bool sees_outer(const struct walk_query *query, uint32_t fields)
+{
+	if (fields & (HASH_PROTO | HASH_PORTS) && proto_is_extension(query->proto))
+		return false;
+	if (fields & HASH_PROTO && query->proto == IPPROTO_FRAGMENT &&
+	    query->ip_bytes < IP6_BYTES + FRAGMENT_BYTES)
+		return false;
+	return !(fields & HASH_PORTS) || !proto_has_ports(query->proto) ||
+	       query->ip_bytes >= IP6_BYTES + PORTS_BYTES;
+}
+
+/*
+ * Behind the headers that cmd_packet.c builds there are zeros, which are no header inside a tunnel:
+ * one hides what the hash is over, as an extension header does.
+ */
+static bool sees_inner(const struct walk_query *query)
+{
+	return !proto_is_tunnel(query->proto) && !proto_is_extension(query->proto);
+}
+
+/* rt6_multipath_l3_keys() takes the next header as it is, the dissector what a fragment is of. */
+static uint8_t proto_of(const struct walk_query *query, uint32_t policy)
+{
+	if (policy != SIXLANE_HASH_L3 && query->proto == IPPROTO_FRAGMENT)
+		return 0;
+	return query->proto;
+}
+
+static uint32_t outer_fields(union sixlane_hash_policy how)
+{
+	switch (how.policy) {
+	case SIXLANE_HASH_L4:
+		return HASH_L4;
+	case SIXLANE_HASH_FIELDS:
+		return how.fields & ~HASH_INNER;
+	default:
+		return HASH_L3;
+	}
+}
+
+bool walk_hash(const struct maps *maps, const struct walk_query *query, uint64_t *hash)
+{
+	union sixlane_hash_policy how = { .word = walk_load64(&maps->meta->hash_policy.word) };
+	struct hash_sum sum = { .seed = walk_load64(&maps->meta->hash_seed) };
+	bool inner = how.policy == SIXLANE_HASH_INNER ||
+		     (how.policy == SIXLANE_HASH_FIELDS && how.fields & HASH_INNER);
+	bool ports = proto_has_ports(query->proto);
+	uint32_t fields = outer_fields(how);
+
+	if (how.policy > SIXLANE_HASH_FIELDS || (inner && !sees_inner(query)))
+		return false;
+	if (how.policy != SIXLANE_HASH_L3 && !sees_outer(query, fields))
+		return false;
+	hash_add_header(&sum, &query->src, &query->dst, query->label, proto_of(query, how.policy),
+			fields);
+	hash_add_ports(&sum, ports ? htons(query->sport) : 0, ports ? htons(query->dport) : 0,
+		       fields);
+	*hash = hash_finish(&sum);
+	return true;
+}
+
+static uint32_t member_by_id(const struct walk_group *group, uint32_t id)
+{
+	for (uint32_t i = 0; id && i < group->n_members; i++) {
+		if (group->members[i].hop.id == id)
+			return i;
+	}
+	return WALK_NO_MEMBER;
+}
+
+static uint32_t draw(const struct maps *maps, union sixlane_fate fate, uint64_t hash,
+		     struct walk_group *group)
+{
+	struct walk_draw *draw = &group->draws[group->n_draws++];
+	uint64_t place = hash_place(fate, hash);
+	union sixlane_cell cell = { 0 };
+
+	draw->cell = (uint32_t)(place >> 32);
+	if (fate.first_cell + draw->cell < SIXLANE_MAX_CELLS)
+		cell.word = walk_load64(&maps->cells[fate.first_cell + draw->cell].word);
+	draw->member = member_by_id(group, hash_pick(cell, place));
+	if (draw->member != WALK_NO_MEMBER && group->members[draw->member].skipped)
+		return WALK_NO_MEMBER;
+	return draw->member;
+}
+
+uint32_t walk_draw_member(const struct maps *maps, union sixlane_fate fate, uint64_t hash,
+			  struct walk_group *group)
+{
+	uint32_t member = draw(maps, fate, hash, group);
+
+	for (uint32_t i = 1; i < HASH_DRAWS && member == WALK_NO_MEMBER; i++) {
+		hash = hash_again(hash, i);
+		member = draw(maps, fate, hash, group);
+	}
+	return member;
+}
