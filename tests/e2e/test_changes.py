@@ -199,7 +199,7 @@ def test_own_mac_changes(net):
 
 def test_port_is_renamed(net):
     net.route("add", PREFIX, "via", host_addr("b"))
-    net.r.ip("link set dev p1 name uplink0")
+    net.rename_or_skip("p1", "uplink0")
     net.sync()
     net.assert_forwarded(fr.many(5, FAR), to="b")
     assert net.router.lookup(FAR)["port"] == "uplink0"

@@ -84,7 +84,7 @@ def test_a_port_that_is_to_pass_does_so_under_a_new_name(make):
     frame = [fr.udp(host_addr("b"))]
     net.assert_kernel_forwards(frame, "pass_port")
     for names in (("p0", "lan0"), ("lan0", "p0")):
-        net.r.ip("link set dev", names[0], "name", names[1])
+        net.rename_or_skip(*names)
         wait_until(
             lambda name=names[1]: net.router.port_status(name)
             and "ingress" in net.router.port_status(name)["flags"],

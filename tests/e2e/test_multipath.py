@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Routes with several next hops: spread, flows that stay, members that come and go."""
 
+import time
+
 import frames as fr
 import pytest
 from lab import wait_until
@@ -248,6 +250,28 @@ def test_route_expires(net):
     wait_until(lambda: len(net.exchange(fr.many(5, FAR))["b"]) == 5, 15, "the cover is taken")
     _, rise = net.counted(lambda: net.exchange(fr.many(5, FAR)))
     assert rise.get("punt_expires", 0) + rise.get("forward", 0) == 5, rise
+
+
+def test_routes_that_are_read_as_they_end(net):
+    """For a hundredth of a second before and after, the kernel tells them as routes without end."""
+    count, waves = 600, 60
+    prefix = "2001:db9:%x::/64"
+    net.sync()
+    start = time.monotonic()
+    for first in range(0, count, count // waves):
+        net.r.batch(
+            "route add %s via %s expires 6" % (prefix % i, host_addr("b"))
+            for i in range(first, first + count // waves)
+        )
+    end = time.monotonic()
+    wait_until(lambda: time.monotonic() >= (start + end) / 2 + 6, 60, "half of the routes have ended")
+    # an address with a lifetime makes the daemon read everything anew
+    net.r.ip("address add 2001:db8:a::10/128 dev p0 valid_lft 1000 preferred_lft 900")
+    wait_until(lambda: time.monotonic() > end + 6.1, 60, "all routes have ended")
+    net.sync()
+    frames = [fr.udp("2001:db9:%x::1" % i) for i in range(count)]
+    _, rise = net.counted(lambda: [net.exchange(frames[i : i + 60]) for i in range(0, count, 60)])
+    assert "forward" not in rise, rise
 
 
 def test_preference_of_equal_routes(net):

@@ -5,6 +5,7 @@ VPP's linux-nl ignores them.
 """
 
 import os
+import signal
 
 import frames as fr
 import pytest
@@ -170,6 +171,52 @@ def test_group_of_an_unresolved_member_is_left_to_the_kernel(objects):
     got, rise = objects.counted(lambda: objects.exchange(flows(40)))
     assert rise.get("pass_unresolved", 0) > 5 and rise.get("forward", 0) > 5, rise
     assert all(not frames or host == "c" for host, frames in got.items())
+
+
+def test_member_goes_and_its_device_is_back_under_a_dump(objects):
+    """The kernel takes 8 out of the group without a word, after the objects were read."""
+    daemon = objects.router.daemon
+    group(objects, "add id 10 group 7/8")
+    objects.r.route("add", PREFIX, "nhid 10")
+    objects.r.batch(
+        "route add 2001:db8:1%03x:%x::/64 via %s" % (i >> 12, i & 0xFFF, host_addr("b"))
+        for i in range(40000)
+    )
+    objects.sync()
+    generation = objects.router.status()["generation"]
+    # an address with a lifetime makes it read everything anew
+    objects.r.ip("address add 2001:db8:a::7/128 dev p0 valid_lft 1000 preferred_lft 1000")
+    wait_until(lambda: not objects.router.status()["in_sync"], 5, "reading")
+    daemon.send_signal(signal.SIGSTOP)
+    try:
+        assert objects.router.status()["generation"] == generation
+        objects.host["c"].ip("link set h0 down")
+        wait_until(lambda: "id 8" not in objects.r.ip("nexthop").stdout, 5, "8 is gone")
+        objects.host["c"].ip("link set h0 up")
+        wait_until(lambda: "LOWER_UP" in objects.r.ip("link show p2").stdout, 5, "p2 is back")
+    finally:
+        daemon.send_signal(signal.SIGCONT)
+    objects.router.wait_in_sync(after=generation)
+    objects.resolve_hosts()
+    objects.sync()
+    got, rise = objects.counted(lambda: objects.exchange(flows(60)))
+    assert rise.get("forward", 0) == len(got["b"]) == 60, rise
+
+
+def test_many_objects_go_beside_a_large_table(objects):
+    """Whether routes go with an object takes no walk through all of them."""
+    objects.r.batch(
+        "route add 2001:db8:1%03x:%x::/64 via %s" % (i >> 12, i & 0xFFF, host_addr("b"))
+        for i in range(40000)
+    )
+    for verb in ("add", "delete"):
+        objects.r.batch(
+            "nexthop %s id %d %s" % (verb, 1000 + i, "via 2001:db8:b::2 dev p1" * (verb == "add"))
+            for i in range(1000)
+        )
+    objects.sync()
+    objects.route("add", PREFIX, "nhid 8")
+    objects.assert_forwarded(fr.many(5, FAR), to="c")
 
 
 def test_ids_of_objects_are_shown(objects):

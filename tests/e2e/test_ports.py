@@ -3,7 +3,7 @@
 
 import frames as fr
 import pytest
-from lab import wait_until
+from lab import assume_xmit, kernel_version, wait_until
 from tap import Tap
 from topology import HOST_MAC, PORT_MAC, Net, host_addr
 
@@ -157,7 +157,12 @@ def test_macvlan_over_a_port(net, mode):
 
 # --- egress that cannot take redirected frames ----------------------------------------------
 
+where_the_kernel_tells = pytest.mark.skipif(
+    kernel_version() < (6, 3), reason="before Linux 6.3 no device says whether it takes them"
+)
 
+
+@where_the_kernel_tells
 def test_peer_without_gro_or_xdp(make):
     """veth drops redirected frames silently then: the kernel must forward, and it is said."""
     net = make(Net, gro="ac").start("--poll-ms", "20")
@@ -166,6 +171,7 @@ def test_peer_without_gro_or_xdp(make):
     assert "p1" in net.router.log()
 
 
+@where_the_kernel_tells
 def test_peer_gets_gro_later(make):
     net = make(Net, gro="ac").start("--poll-ms", "20")
     net.assert_kernel_forwards(frames(), "pass_egress_device")
@@ -213,8 +219,9 @@ def test_egress_in_generic_mode(make):
     net.assert_forwarded(back, to="a", source="b")
 
 
-def test_interface_that_appears_later(net):
+def test_interface_that_appears_later(make):
     """A new device, its address and its neighbours are used without a restart."""
+    net = make(Net).start(*assume_xmit(["p3"]))
     extra = net.lab.ns("d")
     net.lab.link(net.r, "p3", extra, "h0", peer_mac="02:00:00:00:a3:02")
     net.r.addr("p3", "2001:db8:d::1/64")

@@ -81,7 +81,7 @@ def test_iif_follows_the_name(tables):
     """No message tells that a rule's device was renamed."""
     rule(tables, "add iif later lookup 100 pref 1000")
     tables.assert_forwarded(fr.many(3, FAR), to="b")
-    tables.r.ip("link set dev p0 name later")
+    tables.rename_or_skip("p0", "later")
     tables.sync()
     tables.wait_lookup(FAR)
     got, rise = tables.counted(lambda: tables.exchange(fr.many(3, FAR)))
@@ -215,3 +215,21 @@ def test_many_packets_against_the_kernel(make):
     ]
     twins.assert_same(frames)
     assert twins.fast.router.stats()["forward"] > 40
+
+
+@pytest.mark.parametrize("compat", [0, 1])
+def test_suppressor_and_an_object_that_discards(twins, compat):
+    """An error is not suppressed, also where one of the object's routes expires."""
+
+    def build(net):
+        net.r.sysctl("net.ipv4.nexthop_compat_mode", compat)
+        net.r.ip("nexthop add id 9 blackhole")
+        net.r.route("add", COVER, "via", host_addr("b"))
+        net.r.route("add 2001:db8:f00::/48 nhid 9 table 100")
+        net.r.route("add 2001:db8:f01::/48 nhid 9 expires 600 table 100")
+        net.r.ip("rule add lookup 100 suppress_prefixlength 48 pref 1000")
+
+    twins.each(build)
+    twins.fast.sync()
+    twins.assert_same([frame(dst=dst) for dst in (FAR, OTHER, "2001:db8:f02::1")])
+    assert twins.fast.router.stats()["forward"] == 1

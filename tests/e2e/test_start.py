@@ -9,8 +9,9 @@ import frames as fr
 import pytest
 from lab import BPFFS, OBJECT, PINS, SIXLANED, CommandError, wait_until
 from test_changes import Numbered
-from topology import Net, host_addr
+from topology import Net, host_addr, router_addr
 
+COVER = "2001:db8::/32"
 PREFIX = "2001:db8:f00::/48"
 FAR = "2001:db8:f00::1"
 MAPS = [
@@ -239,6 +240,48 @@ def test_changes_while_the_daemon_is_away(net, number):
     net.assert_passed(fr.many(3, FAR), "pass_no_route")
     net.assert_forwarded(fr.many(5, "2001:db8:e00::1"), to="c")
     net.assert_forwarded(fr.many(5, "2001:db8:d00::1"), to="c")
+
+
+def test_rules_changed_while_the_daemon_is_away(net):
+    """A packet to the router itself never leaves, though the local table is yet to be written when
+    the new rules are, behind many routes."""
+    net.r.route("add", COVER, "via", host_addr("c"), "table 100")
+    net.r.batch(
+        "route add 2001:db8:1%03x:%x::/64 via %s" % (i >> 12, i & 0xFFF, host_addr("b"))
+        for i in range(20000)
+    )
+    net.sync()
+    generation = net.router.status()["generation"]
+    with Numbered(net, dst=router_addr("b"), rate=20000) as stream:
+        net.router.stop()
+        net.r.ip("rule add from 2001:db8:a::/64 lookup 100 pref 1000")
+        net.router.start(sync=False)
+        net.router.wait_in_sync(after=generation)
+        stream.wait_more()
+    assert "forward" not in stream.rise, stream.rise
+    net.assert_forwarded(fr.many(5, FAR), to="c")
+
+
+def test_port_put_on_while_the_daemon_is_away(make):
+    """Its own address is not known to the maps yet when it is served."""
+    net = make(Net)
+    net.r.route("add", COVER, "via", host_addr("c"))
+    net.r.batch(
+        "route add 2001:db8:1%03x:%x::/64 via %s" % (i >> 12, i & 0xFFF, host_addr("b"))
+        for i in range(20000)
+    )
+    net.router.attach("ip", ["p1", "p2"])
+    net.router.start()
+    net.router.stop()
+    net.r.addr("p0", "2001:db8:ffff::1/64")
+    net.router.attach("ip", ["p0"])
+    generation = net.router.status()["generation"]
+    with Numbered(net, dst="2001:db8:ffff::1", rate=20000) as stream:
+        net.router.start(sync=False)
+        net.router.wait_in_sync(after=generation)
+        stream.wait_more()
+    assert "forward" not in stream.rise and stream.rise["pass_local"], stream.rise
+    net.assert_forwarded(fr.many(5, FAR), to="c")
 
 
 def test_dataplane_goes_on_without_the_daemon(net):

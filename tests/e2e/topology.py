@@ -13,6 +13,7 @@ import itertools
 import socket
 
 import frames as fr
+import pytest
 from lab import Lab, Router, wait_until
 from tap import Tap, pass_marker
 
@@ -27,6 +28,7 @@ CHATTY = {
     "pass_all",
     "pass_port",
     "pass_port_upper",
+    "pass_bond_slave",
     "pass_not_ready",
     "pass_other_mac",
     "punt_rules",
@@ -107,6 +109,12 @@ class Net:
             self.router.attach(attach)
         self.router.start(*options, **kwargs)
         return self
+
+    def rename_or_skip(self, port, name):
+        """A device that is up: before Linux 6.2 the kernel renames only those that are down."""
+        done = self.r.run("ip", "link", "set", "dev", port, "name", name, check=False)
+        if done.returncode:
+            pytest.skip("this kernel renames no device that is up: " + done.stderr.strip())
 
     # -- traffic
 

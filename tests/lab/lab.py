@@ -256,10 +256,13 @@ ATTACH = {
 }  # fmt: skip
 
 
+def kernel_version():
+    return tuple(int(part) for part in os.uname().release.split(".")[:2])
+
+
 def assume_xmit(ports):
     """The daemon's options for veth ports on kernels that do not tell what they take (before 6.3)."""
-    version = tuple(int(part) for part in os.uname().release.split(".")[:2])
-    return [] if version >= (6, 3) else ["--assume-xmit=%s" % port for port in ports]
+    return [] if kernel_version() >= (6, 3) else ["--assume-xmit=%s" % port for port in ports]
 
 
 class Router:

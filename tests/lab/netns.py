@@ -34,11 +34,16 @@ class CommandError(LabError):
         self.argv, self.code, self.out, self.err = argv, code, out, err
 
 
+# Deadlines are for an idle machine of its own; where it is emulated they are multiplied by this.
+PATIENCE = float(os.environ.get("SIXLANE_PATIENCE", "1"))
+
+
 def wait_until(fn, timeout=10.0, what="condition", interval=0.005):
     """Poll fn until it returns something true, which is returned. TimeoutError after timeout s.
 
     `what` may be a function: it is called when the time is over, to say what was seen last.
     """
+    timeout *= PATIENCE
     deadline = time.monotonic() + timeout
     while True:
         value = fn()

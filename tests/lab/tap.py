@@ -13,6 +13,8 @@ import struct
 import threading
 import time
 
+from netns import PATIENCE
+
 ETH_P_ALL = 0x0003
 SOL_PACKET = 263
 PACKET_ADD_MEMBERSHIP = 1
@@ -81,6 +83,7 @@ class Tap:
 
     def wait(self, ready, timeout=5.0, what="frame"):
         """Read until ready(frames) is true; returns its value."""
+        timeout *= PATIENCE
         deadline = time.monotonic() + timeout
         while True:
             value = ready(self.drain())

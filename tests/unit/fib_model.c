@@ -231,7 +231,7 @@ bool model_agrees(const struct model *model, const struct model_state *state,
 		  const struct model_probe *probe, const struct sim_found *found, bool exact)
 {
 	const struct model_slot *slot = match(state, probe);
-	struct fib_object now = { 0 }, before = { 0 };
+	struct fib_object is = { 0 }, was = { 0 };
 	const struct model_object *object, *old;
 	const struct model_source *source;
 	struct fib_target target;
@@ -244,15 +244,18 @@ bool model_agrees(const struct model *model, const struct model_state *state,
 	target = model_target(source ? &source->leaf : &slot->leaf);
 	if (target.kind != FIB_OBJECT || target.verdict != SIXLANE_FORWARD)
 		return sim_does(model->sim, found, &target, NULL, NULL, !exact);
-	object = &model->now.objects[target.object - 1];
+	object = &state->objects[target.object - 1];
 	old = &model->before.objects[target.object - 1];
-	now = model_object(object);
-	before = model_object(old);
-	if (sim_does(model->sim, found, &target, object->there ? &now : NULL,
-		     exact || !old->there ? NULL : &before, !exact))
+	is = model_object(object);
+	was = model_object(old);
+	if (sim_does(model->sim, found, &target, object->there ? &is : NULL,
+		     exact || !old->there ? NULL : &was, !exact))
 		return true;
-	return !exact &&
-	       sim_does(model->sim, found, &target, old->there ? &before : NULL, NULL, true);
+	if (!model->syncing)
+		return false;
+	/* An object that changes is punted meanwhile, and one that is gone goes last. */
+	return sim_does(model->sim, found, &target, NULL, NULL, true) ||
+	       (!object->there && sim_does(model->sim, found, &target, &was, NULL, true));
 }
 
 bool model_claims(const struct model_state *state, uint32_t ifindex, uint32_t lower,

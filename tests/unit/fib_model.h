@@ -64,6 +64,7 @@ struct model {
 	struct sim *sim;		/* the source of chance, too */
 	struct model_state now, before; /* the operation under way */
 	struct model_probe probes[N_PROBES];
+	bool syncing; /* the fib is told everything anew */
 };
 
 /* Prefixes, of which none is there yet, and probes. */

@@ -167,7 +167,7 @@ static bool does_first(const struct sim *sim, union sixlane_fate fate, const str
 	return true;
 }
 
-/* One hop, as a fate of its own or, since it expires, as a group of one. */
+/* One hop, as a fate of its own or, since it expires, as a group of one; to discard no group is. */
 static bool does_one(const struct sim *sim, union sixlane_fate fate, const struct fib_hop *hop,
 		     bool expires, bool punted)
 {
@@ -176,6 +176,8 @@ static bool does_one(const struct sim *sim, union sixlane_fate fate, const struc
 				     .weight = 1,
 				     .has_gateway = hop->has_gateway };
 
+	if (expires && !hop->ifindex)
+		return fate.kind == SIXLANE_PUNT_EXPIRES;
 	if (expires || fate.kind == SIXLANE_KIND_GROUP)
 		return fate.n_cells == 1 && does_hashed(sim, fate, &one, 1, punted);
 	return fate_is_hop(sim, fate, hop);
@@ -226,11 +228,23 @@ static bool does_object(const struct sim *sim, const struct sixlane_next_hop *ne
 		return does_one(sim, fate, &discard, expires, punted);
 	if (object->verdict != SIXLANE_FORWARD)
 		return fate.kind == object->verdict;
+	if (object->n_hops == 1 && !object->hops->ifindex)
+		return does_one(sim, fate, object->hops, expires, punted);
 	if (object->n_buckets)
 		return does_buckets(sim, fate, object, also, punted);
 	if (object->n_hops == 1)
 		return does_one(sim, fate, object->hops, expires, punted);
 	return does_hashed(sim, fate, object->hops, object->n_hops, punted);
+}
+
+/* No hop leads out, and all of them come to one. */
+static bool discards(const struct fib_target *target)
+{
+	bool any = target->kind == FIB_OBJECT || (target->kind == FIB_FIRST && target->n_hops > 1);
+
+	for (size_t i = 0; i < target->n_hops; i++)
+		any |= target->hops[i].ifindex != 0;
+	return !any;
 }
 
 bool sim_does(const struct sim *sim, const struct sim_found *found, const struct fib_target *target,
@@ -242,6 +256,8 @@ bool sim_does(const struct sim *sim, const struct sim_found *found, const struct
 		return false;
 	if (target->verdict != SIXLANE_FORWARD)
 		return next_hop->fate.kind == target->verdict && !next_hop->flags;
+	if (discards(target) && target->expires_ns)
+		return next_hop->fate.kind == SIXLANE_PUNT_EXPIRES && !next_hop->flags;
 	if (next_hop->expires_ns != target->expires_ns)
 		return false;
 	/* A packet that is dropped meets no MTU. */

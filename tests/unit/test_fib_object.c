@@ -85,8 +85,10 @@ static void test_without_routes(void **state)
 static void test_variants(void **state)
 {
 	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 3) };
+	const struct fib_hop drop = { .weight = 1 };
 	const struct fib_object one_hop = object(hops, 1), group = object(hops, 2);
 	const struct fib_object dropped = { .verdict = SIXLANE_DROP_BLACKHOLE };
+	const struct fib_object discard = object(&drop, 1);
 	struct fib_target plain = by_object(7), small = by_object(7), expires = by_object(7);
 	struct world *world = *state;
 	unsigned long fates;
@@ -108,14 +110,81 @@ static void test_variants(void **state)
 	assert_object(world, "2001:db8:2::1", small, &group);
 	assert_object(world, "2001:db8:3::1", expires, &group);
 	assert_int_equal(stats_of(world).cells, 2);
-	set_object(world, 7, &dropped);
-	assert_object(world, "2001:db8:3::1", expires, &dropped);
-	assert_int_equal(find_in(world, 254, "2001:db8:3::1", "::").next_hop->fate.kind,
-			 SIXLANE_KIND_GROUP);
+	/* Not by a group, which a rule's suppressor would take for a way out. */
+	for (int i = 0; i < 2; i++) {
+		set_object(world, 7, i ? &dropped : &discard);
+		assert_object(world, "2001:db8:3::1", expires, &dropped);
+		assert_verdict(world, "2001:db8:1::1", SIXLANE_DROP_BLACKHOLE);
+		assert_verdict(world, "2001:db8:2::1", SIXLANE_DROP_BLACKHOLE);
+		assert_verdict(world, "2001:db8:3::1", SIXLANE_PUNT_EXPIRES);
+		assert_int_equal(stats_of(world).cells, 0);
+	}
 	set_object(world, 7, &one_hop);
 	unset(world, "2001:db8:3::/48");
 	assert_object(world, "2001:db8:1::1", plain, &one_hop);
 	assert_object(world, "2001:db8:2::1", small, &one_hop);
+}
+
+static struct fib_object with_buckets(struct fib_object group, const uint16_t *buckets, size_t n)
+{
+	group.buckets = buckets;
+	group.n_buckets = n;
+	return group;
+}
+
+/*
+ * An id that came to mean something else while nobody listened: routes of before, which do not go
+ * by it any more, must not go where it leads now.
+ */
+static void test_another_in_a_synchronisation(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 3) };
+	const uint16_t buckets[] = { 0, 1, 1 }, moved[] = { 1, 0, 1 };
+	const struct fib_object one_hop = object(hops, 1), other = object(hops + 1, 1);
+	const struct fib_object group = object(hops, 2);
+	const struct fib_object was[] = { one_hop, group, with_buckets(group, buckets, 3) };
+	const struct fib_object is[] = { other, other, with_buckets(group, moved, 3) };
+	struct world *world = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(was); i++) {
+		set_object(world, 7, &was[i]);
+		set_object(world, 8, &group);
+		set(world, "2001:db8:1::/48", by_object(7));
+		set(world, "2001:db8:2::/48", by_object(8));
+		fib_sync_begin(world->fib);
+		set_object(world, 7, &is[i]);
+		set_object(world, 8, &group);
+		assert_verdict(world, "2001:db8:1::1", SIXLANE_PUNT_NEXT_HOP_OBJECT);
+		assert_object(world, "2001:db8:2::1", by_object(8), &group);
+		set(world, "2001:db8:1::/48", by_object(8));
+		set(world, "2001:db8:2::/48", by_object(7));
+		assert_object(world, "2001:db8:1::1", by_object(8), &group);
+		fib_sync_end(world->fib);
+		assert_object(world, "2001:db8:1::1", by_object(8), &group);
+		assert_object(world, "2001:db8:2::1", by_object(7), &is[i]);
+	}
+}
+
+/* Of what an earlier daemon left, what means the same goes on forwarding. */
+static void test_restart_holds_nothing(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 3) };
+	const uint16_t buckets[] = { 0, 1, 1 };
+	const struct fib_object one_hop = object(hops, 1), group = object(hops, 2);
+	const struct fib_object all[] = { one_hop, group, with_buckets(group, buckets, 3) };
+	struct world *world = *state;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(all); i++) {
+		set_object(world, 7, &all[i]);
+		set(world, "2001:db8:1::/48", by_object(7));
+		restart(world, SIXLANE_MAX_ROUTES);
+		fib_sync_begin(world->fib);
+		set_object(world, 7, &all[i]);
+		assert_object(world, "2001:db8:1::1", by_object(7), &all[i]);
+		set(world, "2001:db8:1::/48", by_object(7));
+		fib_sync_end(world->fib);
+		assert_object(world, "2001:db8:1::1", by_object(7), &all[i]);
+	}
 }
 
 static void test_nothing_to_do(void **state)
@@ -433,6 +502,8 @@ int main(void)
 		TEST(test_meaning_comes_and_goes),
 		TEST(test_without_routes),
 		TEST(test_variants),
+		TEST(test_another_in_a_synchronisation),
+		TEST(test_restart_holds_nothing),
 		TEST(test_nothing_to_do),
 		TEST(test_buckets),
 		TEST(test_cells_run_out),

@@ -362,6 +362,7 @@ static void move_vlan(struct world *world)
 static void sync_all(struct world *world)
 {
 	world->forgot = false;
+	world->model.syncing = true;
 	fib_at_work = true;
 	fib_sync_begin(world->fib);
 	fib_at_work = false;
@@ -383,6 +384,7 @@ static void sync_all(struct world *world)
 	fib_at_work = true;
 	fib_sync_end(world->fib);
 	fib_at_work = false;
+	world->model.syncing = false;
 }
 
 static void tighten(struct world *world)

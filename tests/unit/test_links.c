@@ -379,6 +379,7 @@ static void test_changes(void **state)
 	CHANGE(link.mac[5] = 7);
 	CHANGE(link.carrier = false);
 	CHANGE(link.takes_frames = true);
+	CHANGE(link.keeps_tunnel = true);
 	CHANGE(link.slave_active = true);
 	CHANGE(link.vrf_table = 2);
 	CHANGE(link.vlan_protocol = ETH_P_8021Q);

@@ -530,12 +530,17 @@ static void rules_change_as_a_whole(void **state)
 	assert_rules(SIXLANE_MAX_RULES, 2, 10);
 	before = meta.rules.word;
 	assert_int_equal(at_grace.n, 1);
-	assert_int_equal(maps_set_rules(&maps, list, 2), 0); /* as it is */
-	assert_int_equal(at_grace.n, 1);
+	assert_true(maps_has_rules(&maps, list, 2));
+	assert_false(maps_has_rules(&maps, list, 1));
+	/* As it is, though what it leads to may not be. */
+	assert_int_equal(maps_set_rules(&maps, list, 2), 0);
+	assert_int_equal(meta.rules.word, before);
+	assert_int_equal(at_grace.n, 2);
 	list[0].priority = 20;
 	list[1].priority = 21;
+	assert_false(maps_has_rules(&maps, list, 2));
 	assert_int_equal(maps_set_rules(&maps, list, 2), 0);
-	assert_int_equal(at_grace.n, 2);
+	assert_int_equal(at_grace.n, 3);
 	assert_int_equal(at_grace.rules, before);
 	assert_rules(0, 2, 20);
 	assert_int_equal(rules[SIXLANE_MAX_RULES].priority, 10);

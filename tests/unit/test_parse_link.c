@@ -16,6 +16,8 @@
 #include "netlink_build.h"
 #include "netlink_messages.h"
 
+#include <linux/if_tunnel.h> /* behind net/if.h, of which it wants names */
+
 static void link_below_another_namespace(void **state)
 {
 	struct nlmsghdr *nlh = build_link(AF_UNSPEC);
@@ -130,6 +132,31 @@ static void link_kinds(void **state)
 	assert_string_equal(kind, "ipvlan");
 	assert_false(link_takes_frames("an_out_of_tree_driver", MACVLAN_MODE_PASSTHRU, kind));
 	assert_string_equal(kind, "an_out_of_tree_");
+}
+
+static bool link_keeps_tunnel(const char *kind, uint16_t type, size_t size, uint8_t value)
+{
+	struct link link;
+
+	link_of_kind(kind, type, size, &value, &link);
+	return link.keeps_tunnel;
+}
+
+static void link_external_tunnels(void **state)
+{
+	static const char *const gre[] = { "gretap", "ip6gretap", "erspan", "ip6erspan" };
+
+	(void)state;
+	assert_true(link_keeps_tunnel("vxlan", IFLA_VXLAN_COLLECT_METADATA, 1, 1));
+	assert_false(link_keeps_tunnel("vxlan", IFLA_VXLAN_COLLECT_METADATA, 1, 0));
+	assert_false(link_keeps_tunnel("vxlan", IFLA_VXLAN_LEARNING, 1, 1));
+	assert_true(link_keeps_tunnel("geneve", IFLA_GENEVE_COLLECT_METADATA, 0, 0));
+	assert_false(link_keeps_tunnel("geneve", IFLA_GENEVE_TTL, 1, 1));
+	for (size_t i = 0; i < ARRAY_SIZE(gre); i++) {
+		assert_true(link_keeps_tunnel(gre[i], IFLA_GRE_COLLECT_METADATA, 0, 0));
+		assert_false(link_keeps_tunnel(gre[i], IFLA_GRE_TTL, 1, 1));
+	}
+	assert_false(link_keeps_tunnel("veth", IFLA_VXLAN_COLLECT_METADATA, 1, 1));
 }
 
 struct link_vlan {
@@ -306,6 +333,7 @@ int main(void)
 		cmocka_unit_test(link_addresses),
 		cmocka_unit_test(link_xdp),
 		cmocka_unit_test(link_kinds),
+		cmocka_unit_test(link_external_tunnels),
 		cmocka_unit_test(link_vlans),
 		cmocka_unit_test(link_vrf),
 		cmocka_unit_test(link_slaves),

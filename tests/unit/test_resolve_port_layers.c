@@ -237,8 +237,37 @@ static void test_bond(void **state)
 	strcpy(ports_add(&links, 7, "macsec")->link.name, "takes");
 	links_find(&links, 7)->link.lower = 6;
 	assert_int_equal(ports_port(&links, 6).flags, SERVED | P(UPPER));
+	links_delete(&links, 7);
+	assert_int_equal(ports_port(&links, 6).flags, SERVED | P(SLAVE));
+	/* Its tags never get to the bond, wherever the device that takes them is. */
+	ports_add_vlan(&links, 8, 6, 10);
+	assert_int_equal(ports_port(&links, 6).flags, SERVED | P(UPPER));
+	assert_int_equal(ports_port(&links, 8).flags & P(INGRESS), 0);
+	links_note_moved(&links, &links_find(&links, 8)->link);
+	links_delete(&links, 8);
+	assert_int_equal(ports_port(&links, 6).flags, SERVED | P(UPPER));
+	links_find(&links, 6)->tags_elsewhere = false;
+	ports_add_vlan(&links, 9, 5, 10);
+	assert_int_equal(ports_port(&links, 6).flags, SERVED | P(SLAVE));
 	links_delete(&links, 5);
 	assert_int_equal(ports_port(&links, 6).flags, (SERVED & ~P(INGRESS)) | P(UPPER));
+	links_clear(&links);
+}
+
+/* Rules see the tunnel of what came in by such a device, and XDP does not. */
+static void test_external_tunnel(void **state)
+{
+	struct links links = { 0 };
+
+	(void)state;
+	ports_set_rules(true);
+	ports_add(&links, 5, "vxlan")->ours = true;
+	ports_add_vlan(&links, 6, 5, 100);
+	assert_true(ports_port(&links, 5).flags & P(INGRESS));
+	assert_true(ports_port(&links, 6).flags & P(INGRESS));
+	links_find(&links, 5)->link.keeps_tunnel = true;
+	assert_false(ports_port(&links, 5).flags & P(INGRESS));
+	assert_false(ports_port(&links, 6).flags & P(INGRESS));
 	links_clear(&links);
 }
 
@@ -253,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_vrf),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_bond),
+		cmocka_unit_test(test_external_tunnel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -532,6 +532,34 @@ static void test_prune(void **state)
 	assert_null(world.rib);
 }
 
+/* Whether it is worth while to look for the routes of a device, or of an object. */
+static void test_users(void **state)
+{
+	struct route_hop hops[] = { DEV(7), DEV(8) };
+	struct route route = {
+		.table = RT_TABLE_MAIN, .type = RTN_UNICAST, .n_hops = 1, .hops = hops
+	};
+	struct rib *rib = rib_new(NULL, NULL);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_false(rib_may_use_device(rib, 7) || rib_may_use_object(rib, 5));
+		assert_int_equal(rib_add(rib, &route, NLM_F_CREATE), 0);
+		assert_true(rib_may_use_device(rib, 7));
+		/* Replaced by one with an object, whose device says nothing. */
+		route.next_hop_id = 5;
+		assert_int_equal(rib_add(rib, &route, NLM_F_REPLACE), 0);
+		assert_true(rib_may_use_object(rib, 5));
+		assert_false(rib_may_use_device(rib, 7));
+		assert_int_equal(rib_del(rib, &route), 0);
+		route.next_hop_id = 0;
+	}
+	route.n_hops = 2;
+	assert_int_equal(rib_add(rib, &route, NLM_F_CREATE), 0);
+	assert_false(rib_may_use_device(rib, 7) || rib_may_use_device(rib, 8));
+	rib_free(rib);
+}
+
 static void add_table(void *ctx, uint32_t table)
 {
 	*(uint64_t *)ctx += table;
@@ -687,6 +715,7 @@ int main(void)
 		cmocka_unit_test(test_hop_left_after_a_dump),
 		cmocka_unit_test(test_truncated_set),
 		cmocka_unit_test(test_prune),
+		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_sources),
 		cmocka_unit_test(test_time),

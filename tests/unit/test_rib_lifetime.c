@@ -148,6 +148,37 @@ static bool has_everything(const struct route *route, void *ctx)
 	return false;
 }
 
+/* Around its end, a route that expires is told as one that does not. */
+static void test_ending(void **state)
+{
+	const struct route_hop hop = { .ifindex = 3, .weight = 1 };
+	struct route route = make_route(&hop, 1), other = make_route(&hop, 1);
+	struct rib *rib = rib_new(note_change, NULL);
+
+	(void)state;
+	assert_int_equal(rib_ending(rib, &route, 0, UINT64_MAX / 2), 0);
+	route.expires = true;
+	route.expires_ns = 10000 * NS_PER_MS;
+	assert_int_equal(rib_add(rib, &route, ADD), 0);
+	route.expires = false;
+	route.expires_ns = 0;
+	assert_int_equal(rib_ending(rib, &route, 1000 * NS_PER_MS, 9979 * NS_PER_MS), 0);
+	assert_int_equal(rib_ending(rib, &route, 1000 * NS_PER_MS, 9981 * NS_PER_MS),
+			 10000 * NS_PER_MS);
+	/* The kernel's end may be later by the slack. */
+	assert_int_equal(rib_ending(rib, &route, 12019 * NS_PER_MS, 12019 * NS_PER_MS),
+			 10000 * NS_PER_MS);
+	assert_int_equal(rib_ending(rib, &route, 12021 * NS_PER_MS, 12021 * NS_PER_MS), 0);
+	other.metric = 1;
+	assert_int_equal(rib_ending(rib, &other, 0, 10000 * NS_PER_MS), 0);
+	other.metric = 0;
+	other.table = 100;
+	assert_int_equal(rib_ending(rib, &other, 0, 10000 * NS_PER_MS), 0);
+	assert_int_equal(rib_del(rib, &route), 0);
+	assert_int_equal(rib_ending(rib, &route, 0, 10000 * NS_PER_MS), 0);
+	rib_free(rib);
+}
+
 static void test_preference(void **state)
 {
 	static const struct route_hop hop = { .ifindex = 1, .weight = 1 };
@@ -178,6 +209,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lifetimes),
 		cmocka_unit_test(test_hops_that_end_together),
+		cmocka_unit_test(test_ending),
 		cmocka_unit_test(test_preference),
 	};
 

@@ -84,7 +84,7 @@ int fib_set(struct fib *fib, uint32_t table, const struct prefix *dst,
  * one store each; NULL, or never set: PUNT_NEXT_HOP_OBJECT. Of a resilient group with the same
  * number of buckets only the cells that differ are written. 0 or -ENOMEM (the old meaning
  * is replaced by PUNT_NEXT_HOP_OBJECT). Between fib_sync_begin and _end: objects not set since
- * are forgotten afterwards.
+ * are forgotten afterwards, and those that come to mean something else are punted meanwhile.
  */
 int fib_set_object(struct fib *fib, uint32_t id, const struct fib_object *object);
 

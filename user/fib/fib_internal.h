@@ -120,6 +120,7 @@ struct fib_object_state {
 	struct fib_next_hop *users; /* one for each MTU and expiry of its routes */
 	uint32_t n_expiring;	    /* of these: a group even for one hop */
 	bool hungry;
+	bool held; /* punted: routes of before this synchronisation may still name it */
 };
 
 struct fib_list {
@@ -191,6 +192,7 @@ struct fib {
 	uint32_t generation;
 	bool adopting;	     /* nothing but fib_adopt_* was called yet */
 	bool adopted;	     /* something was adopted */
+	bool syncing;	     /* between fib_sync_begin() and _end() */
 	bool retrying;	     /* in fib_retry() … */
 	bool no_room;	     /* … and an insertion failed: further ones will too, */
 	bool no_source_room; /* the same of sl_sources, */
@@ -307,10 +309,12 @@ struct fib_object_state *fib_object_get(struct fib *fib, uint32_t id);
 void fib_object_attach(struct fib *fib, struct fib_object_state *object,
 		       struct fib_next_hop *next_hop);
 void fib_object_detach(struct fib *fib, struct fib_next_hop *next_hop);
-union sixlane_fate fib_object_fate(const struct fib_object_state *object);
+/* expires: for routes that do. */
+union sixlane_fate fib_object_fate(const struct fib_object_state *object, bool expires);
 /* Look again for what the hungry ones need. */
 void fib_object_feed(struct fib *fib);
-/* Those that this synchronisation did not set mean nothing any more. */
+/* Those that this synchronisation did not set mean nothing any more; the others what they were set
+ * to. */
 void fib_object_forget(struct fib *fib);
 void fib_object_free_all(struct fib *fib);
 

@@ -74,15 +74,22 @@ static uint32_t merge_hops(struct fib_key_hop *hops, uint32_t n)
 	return kept + 1;
 }
 
+/* What discards. Only groups expire, and rules would take one for a way out: that is punted. */
+static uint32_t verdict_of_discard(uint64_t expires_ns)
+{
+	return expires_ns ? SIXLANE_PUNT_EXPIRES : SIXLANE_DROP_BLACKHOLE;
+}
+
 /* A hop alone: as it is, unless it has an expiry, which only groups have. */
 static void settle_one(struct fib_key *key, struct fib_key_hop *hop)
 {
+	if (!hop->ifindex) {
+		*key = (struct fib_key){ .verdict = verdict_of_discard(key->expires_ns) };
+		return;
+	}
 	key->n = 1;
 	key->kind = key->expires_ns ? FIB_HASHED : FIB_ONE;
 	hop->weight = key->expires_ns ? 1 : 0;
-	if (hop->ifindex || key->expires_ns)
-		return;
-	*key = (struct fib_key){ .verdict = SIXLANE_DROP_BLACKHOLE };
 }
 
 static int encode_hops(struct fib_key_buffer *buffer, size_t at, const struct fib_hop *hops,
@@ -151,6 +158,8 @@ static int encode_sources(struct fib_key_buffer *buffer, const struct fib_source
 /* What a target comes to that cannot be brought into the maps as it is. */
 static uint32_t verdict_of(const struct fib_target *target)
 {
+	if (target->verdict == SIXLANE_DROP_BLACKHOLE)
+		return verdict_of_discard(target->expires_ns);
 	if (target->verdict != SIXLANE_FORWARD || target->kind == FIB_OBJECT)
 		return target->verdict;
 	if (target->kind == FIB_SOURCES)
@@ -167,7 +176,6 @@ static uint32_t verdict_of(const struct fib_target *target)
 /* Append the target's key. */
 static int encode(struct fib_key_buffer *buffer, const struct fib_target *target)
 {
-	static const struct fib_hop discard;
 	struct fib_key *key = append(buffer, sizeof(*key));
 	size_t at;
 	int err = 0;
@@ -176,12 +184,7 @@ static int encode(struct fib_key_buffer *buffer, const struct fib_target *target
 		return -ENOMEM;
 	at = (size_t)((uint8_t *)key - buffer->bytes);
 	key->verdict = verdict_of(target);
-	if (key->verdict == SIXLANE_DROP_BLACKHOLE && target->expires_ns) {
-		/* Only the one verdict that drops has to know when not to any more. */
-		key->verdict = SIXLANE_FORWARD;
-		key->expires_ns = target->expires_ns;
-		err = encode_hops(buffer, at, &discard, 1);
-	} else if (key->verdict == SIXLANE_FORWARD) {
+	if (key->verdict == SIXLANE_FORWARD) {
 		key->kind = target->kind;
 		if (target->kind != FIB_SOURCES) {
 			key->mtu = target->mtu;

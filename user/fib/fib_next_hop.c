@@ -168,7 +168,7 @@ static union sixlane_fate fate_of(const struct fib_next_hop *next_hop)
 	case FIB_OBJECT:
 		if (!next_hop->object)
 			return fib_fate_of(SIXLANE_PUNT_NEXT_HOP_OBJECT);
-		return fib_object_fate(next_hop->object);
+		return fib_object_fate(next_hop->object, key->expires_ns);
 	case FIB_SOURCES:
 		if (!next_hop->set)
 			return fib_fate_of(SIXLANE_PUNT_SOURCE_ROUTE);

@@ -56,6 +56,9 @@ static uint32_t verdict_of(const struct fib_object *said)
 
 	if (said->verdict != SIXLANE_FORWARD)
 		return said->verdict;
+	/* Rules tell what discards from what leads somewhere by its verdict alone. */
+	if (said->n_hops == 1 && !said->hops[0].ifindex)
+		return SIXLANE_DROP_BLACKHOLE;
 	return fits && (said->n_hops || said->n_buckets) ? SIXLANE_FORWARD
 							 : SIXLANE_PUNT_NEXT_HOP_OBJECT;
 }
@@ -80,9 +83,6 @@ static struct fib_object_def *def_new(const struct fib_object *said)
 	uint32_t verdict = verdict_of(said);
 	struct fib_object_def *def;
 
-	/* As a hop, so that a route with an expiry can lead there. */
-	if (verdict == SIXLANE_DROP_BLACKHOLE)
-		return def_alloc(SIXLANE_FORWARD, 1, 0);
 	if (verdict != SIXLANE_FORWARD)
 		return def_alloc(verdict, 0, 0);
 	def = def_alloc(verdict, said->n_hops, said->n_buckets);
@@ -111,10 +111,13 @@ static bool def_equal(const struct fib_object_def *a, const struct fib_object_de
 
 /* --- what it comes to ------------------------------------------------------------------------- */
 
-union sixlane_fate fib_object_fate(const struct fib_object_state *object)
+union sixlane_fate fib_object_fate(const struct fib_object_state *object, bool expires)
 {
 	if (!object->def)
 		return fib_fate_of(SIXLANE_PUNT_NEXT_HOP_OBJECT);
+	/* Only groups know when their time is over, and what passes may go on doing so. */
+	if (object->def->verdict == SIXLANE_DROP_BLACKHOLE && expires)
+		return fib_fate_of(SIXLANE_PUNT_EXPIRES);
 	if (object->def->verdict != SIXLANE_FORWARD)
 		return fib_fate_of(object->def->verdict);
 	if (!object->group)
@@ -140,14 +143,43 @@ static void set_hungry(struct fib *fib, struct fib_object_state *object, bool hu
 	fib->n_hungry += hungry;
 }
 
-/* All that follow the object have its fate. What an adopted one had of its own is given back. */
-static void publish(struct fib *fib, const struct fib_object_state *object)
+/* They are one, or lead to cells that are equal. */
+static bool same_meaning(const struct fib *fib, union sixlane_fate a, union sixlane_fate b)
 {
-	const union sixlane_fate fate = fib_object_fate(object);
+	const union sixlane_cell *cells = fib->cells.written;
 
+	if (a.word == b.word)
+		return true;
+	return a.kind == SIXLANE_KIND_GROUP && b.kind == SIXLANE_KIND_GROUP &&
+	       a.n_cells == b.n_cells &&
+	       !memcmp(&cells[a.first_cell], &cells[b.first_cell], a.n_cells * sizeof(*cells));
+}
+
+static bool turns(const struct fib *fib, const struct fib_object_state *object)
+{
+	for (const struct fib_next_hop *user = object->users; user; user = user->next_user) {
+		if (user->id && !same_meaning(fib, user->content.fate,
+					      fib_object_fate(object, user->key.expires_ns)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * All that follow the object have its fate. What an adopted one had of its own is given back. In a
+ * synchronisation an id may be told to mean something else, while routes still name it that have
+ * long had another: theirs would be the fate of neither before nor afterwards.
+ */
+static void publish(struct fib *fib, struct fib_object_state *object)
+{
+	union sixlane_fate fate;
+
+	object->held |= fib->syncing && turns(fib, object);
 	for (struct fib_next_hop *user = object->users; user; user = user->next_user) {
 		if (!user->id) /* on its way: it asks for its fate by itself */
 			continue;
+		fate = object->held ? fib_fate_of(SIXLANE_PUNT_NEXT_HOP_OBJECT)
+				    : fib_object_fate(object, user->key.expires_ns);
 		fib_next_hop_set_fate(fib, user, fate);
 		fib_next_hop_drop_parts(fib, user);
 	}
@@ -170,7 +202,7 @@ static void rebuild(struct fib *fib, struct fib_object_state *object)
 static void set_def(struct fib *fib, struct fib_object_state *object, struct fib_object_def *def)
 {
 	struct fib_object_def *old = object->def;
-	bool done = def && old && object->group && def->n_buckets &&
+	bool done = def && old && object->group && def->n_buckets && !fib->syncing &&
 		    def->n_buckets == old->n_buckets &&
 		    fib_group_set_buckets(fib, &object->group, def);
 
@@ -249,10 +281,15 @@ void fib_object_feed(struct fib *fib)
 
 static void forget_one(struct fib_hash_node *node, void *ctx)
 {
+	struct fib_object_state *object = object_of(node);
 	struct fib *fib = ctx;
+	bool held = object->held;
 
-	if (object_of(node)->generation != fib->generation)
-		set_def(fib, object_of(node), NULL);
+	object->held = false;
+	if (object->generation != fib->generation)
+		set_def(fib, object, NULL);
+	else if (held)
+		publish(fib, object);
 }
 
 void fib_object_forget(struct fib *fib)

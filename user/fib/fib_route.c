@@ -224,6 +224,7 @@ void fib_sync_begin(struct fib *fib)
 {
 	fib_adopt_finish(fib);
 	fib->generation++;
+	fib->syncing = true;
 	fib->lost_in_sync = false;
 }
 
@@ -240,6 +241,7 @@ void fib_sync_end(struct fib *fib)
 	fib_adopt_finish(fib);
 	fib_entry_each(fib, drop_unset);
 	fib_adopt_drop_strays(fib);
+	fib->syncing = false;
 	fib_object_forget(fib);
 	end_doubts(fib);
 	fib_vlan_sweep(fib, true);

@@ -227,9 +227,18 @@ struct fib_writer maps_writer(struct maps *maps)
 	};
 }
 
+bool maps_has_rules(const struct maps *maps, const struct sixlane_rule *rules, uint32_t n)
+{
+	const union sixlane_rules list = { .word = maps->meta->rules.word };
+
+	return list.n == n && n <= SIXLANE_MAX_RULES && list.first <= SIXLANE_MAX_RULES &&
+	       !memcmp(&maps->rules[list.first], rules, n * sizeof(*rules));
+}
+
 /*
  * The list beside the one in use may still be walked by packets that came before the last change:
- * hence the grace period first.
+ * hence the grace period first. Packets that came before the caller had them punted go by the
+ * tables as they were: hence one for a list that stays, too.
  */
 int maps_set_rules(struct maps *maps, const struct sixlane_rule *rules, uint32_t n)
 {
@@ -238,11 +247,8 @@ int maps_set_rules(struct maps *maps, const struct sixlane_rule *rules, uint32_t
 
 	if (n > SIXLANE_MAX_RULES)
 		return -E2BIG;
-	if (list.n == n && list.first <= SIXLANE_MAX_RULES &&
-	    !memcmp(&maps->rules[list.first], rules, n * sizeof(*rules)))
-		return 0;
 	rc = write_grace(maps);
-	if (rc)
+	if (rc || maps_has_rules(maps, rules, n))
 		return rc;
 	list.first = list.first ? 0 : SIXLANE_MAX_RULES;
 	list.n = n;

@@ -54,6 +54,12 @@ static bool is_to_pass(const struct device *device)
 	return device->pass || device->strips_tags;
 }
 
+/* A rule's tun_id may hold for its packets, as it does for no others. */
+static bool keeps_tunnel(const struct device *device)
+{
+	return device->link.keeps_tunnel;
+}
+
 static bool is_assumed_to_take(const struct device *device)
 {
 	return device->assume_xmit;
@@ -81,7 +87,8 @@ static bool vrf_serves(const struct facts *facts)
 
 /*
  * What comes in by a slave came in by its bond, if the bond listens to it. With another MAC than
- * the bond's, frames are for this router that are not sent to the bond's.
+ * the bond's, frames are for this router that are not sent to the bond's; and VLAN devices on the
+ * slave itself take their tags off before the bond sees a frame.
  */
 static uint32_t slave_flags(const struct facts *facts)
 {
@@ -91,7 +98,8 @@ static uint32_t slave_flags(const struct facts *facts)
 		return 0;
 	if (!device->link.slave_active)
 		return SIXLANE_PORT_BACKUP;
-	if (memcmp(device->link.mac, bond->link.mac, sizeof(bond->link.mac)) != 0)
+	if (memcmp(device->link.mac, bond->link.mac, sizeof(bond->link.mac)) != 0 ||
+	    links_tags_taken(facts->links, device))
 		return SIXLANE_PORT_UPPER;
 	return SIXLANE_PORT_SLAVE;
 }
@@ -101,7 +109,8 @@ static uint32_t ingress_flags(const struct facts *facts)
 	const struct device *device = facts->device, *bottom = facts->bottom;
 	uint32_t flags = slave_flags(facts);
 
-	if ((bottom && bottom->ours) || (facts->bond && facts->bond->ours))
+	if (((bottom && bottom->ours) || (facts->bond && facts->bond->ours)) &&
+	    !any_below(facts, keeps_tunnel))
 		flags |= SIXLANE_PORT_INGRESS;
 	if (any_below(facts, is_to_pass))
 		flags |= SIXLANE_PORT_PASS;
@@ -176,7 +185,8 @@ static bool ends_in_veth(const struct links *links, const struct device *device)
 /*
  * Before Linux 6.3 nothing says whether a driver takes redirected frames. Drivers of real NICs do
  * while they run a native program. A veth does only if its peer runs one or has GRO on,
- * which cannot be seen from here: in doubt no. Nor is it known of frames of several buffers.
+ * which cannot be seen from here: in doubt no. Frames of several buffers are not redirected at all
+ * then: xdp_do_redirect() drops them.
  */
 static uint32_t xmit_flags(const struct facts *facts)
 {

@@ -12,6 +12,7 @@
 #include <linux/if_bonding.h>
 #include <linux/if_ether.h>
 #include <linux/if_link.h>
+#include <linux/if_tunnel.h>
 #include <linux/ipv6.h>
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>
@@ -48,6 +49,22 @@ static const struct attr_spec vlan_attrs[] = {
 	[IFLA_VLAN_EGRESS_QOS] = ATTR_NEST,
 	[IFLA_VLAN_PROTOCOL] = ATTR_U16,
 };
+
+/* Tunnels without Ethernet headers are no ports. */
+static const struct attr_spec vxlan_attrs[] = {
+	[IFLA_VXLAN_COLLECT_METADATA] = ATTR_U8,
+};
+
+static const struct attr_spec geneve_attrs[] = {
+	[IFLA_GENEVE_COLLECT_METADATA] = ATTR_ANY,
+};
+
+static const struct attr_spec gre_attrs[] = {
+	[IFLA_GRE_COLLECT_METADATA] = ATTR_ANY,
+};
+_Static_assert(ARRAY_SIZE(geneve_attrs) <= ARRAY_SIZE(vxlan_attrs) &&
+		       ARRAY_SIZE(gre_attrs) <= ARRAY_SIZE(vxlan_attrs),
+	       "external_parse() has room for the largest");
 
 static const struct attr_spec vrf_attrs[] = {
 	[IFLA_VRF_TABLE] = ATTR_U32,
@@ -98,6 +115,36 @@ static int vlan_parse(const struct nlattr *nest, struct link *link)
 	return 0;
 }
 
+/* The one attribute that specs has: a flag, or a byte that may be 0. */
+static int external_parse(const struct nlattr *nest, const struct attr_spec *specs, size_t n,
+			  struct link *link)
+{
+	const struct nlattr *at[ARRAY_SIZE(vxlan_attrs)];
+	const struct nlattr *flag;
+	int r = attr_walk_nest(nest, specs, n, at);
+
+	if (r < 0)
+		return r;
+	flag = at[n - 1];
+	link->keeps_tunnel = flag && (!mnl_attr_get_payload_len(flag) || attr_u8(flag, 0));
+	return 0;
+}
+
+static int vxlan_parse(const struct nlattr *nest, struct link *link)
+{
+	return external_parse(nest, vxlan_attrs, ARRAY_SIZE(vxlan_attrs), link);
+}
+
+static int geneve_parse(const struct nlattr *nest, struct link *link)
+{
+	return external_parse(nest, geneve_attrs, ARRAY_SIZE(geneve_attrs), link);
+}
+
+static int gre_parse(const struct nlattr *nest, struct link *link)
+{
+	return external_parse(nest, gre_attrs, ARRAY_SIZE(gre_attrs), link);
+}
+
 static int vrf_parse(const struct nlattr *nest, struct link *link)
 {
 	const struct nlattr *at[ARRAY_SIZE(vrf_attrs)];
@@ -126,10 +173,10 @@ struct kind_parser {
 };
 
 static const struct kind_parser kind_parsers[] = {
-	{ "macvlan", macvlan_parse },
-	{ "macvtap", macvlan_parse },
-	{ "vlan", vlan_parse },
-	{ "vrf", vrf_parse },
+	{ "macvlan", macvlan_parse }, { "macvtap", macvlan_parse }, { "vlan", vlan_parse },
+	{ "vrf", vrf_parse },	      { "vxlan", vxlan_parse },	    { "geneve", geneve_parse },
+	{ "gretap", gre_parse },      { "ip6gretap", gre_parse },   { "erspan", gre_parse },
+	{ "ip6erspan", gre_parse },
 };
 
 static const struct kind_parser slave_parsers[] = {

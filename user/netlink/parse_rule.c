@@ -6,7 +6,7 @@
  *
  * `never` rests on what ip6_route_input() puts into the flow of a packet to forward: no output
  * device, the mark of the packet, the user id 0, and a tunnel's id only behind a tunnel device that
- * keeps it beside the packet (vxlan external …), which is no port.
+ * keeps it beside the packet (vxlan external …), which is never served.
  */
 #include "parse.h"
 

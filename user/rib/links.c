@@ -82,9 +82,10 @@ static bool link_equal(const struct link *a, const struct link *b)
 	       a->n_tx_queues == b->n_tx_queues && a->type == b->type &&
 	       !memcmp(a->mac, b->mac, sizeof(a->mac)) && a->xdp_mode == b->xdp_mode &&
 	       a->carrier == b->carrier && a->takes_frames == b->takes_frames &&
-	       !strcmp(a->master_kind, b->master_kind) && a->slave_active == b->slave_active &&
-	       a->vrf_table == b->vrf_table && a->vlan_protocol == b->vlan_protocol &&
-	       a->vlan_id == b->vlan_id && a->vlan_maps_priority == b->vlan_maps_priority;
+	       a->keeps_tunnel == b->keeps_tunnel && !strcmp(a->master_kind, b->master_kind) &&
+	       a->slave_active == b->slave_active && a->vrf_table == b->vrf_table &&
+	       a->vlan_protocol == b->vlan_protocol && a->vlan_id == b->vlan_id &&
+	       a->vlan_maps_priority == b->vlan_maps_priority;
 }
 
 int links_set(struct links *links, const struct link *link, bool *changed)
@@ -210,6 +211,8 @@ void links_note_moved(struct links *links, const struct link *link)
 
 	if (lower && !harmless_upper(link))
 		lower->taken_elsewhere = true;
+	if (lower && !strcmp(link->kind, "vlan"))
+		lower->tags_elsewhere = true;
 }
 
 void links_clear_doubts(struct links *links)
@@ -294,6 +297,17 @@ void links_each_dependent(const struct links *links, uint32_t ifindex,
 		if (device->ifindex != ifindex && depends(links, device, ifindex, MAX_DEPTH))
 			fn(ctx, device->ifindex);
 	}
+}
+
+bool links_tags_taken(const struct links *links, const struct device *device)
+{
+	for (size_t i = 0; i < links->n; i++) {
+		const struct device *upper = &links->devices[i];
+
+		if (upper->has_link && upper->link.lower == device->ifindex && is_vlan(upper))
+			return true;
+	}
+	return device->tags_elsewhere;
 }
 
 /* A VRF routes what its ports receive; a bond that is served has its slaves' frames seen there. */

@@ -24,6 +24,7 @@ struct device {
 	bool program;		  /* any XDP program is */
 	bool doubtful;		  /* routes by it may be gone without a word */
 	bool taken_elsewhere; /* an upper device that takes its frames went to another namespace */
+	bool tags_elsewhere;  /* the same of a VLAN device, which takes but its tags */
 	bool strips_tags;     /* the NIC takes VLAN tags off before XDP sees them */
 	bool attach_tried;    /* whether it is a configured port was asked */
 	bool pass, assume_xmit; /* its name, now or earlier, is among those of the operator */
@@ -73,6 +74,9 @@ bool links_ignored(const struct links *links, uint32_t ifindex);
  * as taking them.
  */
 bool links_taken(const struct links *links, const struct device *device);
+
+/* A VLAN device stands on this very one. */
+bool links_tags_taken(const struct links *links, const struct device *device);
 
 /*
  * The VRF that a device belongs to, the bond that it is a slave of. NULL: none that is known, or a

@@ -113,6 +113,7 @@ struct link {
 	bool carrier;	   /* IFF_LOWER_UP */
 	bool moved;	   /* in RTM_DELLINK: to another namespace, not gone */
 	bool takes_frames; /* macvlan or macvtap that gets frames sent to its lower device's MAC */
+	bool keeps_tunnel; /* "external": rules see by which tunnel id a packet came in */
 	char master_kind[16];	/* IFLA_INFO_SLAVE_KIND: what master is, "bond" … */
 	bool slave_active;	/* of a bond's slave: IFLA_BOND_SLAVE_STATE is active */
 	uint32_t vrf_table;	/* kind "vrf": IFLA_VRF_TABLE */

@@ -154,6 +154,25 @@ int rib_del(struct rib *rib, const struct route *route)
 	return outcome.err;
 }
 
+/* A hundredth of a second, the kernel's unit, and another for its clock's tick. */
+#define UNTOLD_NS 20000000u
+
+uint64_t rib_ending(const struct rib *rib, const struct route *route, uint64_t from_ns,
+		    uint64_t to_ns)
+{
+	const struct rib_dest *dest =
+		rib->counts.expiring ? rib_find(rib, route->table, &route->dst) : NULL;
+	const struct rib_route *other = dest ? dest->routes : NULL;
+
+	for (; other; other = other->next) {
+		if (other->expires && rib_route_same_level(other, route) &&
+		    other->expires_ns < to_ns + UNTOLD_NS &&
+		    other->expires_ns + RIB_LIFETIME_SLACK_NS + UNTOLD_NS > from_ns)
+			return other->expires_ns;
+	}
+	return 0;
+}
+
 /* --- the whole -------------------------------------------------------------------------------- */
 
 struct rib *rib_new(rib_changed_fn changed, void *ctx)
@@ -255,6 +274,16 @@ static bool picked(const struct rib_route *route, uint32_t table, const struct p
 	const struct picker *picker = ctx;
 
 	return picker->fn(&view, picker->ctx);
+}
+
+bool rib_may_use_object(const struct rib *rib, uint32_t next_hop_id)
+{
+	return rib->counts.by_object[next_hop_id % RIB_USE_COUNTS];
+}
+
+bool rib_may_use_device(const struct rib *rib, uint32_t ifindex)
+{
+	return rib->counts.by_device[ifindex % RIB_USE_COUNTS];
 }
 
 size_t rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ctx), void *ctx)

@@ -70,6 +70,14 @@ void rib_freep(struct rib **rib);
 int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags);
 
 /*
+ * The kernel tells a route that ends within some hundredths of a second, or has just ended, as one
+ * that does not. expires_ns of a route at the level of this one that says so, if what was told
+ * between two moments may be that; 0: none.
+ */
+uint64_t rib_ending(const struct rib *rib, const struct route *route, uint64_t from_ns,
+		    uint64_t to_ns);
+
+/*
  * Apply one RTM_DELROUTE in each of its shapes: one hop of a multipath route, one message for all
  * hops, a whole single-path route. 0; -EAGAIN as above (also when nothing matched, or when one
  * hop is left whose own attributes only a dump can tell: it is marked truncated meanwhile);
@@ -77,7 +85,14 @@ int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags);
  */
 int rib_del(struct rib *rib, const struct route *route);
 
-/* Drop the routes that fn picks. Returns how many went. */
+/*
+ * False: no route names this next-hop object; none leads by this device alone, without an object.
+ * Quick, so that nobody need look for them.
+ */
+bool rib_may_use_object(const struct rib *rib, uint32_t next_hop_id);
+bool rib_may_use_device(const struct rib *rib, uint32_t ifindex);
+
+/* Drop the routes that fn picks, in a walk through all of them. Returns how many went. */
 size_t rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ctx), void *ctx);
 
 /* Mark and sweep: what is added from here on is of a new generation … */

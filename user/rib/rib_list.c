@@ -23,6 +23,16 @@ static void confirm(const struct rib_counts *counts, struct rib_route *route)
 	route->visit = counts->visit;
 }
 
+static void count_use(struct rib_counts *counts, const struct rib_route *route, bool came)
+{
+	const uint32_t more = came ? 1 : UINT32_MAX; /* or one less */
+
+	if (route->next_hop_id)
+		counts->by_object[route->next_hop_id % RIB_USE_COUNTS] += more;
+	else if (route->n_hops == 1)
+		counts->by_device[route->hops[0].ifindex % RIB_USE_COUNTS] += more;
+}
+
 /* Put route in at link, before what stands there. */
 static void list_insert(struct rib_counts *counts, struct rib_route **link, struct rib_route *route)
 {
@@ -31,6 +41,8 @@ static void list_insert(struct rib_counts *counts, struct rib_route **link, stru
 	*link = route;
 	counts->routes++;
 	counts->sources += route->src.len != 0;
+	counts->expiring += route->expires;
+	count_use(counts, route, true);
 }
 
 void rib_list_remove(struct rib_route **link, struct rib_counts *counts)
@@ -40,6 +52,8 @@ void rib_list_remove(struct rib_route **link, struct rib_counts *counts)
 	*link = route->next;
 	counts->routes--;
 	counts->sources -= route->src.len != 0;
+	counts->expiring -= route->expires;
+	count_use(counts, route, false);
 	free(route);
 }
 

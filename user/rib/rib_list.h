@@ -7,12 +7,21 @@
 
 #include "rib.h"
 
+/*
+ * Routes by what they use, several ids in one count: 0 says that none does, without a walk through
+ * a full table.
+ */
+#define RIB_USE_COUNTS 4096u
+
 /* What all lists of a RIB share. */
 struct rib_counts {
 	size_t routes;
-	size_t sources;	     /* routes that are source-specific */
-	uint16_t generation; /* given to every route that a message confirms */
-	uint32_t visit;	     /* counts runs of messages for one destination */
+	size_t sources;			    /* routes that are source-specific */
+	size_t expiring;		    /* those with a lifetime */
+	uint16_t generation;		    /* given to every route that a message confirms */
+	uint32_t visit;			    /* counts runs of messages for one destination */
+	uint32_t by_object[RIB_USE_COUNTS]; /* next_hop_id */
+	uint32_t by_device[RIB_USE_COUNTS]; /* the only hop's, of those by no object */
 };
 
 /* What became of a message: 0, -EAGAIN or -ENOMEM as in rib.h, and whether anything changed. */

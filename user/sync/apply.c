@@ -77,6 +77,18 @@ void apply_note(struct sync *sync, const char *what, int ret)
 	sync_want(sync, sync->replaying || ret == -ENOMEM ? SYNC_LATER_NS : 0);
 }
 
+/* Told as one that does not expire, while it may be about to: until that is over, it is. */
+static void keep_ending(struct sync *sync, struct route *route)
+{
+	uint64_t ends_ns = rib_ending(sync->rib, route, sync->told_after_ns, util_now_ns());
+
+	if (!ends_ns)
+		return;
+	route->expires = true;
+	route->expires_ns = ends_ns;
+	sync_want(sync, SYNC_LATER_NS);
+}
+
 static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	struct route_hop hops[ROUTE_MAX_HOPS];
@@ -87,6 +99,8 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 		return ret;
 	if (route.expires)
 		route.expires_ns = sync->told_after_ns + route.lifetime_ms * (uint64_t)NS_PER_MS;
+	else if (nlh->nlmsg_type == RTM_NEWROUTE)
+		keep_ending(sync, &route);
 	if (!sync->dumping && route.table == RT_TABLE_LOCAL && route.type == RTN_MULTICAST)
 		apply_ipv6_toggled(sync, &route);
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
@@ -192,6 +206,14 @@ void apply_message(struct sync *sync, const struct nlmsghdr *nlh)
 	}
 }
 
+void apply_hold(struct sync *sync)
+{
+	if (sync->held)
+		return;
+	sync->held = true;
+	apply_meta(sync);
+}
+
 void apply_all(struct sync *sync)
 {
 	apply_rules(sync);
@@ -201,6 +223,7 @@ void apply_all(struct sync *sync)
 	apply_all_next_hops(sync);
 	apply_all_routes(sync);
 	fib_sync_end(sync->fib);
+	sync->held = false;
 }
 
 void apply_meta(struct sync *sync)
@@ -227,7 +250,9 @@ void apply_meta(struct sync *sync)
 		flags |= SIXLANE_META_READY;
 	if (sync->config->pass_all)
 		flags |= SIXLANE_META_PASS_ALL;
-	if (!sync->complete && !sync->rules_wanted)
+	if (sync->held)
+		flags |= SIXLANE_META_RULES;
+	else if (!sync->complete && !sync->rules_wanted)
 		flags |= meta->flags & SIXLANE_META_RULES;
 	else if (!sync->rules_ready || !sync->program.expressible)
 		flags |= SIXLANE_META_RULES;

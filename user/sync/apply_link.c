@@ -10,13 +10,21 @@
 #include "../netlink/parse.h"
 #include "state.h"
 
-static void device_changed(struct sync *sync, uint32_t ifindex, bool was_ignored)
+/*
+ * The kernel removes objects by a device that goes down, and does not say so. It may have done so
+ * under a dump that had told them already.
+ */
+static void note_next_hops_by(struct sync *sync, uint32_t ifindex)
 {
-	if (sync->quiet)
-		return;
-	/* the kernel removes objects by a device that goes down, and does not say so */
 	if (nexthops_use_device(sync->nexthops, ifindex))
 		sync->next_hops_wanted = true;
+}
+
+static void device_changed(struct sync *sync, uint32_t ifindex, bool was_ignored)
+{
+	note_next_hops_by(sync, ifindex);
+	if (sync->quiet)
+		return;
 	ports_update(sync, ifindex);
 	apply_rules(sync);
 	/* ignore_routes_with_linkdown: routes by this device come or go without a message */
@@ -164,11 +172,11 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 	if (link.moved && device && device->has_link)
 		links_note_moved(&sync->links, &device->link);
 	links_delete(&sync->links, link.ifindex);
-	rib_prune(sync->rib, uses_device, &link.ifindex);
+	if (rib_may_use_device(sync->rib, link.ifindex))
+		rib_prune(sync->rib, uses_device, &link.ifindex);
+	note_next_hops_by(sync, link.ifindex);
 	if (sync->quiet)
 		return 0;
-	if (nexthops_use_device(sync->nexthops, link.ifindex))
-		sync->next_hops_wanted = true;
 	ports_update_all(sync);
 	apply_rules(sync);
 	return 0;

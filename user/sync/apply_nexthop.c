@@ -15,6 +15,13 @@ static bool uses_next_hop(const struct route *route, void *ctx)
 	return route->next_hop_id == *(const uint32_t *)ctx;
 }
 
+/* Routes go with their object, whether or not that is told. */
+static void prune_routes_by(struct sync *sync, uint32_t id)
+{
+	if (rib_may_use_object(sync->rib, id))
+		rib_prune(sync->rib, uses_next_hop, &id);
+}
+
 static void fill_hops(struct sync *sync, const struct nexthop_view *view, struct fib_hop *hops)
 {
 	for (uint32_t i = 0; i < view->n_hops; i++) {
@@ -75,7 +82,7 @@ void apply_next_hop_changed(void *ctx, uint32_t id)
 		return;
 	set_object(sync, id);
 	if (!nexthops_view(sync->nexthops, id, &view))
-		rib_prune(sync->rib, uses_next_hop, &id);
+		prune_routes_by(sync, id);
 }
 
 void apply_all_next_hops(struct sync *sync)
@@ -98,7 +105,7 @@ int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 			sync->next_hops_wanted = true;
 		/* of an object that is not known: its routes, too, are gone */
 		if (!sync->quiet)
-			rib_prune(sync->rib, uses_next_hop, &next_hop.id);
+			prune_routes_by(sync, next_hop.id);
 		return 0;
 	}
 	/* which bucket is whose is not told here, and only of some later moves */

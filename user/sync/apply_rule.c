@@ -82,10 +82,14 @@ static int publish(struct sync *sync, const struct rules_program *program)
 {
 	bool moved = program->local_first != sync->view.local_first;
 	bool parted = program->local_within != sync->view.local_within;
+	uint32_t n = program->expressible ? program->n : 0;
 	int ret;
 
 	report(sync, program);
-	ret = maps_set_rules(sync->maps, program->rules, program->expressible ? program->n : 0);
+	/* Those of an earlier daemon go on forwarding until then, by tables that fit them. */
+	if (sync->quiet && !maps_has_rules(sync->maps, program->rules, n))
+		apply_hold(sync);
+	ret = maps_set_rules(sync->maps, program->rules, n);
 	if (ret)
 		return ret;
 	sync->program = *program;

@@ -17,18 +17,25 @@ static bool names(const struct config_ports *ports, const char *name)
 	return false;
 }
 
-/* needed: also as a mere egress. */
-static void tell_datapath(struct sync *sync, const struct device *device, bool needed)
+static void resolve_for(const struct sync *sync, const struct device *device,
+			struct sixlane_port *port)
 {
 	const struct resolve_port_policy policy = {
 		.kernel_tells = sync->netdev_family != 0,
 		.rules = &sync->program,
 	};
+
+	resolve_port(&sync->links, device, &policy, port);
+}
+
+/* needed: also as a mere egress. */
+static void tell_datapath(struct sync *sync, const struct device *device, bool needed)
+{
 	const uint32_t ingress = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP;
 	struct sixlane_port port;
 	int ret;
 
-	resolve_port(&sync->links, device, &policy, &port);
+	resolve_for(sync, device, &port);
 	if (!needed && !(port.flags & ingress) && !fib_port_slot(sync->fib, device->ifindex))
 		return;
 	ret = fib_set_port(sync->fib, &port);
@@ -193,12 +200,37 @@ void ports_update(struct sync *sync, uint32_t ifindex)
 		update_device(sync, lower);
 }
 
+/* Packets that come in by the device are about to be forwarded, or by other tables than so far. */
+static bool turns(const struct sync *sync, const struct device *device)
+{
+	const uint32_t which = SIXLANE_PORT_INGRESS | SIXLANE_PORT_RULES | SIXLANE_PORT_VRF;
+	const struct sixlane_port *old =
+		&sync->maps->ports[fib_port_slot(sync->fib, device->ifindex)];
+	struct sixlane_port port;
+
+	resolve_for(sync, device, &port);
+	if (!(port.flags & SIXLANE_PORT_INGRESS))
+		return false;
+	return (old->flags ^ port.flags) & which || old->table != port.table ||
+	       old->iif != port.iif;
+}
+
+static bool any_turns(const struct sync *sync)
+{
+	for (size_t i = 0; i < sync->links.n; i++)
+		if (sync->links.devices[i].has_link && turns(sync, &sync->links.devices[i]))
+			return true;
+	return false;
+}
+
 /* What a slave or a VLAN device is depends on what runs on another: all are looked at first. */
 void ports_update_all(struct sync *sync)
 {
 	for (size_t i = 0; i < sync->links.n; i++)
 		if (sync->links.devices[i].has_link)
 			look_at(sync, &sync->links.devices[i]);
+	if (sync->quiet && any_turns(sync))
+		apply_hold(sync);
 	for (size_t i = 0; i < sync->links.n; i++)
 		if (sync->links.devices[i].has_link)
 			tell_datapath(sync, &sync->links.devices[i], false);

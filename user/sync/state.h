@@ -49,6 +49,7 @@ struct sync {
 	bool rules_known;      /* rules holds a whole list */
 	bool published;	       /* the maps hold program */
 	bool rules_ready;      /* … and it is the current list */
+	bool held; /* packets pass: what decides on tables changes before the tables are full */
 	bool rules_wanted;
 	bool next_hops_wanted; /* objects may have changed without a word */
 	bool features_wanted;  /* a device is new: ask what frames it takes */
@@ -79,6 +80,11 @@ void apply_route_changed(void *ctx, uint32_t table, const struct prefix *dst);
 void apply_all(struct sync *sync);
 /* Write what the datapath and the CLI should know of the whole into sl_meta. */
 void apply_meta(struct sync *sync);
+/*
+ * From here to the end of the synchronisation, whose tables are yet to be written, packets pass:
+ * a port or a rule is about to lead them to tables that may lack what should stop them.
+ */
+void apply_hold(struct sync *sync);
 
 /* apply_nexthop.c: next-hop objects. */
 int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh);
