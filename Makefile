@@ -113,7 +113,7 @@ test: root
 test-vm: root
 	@tests/deps.sh build test-vm
 	@$(MAKE) -s --no-print-directory check-programs
-	@$(PYTHON) tests/vm/vm.py $(if $(KERNEL),--kernel $(KERNEL))
+	@$(PYTHON) tests/vm/vm.py $(if $(KERNEL),--kernel $(KERNEL)) $(if $(ONLY),--only $(ONLY))
 
 CONFIGURATIONS := 1000
 PACKETS := 1000

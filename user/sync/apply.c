@@ -226,6 +226,17 @@ void apply_all(struct sync *sync)
 	sync->held = false;
 }
 
+/* Whether every packet is to be punted because of the rules. */
+static uint32_t rules_flag(const struct sync *sync)
+{
+	/* the earlier daemon's word, until this one has read them */
+	if (!sync->held && !sync->complete && !sync->rules_wanted)
+		return sync->maps->meta->flags & SIXLANE_META_RULES;
+	if (sync->held || !sync->rules_ready || !sync->program.expressible)
+		return SIXLANE_META_RULES;
+	return 0;
+}
+
 void apply_meta(struct sync *sync)
 {
 	struct sixlane_meta *meta = sync->maps->meta;
@@ -250,12 +261,7 @@ void apply_meta(struct sync *sync)
 		flags |= SIXLANE_META_READY;
 	if (sync->config->pass_all)
 		flags |= SIXLANE_META_PASS_ALL;
-	if (sync->held)
-		flags |= SIXLANE_META_RULES;
-	else if (!sync->complete && !sync->rules_wanted)
-		flags |= meta->flags & SIXLANE_META_RULES;
-	else if (!sync->rules_ready || !sync->program.expressible)
-		flags |= SIXLANE_META_RULES;
+	flags |= rules_flag(sync);
 	flags |= meta->flags & SIXLANE_META_GAPS; /* the FIB's own */
 	if (sync->in_sync && !sync->rules_wanted && !sync->next_hops_wanted)
 		flags |= SIXLANE_META_IN_SYNC;
