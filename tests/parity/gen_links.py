@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Neighbours, devices and settings: all that decides on a packet beside routes."""
 
-from model import Feature
+from model import Feature, number, text
 
 VALID = ("permanent", "permanent", "permanent", "reachable", "stale", "noarp", "delay", "probe")
 INVALID = ("gone", "failed", "none")
@@ -22,9 +22,13 @@ class Neighbours(Feature):
         return "pin %s %s %s %s" % (dev.name, address, state, self.model.new_mac())
 
     def setup(self):
-        return [
-            self.pin(dev, address) for dev in self.model.devices for address in dev.neighbours()
-        ]
+        lines = []
+        for dev in self.model.devices:
+            # Some that no router has sent redirects to: those are rationed.
+            base = number(dev.hosts[0])
+            dev.hosts += [text(base + self.rng.getrandbits(60)) for _ in range(3)]
+            lines += [self.pin(dev, address) for address in dev.neighbours()]
+        return lines
 
     def change(self):
         dev = self.rng.choice(self.model.devices)
@@ -40,8 +44,6 @@ class Addresses(Feature):
         model = self.model
         dev = self.rng.choice([*(dev.name for dev in model.devices), "lo"])
         if model.prefixes and model.chance(0.7):
-            from model import text
-
             address = text(model.near(model.prefixes))
         else:
             address = self.rng.choice(self.rng.choice(model.devices).hosts)
@@ -58,7 +60,7 @@ class Addresses(Feature):
 class UpDown(Feature):
     """Ports that go down, with all that hangs on them, and come up again."""
 
-    name, weight = "updown", 0.3
+    name, weight, share = "updown", 0.35, 2
 
     def change(self):
         dev = self.rng.choice(self.model.devices)
@@ -77,7 +79,7 @@ def _addresses(dev):
 class Carrier(Feature):
     """Wires that are pulled and plugged in again."""
 
-    name, weight = "carrier", 0.3
+    name, weight, share = "carrier", 0.35, 3
 
     def change(self):
         dev = self.rng.choice([dev for dev in self.model.devices if dev.name in dev.wires])
@@ -88,6 +90,11 @@ class Carrier(Feature):
             lines.insert(0, "sysctl net/ipv6/conf/%s/ignore_routes_with_linkdown %d"
                          % (path, self.model.chance(0.7)))  # fmt: skip
         return lines
+
+    def setup(self):
+        """Often routers that turn away from such ports, as those with several uplinks do."""
+        ignore = ["sysctl net/ipv6/conf/all/ignore_routes_with_linkdown 1"]
+        return ignore if self.model.chance(0.6) else []
 
 
 class Mtus(Feature):
@@ -121,9 +128,10 @@ class Macs(Feature):
 class Flags(Feature):
     """Settings that decide whether anything is forwarded, mostly soon put back."""
 
-    name, weight = "flags", 0.3
+    name, weight, share = "flags", 0.3, 2
     settings = (
         ("conf/all/forwarding", 1, (0, 1, 1)),
+        ("conf/all/forwarding", 1, (0, 0)),
         ("conf/{}/forwarding", 1, (0, 1)),
         ("conf/{}/force_forwarding", 0, (0, 1)),
         ("conf/all/proxy_ndp", 0, (0, 1)),
@@ -132,7 +140,8 @@ class Flags(Feature):
         ("conf/{}/accept_source_route", 0, (-1, 0, 1)),
         ("conf/all/ignore_routes_with_linkdown", 0, (0, 1)),
         ("conf/{}/keep_addr_on_down", 0, (0, 1)),
-        ("conf/{}/disable_ipv6", 0, (0, 1)),
+        ("conf/{}/disable_ipv6", 0, (0, 1, 1)),
+        ("conf/{}/disable_ipv6", 0, (1,)),
         ("conf/{}/seg6_enabled", 0, (0, 1)),
         ("route/skip_notify_on_dev_down", 0, (0, 1)),
     )
@@ -159,7 +168,7 @@ class Flags(Feature):
 
 
 class HashPolicy(Feature):
-    name, weight, share = "hash", 0.3, 0.5
+    name, weight, share = "hash", 0.4, 0.5
 
     def change(self):
         if self.model.chance(0.4):
@@ -186,12 +195,35 @@ class ProxyNeighbours(Feature):
     name, weight, share = "proxy", 0.1, 0.5
 
     def change(self):
-        dev = self.rng.choice(self.model.devices)
-        verb = self.rng.choice(["add", "add", "delete"])
-        return ["ip neigh %s proxy %s dev %s" % (verb, self.rng.choice(dev.hosts), dev.name)]
+        """Mostly for a host behind another device."""
+        dev, other = self.rng.choice(self.model.devices), self.rng.choice(self.model.devices)
+        verb, host = self.rng.choice(["add", "add", "add", "delete"]), self.rng.choice(other.hosts)
+        self.model.proxied.append((dev, host))
+        return ["ip neigh %s proxy %s dev %s" % (verb, host, dev.name)]
 
     def setup(self):
-        return ["sysctl net/ipv6/conf/all/proxy_ndp 1", *self.change()]
+        lines = [line for _ in range(self.rng.randint(1, 6)) for line in self.change()]
+        return ["sysctl net/ipv6/conf/all/proxy_ndp 1", *lines]
+
+
+class Programs(Feature):
+    """Ports without the program for a while, in by which the kernel alone forwards."""
+
+    name, weight, share = "programs", 0.1, 0.7
+
+    def __init__(self, model):
+        super().__init__(model)
+        self.without = []
+
+    def change(self):
+        ports = [dev.name for dev in self.model.devices if dev.wires == [dev.name]]
+        if not ports or (self.without and self.model.chance(0.6)):
+            return ["attach " + self.without.pop()] if self.without else []
+        port = self.rng.choice(ports)
+        if port in self.without:
+            return []
+        self.without.append(port)
+        return ["detach " + port]
 
 
 class Daemon(Feature):
@@ -214,5 +246,5 @@ class Daemon(Feature):
 
 FEATURES = [
     Neighbours, Addresses, UpDown, Carrier, Mtus, Macs, Flags, HashPolicy, CompatMode,
-    ProxyNeighbours, Daemon,
+    ProxyNeighbours, Programs, Daemon,
 ]  # fmt: skip

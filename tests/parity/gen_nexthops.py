@@ -11,7 +11,6 @@ from model import Feature
 class NextHops(Feature):
     name, weight, share = "nexthops", 0.4, 3
     needs = ("nexthop add id 1 blackhole",)
-    wide_weights = False
 
     def __init__(self, model):
         super().__init__(model)
@@ -30,6 +29,8 @@ class NextHops(Feature):
         dev = model.device()
         if model.chance(0.08):
             return "dev " + dev.name
+        if model.chance(0.03):
+            return "encap seg6 mode encap segs fc00::1 via %s dev %s" % (dev.gateways[0], dev.name)
         if model.chance(0.05):
             return "via %s dev %s onlink" % (self.rng.choice(dev.beyond), dev.name)
         return "via %s dev %s" % (self.rng.choice(dev.gateways), dev.name)

@@ -4,7 +4,10 @@
 A feature adds targets or attributes to the model; Routes makes lines of whatever there is.
 """
 
-from model import Feature
+from model import Feature, text
+
+# A metric that no other route has.
+EXPIRED_METRIC = 7
 
 
 class Routes(Feature):
@@ -153,7 +156,7 @@ class OnLink(Targets):
 
 
 class Multipath(Targets):
-    name, weight, chance = "multipath", 0.4, 25
+    name, weight, chance = "multipath", 0.45, 25
 
     def target(self):
         hops = []
@@ -243,6 +246,36 @@ class Expiry(Attribute):
         return "expires %d" % self.rng.choice([3000, 100000])
 
 
+class Expired(Feature):
+    """Routes whose time is over before packets flow. Of a metric that no other has: the members of one
+    multipath route stay until the kernel has collected them.
+    """
+
+    name, weight, share = "expired", 0.06, 1
+
+    def change(self):
+        rng, model = self.rng, self.model
+        dev = model.device()
+        kind, target = "", "via %s dev %s" % (rng.choice(dev.gateways), dev.name)
+        if model.chance(0.2):
+            kind, target = "blackhole", ""
+        words = (
+            kind, self.where(), "table", rng.choice(model.tables), "metric %d" % EXPIRED_METRIC, target,
+            "expires %d" % rng.choice([1, 1, 1, 3000]),
+        )  # fmt: skip
+        return ["ip route replace " + " ".join(filter(None, words))]
+
+    def where(self):
+        """Beside another route of that prefix, or over one of a shorter."""
+        if self.model.prefixes and self.model.chance(0.5):
+            base, length = self.rng.choice(self.model.prefixes)
+            return "%s/%d" % (text(base), length)
+        return self.model.prefix()
+
+    def setup(self):
+        return [line for _ in range(self.rng.randint(1, 6)) for line in self.change()]
+
+
 class Preference(Attribute):
     name, weight = "preference", 0.2
 
@@ -259,5 +292,5 @@ class HopLimit(Attribute):
 
 FEATURES = [
     MixedMetrics, Routes, Types, OnLink, Multipath, Encap, Tables, Metrics, Sources, RouteMtus, Expiry,
-    Preference, HopLimit,
+    Expired, Preference, HopLimit,
 ]  # fmt: skip

@@ -1,38 +1,45 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Lists of `ip -6 rule`: what they select by, what they do, and the default rules moved about."""
 
-from model import Feature
+from model import Feature, text
+
+PROTOCOLS = ("udp", "udp", "tcp", "ipv6-icmp", "41", "44", "50", "132")
+GROUP = 5
 
 
 class Rules(Feature):
-    name, weight, share = "rules", 0.2, 2
+    name, weight, share = "rules", 0.3, 2
 
     def __init__(self, model):
         super().__init__(model)
         self.preferences = []
+        if len(set(model.tables)) == 1:
+            model.tables += ["100", "main"]
         self.rich = model.chance(0.5)
 
     # -- what a rule asks
 
     def selector(self):
+        """Several at once, or one only, which is met more often."""
         rng, model = self.rng, self.model
-        words = []
-        for chance, make in (
+        selectors = (
             (0.35, lambda: "iif " + rng.choice([*(d.name for d in model.devices), "lo"])),
             (0.25, lambda: "from " + model.source()),
             (0.25, self.to),
-            (0.12, lambda: "tos 0x%02x" % rng.choice([0x04, 0x10, 0x28, 0xB8])),
-            (0.15, lambda: "ipproto " + rng.choice(["udp", "tcp", "ipv6-icmp", "41", "58"])),
-            (0.12, lambda: "sport " + self.ports()),
-            (0.12, lambda: "dport " + self.ports()),
+            (0.15, lambda: "tos 0x%02x" % rng.choice([0x04, 0x10, 0x28, 0xB8])),
+            (0.25, lambda: "ipproto " + rng.choice(PROTOCOLS)),
+            (0.15, lambda: "sport " + self.ports()),
+            (0.15, lambda: "dport " + self.ports()),
             (0.04, lambda: "fwmark " + rng.choice(["1", "0", "0/1", "1/3"])),
             (0.03, lambda: "oif " + model.device().name),
             (0.03, lambda: "uidrange 0-%d" % rng.choice([0, 1000])),
             (0.02, lambda: "tun_id 5"),
-        ):
-            if model.chance(chance if self.rich else chance / 2):
-                words.append(make())
-        if model.chance(0.08):
+        )
+        if self.rich:
+            words = [make() for chance, make in selectors if model.chance(chance)]
+        else:
+            words = [model.weighted(selectors)()] if model.chance(0.8) else []
+        if model.chance(0.15):
             words.insert(0, "not")
         return " ".join(words)
 
@@ -52,8 +59,10 @@ class Rules(Feature):
         rng, choice = self.rng, self.rng.random()
         if choice < 0.72:
             words = "lookup " + rng.choice(self.model.tables + ["main", "local"])
-            if self.model.chance(0.15) and not self.model.shared_next_hops:
-                words += " suppress_prefixlength %d" % rng.choice([0, 32, 48, 63, 64])
+            if self.model.chance(0.2) and not self.model.shared_next_hops:
+                words += " suppress_prefixlength %d" % rng.choice([0, 0, 32, 48, 63, 64])
+            elif self.model.chance(0.05):
+                words += " suppress_ifgroup %d" % rng.choice([0, GROUP])
             return words
         if choice < 0.9:
             return rng.choice(["prohibit", "unreachable", "blackhole"])
@@ -69,7 +78,14 @@ class Rules(Feature):
         return "ip rule add pref %d %s" % (preference, " ".join(filter(None, words)))
 
     def setup(self):
-        return [self.add() for _ in range(self.rng.choice([1, 1, 2, 4, 8]))]
+        lines, model = [], self.model
+        if model.chance(0.2):
+            lines.append("ip link set dev %s group %d" % (model.device().name, GROUP))
+        if model.chance(0.3) and not model.shared_next_hops:
+            # As VPNs do: main but for its default route, then a table of their own.
+            lines.append("ip rule add pref 29000 lookup main suppress_prefixlength 0")
+            lines.append("ip rule add pref 29001 lookup " + self.rng.choice(model.tables))
+        return lines + [self.add() for _ in range(self.rng.choice([1, 1, 2, 4, 8]))]
 
     def change(self):
         choice = self.rng.random()
@@ -86,8 +102,6 @@ class Rules(Feature):
 
 
 def _prefix(base, length):
-    from model import text
-
     return "%s/%d" % (text(base), length)
 
 

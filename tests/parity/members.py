@@ -4,7 +4,8 @@
 Nearly always that is one thing only. For a route with several members it is one of a set: the kernel
 itself is asked for it. The same packet with other flow labels goes through the kernel's router,
 which hashes by them meanwhile; all that then becomes of the packet, to the last byte, is the
-set. A packet without a choice has a set of one, so nothing is forgiven to it.
+set. A packet without a choice has a set of one, so nothing is forgiven to it. Of some packets that
+have a choice sixlane must also take all of the set, not a part.
 """
 
 import wire
@@ -17,6 +18,10 @@ TURNS_IN_A_HURRY = (4, 16, 64, 256)
 # From there on few packets at a time: if one of them has no excuse, the round has failed.
 MANY_LABELS, AT_A_TIME = 512, 4
 PROBES_ALONE = 48
+# Packets of a round of which the whole sets are compared, and probes of each, turn by turn, until
+# the sets are the same.
+SETS = 2
+SET_TURNS = (192, 2048, 8192)
 # Numbers of probes; those of frames are below.
 FIRST_PROBE = 1 << 31
 
@@ -33,6 +38,8 @@ class Members:
 
     def __init__(self, world, packets):
         self.world, self.packets, self.probes = world, packets, 0
+        # Of which an ICMPv6 redirect is due, if any.
+        self.fresh = [world.is_fresh(frame) for _, frame in packets]
 
     def differences(self, kernel, fast):
         """kernel, fast: what exchange() returned."""
@@ -44,10 +51,14 @@ class Members:
             if kernel.get(number, ()) != fast.get(number, ())
         }
         nobody = differing.pop(None, None)
-        left = self._unexplained({number: fates[1] for number, fates in differing.items()})
+        plain = {number: tuple(map(_without_redirects, fates)) for number, fates in differing.items()}
+        # What lacks but a redirect took the same way.
+        left = {number for number, fates in plain.items() if fates[0] == fates[1]}
+        left = left or self._unexplained({number: fates[1] for number, fates in plain.items()})
         self.world.chosen += len(differing) - len(left)
         found = [Difference(number, *differing[number]) for number in sorted(left)]
-        return found + ([Difference(None, *nobody)] if nobody else [])
+        found += [Difference(None, *nobody)] if nobody else []
+        return found or self._other_sets(plain)
 
     def _numbers(self):
         """{identity: number of the packet}; None where several packets share one."""
@@ -60,7 +71,10 @@ class Members:
     def _by_number(self, out, numbers):
         fates = {}
         for who, fate in out.items():
-            fates.setdefault(numbers.get(who), []).extend(fate)
+            number = numbers.get(who)
+            if number is None or not self.fresh[number]:
+                fate = _without_redirects(fate)
+            fates.setdefault(number, []).extend(fate)
         return {number: self._comparable(fate) for number, fate in fates.items()}
 
     def _comparable(self, fate):
@@ -112,13 +126,52 @@ class Members:
         return {
             number
             for number in numbers
-            if _hangs_on_neighbours(wanted[number])
-            and any(self._met([number], wanted, 1) for _ in range(PROBES_ALONE))
+            if any(self._met([number], wanted, 1) for _ in range(PROBES_ALONE))
         }
+
+    # -- whole sets
+
+    def _other_sets(self, differing):
+        """Differences of whole sets, of packets that were seen to have a choice."""
+        some = [
+            number
+            for number, fates in differing.items()
+            if all(self._is_forwarded(number, fate) for fate in fates)
+        ]
+        if len(self.packets) <= SETS:
+            some = range(len(self.packets))  # whether their choice shows is chance
+        if not some or self.world.kernel.r.sysctl(HASH_POLICY) != "0":
+            return []
+        return [found for number in sorted(some)[:SETS] for found in self._other_set(number)]
+
+    def _other_set(self, number):
+        sets = set(), set()
+        self.world.settle()
+        for count in SET_TURNS:
+            probes = [self._probe(number) for _ in range(count)]
+            packets = [(port, frame) for _, port, frame in probes]
+            for side, fates in zip((self.world.kernel, self.world.fast), sets):
+                out = side.exchange(packets, self.world.open_ports)
+                made = (self._fate(out, frame, number) for _, _, frame in probes)
+                fates.update(fate for fate in made if self._is_forwarded(number, fate))
+            if sets[0] == sets[1]:
+                return []
+        return [Difference(number, *(sorted(sum(fates, ())) for fates in sets))]
+
+    def _is_forwarded(self, number, fate):
+        """Not lost, and not answered: it still comes from where it came from."""
+        header = wire.ip6_at(self.packets[number][1])
+        source = header and self.packets[number][1][header + 8 : header + 24]
+        ats = [wire.ip6_at(frame) for _, frame in fate]
+        return bool(fate) and all(
+            at is not None and frame[at + 8 : at + 24] == source
+            for (_, frame), at in zip(fate, ats)
+        )
 
     def _probe(self, number):
         self.probes += 1
         port, frame = self.packets[number]
+        self.world.is_fresh(frame)
         own = any(kind == "label" for kind, _ in wire.identities(frame))
         label = (wire.OWN_LABELS if own else 0) + self.probes * 0x9E37 % wire.OWN_LABELS
         return number, port, wire.renumbered(frame, FIRST_PROBE + self.probes, label)
@@ -129,14 +182,9 @@ class Members:
         return self._comparable(
             (port, wire.restored(frame, probe, original))
             for who in wire.identities(probe)
-            for port, frame in out.get(who, ())
+            for port, frame in _without_redirects(out.get(who, ()))
         )
 
 
-def _hangs_on_neighbours(fate):
-    """Nothing came out, or "address unreachable"."""
-    for _, frame in fate:
-        at = wire.ip6_at(frame)
-        if at is None or wire.icmp(frame, at) != (1, 3):
-            return False
-    return True
+def _without_redirects(fate):
+    return tuple(pair for pair in fate if not wire.is_redirect(pair[1]))

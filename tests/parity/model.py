@@ -54,6 +54,7 @@ class Model:
         self.locals = [line.split("/")[0] for dev in self.devices for line in dev.own]
         self.mtus, self.l4_ports = {1280, 1500}, [53, 4000, 5000]
         self.classes, self.vids = [0, 0x10, 0x28, 0xB8], [5]
+        self.proxied = []  # (device, address): discovery that the kernel may answer for others
         self.tables = ["main"]
         # What a route may go by, and what may be said of it beside: (weight, function).
         self.targets, self.attributes = [], []
@@ -77,7 +78,7 @@ class Model:
         fit = [dev for dev in self.devices if dev.routable]
         up = [dev for dev in fit if dev.up]
         some = up if up and self.chance(0.95) else fit
-        return self.rng.choices(some, [1 if dev is self.devices[0] else 2 for dev in some])[0]
+        return self.rng.choices(some, [1 if dev is self.devices[0] else 3 for dev in some])[0]
 
     def new_mac(self):
         self.macs += 1

@@ -16,8 +16,11 @@ SPECIAL = (
     "::ffff:192.0.2.1", "::192.0.2.1", "64:ff9b::1", "fec0::1", "2001:db8:a::", "2002::1",
 )  # fmt: skip
 UDP, TCP, ICMP6, FRAGMENT, NO_NEXT = 17, 6, 58, 44, 59
+MAY_BE_TCP = (0, TCP, 43, FRAGMENT, 60)
 OTHER_PROTOCOLS = (33, 50, 51, 89, 112, 132, 136, 135, 139, 140, 253, 255)
 LARGEST = 3000
+# What a wire lets through over its MTU, without a tag.
+MORE_THAN_MTU = 4
 LABEL_BYTES = range(15, 18)
 AROUND_MTU = (-41, -40, -1, 0, 1, 2, 4, 5, 8, 40, 41)
 # ICMPv6 types that mean nothing to the router itself, whatever is in them.
@@ -39,9 +42,10 @@ class Packets:
 
     def __init__(self, model, first_number):
         self.model, self.rng, self.number = model, model.rng, first_number
-        self.labels = 0
-        self.inputs = [dev for dev in model.devices if dev.wires]
-        self.inputs += self.inputs[:1] * 2
+        self.labels, self.largest = 0, LARGEST
+        there = [dev for dev in model.devices if dev.wires]
+        self.inputs = [dev for dev in there if dev.up and dev.carrier] or there
+        self.inputs += self.inputs[:1] * 4
         self.destinations = [self._destination() for _ in range(MOST_DESTINATIONS)]
         self.sources = [self._source() for _ in range(40)]
 
@@ -94,16 +98,23 @@ class Packets:
 
     def _frame(self):
         rng, model = self.rng, self.model
-        dev = rng.choice(self.inputs)
+        dev, host = rng.choice(self.inputs), None
+        if model.proxied and model.chance(0.05):
+            proxy, host = rng.choice(model.proxied)
+            dev = proxy if proxy in self.inputs else dev
+        self.largest = min(dev.mtu + MORE_THAN_MTU, LARGEST)
         source, target = self._addresses(dev)
-        header, body = self._upper(source, target)
-        own_label = len(body) < wire.MARK_LEN or model.chance(0.1)
+        target = address(number(host)) if host else target
+        header, body = (self._icmp_other if host else self._upper)(source, target)
+        mangled = len(body) < wire.MARK_LEN or model.chance(0.1)
+        # A reset, should the router send one, quotes nothing but the label.
+        own_label = mangled or header in MAY_BE_TCP
         ether = mac_bytes(dev.mac) + b"\x02\0\0\0\0\x77"
         for kind, vid in dev.tags:
             ether += struct.pack("!HH", kind, vid)
         packet = self._ip6(header, len(body), self._label(own_label)) + source + target + body
         frame = ether + ETH_IPV6 + packet
-        if own_label:
+        if mangled:
             frame = self._mangled(frame)
         return rng.choice(dev.wires), frame
 
@@ -135,7 +146,7 @@ class Packets:
                 rng.choice([0x8100, 0x8100, 0x88A8]),
                 rng.choice([0, 0, 0x2000, 5, 4095, *self.model.vids]),
             )
-            return frame[:12] + tag * rng.choice([1, 1, 1, 2]) + frame[12:]
+            return frame[:12] + tag * rng.choice([1] * 8 + [2, 2, 3]) + frame[12:]
         if choice < 0.66:
             at = rng.randint(12, min(len(frame), 54) - 1)
             if at in LABEL_BYTES and wire.mark_at(frame) < 0:
@@ -168,8 +179,8 @@ class Packets:
         if choice < 0.97:
             size = rng.choice(sorted(self.model.mtus)) + rng.choice(AROUND_MTU)
         else:
-            size = rng.randint(100, LARGEST)
-        return data + bytes(max(0, min(size, LARGEST) - wire.IPV6_LEN - before - len(data)))
+            size = rng.randint(100, self.largest)
+        return data + bytes(max(0, min(size, self.largest) - wire.IPV6_LEN - before - len(data)))
 
     def _port(self):
         rng = self.rng

@@ -83,6 +83,8 @@ def main():
     totals = Totals()
     totals.add(run_workers(run, args.replay or kept(), [] if args.replay else None))
     print("parity: " + totals.text(time.monotonic() - started, args.seed), flush=True)
+    for line in totals.coverage():
+        print("parity: " + line, flush=True)
     return totals.verdict(0 if args.replay else args.least)
 
 

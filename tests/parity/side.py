@@ -30,7 +30,7 @@ FIRST_INDEX = {"r": 11, "o": 51}
 CHUNK = 24
 
 # Machines under emulation are slow.
-REST_TIMEOUT_S, REST_IN_A_HURRY_S = 30, 2
+REST_TIMEOUT_S, REST_IN_A_HURRY_S = 30, 4
 # No timer of a neighbour runs out within a run.
 HOUR = 3600
 NEIGHBOUR_TIMERS = {
@@ -43,6 +43,7 @@ NEIGHBOUR_TIMERS = {
 ROUTER_SETTINGS = {
     "net.ipv6.icmp.ratemask": 255,  # a type that does not exist: none is limited
     "net.ipv6.auto_flowlabels": 0,
+    "net.ipv6.flowlabel_reflect": 2,  # in TCP resets, of which nothing else tells whose they are
     "net.ipv6.ip6frag_time": HOUR,
     "net.ipv6.conf.all.forwarding": 1,
 }
@@ -105,16 +106,20 @@ class Side:
         for port in PORTS:
             self.o.ip("link set dev", far(port), "up")
         extra = [name for name in self.devices() if name not in (*PORTS, WITNESS)]
-        lines = ["link set dev %s down" % name for name in (WITNESS, *PORTS, *extra)]
-        lines += ["link set dev %s nomaster" % port for port in PORTS]
+        lines = ["link set dev %s nomaster" % port for port in PORTS]
         lines += ["link delete dev " + name for name in extra]
+        lines += ["link set dev %s down" % name for name in (WITNESS, *PORTS)]
         lines += ["rule flush", "rule delete pref 0", "rule delete pref 0"]
         lines += ["rule add pref 0 lookup local proto kernel"]
         lines += ["rule add pref 32766 lookup main proto kernel"]
         lines += ["nexthop flush", "route flush table all proto boot"]
         lines += ["addr flush dev %s" % name for name in PORTS]
         lines += ["addr flush dev lo scope global"]
-        lines += ["link set dev %s mtu 1500 address %s" % (port, port_mac(port)) for port in PORTS]
+        lines += [
+            # A VRF makes it lasting what a device above had made of the port for a while: promiscuous.
+            "link set dev %s mtu 1500 address %s group default promisc off" % (port, port_mac(port))
+            for port in PORTS
+        ]
         self.batch(lines)
         self.restore()
         for port in PORTS:

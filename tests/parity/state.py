@@ -12,7 +12,9 @@ OF_EACH_DEVICE = re.compile(r"(fe80::/64|(anycast|local) fe80::\S*|multicast ff0
 
 def comparable(text):
     """Without what rightly differs: times, programs, names of namespaces."""
-    text = re.sub(r"expires \d+sec", "expires", text)
+    # An expired one is as good as gone: each kernel collects it when its own time comes.
+    text = re.sub(r"^\S.* expires -\d+sec.*\n", "", text, flags=re.M)
+    text = re.sub(r"expires \d\d+sec", "expires", text)
     text = _sorted_where_any(text)
     text = re.sub(r" xdp\w*(/id:\d+)?|\n    prog/xdp .*", "", text)
     return re.sub(r" qlen \d+| link-netns\S* \S+", "", text)
@@ -44,8 +46,8 @@ def open_ports(state, ports):
 
 
 def at_rest(state):
-    """Nothing is left that the kernel does a moment later: addresses and carriers."""
-    if "tentative" in state:
+    """Nothing is left that the kernel does a moment later: addresses, carriers, routes that expire."""
+    if "tentative" in state or re.search(r" expires \dsec", state):
         return False
     up = set()
     for name, flags, _, operstate in links(state):
@@ -59,7 +61,9 @@ def at_rest(state):
         if re.match(r"\d+: .* mtu ", line):
             dev = words[1].split("@")[0].rstrip(":")
         elif words[:1] == ["inet6"] and dev in up:
-            if "local %s dev" % words[1].split("/")[0] not in state:
+            address = words[1].split("/")[0]
+            # That of the subnet's routers keeps the route that it has as such.
+            if not any("%s %s dev" % (kind, address) in state for kind in ("local", "anycast")):
                 return False
     return True
 

@@ -146,9 +146,16 @@ def with_label(frame, at, value):
 
 def error_at(frame, at):
     """Where the packet that an ICMPv6 error quotes begins, or None: not such an error."""
-    if frame[at + 6] != 58 or len(frame) < at + IPV6_LEN + 8 or frame[at + IPV6_LEN] >= 128:
-        return None
-    return at + IPV6_LEN + 8
+    next_header, at = behind_extensions(frame, at)
+    return at + 8 if next_header == 58 and len(frame) >= at + 8 and frame[at] < 128 else None
+
+
+def behind_extensions(frame, at):
+    """(next header, offset) of what the IPv6 header and others lead to: segment routing adds one."""
+    next_header, at = frame[at + 6], at + IPV6_LEN
+    while next_header in EXTENSIONS and len(frame) > at + 1:
+        next_header, at = frame[at], at + 8 + frame[at + 1] * 8
+    return next_header, at
 
 
 def identities(frame):
@@ -170,6 +177,12 @@ def identity(frame):
     return next(iter(identities(frame)), None)
 
 
+def addresses(frame):
+    """Source and destination, or nothing."""
+    at = ip6_at(frame)
+    return () if at is None else (frame[at + 8 : at + 24], frame[at + 24 : at + 40])
+
+
 def icmp(frame, at):
     """(type, code) of an ICMPv6 packet, behind a Hop-by-Hop header too, or None."""
     next_header, at = frame[at + 6], at + IPV6_LEN
@@ -186,8 +199,13 @@ def is_noise(frame, known):
     what = icmp(frame, at)
     if what is None:
         return False
-    # Redirects are rationed by time and quote a packet; a forwarded one has lost a hop.
-    return what[0] in fr.CHATTER and not known or what[0] == fr.REDIRECT and frame[at + 7] == 255
+    return not known and (what[0] in fr.CHATTER or is_redirect(frame))
+
+
+def is_redirect(frame):
+    """By a router itself; one that it forwards has lost a hop."""
+    at = ip6_at(frame)
+    return at is not None and frame[at + 7] == 255 and icmp(frame, at) == (fr.REDIRECT, 0)
 
 
 # --- the same frame as another number -------------------------------------------------------
@@ -219,16 +237,19 @@ def restored(out, sent, original):
     inner = out.find(sent[source + 8 : source + IPV6_LEN])
     if inner < header + 8:
         at, was = mark_at(out), mark_at(original)
-        if at < 0 or was < 0:
-            return out
-        return out[:at] + original[was : was + MARK_LEN] + out[at + MARK_LEN :]
-    same = _length_of_same(out[inner:], sent[source + 8 :])
+        if at >= 0 and was >= 0:
+            return out[:at] + original[was : was + MARK_LEN] + out[at + MARK_LEN :]
+        if label(out, header) == label(sent, source) >= OWN_LABELS:  # of a TCP reset
+            return with_label(out, header, label(original, source))
+        return out
+    same, before = _length_of_same(out[inner:], sent[source + 8 :]), out
     out = out[:inner] + original[source + 8 : source + 8 + same] + out[inner + same :]
     if label(out, inner - 8) == label(sent, source):
         out = with_label(out, inner - 8, label(original, source))
-    if inner - 8 == header or error_at(out, header) is None:
+    quoted = error_at(out, header)
+    if inner - 8 == header or quoted is None:
         return out
-    return _with_icmp_checksum(out, header)
+    return _with_icmp_checksum(out, before, quoted - 8)
 
 
 def _length_of_same(one, other):
@@ -236,12 +257,15 @@ def _length_of_same(one, other):
     return length if one[:length] == other[:length] else len(os.path.commonprefix([one, other]))
 
 
-def _with_icmp_checksum(frame, at):
-    body = bytearray(frame[at + IPV6_LEN :])
-    body[2:4] = b"\0\0"
-    pseudo = frame[at + 8 : at + IPV6_LEN] + struct.pack("!II", len(body), 58)
-    body[2:4] = struct.pack("!H", checksum(pseudo + bytes(body)))
-    return frame[: at + IPV6_LEN] + bytes(body)
+def _with_icmp_checksum(frame, before, at):
+    """The checksum follows what has changed since `before` in what stands behind it."""
+    old = struct.unpack_from("!H", frame, at + 2)[0]
+    total = (0xFFFF - old + _sum(frame[at + 4 :]) - _sum(before[at + 4 :])) % 0xFFFF
+    return frame[: at + 2] + struct.pack("!H", 0xFFFF - total if total else 0) + frame[at + 4 :]
+
+
+def _sum(data):
+    return int.from_bytes(data + bytes(len(data) & 1), "big") % 0xFFFF
 
 
 # --- what is random in frames that the router makes itself -----------------------------------
@@ -256,9 +280,7 @@ def without_random(frame):
     at = ip6_at(frame)
     if at is None:
         return frame
-    next_header, at = frame[at + 6], at + IPV6_LEN
-    while next_header in EXTENSIONS and len(frame) > at + 1:
-        next_header, at = frame[at], at + 8 + frame[at + 1] * 8
+    next_header, at = behind_extensions(frame, at)
     if next_header != 44 or frame[at + 4 : at + 6] == OWN_FRAGMENTS:
         return frame
     return frame[: at + 4] + bytes(4) + frame[at + 8 :]

@@ -42,13 +42,19 @@ class Totals:
 
     def __init__(self):
         self.counts = dict.fromkeys(self.NAMES, 0)
-        self.verdicts = {}
+        # {verdict: packets}, {verdict: configurations that met it}, {feature: configurations of
+        # which XDP forwarded packets}
+        self.verdicts, self.meeting, self.features = {}, {}, {}
 
     def add(self, other):
-        for name, count in other.counts.items():
-            self.counts[name] += count
-        for name, count in other.verdicts.items():
-            self.verdicts[name] = self.verdicts.get(name, 0) + count
+        for mine, others in (
+            (self.counts, other.counts),
+            (self.verdicts, other.verdicts),
+            (self.meeting, other.meeting),
+            (self.features, other.features),
+        ):
+            for name, count in others.items():
+                mine[name] = mine.get(name, 0) + count
 
     def share(self):
         return 100 * self.counts["forward"] / max(self.counts["packets"], 1)
@@ -65,6 +71,14 @@ class Totals:
             )
         )  # fmt: skip
 
+    def coverage(self):
+        """What the run got to see, and what it did not: lines."""
+        return [
+            "configurations with packets forwarded: " + _listed(self.features),
+            "packets of each verdict: " + _listed(self.verdicts),
+            "configurations with it: " + _listed(self.meeting),
+        ]
+
     def verdict(self, least):
         """The exit status."""
         if self.counts["differences"]:
@@ -73,6 +87,14 @@ class Totals:
             print("parity: FAILED: XDP forwarded less than %d %%" % least)
             return 1
         return 0
+
+
+def _listed(counts):
+    """By count; those without any last."""
+    by_count = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    never = ", ".join(name for name, count in by_count if not count)
+    met = ", ".join("%s %d" % item for item in by_count if item[1])
+    return met + ("; never: " + never if never else "")
 
 
 # --- the parent -----------------------------------------------------------------------------
@@ -169,6 +191,9 @@ class Worker:
         if not self.world:
             self.world = World()
         failure = self._play(self.world, made.lines, totals)
+        totals.meeting = {name: int(count > 0) for name, count in totals.verdicts.items()}
+        if totals.counts["forward"]:
+            totals.features = {feature.name: 1 for feature in made.features}
         if failure:
             totals.counts["differences"] += 1
             self.say("configuration %d (%s): FAILED" % (number, made.about()), failure)
@@ -204,7 +229,6 @@ class Worker:
             self.world.reset()
         except HarnessError as error:
             print("parity: routers replaced: %s" % error, flush=True)
-            open("/tmp/par/reset-%d.parity" % len(lines),"w").write("\n".join(lines)+"\nreset\n")
             self.close()
 
     # -- failures

@@ -8,12 +8,15 @@ never a difference.
 """
 
 import state
+import wire
 from lab import Lab, Router, wait_until
 from members import Members
 from side import PORTS, REST_IN_A_HURRY_S, WITNESS, HarnessError, Side, far
 
 POLL_MS = 20
 POLL_MTUS = (1400, 1440)
+# XRLIM_BURST_FACTOR: of those the kernel is not stingy, for each source and each destination.
+REDIRECTS_AT_ONCE = 6
 BARRIER = ["route add blackhole fdff:5133::1", "route delete blackhole fdff:5133::1"]
 
 
@@ -29,6 +32,7 @@ class World:
             self.in_a_hurry = False
             # Counted over the world's life: packets, commands refused, packets of another member.
             self.sent, self.errors, self.chosen, self.rise = 0, 0, 0, {}
+            self.seen = {}  # {address: packets from and to it}
             self._forget()
             self.baseline = self._wait_same()
         except BaseException:
@@ -190,6 +194,13 @@ class World:
             self.rise[name] = self.rise.get(name, 0) + after[name] - before.get(name, 0)
         self.sent += sum(len(frame) <= self.open_ports.get(port, 0) for port, frame in packets)
         return Members(self, packets).differences(kernel, fast)
+
+    def is_fresh(self, frame):
+        """Whether ICMPv6 redirects about it cannot be rationed yet; to be asked of every frame."""
+        addresses = wire.addresses(frame)
+        for address in addresses:
+            self.seen[address] = self.seen.get(address, 0) + 1
+        return all(self.seen[address] <= REDIRECTS_AT_ONCE for address in addresses)
 
     # -- back to the beginning
 
