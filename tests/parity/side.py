@@ -114,7 +114,7 @@ class Side:
         lines += ["rule add pref 32766 lookup main proto kernel"]
         lines += ["nexthop flush", "route flush table all proto boot"]
         lines += ["addr flush dev %s" % name for name in PORTS]
-        lines += ["addr flush dev lo scope global"]
+        lines += ["addr flush dev lo scope %s" % scope for scope in ("global", "site")]
         lines += [
             # A VRF makes it lasting what a device above had made of the port for a while: promiscuous.
             "link set dev %s mtu 1500 address %s group default promisc off" % (port, port_mac(port))
