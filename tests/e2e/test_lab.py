@@ -12,7 +12,10 @@ from lab import BPFFS, Lab, wait_until
 from topology import Net, host_addr
 
 VICTIM = """
-import sys, time
+import signal, sys, time
+# Whoever runs the tests in the background, or by nohup, has these ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 sys.path[:0] = %r
 from lab import Lab
 lab = Lab()
