@@ -14,8 +14,6 @@
 #include "flow.h"
 #include "hash.h"
 
-#define GROUP_FIRST_MAX 16u /* members of SIXLANE_KIND_FIRST; the daemon makes no larger ones */
-
 /* --- the hash ---------------------------------------------------------------------------- */
 
 static __always_inline __u32 group_label(const struct packet_ip6 *ip6)
@@ -230,33 +228,37 @@ __attribute__((noinline)) __u64 group_draw_again(__u64 word, __u64 hash, __u32 s
 
 /*
  * rt6_score_route(): of several equal routes that are no multipath set, the one by the ingress
- * device (here 0: that packet is passed in any case) is taken before the first.
+ * device (here 0: that packet is passed in any case) is taken before the first. The word of its
+ * fate.
  */
-__attribute__((noinline)) int group_first(__u64 word, __u32 ingress)
+__attribute__((noinline)) __u64 group_first(__u64 word, __u32 ingress)
 {
 	const union sixlane_fate group = { .word = word };
 	const struct sixlane_next_hop *member;
 	const union sixlane_cell *cell;
 	const struct sixlane_port *port;
-	__u32 first = 0, id, index;
+	union sixlane_fate fate;
+	__u32 index, id;
+	__u64 first = 0;
 
 #pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < GROUP_FIRST_MAX && i < group.n_cells; i++) {
+	for (__u32 i = 0; i < SIXLANE_MAX_FIRST && i < group.n_cells; i++) {
 		index = group.first_cell + i;
 		cell = bpf_map_lookup_elem(&sl_cells, &index);
 		if (!cell)
 			return 0;
 		id = READ_ONCE(cell->below);
-		if (!i)
-			first = id;
 		member = bpf_map_lookup_elem(&sl_next_hops, &id);
 		if (!member)
 			return 0;
-		port = group_port((union sixlane_fate){ .word = READ_ONCE(member->fate.word) });
+		fate.word = READ_ONCE(member->fate.word);
+		port = group_port(fate);
 		if (port && READ_ONCE(port->ifindex) == ingress)
 			return 0;
+		if (!i)
+			first = fate.word;
 	}
-	return (int)first;
+	return first;
 }
 
 /* Sets fate to that of one member. */
@@ -285,15 +287,11 @@ static __always_inline enum sixlane_verdict group_find_member(struct packet *pkt
 
 static __always_inline enum sixlane_verdict group_find_first(struct packet *pkt)
 {
-	const struct sixlane_next_hop *member;
-	__u32 id = group_first(pkt->fate.word, pkt->ingress);
+	__u64 word = group_first(pkt->fate.word, pkt->ingress);
 
-	if (!id)
+	if (!word)
 		return SIXLANE_PASS_SAME_PORT;
-	member = bpf_map_lookup_elem(&sl_next_hops, &id);
-	if (!member)
-		return SIXLANE_PUNT_EQUAL_METRIC;
-	pkt->fate.word = READ_ONCE(member->fate.word);
+	pkt->fate.word = word;
 	return SIXLANE_FORWARD;
 }
 

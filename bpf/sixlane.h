@@ -22,6 +22,7 @@
 #define SIXLANE_MAX_SOURCES 262144u /* never preallocated */
 #define SIXLANE_MAX_PORTS 1024u
 #define SIXLANE_MAX_VLANS 4096u
+#define SIXLANE_MAX_FIRST 16u /* members of SIXLANE_KIND_FIRST; more are punted */
 #define SIXLANE_MAX_RULES 64u /* a list; longer ones punt */
 #define SIXLANE_MAX_VERDICTS 64u
 

@@ -56,6 +56,13 @@ class Tally:
         elif status and self.failed == failed_before:
             self.fail(name, f"exit status {status}, though no test failed")
 
+    def close(self):
+        """Say what was counted; returns the run's exit status."""
+        for note in self.notes:
+            print(note)
+        print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped")
+        return 1 if self.failed or not self.passed else 0
+
 
 def run_cmocka(program, tally, arguments=()):
     """One cmocka program: results as XML in a file, its own output on the screen."""
@@ -151,10 +158,7 @@ def main():
     for suite in suites:
         SUITES[suite](tally)
     print(f"\nall suites took {time.monotonic() - start:.0f} s")
-    for note in tally.notes:
-        print(note)
-    print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
-    return 1 if tally.failed or not tally.passed else 0
+    return tally.close()
 
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@
 
 #include "cmd_walk.h"
 
-#define FIRST_MAX 16u /* members of SIXLANE_KIND_FIRST that the datapath looks at */
-
 /* --- one next hop ------------------------------------------------------------------------ */
 
 /* Port, neighbour and MTU, as far as they are known; verdict: the next hop's own. */
@@ -137,7 +135,7 @@ static void read_cells(const struct maps *maps, union sixlane_fate fate, struct 
 	for (uint32_t i = 0; i < fate.n_cells && fate.first_cell + i < SIXLANE_MAX_CELLS; i++) {
 		union sixlane_cell cell;
 
-		if (fate.kind == SIXLANE_KIND_FIRST && i >= FIRST_MAX)
+		if (fate.kind == SIXLANE_KIND_FIRST && i >= SIXLANE_MAX_FIRST)
 			break;
 		cell.word = walk_load64(&maps->cells[fate.first_cell + i].word);
 		shared |= cell.below != cell.above;

@@ -175,6 +175,15 @@ static int judge_way(uint32_t action, const struct frame *in, const struct frame
 	return is_untouched(action, in, out) ? PASSED : WRONG;
 }
 
+/* The fate of NH_ON_LINK takes each of the words, by turns. */
+static void run_fates(struct world *world, struct race *race)
+{
+	world->next_hops[NH_ON_LINK].fate.word = race->words[0];
+	harness_install(world);
+	race->word = &harness_next_hop(NH_ON_LINK)->fate.word;
+	run(race);
+}
+
 /* Port and neighbour, a tag, a group, a blackhole: all of it in one word. */
 void race_test_fate_changes_at_once(void **state)
 {
@@ -194,10 +203,7 @@ void race_test_fate_changes_at_once(void **state)
 	race.words[1] = world.next_hops[NH_GROUP].fate.word;
 	race.words[2] = world.next_hops[NH_VIA(NEIGH_OUT_10)].fate.word;
 	race.words[3] = world.next_hops[NH_FATE + SIXLANE_DROP_BLACKHOLE].fate.word;
-	world.next_hops[NH_ON_LINK].fate.word = race.words[0];
-	harness_install(&world);
-	race.word = &harness_next_hop(NH_ON_LINK)->fate.word;
-	run(&race);
+	run_fates(&world, &race);
 }
 
 /* The same of a group's member. */
@@ -218,10 +224,7 @@ void race_test_member_changes_at_once(void **state)
 	race.words[0] = world.next_hops[NH_GATEWAY].fate.word;
 	race.words[1] = world.next_hops[NH_ALT].fate.word;
 	race.words[2] = world.next_hops[NH_VIA(NEIGH_OUT_10)].fate.word;
-	world.next_hops[NH_ON_LINK].fate.word = race.words[0];
-	harness_install(&world);
-	race.word = &harness_next_hop(NH_ON_LINK)->fate.word;
-	run(&race);
+	run_fates(&world, &race);
 }
 
 /* Bound and members: at either bound only the one that is good is taken. */

@@ -3,13 +3,11 @@
  * Routes of several next hops, and those that expire. Where a group has two members both are the
  * same gateway, so that a row knows where the packet goes; which is whose is tested in groups.c.
  */
-#include "rows.h"
-
-#define GROUP TO(NH_GROUP)
+#include "rows_group.h"
 
 static const uint32_t both_members[] = { NH_GATEWAY, NH_GATEWAY };
 
-static void two(struct world *w)
+void rows_group_two(struct world *w)
 {
 	world_set_buckets(w, NH_GROUP, 0, both_members, 2);
 }
@@ -19,7 +17,7 @@ static void one_of(struct world *w, uint32_t member)
 	world_set_buckets(w, NH_GROUP, 0, &member, 1);
 }
 
-static void one(struct world *w)
+void rows_group_one(struct world *w)
 {
 	one_of(w, NH_GATEWAY);
 }
@@ -61,7 +59,7 @@ static void one_nobody(struct world *w)
 
 static void one_below(struct world *w)
 {
-	one(w);
+	rows_group_one(w);
 	w->cells[0] = (union sixlane_cell){
 		.bound = 0xffffffff,
 		.below = NH_ALT,
@@ -71,7 +69,7 @@ static void one_below(struct world *w)
 
 static void one_above(struct world *w)
 {
-	one(w);
+	rows_group_one(w);
 	w->cells[0].below = NH_ALT;
 }
 
@@ -80,31 +78,31 @@ static void one_elsewhere(struct world *w)
 	const uint32_t members[] = { NH_ALT, NH_GATEWAY, NH_ALT };
 
 	world_set_buckets(w, NH_GROUP + 1, 4, members, 3);
-	one(w);
+	rows_group_one(w);
 	w->next_hops[NH_GROUP].fate.first_cell = 5;
 }
 
 static void none(struct world *w)
 {
-	one(w);
+	rows_group_one(w);
 	w->next_hops[NH_GROUP].fate.n_cells = 0;
 }
 
 static void cell_out_of_range(struct world *w)
 {
-	one(w);
+	rows_group_one(w);
 	w->next_hops[NH_GROUP].fate.first_cell = SIXLANE_MAX_CELLS;
 }
 
 static void last_cell(struct world *w)
 {
-	one(w);
+	rows_group_one(w);
 	w->next_hops[NH_GROUP].fate.first_cell = SIXLANE_MAX_CELLS - 1;
 }
 
 static void mtu_of_group(struct world *w)
 {
-	one(w);
+	rows_group_one(w);
 	w->next_hops[NH_GROUP].mtu = 1400;
 }
 
@@ -130,7 +128,7 @@ static void expired_blackhole(struct world *w)
 
 static void expired_member(struct world *w)
 {
-	two(w);
+	rows_group_two(w);
 	w->next_hops[NH_GATEWAY].expires_ns = 1;
 }
 
@@ -143,13 +141,13 @@ static void expired_but_no_group(struct world *w)
 
 static void skip(struct world *w)
 {
-	two(w);
+	rows_group_two(w);
 	world_port(w, DEV_OUT)->flags |= SIXLANE_PORT_SKIP;
 }
 
 static void skip_object(struct world *w)
 {
-	two(w);
+	rows_group_two(w);
 	world_port(w, DEV_OUT)->flags |= SIXLANE_PORT_SKIP_OBJECT;
 }
 
@@ -189,7 +187,7 @@ static void skip_is_not_for_fates(struct world *w)
 
 static void all_down(struct world *w)
 {
-	two(w);
+	rows_group_two(w);
 	world_port(w, DEV_OUT)->flags &= ~SIXLANE_PORT_UP;
 }
 
@@ -275,7 +273,6 @@ static void first_is_a_group(struct world *w)
 	first_of(w, members, 2);
 }
 
-#define TWO .routes = { GROUP }, .arrange = two
 #define L4 .hash = { .policy = SIXLANE_HASH_L4 }
 #define NEXT(hex)                   \
 	{                           \
@@ -284,7 +281,7 @@ static void first_is_a_group(struct world *w)
 
 const struct row rows_group[] = {
 	/* members */
-	{ .name = "group of one", .routes = { GROUP }, .arrange = one },
+	{ .name = "group of one", .routes = { GROUP }, .arrange = rows_group_one },
 	{ .name = "group of two", TWO },
 	{ .name = "group of a blackhole",
 	  .routes = { GROUP },

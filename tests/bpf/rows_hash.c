@@ -3,28 +3,8 @@
  * Which packets the hash of a group does not reach: whose fields the kernel would find behind
  * headers that XDP does not walk. What the hash is over is tested in hash_bits.c.
  */
-#include "rows.h"
+#include "rows_group.h"
 
-#define GROUP TO(NH_GROUP)
-
-static const uint32_t both_members[] = { NH_GATEWAY, NH_GATEWAY };
-
-static void two(struct world *w)
-{
-	world_set_buckets(w, NH_GROUP, 0, both_members, 2);
-}
-
-static void one_of(struct world *w, uint32_t member)
-{
-	world_set_buckets(w, NH_GROUP, 0, &member, 1);
-}
-
-static void one(struct world *w)
-{
-	one_of(w, NH_GATEWAY);
-}
-
-#define TWO .routes = { GROUP }, .arrange = two
 #define L4 .hash = { .policy = SIXLANE_HASH_L4 }
 #define INNER .hash = { .policy = SIXLANE_HASH_INNER }
 #define FIELDS(fields_) .hash = { .policy = SIXLANE_HASH_FIELDS, .fields = (fields_) }
@@ -93,7 +73,7 @@ const struct row rows_hash[] = {
 	  .patches = { NEXT("3a") } },
 	{ .name = "hash L4, group of one needs none",
 	  .routes = { GROUP },
-	  .arrange = one,
+	  .arrange = rows_group_one,
 	  L4,
 	  .patches = { NEXT("3c") } },
 	{ .name = "hash L4, one next hop needs none", L4, .patches = { NEXT("3c") } },

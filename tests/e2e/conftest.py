@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "lab")]
 
 import lab as lab_module  # noqa: E402
-from topology import Net, Twins  # noqa: E402
+from topology import COVER, PREFIX, Net, Twins, host_addr  # noqa: E402
 
 NETS = pytest.StashKey()
 
@@ -78,3 +78,13 @@ def pytest_runtest_makereport(item, call):
             done = router.ns.run(lab_module.SIXLANE, *args, check=False)
             text += "\nsixlane %s: %s%s" % (" ".join(args), done.stdout, done.stderr)
         report.sections.append(("sixlaned", text))
+
+
+@pytest.fixture
+def tables(net):
+    """Main by b, table 100 by c, asked for UDP port 53."""
+    net.r.route("add", COVER, "via", host_addr("b"))
+    net.r.route("add", PREFIX, "via", host_addr("c"), "table 100")
+    net.r.ip("rule add from 2001:db8:a::/64 ipproto udp dport 53 lookup 100 pref 1000")
+    net.sync()
+    return net

@@ -7,11 +7,7 @@ import frames as fr
 import pytest
 from lab import wait_until
 from tap import Flow
-from topology import HOST_MAC, PORT_MAC, host_addr
-
-PREFIX = "2001:db8:f00::/48"
-FAR = "2001:db8:f00::1"
-COVER = "2001:db8::/32"
+from topology import COVER, FAR, HOST_MAC, PORT_MAC, PREFIX, host_addr
 
 
 class Numbered:

@@ -15,11 +15,20 @@ from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from test_differential import SEED
-from topology import CHATTY, HOST_MAC, PORT, PORT_MAC, Net, host_addr, router_addr
+from topology import (
+    CHATTY,
+    COVER,
+    FAR,
+    HOST_MAC,
+    PORT,
+    PORT_MAC,
+    PREFIX,
+    Net,
+    host_addr,
+    next_hop_objects,
+    router_addr,
+)
 
-PREFIX = "2001:db8:f00::/48"
-FAR = "2001:db8:f00::1"
-COVER = "2001:db8::/32"
 A, B, C = (host_addr(h) for h in "abc")
 # That all of them fall upon one of two members happens once in a million runs.
 N_FLOWS = 21
@@ -59,14 +68,6 @@ def where(net, frame):
     hosts = [h for h in net.hosts if h != "a" and got[h]]
     (verdict,) = set(rise) - CHATTY
     return (hosts[0] if hosts else None), verdict
-
-
-def next_hop_objects(net, group):
-    """7 by b, 8 by c, and 10, a group of them."""
-    net.r.ip("nexthop add id 7 via", B, "dev p1")
-    net.r.ip("nexthop add id 8 via", C, "dev p2")
-    # A group has no family of its own.
-    net.r.run("ip", "nexthop", "add", "id", "10", "group", *group.split())
 
 
 def devices(ns, *lines):
@@ -369,16 +370,6 @@ def test_resilient_group(net):
 
 
 # --- rules and sources ----------------------------------------------------------------------
-
-
-@pytest.fixture
-def tables(net):
-    """Main by b, table 100 by c, asked for UDP port 53."""
-    net.r.route("add", COVER, "via", B)
-    net.r.route("add", PREFIX, "via", C, "table 100")
-    net.r.ip("rule add from 2001:db8:a::/64 ipproto udp dport 53 lookup 100 pref 1000")
-    net.sync()
-    return net
 
 
 def test_rules(tables):

@@ -6,10 +6,7 @@ import threading
 import frames as fr
 from lab import wait_until
 from tables import differences
-from topology import Net, host_addr
-
-PREFIX = "2001:db8:f00::/48"
-FAR = "2001:db8:f00::1"
+from topology import FAR, PREFIX, Net, host_addr
 
 
 class Churn:

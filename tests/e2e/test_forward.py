@@ -6,9 +6,7 @@ import ipaddress
 import frames as fr
 import pytest
 from lab import wait_until
-from topology import FOREIGN_MAC, HOST_MAC, PORT_MAC, Net, host_addr, router_addr
-
-FAR = "2001:db8:f00::1"
+from topology import FAR, FOREIGN_MAC, HOST_MAC, PORT_MAC, Net, host_addr, router_addr
 
 
 @pytest.mark.parametrize("hop", [host_addr("b"), "fe80::b:2"])

@@ -1,24 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What `sixlane lookup`, `routes` and `status` say of groups, sources, tables and rules."""
 
-import pytest
-from test_explain import next_hop_objects
-from topology import host_addr
+from topology import COVER, FAR, PREFIX, host_addr, next_hop_objects
 
-PREFIX = "2001:db8:f00::/48"
-FAR = "2001:db8:f00::1"
-COVER = "2001:db8::/32"
 A, B, C = (host_addr(h) for h in "abc")
-
-
-@pytest.fixture
-def tables(net):
-    """Main by b, table 100 by c, asked for UDP port 53."""
-    net.r.route("add", COVER, "via", B)
-    net.r.route("add", PREFIX, "via", C, "table 100")
-    net.r.ip("rule add from 2001:db8:a::/64 ipproto udp dport 53 lookup 100 pref 1000")
-    net.sync()
-    return net
 
 
 def test_lookup_tells_groups_and_sources(net):

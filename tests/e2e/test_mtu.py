@@ -3,12 +3,10 @@
 
 import frames as fr
 import pytest
-from topology import Net, Twins, host_addr
+from topology import FAR, PREFIX, Net, Twins, host_addr
 
 # Host a may send more than the others can take; veth with native XDP has its limit at 3,5 kB.
 BIG = {"a": 3000, "b": 1500, "c": 1500}
-PREFIX = "2001:db8:f00::/48"
-FAR = "2001:db8:f00::1"
 TOO_BIG = 2
 
 

@@ -9,11 +9,7 @@ from lab import wait_until
 from scapy.layers.inet import UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
 from scapy.layers.l2 import Ether
-from topology import HOST_MAC, PORT_MAC, host_addr
-
-PREFIX = "2001:db8:f00::/48"
-FAR = "2001:db8:f00::1"
-COVER = "2001:db8::/32"
+from topology import COVER, FAR, HOST_MAC, PORT_MAC, PREFIX, host_addr
 
 
 def via(host, *words):

@@ -11,10 +11,8 @@ import pytest
 from lab import wait_until
 from tap import Flow
 from test_differential import SEED
-from topology import HOST_MAC, PORT_MAC, Net, host_addr
+from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, Net, host_addr
 
-PREFIX = "2001:db8:f00::/48"
-FAR = "2001:db8:f00::1"
 B = host_addr("b")
 ALIVE = {"REACHABLE", "STALE", "DELAY", "PROBE", "PERMANENT", "NOARP"}
 

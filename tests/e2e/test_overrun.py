@@ -8,11 +8,7 @@ import pytest
 from lab import wait_until
 from tables import differences
 from test_changes import Numbered
-from topology import Net, host_addr
-
-PREFIX = "2001:db8:f00::/48"
-FAR = "2001:db8:f00::1"
-COVER = "2001:db8::/32"
+from topology import COVER, PREFIX, Net, host_addr
 
 
 def storm(net, count=4000, seed=1):

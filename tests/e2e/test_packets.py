@@ -5,9 +5,8 @@ import struct
 
 import frames as fr
 import pytest
-from topology import FOREIGN_MAC, HOST_MAC, PORT_MAC, host_addr, router_addr
+from topology import FAR, FOREIGN_MAC, HOST_MAC, PORT_MAC, host_addr, router_addr
 
-FAR = "2001:db8:f00::1"
 B = host_addr("b")
 
 

@@ -3,11 +3,8 @@
 
 import frames as fr
 import pytest
-from topology import host_addr, router_addr
+from topology import COVER, FAR, PREFIX, host_addr, router_addr
 
-PREFIX = "2001:db8:f00::/48"
-FAR = "2001:db8:f00::1"
-COVER = "2001:db8::/32"
 
 UNREACH, TOO_BIG, TIME_EXCEEDED = 1, 2, 3
 NO_ROUTE, PROHIBITED, ADDR_UNREACHABLE, POLICY = 0, 1, 3, 5

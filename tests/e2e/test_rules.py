@@ -6,10 +6,8 @@ import pytest
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
 from scapy.layers.l2 import Ether
-from topology import HOST_MAC, PORT_MAC, Twins, host_addr, router_addr
+from topology import COVER, FAR, HOST_MAC, PORT_MAC, Twins, host_addr, router_addr
 
-COVER = "2001:db8::/32"
-FAR = "2001:db8:f00::1"
 OTHER = "2001:db8:f01::1"
 
 

@@ -5,10 +5,8 @@ import pytest
 
 import frames as fr
 from lab import wait_until
-from topology import host_addr
+from topology import FAR, PREFIX, host_addr
 
-PREFIX = "2001:db8:f00::/48"
-FAR = "2001:db8:f00::1"
 SKIP_NOTIFY = "net.ipv6.route.skip_notify_on_dev_down"
 
 

@@ -8,11 +8,8 @@ import frames as fr
 import pytest
 from lab import wait_until
 from test_differential import SEED
-from topology import HOST_MAC, PORT, Twins, host_addr
+from topology import COVER, FAR, HOST_MAC, PORT, PREFIX, Twins, host_addr
 
-PREFIX = "2001:db8:f00::/48"
-FAR = "2001:db8:f00::1"
-COVER = "2001:db8::/32"
 HERE, ELSEWHERE = "2001:db8:a::2", "2001:db8:abc::1"
 
 

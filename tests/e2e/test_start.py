@@ -9,11 +9,8 @@ import frames as fr
 import pytest
 from lab import BPFFS, OBJECT, PINS, SIXLANED, CommandError, wait_until
 from test_changes import Numbered
-from topology import Net, host_addr, router_addr
+from topology import COVER, FAR, PREFIX, Net, host_addr, router_addr
 
-COVER = "2001:db8::/32"
-PREFIX = "2001:db8:f00::/48"
-FAR = "2001:db8:f00::1"
 MAPS = [
     "sl_meta", "sl_routes", "sl_next_hops", "sl_neigh_index", "sl_neighbours", "sl_port_index",
     "sl_ports", "sl_counters", "sl_sources", "sl_cells", "sl_vlans", "sl_rules",

@@ -23,6 +23,8 @@ HOST_MAC = {h: "02:00:00:00:%02x:02" % (0xA0 + i) for i, h in enumerate(HOSTS)}
 PORT_MAC = {h: "02:00:00:00:%02x:01" % (0xA0 + i) for i, h in enumerate(HOSTS)}
 # Unicast and of no host: where packets to "elsewhere" go.
 FOREIGN_MAC = "02:00:00:00:ee:ee"
+# Somewhere behind the hosts: a destination, its usual route, and one that covers it.
+FAR, PREFIX, COVER = "2001:db8:f00::1", "2001:db8:f00::/48", "2001:db8::/32"
 # Reasons that also hold for what hosts say by themselves, neighbour discovery and the like.
 CHATTY = {
     "pass_all",
@@ -45,6 +47,14 @@ def router_addr(host):
 
 def host_ll(host):
     return "fe80::%s:2" % host
+
+
+def next_hop_objects(net, group):
+    """7 by b, 8 by c, and 10, a group of them."""
+    net.r.ip("nexthop add id 7 via", host_addr("b"), "dev p1")
+    net.r.ip("nexthop add id 8 via", host_addr("c"), "dev p2")
+    # A group has no family of its own.
+    net.r.run("ip", "nexthop", "add", "id", "10", "group", *group.split())
 
 
 class Net:

@@ -126,7 +126,7 @@ static void check_cells(const struct sim *sim, union sixlane_fate fate)
 {
 	assert_true(fate.n_cells > 0);
 	assert_true(fate.first_cell + fate.n_cells <= SIXLANE_MAX_CELLS);
-	assert_true(fate.kind == SIXLANE_KIND_GROUP || fate.n_cells <= FIB_FIRST_MAX);
+	assert_true(fate.kind == SIXLANE_KIND_GROUP || fate.n_cells <= SIXLANE_MAX_FIRST);
 	for (uint32_t i = fate.first_cell; i < fate.first_cell + fate.n_cells; i++) {
 		check_leaf(sim, sim->cells[i].below);
 		check_leaf(sim, sim->cells[i].above);

@@ -137,14 +137,14 @@ static void test_expiry(void **state)
 
 static void test_what_cannot_be(void **state)
 {
-	static struct fib_hop many[FIB_FIRST_MAX + 1];
+	static struct fib_hop many[SIXLANE_MAX_FIRST + 1];
 	struct world *world = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
 		many[i] = (struct fib_hop){ .ifindex = (uint32_t)i + 1 };
-	set(world, "2001:db8:1::/48", several(FIB_FIRST, many, FIB_FIRST_MAX));
-	assert_target(world, "2001:db8:1::1", several(FIB_FIRST, many, FIB_FIRST_MAX));
-	set(world, "2001:db8:1::/48", several(FIB_FIRST, many, FIB_FIRST_MAX + 1));
+	set(world, "2001:db8:1::/48", several(FIB_FIRST, many, SIXLANE_MAX_FIRST));
+	assert_target(world, "2001:db8:1::1", several(FIB_FIRST, many, SIXLANE_MAX_FIRST));
+	set(world, "2001:db8:1::/48", several(FIB_FIRST, many, SIXLANE_MAX_FIRST + 1));
 	assert_verdict(world, "2001:db8:1::1", SIXLANE_PUNT_EQUAL_METRIC);
 	set(world, "2001:db8:1::/48", several(FIB_HASHED, many, 0));
 	assert_verdict(world, "2001:db8:1::1", SIXLANE_PUNT_MULTIPATH);

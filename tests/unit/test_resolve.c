@@ -193,8 +193,8 @@ static const char *fate_of_equals(unsigned int n)
 static void test_many_equals(void **state)
 {
 	(void)state;
-	assert_string_equal(fate_of_equals(FIB_FIRST_MAX), "first dev 100 dev 10");
-	assert_string_equal(fate_of_equals(FIB_FIRST_MAX + 1), "punt_equal_metric");
+	assert_string_equal(fate_of_equals(SIXLANE_MAX_FIRST), "first dev 100 dev 10");
+	assert_string_equal(fate_of_equals(SIXLANE_MAX_FIRST + 1), "punt_equal_metric");
 }
 
 static void test_tables_apart(void **state)

@@ -4,11 +4,9 @@
 import frames as fr
 import pytest
 from lans import LanNet, LanTwins, forwarded, packets, subnet, tag
-from topology import HOST_MAC, PORT_MAC, host_addr, router_addr
+from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, host_addr, router_addr
 
 RED, BLUE = 100, 0x12345678
-PREFIX = "2001:db8:f00::/48"
-FAR = "2001:db8:f00::1"
 # Better than any route that a daemon may add, worse than nothing: as the kernel's documents say.
 NO_ROUTE = "unreachable default metric 4278198272"
 

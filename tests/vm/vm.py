@@ -204,10 +204,7 @@ def main():
     start = time.monotonic()
     run_jobs(kernels, args.jobs, args.machines, tally)
     print(f"\nall machines took {time.monotonic() - start:.0f} s")
-    for note in tally.notes:
-        print(note)
-    print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
-    return 1 if tally.failed or not tally.passed else 0
+    return tally.close()
 
 
 if __name__ == "__main__":

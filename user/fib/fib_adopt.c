@@ -257,7 +257,7 @@ static bool understand_group(struct fib *fib, struct fib_next_hop *next_hop,
 		next_hop->group = group;
 		return true;
 	}
-	if (fate.kind == SIXLANE_KIND_FIRST && fate.n_cells > FIB_FIRST_MAX)
+	if (fate.kind == SIXLANE_KIND_FIRST && fate.n_cells > SIXLANE_MAX_FIRST)
 		return false;
 	if (!fib_cells_adopt(&fib->cells, fate.first_cell, fate.n_cells, fib->adopted_cells))
 		return false;

@@ -168,7 +168,7 @@ static uint32_t verdict_of(const struct fib_target *target)
 			       : SIXLANE_PUNT_SOURCE_ROUTE;
 	if (!target->n_hops || target->n_hops > MAX_CELLS)
 		return SIXLANE_PUNT_MULTIPATH;
-	if (target->kind == FIB_FIRST && target->n_hops > FIB_FIRST_MAX)
+	if (target->kind == FIB_FIRST && target->n_hops > SIXLANE_MAX_FIRST)
 		return SIXLANE_PUNT_EQUAL_METRIC;
 	return SIXLANE_FORWARD;
 }

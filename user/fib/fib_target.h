@@ -17,8 +17,6 @@ enum fib_kind {
 	FIB_SOURCES, /* by source: one of sources */
 };
 
-#define FIB_FIRST_MAX 16 /* hops of FIB_FIRST */
-
 struct fib_hop {
 	union sixlane_addr gateway; /* if has_gateway */
 	uint32_t ifindex;	    /* egress device; 0: the hop discards (DROP_BLACKHOLE) */

@@ -226,7 +226,7 @@ static bool add_devices(struct resolve *resolve, struct fib_target *out,
 
 		if (has_hop_by(out, hop->ifindex))
 			continue;
-		if (!hop->ifindex || out->n_hops == FIB_FIRST_MAX ||
+		if (!hop->ifindex || out->n_hops == SIXLANE_MAX_FIRST ||
 		    is_vrf(resolve->view->links, hop->ifindex))
 			return false;
 		push_hop(resolve, out, hop, false);
