@@ -113,8 +113,8 @@ static void add_member(struct walk *w, uint32_t id, uint32_t skip)
 {
 	const struct sixlane_next_hop *member = next_hop(w->world, id);
 
-	/* None may be left, or luck be against the one that is. */
-	if (!id || is_skipped(w, member, skip))
+	/* None may be left, or luck be against the one that is. An empty word is no next hop. */
+	if (!id || !member->fate.word || is_skipped(w, member, skip))
 		add_verdict(w, SIXLANE_PASS_EGRESS_DOWN);
 	else if (member->fate.kind >= SIXLANE_N_VERDICTS)
 		add_verdict(w, SIXLANE_PUNT_ROUTE);
@@ -148,8 +148,9 @@ static enum sixlane_verdict choose_by_hash(struct walk *w)
 static enum sixlane_verdict choose_first(struct walk *w)
 {
 	const union sixlane_fate group = w->next_hop->fate;
+	uint32_t first;
 
-	for (uint32_t i = 0; i < group.n_cells && i < 16; i++) {
+	for (uint32_t i = 0; i < group.n_cells && i < SIXLANE_MAX_FIRST; i++) {
 		uint32_t id = group.first_cell + i < WORLD_CELLS
 				      ? w->world->cells[group.first_cell + i].below
 				      : 0;
@@ -160,10 +161,12 @@ static enum sixlane_verdict choose_first(struct walk *w)
 		    port->ifindex == w->port->ifindex)
 			return SIXLANE_PASS_SAME_PORT;
 	}
-	if (!group.n_cells || group.first_cell >= WORLD_CELLS ||
-	    !w->world->cells[group.first_cell].below)
+	if (!group.n_cells || group.first_cell >= WORLD_CELLS)
 		return SIXLANE_PASS_SAME_PORT;
-	add_member(w, w->world->cells[group.first_cell].below, 0);
+	first = w->world->cells[group.first_cell].below;
+	if (!first || !next_hop(w->world, first)->fate.word)
+		return SIXLANE_PASS_SAME_PORT;
+	add_member(w, first, 0);
 	return SIXLANE_FORWARD;
 }
 

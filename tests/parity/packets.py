@@ -21,7 +21,6 @@ OTHER_PROTOCOLS = (33, 50, 51, 89, 112, 132, 136, 135, 139, 140, 253, 255)
 LARGEST = 3000
 # What a wire lets through over its MTU, without a tag.
 MORE_THAN_MTU = 4
-LABEL_BYTES = range(15, 18)
 AROUND_MTU = (-41, -40, -1, 0, 1, 2, 4, 5, 8, 40, 41)
 # ICMPv6 types that mean nothing to the router itself, whatever is in them.
 SAFE_TYPES = (1, 3, 4, 100, 144, 200, 255)
@@ -149,9 +148,9 @@ class Packets:
             return frame[:12] + tag * rng.choice([1] * 8 + [2, 2, 3]) + frame[12:]
         if choice < 0.66:
             at = rng.randint(12, min(len(frame), 54) - 1)
-            if at in LABEL_BYTES and wire.mark_at(frame) < 0:
-                return frame  # nothing else tells whose it is
-            return frame[:at] + bytes([frame[at] ^ 1 << rng.randint(0, 7)]) + frame[at + 1 :]
+            flipped = frame[:at] + bytes([frame[at] ^ 1 << rng.randint(0, 7)]) + frame[at + 1 :]
+            # A label of its own stays, and none becomes another's: some are known by nothing else.
+            return flipped if _own_label(flipped) == _own_label(frame) else frame
         if choice < 0.72:
             length = rng.choice([0, 1, 8, 20, len(frame), 0xFFFF])
             return frame[:18] + struct.pack("!H", length) + frame[20:]
@@ -270,6 +269,13 @@ class Packets:
 
     def _nothing(self, _source, _target):
         return NO_NEXT, bytes(self.rng.choice([0, 0, 1, 3, 7]))
+
+
+def _own_label(frame):
+    """The label if it is of one frame only, or None."""
+    at = wire.ip6_at(frame)
+    value = 0 if at is None else wire.label(frame, at)
+    return value if value >= wire.OWN_LABELS else None
 
 
 def _summed(body, at, source, target, protocol):

@@ -80,16 +80,14 @@ class Scenario:
         ]
 
     def _changes(self):
-        """Changes in random order, in bursts of random lengths."""
+        """Changes in random order, in bursts of random lengths. Never empty: two rounds are two."""
         lines, rng = [], self.rng
         shares = [feature.share for feature in self.features]
-        if not any(shares):
-            return []
-        for _ in range(rng.choice([1, 2, 5, 10, 30])):
+        for _ in range(rng.choice([1, 2, 5, 10, 30]) if any(shares) else 0):
             lines += rng.choices(self.features, shares)[0].change()
             if rng.random() < 0.2:
                 lines.append("burst")
-        return lines
+        return [*lines, "burst"]
 
     def about(self):
         return ", ".join(feature.name for feature in self.features)

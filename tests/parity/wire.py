@@ -145,9 +145,11 @@ def with_label(frame, at, value):
 
 
 def error_at(frame, at):
-    """Where the packet that an ICMPv6 error quotes begins, or None: not such an error."""
+    """Where the IPv6 header that an ICMPv6 error quotes begins, or None: not such an error."""
     next_header, at = behind_extensions(frame, at)
-    return at + 8 if next_header == 58 and len(frame) >= at + 8 and frame[at] < 128 else None
+    if next_header != 58 or len(frame) < at + 12 or frame[at] >= 128 or frame[at + 8] >> 4 != 6:
+        return None
+    return at + 8
 
 
 def behind_extensions(frame, at):
@@ -167,7 +169,7 @@ def identities(frame):
         return found
     quoted = error_at(frame, at)
     for header in (quoted, at):
-        if header is not None and len(frame) >= header + 4 and label(frame, header) >= OWN_LABELS:
+        if header is not None and label(frame, header) >= OWN_LABELS:
             found.append(("label", label(frame, header)))
     return list(dict.fromkeys(found))
 
@@ -223,7 +225,7 @@ def renumbered(frame, number, flow_label):
     if at is None:
         return frame
     quoted = error_at(frame, at)
-    if quoted is not None and len(frame) >= quoted + IPV6_LEN and frame[quoted] >> 4 == 6:
+    if quoted is not None and len(frame) >= quoted + IPV6_LEN:
         frame = with_label(frame, quoted, flow_label)
     return with_label(frame, at, flow_label)
 
