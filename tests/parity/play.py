@@ -4,9 +4,14 @@
 A script is lines of text: what World.apply() does, "frame" lines in rounds, comments.
 """
 
+import time
+
 import packets
 from side import HarnessError
 from world import World
+
+# What cutting down may take, until it has to do with what it has.
+SHRINK_S = 240
 
 
 class Failure:
@@ -59,7 +64,7 @@ class Shrinker:
     """Drops lines as long as the rest still fails. A context manager."""
 
     def __init__(self, say):
-        self.say, self.world = say, None
+        self.say, self.world, self.deadline = say, None, time.monotonic() + SHRINK_S
 
     def __enter__(self):
         return self
@@ -81,8 +86,12 @@ class Shrinker:
             self.__exit__()  # another trouble than the one that is looked for
             return None
 
+    def is_over(self):
+        return time.monotonic() > self.deadline
+
     def fails(self, lines):
-        return self.play(lines) is not None
+        """Of what is tried too late it is not known."""
+        return not self.is_over() and self.play(lines) is not None
 
     def shrink(self, lines):
         """The shortest script found, which fails on new routers, or None."""
@@ -120,7 +129,7 @@ class Shrinker:
                     lines = fewer
                 else:
                     at += size
-            if size == 1:
+            if size == 1 or self.is_over():
                 return lines
             self.say("%d lines still fail" % len(lines))
             size = max(size // 2, 1)

@@ -259,5 +259,5 @@ class Worker:
             for line in [*head, *text.splitlines()]:
                 file.write("# %s\n" % line[:400])
             file.writelines(line + "\n" for line in lines)
-        print("parity: saved %s (%d lines); kept as a test in tests/parity/regressions/"
-              % (path, len(lines)), flush=True)  # fmt: skip
+        print("parity: saved %s (%d lines); 'parity.py --replay' plays it; in tests/parity/regressions/ "
+              "every run does" % (path, len(lines)), flush=True)  # fmt: skip
