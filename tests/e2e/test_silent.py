@@ -111,3 +111,28 @@ def test_a_rule_of_all_but_vrf_packets(twins):
     twins.each(lambda net: net.r.ip("-6 rule add not from all l3mdev prohibit"))
     twins.fast.sync()
     twins.assert_same([fr.udp(FAR)])
+
+
+def test_a_route_that_dumps_leave_out(idle):
+    """fib6 tells a set, then goes on behind its last hop; `dev p0` stands before that one, and is
+    taken for what comes in by p0."""
+    frames = [fr.udp(FAR, src="2001:db8:a::%x" % (0x100 + i)) for i in range(20)]
+    idle.r.route("add", PREFIX, "via", host_addr("b"))
+    idle.r.route("append", PREFIX, "dev p0")
+    idle.r.route("append", PREFIX, "via", host_addr("c"))
+    assert len(idle.r.ipj("-6 route show", PREFIX)) == 1, "the kernel tells it: no test"
+    idle.start()
+    got = idle.assert_passed(frames, "punt_equal_metric")
+    assert not got["b"] and not got["c"]
+    wait_until(lambda: "the kernel has" in idle.router.log(), what="the log says so")
+    idle.r.route("delete", PREFIX, "dev p0")
+    for what in ("told", "read anew"):
+        wait_until(
+            lambda: idle.router.status()["in_sync"] and idle.router.lookup(FAR)["verdict"] == "forward",
+            what=what,
+        )
+        got, rise = idle.counted(lambda: idle.exchange(frames))
+        assert rise.get("forward") == len(frames), rise
+        assert len(got["b"]) + len(got["c"]) == len(frames)
+        idle.router.stop()
+        idle.router.start()

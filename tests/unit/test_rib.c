@@ -100,7 +100,7 @@ static void assert_state(const struct world *world, const char *request, const c
 {
 	const struct rib_dest *dest = rib_find(world->rib, RT_TABLE_MAIN, &world->dst);
 	char *text = NULL;
-	size_t n = 0, count = 0;
+	size_t n = 0, count = 0, entries = 0;
 	FILE *out = open_memstream(&text, &n);
 
 	assert_non_null(out);
@@ -108,12 +108,14 @@ static void assert_state(const struct world *world, const char *request, const c
 		fputs(r == dest->routes ? "" : "; ", out);
 		format_route(out, r);
 		count++;
+		entries += r->next_hop_id || !r->n_hops ? 1 : r->n_hops;
 	}
 	fclose(out);
 	if (strcmp(text, expected))
 		fail_msg("%s: has \"%s\", should have \"%s\"", request, text, expected);
 	free(text);
 	assert_int_equal(rib_routes(world->rib), count);
+	assert_int_equal(rib_entries(world->rib), entries);
 }
 
 static int apply(struct world *world, const struct step *step)
@@ -433,6 +435,41 @@ static void test_hidden_in_a_dump(void **state)
 	rib_free(world.rib);
 }
 
+/* Once it is known that dumps hide routes, no change of a set that one told says all. */
+static void test_dumps_hide(void **state)
+{
+	const struct step set = { .n_hops = 3, .hops = { VIA(0xa, 1), VIA(0xb, 1), VIA(0xc, 1) } };
+	const struct step fewer = { .flags = REPLACE,
+				    .n_hops = 2,
+				    .hops = { VIA(0xa, 1), VIA(0xb, 1) } };
+	const struct step more = { .flags = APPEND,
+				   .n_hops = 3,
+				   .hops = { VIA(0xd, 1), VIA(0xa, 1), VIA(0xb, 1) } };
+	const struct step gone = { .flags = DEL, .n_hops = 1, .hops = { VIA(0xd, 1) } };
+	const struct step single = { .flags = DUMP, .n_hops = 1, .hops = { VIA(0xa, 1) } };
+	const struct step *const changes[] = { &fewer, &more, &gone };
+	struct world world;
+
+	(void)state;
+	for (int hide = 0; hide < 2; hide++) {
+		open_world(&world);
+		assert_int_equal(apply(&world, &set), 0);
+		rib_set_dumps_hide(world.rib, hide);
+		for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+			assert_int_equal(apply(&world, changes[i]), hide ? -EAGAIN : 0);
+			assert_int_equal(
+				rib_may_hide(
+					world.rib,
+					rib_find(world.rib, RT_TABLE_MAIN, &world.dst)->routes),
+				hide);
+		}
+		assert_int_equal(apply(&world, &single), 0);
+		assert_false(rib_may_hide(world.rib,
+					  rib_find(world.rib, RT_TABLE_MAIN, &world.dst)->routes));
+		rib_free(world.rib);
+	}
+}
+
 /* A dump that is taken again on top, because routes changed under it, makes no twins. */
 static void test_dump_in_rounds(void **state)
 {
@@ -711,6 +748,7 @@ int main(void)
 		cmocka_unit_test(test_mark_and_sweep),
 		cmocka_unit_test(test_twins_in_a_dump),
 		cmocka_unit_test(test_hidden_in_a_dump),
+		cmocka_unit_test(test_dumps_hide),
 		cmocka_unit_test(test_dump_in_rounds),
 		cmocka_unit_test(test_hop_left_after_a_dump),
 		cmocka_unit_test(test_truncated_set),

@@ -169,9 +169,10 @@ struct contest {
 	const struct rib_route *best; /* the first of the highest preference */
 	size_t n;
 	bool objects, advertised;
+	bool others; /* … and perhaps some that are not known */
 };
 
-static struct contest hold_contest(const struct links *links, const struct resolve_item *items,
+static struct contest hold_contest(const struct resolve *resolve, const struct resolve_item *items,
 				   size_t n)
 {
 	struct contest contest = { 0 };
@@ -179,7 +180,8 @@ static struct contest hold_contest(const struct links *links, const struct resol
 	for (size_t i = 0; i < n; i++) {
 		const struct rib_route *route = items[i].route;
 
-		if (!is_usable(links, route))
+		contest.others |= rib_may_hide(resolve->view->rib, route);
+		if (!is_usable(resolve->view->links, route))
 			continue;
 		contest.n++;
 		contest.objects |= route->next_hop_id != 0;
@@ -282,8 +284,12 @@ static bool set_first(struct resolve *resolve, struct fib_target *out, const str
 static bool set_best(struct resolve *resolve, struct fib_target *out,
 		     const struct resolve_item *items, size_t n)
 {
-	struct contest contest = hold_contest(resolve->view->links, items, n);
+	struct contest contest = hold_contest(resolve, items, n);
 
+	if (contest.others) {
+		set_verdict(out, SIXLANE_PUNT_EQUAL_METRIC);
+		return true;
+	}
 	if (!contest.n)
 		return false;
 	if (contest.n == 1)
@@ -315,7 +321,8 @@ bool resolve_select(struct resolve *resolve, const struct resolve_item *items, s
 bool resolve_plain_usable(const struct resolve *resolve, const struct rib_dest *dest)
 {
 	for (const struct rib_route *r = dest->routes; r; r = r->next) {
-		if (!r->src.len && is_usable(resolve->view->links, r))
+		if (!r->src.len &&
+		    (is_usable(resolve->view->links, r) || rib_may_hide(resolve->view->rib, r)))
 			return true;
 	}
 	return false;

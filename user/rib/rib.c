@@ -365,3 +365,23 @@ size_t rib_routes(const struct rib *rib)
 {
 	return rib->counts.routes;
 }
+
+size_t rib_entries(const struct rib *rib)
+{
+	return rib->counts.entries;
+}
+
+void rib_set_dumps_hide(struct rib *rib, bool hide)
+{
+	rib->counts.dumps_hide = hide;
+}
+
+bool rib_dumps_hide(const struct rib *rib)
+{
+	return rib->counts.dumps_hide;
+}
+
+bool rib_may_hide(const struct rib *rib, const struct rib_route *route)
+{
+	return rib->counts.dumps_hide && route->hides;
+}

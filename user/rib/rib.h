@@ -35,6 +35,7 @@ struct rib_route {
 	bool set : 1;	   /* a multipath set, if only of one hop yet: see rib_route_is_set() */
 	bool repeated : 1; /* fib6 may have it twice: replaced by a twin, or unlike encapsulations
 			    */
+	bool hides : 1;	   /* told by a dump with several hops, and followed from there */
 	bool uniform : 1;  /* a set is announced with one hop's attributes: they hold for each */
 	struct route_hop hops[];
 };
@@ -111,5 +112,16 @@ const struct rib_dest *rib_find(const struct rib *rib, uint32_t table, const str
 
 /* Routes in all tables. */
 size_t rib_routes(const struct rib *rib);
+/* The same as fib6 counts them (fib_rt_entries of struct rt6_statistics): a set's hops one by one.
+ */
+size_t rib_entries(const struct rib *rib);
+/*
+ * Dumps leave out what stands between the hops of a multipath set (fib6_dump_node goes on behind
+ * the last one). Whether anything does that is not known: then any set that a dump has told may
+ * have routes beside it, and a change of one gives -EAGAIN, for what it has hidden may show now.
+ */
+void rib_set_dumps_hide(struct rib *rib, bool hide);
+bool rib_dumps_hide(const struct rib *rib);
+bool rib_may_hide(const struct rib *rib, const struct rib_route *route);
 
 #endif

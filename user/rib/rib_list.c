@@ -33,6 +33,12 @@ static void count_use(struct rib_counts *counts, const struct rib_route *route, 
 		counts->by_device[route->hops[0].ifindex % RIB_USE_COUNTS] += more;
 }
 
+/* Of a set every hop is a route to fib6. */
+static size_t count_entries(const struct rib_route *route)
+{
+	return route->set ? route->n_hops : 1;
+}
+
 /* Put route in at link, before what stands there. */
 static void list_insert(struct rib_counts *counts, struct rib_route **link, struct rib_route *route)
 {
@@ -40,6 +46,7 @@ static void list_insert(struct rib_counts *counts, struct rib_route **link, stru
 	route->next = *link;
 	*link = route;
 	counts->routes++;
+	counts->entries += count_entries(route);
 	counts->sources += route->src.len != 0;
 	counts->expiring += route->expires;
 	count_use(counts, route, true);
@@ -51,6 +58,7 @@ void rib_list_remove(struct rib_route **link, struct rib_counts *counts)
 
 	*link = route->next;
 	counts->routes--;
+	counts->entries -= count_entries(route);
 	counts->sources -= route->src.len != 0;
 	counts->expiring -= route->expires;
 	count_use(counts, route, false);
@@ -172,6 +180,12 @@ static void order_hops(const struct rib_route *old, const struct route *route,
 	}
 }
 
+/* The set is one of which a dump is to tell what stands beside it, now that it changes. */
+static bool is_suspect(const struct rib_counts *counts, const struct rib_route *set)
+{
+	return counts->dumps_hide && set->hides;
+}
+
 /* A set is announced whole: the message is what there is from now on. */
 static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route **link,
 				     const struct route *route, uint16_t flags)
@@ -179,7 +193,8 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 	struct rib_route *old = *link, *copy;
 	struct route_hop hops[ROUTE_MAX_HOPS];
 	struct rib_outcome outcome;
-	bool missed, told, uniform;
+	bool missed, told, uniform, hides = flags ? old->hides : route->n_hops > 1;
+	const bool suspect = flags && is_suspect(counts, old);
 
 	order_hops(old, route, hops, &missed, &told);
 	/* A dump tells one hop's attributes, and skips what stands between the hops. */
@@ -190,6 +205,7 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 	confirm(counts, old);
 	if (rib_route_equal(old, route)) {
 		old->uniform = uniform;
+		old->hides = hides;
 		return (struct rib_outcome){ 0 };
 	}
 	copy = rib_route_new(route, hops, route->n_hops);
@@ -197,7 +213,8 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 	if (outcome.err)
 		return outcome;
 	copy->uniform = uniform;
-	if (flags && missed)
+	copy->hides = hides;
+	if (suspect || (flags && missed))
 		outcome.err = -EAGAIN;
 	return outcome;
 }
@@ -217,19 +234,22 @@ static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_rout
 {
 	struct rib_route **link = list_find_kind(list, route, true);
 	struct rib_outcome outcome;
-	bool again = false;
+	struct rib_route *copy;
+	bool again, hides;
 
 	if (!link)
 		link = list_find_kind(list, route, false);
-	if (link && (*link)->repeated)
-		again = true;
+	hides = link && (*link)->hides;
+	again = link && ((*link)->repeated || is_suspect(counts, *link));
 	if (link && rib_route_equal(*link, route) && same_order(*link, route)) {
 		confirm(counts, *link);
 		(*link)->uniform = true;
 		return (struct rib_outcome){ 0 };
 	}
-	outcome = put(counts, link ? link : list_end(list, route->metric), link,
-		      rib_route_new(route, route->hops, route->n_hops));
+	copy = rib_route_new(route, route->hops, route->n_hops);
+	outcome = put(counts, link ? link : list_end(list, route->metric), link, copy);
+	if (copy)
+		copy->hides = hides;
 	/* Multipath requests say "replace" in any case, single-path ones when they did. */
 	if (!outcome.err && (again || (!link && route->n_hops == 1)))
 		outcome.err = -EAGAIN;
@@ -267,8 +287,10 @@ static struct rib_outcome add_set(struct rib_counts *counts, struct rib_route **
 	} else {
 		copy = rib_route_new(route, route->hops, route->n_hops);
 		outcome = put(counts, list_end(list, route->metric), false, copy);
-		if (copy)
+		if (copy) {
 			copy->uniform = flags || route->n_hops == 1;
+			copy->hides = !copy->uniform;
+		}
 	}
 	if (route->protocol == RTPROT_RA && outcome.err != -ENOMEM)
 		drop_hops_of_set(counts, list, route);
@@ -383,7 +405,7 @@ static struct rib_outcome del_hops(struct rib_counts *counts, struct rib_route *
 	uint16_t n;
 
 	n = subtract_hops(old, route, left, &unknown);
-	doubt = unknown || (n && (old->truncated || route->n_hops > 1));
+	doubt = unknown || (n && (old->truncated || route->n_hops > 1)) || is_suspect(counts, old);
 	if (n == old->n_hops)
 		return (struct rib_outcome){ .err = -EAGAIN };
 	if (!n) {
@@ -397,6 +419,7 @@ static struct rib_outcome del_hops(struct rib_counts *counts, struct rib_route *
 	if (!copy)
 		return (struct rib_outcome){ .err = -ENOMEM };
 	copy->uniform = old->uniform;
+	copy->hides = old->hides;
 	if (n == 1 && (!old->uniform || old->encap)) {
 		copy->truncated = true;
 		doubt = true;

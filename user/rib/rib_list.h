@@ -16,8 +16,10 @@
 /* What all lists of a RIB share. */
 struct rib_counts {
 	size_t routes;
+	size_t entries;			    /* as fib6 counts: see rib_entries() */
 	size_t sources;			    /* routes that are source-specific */
 	size_t expiring;		    /* those with a lifetime */
+	bool dumps_hide;		    /* see rib_set_dumps_hide() */
 	uint16_t generation;		    /* given to every route that a message confirms */
 	uint32_t visit;			    /* counts runs of messages for one destination */
 	uint32_t by_object[RIB_USE_COUNTS]; /* next_hop_id */

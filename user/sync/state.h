@@ -21,6 +21,15 @@ struct sync_queue {
 };
 #define SYNC_QUEUE_MAX (256u << 20)
 
+/* census.c: are all of the kernel's routes known? */
+struct sync_census {
+	bool wanted;	 /* to be taken, or confirmed */
+	bool seen;	 /* missing holds a first result */
+	bool reported;	 /* the log has said that some are not */
+	int64_t missing; /* routes that the kernel has and has not told; negative: that it lost */
+	uint64_t next_ns;
+};
+
 struct sync {
 	const struct config *config;
 	struct maps *maps;
@@ -39,6 +48,7 @@ struct sync {
 	uint16_t netdev_family; /* generic netlink "netdev"; 0: this kernel has none */
 
 	struct sync_queue queue;
+	struct sync_census census;
 	bool dumping;	       /* notifications go to the queue */
 	bool quiet;	       /* stores are filled, the FIB is not touched yet */
 	bool replaying;	       /* the queue is applied after a dump */
@@ -134,6 +144,11 @@ void ports_update_all(struct sync *sync);
 void ports_need(struct sync *sync, uint32_t ifindex);
 /* Off every device of this namespace that has the program with our maps. 0 or the first -errno. */
 int ports_detach_all(struct sync *sync);
+
+/* census.c: start anew after a dump, before the FIB is written; from then on until it is settled.
+ */
+void census_start(struct sync *sync);
+void census_run(struct sync *sync);
 
 /* tags.c: ports whose NIC hides VLAN tags pass everything. */
 void tags_check(struct sync *sync);

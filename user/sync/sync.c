@@ -220,6 +220,8 @@ static void synchronise(struct sync *sync)
 	if (usable)
 		links_clear_doubts(&sync->links);
 	replay_queue(sync);
+	if (usable)
+		census_start(sync);
 	if (usable || sync->complete) {
 		apply_all(sync);
 		tags_check(sync);
@@ -342,6 +344,8 @@ static uint64_t earliest(const struct sync *sync)
 		next_ns = sync->next_retry_ns;
 	if ((sync->wanted || sync->config->audit_s) && sync->next_sync_ns < next_ns)
 		next_ns = sync->next_sync_ns;
+	if (sync->census.wanted && sync->census.next_ns < next_ns)
+		next_ns = sync->census.next_ns;
 	return next_ns;
 }
 
@@ -360,6 +364,8 @@ int sync_run(struct sync *sync)
 	if (sync->complete &&
 	    due(now_ns, &sync->next_poll_ns, (uint64_t)sync->config->poll_ms * NS_PER_MS))
 		poll_settings(sync);
+	if (sync->complete)
+		census_run(sync);
 	if (due(now_ns, &sync->next_keep_ns, KEEP_INTERVAL_NS))
 		keeper_run(sync);
 	if (due(now_ns, &sync->next_retry_ns, RETRY_INTERVAL_NS))

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Whether the kernel has routes that its dumps do not tell: fib6_dump_node() goes on behind the
+ * last hop of a multipath set, and leaves out what stands between the hops. But it counts them.
+ *
+ * Both counts are compared when no notification waits to be read. Since the kernel counts a route a
+ * moment before it announces it, a result holds once it came twice.
+ */
+#include <poll.h>
+
+#include "state.h"
+
+#define STATS "/proc/net/rt6_stats"
+#define CONFIRM_NS 50000000u
+
+/* fib_rt_entries of rt6_stats_seq_show(), the fourth number. 0, which no kernel has: unreadable. */
+static int64_t kernel_entries(void)
+{
+	_cleanup_fclose_ FILE *file = fopen(STATS, "re");
+	unsigned int entries;
+
+	return file && fscanf(file, "%*x %*x %*x %x", &entries) == 1 ? entries : 0;
+}
+
+static bool notifications_wait(const struct sync *sync)
+{
+	struct pollfd pfd = { .fd = nl_socket_fd(sync->notify), .events = POLLIN };
+
+	return poll(&pfd, 1, 0) != 0;
+}
+
+static void report(const struct sync *sync, int64_t kernel)
+{
+	if (!rib_dumps_hide(sync->rib))
+		log_info("the kernel has told all of its routes");
+	else if (!kernel)
+		log_warning(
+			"cannot read " STATS
+			", which tells whether dumps of routes are whole: multipath routes that were read at once are left to the kernel until it can be read");
+	else
+		log_warning(
+			"the kernel has %lld routes, hops of multipath routes counted one by one, but only %zu are known: it does not tell those that stand between the hops of a multipath route, so that multipath routes that were read at once are left to it; delete such routes, or replace multipath routes by themselves while sixlaned runs",
+			(long long)kernel, rib_entries(sync->rib));
+}
+
+void census_run(struct sync *sync)
+{
+	struct sync_census *census = &sync->census;
+	const bool hid = rib_dumps_hide(sync->rib);
+	int64_t kernel, missing;
+
+	if (!census->wanted || util_now_ns() < census->next_ns)
+		return;
+	kernel = kernel_entries();
+	if (notifications_wait(sync))
+		return;
+	missing = kernel - (int64_t)rib_entries(sync->rib);
+	census->wanted = !census->seen || missing != census->missing;
+	census->seen = true;
+	census->missing = missing;
+	census->next_ns = util_now_ns() + CONFIRM_NS;
+	rib_set_dumps_hide(sync->rib, missing != 0);
+	if (rib_dumps_hide(sync->rib) != hid && !sync->quiet)
+		apply_all_routes(sync);
+	if (!census->wanted && rib_dumps_hide(sync->rib) != census->reported) {
+		census->reported = rib_dumps_hide(sync->rib);
+		report(sync, kernel);
+	}
+}
+
+void census_start(struct sync *sync)
+{
+	sync->census.wanted = true;
+	sync->census.seen = false;
+	sync->census.next_ns = 0;
+	if (!sync->complete)
+		rib_set_dumps_hide(sync->rib, true); /* unless it turns out at once */
+	census_run(sync);
+}
