@@ -7,7 +7,7 @@ A script is lines of text: what World.apply() does, "frame" lines in rounds, com
 import time
 
 import packets
-from side import HarnessError
+from lab import LabError
 from world import World
 
 # What cutting down may take, until it has to do with what it has.
@@ -82,7 +82,7 @@ class Shrinker:
             self.world = self.world or World()
             self.world.hurry()
             return play(self.world, lines)
-        except (HarnessError, TimeoutError):
+        except (LabError, TimeoutError):
             self.__exit__()  # another trouble than the one that is looked for
             return None
 

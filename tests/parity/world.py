@@ -120,7 +120,8 @@ class World:
 
     def _do_daemon(self, what):
         if what == "start":
-            self.start_daemon()
+            if not self.router.daemon:
+                self.start_daemon()
         elif self.router.daemon:
             self.router.stop(9 if what == "kill" else 15)
 

@@ -57,7 +57,7 @@ class Job(NamedTuple):
 
 
 def pytest_job(suite, name, *files, without=()):
-    """without: tests of these files that leave emulation no time."""
+    """without: tests of these files that leave emulation no time, or need Linux 6.3."""
     words = [f"tests/{suite}/{file}" for file in files]
     words += [f"--deselect=tests/{suite}/{test}" for test in without]
     return Job(suite, name, f"{PYTEST} {shlex.join(words)}")
@@ -66,9 +66,9 @@ def pytest_job(suite, name, *files, without=()):
 def jobs(parity_seconds):
     """All of them, the long ones first.
 
-    Of the end-to-end tests those in which the kernel has a say: what it announces, and what it does
-    with a packet. How the programs take bad input, and what XDP makes of odd packets, is the
-    same under any kernel, or is in test_bpf.
+    Left out are end-to-end tests that leave emulation no time (the full view, overruns, crowds of
+    neighbours), those in which the kernel has no say (bad input, what `explain` says), and
+    test_start.py, which expects a kernel that refuses libxdp's dispatcher.
     """
     return [
         pytest_job("vm", "bonds", "test_bond.py", "test_dummy.py"),
@@ -79,6 +79,8 @@ def jobs(parity_seconds):
                    without=CROWDS),
         pytest_job("e2e", "e2e-groups", "test_multipath.py", "test_next_hop_objects.py"),
         pytest_job("e2e", "e2e-rules", "test_rules.py", "test_sources.py"),
+        pytest_job("e2e", "e2e-packets", "test_packets.py", "test_lookup.py", "test_others.py",
+                   without=["test_others.py::test_more_than_64_ports"]),
         pytest_job("e2e", "e2e-jumbo", "test_jumbo.py", *EXPLAIN_DEVICES),
         Job("parity", "parity", "/usr/bin/python3 tests/parity/parity.py --save {share}/parity"
             f" --seconds {parity_seconds} --packets {PARITY_PACKETS}", has_xml=False),
