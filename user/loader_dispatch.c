@@ -86,7 +86,10 @@ static int attach_prog(struct xdp_program *prog, int ifindex, const char *port, 
 	int rc = xdp_program__attach(prog, ifindex, XDP_MODE_NATIVE, 0);
 
 	if (rc)
-		return loader_fail_errno(err, rc, "libxdp cannot attach to %s", port);
+		return loader_fail_errno(
+			err, rc,
+			"libxdp cannot attach to %s (this libxdp may be too old for the kernel; 'sixlane attach %s' attaches sixlane alone)",
+			port, port);
 	if (!fell_back(ifindex))
 		return 0;
 	detach_fallback(ifindex, xdp_program__fd(prog));
