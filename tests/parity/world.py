@@ -76,6 +76,8 @@ class World:
     def _run_batch(self, lines):
         if not lines:
             return
+        if any(map(_looks_up, lines)):
+            self._rest()
         self.restless = self.restless or any(line.startswith(("link", "addr")) for line in lines)
         said = [side.batch(lines) for side in self.sides]
         self.errors += len(said[0]) // 2
@@ -87,9 +89,7 @@ class World:
 
     def _do_sysctl(self, path, value):
         # What the kernel still does with new addresses hangs on settings, and on who comes first.
-        if self.restless:
-            for side in self.sides:
-                side.wait_rest()
+        self._rest()
         self.restless = path.endswith("disable_ipv6")
         self.unannounced = True
         said = [side.write(path, value) for side in self.sides]
@@ -130,6 +130,12 @@ class World:
 
     def start_daemon(self):
         self.router.start("--poll-ms", POLL_MS, "--audit", 0)
+
+    def _rest(self):
+        if self.restless:
+            for side in self.sides:
+                side.wait_rest()
+        self.restless = False
 
     # -- settling
 
@@ -226,3 +232,9 @@ class World:
         self.router.sixlane("unpin")
         self.router.attach()
         self.start_daemon()
+
+
+def _looks_up(line):
+    """The kernel finds the device of a gateway by itself, which hangs on what has a carrier."""
+    words = line.split()
+    return words[0] == "route" and words.count("via") > words.count("dev")
