@@ -124,7 +124,7 @@ def test_a_route_that_dumps_leave_out(idle):
     idle.start()
     got = idle.assert_passed(frames, "punt_equal_metric")
     assert not got["b"] and not got["c"]
-    wait_until(lambda: "the kernel has" in idle.router.log(), what="the log says so")
+    wait_until(lambda: "which its dumps leave out" in idle.router.log(), what="the log says so")
     idle.r.route("delete", PREFIX, "dev p0")
     for what in ("told", "read anew"):
         wait_until(

@@ -104,8 +104,16 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 	if (!sync->dumping && route.table == RT_TABLE_LOCAL && route.type == RTN_MULTICAST)
 		apply_ipv6_toggled(sync, &route);
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
-		return rib_add(sync->rib, &route, sync->dumping ? 0 : nlh->nlmsg_flags);
-	ret = rib_del(sync->rib, &route);
+		ret = rib_add(sync->rib, &route, sync->dumping ? 0 : nlh->nlmsg_flags);
+	else
+		ret = rib_del(sync->rib, &route);
+	/* what may have been hidden is punted until then, and there may be many such changes */
+	if (ret == -EAGAIN && rib_dumps_hide(sync->rib)) {
+		sync_want(sync, SYNC_LATER_NS);
+		return 0;
+	}
+	if (nlh->nlmsg_type == RTM_NEWROUTE)
+		return ret;
 	/* a withdrawal from before the dump, of what the dump therefore did not tell */
 	return ret == -EAGAIN && sync->replaying ? 0 : ret;
 }

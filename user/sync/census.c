@@ -3,8 +3,12 @@
  * Whether the kernel has routes that its dumps do not tell: fib6_dump_node() goes on behind the
  * last hop of a multipath set, and leaves out what stands between the hops. But it counts them.
  *
- * Both counts are compared when no notification waits to be read. Since the kernel counts a route a
- * moment before it announces it, a result holds once it came twice.
+ * Both counts are compared when no notification waits to be read. A route is not counted and
+ * announced in one step, so that only what came twice is believed; sets are punted at once.
+ *
+ * The kernel's count is not exact for ever: since Linux 6.16 changes of two tables at a time can
+ * lose one. It is then off until the namespace ends, and sets that a dump has told are punted in
+ * vain.
  */
 #include <poll.h>
 
@@ -39,8 +43,22 @@ static void report(const struct sync *sync, int64_t kernel)
 			", which tells whether dumps of routes are whole: multipath routes that were read at once are left to the kernel until it can be read");
 	else
 		log_warning(
-			"the kernel has %lld routes, hops of multipath routes counted one by one, but only %zu are known: it does not tell those that stand between the hops of a multipath route, so that multipath routes that were read at once are left to it; delete such routes, or replace multipath routes by themselves while sixlaned runs",
+			"the kernel counts %lld routes, hops of multipath routes one by one, and has told %zu: some may stand between the hops of a multipath route, which its dumps leave out; multipath routes that were read from a dump are left to the kernel; delete those routes, or delete the multipath route and add it again",
 			(long long)kernel, rib_entries(sync->rib));
+}
+
+/* What is missing may also be what changed under the dump: another one tells. */
+static void settle(struct sync *sync, int64_t kernel)
+{
+	struct sync_census *census = &sync->census;
+
+	if (census->missing && census->missing != census->settled)
+		sync_want(sync, SYNC_LATER_NS);
+	census->settled = census->missing;
+	if ((census->missing != 0) == census->reported)
+		return;
+	census->reported = census->missing != 0;
+	report(sync, kernel);
 }
 
 void census_run(struct sync *sync)
@@ -59,13 +77,13 @@ void census_run(struct sync *sync)
 	census->seen = true;
 	census->missing = missing;
 	census->next_ns = util_now_ns() + CONFIRM_NS;
-	rib_set_dumps_hide(sync->rib, missing != 0);
+	/* Back to XDP only when it is confirmed, but for the first tables, which are yet to be
+	 * written. */
+	rib_set_dumps_hide(sync->rib, missing || (hid && census->wanted && sync->complete));
 	if (rib_dumps_hide(sync->rib) != hid && !sync->quiet)
 		apply_all_routes(sync);
-	if (!census->wanted && rib_dumps_hide(sync->rib) != census->reported) {
-		census->reported = rib_dumps_hide(sync->rib);
-		report(sync, kernel);
-	}
+	if (!census->wanted)
+		settle(sync, kernel);
 }
 
 void census_start(struct sync *sync)
