@@ -67,8 +67,7 @@ def jobs(parity_seconds):
     """All of them, the long ones first.
 
     Left out are end-to-end tests that leave emulation no time (the full view, overruns, crowds of
-    neighbours), those in which the kernel has no say (bad input, what `explain` says), and
-    test_start.py, which expects a kernel that refuses libxdp's dispatcher.
+    neighbours) and those in which the kernel has no say: bad input, and what `explain` says.
     """
     return [
         pytest_job("vm", "bonds", "test_bond.py", "test_dummy.py"),
@@ -79,6 +78,7 @@ def jobs(parity_seconds):
                    without=CROWDS),
         pytest_job("e2e", "e2e-groups", "test_multipath.py", "test_next_hop_objects.py"),
         pytest_job("e2e", "e2e-rules", "test_rules.py", "test_sources.py"),
+        pytest_job("e2e", "e2e-start", "test_start.py"),
         pytest_job("e2e", "e2e-packets", "test_packets.py", "test_lookup.py", "test_others.py",
                    without=["test_others.py::test_more_than_64_ports"]),
         pytest_job("e2e", "e2e-jumbo", "test_jumbo.py", *EXPLAIN_DEVICES),
