@@ -35,7 +35,7 @@ struct rib_route {
 	bool set : 1;	   /* a multipath set, if only of one hop yet: see rib_route_is_set() */
 	bool repeated : 1; /* fib6 may have it twice: replaced by a twin, or unlike encapsulations
 			    */
-	bool hides : 1;	   /* told by a dump with several hops, and followed from there */
+	bool by_dump : 1;  /* told by a dump with several hops, and followed from there */
 	bool uniform : 1;  /* a set is announced with one hop's attributes: they hold for each */
 	struct route_hop hops[];
 };

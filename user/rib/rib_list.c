@@ -183,7 +183,7 @@ static void order_hops(const struct rib_route *old, const struct route *route,
 /* The set is one of which a dump is to tell what stands beside it, now that it changes. */
 static bool is_suspect(const struct rib_counts *counts, const struct rib_route *set)
 {
-	return counts->dumps_hide && set->hides;
+	return counts->dumps_hide && set->by_dump;
 }
 
 /* A set is announced whole: the message is what there is from now on. */
@@ -193,7 +193,7 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 	struct rib_route *old = *link, *copy;
 	struct route_hop hops[ROUTE_MAX_HOPS];
 	struct rib_outcome outcome;
-	bool missed, told, uniform, hides = flags ? old->hides : route->n_hops > 1;
+	bool missed, told, uniform, by_dump = flags ? old->by_dump : route->n_hops > 1;
 	const bool suspect = flags && is_suspect(counts, old);
 
 	order_hops(old, route, hops, &missed, &told);
@@ -205,7 +205,7 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 	confirm(counts, old);
 	if (rib_route_equal(old, route)) {
 		old->uniform = uniform;
-		old->hides = hides;
+		old->by_dump = by_dump;
 		return (struct rib_outcome){ 0 };
 	}
 	copy = rib_route_new(route, hops, route->n_hops);
@@ -213,7 +213,7 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 	if (outcome.err)
 		return outcome;
 	copy->uniform = uniform;
-	copy->hides = hides;
+	copy->by_dump = by_dump;
 	if (suspect || (flags && missed))
 		outcome.err = -EAGAIN;
 	return outcome;
@@ -235,11 +235,11 @@ static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_rout
 	struct rib_route **link = list_find_kind(list, route, true);
 	struct rib_outcome outcome;
 	struct rib_route *copy;
-	bool again, hides;
+	bool again, by_dump;
 
 	if (!link)
 		link = list_find_kind(list, route, false);
-	hides = link && (*link)->hides;
+	by_dump = link && (*link)->by_dump;
 	again = link && ((*link)->repeated || is_suspect(counts, *link));
 	if (link && rib_route_equal(*link, route) && same_order(*link, route)) {
 		confirm(counts, *link);
@@ -249,7 +249,7 @@ static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_rout
 	copy = rib_route_new(route, route->hops, route->n_hops);
 	outcome = put(counts, link ? link : list_end(list, route->metric), link, copy);
 	if (copy)
-		copy->hides = hides;
+		copy->by_dump = by_dump;
 	/* Multipath requests say "replace" in any case, single-path ones when they did. */
 	if (!outcome.err && (again || (!link && route->n_hops == 1)))
 		outcome.err = -EAGAIN;
@@ -289,7 +289,7 @@ static struct rib_outcome add_set(struct rib_counts *counts, struct rib_route **
 		outcome = put(counts, list_end(list, route->metric), false, copy);
 		if (copy) {
 			copy->uniform = flags || route->n_hops == 1;
-			copy->hides = !copy->uniform;
+			copy->by_dump = !copy->uniform;
 		}
 	}
 	if (route->protocol == RTPROT_RA && outcome.err != -ENOMEM)
@@ -419,7 +419,7 @@ static struct rib_outcome del_hops(struct rib_counts *counts, struct rib_route *
 	if (!copy)
 		return (struct rib_outcome){ .err = -ENOMEM };
 	copy->uniform = old->uniform;
-	copy->hides = old->hides;
+	copy->by_dump = old->by_dump;
 	if (n == 1 && (!old->uniform || old->encap)) {
 		copy->truncated = true;
 		doubt = true;
