@@ -383,5 +383,5 @@ bool rib_dumps_hide(const struct rib *rib)
 
 bool rib_may_hide(const struct rib *rib, const struct rib_route *route)
 {
-	return rib->counts.dumps_hide && route->by_dump;
+	return rib_list_may_hide(&rib->counts, route);
 }

@@ -39,6 +39,11 @@ static size_t count_entries(const struct rib_route *route)
 	return route->set ? route->n_hops : 1;
 }
 
+bool rib_list_may_hide(const struct rib_counts *counts, const struct rib_route *route)
+{
+	return counts->dumps_hide && route->by_dump;
+}
+
 /* Put route in at link, before what stands there. */
 static void list_insert(struct rib_counts *counts, struct rib_route **link, struct rib_route *route)
 {
@@ -180,12 +185,6 @@ static void order_hops(const struct rib_route *old, const struct route *route,
 	}
 }
 
-/* The set is one of which a dump is to tell what stands beside it, now that it changes. */
-static bool is_suspect(const struct rib_counts *counts, const struct rib_route *set)
-{
-	return counts->dumps_hide && set->by_dump;
-}
-
 /* A set is announced whole: the message is what there is from now on. */
 static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route **link,
 				     const struct route *route, uint16_t flags)
@@ -194,7 +193,7 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 	struct route_hop hops[ROUTE_MAX_HOPS];
 	struct rib_outcome outcome;
 	bool missed, told, uniform, by_dump = flags ? old->by_dump : route->n_hops > 1;
-	const bool suspect = flags && is_suspect(counts, old);
+	const bool suspect = flags && rib_list_may_hide(counts, old);
 
 	order_hops(old, route, hops, &missed, &told);
 	/* A dump tells one hop's attributes, and skips what stands between the hops. */
@@ -240,7 +239,7 @@ static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_rout
 	if (!link)
 		link = list_find_kind(list, route, false);
 	by_dump = link && (*link)->by_dump;
-	again = link && ((*link)->repeated || is_suspect(counts, *link));
+	again = link && ((*link)->repeated || rib_list_may_hide(counts, *link));
 	if (link && rib_route_equal(*link, route) && same_order(*link, route)) {
 		confirm(counts, *link);
 		(*link)->uniform = true;
@@ -405,7 +404,8 @@ static struct rib_outcome del_hops(struct rib_counts *counts, struct rib_route *
 	uint16_t n;
 
 	n = subtract_hops(old, route, left, &unknown);
-	doubt = unknown || (n && (old->truncated || route->n_hops > 1)) || is_suspect(counts, old);
+	doubt = unknown || (n && (old->truncated || route->n_hops > 1)) ||
+		rib_list_may_hide(counts, old);
 	if (n == old->n_hops)
 		return (struct rib_outcome){ .err = -EAGAIN };
 	if (!n) {

@@ -37,6 +37,9 @@ struct rib_outcome rib_list_add(struct rib_route **list, struct rib_counts *coun
 struct rib_outcome rib_list_del(struct rib_route **list, struct rib_counts *counts,
 				const struct route *route);
 
+/* As rib_may_hide(): a dump is to tell what stands beside a set that changes. */
+bool rib_list_may_hide(const struct rib_counts *counts, const struct rib_route *route);
+
 /* Take out and free *link. */
 void rib_list_remove(struct rib_route **link, struct rib_counts *counts);
 

@@ -51,14 +51,13 @@ static void report(const struct sync *sync, int64_t kernel)
 static void settle(struct sync *sync, int64_t kernel)
 {
 	struct sync_census *census = &sync->census;
+	const int64_t before = census->settled;
 
-	if (census->missing && census->missing != census->settled)
-		sync_want(sync, SYNC_LATER_NS);
 	census->settled = census->missing;
-	if ((census->missing != 0) == census->reported)
-		return;
-	census->reported = census->missing != 0;
-	report(sync, kernel);
+	if (census->missing && census->missing != before)
+		sync_want(sync, SYNC_LATER_NS);
+	if (!census->missing != !before)
+		report(sync, kernel);
 }
 
 void census_run(struct sync *sync)

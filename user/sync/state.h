@@ -25,7 +25,6 @@ struct sync_queue {
 struct sync_census {
 	bool wanted;	 /* to be taken, or confirmed */
 	bool seen;	 /* missing holds a first result */
-	bool reported;	 /* the log has said that some are not */
 	int64_t missing; /* routes that the kernel counts and has not told; negative: too many told
 			  */
 	int64_t settled; /* the same when it was confirmed last */
