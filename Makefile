@@ -24,7 +24,8 @@ PYTHON := /usr/bin/python3
 HOST_ARCH = $(shell $(CC) -print-multiarch)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror
-DEFINES = -D_GNU_SOURCE -DSIXLANE_VERSION='"$(VERSION)"'
+DEFINES = -D_GNU_SOURCE -DSIXLANE_VERSION='"$(VERSION)"' \
+	-DSIXLANE_CENSUS_OBJECT='"$(B)/census.bpf.o"'
 CFLAGS := -O2 -g
 ALL_CFLAGS = -std=gnu11 $(DEFINES) $(WARN) $(CFLAGS) -MMD -MP
 BPF_CFLAGS = -O2 -g -target bpf -mcpu=v3 $(filter-out -Wmissing-prototypes,$(WARN)) \
@@ -36,7 +37,7 @@ LIBS_sixlane := -lmnl -lbpf -lxdp -ljansson
 
 PURE_SRC := $(wildcard user/rib/*.c user/netlink/parse*.c user/fib/resolve*.c user/fib/fib*.c) user/log.c
 COMMON_SRC := $(PURE_SRC) $(wildcard user/netlink/socket*.c user/fib/maps*.c user/loader*.c)
-DAEMON_SRC := user/sixlaned.c user/config.c $(wildcard user/sync/*.c) $(COMMON_SRC)
+DAEMON_SRC := user/sixlaned.c user/config.c $(filter-out %.bpf.c,$(wildcard user/sync/*.c)) $(COMMON_SRC)
 CLI_SRC := user/sixlane.c $(wildcard user/cmd*.c user/print*.c) $(COMMON_SRC)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -47,7 +48,8 @@ asan_obj = $(patsubst %.c,$(B)/asan/%.o,$(1))
 .PHONY: all
 all: $(B)/sixlane.bpf.o $(B)/sixlane.frags.bpf.o $(B)/sixlaned $(B)/sixlane
 
-$(B)/%.bpf.o: bpf/%.bpf.c
+vpath %.bpf.c bpf user/sync
+$(B)/%.bpf.o: %.bpf.c
 	@mkdir -p $(@D)
 	@echo "  BPF   $@"
 	@$(CLANG) $(BPF_CFLAGS) -c $< -o $@
@@ -56,6 +58,9 @@ $(B)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	@$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+# It carries the object within itself.
+$(B)/obj/user/sync/census.o $(B)/asan/user/sync/census.o: $(B)/census.bpf.o
 
 $(B)/sixlaned: $(call obj,$(DAEMON_SRC))
 	@echo "  LINK  $@"

@@ -113,26 +113,61 @@ def test_a_rule_of_all_but_vrf_packets(twins):
     twins.assert_same([fr.udp(FAR)])
 
 
+OTHER, OTHER_FAR = "2001:db8:99::/48", "2001:db8:99::1"
+
+
+def hide_between_hops(net):
+    """Beside a plain multipath route one that fib6 tells as if it were plain: it goes on behind
+    the last hop, and `dev p0`, which it takes for what comes in by p0, stands before that."""
+    for host in "bc":
+        net.r.route("append", OTHER, "via", host_addr(host))
+    net.r.route("add", PREFIX, "via", host_addr("b"))
+    net.r.route("append", PREFIX, "dev p0")
+    net.r.route("append", PREFIX, "via", host_addr("c"))
+    for prefix in (PREFIX, OTHER):
+        assert len(net.r.ipj("-6 route show", prefix)) == 1, "the kernel tells it: no test"
+
+
+def frames_to(dst):
+    return [fr.udp(dst, src="2001:db8:a::%x" % (0x100 + i)) for i in range(20)]
+
+
+def assert_spread(net, frames):
+    got, rise = net.counted(lambda: net.exchange(frames))
+    assert rise.get("forward") == len(frames), rise
+    assert len(got["b"]) + len(got["c"]) == len(frames)
+
+
 def test_a_route_that_dumps_leave_out(idle):
-    """fib6 tells a set, then goes on behind its last hop; `dev p0` stands before that one, and is
-    taken for what comes in by p0."""
-    frames = [fr.udp(FAR, src="2001:db8:a::%x" % (0x100 + i)) for i in range(20)]
-    idle.r.route("add", PREFIX, "via", host_addr("b"))
-    idle.r.route("append", PREFIX, "dev p0")
-    idle.r.route("append", PREFIX, "via", host_addr("c"))
-    assert len(idle.r.ipj("-6 route show", PREFIX)) == 1, "the kernel tells it: no test"
+    hide_between_hops(idle)
     idle.start()
-    got = idle.assert_passed(frames, "punt_equal_metric")
+    got = idle.assert_passed(frames_to(FAR), "punt_equal_metric")
     assert not got["b"] and not got["c"]
-    wait_until(lambda: "which its dumps leave out" in idle.router.log(), what="the log says so")
+    assert_spread(idle, frames_to(OTHER_FAR))
+    wait_until(lambda: "which dumps leave out" in idle.router.log(), what="the log says so")
     idle.r.route("delete", PREFIX, "dev p0")
     for what in ("told", "read anew"):
         wait_until(
             lambda: idle.router.status()["in_sync"] and idle.router.lookup(FAR)["verdict"] == "forward",
             what=what,
         )
-        got, rise = idle.counted(lambda: idle.exchange(frames))
-        assert rise.get("forward") == len(frames), rise
-        assert len(got["b"]) + len(got["c"]) == len(frames)
+        assert_spread(idle, frames_to(FAR))
         idle.router.stop()
         idle.router.start()
+
+
+def test_only_what_a_dump_left_out_is_left(idle):
+    """When the set beside it goes, the cover is not taken instead of what is still there."""
+    idle.r.route("add default via", host_addr("c"))
+    hide_between_hops(idle)
+    idle.start()
+    for host in "bc":
+        idle.r.route("delete", PREFIX, "via", host_addr(host))
+    for _ in range(2):
+        got = idle.exchange(frames_to(FAR))
+        assert not got["b"] and not got["c"], "forwarded by the set, or by its cover"
+        wait_until(
+            lambda: idle.router.status()["in_sync"]
+            and idle.router.lookup(FAR)["verdict"] != "punt_equal_metric",
+            what="a dump tells it",
+        )

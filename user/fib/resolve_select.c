@@ -169,7 +169,7 @@ struct contest {
 	const struct rib_route *best; /* the first of the highest preference */
 	size_t n;
 	bool objects, advertised;
-	bool others; /* … and perhaps some that are not known */
+	bool untold; /* … and perhaps some that are not known */
 };
 
 static struct contest hold_contest(const struct resolve *resolve, const struct resolve_item *items,
@@ -180,7 +180,7 @@ static struct contest hold_contest(const struct resolve *resolve, const struct r
 	for (size_t i = 0; i < n; i++) {
 		const struct rib_route *route = items[i].route;
 
-		contest.others |= rib_may_hide(resolve->view->rib, route);
+		contest.untold |= route->untold;
 		if (!is_usable(resolve->view->links, route))
 			continue;
 		contest.n++;
@@ -286,7 +286,7 @@ static bool set_best(struct resolve *resolve, struct fib_target *out,
 {
 	struct contest contest = hold_contest(resolve, items, n);
 
-	if (contest.others) {
+	if (contest.untold) {
 		set_verdict(out, SIXLANE_PUNT_EQUAL_METRIC);
 		return true;
 	}
@@ -321,8 +321,7 @@ bool resolve_select(struct resolve *resolve, const struct resolve_item *items, s
 bool resolve_plain_usable(const struct resolve *resolve, const struct rib_dest *dest)
 {
 	for (const struct rib_route *r = dest->routes; r; r = r->next) {
-		if (!r->src.len &&
-		    (is_usable(resolve->view->links, r) || rib_may_hide(resolve->view->rib, r)))
+		if (!r->src.len && is_usable(resolve->view->links, r))
 			return true;
 	}
 	return false;

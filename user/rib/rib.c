@@ -299,30 +299,14 @@ void rib_mark(struct rib *rib)
 	rib->counts.visit++;
 }
 
-/*
- * fib6 skips in a dump what stands between the hops of a set (fib6_dump_node goes on behind the
- * last one), so that it is not gone for not being told.
- */
-static bool hidden(const struct rib_route *route, const struct rib_dest *dest, uint16_t generation)
-{
-	const struct rib_route *other = dest->routes;
-
-	for (; other != route; other = other->next) {
-		if (other->metric == route->metric && prefix_equal(&other->src, &route->src) &&
-		    other->set && other->n_hops > 1 && other->generation == generation)
-			return true;
-	}
-	return false;
-}
-
 static bool outdated(const struct rib_route *route, uint32_t table, const struct prefix *dst,
 		     void *ctx)
 {
 	const struct rib *rib = ctx;
 
-	if (route->generation == rib->counts.generation)
-		return false;
-	return !hidden(route, rib_find(rib, table, dst), rib->counts.generation);
+	(void)table;
+	(void)dst;
+	return route->generation != rib->counts.generation;
 }
 
 size_t rib_sweep(struct rib *rib)
@@ -363,25 +347,36 @@ const struct rib_dest *rib_find(const struct rib *rib, uint32_t table, const str
 
 size_t rib_routes(const struct rib *rib)
 {
-	return rib->counts.routes;
+	return rib->counts.routes - rib->counts.untold;
 }
 
-size_t rib_entries(const struct rib *rib)
+/* --- what dumps leave out ----------------------------------------------------------------------
+ */
+
+size_t rib_untold(const struct rib *rib)
 {
-	return rib->counts.entries;
+	return rib->counts.untold;
 }
 
-void rib_set_dumps_hide(struct rib *rib, bool hide)
+size_t rib_beside(const struct rib *rib)
 {
-	rib->counts.dumps_hide = hide;
+	return rib->counts.beside;
 }
 
-bool rib_dumps_hide(const struct rib *rib)
+void rib_count_begin(struct rib *rib)
 {
-	return rib->counts.dumps_hide;
+	rib->counts.counting_since = ++rib->counts.visit;
 }
 
-bool rib_may_hide(const struct rib *rib, const struct rib_route *route)
+void rib_count(struct rib *rib, const struct route *level, size_t n)
 {
-	return rib_list_may_hide(&rib->counts, route);
+	struct rib_table *table = table_find(rib, level->table);
+	struct rib_dest *dest = table ? dest_of(radix_find(&table->radix, &level->dst)) : NULL;
+	size_t sources = rib->counts.sources;
+
+	if (!dest || !rib_list_count(&dest->routes, &rib->counts, level, n))
+		return;
+	dest_put(table, dest);
+	table_count(rib, table, sources);
+	report(rib, level->table, &level->dst);
 }

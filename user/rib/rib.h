@@ -35,7 +35,8 @@ struct rib_route {
 	bool set : 1;	   /* a multipath set, if only of one hop yet: see rib_route_is_set() */
 	bool repeated : 1; /* fib6 may have it twice: replaced by a twin, or unlike encapsulations
 			    */
-	bool by_dump : 1;  /* told by a dump with several hops, and followed from there */
+	bool untold : 1;   /* stands for what a dump may have left out: see rib_untold() */
+	bool beside : 1;   /* … and has, since fib6 does not have as many as are known */
 	bool uniform : 1;  /* a set is announced with one hop's attributes: they hold for each */
 	struct route_hop hops[];
 };
@@ -66,7 +67,8 @@ void rib_freep(struct rib **rib);
  * by less than RIB_LIFETIME_SLACK_NS, since no lifetime is told twice to the same nanosecond and
  * the earlier end is the safe one. Returns 0, -ENOMEM, or -EAGAIN when the message fits the state
  * only if something was missed (the caller then synchronises anew; the route was applied all the
- * same).
+ * same), or -EINPROGRESS when only a dump can tell what there is now, and the level is untold until
+ * then (see rib_untold(): no hurry).
  */
 int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags);
 
@@ -82,7 +84,7 @@ uint64_t rib_ending(const struct rib *rib, const struct route *route, uint64_t f
  * Apply one RTM_DELROUTE in each of its shapes: one hop of a multipath route, one message for all
  * hops, a whole single-path route. 0; -EAGAIN as above (also when nothing matched, or when one
  * hop is left whose own attributes only a dump can tell: it is marked truncated meanwhile);
- * -ENOMEM: nothing changed.
+ * -EINPROGRESS as above; -ENOMEM: nothing changed.
  */
 int rib_del(struct rib *rib, const struct route *route);
 
@@ -110,18 +112,24 @@ bool rib_table_has_sources(const struct rib *rib, uint32_t table);
 /* What is known at exactly this prefix, or NULL. */
 const struct rib_dest *rib_find(const struct rib *rib, uint32_t table, const struct prefix *dst);
 
-/* Routes in all tables. */
+/* Routes in all tables, without those that are untold. */
 size_t rib_routes(const struct rib *rib);
-/* The same as fib6 counts them (fib_rt_entries of struct rt6_statistics): a set's hops one by one.
- */
-size_t rib_entries(const struct rib *rib);
+
 /*
  * Dumps leave out what stands between the hops of a multipath set (fib6_dump_node goes on behind
- * the last one). Whether anything does that is not known: then any set that a dump has told may
- * have routes beside it, and a change of one gives -EAGAIN, for what it has hidden may show now.
+ * the last one). So a set that a dump tells has a route of no hops at its level (destination,
+ * source, metric), marked untold: what may be there. It stays, whatever becomes of the set, until
+ * rib_count() shows that there is nothing, or a later dump has no set there. How many there are,
+ * and of how many of them the last count was not what the RIB has.
  */
-void rib_set_dumps_hide(struct rib *rib, bool hide);
-bool rib_dumps_hide(const struct rib *rib);
-bool rib_may_hide(const struct rib *rib, const struct rib_route *route);
+size_t rib_untold(const struct rib *rib);
+size_t rib_beside(const struct rib *rib);
+/*
+ * Between these two the caller counts fib6's routes, and then applies the notifications that have
+ * come: a level of which they speak is not settled by this count.
+ */
+void rib_count_begin(struct rib *rib);
+/* fib6 has n routes, a set's hops one by one, at level, of which dst, src, table, metric count. */
+void rib_count(struct rib *rib, const struct route *level, size_t n);
 
 #endif

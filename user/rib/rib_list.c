@@ -7,6 +7,7 @@
  * - A list is in ascending order of metric, equal metrics in the order of fib6.
  * - At one level (source prefix and metric) there is at most one multipath set, single
  *   gateways being sets of one; fib6 keeps a set's hops as routes of their own and links them.
+ * - At one level there is at most one route that is untold, see rib_untold().
  */
 #include <errno.h>
 #include <linux/netlink.h>
@@ -33,17 +34,6 @@ static void count_use(struct rib_counts *counts, const struct rib_route *route, 
 		counts->by_device[route->hops[0].ifindex % RIB_USE_COUNTS] += more;
 }
 
-/* Of a set every hop is a route to fib6. */
-static size_t count_entries(const struct rib_route *route)
-{
-	return route->set ? route->n_hops : 1;
-}
-
-bool rib_list_may_hide(const struct rib_counts *counts, const struct rib_route *route)
-{
-	return counts->dumps_hide && route->by_dump;
-}
-
 /* Put route in at link, before what stands there. */
 static void list_insert(struct rib_counts *counts, struct rib_route **link, struct rib_route *route)
 {
@@ -51,7 +41,7 @@ static void list_insert(struct rib_counts *counts, struct rib_route **link, stru
 	route->next = *link;
 	*link = route;
 	counts->routes++;
-	counts->entries += count_entries(route);
+	counts->untold += route->untold;
 	counts->sources += route->src.len != 0;
 	counts->expiring += route->expires;
 	count_use(counts, route, true);
@@ -63,7 +53,8 @@ void rib_list_remove(struct rib_route **link, struct rib_counts *counts)
 
 	*link = route->next;
 	counts->routes--;
-	counts->entries -= count_entries(route);
+	counts->untold -= route->untold;
+	counts->beside -= route->beside;
 	counts->sources -= route->src.len != 0;
 	counts->expiring -= route->expires;
 	count_use(counts, route, false);
@@ -87,12 +78,18 @@ static struct rib_route **list_end(struct rib_route **list, uint32_t metric)
 	return link;
 }
 
-/* The first at route's level that is (or is not) a set; NULL: none. */
+/* Known, at route's level, and a set, or no set. */
+static bool is_kind(const struct rib_route *r, const struct route *route, bool set)
+{
+	return rib_route_same_level(r, route) && r->set == set && !r->untold;
+}
+
+/* The first of a kind; NULL: none. */
 static struct rib_route **list_find_kind(struct rib_route **list, const struct route *route,
 					 bool set)
 {
 	for (struct rib_route **link = list; *link; link = &(*link)->next) {
-		if (rib_route_same_level(*link, route) && (*link)->set == set)
+		if (is_kind(*link, route, set))
 			return link;
 	}
 	return NULL;
@@ -133,8 +130,91 @@ static size_t list_count_kind(struct rib_route *const *list, const struct route 
 	size_t n = 0;
 
 	for (const struct rib_route *r = *list; r; r = r->next)
-		n += rib_route_same_level(r, route) && r->set == set;
+		n += is_kind(r, route, set);
 	return n;
+}
+
+/* --- what dumps leave out ----------------------------------------------------------------------
+ */
+
+/* What stands for it at route's level. NULL: nothing is left out. */
+static struct rib_route **list_find_untold(struct rib_route **list, const struct route *route)
+{
+	for (struct rib_route **link = list; *link; link = &(*link)->next) {
+		if ((*link)->untold && rib_route_same_level(*link, route))
+			return link;
+	}
+	return NULL;
+}
+
+static void set_beside(struct rib_counts *counts, struct rib_route *untold, bool beside)
+{
+	counts->beside += (size_t)beside - untold->beside;
+	untold->beside = beside;
+}
+
+/* A dump is telling a set. */
+static struct rib_outcome expect_untold(struct rib_counts *counts, struct rib_route **list,
+					const struct route *set)
+{
+	const struct route level = { .src = set->src, .metric = set->metric };
+	struct rib_route **link = list_find_untold(list, set), *untold;
+
+	if (link) {
+		confirm(counts, *link);
+		set_beside(counts, *link, false);
+		return (struct rib_outcome){ 0 };
+	}
+	untold = rib_route_new(&level, NULL, 0);
+	if (!untold)
+		return (struct rib_outcome){ .err = -ENOMEM };
+	untold->untold = true;
+	list_insert(counts, list_end(list, set->metric), untold);
+	return (struct rib_outcome){ .changed = true };
+}
+
+/* As fib6 counts: of a set every hop. */
+static size_t count_entries(const struct rib_route *list, const struct route *level)
+{
+	size_t n = 0;
+
+	for (const struct rib_route *r = list; r; r = r->next) {
+		if (rib_route_same_level(r, level) && !r->untold)
+			n += r->set ? r->n_hops : 1;
+	}
+	return n;
+}
+
+/*
+ * A notification at a level where something is untold: a count that is under way does not hold
+ * there any more. Where it is known that there is something, or nothing else is left, only a dump
+ * tells it; it is punted until then.
+ */
+static struct rib_outcome touch_untold(const struct rib_counts *counts, struct rib_route **list,
+				       const struct route *route, struct rib_outcome outcome)
+{
+	struct rib_route **link = list_find_untold(list, route);
+
+	if (!link || outcome.err == -ENOMEM)
+		return outcome;
+	(*link)->visit = counts->visit;
+	if ((outcome.changed || outcome.err) && ((*link)->beside || !count_entries(*list, route)))
+		outcome.err = -EINPROGRESS;
+	return outcome;
+}
+
+bool rib_list_count(struct rib_route **list, struct rib_counts *counts, const struct route *level,
+		    size_t n)
+{
+	struct rib_route **link = list_find_untold(list, level);
+
+	if (!link || (int32_t)((*link)->visit - counts->counting_since) >= 0)
+		return false;
+	set_beside(counts, *link, n != count_entries(*list, level));
+	if ((*link)->beside)
+		return false;
+	rib_list_remove(link, counts);
+	return true;
 }
 
 /* --- RTM_NEWROUTE ----------------------------------------------------------------------------- */
@@ -192,11 +272,10 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 	struct rib_route *old = *link, *copy;
 	struct route_hop hops[ROUTE_MAX_HOPS];
 	struct rib_outcome outcome;
-	bool missed, told, uniform, by_dump = flags ? old->by_dump : route->n_hops > 1;
-	const bool suspect = flags && rib_list_may_hide(counts, old);
+	bool missed, told, uniform;
 
 	order_hops(old, route, hops, &missed, &told);
-	/* A dump tells one hop's attributes, and skips what stands between the hops. */
+	/* A dump tells one hop's attributes. */
 	if (flags)
 		uniform = told && old->uniform && rib_route_same_attributes(old, route);
 	else
@@ -204,7 +283,6 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 	confirm(counts, old);
 	if (rib_route_equal(old, route)) {
 		old->uniform = uniform;
-		old->by_dump = by_dump;
 		return (struct rib_outcome){ 0 };
 	}
 	copy = rib_route_new(route, hops, route->n_hops);
@@ -212,8 +290,7 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 	if (outcome.err)
 		return outcome;
 	copy->uniform = uniform;
-	copy->by_dump = by_dump;
-	if (suspect || (flags && missed))
+	if (flags && missed)
 		outcome.err = -EAGAIN;
 	return outcome;
 }
@@ -234,12 +311,11 @@ static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_rout
 	struct rib_route **link = list_find_kind(list, route, true);
 	struct rib_outcome outcome;
 	struct rib_route *copy;
-	bool again, by_dump;
+	bool again;
 
 	if (!link)
 		link = list_find_kind(list, route, false);
-	by_dump = link && (*link)->by_dump;
-	again = link && ((*link)->repeated || rib_list_may_hide(counts, *link));
+	again = link && (*link)->repeated;
 	if (link && rib_route_equal(*link, route) && same_order(*link, route)) {
 		confirm(counts, *link);
 		(*link)->uniform = true;
@@ -247,8 +323,6 @@ static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_rout
 	}
 	copy = rib_route_new(route, route->hops, route->n_hops);
 	outcome = put(counts, link ? link : list_end(list, route->metric), link, copy);
-	if (copy)
-		copy->by_dump = by_dump;
 	/* Multipath requests say "replace" in any case, single-path ones when they did. */
 	if (!outcome.err && (again || (!link && route->n_hops == 1)))
 		outcome.err = -EAGAIN;
@@ -276,9 +350,14 @@ static void drop_hops_of_set(struct rib_counts *counts, struct rib_route **list,
 static struct rib_outcome add_set(struct rib_counts *counts, struct rib_route **list,
 				  const struct route *route, uint16_t flags)
 {
-	struct rib_route **link = list_find_kind(list, route, true), *copy;
-	struct rib_outcome outcome;
+	struct rib_outcome untold = { 0 }, outcome;
+	struct rib_route **link, *copy;
 
+	if (!flags && route->n_hops > 1)
+		untold = expect_untold(counts, list, route);
+	if (untold.err)
+		return untold;
+	link = list_find_kind(list, route, true);
 	if (flags & NLM_F_REPLACE) {
 		outcome = set_replace(counts, list, route);
 	} else if (link) {
@@ -286,25 +365,13 @@ static struct rib_outcome add_set(struct rib_counts *counts, struct rib_route **
 	} else {
 		copy = rib_route_new(route, route->hops, route->n_hops);
 		outcome = put(counts, list_end(list, route->metric), false, copy);
-		if (copy) {
+		if (copy)
 			copy->uniform = flags || route->n_hops == 1;
-			copy->by_dump = !copy->uniform;
-		}
 	}
+	outcome.changed |= untold.changed;
 	if (route->protocol == RTPROT_RA && outcome.err != -ENOMEM)
 		drop_hops_of_set(counts, list, route);
 	return outcome;
-}
-
-/*
- * Dumps leave out what stands between the hops of a set (fib6_dump_node goes on behind the last
- * one): what only a dump has told may not be all that there is.
- */
-static bool may_hide(struct rib_route **list, const struct route *route)
-{
-	struct rib_route **set = list_find_kind(list, route, true);
-
-	return set && (*set)->n_hops > 1 && !(*set)->uniform;
 }
 
 /*
@@ -316,12 +383,13 @@ static struct rib_route **single_victim(struct rib_route **list, const struct ro
 					bool *again)
 {
 	struct rib_route **link = route->next_hop_id ? list_find_same(list, route) : NULL;
+	const bool untold = list_find_untold(list, route);
 
-	*again = list_count_kind(list, route, false) > 1 || may_hide(list, route);
+	*again = list_count_kind(list, route, false) > 1 || untold;
 	if (!link)
 		link = list_find_kind(list, route, false);
-	/* Rather two routes of one metric, which are punted, than a set taken for gone. */
-	if (!link && !may_hide(list, route))
+	/* The untold one is replaced rather than the set. */
+	if (!link && !untold)
 		link = list_find_kind(list, route, true);
 	if (!link || (*link)->repeated)
 		*again = true;
@@ -360,10 +428,13 @@ struct rib_outcome rib_list_add(struct rib_route **list, struct rib_counts *coun
 				const struct route *route, uint16_t nlm_flags)
 {
 	uint16_t flags = nlm_flags & (NLM_F_REPLACE | NLM_F_EXCL | NLM_F_CREATE | NLM_F_APPEND);
+	struct rib_outcome outcome;
 
 	if (rib_route_is_set(route))
-		return add_set(counts, list, route, flags);
-	return add_single(counts, list, route, flags);
+		outcome = add_set(counts, list, route, flags);
+	else
+		outcome = add_single(counts, list, route, flags);
+	return flags ? touch_untold(counts, list, route, outcome) : outcome;
 }
 
 /* --- RTM_DELROUTE ----------------------------------------------------------------------------- */
@@ -404,8 +475,7 @@ static struct rib_outcome del_hops(struct rib_counts *counts, struct rib_route *
 	uint16_t n;
 
 	n = subtract_hops(old, route, left, &unknown);
-	doubt = unknown || (n && (old->truncated || route->n_hops > 1)) ||
-		rib_list_may_hide(counts, old);
+	doubt = unknown || (n && (old->truncated || route->n_hops > 1));
 	if (n == old->n_hops)
 		return (struct rib_outcome){ .err = -EAGAIN };
 	if (!n) {
@@ -419,7 +489,6 @@ static struct rib_outcome del_hops(struct rib_counts *counts, struct rib_route *
 	if (!copy)
 		return (struct rib_outcome){ .err = -ENOMEM };
 	copy->uniform = old->uniform;
-	copy->by_dump = old->by_dump;
 	if (n == 1 && (!old->uniform || old->encap)) {
 		copy->truncated = true;
 		doubt = true;
@@ -447,5 +516,5 @@ struct rib_outcome rib_list_del(struct rib_route **list, struct rib_counts *coun
 		outcome.changed = true;
 		rib_list_remove(link, counts);
 	}
-	return outcome;
+	return touch_untold(counts, list, route, outcome);
 }

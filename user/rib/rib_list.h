@@ -16,17 +16,18 @@
 /* What all lists of a RIB share. */
 struct rib_counts {
 	size_t routes;
-	size_t entries;			    /* as fib6 counts: see rib_entries() */
+	size_t untold;			    /* … and do not count as such: see rib_untold() */
+	size_t beside;			    /* … of them */
 	size_t sources;			    /* routes that are source-specific */
 	size_t expiring;		    /* those with a lifetime */
-	bool dumps_hide;		    /* see rib_set_dumps_hide() */
 	uint16_t generation;		    /* given to every route that a message confirms */
 	uint32_t visit;			    /* counts runs of messages for one destination */
+	uint32_t counting_since;	    /* the visit at which rib_count_begin() was called */
 	uint32_t by_object[RIB_USE_COUNTS]; /* next_hop_id */
 	uint32_t by_device[RIB_USE_COUNTS]; /* the only hop's, of those by no object */
 };
 
-/* What became of a message: 0, -EAGAIN or -ENOMEM as in rib.h, and whether anything changed. */
+/* What became of a message: 0 or -errno as in rib.h, and whether anything changed. */
 struct rib_outcome {
 	int err;
 	bool changed;
@@ -37,8 +38,9 @@ struct rib_outcome rib_list_add(struct rib_route **list, struct rib_counts *coun
 struct rib_outcome rib_list_del(struct rib_route **list, struct rib_counts *counts,
 				const struct route *route);
 
-/* As rib_may_hide(): a dump is to tell what stands beside a set that changes. */
-bool rib_list_may_hide(const struct rib_counts *counts, const struct rib_route *route);
+/* As rib_count(). True: nothing is untold there any more. */
+bool rib_list_count(struct rib_route **list, struct rib_counts *counts, const struct route *level,
+		    size_t n);
 
 /* Take out and free *link. */
 void rib_list_remove(struct rib_route **link, struct rib_counts *counts);

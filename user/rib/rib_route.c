@@ -92,7 +92,7 @@ int rib_hop_find(const struct route_hop *hops, uint16_t n, const struct route_ho
 
 bool rib_route_same(const struct rib_route *a, const struct route *b)
 {
-	if (!rib_route_same_level(a, b) || a->next_hop_id != b->next_hop_id)
+	if (a->untold || !rib_route_same_level(a, b) || a->next_hop_id != b->next_hop_id)
 		return false;
 	/* In compatibility mode an object's hops are shown too, and may have changed. */
 	if (a->next_hop_id)

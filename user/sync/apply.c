@@ -63,6 +63,8 @@ void apply_routes_of(struct sync *sync, uint32_t table)
 
 void apply_note(struct sync *sync, const char *what, int ret)
 {
+	bool later;
+
 	if (!ret || ret == -ENOMSG)
 		return;
 	if (ret == -EBADMSG) {
@@ -73,8 +75,9 @@ void apply_note(struct sync *sync, const char *what, int ret)
 			what);
 	}
 	/* what does not fit after a dump does not need one at once: with a busy feed that had no
-	 * end */
-	sync_want(sync, sync->replaying || ret == -ENOMEM ? SYNC_LATER_NS : 0);
+	 * end; nor does what is punted meanwhile */
+	later = sync->replaying || ret == -ENOMEM || ret == -EINPROGRESS;
+	sync_want(sync, later ? SYNC_LATER_NS : 0);
 }
 
 /* Told as one that does not expire, while it may be about to: until that is over, it is. */
@@ -107,11 +110,6 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 		ret = rib_add(sync->rib, &route, sync->dumping ? 0 : nlh->nlmsg_flags);
 	else
 		ret = rib_del(sync->rib, &route);
-	/* what may have been hidden is punted until then, and there may be many such changes */
-	if (ret == -EAGAIN && rib_dumps_hide(sync->rib)) {
-		sync_want(sync, SYNC_LATER_NS);
-		return 0;
-	}
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
 		return ret;
 	/* a withdrawal from before the dump, of what the dump therefore did not tell */

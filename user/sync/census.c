@@ -1,96 +1,149 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whether the kernel has routes that its dumps do not tell: fib6_dump_node() goes on behind the
- * last hop of a multipath set, and leaves out what stands between the hops. But it counts them.
+ * What dumps of routes may have left out: see rib_untold(). Counts fib6's own routes, level by
+ * level, with a BPF iterator (census.bpf.c), and tells the RIB, which is to know as many.
  *
- * Both counts are compared when no notification waits to be read. A route is not counted and
- * announced in one step, so that only what came twice is believed; sets are punted at once.
- *
- * The kernel's count is not exact for ever: since Linux 6.16 changes of two tables at a time can
- * lose one. It is then off until the namespace ends, and sets that a dump has told are punted in
- * vain.
+ * What changed while it was counted is counted again after a second, as is what a count has just
+ * found. Until it is settled, the packets concerned are the kernel's.
  */
-#include <poll.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
 
+#include "census.h"
 #include "state.h"
 
-#define STATS "/proc/net/rt6_stats"
-#define CONFIRM_NS 50000000u
+#define AGAIN_NS 1000000000u
+#define ROOM_TO_SPARE 1024u /* for levels that the RIB does not know yet */
 
-/* fib_rt_entries of rt6_stats_seq_show(), the fourth number. 0, which no kernel has: unreadable. */
-static int64_t kernel_entries(void)
+__asm__(".pushsection .rodata\n"
+	".balign 8\n"
+	"census_object: .incbin \"" SIXLANE_CENSUS_OBJECT "\"\n"
+	"census_object_end: .balign 8\n"
+	"census_object_bytes: .quad census_object_end - census_object\n"
+	".popsection\n");
+extern const char census_object[];
+extern const uint64_t census_object_bytes;
+
+struct census {
+	struct bpf_object *object;
+	struct census_level *levels;
+	size_t room, bytes;
+};
+
+static void census_close(struct census *census)
 {
-	_cleanup_fclose_ FILE *file = fopen(STATS, "re");
-	unsigned int entries;
-
-	return file && fscanf(file, "%*x %*x %*x %x", &entries) == 1 ? entries : 0;
+	if (census->levels)
+		munmap(census->levels, census->bytes);
+	bpf_object__close(census->object);
 }
 
-static bool notifications_wait(const struct sync *sync)
+/* room: for so many levels. 0 or -errno. */
+static int census_open(struct census *census, size_t room)
 {
-	struct pollfd pfd = { .fd = nl_socket_fd(sync->notify), .events = POLLIN };
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct bpf_map *map;
+	void *levels;
+	int ret;
 
-	return poll(&pfd, 1, 0) != 0;
+	census->object = bpf_object__open_mem(census_object, census_object_bytes, NULL);
+	if (!census->object)
+		return -errno;
+	map = bpf_object__find_map_by_name(census->object, CENSUS_LEVELS);
+	ret = bpf_map__set_max_entries(map, (uint32_t)room);
+	if (!ret)
+		ret = bpf_object__load(census->object);
+	if (ret)
+		return ret;
+	census->room = room;
+	census->bytes = (room * sizeof(*census->levels) + page - 1) / page * page;
+	levels = mmap(NULL, census->bytes, PROT_READ, MAP_SHARED, bpf_map__fd(map), 0);
+	if (levels == MAP_FAILED)
+		return -errno;
+	census->levels = levels;
+	return 0;
 }
 
-static void report(const struct sync *sync, int64_t kernel)
+/* Walk through all tables of this namespace. 0 or -errno. */
+static int census_walk(const struct census *census)
 {
-	if (!rib_dumps_hide(sync->rib))
-		log_info("the kernel has told all of its routes");
-	else if (!kernel)
+	struct bpf_program *program = bpf_object__next_program(census->object, NULL);
+	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
+	_cleanup_close_ int fd = -1;
+	ssize_t got;
+	int ret = 0;
+	char none;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0)
+		ret = -errno;
+	/* -EAGAIN after every million of routes: bpf_seq_read() */
+	while (!ret && (got = read(fd, &none, sizeof(none))))
+		ret = got < 0 && errno != EAGAIN ? -errno : 0;
+	bpf_link__destroy(link);
+	return ret;
+}
+
+static void census_tell(const struct census *census, struct rib *rib)
+{
+	const struct census_level *end = census->levels + census->room;
+
+	for (const struct census_level *l = census->levels; l < end && l->n; l++) {
+		struct route level = { .table = l->table, .metric = l->metric };
+
+		memcpy(level.dst.addr.bytes, l->dst, sizeof(l->dst));
+		memcpy(level.src.addr.bytes, l->src, sizeof(l->src));
+		level.dst.len = l->dst_len;
+		level.src.len = l->src_len;
+		rib_count(rib, &level, l->n);
+	}
+}
+
+static int take_census(struct sync *sync)
+{
+	struct census census = { 0 };
+	int ret = census_open(&census, rib_routes(sync->rib) + ROOM_TO_SPARE);
+
+	rib_count_begin(sync->rib);
+	if (!ret)
+		ret = census_walk(&census);
+	/* what changed under the walk has come by now */
+	if (!ret && sync_follow(sync))
+		census_tell(&census, sync->rib);
+	census_close(&census);
+	return ret;
+}
+
+static void report(size_t before, size_t beside)
+{
+	if (beside && !before)
 		log_warning(
-			"cannot read " STATS
-			", which tells whether dumps of routes are whole: multipath routes that were read at once are left to the kernel until it can be read");
-	else
-		log_warning(
-			"the kernel counts %lld routes, hops of multipath routes one by one, and has told %zu: some may stand between the hops of a multipath route, which its dumps leave out; multipath routes that were read from a dump are left to the kernel; delete those routes, or delete the multipath route and add it again",
-			(long long)kernel, rib_entries(sync->rib));
-}
-
-/* What is missing may also be what changed under the dump: another one tells. */
-static void settle(struct sync *sync, int64_t kernel)
-{
-	struct sync_census *census = &sync->census;
-	const int64_t before = census->settled;
-
-	census->settled = census->missing;
-	if (census->missing && census->missing != before)
-		sync_want(sync, SYNC_LATER_NS);
-	if (!census->missing != !before)
-		report(sync, kernel);
+			"%zu multipath routes have others of the same metric between their hops, which dumps leave out: the kernel forwards to them (punt_equal_metric); delete those others, or give them another metric",
+			beside);
+	else if (before && !beside)
+		log_info("no dump leaves routes out any more");
 }
 
 void census_run(struct sync *sync)
 {
-	struct sync_census *census = &sync->census;
-	const bool hid = rib_dumps_hide(sync->rib);
-	int64_t kernel, missing;
+	const size_t before = sync->routes_beside;
+	int ret;
 
-	if (!census->wanted || util_now_ns() < census->next_ns)
-		return;
-	kernel = kernel_entries();
-	if (notifications_wait(sync))
-		return;
-	missing = kernel - (int64_t)rib_entries(sync->rib);
-	census->wanted = !census->seen || missing != census->missing;
-	census->seen = true;
-	census->missing = missing;
-	census->next_ns = util_now_ns() + CONFIRM_NS;
-	/* Back to XDP only when it is confirmed, but for the first tables, which are yet to be
-	 * written. */
-	rib_set_dumps_hide(sync->rib, missing || (hid && census->wanted && sync->complete));
-	if (rib_dumps_hide(sync->rib) != hid && !sync->quiet)
-		apply_all_routes(sync);
-	if (!census->wanted)
-		settle(sync, kernel);
-}
-
-void census_start(struct sync *sync)
-{
-	sync->census.wanted = true;
-	sync->census.seen = false;
-	sync->census.next_ns = 0;
-	if (!sync->complete)
-		rib_set_dumps_hide(sync->rib, true); /* unless it turns out at once */
-	census_run(sync);
+	sync->next_census_ns = UINT64_MAX;
+	if (rib_untold(sync->rib)) {
+		ret = take_census(sync);
+		if (ret)
+			log_warning_limited(
+				"cannot count the kernel's routes (%s): multipath routes that were read from a dump are left to the kernel, since a dump may leave out others beside them; needs a kernel with BTF and IPv6 built in, and CAP_PERFMON",
+				strerror(-ret));
+		else if (rib_untold(sync->rib) > rib_beside(sync->rib) ||
+			 rib_beside(sync->rib) > before)
+			sync->next_census_ns = util_now_ns() + AGAIN_NS;
+	}
+	sync->routes_beside = rib_beside(sync->rib);
+	report(before, sync->routes_beside);
 }

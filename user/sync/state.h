@@ -21,16 +21,6 @@ struct sync_queue {
 };
 #define SYNC_QUEUE_MAX (256u << 20)
 
-/* census.c: are all of the kernel's routes known? */
-struct sync_census {
-	bool wanted;	 /* to be taken, or confirmed */
-	bool seen;	 /* missing holds a first result */
-	int64_t missing; /* routes that the kernel counts and has not told; negative: too many told
-			  */
-	int64_t settled; /* the same when it was confirmed last */
-	uint64_t next_ns;
-};
-
 struct sync {
 	const struct config *config;
 	struct maps *maps;
@@ -49,7 +39,6 @@ struct sync {
 	uint16_t netdev_family; /* generic netlink "netdev"; 0: this kernel has none */
 
 	struct sync_queue queue;
-	struct sync_census census;
 	bool dumping;	       /* notifications go to the queue */
 	bool quiet;	       /* stores are filled, the FIB is not touched yet */
 	bool replaying;	       /* the queue is applied after a dump */
@@ -67,7 +56,8 @@ struct sync {
 	bool complete;	       /* one full synchronisation succeeded */
 	uint64_t generation, overruns, malformed, sync_ns, synced_at;
 	unsigned int interrupted; /* dumps in a row that the kernel called inconsistent */
-	uint64_t next_sync_ns, next_poll_ns, next_keep_ns, next_retry_ns;
+	size_t routes_beside;	  /* rib_beside() at the last census */
+	uint64_t next_sync_ns, next_poll_ns, next_keep_ns, next_retry_ns, next_census_ns;
 	uint64_t told_after_ns; /* what the kernel says now, it said after this moment */
 
 	uint64_t *used; /* bitmap of neighbour slots that had traffic and are still to be kept alive
@@ -79,6 +69,8 @@ struct sync {
  * wanted. */
 #define SYNC_LATER_NS 1000000000u
 void sync_want(struct sync *sync, uint64_t delay_ns);
+/* Apply the notifications that have come. False: there may be more, or some were lost. */
+bool sync_follow(struct sync *sync);
 
 /* apply.c: one message of any kind into the stores, and into the FIB unless quiet. */
 void apply_message(struct sync *sync, const struct nlmsghdr *nlh);
@@ -146,9 +138,7 @@ void ports_need(struct sync *sync, uint32_t ifindex);
 /* Off every device of this namespace that has the program with our maps. 0 or the first -errno. */
 int ports_detach_all(struct sync *sync);
 
-/* census.c: start anew after a dump, before the FIB is written; from then on until it is settled.
- */
-void census_start(struct sync *sync);
+/* census.c: after a dump, before the FIB is written; and again when next_census_ns has come. */
 void census_run(struct sync *sync);
 
 /* tags.c: ports whose NIC hides VLAN tags pass everything. */

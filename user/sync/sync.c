@@ -220,9 +220,8 @@ static void synchronise(struct sync *sync)
 	if (usable)
 		links_clear_doubts(&sync->links);
 	replay_queue(sync);
-	if (usable)
-		census_start(sync);
 	if (usable || sync->complete) {
+		census_run(sync);
 		apply_all(sync);
 		tags_check(sync);
 	}
@@ -240,10 +239,11 @@ static void synchronise(struct sync *sync)
 
 /* --- following --------------------------------------------------------------------------- */
 
-static void follow(struct sync *sync)
+bool sync_follow(struct sync *sync)
 {
 	uint64_t start_ns = util_now_ns();
 	int ret = nl_socket_read(sync->notify, take_message, sync);
+	const bool all = ret >= 0 && ret < NL_SOCKET_READ_MAX;
 
 	sync->told_after_ns = start_ns;
 	if (ret < 0) {
@@ -254,10 +254,11 @@ static void follow(struct sync *sync)
 			strerror(-ret));
 	}
 	if (!sync->genl_notify)
-		return;
+		return all;
 	ret = nl_socket_read(sync->genl_notify, take_genl_message, sync);
 	if (ret < 0)
 		sync_want(sync, 0);
+	return all;
 }
 
 /* Settings that the kernel does not announce: net.ipv6.conf.DEV.{mtu,disable_ipv6,…}. */
@@ -344,8 +345,8 @@ static uint64_t earliest(const struct sync *sync)
 		next_ns = sync->next_retry_ns;
 	if ((sync->wanted || sync->config->audit_s) && sync->next_sync_ns < next_ns)
 		next_ns = sync->next_sync_ns;
-	if (sync->census.wanted && sync->census.next_ns < next_ns)
-		next_ns = sync->census.next_ns;
+	if (sync->next_census_ns < next_ns)
+		next_ns = sync->next_census_ns;
 	return next_ns;
 }
 
@@ -353,7 +354,7 @@ int sync_run(struct sync *sync)
 {
 	uint64_t now_ns, next_ns;
 
-	follow(sync);
+	sync_follow(sync);
 	now_ns = util_now_ns();
 	if (sync->rules_wanted)
 		read_rules(sync);
@@ -364,7 +365,7 @@ int sync_run(struct sync *sync)
 	if (sync->complete &&
 	    due(now_ns, &sync->next_poll_ns, (uint64_t)sync->config->poll_ms * NS_PER_MS))
 		poll_settings(sync);
-	if (sync->complete)
+	if (sync->complete && now_ns >= sync->next_census_ns)
 		census_run(sync);
 	if (due(now_ns, &sync->next_keep_ns, KEEP_INTERVAL_NS))
 		keeper_run(sync);
@@ -448,6 +449,7 @@ int sync_new(const struct config *config, struct maps *maps, const struct loader
 	sync->config = config;
 	sync->maps = maps;
 	sync->fds = fds;
+	sync->next_census_ns = UINT64_MAX;
 	/* what an earlier daemon said of itself holds no more; its count goes on */
 	__atomic_fetch_and(&maps->meta->flags, ~SIXLANE_META_IN_SYNC, __ATOMIC_RELEASE);
 	sync->generation = maps->meta->generation;
