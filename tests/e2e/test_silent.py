@@ -171,3 +171,20 @@ def test_only_what_a_dump_left_out_is_left(idle):
             and idle.router.lookup(FAR)["verdict"] != "punt_equal_metric",
             what="a dump tells it",
         )
+
+
+# Hides what the iterator is loaded with, as a kernel without BTF lacks it.
+WITHOUT_BTF = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh")
+
+
+def test_a_kernel_that_cannot_be_counted(idle):
+    """Then any multipath route may have others beside it, but for those that are announced."""
+    for host in "bc":
+        idle.r.route("append", OTHER, "via", host_addr(host))
+    idle.start(under=WITHOUT_BTF)
+    assert "cannot count the kernel's routes" in idle.router.log()
+    idle.assert_passed(frames_to(OTHER_FAR), "punt_equal_metric")
+    for host in "bc":
+        idle.r.route("append", PREFIX, "via", host_addr(host))
+    wait_until(lambda: idle.router.lookup(FAR)["verdict"] == "forward", what="it is read")
+    assert_spread(idle, frames_to(FAR))

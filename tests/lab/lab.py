@@ -289,13 +289,16 @@ class Router:
 
     # -- daemon
 
-    def start(self, *options, ports=(), sync=True, timeout=30):
-        """Start the daemon and wait until the maps are in step with the kernel."""
+    def start(self, *options, ports=(), sync=True, timeout=30, under=()):
+        """Start the daemon and wait until the maps are in step with the kernel.
+
+        under: a command that runs the one that follows its own arguments.
+        """
         self._runs += 1
         self._log_path = self.lab.path("sixlaned-%s-%d.log" % (self.ns.role, self._runs))
         with open(self._log_path, "wb") as log:
             self.daemon = self.ns.popen(
-                SIXLANED, *assume_xmit(self.ports), *options, *ports, stderr=log, stdout=log
+                *under, SIXLANED, *assume_xmit(self.ports), *options, *ports, stderr=log, stdout=log
             )
         if sync:
             self.wait_in_sync(timeout)
