@@ -3,7 +3,8 @@
  * bench-forward: the sides of the forwarding benchmark, in turn, with the same packets. Runs in
  * the router's namespace; the frames appear on the ingress port and leave by the egress port to
  * a sink whose counters are given by map id. "sixlane" is the very program that is attached to
- * the ingress port, with the maps that the daemon filled.
+ * the ingress port, with the maps that the daemon filled; another object can be a side as well
+ * (side.h). Every second round runs the sides in the opposite order.
  *
  * A line of JSON for each run. Says nothing about what is good or bad.
  */
@@ -20,24 +21,39 @@
 #include "bench.h"
 #include "flood.h"
 #include "gen.h"
+#include "side.h"
 
 #define BATCH 4096
 
-static const char *const sides[] = { "floor", "bare", "sixlane", "fib", "kernel" };
-#define N_SIDES ARRAY_SIZE(sides)
+static const char *const own_sides[] = { "floor", "bare", "sixlane", "fib", "kernel" };
+#define MAX_OTHERS 8
+#define MAX_SIDES (ARRAY_SIZE(own_sides) + MAX_OTHERS)
 
 struct options {
 	struct gen_options gen;
 	struct bench_config config;
 	uint32_t ingress, sink_map_id, count, limit_ms, rounds;
-	const char *routes; /* pinned trie of sixlane */
-	const char *sides;  /* comma-separated, NULL: all */
+	const char *pins;  /* directory of sixlane's maps */
+	const char *sides; /* comma-separated, NULL: all */
+	struct {
+		char *name;
+		const char *file;
+	} others[MAX_OTHERS];
+	size_t n_others;
+};
+
+struct side {
+	const char *name;
+	int prog_fd, counters_fd;  /* -1: not sixlane */
+	struct bpf_object *object; /* of another object */
 };
 
 struct bench {
 	struct bpf_object *object;
 	struct gen *gen;
-	int prog_fd[N_SIDES];
+	struct side sides[MAX_SIDES];
+	size_t n_sides;
+	uint32_t slot; /* of the ingress port */
 	int sink_fd, n_cpus;
 	struct flood_sink *sinks;
 };
@@ -57,7 +73,7 @@ static const struct option long_options[] = {
 	{ "egress-mac", required_argument, NULL, 'e' },
 	{ "hop-mac", required_argument, NULL, 'h' },
 	{ "src", required_argument, NULL, 's' },
-	{ "routes", required_argument, NULL, 'r' },
+	{ "pins", required_argument, NULL, 'r' },
 	{ "prefixes", required_argument, NULL, 'p' },
 	{ "sink", required_argument, NULL, 'k' },
 	{ "count", required_argument, NULL, 'n' },
@@ -65,6 +81,7 @@ static const struct option long_options[] = {
 	{ "rounds", required_argument, NULL, 'N' },
 	{ "seed", required_argument, NULL, 'S' },
 	{ "sides", required_argument, NULL, 'x' },
+	{ "object", required_argument, NULL, 'O' },
 	{ 0 },
 };
 
@@ -80,6 +97,18 @@ static int set_number(const char *text, uint32_t *value)
 
 	*value = (uint32_t)strtoul(text, &end, 10);
 	return *text && !*end ? 0 : -EINVAL;
+}
+
+/* NAME=FILE */
+static int add_other(struct options *options, const char *value)
+{
+	const char *equals = strchr(value, '=');
+
+	if (!equals || options->n_others == MAX_OTHERS)
+		return -EINVAL;
+	options->others[options->n_others].name = strndup(value, (size_t)(equals - value));
+	options->others[options->n_others++].file = equals + 1;
+	return 0;
 }
 
 static int set_option(struct options *options, int option, const char *value)
@@ -101,7 +130,7 @@ static int set_option(struct options *options, int option, const char *value)
 	case 's':
 		return inet_pton(AF_INET6, value, options->gen.src_addr) == 1 ? 0 : -EINVAL;
 	case 'r':
-		options->routes = value;
+		options->pins = value;
 		return 0;
 	case 'p':
 		options->gen.prefixes = value;
@@ -121,6 +150,8 @@ static int set_option(struct options *options, int option, const char *value)
 	case 'x':
 		options->sides = value;
 		return 0;
+	case 'O':
+		return add_other(options, value);
 	default:
 		return -EINVAL;
 	}
@@ -136,8 +167,8 @@ static int parse_options(int argc, char **argv, struct options *options)
 			return complain(ret, optarg ? optarg : "options");
 	}
 	if (!options->ingress || !options->config.egress || !options->gen.prefixes ||
-	    !options->routes || !options->sink_map_id)
-		return complain(-EINVAL, "needs --ingress, --egress, --prefixes, --routes, --sink");
+	    !options->pins || !options->sink_map_id)
+		return complain(-EINVAL, "needs --ingress, --egress, --prefixes, --pins, --sink");
 	return 0;
 }
 
@@ -169,12 +200,12 @@ static int compare_keys(const void *a, const void *b)
 /* All keys of the table that ports look in, in the order in which the kernel dumps routes. */
 static int read_keys(const struct options *options, struct sixlane_route_key **keys, size_t *n)
 {
-	_cleanup_close_ int fd = bpf_obj_get(options->routes);
+	_cleanup_close_ int fd = side_open_pin(options->pins, "sl_routes");
 	struct sixlane_route_key key, *previous = NULL;
 	size_t room = 0;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	*keys = NULL;
 	for (*n = 0; !bpf_map_get_next_key(fd, previous, &key); previous = &(*keys)[(*n)++]) {
 		if (*n == room) {
@@ -227,6 +258,71 @@ static int open_attached(uint32_t ifindex)
 	return ret < 0 ? -errno : ret;
 }
 
+static int add_side(struct bench *bench, const struct options *options, struct side side)
+{
+	if (!side_is_wanted(options, side.name))
+		return 0;
+	if (side.prog_fd < 0)
+		return complain(side.prog_fd, side.name);
+	bench->sides[bench->n_sides++] = side;
+	return 0;
+}
+
+static int add_own_side(struct bench *bench, const struct options *options, const char *name)
+{
+	struct side side = { .name = name, .counters_fd = -1 };
+	char program[16];
+
+	if (!strcmp(name, "sixlane")) {
+		side.counters_fd = side_open_pin(options->pins, "sl_counters");
+		side.prog_fd = open_attached(options->ingress);
+	} else {
+		snprintf(program, sizeof(program), "side_%s", name);
+		side.prog_fd =
+			bpf_program__fd(bpf_object__find_program_by_name(bench->object, program));
+	}
+	return add_side(bench, options, side);
+}
+
+static int add_other_side(struct bench *bench, const struct options *options, size_t number)
+{
+	struct side side = { .name = options->others[number].name };
+	int ret;
+
+	if (!side_is_wanted(options, side.name))
+		return 0;
+	ret = side_load(options->others[number].file, options->pins, &side.object);
+	if (ret)
+		return ret;
+	side.prog_fd = side_prog_fd(side.object);
+	side.counters_fd = side_counters_fd(side.object);
+	return add_side(bench, options, side);
+}
+
+static int add_sides(struct bench *bench, const struct options *options)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < ARRAY_SIZE(own_sides); i++) {
+		ret = add_own_side(bench, options, own_sides[i]);
+		/* Next to what they are compared with. */
+		for (size_t j = 0; !strcmp(own_sides[i], "sixlane") && j < options->n_others; j++)
+			ret = ret ?: add_other_side(bench, options, j);
+	}
+	return ret;
+}
+
+static int find_slot(struct bench *bench, const struct options *options)
+{
+	_cleanup_close_ int fd = side_open_pin(options->pins, "sl_port_index");
+
+	if (fd < 0)
+		return fd;
+	if (bpf_map_lookup_elem(fd, &options->ingress, &bench->slot))
+		return complain(-errno, "the daemon does not know the ingress port");
+	return 0;
+}
+
 static int open_sides(struct bench *bench, const struct options *options)
 {
 	struct bpf_map *map;
@@ -240,20 +336,10 @@ static int open_sides(struct bench *bench, const struct options *options)
 	ret = bpf_object__load(bench->object);
 	if (ret)
 		return complain(ret, "cannot load the programs to compare with");
-	for (size_t i = 0; i < N_SIDES; i++) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "side_%s", sides[i]);
-		if (!strcmp(sides[i], "sixlane"))
-			bench->prog_fd[i] = open_attached(options->ingress);
-		else
-			bench->prog_fd[i] = bpf_program__fd(
-				bpf_object__find_program_by_name(bench->object, name));
-		if (bench->prog_fd[i] < 0)
-			return complain(bench->prog_fd[i], sides[i]);
-	}
 	ret = copy_routes(bench, options);
-	return ret ? complain(ret, "cannot copy the routes") : 0;
+	if (ret)
+		return complain(ret, "cannot copy the routes");
+	return add_sides(bench, options) ?: find_slot(bench, options);
 }
 
 /* --- runs --- */
@@ -282,26 +368,59 @@ static struct flood_sink read_sink(const struct bench *bench)
 	return sum;
 }
 
-static int run_side(struct bench *bench, const struct options *options, size_t side, uint32_t round)
+/* Sides that are not sixlane count nothing. */
+static int read_forwarded(const struct bench *bench, const struct side *side, uint64_t *forwarded)
+{
+	*forwarded = 0;
+	return side->counters_fd < 0 ? 0
+				     : side_forwarded(side->counters_fd, bench->slot, forwarded);
+}
+
+static void print_run(const struct side *side, uint32_t round, const struct gen_result *result,
+		      const struct flood_sink *arrived, uint64_t forwarded)
+{
+	printf("{\"side\": \"%s\", \"round\": %u, \"sent\": %llu, \"delivered\": %llu, "
+	       "\"wrong_hop_limit\": %llu, \"elapsed_ns\": %llu",
+	       side->name, round, (unsigned long long)result->sent,
+	       (unsigned long long)arrived->packets, (unsigned long long)arrived->wrong,
+	       (unsigned long long)result->elapsed_ns);
+	if (side->counters_fd >= 0)
+		printf(", \"forwarded\": %llu", (unsigned long long)forwarded);
+	printf("}\n");
+	fflush(stdout);
+}
+
+static int measure(struct bench *bench, const struct options *options, const struct side *side,
+		   uint32_t round)
 {
 	struct flood_sink before = read_sink(bench), after;
+	uint64_t forwarded_before, forwarded;
 	struct gen_result result;
 	int ret;
 
-	ret = gen_into(bench->gen, bench->prog_fd[side])
+	ret = read_forwarded(bench, side, &forwarded_before)
 		      ?: gen_run(bench->gen, options->ingress, options->count, options->limit_ms,
-				 &result);
+				 &result)
+		      ?: read_forwarded(bench, side, &forwarded);
 	if (ret)
 		return ret;
 	after = read_sink(bench);
-	printf("{\"side\": \"%s\", \"round\": %u, \"sent\": %llu, \"delivered\": %llu, "
-	       "\"wrong_hop_limit\": %llu, \"elapsed_ns\": %llu}\n",
-	       sides[side], round, (unsigned long long)result.sent,
-	       (unsigned long long)(after.packets - before.packets),
-	       (unsigned long long)(after.wrong - before.wrong),
-	       (unsigned long long)result.elapsed_ns);
-	fflush(stdout);
+	after.packets -= before.packets;
+	after.wrong -= before.wrong;
+	print_run(side, round, &result, &after, forwarded - forwarded_before);
 	return 0;
+}
+
+/* Once to all targets first, or a side would pay for what the one before left in the caches. */
+static int run_side(struct bench *bench, const struct options *options, const struct side *side,
+		    uint32_t round)
+{
+	struct gen_result warm;
+
+	return gen_into(bench->gen, side->prog_fd)
+		       ?: gen_run(bench->gen, options->ingress, options->gen.targets,
+				  options->limit_ms, &warm)
+		       ?: measure(bench, options, side, round);
 }
 
 static int run(struct bench *bench, const struct options *options)
@@ -311,9 +430,11 @@ static int run(struct bench *bench, const struct options *options)
 
 	/* Round 0 warms caches up and is marked as such for the reader. */
 	for (uint32_t round = 0; !ret && round <= options->rounds; round++)
-		for (size_t i = 0; !ret && i < N_SIDES; i++)
-			if (side_is_wanted(options, sides[i]))
-				ret = run_side(bench, options, i, round);
+		for (size_t i = 0; !ret && i < bench->n_sides; i++) {
+			size_t at = round % 2 ? i : bench->n_sides - 1 - i;
+
+			ret = run_side(bench, options, &bench->sides[at], round);
+		}
 	return ret;
 }
 
@@ -338,6 +459,8 @@ int main(int argc, char **argv)
 		return 1;
 	ret = run(&bench, &options);
 	gen_free(bench.gen);
+	for (size_t i = 0; i < bench.n_sides; i++)
+		bpf_object__close(bench.sides[i].object);
 	bpf_object__close(bench.object);
 	free(bench.sinks);
 	return ret ? 1 : 0;

@@ -17,7 +17,7 @@ $(B)/flood: $(call obj,tests/bench/flood.c) $(GEN_OBJ) | $(B)/flood.bpf.o
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ -lbpf
 
-$(B)/bench-forward: $(call obj,tests/bench/forward.c) $(GEN_OBJ) | $(B)/bench.bpf.o
+$(B)/bench-forward: $(call obj,tests/bench/forward.c tests/bench/side.c) $(GEN_OBJ) | $(B)/bench.bpf.o
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ -lbpf
 

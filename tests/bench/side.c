@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* See side.h. */
+#include "side.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "../../bpf/sixlane.h"
+#include "../../user/util.h"
+
+static int complain(int err, const char *what)
+{
+	fprintf(stderr, "bench-forward: %s: %s\n", what, strerror(-err));
+	return err;
+}
+
+/* --- ABI 1: before next hops had one word of fate --- */
+
+#define ABI_1_PASS_LOCAL 18u
+#define ABI_1_META_FLAGS 0xfu
+#define ABI_1_PORT_ETHER (1u << 7)
+#define ABI_1_PORT_FLAGS 0x37fu
+
+struct abi_1_next_hop {
+	__u32 verdict, port, neighbour, mtu;
+	__u64 reserved[2];
+};
+_Static_assert(sizeof(struct abi_1_next_hop) == sizeof(struct sixlane_next_hop), "as it was");
+
+static void meta_to_abi_1(void *value)
+{
+	struct sixlane_meta *meta = value;
+
+	meta->abi = 1;
+	meta->flags &= ABI_1_META_FLAGS;
+	meta->rules.word = meta->hash_policy.word = meta->hash_seed = 0;
+}
+
+/* What is not forwarded by one next hop becomes the kernel's, which the counters would show. */
+static void next_hop_to_abi_1(void *value)
+{
+	const struct sixlane_next_hop *hop = value;
+	struct abi_1_next_hop old = { .verdict = ABI_1_PASS_LOCAL };
+
+	if (hop->fate.kind == SIXLANE_FORWARD)
+		old = (struct abi_1_next_hop){ .port = hop->fate.port,
+					       .neighbour = hop->fate.neighbour,
+					       .mtu = hop->mtu };
+	memcpy(value, &old, sizeof(old));
+}
+
+static void port_to_abi_1(void *value)
+{
+	const struct sixlane_port port = *(struct sixlane_port *)value;
+	__u32 flags = port.flags & ABI_1_PORT_FLAGS;
+
+	if (port.ifindex && !(port.flags & SIXLANE_PORT_NO_XMIT))
+		flags |= ABI_1_PORT_ETHER;
+	*(struct sixlane_port *)value = (struct sixlane_port){ .ifindex = port.ifindex,
+							       .flags = flags,
+							       .mtu = port.mtu,
+							       .table = port.table,
+							       .mac = port.mac };
+}
+
+static const struct translation {
+	const char *map;
+	void (*to_abi_1)(void *value);
+} translations[] = {
+	{ "sl_meta", meta_to_abi_1 },
+	{ "sl_next_hops", next_hop_to_abi_1 },
+	{ "sl_ports", port_to_abi_1 },
+};
+
+/* --- the maps --- */
+
+static void translate(const struct bpf_object *object, const char *map, void *value)
+{
+	if (btf__find_by_name(bpf_object__btf(object), "sixlane_fate") >= 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(translations); i++)
+		if (!strcmp(translations[i].map, map))
+			translations[i].to_abi_1(value);
+}
+
+int side_open_pin(const char *pins, const char *map)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", pins, map);
+	fd = bpf_obj_get(path);
+	return fd < 0 ? complain(-errno, path) : fd;
+}
+
+static int copy_map(const struct bpf_object *object, const struct bpf_map *map, const char *pins)
+{
+	_cleanup_close_ int from = side_open_pin(pins, bpf_map__name(map));
+	union {
+		struct sixlane_meta meta; /* the longest */
+		uint8_t bytes[256];
+	} value;
+	uint8_t key[64], *previous = NULL;
+
+	if (from < 0)
+		return from;
+	if (bpf_map__key_size(map) > sizeof(key) || bpf_map__value_size(map) > sizeof(value))
+		return complain(-E2BIG, bpf_map__name(map));
+	while (!bpf_map_get_next_key(from, previous, key)) {
+		previous = key;
+		if (bpf_map_lookup_elem(from, key, &value))
+			continue;
+		translate(object, bpf_map__name(map), &value);
+		if (bpf_map_update_elem(bpf_map__fd(map), key, &value, BPF_ANY))
+			return complain(-errno, bpf_map__name(map));
+	}
+	return 0;
+}
+
+/* Nothing of this object is pinned; of the daemon's maps the trie is its own. */
+static int prepare_map(struct bpf_map *map, const char *pins)
+{
+	_cleanup_close_ int fd = -1;
+	int ret = bpf_map__set_pin_path(map, NULL);
+
+	if (ret || strcmp(bpf_map__name(map), "sl_routes"))
+		return ret;
+	fd = side_open_pin(pins, bpf_map__name(map));
+	return fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
+}
+
+static bool is_copied(const struct bpf_map *map)
+{
+	const char *name = bpf_map__name(map);
+
+	return !strncmp(name, "sl_", 3) && strcmp(name, "sl_routes") && strcmp(name, "sl_counters");
+}
+
+static int load(struct bpf_object *object, const char *pins)
+{
+	struct bpf_map *map;
+	int ret = 0;
+
+	bpf_object__for_each_map(map, object) ret = ret ?: prepare_map(map, pins);
+	ret = ret ?: bpf_object__load(object);
+	bpf_object__for_each_map(map, object) if (!ret && is_copied(map)) ret =
+		copy_map(object, map, pins);
+	return ret;
+}
+
+int side_load(const char *file, const char *pins, struct bpf_object **out)
+{
+	struct bpf_object *object = bpf_object__open_file(file, NULL);
+	int ret;
+
+	if (!object)
+		return complain(-errno, file);
+	ret = load(object, pins);
+	if (ret) {
+		bpf_object__close(object);
+		return complain(ret, file);
+	}
+	*out = object;
+	return 0;
+}
+
+int side_prog_fd(const struct bpf_object *object)
+{
+	return bpf_program__fd(bpf_object__find_program_by_name(object, "sixlane"));
+}
+
+int side_counters_fd(const struct bpf_object *object)
+{
+	return bpf_object__find_map_fd_by_name(object, "sl_counters");
+}
+
+int side_forwarded(int counters_fd, uint32_t slot, uint64_t *out)
+{
+	int n = libbpf_num_possible_cpus();
+	struct sixlane_counters *counters = calloc((size_t)n, sizeof(*counters));
+	int ret = 0;
+
+	if (!counters)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(counters_fd, &slot, counters))
+		ret = complain(-errno, "cannot read the counters");
+	*out = 0;
+	for (int i = 0; i < n; i++)
+		*out += counters[i].verdicts[SIXLANE_FORWARD].packets;
+	free(counters);
+	return ret;
+}
