@@ -3,7 +3,6 @@
 #include "side.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -17,74 +16,7 @@ static int complain(int err, const char *what)
 	return err;
 }
 
-/* --- ABI 1: before next hops had one word of fate --- */
-
-#define ABI_1_PASS_LOCAL 18u
-#define ABI_1_META_FLAGS 0xfu
-#define ABI_1_PORT_ETHER (1u << 7)
-#define ABI_1_PORT_FLAGS 0x37fu
-
-struct abi_1_next_hop {
-	__u32 verdict, port, neighbour, mtu;
-	__u64 reserved[2];
-};
-_Static_assert(sizeof(struct abi_1_next_hop) == sizeof(struct sixlane_next_hop), "as it was");
-
-static void meta_to_abi_1(void *value)
-{
-	struct sixlane_meta *meta = value;
-
-	meta->abi = 1;
-	meta->flags &= ABI_1_META_FLAGS;
-	meta->rules.word = meta->hash_policy.word = meta->hash_seed = 0;
-}
-
-/* What is not forwarded by one next hop becomes the kernel's, which the counters would show. */
-static void next_hop_to_abi_1(void *value)
-{
-	const struct sixlane_next_hop *hop = value;
-	struct abi_1_next_hop old = { .verdict = ABI_1_PASS_LOCAL };
-
-	if (hop->fate.kind == SIXLANE_FORWARD)
-		old = (struct abi_1_next_hop){ .port = hop->fate.port,
-					       .neighbour = hop->fate.neighbour,
-					       .mtu = hop->mtu };
-	memcpy(value, &old, sizeof(old));
-}
-
-static void port_to_abi_1(void *value)
-{
-	const struct sixlane_port port = *(struct sixlane_port *)value;
-	__u32 flags = port.flags & ABI_1_PORT_FLAGS;
-
-	if (port.ifindex && !(port.flags & SIXLANE_PORT_NO_XMIT))
-		flags |= ABI_1_PORT_ETHER;
-	*(struct sixlane_port *)value = (struct sixlane_port){ .ifindex = port.ifindex,
-							       .flags = flags,
-							       .mtu = port.mtu,
-							       .table = port.table,
-							       .mac = port.mac };
-}
-
-static const struct translation {
-	const char *map;
-	void (*to_abi_1)(void *value);
-} translations[] = {
-	{ "sl_meta", meta_to_abi_1 },
-	{ "sl_next_hops", next_hop_to_abi_1 },
-	{ "sl_ports", port_to_abi_1 },
-};
-
 /* --- the maps --- */
-
-static void translate(const struct bpf_object *object, const char *map, void *value)
-{
-	if (btf__find_by_name(bpf_object__btf(object), "sixlane_fate") >= 0)
-		return;
-	for (size_t i = 0; i < ARRAY_SIZE(translations); i++)
-		if (!strcmp(translations[i].map, map))
-			translations[i].to_abi_1(value);
-}
 
 int side_open_pin(const char *pins, const char *map)
 {
@@ -96,7 +28,7 @@ int side_open_pin(const char *pins, const char *map)
 	return fd < 0 ? complain(-errno, path) : fd;
 }
 
-static int copy_map(const struct bpf_object *object, const struct bpf_map *map, const char *pins)
+static int copy_map(const struct bpf_map *map, const char *pins)
 {
 	_cleanup_close_ int from = side_open_pin(pins, bpf_map__name(map));
 	union {
@@ -113,7 +45,6 @@ static int copy_map(const struct bpf_object *object, const struct bpf_map *map, 
 		previous = key;
 		if (bpf_map_lookup_elem(from, key, &value))
 			continue;
-		translate(object, bpf_map__name(map), &value);
 		if (bpf_map_update_elem(bpf_map__fd(map), key, &value, BPF_ANY))
 			return complain(-errno, bpf_map__name(map));
 	}
@@ -146,8 +77,7 @@ static int load(struct bpf_object *object, const char *pins)
 
 	bpf_object__for_each_map(map, object) ret = ret ?: prepare_map(map, pins);
 	ret = ret ?: bpf_object__load(object);
-	bpf_object__for_each_map(map, object) if (!ret && is_copied(map)) ret =
-		copy_map(object, map, pins);
+	bpf_object__for_each_map(map, object) if (!ret && is_copied(map)) ret = copy_map(map, pins);
 	return ret;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Another object of sixlane, an older one or the same again, beside the one that is attached: on
- * the very trie that the daemon filled, since where a trie's nodes lie in memory is as much as what
- * versions differ by. All other maps are copies of its own, in its own layout.
+ * Another object of sixlane of the same ABI, an older one or the same again, beside the one that is
+ * attached: on the very trie that the daemon filled, since where a trie's nodes lie in memory is as
+ * much as what versions differ by. All other maps are copies of its own.
  *
  * Functions return 0 or -errno and say on stderr what failed.
  */
