@@ -144,7 +144,7 @@ def test_a_route_that_dumps_leave_out(idle):
     got = idle.assert_passed(frames_to(FAR), "punt_equal_metric")
     assert not got["b"] and not got["c"]
     assert_spread(idle, frames_to(OTHER_FAR))
-    wait_until(lambda: "which dumps leave out" in idle.router.log(), what="the log says so")
+    wait_until(lambda: "dumps cannot tell all of them" in idle.router.log(), what="the log says so")
     idle.r.route("delete", PREFIX, "dev p0")
     for what in ("told", "read anew"):
         wait_until(
@@ -182,9 +182,29 @@ def test_a_kernel_that_cannot_be_counted(idle):
     for host in "bc":
         idle.r.route("append", OTHER, "via", host_addr(host))
     idle.start(under=WITHOUT_BTF)
-    assert "cannot count the kernel's routes" in idle.router.log()
+    assert "cannot look into the kernel's table" in idle.router.log()
     idle.assert_passed(frames_to(OTHER_FAR), "punt_equal_metric")
     for host in "bc":
         idle.r.route("append", PREFIX, "via", host_addr(host))
     wait_until(lambda: idle.router.lookup(FAR)["verdict"] == "forward", what="it is read")
+    assert_spread(idle, frames_to(FAR))
+
+
+@pytest.mark.parametrize("running", [False, True])
+@pytest.mark.parametrize("first, second", [("mtu 1300", ""), ("", "mtu 1300"), ("", "expires 1000")])
+def test_hops_of_unlike_attributes(idle, running, first, second):
+    """The kernel tells those of one hop, and goes by each hop's own."""
+    if running:
+        idle.start()
+    idle.r.route("add", PREFIX, "via", host_addr("b"), *first.split())
+    idle.r.route("append", PREFIX, "via", host_addr("c"), *second.split())
+    if running:
+        idle.sync()
+    else:
+        idle.start()
+    idle.assert_passed(frames_to(FAR), "punt_equal_metric")
+    for host in "bc":
+        idle.r.route("delete", PREFIX, "via", host_addr(host))
+        idle.r.route("append", PREFIX, "via", host_addr(host), "mtu 1400")
+    wait_until(lambda: idle.router.lookup(FAR)["verdict"] == "forward", what="they are alike")
     assert_spread(idle, frames_to(FAR))

@@ -61,8 +61,8 @@ class Routes(Feature):
         return kind, key, target, extra
 
     def metrics_of(self, key):
-        """The same for all routes of a key: the kernel gives each member of a multipath route its
-        own, but only tells those of one."""
+        """The same for all routes of a key but where they are mixed: the kernel only tells those of one
+        member of a multipath route, and these go to the kernel."""
         if key not in self.metrics or self.model.mixed_metrics:
             self.metrics[key] = self.attributes("metric")
         return self.metrics[key]
@@ -230,9 +230,9 @@ class RouteMtus(Attribute):
 
 
 class MixedMetrics(Feature):
-    """Members of one multipath route with MTUs of their own. Only if asked for."""
+    """Members of one multipath route with MTUs of their own."""
 
-    name, weight, share = "mixed", 0, 0
+    name, weight, share = "mixed", 0.15, 0
 
     def __init__(self, model):
         super().__init__(model)

@@ -95,7 +95,7 @@ static void format_route(FILE *out, const struct rib_route *route)
 	if (route->truncated)
 		fputs(" truncated", out);
 	if (route->untold)
-		fputs(route->beside ? " beside" : " untold", out);
+		fputs(" untold", out);
 }
 
 static void assert_state(const struct world *world, const char *request, const char *expected)
@@ -187,20 +187,22 @@ SCRIPT(test_multipath,
        { "append via b dev 1", APPEND, 0, "50 a1 a2 b1", .n_hops = 3,
 	 .hops = { VIA(0xb, 1), VIA(0xa, 1), VIA(0xa, 2) } },
        { "del via a dev 1", DEL, 0, "50 a2 b1", .n_hops = 1, .hops = { VIA(0xa, 1) } },
-       { "append nexthop via c dev 1 nexthop via c dev 2", APPEND, 0, "50 a2 b1 c1 c2", .n_hops = 4,
+       { "append nexthop via c dev 1 nexthop via c dev 2", APPEND, -EINPROGRESS,
+	 "50 a2 b1 c1 c2; 50 untold", .n_hops = 4,
 	 .hops = { VIA(0xa, 2), VIA(0xb, 1), VIA(0xc, 1), VIA(0xc, 2) } },
-       { "replace nexthop via d dev 1 nexthop via d dev 2", REPLACE, 0, "50 d1 d2", .n_hops = 2,
-	 .hops = { VIA(0xd, 1), VIA(0xd, 2) } },
-       { "replace nexthop via d dev 2 nexthop via d dev 1", REPLACE, 0, "50 d2 d1", .n_hops = 2,
-	 .hops = { VIA(0xd, 2), VIA(0xd, 1) } },
-       { "replace via e dev 1", REPLACE, 0, "50 e1", .n_hops = 1, .hops = { VIA(0xe, 1) } },
-       { "append via f dev 1", APPEND, 0, "50 e1 f1", .n_hops = 2,
+       { "replace nexthop via d dev 1 nexthop via d dev 2", REPLACE, -EINPROGRESS,
+	 "50 d1 d2; 50 untold", .n_hops = 2, .hops = { VIA(0xd, 1), VIA(0xd, 2) } },
+       { "replace nexthop via d dev 2 nexthop via d dev 1", REPLACE, -EINPROGRESS,
+	 "50 d2 d1; 50 untold", .n_hops = 2, .hops = { VIA(0xd, 2), VIA(0xd, 1) } },
+       { "replace via e dev 1", REPLACE, -EINPROGRESS, "50 e1; 50 untold", .n_hops = 1,
+	 .hops = { VIA(0xe, 1) } },
+       { "append via f dev 1", APPEND, -EINPROGRESS, "50 e1 f1; 50 untold", .n_hops = 2,
 	 .hops = { VIA(0xf, 1), VIA(0xe, 1) } },
-       { "add via e dev 2 metric 40", CREATE, 0, "40 e2; 50 e1 f1", .metric = 40, .n_hops = 1,
-	 .hops = { VIA(0xe, 2) } },
-       { "del metric 40: promotion is not announced", DEL, 0, "50 e1 f1", .metric = 40, .n_hops = 1,
-	 .hops = { VIA(0xe, 2) } },
-       { "del metric 50: one message for all", DEL, 0, "", .n_hops = 2,
+       { "add via e dev 2 metric 40", CREATE, 0, "40 e2; 50 e1 f1; 50 untold", .metric = 40,
+	 .n_hops = 1, .hops = { VIA(0xe, 2) } },
+       { "del metric 40: promotion is not announced", DEL, 0, "50 e1 f1; 50 untold", .metric = 40,
+	 .n_hops = 1, .hops = { VIA(0xe, 2) } },
+       { "del metric 50: one message for all", DEL, -EINPROGRESS, "50 untold", .n_hops = 2,
 	 .hops = { VIA(0xe, 1), VIA(0xf, 1) } })
 
 SCRIPT(test_delete_hop_by_hop,
@@ -277,25 +279,27 @@ SCRIPT(test_next_hop_objects,
 SCRIPT(test_device_goes,
        { "add nexthop via a dev 1 nexthop via a dev 2", MORE, 0, "50 a1 a2", .n_hops = 2,
 	 .hops = { VIA(0xa, 1), VIA(0xa, 2) } },
-       { "append via b dev 1 mtu lock 1300: announced with the new hop's mtu", APPEND, 0,
-	 "50 a1 a2 b1 mtu 1300", .n_hops = 3, .mtu = 1300,
+       { "append via b dev 1 mtu lock 1300: announced with the new hop's mtu", APPEND, -EINPROGRESS,
+	 "50 a1 a2 b1 mtu 1300; 50 untold", .n_hops = 3, .mtu = 1300,
 	 .hops = { VIA(0xb, 1), VIA(0xa, 1), VIA(0xa, 2) } },
-       { "1st", DEL, 0, "50 a2 b1 mtu 1300", .n_hops = 1, .hops = { VIA(0xa, 1) } },
-       { "2nd: b's own mtu is not known", DEL, -EAGAIN, "50 b1 mtu 1300 truncated", .n_hops = 1,
-	 .hops = { VIA(0xa, 2) } },
-       { "a dump tells", DUMP, 0, "50 b1 mtu 1300", .n_hops = 1, .mtu = 1300,
+       { "1st", DEL, -EINPROGRESS, "50 a2 b1 mtu 1300; 50 untold", .n_hops = 1,
+	 .hops = { VIA(0xa, 1) } },
+       { "2nd: b's own mtu is not known", DEL, -EINPROGRESS, "50 b1 mtu 1300 truncated; 50 untold",
+	 .n_hops = 1, .hops = { VIA(0xa, 2) } },
+       { "a dump tells", DUMP, 0, "50 b1 mtu 1300; 50 untold", .n_hops = 1, .mtu = 1300,
 	 .hops = { VIA(0xb, 1) } },
-       { "3rd", DEL, 0, "", .n_hops = 1, .mtu = 1300, .hops = { VIA(0xb, 1) } })
+       { "3rd", DEL, -EINPROGRESS, "50 untold", .n_hops = 1, .mtu = 1300, .hops = { VIA(0xb, 1) } })
 
 /* Several hops appended at once are announced with the attributes of the first that was there. */
 SCRIPT(test_append_several,
        { "add via a dev 1 mtu lock 1300", CREATE, 0, "50 a1 mtu 1300", .n_hops = 1, .mtu = 1300,
 	 .hops = { VIA(0xa, 1) } },
-       { "append nexthop via b dev 1 nexthop via c dev 1", APPEND, 0, "50 a1 b1 c1 mtu 1300",
-	 .n_hops = 3, .mtu = 1300, .hops = { VIA(0xa, 1), VIA(0xb, 1), VIA(0xc, 1) } },
-       { "del via a dev 1", DEL, 0, "50 b1 c1 mtu 1300", .n_hops = 1, .mtu = 1300,
-	 .hops = { VIA(0xa, 1) } },
-       { "del via b dev 1", DEL, -EAGAIN, "50 c1 mtu 1300 truncated", .n_hops = 1,
+       { "append nexthop via b dev 1 nexthop via c dev 1", APPEND, -EINPROGRESS,
+	 "50 a1 b1 c1 mtu 1300; 50 untold", .n_hops = 3, .mtu = 1300,
+	 .hops = { VIA(0xa, 1), VIA(0xb, 1), VIA(0xc, 1) } },
+       { "del via a dev 1", DEL, -EINPROGRESS, "50 b1 c1 mtu 1300; 50 untold", .n_hops = 1,
+	 .mtu = 1300, .hops = { VIA(0xa, 1) } },
+       { "del via b dev 1", DEL, -EINPROGRESS, "50 c1 mtu 1300 truncated; 50 untold", .n_hops = 1,
 	 .hops = { VIA(0xb, 1) } })
 
 /* The kernel's own routes from advertisements never form a set; those of a daemon do. */
@@ -401,13 +405,45 @@ static void test_twins_in_a_dump(void **state)
 	rib_free(world.rib);
 }
 
-/* As the census finds n routes in fib6, during which nothing changed. */
-static void count(struct world *world, size_t n)
-{
-	const struct route level = { .dst = world->dst, .table = RT_TABLE_MAIN, .metric = 50 };
+/* What fib6 has at the levels that the RIB asks about, and about how many it did. */
+struct fib6 {
+	const struct world *world;
+	const struct level_entry *entries;
+	size_t n, asked;
+};
 
-	rib_count_begin(world->rib);
-	rib_count(world->rib, &level, n);
+static bool fib6_has(const struct route *level, const struct level_sum *known, void *ctx)
+{
+	struct level_sum sum = { 0 };
+	struct fib6 *fib6 = ctx;
+
+	fib6->asked++;
+	assert_int_equal(level->table, RT_TABLE_MAIN);
+	assert_int_equal(level->metric, 50);
+	assert_int_equal(level->src.len, 0);
+	assert_true(prefix_equal(&level->dst, &fib6->world->dst));
+	for (size_t i = 0; i < fib6->n; i++)
+		level_add(&sum, &fib6->entries[fib6->n - 1 - i]);
+	return sum.n == known->n && sum.sum == known->sum;
+}
+
+/* Returns how many levels were asked about. */
+static size_t settle(struct world *world, const struct level_entry *entries, size_t n)
+{
+	struct fib6 fib6 = { .world = world, .entries = entries, .n = n };
+
+	rib_settle(world->rib, fib6_has, &fib6);
+	return fib6.asked;
+}
+
+static struct level_entry hop_entry(uint8_t gateway, uint32_t ifindex)
+{
+	union sixlane_addr addr = { .bytes = { 0xfd, [15] = gateway } };
+	struct level_entry entry = { .ifindex = ifindex };
+
+	if (gateway)
+		memcpy(entry.gateway, &addr, sizeof(addr));
+	return entry;
 }
 
 static void dump(struct world *world, const struct step *steps, size_t n)
@@ -423,6 +459,8 @@ static void dump(struct world *world, const struct step *steps, size_t n)
 /* fib6 dumps [via a dev 1, dev 2, via b dev 2] as the set alone. */
 static void test_untold(void **state)
 {
+	const struct level_entry in_fib6[] = { hop_entry(0xa, 1), hop_entry(0xb, 2),
+					       hop_entry(0, 2) };
 	const struct step set = { .flags = DUMP, A_AND_B };
 	const struct step device = device_step(MORE, 2, 0), gone = device_step(DEL, 2, 0);
 	struct world world;
@@ -433,22 +471,56 @@ static void test_untold(void **state)
 	dump(&world, &set, 1);
 	assert_state(&world, "known only before", "50 untold; 50 a1 b2");
 	world.changes = 0;
-	count(&world, 3);
-	assert_state(&world, "one more", "50 beside; 50 a1 b2");
+	assert_int_equal(settle(&world, in_fib6, 3), 1);
+	assert_state(&world, "one more", "50 untold; 50 a1 b2");
 	assert_int_equal(rib_untold(world.rib), 1);
-	assert_int_equal(rib_beside(world.rib), 1);
-	assert_int_equal(apply(&world, &gone), -EINPROGRESS);
 	assert_int_equal(world.changes, 0);
-	dump(&world, &set, 1);
-	assert_state(&world, "dumped again", "50 untold; 50 a1 b2");
-	assert_int_equal(rib_beside(world.rib), 0);
-	count(&world, 2);
+	assert_int_equal(apply(&world, &gone), -EINPROGRESS);
+	assert_int_equal(settle(&world, in_fib6, 2), 1);
 	assert_state(&world, "none more", "50 a1 b2");
 	assert_int_equal(rib_untold(world.rib), 0);
 	assert_int_equal(world.changes, 1);
-	count(&world, 3);
-	assert_state(&world, "followed since the count", "50 a1 b2");
+	assert_int_equal(settle(&world, in_fib6, 3), 0);
 	rib_free(world.rib);
+}
+
+/* Each thing that may be otherwise in fib6. */
+static void test_what_settles(void **state)
+{
+	const struct level_entry a = hop_entry(0xa, 1), b = hop_entry(0xb, 2);
+	const struct {
+		struct level_entry entries[3];
+		size_t n;
+		bool settles;
+	} cases[] = {
+		{ { a, b }, 2, true },
+		{ { b, a }, 2, true },
+		{ { a, a }, 2, false },
+		{ { a }, 1, false },
+		{ { a }, 0, false },
+		{ { a, b, hop_entry(0, 3) }, 3, false },
+		{ { a, hop_entry(0xb, 1) }, 2, false },
+		{ { a, hop_entry(0xc, 2) }, 2, false },
+		{ { a, { .gateway = { b.gateway[0], b.gateway[1] }, .ifindex = 2, .mtu = 1300 } },
+		  2,
+		  false },
+		{ { a, { .gateway = { b.gateway[0], b.gateway[1] }, .ifindex = 2, .expires = 1 } },
+		  2,
+		  false },
+		{ { a, { .next_hop_id = 2 } }, 2, false },
+	};
+	const struct step set = { .flags = DUMP, A_AND_B };
+	struct world world;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		open_world(&world);
+		dump(&world, &set, 1);
+		assert_int_equal(settle(&world, cases[i].entries, cases[i].n), 1);
+		assert_state(&world, "asked",
+			     cases[i].settles ? "50 a1 b2" : "50 untold; 50 a1 b2");
+		rib_free(world.rib);
+	}
 }
 
 /* Each change of the routes beside which something is untold, and what becomes of that. */
@@ -457,90 +529,79 @@ static void test_changes_beside_untold(void **state)
 	static const struct {
 		struct step step;
 		const char *then;
-		int untold, beside; /* what is returned while it is so */
+		int ret;
 	} changes[] = {
 		{ { .flags = APPEND,
 		    .n_hops = 3,
 		    .hops = { VIA(0xc, 3), VIA(0xa, 1), VIA(0xb, 2) } },
-		  "50 a1 b2 c3",
-		  0,
+		  "50 untold; 50 a1 b2 c3",
 		  -EINPROGRESS },
 		{ { .flags = REPLACE, .n_hops = 2, .hops = { VIA(0xc, 3), VIA(0xd, 3) } },
-		  "50 c3 d3",
-		  0,
+		  "50 untold; 50 c3 d3",
 		  -EINPROGRESS },
-		{ { .flags = DEL, A_AND_B }, "", -EINPROGRESS, -EINPROGRESS },
+		{ { .flags = DEL, A_AND_B }, "50 untold", -EINPROGRESS },
 		{ { .flags = DEL, .n_hops = 1, .hops = { DEV(7) } },
-		  "50 a1 b2",
-		  -EAGAIN,
+		  "50 untold; 50 a1 b2",
 		  -EINPROGRESS },
 		{ { .flags = MORE, .n_hops = 1, .hops = { DEV(7) } },
-		  "50 a1 b2; 50 -7",
-		  0,
+		  "50 untold; 50 a1 b2; 50 -7",
 		  -EINPROGRESS },
 		/* of which it is not known whether it replaced the one beside */
 		{ { .flags = REPLACE, .n_hops = 1, .hops = { DEV(7) } },
-		  "50 a1 b2; 50 -7",
-		  -EAGAIN,
+		  "50 untold; 50 a1 b2; 50 -7",
 		  -EINPROGRESS },
 		{ { .flags = MORE, .metric = 60, .n_hops = 1, .hops = { DEV(7) } },
-		  "50 a1 b2; 60 -7",
-		  0,
+		  "50 untold; 50 a1 b2; 60 -7",
 		  0 },
 	};
 	const struct step set = { .flags = DUMP, A_AND_B };
-	char expected[64];
 	struct world world;
 
 	(void)state;
-	for (size_t i = 0; i < 2 * ARRAY_SIZE(changes); i++) {
-		const bool beside = i % 2;
-		const char *then = changes[i / 2].then;
-
+	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
 		open_world(&world);
 		dump(&world, &set, 1);
-		if (beside)
-			count(&world, 3);
-		assert_int_equal(apply(&world, &changes[i / 2].step),
-				 beside ? changes[i / 2].beside : changes[i / 2].untold);
-		snprintf(expected, sizeof(expected), "50 %s%s%s", beside ? "beside" : "untold",
-			 *then ? "; " : "", then);
-		assert_state(&world, "a change", expected);
+		assert_int_equal(apply(&world, &changes[i].step), changes[i].ret);
+		assert_state(&world, "a change", changes[i].then);
 		dump(&world, NULL, 0);
 		assert_state(&world, "swept", "");
-		assert_int_equal(rib_untold(world.rib) + rib_beside(world.rib), 0);
+		assert_int_equal(rib_untold(world.rib), 0);
 		rib_free(world.rib);
 	}
 }
 
-/* What a notification speaks of while it is counted may have been counted before or after. */
-static void test_count_under_changes(void **state)
+/* What is left when a set goes may be nothing, or what stood beside it. */
+static void test_untold_alone(void **state)
 {
-	const struct route level = { .table = RT_TABLE_MAIN, .metric = 50 };
+	const struct level_entry other = hop_entry(0, 3);
+	const struct step set = { .flags = DUMP, A_AND_B }, gone = { .flags = DEL, A_AND_B };
+	struct world world;
+
+	(void)state;
+	for (size_t left = 0; left < 2; left++) {
+		open_world(&world);
+		dump(&world, &set, 1);
+		assert_int_equal(apply(&world, &gone), -EINPROGRESS);
+		assert_int_equal(settle(&world, &other, left), 1);
+		assert_state(&world, "the set is gone", left ? "50 untold" : "");
+		rib_free(world.rib);
+	}
+}
+
+/* One hop is left, whose own attributes nobody told: it is not known, though it looks alike. */
+static void test_truncated_does_not_settle(void **state)
+{
+	const struct level_entry b = hop_entry(0xb, 2);
 	const struct step set = { .flags = DUMP, A_AND_B };
-	const struct step same = { .flags = APPEND, A_AND_B };
-	struct route here = level;
+	const struct step gone = { .flags = DEL, .n_hops = 1, .hops = { VIA(0xa, 1) } };
 	struct world world;
 
 	(void)state;
 	open_world(&world);
-	here.dst = world.dst;
 	dump(&world, &set, 1);
-	rib_count_begin(world.rib);
-	assert_int_equal(apply(&world, &same), 0);
-	rib_count(world.rib, &here, 2);
-	assert_state(&world, "it may have stood beside when a hop went", "50 untold; 50 a1 b2");
-	rib_count(world.rib, &level, 2);
-	here.metric = 51;
-	rib_count(world.rib, &here, 2);
-	here.metric = 50;
-	here.table = 100;
-	rib_count(world.rib, &here, 2);
-	assert_state(&world, "other levels", "50 untold; 50 a1 b2");
-	count(&world, 3);
-	assert_state(&world, "a later count", "50 beside; 50 a1 b2");
-	count(&world, 2);
-	assert_state(&world, "and one that finds no more", "50 a1 b2");
+	assert_int_equal(apply(&world, &gone), -EINPROGRESS);
+	settle(&world, &b, 1);
+	assert_state(&world, "asked", "50 untold; 50 b2 truncated");
 	rib_free(world.rib);
 }
 
@@ -580,9 +641,9 @@ static void test_hop_left_after_a_dump(void **state)
 	(void)state;
 	open_world(&world);
 	assert_int_equal(apply(&world, &set), 0);
-	assert_int_equal(apply(&world, &gone), 0);
+	assert_int_equal(apply(&world, &gone), -EINPROGRESS);
 	gone.hops[0].gateway.bytes[15] = 0xb;
-	assert_int_equal(apply(&world, &gone), -EAGAIN);
+	assert_int_equal(apply(&world, &gone), -EINPROGRESS);
 	assert_state(&world, "one left", "50 untold; 50 c1 truncated");
 	rib_free(world.rib);
 }
@@ -823,7 +884,9 @@ int main(void)
 		cmocka_unit_test(test_twins_in_a_dump),
 		cmocka_unit_test(test_untold),
 		cmocka_unit_test(test_changes_beside_untold),
-		cmocka_unit_test(test_count_under_changes),
+		cmocka_unit_test(test_what_settles),
+		cmocka_unit_test(test_untold_alone),
+		cmocka_unit_test(test_truncated_does_not_settle),
 		cmocka_unit_test(test_dump_in_rounds),
 		cmocka_unit_test(test_hop_left_after_a_dump),
 		cmocka_unit_test(test_truncated_set),

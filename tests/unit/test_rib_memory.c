@@ -77,6 +77,7 @@ static const struct message cases[][MESSAGES] = {
 	{ { 0 }, ADD("2001:db8::/32", 1), ADD("2001:dbf::/32", 1) },
 	{ { 0 }, ADD(ALL, 2), { .dst = ALL, .flags = NLM_F_APPEND, .n_hops = 3 } },
 	{ { 0 }, ADD(ALL, 2), { .dst = ALL, .flags = NLM_F_REPLACE, .n_hops = 3 } },
+	{ { 0 }, ADD(ALL, 2), { .dst = ALL, .n_hops = 2 } }, /* of a dump */
 	{ { 0 },
 	  { .dst = ALL, .flags = NLM_F_CREATE, .n_hops = 1, .src_len = 64 },
 	  { .dst = ALL, .flags = NLM_F_CREATE, .n_hops = 1, .src_len = 65 } },
@@ -130,7 +131,7 @@ static void test_memory(void **state)
 				assert_null(rib_table(rib, RT_TABLE_MAIN));
 		}
 		assert_true(left > 1);
-		assert_int_equal(ret, 0);
+		assert_true(!ret || ret == -EINPROGRESS);
 		assert_int_equal(changes, 1);
 		rib_free(rib);
 	}

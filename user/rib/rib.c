@@ -273,7 +273,7 @@ static bool picked(const struct rib_route *route, uint32_t table, const struct p
 	const struct route view = rib_route_view(route, table, dst);
 	const struct picker *picker = ctx;
 
-	return picker->fn(&view, picker->ctx);
+	return !route->untold && picker->fn(&view, picker->ctx);
 }
 
 bool rib_may_use_object(const struct rib *rib, uint32_t next_hop_id)
@@ -358,25 +358,30 @@ size_t rib_untold(const struct rib *rib)
 	return rib->counts.untold;
 }
 
-size_t rib_beside(const struct rib *rib)
+struct settling {
+	const struct rib *rib;
+	rib_settled_fn fn;
+	void *ctx;
+};
+
+static bool settled(const struct rib_route *route, uint32_t table, const struct prefix *dst,
+		    void *ctx)
 {
-	return rib->counts.beside;
+	const struct settling *settling = ctx;
+	struct level_sum known;
+	struct route level;
+
+	if (!route->untold)
+		return false;
+	level = rib_route_view(route, table, dst);
+	rib_list_sum(rib_find(settling->rib, table, dst)->routes, &level, &known);
+	return settling->fn(&level, &known, settling->ctx);
 }
 
-void rib_count_begin(struct rib *rib)
+void rib_settle(struct rib *rib, rib_settled_fn fn, void *ctx)
 {
-	rib->counts.counting_since = ++rib->counts.visit;
-}
+	struct settling settling = { rib, fn, ctx };
 
-void rib_count(struct rib *rib, const struct route *level, size_t n)
-{
-	struct rib_table *table = table_find(rib, level->table);
-	struct rib_dest *dest = table ? dest_of(radix_find(&table->radix, &level->dst)) : NULL;
-	size_t sources = rib->counts.sources;
-
-	if (!dest || !rib_list_count(&dest->routes, &rib->counts, level, n))
-		return;
-	dest_put(table, dest);
-	table_count(rib, table, sources);
-	report(rib, level->table, &level->dst);
+	if (rib->counts.untold)
+		prune(rib, settled, &settling);
 }

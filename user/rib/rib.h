@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 
+#include "level.h"
 #include "radix.h"
 
 /*
@@ -36,7 +37,6 @@ struct rib_route {
 	bool repeated : 1; /* fib6 may have it twice: replaced by a twin, or unlike encapsulations
 			    */
 	bool untold : 1;   /* stands for what a dump may have left out: see rib_untold() */
-	bool beside : 1;   /* … and has, since fib6 does not have as many as are known */
 	bool uniform : 1;  /* a set is announced with one hop's attributes: they hold for each */
 	struct route_hop hops[];
 };
@@ -67,8 +67,8 @@ void rib_freep(struct rib **rib);
  * by less than RIB_LIFETIME_SLACK_NS, since no lifetime is told twice to the same nanosecond and
  * the earlier end is the safe one. Returns 0, -ENOMEM, or -EAGAIN when the message fits the state
  * only if something was missed (the caller then synchronises anew; the route was applied all the
- * same), or -EINPROGRESS when only a dump can tell what there is now, and the level is untold until
- * then (see rib_untold(): no hurry).
+ * same), or -EINPROGRESS at a level where something is untold, now or since before: rib_settle()
+ * shows whether anything was missed, and there is no hurry.
  */
 int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags);
 
@@ -95,7 +95,7 @@ int rib_del(struct rib *rib, const struct route *route);
 bool rib_may_use_object(const struct rib *rib, uint32_t next_hop_id);
 bool rib_may_use_device(const struct rib *rib, uint32_t ifindex);
 
-/* Drop the routes that fn picks, in a walk through all of them. Returns how many went. */
+/* Drop the routes that fn picks, in a walk through all that are known. Returns how many went. */
 size_t rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ctx), void *ctx);
 
 /* Mark and sweep: what is added from here on is of a new generation … */
@@ -117,19 +117,17 @@ size_t rib_routes(const struct rib *rib);
 
 /*
  * Dumps leave out what stands between the hops of a multipath set (fib6_dump_node goes on behind
- * the last one). So a set that a dump tells has a route of no hops at its level (destination,
+ * the last one), and of the hops' MTUs and lifetimes they tell one's, as announcements do. So a set
+ * that a dump tells, or whose hops may be unlike, has a route of no hops at its level (destination,
  * source, metric), marked untold: what may be there. It stays, whatever becomes of the set, until
- * rib_count() shows that there is nothing, or a later dump has no set there. How many there are,
- * and of how many of them the last count was not what the RIB has.
+ * rib_settle(), or until a later dump has no set there. How many there are:
  */
 size_t rib_untold(const struct rib *rib);
-size_t rib_beside(const struct rib *rib);
-/*
- * Between these two the caller counts fib6's routes, and then applies the notifications that have
- * come: a level of which they speak is not settled by this count.
- */
-void rib_count_begin(struct rib *rib);
-/* fib6 has n routes, a set's hops one by one, at level, of which dst, src, table, metric count. */
-void rib_count(struct rib *rib, const struct route *level, size_t n);
+
+/* Whether fib6 has just what is known at this level, of which dst, src, table and metric count. */
+typedef bool (*rib_settled_fn)(const struct route *level, const struct level_sum *known, void *ctx);
+
+/* Ask fn of each level where something is untold; where it says yes nothing is any more. */
+void rib_settle(struct rib *rib, rib_settled_fn fn, void *ctx);
 
 #endif

@@ -54,7 +54,6 @@ void rib_list_remove(struct rib_route **link, struct rib_counts *counts)
 	*link = route->next;
 	counts->routes--;
 	counts->untold -= route->untold;
-	counts->beside -= route->beside;
 	counts->sources -= route->src.len != 0;
 	counts->expiring -= route->expires;
 	count_use(counts, route, false);
@@ -147,13 +146,7 @@ static struct rib_route **list_find_untold(struct rib_route **list, const struct
 	return NULL;
 }
 
-static void set_beside(struct rib_counts *counts, struct rib_route *untold, bool beside)
-{
-	counts->beside += (size_t)beside - untold->beside;
-	untold->beside = beside;
-}
-
-/* A dump is telling a set. */
+/* There may be more to a set than what a message tells. */
 static struct rib_outcome expect_untold(struct rib_counts *counts, struct rib_route **list,
 					const struct route *set)
 {
@@ -162,7 +155,6 @@ static struct rib_outcome expect_untold(struct rib_counts *counts, struct rib_ro
 
 	if (link) {
 		confirm(counts, *link);
-		set_beside(counts, *link, false);
 		return (struct rib_outcome){ 0 };
 	}
 	untold = rib_route_new(&level, NULL, 0);
@@ -173,48 +165,38 @@ static struct rib_outcome expect_untold(struct rib_counts *counts, struct rib_ro
 	return (struct rib_outcome){ .changed = true };
 }
 
-/* As fib6 counts: of a set every hop. */
-static size_t count_entries(const struct rib_route *list, const struct route *level)
+/* What is not certain at a level that is punted for being untold, asking the kernel may settle. */
+static struct rib_outcome beside_untold(struct rib_route **list, const struct route *route,
+					struct rib_outcome outcome)
 {
-	size_t n = 0;
-
-	for (const struct rib_route *r = list; r; r = r->next) {
-		if (rib_route_same_level(r, level) && !r->untold)
-			n += r->set ? r->n_hops : 1;
-	}
-	return n;
-}
-
-/*
- * A notification at a level where something is untold: a count that is under way does not hold
- * there any more. Where it is known that there is something, or nothing else is left, only a dump
- * tells it; it is punted until then.
- */
-static struct rib_outcome touch_untold(const struct rib_counts *counts, struct rib_route **list,
-				       const struct route *route, struct rib_outcome outcome)
-{
-	struct rib_route **link = list_find_untold(list, route);
-
-	if (!link || outcome.err == -ENOMEM)
-		return outcome;
-	(*link)->visit = counts->visit;
-	if ((outcome.changed || outcome.err) && ((*link)->beside || !count_entries(*list, route)))
+	if (outcome.err != -ENOMEM && list_find_untold(list, route))
 		outcome.err = -EINPROGRESS;
 	return outcome;
 }
 
-bool rib_list_count(struct rib_route **list, struct rib_counts *counts, const struct route *level,
-		    size_t n)
+void rib_list_sum(const struct rib_route *list, const struct route *level, struct level_sum *sum)
 {
-	struct rib_route **link = list_find_untold(list, level);
+	*sum = (struct level_sum){ 0 };
+	for (const struct rib_route *r = list; r; r = r->next) {
+		struct level_entry entry = {
+			.next_hop_id = r->next_hop_id,
+			.mtu = r->mtu,
+			.expires = r->expires,
+		};
+		uint16_t i = 0;
 
-	if (!link || (int32_t)((*link)->visit - counts->counting_since) >= 0)
-		return false;
-	set_beside(counts, *link, n != count_entries(*list, level));
-	if ((*link)->beside)
-		return false;
-	rib_list_remove(link, counts);
-	return true;
+		/* of a truncated one not all is known, and that a dump is needed for */
+		if (r->untold || r->truncated || !rib_route_same_level(r, level))
+			continue;
+		do {
+			if (!r->next_hop_id && i < r->n_hops) {
+				entry.gateway[0] = r->hops[i].gateway.halves[0];
+				entry.gateway[1] = r->hops[i].gateway.halves[1];
+				entry.ifindex = r->hops[i].ifindex;
+			}
+			level_add(sum, &entry);
+		} while (r->set && ++i < r->n_hops);
+	}
 }
 
 /* --- RTM_NEWROUTE ----------------------------------------------------------------------------- */
@@ -266,15 +248,17 @@ static void order_hops(const struct rib_route *old, const struct route *route,
 }
 
 /* A set is announced whole: the message is what there is from now on. */
-static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route **link,
-				     const struct route *route, uint16_t flags)
+static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route **list,
+				     struct rib_route **link, const struct route *route,
+				     uint16_t flags)
 {
 	struct rib_route *old = *link, *copy;
 	struct route_hop hops[ROUTE_MAX_HOPS];
-	struct rib_outcome outcome;
-	bool missed, told, uniform;
+	struct rib_outcome outcome = { 0 };
+	bool missed, told, uniform, alike;
 
 	order_hops(old, route, hops, &missed, &told);
+	alike = told && old->mtu == route->mtu && old->expires == route->expires;
 	/* A dump tells one hop's attributes. */
 	if (flags)
 		uniform = told && old->uniform && rib_route_same_attributes(old, route);
@@ -285,6 +269,10 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 		old->uniform = uniform;
 		return (struct rib_outcome){ 0 };
 	}
+	if (flags && !alike)
+		outcome = expect_untold(counts, list, route);
+	if (outcome.err)
+		return outcome;
 	copy = rib_route_new(route, hops, route->n_hops);
 	outcome = put(counts, link, true, copy);
 	if (outcome.err)
@@ -350,27 +338,35 @@ static void drop_hops_of_set(struct rib_counts *counts, struct rib_route **list,
 static struct rib_outcome add_set(struct rib_counts *counts, struct rib_route **list,
 				  const struct route *route, uint16_t flags)
 {
-	struct rib_outcome untold = { 0 }, outcome;
-	struct rib_route **link, *copy;
+	struct rib_route **link = list_find_kind(list, route, true), *copy;
+	struct rib_outcome outcome;
 
-	if (!flags && route->n_hops > 1)
-		untold = expect_untold(counts, list, route);
-	if (untold.err)
-		return untold;
-	link = list_find_kind(list, route, true);
 	if (flags & NLM_F_REPLACE) {
 		outcome = set_replace(counts, list, route);
 	} else if (link) {
-		outcome = set_update(counts, link, route, flags);
+		outcome = set_update(counts, list, link, route, flags);
 	} else {
 		copy = rib_route_new(route, route->hops, route->n_hops);
 		outcome = put(counts, list_end(list, route->metric), false, copy);
 		if (copy)
 			copy->uniform = flags || route->n_hops == 1;
 	}
-	outcome.changed |= untold.changed;
 	if (route->protocol == RTPROT_RA && outcome.err != -ENOMEM)
 		drop_hops_of_set(counts, list, route);
+	return outcome;
+}
+
+static struct rib_outcome add_dumped_set(struct rib_counts *counts, struct rib_route **list,
+					 const struct route *route)
+{
+	struct rib_outcome untold = { 0 }, outcome;
+
+	if (route->n_hops > 1)
+		untold = expect_untold(counts, list, route);
+	if (untold.err)
+		return untold;
+	outcome = add_set(counts, list, route, 0);
+	outcome.changed |= untold.changed;
 	return outcome;
 }
 
@@ -430,11 +426,13 @@ struct rib_outcome rib_list_add(struct rib_route **list, struct rib_counts *coun
 	uint16_t flags = nlm_flags & (NLM_F_REPLACE | NLM_F_EXCL | NLM_F_CREATE | NLM_F_APPEND);
 	struct rib_outcome outcome;
 
-	if (rib_route_is_set(route))
+	if (!rib_route_is_set(route))
+		outcome = add_single(counts, list, route, flags);
+	else if (flags)
 		outcome = add_set(counts, list, route, flags);
 	else
-		outcome = add_single(counts, list, route, flags);
-	return flags ? touch_untold(counts, list, route, outcome) : outcome;
+		outcome = add_dumped_set(counts, list, route);
+	return flags ? beside_untold(list, route, outcome) : outcome;
 }
 
 /* --- RTM_DELROUTE ----------------------------------------------------------------------------- */
@@ -516,5 +514,5 @@ struct rib_outcome rib_list_del(struct rib_route **list, struct rib_counts *coun
 		outcome.changed = true;
 		rib_list_remove(link, counts);
 	}
-	return touch_untold(counts, list, route, outcome);
+	return beside_untold(list, route, outcome);
 }

@@ -17,12 +17,10 @@
 struct rib_counts {
 	size_t routes;
 	size_t untold;			    /* … and do not count as such: see rib_untold() */
-	size_t beside;			    /* … of them */
 	size_t sources;			    /* routes that are source-specific */
 	size_t expiring;		    /* those with a lifetime */
 	uint16_t generation;		    /* given to every route that a message confirms */
 	uint32_t visit;			    /* counts runs of messages for one destination */
-	uint32_t counting_since;	    /* the visit at which rib_count_begin() was called */
 	uint32_t by_object[RIB_USE_COUNTS]; /* next_hop_id */
 	uint32_t by_device[RIB_USE_COUNTS]; /* the only hop's, of those by no object */
 };
@@ -38,9 +36,8 @@ struct rib_outcome rib_list_add(struct rib_route **list, struct rib_counts *coun
 struct rib_outcome rib_list_del(struct rib_route **list, struct rib_counts *counts,
 				const struct route *route);
 
-/* As rib_count(). True: nothing is untold there any more. */
-bool rib_list_count(struct rib_route **list, struct rib_counts *counts, const struct route *level,
-		    size_t n);
+/* Of what is known at level, of which src and metric count. */
+void rib_list_sum(const struct rib_route *list, const struct route *level, struct level_sum *sum);
 
 /* Take out and free *link. */
 void rib_list_remove(struct rib_route **link, struct rib_counts *counts);

@@ -63,21 +63,25 @@ void apply_routes_of(struct sync *sync, uint32_t table)
 
 void apply_note(struct sync *sync, const char *what, int ret)
 {
-	bool later;
-
 	if (!ret || ret == -ENOMSG)
 		return;
 	if (ret == -EBADMSG) {
 		sync->malformed++;
-		sync->dump_malformed = true;
+		sync->dump_damaged = true;
 		log_warning_limited(
 			"the kernel sent a malformed %s message; ignored, asking for everything anew",
 			what);
 	}
+	if (ret == -EINPROGRESS) {
+		census_want(sync);
+		return;
+	}
+	/* what found no room in memory is not gone */
+	if (ret == -ENOMEM)
+		sync->dump_damaged = true;
 	/* what does not fit after a dump does not need one at once: with a busy feed that had no
-	 * end; nor does what is punted meanwhile */
-	later = sync->replaying || ret == -ENOMEM || ret == -EINPROGRESS;
-	sync_want(sync, later ? SYNC_LATER_NS : 0);
+	 * end */
+	sync_want(sync, sync->replaying || ret == -ENOMEM ? SYNC_LATER_NS : 0);
 }
 
 /* Told as one that does not expire, while it may be about to: until that is over, it is. */

@@ -1,27 +1,70 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counts the routes of each level (destination, source, metric) of fib6, and keeps the levels that
- * have several. Embedded in the daemon, which runs it over all tables of its network namespace
- * by reading an iterator (ipv6_route_seq_ops); nothing is written to the reader.
+ * What fib6 has at one level, read from its own trie. Embedded in the daemon, which runs it for a
+ * level at a time (BPF_PROG_TEST_RUN of a raw tracepoint's program, under RCU) in the network
+ * namespace that it is about.
  *
- * A level's routes stand side by side in their node's list. While it is walked they may change;
- * the daemon hears of that.
+ * Finds the node as fib6_locate() does, and reads its list as rt6_select() does. What is there all
+ * the while is found, though others come and go.
  */
 #include <linux/bpf.h>
 #include <linux/in6.h>
+#include <linux/ipv6_route.h>
+#include <linux/rtnetlink.h>
+#include <stdbool.h>
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
 #include "census.h"
 
-/* Of the kernel's own structures only what is read; libbpf finds it by name (CO-RE). */
+#define TABLE_BUCKETS 256 /* FIB6_TABLE_HASHSZ */
+#define MAX_TABLES 64	  /* in one bucket */
+#define MAX_DEPTH 129
+#define MAX_ROUTES 600 /* of one node */
+#define MAX_HOPS 256   /* ROUTE_MAX_HOPS */
+
+/* --- the kernel's structures, of which libbpf finds the members by name (CO-RE) --- */
+
+#define RTN_RTINFO 0x0004 /* the node has routes of its own */
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct fib6_node;
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct netns_ipv6 {
+	struct hlist_head *fib_table_hash;
+};
+
+struct net {
+	struct netns_ipv6 ipv6;
+};
+
+struct nsproxy {
+	struct net *net_ns;
+};
+
+struct task_struct {
+	struct nsproxy *nsproxy;
+};
+
+struct fib6_node {
+	struct fib6_node *left, *right, *subtree;
+	struct fib6_info *leaf;
+	__u16 fn_bit;
+	__u16 fn_flags;
+};
 
 struct fib6_table {
+	struct hlist_node tb6_hlist;
 	__u32 tb6_id;
+	struct fib6_node tb6_root;
 };
 
 struct rt6key {
@@ -29,15 +72,38 @@ struct rt6key {
 	int plen;
 };
 
-struct fib6_info {
-	struct fib6_table *fib6_table;
-	struct fib6_node *fib6_node;
-	struct rt6key fib6_dst, fib6_src;
-	__u32 fib6_metric;
+struct dst_metrics {
+	__u32 metrics[RTAX_MAX]; /* by RTAX_* - 1 */
 };
 
-struct bpf_iter__ipv6_route {
-	struct fib6_info *rt;
+struct net_device {
+	int ifindex;
+};
+
+struct fib_nh_common {
+	struct net_device *nhc_dev;
+	union {
+		struct in6_addr ipv6;
+	} nhc_gw;
+};
+
+struct fib6_nh {
+	struct fib_nh_common nh_common;
+};
+
+struct nexthop {
+	__u32 id;
+};
+
+struct fib6_info {
+	struct fib6_info *fib6_next;
+	unsigned int fib6_nsiblings;
+	struct rt6key fib6_dst, fib6_src;
+	__u32 fib6_flags;
+	__u32 fib6_metric;
+	struct dst_metrics *fib6_metrics;
+	struct nexthop *nh;
+	struct fib6_nh fib6_nh[];
 };
 
 #pragma clang attribute pop
@@ -45,57 +111,172 @@ struct bpf_iter__ipv6_route {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* the daemon's choice */
+	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct census_level);
-} census_levels SEC(".maps");
+	__type(value, struct census);
+} census SEC(".maps");
 
-/* The level that the walk is in. */
-static struct {
-	const struct fib6_node *node;
-	const struct fib6_info *first; /* met again: the walk has started over */
-	__u32 metric;
-	__u32 n;
-	__u32 index; /* in census_levels, from the second route on */
-} now;
-
-static __u32 n_levels;
-
-static void describe(struct census_level *level, const struct fib6_info *rt)
+static struct census *the_census(void)
 {
-	bpf_core_read(level->dst, sizeof(level->dst), &rt->fib6_dst.addr);
-	bpf_core_read(level->src, sizeof(level->src), &rt->fib6_src.addr);
-	level->dst_len = rt->fib6_dst.plen;
-	level->src_len = rt->fib6_src.plen;
-	level->table = rt->fib6_table->tb6_id;
-	level->metric = rt->fib6_metric;
+	const __u32 zero = 0;
+
+	return bpf_map_lookup_elem(&census, &zero);
 }
 
-SEC("iter/ipv6_route")
-int census_route(struct bpf_iter__ipv6_route *ctx)
-{
-	const struct fib6_info *rt = ctx->rt;
-	struct census_level *level;
+/* --- to the node --- */
 
-	if (!rt)
-		return 0;
-	if (rt->fib6_node != now.node || rt->fib6_metric != now.metric || rt == now.first) {
-		now.node = rt->fib6_node;
-		now.metric = rt->fib6_metric;
-		now.first = rt;
-		now.n = 0;
+/* fib6_get_table() */
+static const struct fib6_node *find_root(__u32 id)
+{
+	const struct task_struct *task = (const void *)bpf_get_current_task();
+	const struct hlist_head *heads = BPF_CORE_READ(task, nsproxy, net_ns, ipv6.fib_table_hash);
+	const struct hlist_node *node = BPF_CORE_READ(&heads[id % TABLE_BUCKETS], first);
+
+	for (int i = 0; node && i < MAX_TABLES; i++) {
+		const struct fib6_table *table =
+			(const void *)node - bpf_core_field_offset(struct fib6_table, tb6_hlist);
+
+		if (BPF_CORE_READ(table, tb6_id) == id)
+			return __builtin_preserve_access_index(&table->tb6_root);
+		node = BPF_CORE_READ(node, next);
 	}
-	now.n++;
-	if (now.n == 1)
+	return NULL;
+}
+
+/*
+ * fib6_locate_1(), but for the comparison of the prefix, which the caller makes. Like the others
+ * that are not static, a function of its own for the verifier, which looks at it once.
+ */
+__u64 descend(__u64 root, bool by_src)
+{
+	const struct fib6_node *node = (const void *)root;
+	const struct census *question = the_census();
+	__u32 len;
+
+	if (!question)
 		return 0;
-	if (now.n == 2)
-		now.index = n_levels++;
-	level = bpf_map_lookup_elem(&census_levels, &now.index);
-	if (!level) /* more than the daemon expected: it asks again */
+	len = by_src ? question->level.src_len : question->level.dst_len;
+	for (int i = 0; node && i < MAX_DEPTH; i++) {
+		const __u32 bit = BPF_CORE_READ(node, fn_bit), byte = bit / 8 & 15;
+		__u8 bits;
+
+		if (bit >= len)
+			return bit == len ? (__u64)node : 0;
+		bits = by_src ? question->level.src[byte] : question->level.dst[byte];
+		if (bits & 0x80 >> bit % 8)
+			node = BPF_CORE_READ(node, right);
+		else
+			node = BPF_CORE_READ(node, left);
+	}
+	return 0;
+}
+
+static bool is_prefix(const struct rt6key *key, const __u8 addr[16], __u32 len)
+{
+	__u64 theirs[2], ours[2];
+
+	bpf_core_read(theirs, sizeof(theirs), &key->addr);
+	__builtin_memcpy(ours, addr, sizeof(ours));
+	return (__u32)BPF_CORE_READ(key, plen) == len && theirs[0] == ours[0] &&
+	       theirs[1] == ours[1];
+}
+
+/* The routes of the level's destination and source, of all metrics. */
+static const struct fib6_info *find_routes(const struct census *question)
+{
+	const struct fib6_node *node =
+		(const void *)descend((__u64)find_root(question->level.table), false);
+	const struct fib6_info *rt;
+
+	if (node && question->level.src_len) {
+		if (!bpf_core_field_exists(node->subtree))
+			return NULL;
+		node = (const void *)descend((__u64)BPF_CORE_READ(node, subtree), true);
+	}
+	if (!node || !(BPF_CORE_READ(node, fn_flags) & RTN_RTINFO))
+		return NULL;
+	rt = BPF_CORE_READ(node, leaf);
+	if (!rt ||
+	    !is_prefix(__builtin_preserve_access_index(&rt->fib6_dst), question->level.dst,
+		       question->level.dst_len) ||
+	    !is_prefix(__builtin_preserve_access_index(&rt->fib6_src), question->level.src,
+		       question->level.src_len))
+		return NULL;
+	return rt;
+}
+
+/* --- its routes --- */
+
+static struct {
+	__u32 hops;	    /* of the multipath set */
+	__u32 others;	    /* since the first hop */
+	__u32 mtu, expires; /* of the first hop */
+} seen;
+
+static struct level_entry read_entry(const struct fib6_info *rt)
+{
+	const struct nexthop *object = BPF_CORE_READ(rt, nh);
+	struct level_entry entry = {
+		.mtu = BPF_CORE_READ(rt, fib6_metrics, metrics[RTAX_MTU - 1]),
+		.expires = BPF_CORE_READ(rt, fib6_flags) / RTF_EXPIRES & 1,
+	};
+
+	if (object) {
+		entry.next_hop_id = BPF_CORE_READ(object, id);
+		return entry;
+	}
+	entry.ifindex = BPF_CORE_READ(rt, fib6_nh[0].nh_common.nhc_dev, ifindex);
+	bpf_core_read(entry.gateway, sizeof(entry.gateway), &rt->fib6_nh[0].nh_common.nhc_gw.ipv6);
+	return entry;
+}
+
+/* A hop of a set behind another: what a dump skips, and whether one's attributes are another's. */
+static bool is_untellable(const struct fib6_info *rt, const struct level_entry *entry)
+{
+	if (!BPF_CORE_READ(rt, fib6_nsiblings)) {
+		seen.others += seen.hops != 0;
+		return false;
+	}
+	if (!seen.hops++) {
+		seen.mtu = entry->mtu;
+		seen.expires = entry->expires;
+		return false;
+	}
+	return seen.others || seen.hops > MAX_HOPS || seen.mtu != entry->mtu ||
+	       seen.expires != entry->expires;
+}
+
+int add_route(__u64 address)
+{
+	const struct fib6_info *rt = (const void *)address;
+	struct census *reply = the_census();
+	struct level_entry entry;
+
+	if (!reply || BPF_CORE_READ(rt, fib6_metric) != reply->level.metric)
 		return 0;
-	if (now.n == 2)
-		describe(level, rt);
-	level->n = now.n;
+	entry = read_entry(rt);
+	level_add(&reply->answer.sum, &entry);
+	reply->answer.untellable |= is_untellable(rt, &entry);
+	return 0;
+}
+
+SEC("raw_tp")
+int census_level(void *ctx)
+{
+	struct census *reply = the_census();
+	const struct fib6_info *rt;
+
+	(void)ctx;
+	if (!reply)
+		return 0;
+	__builtin_memset(&reply->answer, 0, sizeof(reply->answer));
+	__builtin_memset(&seen, 0, sizeof(seen));
+	rt = find_routes(reply);
+	for (int i = 0; rt && i < MAX_ROUTES; i++) {
+		add_route((__u64)rt);
+		rt = BPF_CORE_READ(rt, fib6_next);
+	}
+	reply->answer.untellable |= rt != NULL;
 	return 0;
 }
 

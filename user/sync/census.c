@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What dumps of routes may have left out: see rib_untold(). Counts fib6's own routes, level by
- * level, with a BPF iterator (census.bpf.c), and tells the RIB, which is to know as many.
+ * Settles what dumps and announcements of routes leave open (see rib_untold()): asks fib6 itself
+ * what it has there, by a BPF program that is embedded here (census.bpf.c). What equals what is
+ * known needs no more; the rest stays the kernel's, and is asked again: after a second when
+ * something changes there, and less and less often when nothing does.
  *
- * What changed while it was counted is counted again after a second, as is what a count has just
- * found. Until it is settled, the packets concerned are the kernel's.
+ * No order of messages counts for that: that both are equal at one moment is enough, since whatever
+ * changes later is announced later.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -15,8 +17,8 @@
 #include "census.h"
 #include "state.h"
 
-#define AGAIN_NS 1000000000u
-#define ROOM_TO_SPARE 1024u /* for levels that the RIB does not know yet */
+#define WAIT_NS 1000000000u
+#define MAX_WAIT_NS (64ull * WAIT_NS)
 
 __asm__(".pushsection .rodata\n"
 	".balign 8\n"
@@ -27,123 +29,118 @@ __asm__(".pushsection .rodata\n"
 extern const char census_object[];
 extern const uint64_t census_object_bytes;
 
-struct census {
+/* The program, and what came of the levels that it was asked about. */
+struct asking {
 	struct bpf_object *object;
-	struct census_level *levels;
-	size_t room, bytes;
+	int prog_fd;
+	struct census *census; /* its map */
+	int err;
+	size_t untellable; /* by any dump */
+	size_t tellable;   /* the others: a dump would tell them */
 };
 
-static void census_close(struct census *census)
+static void asking_close(struct asking *asking)
 {
-	if (census->levels)
-		munmap(census->levels, census->bytes);
-	bpf_object__close(census->object);
+	if (asking->census)
+		munmap(asking->census, sizeof(*asking->census));
+	bpf_object__close(asking->object);
 }
 
-/* room: for so many levels. 0 or -errno. */
-static int census_open(struct census *census, size_t room)
+/* 0 or -errno. */
+static int asking_open(struct asking *asking)
 {
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct bpf_map *map;
-	void *levels;
+	void *map;
 	int ret;
 
-	census->object = bpf_object__open_mem(census_object, census_object_bytes, NULL);
-	if (!census->object)
+	asking->object = bpf_object__open_mem(census_object, census_object_bytes, NULL);
+	if (!asking->object)
 		return -errno;
-	map = bpf_object__find_map_by_name(census->object, CENSUS_LEVELS);
-	ret = bpf_map__set_max_entries(map, (uint32_t)room);
-	if (!ret)
-		ret = bpf_object__load(census->object);
+	ret = bpf_object__load(asking->object);
 	if (ret)
 		return ret;
-	census->room = room;
-	census->bytes = (room * sizeof(*census->levels) + page - 1) / page * page;
-	levels = mmap(NULL, census->bytes, PROT_READ, MAP_SHARED, bpf_map__fd(map), 0);
-	if (levels == MAP_FAILED)
+	asking->prog_fd = bpf_program__fd(bpf_object__next_program(asking->object, NULL));
+	map = mmap(NULL, sizeof(*asking->census), PROT_READ | PROT_WRITE, MAP_SHARED,
+		   bpf_object__find_map_fd_by_name(asking->object, CENSUS_MAP), 0);
+	if (map == MAP_FAILED)
 		return -errno;
-	census->levels = levels;
+	asking->census = map;
 	return 0;
 }
 
-/* Walk through all tables of this namespace. 0 or -errno. */
-static int census_walk(const struct census *census)
+/* Whether fib6 has at this level what is known. */
+static bool is_equal(const struct route *level, const struct level_sum *known, void *ctx)
 {
-	struct bpf_program *program = bpf_object__next_program(census->object, NULL);
-	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
-	_cleanup_close_ int fd = -1;
-	ssize_t got;
-	int ret = 0;
-	char none;
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	struct asking *asking = ctx;
+	struct census *census = asking->census;
 
-	if (!link)
-		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd < 0)
-		ret = -errno;
-	/* -EAGAIN after every million of routes: bpf_seq_read() */
-	while (!ret && (got = read(fd, &none, sizeof(none))))
-		ret = got < 0 && errno != EAGAIN ? -errno : 0;
-	bpf_link__destroy(link);
-	return ret;
+	if (asking->err)
+		return false;
+	memcpy(census->level.dst, level->dst.addr.bytes, sizeof(census->level.dst));
+	memcpy(census->level.src, level->src.addr.bytes, sizeof(census->level.src));
+	census->level.dst_len = level->dst.len;
+	census->level.src_len = level->src.len;
+	census->level.table = level->table;
+	census->level.metric = level->metric;
+	asking->err = bpf_prog_test_run_opts(asking->prog_fd, &run);
+	if (asking->err)
+		return false;
+	if (census->answer.sum.n == known->n && census->answer.sum.sum == known->sum)
+		return true;
+	if (census->answer.untellable)
+		asking->untellable++;
+	else
+		asking->tellable++;
+	return false;
 }
 
-static void census_tell(const struct census *census, struct rib *rib)
+static void report(struct sync *sync, const struct asking *asking)
 {
-	const struct census_level *end = census->levels + census->room;
+	const size_t before = sync->untellable;
 
-	for (const struct census_level *l = census->levels; l < end && l->n; l++) {
-		struct route level = { .table = l->table, .metric = l->metric };
-
-		memcpy(level.dst.addr.bytes, l->dst, sizeof(l->dst));
-		memcpy(level.src.addr.bytes, l->src, sizeof(l->src));
-		level.dst.len = l->dst_len;
-		level.src.len = l->src_len;
-		rib_count(rib, &level, l->n);
+	if (asking->err) {
+		log_warning_limited(
+			"cannot look into the kernel's table of routes (%s): multipath routes that were read from a dump, which may leave out others beside them, are left to the kernel; needs a kernel with BTF and CAP_PERFMON; trying again in %llu s",
+			strerror(-asking->err),
+			(unsigned long long)(sync->census_wait_ns / WAIT_NS));
+		return;
 	}
-}
-
-static int take_census(struct sync *sync)
-{
-	struct census census = { 0 };
-	int ret = census_open(&census, rib_routes(sync->rib) + ROOM_TO_SPARE);
-
-	rib_count_begin(sync->rib);
-	if (!ret)
-		ret = census_walk(&census);
-	/* what changed under the walk has come by now */
-	if (!ret && sync_follow(sync))
-		census_tell(&census, sync->rib);
-	census_close(&census);
-	return ret;
-}
-
-static void report(size_t before, size_t beside)
-{
-	if (beside && !before)
+	sync->untellable = asking->untellable;
+	if (asking->untellable && !before)
 		log_warning(
-			"%zu multipath routes have others of the same metric between their hops, which dumps leave out: the kernel forwards to them (punt_equal_metric); delete those others, or give them another metric",
-			beside);
-	else if (before && !beside)
-		log_info("no dump leaves routes out any more");
+			"%zu multipath routes are left to the kernel (punt_equal_metric), for dumps cannot tell all of them: others of the same metric stand between their hops, or these are unlike in MTU or lifetime; give the others another metric, the hops like attributes, or use next-hop objects",
+			asking->untellable);
+	else if (before && !asking->untellable)
+		log_info("all multipath routes can be told again");
 }
 
-void census_run(struct sync *sync)
+void census_want(struct sync *sync)
 {
-	const size_t before = sync->routes_beside;
-	int ret;
+	const uint64_t next_ns = util_now_ns() + WAIT_NS;
+
+	if (next_ns < sync->next_census_ns)
+		sync->next_census_ns = next_ns;
+}
+
+void census_run(struct sync *sync, bool dumped)
+{
+	struct asking asking = { 0 };
 
 	sync->next_census_ns = UINT64_MAX;
 	if (rib_untold(sync->rib)) {
-		ret = take_census(sync);
-		if (ret)
-			log_warning_limited(
-				"cannot count the kernel's routes (%s): multipath routes that were read from a dump are left to the kernel, since a dump may leave out others beside them; needs a kernel with BTF and IPv6 built in, and CAP_PERFMON",
-				strerror(-ret));
-		else if (rib_untold(sync->rib) > rib_beside(sync->rib) ||
-			 rib_beside(sync->rib) > before)
-			sync->next_census_ns = util_now_ns() + AGAIN_NS;
+		asking.err = asking_open(&asking);
+		rib_settle(sync->rib, is_equal, &asking);
 	}
-	sync->routes_beside = rib_beside(sync->rib);
-	report(before, sync->routes_beside);
+	if (!rib_untold(sync->rib) || !sync->census_wait_ns)
+		sync->census_wait_ns = WAIT_NS;
+	report(sync, &asking);
+	if (rib_untold(sync->rib)) {
+		/* right after a dump it is only that messages are on their way */
+		if (asking.tellable && !dumped)
+			sync_want(sync, sync->census_wait_ns);
+		sync->next_census_ns = util_now_ns() + sync->census_wait_ns;
+		if (sync->census_wait_ns < MAX_WAIT_NS)
+			sync->census_wait_ns *= 2;
+	}
+	asking_close(&asking);
 }

@@ -1,23 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the iterator over fib6 (census.bpf.c) hands to the daemon (census.c).
+ * What the daemon (census.c) asks the program that looks into fib6 (census.bpf.c).
  */
 #ifndef SYNC_CENSUS_H
 #define SYNC_CENSUS_H
 
-#include <linux/types.h>
+#include "../rib/level.h"
 
-/* The name of its map: ARRAY, mmapable, filled from the front; the first of n 0 ends it. */
-#define CENSUS_LEVELS "census_levels"
+/* The name of its map: ARRAY of one, mmapable. The daemon writes the question and runs the program.
+ */
+#define CENSUS_MAP "census"
 
-/* Several of fib6's routes of one destination, source and metric, in one table. */
-struct census_level {
-	__u8 dst[16], src[16]; /* network order */
-	__u32 table;	       /* RTA_TABLE */
-	__u32 metric;
-	__u32 n; /* the hops of a multipath set one by one */
-	__u8 dst_len, src_len;
-	__u16 zero;
+struct census {
+	struct {
+		__u8 dst[16], src[16]; /* network order, host bits 0 */
+		__u32 table;	       /* RTA_TABLE */
+		__u32 metric;
+		__u32 dst_len, src_len; /* in bits */
+	} level;
+	struct {
+		struct level_sum sum;
+		/*
+		 * No dump tells all: something stands between the hops of a multipath set, or these
+		 * are unlike in MTU or in having a lifetime, or there are too many to look at.
+		 */
+		__u32 untellable;
+		__u32 zero;
+	} answer;
 };
 
 #endif

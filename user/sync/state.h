@@ -45,7 +45,7 @@ struct sync {
 	bool wanted;	       /* something was missed: synchronise anew */
 	bool reported_missing; /* the log has said that routes found no room */
 	bool in_sync;	       /* nothing is known to be missing */
-	bool dump_malformed;   /* the dump under way held a message that cannot be understood */
+	bool dump_damaged;     /* the dump under way held a message that is not in the stores */
 	bool rules_known;      /* rules holds a whole list */
 	bool published;	       /* the maps hold program */
 	bool rules_ready;      /* … and it is the current list */
@@ -56,7 +56,8 @@ struct sync {
 	bool complete;	       /* one full synchronisation succeeded */
 	uint64_t generation, overruns, malformed, sync_ns, synced_at;
 	unsigned int interrupted; /* dumps in a row that the kernel called inconsistent */
-	size_t routes_beside;	  /* rib_beside() at the last census */
+	size_t untellable;	  /* levels that the last census found so */
+	uint64_t census_wait_ns;  /* from one census to the next, as long as nothing changes */
 	uint64_t next_sync_ns, next_poll_ns, next_keep_ns, next_retry_ns, next_census_ns;
 	uint64_t told_after_ns; /* what the kernel says now, it said after this moment */
 
@@ -69,8 +70,6 @@ struct sync {
  * wanted. */
 #define SYNC_LATER_NS 1000000000u
 void sync_want(struct sync *sync, uint64_t delay_ns);
-/* Apply the notifications that have come. False: there may be more, or some were lost. */
-bool sync_follow(struct sync *sync);
 
 /* apply.c: one message of any kind into the stores, and into the FIB unless quiet. */
 void apply_message(struct sync *sync, const struct nlmsghdr *nlh);
@@ -138,8 +137,12 @@ void ports_need(struct sync *sync, uint32_t ifindex);
 /* Off every device of this namespace that has the program with our maps. 0 or the first -errno. */
 int ports_detach_all(struct sync *sync);
 
-/* census.c: after a dump, before the FIB is written; and again when next_census_ns has come. */
-void census_run(struct sync *sync);
+/*
+ * census.c: settle what is untold in the RIB. dumped: right after a dump, before the FIB is
+ * written; else when next_census_ns has come, which is so within a second of census_want().
+ */
+void census_run(struct sync *sync, bool dumped);
+void census_want(struct sync *sync);
 
 /* tags.c: ports whose NIC hides VLAN tags pass everything. */
 void tags_check(struct sync *sync);

@@ -60,7 +60,7 @@ static int dump_rules(struct sync *sync)
 
 	rules_clear(&sync->rules);
 	ret = request_rules(sync, take_message);
-	sync->rules_known = !ret && !sync->dump_malformed;
+	sync->rules_known = !ret && !sync->dump_damaged;
 	return ret;
 }
 
@@ -164,7 +164,7 @@ static void count_interrupted(struct sync *sync, int ret)
 static bool finish_dump(struct sync *sync, int ret)
 {
 	count_interrupted(sync, ret);
-	if (!ret && !sync->dump_malformed) {
+	if (!ret && !sync->dump_damaged) {
 		sweep(sync);
 		return true;
 	}
@@ -176,7 +176,8 @@ static bool finish_dump(struct sync *sync, int ret)
 	if (ret == -EINTR)
 		return true;
 	log_warning_limited("cannot read the kernel's tables: %s; trying again in a second",
-			    sync->dump_malformed ? "malformed message" : strerror(-ret));
+			    sync->dump_damaged ? "a message was malformed or found no memory"
+					       : strerror(-ret));
 	return false;
 }
 
@@ -206,7 +207,7 @@ static void synchronise(struct sync *sync)
 		sync->in_sync = false;
 	sync->wanted = false;
 	sync->rules_wanted = false;
-	sync->dump_malformed = false;
+	sync->dump_damaged = false;
 	sync->dumping = sync->quiet = true;
 	apply_meta(sync);
 	links_mark(&sync->links);
@@ -221,7 +222,7 @@ static void synchronise(struct sync *sync)
 		links_clear_doubts(&sync->links);
 	replay_queue(sync);
 	if (usable || sync->complete) {
-		census_run(sync);
+		census_run(sync, true);
 		apply_all(sync);
 		tags_check(sync);
 	}
@@ -239,11 +240,10 @@ static void synchronise(struct sync *sync)
 
 /* --- following --------------------------------------------------------------------------- */
 
-bool sync_follow(struct sync *sync)
+static void follow(struct sync *sync)
 {
 	uint64_t start_ns = util_now_ns();
 	int ret = nl_socket_read(sync->notify, take_message, sync);
-	const bool all = ret >= 0 && ret < NL_SOCKET_READ_MAX;
 
 	sync->told_after_ns = start_ns;
 	if (ret < 0) {
@@ -254,11 +254,10 @@ bool sync_follow(struct sync *sync)
 			strerror(-ret));
 	}
 	if (!sync->genl_notify)
-		return all;
+		return;
 	ret = nl_socket_read(sync->genl_notify, take_genl_message, sync);
 	if (ret < 0)
 		sync_want(sync, 0);
-	return all;
 }
 
 /* Settings that the kernel does not announce: net.ipv6.conf.DEV.{mtu,disable_ipv6,…}. */
@@ -285,7 +284,7 @@ static void read_features(struct sync *sync)
 static void read_rules(struct sync *sync)
 {
 	sync->rules_wanted = false;
-	sync->dump_malformed = false;
+	sync->dump_damaged = false;
 	sync->dumping = true;
 	if (dump_rules(sync))
 		sync_want(sync, SYNC_LATER_NS);
@@ -299,10 +298,10 @@ static void read_rules(struct sync *sync)
 static void read_next_hops(struct sync *sync)
 {
 	sync->next_hops_wanted = false;
-	sync->dump_malformed = false;
+	sync->dump_damaged = false;
 	sync->dumping = true;
 	nexthops_mark(sync->nexthops);
-	if (dump_next_hops(sync) || sync->dump_malformed)
+	if (dump_next_hops(sync) || sync->dump_damaged)
 		sync_want(sync, SYNC_LATER_NS);
 	else
 		nexthops_sweep(sync->nexthops);
@@ -354,7 +353,7 @@ int sync_run(struct sync *sync)
 {
 	uint64_t now_ns, next_ns;
 
-	sync_follow(sync);
+	follow(sync);
 	now_ns = util_now_ns();
 	if (sync->rules_wanted)
 		read_rules(sync);
@@ -366,7 +365,7 @@ int sync_run(struct sync *sync)
 	    due(now_ns, &sync->next_poll_ns, (uint64_t)sync->config->poll_ms * NS_PER_MS))
 		poll_settings(sync);
 	if (sync->complete && now_ns >= sync->next_census_ns)
-		census_run(sync);
+		census_run(sync, false);
 	if (due(now_ns, &sync->next_keep_ns, KEEP_INTERVAL_NS))
 		keeper_run(sync);
 	if (due(now_ns, &sync->next_retry_ns, RETRY_INTERVAL_NS))
