@@ -173,7 +173,7 @@ def test_only_what_a_dump_left_out_is_left(idle):
         )
 
 
-# Hides what the iterator is loaded with, as a kernel without BTF lacks it.
+# Hides what the program that looks into fib6 is loaded with, as a kernel without BTF lacks it.
 WITHOUT_BTF = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh")
 
 
@@ -188,10 +188,16 @@ def test_a_kernel_that_cannot_be_counted(idle):
         idle.r.route("append", PREFIX, "via", host_addr(host))
     wait_until(lambda: idle.router.lookup(FAR)["verdict"] == "forward", what="it is read")
     assert_spread(idle, frames_to(FAR))
+    idle.r.route("add default via", host_addr("c"))
+    idle.r.route("delete", OTHER)
+    wait_until(lambda: idle.router.lookup(OTHER_FAR)["verdict"] == "forward", what="it is gone")
 
 
 @pytest.mark.parametrize("running", [False, True])
-@pytest.mark.parametrize("first, second", [("mtu 1300", ""), ("", "mtu 1300"), ("", "expires 1000")])
+@pytest.mark.parametrize("first, second", [
+    ("mtu 1300", ""), ("", "mtu 1300"), ("", "expires 1000"), ("expires 1000", "expires 900"),
+    ("pref low", "pref high"),
+])  # fmt: skip
 def test_hops_of_unlike_attributes(idle, running, first, second):
     """The kernel tells those of one hop, and goes by each hop's own."""
     if running:

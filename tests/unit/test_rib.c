@@ -286,7 +286,7 @@ SCRIPT(test_device_goes,
 	 .hops = { VIA(0xa, 1) } },
        { "2nd: b's own mtu is not known", DEL, -EINPROGRESS, "50 b1 mtu 1300 truncated; 50 untold",
 	 .n_hops = 1, .hops = { VIA(0xa, 2) } },
-       { "a dump tells", DUMP, 0, "50 b1 mtu 1300; 50 untold", .n_hops = 1, .mtu = 1300,
+       { "a dump tells", DUMP, 0, "50 untold; 50 b1 mtu 1300", .n_hops = 1, .mtu = 1300,
 	 .hops = { VIA(0xb, 1) } },
        { "3rd", DEL, -EINPROGRESS, "50 untold", .n_hops = 1, .mtu = 1300, .hops = { VIA(0xb, 1) } })
 
@@ -432,14 +432,15 @@ static size_t settle(struct world *world, const struct level_entry *entries, siz
 {
 	struct fib6 fib6 = { .world = world, .entries = entries, .n = n };
 
-	rib_settle(world->rib, fib6_has, &fib6);
+	rib_compare(world->rib, fib6_has, &fib6);
+	rib_settle(world->rib);
 	return fib6.asked;
 }
 
 static struct level_entry hop_entry(uint8_t gateway, uint32_t ifindex)
 {
 	union sixlane_addr addr = { .bytes = { 0xfd, [15] = gateway } };
-	struct level_entry entry = { .ifindex = ifindex };
+	struct level_entry entry = { .ifindex = ifindex, .type = RTN_UNICAST, .preference = 2 };
 
 	if (gateway)
 		memcpy(entry.gateway, &addr, sizeof(addr));
@@ -484,43 +485,119 @@ static void test_untold(void **state)
 	rib_free(world.rib);
 }
 
+static struct level_entry unlike(struct level_entry entry, uint32_t mtu, uint8_t type,
+				 uint8_t preference, uint8_t expires)
+{
+	entry.mtu = mtu;
+	entry.type = type;
+	entry.preference = preference;
+	entry.expires = expires;
+	return entry;
+}
+
 /* Each thing that may be otherwise in fib6. */
 static void test_what_settles(void **state)
 {
 	const struct level_entry a = hop_entry(0xa, 1), b = hop_entry(0xb, 2);
+	const struct level_entry object = { .next_hop_id = 10, .preference = 2 };
 	const struct {
-		struct level_entry entries[3];
+		struct level_entry entries[4];
 		size_t n;
 		bool settles;
 	} cases[] = {
-		{ { a, b }, 2, true },
-		{ { b, a }, 2, true },
-		{ { a, a }, 2, false },
-		{ { a }, 1, false },
+		{ { a, b, object }, 3, true },
+		{ { b, object, a }, 3, true },
+		{ { a, b }, 2, false },
+		{ { a, a, object }, 3, false },
+		{ { a, object }, 2, false },
 		{ { a }, 0, false },
-		{ { a, b, hop_entry(0, 3) }, 3, false },
-		{ { a, hop_entry(0xb, 1) }, 2, false },
-		{ { a, hop_entry(0xc, 2) }, 2, false },
-		{ { a, { .gateway = { b.gateway[0], b.gateway[1] }, .ifindex = 2, .mtu = 1300 } },
-		  2,
-		  false },
-		{ { a, { .gateway = { b.gateway[0], b.gateway[1] }, .ifindex = 2, .expires = 1 } },
-		  2,
-		  false },
-		{ { a, { .next_hop_id = 2 } }, 2, false },
+		{ { a, b, object, hop_entry(0, 3) }, 4, false },
+		{ { a, hop_entry(0xb, 1), object }, 3, false },
+		{ { a, hop_entry(0xc, 2), object }, 3, false },
+		{ { a, unlike(b, 1300, RTN_UNICAST, 2, 0), object }, 3, false },
+		{ { a, unlike(b, 0, RTN_LOCAL, 2, 0), object }, 3, false },
+		{ { a, unlike(b, 0, RTN_UNICAST, 3, 0), object }, 3, false },
+		{ { a, unlike(b, 0, RTN_UNICAST, 2, 1), object }, 3, false },
+		{ { a, b, { .next_hop_id = 11, .preference = 2 } }, 3, false },
 	};
-	const struct step set = { .flags = DUMP, A_AND_B };
+	/* In compatibility mode an object's hops are told, too. */
+	const struct step steps[] = {
+		{ .flags = DUMP, A_AND_B },
+		{ .flags = DUMP, .nhid = 10, .n_hops = 1, .hops = { VIA(0xe, 1) } },
+		{ .flags = DUMP, .metric = 60, .n_hops = 1, .hops = { DEV(7) } },
+	};
 	struct world world;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		open_world(&world);
-		dump(&world, &set, 1);
+		dump(&world, steps, ARRAY_SIZE(steps));
 		assert_int_equal(settle(&world, cases[i].entries, cases[i].n), 1);
 		assert_state(&world, "asked",
-			     cases[i].settles ? "50 a1 b2" : "50 untold; 50 a1 b2");
+			     cases[i].settles ? "50 a1 b2; 50 #10 e1; 60 -7"
+					      : "50 untold; 50 a1 b2; 50 #10 e1; 60 -7");
 		rib_free(world.rib);
 	}
+}
+
+/* Equal may be what was there before a message that is under way: a replacement of what is hidden.
+ */
+static void test_messages_under_way(void **state)
+{
+	const struct level_entry in_fib6[] = { hop_entry(0xa, 1), hop_entry(0xb, 2) };
+	const struct step set = { .flags = DUMP, A_AND_B };
+	const struct step replaced = device_step(REPLACE, 3, 0), gone = device_step(DEL, 3, 0);
+	struct world world;
+	struct fib6 fib6 = { .world = &world, .entries = in_fib6, .n = 2 };
+
+	(void)state;
+	open_world(&world);
+	dump(&world, &set, 1);
+	rib_compare(world.rib, fib6_has, &fib6);
+	assert_int_equal(apply(&world, &replaced), -EINPROGRESS);
+	assert_int_equal(apply(&world, &gone), -EINPROGRESS);
+	rib_settle(world.rib);
+	assert_state(&world, "the set is not taken for the one replaced", "50 untold; 50 a1 b2");
+	settle(&world, in_fib6, 2);
+	assert_state(&world, "nothing under way", "50 a1 b2");
+	rib_free(world.rib);
+}
+
+/* A second dump tells the set again: what is beside it may still be. */
+static void test_untold_after_two_dumps(void **state)
+{
+	const struct step set = { .flags = DUMP, A_AND_B };
+	struct world world;
+
+	(void)state;
+	open_world(&world);
+	for (int i = 0; i < 2; i++) {
+		dump(&world, &set, 1);
+		assert_state(&world, "dumped", "50 untold; 50 a1 b2");
+	}
+	rib_free(world.rib);
+}
+
+/* While messages were lost the first went and came again: a dump tells the order of now. */
+static void test_order_of_a_dump(void **state)
+{
+	const struct step one = device_step(DUMP, 1, 0), two = device_step(DUMP, 2, 0);
+	const struct step before[] = { one, two }, after[] = { two, one };
+	const struct step set = { .flags = DUMP, .n_hops = 1, .hops = { VIA(0xa, 1) } };
+	const struct step set_first[] = { set, one }, set_last[] = { one, set };
+	struct world world;
+
+	(void)state;
+	open_world(&world);
+	dump(&world, before, 2);
+	assert_state(&world, "before", "50 -1; 50 -2");
+	dump(&world, after, 2);
+	assert_state(&world, "after", "50 -2; 50 -1");
+	dump(&world, set_first, 2);
+	assert_state(&world, "a set first", "50 a1; 50 -1");
+	dump(&world, set_last, 2);
+	assert_state(&world, "a set last", "50 -1; 50 a1");
+	rib_free(world.rib);
 }
 
 /* Each change of the routes beside which something is untold, and what becomes of that. */
@@ -885,6 +962,9 @@ int main(void)
 		cmocka_unit_test(test_untold),
 		cmocka_unit_test(test_changes_beside_untold),
 		cmocka_unit_test(test_what_settles),
+		cmocka_unit_test(test_messages_under_way),
+		cmocka_unit_test(test_untold_after_two_dumps),
+		cmocka_unit_test(test_order_of_a_dump),
 		cmocka_unit_test(test_untold_alone),
 		cmocka_unit_test(test_truncated_does_not_settle),
 		cmocka_unit_test(test_dump_in_rounds),

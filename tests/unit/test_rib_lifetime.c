@@ -80,7 +80,8 @@ static void play(const struct step *steps, size_t n, const struct route_hop *hop
 		assert_int_equal(rib_add(rib, &route, i ? flags : ADD), 0);
 		if (changes != (steps[i].changes || untold))
 			fail_msg("step %zu: told %u times", i, changes);
-		rib_settle(rib, is_all, NULL);
+		rib_compare(rib, is_all, NULL);
+		rib_settle(rib);
 		kept = first(rib);
 		assert_null(kept->next);
 		assert_int_equal(kept->expires, route.expires);
@@ -126,7 +127,11 @@ static void test_hops_that_end_together(void **state)
 		uint64_t second_ms;
 		int rc;
 	} cases[] = {
-		{ 10000, 0 }, { 8001, 0 }, { 11999, 0 }, { 8000, -EAGAIN }, { 12000, -EAGAIN },
+		{ 10000, 0 },
+		{ 8001, 0 },
+		{ 11999, 0 },
+		{ 8000, -EINPROGRESS },
+		{ 12000, -EINPROGRESS },
 	};
 
 	(void)state;
@@ -140,11 +145,37 @@ static void test_hops_that_end_together(void **state)
 		route = make_route(hops, 2);
 		route.expires = true;
 		route.expires_ns = cases[i].second_ms * NS_PER_MS;
-		assert_int_equal(rib_add(rib, &route, APPEND), 0);
+		assert_int_equal(rib_add(rib, &route, APPEND), cases[i].rc);
 		route = make_route(hops, 1);
 		assert_int_equal(rib_del(rib, &route), cases[i].rc);
 		assert_true(first(rib)->expires);
 		assert_int_equal(first(rib)->expires_ns, cases[i].second_ms * NS_PER_MS);
+		rib_free(rib);
+	}
+}
+
+/* Several hops are left of a set of which a dump told one's lifetime. */
+static void test_hops_left_that_end(void **state)
+{
+	static const struct route_hop hops[3] = {
+		{ .ifindex = 1, .weight = 1, .has_gateway = true },
+		{ .ifindex = 2, .weight = 1, .has_gateway = true },
+		{ .ifindex = 3, .weight = 1, .has_gateway = true },
+	};
+
+	(void)state;
+	for (int expires = 0; expires < 2; expires++) {
+		struct rib *rib = rib_new(NULL, NULL);
+		struct route route = make_route(hops, 3);
+
+		route.expires = expires;
+		route.expires_ns = 10000 * NS_PER_MS;
+		assert_int_equal(rib_add(rib, &route, DUMP), 0);
+		rib_compare(rib, is_all, NULL);
+		rib_settle(rib);
+		route.n_hops = 1;
+		assert_int_equal(rib_del(rib, &route), expires ? -EAGAIN : 0);
+		assert_int_equal(first(rib)->truncated, expires);
 		rib_free(rib);
 	}
 }
@@ -219,6 +250,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lifetimes),
 		cmocka_unit_test(test_hops_that_end_together),
+		cmocka_unit_test(test_hops_left_that_end),
 		cmocka_unit_test(test_ending),
 		cmocka_unit_test(test_preference),
 	};

@@ -140,8 +140,8 @@ static void push_hop(struct resolve *resolve, struct fib_target *out, const stru
 }
 
 /*
- * By one route that stands alone. In a set each hop is a route to fib6, with an MTU and a lifetime
- * of its own, but a dump tells only the first one's: they are taken to hold for all.
+ * By one route that stands alone. In a set each hop is a route to fib6, with attributes of its own;
+ * where they are unlike, something is untold.
  */
 static void set_route(struct resolve *resolve, struct fib_target *out,
 		      const struct rib_route *route)

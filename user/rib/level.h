@@ -20,8 +20,11 @@ struct level_entry {
 	__u64 gateway[2]; /* network order; 0: none */
 	__u32 ifindex;
 	__u32 next_hop_id;
-	__u32 mtu;     /* RTAX_MTU */
-	__u32 expires; /* 1: it has a lifetime, 0: none */
+	__u32 mtu;	 /* RTAX_MTU */
+	__u8 type;	 /* RTN_* */
+	__u8 preference; /* IPV6_DECODE_PREF(): 1 low, 2 medium, 3 high */
+	__u8 expires;	 /* 1: it has a lifetime, 0: none */
+	__u8 zero;
 };
 
 static inline __u64 level_mix(__u64 value)
@@ -38,7 +41,8 @@ static inline void level_add(struct level_sum *sum, const struct level_entry *en
 
 	h = level_mix(h ^ entry->gateway[1]);
 	h = level_mix(h ^ ((__u64)entry->ifindex << 32 | entry->next_hop_id));
-	h = level_mix(h ^ ((__u64)entry->mtu << 32 | entry->expires));
+	h = level_mix(h ^ ((__u64)entry->mtu << 32 | (__u32)entry->type << 16 |
+			   (__u32)entry->preference << 8 | entry->expires));
 	sum->sum += h;
 	sum->n++;
 }

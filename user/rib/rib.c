@@ -358,30 +358,45 @@ size_t rib_untold(const struct rib *rib)
 	return rib->counts.untold;
 }
 
-struct settling {
-	const struct rib *rib;
-	rib_settled_fn fn;
-	void *ctx;
-};
-
 static bool settled(const struct rib_route *route, uint32_t table, const struct prefix *dst,
 		    void *ctx)
 {
-	const struct settling *settling = ctx;
-	struct level_sum known;
-	struct route level;
-
-	if (!route->untold)
-		return false;
-	level = rib_route_view(route, table, dst);
-	rib_list_sum(rib_find(settling->rib, table, dst)->routes, &level, &known);
-	return settling->fn(&level, &known, settling->ctx);
+	(void)table;
+	(void)dst;
+	(void)ctx;
+	return route->untold && route->equal;
 }
 
-void rib_settle(struct rib *rib, rib_settled_fn fn, void *ctx)
+void rib_settle(struct rib *rib)
 {
-	struct settling settling = { rib, fn, ctx };
-
 	if (rib->counts.untold)
-		prune(rib, settled, &settling);
+		prune(rib, settled, NULL);
+}
+
+static void compare_dest(struct rib_dest *dest, uint32_t table, rib_equal_fn fn, void *ctx)
+{
+	for (struct rib_route *route = dest->routes; route; route = route->next) {
+		struct level_sum known;
+		struct route level;
+
+		if (!route->untold)
+			continue;
+		level = rib_route_view(route, table, &dest->node.prefix);
+		rib_list_sum(dest->routes, &level, &known);
+		route->equal = fn(&level, &known, ctx);
+	}
+}
+
+void rib_compare(struct rib *rib, rib_equal_fn fn, void *ctx)
+{
+	static const struct prefix all;
+
+	for (size_t i = 0; rib->counts.untold && i < TABLE_BUCKETS; i++) {
+		for (struct rib_table *table = rib->tables[i]; table; table = table->next) {
+			struct radix_node *node = radix_first_under(&table->radix, &all);
+
+			for (; node; node = radix_next_under(node, &all))
+				compare_dest(dest_of(node), table->id, fn, ctx);
+		}
+	}
 }

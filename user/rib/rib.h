@@ -37,7 +37,8 @@ struct rib_route {
 	bool repeated : 1; /* fib6 may have it twice: replaced by a twin, or unlike encapsulations
 			    */
 	bool untold : 1;   /* stands for what a dump may have left out: see rib_untold() */
-	bool uniform : 1;  /* a set is announced with one hop's attributes: they hold for each */
+	bool equal : 1; /* … and the kernel seems to have just what is known: see rib_compare() */
+	bool uniform : 1; /* a set is announced with one hop's attributes: they hold for each */
 	struct route_hop hops[];
 };
 
@@ -125,9 +126,14 @@ size_t rib_routes(const struct rib *rib);
 size_t rib_untold(const struct rib *rib);
 
 /* Whether fib6 has just what is known at this level, of which dst, src, table and metric count. */
-typedef bool (*rib_settled_fn)(const struct route *level, const struct level_sum *known, void *ctx);
+typedef bool (*rib_equal_fn)(const struct route *level, const struct level_sum *known, void *ctx);
 
-/* Ask fn of each level where something is untold; where it says yes nothing is any more. */
-void rib_settle(struct rib *rib, rib_settled_fn fn, void *ctx);
+/*
+ * Ask fn of each level where something is untold. What is equal may still be another state than
+ * the one that messages under way begin from: the caller applies all that have come, and
+ * rib_settle() then drops the untold routes of those levels that none of them spoke of.
+ */
+void rib_compare(struct rib *rib, rib_equal_fn fn, void *ctx);
+void rib_settle(struct rib *rib);
 
 #endif

@@ -77,6 +77,19 @@ static struct rib_route **list_end(struct rib_route **list, uint32_t metric)
 	return link;
 }
 
+/* A dump tells the routes of a level in fib6's order, in which some came while messages were lost.
+ */
+static struct rib_route **list_move_end(struct rib_route **list, struct rib_route **link)
+{
+	struct rib_route *route = *link;
+
+	*link = route->next;
+	link = list_end(list, route->metric);
+	route->next = *link;
+	*link = route;
+	return link;
+}
+
 /* Known, at route's level, and a set, or no set. */
 static bool is_kind(const struct rib_route *r, const struct route *route, bool set)
 {
@@ -169,8 +182,12 @@ static struct rib_outcome expect_untold(struct rib_counts *counts, struct rib_ro
 static struct rib_outcome beside_untold(struct rib_route **list, const struct route *route,
 					struct rib_outcome outcome)
 {
-	if (outcome.err != -ENOMEM && list_find_untold(list, route))
-		outcome.err = -EINPROGRESS;
+	struct rib_route **link = list_find_untold(list, route);
+
+	if (!link || outcome.err == -ENOMEM)
+		return outcome;
+	(*link)->equal = false;
+	outcome.err = -EINPROGRESS;
 	return outcome;
 }
 
@@ -181,6 +198,8 @@ void rib_list_sum(const struct rib_route *list, const struct route *level, struc
 		struct level_entry entry = {
 			.next_hop_id = r->next_hop_id,
 			.mtu = r->mtu,
+			.type = r->next_hop_id ? 0 : r->type, /* the object's own */
+			.preference = r->preference,
 			.expires = r->expires,
 		};
 		uint16_t i = 0;
@@ -258,10 +277,10 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 	bool missed, told, uniform, alike;
 
 	order_hops(old, route, hops, &missed, &told);
-	alike = told && old->mtu == route->mtu && old->expires == route->expires;
+	alike = told && rib_route_same_attributes(old, route);
 	/* A dump tells one hop's attributes. */
 	if (flags)
-		uniform = told && old->uniform && rib_route_same_attributes(old, route);
+		uniform = alike && old->uniform;
 	else
 		uniform = route->n_hops == 1;
 	confirm(counts, old);
@@ -341,6 +360,8 @@ static struct rib_outcome add_set(struct rib_counts *counts, struct rib_route **
 	struct rib_route **link = list_find_kind(list, route, true), *copy;
 	struct rib_outcome outcome;
 
+	if (!flags && link)
+		link = list_move_end(list, link);
 	if (flags & NLM_F_REPLACE) {
 		outcome = set_replace(counts, list, route);
 	} else if (link) {
@@ -407,6 +428,8 @@ static struct rib_outcome add_single(struct rib_counts *counts, struct rib_route
 		/* A dump tells all routes of a prefix in one run. */
 		if (link && (flags ? route->encap : (*link)->visit == counts->visit))
 			(*link)->repeated = true;
+		if (!flags && link)
+			link = list_move_end(list, link);
 	}
 	old = link ? *link : NULL;
 	if (old && rib_route_equal(old, route)) {
@@ -487,7 +510,8 @@ static struct rib_outcome del_hops(struct rib_counts *counts, struct rib_route *
 	if (!copy)
 		return (struct rib_outcome){ .err = -ENOMEM };
 	copy->uniform = old->uniform;
-	if (n == 1 && (!old->uniform || old->encap)) {
+	/* nor is the lifetime of any number of unlike ones known */
+	if ((n == 1 || old->expires) && (!old->uniform || old->encap)) {
 		copy->truncated = true;
 		doubt = true;
 	}

@@ -21,11 +21,14 @@
 #define TABLE_BUCKETS 256 /* FIB6_TABLE_HASHSZ */
 #define MAX_TABLES 64	  /* in one bucket */
 #define MAX_DEPTH 129
-#define MAX_ROUTES 600 /* of one node */
-#define MAX_HOPS 256   /* ROUTE_MAX_HOPS */
+#define MAX_ROUTES 600	      /* of one node */
+#define MAX_HOPS 256	      /* ROUTE_MAX_HOPS */
+#define MAX_JIFFIES_APART 100 /* lifetimes given at once; at most a second, whatever HZ is */
 
 /* --- the kernel's structures, of which libbpf finds the members by name (CO-RE) --- */
 
+/* of net/ip6_route.h */
+#define IPV6_DECODE_PREF(pref) ((pref) ^ 2)
 #define RTN_RTINFO 0x0004 /* the node has routes of its own */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -100,7 +103,9 @@ struct fib6_info {
 	unsigned int fib6_nsiblings;
 	struct rt6key fib6_dst, fib6_src;
 	__u32 fib6_flags;
+	unsigned long expires;
 	__u32 fib6_metric;
+	__u8 fib6_type;
 	struct dst_metrics *fib6_metrics;
 	struct nexthop *nh;
 	struct fib6_nh fib6_nh[];
@@ -208,42 +213,59 @@ static const struct fib6_info *find_routes(const struct census *question)
 /* --- its routes --- */
 
 static struct {
-	__u32 hops;	    /* of the multipath set */
-	__u32 others;	    /* since the first hop */
-	__u32 mtu, expires; /* of the first hop */
+	__u32 hops;   /* of the multipath set */
+	__u32 others; /* since the first hop */
+	struct level_entry first;
+	__u64 first_expires; /* jiffies */
 } seen;
 
 static struct level_entry read_entry(const struct fib6_info *rt)
 {
 	const struct nexthop *object = BPF_CORE_READ(rt, nh);
+	const __u32 flags = BPF_CORE_READ(rt, fib6_flags);
 	struct level_entry entry = {
 		.mtu = BPF_CORE_READ(rt, fib6_metrics, metrics[RTAX_MTU - 1]),
-		.expires = BPF_CORE_READ(rt, fib6_flags) / RTF_EXPIRES & 1,
+		.preference = IPV6_DECODE_PREF(flags >> 27 & 3),
+		.expires = flags / RTF_EXPIRES & 1,
 	};
 
 	if (object) {
 		entry.next_hop_id = BPF_CORE_READ(object, id);
 		return entry;
 	}
+	entry.type = BPF_CORE_READ(rt, fib6_type);
 	entry.ifindex = BPF_CORE_READ(rt, fib6_nh[0].nh_common.nhc_dev, ifindex);
 	bpf_core_read(entry.gateway, sizeof(entry.gateway), &rt->fib6_nh[0].nh_common.nhc_gw.ipv6);
 	return entry;
 }
 
-/* A hop of a set behind another: what a dump skips, and whether one's attributes are another's. */
-static bool is_untellable(const struct fib6_info *rt, const struct level_entry *entry)
+static bool is_unlike(const struct level_entry *entry, __u64 expires)
 {
+	const struct level_entry *first = &seen.first;
+	const __u64 apart = expires - seen.first_expires + MAX_JIFFIES_APART;
+
+	return entry->mtu != first->mtu || entry->type != first->type ||
+	       entry->preference != first->preference || entry->expires != first->expires ||
+	       (entry->expires && apart > 2 * MAX_JIFFIES_APART);
+}
+
+/* A hop behind another: what a dump skips, and whether one's attributes are another's. */
+static void compare_hop(struct census *reply, const struct fib6_info *rt,
+			const struct level_entry *entry)
+{
+	const __u64 expires = BPF_CORE_READ(rt, expires);
+
 	if (!BPF_CORE_READ(rt, fib6_nsiblings)) {
 		seen.others += seen.hops != 0;
-		return false;
+		return;
 	}
-	if (!seen.hops++) {
-		seen.mtu = entry->mtu;
-		seen.expires = entry->expires;
-		return false;
+	if (!seen.hops) {
+		seen.first = *entry;
+		seen.first_expires = expires;
 	}
-	return seen.others || seen.hops > MAX_HOPS || seen.mtu != entry->mtu ||
-	       seen.expires != entry->expires;
+	seen.hops++;
+	reply->answer.between |= seen.others != 0;
+	reply->answer.unlike |= seen.hops > MAX_HOPS || is_unlike(entry, expires);
 }
 
 int add_route(__u64 address)
@@ -256,7 +278,7 @@ int add_route(__u64 address)
 		return 0;
 	entry = read_entry(rt);
 	level_add(&reply->answer.sum, &entry);
-	reply->answer.untellable |= is_untellable(rt, &entry);
+	compare_hop(reply, rt, &entry);
 	return 0;
 }
 
@@ -276,7 +298,7 @@ int census_level(void *ctx)
 		add_route((__u64)rt);
 		rt = BPF_CORE_READ(rt, fib6_next);
 	}
-	reply->answer.untellable |= rt != NULL;
+	reply->answer.unlike |= rt != NULL;
 	return 0;
 }
 

@@ -5,8 +5,8 @@
  * known needs no more; the rest stays the kernel's, and is asked again: after a second when
  * something changes there, and less and less often when nothing does.
  *
- * No order of messages counts for that: that both are equal at one moment is enough, since whatever
- * changes later is announced later.
+ * Equal at one moment is not enough: a message under way may speak of what was there before (a
+ * replacement names no victim). So that none may have come that speaks of that level.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -85,9 +85,10 @@ static bool is_equal(const struct route *level, const struct level_sum *known, v
 	asking->err = bpf_prog_test_run_opts(asking->prog_fd, &run);
 	if (asking->err)
 		return false;
-	if (census->answer.sum.n == known->n && census->answer.sum.sum == known->sum)
+	if (census->answer.sum.n == known->n && census->answer.sum.sum == known->sum &&
+	    !census->answer.unlike)
 		return true;
-	if (census->answer.untellable)
+	if (census->answer.between || census->answer.unlike)
 		asking->untellable++;
 	else
 		asking->tellable++;
@@ -118,29 +119,49 @@ void census_want(struct sync *sync)
 {
 	const uint64_t next_ns = util_now_ns() + WAIT_NS;
 
+	sync->census_wanted = true;
 	if (next_ns < sync->next_census_ns)
 		sync->next_census_ns = next_ns;
 }
 
+static void ask(struct sync *sync, struct asking *asking)
+{
+	asking->err = asking_open(asking);
+	rib_compare(sync->rib, is_equal, asking);
+	if (sync_follow(sync))
+		rib_settle(sync->rib);
+	asking_close(asking);
+}
+
 void census_run(struct sync *sync, bool dumped)
 {
+	const bool wanted = sync->census_wanted;
+	const size_t tellable = sync->tellable;
 	struct asking asking = { 0 };
+	uint64_t next_ns;
 
 	sync->next_census_ns = UINT64_MAX;
-	if (rib_untold(sync->rib)) {
-		asking.err = asking_open(&asking);
-		rib_settle(sync->rib, is_equal, &asking);
-	}
-	if (!rib_untold(sync->rib) || !sync->census_wait_ns)
-		sync->census_wait_ns = WAIT_NS;
+	sync->census_wanted = false;
+	if (rib_untold(sync->rib))
+		ask(sync, &asking);
 	report(sync, &asking);
-	if (rib_untold(sync->rib)) {
-		/* right after a dump it is only that messages are on their way */
-		if (asking.tellable && !dumped)
-			sync_want(sync, sync->census_wait_ns);
-		sync->next_census_ns = util_now_ns() + sync->census_wait_ns;
+	sync->tellable = dumped ? 0 : asking.tellable;
+	if (!rib_untold(sync->rib)) {
+		sync->census_wait_ns = WAIT_NS;
+		return;
+	}
+	/* what was found twice, since one look may be at a change under way; and what changed, but
+	 * cannot be looked at */
+	if (!dumped && ((asking.tellable && tellable) || (asking.err && wanted)))
+		sync_want(sync, SYNC_LATER_NS);
+	next_ns = util_now_ns();
+	if (sync->tellable && !tellable) {
+		next_ns += WAIT_NS;
+	} else {
+		next_ns += sync->census_wait_ns;
 		if (sync->census_wait_ns < MAX_WAIT_NS)
 			sync->census_wait_ns *= 2;
 	}
-	asking_close(&asking);
+	if (next_ns < sync->next_census_ns)
+		sync->next_census_ns = next_ns;
 }

@@ -20,12 +20,9 @@ struct census {
 	} level;
 	struct {
 		struct level_sum sum;
-		/*
-		 * No dump tells all: something stands between the hops of a multipath set, or these
-		 * are unlike in MTU or in having a lifetime, or there are too many to look at.
-		 */
-		__u32 untellable;
-		__u32 zero;
+		__u32 between; /* something stands between the hops of a multipath set */
+		__u32 unlike;  /* these differ in more than their way, or are too many to look at
+				*/
 	} answer;
 };
 

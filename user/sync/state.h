@@ -56,8 +56,10 @@ struct sync {
 	bool complete;	       /* one full synchronisation succeeded */
 	uint64_t generation, overruns, malformed, sync_ns, synced_at;
 	unsigned int interrupted; /* dumps in a row that the kernel called inconsistent */
-	size_t untellable;	  /* levels that the last census found so */
-	uint64_t census_wait_ns;  /* from one census to the next, as long as nothing changes */
+	size_t untellable;	  /* levels of which the last census says that no dump tells all */
+	size_t tellable;    /* … and those that a dump would tell; 0: that was right after one */
+	bool census_wanted; /* something has changed where something is untold */
+	uint64_t census_wait_ns; /* from one census to the next, as long as nothing changes */
 	uint64_t next_sync_ns, next_poll_ns, next_keep_ns, next_retry_ns, next_census_ns;
 	uint64_t told_after_ns; /* what the kernel says now, it said after this moment */
 
@@ -70,6 +72,8 @@ struct sync {
  * wanted. */
 #define SYNC_LATER_NS 1000000000u
 void sync_want(struct sync *sync, uint64_t delay_ns);
+/* Apply the notifications that have come. False: there may be more, or some were lost. */
+bool sync_follow(struct sync *sync);
 
 /* apply.c: one message of any kind into the stores, and into the FIB unless quiet. */
 void apply_message(struct sync *sync, const struct nlmsghdr *nlh);

@@ -240,10 +240,11 @@ static void synchronise(struct sync *sync)
 
 /* --- following --------------------------------------------------------------------------- */
 
-static void follow(struct sync *sync)
+bool sync_follow(struct sync *sync)
 {
 	uint64_t start_ns = util_now_ns();
 	int ret = nl_socket_read(sync->notify, take_message, sync);
+	const bool all = ret >= 0 && ret < NL_SOCKET_READ_MAX;
 
 	sync->told_after_ns = start_ns;
 	if (ret < 0) {
@@ -254,10 +255,11 @@ static void follow(struct sync *sync)
 			strerror(-ret));
 	}
 	if (!sync->genl_notify)
-		return;
+		return all;
 	ret = nl_socket_read(sync->genl_notify, take_genl_message, sync);
 	if (ret < 0)
 		sync_want(sync, 0);
+	return all;
 }
 
 /* Settings that the kernel does not announce: net.ipv6.conf.DEV.{mtu,disable_ipv6,…}. */
@@ -353,7 +355,7 @@ int sync_run(struct sync *sync)
 {
 	uint64_t now_ns, next_ns;
 
-	follow(sync);
+	sync_follow(sync);
 	now_ns = util_now_ns();
 	if (sync->rules_wanted)
 		read_rules(sync);
@@ -449,6 +451,7 @@ int sync_new(const struct config *config, struct maps *maps, const struct loader
 	sync->maps = maps;
 	sync->fds = fds;
 	sync->next_census_ns = UINT64_MAX;
+	sync->census_wait_ns = SYNC_LATER_NS;
 	/* what an earlier daemon said of itself holds no more; its count goes on */
 	__atomic_fetch_and(&maps->meta->flags, ~SIXLANE_META_IN_SYNC, __ATOMIC_RELEASE);
 	sync->generation = maps->meta->generation;
