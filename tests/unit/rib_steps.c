@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* See rib_steps.h. */
+#include "rib_steps.h"
+
+static void note_change(void *ctx, uint32_t table, const struct prefix *dst)
+{
+	struct steps_world *world = ctx;
+
+	assert_int_equal(table, RT_TABLE_MAIN);
+	assert_true(prefix_equal(dst, &world->dst));
+	world->changes++;
+}
+
+void steps_open(struct steps_world *world)
+{
+	memset(world, 0, sizeof(*world));
+	assert_int_equal(prefix_parse("2001:db8:1::/48", &world->dst), 0);
+	world->rib = rib_new(note_change, world);
+	assert_non_null(world->rib);
+}
+
+static void format_route(FILE *out, const struct rib_route *route)
+{
+	fprintf(out, "%u", route->metric);
+	if (route->type == RTN_BLACKHOLE)
+		fputs(" blackhole", out);
+	if (route->next_hop_id)
+		fprintf(out, " #%u", route->next_hop_id);
+	for (uint16_t i = 0; i < route->n_hops; i++) {
+		const struct route_hop *hop = &route->hops[i];
+
+		if (hop->has_gateway)
+			fprintf(out, " %x%u", hop->gateway.bytes[15], hop->ifindex);
+		else
+			fprintf(out, " -%u", hop->ifindex);
+	}
+	if (route->mtu)
+		fprintf(out, " mtu %u", route->mtu);
+	if (route->src.len)
+		fprintf(out, " from /%u", route->src.len);
+	if (route->truncated)
+		fputs(" truncated", out);
+	if (route->untold)
+		fputs(" untold", out);
+}
+
+void steps_state(const struct steps_world *world, const char *request, const char *expected)
+{
+	const struct rib_dest *dest = rib_find(world->rib, RT_TABLE_MAIN, &world->dst);
+	char *text = NULL;
+	size_t n = 0, count = 0;
+	FILE *out = open_memstream(&text, &n);
+
+	assert_non_null(out);
+	for (const struct rib_route *r = dest ? dest->routes : NULL; r; r = r->next) {
+		fputs(r == dest->routes ? "" : "; ", out);
+		format_route(out, r);
+		count += !r->untold;
+	}
+	fclose(out);
+	if (strcmp(text, expected))
+		fail_msg("%s: has \"%s\", should have \"%s\"", request, text, expected);
+	free(text);
+	assert_int_equal(rib_routes(world->rib), count);
+}
+
+int steps_apply(struct steps_world *world, const struct step *step)
+{
+	struct route route = {
+		.dst = world->dst,
+		.table = RT_TABLE_MAIN,
+		.metric = step->metric ? step->metric : 50,
+		.next_hop_id = step->nhid,
+		.mtu = step->mtu,
+		.preference = 2,
+		.type = step->type ? step->type : RTN_UNICAST,
+		.protocol = step->protocol ? step->protocol : RTPROT_BOOT,
+		.expires = step->expires,
+		.encap = step->encap,
+		.n_hops = step->n_hops,
+		.hops = step->hops,
+	};
+
+	if (step->src_len) {
+		route.src.len = step->src_len;
+		route.src.addr.bytes[0] = 0x20;
+	}
+	return step->flags & DEL ? rib_del(world->rib, &route)
+				 : rib_add(world->rib, &route, step->flags);
+}
+
+void steps_play(struct steps_world *world, const struct step *steps, size_t n)
+{
+	const char *state = "";
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned int before = world->changes;
+		int rc = steps_apply(world, &steps[i]);
+
+		if (rc != steps[i].rc)
+			fail_msg("%s: returns %d, should be %d", steps[i].request, rc, steps[i].rc);
+		if (world->changes - before != (steps[i].after != NULL))
+			fail_msg("%s: reported %u times", steps[i].request,
+				 world->changes - before);
+		if (steps[i].after)
+			state = steps[i].after;
+		steps_state(world, steps[i].request, state);
+		if (steps[i].flags & DEL)
+			continue;
+		/* The same message again, or a change of offload flags only. */
+		before = world->changes;
+		steps_apply(world, &steps[i]);
+		assert_int_equal(world->changes, before);
+		steps_state(world, "repeated", state);
+	}
+}
+
+struct step steps_device(uint16_t flags, uint32_t ifindex, uint32_t mtu)
+{
+	struct step step = { .flags = flags, .n_hops = 1, .mtu = mtu, .hops = { DEV(ifindex) } };
+
+	return step;
+}
