@@ -110,7 +110,7 @@ SCRIPT(test_device_goes,
 	 .hops = { VIA(0xa, 1) } },
        { "2nd: b's own mtu is not known", DEL, -EINPROGRESS, "50 b1 mtu 1300 truncated; 50 untold",
 	 .n_hops = 1, .hops = { VIA(0xa, 2) } },
-       { "a dump tells", DUMP, 0, "50 untold; 50 b1 mtu 1300", .n_hops = 1, .mtu = 1300,
+       { "a dump tells", DUMP, 0, "50 b1 mtu 1300; 50 untold", .n_hops = 1, .mtu = 1300,
 	 .hops = { VIA(0xb, 1) } },
        { "3rd", DEL, -EINPROGRESS, "50 untold", .n_hops = 1, .mtu = 1300, .hops = { VIA(0xb, 1) } })
 

@@ -196,6 +196,10 @@ static void test_order_of_a_dump(void **state)
 	steps_state(&world, "a set first", "50 a1; 50 -1");
 	dump(&world, set_last, 2);
 	steps_state(&world, "a set last", "50 -1; 50 a1");
+	dump(&world, before, 2);
+	rib_mark(world.rib);
+	assert_int_equal(steps_apply(&world, &one), 0);
+	steps_state(&world, "a dump that ends early", "50 -1; 50 -2");
 	rib_free(world.rib);
 }
 

@@ -23,7 +23,7 @@ struct level_entry {
 	__u32 mtu;	 /* RTAX_MTU */
 	__u8 type;	 /* RTN_* */
 	__u8 preference; /* IPV6_DECODE_PREF(): 1 low, 2 medium, 3 high */
-	__u8 expires;	 /* 1: it has a lifetime, 0: none */
+	__u8 expires;	 /* 1: it has a lifetime, 0: none, or proto ra, which may change it */
 	__u8 zero;
 };
 

@@ -83,8 +83,8 @@ uint64_t rib_ending(const struct rib *rib, const struct route *route, uint64_t f
 
 /*
  * Apply one RTM_DELROUTE in each of its shapes: one hop of a multipath route, one message for all
- * hops, a whole single-path route. 0; -EAGAIN as above (also when nothing matched, or when one
- * hop is left whose own attributes only a dump can tell: it is marked truncated meanwhile);
+ * hops, a whole single-path route. 0; -EAGAIN as above (also when nothing matched, or when
+ * hops are left whose own attributes only a dump can tell: they are marked truncated meanwhile);
  * -EINPROGRESS as above; -ENOMEM: nothing changed.
  */
 int rib_del(struct rib *rib, const struct route *route);
@@ -118,10 +118,11 @@ size_t rib_routes(const struct rib *rib);
 
 /*
  * Dumps leave out what stands between the hops of a multipath set (fib6_dump_node goes on behind
- * the last one), and of the hops' MTUs and lifetimes they tell one's, as announcements do. So a set
- * that a dump tells, or whose hops may be unlike, has a route of no hops at its level (destination,
- * source, metric), marked untold: what may be there. It stays, whatever becomes of the set, until
- * rib_settle(), or until a later dump has no set there. How many there are:
+ * the last one), and of the hops' MTUs, lifetimes, preferences and types they tell one's, as
+ * announcements do. So a set that a dump tells, or whose hops may be unlike, has a route of no hops
+ * at its level (destination, source, metric), marked untold: what may be there. It stays, whatever
+ * becomes of the set, until rib_settle(), or until a later dump has no set there. How many there
+ * are:
  */
 size_t rib_untold(const struct rib *rib);
 

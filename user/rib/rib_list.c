@@ -77,17 +77,27 @@ static struct rib_route **list_end(struct rib_route **list, uint32_t metric)
 	return link;
 }
 
-/* A dump tells the routes of a level in fib6's order, in which some came while messages were lost.
+/*
+ * A dump tells the routes of a level in fib6's order, which may have changed while messages were
+ * lost: *link, which it is about to tell, comes behind what it has told, and before the rest.
  */
-static struct rib_route **list_move_end(struct rib_route **list, struct rib_route **link)
+static struct rib_route **list_reorder(const struct rib_counts *counts, struct rib_route **list,
+				       struct rib_route **link)
 {
-	struct rib_route *route = *link;
+	struct rib_route *route = *link, **at = list;
 
+	if (route->visit == counts->visit)
+		return link;
 	*link = route->next;
-	link = list_end(list, route->metric);
-	route->next = *link;
-	*link = route;
-	return link;
+	while (*at && (*at)->metric < route->metric)
+		at = &(*at)->next;
+	for (link = at; *link && (*link)->metric == route->metric; link = &(*link)->next) {
+		if ((*link)->visit == counts->visit)
+			at = &(*link)->next;
+	}
+	route->next = *at;
+	*at = route;
+	return at;
 }
 
 /* Known, at route's level, and a set, or no set. */
@@ -200,7 +210,7 @@ void rib_list_sum(const struct rib_route *list, const struct route *level, struc
 			.mtu = r->mtu,
 			.type = r->next_hop_id ? 0 : r->type, /* the object's own */
 			.preference = r->preference,
-			.expires = r->expires,
+			.expires = r->expires && r->protocol != RTPROT_RA,
 		};
 		uint16_t i = 0;
 
@@ -361,7 +371,7 @@ static struct rib_outcome add_set(struct rib_counts *counts, struct rib_route **
 	struct rib_outcome outcome;
 
 	if (!flags && link)
-		link = list_move_end(list, link);
+		link = list_reorder(counts, list, link);
 	if (flags & NLM_F_REPLACE) {
 		outcome = set_replace(counts, list, route);
 	} else if (link) {
@@ -429,7 +439,7 @@ static struct rib_outcome add_single(struct rib_counts *counts, struct rib_route
 		if (link && (flags ? route->encap : (*link)->visit == counts->visit))
 			(*link)->repeated = true;
 		if (!flags && link)
-			link = list_move_end(list, link);
+			link = list_reorder(counts, list, link);
 	}
 	old = link ? *link : NULL;
 	if (old && rib_route_equal(old, route)) {

@@ -105,7 +105,7 @@ struct fib6_info {
 	__u32 fib6_flags;
 	unsigned long expires;
 	__u32 fib6_metric;
-	__u8 fib6_type;
+	__u8 fib6_type, fib6_protocol;
 	struct dst_metrics *fib6_metrics;
 	struct nexthop *nh;
 	struct fib6_nh fib6_nh[];
@@ -226,7 +226,7 @@ static struct level_entry read_entry(const struct fib6_info *rt)
 	struct level_entry entry = {
 		.mtu = BPF_CORE_READ(rt, fib6_metrics, metrics[RTAX_MTU - 1]),
 		.preference = IPV6_DECODE_PREF(flags >> 27 & 3),
-		.expires = flags / RTF_EXPIRES & 1,
+		.expires = flags / RTF_EXPIRES & (BPF_CORE_READ(rt, fib6_protocol) != RTPROT_RA),
 	};
 
 	if (object) {

@@ -6,7 +6,7 @@
  * something changes there, and less and less often when nothing does.
  *
  * Equal at one moment is not enough: a message under way may speak of what was there before (a
- * replacement names no victim). So that none may have come that speaks of that level.
+ * replacement names no victim). It counts only if no message that came since speaks of that level.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -109,7 +109,7 @@ static void report(struct sync *sync, const struct asking *asking)
 	sync->untellable = asking->untellable;
 	if (asking->untellable && !before)
 		log_warning(
-			"%zu multipath routes are left to the kernel (punt_equal_metric), for dumps cannot tell all of them: others of the same metric stand between their hops, or these are unlike in MTU or lifetime; give the others another metric, the hops like attributes, or use next-hop objects",
+			"%zu multipath routes are left to the kernel (punt_equal_metric), for dumps cannot tell all of them: others of the same metric stand between their hops, or these are unlike in MTU, lifetime, preference or type; give the others another metric, the hops like attributes, or use next-hop objects",
 			asking->untellable);
 	else if (before && !asking->untellable)
 		log_info("all multipath routes can be told again");
@@ -124,13 +124,18 @@ void census_want(struct sync *sync)
 		sync->next_census_ns = next_ns;
 }
 
-static void ask(struct sync *sync, struct asking *asking)
+/* False: more messages wait than could be applied now. */
+static bool ask(struct sync *sync, struct asking *asking)
 {
+	bool all;
+
 	asking->err = asking_open(asking);
 	rib_compare(sync->rib, is_equal, asking);
-	if (sync_follow(sync))
+	all = sync_follow(sync);
+	if (all)
 		rib_settle(sync->rib);
 	asking_close(asking);
+	return all;
 }
 
 void census_run(struct sync *sync, bool dumped)
@@ -139,11 +144,12 @@ void census_run(struct sync *sync, bool dumped)
 	const size_t tellable = sync->tellable;
 	struct asking asking = { 0 };
 	uint64_t next_ns;
+	bool all = true;
 
 	sync->next_census_ns = UINT64_MAX;
 	sync->census_wanted = false;
 	if (rib_untold(sync->rib))
-		ask(sync, &asking);
+		all = ask(sync, &asking);
 	report(sync, &asking);
 	sync->tellable = dumped ? 0 : asking.tellable;
 	if (!rib_untold(sync->rib)) {
@@ -152,10 +158,14 @@ void census_run(struct sync *sync, bool dumped)
 	}
 	/* what was found twice, since one look may be at a change under way; and what changed, but
 	 * cannot be looked at */
-	if (!dumped && ((asking.tellable && tellable) || (asking.err && wanted)))
+	if (dumped)
+		sync->census_wanted |= asking.err && wanted;
+	else if (asking.err && wanted)
+		sync_want(sync, sync->census_wait_ns);
+	else if (asking.tellable && tellable)
 		sync_want(sync, SYNC_LATER_NS);
 	next_ns = util_now_ns();
-	if (sync->tellable && !tellable) {
+	if (!all || (sync->tellable && !tellable)) {
 		next_ns += WAIT_NS;
 	} else {
 		next_ns += sync->census_wait_ns;

@@ -57,8 +57,9 @@ struct sync {
 	uint64_t generation, overruns, malformed, sync_ns, synced_at;
 	unsigned int interrupted; /* dumps in a row that the kernel called inconsistent */
 	size_t untellable;	  /* levels of which the last census says that no dump tells all */
-	size_t tellable;    /* … and those that a dump would tell; 0: that was right after one */
-	bool census_wanted; /* something has changed where something is untold */
+	size_t tellable; /* … and those that a dump would tell; 0 after a census that followed a
+			    dump */
+	bool census_wanted;	 /* something has changed where something is untold */
 	uint64_t census_wait_ns; /* from one census to the next, as long as nothing changes */
 	uint64_t next_sync_ns, next_poll_ns, next_keep_ns, next_retry_ns, next_census_ns;
 	uint64_t told_after_ns; /* what the kernel says now, it said after this moment */

@@ -338,15 +338,19 @@ static bool due(uint64_t now_ns, uint64_t *next_ns, uint64_t interval_ns)
 
 static uint64_t earliest(const struct sync *sync)
 {
-	uint64_t next_ns = sync->next_poll_ns;
+	uint64_t next_ns = sync->complete ? sync->next_poll_ns : UINT64_MAX;
 
+	/* wanted by a message that was read in the midst of something else */
+	if (sync->rules_wanted ||
+	    (sync->complete && (sync->next_hops_wanted || sync->features_wanted)))
+		return 0;
 	if (sync->next_keep_ns < next_ns)
 		next_ns = sync->next_keep_ns;
 	if (sync->next_retry_ns < next_ns)
 		next_ns = sync->next_retry_ns;
 	if ((sync->wanted || sync->config->audit_s) && sync->next_sync_ns < next_ns)
 		next_ns = sync->next_sync_ns;
-	if (sync->next_census_ns < next_ns)
+	if (sync->complete && sync->next_census_ns < next_ns)
 		next_ns = sync->next_census_ns;
 	return next_ns;
 }
