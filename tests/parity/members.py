@@ -75,9 +75,12 @@ class Members:
             if number is None or not self.fresh[number]:
                 fate = _without_redirects(fate)
             fates.setdefault(number, []).extend(fate)
-        return {number: self._comparable(fate) for number, fate in fates.items()}
+        return {number: self._comparable(fate, number) for number, fate in fates.items()}
 
-    def _comparable(self, fate):
+    def _comparable(self, fate, number):
+        if number is not None:
+            sent = self.packets[number][1]
+            fate = ((port, wire.without_chosen_source(frame, sent)) for port, frame in fate)
         return tuple(sorted((self.world.alike.get(port, port), frame) for port, frame in fate))
 
     def _unexplained(self, wanted):
@@ -179,11 +182,12 @@ class Members:
     def _fate(self, out, probe, number):
         """What became of a probe, as if it had been the packet itself."""
         original = self.packets[number][1]
-        return self._comparable(
+        fate = (
             (port, wire.restored(frame, probe, original))
             for who in wire.identities(probe)
             for port, frame in _without_redirects(out.get(who, ()))
         )
+        return self._comparable(fate, number)
 
 
 def _without_redirects(fate):

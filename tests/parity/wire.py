@@ -286,3 +286,17 @@ def without_random(frame):
     if next_header != 44 or frame[at + 4 : at + 6] == OWN_FRAGMENTS:
         return frame
     return frame[: at + 4] + bytes(4) + frame[at + 8 :]
+
+
+def without_chosen_source(frame, request):
+    """An echo reply, with its source zeroed, and its checksum, if the request was not sent to that.
+
+    What answers to an anycast address takes one of the device's that leads back. By a multipath
+    route a hash with a secret key chooses that, of addresses only: no label of the request counts.
+    """
+    at = ip6_at(frame)
+    if at is None or icmp(frame, at) != (129, 0) or addresses(request)[1:] == addresses(frame)[:1]:
+        return frame
+    _, message = behind_extensions(frame, at)
+    frame = frame[: at + 8] + bytes(16) + frame[at + 24 :]
+    return frame[: message + 2] + bytes(2) + frame[message + 4 :]
