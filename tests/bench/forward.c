@@ -44,7 +44,8 @@ struct options {
 
 struct side {
 	const char *name;
-	int prog_fd, counters_fd;  /* -1: not sixlane */
+	bool counted; /* it is sixlane: it counts what it forwards */
+	int prog_fd, counters_fd;
 	struct bpf_object *object; /* of another object */
 };
 
@@ -264,16 +265,19 @@ static int add_side(struct bench *bench, const struct options *options, struct s
 		return 0;
 	if (side.prog_fd < 0)
 		return complain(side.prog_fd, side.name);
+	/* what is not counted could have gone through the kernel */
+	if (side.counted && side.counters_fd < 0)
+		return complain(side.counters_fd, side.name);
 	bench->sides[bench->n_sides++] = side;
 	return 0;
 }
 
 static int add_own_side(struct bench *bench, const struct options *options, const char *name)
 {
-	struct side side = { .name = name, .counters_fd = -1 };
+	struct side side = { .name = name, .counted = !strcmp(name, "sixlane") };
 	char program[16];
 
-	if (!strcmp(name, "sixlane")) {
+	if (side.counted) {
 		side.counters_fd = side_open_pin(options->pins, "sl_counters");
 		side.prog_fd = open_attached(options->ingress);
 	} else {
@@ -286,7 +290,7 @@ static int add_own_side(struct bench *bench, const struct options *options, cons
 
 static int add_other_side(struct bench *bench, const struct options *options, size_t number)
 {
-	struct side side = { .name = options->others[number].name };
+	struct side side = { .name = options->others[number].name, .counted = true };
 	int ret;
 
 	if (!side_is_wanted(options, side.name))
@@ -372,8 +376,7 @@ static struct flood_sink read_sink(const struct bench *bench)
 static int read_forwarded(const struct bench *bench, const struct side *side, uint64_t *forwarded)
 {
 	*forwarded = 0;
-	return side->counters_fd < 0 ? 0
-				     : side_forwarded(side->counters_fd, bench->slot, forwarded);
+	return side->counted ? side_forwarded(side->counters_fd, bench->slot, forwarded) : 0;
 }
 
 static void print_run(const struct side *side, uint32_t round, const struct gen_result *result,
@@ -384,7 +387,7 @@ static void print_run(const struct side *side, uint32_t round, const struct gen_
 	       side->name, round, (unsigned long long)result->sent,
 	       (unsigned long long)arrived->packets, (unsigned long long)arrived->wrong,
 	       (unsigned long long)result->elapsed_ns);
-	if (side->counters_fd >= 0)
+	if (side->counted)
 		printf(", \"forwarded\": %llu", (unsigned long long)forwarded);
 	printf("}\n");
 	fflush(stdout);

@@ -177,7 +177,7 @@ def test_only_what_a_dump_left_out_is_left(idle):
 WITHOUT_BTF = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh")
 
 
-def test_a_kernel_that_cannot_be_counted(idle):
+def test_a_kernel_that_cannot_be_looked_into(idle):
     """Then any multipath route may have others beside it, but for those that are announced."""
     for host in "bc":
         idle.r.route("append", OTHER, "via", host_addr(host))
