@@ -72,9 +72,8 @@ class Members:
         fates = {}
         for who, fate in out.items():
             number = numbers.get(who)
-            if number is None or not self.fresh[number]:
-                fate = _without_redirects(fate)
-            fates.setdefault(number, []).extend(fate)
+            sent = self.packets[number][1] if number is not None and self.fresh[number] else None
+            fates.setdefault(number, []).extend(_without_redirects(fate, sent))
         return {number: self._comparable(fate, number) for number, fate in fates.items()}
 
     def _comparable(self, fate, number):
@@ -190,5 +189,10 @@ class Members:
         return self._comparable(fate, number)
 
 
-def _without_redirects(fate):
-    return tuple(pair for pair in fate if not wire.is_redirect(pair[1]))
+def _without_redirects(fate, sent=None):
+    """But that about `sent` as it came in: one that was given a segment routing header has the
+    destination of others too, and shares the ration of that."""
+    about = wire.addresses(sent) if sent is not None else None
+    return tuple(
+        pair for pair in fate if not wire.is_redirect(pair[1]) or wire.redirected(pair[1]) == about
+    )

@@ -210,6 +210,12 @@ def is_redirect(frame):
     return at is not None and frame[at + 7] == 255 and icmp(frame, at) == (fr.REDIRECT, 0)
 
 
+def redirected(frame):
+    """Of a redirect: source and destination of the packet that it is about."""
+    at = ip6_at(frame)
+    return frame[at + 24 : at + 40], frame[at + IPV6_LEN + 24 : at + IPV6_LEN + 40]
+
+
 # --- the same frame as another number -------------------------------------------------------
 
 

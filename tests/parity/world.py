@@ -7,6 +7,8 @@ daemon has applied all that its kernel has said. Where that cannot be reached it
 never a difference.
 """
 
+import socket
+
 import state
 import wire
 from lab import Lab, Router, wait_until
@@ -79,6 +81,8 @@ class World:
         if any(map(_looks_up, lines)):
             self._rest()
         self.restless = self.restless or any(line.startswith(("link", "addr")) for line in lines)
+        # Segments are the destination of whatever packets are encapsulated to them.
+        self.seen.update((address, REDIRECTS_AT_ONCE) for line in lines for address in _segments(line))
         said = [side.batch(lines) for side in self.sides]
         self.errors += len(said[0]) // 2
         if said[0] != said[1]:
@@ -238,3 +242,10 @@ def _looks_up(line):
     """The kernel finds the device of a gateway by itself, which hangs on what has a carrier."""
     words = line.split()
     return words[0] == "route" and words.count("via") > words.count("dev")
+
+
+def _segments(line):
+    """Those that a route or a next hop of segment routing names."""
+    words = line.split()
+    named = words[words.index("segs") + 1] if "segs" in words else ""
+    return [socket.inet_pton(socket.AF_INET6, segment) for segment in named.split(",") if segment]
