@@ -31,19 +31,23 @@ static __always_inline int flow_get_proto(const struct packet *pkt, __u8 *out)
 	return 1;
 }
 
-/* The ports; zero where the protocol has none. False: they are not in the packet. */
-static __always_inline int flow_get_ports(const struct packet *pkt, struct flow_ports *out)
+/* Those of a protocol that has ports. False: they are not in the packet. */
+static __always_inline int flow_read_ports(const struct packet *pkt, struct flow_ports *out)
 {
 	const struct flow_ports *ports = (const void *)(pkt->ip6 + 1);
 
-	out->src = out->dst = 0;
-	if (!proto_has_ports(pkt->ip6->next_header))
-		return 1;
 	if (pkt->ip_bytes < sizeof(*pkt->ip6) + sizeof(*ports) ||
 	    (void *)(ports + 1) > packet_end(pkt->ctx))
 		return 0;
 	*out = *ports;
 	return 1;
+}
+
+/* The ports; zero where the protocol has none. False: they are not in the packet. */
+static __always_inline int flow_get_ports(const struct packet *pkt, struct flow_ports *out)
+{
+	out->src = out->dst = 0;
+	return !proto_has_ports(pkt->ip6->next_header) || flow_read_ports(pkt, out);
 }
 
 #endif

@@ -16,16 +16,22 @@
 
 /* --- the hash ---------------------------------------------------------------------------- */
 
-static __always_inline __u32 group_label(const struct packet_ip6 *ip6)
-{
-	return (ip6->class_flow[0] & 0x0fu) << 16 | ip6->class_flow[1] << 8 | ip6->class_flow[2];
-}
+#define IPV6_LABEL 0x000fffffu
 
-/* The fields of one header, of which proto is the caller's word. */
+static const struct flow_ports no_ports;
+
+/* The fields of one header, of which proto and ports are the caller's word. */
 static __always_inline void group_add_header(struct hash_sum *sum, const struct packet_ip6 *ip6,
-					     __u8 proto, __u32 fields)
+					     __u8 proto, struct flow_ports ports, __u32 fields)
 {
-	hash_add_header(sum, &ip6->src, &ip6->dst, group_label(ip6), proto, fields);
+	const struct hash_flow flow = {
+		.label = ip6->flow & bpf_htonl(IPV6_LABEL),
+		.src_port = ports.src,
+		.dst_port = ports.dst,
+		.proto = proto,
+	};
+
+	hash_add_header(sum, &ip6->src, &ip6->dst, &flow, fields);
 }
 
 /* The header right behind the first, NULL if it is not all there. */
@@ -58,7 +64,7 @@ static __always_inline const struct packet_ip6 *group_l3_header(const struct pac
 static __always_inline int group_add_outer(const struct packet *pkt, __u32 fields,
 					   struct hash_sum *sum)
 {
-	struct flow_ports ports = { 0, 0 };
+	struct flow_ports ports = no_ports;
 	__u8 proto = 0;
 
 	if (fields & (HASH_PORTS | HASH_PROTO) && proto_is_extension(pkt->ip6->next_header))
@@ -67,8 +73,7 @@ static __always_inline int group_add_outer(const struct packet *pkt, __u32 field
 		return 0;
 	if (fields & HASH_PORTS && !flow_get_ports(pkt, &ports))
 		return 0;
-	group_add_header(sum, pkt->ip6, proto, fields);
-	hash_add_ports(sum, ports.src, ports.dst, fields);
+	group_add_header(sum, pkt->ip6, proto, ports, fields);
 	return 1;
 }
 
@@ -85,7 +90,7 @@ static __always_inline int group_add_inner(const struct packet *pkt, __u32 field
 	    proto_is_extension(inner->next_header) || inner->next_header == IPPROTO_HOPOPTS ||
 	    inner->next_header == IPPROTO_FRAGMENT)
 		return 0;
-	group_add_header(sum, inner, inner->next_header, fields);
+	group_add_header(sum, inner, inner->next_header, no_ports, fields);
 	return 1;
 }
 
@@ -99,7 +104,7 @@ static __always_inline int group_add_packet(const struct packet *pkt, union sixl
 	switch (how.policy) {
 	case SIXLANE_HASH_L3:
 		ip6 = group_l3_header(pkt);
-		group_add_header(sum, ip6, ip6->next_header, HASH_L3);
+		group_add_header(sum, ip6, ip6->next_header, no_ports, HASH_L3);
 		return 1;
 	case SIXLANE_HASH_L4:
 		return group_add_outer(pkt, HASH_L4, sum);
@@ -144,13 +149,17 @@ static __always_inline int group_add_common(const struct packet *pkt, __u32 poli
 					    struct hash_sum *sum)
 {
 	const __u8 proto = pkt->ip6->next_header;
+	struct flow_ports ports;
 
 	if (policy == SIXLANE_HASH_L3 && proto != IPPROTO_ICMPV6) {
-		group_add_header(sum, pkt->ip6, proto, HASH_L3);
+		group_add_header(sum, pkt->ip6, proto, no_ports, HASH_L3);
 		return 1;
 	}
-	return policy == SIXLANE_HASH_L4 && proto_has_ports(proto) &&
-	       group_add_outer(pkt, HASH_L4, sum);
+	if (policy == SIXLANE_HASH_L4 && proto_has_ports(proto) && flow_read_ports(pkt, &ports)) {
+		group_add_header(sum, pkt->ip6, proto, ports, HASH_L4);
+		return 1;
+	}
+	return 0;
 }
 
 /* A packet's hash, never 0; 0: over headers that XDP does not reach. */

@@ -4,10 +4,12 @@
  * has read. The XDP program (group.h) and user space (`sixlane explain`) compile the same lines, so
  * that what is told of a flow is what happens to it. Knows neither packets nor maps.
  *
- * Ports are in network order, as they stand in a packet.
+ * Label and ports are in network order, as they stand in a packet.
  */
 #ifndef SIXLANE_HASH_H
 #define SIXLANE_HASH_H
+
+#include <bpf/bpf_endian.h>
 
 #include "sixlane.h"
 
@@ -48,15 +50,34 @@ static __always_inline void hash_add(struct hash_sum *sum, __u64 word, __u64 odd
 	sum->sum += (word ^ word >> 32 ^ sum->seed) * odd;
 }
 
-/* The fields of one header; ports are added by hash_add_ports(). */
-static __always_inline void hash_add_header(struct hash_sum *sum, const union sixlane_addr *src,
-					    const union sixlane_addr *dst, __u32 label, __u8 proto,
-					    __u32 fields)
-{
-	__u64 rest = fields & HASH_LABEL ? label : 0;
+/* What a header says beside its addresses. Ports are 0 for a protocol that has none. */
+struct hash_flow {
+	__be32 label; /* 20 bits */
+	__be16 src_port, dst_port;
+	__u8 proto;
+};
 
+/* One word, of which ports are the lower half; the protocol is where the version was. */
+static __always_inline __u64 hash_flow_word(const struct hash_flow *flow, __u32 fields)
+{
+	__u64 word = 0;
+
+	if (fields & HASH_SRC_PORT)
+		word |= flow->src_port;
+	if (fields & HASH_DST_PORT)
+		word |= (__u32)flow->dst_port << 16;
+	if (fields & HASH_LABEL)
+		word |= (__u64)flow->label << 32;
 	if (fields & HASH_PROTO)
-		rest |= (__u64)proto << 32;
+		word |= (__u64)bpf_htonl((__u32)flow->proto << 24) << 32;
+	return word;
+}
+
+/* The fields of one header. */
+static __always_inline void hash_add_header(struct hash_sum *sum, const union sixlane_addr *src,
+					    const union sixlane_addr *dst,
+					    const struct hash_flow *flow, __u32 fields)
+{
 	if (fields & HASH_SRC_IP) {
 		hash_add(sum, src->halves[0], 0xd6e8feb86659fd93ull);
 		hash_add(sum, src->halves[1], 0xa0761d6478bd642full);
@@ -65,18 +86,7 @@ static __always_inline void hash_add_header(struct hash_sum *sum, const union si
 		hash_add(sum, dst->halves[0], 0xe7037ed1a0b428dbull);
 		hash_add(sum, dst->halves[1], 0x8ebc6af09c88c6e3ull);
 	}
-	hash_add(sum, rest, 0x589965cc75374cc3ull);
-}
-
-/* Both are 0 for a protocol that has none. */
-static __always_inline void hash_add_ports(struct hash_sum *sum, __be16 src, __be16 dst,
-					   __u32 fields)
-{
-	if (fields & HASH_PORTS)
-		hash_add(sum,
-			 (fields & HASH_SRC_PORT ? src : 0) |
-				 (__u32)(fields & HASH_DST_PORT ? dst : 0) << 16,
-			 0x1d8e4e27c47d124full);
+	hash_add(sum, hash_flow_word(flow, fields), 0x589965cc75374cc3ull);
 }
 
 static __always_inline __u64 hash_mix(__u64 word)

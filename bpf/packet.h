@@ -30,8 +30,13 @@ struct packet_eth {
 _Static_assert(sizeof(struct packet_eth) == 14, "Ethernet II header");
 
 struct packet_ip6 {
-	__u8 version_class; /* version in the upper four bits */
-	__u8 class_flow[3];
+	union {
+		__be32 flow; /* version, class and flow label */
+		struct {
+			__u8 version_class; /* version in the upper four bits */
+			__u8 class_flow[3];
+		};
+	};
 	__be16 payload_len;
 	__u8 next_header;
 	__u8 hop_limit;

@@ -14,11 +14,14 @@
 #define IPPROTO_UDPLITE 136
 #endif
 
+#define PROTO_HAS_PORTS \
+	(1ull << IPPROTO_TCP | 1ull << IPPROTO_UDP | 1ull << IPPROTO_DCCP | 1ull << IPPROTO_ESP)
+
 /* proto_ports_offset(): ports, or what counts as such, are the first four bytes. */
 static inline int proto_has_ports(__u8 proto)
 {
-	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_DCCP ||
-	       proto == IPPROTO_ESP || proto == IPPROTO_SCTP || proto == IPPROTO_UDPLITE;
+	return proto < 64 ? PROTO_HAS_PORTS >> proto & 1
+			  : proto == IPPROTO_SCTP || proto == IPPROTO_UDPLITE;
 }
 
 /* __skb_flow_dissect() looks behind these; hop-by-hop options are passed before. */

@@ -62,15 +62,18 @@ bool walk_hash(const struct maps *maps, const struct walk_query *query, uint64_t
 		     (how.policy == SIXLANE_HASH_FIELDS && how.fields & HASH_INNER);
 	bool ports = proto_has_ports(query->proto);
 	uint32_t fields = outer_fields(how);
+	struct hash_flow flow = {
+		.label = htonl(query->label),
+		.src_port = ports ? htons(query->sport) : 0,
+		.dst_port = ports ? htons(query->dport) : 0,
+		.proto = proto_of(query, how.policy),
+	};
 
 	if (how.policy > SIXLANE_HASH_FIELDS || (inner && !sees_inner(query)))
 		return false;
 	if (how.policy != SIXLANE_HASH_L3 && !sees_outer(query, fields))
 		return false;
-	hash_add_header(&sum, &query->src, &query->dst, query->label, proto_of(query, how.policy),
-			fields);
-	hash_add_ports(&sum, ports ? htons(query->sport) : 0, ports ? htons(query->dport) : 0,
-		       fields);
+	hash_add_header(&sum, &query->src, &query->dst, &flow, fields);
 	*hash = hash_finish(&sum);
 	return true;
 }
