@@ -243,22 +243,32 @@ void group_test_resilient_buckets(void **state)
 /* --- how many flows each member gets --------------------------------------------------------- */
 
 #define SPREAD_FLOWS 100000
+#define SPREAD_SEEDS 8
 
 struct spread {
 	const char *name;
 	uint32_t policy;
 	uint32_t weights[WORLD_MEMBERS];
+	uint8_t both_at; /* bytes of both addresses in which flows differ; 0: as nth_flow() says */
 };
 
+#define ELEVEN_ALIKE                            \
+	{                                       \
+		1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 \
+	}
+
 static const struct spread spreads[] = {
-	{ "1 1", SIXLANE_HASH_L3, { 1, 1 } },
-	{ "1 2 3", SIXLANE_HASH_L4, { 1, 2, 3 } },
-	{ "16 alike", SIXLANE_HASH_L4, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
-	{ "7 to 1", SIXLANE_HASH_L3, { 7, 1 } },
-	{ "256 255 1", SIXLANE_HASH_L4, { 256, 255, 1 } },
-	{ "16 bits", SIXLANE_HASH_L4, { 65535, 1, 32768, 1000 } },
-	{ "16 bits, nearly alike", SIXLANE_HASH_L3, { 65535, 65534, 65533 } },
-	{ "1 … 16", SIXLANE_HASH_L4, { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 } },
+	{ "1 1", SIXLANE_HASH_L3, { 1, 1 }, 0 },
+	{ "1 2 3", SIXLANE_HASH_L4, { 1, 2, 3 }, 0 },
+	{ "16 alike", SIXLANE_HASH_L4, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 }, 0 },
+	{ "7 to 1", SIXLANE_HASH_L3, { 7, 1 }, 0 },
+	{ "256 255 1", SIXLANE_HASH_L4, { 256, 255, 1 }, 0 },
+	{ "16 bits", SIXLANE_HASH_L4, { 65535, 1, 32768, 1000 }, 0 },
+	{ "16 bits, nearly alike", SIXLANE_HASH_L3, { 65535, 65534, 65533 }, 0 },
+	{ "1 … 16", SIXLANE_HASH_L4, { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 }, 0 },
+	{ "11 alike, by subnets", SIXLANE_HASH_L3, ELEVEN_ALIKE, 6 },
+	{ "11 alike, by bytes in the middle", SIXLANE_HASH_L3, ELEVEN_ALIKE, 7 },
+	{ "11 alike, by interface identifiers", SIXLANE_HASH_L3, ELEVEN_ALIKE, 14 },
 };
 
 /*
@@ -304,10 +314,13 @@ static uint32_t count_members(const uint32_t *weights)
 	return n;
 }
 
-/* Flows as they come: one field that counts up. */
+/* Flows as they come: one field that counts up, or two that each take few values. */
 static void nth_flow(const struct spread *spread, uint32_t n, struct frame *frame)
 {
-	if (spread->policy == SIXLANE_HASH_L4) {
+	if (spread->both_at) {
+		frame_set16(frame, AT_SRC + spread->both_at, (uint16_t)(n % 320));
+		frame_set16(frame, AT_DST + spread->both_at, (uint16_t)(n / 320));
+	} else if (spread->policy == SIXLANE_HASH_L4) {
 		frame_set16(frame, AT_PAYLOAD, (uint16_t)(1024 + n % 50000));
 		frame_set16(frame, AT_DST + 14, (uint16_t)(n / 50000));
 	} else {
@@ -334,7 +347,7 @@ static bool is_near(const struct spread *spread, uint32_t i, size_t got)
 	return false;
 }
 
-static bool spreads_well(const struct spread *spread)
+static bool spreads_well(const struct spread *spread, uint64_t seed)
 {
 	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN] };
 	uint32_t n_members = count_members(spread->weights);
@@ -345,6 +358,7 @@ static bool spreads_well(const struct spread *spread)
 	fill_cells(harness_cells(), spread->weights, n_members);
 	harness_next_hop(NH_GROUP)->fate.n_cells = (uint16_t)n_members;
 	harness_meta()->hash_policy.policy = spread->policy;
+	harness_meta()->hash_seed = seed;
 	frame_build(&frame, &spec);
 	for (uint32_t n = 0; n < SPREAD_FLOWS; n++) {
 		int member;
@@ -368,6 +382,7 @@ void group_test_spread_by_weight(void **state)
 	group_make_world(&world);
 	harness_install(&world);
 	for (size_t i = 0; i < sizeof(spreads) / sizeof(spreads[0]); i++)
-		wrong += !spreads_well(&spreads[i]);
+		for (uint64_t seed = 1; seed <= (spreads[i].both_at ? SPREAD_SEEDS : 1); seed++)
+			wrong += !spreads_well(&spreads[i], seed * 0x9e3779b97f4a7c15ull);
 	assert_int_equal(wrong, 0);
 }
