@@ -31,23 +31,31 @@ static __always_inline int flow_get_proto(const struct packet *pkt, __u8 *out)
 	return 1;
 }
 
-/* Those of a protocol that has ports. False: they are not in the packet. */
-static __always_inline int flow_read_ports(const struct packet *pkt, struct flow_ports *out)
+/* The ports, so many bytes behind the IPv6 header. False: they are not in the packet. */
+static __always_inline int flow_read_ports(const struct packet *pkt, __u32 offset,
+					   struct flow_ports *out)
 {
-	const struct flow_ports *ports = (const void *)(pkt->ip6 + 1);
+	const struct flow_ports *ports = (const void *)(pkt->ip6 + 1) + offset;
 
-	if (pkt->ip_bytes < sizeof(*pkt->ip6) + sizeof(*ports) ||
+	if (pkt->ip_bytes < sizeof(*pkt->ip6) + offset + sizeof(*ports) ||
 	    (void *)(ports + 1) > packet_end(pkt->ctx))
 		return 0;
 	*out = *ports;
 	return 1;
 }
 
-/* The ports; zero where the protocol has none. False: they are not in the packet. */
+/*
+ * The ports, and what proto_ports_offset() takes for such; zero where the protocol has none. False:
+ * they are not in the packet.
+ */
 static __always_inline int flow_get_ports(const struct packet *pkt, struct flow_ports *out)
 {
+	const __u8 proto = pkt->ip6->next_header;
+
+	if (proto == IPPROTO_AH)
+		return flow_read_ports(pkt, PROTO_AH_SPI, out);
 	out->src = out->dst = 0;
-	return !proto_has_ports(pkt->ip6->next_header) || flow_read_ports(pkt, out);
+	return !proto_has_ports(proto) || flow_read_ports(pkt, 0, out);
 }
 
 #endif

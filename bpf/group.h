@@ -155,7 +155,8 @@ static __always_inline int group_add_common(const struct packet *pkt, __u32 poli
 		group_add_header(sum, pkt->ip6, proto, no_ports, HASH_L3);
 		return 1;
 	}
-	if (policy == SIXLANE_HASH_L4 && proto_has_ports(proto) && flow_read_ports(pkt, &ports)) {
+	if (policy == SIXLANE_HASH_L4 && proto_has_ports(proto) &&
+	    flow_read_ports(pkt, 0, &ports)) {
 		group_add_header(sum, pkt->ip6, proto, ports, HASH_L4);
 		return 1;
 	}

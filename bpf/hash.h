@@ -57,7 +57,7 @@ struct hash_flow {
 	__u8 proto;
 };
 
-/* One word, of which ports are the lower half; the protocol is where the version was. */
+/* One word, of which ports are the lower half; the protocol is the byte in front of the label. */
 static __always_inline __u64 hash_flow_word(const struct hash_flow *flow, __u32 fields)
 {
 	__u64 word = 0;

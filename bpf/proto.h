@@ -17,7 +17,9 @@
 #define PROTO_HAS_PORTS \
 	(1ull << IPPROTO_TCP | 1ull << IPPROTO_UDP | 1ull << IPPROTO_DCCP | 1ull << IPPROTO_ESP)
 
-/* proto_ports_offset(): ports, or what counts as such, are the first four bytes. */
+#define PROTO_AH_SPI 4 /* bytes in front of it; proto_ports_offset() has it for ports */
+
+/* Of the others: ports, or what counts as such, are the first four bytes. */
 static inline int proto_has_ports(__u8 proto)
 {
 	return proto < 64 ? PROTO_HAS_PORTS >> proto & 1

@@ -14,6 +14,13 @@
 #define PORTS_BYTES 4u
 #define FRAGMENT_BYTES 8u
 
+static uint32_t bytes_to_ports_end(uint8_t proto)
+{
+	if (proto == IPPROTO_AH)
+		return PROTO_AH_SPI + PORTS_BYTES;
+	return proto_has_ports(proto) ? PORTS_BYTES : 0;
+}
+
 static bool sees_outer(const struct walk_query *query, uint32_t fields)
 {
 	if (fields & (HASH_PROTO | HASH_PORTS) && proto_is_extension(query->proto))
@@ -21,13 +28,13 @@ static bool sees_outer(const struct walk_query *query, uint32_t fields)
 	if (fields & HASH_PROTO && query->proto == IPPROTO_FRAGMENT &&
 	    query->ip_bytes < IP6_BYTES + FRAGMENT_BYTES)
 		return false;
-	return !(fields & HASH_PORTS) || !proto_has_ports(query->proto) ||
-	       query->ip_bytes >= IP6_BYTES + PORTS_BYTES;
+	return !(fields & HASH_PORTS) ||
+	       query->ip_bytes >= IP6_BYTES + bytes_to_ports_end(query->proto);
 }
 
 /*
- * Behind the headers that cmd_packet.c builds there are zeros, which are no header inside a tunnel:
- * one hides what the hash is over, as an extension header does.
+ * Behind the headers that cmd_packet.c builds there are zeros. An AH's SPI is one, but they are no
+ * header inside a tunnel: one hides what the hash is over, as an extension header does.
  */
 static bool sees_inner(const struct walk_query *query)
 {

@@ -32,7 +32,7 @@ FORWARD = os.path.join(lab.BUILD, "bench-forward")
 CHANGE = os.path.join(lab.BUILD, "bench-change")
 PROTO_STATIC = 4
 METRIC = 1024
-SLICES = 10
+SLICES = 6  # each of at least all destinations
 
 # (bench, engine, table): the median must be at "least" or at "most" this.
 FIGURES = {

@@ -54,6 +54,8 @@ static bool outer_is_known(const struct walk *w, uint32_t fields)
 		return false;
 	if (fields & PROTO_FIELD && next == 44 && payload < 8)
 		return false;
+	if (fields & PORT_FIELDS && next == 51) /* AH: the SPI */
+		return payload >= 8;
 	return !(fields & PORT_FIELDS) || !has_ports(next) || payload >= 4;
 }
 

@@ -42,7 +42,8 @@ NEIGHBOUR_TIMERS = {
 }
 ROUTER_SETTINGS = {
     "net.ipv6.icmp.ratemask": 255,  # a type that does not exist: none is limited
-    # What a router learns of an error to an address of its own, it forgets at once.
+    # A Path MTU learnt from an error to a router's own address binds what is forwarded, too, and
+    # sixlane does not know of it yet (README, Limits): it is forgotten within a tick.
     "net.ipv6.route.mtu_expires": 0,
     "net.ipv6.auto_flowlabels": 0,
     "net.ipv6.flowlabel_reflect": 2,  # in TCP resets, of which nothing else tells whose they are

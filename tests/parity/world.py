@@ -247,5 +247,5 @@ def _looks_up(line):
 def _segments(line):
     """Those that a route or a next hop of segment routing names."""
     words = line.split()
-    named = words[words.index("segs") + 1] if "segs" in words else ""
+    named = ",".join(segs for word, segs in zip(words, words[1:]) if word == "segs")
     return [socket.inet_pton(socket.AF_INET6, segment) for segment in named.split(",") if segment]
