@@ -288,6 +288,9 @@ def test_hash_policies(make, policy):
         assert "policy %d" % policy in words_of(answer, "group")
     # without ports in it, the hash is one
     assert (len(seen) == 2) == (policy == 1), seen
+    for number in range(1, N_FLOWS + 1):
+        answer = explain(net, A, "2001:db8:f00::%d" % number, "51")
+        assert answer["output"]["dst_mac"] == HOST_MAC[HOST[answer["member"]["port"]]]
     answer = explain(net, A, FAR, "43")
     assert answer["verdict"] == "punt_hash" and answer["draws"] is answer["member"] is None
     assert "cannot reach" in words_of(answer, "member")

@@ -328,6 +328,8 @@ static void hash_over_what_xdp_cannot_reach(void **state)
 		{ SIXLANE_HASH_L4, 0, 100, 17, false },
 		{ SIXLANE_HASH_L4, 0, 43, 17, true },
 		{ SIXLANE_HASH_L4, 0, 43, 58, false },
+		{ SIXLANE_HASH_L4, 0, 47, 51, true },
+		{ SIXLANE_HASH_L4, 0, 48, 51, false },
 		{ SIXLANE_HASH_L4, 0, 100, 60, true },
 		{ SIXLANE_HASH_L4, 0, 100, 44, false },
 		{ SIXLANE_HASH_L4, 0, 47, 44, true },
