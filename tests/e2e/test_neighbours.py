@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Neighbours: found, kept alive, moved, lost; and never half a MAC."""
 
+import functools
 import ipaddress
 import os
 import random
@@ -81,7 +82,8 @@ def test_mac_changes_under_traffic(net):
     at = template.index(b"sixlane") + 7
 
     def flow():
-        with Flow(net.tap["a"], lambda n: fr.renumber(template, at, n), rate=4000) as running:
+        make = functools.partial(fr.renumber, template, at)
+        with Flow(net.tap["a"], make, rate=4000, reader=net.tap["b"]) as running:
             for i in range(200):
                 mac = macs[(i + 1) % 2]
                 net.r.ip("neigh replace", B, "lladdr", mac, "dev p1 nud permanent")

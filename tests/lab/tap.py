@@ -23,6 +23,7 @@ PACKET_MR_PROMISC = 1
 PACKET_IGNORE_OUTGOING = 23
 SO_RCVBUFFORCE = 33
 RCVBUF_BYTES = 64 << 20
+MOST_UNREAD = 10000  # small frames, which take 2 KB there at most
 
 # IEEE 802 local experimental ethertype: every router under test hands it up untouched.
 MARKER_TYPE = b"\x88\xb5"
@@ -111,12 +112,14 @@ def pass_marker(sender, receiver, timeout=5.0):
 class Flow(threading.Thread):
     """A constant stream of numbered frames from a tap, until stop().
 
-    make(number) gives the frame. Frames go out at about `rate` a second, evenly.
+    make(number) gives the frame. Frames go out at about `rate` a second, evenly. Given the tap
+    that they arrive at, it waits for that one to be read, which a slow machine does rarely.
     """
 
-    def __init__(self, tap, make, rate=2000):
+    def __init__(self, tap, make, rate=2000, reader=None):
         super().__init__(daemon=True)
         self.tap, self.make, self.rate, self.sent = tap, make, rate, 0
+        self.reader = reader
         self._stop_asked, self.error = threading.Event(), None
 
     def run(self):
@@ -124,6 +127,8 @@ class Flow(threading.Thread):
         try:
             while not self._stop_asked.is_set():
                 due = int((time.monotonic() - started) * self.rate)
+                if self.reader:
+                    due = min(due, len(self.reader.frames) + MOST_UNREAD)
                 for number in range(self.sent, due):
                     self.tap.send(self.make(number))
                     self.sent = number + 1
