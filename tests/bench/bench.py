@@ -4,7 +4,8 @@
 
 All sides of a comparison run in turn in one process with the same packets, since the speed of
 a machine drifts within minutes. Ratios are of one round; what is shown is the median of all
-rounds, the lowest and the highest. Generator, router and sink share one CPU.
+rounds (bench_features() shows the fastest), the lowest and the highest. Generator, router and sink
+share one CPU.
 
 A missed figure is said and does not fail the run, unless --strict asks for it. A run in which a
 packet is lost or not forwarded by the side under test does fail: its time would mean nothing.
@@ -58,7 +59,7 @@ class Results:
         self.rows, self.missed, self.quiet = [], [], quiet
 
     def add(self, bench, engine, table, routes, unit, values, median=None):
-        """median: another quantile to show in its place."""
+        """median: another figure of them to show in its place."""
         median = statistics.median(values) if median is None else median
         row = {
             "bench": bench, "engine": engine, "table": table, "routes": routes, "threads": 1,
@@ -209,10 +210,11 @@ def put(flow, commands):
 
 
 def bench_features(flow, table, prefixes, results, options):
-    """sixlane alone, with one feature at a time, in turn; differences are of one round.
+    """sixlane alone, with one feature at a time, in turn.
 
     Whatever else a host does only adds to a time, and a few nanoseconds drown in it: a feature's
-    time in a round is that of the fastest of its slices.
+    time in a round is that of the fastest of its slices, and what it costs the difference of the
+    fastest rounds. Its lowest and highest are differences within a round.
     """
     path, name = flow.write_prefixes(prefixes), "%s#%d" % (table, options.seeds[0])
     flow.r.batch([PLAIN, *("route add %s via %s" % (to, fl.GATEWAYS[0]) for to in ELSEWHERE)])
@@ -231,7 +233,8 @@ def bench_features(flow, table, prefixes, results, options):
         results.add("features", feature, name, len(prefixes), "ns", values)
     for feature, values in list(ns.items())[1:]:
         more = [value - plain for value, plain in zip(values, ns["plain"])]
-        results.add("features", feature + " - plain", name, len(prefixes), "ns", more)
+        fastest = min(values) - min(ns["plain"])
+        results.add("features", feature + " - plain", name, len(prefixes), "ns", more, fastest)
 
 
 def bench_sync(flow, table, prefixes, results, options):
