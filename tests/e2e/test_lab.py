@@ -72,6 +72,17 @@ def test_labs_do_not_share_pins():
         assert os.path.exists(BPFFS + "/one")
 
 
+def test_settings_of_devices_with_a_dot_in_their_names():
+    with Lab() as lab:
+        ns = lab.ns("x")
+        ns.ip("link add v0.1 type veth peer name v1")
+        key = "net/ipv6/neigh/v0.1/retrans_time_ms"
+        assert ns.has_sysctl(key) and not ns.has_sysctl("net/ipv6/neigh/v0/1/retrans_time_ms")
+        ns.sysctl(key, 4000)
+        assert ns.sysctl(key) == "4000"
+        assert ns.has_sysctl("net.ipv6.neigh.v1.retrans_time_ms")
+
+
 def test_the_slow_path_cannot_pass_a_forwarding_test(make):
     """The kernel forwards every packet rightly here, and the check must still fail."""
     net = make(Net)

@@ -143,8 +143,7 @@ class Namespace:
 
     def sysctl(self, key, value=None):
         """Set net.ipv6.… (value given) or read it. Dots within a device's name: use slashes."""
-        path = key if "/" in key else key.replace(".", "/")
-        path = "/proc/sys/" + path
+        path = _proc_path(key)
         with self.entered():
             if value is None:
                 with open(path, encoding="ascii") as file:
@@ -155,7 +154,7 @@ class Namespace:
 
     def has_sysctl(self, key):
         with self.entered():
-            return os.path.exists("/proc/sys/" + key.replace(".", "/"))
+            return os.path.exists(_proc_path(key))
 
     def ip(self, *args, **kwargs):
         """`ip -6 …` for routes, rules, neighbours and addresses; `ip …` for links."""
@@ -215,6 +214,10 @@ class Namespace:
         os.close(self.fd)
         self.fd = -1
         command(["ip", "netns", "delete", self.name], check=False)
+
+
+def _proc_path(key):
+    return "/proc/sys/" + (key if "/" in key else key.replace(".", "/"))
 
 
 def split_words(args):
