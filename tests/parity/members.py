@@ -9,8 +9,8 @@ have a choice sixlane must also take all of the set, not a part.
 """
 
 import wire
+from side import HASH_POLICY
 
-HASH_POLICY = "net/ipv6/fib_multipath_hash_policy"
 # Labels tried of each packet that has no explanation yet, turn by turn. A member of weight 1 among
 # 300 is missed by all of them once in a million packets that take it.
 TURNS = (4, 16, 64, 512, 4096)
@@ -142,9 +142,11 @@ class Members:
         ]
         if len(self.packets) <= SETS:
             some = range(len(self.packets))  # whether their choice shows is chance
-        if not some or self.world.kernel.r.sysctl(HASH_POLICY) != "0":
+        # Without the daemon the program would not know of another policy.
+        if not some or not (self.world.router.daemon or self.world.hashes_labels()):
             return []
-        return [found for number in sorted(some)[:SETS] for found in self._other_set(number)]
+        with self.world.hashing_labels():
+            return [found for number in sorted(some)[:SETS] for found in self._other_set(number)]
 
     def _other_set(self, number):
         sets = set(), set()

@@ -50,6 +50,7 @@ ROUTER_SETTINGS = {
     "net.ipv6.ip6frag_time": HOUR,
     "net.ipv6.conf.all.forwarding": 1,
 }
+HASH_POLICY = "net/ipv6/fib_multipath_hash_policy"
 COMMAND_LINE_ERROR = 255
 NAMES_A_DEVICE = {"dev", "link", "master"}
 

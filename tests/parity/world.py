@@ -7,13 +7,14 @@ daemon has applied all that its kernel has said. Where that cannot be reached it
 never a difference.
 """
 
+import contextlib
 import socket
 
 import state
 import wire
 from lab import Lab, Router, wait_until
 from members import Members
-from side import PORTS, REST_IN_A_HURRY_S, WITNESS, HarnessError, Side, far
+from side import HASH_POLICY, PORTS, REST_IN_A_HURRY_S, WITNESS, HarnessError, Side, far
 
 POLL_MS = 20
 POLL_MTUS = (1400, 1440)
@@ -212,6 +213,26 @@ class World:
         for address in addresses:
             self.seen[address] = self.seen.get(address, 0) + 1
         return all(self.seen[address] <= REDIRECTS_AT_ONCE for address in addresses)
+
+    def hashes_labels(self):
+        """Whether the choice of members hangs on the flow label."""
+        return self.kernel.r.sysctl(HASH_POLICY) == "0"
+
+    @contextlib.contextmanager
+    def hashing_labels(self):
+        """With that policy on both routers, from the next settle() on."""
+        policies = [side.r.sysctl(HASH_POLICY) for side in self.sides]
+        self._write_policies(["0", "0"])
+        try:
+            yield
+        finally:
+            self._write_policies(policies)
+
+    def _write_policies(self, policies):
+        for side, policy in zip(self.sides, policies):
+            if side.r.sysctl(HASH_POLICY) != policy:
+                side.r.sysctl(HASH_POLICY, policy)
+                self.unannounced = True
 
     # -- back to the beginning
 
