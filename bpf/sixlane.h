@@ -68,7 +68,7 @@
 	  "next-hop object of a kind sixlane cannot express")                                      \
 	X(PUNT_ENCAP, PASS, "punt_encap", "route with an encapsulation")                           \
 	X(PUNT_SOURCE_ROUTE, PASS, "punt_source_route",                                            \
-	  "source-specific routes that found no room")                                             \
+	  "source-specific routes that the maps do not hold")                                      \
 	X(PUNT_EXPIRES, PASS, "punt_expires", "route that expires now, or whenever it is told to") \
 	X(PUNT_EQUAL_METRIC, PASS, "punt_equal_metric",                                            \
 	  "several routes that the kernel chooses among")                                          \
