@@ -65,7 +65,7 @@
 	X(PUNT_MULTIPATH, PASS, "punt_multipath",                                                  \
 	  "multipath route of a kind sixlane cannot express")                                      \
 	X(PUNT_NEXT_HOP_OBJECT, PASS, "punt_nexthop_object",                                       \
-	  "next-hop object of a kind sixlane cannot express")                                      \
+	  "route by a next-hop object that sixlane cannot express")                                \
 	X(PUNT_ENCAP, PASS, "punt_encap", "route with an encapsulation")                           \
 	X(PUNT_SOURCE_ROUTE, PASS, "punt_source_route",                                            \
 	  "source-specific routes that the maps do not hold")                                      \
