@@ -5,6 +5,7 @@ A worker keeps its routers for many configurations, cleared and verified in betw
 daemon gets a long history too. Where a failure needs that history, it becomes part of the script.
 """
 
+import math
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -19,8 +20,8 @@ from world import World
 
 CONFIGURATIONS_PER_WORLD = 20
 REPORT_EVERY_S = 10
-# Under so many packets the share of XDP says nothing.
-FEW_PACKETS = 5000
+# Percentage points (one standard deviation) by which configurations differ in the share of XDP.
+SHARE_SPREAD = 18
 
 
 class Run:
@@ -80,14 +81,32 @@ class Totals:
             "configurations played again: %d" % self.counts["again"],
         ]
 
-    def verdict(self, least):
+    def least_share(self, least):
+        """What chance leaves of it in as many configurations: three standard errors less."""
+        return least - 3 * SHARE_SPREAD / math.sqrt(self.counts["configurations"])
+
+    def shortfall(self, args):
+        """Why so little was compared that the run says nothing, or None."""
+        asked, played = 0 if args.replay else args.configurations, self.counts["configurations"]
+        if asked and not played:
+            return "no configuration was played"
+        if args.seconds is None and played < asked:
+            return "%d of %d configurations were played" % (played, asked)
+        if not played or not args.least:
+            return None
+        if not self.meeting.get("forward"):
+            return "XDP forwarded no packet of any configuration"
+        least = self.least_share(args.least)
+        return "XDP forwarded less than %.1f %%" % least if self.share() < least else None
+
+    def verdict(self, args):
         """The exit status."""
         if self.counts["differences"]:
             return 1
-        if self.counts["packets"] >= FEW_PACKETS and self.share() < least:
-            print("parity: FAILED: XDP forwarded less than %d %%" % least)
-            return 1
-        return 0
+        why = self.shortfall(args)
+        if why:
+            print("parity: FAILED: " + why)
+        return 1 if why else 0
 
 
 def _listed(counts):
