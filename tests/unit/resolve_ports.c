@@ -42,6 +42,7 @@ struct device *ports_add(struct links *links, uint32_t ifindex, const char *kind
 		.type = ARPHRD_ETHER,
 		.mac = { 2, 0, 0, 0, 0, (uint8_t)ifindex },
 		.carrier = true,
+		.bond_choice = BOND_CHOICE_STATE,
 	};
 	const struct link_ipv6 ipv6 = { .ifindex = ifindex, .mtu6 = 1500 };
 	bool changed;

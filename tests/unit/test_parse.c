@@ -339,7 +339,8 @@ static void lan_links(void **state)
 		    .lower = SIX0,
 		    .master = 7,
 		    .master_kind = "vrf" } },
-		{ "link_bond", { .name = "sixbond", .kind = "bond", .lower = 0 } },
+		{ "link_bond",
+		  { .name = "sixbond", .kind = "bond", .bond_choice = BOND_CHOICE_STATE } },
 		{ "link_slave_active",
 		  { .name = "six0",
 		    .kind = "veth",
@@ -370,6 +371,7 @@ static void lan_links(void **state)
 		assert_int_equal(link.master, e->master);
 		assert_string_equal(link.master_kind, e->master_kind);
 		assert_int_equal(link.slave_active, e->slave_active);
+		assert_int_equal(link.bond_choice, e->bond_choice);
 		assert_int_equal(link.vrf_table, e->vrf_table);
 		assert_int_equal(link.vlan_protocol, e->vlan_protocol);
 		assert_int_equal(link.vlan_id, e->vlan_id);

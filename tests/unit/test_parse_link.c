@@ -16,7 +16,9 @@
 #include "netlink_build.h"
 #include "netlink_messages.h"
 
-#include <linux/if_tunnel.h> /* behind net/if.h, of which it wants names */
+/* Behind net/if.h, of which they want names or which they would repeat. */
+#include <linux/if_bonding.h>
+#include <linux/if_tunnel.h>
 
 static void link_below_another_namespace(void **state)
 {
@@ -219,6 +221,52 @@ static void link_vrf(void **state)
 	assert_int_equal(link.vrf_table | link.vlan_id | link.vlan_protocol, 0);
 }
 
+static void link_bonds(void **state)
+{
+	static const struct {
+		int mode, policy; /* IFLA_BOND_MODE, IFLA_BOND_XMIT_HASH_POLICY; -1: not said */
+		enum bond_choice choice;
+	} cases[] = {
+		{ BOND_MODE_ROUNDROBIN, BOND_XMIT_POLICY_LAYER2, BOND_CHOICE_STATE },
+		{ BOND_MODE_ACTIVEBACKUP, BOND_XMIT_POLICY_ENCAP34, BOND_CHOICE_STATE },
+		{ BOND_MODE_ACTIVEBACKUP, -1, BOND_CHOICE_STATE },
+		{ BOND_MODE_XOR, BOND_XMIT_POLICY_LAYER2, BOND_CHOICE_HEADERS },
+		{ BOND_MODE_XOR, BOND_XMIT_POLICY_LAYER34, BOND_CHOICE_HEADERS },
+		{ BOND_MODE_8023AD, BOND_XMIT_POLICY_LAYER23, BOND_CHOICE_HEADERS },
+		{ BOND_MODE_8023AD, BOND_XMIT_POLICY_ENCAP23, BOND_CHOICE_HEADERS },
+		{ BOND_MODE_8023AD, BOND_XMIT_POLICY_ENCAP34, BOND_CHOICE_UNKNOWN },
+		{ BOND_MODE_XOR, BOND_XMIT_POLICY_VLAN_SRCMAC, BOND_CHOICE_UNKNOWN },
+		{ BOND_MODE_XOR, BOND_XMIT_POLICY_VLAN_SRCMAC + 1, BOND_CHOICE_UNKNOWN },
+		{ BOND_MODE_XOR, -1, BOND_CHOICE_UNKNOWN },
+		{ BOND_MODE_BROADCAST, BOND_XMIT_POLICY_LAYER2, BOND_CHOICE_UNKNOWN },
+		{ BOND_MODE_TLB, BOND_XMIT_POLICY_LAYER2, BOND_CHOICE_UNKNOWN },
+		{ BOND_MODE_ALB, BOND_XMIT_POLICY_LAYER2, BOND_CHOICE_UNKNOWN },
+		{ -1, BOND_XMIT_POLICY_LAYER2, BOND_CHOICE_UNKNOWN },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct nlmsghdr *nlh = build_link(AF_UNSPEC);
+		struct nlattr *info, *data;
+		struct link link;
+
+		info = mnl_attr_nest_start(nlh, IFLA_LINKINFO);
+		mnl_attr_put_strz(nlh, IFLA_INFO_KIND, "bond");
+		data = mnl_attr_nest_start(nlh, IFLA_INFO_DATA);
+		if (cases[i].mode >= 0)
+			mnl_attr_put_u8(nlh, IFLA_BOND_MODE, (uint8_t)cases[i].mode);
+		if (cases[i].policy >= 0)
+			mnl_attr_put_u8(nlh, IFLA_BOND_XMIT_HASH_POLICY, (uint8_t)cases[i].policy);
+		mnl_attr_nest_end(nlh, data);
+		mnl_attr_nest_end(nlh, info);
+		memset(&link, 0xa5, sizeof(link));
+		assert_int_equal(PARSE(parse_link, nlh, &link), 0);
+		if (link.bond_choice != cases[i].choice)
+			fail_msg("mode %d, policy %d: %d", cases[i].mode, cases[i].policy,
+				 link.bond_choice);
+	}
+}
+
 static void link_slaves(void **state)
 {
 	static const struct {
@@ -336,6 +384,7 @@ int main(void)
 		cmocka_unit_test(link_external_tunnels),
 		cmocka_unit_test(link_vlans),
 		cmocka_unit_test(link_vrf),
+		cmocka_unit_test(link_bonds),
 		cmocka_unit_test(link_slaves),
 		cmocka_unit_test(link_not_described),
 		cmocka_unit_test(link_conf_of_older_kernels),

@@ -208,6 +208,19 @@ static uint32_t xmit_flags(const struct facts *facts)
 	return flags;
 }
 
+/*
+ * A frame that leaves by another slave than the kernel's others of its flow overtakes them.
+ * bond_xmit_hash_xdp() sees a tag where bond_xmit_hash() sees the packet: the kernel keeps the tag
+ * beside the frame until it has chosen.
+ */
+static bool chooses_otherwise(const struct facts *facts)
+{
+	const struct link *bottom = &facts->bottom->link;
+
+	return !strcmp(bottom->kind, "bond") &&
+	       bottom->bond_choice < (facts->n_tags ? BOND_CHOICE_STATE : BOND_CHOICE_HEADERS);
+}
+
 static uint32_t egress_flags(const struct facts *facts)
 {
 	uint32_t flags;
@@ -215,7 +228,7 @@ static uint32_t egress_flags(const struct facts *facts)
 	if (!facts->bottom)
 		return SIXLANE_PORT_STRANGE;
 	flags = kind_flag(&facts->bottom->link) | xmit_flags(facts);
-	if (any_below(facts, maps_priority))
+	if (any_below(facts, maps_priority) || chooses_otherwise(facts))
 		flags |= SIXLANE_PORT_STRANGE;
 	if (!any_below(facts, is_down))
 		flags |= SIXLANE_PORT_UP;

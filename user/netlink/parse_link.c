@@ -70,6 +70,11 @@ static const struct attr_spec vrf_attrs[] = {
 	[IFLA_VRF_TABLE] = ATTR_U32,
 };
 
+static const struct attr_spec bond_attrs[] = {
+	[IFLA_BOND_MODE] = ATTR_U8,
+	[IFLA_BOND_XMIT_HASH_POLICY] = ATTR_U8,
+};
+
 static const struct attr_spec bond_slave_attrs[] = {
 	[IFLA_BOND_SLAVE_STATE] = ATTR_U8,
 };
@@ -155,6 +160,37 @@ static int vrf_parse(const struct nlattr *nest, struct link *link)
 	return r;
 }
 
+/*
+ * bond_xdp_get_xmit_slave(). With encap3+4 bond_xmit_hash() takes the NIC's hash of a frame that
+ * came in, which a redirected frame has lost; with vlan+srcmac, and in other modes, it takes none
+ * at all.
+ */
+static enum bond_choice bond_choice(uint8_t mode, uint8_t policy)
+{
+	switch (mode) {
+	case BOND_MODE_ROUNDROBIN:
+	case BOND_MODE_ACTIVEBACKUP:
+		return BOND_CHOICE_STATE;
+	case BOND_MODE_XOR:
+	case BOND_MODE_8023AD:
+		return policy <= BOND_XMIT_POLICY_ENCAP23 ? BOND_CHOICE_HEADERS
+							  : BOND_CHOICE_UNKNOWN;
+	default:
+		return BOND_CHOICE_UNKNOWN;
+	}
+}
+
+static int bond_parse(const struct nlattr *nest, struct link *link)
+{
+	const struct nlattr *at[ARRAY_SIZE(bond_attrs)];
+	int r = attr_walk_nest(nest, bond_attrs, ARRAY_SIZE(bond_attrs), at);
+
+	if (r == 0)
+		link->bond_choice = bond_choice(attr_u8(at[IFLA_BOND_MODE], UINT8_MAX),
+						attr_u8(at[IFLA_BOND_XMIT_HASH_POLICY], UINT8_MAX));
+	return r;
+}
+
 static int bond_slave_parse(const struct nlattr *nest, struct link *link)
 {
 	const struct nlattr *at[ARRAY_SIZE(bond_slave_attrs)];
@@ -176,7 +212,7 @@ static const struct kind_parser kind_parsers[] = {
 	{ "macvlan", macvlan_parse }, { "macvtap", macvlan_parse }, { "vlan", vlan_parse },
 	{ "vrf", vrf_parse },	      { "vxlan", vxlan_parse },	    { "geneve", geneve_parse },
 	{ "gretap", gre_parse },      { "ip6gretap", gre_parse },   { "erspan", gre_parse },
-	{ "ip6erspan", gre_parse },
+	{ "ip6erspan", gre_parse },   { "bond", bond_parse },
 };
 
 static const struct kind_parser slave_parsers[] = {

@@ -96,6 +96,13 @@ enum xdp_mode {
 	XDP_MODE_MULTI
 };
 
+/* What a bond goes by when it chooses the slave for a redirected frame. */
+enum bond_choice {
+	BOND_CHOICE_UNKNOWN, /* not what it goes by for the kernel's own frames */
+	BOND_CHOICE_HEADERS, /* a hash, over no header behind a tag */
+	BOND_CHOICE_STATE    /* its own state, whatever the frame */
+};
+
 /* A network device, from RTM_NEWLINK (AF_UNSPEC). */
 struct link {
 	char name[IFNAMSIZ];
@@ -114,10 +121,11 @@ struct link {
 	bool moved;	   /* in RTM_DELLINK: to another namespace, not gone */
 	bool takes_frames; /* macvlan or macvtap that gets frames sent to its lower device's MAC */
 	bool keeps_tunnel; /* "external": rules see by which tunnel id a packet came in */
-	char master_kind[16];	/* IFLA_INFO_SLAVE_KIND: what master is, "bond" … */
-	bool slave_active;	/* of a bond's slave: IFLA_BOND_SLAVE_STATE is active */
-	uint32_t vrf_table;	/* kind "vrf": IFLA_VRF_TABLE */
-	uint16_t vlan_protocol; /* kind "vlan": ETH_P_8021Q or ETH_P_8021AD */
+	char master_kind[16];	      /* IFLA_INFO_SLAVE_KIND: what master is, "bond" … */
+	bool slave_active;	      /* of a bond's slave: IFLA_BOND_SLAVE_STATE is active */
+	enum bond_choice bond_choice; /* kind "bond" */
+	uint32_t vrf_table;	      /* kind "vrf": IFLA_VRF_TABLE */
+	uint16_t vlan_protocol;	      /* kind "vlan": ETH_P_8021Q or ETH_P_8021AD */
 	uint16_t vlan_id;
 	bool vlan_maps_priority; /* has an egress-qos-map: tags tell more than the VID */
 };
