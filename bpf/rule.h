@@ -87,18 +87,25 @@ static __always_inline enum sixlane_verdict rule_match(const struct rule_query *
 	return inverted ? SIXLANE_PASS_NO_ROUTE : SIXLANE_FORWARD;
 }
 
-/* fib6_rule_suppress(): asked only of routes without an error. What is punted stays punted. */
-static __always_inline int rule_suppresses(const struct sixlane_rule *rule,
-					   const struct route *route)
+/*
+ * fib6_rule_suppress(): asked only of routes without an error. What is punted stays punted. The
+ * kernel asks a route that it has cached for all those that go by the same next-hop object
+ * (rt6_get_pcpu_route), so its answer is about any of these.
+ * SIXLANE_PUNT_RULE: XDP cannot tell; SIXLANE_PASS_NO_ROUTE: it suppresses the route.
+ */
+static __always_inline enum sixlane_verdict rule_suppress(const struct sixlane_rule *rule,
+							  const struct route *route)
 {
 	__u32 kind = route->fate.kind;
 
 	if (!(rule->flags & SIXLANE_RULE_SUPPRESS) ||
-	    sixlane_route_len(route->value) > rule->suppress_len)
-		return 0;
-	return kind == SIXLANE_FORWARD || kind >= SIXLANE_KIND_GROUP ||
-	       kind == SIXLANE_PASS_LOCAL || kind == SIXLANE_PASS_ANYCAST ||
-	       kind == SIXLANE_PASS_MULTICAST;
+	    (kind != SIXLANE_FORWARD && kind < SIXLANE_KIND_GROUP && kind != SIXLANE_PASS_LOCAL &&
+	     kind != SIXLANE_PASS_ANYCAST && kind != SIXLANE_PASS_MULTICAST))
+		return SIXLANE_FORWARD;
+	if (READ_ONCE(route->next_hop->flags) & SIXLANE_NEXT_HOP_OBJECT)
+		return SIXLANE_PUNT_RULE;
+	return sixlane_route_len(route->value) > rule->suppress_len ? SIXLANE_FORWARD
+								    : SIXLANE_PASS_NO_ROUTE;
 }
 
 /*
@@ -122,10 +129,8 @@ static __always_inline enum sixlane_verdict rule_apply(struct rule_query *query,
 		return verdict;
 	if (route.fate.kind == SIXLANE_PASS_NO_ROUTE || route.fate.kind == SIXLANE_PASS_THROW)
 		return route.fate.kind;
-	if (rule_suppresses(rule, &route))
-		return SIXLANE_PASS_NO_ROUTE;
 	query->value = route.value;
-	return SIXLANE_FORWARD;
+	return rule_suppress(rule, &route);
 }
 
 /*

@@ -160,6 +160,8 @@ static const char *outcome_words(const struct walk_rule *step)
 		return "applies, but its table has a throw route";
 	case WALK_RULE_SUPPRESSED:
 		return "applies, but suppresses so short a prefix";
+	case WALK_RULE_SHARED:
+		return "applies, and may suppress: for a next-hop object the kernel asks any route by it";
 	case WALK_RULE_DECIDES:
 		return "applies, and decides";
 	}

@@ -151,16 +151,22 @@ static enum sixlane_verdict match(const struct rule_query *query, const struct s
 	return inverted ? SIXLANE_PASS_NO_ROUTE : SIXLANE_FORWARD;
 }
 
-static bool suppresses(const struct sixlane_rule *rule, const struct walk_route *route)
+/* SIXLANE_PASS_NO_ROUTE: it suppresses the route. SIXLANE_PUNT_RULE: the kernel asks another. */
+static enum sixlane_verdict suppress(const struct maps *maps, const struct sixlane_rule *rule,
+				     const struct walk_route *route)
 {
+	const struct sixlane_next_hop *next_hop =
+		&maps->next_hops[sixlane_route_next_hop(route->value)];
 	uint32_t kind = route->fate.kind;
 
 	if (!(rule->flags & SIXLANE_RULE_SUPPRESS) ||
-	    sixlane_route_len(route->value) > rule->suppress_len)
-		return false;
-	return kind == SIXLANE_FORWARD || kind >= SIXLANE_KIND_GROUP ||
-	       kind == SIXLANE_PASS_LOCAL || kind == SIXLANE_PASS_ANYCAST ||
-	       kind == SIXLANE_PASS_MULTICAST;
+	    (kind != SIXLANE_FORWARD && kind < SIXLANE_KIND_GROUP && kind != SIXLANE_PASS_LOCAL &&
+	     kind != SIXLANE_PASS_ANYCAST && kind != SIXLANE_PASS_MULTICAST))
+		return SIXLANE_FORWARD;
+	if (next_hop->flags & SIXLANE_NEXT_HOP_OBJECT)
+		return SIXLANE_PUNT_RULE;
+	return sixlane_route_len(route->value) > rule->suppress_len ? SIXLANE_FORWARD
+								    : SIXLANE_PASS_NO_ROUTE;
 }
 
 /* SIXLANE_PASS_NO_ROUTE and SIXLANE_PASS_THROW: go on to the next rule. */
@@ -185,12 +191,13 @@ static enum sixlane_verdict apply(const struct maps *maps, const struct rule_que
 		return verdict;
 	if (route->fate.kind == SIXLANE_PASS_NO_ROUTE || route->fate.kind == SIXLANE_PASS_THROW)
 		return route->fate.kind;
-	if (suppresses(rule, route)) {
-		step->outcome = WALK_RULE_SUPPRESSED;
+	verdict = suppress(maps, rule, route);
+	if (verdict != SIXLANE_FORWARD) {
+		step->outcome =
+			verdict == SIXLANE_PUNT_RULE ? WALK_RULE_SHARED : WALK_RULE_SUPPRESSED;
 		*route = (struct walk_route){ 0 };
-		return SIXLANE_PASS_NO_ROUTE;
 	}
-	return SIXLANE_FORWARD;
+	return verdict;
 }
 
 /* --- all of them ------------------------------------------------------------------------- */

@@ -190,10 +190,12 @@ static enum sixlane_verdict apply_rule(struct walk *w, const struct sixlane_rule
 	kind = w->next_hop->fate.kind;
 	if (kind == SIXLANE_PASS_NO_ROUTE || kind == SIXLANE_PASS_THROW)
 		return (enum sixlane_verdict)kind;
-	if (rule->flags & SIXLANE_RULE_SUPPRESS && !is_error(kind) &&
-	    sixlane_route_len(w->value) <= rule->suppress_len)
-		return SIXLANE_PASS_NO_ROUTE;
-	return SIXLANE_FORWARD;
+	if (!(rule->flags & SIXLANE_RULE_SUPPRESS) || is_error(kind))
+		return SIXLANE_FORWARD;
+	if (w->next_hop->flags & SIXLANE_NEXT_HOP_OBJECT)
+		return SIXLANE_PUNT_RULE;
+	return sixlane_route_len(w->value) > rule->suppress_len ? SIXLANE_FORWARD
+								: SIXLANE_PASS_NO_ROUTE;
 }
 
 /* Of a VRF's port rules see the VRF, but of neighbour discovery they see the port. */

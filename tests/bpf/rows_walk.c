@@ -114,6 +114,12 @@ static void group_that_expired(struct world *w)
 	world_set_expiring(w, NH_GROUP, 0, NH_GATEWAY, 1);
 }
 
+static void group_by_an_object(struct world *w)
+{
+	group_of_one(w);
+	w->next_hops[NH_GROUP].flags |= SIXLANE_NEXT_HOP_OBJECT;
+}
+
 #define SUPPRESS(len)                                                                 \
 	{                                                                             \
 		NUMBER(10), LOOK_UP(254), FLAGS(SUPPRESS), .rule.suppress_len = (len) \
@@ -326,6 +332,15 @@ const struct row rows_walk[] = {
 	  SUPPRESSED_TO(NH_GROUP),
 	  .arrange = group_of_one,
 	  .via = NEIGH_ALT },
+	{ .name = "suppress, by a next-hop object",
+	  SUPPRESSED_TO(NH_GROUP),
+	  .arrange = group_by_an_object,
+	  .verdict = SIXLANE_PUNT_RULE },
+	{ .name = "suppress, by a next-hop object, one longer",
+	  .routes = { TO(NH_GROUP) },
+	  .rules = { SUPPRESS(47) },
+	  .arrange = group_by_an_object,
+	  .verdict = SIXLANE_PUNT_RULE },
 	{ .name = "suppress, blackhole",
 	  SUPPRESSED_FATE(DROP_BLACKHOLE),
 	  .verdict = SIXLANE_DROP_BLACKHOLE },

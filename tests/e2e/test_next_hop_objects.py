@@ -122,6 +122,19 @@ def test_device_goes_down(objects, how, compat):
     assert set(members(objects, flows(50)).values()) == {"b"}
 
 
+def test_suppressor_of_routes_by_an_object(objects):
+    """The kernel asks whichever of the object's routes it used last for the length."""
+    objects.r.route("add", PREFIX, "nhid 8")
+    objects.r.route("add default nhid 8")
+    objects.r.ip("rule add pref 999 lookup main suppress_prefixlength 0")
+    objects.r.ip("rule add pref 1000 unreachable")
+    objects.sync()
+    objects.assert_kernel_forwards(fr.many(5, FAR), "punt_rule", to="c")
+    objects.r.route("replace", PREFIX, "via", host_addr("c"))
+    objects.sync()
+    objects.assert_forwarded(fr.many(5, FAR), to="c")
+
+
 def test_sixteen_bit_weights(objects):
     """iproute2 6.1 cannot say more than 256: the request is made here. Linux 6.12 and newer."""
     done = objects.r.run(

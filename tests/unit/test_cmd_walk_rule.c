@@ -266,6 +266,32 @@ static void the_trace_tells_each_rule(void **state)
 	assert_int_equal(walk.prefix_len, 32);
 }
 
+static void an_object_may_be_suppressed_by_another_route(void **state)
+{
+	static const struct row any = { .name = "" };
+	struct walk_query query = world_query(IN);
+	struct walk walk;
+
+	(void)state;
+	for (uint8_t len = 31; len <= 32; len++) {
+		fill(&any);
+		put_rule(0, &(struct sixlane_rule){ .flags = SIXLANE_RULE_SUPPRESS,
+						    .suppress_len = len,
+						    .table = 200 });
+		put_rule(1, &(struct sixlane_rule){ .table = 200 });
+		next_hops[BY_OUT].flags = SIXLANE_NEXT_HOP_OBJECT;
+		walk_packet(&maps, &query, &walk);
+		assert_int_equal(walk.verdict, SIXLANE_PUNT_RULE);
+		assert_int_equal(walk.n_rules, 1);
+		assert_int_equal(walk.rules[0].outcome, WALK_RULE_SHARED);
+		assert_false(walk.has_prefix);
+		next_hops[BY_OUT].flags = 0;
+		walk_packet(&maps, &query, &walk);
+		assert_int_equal(walk.verdict, SIXLANE_FORWARD);
+		assert_int_equal(walk.n_rules, len == 31 ? 1 : 2);
+	}
+}
+
 static void the_last_rule_has_the_last_word(void **state)
 {
 	static const struct row any = { .name = "" };
@@ -342,6 +368,7 @@ int main(void)
 		cmocka_unit_test(every_selector_and_action),
 		cmocka_unit_test(what_is_not_asked_is_told),
 		cmocka_unit_test(the_trace_tells_each_rule),
+		cmocka_unit_test(an_object_may_be_suppressed_by_another_route),
 		cmocka_unit_test(the_last_rule_has_the_last_word),
 		cmocka_unit_test(a_list_that_runs_in_circles_ends),
 		cmocka_unit_test(without_a_port_the_plain_ones_count),
