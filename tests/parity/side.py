@@ -13,6 +13,7 @@ other router, timers of neighbours stand still, and ICMPv6 errors are not ration
 import re
 import socket
 
+import bonding
 import state
 from lab import LabError, command, wait_until
 from neighbours import Neighbours
@@ -276,11 +277,16 @@ class Side:
         """Links first: what hangs on them comes after them."""
         shows = ["link show", "addr show", "route show table all", "rule show"]
         text = self.r.run("ip", "-6", "-batch", "-", stdin="\n".join(shows) + "\n").stdout
-        return state.comparable(text + self.r.run("ip", "nexthop", "show").stdout)
+        text = state.comparable(text + self.r.run("ip", "nexthop", "show").stdout)
+        return text + bonding.text(self.r)
 
     def wait_rest(self):
         """Until the kernel has done what it does a moment after it was told."""
+        self.wait_bonds()
         wait_until(lambda: state.at_rest(self.state()), self.patience_s, "kernel at rest")
+
+    def wait_bonds(self):
+        wait_until(lambda: bonding.at_rest(self.r), self.patience_s, "bonds at rest")
 
 
 def _family(line):

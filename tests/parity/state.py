@@ -77,4 +77,4 @@ def delta(kernel, fast, wanted):
         "%s: %s" % (name, line)
         for name, lines in zip(names, states)
         for line in sorted(lines - common)
-    ) or "the order of lines"
+    ) or "the order of lines, or they are not at rest"

@@ -10,9 +10,10 @@ never a difference.
 import contextlib
 import socket
 
+import bonding
 import state
 import wire
-from lab import Lab, Router, wait_until
+from lab import Lab, Router, assume_xmit, wait_until
 from members import Members
 from side import HASH_POLICY, PORTS, REST_IN_A_HURRY_S, WITNESS, HarnessError, Side, far
 
@@ -20,6 +21,7 @@ POLL_MS = 20
 POLL_MTUS = (1400, 1440)
 # XRLIM_BURST_FACTOR: of those the kernel is not stingy, for each source and each destination.
 REDIRECTS_AT_ONCE = 6
+BOND = {"add", "type", "bond"}
 BARRIER = ["route add blackhole fdff:5133::1", "route delete blackhole fdff:5133::1"]
 
 
@@ -54,6 +56,7 @@ class World:
     def _forget(self):
         self.pins, self.alike, self.unannounced, self.restless = {}, {}, False, True
         self.open_ports = {}
+        self.bonded = set()  # bonds and all that were slaves of one
 
     def hurry(self):
         """For looking at one failure many times: less patience, and fewer probes of members."""
@@ -77,6 +80,27 @@ class World:
         self._run_batch(batch)
 
     def _run_batch(self, lines):
+        """Bonds look at their links now and then: those are as they were left before they change."""
+        part = []
+        for line in lines:
+            if self._is_of_bond(line):
+                self._run_part(part)
+                self._rest_bonds()
+                part = []
+            part.append(line)
+        self._run_part(part)
+
+    def _is_of_bond(self, line):
+        """Whether it changes a bond or a slave of one."""
+        words = line.split()
+        named = {name for word, name in zip(words, words[1:]) if word in ("dev", "name", "master")}
+        if words[0] != "link" or not (named & self.bonded or BOND <= set(words)):
+            return False
+        if {"add", "master"} & set(words):
+            self.bonded |= named
+        return True
+
+    def _run_part(self, lines):
         if not lines:
             return
         if any(map(_looks_up, lines)):
@@ -102,6 +126,8 @@ class World:
             raise HarnessError("%s: %s" % (path, said))
 
     def _do_carrier(self, port, state):
+        if port in self.bonded:
+            self._rest_bonds()
         self.restless = True
         for side in self.sides:
             side.o.ip("link set dev", far(port), state)
@@ -134,13 +160,18 @@ class World:
         self.reset()
 
     def start_daemon(self):
-        self.router.start("--poll-ms", POLL_MS, "--audit", 0)
+        bond = assume_xmit(["bond1"])
+        self.router.start("--poll-ms", POLL_MS, "--audit", 0, *bond)
 
     def _rest(self):
         if self.restless:
             for side in self.sides:
                 side.wait_rest()
         self.restless = False
+
+    def _rest_bonds(self):
+        for side in self.sides:
+            side.wait_bonds()
 
     # -- settling
 
@@ -154,6 +185,7 @@ class World:
                 seen[0][0] == seen[0][1]
                 and wanted in (None, seen[0][0])
                 and state.at_rest(seen[0][0])
+                and all(bonding.at_rest(side.r) for side in self.sides)
                 and seen[0][0]
             )
 
