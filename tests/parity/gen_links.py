@@ -2,6 +2,7 @@
 """Neighbours, devices and settings: all that decides on a packet beside routes."""
 
 from model import Feature, number, text
+from side import PORTS
 
 VALID = ("permanent", "permanent", "permanent", "reachable", "stale", "noarp", "delay", "probe")
 INVALID = ("gone", "failed", "none")
@@ -69,7 +70,8 @@ class UpDown(Feature):
             return ["ip link set dev %s down" % dev.name]
         lines = [] if not dev.up else ["ip link set dev %s down" % dev.name]
         dev.up = True
-        return lines + ["ip link set dev %s up" % dev.name] + _addresses(dev)
+        lines.append("ip link set dev %s up" % dev.name)
+        return lines + [line for above in self.model.on(dev) for line in _addresses(above)]
 
 
 def _addresses(dev):
@@ -82,7 +84,7 @@ class Carrier(Feature):
     name, weight, share = "carrier", 0.35, 3
 
     def change(self):
-        dev = self.rng.choice([dev for dev in self.model.devices if dev.name in dev.wires])
+        dev = self.rng.choice([dev for dev in self.model.devices if dev.name in PORTS])
         dev.carrier = not dev.carrier
         lines = ["carrier %s %s" % (dev.name, "up" if dev.carrier else "down")]
         if self.model.chance(0.3):
@@ -211,19 +213,12 @@ class Programs(Feature):
 
     name, weight, share = "programs", 0.1, 0.7
 
-    def __init__(self, model):
-        super().__init__(model)
-        self.without = []
-
     def change(self):
-        ports = [dev.name for dev in self.model.devices if dev.wires == [dev.name]]
-        if not ports or (self.without and self.model.chance(0.6)):
-            return ["attach " + self.without.pop()] if self.without else []
-        port = self.rng.choice(ports)
-        if port in self.without:
-            return []
-        self.without.append(port)
-        return ["detach " + port]
+        ports = [dev for dev in self.model.devices if dev.program is not None]
+        without = [dev for dev in ports if not dev.program]
+        dev = self.rng.choice(without if without and self.model.chance(0.6) else ports)
+        dev.program = not dev.program
+        return ["%s %s" % ("attach" if dev.program else "detach", dev.name)]
 
 
 class Daemon(Feature):

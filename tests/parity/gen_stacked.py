@@ -1,31 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Devices on top of ports: VLANs, VRFs, bonds, bridges, macvlans, and devices of no wire at all.
+"""Devices on top of ports and bonds: VLANs, VRFs, bridges, macvlans, and devices of no wire at all.
 
 Each brings a model.Device that routes may leave by and packets come in by, where the kernel has
-it. Bonds take two ports over; the others leave the ports as they are.
+it.
 """
 
 from model import Device, Feature
-from side import port_mac
+from side import PORTS
 
 FIRST_INDEX = 101
+LONGEST_NAME = 15
 
 
 class Stacked(Feature):
     share = 0.3
 
     def ports(self):
-        """Those that nothing has taken over."""
-        return [dev for dev in self.model.devices if dev.name in dev.wires and dev.routable]
+        """Those that nothing has taken over, and bonds."""
+        return [dev for dev in self.model.devices if dev.program is not None and dev.routable]
 
     def add(self, dev, words, lower=None):
         """Lines that make a device. Its index is said, so that it is the same on both sides."""
         model = self.model
         index = FIRST_INDEX + len(model.devices)
+        dev.lower = lower
         dev.own = ["2001:db8:%s::1/64" % dev.place, "fe80::1/64"]
         model.devices.append(dev)
         model.locals += [address.split("/")[0] for address in dev.own]
-        link = " link " + lower if lower else ""
+        link = " link " + lower.name if lower else ""
         mac = " address " + dev.mac if dev.mac else ""
         return [
             "ip link add%s name %s%s index %d type %s" % (link, dev.name, mac, index, words),
@@ -36,6 +38,10 @@ class Stacked(Feature):
     @staticmethod
     def addresses(dev):
         return ["ip addr add %s dev %s nodad" % (address, dev.name) for address in dev.own]
+
+    def addresses_on(self, dev):
+        """Its own and those of what is on top of it, which goes down and up with it."""
+        return [line for above in self.model.on(dev) for line in self.addresses(above)]
 
     def place(self):
         return "f%d" % len(self.model.devices)
@@ -50,13 +56,18 @@ class Vlans(Stacked):
              "link add link sl-a name sl-v type vlan id 5")  # fmt: skip
 
     def setup(self):
-        lines, self.lowers = [], self.ports()
+        lines, self.lowers = [], self.wires()
         for _ in range(self.rng.randint(1, 3)):
             lower, vid = self.rng.choice(self.lowers), self.rng.choice([1, 5, 100, 4094])
-            if any(dev.name == "%s.%d" % (lower.name, vid) for dev in self.model.devices):
+            name = "%s.%d" % (lower.name, vid)
+            if len(name) > LONGEST_NAME or any(dev.name == name for dev in self.model.devices):
                 continue
             lines += self.one(lower, vid)
         return lines
+
+    def wires(self):
+        """Ports, also those that are slaves of a bond."""
+        return [dev for dev in self.model.devices if dev.name in PORTS]
 
     def one(self, lower, vid):
         kind = self.rng.choice([0x8100, 0x8100, 0x88A8])
@@ -64,13 +75,13 @@ class Vlans(Stacked):
         dev = Device(
             "%s.%d" % (lower.name, vid), self.place(),
             self.model.new_mac() if own_mac else lower.mac,
-            lower.wires, lower.tags + ((kind, vid),),
+            lower.wires or [lower.name], lower.tags + ((kind, vid),),
         )  # fmt: skip
         self.model.vids.append(vid)
         protocol = "802.1ad" if kind == 0x88A8 else "802.1Q"
         if self.model.chance(0.3):
             self.lowers.append(dev)
-        return self.add(dev, "vlan protocol %s id %d" % (protocol, vid), lower.name)
+        return self.add(dev, "vlan protocol %s id %d" % (protocol, vid), lower)
 
     def change(self):
         devs = [dev for dev in self.model.devices if dev.tags]
@@ -89,7 +100,7 @@ class Vlans(Stacked):
 
 
 class Vrfs(Stacked):
-    """Ports that look up a table of their own."""
+    """Ports and bonds that look up a table of their own."""
 
     name, weight = "vrf", 0.25
     sign = " type vrf"
@@ -107,39 +118,11 @@ class Vrfs(Stacked):
 
     def enslave(self, dev, words):
         # The device goes down and up within, and loses its addresses.
-        return ["ip link set dev %s %s" % (dev.name, words), *self.addresses(dev)]
+        return ["ip link set dev %s %s" % (dev.name, words), *self.addresses_on(dev)]
 
     def change(self):
         dev = self.rng.choice(self.ports())
         return self.enslave(dev, self.rng.choice(["master vrf1", "nomaster"]))
-
-
-class Bonds(Stacked):
-    """Two ports as one; the program is on the bond."""
-
-    name, weight = "bond", 0.25
-    sign = " type bond"
-    needs = ("link add name sl-o type bond mode balance-xor",)
-
-    def setup(self):
-        members = [dev for dev in self.ports() if dev.name in ("p2", "p3")]
-        mode = self.rng.choice(["balance-rr", "active-backup", "balance-xor"])
-        wires = [dev.name for dev in members]
-        # Only one port of a backup pair takes packets.
-        bond = Device(
-            "bond1", self.place(), port_mac("p2"),
-            wires[:1] if mode == "active-backup" else wires,
-        )  # fmt: skip
-        lines = []
-        for dev in members:
-            dev.routable, dev.wires = False, []
-            lines += ["detach " + dev.name, "ip link set dev %s down" % dev.name]
-        lines += self.add(bond, "bond mode %s miimon 10" % mode)
-        lines += ["ip link set dev %s master bond1" % dev.name for dev in members]
-        lines += self.addresses(bond)
-        if mode == "balance-rr":
-            lines.append("alike " + " ".join(wires))
-        return [*lines, "attach bond1"]
 
 
 class Bridges(Stacked):
@@ -151,7 +134,7 @@ class Bridges(Stacked):
 
     def setup(self):
         port = self.rng.choice(self.ports())
-        bridge = Device("br1", self.place(), self.model.new_mac(), list(port.wires))
+        bridge = Device("br1", self.place(), self.model.new_mac(), port.wires)
         port.routable = False
         return [
             *self.add(bridge, "bridge mcast_snooping 0"),
@@ -169,8 +152,8 @@ class Macvlans(Stacked):
 
     def setup(self):
         port = self.rng.choice(self.ports())
-        dev = Device("mv1", self.place(), self.model.new_mac(), list(port.wires), port.tags)
-        return self.add(dev, "macvlan mode " + self.rng.choice(["bridge", "private"]), port.name)
+        dev = Device("mv1", self.place(), self.model.new_mac(), port.wires, port.tags)
+        return self.add(dev, "macvlan mode " + self.rng.choice(["bridge", "private"]), port)
 
 
 class Dummies(Stacked):
@@ -184,4 +167,4 @@ class Dummies(Stacked):
         return self.add(Device("dm1", self.place(), self.model.new_mac(), []), "dummy")
 
 
-FEATURES = [Vlans, Bonds, Bridges, Macvlans, Dummies, Vrfs]
+FEATURES = [Vlans, Bridges, Macvlans, Dummies, Vrfs]

@@ -37,7 +37,9 @@ class Device:
         self.gateways = [base + "9", base + "a", "fe80::9", "fe80::a"]
         self.beyond = ["2001:db8:ee:%s::1" % place]  # reached with `onlink` only
         self.hosts = [base + "1%x" % i for i in range(3)]
-        self.routable = True
+        self.routable, self.lower = True, None
+        # Whether sixlane's is there; None: it never is.
+        self.program = True if name in wires else None
 
     def neighbours(self):
         return self.gateways + self.beyond + self.hosts
@@ -79,6 +81,10 @@ class Model:
         up = [dev for dev in fit if dev.up]
         some = up if up and self.chance(0.95) else fit
         return self.rng.choices(some, [1 if dev is self.devices[0] else 3 for dev in some])[0]
+
+    def on(self, dev):
+        """The device and all those on top of it, the lower ones first."""
+        return [dev] + [above for top in self.devices if top.lower is dev for above in self.on(top)]
 
     def new_mac(self):
         self.macs += 1

@@ -7,6 +7,7 @@ The same seed, number and features give the same script, whatever ran before and
 
 import random
 
+import gen_bonds
 import gen_links
 import gen_nexthops
 import gen_routes
@@ -18,7 +19,7 @@ from packets import Packets
 # Devices first: the others use what is there.
 FEATURES = [
     feature
-    for module in (gen_stacked, gen_links, gen_nexthops, gen_routes, gen_rules)
+    for module in (gen_bonds, gen_stacked, gen_links, gen_nexthops, gen_routes, gen_rules)
     for feature in module.FEATURES
 ]
 ALWAYS = {"routes", "neighbours"}
