@@ -56,7 +56,7 @@ class Vlans(Stacked):
              "link add link sl-a name sl-v type vlan id 5")  # fmt: skip
 
     def setup(self):
-        lines, self.lowers = [], self.wires()
+        lines, self.lowers = [], self.wired()
         for _ in range(self.rng.randint(1, 3)):
             lower, vid = self.rng.choice(self.lowers), self.rng.choice([1, 5, 100, 4094])
             name = "%s.%d" % (lower.name, vid)
@@ -65,9 +65,12 @@ class Vlans(Stacked):
             lines += self.one(lower, vid)
         return lines
 
-    def wires(self):
-        """Ports, also those that are slaves of a bond."""
-        return [dev for dev in self.model.devices if dev.name in PORTS]
+    def wired(self):
+        """Ports, often a bond, and seldom its slaves: these then leave all to the kernel."""
+        ports = self.ports()
+        bonds = [dev for dev in ports if dev.name not in PORTS]
+        slaves = [dev for dev in self.model.devices if dev.name in PORTS and not dev.routable]
+        return ports + bonds * 2 + (slaves if self.model.chance(0.2) else [])
 
     def one(self, lower, vid):
         kind = self.rng.choice([0x8100, 0x8100, 0x88A8])
@@ -100,7 +103,7 @@ class Vlans(Stacked):
 
 
 class Vrfs(Stacked):
-    """Ports and bonds that look up a table of their own."""
+    """Ports, bonds and VLAN devices that look up a table of their own."""
 
     name, weight = "vrf", 0.25
     sign = " type vrf"
@@ -112,16 +115,21 @@ class Vrfs(Stacked):
         lines = [made % (self.model.new_mac(), FIRST_INDEX - 1, self.table),
                  "ip link set dev vrf1 up"]  # fmt: skip
         self.model.tables += [str(self.table)] * len(self.model.tables)
-        for dev in self.rng.sample(self.ports(), self.rng.randint(1, 2)):
+        members = self.members()
+        for dev in self.rng.sample(members, self.rng.randint(1, min(3, len(members)))):
             lines += self.enslave(dev, "master vrf1")
         return lines
+
+    def members(self):
+        """Those that it may have."""
+        return self.ports() + [dev for dev in self.model.devices if dev.tags]
 
     def enslave(self, dev, words):
         # The device goes down and up within, and loses its addresses.
         return ["ip link set dev %s %s" % (dev.name, words), *self.addresses_on(dev)]
 
     def change(self):
-        dev = self.rng.choice(self.ports())
+        dev = self.rng.choice(self.members())
         return self.enslave(dev, self.rng.choice(["master vrf1", "nomaster"]))
 
 
