@@ -64,7 +64,7 @@ def command(argv, check=True, stdin=None, timeout=60, **kwargs):
         stdin=subprocess.DEVNULL if stdin is None else None,
         capture_output=True,
         text=True,
-        timeout=timeout,
+        timeout=timeout * PATIENCE,
         check=False,
         **kwargs,
     )
