@@ -24,16 +24,7 @@ def pytest_sessionstart(session):
     lab_module.enter_private_mounts()
 
 
-@pytest.fixture
-def make(request):
-    """make(Net, …) or make(Twins, …): built now, torn down and checked for leftovers at the end."""
-    made = request.node.stash.setdefault(NETS, [])
-
-    def build(kind, *args, **kwargs):
-        made.append(kind(*args, **kwargs))
-        return made[-1]
-
-    yield build
+def tear_down(made):
     nets = [
         net
         for item in made
@@ -46,9 +37,30 @@ def make(request):
 
 
 @pytest.fixture
+def make(request):
+    """make(Net, …) or make(Twins, …): built now, torn down and checked for leftovers at the end."""
+    made = request.node.stash.setdefault(NETS, [])
+
+    def build(kind, *args, **kwargs):
+        made.append(kind(*args, **kwargs))
+        return made[-1]
+
+    yield build
+    tear_down(made)
+
+
+@pytest.fixture
 def idle(make):
     """The topology without sixlane."""
     return make(Net)
+
+
+@pytest.fixture(scope="module")
+def bystander():
+    """One topology without sixlane for all of a file's tests that change nothing in it."""
+    net = Net()
+    yield net
+    tear_down([net])
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import subprocess
 import frames as fr
 import pytest
 from lab import BPFFS, BUILD, OBJECT, PINS, REPO, SIXLANE, SIXLANED, command
+from netns import PATIENCE
 from topology import Net, host_addr
 
 FOREIGN_SOURCE = """
@@ -22,7 +23,6 @@ char stranger_license[] SEC("license") = "GPL";
 def snapshot(net):
     """All that a failed command must leave alone."""
     return {
-        "programs": [net.r.link(port).get("xdp", {}).get("prog") for port in net.router.ports],
         "pins": sorted(
             os.path.join(root, name) for root, _, files in os.walk(BPFFS) for name in files
         ),
@@ -31,14 +31,14 @@ def snapshot(net):
             {key: value for key, value in route.items() if key != "flags"}
             for route in net.r.ipj("route show table all")
         ],
-        "links": net.r.run("ip", "-o", "link", "show").stdout,
+        "links": net.r.ipj("link show"),  # their programs as well
     }
 
 
 def attempt(net, *argv, code=1):
     """Run a command that must fail and change nothing. Returns what it said."""
     before = snapshot(net)
-    done = net.r.run("timeout", "20", *argv, check=False)
+    done = net.r.run("timeout", 20 * PATIENCE, *argv, check=False)
     assert done.returncode == code, (argv, done)
     assert done.stderr.strip() or done.stdout.startswith("Usage"), "failed without a word"
     assert "Segmentation" not in done.stderr and done.returncode < 124
@@ -54,19 +54,19 @@ def says(text, *words):
 # --- interfaces -----------------------------------------------------------------------------
 
 
-def test_unknown_interface(idle):
-    says(attempt(idle, SIXLANE, "attach", "nosuch0"), "nosuch0")
-    says(attempt(idle, SIXLANE, "detach", "nosuch0"), "nosuch0")
-    says(attempt(idle, SIXLANED, "nosuch0"), "nosuch0")
+def test_unknown_interface(bystander):
+    says(attempt(bystander, SIXLANE, "attach", "nosuch0"), "nosuch0")
+    says(attempt(bystander, SIXLANE, "detach", "nosuch0"), "nosuch0")
+    says(attempt(bystander, SIXLANED, "nosuch0"), "nosuch0")
 
 
-def test_unknown_interface_beside_a_good_one(idle):
+def test_unknown_interface_beside_a_good_one(bystander):
     """Nothing is half done: the good port is not attached either."""
-    says(attempt(idle, SIXLANED, "p0", "nosuch0"), "nosuch0")
+    says(attempt(bystander, SIXLANED, "p0", "nosuch0"), "nosuch0")
 
 
-def test_detach_where_nothing_is(idle):
-    says(attempt(idle, SIXLANE, "detach", "p0"), "p0")
+def test_detach_where_nothing_is(bystander):
+    says(attempt(bystander, SIXLANE, "detach", "p0"), "p0")
 
 
 @pytest.mark.parametrize("device", ["lo", "br0"])
@@ -122,9 +122,9 @@ def test_other_mode_is_there_already(idle):
 # --- pinned maps ----------------------------------------------------------------------------
 
 
-def test_no_maps_at_all(idle):
+def test_no_maps_at_all(bystander):
     for verb in (["status"], ["stats"], ["routes"], ["lookup", "::1"]):
-        says(attempt(idle, SIXLANE, *verb), "attach")
+        says(attempt(bystander, SIXLANE, *verb), "attach")
 
 
 @pytest.mark.parametrize("missing", [True, False])
@@ -184,11 +184,11 @@ def test_pinned_maps_with_garbage_inside(idle):
     idle.assert_forwarded(fr.many(20, host_addr("b")), to="b")
 
 
-def test_no_bpffs(idle):
+def test_no_bpffs(bystander):
     """Unmounted below: what is seen then is an empty directory of sysfs."""
     script = 'mount -t tmpfs none %s; "$@"' % BPFFS
     for argv in ([SIXLANED, "p0"], [SIXLANE, "attach", "p0"], [SIXLANE, "status"]):
-        said = attempt(idle, "unshare", "-m", "sh", "-c", script, "sh", *argv)
+        said = attempt(bystander, "unshare", "-m", "sh", "-c", script, "sh", *argv)
         says(said, BPFFS, "mount -t bpf")
 
 
@@ -196,13 +196,13 @@ def test_no_bpffs(idle):
 
 
 @pytest.mark.parametrize("missing", ["net_admin", "bpf", "all"])
-def test_missing_capability(idle, missing):
+def test_missing_capability(bystander, missing):
     """CAP_SYS_ADMIN stands in for CAP_BPF, so it goes as well."""
     gone = {"net_admin": "-net_admin", "bpf": "-bpf,-sys_admin", "all": "-all"}[missing]
     drop = ["setpriv", "--bounding-set", gone, "--inh-caps", gone, "--"]
     named = "net_admin" if missing == "net_admin" else "bpf"
     for argv in ([SIXLANED, "p0"], [SIXLANE, "attach", "p0"]):
-        said = attempt(idle, *drop, *argv)
+        said = attempt(bystander, *drop, *argv)
         says(said, "cap_")
         if missing != "all":
             says(said, named)
@@ -225,14 +225,21 @@ def test_missing_capability(idle, missing):
     ],
     ids=lambda argv: " ".join([os.path.basename(argv[0])] + argv[1:]),
 )  # fmt: skip
-def test_usage(idle, argv):
-    attempt(idle, *argv, code=2)
+def test_usage(bystander, argv):
+    attempt(bystander, *argv, code=2)
 
 
 @pytest.mark.parametrize("argv", [[SIXLANE, "-h"], [SIXLANED, "-h"], [SIXLANED, "-V"]])
-def test_help(idle, argv):
-    done = idle.r.run(*argv)
+def test_help(bystander, argv):
+    done = bystander.r.run(*argv)
     assert "sixlane" in done.stdout and not done.stderr
+
+
+def read_config(net, path):
+    """The daemon with a configuration that it must refuse."""
+    done = net.r.run("timeout", 10 * PATIENCE, SIXLANED, "-c", path, check=False)
+    assert done.returncode in (1, 2), done
+    return done
 
 
 @pytest.mark.parametrize(
@@ -255,43 +262,41 @@ def test_help(idle, argv):
         ("\0\1\2", 1, []),
     ],
 )
-def test_malformed_config(idle, text, line, words):
+def test_malformed_config(bystander, text, line, words):
     """File, line, what is wrong and what would be right."""
-    path = idle.lab.path("broken.conf")
+    path = bystander.lab.path("broken.conf")
     with open(path, "w", encoding="ascii") as file:
         file.write(text)
-    done = idle.r.run("timeout", "10", SIXLANED, "-c", path, check=False)
-    assert done.returncode in (1, 2), done
+    done = read_config(bystander, path)
     says(done.stderr, "%s:%d" % (path, line), *words)
 
 
-def test_config_that_is_not_there(idle):
-    done = idle.r.run("timeout", "10", SIXLANED, "-c", "/nonexistent/sixlaned.conf", check=False)
-    assert done.returncode in (1, 2)
+def test_config_that_is_not_there(bystander):
+    done = read_config(bystander, "/nonexistent/sixlaned.conf")
     says(done.stderr, "/nonexistent/sixlaned.conf", "No such file")
 
 
 @pytest.mark.parametrize("content", [b"", b"not an ELF", None])
-def test_object_that_is_none(idle, content):
-    path = idle.lab.path("object.o")
+def test_object_that_is_none(bystander, content):
+    path = bystander.lab.path("nosuch.o" if content is None else "object.o")
     if content is not None:
         with open(path, "wb") as file:
             file.write(content)
-    says(attempt(idle, SIXLANED, "--object", path, "p0"), path)
+    says(attempt(bystander, SIXLANED, "--object", path, "p0"), path)
 
 
-def test_object_of_something_else(idle):
+def test_object_of_something_else(bystander):
     path = "/usr/lib/%s/bpf/xdp-dispatcher.o" % command(["gcc", "-print-multiarch"]).stdout.strip()
     if not os.path.exists(path):
         pytest.skip("libxdp's objects are not installed")
-    says(attempt(idle, SIXLANED, "--object", path, "p0"), path)
+    says(attempt(bystander, SIXLANED, "--object", path, "p0"), path)
 
 
-def test_object_cut_short(idle):
-    path = idle.lab.path("cut.o")
+def test_object_cut_short(bystander):
+    path = bystander.lab.path("cut.o")
     with open(OBJECT, "rb") as whole, open(path, "wb") as cut:
         cut.write(whole.read()[:2000])
-    says(attempt(idle, SIXLANED, "--object", path, "p0"), path)
+    says(attempt(bystander, SIXLANED, "--object", path, "p0"), path)
 
 
 def test_output_that_cannot_be_written(net):

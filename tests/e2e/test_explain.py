@@ -11,6 +11,7 @@ import time
 
 import pytest
 from lab import BUILD, REPO, SIXLANE, kernel_version
+from netns import PATIENCE
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
@@ -601,8 +602,8 @@ def test_rights_are_named(net):
         A + " ::1 1 2", A + " ::1 4000 5000", A + " ::1 flowlabel 0x100000", A + " ::1 flowlabel -1", A + " ::1 flowlabel",
     ],
 )  # fmt: skip
-def test_words_that_make_no_sense(net, words):
-    done = net.router.sixlane("explain", words, check=False)
+def test_words_that_make_no_sense(bystander, words):
+    done = bystander.router.sixlane("explain", words, check=False)
     assert done.returncode == 2 and "usage:" in done.stderr and not done.stdout, done
 
 
@@ -616,4 +617,4 @@ def test_explain_is_quick(net):
     started = time.monotonic()
     for _ in range(5):
         explain(net, A, B)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 10 * PATIENCE
