@@ -10,6 +10,7 @@ import time
 import frames as fr
 import pytest
 from lab import wait_until
+from netns import PATIENCE
 from tap import Flow
 from test_differential import SEED
 from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, Net, host_addr
@@ -206,7 +207,7 @@ def test_many_neighbours_on_link(net):
 
 # --- a whole /64 of neighbours --------------------------------------------------------------
 
-CROWD = 100_000
+CROWD = int(os.environ.get("SIXLANE_CROWD", 100_000))
 MAX_NEIGHBOURS = 131_071  # SIXLANE_MAX_NEIGHBOURS - 1
 LINK = int(ipaddress.IPv6Address("2001:db8:b::"))
 
@@ -267,7 +268,7 @@ def test_a_hundred_thousand_neighbours_on_one_link(net):
     assert status["neighbours"] == before["neighbours"] + CROWD
     assert status["next_hops"] == before["next_hops"] and not status["routes_missing"]
     assert net.router.routes("table all") == routes
-    some = neighbours[:2] + rng.sample(neighbours[2:], 2000)
+    some = neighbours[:2] + rng.sample(neighbours[2:], CROWD // 50)
     assert_each_by_its_own(net, some)
     # one of them moves, one goes: an entry each
     moved, gone = some[5][0], some[6][0]
@@ -278,7 +279,7 @@ def test_a_hundred_thousand_neighbours_on_one_link(net):
     assert net.router.lookup(gone)["verdict"] == "pass_unresolved"
     assert net.router.routes("table all") == routes
     print("%d neighbours in %.1f s; %d MB resident, %d MB of maps" % (CROWD, learnt, *memory_mb(net)))
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 30 * PATIENCE
 
 
 def test_more_neighbours_than_there_is_room_for(net):
@@ -299,7 +300,7 @@ def test_more_neighbours_than_there_is_room_for(net):
         got = net.assert_passed([frame], "pass_unresolved")
         assert fr.show(got["b"]) == fr.show([fr.forwarded(frame, mac, PORT_MAC["b"])])
     assert_each_by_its_own(net, neighbours[:2] + neighbours[room - 100 : room])
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 30 * PATIENCE
 
 
 def test_same_address_behind_two_ports(net):
