@@ -208,9 +208,8 @@ static __always_inline const struct sixlane_port *group_port(union sixlane_fate 
  * The word of a member's fate. 0, which as a fate would lead out of port 0: there is none, or
  * its port has one of the flags in skip.
  */
-static __always_inline __u64 group_draw(union sixlane_fate group, __u64 hash, __u32 skip)
+static __always_inline __u64 group_member(__u32 id, __u32 skip)
 {
-	__u32 id = group_cell(group, hash);
 	const struct sixlane_next_hop *member = bpf_map_lookup_elem(&sl_next_hops, &id);
 	const struct sixlane_port *port;
 	union sixlane_fate fate;
@@ -222,18 +221,56 @@ static __always_inline __u64 group_draw(union sixlane_fate group, __u64 hash, __
 	return port && READ_ONCE(port->flags) & skip ? 0 : fate.word;
 }
 
-/* A member that is skipped is passed over, before any message about the route. */
+static __always_inline __u64 group_draw(union sixlane_fate group, __u64 hash, __u32 skip)
+{
+	return group_member(group_cell(group, hash), skip);
+}
+
+struct group_scan {
+	struct hash_scan members; /* the words of their fates */
+	__u32 skip;
+	__u32 zero;
+};
+
+/* A function of its own for the verifier's sake. */
+__attribute__((noinline)) int group_scan_cell(struct group_scan *scan, __u32 index)
+{
+	const union sixlane_cell *found = bpf_map_lookup_elem(&sl_cells, &index);
+	union sixlane_cell cell;
+
+	if (!found || !scan)
+		return 0;
+	cell.word = READ_ONCE(found->word);
+	hash_scan_offer(&scan->members, cell.bound, group_member(cell.below, scan->skip));
+	hash_scan_offer(&scan->members, HASH_WHOLE - cell.bound,
+			group_member(cell.above, scan->skip));
+	return 0;
+}
+
+/*
+ * A member that is skipped is passed over, before any message about the route. Draws find most of
+ * those that are left; what has little weight among the others is looked for.
+ */
 __attribute__((noinline)) __u64 group_draw_again(__u64 word, __u64 hash, __u32 skip)
 {
 	const union sixlane_fate group = { .word = word };
+	struct group_scan scan = { .skip = skip };
 	__u64 fate = 0;
+	__u32 first;
 
 #pragma clang loop unroll(disable)
 	for (int i = 1; i < HASH_DRAWS && !fate; i++) {
 		hash = hash_again(hash, i);
 		fate = group_draw(group, hash, skip);
 	}
-	return fate;
+	if (fate)
+		return fate;
+	scan.members.hash = hash;
+	first = group.first_cell + hash_scan_first(group, hash);
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < HASH_SCAN && i < group.n_cells; i++)
+		group_scan_cell(&scan, first + i);
+	return scan.members.taken;
 }
 
 /*

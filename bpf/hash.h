@@ -31,7 +31,9 @@
 #define HASH_L3 (HASH_SRC_IP | HASH_DST_IP | HASH_PROTO | HASH_LABEL)
 #define HASH_L4 (HASH_SRC_IP | HASH_DST_IP | HASH_PROTO | HASH_PORTS)
 
-#define HASH_DRAWS 16 /* until a member's port is up */
+#define HASH_DRAWS 16		/* until a member's port is up … */
+#define HASH_SCAN 256		/* … and then so many cells are asked one by one */
+#define HASH_WHOLE (1ull << 32) /* a cell, of which bound is a part */
 
 /* --- the hash ---------------------------------------------------------------------------- */
 
@@ -119,6 +121,30 @@ static __always_inline __u64 hash_place(union sixlane_fate group, __u64 hash)
 static __always_inline __u32 hash_pick(union sixlane_cell cell, __u64 place)
 {
 	return (__u32)place < cell.bound ? cell.below : cell.above;
+}
+
+/* The number of the first of HASH_SCAN cells to ask: of many buckets one flow asks these, one
+ * those. */
+static __always_inline __u32 hash_scan_first(union sixlane_fate group, __u64 hash)
+{
+	return group.n_cells > HASH_SCAN ? (hash >> 32) * (group.n_cells - HASH_SCAN) >> 32 : 0;
+}
+
+/* One of all that were offered, each as often as its share of their sum says. */
+struct hash_scan {
+	__u64 hash, sum;
+	__u64 taken; /* 0: nothing was offered */
+};
+
+/* share: at most HASH_WHOLE. candidate: 0 is none. At most 2 * HASH_SCAN of them. */
+static __always_inline void hash_scan_offer(struct hash_scan *scan, __u64 share, __u64 candidate)
+{
+	if (!share || !candidate)
+		return;
+	scan->hash = hash_mix(scan->hash + share);
+	scan->sum += share;
+	if ((scan->hash >> 41) * scan->sum >> 23 < share)
+		scan->taken = candidate;
 }
 
 #endif

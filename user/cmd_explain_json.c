@@ -84,7 +84,7 @@ static void route_json(const struct explain *explain, json_t *object)
 	show_group_json(&explain->view, walk, object);
 	print_set(object, "draws", draws_json(&walk->group));
 	print_set(object, "bucket",
-		  walk->group.buckets && walk->group.n_draws
+		  walk->group.buckets && walk->group.n_draws && !walk->group.scanned
 			  ? json_integer(walk->group.draws[walk->group.n_draws - 1].cell)
 			  : json_null());
 }

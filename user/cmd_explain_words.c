@@ -299,12 +299,12 @@ static void tell_chosen(struct explain *explain)
 		return;
 	}
 	tell_draws(explain);
-	number = group->draws[group->n_draws - 1].member;
-	if (number == WALK_NO_MEMBER || group->members[number].skipped)
-		tell(explain, "member", "none: all %u draws fell upon members that are passed over",
-		     group->n_draws);
+	number = group->chosen;
+	if (number == WALK_NO_MEMBER)
+		tell(explain, "member", "none: packets pass all of them over");
 	else
-		tell(explain, "member", "%u, %s", number + 1, member_text(explain, number, text));
+		tell(explain, "member", "%u, %s%s", number + 1, member_text(explain, number, text),
+		     group->scanned ? ": by the hash and the weights of those in use" : "");
 }
 
 static void tell_first(struct explain *explain)

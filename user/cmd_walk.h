@@ -86,6 +86,8 @@ struct walk_group {
 	bool truncated;	  /* more than WALK_MAX_MEMBERS */
 	uint32_t n_draws; /* of one packet; 0: its hash was not asked for, or XDP cannot make it */
 	struct walk_draw draws[HASH_DRAWS];
+	bool scanned;	 /* no draw fell upon a member in use: all were asked, by their shares */
+	uint32_t chosen; /* index, with n_draws; WALK_NO_MEMBER: none is in use */
 	uint32_t n_members;
 	struct walk_member members[WALK_MAX_MEMBERS];
 };

@@ -94,6 +94,14 @@ static uint32_t member_by_id(const struct walk_group *group, uint32_t id)
 	return WALK_NO_MEMBER;
 }
 
+/* The number of a member, counted from 1; 0: none that packets do not pass over. */
+static uint32_t in_use(const struct walk_group *group, uint32_t id)
+{
+	uint32_t member = member_by_id(group, id);
+
+	return member == WALK_NO_MEMBER || group->members[member].skipped ? 0 : member + 1;
+}
+
 static uint32_t draw(const struct maps *maps, union sixlane_fate fate, uint64_t hash,
 		     struct walk_group *group)
 {
@@ -110,6 +118,25 @@ static uint32_t draw(const struct maps *maps, union sixlane_fate fate, uint64_t 
 	return draw->member;
 }
 
+static uint32_t scan(const struct maps *maps, union sixlane_fate fate, uint64_t hash,
+		     struct walk_group *group)
+{
+	struct hash_scan members = { .hash = hash };
+
+	group->scanned = true;
+	for (uint32_t i = 0; i < HASH_SCAN && i < fate.n_cells; i++) {
+		uint32_t index = fate.first_cell + hash_scan_first(fate, hash) + i;
+		union sixlane_cell cell;
+
+		if (index >= SIXLANE_MAX_CELLS)
+			continue;
+		cell.word = walk_load64(&maps->cells[index].word);
+		hash_scan_offer(&members, cell.bound, in_use(group, cell.below));
+		hash_scan_offer(&members, HASH_WHOLE - cell.bound, in_use(group, cell.above));
+	}
+	return members.taken ? (uint32_t)members.taken - 1 : WALK_NO_MEMBER;
+}
+
 uint32_t walk_draw_member(const struct maps *maps, union sixlane_fate fate, uint64_t hash,
 			  struct walk_group *group)
 {
@@ -119,5 +146,8 @@ uint32_t walk_draw_member(const struct maps *maps, union sixlane_fate fate, uint
 		hash = hash_again(hash, i);
 		member = draw(maps, fate, hash, group);
 	}
+	if (member == WALK_NO_MEMBER)
+		member = scan(maps, fate, hash, group);
+	group->chosen = member;
 	return member;
 }

@@ -115,10 +115,10 @@ static void add_member(struct walk *w, uint32_t id, uint32_t skip)
 {
 	const struct sixlane_next_hop *member = next_hop(w->world, id);
 
-	/* None may be left, or luck be against the one that is. An empty word is no next hop. */
+	/* An empty word is no next hop. */
 	if (!id || !member->fate.word || is_skipped(w, member, skip))
-		add_verdict(w, SIXLANE_PASS_EGRESS_DOWN);
-	else if (member->fate.kind >= SIXLANE_N_VERDICTS)
+		return;
+	if (member->fate.kind >= SIXLANE_N_VERDICTS)
 		add_verdict(w, SIXLANE_PUNT_ROUTE);
 	else
 		add_fate(w, member->fate);
@@ -132,8 +132,6 @@ static enum sixlane_verdict choose_by_hash(struct walk *w)
 
 	if (group.n_cells > 1 && !hash_is_known(w))
 		return SIXLANE_PUNT_HASH;
-	if (!group.n_cells)
-		add_verdict(w, SIXLANE_PASS_EGRESS_DOWN);
 	for (uint32_t i = 0; i < group.n_cells; i++) {
 		union sixlane_cell cell = { .word = 0 };
 
@@ -143,6 +141,9 @@ static enum sixlane_verdict choose_by_hash(struct walk *w)
 			add_member(w, cell.below, skip);
 		add_member(w, cell.above, skip);
 	}
+	/* Of that many buckets not all are looked at for one that is in use. */
+	if (!w->n_fates || group.n_cells > 256)
+		add_verdict(w, SIXLANE_PASS_EGRESS_DOWN);
 	return SIXLANE_FORWARD;
 }
 

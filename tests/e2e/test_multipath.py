@@ -114,6 +114,16 @@ def test_member_goes_down_before_any_message_about_the_route(both):
     assert all(after[n] == "b" for n, host in before.items() if host == "b")
 
 
+def test_member_of_nearly_all_weight_goes_down(net):
+    net.r.route("add", COVER, "via", host_addr("a"))
+    net.route("add", PREFIX, *via("b"), *via("c", "weight 255"))
+    net.r.ip("link set dev p2 down")
+    net.wait_lookup("2001:db8:c::2", prefix=COVER)
+    del net.tap["c"], net.port_tap["c"]
+    net.hosts = "ab"
+    assert set(members(net, flows(200)).values()) == {"b"}
+
+
 @pytest.mark.parametrize("ignore", [1, 0])
 def test_member_loses_its_carrier(both, ignore):
     """Skipped if ignore_routes_with_linkdown says so; else the kernel's business, which goes on using it."""

@@ -156,6 +156,7 @@ static void members_whose_port_is_down_are_skipped(void **state)
 	assert_int_equal(verdict_of_any(IN), SIXLANE_PASS_EGRESS_DOWN);
 	assert_int_equal(verdict_of(IN), SIXLANE_PASS_EGRESS_DOWN);
 	assert_int_equal(walk.group.n_draws, HASH_DRAWS);
+	assert_int_equal(walk.group.chosen, WALK_NO_MEMBER);
 	assert_int_equal(walk.hop.port, 0);
 	meta.hash_policy.policy = 4;
 	assert_int_equal(verdict_of(IN), SIXLANE_PUNT_HASH);
@@ -173,6 +174,24 @@ static void members_whose_port_is_down_are_skipped(void **state)
 	world_hop(BY_OTHER, SLOT_OUT, GATEWAY);
 	world_fate(BY_OTHER, SIXLANE_DROP_BLACKHOLE);
 	assert_int_equal(verdict_of(IN), SIXLANE_DROP_BLACKHOLE);
+}
+
+static void what_little_weight_is_left_is_found(void **state)
+{
+	const uint32_t weights[] = { 65535, 1 };
+
+	(void)state;
+	fill();
+	put_weighted(weights, 2);
+	assert_int_equal(verdict_of(IN), SIXLANE_FORWARD);
+	assert_false(walk.group.scanned);
+	assert_int_equal(walk.hop.id, BY_OUT);
+	ports[SLOT_OUT].flags |= SIXLANE_PORT_SKIP;
+	assert_int_equal(verdict_of(IN), SIXLANE_FORWARD);
+	assert_true(walk.group.scanned);
+	assert_int_equal(walk.group.n_draws, HASH_DRAWS);
+	assert_int_equal(walk.group.members[walk.group.chosen].hop.id, BY_OTHER);
+	assert_int_equal(walk.hop.id, BY_OTHER);
 }
 
 static void the_best_of_all_counts_without_a_packet(void **state)
@@ -449,6 +468,7 @@ int main(void)
 		cmocka_unit_test(members_have_their_weights),
 		cmocka_unit_test(buckets_are_counted),
 		cmocka_unit_test(members_whose_port_is_down_are_skipped),
+		cmocka_unit_test(what_little_weight_is_left_is_found),
 		cmocka_unit_test(the_best_of_all_counts_without_a_packet),
 		cmocka_unit_test(flows_are_spread_by_the_weights),
 		cmocka_unit_test(the_policy_says_what_counts),
