@@ -297,8 +297,12 @@ bool model_agrees(const struct model *model, const struct model_state *state,
 	    sim_does(model->sim, found, &target, object->there ? &is : NULL,
 		     exact || !old->there ? NULL : &was, !exact))
 		return true;
-	/* An object that changes is punted meanwhile, and one that is gone goes last. */
-	if ((mixed || !exact) && sim_does(model->sim, found, &target, NULL, NULL, true))
+	/*
+	 * An object that changes is punted meanwhile, and one that is gone goes last. What could
+	 * not be deleted counts as a route with an MTU of its own until it is.
+	 */
+	if ((mixed || !exact || model->lacking) &&
+	    sim_does(model->sim, found, &target, NULL, NULL, true))
 		return true;
 	return model->syncing && !object->there &&
 	       sim_does(model->sim, found, &target, &was, NULL, true);
