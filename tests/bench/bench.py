@@ -42,6 +42,7 @@ FIGURES = {
     ("features", "ecmp - plain", "one"): ("most", 15),
     ("features", "ecmp by ports - plain", "one"): ("most", 15),
     ("features", "sources elsewhere - plain", "one"): ("most", 2),
+    ("features", "vlans elsewhere - plain", "one"): ("most", 2),
     ("sync", "start", "full-view"): ("most", 1500),
     ("change", "p99", "full-view"): ("most", 5),
     ("memory", "rss", "full-view"): ("most", 100),
@@ -180,6 +181,7 @@ HASH_ADDRESSES, HASH_PORTS = "0", "1"
 PLAIN = "route replace 2000::/3 via %s metric %d" % (fl.GATEWAYS[0], METRIC)
 # In the trie throughout, so that it is as deep with sources there as without.
 ELSEWHERE = ["4000:%x::/32" % number for number in range(99)]
+VLANS = [("p1.%d" % number, number) for number in range(2, 6)]
 FEATURES = {
     "plain": ([], []),
     "ecmp": ([MULTIPATH], [PLAIN]),
@@ -187,6 +189,11 @@ FEATURES = {
     "sources elsewhere": (
         ["route add %s from 2001:db8::/32 via %s" % (to, fl.GATEWAYS[1]) for to in ELSEWHERE],
         ["route delete %s from 2001:db8::/32" % to for to in ELSEWHERE],
+    ),
+    "vlans elsewhere": (
+        [line for to in VLANS for line in ("link add link p1 name %s type vlan id %s" % to,
+                                           "link set dev %s up" % to[0])],
+        ["link delete dev " + name for name, _ in VLANS],
     ),
     "by source": (
         ["route add 2000::/3 from 2001:db8::/32 via %s" % fl.GATEWAYS[1]],
@@ -209,6 +216,14 @@ def put(flow, commands):
     flow.router.barrier()
 
 
+def has_vlans(ns):
+    if ns.run("ip", "link", "add", "link", "p1", "name", "probe", "type", "vlan", "id", "1",
+              check=False).returncode:  # fmt: skip
+        return False
+    ns.ip("link delete dev probe")
+    return True
+
+
 def bench_features(flow, table, prefixes, results, options):
     """sixlane alone, with one feature at a time, in turn.
 
@@ -221,8 +236,12 @@ def bench_features(flow, table, prefixes, results, options):
     ns = collections.defaultdict(list)
     count = max(options.count // SLICES, 1)
     sliced = argparse.Namespace(**{**vars(options), "rounds": SLICES, "count": count})
+    features = dict(FEATURES)
+    if not has_vlans(flow.r):
+        print("bench: vlans elsewhere: left out, this kernel has no 802.1Q")
+        del features["vlans elsewhere"]
     for number in range(options.rounds):
-        for feature, (setup, undo) in FEATURES.items():
+        for feature, (setup, undo) in features.items():
             put(flow, setup)
             samples = forward_samples(flow, path, number + 1, sliced, "--sides", "sixlane")
             check_samples(samples)
