@@ -145,9 +145,16 @@ class World:
 
     def _do_attach(self, dev):
         self.router.attach(ports=[dev])
+        self._note_change(dev)
 
     def _do_detach(self, dev):
         self.router.detach([dev])
+        self._note_change(dev)
+
+    def _note_change(self, dev):
+        """To its kernel, a program that comes or goes is a change of the device (do_setlink), on which
+        it weighs the members of multipath routes anew: the other kernel must have had one, too."""
+        self.kernel.batch(['link set dev %s alias ""' % dev])
 
     def _do_daemon(self, what):
         if what == "start":
