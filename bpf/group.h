@@ -5,6 +5,8 @@
  * (rt6_multipath_hash), so that what keeps together there keeps together here.
  *
  * Invariant: a flow stays with its member as long as the group stands and the member's port is up.
+ * Not kept yet by group_scan_cell(): what it found for a flow may change with another member's
+ * port.
  */
 #ifndef SIXLANE_GROUP_H
 #define SIXLANE_GROUP_H

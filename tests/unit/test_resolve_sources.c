@@ -3,6 +3,8 @@
  * Routes by source: the kernel's own order of destinations and sources, as seen by experiment on
  * Linux 6.18, case by case.
  */
+#include <errno.h>
+#include <linux/rtnetlink.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -204,10 +206,33 @@ static void test_many(void **state)
 	world_free(world);
 }
 
+/* Whether there still is a route by source, plain routes beside it hang on. */
+static void test_a_dump_may_have_left_out_others(void **state)
+{
+	static const char what[] = "2001:db8::/32 from 3000::/16 via 3 via 4";
+	struct world *world = world_new(false);
+	struct route_hop hops[ROUTE_MAX_HOPS];
+	char now[WORLD_TEXT];
+	struct route set;
+
+	(void)state;
+	world_add(world, "::/0 dev 3");
+	world_add(world, "2001:db8::/32 dev 5");
+	world_parse(what, &set, hops);
+	assert_int_equal(rib_add(world->rib, &set, 0), 0); /* as a dump tells it */
+	world_tell(world, RT_TABLE_MAIN, "2001:db8::/32", now);
+	assert_string_equal(now, "sources ::/0 one dev 3 @0; 3000::/16 punt_equal_metric;");
+	assert_int_equal(rib_del(world->rib, &set), -EINPROGRESS);
+	world_tell(world, RT_TABLE_MAIN, "2001:db8::/32", now);
+	assert_string_equal(now, "punt_source_route");
+	world_free(world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_a_dump_may_have_left_out_others),
 		cmocka_unit_test(test_deepest),
 		cmocka_unit_test(test_many),
 	};

@@ -22,7 +22,8 @@ struct level {
 	const struct rib_dest *dest; /* NULL: ::/0, without a route */
 	uint8_t len;
 	bool has_sources, has_plain;
-	bool undefined; /* see add_level() */
+	bool undefined; /* see add_level() … */
+	bool doubtful;	/* … whether fib6 has any route by source there */
 };
 
 struct node {
@@ -58,6 +59,7 @@ struct flattening {
 static const struct level *add_level(struct flattening *f, const struct rib_dest *dest)
 {
 	struct level *level = &f->levels[f->n_levels++];
+	bool sure = false;
 
 	*level = (struct level){ .dest = dest, .len = dest->node.prefix.len };
 	for (const struct rib_route *r = dest->routes; r; r = r->next) {
@@ -65,7 +67,9 @@ static const struct level *add_level(struct flattening *f, const struct rib_dest
 			level->has_sources = true;
 		else
 			level->has_plain = true;
+		sure |= r->src.len && !r->untold;
 	}
+	level->doubtful = level->has_sources && !sure;
 	level->undefined =
 		level->len && !level->has_plain && (dest->node.child[0] || dest->node.child[1]);
 	return level;
@@ -196,6 +200,11 @@ static const struct node *look_up(const struct flattening *f, enum sixlane_verdi
 	*verdict = SIXLANE_PUNT_SOURCE_ROUTE;
 	if (f->levels[level].undefined)
 		return NULL;
+	/* What a dump may have left out decides whether plain routes are passed over on the way. */
+	for (int i = 0; i <= level; i++) {
+		if (f->levels[i].doubtful)
+			return NULL;
+	}
 	/* fib6_backtrack(): shorter sources, then the plain routes, then shorter destinations. */
 	for (;;) {
 		node = node_at(f, frame, level);
