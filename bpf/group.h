@@ -5,8 +5,6 @@
  * (rt6_multipath_hash), so that what keeps together there keeps together here.
  *
  * Invariant: a flow stays with its member as long as the group stands and the member's port is up.
- * Not kept yet by group_scan_cell(): what it found for a flow may change with another member's
- * port.
  */
 #ifndef SIXLANE_GROUP_H
 #define SIXLANE_GROUP_H
@@ -229,22 +227,30 @@ static __always_inline __u64 group_draw(union sixlane_fate group, __u64 hash, __
 }
 
 struct group_scan {
-	struct hash_scan members; /* the words of their fates */
+	struct hash_race members; /* the words of their fates */
+	__u64 hash;		  /* of the flow */
+	__u32 first_cell;	  /* the group's */
 	__u32 skip;
-	__u32 zero;
 };
 
 /* A function of its own for the verifier's sake. */
-__attribute__((noinline)) int group_scan_cell(struct group_scan *scan, __u32 index)
+__attribute__((noinline)) int group_scan_cell(struct group_scan *scan, __u32 number)
 {
-	const union sixlane_cell *found = bpf_map_lookup_elem(&sl_cells, &index);
+	const union sixlane_cell *found;
 	union sixlane_cell cell;
+	__u32 index;
+	__u64 hash;
 
-	if (!found || !scan)
+	if (!scan)
 		return 0;
+	index = scan->first_cell + number;
+	found = bpf_map_lookup_elem(&sl_cells, &index);
+	if (!found)
+		return 0;
+	hash = scan->hash + 2ull * number;
 	cell.word = READ_ONCE(found->word);
-	hash_scan_offer(&scan->members, cell.bound, group_member(cell.below, scan->skip));
-	hash_scan_offer(&scan->members, HASH_WHOLE - cell.bound,
+	hash_race_enter(&scan->members, hash, cell.bound, group_member(cell.below, scan->skip));
+	hash_race_enter(&scan->members, hash + 1, HASH_WHOLE - cell.bound,
 			group_member(cell.above, scan->skip));
 	return 0;
 }
@@ -256,9 +262,8 @@ __attribute__((noinline)) int group_scan_cell(struct group_scan *scan, __u32 ind
 __attribute__((noinline)) __u64 group_draw_again(__u64 word, __u64 hash, __u32 skip)
 {
 	const union sixlane_fate group = { .word = word };
-	struct group_scan scan = { .skip = skip };
+	struct group_scan scan = { .hash = hash, .first_cell = group.first_cell, .skip = skip };
 	__u64 fate = 0;
-	__u32 first;
 
 #pragma clang loop unroll(disable)
 	for (int i = 1; i < HASH_DRAWS && !fate; i++) {
@@ -267,12 +272,10 @@ __attribute__((noinline)) __u64 group_draw_again(__u64 word, __u64 hash, __u32 s
 	}
 	if (fate)
 		return fate;
-	scan.members.hash = hash;
-	first = group.first_cell + hash_scan_first(group, hash);
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < HASH_SCAN && i < group.n_cells; i++)
-		group_scan_cell(&scan, first + i);
-	return scan.members.taken;
+		group_scan_cell(&scan, hash_scan_cell(group, scan.hash, i));
+	return scan.members.winner;
 }
 
 /*

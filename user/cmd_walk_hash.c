@@ -121,30 +121,33 @@ static uint32_t draw(const struct maps *maps, union sixlane_fate fate, uint64_t 
 static uint32_t scan(const struct maps *maps, union sixlane_fate fate, uint64_t hash,
 		     struct walk_group *group)
 {
-	struct hash_scan members = { .hash = hash };
+	struct hash_race members = { 0 };
 
 	group->scanned = true;
 	for (uint32_t i = 0; i < HASH_SCAN && i < fate.n_cells; i++) {
-		uint32_t index = fate.first_cell + hash_scan_first(fate, hash) + i;
+		uint32_t number = hash_scan_cell(fate, hash, i), index = fate.first_cell + number;
+		uint64_t mine = hash + 2ull * number;
 		union sixlane_cell cell;
 
 		if (index >= SIXLANE_MAX_CELLS)
 			continue;
 		cell.word = walk_load64(&maps->cells[index].word);
-		hash_scan_offer(&members, cell.bound, in_use(group, cell.below));
-		hash_scan_offer(&members, HASH_WHOLE - cell.bound, in_use(group, cell.above));
+		hash_race_enter(&members, mine, cell.bound, in_use(group, cell.below));
+		hash_race_enter(&members, mine + 1, HASH_WHOLE - cell.bound,
+				in_use(group, cell.above));
 	}
-	return members.taken ? (uint32_t)members.taken - 1 : WALK_NO_MEMBER;
+	return members.winner ? (uint32_t)members.winner - 1 : WALK_NO_MEMBER;
 }
 
 uint32_t walk_draw_member(const struct maps *maps, union sixlane_fate fate, uint64_t hash,
 			  struct walk_group *group)
 {
 	uint32_t member = draw(maps, fate, hash, group);
+	uint64_t next = hash;
 
 	for (uint32_t i = 1; i < HASH_DRAWS && member == WALK_NO_MEMBER; i++) {
-		hash = hash_again(hash, i);
-		member = draw(maps, fate, hash, group);
+		next = hash_again(next, i);
+		member = draw(maps, fate, next, group);
 	}
 	if (member == WALK_NO_MEMBER)
 		member = scan(maps, fate, hash, group);

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "../../bpf/hash.h"
 #include "tests.h"
 
 int group_member_of(enum harness_prog prog, const struct frame *in)
@@ -393,6 +394,64 @@ static bool spreads_well(const struct spread *spread, uint64_t seed)
 	for (uint32_t i = 0; i < WORLD_MEMBERS; i++)
 		good = is_near(spread, i, got[i]) && good;
 	return good;
+}
+
+/* Draws hardly find what is in use, and still it is its port alone that moves a flow. */
+void group_test_little_weight_stays(void **state)
+{
+	const uint32_t weights[] = { 1000, 5, 3, 2 };
+	size_t moved = 0;
+	struct world world;
+	int was[FLOWS], is[FLOWS];
+
+	(void)state;
+	group_make_world(&world);
+	harness_install(&world);
+	fill_cells(harness_cells(), weights, 4);
+	harness_next_hop(NH_GROUP)->fate.n_cells = 4;
+	set_flag(DEV_OUT, SIXLANE_PORT_SKIP, true);
+	record(was);
+	set_flag(DEV_ALT, SIXLANE_PORT_SKIP, true);
+	record(is);
+	for (uint32_t n = 0; n < FLOWS; n++) {
+		assert_true(is[n] == 2 || is[n] == 3);
+		if (was[n] != 1)
+			assert_int_equal(is[n], was[n]);
+		moved += was[n] == 1;
+	}
+	assert_true(moved > 0);
+	set_flag(DEV_ALT, SIXLANE_PORT_SKIP, false);
+	record(is);
+	assert_memory_equal(is, was, sizeof(is));
+}
+
+/* One bucket in use among more than are asked of a flow: some flows find it, wherever it is. */
+void group_test_one_bucket_of_many(void **state)
+{
+	const uint32_t n_cells = HASH_SCAN + 1, places[] = { 0, HASH_SCAN / 2, HASH_SCAN };
+	struct world world;
+
+	(void)state;
+	group_make_world(&world);
+	harness_install(&world);
+	harness_next_hop(NH_GROUP)->fate.n_cells = (uint16_t)n_cells;
+	set_flag(DEV_OUT, SIXLANE_PORT_SKIP, true);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		size_t found = 0;
+		int is[FLOWS];
+
+		for (uint32_t j = 0; j < n_cells; j++)
+			harness_cells()[j].word =
+				(union sixlane_cell){
+					.below = (uint16_t)NH_MEMBER(j == places[i]),
+					.above = (uint16_t)NH_MEMBER(j == places[i]),
+				}
+					.word;
+		record(is);
+		for (uint32_t n = 0; n < FLOWS; n++)
+			found += is[n] == 1;
+		assert_true(found > FLOWS * 9 / 10);
+	}
 }
 
 void group_test_spread_by_weight(void **state)

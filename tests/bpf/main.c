@@ -78,6 +78,8 @@ static void add_all(void)
 	add("members whose ports are down", group_test_ports_down, NULL);
 	add("members of objects whose ports are down", group_test_ports_down_of_objects, NULL);
 	add("resilient buckets", group_test_resilient_buckets, NULL);
+	add("little weight in use", group_test_little_weight_stays, NULL);
+	add("one bucket in use of many", group_test_one_bucket_of_many, NULL);
 	add("spread of 100k flows by weight", group_test_spread_by_weight, NULL);
 	add("jumbo frames", frags_test_jumbo_frames, NULL);
 	add("padding of jumbo frames", frags_test_padding_of_jumbo_frames, NULL);

@@ -40,6 +40,8 @@ void group_test_the_seed_moves_flows(void **state);
 void group_test_ports_down(void **state);
 void group_test_ports_down_of_objects(void **state);
 void group_test_resilient_buckets(void **state);
+void group_test_little_weight_stays(void **state);
+void group_test_one_bucket_of_many(void **state);
 void group_test_spread_by_weight(void **state);
 
 /* frags.c */
