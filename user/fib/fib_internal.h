@@ -308,9 +308,8 @@ void fib_set_free_all(struct fib *fib);
 /* With a reference, made if it is not known. NULL: no memory. */
 struct fib_shared *fib_shared_get(struct fib *fib, const struct fib_key_hop *hop);
 void fib_shared_put(struct fib *fib, struct fib_shared *shared);
-/* A next hop more, or less, that leads there with this MTU. Sets fib->shared_turned. */
-void fib_shared_add(struct fib *fib, struct fib_shared *shared, uint32_t mtu);
-void fib_shared_remove(struct fib *fib, struct fib_shared *shared, uint32_t mtu);
+/* by: 1 or -1, next hops more that lead there with this MTU. Sets fib->shared_turned. */
+void fib_shared_count(struct fib *fib, struct fib_shared *shared, uint32_t mtu, int by);
 /* Whether all of these have the same MTU. */
 bool fib_shared_agree(const struct fib_shared *shared);
 

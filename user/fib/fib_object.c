@@ -260,23 +260,21 @@ static void mix(struct fib *fib, struct fib_object_state *object)
 		mix_one(&object->node, fib);
 }
 
-/* What count does with one hop of an object, for one of its users. */
-typedef void count_fn(struct fib *fib, struct fib_shared *shared, uint32_t mtu);
-
+/* by: 1 or -1, the user more at each of the definition's hops. */
 static void count_user(struct fib *fib, const struct fib_object_def *def,
-		       const struct fib_next_hop *user, count_fn *count)
+		       const struct fib_next_hop *user, int by)
 {
 	for (uint32_t i = 0; def && i < def->n_hops; i++) {
 		if (def->shared[i])
-			count(fib, def->shared[i], user->key.mtu);
+			fib_shared_count(fib, def->shared[i], user->key.mtu, by);
 	}
 }
 
 static void count_users(struct fib *fib, const struct fib_object_def *def,
-			const struct fib_object_state *object, count_fn *count)
+			const struct fib_object_state *object, int by)
 {
 	for (const struct fib_next_hop *user = object->users; user; user = user->next_user)
-		count_user(fib, def, user, count);
+		count_user(fib, def, user, by);
 }
 
 /* def is the object's from now on. */
@@ -285,8 +283,9 @@ static void set_def(struct fib *fib, struct fib_object_state *object, struct fib
 	struct fib_object_def *old = object->def;
 	bool turned, done;
 
-	count_users(fib, old, object, fib_shared_remove);
-	count_users(fib, def, object, fib_shared_add);
+	/* In this order hops that stay do not turn on the way. */
+	count_users(fib, def, object, 1);
+	count_users(fib, old, object, -1);
 	object->def = def;
 	turned = is_mixed(object) != object->mixed;
 	object->mixed ^= turned;
@@ -334,7 +333,7 @@ void fib_object_attach(struct fib *fib, struct fib_object_state *object,
 	next_hop->next_user = object->users;
 	object->users = next_hop;
 	object->n_expiring += expires;
-	count_user(fib, object->def, next_hop, fib_shared_add);
+	count_user(fib, object->def, next_hop, 1);
 	mix(fib, object);
 	if (object->def &&
 	    (!next_hop->next_user || (expires && object->group && !object->group->n_cells)))
@@ -350,7 +349,7 @@ void fib_object_detach(struct fib *fib, struct fib_next_hop *next_hop)
 		link = &(*link)->next_user;
 	*link = next_hop->next_user;
 	object->n_expiring -= next_hop->key.expires_ns != 0;
-	count_user(fib, object->def, next_hop, fib_shared_remove);
+	count_user(fib, object->def, next_hop, -1);
 	mix(fib, object);
 	next_hop->object = NULL;
 	if (!object->users && object->group) {

@@ -65,22 +65,12 @@ bool fib_shared_agree(const struct fib_shared *shared)
 	return shared->n * shared->squares == (wide)shared->sum * shared->sum;
 }
 
-void fib_shared_add(struct fib *fib, struct fib_shared *shared, uint32_t mtu)
+void fib_shared_count(struct fib *fib, struct fib_shared *shared, uint32_t mtu, int by)
 {
 	bool agreed = fib_shared_agree(shared);
 
-	shared->n++;
-	shared->sum += mtu;
-	shared->squares += (wide)mtu * mtu;
-	fib->shared_turned |= fib_shared_agree(shared) != agreed;
-}
-
-void fib_shared_remove(struct fib *fib, struct fib_shared *shared, uint32_t mtu)
-{
-	bool agreed = fib_shared_agree(shared);
-
-	shared->n--;
-	shared->sum -= mtu;
-	shared->squares -= (wide)mtu * mtu;
+	shared->n += (uint64_t)by;
+	shared->sum += (uint64_t)by * mtu;
+	shared->squares += (wide)by * mtu * mtu;
 	fib->shared_turned |= fib_shared_agree(shared) != agreed;
 }
