@@ -9,7 +9,6 @@ have a choice sixlane must also take all of the set, not a part.
 """
 
 import wire
-from side import HASH_POLICY
 
 # Labels tried of each packet that has no explanation yet, turn by turn. A member of weight 1 among
 # 300 is missed by all of them once in a million packets that take it.
@@ -87,10 +86,7 @@ class Members:
         were not looked at closely."""
         if not wanted:
             return set()
-        kernel = self.world.kernel
-        policy = kernel.r.sysctl(HASH_POLICY)
-        kernel.r.sysctl(HASH_POLICY, 0)
-        try:
+        with self.world.hashing_labels(self.world.kernel):
             turns = TURNS_IN_A_HURRY if self.world.in_a_hurry else TURNS
             left = self._after(set(wanted), wanted, [n for n in turns if n < MANY_LABELS])
             left -= self._met_alone(sorted(left)[:AT_A_TIME], wanted)
@@ -102,8 +98,6 @@ class Members:
                 if unmet:
                     break
             return left
-        finally:
-            kernel.r.sysctl(HASH_POLICY, policy)
 
     def _after(self, left, wanted, turns):
         """Those that are left after these turns."""
@@ -145,7 +139,7 @@ class Members:
         # Without the daemon the program would not know of another policy.
         if not some or not (self.world.router.daemon or self.world.hashes_labels()):
             return []
-        with self.world.hashing_labels():
+        with self.world.hashing_labels(*self.world.sides):
             return [found for number in sorted(some)[:SETS] for found in self._other_set(number)]
 
     def _other_set(self, number):

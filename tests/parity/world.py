@@ -258,20 +258,20 @@ class World:
         return self.kernel.r.sysctl(HASH_POLICY) == "0"
 
     @contextlib.contextmanager
-    def hashing_labels(self):
-        """With that policy on both routers, from the next settle() on."""
-        policies = [side.r.sysctl(HASH_POLICY) for side in self.sides]
-        self._write_policies(["0", "0"])
+    def hashing_labels(self, *sides):
+        """With that policy on these routers; sixlane follows from the next settle() on."""
+        policies = [side.r.sysctl(HASH_POLICY) for side in sides]
+        self._write_policies(sides, ["0"] * len(sides))
         try:
             yield
         finally:
-            self._write_policies(policies)
+            self._write_policies(sides, policies)
 
-    def _write_policies(self, policies):
-        for side, policy in zip(self.sides, policies):
+    def _write_policies(self, sides, policies):
+        for side, policy in zip(sides, policies):
             if side.r.sysctl(HASH_POLICY) != policy:
                 side.r.sysctl(HASH_POLICY, policy)
-                self.unannounced = True
+                self.unannounced |= side is self.fast
 
     # -- back to the beginning
 
