@@ -135,17 +135,29 @@ def test_suppressor_of_routes_by_an_object(objects):
     objects.assert_forwarded(fr.many(5, FAR), to="c")
 
 
-def test_routes_by_one_object_with_mtus_of_their_own(objects):
-    """The kernel uses the MTU of whichever of them came first, also where one goes by a group."""
+@pytest.mark.parametrize(
+    "other",
+    [
+        "2001:db8:f01::/48 nhid 8 mtu 1300",
+        "2001:db8:f01::/48 nhid 10 mtu 1300",
+        "unreachable 2001:db8:f01::/48 nhid 8",
+        # not the best one of its prefix
+        "2001:db8:f00::/40 nhid 8 mtu 1300 metric 2000",
+    ],
+)
+def test_unlike_routes_by_one_object(objects, other):
+    """To the kernel all are as whichever of them came first, also where one goes by a group."""
     objects.r.route("add", PREFIX, "nhid 8")
+    objects.r.route("add 2001:db8:f00::/40 nhid 8")
     objects.r.run("ip", "nexthop", "add", "id", "10", "group", "7/8")
-    for small in "nhid 8", "nhid 10":
-        objects.r.route("add 2001:db8:f01::/48", small, "mtu 1300")
-        objects.sync()
-        objects.assert_kernel_forwards(fr.many(5, FAR), "punt_nexthop_object", to="c")
-        objects.r.route("delete 2001:db8:f01::/48")
-        objects.sync()
-        objects.assert_forwarded(fr.many(5, FAR), to="c")
+    objects.sync()
+    objects.assert_forwarded(fr.many(5, FAR), to="c")
+    objects.r.route("append", other)
+    objects.sync()
+    objects.assert_kernel_forwards(fr.many(5, FAR), "punt_nexthop_object", to="c")
+    objects.r.route("delete", other)
+    objects.sync()
+    objects.assert_forwarded(fr.many(5, FAR), to="c")
 
 
 def test_sixteen_bit_weights(objects):

@@ -226,49 +226,6 @@ static const struct model_source *match_source(const struct model_slot *slot,
 	return best;
 }
 
-static bool has_hop(const struct model_object *object, const struct fib_hop *hop)
-{
-	for (size_t i = 0; i < object->n_hops; i++) {
-		const struct fib_hop *mine = &object->hops[i];
-
-		if (mine->ifindex == hop->ifindex && mine->has_gateway == hop->has_gateway &&
-		    !memcmp(&mine->gateway, &hop->gateway, sizeof(hop->gateway)))
-			return true;
-	}
-	return false;
-}
-
-/* Whether routes that may go by this hop of an object differ in their MTU from one. */
-static bool differs(const struct model_state *state, const struct model_leaf *leaf,
-		    const struct fib_hop *hop, uint32_t mtu)
-{
-	return leaf->kind == FIB_OBJECT && leaf->verdict == SIXLANE_FORWARD && leaf->mtu != mtu &&
-	       state->objects[leaf->object - 1].there &&
-	       has_hop(&state->objects[leaf->object - 1], hop);
-}
-
-/* The routes by an object's hops do not agree with this one about their MTU. */
-static bool is_mixed(const struct model_state *state, const struct fib_target *target)
-{
-	const struct model_object *object = &state->objects[target->object - 1];
-	bool mixed = false;
-
-	for (size_t i = 0; object->there && i < object->n_hops; i++) {
-		if (!object->hops[i].ifindex) /* discards, whatever the MTU */
-			continue;
-		for (size_t j = 0; j < N_PREFIXES; j++) {
-			const struct model_slot *slot = &state->slots[j];
-
-			if (slot->there && !slot->n_sources)
-				mixed |= differs(state, &slot->leaf, &object->hops[i], target->mtu);
-			for (size_t k = 0; slot->there && k < slot->n_sources; k++)
-				mixed |= differs(state, &slot->sources[k].leaf, &object->hops[i],
-						 target->mtu);
-		}
-	}
-	return mixed;
-}
-
 /* found: what the maps do, NULL: no route. */
 bool model_agrees(const struct model *model, const struct model_state *state,
 		  const struct model_probe *probe, const struct sim_found *found, bool exact)
@@ -278,7 +235,6 @@ bool model_agrees(const struct model *model, const struct model_state *state,
 	const struct model_object *object, *old;
 	const struct model_source *source;
 	struct fib_target target;
-	bool mixed;
 
 	if (!slot || !found)
 		return !slot && !found;
@@ -292,20 +248,14 @@ bool model_agrees(const struct model *model, const struct model_state *state,
 	old = &model->before.objects[target.object - 1];
 	is = model_object(object);
 	was = model_object(old);
-	mixed = is_mixed(state, &target);
-	if ((!mixed || model->syncing || (model->lacking && !exact)) &&
-	    sim_does(model->sim, found, &target, object->there ? &is : NULL,
+	if (sim_does(model->sim, found, &target, object->there ? &is : NULL,
 		     exact || !old->there ? NULL : &was, !exact))
 		return true;
-	/*
-	 * An object that changes is punted meanwhile, and one that is gone goes last. What could
-	 * not be deleted counts as a route with an MTU of its own until it is.
-	 */
-	if ((mixed || !exact || model->lacking) &&
-	    sim_does(model->sim, found, &target, NULL, NULL, true))
-		return true;
-	return model->syncing && !object->there &&
-	       sim_does(model->sim, found, &target, &was, NULL, true);
+	if (!model->syncing)
+		return false;
+	/* An object that changes is punted meanwhile, and one that is gone goes last. */
+	return sim_does(model->sim, found, &target, NULL, NULL, true) ||
+	       (!object->there && sim_does(model->sim, found, &target, &was, NULL, true));
 }
 
 bool model_claims(const struct model_state *state, uint32_t ifindex, uint32_t lower,

@@ -65,7 +65,6 @@ struct model {
 	struct model_state now, before; /* the operation under way */
 	struct model_probe probes[N_PROBES];
 	bool syncing; /* the fib is told everything anew */
-	bool lacking; /* it may lack room or memory, and so not know of every route */
 };
 
 /* Prefixes, of which none is there yet, and probes. */

@@ -78,11 +78,6 @@ static inline struct fib_target several(enum fib_kind kind, const struct fib_hop
 	};
 }
 
-static inline struct fib_object object(const struct fib_hop *hops, size_t n)
-{
-	return (struct fib_object){ .verdict = SIXLANE_FORWARD, .n_hops = n, .hops = hops };
-}
-
 static inline struct fib_target by_object(uint32_t id)
 {
 	return (struct fib_target){ .verdict = SIXLANE_FORWARD, .kind = FIB_OBJECT, .object = id };

@@ -41,31 +41,52 @@ const char *store_text(const struct store *store, uint32_t id, char out[STORE_TE
 	fputs(kinds[view.kind], f);
 	write_hops(f, &view);
 	write_buckets(f, &view);
+	if (view.mixed)
+		fputs(" mixed", f);
 	fclose(f);
 	return out;
 }
 
+static void note_id(char ids[STORE_TEXT], uint32_t id)
+{
+	size_t used = strlen(ids);
+
+	snprintf(ids + used, STORE_TEXT - used, "%s%u", used ? " " : "", id);
+}
+
+static bool names(const struct route *route, void *ctx)
+{
+	return route->next_hop_id == *(const uint32_t *)ctx;
+}
+
+/* A view may be taken while being told. */
 static void note_change(void *ctx, uint32_t id)
 {
 	struct store *store = ctx;
-	size_t used = strlen(store->told);
-	char text[STORE_TEXT];
+	struct nexthop_view view;
+	bool there = nexthops_view(store->nexthops, id, &view);
 
-	snprintf(store->told + used, STORE_TEXT - used, "%s%u", used ? " " : "", id);
-	/* a view may be taken while being told */
-	store_text(store, id, text);
+	note_id(store->told, id);
+	if (there && !view.mixed)
+		note_id(store->alike, id);
+	if (!there)
+		rib_prune(store->rib, names, &id);
 }
 
 void store_open(struct store *store)
 {
 	memset(store, 0, sizeof(*store));
 	store->nexthops = nexthops_new(note_change, store);
+	store->rib = rib_new(NULL, NULL);
 	assert_non_null(store->nexthops);
+	assert_non_null(store->rib);
+	nexthops_follow(store->nexthops, store->rib);
 }
 
 void store_close(struct store *store)
 {
 	nexthops_free(store->nexthops);
+	rib_free(store->rib);
 }
 
 int store_set_one(struct store *store, uint32_t id, uint32_t ifindex)

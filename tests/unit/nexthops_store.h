@@ -4,7 +4,8 @@
  * share.
  *
  * An object reads "via 3" (its device), "blackhole", "group 3*1 4*2" (devices and weights), "res
- * 3*1 4*1 [0 1 -]" (members of the buckets; "-": not known), "other", "none".
+ * 3*1 4*1 [0 1 -]" (members of the buckets; "-": not known), "other", "none"; and "mixed", if
+ * routes by its hops differ.
  */
 #ifndef TESTS_NEXTHOPS_STORE_H
 #define TESTS_NEXTHOPS_STORE_H
@@ -25,7 +26,9 @@
 
 struct store {
 	struct nexthops *nexthops;
-	char told[STORE_TEXT]; /* ids, in the order of the calls */
+	struct rib *rib;	/* what it follows, and prunes of routes by objects that go */
+	char told[STORE_TEXT];	/* ids, in the order of the calls */
+	char alike[STORE_TEXT]; /* … of objects that were not mixed when they were told */
 };
 
 void store_open(struct store *store);

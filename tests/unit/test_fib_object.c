@@ -8,6 +8,16 @@
 #include "../../user/fib/fib_internal.h"
 #include "fib_world.h"
 
+static int set_object(struct world *world, uint32_t id, const struct fib_object *object)
+{
+	return fib_set_object(world->fib, id, object);
+}
+
+static struct fib_object object(const struct fib_hop *hops, size_t n)
+{
+	return (struct fib_object){ .verdict = SIXLANE_FORWARD, .n_hops = n, .hops = hops };
+}
+
 static void test_meaning_comes_and_goes(void **state)
 {
 	const struct fib_hop hop = hop_via("fe80::1", 3, 1), drop = { .weight = 1 };
@@ -20,31 +30,31 @@ static void test_meaning_comes_and_goes(void **state)
 	struct world *world = *state;
 	unsigned long routes;
 
-	assert_int_equal(fib_set_object(world->fib, 7, NULL), 0);
+	assert_int_equal(set_object(world, 7, NULL), 0);
 	set(world, "2001:db8::/32", target);
 	assert_object(world, "2001:db8::1", target, NULL);
 	routes = world->sim->routes.writes;
-	assert_int_equal(fib_set_object(world->fib, 7, &one_hop), 0);
+	assert_int_equal(set_object(world, 7, &one_hop), 0);
 	assert_object(world, "2001:db8::1", target, &one_hop);
 	assert_int_equal(find_in(world, 254, "2001:db8::1", "::").next_hop->fate.kind,
 			 SIXLANE_FORWARD);
 	assert_int_equal(stats_of(world).cells, 0);
-	assert_int_equal(fib_set_object(world->fib, 7, &group), 0);
+	assert_int_equal(set_object(world, 7, &group), 0);
 	assert_object(world, "2001:db8::1", target, &group);
 	assert_int_equal(stats_of(world).cells, 2);
 	assert_int_equal(stats_of(world).next_hops, 3);
-	assert_int_equal(fib_set_object(world->fib, 7, &blackhole), 0);
+	assert_int_equal(set_object(world, 7, &blackhole), 0);
 	assert_verdict(world, "2001:db8::1", SIXLANE_DROP_BLACKHOLE);
 	assert_int_equal(stats_of(world).cells, 0);
-	assert_int_equal(fib_set_object(world->fib, 7, &dropped), 0);
+	assert_int_equal(set_object(world, 7, &dropped), 0);
 	assert_verdict(world, "2001:db8::1", SIXLANE_DROP_BLACKHOLE);
-	assert_int_equal(fib_set_object(world->fib, 7, &encap), 0);
+	assert_int_equal(set_object(world, 7, &encap), 0);
 	assert_verdict(world, "2001:db8::1", SIXLANE_PUNT_ENCAP);
-	assert_int_equal(fib_set_object(world->fib, 7, &nothing), 0);
+	assert_int_equal(set_object(world, 7, &nothing), 0);
 	assert_verdict(world, "2001:db8::1", SIXLANE_PUNT_NEXT_HOP_OBJECT);
-	assert_int_equal(fib_set_object(world->fib, 7, &group), 0);
+	assert_int_equal(set_object(world, 7, &group), 0);
 	assert_object(world, "2001:db8::1", target, &group);
-	assert_int_equal(fib_set_object(world->fib, 7, NULL), 0);
+	assert_int_equal(set_object(world, 7, NULL), 0);
 	assert_verdict(world, "2001:db8::1", SIXLANE_PUNT_NEXT_HOP_OBJECT);
 	assert_int_equal(world->sim->routes.writes, routes);
 	unset(world, "2001:db8::/32");
@@ -59,7 +69,7 @@ static void test_without_routes(void **state)
 	const struct fib_object group = object(hops, 2);
 	struct world *world = *state;
 
-	fib_set_object(world->fib, 7, &group);
+	set_object(world, 7, &group);
 	assert_int_equal(stats_of(world).next_hops, 0);
 	assert_int_equal(stats_of(world).cells, 0);
 	set(world, "2001:db8::/32", by_object(7));
@@ -71,8 +81,7 @@ static void test_without_routes(void **state)
 	assert_object(world, "2001:db8::1", by_object(7), &group);
 }
 
-/* A store for each expiry (and MTU: test_fib_shared); a route that expires goes by a group of one.
- */
+/* A store for each MTU and expiry; a route that expires goes by a group of one. */
 static void test_variants(void **state)
 {
 	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 3) };
@@ -80,35 +89,40 @@ static void test_variants(void **state)
 	const struct fib_object one_hop = object(hops, 1), group = object(hops, 2);
 	const struct fib_object dropped = { .verdict = SIXLANE_DROP_BLACKHOLE };
 	const struct fib_object discard = object(&drop, 1);
-	struct fib_target plain = by_object(7), expires = by_object(7);
+	struct fib_target plain = by_object(7), small = by_object(7), expires = by_object(7);
 	struct world *world = *state;
 	unsigned long fates;
 
-	plain.mtu = expires.mtu = 1280;
+	small.mtu = 1280;
 	expires.expires_ns = 1000;
-	fib_set_object(world->fib, 7, &one_hop);
+	set_object(world, 7, &one_hop);
 	set(world, "2001:db8:1::/48", plain);
+	set(world, "2001:db8:2::/48", small);
 	assert_int_equal(stats_of(world).cells, 0);
 	set(world, "2001:db8:3::/48", expires);
 	assert_object(world, "2001:db8:1::1", plain, &one_hop);
+	assert_object(world, "2001:db8:2::1", small, &one_hop);
 	assert_object(world, "2001:db8:3::1", expires, &one_hop);
 	fates = world->sim->fate_writes;
-	fib_set_object(world->fib, 7, &group);
-	assert_int_equal(world->sim->fate_writes, fates + 2);
+	set_object(world, 7, &group);
+	assert_int_equal(world->sim->fate_writes, fates + 3);
 	assert_object(world, "2001:db8:1::1", plain, &group);
+	assert_object(world, "2001:db8:2::1", small, &group);
 	assert_object(world, "2001:db8:3::1", expires, &group);
 	assert_int_equal(stats_of(world).cells, 2);
 	/* Not by a group, which a rule's suppressor would take for a way out. */
 	for (int i = 0; i < 2; i++) {
-		fib_set_object(world->fib, 7, i ? &dropped : &discard);
+		set_object(world, 7, i ? &dropped : &discard);
 		assert_object(world, "2001:db8:3::1", expires, &dropped);
 		assert_verdict(world, "2001:db8:1::1", SIXLANE_DROP_BLACKHOLE);
+		assert_verdict(world, "2001:db8:2::1", SIXLANE_DROP_BLACKHOLE);
 		assert_verdict(world, "2001:db8:3::1", SIXLANE_PUNT_EXPIRES);
 		assert_int_equal(stats_of(world).cells, 0);
 	}
-	fib_set_object(world->fib, 7, &one_hop);
+	set_object(world, 7, &one_hop);
 	unset(world, "2001:db8:3::/48");
 	assert_object(world, "2001:db8:1::1", plain, &one_hop);
+	assert_object(world, "2001:db8:2::1", small, &one_hop);
 }
 
 static struct fib_object with_buckets(struct fib_object group, const uint16_t *buckets, size_t n)
@@ -133,13 +147,13 @@ static void test_another_in_a_synchronisation(void **state)
 	struct world *world = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(was); i++) {
-		fib_set_object(world->fib, 7, &was[i]);
-		fib_set_object(world->fib, 8, &group);
+		set_object(world, 7, &was[i]);
+		set_object(world, 8, &group);
 		set(world, "2001:db8:1::/48", by_object(7));
 		set(world, "2001:db8:2::/48", by_object(8));
 		fib_sync_begin(world->fib);
-		fib_set_object(world->fib, 7, &is[i]);
-		fib_set_object(world->fib, 8, &group);
+		set_object(world, 7, &is[i]);
+		set_object(world, 8, &group);
 		assert_verdict(world, "2001:db8:1::1", SIXLANE_PUNT_NEXT_HOP_OBJECT);
 		assert_object(world, "2001:db8:2::1", by_object(8), &group);
 		set(world, "2001:db8:1::/48", by_object(8));
@@ -161,11 +175,11 @@ static void test_restart_holds_nothing(void **state)
 	struct world *world = *state;
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(all); i++) {
-		fib_set_object(world->fib, 7, &all[i]);
+		set_object(world, 7, &all[i]);
 		set(world, "2001:db8:1::/48", by_object(7));
 		restart(world, SIXLANE_MAX_ROUTES);
 		fib_sync_begin(world->fib);
-		fib_set_object(world->fib, 7, &all[i]);
+		set_object(world, 7, &all[i]);
 		assert_object(world, "2001:db8:1::1", by_object(7), &all[i]);
 		set(world, "2001:db8:1::/48", by_object(7));
 		fib_sync_end(world->fib);
@@ -185,12 +199,12 @@ static void test_nothing_to_do(void **state)
 	for (int resilient = 0; resilient < 2; resilient++) {
 		group.n_buckets = resilient ? ARRAY_SIZE(buckets) : 0;
 		group.buckets = buckets;
-		fib_set_object(world->fib, 7, &group);
+		set_object(world, 7, &group);
 		set(world, "2001:db8::/32", by_object(7));
 		fates = sim->fate_writes;
 		cells = sim->cell_writes;
 		arrays = sim->array_writes;
-		fib_set_object(world->fib, 7, &group);
+		set_object(world, 7, &group);
 		assert_int_equal(fib_retry(world->fib), 0);
 		assert_int_equal(sim->fate_writes, fates);
 		assert_int_equal(sim->cell_writes, cells);
@@ -212,7 +226,7 @@ static void test_buckets(void **state)
 
 	group.n_buckets = ARRAY_SIZE(buckets);
 	group.buckets = buckets;
-	fib_set_object(world->fib, 7, &group);
+	set_object(world, 7, &group);
 	set(world, "2001:db8::/32", by_object(7));
 	assert_object(world, "2001:db8::1", by_object(7), &group);
 	first = find_in(world, 254, "2001:db8::1", "::").next_hop->fate.first_cell;
@@ -221,14 +235,14 @@ static void test_buckets(void **state)
 	/* One is known now, one migrates. */
 	buckets[4] = 1;
 	buckets[0] = 1;
-	fib_set_object(world->fib, 7, &group);
+	set_object(world, 7, &group);
 	assert_object(world, "2001:db8::1", by_object(7), &group);
 	assert_int_equal(world->sim->cell_writes, cells + 2);
 	/* A member leaves, another comes: those of the one that stays are not touched. */
 	group.hops = after;
 	for (size_t i = 0; i < ARRAY_SIZE(buckets); i++)
 		buckets[i] = buckets[i] == 1 ? 0 : 1;
-	fib_set_object(world->fib, 7, &group);
+	set_object(world, 7, &group);
 	assert_object(world, "2001:db8::1", by_object(7), &group);
 	assert_int_equal(world->sim->cell_writes, cells + 4);
 	assert_int_equal(world->sim->fate_writes, fates);
@@ -237,13 +251,13 @@ static void test_buckets(void **state)
 	/* A weight alone makes no difference. */
 	group.hops = hops;
 	group.n_buckets = 3;
-	fib_set_object(world->fib, 7, &group);
+	set_object(world, 7, &group);
 	assert_object(world, "2001:db8::1", by_object(7), &group);
 	assert_int_equal(stats_of(world).cells, 3);
 	group.n_hops = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(buckets); i++)
 		buckets[i] = UINT16_MAX;
-	fib_set_object(world->fib, 7, &group);
+	set_object(world, 7, &group);
 	assert_object(world, "2001:db8::1", by_object(7), &group);
 }
 
@@ -260,7 +274,7 @@ static void test_cells_run_out(void **state)
 	group.buckets = buckets;
 	for (uint32_t i = 1; i <= 5; i++) {
 		snprintf(dst, sizeof(dst), "2001:db8:%u::/48", i);
-		assert_int_equal(fib_set_object(world->fib, i, &group), 0);
+		assert_int_equal(set_object(world, i, &group), 0);
 		set(world, dst, by_object(i));
 	}
 	assert_object(world, "2001:db8:4::1", by_object(4), &group);
@@ -274,10 +288,10 @@ static void test_cells_run_out(void **state)
 	/* One that is hungry may mean something else before there is room. */
 	set(world, "2001:db8:2::/48", by_object(2));
 	assert_int_equal(stats_of(world).missing, 1);
-	assert_int_equal(fib_set_object(world->fib, 2, NULL), 0);
+	assert_int_equal(set_object(world, 2, NULL), 0);
 	assert_int_equal(stats_of(world).missing, 0);
 	group.n_buckets++;
-	assert_int_equal(fib_set_object(world->fib, 2, &group), 0);
+	assert_int_equal(set_object(world, 2, &group), 0);
 	assert_verdict(world, "2001:db8:2::1", SIXLANE_PUNT_NEXT_HOP_OBJECT);
 }
 
@@ -289,12 +303,12 @@ static void test_sync_forgets(void **state)
 	const struct fib_object one_hop = object(&hop, 1);
 	struct world *world = *state;
 
-	fib_set_object(world->fib, 7, &one_hop);
-	fib_set_object(world->fib, 8, &one_hop);
+	set_object(world, 7, &one_hop);
+	set_object(world, 8, &one_hop);
 	set(world, "2001:db8:7::/48", by_object(7));
 	set(world, "2001:db8:8::/48", by_object(8));
 	fib_sync_begin(world->fib);
-	fib_set_object(world->fib, 8, &one_hop);
+	set_object(world, 8, &one_hop);
 	set(world, "2001:db8:7::/48", by_object(7));
 	set(world, "2001:db8:8::/48", by_object(8));
 	assert_object(world, "2001:db8:7::1", by_object(7), &one_hop);
@@ -306,14 +320,14 @@ static void test_sync_forgets(void **state)
 static void say_all(struct world *world, const struct fib_object *group,
 		    const struct fib_object *one_hop)
 {
-	struct fib_target late = by_object(7);
+	struct fib_target small = by_object(7);
 
-	late.expires_ns = 1000;
+	small.mtu = 1300;
 	if (group)
-		fib_set_object(world->fib, 7, group);
-	fib_set_object(world->fib, 8, one_hop);
+		set_object(world, 7, group);
+	set_object(world, 8, one_hop);
 	set(world, "2001:db8:7::/48", by_object(7));
-	set(world, "2001:db8:70::/48", late);
+	set(world, "2001:db8:70::/48", small);
 	set(world, "2001:db8:8::/48", by_object(8));
 }
 
@@ -322,18 +336,18 @@ static void test_restart(void **state)
 {
 	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 3) };
 	const struct fib_object group = object(hops, 2), one_hop = object(hops, 1);
-	struct fib_target late = by_object(7);
+	struct fib_target small = by_object(7);
 	struct world *world = *state;
 	unsigned long routes, fates;
 
-	late.expires_ns = 1000;
+	small.mtu = 1300;
 	say_all(world, &group, &one_hop);
 	restart(world, SIXLANE_MAX_ROUTES);
 	routes = world->sim->routes.writes;
 	fates = world->sim->fate_writes;
 	assert_int_equal(fib_retry(world->fib), 0);
 	assert_object(world, "2001:db8:7::1", by_object(7), &group);
-	assert_object(world, "2001:db8:70::1", late, &group);
+	assert_object(world, "2001:db8:70::1", small, &group);
 	assert_int_equal(stats_of(world).cells, 2);
 	fib_sync_begin(world->fib);
 	say_all(world, &group, &one_hop);
@@ -342,7 +356,7 @@ static void test_restart(void **state)
 	/* The group is made anew, the single hop is what it was. */
 	assert_int_equal(world->sim->fate_writes, fates + 2);
 	assert_object(world, "2001:db8:7::1", by_object(7), &group);
-	assert_object(world, "2001:db8:70::1", late, &group);
+	assert_object(world, "2001:db8:70::1", small, &group);
 	assert_object(world, "2001:db8:8::1", by_object(8), &one_hop);
 	assert_int_equal(stats_of(world).cells, 2);
 	assert_int_equal(stats_of(world).next_hops, 5);
@@ -352,7 +366,7 @@ static void test_restart(void **state)
 	say_all(world, NULL, &group);
 	fib_sync_end(world->fib);
 	assert_object(world, "2001:db8:7::1", by_object(7), NULL);
-	assert_object(world, "2001:db8:70::1", late, NULL);
+	assert_object(world, "2001:db8:70::1", small, NULL);
 	assert_object(world, "2001:db8:8::1", by_object(8), &group);
 	assert_int_equal(world->sim->routes.writes, routes);
 }
@@ -364,14 +378,14 @@ static void test_restart_poisoned(void **state)
 	const struct fib_object one_hop = object(&hop, 1);
 	struct world *world = *state;
 
-	fib_set_object(world->fib, 7, &one_hop);
+	set_object(world, 7, &one_hop);
 	set(world, "2001:db8::/32", by_object(7));
 	world->sim->set_fails = world->sim->del_fails = 1;
 	set(world, "2001:db8::/32", fate(SIXLANE_PASS_LOCAL));
 	assert_verdict(world, "2001:db8::1", SIXLANE_PUNT_MAP_FULL);
 	restart(world, SIXLANE_MAX_ROUTES);
 	fib_sync_begin(world->fib);
-	fib_set_object(world->fib, 7, &one_hop);
+	set_object(world, 7, &one_hop);
 	assert_verdict(world, "2001:db8::1", SIXLANE_PUNT_MAP_FULL);
 	world->sim->set_fails = world->sim->del_fails = 0;
 	set(world, "2001:db8::/32", fate(SIXLANE_PASS_LOCAL));
@@ -386,12 +400,12 @@ static void test_stuck(void **state)
 	const struct fib_object one_hop = object(hops, 1), group = object(hops, 2);
 	struct world *world = *state;
 
-	fib_set_object(world->fib, 7, &one_hop);
+	set_object(world, 7, &one_hop);
 	set(world, "2001:db8:1::/48", by_object(7));
 	set(world, "2001:db8:2::/48", by_object(7));
 	world->sim->set_fails = world->sim->del_fails = 1;
 	set(world, "2001:db8:1::/48", fate(SIXLANE_PASS_LOCAL));
-	fib_set_object(world->fib, 7, &group);
+	set_object(world, 7, &group);
 	assert_verdict(world, "2001:db8:1::1", SIXLANE_PUNT_MAP_FULL);
 	assert_verdict(world, "2001:db8:2::1", SIXLANE_PUNT_MAP_FULL);
 	world->sim->set_fails = world->sim->del_fails = 0;

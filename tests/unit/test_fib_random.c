@@ -164,14 +164,13 @@ static bool is_pass(const struct world *world, const struct sim_found *found)
 	return verdict == SIXLANE_PUNT_MAP_FULL || verdict == SIXLANE_PUNT_SOURCE_ROUTE;
 }
 
-static void check_probe(struct world *world, const struct model_probe *probe, bool exact)
+static void check_probe(const struct world *world, const struct model_probe *probe, bool exact)
 {
 	struct sim_found at;
 	const struct sim_found *found = NULL;
 
 	if (sim_find(world->sim, probe->table, &probe->dst, &probe->src, &at))
 		found = &at;
-	world->model.lacking = world->trouble || world->tight || world->forgot;
 	if (model_agrees(&world->model, &world->model.now, probe, found, exact))
 		return;
 	if (!exact && (model_agrees(&world->model, &world->model.before, probe, found, false) ||

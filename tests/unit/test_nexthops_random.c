@@ -3,15 +3,20 @@
  * Next-hop objects at random: beside the store there is a kernel in small (net/ipv4/nexthop.c),
  * which also does without a word what the kernel does. The store must say what the kernel
  * has, and whoever listens must have heard of every id that means something else than before.
+ * Routes by the objects come and go, and of what they share the store knows as much as a look at
+ * all.
  */
-#include "nexthops_store.h"
-
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <stdbool.h>
 #include <stdio.h>
+
+#include "nexthops_store.h"
 
 /* Ids 1 to IDS; the kernel's state, and what is told of it. */
 #define IDS 12u
 #define MEMBERS 4u
+#define ROUTES 10u
 
 struct kernel_object {
 	bool there;
@@ -21,11 +26,22 @@ struct kernel_object {
 	uint32_t member[MEMBERS], weight[MEMBERS];
 };
 
+/* Two for each destination, of metrics of their own. */
+struct kernel_route {
+	uint32_t id; /* of its object; 0: it is not there */
+	uint32_t mtu;
+	uint8_t type;
+};
+
 struct kernel {
 	struct kernel_object objects[IDS + 1];
+	struct kernel_route routes[ROUTES];
 	struct store *store;
 	uint32_t seed;
+	bool muted; /* nobody hears of what is done */
 };
+
+static size_t n_mixed; /* seen */
 
 static uint32_t draw(struct kernel *kernel, uint32_t below)
 {
@@ -38,6 +54,8 @@ static void kernel_tell(const struct kernel *kernel, uint32_t id)
 	const struct kernel_object *object = &kernel->objects[id];
 	uint32_t pairs[2 * MEMBERS + 1] = { 0 };
 
+	if (kernel->muted)
+		return;
 	for (uint32_t i = 0; i < object->n; i++) {
 		pairs[2 * i] = object->member[i];
 		pairs[2 * i + 1] = object->weight[i];
@@ -66,6 +84,56 @@ static void kernel_remove(struct kernel *kernel, uint32_t id)
 		}
 		group->n = kept;
 		group->there = kept;
+	}
+}
+
+/* Routes go with their object, which nobody is told of. */
+static void kernel_drop_routes(struct kernel *kernel)
+{
+	for (uint32_t i = 0; i < ROUTES; i++) {
+		if (!kernel->objects[kernel->routes[i].id].there)
+			kernel->routes[i].id = 0;
+	}
+}
+
+static void kernel_tell_route(struct kernel *kernel, uint32_t index, bool del, uint16_t flags)
+{
+	const struct kernel_route *said = &kernel->routes[index];
+	const struct route_hop loopback = { .ifindex = 1 };
+	struct route route = {
+		.dst = { .addr.bytes = { 0x20, 0x01, (uint8_t)(index / 2) }, .len = 64 },
+		.table = RT_TABLE_MAIN,
+		.metric = 1 + index % 2,
+		.next_hop_id = said->id,
+		.mtu = said->mtu,
+		.type = said->type,
+		.n_hops = said->type == RTN_BLACKHOLE, /* by an object that discards */
+		.hops = &loopback,
+	};
+
+	if (del)
+		assert_int_equal(rib_del(kernel->store->rib, &route), 0);
+	else
+		assert_int_equal(rib_add(kernel->store->rib, &route, flags), 0);
+}
+
+static void kernel_route(struct kernel *kernel)
+{
+	static const uint8_t types[] = { RTN_UNICAST, RTN_UNICAST,   RTN_UNICAST,
+					 RTN_UNICAST, RTN_BLACKHOLE, RTN_UNREACHABLE };
+	uint32_t index = draw(kernel, ROUTES), id = 1 + draw(kernel, IDS);
+	struct kernel_route *route = &kernel->routes[index];
+	uint16_t flags;
+
+	if (route->id && draw(kernel, 3) == 0) {
+		kernel_tell_route(kernel, index, true, 0);
+		route->id = 0;
+	} else if (kernel->objects[id].there) {
+		flags = NLM_F_CREATE | (route->id ? NLM_F_REPLACE : NLM_F_APPEND);
+		*route = (struct kernel_route){ .id = id,
+						.mtu = draw(kernel, 4) ? 0 : 1300,
+						.type = types[draw(kernel, sizeof(types))] };
+		kernel_tell_route(kernel, index, false, flags);
 	}
 }
 
@@ -104,6 +172,7 @@ static void kernel_delete(struct kernel *kernel)
 	if (!kernel->objects[id].there)
 		return;
 	kernel_remove(kernel, id);
+	kernel_drop_routes(kernel);
 	nexthops_delete(kernel->store->nexthops, id);
 	for (uint32_t g = 1; g <= IDS && draw(kernel, 2); g++) {
 		if (kernel->objects[g].there && kernel->objects[g].kind == NEXT_HOP_GROUP)
@@ -121,14 +190,62 @@ static void kernel_flush(struct kernel *kernel)
 		    kernel->objects[id].ifindex == ifindex)
 			kernel_remove(kernel, id);
 	}
-	if (draw(kernel, 2))
+	kernel_drop_routes(kernel);
+	kernel->muted = draw(kernel, 2);
+	while (draw(kernel, 3))
 		kernel_add(kernel);
+	kernel->muted = false;
 	nexthops_mark(kernel->store->nexthops);
 	for (uint32_t id = 1; id <= IDS; id++) {
 		if (kernel->objects[id].there)
 			kernel_tell(kernel, id);
 	}
 	nexthops_sweep(kernel->store->nexthops);
+	rib_mark(kernel->store->rib);
+	for (uint32_t i = 0; i < ROUTES; i++) {
+		if (kernel->routes[i].id)
+			kernel_tell_route(kernel, i, false, 0);
+	}
+	rib_sweep(kernel->store->rib);
+}
+
+/* --- what is compared ------------------------------------------------------------------------- */
+
+static bool leads_by(const struct kernel_object *objects, uint32_t id, uint32_t hop)
+{
+	for (uint32_t i = 0; i < objects[id].n; i++) {
+		if (objects[id].member[i] == hop)
+			return true;
+	}
+	return id == hop;
+}
+
+/* Routes by the hop differ; those by what discards are unicast. */
+static bool hop_is_mixed(const struct kernel *kernel, uint32_t hop)
+{
+	const struct kernel_route *first = NULL;
+
+	for (uint32_t i = 0; i < ROUTES; i++) {
+		const struct kernel_route *route = &kernel->routes[i];
+
+		if (!route->id || !leads_by(kernel->objects, route->id, hop))
+			continue;
+		if (first && (first->mtu != route->mtu ||
+			      (first->type == RTN_UNREACHABLE) != (route->type == RTN_UNREACHABLE)))
+			return true;
+		first = route;
+	}
+	return false;
+}
+
+static bool is_mixed(const struct kernel *kernel, uint32_t id)
+{
+	const struct kernel_object *object = &kernel->objects[id];
+	bool mixed = object->kind == NEXT_HOP_ONE && hop_is_mixed(kernel, id);
+
+	for (uint32_t i = 0; i < object->n; i++)
+		mixed |= hop_is_mixed(kernel, object->member[i]);
+	return mixed;
 }
 
 static void kernel_text(const struct kernel *kernel, uint32_t id, char out[STORE_TEXT])
@@ -147,27 +264,43 @@ static void kernel_text(const struct kernel *kernel, uint32_t id, char out[STORE
 				       kernel->objects[object->member[i]].ifindex,
 				       object->weight[i]);
 	}
+	if (object->there && is_mixed(kernel, id))
+		strcat(out, " mixed");
 }
 
-/* The store says what the kernel has; whoever listens knows of every id that changed. */
-static void compare(struct kernel *kernel, char before[IDS + 1][STORE_TEXT])
+static bool is_among(const char *ids, uint32_t id)
 {
+	char padded[STORE_TEXT + 2], word[16];
+
+	snprintf(padded, sizeof(padded), " %.*s ", STORE_TEXT - 1, ids);
+	snprintf(word, sizeof(word), " %u ", id);
+	return strstr(padded, word);
+}
+
+/*
+ * The store says what the kernel has; whoever listens knows of every id that changed. exact: what
+ * is mixed before and after was so on the way.
+ */
+static void compare(struct kernel *kernel, char before[IDS + 1][STORE_TEXT], bool exact)
+{
+	struct store *store = kernel->store;
 	uint32_t n = 0;
 
 	for (uint32_t id = 1; id <= IDS; id++) {
-		char want[STORE_TEXT], got[STORE_TEXT], told[STORE_TEXT + 2], word[16];
+		char want[STORE_TEXT], got[STORE_TEXT];
 
 		kernel_text(kernel, id, want);
-		assert_string_equal(store_text(kernel->store, id, got), want);
+		assert_string_equal(store_text(store, id, got), want);
 		n += kernel->objects[id].there;
-		snprintf(told, sizeof(told), " %.*s ", STORE_TEXT - 1, kernel->store->told);
-		snprintf(word, sizeof(word), " %u ", id);
 		if (strcmp(before[id], want) != 0)
-			assert_non_null(strstr(told, word));
+			assert_true(is_among(store->told, id));
+		else if (exact && strstr(want, "mixed"))
+			assert_false(is_among(store->alike, id));
+		n_mixed += strstr(want, "mixed") != NULL;
 		strcpy(before[id], want);
 	}
-	assert_int_equal(nexthops_count(kernel->store->nexthops), n);
-	kernel->store->told[0] = '\0';
+	assert_int_equal(nexthops_count(store->nexthops), n);
+	store->told[0] = store->alike[0] = '\0';
 }
 
 static void test_random(void **state)
@@ -181,19 +314,22 @@ static void test_random(void **state)
 		store_open(&store);
 		for (uint32_t id = 1; id <= IDS; id++)
 			strcpy(before[id], "none");
-		for (int step = 0; step < 100; step++) {
-			uint32_t what = draw(&kernel, 10);
+		for (int step = 0; step < 200; step++) {
+			uint32_t what = draw(&kernel, 20);
 
-			if (what < 7)
+			if (what < 9)
+				kernel_route(&kernel);
+			else if (what < 16)
 				kernel_add(&kernel);
-			else if (what < 9)
+			else if (what < 18)
 				kernel_delete(&kernel);
 			else
 				kernel_flush(&kernel);
-			compare(&kernel, before);
+			compare(&kernel, before, what < 16);
 		}
 		store_close(&store);
 	}
+	assert_true(n_mixed > 1000);
 }
 
 int main(void)

@@ -56,9 +56,11 @@ static const struct row rows[] = {
 	{ "an object, mtu", { "nhid 10 mtu 1400" }, "object 10 mtu 1400" },
 	{ "an object whatever its carrier was", { "nhid 10 via 7" }, "object 10" },
 	{ "an object that discards", { "blackhole nhid 10 dev 1" }, "object 10" },
-	{ "a blackhole by an object", { "blackhole nhid 10 via 3" }, "drop_blackhole" },
+	{ "a blackhole by an object", { "blackhole nhid 10 via 3" }, "punt_nexthop_object" },
 	{ "either of them", { "blackhole nhid 10" }, "punt_nexthop_object" },
-	{ "unreachable by an object", { "unreachable nhid 10 via 3" }, "pass_unreachable" },
+	{ "unreachable by an object", { "unreachable nhid 10 via 3" }, "punt_nexthop_object" },
+	{ "local by an object", { "local nhid 10 via 3" }, "punt_nexthop_object" },
+	{ "throw by an object", { "throw nhid 10" }, "punt_nexthop_object" },
 	{ "an object that encapsulates", { "nhid 10 via 3 encap" }, "object 10" },
 
 	{ "expiry", { "via 3 expires 9" }, "one via 3 expires 9" },

@@ -332,13 +332,13 @@ static void test_users(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		assert_false(rib_may_use_device(rib, 7) || rib_may_use_object(rib, 5));
+		assert_false(rib_may_use_device(rib, 7) || rib_by_object(rib, 5).n);
 		assert_int_equal(rib_add(rib, &route, NLM_F_CREATE), 0);
 		assert_true(rib_may_use_device(rib, 7));
 		/* Replaced by one with an object, whose device says nothing. */
 		route.next_hop_id = 5;
 		assert_int_equal(rib_add(rib, &route, NLM_F_REPLACE), 0);
-		assert_true(rib_may_use_object(rib, 5));
+		assert_int_equal(rib_by_object(rib, 5).n, 1);
 		assert_false(rib_may_use_device(rib, 7));
 		assert_int_equal(rib_del(rib, &route), 0);
 		route.next_hop_id = 0;

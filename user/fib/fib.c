@@ -25,7 +25,7 @@ static int init_all(struct fib *fib)
 {
 	struct fib_hash *const hashes[] = { &fib->tables, &fib->ports,	   &fib->vlans,
 					    &fib->neighs, &fib->next_hops, &fib->objects,
-					    &fib->shared, &fib->sets };
+					    &fib->sets };
 	int err = 0;
 
 	fib->starving.prev = fib->starving.next = &fib->starving;

@@ -107,9 +107,8 @@ struct fib_set {
 struct fib_object_def {
 	uint32_t verdict;
 	uint32_t n_hops, n_buckets;
-	struct fib_shared **shared; /* of each hop, behind hops */
-	uint16_t *buckets;	    /* behind shared */
-	struct fib_key_hop hops[];  /* as they were told: buckets count in them */
+	uint16_t *buckets;	   /* behind hops */
+	struct fib_key_hop hops[]; /* as they were told: buckets count in them */
 };
 
 struct fib_object_state {
@@ -121,8 +120,7 @@ struct fib_object_state {
 	struct fib_next_hop *users; /* one for each MTU and expiry of its routes */
 	uint32_t n_expiring;	    /* of these: a group even for one hop */
 	bool hungry;
-	bool held;  /* punted: routes of before this synchronisation may still name it */
-	bool mixed; /* punted: routes by one of its hops differ in their MTU */
+	bool held; /* punted: routes of before this synchronisation may still name it */
 };
 
 struct fib_list {
@@ -175,8 +173,7 @@ struct fib {
 	struct fib_writer writer;
 	struct fib_pool port_pool, neigh_pool, next_hop_pool, set_pool;
 	struct fib_cells cells;
-	struct fib_hash tables, ports, vlans, neighs, next_hops, objects, shared, sets;
-	bool shared_turned;	     /* some of these agree now, or do not any more */
+	struct fib_hash tables, ports, vlans, neighs, next_hops, objects, sets;
 	struct fib_next_hop **by_id; /* [SIXLANE_MAX_NEXT_HOPS] */
 	struct fib_neigh **by_slot;  /* [SIXLANE_MAX_NEIGHBOURS] */
 	struct fib_next_hop *full;   /* FIB_ID_FULL */
@@ -302,16 +299,6 @@ void fib_set_drop(struct fib *fib, struct fib_set *set);
 /* Entries that could not be deleted. */
 void fib_set_sweep(struct fib *fib);
 void fib_set_free_all(struct fib *fib);
-
-/* --- fib_shared.c ----------------------------------------------------------------------------- */
-
-/* With a reference, made if it is not known. NULL: no memory. */
-struct fib_shared *fib_shared_get(struct fib *fib, const struct fib_key_hop *hop);
-void fib_shared_put(struct fib *fib, struct fib_shared *shared);
-/* by: 1 or -1, next hops more that lead there with this MTU. Sets fib->shared_turned. */
-void fib_shared_count(struct fib *fib, struct fib_shared *shared, uint32_t mtu, int by);
-/* Whether all of these have the same MTU. */
-bool fib_shared_agree(const struct fib_shared *shared);
 
 /* --- fib_object.c ----------------------------------------------------------------------------- */
 

@@ -125,11 +125,8 @@ static bool get_port_and_neigh(struct fib *fib, struct fib_next_hop *next_hop)
 
 static bool get_object(struct fib *fib, struct fib_next_hop *next_hop)
 {
-	struct fib_object_state *object = next_hop->object;
+	struct fib_object_state *object = fib_object_get(fib, next_hop->key.object);
 
-	if (object)
-		return true;
-	object = fib_object_get(fib, next_hop->key.object);
 	if (object)
 		fib_object_attach(fib, object, next_hop);
 	return object != NULL;
@@ -213,8 +210,7 @@ static void feed(struct fib *fib, struct fib_next_hop *next_hop)
 	if (!id && (fed || next_hop->key.kind != FIB_ONE))
 		id = fib_pool_take(fib, &fib->next_hop_pool);
 	if (!id) {
-		/* It still follows its object: its MTU counts for others that do. */
-		fib_next_hop_drop_parts(fib, next_hop);
+		drop_all(fib, next_hop);
 	} else if (!next_hop->id) {
 		fib_next_hop_take_id(fib, next_hop, id);
 		publish(fib, next_hop);

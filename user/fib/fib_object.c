@@ -65,43 +65,20 @@ static uint32_t verdict_of(const struct fib_object *said)
 
 static struct fib_object_def *def_alloc(uint32_t verdict, size_t n_hops, size_t n_buckets)
 {
-	struct fib_object_def *def = calloc(
-		1, sizeof(*def) + n_hops * (sizeof(def->hops[0]) + sizeof(struct fib_shared *)) +
-			   n_buckets * sizeof(def->buckets[0]));
+	struct fib_object_def *def = calloc(1, sizeof(*def) + n_hops * sizeof(def->hops[0]) +
+						       n_buckets * sizeof(def->buckets[0]));
 
 	if (!def)
 		return NULL;
 	def->verdict = verdict;
 	def->n_hops = (uint32_t)n_hops;
 	def->n_buckets = (uint32_t)n_buckets;
-	def->shared = (struct fib_shared **)(def->hops + n_hops);
-	def->buckets = (uint16_t *)(def->shared + n_hops);
+	def->buckets = (uint16_t *)(def->hops + n_hops);
 	return def;
 }
 
-static void def_free(struct fib *fib, struct fib_object_def *def)
-{
-	for (uint32_t i = 0; def && i < def->n_hops; i++) {
-		if (def->shared[i])
-			fib_shared_put(fib, def->shared[i]);
-	}
-	free(def);
-}
-
-static bool def_share_hops(struct fib *fib, struct fib_object_def *def)
-{
-	for (uint32_t i = 0; i < def->n_hops; i++) {
-		if (!def->hops[i].ifindex) /* discards, whatever the MTU */
-			continue;
-		def->shared[i] = fib_shared_get(fib, &def->hops[i]);
-		if (!def->shared[i])
-			return false;
-	}
-	return true;
-}
-
 /* NULL on lack of memory. */
-static struct fib_object_def *def_new(struct fib *fib, const struct fib_object *said)
+static struct fib_object_def *def_new(const struct fib_object *said)
 {
 	uint32_t verdict = verdict_of(said);
 	struct fib_object_def *def;
@@ -121,10 +98,7 @@ static struct fib_object_def *def_new(struct fib *fib, const struct fib_object *
 	}
 	if (def->n_buckets)
 		memcpy(def->buckets, said->buckets, def->n_buckets * sizeof(def->buckets[0]));
-	if (def_share_hops(fib, def))
-		return def;
-	def_free(fib, def);
-	return NULL;
+	return def;
 }
 
 static bool def_equal(const struct fib_object_def *a, const struct fib_object_def *b)
@@ -146,8 +120,6 @@ union sixlane_fate fib_object_fate(const struct fib_object_state *object, bool e
 		return fib_fate_of(SIXLANE_PUNT_EXPIRES);
 	if (object->def->verdict != SIXLANE_FORWARD)
 		return fib_fate_of(object->def->verdict);
-	if (object->mixed)
-		return fib_fate_of(SIXLANE_PUNT_NEXT_HOP_OBJECT);
 	if (!object->group)
 		return fib_fate_of(SIXLANE_PUNT_MAP_FULL);
 	return fib_group_fate(object->group, SIXLANE_KIND_GROUP);
@@ -226,79 +198,18 @@ static void rebuild(struct fib *fib, struct fib_object_state *object)
 		fib_group_put(fib, old);
 }
 
-/* --- hops that others share ------------------------------------------------------------------- */
-
-static bool is_mixed(const struct fib_object_state *object)
-{
-	const struct fib_object_def *def = object->def;
-	bool agree = true;
-
-	for (uint32_t i = 0; def && i < def->n_hops; i++)
-		agree &= !def->shared[i] || fib_shared_agree(def->shared[i]);
-	return !agree;
-}
-
-static void mix_one(struct fib_hash_node *node, void *ctx)
-{
-	struct fib_object_state *object = object_of(node);
-
-	if (is_mixed(object) == object->mixed)
-		return;
-	object->mixed = !object->mixed;
-	publish(ctx, object);
-}
-
-/* After changes to what the object's users or hops are. */
-static void mix(struct fib *fib, struct fib_object_state *object)
-{
-	bool turned = fib->shared_turned;
-
-	fib->shared_turned = false;
-	if (turned)
-		fib_hash_each(&fib->objects, mix_one, fib);
-	else
-		mix_one(&object->node, fib);
-}
-
-/* by: 1 or -1, the user more at each of the definition's hops. */
-static void count_user(struct fib *fib, const struct fib_object_def *def,
-		       const struct fib_next_hop *user, int by)
-{
-	for (uint32_t i = 0; def && i < def->n_hops; i++) {
-		if (def->shared[i])
-			fib_shared_count(fib, def->shared[i], user->key.mtu, by);
-	}
-}
-
-static void count_users(struct fib *fib, const struct fib_object_def *def,
-			const struct fib_object_state *object, int by)
-{
-	for (const struct fib_next_hop *user = object->users; user; user = user->next_user)
-		count_user(fib, def, user, by);
-}
-
 /* def is the object's from now on. */
 static void set_def(struct fib *fib, struct fib_object_state *object, struct fib_object_def *def)
 {
 	struct fib_object_def *old = object->def;
-	bool turned, done;
+	bool done = def && old && object->group && def->n_buckets && !fib->syncing &&
+		    def->n_buckets == old->n_buckets &&
+		    fib_group_set_buckets(fib, &object->group, def);
 
-	/* In this order hops that stay do not turn on the way. */
-	count_users(fib, def, object, 1);
-	count_users(fib, old, object, -1);
 	object->def = def;
-	turned = is_mixed(object) != object->mixed;
-	object->mixed ^= turned;
-	mix(fib, object);
-	if (turned && object->mixed)
-		publish(fib, object);
-	done = def && old && object->group && def->n_buckets && !fib->syncing &&
-	       def->n_buckets == old->n_buckets && fib_group_set_buckets(fib, &object->group, def);
 	if (!done)
 		rebuild(fib, object);
-	else if (turned && !object->mixed)
-		publish(fib, object);
-	def_free(fib, old);
+	free(old);
 	release(fib, object);
 }
 
@@ -313,9 +224,9 @@ int fib_set_object(struct fib *fib, uint32_t id, const struct fib_object *said)
 		return said ? -ENOMEM : 0;
 	object->generation = fib->generation;
 	if (said)
-		def = def_new(fib, said);
+		def = def_new(said);
 	if (def && def_equal(object->def, def)) {
-		def_free(fib, def);
+		free(def);
 		return 0;
 	}
 	set_def(fib, object, def);
@@ -333,8 +244,6 @@ void fib_object_attach(struct fib *fib, struct fib_object_state *object,
 	next_hop->next_user = object->users;
 	object->users = next_hop;
 	object->n_expiring += expires;
-	count_user(fib, object->def, next_hop, 1);
-	mix(fib, object);
 	if (object->def &&
 	    (!next_hop->next_user || (expires && object->group && !object->group->n_cells)))
 		rebuild(fib, object);
@@ -349,8 +258,6 @@ void fib_object_detach(struct fib *fib, struct fib_next_hop *next_hop)
 		link = &(*link)->next_user;
 	*link = next_hop->next_user;
 	object->n_expiring -= next_hop->key.expires_ns != 0;
-	count_user(fib, object->def, next_hop, -1);
-	mix(fib, object);
 	next_hop->object = NULL;
 	if (!object->users && object->group) {
 		fib_group_put(fib, object->group);
@@ -394,15 +301,15 @@ static void free_one(struct fib_hash_node *node, void *ctx)
 {
 	struct fib_object_state *object = object_of(node);
 
+	(void)ctx;
 	if (object->group && --object->group->refs == 0)
 		free(object->group);
-	def_free(ctx, object->def);
+	free(object->def);
 	free(object);
 }
 
 void fib_object_free_all(struct fib *fib)
 {
-	fib_hash_each(&fib->objects, free_one, fib);
+	fib_hash_each(&fib->objects, free_one, NULL);
 	fib_hash_free(&fib->objects);
-	fib_hash_free(&fib->shared);
 }

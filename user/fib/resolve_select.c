@@ -11,8 +11,6 @@
 
 #include "resolve_internal.h"
 
-#define LOOPBACK_IFINDEX 1u /* in every namespace */
-
 /* --- what one route comes to -------------------------------------------------------------- */
 
 static bool is_reject(const struct rib_route *route)
@@ -64,18 +62,15 @@ static enum sixlane_verdict verdict_of_type(uint8_t type)
 }
 
 /*
- * A route by an object that discards is announced as a blackhole on the loopback device; one that
- * is a blackhole itself, whatever its object, with the object's device. Without any
- * (net.ipv4.nexthop_compat_mode=0) it may be either.
+ * Types of their own are up to the kernel, since routes by one object may share a cached one
+ * (nexthops_follow). A blackhole is one, or is by an object that discards; where it names no
+ * device (net.ipv4.nexthop_compat_mode=0) nothing tells which.
  */
 static enum sixlane_verdict verdict_by_object(const struct rib_route *route)
 {
-	if (route->type != RTN_BLACKHOLE)
-		return verdict_of_type(route->type);
-	if (!route->n_hops)
-		return SIXLANE_PUNT_NEXT_HOP_OBJECT;
-	return route->hops[0].ifindex == LOOPBACK_IFINDEX ? SIXLANE_FORWARD
-							  : SIXLANE_DROP_BLACKHOLE;
+	return route->type == RTN_UNICAST || rib_route_is_by_discard(route)
+		       ? SIXLANE_FORWARD
+		       : SIXLANE_PUNT_NEXT_HOP_OBJECT;
 }
 
 static enum sixlane_verdict verdict_by_hops(const struct rib_route *route)

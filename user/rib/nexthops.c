@@ -21,6 +21,7 @@
 struct nexthops {
 	nexthops_changed_fn changed;
 	void *ctx;
+	struct rib *rib; /* whose routes count; may be NULL */
 	struct nexthop_object *objects[ID_BUCKETS];
 	struct nexthop_object *groups;
 	size_t n;
@@ -82,10 +83,86 @@ static void groups_remove(struct nexthops *nexthops, const struct nexthop_object
 		*link = object->next_group;
 }
 
+static void report_with_groups(const struct nexthops *nexthops, uint32_t id)
+{
+	const struct nexthop_object *group;
+
+	report(nexthops, id);
+	for (group = nexthops->groups; group; group = group->next_group) {
+		if (nexthop_object_find(group, id) >= 0)
+			report(nexthops, group->id);
+	}
+}
+
+/* --- routes by them --------------------------------------------------------------------------- */
+
+static struct mixture routes_of(const struct nexthops *nexthops, uint32_t id)
+{
+	return nexthops->rib ? rib_by_object(nexthops->rib, id) : (struct mixture){ 0 };
+}
+
+/* by: 1 or -1, so many routes more may go by a hop. */
+static void hop_count(const struct nexthops *nexthops, struct nexthop_object *hop,
+		      const struct mixture *routes, int by)
+{
+	bool was_uniform = mixture_is_uniform(&hop->routes);
+
+	mixture_add(&hop->routes, routes, by);
+	if (mixture_is_uniform(&hop->routes) != was_uniform)
+		report_with_groups(nexthops, hop->id);
+}
+
+static void members_count(const struct nexthops *nexthops, const struct next_hop_member *members,
+			  uint32_t n, const struct mixture *routes, int by)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct nexthop_object *member = object_find(nexthops, members[i].id);
+
+		if (member && !nexthop_kind_is_group(member->kind))
+			hop_count(nexthops, member, routes, by);
+	}
+}
+
+/* Of a hop that was none until now. */
+static struct mixture hop_routes(const struct nexthops *nexthops, uint32_t id)
+{
+	struct mixture routes = routes_of(nexthops, id);
+	const struct nexthop_object *group;
+
+	for (group = nexthops->groups; group; group = group->next_group) {
+		struct mixture more = { 0 };
+
+		if (nexthop_object_find(group, id) >= 0)
+			more = routes_of(nexthops, group->id);
+		mixture_add(&routes, &more, 1);
+	}
+	return routes;
+}
+
+static void routes_changed(void *ctx, uint32_t id, const struct mixture *change)
+{
+	struct nexthops *nexthops = ctx;
+	struct nexthop_object *object = object_find(nexthops, id);
+
+	if (object && nexthop_kind_is_group(object->kind))
+		members_count(nexthops, object->members, object->n_members, change, 1);
+	else if (object)
+		hop_count(nexthops, object, change, 1);
+}
+
+/* What discards does so whatever the route. */
+static bool is_mixed(const struct nexthop_object *hop)
+{
+	return hop->kind != NEXT_HOP_BLACKHOLE && !mixture_is_uniform(&hop->routes);
+}
+
+/* --- objects that come and go ----------------------------------------------------------------- */
+
 /* The caller frees it. */
 static void object_take(struct nexthops *nexthops, const struct nexthop_object *object)
 {
 	struct nexthop_object **link = &nexthops->objects[object->id % ID_BUCKETS];
+	struct mixture routes;
 
 	while (*link && *link != object)
 		link = &(*link)->next;
@@ -93,8 +170,43 @@ static void object_take(struct nexthops *nexthops, const struct nexthop_object *
 		return;
 	*link = object->next;
 	nexthops->n--;
-	if (nexthop_kind_is_group(object->kind))
+	if (!nexthop_kind_is_group(object->kind))
+		return;
+	groups_remove(nexthops, object);
+	routes = routes_of(nexthops, object->id);
+	members_count(nexthops, object->members, object->n_members, &routes, -1);
+}
+
+/*
+ * nexthop_object_set, and its routes go by the hops that it has then. These are counted before
+ * those that it had, so that nothing seems alike on the way that is not.
+ */
+static int object_set(struct nexthops *nexthops, struct nexthop_object *object,
+		      const struct next_hop *next_hop, bool is_new)
+{
+	const struct mixture routes = routes_of(nexthops, object->id);
+	bool was_group = nexthop_kind_is_group(object->kind);
+	bool is_group = nexthop_kind_is_group(nexthop_object_kind(next_hop));
+	struct next_hop_member old[NEXT_HOP_MAX_MEMBERS];
+	uint32_t n_old = object->n_members;
+	int ret;
+
+	if (n_old)
+		memcpy(old, object->members, n_old * sizeof(*old));
+	if (is_group)
+		members_count(nexthops, next_hop->members, next_hop->n_members, &routes, 1);
+	ret = nexthop_object_set(object, next_hop);
+	if (ret && is_group)
+		members_count(nexthops, next_hop->members, next_hop->n_members, &routes, -1);
+	is_group &= !ret;
+	if (was_group && !is_group)
 		groups_remove(nexthops, object);
+	if (!was_group && is_group)
+		groups_add(nexthops, object);
+	members_count(nexthops, old, n_old, &routes, -1);
+	if (!is_group && (was_group || is_new))
+		object->routes = hop_routes(nexthops, object->id);
+	return ret;
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -127,20 +239,9 @@ static size_t leave_groups(struct nexthops *nexthops, uint32_t id, bool spare)
 	return gone;
 }
 
-static void report_with_groups(const struct nexthops *nexthops, uint32_t id)
-{
-	const struct nexthop_object *group;
-
-	report(nexthops, id);
-	for (group = nexthops->groups; group; group = group->next_group) {
-		if (nexthop_object_find(group, id) >= 0)
-			report(nexthops, group->id);
-	}
-}
-
 int nexthops_set(struct nexthops *nexthops, const struct next_hop *next_hop)
 {
-	bool known = object_find(nexthops, next_hop->id), was_group;
+	bool known = object_find(nexthops, next_hop->id);
 	struct nexthop_object *object;
 	int ret;
 
@@ -156,12 +257,7 @@ int nexthops_set(struct nexthops *nexthops, const struct next_hop *next_hop)
 	object->generation = nexthops->generation;
 	if (known && nexthop_object_equal(object, next_hop))
 		return 0;
-	was_group = nexthop_kind_is_group(object->kind);
-	ret = nexthop_object_set(object, next_hop);
-	if (was_group && !nexthop_kind_is_group(object->kind))
-		groups_remove(nexthops, object);
-	if (!was_group && nexthop_kind_is_group(object->kind))
-		groups_add(nexthops, object);
+	ret = object_set(nexthops, object, next_hop, !known);
 	report_with_groups(nexthops, next_hop->id);
 	return ret;
 }
@@ -238,6 +334,7 @@ static void view_group(struct nexthops *nexthops, const struct nexthop_object *g
 			view->kind = NEXT_HOP_OTHER;
 			return;
 		}
+		view->mixed |= is_mixed(member);
 		nexthops->hops[i] = member->hop;
 		nexthops->weights[i] = group->members[i].weight;
 	}
@@ -259,6 +356,7 @@ bool nexthops_view(struct nexthops *nexthops, uint32_t id, struct nexthop_view *
 	if (nexthop_kind_is_group(object->kind)) {
 		view_group(nexthops, object, view);
 	} else if (object->kind == NEXT_HOP_ONE) {
+		view->mixed = is_mixed(object);
 		view->n_hops = 1;
 		view->hops = &object->hop;
 		view->weights = &one;
@@ -278,6 +376,12 @@ struct nexthops *nexthops_new(nexthops_changed_fn changed, void *ctx)
 	nexthops->changed = changed;
 	nexthops->ctx = ctx;
 	return nexthops;
+}
+
+void nexthops_follow(struct nexthops *nexthops, struct rib *rib)
+{
+	nexthops->rib = rib;
+	rib_tell_uses(rib, routes_changed, nexthops);
 }
 
 /* Take out what this generation has not confirmed, or everything, as a list. */
@@ -304,6 +408,9 @@ void nexthops_free(struct nexthops *nexthops)
 
 	if (!nexthops)
 		return;
+	if (nexthops->rib)
+		rib_tell_uses(nexthops->rib, NULL, NULL);
+	nexthops->rib = NULL;
 	for (object = take_all(nexthops, false); object; object = next) {
 		next = object->next;
 		nexthop_object_free(object);

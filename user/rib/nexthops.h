@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "object.h"
+#include "rib.h"
 
 struct nexthops;
 
@@ -23,6 +23,7 @@ typedef void (*nexthops_changed_fn)(void *ctx, uint32_t id);
  */
 struct nexthop_view {
 	enum next_hop_kind kind;
+	bool mixed;		      /* routes by one of its hops differ: see nexthops_follow() */
 	uint32_t n_hops;	      /* 1 for NEXT_HOP_ONE; of a group its members; else 0 */
 	const struct route_hop *hops; /* of a blackhole member: ifindex 0 */
 	const uint32_t *weights;      /* [n_hops] */
@@ -34,6 +35,14 @@ struct nexthop_view {
 /* changed may be NULL. NULL on lack of memory. */
 struct nexthops *nexthops_new(nexthops_changed_fn changed, void *ctx);
 void nexthops_free(struct nexthops *nexthops);
+
+/*
+ * From now on hops know of the routes by them. The kernel keeps one cached route at each hop for
+ * all routes by it, in whatever groups (rt6_get_pcpu_route), and what becomes of packets is up to
+ * that one: to the type and the MTU of whichever route came first. rib outlives nexthops, and has
+ * no other listener.
+ */
+void nexthops_follow(struct nexthops *nexthops, struct rib *rib);
 
 /*
  * Store or replace. 0, or -ENOMEM: the object is not known, or is NEXT_HOP_OTHER. Between mark and

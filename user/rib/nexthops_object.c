@@ -101,6 +101,7 @@ int nexthop_object_set(struct nexthop_object *object, const struct next_hop *nex
 		.id = old.id,
 		.generation = old.generation,
 		.kind = NEXT_HOP_OTHER,
+		.routes = old.routes,
 	};
 	struct nexthop_object fresh = spoilt;
 	int ret = 0;

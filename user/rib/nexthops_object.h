@@ -6,6 +6,7 @@
 #ifndef RIB_NEXTHOPS_OBJECT_H
 #define RIB_NEXTHOPS_OBJECT_H
 
+#include "mixture.h"
 #include "object.h"
 
 #define NEXTHOP_MAX_BUCKETS UINT16_MAX /* the kernel counts them in 16 bits */
@@ -16,8 +17,9 @@ struct nexthop_object {
 	uint32_t id;
 	uint32_t generation;
 	enum next_hop_kind kind;
-	bool dirty;	      /* buckets changed, and nobody was told */
-	struct route_hop hop; /* zero but for NEXT_HOP_ONE and NEXT_HOP_OTHER */
+	bool dirty;	       /* buckets changed, and nobody was told */
+	struct route_hop hop;  /* zero but for NEXT_HOP_ONE and NEXT_HOP_OTHER */
+	struct mixture routes; /* that may go by it: of no group */
 	uint32_t n_members, n_buckets;
 	struct next_hop_member *members;
 	uint32_t *buckets; /* ids of members; 0: not known */

@@ -244,6 +244,7 @@ void rib_free(struct rib *rib)
 	if (!rib)
 		return;
 	rib->changed = NULL;
+	rib_tell_uses(rib, NULL, NULL);
 	prune(rib, any, NULL);
 	for (size_t i = 0; i < TABLE_BUCKETS; i++) {
 		struct rib_table *table, *next;
@@ -276,14 +277,22 @@ static bool picked(const struct rib_route *route, uint32_t table, const struct p
 	return !route->untold && picker->fn(&view, picker->ctx);
 }
 
-bool rib_may_use_object(const struct rib *rib, uint32_t next_hop_id)
+struct mixture rib_by_object(const struct rib *rib, uint32_t next_hop_id)
 {
-	return rib->counts.by_object[next_hop_id % RIB_USE_COUNTS];
+	const struct rib_use *use = rib_uses_find(&rib->counts.uses, next_hop_id);
+
+	return use ? mixture_digest(&use->routes) : (struct mixture){ 0 };
+}
+
+void rib_tell_uses(struct rib *rib, rib_used_fn used, void *ctx)
+{
+	rib->counts.uses.changed = used;
+	rib->counts.uses.ctx = ctx;
 }
 
 bool rib_may_use_device(const struct rib *rib, uint32_t ifindex)
 {
-	return rib->counts.by_device[ifindex % RIB_USE_COUNTS];
+	return rib->counts.by_device[ifindex % RIB_DEVICE_COUNTS];
 }
 
 size_t rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ctx), void *ctx)

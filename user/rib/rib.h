@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "level.h"
+#include "mixture.h"
 #include "radix.h"
 
 /*
@@ -90,10 +91,24 @@ uint64_t rib_ending(const struct rib *rib, const struct route *route, uint64_t f
 int rib_del(struct rib *rib, const struct route *route);
 
 /*
- * False: no route names this next-hop object; none leads by this device alone, without an object.
- * Quick, so that nobody need look for them.
+ * What the routes that name a next-hop object, best or not, have for fib6 to keep in the one route
+ * that it caches at each hop of the object for all of them (ip6_rt_pcpu_alloc): type and MTU. Of
+ * more than one kind there are two values. n is 0: no route names it.
  */
-bool rib_may_use_object(const struct rib *rib, uint32_t next_hop_id);
+struct mixture rib_by_object(const struct rib *rib, uint32_t next_hop_id);
+
+/* rib_by_object() is more by change from now on. The RIB is in the middle of a change. */
+typedef void (*rib_used_fn)(void *ctx, uint32_t next_hop_id, const struct mixture *change);
+/* NULL: nobody is told any more. */
+void rib_tell_uses(struct rib *rib, rib_used_fn used, void *ctx);
+
+/* A route by an object that discards is announced as a blackhole on the loopback device. */
+bool rib_route_is_by_discard(const struct rib_route *route);
+
+/*
+ * False: no route leads by this device alone, without an object. Quick, so that nobody need look
+ * for them.
+ */
 bool rib_may_use_device(const struct rib *rib, uint32_t ifindex);
 
 /* Drop the routes that fn picks, in a walk through all that are known. Returns how many went. */

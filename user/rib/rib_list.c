@@ -24,17 +24,16 @@ static void confirm(const struct rib_counts *counts, struct rib_route *route)
 	route->visit = counts->visit;
 }
 
-static void count_use(struct rib_counts *counts, const struct rib_route *route, bool came)
+/* by: 1 or -1, a route more. */
+static void count_use(struct rib_counts *counts, const struct rib_route *route, int by)
 {
-	const uint32_t more = came ? 1 : UINT32_MAX; /* or one less */
-
 	if (route->next_hop_id)
-		counts->by_object[route->next_hop_id % RIB_USE_COUNTS] += more;
+		rib_uses_count(&counts->uses, route, by);
 	else if (route->n_hops == 1)
-		counts->by_device[route->hops[0].ifindex % RIB_USE_COUNTS] += more;
+		counts->by_device[route->hops[0].ifindex % RIB_DEVICE_COUNTS] += (uint32_t)by;
 }
 
-/* Put route in at link, before what stands there. */
+/* Put route in at link, before what stands there. Its use of an object is reserved. */
 static void list_insert(struct rib_counts *counts, struct rib_route **link, struct rib_route *route)
 {
 	confirm(counts, route);
@@ -44,7 +43,7 @@ static void list_insert(struct rib_counts *counts, struct rib_route **link, stru
 	counts->untold += route->untold;
 	counts->sources += route->src.len != 0;
 	counts->expiring += route->expires;
-	count_use(counts, route, true);
+	count_use(counts, route, 1);
 }
 
 void rib_list_remove(struct rib_route **link, struct rib_counts *counts)
@@ -56,15 +55,16 @@ void rib_list_remove(struct rib_route **link, struct rib_counts *counts)
 	counts->untold -= route->untold;
 	counts->sources -= route->src.len != 0;
 	counts->expiring -= route->expires;
-	count_use(counts, route, false);
+	count_use(counts, route, -1);
 	free(route);
 }
 
+/* In this order routes by one object that differ do not seem alike on the way. */
 static void list_replace(struct rib_counts *counts, struct rib_route **link,
 			 struct rib_route *route)
 {
-	rib_list_remove(link, counts);
 	list_insert(counts, link, route);
+	rib_list_remove(&route->next, counts);
 }
 
 /* Behind the last one of this metric or a lower one, where fib6 puts a new route. */
@@ -230,12 +230,14 @@ void rib_list_sum(const struct rib_route *list, const struct route *level, struc
 
 /* --- RTM_NEWROUTE ----------------------------------------------------------------------------- */
 
-/* Put a copy of route at link: instead of what is there, or before it. */
+/* Put a copy of route at link: instead of what is there, or before it. Frees copy on errors. */
 static struct rib_outcome put(struct rib_counts *counts, struct rib_route **link, bool replace,
 			      struct rib_route *copy)
 {
-	if (!copy)
+	if (!copy || (copy->next_hop_id && rib_uses_reserve(&counts->uses, copy->next_hop_id))) {
+		free(copy);
 		return (struct rib_outcome){ .err = -ENOMEM };
+	}
 	if (replace)
 		list_replace(counts, link, copy);
 	else
@@ -379,7 +381,7 @@ static struct rib_outcome add_set(struct rib_counts *counts, struct rib_route **
 	} else {
 		copy = rib_route_new(route, route->hops, route->n_hops);
 		outcome = put(counts, list_end(list, route->metric), false, copy);
-		if (copy)
+		if (!outcome.err)
 			copy->uniform = flags || route->n_hops == 1;
 	}
 	if (route->protocol == RTPROT_RA && outcome.err != -ENOMEM)

@@ -5,24 +5,24 @@
 #ifndef RIB_RIB_LIST_H
 #define RIB_RIB_LIST_H
 
-#include "rib.h"
+#include "rib_uses.h"
 
 /*
- * Routes by what they use, several ids in one count: 0 says that none does, without a walk through
- * a full table.
+ * Routes by the device they use, several in one count: 0 says that none does, without a walk
+ * through a full table.
  */
-#define RIB_USE_COUNTS 4096u
+#define RIB_DEVICE_COUNTS 4096u
 
 /* What all lists of a RIB share. */
 struct rib_counts {
 	size_t routes;
-	size_t untold;			    /* … and do not count as such: see rib_untold() */
-	size_t sources;			    /* routes that are source-specific */
-	size_t expiring;		    /* those with a lifetime */
-	uint16_t generation;		    /* given to every route that a message confirms */
-	uint32_t visit;			    /* counts runs of messages for one destination */
-	uint32_t by_object[RIB_USE_COUNTS]; /* next_hop_id */
-	uint32_t by_device[RIB_USE_COUNTS]; /* the only hop's, of those by no object */
+	size_t untold;	     /* … and do not count as such: see rib_untold() */
+	size_t sources;	     /* routes that are source-specific */
+	size_t expiring;     /* those with a lifetime */
+	uint16_t generation; /* given to every route that a message confirms */
+	uint32_t visit;	     /* counts runs of messages for one destination */
+	struct rib_uses uses;
+	uint32_t by_device[RIB_DEVICE_COUNTS]; /* the only hop's, of those by no object */
 };
 
 /* What became of a message: 0 or -errno as in rib.h, and whether anything changed. */

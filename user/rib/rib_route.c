@@ -60,6 +60,21 @@ struct route rib_route_view(const struct rib_route *at_rest, uint32_t table,
 	};
 }
 
+#define LOOPBACK_IFINDEX 1u /* in every namespace */
+
+bool rib_route_is_by_discard(const struct rib_route *route)
+{
+	return route->next_hop_id && route->type == RTN_BLACKHOLE && route->n_hops &&
+	       route->hops[0].ifindex == LOOPBACK_IFINDEX;
+}
+
+uint64_t rib_route_kept(const struct rib_route *route)
+{
+	uint8_t type = rib_route_is_by_discard(route) ? RTN_UNICAST : route->type;
+
+	return (uint64_t)type << 32 | route->mtu;
+}
+
 bool rib_route_is_set(const struct route *route)
 {
 	if (route->next_hop_id || !route->n_hops)

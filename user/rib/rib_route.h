@@ -12,6 +12,9 @@
 struct rib_route *rib_route_new(const struct route *route, const struct route_hop *hops,
 				uint16_t n_hops);
 
+/* Of a route by an object, what rib_by_object() tells apart. */
+uint64_t rib_route_kept(const struct rib_route *route);
+
 /* The route as it was announced; its hops are those of at_rest. */
 struct route rib_route_view(const struct rib_route *at_rest, uint32_t table,
 			    const struct prefix *dst);

@@ -18,7 +18,7 @@ static bool uses_next_hop(const struct route *route, void *ctx)
 /* Routes go with their object, whether or not that is told. */
 static void prune_routes_by(struct sync *sync, uint32_t id)
 {
-	if (rib_may_use_object(sync->rib, id))
+	if (rib_by_object(sync->rib, id).n)
 		rib_prune(sync->rib, uses_next_hop, &id);
 }
 
@@ -39,6 +39,8 @@ static void fill_hops(struct sync *sync, const struct nexthop_view *view, struct
 
 static enum sixlane_verdict verdict_of(const struct nexthop_view *view)
 {
+	if (view->mixed)
+		return SIXLANE_PUNT_NEXT_HOP_OBJECT;
 	switch (view->kind) {
 	case NEXT_HOP_BLACKHOLE:
 		return SIXLANE_DROP_BLACKHOLE;

@@ -412,7 +412,11 @@ static int allocate(struct sync *sync)
 	sync->resolve = resolve_new(&sync->view);
 	sync->fib = fib_new(&writer, sync->config->max_routes);
 	sync->used = calloc(SIXLANE_MAX_NEIGHBOURS / 64, sizeof(*sync->used));
-	return sync->rib && sync->neighs && sync->fib && sync->used ? 0 : -ENOMEM;
+	if (!sync->rib || !sync->neighs || !sync->nexthops || !sync->resolve || !sync->fib ||
+	    !sync->used)
+		return -ENOMEM;
+	nexthops_follow(sync->nexthops, sync->rib);
+	return 0;
 }
 
 static int start(struct sync *sync, char *err)
