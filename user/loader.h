@@ -84,6 +84,12 @@ enum loader_mode { LOADER_NATIVE, LOADER_GENERIC, LOADER_DISPATCHER };
  */
 int loader_attach(const char *object, const char *port, enum loader_mode mode, char *err);
 
+/*
+ * A change of the device to the kernel, and none at all: its XDP program, of which there must be
+ * none, for none. 0 or -errno.
+ */
+int loader_touch(int ifindex);
+
 /* Take sixlane off a port. -ENOENT: no program; -EBUSY: not ours (named in err). */
 int loader_detach(const char *port, char *err);
 

@@ -106,6 +106,15 @@ static int attach_direct(const char *object, int ifindex, const char *port, enum
 	return attach_object(frags, ifindex, port, mode, NULL) ? rc : 0;
 }
 
+int loader_touch(int ifindex)
+{
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
+
+	loader_quiet();
+	opts.old_prog_fd = -1;
+	return bpf_xdp_attach(ifindex, -1, XDP_FLAGS_SKB_MODE | XDP_FLAGS_REPLACE, &opts);
+}
+
 /* Swap a program that is attached directly for the object's, or for none (object NULL). */
 static int replace(const char *object, int ifindex, const char *port, const struct loader_prog *old,
 		   char *err)

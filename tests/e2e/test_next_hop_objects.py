@@ -160,6 +160,52 @@ def test_unlike_routes_by_one_object(objects, other):
     objects.assert_forwarded(fr.many(5, FAR), to="c")
 
 
+def kernel_has_way(net, address):
+    """As it says on the first CPU: each has cached routes of its own."""
+    get = ("taskset", "-c", "0", "ip", "-6", "route", "get", address)
+    return net.r.run(*get, check=False).returncode == 0
+
+
+def cache_of_gone(net):
+    """The kernel's cached route by 8 is of an unreachable one that goes; FAR's is by 8 too."""
+    net.r.route("add unreachable 2001:db8:f01::/48 nhid 8")
+    assert not kernel_has_way(net, "2001:db8:f01::1")
+    net.r.route("delete unreachable 2001:db8:f01::/48 nhid 8")
+    assert not kernel_has_way(net, FAR), "the kernel forgot it: this test says nothing"
+
+
+def test_a_route_that_goes_stays_cached(objects):
+    """Until another one comes: XDP does not go by what the kernel does not go by."""
+    objects.route("add", PREFIX, "nhid 8")
+    cache_of_gone(objects)
+    objects.settle(fr.many(5, FAR), punt_nexthop_object=5, forward=0)
+    objects.sync()  # by means of a route
+    assert kernel_has_way(objects, FAR)
+    objects.assert_forwarded(fr.many(5, FAR), to="c")
+
+
+def test_what_was_cached_before_the_daemon_came(objects):
+    """Of that it cannot know: it makes the kernel forget it."""
+    objects.route("add", PREFIX, "nhid 8")
+    generation = objects.router.status()["generation"]
+    objects.router.stop()
+    cache_of_gone(objects)
+    objects.router.start(sync=False)
+    objects.router.wait_in_sync(after=generation)
+    assert kernel_has_way(objects, FAR)
+    objects.assert_forwarded(fr.many(5, FAR), to="c")
+
+
+def test_no_loopback_to_make_the_kernel_forget_by(objects):
+    objects.route("add", PREFIX, "nhid 8")
+    objects.r.ip("link set lo down")
+    objects.router.restart()
+    objects.assert_passed(fr.many(5, FAR), "punt_nexthop_object")
+    assert "cannot make it forget" in objects.router.log()
+    objects.sync()
+    objects.assert_forwarded(fr.many(5, FAR), to="c")
+
+
 def test_sixteen_bit_weights(objects):
     """iproute2 6.1 cannot say more than 256: the request is made here. Linux 6.12 and newer."""
     done = objects.r.run(

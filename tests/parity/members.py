@@ -51,7 +51,14 @@ class Members:
         }
         nobody = differing.pop(None, None)
         plain = {number: tuple(map(_without_redirects, fates)) for number, fates in differing.items()}
-        # What lacks but a redirect took the same way.
+        # Answers do not show by which member: XDP passed the packet, and a redirect is of one by its
+        # own port, which may have been without a neighbour for one of the kernels.
+        plain = {
+            number: fates
+            for number, fates in plain.items()
+            if fates[0] != fates[1] or not self._is_answered(number, fates[0])
+        }
+        # What else lacks but a redirect took the same way.
         left = {number for number, fates in plain.items() if fates[0] == fates[1]}
         left = left or self._unexplained({number: fates[1] for number, fates in plain.items()})
         self.world.chosen += len(differing) - len(left)
@@ -155,6 +162,9 @@ class Members:
             if sets[0] == sets[1]:
                 return []
         return [Difference(number, *(sorted(sum(fates, ())) for fates in sets))]
+
+    def _is_answered(self, number, fate):
+        return bool(fate) and not self._is_forwarded(number, fate)
 
     def _is_forwarded(self, number, fate):
         """Not lost, and not answered: it still comes from where it came from."""

@@ -102,7 +102,12 @@ int store_set_one(struct store *store, uint32_t id, uint32_t ifindex)
 
 int store_set_kind(struct store *store, uint32_t id, enum next_hop_kind kind)
 {
-	struct next_hop next_hop = { .id = id, .kind = kind, .hop.ifindex = 1 };
+	struct next_hop next_hop = {
+		.id = id,
+		.kind = kind,
+		.is_group = kind == NEXT_HOP_OTHER,
+		.hop.ifindex = 1,
+	};
 
 	return nexthops_set(store->nexthops, &next_hop);
 }

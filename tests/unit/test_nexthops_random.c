@@ -36,9 +36,12 @@ struct kernel_route {
 struct kernel {
 	struct kernel_object objects[IDS + 1];
 	struct kernel_route routes[ROUTES];
+	uint32_t cached[IDS + 1]; /* at a hop since fib6 has its number: kinds of routes */
+	bool was_mixed[IDS + 1];  /* since the store was told that fib6 has a new number */
 	struct store *store;
 	uint32_t seed;
-	bool muted; /* nobody hears of what is done */
+	bool muted;	 /* nobody hears of what is done */
+	bool new_number; /* fib6 has one since the step before */
 };
 
 static size_t n_mixed; /* seen */
@@ -71,6 +74,8 @@ static void kernel_tell(const struct kernel *kernel, uint32_t id)
 static void kernel_remove(struct kernel *kernel, uint32_t id)
 {
 	kernel->objects[id].there = false;
+	kernel->cached[id] = 0;
+	kernel->was_mixed[id] = false;
 	for (uint32_t g = 1; g <= IDS; g++) {
 		struct kernel_object *group = &kernel->objects[g];
 		uint32_t kept = 0;
@@ -133,7 +138,10 @@ static void kernel_route(struct kernel *kernel)
 		*route = (struct kernel_route){ .id = id,
 						.mtu = draw(kernel, 4) ? 0 : 1300,
 						.type = types[draw(kernel, sizeof(types))] };
+		kernel->new_number = true;
 		kernel_tell_route(kernel, index, false, flags);
+		nexthops_renewed(kernel->store->nexthops);
+		memset(kernel->was_mixed, 0, sizeof(kernel->was_mixed));
 	}
 }
 
@@ -143,7 +151,7 @@ static void kernel_add(struct kernel *kernel)
 	struct kernel_object object = { .there = true };
 
 	if (draw(kernel, 2) &&
-	    (!kernel->objects[id].there || kernel->objects[id].kind == NEXT_HOP_GROUP)) {
+	    (!kernel->objects[id].there || kernel->objects[id].kind != NEXT_HOP_ONE)) {
 		object.kind = NEXT_HOP_GROUP;
 		for (uint32_t m = 1; m <= IDS && object.n < MEMBERS; m++) {
 			if (m == id || !kernel->objects[m].there || draw(kernel, 2) ||
@@ -154,13 +162,19 @@ static void kernel_add(struct kernel *kernel)
 		}
 		if (!object.n)
 			return;
+		if (draw(kernel, 8) == 0) /* too many, say */
+			object = (struct kernel_object){ .there = true, .kind = NEXT_HOP_OTHER };
 	} else {
-		if (kernel->objects[id].there && kernel->objects[id].kind == NEXT_HOP_GROUP)
+		if (kernel->objects[id].there && kernel->objects[id].kind != NEXT_HOP_ONE)
 			return;
 		object.kind = NEXT_HOP_ONE;
 		object.ifindex = 1 + draw(kernel, 4);
 	}
+	/* fib6_update_sernum() for each route by it; a hop is another than before. */
+	for (uint32_t i = 0; i < ROUTES; i++)
+		kernel->new_number |= kernel->routes[i].id == id;
 	kernel->objects[id] = object;
+	kernel->cached[id] = 0;
 	kernel_tell(kernel, id);
 }
 
@@ -207,6 +221,12 @@ static void kernel_flush(struct kernel *kernel)
 			kernel_tell_route(kernel, i, false, 0);
 	}
 	rib_sweep(kernel->store->rib);
+	nexthops_doubt(kernel->store->nexthops);
+	assert_true(nexthops_outdated(kernel->store->nexthops));
+	kernel->new_number = true;
+	nexthops_renewed(kernel->store->nexthops);
+	memset(kernel->was_mixed, 0, sizeof(kernel->was_mixed));
+	assert_false(nexthops_outdated(kernel->store->nexthops));
 }
 
 /* --- what is compared ------------------------------------------------------------------------- */
@@ -220,31 +240,55 @@ static bool leads_by(const struct kernel_object *objects, uint32_t id, uint32_t 
 	return id == hop;
 }
 
-/* Routes by the hop differ; those by what discards are unicast. */
-static bool hop_is_mixed(const struct kernel *kernel, uint32_t hop)
+/* Routes by what discards are unicast. */
+static uint32_t cached_kind(const struct kernel_route *route)
 {
-	const struct kernel_route *first = NULL;
+	return 1u << ((route->mtu != 0) + 2 * (route->type == RTN_UNREACHABLE));
+}
+
+/* A bit for each kind of route that may go by the hop, also by groups that are not told. */
+static uint32_t kinds_by(const struct kernel *kernel, uint32_t hop)
+{
+	uint32_t kinds = 0;
 
 	for (uint32_t i = 0; i < ROUTES; i++) {
 		const struct kernel_route *route = &kernel->routes[i];
 
-		if (!route->id || !leads_by(kernel->objects, route->id, hop))
-			continue;
-		if (first && (first->mtu != route->mtu ||
-			      (first->type == RTN_UNREACHABLE) != (route->type == RTN_UNREACHABLE)))
-			return true;
-		first = route;
+		if (route->id && (leads_by(kernel->objects, route->id, hop) ||
+				  kernel->objects[route->id].kind == NEXT_HOP_OTHER))
+			kinds |= cached_kind(route);
 	}
-	return false;
+	return kinds;
+}
+
+static bool is_several(uint32_t kinds)
+{
+	return kinds & (kinds - 1);
+}
+
+/* Packets come by all routes. */
+static void fill_caches(struct kernel *kernel)
+{
+	for (uint32_t id = 1; id <= IDS; id++) {
+		uint32_t kinds = kinds_by(kernel, id);
+
+		if (!kernel->objects[id].there || kernel->objects[id].kind != NEXT_HOP_ONE)
+			kinds = 0;
+		kernel->cached[id] = kinds | (kernel->new_number ? 0 : kernel->cached[id]);
+		kernel->was_mixed[id] |= is_several(kinds);
+		/* What may be cached is known for what it is. */
+		assert_true(kernel->was_mixed[id] || !is_several(kernel->cached[id]));
+	}
+	kernel->new_number = false;
 }
 
 static bool is_mixed(const struct kernel *kernel, uint32_t id)
 {
 	const struct kernel_object *object = &kernel->objects[id];
-	bool mixed = object->kind == NEXT_HOP_ONE && hop_is_mixed(kernel, id);
+	bool mixed = object->kind == NEXT_HOP_ONE && kernel->was_mixed[id];
 
 	for (uint32_t i = 0; i < object->n; i++)
-		mixed |= hop_is_mixed(kernel, object->member[i]);
+		mixed |= kernel->was_mixed[object->member[i]];
 	return mixed;
 }
 
@@ -255,6 +299,8 @@ static void kernel_text(const struct kernel *kernel, uint32_t id, char out[STORE
 
 	if (!object->there) {
 		strcpy(out, "none");
+	} else if (object->kind == NEXT_HOP_OTHER) {
+		strcpy(out, "other");
 	} else if (object->kind == NEXT_HOP_ONE) {
 		snprintf(out, STORE_TEXT, "via %u", object->ifindex);
 	} else {
@@ -286,6 +332,7 @@ static void compare(struct kernel *kernel, char before[IDS + 1][STORE_TEXT], boo
 	struct store *store = kernel->store;
 	uint32_t n = 0;
 
+	fill_caches(kernel);
 	for (uint32_t id = 1; id <= IDS; id++) {
 		char want[STORE_TEXT], got[STORE_TEXT];
 

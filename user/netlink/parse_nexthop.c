@@ -103,6 +103,7 @@ static int group_parse(const struct nlattr **at, struct next_hop *next_hop,
 
 	if (r < 0)
 		return r;
+	next_hop->is_group = true;
 	switch (attr_u16(at[NHA_GROUP_TYPE], NEXTHOP_GRP_TYPE_MPATH)) {
 	case NEXTHOP_GRP_TYPE_MPATH:
 		next_hop->kind = NEXT_HOP_GROUP;

@@ -11,7 +11,7 @@
 
 __extension__ typedef unsigned __int128 mixture_wide;
 
-/* Zeroed: of no values. Those are below MIXTURE_LIMIT, and fewer than 2^24. */
+/* Zeroed: of no values. Those are at most MIXTURE_LIMIT, and fewer than 2^24. */
 struct mixture {
 	uint64_t n, sum;
 	mixture_wide squares;

@@ -24,7 +24,10 @@ struct nexthops {
 	struct rib *rib; /* whose routes count; may be NULL */
 	struct nexthop_object *objects[ID_BUCKETS];
 	struct nexthop_object *groups;
-	size_t n;
+	struct nexthop_object *turned; /* hops of which nobody was told yet */
+	struct mixture unseen;	       /* routes by groups whose members are not known */
+	size_t n, n_stale;
+	bool doubtful; /* the kernel may have cached what nobody knows of */
 	uint32_t generation;
 	bool marked; /* between mark and sweep */
 	/* What the last view points to. */
@@ -101,26 +104,134 @@ static struct mixture routes_of(const struct nexthops *nexthops, uint32_t id)
 	return nexthops->rib ? rib_by_object(nexthops->rib, id) : (struct mixture){ 0 };
 }
 
-/* by: 1 or -1, so many routes more may go by a hop. */
-static void hop_count(const struct nexthops *nexthops, struct nexthop_object *hop,
-		      const struct mixture *routes, int by)
+static bool is_hop(const struct nexthop_object *object)
 {
-	bool was_uniform = mixture_is_uniform(&hop->routes);
-
-	mixture_add(&hop->routes, routes, by);
-	if (mixture_is_uniform(&hop->routes) != was_uniform)
-		report_with_groups(nexthops, hop->id);
+	return !nexthop_kind_is_group(object->kind) && !object->unseen;
 }
 
-static void members_count(const struct nexthops *nexthops, const struct next_hop_member *members,
+/* Whether all routes that may go by a hop are alike to a packet. */
+static bool hop_agrees(const struct nexthops *nexthops, const struct nexthop_object *hop)
+{
+	struct mixture routes = hop->routes;
+
+	mixture_add(&routes, &nexthops->unseen, 1);
+	return mixture_is_uniform(&routes);
+}
+
+/* What discards does so whatever the route. */
+static bool is_mixed(const struct nexthops *nexthops, const struct nexthop_object *hop)
+{
+	return hop->kind != NEXT_HOP_BLACKHOLE &&
+	       (nexthops->doubtful || hop->stale || !hop_agrees(nexthops, hop));
+}
+
+static void turn(struct nexthops *nexthops, struct nexthop_object *hop)
+{
+	if (hop->turned)
+		return;
+	hop->turned = true;
+	hop->next_turned = nexthops->turned;
+	nexthops->turned = hop;
+}
+
+static bool has_turned_member(const struct nexthops *nexthops, const struct nexthop_object *group)
+{
+	for (uint32_t i = 0; i < group->n_members; i++) {
+		const struct nexthop_object *member = object_find(nexthops, group->members[i].id);
+
+		if (member && member->turned)
+			return true;
+	}
+	return false;
+}
+
+/* Of many that turned at once each group is told once. */
+static void tell_turned(struct nexthops *nexthops)
+{
+	const struct nexthop_object *group;
+	struct nexthop_object *hop;
+
+	for (group = nexthops->groups; group && nexthops->turned; group = group->next_group) {
+		if (has_turned_member(nexthops, group))
+			report(nexthops, group->id);
+	}
+	while (nexthops->turned) {
+		hop = nexthops->turned;
+		nexthops->turned = hop->next_turned;
+		hop->turned = false;
+		report(nexthops, hop->id);
+	}
+}
+
+/* A hop whose routes agree where they did not, or the other way round. */
+static void hop_agreed(struct nexthops *nexthops, struct nexthop_object *hop, bool before)
+{
+	bool agrees = hop_agrees(nexthops, hop);
+
+	if (before == agrees || hop->stale)
+		return;
+	if (agrees) {
+		hop->stale = true;
+		nexthops->n_stale++;
+	} else {
+		turn(nexthops, hop);
+	}
+}
+
+/* by: 1 or -1, so many routes more may go by a hop. */
+static void hop_count(struct nexthops *nexthops, struct nexthop_object *hop,
+		      const struct mixture *routes, int by)
+{
+	bool agreed = hop_agrees(nexthops, hop);
+
+	mixture_add(&hop->routes, routes, by);
+	hop_agreed(nexthops, hop, agreed);
+}
+
+static void members_count(struct nexthops *nexthops, const struct next_hop_member *members,
 			  uint32_t n, const struct mixture *routes, int by)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		struct nexthop_object *member = object_find(nexthops, members[i].id);
 
-		if (member && !nexthop_kind_is_group(member->kind))
+		if (member && is_hop(member))
 			hop_count(nexthops, member, routes, by);
 	}
+}
+
+/* Routes that may go by any hop. */
+static void unseen_count(struct nexthops *nexthops, const struct mixture *routes, int by)
+{
+	const struct mixture before = nexthops->unseen;
+	struct mixture after = before;
+
+	mixture_add(&after, routes, by);
+	for (size_t i = 0; i < ID_BUCKETS; i++) {
+		struct nexthop_object *hop = nexthops->objects[i];
+
+		for (; hop; hop = hop->next) {
+			bool agreed;
+
+			if (!is_hop(hop))
+				continue;
+			nexthops->unseen = before;
+			agreed = hop_agrees(nexthops, hop);
+			nexthops->unseen = after;
+			hop_agreed(nexthops, hop, agreed);
+		}
+	}
+	nexthops->unseen = after;
+}
+
+static void object_count(struct nexthops *nexthops, struct nexthop_object *object,
+			 const struct mixture *routes, int by)
+{
+	if (object->unseen)
+		unseen_count(nexthops, routes, by);
+	else if (nexthop_kind_is_group(object->kind))
+		members_count(nexthops, object->members, object->n_members, routes, by);
+	else
+		hop_count(nexthops, object, routes, by);
 }
 
 /* Of a hop that was none until now. */
@@ -144,22 +255,49 @@ static void routes_changed(void *ctx, uint32_t id, const struct mixture *change)
 	struct nexthops *nexthops = ctx;
 	struct nexthop_object *object = object_find(nexthops, id);
 
-	if (object && nexthop_kind_is_group(object->kind))
-		members_count(nexthops, object->members, object->n_members, change, 1);
-	else if (object)
-		hop_count(nexthops, object, change, 1);
+	if (object)
+		object_count(nexthops, object, change, 1);
+	tell_turned(nexthops);
 }
 
-/* What discards does so whatever the route. */
-static bool is_mixed(const struct nexthop_object *hop)
+bool nexthops_outdated(const struct nexthops *nexthops)
 {
-	return hop->kind != NEXT_HOP_BLACKHOLE && !mixture_is_uniform(&hop->routes);
+	return nexthops->doubtful || nexthops->n_stale;
+}
+
+static void set_doubt(struct nexthops *nexthops, bool doubtful)
+{
+	for (size_t i = 0; i < ID_BUCKETS; i++) {
+		struct nexthop_object *hop = nexthops->objects[i];
+
+		for (; hop; hop = hop->next) {
+			if (is_hop(hop) && (doubtful || nexthops->doubtful || hop->stale))
+				turn(nexthops, hop);
+			hop->stale &= doubtful;
+		}
+	}
+	nexthops->doubtful = doubtful;
+	if (!doubtful)
+		nexthops->n_stale = 0;
+	tell_turned(nexthops);
+}
+
+void nexthops_doubt(struct nexthops *nexthops)
+{
+	if (!nexthops->doubtful)
+		set_doubt(nexthops, true);
+}
+
+void nexthops_renewed(struct nexthops *nexthops)
+{
+	if (nexthops_outdated(nexthops))
+		set_doubt(nexthops, false);
 }
 
 /* --- objects that come and go ----------------------------------------------------------------- */
 
 /* The caller frees it. */
-static void object_take(struct nexthops *nexthops, const struct nexthop_object *object)
+static void object_take(struct nexthops *nexthops, struct nexthop_object *object)
 {
 	struct nexthop_object **link = &nexthops->objects[object->id % ID_BUCKETS];
 	struct mixture routes;
@@ -170,11 +308,14 @@ static void object_take(struct nexthops *nexthops, const struct nexthop_object *
 		return;
 	*link = object->next;
 	nexthops->n--;
-	if (!nexthop_kind_is_group(object->kind))
+	nexthops->n_stale -= object->stale;
+	if (nexthop_kind_is_group(object->kind))
+		groups_remove(nexthops, object);
+	else if (!object->unseen)
 		return;
-	groups_remove(nexthops, object);
 	routes = routes_of(nexthops, object->id);
-	members_count(nexthops, object->members, object->n_members, &routes, -1);
+	object_count(nexthops, object, &routes, -1);
+	tell_turned(nexthops);
 }
 
 /*
@@ -185,27 +326,28 @@ static int object_set(struct nexthops *nexthops, struct nexthop_object *object,
 		      const struct next_hop *next_hop, bool is_new)
 {
 	const struct mixture routes = routes_of(nexthops, object->id);
-	bool was_group = nexthop_kind_is_group(object->kind);
-	bool is_group = nexthop_kind_is_group(nexthop_object_kind(next_hop));
+	bool was_group = nexthop_kind_is_group(object->kind), was_unseen = object->unseen;
+	bool is_group;
 	struct next_hop_member old[NEXT_HOP_MAX_MEMBERS];
 	uint32_t n_old = object->n_members;
 	int ret;
 
 	if (n_old)
 		memcpy(old, object->members, n_old * sizeof(*old));
-	if (is_group)
-		members_count(nexthops, next_hop->members, next_hop->n_members, &routes, 1);
 	ret = nexthop_object_set(object, next_hop);
-	if (ret && is_group)
-		members_count(nexthops, next_hop->members, next_hop->n_members, &routes, -1);
-	is_group &= !ret;
+	is_group = nexthop_kind_is_group(object->kind);
+	if (is_group || object->unseen)
+		object_count(nexthops, object, &routes, 1);
+	if (was_unseen)
+		unseen_count(nexthops, &routes, -1);
 	if (was_group && !is_group)
 		groups_remove(nexthops, object);
 	if (!was_group && is_group)
 		groups_add(nexthops, object);
 	members_count(nexthops, old, n_old, &routes, -1);
-	if (!is_group && (was_group || is_new))
+	if (is_hop(object) && (was_group || was_unseen || is_new))
 		object->routes = hop_routes(nexthops, object->id);
+	tell_turned(nexthops);
 	return ret;
 }
 
@@ -334,7 +476,7 @@ static void view_group(struct nexthops *nexthops, const struct nexthop_object *g
 			view->kind = NEXT_HOP_OTHER;
 			return;
 		}
-		view->mixed |= is_mixed(member);
+		view->mixed |= is_mixed(nexthops, member);
 		nexthops->hops[i] = member->hop;
 		nexthops->weights[i] = group->members[i].weight;
 	}
@@ -356,7 +498,7 @@ bool nexthops_view(struct nexthops *nexthops, uint32_t id, struct nexthop_view *
 	if (nexthop_kind_is_group(object->kind)) {
 		view_group(nexthops, object, view);
 	} else if (object->kind == NEXT_HOP_ONE) {
-		view->mixed = is_mixed(object);
+		view->mixed = is_mixed(nexthops, object);
 		view->n_hops = 1;
 		view->hops = &object->hop;
 		view->weights = &one;

@@ -39,10 +39,20 @@ void nexthops_free(struct nexthops *nexthops);
 /*
  * From now on hops know of the routes by them. The kernel keeps one cached route at each hop for
  * all routes by it, in whatever groups (rt6_get_pcpu_route), and what becomes of packets is up to
- * that one: to the type and the MTU of whichever route came first. rib outlives nexthops, and has
- * no other listener.
+ * that one: to the type and the MTU of whichever route came first. Where these differ, the hop is
+ * mixed. rib outlives nexthops, and has no other listener.
+ *
+ * What is cached outlives the route that it was made of, until fib6 has a new serial number
+ * (rt6_get_pcpu_route), which it has with every route that comes (fib6_add) but not with those that
+ * go. So what is mixed stays so until nexthops_renewed(): fib6 has one, since all that was told so
+ * far.
  */
 void nexthops_follow(struct nexthops *nexthops, struct rib *rib);
+/* Something waits for that. */
+bool nexthops_outdated(const struct nexthops *nexthops);
+void nexthops_renewed(struct nexthops *nexthops);
+/* Routes of which nobody was told may be cached: all hops are mixed until nexthops_renewed(). */
+void nexthops_doubt(struct nexthops *nexthops);
 
 /*
  * Store or replace. 0, or -ENOMEM: the object is not known, or is NEXT_HOP_OTHER. Between mark and

@@ -26,6 +26,12 @@ enum next_hop_kind nexthop_object_kind(const struct next_hop *next_hop)
 	return next_hop->kind;
 }
 
+bool nexthop_object_is_unseen(const struct next_hop *next_hop)
+{
+	return (next_hop->is_group || nexthop_kind_is_group(next_hop->kind)) &&
+	       nexthop_object_kind(next_hop) == NEXT_HOP_OTHER;
+}
+
 static bool same_hop(const struct route_hop *a, const struct route_hop *b)
 {
 	return a->ifindex == b->ifindex && a->has_gateway == b->has_gateway &&
@@ -46,7 +52,8 @@ static bool same_members(const struct nexthop_object *object, const struct next_
 
 bool nexthop_object_equal(const struct nexthop_object *object, const struct next_hop *next_hop)
 {
-	if (object->kind != nexthop_object_kind(next_hop))
+	if (object->kind != nexthop_object_kind(next_hop) ||
+	    object->unseen != nexthop_object_is_unseen(next_hop))
 		return false;
 	switch (object->kind) {
 	case NEXT_HOP_ONE:
@@ -95,17 +102,22 @@ static int make_group(const struct next_hop *next_hop, struct nexthop_object *ou
 int nexthop_object_set(struct nexthop_object *object, const struct next_hop *next_hop)
 {
 	const struct nexthop_object old = *object;
-	const struct nexthop_object spoilt = {
+	struct nexthop_object spoilt = {
 		.next = old.next,
 		.next_group = old.next_group,
 		.id = old.id,
 		.generation = old.generation,
 		.kind = NEXT_HOP_OTHER,
+		.next_turned = old.next_turned,
 		.routes = old.routes,
+		.turned = old.turned,
+		.stale = old.stale,
+		.unseen = nexthop_object_is_unseen(next_hop),
 	};
 	struct nexthop_object fresh = spoilt;
 	int ret = 0;
 
+	spoilt.unseen |= nexthop_kind_is_group(next_hop->kind);
 	fresh.kind = nexthop_object_kind(next_hop);
 	if (nexthop_kind_is_group(fresh.kind))
 		ret = make_group(next_hop, &fresh);

@@ -12,14 +12,18 @@
 #define NEXTHOP_MAX_BUCKETS UINT16_MAX /* the kernel counts them in 16 bits */
 
 struct nexthop_object {
-	struct nexthop_object *next;	   /* in the hash */
-	struct nexthop_object *next_group; /* in the list of groups */
+	struct nexthop_object *next;	    /* in the hash */
+	struct nexthop_object *next_group;  /* in the list of groups */
+	struct nexthop_object *next_turned; /* in the list of those that turned, if it did */
 	uint32_t id;
 	uint32_t generation;
 	enum next_hop_kind kind;
 	bool dirty;	       /* buckets changed, and nobody was told */
 	struct route_hop hop;  /* zero but for NEXT_HOP_ONE and NEXT_HOP_OTHER */
 	struct mixture routes; /* that may go by it: of no group */
+	bool turned;	       /* they differ, or do not any more, and nobody was told */
+	bool stale;	       /* they differed, and the kernel may have one of them cached */
+	bool unseen;	       /* a group of which the members are not known */
 	uint32_t n_members, n_buckets;
 	struct next_hop_member *members;
 	uint32_t *buckets; /* ids of members; 0: not known */
@@ -34,6 +38,9 @@ static inline bool nexthop_kind_is_group(enum next_hop_kind kind)
 {
 	return kind == NEXT_HOP_GROUP || kind == NEXT_HOP_RESILIENT;
 }
+
+/* It is a group, and its members are not known. */
+bool nexthop_object_is_unseen(const struct next_hop *next_hop);
 
 /* The object is what next_hop says. */
 bool nexthop_object_equal(const struct nexthop_object *object, const struct next_hop *next_hop);

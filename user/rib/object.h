@@ -52,6 +52,8 @@ struct route {
 	const struct route_hop *hops;
 };
 
+#define LOOPBACK_IFINDEX 1u /* in every namespace */
+
 /* --- next-hop objects (`ip nexthop`) ------------------------------------------------------- */
 
 #define NEXT_HOP_MAX_MEMBERS 256
@@ -73,6 +75,7 @@ struct next_hop_member {
 struct next_hop {
 	uint32_t id;
 	enum next_hop_kind kind;
+	bool is_group; /* if of NEXT_HOP_OTHER, its members are not told here */
 	struct route_hop hop;
 	uint32_t n_buckets; /* of a resilient group */
 	uint32_t n_members;

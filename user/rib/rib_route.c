@@ -60,8 +60,6 @@ struct route rib_route_view(const struct rib_route *at_rest, uint32_t table,
 	};
 }
 
-#define LOOPBACK_IFINDEX 1u /* in every namespace */
-
 bool rib_route_is_by_discard(const struct rib_route *route)
 {
 	return route->next_hop_id && route->type == RTN_BLACKHOLE && route->n_hops &&

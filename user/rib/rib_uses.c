@@ -8,13 +8,9 @@
 #include "rib_route.h"
 #include "rib_uses.h"
 
-static struct rib_use **link_of(struct rib_uses *uses, uint32_t id)
+static struct rib_use **bucket_of(struct rib_uses *uses, uint32_t id)
 {
-	struct rib_use **link = &uses->buckets[id % RIB_USE_BUCKETS];
-
-	while (*link && (*link)->id != id)
-		link = &(*link)->next;
-	return link;
+	return &uses->buckets[id % RIB_USE_BUCKETS];
 }
 
 const struct rib_use *rib_uses_find(const struct rib_uses *uses, uint32_t id)
@@ -28,24 +24,29 @@ const struct rib_use *rib_uses_find(const struct rib_uses *uses, uint32_t id)
 
 int rib_uses_reserve(struct rib_uses *uses, uint32_t id)
 {
-	struct rib_use **link = link_of(uses, id);
+	struct rib_use **bucket = bucket_of(uses, id), *use;
 
-	if (*link)
+	if (rib_uses_find(uses, id))
 		return 0;
-	*link = calloc(1, sizeof(**link));
-	if (!*link)
+	use = calloc(1, sizeof(*use));
+	if (!use)
 		return -ENOMEM;
-	(*link)->id = id;
+	use->id = id;
+	use->next = *bucket;
+	*bucket = use;
 	return 0;
 }
 
 void rib_uses_count(struct rib_uses *uses, const struct rib_route *route, int by)
 {
-	struct rib_use **link = link_of(uses, route->next_hop_id), *use = *link;
+	struct rib_use **link = bucket_of(uses, route->next_hop_id), *use;
 	const struct mixture one = mixture_of(rib_route_kept(route));
-	const struct mixture before = mixture_digest(&use->routes);
-	struct mixture change;
+	struct mixture before, change;
 
+	while ((*link)->id != route->next_hop_id)
+		link = &(*link)->next;
+	use = *link;
+	before = mixture_digest(&use->routes);
 	mixture_add(&use->routes, &one, by);
 	change = mixture_digest(&use->routes);
 	mixture_add(&change, &before, -1);

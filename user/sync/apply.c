@@ -96,6 +96,18 @@ static void keep_ending(struct sync *sync, struct route *route)
 	sync_want(sync, SYNC_LATER_NS);
 }
 
+/*
+ * A route has come just now. fib6_info_hw_flags_set() tells of one that was there, without a flag,
+ * and queued messages may be older than what a dump has shown.
+ */
+static bool is_by_fib6_add(const struct sync *sync, const struct nlmsghdr *nlh,
+			   const struct route *route)
+{
+	return nlh->nlmsg_type == RTM_NEWROUTE && !sync->dumping && !sync->replaying &&
+	       !route->cloned &&
+	       nlh->nlmsg_flags & (NLM_F_CREATE | NLM_F_REPLACE | NLM_F_APPEND | NLM_F_EXCL);
+}
+
 static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	struct route_hop hops[ROUTE_MAX_HOPS];
@@ -116,6 +128,8 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 			      sync->dumping ? 0 : nlh->nlmsg_flags | NLM_F_CREATE);
 	else
 		ret = rib_del(sync->rib, &route);
+	if (is_by_fib6_add(sync, nlh, &route))
+		nexthops_renewed(sync->nexthops);
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
 		return ret;
 	/* a withdrawal from before the dump, of what the dump therefore did not tell */

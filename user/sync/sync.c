@@ -160,6 +160,29 @@ static void count_interrupted(struct sync *sync, int ret)
 	sync->interrupted++;
 }
 
+/*
+ * Since what the kernel had cached at next hops of objects before may be of routes that nobody
+ * speaks of any more: see nexthops_follow().
+ */
+static void renew_cached(struct sync *sync)
+{
+	int ret = 0;
+
+	if (!nexthops_count(sync->nexthops))
+		return;
+	/* fib6_ifup() looks for a route by the device. */
+	ret = rib_may_use_device(sync->rib, LOOPBACK_IFINDEX) ? loader_touch(LOOPBACK_IFINDEX)
+							      : -ENETDOWN;
+	if (!ret) {
+		nexthops_renewed(sync->nexthops);
+		return;
+	}
+	nexthops_doubt(sync->nexthops);
+	log_warning_limited(
+		"routes by next-hop objects pass to the kernel until a route is added: cannot make it forget what it cached for them: %s%s",
+		strerror(-ret), ret == -ENETDOWN ? " (lo has no IPv6 address)" : "");
+}
+
 /* Only a dump that is whole, understood and consistent says that what it lacks is gone. */
 static bool finish_dump(struct sync *sync, int ret)
 {
@@ -218,8 +241,10 @@ static void synchronise(struct sync *sync)
 	sync->told_after_ns = start_ns;
 	ret = dump_all(sync);
 	usable = finish_dump(sync, ret);
-	if (usable)
+	if (usable) {
 		links_clear_doubts(&sync->links);
+		renew_cached(sync);
+	}
 	replay_queue(sync);
 	if (usable || sync->complete) {
 		census_run(sync, true);
