@@ -52,6 +52,11 @@ static uint32_t draw(struct kernel *kernel, uint32_t below)
 	return (kernel->seed >> 8) % below;
 }
 
+static bool is_hop(const struct kernel_object *object)
+{
+	return object->kind == NEXT_HOP_ONE || object->kind == NEXT_HOP_BLACKHOLE;
+}
+
 static void kernel_tell(const struct kernel *kernel, uint32_t id)
 {
 	const struct kernel_object *object = &kernel->objects[id];
@@ -150,8 +155,7 @@ static void kernel_add(struct kernel *kernel)
 	uint32_t id = 1 + draw(kernel, IDS);
 	struct kernel_object object = { .there = true };
 
-	if (draw(kernel, 2) &&
-	    (!kernel->objects[id].there || kernel->objects[id].kind != NEXT_HOP_ONE)) {
+	if (draw(kernel, 2) && (!kernel->objects[id].there || !is_hop(&kernel->objects[id]))) {
 		object.kind = NEXT_HOP_GROUP;
 		for (uint32_t m = 1; m <= IDS && object.n < MEMBERS; m++) {
 			if (m == id || !kernel->objects[m].there || draw(kernel, 2) ||
@@ -165,10 +169,11 @@ static void kernel_add(struct kernel *kernel)
 		if (draw(kernel, 8) == 0) /* too many, say */
 			object = (struct kernel_object){ .there = true, .kind = NEXT_HOP_OTHER };
 	} else {
-		if (kernel->objects[id].there && kernel->objects[id].kind != NEXT_HOP_ONE)
+		if (kernel->objects[id].there && !is_hop(&kernel->objects[id]))
 			return;
-		object.kind = NEXT_HOP_ONE;
-		object.ifindex = 1 + draw(kernel, 4);
+		object.kind = draw(kernel, 8) ? NEXT_HOP_ONE : NEXT_HOP_BLACKHOLE;
+		if (object.kind == NEXT_HOP_ONE)
+			object.ifindex = 1 + draw(kernel, 4);
 	}
 	/* fib6_update_sernum() for each route by it; a hop is another than before. */
 	for (uint32_t i = 0; i < ROUTES; i++)
@@ -270,10 +275,9 @@ static bool is_several(uint32_t kinds)
 static void fill_caches(struct kernel *kernel)
 {
 	for (uint32_t id = 1; id <= IDS; id++) {
-		uint32_t kinds = kinds_by(kernel, id);
+		const struct kernel_object *object = &kernel->objects[id];
+		uint32_t kinds = object->there && is_hop(object) ? kinds_by(kernel, id) : 0;
 
-		if (!kernel->objects[id].there || kernel->objects[id].kind != NEXT_HOP_ONE)
-			kinds = 0;
 		kernel->cached[id] = kinds | (kernel->new_number ? 0 : kernel->cached[id]);
 		kernel->was_mixed[id] |= is_several(kinds);
 		/* What may be cached is known for what it is. */
@@ -282,13 +286,18 @@ static void fill_caches(struct kernel *kernel)
 	kernel->new_number = false;
 }
 
+static bool hop_is_mixed(const struct kernel *kernel, uint32_t id)
+{
+	return kernel->objects[id].kind == NEXT_HOP_ONE && kernel->was_mixed[id];
+}
+
 static bool is_mixed(const struct kernel *kernel, uint32_t id)
 {
 	const struct kernel_object *object = &kernel->objects[id];
-	bool mixed = object->kind == NEXT_HOP_ONE && kernel->was_mixed[id];
+	bool mixed = hop_is_mixed(kernel, id);
 
 	for (uint32_t i = 0; i < object->n; i++)
-		mixed |= kernel->was_mixed[object->member[i]];
+		mixed |= hop_is_mixed(kernel, object->member[i]);
 	return mixed;
 }
 
@@ -301,6 +310,8 @@ static void kernel_text(const struct kernel *kernel, uint32_t id, char out[STORE
 		strcpy(out, "none");
 	} else if (object->kind == NEXT_HOP_OTHER) {
 		strcpy(out, "other");
+	} else if (object->kind == NEXT_HOP_BLACKHOLE) {
+		strcpy(out, "blackhole");
 	} else if (object->kind == NEXT_HOP_ONE) {
 		snprintf(out, STORE_TEXT, "via %u", object->ifindex);
 	} else {

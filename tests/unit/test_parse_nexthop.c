@@ -181,6 +181,7 @@ static void gateways(void **state)
 		if (size != 4 && size != 16)
 			continue;
 		assert_int_equal(out.kind, size == 16 ? NEXT_HOP_ONE : NEXT_HOP_OTHER);
+		assert_false(out.is_group);
 		assert_int_equal(out.hop.has_gateway, size == 16);
 	}
 }
@@ -262,6 +263,7 @@ static void weights(void **state)
 		assert_int_equal(PARSE(parse_next_hop, nlh, &out, members), 0);
 		assert_int_equal(out.kind, cases[i].expected ? NEXT_HOP_GROUP : NEXT_HOP_OTHER);
 		assert_int_equal(out.n_members, cases[i].expected ? 2 : 0);
+		assert_true(out.is_group);
 		if (!cases[i].expected)
 			continue;
 		assert_int_equal(members[0].id, 6);
@@ -292,6 +294,7 @@ static void numbers_of_members(void **state)
 		assert_int_equal(out.kind,
 				 n <= NEXT_HOP_MAX_MEMBERS ? NEXT_HOP_GROUP : NEXT_HOP_OTHER);
 		assert_int_equal(out.n_members, n <= NEXT_HOP_MAX_MEMBERS ? n : 0);
+		assert_true(out.is_group);
 		for (uint32_t i = 0; i < out.n_members; i++)
 			assert_int_equal(members[i].id, i + 1);
 	}
