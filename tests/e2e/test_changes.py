@@ -109,6 +109,7 @@ def test_many_next_hops_are_made_and_freed_under_traffic(net):
                 for i in range(50)
             )
             net.r.batch("route delete 2001:db8:%x::/48" % (0x1000 + i) for i in range(50))
+            net.tap["b"].drain()
     arrived = numbered.assert_all_arrived("b")
     assert len(arrived) == numbered.sent == numbered.rise["forward"]
 
