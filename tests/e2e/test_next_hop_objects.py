@@ -184,22 +184,46 @@ def test_a_route_that_goes_stays_cached(objects):
     objects.assert_forwarded(fr.many(5, FAR), to="c")
 
 
+def test_routes_told_as_replaced_are_not_new(objects):
+    """Of those by groups of a hop that changes the kernel tells so, and forgets nothing for it."""
+    objects.r.ip("nexthop add id 9 via", host_addr("b"), "dev p1")
+    group(objects, "add id 10 group 9")
+    objects.r.route("add 2001:db8:f02::/48 nhid 10")
+    objects.route("add", PREFIX, "nhid 8")
+    cache_of_gone(objects)
+    objects.r.ip("nexthop replace id 9 via", host_addr("c"), "dev p2")
+    objects.wait_lookup("2001:db8:f02::1", port="p2")
+    objects.settle(fr.many(5, FAR), punt_nexthop_object=5, forward=0)
+    assert not kernel_has_way(objects, FAR)
+
+
+def restart_over_gone(net):
+    """A daemon begins that has not heard of the route that the kernel has cached."""
+    generation = net.router.status()["generation"]
+    net.router.stop()
+    cache_of_gone(net)
+    net.router.start(sync=False)
+    net.router.wait_in_sync(after=generation)
+
+
 def test_what_was_cached_before_the_daemon_came(objects):
     """Of that it cannot know: it makes the kernel forget it."""
     objects.route("add", PREFIX, "nhid 8")
-    generation = objects.router.status()["generation"]
-    objects.router.stop()
-    cache_of_gone(objects)
-    objects.router.start(sync=False)
-    objects.router.wait_in_sync(after=generation)
+    restart_over_gone(objects)
     assert kernel_has_way(objects, FAR)
     objects.assert_forwarded(fr.many(5, FAR), to="c")
 
 
-def test_no_loopback_to_make_the_kernel_forget_by(objects):
+@pytest.mark.parametrize("how", ["down", "disable_ipv6"])
+def test_no_loopback_to_make_the_kernel_forget_by(objects, how):
     objects.route("add", PREFIX, "nhid 8")
-    objects.r.ip("link set lo down")
-    objects.router.restart()
+    if how == "down":
+        objects.r.ip("link set lo down")
+    else:
+        objects.r.sysctl("net.ipv6.conf.lo.disable_ipv6", 1)
+    objects.r.route("add unreachable 2001:db8:f03::/48")  # also shown as by lo
+    restart_over_gone(objects)
+    assert not kernel_has_way(objects, FAR)
     objects.assert_passed(fr.many(5, FAR), "punt_nexthop_object")
     assert "cannot make it forget" in objects.router.log()
     objects.sync()

@@ -4,6 +4,8 @@
  * this test with allocations that fail when told.
  */
 #include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -427,6 +429,87 @@ static void test_each(void **state)
 	store_close(&store);
 }
 
+/* --- routes by them --------------------------------------------------------------------------- */
+
+static void tell_route(struct store *store, bool del, uint8_t last, uint32_t id, uint32_t mtu)
+{
+	struct route route = {
+		.dst = { .addr.bytes = { 0x20, 0x01, [15] = last }, .len = 128 },
+		.table = RT_TABLE_MAIN,
+		.type = RTN_UNICAST,
+		.next_hop_id = id,
+		.mtu = mtu,
+	};
+
+	assert_int_equal(
+		del ? rib_del(store->rib, &route) : rib_add(store->rib, &route, NLM_F_CREATE), 0);
+}
+
+static void test_doubt(void **state)
+{
+	struct store store;
+
+	(void)state;
+	store_open(&store);
+	store_set_one(&store, 1, 3);
+	store_set_one(&store, 2, 4);
+	store_set_kind(&store, 3, NEXT_HOP_BLACKHOLE);
+	GROUP(&store, 10, 1, 1, 2, 1);
+	assert_told(&store, "1 2 3 10");
+	for (int i = 0; i < 2; i++) {
+		nexthops_doubt(store.nexthops);
+		assert_told(&store, i ? "" : "10 3 2 1");
+		assert_means(&store, 1, "via 3 mixed");
+		assert_means(&store, 3, "blackhole");
+		assert_means(&store, 10, "group 3*1 4*1 mixed");
+	}
+	/* one that comes meanwhile */
+	store_set_one(&store, 4, 5);
+	assert_means(&store, 4, "via 5 mixed");
+	assert_told(&store, "4");
+	for (int i = 0; i < 2; i++) {
+		nexthops_renewed(store.nexthops);
+		assert_told(&store, i ? "" : "10 4 3 2 1");
+		assert_means(&store, 1, "via 3");
+		assert_means(&store, 4, "via 5");
+		assert_means(&store, 10, "group 3*1 4*1");
+	}
+	store_close(&store);
+}
+
+/* Unlike routes, of which one goes: the object is mixed until it is renewed, or goes itself. */
+static void test_stale(void **state)
+{
+	struct store store;
+
+	(void)state;
+	store_open(&store);
+	store_set_one(&store, 1, 3);
+	store_set_one(&store, 2, 4);
+	GROUP(&store, 10, 1, 1, 2, 1);
+	tell_route(&store, false, 1, 1, 0);
+	assert_told(&store, "1 2 10");
+	for (int i = 0; i < 2; i++) {
+		tell_route(&store, false, 2, 10, 1300);
+		assert_told(&store, "10 1");
+		assert_means(&store, 2, "via 4");
+		assert_false(nexthops_outdated(store.nexthops));
+		tell_route(&store, true, 2, 10, 1300);
+		assert_told(&store, "");
+		assert_means(&store, 1, "via 3 mixed");
+		assert_true(nexthops_outdated(store.nexthops));
+		if (i)
+			continue;
+		nexthops_renewed(store.nexthops);
+		assert_told(&store, "10 1");
+		assert_means(&store, 1, "via 3");
+		assert_false(nexthops_outdated(store.nexthops));
+	}
+	nexthops_delete(store.nexthops, 1);
+	assert_false(nexthops_outdated(store.nexthops));
+	store_close(&store);
+}
+
 /* --- lack of memory -----------------------------------------------------------------------------
  */
 
@@ -494,6 +577,8 @@ int main(void)
 		cmocka_unit_test(test_dump_new_member_of_old_group),
 		cmocka_unit_test(test_sweep_empties_groups),
 		cmocka_unit_test(test_each),
+		cmocka_unit_test(test_doubt),
+		cmocka_unit_test(test_stale),
 		cmocka_unit_test(test_memory),
 	};
 

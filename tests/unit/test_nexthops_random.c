@@ -127,24 +127,79 @@ static void kernel_tell_route(struct kernel *kernel, uint32_t index, bool del, u
 		assert_int_equal(rib_add(kernel->store->rib, &route, flags), 0);
 }
 
+static bool leads_by(const struct kernel_object *objects, uint32_t id, uint32_t hop)
+{
+	for (uint32_t i = 0; i < objects[id].n; i++) {
+		if (objects[id].member[i] == hop)
+			return true;
+	}
+	return id == hop;
+}
+
+/* Routes by what discards are unicast. */
+static uint32_t cached_kind(const struct kernel_route *route)
+{
+	return 1u << ((route->mtu != 0) + 2 * (route->type == RTN_UNREACHABLE));
+}
+
+/* A bit for each kind of route that may go by the hop, also by groups that are not told. */
+static uint32_t kinds_by(const struct kernel *kernel, uint32_t hop)
+{
+	uint32_t kinds = 0;
+
+	for (uint32_t i = 0; i < ROUTES; i++) {
+		const struct kernel_route *route = &kernel->routes[i];
+
+		if (route->id && (leads_by(kernel->objects, route->id, hop) ||
+				  kernel->objects[route->id].kind == NEXT_HOP_OTHER))
+			kinds |= cached_kind(route);
+	}
+	return kinds;
+}
+
+static bool is_several(uint32_t kinds)
+{
+	return kinds & (kinds - 1);
+}
+
+/* While one route takes another's place packets meet either, with the new number. */
+static void meet_both(struct kernel *kernel, const uint32_t kinds_before[IDS + 1])
+{
+	for (uint32_t id = 1; id <= IDS; id++) {
+		const struct kernel_object *object = &kernel->objects[id];
+
+		if (!object->there || !is_hop(object))
+			continue;
+		kernel->cached[id] = kinds_before[id] | kinds_by(kernel, id);
+		kernel->was_mixed[id] |= is_several(kernel->cached[id]);
+	}
+}
+
 static void kernel_route(struct kernel *kernel)
 {
 	static const uint8_t types[] = { RTN_UNICAST, RTN_UNICAST,   RTN_UNICAST,
 					 RTN_UNICAST, RTN_BLACKHOLE, RTN_UNREACHABLE };
 	uint32_t index = draw(kernel, ROUTES), id = 1 + draw(kernel, IDS);
 	struct kernel_route *route = &kernel->routes[index];
-	uint16_t flags;
+	uint32_t kinds[IDS + 1];
+	bool replaces;
 
+	for (uint32_t hop = 1; hop <= IDS; hop++)
+		kinds[hop] = kinds_by(kernel, hop);
 	if (route->id && draw(kernel, 3) == 0) {
 		kernel_tell_route(kernel, index, true, 0);
 		route->id = 0;
 	} else if (kernel->objects[id].there) {
-		flags = NLM_F_CREATE | (route->id ? NLM_F_REPLACE : NLM_F_APPEND);
+		replaces = route->id;
 		*route = (struct kernel_route){ .id = id,
 						.mtu = draw(kernel, 4) ? 0 : 1300,
 						.type = types[draw(kernel, sizeof(types))] };
+		kernel_tell_route(kernel, index, false, replaces ? NLM_F_REPLACE : NLM_F_CREATE);
+		if (replaces) {
+			meet_both(kernel, kinds);
+			return;
+		}
 		kernel->new_number = true;
-		kernel_tell_route(kernel, index, false, flags);
 		nexthops_renewed(kernel->store->nexthops);
 		memset(kernel->was_mixed, 0, sizeof(kernel->was_mixed));
 	}
@@ -235,41 +290,6 @@ static void kernel_flush(struct kernel *kernel)
 }
 
 /* --- what is compared ------------------------------------------------------------------------- */
-
-static bool leads_by(const struct kernel_object *objects, uint32_t id, uint32_t hop)
-{
-	for (uint32_t i = 0; i < objects[id].n; i++) {
-		if (objects[id].member[i] == hop)
-			return true;
-	}
-	return id == hop;
-}
-
-/* Routes by what discards are unicast. */
-static uint32_t cached_kind(const struct kernel_route *route)
-{
-	return 1u << ((route->mtu != 0) + 2 * (route->type == RTN_UNREACHABLE));
-}
-
-/* A bit for each kind of route that may go by the hop, also by groups that are not told. */
-static uint32_t kinds_by(const struct kernel *kernel, uint32_t hop)
-{
-	uint32_t kinds = 0;
-
-	for (uint32_t i = 0; i < ROUTES; i++) {
-		const struct kernel_route *route = &kernel->routes[i];
-
-		if (route->id && (leads_by(kernel->objects, route->id, hop) ||
-				  kernel->objects[route->id].kind == NEXT_HOP_OTHER))
-			kinds |= cached_kind(route);
-	}
-	return kinds;
-}
-
-static bool is_several(uint32_t kinds)
-{
-	return kinds & (kinds - 1);
-}
 
 /* Packets come by all routes. */
 static void fill_caches(struct kernel *kernel)

@@ -148,11 +148,13 @@ static bool has_turned_member(const struct nexthops *nexthops, const struct next
 /* Of many that turned at once each group is told once. */
 static void tell_turned(struct nexthops *nexthops)
 {
-	const struct nexthop_object *group;
-	struct nexthop_object *hop;
+	const struct nexthop_object *group = nexthops->groups;
+	struct nexthop_object *hop = nexthops->turned;
+	bool alone = hop && !hop->next_turned;
 
-	for (group = nexthops->groups; group && nexthops->turned; group = group->next_group) {
-		if (has_turned_member(nexthops, group))
+	for (; hop && group; group = group->next_group) {
+		if (alone ? nexthop_object_find(group, hop->id) >= 0
+			  : has_turned_member(nexthops, group))
 			report(nexthops, group->id);
 	}
 	while (nexthops->turned) {

@@ -97,15 +97,16 @@ static void keep_ending(struct sync *sync, struct route *route)
 }
 
 /*
- * A route has come just now. fib6_info_hw_flags_set() tells of one that was there, without a flag,
- * and queued messages may be older than what a dump has shown.
+ * A route has come just now: fib6 has a new serial number. With one that takes another's place a
+ * packet may still meet the old one afterwards, and nexthop_replace_notify() tells of routes in
+ * these words by which nothing has changed. Queued messages may be older than what a dump has
+ * shown.
  */
 static bool is_by_fib6_add(const struct sync *sync, const struct nlmsghdr *nlh,
 			   const struct route *route)
 {
-	return nlh->nlmsg_type == RTM_NEWROUTE && !sync->dumping && !sync->replaying &&
-	       !route->cloned &&
-	       nlh->nlmsg_flags & (NLM_F_CREATE | NLM_F_REPLACE | NLM_F_APPEND | NLM_F_EXCL);
+	return nlh->nlmsg_type == RTM_NEWROUTE && nlh->nlmsg_flags & NLM_F_CREATE &&
+	       !route->cloned && !sync->dumping && !sync->replaying;
 }
 
 static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)

@@ -160,19 +160,28 @@ static void count_interrupted(struct sync *sync, int ret)
 	sync->interrupted++;
 }
 
+/* As fib6_ifup() needs it: lo is up, has IPv6, and a route by it. */
+static bool has_loopback(const struct sync *sync)
+{
+	static const struct prefix loopback = { .addr.bytes = { [15] = 1 }, .len = 128 };
+	const struct rib_dest *dest = rib_find(sync->rib, RT_TABLE_LOCAL, &loopback);
+	const struct rib_route *route = dest ? dest->routes : NULL;
+
+	return route && !route->next_hop_id && route->n_hops == 1 &&
+	       route->hops[0].ifindex == LOOPBACK_IFINDEX;
+}
+
 /*
  * Since what the kernel had cached at next hops of objects before may be of routes that nobody
  * speaks of any more: see nexthops_follow().
  */
 static void renew_cached(struct sync *sync)
 {
-	int ret = 0;
+	int ret;
 
 	if (!nexthops_count(sync->nexthops))
 		return;
-	/* fib6_ifup() looks for a route by the device. */
-	ret = rib_may_use_device(sync->rib, LOOPBACK_IFINDEX) ? loader_touch(LOOPBACK_IFINDEX)
-							      : -ENETDOWN;
+	ret = has_loopback(sync) ? loader_touch(LOOPBACK_IFINDEX) : -ENETDOWN;
 	if (!ret) {
 		nexthops_renewed(sync->nexthops);
 		return;
@@ -180,7 +189,7 @@ static void renew_cached(struct sync *sync)
 	nexthops_doubt(sync->nexthops);
 	log_warning_limited(
 		"routes by next-hop objects pass to the kernel until a route is added: cannot make it forget what it cached for them: %s%s",
-		strerror(-ret), ret == -ENETDOWN ? " (lo has no IPv6 address)" : "");
+		strerror(-ret), ret == -ENETDOWN ? " (lo has no ::1)" : "");
 }
 
 /* Only a dump that is whole, understood and consistent says that what it lacks is gone. */
