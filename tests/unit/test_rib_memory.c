@@ -39,6 +39,7 @@ static void *malloc_unless_told(size_t size)
 #include "../../user/rib/radix.c"
 #include "../../user/rib/rib.c"
 #include "../../user/rib/rib_route.c"
+#include "../../user/rib/rib_uses.c"
 #undef calloc
 #undef malloc
 
@@ -64,7 +65,7 @@ struct message {
 	const char *dst;
 	uint16_t flags, n_hops;
 	uint8_t src_len;
-	bool del, by_device;
+	bool del, by_device, by_object;
 };
 #define MESSAGES 3u
 #define ADD(to, hops)                                                \
@@ -85,6 +86,9 @@ static const struct message cases[][MESSAGES] = {
 	{ { .dst = ALL, .flags = NLM_F_CREATE, .n_hops = 1, .by_device = true },
 	  ADD(ALL, 2),
 	  { .dst = ALL, .flags = NLM_F_REPLACE, .n_hops = 3, .by_device = true } },
+	{ { 0 },
+	  ADD("2001:db8::/32", 1),
+	  { .dst = ALL, .flags = NLM_F_CREATE, .n_hops = 1, .by_object = true } },
 };
 
 static int apply(struct rib *rib, const struct message *message)
@@ -93,6 +97,7 @@ static int apply(struct rib *rib, const struct message *message)
 		.table = RT_TABLE_MAIN,
 		.metric = 1024,
 		.type = RTN_UNICAST,
+		.next_hop_id = message->by_object ? 7 : 0,
 		.mtu = message->by_device ? message->n_hops * 1300u : 0,
 		.n_hops = message->by_device ? 1 : message->n_hops,
 		.hops = message->by_device ? &device : hops,
@@ -126,6 +131,7 @@ static void test_memory(void **state)
 				break;
 			assert_int_equal(changes, 0);
 			assert_int_equal(rib_routes(rib), before);
+			assert_int_equal(rib_by_object(rib, 7).n, 0);
 			assert_int_equal(rib_table_has_sources(rib, RT_TABLE_MAIN), sources);
 			if (!before)
 				assert_null(rib_table(rib, RT_TABLE_MAIN));

@@ -39,6 +39,12 @@ static inline bool nexthop_kind_is_group(enum next_hop_kind kind)
 	return kind == NEXT_HOP_GROUP || kind == NEXT_HOP_RESILIENT;
 }
 
+/* It leads somewhere by itself, or discards. */
+static inline bool nexthop_object_is_hop(const struct nexthop_object *object)
+{
+	return !nexthop_kind_is_group(object->kind) && !object->unseen;
+}
+
 /* It is a group, and its members are not known. */
 bool nexthop_object_is_unseen(const struct next_hop *next_hop);
 
