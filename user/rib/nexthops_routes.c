@@ -10,12 +10,12 @@ struct mixture nexthops_routes_of(const struct nexthops *nexthops, uint32_t id)
 	return nexthops->rib ? rib_by_object(nexthops->rib, id) : (struct mixture){ 0 };
 }
 
-/* Whether all routes that may go by a hop are alike to a packet. */
-static bool hop_agrees(const struct nexthops *nexthops, const struct nexthop_object *hop)
+/* Whether all routes that may go by a hop are alike to a packet: its own, and those by any hop. */
+static bool hop_agrees(const struct nexthop_object *hop, const struct mixture *unseen)
 {
 	struct mixture routes = hop->routes;
 
-	mixture_add(&routes, &nexthops->unseen, 1);
+	mixture_add(&routes, unseen, 1);
 	return mixture_is_uniform(&routes);
 }
 
@@ -23,7 +23,7 @@ static bool hop_agrees(const struct nexthops *nexthops, const struct nexthop_obj
 bool nexthops_is_mixed(const struct nexthops *nexthops, const struct nexthop_object *hop)
 {
 	return hop->kind != NEXT_HOP_BLACKHOLE &&
-	       (nexthops->doubtful || hop->stale || !hop_agrees(nexthops, hop));
+	       (nexthops->doubtful || hop->stale || !hop_agrees(hop, &nexthops->unseen));
 }
 
 static void turn(struct nexthops *nexthops, struct nexthop_object *hop)
@@ -37,6 +37,8 @@ static void turn(struct nexthops *nexthops, struct nexthop_object *hop)
 
 static bool has_turned_member(const struct nexthops *nexthops, const struct nexthop_object *group)
 {
+	if (!nexthops->turned->next_turned) /* as mostly: by far quicker than below */
+		return nexthop_object_find(group, nexthops->turned->id) >= 0;
 	for (uint32_t i = 0; i < group->n_members; i++) {
 		const struct nexthop_object *member = nexthops_find(nexthops, group->members[i].id);
 
@@ -49,31 +51,27 @@ static bool has_turned_member(const struct nexthops *nexthops, const struct next
 /* Of many that turned at once each group is told once. */
 void nexthops_tell_turned(struct nexthops *nexthops)
 {
-	const struct nexthop_object *group = nexthops->groups;
-	struct nexthop_object *hop = nexthops->turned;
-	bool alone = hop && !hop->next_turned;
+	const struct nexthop_object *group;
 
-	for (; hop && group; group = group->next_group) {
-		if (alone ? nexthop_object_find(group, hop->id) >= 0
-			  : has_turned_member(nexthops, group))
+	for (group = nexthops->groups; nexthops->turned && group; group = group->next_group) {
+		if (has_turned_member(nexthops, group))
 			nexthops_report(nexthops, group->id);
 	}
 	while (nexthops->turned) {
-		hop = nexthops->turned;
+		struct nexthop_object *hop = nexthops->turned;
+
 		nexthops->turned = hop->next_turned;
 		hop->turned = false;
 		nexthops_report(nexthops, hop->id);
 	}
 }
 
-/* A hop whose routes agree where they did not, or the other way round. */
-static void hop_agreed(struct nexthops *nexthops, struct nexthop_object *hop, bool before)
+/* Whether the routes of a hop agree: what is different from before waits to be told, or renewed. */
+static void hop_note(struct nexthops *nexthops, struct nexthop_object *hop, bool before, bool now)
 {
-	bool agrees = hop_agrees(nexthops, hop);
-
-	if (before == agrees || hop->stale)
+	if (before == now || hop->stale)
 		return;
-	if (agrees) {
+	if (now) {
 		hop->stale = true;
 		nexthops->n_stale++;
 	} else {
@@ -85,10 +83,10 @@ static void hop_agreed(struct nexthops *nexthops, struct nexthop_object *hop, bo
 static void hop_count(struct nexthops *nexthops, struct nexthop_object *hop,
 		      const struct mixture *routes, int by)
 {
-	bool agreed = hop_agrees(nexthops, hop);
+	bool before = hop_agrees(hop, &nexthops->unseen);
 
 	mixture_add(&hop->routes, routes, by);
-	hop_agreed(nexthops, hop, agreed);
+	hop_note(nexthops, hop, before, hop_agrees(hop, &nexthops->unseen));
 }
 
 void nexthops_count_members(struct nexthops *nexthops, const struct next_hop_member *members,
@@ -106,24 +104,17 @@ void nexthops_count_members(struct nexthops *nexthops, const struct next_hop_mem
 void nexthops_count_unseen(struct nexthops *nexthops, const struct mixture *routes, int by)
 {
 	const struct mixture before = nexthops->unseen;
-	struct mixture after = before;
 
-	mixture_add(&after, routes, by);
+	mixture_add(&nexthops->unseen, routes, by);
 	for (size_t i = 0; i < NEXTHOPS_BUCKETS; i++) {
 		struct nexthop_object *hop = nexthops->objects[i];
 
 		for (; hop; hop = hop->next) {
-			bool agreed;
-
-			if (!nexthop_object_is_hop(hop))
-				continue;
-			nexthops->unseen = before;
-			agreed = hop_agrees(nexthops, hop);
-			nexthops->unseen = after;
-			hop_agreed(nexthops, hop, agreed);
+			if (nexthop_object_is_hop(hop))
+				hop_note(nexthops, hop, hop_agrees(hop, &before),
+					 hop_agrees(hop, &nexthops->unseen));
 		}
 	}
-	nexthops->unseen = after;
 }
 
 void nexthops_count_routes(struct nexthops *nexthops, struct nexthop_object *object,

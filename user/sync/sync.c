@@ -172,8 +172,8 @@ static bool has_loopback(const struct sync *sync)
 }
 
 /*
- * Since what the kernel had cached at next hops of objects before may be of routes that nobody
- * speaks of any more: see nexthops_follow().
+ * Make the kernel forget what it has cached at next hops of objects, which may be of routes that
+ * went before anybody listened: see nexthops_follow().
  */
 static void renew_cached(struct sync *sync)
 {
