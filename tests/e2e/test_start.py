@@ -28,7 +28,9 @@ def routed(idle):
 
 
 def modes(net):
-    return {port["name"]: port["mode"] for port in net.router.status()["ports"]}
+    """Of the ports that the daemon serves: it may know a program later than the CLI."""
+    ports = net.router.status()["ports"]
+    return {port["name"]: port["mode"] for port in ports if "ingress" in port["flags"]}
 
 
 def program(net, port):
