@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a packet says of its transport, for rules and for the multipath hash: the protocol and
+ * What a packet says of its transport, for rules and for the hashes over flows: the protocol and
  * the ports, as the kernel's flow dissector would find them. No walk of extension headers: a
  * packet with one that the dissector walks is "unknown".
  */
@@ -45,17 +45,32 @@ static __always_inline int flow_read_ports(const struct packet *pkt, __u32 offse
 }
 
 /*
- * The ports, and what proto_ports_offset() takes for such; zero where the protocol has none. False:
- * they are not in the packet.
+ * The ports of a header that ends so many bytes behind the first, and what proto_ports_offset()
+ * takes for such; zero where the protocol has none. False: they are not in the packet.
  */
+static __always_inline int flow_get_ports_at(const struct packet *pkt, __u8 proto, __u32 offset,
+					     struct flow_ports *out)
+{
+	if (proto == IPPROTO_AH)
+		return flow_read_ports(pkt, offset + PROTO_AH_SPI, out);
+	out->src = out->dst = 0;
+	return !proto_has_ports(proto) || flow_read_ports(pkt, offset, out);
+}
+
 static __always_inline int flow_get_ports(const struct packet *pkt, struct flow_ports *out)
 {
-	const __u8 proto = pkt->ip6->next_header;
+	return flow_get_ports_at(pkt, pkt->ip6->next_header, 0, out);
+}
 
-	if (proto == IPPROTO_AH)
-		return flow_read_ports(pkt, PROTO_AH_SPI, out);
-	out->src = out->dst = 0;
-	return !proto_has_ports(proto) || flow_read_ports(pkt, 0, out);
+/* The header so many bytes behind the first, NULL if it is not all there. */
+static __always_inline const struct packet_ip6 *flow_inner(const struct packet *pkt, __u32 offset)
+{
+	const struct packet_ip6 *inner = (const void *)(pkt->ip6 + 1) + offset;
+
+	if (pkt->ip_bytes < 2 * sizeof(*inner) + offset ||
+	    (void *)(inner + 1) > packet_end(pkt->ctx))
+		return NULL;
+	return inner;
 }
 
 #endif

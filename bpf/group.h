@@ -34,17 +34,6 @@ static __always_inline void group_add_header(struct hash_sum *sum, const struct 
 	hash_add_header(sum, &ip6->src, &ip6->dst, &flow, fields);
 }
 
-/* The header right behind the first, NULL if it is not all there. */
-static __always_inline const struct packet_ip6 *group_inner(const struct packet *pkt, __u32 offset)
-{
-	const struct packet_ip6 *inner = (const void *)(pkt->ip6 + 1) + offset;
-
-	if (pkt->ip_bytes < 2 * sizeof(*inner) + offset ||
-	    (void *)(inner + 1) > packet_end(pkt->ctx))
-		return NULL;
-	return inner;
-}
-
 /* ip6_multipath_l3_keys(): an ICMPv6 error goes the way of the packet that it is about. */
 static __always_inline const struct packet_ip6 *group_l3_header(const struct packet *pkt)
 {
@@ -53,7 +42,7 @@ static __always_inline const struct packet_ip6 *group_l3_header(const struct pac
 
 	if (pkt->ip6->next_header != IPPROTO_ICMPV6)
 		return pkt->ip6;
-	inner = group_inner(pkt, sizeof(*icmp));
+	inner = flow_inner(pkt, sizeof(*icmp));
 	return inner && icmp->icmp6_type >= ICMPV6_DEST_UNREACH &&
 			       icmp->icmp6_type <= ICMPV6_PARAMPROB
 		       ? inner
@@ -85,7 +74,7 @@ static __always_inline int group_add_inner(const struct packet *pkt, __u32 field
 
 	if (pkt->ip6->next_header != IPPROTO_IPV6)
 		return 0;
-	inner = group_inner(pkt, 0);
+	inner = flow_inner(pkt, 0);
 	if (!inner || fields & HASH_PORTS || proto_is_tunnel(inner->next_header) ||
 	    proto_is_extension(inner->next_header) || inner->next_header == IPPROTO_HOPOPTS ||
 	    inner->next_header == IPPROTO_FRAGMENT)
