@@ -5,23 +5,10 @@
  */
 #include <errno.h>
 #include <linux/fib_rules.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "../netlink/parse.h"
 #include "state.h"
-
-/* Linux 5.18: rules compare the DSCP alone, before that the ECN bits as well. */
-static bool rules_see_ecn(void)
-{
-	unsigned int major, minor;
-	struct utsname name;
-
-	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
-		return true;
-	return major < 5 || (major == 5 && minor < 18);
-}
 
 /*
  * An `iif` may be given by an alternative name of a device, which the kernel attaches the rule to
@@ -50,7 +37,8 @@ int apply_rule(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
-	if (rule.tclass_mask && rules_see_ecn())
+	/* From then on rules compare the DSCP alone, before that the ECN bits as well. */
+	if (rule.tclass_mask && settings_kernel_before(5, 18))
 		rule.unknown = true;
 	if (names_unknown_device(sync, nlh, &rule)) {
 		rule.iif[0] = '\0';

@@ -5,7 +5,9 @@
  * their set.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <sys/random.h>
+#include <sys/utsname.h>
 
 #include "state.h"
 
@@ -19,6 +21,16 @@ static uint32_t read_sysctl(const char *path, uint32_t otherwise)
 	unsigned int value;
 
 	return file && fscanf(file, "%u", &value) == 1 ? value : otherwise;
+}
+
+bool settings_kernel_before(unsigned int major, unsigned int minor)
+{
+	unsigned int here_major, here_minor;
+	struct utsname name;
+
+	if (uname(&name) || sscanf(name.release, "%u.%u", &here_major, &here_minor) != 2)
+		return true;
+	return here_major < major || (here_major == major && here_minor < minor);
 }
 
 void settings_read(struct sync *sync)
