@@ -7,6 +7,7 @@
  * Invariants: every packet is counted exactly once; nothing is written to a packet before all
  * checks are through; whatever is in doubt is the kernel's.
  */
+#include "bond.h"
 #include "group.h"
 #include "nexthop.h"
 #include "parse.h"
@@ -36,6 +37,7 @@ static __always_inline enum sixlane_verdict walk(struct packet *pkt)
 	       nexthop_find_egress(pkt) ?:
 	       nexthop_check_mtu(pkt) ?:
 	       nexthop_find_neighbour(pkt) ?:
+	       bond_choose_slave(pkt) ?:
 	       rewrite_packet(pkt);
 }
 

@@ -13,7 +13,7 @@
 #include <linux/types.h>
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 2u
+#define SIXLANE_ABI 3u
 
 #define SIXLANE_MAX_ROUTES 4194304u /* never preallocated: costs nothing until used */
 #define SIXLANE_MAX_NEXT_HOPS 65536u
@@ -22,8 +22,9 @@
 #define SIXLANE_MAX_SOURCES 262144u /* never preallocated */
 #define SIXLANE_MAX_PORTS 1024u
 #define SIXLANE_MAX_VLANS 4096u
-#define SIXLANE_MAX_FIRST 16u /* members of SIXLANE_KIND_FIRST; more are punted */
-#define SIXLANE_MAX_RULES 64u /* a list; longer ones punt */
+#define SIXLANE_MAX_SLAVES 16u /* of a bond below VLAN devices; what leaves by more is punted */
+#define SIXLANE_MAX_FIRST 16u  /* members of SIXLANE_KIND_FIRST; more are punted */
+#define SIXLANE_MAX_RULES 64u  /* a list; longer ones punt */
 #define SIXLANE_MAX_VERDICTS 64u
 
 /*
@@ -74,7 +75,8 @@
 	  "several routes that the kernel chooses among")                                          \
 	X(PUNT_ROUTE, PASS, "punt_route", "route of a kind sixlane cannot express")                \
 	X(PUNT_MAP_FULL, PASS, "punt_map_full", "a map is full: the covering route is punted")     \
-	X(PUNT_HASH, PASS, "punt_hash", "multipath hash over headers that XDP cannot reach")       \
+	X(PUNT_HASH, PASS, "punt_hash",                                                            \
+	  "hash (multipath, bond) over headers that XDP cannot reach")                             \
 	X(PASS_NO_FORWARDING, PASS, "pass_no_forwarding", "forwarding is off")                     \
 	X(PASS_HOP_LIMIT, PASS, "pass_hop_limit", "hop limit is used up")                          \
 	X(PASS_SAME_PORT, PASS, "pass_same_port", "leaves by the port it came in by")              \
@@ -329,6 +331,7 @@ _Static_assert(sizeof(struct sixlane_neigh) == 40, "layout is ABI");
 #define SIXLANE_PORT_MACVLAN (1u << 18)
 #define SIXLANE_PORT_TUNNEL (1u << 19)
 #define SIXLANE_PORT_STRANGE (1u << 20) /* anything else that frames cannot be handed to */
+#define SIXLANE_PORT_SLAVES (1u << 21)	/* VLAN device on a bond: frames go to one of slaves */
 #define SIXLANE_PORT_NO_XMIT \
 	(SIXLANE_PORT_BRIDGE | SIXLANE_PORT_MACVLAN | SIXLANE_PORT_TUNNEL | SIXLANE_PORT_STRANGE)
 
@@ -350,6 +353,11 @@ union sixlane_tag {
 	};
 };
 
+/* xmit_hash_policy of a bond; BOND_XMIT_POLICY_* of linux/if_bonding.h */
+#define SIXLANE_SLAVES_BY_L2 0u	 /* MACs and slaves_type */
+#define SIXLANE_SLAVES_BY_L34 1u /* addresses and ports */
+#define SIXLANE_SLAVES_BY_L23 2u /* MACs, slaves_type and addresses */
+
 struct sixlane_port {
 	__u32 ifindex; /* 0: free */
 	__u32 flags;   /* SIXLANE_PORT_* */
@@ -361,9 +369,13 @@ struct sixlane_port {
 	__u32 xmit;  /* ifindex that frames are redirected to: below all VLAN devices */
 	union sixlane_tag tag;	   /* of a VLAN device: its own … */
 	union sixlane_tag tags[2]; /* … and all that frames to xmit carry, the outer first */
-	__u32 reserved[4];
+	__u16 slaves_by;	   /* SIXLANE_SLAVES_BY_* */
+	__u16 slaves_type;	   /* ethertype that the hash is over, host order */
+	__u32 n_slaves;
+	__u32 reserved[2];
+	__u32 slaves[SIXLANE_MAX_SLAVES]; /* ifindex, those that the bond uses, in its order */
 };
-_Static_assert(sizeof(struct sixlane_port) == 64, "layout is ABI");
+_Static_assert(sizeof(struct sixlane_port) == 128, "layout is ABI");
 
 /* --- sl_vlans: HASH, key sixlane_vlan_key, value __u32 index in sl_ports --------------- */
 

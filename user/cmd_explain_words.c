@@ -384,6 +384,31 @@ static void tell_egress(struct explain *explain)
 		tell(explain, "egress", "%s takes no frames redirected from native XDP", name);
 }
 
+/* Which slave the bond below a VLAN device would choose. */
+static void tell_slave(struct explain *explain)
+{
+	static const char *const policies[] = {
+		[SIXLANE_SLAVES_BY_L2] = "layer2",
+		[SIXLANE_SLAVES_BY_L34] = "layer3+4",
+		[SIXLANE_SLAVES_BY_L23] = "layer2+3",
+	};
+	const struct walk_hop *hop = &explain->walk.hop;
+	const struct sixlane_port *egress = &hop->egress;
+	char bond[IFNAMSIZ], slave[IFNAMSIZ];
+
+	if (!(egress->flags & SIXLANE_PORT_SLAVES) || egress->slaves_by >= ARRAY_SIZE(policies))
+		return;
+	device_name(explain, egress->xmit, bond);
+	if (!egress->n_slaves)
+		tell(explain, "slave", "none: %s uses none", bond);
+	else if (hop->slave)
+		tell(explain, "slave", "%s, by the hash of %s (%s), one of %u in use",
+		     device_name(explain, hop->slave, slave), bond, policies[egress->slaves_by],
+		     egress->n_slaves);
+	else if (hop->verdict == SIXLANE_PUNT_HASH)
+		tell(explain, "slave", "of %s: hashed over headers that XDP cannot reach", bond);
+}
+
 static void tell_mtu(struct explain *explain)
 {
 	const struct walk_hop *hop = &explain->walk.hop;
@@ -404,6 +429,7 @@ static void tell_way_out(struct explain *explain)
 	tell_egress(explain);
 	tell_neighbour(explain);
 	tell_mtu(explain);
+	tell_slave(explain);
 	tell(explain, "exception", "none: this version applies no learnt Path MTU and no redirect");
 }
 

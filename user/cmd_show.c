@@ -95,10 +95,10 @@ void show_frame_text(const struct walk_hop *hop)
 		printf(" tags %s", show_tags(hop->egress.tags, tags));
 }
 
-static void tags_json(const struct cmd_view *view, const struct sixlane_port *egress,
-		      json_t *object)
+static void tags_json(const struct cmd_view *view, const struct walk_hop *hop, json_t *object)
 {
-	const struct link *below = ports_find(&view->ports, egress->xmit);
+	const struct sixlane_port *egress = &hop->egress;
+	const struct link *below = ports_find(&view->ports, hop->slave ? hop->slave : egress->xmit);
 	char text[SHOW_TAGS_LEN];
 	json_t *tags = json_array();
 
@@ -133,7 +133,7 @@ void show_hop_json(const struct cmd_view *view, const struct walk_hop *hop, bool
 		print_set(object, "dst_mac", print_string(mac));
 	}
 	if (hop->port && frame && hop->egress.flags & SIXLANE_PORT_TAGGED)
-		tags_json(view, &hop->egress, object);
+		tags_json(view, hop, object);
 }
 
 /* --- groups ------------------------------------------------------------------------------ */

@@ -32,6 +32,7 @@ static const struct {
 	{ SIXLANE_PORT_MACVLAN, "macvlan" },
 	{ SIXLANE_PORT_TUNNEL, "tunnel" },
 	{ SIXLANE_PORT_STRANGE, "strange" },
+	{ SIXLANE_PORT_SLAVES, "slaves" },
 };
 
 static const char *mode_name(const struct status_port *port)
@@ -116,7 +117,16 @@ static const char *device_name(const struct cmd_view *view, uint32_t ifindex)
 	return link ? link->name : "?";
 }
 
-/* What makes a port another than the device by which its packets come in. */
+static json_t *slaves_json(const struct cmd_view *view, const struct sixlane_port *port)
+{
+	json_t *slaves = json_array();
+
+	for (uint32_t i = 0; i < port->n_slaves && i < SIXLANE_MAX_SLAVES; i++)
+		print_append(slaves, print_string(device_name(view, port->slaves[i])));
+	return slaves;
+}
+
+/* What makes a port another than the device by which its packets come in, or leave. */
 static void roles_json(const struct cmd_view *view, const struct status_port *port, json_t *object)
 {
 	uint32_t flags = port->port.flags;
@@ -126,6 +136,8 @@ static void roles_json(const struct cmd_view *view, const struct status_port *po
 		print_set(object, "tags", print_string(show_tags(port->port.tags, tags)));
 		print_set(object, "lower", print_string(device_name(view, port->port.xmit)));
 	}
+	if (flags & SIXLANE_PORT_SLAVES)
+		print_set(object, "slaves", slaves_json(view, &port->port));
 	if (flags & (SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP))
 		print_set(object, "bond", print_string(device_name(view, port->link->master)));
 	if (flags & SIXLANE_PORT_VRF)

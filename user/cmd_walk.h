@@ -61,6 +61,7 @@ struct walk_hop {
 	struct sixlane_neigh neigh; /* gateway, or the destination itself */
 	bool has_gateway;	    /* neigh.key is a gateway's */
 	bool has_mac;		    /* neigh.mac may be used */
+	uint32_t slave; /* ifindex: that egress, on a bond, hands the frame to; 0: not known */
 };
 
 #define WALK_MAX_MEMBERS 256u
@@ -160,6 +161,10 @@ bool walk_hash(const struct maps *maps, const struct walk_query *query, uint64_t
  * WALK_NO_MEMBER: all draws fell upon members that are skipped. Notes the draws. */
 uint32_t walk_draw_member(const struct maps *maps, union sixlane_fate fate, uint64_t hash,
 			  struct walk_group *group);
+
+/* The slave that hop's egress, one with SIXLANE_PORT_SLAVES, hands query's packet to: sets slave.
+ */
+enum sixlane_verdict walk_choose_slave(const struct walk_query *query, struct walk_hop *hop);
 
 static inline uint32_t walk_load(const uint32_t *word)
 {

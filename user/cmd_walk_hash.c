@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hash of the packet in question and the member of a group that it falls upon: the arithmetic
- * is the datapath's own (bpf/hash.h), what it is done with is decided as bpf/group.h does.
+ * The hash of the packet in question and the member of a group, or the slave of a bond, that it
+ * falls upon: the arithmetic is the datapath's own (bpf/hash.h, bpf/bond_hash.h), what it is done
+ * with is decided as bpf/group.h and bpf/bond.h do.
  */
 #include <arpa/inet.h>
+#include <netinet/icmp6.h>
 #include <netinet/in.h>
 
+#include "../bpf/bond_hash.h"
 #include "../bpf/hash.h"
 #include "../bpf/proto.h"
 #include "cmd_walk.h"
@@ -153,4 +156,48 @@ uint32_t walk_draw_member(const struct maps *maps, union sixlane_fate fate, uint
 		member = scan(maps, fate, hash, group);
 	group->chosen = member;
 	return member;
+}
+
+/* --- the slave of a bond ----------------------------------------------------------------- */
+
+/* Ports, or an echo without an identifier, which is what cmd_packet.c builds of ICMPv6. */
+static union bond_upper bond_upper(const struct walk_query *query)
+{
+	union bond_upper upper = { 0 };
+
+	if (query->proto == IPPROTO_ICMPV6) {
+		upper.icmp.type = ICMP6_ECHO_REQUEST;
+		upper.icmp.id = 1;
+	} else if (proto_has_ports(query->proto)) {
+		upper.ports.src = htons(query->sport);
+		upper.ports.dst = htons(query->dport);
+	}
+	return upper;
+}
+
+static bool sees_bond_flow(const struct walk_query *query, uint32_t by)
+{
+	if (query->proto == IPPROTO_ICMP)
+		return false;
+	if (query->proto == IPPROTO_ICMPV6)
+		return query->ip_bytes >= IP6_BYTES + sizeof(struct icmp6_hdr);
+	return by != SIXLANE_SLAVES_BY_L34 ||
+	       query->ip_bytes >= IP6_BYTES + bytes_to_ports_end(query->proto);
+}
+
+enum sixlane_verdict walk_choose_slave(const struct walk_query *query, struct walk_hop *hop)
+{
+	const struct sixlane_port *egress = &hop->egress;
+	uint32_t by = egress->slaves_by, n = egress->n_slaves, macs, hash;
+
+	if (by != SIXLANE_SLAVES_BY_L2 && query->has_flow && !sees_bond_flow(query, by))
+		return SIXLANE_PUNT_HASH;
+	if (!n || n > SIXLANE_MAX_SLAVES)
+		return SIXLANE_PASS_EGRESS_DOWN;
+	if (by != SIXLANE_SLAVES_BY_L2 && !query->has_flow)
+		return SIXLANE_FORWARD;
+	macs = bond_hash_macs(hop->neigh.mac.bytes[5], egress->mac.bytes[5], egress->slaves_type);
+	hash = bond_hash(by, macs, bond_fold(&query->src, &query->dst), bond_upper(query));
+	hop->slave = egress->slaves[hash % n];
+	return hop->slave ? SIXLANE_FORWARD : SIXLANE_PASS_EGRESS_DOWN;
 }

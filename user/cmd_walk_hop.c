@@ -99,6 +99,8 @@ static void check_hop(const struct maps *maps, const struct walk_query *query,
 		hop->verdict = SIXLANE_PASS_TOO_BIG;
 	if (!hop->verdict && !hop->has_mac)
 		hop->verdict = SIXLANE_PASS_UNRESOLVED;
+	if (!hop->verdict && hop->egress.flags & SIXLANE_PORT_SLAVES)
+		hop->verdict = walk_choose_slave(query, hop);
 }
 
 /* --- a group's members ------------------------------------------------------------------- */

@@ -28,7 +28,9 @@ static void random_transport(struct frame *frame)
 {
 	static const uint8_t next_headers[] = { 0,  4,	6,  17, 17, 41, 41, 43,	 44,
 						47, 50, 51, 58, 58, 59, 60, 135, 137 };
-	static const uint8_t types[] = { 1, 2, 3, 4, 5, 100, 128, 133, 135, 137, 138 };
+	static const uint8_t types[] = {
+		0, 1, 2, 3, 4, 5, 8, 13, 100, 128, 129, 133, 135, 137, 138
+	};
 
 	frame->bytes[AT_NEXT_HEADER] = next_headers[fuzz_below(sizeof(next_headers))];
 	memset(frame->bytes + AT_PAYLOAD, 0, 4);

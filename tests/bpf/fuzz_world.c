@@ -251,10 +251,23 @@ static void disturb_port(struct sixlane_port *port)
 		port->tag.tci ^= 0x0100;
 		break;
 	default:
-		port->flags ^= 1u << fuzz_below(21);
+		port->flags ^= 1u << fuzz_below(22);
 		if (!port->tags[0].word)
 			port->flags &= ~SIXLANE_PORT_TAGGED;
 	}
+}
+
+/* As of a bond below it. */
+static void give_slaves(struct sixlane_port *port)
+{
+	static const uint16_t types[] = { 0x86dd, 0x8100, 0x88a8 };
+
+	port->flags |= SIXLANE_PORT_SLAVES;
+	port->slaves_by = (uint16_t)fuzz_below(3);
+	port->slaves_type = types[fuzz_below(3)];
+	port->n_slaves = fuzz_below(fuzz_one_in(4) ? 2 * SIXLANE_MAX_SLAVES : 5);
+	for (uint32_t i = 0; i < SIXLANE_MAX_SLAVES; i++)
+		port->slaves[i] = fuzz_one_in(20) ? 0 : 1 + fuzz_below(1000);
 }
 
 /* A VLAN device of VID 0, which takes frames that tell but a priority. */
@@ -305,6 +318,8 @@ static void disturb_ports(struct world *world)
 			->flags |= skips[fuzz_below(2)];
 	if (fuzz_one_in(4))
 		world_enslave(world, random_device());
+	if (fuzz_one_in(3))
+		give_slaves(world_port(world, fuzz_one_in(2) ? DEV_BOND_10 : DEV_OUT_10));
 	if (fuzz_one_in(8))
 		make_vid_zero(world);
 	if (fuzz_one_in(20))

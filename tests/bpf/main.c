@@ -48,6 +48,7 @@ static void add_all(void)
 	add_rows(rows_vlan, rows_vlan_n);
 	add_rows(rows_vlan_out, rows_vlan_out_n);
 	add_rows(rows_bond, rows_bond_n);
+	add_rows(rows_bond_out, rows_bond_out_n);
 	add_rows(rows_rule, rows_rule_n);
 	add_rows(rows_walk, rows_walk_n);
 	add_rows(rows_source, rows_source_n);

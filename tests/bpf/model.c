@@ -284,9 +284,13 @@ static enum sixlane_verdict judge_fate(const struct walk *w, union sixlane_fate 
 	neigh = find_neighbour(w, fate, egress);
 	if (!neigh)
 		return SIXLANE_PASS_UNRESOLVED;
+	result->egress = egress->xmit;
+	if (model_has(egress, SIXLANE_PORT_SLAVES))
+		verdict = model_choose_slave(w, egress, neigh->mac.bytes, &result->egress);
+	if (verdict != SIXLANE_FORWARD)
+		return verdict;
 	if (w->in->meta > META_LEAVES_ROOM && 4 * egress_tags(egress, tags) > w->tag_bytes)
 		return SIXLANE_PASS_NO_HEADROOM;
-	result->egress = egress->xmit;
 	result->out = w->bare;
 	frame_route(&result->out, neigh->mac.bytes, egress->mac.bytes);
 	frame_push(&result->out, tags, egress_tags(egress, tags));

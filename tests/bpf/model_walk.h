@@ -44,6 +44,10 @@ enum sixlane_verdict model_look_up(struct walk *w, uint32_t table);
 /* By rules. */
 enum sixlane_verdict model_walk_rules(struct walk *w);
 
+/* The slave of the bond below a VLAN device with SIXLANE_PORT_SLAVES. */
+enum sixlane_verdict model_choose_slave(const struct walk *w, const struct sixlane_port *egress,
+					const uint8_t dst_mac[6], uint32_t *slave);
+
 /* From the next hop to all fates that are right. */
 enum sixlane_verdict model_choose(struct walk *w);
 

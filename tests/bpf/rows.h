@@ -57,6 +57,7 @@ struct row {
 	enum device as;	     /* the port that it is counted for; 0: the device it comes in by */
 	_Bool slot_lost;     /* counted in slot 0, since the port's own cannot be found */
 	enum neighbour via;  /* of a forwarded packet */
+	enum device slave;   /* that it is redirected to; 0: what via's device leaves by */
 	const char *out_hex; /* instead of what frame_route() makes of it */
 };
 
@@ -85,6 +86,8 @@ extern const struct row rows_vlan_out[]; /* tags out */
 extern const size_t rows_vlan_out_n;
 extern const struct row rows_bond[]; /* slaves and their bond */
 extern const size_t rows_bond_n;
+extern const struct row rows_bond_out[]; /* which slave takes a tagged frame */
+extern const size_t rows_bond_out_n;
 extern const struct row rows_rule[]; /* which rules apply */
 extern const size_t rows_rule_n;
 extern const struct row rows_walk[]; /* lists of rules, and what they lead to */

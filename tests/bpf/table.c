@@ -80,7 +80,7 @@ void table_test_row(void **state)
 	struct expected expected = {
 		.verdict = row->verdict,
 		.slot = counted_in(row),
-		.egress = harness_ifindex()[world_device_xmit(egress)],
+		.egress = harness_ifindex()[row->slave ? row->slave : world_device_xmit(egress)],
 		.out = &out,
 	};
 

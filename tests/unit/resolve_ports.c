@@ -62,6 +62,7 @@ struct device *ports_add_vlan(struct links *links, uint32_t ifindex, uint32_t lo
 	device->link.lower = lower;
 	device->link.vlan_protocol = ETH_P_8021Q;
 	device->link.vlan_id = id;
+	device->link.vlan_reorders = true;
 	return device;
 }
 
@@ -71,7 +72,8 @@ struct device *ports_add_slave(struct links *links, uint32_t ifindex, uint32_t b
 
 	device->link.master = bond;
 	strcpy(device->link.master_kind, "bond");
-	device->link.slave_active = true;
+	device->link.slave_active = device->link.slave_link = true;
+	device->slave_place = ifindex;
 	memset(device->link.mac, 0xaa, sizeof(device->link.mac));
 	return device;
 }

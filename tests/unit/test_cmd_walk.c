@@ -245,6 +245,55 @@ static uint32_t verdict_of(const struct walk_query *query, struct walk *walk)
 	return walk->verdict;
 }
 
+/* Which one a hash falls upon is asked of the program itself, in tests/vm. */
+static void the_slave_of_a_bond(void **state)
+{
+	static const struct {
+		uint32_t by, n_slaves;
+		uint8_t proto; /* 0: no flow is asked for */
+		uint32_t ip_bytes;
+		enum sixlane_verdict verdict;
+		uint32_t slave;
+	} cases[] = {
+		{ SIXLANE_SLAVES_BY_L2, 1, 0, 0, SIXLANE_FORWARD, 90 },
+		{ SIXLANE_SLAVES_BY_L2, 0, 0, 0, SIXLANE_PASS_EGRESS_DOWN, 0 },
+		{ SIXLANE_SLAVES_BY_L2, 1, IPPROTO_ICMP, 100, SIXLANE_FORWARD, 90 },
+		{ SIXLANE_SLAVES_BY_L23, 1, 0, 0, SIXLANE_FORWARD, 0 },
+		{ SIXLANE_SLAVES_BY_L23, 1, IPPROTO_UDP, 43, SIXLANE_FORWARD, 90 },
+		{ SIXLANE_SLAVES_BY_L23, 1, IPPROTO_ICMP, 100, SIXLANE_PUNT_HASH, 0 },
+		{ SIXLANE_SLAVES_BY_L23, 1, IPPROTO_ICMPV6, 47, SIXLANE_PUNT_HASH, 0 },
+		{ SIXLANE_SLAVES_BY_L34, 1, 0, 0, SIXLANE_FORWARD, 0 },
+		{ SIXLANE_SLAVES_BY_L34, 0, 0, 0, SIXLANE_PASS_EGRESS_DOWN, 0 },
+		{ SIXLANE_SLAVES_BY_L34, 1, IPPROTO_UDP, 44, SIXLANE_FORWARD, 90 },
+		{ SIXLANE_SLAVES_BY_L34, 1, IPPROTO_UDP, 43, SIXLANE_PUNT_HASH, 0 },
+		{ SIXLANE_SLAVES_BY_L34, 1, IPPROTO_AH, 47, SIXLANE_PUNT_HASH, 0 },
+		{ SIXLANE_SLAVES_BY_L34, 1, IPPROTO_ICMPV6, 48, SIXLANE_FORWARD, 90 },
+		{ SIXLANE_SLAVES_BY_L34, 1, IPPROTO_NONE, 40, SIXLANE_FORWARD, 90 },
+	};
+	struct walk_query query;
+	struct walk walk;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		fill(&rows[0]);
+		ports[SLOT_OUT].flags |= SIXLANE_PORT_TAGGED | SIXLANE_PORT_SLAVES;
+		ports[SLOT_OUT].slaves_by = (uint16_t)cases[i].by;
+		ports[SLOT_OUT].n_slaves = cases[i].n_slaves;
+		ports[SLOT_OUT].slaves[0] = 90;
+		query = world_query(0);
+		query.has_flow = cases[i].proto != 0;
+		query.proto = cases[i].proto;
+		query.hop_limit = 64;
+		query.ip_bytes = cases[i].ip_bytes;
+		walk_packet(&maps, &query, &walk);
+		if (walk.verdict != cases[i].verdict || walk.hop.slave != cases[i].slave)
+			fail_msg("case %zu: verdict %u, slave %u", i, walk.verdict, walk.hop.slave);
+	}
+	ports[SLOT_OUT].flags &= ~SIXLANE_PORT_SLAVES;
+	walk_packet(&maps, &query, &walk);
+	assert_int_equal(walk.hop.slave, 0);
+}
+
 static void the_table_is_the_ports(void **state)
 {
 	struct walk_query query = world_query(0);
@@ -348,6 +397,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_check_in_order),
+		cmocka_unit_test(the_slave_of_a_bond),
 		cmocka_unit_test(the_table_is_the_ports),
 		cmocka_unit_test(a_slave_is_its_bond),
 		cmocka_unit_test(tags_lead_to_vlan_devices),

@@ -381,11 +381,13 @@ static void test_changes(void **state)
 	CHANGE(link.takes_frames = true);
 	CHANGE(link.keeps_tunnel = true);
 	CHANGE(link.slave_active = true);
+	CHANGE(link.slave_link = true);
 	CHANGE(link.bond_choice = BOND_CHOICE_STATE);
 	CHANGE(link.vrf_table = 2);
 	CHANGE(link.vlan_protocol = ETH_P_8021Q);
 	CHANGE(link.vlan_id = 2);
 	CHANGE(link.vlan_maps_priority = true);
+	CHANGE(link.vlan_reorders = true);
 }
 
 static void test_ipv6(void **state)

@@ -432,7 +432,11 @@ static void writer_stores_whole_entries(void **state)
 					   .xmit = 6,
 					   .tag.word = 7,
 					   .tags = { { .word = 8 }, { .word = 9 } },
-					   .mac.word = 0x0605040302010000 };
+					   .mac.word = 0x0605040302010000,
+					   .slaves_by = 10,
+					   .slaves_type = 11,
+					   .n_slaves = SIXLANE_MAX_SLAVES,
+					   .slaves = { 12, [SIXLANE_MAX_SLAVES - 1] = 13 } };
 	const struct sixlane_neigh neigh = { .mac.word = 0x1,
 					     .key.ifindex = 3,
 					     .key.addr.words = { 1, 2, 3, 4 } };
@@ -506,6 +510,16 @@ static void a_live_port_passes_while_its_meaning_changes(void **state)
 	assert_int_equal(at_grace.n, 1);
 	assert_int_equal(at_grace.port_flags, 0);
 	assert_int_equal(at_grace.port_table, 254);
+	assert_memory_equal(&ports[2], &port, sizeof(port));
+	/* Which slave takes a frame may be another for each; whether the bond chooses may not. */
+	port.n_slaves = 1;
+	port.slaves[0] = 4;
+	writer.port_set(writer.ctx, 2, &port);
+	assert_int_equal(at_grace.n, 1);
+	port.flags |= SIXLANE_PORT_SLAVES;
+	writer.port_set(writer.ctx, 2, &port);
+	assert_int_equal(at_grace.n, 2);
+	assert_int_equal(at_grace.port_flags, 0);
 	assert_memory_equal(&ports[2], &port, sizeof(port));
 }
 

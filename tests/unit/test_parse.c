@@ -371,11 +371,13 @@ static void lan_links(void **state)
 		assert_int_equal(link.master, e->master);
 		assert_string_equal(link.master_kind, e->master_kind);
 		assert_int_equal(link.slave_active, e->slave_active);
+		assert_int_equal(link.slave_link, !strcmp(e->master_kind, "bond"));
 		assert_int_equal(link.bond_choice, e->bond_choice);
 		assert_int_equal(link.vrf_table, e->vrf_table);
 		assert_int_equal(link.vlan_protocol, e->vlan_protocol);
 		assert_int_equal(link.vlan_id, e->vlan_id);
 		assert_int_equal(link.vlan_maps_priority, e->vlan_maps_priority);
+		assert_int_equal(link.vlan_reorders, !strcmp(e->kind, "vlan"));
 	}
 }
 

@@ -166,16 +166,18 @@ struct link_vlan {
 	size_t qos_bytes;      /* SIZE_MAX: no map at all */
 	uint16_t expected_protocol;
 	bool maps_priority;
+	int flags; /* -1: not said */
+	bool reorders;
 };
 
 static void link_vlans(void **state)
 {
 	static const struct link_vlan cases[] = {
-		{ 0, ETH_P_8021Q, SIZE_MAX, ETH_P_8021Q, false },
-		{ 1, ETH_P_8021AD, SIZE_MAX, ETH_P_8021AD, false },
-		{ 4094, ETH_P_8021Q, 12, ETH_P_8021Q, true },
-		{ 100, ETH_P_8021Q, 0, ETH_P_8021Q, false },
-		{ 100, 0, SIZE_MAX, ETH_P_8021Q, false },
+		{ 0, ETH_P_8021Q, SIZE_MAX, ETH_P_8021Q, false, 1, true },
+		{ 1, ETH_P_8021AD, SIZE_MAX, ETH_P_8021AD, false, 0, false },
+		{ 4094, ETH_P_8021Q, 12, ETH_P_8021Q, true, 0xff, true },
+		{ 100, ETH_P_8021Q, 0, ETH_P_8021Q, false, 0xfe, false },
+		{ 100, 0, SIZE_MAX, ETH_P_8021Q, false, -1, false },
 	};
 
 	(void)state;
@@ -189,7 +191,14 @@ static void link_vlans(void **state)
 		if (cases[i].protocol)
 			mnl_attr_put_u16(nlh, IFLA_VLAN_PROTOCOL, htons(cases[i].protocol));
 		mnl_attr_put_u16(nlh, IFLA_VLAN_ID, cases[i].id);
-		mnl_attr_put(nlh, IFLA_VLAN_FLAGS, 8, "\1\0\0\0\377\377\377");
+		if (cases[i].flags >= 0) {
+			const struct ifla_vlan_flags flags = {
+				.flags = (uint32_t)cases[i].flags,
+				.mask = ~0u,
+			};
+
+			mnl_attr_put(nlh, IFLA_VLAN_FLAGS, sizeof(flags), &flags);
+		}
 		if (cases[i].qos_bytes != SIZE_MAX)
 			mnl_attr_put(nlh, IFLA_VLAN_EGRESS_QOS, cases[i].qos_bytes,
 				     "\14\0\1\0\1\0\0\0\5\0\0");
@@ -201,6 +210,7 @@ static void link_vlans(void **state)
 		assert_int_equal(link.vlan_id, cases[i].id);
 		assert_int_equal(link.vlan_protocol, cases[i].expected_protocol);
 		assert_int_equal(link.vlan_maps_priority, cases[i].maps_priority);
+		assert_int_equal(link.vlan_reorders, cases[i].reorders);
 		assert_int_equal(link.vrf_table, 0);
 		assert_false(link.takes_frames || link.slave_active);
 	}
@@ -230,10 +240,10 @@ static void link_bonds(void **state)
 		{ BOND_MODE_ROUNDROBIN, BOND_XMIT_POLICY_LAYER2, BOND_CHOICE_STATE },
 		{ BOND_MODE_ACTIVEBACKUP, BOND_XMIT_POLICY_ENCAP34, BOND_CHOICE_STATE },
 		{ BOND_MODE_ACTIVEBACKUP, -1, BOND_CHOICE_STATE },
-		{ BOND_MODE_XOR, BOND_XMIT_POLICY_LAYER2, BOND_CHOICE_HEADERS },
-		{ BOND_MODE_XOR, BOND_XMIT_POLICY_LAYER34, BOND_CHOICE_HEADERS },
-		{ BOND_MODE_8023AD, BOND_XMIT_POLICY_LAYER23, BOND_CHOICE_HEADERS },
-		{ BOND_MODE_8023AD, BOND_XMIT_POLICY_ENCAP23, BOND_CHOICE_HEADERS },
+		{ BOND_MODE_XOR, BOND_XMIT_POLICY_LAYER2, BOND_CHOICE_L2 },
+		{ BOND_MODE_XOR, BOND_XMIT_POLICY_LAYER34, BOND_CHOICE_L34 },
+		{ BOND_MODE_8023AD, BOND_XMIT_POLICY_LAYER23, BOND_CHOICE_L23 },
+		{ BOND_MODE_8023AD, BOND_XMIT_POLICY_ENCAP23, BOND_CHOICE_ENCAP23 },
 		{ BOND_MODE_8023AD, BOND_XMIT_POLICY_ENCAP34, BOND_CHOICE_UNKNOWN },
 		{ BOND_MODE_XOR, BOND_XMIT_POLICY_VLAN_SRCMAC, BOND_CHOICE_UNKNOWN },
 		{ BOND_MODE_XOR, BOND_XMIT_POLICY_VLAN_SRCMAC + 1, BOND_CHOICE_UNKNOWN },
@@ -272,14 +282,16 @@ static void link_slaves(void **state)
 	static const struct {
 		const char *kind, *expected_kind;
 		int slave_state; /* IFLA_BOND_SLAVE_STATE; -1: not said */
-		bool active;
+		int mii_status;	 /* IFLA_BOND_SLAVE_MII_STATUS; -1: not said */
+		bool active, link;
 	} cases[] = {
-		{ "bond", "bond", 0, true },
-		{ "bond", "bond", 1, false },
-		{ "bond", "bond", -1, false },
-		{ "vrf", "vrf", 0, false },
-		{ "bridge", "bridge", 0, false },
-		{ "an_out_of_tree_master", "an_out_of_tree_", 0, false },
+		{ "bond", "bond", BOND_STATE_ACTIVE, BOND_LINK_DOWN, true, false },
+		{ "bond", "bond", BOND_STATE_BACKUP, BOND_LINK_UP, false, true },
+		{ "bond", "bond", BOND_STATE_ACTIVE, BOND_LINK_BACK, true, false },
+		{ "bond", "bond", -1, -1, false, false },
+		{ "vrf", "vrf", 0, 0, false, false },
+		{ "bridge", "bridge", 0, 0, false, false },
+		{ "an_out_of_tree_master", "an_out_of_tree_", 0, 0, false, false },
 	};
 
 	(void)state;
@@ -295,6 +307,9 @@ static void link_slaves(void **state)
 		data = mnl_attr_nest_start(nlh, IFLA_INFO_SLAVE_DATA);
 		if (cases[i].slave_state >= 0)
 			mnl_attr_put_u8(nlh, IFLA_BOND_SLAVE_STATE, (uint8_t)cases[i].slave_state);
+		if (cases[i].mii_status >= 0)
+			mnl_attr_put_u8(nlh, IFLA_BOND_SLAVE_MII_STATUS,
+					(uint8_t)cases[i].mii_status);
 		mnl_attr_nest_end(nlh, data);
 		mnl_attr_nest_end(nlh, info);
 		memset(&link, 0xa5, sizeof(link));
@@ -303,6 +318,7 @@ static void link_slaves(void **state)
 		assert_string_equal(link.master_kind, cases[i].expected_kind);
 		assert_int_equal(link.master, 9);
 		assert_int_equal(link.slave_active, cases[i].active);
+		assert_int_equal(link.slave_link, cases[i].link);
 	}
 }
 

@@ -116,35 +116,6 @@ static void test_vlan_on_others(void **state)
 	}
 }
 
-/* The slave for a redirected frame is to be the one that the kernel would choose. */
-static void test_vlan_on_a_bond(void **state)
-{
-	static const struct {
-		enum bond_choice choice;
-		uint32_t untagged, tagged;
-	} bonds[] = {
-		{ BOND_CHOICE_STATE, 0, 0 },
-		{ BOND_CHOICE_HEADERS, 0, P(STRANGE) },
-		{ BOND_CHOICE_UNKNOWN, P(STRANGE), P(STRANGE) },
-	};
-
-	(void)state;
-	ports_set_rules(true);
-	for (size_t i = 0; i < ARRAY_SIZE(bonds); i++) {
-		struct links links = { 0 };
-		struct device *bond = ports_add(&links, 5, "bond");
-
-		bond->ours = true;
-		bond->link.bond_choice = bonds[i].choice;
-		ports_add_vlan(&links, 6, 5, 100);
-		ports_add_vlan(&links, 7, 6, 200);
-		assert_int_equal(ports_port(&links, 5).flags, SERVED | bonds[i].untagged);
-		assert_int_equal(ports_port(&links, 6).flags, TO_VLAN | bonds[i].tagged);
-		assert_int_equal(ports_port(&links, 7).flags, TO_VLAN | bonds[i].tagged);
-		links_clear(&links);
-	}
-}
-
 /* Links are told one by one: for a moment they may form a ring. */
 static void test_vlan_ring(void **state)
 {
@@ -306,7 +277,6 @@ int main(void)
 		cmocka_unit_test(test_vlan),
 		cmocka_unit_test(test_vlan_in_vlan),
 		cmocka_unit_test(test_vlan_on_others),
-		cmocka_unit_test(test_vlan_on_a_bond),
 		cmocka_unit_test(test_vlan_ring),
 		cmocka_unit_test(test_mtu),
 		cmocka_unit_test(test_vrf),

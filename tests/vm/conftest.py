@@ -13,6 +13,7 @@ import pytest
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(TESTS, name) for name in ("vm", "e2e", "lab")]
 
+from bonds import add_bond  # noqa: E402
 from lans import LanNet, LanTwins  # noqa: E402
 
 
@@ -49,3 +50,15 @@ def twins(make):
     pair = make(LanTwins)
     pair.fast.start("--poll-ms", "20")
     return pair
+
+
+@pytest.fixture
+def make_bonded(make):
+    """make_bonded(mode, …): a net with a bond, served by sixlane."""
+
+    def build(mode, *options, **kwargs):
+        net = make(LanNet)
+        add_bond(net, mode, *options, **kwargs)
+        return net.start_on("p0", "bond0")
+
+    return build

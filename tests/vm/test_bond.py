@@ -1,113 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Bonds: XDP on the master, frames in by its slaves and out as the bond distributes them.
-
-        a ── p0 ┐
-        b ── p1 ┤ r        p1 and p2 are the slaves of bond0, behind which is host b's network;
-        c ── p2 ┘          what leaves by the bond arrives at b, or at c, or at one for each frame
-"""
+"""Bonds: XDP on the master, frames in by its slaves and out as the bond distributes them."""
 
 import frames as fr
 import pytest
-from lans import LanNet, LanTwins, TaggedTap, eventually, forwarded, packets, subnet, tag
+from bonds import (
+    B,
+    BOND_MAC,
+    SLAVES,
+    active,
+    add_bond,
+    assert_lacp,
+    distributed,
+    enslave,
+    flows,
+    from_bond,
+    wait_for_slaves,
+)
+from lans import LanNet, LanTwins, eventually, forwarded, packets, subnet, tag
 from tap import Flow
 from topology import FOREIGN_MAC, HOST_MAC, PORT_MAC, host_addr, router_addr
 
-B = host_addr("b")
-BOND_MAC = PORT_MAC["b"]  # a bond has its first slave's
-SLAVES = {"b": "p1", "c": "p2"}
 MODES = ["balance-rr", "active-backup", "balance-xor", "802.3ad"]
-COLLECTING_DISTRIBUTING = 0x30  # in the state of a port of 802.3ad
-
-
-def add_bond(net, mode, *options, slaves="bc"):
-    """bond0 of the router instead of p1 and p2, with what p1 had."""
-    net.router.ports = ["p0", "bond0", "p1", "p2"]
-    net.r.ip("link add bond0 type bond mode", mode, "miimon 50", *options)
-    for h in slaves:
-        enslave(net, h)
-    net.r.addr("bond0", router_addr("b") + "/64", "fe80::1/64")
-    net.r.ip("neigh replace", B, "lladdr", HOST_MAC["b"], "dev bond0 nud permanent")
-    if mode == "802.3ad":
-        answer_lacp(net)
-    wait_for_slaves(net, slaves)
-
-
-def enslave(net, h):
-    net.r.ip("link set dev", SLAVES[h], "down")
-    net.r.ip("link set dev", SLAVES[h], "master bond0")
-
-
-def answer_lacp(net):
-    """Hosts b and c become one, which has a bond as well: without a partner only one slave works."""
-    b, c = net.host["b"], net.host["c"]
-    c.ip("link set dev h0 netns", b.name, "name h1")
-    net.tap["c"].sock.close()
-    b.ip("link add peer type bond mode 802.3ad lacp_rate fast miimon 50")
-    for dev in ("h0", "h1"):
-        b.ip("link set dev", dev, "down")
-        b.ip("link set dev", dev, "master peer")
-        b.offload_as_host(dev)
-    b.ip("link set dev peer up")
-    net.tap["c"] = TaggedTap(b, "h1")
-    net.host["c"] = b
-    eventually(lambda: assert_lacp(net))
-
-
-def assert_lacp(net):
-    for dev in SLAVES.values():
-        slave = net.r.link(dev)["linkinfo"]["info_slave_data"]
-        for state in ("ad_actor_oper_port_state", "ad_partner_oper_port_state"):
-            assert slave[state] & COLLECTING_DISTRIBUTING == COLLECTING_DISTRIBUTING, slave
-
-
-def wait_for_slaves(net, slaves):
-    """Until the bond has taken notice of all its links."""
-
-    def check():
-        assert not slaves or "LOWER_UP" in net.r.link("bond0")["flags"]
-        for h in slaves:
-            slave = net.r.link(SLAVES[h])["linkinfo"]["info_slave_data"]
-            assert slave["mii_status"] == "UP", slave
-
-    eventually(check)
-
-
-@pytest.fixture
-def make_bonded(make):
-    """make_bonded(mode, …): a net with a bond, served by sixlane."""
-
-    def build(mode, *options, **kwargs):
-        net = make(LanNet)
-        add_bond(net, mode, *options, **kwargs)
-        return net.start_on("p0", "bond0")
-
-    return build
-
-
-def distributed(net, frames, source="a", tags=(), by="sixlane", verdict=None):
-    """Send them to the bond's network. Each arrives once; returns {host: those that came by it}."""
-    got, rise = net.counted(lambda: net.exchange(frames, source))
-    wanted = [forwarded(frame, HOST_MAC["b"], BOND_MAC, *tags) for frame in frames]
-    assert sorted(fr.show(got["b"] + got["c"])) == sorted(fr.show(wanted)), rise
-    assert not got["a"], rise
-    net.assert_rise(rise, len(frames), by, verdict)
-    return got
-
-
-def flows(dst):
-    """20, of as many sources."""
-    return [fr.udp(dst, src=subnet("a", number), number=number) for number in range(2, 22)]
-
-
-def from_bond(dst=host_addr("a"), count=5, **fields):
-    """Frames to the bond, to be sent by host b or c."""
-    return packets(dst, count, "b", **fields)
-
-
-def active(net):
-    """The host behind the active slave, and the other one."""
-    name = net.r.link("bond0")["linkinfo"]["info_data"]["active_slave"]
-    return ("b", "c") if name == "p1" else ("c", "b")
 
 
 # --- steady ---------------------------------------------------------------------------------
@@ -208,29 +121,6 @@ def test_vlan_on_a_bond(make_bonded, mode, tags):
     net.assert_moved([tag(frame, *tags) for frame in from_bond()], "a", source=source)
     net.assert_nothing([tag(frame, 77) for frame in from_bond()], "pass_vlan_unknown", source)
     distributed(net, packets(B))
-
-
-@pytest.mark.parametrize("mode", ["balance-xor", "802.3ad"])
-def test_vlan_on_a_bond_with_a_hash(make_bonded, mode):
-    """Of a redirected frame the bond would hash the tag: what leaves is left to the kernel."""
-    net = make_bonded(mode)
-    net.add_vlan("bond0.5", "bond0", 5)
-    net.add_subnet("bond0.5", "5", "b")
-    net.sync()
-    distributed(net, packets(subnet(5, 2)), tags=(5,), by="kernel", verdict="pass_egress_device")
-    for h in "bc":
-        net.assert_moved([tag(frame, 5) for frame in from_bond()], "a", source=h)
-    distributed(net, packets(B))
-
-
-@pytest.mark.parametrize("policy", ["layer2", "layer3+4"])
-def test_tagged_flows_take_the_slave_that_the_kernel_chooses(make, policy):
-    twins = make(LanTwins)
-    twins.each(lambda net: add_bond(net, "balance-xor", "xmit_hash_policy " + policy))
-    twins.each(lambda net: net.add_vlan("bond0.5", "bond0", 5))
-    twins.each(lambda net: net.add_subnet("bond0.5", "5", "b"))
-    twins.fast.start_on("p0", "bond0")
-    twins.assert_same(flows(subnet(5, 2)))
 
 
 def test_hash_that_a_redirected_frame_has_lost(make_bonded):

@@ -73,7 +73,7 @@ def pytest_job(suite, name, *files):
 def jobs(parity_seconds):
     """All of them, the long ones first: every file of the end-to-end tests, without LEFT_OUT."""
     return [
-        pytest_job("vm", "bonds", "test_bond.py", "test_dummy.py"),
+        pytest_job("vm", "bonds", "test_bond.py", "test_bond_tags.py", "test_dummy.py"),
         pytest_job("vm", "vlans", "test_vlan.py", "test_vlan_changes.py", "test_vrf.py"),
         pytest_job("e2e", "e2e-routes", "test_routes.py", "test_changes.py", "test_silent.py"),
         pytest_job("e2e", "e2e-ports", "test_ports.py", "test_mtu.py"),

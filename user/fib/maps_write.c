@@ -124,10 +124,21 @@ static bool port_changes_meaning(const struct sixlane_port *from, const struct s
 	return from->ifindex != to->ifindex || from->table != to->table || from->iif != to->iif ||
 	       from->lower != to->lower || from->xmit != to->xmit ||
 	       from->tag.word != to->tag.word || from->tags[0].word != to->tags[0].word ||
-	       from->tags[1].word != to->tags[1].word;
+	       from->tags[1].word != to->tags[1].word ||
+	       (from->flags ^ to->flags) & SIXLANE_PORT_SLAVES;
 }
 
 static int write_grace(void *ctx);
+
+/* Any mixture of two lists leads to a slave that is, or was a moment before, in use. */
+static void write_slaves(struct sixlane_port *to, const struct sixlane_port *port)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(to->slaves); i++)
+		ATOMIC_STORE(&to->slaves[i], port->slaves[i]);
+	ATOMIC_STORE(&to->n_slaves, port->n_slaves);
+	ATOMIC_STORE(&to->slaves_by, port->slaves_by);
+	ATOMIC_STORE(&to->slaves_type, port->slaves_type);
+}
 
 /*
  * While the rest changes, the stricter of before and after holds. Where half of the old and half of
@@ -157,6 +168,7 @@ static void write_port(void *ctx, uint32_t slot, const struct sixlane_port *port
 	ATOMIC_STORE(&to->tag.word, port->tag.word);
 	ATOMIC_STORE(&to->tags[0].word, port->tags[0].word);
 	ATOMIC_STORE(&to->tags[1].word, port->tags[1].word);
+	write_slaves(to, port);
 	ATOMIC_STORE(&to->flags, port->flags);
 }
 

@@ -71,6 +71,12 @@ static bool maps_priority(const struct device *device)
 	return device->link.vlan_maps_priority;
 }
 
+/* reorder_hdr off: the device below gets frames with the tag in place (vlan_dev_hard_header()). */
+static bool has_tag_in_frame(const struct device *device)
+{
+	return !strcmp(device->link.kind, "vlan") && !device->link.vlan_reorders;
+}
+
 /* --- what comes in -------------------------------------------------------------------------- */
 
 static bool is_vrf_member(const struct device *device)
@@ -211,24 +217,30 @@ static uint32_t xmit_flags(const struct facts *facts)
 /*
  * A frame that leaves by another slave than the kernel's others of its flow overtakes them.
  * bond_xmit_hash_xdp() sees a tag where bond_xmit_hash() sees the packet: the kernel keeps the tag
- * beside the frame until it has chosen.
+ * beside the frame until it has chosen. So the datapath chooses the slave of a tagged frame.
  */
-static bool chooses_otherwise(const struct facts *facts)
+static uint32_t bond_flags(const struct facts *facts, struct sixlane_port *out)
 {
-	const struct link *bottom = &facts->bottom->link;
+	const struct device *bottom = facts->bottom;
 
-	return !strcmp(bottom->kind, "bond") &&
-	       bottom->bond_choice < (facts->n_tags ? BOND_CHOICE_STATE : BOND_CHOICE_HEADERS);
+	if (strcmp(bottom->link.kind, "bond") != 0 || bottom->link.bond_choice == BOND_CHOICE_STATE)
+		return 0;
+	if (bottom->link.bond_choice != BOND_CHOICE_UNKNOWN && !facts->n_tags)
+		return 0;
+	if (any_below(facts, has_tag_in_frame) ||
+	    !resolve_slaves(facts->links, bottom, facts->policy, facts->n_tags, facts->tags, out))
+		return SIXLANE_PORT_STRANGE;
+	return SIXLANE_PORT_SLAVES;
 }
 
-static uint32_t egress_flags(const struct facts *facts)
+static uint32_t egress_flags(const struct facts *facts, struct sixlane_port *out)
 {
 	uint32_t flags;
 
 	if (!facts->bottom)
 		return SIXLANE_PORT_STRANGE;
-	flags = kind_flag(&facts->bottom->link) | xmit_flags(facts);
-	if (any_below(facts, maps_priority) || chooses_otherwise(facts))
+	flags = kind_flag(&facts->bottom->link) | xmit_flags(facts) | bond_flags(facts, out);
+	if (any_below(facts, maps_priority))
 		flags |= SIXLANE_PORT_STRANGE;
 	if (!any_below(facts, is_down))
 		flags |= SIXLANE_PORT_UP;
@@ -318,7 +330,7 @@ void resolve_port(const struct links *links, const struct device *device,
 		facts.n_tags = 0;
 	facts.vrf = links_vrf(links, device);
 	facts.bond = links_bond(links, device);
-	out->flags |= ingress_flags(&facts) | egress_flags(&facts) | skip_flags(&facts);
+	out->flags |= ingress_flags(&facts) | egress_flags(&facts, out) | skip_flags(&facts);
 	out->mtu = port_mtu(&facts);
 	memcpy(out->mac.bytes, device->link.mac, sizeof(out->mac.bytes));
 	set_tables(&facts, out);

@@ -10,6 +10,7 @@
 
 struct resolve_port_policy {
 	bool kernel_tells; /* the kernel announces XDP features (Linux 6.3 and newer) */
+	bool shifts_l23;   /* bonds drop a bit of the hash of layer2+3, too (before Linux 5.17) */
 	const struct rules_program *rules;
 };
 
@@ -20,5 +21,13 @@ struct resolve_port_policy {
  */
 void resolve_port(const struct links *links, const struct device *device,
 		  const struct resolve_port_policy *policy, struct sixlane_port *out);
+
+/*
+ * resolve_slaves.c. Fill in how a bond that hashes chooses the slave for a frame with so many tags,
+ * and among which. False: only the kernel knows.
+ */
+bool resolve_slaves(const struct links *links, const struct device *bond,
+		    const struct resolve_port_policy *policy, unsigned int n_tags,
+		    const union sixlane_tag tags[2], struct sixlane_port *out);
 
 #endif

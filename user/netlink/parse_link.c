@@ -13,6 +13,7 @@
 #include <linux/if_ether.h>
 #include <linux/if_link.h>
 #include <linux/if_tunnel.h>
+#include <linux/if_vlan.h>
 #include <linux/ipv6.h>
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>
@@ -46,6 +47,7 @@ static const struct attr_spec macvlan_attrs[] = {
 
 static const struct attr_spec vlan_attrs[] = {
 	[IFLA_VLAN_ID] = ATTR_U16,
+	[IFLA_VLAN_FLAGS] = ATTR_MIN(sizeof(struct ifla_vlan_flags)),
 	[IFLA_VLAN_EGRESS_QOS] = ATTR_NEST,
 	[IFLA_VLAN_PROTOCOL] = ATTR_U16,
 };
@@ -77,6 +79,7 @@ static const struct attr_spec bond_attrs[] = {
 
 static const struct attr_spec bond_slave_attrs[] = {
 	[IFLA_BOND_SLAVE_STATE] = ATTR_U8,
+	[IFLA_BOND_SLAVE_MII_STATUS] = ATTR_U8,
 };
 
 static const struct attr_spec xdp_attrs[] = {
@@ -109,6 +112,7 @@ static int macvlan_parse(const struct nlattr *nest, struct link *link)
 static int vlan_parse(const struct nlattr *nest, struct link *link)
 {
 	const struct nlattr *at[ARRAY_SIZE(vlan_attrs)];
+	struct ifla_vlan_flags flags = { 0 };
 	int r = attr_walk_nest(nest, vlan_attrs, ARRAY_SIZE(vlan_attrs), at);
 
 	if (r < 0)
@@ -117,6 +121,9 @@ static int vlan_parse(const struct nlattr *nest, struct link *link)
 	link->vlan_protocol = ntohs(attr_u16(at[IFLA_VLAN_PROTOCOL], htons(ETH_P_8021Q)));
 	link->vlan_maps_priority =
 		at[IFLA_VLAN_EGRESS_QOS] && mnl_attr_get_payload_len(at[IFLA_VLAN_EGRESS_QOS]) > 0;
+	if (at[IFLA_VLAN_FLAGS])
+		attr_copy(&flags, at[IFLA_VLAN_FLAGS], sizeof(flags));
+	link->vlan_reorders = flags.flags & VLAN_FLAG_REORDER_HDR;
 	return 0;
 }
 
@@ -167,17 +174,18 @@ static int vrf_parse(const struct nlattr *nest, struct link *link)
  */
 static enum bond_choice bond_choice(uint8_t mode, uint8_t policy)
 {
-	switch (mode) {
-	case BOND_MODE_ROUNDROBIN:
-	case BOND_MODE_ACTIVEBACKUP:
+	static const enum bond_choice hashes[] = {
+		[BOND_XMIT_POLICY_LAYER2] = BOND_CHOICE_L2,
+		[BOND_XMIT_POLICY_LAYER34] = BOND_CHOICE_L34,
+		[BOND_XMIT_POLICY_LAYER23] = BOND_CHOICE_L23,
+		[BOND_XMIT_POLICY_ENCAP23] = BOND_CHOICE_ENCAP23,
+	};
+
+	if (mode == BOND_MODE_ROUNDROBIN || mode == BOND_MODE_ACTIVEBACKUP)
 		return BOND_CHOICE_STATE;
-	case BOND_MODE_XOR:
-	case BOND_MODE_8023AD:
-		return policy <= BOND_XMIT_POLICY_ENCAP23 ? BOND_CHOICE_HEADERS
-							  : BOND_CHOICE_UNKNOWN;
-	default:
-		return BOND_CHOICE_UNKNOWN;
-	}
+	if ((mode == BOND_MODE_XOR || mode == BOND_MODE_8023AD) && policy < ARRAY_SIZE(hashes))
+		return hashes[policy];
+	return BOND_CHOICE_UNKNOWN;
 }
 
 static int bond_parse(const struct nlattr *nest, struct link *link)
@@ -196,10 +204,12 @@ static int bond_slave_parse(const struct nlattr *nest, struct link *link)
 	const struct nlattr *at[ARRAY_SIZE(bond_slave_attrs)];
 	int r = attr_walk_nest(nest, bond_slave_attrs, ARRAY_SIZE(bond_slave_attrs), at);
 
-	if (r == 0)
-		link->slave_active =
-			attr_u8(at[IFLA_BOND_SLAVE_STATE], BOND_STATE_BACKUP) == BOND_STATE_ACTIVE;
-	return r;
+	if (r < 0)
+		return r;
+	link->slave_active =
+		attr_u8(at[IFLA_BOND_SLAVE_STATE], BOND_STATE_BACKUP) == BOND_STATE_ACTIVE;
+	link->slave_link = attr_u8(at[IFLA_BOND_SLAVE_MII_STATUS], BOND_LINK_DOWN) == BOND_LINK_UP;
+	return 0;
 }
 
 /* Data whose layout depends on the kind; of other kinds it is not looked at. */

@@ -83,9 +83,11 @@ static bool link_equal(const struct link *a, const struct link *b)
 	       !memcmp(a->mac, b->mac, sizeof(a->mac)) && a->xdp_mode == b->xdp_mode &&
 	       a->carrier == b->carrier && a->takes_frames == b->takes_frames &&
 	       a->keeps_tunnel == b->keeps_tunnel && !strcmp(a->master_kind, b->master_kind) &&
-	       a->slave_active == b->slave_active && a->bond_choice == b->bond_choice &&
-	       a->vrf_table == b->vrf_table && a->vlan_protocol == b->vlan_protocol &&
-	       a->vlan_id == b->vlan_id && a->vlan_maps_priority == b->vlan_maps_priority;
+	       a->slave_active == b->slave_active && a->slave_link == b->slave_link &&
+	       a->bond_choice == b->bond_choice && a->vrf_table == b->vrf_table &&
+	       a->vlan_protocol == b->vlan_protocol && a->vlan_id == b->vlan_id &&
+	       a->vlan_maps_priority == b->vlan_maps_priority &&
+	       a->vlan_reorders == b->vlan_reorders;
 }
 
 int links_set(struct links *links, const struct link *link, bool *changed)

@@ -26,6 +26,7 @@ struct device {
 	bool taken_elsewhere; /* an upper device that takes its frames went to another namespace */
 	bool tags_elsewhere;  /* the same of a VLAN device, which takes but its tags */
 	bool strips_tags;     /* the NIC takes VLAN tags off before XDP sees them */
+	uint32_t slave_place; /* of a bond's slave: in the bond's list, from 1 on; 0: not known */
 	bool attach_tried;    /* whether it is a configured port was asked */
 	bool pass, assume_xmit; /* its name, now or earlier, is among those of the operator */
 };

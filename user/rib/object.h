@@ -99,11 +99,14 @@ enum xdp_mode {
 	XDP_MODE_MULTI
 };
 
-/* What a bond goes by when it chooses the slave for a redirected frame. */
+/* What a bond goes by when it chooses the slave for a frame. */
 enum bond_choice {
-	BOND_CHOICE_UNKNOWN, /* not what it goes by for the kernel's own frames */
-	BOND_CHOICE_HEADERS, /* a hash, over no header behind a tag */
-	BOND_CHOICE_STATE    /* its own state, whatever the frame */
+	BOND_CHOICE_UNKNOWN, /* of a redirected frame not what it goes by for the kernel's own */
+	BOND_CHOICE_STATE,   /* its own state, whatever the frame */
+	BOND_CHOICE_L2,	     /* a hash: xmit_hash_policy layer2, … */
+	BOND_CHOICE_L23,
+	BOND_CHOICE_L34,
+	BOND_CHOICE_ENCAP23 /* … over headers inside tunnels, too */
 };
 
 /* A network device, from RTM_NEWLINK (AF_UNSPEC). */
@@ -126,11 +129,13 @@ struct link {
 	bool keeps_tunnel; /* "external": rules see by which tunnel id a packet came in */
 	char master_kind[16];	      /* IFLA_INFO_SLAVE_KIND: what master is, "bond" … */
 	bool slave_active;	      /* of a bond's slave: IFLA_BOND_SLAVE_STATE is active */
+	bool slave_link;	      /* … IFLA_BOND_SLAVE_MII_STATUS is up */
 	enum bond_choice bond_choice; /* kind "bond" */
 	uint32_t vrf_table;	      /* kind "vrf": IFLA_VRF_TABLE */
 	uint16_t vlan_protocol;	      /* kind "vlan": ETH_P_8021Q or ETH_P_8021AD */
 	uint16_t vlan_id;
 	bool vlan_maps_priority; /* has an egress-qos-map: tags tell more than the VID */
+	bool vlan_reorders;	 /* reorder_hdr on: frames to lower have the tag beside them */
 };
 
 /* What IPv6 says of a device, from IFLA_INET6_CONF. */

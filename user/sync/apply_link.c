@@ -20,15 +20,35 @@ static void note_next_hops_by(struct sync *sync, uint32_t ifindex)
 		sync->next_hops_wanted = true;
 }
 
-static void device_changed(struct sync *sync, uint32_t ifindex, bool was_ignored)
+/* What was so of a device before a message that changes it. */
+struct former {
+	bool ignored;	 /* links_ignored() */
+	uint32_t master; /* ifindex */
+};
+
+static struct former former_of(const struct sync *sync, uint32_t ifindex)
 {
+	const struct device *device = links_find(&sync->links, ifindex);
+
+	return (struct former){
+		.ignored = links_ignored(&sync->links, ifindex),
+		.master = device && device->has_link ? device->link.master : 0,
+	};
+}
+
+static void device_changed(struct sync *sync, uint32_t ifindex, const struct former *was)
+{
+	const struct former is = former_of(sync, ifindex);
+
 	note_next_hops_by(sync, ifindex);
 	if (sync->quiet)
 		return;
 	ports_update(sync, ifindex);
+	if (was->master != is.master)
+		ports_update_slaves(sync, was->master);
 	apply_rules(sync);
 	/* ignore_routes_with_linkdown: routes by this device come or go without a message */
-	if (links_ignored(&sync->links, ifindex) != was_ignored)
+	if (was->ignored != is.ignored)
 		apply_all_routes(sync);
 }
 
@@ -130,7 +150,8 @@ int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	struct link_ipv6 ipv6;
 	struct link link;
-	bool link_changed = false, ipv6_changed = false, was_ignored;
+	bool link_changed = false, ipv6_changed = false;
+	struct former was;
 	int ret = parse_link(nlh, &link);
 	int ipv6_ret = parse_link_ipv6(nlh, &ipv6);
 
@@ -140,7 +161,7 @@ int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 		return ipv6_ret;
 	if (ret && ipv6_ret)
 		return -ENOMSG;
-	was_ignored = links_ignored(&sync->links, ret ? ipv6.ifindex : link.ifindex);
+	was = former_of(sync, ret ? ipv6.ifindex : link.ifindex);
 	if (!ret && set_link(sync, &link, &link_changed))
 		return -ENOMEM;
 	if (ipv6_ret)
@@ -148,7 +169,7 @@ int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 	else if (set_ipv6(sync, &ipv6, &ipv6_changed))
 		return -ENOMEM;
 	if (link_changed || ipv6_changed)
-		device_changed(sync, ret ? ipv6.ifindex : link.ifindex, was_ignored);
+		device_changed(sync, ret ? ipv6.ifindex : link.ifindex, &was);
 	return 0;
 }
 
@@ -191,9 +212,11 @@ int apply_netconf(struct sync *sync, const struct nlmsghdr *nlh)
 		return ret;
 	if (nlh->nlmsg_type == RTM_DELNETCONF) {
 		if (netconf.ifindex > 0) {
+			const struct former was = former_of(sync, (uint32_t)netconf.ifindex);
+
 			clear_ipv6(sync, (uint32_t)netconf.ifindex);
 			doubt_routes_by(sync, (uint32_t)netconf.ifindex);
-			device_changed(sync, (uint32_t)netconf.ifindex, false);
+			device_changed(sync, (uint32_t)netconf.ifindex, &was);
 		}
 		return 0;
 	}

@@ -22,6 +22,7 @@ static void resolve_for(const struct sync *sync, const struct device *device,
 {
 	const struct resolve_port_policy policy = {
 		.kernel_tells = sync->netdev_family != 0,
+		.shifts_l23 = sync->shifts_l23,
 		.rules = &sync->program,
 	};
 
@@ -186,6 +187,21 @@ static void update_dependent(void *ctx, uint32_t ifindex)
 		update_device(ctx, device);
 }
 
+static bool is_bond(const struct device *device)
+{
+	return device && device->has_link && !strcmp(device->link.kind, "bond");
+}
+
+void ports_update_slaves(struct sync *sync, uint32_t master)
+{
+	const struct device *device = links_find(&sync->links, master);
+
+	if (!is_bond(device))
+		return;
+	bonds_look(sync, device);
+	links_each_dependent(&sync->links, master, update_dependent, sync);
+}
+
 void ports_update(struct sync *sync, uint32_t ifindex)
 {
 	struct device *device = links_find(&sync->links, ifindex), *lower;
@@ -193,7 +209,11 @@ void ports_update(struct sync *sync, uint32_t ifindex)
 
 	if (device && device->has_link)
 		update_device(sync, device);
+	if (is_bond(device))
+		bonds_look(sync, device);
 	links_each_dependent(&sync->links, ifindex, update_dependent, sync);
+	if (device && device->has_link && device->link.master)
+		ports_update_slaves(sync, device->link.master);
 	/* an upper device that came or went decides whether the lower one may be served */
 	lower = lower_ifindex ? links_find(&sync->links, lower_ifindex) : NULL;
 	if (lower && lower != device && lower->has_link)
@@ -229,6 +249,9 @@ void ports_update_all(struct sync *sync)
 	for (size_t i = 0; i < sync->links.n; i++)
 		if (sync->links.devices[i].has_link)
 			look_at(sync, &sync->links.devices[i]);
+	for (size_t i = 0; i < sync->links.n; i++)
+		if (is_bond(&sync->links.devices[i]))
+			bonds_look(sync, &sync->links.devices[i]);
 	if (sync->quiet && any_turns(sync))
 		apply_hold(sync);
 	for (size_t i = 0; i < sync->links.n; i++)

@@ -37,6 +37,7 @@ struct sync {
 	struct nl_socket *notify, *dump;      /* NETLINK_ROUTE */
 	struct nl_socket *genl_notify, *genl; /* NETLINK_GENERIC; NULL before Linux 6.3 */
 	uint16_t netdev_family; /* generic netlink "netdev"; 0: this kernel has none */
+	bool shifts_l23;	/* struct resolve_port_policy */
 
 	struct sync_queue queue;
 	bool dumping;	       /* notifications go to the queue */
@@ -139,6 +140,9 @@ int ports_attach(struct sync *sync, char *err);
 /* A device changed: find out what runs on it, and tell the datapath. */
 void ports_update(struct sync *sync, uint32_t ifindex);
 void ports_update_all(struct sync *sync);
+/* The same for what stands on a bond, of which a slave changed or left. Of other masters: nothing.
+ */
+void ports_update_slaves(struct sync *sync, uint32_t master);
 /* Make sure that the datapath knows an egress device. */
 void ports_need(struct sync *sync, uint32_t ifindex);
 /* Off every device of this namespace that has the program with our maps. 0 or the first -errno. */
@@ -150,6 +154,9 @@ int ports_detach_all(struct sync *sync);
  */
 void census_run(struct sync *sync, bool dumped);
 void census_want(struct sync *sync);
+
+/* bonds.c: find out in which order a bond has its slaves. */
+void bonds_look(struct sync *sync, const struct device *bond);
 
 /* tags.c: ports whose NIC hides VLAN tags pass everything. */
 void tags_check(struct sync *sync);

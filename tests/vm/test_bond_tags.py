@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What leaves by VLAN devices on a bond that hashes: by the slave that the kernel chooses.
+
+The kernel keeps the tag beside its frames while the bond hashes what is behind it. Of a redirected
+frame the bond would hash the tag, so that the slave is chosen in XDP.
+"""
+
+import random
+import struct
+
+import frames as fr
+import pytest
+from bonds import BOND_MAC, SLAVES, add_bond, distributed, enslave, from_bond, wait_for_slaves
+from lans import AD, LanNet, LanTwins, Q, TaggedTap, eventually, forwarded, packets, subnet, tag
+from topology import HOST_MAC
+
+POLICIES = ["layer2", "layer2+3", "layer3+4"]
+DST = subnet(5, 2)
+# Hosts whose last byte differs, for a hash over MACs.
+MACS = ["02:00:00:00:a1:%02x" % last for last in (2, 3, 4, 5, 0x80)]
+ICMPV4, ICMPV6 = 1, 58
+# TCP, UDP, DCCP, ESP, AH, SCTP and UDP-Lite have ports or what counts as such; the others none.
+PROTOCOLS = [6, 17, 33, 50, 51, 132, 136, 4, 41, 43, 44, 47, 59, 60, 200]
+# Echoes and what has an identifier in ICMP, errors, which go by what they are about, and others.
+ICMP_TYPES = [128, 129, 0, 8, 13, 14, 1, 2, 3, 4, 100, 160]
+
+
+# --- frames ---------------------------------------------------------------------------------
+
+
+def header(rng, protocol, payload, src):
+    frame = bytearray(fr.udp(DST, src=src, nh=protocol, fl=rng.getrandbits(20)))[: 14 + 40]
+    struct.pack_into("!H", frame, 14 + 4, len(payload))
+    return bytes(frame) + payload
+
+
+def quoted(rng):
+    """What an ICMPv6 error is about."""
+    addresses = rng.randbytes(32)
+    start = struct.pack("!IHBB", 6 << 28, 32, rng.choice(PROTOCOLS), 3)
+    return start + addresses + rng.randbytes(32)
+
+
+def random_frame(rng):
+    src = subnet("a", rng.randrange(2, 10000))
+    if rng.random() < 0.5:
+        return header(rng, rng.choice(PROTOCOLS), rng.randbytes(32), src)
+    kind = rng.choice(ICMP_TYPES)
+    start = bytes([kind, rng.randrange(8), 0, 0]) + rng.choice([b"\0\0", rng.randbytes(2)])
+    return header(rng, ICMPV6, start + rng.randbytes(2) + quoted(rng), src)
+
+
+def random_frames(count, seed):
+    rng = random.Random(seed)
+    return [random_frame(rng) for _ in range(count)]
+
+
+# --- nets -----------------------------------------------------------------------------------
+
+
+def add_third_slave(net):
+    """With two slaves a hash tells but its lowest bit. Its far end is host d."""
+    far = net.host["c"]
+    net.lab.link(net.r, "p3", far, "h3", peer_mac="02:00:00:00:a3:02")
+    far.offload_as_host("h3")
+    far.ip("link set dev h3 up")
+    net.r.ip("link set dev p3 master bond0")
+    net.hosts += "d"
+    net.tap["d"], net.port_tap["d"] = TaggedTap(far, "h3"), TaggedTap(net.r, "p3")
+    wait_for_status(net, "p3", "UP")
+
+
+def wait_for_status(net, dev, status):
+    def check():
+        assert net.r.link(dev)["linkinfo"]["info_slave_data"]["mii_status"] == status
+
+    eventually(check)
+
+
+def add_tagged(net, *tags):
+    """A stack of VLAN devices on the bond; returns the upper one."""
+    dev = "bond0"
+    for protocol, vid in tags:
+        upper = "%s.%d" % (dev, vid)
+        net.add_vlan(upper, dev, vid, protocol="802.1ad" if protocol == AD else "802.1Q")
+        dev = upper
+    net.add_subnet(dev, "5", "b")
+    return dev
+
+
+def build(net, policy, tags=((Q, 5),)):
+    add_bond(net, "balance-xor", "xmit_hash_policy", policy)
+    add_third_slave(net)
+    add_tagged(net, *tags)
+
+
+def resolve(net, dev, mac):
+    net.r.ip("neigh replace", DST, "lladdr", mac, "dev", dev, "nud permanent")
+
+
+def set_policy(twins, policy):
+    twins.each(lambda net: net.r.ip("link set dev bond0 type bond xmit_hash_policy", policy))
+    twins.fast.sync()
+
+
+@pytest.fixture
+def make_twins(make):
+    """make_twins(policy, tags): the same bond twice, of three slaves."""
+
+    def build_both(policy, tags=((Q, 5),)):
+        twins = make(LanTwins)
+        twins.each(lambda net: build(net, policy, tags))
+        twins.fast.start_on("p0", "bond0")
+        return twins
+
+    return build_both
+
+
+def by_slave(got):
+    """{frame as it left: host behind the slave}."""
+    return {frame: h for h in set(got) - {"a"} for frame in got[h]}
+
+
+def assert_same_choice(twins, frames, by="sixlane"):
+    """Each frame leaves, by XDP and by the slave that the kernel alone sends it by. Returns these."""
+    want = by_slave(twins.plain.exchange(frames))
+    got, rise = twins.fast.counted(lambda: twins.fast.exchange(frames))
+    twins.fast.assert_rise(rise, len(frames), by)
+    got = by_slave(got)
+    assert len(want) == len(set(frames))
+    differences = {f.hex(): (h, got.get(f)) for f, h in want.items() if h != got.get(f)}
+    assert not differences, "%d of %d" % (len(differences), len(want))
+    assert len(got) == len(want)
+    return set(want.values())
+
+
+# --- the hash -------------------------------------------------------------------------------
+
+
+def test_any_packet(make_twins):
+    """Under each policy, each following upon another."""
+    twins = make_twins("layer2+3")
+    for policy in POLICIES:
+        set_policy(twins, policy)
+        used = assert_same_choice(twins, random_frames(300, policy))
+        assert policy == "layer2" or used == set("bcd")
+
+
+def test_any_neighbour(make_twins):
+    """By MAC."""
+    twins = make_twins("layer3+4")
+    for policy in POLICIES:
+        set_policy(twins, policy)
+        used = set()
+        for mac in MACS:
+            twins.each(lambda net, mac=mac: resolve(net, "bond0.5", mac))
+            twins.fast.sync()
+            used |= assert_same_choice(twins, random_frames(10, mac))
+        assert used == set("bcd")
+
+
+STACKS = [[(AD, 5)], [(Q, 5), (Q, 6)], [(AD, 5), (Q, 6)], [(Q, 5), (AD, 6)]]
+
+
+@pytest.mark.parametrize("tags", STACKS, ids=str)
+def test_other_tags(make_twins, tags):
+    """An inner tag is in the frame when the bond sees it, which finds nothing behind it."""
+    twins = make_twins("layer2+3", tags)
+    for policy in POLICIES:
+        set_policy(twins, policy)
+        assert_same_choice(twins, random_frames(60, policy))
+
+
+def test_what_xdp_does_not_hash(make_twins):
+    """ICMP in IPv6, which the kernel looks into as if it were in IPv4, and headers that are cut."""
+    twins = make_twins("layer3+4")
+    rng = random.Random(1)
+    frames = [header(rng, ICMPV4, rng.randbytes(32), subnet("a", 9))]
+    frames += [header(rng, proto, rng.randbytes(3), subnet("a", 9)) for proto in (6, 17, ICMPV6)]
+    frames += [header(rng, ICMPV6, b"\1\0\0\0" + bytes(4) + quoted(rng)[:39], subnet("a", 9))]
+    assert_same_choice(twins, frames, "kernel")
+    got, rise = twins.fast.counted(lambda: twins.fast.exchange(frames))
+    twins.fast.assert_rise(rise, len(frames), "kernel", "punt_hash")
+
+
+def test_policies_that_only_the_kernel_knows(make_twins):
+    """Over headers inside tunnels, and by the NIC's hash."""
+    twins = make_twins("layer2")
+    for policy in ("encap2+3", "encap3+4"):
+        set_policy(twins, policy)
+        assert_same_choice(twins, random_frames(10, 1), "kernel")
+
+
+def test_tag_in_the_frame(make_twins):
+    """reorder_hdr off: the bond sees the tag of the kernel's own frames, too."""
+    twins = make_twins("layer3+4")
+    twins.each(lambda net: net.r.ip("link set dev bond0.5 type vlan reorder_hdr off"))
+    twins.fast.sync()
+    assert_same_choice(twins, random_frames(10, 1), "kernel")
+
+
+# --- the slaves -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["balance-xor", "802.3ad"])
+def test_in_and_out(make_bonded, mode):
+    net = make_bonded(mode)
+    add_tagged(net, (Q, 5))
+    net.sync()
+    distributed(net, packets(DST), tags=(5,))
+    for h in "bc":
+        net.assert_moved([tag(frame, 5) for frame in from_bond()], "a", source=h)
+
+
+def test_order_of_the_slaves(make_twins):
+    """Which is that in which they joined: after the first has left and come back it is the last."""
+    twins = make_twins("layer3+4")
+    frames = random_frames(60, 3)
+    for h in "bc":
+        twins.each(lambda net, h=h: net.r.ip("link set dev", SLAVES[h], "nomaster"))
+        twins.each(lambda net: net.sync())
+        twins.each(lambda net, h=h: enslave(net, h))
+        twins.each(lambda net: wait_for_slaves(net, "bc"))
+        twins.each(lambda net: resolve(net, "bond0.5", MACS[0]))
+        twins.fast.sync()
+        assert assert_same_choice(twins, frames) == set("bcd")
+
+
+def test_order_at_the_start(make):
+    """Found by a daemon that was not there when they joined."""
+    twins = make(LanTwins)
+    twins.each(lambda net: build(net, "layer3+4"))
+    twins.each(lambda net: net.r.ip("link set dev p1 nomaster"))
+    twins.each(lambda net: enslave(net, "b"))
+    twins.each(lambda net: wait_for_slaves(net, "bc"))
+    twins.fast.start_on("p0", "bond0")
+    assert_same_choice(twins, random_frames(60, 4))
+
+
+def test_slave_without_link(make_twins):
+    """The others take its flows, and it takes them back."""
+    twins = make_twins("layer3+4")
+    frames = random_frames(60, 5)
+    for state, used in (("down", "bd"), ("up", "bcd")):
+        twins.each(lambda net, state=state: net.host["c"].ip("link set dev h0", state))
+        twins.each(lambda net, state=state: wait_for_status(net, "p2", state.upper()))
+        for net in (twins.plain, twins.fast):
+            net.hosts = "a" + used
+        twins.fast.sync()
+        assert assert_same_choice(twins, frames) == set(used)
+        row = {port["name"]: port for port in twins.fast.router.status()["ports"]}["bond0.5"]
+        assert row["slaves"] == [slave for slave, h in zip(("p1", "p2", "p3"), "bcd") if h in used]
+
+
+def test_slave_that_is_set_down(make_twins):
+    twins = make_twins("layer3+4")
+    twins.each(lambda net: net.r.ip("link set dev p2 down"))
+    for net in (twins.plain, twins.fast):
+        net.hosts = "abd"
+    twins.fast.sync()
+    assert assert_same_choice(twins, random_frames(60, 6)) == set("bd")
+
+
+def test_slave_of_another_mtu(make_twins):
+    """What is too big for one slave hangs on the slave: the kernel's."""
+    twins = make_twins("layer3+4")
+    twins.each(lambda net: net.r.ip("link set dev p2 mtu 1400"))
+    twins.fast.sync()
+    assert_same_choice(twins, random_frames(10, 7), "kernel")
+
+
+def test_explain(make_twins):
+    """Names the slave by which a packet then leaves."""
+    net = make_twins("layer3+4").fast
+    hosts = {"p1": "b", "p2": "c", "p3": "d"}
+    frames = [fr.udp(DST, src=subnet("a", i)) for i in range(2, 10)]
+    took = by_slave(net.exchange(frames))
+    named = {}
+    for i, frame in enumerate(frames, 2):
+        answer = net.router.sixlane_json(
+            "explain", subnet("a", i), DST, "udp 4000", fr.UDP_PORT, "dev p0"
+        )
+        assert answer["agree"] and answer["verdict"] == "forward", answer
+        slave = answer["member"]["xmit"]
+        words = [step["text"] for step in answer["steps"] if step["step"] == "slave"]
+        assert [text.split(",")[0] for text in words] == [slave]
+        named[forwarded(frame, HOST_MAC["b"], BOND_MAC, 5)] = hosts[slave]
+    assert named == took and set(took.values()) == set("bcd")
+    answer = net.router.sixlane_json("explain", subnet("a", 2), DST, "icmp6", "dev p0")
+    assert answer["agree"] and answer["verdict"] == "forward"
+    answer = net.router.sixlane_json("explain", subnet("a", 2), DST, "1", "dev p0")
+    assert answer["agree"] and answer["verdict"] == "punt_hash"
+
+
+def test_no_slave(make):
+    net = make(LanNet)
+    add_bond(net, "balance-xor", slaves="")
+    net.r.ip("link set dev bond0 up")
+    add_tagged(net, (Q, 5))
+    net.start_on("p0", "bond0")
+    net.assert_nothing(packets(DST), "pass_egress_down")
+
+
+def test_slave_that_left(make_twins):
+    """Its flows go by the others at once."""
+    twins = make_twins("layer3+4")
+    twins.each(lambda net: net.r.ip("link set dev p2 nomaster"))
+    for net in (twins.plain, twins.fast):
+        net.hosts = "abd"
+    twins.fast.sync()
+    assert assert_same_choice(twins, random_frames(60, 8)) == set("bd")

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The order in which a bond keeps its slaves, which is that of the places its hash falls upon. No
+ * netlink message tells it; the ioctl behind ifenslave does.
+ */
+#include <net/if.h> /* first: linux/if.h gives way to it */
+
+#include <errno.h>
+#include <linux/if_bonding.h>
+#include <linux/sockios.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "state.h"
+
+/* The name of the slave at this place, from 0 on. False: there are no more. */
+static bool ask(int fd, const char *bond, int32_t place, char name[IFNAMSIZ])
+{
+	struct ifslave slave = { .slave_id = place };
+	struct ifreq request = { .ifr_data = (void *)&slave };
+
+	memcpy(request.ifr_name, bond, IFNAMSIZ);
+	if (ioctl(fd, SIOCBONDSLAVEINFOQUERY, &request))
+		return false;
+	memcpy(name, slave.slave_name, IFNAMSIZ);
+	return true;
+}
+
+static void forget(struct sync *sync, const struct device *bond)
+{
+	for (size_t i = 0; i < sync->links.n; i++)
+		if (sync->links.devices[i].link.master == bond->ifindex)
+			sync->links.devices[i].slave_place = 0;
+}
+
+static struct device *find_slave(struct sync *sync, const struct device *bond, const char *name)
+{
+	struct device *device = links_find(&sync->links, if_nametoindex(name));
+
+	return device && device->link.master == bond->ifindex ? device : NULL;
+}
+
+void bonds_look(struct sync *sync, const struct device *bond)
+{
+	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char name[IFNAMSIZ];
+
+	forget(sync, bond);
+	if (fd < 0)
+		log_warning_limited(
+			"%s: cannot ask for the order of its slaves: %s; the kernel forwards what leaves by VLANs on it",
+			bond->link.name, strerror(errno));
+	for (int32_t i = 0; fd >= 0 && ask(fd, bond->link.name, i, name); i++) {
+		struct device *slave = find_slave(sync, bond, name);
+
+		if (!slave) { /* about to be announced: then all are asked anew */
+			forget(sync, bond);
+			return;
+		}
+		slave->slave_place = (uint32_t)i + 1;
+	}
+}
