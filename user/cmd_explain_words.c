@@ -387,23 +387,23 @@ static void tell_egress(struct explain *explain)
 /* Which slave the bond below a VLAN device would choose. */
 static void tell_slave(struct explain *explain)
 {
-	static const char *const policies[] = {
-		[SIXLANE_SLAVES_BY_L2] = "layer2",
-		[SIXLANE_SLAVES_BY_L34] = "layer3+4",
-		[SIXLANE_SLAVES_BY_L23] = "layer2+3",
+	static const char *const over[] = {
+		[SIXLANE_SLAVES_BY_L2] = "MACs",
+		[SIXLANE_SLAVES_BY_L34] = "addresses and ports",
+		[SIXLANE_SLAVES_BY_L23] = "MACs and addresses",
 	};
 	const struct walk_hop *hop = &explain->walk.hop;
 	const struct sixlane_port *egress = &hop->egress;
 	char bond[IFNAMSIZ], slave[IFNAMSIZ];
 
-	if (!(egress->flags & SIXLANE_PORT_SLAVES) || egress->slaves_by >= ARRAY_SIZE(policies))
+	if (!(egress->flags & SIXLANE_PORT_SLAVES) || egress->slaves_by >= ARRAY_SIZE(over))
 		return;
 	device_name(explain, egress->xmit, bond);
 	if (!egress->n_slaves)
 		tell(explain, "slave", "none: %s uses none", bond);
 	else if (hop->slave)
-		tell(explain, "slave", "%s, by the hash of %s (%s), one of %u in use",
-		     device_name(explain, hop->slave, slave), bond, policies[egress->slaves_by],
+		tell(explain, "slave", "%s, by the hash of %s over %s, one of %u in use",
+		     device_name(explain, hop->slave, slave), bond, over[egress->slaves_by],
 		     egress->n_slaves);
 	else if (hop->verdict == SIXLANE_PUNT_HASH)
 		tell(explain, "slave", "of %s: hashed over headers that XDP cannot reach", bond);

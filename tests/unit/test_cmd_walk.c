@@ -3,6 +3,8 @@
  * `sixlane lookup`'s walk through the maps, one row a verdict: ports, header and the way out. Rules
  * are in test_cmd_walk_rule.c, groups in test_cmd_walk_group.c.
  */
+#include <linux/if_ether.h>
+
 #include "cmd_world.h"
 
 #define READY SIXLANE_META_READY
@@ -245,7 +247,6 @@ static uint32_t verdict_of(const struct walk_query *query, struct walk *walk)
 	return walk->verdict;
 }
 
-/* Which one a hash falls upon is asked of the program itself, in tests/vm. */
 static void the_slave_of_a_bond(void **state)
 {
 	static const struct {
@@ -269,6 +270,11 @@ static void the_slave_of_a_bond(void **state)
 		{ SIXLANE_SLAVES_BY_L34, 1, IPPROTO_AH, 47, SIXLANE_PUNT_HASH, 0 },
 		{ SIXLANE_SLAVES_BY_L34, 1, IPPROTO_ICMPV6, 48, SIXLANE_FORWARD, 90 },
 		{ SIXLANE_SLAVES_BY_L34, 1, IPPROTO_NONE, 40, SIXLANE_FORWARD, 90 },
+		/* As tests/bpf/rows_bond_out.c has them, or reckoned in the same way. */
+		{ SIXLANE_SLAVES_BY_L2, 7, 0, 0, SIXLANE_FORWARD, 94 },
+		{ SIXLANE_SLAVES_BY_L23, 7, IPPROTO_UDP, 48, SIXLANE_FORWARD, 92 },
+		{ SIXLANE_SLAVES_BY_L34, 7, IPPROTO_UDP, 48, SIXLANE_FORWARD, 92 },
+		{ SIXLANE_SLAVES_BY_L34, 7, IPPROTO_ICMPV6, 48, SIXLANE_FORWARD, 90 },
 	};
 	struct walk_query query;
 	struct walk walk;
@@ -278,9 +284,16 @@ static void the_slave_of_a_bond(void **state)
 		fill(&rows[0]);
 		ports[SLOT_OUT].flags |= SIXLANE_PORT_TAGGED | SIXLANE_PORT_SLAVES;
 		ports[SLOT_OUT].slaves_by = (uint16_t)cases[i].by;
+		ports[SLOT_OUT].slaves_type = ETH_P_IPV6;
+		ports[SLOT_OUT].mac.bytes[5] = 0xa0;
+		neighbours[ON_LINK].mac.bytes[5] = 0xcb;
 		ports[SLOT_OUT].n_slaves = cases[i].n_slaves;
-		ports[SLOT_OUT].slaves[0] = 90;
+		for (uint32_t slave = 0; slave < 7; slave++)
+			ports[SLOT_OUT].slaves[slave] = 90 + slave;
 		query = world_query(0);
+		query.src = address("2001:db8:3::1");
+		query.sport = 0x4142;
+		query.dport = 0x4344;
 		query.has_flow = cases[i].proto != 0;
 		query.proto = cases[i].proto;
 		query.hop_limit = 64;

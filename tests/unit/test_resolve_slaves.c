@@ -73,22 +73,52 @@ static void test_hash(void **state)
 	}
 }
 
-/* Before Linux 5.17 the hash of layer2+3 is another one. */
-static void test_old_hash(void **state)
+static void test_old_bonds(void **state)
 {
-	static const struct resolve_port_policy old = { .shifts_l23 = true };
+	static const enum bond_choice choices[] = { BOND_CHOICE_L2, BOND_CHOICE_L23,
+						    BOND_CHOICE_L34 };
 	const union sixlane_tag tags[2] = { { .word = 1 } };
-	struct sixlane_port port = { 0 };
-	struct links links = { 0 };
-	struct device *bond;
 
 	(void)state;
-	add_bond(&links, BOND_CHOICE_L23, 1);
-	bond = links_find(&links, BOND);
-	assert_false(resolve_slaves(&links, bond, &old, 1, tags, &port));
-	bond->link.bond_choice = BOND_CHOICE_L34;
-	assert_true(resolve_slaves(&links, bond, &old, 1, tags, &port));
-	links_clear(&links);
+	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
+		struct resolve_port_policy policy = { .old_bonds = true };
+		struct sixlane_port port = { 0 };
+		struct links links = { 0 };
+
+		add_bond(&links, choices[i], 1);
+		assert_false(
+			resolve_slaves(&links, links_find(&links, BOND), &policy, 1, tags, &port));
+		policy.old_bonds = false;
+		assert_true(
+			resolve_slaves(&links, links_find(&links, BOND), &policy, 1, tags, &port));
+		links_clear(&links);
+	}
+}
+
+/* Whatever the bond goes by: one below would hash what it sees of the frame. */
+static void test_slaves_that_are_no_ports(void **state)
+{
+	static const struct {
+		const char *kind;
+		bool plain;
+	} kinds[] = { { "", true },	 { "veth", true },  { "tun", true },
+		      { "bond", false }, { "vlan", false }, { "gretap", false } };
+	static const enum bond_choice choices[] = { BOND_CHOICE_STATE, BOND_CHOICE_L34 };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(kinds); i++) {
+		const char *kind = kinds[i / 2].kind;
+		bool plain = kinds[i / 2].plain;
+		struct links links = { 0 };
+
+		add_bond(&links, choices[i % 2], 2);
+		strcpy(links_find(&links, SLAVE + 1)->link.kind, kind);
+		assert_int_equal(!(ports_port(&links, BOND).flags & P(STRANGE)), plain);
+		assert_int_equal(!(ports_port(&links, VLAN).flags & P(STRANGE)), plain);
+		links_find(&links, SLAVE + 1)->link.master = 90;
+		assert_int_equal(ports_port(&links, BOND).flags, SERVED);
+		links_clear(&links);
+	}
 }
 
 /* The kernel's own frames have the tag in them, too. */
@@ -182,7 +212,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hash),
-		cmocka_unit_test(test_old_hash),
+		cmocka_unit_test(test_old_bonds),
+		cmocka_unit_test(test_slaves_that_are_no_ports),
 		cmocka_unit_test(test_header_in_place),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_slaves_not_in_use),

@@ -212,6 +212,27 @@ def test_in_and_out(make_bonded, mode):
         net.assert_moved([tag(frame, 5) for frame in from_bond()], "a", source=h)
 
 
+def test_802_3ad(make):
+    """The slaves that LACP lets send."""
+    twins = make(LanTwins)
+    twins.each(lambda net: add_bond(net, "802.3ad", "xmit_hash_policy layer3+4"))
+    twins.each(lambda net: add_tagged(net, (Q, 5)))
+    twins.fast.start_on("p0", "bond0")
+    assert assert_same_choice(twins, random_frames(60, 9)) == set("bc")
+
+
+def test_on_a_stick(make_bonded):
+    """In and out by VLANs of one bond, perhaps by one slave."""
+    net = make_bonded("balance-xor", "xmit_hash_policy layer3+4")
+    for vid in (5, 6):
+        net.add_vlan("bond0.%d" % vid, "bond0", vid)
+        net.add_subnet("bond0.%d" % vid, vid, "b")
+    net.sync()
+    frames = [tag(frame, 5) for frame in fr.many(20, subnet(6, 2), src=DST, dst_mac=BOND_MAC)]
+    for source in "bc":
+        distributed(net, frames, source, tags=(6,))
+
+
 def test_order_of_the_slaves(make_twins):
     """Which is that in which they joined: after the first has left and come back it is the last."""
     twins = make_twins("layer3+4")

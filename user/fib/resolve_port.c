@@ -160,7 +160,7 @@ static const struct {
 /* Frames given to these reach the wire, or the slave that the bond chooses, as they are. */
 static const char *const plain_kinds[] = { "", "veth", "tun", "bond" };
 
-static uint32_t kind_flag(const struct link *link)
+uint32_t resolve_kind(const struct link *link)
 {
 	for (size_t i = 0; link->type == ARPHRD_ETHER && i < ARRAY_SIZE(plain_kinds); i++) {
 		if (!strcmp(link->kind, plain_kinds[i]))
@@ -223,7 +223,11 @@ static uint32_t bond_flags(const struct facts *facts, struct sixlane_port *out)
 {
 	const struct device *bottom = facts->bottom;
 
-	if (strcmp(bottom->link.kind, "bond") != 0 || bottom->link.bond_choice == BOND_CHOICE_STATE)
+	if (strcmp(bottom->link.kind, "bond") != 0)
+		return 0;
+	if (!resolve_slaves_are_plain(facts->links, bottom))
+		return SIXLANE_PORT_STRANGE;
+	if (bottom->link.bond_choice == BOND_CHOICE_STATE)
 		return 0;
 	if (bottom->link.bond_choice != BOND_CHOICE_UNKNOWN && !facts->n_tags)
 		return 0;
@@ -239,7 +243,7 @@ static uint32_t egress_flags(const struct facts *facts, struct sixlane_port *out
 
 	if (!facts->bottom)
 		return SIXLANE_PORT_STRANGE;
-	flags = kind_flag(&facts->bottom->link) | xmit_flags(facts) | bond_flags(facts, out);
+	flags = resolve_kind(&facts->bottom->link) | xmit_flags(facts) | bond_flags(facts, out);
 	if (any_below(facts, maps_priority))
 		flags |= SIXLANE_PORT_STRANGE;
 	if (!any_below(facts, is_down))

@@ -10,7 +10,7 @@
 
 struct resolve_port_policy {
 	bool kernel_tells; /* the kernel announces XDP features (Linux 6.3 and newer) */
-	bool shifts_l23;   /* bonds drop a bit of the hash of layer2+3, too (before Linux 5.17) */
+	bool old_bonds;	   /* they hash otherwise (before Linux 5.18): otherwise than bpf/bond.h */
 	const struct rules_program *rules;
 };
 
@@ -22,9 +22,15 @@ struct resolve_port_policy {
 void resolve_port(const struct links *links, const struct device *device,
 		  const struct resolve_port_policy *policy, struct sixlane_port *out);
 
+/* What an egress of this kind is: one of SIXLANE_PORT_NO_XMIT; 0: frames go to it as they are. */
+uint32_t resolve_kind(const struct link *link);
+
+/* resolve_slaves.c. Whether frames given to the bond's slaves reach the wire as they are. */
+bool resolve_slaves_are_plain(const struct links *links, const struct device *bond);
+
 /*
- * resolve_slaves.c. Fill in how a bond that hashes chooses the slave for a frame with so many tags,
- * and among which. False: only the kernel knows.
+ * Fill in how a bond that hashes chooses the slave for a frame with so many tags, and among which.
+ * False: only the kernel knows.
  */
 bool resolve_slaves(const struct links *links, const struct device *bond,
 		    const struct resolve_port_policy *policy, unsigned int n_tags,

@@ -6,6 +6,8 @@
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
 
+#include <string.h>
+
 #include "../util.h"
 #include "resolve_port.h"
 
@@ -58,8 +60,20 @@ static bool fill_list(const struct links *links, const struct device *bond,
 	return true;
 }
 
-static bool find_hash(const struct device *bond, const struct resolve_port_policy *policy,
-		      uint16_t *by)
+/* A bond in a bond would hash once more, and then what it sees of a redirected frame. */
+bool resolve_slaves_are_plain(const struct links *links, const struct device *bond)
+{
+	for (size_t i = 0; i < links->n; i++) {
+		const struct device *slave = &links->devices[i];
+
+		if (slave->has_link && slave->link.master == bond->ifindex &&
+		    (resolve_kind(&slave->link) || !strcmp(slave->link.kind, "bond")))
+			return false;
+	}
+	return true;
+}
+
+static bool find_hash(const struct device *bond, uint16_t *by)
 {
 	switch (bond->link.bond_choice) {
 	case BOND_CHOICE_L2:
@@ -67,7 +81,7 @@ static bool find_hash(const struct device *bond, const struct resolve_port_polic
 		return true;
 	case BOND_CHOICE_L23:
 		*by = SIXLANE_SLAVES_BY_L23;
-		return !policy->shifts_l23;
+		return true;
 	case BOND_CHOICE_L34:
 		*by = SIXLANE_SLAVES_BY_L34;
 		return true;
@@ -82,7 +96,7 @@ bool resolve_slaves(const struct links *links, const struct device *bond,
 {
 	uint16_t by;
 
-	if (!find_hash(bond, policy, &by) || !fill_list(links, bond, out))
+	if (policy->old_bonds || !find_hash(bond, &by) || !fill_list(links, bond, out))
 		return false;
 	/* An inner tag is in the frame already: nothing is found behind it. */
 	out->slaves_by = n_tags == 2 ? SIXLANE_SLAVES_BY_L2 : by;

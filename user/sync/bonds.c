@@ -14,15 +14,25 @@
 
 #include "state.h"
 
+static void warn(const struct device *bond)
+{
+	log_warning_limited(
+		"%s: cannot ask for the order of its slaves: %s; the kernel forwards what leaves by VLANs on it",
+		bond->link.name, strerror(errno));
+}
+
 /* The name of the slave at this place, from 0 on. False: there are no more. */
-static bool ask(int fd, const char *bond, int32_t place, char name[IFNAMSIZ])
+static bool ask(int fd, const struct device *bond, int32_t place, char name[IFNAMSIZ])
 {
 	struct ifslave slave = { .slave_id = place };
 	struct ifreq request = { .ifr_data = (void *)&slave };
 
-	memcpy(request.ifr_name, bond, IFNAMSIZ);
-	if (ioctl(fd, SIOCBONDSLAVEINFOQUERY, &request))
+	memcpy(request.ifr_name, bond->link.name, IFNAMSIZ);
+	if (ioctl(fd, SIOCBONDSLAVEINFOQUERY, &request)) {
+		if (errno != ENODEV) /* which also says that the bond is gone, or renamed */
+			warn(bond);
 		return false;
+	}
 	memcpy(name, slave.slave_name, IFNAMSIZ);
 	return true;
 }
@@ -48,10 +58,8 @@ void bonds_look(struct sync *sync, const struct device *bond)
 
 	forget(sync, bond);
 	if (fd < 0)
-		log_warning_limited(
-			"%s: cannot ask for the order of its slaves: %s; the kernel forwards what leaves by VLANs on it",
-			bond->link.name, strerror(errno));
-	for (int32_t i = 0; fd >= 0 && ask(fd, bond->link.name, i, name); i++) {
+		warn(bond);
+	for (int32_t i = 0; fd >= 0 && ask(fd, bond, i, name); i++) {
 		struct device *slave = find_slave(sync, bond, name);
 
 		if (!slave) { /* about to be announced: then all are asked anew */

@@ -22,7 +22,7 @@ static void resolve_for(const struct sync *sync, const struct device *device,
 {
 	const struct resolve_port_policy policy = {
 		.kernel_tells = sync->netdev_family != 0,
-		.shifts_l23 = sync->shifts_l23,
+		.old_bonds = sync->old_bonds,
 		.rules = &sync->program,
 	};
 

@@ -37,7 +37,7 @@ struct sync {
 	struct nl_socket *notify, *dump;      /* NETLINK_ROUTE */
 	struct nl_socket *genl_notify, *genl; /* NETLINK_GENERIC; NULL before Linux 6.3 */
 	uint16_t netdev_family; /* generic netlink "netdev"; 0: this kernel has none */
-	bool shifts_l23;	/* struct resolve_port_policy */
+	bool old_bonds;		/* struct resolve_port_policy */
 
 	struct sync_queue queue;
 	bool dumping;	       /* notifications go to the queue */

@@ -432,7 +432,7 @@ static int subscribe(struct sync *sync)
 		ret = nl_socket_new(NETLINK_ROUTE, 0, &sync->dump);
 	for (size_t i = 0; !ret && i < ARRAY_SIZE(groups); i++)
 		ret = nl_socket_join(sync->notify, groups[i]);
-	sync->shifts_l23 = settings_kernel_before(5, 17);
+	sync->old_bonds = settings_kernel_before(5, 18);
 	return ret ? ret : request_netdev_family(sync);
 }
 
