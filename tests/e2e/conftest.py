@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "lab")]
 
 import lab as lab_module  # noqa: E402
-from topology import COVER, PREFIX, Net, Twins, host_addr  # noqa: E402
+from topology import COVER, PREFIX, SEED, Net, Twins, host_addr  # noqa: E402
 
 NETS = pytest.StashKey()
 
@@ -22,6 +22,11 @@ def pytest_sessionstart(session):
         if not os.path.exists(path):
             pytest.exit("%s is missing: run make first" % path, 1)
     lab_module.enter_private_mounts()
+
+
+def pytest_terminal_summary(terminalreporter):
+    if terminalreporter.stats.keys() & {"failed", "error"}:
+        terminalreporter.write_line("SIXLANE_SEED=%d" % SEED)
 
 
 def tear_down(made):

@@ -15,7 +15,6 @@ from netns import PATIENCE
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
-from test_differential import SEED
 from topology import (
     CHATTY,
     COVER,
@@ -24,6 +23,7 @@ from topology import (
     PORT,
     PORT_MAC,
     PREFIX,
+    SEED,
     Net,
     host_addr,
     next_hop_objects,
@@ -456,7 +456,6 @@ def random_lines(rng, count):
 
 def test_random_tables(net):
     """Whatever the tables are, the walk in user space is the program's."""
-    print("seed", SEED)
     rng = random.Random(SEED)
     for _ in range(3):
         lines = random_lines(rng, 60)

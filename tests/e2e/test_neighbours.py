@@ -12,8 +12,7 @@ import pytest
 from lab import wait_until
 from netns import PATIENCE
 from tap import Flow
-from test_differential import SEED
-from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, Net, host_addr
+from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, SEED, Net, host_addr
 
 B = host_addr("b")
 ALIVE = {"REACHABLE", "STALE", "DELAY", "PROBE", "PERMANENT", "NOARP"}
@@ -257,7 +256,6 @@ def assert_each_by_its_own(net, neighbours):
 
 def test_a_hundred_thousand_neighbours_on_one_link(net):
     """A /64 forwards each by its own entry; no neighbour is a route."""
-    print("seed", SEED)
     rng = random.Random(SEED)
     neighbours = crowd(rng, CROWD)
     routes = net.router.routes("table all")

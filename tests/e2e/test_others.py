@@ -16,7 +16,7 @@ import random
 import frames as fr
 import pytest
 from tap import Tap, pass_marker
-from topology import FOREIGN_MAC, HOST_MAC, Net, Twins, host_addr
+from topology import FOREIGN_MAC, HOST_MAC, SEED, Net, Twins, host_addr
 
 
 def test_more_than_64_ports(make):
@@ -137,9 +137,6 @@ def text(number):
 @pytest.mark.parametrize("turn", range(8))
 def test_random_configurations(make, turn):
     """xdp-forward differed from the kernel in every one of 40 random configurations."""
-    from test_differential import SEED
-
-    print("SIXLANE_SEED=%d" % SEED)
     twins = make(Twins, mtu={"a": 3000, "b": 1500, "c": 1500})
     configuration = Configuration(SEED + turn)
     twins.each(configuration.apply)

@@ -7,8 +7,7 @@ import random
 import frames as fr
 import pytest
 from lab import wait_until
-from test_differential import SEED
-from topology import COVER, FAR, HOST_MAC, PORT, PREFIX, Twins, host_addr
+from topology import COVER, FAR, HOST_MAC, PORT, PREFIX, SEED, Twins, host_addr
 
 HERE, ELSEWHERE = "2001:db8:a::2", "2001:db8:abc::1"
 
@@ -86,7 +85,6 @@ def random_routes(rng):
 @pytest.mark.parametrize("turn", range(6))
 def test_random_tables_against_the_kernel(make, turn):
     rng = random.Random(SEED * 100 + turn)
-    print("SIXLANE_SEED=%d" % SEED)
     twins = make(Twins)
     for net in (twins.plain, twins.fast):
         for host in "bc":

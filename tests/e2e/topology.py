@@ -10,6 +10,8 @@ without, must answer every frame alike.
 """
 
 import itertools
+import os
+import random
 import socket
 
 import frames as fr
@@ -23,6 +25,8 @@ HOST_MAC = {h: "02:00:00:00:%02x:02" % (0xA0 + i) for i, h in enumerate(HOSTS)}
 PORT_MAC = {h: "02:00:00:00:%02x:01" % (0xA0 + i) for i, h in enumerate(HOSTS)}
 # Unicast and of no host: where packets to "elsewhere" go.
 FOREIGN_MAC = "02:00:00:00:ee:ee"
+# Of all that is random; a failing run says which (conftest.py), and SIXLANE_SEED repeats it.
+SEED = int(os.environ.get("SIXLANE_SEED", random.SystemRandom().getrandbits(32)))
 # Somewhere behind the hosts: a destination, its usual route, and one that covers it.
 FAR, PREFIX, COVER = "2001:db8:f00::1", "2001:db8:f00::/48", "2001:db8::/32"
 # Reasons that also hold for what hosts say by themselves, neighbour discovery and the like.

@@ -29,6 +29,7 @@ def _end_to_end():
 end_to_end = _end_to_end()
 pytest_sessionstart = end_to_end.pytest_sessionstart
 pytest_runtest_makereport = end_to_end.pytest_runtest_makereport
+pytest_terminal_summary = end_to_end.pytest_terminal_summary
 make = end_to_end.make
 
 

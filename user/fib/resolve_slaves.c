@@ -5,7 +5,6 @@
  */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
-
 #include <string.h>
 
 #include "../util.h"
