@@ -281,9 +281,35 @@ def test_group_of_an_unresolved_member_is_left_to_the_kernel(objects):
     assert all(not frames or host == "c" for host, frames in got.items())
 
 
+def is_reading(router, generation):
+    status = router.status()
+    return status["generation"] == generation and not status["in_sync"]
+
+
+def stop_under_a_dump(objects):
+    """Stop the daemon while it reads everything. Returns the generation that it had before.
+
+    It reads for a tenth of a second: where that was over before it was seen, once more.
+    """
+    router = objects.router
+    for number in range(16, 48):
+        generation = router.wait_in_sync()["generation"]
+        # an address with a lifetime makes it read
+        objects.r.ip("address add 2001:db8:a::%x/128 dev p0 valid_lft 1000 preferred_lft 1000" % number)
+        wait_until(
+            lambda was=generation: is_reading(router, was) or router.status()["generation"] > was,
+            10,
+            "reading",
+        )
+        router.daemon.send_signal(signal.SIGSTOP)
+        if is_reading(router, generation):
+            return generation
+        router.daemon.send_signal(signal.SIGCONT)
+    raise AssertionError("never stopped under a dump")
+
+
 def test_member_goes_and_its_device_is_back_under_a_dump(objects):
     """The kernel takes 8 out of the group without a word, after the objects were read."""
-    daemon = objects.router.daemon
     group(objects, "add id 10 group 7/8")
     objects.r.route("add", PREFIX, "nhid 10")
     objects.r.batch(
@@ -291,19 +317,14 @@ def test_member_goes_and_its_device_is_back_under_a_dump(objects):
         for i in range(40000)
     )
     objects.sync()
-    generation = objects.router.status()["generation"]
-    # an address with a lifetime makes it read everything anew
-    objects.r.ip("address add 2001:db8:a::7/128 dev p0 valid_lft 1000 preferred_lft 1000")
-    wait_until(lambda: not objects.router.status()["in_sync"], 5, "reading")
-    daemon.send_signal(signal.SIGSTOP)
+    generation = stop_under_a_dump(objects)
     try:
-        assert objects.router.status()["generation"] == generation
         objects.host["c"].ip("link set h0 down")
         wait_until(lambda: "id 8" not in objects.r.ip("nexthop").stdout, 5, "8 is gone")
         objects.host["c"].ip("link set h0 up")
         wait_until(lambda: "LOWER_UP" in objects.r.ip("link show p2").stdout, 5, "p2 is back")
     finally:
-        daemon.send_signal(signal.SIGCONT)
+        objects.router.daemon.send_signal(signal.SIGCONT)
     objects.router.wait_in_sync(after=generation)
     objects.resolve_hosts()
     objects.sync()

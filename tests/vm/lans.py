@@ -118,9 +118,9 @@ class LanNet(Net):
         self.attach(*ports)
         return self.start("--poll-ms", "20", attach=None)
 
-    def attach(self, *ports):
+    def attach(self, *ports, method="ip"):
         if not BY_KERNEL:
-            self.router.attach("ip", ports)
+            self.router.attach(method, ports)
 
     def sync(self):
         """Nothing to wait for where no daemon was started."""

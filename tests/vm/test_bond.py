@@ -81,6 +81,25 @@ def test_flows_take_the_slave_that_the_kernel_chooses(make):
     assert got["b"] and got["c"]
 
 
+@pytest.mark.parametrize("mode", ["active-backup", "balance-xor"])
+@pytest.mark.parametrize("devices", [["bond0"], ["p1", "p2"]], ids=str)
+def test_generic_mode(make, mode, devices):
+    """On the bond the program runs behind it; on slaves before it, and leaves all to the bond."""
+    twins = make(LanTwins)
+    twins.each(lambda net: add_bond(net, mode))
+    twins.fast.attach("p0")
+    twins.fast.attach(*devices, method="ip-generic")
+    twins.fast.start("--poll-ms", "20", attach=None)
+    working = active(twins.fast)[0] if mode == "active-backup" else "bc"
+    frames = from_bond() + from_bond(count=2, hop_limit=1) + from_bond(dst_mac=FOREIGN_MAC)
+    for h in "bc":
+        _, rise = twins.fast.counted(lambda h=h: twins.assert_same(frames, h))
+        if devices == ["bond0"]:
+            twins.fast.assert_rise(rise, 5 if h in working else 0)
+        else:
+            twins.fast.assert_rise(rise, len(frames), "kernel", "pass_port_upper")
+
+
 @pytest.mark.parametrize("mode", ["broadcast", "balance-tlb", "balance-alb"])
 def test_modes_without_xdp(make, mode):
     """The program cannot be attached, and nothing can be redirected there: the kernel sends."""

@@ -67,12 +67,12 @@ def add_third_slave(net):
     net.r.ip("link set dev p3 master bond0")
     net.hosts += "d"
     net.tap["d"], net.port_tap["d"] = TaggedTap(far, "h3"), TaggedTap(net.r, "p3")
-    wait_for_status(net, "p3", "UP")
+    wait_for_slave(net, "p3", "mii_status", "UP")
 
 
-def wait_for_status(net, dev, status):
+def wait_for_slave(net, dev, what, value):
     def check():
-        assert net.r.link(dev)["linkinfo"]["info_slave_data"]["mii_status"] == status
+        assert net.r.link(dev)["linkinfo"]["info_slave_data"][what] == value
 
     eventually(check)
 
@@ -219,6 +219,21 @@ def test_802_3ad(make):
     assert assert_same_choice(twins, random_frames(60, 9)) == set("bc")
 
 
+def test_two_aggregators(make):
+    """Of 802.3ad the active one sends: d speaks no LACP, and is used when nothing else is left."""
+    twins = make(LanTwins)
+    twins.each(lambda net: add_bond(net, "802.3ad", "xmit_hash_policy layer3+4"))
+    twins.each(add_third_slave)
+    twins.each(lambda net: add_tagged(net, (Q, 5)))
+    twins.fast.start_on("p0", "bond0")
+    frames = random_frames(60, 10)
+    assert_used(twins, frames, "bc")
+    for dev in ("h0", "h1"):
+        twins.each(lambda net, dev=dev: net.host["b"].ip("link set dev", dev, "down"))
+    twins.each(lambda net: wait_for_slave(net, "p3", "state", "ACTIVE"))
+    assert_used(twins, frames, "d")
+
+
 def test_on_a_stick(make_bonded):
     """In and out by VLANs of one bond, perhaps by one slave."""
     net = make_bonded("balance-xor", "xmit_hash_policy layer3+4")
@@ -262,7 +277,7 @@ def test_slaves_that_are_not_used(make_twins):
     frames = random_frames(60, 5)
     for state, used in (("down", "bd"), ("up", "bcd")):
         twins.each(lambda net, state=state: net.host["c"].ip("link set dev h0", state))
-        twins.each(lambda net, state=state: wait_for_status(net, "p2", state.upper()))
+        twins.each(lambda net, state=state: wait_for_slave(net, "p2", "mii_status", state.upper()))
         assert_used(twins, frames, used)
         row = {port["name"]: port for port in twins.fast.router.status()["ports"]}["bond0.5"]
         assert row["slaves"] == [slave for slave, h in zip(("p1", "p2", "p3"), "bcd") if h in used]
