@@ -8,6 +8,9 @@ from side import port_mac
 SLAVES = ("p2", "p3")
 # Of the other modes one slave carries all.
 SHARING = ("balance-rr", "balance-xor")
+HASHING = ("balance-xor", "802.3ad")
+# Without vlan+srcmac, with which a bond takes no XDP.
+POLICIES = ("layer2", "layer2+3", "layer3+4", "layer3+4", "encap2+3", "encap3+4")
 
 
 class Bond(Device):
@@ -38,12 +41,21 @@ class Bonds(Stacked):
         ports = [dev for dev in self.ports() if dev.name in SLAVES]
         bond = self.bond = Bond("bond1", self.place(), self.rng.choice(self.modes))
         self.own_macs = {}
-        lines = self.add(bond, "bond mode %s miimon 10" % bond.mode)
+        lines = self.add(bond, "bond mode %s miimon 10" % bond.mode) + self.set_policy()
         for dev in ports:
             lines += self.join(dev)
         return [*lines, *self.addresses(bond), "attach bond1"]
 
+    def set_policy(self):
+        """Both routers are to choose the same slave for a packet."""
+        if self.bond.mode not in HASHING:
+            return []
+        policy = self.rng.choice(POLICIES)
+        return ["ip link set dev bond1 type bond xmit_hash_policy " + policy]
+
     def change(self):
+        if self.model.chance(0.2):
+            return self.set_policy()
         others = [dev for dev in self.model.devices if dev.name in self.own_macs]
         others = [dev for dev in others if dev not in self.bond.slaves]
         if others and self.model.chance(0.6):
