@@ -15,6 +15,7 @@ from tap import Flow
 from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, SEED, Net, host_addr
 
 B = host_addr("b")
+HOUR_MS = 3600 * 1000
 ALIVE = {"REACHABLE", "STALE", "DELAY", "PROBE", "PERMANENT", "NOARP"}
 
 
@@ -159,6 +160,8 @@ def test_neighbour_without_traffic_is_left_alone(unresolved):
     until = time.monotonic() + 1.5
     wait_until(lambda: time.monotonic() > until or state(net) != "STALE", 5, "a quiet time")
     assert state(net) == "STALE"
+    # What the probe brings is to last until it is seen.
+    net.r.sysctl("net.ipv6.neigh.p1.base_reachable_time_ms", HOUR_MS)
     net.assert_forwarded(fr.many(10, FAR), to="b")
     wait_until(lambda: state(net) == "REACHABLE", 20, lambda: "probed anew: %s" % state(net))
 
