@@ -62,10 +62,10 @@ def attach_or_skip(net, method, ports=None):
         raise
 
 
-def serves(net, *wanted):
+def serves(net, *wanted, ports=None):
     wanted = wanted or ("native",)
     wait_until(
-        lambda: all(modes(net).get(port) in wanted for port in net.router.ports),
+        lambda: all(modes(net).get(port) in wanted for port in ports or net.router.ports),
         10,
         lambda: "ports %s: %s" % (" or ".join(wanted), net.router.status()["ports"]),
     )
@@ -92,12 +92,15 @@ def test_program_and_daemon_in_any_order(routed, method, first):
     else:
         net.router.start()
         attach_or_skip(net, method)
-    serves(net, *(("native", "dispatcher") if method in BY_LIBXDP else ("native",)))
-    if (method, first) == ("xdp-loader", "daemon") and is_dispatched(net, "p0"):
-        # Without -p it gets maps of its own, and libxdp's dispatcher is not the daemon's to change.
+    # Without -p each gets maps of its own, and libxdp's dispatcher is not the daemon's to change: it
+    # takes over the first's if it has none yet.
+    apart = method == "xdp-loader" and is_dispatched(net, "p0")
+    if apart and first == "daemon":
         assert {port["program"] for port in net.router.status()["ports"]} == {"other maps"}
         net.assert_forwarded_by_kernel(fr.many(10, FAR))
         return
+    wanted = ("native", "dispatcher") if method in BY_LIBXDP else ("native",)
+    serves(net, *wanted, ports=["p0"] if apart else None)
     net.sync()
     net.assert_forwarded(fr.many(50, FAR), to="b")
     net.route("replace", PREFIX, "via", host_addr("c"))
