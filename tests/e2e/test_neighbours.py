@@ -12,10 +12,9 @@ import pytest
 from lab import wait_until
 from netns import PATIENCE
 from tap import Flow
-from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, SEED, Net, host_addr
+from topology import FAR, HOST_MAC, HOUR_MS, PORT_MAC, PREFIX, SEED, Net, host_addr
 
 B = host_addr("b")
-HOUR_MS = 3600 * 1000
 ALIVE = {"REACHABLE", "STALE", "DELAY", "PROBE", "PERMANENT", "NOARP"}
 
 

@@ -7,10 +7,9 @@ from typing import NamedTuple
 import frames as fr
 import pytest
 from lans import AD, BY_KERNEL, LanNet, LanTwins, Q, forwarded, packets, subnet, tag
-from topology import FOREIGN_MAC, HOST_MAC, PORT_MAC, SEED
+from topology import FOREIGN_MAC, HOST_MAC, HOUR_MS, PORT_MAC, SEED
 
 TIME_EXCEEDED = 3
-HOUR_MS = 3600 * 1000
 # A packet socket on a device of 1500 bytes takes it under three tags, whatever the outer one is.
 MOST_SIZE = 1500 - 3 * 4
 
