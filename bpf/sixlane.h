@@ -135,8 +135,9 @@ union sixlane_mac {
 #define SIXLANE_META_GAPS (1u << 4)
 /* Answer packets over the MTU of a route or device in XDP, too, not only over an exception's. */
 #define SIXLANE_META_ANSWER (1u << 5)
-#define SIXLANE_META_FLOW_LABEL (1u << 6) /* net.ipv6.auto_flowlabels: answers have a flow label \
-					   */
+#define SIXLANE_META_FLOW_LABEL                                          \
+	(1u << 6) /* net.ipv6.auto_flowlabels: answers have a flow label \
+		   */
 
 /* A list of rules: published by one store, so that it is changed as a whole. */
 union sixlane_rules {
@@ -324,16 +325,23 @@ _Static_assert(sizeof(struct sixlane_exception_key) == 24, "layout is ABI");
 #define SIXLANE_EXCEPTION_OBSERVE (1u << 5)  /* counted and not applied */
 #define SIXLANE_EXCEPTION_KERNEL (1u << 6)   /* who said it: the kernel, */
 #define SIXLANE_EXCEPTION_OPERATOR (1u << 7) /* the operator, or both */
+#define SIXLANE_EXCEPTION_VERSION_SHIFT 16
+#define SIXLANE_EXCEPTION_VERSION (0xffffu << SIXLANE_EXCEPTION_VERSION_SHIFT)
 
 /*
  * What holds for one destination instead of what its route says. A value per CPU, the same for all
  * CPUs but for the last three, which the datapath writes: a hit dirties no line of another CPU.
+ *
+ * The kernel copies a new value over the old one word by word, and gives the memory of one that
+ * goes to the next one that comes, while packets read it. So a packet reads flags and mtu (one
+ * word) first and once more at the end: if they are not the same any more, or check is not that of
+ * its key, it is the kernel's. The version changes with every change of more than one word.
  */
 struct sixlane_exception {
 	__u32 flags;		  /* SIXLANE_EXCEPTION_* */
 	__u32 mtu;		  /* bytes, at least 1280, with _MTU */
 	__u32 next_hop;		  /* id, with _NEXT_HOP */
-	__u32 reserved;		  /* 0 */
+	__u32 check;		  /* sixlane_exception_check() of the key */
 	union sixlane_fate under; /* with _UNDER: the fate of the member of a group */
 	__u64 expires_ns; /* CLOCK_MONOTONIC; from then on as if it were not there; 0: never */
 	__u64 added_ns;	  /* CLOCK_MONOTONIC */
@@ -342,6 +350,13 @@ struct sixlane_exception {
 	__u64 used_ns;	  /* of the last one, CLOCK_MONOTONIC_COARSE */
 };
 _Static_assert(sizeof(struct sixlane_exception) == 64, "layout is ABI");
+_Static_assert(__builtin_offsetof(struct sixlane_exception, flags) == 0, "one word with mtu");
+
+static inline __u32 sixlane_exception_check(const struct sixlane_exception_key *key)
+{
+	return key->dst.words[0] ^ key->dst.words[1] ^ key->dst.words[2] ^ key->dst.words[3] ^
+	       key->table;
+}
 
 /* --- sl_operator: HASH, key sixlane_exception_key, value sixlane_operator ---------------- */
 

@@ -204,6 +204,39 @@ int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32
 	return -EINVAL;
 }
 
+/* test_maps_exception.c has the real ones. */
+int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
+			 const struct sixlane_exception *value)
+{
+	(void)ctx;
+	(void)key;
+	(void)value;
+	return 0;
+}
+
+int maps_write_exception_del(void *ctx, const struct sixlane_exception_key *key)
+{
+	(void)ctx;
+	(void)key;
+	return 0;
+}
+
+int maps_exception_each(const struct maps *of, maps_exception_fn fn, void *ctx)
+{
+	const struct sixlane_exception_key key = { .table = 254 };
+	const struct sixlane_exception value = { .mtu = 1300 };
+
+	(void)of;
+	return fn(ctx, &key, &value);
+}
+
+int fib_adopt_exception(struct fib *fib, const struct sixlane_exception_key *key,
+			const struct sixlane_exception *value)
+{
+	(void)fib;
+	return note("exception ", key->table + value->mtu);
+}
+
 /* --- tests ------------------------------------------------------------------------------- */
 
 static struct sixlane_meta meta;
@@ -349,7 +382,7 @@ static void adopts_what_is_consistent(void **state)
 	put_routes(2);
 	assert_int_equal(maps_adopt(&maps, NULL), -EINVAL);
 	assert_string_equal(adopted, "port 1 neigh 7 vlan 9 next hop 4 next hop 65535 cells 77 "
-				     "source 6 route 1 route 2 ");
+				     "source 6 route 1 route 2 exception 1554 ");
 	assert_int_equal(fakes[LOADER_PORT_INDEX].deleted, 2);
 	assert_int_equal(fakes[LOADER_NEIGH_INDEX].deleted, 1);
 }
