@@ -2,8 +2,7 @@
 /*
  * RTM_NEWROUTE and RTM_DELROUTE of AF_INET6. What rt6_fill_node (net/ipv6/route.c) can say is
  * either in struct route or marks it so that it gets punted; nothing that changes a packet's fate
- * is left out silently. That a metric is locked (RTAX_LOCK) changes none: a forwarded packet
- * heeds the route's MTU either way.
+ * is left out silently.
  */
 #include "parse.h"
 
@@ -30,6 +29,7 @@ static const struct attr_spec route_attrs[] = {
 #define USER_TICK_MS 10 /* USER_HZ is 100 */
 
 static const struct attr_spec metric_attrs[] = {
+	[RTAX_LOCK] = ATTR_U32,
 	[RTAX_MTU] = ATTR_U32,
 };
 
@@ -94,6 +94,7 @@ static int metrics_parse(const struct nlattr *nest, struct route *route)
 	if (r < 0)
 		return r;
 	route->mtu = attr_u32(at[RTAX_MTU], 0);
+	route->mtu_locked = attr_u32(at[RTAX_LOCK], 0) & 1u << RTAX_MTU;
 	return 0;
 }
 
