@@ -78,7 +78,8 @@ static inline bool exception_sane(const struct route_exception *exception,
 				  const struct route *route)
 {
 	return route->cloned && route->dst.len == 128 && exception->table == route->table &&
-	       exception->mtu == route->mtu && exception->lifetime_ms == route->lifetime_ms &&
+	       exception->mtu == route->mtu && exception->mtu_locked == route->mtu_locked &&
+	       exception->lifetime_ms == route->lifetime_ms &&
 	       (exception->expires || exception->lifetime_ms == 0);
 }
 

@@ -247,6 +247,11 @@ static bool discards(const struct fib_target *target)
 	return !any;
 }
 
+static bool is_locked(const struct sixlane_next_hop *next_hop)
+{
+	return next_hop->flags & SIXLANE_NEXT_HOP_LOCKED;
+}
+
 bool sim_does(const struct sim *sim, const struct sim_found *found, const struct fib_target *target,
 	      const struct fib_object *object, const struct fib_object *also, bool punted)
 {
@@ -261,11 +266,12 @@ bool sim_does(const struct sim *sim, const struct sim_found *found, const struct
 	if (next_hop->expires_ns != target->expires_ns)
 		return false;
 	/* A packet that is dropped meets no MTU. */
-	if (next_hop->mtu != target->mtu && next_hop->fate.kind != SIXLANE_DROP_BLACKHOLE)
+	if ((next_hop->mtu != target->mtu || is_locked(next_hop) != target->mtu_locked) &&
+	    next_hop->fate.kind != SIXLANE_DROP_BLACKHOLE)
 		return false;
 	if (target->kind == FIB_OBJECT)
 		return does_object(sim, next_hop, object, also, punted);
-	if (next_hop->flags)
+	if (next_hop->flags & SIXLANE_NEXT_HOP_OBJECT)
 		return false;
 	if (target->n_hops == 1)
 		return does_one(sim, next_hop->fate, target->hops, target->expires_ns != 0, punted);

@@ -159,12 +159,21 @@ static bool is_object(const struct fib_next_hop *next_hop)
 	return next_hop->content.flags & SIXLANE_NEXT_HOP_OBJECT;
 }
 
+static bool is_locked(const struct fib_next_hop *next_hop)
+{
+	return next_hop->content.flags & SIXLANE_NEXT_HOP_LOCKED;
+}
+
 /* What holds for all kinds. */
 static bool content_is_sane(const struct sixlane_next_hop *content)
 {
-	if (content->flags & ~SIXLANE_NEXT_HOP_OBJECT || (content->mtu && content->mtu < MIN_MTU))
+	const uint32_t known = SIXLANE_NEXT_HOP_OBJECT | SIXLANE_NEXT_HOP_LOCKED;
+
+	if (content->flags & ~known || (content->mtu && content->mtu < MIN_MTU))
 		return false;
-	if (!content->flags)
+	if (content->flags & SIXLANE_NEXT_HOP_LOCKED && !content->mtu)
+		return false;
+	if (!(content->flags & SIXLANE_NEXT_HOP_OBJECT))
 		return !content->reserved;
 	return content->reserved && content->reserved <= UINT32_MAX;
 }
@@ -206,7 +215,8 @@ static bool understand_leaf(struct fib *fib, struct fib_next_hop *next_hop)
 	if (fate.kind == SIXLANE_FORWARD) {
 		if (!understand_forward(fib, next_hop, &hop))
 			return false;
-		fib_key_of_hop(&leaf, &hop, content->mtu);
+		fib_key_of_hop(&leaf, &hop);
+		fib_key_set_mtu(&leaf.key, content->mtu, is_locked(next_hop));
 	} else {
 		if (fate.port || fate.neighbour)
 			return false;
@@ -355,7 +365,8 @@ static void settle(struct fib *fib, struct fib_next_hop *next_hop)
 	}
 	if (is_object(next_hop)) {
 		fib_key_of_object(&leaf, (uint32_t)next_hop->content.reserved,
-				  next_hop->content.mtu, next_hop->content.expires_ns);
+				  next_hop->content.expires_ns);
+		fib_key_set_mtu(&leaf.key, next_hop->content.mtu, is_locked(next_hop));
 		if (!fib_next_hop_find(fib, &leaf.key))
 			object = fib_object_get(fib, leaf.key.object);
 		if (!object)

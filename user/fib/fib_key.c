@@ -187,7 +187,7 @@ static int encode(struct fib_key_buffer *buffer, const struct fib_target *target
 	if (key->verdict == SIXLANE_FORWARD) {
 		key->kind = target->kind;
 		if (target->kind != FIB_SOURCES) {
-			key->mtu = target->mtu;
+			fib_key_set_mtu(key, target->mtu, target->mtu_locked);
 			key->expires_ns = target->expires_ns;
 		}
 		if (target->kind == FIB_OBJECT) {
@@ -216,14 +216,20 @@ void fib_key_buffer_free(struct fib_key_buffer *buffer)
 	buffer->bytes = NULL;
 }
 
-void fib_key_of_hop(struct fib_leaf_key *out, const struct fib_key_hop *hop, uint32_t mtu)
+void fib_key_set_mtu(struct fib_key *key, uint32_t mtu, bool locked)
+{
+	key->mtu = mtu;
+	key->mtu_locked = mtu && locked;
+}
+
+void fib_key_of_hop(struct fib_leaf_key *out, const struct fib_key_hop *hop)
 {
 	if (!hop->ifindex) {
 		fib_key_of_verdict(out, SIXLANE_DROP_BLACKHOLE);
 		return;
 	}
 	*out = (struct fib_leaf_key){
-		.key = { .bytes = sizeof(*out), .kind = FIB_ONE, .mtu = mtu, .n = 1 },
+		.key = { .bytes = sizeof(*out), .kind = FIB_ONE, .n = 1 },
 		.hop = *hop,
 	};
 	out->hop.weight = 0;
@@ -234,12 +240,11 @@ void fib_key_of_verdict(struct fib_leaf_key *out, uint32_t verdict)
 	*out = (struct fib_leaf_key){ .key = { .bytes = sizeof(out->key), .verdict = verdict } };
 }
 
-void fib_key_of_object(struct fib_leaf_key *out, uint32_t object, uint32_t mtu, uint64_t expires_ns)
+void fib_key_of_object(struct fib_leaf_key *out, uint32_t object, uint64_t expires_ns)
 {
 	*out = (struct fib_leaf_key){
 		.key = { .bytes = sizeof(out->key),
 			 .kind = FIB_OBJECT,
-			 .mtu = mtu,
 			 .expires_ns = expires_ns,
 			 .object = object },
 	};

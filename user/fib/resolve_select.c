@@ -145,6 +145,7 @@ static void set_route(struct resolve *resolve, struct fib_target *out,
 	if (out->verdict != SIXLANE_FORWARD)
 		return;
 	out->mtu = route->mtu;
+	out->mtu_locked = route->mtu && route->mtu_locked;
 	if (route->expires)
 		out->expires_ns = route->expires_ns;
 	if (route->next_hop_id) {

@@ -2,8 +2,7 @@
 /*
  * RTM_NEWROUTE and RTM_DELROUTE of AF_INET6. What rt6_fill_node (net/ipv6/route.c) can say is
  * either in struct route or marks it so that it gets punted; nothing that changes a packet's fate
- * is left out silently. That a route's MTU is locked (RTAX_LOCK) changes none: a forwarded packet
- * heeds it either way.
+ * is left out silently.
  */
 #include "parse.h"
 
@@ -162,14 +161,13 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 	const struct nlattr *at[N_ROUTE_ATTRS];
 	const struct rtmsg *rtm;
 	struct route route = { 0 };
-	bool mtu_locked;
 	int r = route_walk(nlh, &rtm, at);
 
 	if (r < 0)
 		return r;
 	if (attr_prefix(at[RTA_DST], rtm->rtm_dst_len, &route.dst) < 0 ||
 	    attr_prefix(at[RTA_SRC], rtm->rtm_src_len, &route.src) < 0 ||
-	    metrics_parse(at[RTA_METRICS], &route.mtu, &mtu_locked) < 0)
+	    metrics_parse(at[RTA_METRICS], &route.mtu, &route.mtu_locked) < 0)
 		return -EBADMSG;
 	route.table = attr_u32(at[RTA_TABLE], rtm->rtm_table);
 	route.metric = attr_u32(at[RTA_PRIORITY], 0);

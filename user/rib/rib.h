@@ -31,6 +31,7 @@ struct rib_route {
 	uint8_t type;
 	uint8_t protocol;
 	uint8_t preference : 2;
+	bool mtu_locked : 1;
 	bool encap : 1;
 	bool expires : 1;
 	bool truncated : 1;
@@ -92,8 +93,8 @@ int rib_del(struct rib *rib, const struct route *route);
 
 /*
  * What the routes that name a next-hop object, best or not, have for fib6 to keep in the one route
- * that it caches at each hop of the object for all of them (ip6_rt_pcpu_alloc): type and MTU. Of
- * more than one kind there are two values. n is 0: no route names it.
+ * that it caches at each hop of the object for all of them (ip6_rt_pcpu_alloc): type, MTU and its
+ * lock. Of more than one kind there are two values. n is 0: no route names it.
  */
 struct mixture rib_by_object(const struct rib *rib, uint32_t next_hop_id);
 
