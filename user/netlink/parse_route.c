@@ -141,18 +141,20 @@ static int hops_parse(const struct nlattr **at, struct route *route, struct rout
 	return 0;
 }
 
-/* The message's header and attributes, if it is about an IPv6 route. */
-static int route_walk(const struct nlmsghdr *nlh, const struct rtmsg **rtm,
-		      const struct nlattr **at)
+/* The message's header, if it is about an IPv6 route. */
+static int header_parse(const struct nlmsghdr *nlh, const struct rtmsg **rtm)
 {
 	if (nlh->nlmsg_type != RTM_NEWROUTE && nlh->nlmsg_type != RTM_DELROUTE)
 		return -ENOMSG;
 	*rtm = attr_header(nlh, sizeof(**rtm));
 	if (!*rtm)
 		return -EBADMSG;
-	if ((*rtm)->rtm_family != AF_INET6)
-		return -ENOMSG;
-	return attr_walk_message(nlh, sizeof(**rtm), route_attrs, N_ROUTE_ATTRS, at, NULL);
+	return (*rtm)->rtm_family == AF_INET6 ? 0 : -ENOMSG;
+}
+
+static int attributes_walk(const struct nlmsghdr *nlh, const struct nlattr **at)
+{
+	return attr_walk_message(nlh, sizeof(struct rtmsg), route_attrs, N_ROUTE_ATTRS, at, NULL);
 }
 
 int parse_route(const struct nlmsghdr *nlh, struct route *out,
@@ -161,8 +163,10 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 	const struct nlattr *at[N_ROUTE_ATTRS];
 	const struct rtmsg *rtm;
 	struct route route = { 0 };
-	int r = route_walk(nlh, &rtm, at);
+	int r = header_parse(nlh, &rtm);
 
+	if (!r)
+		r = attributes_walk(nlh, at);
 	if (r < 0)
 		return r;
 	if (attr_prefix(at[RTA_DST], rtm->rtm_dst_len, &route.dst) < 0 ||
@@ -193,13 +197,17 @@ int parse_exception(const struct nlmsghdr *nlh, struct route_exception *out)
 	struct route_exception exception = { 0 };
 	const struct rtmsg *rtm;
 	struct prefix src;
-	int r = route_walk(nlh, &rtm, at);
+	int r = header_parse(nlh, &rtm);
 
 	if (r < 0)
 		return r;
+	/* First: of a dump most are plain routes. */
 	if (nlh->nlmsg_type != RTM_NEWROUTE || !(rtm->rtm_flags & RTM_F_CLONED) ||
 	    rtm->rtm_dst_len != 128)
 		return -ENOMSG;
+	r = attributes_walk(nlh, at);
+	if (r < 0)
+		return r;
 	if (!at[RTA_DST] || !at[RTA_OIF] || at[RTA_MULTIPATH] ||
 	    attr_prefix(at[RTA_SRC], rtm->rtm_src_len, &src) < 0 ||
 	    metrics_parse(at[RTA_METRICS], &exception.mtu, &exception.mtu_locked) < 0)
