@@ -187,12 +187,12 @@ static int serve(struct sync *sync, int signal_fd)
 	struct pollfd fds[1 + SYNC_FDS] = { { .fd = signal_fd, .events = POLLIN } };
 	int sync_fd[SYNC_FDS];
 
-	sync_fds(sync, sync_fd);
-	for (size_t i = 0; i < SYNC_FDS; i++)
-		fds[1 + i] = (struct pollfd){ .fd = sync_fd[i], .events = POLLIN };
 	for (;;) {
 		int timeout_ms = sync_run(sync);
 
+		sync_fds(sync, sync_fd);
+		for (size_t i = 0; i < SYNC_FDS; i++)
+			fds[1 + i] = (struct pollfd){ .fd = sync_fd[i], .events = POLLIN };
 		if (poll(fds, ARRAY_SIZE(fds), timeout_ms) < 0 && errno != EINTR)
 			return -errno;
 		if (fds[0].revents)

@@ -129,6 +129,7 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 			      sync->dumping ? 0 : nlh->nlmsg_flags | NLM_F_CREATE);
 	else
 		ret = rib_del(sync->rib, &route);
+	sync->withdrawals += nlh->nlmsg_type == RTM_DELROUTE;
 	if (is_by_fib6_add(sync, nlh, &route))
 		nexthops_renewed(sync->nexthops);
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
@@ -283,11 +284,19 @@ void apply_meta(struct sync *sync)
 	meta->synced_at = sync->synced_at;
 	meta->malformed = sync->malformed;
 	meta->max_routes = sync->config->max_routes;
+	meta->exceptions = stats.exceptions;
+	meta->exceptions_evicted = stats.exceptions_evicted;
+	meta->exceptions_missing = stats.exceptions_missing;
+	meta->max_exceptions = sync->config->max_exceptions;
 	/* maps that an earlier daemon completed go on forwarding while this one reads the tables */
 	if (sync->complete || (meta->flags & SIXLANE_META_READY))
 		flags |= SIXLANE_META_READY;
 	if (sync->config->pass_all)
 		flags |= SIXLANE_META_PASS_ALL;
+	if (sync->config->answer_too_big)
+		flags |= SIXLANE_META_ANSWER;
+	if (sync->flow_labels)
+		flags |= SIXLANE_META_FLOW_LABEL;
 	flags |= rules_flag(sync);
 	flags |= meta->flags & SIXLANE_META_GAPS; /* the FIB's own */
 	if (sync->in_sync && !sync->rules_wanted && !sync->next_hops_wanted)

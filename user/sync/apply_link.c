@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <linux/rtnetlink.h>
+#include <string.h>
 
 #include "../netlink/parse.h"
 #include "state.h"
@@ -100,6 +101,8 @@ static void note_new(struct sync *sync, const struct link *link)
 
 	if (!device || !device->has_link)
 		sync->features_wanted = true;
+	if (!device || !device->has_link || strcmp(device->link.name, link->name) != 0)
+		operator_device_changed(sync);
 }
 
 /* IPv6 takes a larger MTU over only after the device's announcement, and does not announce it. */
@@ -193,6 +196,7 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 	if (link.moved && device && device->has_link)
 		links_note_moved(&sync->links, &device->link);
 	links_delete(&sync->links, link.ifindex);
+	operator_device_changed(sync);
 	if (rib_may_use_device(sync->rib, link.ifindex))
 		rib_prune(sync->rib, uses_device, &link.ifindex);
 	note_next_hops_by(sync, link.ifindex);

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the kernel has learnt of single destinations, of which it tells only who asks: it is asked
+ * about a destination when a hint says that something may have been learnt, or when its route
+ * has changed. What questions miss a dump of everything finds (exceptions_dump.c), which costs
+ * more. Both have their rate, so that a flood of hints or changes costs no more than that.
+ */
+#include "exceptions.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "../netlink/parse.h"
+
+#define NS_PER_MS 1000000ull
+#define NS_PER_S 1000000000ull
+
+/* A question costs some 10 µs: 2 % of a CPU. */
+#define QUESTION_NS (NS_PER_S / 2000)
+#define QUESTIONS_BURST 200
+
+#define EXPIRE_MAX 1024 /* in one run */
+
+/* A dump takes at most this part of a CPU if one is wanted, and half of that if not. */
+#define DUMP_PART 50
+#define DUMP_GAP_NS NS_PER_S
+#define DUMP_INTERVAL_NS (5 * NS_PER_S)	      /* while there are exceptions … */
+#define DUMP_INTERVAL_IDLE_NS (60 * NS_PER_S) /* … and while there are none */
+
+struct learnt_world exceptions_world(struct sync *sync)
+{
+	return (struct learnt_world){
+		.view = &sync->view,
+		.resolve = sync->resolve,
+		.nexthops = sync->nexthops,
+		.mode = sync->config->exceptions,
+	};
+}
+
+void exceptions_tell(struct sync *sync, uint32_t table, const union sixlane_addr *dst,
+		     const struct fib_exception *exception)
+{
+	if (exception && exception->has_hop)
+		ports_need(sync, exception->hop.ifindex);
+	/* -ENOSPC is counted by the FIB, and reported from there */
+	if (fib_set_exception(sync->fib, FIB_KERNEL, table, dst, exception) == -ENOMEM)
+		exceptions_want(sync);
+}
+
+/* --- questions ----------------------------------------------------------------------------- */
+
+static bool may_ask(const struct exceptions *exceptions, uint64_t now_ns)
+{
+	return exceptions->questions_ns <= now_ns + (QUESTIONS_BURST - 1) * QUESTION_NS;
+}
+
+static void note_question(struct exceptions *exceptions, uint64_t now_ns)
+{
+	if (exceptions->questions_ns < now_ns)
+		exceptions->questions_ns = now_ns;
+	exceptions->questions_ns += QUESTION_NS;
+}
+
+struct answer {
+	bool heard;
+	bool has_exception;
+	uint32_t table;
+	struct route_exception exception;
+	uint64_t told_after_ns;
+};
+
+static int take_answer(const struct nlmsghdr *nlh, void *ctx)
+{
+	struct route_hop hops[ROUTE_MAX_HOPS];
+	struct answer *answer = ctx;
+	struct route route;
+
+	if (!parse_exception(nlh, &answer->exception)) {
+		answer->heard = answer->has_exception = true;
+		answer->table = answer->exception.table;
+	} else if (!parse_route(nlh, &route, hops)) {
+		answer->heard = true;
+		answer->table = route.table;
+	}
+	return 0;
+}
+
+/* A kernel that answers with an error, such as "unreachable", has not heard of an exception. */
+static void ask(struct sync *sync, const union sixlane_addr *dst, const union sixlane_addr *src,
+		uint32_t oif, struct answer *answer)
+{
+	*answer = (struct answer){ .told_after_ns = util_now_ns() };
+	if (request_destination(sync, dst, src, oif, take_answer, answer))
+		answer->heard = false;
+}
+
+/* As what a question about dst must be asked for the kernel to look it up in this table. */
+static uint32_t device_of(const struct sync *sync, uint32_t table)
+{
+	for (size_t i = 0; i < sync->links.n; i++) {
+		const struct device *device = &sync->links.devices[i];
+
+		if (device->has_link && device->link.vrf_table == table)
+			return device->ifindex;
+	}
+	return 0;
+}
+
+static void log_answer(const struct answer *answer, const union sixlane_addr *dst)
+{
+	const struct route_exception *told = &answer->exception;
+	const struct prefix prefix = { .addr = *dst, .len = 128 };
+	const struct prefix gateway = { .addr = told->hop.gateway, .len = 128 };
+	char text[PREFIX_STRLEN], via[PREFIX_STRLEN];
+
+	if (answer->has_exception)
+		log_debug("%s table %u: by %s%sdevice %u, mtu %u%s, for %u ms",
+			  prefix_format(&prefix, text), answer->table,
+			  told->hop.has_gateway ? prefix_format(&gateway, via) : "",
+			  told->hop.has_gateway ? ", " : "", told->hop.ifindex, told->mtu,
+			  told->mtu_locked ? " (locked)" : "", told->lifetime_ms);
+	else
+		log_debug("%s table %u: no exception", prefix_format(&prefix, text), answer->table);
+}
+
+/*
+ * Which of several hops a question falls upon is not known: what holds at the others the dump
+ * tells, and until then the kernel decides.
+ */
+static bool heed(struct sync *sync, const union sixlane_addr *dst, const struct answer *answer)
+{
+	const struct learnt_world world = exceptions_world(sync);
+	struct fib_exception exception;
+	enum learnt learnt = LEARNT_NOTHING;
+
+	sync->exceptions->settled++;
+	log_answer(answer, dst);
+	if (answer->has_exception)
+		learnt = learnt_answered(&world, &answer->exception, answer->told_after_ns,
+					 &exception);
+	if (learnt == LEARNT_NOTHING && !learnt_is_settled(&world, answer->table, dst))
+		return false;
+	if (learnt == LEARNT_ONE_HOP)
+		exception.punt = true;
+	exceptions_tell(sync, answer->table, dst, learnt == LEARNT_NOTHING ? NULL : &exception);
+	return learnt != LEARNT_ONE_HOP;
+}
+
+bool exceptions_settle(struct sync *sync, uint32_t table, const union sixlane_addr *dst)
+{
+	struct answer answer;
+
+	ask(sync, dst, NULL, device_of(sync, table), &answer);
+	return answer.heard && answer.table == table && heed(sync, dst, &answer);
+}
+
+static void count_table(void *ctx, uint32_t table)
+{
+	(void)table;
+	++*(size_t *)ctx;
+}
+
+/* What is kept at a next-hop object counts for the routes by it in all tables. */
+static bool concerns_other_tables(const struct sync *sync)
+{
+	size_t n_tables = 0;
+
+	if (!nexthops_count(sync->nexthops))
+		return false;
+	rib_each_table(sync->rib, count_table, &n_tables);
+	return n_tables > 2;
+}
+
+bool exceptions_hint(struct sync *sync, const struct sixlane_hint *hint)
+{
+	const struct device *port = links_find(&sync->links, hint->ifindex);
+	const struct device *vrf = port ? links_vrf(&sync->links, port) : NULL;
+	const uint64_t now_ns = util_now_ns();
+	struct answer answer;
+
+	if (!may_ask(sync->exceptions, now_ns)) {
+		exceptions_want(sync);
+		return false;
+	}
+	note_question(sync->exceptions, now_ns);
+	ask(sync, &hint->dst, &hint->src, vrf ? vrf->ifindex : 0, &answer);
+	if (!answer.heard)
+		return true;
+	if (!heed(sync, &hint->dst, &answer) ||
+	    (answer.has_exception && concerns_other_tables(sync)))
+		exceptions_want(sync);
+	return true;
+}
+
+/* Those whose route has changed. */
+static void ask_doubts(struct sync *sync)
+{
+	struct exceptions *exceptions = sync->exceptions;
+	const uint64_t now_ns = util_now_ns();
+	union sixlane_addr dst;
+	uint32_t table;
+
+	exceptions->doubts_left = false;
+	while (may_ask(exceptions, now_ns)) {
+		if (!fib_exception_in_doubt(sync->fib, &table, &dst))
+			return;
+		note_question(exceptions, now_ns);
+		if (!exceptions_settle(sync, table, &dst))
+			exceptions_want(sync);
+	}
+	exceptions->doubts_left = true;
+	exceptions_want(sync);
+}
+
+/* --- when ------------------------------------------------------------------------------------ */
+
+void exceptions_want(struct sync *sync)
+{
+	sync->exceptions->dump_wanted = true;
+}
+
+static uint64_t dump_due_ns(const struct sync *sync)
+{
+	const struct exceptions *exceptions = sync->exceptions;
+	uint64_t part = exceptions->dump_wanted ? DUMP_PART : 2 * DUMP_PART;
+	uint64_t gap_ns = DUMP_GAP_NS;
+	struct fib_stats stats;
+
+	if (!exceptions->dumped)
+		return 0;
+	fib_get_stats(sync->fib, &stats);
+	if (!exceptions->dump_wanted)
+		gap_ns = stats.exceptions || stats.exceptions_missing ? DUMP_INTERVAL_NS
+								      : DUMP_INTERVAL_IDLE_NS;
+	if (part * exceptions->dump_cost_ns > gap_ns)
+		gap_ns = part * exceptions->dump_cost_ns;
+	return exceptions->last_dump_ns + gap_ns;
+}
+
+static void report_missing(struct sync *sync)
+{
+	struct exceptions *exceptions = sync->exceptions;
+	struct fib_stats stats;
+
+	fib_get_stats(sync->fib, &stats);
+	if (!stats.exceptions_missing == !exceptions->reported_missing)
+		return;
+	exceptions->reported_missing = stats.exceptions_missing;
+	if (stats.exceptions_missing)
+		log_warning_limited(
+			"more exceptions (Path MTUs, redirects) than max_exceptions (%u): packets to destinations that have found no room, and to others under their routes, pass to the kernel; raise max_exceptions, or find out who sends so many ICMPv6 messages",
+			sync->config->max_exceptions);
+	else
+		log_info("all exceptions found room again");
+}
+
+void exceptions_run(struct sync *sync)
+{
+	struct exceptions *exceptions = sync->exceptions;
+	uint64_t now_ns;
+
+	ask_doubts(sync);
+	now_ns = util_now_ns();
+	exceptions_dump_run(sync, now_ns >= dump_due_ns(sync));
+	fib_exceptions_expire(sync->fib, now_ns, EXPIRE_MAX, &exceptions->next_expire_ns);
+	report_missing(sync);
+}
+
+uint64_t exceptions_due_ns(const struct sync *sync)
+{
+	const struct exceptions *exceptions = sync->exceptions;
+	uint64_t next_ns = exceptions->dump.socket ? 0 : dump_due_ns(sync);
+
+	if (exceptions->next_expire_ns < next_ns)
+		next_ns = exceptions->next_expire_ns;
+	if (exceptions->doubts_left && exceptions->questions_ns < next_ns)
+		next_ns = exceptions->questions_ns;
+	return next_ns;
+}
+
+void exceptions_restart(struct sync *sync)
+{
+	exceptions_dump_abort(sync->exceptions);
+	sync->exceptions->dumped = false;
+}
+
+struct exceptions *exceptions_new(void)
+{
+	struct exceptions *exceptions = calloc(1, sizeof(*exceptions));
+
+	if (exceptions)
+		exceptions->next_expire_ns = UINT64_MAX;
+	return exceptions;
+}
+
+void exceptions_free(struct exceptions *exceptions)
+{
+	if (!exceptions)
+		return;
+	exceptions_dump_abort(exceptions);
+	free(exceptions);
+}
