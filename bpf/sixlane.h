@@ -135,8 +135,9 @@ union sixlane_mac {
 #define SIXLANE_META_GAPS (1u << 4)
 /* Answer packets over the MTU of a route or device in XDP, too, not only over an exception's. */
 #define SIXLANE_META_ANSWER (1u << 5)
-#define SIXLANE_META_FLOW_LABEL (1u << 6) /* net.ipv6.auto_flowlabels: answers have a flow label \
-					   */
+#define SIXLANE_META_FLOW_LABEL                                          \
+	(1u << 6) /* net.ipv6.auto_flowlabels: answers have a flow label \
+		   */
 
 /* A list of rules: published by one store, so that it is changed as a whole. */
 union sixlane_rules {
@@ -273,6 +274,9 @@ _Static_assert(SIXLANE_KIND_GROUP >= SIXLANE_MAX_VERDICTS, "kinds and verdicts s
 
 #define SIXLANE_NEXT_HOP_OBJECT (1u << 0) /* of next-hop objects, which go with their carrier */
 #define SIXLANE_NEXT_HOP_LOCKED (1u << 1) /* mtu is locked: `mtu lock` */
+/* What this router sends by it is unlike what the port says: `src`, `hoplimit`. No answers by it.
+ */
+#define SIXLANE_NEXT_HOP_NO_ANSWER (1u << 2)
 
 /*
  * Written whole before a route or a group names it; while one does only fate may change, by
