@@ -7,6 +7,7 @@
  */
 #include "exceptions.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -110,18 +111,18 @@ static uint32_t device_of(const struct sync *sync, uint32_t table)
 static void log_answer(const struct answer *answer, const union sixlane_addr *dst)
 {
 	const struct route_exception *told = &answer->exception;
-	const struct prefix prefix = { .addr = *dst, .len = 128 };
-	const struct prefix gateway = { .addr = told->hop.gateway, .len = 128 };
-	char text[PREFIX_STRLEN], via[PREFIX_STRLEN];
+	char address[INET6_ADDRSTRLEN], via[INET6_ADDRSTRLEN] = "the link";
 
-	if (answer->has_exception)
-		log_debug("%s table %u: by %s%sdevice %u, mtu %u%s, for %u ms",
-			  prefix_format(&prefix, text), answer->table,
-			  told->hop.has_gateway ? prefix_format(&gateway, via) : "",
-			  told->hop.has_gateway ? ", " : "", told->hop.ifindex, told->mtu,
-			  told->mtu_locked ? " (locked)" : "", told->lifetime_ms);
-	else
-		log_debug("%s table %u: no exception", prefix_format(&prefix, text), answer->table);
+	inet_ntop(AF_INET6, dst, address, sizeof(address));
+	if (!answer->has_exception) {
+		log_debug("%s in table %u: no exception", address, answer->table);
+		return;
+	}
+	if (told->hop.has_gateway)
+		inet_ntop(AF_INET6, &told->hop.gateway, via, sizeof(via));
+	log_debug("%s in table %u: exception by %s, device %u, mtu %u%s, ends in %u ms", address,
+		  answer->table, via, told->hop.ifindex, told->mtu,
+		  told->mtu_locked ? " locked" : "", told->lifetime_ms);
 }
 
 /*

@@ -37,9 +37,7 @@ struct hints {
 
 static uint32_t hash_of(const struct sixlane_hint *hint)
 {
-	uint64_t hash = hint->dst.halves[0] * 0x9e3779b97f4a7c15u ^ hint->dst.halves[1];
-
-	return (uint32_t)(hash * 0xd6e8feb86659fd93u >> 32);
+	return (uint32_t)level_mix(level_mix(hint->dst.halves[0]) ^ hint->dst.halves[1]);
 }
 
 static bool is_same(const struct sixlane_hint *a, const struct sixlane_hint *b)
