@@ -338,19 +338,23 @@ static void table(void **state)
 	}
 }
 
-static void settled(void **state)
+static void paths(void **state)
 {
 	static const struct {
 		const char *routes[2];
-		bool settled;
+		enum learnt_paths paths;
+		size_t n;
 	} cases[] = {
-		{ { NULL }, true },
-		{ { "2001:db8::/32 via 3" }, true },
-		{ { "2001:db8::/32 unreachable" }, true },
-		{ { "2001:db8::/32 nhid 3" }, true },
-		{ { "2001:db8::/32 via 3 via 4" }, false },
-		{ { "2001:db8::/32 nhid 34" }, false },
-		{ { "2001:db8::/32 via 3", "2001:db8::/32 from 2001:db8:a::/48 via 4" }, false },
+		{ { NULL }, LEARNT_BY_ONE, 0 },
+		{ { "2001:db8::/32 via 3" }, LEARNT_BY_ONE, 0 },
+		{ { "2001:db8::/32 unreachable" }, LEARNT_BY_ONE, 0 },
+		{ { "2001:db8::/32 nhid 3" }, LEARNT_BY_ONE, 0 },
+		{ { "2001:db8::/32 via 3 via 4" }, LEARNT_BY_SEVERAL, 2 },
+		{ { "2001:db8::/32 via 3 via 4", "2001:db8::/33 via 5" }, LEARNT_BY_ONE, 0 },
+		{ { "2001:db8::/32 nhid 34" }, LEARNT_BY_GROUP, 0 },
+		{ { "2001:db8::/32 via 3", "2001:db8::/32 from 2001:db8:a::/48 via 4" },
+		  LEARNT_BY_GROUP,
+		  0 },
 	};
 
 	(void)state;
@@ -362,17 +366,49 @@ static void settled(void **state)
 			.resolve = world->resolve,
 			.nexthops = nexthops_new(NULL, NULL),
 		};
+		struct fib_hop hops[LEARNT_MAX_HOPS];
+		size_t n;
 
 		nexthops_follow(learnt_world.nexthops, world->rib);
 		add_objects(learnt_world.nexthops);
 		for (size_t j = 0; j < ARRAY_SIZE(cases[i].routes) && cases[i].routes[j]; j++)
 			world_add(world, cases[i].routes[j]);
 		nexthops_renewed(learnt_world.nexthops);
-		assert_int_equal(learnt_is_settled(&learnt_world, RT_TABLE_MAIN, &dst.addr),
-				 cases[i].settled);
+		assert_int_equal(learnt_paths(&learnt_world, RT_TABLE_MAIN, &dst.addr, hops, &n),
+				 cases[i].paths);
+		assert_int_equal(n, cases[i].n);
+		for (size_t j = 0; j < n; j++)
+			assert_int_equal(hops[j].ifindex, 3 + j);
 		nexthops_free(learnt_world.nexthops);
 		world_free(world);
 	}
+}
+
+static void merged(void **state)
+{
+	const struct fib_exception by_hop = {
+		.mtu = 1300, .has_under = true, .under = { .ifindex = 3 }, .expires_ns = 100
+	};
+	const struct fib_exception any = { .mtu = 1300, .expires_ns = 100 };
+	const struct fib_exception other = { .mtu = 1290, .mtu_locked = true, .expires_ns = 200 };
+	struct fib_exception out = by_hop;
+
+	(void)state;
+	learnt_merge(&out, &other);
+	assert_true(out.punt);
+	assert_int_equal(out.expires_ns, 200);
+	out = any;
+	learnt_merge(&out, &other);
+	assert_false(out.punt);
+	assert_int_equal(out.mtu, 1290);
+	assert_true(out.mtu_locked);
+	out = other;
+	learnt_merge(&out, &any);
+	assert_int_equal(out.mtu, 1290);
+	assert_true(out.mtu_locked);
+	assert_int_equal(out.expires_ns, 200);
+	learnt_merge(&out, &by_hop);
+	assert_true(out.punt);
 }
 
 /* What is told anew some milliseconds later ends at the same time. */
@@ -406,7 +442,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(table),
-		cmocka_unit_test(settled),
+		cmocka_unit_test(paths),
+		cmocka_unit_test(merged),
 		cmocka_unit_test(ends),
 	};
 

@@ -96,6 +96,13 @@ static void keep_ending(struct sync *sync, struct route *route)
 	sync_want(sync, SYNC_LATER_NS);
 }
 
+/* What was learnt of a route goes with it, also if the same takes its place. */
+static void note_replaced(struct sync *sync, const struct nlmsghdr *nlh, const struct route *route)
+{
+	if (nlh->nlmsg_type == RTM_NEWROUTE && nlh->nlmsg_flags & NLM_F_REPLACE && !sync->quiet)
+		fib_doubt_exceptions(sync->fib, route->table, &route->dst);
+}
+
 /*
  * A route has come just now: fib6 has a new serial number. With one that takes another's place a
  * packet may still meet the old one afterwards, and nexthop_replace_notify() tells of routes in
@@ -130,6 +137,7 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 	else
 		ret = rib_del(sync->rib, &route);
 	sync->withdrawals += nlh->nlmsg_type == RTM_DELROUTE;
+	note_replaced(sync, nlh, &route);
 	if (is_by_fib6_add(sync, nlh, &route))
 		nexthops_renewed(sync->nexthops);
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
@@ -170,11 +178,16 @@ static void set_neigh(void *ctx, const struct neigh *neigh)
 
 static int apply_neigh(struct sync *sync, const struct nlmsghdr *nlh)
 {
+	const struct neigh *known;
 	struct neigh neigh;
 	int ret = parse_neigh(nlh, &neigh);
 
 	if (ret || neigh.addr.bytes[0] == 0xff)
 		return ret;
+	/* rt6_clean_tohost(): redirects to what is no router any more are gone */
+	known = neighs_find(sync->neighs, neigh.ifindex, &neigh.addr);
+	if (known && known->flags & NTF_ROUTER && !(neigh.flags & NTF_ROUTER))
+		exceptions_want(sync);
 	if (nlh->nlmsg_type == RTM_DELNEIGH) {
 		neigh.state = NUD_NONE;
 		neighs_delete(sync->neighs, neigh.ifindex, &neigh.addr);

@@ -110,8 +110,10 @@ static void note_mtu(struct sync *sync, const struct link *link)
 {
 	const struct device *device = links_find(&sync->links, link->ifindex);
 
-	if (device && device->has_link && device->link.mtu != link->mtu)
-		sync->next_poll_ns = 0;
+	if (!device || !device->has_link || device->link.mtu == link->mtu)
+		return;
+	sync->next_poll_ns = 0;
+	exceptions_doubt_all(sync); /* rt6_mtu_change() goes through those of the device */
 }
 
 static int set_link(struct sync *sync, const struct link *link, bool *changed)

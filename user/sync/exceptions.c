@@ -23,11 +23,19 @@
 
 #define EXPIRE_MAX 1024 /* in one run */
 
-/* A dump takes at most this part of a CPU if one is wanted, and half of that if not. */
-#define DUMP_PART 50
-#define DUMP_GAP_NS NS_PER_S
-#define DUMP_INTERVAL_NS (5 * NS_PER_S)	      /* while there are exceptions … */
-#define DUMP_INTERVAL_IDLE_NS (60 * NS_PER_S) /* … and while there are none */
+/* The kernel announces a change before it has dealt with all that follows from it. */
+#define DOUBT_ALL_NS (20 * NS_PER_MS)
+
+/*
+ * A dump takes at most a 50th of a CPU if one is wanted, a 100th if not, and a 300th while there
+ * are no exceptions. Between two of them: so many times poll_ms, which is also for how long what
+ * nobody announces may go unnoticed.
+ */
+#define DUMP_PART_WANTED 50
+#define DUMP_PART 100
+#define DUMP_PART_IDLE 300
+#define DUMP_GAP_WANTED 2
+#define DUMP_GAP 10
 
 struct learnt_world exceptions_world(struct sync *sync)
 {
@@ -42,7 +50,7 @@ struct learnt_world exceptions_world(struct sync *sync)
 void exceptions_tell(struct sync *sync, uint32_t table, const union sixlane_addr *dst,
 		     const struct fib_exception *exception)
 {
-	if (exception && exception->has_hop)
+	if (exception && exception->has_hop && !exception->punt)
 		ports_need(sync, exception->hop.ifindex);
 	/* -ENOSPC is counted by the FIB, and reported from there */
 	if (fib_set_exception(sync->fib, FIB_KERNEL, table, dst, exception) == -ENOMEM)
@@ -56,17 +64,19 @@ static bool may_ask(const struct exceptions *exceptions, uint64_t now_ns)
 	return exceptions->questions_ns <= now_ns + (QUESTIONS_BURST - 1) * QUESTION_NS;
 }
 
-static void note_question(struct exceptions *exceptions, uint64_t now_ns)
+/* Of those that were asked since there were so many. */
+static void note_questions(struct exceptions *exceptions, uint64_t before, uint64_t now_ns)
 {
 	if (exceptions->questions_ns < now_ns)
 		exceptions->questions_ns = now_ns;
-	exceptions->questions_ns += QUESTION_NS;
+	exceptions->questions_ns += (exceptions->n_questions - before) * QUESTION_NS;
 }
 
 struct answer {
 	bool heard;
 	bool has_exception;
 	uint32_t table;
+	struct route_hop hop;
 	struct route_exception exception;
 	uint64_t told_after_ns;
 };
@@ -77,13 +87,13 @@ static int take_answer(const struct nlmsghdr *nlh, void *ctx)
 	struct answer *answer = ctx;
 	struct route route;
 
-	if (!parse_exception(nlh, &answer->exception)) {
-		answer->heard = answer->has_exception = true;
-		answer->table = answer->exception.table;
-	} else if (!parse_route(nlh, &route, hops)) {
-		answer->heard = true;
-		answer->table = route.table;
-	}
+	if (parse_route(nlh, &route, hops))
+		return 0;
+	answer->heard = true;
+	answer->table = route.table;
+	if (route.n_hops)
+		answer->hop = hops[0];
+	answer->has_exception = !parse_exception(nlh, &answer->exception);
 	return 0;
 }
 
@@ -92,6 +102,7 @@ static void ask(struct sync *sync, const union sixlane_addr *dst, const union si
 		uint32_t oif, struct answer *answer)
 {
 	*answer = (struct answer){ .told_after_ns = util_now_ns() };
+	sync->exceptions->n_questions++;
 	if (request_destination(sync, dst, src, oif, take_answer, answer))
 		answer->heard = false;
 }
@@ -125,35 +136,88 @@ static void log_answer(const struct answer *answer, const union sixlane_addr *ds
 		  told->mtu_locked ? " locked" : "", told->lifetime_ms);
 }
 
-/*
- * Which of several hops a question falls upon is not known: what holds at the others the dump
- * tells, and until then the kernel decides.
- */
-static bool heed(struct sync *sync, const union sixlane_addr *dst, const struct answer *answer)
+/* What an answer says of dst, as a whole or at one of several hops. */
+static enum learnt understand(struct sync *sync, const union sixlane_addr *dst,
+			      const struct answer *answer, struct fib_exception *exception)
 {
 	const struct learnt_world world = exceptions_world(sync);
-	struct fib_exception exception;
-	enum learnt learnt = LEARNT_NOTHING;
 
 	sync->exceptions->settled++;
 	log_answer(answer, dst);
-	if (answer->has_exception)
-		learnt = learnt_answered(&world, &answer->exception, answer->told_after_ns,
-					 &exception);
-	if (learnt == LEARNT_NOTHING && !learnt_is_settled(&world, answer->table, dst))
-		return false;
-	if (learnt == LEARNT_ONE_HOP)
-		exception.punt = true;
-	exceptions_tell(sync, answer->table, dst, learnt == LEARNT_NOTHING ? NULL : &exception);
-	return learnt != LEARNT_ONE_HOP;
+	if (!answer->has_exception)
+		return LEARNT_NOTHING;
+	return learnt_answered(&world, &answer->exception, answer->told_after_ns, exception);
+}
+
+static void settle_one(struct sync *sync, const union sixlane_addr *dst,
+		       const struct answer *answer)
+{
+	struct fib_exception exception;
+	bool learnt = understand(sync, dst, answer, &exception) != LEARNT_NOTHING;
+
+	exceptions_tell(sync, answer->table, dst, learnt ? &exception : NULL);
+}
+
+static bool is_by(const struct answer *answer, const struct fib_hop *hop)
+{
+	return answer->hop.ifindex == hop->ifindex && answer->hop.has_gateway == hop->has_gateway &&
+	       (!hop->has_gateway ||
+		!memcmp(&answer->hop.gateway, &hop->gateway, sizeof(hop->gateway)));
+}
+
+/*
+ * A question by a device falls upon the first hop by it. False: what holds at the others is not
+ * known, and the kernel decides for as long as what is known holds.
+ */
+static bool settle_several(struct sync *sync, uint32_t table, const union sixlane_addr *dst,
+			   const struct fib_hop *hops, size_t n)
+{
+	struct fib_exception all = { 0 }, one;
+	bool known = n <= LEARNT_MAX_HOPS;
+	size_t n_learnt = 0;
+
+	for (size_t i = 0; i < n && i < LEARNT_MAX_HOPS; i++) {
+		struct answer answer;
+
+		ask(sync, dst, NULL, hops[i].ifindex, &answer);
+		if (!answer.heard || answer.table != table) {
+			known = false;
+			continue;
+		}
+		known &= is_by(&answer, &hops[i]);
+		if (understand(sync, dst, &answer, &one) == LEARNT_NOTHING)
+			continue;
+		if (n_learnt++)
+			learnt_merge(&all, &one);
+		else
+			all = one;
+	}
+	all.punt |= !known;
+	if (n_learnt || known)
+		exceptions_tell(sync, table, dst, n_learnt ? &all : NULL);
+	return known;
 }
 
 bool exceptions_settle(struct sync *sync, uint32_t table, const union sixlane_addr *dst)
 {
+	const struct learnt_world world = exceptions_world(sync);
+	struct fib_hop hops[LEARNT_MAX_HOPS];
 	struct answer answer;
+	size_t n;
 
+	switch (learnt_paths(&world, table, dst, hops, &n)) {
+	case LEARNT_BY_GROUP:
+		return false;
+	case LEARNT_BY_SEVERAL:
+		return settle_several(sync, table, dst, hops, n);
+	case LEARNT_BY_ONE:
+		break;
+	}
 	ask(sync, dst, NULL, device_of(sync, table), &answer);
-	return answer.heard && answer.table == table && heed(sync, dst, &answer);
+	if (!answer.heard || answer.table != table)
+		return false;
+	settle_one(sync, dst, &answer);
+	return true;
 }
 
 static void count_table(void *ctx, uint32_t table)
@@ -173,24 +237,48 @@ static bool concerns_other_tables(const struct sync *sync)
 	return n_tables > 2;
 }
 
+/* What an answer shows of a group a dump is to complete; until then the kernel decides. */
+static void heed(struct sync *sync, const struct sixlane_hint *hint, const struct answer *answer)
+{
+	const struct learnt_world world = exceptions_world(sync);
+	struct fib_hop hops[LEARNT_MAX_HOPS];
+	struct fib_exception exception;
+	size_t n;
+
+	switch (learnt_paths(&world, answer->table, &hint->dst, hops, &n)) {
+	case LEARNT_BY_ONE:
+		settle_one(sync, &hint->dst, answer);
+		break;
+	case LEARNT_BY_SEVERAL:
+		settle_several(sync, answer->table, &hint->dst, hops, n);
+		break;
+	case LEARNT_BY_GROUP:
+		exceptions_want(sync);
+		if (understand(sync, &hint->dst, answer, &exception) == LEARNT_NOTHING)
+			break;
+		exception.punt = true;
+		exceptions_tell(sync, answer->table, &hint->dst, &exception);
+		break;
+	}
+}
+
 bool exceptions_hint(struct sync *sync, const struct sixlane_hint *hint)
 {
 	const struct device *port = links_find(&sync->links, hint->ifindex);
 	const struct device *vrf = port ? links_vrf(&sync->links, port) : NULL;
-	const uint64_t now_ns = util_now_ns();
+	const uint64_t now_ns = util_now_ns(), before = sync->exceptions->n_questions;
 	struct answer answer;
 
 	if (!may_ask(sync->exceptions, now_ns)) {
 		exceptions_want(sync);
 		return false;
 	}
-	note_question(sync->exceptions, now_ns);
 	ask(sync, &hint->dst, &hint->src, vrf ? vrf->ifindex : 0, &answer);
-	if (!answer.heard)
-		return true;
-	if (!heed(sync, &hint->dst, &answer) ||
-	    (answer.has_exception && concerns_other_tables(sync)))
+	if (answer.heard)
+		heed(sync, hint, &answer);
+	if (answer.heard && answer.has_exception && concerns_other_tables(sync))
 		exceptions_want(sync);
+	note_questions(sync->exceptions, before, now_ns);
 	return true;
 }
 
@@ -204,14 +292,21 @@ static void ask_doubts(struct sync *sync)
 
 	exceptions->doubts_left = false;
 	while (may_ask(exceptions, now_ns)) {
+		const uint64_t before = exceptions->n_questions;
+
 		if (!fib_exception_in_doubt(sync->fib, &table, &dst))
 			return;
-		note_question(exceptions, now_ns);
 		if (!exceptions_settle(sync, table, &dst))
 			exceptions_want(sync);
+		note_questions(exceptions, before, now_ns);
 	}
 	exceptions->doubts_left = true;
 	exceptions_want(sync);
+}
+
+void exceptions_doubt_all(struct sync *sync)
+{
+	sync->exceptions->doubt_all_ns = util_now_ns() + DOUBT_ALL_NS;
 }
 
 /* --- when ------------------------------------------------------------------------------------ */
@@ -224,19 +319,19 @@ void exceptions_want(struct sync *sync)
 static uint64_t dump_due_ns(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
-	uint64_t part = exceptions->dump_wanted ? DUMP_PART : 2 * DUMP_PART;
-	uint64_t gap_ns = DUMP_GAP_NS;
+	uint64_t gap_ns = sync->config->poll_ms * NS_PER_MS, cost_ns = exceptions->dump_cost_ns;
 	struct fib_stats stats;
 
 	if (!exceptions->dumped)
 		return 0;
 	fib_get_stats(sync->fib, &stats);
-	if (!exceptions->dump_wanted)
-		gap_ns = stats.exceptions || stats.exceptions_missing ? DUMP_INTERVAL_NS
-								      : DUMP_INTERVAL_IDLE_NS;
-	if (part * exceptions->dump_cost_ns > gap_ns)
-		gap_ns = part * exceptions->dump_cost_ns;
-	return exceptions->last_dump_ns + gap_ns;
+	gap_ns *= exceptions->dump_wanted ? DUMP_GAP_WANTED : DUMP_GAP;
+	if (exceptions->dump_wanted)
+		cost_ns *= DUMP_PART_WANTED;
+	else
+		cost_ns *=
+			stats.exceptions || stats.exceptions_missing ? DUMP_PART : DUMP_PART_IDLE;
+	return exceptions->last_dump_ns + (gap_ns > cost_ns ? gap_ns : cost_ns);
 }
 
 static void report_missing(struct sync *sync)
@@ -259,8 +354,12 @@ static void report_missing(struct sync *sync)
 void exceptions_run(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
-	uint64_t now_ns;
+	uint64_t now_ns = util_now_ns();
 
+	if (now_ns >= exceptions->doubt_all_ns) {
+		exceptions->doubt_all_ns = UINT64_MAX;
+		fib_doubt_exceptions(sync->fib, 0, NULL);
+	}
 	ask_doubts(sync);
 	now_ns = util_now_ns();
 	exceptions_dump_run(sync, now_ns >= dump_due_ns(sync));
@@ -275,6 +374,8 @@ uint64_t exceptions_due_ns(const struct sync *sync)
 
 	if (exceptions->next_expire_ns < next_ns)
 		next_ns = exceptions->next_expire_ns;
+	if (exceptions->doubt_all_ns < next_ns)
+		next_ns = exceptions->doubt_all_ns;
 	if (exceptions->doubts_left && exceptions->questions_ns < next_ns)
 		next_ns = exceptions->questions_ns;
 	return next_ns;
@@ -291,7 +392,7 @@ struct exceptions *exceptions_new(void)
 	struct exceptions *exceptions = calloc(1, sizeof(*exceptions));
 
 	if (exceptions)
-		exceptions->next_expire_ns = UINT64_MAX;
+		exceptions->next_expire_ns = exceptions->doubt_all_ns = UINT64_MAX;
 	return exceptions;
 }
 

@@ -4,8 +4,9 @@
  * alone would walk all routes in one go with softirqs switched off (fib6_dump_table): 80 ms with a
  * full table. In pieces, between which notifications and questions have their turn.
  *
- * What is left out of a dump that was read to its end is gone. A round with withdrawals under it
- * may leave out more: then another is read on top (see dump_routes() in sync.c).
+ * What it leaves out is gone, unless routes were withdrawn under it (see dump_routes() in sync.c),
+ * or it is at another hop than the first of a multipath route (fib6_dump_node() goes on behind the
+ * last one): that is to be asked for.
  */
 #include <errno.h>
 #include <search.h>
@@ -15,7 +16,6 @@
 #include "exceptions.h"
 
 #define PIECE_NS 5000000u /* CPU time of one piece */
-#define MAX_ROUNDS 4
 
 /* An exception at one of several hops. One that differs from it shows that both must be punted. */
 struct seen {
@@ -53,9 +53,9 @@ static bool is_same(const struct fib_exception *a, const struct fib_exception *b
 	       !memcmp(&a->under.gateway, &b->under.gateway, sizeof(a->under.gateway));
 }
 
-/* Punted if it is not the only one for its destination, or if that cannot be known. */
-static void compare_with_seen(struct sync *sync, const struct route_exception *told,
-			      struct fib_exception *exception)
+/* What is told for one destination of several hops, so far, becomes the exception. */
+static void merge_with_seen(struct sync *sync, const struct route_exception *told,
+			    struct fib_exception *exception)
 {
 	struct exceptions_dump *dump = &sync->exceptions->dump;
 	struct seen *seen = calloc(1, sizeof(*seen)), **found;
@@ -72,33 +72,44 @@ static void compare_with_seen(struct sync *sync, const struct route_exception *t
 		return;
 	}
 	free(seen);
-	if (found && is_same(&(*found)->exception, exception))
+	if (!found) {
+		exception->punt = true;
 		return;
-	exception->punt = true;
-	if (found)
-		(*found)->exception.punt = true;
+	}
+	if (!is_same(&(*found)->exception, exception))
+		learnt_merge(&(*found)->exception, exception);
+	*exception = (*found)->exception;
+}
+
+static void tell_of_group(struct sync *sync, const struct route_exception *told, enum learnt learnt,
+			  struct fib_exception *exception)
+{
+	if (sync->exceptions->dump.stale)
+		exceptions_want(sync);
+	exception->punt |= learnt == LEARNT_UNCERTAIN;
+	merge_with_seen(sync, told, exception);
+	exceptions_tell(sync, told->table, &told->dst, exception);
 }
 
 static void tell(struct sync *sync, const struct route_exception *told)
 {
 	const struct exceptions_dump *dump = &sync->exceptions->dump;
 	const struct learnt_world world = exceptions_world(sync);
+	struct fib_hop hops[LEARNT_MAX_HOPS];
 	struct fib_exception exception;
 	enum learnt learnt = learnt_told(&world, told, dump->told_after_ns, &exception);
+	size_t n;
 
 	if (learnt == LEARNT_NOTHING)
 		return;
-	if (learnt == LEARNT_UNCERTAIN || dump->stale) {
-		if (learnt_is_settled(&world, told->table, &told->dst) &&
-		    exceptions_settle(sync, told->table, &told->dst))
-			return;
-		exception.punt |= learnt == LEARNT_UNCERTAIN;
-		if (dump->stale)
-			exceptions_want(sync);
+	if (learnt == LEARNT_ONLY && !dump->stale) {
+		exceptions_tell(sync, told->table, &told->dst, &exception);
+	} else if (learnt_paths(&world, told->table, &told->dst, hops, &n) == LEARNT_BY_GROUP) {
+		tell_of_group(sync, told, learnt, &exception);
+	} else if (!exceptions_settle(sync, told->table, &told->dst)) {
+		exception.punt = true;
+		exceptions_tell(sync, told->table, &told->dst, &exception);
 	}
-	if (learnt != LEARNT_ONLY)
-		compare_with_seen(sync, told, &exception);
-	exceptions_tell(sync, told->table, &told->dst, &exception);
 }
 
 static int take_told(const struct nlmsghdr *nlh, void *ctx)
@@ -142,14 +153,12 @@ static void fail(struct sync *sync, int err)
 	exceptions_want(sync);
 }
 
-static void begin_round(struct sync *sync)
+static void begin(struct sync *sync)
 {
 	struct exceptions_dump *dump = &sync->exceptions->dump;
 	int ret;
 
-	nl_socket_free(dump->socket);
-	dump->socket = NULL;
-	dump->over = dump->interrupted = false;
+	sync->exceptions->dump_wanted = false;
 	dump->withdrawals = sync->withdrawals;
 	dump->settled = sync->exceptions->settled;
 	dump->told_after_ns = util_now_ns();
@@ -158,20 +167,36 @@ static void begin_round(struct sync *sync)
 		ret = request_exceptions(dump->socket);
 	if (ret)
 		fail(sync, ret);
+	else
+		fib_exceptions_begin(sync->fib, FIB_KERNEL);
+}
+
+static bool is_gone(void *ctx, uint32_t table, const union sixlane_addr *dst)
+{
+	struct sync *sync = ctx;
+	const struct learnt_world world = exceptions_world(sync);
+	struct fib_hop hops[LEARNT_MAX_HOPS];
+	size_t n;
+
+	return learnt_paths(&world, table, dst, hops, &n) != LEARNT_BY_SEVERAL;
+}
+
+static bool is_doubtful(void *ctx, uint32_t table, const union sixlane_addr *dst)
+{
+	(void)ctx;
+	(void)table;
+	(void)dst;
+	return false;
 }
 
 /* All that was announced while it was read has been applied. */
-static void finish_round(struct sync *sync)
+static void finish(struct sync *sync)
 {
-	struct exceptions_dump *dump = &sync->exceptions->dump;
+	const struct exceptions_dump *dump = &sync->exceptions->dump;
+	const bool whole = !dump->interrupted && dump->withdrawals == sync->withdrawals;
 
-	if ((dump->interrupted || dump->withdrawals != sync->withdrawals) &&
-	    ++dump->round < MAX_ROUNDS) {
-		begin_round(sync);
-		return;
-	}
-	if (!dump->interrupted)
-		fib_exceptions_end(sync->fib, FIB_KERNEL, true);
+	fib_exceptions_end(sync->fib, FIB_KERNEL, whole, whole ? is_gone : is_doubtful, sync);
+	sync->maps->meta->exception_dumps++;
 	log_debug("%zu exceptions told in %llu ms of CPU time", dump->n_told,
 		  (unsigned long long)dump->cost_ns / 1000000);
 	end(sync->exceptions);
@@ -204,13 +229,10 @@ void exceptions_dump_run(struct sync *sync, bool due)
 {
 	struct exceptions_dump *dump = &sync->exceptions->dump;
 
-	if (dump->over) {
-		finish_round(sync);
-	} else if (dump->socket) {
+	if (dump->over)
+		finish(sync);
+	else if (dump->socket)
 		read_piece(sync);
-	} else if (due) {
-		sync->exceptions->dump_wanted = false;
-		fib_exceptions_begin(sync->fib, FIB_KERNEL);
-		begin_round(sync);
-	}
+	else if (due)
+		begin(sync);
 }

@@ -258,10 +258,38 @@ enum learnt learnt_answered(const struct learnt_world *world, const struct route
 	return express(world, &owner, told, told_after_ns, out);
 }
 
-bool learnt_is_settled(const struct learnt_world *world, uint32_t table,
-		       const union sixlane_addr *dst)
+enum learnt_paths learnt_paths(const struct learnt_world *world, uint32_t table,
+			       const union sixlane_addr *dst, struct fib_hop hops[LEARNT_MAX_HOPS],
+			       size_t *n)
 {
 	struct owner owner;
 
-	return !find_owner(world, table, dst, &owner) || (owner.n_hops <= 1 && !owner.by_source);
+	*n = 0;
+	if (!find_owner(world, table, dst, &owner))
+		return LEARNT_BY_ONE;
+	if (owner.by_source)
+		return LEARNT_BY_GROUP;
+	if (owner.n_hops <= 1)
+		return LEARNT_BY_ONE;
+	if (owner.object_hops)
+		return LEARNT_BY_GROUP;
+	*n = owner.n_hops;
+	for (size_t i = 0; i < owner.n_hops && i < LEARNT_MAX_HOPS; i++)
+		hops[i] = owner.hops[i];
+	return LEARNT_BY_SEVERAL;
+}
+
+/* Whatever the hop (CONFIG_EXCEPTIONS_ALWAYS), the smaller Path MTU holds for both. */
+void learnt_merge(struct fib_exception *exception, const struct fib_exception *other)
+{
+	bool by_hop =
+		exception->has_hop || exception->has_under || other->has_hop || other->has_under;
+
+	exception->punt |= other->punt || by_hop;
+	if (other->mtu < exception->mtu) {
+		exception->mtu = other->mtu;
+		exception->mtu_locked = other->mtu_locked;
+	}
+	if (other->expires_ns > exception->expires_ns)
+		exception->expires_ns = other->expires_ns;
 }

@@ -39,8 +39,21 @@ enum learnt learnt_told(const struct learnt_world *world, const struct route_exc
 enum learnt learnt_answered(const struct learnt_world *world, const struct route_exception *told,
 			    uint64_t told_after_ns, struct fib_exception *out);
 
-/* An answer that there is none is the whole truth: packets to dst all go by one hop, or by none. */
-bool learnt_is_settled(const struct learnt_world *world, uint32_t table,
-		       const union sixlane_addr *dst);
+/* By how many hops packets to a destination go, and so who tells all that is learnt of it. */
+enum learnt_paths {
+	LEARNT_BY_ONE,	   /* or none: a question, and a dump */
+	LEARNT_BY_SEVERAL, /* questions by each hop's device; a dump has but those of the first hop
+			    */
+	LEARNT_BY_GROUP,   /* of next-hop objects, or by source: a dump; questions fall upon any */
+};
+
+/* hops: of LEARNT_BY_SEVERAL, *n of them (more than there is room for: the first of them). */
+#define LEARNT_MAX_HOPS 32
+enum learnt_paths learnt_paths(const struct learnt_world *world, uint32_t table,
+			       const union sixlane_addr *dst, struct fib_hop hops[LEARNT_MAX_HOPS],
+			       size_t *n);
+
+/* Both hold for one destination, for packets by different hops: if that cannot be said, punt. */
+void learnt_merge(struct fib_exception *exception, const struct fib_exception *other);
 
 #endif

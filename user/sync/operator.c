@@ -129,7 +129,7 @@ static void read_all(struct operator_list *list, uint64_t changes)
 				    strerror(-ret));
 		return;
 	}
-	fib_exceptions_end(sync->fib, FIB_OPERATOR, true);
+	fib_exceptions_end(sync->fib, FIB_OPERATOR, true, NULL, NULL);
 	report(list, missing, refused);
 	__atomic_store_n(&sync->maps->meta->operator_done, changes, __ATOMIC_RELEASE);
 }

@@ -184,6 +184,8 @@ void exceptions_run(struct sync *sync);
 void exceptions_restart(struct sync *sync);
 void exceptions_want(struct sync *sync);
 uint64_t exceptions_due_ns(const struct sync *sync);
+/* The kernel may be about to change any of them. */
+void exceptions_doubt_all(struct sync *sync);
 /* Ask about what a hint tells. False: too much was asked lately; a dump is to find it. */
 bool exceptions_hint(struct sync *sync, const struct sixlane_hint *hint);
 
