@@ -217,6 +217,7 @@ _Static_assert(sizeof(struct sixlane_route_key) == 24, "layout is ABI");
 #define SIXLANE_ROUTE_ID_MASK 0xfffffu
 #define SIXLANE_ROUTE_LEN_SHIFT 20
 #define SIXLANE_ROUTE_LEN_MASK 0xffu
+#define SIXLANE_ROUTE_MARKS_SHIFT 28
 /* sl_exceptions holds destinations whose longest prefix this is: look there. */
 #define SIXLANE_ROUTE_EXCEPTIONS (1u << 28)
 /* … and lacks some, for want of room: a destination that is not there is punted. */

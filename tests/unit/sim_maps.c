@@ -16,6 +16,8 @@
 #include "../../user/rib/radix.h"
 #include "sim_maps.h"
 
+#define MARKS (SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING)
+
 uint32_t sim_random(struct sim *sim, uint32_t n)
 {
 	sim->random = sim->random * 6364136223846793005u + 1442695040888963407u;
@@ -89,6 +91,15 @@ static void use_next_hop(struct sim *sim, uint32_t id)
 		use_fate(sim, sim->next_hops[id].fate);
 }
 
+/* under is compared with the fates of others: it must not become another's meanwhile. */
+static void use_exception(struct sim *sim, const struct sixlane_exception *value)
+{
+	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP)
+		use_next_hop(sim, value->next_hop);
+	if (value->flags & SIXLANE_EXCEPTION_UNDER)
+		use_fate(sim, value->under);
+}
+
 /* Before anything changes: whatever packets can get to now, they can until a grace period ends. */
 static void refresh(struct sim *sim)
 {
@@ -98,6 +109,8 @@ static void refresh(struct sim *sim)
 	sim->mark++;
 	for (size_t i = 0; i < sim->routes.n; i++)
 		use_next_hop(sim, sixlane_route_next_hop(sim->routes.routes[i].value));
+	for (size_t i = 0; i < sim->n_exceptions; i++)
+		use_exception(sim, &sim->exceptions[i].value);
 }
 
 static bool is_named(const struct sim *sim, const struct sim_use *of)
@@ -230,7 +243,10 @@ static int route_set(void *ctx, const struct sixlane_route_key *key, uint32_t va
 
 	refresh(sim);
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
-	assert_int_equal(value, sixlane_route_value(id, key->prefix_len - SIXLANE_TABLE_BITS));
+	assert_int_equal(value & ~MARKS,
+			 sixlane_route_value(id, key->prefix_len - SIXLANE_TABLE_BITS));
+	/* That some are missing is seen by those that look. */
+	assert_int_not_equal(value & MARKS, SIXLANE_ROUTE_EXCEPTIONS_MISSING);
 	check_fate(sim, sim->next_hops[id].fate);
 	return trie_set(sim, &sim->routes, key, value);
 }
@@ -279,6 +295,85 @@ static int source_del(void *ctx, const struct sixlane_route_key *key)
 			assert_false(key_covers(&sim->sources.routes[i].key, key));
 	}
 	return trie_del(sim, &sim->sources, key);
+}
+
+/* --- exceptions --------------------------------------------------------------------------------
+ */
+
+static void check_exception(const struct sim *sim, const struct sixlane_exception *value)
+{
+	const struct sixlane_exception figures = { .added_ns = value->added_ns,
+						   .hits = value->hits,
+						   .bytes = value->bytes,
+						   .used_ns = value->used_ns };
+	static const struct sixlane_exception none;
+	bool has_mtu = value->flags & SIXLANE_EXCEPTION_MTU;
+
+	/* Of the maps alone. */
+	assert_memory_equal(&figures, &none, sizeof(none));
+	assert_int_equal(value->check, 0);
+	assert_int_equal(value->flags & SIXLANE_EXCEPTION_VERSION, 0);
+	assert_true(value->flags & (SIXLANE_EXCEPTION_KERNEL | SIXLANE_EXCEPTION_OPERATOR));
+	if (has_mtu)
+		assert_in_range(value->mtu, 1280, UINT32_MAX);
+	else
+		assert_int_equal(value->flags & SIXLANE_EXCEPTION_LOCKED, 0);
+	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP) {
+		check_leaf(sim, value->next_hop);
+		assert_int_equal(sim->next_hops[value->next_hop].mtu, 0);
+	}
+	if (value->flags & SIXLANE_EXCEPTION_UNDER) {
+		assert_int_equal(value->under.kind, SIXLANE_FORWARD);
+		check_fate(sim, value->under);
+	}
+}
+
+static size_t find_exception(const struct sim *sim, const struct sixlane_exception_key *key)
+{
+	size_t i = 0;
+
+	while (i < sim->n_exceptions && memcmp(&sim->exceptions[i].key, key, sizeof(*key)))
+		i++;
+	return i;
+}
+
+static int exception_set(void *ctx, const struct sixlane_exception_key *key,
+			 const struct sixlane_exception *value)
+{
+	struct sim *sim = ctx;
+	size_t i = find_exception(sim, key);
+
+	refresh(sim);
+	assert_int_equal(key->zero, 0);
+	check_exception(sim, value);
+	sim->exception_writes++;
+	if (strikes(sim, sim->enomem))
+		return -ENOMEM;
+	if (strikes(sim, sim->exception_fails))
+		return -EBUSY;
+	if (i == sim->n_exceptions && i >= sim->exceptions_capacity)
+		return -ENOSPC;
+	assert_true(i < SIM_MAX_EXCEPTIONS);
+	sim->n_exceptions += i == sim->n_exceptions;
+	sim->exceptions[i] = (struct sim_exception){ *key, *value };
+	tell(sim);
+	return 0;
+}
+
+static int exception_del(void *ctx, const struct sixlane_exception_key *key)
+{
+	struct sim *sim = ctx;
+	size_t i = find_exception(sim, key);
+
+	refresh(sim);
+	sim->exception_writes++;
+	if (strikes(sim, sim->exception_fails))
+		return -EBUSY;
+	if (i == sim->n_exceptions)
+		return -ENOENT;
+	sim->exceptions[i] = sim->exceptions[--sim->n_exceptions];
+	tell(sim);
+	return 0;
 }
 
 /* --- arrays ----------------------------------------------------------------------------------- */
@@ -559,6 +654,7 @@ struct sim *sim_new(void)
 	sim->neigh_index = test_calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(struct sim_index));
 	sim->port_index = test_calloc(SIXLANE_MAX_PORTS, sizeof(struct sim_index));
 	sim->routes.capacity = sim->sources.capacity = SIM_MAX_ROUTES;
+	sim->exceptions_capacity = SIM_MAX_EXCEPTIONS;
 	sim->epoch = sim->mark = 1;
 	sim->random = 1;
 	return sim;
@@ -601,6 +697,8 @@ struct fib_writer sim_writer(struct sim *sim)
 		.vlan_set = vlan_set,
 		.vlan_del = vlan_del,
 		.gaps_set = gaps_set,
+		.exception_set = exception_set,
+		.exception_del = exception_del,
 		.grace = grace,
 	};
 }
@@ -608,6 +706,7 @@ struct fib_writer sim_writer(struct sim *sim)
 void sim_adopt(struct sim *sim, struct fib *fib)
 {
 	static const struct sixlane_next_hop none;
+	static struct sim_exception exceptions[SIM_MAX_EXCEPTIONS];
 
 	for (size_t i = 0; i < sim->n_port_index; i++)
 		fib_adopt_port(fib, sim->port_index[i].slot, &sim->ports[sim->port_index[i].slot]);
@@ -625,4 +724,8 @@ void sim_adopt(struct sim *sim, struct fib *fib)
 		fib_adopt_source(fib, &sim->sources.routes[i].key, sim->sources.routes[i].value);
 	for (size_t i = 0; i < sim->routes.n; i++)
 		fib_adopt_route(fib, &sim->routes.routes[i].key, sim->routes.routes[i].value);
+	/* Adopting may delete. */
+	memcpy(exceptions, sim->exceptions, sizeof(exceptions));
+	for (size_t i = 0, n = sim->n_exceptions; i < n; i++)
+		fib_adopt_exception(fib, &exceptions[i].key, &exceptions[i].value);
 }

@@ -49,8 +49,9 @@ struct fib_writer {
 	/* SIXLANE_META_GAPS: set before the first prefix goes missing, cleared after the last. */
 	void (*gaps_set)(void *ctx, bool gaps);
 	/*
-	 * The whole value but the datapath's figures, which an entry that is there keeps. -ENOSPC,
-	 * -ENOMEM or another -errno: nothing was changed.
+	 * The whole value but the datapath's figures and added_ns, which an entry that is there
+	 * keeps, and what is only the maps' own. -ENOSPC, -ENOMEM or another -errno: there is none
+	 * if there was none, else it is as before, or punted.
 	 */
 	int (*exception_set)(void *ctx, const struct sixlane_exception_key *key,
 			     const struct sixlane_exception *value);
@@ -78,10 +79,10 @@ int fib_adopt_neigh(struct fib *fib, uint32_t slot, const struct sixlane_neigh *
 int fib_adopt_port(struct fib *fib, uint32_t slot, const struct sixlane_port *port);
 int fib_adopt_vlan(struct fib *fib, const struct sixlane_vlan_key *key, uint32_t slot);
 int fib_adopt_source(struct fib *fib, const struct sixlane_route_key *key, uint32_t value);
-/* After all next hops. Kernel's are in doubt, the operator's wait to be set. */
+int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32_t value);
+/* After all next hops and routes. Kernel's are in doubt, the operator's wait to be set. */
 int fib_adopt_exception(struct fib *fib, const struct sixlane_exception_key *key,
 			const struct sixlane_exception *value);
-int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32_t value);
 /* cells is [SIXLANE_MAX_CELLS], read once, by the first call that is not one of these. */
 void fib_adopt_cells(struct fib *fib, const union sixlane_cell *cells);
 

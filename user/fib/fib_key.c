@@ -49,7 +49,7 @@ struct fib_key_hop fib_key_hop(const struct fib_hop *hop)
 
 /* --- sets of hops ----------------------------------------------------------------------------- */
 
-static bool hop_is(const struct fib_key_hop *a, const struct fib_key_hop *b)
+bool fib_key_hop_is(const struct fib_key_hop *a, const struct fib_key_hop *b)
 {
 	return !memcmp(a, b, offsetof(struct fib_key_hop, weight));
 }
@@ -66,7 +66,7 @@ static uint32_t merge_hops(struct fib_key_hop *hops, uint32_t n)
 
 	qsort(hops, n, sizeof(*hops), compare_hops);
 	for (uint32_t i = 1; i < n; i++) {
-		if (hop_is(&hops[kept], &hops[i]))
+		if (fib_key_hop_is(&hops[kept], &hops[i]))
 			hops[kept].weight += hops[i].weight;
 		else
 			hops[++kept] = hops[i];

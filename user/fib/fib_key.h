@@ -55,6 +55,8 @@ const struct fib_key *fib_key_make(struct fib_key_buffer *buffer, const struct f
 void fib_key_buffer_free(struct fib_key_buffer *buffer);
 
 struct fib_key_hop fib_key_hop(const struct fib_hop *hop);
+/* They are the same, whatever their weights. */
+bool fib_key_hop_is(const struct fib_key_hop *a, const struct fib_key_hop *b);
 /* A hop alone, as members of groups are: without its weight. */
 void fib_key_of_hop(struct fib_leaf_key *out, const struct fib_key_hop *hop);
 void fib_key_of_verdict(struct fib_leaf_key *out, uint32_t verdict);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../util.h"
-#include "fib_internal.h"
+#include "fib_host.h"
 
 static struct fib_object_state *object_of(struct fib_hash_node *node)
 {
@@ -101,11 +101,15 @@ static struct fib_object_def *def_new(const struct fib_object *said)
 	return def;
 }
 
+static bool same_hops(const struct fib_object_def *a, const struct fib_object_def *b)
+{
+	return a->n_hops == b->n_hops && !memcmp(a->hops, b->hops, a->n_hops * sizeof(a->hops[0]));
+}
+
 static bool def_equal(const struct fib_object_def *a, const struct fib_object_def *b)
 {
-	return a && b && a->verdict == b->verdict && a->n_hops == b->n_hops &&
-	       a->n_buckets == b->n_buckets &&
-	       !memcmp(a->hops, b->hops, a->n_hops * sizeof(a->hops[0])) &&
+	return a && b && a->verdict == b->verdict && a->n_buckets == b->n_buckets &&
+	       same_hops(a, b) &&
 	       !memcmp(a->buckets, b->buckets, a->n_buckets * sizeof(a->buckets[0]));
 }
 
@@ -174,7 +178,10 @@ static void publish(struct fib *fib, struct fib_object_state *object)
 {
 	union sixlane_fate fate;
 
-	object->held |= fib->syncing && turns(fib, object);
+	if (turns(fib, object)) {
+		fib_owner_doubt_object(fib, object);
+		object->held |= fib->syncing;
+	}
 	for (struct fib_next_hop *user = object->users; user; user = user->next_user) {
 		if (!user->id) /* on its way: it asks for its fate by itself */
 			continue;
@@ -202,9 +209,12 @@ static void rebuild(struct fib *fib, struct fib_object_state *object)
 static void set_def(struct fib *fib, struct fib_object_state *object, struct fib_object_def *def)
 {
 	struct fib_object_def *old = object->def;
-	bool done = def && old && object->group && def->n_buckets && !fib->syncing &&
-		    def->n_buckets == old->n_buckets &&
-		    fib_group_set_buckets(fib, &object->group, def);
+	bool done;
+
+	if (def && old && !same_hops(def, old))
+		fib_owner_doubt_object(fib, object);
+	done = def && old && object->group && def->n_buckets && !fib->syncing &&
+	       def->n_buckets == old->n_buckets && fib_group_set_buckets(fib, &object->group, def);
 
 	object->def = def;
 	if (!done)

@@ -169,14 +169,13 @@ static int write_cpus(const struct maps *maps, const struct sixlane_exception_ke
 	return rc == -E2BIG ? -ENOSPC : rc;
 }
 
-/* They differ in what a packet takes from the first word or not at all, or in times alone. */
+/* They differ in the first of the words that packets go by alone, or in the last. */
 static bool one_word_apart(const struct sixlane_exception *a, const struct sixlane_exception *b)
 {
 	bool first = a->flags == b->flags && a->mtu == b->mtu;
-	bool times = a->expires_ns == b->expires_ns && a->added_ns == b->added_ns;
 
 	return a->next_hop == b->next_hop && a->check == b->check &&
-	       a->under.word == b->under.word && (first || times);
+	       a->under.word == b->under.word && (first || a->expires_ns == b->expires_ns);
 }
 
 /*
@@ -191,6 +190,7 @@ static int change(const struct maps *maps, const struct sixlane_exception_key *k
 	uint32_t version = step.flags & SIXLANE_EXCEPTION_VERSION;
 	int rc;
 
+	value->added_ns = step.added_ns;
 	value->flags |= version;
 	if (one_word_apart(&step, value))
 		return write_cpus(maps, key, cpus, value);
@@ -220,6 +220,7 @@ int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
 		return change(maps, key, cpus, &said);
 	if (errno != ENOENT)
 		return -errno;
+	said.added_ns = util_now_ns();
 	return write_cpus(maps, key, cpus, &said);
 }
 
