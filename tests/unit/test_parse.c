@@ -141,7 +141,7 @@ static const struct route_case route_cases[] = {
 	{ .capture = "route_get",
 	  .dst = "2001:db8:4::1",
 	  .expected = { PLAIN, .dst.len = 128, .src.len = 128, .n_hops = 1, .mtu = 1300,
-			.mtu_locked = true },
+			.mtu_locked = true, .own_source = true },
 	  .hops = { { .ifindex = SIX0, .weight = 1 } } },
 };
 
@@ -158,6 +158,7 @@ static void assert_route(const struct route_case *c, const struct route *route)
 	assert_int_equal(route->next_hop_id, e->next_hop_id);
 	assert_int_equal(route->mtu, e->mtu);
 	assert_int_equal(route->mtu_locked, e->mtu_locked);
+	assert_int_equal(route->own_source, e->own_source);
 	assert_int_equal(route->type, e->type);
 	assert_int_equal(route->protocol, e->protocol);
 	assert_int_equal(route->preference, e->preference ? e->preference : 2);

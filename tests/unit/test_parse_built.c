@@ -68,6 +68,42 @@ static void prefix_without_address(void **state)
 	assert_int_equal(PARSE(parse_route, nlh, &route, hops), -EBADMSG);
 }
 
+static struct nlmsghdr *build_metric(uint16_t metric, uint32_t value)
+{
+	struct nlmsghdr *nlh = build_route();
+	struct nlattr *nest = mnl_attr_nest_start(nlh, RTA_METRICS);
+
+	mnl_attr_put_u32(nlh, metric, value);
+	mnl_attr_nest_end(nlh, nest);
+	return nlh;
+}
+
+static void route_sources(void **state)
+{
+	static const struct {
+		uint16_t metric;
+		uint32_t value;
+		bool own_source;
+	} rows[] = {
+		{ RTAX_HOPLIMIT, 64, true }, { RTAX_HOPLIMIT, 0, false }, { RTAX_MTU, 1279, true },
+		{ RTAX_MTU, 1280, false },   { RTAX_ADVMSS, 64, false },
+	};
+	struct nlmsghdr *nlh = build_route();
+	struct route route;
+
+	(void)state;
+	assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
+	assert_false(route.own_source);
+	mnl_attr_put(nlh, RTA_PREFSRC, sizeof(all_ones), &all_ones);
+	assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
+	assert_true(route.own_source);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		nlh = build_metric(rows[i].metric, rows[i].value);
+		assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
+		assert_int_equal(route.own_source, rows[i].own_source);
+	}
+}
+
 static void route_marks(void **state)
 {
 	struct rtvia via = { .rtvia_family = AF_INET };
@@ -317,6 +353,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prefix_lengths),
 		cmocka_unit_test(prefix_without_address),
+		cmocka_unit_test(route_sources),
 		cmocka_unit_test(addresses),
 		cmocka_unit_test(addresses_of_nobody),
 		cmocka_unit_test(route_marks),

@@ -211,6 +211,8 @@ static const struct size_case size_cases[] = {
 	ROUTE(RTA_EXPIRES, .size = 4),
 	ROUTE(RTA_NH_ID, .size = 4),
 	ROUTE(RTA_PREF, .size = 1),
+	ROUTE(RTA_PREFSRC, .size = 16),
+	ROUTE(RTAX_HOPLIMIT, .nests = { RTA_METRICS }, .size = 4),
 	ROUTE(RTAX_LOCK, .nests = { RTA_METRICS }, .size = 4),
 	ROUTE(RTAX_MTU, .nests = { RTA_METRICS }, .size = 4),
 	LINK(IFLA_IFNAME, .kind = STRING_WITHIN, .size = IFNAMSIZ),

@@ -22,15 +22,17 @@ static const struct attr_spec route_attrs[] = {
 	[RTA_TABLE] = ATTR_U32,	     [RTA_VIA] = ATTR_MIN(sizeof(struct rtvia)),
 	[RTA_ENCAP_TYPE] = ATTR_U16, [RTA_ENCAP] = ATTR_ANY,
 	[RTA_EXPIRES] = ATTR_U32,    [RTA_NH_ID] = ATTR_U32,
-	[RTA_PREF] = ATTR_U8,
+	[RTA_PREF] = ATTR_U8,	     [RTA_PREFSRC] = ATTR_ADDR,
 };
 #define N_ROUTE_ATTRS ARRAY_SIZE(route_attrs)
 
-#define USER_TICK_MS 10 /* USER_HZ is 100 */
+#define USER_TICK_MS 10		/* USER_HZ is 100 */
+#define IPV6_MIN_MTU_BYTES 1280 /* ip6_append_data() refuses what has less */
 
 static const struct attr_spec metric_attrs[] = {
 	[RTAX_LOCK] = ATTR_U32,
 	[RTAX_MTU] = ATTR_U32,
+	[RTAX_HOPLIMIT] = ATTR_U32,
 };
 
 /*
@@ -95,6 +97,8 @@ static int metrics_parse(const struct nlattr *nest, struct route *route)
 		return r;
 	route->mtu = attr_u32(at[RTAX_MTU], 0);
 	route->mtu_locked = attr_u32(at[RTAX_LOCK], 0) & 1u << RTAX_MTU;
+	route->own_source =
+		attr_u32(at[RTAX_HOPLIMIT], 0) || (route->mtu && route->mtu < IPV6_MIN_MTU_BYTES);
 	return 0;
 }
 
@@ -171,6 +175,7 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 	route.type = rtm->rtm_type;
 	route.protocol = rtm->rtm_protocol;
 	route.encap = has_encap(at);
+	route.own_source |= at[RTA_PREFSRC] != NULL;
 	route.preference = preference_of(at);
 	route.cloned = rtm->rtm_flags & RTM_F_CLONED;
 	lifetime_parse(at, &route);

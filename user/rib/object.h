@@ -45,6 +45,8 @@ struct route {
 	uint8_t preference; /* RTA_PREF as the kernel scores it: 1 low, 2 medium (and none), 3 high
 			     */
 	bool mtu_locked;    /* RTAX_LOCK says so of RTAX_MTU */
+	bool own_source;    /* what the kernel itself sends by it is not as what else leaves by the
+			       device: RTA_PREFSRC, RTAX_HOPLIMIT, an MTU too small to send */
 	bool encap;	 /* RTA_ENCAP, or a gateway not of IPv6 (RTA_VIA), on the route or a hop */
 	bool expires;	 /* has a finite lifetime */
 	bool cloned;	 /* RTM_F_CLONED: an exception, not a route */

@@ -111,6 +111,7 @@ static bool is_by_fib6_add(const struct sync *sync, const struct nlmsghdr *nlh,
 
 static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 {
+	const bool object_sources = rib_object_sources(sync->rib);
 	struct route_hop hops[ROUTE_MAX_HOPS];
 	struct route route;
 	int ret = parse_route(nlh, &route, hops);
@@ -129,6 +130,9 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 			      sync->dumping ? 0 : nlh->nlmsg_flags | NLM_F_CREATE);
 	else
 		ret = rib_del(sync->rib, &route);
+	/* the first route of that kind changes all others by objects, once and for all */
+	if (!object_sources && rib_object_sources(sync->rib) && !sync->quiet)
+		apply_all_routes(sync);
 	if (is_by_fib6_add(sync, nlh, &route))
 		nexthops_renewed(sync->nexthops);
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
