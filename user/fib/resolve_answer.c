@@ -12,8 +12,6 @@
 #include <linux/if_addr.h>
 #include <string.h>
 
-#define NOT_PREFERRED (IFA_F_DEPRECATED | IFA_F_OPTIMISTIC)
-
 /* What an address scores: more is better, whatever the destination. */
 #define SCORE_PREFERRED 2u
 #define SCORE_OF_PORT 1u
@@ -22,8 +20,6 @@
 struct search {
 	const struct links *links;
 	const struct device *device;
-	bool optimistic_counts; /* net.ipv6.conf.*.use_optimistic, which nobody tells */
-	bool optimistic;	/* it makes a difference */
 	const struct address *best;
 	unsigned int score; /* of best */
 	bool tie;	    /* another one scores as much */
@@ -44,14 +40,10 @@ static bool holds_ipv4(const union sixlane_addr *addr)
 	       !memcmp(addr, compatible, sizeof(compatible));
 }
 
-static bool is_preferred(struct search *search, const struct address *address)
+/* Optimistic ones as if net.ipv6.conf.*.use_optimistic were set, which nobody tells. */
+static bool is_preferred(const struct address *address)
 {
-	if (holds_ipv4(&address->addr) || !(address->flags & NOT_PREFERRED))
-		return true;
-	if (address->flags & IFA_F_DEPRECATED)
-		return false;
-	search->optimistic = true;
-	return search->optimistic_counts;
+	return !(address->flags & IFA_F_DEPRECATED) || holds_ipv4(&address->addr);
 }
 
 static void consider(struct search *search, const struct address *address)
@@ -60,7 +52,7 @@ static void consider(struct search *search, const struct address *address)
 
 	if (!is_candidate(address) || address_is_site_local(&address->addr))
 		return;
-	if (is_preferred(search, address))
+	if (is_preferred(address))
 		score |= SCORE_PREFERRED;
 	if (address->ifindex == search->device->ifindex)
 		score |= SCORE_OF_PORT;
@@ -156,12 +148,22 @@ static bool rules_differ(const struct resolve_port_policy *policy)
 	return rules_program_walk(policy->rules, LOOPBACK_IFINDEX, false);
 }
 
-/* A fallback may be less than certain: a usable address, if only one of another device. */
+/*
+ * Ahead of all others, whatever the destination and the settings that are not known. A deprecated
+ * one never is: an optimistic address of the port may be before it, of which the kernel has
+ * not told yet.
+ */
+static bool is_sure(const struct search *search)
+{
+	return search->score & SCORE_PREFERRED && !(search->best->flags & IFA_F_OPTIMISTIC) &&
+	       !search->tie && is_asked(search);
+}
+
+/* A source that is not sure is a usable address at least, if only of another device. */
 uint32_t resolve_answer(const struct links *links, const struct device *device,
 			const struct resolve_port_policy *policy, struct sixlane_port *out)
 {
 	struct search search = { .links = links, .device = device };
-	struct search other = { .links = links, .device = device, .optimistic_counts = true };
 
 	if (!device->has_ipv6 || !device->ipv6.hop_limit)
 		return 0;
@@ -171,12 +173,7 @@ uint32_t resolve_answer(const struct links *links, const struct device *device,
 	if (!search.best || !search.best->addr.halves[0])
 		return 0;
 	out->source = search.best->addr;
-	if (search.optimistic)
-		search_run(&other, policy->addrs);
-	else
-		other = search;
-	if (search.tie || other.tie || other.best != search.best || !is_asked(&search) ||
-	    rules_differ(policy) || any_odd(links, policy->addrs))
+	if (!is_sure(&search) || rules_differ(policy) || any_odd(links, policy->addrs))
 		return 0;
 	return SIXLANE_PORT_SOURCE;
 }
