@@ -256,7 +256,7 @@ static bool is_locked(const struct sixlane_next_hop *next_hop)
 static bool source_is_right(const struct sixlane_next_hop *next_hop,
 			    const struct fib_target *target)
 {
-	const bool own = next_hop->flags & SIXLANE_NEXT_HOP_OWN_SOURCE;
+	const bool own = next_hop->flags & SIXLANE_NEXT_HOP_NO_ANSWER;
 
 	if (next_hop->fate.kind == SIXLANE_FORWARD || target->kind == FIB_OBJECT)
 		return own == target->own_source;

@@ -166,14 +166,14 @@ static bool is_locked(const struct fib_next_hop *next_hop)
 
 static bool has_own_source(const struct fib_next_hop *next_hop)
 {
-	return next_hop->content.flags & SIXLANE_NEXT_HOP_OWN_SOURCE;
+	return next_hop->content.flags & SIXLANE_NEXT_HOP_NO_ANSWER;
 }
 
 /* What holds for all kinds. */
 static bool content_is_sane(const struct sixlane_next_hop *content)
 {
 	const uint32_t known =
-		SIXLANE_NEXT_HOP_OBJECT | SIXLANE_NEXT_HOP_LOCKED | SIXLANE_NEXT_HOP_OWN_SOURCE;
+		SIXLANE_NEXT_HOP_OBJECT | SIXLANE_NEXT_HOP_LOCKED | SIXLANE_NEXT_HOP_NO_ANSWER;
 
 	if (content->flags & ~known || (content->mtu && content->mtu < MIN_MTU))
 		return false;
