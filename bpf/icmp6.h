@@ -244,11 +244,18 @@ __attribute__((noinline)) int icmp6_find_way(struct icmp6_query *query)
 }
 
 /* To where the packet came from, which is all that is known. */
-static __always_inline int icmp6_may_turn_back(const struct packet *pkt,
-					       const struct icmp6_query *query)
+static __always_inline int icmp6_may_turn_back(const struct packet *pkt)
 {
-	return !(pkt->dst_mac.pieces[0] & bpf_htons(0x0100)) &&
-	       (query->src.halves[0] | query->src.halves[1]);
+	return !(pkt->dst_mac.pieces[0] & bpf_htons(0x0100));
+}
+
+/* In the order that struct sixlane_port asks for. False: there is none. */
+static __always_inline int icmp6_read_source(const struct sixlane_port *port,
+					     union sixlane_addr *source)
+{
+	source->halves[0] = READ_ONCE(port->source.halves[0]);
+	source->halves[1] = READ_ONCE(port->source.halves[1]);
+	return source->halves[0] != 0;
 }
 
 /* --- the answer ----------------------------------------------------------------------------- */
@@ -335,7 +342,8 @@ static __always_inline int icmp6_address(struct packet *pkt, struct icmp6_query 
 
 	if (!(query->flags & ICMP6_GENERIC) && !(pkt->egress_flags & SIXLANE_PORT_XMIT))
 		return 0;
-	query->src = pkt->egress_port->source;
+	if (!icmp6_read_source(pkt->egress_port, &query->src))
+		return 0;
 	query->dst = pkt->ip6->src;
 	pkt->dst_mac.pieces[0] = pkt->eth->src[0];
 	pkt->dst_mac.pieces[1] = pkt->eth->src[1];
@@ -345,8 +353,7 @@ static __always_inline int icmp6_address(struct packet *pkt, struct icmp6_query 
 		pkt->dst_mac.word = query->dst_mac;
 		return 1;
 	}
-	return way == ICMP6_WAY_UNSURE && query->flags & ICMP6_OPERATOR &&
-	       icmp6_may_turn_back(pkt, query);
+	return way == ICMP6_WAY_UNSURE && query->flags & ICMP6_OPERATOR && icmp6_may_turn_back(pkt);
 }
 
 /*

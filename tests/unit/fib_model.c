@@ -79,6 +79,7 @@ static struct model_leaf random_leaf(struct model *model)
 	leaf.verdict = SIXLANE_FORWARD;
 	leaf.mtu = rnd(model, 5) ? 0 : 1280 + rnd(model, 2);
 	leaf.mtu_locked = leaf.mtu && rnd(model, 2);
+	leaf.own_source = !rnd(model, 4);
 	leaf.expires_ns = rnd(model, 6) ? 0 : 1 + rnd(model, 2);
 	switch (rnd(model, 8)) {
 	case 0:
@@ -179,6 +180,7 @@ struct fib_target model_target(const struct model_leaf *leaf)
 				    .kind = leaf->kind,
 				    .mtu = leaf->mtu,
 				    .mtu_locked = leaf->mtu_locked,
+				    .own_source = leaf->own_source,
 				    .expires_ns = leaf->expires_ns,
 				    .object = leaf->object,
 				    .n_hops = leaf->n_hops,

@@ -21,7 +21,7 @@
 struct model_leaf {
 	uint32_t verdict, mtu, object;
 	enum fib_kind kind;
-	bool mtu_locked;
+	bool mtu_locked, own_source;
 	uint64_t expires_ns;
 	size_t n_hops;
 	struct fib_hop hops[N_HOPS];

@@ -136,7 +136,8 @@ static inline int parse_all(const uint8_t *bytes, size_t size)
 	uint32_t id, ifindex;
 	uint64_t features;
 	uint16_t family;
-	bool finite, sane = true;
+	struct address address;
+	bool sane = true;
 	int taken = 0;
 
 	if (size < sizeof(*nlh))
@@ -155,7 +156,7 @@ static inline int parse_all(const uint8_t *bytes, size_t size)
 		parse_link_ipv6(nlh, &link_ipv6),
 		parse_netconf(nlh, &netconf),
 		parse_neigh(nlh, &neigh),
-		parse_address_lifetime(nlh, &finite),
+		parse_address(nlh, &address),
 		parse_netdev(nlh, &ifindex, &features),
 		parse_genl_family(nlh, "mgmt", &family, &id),
 		parse_exception(nlh, &exception),
@@ -169,6 +170,7 @@ static inline int parse_all(const uint8_t *bytes, size_t size)
 	sane &= results[1] < 0 || link_sane(&link);
 	sane &= results[2] < 0 || rule_sane(&rule);
 	sane &= results[3] < 0 || next_hop_sane(&next_hop, members);
+	sane &= results[8] < 0 || address.ifindex != 0;
 	sane &= results[4] < 0 || (bucket.group != 0 && bucket.member != 0);
 	/* every exception is one of parse_route()'s, too */
 	sane &= results[11] < 0 || (results[0] == 0 && exception_sane(&exception, &route));

@@ -160,6 +160,8 @@ void world_parse(const char *text, struct route *out, struct route_hop hops[ROUT
 			out->encap = true;
 		else if (!strcmp(word, "truncated"))
 			out->truncated = true;
+		else if (!strcmp(word, "src"))
+			out->own_source = true;
 		else if (!strcmp(word, "from"))
 			out->src = world_prefix(strtok_r(NULL, " ", &save));
 		else if (strchr(word, '/'))
@@ -206,7 +208,8 @@ static void keep_fate(struct world_fate *fate, const struct prefix *src, uint8_t
 	assert_true(target->n_hops <= WORLD_MAX_HOPS);
 	if (target->verdict != SIXLANE_FORWARD)
 		assert_true(!target->n_hops && !target->mtu && !target->mtu_locked &&
-			    !target->expires_ns && target->kind == FIB_ONE && !target->object);
+			    !target->own_source && !target->expires_ns && target->kind == FIB_ONE &&
+			    !target->object);
 	else if (target->kind == FIB_ONE)
 		assert_int_equal(target->n_hops, 1);
 	else if (target->kind == FIB_OBJECT)
@@ -361,6 +364,8 @@ static void tell(FILE *file, const struct fib_target *target)
 	}
 	if (target->mtu)
 		fprintf(file, " %s %u", target->mtu_locked ? "lock" : "mtu", target->mtu);
+	if (target->own_source)
+		fprintf(file, " src");
 	if (target->expires_ns)
 		fprintf(file, " expires %u", (unsigned int)(target->expires_ns / 1000000000u));
 }

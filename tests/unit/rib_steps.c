@@ -36,6 +36,8 @@ static void format_route(FILE *out, const struct rib_route *route)
 	}
 	if (route->mtu)
 		fprintf(out, " mtu %s%u", route->mtu_locked ? "lock " : "", route->mtu);
+	if (route->own_source)
+		fprintf(out, " src");
 	if (route->src.len)
 		fprintf(out, " from /%u", route->src.len);
 	if (route->truncated)
@@ -73,6 +75,7 @@ int steps_apply(struct steps_world *world, const struct step *step)
 		.next_hop_id = step->nhid,
 		.mtu = step->mtu,
 		.mtu_locked = step->mtu_locked,
+		.own_source = step->own_source,
 		.preference = 2,
 		.type = step->type ? step->type : RTN_UNICAST,
 		.protocol = step->protocol ? step->protocol : RTPROT_BOOT,

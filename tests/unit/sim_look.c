@@ -279,6 +279,17 @@ static bool is_locked(const struct sixlane_next_hop *next_hop)
 	return next_hop->flags & SIXLANE_NEXT_HOP_LOCKED;
 }
 
+/* Who chooses among several hops need not know. */
+static bool source_is_right(const struct sixlane_next_hop *next_hop,
+			    const struct fib_target *target)
+{
+	const bool own = next_hop->flags & SIXLANE_NEXT_HOP_NO_ANSWER;
+
+	if (next_hop->fate.kind == SIXLANE_FORWARD || target->kind == FIB_OBJECT)
+		return own == target->own_source;
+	return next_hop->fate.kind < SIXLANE_N_VERDICTS || !own;
+}
+
 bool sim_does(const struct sim *sim, const struct sim_found *found, const struct fib_target *target,
 	      const struct fib_object *object, const struct fib_object *also, bool punted)
 {
@@ -295,6 +306,8 @@ bool sim_does(const struct sim *sim, const struct sim_found *found, const struct
 	/* A packet that is dropped meets no MTU. */
 	if ((next_hop->mtu != target->mtu || is_locked(next_hop) != target->mtu_locked) &&
 	    next_hop->fate.kind != SIXLANE_DROP_BLACKHOLE)
+		return false;
+	if (!source_is_right(next_hop, target))
 		return false;
 	if (target->kind == FIB_OBJECT)
 		return does_object(sim, next_hop, object, also, punted);

@@ -57,7 +57,10 @@ SCRIPT(test_replace_device_route,
        { "replace dev 2 mtu lock 1300", REPLACE, 0, "50 -2 mtu lock 1300; 60 -1", .n_hops = 1,
 	 .mtu = 1300, .mtu_locked = true, .hops = { DEV(2) } },
        { "replace dev 2 mtu 1300", REPLACE, 0, "50 -2 mtu 1300; 60 -1", .n_hops = 1, .mtu = 1300,
-	 .hops = { DEV(2) } })
+	 .hops = { DEV(2) } },
+       { "replace dev 2 src", REPLACE, 0, "50 -2 src; 60 -1", .n_hops = 1, .own_source = true,
+	 .hops = { DEV(2) } },
+       { "replace dev 2", REPLACE, 0, "50 -2; 60 -1", .n_hops = 1, .hops = { DEV(2) } })
 
 /* A set and a device route: a dump of the first four steps would show a1 a2 alone. */
 SCRIPT(test_set_beside_device_route,

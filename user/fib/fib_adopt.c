@@ -164,10 +164,16 @@ static bool is_locked(const struct fib_next_hop *next_hop)
 	return next_hop->content.flags & SIXLANE_NEXT_HOP_LOCKED;
 }
 
+static bool has_own_source(const struct fib_next_hop *next_hop)
+{
+	return next_hop->content.flags & SIXLANE_NEXT_HOP_NO_ANSWER;
+}
+
 /* What holds for all kinds. */
 static bool content_is_sane(const struct sixlane_next_hop *content)
 {
-	const uint32_t known = SIXLANE_NEXT_HOP_OBJECT | SIXLANE_NEXT_HOP_LOCKED;
+	const uint32_t known =
+		SIXLANE_NEXT_HOP_OBJECT | SIXLANE_NEXT_HOP_LOCKED | SIXLANE_NEXT_HOP_NO_ANSWER;
 
 	if (content->flags & ~known || (content->mtu && content->mtu < MIN_MTU))
 		return false;
@@ -224,6 +230,7 @@ static bool understand_leaf(struct fib *fib, struct fib_next_hop *next_hop)
 			return false;
 		fib_key_of_hop(&leaf, &hop);
 		fib_key_set_mtu(&leaf.key, content->mtu, is_locked(next_hop));
+		leaf.key.own_source = has_own_source(next_hop);
 	} else {
 		if (fate.port || fate.neighbour)
 			return false;
@@ -374,6 +381,7 @@ static void settle(struct fib *fib, struct fib_next_hop *next_hop)
 		fib_key_of_object(&leaf, (uint32_t)next_hop->content.reserved,
 				  next_hop->content.expires_ns);
 		fib_key_set_mtu(&leaf.key, next_hop->content.mtu, is_locked(next_hop));
+		leaf.key.own_source = has_own_source(next_hop);
 		if (!fib_next_hop_find(fib, &leaf.key))
 			object = fib_object_get(fib, leaf.key.object);
 		if (!object)

@@ -111,6 +111,9 @@ static int encode_hops(struct fib_key_buffer *buffer, size_t at, const struct fi
 	key->n = key->kind == FIB_HASHED ? merge_hops(out, n) : n;
 	if (key->n == 1)
 		settle_one(key, out);
+	/* whoever has several hops to choose from asks the kernel for its source in any case */
+	if (key->kind != FIB_ONE)
+		key->own_source = 0;
 	buffer->used = at + sizeof(*key) + key->n * sizeof(*out);
 	return 0;
 }
@@ -188,6 +191,7 @@ static int encode(struct fib_key_buffer *buffer, const struct fib_target *target
 		key->kind = target->kind;
 		if (target->kind != FIB_SOURCES) {
 			fib_key_set_mtu(key, target->mtu, target->mtu_locked);
+			key->own_source = target->own_source;
 			key->expires_ns = target->expires_ns;
 		}
 		if (target->kind == FIB_OBJECT) {

@@ -27,7 +27,7 @@ struct fib_key {
 	uint32_t object;
 	uint32_t n;
 	uint32_t mtu_locked;
-	uint32_t zero;
+	uint32_t own_source;
 };
 
 struct fib_key_source {

@@ -169,7 +169,8 @@ static void publish(struct fib *fib, struct fib_next_hop *next_hop)
 		.fate = fate_of(next_hop),
 		.mtu = key->mtu,
 		.flags = (key->kind == FIB_OBJECT ? SIXLANE_NEXT_HOP_OBJECT : 0) |
-			 (key->mtu_locked ? SIXLANE_NEXT_HOP_LOCKED : 0),
+			 (key->mtu_locked ? SIXLANE_NEXT_HOP_LOCKED : 0) |
+			 (key->own_source ? SIXLANE_NEXT_HOP_NO_ANSWER : 0),
 		.expires_ns = key->expires_ns,
 		.reserved = key->object, /* for the daemon that comes after this one */
 	};

@@ -151,9 +151,11 @@ static void set_route(struct resolve *resolve, struct fib_target *out,
 	if (route->next_hop_id) {
 		out->kind = FIB_OBJECT;
 		out->object = route->next_hop_id;
+		out->own_source = rib_object_sources(resolve->view->rib);
 		return;
 	}
 	out->kind = route->n_hops > 1 ? FIB_HASHED : FIB_ONE;
+	out->own_source = route->own_source;
 	for (uint16_t i = 0; i < route->n_hops; i++)
 		push_hop(resolve, out, &route->hops[i], out->kind == FIB_HASHED);
 }

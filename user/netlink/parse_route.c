@@ -22,15 +22,17 @@ static const struct attr_spec route_attrs[] = {
 	[RTA_TABLE] = ATTR_U32,	     [RTA_VIA] = ATTR_MIN(sizeof(struct rtvia)),
 	[RTA_ENCAP_TYPE] = ATTR_U16, [RTA_ENCAP] = ATTR_ANY,
 	[RTA_EXPIRES] = ATTR_U32,    [RTA_NH_ID] = ATTR_U32,
-	[RTA_PREF] = ATTR_U8,
+	[RTA_PREF] = ATTR_U8,	     [RTA_PREFSRC] = ATTR_ADDR,
 };
 #define N_ROUTE_ATTRS ARRAY_SIZE(route_attrs)
 
-#define USER_TICK_MS 10 /* USER_HZ is 100 */
+#define USER_TICK_MS 10		/* USER_HZ is 100 */
+#define IPV6_MIN_MTU_BYTES 1280 /* ip6_append_data() refuses what has less */
 
 static const struct attr_spec metric_attrs[] = {
 	[RTAX_LOCK] = ATTR_U32,
 	[RTAX_MTU] = ATTR_U32,
+	[RTAX_HOPLIMIT] = ATTR_U32,
 };
 
 /*
@@ -86,15 +88,21 @@ static int multipath_parse(const struct nlattr *attr, struct route *route, struc
 	return 0;
 }
 
-static int metrics_parse(const struct nlattr *nest, uint32_t *mtu, bool *mtu_locked)
+struct metrics {
+	uint32_t mtu, hop_limit; /* 0: none */
+	bool mtu_locked;
+};
+
+static int metrics_parse(const struct nlattr *nest, struct metrics *out)
 {
 	const struct nlattr *at[ARRAY_SIZE(metric_attrs)];
 	int r = attr_walk_nest(nest, metric_attrs, ARRAY_SIZE(metric_attrs), at);
 
 	if (r < 0)
 		return r;
-	*mtu = attr_u32(at[RTAX_MTU], 0);
-	*mtu_locked = attr_u32(at[RTAX_LOCK], 0) >> RTAX_MTU & 1;
+	out->mtu = attr_u32(at[RTAX_MTU], 0);
+	out->mtu_locked = attr_u32(at[RTAX_LOCK], 0) & 1u << RTAX_MTU;
+	out->hop_limit = attr_u32(at[RTAX_HOPLIMIT], 0);
 	return 0;
 }
 
@@ -162,6 +170,7 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 {
 	const struct nlattr *at[N_ROUTE_ATTRS];
 	const struct rtmsg *rtm;
+	struct metrics metrics;
 	struct route route = { 0 };
 	int r = header_parse(nlh, &rtm);
 
@@ -171,7 +180,7 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 		return r;
 	if (attr_prefix(at[RTA_DST], rtm->rtm_dst_len, &route.dst) < 0 ||
 	    attr_prefix(at[RTA_SRC], rtm->rtm_src_len, &route.src) < 0 ||
-	    metrics_parse(at[RTA_METRICS], &route.mtu, &route.mtu_locked) < 0)
+	    metrics_parse(at[RTA_METRICS], &metrics) < 0)
 		return -EBADMSG;
 	route.table = attr_u32(at[RTA_TABLE], rtm->rtm_table);
 	route.metric = attr_u32(at[RTA_PRIORITY], 0);
@@ -179,6 +188,10 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 	route.type = rtm->rtm_type;
 	route.protocol = rtm->rtm_protocol;
 	route.encap = has_encap(at);
+	route.mtu = metrics.mtu;
+	route.mtu_locked = metrics.mtu_locked;
+	route.own_source = at[RTA_PREFSRC] || metrics.hop_limit ||
+			   (metrics.mtu && metrics.mtu < IPV6_MIN_MTU_BYTES);
 	route.preference = preference_of(at);
 	route.cloned = rtm->rtm_flags & RTM_F_CLONED;
 	route.lifetime_ms = lifetime_parse(at, &route.expires);
@@ -196,6 +209,7 @@ int parse_exception(const struct nlmsghdr *nlh, struct route_exception *out)
 	const struct nlattr *at[N_ROUTE_ATTRS];
 	struct route_exception exception = { 0 };
 	const struct rtmsg *rtm;
+	struct metrics metrics;
 	struct prefix src;
 	int r = header_parse(nlh, &rtm);
 
@@ -210,7 +224,7 @@ int parse_exception(const struct nlmsghdr *nlh, struct route_exception *out)
 		return r;
 	if (!at[RTA_DST] || !at[RTA_OIF] || at[RTA_MULTIPATH] ||
 	    attr_prefix(at[RTA_SRC], rtm->rtm_src_len, &src) < 0 ||
-	    metrics_parse(at[RTA_METRICS], &exception.mtu, &exception.mtu_locked) < 0)
+	    metrics_parse(at[RTA_METRICS], &metrics) < 0)
 		return -EBADMSG;
 	attr_copy(&exception.dst, at[RTA_DST], sizeof(exception.dst));
 	hop_fill(at, attr_u32(at[RTA_OIF], 0), 1, &exception.hop);
@@ -219,6 +233,8 @@ int parse_exception(const struct nlmsghdr *nlh, struct route_exception *out)
 	exception.type = rtm->rtm_type;
 	exception.protocol = rtm->rtm_protocol;
 	exception.has_src = src.len != 0;
+	exception.mtu = metrics.mtu;
+	exception.mtu_locked = metrics.mtu_locked;
 	exception.lifetime_ms = lifetime_parse(at, &exception.expires);
 	*out = exception;
 	return 0;

@@ -24,6 +24,7 @@ struct rib_route *rib_route_new(const struct route *route, const struct route_ho
 		.next_hop_id = route->next_hop_id,
 		.mtu = route->mtu,
 		.mtu_locked = route->mtu_locked,
+		.own_source = route->own_source,
 		.n_hops = n_hops,
 		.type = route->type,
 		.protocol = route->protocol,
@@ -51,6 +52,7 @@ struct route rib_route_view(const struct rib_route *at_rest, uint32_t table,
 		.next_hop_id = at_rest->next_hop_id,
 		.mtu = at_rest->mtu,
 		.mtu_locked = at_rest->mtu_locked,
+		.own_source = at_rest->own_source,
 		.type = at_rest->type,
 		.protocol = at_rest->protocol,
 		.preference = at_rest->preference,
@@ -130,9 +132,10 @@ static bool same_lifetime(const struct rib_route *a, const struct route *b)
 
 bool rib_route_same_attributes(const struct rib_route *a, const struct route *b)
 {
-	return a->mtu == b->mtu && a->mtu_locked == b->mtu_locked && a->type == b->type &&
-	       a->protocol == b->protocol && a->preference == (b->preference & 3) &&
-	       a->encap == b->encap && same_lifetime(a, b) && a->truncated == b->truncated &&
+	return a->mtu == b->mtu && a->mtu_locked == b->mtu_locked &&
+	       a->own_source == b->own_source && a->type == b->type && a->protocol == b->protocol &&
+	       a->preference == (b->preference & 3) && a->encap == b->encap &&
+	       same_lifetime(a, b) && a->truncated == b->truncated &&
 	       a->next_hop_id == b->next_hop_id;
 }
 

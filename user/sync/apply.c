@@ -118,6 +118,7 @@ static bool is_by_fib6_add(const struct sync *sync, const struct nlmsghdr *nlh,
 
 static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 {
+	const bool object_sources = rib_object_sources(sync->rib);
 	struct route_hop hops[ROUTE_MAX_HOPS];
 	struct route route;
 	int ret = parse_route(nlh, &route, hops);
@@ -138,6 +139,9 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 		ret = rib_del(sync->rib, &route);
 	sync->withdrawals += nlh->nlmsg_type == RTM_DELROUTE;
 	note_replaced(sync, nlh, &route);
+	/* the first route of that kind changes all others by objects, once and for all */
+	if (!object_sources && rib_object_sources(sync->rib) && !sync->quiet)
+		apply_all_routes(sync);
 	if (is_by_fib6_add(sync, nlh, &route))
 		nexthops_renewed(sync->nexthops);
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
@@ -151,10 +155,18 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
  */
 static int apply_address(struct sync *sync, const struct nlmsghdr *nlh)
 {
-	bool finite;
-	int ret = parse_address_lifetime(nlh, &finite);
+	struct address address;
+	bool changed = false;
+	int ret = parse_address(nlh, &address);
 
-	if (!ret && finite)
+	if (ret)
+		return ret;
+	if (nlh->nlmsg_type == RTM_DELADDR)
+		changed = addrs_delete(&sync->addrs, address.ifindex, &address.addr);
+	else
+		ret = addrs_set(&sync->addrs, &address, &changed);
+	sync->addrs_wanted |= changed;
+	if (nlh->nlmsg_type == RTM_NEWADDR && address.expires && !sync->dumping)
 		sync_want(sync, sync->replaying ? SYNC_LATER_NS : 0);
 	return ret;
 }
@@ -233,6 +245,7 @@ void apply_message(struct sync *sync, const struct nlmsghdr *nlh)
 		sync_want(sync, sync->replaying ? SYNC_LATER_NS : 0);
 		break;
 	case RTM_NEWADDR:
+	case RTM_DELADDR:
 		apply_note(sync, "address", apply_address(sync, nlh));
 		break;
 	case RTM_NEWNEXTHOP:
