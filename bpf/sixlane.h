@@ -189,7 +189,8 @@ struct sixlane_meta {
 	__u64 max_exceptions;	  /* the daemon's own bound, at most SIXLANE_MAX_EXCEPTIONS */
 	/* sl_operator: the CLI counts its changes, the daemon says which it has carried out. */
 	__u64 operator_changes, operator_done;
-	__u64 reserved1[6];
+	__u64 exception_dumps; /* of the kernel's, read to the end */
+	__u64 reserved1[5];
 };
 _Static_assert(sizeof(struct sixlane_meta) == 256, "layout is ABI");
 

@@ -129,10 +129,13 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 
 /*
  * All of an origin's exceptions are told anew: begin, fib_set_exception for each, end. Those that
- * were not set are gone then; complete: so that what was missing for want of room is settled, too.
+ * were not set are gone then; of the kernel's (gone not NULL) only if gone says so, and others are
+ * in doubt. complete: what was missing for want of room is settled, too.
  */
+typedef bool (*fib_gone_fn)(void *ctx, uint32_t table, const union sixlane_addr *dst);
 void fib_exceptions_begin(struct fib *fib, enum fib_origin origin);
-void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete);
+void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, fib_gone_fn gone,
+			void *ctx);
 
 /*
  * The kernel's exceptions whose owner changed, or came to lead elsewhere, are punted until they are
@@ -140,6 +143,12 @@ void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete);
  * none.
  */
 bool fib_exception_in_doubt(struct fib *fib, uint32_t *table, union sixlane_addr *dst);
+
+/*
+ * The kernel has let exceptions go, or changed them, without a change of routes that the FIB could
+ * tell: those of a prefix's own route, or (dst NULL) all in all tables are in doubt.
+ */
+void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst);
 
 /* Remove what has expired, at most max. *next_ns: when the next one will; UINT64_MAX: none will. */
 void fib_exceptions_expire(struct fib *fib, uint64_t now_ns, size_t max, uint64_t *next_ns);

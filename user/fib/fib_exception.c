@@ -30,11 +30,21 @@ void fib_exceptions_begin(struct fib *fib, enum fib_origin origin)
 	(void)origin;
 }
 
-void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete)
+void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, fib_gone_fn gone,
+			void *ctx)
 {
 	(void)fib;
 	(void)origin;
 	(void)complete;
+	(void)gone;
+	(void)ctx;
+}
+
+void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst)
+{
+	(void)fib;
+	(void)table;
+	(void)dst;
 }
 
 bool fib_exception_in_doubt(struct fib *fib, uint32_t *table, union sixlane_addr *dst)

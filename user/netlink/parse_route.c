@@ -88,26 +88,30 @@ static int multipath_parse(const struct nlattr *attr, struct route *route, struc
 	return 0;
 }
 
-static int metrics_parse(const struct nlattr *nest, struct route *route)
+struct metrics {
+	uint32_t mtu;
+	bool mtu_locked;
+	bool has_hop_limit;
+};
+
+static int metrics_parse(const struct nlattr *nest, struct metrics *out)
 {
 	const struct nlattr *at[ARRAY_SIZE(metric_attrs)];
 	int r = attr_walk_nest(nest, metric_attrs, ARRAY_SIZE(metric_attrs), at);
 
 	if (r < 0)
 		return r;
-	route->mtu = attr_u32(at[RTAX_MTU], 0);
-	route->mtu_locked = attr_u32(at[RTAX_LOCK], 0) & 1u << RTAX_MTU;
-	route->own_source =
-		attr_u32(at[RTAX_HOPLIMIT], 0) || (route->mtu && route->mtu < IPV6_MIN_MTU_BYTES);
+	out->mtu = attr_u32(at[RTAX_MTU], 0);
+	out->mtu_locked = attr_u32(at[RTAX_LOCK], 0) >> RTAX_MTU & 1;
+	out->has_hop_limit = attr_u32(at[RTAX_HOPLIMIT], 0) != 0;
 	return 0;
 }
 
 /*
  * Every route has an RTA_CACHEINFO; its rta_expires is 0 for one without an expiry and negative for
  * one that is past it and not collected yet. No kernel answers with RTA_EXPIRES today.
- * Routes from router advertisements get a lifetime later on without a message.
  */
-static void lifetime_parse(const struct nlattr **at, struct route *route)
+static uint32_t lifetime_parse(const struct nlattr **at, bool *expires)
 {
 	struct rta_cacheinfo info = { 0 };
 	int32_t ticks;
@@ -115,12 +119,10 @@ static void lifetime_parse(const struct nlattr **at, struct route *route)
 	if (at[RTA_CACHEINFO])
 		attr_copy(&info, at[RTA_CACHEINFO], sizeof(info));
 	ticks = (int32_t)info.rta_expires;
-	route->expires =
-		ticks != 0 || attr_u32(at[RTA_EXPIRES], 0) != 0 || route->protocol == RTPROT_RA;
+	*expires = ticks != 0 || attr_u32(at[RTA_EXPIRES], 0) != 0;
 	if (ticks > (int32_t)(UINT32_MAX / USER_TICK_MS))
-		route->lifetime_ms = UINT32_MAX; /* ends early: the safe side */
-	else if (ticks > 0)
-		route->lifetime_ms = (uint32_t)ticks * USER_TICK_MS;
+		return UINT32_MAX; /* ends early: the safe side */
+	return ticks > 0 ? (uint32_t)ticks * USER_TICK_MS : 0;
 }
 
 /* IPV6_DECODE_PREF() of net/ipv6/route.c; the kernel stores none but these. */
@@ -148,26 +150,38 @@ static int hops_parse(const struct nlattr **at, struct route *route, struct rout
 	return 0;
 }
 
+/* The message's header, if it is about an IPv6 route. */
+static int header_parse(const struct nlmsghdr *nlh, const struct rtmsg **rtm)
+{
+	if (nlh->nlmsg_type != RTM_NEWROUTE && nlh->nlmsg_type != RTM_DELROUTE)
+		return -ENOMSG;
+	*rtm = attr_header(nlh, sizeof(**rtm));
+	if (!*rtm)
+		return -EBADMSG;
+	return (*rtm)->rtm_family == AF_INET6 ? 0 : -ENOMSG;
+}
+
+static int attributes_walk(const struct nlmsghdr *nlh, const struct nlattr **at)
+{
+	return attr_walk_message(nlh, sizeof(struct rtmsg), route_attrs, N_ROUTE_ATTRS, at, NULL);
+}
+
 int parse_route(const struct nlmsghdr *nlh, struct route *out,
 		struct route_hop hops[ROUTE_MAX_HOPS])
 {
-	const struct rtmsg *rtm = attr_header(nlh, sizeof(*rtm));
 	const struct nlattr *at[N_ROUTE_ATTRS];
+	const struct rtmsg *rtm;
 	struct route route = { 0 };
-	int r;
+	struct metrics metrics;
+	int r = header_parse(nlh, &rtm);
 
-	if (nlh->nlmsg_type != RTM_NEWROUTE && nlh->nlmsg_type != RTM_DELROUTE)
-		return -ENOMSG;
-	if (!rtm)
-		return -EBADMSG;
-	if (rtm->rtm_family != AF_INET6)
-		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*rtm), route_attrs, N_ROUTE_ATTRS, at, NULL);
+	if (!r)
+		r = attributes_walk(nlh, at);
 	if (r < 0)
 		return r;
 	if (attr_prefix(at[RTA_DST], rtm->rtm_dst_len, &route.dst) < 0 ||
 	    attr_prefix(at[RTA_SRC], rtm->rtm_src_len, &route.src) < 0 ||
-	    metrics_parse(at[RTA_METRICS], &route) < 0)
+	    metrics_parse(at[RTA_METRICS], &metrics) < 0)
 		return -EBADMSG;
 	route.table = attr_u32(at[RTA_TABLE], rtm->rtm_table);
 	route.metric = attr_u32(at[RTA_PRIORITY], 0);
@@ -175,13 +189,54 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 	route.type = rtm->rtm_type;
 	route.protocol = rtm->rtm_protocol;
 	route.encap = has_encap(at);
-	route.own_source |= at[RTA_PREFSRC] != NULL;
+	route.mtu = metrics.mtu;
+	route.mtu_locked = metrics.mtu_locked;
+	route.own_source = at[RTA_PREFSRC] || metrics.has_hop_limit ||
+			   (metrics.mtu && metrics.mtu < IPV6_MIN_MTU_BYTES);
 	route.preference = preference_of(at);
 	route.cloned = rtm->rtm_flags & RTM_F_CLONED;
-	lifetime_parse(at, &route);
+	route.lifetime_ms = lifetime_parse(at, &route.expires);
+	/* Routes from router advertisements get a lifetime later on without a message. */
+	route.expires |= route.protocol == RTPROT_RA;
 	r = hops_parse(at, &route, hops);
 	if (r < 0)
 		return r;
 	*out = route;
+	return 0;
+}
+
+int parse_exception(const struct nlmsghdr *nlh, struct route_exception *out)
+{
+	const struct nlattr *at[N_ROUTE_ATTRS];
+	struct route_exception exception = { 0 };
+	const struct rtmsg *rtm;
+	struct metrics metrics;
+	struct prefix src;
+	int r = header_parse(nlh, &rtm);
+
+	if (r < 0)
+		return r;
+	/* First: of a dump most are plain routes. */
+	if (nlh->nlmsg_type != RTM_NEWROUTE || !(rtm->rtm_flags & RTM_F_CLONED) ||
+	    rtm->rtm_dst_len != 128)
+		return -ENOMSG;
+	r = attributes_walk(nlh, at);
+	if (r < 0)
+		return r;
+	if (!at[RTA_DST] || !at[RTA_OIF] || at[RTA_MULTIPATH] ||
+	    attr_prefix(at[RTA_SRC], rtm->rtm_src_len, &src) < 0 ||
+	    metrics_parse(at[RTA_METRICS], &metrics) < 0)
+		return -EBADMSG;
+	attr_copy(&exception.dst, at[RTA_DST], sizeof(exception.dst));
+	hop_fill(at, attr_u32(at[RTA_OIF], 0), 1, &exception.hop);
+	exception.table = attr_u32(at[RTA_TABLE], rtm->rtm_table);
+	exception.metric = attr_u32(at[RTA_PRIORITY], 0);
+	exception.mtu = metrics.mtu;
+	exception.mtu_locked = metrics.mtu_locked;
+	exception.type = rtm->rtm_type;
+	exception.protocol = rtm->rtm_protocol;
+	exception.has_src = src.len != 0;
+	exception.lifetime_ms = lifetime_parse(at, &exception.expires);
+	*out = exception;
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <linux/rtnetlink.h>
+#include <string.h>
 
 #include "../netlink/parse.h"
 #include "state.h"
@@ -105,6 +106,8 @@ static void note_new(struct sync *sync, const struct link *link)
 
 	if (!device || !device->has_link)
 		sync->features_wanted = true;
+	if (!device || !device->has_link || strcmp(device->link.name, link->name) != 0)
+		operator_device_changed(sync);
 }
 
 /* IPv6 takes a larger MTU over only after the device's announcement, and does not announce it. */
@@ -112,8 +115,10 @@ static void note_mtu(struct sync *sync, const struct link *link)
 {
 	const struct device *device = links_find(&sync->links, link->ifindex);
 
-	if (device && device->has_link && device->link.mtu != link->mtu)
-		sync->next_poll_ns = 0;
+	if (!device || !device->has_link || device->link.mtu == link->mtu)
+		return;
+	sync->next_poll_ns = 0;
+	exceptions_doubt_all(sync); /* rt6_mtu_change() goes through those of the device */
 }
 
 static int set_link(struct sync *sync, const struct link *link, bool *changed)
@@ -200,6 +205,7 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 	if (link.moved && device && device->has_link)
 		links_note_moved(&sync->links, &device->link);
 	links_delete(&sync->links, link.ifindex);
+	operator_device_changed(sync);
 	if (rib_may_use_device(sync->rib, link.ifindex))
 		rib_prune(sync->rib, uses_device, &link.ifindex);
 	note_next_hops_by(sync, link.ifindex);

@@ -145,6 +145,37 @@ int request_routes(struct sync *sync, nl_msg_fn fn)
 	return run_dump(sync, sync->dump, nlh, fn);
 }
 
+int request_destination(struct sync *sync, const union sixlane_addr *dst,
+			const union sixlane_addr *src, uint32_t oif, nl_msg_fn fn, void *ctx)
+{
+	static const union sixlane_addr any;
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh = start_request(buf, RTM_GETROUTE);
+	struct rtmsg *body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
+
+	body->rtm_family = AF_INET6;
+	body->rtm_dst_len = 128;
+	mnl_attr_put(nlh, RTA_DST, sizeof(*dst), dst);
+	if (src && memcmp(src, &any, sizeof(any)) != 0) {
+		body->rtm_src_len = 128;
+		mnl_attr_put(nlh, RTA_SRC, sizeof(*src), src);
+	}
+	if (oif)
+		mnl_attr_put_u32(nlh, RTA_OIF, oif);
+	return nl_socket_request(sync->dump, nlh, fn, ctx, DUMP_TIMEOUT_MS);
+}
+
+int request_exceptions(struct nl_socket *socket)
+{
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh = start_request(buf, RTM_GETROUTE);
+	struct rtmsg *body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
+
+	body->rtm_family = AF_INET6;
+	nl_socket_relax(socket);
+	return nl_socket_dump_start(socket, nlh);
+}
+
 int request_features(struct sync *sync, nl_msg_fn fn)
 {
 	char buf[REQUEST_BYTES];

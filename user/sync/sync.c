@@ -244,6 +244,8 @@ static void synchronise(struct sync *sync)
 	sync->rules_wanted = false;
 	sync->dump_damaged = false;
 	sync->dumping = sync->quiet = true;
+	exceptions_restart(sync);
+	operator_want(sync);
 	apply_meta(sync);
 	links_mark(&sync->links);
 	addrs_mark(&sync->addrs);
@@ -374,6 +376,16 @@ static bool due(uint64_t now_ns, uint64_t *next_ns, uint64_t interval_ns)
 	return true;
 }
 
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+static bool may_learn(const struct sync *sync)
+{
+	return sync->complete && !sync->quiet;
+}
+
 static uint64_t earliest(const struct sync *sync)
 {
 	uint64_t next_ns = sync->complete ? sync->next_poll_ns : UINT64_MAX;
@@ -382,14 +394,15 @@ static uint64_t earliest(const struct sync *sync)
 	if (sync->rules_wanted || (sync->complete && (sync->next_hops_wanted ||
 						      sync->features_wanted || sync->addrs_wanted)))
 		return 0;
-	if (sync->next_keep_ns < next_ns)
-		next_ns = sync->next_keep_ns;
-	if (sync->next_retry_ns < next_ns)
-		next_ns = sync->next_retry_ns;
-	if ((sync->wanted || sync->config->audit_s) && sync->next_sync_ns < next_ns)
-		next_ns = sync->next_sync_ns;
-	if (sync->complete && sync->next_census_ns < next_ns)
-		next_ns = sync->next_census_ns;
+	next_ns = earlier(next_ns, earlier(sync->next_keep_ns, sync->next_retry_ns));
+	if (sync->wanted || sync->config->audit_s)
+		next_ns = earlier(next_ns, sync->next_sync_ns);
+	if (sync->complete)
+		next_ns = earlier(next_ns, sync->next_census_ns);
+	if (may_learn(sync)) {
+		next_ns = earlier(next_ns, exceptions_due_ns(sync));
+		next_ns = earlier(next_ns, earlier(hints_due_ns(sync), operator_due_ns(sync)));
+	}
 	return next_ns;
 }
 
@@ -419,6 +432,11 @@ int sync_run(struct sync *sync)
 	if ((sync->wanted || sync->config->audit_s || !sync->complete) &&
 	    now_ns >= sync->next_sync_ns)
 		synchronise(sync);
+	if (may_learn(sync)) {
+		hints_run(sync);
+		operator_run(sync);
+		exceptions_run(sync);
+	}
 	if (sync->wanted)
 		sync->in_sync = false;
 	apply_meta(sync);
@@ -453,11 +471,23 @@ static int allocate(struct sync *sync)
 	sync->resolve = resolve_new(&sync->view);
 	sync->fib = fib_new(&writer, sync->config->max_routes);
 	sync->used = calloc(SIXLANE_MAX_NEIGHBOURS / 64, sizeof(*sync->used));
+	sync->exceptions = exceptions_new();
 	if (!sync->rib || !sync->neighs || !sync->nexthops || !sync->resolve || !sync->fib ||
-	    !sync->used)
+	    !sync->used || !sync->exceptions)
 		return -ENOMEM;
 	nexthops_follow(sync->nexthops, sync->rib);
-	return 0;
+	fib_set_max_exceptions(sync->fib, sync->config->max_exceptions);
+	return operator_new(sync);
+}
+
+/* A CPU may answer so many packets a second, a tenth of that at once. */
+static void set_answers(struct sync *sync)
+{
+	struct sixlane_meta *meta = sync->maps->meta;
+	const uint32_t rate = sync->config->answer_rate;
+
+	__atomic_store_n(&meta->answer_burst, rate < 10 ? 1 : rate / 10, __ATOMIC_RELAXED);
+	__atomic_store_n(&meta->answer_ns, rate ? NS_PER_S / rate : 0, __ATOMIC_RELAXED);
 }
 
 static int start(struct sync *sync, char *err)
@@ -482,6 +512,12 @@ static int start(struct sync *sync, char *err)
 			 strerror(-ret));
 		return ret;
 	}
+	ret = hints_new(sync);
+	if (ret) {
+		snprintf(err, LOADER_ERR, "cannot read hints of the datapath: %s", strerror(-ret));
+		return ret;
+	}
+	set_answers(sync);
 	sync->quiet = true;
 	return ports_attach(sync, err);
 }
@@ -521,6 +557,9 @@ void sync_free(struct sync *sync)
 	nl_socket_free(sync->dump);
 	nl_socket_free(sync->genl_notify);
 	nl_socket_free(sync->genl);
+	hints_free(sync->hints);
+	operator_free(sync->operator);
+	exceptions_free(sync->exceptions);
 	queue_clear(&sync->queue);
 	links_clear(&sync->links);
 	addrs_clear(&sync->addrs);
@@ -538,6 +577,8 @@ void sync_fds(const struct sync *sync, int fds[SYNC_FDS])
 {
 	fds[0] = nl_socket_fd(sync->notify);
 	fds[1] = sync->genl_notify ? nl_socket_fd(sync->genl_notify) : -1;
+	fds[2] = may_learn(sync) ? hints_fd(sync) : -1;
+	fds[3] = may_learn(sync) ? operator_fd(sync) : -1;
 }
 
 int sync_teardown(struct sync *sync)

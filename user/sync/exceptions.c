@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the kernel has learnt of single destinations, of which it tells only who asks: it is asked
+ * about a destination when a hint says that something may have been learnt, or when its route
+ * has changed. What questions miss a dump of everything finds (exceptions_dump.c), which costs
+ * more. Both have their rate, so that a flood of hints or changes costs no more than that.
+ */
+#include "exceptions.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "../netlink/parse.h"
+
+#define NS_PER_MS 1000000ull
+#define NS_PER_S 1000000000ull
+
+/* A question costs some 10 µs: 2 % of a CPU. */
+#define QUESTION_NS (NS_PER_S / 2000)
+#define QUESTIONS_BURST 200
+
+#define EXPIRE_MAX 1024 /* in one run */
+
+/* The kernel announces a change before it has dealt with all that follows from it. */
+#define DOUBT_ALL_NS (20 * NS_PER_MS)
+
+/*
+ * A dump takes at most a 50th of a CPU if one is wanted, a 100th if not, and a 300th while there
+ * are no exceptions. Between two of them: so many times poll_ms, which is also for how long what
+ * nobody announces may go unnoticed.
+ */
+#define DUMP_PART_WANTED 50
+#define DUMP_PART 100
+#define DUMP_PART_IDLE 300
+#define DUMP_GAP_WANTED 2
+#define DUMP_GAP 10
+
+struct learnt_world exceptions_world(struct sync *sync)
+{
+	return (struct learnt_world){
+		.view = &sync->view,
+		.resolve = sync->resolve,
+		.nexthops = sync->nexthops,
+		.mode = sync->config->exceptions,
+	};
+}
+
+void exceptions_tell(struct sync *sync, uint32_t table, const union sixlane_addr *dst,
+		     const struct fib_exception *exception)
+{
+	if (exception && exception->has_hop && !exception->punt)
+		ports_need(sync, exception->hop.ifindex);
+	/* -ENOSPC is counted by the FIB, and reported from there */
+	if (fib_set_exception(sync->fib, FIB_KERNEL, table, dst, exception) == -ENOMEM)
+		exceptions_want(sync);
+}
+
+/* --- questions ----------------------------------------------------------------------------- */
+
+static bool may_ask(const struct exceptions *exceptions, uint64_t now_ns)
+{
+	return exceptions->questions_ns <= now_ns + (QUESTIONS_BURST - 1) * QUESTION_NS;
+}
+
+/* Of those that were asked since there were so many. */
+static void note_questions(struct exceptions *exceptions, uint64_t before, uint64_t now_ns)
+{
+	if (exceptions->questions_ns < now_ns)
+		exceptions->questions_ns = now_ns;
+	exceptions->questions_ns += (exceptions->n_questions - before) * QUESTION_NS;
+}
+
+struct answer {
+	bool heard;
+	bool has_exception;
+	uint32_t table;
+	struct route_hop hop;
+	struct route_exception exception;
+	uint64_t told_after_ns;
+};
+
+static int take_answer(const struct nlmsghdr *nlh, void *ctx)
+{
+	struct route_hop hops[ROUTE_MAX_HOPS];
+	struct answer *answer = ctx;
+	struct route route;
+
+	if (parse_route(nlh, &route, hops))
+		return 0;
+	answer->heard = true;
+	answer->table = route.table;
+	if (route.n_hops)
+		answer->hop = hops[0];
+	answer->has_exception = !parse_exception(nlh, &answer->exception);
+	return 0;
+}
+
+/* A kernel that answers with an error, such as "unreachable", has not heard of an exception. */
+static void ask(struct sync *sync, const union sixlane_addr *dst, const union sixlane_addr *src,
+		uint32_t oif, struct answer *answer)
+{
+	*answer = (struct answer){ .told_after_ns = util_now_ns() };
+	sync->exceptions->n_questions++;
+	if (request_destination(sync, dst, src, oif, take_answer, answer))
+		answer->heard = false;
+}
+
+/* As what a question about dst must be asked for the kernel to look it up in this table. */
+static uint32_t device_of(const struct sync *sync, uint32_t table)
+{
+	for (size_t i = 0; i < sync->links.n; i++) {
+		const struct device *device = &sync->links.devices[i];
+
+		if (device->has_link && device->link.vrf_table == table)
+			return device->ifindex;
+	}
+	return 0;
+}
+
+static void log_answer(const struct answer *answer, const union sixlane_addr *dst)
+{
+	const struct route_exception *told = &answer->exception;
+	char address[INET6_ADDRSTRLEN], via[INET6_ADDRSTRLEN] = "the link";
+
+	inet_ntop(AF_INET6, dst, address, sizeof(address));
+	if (!answer->has_exception) {
+		log_debug("%s in table %u: no exception", address, answer->table);
+		return;
+	}
+	if (told->hop.has_gateway)
+		inet_ntop(AF_INET6, &told->hop.gateway, via, sizeof(via));
+	log_debug("%s in table %u: exception by %s, device %u, mtu %u%s, ends in %u ms", address,
+		  answer->table, via, told->hop.ifindex, told->mtu,
+		  told->mtu_locked ? " locked" : "", told->lifetime_ms);
+}
+
+/* What an answer says of dst, as a whole or at one of several hops. */
+static enum learnt understand(struct sync *sync, const union sixlane_addr *dst,
+			      const struct answer *answer, struct fib_exception *exception)
+{
+	const struct learnt_world world = exceptions_world(sync);
+
+	sync->exceptions->settled++;
+	log_answer(answer, dst);
+	if (!answer->has_exception)
+		return LEARNT_NOTHING;
+	return learnt_answered(&world, &answer->exception, answer->told_after_ns, exception);
+}
+
+static void settle_one(struct sync *sync, const union sixlane_addr *dst,
+		       const struct answer *answer)
+{
+	struct fib_exception exception;
+	bool learnt = understand(sync, dst, answer, &exception) != LEARNT_NOTHING;
+
+	exceptions_tell(sync, answer->table, dst, learnt ? &exception : NULL);
+}
+
+static bool is_by(const struct answer *answer, const struct fib_hop *hop)
+{
+	return answer->hop.ifindex == hop->ifindex && answer->hop.has_gateway == hop->has_gateway &&
+	       (!hop->has_gateway ||
+		!memcmp(&answer->hop.gateway, &hop->gateway, sizeof(hop->gateway)));
+}
+
+/*
+ * A question by a device falls upon the first hop by it. False: what holds at the others is not
+ * known, and the kernel decides for as long as what is known holds.
+ */
+static bool settle_several(struct sync *sync, uint32_t table, const union sixlane_addr *dst,
+			   const struct fib_hop *hops, size_t n)
+{
+	struct fib_exception all = { 0 }, one;
+	bool known = n <= LEARNT_MAX_HOPS;
+	size_t n_learnt = 0;
+
+	for (size_t i = 0; i < n && i < LEARNT_MAX_HOPS; i++) {
+		struct answer answer;
+
+		ask(sync, dst, NULL, hops[i].ifindex, &answer);
+		if (!answer.heard || answer.table != table) {
+			known = false;
+			continue;
+		}
+		known &= is_by(&answer, &hops[i]);
+		if (understand(sync, dst, &answer, &one) == LEARNT_NOTHING)
+			continue;
+		if (n_learnt++)
+			learnt_merge(&all, &one);
+		else
+			all = one;
+	}
+	all.punt |= !known;
+	if (n_learnt || known)
+		exceptions_tell(sync, table, dst, n_learnt ? &all : NULL);
+	return known;
+}
+
+bool exceptions_settle(struct sync *sync, uint32_t table, const union sixlane_addr *dst)
+{
+	const struct learnt_world world = exceptions_world(sync);
+	struct fib_hop hops[LEARNT_MAX_HOPS];
+	struct answer answer;
+	size_t n;
+
+	switch (learnt_paths(&world, table, dst, hops, &n)) {
+	case LEARNT_BY_GROUP:
+		return false;
+	case LEARNT_BY_SEVERAL:
+		return settle_several(sync, table, dst, hops, n);
+	case LEARNT_BY_ONE:
+		break;
+	}
+	ask(sync, dst, NULL, device_of(sync, table), &answer);
+	if (!answer.heard || answer.table != table)
+		return false;
+	settle_one(sync, dst, &answer);
+	return true;
+}
+
+static void count_table(void *ctx, uint32_t table)
+{
+	(void)table;
+	++*(size_t *)ctx;
+}
+
+/* What is kept at a next-hop object counts for the routes by it in all tables. */
+static bool concerns_other_tables(const struct sync *sync)
+{
+	size_t n_tables = 0;
+
+	if (!nexthops_count(sync->nexthops))
+		return false;
+	rib_each_table(sync->rib, count_table, &n_tables);
+	return n_tables > 2;
+}
+
+/* What an answer shows of a group a dump is to complete; until then the kernel decides. */
+static void heed(struct sync *sync, const struct sixlane_hint *hint, const struct answer *answer)
+{
+	const struct learnt_world world = exceptions_world(sync);
+	struct fib_hop hops[LEARNT_MAX_HOPS];
+	struct fib_exception exception;
+	size_t n;
+
+	switch (learnt_paths(&world, answer->table, &hint->dst, hops, &n)) {
+	case LEARNT_BY_ONE:
+		settle_one(sync, &hint->dst, answer);
+		break;
+	case LEARNT_BY_SEVERAL:
+		settle_several(sync, answer->table, &hint->dst, hops, n);
+		break;
+	case LEARNT_BY_GROUP:
+		exceptions_want(sync);
+		if (understand(sync, &hint->dst, answer, &exception) == LEARNT_NOTHING)
+			break;
+		exception.punt = true;
+		exceptions_tell(sync, answer->table, &hint->dst, &exception);
+		break;
+	}
+}
+
+bool exceptions_hint(struct sync *sync, const struct sixlane_hint *hint)
+{
+	const struct device *port = links_find(&sync->links, hint->ifindex);
+	const struct device *vrf = port ? links_vrf(&sync->links, port) : NULL;
+	const uint64_t now_ns = util_now_ns(), before = sync->exceptions->n_questions;
+	struct answer answer;
+
+	if (!may_ask(sync->exceptions, now_ns)) {
+		exceptions_want(sync);
+		return false;
+	}
+	ask(sync, &hint->dst, &hint->src, vrf ? vrf->ifindex : 0, &answer);
+	if (answer.heard)
+		heed(sync, hint, &answer);
+	if (answer.heard && answer.has_exception && concerns_other_tables(sync))
+		exceptions_want(sync);
+	note_questions(sync->exceptions, before, now_ns);
+	return true;
+}
+
+/* Those whose route has changed. */
+static void ask_doubts(struct sync *sync)
+{
+	struct exceptions *exceptions = sync->exceptions;
+	const uint64_t now_ns = util_now_ns();
+	union sixlane_addr dst;
+	uint32_t table;
+
+	exceptions->doubts_left = false;
+	while (may_ask(exceptions, now_ns)) {
+		const uint64_t before = exceptions->n_questions;
+
+		if (!fib_exception_in_doubt(sync->fib, &table, &dst))
+			return;
+		if (!exceptions_settle(sync, table, &dst))
+			exceptions_want(sync);
+		note_questions(exceptions, before, now_ns);
+	}
+	exceptions->doubts_left = true;
+	exceptions_want(sync);
+}
+
+void exceptions_doubt_all(struct sync *sync)
+{
+	sync->exceptions->doubt_all_ns = util_now_ns() + DOUBT_ALL_NS;
+}
+
+/* --- when ------------------------------------------------------------------------------------ */
+
+void exceptions_want(struct sync *sync)
+{
+	sync->exceptions->dump_wanted = true;
+}
+
+static uint64_t dump_due_ns(const struct sync *sync)
+{
+	const struct exceptions *exceptions = sync->exceptions;
+	uint64_t gap_ns = sync->config->poll_ms * NS_PER_MS, cost_ns = exceptions->dump_cost_ns;
+	struct fib_stats stats;
+
+	if (!exceptions->dumped)
+		return 0;
+	fib_get_stats(sync->fib, &stats);
+	gap_ns *= exceptions->dump_wanted ? DUMP_GAP_WANTED : DUMP_GAP;
+	if (exceptions->dump_wanted)
+		cost_ns *= DUMP_PART_WANTED;
+	else
+		cost_ns *=
+			stats.exceptions || stats.exceptions_missing ? DUMP_PART : DUMP_PART_IDLE;
+	return exceptions->last_dump_ns + (gap_ns > cost_ns ? gap_ns : cost_ns);
+}
+
+static void report_missing(struct sync *sync)
+{
+	struct exceptions *exceptions = sync->exceptions;
+	struct fib_stats stats;
+
+	fib_get_stats(sync->fib, &stats);
+	if (!stats.exceptions_missing == !exceptions->reported_missing)
+		return;
+	exceptions->reported_missing = stats.exceptions_missing;
+	if (stats.exceptions_missing)
+		log_warning_limited(
+			"more exceptions (Path MTUs, redirects) than max_exceptions (%u): packets to destinations that have found no room, and to others under their routes, pass to the kernel; raise max_exceptions, or find out who sends so many ICMPv6 messages",
+			sync->config->max_exceptions);
+	else
+		log_info("all exceptions found room again");
+}
+
+void exceptions_run(struct sync *sync)
+{
+	struct exceptions *exceptions = sync->exceptions;
+	uint64_t now_ns = util_now_ns();
+
+	if (now_ns >= exceptions->doubt_all_ns) {
+		exceptions->doubt_all_ns = UINT64_MAX;
+		fib_doubt_exceptions(sync->fib, 0, NULL);
+	}
+	ask_doubts(sync);
+	now_ns = util_now_ns();
+	exceptions_dump_run(sync, now_ns >= dump_due_ns(sync));
+	fib_exceptions_expire(sync->fib, now_ns, EXPIRE_MAX, &exceptions->next_expire_ns);
+	report_missing(sync);
+}
+
+uint64_t exceptions_due_ns(const struct sync *sync)
+{
+	const struct exceptions *exceptions = sync->exceptions;
+	uint64_t next_ns = exceptions->dump.socket ? 0 : dump_due_ns(sync);
+
+	if (exceptions->next_expire_ns < next_ns)
+		next_ns = exceptions->next_expire_ns;
+	if (exceptions->doubt_all_ns < next_ns)
+		next_ns = exceptions->doubt_all_ns;
+	if (exceptions->doubts_left && exceptions->questions_ns < next_ns)
+		next_ns = exceptions->questions_ns;
+	return next_ns;
+}
+
+void exceptions_restart(struct sync *sync)
+{
+	exceptions_dump_abort(sync->exceptions);
+	sync->exceptions->dumped = false;
+}
+
+struct exceptions *exceptions_new(void)
+{
+	struct exceptions *exceptions = calloc(1, sizeof(*exceptions));
+
+	if (exceptions)
+		exceptions->next_expire_ns = exceptions->doubt_all_ns = UINT64_MAX;
+	return exceptions;
+}
+
+void exceptions_free(struct exceptions *exceptions)
+{
+	if (!exceptions)
+		return;
+	exceptions_dump_abort(exceptions);
+	free(exceptions);
+}

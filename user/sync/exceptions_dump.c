@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The safety net: all that the kernel has learnt, in a dump of all routes, since one of exceptions
+ * alone would walk all routes in one go with softirqs switched off (fib6_dump_table): 80 ms with a
+ * full table. In pieces, between which notifications and questions have their turn.
+ *
+ * What it leaves out is gone, unless routes were withdrawn under it (see dump_routes() in sync.c),
+ * or it is at another hop than the first of a multipath route (fib6_dump_node() goes on behind the
+ * last one): that is to be asked for.
+ */
+#include <errno.h>
+#include <search.h>
+#include <string.h>
+
+#include "../netlink/parse.h"
+#include "exceptions.h"
+
+#define PIECE_NS 5000000u /* CPU time of one piece */
+
+/* An exception at one of several hops. One that differs from it shows that both must be punted. */
+struct seen {
+	struct sixlane_exception_key key;
+	struct fib_exception exception;
+};
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static int compare_seen(const void *a, const void *b)
+{
+	return memcmp(&((const struct seen *)a)->key, &((const struct seen *)b)->key,
+		      sizeof(((const struct seen *)a)->key));
+}
+
+static void forget_seen(struct exceptions_dump *dump)
+{
+	tdestroy(dump->seen, free);
+	dump->seen = NULL;
+	dump->n_seen = 0;
+}
+
+/* The same one, told for another route by the same next-hop object. */
+static bool is_same(const struct fib_exception *a, const struct fib_exception *b)
+{
+	return a->mtu == b->mtu && a->mtu_locked == b->mtu_locked && a->punt == b->punt &&
+	       a->under.ifindex == b->under.ifindex &&
+	       a->under.has_gateway == b->under.has_gateway &&
+	       !memcmp(&a->under.gateway, &b->under.gateway, sizeof(a->under.gateway));
+}
+
+/* What is told for one destination of several hops, so far, becomes the exception. */
+static void merge_with_seen(struct sync *sync, const struct route_exception *told,
+			    struct fib_exception *exception)
+{
+	struct exceptions_dump *dump = &sync->exceptions->dump;
+	struct seen *seen = calloc(1, sizeof(*seen)), **found;
+
+	if (!seen || dump->n_seen >= sync->config->max_exceptions) {
+		exception->punt = true;
+		free(seen);
+		return;
+	}
+	*seen = (struct seen){ { .dst = told->dst, .table = told->table }, *exception };
+	found = tsearch(seen, &dump->seen, compare_seen);
+	if (found && *found == seen) {
+		dump->n_seen++;
+		return;
+	}
+	free(seen);
+	if (!found) {
+		exception->punt = true;
+		return;
+	}
+	if (!is_same(&(*found)->exception, exception))
+		learnt_merge(&(*found)->exception, exception);
+	*exception = (*found)->exception;
+}
+
+static void tell_of_group(struct sync *sync, const struct route_exception *told, enum learnt learnt,
+			  struct fib_exception *exception)
+{
+	if (sync->exceptions->dump.stale)
+		exceptions_want(sync);
+	exception->punt |= learnt == LEARNT_UNCERTAIN;
+	merge_with_seen(sync, told, exception);
+	exceptions_tell(sync, told->table, &told->dst, exception);
+}
+
+static void tell(struct sync *sync, const struct route_exception *told)
+{
+	const struct exceptions_dump *dump = &sync->exceptions->dump;
+	const struct learnt_world world = exceptions_world(sync);
+	struct fib_hop hops[LEARNT_MAX_HOPS];
+	struct fib_exception exception;
+	enum learnt learnt = learnt_told(&world, told, dump->told_after_ns, &exception);
+	size_t n;
+
+	if (learnt == LEARNT_NOTHING)
+		return;
+	if (learnt == LEARNT_ONLY && !dump->stale) {
+		exceptions_tell(sync, told->table, &told->dst, &exception);
+	} else if (learnt_paths(&world, told->table, &told->dst, hops, &n) == LEARNT_BY_GROUP) {
+		tell_of_group(sync, told, learnt, &exception);
+	} else if (!exceptions_settle(sync, told->table, &told->dst)) {
+		exception.punt = true;
+		exceptions_tell(sync, told->table, &told->dst, &exception);
+	}
+}
+
+static int take_told(const struct nlmsghdr *nlh, void *ctx)
+{
+	struct sync *sync = ctx;
+	struct route_exception told;
+	int ret = parse_exception(nlh, &told);
+
+	if (ret == -ENOMSG) /* a route */
+		return 0;
+	if (ret)
+		return ret;
+	sync->exceptions->dump.n_told++;
+	tell(sync, &told);
+	return 0;
+}
+
+/* --- pieces and rounds --------------------------------------------------------------------- */
+
+void exceptions_dump_abort(struct exceptions *exceptions)
+{
+	nl_socket_free(exceptions->dump.socket);
+	forget_seen(&exceptions->dump);
+	exceptions->dump = (struct exceptions_dump){ 0 };
+}
+
+static void end(struct exceptions *exceptions)
+{
+	exceptions->last_dump_ns = util_now_ns();
+	exceptions->dump_cost_ns = exceptions->dump.cost_ns;
+	exceptions->dumped = true;
+	exceptions_dump_abort(exceptions);
+}
+
+static void fail(struct sync *sync, int err)
+{
+	log_warning_limited(
+		"cannot read what the kernel has learnt of Path MTUs and redirects: %s; trying again later",
+		strerror(-err));
+	end(sync->exceptions);
+	exceptions_want(sync);
+}
+
+static void begin(struct sync *sync)
+{
+	struct exceptions_dump *dump = &sync->exceptions->dump;
+	int ret;
+
+	sync->exceptions->dump_wanted = false;
+	dump->withdrawals = sync->withdrawals;
+	dump->settled = sync->exceptions->settled;
+	dump->told_after_ns = util_now_ns();
+	ret = nl_socket_new(NETLINK_ROUTE, 0, &dump->socket);
+	if (!ret)
+		ret = request_exceptions(dump->socket);
+	if (ret)
+		fail(sync, ret);
+	else
+		fib_exceptions_begin(sync->fib, FIB_KERNEL);
+}
+
+static bool is_gone(void *ctx, uint32_t table, const union sixlane_addr *dst)
+{
+	struct sync *sync = ctx;
+	const struct learnt_world world = exceptions_world(sync);
+	struct fib_hop hops[LEARNT_MAX_HOPS];
+	size_t n;
+
+	return learnt_paths(&world, table, dst, hops, &n) != LEARNT_BY_SEVERAL;
+}
+
+static bool is_doubtful(void *ctx, uint32_t table, const union sixlane_addr *dst)
+{
+	(void)ctx;
+	(void)table;
+	(void)dst;
+	return false;
+}
+
+/* All that was announced while it was read has been applied. */
+static void finish(struct sync *sync)
+{
+	const struct exceptions_dump *dump = &sync->exceptions->dump;
+	const bool whole = !dump->interrupted && dump->withdrawals == sync->withdrawals;
+
+	fib_exceptions_end(sync->fib, FIB_KERNEL, whole, whole ? is_gone : is_doubtful, sync);
+	sync->maps->meta->exception_dumps++;
+	log_debug("%zu exceptions told in %llu ms of CPU time", dump->n_told,
+		  (unsigned long long)dump->cost_ns / 1000000);
+	end(sync->exceptions);
+}
+
+/* The kernel put the first datagram down when the piece before was read. */
+static void read_piece(struct sync *sync)
+{
+	struct exceptions_dump *dump = &sync->exceptions->dump;
+	const uint64_t begin_ns = cpu_ns();
+	int ret;
+
+	dump->stale = dump->settled != sync->exceptions->settled;
+	do {
+		const uint64_t now_ns = util_now_ns();
+
+		ret = nl_socket_dump_next(dump->socket, take_told, sync);
+		dump->told_after_ns = now_ns;
+		dump->stale = false;
+	} while (ret == 1 && cpu_ns() - begin_ns < PIECE_NS);
+	dump->settled = sync->exceptions->settled;
+	dump->cost_ns += cpu_ns() - begin_ns;
+	dump->interrupted = ret == -EINTR;
+	dump->over = ret == 0 || dump->interrupted;
+	if (ret < 0 && !dump->interrupted)
+		fail(sync, ret);
+}
+
+void exceptions_dump_run(struct sync *sync, bool due)
+{
+	struct exceptions_dump *dump = &sync->exceptions->dump;
+
+	if (dump->over)
+		finish(sync);
+	else if (dump->socket)
+		read_piece(sync);
+	else if (due)
+		begin(sync);
+}
