@@ -274,6 +274,9 @@ _Static_assert(SIXLANE_KIND_GROUP >= SIXLANE_MAX_VERDICTS, "kinds and verdicts s
 
 #define SIXLANE_NEXT_HOP_OBJECT (1u << 0) /* of next-hop objects, which go with their carrier */
 #define SIXLANE_NEXT_HOP_LOCKED (1u << 1) /* mtu is locked: `mtu lock` */
+/* What this router sends by it is unlike what the port says: `src`, `hoplimit`. No answers by it.
+ */
+#define SIXLANE_NEXT_HOP_NO_ANSWER (1u << 2)
 
 /*
  * Written whole before a route or a group names it; while one does only fate may change, by

@@ -39,8 +39,14 @@ static bool agrees(const struct world *world, enum device dev, const struct fram
 	size_t n = model_run(world, ingress, frame, results);
 
 	for (size_t i = 0; i < n; i++)
-		expected[i] = (struct expected){ results[i].verdict, results[i].slot,
-						 results[i].egress, &results[i].out };
+		expected[i] = (struct expected){
+			.verdict = results[i].verdict,
+			.slot = results[i].slot,
+			.egress = results[i].egress,
+			.out = &results[i].out,
+			.hit = results[i].hit,
+			.hint = results[i].has_hint ? &results[i].hint : NULL,
+		};
 	tally[results[0].verdict]++;
 	return harness_check(progs[turn % 3], ingress, frame, expected, n,
 			     turn % FRAMES_PER_WORLD ? SWEEP_WORLD : SWEEP_ALL);

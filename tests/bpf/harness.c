@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "figures.h"
 #include "setup.h"
 
 static struct setup setup;
@@ -38,9 +39,11 @@ const char *harness_verdict_name(uint32_t verdict)
 
 int harness_open(const char *object, const char *frags_object)
 {
-	int err = setup_open(&setup, object, frags_object);
+	int err = setup_open(&setup, object, frags_object, figures_note_hint, NULL);
 	size_t n = SIXLANE_MAX_PORTS * (size_t)(err ? 0 : setup.n_cpus);
 
+	if (!err)
+		err = figures_open(&setup);
 	if (err)
 		return err;
 	before = calloc(n, sizeof(*before));
@@ -51,6 +54,7 @@ int harness_open(const char *object, const char *frags_object)
 void harness_close(void)
 {
 	setup_close(&setup);
+	figures_close();
 	free(before);
 	free(after);
 }
@@ -154,6 +158,7 @@ void harness_install(const struct world *w)
 		put(MAP_ROUTES, &w->routes[i].key, &w->routes[i].value, "sl_routes");
 	for (size_t i = 0; i < w->n_sources; i++)
 		put(MAP_SOURCES, &w->sources[i].key, &w->sources[i].value, "sl_sources");
+	figures_install(w);
 }
 
 /* --- counters -------------------------------------------------------------------------- */
@@ -266,11 +271,20 @@ size_t harness_meta_max(void)
 
 static uint32_t expected_action(enum harness_prog prog, const struct expected *expected)
 {
-	if (expected->verdict == SIXLANE_FORWARD)
+	switch (expected->verdict) {
+	case SIXLANE_FORWARD:
 		return prog == PROG_SHOWS_EGRESS || prog == PROG_FRAGS_SHOWS_EGRESS
 			       ? expected->egress
 			       : XDP_REDIRECT;
-	return expected->verdict == SIXLANE_DROP_BLACKHOLE ? XDP_DROP : XDP_PASS;
+	case SIXLANE_DROP_BLACKHOLE:
+	case SIXLANE_DROP_TOO_BIG:
+	case SIXLANE_DROP_TOO_BIG_RATE:
+		return XDP_DROP;
+	case SIXLANE_ANSWER_TOO_BIG:
+		return XDP_TX;
+	default:
+		return XDP_PASS;
+	}
 }
 
 /* What happened to a frame. */
@@ -298,7 +312,7 @@ static bool is_fate(enum harness_prog prog, const struct frame *in, const struct
 {
 	return outcome->action == expected_action(prog, expected) &&
 	       is_same_frame(&outcome->out, expected->out) &&
-	       is_counted(&outcome->risen, in, expected);
+	       is_counted(&outcome->risen, in, expected) && figures_are(expected);
 }
 
 static void explain(enum harness_prog prog, const struct frame *in, const struct outcome *outcome,
@@ -315,6 +329,8 @@ static void explain(enum harness_prog prog, const struct frame *in, const struct
 		fprintf(stderr, "%zu counters rose: %s in slot %u by %llu packets, %llu bytes\n",
 			risen->n, harness_verdict_name(risen->verdict), risen->slot,
 			(unsigned long long)risen->packets, (unsigned long long)risen->bytes);
+	if (!figures_are(expected))
+		figures_explain(expected);
 	if (!is_same_frame(&outcome->out, expected->out)) {
 		frame_dump("came out", &outcome->out);
 		frame_dump("expected", expected->out);
@@ -329,7 +345,9 @@ _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame
 
 	if (!before_is_of_now)
 		snapshot(before, SWEEP_ALL);
+	figures_begin();
 	must(harness_run(prog, ingress, in, &outcome.out, &outcome.action), "BPF_PROG_TEST_RUN");
+	figures_end(in);
 	outcome.risen = find_risen(snapshot(after, sweep));
 	before_is_of_now = true;
 	for (size_t i = 0; i < n; i++)

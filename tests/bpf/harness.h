@@ -47,6 +47,8 @@ struct expected {
 	uint32_t slot;	 /* where it is counted */
 	uint32_t egress; /* ifindex that it is redirected to; of a forwarded frame */
 	const struct frame *out;
+	const struct sixlane_exception_key *hit; /* of the exception that it finds; NULL: none */
+	const struct sixlane_hint *hint;	 /* NULL: none */
 };
 
 /* Where the counters are compared: everywhere, or in the slots of a world only (fast). */
@@ -65,7 +67,8 @@ size_t harness_meta_max(void);
 /*
  * Run a frame that came in by a device: asserts that it met one of n fates, by the action, every
  * byte and the length of what is left, and that exactly one counter rose, by one packet and by the
- * frame's bytes. Returns false and says on stderr what differs from the first.
+ * frame's bytes; that no exception was hit but the fate's, on one CPU, and there is no hint but the
+ * fate's. Returns false and says on stderr what differs from the first.
  */
 _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame *in,
 		    const struct expected *expected, size_t n, enum harness_sweep sweep);

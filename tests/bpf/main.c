@@ -54,6 +54,7 @@ static void add_all(void)
 	add_rows(rows_source, rows_source_n);
 	add_rows(rows_group, rows_group_n);
 	add_rows(rows_hash, rows_hash_n);
+	add_rows(rows_exception, rows_exception_n);
 	add("every verdict has a row", table_test_every_verdict_has_a_row, NULL);
 	add("every length", sweep_test_every_length, NULL);
 	add("every padding", sweep_test_every_padding, NULL);
