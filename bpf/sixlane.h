@@ -497,8 +497,12 @@ struct sixlane_port {
 	__u32 n_slaves;
 	__u32 reserved[2];
 	__u32 slaves[SIXLANE_MAX_SLAVES]; /* ifindex, those that the bond uses, in its order */
-	union sixlane_addr source;	  /* of answers; ::, and without _SOURCE: none is known */
-	__u32 hop_limit;		  /* net.ipv6.conf.DEV.hop_limit, of answers */
+	/*
+	 * Of answers; without _SOURCE the kernel may choose another one. Read halves[0] first:
+	 * while it is 0 there is none, and once it is not halves[1] is its other half.
+	 */
+	union sixlane_addr source;
+	__u32 hop_limit; /* net.ipv6.conf.DEV.hop_limit, of answers; 0: not known, no source */
 	__u32 reserved1[11];
 };
 _Static_assert(sizeof(struct sixlane_port) == 192, "layout is ABI");

@@ -126,7 +126,8 @@ static inline int parse_all(const uint8_t *bytes, size_t size)
 	uint32_t id, ifindex;
 	uint64_t features;
 	uint16_t family;
-	bool finite, sane = true;
+	struct address address;
+	bool sane = true;
 	int taken = 0;
 
 	if (size < sizeof(*nlh))
@@ -145,7 +146,7 @@ static inline int parse_all(const uint8_t *bytes, size_t size)
 		parse_link_ipv6(nlh, &link_ipv6),
 		parse_netconf(nlh, &netconf),
 		parse_neigh(nlh, &neigh),
-		parse_address_lifetime(nlh, &finite),
+		parse_address(nlh, &address),
 		parse_netdev(nlh, &ifindex, &features),
 		parse_genl_family(nlh, "mgmt", &family, &id),
 	};
@@ -158,6 +159,7 @@ static inline int parse_all(const uint8_t *bytes, size_t size)
 	sane &= results[1] < 0 || link_sane(&link);
 	sane &= results[2] < 0 || rule_sane(&rule);
 	sane &= results[3] < 0 || next_hop_sane(&next_hop, members);
+	sane &= results[8] < 0 || address.ifindex != 0;
 	sane &= results[4] < 0 || (bucket.group != 0 && bucket.member != 0);
 	return sane ? taken : -1;
 }

@@ -408,6 +408,8 @@ static void links_of_ipv6(void **state)
 		assert_int_equal(out.mtu6, cases[i].expected.mtu6);
 		assert_int_equal(out.disabled, cases[i].expected.disabled);
 		assert_int_equal(out.ignore_linkdown, false);
+		assert_int_equal(out.own_addrs_only, false);
+		assert_int_equal(out.hop_limit, 64);
 		assert_int_equal(out.force_forwarding, cases[i].expected.force_forwarding);
 	}
 }
@@ -478,15 +480,27 @@ static void neighbours(void **state)
 
 static void addresses(void **state)
 {
-	_cleanup_free_ struct nlmsghdr *forever = capture_message("address");
-	_cleanup_free_ struct nlmsghdr *expires = capture_message("address_expires");
-	bool finite = true;
+	static const struct {
+		const char *capture, *addr;
+		uint32_t flags;
+		bool expires;
+	} cases[] = {
+		{ "address", "2001:db8:20::1", IFA_F_NODAD | IFA_F_PERMANENT, false },
+		{ "address_expires", "2001:db8:21::1", IFA_F_NODAD, true },
+	};
 
 	(void)state;
-	assert_int_equal(parse_address_lifetime(forever, &finite), 0);
-	assert_false(finite);
-	assert_int_equal(parse_address_lifetime(expires, &finite), 0);
-	assert_true(finite);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_free_ struct nlmsghdr *nlh = capture_message(cases[i].capture);
+		struct address out;
+
+		memset(&out, 0xa5, sizeof(out));
+		assert_int_equal(parse_address(nlh, &out), 0);
+		assert_true(addr_is(&out.addr, cases[i].addr));
+		assert_int_equal(out.ifindex, SIX0);
+		assert_int_equal(out.flags, cases[i].flags);
+		assert_int_equal(out.expires, cases[i].expires);
+	}
 }
 
 static void generic(void **state)

@@ -266,11 +266,59 @@ static void netdev_commands(void **state)
 	}
 }
 
+/* --- addresses ---------------------------------------------------------------------------- */
+
+static void addresses(void **state)
+{
+	struct nlmsghdr *nlh = build_address();
+	struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(nlh);
+	struct address address;
+
+	(void)state;
+	ifa->ifa_flags = IFA_F_DEPRECATED;
+	assert_int_equal(PARSE(parse_address, nlh, &address), 0);
+	assert_true(addr_is(&address.addr, "2000::1"));
+	assert_int_equal(address.ifindex, 7);
+	assert_int_equal(address.flags, IFA_F_DEPRECATED);
+	assert_false(address.expires);
+	/* the byte in the header has no room for all flags */
+	mnl_attr_put_u32(nlh, IFA_FLAGS, IFA_F_NOPREFIXROUTE);
+	assert_int_equal(PARSE(parse_address, nlh, &address), 0);
+	assert_int_equal(address.flags, IFA_F_NOPREFIXROUTE);
+	/* IFA_ADDRESS is the peer's then */
+	mnl_attr_put(nlh, IFA_LOCAL, sizeof(all_ones), &all_ones);
+	nlh->nlmsg_type = RTM_DELADDR;
+	assert_int_equal(PARSE(parse_address, nlh, &address), 0);
+	assert_memory_equal(&address.addr, &all_ones, sizeof(all_ones));
+	ifa->ifa_family = AF_INET;
+	assert_int_equal(PARSE(parse_address, nlh, &address), -ENOMSG);
+}
+
+static void addresses_of_nobody(void **state)
+{
+	struct nlmsghdr *nlh = build_address();
+	struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(nlh);
+	struct address address;
+
+	(void)state;
+	ifa->ifa_index = 0;
+	assert_int_equal(PARSE(parse_address, nlh, &address), -EBADMSG);
+	ifa->ifa_index = 1u << 31;
+	assert_int_equal(PARSE(parse_address, nlh, &address), -EBADMSG);
+	nlh = message_start();
+	nlh->nlmsg_type = RTM_NEWADDR;
+	ifa = header_put(nlh, sizeof(*ifa), AF_INET6);
+	ifa->ifa_index = 7;
+	assert_int_equal(PARSE(parse_address, nlh, &address), -EBADMSG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prefix_lengths),
 		cmocka_unit_test(prefix_without_address),
+		cmocka_unit_test(addresses),
+		cmocka_unit_test(addresses_of_nobody),
 		cmocka_unit_test(route_marks),
 		cmocka_unit_test(route_lifetimes),
 		cmocka_unit_test(route_preferences),

@@ -142,9 +142,9 @@ static int take_bucket(const struct nlmsghdr *nlh)
 
 static int take_address(const struct nlmsghdr *nlh)
 {
-	bool finite;
+	struct address out;
 
-	return parse_address_lifetime(nlh, &finite);
+	return parse_address(nlh, &out);
 }
 
 static int take_netdev(const struct nlmsghdr *nlh)
@@ -263,6 +263,9 @@ static const struct size_case size_cases[] = {
 	NETCONF(NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN),
 	{ "NDA_DST", build_neigh, take_neigh, { 0 }, NDA_DST, EXACT, 16, NULL },
 	{ "NDA_FLAGS_EXT", build_neigh, take_neigh, { 0 }, NDA_FLAGS_EXT, EXACT, 4, NULL },
+	{ "IFA_ADDRESS", build_address, take_address, { 0 }, IFA_ADDRESS, EXACT, 16, NULL },
+	{ "IFA_LOCAL", build_address, take_address, { 0 }, IFA_LOCAL, EXACT, 16, NULL },
+	{ "IFA_FLAGS", build_address, take_address, { 0 }, IFA_FLAGS, EXACT, 4, NULL },
 	{ "IFA_CACHEINFO", build_address, take_address, { 0 }, IFA_CACHEINFO, AT_LEAST, 16, NULL },
 	RULE(FRA_DST, 16),
 	RULE(FRA_SRC, 16),

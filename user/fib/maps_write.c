@@ -128,7 +128,23 @@ static bool port_changes_meaning(const struct sixlane_port *from, const struct s
 	       (from->flags ^ to->flags) & SIXLANE_PORT_SLAVES;
 }
 
+static bool source_goes(const struct sixlane_port *from, const struct sixlane_port *to)
+{
+	return from->source.halves[0] && memcmp(&from->source, &to->source, sizeof(to->source));
+}
+
 static int write_grace(void *ctx);
+
+/*
+ * Two words, which a packet reads one after the other: the first says whether there are any. Of a
+ * packet that has read it before it became 0 the second one is not to change, which is why a grace
+ * period is between taking a source back and writing another.
+ */
+static void write_source(struct sixlane_port *to, const struct sixlane_port *port)
+{
+	ATOMIC_STORE(&to->source.halves[1], port->source.halves[1]);
+	ATOMIC_STORE(&to->source.halves[0], port->source.halves[0]);
+}
 
 /* Any mixture of two lists leads to a slave that is, or was a moment before, in use. */
 static void write_slaves(struct sixlane_port *to, const struct sixlane_port *port)
@@ -148,15 +164,17 @@ static void write_port(void *ctx, uint32_t slot, const struct sixlane_port *port
 {
 	struct maps *maps = ctx;
 	struct sixlane_port *to = &maps->ports[slot];
-	bool other = port_changes_meaning(to, port);
+	bool other = port_changes_meaning(to, port), renumbered = source_goes(to, port);
 	uint32_t strict = (to->flags & port->flags & ~FLAGS_FORBID) |
 			  ((to->flags | port->flags) & FLAGS_FORBID);
 	bool live = to->flags != 0;
 
 	if (port->ifindex && port->ifindex != to->ifindex)
 		clear_counters(maps, slot);
-	ATOMIC_STORE(&to->flags, other ? 0 : strict);
-	if (other && live)
+	ATOMIC_STORE(&to->flags, other ? 0 : renumbered ? strict & ~SIXLANE_PORT_SOURCE : strict);
+	if (renumbered)
+		ATOMIC_STORE(&to->source.halves[0], 0);
+	if ((other || renumbered) && live)
 		write_grace(maps);
 	ATOMIC_STORE(&to->ifindex, port->ifindex);
 	ATOMIC_STORE(&to->mtu, port->mtu);
@@ -169,6 +187,8 @@ static void write_port(void *ctx, uint32_t slot, const struct sixlane_port *port
 	ATOMIC_STORE(&to->tags[0].word, port->tags[0].word);
 	ATOMIC_STORE(&to->tags[1].word, port->tags[1].word);
 	write_slaves(to, port);
+	write_source(to, port);
+	ATOMIC_STORE(&to->hop_limit, port->hop_limit);
 	ATOMIC_STORE(&to->flags, port->flags);
 }
 

@@ -48,8 +48,8 @@ int parse_netconf(const struct nlmsghdr *nlh, struct netconf *out);
 /* RTM_NEWNEIGH, RTM_DELNEIGH of AF_INET6. Proxy entries (NTF_PROXY): -ENOMSG. */
 int parse_neigh(const struct nlmsghdr *nlh, struct neigh *out);
 
-/* RTM_NEWADDR, RTM_DELADDR of AF_INET6: whether the address has a finite lifetime. */
-int parse_address_lifetime(const struct nlmsghdr *nlh, bool *finite);
+/* RTM_NEWADDR, RTM_DELADDR of AF_INET6. */
+int parse_address(const struct nlmsghdr *nlh, struct address *out);
 
 /*
  * RTM_NEWRULE, RTM_DELRULE of AF_INET6. A dump tells user ids as the reader sees them, a

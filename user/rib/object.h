@@ -146,6 +146,16 @@ struct link_ipv6 {
 	bool disabled;	       /* disable_ipv6 */
 	bool ignore_linkdown;  /* ignore_routes_with_linkdown */
 	bool force_forwarding; /* 6.17 and newer, else false */
+	bool own_addrs_only;   /* use_oif_addrs_only: no other's is the source of what leaves */
+	uint8_t hop_limit; /* net.ipv6.conf.DEV.hop_limit, 1 to 255; 0: the kernel did not say */
+};
+
+/* An address of a device. */
+struct address {
+	union sixlane_addr addr;
+	uint32_t ifindex;
+	uint32_t flags; /* IFA_F_*: what decides on a source, the kernel announces by these */
+	bool expires;	/* has a finite lifetime */
 };
 
 /*

@@ -142,10 +142,18 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
  */
 static int apply_address(struct sync *sync, const struct nlmsghdr *nlh)
 {
-	bool finite;
-	int ret = parse_address_lifetime(nlh, &finite);
+	struct address address;
+	bool changed = false;
+	int ret = parse_address(nlh, &address);
 
-	if (!ret && finite)
+	if (ret)
+		return ret;
+	if (nlh->nlmsg_type == RTM_DELADDR)
+		changed = addrs_delete(&sync->addrs, address.ifindex, &address.addr);
+	else
+		ret = addrs_set(&sync->addrs, &address, &changed);
+	sync->addrs_wanted |= changed;
+	if (nlh->nlmsg_type == RTM_NEWADDR && address.expires && !sync->dumping)
 		sync_want(sync, sync->replaying ? SYNC_LATER_NS : 0);
 	return ret;
 }
@@ -219,6 +227,7 @@ void apply_message(struct sync *sync, const struct nlmsghdr *nlh)
 		sync_want(sync, sync->replaying ? SYNC_LATER_NS : 0);
 		break;
 	case RTM_NEWADDR:
+	case RTM_DELADDR:
 		apply_note(sync, "address", apply_address(sync, nlh));
 		break;
 	case RTM_NEWNEXTHOP:

@@ -23,6 +23,7 @@ static void note_next_hops_by(struct sync *sync, uint32_t ifindex)
 /* What was so of a device before a message that changes it. */
 struct former {
 	bool ignored;	 /* links_ignored() */
+	bool up;	 /* IFF_UP */
 	uint32_t master; /* ifindex */
 };
 
@@ -32,6 +33,7 @@ static struct former former_of(const struct sync *sync, uint32_t ifindex)
 
 	return (struct former){
 		.ignored = links_ignored(&sync->links, ifindex),
+		.up = device && device->has_link && device->link.flags & IFF_UP,
 		.master = device && device->has_link ? device->link.master : 0,
 	};
 }
@@ -46,6 +48,9 @@ static void device_changed(struct sync *sync, uint32_t ifindex, const struct for
 	ports_update(sync, ifindex);
 	if (was->master != is.master)
 		ports_update_slaves(sync, was->master);
+	/* whose addresses it has: a VRF's; and one that is down may keep some */
+	if (was->master != is.master || was->up != is.up)
+		sync->addrs_wanted = true;
 	apply_rules(sync);
 	/* ignore_routes_with_linkdown: routes by this device come or go without a message */
 	if (was->ignored != is.ignored)
@@ -123,6 +128,8 @@ static int set_link(struct sync *sync, const struct link *link, bool *changed)
 	ret = links_set(&sync->links, link, changed);
 	if (!ret && known && was_up != !!(link->flags & IFF_UP))
 		doubt_routes_by(sync, link->ifindex);
+	if (!ret && was_up && !(link->flags & IFF_UP))
+		sync->addrs_wanted |= addrs_device_down(&sync->addrs, link->ifindex);
 	return ret;
 }
 

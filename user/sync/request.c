@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/fib_rules.h>
 #include <linux/genetlink.h>
+#include <linux/if_addr.h>
 #include <linux/neighbour.h>
 #include <linux/netconf.h>
 #include <linux/nexthop.h>
@@ -102,6 +103,16 @@ int request_neighs(struct sync *sync, nl_msg_fn fn)
 	struct ndmsg *body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
 
 	body->ndm_family = AF_INET6;
+	return run_dump(sync, sync->dump, nlh, fn);
+}
+
+int request_addrs(struct sync *sync, nl_msg_fn fn)
+{
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh = start_request(buf, RTM_GETADDR);
+	struct ifaddrmsg *body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
+
+	body->ifa_family = AF_INET6;
 	return run_dump(sync, sync->dump, nlh, fn);
 }
 

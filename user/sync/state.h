@@ -7,6 +7,7 @@
 
 #include "../fib/resolve.h"
 #include "../netlink/socket.h"
+#include "../rib/addrs.h"
 #include "../rib/neighs.h"
 #include "../rib/nexthops.h"
 #include "../rib/rules.h"
@@ -28,6 +29,7 @@ struct sync {
 	struct fib *fib;
 	struct rib *rib;
 	struct links links;
+	struct addrs addrs;
 	struct neighs *neighs;
 	struct nexthops *nexthops;
 	struct rules rules;
@@ -54,6 +56,7 @@ struct sync {
 	bool rules_wanted;
 	bool next_hops_wanted; /* objects may have changed without a word */
 	bool features_wanted;  /* a device is new: ask what frames it takes */
+	bool addrs_wanted;     /* addresses changed: the ports' sources are to be chosen anew */
 	bool complete;	       /* one full synchronisation succeeded */
 	uint64_t generation, overruns, malformed, sync_ns, synced_at;
 	unsigned int interrupted; /* dumps in a row that the kernel called inconsistent */
@@ -124,6 +127,7 @@ int request_links(struct sync *sync, nl_msg_fn fn);
 int request_netconf(struct sync *sync, nl_msg_fn fn);
 int request_rules(struct sync *sync, nl_msg_fn fn);
 int request_neighs(struct sync *sync, nl_msg_fn fn);
+int request_addrs(struct sync *sync, nl_msg_fn fn);
 int request_next_hops(struct sync *sync, nl_msg_fn fn);
 int request_next_hop_buckets(struct sync *sync, nl_msg_fn fn);
 int request_routes(struct sync *sync, nl_msg_fn fn);
@@ -143,6 +147,8 @@ void ports_update_all(struct sync *sync);
 /* The same for what stands on a bond, of which a slave changed or left. Of other masters: nothing.
  */
 void ports_update_slaves(struct sync *sync, uint32_t master);
+/* An address, or whose it is, changed: this may be of consequence to any port. */
+void ports_update_sources(struct sync *sync);
 /* Make sure that the datapath knows an egress device. */
 void ports_need(struct sync *sync, uint32_t ifindex);
 /* Off every device of this namespace that has the program with our maps. 0 or the first -errno. */

@@ -113,6 +113,8 @@ static int dump_all(struct sync *sync)
 	if (!ret)
 		ret = dump_rules(sync);
 	if (!ret)
+		ret = request_addrs(sync, take_message);
+	if (!ret)
 		ret = request_neighs(sync, take_message);
 	sync->next_hops_wanted = false;
 	if (!ret)
@@ -123,6 +125,7 @@ static int dump_all(struct sync *sync)
 static void sweep(struct sync *sync)
 {
 	links_sweep(&sync->links);
+	addrs_sweep(&sync->addrs);
 	neighs_sweep(sync->neighs, NULL, NULL);
 	nexthops_sweep(sync->nexthops);
 	rib_sweep(sync->rib);
@@ -243,6 +246,7 @@ static void synchronise(struct sync *sync)
 	sync->dumping = sync->quiet = true;
 	apply_meta(sync);
 	links_mark(&sync->links);
+	addrs_mark(&sync->addrs);
 	neighs_mark(sync->neighs);
 	nexthops_mark(sync->nexthops);
 	rib_mark(sync->rib);
@@ -375,8 +379,8 @@ static uint64_t earliest(const struct sync *sync)
 	uint64_t next_ns = sync->complete ? sync->next_poll_ns : UINT64_MAX;
 
 	/* wanted by a message that was read in the midst of something else */
-	if (sync->rules_wanted ||
-	    (sync->complete && (sync->next_hops_wanted || sync->features_wanted)))
+	if (sync->rules_wanted || (sync->complete && (sync->next_hops_wanted ||
+						      sync->features_wanted || sync->addrs_wanted)))
 		return 0;
 	if (sync->next_keep_ns < next_ns)
 		next_ns = sync->next_keep_ns;
@@ -401,6 +405,8 @@ int sync_run(struct sync *sync)
 		read_next_hops(sync);
 	if (sync->complete && sync->features_wanted)
 		read_features(sync);
+	if (sync->complete && sync->addrs_wanted)
+		ports_update_sources(sync);
 	if (sync->complete &&
 	    due(now_ns, &sync->next_poll_ns, (uint64_t)sync->config->poll_ms * NS_PER_MS))
 		poll_settings(sync);
@@ -517,6 +523,7 @@ void sync_free(struct sync *sync)
 	nl_socket_free(sync->genl);
 	queue_clear(&sync->queue);
 	links_clear(&sync->links);
+	addrs_clear(&sync->addrs);
 	neighs_free(sync->neighs);
 	nexthops_free(sync->nexthops);
 	rules_clear(&sync->rules);
