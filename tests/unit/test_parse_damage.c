@@ -22,7 +22,7 @@ static int takers(const char *name)
 		int takers;
 	} table[] = {
 		{ "link_ipv6", 1 }, { "link_bridge_port", 0 }, { "link_del", 1 },
-		{ "link_", 2 },	    { "neigh_proxy", 0 },
+		{ "link_", 2 },	    { "neigh_proxy", 0 },      { "exception_", 2 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)

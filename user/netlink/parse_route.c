@@ -86,24 +86,23 @@ static int multipath_parse(const struct nlattr *attr, struct route *route, struc
 	return 0;
 }
 
-static int metrics_parse(const struct nlattr *nest, struct route *route)
+static int metrics_parse(const struct nlattr *nest, uint32_t *mtu, bool *mtu_locked)
 {
 	const struct nlattr *at[ARRAY_SIZE(metric_attrs)];
 	int r = attr_walk_nest(nest, metric_attrs, ARRAY_SIZE(metric_attrs), at);
 
 	if (r < 0)
 		return r;
-	route->mtu = attr_u32(at[RTAX_MTU], 0);
-	route->mtu_locked = attr_u32(at[RTAX_LOCK], 0) & 1u << RTAX_MTU;
+	*mtu = attr_u32(at[RTAX_MTU], 0);
+	*mtu_locked = attr_u32(at[RTAX_LOCK], 0) >> RTAX_MTU & 1;
 	return 0;
 }
 
 /*
  * Every route has an RTA_CACHEINFO; its rta_expires is 0 for one without an expiry and negative for
  * one that is past it and not collected yet. No kernel answers with RTA_EXPIRES today.
- * Routes from router advertisements get a lifetime later on without a message.
  */
-static void lifetime_parse(const struct nlattr **at, struct route *route)
+static uint32_t lifetime_parse(const struct nlattr **at, bool *expires)
 {
 	struct rta_cacheinfo info = { 0 };
 	int32_t ticks;
@@ -111,12 +110,10 @@ static void lifetime_parse(const struct nlattr **at, struct route *route)
 	if (at[RTA_CACHEINFO])
 		attr_copy(&info, at[RTA_CACHEINFO], sizeof(info));
 	ticks = (int32_t)info.rta_expires;
-	route->expires =
-		ticks != 0 || attr_u32(at[RTA_EXPIRES], 0) != 0 || route->protocol == RTPROT_RA;
+	*expires = ticks != 0 || attr_u32(at[RTA_EXPIRES], 0) != 0;
 	if (ticks > (int32_t)(UINT32_MAX / USER_TICK_MS))
-		route->lifetime_ms = UINT32_MAX; /* ends early: the safe side */
-	else if (ticks > 0)
-		route->lifetime_ms = (uint32_t)ticks * USER_TICK_MS;
+		return UINT32_MAX; /* ends early: the safe side */
+	return ticks > 0 ? (uint32_t)ticks * USER_TICK_MS : 0;
 }
 
 /* IPV6_DECODE_PREF() of net/ipv6/route.c; the kernel stores none but these. */
@@ -144,26 +141,33 @@ static int hops_parse(const struct nlattr **at, struct route *route, struct rout
 	return 0;
 }
 
+/* The message's header and attributes, if it is about an IPv6 route. */
+static int route_walk(const struct nlmsghdr *nlh, const struct rtmsg **rtm,
+		      const struct nlattr **at)
+{
+	if (nlh->nlmsg_type != RTM_NEWROUTE && nlh->nlmsg_type != RTM_DELROUTE)
+		return -ENOMSG;
+	*rtm = attr_header(nlh, sizeof(**rtm));
+	if (!*rtm)
+		return -EBADMSG;
+	if ((*rtm)->rtm_family != AF_INET6)
+		return -ENOMSG;
+	return attr_walk_message(nlh, sizeof(**rtm), route_attrs, N_ROUTE_ATTRS, at, NULL);
+}
+
 int parse_route(const struct nlmsghdr *nlh, struct route *out,
 		struct route_hop hops[ROUTE_MAX_HOPS])
 {
-	const struct rtmsg *rtm = attr_header(nlh, sizeof(*rtm));
 	const struct nlattr *at[N_ROUTE_ATTRS];
+	const struct rtmsg *rtm;
 	struct route route = { 0 };
-	int r;
+	int r = route_walk(nlh, &rtm, at);
 
-	if (nlh->nlmsg_type != RTM_NEWROUTE && nlh->nlmsg_type != RTM_DELROUTE)
-		return -ENOMSG;
-	if (!rtm)
-		return -EBADMSG;
-	if (rtm->rtm_family != AF_INET6)
-		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*rtm), route_attrs, N_ROUTE_ATTRS, at, NULL);
 	if (r < 0)
 		return r;
 	if (attr_prefix(at[RTA_DST], rtm->rtm_dst_len, &route.dst) < 0 ||
 	    attr_prefix(at[RTA_SRC], rtm->rtm_src_len, &route.src) < 0 ||
-	    metrics_parse(at[RTA_METRICS], &route) < 0)
+	    metrics_parse(at[RTA_METRICS], &route.mtu, &route.mtu_locked) < 0)
 		return -EBADMSG;
 	route.table = attr_u32(at[RTA_TABLE], rtm->rtm_table);
 	route.metric = attr_u32(at[RTA_PRIORITY], 0);
@@ -173,10 +177,41 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 	route.encap = has_encap(at);
 	route.preference = preference_of(at);
 	route.cloned = rtm->rtm_flags & RTM_F_CLONED;
-	lifetime_parse(at, &route);
+	route.lifetime_ms = lifetime_parse(at, &route.expires);
+	/* Routes from router advertisements get a lifetime later on without a message. */
+	route.expires |= route.protocol == RTPROT_RA;
 	r = hops_parse(at, &route, hops);
 	if (r < 0)
 		return r;
 	*out = route;
+	return 0;
+}
+
+int parse_exception(const struct nlmsghdr *nlh, struct route_exception *out)
+{
+	const struct nlattr *at[N_ROUTE_ATTRS];
+	struct route_exception exception = { 0 };
+	const struct rtmsg *rtm;
+	struct prefix src;
+	int r = route_walk(nlh, &rtm, at);
+
+	if (r < 0)
+		return r;
+	if (nlh->nlmsg_type != RTM_NEWROUTE || !(rtm->rtm_flags & RTM_F_CLONED) ||
+	    rtm->rtm_dst_len != 128)
+		return -ENOMSG;
+	if (!at[RTA_DST] || !at[RTA_OIF] || at[RTA_MULTIPATH] ||
+	    attr_prefix(at[RTA_SRC], rtm->rtm_src_len, &src) < 0 ||
+	    metrics_parse(at[RTA_METRICS], &exception.mtu, &exception.mtu_locked) < 0)
+		return -EBADMSG;
+	attr_copy(&exception.dst, at[RTA_DST], sizeof(exception.dst));
+	hop_fill(at, attr_u32(at[RTA_OIF], 0), 1, &exception.hop);
+	exception.table = attr_u32(at[RTA_TABLE], rtm->rtm_table);
+	exception.metric = attr_u32(at[RTA_PRIORITY], 0);
+	exception.type = rtm->rtm_type;
+	exception.protocol = rtm->rtm_protocol;
+	exception.has_src = src.len != 0;
+	exception.lifetime_ms = lifetime_parse(at, &exception.expires);
+	*out = exception;
 	return 0;
 }
