@@ -10,11 +10,13 @@ import frames as fr
 from lab import wait_until
 from scapy.layers.inet6 import (
     ICMPv6EchoRequest,
+    ICMPv6ND_NA,
     ICMPv6ND_Redirect,
     ICMPv6NDOptDstLLAddr,
     ICMPv6NDOptRedirectedHdr,
     ICMPv6PacketTooBig,
     IPv6,
+    in6_chksum,
 )
 from scapy.layers.l2 import Ether
 from topology import FAR, HOST_MAC, PORT, PORT_MAC, host_addr, host_ll, router_addr
@@ -63,13 +65,28 @@ def too_big(mtu, dst=FAR, by="b", quoted=None, **kwargs):
     return message(by, ICMPv6PacketTooBig(mtu=mtu) / quoted, **kwargs)
 
 
-def redirect(target, dst=FAR, by="b", mac=None, quoted=None, src=None, hop_limit=255, to=None):
-    body = ICMPv6ND_Redirect(tgt=target, dst=dst)
+def redirect(target, dst=FAR, by="b", mac=None, quoted=None, code=0, **kwargs):
+    body = ICMPv6ND_Redirect(tgt=target, dst=dst, code=code)
     if mac:
         body /= ICMPv6NDOptDstLLAddr(lladdr=mac)
     if quoted:
         body /= ICMPv6NDOptRedirectedHdr(pkt=quoted)
-    return message(by, body, src=src or host_ll(by), to=to, hop_limit=hop_limit)
+    return message(by, body, **{"src": host_ll(by), "hop_limit": 255, **kwargs})
+
+
+def advertisement(address, mac, is_router, by="b"):
+    body = ICMPv6ND_NA(tgt=address, R=is_router, S=0, O=1) / ICMPv6NDOptDstLLAddr(lladdr=mac)
+    return message(by, body, src=address, to="fe80::1", hop_limit=255)
+
+
+def with_body(frame, body):
+    """The ICMPv6 message another, with lengths and checksum as they should be."""
+    packet = IPv6(frame[fr.ETH_LEN : fr.ETH_LEN + fr.IPV6_LEN])
+    if len(body) >= 4:
+        checksum = in6_chksum(58, packet, body[:2] + bytes(2) + body[4:])
+        body = body[:2] + checksum.to_bytes(2, "big") + body[4:]
+    packet.plen = len(body)
+    return frame[: fr.ETH_LEN] + bytes(packet) + body
 
 
 def with_wrong_checksum(frame):
