@@ -127,7 +127,7 @@ def forget(net, *dst):
 
 def shown(net):
     """What `sixlane exception show` says: {destination: row}, in table main."""
-    rows = net.router.sixlane_json("exception", "show")["exceptions"]
+    rows = net.router.sixlane_json("exception", "show")
     return {row["destination"]: row for row in rows if row["table"] == 254}
 
 
