@@ -402,7 +402,9 @@ def test_option_to_answer_all(make, words):
     pair.fast.sync()
     sizes = [1000, 1001, 1279, 1280, 1281, 1400, 1401, 1500, 1501, 1504, 1505, 2900]
     answered, forwarded, passed = compare(pair, [fr.udp(FAR, size=size) for size in sizes])
-    assert answered + forwarded == len(sizes) and not passed, words
+    assert answered > 0 and answered + forwarded + passed == len(sizes), words
+    # Of less than 1280 bytes an answer would not be full: the kernel's.
+    assert (passed > 0) == ("1000" in words), words
     assert compare(pair, [packet(58, error(1), 1600)])[:2] == (0, 0)
     learn(pair)
     compare(pair, [fr.udp(FAR, size=size) for size in sizes])

@@ -123,7 +123,9 @@ def test_quoted_with_extension_headers(net):
 
 
 def test_behind_an_extension_header(net):
-    """The message itself has one: XDP need not look behind it, but what is learnt must be found."""
+    """The message itself has one: XDP does not look behind it, and what is learnt is found later."""
+    ex.learn(net, 1281, LATER)
+    ex.wait_shown(net, LATER)
     frame = ex.too_big(1300)
     packet = IPv6(frame[fr.ETH_LEN :])
     payload = packet.payload
@@ -135,6 +137,8 @@ def test_behind_an_extension_header(net):
 
 def test_in_fragments(net):
     """No fragment is a whole message."""
+    ex.learn(net, 1281, LATER)
+    ex.wait_shown(net, LATER)
     frame = ex.too_big(1300, quoted=ex.echo(OWN, FAR, 1200))
     message = frame[fr.ETH_LEN + fr.IPV6_LEN :]
     head = IPv6(frame[fr.ETH_LEN :])
