@@ -34,6 +34,8 @@ def prepare(net):
     net.r.sysctl("net.ipv6.route.gc_interval", HOUR)
     net.r.sysctl("net.ipv6.auto_flowlabels", 0)
     for host in net.hosts:
+        # Neighbours that say they are routers, and forward nothing: all.forwarding is 0.
+        net.host[host].sysctl("net.ipv6.conf.h0.forwarding", 1)
         for address in (host_addr(host), host_ll(host)):
             router(net, address, HOST_MAC[host], host)
     router(net, OTHER, OTHER_MAC, "b")
