@@ -122,13 +122,14 @@ class Flow:
         ))  # fmt: skip
         return self.sink
 
-    def flood(self, prefixes, count, seconds, seed=1, addresses=65536, what="flood"):
+    def flood(self, prefixes, count, seconds, seed=1, addresses=65536, what="flood", size=64):
         """Send from host a. Returns {"sent", "delivered", "wrong_hop_limit", "elapsed_ns"}."""
         before = self.sink.read()
         process = self.a.popen(
             FLOOD, "send", "h0", "--prefixes", prefixes, "--dst-mac", P0_MAC, "--src", A_ADDR,
             "--src-mac", A_MAC, "--count", count, "--seconds", seconds, "--seed", seed,
-            "--addresses", addresses, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            "--addresses", addresses, "--size", size,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         out = communicate(process, what, seconds + 20, self.lab)
         after = self.sink.read()

@@ -425,7 +425,8 @@ int sync_run(struct sync *sync)
 		poll_settings(sync);
 	if (sync->complete && now_ns >= sync->next_census_ns)
 		census_run(sync, false);
-	if (due(now_ns, &sync->next_keep_ns, KEEP_INTERVAL_NS))
+	/* before that every neighbour is unknown, and would be asked for though it is permanent */
+	if (sync->complete && due(now_ns, &sync->next_keep_ns, KEEP_INTERVAL_NS))
 		keeper_run(sync);
 	if (due(now_ns, &sync->next_retry_ns, RETRY_INTERVAL_NS))
 		fib_retry(sync->fib);
