@@ -54,6 +54,8 @@ __attribute__((noinline)) int mtu_judge(struct xdp_md *ctx, struct icmp6_query *
 	pkt.egress_port = bpf_map_lookup_elem(&sl_ports, &slot);
 	pkt.bytes = query->bytes;
 	pkt.tag_bytes = query->tag_bytes;
+	/* The verifier of Linux 6.1 must see the bound in the very register that is added. */
+	asm volatile("" : "+r"(pkt.tag_bytes));
 	if (!meta || !pkt.egress_port || pkt.tag_bytes > 2 * sizeof(union sixlane_tag) ||
 	    !packet_point(&pkt, pkt.tag_bytes) || !mtu_find(query))
 		return SIXLANE_PASS_TOO_BIG;
