@@ -6,13 +6,19 @@
 
 static size_t random_payload(void)
 {
-	if (fuzz_one_in(5))
+	if (fuzz_one_in(3))
 		return 1200 + fuzz_below(400);
 	return 1 + fuzz_below(90);
 }
 
 static void random_destination(const struct world *world, uint8_t addr[16])
 {
+	if (world->n_exceptions && fuzz_one_in(2)) {
+		memcpy(addr,
+		       world->exceptions[fuzz_below((uint32_t)world->n_exceptions)].key.dst.bytes,
+		       16);
+		return;
+	}
 	if (world->n_routes && !fuzz_one_in(4)) {
 		memcpy(addr, world->routes[fuzz_below((uint32_t)world->n_routes)].key.addr.bytes,
 		       16);

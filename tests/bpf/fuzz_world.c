@@ -443,7 +443,7 @@ void fuzz_world(struct world *world)
 		add_random_rules(world);
 	if (fuzz_one_in(2))
 		add_exceptions(world);
-	if (fuzz_one_in(2))
+	if (!fuzz_one_in(4))
 		add_way_back(world);
 	disturb_ports(world);
 	if (fuzz_one_in(3))
