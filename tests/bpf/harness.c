@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -103,6 +104,26 @@ struct sixlane_rule *harness_rules(void)
 struct sixlane_meta *harness_meta(void)
 {
 	return setup.meta;
+}
+
+/* --- CPUs ---------------------------------------------------------------------------------- */
+
+static cpu_set_t all_cpus;
+
+_Bool harness_pin(int cpu)
+{
+	cpu_set_t one;
+
+	if (!CPU_COUNT(&all_cpus))
+		sched_getaffinity(0, sizeof(all_cpus), &all_cpus);
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	return cpu < setup.n_cpus && !sched_setaffinity(0, sizeof(one), &one);
+}
+
+void harness_unpin(void)
+{
+	sched_setaffinity(0, sizeof(all_cpus), &all_cpus);
 }
 
 /* --- the world in the maps --------------------------------------------------------------- */
