@@ -73,7 +73,11 @@ static size_t put_care(struct sync *sync, uint32_t slot, char *buf)
 {
 	const struct sixlane_neigh_key *key = &sync->maps->neighbours[slot].key;
 	const struct neigh *neigh = neighs_find(sync->neighs, key->ifindex, &key->addr);
-	const struct neigh unknown = { .ifindex = key->ifindex, .addr = key->addr };
+	const struct neigh unknown = {
+		.ifindex = key->ifindex,
+		.addr = key->addr,
+		.flags = neigh ? neigh->flags : 0,
+	};
 
 	if (neigh && wants_care(neigh))
 		put_use(buf, neigh, 0);
