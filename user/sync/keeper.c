@@ -4,7 +4,7 @@
  * be probed, and be collected under traffic. The datapath marks the neighbours that it uses, and
  * this tells the kernel so (NTF_USE: neigh_event_send, exactly what a packet forwarded by the
  * kernel does), so that its own timers and probes do the rest. The same for gateways of multipath
- * routes that wait to be resolved.
+ * routes and of the operator's exceptions that wait to be resolved.
  */
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
@@ -134,5 +134,6 @@ static void send_used(struct sync *sync)
 void keeper_run(struct sync *sync)
 {
 	maps_take_used(sync->maps, mark_used, sync->used);
+	operator_mark_gateways(sync, sync->used);
 	send_used(sync);
 }
