@@ -21,6 +21,8 @@
 #define QUESTION_NS (NS_PER_S / 2000)
 #define QUESTIONS_BURST 200
 
+#define SURVEY_TRIES 8 /* for each hop of a multipath route */
+
 #define EXPIRE_MAX 1024 /* in one run */
 
 /* The kernel announces a change before it has dealt with all that follows from it. */
@@ -76,7 +78,7 @@ struct answer {
 	bool heard;
 	bool has_exception;
 	uint32_t table;
-	struct route_hop hop;
+	struct route_hop hop; /* by which a packet would go */
 	struct route_exception exception;
 	uint64_t told_after_ns;
 };
@@ -158,66 +160,104 @@ static void settle_one(struct sync *sync, const union sixlane_addr *dst,
 	exceptions_tell(sync, answer->table, dst, learnt ? &exception : NULL);
 }
 
-static bool is_by(const struct answer *answer, const struct fib_hop *hop)
+/* What is known of the hops of a multipath route, one by one. */
+struct survey {
+	struct sync *sync;
+	uint32_t table;
+	const union sixlane_addr *dst;
+	struct fib_hop hops[LEARNT_MAX_HOPS];
+	size_t n, n_seen, n_learnt;
+	bool seen[LEARNT_MAX_HOPS];
+	struct fib_exception learnt; /* of all that are seen and have one */
+};
+
+/* True: this hop was not seen yet. Of a redirect nobody knows at which hop it is kept. */
+static bool note_hop(struct survey *survey, const struct route_hop *hop)
 {
-	return answer->hop.ifindex == hop->ifindex && answer->hop.has_gateway == hop->has_gateway &&
-	       (!hop->has_gateway ||
-		!memcmp(&answer->hop.gateway, &hop->gateway, sizeof(hop->gateway)));
+	bool any = false;
+
+	for (size_t i = 0; i < survey->n && i < LEARNT_MAX_HOPS; i++) {
+		if (!learnt_is_hop(&survey->hops[i], hop))
+			continue;
+		any = true;
+		if (survey->seen[i])
+			continue;
+		survey->seen[i] = true;
+		survey->n_seen++;
+		return true;
+	}
+	return !any;
+}
+
+static void survey_answer(struct survey *survey, const struct answer *answer)
+{
+	struct fib_exception one;
+
+	if (!answer->heard || answer->table != survey->table || !note_hop(survey, &answer->hop))
+		return;
+	if (understand(survey->sync, survey->dst, answer, &one) == LEARNT_NOTHING)
+		return;
+	if (survey->n_learnt++)
+		learnt_merge(&survey->learnt, &one);
+	else
+		survey->learnt = one;
+}
+
+static void survey_ask(struct survey *survey, const union sixlane_addr *src, uint32_t oif)
+{
+	struct answer answer;
+
+	ask(survey->sync, survey->dst, src, oif, &answer);
+	survey_answer(survey, &answer);
 }
 
 /*
- * A question by a device falls upon the first hop by it. False: what holds at the others is not
- * known, and the kernel decides for as long as what is known holds.
+ * A question by a device falls upon the first hop by it, one by a source upon any. False: what
+ * holds at some is not known, and the kernel decides for as long as what is known holds.
  */
-static bool settle_several(struct sync *sync, uint32_t table, const union sixlane_addr *dst,
-			   const struct fib_hop *hops, size_t n)
+static bool survey_hops(struct survey *survey)
 {
-	struct fib_exception all = { 0 }, one;
-	bool known = n <= LEARNT_MAX_HOPS;
-	size_t n_learnt = 0;
+	union sixlane_addr source = { .bytes = { 1 } }; /* of 100::/64, which nobody has */
+	const size_t tries = SURVEY_TRIES * survey->n;
+	bool whole;
 
-	for (size_t i = 0; i < n && i < LEARNT_MAX_HOPS; i++) {
-		struct answer answer;
-
-		ask(sync, dst, NULL, hops[i].ifindex, &answer);
-		if (!answer.heard || answer.table != table) {
-			known = false;
-			continue;
-		}
-		known &= is_by(&answer, &hops[i]);
-		if (understand(sync, dst, &answer, &one) == LEARNT_NOTHING)
-			continue;
-		if (n_learnt++)
-			learnt_merge(&all, &one);
-		else
-			all = one;
+	for (size_t i = 0; i < survey->n && i < LEARNT_MAX_HOPS; i++)
+		if (!survey->seen[i])
+			survey_ask(survey, NULL, survey->hops[i].ifindex);
+	for (size_t i = 0; i < tries && survey->n_seen < survey->n; i++) {
+		source.bytes[15] = (uint8_t)i;
+		survey_ask(survey, &source, 0);
 	}
-	all.punt |= !known;
-	if (n_learnt || known)
-		exceptions_tell(sync, table, dst, n_learnt ? &all : NULL);
-	return known;
+	whole = survey->n_seen == survey->n;
+	survey->learnt.punt |= !whole;
+	if (survey->n_learnt || whole)
+		exceptions_tell(survey->sync, survey->table, survey->dst,
+				survey->n_learnt ? &survey->learnt : NULL);
+	return whole;
 }
 
 bool exceptions_settle(struct sync *sync, uint32_t table, const union sixlane_addr *dst)
 {
+	struct survey survey = { .sync = sync, .table = table, .dst = dst };
 	const struct learnt_world world = exceptions_world(sync);
-	struct fib_hop hops[LEARNT_MAX_HOPS];
 	struct answer answer;
-	size_t n;
 
-	switch (learnt_paths(&world, table, dst, hops, &n)) {
-	case LEARNT_BY_GROUP:
-		return false;
+	switch (learnt_paths(&world, table, dst, survey.hops, &survey.n)) {
 	case LEARNT_BY_SEVERAL:
-		return settle_several(sync, table, dst, hops, n);
+		return survey_hops(&survey);
+	case LEARNT_BY_GROUP:
+		exceptions_want(sync);
+		return false;
 	case LEARNT_BY_ONE:
 		break;
 	}
 	ask(sync, dst, NULL, device_of(sync, table), &answer);
-	if (!answer.heard || answer.table != table)
-		return false;
-	settle_one(sync, dst, &answer);
-	return true;
+	if (answer.heard && answer.table == table) {
+		settle_one(sync, dst, &answer);
+		return true;
+	}
+	exceptions_want(sync);
+	return false;
 }
 
 static void count_table(void *ctx, uint32_t table)
@@ -240,17 +280,17 @@ static bool concerns_other_tables(const struct sync *sync)
 /* What an answer shows of a group a dump is to complete; until then the kernel decides. */
 static void heed(struct sync *sync, const struct sixlane_hint *hint, const struct answer *answer)
 {
+	struct survey survey = { .sync = sync, .table = answer->table, .dst = &hint->dst };
 	const struct learnt_world world = exceptions_world(sync);
-	struct fib_hop hops[LEARNT_MAX_HOPS];
 	struct fib_exception exception;
-	size_t n;
 
-	switch (learnt_paths(&world, answer->table, &hint->dst, hops, &n)) {
+	switch (learnt_paths(&world, answer->table, &hint->dst, survey.hops, &survey.n)) {
 	case LEARNT_BY_ONE:
 		settle_one(sync, &hint->dst, answer);
 		break;
 	case LEARNT_BY_SEVERAL:
-		settle_several(sync, answer->table, &hint->dst, hops, n);
+		survey_answer(&survey, answer);
+		survey_hops(&survey);
 		break;
 	case LEARNT_BY_GROUP:
 		exceptions_want(sync);
@@ -296,8 +336,7 @@ static void ask_doubts(struct sync *sync)
 
 		if (!fib_exception_in_doubt(sync->fib, &table, &dst))
 			return;
-		if (!exceptions_settle(sync, table, &dst))
-			exceptions_want(sync);
+		exceptions_settle(sync, table, &dst);
 		note_questions(exceptions, before, now_ns);
 	}
 	exceptions->doubts_left = true;

@@ -40,7 +40,10 @@ struct exceptions {
 struct learnt_world exceptions_world(struct sync *sync);
 void exceptions_tell(struct sync *sync, uint32_t table, const union sixlane_addr *dst,
 		     const struct fib_exception *exception);
-/* Ask the kernel about dst, and tell the FIB. False: answers do not say all that holds. */
+/*
+ * Ask the kernel about dst, and tell the FIB. False: answers do not say all that holds; if a dump
+ * does, it is wanted now.
+ */
 bool exceptions_settle(struct sync *sync, uint32_t table, const union sixlane_addr *dst);
 
 /* exceptions_dump.c: begin one if it is due, or go on with it. */

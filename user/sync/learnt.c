@@ -39,7 +39,7 @@ static struct fib_hop hop_of(const struct route_hop *told)
 	};
 }
 
-static bool is_hop(const struct fib_hop *hop, const struct route_hop *told)
+bool learnt_is_hop(const struct fib_hop *hop, const struct route_hop *told)
 {
 	return hop->ifindex == told->ifindex && hop->has_gateway == told->has_gateway &&
 	       (!hop->has_gateway || !memcmp(&hop->gateway, &told->gateway, sizeof(hop->gateway)));
@@ -51,7 +51,7 @@ static bool owner_has(const struct owner *owner, const struct route_hop *told)
 		struct fib_hop hop =
 			owner->object_hops ? hop_of(&owner->object_hops[i]) : owner->hops[i];
 
-		if (is_hop(&hop, told))
+		if (learnt_is_hop(&hop, told))
 			return true;
 	}
 	return false;

@@ -53,6 +53,8 @@ enum learnt_paths learnt_paths(const struct learnt_world *world, uint32_t table,
 			       const union sixlane_addr *dst, struct fib_hop hops[LEARNT_MAX_HOPS],
 			       size_t *n);
 
+bool learnt_is_hop(const struct fib_hop *hop, const struct route_hop *told);
+
 /* Both hold for one destination, for packets by different hops: if that cannot be said, punt. */
 void learnt_merge(struct fib_exception *exception, const struct fib_exception *other);
 

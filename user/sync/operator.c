@@ -11,6 +11,7 @@
 #include "state.h"
 
 #define LOOK_INTERVAL_NS 1000000000u
+#define NEIGH_WORDS (SIXLANE_MAX_NEIGHBOURS / 64)
 
 struct operator_list {
 	struct sync *sync;
@@ -18,9 +19,10 @@ struct operator_list {
 	bool wanted;
 	uint64_t next_look_ns;
 	uint64_t next_expire_ns;
-	bool by_device; /* an entry names a device … */
-	size_t missing; /* … so many one that is not there */
-	size_t refused; /* for want of room */
+	bool by_device;			/* an entry names a device … */
+	size_t missing;			/* … so many one that is not there */
+	size_t refused;			/* for want of room */
+	uint64_t gateways[NEIGH_WORDS]; /* bitmap of their neighbours' slots */
 };
 
 static const struct device *find_device(const struct sync *sync, const char *name)
@@ -70,6 +72,17 @@ static void delete_expired(const struct sync *sync, const struct sixlane_excepti
 		maps_operator_del(sync->maps, key);
 }
 
+static void note_gateway(struct operator_list *list, const struct fib_hop *hop)
+{
+	uint32_t slot;
+
+	if (!hop->has_gateway)
+		return;
+	slot = maps_neigh_slot(list->sync->maps, hop->ifindex, &hop->gateway);
+	list->gateways[slot / 64] |= 1ull << slot % 64;
+	list->sync->next_keep_ns = 0;
+}
+
 static int take_entry(void *ctx, const struct sixlane_exception_key *key,
 		      const struct sixlane_operator *entry)
 {
@@ -93,6 +106,8 @@ static int take_entry(void *ctx, const struct sixlane_exception_key *key,
 	if (exception.has_hop)
 		ports_need(sync, exception.hop.ifindex);
 	ret = fib_set_exception(sync->fib, FIB_OPERATOR, key->table, &key->dst, &exception);
+	if (!ret && exception.has_hop)
+		note_gateway(list, &exception.hop);
 	list->refused += ret == -ENOSPC;
 	return ret == -ENOMEM ? ret : 0;
 }
@@ -119,6 +134,7 @@ static void read_all(struct operator_list *list, uint64_t changes)
 	list->wanted = list->by_device = false;
 	list->next_look_ns = 0;
 	list->missing = list->refused = 0;
+	memset(list->gateways, 0, sizeof(list->gateways));
 	list->next_expire_ns = UINT64_MAX;
 	fib_exceptions_begin(sync->fib, FIB_OPERATOR);
 	ret = maps_operator_each(sync->maps, take_entry, list);
@@ -188,6 +204,16 @@ void operator_free(struct operator_list *list)
 	if (list->poke_fd >= 0)
 		close(list->poke_fd);
 	free(list);
+}
+
+/*
+ * The kernel, to which packets pass while such a gateway is not resolved, sends them by the route
+ * and never asks for it.
+ */
+void operator_mark_gateways(const struct sync *sync, uint64_t *used)
+{
+	for (size_t i = 0; i < NEIGH_WORDS; i++)
+		used[i] |= sync->operator->gateways[i];
 }
 
 void operator_want(struct sync *sync)

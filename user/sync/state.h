@@ -210,6 +210,9 @@ void operator_want(struct sync *sync);
 /* A device came, went or was renamed. */
 void operator_device_changed(struct sync *sync);
 int operator_fd(const struct sync *sync);
+/* Into a bitmap of neighbours' slots: those that are to be resolved, whether or not traffic comes.
+ */
+void operator_mark_gateways(const struct sync *sync, uint64_t *used);
 uint64_t operator_due_ns(const struct sync *sync);
 
 /* keeper.c: neighbours with traffic in XDP, which the kernel does not see, stay alive. */

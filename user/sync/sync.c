@@ -394,11 +394,11 @@ static uint64_t earliest(const struct sync *sync)
 	if (sync->rules_wanted || (sync->complete && (sync->next_hops_wanted ||
 						      sync->features_wanted || sync->addrs_wanted)))
 		return 0;
-	next_ns = earlier(next_ns, earlier(sync->next_keep_ns, sync->next_retry_ns));
+	next_ns = earlier(next_ns, sync->next_retry_ns);
 	if (sync->wanted || sync->config->audit_s)
 		next_ns = earlier(next_ns, sync->next_sync_ns);
 	if (sync->complete)
-		next_ns = earlier(next_ns, sync->next_census_ns);
+		next_ns = earlier(next_ns, earlier(sync->next_census_ns, sync->next_keep_ns));
 	if (may_learn(sync)) {
 		next_ns = earlier(next_ns, exceptions_due_ns(sync));
 		next_ns = earlier(next_ns, earlier(hints_due_ns(sync), operator_due_ns(sync)));
