@@ -67,6 +67,12 @@ struct exception_state {
 int exception_read(const struct maps *maps, const struct sixlane_exception_key *key,
 		   struct exception_state *out);
 
+/* Whoever wrote the entry, the name of its device ends. */
+static inline void exception_end_name(struct sixlane_operator *wish)
+{
+	wish->device[sizeof(wish->device) - 1] = '\0';
+}
+
 /* Whether an expiry has passed; 0 is none. */
 static inline bool exception_is_over(uint64_t expires_ns)
 {

@@ -71,6 +71,7 @@ static int take_wish(void *ctx, const struct sixlane_exception_key *key,
 		return -ENOMEM;
 	state->has_wish = true;
 	state->wish = *value;
+	exception_end_name(&state->wish);
 	return 0;
 }
 
@@ -139,7 +140,9 @@ static void fill_way(const struct cmd_view *view, struct shown *shown)
 			print_prefix(&hop.neigh.key.addr, 128, true, shown->gateway);
 		snprintf(shown->port, sizeof(shown->port), "%s",
 			 cmd_slot_name(view, hop.port, name) ?: "");
-	} else if (state->has_wish && *state->wish.device) {
+	}
+	/* nor is a way out told while its device is down */
+	if (!*shown->port && state->has_wish && *state->wish.device) {
 		print_prefix(&state->wish.gateway, 128, true, shown->gateway);
 		snprintf(shown->port, sizeof(shown->port), "%s", state->wish.device);
 	}
@@ -274,6 +277,12 @@ static json_t *to_json(const struct cmd_view *view, const struct shown *shown, u
 
 /* --- all --------------------------------------------------------------------------------- */
 
+static bool is_expired(const struct exception_state *state)
+{
+	return (!state->has_entry || exception_is_over(state->entry.expires_ns)) &&
+	       (!state->has_wish || exception_is_over(state->wish.expires_ns));
+}
+
 static int print_all(const struct cmd_options *options, const struct cmd_view *view,
 		     const struct list *list)
 {
@@ -283,6 +292,9 @@ static int print_all(const struct cmd_options *options, const struct cmd_view *v
 	struct shown shown;
 
 	for (size_t i = 0; i < list->n; i++) {
+		/* as if it were not there, until somebody removes it */
+		if (is_expired(&list->at[i]))
+			continue;
 		fill_shown(view, daemon, &list->at[i], &shown);
 		if (options->json)
 			print_list_add(&array, to_json(view, &shown, now_ns));

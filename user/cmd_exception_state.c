@@ -21,6 +21,7 @@ int exception_read(const struct maps *maps, const struct sixlane_exception_key *
 	state.has_wish = !rc;
 	if (rc && rc != -ENOENT)
 		return rc;
+	exception_end_name(&state.wish);
 	*out = state;
 	return 0;
 }
