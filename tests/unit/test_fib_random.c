@@ -564,7 +564,7 @@ static void tell_all(struct world *world, enum fib_origin origin)
 			tell_exception(world, i, origin);
 	}
 	fib_at_work = true;
-	fib_exceptions_end(world->fib, origin, true);
+	fib_exceptions_end(world->fib, origin, true, NULL, NULL);
 	fib_at_work = false;
 	note_evicted(world);
 	if (origin == FIB_KERNEL)
