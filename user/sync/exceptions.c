@@ -17,9 +17,9 @@
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 
-/* A question costs some 10 µs: 2 % of a CPU. */
-#define QUESTION_NS (NS_PER_S / 2000)
-#define QUESTIONS_BURST 200
+/* Questions, and what comes of them, take at most a 30th of a CPU, but for a while as they come. */
+#define QUESTIONS_PART 30
+#define QUESTIONS_BURST_NS (3 * NS_PER_S) /* that is 100 ms of CPU time */
 
 #define SURVEY_TRIES 8 /* for each hop of a multipath route */
 
@@ -38,6 +38,14 @@
 #define DUMP_PART_IDLE 300
 #define DUMP_GAP_WANTED 2
 #define DUMP_GAP 10
+
+uint64_t exceptions_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
 
 struct learnt_world exceptions_world(struct sync *sync)
 {
@@ -63,15 +71,15 @@ void exceptions_tell(struct sync *sync, uint32_t table, const union sixlane_addr
 
 static bool may_ask(const struct exceptions *exceptions, uint64_t now_ns)
 {
-	return exceptions->questions_ns <= now_ns + (QUESTIONS_BURST - 1) * QUESTION_NS;
+	return exceptions->questions_ns <= now_ns + QUESTIONS_BURST_NS;
 }
 
-/* Of those that were asked since there were so many. */
-static void note_questions(struct exceptions *exceptions, uint64_t before, uint64_t now_ns)
+/* cpu_ns: CPU time at which the question began. */
+static void note_cost(struct exceptions *exceptions, uint64_t cpu_ns, uint64_t now_ns)
 {
 	if (exceptions->questions_ns < now_ns)
 		exceptions->questions_ns = now_ns;
-	exceptions->questions_ns += (exceptions->n_questions - before) * QUESTION_NS;
+	exceptions->questions_ns += (exceptions_cpu_ns() - cpu_ns) * QUESTIONS_PART;
 }
 
 struct answer {
@@ -104,7 +112,6 @@ static void ask(struct sync *sync, const union sixlane_addr *dst, const union si
 		uint32_t oif, struct answer *answer)
 {
 	*answer = (struct answer){ .told_after_ns = util_now_ns() };
-	sync->exceptions->n_questions++;
 	if (request_destination(sync, dst, src, oif, take_answer, answer))
 		answer->heard = false;
 }
@@ -306,7 +313,7 @@ bool exceptions_hint(struct sync *sync, const struct sixlane_hint *hint)
 {
 	const struct device *port = links_find(&sync->links, hint->ifindex);
 	const struct device *vrf = port ? links_vrf(&sync->links, port) : NULL;
-	const uint64_t now_ns = util_now_ns(), before = sync->exceptions->n_questions;
+	const uint64_t now_ns = util_now_ns(), cpu_ns = exceptions_cpu_ns();
 	struct answer answer;
 
 	if (!may_ask(sync->exceptions, now_ns)) {
@@ -318,7 +325,7 @@ bool exceptions_hint(struct sync *sync, const struct sixlane_hint *hint)
 		heed(sync, hint, &answer);
 	if (answer.heard && answer.has_exception && concerns_other_tables(sync))
 		exceptions_want(sync);
-	note_questions(sync->exceptions, before, now_ns);
+	note_cost(sync->exceptions, cpu_ns, now_ns);
 	return true;
 }
 
@@ -332,12 +339,12 @@ static void ask_doubts(struct sync *sync)
 
 	exceptions->doubts_left = false;
 	while (may_ask(exceptions, now_ns)) {
-		const uint64_t before = exceptions->n_questions;
+		const uint64_t cpu_ns = exceptions_cpu_ns();
 
 		if (!fib_exception_in_doubt(sync->fib, &table, &dst))
 			return;
 		exceptions_settle(sync, table, &dst);
-		note_questions(exceptions, before, now_ns);
+		note_cost(exceptions, cpu_ns, now_ns);
 	}
 	exceptions->doubts_left = true;
 	exceptions_want(sync);
@@ -401,7 +408,7 @@ void exceptions_run(struct sync *sync)
 	}
 	ask_doubts(sync);
 	now_ns = util_now_ns();
-	exceptions_dump_run(sync, now_ns >= dump_due_ns(sync));
+	exceptions_dump_run(sync, now_ns, now_ns >= dump_due_ns(sync));
 	fib_exceptions_expire(sync->fib, now_ns, EXPIRE_MAX, &exceptions->next_expire_ns);
 	report_missing(sync);
 }
@@ -409,14 +416,15 @@ void exceptions_run(struct sync *sync)
 uint64_t exceptions_due_ns(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
-	uint64_t next_ns = exceptions->dump.socket ? 0 : dump_due_ns(sync);
+	uint64_t next_ns =
+		exceptions->dump.socket ? exceptions->dump.next_piece_ns : dump_due_ns(sync);
 
 	if (exceptions->next_expire_ns < next_ns)
 		next_ns = exceptions->next_expire_ns;
 	if (exceptions->doubt_all_ns < next_ns)
 		next_ns = exceptions->doubt_all_ns;
-	if (exceptions->doubts_left && exceptions->questions_ns < next_ns)
-		next_ns = exceptions->questions_ns;
+	if (exceptions->doubts_left && exceptions->questions_ns - QUESTIONS_BURST_NS < next_ns)
+		next_ns = exceptions->questions_ns - QUESTIONS_BURST_NS;
 	return next_ns;
 }
 

@@ -18,6 +18,7 @@ struct exceptions_dump {
 	bool stale;		  /* what is being read is older than an answer since */
 	uint64_t told_after_ns;
 	uint64_t cost_ns; /* CPU time so far */
+	uint64_t next_piece_ns;
 	size_t n_told;
 	void *seen; /* tsearch(): those of groups, which may be told more than once */
 	size_t n_seen;
@@ -25,8 +26,7 @@ struct exceptions_dump {
 
 struct exceptions {
 	uint64_t questions_ns; /* time up to which the questions asked so far use up their rate */
-	uint64_t n_questions;  /* since the start … */
-	uint64_t settled;      /* … and those that had an answer */
+	uint64_t settled;      /* by an answer, since the start */
 	bool doubts_left;
 	bool reported_missing;
 	uint64_t next_expire_ns, doubt_all_ns;
@@ -37,6 +37,7 @@ struct exceptions {
 };
 
 /* exceptions.c */
+uint64_t exceptions_cpu_ns(void); /* used by this thread so far */
 struct learnt_world exceptions_world(struct sync *sync);
 void exceptions_tell(struct sync *sync, uint32_t table, const union sixlane_addr *dst,
 		     const struct fib_exception *exception);
@@ -47,7 +48,7 @@ void exceptions_tell(struct sync *sync, uint32_t table, const union sixlane_addr
 bool exceptions_settle(struct sync *sync, uint32_t table, const union sixlane_addr *dst);
 
 /* exceptions_dump.c: begin one if it is due, or go on with it. */
-void exceptions_dump_run(struct sync *sync, bool due);
+void exceptions_dump_run(struct sync *sync, uint64_t now_ns, bool due);
 void exceptions_dump_abort(struct exceptions *exceptions);
 
 #endif

@@ -15,21 +15,16 @@
 #include "../netlink/parse.h"
 #include "exceptions.h"
 
-#define PIECE_NS 5000000u /* CPU time of one piece */
+#define PIECE_NS \
+	5000000u /* CPU time of one piece; and when it has taken as much as four of them … */
+#define AT_ONCE_NS (4 * PIECE_NS)
+#define PART 10 /* … it goes on with a tenth of a CPU */
 
 /* An exception at one of several hops. One that differs from it shows that both must be punted. */
 struct seen {
 	struct sixlane_exception_key key;
 	struct fib_exception exception;
 };
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static int compare_seen(const void *a, const void *b)
 {
@@ -206,7 +201,8 @@ static void finish(struct sync *sync)
 static void read_piece(struct sync *sync)
 {
 	struct exceptions_dump *dump = &sync->exceptions->dump;
-	const uint64_t begin_ns = cpu_ns();
+	const uint64_t begin_ns = exceptions_cpu_ns();
+	uint64_t cost_ns;
 	int ret;
 
 	dump->stale = dump->settled != sync->exceptions->settled;
@@ -216,23 +212,26 @@ static void read_piece(struct sync *sync)
 		ret = nl_socket_dump_next(dump->socket, take_told, sync);
 		dump->told_after_ns = now_ns;
 		dump->stale = false;
-	} while (ret == 1 && cpu_ns() - begin_ns < PIECE_NS);
+		cost_ns = exceptions_cpu_ns() - begin_ns;
+	} while (ret == 1 && cost_ns < PIECE_NS);
 	dump->settled = sync->exceptions->settled;
-	dump->cost_ns += cpu_ns() - begin_ns;
+	dump->cost_ns += cost_ns;
+	if (ret == 1 && dump->cost_ns > AT_ONCE_NS)
+		dump->next_piece_ns = util_now_ns() + PART * cost_ns;
 	dump->interrupted = ret == -EINTR;
 	dump->over = ret == 0 || dump->interrupted;
 	if (ret < 0 && !dump->interrupted)
 		fail(sync, ret);
 }
 
-void exceptions_dump_run(struct sync *sync, bool due)
+void exceptions_dump_run(struct sync *sync, uint64_t now_ns, bool due)
 {
 	struct exceptions_dump *dump = &sync->exceptions->dump;
 
 	if (dump->over)
 		finish(sync);
-	else if (dump->socket)
+	else if (dump->socket && now_ns >= dump->next_piece_ns)
 		read_piece(sync);
-	else if (due)
+	else if (!dump->socket && due)
 		begin(sync);
 }
