@@ -195,7 +195,7 @@ static inline void history_tell_exceptions(struct history *history, enum fib_ori
 			history_tell_exception(history, i, origin);
 	}
 	history_at_work = true;
-	fib_exceptions_end(history->fib, origin, true);
+	fib_exceptions_end(history->fib, origin, true, NULL, NULL);
 	history_at_work = false;
 	history_note_evicted(history);
 	if (origin == FIB_KERNEL)
