@@ -78,9 +78,11 @@ def choose_peers(prefixes, seed=1):
 def prepare(flow, prefixes):
     """The router as its operator has it; no timer of the kernel forgets anything."""
     flow.r.sysctl("net.ipv6.route.gc_interval", 3600)
+    # What is not resolved is the kernel's for a while, answers to a as well.
+    neighbours = [(gateway, fl.B_MAC, "p1") for gateway in fl.GATEWAYS] + [(fl.A_ADDR, fl.A_MAC, "p0")]
     flow.r.batch(
-        "neigh replace %s lladdr %s dev p1 nud permanent router" % (gateway, fl.B_MAC)
-        for gateway in fl.GATEWAYS
+        "neigh replace %s lladdr %s dev %s nud permanent router" % neighbour
+        for neighbour in neighbours
     )
     flow.r.batch(
         "route add %s via %s dev p1" % (prefix, fl.gateway_of(number))

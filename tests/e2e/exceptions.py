@@ -151,13 +151,15 @@ def wait_gone(net, dst=FAR, timeout=10):
 
 
 def wait_as_kernel(net, timeout=15):
-    """Until it is what the kernel has in table main, no more and no less."""
+    """Until it is what the kernel has in table main, no more and no less, but for what is link-local
+    and never forwarded."""
     seen = [None]
 
     def right():
         kernel = {
             row["dst"]: row.get("metrics", [{}])[0].get("mtu", 0)
             for row in net.r.ipj("route show cache")
+            if not row["dst"].startswith("fe80:")
         }
         maps = {dst: row.get("mtu", 0) for dst, row in shown(net).items()}
         seen[0] = (kernel, maps)
