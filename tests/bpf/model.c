@@ -277,8 +277,9 @@ static enum sixlane_verdict judge_fate(const struct walk *w, union sixlane_fate 
 		return SIXLANE_PUNT_EXCEPTION;
 	fate = way.fate;
 	if (fate.kind != SIXLANE_FORWARD)
-		return fate.kind < SIXLANE_N_VERDICTS ? (enum sixlane_verdict)fate.kind
-						      : SIXLANE_PUNT_ROUTE;
+		return fate.kind < SIXLANE_N_VERDICTS && fate.kind != SIXLANE_ANSWER_TOO_BIG
+			       ? (enum sixlane_verdict)fate.kind
+			       : SIXLANE_PUNT_ROUTE;
 	if (!model_has(w->port, SIXLANE_PORT_FORWARDING))
 		return SIXLANE_PASS_NO_FORWARDING;
 	if (w->bare.bytes[AT_HOP_LIMIT] <= 1)

@@ -179,7 +179,8 @@ static enum sixlane_verdict apply_rule(struct walk *w, const struct sixlane_rule
 	uint32_t kind;
 
 	if (rule->action != SIXLANE_RULE_LOOKUP)
-		return rule->fate && rule->fate < SIXLANE_N_VERDICTS
+		return rule->fate && rule->fate < SIXLANE_N_VERDICTS &&
+				       rule->fate != SIXLANE_ANSWER_TOO_BIG
 			       ? (enum sixlane_verdict)rule->fate
 			       : SIXLANE_PUNT_RULES;
 	if (rule->flags & SIXLANE_RULE_L3MDEV)
