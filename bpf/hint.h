@@ -90,15 +90,35 @@ static __always_inline void hint_count_lost(void)
 		own->hints_lost++;
 }
 
-/* A function of its own: see group_hash_rare(). Returns whether a hint was sent. */
-__attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 tag_bytes, __u32 ip_bytes,
-					__u32 slot, __u32 verdict)
+/*
+ * Find the IPv6 header again, behind no tag, one or two. Since most packets never come here, they
+ * should not have to keep in mind where it was.
+ */
+static __always_inline int hint_point(struct packet *pkt)
 {
-	struct packet pkt = { .ctx = ctx, .ip_bytes = ip_bytes };
+	const __u32 most = 2 * sizeof(union sixlane_tag);
+	const __be16 *type;
+
+#pragma clang loop unroll(disable)
+	for (__u32 bytes = 0; bytes <= most; bytes += sizeof(union sixlane_tag)) {
+		if (!packet_point(pkt, bytes))
+			return 0;
+		type = (void *)pkt->ip6 - sizeof(*type);
+		pkt->ip_bytes = sizeof(*pkt->ip6) + bpf_ntohs(pkt->ip6->payload_len);
+		if (*type == bpf_htons(ETH_P_IPV6))
+			return 1;
+	}
+	return 0;
+}
+
+/* A function of its own: see group_hash_rare(). Returns whether a hint was sent. */
+__attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 slot, __u32 verdict)
+{
+	struct packet pkt = { .ctx = ctx };
 	const struct sixlane_port *port = bpf_map_lookup_elem(&sl_ports, &slot);
 	struct sixlane_hint hint = { 0 }, *room;
 
-	if (!port || tag_bytes > 2 * sizeof(union sixlane_tag) || !packet_point(&pkt, tag_bytes))
+	if (!port || !hint_point(&pkt))
 		return 0;
 	if (pkt.ip6->next_header != IPPROTO_ICMPV6 || !hint_read(&pkt, &hint))
 		return 0;
@@ -119,7 +139,7 @@ __attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 tag_bytes, __u
 static __always_inline void hint_consider(const struct packet *pkt, enum sixlane_verdict verdict)
 {
 	if (unlikely(hint_verdicts >> verdict & 1))
-		hint_send(pkt->ctx, pkt->tag_bytes, pkt->ip_bytes, pkt->slot, verdict);
+		hint_send(pkt->ctx, pkt->slot, verdict);
 }
 
 #endif

@@ -54,6 +54,8 @@ __attribute__((noinline)) int mtu_judge(struct xdp_md *ctx, struct icmp6_query *
 	pkt.egress_port = bpf_map_lookup_elem(&sl_ports, &slot);
 	pkt.bytes = query->bytes;
 	pkt.tag_bytes = query->tag_bytes;
+	/* The verifier of Linux 6.1 must see the bound in the very register that is added. */
+	asm volatile("" : "+r"(pkt.tag_bytes));
 	if (!meta || !pkt.egress_port || pkt.tag_bytes > 2 * sizeof(union sixlane_tag) ||
 	    !packet_point(&pkt, pkt.tag_bytes) || !mtu_find(query))
 		return SIXLANE_PASS_TOO_BIG;
@@ -96,6 +98,9 @@ static __always_inline enum sixlane_verdict mtu_check(struct packet *pkt)
 		.exception = pkt->exception,
 		.flags = mtu_flags(pkt),
 	};
+	/* Not XDP_TX for an answer: of veth's it wakes up no peer that has no program of its own.
+	 */
+	pkt->xmit = pkt->ctx->ingress_ifindex;
 	return packet_decide(pkt, mtu_judge(pkt->ctx, &query));
 }
 

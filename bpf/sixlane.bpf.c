@@ -53,9 +53,11 @@ int SIXLANE_PROGRAM(struct xdp_md *ctx)
 
 	port_find(&pkt);
 	verdict = walk(&pkt);
-	if (verdict == PACKET_DECIDED)
-		verdict = pkt.decided;
-	hint_consider(&pkt, verdict);
+	if (unlikely(verdict != SIXLANE_FORWARD)) {
+		if (verdict == PACKET_DECIDED)
+			verdict = pkt.decided;
+		hint_consider(&pkt, verdict);
+	}
 	verdict_count(&pkt, verdict);
 	return verdict_act(&pkt, verdict);
 }

@@ -90,7 +90,8 @@
 	X(PASS_EGRESS_DEVICE, PASS, "pass_egress_device",                                          \
 	  "egress device cannot take redirected frames")                                           \
 	X(PASS_TOO_BIG, PASS, "pass_too_big", "over the MTU")                                      \
-	X(ANSWER_TOO_BIG, TX, "answer_too_big", "over the MTU: answered with Packet Too Big")      \
+	X(ANSWER_TOO_BIG, REDIRECT, "answer_too_big",                                              \
+	  "over the MTU: answered with Packet Too Big")                                            \
 	X(DROP_TOO_BIG, DROP, "drop_too_big", "over the MTU, and of a kind that is not answered")  \
 	X(DROP_TOO_BIG_RATE, DROP, "drop_too_big_rate",                                            \
 	  "over the MTU, and over the rate of answers")                                            \

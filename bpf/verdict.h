@@ -13,14 +13,13 @@ _Static_assert(!SIXLANE_FORWARD, "a step says 'go on' by 0");
 /* One bit a verdict: constants, where a switch over the list may become a table in .rodata. */
 #define VERDICT_BIT(name, action, which) | (__u64)(XDP_##action == XDP_##which) << SIXLANE_##name
 #define VERDICT_BIT_REDIRECT(name, action, string, text) VERDICT_BIT(name, action, REDIRECT)
-#define VERDICT_BIT_TX(name, action, string, text) VERDICT_BIT(name, action, TX)
 #define VERDICT_BIT_DROP(name, action, string, text) VERDICT_BIT(name, action, DROP)
 
 static const __u64 verdict_redirects = 0 SIXLANE_VERDICTS(VERDICT_BIT_REDIRECT);
-static const __u64 verdict_answers = 0 SIXLANE_VERDICTS(VERDICT_BIT_TX);
 static const __u64 verdict_drops = 0 SIXLANE_VERDICTS(VERDICT_BIT_DROP);
-_Static_assert((0 SIXLANE_VERDICTS(VERDICT_BIT_REDIRECT)) == 1ull << SIXLANE_FORWARD,
-	       "only a packet that went all the way has an egress");
+_Static_assert((0 SIXLANE_VERDICTS(VERDICT_BIT_REDIRECT)) ==
+		       (1ull << SIXLANE_FORWARD | 1ull << SIXLANE_ANSWER_TOO_BIG),
+	       "only where these come from is xmit set");
 
 /* Plain additions: a CPU's own counters are touched by one packet at a time. */
 static __always_inline void verdict_count(const struct packet *pkt, enum sixlane_verdict verdict)
@@ -48,8 +47,6 @@ static __always_inline int verdict_act(const struct packet *pkt, enum sixlane_ve
 		return (int)bpf_redirect(pkt->xmit, 0);
 	if (verdict_drops >> verdict & 1)
 		return XDP_DROP;
-	if (verdict_answers >> verdict & 1)
-		return XDP_TX;
 	return XDP_PASS;
 }
 

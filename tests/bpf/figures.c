@@ -17,18 +17,30 @@ static uint64_t before_ns;			 /* the clock that the datapath reads */
 
 static struct sixlane_exception_key last_hit;
 static int n_hits;
-static struct sixlane_hint last_hint;
-static size_t n_hints;
+static struct sixlane_hint last_hint, *wanted_hints;
+static size_t n_hints, n_wanted;
 
 int figures_note_hint(void *ctx, void *data, size_t bytes)
 {
 	(void)ctx;
-	n_hints++;
-	if (bytes == sizeof(last_hint))
-		memcpy(&last_hint, data, bytes);
-	else
+	if (bytes != sizeof(last_hint))
 		n_hints += 1000; /* no number of hints that is expected */
+	else
+		memcpy(&last_hint, data, bytes);
+	if (n_hints < n_wanted)
+		wanted_hints[n_hints] = last_hint;
+	n_hints++;
 	return 0;
+}
+
+size_t harness_take_hints(struct sixlane_hint *hints, size_t max)
+{
+	n_hints = 0;
+	wanted_hints = hints;
+	n_wanted = max;
+	ring_buffer__consume(setup->hints);
+	n_wanted = 0;
+	return n_hints;
 }
 
 int figures_open(const struct setup *of)
@@ -55,6 +67,40 @@ static void must(int err, const char *what)
 	abort();
 }
 
+/* What all CPUs' sl_answers are, to be freed. */
+static struct sixlane_answers *read_answers(void)
+{
+	struct sixlane_answers *answers = calloc((size_t)setup->n_cpus, sizeof(*answers));
+	uint32_t zero = 0;
+
+	must(answers ? bpf_map_lookup_elem(setup->map_fd[MAP_ANSWERS], &zero, answers) : -ENOMEM,
+	     "sl_answers");
+	return answers;
+}
+
+void harness_fill_buckets(uint64_t filled_ns)
+{
+	struct sixlane_answers *answers = read_answers();
+	uint32_t zero = 0;
+
+	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
+		answers[cpu].filled_ns = filled_ns;
+	must(bpf_map_update_elem(setup->map_fd[MAP_ANSWERS], &zero, answers, BPF_ANY),
+	     "sl_answers");
+	free(answers);
+}
+
+uint64_t harness_hints_lost(void)
+{
+	struct sixlane_answers *answers = read_answers();
+	uint64_t lost = 0;
+
+	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
+		lost += answers[cpu].hints_lost;
+	free(answers);
+	return lost;
+}
+
 static struct sixlane_exception *of_exception(struct sixlane_exception *values, size_t i)
 {
 	return values + i * (size_t)setup->n_cpus;
@@ -66,6 +112,14 @@ static void read_values(struct sixlane_exception *to)
 		must(bpf_map_lookup_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].key,
 					 of_exception(to, i)),
 		     "sl_exceptions");
+}
+
+const struct sixlane_exception *harness_exception(size_t i, int cpu)
+{
+	if (cpu >= setup->n_cpus)
+		return NULL;
+	read_values(after);
+	return &of_exception(after, i)[cpu];
 }
 
 static uint64_t coarse_ns(void)

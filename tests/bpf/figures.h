@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What a packet leaves behind beside counters: the figures of the exception that it hit, on one
- * CPU, and a hint. Only harness.c includes this.
+ * CPU, and a hint. Only harness.c includes this; what tests ask for is in harness.h.
  */
 #ifndef TESTS_BPF_FIGURES_H
 #define TESTS_BPF_FIGURES_H

@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -103,6 +104,26 @@ struct sixlane_rule *harness_rules(void)
 struct sixlane_meta *harness_meta(void)
 {
 	return setup.meta;
+}
+
+/* --- CPUs ---------------------------------------------------------------------------------- */
+
+static cpu_set_t all_cpus;
+
+_Bool harness_pin(int cpu)
+{
+	cpu_set_t one;
+
+	if (!CPU_COUNT(&all_cpus))
+		sched_getaffinity(0, sizeof(all_cpus), &all_cpus);
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	return cpu < setup.n_cpus && !sched_setaffinity(0, sizeof(one), &one);
+}
+
+void harness_unpin(void)
+{
+	sched_setaffinity(0, sizeof(all_cpus), &all_cpus);
 }
 
 /* --- the world in the maps --------------------------------------------------------------- */
@@ -269,19 +290,21 @@ size_t harness_meta_max(void)
 	return 0;
 }
 
-static uint32_t expected_action(enum harness_prog prog, const struct expected *expected)
+/* An answer leaves by where the packet came in. */
+static uint32_t expected_action(enum harness_prog prog, uint32_t ingress,
+				const struct expected *expected)
 {
+	const bool shows_egress = prog == PROG_SHOWS_EGRESS || prog == PROG_FRAGS_SHOWS_EGRESS;
+
 	switch (expected->verdict) {
 	case SIXLANE_FORWARD:
-		return prog == PROG_SHOWS_EGRESS || prog == PROG_FRAGS_SHOWS_EGRESS
-			       ? expected->egress
-			       : XDP_REDIRECT;
+		return shows_egress ? expected->egress : XDP_REDIRECT;
+	case SIXLANE_ANSWER_TOO_BIG:
+		return shows_egress ? ingress : XDP_REDIRECT;
 	case SIXLANE_DROP_BLACKHOLE:
 	case SIXLANE_DROP_TOO_BIG:
 	case SIXLANE_DROP_TOO_BIG_RATE:
 		return XDP_DROP;
-	case SIXLANE_ANSWER_TOO_BIG:
-		return XDP_TX;
 	default:
 		return XDP_PASS;
 	}
@@ -289,6 +312,7 @@ static uint32_t expected_action(enum harness_prog prog, const struct expected *e
 
 /* What happened to a frame. */
 struct outcome {
+	uint32_t ingress; /* ifindex */
 	uint32_t action;
 	struct frame out;
 	struct risen risen;
@@ -310,7 +334,7 @@ static bool is_counted(const struct risen *risen, const struct frame *in,
 static bool is_fate(enum harness_prog prog, const struct frame *in, const struct outcome *outcome,
 		    const struct expected *expected)
 {
-	return outcome->action == expected_action(prog, expected) &&
+	return outcome->action == expected_action(prog, outcome->ingress, expected) &&
 	       is_same_frame(&outcome->out, expected->out) &&
 	       is_counted(&outcome->risen, in, expected) && figures_are(expected);
 }
@@ -322,9 +346,9 @@ static void explain(enum harness_prog prog, const struct frame *in, const struct
 
 	fprintf(stderr, "program %d, none of %zu fates; the first is %s in slot %u\n", (int)prog, n,
 		harness_verdict_name(expected->verdict), expected->slot);
-	if (outcome->action != expected_action(prog, expected))
+	if (outcome->action != expected_action(prog, outcome->ingress, expected))
 		fprintf(stderr, "action %u, expected %u\n", outcome->action,
-			expected_action(prog, expected));
+			expected_action(prog, outcome->ingress, expected));
 	if (!is_counted(risen, in, expected))
 		fprintf(stderr, "%zu counters rose: %s in slot %u by %llu packets, %llu bytes\n",
 			risen->n, harness_verdict_name(risen->verdict), risen->slot,
@@ -346,6 +370,7 @@ _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame
 	if (!before_is_of_now)
 		snapshot(before, SWEEP_ALL);
 	figures_begin();
+	outcome.ingress = ingress;
 	must(harness_run(prog, ingress, in, &outcome.out, &outcome.action), "BPF_PROG_TEST_RUN");
 	figures_end(in);
 	outcome.risen = find_risen(snapshot(after, sweep));

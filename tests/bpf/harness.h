@@ -80,6 +80,22 @@ void harness_expect_once(enum device dev, const struct frame *in, const struct e
 void harness_expect(enum harness_prog prog, enum device dev, const struct frame *in,
 		    const struct expected *expected, enum harness_sweep sweep);
 
+/* Run on this CPU from now on; false: there is none of this number. */
+_Bool harness_pin(int cpu);
+void harness_unpin(void);
+
+/* A value of the world's exceptions as it is now; NULL: there is no CPU of this number. */
+const struct sixlane_exception *harness_exception(size_t i, int cpu);
+
+/* Set what every CPU's bucket of answers says. */
+void harness_fill_buckets(uint64_t filled_ns);
+
+/* Take what the ring holds, at most max of which are wanted; returns how many it held. */
+size_t harness_take_hints(struct sixlane_hint *hints, size_t max);
+
+/* Hints that found no room since the last harness_install(), over all CPUs. */
+uint64_t harness_hints_lost(void);
+
 /* The elements that the datapath reads, in the mapped arrays; they last until harness_close(). */
 struct sixlane_neigh *harness_neigh(uint32_t slot);
 struct sixlane_next_hop *harness_next_hop(uint32_t id);

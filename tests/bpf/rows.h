@@ -118,5 +118,11 @@ extern const struct row rows_hash[]; /* packets that a group's hash does not rea
 extern const size_t rows_hash_n;
 extern const struct row rows_exception[]; /* what holds for one destination */
 extern const size_t rows_exception_n;
+extern const struct row rows_answer[]; /* packets over an MTU */
+extern const size_t rows_answer_n;
+extern const struct row rows_answer_way[]; /* and the way back */
+extern const size_t rows_answer_way_n;
+extern const struct row rows_hint[]; /* messages that the kernel learns from */
+extern const size_t rows_hint_n;
 
 #endif

@@ -138,7 +138,7 @@ def test_preferred_lifetime_ends(net):
     net.sync()
     assert net.router.port_status("p0")["source"] == "2001:db8:77::2"
     wait_until(
-        lambda: net.router.port_status("p0")["source"] == "2001:db8:77::1", 15, "a deprecated source"
+        lambda: net.router.port_status("p0")["source"] == "2001:db8:77::1", 15, "an end of it"
     )
     assert answers(net, "a", senders("a")) == {("2001:db8:77::1", 64)}
 

@@ -230,6 +230,8 @@ int parse_exception(const struct nlmsghdr *nlh, struct route_exception *out)
 	hop_fill(at, attr_u32(at[RTA_OIF], 0), 1, &exception.hop);
 	exception.table = attr_u32(at[RTA_TABLE], rtm->rtm_table);
 	exception.metric = attr_u32(at[RTA_PRIORITY], 0);
+	exception.mtu = metrics.mtu;
+	exception.mtu_locked = metrics.mtu_locked;
 	exception.type = rtm->rtm_type;
 	exception.protocol = rtm->rtm_protocol;
 	exception.has_src = src.len != 0;

@@ -425,7 +425,7 @@ int sync_run(struct sync *sync)
 		poll_settings(sync);
 	if (sync->complete && now_ns >= sync->next_census_ns)
 		census_run(sync, false);
-	/* those that are not known yet are not to be asked for: the kernel may have them */
+	/* before that every neighbour is unknown, and would be asked for though it is permanent */
 	if (sync->complete && due(now_ns, &sync->next_keep_ns, KEEP_INTERVAL_NS))
 		keeper_run(sync);
 	if (due(now_ns, &sync->next_retry_ns, RETRY_INTERVAL_NS))
