@@ -323,6 +323,8 @@ static void check_exception(const struct sim *sim, const struct sixlane_exceptio
 		assert_int_equal(sim->next_hops[value->next_hop].mtu, 0);
 	}
 	if (value->flags & SIXLANE_EXCEPTION_UNDER) {
+		/* Packets by other hops would not be punted. */
+		assert_int_equal(value->flags & SIXLANE_EXCEPTION_PUNT, 0);
 		assert_int_equal(value->under.kind, SIXLANE_FORWARD);
 		check_fate(sim, value->under);
 	}

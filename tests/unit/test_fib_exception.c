@@ -80,7 +80,7 @@ static void test_tables_are_apart(void **state)
 
 struct merging {
 	const char *what;
-	struct fib_exception kernel, operator;
+	struct fib_exception kernel, oper;
 	bool no_kernel, no_operator;
 	uint32_t flags, mtu, expires, gateway; /* of the next hop: its last digit */
 };
@@ -96,37 +96,37 @@ static const struct merging mergings[] = {
 	{ "an MTU that no link may have", .no_operator = true, .kernel = { .mtu = 1000 },
 	  .flags = K | MTU, .mtu = 1280 },
 	{ "an operator's, who locks", .no_kernel = true,
-	  .operator= { .mtu = 1300, .mtu_locked = true }, .flags = O | MTU | LOCKED, .mtu = 1300 },
+	  .oper = { .mtu = 1300, .mtu_locked = true }, .flags = O | MTU | LOCKED, .mtu = 1300 },
 	{ "the operator's is smaller", .kernel = { .mtu = 1400, .expires_ns = 7 },
-	  .operator= { .mtu = 1300, .mtu_locked = true, .expires_ns = 9 },
+	  .oper = { .mtu = 1300, .mtu_locked = true, .expires_ns = 9 },
 	  .flags = K | O | MTU | LOCKED, .mtu = 1300, .expires = 7 },
 	{ "the kernel's is smaller", .kernel = { .mtu = 1300, .expires_ns = 9 },
-	  .operator= { .mtu = 1400, .mtu_locked = true, .expires_ns = 7 }, .flags = K | O | MTU,
+	  .oper = { .mtu = 1400, .mtu_locked = true, .expires_ns = 7 }, .flags = K | O | MTU,
 	  .mtu = 1300, .expires = 7 },
 	{ "they are the same", .kernel = { .mtu = 1300, .expires_ns = 9 },
-	  .operator= { .mtu = 1300, .mtu_locked = true }, .flags = K | O | MTU | LOCKED,
-	  .mtu = 1300, .expires = 9 },
+	  .oper = { .mtu = 1300, .mtu_locked = true }, .flags = K | O | MTU | LOCKED, .mtu = 1300,
+	  .expires = 9 },
 	{ "next hops: the operator's", .kernel = { .has_hop = true, .hop = VIA(5) },
-	  .operator= { .has_hop = true, .hop = VIA(6) }, .flags = K | O | HOP, .gateway = 6 },
+	  .oper = { .has_hop = true, .hop = VIA(6) }, .flags = K | O | HOP, .gateway = 6 },
 	{ "the kernel's next hop, the operator's MTU", .kernel = { .has_hop = true, .hop = VIA(5) },
-	  .operator= { .mtu = 1300 }, .flags = K | O | HOP | MTU, .gateway = 5, .mtu = 1300 },
+	  .oper = { .mtu = 1300 }, .flags = K | O | HOP | MTU, .gateway = 5, .mtu = 1300 },
 	{ "what is observed does not count",
-	  .kernel = { .mtu = 1300, .observe = true, .expires_ns = 7 }, .operator= { .mtu = 1400 },
+	  .kernel = { .mtu = 1300, .observe = true, .expires_ns = 7 }, .oper = { .mtu = 1400 },
 	  .flags = K | O | MTU, .mtu = 1400 },
 	{ "unless all is", .no_operator = true,
 	  .kernel = { .mtu = 1300, .observe = true, .punt = true, .expires_ns = 7 },
 	  .flags = K | MTU | OBSERVE, .mtu = 1300, .expires = 7 },
-	{ "a punt", .kernel = { .punt = true, .mtu = 1300 }, .operator= { .mtu = 1400 },
+	{ "a punt", .kernel = { .punt = true, .mtu = 1300 }, .oper = { .mtu = 1400 },
 	  .flags = K | O | MTU | PUNT, .mtu = 1300 },
 	{ "a hop to nowhere", .no_operator = true, .kernel = { .has_hop = true },
 	  .flags = K | PUNT },
 	{ "under nothing", .no_operator = true, .kernel = { .has_under = true, .mtu = 1300 },
 	  .flags = K | MTU | PUNT, .mtu = 1300 },
 	{ "under the route's hop, which the map does not hold for all of the operator's packets",
-	  .kernel = { .has_under = true, .mtu = 1300, .under = VIA(2) }, .operator= { .mtu = 1400 },
+	  .kernel = { .has_under = true, .mtu = 1300, .under = VIA(2) }, .oper = { .mtu = 1400 },
 	  .flags = K | O | MTU, .mtu = 1300 },
 	{ "under another hop", .kernel = { .has_under = true, .mtu = 1300, .under = VIA(1) },
-	  .operator= { .mtu = 1400 }, .flags = K | O | MTU, .mtu = 1400 },
+	  .oper = { .mtu = 1400 }, .flags = K | O | MTU, .mtu = 1400 },
 	{ "nothing at all", .no_operator = true, .flags = K },
 };
 
@@ -146,8 +146,8 @@ static void test_merging(void **state)
 				assert_int_equal(say(world, FIB_KERNEL, "2001:db8::1", m->kernel),
 						 0);
 			if (!(turn % 2) && !m->no_operator)
-				assert_int_equal(
-					say(world, FIB_OPERATOR, "2001:db8::1", m->operator), 0);
+				assert_int_equal(say(world, FIB_OPERATOR, "2001:db8::1", m->oper),
+						 0);
 		}
 		is = sim_exception(world->sim, SIXLANE_TABLE_MAIN, &dst);
 		if (!is || is->flags != m->flags || is->mtu != m->mtu ||

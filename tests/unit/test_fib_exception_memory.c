@@ -68,6 +68,28 @@ static void test_kernels_is_lost(void **state)
 	assert_int_equal(stats_of(world).exceptions_missing, 0);
 }
 
+/* Something is known of that destination then, but not what the kernel has there. */
+static void test_operators_comes_to_a_lost_one(void **state)
+{
+	struct world *world = *state;
+
+	fill(world);
+	say_without_memory(world, FIB_KERNEL, "2001:db8::1");
+	say(world, FIB_OPERATOR, "2001:db8::1", pmtu(1300));
+	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1400));
+	assert_mtu(world, "2001:db8::1", 1300);
+	say(world, FIB_OPERATOR, "2001:db8::2", pmtu(1300));
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	restart(world, SIXLANE_MAX_ROUTES);
+	fib_retry(world->fib);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	tell_all(world, "2001:db8::1");
+	say(world, FIB_OPERATOR, "2001:db8::2", pmtu(1300));
+	assert_mtu(world, "2001:db8::2", 1300);
+	assert_mtu(world, "2001:db8::1", 1300);
+}
+
 static void test_operators_is_refused(void **state)
 {
 	struct world *world = *state;
@@ -107,6 +129,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_kernels_is_lost),
+		TEST(test_operators_comes_to_a_lost_one),
 		TEST(test_operators_is_refused),
 		TEST(test_lost_without_owner),
 	};

@@ -129,6 +129,31 @@ static void test_other_route(void **state)
 	assert_mtu(world, "2001:db8::5", 1400);
 }
 
+/* … or an object came to mean something else. */
+static void test_other_object(void **state)
+{
+	struct world *world = *state;
+	const struct fib_hop hops[] = { hop_via("fe80::2", 3, 0), hop_via("fe80::9", 3, 0) };
+
+	for (uint32_t changed = 0; changed < 2; changed++) {
+		struct fib_object object = { .verdict = SIXLANE_FORWARD, .n_hops = 1 };
+
+		object.hops = hops;
+		fib_set_object(world->fib, 7, &object);
+		set(world, "2001:db8::/32", by_object(7));
+		say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
+		restart(world, SIXLANE_MAX_ROUTES);
+		fib_sync_begin(world->fib);
+		object.hops = hops + changed;
+		fib_set_object(world->fib, 7, &object);
+		assert_effect(world, "2001:db8::1", changed ? SIM_PUNTED : SIM_APPLIED);
+		set(world, "2001:db8::/32", by_object(7));
+		fib_sync_end(world->fib);
+		assert_object(world, "2001:db8::1", by_object(7), &object);
+		assert_effect(world, "2001:db8::1", changed ? SIM_PUNTED : SIM_APPLIED);
+	}
+}
+
 /* The earlier daemon ended between the write of an exception and that of its mark, or the reverse.
  */
 static void test_marks_are_mended(void **state)
@@ -179,7 +204,7 @@ static void put(struct world *world, const char *dst, struct sixlane_exception v
 static void test_nonsense(void **state)
 {
 	struct world *world = *state;
-	const uint32_t operator= SIXLANE_EXCEPTION_OPERATOR, hop = SIXLANE_EXCEPTION_NEXT_HOP;
+	const uint32_t oper = SIXLANE_EXCEPTION_OPERATOR, hop = SIXLANE_EXCEPTION_NEXT_HOP;
 	struct fib_target locked = via("fe80::3", 3);
 
 	set_routes(world);
@@ -192,18 +217,18 @@ static void test_nonsense(void **state)
 	put(world, "2001:db8::3", (struct sixlane_exception){ .flags = hop });
 	put(world, "2001:db8::4", (struct sixlane_exception){ .flags = hop, .next_hop = 4 });
 	put(world, "2001:db8::5",
-	    (struct sixlane_exception){ .flags = SIXLANE_EXCEPTION_MTU | operator, .mtu = 9 });
+	    (struct sixlane_exception){ .flags = SIXLANE_EXCEPTION_MTU | oper, .mtu = 9 });
 	put(world, "2001:db8::6",
 	    (struct sixlane_exception){ .flags = SIXLANE_EXCEPTION_UNDER | SIXLANE_EXCEPTION_MTU,
 					.mtu = 1300,
 					.under.kind = SIXLANE_KIND_GROUP });
 	put(world, "2001:db8::7",
-	    (struct sixlane_exception){ .flags = SIXLANE_EXCEPTION_UNDER | operator,
+	    (struct sixlane_exception){ .flags = SIXLANE_EXCEPTION_UNDER | oper,
 					.under = { .port = 99 } });
 	put(world, "2001:db8::8", (struct sixlane_exception){ .flags = 1u << 15 });
 	put(world, "2001:db8::a", (struct sixlane_exception){ .mtu = 1300 });
 	world->sim->exceptions[world->sim->n_exceptions - 1].value.flags = 0;
-	put(world, "2001:db8::b", (struct sixlane_exception){ .flags = operator });
+	put(world, "2001:db8::b", (struct sixlane_exception){ .flags = oper });
 	world->sim->exceptions[world->sim->n_exceptions - 1].key.zero = 1;
 	assert_int_equal(world->sim->n_exceptions, 11);
 	restart(world, SIXLANE_MAX_ROUTES);
@@ -228,8 +253,9 @@ static void test_nonsense(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_they_stay),	  TEST(test_they_are_swept),   TEST(test_other_route),
-		TEST(test_smaller_bound), TEST(test_marks_are_mended), TEST(test_nonsense),
+		TEST(test_they_stay),	 TEST(test_they_are_swept), TEST(test_other_route),
+		TEST(test_other_object), TEST(test_smaller_bound),  TEST(test_marks_are_mended),
+		TEST(test_nonsense),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

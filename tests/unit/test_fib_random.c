@@ -65,9 +65,14 @@ struct world {
 	struct sim *sim;
 	struct fib *fib;
 	struct model model;
-	bool tight;   /* few ids and cells */
-	bool trouble; /* something was made to fail since the last clean retry */
-	bool forgot;  /* the fib said -ENOMEM since the last synchronisation without */
+	bool tight;	/* few ids and cells */
+	bool trouble;	/* something was made to fail since the last clean retry */
+	bool forgot;	/* the fib said -ENOMEM since the last synchronisation without */
+	bool lost;	/* … or of an exception, since all were told the last time … */
+	bool lost_anew; /* … began to be told */
+	bool bounded;	/* there may be fewer exceptions than are said */
+	uint32_t max_exceptions;
+	uint64_t evicted;
 	uint64_t seed;
 	unsigned int operation;
 };
@@ -164,6 +169,19 @@ static bool is_pass(const struct world *world, const struct sim_found *found)
 	return verdict == SIXLANE_PUNT_MAP_FULL || verdict == SIXLANE_PUNT_SOURCE_ROUTE;
 }
 
+/* It finds its route as state has it, and there the exception that it has, too. */
+static bool is_as(const struct world *world, const struct model_state *state,
+		  const struct model_probe *probe, const struct sim_found *found, bool exact)
+{
+	bool evicting = fib_at_work && world->max_exceptions < N_EXCEPTIONS;
+	bool excused = !exact &&
+		       (world->trouble || world->tight || world->forgot || world->lost || evicting);
+
+	return model_agrees(&world->model, state, probe, found, exact) &&
+	       (!found || sim_verdict(found) != SIXLANE_FORWARD ||
+		model_excepts(&world->model, state, probe, found, excused));
+}
+
 static void check_probe(const struct world *world, const struct model_probe *probe, bool exact)
 {
 	struct sim_found at;
@@ -171,10 +189,10 @@ static void check_probe(const struct world *world, const struct model_probe *pro
 
 	if (sim_find(world->sim, probe->table, &probe->dst, &probe->src, &at))
 		found = &at;
-	if (model_agrees(&world->model, &world->model.now, probe, found, exact))
+	if (is_as(world, &world->model.now, probe, found, exact))
 		return;
-	if (!exact && (model_agrees(&world->model, &world->model.before, probe, found, false) ||
-		       is_pass(world, found)))
+	if (!exact &&
+	    (is_as(world, &world->model.before, probe, found, false) || is_pass(world, found)))
 		return;
 	fail_msg("table %#x probe %zu has verdict %d, which is neither old nor new", probe->table,
 		 (size_t)(probe - world->model.probes), found ? (int)sim_verdict(found) : -1);
@@ -216,13 +234,14 @@ static void check_all(struct world *world)
 	bool exact;
 
 	fib_get_stats(world->fib, &stats);
-	exact = !stats.missing && !world->forgot;
+	exact = !stats.missing && !world->forgot && !world->lost;
 	world->model.before = world->model.now;
 	for (size_t i = 0; i < N_PROBES; i++)
 		check_probe(world, &world->model.probes[i], exact);
 	for (size_t i = 0; i < N_PREFIXES; i++)
 		there += world->model.now.slots[i].there;
 	check_vlans(world, false);
+	assert_int_equal(stats.exceptions, world->sim->n_exceptions);
 	assert_int_equal(stats.routes, world->sim->routes.n);
 	assert_int_equal(stats.sources, world->sim->sources.n);
 	assert_int_equal(stats.neighbours, world->sim->n_neigh_index);
@@ -242,6 +261,7 @@ static void change(struct world *world)
 
 	slot->there = !slot->there || rnd(world, 2);
 	model_random_content(&world->model, slot);
+	model_change_doubts(&world->model);
 	tell_slot(world, slot);
 }
 
@@ -251,6 +271,7 @@ static void change_object(struct world *world)
 
 	world->model.now.objects[i] =
 		model_random_object(&world->model, &world->model.now.objects[i]);
+	model_change_doubts(&world->model);
 	tell_object(world, i);
 }
 
@@ -259,7 +280,13 @@ static void make_trouble(struct world *world)
 	struct sim *sim = world->sim;
 
 	world->trouble = true;
-	switch (rnd(world, 10)) {
+	switch (rnd(world, 12)) {
+	case 10:
+		sim->exception_fails = rnd(world, 4);
+		break;
+	case 11:
+		sim->exceptions_capacity = sim->n_exceptions + rnd(world, 3);
+		break;
 	case 0:
 		sim->routes.capacity = sim->routes.n + rnd(world, 3);
 		break;
@@ -294,6 +321,8 @@ static void make_trouble(struct world *world)
 }
 
 static void sync_all(struct world *world);
+static void tell_all(struct world *world, enum fib_origin origin);
+static void note_evicted(struct world *world);
 
 static void end_trouble(struct world *world)
 {
@@ -303,15 +332,19 @@ static void end_trouble(struct world *world)
 	sim->routes.capacity = sim->sources.capacity = SIM_MAX_ROUTES;
 	sim->full_refuses_replace = sim->grace_fails = false;
 	sim->enomem = sim->set_fails = sim->del_fails = sim->index_fails = 0;
+	sim->exception_fails = 0;
+	sim->exceptions_capacity = SIM_MAX_EXCEPTIONS;
 	/* What the daemon does after -ENOMEM. */
 	if (world->forgot)
 		sync_all(world);
+	model_raise_doubts(&world->model);
 	if (!world->tight)
 		assert_int_equal(retry(world), 0);
 	/* What is deleted last makes room for nobody but the next try. */
 	retry(world);
 	sim->index_errors = 0;
 	check_vlans(world, true);
+	tell_all(world, FIB_KERNEL);
 	world->trouble = false;
 }
 
@@ -424,18 +457,28 @@ static void restart(struct world *world)
 	unsigned long writes;
 
 	fib_get_stats(world->fib, &stats);
-	complete = !stats.missing && !world->forgot;
+	complete = !stats.missing && !world->forgot && !world->lost;
 	fib_free(world->fib);
 	world->fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
+	fib_set_max_exceptions(world->fib, world->max_exceptions);
+	world->evicted = 0;
+	model_raise_doubts(&world->model);
+	world->model.adopted = true;
 	tighten(world);
 	sim_adopt(world->sim, world->fib);
 	writes = world->sim->routes.writes;
 	fib_retry(world->fib);
+	note_evicted(world);
+	fib_get_stats(world->fib, &stats);
+	complete &= !stats.missing;
 	for (size_t i = 0; i < N_PROBES; i++)
 		check_probe(world, &world->model.probes[i], complete);
 	sync_all(world);
-	if (quiet && !world->tight)
+	if (quiet && !world->tight && !world->lost)
 		assert_in_range(world->sim->routes.writes, writes, writes + count_opaque(world));
+	tell_all(world, FIB_OPERATOR);
+	tell_all(world, FIB_KERNEL);
+	world->model.adopted = false;
 }
 
 /* Things went and came while nobody listened. */
@@ -453,14 +496,161 @@ static void resync(struct world *world)
 		world->model.now.objects[i] =
 			model_random_object(&world->model, &world->model.now.objects[i]);
 	}
+	model_change_doubts(&world->model);
 	sync_all(world);
+}
+
+/* --- exceptions ---------------------------------------------------------------------------------
+ */
+
+static void tell_exception(struct world *world, size_t i, enum fib_origin origin)
+{
+	struct model_exception *exception = &world->model.now.exceptions[i];
+	const struct fib_exception *said = &exception->said[origin];
+	bool bounded = world->max_exceptions < N_EXCEPTIONS;
+	int err;
+
+	fib_at_work = true;
+	err = fib_set_exception(world->fib, origin, exception->table, &exception->dst,
+				exception->there[origin] ? said : NULL);
+	fib_at_work = false;
+	if (err)
+		assert_true((err == -ENOMEM && alloc_fails) || (err == -ENOSPC && bounded));
+	/* Refused, or lost, and then the kernel's. */
+	if (origin == FIB_OPERATOR)
+		exception->there[origin] &= !err;
+	else if (err)
+		exception->doubt = MODEL_DOUBT;
+	if (err && origin == FIB_KERNEL)
+		world->lost = world->lost_anew = true;
+}
+
+static void say(struct world *world, size_t i, enum fib_origin origin)
+{
+	struct model_exception *exception = &world->model.now.exceptions[i];
+
+	exception->there[origin] = rnd(world, 4) != 0;
+	if (exception->there[origin])
+		exception->said[origin] = model_random_exception(&world->model, origin);
+	if (origin == FIB_KERNEL)
+		exception->doubt = MODEL_SURE;
+	tell_exception(world, i, origin);
+}
+
+/* Those that go to make room for others are lost as well. */
+static void note_evicted(struct world *world)
+{
+	struct fib_stats stats;
+
+	fib_get_stats(world->fib, &stats);
+	if (stats.exceptions_evicted != world->evicted)
+		world->lost = world->lost_anew = true;
+	world->evicted = stats.exceptions_evicted;
+}
+
+/* In full, some of it anew. */
+static void tell_all(struct world *world, enum fib_origin origin)
+{
+	fib_at_work = true;
+	fib_exceptions_begin(world->fib, origin);
+	fib_at_work = false;
+	world->lost_anew = false;
+	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
+		struct model_exception *exception = &world->model.now.exceptions[i];
+
+		if (origin == FIB_KERNEL && exception->there[origin])
+			exception->doubt = MODEL_SURE;
+		if (exception->there[origin])
+			tell_exception(world, i, origin);
+	}
+	fib_at_work = true;
+	fib_exceptions_end(world->fib, origin, true);
+	fib_at_work = false;
+	note_evicted(world);
+	if (origin == FIB_KERNEL)
+		world->lost = world->lost_anew;
+}
+
+static void answer_doubts(struct world *world)
+{
+	union sixlane_addr dst;
+	uint32_t table;
+
+	for (uint32_t n = rnd(world, 4); n; n--) {
+		size_t i = 0;
+
+		if (!fib_exception_in_doubt(world->fib, &table, &dst))
+			return;
+		while (i < N_EXCEPTIONS &&
+		       (world->model.now.exceptions[i].table != table ||
+			memcmp(&world->model.now.exceptions[i].dst, &dst, sizeof(dst)) != 0))
+			i++;
+		assert_true(i < N_EXCEPTIONS);
+		assert_true(world->model.now.exceptions[i].there[FIB_KERNEL]);
+		if (!world->trouble && !world->tight)
+			assert_int_not_equal(world->model.now.exceptions[i].doubt, MODEL_SURE);
+		say(world, i, FIB_KERNEL);
+	}
+}
+
+static void expire(struct world *world)
+{
+	struct model_state *now = &world->model.now;
+	uint64_t next;
+
+	world->model.now_ns += rnd(world, 10);
+	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
+		for (int origin = 0; origin < FIB_N_ORIGINS; origin++) {
+			uint64_t expires_ns = now->exceptions[i].said[origin].expires_ns;
+
+			if (expires_ns && expires_ns <= world->model.now_ns)
+				now->exceptions[i].there[origin] = false;
+		}
+	}
+	do {
+		fib_at_work = true;
+		fib_exceptions_expire(world->fib, world->model.now_ns, 1 + rnd(world, 5), &next);
+		fib_at_work = false;
+	} while (next <= world->model.now_ns);
+}
+
+/* Never fewer than what the operator has said. */
+static void bound(struct world *world)
+{
+	uint32_t least = 1;
+
+	for (size_t i = 0; i < N_EXCEPTIONS; i++)
+		least += world->model.now.exceptions[i].there[FIB_OPERATOR];
+	world->max_exceptions = rnd(world, 2) ? N_EXCEPTIONS : least;
+	fib_at_work = true;
+	fib_set_max_exceptions(world->fib, world->max_exceptions);
+	fib_at_work = false;
+}
+
+static void except(struct world *world)
+{
+	uint32_t dice = rnd(world, 20);
+
+	if (dice < 10)
+		say(world, rnd(world, N_EXCEPTIONS), rnd(world, FIB_N_ORIGINS));
+	else if (dice < 14)
+		answer_doubts(world);
+	else if (dice < 17)
+		expire(world);
+	else if (dice < 18)
+		tell_all(world, rnd(world, FIB_N_ORIGINS));
+	else if (dice < 19 && world->bounded)
+		bound(world);
+	note_evicted(world);
 }
 
 static void operate(struct world *world)
 {
-	uint32_t dice = rnd(world, 100);
+	uint32_t dice = rnd(world, 140);
 
-	if (dice < 54)
+	if (dice >= 100)
+		except(world);
+	else if (dice < 54)
 		change(world);
 	else if (dice < 68)
 		change_object(world);
@@ -492,6 +682,8 @@ static void open_world(struct world *world, uint64_t seed, bool tight)
 	world->sim = sim_new();
 	world->sim->random = seed;
 	world->seed = seed;
+	world->bounded = seed % 3 == 0;
+	world->max_exceptions = N_EXCEPTIONS;
 	world->tight = tight;
 	alloc_fails = 0;
 	alloc_random = seed;
@@ -512,6 +704,9 @@ static void empty(struct world *world)
 		world->model.now.slots[i].there = false;
 	for (size_t i = 0; i < N_OBJECTS; i++)
 		world->model.now.objects[i].there = false;
+	memset(world->model.now.exceptions, 0, sizeof(world->model.now.exceptions));
+	tell_all(world, FIB_OPERATOR);
+	tell_all(world, FIB_KERNEL);
 	sync_all(world);
 	check_all(world);
 	fib_get_stats(world->fib, &stats);
@@ -521,6 +716,7 @@ static void empty(struct world *world)
 	assert_int_equal(stats.next_hops, 0);
 	assert_int_equal(stats.neighbours, 0);
 	assert_int_equal(stats.missing, 0);
+	assert_int_equal(stats.exceptions, 0);
 	for (uint32_t ifindex = 1; ifindex <= FIRST_VLAN_PORT + N_VLAN_PORTS; ifindex++)
 		fib_set_port(world->fib, &(struct sixlane_port){ .ifindex = ifindex });
 	assert_int_equal(world->sim->n_port_index, 0);
@@ -539,8 +735,10 @@ static void play(uint64_t seed, bool trouble_allowed, bool tight)
 		world.operation = (unsigned int)i;
 		operate(&world);
 		check_all(&world);
-		if (!trouble_allowed && world.trouble)
-			end_trouble(&world);
+		if (trouble_allowed || !world.trouble)
+			continue;
+		end_trouble(&world);
+		check_all(&world);
 	}
 	world.sim->written = NULL;
 	empty(&world);

@@ -124,6 +124,7 @@ static void understand_host(struct fib *fib, struct fib_host *host, void *ctx)
 	if (!understand(fib, host, &said))
 		said = (struct fib_exception){ .punt = true, .expires_ns = said.expires_ns };
 	host->words[FIB_KERNEL].said = host->words[FIB_OPERATOR].said = said;
+	host->lost &= said.punt; /* as the earlier daemon had it */
 	if (host->words[FIB_KERNEL].there)
 		fib_list_append(&fib->hosts.doubts, &host->doubts);
 	fib_host_update(fib, host);

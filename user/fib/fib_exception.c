@@ -84,6 +84,7 @@ static struct fib_host *new_host(struct fib *fib, struct fib_table *table,
 	host->table = table;
 	fib_list_init(&host->doubts);
 	fib_host_own(host);
+	host->lost = fib_owner_has_lost(fib, host->owner);
 	hosts->n++;
 	return host;
 }
@@ -284,7 +285,7 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 	if (exception)
 		host->words[origin].said = sane(exception);
 	if (origin == FIB_KERNEL) {
-		host->doubtful = false;
+		host->doubtful = host->lost = false;
 		fib_list_unlink(&host->doubts);
 	}
 	fib_host_update(fib, host);

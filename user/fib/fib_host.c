@@ -59,7 +59,7 @@ static union sixlane_fate under_fate(const struct fib_host_parts *parts)
 
 /* What the origins say that counts: of those that are but observed nothing, unless all are. */
 struct voices {
-	const struct fib_exception *kernel, *operator;
+	const struct fib_exception *kernel, *oper;
 	bool observed;
 };
 
@@ -76,7 +76,7 @@ static struct voices voices_of(const struct fib_host *host)
 	struct voices voices = { voice(host, FIB_KERNEL, false), voice(host, FIB_OPERATOR, false),
 				 false };
 
-	if (voices.kernel || voices.operator)
+	if (voices.kernel || voices.oper)
 		return voices;
 	return (struct voices){ voice(host, FIB_KERNEL, true), voice(host, FIB_OPERATOR, true),
 				true };
@@ -131,9 +131,9 @@ static bool merge_kernel(struct fib *fib, const struct fib_next_hop *route,
 {
 	const struct fib_exception *said = voices->kernel;
 
-	if (said->has_under && voices->operator&& goes_elsewhere(route, &said->under))
+	if (said->has_under && voices->oper && !said->punt && goes_elsewhere(route, &said->under))
 		return true;
-	if (said->has_under && !voices->operator) {
+	if (said->has_under && !voices->oper) {
 		if (!get_under(fib, parts, &said->under))
 			return false;
 		content->under = under_fate(parts);
@@ -150,8 +150,8 @@ static bool is_by_source(const struct fib_next_hop *route)
 
 static const struct fib_hop *hop_of(const struct voices *voices)
 {
-	if (voices->operator&& voices->operator->has_hop)
-		return &voices->operator->hop;
+	if (voices->oper && voices->oper->has_hop)
+		return &voices->oper->hop;
 	return voices->kernel && voices->kernel->has_hop ? &voices->kernel->hop : NULL;
 }
 
@@ -169,8 +169,8 @@ static bool compose(struct fib *fib, const struct fib_host *host, struct fib_hos
 		content->flags |= SIXLANE_EXCEPTION_KERNEL;
 	if (host->words[FIB_OPERATOR].there)
 		content->flags |= SIXLANE_EXCEPTION_OPERATOR;
-	if (voices.operator)
-		merge(content, voices.operator);
+	if (voices.oper)
+		merge(content, voices.oper);
 	if (voices.kernel)
 		whole = merge_kernel(fib, route, &voices, parts, content);
 	if (hop && get_hop(fib, parts, hop)) {
@@ -179,7 +179,7 @@ static bool compose(struct fib *fib, const struct fib_host *host, struct fib_hos
 	} else if (hop) {
 		whole = false;
 	}
-	if (!whole || (voices.kernel && (host->doubtful || is_by_source(route))))
+	if (!whole || host->lost || (voices.kernel && (host->doubtful || is_by_source(route))))
 		content->flags |= SIXLANE_EXCEPTION_PUNT;
 	if (voices.observed) {
 		content->flags &= ~SIXLANE_EXCEPTION_PUNT;

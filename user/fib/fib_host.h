@@ -11,7 +11,8 @@
  * - A host that should be in the map and is not is "absent": its owner carries the mark of
  *   missing ones. One whose entry should be another, or none, and cannot be changed is "stuck":
  *   its owner is punted. What nobody remembers for lack of room or memory is "lost" under the
- *   owner that it would have, which carries the mark of missing ones, too.
+ *   owner that it would have, which carries the mark of missing ones, too; since that says
+ *   nothing of a host that is in the map, one that comes there later is punted.
  * - What the kernel says of a host is of the route that it is under there: the longest prefix that
  *   was told ("route"), whether or not it found room in the trie. When that changes, the host is
  *   doubtful, and so punted, before the trie or a next hop says anything new.
@@ -48,6 +49,7 @@ struct fib_host {
 	bool absent, stuck;
 	bool failed;   /* the map does not say what it should */
 	bool doubtful; /* the kernel is to be asked whether it still says the same */
+	bool lost;     /* what the kernel says may have been before somebody remembers any of it */
 };
 
 /* --- fib_host.c ------------------------------------------------------------------------------- */
@@ -83,6 +85,8 @@ void fib_owner_settle(struct fib *fib, struct fib_entry *owner);
 /* The prefix in the trie that is the next shorter one. NULL: there is none. */
 struct fib_entry *fib_owner_above(const struct fib_entry *entry);
 
+/* The kernel may have exceptions under this owner, or without any, that nobody remembers. */
+bool fib_owner_has_lost(const struct fib *fib, const struct fib_entry *owner);
 /* Give a host the owner that it should have, or none, when it comes and when it goes. */
 void fib_host_own(struct fib_host *host);
 void fib_host_disown(struct fib_host *host);

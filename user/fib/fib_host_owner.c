@@ -122,11 +122,16 @@ static void set_lost(struct fib *fib, struct fib_entry *entry, bool lost, bool a
 	entry->hosts_lost_anew = anew;
 }
 
+bool fib_owner_has_lost(const struct fib *fib, const struct fib_entry *owner)
+{
+	return owner ? owner->hosts_lost : fib->hosts.lost_unowned;
+}
+
 /* What is lost under one may be under the other now; NULL: there is none. */
 static void spread_lost(struct fib *fib, const struct fib_entry *from, struct fib_entry *to)
 {
 	struct fib_hosts *hosts = &fib->hosts;
-	bool lost = from ? from->hosts_lost : hosts->lost_unowned;
+	bool lost = fib_owner_has_lost(fib, from);
 	bool anew = from ? from->hosts_lost_anew : hosts->lost_unowned_anew;
 
 	if (!lost)
@@ -159,8 +164,11 @@ void fib_owner_forget(struct fib *fib, struct fib_entry *entry)
 
 void fib_owner_adopt(struct fib *fib, struct fib_entry *entry, uint32_t marks)
 {
+	bool lost = marks & SIXLANE_ROUTE_EXCEPTIONS_MISSING;
+
 	entry->marks = marks >> SIXLANE_ROUTE_MARKS_SHIFT;
-	set_lost(fib, entry, marks & SIXLANE_ROUTE_EXCEPTIONS_MISSING, false);
+	fib->hosts.n_missing += lost; /* at least */
+	set_lost(fib, entry, lost, false);
 }
 
 static void begin_finding(struct fib *fib, struct fib_entry *entry)
@@ -185,12 +193,22 @@ static void end_finding(struct fib *fib, struct fib_entry *entry)
 	fib_owner_settle(fib, entry);
 }
 
+static void end_host_lost(struct fib *fib, struct fib_host *host, void *ctx)
+{
+	(void)ctx;
+	if (!host->lost || fib_owner_has_lost(fib, host->owner))
+		return;
+	host->lost = false;
+	fib_host_update(fib, host);
+}
+
 void fib_owner_end_finding(struct fib *fib)
 {
 	fib->hosts.n_missing = fib->hosts.n_missing_anew;
 	fib->hosts.lost_unowned = fib->hosts.lost_unowned_anew;
 	if (fib->hosts.n_lost)
 		fib_entry_each(fib, end_finding);
+	fib_host_each(fib, end_host_lost, NULL);
 }
 
 /* --- when entries come and go ----------------------------------------------------------------- */

@@ -101,6 +101,7 @@ static struct fib_object_def *def_new(const struct fib_object *said)
 	return def;
 }
 
+/* The kernel has the same hops in it: what it knows of destinations by these holds as before. */
 static bool same_hops(const struct fib_object_def *a, const struct fib_object_def *b)
 {
 	return a->n_hops == b->n_hops && !memcmp(a->hops, b->hops, a->n_hops * sizeof(a->hops[0]));
@@ -178,10 +179,7 @@ static void publish(struct fib *fib, struct fib_object_state *object)
 {
 	union sixlane_fate fate;
 
-	if (turns(fib, object)) {
-		fib_owner_doubt_object(fib, object);
-		object->held |= fib->syncing;
-	}
+	object->held |= fib->syncing && turns(fib, object);
 	for (struct fib_next_hop *user = object->users; user; user = user->next_user) {
 		if (!user->id) /* on its way: it asks for its fate by itself */
 			continue;
@@ -192,11 +190,13 @@ static void publish(struct fib *fib, struct fib_object_state *object)
 	}
 }
 
-static void rebuild(struct fib *fib, struct fib_object_state *object)
+static void rebuild(struct fib *fib, struct fib_object_state *object, bool first)
 {
 	struct fib_group *old = object->group;
 
 	object->group = group_new(fib, object);
+	if (first && turns(fib, object))
+		fib_owner_doubt_object(fib, object);
 	set_hungry(fib, object,
 		   object->users && object->def && object->def->verdict == SIXLANE_FORWARD &&
 			   !object->group);
@@ -211,14 +211,14 @@ static void set_def(struct fib *fib, struct fib_object_state *object, struct fib
 	struct fib_object_def *old = object->def;
 	bool done;
 
-	if (def && old && !same_hops(def, old))
+	if (old && !(def && def->verdict == old->verdict && same_hops(def, old)))
 		fib_owner_doubt_object(fib, object);
 	done = def && old && object->group && def->n_buckets && !fib->syncing &&
 	       def->n_buckets == old->n_buckets && fib_group_set_buckets(fib, &object->group, def);
 
 	object->def = def;
 	if (!done)
-		rebuild(fib, object);
+		rebuild(fib, object, !old);
 	free(old);
 	release(fib, object);
 }
@@ -256,7 +256,7 @@ void fib_object_attach(struct fib *fib, struct fib_object_state *object,
 	object->n_expiring += expires;
 	if (object->def &&
 	    (!next_hop->next_user || (expires && object->group && !object->group->n_cells)))
-		rebuild(fib, object);
+		rebuild(fib, object, false);
 }
 
 void fib_object_detach(struct fib *fib, struct fib_next_hop *next_hop)
@@ -281,7 +281,7 @@ void fib_object_detach(struct fib *fib, struct fib_next_hop *next_hop)
 static void feed_one(struct fib_hash_node *node, void *ctx)
 {
 	if (object_of(node)->hungry)
-		rebuild(ctx, object_of(node));
+		rebuild(ctx, object_of(node), false);
 }
 
 void fib_object_feed(struct fib *fib)
