@@ -158,8 +158,7 @@ static enum learnt understand(struct sync *sync, const union sixlane_addr *dst,
 	return learnt_answered(&world, &answer->exception, answer->told_after_ns, exception);
 }
 
-static void settle_one(struct sync *sync, const union sixlane_addr *dst,
-		       const struct answer *answer)
+static void heed_one(struct sync *sync, const union sixlane_addr *dst, const struct answer *answer)
 {
 	struct fib_exception exception;
 	bool learnt = understand(sync, dst, answer, &exception) != LEARNT_NOTHING;
@@ -219,18 +218,24 @@ static void survey_ask(struct survey *survey, const union sixlane_addr *src, uin
 }
 
 /*
- * A question by a device falls upon the first hop by it, one by a source upon any. False: what
- * holds at some is not known, and the kernel decides for as long as what is known holds.
+ * Of a route's hops a question by a device falls upon the first one by it; by a source it falls
+ * upon any, of a group in any case. False: what holds at some is not known, and the kernel decides
+ * for as long as what is known holds.
  */
-static bool survey_hops(struct survey *survey)
+static bool survey_hops(struct survey *survey, bool by_device)
 {
 	union sixlane_addr source = { .bytes = { 1 } }; /* of 100::/64, which nobody has */
 	const size_t tries = SURVEY_TRIES * survey->n;
 	bool whole;
 
-	for (size_t i = 0; i < survey->n && i < LEARNT_MAX_HOPS; i++)
+	for (size_t i = 0; by_device && i < survey->n && i < LEARNT_MAX_HOPS; i++)
 		if (!survey->seen[i])
 			survey_ask(survey, NULL, survey->hops[i].ifindex);
+	/* a member that discards has nothing to tell, and does not answer */
+	for (size_t i = 0; i < survey->n && i < LEARNT_MAX_HOPS; i++) {
+		survey->n_seen += !survey->hops[i].ifindex && !survey->seen[i];
+		survey->seen[i] |= !survey->hops[i].ifindex;
+	}
 	for (size_t i = 0; i < tries && survey->n_seen < survey->n; i++) {
 		source.bytes[15] = (uint8_t)i;
 		survey_ask(survey, &source, 0);
@@ -243,25 +248,35 @@ static bool survey_hops(struct survey *survey)
 	return whole;
 }
 
+static bool settle_one(struct sync *sync, uint32_t table, const union sixlane_addr *dst)
+{
+	struct answer answer;
+
+	ask(sync, dst, NULL, device_of(sync, table), &answer);
+	if (!answer.heard || answer.table != table)
+		return false;
+	heed_one(sync, dst, &answer);
+	return true;
+}
+
 bool exceptions_settle(struct sync *sync, uint32_t table, const union sixlane_addr *dst)
 {
 	struct survey survey = { .sync = sync, .table = table, .dst = dst };
 	const struct learnt_world world = exceptions_world(sync);
-	struct answer answer;
 
 	switch (learnt_paths(&world, table, dst, survey.hops, &survey.n)) {
 	case LEARNT_BY_SEVERAL:
-		return survey_hops(&survey);
+		return survey_hops(&survey, true);
 	case LEARNT_BY_GROUP:
-		exceptions_want(sync);
-		return false;
-	case LEARNT_BY_ONE:
+		if (survey_hops(&survey, false))
+			return true;
 		break;
-	}
-	ask(sync, dst, NULL, device_of(sync, table), &answer);
-	if (answer.heard && answer.table == table) {
-		settle_one(sync, dst, &answer);
-		return true;
+	case LEARNT_BY_ONE:
+		if (settle_one(sync, table, dst))
+			return true;
+		break;
+	case LEARNT_BY_SOURCE:
+		break;
 	}
 	exceptions_want(sync);
 	return false;
@@ -284,27 +299,27 @@ static bool concerns_other_tables(const struct sync *sync)
 	return n_tables > 2;
 }
 
-/* What an answer shows of a group a dump is to complete; until then the kernel decides. */
 static void heed(struct sync *sync, const struct sixlane_hint *hint, const struct answer *answer)
 {
 	struct survey survey = { .sync = sync, .table = answer->table, .dst = &hint->dst };
 	const struct learnt_world world = exceptions_world(sync);
-	struct fib_exception exception;
+	enum learnt_paths paths =
+		learnt_paths(&world, answer->table, &hint->dst, survey.hops, &survey.n);
 
-	switch (learnt_paths(&world, answer->table, &hint->dst, survey.hops, &survey.n)) {
+	switch (paths) {
 	case LEARNT_BY_ONE:
-		settle_one(sync, &hint->dst, answer);
+		heed_one(sync, &hint->dst, answer);
 		break;
 	case LEARNT_BY_SEVERAL:
-		survey_answer(&survey, answer);
-		survey_hops(&survey);
-		break;
 	case LEARNT_BY_GROUP:
+		survey_answer(&survey, answer);
+		if (!survey_hops(&survey, paths == LEARNT_BY_SEVERAL) && paths == LEARNT_BY_GROUP)
+			exceptions_want(sync);
+		break;
+	case LEARNT_BY_SOURCE: /* the kernel decides about all of them */
+		if (answer->has_exception)
+			heed_one(sync, &hint->dst, answer);
 		exceptions_want(sync);
-		if (understand(sync, &hint->dst, answer, &exception) == LEARNT_NOTHING)
-			break;
-		exception.punt = true;
-		exceptions_tell(sync, answer->table, &hint->dst, &exception);
 		break;
 	}
 }

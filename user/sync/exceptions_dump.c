@@ -20,10 +20,11 @@
 #define AT_ONCE_NS (4 * PIECE_NS)
 #define PART 10 /* … it goes on with a tenth of a CPU */
 
-/* An exception at one of several hops. One that differs from it shows that both must be punted. */
+/* What was told of a destination by a group so far. */
 struct seen {
 	struct sixlane_exception_key key;
 	struct fib_exception exception;
+	bool settled;
 };
 
 static int compare_seen(const void *a, const void *b)
@@ -48,42 +49,51 @@ static bool is_same(const struct fib_exception *a, const struct fib_exception *b
 	       !memcmp(&a->under.gateway, &b->under.gateway, sizeof(a->under.gateway));
 }
 
-/* What is told for one destination of several hops, so far, becomes the exception. */
-static void merge_with_seen(struct sync *sync, const struct route_exception *told,
-			    struct fib_exception *exception)
+/* What is told of a group for one destination. NULL: no memory. *anew: it is the first. */
+static struct seen *get_seen(struct sync *sync, const struct route_exception *told,
+			     const struct fib_exception *exception, bool *anew)
 {
 	struct exceptions_dump *dump = &sync->exceptions->dump;
 	struct seen *seen = calloc(1, sizeof(*seen)), **found;
 
 	if (!seen || dump->n_seen >= sync->config->max_exceptions) {
-		exception->punt = true;
 		free(seen);
-		return;
+		return NULL;
 	}
-	*seen = (struct seen){ { .dst = told->dst, .table = told->table }, *exception };
+	*seen = (struct seen){ .key = { .dst = told->dst, .table = told->table },
+			       .exception = *exception };
 	found = tsearch(seen, &dump->seen, compare_seen);
-	if (found && *found == seen) {
+	*anew = found && *found == seen;
+	if (*anew)
 		dump->n_seen++;
-		return;
-	}
-	free(seen);
-	if (!found) {
-		exception->punt = true;
-		return;
-	}
-	if (!is_same(&(*found)->exception, exception))
-		learnt_merge(&(*found)->exception, exception);
-	*exception = (*found)->exception;
+	else
+		free(seen);
+	return found ? *found : NULL;
 }
 
-static void tell_of_group(struct sync *sync, const struct route_exception *told, enum learnt learnt,
+/* Settled: questions have shown all that holds, whatever else is told of it. */
+static void tell_of_group(struct sync *sync, const struct route_exception *told, bool certain,
 			  struct fib_exception *exception)
 {
-	if (sync->exceptions->dump.stale)
-		exceptions_want(sync);
-	exception->punt |= learnt == LEARNT_UNCERTAIN;
-	merge_with_seen(sync, told, exception);
-	exceptions_tell(sync, told->table, &told->dst, exception);
+	bool anew = false;
+	struct seen *seen = get_seen(sync, told, exception, &anew);
+
+	if (seen && seen->settled)
+		return;
+	if (!certain || !seen) {
+		bool settled = exceptions_settle(sync, told->table, &told->dst);
+
+		if (seen)
+			seen->settled = settled;
+		if (settled)
+			return;
+		exception->punt = true;
+	}
+	if (seen && !anew && !is_same(&seen->exception, exception))
+		learnt_merge(&seen->exception, exception);
+	else if (seen)
+		seen->exception.punt |= exception->punt;
+	exceptions_tell(sync, told->table, &told->dst, seen ? &seen->exception : exception);
 }
 
 static void tell(struct sync *sync, const struct route_exception *told)
@@ -100,7 +110,7 @@ static void tell(struct sync *sync, const struct route_exception *told)
 	if (learnt == LEARNT_ONLY && !dump->stale) {
 		exceptions_tell(sync, told->table, &told->dst, &exception);
 	} else if (learnt_paths(&world, told->table, &told->dst, hops, &n) == LEARNT_BY_GROUP) {
-		tell_of_group(sync, told, learnt, &exception);
+		tell_of_group(sync, told, learnt == LEARNT_ONE_HOP && !dump->stale, &exception);
 	} else if (!exceptions_settle(sync, told->table, &told->dst)) {
 		exception.punt = true;
 		exceptions_tell(sync, told->table, &told->dst, &exception);

@@ -45,11 +45,15 @@ bool learnt_is_hop(const struct fib_hop *hop, const struct route_hop *told)
 	       (!hop->has_gateway || !memcmp(&hop->gateway, &told->gateway, sizeof(hop->gateway)));
 }
 
+static struct fib_hop owner_hop(const struct owner *owner, size_t i)
+{
+	return owner->object_hops ? hop_of(&owner->object_hops[i]) : owner->hops[i];
+}
+
 static bool owner_has(const struct owner *owner, const struct route_hop *told)
 {
 	for (size_t i = 0; i < owner->n_hops; i++) {
-		struct fib_hop hop =
-			owner->object_hops ? hop_of(&owner->object_hops[i]) : owner->hops[i];
+		struct fib_hop hop = owner_hop(owner, i);
 
 		if (learnt_is_hop(&hop, told))
 			return true;
@@ -268,15 +272,13 @@ enum learnt_paths learnt_paths(const struct learnt_world *world, uint32_t table,
 	if (!find_owner(world, table, dst, &owner))
 		return LEARNT_BY_ONE;
 	if (owner.by_source)
-		return LEARNT_BY_GROUP;
+		return LEARNT_BY_SOURCE;
 	if (owner.n_hops <= 1)
 		return LEARNT_BY_ONE;
-	if (owner.object_hops)
-		return LEARNT_BY_GROUP;
 	*n = owner.n_hops;
 	for (size_t i = 0; i < owner.n_hops && i < LEARNT_MAX_HOPS; i++)
-		hops[i] = owner.hops[i];
-	return LEARNT_BY_SEVERAL;
+		hops[i] = owner_hop(&owner, i);
+	return owner.object_hops ? LEARNT_BY_GROUP : LEARNT_BY_SEVERAL;
 }
 
 /* Whatever the hop (CONFIG_EXCEPTIONS_ALWAYS), the smaller Path MTU holds for both. */

@@ -44,10 +44,11 @@ enum learnt_paths {
 	LEARNT_BY_ONE,	   /* or none: a question, and a dump */
 	LEARNT_BY_SEVERAL, /* questions by each hop's device; a dump has but those of the first hop
 			    */
-	LEARNT_BY_GROUP,   /* of next-hop objects, or by source: a dump; questions fall upon any */
+	LEARNT_BY_GROUP,   /* of next-hop objects: a dump; each question falls upon one of them */
+	LEARNT_BY_SOURCE,  /* a dump */
 };
 
-/* hops: of LEARNT_BY_SEVERAL, *n of them (more than there is room for: the first of them). */
+/* hops: of those by several and by a group, *n of them (more than there is room for: the first). */
 #define LEARNT_MAX_HOPS 32
 enum learnt_paths learnt_paths(const struct learnt_world *world, uint32_t table,
 			       const union sixlane_addr *dst, struct fib_hop hops[LEARNT_MAX_HOPS],
