@@ -21,7 +21,7 @@ static __always_inline enum sixlane_verdict nexthop_check_fate(struct packet *pk
 
 	if (fate == SIXLANE_FORWARD)
 		return SIXLANE_FORWARD;
-	return fate < SIXLANE_N_VERDICTS ? packet_decide(pkt, fate) : SIXLANE_PUNT_ROUTE;
+	return packet_may_end_by(fate) ? packet_decide(pkt, fate) : SIXLANE_PUNT_ROUTE;
 }
 
 /* What ip6_forward() asks of any packet that has a way out. */

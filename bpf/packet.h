@@ -87,6 +87,12 @@ struct packet {
 
 #define PACKET_DECIDED SIXLANE_N_VERDICTS
 
+/* Whether a route or a rule may name it as the fate of a packet; an answer has to be made first. */
+static __always_inline int packet_may_end_by(__u32 verdict)
+{
+	return verdict && verdict < SIXLANE_N_VERDICTS && verdict != SIXLANE_ANSWER_TOO_BIG;
+}
+
 /*
  * End the walk by a verdict that is a number read from somewhere. The verifier of Linux 6.1 forgets
  * that such a number is not SIXLANE_FORWARD as soon as it has seen it, and would go on with the

@@ -120,7 +120,7 @@ void mark_test_used_is_set_by_answers(void **state)
 
 	(void)state;
 	install_exception(&value);
-	run(1400, XDP_TX);
+	run(1400, XDP_REDIRECT);
 	expect_used(NEIGH_IN);
 	install_exception(&value);
 	run(1360, XDP_REDIRECT);
