@@ -84,6 +84,7 @@ struct model {
 	struct model_probe probes[N_PROBES];
 	bool syncing; /* the fib is told everything anew */
 	bool adopted; /* … but exceptions: what both origins said is taken for what each says */
+	bool lacking; /* memory or room: the fib may doubt what it cannot remember */
 	uint64_t now_ns;
 };
 
@@ -117,6 +118,8 @@ struct fib_exception model_random_exception(struct model *model, enum fib_origin
 void model_change_doubts(struct model *model);
 /* They may be equal, but the fib may take them for others. */
 void model_raise_doubts(struct model *model);
+/* The fib may not know that there was another route meanwhile. */
+void model_blur_doubts(struct model *model);
 
 /*
  * Whether a probe that has found its route as state has it meets the exception that state has, if

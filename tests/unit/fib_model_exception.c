@@ -124,6 +124,12 @@ void model_raise_doubts(struct model *model)
 	}
 }
 
+void model_blur_doubts(struct model *model)
+{
+	for (size_t i = 0; i < N_EXCEPTIONS; i++)
+		model->before.exceptions[i].doubt = model->now.exceptions[i].doubt = MODEL_MAYBE;
+}
+
 /* --- comparing -------------------------------------------------------------------------------- */
 
 static const struct model_exception *find(const struct model_state *state,
@@ -223,7 +229,7 @@ static bool meets(const struct model *model, const struct model_state *state,
 	    (oper && is_punt(state, exception, oper, false)))
 		return effect == SIM_PUNTED;
 	if (effect == SIM_PUNTED)
-		return kernel && exception->doubt != MODEL_SURE;
+		return kernel && (exception->doubt != MODEL_SURE || model->lacking);
 	return effect == SIM_APPLIED && says(model->sim, value, kernel, oper, excused);
 }
 

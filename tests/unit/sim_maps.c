@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "../../user/rib/radix.h"
-#include "sim_maps.h"
+#include "sim_use.h"
 
 #define MARKS (SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING)
 
@@ -35,157 +35,6 @@ static void tell(struct sim *sim)
 	sim->stale = true;
 	if (sim->written)
 		sim->written(sim->ctx);
-}
-
-/* --- what packets can get to ------------------------------------------------------------------ */
-
-static bool use(struct sim *sim, struct sim_use *of)
-{
-	bool fresh = of->mark != sim->mark;
-
-	of->until = sim->epoch;
-	of->mark = sim->mark;
-	return fresh;
-}
-
-static void use_next_hop(struct sim *sim, uint32_t id);
-
-static void use_set(struct sim *sim, uint32_t set)
-{
-	if (!use(sim, &sim->set_use[set]))
-		return;
-	for (size_t i = 0; i < sim->sources.n; i++) {
-		if (ntohl(sim->sources.routes[i].key.table) == set)
-			use_next_hop(sim, sixlane_route_next_hop(sim->sources.routes[i].value));
-	}
-}
-
-static void use_fate(struct sim *sim, union sixlane_fate fate)
-{
-	switch (fate.kind) {
-	case SIXLANE_FORWARD:
-		if (fate.port < SIXLANE_MAX_PORTS)
-			use(sim, &sim->port_use[fate.port]);
-		if (fate.neighbour < SIXLANE_MAX_NEIGHBOURS)
-			use(sim, &sim->neigh_use[fate.neighbour]);
-		break;
-	case SIXLANE_KIND_GROUP:
-	case SIXLANE_KIND_FIRST:
-		for (uint32_t i = fate.first_cell; i < fate.first_cell + fate.n_cells; i++) {
-			if (i >= SIXLANE_MAX_CELLS || !use(sim, &sim->cell_use[i]))
-				continue;
-			use_next_hop(sim, sim->cells[i].below);
-			use_next_hop(sim, sim->cells[i].above);
-		}
-		break;
-	case SIXLANE_KIND_SOURCES:
-		if (fate.set <= SIXLANE_MAX_SOURCES)
-			use_set(sim, fate.set);
-		break;
-	}
-}
-
-static void use_next_hop(struct sim *sim, uint32_t id)
-{
-	if (id < SIXLANE_MAX_NEXT_HOPS && use(sim, &sim->next_hop_use[id]))
-		use_fate(sim, sim->next_hops[id].fate);
-}
-
-/* under is compared with the fates of others: it must not become another's meanwhile. */
-static void use_exception(struct sim *sim, const struct sixlane_exception *value)
-{
-	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP)
-		use_next_hop(sim, value->next_hop);
-	if (value->flags & SIXLANE_EXCEPTION_UNDER)
-		use_fate(sim, value->under);
-}
-
-/* Before anything changes: whatever packets can get to now, they can until a grace period ends. */
-static void refresh(struct sim *sim)
-{
-	if (!sim->stale)
-		return;
-	sim->stale = false;
-	sim->mark++;
-	for (size_t i = 0; i < sim->routes.n; i++)
-		use_next_hop(sim, sixlane_route_next_hop(sim->routes.routes[i].value));
-	for (size_t i = 0; i < sim->n_exceptions; i++)
-		use_exception(sim, &sim->exceptions[i].value);
-}
-
-static bool is_named(const struct sim *sim, const struct sim_use *of)
-{
-	return of->mark == sim->mark;
-}
-
-static bool is_in_use(const struct sim *sim, const struct sim_use *of)
-{
-	return of->until >= sim->epoch;
-}
-
-/* --- whether something may be named ----------------------------------------------------------- */
-
-static void check_fate(const struct sim *sim, union sixlane_fate fate);
-
-static void check_leaf(const struct sim *sim, uint32_t id)
-{
-	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
-	assert_true(sim->next_hops[id].fate.kind < SIXLANE_N_VERDICTS);
-	assert_int_equal(sim->next_hops[id].flags, 0);
-	check_fate(sim, sim->next_hops[id].fate);
-}
-
-static void check_cells(const struct sim *sim, union sixlane_fate fate)
-{
-	assert_true(fate.n_cells > 0);
-	assert_true(fate.first_cell + fate.n_cells <= SIXLANE_MAX_CELLS);
-	assert_true(fate.kind == SIXLANE_KIND_GROUP || fate.n_cells <= SIXLANE_MAX_FIRST);
-	for (uint32_t i = fate.first_cell; i < fate.first_cell + fate.n_cells; i++) {
-		check_leaf(sim, sim->cells[i].below);
-		check_leaf(sim, sim->cells[i].above);
-		if (fate.kind == SIXLANE_KIND_FIRST)
-			assert_int_equal(sim->cells[i].below, sim->cells[i].above);
-	}
-}
-
-static void check_set(const struct sim *sim, uint32_t set)
-{
-	bool has_rest = false;
-
-	assert_true(set > 0);
-	for (size_t i = 0; i < sim->sources.n; i++) {
-		const struct sim_route *entry = &sim->sources.routes[i];
-		uint32_t id = sixlane_route_next_hop(entry->value);
-
-		if (ntohl(entry->key.table) != set)
-			continue;
-		has_rest |= entry->key.prefix_len == SIXLANE_TABLE_BITS;
-		assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
-		assert_int_not_equal(sim->next_hops[id].fate.kind, SIXLANE_KIND_SOURCES);
-		check_fate(sim, sim->next_hops[id].fate);
-	}
-	assert_true(has_rest);
-}
-
-static void check_fate(const struct sim *sim, union sixlane_fate fate)
-{
-	switch (fate.kind) {
-	case SIXLANE_FORWARD:
-		assert_int_not_equal(sim->ports[fate.port].ifindex, 0);
-		if (fate.neighbour)
-			assert_int_equal(sim->neighs[fate.neighbour].key.ifindex,
-					 sim->ports[fate.port].ifindex);
-		break;
-	case SIXLANE_KIND_GROUP:
-	case SIXLANE_KIND_FIRST:
-		check_cells(sim, fate);
-		break;
-	case SIXLANE_KIND_SOURCES:
-		check_set(sim, fate.set);
-		break;
-	default:
-		assert_true(fate.kind < SIXLANE_N_VERDICTS);
-	}
 }
 
 /* --- tries ------------------------------------------------------------------------------------ */
@@ -241,13 +90,13 @@ static int route_set(void *ctx, const struct sixlane_route_key *key, uint32_t va
 	struct sim *sim = ctx;
 	uint32_t id = sixlane_route_next_hop(value);
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
 	assert_int_equal(value & ~MARKS,
 			 sixlane_route_value(id, key->prefix_len - SIXLANE_TABLE_BITS));
 	/* That some are missing is seen by those that look. */
 	assert_int_not_equal(value & MARKS, SIXLANE_ROUTE_EXCEPTIONS_MISSING);
-	check_fate(sim, sim->next_hops[id].fate);
+	sim_check_fate(sim, sim->next_hops[id].fate);
 	return trie_set(sim, &sim->routes, key, value);
 }
 
@@ -255,7 +104,7 @@ static int route_del(void *ctx, const struct sixlane_route_key *key)
 {
 	struct sim *sim = ctx;
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	return trie_del(sim, &sim->routes, key);
 }
 
@@ -265,12 +114,12 @@ static int source_set(void *ctx, const struct sixlane_route_key *key, uint32_t v
 	struct sim *sim = ctx;
 	uint32_t set = ntohl(key->table), id = sixlane_route_next_hop(value);
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	assert_in_range(set, 1, SIXLANE_MAX_SOURCES);
-	assert_false(is_in_use(sim, &sim->set_use[set]));
+	assert_false(sim_use_is_recent(sim, &sim->set_use[set]));
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
 	assert_int_not_equal(sim->next_hops[id].fate.kind, SIXLANE_KIND_SOURCES);
-	check_fate(sim, sim->next_hops[id].fate);
+	sim_check_fate(sim, sim->next_hops[id].fate);
 	return trie_set(sim, &sim->sources, key, value);
 }
 
@@ -288,9 +137,9 @@ static int source_del(void *ctx, const struct sixlane_route_key *key)
 	struct sim *sim = ctx;
 	uint32_t set = ntohl(key->table);
 
-	refresh(sim);
-	if (set <= SIXLANE_MAX_SOURCES && is_in_use(sim, &sim->set_use[set])) {
-		assert_false(is_named(sim, &sim->set_use[set]));
+	sim_use_refresh(sim);
+	if (set <= SIXLANE_MAX_SOURCES && sim_use_is_recent(sim, &sim->set_use[set])) {
+		assert_false(sim_use_is_named(sim, &sim->set_use[set]));
 		for (size_t i = 0; i < sim->sources.n; i++)
 			assert_false(key_covers(&sim->sources.routes[i].key, key));
 	}
@@ -319,14 +168,14 @@ static void check_exception(const struct sim *sim, const struct sixlane_exceptio
 	else
 		assert_int_equal(value->flags & SIXLANE_EXCEPTION_LOCKED, 0);
 	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP) {
-		check_leaf(sim, value->next_hop);
+		sim_check_leaf(sim, value->next_hop);
 		assert_int_equal(sim->next_hops[value->next_hop].mtu, 0);
 	}
 	if (value->flags & SIXLANE_EXCEPTION_UNDER) {
 		/* Packets by other hops would not be punted. */
 		assert_int_equal(value->flags & SIXLANE_EXCEPTION_PUNT, 0);
 		assert_int_equal(value->under.kind, SIXLANE_FORWARD);
-		check_fate(sim, value->under);
+		sim_check_fate(sim, value->under);
 	}
 }
 
@@ -345,7 +194,7 @@ static int exception_set(void *ctx, const struct sixlane_exception_key *key,
 	struct sim *sim = ctx;
 	size_t i = find_exception(sim, key);
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	assert_int_equal(key->zero, 0);
 	check_exception(sim, value);
 	sim->exception_writes++;
@@ -367,7 +216,7 @@ static int exception_del(void *ctx, const struct sixlane_exception_key *key)
 	struct sim *sim = ctx;
 	size_t i = find_exception(sim, key);
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	sim->exception_writes++;
 	if (strikes(sim, sim->exception_fails))
 		return -EBUSY;
@@ -384,10 +233,10 @@ static void next_hop_set(void *ctx, uint32_t id, const struct sixlane_next_hop *
 {
 	struct sim *sim = ctx;
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
 	sim->array_writes++;
-	if (is_in_use(sim, &sim->next_hop_use[id]))
+	if (sim_use_is_recent(sim, &sim->next_hop_use[id]))
 		assert_memory_equal(&sim->next_hops[id], next_hop, sizeof(*next_hop));
 	sim->next_hops[id] = *next_hop;
 	tell(sim);
@@ -404,9 +253,9 @@ static void next_hop_set_fate(void *ctx, uint32_t id, union sixlane_fate fate)
 	struct sim *sim = ctx;
 	struct sixlane_next_hop *next_hop = &sim->next_hops[id];
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
-	check_fate(sim, fate);
+	sim_check_fate(sim, fate);
 	/* Poison and its cure, room that was found, objects. */
 	assert_true(is_punt(fate) || is_punt(next_hop->fate) ||
 		    next_hop->flags & SIXLANE_NEXT_HOP_OBJECT);
@@ -420,17 +269,17 @@ static void cell_set(void *ctx, uint32_t index, union sixlane_cell cell)
 {
 	struct sim *sim = ctx;
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	assert_true(index < SIXLANE_MAX_CELLS);
-	check_leaf(sim, cell.below);
-	check_leaf(sim, cell.above);
-	if (is_in_use(sim, &sim->cell_use[index])) {
+	sim_check_leaf(sim, cell.below);
+	sim_check_leaf(sim, cell.above);
+	if (sim_use_is_recent(sim, &sim->cell_use[index])) {
 		assert_int_equal(sim->cells[index].below, sim->cells[index].above);
 		assert_int_equal(cell.below, cell.above);
 	}
 	sim->cell_writes++;
 	sim->cells[index] = cell;
-	if (is_in_use(sim, &sim->cell_use[index]))
+	if (sim_use_is_recent(sim, &sim->cell_use[index]))
 		tell(sim);
 }
 
@@ -438,11 +287,11 @@ static void neigh_set(void *ctx, uint32_t slot, const struct sixlane_neigh *neig
 {
 	struct sim *sim = ctx;
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	assert_true(slot > 0 && slot < SIXLANE_MAX_NEIGHBOURS);
 	assert_int_equal(neigh->used, 0);
 	assert_int_equal(neigh->key.zero, 0);
-	assert_false(is_in_use(sim, &sim->neigh_use[slot]));
+	assert_false(sim_use_is_recent(sim, &sim->neigh_use[slot]));
 	for (size_t i = 0; i < sim->n_neigh_index; i++)
 		assert_int_not_equal(sim->neigh_index[i].slot, slot);
 	sim->array_writes++;
@@ -480,14 +329,14 @@ static void port_set(void *ctx, uint32_t slot, const struct sixlane_port *port)
 	struct sim *sim = ctx;
 	struct sixlane_port *old = &sim->ports[slot];
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	assert_true(slot > 0 && slot < SIXLANE_MAX_PORTS);
 	check_vlans(sim, slot, port);
 	if (old->ifindex != port->ifindex) {
-		assert_false(is_named(sim, &sim->port_use[slot]));
+		assert_false(sim_use_is_named(sim, &sim->port_use[slot]));
 		/* Without ifindex it is down, at any moment. */
 		if (port->ifindex)
-			assert_false(is_in_use(sim, &sim->port_use[slot]));
+			assert_false(sim_use_is_recent(sim, &sim->port_use[slot]));
 		for (size_t i = 0; i < sim->n_port_index; i++)
 			assert_int_not_equal(sim->port_index[i].slot, slot);
 	}
@@ -558,10 +407,11 @@ static int neigh_index_del(void *ctx, const struct sixlane_neigh_key *key)
 {
 	struct sim *sim = ctx;
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	for (size_t i = 0; i < sim->n_neigh_index; i++) {
 		if (!memcmp(&sim->neigh_index[i].key, key, sizeof(*key)))
-			assert_false(is_named(sim, &sim->neigh_use[sim->neigh_index[i].slot]));
+			assert_false(
+				sim_use_is_named(sim, &sim->neigh_use[sim->neigh_index[i].slot]));
 	}
 	return index_del(sim, sim->neigh_index, &sim->n_neigh_index, key, sim->neigh_use);
 }
@@ -580,7 +430,7 @@ static int port_index_del(void *ctx, uint32_t ifindex)
 	const struct sixlane_neigh_key key = { .ifindex = ifindex };
 	struct sim *sim = ctx;
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	return index_del(sim, sim->port_index, &sim->n_port_index, &key, sim->port_use);
 }
 
@@ -632,7 +482,7 @@ static int grace(void *ctx)
 	sim->graces++;
 	if (sim->grace_fails)
 		return -EINTR;
-	refresh(sim);
+	sim_use_refresh(sim);
 	sim->epoch++;
 	sim->stale = true;
 	return 0;

@@ -369,6 +369,36 @@ static void test_exception_is_stuck(void **state)
 	}
 }
 
+/* The next write may succeed, whatever it was for. */
+static void test_stuck_one_is_cured_by_a_doubt(void **state)
+{
+	struct world *world = *state;
+	const struct fib_hop hops[] = { hop_via("fe80::2", 3, 1), hop_via("fe80::3", 3, 1) };
+	struct fib_object object = { .verdict = SIXLANE_FORWARD, .n_hops = 1 };
+
+	for (int by_what = 0; by_what < 2; by_what++) {
+		set_routes(world);
+		object.hops = hops;
+		fib_set_object(world->fib, 7, &object);
+		if (by_what)
+			set(world, "2001:db8::/32", by_object(7));
+		say(world, FIB_KERNEL, DST, pmtu(1300));
+		world->sim->exception_fails = 1;
+		say(world, FIB_KERNEL, DST, pmtu(1290));
+		assert_verdict(world, "2001:db8::2", SIXLANE_PUNT_MAP_FULL);
+		world->sim->exception_fails = 0;
+		object.hops = hops + 1;
+		if (by_what)
+			fib_set_object(world->fib, 7, &object);
+		else
+			set(world, "2001:db8:1::/48", via("fe80::4", 3));
+		assert_verdict(world, "2001:db8::2", SIXLANE_FORWARD);
+		assert_effect(world, DST, SIM_PUNTED);
+		assert_int_equal(stats_of(world).missing, 0);
+		unset(world, "2001:db8:1::/48");
+	}
+}
+
 /* In doubt, and cannot be punted: before the new route is written, all of it is punted. */
 static void test_doubt_is_stuck(void **state)
 {
@@ -507,6 +537,7 @@ int main(void)
 		TEST(test_buckets_doubt_nothing),
 		TEST(test_exception_finds_no_room),
 		TEST(test_exception_is_stuck),
+		TEST(test_stuck_one_is_cured_by_a_doubt),
 		TEST(test_doubt_is_stuck),
 		TEST(test_doubt_by_object_is_stuck),
 		TEST(test_mark_cannot_be_written),

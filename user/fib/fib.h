@@ -17,6 +17,11 @@
  * - While a prefix could not be written (the trie is full, a write failed), every entry that
  *   covers it in its table says PUNT_MAP_FULL: a missing /48 never leaves by its /32. Nor does
  *   it leave by another table: SIXLANE_META_GAPS is set.
+ * - An exception is found by way of the mark of the longest prefix in the trie that covers it,
+ *   whatever comes, goes or changes there. What the kernel says of a destination is of the route
+ *   that it is under; before that leads elsewhere, or another route does, it is punted. What is
+ *   said and cannot be written, or is forgotten for lack of memory or room, is punted by that
+ *   prefix: all destinations that are not there, or, if what is there is wrong, all of them.
  */
 #ifndef FIB_FIB_H
 #define FIB_FIB_H
@@ -120,10 +125,11 @@ struct fib_exception {
 
 /*
  * exception is what an origin says from now on; NULL: nothing. Of an owner with one hop that is not
- * under, nothing is applied. 0; -ENOMEM; -ENOSPC: there is no room, and the kernel's exception is
- * missing (its owner is marked, so that packets to destinations that are not there are punted),
- * the operator's is refused. An exception of the kernel that expires sooner than a new one, or
- * any for an operator's, makes room for it.
+ * under, nothing is applied; of one by source (FIB_SOURCES) the kernel's is a punt. 0, also if it
+ * could not be written, which fib_retry() mends. -ENOMEM, or -ENOSPC: there is no room; then the
+ * kernel's exception is missing (its owner is marked, so that packets to destinations that are not
+ * there are punted), the operator's is refused. An exception of the kernel that expires sooner than
+ * a new one, or any for an operator's, makes room for it, and is missing from then on.
  */
 int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 		      const union sixlane_addr *dst, const struct fib_exception *exception);

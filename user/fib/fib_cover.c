@@ -76,15 +76,16 @@ static int replace_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
 
 static int insert_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
 {
+	bool took;
 	int err;
 
 	if (fib->no_room || fib->n_written >= fib->max_routes)
 		return -ENOSPC;
-	fib_owner_enter(fib, entry);
+	took = fib_owner_enter(fib, entry);
 	err = replace_value(fib, entry, entry->hosts_stuck ? FIB_ID_FULL : id);
 	if (err)
 		fib_owner_leave(fib, entry);
-	else
+	else if (took)
 		fib_owner_settle(fib, fib_owner_above(entry));
 	return err;
 }
@@ -104,8 +105,8 @@ static int delete_value(struct fib *fib, struct fib_entry *entry)
 	fib->writes++;
 	if (err && err != -ENOENT) {
 		fib->write_errors++;
-		fib_owner_enter(fib, entry);
-		fib_owner_settle(fib, fib_owner_above(entry));
+		if (fib_owner_enter(fib, entry))
+			fib_owner_settle(fib, fib_owner_above(entry));
 		return err;
 	}
 	note_written(fib, entry, 0, 0);

@@ -191,11 +191,9 @@ static bool evict(struct fib *fib, struct fib_host *host)
 	fib_owner_lose(fib, host->owner);
 	for (int origin = 0; origin < FIB_N_ORIGINS; origin++)
 		host->words[origin].there = false;
-	fib_host_update(fib, host);
-	if (fib->hosts.n == n)
-		return false;
 	fib->hosts.n_evicted++;
-	return true;
+	fib_host_update(fib, host);
+	return fib->hosts.n < n;
 }
 
 static bool make_room(struct fib *fib, enum fib_origin origin, uint64_t expires_ns)

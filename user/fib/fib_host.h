@@ -97,8 +97,12 @@ const struct fib_next_hop *fib_host_route(const struct fib_host *host);
 /* It is absent, or stuck, or not any more. */
 void fib_host_count(struct fib_host *host, bool absent, bool stuck);
 
-/* Before an entry is written where none was, and before it goes from the trie. */
-void fib_owner_enter(struct fib *fib, struct fib_entry *entry);
+/*
+ * Before an entry is written where none was. True: the next shorter one in the trie owns less now,
+ * and is to be settled when it is written.
+ */
+bool fib_owner_enter(struct fib *fib, struct fib_entry *entry);
+/* Before an entry goes from the trie. */
 void fib_owner_leave(struct fib *fib, struct fib_entry *entry);
 
 /* Before an entry is wanted that was not, or to lead elsewhere, or not any more. */

@@ -96,20 +96,24 @@ void fib_host_disown(struct fib_host *host)
 	set_owner(host, NULL);
 }
 
-/* The hosts under the entry's prefix that are from's. */
-static void move_hosts(const struct fib_entry *entry, const struct fib_entry *from,
+/* The hosts under the entry's prefix that are from's. False: there are none. */
+static bool move_hosts(const struct fib_entry *entry, const struct fib_entry *from,
 		       struct fib_entry *to)
 {
 	const struct prefix *prefix = &entry->node.prefix;
 	struct radix_node *at;
+	bool any = false;
 
 	if (from ? !from->hosts : !entry->table->hosts.entries)
-		return;
+		return false;
 	for (at = radix_first_under(&entry->table->hosts, prefix); at;
 	     at = radix_next_under(at, prefix)) {
-		if (fib_host_of(at)->owner == from)
-			set_owner(fib_host_of(at), to);
+		if (fib_host_of(at)->owner != from)
+			continue;
+		set_owner(fib_host_of(at), to);
+		any = true;
 	}
+	return any;
 }
 
 /* --- what is lost ----------------------------------------------------------------------------- */
@@ -213,12 +217,12 @@ void fib_owner_end_finding(struct fib *fib)
 
 /* --- when entries come and go ----------------------------------------------------------------- */
 
-void fib_owner_enter(struct fib *fib, struct fib_entry *entry)
+bool fib_owner_enter(struct fib *fib, struct fib_entry *entry)
 {
 	struct fib_entry *above = fib_owner_above(entry);
 
-	move_hosts(entry, above, entry);
 	spread_lost(fib, above, entry);
+	return move_hosts(entry, above, entry);
 }
 
 /* What packets find next has its marks before they come there. */
@@ -226,9 +230,9 @@ void fib_owner_leave(struct fib *fib, struct fib_entry *entry)
 {
 	struct fib_entry *above = fib_owner_above(entry);
 
-	move_hosts(entry, entry, above);
 	spread_lost(fib, entry, above);
-	fib_owner_settle(fib, above);
+	if (move_hosts(entry, entry, above) || entry->hosts_lost)
+		fib_owner_settle(fib, above);
 }
 
 void fib_owner_doubt(struct fib *fib, struct fib_entry *entry)
@@ -250,8 +254,7 @@ static void doubt_by_object(struct fib *fib, struct fib_host *host, void *ctx)
 	if (!route || route->object != ctx)
 		return;
 	fib_host_doubt(fib, host);
-	if (host->stuck)
-		fib_owner_settle(fib, host->owner);
+	fib_owner_settle(fib, host->owner);
 }
 
 void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *object)
