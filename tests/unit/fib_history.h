@@ -6,6 +6,15 @@
 #ifndef TEST_FIB_HISTORY_H
 #define TEST_FIB_HISTORY_H
 
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
 #include "fib_model.h"
 
 struct history {
@@ -24,40 +33,172 @@ struct history {
 	unsigned int operation;
 };
 
-extern unsigned int history_alloc_fails; /* one in so many while the fib is at work; 0: never */
-extern bool history_at_work;
+static unsigned int history_alloc_fails; /* one in so many while the fib is at work; 0: never */
+static bool history_at_work;
 
 static inline uint32_t history_random(struct history *history, uint32_t n)
 {
 	return sim_random(history->sim, n);
 }
 
-/* --- fib_history.c: telling the fib what the model says ------------------------------------------
+/* --- telling the fib what the model says ---------------------------------------------------------
  */
 
-void history_tell_slot(struct history *history, const struct model_slot *slot);
-void history_tell_object(struct history *history, uint32_t i);
-int history_tell_port(struct history *history, const struct sixlane_port *port);
-size_t history_retry(struct history *history);
-/* All but exceptions. */
-void history_sync(struct history *history);
-void history_tell_exception(struct history *history, size_t i, enum fib_origin origin);
-/* All of an origin. */
-void history_tell_exceptions(struct history *history, enum fib_origin origin);
-/* Exceptions that went to make room for others are lost. */
-void history_note_evicted(struct history *history);
+static inline void note(struct history *history, int err)
+{
+	if (err != -ENOMEM)
+		assert_int_equal(err, 0);
+	if (!history_alloc_fails)
+		assert_int_equal(err, 0);
+	if (!err)
+		return;
+	history->forgot = true;
+	model_blur_doubts(&history->model);
+}
 
-/* --- fib_history_check.c -------------------------------------------------------------------------
+static inline void history_tell_slot(struct history *history, const struct model_slot *slot)
+{
+	struct fib_source sources[N_SOURCES];
+	struct fib_target target = model_target(&slot->leaf);
+	int err;
+
+	if (slot->n_sources)
+		target = (struct fib_target){ .verdict = SIXLANE_FORWARD,
+					      .kind = FIB_SOURCES,
+					      .n_sources = slot->n_sources,
+					      .sources = sources };
+	for (size_t i = 0; i < slot->n_sources; i++) {
+		const struct model_source *source = &slot->sources[slot->n_sources - 1 - i];
+
+		sources[i] = (struct fib_source){ .src = source->src,
+						  .dst_len = source->dst_len,
+						  .target = model_target(&source->leaf) };
+	}
+	history_at_work = true;
+	err = fib_set(history->fib, slot->table, &slot->dst, slot->there ? &target : NULL);
+	history_at_work = false;
+	note(history, err);
+}
+
+static inline void history_tell_object(struct history *history, uint32_t i)
+{
+	const struct fib_object object = model_object(&history->model.now.objects[i]);
+	int err;
+
+	history_at_work = true;
+	err = fib_set_object(history->fib, i + 1,
+			     history->model.now.objects[i].there ? &object : NULL);
+	history_at_work = false;
+	note(history, err);
+}
+
+static inline int history_tell_port(struct history *history, const struct sixlane_port *port)
+{
+	int err;
+
+	history_at_work = true;
+	err = fib_set_port(history->fib, port);
+	history_at_work = false;
+	if (!history->trouble)
+		assert_int_equal(err, 0);
+	return err;
+}
+
+static inline size_t history_retry(struct history *history)
+{
+	size_t missing;
+
+	history_at_work = true;
+	missing = fib_retry(history->fib);
+	history_at_work = false;
+	return missing;
+}
+
+static inline void history_sync(struct history *history)
+{
+	history->forgot = false;
+	history->model.syncing = true;
+	history_at_work = true;
+	fib_sync_begin(history->fib);
+	history_at_work = false;
+	for (uint32_t i = 0; i < N_VLAN_PORTS; i++) {
+		if (history->model.now.vlans[i].flags &&
+		    history_tell_port(history, &history->model.now.vlans[i]))
+			history->model.now.vlans[i].flags = 0;
+	}
+	for (uint32_t i = 0; i < N_OBJECTS; i++) {
+		if (history->model.now.objects[i].there)
+			history_tell_object(history, i);
+	}
+	for (int len = 128; len >= 0; len--) {
+		for (size_t i = 0; i < N_PREFIXES; i++) {
+			if (history->model.now.slots[i].there &&
+			    history->model.now.slots[i].dst.len == len)
+				history_tell_slot(history, &history->model.now.slots[i]);
+		}
+	}
+	history_at_work = true;
+	fib_sync_end(history->fib);
+	history_at_work = false;
+	history->model.syncing = false;
+}
+
+/* --- exceptions ---------------------------------------------------------------------------------
  */
 
-/* exact: as the model has it now; else it may be as before, or be punted for a reason. */
-void history_check_probe(const struct history *history, const struct model_probe *probe,
-			 bool exact);
-/* exact: whoever has a tag gets it. */
-void history_check_vlans(const struct history *history, bool exact);
-/* Some packets, at a write: for struct sim. */
-void history_check_write(void *ctx);
-/* Everything, between operations. */
-void history_check(struct history *history);
+static inline void history_tell_exception(struct history *history, size_t i, enum fib_origin origin)
+{
+	struct model_exception *exception = &history->model.now.exceptions[i];
+	const struct fib_exception *said = &exception->said[origin];
+	bool bounded = history->max_exceptions < N_EXCEPTIONS;
+	int err;
 
+	history_at_work = true;
+	err = fib_set_exception(history->fib, origin, exception->table, &exception->dst,
+				exception->there[origin] ? said : NULL);
+	history_at_work = false;
+	if (err)
+		assert_true((err == -ENOMEM && history_alloc_fails) || (err == -ENOSPC && bounded));
+	/* Refused, or lost, and then the kernel's. */
+	if (origin == FIB_OPERATOR)
+		exception->there[origin] &= !err;
+	else if (err)
+		exception->doubt = MODEL_DOUBT;
+	if (err && origin == FIB_KERNEL)
+		history->lost = history->lost_anew = true;
+}
+
+/* Those that go to make room for others are lost as well. */
+static inline void history_note_evicted(struct history *history)
+{
+	struct fib_stats stats;
+
+	fib_get_stats(history->fib, &stats);
+	if (stats.exceptions_evicted != history->evicted)
+		history->lost = history->lost_anew = true;
+	history->evicted = stats.exceptions_evicted;
+}
+
+/* In full, some of it anew. */
+static inline void history_tell_exceptions(struct history *history, enum fib_origin origin)
+{
+	history_at_work = true;
+	fib_exceptions_begin(history->fib, origin);
+	history_at_work = false;
+	history->lost_anew = false;
+	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
+		struct model_exception *exception = &history->model.now.exceptions[i];
+
+		if (origin == FIB_KERNEL && exception->there[origin])
+			exception->doubt = MODEL_SURE;
+		if (exception->there[origin])
+			history_tell_exception(history, i, origin);
+	}
+	history_at_work = true;
+	fib_exceptions_end(history->fib, origin, true);
+	history_at_work = false;
+	history_note_evicted(history);
+	if (origin == FIB_KERNEL)
+		history->lost = history->lost_anew;
+}
 #endif

@@ -18,7 +18,7 @@
 
 #include "../../user/fib/fib_internal.h"
 #include "../../user/util.h"
-#include "fib_history.h"
+#include "fib_history_check.h"
 
 #define N_HISTORIES 24
 #define N_OPERATIONS 900
@@ -34,8 +34,7 @@ void *malloc(size_t size);
 void *calloc(size_t n, size_t size);
 void *realloc(void *old, size_t size);
 
-/* Called before the sanitizer is ready to look at what another file has. */
-__attribute__((no_sanitize_address)) static bool alloc_strikes(void)
+static bool alloc_strikes(void)
 {
 	if (!history_at_work || !history_alloc_fails)
 		return false;
@@ -87,11 +86,20 @@ static void change_object(struct history *history)
 	history_tell_object(history, i);
 }
 
+static void set_bound(struct history *history, uint32_t max)
+{
+	history->max_exceptions = max;
+	history_at_work = true;
+	fib_set_max_exceptions(history->fib, max);
+	history_at_work = false;
+}
+
 static void make_trouble(struct history *history)
 {
 	struct sim *sim = history->sim;
 
 	history->trouble = history->model.lacking = true;
+	set_bound(history, N_EXCEPTIONS);
 	switch (rnd(history, 12)) {
 	case 10:
 		sim->exception_fails = rnd(history, 4);
@@ -341,17 +349,15 @@ static void expire(struct history *history)
 	} while (next <= history->model.now_ns);
 }
 
-/* Never fewer than what the operator has said. */
+/* Never fewer than what the operator has said, and what cannot be deleted. */
 static void bound(struct history *history)
 {
 	uint32_t least = 1;
 
 	for (size_t i = 0; i < N_EXCEPTIONS; i++)
 		least += history->model.now.exceptions[i].there[FIB_OPERATOR];
-	history->max_exceptions = rnd(history, 2) ? N_EXCEPTIONS : least;
-	history_at_work = true;
-	fib_set_max_exceptions(history->fib, history->max_exceptions);
-	history_at_work = false;
+	if (!history->trouble)
+		set_bound(history, rnd(history, 2) ? N_EXCEPTIONS : least);
 }
 
 static void except(struct history *history)

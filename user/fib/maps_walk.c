@@ -31,28 +31,26 @@ static size_t aligned(size_t bytes)
 /* One by one, for kernels without batches for this kind of map. fn may delete what it is given. */
 static int each_single(const struct maps_walk *walk)
 {
-	_cleanup_free_ void *value = malloc(aligned(walk->value_bytes));
+	_cleanup_free_ void *value = NULL;
 	uint8_t key[MAX_KEY], next[MAX_KEY];
-	bool more;
+	bool found, more;
 	int rc;
 
-	if (!value)
-		return -ENOMEM;
 	if (bpf_map_get_next_key(walk->fd, NULL, key))
 		return errno == ENOENT ? 0 : -errno;
+	value = malloc(aligned(walk->value_bytes));
+	if (!value)
+		return -ENOMEM;
 	for (uint64_t n = 0; n < MAX_WALK; n++) {
+		found = !bpf_map_lookup_elem(walk->fd, key, value);
+		if (!found && errno != ENOENT)
+			return -errno;
 		more = !bpf_map_get_next_key(walk->fd, key, next);
 		if (!more && errno != ENOENT)
 			return -errno;
-		if (!bpf_map_lookup_elem(walk->fd, key, value)) {
-			rc = walk->fn(walk->ctx, key, value);
-			if (rc)
-				return rc;
-		} else if (errno != ENOENT) {
-			return -errno;
-		}
-		if (!more)
-			return 0;
+		rc = found ? walk->fn(walk->ctx, key, value) : 0;
+		if (rc || !more)
+			return rc;
 		memcpy(key, next, walk->key_bytes);
 	}
 	return -EAGAIN;

@@ -1,14 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whether packets meet what the model of a fib's history says.
+ * Whether packets meet what the model of a fib's history says. exact: as it is now; else it may be
+ * as before, or be punted for a reason.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#ifndef TEST_FIB_HISTORY_CHECK_H
+#define TEST_FIB_HISTORY_CHECK_H
 
 #include "fib_history.h"
 
@@ -16,7 +12,7 @@
  * Passing for want of room is never wrong, if there is a want; neither is finding nothing, if
  * others are told so.
  */
-static bool is_pass(const struct history *history, const struct sim_found *found)
+static inline bool is_pass(const struct history *history, const struct sim_found *found)
 {
 	uint32_t verdict = found ? sim_verdict(found) : SIXLANE_FORWARD;
 
@@ -30,8 +26,8 @@ static bool is_pass(const struct history *history, const struct sim_found *found
 }
 
 /* It finds its route as state has it, and there the exception that it has, too. */
-static bool is_as(const struct history *history, const struct model_state *state,
-		  const struct model_probe *probe, const struct sim_found *found, bool exact)
+static inline bool is_as(const struct history *history, const struct model_state *state,
+			 const struct model_probe *probe, const struct sim_found *found, bool exact)
 {
 	bool evicting = history_at_work && history->max_exceptions < N_EXCEPTIONS;
 	bool excused = !exact && (history->trouble || history->tight || history->forgot ||
@@ -42,7 +38,8 @@ static bool is_as(const struct history *history, const struct model_state *state
 		model_excepts(&history->model, state, probe, found, excused));
 }
 
-void history_check_probe(const struct history *history, const struct model_probe *probe, bool exact)
+static inline void history_check_probe(const struct history *history,
+				       const struct model_probe *probe, bool exact)
 {
 	struct sim_found at;
 	const struct sim_found *found = NULL;
@@ -59,7 +56,7 @@ void history_check_probe(const struct history *history, const struct model_probe
 }
 
 /* exact: whoever has a tag gets it. */
-void history_check_vlans(const struct history *history, bool exact)
+static inline void history_check_vlans(const struct history *history, bool exact)
 {
 	for (uint32_t lower = 1; lower <= 2; lower++) {
 		for (uint16_t vid = 1; vid <= 2; vid++) {
@@ -76,7 +73,7 @@ void history_check_vlans(const struct history *history, bool exact)
 	}
 }
 
-void history_check_write(void *ctx)
+static inline void history_check_write(void *ctx)
 {
 	struct history *history = ctx;
 	bool at_work = history_at_work;
@@ -89,7 +86,7 @@ void history_check_write(void *ctx)
 }
 
 /* Between operations. */
-void history_check(struct history *history)
+static inline void history_check(struct history *history)
 {
 	struct fib_stats stats;
 	size_t there = 0;
@@ -114,3 +111,5 @@ void history_check(struct history *history)
 	if (!history->trouble && !history->tight)
 		assert_int_equal(stats.missing, 0);
 }
+
+#endif
