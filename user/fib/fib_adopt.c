@@ -16,7 +16,6 @@
 #include "../util.h"
 #include "fib_host.h"
 
-#define MIN_MTU 1280u
 #define MARKS (SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING)
 
 /* --- taking in -------------------------------------------------------------------------------- */
@@ -175,7 +174,7 @@ static bool content_is_sane(const struct sixlane_next_hop *content)
 	const uint32_t known =
 		SIXLANE_NEXT_HOP_OBJECT | SIXLANE_NEXT_HOP_LOCKED | SIXLANE_NEXT_HOP_NO_ANSWER;
 
-	if (content->flags & ~known || (content->mtu && content->mtu < MIN_MTU))
+	if (content->flags & ~known || (content->mtu && content->mtu < FIB_MIN_MTU))
 		return false;
 	if (content->flags & SIXLANE_NEXT_HOP_LOCKED && !content->mtu)
 		return false;

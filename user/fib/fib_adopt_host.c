@@ -8,7 +8,6 @@
 
 #include "fib_host.h"
 
-#define MIN_MTU 1280u
 #define ORIGINS (SIXLANE_EXCEPTION_KERNEL | SIXLANE_EXCEPTION_OPERATOR)
 #define KNOWN_FLAGS                                                                                \
 	(ORIGINS | SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_NEXT_HOP | SIXLANE_EXCEPTION_LOCKED | \
@@ -107,7 +106,7 @@ static bool understand(struct fib *fib, const struct fib_host *host, struct fib_
 		.observe = content->flags & SIXLANE_EXCEPTION_OBSERVE,
 		.expires_ns = content->expires_ns,
 	};
-	if (content->flags & ~KNOWN_FLAGS || (has_mtu && content->mtu < MIN_MTU))
+	if (content->flags & ~KNOWN_FLAGS || (has_mtu && content->mtu < FIB_MIN_MTU))
 		return false;
 	if (content->flags & SIXLANE_EXCEPTION_UNDER &&
 	    !understand_under(fib, content->under, said))

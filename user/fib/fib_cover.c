@@ -14,9 +14,6 @@
 
 #include "fib_host.h"
 
-/* Linux 6.18 refills the trie's allocator behind our back: a moment later it has memory. */
-#define ENOMEM_TRIES 4
-
 static struct sixlane_route_key key_of(const struct fib_entry *entry)
 {
 	return (struct sixlane_route_key){
@@ -62,7 +59,7 @@ static int replace_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
 	uint32_t marks = fib_entry_marks(entry);
 	int err = -ENOMEM;
 
-	for (int i = 0; i < ENOMEM_TRIES && err == -ENOMEM; i++) {
+	for (int i = 0; i < FIB_ENOMEM_TRIES && err == -ENOMEM; i++) {
 		err = fib->writer.route_set(fib->writer.ctx, &key,
 					    sixlane_route_value(id, entry->node.prefix.len) |
 						    marks);

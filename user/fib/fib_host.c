@@ -8,10 +8,6 @@
 
 #include "fib_host.h"
 
-/* As in fib_cover.c. */
-#define ENOMEM_TRIES 4
-#define MIN_MTU 1280u
-
 /* --- what it leads to ------------------------------------------------------------------------- */
 
 void fib_host_drop_parts(struct fib *fib, struct fib_host_parts *parts)
@@ -84,7 +80,7 @@ static struct voices voices_of(const struct fib_host *host)
 
 static void merge(struct sixlane_exception *content, const struct fib_exception *said)
 {
-	uint32_t mtu = said->mtu && said->mtu < MIN_MTU ? MIN_MTU : said->mtu;
+	uint32_t mtu = said->mtu && said->mtu < FIB_MIN_MTU ? FIB_MIN_MTU : said->mtu;
 	bool has_mtu = content->flags & SIXLANE_EXCEPTION_MTU;
 
 	if (mtu && (!has_mtu || mtu < content->mtu)) {
@@ -185,7 +181,10 @@ static bool compose(struct fib *fib, const struct fib_host *host, struct fib_hos
 		content->flags &= ~SIXLANE_EXCEPTION_PUNT;
 		content->flags |= SIXLANE_EXCEPTION_OBSERVE;
 	} else if (content->flags & SIXLANE_EXCEPTION_PUNT) {
-		content->flags &= ~SIXLANE_EXCEPTION_UNDER; /* wherever its route leads */
+		/* Wherever the route leads, and until nobody says anything any more. */
+		content->flags &= ~SIXLANE_EXCEPTION_UNDER;
+		if (voices.oper)
+			content->expires_ns = 0;
 	}
 	return whole;
 }
@@ -219,7 +218,7 @@ static int write_value(struct fib *fib, struct fib_host *host,
 	const struct sixlane_exception_key key = key_of(host);
 	int err = -ENOMEM;
 
-	for (int i = 0; i < ENOMEM_TRIES && err == -ENOMEM; i++) {
+	for (int i = 0; i < FIB_ENOMEM_TRIES && err == -ENOMEM; i++) {
 		err = fib->writer.exception_set(fib->writer.ctx, &key, content);
 		fib->write_errors += err != 0;
 	}

@@ -32,6 +32,12 @@
 /* The next hop that punts what found no room. Reserved, so that a punt can never fail. */
 #define FIB_ID_FULL 1u
 
+/* Linux 6.18 refills the allocators of tries and hashes behind our back: a moment later there is
+ * memory. */
+#define FIB_ENOMEM_TRIES 4
+
+#define FIB_MIN_MTU 1280u
+
 /* Ids or slots from 1 to limit - 1. */
 struct fib_pool {
 	uint32_t limit;
