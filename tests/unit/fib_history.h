@@ -179,8 +179,31 @@ static inline void history_note_evicted(struct history *history)
 	history->evicted = stats.exceptions_evicted;
 }
 
-/* In full, some of it anew. */
-static inline void history_tell_exceptions(struct history *history, enum fib_origin origin)
+/* Of those that were not told, some are in doubt and the others gone. */
+static inline bool is_gone(void *ctx, uint32_t table, const union sixlane_addr *dst)
+{
+	struct history *history = ctx;
+	size_t i = model_find(&history->model, table, dst);
+	struct model_exception *exception = &history->model.now.exceptions[i];
+	bool gone = !exception->there[FIB_KERNEL] || history_random(history, 2);
+
+	exception->there[FIB_KERNEL] = !gone;
+	exception->doubt = MODEL_DOUBT;
+	return gone;
+}
+
+static inline bool history_is_there(const struct history *history,
+				    const struct model_exception *exception)
+{
+	const struct sixlane_exception *value =
+		sim_exception(history->sim, exception->table, &exception->dst);
+
+	return value && value->flags & SIXLANE_EXCEPTION_KERNEL;
+}
+
+/* All of an origin; some: the kernel may have forgotten others. */
+static inline void history_tell_exceptions(struct history *history, enum fib_origin origin,
+					   bool some)
 {
 	history_at_work = true;
 	fib_exceptions_begin(history->fib, origin);
@@ -189,13 +212,20 @@ static inline void history_tell_exceptions(struct history *history, enum fib_ori
 	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
 		struct model_exception *exception = &history->model.now.exceptions[i];
 
-		if (origin == FIB_KERNEL && exception->there[origin])
+		if (some && !history_random(history, 5)) {
+			/* Nobody will ask about one that is not there. */
+			exception->there[origin] &= history_is_there(history, exception);
+			continue;
+		}
+		if (!exception->there[origin])
+			continue;
+		if (origin == FIB_KERNEL)
 			exception->doubt = MODEL_SURE;
-		if (exception->there[origin])
-			history_tell_exception(history, i, origin);
+		history_tell_exception(history, i, origin);
 	}
 	history_at_work = true;
-	fib_exceptions_end(history->fib, origin, true);
+	fib_exceptions_end(history->fib, origin, true, origin == FIB_KERNEL ? is_gone : NULL,
+			   history);
 	history_at_work = false;
 	history_note_evicted(history);
 	if (origin == FIB_KERNEL)

@@ -114,6 +114,8 @@ bool model_agrees(const struct model *model, const struct model_state *state,
 
 /* What an origin may say of a destination, and for some time. */
 struct fib_exception model_random_exception(struct model *model, enum fib_origin origin);
+/* Which of the exceptions it is; N_EXCEPTIONS: none. */
+size_t model_find(const struct model *model, uint32_t table, const union sixlane_addr *dst);
 /* The routes or objects of now are not those of before: so may be what the kernel says. */
 void model_change_doubts(struct model *model);
 /* They may be equal, but the fib may take them for others. */

@@ -132,17 +132,14 @@ void model_blur_doubts(struct model *model)
 
 /* --- comparing -------------------------------------------------------------------------------- */
 
-static const struct model_exception *find(const struct model_state *state,
-					  const struct model_probe *probe)
+size_t model_find(const struct model *model, uint32_t table, const union sixlane_addr *dst)
 {
-	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
-		const struct model_exception *exception = &state->exceptions[i];
+	size_t i = 0;
 
-		if (exception->table == probe->table &&
-		    !memcmp(&exception->dst, &probe->dst, sizeof(probe->dst)))
-			return exception;
-	}
-	return NULL;
+	while (i < N_EXCEPTIONS && (model->now.exceptions[i].table != table ||
+				    memcmp(&model->now.exceptions[i].dst, dst, sizeof(*dst)) != 0))
+		i++;
+	return i;
 }
 
 static const struct fib_exception *voice(const struct model_exception *exception,
@@ -214,7 +211,8 @@ static bool meets(const struct model *model, const struct model_state *state,
 		  const struct model_probe *probe, enum sim_effect effect,
 		  const struct sixlane_exception *value, bool excused)
 {
-	const struct model_exception *exception = find(state, probe);
+	const size_t i = model_find(model, probe->table, &probe->dst);
+	const struct model_exception *exception = i < N_EXCEPTIONS ? &state->exceptions[i] : NULL;
 	const struct fib_exception *kernel, *oper;
 
 	if (!exception || (!exception->there[FIB_KERNEL] && !exception->there[FIB_OPERATOR]))

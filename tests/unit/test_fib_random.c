@@ -160,7 +160,7 @@ static void end_trouble(struct history *history)
 	history_retry(history);
 	sim->index_errors = 0;
 	history_check_vlans(history, true);
-	history_tell_exceptions(history, FIB_KERNEL);
+	history_tell_exceptions(history, FIB_KERNEL, false);
 	history->trouble = false;
 	history->model.lacking = history->tight;
 }
@@ -266,8 +266,8 @@ static void restart(struct history *history)
 	if (quiet && !history->tight && !history->lost)
 		assert_in_range(history->sim->routes.writes, writes,
 				writes + count_opaque(history));
-	history_tell_exceptions(history, FIB_OPERATOR);
-	history_tell_exceptions(history, FIB_KERNEL);
+	history_tell_exceptions(history, FIB_OPERATOR, false);
+	history_tell_exceptions(history, FIB_KERNEL, false);
 	history->model.adopted = false;
 }
 
@@ -311,20 +311,43 @@ static void answer_doubts(struct history *history)
 	uint32_t table;
 
 	for (uint32_t n = rnd(history, 4); n; n--) {
-		size_t i = 0;
+		size_t i;
 
 		if (!fib_exception_in_doubt(history->fib, &table, &dst))
 			return;
-		while (i < N_EXCEPTIONS &&
-		       (history->model.now.exceptions[i].table != table ||
-			memcmp(&history->model.now.exceptions[i].dst, &dst, sizeof(dst)) != 0))
-			i++;
+		i = model_find(&history->model, table, &dst);
 		assert_true(i < N_EXCEPTIONS);
 		assert_true(history->model.now.exceptions[i].there[FIB_KERNEL]);
 		if (!history->trouble && !history->tight)
 			assert_int_not_equal(history->model.now.exceptions[i].doubt, MODEL_SURE);
 		say(history, i, FIB_KERNEL);
 	}
+}
+
+static void tell_again(struct history *history)
+{
+	if (rnd(history, 3))
+		history_tell_exceptions(history, FIB_KERNEL, rnd(history, 2));
+	else
+		history_tell_exceptions(history, FIB_OPERATOR, false);
+}
+
+/* What changed was no route: of one prefix, or of all. */
+static void doubt(struct history *history)
+{
+	struct model_state *now = &history->model.now;
+	const struct model_slot *slot =
+		rnd(history, 4) ? &now->slots[rnd(history, N_PREFIXES)] : NULL;
+
+	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
+		struct model_exception *exception = &now->exceptions[i];
+
+		if (!slot || model_match(now, exception->table, &exception->dst) == slot)
+			exception->doubt = MODEL_DOUBT;
+	}
+	history_at_work = true;
+	fib_doubt_exceptions(history->fib, slot ? slot->table : 0, slot ? &slot->dst : NULL);
+	history_at_work = false;
 }
 
 static void expire(struct history *history)
@@ -371,9 +394,11 @@ static void except(struct history *history)
 	else if (dice < 17)
 		expire(history);
 	else if (dice < 18)
-		history_tell_exceptions(history, rnd(history, FIB_N_ORIGINS));
+		tell_again(history);
 	else if (dice < 19 && history->bounded)
 		bound(history);
+	else
+		doubt(history);
 	history_note_evicted(history);
 }
 
@@ -438,9 +463,10 @@ static void empty(struct history *history)
 		history->model.now.slots[i].there = false;
 	for (size_t i = 0; i < N_OBJECTS; i++)
 		history->model.now.objects[i].there = false;
-	memset(history->model.now.exceptions, 0, sizeof(history->model.now.exceptions));
-	history_tell_exceptions(history, FIB_OPERATOR);
-	history_tell_exceptions(history, FIB_KERNEL);
+	for (size_t i = 0; i < 2 * N_EXCEPTIONS; i++)
+		history->model.now.exceptions[i / 2].there[i % 2] = false;
+	history_tell_exceptions(history, FIB_OPERATOR, false);
+	history_tell_exceptions(history, FIB_KERNEL, false);
 	history_sync(history);
 	history_check(history);
 	fib_get_stats(history->fib, &stats);

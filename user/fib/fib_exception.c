@@ -308,9 +308,7 @@ struct anew {
 static void doubt(struct fib *fib, struct fib_host *host, void *ctx)
 {
 	(void)ctx;
-	fib_host_doubt(fib, host);
-	if (host->stuck)
-		fib_owner_settle(fib, host->owner);
+	fib_owner_doubt_host(fib, host);
 }
 
 static void drop_unsaid(struct fib *fib, struct fib_host *host, void *ctx)
@@ -321,7 +319,7 @@ static void drop_unsaid(struct fib *fib, struct fib_host *host, void *ctx)
 	if (!word->there || word->generation == fib->hosts.generation[anew->origin])
 		return;
 	if (anew->gone && !anew->gone(anew->ctx, host->table->id, &host->node.prefix.addr)) {
-		doubt(fib, host, NULL);
+		fib_owner_doubt_host(fib, host);
 		return;
 	}
 	word->there = false;

@@ -107,6 +107,8 @@ void fib_owner_leave(struct fib *fib, struct fib_entry *entry);
 
 /* Before an entry is wanted that was not, or to lead elsewhere, or not any more. */
 void fib_owner_doubt(struct fib *fib, struct fib_entry *entry);
+/* One alone, and its owner is settled. */
+void fib_owner_doubt_host(struct fib *fib, struct fib_host *host);
 /* The same for all that go by this object. */
 void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *object);
 

@@ -247,14 +247,18 @@ void fib_owner_doubt(struct fib *fib, struct fib_entry *entry)
 	}
 }
 
+void fib_owner_doubt_host(struct fib *fib, struct fib_host *host)
+{
+	fib_host_doubt(fib, host);
+	fib_owner_settle(fib, host->owner);
+}
+
 static void doubt_by_object(struct fib *fib, struct fib_host *host, void *ctx)
 {
 	const struct fib_next_hop *route = fib_host_route(host);
 
-	if (!route || route->object != ctx)
-		return;
-	fib_host_doubt(fib, host);
-	fib_owner_settle(fib, host->owner);
+	if (route && route->object == ctx)
+		fib_owner_doubt_host(fib, host);
 }
 
 void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *object)
