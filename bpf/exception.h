@@ -23,6 +23,37 @@ struct exception_query {
 	__u32 flags;		 /* out: SIXLANE_EXCEPTION_* of what was applied; 0: nothing was */
 };
 
+/* The word that tells whether the others belong together: see struct sixlane_exception. */
+union exception_head {
+	__u64 word;
+	struct {
+		__u32 flags, mtu;
+	};
+};
+
+/* What an exception says, as it was at one time. */
+struct exception_terms {
+	union exception_head head;
+	__u32 next_hop;
+	union sixlane_fate under;
+	__u64 expires_ns;
+};
+
+/* False: it is being changed, or was taken away and is another's now. */
+static __always_inline int exception_read(const struct sixlane_exception *found,
+					  const struct sixlane_exception_key *key,
+					  struct exception_terms *terms)
+{
+	const union exception_head *head = (const void *)&found->flags;
+
+	terms->head.word = READ_ONCE(head->word);
+	terms->next_hop = READ_ONCE(found->next_hop);
+	terms->under.word = READ_ONCE(found->under.word);
+	terms->expires_ns = READ_ONCE(found->expires_ns);
+	return READ_ONCE(found->check) == sixlane_exception_check(key) &&
+	       READ_ONCE(head->word) == terms->head.word;
+}
+
 static __always_inline void exception_count(struct sixlane_exception *own, __u32 bytes,
 					    __u64 now_ns)
 {
@@ -31,26 +62,34 @@ static __always_inline void exception_count(struct sixlane_exception *own, __u32
 	own->used_ns = now_ns;
 }
 
-/* Whether this packet is one of those that it is meant for. */
-static __always_inline int exception_holds(const struct sixlane_exception *found, __u32 flags,
+/* Whether a packet is one of those that it is meant for. */
+static __always_inline int exception_holds(const struct exception_terms *terms,
 					   union sixlane_fate fate)
 {
-	if (flags & SIXLANE_EXCEPTION_OBSERVE)
+	if (terms->head.flags & SIXLANE_EXCEPTION_OBSERVE)
 		return 0;
-	return !(flags & SIXLANE_EXCEPTION_UNDER) || READ_ONCE(found->under.word) == fate.word;
+	return !(terms->head.flags & SIXLANE_EXCEPTION_UNDER) || terms->under.word == fate.word;
 }
 
-/* False: it names no next hop. */
-static __always_inline int exception_take_next_hop(const struct sixlane_exception *found,
-						   struct exception_query *query)
+/* Put what it says in the place of what the route says. False: the packet is the kernel's. */
+static __always_inline int exception_impose(const struct exception_terms *terms,
+					    struct exception_query *query)
 {
+	const __u32 flags = terms->head.flags;
 	const struct sixlane_next_hop *next_hop;
-	__u32 id = READ_ONCE(found->next_hop);
+	__u32 id = terms->next_hop;
 
-	next_hop = bpf_map_lookup_elem(&sl_next_hops, &id);
-	if (!id || !next_hop)
+	if (flags & SIXLANE_EXCEPTION_PUNT)
 		return 0;
-	query->fate.word = READ_ONCE(next_hop->fate.word);
+	if (flags & SIXLANE_EXCEPTION_NEXT_HOP) {
+		next_hop = bpf_map_lookup_elem(&sl_next_hops, &id);
+		if (!id || !next_hop)
+			return 0;
+		query->fate.word = READ_ONCE(next_hop->fate.word);
+	}
+	if (flags & SIXLANE_EXCEPTION_MTU)
+		query->mtu = terms->head.mtu;
+	query->flags = flags;
 	return 1;
 }
 
@@ -59,8 +98,8 @@ __attribute__((noinline)) int exception_find(struct exception_query *query)
 {
 	struct sixlane_exception *found;
 	struct sixlane_exception_key key;
-	__u64 now_ns, expires_ns;
-	__u32 flags;
+	struct exception_terms terms;
+	__u64 now_ns;
 
 	if (!query)
 		return 0;
@@ -68,22 +107,13 @@ __attribute__((noinline)) int exception_find(struct exception_query *query)
 	found = bpf_map_lookup_elem(&sl_exceptions, &key);
 	if (!found)
 		return !(query->route & SIXLANE_ROUTE_EXCEPTIONS_MISSING);
+	if (!exception_read(found, &key, &terms))
+		return 0;
 	now_ns = bpf_ktime_get_coarse_ns();
-	expires_ns = READ_ONCE(found->expires_ns);
-	if (expires_ns && now_ns >= expires_ns)
+	if (terms.expires_ns && now_ns >= terms.expires_ns)
 		return 1;
 	exception_count(found, query->bytes, now_ns);
-	flags = READ_ONCE(found->flags);
-	if (!exception_holds(found, flags, query->fate))
-		return 1;
-	if (flags & SIXLANE_EXCEPTION_PUNT)
-		return 0;
-	if (flags & SIXLANE_EXCEPTION_NEXT_HOP && !exception_take_next_hop(found, query))
-		return 0;
-	if (flags & SIXLANE_EXCEPTION_MTU)
-		query->mtu = READ_ONCE(found->mtu);
-	query->flags = flags;
-	return 1;
+	return !exception_holds(&terms, query->fate) || exception_impose(&terms, query);
 }
 
 /* Sets mtu and exception, and fate to the exception's. */

@@ -120,7 +120,7 @@ static __always_inline enum sixlane_verdict rule_apply(struct rule_query *query,
 	struct route route;
 
 	if (rule->action != SIXLANE_RULE_LOOKUP)
-		return rule->fate && sixlane_is_fate(rule->fate) ? rule->fate : SIXLANE_PUNT_RULES;
+		return sixlane_is_fate(rule->fate) ? rule->fate : SIXLANE_PUNT_RULES;
 	verdict = route_lookup(table, &query->dst, &query->src, &route);
 	if (verdict == SIXLANE_PASS_NO_ROUTE && gaps)
 		return SIXLANE_PUNT_MAP_FULL;

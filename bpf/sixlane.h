@@ -107,10 +107,10 @@ enum sixlane_verdict {
 };
 _Static_assert(SIXLANE_N_VERDICTS <= SIXLANE_MAX_VERDICTS, "counters have no room for a verdict");
 
-/* Whether a next hop or a rule may name it: not what is made of a packet, which has to be made. */
+/* Whether a next hop or a rule may say that packets end by it; an answer has to be made first. */
 static inline int sixlane_is_fate(__u32 verdict)
 {
-	return verdict < SIXLANE_N_VERDICTS && verdict != SIXLANE_ANSWER_TOO_BIG;
+	return verdict && verdict < SIXLANE_N_VERDICTS && verdict != SIXLANE_ANSWER_TOO_BIG;
 }
 
 union sixlane_addr {

@@ -43,7 +43,7 @@ static __always_inline void verdict_count(const struct packet *pkt, enum sixlane
  */
 static __always_inline int verdict_act(const struct packet *pkt, enum sixlane_verdict verdict)
 {
-	if (verdict_redirects >> verdict & 1)
+	if (likely(verdict == SIXLANE_FORWARD) || verdict_redirects >> verdict & 1)
 		return (int)bpf_redirect(pkt->xmit, 0);
 	if (verdict_drops >> verdict & 1)
 		return XDP_DROP;

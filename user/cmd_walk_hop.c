@@ -14,7 +14,7 @@ void walk_fill_fate(const struct maps *maps, union sixlane_fate fate, struct wal
 		    struct walk_hop *hop)
 {
 	*hop = (struct walk_hop){ .verdict = SIXLANE_PUNT_ROUTE, .fate = fate, .limit = limit };
-	if (!sixlane_is_fate(fate.kind))
+	if (fate.kind != SIXLANE_FORWARD && !sixlane_is_fate(fate.kind))
 		return;
 	hop->verdict = fate.kind;
 	if (hop->verdict != SIXLANE_FORWARD)

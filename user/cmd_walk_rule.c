@@ -183,7 +183,7 @@ static enum sixlane_verdict apply(const struct maps *maps, const struct rule_que
 	*route = (struct walk_route){ 0 };
 	walk->table = 0;
 	if (rule->action != SIXLANE_RULE_LOOKUP)
-		return rule->fate && sixlane_is_fate(rule->fate) ? rule->fate : SIXLANE_PUNT_RULES;
+		return sixlane_is_fate(rule->fate) ? rule->fate : SIXLANE_PUNT_RULES;
 	step->table = rule->flags & SIXLANE_RULE_L3MDEV ? query->vrf_table : rule->table;
 	verdict = lookup(maps, step->table, query->packet, walk, route);
 	if (verdict == SIXLANE_PASS_NO_ROUTE && gaps)

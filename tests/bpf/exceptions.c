@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What exceptions leave behind: figures, CPU by CPU, and hints in a ring that may be full. */
+#include <linux/bpf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -110,7 +111,7 @@ static void send_messages(uint16_t n)
 		build_message(&in, i);
 		assert_int_equal(
 			harness_run(PROG_AS_IS, harness_ifindex()[DEV_IN], &in, &out, &action), 0);
-		assert_int_equal(action, 2); /* XDP_PASS */
+		assert_int_equal(action, XDP_PASS);
 		assert_int_equal(out.len, in.len);
 		assert_memory_equal(out.bytes, in.bytes, in.len);
 	}

@@ -152,6 +152,21 @@ void figures_install(const struct world *world)
 	free(answers);
 }
 
+void harness_put_exception(const struct world_exception *exception)
+{
+	struct sixlane_exception *values = of_exception(after, 0);
+
+	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
+		values[cpu] = exception->value;
+	must(bpf_map_update_elem(setup->map_fd[MAP_EXCEPTIONS], &exception->key, values, BPF_ANY),
+	     "sl_exceptions");
+}
+
+void harness_del_exception(const struct world_exception *exception)
+{
+	bpf_map_delete_elem(setup->map_fd[MAP_EXCEPTIONS], &exception->key);
+}
+
 void figures_begin(void)
 {
 	read_values(before);

@@ -361,12 +361,13 @@ static bool is_double_exception(const struct world *world)
 static void add_random_exception(struct world *world)
 {
 	struct sixlane_exception value = {
-		.flags = fuzz_below(256),
+		.flags = fuzz_below(256) | fuzz_below(2) << SIXLANE_EXCEPTION_VERSION_SHIFT,
 		.mtu = 1280 + fuzz_below(300),
 		.next_hop = random_next_hop(),
 		.under = world->next_hops[random_plain_next_hop()].fate,
 		.expires_ns = fuzz_one_in(2) ? UINT64_MAX * fuzz_below(2) : 1,
 	};
+	struct world_exception *added;
 
 	if (!fuzz_one_in(4))
 		value.flags &= ~(SIXLANE_EXCEPTION_PUNT | SIXLANE_EXCEPTION_OBSERVE);
@@ -375,15 +376,31 @@ static void add_random_exception(struct world *world)
 	if (!fuzz_one_in(3))
 		value.expires_ns = 0;
 	world_add_exception(world, "::", fuzz_one_in(2) ? 0 : random_table(), &value);
-	world->exceptions[world->n_exceptions - 1].key.dst = random_destination(world);
+	added = &world->exceptions[world->n_exceptions - 1];
+	added->key.dst = random_destination(world);
+	added->value.check = sixlane_exception_check(&added->key) + fuzz_one_in(30);
 	if (is_double_exception(world))
 		world->n_exceptions--;
+}
+
+/* A route to nothing but this, that leads out. */
+static void add_owner(struct world *world, const union sixlane_addr *dst)
+{
+	struct world_route *route = &world->routes[world->n_routes];
+
+	world_add_route(world, "::/128", 0, fuzz_one_in(2) ? NH_GATEWAY : NH_ALT);
+	route->key.addr = *dst;
+	if (is_double(world->routes, world->n_routes - 1))
+		world->n_routes--;
 }
 
 static void add_exceptions(struct world *world)
 {
 	for (uint32_t n = fuzz_below(WORLD_EXCEPTIONS); n; n--)
 		add_random_exception(world);
+	for (size_t i = 0; i < world->n_exceptions; i++)
+		if (fuzz_one_in(2))
+			add_owner(world, &world->exceptions[i].key.dst);
 	for (size_t i = 0; i < world->n_routes; i++) {
 		if (!fuzz_one_in(3))
 			world->routes[i].value |= SIXLANE_ROUTE_EXCEPTIONS;

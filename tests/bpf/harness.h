@@ -87,6 +87,10 @@ void harness_unpin(void);
 /* A value of the world's exceptions as it is now; NULL: there is no CPU of this number. */
 const struct sixlane_exception *harness_exception(size_t i, int cpu);
 
+/* Say otherwise of a key, or nothing; harness_install() takes away whatever there is. */
+void harness_put_exception(const struct world_exception *exception);
+void harness_del_exception(const struct world_exception *exception);
+
 /* Set what every CPU's bucket of answers says. */
 void harness_fill_buckets(uint64_t filled_ns);
 

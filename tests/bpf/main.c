@@ -115,6 +115,9 @@ static void add_all(void)
 	add("a member's fate changes at once", race_test_member_changes_at_once, NULL);
 	add("a cell changes at once", race_test_cell_changes_at_once, NULL);
 	add("the list of rules changes at once", race_test_rules_change_at_once, NULL);
+	add("an exception changes at once", race_test_exception_changes_at_once, NULL);
+	add("an exception is not another destination's",
+	    race_test_exception_is_not_another_destinations, NULL);
 	add("frames leave by their egress", live_test_frames_leave_by_their_egress, NULL);
 	add("tags arrive on the wire", live_test_tags_arrive, NULL);
 	add("random frames against the model", fuzz_test_against_model, NULL);

@@ -164,6 +164,12 @@ static enum sixlane_verdict judge_frame(struct walk *w)
 	return model_has(w->port, SIXLANE_PORT_IPV6) ? SIXLANE_FORWARD : SIXLANE_PASS_IPV6_OFF;
 }
 
+bool model_is_fate(uint32_t verdict)
+{
+	return verdict != SIXLANE_FORWARD && verdict < SIXLANE_N_VERDICTS &&
+	       verdict != SIXLANE_ANSWER_TOO_BIG;
+}
+
 bool model_addr_stays(const uint8_t *addr)
 {
 	bool zeros = true;
@@ -277,9 +283,8 @@ static enum sixlane_verdict judge_fate(const struct walk *w, union sixlane_fate 
 		return SIXLANE_PUNT_EXCEPTION;
 	fate = way.fate;
 	if (fate.kind != SIXLANE_FORWARD)
-		return fate.kind < SIXLANE_N_VERDICTS && fate.kind != SIXLANE_ANSWER_TOO_BIG
-			       ? (enum sixlane_verdict)fate.kind
-			       : SIXLANE_PUNT_ROUTE;
+		return model_is_fate(fate.kind) ? (enum sixlane_verdict)fate.kind
+						: SIXLANE_PUNT_ROUTE;
 	if (!model_has(w->port, SIXLANE_PORT_FORWARDING))
 		return SIXLANE_PASS_NO_FORWARDING;
 	if (w->bare.bytes[AT_HOP_LIMIT] <= 1)

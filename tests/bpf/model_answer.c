@@ -101,7 +101,7 @@ static bool is_error_or_unclear(const struct walk *w)
 
 /* --- the answer --------------------------------------------------------------------------- */
 
-static const uint8_t none[16];
+static const uint8_t none[8];
 
 static enum sixlane_verdict answer(const struct walk *w, const struct sixlane_port *egress,
 				   bool by_operator, struct answer *answer_,
@@ -121,10 +121,12 @@ static enum sixlane_verdict answer(const struct walk *w, const struct sixlane_po
 		return refusal;
 	if (is_error_or_unclear(w) || sender == NOBODY)
 		return refusal;
+	/* the first half is written last */
+	if (!memcmp(w->port->source.bytes, none, sizeof(none)))
+		return refusal;
 	if (sender == SOMEBODY) {
 		answer_->dst_mac = w->bare.bytes + AT_SRC_MAC;
-		if (!by_operator || answer_->dst_mac[0] & 1 ||
-		    !memcmp(w->port->source.bytes, none, 16))
+		if (!by_operator || answer_->dst_mac[0] & 1)
 			return refusal;
 	}
 	/* Tests have no tokens or as many as they like. */

@@ -179,10 +179,8 @@ static enum sixlane_verdict apply_rule(struct walk *w, const struct sixlane_rule
 	uint32_t kind;
 
 	if (rule->action != SIXLANE_RULE_LOOKUP)
-		return rule->fate && rule->fate < SIXLANE_N_VERDICTS &&
-				       rule->fate != SIXLANE_ANSWER_TOO_BIG
-			       ? (enum sixlane_verdict)rule->fate
-			       : SIXLANE_PUNT_RULES;
+		return model_is_fate(rule->fate) ? (enum sixlane_verdict)rule->fate
+						 : SIXLANE_PUNT_RULES;
 	if (rule->flags & SIXLANE_RULE_L3MDEV)
 		table = model_has(w->port, SIXLANE_PORT_VRF) ? w->port->table : 0;
 	verdict = model_look_up(w, table);

@@ -39,6 +39,9 @@ struct way {
 
 const struct sixlane_next_hop *model_next_hop(const struct world *world, uint32_t id);
 
+/* What a route or a rule may say of every packet; an answer is no such thing. */
+bool model_is_fate(uint32_t verdict);
+
 /* ::, ::1, multicast and link-local */
 bool model_addr_stays(const uint8_t *addr);
 

@@ -19,6 +19,17 @@ static void no_source_at_all(struct world *w)
 	memset(&world_port(w, DEV_IN)->source, 0, sizeof(union sixlane_addr));
 }
 
+static void source_half(struct world *w)
+{
+	memset(&world_port(w, DEV_IN)->source, 0, sizeof(__be64));
+}
+
+static void source_half_uncertain(struct world *w)
+{
+	source_half(w);
+	no_source(w);
+}
+
 static void no_xmit(struct world *w)
 {
 	world_port(w, DEV_IN)->flags &= ~(SIXLANE_PORT_XMIT | SIXLANE_PORT_XMIT_FRAGS);
@@ -169,6 +180,9 @@ const struct row rows_answer_way[] = {
 	UNSURE("port of which a slave is to be chosen", PLAIN(NH_GATEWAY), .arrange = slaves),
 	UNSURE("source that is not certain", PLAIN(NH_GATEWAY), .arrange = no_source),
 	NOT_ABOUT("no source", .arrange = no_source_at_all),
+	NOT_ABOUT("source of which half is written", .arrange = source_half),
+	NOT_ABOUT("source that is not certain, of which half is written",
+		  .arrange = source_half_uncertain),
 	NOT_ABOUT("port that cannot send", .arrange = no_xmit),
 	FINE("answer, slots tried first", OVER, .at_home = true),
 	FINE("answer, egress of 1280", OVER, .arrange = out_mtu_1280),

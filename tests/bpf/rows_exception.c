@@ -42,6 +42,17 @@ static void alt_1280(struct world *w)
 	world_port(w, DEV_ALT)->mtu = 1280;
 }
 
+/* It was taken away while a packet had it, and its memory is another's now. */
+static void reused(struct world *w)
+{
+	w->exceptions[0].value.check ^= 0x01000000;
+}
+
+static void reused_in_another_table(struct world *w)
+{
+	w->exceptions[0].value.check ^= SIXLANE_TABLE_MAIN ^ 100;
+}
+
 #define LATER .expires_ns = UINT64_MAX
 #define LONG_AGO .expires_ns = 1
 
@@ -126,6 +137,23 @@ const struct row rows_exception[] = {
 	  HIT(PUNT),
 	  .verdict = SIXLANE_PUNT_EXCEPTION },
 	{ .name = "exception, padding counts", HIT(VIA(NH_ALT)), .padding = 9, .via = NEIGH_ALT },
+
+	/* while they change */
+	{ .name = "exception of some version",
+	  HIT(VALUE(FLAG(NEXT_HOP) | SIXLANE_EXCEPTION_VERSION, .next_hop = NH_ALT)),
+	  .via = NEIGH_ALT },
+	{ .name = "exception whose memory is another's",
+	  .arrange = reused,
+	  NOT_HIT(VIA(NH_ALT)),
+	  .verdict = SIXLANE_PUNT_EXCEPTION },
+	{ .name = "exception whose memory is another table's",
+	  .arrange = reused_in_another_table,
+	  NOT_HIT(VIA(NH_ALT)),
+	  .verdict = SIXLANE_PUNT_EXCEPTION },
+	{ .name = "observed exception whose memory is another's",
+	  .arrange = reused,
+	  NOT_HIT(VALUE(FLAG(OBSERVE))),
+	  .verdict = SIXLANE_PUNT_EXCEPTION },
 
 	/* only what is forwarded meets them, and before anything else is asked */
 	{ .name = "exception of a local address",

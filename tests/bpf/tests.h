@@ -77,6 +77,8 @@ void race_test_fate_changes_at_once(void **state);
 void race_test_member_changes_at_once(void **state);
 void race_test_cell_changes_at_once(void **state);
 void race_test_rules_change_at_once(void **state);
+void race_test_exception_changes_at_once(void **state);
+void race_test_exception_is_not_another_destinations(void **state);
 
 /* live.c */
 void live_test_frames_leave_by_their_egress(void **state);

@@ -223,6 +223,7 @@ void world_add_exception(struct world *world, const char *dst, uint32_t table,
 	parse_addr(&exception->key.dst, dst);
 	exception->key.table = table ? table : SIXLANE_TABLE_MAIN;
 	exception->value = *value;
+	exception->value.check = sixlane_exception_check(&exception->key);
 }
 
 void world_mark_routes(struct world *world, uint32_t marks)

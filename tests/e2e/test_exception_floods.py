@@ -123,14 +123,20 @@ def test_not_believed(start, frame):
 
 
 def test_through_the_router(start):
-    """Not for this machine: forwarded like anything else, and nobody looks inside."""
+    """Not for this machine: forwarded like anything else, and nobody looks inside.
+
+    More hints than there is room for while the daemon cannot read them would show as lost.
+    """
     net = start()
+    net.router.daemon.send_signal(signal.SIGSTOP)
     for frame in (ex.too_big(MTU, FIRST, to=host_addr("a")), ex.redirect(
         ex.OTHER, FIRST, src=host_addr("b"), to=host_addr("a")
     )):  # fmt: skip
         frames = crowd(frame, 0)
         _, rise = net.counted(lambda frames=frames: flood(net, frames))
         assert rise["forward"] == COUNT, rise
+    net.router.daemon.send_signal(signal.SIGCONT)
+    assert net.router.status()["hints_lost"] == 0
     ex.learn(net, MTU)
     ex.wait_shown(net, FAR, mtu=MTU)
     assert set(ex.shown(net)) == {FAR}

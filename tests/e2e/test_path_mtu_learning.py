@@ -61,6 +61,16 @@ def test_of_an_echo(net, mtu):
     assert_learnt(net, mtu)
 
 
+def test_by_a_hint_alone(make_net):
+    """The daemon is told of the message, and need not read all that the kernel has, which it would
+    not do for minutes."""
+    net = make_net("--poll-ms", 60000)
+    ex.learn(net, 1300)
+    assert_learnt(net, 1300)
+    ex.learn(net, 1290)
+    assert_learnt(net, 1290)
+
+
 def test_to_the_link_local_address(net):
     ex.learn(net, 1300, quoted=ex.echo("fe80::1", FAR), to="fe80::1", src=host_ll("b"))
     assert_learnt(net, 1300)

@@ -87,6 +87,8 @@ class Side:
         self.markers = {port: MarkerTap(self.r, port) for port in PORTS}
         self.neighbours = Neighbours(self.r)
         self.saved, self.pins = {}, {}
+        # What to wait for after neighbours were given up: with them goes what was learnt by their way.
+        self.given_up = lambda: None
 
     def _make_wire(self, port, number):
         near = ["name", port, "index", FIRST_INDEX["r"] + number, "netns", self.r.name]
@@ -233,15 +235,19 @@ class Side:
 
     def give_up(self, ports, out):
         """Answer for unresolved neighbours now: by an error for each packet that waits."""
+        any_unresolved = False
         while True:
             unresolved = self.neighbours.unresolved()
             if not unresolved:
-                return
+                break
+            any_unresolved = True
             for neighbour in unresolved:
                 self.neighbours.delete(neighbour)
                 if neighbour in self.pins:
                     self.neighbours.set(neighbour, *self.pins[neighbour])
             self.collect(ports, out)
+        if any_unresolved:
+            self.given_up()
 
     def collect(self, ports, out):
         self.flush(ports)

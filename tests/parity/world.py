@@ -57,6 +57,7 @@ class World:
     def _forget(self):
         self.pins, self.alike, self.unannounced, self.restless = {}, {}, False, True
         self.lessons, self.taught = [], False
+        self.fast.given_up = lambda: None
         self.open_ports = {}
         self.bonded = set()  # bonds and all that were slaves of one
 
@@ -232,10 +233,13 @@ class World:
         for side in self.sides:
             side.teach(self.lessons, self.open_ports)
         self.lessons, self.taught = [], True
+        self.fast.given_up = self._wait_dumped
         self._wait_same()
 
     def _wait_dumped(self):
         """The daemon has read all that its kernel has learnt: twice, as it may have begun before."""
+        if not self.router.daemon:
+            return
         wanted = self.router.status()["exception_dumps"] + 2
         wait_until(
             lambda: self.router.status()["exception_dumps"] >= wanted, what="exceptions read"

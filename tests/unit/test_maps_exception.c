@@ -23,6 +23,7 @@ static struct {
 	struct sixlane_operator operators[ROOM];
 	size_t n, n_operators;
 	unsigned int updates, fail_update; /* this one fails, counted from 1 … */
+	unsigned int fail_first;	   /* or so many of the next ones … */
 	int fail;			   /* … with this errno */
 	bool batches;
 	/* Called between any two words that are copied. */
@@ -30,6 +31,16 @@ static struct {
 } kernel;
 
 static struct sixlane_answers answers[N_CPUS];
+
+static unsigned int naps;
+
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+	(void)left;
+	assert_int_equal(wanted->tv_nsec, REFILL_STEP_NS);
+	naps++;
+	return 0;
+}
 
 static int fail_with(int error)
 {
@@ -64,6 +75,10 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 	assert_int_equal(flags, BPF_ANY);
 	if (++kernel.updates == kernel.fail_update)
 		return fail_with(kernel.fail);
+	if (kernel.fail_first) {
+		kernel.fail_first--;
+		return fail_with(kernel.fail);
+	}
 	if (fd == LOADER_OPERATOR) {
 		assert_memory_equal(key, &kernel.keys[kernel.n_operators], sizeof(kernel.keys[0]));
 		memcpy(&kernel.operators[kernel.n_operators++], value, sizeof(*kernel.operators));
@@ -159,6 +174,7 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
+	maps.no_memory = false;
 	kernel.batches = true;
 	for (int i = 0; i < LOADER_N_MAPS; i++)
 		maps.fd[i] = i;
@@ -212,6 +228,31 @@ static void each_cpu_keeps_what_it_has_counted(void **state)
 	assert_int_equal(maps_write_exception_del(&maps, &key), -ENOENT);
 }
 
+/* Soon there is some again; if not, no time is lost with the next ones. */
+static void memory_is_waited_for_once(void **state)
+{
+	const struct sixlane_exception value = { .flags = SIXLANE_EXCEPTION_MTU, .mtu = 1300 };
+
+	(void)state;
+	naps = 0;
+	kernel.fail = ENOMEM;
+	kernel.fail_first = 3;
+	assert_int_equal(set(&value), 0);
+	assert_int_equal(naps, 3);
+	assert_int_equal(maps_write_exception_del(&maps, &key), 0);
+	kernel.fail_first = 1000;
+	assert_int_equal(set(&value), -ENOMEM);
+	assert_int_equal(naps, 3 + REFILL_STEPS);
+	assert_int_equal(set(&value), -ENOMEM);
+	assert_int_equal(naps, 3 + REFILL_STEPS);
+	kernel.fail_first = 0;
+	assert_int_equal(set(&value), 0);
+	assert_int_equal(maps_write_exception_del(&maps, &key), 0);
+	kernel.fail_first = 1;
+	assert_int_equal(set(&value), 0);
+	assert_int_equal(naps, 4 + REFILL_STEPS);
+}
+
 static void errors_are_told(void **state)
 {
 	static const struct {
@@ -221,6 +262,7 @@ static void errors_are_told(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		maps.no_memory = true; /* as it was a moment ago */
 		kernel.fail = cases[i].error;
 		kernel.fail_update = kernel.updates + 1;
 		assert_int_equal(set(&value), cases[i].told);
@@ -576,6 +618,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(each_cpu_keeps_what_it_has_counted, setup),
+		cmocka_unit_test_setup(memory_is_waited_for_once, setup),
 		cmocka_unit_test_setup(errors_are_told, setup),
 		cmocka_unit_test_setup(packets_never_take_half_of_each, setup),
 		cmocka_unit_test_setup(versions_tell_one_state_from_the_next, setup),

@@ -12,6 +12,9 @@
 
 #include "maps_internal.h"
 
+#define REFILL_STEP_NS 500000
+#define REFILL_STEPS 40
+
 /* A walk of sl_operator has one value an entry, of sl_exceptions one of each CPU. */
 _Static_assert(sizeof(struct sixlane_exception) % 8 == 0, "the kernel pads values to 8 bytes");
 _Static_assert(sizeof(struct sixlane_operator) % 8 == 0, "likewise");
@@ -206,6 +209,24 @@ static int change(const struct maps *maps, const struct sixlane_exception_key *k
 	return rc ? rc : write_cpus(maps, key, cpus, value);
 }
 
+/*
+ * A new entry's memory comes from a reserve that a kernel thread refills: having waited some
+ * milliseconds for it there is some, or none for a long time, and then nobody waits again in vain.
+ */
+static int insert(struct maps *maps, const struct sixlane_exception_key *key, struct cpus *cpus,
+		  const struct sixlane_exception *value)
+{
+	const struct timespec step = { .tv_nsec = REFILL_STEP_NS };
+	int rc = write_cpus(maps, key, cpus, value);
+
+	for (int i = 0; rc == -ENOMEM && !maps->no_memory && i < REFILL_STEPS; i++) {
+		nanosleep(&step, NULL);
+		rc = write_cpus(maps, key, cpus, value);
+	}
+	maps->no_memory = rc == -ENOMEM;
+	return rc;
+}
+
 int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
 			 const struct sixlane_exception *value)
 {
@@ -221,7 +242,7 @@ int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
 	if (errno != ENOENT)
 		return -errno;
 	said.added_ns = util_now_ns();
-	return write_cpus(maps, key, cpus, &said);
+	return insert(maps, key, cpus, &said);
 }
 
 int maps_write_exception_del(void *ctx, const struct sixlane_exception_key *key)
