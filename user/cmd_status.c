@@ -211,6 +211,7 @@ static json_t *to_json(const struct status *status)
 		{ "exceptions", meta->exceptions },
 		{ "exceptions_evicted", meta->exceptions_evicted },
 		{ "exceptions_missing", meta->exceptions_missing },
+		{ "exception_dumps", meta->exception_dumps },
 		{ "hints_lost", status->hints_lost },
 	};
 

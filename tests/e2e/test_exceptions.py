@@ -170,10 +170,12 @@ def test_asked_for_without_a_daemon(net):
     assert "noted" in done.stderr and "sixlaned does not run" in done.stderr, done.stderr
     assert_mtu(net, 1500)
     net.router.start()
+    ex.wait_shown(net, FAR, in_force=True)
     assert_mtu(net, MTU)
     net.router.stop()
     exception(net, "del", FAR)
     net.router.start()
+    ex.wait_gone(net, FAR)
     assert_mtu(net, 1500)
 
 
@@ -183,6 +185,7 @@ def test_asked_for_before_the_first_daemon(idle):
     idle.router.attach()
     exception(idle, "add", FAR, "mtu", MTU)
     idle.router.start()
+    ex.wait_shown(idle, FAR, in_force=True)
     assert_mtu(idle, MTU)
 
 
