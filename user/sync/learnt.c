@@ -244,7 +244,8 @@ enum learnt learnt_told(const struct learnt_world *world, const struct route_exc
 	if (learnt == LEARNT_NOTHING)
 		return learnt;
 	candidates = find_candidates(world, told, &owner);
-	if (candidates.n && !candidates.owner)
+	/* By source, packets may go on to a shorter prefix. */
+	if (candidates.n && !candidates.owner && !owner.by_source)
 		return LEARNT_NOTHING;
 	/* The kernel's packet in either case; and a redirect is rare enough to ask about each. */
 	if (out->punt || (candidates.n == 1 && candidates.first && !out->has_hop))
