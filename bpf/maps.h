@@ -64,6 +64,38 @@ struct {
 } sl_cells SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SIXLANE_MAX_EXCEPTIONS);
+	__type(key, struct sixlane_exception_key);
+	__type(value, struct sixlane_exception);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_exceptions SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SIXLANE_MAX_EXCEPTIONS);
+	__type(key, struct sixlane_exception_key);
+	__type(value, struct sixlane_operator);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_operator SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, SIXLANE_HINTS_BYTES);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_hints SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sixlane_answers);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_answers SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, SIXLANE_MAX_NEIGHBOURS);

@@ -2,8 +2,8 @@
 /*
  * From the next hop to a device and a MAC: everything that must be known before the first byte
  * is written. Writes nothing but the neighbour's mark of use, which a member of a multipath route
- * gets also while it is not resolved: the kernel may send this packet to another, and never ask for
- * it.
+ * and an exception's gateway get also while they are not resolved: the kernel may send this packet
+ * to another, and never ask for them.
  *
  * The order is the kernel's where it shows: a route's own fate comes before all that
  * ip6_forward() asks (a blackhole discards as dst.input, with forwarding off as well and whatever
@@ -21,7 +21,7 @@ static __always_inline enum sixlane_verdict nexthop_check_fate(struct packet *pk
 
 	if (fate == SIXLANE_FORWARD)
 		return SIXLANE_FORWARD;
-	return fate < SIXLANE_N_VERDICTS ? packet_decide(pkt, fate) : SIXLANE_PUNT_ROUTE;
+	return sixlane_is_fate(fate) ? packet_decide(pkt, fate) : SIXLANE_PUNT_ROUTE;
 }
 
 /* What ip6_forward() asks of any packet that has a way out. */
@@ -77,68 +77,70 @@ static __always_inline enum sixlane_verdict nexthop_find_egress(struct packet *p
 	return SIXLANE_FORWARD;
 }
 
-/*
- * ip6_forward() asks the device's MTU or a locked one of the route, ip6_finish_output() then the
- * route's, locked or not. A locked one over the device's is left to the kernel, which leaves it
- * to the driver: a redirect over it is lost without a trace.
- */
-static __always_inline enum sixlane_verdict nexthop_check_mtu(const struct packet *pkt)
+/* Slot of a neighbour that is itself the destination; 0: none. */
+static __always_inline __u32 nexthop_on_link_slot(const union sixlane_addr *addr, __u32 ifindex)
 {
-	__u32 route = READ_ONCE(pkt->next_hop->mtu);
-
-	if (pkt->ip_bytes > READ_ONCE(pkt->egress_port->mtu))
-		return SIXLANE_PASS_TOO_BIG;
-	if (route && pkt->ip_bytes > route)
-		return SIXLANE_PASS_TOO_BIG;
-	return SIXLANE_FORWARD;
-}
-
-/* Slot of the destination itself on the egress link; 0: none. */
-static __always_inline __u32 nexthop_on_link_slot(const struct packet *pkt)
-{
-	struct sixlane_neigh_key key = { .ifindex = READ_ONCE(pkt->egress_port->ifindex) };
+	struct sixlane_neigh_key key = { .ifindex = ifindex };
 	const __u32 *slot;
 
-	key.addr.halves[0] = pkt->ip6->dst.halves[0];
-	key.addr.halves[1] = pkt->ip6->dst.halves[1];
+	key.addr.halves[0] = addr->halves[0];
+	key.addr.halves[1] = addr->halves[1];
 	slot = bpf_map_lookup_elem(&sl_neigh_index, &key);
 	return slot ? READ_ONCE(*slot) : 0;
 }
 
 /* Whether a slot found through the hash still is the destination's: see struct sixlane_neigh. */
-static __always_inline int nexthop_is_on_link(const struct packet *pkt,
+static __always_inline int nexthop_is_on_link(const union sixlane_addr *addr, __u32 ifindex,
 					      const struct sixlane_neigh *neigh)
 {
-	return neigh->key.addr.halves[0] == pkt->ip6->dst.halves[0] &&
-	       neigh->key.addr.halves[1] == pkt->ip6->dst.halves[1] &&
-	       neigh->key.ifindex == READ_ONCE(pkt->egress_port->ifindex);
+	return neigh->key.addr.halves[0] == addr->halves[0] &&
+	       neigh->key.addr.halves[1] == addr->halves[1] && neigh->key.ifindex == ifindex;
 }
 
-/* Whether the next hop is one of several that the route has. */
-static __always_inline int nexthop_is_member(const struct packet *pkt)
+/* The gateway in a slot, or, if that is 0, the destination itself on the link. NULL: unknown. */
+static __always_inline struct sixlane_neigh *
+nexthop_neighbour(__u32 gateway, const union sixlane_addr *addr, __u32 ifindex)
 {
-	return READ_ONCE(pkt->next_hop->fate.kind) >= SIXLANE_KIND_GROUP;
+	__u32 slot = gateway ? gateway : nexthop_on_link_slot(addr, ifindex);
+	struct sixlane_neigh *neigh;
+
+	if (!slot)
+		return NULL;
+	neigh = bpf_map_lookup_elem(&sl_neighbours, &slot);
+	return neigh && (gateway || nexthop_is_on_link(addr, ifindex, neigh)) ? neigh : NULL;
+}
+
+/* Read first: a store would take the line from all other CPUs, packet by packet. */
+static __always_inline void nexthop_mark_used(struct sixlane_neigh *neigh)
+{
+	if (!READ_ONCE(neigh->used))
+		WRITE_ONCE(neigh->used, 1);
+}
+
+/*
+ * Whether the kernel may send the packet elsewhere, if it is given it: the next hop is one of
+ * several that the route has, or an exception's, of which the kernel may know nothing.
+ */
+static __always_inline int nexthop_is_ours(const struct packet *pkt)
+{
+	return pkt->exception & SIXLANE_EXCEPTION_NEXT_HOP ||
+	       READ_ONCE(pkt->next_hop->fate.kind) >= SIXLANE_KIND_GROUP;
 }
 
 /* Sets dst_mac. */
 static __always_inline enum sixlane_verdict nexthop_find_neighbour(struct packet *pkt)
 {
-	__u32 gateway = pkt->fate.neighbour;
-	__u32 slot = gateway ? gateway : nexthop_on_link_slot(pkt);
-	union sixlane_mac mac;
 	struct sixlane_neigh *neigh;
+	union sixlane_mac mac;
 
-	if (!slot)
-		return SIXLANE_PASS_UNRESOLVED;
-	neigh = bpf_map_lookup_elem(&sl_neighbours, &slot);
-	if (!neigh || (!gateway && !nexthop_is_on_link(pkt, neigh)))
+	neigh = nexthop_neighbour(pkt->fate.neighbour, &pkt->ip6->dst,
+				  READ_ONCE(pkt->egress_port->ifindex));
+	if (!neigh)
 		return SIXLANE_PASS_UNRESOLVED;
 	mac.word = READ_ONCE(neigh->mac.word);
-	if (unlikely(!(mac.flags & SIXLANE_MAC_VALID)) && !nexthop_is_member(pkt))
+	if (unlikely(!(mac.flags & SIXLANE_MAC_VALID)) && !nexthop_is_ours(pkt))
 		return SIXLANE_PASS_UNRESOLVED;
-	/* Read first: a store would take the line from all other CPUs, packet by packet. */
-	if (!READ_ONCE(neigh->used))
-		WRITE_ONCE(neigh->used, 1);
+	nexthop_mark_used(neigh);
 	if (!(mac.flags & SIXLANE_MAC_VALID))
 		return SIXLANE_PASS_UNRESOLVED;
 	pkt->dst_mac.word = mac.word;

@@ -71,8 +71,12 @@ struct packet {
 	__u32 ingress_flags;
 	const struct sixlane_port *port; /* NULL: unknown */
 
+	__u32 table;				 /* in which the route was found */
+	__u32 route;				 /* value of the trie: SIXLANE_ROUTE_* */
 	const struct sixlane_next_hop *next_hop; /* the route's */
-	union sixlane_fate fate;		 /* the route's, then that of the member chosen */
+	union sixlane_fate fate; /* the route's, then a member's, then an exception's */
+	__u32 mtu;		 /* the route's or an exception's; 0: the egress port's alone */
+	__u32 exception;	 /* SIXLANE_EXCEPTION_* of the one that was applied; 0: none */
 	const struct sixlane_port *egress_port;
 	__u32 egress_flags;
 	__u32 xmit; /* ifindex to redirect to; no pointer, since Linux 6.1 loses sight of verdicts

@@ -13,10 +13,11 @@
 #include "packet.h"
 
 #define ROUTE_KEY_BITS (SIXLANE_TABLE_BITS + 8u * (__u32)sizeof(union sixlane_addr))
+#define ROUTE_MARKS (SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING)
 
 /* What a table says of a packet. */
 struct route {
-	__u32 value; /* of the trie; its length is that of the destination's prefix in any case */
+	__u32 value; /* of the trie; length and marks are the destination's prefix's in any case */
 	const struct sixlane_next_hop *next_hop;
 	union sixlane_fate fate;
 };
@@ -56,16 +57,15 @@ static __always_inline enum sixlane_verdict route_by_source(const union sixlane_
 	/* Every set has an entry for all sources: this one has just been replaced. */
 	if (!found)
 		return SIXLANE_PUNT_SOURCE_ROUTE;
-	route->value = READ_ONCE(*found);
+	route->value = (READ_ONCE(*found) & ~ROUTE_MARKS) | (route->value & ROUTE_MARKS);
 	if (!route_take(route) || route->fate.kind == SIXLANE_KIND_SOURCES)
 		return SIXLANE_PUNT_ROUTE;
 	return SIXLANE_FORWARD;
 }
 
-/* SIXLANE_FORWARD: *route is filled in. SIXLANE_PASS_NO_ROUTE: the table has none. */
-static __always_inline enum sixlane_verdict route_lookup(__u32 table, const union sixlane_addr *dst,
-							 const union sixlane_addr *src,
-							 struct route *route)
+/* By destination alone. SIXLANE_FORWARD: *route is filled in. SIXLANE_PASS_NO_ROUTE: none. */
+static __always_inline enum sixlane_verdict
+route_by_destination(__u32 table, const union sixlane_addr *dst, struct route *route)
 {
 	struct sixlane_route_key key = route_key(table, dst);
 	const __u32 *found = bpf_map_lookup_elem(&sl_routes, &key);
@@ -73,8 +73,18 @@ static __always_inline enum sixlane_verdict route_lookup(__u32 table, const unio
 	if (!found)
 		return SIXLANE_PASS_NO_ROUTE;
 	route->value = READ_ONCE(*found);
-	if (!route_take(route))
-		return SIXLANE_PUNT_ROUTE;
+	return route_take(route) ? SIXLANE_FORWARD : SIXLANE_PUNT_ROUTE;
+}
+
+/* As above, by both. */
+static __always_inline enum sixlane_verdict route_lookup(__u32 table, const union sixlane_addr *dst,
+							 const union sixlane_addr *src,
+							 struct route *route)
+{
+	enum sixlane_verdict verdict = route_by_destination(table, dst, route);
+
+	if (verdict != SIXLANE_FORWARD)
+		return verdict;
 	if (route->fate.kind == SIXLANE_KIND_SOURCES)
 		return route_by_source(src, route);
 	return SIXLANE_FORWARD;

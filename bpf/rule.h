@@ -22,8 +22,8 @@ struct rule_query {
 	__u8 tclass;
 	__u8 proto;
 	__u8 zero[2];
-	__u32 at;    /* in the list */
-	__u32 value; /* out: what the trie says */
+	__u32 at;	    /* in the list */
+	__u32 table, value; /* out: where a route is, and what the trie says */
 };
 
 static __always_inline int rule_addr_is_in(const union sixlane_addr *addr,
@@ -120,8 +120,7 @@ static __always_inline enum sixlane_verdict rule_apply(struct rule_query *query,
 	struct route route;
 
 	if (rule->action != SIXLANE_RULE_LOOKUP)
-		return rule->fate && rule->fate < SIXLANE_N_VERDICTS ? rule->fate
-								     : SIXLANE_PUNT_RULES;
+		return sixlane_is_fate(rule->fate) ? rule->fate : SIXLANE_PUNT_RULES;
 	verdict = route_lookup(table, &query->dst, &query->src, &route);
 	if (verdict == SIXLANE_PASS_NO_ROUTE && gaps)
 		return SIXLANE_PUNT_MAP_FULL;
@@ -129,12 +128,13 @@ static __always_inline enum sixlane_verdict rule_apply(struct rule_query *query,
 		return verdict;
 	if (route.fate.kind == SIXLANE_PASS_NO_ROUTE || route.fate.kind == SIXLANE_PASS_THROW)
 		return route.fate.kind;
+	query->table = table;
 	query->value = route.value;
 	return rule_suppress(rule, &route);
 }
 
 /*
- * One rule of the list, and where to go on, in query->at. SIXLANE_FORWARD: query->value is set;
+ * One rule of the list, and where to go on, in query->at. SIXLANE_FORWARD: the route is there;
  * SIXLANE_PASS_NO_ROUTE and SIXLANE_PASS_THROW: go on. Not static, nor inlined: the verifier
  * goes through it once, whatever the length of the list.
  */
@@ -159,7 +159,7 @@ __attribute__((noinline)) int rule_step(struct rule_query *query, __u32 first, _
 	return SIXLANE_PASS_NO_ROUTE;
 }
 
-/* enum sixlane_verdict; SIXLANE_FORWARD: query->value is set. */
+/* enum sixlane_verdict; SIXLANE_FORWARD: query->table and value are set. */
 __attribute__((noinline)) int rule_walk(struct rule_query *query)
 {
 	enum sixlane_verdict verdict = SIXLANE_PASS_NO_ROUTE;
@@ -211,33 +211,35 @@ static __always_inline enum sixlane_verdict rule_find_by_rules(struct packet *pk
 	if (pkt->ingress_flags & SIXLANE_PORT_VRF) {
 		if (rule_may_be_ndisc(pkt))
 			return SIXLANE_PUNT_RULE;
-		query.vrf_table = READ_ONCE(pkt->port->table);
+		query.vrf_table = pkt->table;
 	}
 	if (proto_has_ports(query.proto) || query.proto == IPPROTO_ICMPV6)
 		query.ports_known = flow_get_ports(pkt, &query.ports);
 	verdict = rule_walk(&query);
 	if (verdict != SIXLANE_FORWARD)
 		return packet_decide(pkt, verdict);
+	pkt->table = query.table;
 	route->value = query.value;
 	return route_take(route) ? SIXLANE_FORWARD : SIXLANE_PUNT_ROUTE;
 }
 
 /*
- * Sets next_hop and fate. A fate that a rule leads to has no next hop, and needs none. A source
- * set may have been replaced since the rules were walked.
+ * Sets table, route, next_hop and fate. A fate that a rule leads to has no next hop, and needs
+ * none. A source set may have been replaced since the rules were walked.
  */
 static __always_inline enum sixlane_verdict rule_find_route(struct packet *pkt)
 {
 	enum sixlane_verdict verdict;
 	struct route route;
 
+	pkt->table = READ_ONCE(pkt->port->table);
 	if (unlikely(pkt->ingress_flags & SIXLANE_PORT_RULES))
 		verdict = rule_find_by_rules(pkt, &route);
 	else
-		verdict = route_lookup(READ_ONCE(pkt->port->table), &pkt->ip6->dst, &pkt->ip6->src,
-				       &route);
+		verdict = route_lookup(pkt->table, &pkt->ip6->dst, &pkt->ip6->src, &route);
 	if (verdict != SIXLANE_FORWARD)
 		return verdict;
+	pkt->route = route.value;
 	pkt->next_hop = route.next_hop;
 	pkt->fate = route.fate;
 	return SIXLANE_FORWARD;

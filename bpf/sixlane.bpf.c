@@ -8,7 +8,10 @@
  * checks are through; whatever is in doubt is the kernel's.
  */
 #include "bond.h"
+#include "exception.h"
 #include "group.h"
+#include "hint.h"
+#include "mtu.h"
 #include "nexthop.h"
 #include "parse.h"
 #include "port.h"
@@ -32,10 +35,11 @@ static __always_inline enum sixlane_verdict walk(struct packet *pkt)
 	       parse_ip6(pkt) ?:
 	       rule_find_route(pkt) ?:
 	       group_choose(pkt) ?:
+	       exception_apply(pkt) ?:
 	       nexthop_check_fate(pkt) ?:
 	       nexthop_check_forwarding(pkt) ?:
 	       nexthop_find_egress(pkt) ?:
-	       nexthop_check_mtu(pkt) ?:
+	       mtu_check(pkt) ?:
 	       nexthop_find_neighbour(pkt) ?:
 	       bond_choose_slave(pkt) ?:
 	       rewrite_packet(pkt);
@@ -49,8 +53,11 @@ int SIXLANE_PROGRAM(struct xdp_md *ctx)
 
 	port_find(&pkt);
 	verdict = walk(&pkt);
-	if (verdict == PACKET_DECIDED)
-		verdict = pkt.decided;
+	if (unlikely(verdict != SIXLANE_FORWARD)) {
+		if (verdict == PACKET_DECIDED)
+			verdict = pkt.decided;
+		hint_consider(&pkt, verdict);
+	}
 	verdict_count(&pkt, verdict);
 	return verdict_act(&pkt, verdict);
 }

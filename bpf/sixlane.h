@@ -13,7 +13,7 @@
 #include <linux/types.h>
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 3u
+#define SIXLANE_ABI 4u
 
 #define SIXLANE_MAX_ROUTES 4194304u /* never preallocated: costs nothing until used */
 #define SIXLANE_MAX_NEXT_HOPS 65536u
@@ -25,6 +25,7 @@
 #define SIXLANE_MAX_SLAVES 16u /* of a bond below VLAN devices; what leaves by more is punted */
 #define SIXLANE_MAX_FIRST 16u  /* members of SIXLANE_KIND_FIRST; more are punted */
 #define SIXLANE_MAX_RULES 64u  /* a list; longer ones punt */
+#define SIXLANE_MAX_EXCEPTIONS 262144u /* never preallocated */
 #define SIXLANE_MAX_VERDICTS 64u
 
 /*
@@ -77,6 +78,7 @@
 	X(PUNT_MAP_FULL, PASS, "punt_map_full", "a map is full: the covering route is punted")     \
 	X(PUNT_HASH, PASS, "punt_hash",                                                            \
 	  "hash (multipath, bond) over headers that XDP cannot reach")                             \
+	X(PUNT_EXCEPTION, PASS, "punt_exception", "exception that only the kernel can apply")      \
 	X(PASS_NO_FORWARDING, PASS, "pass_no_forwarding", "forwarding is off")                     \
 	X(PASS_HOP_LIMIT, PASS, "pass_hop_limit", "hop limit is used up")                          \
 	X(PASS_SAME_PORT, PASS, "pass_same_port", "leaves by the port it came in by")              \
@@ -88,6 +90,11 @@
 	X(PASS_EGRESS_DEVICE, PASS, "pass_egress_device",                                          \
 	  "egress device cannot take redirected frames")                                           \
 	X(PASS_TOO_BIG, PASS, "pass_too_big", "over the MTU")                                      \
+	X(ANSWER_TOO_BIG, REDIRECT, "answer_too_big",                                              \
+	  "over the MTU: answered with Packet Too Big")                                            \
+	X(DROP_TOO_BIG, DROP, "drop_too_big", "over the MTU, and of a kind that is not answered")  \
+	X(DROP_TOO_BIG_RATE, DROP, "drop_too_big_rate",                                            \
+	  "over the MTU, and over the rate of answers")                                            \
 	X(PASS_UNRESOLVED, PASS, "pass_unresolved", "neighbour is not resolved")                   \
 	X(PASS_NO_HEADROOM, PASS, "pass_no_headroom", "driver leaves no room for a VLAN tag")      \
 	X(PASS_TRIM_FAILED, PASS, "pass_trim_failed", "driver cannot trim the padding")
@@ -99,6 +106,12 @@ enum sixlane_verdict {
 		SIXLANE_N_VERDICTS
 };
 _Static_assert(SIXLANE_N_VERDICTS <= SIXLANE_MAX_VERDICTS, "counters have no room for a verdict");
+
+/* Whether a next hop or a rule may say that packets end by it; an answer has to be made first. */
+static inline int sixlane_is_fate(__u32 verdict)
+{
+	return verdict && verdict < SIXLANE_N_VERDICTS && verdict != SIXLANE_ANSWER_TOO_BIG;
+}
 
 union sixlane_addr {
 	__u8 bytes[16];
@@ -127,6 +140,11 @@ union sixlane_mac {
 #define SIXLANE_META_IN_SYNC (1u << 3)	/* maps equal the kernel's tables as far as it told us */
 /* A prefix is missing in a table: where it has nothing, no other table may be asked instead. */
 #define SIXLANE_META_GAPS (1u << 4)
+/* Answer packets over the MTU of a route or device in XDP, too, not only over an exception's. */
+#define SIXLANE_META_ANSWER (1u << 5)
+#define SIXLANE_META_FLOW_LABEL                                          \
+	(1u << 6) /* net.ipv6.auto_flowlabels: answers have a flow label \
+		   */
 
 /* A list of rules: published by one store, so that it is changed as a whole. */
 union sixlane_rules {
@@ -156,7 +174,9 @@ struct sixlane_meta {
 	union sixlane_rules rules; /* for ports with SIXLANE_PORT_RULES */
 	union sixlane_hash_policy hash_policy;
 	__u64 hash_seed; /* random: who sees the packets cannot tell their members */
-	__u64 reserved0[4];
+	__u64 answer_ns; /* a CPU may answer one packet in so many ns in the long run; 0: any … */
+	__u64 answer_burst; /* … and so many at once */
+	__u64 reserved0[2];
 	/* Below: written by the daemon for the CLI only, never read by the datapath. */
 	__u64 generation; /* full synchronisations completed */
 	__u64 routes;	  /* entries of sl_routes */
@@ -170,9 +190,16 @@ struct sixlane_meta {
 	__u64 max_routes;     /* the daemon's own bound, at most SIXLANE_MAX_ROUTES */
 	__u64 sources;	      /* entries of sl_sources */
 	__u64 cells;	      /* of sl_cells that belong to groups */
-	__u64 reserved1[4];
+	__u64 exceptions;     /* entries of sl_exceptions */
+	__u64 exceptions_evicted; /* that went since the map was full, since the daemon started … */
+	__u64 exceptions_missing; /* … and destinations that found no room and are punted now */
+	__u64 max_exceptions;	  /* the daemon's own bound, at most SIXLANE_MAX_EXCEPTIONS */
+	/* sl_operator: the CLI counts its changes, the daemon says which it has carried out. */
+	__u64 operator_changes, operator_done;
+	__u64 exception_dumps; /* of the kernel's, read to the end */
+	__u64 reserved1[5];
 };
-_Static_assert(sizeof(struct sixlane_meta) == 192, "layout is ABI");
+_Static_assert(sizeof(struct sixlane_meta) == 256, "layout is ABI");
 
 /* --- sl_routes: LPM_TRIE, key sixlane_route_key, value __u32 --------------------------- */
 
@@ -192,11 +219,16 @@ _Static_assert(sizeof(struct sixlane_route_key) == 24, "layout is ABI");
 
 /*
  * A trie value: bits 0-19 the next hop's id (never 0), bits 20-27 the length of the
- * prefix, so that one lookup also tells what matched, bits 28-31 marks (none yet).
+ * prefix, so that one lookup also tells what matched, bits 28-31 marks (SIXLANE_ROUTE_*).
  */
 #define SIXLANE_ROUTE_ID_MASK 0xfffffu
 #define SIXLANE_ROUTE_LEN_SHIFT 20
 #define SIXLANE_ROUTE_LEN_MASK 0xffu
+#define SIXLANE_ROUTE_MARKS_SHIFT 28
+/* sl_exceptions holds destinations whose longest prefix this is: look there. */
+#define SIXLANE_ROUTE_EXCEPTIONS (1u << 28)
+/* … and lacks some, for want of room: a destination that is not there is punted. */
+#define SIXLANE_ROUTE_EXCEPTIONS_MISSING (1u << 29)
 
 static inline __u32 sixlane_route_value(__u32 next_hop, __u32 len)
 {
@@ -250,6 +282,10 @@ union sixlane_fate {
 _Static_assert(SIXLANE_KIND_GROUP >= SIXLANE_MAX_VERDICTS, "kinds and verdicts share a number");
 
 #define SIXLANE_NEXT_HOP_OBJECT (1u << 0) /* of next-hop objects, which go with their carrier */
+#define SIXLANE_NEXT_HOP_LOCKED (1u << 1) /* mtu is locked: `mtu lock` */
+/* What this router sends by it is unlike what the port says: `src`, `hoplimit`. No answers by it.
+ */
+#define SIXLANE_NEXT_HOP_NO_ANSWER (1u << 2)
 
 /*
  * Written whole before a route or a group names it; while one does only fate may change, by
@@ -281,6 +317,100 @@ union sixlane_cell {
 	};
 };
 _Static_assert(SIXLANE_MAX_NEXT_HOPS <= 65536u, "a cell names next hops by 16 bits");
+
+/* --- sl_exceptions: PERCPU_HASH, key sixlane_exception_key, value sixlane_exception ------ */
+
+/* table: where the packet's route was found, so of a port without rules its own; host order. */
+struct sixlane_exception_key {
+	union sixlane_addr dst;
+	__u32 table;
+	__u32 zero;
+};
+_Static_assert(sizeof(struct sixlane_exception_key) == 24, "layout is ABI");
+
+#define SIXLANE_EXCEPTION_MTU (1u << 0)
+#define SIXLANE_EXCEPTION_NEXT_HOP (1u << 1)
+/* As of a route with `mtu lock`: asked by ip6_forward(), else by ip6_finish_output(). */
+#define SIXLANE_EXCEPTION_LOCKED (1u << 2)
+#define SIXLANE_EXCEPTION_UNDER (1u << 3)    /* only for packets whose route led to under */
+#define SIXLANE_EXCEPTION_PUNT (1u << 4)     /* the kernel's packet, whatever else is said here */
+#define SIXLANE_EXCEPTION_OBSERVE (1u << 5)  /* counted and not applied */
+#define SIXLANE_EXCEPTION_KERNEL (1u << 6)   /* who said it: the kernel, */
+#define SIXLANE_EXCEPTION_OPERATOR (1u << 7) /* the operator, or both */
+#define SIXLANE_EXCEPTION_VERSION_SHIFT 16
+#define SIXLANE_EXCEPTION_VERSION (0xffffu << SIXLANE_EXCEPTION_VERSION_SHIFT)
+
+/*
+ * What holds for one destination instead of what its route says. A value per CPU, the same for all
+ * CPUs but for the last three, which the datapath writes: a hit dirties no line of another CPU.
+ *
+ * The kernel copies a new value over the old one word by word, and gives the memory of one that
+ * goes to the next one that comes, while packets read it. So a packet reads flags and mtu (one
+ * word) first and once more at the end: if they are not the same any more, or check is not that of
+ * its key, it is the kernel's. The version changes with every change of more than one word.
+ */
+struct sixlane_exception {
+	__u32 flags;		  /* SIXLANE_EXCEPTION_* */
+	__u32 mtu;		  /* bytes, at least 1280, with _MTU */
+	__u32 next_hop;		  /* id, with _NEXT_HOP */
+	__u32 check;		  /* sixlane_exception_check() of the key */
+	union sixlane_fate under; /* with _UNDER: the fate of the member of a group */
+	__u64 expires_ns; /* CLOCK_MONOTONIC; from then on as if it were not there; 0: never */
+	__u64 added_ns;	  /* CLOCK_MONOTONIC */
+	__u64 hits;	  /* packets that found it, applied or not */
+	__u64 bytes;	  /* of these, from the Ethernet header on */
+	__u64 used_ns;	  /* of the last one, CLOCK_MONOTONIC_COARSE */
+};
+_Static_assert(sizeof(struct sixlane_exception) == 64, "layout is ABI");
+_Static_assert(__builtin_offsetof(struct sixlane_exception, flags) == 0, "one word with mtu");
+
+static inline __u32 sixlane_exception_check(const struct sixlane_exception_key *key)
+{
+	return key->dst.words[0] ^ key->dst.words[1] ^ key->dst.words[2] ^ key->dst.words[3] ^
+	       key->table;
+}
+
+/* --- sl_operator: HASH, key sixlane_exception_key, value sixlane_operator ---------------- */
+
+/*
+ * What `sixlane exception add` asks for, whether or not a daemon runs. The CLI writes it and counts
+ * operator_changes up, the daemon brings it into sl_exceptions. Never read by the datapath.
+ */
+struct sixlane_operator {
+	__u32 mtu; /* bytes; 0: none */
+	__u32 zero;
+	union sixlane_addr gateway; /* with a device */
+	char device[16];	    /* its name; empty: the route's next hop stays */
+	__u64 expires_ns;	    /* CLOCK_MONOTONIC; 0: never */
+	__u64 added_ns;
+};
+_Static_assert(sizeof(struct sixlane_operator) == 56, "layout is ABI");
+
+/* --- sl_hints: RINGBUF of sixlane_hint --------------------------------------------------- */
+
+#define SIXLANE_HINTS_BYTES 262144u
+
+#define SIXLANE_HINT_TOO_BIG 2u /* ICMPv6 types */
+#define SIXLANE_HINT_REDIRECT 137u
+
+/* An ICMPv6 message to this machine after which the kernel may have a new exception. */
+struct sixlane_hint {
+	union sixlane_addr dst; /* of the packet that the message is about */
+	union sixlane_addr src; /* its source; :: if the message does not say (Redirect) */
+	__u32 ifindex;		/* the message came in by */
+	__u32 type;		/* SIXLANE_HINT_* */
+};
+_Static_assert(sizeof(struct sixlane_hint) == 40, "layout is ABI");
+
+/* --- sl_answers: PERCPU_ARRAY[1] ---------------------------------------------------------- */
+
+/* A CPU's token bucket for answers, and what it could not tell the daemon. */
+struct sixlane_answers {
+	__u64 filled_ns;  /* CLOCK_MONOTONIC at which the bucket would have been empty */
+	__u64 hints_lost; /* sl_hints was full */
+	__u64 reserved[2];
+};
+_Static_assert(sizeof(struct sixlane_answers) == 32, "layout is ABI");
 
 /* --- sl_neigh_index: HASH, key sixlane_neigh_key, value __u32 index in sl_neighbours --- */
 
@@ -332,6 +462,8 @@ _Static_assert(sizeof(struct sixlane_neigh) == 40, "layout is ABI");
 #define SIXLANE_PORT_TUNNEL (1u << 19)
 #define SIXLANE_PORT_STRANGE (1u << 20) /* anything else that frames cannot be handed to */
 #define SIXLANE_PORT_SLAVES (1u << 21)	/* VLAN device on a bond: frames go to one of slaves */
+/* source is what the kernel would choose for an ICMPv6 error that leaves by this port. */
+#define SIXLANE_PORT_SOURCE (1u << 22)
 #define SIXLANE_PORT_NO_XMIT \
 	(SIXLANE_PORT_BRIDGE | SIXLANE_PORT_MACVLAN | SIXLANE_PORT_TUNNEL | SIXLANE_PORT_STRANGE)
 
@@ -374,8 +506,15 @@ struct sixlane_port {
 	__u32 n_slaves;
 	__u32 reserved[2];
 	__u32 slaves[SIXLANE_MAX_SLAVES]; /* ifindex, those that the bond uses, in its order */
+	/*
+	 * Of answers; without _SOURCE the kernel may choose another one. Read halves[0] first:
+	 * while it is 0 there is none, and once it is not halves[1] is its other half.
+	 */
+	union sixlane_addr source;
+	__u32 hop_limit; /* net.ipv6.conf.DEV.hop_limit, of answers; 0: not known, no source */
+	__u32 reserved1[11];
 };
-_Static_assert(sizeof(struct sixlane_port) == 128, "layout is ABI");
+_Static_assert(sizeof(struct sixlane_port) == 192, "layout is ABI");
 
 /* --- sl_vlans: HASH, key sixlane_vlan_key, value __u32 index in sl_ports --------------- */
 

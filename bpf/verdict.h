@@ -17,8 +17,9 @@ _Static_assert(!SIXLANE_FORWARD, "a step says 'go on' by 0");
 
 static const __u64 verdict_redirects = 0 SIXLANE_VERDICTS(VERDICT_BIT_REDIRECT);
 static const __u64 verdict_drops = 0 SIXLANE_VERDICTS(VERDICT_BIT_DROP);
-_Static_assert((0 SIXLANE_VERDICTS(VERDICT_BIT_REDIRECT)) == 1ull << SIXLANE_FORWARD,
-	       "only a packet that went all the way has an egress");
+_Static_assert((0 SIXLANE_VERDICTS(VERDICT_BIT_REDIRECT)) ==
+		       (1ull << SIXLANE_FORWARD | 1ull << SIXLANE_ANSWER_TOO_BIG),
+	       "only where these come from is xmit set");
 
 /* Plain additions: a CPU's own counters are touched by one packet at a time. */
 static __always_inline void verdict_count(const struct packet *pkt, enum sixlane_verdict verdict)
@@ -42,7 +43,7 @@ static __always_inline void verdict_count(const struct packet *pkt, enum sixlane
  */
 static __always_inline int verdict_act(const struct packet *pkt, enum sixlane_verdict verdict)
 {
-	if (verdict_redirects >> verdict & 1)
+	if (likely(verdict == SIXLANE_FORWARD) || verdict_redirects >> verdict & 1)
 		return (int)bpf_redirect(pkt->xmit, 0);
 	if (verdict_drops >> verdict & 1)
 		return XDP_DROP;

@@ -26,8 +26,8 @@ struct cmd {
 	int (*run)(const struct cmd_options *options, int argc, char **argv);
 };
 
-extern const struct cmd cmd_attach, cmd_detach, cmd_explain, cmd_lookup, cmd_routes, cmd_stats,
-	cmd_status, cmd_unpin;
+extern const struct cmd cmd_attach, cmd_detach, cmd_exception, cmd_explain, cmd_lookup, cmd_routes,
+	cmd_stats, cmd_status, cmd_unpin;
 
 /* "sixlane: text", the command's usage, CMD_USAGE. */
 int cmd_usage(const struct cmd *cmd, const char *fmt, ...) _printf_(2, 3);
@@ -59,6 +59,8 @@ struct cmd_view {
 
 /* CMD_OK, or CMD_FAILED with the reason said. Close with cmd_view_close. */
 int cmd_view_open(struct cmd_view *view);
+/* The same for those few commands that change something in the maps. */
+int cmd_view_open_writable(struct cmd_view *view);
 void cmd_view_close(struct cmd_view *view);
 
 /* The device's name of a slot in sl_ports; "#SLOT" for one that is not there; NULL for slot 0. */

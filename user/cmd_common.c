@@ -22,18 +22,18 @@ int cmd_usage(const struct cmd *cmd, const char *fmt, ...)
 	return CMD_USAGE;
 }
 
-int cmd_view_open(struct cmd_view *view)
+static int view_open(struct cmd_view *view, bool writable)
 {
 	char err[LOADER_ERR];
 	int rc;
 
 	*view = (struct cmd_view){ 0 };
-	rc = loader_open_maps(&view->fds, true, err);
+	rc = loader_open_maps(&view->fds, !writable, err);
 	if (rc) {
 		log_error("%s", err);
 		return CMD_FAILED;
 	}
-	rc = maps_open(&view->maps, &view->fds, false);
+	rc = maps_open(&view->maps, &view->fds, writable);
 	if (!rc)
 		rc = ports_read(&view->ports);
 	if (!rc)
@@ -42,6 +42,16 @@ int cmd_view_open(struct cmd_view *view)
 		  strerror(-rc));
 	cmd_view_close(view);
 	return CMD_FAILED;
+}
+
+int cmd_view_open(struct cmd_view *view)
+{
+	return view_open(view, false);
+}
+
+int cmd_view_open_writable(struct cmd_view *view)
+{
+	return view_open(view, true);
 }
 
 void cmd_view_close(struct cmd_view *view)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the files of `sixlane explain` share: cmd_explain.c asks and answers, cmd_explain_port.c
- * finds where the packet comes in, cmd_explain_words.c tells every step,
+ * finds where the packet comes in, cmd_explain_words.c and cmd_explain_out.c tell every step,
  * cmd_explain_json.c the results.
  */
 #ifndef USER_CMD_EXPLAIN_H
@@ -39,9 +39,9 @@ struct explain {
 	const struct source *source; /* the prefix in the source set; NULL: none */
 	uint8_t frame[LOADER_RUN_ROOM];
 	size_t frame_len;
-	uint8_t wanted[LOADER_RUN_ROOM]; /* what should come out if it is forwarded */
+	uint8_t wanted[LOADER_RUN_ROOM]; /* what should come out if it is forwarded or answered */
 	struct loader_run_result result;
-	struct packet out; /* of result.frame, if it is forwarded */
+	struct packet out; /* of result.frame, if it is a whole IPv6 frame */
 	bool agree;
 
 	struct explain_step steps[EXPLAIN_MAX_STEPS];
@@ -56,6 +56,15 @@ int explain_find_port(struct explain *explain, const char *name);
 
 /* Everything, in words, into steps. False: out of memory. */
 bool explain_tell(struct explain *explain);
+
+/* cmd_explain_words.c: another step. */
+void explain_say(struct explain *explain, const char *name, const char *fmt, ...) _printf_(3, 4);
+/* A device's name, or "#IFINDEX" for one that is not in this namespace. */
+const char *explain_device(const struct explain *explain, uint32_t ifindex, char buf[IFNAMSIZ]);
+
+/* cmd_explain_out.c */
+void explain_tell_way_out(struct explain *explain);
+void explain_tell_verdict(struct explain *explain);
 
 json_t *explain_json(const struct explain *explain);
 

@@ -120,13 +120,29 @@ static void way_out_json(const struct explain *explain, json_t *object)
 	print_set(object, "mtu", hop->mtu ? json_integer(hop->mtu) : json_null());
 }
 
+/* Packet Too Big by the program. */
+static json_t *answer_json(const struct explain *explain)
+{
+	const struct walk_answer *answer = &explain->walk.hop.answer;
+	json_t *object;
+
+	if (explain->result.verdict != SIXLANE_ANSWER_TOO_BIG)
+		return json_null();
+	object = json_object();
+	print_set(object, "mtu", json_integer(answer->mtu));
+	print_set(object, "source", address_json(&explain->out.src));
+	print_set(object, "to_sender", json_boolean(answer->to_sender));
+	return object;
+}
+
 static json_t *output_json(const struct explain *explain)
 {
 	const struct packet *out = &explain->out;
 	json_t *object;
 	char mac[PRINT_MAC_LEN];
 
-	if (explain->result.verdict != SIXLANE_FORWARD)
+	if (explain->result.verdict != SIXLANE_FORWARD &&
+	    explain->result.verdict != SIXLANE_ANSWER_TOO_BIG)
 		return json_null();
 	object = json_object();
 	print_mac(out->dst_mac, mac);
@@ -146,6 +162,9 @@ json_t *explain_json(const struct explain *explain)
 	packet_json(explain, object);
 	route_json(explain, object);
 	way_out_json(explain, object);
+	print_set(object, "exception", json_null());
+	show_exception_json(&explain->view, &explain->walk, object);
+	print_set(object, "answer", answer_json(explain));
 	print_set(object, "output", output_json(explain));
 	print_set(object, "verdict", print_string(cmd_verdict_name(explain->walk.verdict)));
 	print_set(object, "program_verdict",

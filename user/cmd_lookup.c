@@ -67,6 +67,9 @@ static json_t *to_json(const struct lookup *lookup)
 		sources_json(lookup, walk, object);
 	show_hop_json(lookup->view, &walk->hop, true, object);
 	show_group_json(lookup->view, walk, object);
+	if (walk->marks)
+		print_set(object, "exceptions", json_true());
+	show_exception_json(lookup->view, walk, object);
 	if (walk->expires_ns)
 		print_set(object, "expires_s", json_real(show_expires_s(walk)));
 	if (walk->depends)
@@ -117,6 +120,7 @@ static void to_text(const struct lookup *lookup)
 	show_way_text(lookup->view, &walk->hop);
 	route_text(lookup);
 	show_frame_text(&walk->hop);
+	show_exception_text(walk);
 	if (walk->expires_ns)
 		printf(" expires %.3f s", show_expires_s(walk));
 	printf(" verdict %s", cmd_verdict_name(walk->verdict));

@@ -83,6 +83,8 @@ static json_t *to_json(const struct cmd_view *view, const struct entries *entrie
 	show_group_json(view, walk, object);
 	if (walk->flags & SIXLANE_NEXT_HOP_OBJECT)
 		print_set(object, "object", json_true());
+	if (walk->marks)
+		print_set(object, "exceptions", json_true());
 	if (walk->expires_ns)
 		print_set(object, "expires_s", json_real(show_expires_s(walk)));
 	if (walk->by_source)
@@ -105,6 +107,8 @@ static void to_text(const struct cmd_options *options, const struct cmd_view *vi
 		printf(" mtu %u", walk->hop.mtu);
 	if (walk->flags & SIXLANE_NEXT_HOP_OBJECT)
 		printf(" object");
+	if (walk->marks)
+		printf(" exceptions");
 	if (walk->expires_ns)
 		printf(" expires %.3f s", show_expires_s(walk));
 	printf(" verdict %s", cmd_verdict_name(walk->verdict));

@@ -111,10 +111,9 @@ static void tags_json(const struct cmd_view *view, const struct walk_hop *hop, j
 	print_set(object, "xmit", print_string(below ? below->name : NULL));
 }
 
-void show_hop_json(const struct cmd_view *view, const struct walk_hop *hop, bool frame,
-		   json_t *object)
+void show_way_json(const struct cmd_view *view, const struct walk_hop *hop, json_t *object)
 {
-	char text[PRINT_PREFIX_LEN], name[IFNAMSIZ], mac[PRINT_MAC_LEN];
+	char text[PRINT_PREFIX_LEN], name[IFNAMSIZ];
 
 	if (hop->has_gateway) {
 		print_prefix(&hop->neigh.key.addr, 128, true, text);
@@ -122,6 +121,21 @@ void show_hop_json(const struct cmd_view *view, const struct walk_hop *hop, bool
 	}
 	if (hop->port)
 		print_set(object, "port", print_string(cmd_slot_name(view, hop->port, name)));
+}
+
+const char *show_origin(uint32_t flags)
+{
+	if (!(flags & SIXLANE_EXCEPTION_OPERATOR))
+		return flags & SIXLANE_EXCEPTION_KERNEL ? "kernel" : NULL;
+	return flags & SIXLANE_EXCEPTION_KERNEL ? "both" : "operator";
+}
+
+void show_hop_json(const struct cmd_view *view, const struct walk_hop *hop, bool frame,
+		   json_t *object)
+{
+	char mac[PRINT_MAC_LEN];
+
+	show_way_json(view, hop, object);
 	if (hop->mtu)
 		print_set(object, "mtu", json_integer(hop->mtu));
 	if (hop->port && frame) {
@@ -134,6 +148,46 @@ void show_hop_json(const struct cmd_view *view, const struct walk_hop *hop, bool
 	}
 	if (hop->port && frame && hop->egress.flags & SIXLANE_PORT_TAGGED)
 		tags_json(view, hop, object);
+}
+
+/* --- exceptions -------------------------------------------------------------------------- */
+
+static const char *const outcomes[] = {
+	[WALK_EXCEPTION_MISSING] = "missing",	[WALK_EXCEPTION_EXPIRED] = "expired",
+	[WALK_EXCEPTION_OBSERVED] = "observed", [WALK_EXCEPTION_ELSEWHERE] = "elsewhere",
+	[WALK_EXCEPTION_PUNTED] = "punted",	[WALK_EXCEPTION_APPLIED] = "applied",
+};
+
+void show_exception_text(const struct walk *walk)
+{
+	const struct walk_exception *exception = &walk->exception;
+
+	if (exception->outcome < WALK_EXCEPTION_MISSING)
+		return;
+	printf(" exception %s", outcomes[exception->outcome]);
+	if (exception->value.flags & SIXLANE_EXCEPTION_MTU)
+		printf(" mtu %u", exception->value.mtu);
+}
+
+void show_exception_json(const struct cmd_view *view, const struct walk *walk, json_t *object)
+{
+	const struct walk_exception *exception = &walk->exception;
+	const struct sixlane_exception *value = &exception->value;
+	struct walk_hop hop;
+	json_t *one;
+
+	if (exception->outcome < WALK_EXCEPTION_MISSING)
+		return;
+	one = json_object();
+	print_set(one, "outcome", print_string(outcomes[exception->outcome]));
+	print_set(one, "origin", print_string(show_origin(value->flags)));
+	if (value->flags & SIXLANE_EXCEPTION_MTU)
+		print_set(one, "mtu", json_integer(value->mtu));
+	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP) {
+		walk_fill_hop(&view->maps, value->next_hop, (struct walk_limit){ 0 }, &hop);
+		show_way_json(view, &hop, one);
+	}
+	print_set(object, "exception", one);
 }
 
 /* --- groups ------------------------------------------------------------------------------ */

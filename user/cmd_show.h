@@ -29,6 +29,17 @@ void show_frame_text(const struct walk_hop *hop);
 void show_hop_json(const struct cmd_view *view, const struct walk_hop *hop, bool frame,
 		   json_t *object);
 
+/* next_hop and port alone. */
+void show_way_json(const struct cmd_view *view, const struct walk_hop *hop, json_t *object);
+
+/* "kernel", "operator" or "both", by SIXLANE_EXCEPTION_* of one; NULL: nobody. */
+const char *show_origin(uint32_t flags);
+
+/* What became of the destination's exception; nothing where there is none. */
+void show_exception_text(const struct walk *walk);
+/* The key exception, likewise. */
+void show_exception_json(const struct cmd_view *view, const struct walk *walk, json_t *object);
+
 /* Of all draws, from 0 to 1. */
 double show_share(const struct walk_group *group, const struct walk_member *member);
 

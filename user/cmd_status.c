@@ -15,6 +15,7 @@
 struct status {
 	struct cmd_view *view;
 	struct sixlane_meta meta;
+	uint64_t hints_lost;
 	bool daemon;
 	struct status_ports ports;
 	char *warnings[MAX_WARNINGS];
@@ -97,6 +98,11 @@ static void warn_of_all(struct status *status)
 		warn(status,
 		     "%llu prefixes found no room in the maps: the kernel forwards for them",
 		     (unsigned long long)meta->routes_missing);
+	if (meta->exceptions_missing)
+		warn(status,
+		     "%llu exceptions found no room: under their prefixes the kernel gets every "
+		     "packet to a destination that has none in the maps",
+		     (unsigned long long)meta->exceptions_missing);
 	if (meta->neighbours >= SIXLANE_MAX_NEIGHBOURS - 1)
 		warn(status,
 		     "no room for more than %u neighbours: the kernel forwards to those that found none",
@@ -117,7 +123,7 @@ struct occupancy {
 	uint64_t entries;
 	uint64_t max_entries;
 };
-#define N_OCCUPANCIES 8
+#define N_OCCUPANCIES 9
 
 static void count_ports(const struct status *status, uint64_t *ports, uint64_t *vlans)
 {
@@ -147,6 +153,8 @@ static void read_occupancy(const struct status *status, struct occupancy out[N_O
 	out[5] = (struct occupancy){ LOADER_PORTS, ports, SIXLANE_MAX_PORTS - 1 };
 	out[6] = (struct occupancy){ LOADER_VLANS, vlans, SIXLANE_MAX_VLANS };
 	out[7] = (struct occupancy){ LOADER_RULES, meta->rules.n, SIXLANE_MAX_RULES };
+	out[8] = (struct occupancy){ LOADER_EXCEPTIONS, meta->exceptions,
+				     meta->max_exceptions ?: SIXLANE_MAX_EXCEPTIONS };
 }
 
 static json_t *maps_json(const struct status *status)
@@ -192,10 +200,19 @@ static json_t *to_json(const struct status *status)
 		const char *key;
 		uint64_t value;
 	} numbers[] = {
-		{ "generation", meta->generation },	    { "routes", meta->routes },
-		{ "next_hops", meta->next_hops },	    { "neighbours", meta->neighbours },
-		{ "routes_missing", meta->routes_missing }, { "overruns", meta->overruns },
-		{ "malformed", meta->malformed },	    { "synced_at", meta->synced_at },
+		{ "generation", meta->generation },
+		{ "routes", meta->routes },
+		{ "next_hops", meta->next_hops },
+		{ "neighbours", meta->neighbours },
+		{ "routes_missing", meta->routes_missing },
+		{ "overruns", meta->overruns },
+		{ "malformed", meta->malformed },
+		{ "synced_at", meta->synced_at },
+		{ "exceptions", meta->exceptions },
+		{ "exceptions_evicted", meta->exceptions_evicted },
+		{ "exceptions_missing", meta->exceptions_missing },
+		{ "exception_dumps", meta->exception_dumps },
+		{ "hints_lost", status->hints_lost },
 	};
 
 	print_set(object, "in_sync", json_boolean(in_sync(status)));
@@ -237,6 +254,11 @@ static void to_text(const struct cmd_options *options, const struct status *stat
 	       meta->hash_policy.fields);
 	if (meta->routes_missing)
 		printf("missing     %llu\n", (unsigned long long)meta->routes_missing);
+	if (options->statistics)
+		printf("no room     %llu exceptions went for it, %llu found none, %llu hints lost\n",
+		       (unsigned long long)meta->exceptions_evicted,
+		       (unsigned long long)meta->exceptions_missing,
+		       (unsigned long long)status->hints_lost);
 	putchar('\n');
 	status_ports_text(options, status->view, &status->ports);
 	for (size_t i = 0; i < status->n_warnings; i++)
@@ -257,6 +279,8 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	status.view = &view;
 	status.meta = *view.maps.meta;
 	status.daemon = loader_daemon_runs();
+	if (maps_hints_lost(&view.maps, &status.hints_lost))
+		status.hints_lost = 0;
 	if (status_ports_read(&view, &status.ports)) {
 		log_error("out of memory");
 		rc = CMD_FAILED;

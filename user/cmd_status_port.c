@@ -33,6 +33,7 @@ static const struct {
 	{ SIXLANE_PORT_TUNNEL, "tunnel" },
 	{ SIXLANE_PORT_STRANGE, "strange" },
 	{ SIXLANE_PORT_SLAVES, "slaves" },
+	{ SIXLANE_PORT_SOURCE, "source" },
 };
 
 static const char *mode_name(const struct status_port *port)
@@ -161,6 +162,21 @@ static void roles_text(const struct cmd_view *view, const struct status_port *po
 		       port->port.table);
 }
 
+/* By which address XDP answers, if any: the first half is 0 while there is none. */
+static bool has_source(const struct sixlane_port *port)
+{
+	return port->source.halves[0] != 0;
+}
+
+static void answers_json(const struct sixlane_port *port, json_t *object)
+{
+	char source[PRINT_PREFIX_LEN];
+
+	print_prefix(&port->source, 128, true, source);
+	print_set(object, "source", print_string(has_source(port) ? source : NULL));
+	print_set(object, "hop_limit", json_integer(port->hop_limit));
+}
+
 json_t *status_port_json(const struct cmd_view *view, const struct status_port *port)
 {
 	json_t *object = json_object(), *flags = json_array();
@@ -183,7 +199,21 @@ json_t *status_port_json(const struct cmd_view *view, const struct status_port *
 	}
 	print_set(object, "flags", flags);
 	roles_json(view, port, object);
+	if (port->slot)
+		answers_json(&port->port, object);
 	return object;
+}
+
+static void statistics_text(const struct status_port *port)
+{
+	char source[PRINT_PREFIX_LEN];
+
+	print_prefix(&port->port.source, 128, true, source);
+	printf(" (ifindex %u, slot %u, program id %u", port->link->ifindex, port->slot,
+	       port->prog.id);
+	if (has_source(&port->port))
+		printf(", answers from %s", source);
+	putchar(')');
 }
 
 void status_ports_text(const struct cmd_options *options, const struct cmd_view *view,
@@ -213,8 +243,7 @@ void status_ports_text(const struct cmd_options *options, const struct cmd_view 
 		}
 		roles_text(view, port);
 		if (options->statistics)
-			printf(" (ifindex %u, slot %u, program id %u)", port->link->ifindex,
-			       port->slot, port->prog.id);
+			statistics_text(port);
 		putchar('\n');
 	}
 }

@@ -123,6 +123,7 @@ static void take_note(struct walk *walk, const struct walk_route *route)
 {
 	walk->has_prefix = route->value;
 	walk->prefix_len = sixlane_route_len(route->value);
+	walk->marks = route->value & WALK_MARKS;
 	walk->next_hop = sixlane_route_next_hop(route->value);
 	walk->by_source = route->by_source;
 	walk->set = route->set;

@@ -5,7 +5,8 @@
  * every member, and of one packet the one that its hash falls upon.
  *
  * cmd_walk.c: the whole way; cmd_walk_rule.c: rules and tables; cmd_walk_hop.c: next hops, groups;
- * cmd_walk_hash.c: the hash and its member.
+ * cmd_walk_hash.c: the hash and its member; cmd_walk_exception.c: exceptions, packets that are too
+ * big.
  */
 #ifndef USER_CMD_WALK_H
 #define USER_CMD_WALK_H
@@ -51,18 +52,42 @@ struct walk_rule {
 	uint32_t table; /* that was asked; 0: none */
 };
 
+/* The MTU of a route or of an exception, beside that of the device. */
+struct walk_limit {
+	uint32_t mtu;	   /* 0: none */
+	bool locked;	   /* see SIXLANE_NEXT_HOP_LOCKED */
+	bool by_exception; /* that was applied */
+};
+
+/* Packet Too Big, with SIXLANE_ANSWER_TOO_BIG. */
+struct walk_answer {
+	uint32_t mtu; /* that it tells; 0: there is no answer */
+	union sixlane_addr source;
+	uint8_t mac[6];	   /* it goes to, unless … */
+	bool to_sender;	   /* … it goes to whom the frame came from */
+	bool aged;	   /* it quotes the packet with its hop limit decremented */
+	bool by_exception; /* that says what it is over … */
+	bool by_operator;  /* … or where to: of which the kernel knows nothing */
+};
+
 /* A next hop that is no group: a way out, or a fate. What was not reached is zero. */
 struct walk_hop {
 	enum sixlane_verdict verdict;
 	uint32_t id;
+	union sixlane_fate fate;
 	uint32_t port; /* egress: slot in sl_ports */
-	uint32_t mtu;  /* bytes, of the IPv6 packet */
+	uint32_t mtu;  /* bytes of an IPv6 packet that is not too big */
+	struct walk_limit limit;
+	bool excepted; /* by the destination's exception */
+	struct walk_answer answer;
 	struct sixlane_port egress;
 	struct sixlane_neigh neigh; /* gateway, or the destination itself */
 	bool has_gateway;	    /* neigh.key is a gateway's */
 	bool has_mac;		    /* neigh.mac may be used */
 	uint32_t slave; /* ifindex: that egress, on a bond, hands the frame to; 0: not known */
 };
+
+#define WALK_MARKS (SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING)
 
 #define WALK_MAX_MEMBERS 256u
 #define WALK_NO_MEMBER WALK_MAX_MEMBERS
@@ -88,9 +113,26 @@ struct walk_group {
 	uint32_t n_draws; /* of one packet; 0: its hash was not asked for, or XDP cannot make it */
 	struct walk_draw draws[HASH_DRAWS];
 	bool scanned;	 /* no draw fell upon a member in use: all were asked, by their shares */
-	uint32_t chosen; /* index, with n_draws; WALK_NO_MEMBER: none is in use */
+	uint32_t chosen; /* index, with n_draws or of SIXLANE_KIND_FIRST; WALK_NO_MEMBER: none is
+			    in use */
 	uint32_t n_members;
 	struct walk_member members[WALK_MAX_MEMBERS];
+};
+
+enum walk_exception_outcome {
+	WALK_EXCEPTION_UNASKED, /* no destination with this longest prefix has one, or no way out */
+	WALK_EXCEPTION_ABSENT,	/* this one has none */
+	WALK_EXCEPTION_MISSING, /* nor this one, but for some there was no room: the kernel's */
+	WALK_EXCEPTION_EXPIRED, /* the route holds */
+	WALK_EXCEPTION_OBSERVED,  /* counted and not applied */
+	WALK_EXCEPTION_ELSEWHERE, /* it holds for packets by another member */
+	WALK_EXCEPTION_PUNTED,	  /* the kernel's */
+	WALK_EXCEPTION_APPLIED,
+};
+
+struct walk_exception {
+	enum walk_exception_outcome outcome;
+	struct sixlane_exception value; /* zero without one */
 };
 
 struct walk {
@@ -112,13 +154,17 @@ struct walk {
 	uint32_t table;	 /* that was asked last; 0: none, or a rule decided without one */
 	bool has_prefix; /* it has a route: all that follows */
 	uint32_t prefix_len;
+	uint32_t marks;	   /* WALK_MARKS */
 	bool by_source;	   /* of the source set: */
 	uint32_t set;	   /* its id in sl_sources */
 	uint32_t next_hop; /* id */
 	uint32_t flags;	   /* SIXLANE_NEXT_HOP_* */
 	uint32_t route_mtu;
 	uint64_t expires_ns;
-	struct walk_hop hop; /* of a group: the member that was drawn, or the only one; else zero */
+	struct walk_exception exception;
+	/* Of a group: the member that was drawn, or the only one; else zero. With an exception:
+	 * what that makes of it. */
+	struct walk_hop hop;
 	struct walk_group group;
 };
 
@@ -130,6 +176,13 @@ void walk_packet(const struct maps *maps, const struct walk_query *query, struct
  * source set: what holds for all other sources.
  */
 void walk_value(const struct maps *maps, uint32_t value, struct walk *out);
+
+/* Port, neighbour and MTU of a next hop that is no group, as far as they are known; verdict: its
+ * own. */
+void walk_fill_hop(const struct maps *maps, uint32_t id, struct walk_limit limit,
+		   struct walk_hop *hop);
+void walk_fill_fate(const struct maps *maps, union sixlane_fate fate, struct walk_limit limit,
+		    struct walk_hop *hop);
 
 /* --- between the files of the walk ------------------------------------------------------- */
 
@@ -152,6 +205,21 @@ enum sixlane_verdict walk_take_route(const struct maps *maps, const struct walk_
 /* cmd_walk_hop.c: from the next hop on, walk->next_hop being set. Sets verdict.
  * query NULL: verdicts of the next hops themselves, whatever ports and neighbours say. */
 void walk_next_hop(const struct maps *maps, const struct walk_query *query, struct walk *walk);
+
+/* The neighbour that the destination itself is, of a hop without a gateway. */
+void walk_find_on_link(const struct maps *maps, const union sixlane_addr *dst,
+		       struct walk_hop *hop);
+
+/* cmd_walk_exception.c. Sets exception, whose outcome is that of any member that it holds for. */
+void walk_find_exception(const struct maps *maps, const struct walk_query *query,
+			 struct walk *walk);
+/* What it makes of one hop, which leads on: the hop is to be checked anew if the outcome is
+ * WALK_EXCEPTION_APPLIED. Returns the outcome for packets by that hop. */
+enum walk_exception_outcome walk_apply_exception(const struct maps *maps, const struct walk *walk,
+						 struct walk_hop *hop);
+/* Of query's packet, which is over hop's mtu. */
+enum sixlane_verdict walk_too_big(const struct maps *maps, const struct walk_query *query,
+				  const struct walk *walk, struct walk_hop *hop);
 
 /* cmd_walk_hash.c. The hash of query's packet, with has_flow. False: over headers that XDP does not
  * reach. */

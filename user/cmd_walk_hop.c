@@ -10,16 +10,11 @@
 
 /* --- one next hop ------------------------------------------------------------------------ */
 
-/* Port, neighbour and MTU, as far as they are known; verdict: the next hop's own. */
-static void fill_hop(const struct maps *maps, uint32_t id, uint32_t route_mtu, struct walk_hop *hop)
+void walk_fill_fate(const struct maps *maps, union sixlane_fate fate, struct walk_limit limit,
+		    struct walk_hop *hop)
 {
-	union sixlane_fate fate;
-
-	*hop = (struct walk_hop){ .id = id, .verdict = SIXLANE_PUNT_ROUTE };
-	if (id >= SIXLANE_MAX_NEXT_HOPS)
-		return;
-	fate.word = walk_load64(&maps->next_hops[id].fate.word);
-	if (fate.kind >= SIXLANE_N_VERDICTS)
+	*hop = (struct walk_hop){ .verdict = SIXLANE_PUNT_ROUTE, .fate = fate, .limit = limit };
+	if (fate.kind != SIXLANE_FORWARD && !sixlane_is_fate(fate.kind))
 		return;
 	hop->verdict = fate.kind;
 	if (hop->verdict != SIXLANE_FORWARD)
@@ -29,8 +24,8 @@ static void fill_hop(const struct maps *maps, uint32_t id, uint32_t route_mtu, s
 		hop->egress = maps->ports[fate.port];
 	}
 	hop->mtu = hop->egress.mtu;
-	if (route_mtu && route_mtu < hop->mtu)
-		hop->mtu = route_mtu;
+	if (limit.mtu && limit.mtu < hop->mtu)
+		hop->mtu = limit.mtu;
 	if (fate.neighbour && fate.neighbour < SIXLANE_MAX_NEIGHBOURS) {
 		hop->has_gateway = true;
 		hop->neigh = maps->neighbours[fate.neighbour];
@@ -38,8 +33,18 @@ static void fill_hop(const struct maps *maps, uint32_t id, uint32_t route_mtu, s
 	}
 }
 
-static void find_on_link(const struct maps *maps, const union sixlane_addr *dst,
-			 struct walk_hop *hop)
+void walk_fill_hop(const struct maps *maps, uint32_t id, struct walk_limit limit,
+		   struct walk_hop *hop)
+{
+	union sixlane_fate fate = { .kind = SIXLANE_PUNT_ROUTE };
+
+	if (id < SIXLANE_MAX_NEXT_HOPS)
+		fate.word = walk_load64(&maps->next_hops[id].fate.word);
+	walk_fill_fate(maps, fate, limit, hop);
+	hop->id = id;
+}
+
+void walk_find_on_link(const struct maps *maps, const union sixlane_addr *dst, struct walk_hop *hop)
 {
 	uint32_t slot = maps_neigh_slot(maps, hop->egress.ifindex, dst);
 
@@ -93,10 +98,10 @@ static void check_hop(const struct maps *maps, const struct walk_query *query,
 	if (!query || hop->verdict != SIXLANE_FORWARD)
 		return;
 	if (!hop->has_gateway)
-		find_on_link(maps, &query->dst, hop);
+		walk_find_on_link(maps, &query->dst, hop);
 	hop->verdict = check_forwarding(query, walk) ?: check_egress(query, walk, hop);
 	if (!hop->verdict && query->has_flow && query->ip_bytes > hop->mtu)
-		hop->verdict = SIXLANE_PASS_TOO_BIG;
+		hop->verdict = walk_too_big(maps, query, walk, hop);
 	if (!hop->verdict && !hop->has_mac)
 		hop->verdict = SIXLANE_PASS_UNRESOLVED;
 	if (!hop->verdict && hop->egress.flags & SIXLANE_PORT_SLAVES)
@@ -203,23 +208,53 @@ static void set_weights(struct walk_group *group)
 
 /* --- the choice -------------------------------------------------------------------------- */
 
+/* What the destination's exception makes of a hop, which was checked without it. */
+static enum walk_exception_outcome except(const struct maps *maps, const struct walk_query *query,
+					  const struct walk *walk, struct walk_hop *hop)
+{
+	enum walk_exception_outcome outcome;
+
+	if (!query || hop->fate.kind != SIXLANE_FORWARD)
+		return WALK_EXCEPTION_UNASKED;
+	outcome = walk_apply_exception(maps, walk, hop);
+	if (outcome == WALK_EXCEPTION_APPLIED)
+		check_hop(maps, query, walk, hop);
+	return outcome;
+}
+
+/* The packets go by this one. */
+static void take_hop(const struct maps *maps, const struct walk_query *query,
+		     const struct walk_hop *hop, struct walk *walk)
+{
+	walk->hop = *hop;
+	walk->exception.outcome = except(maps, query, walk, &walk->hop);
+	walk->verdict = walk->hop.verdict;
+}
+
 /* What is known without a hash: the best of all members in use. */
-static void choose_any(struct walk *walk)
+static void choose_any(const struct maps *maps, const struct walk_query *query, struct walk *walk)
 {
 	const struct walk_group *group = &walk->group;
-	const struct walk_member *chosen = NULL;
+	struct walk_hop hop;
+	bool any = false;
 
 	for (uint32_t i = 0; i < group->n_members; i++) {
 		const struct walk_member *member = &group->members[i];
 
 		if (member->skipped)
 			continue;
-		if (!chosen || (chosen->hop.verdict && !member->hop.verdict))
-			chosen = member;
+		if (group->n_members == 1) {
+			take_hop(maps, query, &member->hop, walk);
+			return;
+		}
+		hop = member->hop;
+		except(maps, query, walk, &hop);
+		if (!any || (walk->verdict && !hop.verdict))
+			walk->verdict = hop.verdict;
+		any = true;
 	}
-	walk->verdict = chosen ? chosen->hop.verdict : SIXLANE_PASS_EGRESS_DOWN;
-	if (chosen && group->n_members == 1)
-		walk->hop = chosen->hop;
+	if (!any)
+		walk->verdict = SIXLANE_PASS_EGRESS_DOWN;
 }
 
 static void choose_by_hash(const struct maps *maps, const struct walk_query *query,
@@ -238,12 +273,10 @@ static void choose_by_hash(const struct maps *maps, const struct walk_query *que
 		return;
 	}
 	member = walk_draw_member(maps, fate, hash, group);
-	if (member == WALK_NO_MEMBER) {
+	if (member == WALK_NO_MEMBER)
 		walk->verdict = SIXLANE_PASS_EGRESS_DOWN;
-		return;
-	}
-	walk->hop = group->members[member].hop;
-	walk->verdict = walk->hop.verdict;
+	else
+		take_hop(maps, query, &group->members[member].hop, walk);
 }
 
 static void choose_member(const struct maps *maps, const struct walk_query *query,
@@ -258,11 +291,11 @@ static void choose_member(const struct maps *maps, const struct walk_query *quer
 	if (query && query->has_flow)
 		choose_by_hash(maps, query, fate, walk);
 	else
-		choose_any(walk);
+		choose_any(maps, query, walk);
 }
 
 /* The first, unless one of them leaves by the ingress port: that one comes before it. */
-static void choose_first(const struct walk_query *query, struct walk *walk)
+static void choose_first(const struct maps *maps, const struct walk_query *query, struct walk *walk)
 {
 	struct walk_group *group = &walk->group;
 
@@ -270,31 +303,31 @@ static void choose_first(const struct walk_query *query, struct walk *walk)
 		walk->verdict = SIXLANE_PUNT_EQUAL_METRIC;
 		return;
 	}
-	walk->hop = group->members[0].hop;
-	walk->verdict = walk->hop.verdict;
 	if (query && !query->ingress && group->n_members > 1)
 		walk->depends |= WALK_ON_PORT;
 	for (uint32_t i = 0; walk->in_slot && i < group->n_members; i++) {
 		if (group->members[i].hop.egress.ifindex != walk->in.ifindex)
 			continue;
+		group->chosen = i;
 		walk->hop = group->members[i].hop;
 		walk->verdict = SIXLANE_PASS_SAME_PORT;
-		break;
+		return;
 	}
+	take_hop(maps, query, &group->members[0].hop, walk);
 }
 
 static void choose(const struct maps *maps, const struct walk_query *query, union sixlane_fate fate,
-		   struct walk *walk)
+		   struct walk_limit limit, struct walk *walk)
 {
 	struct walk_group *group = &walk->group;
 
 	read_cells(maps, fate, group);
 	for (uint32_t i = 0; i < group->n_members; i++) {
-		fill_hop(maps, group->members[i].hop.id, walk->route_mtu, &group->members[i].hop);
+		walk_fill_hop(maps, group->members[i].hop.id, limit, &group->members[i].hop);
 		check_hop(maps, query, walk, &group->members[i].hop);
 	}
 	if (fate.kind == SIXLANE_KIND_FIRST) {
-		choose_first(query, walk);
+		choose_first(maps, query, walk);
 	} else {
 		set_weights(group);
 		choose_member(maps, query, fate, walk);
@@ -306,7 +339,9 @@ static void choose(const struct maps *maps, const struct walk_query *query, unio
 void walk_next_hop(const struct maps *maps, const struct walk_query *query, struct walk *walk)
 {
 	const struct sixlane_next_hop *next_hop;
+	struct walk_limit limit = { 0 };
 	union sixlane_fate fate;
+	struct walk_hop hop;
 
 	if (walk->next_hop >= SIXLANE_MAX_NEXT_HOPS) {
 		walk->verdict = SIXLANE_PUNT_ROUTE;
@@ -315,13 +350,16 @@ void walk_next_hop(const struct maps *maps, const struct walk_query *query, stru
 	next_hop = &maps->next_hops[walk->next_hop];
 	fate.word = walk_load64(&next_hop->fate.word);
 	walk->flags = next_hop->flags;
-	walk->route_mtu = next_hop->mtu;
+	walk->route_mtu = limit.mtu = next_hop->mtu;
+	limit.locked = walk->flags & SIXLANE_NEXT_HOP_LOCKED;
 	walk->expires_ns = fate.kind >= SIXLANE_KIND_GROUP ? next_hop->expires_ns : 0;
+	if (query)
+		walk_find_exception(maps, query, walk);
 	if (fate.kind == SIXLANE_KIND_GROUP || fate.kind == SIXLANE_KIND_FIRST) {
-		choose(maps, query, fate, walk);
+		choose(maps, query, fate, limit, walk);
 		return;
 	}
-	fill_hop(maps, walk->next_hop, walk->route_mtu, &walk->hop);
-	check_hop(maps, query, walk, &walk->hop);
-	walk->verdict = walk->hop.verdict;
+	walk_fill_hop(maps, walk->next_hop, limit, &hop);
+	check_hop(maps, query, walk, &hop);
+	take_hop(maps, query, &hop, walk);
 }

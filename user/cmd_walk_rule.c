@@ -45,12 +45,14 @@ static enum sixlane_verdict by_source(const struct maps *maps, const struct walk
 				      struct walk_route *route)
 {
 	static const union sixlane_addr none;
+	uint32_t marks = route->value & WALK_MARKS;
 
 	route->by_source = true;
 	route->set = route->fate.set;
 	if (maps_source_lookup(maps, route->set, query->has_src ? &query->src : &none,
 			       &route->value))
 		return SIXLANE_PUNT_SOURCE_ROUTE;
+	route->value = (route->value & ~WALK_MARKS) | marks;
 	if (take(maps, route) || route->fate.kind == SIXLANE_KIND_SOURCES)
 		return SIXLANE_PUNT_ROUTE;
 	return SIXLANE_FORWARD;
@@ -181,8 +183,7 @@ static enum sixlane_verdict apply(const struct maps *maps, const struct rule_que
 	*route = (struct walk_route){ 0 };
 	walk->table = 0;
 	if (rule->action != SIXLANE_RULE_LOOKUP)
-		return rule->fate && rule->fate < SIXLANE_N_VERDICTS ? rule->fate
-								     : SIXLANE_PUNT_RULES;
+		return sixlane_is_fate(rule->fate) ? rule->fate : SIXLANE_PUNT_RULES;
 	step->table = rule->flags & SIXLANE_RULE_L3MDEV ? query->vrf_table : rule->table;
 	verdict = lookup(maps, step->table, query->packet, walk, route);
 	if (verdict == SIXLANE_PASS_NO_ROUTE && gaps)

@@ -16,6 +16,7 @@ enum setting_type {
 	SETTING_PORTS,
 	SETTING_MODE,
 	SETTING_LEVEL,
+	SETTING_EXCEPTIONS,
 	SETTING_PATH
 };
 
@@ -43,6 +44,11 @@ static const struct setting settings[] = {
 	SETTING("rcvbuf", rcvbuf_bytes, SETTING_UINT, .min = 4096, .max = 1u << 30),
 	SETTING("poll_ms", poll_ms, SETTING_UINT, .min = 10, .max = 60000),
 	SETTING("audit", audit_s, SETTING_UINT, .min = 0, .max = 86400),
+	SETTING("exceptions", exceptions, SETTING_EXCEPTIONS),
+	SETTING("max_exceptions", max_exceptions, SETTING_UINT, .min = 1,
+		.max = SIXLANE_MAX_EXCEPTIONS),
+	SETTING("answer_rate", answer_rate, SETTING_UINT, .min = 0, .max = 1000000000),
+	SETTING("answer_too_big", answer_too_big, SETTING_BOOL),
 	SETTING("pass_all", pass_all, SETTING_BOOL),
 	SETTING("teardown", teardown, SETTING_BOOL),
 };
@@ -51,6 +57,12 @@ static const char *const mode_names[] = {
 	[LOADER_NATIVE] = "native",
 	[LOADER_GENERIC] = "generic",
 	[LOADER_DISPATCHER] = "dispatcher",
+};
+
+static const char *const exceptions_names[] = {
+	[CONFIG_EXCEPTIONS_KERNEL] = "kernel",
+	[CONFIG_EXCEPTIONS_ALWAYS] = "always",
+	[CONFIG_EXCEPTIONS_OBSERVE] = "observe",
 };
 
 void config_defaults(struct config *config)
@@ -62,6 +74,8 @@ void config_defaults(struct config *config)
 		.rcvbuf_bytes = 64u << 20,
 		.poll_ms = 500,
 		.audit_s = 600,
+		.max_exceptions = 65536,
+		.answer_rate = 10000,
 	};
 	snprintf(config->object, sizeof(config->object), "%s", loader_object_path());
 }
@@ -103,6 +117,19 @@ static int set_mode(enum loader_mode *out, const char *value, char *err)
 		}
 	}
 	snprintf(err, CONFIG_ERR, "mode is \"%.60s\"; it must be native, generic or dispatcher",
+		 value);
+	return -EINVAL;
+}
+
+static int set_exceptions(enum config_exceptions *out, const char *value, char *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(exceptions_names); i++) {
+		if (!strcmp(exceptions_names[i], value)) {
+			*out = (enum config_exceptions)i;
+			return 0;
+		}
+	}
+	snprintf(err, CONFIG_ERR, "exceptions is \"%.60s\"; it must be kernel, always or observe",
 		 value);
 	return -EINVAL;
 }
@@ -160,6 +187,8 @@ static int set_string(struct config *config, const struct setting *setting, cons
 		return set_mode(place, value, err);
 	case SETTING_LEVEL:
 		return set_level(place, value, err);
+	case SETTING_EXCEPTIONS:
+		return set_exceptions(place, value, err);
 	case SETTING_PATH:
 		return set_path(setting, place, value, err);
 	case SETTING_UINT:

@@ -20,6 +20,13 @@ struct config_ports {
 	unsigned int n;
 };
 
+/* Whose word counts for forwarded packets; the operator's always does. */
+enum config_exceptions {
+	CONFIG_EXCEPTIONS_KERNEL,  /* what the kernel has learnt, where it would heed it itself */
+	CONFIG_EXCEPTIONS_ALWAYS,  /* … and its Path MTUs whatever next hop a packet goes by */
+	CONFIG_EXCEPTIONS_OBSERVE, /* what the kernel has learnt is counted and not applied */
+};
+
 struct config {
 	struct config_ports ports;	/* attach and serve these */
 	struct config_ports pass_ports; /* serve, but pass every packet */
@@ -32,8 +39,12 @@ struct config {
 	uint32_t rcvbuf_bytes; /* of the notification socket */
 	uint32_t poll_ms;      /* how often settings are read that the kernel does not announce */
 	uint32_t audit_s;      /* how often everything is compared with the kernel anew; 0: never */
-	bool pass_all;	       /* pass every packet of every port */
-	bool teardown;	       /* at the end: detach and remove the pins */
+	enum config_exceptions exceptions;
+	uint32_t max_exceptions; /* 1 to SIXLANE_MAX_EXCEPTIONS */
+	uint32_t answer_rate;	 /* Packet Too Big made in XDP, a second and CPU; 0: any number */
+	bool answer_too_big;	 /* also to packets over the plain MTU of a route or device */
+	bool pass_all;		 /* pass every packet of every port */
+	bool teardown;		 /* at the end: detach and remove the pins */
 };
 
 void config_defaults(struct config *config);

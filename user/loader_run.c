@@ -19,7 +19,13 @@ struct loader_run {
 	struct sixlane_counters *cpus; /* [n_cpus] */
 };
 
-/* The pinned maps for all but the counters, which are made anew and end with the object. */
+/* What a run changes that others read; of its own, these are made anew and end with the object. */
+static bool is_own(enum loader_map map)
+{
+	return map == LOADER_COUNTERS || map == LOADER_ANSWERS || map == LOADER_HINTS;
+}
+
+/* The pinned maps for all others. */
 static int use_maps(struct bpf_object *object, const char *path, const struct loader_maps *maps,
 		    char *err)
 {
@@ -32,7 +38,7 @@ static int use_maps(struct bpf_object *object, const char *path, const struct lo
 			return loader_fail(err, -EPROTO, "%s has no map %s: not sixlane's object",
 					   path, loader_map_name(i));
 		rc = bpf_map__set_pin_path(map, NULL);
-		if (!rc && i != LOADER_COUNTERS)
+		if (!rc && !is_own(i))
 			rc = bpf_map__reuse_fd(map, maps->fd[i]);
 		if (rc)
 			return loader_fail_errno(err, rc, "cannot use the pinned map %s",

@@ -12,16 +12,17 @@
 #define SIXLANE_VERSION "0.1"
 #endif
 
-static const struct cmd *const cmds[] = { &cmd_attach, &cmd_detach,  &cmd_status, &cmd_routes,
-					  &cmd_lookup, &cmd_explain, &cmd_stats,  &cmd_unpin };
+static const struct cmd *const cmds[] = { &cmd_attach,	  &cmd_detach, &cmd_status,
+					  &cmd_routes,	  &cmd_lookup, &cmd_explain,
+					  &cmd_exception, &cmd_stats,  &cmd_unpin };
 
 #define ARGS_WIDTH 44
 
 static void print_line(FILE *to, const char *name, const char *args, const char *help)
 {
-	fprintf(to, "  %-8s %-*s", name, ARGS_WIDTH, args);
+	fprintf(to, "  %-9s %-*s", name, ARGS_WIDTH, args);
 	if (strlen(args) > ARGS_WIDTH)
-		fprintf(to, "\n  %-8s %-*s", "", ARGS_WIDTH, "");
+		fprintf(to, "\n  %-9s %-*s", "", ARGS_WIDTH, "");
 	fprintf(to, " %s\n", help);
 }
 

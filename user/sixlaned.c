@@ -29,6 +29,11 @@ static const char usage_text[] =
 	"      --rcvbuf BYTES     receive buffer for notifications\n"
 	"      --poll-ms N        how often to read settings that are not announced\n"
 	"      --audit SEC        how often to compare everything with the kernel; 0: never\n"
+	"      --exceptions MODE  learnt Path MTUs and redirects: kernel (default), always\n"
+	"                         or observe\n"
+	"      --max-exceptions N keep at most N of them\n"
+	"      --answer-rate N    Packet Too Big made in XDP, a second and CPU; 0: no limit\n"
+	"      --answer-too-big   make it also for the plain MTU of a route or device\n"
 	"      --assume-xmit PORT PORT takes redirected frames (kernels before 6.3, veth)\n"
 	"      --pass-port PORT   pass every packet of PORT to the kernel\n"
 	"      --pass-all         pass every packet to the kernel\n"
@@ -48,6 +53,10 @@ static const struct option options[] = {
 	{ "rcvbuf", required_argument, NULL, 'B' },
 	{ "poll-ms", required_argument, NULL, 'P' },
 	{ "audit", required_argument, NULL, 'A' },
+	{ "exceptions", required_argument, NULL, 'E' },
+	{ "max-exceptions", required_argument, NULL, 'M' },
+	{ "answer-rate", required_argument, NULL, 'r' },
+	{ "answer-too-big", no_argument, NULL, 'b' },
 	{ "assume-xmit", required_argument, NULL, 'X' },
 	{ "pass-port", required_argument, NULL, 'p' },
 	{ "pass-all", no_argument, NULL, 'a' },
@@ -62,10 +71,11 @@ static const char *setting_of(int option)
 		int option;
 		const char *setting;
 	} map[] = {
-		{ 'm', "mode" },       { 'l', "log_level" },  { 'o', "object" },
-		{ 't', "teardown" },   { 'R', "max_routes" }, { 'B', "rcvbuf" },
-		{ 'P', "poll_ms" },    { 'A', "audit" },      { 'X', "assume_xmit" },
-		{ 'p', "pass_ports" }, { 'a', "pass_all" },
+		{ 'm', "mode" },	   { 'l', "log_level" },   { 'o', "object" },
+		{ 't', "teardown" },	   { 'R', "max_routes" },  { 'B', "rcvbuf" },
+		{ 'P', "poll_ms" },	   { 'A', "audit" },	   { 'X', "assume_xmit" },
+		{ 'p', "pass_ports" },	   { 'a', "pass_all" },	   { 'E', "exceptions" },
+		{ 'M', "max_exceptions" }, { 'r', "answer_rate" }, { 'b', "answer_too_big" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(map); i++)
@@ -177,12 +187,12 @@ static int serve(struct sync *sync, int signal_fd)
 	struct pollfd fds[1 + SYNC_FDS] = { { .fd = signal_fd, .events = POLLIN } };
 	int sync_fd[SYNC_FDS];
 
-	sync_fds(sync, sync_fd);
-	for (size_t i = 0; i < SYNC_FDS; i++)
-		fds[1 + i] = (struct pollfd){ .fd = sync_fd[i], .events = POLLIN };
 	for (;;) {
 		int timeout_ms = sync_run(sync);
 
+		sync_fds(sync, sync_fd);
+		for (size_t i = 0; i < SYNC_FDS; i++)
+			fds[1 + i] = (struct pollfd){ .fd = sync_fd[i], .events = POLLIN };
 		if (poll(fds, ARRAY_SIZE(fds), timeout_ms) < 0 && errno != EINTR)
 			return -errno;
 		if (fds[0].revents)

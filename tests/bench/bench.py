@@ -15,7 +15,6 @@ import argparse
 import collections
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -25,77 +24,14 @@ sys.path[:0] = [HERE]
 
 import flow as fl  # noqa: E402
 import lab  # noqa: E402
+from exceptions import KINDS, bench_exceptions, bench_kinds  # noqa: E402
+from features import METRIC, bench_features  # noqa: E402
+from measure import FORWARD, BenchError, Results, check_samples, forward_samples  # noqa: E402
 from progress import Progress, wait  # noqa: E402
 from tables import TABLES  # noqa: E402
 
-BENCHES = ("forward", "features", "sync", "change", "memory")
-FORWARD = os.path.join(lab.BUILD, "bench-forward")
 CHANGE = os.path.join(lab.BUILD, "bench-change")
 PROTO_STATIC = 4
-METRIC = 1024
-SLICES = 6  # each of at least all destinations
-
-# (bench, engine, table): the median must be at "least" or at "most" this.
-FIGURES = {
-    ("forward", "sixlane/bare", "full-view"): ("least", 0.95),
-    ("forward", "sixlane/kernel", "full-view"): ("least", 2),
-    ("features", "ecmp - plain", "one"): ("most", 15),
-    ("features", "ecmp by ports - plain", "one"): ("most", 15),
-    ("features", "sources elsewhere - plain", "one"): ("most", 2),
-    ("features", "vlans elsewhere - plain", "one"): ("most", 2),
-    ("sync", "start", "full-view"): ("most", 1500),
-    ("change", "p99", "full-view"): ("most", 5),
-    ("memory", "rss", "full-view"): ("most", 100),
-}
-
-
-class BenchError(Exception):
-    """A measurement that means nothing."""
-
-
-class Results:
-    """Rows of numbers, each held against its figure if it has one."""
-
-    def __init__(self, quiet):
-        self.rows, self.missed, self.quiet = [], [], quiet
-
-    def add(self, bench, engine, table, routes, unit, values, median=None):
-        """median: another figure of them to show in its place."""
-        median = statistics.median(values) if median is None else median
-        row = {
-            "bench": bench, "engine": engine, "table": table, "routes": routes, "threads": 1,
-            "unit": unit, "median": round(median, 4), "low": round(min(values), 4),
-            "high": round(max(values), 4),
-            "command": "tests/bench/bench.py --bench %s --table %s" % (bench, table.split("#")[0]),
-        }  # fmt: skip
-        self.rows.append(row)
-        verdict = self._judge(row)
-        if not self.quiet:
-            print("%-8s %-26s %-12s %8s  %10s %10s %10s  %-6s %s" % (
-                bench, engine, table, f"{routes:,}", *[_number(row[key]) for key in
-                ("median", "low", "high")], unit, verdict), flush=True)  # fmt: skip
-
-    def _judge(self, row):
-        sense, bound = FIGURES.get(
-            (row["bench"], row["engine"], row["table"].split("#")[0]), (None, None)
-        )
-        if sense is None:
-            return ""
-        holds = row["median"] >= bound if sense == "least" else row["median"] <= bound
-        text = "%s %s %g %s" % ("ok:" if holds else "MISSED:", "at " + sense, bound, row["unit"])
-        if not holds:
-            self.missed.append("%s %s %s: %s, %s" % (
-                row["bench"], row["engine"], row["table"], _number(row["median"]), text))  # fmt: skip
-        return text
-
-    def header(self):
-        if not self.quiet:
-            print("%-8s %-26s %-12s %8s  %10s %10s %10s  %s" % (
-                "bench", "engine", "table#seed", "routes", "median", "lowest", "highest", "unit"))  # fmt: skip
-
-
-def _number(value):
-    return "%.3f" % value if value < 100 else "%.0f" % value
 
 
 # --- the router with a table ----------------------------------------------------------------
@@ -133,26 +69,6 @@ def start_daemon(flow):
 # --- the benches ----------------------------------------------------------------------------
 
 
-def forward_samples(flow, prefixes, seed, options, *more):
-    argv = [
-        FORWARD, "--ingress", "p0", "--egress", "p1", "--port-mac", fl.P0_MAC,
-        "--egress-mac", fl.P1_MAC, "--hop-mac", fl.B_MAC, "--src", fl.A_ADDR,
-        "--pins", lab.PINS, "--prefixes", prefixes, "--sink", flow.sink.map_id,
-        "--count", options.count, "--rounds", options.rounds, "--seed", seed, *more,
-    ]  # fmt: skip
-    process = flow.r.popen(*argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    out = fl.communicate(process, "forwarding, all sides in turn", 600, flow.lab)
-    return [json.loads(line) for line in out.splitlines()]
-
-
-def check_samples(samples):
-    for sample in samples:
-        if sample["delivered"] != sample["sent"] or sample["wrong_hop_limit"]:
-            raise BenchError("not every packet arrived as it should: %s" % sample)
-        if sample.get("forwarded", sample["sent"]) != sample["sent"]:
-            raise BenchError("not every packet was forwarded in XDP: %s" % sample)
-
-
 def bench_forward(flow, table, prefixes, results, options):
     path = flow.write_prefixes(prefixes)
     for seed in options.seeds:
@@ -171,89 +87,6 @@ def bench_forward(flow, table, prefixes, results, options):
         for other in ("bare", "fib", "kernel", *(other.split("=")[0] for other in options.object)):
             ratios = [slow / fast for fast, slow in zip(ns["sixlane"], ns[other])]
             results.add("forward", "sixlane/" + other, name, len(prefixes), "ratio", ratios)
-
-
-# What a feature costs, by what is added to one route: commands that put it there, and away again;
-# HASH_* is one as well.
-NEXT_HOPS = " ".join("nexthop via %s" % gateway for gateway in fl.GATEWAYS)
-MULTIPATH = "route replace 2000::/3 metric %d %s" % (METRIC, NEXT_HOPS)
-HASH_ADDRESSES, HASH_PORTS = "0", "1"
-PLAIN = "route replace 2000::/3 via %s metric %d" % (fl.GATEWAYS[0], METRIC)
-# In the trie throughout, so that it is as deep with sources there as without.
-ELSEWHERE = ["4000:%x::/32" % number for number in range(99)]
-VLANS = [("p1.%d" % number, number) for number in range(2, 6)]
-FEATURES = {
-    "plain": ([], []),
-    "ecmp": ([MULTIPATH], [PLAIN]),
-    "ecmp by ports": ([HASH_PORTS, MULTIPATH], [HASH_ADDRESSES, PLAIN]),
-    "sources elsewhere": (
-        ["route add %s from 2001:db8::/32 via %s" % (to, fl.GATEWAYS[1]) for to in ELSEWHERE],
-        ["route delete %s from 2001:db8::/32" % to for to in ELSEWHERE],
-    ),
-    "vlans elsewhere": (
-        [line for to in VLANS for line in ("link add link p1 name %s type vlan id %s" % to,
-                                           "link set dev %s up" % to[0])],
-        ["link delete dev " + name for name, _ in VLANS],
-    ),
-    "by source": (
-        ["route add 2000::/3 from 2001:db8::/32 via %s" % fl.GATEWAYS[1]],
-        ["route delete 2000::/3 from 2001:db8::/32"],
-    ),
-    "a rule": (
-        ["rule add pref 100 from 2001:db8:77::/48 lookup 100"],
-        ["rule delete pref 100"],
-    ),
-}  # fmt: skip
-
-
-def put(flow, commands):
-    """Commands of ip -6, and HASH_*, until sixlane follows."""
-    for policy in {HASH_ADDRESSES, HASH_PORTS} & set(commands):
-        flow.r.sysctl("net.ipv6.fib_multipath_hash_policy", policy)
-        wait("the hash policy is followed",
-             lambda: flow.router.status()["multipath_hash"]["policy"] == int(policy), 10)
-    flow.r.batch(command for command in commands if command not in (HASH_ADDRESSES, HASH_PORTS))
-    flow.router.barrier()
-
-
-def has_vlans(ns):
-    if ns.run("ip", "link", "add", "link", "p1", "name", "probe", "type", "vlan", "id", "1",
-              check=False).returncode:  # fmt: skip
-        return False
-    ns.ip("link delete dev probe")
-    return True
-
-
-def bench_features(flow, table, prefixes, results, options):
-    """sixlane alone, with one feature at a time, in turn.
-
-    Whatever else a host does only adds to a time, and a few nanoseconds drown in it: a feature's
-    time in a round is that of the fastest of its slices, and what it costs the difference of the
-    fastest rounds. Its lowest and highest are differences within a round.
-    """
-    path, name = flow.write_prefixes(prefixes), "%s#%d" % (table, options.seeds[0])
-    flow.r.batch([PLAIN, *("route add %s via %s" % (to, fl.GATEWAYS[0]) for to in ELSEWHERE)])
-    ns = collections.defaultdict(list)
-    count = max(options.count // SLICES, 1)
-    sliced = argparse.Namespace(**{**vars(options), "rounds": SLICES, "count": count})
-    features = dict(FEATURES)
-    if not has_vlans(flow.r):
-        print("bench: vlans elsewhere: left out, this kernel has no 802.1Q")
-        del features["vlans elsewhere"]
-    for number in range(options.rounds):
-        for feature, (setup, undo) in features.items():
-            put(flow, setup)
-            samples = forward_samples(flow, path, number + 1, sliced, "--sides", "sixlane")
-            check_samples(samples)
-            slices = (s["elapsed_ns"] / s["sent"] for s in samples if s["round"])
-            ns[feature].append(min(slices))
-            put(flow, undo)
-    for feature, values in ns.items():
-        results.add("features", feature, name, len(prefixes), "ns", values)
-    for feature, values in list(ns.items())[1:]:
-        more = [value - plain for value, plain in zip(values, ns["plain"])]
-        fastest = min(values) - min(ns["plain"])
-        results.add("features", feature + " - plain", name, len(prefixes), "ns", more, fastest)
 
 
 def bench_sync(flow, table, prefixes, results, options):
@@ -297,6 +130,19 @@ def bench_memory(flow, table, prefixes, results, _options):
                 [fl.map_bytes(flow.router.daemon.pid) / 1e6])  # fmt: skip
 
 
+BENCHES = {
+    "forward": bench_forward,
+    "features": bench_features,
+    "kinds": bench_kinds,
+    "exceptions": bench_exceptions,
+    "sync": bench_sync,
+    "change": bench_change,
+    "memory": bench_memory,
+}
+# Of one route there is nothing to synchronise; what is added to a route is added to one.
+OF_ONE_ROUTE = ("features", "kinds", "exceptions")
+
+
 def bench_table(table, results, options):
     prefixes = TABLES[table](options.seeds[0])
     with fl.Flow() as flow:
@@ -305,9 +151,8 @@ def bench_table(table, results, options):
         flow.router.attach("ip")
         start_daemon(flow)
         for bench in options.bench:
-            # One route has nothing to synchronise; only the real table has figures.
-            if bench == "forward" or table == ("one" if bench == "features" else "full-view"):
-                globals()["bench_" + bench](flow, table, prefixes, results, options)
+            if bench == "forward" or table == ("one" if bench in OF_ONE_ROUTE else "full-view"):
+                BENCHES[bench](flow, table, prefixes, results, options)
 
 
 # --- command line ---------------------------------------------------------------------------
@@ -318,7 +163,7 @@ def parse_options():
     parser.add_argument("-j", "--json", action="store_true", help="print a JSON list")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, packets and seeds")
     parser.add_argument("--strict", action="store_true", help="exit status 1 if a figure is missed")
-    parser.add_argument("--bench", action="append", choices=BENCHES, help="only this; repeatable")
+    parser.add_argument("--bench", action="append", choices=list(BENCHES), help="only this; repeatable")
     parser.add_argument("--table", action="append", choices=list(TABLES), help="only this")
     parser.add_argument("--object", action="append", default=[], metavar="NAME=FILE",
                         help="forward also by this object, on the same trie; repeatable")  # fmt: skip
@@ -352,7 +197,7 @@ def main():
     options = parse_options()
     if os.geteuid() != 0:
         sys.exit("bench: needs root (network namespaces, XDP): try sudo make bench")
-    for path in (lab.OBJECT, lab.SIXLANED, lab.SIXLANE, fl.FLOOD, FORWARD, CHANGE):
+    for path in (lab.OBJECT, lab.SIXLANED, lab.SIXLANE, fl.FLOOD, FORWARD, CHANGE, KINDS):
         if not os.path.exists(path):
             sys.exit("bench: %s is missing: run make bench" % path)
     warn_if_busy()

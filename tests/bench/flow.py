@@ -61,8 +61,10 @@ class Flow:
 
     def _build(self):
         self.a, self.r, self.b = (self.lab.ns(role) for role in ("a", "r", "b"))
-        self.lab.link(self.r, "p0", self.a, "h0", mac=P0_MAC, peer_mac=A_MAC)
-        self.lab.link(self.r, "p1", self.b, "h0", mac=P1_MAC, peer_mac=B_MAC)
+        # A queue a CPU: veth sends by that of its number.
+        queues = os.cpu_count()
+        self.lab.link(self.r, "p0", self.a, "h0", mac=P0_MAC, peer_mac=A_MAC, queues=queues)
+        self.lab.link(self.r, "p1", self.b, "h0", mac=P1_MAC, peer_mac=B_MAC, queues=queues)
         self.a.addr("h0", A_ADDR + "/64")
         self.b.addr("h0", B_ADDR + "/64", *[gateway + "/64" for gateway in GATEWAYS])
         self.r.addr("p0", A_ROUTER + "/64")
@@ -122,13 +124,14 @@ class Flow:
         ))  # fmt: skip
         return self.sink
 
-    def flood(self, prefixes, count, seconds, seed=1, addresses=65536, what="flood"):
+    def flood(self, prefixes, count, seconds, seed=1, addresses=65536, what="flood", size=64):
         """Send from host a. Returns {"sent", "delivered", "wrong_hop_limit", "elapsed_ns"}."""
         before = self.sink.read()
         process = self.a.popen(
             FLOOD, "send", "h0", "--prefixes", prefixes, "--dst-mac", P0_MAC, "--src", A_ADDR,
             "--src-mac", A_MAC, "--count", count, "--seconds", seconds, "--seed", seed,
-            "--addresses", addresses, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            "--addresses", addresses, "--size", size,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         out = communicate(process, what, seconds + 20, self.lab)
         after = self.sink.read()

@@ -24,6 +24,7 @@
 #include "side.h"
 
 #define BATCH 4096
+#define LAST_CPU UINT32_MAX
 
 static const char *const own_sides[] = { "floor", "bare", "sixlane", "fib", "kernel" };
 #define MAX_OTHERS 8
@@ -33,6 +34,7 @@ struct options {
 	struct gen_options gen;
 	struct bench_config config;
 	uint32_t ingress, sink_map_id, count, limit_ms, rounds;
+	uint32_t cpu;	   /* to run on; or LAST_CPU */
 	const char *pins;  /* directory of sixlane's maps */
 	const char *sides; /* comma-separated, NULL: all */
 	struct {
@@ -81,6 +83,7 @@ static const struct option long_options[] = {
 	{ "ms", required_argument, NULL, 't' },
 	{ "rounds", required_argument, NULL, 'N' },
 	{ "seed", required_argument, NULL, 'S' },
+	{ "cpu", required_argument, NULL, 'c' },
 	{ "sides", required_argument, NULL, 'x' },
 	{ "object", required_argument, NULL, 'O' },
 	{ 0 },
@@ -148,6 +151,8 @@ static int set_option(struct options *options, int option, const char *value)
 		ret = set_number(value, &seed);
 		options->gen.seed = seed;
 		return ret;
+	case 'c':
+		return set_number(value, &options->cpu);
 	case 'x':
 		options->sides = value;
 		return 0;
@@ -452,13 +457,14 @@ int main(int argc, char **argv)
 		.count = 1000000,
 		.limit_ms = 10000,
 		.rounds = 5,
+		.cpu = LAST_CPU,
 	};
 	struct bench bench = { .sink_fd = -1 };
 	int ret;
 
 	if (parse_options(argc, argv, &options))
 		return 2;
-	if (gen_pin_cpu(-1) < 0)
+	if (gen_pin_cpu(options.cpu == LAST_CPU ? -1 : (int)options.cpu) < 0)
 		return 1;
 	ret = run(&bench, &options);
 	gen_free(bench.gen);

@@ -3,12 +3,13 @@
 
 GEN_OBJ := $(call obj,tests/bench/gen.c tests/bench/prefixes.c)
 
-BENCH_PROGRAMS := $(addprefix $(B)/,flood flood.bpf.o bench-forward bench.bpf.o bench-change)
+BENCH_PROGRAMS := $(addprefix $(B)/,flood flood.bpf.o bench-forward bench.bpf.o bench-change \
+	bench-kinds kinds.bpf.o)
 
 # A test run does not measure, but what measures must build.
 check-programs: $(BENCH_PROGRAMS)
 
-$(B)/flood.bpf.o $(B)/bench.bpf.o: $(B)/%.bpf.o: tests/bench/%.bpf.c
+$(B)/flood.bpf.o $(B)/bench.bpf.o $(B)/kinds.bpf.o: $(B)/%.bpf.o: tests/bench/%.bpf.c
 	@mkdir -p $(@D)
 	@echo "  BPF   $@"
 	@$(CLANG) $(BPF_CFLAGS) -c $< -o $@
@@ -24,3 +25,7 @@ $(B)/bench-forward: $(call obj,tests/bench/forward.c tests/bench/side.c) $(GEN_O
 $(B)/bench-change: $(call obj,tests/bench/change.c tests/bench/prefixes.c)
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -lmnl
+
+$(B)/bench-kinds: $(call obj,tests/bench/kinds.c) $(GEN_OBJ) | $(B)/kinds.bpf.o
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -pthread

@@ -63,11 +63,17 @@ static int prepare_map(struct bpf_map *map, const char *pins)
 	return fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
 }
 
+/* Not what the datapath writes, nor exceptions: of these it has none. */
 static bool is_copied(const struct bpf_map *map)
 {
+	static const char *const left_out[] = { "sl_routes",   "sl_counters", "sl_exceptions",
+						"sl_operator", "sl_hints",    "sl_answers" };
 	const char *name = bpf_map__name(map);
 
-	return !strncmp(name, "sl_", 3) && strcmp(name, "sl_routes") && strcmp(name, "sl_counters");
+	for (size_t i = 0; i < ARRAY_SIZE(left_out); i++)
+		if (!strcmp(name, left_out[i]))
+			return false;
+	return !strncmp(name, "sl_", 3);
 }
 
 static int load(struct bpf_object *object, const char *pins)

@@ -3,8 +3,12 @@
  * The xdp.frags flavour: frames that lie in several buffers. BPF_PROG_TEST_RUN puts what
  * is more than a page holds into fragments.
  */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "answer.h"
 #include "tests.h"
 
 #define JUMBO 9000
@@ -147,4 +152,124 @@ void frags_test_tags_of_jumbo_frames(void **state)
 	expect(JUMBO - 40, 7, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_GATEWAY);
 	expect(4000, 0, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_GATEWAY);
 	expect(4000, 5000, two, DEV_IN_10_20, SIXLANE_FORWARD, NEIGH_GATEWAY);
+}
+
+/* --- answers ------------------------------------------------------------------------------- */
+
+#define MTU 1400
+
+/* A locked exception of FRAME_DST, and a way back. */
+static void install_exception(void)
+{
+	const struct sixlane_exception value = {
+		.flags =
+			SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_LOCKED | SIXLANE_EXCEPTION_KERNEL,
+		.mtu = MTU,
+	};
+	static struct world world;
+
+	harness_world(&world);
+	world_add_route(&world, "2001:db8:2::/48", 0, NH_GATEWAY);
+	world_mark_routes(&world, SIXLANE_ROUTE_EXCEPTIONS);
+	world_add_route(&world, "2001:db8:1::/48", 0, NH_VIA(NEIGH_IN));
+	world_add_exception(&world, FRAME_DST, 0, &value);
+	for (uint32_t slot = 1; slot < WORLD_PORTS; slot++)
+		world.ports[slot].mtu = JUMBO;
+	world_port(&world, DEV_IN)->flags &= ~SIXLANE_PORT_XMIT_FRAGS;
+	harness_install(&world);
+}
+
+static void build_answer(struct frame *out, const struct frame *in)
+{
+	const struct answer answer = {
+		.mtu = MTU,
+		.dst_mac = world_neigh_mac[NEIGH_IN],
+		.src_mac = world_device_mac[DEV_IN],
+		.src = world_source(DEV_IN)->bytes,
+		.hop_limit = WORLD_HOP_LIMIT(DEV_IN),
+	};
+
+	answer_build(out, in, &answer);
+}
+
+/* The answer lies in one buffer, however many the packet had. */
+void frags_test_answers_to_jumbo_frames(void **state)
+{
+	static const size_t payloads[] = { 1361,     ONE_BUFFER - 54, ONE_BUFFER, 4096,
+					   2 * 4096, 2 * 4096 + 54,   JUMBO - 41, JUMBO - 40 };
+	const struct sixlane_exception_key key = {
+		.dst = world_addr(FRAME_DST),
+		.table = SIXLANE_TABLE_MAIN,
+	};
+	static struct frame in, out;
+	const struct expected expected = {
+		.verdict = SIXLANE_ANSWER_TOO_BIG,
+		.slot = world_port_slot(DEV_IN),
+		.out = &out,
+		.hit = &key,
+	};
+
+	(void)state;
+	install_exception();
+	for (size_t i = 0; i < sizeof(payloads) / sizeof(payloads[0]); i++) {
+		const struct frame_spec spec = {
+			.dst_mac = world_device_mac[DEV_IN],
+			.payload = payloads[i],
+			.padding = i % 2 ? 500 : 0,
+		};
+
+		frame_build(&in, &spec);
+		build_answer(&out, &in);
+		harness_expect(PROG_FRAGS, DEV_IN, &in, &expected, SWEEP_ALL);
+	}
+}
+
+/* Where a test run may say how much of a frame lies in the first buffer (Linux 6.18). */
+static int run_with_linear(const struct frame *in, size_t linear, struct frame *out,
+			   uint32_t *action)
+{
+	struct xdp_md ctx = {
+		.data_end = (uint32_t)linear,
+		.ingress_ifindex = harness_ifindex()[DEV_IN],
+	};
+	struct bpf_test_run_opts opts = {
+		.sz = sizeof(opts),
+		.data_in = in->bytes,
+		.data_size_in = (uint32_t)in->len,
+		.data_out = out->bytes,
+		.data_size_out = sizeof(out->bytes),
+		.ctx_in = &ctx,
+		.ctx_size_in = sizeof(ctx),
+		.repeat = 1,
+	};
+	int err = bpf_prog_test_run_opts(harness_prog_fd(PROG_FRAGS), &opts);
+
+	out->len = opts.data_size_out;
+	out->meta = 0;
+	*action = opts.retval;
+	return err;
+}
+
+void frags_test_answers_need_the_first_buffer(void **state)
+{
+	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .payload = 2000 };
+	static struct frame in, out, answer;
+	uint32_t action;
+
+	(void)state;
+	install_exception();
+	frame_build(&in, &spec);
+	build_answer(&answer, &in);
+	if (run_with_linear(&in, 100, &out, &action) == -EINVAL) {
+		fprintf(stderr, "SKIP: this kernel's test runs fill the first buffer\n");
+		skip();
+	}
+	for (size_t linear = AT_PAYLOAD; linear <= in.len; linear += linear < 1300 ? 1 : 100) {
+		bool enough = linear >= AT_IP6 + ANSWER_QUOTED;
+
+		assert_int_equal(run_with_linear(&in, linear, &out, &action), 0);
+		assert_int_equal(action, enough ? XDP_REDIRECT : XDP_PASS);
+		assert_int_equal(out.len, enough ? answer.len : in.len);
+		assert_memory_equal(out.bytes, enough ? answer.bytes : in.bytes, out.len);
+	}
 }

@@ -28,9 +28,13 @@ static uint64_t env_number(const char *name, uint64_t otherwise)
 	return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
+struct tally {
+	uint64_t verdicts[SIXLANE_N_VERDICTS], answers, hits, hints;
+};
+
 /* The programs by turns: what was compiled, where it redirects to, and the other flavour. */
 static bool agrees(const struct world *world, enum device dev, const struct frame *frame,
-		   uint64_t turn, uint64_t *tally)
+		   uint64_t turn, struct tally *tally)
 {
 	static const enum harness_prog progs[] = { PROG_AS_IS, PROG_SHOWS_EGRESS, PROG_FRAGS };
 	static struct model_result results[MODEL_FATES];
@@ -39,28 +43,43 @@ static bool agrees(const struct world *world, enum device dev, const struct fram
 	size_t n = model_run(world, ingress, frame, results);
 
 	for (size_t i = 0; i < n; i++)
-		expected[i] = (struct expected){ results[i].verdict, results[i].slot,
-						 results[i].egress, &results[i].out };
-	tally[results[0].verdict]++;
+		expected[i] = (struct expected){
+			.verdict = results[i].verdict,
+			.slot = results[i].slot,
+			.egress = results[i].egress,
+			.out = &results[i].out,
+			.hit = results[i].hit,
+			.hint = results[i].has_hint ? &results[i].hint : NULL,
+		};
+	tally->verdicts[results[0].verdict]++;
+	tally->answers += results[0].verdict == SIXLANE_ANSWER_TOO_BIG &&
+			  results[0].out.bytes[AT_NEXT_HEADER] == 58; /* not just a route's fate */
+	tally->hits += results[0].hit != NULL;
+	tally->hints += results[0].has_hint;
 	return harness_check(progs[turn % 3], ingress, frame, expected, n,
 			     turn % FRAMES_PER_WORLD ? SWEEP_WORLD : SWEEP_ALL);
 }
 
 /* A fuzzer that reaches little proves little. */
-static void expect_spread(const uint64_t *tally, uint64_t runs)
+static void expect_spread(const struct tally *tally, uint64_t runs)
 {
 	size_t reached = 0;
 
 	for (uint32_t v = 0; v < SIXLANE_N_VERDICTS; v++) {
-		if (tally[v])
+		if (tally->verdicts[v])
 			printf("  %-22s %llu\n", harness_verdict_name(v),
-			       (unsigned long long)tally[v]);
-		reached += tally[v] != 0;
+			       (unsigned long long)tally->verdicts[v]);
+		reached += tally->verdicts[v] != 0;
 	}
+	printf("  exceptions hit %llu, answers made %llu, hints %llu\n",
+	       (unsigned long long)tally->hits, (unsigned long long)tally->answers,
+	       (unsigned long long)tally->hints);
 	if (runs < RUNS)
 		return;
-	assert_true(tally[SIXLANE_FORWARD] > runs / 10);
+	assert_true(tally->verdicts[SIXLANE_FORWARD] > runs / 10);
 	assert_true(reached == SIXLANE_N_VERDICTS);
+	assert_true(tally->hits > runs / 200 && tally->hints > runs / 2000);
+	assert_true(tally->answers > runs / 5000);
 }
 
 static enum device random_ingress(void)
@@ -72,7 +91,7 @@ void fuzz_test_against_model(void **state)
 {
 	uint64_t seed = env_number("SIXLANE_FUZZ_SEED", (uint64_t)time(NULL));
 	uint64_t runs = env_number("SIXLANE_FUZZ_RUNS", RUNS);
-	uint64_t tally[SIXLANE_N_VERDICTS] = { 0 };
+	struct tally tally = { 0 };
 	static struct world world;
 	static struct frame frame;
 	size_t meta = harness_meta_max();
@@ -90,11 +109,11 @@ void fuzz_test_against_model(void **state)
 		}
 		fuzz_frame(&world, dev, &frame);
 		frame.meta = fuzz_one_in(20) ? meta : 0;
-		if (agrees(&world, dev, &frame, i, tally))
+		if (agrees(&world, dev, &frame, i, &tally))
 			continue;
 		fprintf(stderr, "frame %llu of seed %llu\n", (unsigned long long)i,
 			(unsigned long long)seed);
 		fail();
 	}
-	expect_spread(tally, runs);
+	expect_spread(&tally, runs);
 }

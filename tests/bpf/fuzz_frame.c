@@ -6,13 +6,19 @@
 
 static size_t random_payload(void)
 {
-	if (fuzz_one_in(10))
+	if (fuzz_one_in(3))
 		return 1200 + fuzz_below(400);
 	return 1 + fuzz_below(90);
 }
 
 static void random_destination(const struct world *world, uint8_t addr[16])
 {
+	if (world->n_exceptions && fuzz_one_in(2)) {
+		memcpy(addr,
+		       world->exceptions[fuzz_below((uint32_t)world->n_exceptions)].key.dst.bytes,
+		       16);
+		return;
+	}
 	if (world->n_routes && !fuzz_one_in(4)) {
 		memcpy(addr, world->routes[fuzz_below((uint32_t)world->n_routes)].key.addr.bytes,
 		       16);
@@ -39,6 +45,24 @@ static void random_transport(struct frame *frame)
 	if (frame->bytes[AT_NEXT_HEADER] == 58)
 		frame->bytes[AT_PAYLOAD] = types[fuzz_below(sizeof(types))];
 	frame->bytes[AT_PAYLOAD + 6] = next_headers[fuzz_below(sizeof(next_headers))];
+}
+
+/* One that the kernel may learn from, or nearly. */
+static void make_message(struct frame *frame)
+{
+	static const uint8_t types[] = { 2, 2, 137, 137, 1, 136 };
+	static const uint8_t scoped[] = { 0xfe, 0x80 };
+
+	frame->bytes[AT_NEXT_HEADER] = 58;
+	frame->bytes[AT_PAYLOAD] = types[fuzz_below(sizeof(types))];
+	if (!fuzz_one_in(4))
+		frame->bytes[AT_HOP_LIMIT] = 255;
+	frame_set16(frame, AT_PAYLOAD + 4, (uint16_t)fuzz_one_in(4));
+	frame_set16(frame, AT_PAYLOAD + 6, (uint16_t)(1279 + fuzz_below(3)));
+	if (fuzz_one_in(2))
+		memcpy(frame->bytes + AT_SRC, scoped, sizeof(scoped));
+	if (fuzz_one_in(4))
+		memcpy(frame->bytes + AT_DST, scoped, sizeof(scoped));
 }
 
 static void mutate(struct frame *frame)
@@ -104,6 +128,8 @@ void fuzz_frame(const struct world *world, enum device dev, struct frame *frame)
 	fuzz_bytes(frame->bytes + AT_VERSION + 1, 3);
 	random_destination(world, frame->bytes + AT_DST);
 	mutate(frame);
+	if (fuzz_one_in(30))
+		make_message(frame);
 	if (fuzz_one_in(3))
 		random_tags(frame, dev);
 	if (fuzz_one_in(30))

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The fuzzer's worlds: routes of several tables, sources, groups, rules, ports that lie. */
+/* The fuzzer's worlds: routes of several tables, sources, groups, rules, ports that lie,
+ * exceptions.
+ */
 #include "fuzz.h"
 
 #include <string.h>
@@ -101,6 +103,8 @@ static uint32_t random_plain_next_hop(void)
 	static const uint32_t often[] = { NH_GATEWAY, NH_ON_LINK, NH_ON_LINK_10, NH_ALT,
 					  NH_LOCKED,  NH_SILENT,  NH_BACK };
 
+	if (fuzz_one_in(12))
+		return NH_FATE + SIXLANE_PASS_LOCAL;
 	if (fuzz_one_in(3))
 		return NH_FATE + fuzz_below(SIXLANE_MAX_VERDICTS);
 	return fuzz_one_in(2) ? NH_VIA(fuzz_below(N_NEIGHBOURS))
@@ -234,7 +238,7 @@ static void add_random_rules(struct world *world)
 
 static void disturb_port(struct sixlane_port *port)
 {
-	switch (fuzz_below(8)) {
+	switch (fuzz_below(9)) {
 	case 0:
 		port->table = random_table();
 		break;
@@ -250,8 +254,11 @@ static void disturb_port(struct sixlane_port *port)
 	case 4:
 		port->tag.tci ^= 0x0100;
 		break;
+	case 5:
+		memset(&port->source, 0, sizeof(port->source));
+		break;
 	default:
-		port->flags ^= 1u << fuzz_below(22);
+		port->flags ^= 1u << fuzz_below(23);
 		if (!port->tags[0].word)
 			port->flags &= ~SIXLANE_PORT_TAGGED;
 	}
@@ -329,6 +336,96 @@ static void disturb_ports(struct world *world)
 		world->port_index[fuzz_below(4)].slot = fuzz_below(SIXLANE_MAX_PORTS + 2);
 }
 
+/* --- exceptions and answers -------------------------------------------------------------- */
+
+/* Where frames are sent to: see fuzz_frame(). */
+static union sixlane_addr random_destination(const struct world *world)
+{
+	union sixlane_addr addr = world->routes[fuzz_below((uint32_t)world->n_routes)].key.addr;
+
+	if (fuzz_one_in(2))
+		addr.bytes[15] ^= (uint8_t)fuzz_below(4);
+	return addr;
+}
+
+static bool is_double_exception(const struct world *world)
+{
+	const struct world_exception *last = &world->exceptions[world->n_exceptions - 1];
+
+	for (const struct world_exception *e = world->exceptions; e < last; e++)
+		if (!memcmp(&e->key, &last->key, sizeof(e->key)))
+			return true;
+	return false;
+}
+
+static void add_random_exception(struct world *world)
+{
+	struct sixlane_exception value = {
+		.flags = fuzz_below(256) | fuzz_below(2) << SIXLANE_EXCEPTION_VERSION_SHIFT,
+		.mtu = 1280 + fuzz_below(300),
+		.next_hop = random_next_hop(),
+		.under = world->next_hops[random_plain_next_hop()].fate,
+		.expires_ns = fuzz_one_in(2) ? UINT64_MAX * fuzz_below(2) : 1,
+	};
+	struct world_exception *added;
+
+	if (!fuzz_one_in(4))
+		value.flags &= ~(SIXLANE_EXCEPTION_PUNT | SIXLANE_EXCEPTION_OBSERVE);
+	if (fuzz_one_in(2))
+		value.flags &= ~(SIXLANE_EXCEPTION_UNDER | SIXLANE_EXCEPTION_NEXT_HOP);
+	if (!fuzz_one_in(3))
+		value.expires_ns = 0;
+	world_add_exception(world, "::", fuzz_one_in(2) ? 0 : random_table(), &value);
+	added = &world->exceptions[world->n_exceptions - 1];
+	added->key.dst = random_destination(world);
+	added->value.check = sixlane_exception_check(&added->key) + fuzz_one_in(30);
+	if (is_double_exception(world))
+		world->n_exceptions--;
+}
+
+/* A route to nothing but this, that leads out. */
+static void add_owner(struct world *world, const union sixlane_addr *dst)
+{
+	struct world_route *route = &world->routes[world->n_routes];
+
+	world_add_route(world, "::/128", 0, fuzz_one_in(2) ? NH_GATEWAY : NH_ALT);
+	route->key.addr = *dst;
+	if (is_double(world->routes, world->n_routes - 1))
+		world->n_routes--;
+}
+
+static void add_exceptions(struct world *world)
+{
+	for (uint32_t n = fuzz_below(WORLD_EXCEPTIONS); n; n--)
+		add_random_exception(world);
+	for (size_t i = 0; i < world->n_exceptions; i++)
+		if (fuzz_one_in(2))
+			add_owner(world, &world->exceptions[i].key.dst);
+	for (size_t i = 0; i < world->n_routes; i++) {
+		if (!fuzz_one_in(3))
+			world->routes[i].value |= SIXLANE_ROUTE_EXCEPTIONS;
+		if (fuzz_one_in(20))
+			world->routes[i].value |= SIXLANE_ROUTE_EXCEPTIONS_MISSING;
+	}
+}
+
+/* The way back to those who send by DEV_IN. */
+static void add_way_back(struct world *world)
+{
+	static const uint32_t ways[] = { NH_VIA(NEIGH_IN), NH_ON_LINK_IN, NH_VIA(NEIGH_IN_10),
+					 NH_VIA(NEIGH_IN_10_20), NH_VIA(NEIGH_IN_AD30) };
+
+	world_add_route(world, "2001:db8:1::/48", 0, ways[fuzz_below(fuzz_one_in(3) ? 5 : 2)]);
+	if (is_double(world->routes, world->n_routes - 1))
+		world->n_routes--;
+	if (fuzz_one_in(2))
+		world->meta.flags |= SIXLANE_META_ANSWER;
+	if (fuzz_one_in(4)) {
+		world->meta.answer_ns = 1;
+		world->meta.answer_burst = fuzz_one_in(2) ? 0 : 1000000;
+	}
+}
+
 /* --- the whole --------------------------------------------------------------------------- */
 
 static void add_routes_and_sources(struct world *world)
@@ -361,6 +458,10 @@ void fuzz_world(struct world *world)
 	add_routes_and_sources(world);
 	if (fuzz_one_in(2))
 		add_random_rules(world);
+	if (fuzz_one_in(2))
+		add_exceptions(world);
+	if (!fuzz_one_in(4))
+		add_way_back(world);
 	disturb_ports(world);
 	if (fuzz_one_in(3))
 		disturb_neighbours(world);
@@ -370,7 +471,10 @@ void fuzz_world(struct world *world)
 		world->meta.abi = fuzz_below(4);
 	for (size_t i = 0; i < WORLD_NEXT_HOPS; i++)
 		if (fuzz_one_in(200))
-			world->next_hops[i].mtu = 1280 + fuzz_below(300);
+			world->next_hops[i].mtu = fuzz_one_in(8) ? 1000 : 1280 + fuzz_below(300);
+	for (size_t i = 0; i < WORLD_NEXT_HOPS; i++)
+		if (fuzz_one_in(100))
+			world->next_hops[i].flags ^= 1u << fuzz_below(3);
 	if (fuzz_one_in(2))
 		world_move_ports_home(world);
 }

@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -18,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "figures.h"
 #include "setup.h"
 
 static struct setup setup;
@@ -38,9 +40,11 @@ const char *harness_verdict_name(uint32_t verdict)
 
 int harness_open(const char *object, const char *frags_object)
 {
-	int err = setup_open(&setup, object, frags_object);
+	int err = setup_open(&setup, object, frags_object, figures_note_hint, NULL);
 	size_t n = SIXLANE_MAX_PORTS * (size_t)(err ? 0 : setup.n_cpus);
 
+	if (!err)
+		err = figures_open(&setup);
 	if (err)
 		return err;
 	before = calloc(n, sizeof(*before));
@@ -51,6 +55,7 @@ int harness_open(const char *object, const char *frags_object)
 void harness_close(void)
 {
 	setup_close(&setup);
+	figures_close();
 	free(before);
 	free(after);
 }
@@ -99,6 +104,26 @@ struct sixlane_rule *harness_rules(void)
 struct sixlane_meta *harness_meta(void)
 {
 	return setup.meta;
+}
+
+/* --- CPUs ---------------------------------------------------------------------------------- */
+
+static cpu_set_t all_cpus;
+
+_Bool harness_pin(int cpu)
+{
+	cpu_set_t one;
+
+	if (!CPU_COUNT(&all_cpus))
+		sched_getaffinity(0, sizeof(all_cpus), &all_cpus);
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	return cpu < setup.n_cpus && !sched_setaffinity(0, sizeof(one), &one);
+}
+
+void harness_unpin(void)
+{
+	sched_setaffinity(0, sizeof(all_cpus), &all_cpus);
 }
 
 /* --- the world in the maps --------------------------------------------------------------- */
@@ -154,6 +179,7 @@ void harness_install(const struct world *w)
 		put(MAP_ROUTES, &w->routes[i].key, &w->routes[i].value, "sl_routes");
 	for (size_t i = 0; i < w->n_sources; i++)
 		put(MAP_SOURCES, &w->sources[i].key, &w->sources[i].value, "sl_sources");
+	figures_install(w);
 }
 
 /* --- counters -------------------------------------------------------------------------- */
@@ -264,17 +290,29 @@ size_t harness_meta_max(void)
 	return 0;
 }
 
-static uint32_t expected_action(enum harness_prog prog, const struct expected *expected)
+/* An answer leaves by where the packet came in. */
+static uint32_t expected_action(enum harness_prog prog, uint32_t ingress,
+				const struct expected *expected)
 {
-	if (expected->verdict == SIXLANE_FORWARD)
-		return prog == PROG_SHOWS_EGRESS || prog == PROG_FRAGS_SHOWS_EGRESS
-			       ? expected->egress
-			       : XDP_REDIRECT;
-	return expected->verdict == SIXLANE_DROP_BLACKHOLE ? XDP_DROP : XDP_PASS;
+	const bool shows_egress = prog == PROG_SHOWS_EGRESS || prog == PROG_FRAGS_SHOWS_EGRESS;
+
+	switch (expected->verdict) {
+	case SIXLANE_FORWARD:
+		return shows_egress ? expected->egress : XDP_REDIRECT;
+	case SIXLANE_ANSWER_TOO_BIG:
+		return shows_egress ? ingress : XDP_REDIRECT;
+	case SIXLANE_DROP_BLACKHOLE:
+	case SIXLANE_DROP_TOO_BIG:
+	case SIXLANE_DROP_TOO_BIG_RATE:
+		return XDP_DROP;
+	default:
+		return XDP_PASS;
+	}
 }
 
 /* What happened to a frame. */
 struct outcome {
+	uint32_t ingress; /* ifindex */
 	uint32_t action;
 	struct frame out;
 	struct risen risen;
@@ -296,9 +334,9 @@ static bool is_counted(const struct risen *risen, const struct frame *in,
 static bool is_fate(enum harness_prog prog, const struct frame *in, const struct outcome *outcome,
 		    const struct expected *expected)
 {
-	return outcome->action == expected_action(prog, expected) &&
+	return outcome->action == expected_action(prog, outcome->ingress, expected) &&
 	       is_same_frame(&outcome->out, expected->out) &&
-	       is_counted(&outcome->risen, in, expected);
+	       is_counted(&outcome->risen, in, expected) && figures_are(expected);
 }
 
 static void explain(enum harness_prog prog, const struct frame *in, const struct outcome *outcome,
@@ -308,13 +346,15 @@ static void explain(enum harness_prog prog, const struct frame *in, const struct
 
 	fprintf(stderr, "program %d, none of %zu fates; the first is %s in slot %u\n", (int)prog, n,
 		harness_verdict_name(expected->verdict), expected->slot);
-	if (outcome->action != expected_action(prog, expected))
+	if (outcome->action != expected_action(prog, outcome->ingress, expected))
 		fprintf(stderr, "action %u, expected %u\n", outcome->action,
-			expected_action(prog, expected));
+			expected_action(prog, outcome->ingress, expected));
 	if (!is_counted(risen, in, expected))
 		fprintf(stderr, "%zu counters rose: %s in slot %u by %llu packets, %llu bytes\n",
 			risen->n, harness_verdict_name(risen->verdict), risen->slot,
 			(unsigned long long)risen->packets, (unsigned long long)risen->bytes);
+	if (!figures_are(expected))
+		figures_explain(expected);
 	if (!is_same_frame(&outcome->out, expected->out)) {
 		frame_dump("came out", &outcome->out);
 		frame_dump("expected", expected->out);
@@ -329,7 +369,10 @@ _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame
 
 	if (!before_is_of_now)
 		snapshot(before, SWEEP_ALL);
+	figures_begin();
+	outcome.ingress = ingress;
 	must(harness_run(prog, ingress, in, &outcome.out, &outcome.action), "BPF_PROG_TEST_RUN");
+	figures_end(in);
 	outcome.risen = find_risen(snapshot(after, sweep));
 	before_is_of_now = true;
 	for (size_t i = 0; i < n; i++)

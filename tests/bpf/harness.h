@@ -47,6 +47,8 @@ struct expected {
 	uint32_t slot;	 /* where it is counted */
 	uint32_t egress; /* ifindex that it is redirected to; of a forwarded frame */
 	const struct frame *out;
+	const struct sixlane_exception_key *hit; /* of the exception that it finds; NULL: none */
+	const struct sixlane_hint *hint;	 /* NULL: none */
 };
 
 /* Where the counters are compared: everywhere, or in the slots of a world only (fast). */
@@ -65,7 +67,8 @@ size_t harness_meta_max(void);
 /*
  * Run a frame that came in by a device: asserts that it met one of n fates, by the action, every
  * byte and the length of what is left, and that exactly one counter rose, by one packet and by the
- * frame's bytes. Returns false and says on stderr what differs from the first.
+ * frame's bytes; that no exception was hit but the fate's, on one CPU, and there is no hint but the
+ * fate's. Returns false and says on stderr what differs from the first.
  */
 _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame *in,
 		    const struct expected *expected, size_t n, enum harness_sweep sweep);
@@ -76,6 +79,26 @@ void harness_expect_once(enum device dev, const struct frame *in, const struct e
 /* The same, by all programs: of the one as it is both flavours, and what shows their egress. */
 void harness_expect(enum harness_prog prog, enum device dev, const struct frame *in,
 		    const struct expected *expected, enum harness_sweep sweep);
+
+/* Run on this CPU from now on; false: there is none of this number. */
+_Bool harness_pin(int cpu);
+void harness_unpin(void);
+
+/* A value of the world's exceptions as it is now; NULL: there is no CPU of this number. */
+const struct sixlane_exception *harness_exception(size_t i, int cpu);
+
+/* Say otherwise of a key, or nothing; harness_install() takes away whatever there is. */
+void harness_put_exception(const struct world_exception *exception);
+void harness_del_exception(const struct world_exception *exception);
+
+/* Set what every CPU's bucket of answers says. */
+void harness_fill_buckets(uint64_t filled_ns);
+
+/* Take what the ring holds, at most max of which are wanted; returns how many it held. */
+size_t harness_take_hints(struct sixlane_hint *hints, size_t max);
+
+/* Hints that found no room since the last harness_install(), over all CPUs. */
+uint64_t harness_hints_lost(void);
 
 /* The elements that the datapath reads, in the mapped arrays; they last until harness_close(). */
 struct sixlane_neigh *harness_neigh(uint32_t slot);

@@ -17,7 +17,7 @@
 
 #include "tests.h"
 
-#define MAX_TESTS 1024
+#define MAX_TESTS 2048
 
 static struct CMUnitTest tests[MAX_TESTS];
 static size_t n_tests;
@@ -54,6 +54,10 @@ static void add_all(void)
 	add_rows(rows_source, rows_source_n);
 	add_rows(rows_group, rows_group_n);
 	add_rows(rows_hash, rows_hash_n);
+	add_rows(rows_exception, rows_exception_n);
+	add_rows(rows_answer, rows_answer_n);
+	add_rows(rows_answer_way, rows_answer_way_n);
+	add_rows(rows_hint, rows_hint_n);
 	add("every verdict has a row", table_test_every_verdict_has_a_row, NULL);
 	add("every length", sweep_test_every_length, NULL);
 	add("every padding", sweep_test_every_padding, NULL);
@@ -71,6 +75,9 @@ static void add_all(void)
 	add("every padding with tags", sweep_test_every_padding_with_tags, NULL);
 	add("traffic marks its neighbour as used", mark_test_used_is_set_by_traffic, NULL);
 	add("traffic marks members that are silent", mark_test_used_is_set_of_silent_members, NULL);
+	add("traffic marks gateways of exceptions that are silent",
+	    mark_test_used_is_set_of_silent_exceptions, NULL);
+	add("answers mark their neighbour", mark_test_used_is_set_by_answers, NULL);
 	add("passed packets mark no neighbour", mark_test_used_is_not_set_by_passed_packets, NULL);
 	add("every bit of the packet, under every hash policy", hash_test_every_bit_of_the_packet,
 	    NULL);
@@ -82,17 +89,35 @@ static void add_all(void)
 	add("little weight in use", group_test_little_weight_stays, NULL);
 	add("one bucket in use of many", group_test_one_bucket_of_many, NULL);
 	add("spread of 100k flows by weight", group_test_spread_by_weight, NULL);
+	add("known bytes of an answer", answer_test_known_bytes, NULL);
+	add("answers to every size", answer_test_every_size, NULL);
+	add("answers with every checksum", answer_test_every_checksum, NULL);
+	add("answers about every ICMPv6 type", answer_test_every_icmp_type, NULL);
+	add("answers about every next header", answer_test_every_next_header, NULL);
+	add("answers with every room in front", answer_test_every_room, NULL);
+	add("flow label of answers", answer_test_flow_label, NULL);
+	add("rate of answers", answer_test_rate, NULL);
+	add("rate of answers in time", answer_test_rate_in_time, NULL);
+	add("rate of answers, CPU by CPU", answer_test_rate_by_cpu, NULL);
+	add("figures of exceptions, CPU by CPU", exception_test_figures_by_cpu, NULL);
+	add("full ring of hints", exception_test_full_ring_of_hints, NULL);
 	add("jumbo frames", frags_test_jumbo_frames, NULL);
 	add("padding of jumbo frames", frags_test_padding_of_jumbo_frames, NULL);
 	add("truncated jumbo frames", frags_test_truncated_jumbo_frames, NULL);
 	add("jumbo frames to an egress without fragments", frags_test_egress_without_fragments,
 	    NULL);
 	add("tags of jumbo frames", frags_test_tags_of_jumbo_frames, NULL);
+	add("answers to jumbo frames", frags_test_answers_to_jumbo_frames, NULL);
+	add("answers to frames whose first buffer is short",
+	    frags_test_answers_need_the_first_buffer, NULL);
 	add("a MAC is never seen in half", race_test_mac_is_never_seen_in_half, NULL);
 	add("a next hop's fate changes at once", race_test_fate_changes_at_once, NULL);
 	add("a member's fate changes at once", race_test_member_changes_at_once, NULL);
 	add("a cell changes at once", race_test_cell_changes_at_once, NULL);
 	add("the list of rules changes at once", race_test_rules_change_at_once, NULL);
+	add("an exception changes at once", race_test_exception_changes_at_once, NULL);
+	add("an exception is not another destination's",
+	    race_test_exception_is_not_another_destinations, NULL);
 	add("frames leave by their egress", live_test_frames_leave_by_their_egress, NULL);
 	add("tags arrive on the wire", live_test_tags_arrive, NULL);
 	add("random frames against the model", fuzz_test_against_model, NULL);

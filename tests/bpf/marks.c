@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The neighbour's mark of use, the only thing that the datapath writes beside its counters. */
+#include <linux/bpf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,6 +63,68 @@ void mark_test_used_is_set_of_silent_members(void **state)
 	expect_used(NEIGH_SILENT);
 	expect(NH_GROUP + 1, 0, SIXLANE_PASS_UNRESOLVED, NEIGH_GATEWAY);
 	expect_used(NEIGH_SILENT);
+}
+
+/* FRAME_DST's route to NH_GATEWAY, an exception of it, and a way back. */
+static void install_exception(const struct sixlane_exception *value)
+{
+	static struct world world;
+
+	harness_world(&world);
+	world_add_route(&world, "2001:db8:2::/48", 0, NH_GATEWAY);
+	world_mark_routes(&world, SIXLANE_ROUTE_EXCEPTIONS);
+	world_add_route(&world, "2001:db8:1::/48", 0, NH_VIA(NEIGH_IN));
+	world_add_exception(&world, FRAME_DST, 0, value);
+	harness_install(&world);
+}
+
+static void run(size_t payload, uint32_t action)
+{
+	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .payload = payload };
+	static struct frame in, out;
+	uint32_t got;
+
+	frame_build(&in, &spec);
+	assert_int_equal(harness_run(PROG_AS_IS, harness_ifindex()[DEV_IN], &in, &out, &got), 0);
+	assert_int_equal(got, action);
+}
+
+/* The kernel may know nothing of it and send the packet by the route. */
+void mark_test_used_is_set_of_silent_exceptions(void **state)
+{
+	const struct sixlane_exception silent = {
+		.flags = SIXLANE_EXCEPTION_NEXT_HOP | SIXLANE_EXCEPTION_OPERATOR,
+		.next_hop = NH_SILENT,
+	};
+	const struct sixlane_exception alt = {
+		.flags = SIXLANE_EXCEPTION_NEXT_HOP | SIXLANE_EXCEPTION_KERNEL,
+		.next_hop = NH_ALT,
+	};
+
+	(void)state;
+	install_exception(&silent);
+	run(100, XDP_PASS);
+	expect_used(NEIGH_SILENT);
+	install_exception(&alt);
+	run(100, XDP_REDIRECT);
+	expect_used(NEIGH_ALT);
+}
+
+/* The sender may have no other traffic that keeps it. */
+void mark_test_used_is_set_by_answers(void **state)
+{
+	const struct sixlane_exception value = {
+		.flags = SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_KERNEL,
+		.mtu = 1400,
+	};
+
+	(void)state;
+	install_exception(&value);
+	run(1400, XDP_REDIRECT);
+	expect_used(NEIGH_IN);
+	install_exception(&value);
+	run(1360, XDP_REDIRECT);
+	expect_used(NEIGH_GATEWAY);
 }
 
 /* The daemon must not keep a neighbour alive that no forwarded packet needs. */

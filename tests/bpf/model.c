@@ -10,6 +10,13 @@
 
 #include "model_walk.h"
 
+const struct sixlane_next_hop *model_next_hop(const struct world *world, uint32_t id)
+{
+	static const struct sixlane_next_hop empty;
+
+	return id < WORLD_NEXT_HOPS ? &world->next_hops[id] : &empty;
+}
+
 const struct sixlane_port *model_port(const struct world *world, uint32_t slot)
 {
 	static const struct sixlane_port empty;
@@ -157,7 +164,13 @@ static enum sixlane_verdict judge_frame(struct walk *w)
 	return model_has(w->port, SIXLANE_PORT_IPV6) ? SIXLANE_FORWARD : SIXLANE_PASS_IPV6_OFF;
 }
 
-static bool addr_stays(const uint8_t *addr)
+bool model_is_fate(uint32_t verdict)
+{
+	return verdict != SIXLANE_FORWARD && verdict < SIXLANE_N_VERDICTS &&
+	       verdict != SIXLANE_ANSWER_TOO_BIG;
+}
+
+bool model_addr_stays(const uint8_t *addr)
 {
 	bool zeros = true;
 
@@ -175,9 +188,9 @@ static enum sixlane_verdict judge_header(const struct walk *w)
 
 	if (next == 0)
 		return SIXLANE_PASS_HOP_BY_HOP;
-	if (addr_stays(bytes + AT_SRC))
+	if (model_addr_stays(bytes + AT_SRC))
 		return SIXLANE_PASS_SOURCE;
-	if (addr_stays(bytes + AT_DST))
+	if (model_addr_stays(bytes + AT_DST))
 		return SIXLANE_PASS_DESTINATION;
 	/* routing, fragment, authentication, ICMPv6, no next header, destination options */
 	if (model_has(w->port, SIXLANE_PORT_PROXY_NDP) &&
@@ -185,9 +198,6 @@ static enum sixlane_verdict judge_header(const struct walk *w)
 		return SIXLANE_PASS_PROXY_NDP;
 	return SIXLANE_FORWARD;
 }
-
-/* Of 256 bytes of headroom metadata may take all but what struct xdp_frame needs, and it all. */
-#define META_LEAVES_ROOM 128
 
 /* --- the way out ------------------------------------------------------------------------- */
 
@@ -217,44 +227,41 @@ static enum sixlane_verdict judge_device(const struct walk *w, const struct sixl
 	return SIXLANE_FORWARD;
 }
 
-static uint32_t find_on_link(const struct walk *w, const struct sixlane_port *egress)
+static uint32_t find_on_link(const struct world *world, const uint8_t *addr, uint32_t ifindex)
 {
-	const struct world *world = w->world;
-
 	for (size_t i = 0; i < world->n_neigh_index; i++)
-		if (world->neigh_index[i].key.ifindex == egress->ifindex &&
-		    !memcmp(world->neigh_index[i].key.addr.bytes, w->bare.bytes + AT_DST, 16))
+		if (world->neigh_index[i].key.ifindex == ifindex &&
+		    !memcmp(world->neigh_index[i].key.addr.bytes, addr, 16))
 			return world->neigh_index[i].slot;
 	return 0;
 }
 
-static const struct sixlane_neigh *find_neighbour(const struct walk *w, union sixlane_fate fate,
-						  const struct sixlane_port *egress)
+const struct sixlane_neigh *model_neighbour(const struct walk *w, uint32_t gateway,
+					    const uint8_t *addr, uint32_t ifindex)
 {
-	uint32_t slot = fate.neighbour ? fate.neighbour : find_on_link(w, egress);
+	uint32_t slot = gateway ? gateway : find_on_link(w->world, addr, ifindex);
 	const struct sixlane_neigh *neigh;
 
 	if (!slot || slot >= WORLD_NEIGHBOURS)
 		return NULL;
 	neigh = &w->world->neighbours[slot];
-	if (!fate.neighbour && (neigh->key.ifindex != egress->ifindex ||
-				memcmp(neigh->key.addr.bytes, w->bare.bytes + AT_DST, 16)))
+	if (!gateway && (neigh->key.ifindex != ifindex || memcmp(neigh->key.addr.bytes, addr, 16)))
 		return NULL;
-	return neigh->mac.flags & SIXLANE_MAC_VALID ? neigh : NULL;
+	return neigh;
 }
 
-static size_t egress_tags(const struct sixlane_port *egress, uint32_t tags[2])
+size_t model_tags(const struct sixlane_port *port, uint32_t tags[2])
 {
 	size_t n = 0;
 
-	if (!model_has(egress, SIXLANE_PORT_TAGGED))
+	if (!model_has(port, SIXLANE_PORT_TAGGED))
 		return 0;
 	do {
-		const uint8_t *b = (const uint8_t *)&egress->tags[n];
+		const uint8_t *b = (const uint8_t *)&port->tags[n];
 
 		tags[n] = (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 		n++;
-	} while (n < 2 && egress->tags[n].word);
+	} while (n < 2 && port->tags[n].word);
 	return n;
 }
 
@@ -262,15 +269,22 @@ static size_t egress_tags(const struct sixlane_port *egress, uint32_t tags[2])
 static enum sixlane_verdict judge_fate(const struct walk *w, union sixlane_fate fate,
 				       struct model_result *result)
 {
-	size_t length = 40 + (size_t)frame_get16(&w->bare, AT_PAYLOAD_LEN);
+	struct way way = {
+		.fate = fate,
+		.mtu = w->next_hop->mtu,
+		.locked = w->next_hop->flags & SIXLANE_NEXT_HOP_LOCKED,
+	};
 	const struct sixlane_port *egress;
 	const struct sixlane_neigh *neigh;
 	enum sixlane_verdict verdict;
 	uint32_t tags[2];
 
+	if (!model_apply_exception(w, &way, result))
+		return SIXLANE_PUNT_EXCEPTION;
+	fate = way.fate;
 	if (fate.kind != SIXLANE_FORWARD)
-		return fate.kind < SIXLANE_N_VERDICTS ? (enum sixlane_verdict)fate.kind
-						      : SIXLANE_PUNT_ROUTE;
+		return model_is_fate(fate.kind) ? (enum sixlane_verdict)fate.kind
+						: SIXLANE_PUNT_ROUTE;
 	if (!model_has(w->port, SIXLANE_PORT_FORWARDING))
 		return SIXLANE_PASS_NO_FORWARDING;
 	if (w->bare.bytes[AT_HOP_LIMIT] <= 1)
@@ -279,21 +293,23 @@ static enum sixlane_verdict judge_fate(const struct walk *w, union sixlane_fate 
 	verdict = judge_device(w, egress);
 	if (verdict != SIXLANE_FORWARD)
 		return verdict;
-	if (length > egress->mtu || (w->next_hop->mtu && length > w->next_hop->mtu))
-		return SIXLANE_PASS_TOO_BIG;
-	neigh = find_neighbour(w, fate, egress);
-	if (!neigh)
+	verdict = model_judge_mtu(w, &way, egress, result);
+	if (verdict != SIXLANE_FORWARD)
+		return verdict;
+	neigh = model_neighbour(w, fate.neighbour, w->bare.bytes + AT_DST, egress->ifindex);
+	if (!neigh || !(neigh->mac.flags & SIXLANE_MAC_VALID))
 		return SIXLANE_PASS_UNRESOLVED;
 	result->egress = egress->xmit;
 	if (model_has(egress, SIXLANE_PORT_SLAVES))
 		verdict = model_choose_slave(w, egress, neigh->mac.bytes, &result->egress);
 	if (verdict != SIXLANE_FORWARD)
 		return verdict;
-	if (w->in->meta > META_LEAVES_ROOM && 4 * egress_tags(egress, tags) > w->tag_bytes)
+	if (4 * model_tags(egress, tags) > w->tag_bytes &&
+	    w->in->meta + 4 * model_tags(egress, tags) > MODEL_HEADROOM + w->tag_bytes)
 		return SIXLANE_PASS_NO_HEADROOM;
 	result->out = w->bare;
 	frame_route(&result->out, neigh->mac.bytes, egress->mac.bytes);
-	frame_push(&result->out, tags, egress_tags(egress, tags));
+	frame_push(&result->out, tags, model_tags(egress, tags));
 	return SIXLANE_FORWARD;
 }
 
@@ -334,11 +350,12 @@ size_t model_run(const struct world *world, uint32_t ingress, const struct frame
 	for (size_t i = 0; i < w.n_fates; i++) {
 		results[i].slot = w.slot;
 		results[i].egress = 0;
+		results[i].hit = NULL;
+		results[i].out = *in;
 		results[i].verdict = verdict == SIXLANE_FORWARD
 					     ? judge_fate(&w, w.fates[i], &results[i])
 					     : verdict;
-		if (results[i].verdict != SIXLANE_FORWARD)
-			results[i].out = *in;
+		model_hint(&w, &results[i]);
 	}
 	return w.n_fates;
 }

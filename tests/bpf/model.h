@@ -8,6 +8,8 @@
 #ifndef TESTS_BPF_MODEL_H
 #define TESTS_BPF_MODEL_H
 
+#include <stdbool.h>
+
 #include "frame.h"
 #include "world.h"
 
@@ -18,6 +20,9 @@ struct model_result {
 	uint32_t slot;	  /* where it is counted */
 	uint32_t egress;  /* ifindex that it is redirected to, if forwarded */
 	struct frame out; /* the frame afterwards */
+	const struct sixlane_exception_key *hit; /* in the world; NULL: no exception is hit */
+	bool has_hint;
+	struct sixlane_hint hint;
 };
 
 /* Returns how many fates the frame may meet. */

@@ -7,13 +7,6 @@
 
 #include "model_walk.h"
 
-static const struct sixlane_next_hop *next_hop(const struct world *world, uint32_t id)
-{
-	static const struct sixlane_next_hop empty;
-
-	return id < WORLD_NEXT_HOPS ? &world->next_hops[id] : &empty;
-}
-
 static void add_fate(struct walk *w, union sixlane_fate fate)
 {
 	for (size_t i = 0; i < w->n_fates; i++)
@@ -113,7 +106,7 @@ static void add_verdict(struct walk *w, enum sixlane_verdict verdict)
 
 static void add_member(struct walk *w, uint32_t id, uint32_t skip)
 {
-	const struct sixlane_next_hop *member = next_hop(w->world, id);
+	const struct sixlane_next_hop *member = model_next_hop(w->world, id);
 
 	/* An empty word is no next hop. */
 	if (!id || !member->fate.word || is_skipped(w, member, skip))
@@ -157,7 +150,7 @@ static enum sixlane_verdict choose_first(struct walk *w)
 		uint32_t id = group.first_cell + i < WORLD_CELLS
 				      ? w->world->cells[group.first_cell + i].below
 				      : 0;
-		const struct sixlane_next_hop *member = next_hop(w->world, id);
+		const struct sixlane_next_hop *member = model_next_hop(w->world, id);
 		const struct sixlane_port *port = model_port(w->world, member->fate.port);
 
 		if (member->fate.kind == SIXLANE_FORWARD && port &&
@@ -167,7 +160,7 @@ static enum sixlane_verdict choose_first(struct walk *w)
 	if (!group.n_cells || group.first_cell >= WORLD_CELLS)
 		return SIXLANE_PASS_SAME_PORT;
 	first = w->world->cells[group.first_cell].below;
-	if (!first || !next_hop(w->world, first)->fate.word)
+	if (!first || !model_next_hop(w->world, first)->fate.word)
 		return SIXLANE_PASS_SAME_PORT;
 	add_member(w, first, 0);
 	return SIXLANE_FORWARD;

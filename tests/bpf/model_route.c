@@ -41,31 +41,33 @@ bool model_longest(const struct world_route *entries, size_t n, uint32_t table, 
 /* False: the value names no next hop. */
 static bool take(struct walk *w, uint32_t value)
 {
-	static const struct sixlane_next_hop empty;
 	uint32_t id = sixlane_route_next_hop(value);
 
 	if (id >= SIXLANE_MAX_NEXT_HOPS)
 		return false;
 	w->value = value;
-	w->next_hop = id < WORLD_NEXT_HOPS ? &w->world->next_hops[id] : &empty;
+	w->next_hop = model_next_hop(w->world, id);
 	return true;
 }
 
 enum sixlane_verdict model_look_up(struct walk *w, uint32_t table)
 {
 	const struct world *world = w->world;
-	uint32_t value;
+	const uint32_t marks = 0xf0000000u;
+	uint32_t value, source;
 
 	if (!model_longest(world->routes, world->n_routes, table, w->bare.bytes + AT_DST, &value))
 		return SIXLANE_PASS_NO_ROUTE;
+	w->table = table;
 	if (!take(w, value))
 		return SIXLANE_PUNT_ROUTE;
 	if (w->next_hop->fate.kind != SIXLANE_KIND_SOURCES)
 		return SIXLANE_FORWARD;
 	if (!model_longest(world->sources, world->n_sources, w->next_hop->fate.set,
-			   w->bare.bytes + AT_SRC, &value))
+			   w->bare.bytes + AT_SRC, &source))
 		return SIXLANE_PUNT_SOURCE_ROUTE;
-	if (!take(w, value) || w->next_hop->fate.kind == SIXLANE_KIND_SOURCES)
+	if (!take(w, (source & ~marks) | (value & marks)) ||
+	    w->next_hop->fate.kind == SIXLANE_KIND_SOURCES)
 		return SIXLANE_PUNT_ROUTE;
 	return SIXLANE_FORWARD;
 }
@@ -177,9 +179,8 @@ static enum sixlane_verdict apply_rule(struct walk *w, const struct sixlane_rule
 	uint32_t kind;
 
 	if (rule->action != SIXLANE_RULE_LOOKUP)
-		return rule->fate && rule->fate < SIXLANE_N_VERDICTS
-			       ? (enum sixlane_verdict)rule->fate
-			       : SIXLANE_PUNT_RULES;
+		return model_is_fate(rule->fate) ? (enum sixlane_verdict)rule->fate
+						 : SIXLANE_PUNT_RULES;
 	if (rule->flags & SIXLANE_RULE_L3MDEV)
 		table = model_has(w->port, SIXLANE_PORT_VRF) ? w->port->table : 0;
 	verdict = model_look_up(w, table);

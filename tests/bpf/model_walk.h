@@ -18,11 +18,39 @@ struct walk {
 	const struct sixlane_port *port;
 	const struct sixlane_next_hop *next_hop; /* of the route */
 	uint32_t value;				 /* of the trie */
+	uint32_t table;				 /* in which it is */
 
 	/* Where it may go: fates, of which a group has several. */
 	union sixlane_fate fates[MODEL_FATES];
 	size_t n_fates;
 };
+
+/* Where one of these fates leads, and on what terms. */
+struct way {
+	union sixlane_fate fate;
+	uint32_t mtu; /* of the route, or the exception's; 0: the device's alone */
+	bool locked;
+	bool own_hop, own_mtu; /* they are the exception's … */
+	bool by_operator;      /* … of which the kernel does not know */
+};
+
+/* Of 256 bytes of headroom struct xdp_frame needs 40. */
+#define MODEL_HEADROOM 216
+
+const struct sixlane_next_hop *model_next_hop(const struct world *world, uint32_t id);
+
+/* What a route or a rule may say of every packet; an answer is no such thing. */
+bool model_is_fate(uint32_t verdict);
+
+/* ::, ::1, multicast and link-local */
+bool model_addr_stays(const uint8_t *addr);
+
+/* The gateway in a slot, or, if that is 0, the neighbour of an address. NULL: unknown. */
+const struct sixlane_neigh *model_neighbour(const struct walk *w, uint32_t gateway,
+					    const uint8_t *addr, uint32_t ifindex);
+
+/* Those of frames by a port, the outer first; returns how many. */
+size_t model_tags(const struct sixlane_port *port, uint32_t tags[2]);
 
 const struct sixlane_port *model_port(const struct world *world, uint32_t slot);
 
@@ -47,6 +75,17 @@ enum sixlane_verdict model_walk_rules(struct walk *w);
 /* The slave of the bond below a VLAN device with SIXLANE_PORT_SLAVES. */
 enum sixlane_verdict model_choose_slave(const struct walk *w, const struct sixlane_port *egress,
 					const uint8_t dst_mac[6], uint32_t *slave);
+
+/* Sets hit. False: the packet is the kernel's. */
+bool model_apply_exception(const struct walk *w, struct way *way, struct model_result *result);
+
+/* SIXLANE_FORWARD, or what becomes of a packet that is over an MTU: if it is answered, sets out. */
+enum sixlane_verdict model_judge_mtu(const struct walk *w, const struct way *way,
+				     const struct sixlane_port *egress,
+				     struct model_result *result);
+
+/* Sets hint and has_hint by the verdict. */
+void model_hint(const struct walk *w, struct model_result *result);
 
 /* From the next hop to all fates that are right. */
 enum sixlane_verdict model_choose(struct walk *w);

@@ -14,6 +14,7 @@
 #define ROW_SOURCES 5
 #define ROW_RULES 5
 #define ROW_PATCHES 5
+#define ROW_EXCEPTIONS 3
 #define ROW_META_MAX SIZE_MAX
 
 struct row {
@@ -34,6 +35,12 @@ struct row {
 		struct sixlane_rule rule; /* one without a priority ends the list */
 		const char *src, *dst;
 	} rules[ROW_RULES]; /* none: ports ask no rules */
+	struct {
+		const char *dst;
+		uint32_t table; /* 0: main */
+		struct sixlane_exception value;
+	} exceptions[ROW_EXCEPTIONS];
+	uint32_t marks; /* of the first route */
 	union sixlane_hash_policy hash;
 	void (*arrange)(struct world *world);
 	_Bool at_home; /* ports in the slots that are tried first, the index empty */
@@ -59,6 +66,17 @@ struct row {
 	enum neighbour via;  /* of a forwarded packet */
 	enum device slave;   /* that it is redirected to; 0: what via's device leaves by */
 	const char *out_hex; /* instead of what frame_route() makes of it */
+	int hit;	     /* the how manieth of the exceptions is; 0: none */
+	struct {
+		uint32_t mtu;
+		_Bool decremented;
+		enum neighbour via; /* that it goes to, but for … */
+		_Bool turned;	    /* … one that goes back to the MAC it came from */
+	} answer;
+	struct {
+		uint32_t type; /* 0: none */
+		const char *dst, *src;
+	} hint;
 };
 
 #define ROUTE_IN(table_, prefix_, next_hop_)                                    \
@@ -98,5 +116,13 @@ extern const struct row rows_group[]; /* routes of several next hops */
 extern const size_t rows_group_n;
 extern const struct row rows_hash[]; /* packets that a group's hash does not reach */
 extern const size_t rows_hash_n;
+extern const struct row rows_exception[]; /* what holds for one destination */
+extern const size_t rows_exception_n;
+extern const struct row rows_answer[]; /* packets over an MTU */
+extern const size_t rows_answer_n;
+extern const struct row rows_answer_way[]; /* and the way back */
+extern const size_t rows_answer_way_n;
+extern const struct row rows_hint[]; /* messages that the kernel learns from */
+extern const size_t rows_hint_n;
 
 #endif

@@ -27,6 +27,10 @@ static const char *const map_names[N_MAPS] = {
 	[MAP_SOURCES] = "sl_sources",
 	[MAP_NEXT_HOPS] = "sl_next_hops",
 	[MAP_CELLS] = "sl_cells",
+	[MAP_EXCEPTIONS] = "sl_exceptions",
+	[MAP_OPERATOR] = "sl_operator",
+	[MAP_HINTS] = "sl_hints",
+	[MAP_ANSWERS] = "sl_answers",
 	[MAP_NEIGH_INDEX] = "sl_neigh_index",
 	[MAP_NEIGHBOURS] = "sl_neighbours",
 	[MAP_PORT_INDEX] = "sl_port_index",
@@ -221,7 +225,8 @@ static int find_maps(struct setup *setup)
 	return setup->n_cpus < 0 ? setup->n_cpus : 0;
 }
 
-int setup_open(struct setup *setup, const char *object, const char *frags_object)
+int setup_open(struct setup *setup, const char *object, const char *frags_object,
+	       ring_buffer_sample_fn hint_fn, void *ctx)
 {
 	int err;
 
@@ -236,11 +241,15 @@ int setup_open(struct setup *setup, const char *object, const char *frags_object
 		err = find_maps(setup);
 	for (int variant = PROG_AS_IS + 1; !err && variant < N_PROGS; variant++)
 		err = load(setup, (enum harness_prog)variant);
-	return err;
+	if (err)
+		return err;
+	setup->hints = ring_buffer__new(setup->map_fd[MAP_HINTS], hint_fn, ctx, NULL);
+	return setup->hints ? 0 : fail(-errno, "ring buffer");
 }
 
 void setup_close(struct setup *setup)
 {
+	ring_buffer__free(setup->hints);
 	for (int i = 0; i < N_PROGS; i++)
 		bpf_object__close(setup->objects[i]);
 }

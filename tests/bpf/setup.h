@@ -16,6 +16,10 @@ enum setup_map {
 	MAP_SOURCES,
 	MAP_NEXT_HOPS,
 	MAP_CELLS,
+	MAP_EXCEPTIONS,
+	MAP_OPERATOR,
+	MAP_HINTS,
+	MAP_ANSWERS,
 	MAP_NEIGH_INDEX,
 	MAP_NEIGHBOURS,
 	MAP_PORT_INDEX,
@@ -39,11 +43,13 @@ struct setup {
 	union sixlane_cell *cells;
 	struct sixlane_rule *rules;
 	struct sixlane_neigh *neighbours;
+	struct ring_buffer *hints;
 	int n_cpus; /* possible ones */
 };
 
-/* 0 or -errno, said on stderr. */
-int setup_open(struct setup *setup, const char *object, const char *frags_object);
+/* 0 or -errno, said on stderr. hint_fn and ctx are for ring_buffer__new(). */
+int setup_open(struct setup *setup, const char *object, const char *frags_object,
+	       ring_buffer_sample_fn hint_fn, void *ctx);
 void setup_close(struct setup *setup);
 
 #endif

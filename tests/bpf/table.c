@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "answer.h"
 #include "tests.h"
 
 static bool has_row[SIXLANE_N_VERDICTS];
@@ -23,25 +24,27 @@ static void add_routes(struct world *world, const struct row *row)
 				row->routes[i].next_hop);
 	if (!row->routes[0].prefix)
 		world_add_route(world, "2001:db8:2::/48", 0, NH_GATEWAY);
+	world->routes[0].value |= row->marks;
 	for (size_t i = 0; i < ROW_SOURCES && row->sources[i].prefix; i++)
 		world_add_source(world, WORLD_SET, row->sources[i].prefix, row->sources[i].next_hop,
 				 row->sources[i].len ? row->sources[i].len : 48);
 }
 
-static void arrange(const struct row *row)
+static void arrange(const struct row *row, struct world *w)
 {
-	struct world world;
-
-	harness_world(&world);
-	world.meta.hash_policy = row->hash;
-	add_routes(&world, row);
+	harness_world(w);
+	w->meta.hash_policy = row->hash;
+	add_routes(w, row);
+	for (size_t i = 0; i < ROW_EXCEPTIONS && row->exceptions[i].dst; i++)
+		world_add_exception(w, row->exceptions[i].dst, row->exceptions[i].table,
+				    &row->exceptions[i].value);
 	for (size_t i = 0; i < ROW_RULES && row->rules[i].rule.priority; i++)
-		world_add_rule(&world, &row->rules[i].rule, row->rules[i].src, row->rules[i].dst);
+		world_add_rule(w, &row->rules[i].rule, row->rules[i].src, row->rules[i].dst);
 	if (row->arrange)
-		row->arrange(&world);
+		row->arrange(w);
 	if (row->at_home)
-		world_move_ports_home(&world);
-	harness_install(&world);
+		world_move_ports_home(w);
+	harness_install(w);
 }
 
 static void build(const struct row *row, struct frame *frame)
@@ -72,11 +75,64 @@ static uint32_t counted_in(const struct row *row)
 	return row->at_home ? harness_ifindex()[dev] : world_port_slot(dev);
 }
 
+static void build_answer(const struct row *row, const struct frame *in, struct frame *out)
+{
+	enum device dev = row->as ? row->as : row->in;
+	const struct answer answer = {
+		.mtu = row->answer.mtu,
+		.decremented = row->answer.decremented,
+		.dst_mac = row->answer.turned ? in->bytes + AT_SRC_MAC
+					      : world_neigh_mac[row->answer.via],
+		.src_mac = world_device_mac[dev],
+		.src = world_source(dev)->bytes,
+		.hop_limit = WORLD_HOP_LIMIT(dev),
+	};
+
+	answer_build(out, in, &answer);
+	frame_push(out, world_device_tags(dev), WORLD_TAGS);
+}
+
+/* What becomes of a packet without its tags; false: it stays as it is. */
+static bool build_out(const struct row *row, const struct frame *in, struct frame *out)
+{
+	enum device egress = world_neigh_device(row->via);
+
+	if (row->out_hex) {
+		frame_from_hex(out, row->out_hex);
+	} else if (row->verdict == SIXLANE_ANSWER_TOO_BIG) {
+		build_answer(row, in, out);
+	} else if (row->verdict == SIXLANE_FORWARD) {
+		*out = *in;
+		frame_route(out, world_neigh_mac[row->via], world_device_mac[egress]);
+		frame_push(out, world_device_tags(egress), WORLD_TAGS);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static const struct sixlane_hint *build_hint(const struct row *row, struct sixlane_hint *hint)
+{
+	const enum device dev = row->as ? row->as : row->in;
+
+	if (!row->hint.type)
+		return NULL;
+	*hint = (struct sixlane_hint){
+		.dst = world_addr(row->hint.dst),
+		.src = world_addr(row->hint.src),
+		.ifindex = harness_ifindex()[dev],
+		.type = row->hint.type,
+	};
+	return hint;
+}
+
 void table_test_row(void **state)
 {
 	const struct row *row = *state;
 	enum device egress = world_neigh_device(row->via);
-	struct frame in, out;
+	static struct world world;
+	static struct frame in, out, bare;
+	struct sixlane_hint hint;
 	struct expected expected = {
 		.verdict = row->verdict,
 		.slot = counted_in(row),
@@ -89,18 +145,15 @@ void table_test_row(void **state)
 		fprintf(stderr, "SKIP: this kernel has little room for metadata\n");
 		skip();
 	}
-	arrange(row);
-	build(row, &in);
-	out = in;
+	arrange(row, &world);
+	if (row->hit)
+		expected.hit = &world.exceptions[row->hit - 1].key;
+	expected.hint = build_hint(row, &hint);
+	build(row, &bare);
+	in = bare;
 	frame_push(&in, row->tags, FRAME_TAGS);
-	if (row->verdict != SIXLANE_FORWARD) {
+	if (!build_out(row, &bare, &out))
 		out = in;
-	} else if (row->out_hex) {
-		frame_from_hex(&out, row->out_hex);
-	} else {
-		frame_route(&out, world_neigh_mac[row->via], world_device_mac[egress]);
-		frame_push(&out, world_device_tags(egress), WORLD_TAGS);
-	}
 	harness_expect(row->prog, row->in, &in, &expected, SWEEP_ALL);
 }
 

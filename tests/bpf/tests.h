@@ -29,6 +29,8 @@ void sweep_test_every_padding_with_tags(void **state);
 /* marks.c */
 void mark_test_used_is_set_by_traffic(void **state);
 void mark_test_used_is_set_of_silent_members(void **state);
+void mark_test_used_is_set_of_silent_exceptions(void **state);
+void mark_test_used_is_set_by_answers(void **state);
 void mark_test_used_is_not_set_by_passed_packets(void **state);
 
 /* hash_bits.c */
@@ -44,12 +46,30 @@ void group_test_little_weight_stays(void **state);
 void group_test_one_bucket_of_many(void **state);
 void group_test_spread_by_weight(void **state);
 
+/* answers.c */
+void answer_test_known_bytes(void **state);
+void answer_test_every_size(void **state);
+void answer_test_every_checksum(void **state);
+void answer_test_every_icmp_type(void **state);
+void answer_test_every_next_header(void **state);
+void answer_test_every_room(void **state);
+void answer_test_flow_label(void **state);
+void answer_test_rate(void **state);
+void answer_test_rate_in_time(void **state);
+void answer_test_rate_by_cpu(void **state);
+
+/* exceptions.c */
+void exception_test_figures_by_cpu(void **state);
+void exception_test_full_ring_of_hints(void **state);
+
 /* frags.c */
 void frags_test_jumbo_frames(void **state);
 void frags_test_padding_of_jumbo_frames(void **state);
 void frags_test_truncated_jumbo_frames(void **state);
 void frags_test_egress_without_fragments(void **state);
 void frags_test_tags_of_jumbo_frames(void **state);
+void frags_test_answers_to_jumbo_frames(void **state);
+void frags_test_answers_need_the_first_buffer(void **state);
 
 /* races.c */
 void race_test_mac_is_never_seen_in_half(void **state);
@@ -57,6 +77,8 @@ void race_test_fate_changes_at_once(void **state);
 void race_test_member_changes_at_once(void **state);
 void race_test_cell_changes_at_once(void **state);
 void race_test_rules_change_at_once(void **state);
+void race_test_exception_changes_at_once(void **state);
+void race_test_exception_is_not_another_destinations(void **state);
 
 /* live.c */
 void live_test_frames_leave_by_their_egress(void **state);

@@ -58,6 +58,7 @@ const uint8_t world_neigh_mac[N_NEIGHBOURS][6] = {
 	[NEIGH_OUT_AD30_40] = NEIGH_MAC(9),
 	[NEIGH_BOND_10] = NEIGH_MAC(10),
 	[NEIGH_TAGGED_HOST] = NEIGH_MAC(11),
+	[NEIGH_SENDER] = NEIGH_MAC(13),
 	MEMBER_MAC(0),
 	MEMBER_MAC(1),
 	MEMBER_MAC(2),
@@ -92,6 +93,7 @@ enum device world_neigh_device(enum neighbour neigh)
 		[NEIGH_OUT_AD30_40] = DEV_OUT_AD30_40,
 		[NEIGH_BOND_10] = DEV_BOND_10,
 		[NEIGH_TAGGED_HOST] = DEV_OUT_10,
+		[NEIGH_SENDER] = DEV_IN,
 	};
 	static const enum device members[] = { DEV_OUT, DEV_ALT, DEV_GENERIC, DEV_BOND };
 
@@ -168,6 +170,15 @@ static void parse_addr(union sixlane_addr *addr, const char *text)
 	(void)ok;
 }
 
+union sixlane_addr world_addr(const char *text)
+{
+	union sixlane_addr addr = { 0 };
+
+	if (text)
+		parse_addr(&addr, text);
+	return addr;
+}
+
 /* "2001:db8::/32"; returns the length. */
 static uint32_t parse_prefix(union sixlane_addr *addr, const char *prefix)
 {
@@ -201,6 +212,24 @@ void world_add_source(struct world *world, uint32_t set, const char *prefix, uin
 	source->key.prefix_len = SIXLANE_TABLE_BITS + parse_prefix(&source->key.addr, prefix);
 	source->key.table = htonl(set);
 	source->value = sixlane_route_value(next_hop, len);
+}
+
+void world_add_exception(struct world *world, const char *dst, uint32_t table,
+			 const struct sixlane_exception *value)
+{
+	struct world_exception *exception = &world->exceptions[world->n_exceptions++];
+
+	assert(world->n_exceptions <= WORLD_EXCEPTIONS);
+	parse_addr(&exception->key.dst, dst);
+	exception->key.table = table ? table : SIXLANE_TABLE_MAIN;
+	exception->value = *value;
+	exception->value.check = sixlane_exception_check(&exception->key);
+}
+
+void world_mark_routes(struct world *world, uint32_t marks)
+{
+	for (size_t i = 0; i < world->n_routes; i++)
+		world->routes[i].value |= marks;
 }
 
 static void set_mask(union sixlane_addr *mask, uint32_t len)
@@ -264,6 +293,15 @@ void world_enslave(struct world *world, enum device dev)
 	port->iif = WORLD_VRF_IFINDEX;
 }
 
+const union sixlane_addr *world_source(enum device dev)
+{
+	static union sixlane_addr addrs[N_DEVICES];
+
+	addrs[dev] = (union sixlane_addr){ .bytes = { 0x20, 0x01, 0x0d, 0xb8, 0, 0xff } };
+	addrs[dev].bytes[15] = (uint8_t)(dev + 1);
+	return &addrs[dev];
+}
+
 static void init_ports(struct world *world, const uint32_t ifindex[N_DEVICES])
 {
 	for (int i = 0; i < N_DEVICES; i++) {
@@ -274,7 +312,10 @@ static void init_ports(struct world *world, const uint32_t ifindex[N_DEVICES])
 			continue;
 		port->ifindex = port->iif = ifindex[dev];
 		port->flags = SIXLANE_PORT_INGRESS | SIXLANE_PORT_IPV6 | SIXLANE_PORT_FORWARDING |
-			      SIXLANE_PORT_UP | SIXLANE_PORT_XMIT | SIXLANE_PORT_XMIT_FRAGS;
+			      SIXLANE_PORT_UP | SIXLANE_PORT_XMIT | SIXLANE_PORT_XMIT_FRAGS |
+			      SIXLANE_PORT_SOURCE;
+		port->source = *world_source(dev);
+		port->hop_limit = WORLD_HOP_LIMIT(dev);
 		port->mtu = 1500;
 		port->table = SIXLANE_TABLE_MAIN;
 		memcpy(port->mac.bytes, world_device_mac[dev], 6);
@@ -291,6 +332,8 @@ static void name_neighbour(union sixlane_addr *addr, enum neighbour neigh)
 
 	if (neigh == NEIGH_HOST || neigh == NEIGH_TAGGED_HOST)
 		snprintf(text, sizeof(text), "%s", FRAME_DST);
+	else if (neigh == NEIGH_SENDER)
+		snprintf(text, sizeof(text), "%s", FRAME_SRC);
 	else if (neigh >= NEIGH_MEMBER)
 		snprintf(text, sizeof(text), "fe80::1%02x", (unsigned int)(neigh - NEIGH_MEMBER));
 	else
@@ -333,8 +376,10 @@ static void init_next_hops(struct world *world)
 					    world_neigh_slot((enum neighbour)i));
 	nh[NH_ON_LINK] = next_hop_by(DEV_OUT, 0);
 	nh[NH_ON_LINK_10] = next_hop_by(DEV_OUT_10, 0);
+	nh[NH_ON_LINK_IN] = next_hop_by(DEV_IN, 0);
 	nh[NH_LOCKED] = nh[NH_GATEWAY];
 	nh[NH_LOCKED].mtu = 1400;
+	nh[NH_LOCKED].flags = SIXLANE_NEXT_HOP_LOCKED;
 	nh[NH_BACK] = next_hop_by(DEV_IN, world_neigh_slot(NEIGH_GATEWAY));
 	nh[NH_SOURCES].fate.kind = SIXLANE_KIND_SOURCES;
 	nh[NH_SOURCES].fate.set = WORLD_SET;

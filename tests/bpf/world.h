@@ -4,7 +4,8 @@
  * maps, the model reads it. Slots and ids are the maps' own. Knows no libbpf.
  *
  * The default world: packets for 2001:db8:2::/48 that come in by DEV_IN leave by DEV_OUT to a
- * gateway. There are no groups, rules and sources until a test adds them.
+ * gateway. Nothing leads back to the sender, and there are no groups, rules, sources and exceptions
+ * until a test adds them.
  */
 #ifndef TESTS_BPF_WORLD_H
 #define TESTS_BPF_WORLD_H
@@ -52,6 +53,7 @@ enum neighbour {
 	NEIGH_OUT_AD30_40,
 	NEIGH_BOND_10,
 	NEIGH_TAGGED_HOST, /* FRAME_DST on DEV_OUT_10 */
+	NEIGH_SENDER,	   /* FRAME_SRC on DEV_IN */
 	NEIGH_MEMBER,	   /* fe80::100 …, by turns on DEV_OUT, DEV_ALT, DEV_GENERIC, DEV_BOND */
 	WORLD_MEMBERS = 16,
 	N_NEIGHBOURS = NEIGH_MEMBER + WORLD_MEMBERS
@@ -67,6 +69,7 @@ enum neighbour {
 enum next_hop {
 	NH_ON_LINK = N_NEIGHBOURS + 1, /* DEV_OUT */
 	NH_ON_LINK_10,		       /* DEV_OUT_10 */
+	NH_ON_LINK_IN,		       /* DEV_IN */
 	NH_LOCKED,		       /* NH_GATEWAY with mtu lock 1400 */
 	NH_BACK,		       /* out of DEV_IN */
 	NH_SOURCES,		       /* a set of sources, WORLD_SET */
@@ -83,6 +86,7 @@ _Static_assert((int)NH_SOURCES < (int)NH_GROUP, "ids of next hops");
 #define WORLD_SOURCES 32
 #define WORLD_CELLS 128
 #define WORLD_RULES (2 * SIXLANE_MAX_RULES)
+#define WORLD_EXCEPTIONS 24
 #define WORLD_SET 7u	    /* a set of sources */
 #define WORLD_VRF 1001u	    /* a table, of ports that a test puts into a VRF, … */
 #define WORLD_VRF_IFINDEX 9 /* … which is this device */
@@ -90,6 +94,12 @@ _Static_assert((int)NH_SOURCES < (int)NH_GROUP, "ids of next hops");
 struct world_route {
 	struct sixlane_route_key key;
 	uint32_t value;
+};
+
+/* value is the same for all CPUs, in the world as well as in the map until packets come. */
+struct world_exception {
+	struct sixlane_exception_key key;
+	struct sixlane_exception value;
 };
 
 struct world {
@@ -117,6 +127,8 @@ struct world {
 	size_t n_routes;
 	struct world_route sources[WORLD_SOURCES];
 	size_t n_sources;
+	struct world_exception exceptions[WORLD_EXCEPTIONS];
+	size_t n_exceptions;
 };
 
 /* ifindex of each device and nothing routed yet. */
@@ -132,6 +144,16 @@ void world_add_source(struct world *world, uint32_t set, const char *prefix, uin
 /* At the end of the list of rules, for all ports. src and dst: NULL or a prefix. */
 void world_add_rule(struct world *world, const struct sixlane_rule *rule, const char *src,
 		    const char *dst);
+
+/*
+ * What holds for a destination instead of what the table says; table 0: main. The marks of the
+ * prefix that it falls under are not set.
+ */
+void world_add_exception(struct world *world, const char *dst, uint32_t table,
+			 const struct sixlane_exception *value);
+
+/* Mark all routes of all tables. */
+void world_mark_routes(struct world *world, uint32_t marks);
 
 /* A group of cells with one member each, as a resilient one has; cells from first_cell on. */
 void world_set_buckets(struct world *world, uint32_t id, uint32_t first_cell,
@@ -167,6 +189,13 @@ static inline struct sixlane_neigh *world_neigh(struct world *world, enum neighb
 {
 	return &world->neighbours[world_neigh_slot(neigh)];
 }
+
+/* Of text; NULL: ::. */
+union sixlane_addr world_addr(const char *text);
+
+/* What answers by a device come from, and their hop limit. */
+const union sixlane_addr *world_source(enum device dev);
+#define WORLD_HOP_LIMIT(dev) ((uint8_t)(100 + (dev)))
 
 extern const uint8_t world_device_mac[N_DEVICES][6];
 extern const uint8_t world_neigh_mac[N_NEIGHBOURS][6];

@@ -12,7 +12,17 @@ import pytest
 from lab import wait_until
 from netns import PATIENCE
 from tap import Flow
-from topology import FAR, HOST_MAC, HOUR_MS, PORT_MAC, PREFIX, SEED, Net, host_addr
+from topology import (
+    FAR,
+    HOST_MAC,
+    HOUR_MS,
+    PORT_MAC,
+    PREFIX,
+    SEED,
+    Net,
+    host_addr,
+    host_ll,
+)
 
 B = host_addr("b")
 ALIVE = {"REACHABLE", "STALE", "DELAY", "PROBE", "PERMANENT", "NOARP"}
@@ -311,3 +321,12 @@ def test_same_address_behind_two_ports(net):
     net.route("add 2001:db8:200::/48 via fe80::9 dev p2")
     net.assert_forwarded(fr.many(5, "2001:db8:100::1"), to="b", next_mac="02:00:00:00:aa:01")
     net.assert_forwarded(fr.many(5, "2001:db8:200::1"), to="c", next_mac="02:00:00:00:aa:02")
+
+
+def test_permanent_one_in_use_stays_so(net):
+    """Another daemon takes over what traffic has marked before it knows any neighbour."""
+    net.route("add", PREFIX, "via", host_ll("b"), "dev p1")
+    for _ in range(2):
+        net.assert_forwarded(fr.many(5, FAR), to="b")
+        net.router.restart()
+        assert net.r.neighbour("p1", host_ll("b"))["state"] == ["PERMANENT"]

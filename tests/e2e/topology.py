@@ -219,6 +219,14 @@ class Net:
                 assert fr.show(got[h]) == []
         return errors
 
+    def assert_answered(self, frames, mtu, source="a"):
+        """XDP itself answers every frame by Packet Too Big with that MTU, none goes on."""
+        got, rise = self.counted(lambda: self.exchange(frames, source))
+        errors = [fr.icmp_error(frame) for frame in got.pop(source)]
+        assert [error and error[:3] for error in errors] == [(2, 0, mtu)] * len(frames), errors
+        assert not any(got.values()), {h: fr.show(f) for h, f in got.items()}
+        assert rise.get("answer_too_big", 0) == len(frames), rise
+
     def sync(self):
         """The maps know every change of the kernel made so far."""
         self.router.barrier()

@@ -36,6 +36,19 @@ def address(value):
     return value.to_bytes(16, "big")
 
 
+def ether_of(dev):
+    """What is before the IPv6 header of a frame to that device of the router, from nobody known."""
+    tags = b"".join(struct.pack("!HH", kind, vid) for kind, vid in dev.tags)
+    return mac_bytes(dev.mac) + b"\x02\0\0\0\0\x77" + tags + ETH_IPV6
+
+
+def summed(body, at, source, target, protocol):
+    """With the checksum at that offset."""
+    pseudo = source + target + struct.pack("!II", len(body), protocol)
+    total = wire.checksum(pseudo + body.rstrip(b"\0"))
+    return body[:at] + struct.pack("!H", total or 0xFFFF) + body[at + 2 :]
+
+
 class Packets:
     """The packets of one round."""
 
@@ -108,11 +121,8 @@ class Packets:
         mangled = len(body) < wire.MARK_LEN or model.chance(0.1)
         # A reset, should the router send one, quotes nothing but the label.
         own_label = mangled or header in MAY_BE_TCP
-        ether = mac_bytes(dev.mac) + b"\x02\0\0\0\0\x77"
-        for kind, vid in dev.tags:
-            ether += struct.pack("!HH", kind, vid)
         packet = self._ip6(header, len(body), self._label(own_label)) + source + target + body
-        frame = ether + ETH_IPV6 + packet
+        frame = ether_of(dev) + packet
         if mangled:
             frame = self._mangled(frame)
         return rng.choice(dev.wires), frame
@@ -190,7 +200,7 @@ class Packets:
         data = self._payload(8 + extra)
         length = 8 + len(data)
         body = struct.pack("!HHHH", self._port(), self._port(), length & 0xFFFF, 0) + data
-        return UDP, _summed(body, 6, source, target, UDP)
+        return UDP, summed(body, 6, source, target, UDP)
 
     def _tcp(self, source, target):
         rng, data = self.rng, self._payload(20)
@@ -199,26 +209,26 @@ class Packets:
             "!HHIIBBHHH", self._port(), self._port(), rng.getrandbits(32), rng.getrandbits(32),
             0x50, flags, 1024, 0, 0,
         )  # fmt: skip
-        return TCP, _summed(body + data, 16, source, target, TCP)
+        return TCP, summed(body + data, 16, source, target, TCP)
 
     def _echo(self, source, target):
         """Small, since the router would cut a large reply into fragments of a random number."""
         body = struct.pack("!BBHHH", self.rng.choice([128, 128, 129]), 0, 0, 7, 1)
         body += wire.mark(self.number) + bytes(self.rng.randint(0, 600))
-        return ICMP6, _summed(body, 2, source, target, ICMP6)
+        return ICMP6, summed(body, 2, source, target, ICMP6)
 
     def _icmp_error(self, source, target):
         """Of a packet that went the other way: multipath hashes by what it quotes."""
         _, quoted = self._udp(target, source, extra=48)
         inner = struct.pack("!IHBB", 6 << 28, len(quoted), UDP, 64) + target + source + quoted
         body = struct.pack("!BBHI", self.rng.choice([1, 2, 3, 4]), 0, 0, 1280) + inner
-        return ICMP6, _summed(body, 2, source, target, ICMP6)
+        return ICMP6, summed(body, 2, source, target, ICMP6)
 
     def _icmp_other(self, source, target):
         """Also neighbour discovery, with a wrong checksum: it must not be believed."""
         kind = self.rng.choice(SAFE_TYPES + (133, 134, 135, 136))
         body = struct.pack("!BBHI", kind, 0, 0, 0) + self._payload(8)
-        return ICMP6, _summed(body, 2, source, target, 0 if kind in range(133, 137) else ICMP6)
+        return ICMP6, summed(body, 2, source, target, 0 if kind in range(133, 137) else ICMP6)
 
     def _fragment(self, source, target):
         rng = self.rng
@@ -276,12 +286,6 @@ def _own_label(frame):
     at = wire.ip6_at(frame)
     value = 0 if at is None else wire.label(frame, at)
     return value if value >= wire.OWN_LABELS else None
-
-
-def _summed(body, at, source, target, protocol):
-    pseudo = source + target + struct.pack("!II", len(body), protocol)
-    total = wire.checksum(pseudo + body.rstrip(b"\0"))
-    return body[:at] + struct.pack("!H", total or 0xFFFF) + body[at + 2 :]
 
 
 def parse(line):

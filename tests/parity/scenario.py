@@ -8,6 +8,7 @@ The same seed, number and features give the same script, whatever ran before and
 import random
 
 import gen_bonds
+import gen_exceptions
 import gen_links
 import gen_nexthops
 import gen_routes
@@ -16,10 +17,11 @@ import gen_stacked
 from model import Model
 from packets import Packets
 
-# Devices first: the others use what is there.
+# Devices first, and what is learnt by routes last: each uses what is there.
 FEATURES = [
     feature
-    for module in (gen_bonds, gen_stacked, gen_links, gen_nexthops, gen_routes, gen_rules)
+    for module in (gen_bonds, gen_stacked, gen_links, gen_nexthops, gen_routes, gen_rules,
+                   gen_exceptions)
     for feature in module.FEATURES
 ]
 ALWAYS = {"routes", "neighbours"}

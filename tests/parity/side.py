@@ -43,9 +43,11 @@ NEIGHBOUR_TIMERS = {
 }
 ROUTER_SETTINGS = {
     "net.ipv6.icmp.ratemask": 255,  # a type that does not exist: none is limited
-    # A Path MTU learnt from an error to a router's own address binds what is forwarded, too, and
-    # sixlane does not know of it yet (README, Limits): it is forgotten within a tick.
+    # A Path MTU that a packet of a round teaches is forgotten within a tick, since sixlane learns of it
+    # a moment later than its kernel. Those of teach() stay.
     "net.ipv6.route.mtu_expires": 0,
+    # The collector runs whenever it likes.
+    "net.ipv6.route.gc_interval": HOUR,
     "net.ipv6.auto_flowlabels": 0,
     "net.ipv6.flowlabel_reflect": 2,  # in TCP resets, of which nothing else tells whose they are
     "net.ipv6.ip6frag_time": HOUR,
@@ -85,6 +87,8 @@ class Side:
         self.markers = {port: MarkerTap(self.r, port) for port in PORTS}
         self.neighbours = Neighbours(self.r)
         self.saved, self.pins = {}, {}
+        # What to wait for after neighbours were given up: with them goes what was learnt by their way.
+        self.given_up = lambda: None
 
     def _make_wire(self, port, number):
         near = ["name", port, "index", FIRST_INDEX["r"] + number, "netns", self.r.name]
@@ -231,15 +235,19 @@ class Side:
 
     def give_up(self, ports, out):
         """Answer for unresolved neighbours now: by an error for each packet that waits."""
+        any_unresolved = False
         while True:
             unresolved = self.neighbours.unresolved()
             if not unresolved:
-                return
+                break
+            any_unresolved = True
             for neighbour in unresolved:
                 self.neighbours.delete(neighbour)
                 if neighbour in self.pins:
                     self.neighbours.set(neighbour, *self.pins[neighbour])
             self.collect(ports, out)
+        if any_unresolved:
+            self.given_up()
 
     def collect(self, ports, out):
         self.flush(ports)
@@ -248,6 +256,17 @@ class Side:
                 who = identity(frame)
                 if not is_noise(frame, who is not None):
                     out.setdefault(who, []).append((port, without_random(frame)))
+
+    def teach(self, frames, ports):
+        """Messages that the kernel is to remember something of, in order: (port, frame) pairs."""
+        self.r.sysctl("net.ipv6.route.mtu_expires", HOUR)
+        for port, frame in frames:
+            if len(frame) <= ports.get(port, 0):
+                self.lines[port].send(frame)
+                self.flush(ports)  # what came by another port must not overtake it
+        self.r.sysctl("net.ipv6.route.mtu_expires", 0)
+        for line in self.lines.values():
+            line.take()
 
     def check_lost(self):
         for port, line in self.lines.items():
@@ -275,7 +294,8 @@ class Side:
 
     def state(self):
         """Links first: what hangs on them comes after them."""
-        shows = ["link show", "addr show", "route show table all", "rule show"]
+        shows = ["link show", "addr show", "route show table all", "route show cache table all"]
+        shows.append("rule show")
         text = self.r.run("ip", "-6", "-batch", "-", stdin="\n".join(shows) + "\n").stdout
         text = state.comparable(text + self.r.run("ip", "nexthop", "show").stdout)
         return text + bonding.text(self.r)

@@ -11,6 +11,7 @@ import contextlib
 import socket
 
 import bonding
+import packets
 import state
 import wire
 from lab import Lab, Router, assume_xmit, wait_until
@@ -55,6 +56,8 @@ class World:
 
     def _forget(self):
         self.pins, self.alike, self.unannounced, self.restless = {}, {}, False, True
+        self.lessons, self.taught = [], False
+        self.fast.given_up = lambda: None
         self.open_ports = {}
         self.bonded = set()  # bonds and all that were slaves of one
 
@@ -139,6 +142,10 @@ class World:
         """
         self.pins[dev, address] = (state, mac)
 
+    def _do_learn(self, port, frame):
+        """A message that both kernels get before the next round, once all else is as it shall be."""
+        self.lessons.append(packets.parse("learn %s %s" % (port, frame)))
+
     def _do_alike(self, *ports):
         """Ports whose choice is by a counter: frames may leave by any of them."""
         self.alike.update((port, ports[0]) for port in ports)
@@ -205,6 +212,7 @@ class World:
         for side in self.sides:
             side.freeze_neighbours()
         self.open_ports = state.open_ports(self._wait_same(), PORTS)
+        self._teach()
         said = [side.pin(self.pins) for side in self.sides]
         if said[0] != said[1]:
             raise HarnessError("neighbours: %s and %s" % tuple(said))
@@ -216,6 +224,26 @@ class World:
         if self.unannounced:
             self._wait_polled()
         self.router.wait_in_sync()
+        if self.taught:
+            self._wait_dumped()
+
+    def _teach(self):
+        if not self.lessons:
+            return
+        for side in self.sides:
+            side.teach(self.lessons, self.open_ports)
+        self.lessons, self.taught = [], True
+        self.fast.given_up = self._wait_dumped
+        self._wait_same()
+
+    def _wait_dumped(self):
+        """The daemon has read all that its kernel has learnt: twice, as it may have begun before."""
+        if not self.router.daemon:
+            return
+        wanted = self.router.status()["exception_dumps"] + 2
+        wait_until(
+            lambda: self.router.status()["exception_dumps"] >= wanted, what="exceptions read"
+        )
 
     def _wait_polled(self):
         """The daemon has read every setting that is not announced: one that is set last shows up.

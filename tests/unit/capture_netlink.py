@@ -30,7 +30,9 @@ AF_UNSPEC, AF_BRIDGE, AF_INET6 = 0, 7, 10
 (NEWRULE, DELRULE, GETRULE) = (32, 33, 34)
 (NEWNETCONF, NEWNEXTHOP, DELNEXTHOP) = (80, 104, 105)
 (NEWNEXTHOPBUCKET, GETNEXTHOPBUCKET) = (116, 118)
-RTA_CACHEINFO, FRA_PRIORITY, FRA_TABLE, NHA_ID, NHA_GROUP = 12, 6, 15, 1, 2
+RTA_DST, RTA_CACHEINFO, FRA_PRIORITY, FRA_TABLE, NHA_ID, NHA_GROUP = 1, 12, 6, 15, 1, 2
+RTM_F_CLONED = 0x200
+SIX0_MAC = "02:00:00:00:00:10"
 GENL_ID_CTRL = 16
 # LINK, NEIGH, IPV6_IFADDR, IPV6_ROUTE, IPV6_IFINFO, IPV6_RULE, IPV6_NETCONF, NEXTHOP
 GROUPS = (1, 3, 9, 11, 12, 19, 25, 32)
@@ -262,10 +264,70 @@ def capture_routes(cap):
     local = [m for m in dump_routes(cap) if m[23] == 2]  # RTN_LOCAL
     cap.keep("route_local", "ip -6 route show table local type local", local[:1])
     capture_expired(cap)
+    get_route(cap, "route_get", "2001:db8:4::1")
+
+
+def get_route(cap, name, address):
     body = struct.pack("BBBBBBBBI", AF_INET6, 128, *[0] * 7)
-    body += attribute(1, socket.inet_pton(socket.AF_INET6, "2001:db8:4::1"))
-    cap.keep("route_get", "ip -6 route get 2001:db8:4::1",
+    body += attribute(RTA_DST, socket.inet_pton(socket.AF_INET6, address))
+    cap.keep(name, "ip -6 route get " + address,
              cap.ask(NETLINK_ROUTE, GETROUTE, NLM_F_ACK, body))
+
+
+def inject(source, destination, icmpv6):
+    """An ICMPv6 message that reaches six0 from its link; the checksum is made here."""
+    addresses = b"".join(socket.inet_pton(socket.AF_INET6, a) for a in (source, destination))
+    total = sum(struct.unpack(f"!{(len(icmpv6) + 40) // 2}H",
+                              addresses + struct.pack("!II", len(icmpv6), 58) + icmpv6))
+    total = (total & 0xffff) + (total >> 16)
+    total = (total & 0xffff) + (total >> 16)
+    icmpv6 = icmpv6[:2] + struct.pack("!H", ~total & 0xffff) + icmpv6[4:]
+    frame = bytes.fromhex(SIX0_MAC.replace(":", "") + "02000000000186dd") + struct.pack("!IHBB", 6 << 28, len(icmpv6), 58, 255)
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as sock:
+        sock.bind(("six1", 0))
+        sock.send(frame + addresses + icmpv6)
+
+
+def packet_too_big(destination, mtu):
+    """As a router on the way to destination would answer an echo request of ours."""
+    ours, there = (socket.inet_pton(socket.AF_INET6, a) for a in ("2001:db8:20::1", destination))
+    inner = struct.pack("!IHBB", 6 << 28, 8, 58, 64) + ours + there + b"\x80" + bytes(7)
+    inject("fe80::1", "2001:db8:20::1", struct.pack("!BBHI", 2, 0, 0, mtu) + inner)
+
+
+def redirect(destination, gateway):
+    target, there = (socket.inet_pton(socket.AF_INET6, a) for a in (gateway, destination))
+    with open("/proc/net/if_inet6", encoding="ascii") as file:
+        mine = next(line.split()[0] for line in file if line.split()[3:] == ["20", "80", "six0"])
+    ours = socket.inet_ntop(socket.AF_INET6, bytes.fromhex(mine))
+    inject("fe80::1", ours, struct.pack("!BBHI", 137, 0, 0, 0) + target + there)
+
+
+def capture_exceptions(cap):
+    """What the kernel learns of single destinations, of which it tells only who asks."""
+    run("ip -6 route add 2001:db8:12::/48 via fe80::1 dev six0 proto bird metric 7")
+    run("ip -6 route add 2001:db8:13::/48 dev six0 mtu lock 1400 table 70000")
+    run("ip -6 rule add pref 5 to 2001:db8:13::/48 lookup 70000")
+    run("ip -6 route add 2001:db8:14::/48 from 2001:db8:20::/64 dev six0")
+    run("sysctl -qw net.ipv6.conf.six0.forwarding=0 net.ipv6.conf.six0.accept_redirects=1")
+    ask = struct.pack("BBBBBBBBI", AF_INET6, *[0] * 7, RTM_F_CLONED)
+    for name, how, learn in (
+        ("exception_mtu", "1300", lambda: packet_too_big("2001:db8:12::1", 1300)),
+        ("exception_mtu_lock", "1300", lambda: packet_too_big("2001:db8:13::1", 1300)),
+        ("exception_source", "1300", lambda: packet_too_big("2001:db8:14::1", 1300)),
+        ("exception_redirect", "fe80::2", lambda: redirect("2001:db8:12::2", "fe80::2")),
+        ("exception_redirect_on_link", "itself",
+         lambda: redirect("2001:db8:12::3", "2001:db8:12::3")),
+    ):
+        known = cap.ask(NETLINK_ROUTE, GETROUTE, NLM_F_DUMP, ask)
+        seen = {attributes(m[28:])[RTA_DST] for m in known}
+        learn()
+        found, deadline = [], time.monotonic() + 10
+        while not found and time.monotonic() < deadline:
+            answer = cap.ask(NETLINK_ROUTE, GETROUTE, NLM_F_DUMP, ask)
+            found = [m for m in answer if attributes(m[28:])[RTA_DST] not in seen]
+        cap.keep(name, f"ip -6 route show cache, after an ICMPv6 message that tells {how}", found)
+    get_route(cap, "exception_get", "2001:db8:12::1")
 
 
 def capture_next_hops(cap):
@@ -441,14 +503,15 @@ def main():
         sys.exit("run me as root under 'unshare -n', see the head of this file")
     run("ip link set lo up")
     run("ip link add six0 numrxqueues 2 numtxqueues 3 type veth peer name six1")
-    run("ip link set six0 address 02:00:00:00:00:10 up && ip link set six1 up")
+    run(f"ip link set six0 address {SIX0_MAC} up && ip link set six1 up")
     cap = Capture()
     if sys.argv[1:] == ["lan"]:
         capture_lan(cap)
         write_lan(cap.taken)
         return
     for part in (capture_links, capture_netconf, capture_routes, capture_next_hops,
-                 capture_neighbours, capture_addresses, capture_rules, capture_generic):
+                 capture_neighbours, capture_addresses, capture_rules, capture_generic,
+                 capture_exceptions):
         part(cap)
     write(cap.taken)
 

@@ -8,6 +8,7 @@
 #define UNIT_CMD_WORLD_H
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,6 +44,11 @@ struct vlan {
 	uint32_t slot;
 };
 
+struct exception {
+	struct sixlane_exception_key key;
+	struct sixlane_exception value;
+};
+
 #define WORLD_ENTRIES 16
 static struct sixlane_meta meta;
 static struct sixlane_port ports[SIXLANE_MAX_PORTS];
@@ -52,7 +58,8 @@ static union sixlane_cell cells[SIXLANE_MAX_CELLS];
 static struct sixlane_rule rules[2 * SIXLANE_MAX_RULES];
 static struct entry routes[WORLD_ENTRIES], sources[WORLD_ENTRIES];
 static struct vlan vlans[WORLD_ENTRIES];
-static uint32_t n_routes, n_sources, n_vlans;
+static struct exception exceptions[WORLD_ENTRIES];
+static uint32_t n_routes, n_sources, n_vlans, n_exceptions;
 
 static const struct maps maps = { .meta = &meta,
 				  .ports = ports,
@@ -116,6 +123,19 @@ uint32_t maps_vlan_slot(const struct maps *of, uint32_t lower, union sixlane_tag
 	return 0;
 }
 
+int maps_exception(const struct maps *of, const struct sixlane_exception_key *key,
+		   struct sixlane_exception *out)
+{
+	(void)of;
+	for (uint32_t i = 0; i < n_exceptions; i++) {
+		if (memcmp(&exceptions[i].key, key, sizeof(*key)) != 0)
+			continue;
+		*out = exceptions[i].value;
+		return 0;
+	}
+	return -ENOENT;
+}
+
 uint32_t maps_port_slot(const struct maps *of, uint32_t ifindex)
 {
 	for (uint32_t slot = 1; slot < 16; slot++) {
@@ -151,6 +171,14 @@ static inline void world_source(uint32_t set, const char *addr, uint32_t len, ui
 	world_add(sources, &n_sources, set, addr, len, id);
 }
 
+static inline void world_exception(uint32_t table, const char *addr, struct sixlane_exception value)
+{
+	assert_true(n_exceptions < WORLD_ENTRIES);
+	exceptions[n_exceptions++] =
+		(struct exception){ .key = { .dst = address(addr), .table = table },
+				    .value = value };
+}
+
 static inline void world_port(uint32_t slot, uint32_t ifindex, uint32_t flags)
 {
 	ports[slot] = (struct sixlane_port){ .ifindex = ifindex,
@@ -181,7 +209,7 @@ static inline void world_clear(void)
 	memset(ports, 0, sizeof(ports));
 	memset(cells, 0, sizeof(cells));
 	memset(rules, 0, sizeof(rules));
-	n_routes = n_sources = n_vlans = 0;
+	n_routes = n_sources = n_vlans = n_exceptions = 0;
 	meta = (struct sixlane_meta){ .abi = SIXLANE_ABI, .flags = SIXLANE_META_READY };
 	world_port(SLOT_IN, IN, SERVED);
 	world_port(SLOT_OUT, OUT, LIVE);

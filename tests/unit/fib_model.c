@@ -43,7 +43,7 @@ static struct prefix random_prefix(struct model *model)
 	return prefix;
 }
 
-static struct fib_hop random_hop(struct model *model)
+struct fib_hop model_random_hop(struct model *model)
 {
 	struct fib_hop hop = { .ifindex = rnd(model, 12) ? 1 + rnd(model, 4) : 0,
 			       .weight =
@@ -62,7 +62,7 @@ static size_t random_hops(struct model *model, struct fib_hop *hops, size_t at_m
 	size_t n = 1 + rnd(model, (uint32_t)at_most);
 
 	for (size_t i = 0; i < n; i++)
-		hops[i] = random_hop(model);
+		hops[i] = model_random_hop(model);
 	return n;
 }
 
@@ -78,6 +78,8 @@ static struct model_leaf random_leaf(struct model *model)
 	}
 	leaf.verdict = SIXLANE_FORWARD;
 	leaf.mtu = rnd(model, 5) ? 0 : 1280 + rnd(model, 2);
+	leaf.mtu_locked = leaf.mtu && rnd(model, 2);
+	leaf.own_source = !rnd(model, 4);
 	leaf.expires_ns = rnd(model, 6) ? 0 : 1 + rnd(model, 2);
 	switch (rnd(model, 8)) {
 	case 0:
@@ -152,6 +154,18 @@ static bool is_fresh(const struct model *model, size_t i)
 	return true;
 }
 
+static bool is_fresh_probe(const struct model *model, size_t i)
+{
+	const struct model_probe *probe = &model->probes[i];
+
+	for (size_t j = 0; j < i; j++) {
+		if (probe->table == model->probes[j].table &&
+		    !memcmp(&probe->dst, &model->probes[j].dst, sizeof(probe->dst)))
+			return false;
+	}
+	return true;
+}
+
 void model_init(struct model *model, struct sim *sim)
 {
 	memset(model, 0, sizeof(*model));
@@ -167,6 +181,14 @@ void model_init(struct model *model, struct sim *sim)
 		model->probes[i].dst = model_random_addr(model);
 		model->probes[i].src = model_random_addr(model);
 	}
+	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
+		do {
+			model->probes[i].table = random_table(model);
+			model->probes[i].dst = model_random_addr(model);
+		} while (!is_fresh_probe(model, i));
+		model->now.exceptions[i].table = model->probes[i].table;
+		model->now.exceptions[i].dst = model->probes[i].dst;
+	}
 	model->before = model->now;
 }
 
@@ -177,6 +199,8 @@ struct fib_target model_target(const struct model_leaf *leaf)
 	return (struct fib_target){ .verdict = leaf->verdict,
 				    .kind = leaf->kind,
 				    .mtu = leaf->mtu,
+				    .mtu_locked = leaf->mtu_locked,
+				    .own_source = leaf->own_source,
 				    .expires_ns = leaf->expires_ns,
 				    .object = leaf->object,
 				    .n_hops = leaf->n_hops,
@@ -194,17 +218,17 @@ struct fib_object model_object(const struct model_object *object)
 
 /* --- comparing -------------------------------------------------------------------------------- */
 
-static const struct model_slot *match(const struct model_state *state,
-				      const struct model_probe *probe)
+const struct model_slot *model_match(const struct model_state *state, uint32_t table,
+				     const union sixlane_addr *dst)
 {
-	const struct prefix host = { .addr = probe->dst, .len = 128 };
+	const struct prefix host = { .addr = *dst, .len = 128 };
 	const struct model_slot *best = NULL;
 
 	for (size_t i = 0; i < N_PREFIXES; i++) {
 		const struct model_slot *slot = &state->slots[i];
 
-		if (slot->there && slot->table == probe->table &&
-		    prefix_covers(&slot->dst, &host) && (!best || slot->dst.len > best->dst.len))
+		if (slot->there && slot->table == table && prefix_covers(&slot->dst, &host) &&
+		    (!best || slot->dst.len > best->dst.len))
 			best = slot;
 	}
 	return best;
@@ -230,7 +254,7 @@ static const struct model_source *match_source(const struct model_slot *slot,
 bool model_agrees(const struct model *model, const struct model_state *state,
 		  const struct model_probe *probe, const struct sim_found *found, bool exact)
 {
-	const struct model_slot *slot = match(state, probe);
+	const struct model_slot *slot = model_match(state, probe->table, &probe->dst);
 	struct fib_object is = { 0 }, was = { 0 };
 	const struct model_object *object, *old;
 	const struct model_source *source;

@@ -10,6 +10,7 @@
 
 #define N_PREFIXES 96
 #define N_PROBES 48
+#define N_EXCEPTIONS 20
 #define N_OBJECTS 5
 #define N_HOPS 5
 #define N_SOURCES 4
@@ -21,6 +22,7 @@
 struct model_leaf {
 	uint32_t verdict, mtu, object;
 	enum fib_kind kind;
+	bool mtu_locked, own_source;
 	uint64_t expires_ns;
 	size_t n_hops;
 	struct fib_hop hops[N_HOPS];
@@ -49,8 +51,24 @@ struct model_object {
 	uint16_t buckets[N_BUCKETS];
 };
 
+/* Whether the kernel's word is of the route as it is now. */
+enum model_doubt {
+	MODEL_SURE,
+	MODEL_MAYBE, /* it may be another route, or an equal one */
+	MODEL_DOUBT,
+};
+
+struct model_exception {
+	uint32_t table;
+	union sixlane_addr dst;
+	bool there[FIB_N_ORIGINS];
+	struct fib_exception said[FIB_N_ORIGINS];
+	enum model_doubt doubt;
+};
+
 struct model_state {
 	struct model_slot slots[N_PREFIXES];
+	struct model_exception exceptions[N_EXCEPTIONS]; /* of the first probes */
 	struct model_object objects[N_OBJECTS];
 	struct sixlane_port vlans[N_VLAN_PORTS];
 };
@@ -65,15 +83,23 @@ struct model {
 	struct model_state now, before; /* the operation under way */
 	struct model_probe probes[N_PROBES];
 	bool syncing; /* the fib is told everything anew */
+	bool adopted; /* … but exceptions: what both origins said is taken for what each says */
+	bool lacking; /* memory or room: the fib may doubt what it cannot remember */
+	uint64_t now_ns;
 };
 
 /* Prefixes, of which none is there yet, and probes. */
 void model_init(struct model *model, struct sim *sim);
 
 union sixlane_addr model_random_addr(struct model *model);
+struct fib_hop model_random_hop(struct model *model);
 /* What slot leads to, if it is there. */
 void model_random_content(struct model *model, struct model_slot *slot);
 struct model_object model_random_object(struct model *model, const struct model_object *old);
+
+/* The prefix of state that a destination is under. NULL: none. */
+const struct model_slot *model_match(const struct model_state *state, uint32_t table,
+				     const union sixlane_addr *dst);
 
 /* In the fib's words; they point into what they are made from. */
 struct fib_target model_target(const struct model_leaf *leaf);
@@ -85,6 +111,25 @@ struct fib_object model_object(const struct model_object *object);
  */
 bool model_agrees(const struct model *model, const struct model_state *state,
 		  const struct model_probe *probe, const struct sim_found *found, bool exact);
+
+/* What an origin may say of a destination, and for some time. */
+struct fib_exception model_random_exception(struct model *model, enum fib_origin origin);
+/* Which of the exceptions it is; N_EXCEPTIONS: none. */
+size_t model_find(const struct model *model, uint32_t table, const union sixlane_addr *dst);
+/* The routes or objects of now are not those of before: so may be what the kernel says. */
+void model_change_doubts(struct model *model);
+/* They may be equal, but the fib may take them for others. */
+void model_raise_doubts(struct model *model);
+/* The fib may not know that there was another route meanwhile. */
+void model_blur_doubts(struct model *model);
+
+/*
+ * Whether a probe that has found its route as state has it meets the exception that state has, if
+ * any; or as it is before or afterwards, if that is a punt. excused: so it may be for lack of
+ * something.
+ */
+bool model_excepts(const struct model *model, const struct model_state *state,
+		   const struct model_probe *probe, const struct sim_found *found, bool excused);
 
 /* Whether the device (0: any) is to take this tag off. */
 bool model_claims(const struct model_state *state, uint32_t ifindex, uint32_t lower,

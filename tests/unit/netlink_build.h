@@ -115,10 +115,14 @@ static inline struct nlmsghdr *build_rule(void)
 
 static inline struct nlmsghdr *build_address(void)
 {
+	const union sixlane_addr addr = { .bytes = { 0x20, [15] = 1 } };
 	struct nlmsghdr *nlh = message_start();
+	struct ifaddrmsg *ifa;
 
 	nlh->nlmsg_type = RTM_NEWADDR;
-	header_put(nlh, sizeof(struct ifaddrmsg), AF_INET6);
+	ifa = header_put(nlh, sizeof(*ifa), AF_INET6);
+	ifa->ifa_index = 7;
+	mnl_attr_put(nlh, IFA_ADDRESS, sizeof(addr), &addr);
 	return nlh;
 }
 

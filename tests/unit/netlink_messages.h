@@ -74,6 +74,15 @@ static inline bool route_sane(const struct route *route, const struct route_hop 
 	       route->expires_ns == 0;
 }
 
+static inline bool exception_sane(const struct route_exception *exception,
+				  const struct route *route)
+{
+	return route->cloned && route->dst.len == 128 && exception->table == route->table &&
+	       exception->mtu == route->mtu && exception->mtu_locked == route->mtu_locked &&
+	       exception->lifetime_ms == route->lifetime_ms &&
+	       (exception->expires || exception->lifetime_ms == 0);
+}
+
 static inline bool link_sane(const struct link *link)
 {
 	return memchr(link->name, '\0', sizeof(link->name)) &&
@@ -123,10 +132,12 @@ static inline int parse_all(const uint8_t *bytes, size_t size)
 	struct rule rule;
 	struct next_hop next_hop;
 	struct next_hop_bucket bucket;
+	struct route_exception exception;
 	uint32_t id, ifindex;
 	uint64_t features;
 	uint16_t family;
-	bool finite, sane = true;
+	struct address address;
+	bool sane = true;
 	int taken = 0;
 
 	if (size < sizeof(*nlh))
@@ -145,9 +156,10 @@ static inline int parse_all(const uint8_t *bytes, size_t size)
 		parse_link_ipv6(nlh, &link_ipv6),
 		parse_netconf(nlh, &netconf),
 		parse_neigh(nlh, &neigh),
-		parse_address_lifetime(nlh, &finite),
+		parse_address(nlh, &address),
 		parse_netdev(nlh, &ifindex, &features),
 		parse_genl_family(nlh, "mgmt", &family, &id),
+		parse_exception(nlh, &exception),
 	};
 	free(nlh);
 	for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
@@ -158,7 +170,10 @@ static inline int parse_all(const uint8_t *bytes, size_t size)
 	sane &= results[1] < 0 || link_sane(&link);
 	sane &= results[2] < 0 || rule_sane(&rule);
 	sane &= results[3] < 0 || next_hop_sane(&next_hop, members);
+	sane &= results[8] < 0 || address.ifindex != 0;
 	sane &= results[4] < 0 || (bucket.group != 0 && bucket.member != 0);
+	/* every exception is one of parse_route()'s, too */
+	sane &= results[11] < 0 || (results[0] == 0 && exception_sane(&exception, &route));
 	return sane ? taken : -1;
 }
 

@@ -13,7 +13,12 @@
 #include "../../user/util.h"
 
 struct rules_program ports_program;
-static const struct resolve_port_policy policy = { .kernel_tells = true, .rules = &ports_program };
+struct addrs ports_addrs;
+static const struct resolve_port_policy policy = {
+	.kernel_tells = true,
+	.rules = &ports_program,
+	.addrs = &ports_addrs,
+};
 
 void ports_set_rules(bool default_ones)
 {
@@ -44,7 +49,7 @@ struct device *ports_add(struct links *links, uint32_t ifindex, const char *kind
 		.carrier = true,
 		.bond_choice = BOND_CHOICE_STATE,
 	};
-	const struct link_ipv6 ipv6 = { .ifindex = ifindex, .mtu6 = 1500 };
+	const struct link_ipv6 ipv6 = { .ifindex = ifindex, .mtu6 = 1500, .hop_limit = 64 };
 	bool changed;
 
 	strcpy(link.kind, kind);
@@ -87,5 +92,7 @@ struct sixlane_port ports_port(const struct links *links, uint32_t ifindex)
 	assert_int_equal(port.ifindex, ifindex);
 	for (size_t i = 0; i < ARRAY_SIZE(port.reserved); i++)
 		assert_int_equal(port.reserved[i], 0);
+	for (size_t i = 0; i < ARRAY_SIZE(port.reserved1); i++)
+		assert_int_equal(port.reserved1[i], 0);
 	return port;
 }

@@ -19,6 +19,8 @@
 
 /* As compiled by ports_set_rules(). */
 extern struct rules_program ports_program;
+/* Of all devices; none at first. */
+extern struct addrs ports_addrs;
 
 /* The kernel's own rules, or one more in between. */
 void ports_set_rules(bool default_ones);

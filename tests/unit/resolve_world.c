@@ -129,7 +129,8 @@ static void parse_number(const char *word, const char *text, struct route *out,
 		out->preference = (uint8_t)number;
 	} else if (!strcmp(word, "proto")) {
 		out->protocol = (uint8_t)number;
-	} else if (!strcmp(word, "mtu")) {
+	} else if (!strcmp(word, "mtu") || !strcmp(word, "lock")) {
+		out->mtu_locked = *word == 'l';
 		out->mtu = number;
 	} else if (!strcmp(word, "nhid")) {
 		out->next_hop_id = number;
@@ -159,6 +160,8 @@ void world_parse(const char *text, struct route *out, struct route_hop hops[ROUT
 			out->encap = true;
 		else if (!strcmp(word, "truncated"))
 			out->truncated = true;
+		else if (!strcmp(word, "src"))
+			out->own_source = true;
 		else if (!strcmp(word, "from"))
 			out->src = world_prefix(strtok_r(NULL, " ", &save));
 		else if (strchr(word, '/'))
@@ -204,8 +207,9 @@ static void keep_fate(struct world_fate *fate, const struct prefix *src, uint8_t
 	assert_int_equal(target->n_sources, 0);
 	assert_true(target->n_hops <= WORLD_MAX_HOPS);
 	if (target->verdict != SIXLANE_FORWARD)
-		assert_true(!target->n_hops && !target->mtu && !target->expires_ns &&
-			    target->kind == FIB_ONE && !target->object);
+		assert_true(!target->n_hops && !target->mtu && !target->mtu_locked &&
+			    !target->own_source && !target->expires_ns && target->kind == FIB_ONE &&
+			    !target->object);
 	else if (target->kind == FIB_ONE)
 		assert_int_equal(target->n_hops, 1);
 	else if (target->kind == FIB_OBJECT)
@@ -359,7 +363,9 @@ static void tell(FILE *file, const struct fib_target *target)
 			fprintf(file, "*%u", hop->weight);
 	}
 	if (target->mtu)
-		fprintf(file, " mtu %u", target->mtu);
+		fprintf(file, " %s %u", target->mtu_locked ? "lock" : "mtu", target->mtu);
+	if (target->own_source)
+		fprintf(file, " src");
 	if (target->expires_ns)
 		fprintf(file, " expires %u", (unsigned int)(target->expires_ns / 1000000000u));
 }

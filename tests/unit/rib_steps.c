@@ -35,7 +35,9 @@ static void format_route(FILE *out, const struct rib_route *route)
 			fprintf(out, " -%u", hop->ifindex);
 	}
 	if (route->mtu)
-		fprintf(out, " mtu %u", route->mtu);
+		fprintf(out, " mtu %s%u", route->mtu_locked ? "lock " : "", route->mtu);
+	if (route->own_source)
+		fprintf(out, " src");
 	if (route->src.len)
 		fprintf(out, " from /%u", route->src.len);
 	if (route->truncated)
@@ -72,6 +74,8 @@ int steps_apply(struct steps_world *world, const struct step *step)
 		.metric = step->metric ? step->metric : 50,
 		.next_hop_id = step->nhid,
 		.mtu = step->mtu,
+		.mtu_locked = step->mtu_locked,
+		.own_source = step->own_source,
 		.preference = 2,
 		.type = step->type ? step->type : RTN_UNICAST,
 		.protocol = step->protocol ? step->protocol : RTPROT_BOOT,

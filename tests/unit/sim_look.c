@@ -44,6 +44,32 @@ static void take(const struct sim *sim, const struct sim_route *route, struct si
 	found->len = route ? sixlane_route_len(route->value) : 0;
 }
 
+const struct sixlane_exception *sim_exception(const struct sim *sim, uint32_t table,
+					      const union sixlane_addr *dst)
+{
+	const struct sixlane_exception_key key = { .dst = *dst, .table = table };
+
+	for (size_t i = 0; i < sim->n_exceptions; i++) {
+		if (!memcmp(&sim->exceptions[i].key, &key, sizeof(key)))
+			return &sim->exceptions[i].value;
+	}
+	return NULL;
+}
+
+enum sim_effect sim_effect(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
+			   const struct sim_found *found, const struct sixlane_exception **value)
+{
+	*value = NULL;
+	if (!(found->marks & SIXLANE_ROUTE_EXCEPTIONS))
+		return SIM_NO_EFFECT;
+	*value = sim_exception(sim, table, dst);
+	if (!*value)
+		return found->marks & SIXLANE_ROUTE_EXCEPTIONS_MISSING ? SIM_PUNTED : SIM_NO_EFFECT;
+	if ((*value)->flags & SIXLANE_EXCEPTION_OBSERVE)
+		return SIM_OBSERVED;
+	return (*value)->flags & SIXLANE_EXCEPTION_PUNT ? SIM_PUNTED : SIM_APPLIED;
+}
+
 bool sim_find(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
 	      const union sixlane_addr *src, struct sim_found *found)
 {
@@ -52,6 +78,7 @@ bool sim_find(const struct sim *sim, uint32_t table, const union sixlane_addr *d
 	if (!route)
 		return false;
 	take(sim, route, found);
+	found->marks = route->value >> SIXLANE_ROUTE_MARKS_SHIFT << SIXLANE_ROUTE_MARKS_SHIFT;
 	if (found->next_hop && found->next_hop->fate.kind == SIXLANE_KIND_SOURCES)
 		take(sim, match(&sim->sources, found->next_hop->fate.set, src), found);
 	return true;
@@ -77,7 +104,7 @@ static bool same_hop(const struct fib_hop *a, const struct fib_hop *b)
 	       (!a->has_gateway || !memcmp(&a->gateway, &b->gateway, sizeof(a->gateway)));
 }
 
-static bool fate_is_hop(const struct sim *sim, union sixlane_fate fate, const struct fib_hop *hop)
+bool sim_fate_is(const struct sim *sim, union sixlane_fate fate, const struct fib_hop *hop)
 {
 	const struct sixlane_neigh *neigh = &sim->neighs[fate.neighbour];
 	struct fib_hop found = { 0 };
@@ -94,7 +121,7 @@ static bool fate_is_hop(const struct sim *sim, union sixlane_fate fate, const st
 
 static bool member_is_hop(const struct sim *sim, uint32_t id, const struct fib_hop *hop)
 {
-	return fate_is_hop(sim, sim->next_hops[id].fate, hop);
+	return sim_fate_is(sim, sim->next_hops[id].fate, hop);
 }
 
 static bool member_is_punted(const struct sim *sim, uint32_t id)
@@ -180,7 +207,7 @@ static bool does_one(const struct sim *sim, union sixlane_fate fate, const struc
 		return fate.kind == SIXLANE_PUNT_EXPIRES;
 	if (expires || fate.kind == SIXLANE_KIND_GROUP)
 		return fate.n_cells == 1 && does_hashed(sim, fate, &one, 1, punted);
-	return fate_is_hop(sim, fate, hop);
+	return sim_fate_is(sim, fate, hop);
 }
 
 static bool bucket_is(const struct sim *sim, uint32_t id, const struct fib_object *object, size_t i)
@@ -247,6 +274,22 @@ static bool discards(const struct fib_target *target)
 	return !any;
 }
 
+static bool is_locked(const struct sixlane_next_hop *next_hop)
+{
+	return next_hop->flags & SIXLANE_NEXT_HOP_LOCKED;
+}
+
+/* Who chooses among several hops need not know. */
+static bool source_is_right(const struct sixlane_next_hop *next_hop,
+			    const struct fib_target *target)
+{
+	const bool own = next_hop->flags & SIXLANE_NEXT_HOP_NO_ANSWER;
+
+	if (next_hop->fate.kind == SIXLANE_FORWARD || target->kind == FIB_OBJECT)
+		return own == target->own_source;
+	return next_hop->fate.kind < SIXLANE_N_VERDICTS || !own;
+}
+
 bool sim_does(const struct sim *sim, const struct sim_found *found, const struct fib_target *target,
 	      const struct fib_object *object, const struct fib_object *also, bool punted)
 {
@@ -261,11 +304,14 @@ bool sim_does(const struct sim *sim, const struct sim_found *found, const struct
 	if (next_hop->expires_ns != target->expires_ns)
 		return false;
 	/* A packet that is dropped meets no MTU. */
-	if (next_hop->mtu != target->mtu && next_hop->fate.kind != SIXLANE_DROP_BLACKHOLE)
+	if ((next_hop->mtu != target->mtu || is_locked(next_hop) != target->mtu_locked) &&
+	    next_hop->fate.kind != SIXLANE_DROP_BLACKHOLE)
+		return false;
+	if (!source_is_right(next_hop, target))
 		return false;
 	if (target->kind == FIB_OBJECT)
 		return does_object(sim, next_hop, object, also, punted);
-	if (next_hop->flags)
+	if (next_hop->flags & SIXLANE_NEXT_HOP_OBJECT)
 		return false;
 	if (target->n_hops == 1)
 		return does_one(sim, next_hop->fate, target->hops, target->expires_ns != 0, punted);

@@ -14,7 +14,9 @@
 #include <cmocka.h>
 
 #include "../../user/rib/radix.h"
-#include "sim_maps.h"
+#include "sim_use.h"
+
+#define MARKS (SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING)
 
 uint32_t sim_random(struct sim *sim, uint32_t n)
 {
@@ -33,146 +35,6 @@ static void tell(struct sim *sim)
 	sim->stale = true;
 	if (sim->written)
 		sim->written(sim->ctx);
-}
-
-/* --- what packets can get to ------------------------------------------------------------------ */
-
-static bool use(struct sim *sim, struct sim_use *of)
-{
-	bool fresh = of->mark != sim->mark;
-
-	of->until = sim->epoch;
-	of->mark = sim->mark;
-	return fresh;
-}
-
-static void use_next_hop(struct sim *sim, uint32_t id);
-
-static void use_set(struct sim *sim, uint32_t set)
-{
-	if (!use(sim, &sim->set_use[set]))
-		return;
-	for (size_t i = 0; i < sim->sources.n; i++) {
-		if (ntohl(sim->sources.routes[i].key.table) == set)
-			use_next_hop(sim, sixlane_route_next_hop(sim->sources.routes[i].value));
-	}
-}
-
-static void use_fate(struct sim *sim, union sixlane_fate fate)
-{
-	switch (fate.kind) {
-	case SIXLANE_FORWARD:
-		if (fate.port < SIXLANE_MAX_PORTS)
-			use(sim, &sim->port_use[fate.port]);
-		if (fate.neighbour < SIXLANE_MAX_NEIGHBOURS)
-			use(sim, &sim->neigh_use[fate.neighbour]);
-		break;
-	case SIXLANE_KIND_GROUP:
-	case SIXLANE_KIND_FIRST:
-		for (uint32_t i = fate.first_cell; i < fate.first_cell + fate.n_cells; i++) {
-			if (i >= SIXLANE_MAX_CELLS || !use(sim, &sim->cell_use[i]))
-				continue;
-			use_next_hop(sim, sim->cells[i].below);
-			use_next_hop(sim, sim->cells[i].above);
-		}
-		break;
-	case SIXLANE_KIND_SOURCES:
-		if (fate.set <= SIXLANE_MAX_SOURCES)
-			use_set(sim, fate.set);
-		break;
-	}
-}
-
-static void use_next_hop(struct sim *sim, uint32_t id)
-{
-	if (id < SIXLANE_MAX_NEXT_HOPS && use(sim, &sim->next_hop_use[id]))
-		use_fate(sim, sim->next_hops[id].fate);
-}
-
-/* Before anything changes: whatever packets can get to now, they can until a grace period ends. */
-static void refresh(struct sim *sim)
-{
-	if (!sim->stale)
-		return;
-	sim->stale = false;
-	sim->mark++;
-	for (size_t i = 0; i < sim->routes.n; i++)
-		use_next_hop(sim, sixlane_route_next_hop(sim->routes.routes[i].value));
-}
-
-static bool is_named(const struct sim *sim, const struct sim_use *of)
-{
-	return of->mark == sim->mark;
-}
-
-static bool is_in_use(const struct sim *sim, const struct sim_use *of)
-{
-	return of->until >= sim->epoch;
-}
-
-/* --- whether something may be named ----------------------------------------------------------- */
-
-static void check_fate(const struct sim *sim, union sixlane_fate fate);
-
-static void check_leaf(const struct sim *sim, uint32_t id)
-{
-	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
-	assert_true(sim->next_hops[id].fate.kind < SIXLANE_N_VERDICTS);
-	assert_int_equal(sim->next_hops[id].flags, 0);
-	check_fate(sim, sim->next_hops[id].fate);
-}
-
-static void check_cells(const struct sim *sim, union sixlane_fate fate)
-{
-	assert_true(fate.n_cells > 0);
-	assert_true(fate.first_cell + fate.n_cells <= SIXLANE_MAX_CELLS);
-	assert_true(fate.kind == SIXLANE_KIND_GROUP || fate.n_cells <= SIXLANE_MAX_FIRST);
-	for (uint32_t i = fate.first_cell; i < fate.first_cell + fate.n_cells; i++) {
-		check_leaf(sim, sim->cells[i].below);
-		check_leaf(sim, sim->cells[i].above);
-		if (fate.kind == SIXLANE_KIND_FIRST)
-			assert_int_equal(sim->cells[i].below, sim->cells[i].above);
-	}
-}
-
-static void check_set(const struct sim *sim, uint32_t set)
-{
-	bool has_rest = false;
-
-	assert_true(set > 0);
-	for (size_t i = 0; i < sim->sources.n; i++) {
-		const struct sim_route *entry = &sim->sources.routes[i];
-		uint32_t id = sixlane_route_next_hop(entry->value);
-
-		if (ntohl(entry->key.table) != set)
-			continue;
-		has_rest |= entry->key.prefix_len == SIXLANE_TABLE_BITS;
-		assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
-		assert_int_not_equal(sim->next_hops[id].fate.kind, SIXLANE_KIND_SOURCES);
-		check_fate(sim, sim->next_hops[id].fate);
-	}
-	assert_true(has_rest);
-}
-
-static void check_fate(const struct sim *sim, union sixlane_fate fate)
-{
-	switch (fate.kind) {
-	case SIXLANE_FORWARD:
-		assert_int_not_equal(sim->ports[fate.port].ifindex, 0);
-		if (fate.neighbour)
-			assert_int_equal(sim->neighs[fate.neighbour].key.ifindex,
-					 sim->ports[fate.port].ifindex);
-		break;
-	case SIXLANE_KIND_GROUP:
-	case SIXLANE_KIND_FIRST:
-		check_cells(sim, fate);
-		break;
-	case SIXLANE_KIND_SOURCES:
-		check_set(sim, fate.set);
-		break;
-	default:
-		assert_true(fate.kind < SIXLANE_N_VERDICTS);
-	}
 }
 
 /* --- tries ------------------------------------------------------------------------------------ */
@@ -228,10 +90,13 @@ static int route_set(void *ctx, const struct sixlane_route_key *key, uint32_t va
 	struct sim *sim = ctx;
 	uint32_t id = sixlane_route_next_hop(value);
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
-	assert_int_equal(value, sixlane_route_value(id, key->prefix_len - SIXLANE_TABLE_BITS));
-	check_fate(sim, sim->next_hops[id].fate);
+	assert_int_equal(value & ~MARKS,
+			 sixlane_route_value(id, key->prefix_len - SIXLANE_TABLE_BITS));
+	/* That some are missing is seen by those that look. */
+	assert_int_not_equal(value & MARKS, SIXLANE_ROUTE_EXCEPTIONS_MISSING);
+	sim_check_fate(sim, sim->next_hops[id].fate);
 	return trie_set(sim, &sim->routes, key, value);
 }
 
@@ -239,7 +104,7 @@ static int route_del(void *ctx, const struct sixlane_route_key *key)
 {
 	struct sim *sim = ctx;
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	return trie_del(sim, &sim->routes, key);
 }
 
@@ -249,12 +114,12 @@ static int source_set(void *ctx, const struct sixlane_route_key *key, uint32_t v
 	struct sim *sim = ctx;
 	uint32_t set = ntohl(key->table), id = sixlane_route_next_hop(value);
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	assert_in_range(set, 1, SIXLANE_MAX_SOURCES);
-	assert_false(is_in_use(sim, &sim->set_use[set]));
+	assert_false(sim_use_is_recent(sim, &sim->set_use[set]));
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
 	assert_int_not_equal(sim->next_hops[id].fate.kind, SIXLANE_KIND_SOURCES);
-	check_fate(sim, sim->next_hops[id].fate);
+	sim_check_fate(sim, sim->next_hops[id].fate);
 	return trie_set(sim, &sim->sources, key, value);
 }
 
@@ -272,13 +137,94 @@ static int source_del(void *ctx, const struct sixlane_route_key *key)
 	struct sim *sim = ctx;
 	uint32_t set = ntohl(key->table);
 
-	refresh(sim);
-	if (set <= SIXLANE_MAX_SOURCES && is_in_use(sim, &sim->set_use[set])) {
-		assert_false(is_named(sim, &sim->set_use[set]));
+	sim_use_refresh(sim);
+	if (set <= SIXLANE_MAX_SOURCES && sim_use_is_recent(sim, &sim->set_use[set])) {
+		assert_false(sim_use_is_named(sim, &sim->set_use[set]));
 		for (size_t i = 0; i < sim->sources.n; i++)
 			assert_false(key_covers(&sim->sources.routes[i].key, key));
 	}
 	return trie_del(sim, &sim->sources, key);
+}
+
+/* --- exceptions --------------------------------------------------------------------------------
+ */
+
+static void check_exception(const struct sim *sim, const struct sixlane_exception *value)
+{
+	const struct sixlane_exception figures = { .added_ns = value->added_ns,
+						   .hits = value->hits,
+						   .bytes = value->bytes,
+						   .used_ns = value->used_ns };
+	static const struct sixlane_exception none;
+	bool has_mtu = value->flags & SIXLANE_EXCEPTION_MTU;
+
+	/* Of the maps alone. */
+	assert_memory_equal(&figures, &none, sizeof(none));
+	assert_int_equal(value->check, 0);
+	assert_int_equal(value->flags & SIXLANE_EXCEPTION_VERSION, 0);
+	assert_true(value->flags & (SIXLANE_EXCEPTION_KERNEL | SIXLANE_EXCEPTION_OPERATOR));
+	if (has_mtu)
+		assert_in_range(value->mtu, 1280, UINT32_MAX);
+	else
+		assert_int_equal(value->flags & SIXLANE_EXCEPTION_LOCKED, 0);
+	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP) {
+		sim_check_leaf(sim, value->next_hop);
+		assert_int_equal(sim->next_hops[value->next_hop].mtu, 0);
+	}
+	if (value->flags & SIXLANE_EXCEPTION_UNDER) {
+		/* Packets by other hops would not be punted. */
+		assert_int_equal(value->flags & SIXLANE_EXCEPTION_PUNT, 0);
+		assert_int_equal(value->under.kind, SIXLANE_FORWARD);
+		sim_check_fate(sim, value->under);
+	}
+}
+
+static size_t find_exception(const struct sim *sim, const struct sixlane_exception_key *key)
+{
+	size_t i = 0;
+
+	while (i < sim->n_exceptions && memcmp(&sim->exceptions[i].key, key, sizeof(*key)))
+		i++;
+	return i;
+}
+
+static int exception_set(void *ctx, const struct sixlane_exception_key *key,
+			 const struct sixlane_exception *value)
+{
+	struct sim *sim = ctx;
+	size_t i = find_exception(sim, key);
+
+	sim_use_refresh(sim);
+	assert_int_equal(key->zero, 0);
+	check_exception(sim, value);
+	sim->exception_writes++;
+	if (strikes(sim, sim->enomem))
+		return -ENOMEM;
+	if (strikes(sim, sim->exception_fails))
+		return -EBUSY;
+	if (i == sim->n_exceptions && i >= sim->exceptions_capacity)
+		return -ENOSPC;
+	assert_true(i < SIM_MAX_EXCEPTIONS);
+	sim->n_exceptions += i == sim->n_exceptions;
+	sim->exceptions[i] = (struct sim_exception){ *key, *value };
+	tell(sim);
+	return 0;
+}
+
+static int exception_del(void *ctx, const struct sixlane_exception_key *key)
+{
+	struct sim *sim = ctx;
+	size_t i = find_exception(sim, key);
+
+	sim_use_refresh(sim);
+	sim->exception_writes++;
+	if (strikes(sim, sim->exception_fails))
+		return -EBUSY;
+	if (i == sim->n_exceptions)
+		return -ENOENT;
+	sim->exceptions[i] = sim->exceptions[--sim->n_exceptions];
+	tell(sim);
+	return 0;
 }
 
 /* --- arrays ----------------------------------------------------------------------------------- */
@@ -287,10 +233,10 @@ static void next_hop_set(void *ctx, uint32_t id, const struct sixlane_next_hop *
 {
 	struct sim *sim = ctx;
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
 	sim->array_writes++;
-	if (is_in_use(sim, &sim->next_hop_use[id]))
+	if (sim_use_is_recent(sim, &sim->next_hop_use[id]))
 		assert_memory_equal(&sim->next_hops[id], next_hop, sizeof(*next_hop));
 	sim->next_hops[id] = *next_hop;
 	tell(sim);
@@ -307,9 +253,9 @@ static void next_hop_set_fate(void *ctx, uint32_t id, union sixlane_fate fate)
 	struct sim *sim = ctx;
 	struct sixlane_next_hop *next_hop = &sim->next_hops[id];
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
-	check_fate(sim, fate);
+	sim_check_fate(sim, fate);
 	/* Poison and its cure, room that was found, objects. */
 	assert_true(is_punt(fate) || is_punt(next_hop->fate) ||
 		    next_hop->flags & SIXLANE_NEXT_HOP_OBJECT);
@@ -323,17 +269,17 @@ static void cell_set(void *ctx, uint32_t index, union sixlane_cell cell)
 {
 	struct sim *sim = ctx;
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	assert_true(index < SIXLANE_MAX_CELLS);
-	check_leaf(sim, cell.below);
-	check_leaf(sim, cell.above);
-	if (is_in_use(sim, &sim->cell_use[index])) {
+	sim_check_leaf(sim, cell.below);
+	sim_check_leaf(sim, cell.above);
+	if (sim_use_is_recent(sim, &sim->cell_use[index])) {
 		assert_int_equal(sim->cells[index].below, sim->cells[index].above);
 		assert_int_equal(cell.below, cell.above);
 	}
 	sim->cell_writes++;
 	sim->cells[index] = cell;
-	if (is_in_use(sim, &sim->cell_use[index]))
+	if (sim_use_is_recent(sim, &sim->cell_use[index]))
 		tell(sim);
 }
 
@@ -341,11 +287,11 @@ static void neigh_set(void *ctx, uint32_t slot, const struct sixlane_neigh *neig
 {
 	struct sim *sim = ctx;
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	assert_true(slot > 0 && slot < SIXLANE_MAX_NEIGHBOURS);
 	assert_int_equal(neigh->used, 0);
 	assert_int_equal(neigh->key.zero, 0);
-	assert_false(is_in_use(sim, &sim->neigh_use[slot]));
+	assert_false(sim_use_is_recent(sim, &sim->neigh_use[slot]));
 	for (size_t i = 0; i < sim->n_neigh_index; i++)
 		assert_int_not_equal(sim->neigh_index[i].slot, slot);
 	sim->array_writes++;
@@ -383,14 +329,14 @@ static void port_set(void *ctx, uint32_t slot, const struct sixlane_port *port)
 	struct sim *sim = ctx;
 	struct sixlane_port *old = &sim->ports[slot];
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	assert_true(slot > 0 && slot < SIXLANE_MAX_PORTS);
 	check_vlans(sim, slot, port);
 	if (old->ifindex != port->ifindex) {
-		assert_false(is_named(sim, &sim->port_use[slot]));
+		assert_false(sim_use_is_named(sim, &sim->port_use[slot]));
 		/* Without ifindex it is down, at any moment. */
 		if (port->ifindex)
-			assert_false(is_in_use(sim, &sim->port_use[slot]));
+			assert_false(sim_use_is_recent(sim, &sim->port_use[slot]));
 		for (size_t i = 0; i < sim->n_port_index; i++)
 			assert_int_not_equal(sim->port_index[i].slot, slot);
 	}
@@ -461,10 +407,11 @@ static int neigh_index_del(void *ctx, const struct sixlane_neigh_key *key)
 {
 	struct sim *sim = ctx;
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	for (size_t i = 0; i < sim->n_neigh_index; i++) {
 		if (!memcmp(&sim->neigh_index[i].key, key, sizeof(*key)))
-			assert_false(is_named(sim, &sim->neigh_use[sim->neigh_index[i].slot]));
+			assert_false(
+				sim_use_is_named(sim, &sim->neigh_use[sim->neigh_index[i].slot]));
 	}
 	return index_del(sim, sim->neigh_index, &sim->n_neigh_index, key, sim->neigh_use);
 }
@@ -483,7 +430,7 @@ static int port_index_del(void *ctx, uint32_t ifindex)
 	const struct sixlane_neigh_key key = { .ifindex = ifindex };
 	struct sim *sim = ctx;
 
-	refresh(sim);
+	sim_use_refresh(sim);
 	return index_del(sim, sim->port_index, &sim->n_port_index, &key, sim->port_use);
 }
 
@@ -535,7 +482,7 @@ static int grace(void *ctx)
 	sim->graces++;
 	if (sim->grace_fails)
 		return -EINTR;
-	refresh(sim);
+	sim_use_refresh(sim);
 	sim->epoch++;
 	sim->stale = true;
 	return 0;
@@ -559,6 +506,7 @@ struct sim *sim_new(void)
 	sim->neigh_index = test_calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(struct sim_index));
 	sim->port_index = test_calloc(SIXLANE_MAX_PORTS, sizeof(struct sim_index));
 	sim->routes.capacity = sim->sources.capacity = SIM_MAX_ROUTES;
+	sim->exceptions_capacity = SIM_MAX_EXCEPTIONS;
 	sim->epoch = sim->mark = 1;
 	sim->random = 1;
 	return sim;
@@ -601,6 +549,8 @@ struct fib_writer sim_writer(struct sim *sim)
 		.vlan_set = vlan_set,
 		.vlan_del = vlan_del,
 		.gaps_set = gaps_set,
+		.exception_set = exception_set,
+		.exception_del = exception_del,
 		.grace = grace,
 	};
 }
@@ -608,6 +558,7 @@ struct fib_writer sim_writer(struct sim *sim)
 void sim_adopt(struct sim *sim, struct fib *fib)
 {
 	static const struct sixlane_next_hop none;
+	static struct sim_exception exceptions[SIM_MAX_EXCEPTIONS];
 
 	for (size_t i = 0; i < sim->n_port_index; i++)
 		fib_adopt_port(fib, sim->port_index[i].slot, &sim->ports[sim->port_index[i].slot]);
@@ -625,4 +576,8 @@ void sim_adopt(struct sim *sim, struct fib *fib)
 		fib_adopt_source(fib, &sim->sources.routes[i].key, sim->sources.routes[i].value);
 	for (size_t i = 0; i < sim->routes.n; i++)
 		fib_adopt_route(fib, &sim->routes.routes[i].key, sim->routes.routes[i].value);
+	/* Adopting may delete. */
+	memcpy(exceptions, sim->exceptions, sizeof(exceptions));
+	for (size_t i = 0, n = sim->n_exceptions; i < n; i++)
+		fib_adopt_exception(fib, &exceptions[i].key, &exceptions[i].value);
 }

@@ -11,6 +11,7 @@
 #include "../../user/fib/fib.h"
 
 #define SIM_MAX_ROUTES 4096
+#define SIM_MAX_EXCEPTIONS 512
 
 struct sim_route {
 	struct sixlane_route_key key;
@@ -39,8 +40,15 @@ struct sim_vlan {
 	uint32_t slot;
 };
 
+struct sim_exception {
+	struct sixlane_exception_key key;
+	struct sixlane_exception value;
+};
+
 struct sim {
 	struct sim_trie routes, sources;
+	struct sim_exception exceptions[SIM_MAX_EXCEPTIONS];
+	size_t n_exceptions, exceptions_capacity;
 	struct sixlane_next_hop *next_hops; /* [SIXLANE_MAX_NEXT_HOPS] */
 	union sixlane_cell *cells;	    /* [SIXLANE_MAX_CELLS] */
 	struct sixlane_neigh *neighs;	    /* [SIXLANE_MAX_NEIGHBOURS] */
@@ -57,11 +65,13 @@ struct sim {
 	/* What goes wrong. */
 	bool full_refuses_replace;				/* as older kernels do */
 	unsigned int enomem, set_fails, del_fails, index_fails; /* one in so many; 0: never */
+	unsigned int exception_fails;
 	bool grace_fails;
 	uint64_t random;
 
 	/* What was done. */
-	unsigned long array_writes, fate_writes, cell_writes, index_writes, gaps_writes, graces;
+	unsigned long exception_writes, array_writes, fate_writes, cell_writes, index_writes,
+		gaps_writes, graces;
 	unsigned long index_errors;
 	void (*written)(void *ctx); /* after every write that packets could see; may be NULL */
 	void *ctx;
@@ -83,6 +93,7 @@ uint32_t sim_random(struct sim *sim, uint32_t n);
 struct sim_found {
 	const struct sixlane_next_hop *next_hop; /* NULL: its source has no entry in the set */
 	uint32_t len;				 /* as the value that was found last says */
+	uint32_t marks;				 /* as the route's value says: SIXLANE_ROUTE_* */
 };
 
 /* False: the table has no route. */
@@ -99,6 +110,17 @@ uint32_t sim_verdict(const struct sim_found *found);
  */
 bool sim_does(const struct sim *sim, const struct sim_found *found, const struct fib_target *target,
 	      const struct fib_object *object, const struct fib_object *also, bool punted);
+
+/* What a packet to dst that has found this meets in sl_exceptions, as long as nothing expires. */
+enum sim_effect { SIM_NO_EFFECT, SIM_APPLIED, SIM_OBSERVED, SIM_PUNTED };
+/* *value: of the one that is there, NULL: none is, or it is not looked for. */
+enum sim_effect sim_effect(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
+			   const struct sim_found *found, const struct sixlane_exception **value);
+/* Whoever looks for it or not; NULL: it is not there. */
+const struct sixlane_exception *sim_exception(const struct sim *sim, uint32_t table,
+					      const union sixlane_addr *dst);
+/* A fate, or the next hop with this id, leads by this hop alone. */
+bool sim_fate_is(const struct sim *sim, union sixlane_fate fate, const struct fib_hop *hop);
 
 /* MAC of an on-link neighbour as the datapath finds it, 0: unresolved. */
 uint64_t sim_neigh_mac(const struct sim *sim, uint32_t ifindex, const union sixlane_addr *addr);

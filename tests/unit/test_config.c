@@ -55,7 +55,8 @@ static void test_every_setting(void **state)
 			      "mode = \"generic\"; log_level = \"debug\"; object = \"/x/y.o\";\n"
 			      "max_routes = 1000; rcvbuf = 8192; poll_ms = 20; audit = 0;\n"
 			      "pass_all = true; teardown = true; pass_ports = (\"p\");\n"
-			      "assume_xmit = [ \"q\" ];\n",
+			      "assume_xmit = [ \"q\" ]; exceptions = \"observe\";\n"
+			      "max_exceptions = 262144; answer_rate = 0; answer_too_big = true;\n",
 			      &config, err, path),
 			 0);
 	assert_int_equal(config.ports.n, 2);
@@ -72,6 +73,22 @@ static void test_every_setting(void **state)
 	assert_true(config.teardown);
 	assert_string_equal(config.pass_ports.names[0], "p");
 	assert_string_equal(config.assume_xmit.names[0], "q");
+	assert_int_equal(config.exceptions, CONFIG_EXCEPTIONS_OBSERVE);
+	assert_int_equal(config.max_exceptions, 262144);
+	assert_int_equal(config.answer_rate, 0);
+	assert_true(config.answer_too_big);
+}
+
+static void test_defaults(void **state)
+{
+	struct config config;
+
+	(void)state;
+	config_defaults(&config);
+	assert_int_equal(config.exceptions, CONFIG_EXCEPTIONS_KERNEL);
+	assert_int_equal(config.max_exceptions, 65536);
+	assert_int_equal(config.answer_rate, 10000);
+	assert_false(config.answer_too_big);
 }
 
 static const struct {
@@ -100,6 +117,13 @@ static const struct {
 	{ "poll_ms = 1;", 1, { "poll_ms is 1", "between 10 and 60000" } },
 	{ "pass_all = 1;", 1, { "pass_all", "true or false" } },
 	{ "pass_all = \"yes\";", 1, { "pass_all", "true or false" } },
+	{ "exceptions = \"never\";", 1, { "\"never\"", "kernel, always or observe" } },
+	{ "exceptions = true;", 1, { "exceptions", "quotes" } },
+	{ "max_exceptions = 0;", 1, { "max_exceptions is 0", "between 1 and 262144" } },
+	{ "max_exceptions = 262145;", 1, { "262145", "between 1 and 262144" } },
+	{ "answer_rate = -1;", 1, { "answer_rate is -1", "between 0 and 1000000000" } },
+	{ "answer_rate = \"any\";", 1, { "answer_rate", "without quotes" } },
+	{ "answer_too_big = 1;", 1, { "answer_too_big", "true or false" } },
 	{ "object = \"\";", 1, { "object", "path" } },
 	{ "mode = \"native\";\nmode = \"generic\";", 2, { "duplicate" } },
 };
@@ -167,6 +191,12 @@ static void test_command_line(void **state)
 	assert_int_equal(config.max_routes, 12);
 	assert_int_equal(config_set(&config, "teardown", NULL, err), 0);
 	assert_true(config.teardown);
+	assert_int_equal(config_set(&config, "exceptions", "always", err), 0);
+	assert_int_equal(config.exceptions, CONFIG_EXCEPTIONS_ALWAYS);
+	assert_int_equal(config_set(&config, "exceptions", "no", err), -EINVAL);
+	assert_int_equal(config.exceptions, CONFIG_EXCEPTIONS_ALWAYS);
+	assert_int_equal(config_set(&config, "answer_too_big", NULL, err), 0);
+	assert_true(config.answer_too_big);
 	assert_int_equal(config_set(&config, "max_routes", "12x", err), -EINVAL);
 	assert_non_null(strstr(err, "\"12x\""));
 	assert_int_equal(config_set(&config, "max_routes", "", err), -EINVAL);
@@ -182,9 +212,9 @@ static void test_command_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_setting), cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_included_file), cmocka_unit_test(test_no_file),
-		cmocka_unit_test(test_command_line),
+		cmocka_unit_test(test_defaults), cmocka_unit_test(test_every_setting),
+		cmocka_unit_test(test_errors),	 cmocka_unit_test(test_included_file),
+		cmocka_unit_test(test_no_file),	 cmocka_unit_test(test_command_line),
 	};
 
 	return cmocka_run_group_tests_name("config", tests, NULL, NULL);

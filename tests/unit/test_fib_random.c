@@ -18,15 +18,13 @@
 
 #include "../../user/fib/fib_internal.h"
 #include "../../user/util.h"
-#include "fib_model.h"
+#include "fib_history_check.h"
 
 #define N_HISTORIES 24
 #define N_OPERATIONS 900
 
 /* --- memory that runs out --------------------------------------------------------------------- */
 
-static unsigned int alloc_fails; /* one in so many while the fib is at work; 0: never */
-static bool fib_at_work;
 static uint64_t alloc_random = 1;
 
 void *__interceptor_malloc(size_t size);
@@ -38,10 +36,10 @@ void *realloc(void *old, size_t size);
 
 static bool alloc_strikes(void)
 {
-	if (!fib_at_work || !alloc_fails)
+	if (!history_at_work || !history_alloc_fails)
 		return false;
 	alloc_random = alloc_random * 6364136223846793005u + 1442695040888963407u;
-	return (alloc_random >> 33) % alloc_fails == 0;
+	return (alloc_random >> 33) % history_alloc_fails == 0;
 }
 
 void *malloc(size_t size)
@@ -59,233 +57,82 @@ void *realloc(void *old, size_t size)
 	return alloc_strikes() ? NULL : __interceptor_realloc(old, size);
 }
 
-/* --- the world -------------------------------------------------------------------------------- */
+/* --- chance -------------------------------------------------------------------------------- */
 
-struct world {
-	struct sim *sim;
-	struct fib *fib;
-	struct model model;
-	bool tight;   /* few ids and cells */
-	bool trouble; /* something was made to fail since the last clean retry */
-	bool forgot;  /* the fib said -ENOMEM since the last synchronisation without */
-	uint64_t seed;
-	unsigned int operation;
-};
-
-static uint32_t rnd(struct world *world, uint32_t n)
+static uint32_t rnd(struct history *history, uint32_t n)
 {
-	return sim_random(world->sim, n);
-}
-
-/* --- telling the fib -------------------------------------------------------------------------- */
-
-static void note(struct world *world, int err)
-{
-	if (err != -ENOMEM)
-		assert_int_equal(err, 0);
-	if (!alloc_fails)
-		assert_int_equal(err, 0);
-	world->forgot |= err != 0;
-}
-
-static void tell_slot(struct world *world, const struct model_slot *slot)
-{
-	struct fib_source sources[N_SOURCES];
-	struct fib_target target = model_target(&slot->leaf);
-	int err;
-
-	if (slot->n_sources)
-		target = (struct fib_target){ .verdict = SIXLANE_FORWARD,
-					      .kind = FIB_SOURCES,
-					      .n_sources = slot->n_sources,
-					      .sources = sources };
-	for (size_t i = 0; i < slot->n_sources; i++) {
-		const struct model_source *source = &slot->sources[slot->n_sources - 1 - i];
-
-		sources[i] = (struct fib_source){ .src = source->src,
-						  .dst_len = source->dst_len,
-						  .target = model_target(&source->leaf) };
-	}
-	fib_at_work = true;
-	err = fib_set(world->fib, slot->table, &slot->dst, slot->there ? &target : NULL);
-	fib_at_work = false;
-	note(world, err);
-}
-
-static void tell_object(struct world *world, uint32_t i)
-{
-	const struct fib_object object = model_object(&world->model.now.objects[i]);
-	int err;
-
-	fib_at_work = true;
-	err = fib_set_object(world->fib, i + 1, world->model.now.objects[i].there ? &object : NULL);
-	fib_at_work = false;
-	note(world, err);
-}
-
-static int tell_port(struct world *world, const struct sixlane_port *port)
-{
-	int err;
-
-	fib_at_work = true;
-	err = fib_set_port(world->fib, port);
-	fib_at_work = false;
-	if (!world->trouble)
-		assert_int_equal(err, 0);
-	return err;
-}
-
-static size_t retry(struct world *world)
-{
-	size_t missing;
-
-	fib_at_work = true;
-	missing = fib_retry(world->fib);
-	fib_at_work = false;
-	return missing;
-}
-
-/* --- comparing -------------------------------------------------------------------------------- */
-
-/*
- * Passing for want of room is never wrong, if there is a want; neither is finding nothing, if
- * others are told so.
- */
-static bool is_pass(const struct world *world, const struct sim_found *found)
-{
-	uint32_t verdict = found ? sim_verdict(found) : SIXLANE_FORWARD;
-
-	if (!world->trouble && !world->tight && !world->forgot)
-		return false;
-	if (!found)
-		return world->sim->gaps;
-	if (verdict == SIXLANE_PUNT_NEXT_HOP_OBJECT)
-		return world->forgot || fib_at_work;
-	return verdict == SIXLANE_PUNT_MAP_FULL || verdict == SIXLANE_PUNT_SOURCE_ROUTE;
-}
-
-static void check_probe(const struct world *world, const struct model_probe *probe, bool exact)
-{
-	struct sim_found at;
-	const struct sim_found *found = NULL;
-
-	if (sim_find(world->sim, probe->table, &probe->dst, &probe->src, &at))
-		found = &at;
-	if (model_agrees(&world->model, &world->model.now, probe, found, exact))
-		return;
-	if (!exact && (model_agrees(&world->model, &world->model.before, probe, found, false) ||
-		       is_pass(world, found)))
-		return;
-	fail_msg("table %#x probe %zu has verdict %d, which is neither old nor new", probe->table,
-		 (size_t)(probe - world->model.probes), found ? (int)sim_verdict(found) : -1);
-}
-
-/* exact: whoever has a tag gets it. */
-static void check_vlans(const struct world *world, bool exact)
-{
-	for (uint32_t lower = 1; lower <= 2; lower++) {
-		for (uint16_t vid = 1; vid <= 2; vid++) {
-			const union sixlane_tag tag = { .tpid = 0x81, .tci = vid };
-			uint32_t found = sim_vlan_ifindex(world->sim, lower, tag);
-
-			if (found)
-				assert_true(model_claims(&world->model.now, found, lower, tag) ||
-					    model_claims(&world->model.before, found, lower, tag));
-			else if (exact)
-				assert_false(model_claims(&world->model.now, 0, lower, tag));
-		}
-	}
-}
-
-static void check_write(void *ctx)
-{
-	struct world *world = ctx;
-	bool at_work = fib_at_work;
-
-	for (int i = 0; i < 6; i++)
-		check_probe(world, &world->model.probes[rnd(world, N_PROBES)], false);
-	check_vlans(world, false);
-	fib_at_work = at_work;
-}
-
-/* Between operations. */
-static void check_all(struct world *world)
-{
-	struct fib_stats stats;
-	size_t there = 0;
-	bool exact;
-
-	fib_get_stats(world->fib, &stats);
-	exact = !stats.missing && !world->forgot;
-	world->model.before = world->model.now;
-	for (size_t i = 0; i < N_PROBES; i++)
-		check_probe(world, &world->model.probes[i], exact);
-	for (size_t i = 0; i < N_PREFIXES; i++)
-		there += world->model.now.slots[i].there;
-	check_vlans(world, false);
-	assert_int_equal(stats.routes, world->sim->routes.n);
-	assert_int_equal(stats.sources, world->sim->sources.n);
-	assert_int_equal(stats.neighbours, world->sim->n_neigh_index);
-	if (exact) {
-		assert_int_equal(stats.routes, there);
-		assert_false(world->sim->gaps);
-	}
-	if (!world->trouble && !world->tight)
-		assert_int_equal(stats.missing, 0);
+	return sim_random(history->sim, n);
 }
 
 /* --- operations ------------------------------------------------------------------------------- */
 
-static void change(struct world *world)
+static void change(struct history *history)
 {
-	struct model_slot *slot = &world->model.now.slots[rnd(world, N_PREFIXES)];
+	struct model_slot *slot = &history->model.now.slots[rnd(history, N_PREFIXES)];
 
-	slot->there = !slot->there || rnd(world, 2);
-	model_random_content(&world->model, slot);
-	tell_slot(world, slot);
+	slot->there = !slot->there || rnd(history, 2);
+	model_random_content(&history->model, slot);
+	model_change_doubts(&history->model);
+	history_tell_slot(history, slot);
 }
 
-static void change_object(struct world *world)
+static void change_object(struct history *history)
 {
-	uint32_t i = rnd(world, N_OBJECTS);
+	uint32_t i = rnd(history, N_OBJECTS);
 
-	world->model.now.objects[i] =
-		model_random_object(&world->model, &world->model.now.objects[i]);
-	tell_object(world, i);
+	history->model.now.objects[i] =
+		model_random_object(&history->model, &history->model.now.objects[i]);
+	model_change_doubts(&history->model);
+	history_tell_object(history, i);
 }
 
-static void make_trouble(struct world *world)
+static void set_bound(struct history *history, uint32_t max)
 {
-	struct sim *sim = world->sim;
+	history->max_exceptions = max;
+	history_at_work = true;
+	fib_set_max_exceptions(history->fib, max);
+	history_at_work = false;
+}
 
-	world->trouble = true;
-	switch (rnd(world, 10)) {
+static void make_trouble(struct history *history)
+{
+	struct sim *sim = history->sim;
+
+	history->trouble = history->model.lacking = true;
+	set_bound(history, N_EXCEPTIONS);
+	switch (rnd(history, 12)) {
+	case 10:
+		sim->exception_fails = rnd(history, 4);
+		break;
+	case 11:
+		sim->exceptions_capacity = sim->n_exceptions + rnd(history, 3);
+		break;
 	case 0:
-		sim->routes.capacity = sim->routes.n + rnd(world, 3);
+		sim->routes.capacity = sim->routes.n + rnd(history, 3);
 		break;
 	case 1:
 		sim->full_refuses_replace = !sim->full_refuses_replace;
 		break;
 	case 2:
-		sim->enomem = rnd(world, 3);
+		sim->enomem = rnd(history, 3);
 		break;
 	case 3:
-		sim->set_fails = rnd(world, 4);
+		sim->set_fails = rnd(history, 4);
 		break;
 	case 4:
-		sim->del_fails = rnd(world, 4);
+		sim->del_fails = rnd(history, 4);
 		break;
 	case 5:
-		sim->index_fails = rnd(world, 4);
+		sim->index_fails = rnd(history, 4);
 		break;
 	case 6:
-		sim->sources.capacity = sim->sources.n + rnd(world, 3);
+		sim->sources.capacity = sim->sources.n + rnd(history, 3);
 		break;
 	case 7:
 		sim->grace_fails = !sim->grace_fails;
 		break;
 	case 8:
-		alloc_fails = rnd(world, 2) * (2 + rnd(world, 30));
+		history_alloc_fails = rnd(history, 2) * (2 + rnd(history, 30));
 		break;
 	default:
 		sim->routes.capacity = sim->sources.capacity = SIM_MAX_ROUTES;
@@ -293,117 +140,92 @@ static void make_trouble(struct world *world)
 	}
 }
 
-static void sync_all(struct world *world);
-
-static void end_trouble(struct world *world)
+static void end_trouble(struct history *history)
 {
-	struct sim *sim = world->sim;
+	struct sim *sim = history->sim;
 
-	alloc_fails = 0;
+	history_alloc_fails = 0;
 	sim->routes.capacity = sim->sources.capacity = SIM_MAX_ROUTES;
 	sim->full_refuses_replace = sim->grace_fails = false;
 	sim->enomem = sim->set_fails = sim->del_fails = sim->index_fails = 0;
+	sim->exception_fails = 0;
+	sim->exceptions_capacity = SIM_MAX_EXCEPTIONS;
 	/* What the daemon does after -ENOMEM. */
-	if (world->forgot)
-		sync_all(world);
-	if (!world->tight)
-		assert_int_equal(retry(world), 0);
+	if (history->forgot)
+		history_sync(history);
+	model_raise_doubts(&history->model);
+	if (!history->tight)
+		assert_int_equal(history_retry(history), 0);
 	/* What is deleted last makes room for nobody but the next try. */
-	retry(world);
+	history_retry(history);
 	sim->index_errors = 0;
-	check_vlans(world, true);
-	world->trouble = false;
+	history_check_vlans(history, true);
+	history_tell_exceptions(history, FIB_KERNEL, false);
+	history->trouble = false;
+	history->model.lacking = history->tight;
 }
 
-static void move_neigh(struct world *world)
+static void move_neigh(struct history *history)
 {
-	const uint8_t mac[6] = { 2, 0, 0, 0, 0, (uint8_t)rnd(world, 4) };
-	union sixlane_addr addr = model_random_addr(&world->model);
-	uint32_t ifindex = 1 + rnd(world, 4);
-	bool up = rnd(world, 3) != 0;
+	const uint8_t mac[6] = { 2, 0, 0, 0, 0, (uint8_t)rnd(history, 4) };
+	union sixlane_addr addr = model_random_addr(&history->model);
+	uint32_t ifindex = 1 + rnd(history, 4);
+	bool up = rnd(history, 3) != 0;
 	int err;
 
-	fib_at_work = true;
-	err = fib_set_neigh(world->fib, ifindex, &addr, up ? mac : NULL);
-	fib_at_work = false;
-	if (!world->trouble && !world->tight)
+	history_at_work = true;
+	err = fib_set_neigh(history->fib, ifindex, &addr, up ? mac : NULL);
+	history_at_work = false;
+	if (!history->trouble && !history->tight)
 		assert_int_equal(err, 0);
 	if (up && !err)
-		assert_memory_equal(&(uint64_t){ sim_neigh_mac(world->sim, ifindex, &addr) }, mac,
+		assert_memory_equal(&(uint64_t){ sim_neigh_mac(history->sim, ifindex, &addr) }, mac,
 				    6);
 	else
-		assert_int_equal(sim_neigh_mac(world->sim, ifindex, &addr), 0);
+		assert_int_equal(sim_neigh_mac(history->sim, ifindex, &addr), 0);
 }
 
-static void move_port(struct world *world)
+static void move_port(struct history *history)
 {
-	struct sixlane_port port = { .ifindex = 1 + rnd(world, 6), .flags = rnd(world, 3) };
+	struct sixlane_port port = { .ifindex = 1 + rnd(history, 6), .flags = rnd(history, 3) };
 
-	tell_port(world, &port);
+	history_tell_port(history, &port);
 }
 
-static void move_vlan(struct world *world)
+static void move_vlan(struct history *history)
 {
-	uint32_t i = rnd(world, N_VLAN_PORTS);
-	struct sixlane_port *port = &world->model.now.vlans[i];
+	uint32_t i = rnd(history, N_VLAN_PORTS);
+	struct sixlane_port *port = &history->model.now.vlans[i];
 
 	*port = (struct sixlane_port){ .ifindex = FIRST_VLAN_PORT + i };
-	if (rnd(world, 3)) {
-		port->flags = SIXLANE_PORT_TAGGED | rnd(world, 2);
-		port->lower = 1 + rnd(world, 2);
+	if (rnd(history, 3)) {
+		port->flags = SIXLANE_PORT_TAGGED | rnd(history, 2);
+		port->lower = 1 + rnd(history, 2);
 		port->tag =
-			(union sixlane_tag){ .tpid = 0x81, .tci = (uint16_t)(1 + rnd(world, 2)) };
+			(union sixlane_tag){ .tpid = 0x81, .tci = (uint16_t)(1 + rnd(history, 2)) };
 	}
 	/* Without memory for the port it has no tag either. */
-	if (tell_port(world, port))
+	if (history_tell_port(history, port))
 		port->flags = 0;
 }
 
-static void sync_all(struct world *world)
+static void tighten(struct history *history)
 {
-	world->forgot = false;
-	world->model.syncing = true;
-	fib_at_work = true;
-	fib_sync_begin(world->fib);
-	fib_at_work = false;
-	for (uint32_t i = 0; i < N_VLAN_PORTS; i++) {
-		if (world->model.now.vlans[i].flags && tell_port(world, &world->model.now.vlans[i]))
-			world->model.now.vlans[i].flags = 0;
-	}
-	for (uint32_t i = 0; i < N_OBJECTS; i++) {
-		if (world->model.now.objects[i].there)
-			tell_object(world, i);
-	}
-	for (int len = 128; len >= 0; len--) {
-		for (size_t i = 0; i < N_PREFIXES; i++) {
-			if (world->model.now.slots[i].there &&
-			    world->model.now.slots[i].dst.len == len)
-				tell_slot(world, &world->model.now.slots[i]);
-		}
-	}
-	fib_at_work = true;
-	fib_sync_end(world->fib);
-	fib_at_work = false;
-	world->model.syncing = false;
-}
-
-static void tighten(struct world *world)
-{
-	if (!world->tight)
+	if (!history->tight)
 		return;
-	world->fib->next_hop_pool.limit = 32;
-	world->fib->set_pool.limit = 6;
-	world->fib->neigh_pool.limit = 16;
-	world->fib->cells.limit = 64;
+	history->fib->next_hop_pool.limit = 32;
+	history->fib->set_pool.limit = 6;
+	history->fib->neigh_pool.limit = 16;
+	history->fib->cells.limit = 64;
 }
 
 /* Routes that lead to groups and sets, which are made anew. */
-static size_t count_opaque(const struct world *world)
+static size_t count_opaque(const struct history *history)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < N_PREFIXES; i++) {
-		const struct model_slot *slot = &world->model.now.slots[i];
+		const struct model_slot *slot = &history->model.now.slots[i];
 
 		n += slot->there &&
 		     (slot->n_sources || (slot->leaf.kind != FIB_OBJECT &&
@@ -416,145 +238,281 @@ static size_t count_opaque(const struct world *world)
  * What was right is left as it is but for groups and sets, and packets do not notice: neither
  * before the first synchronisation nor while it goes on. What the old daemon had to leave is swept.
  */
-static void restart(struct world *world)
+static void restart(struct history *history)
 {
-	struct fib_writer writer = sim_writer(world->sim);
+	struct fib_writer writer = sim_writer(history->sim);
 	struct fib_stats stats;
-	bool quiet = !world->trouble && !world->forgot, complete;
+	bool quiet = !history->trouble && !history->forgot, complete;
 	unsigned long writes;
 
-	fib_get_stats(world->fib, &stats);
-	complete = !stats.missing && !world->forgot;
-	fib_free(world->fib);
-	world->fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
-	tighten(world);
-	sim_adopt(world->sim, world->fib);
-	writes = world->sim->routes.writes;
-	fib_retry(world->fib);
+	fib_get_stats(history->fib, &stats);
+	complete = !stats.missing && !history->forgot && !history->lost;
+	fib_free(history->fib);
+	history->fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
+	fib_set_max_exceptions(history->fib, history->max_exceptions);
+	history->evicted = 0;
+	model_raise_doubts(&history->model);
+	history->model.adopted = true;
+	tighten(history);
+	sim_adopt(history->sim, history->fib);
+	writes = history->sim->routes.writes;
+	fib_retry(history->fib);
+	history_note_evicted(history);
+	fib_get_stats(history->fib, &stats);
+	complete &= !stats.missing;
 	for (size_t i = 0; i < N_PROBES; i++)
-		check_probe(world, &world->model.probes[i], complete);
-	sync_all(world);
-	if (quiet && !world->tight)
-		assert_in_range(world->sim->routes.writes, writes, writes + count_opaque(world));
+		history_check_probe(history, &history->model.probes[i], complete);
+	history_sync(history);
+	if (quiet && !history->tight && !history->lost)
+		assert_in_range(history->sim->routes.writes, writes,
+				writes + count_opaque(history));
+	history_tell_exceptions(history, FIB_OPERATOR, false);
+	history_tell_exceptions(history, FIB_KERNEL, false);
+	history->model.adopted = false;
 }
 
 /* Things went and came while nobody listened. */
-static void resync(struct world *world)
+static void resync(struct history *history)
 {
 	for (int i = 0; i < 5; i++) {
-		struct model_slot *slot = &world->model.now.slots[rnd(world, N_PREFIXES)];
+		struct model_slot *slot = &history->model.now.slots[rnd(history, N_PREFIXES)];
 
 		slot->there = !slot->there;
-		model_random_content(&world->model, slot);
+		model_random_content(&history->model, slot);
 	}
-	if (rnd(world, 2)) {
-		uint32_t i = rnd(world, N_OBJECTS);
+	if (rnd(history, 2)) {
+		uint32_t i = rnd(history, N_OBJECTS);
 
-		world->model.now.objects[i] =
-			model_random_object(&world->model, &world->model.now.objects[i]);
+		history->model.now.objects[i] =
+			model_random_object(&history->model, &history->model.now.objects[i]);
 	}
-	sync_all(world);
+	model_change_doubts(&history->model);
+	history_sync(history);
 }
 
-static void operate(struct world *world)
-{
-	uint32_t dice = rnd(world, 100);
+/* --- exceptions ---------------------------------------------------------------------------------
+ */
 
-	if (dice < 54)
-		change(world);
-	else if (dice < 68)
-		change_object(world);
-	else if (dice < 73)
-		move_neigh(world);
-	else if (dice < 77)
-		move_port(world);
-	else if (dice < 82)
-		move_vlan(world);
-	else if (dice < 90)
-		retry(world);
-	else if (dice < 94)
-		make_trouble(world);
-	else if (dice < 96)
-		end_trouble(world);
-	else if (dice < 98)
-		restart(world);
+static void say(struct history *history, size_t i, enum fib_origin origin)
+{
+	struct model_exception *exception = &history->model.now.exceptions[i];
+
+	exception->there[origin] = rnd(history, 4) != 0;
+	if (exception->there[origin])
+		exception->said[origin] = model_random_exception(&history->model, origin);
+	if (origin == FIB_KERNEL)
+		exception->doubt = MODEL_SURE;
+	history_tell_exception(history, i, origin);
+}
+
+static void answer_doubts(struct history *history)
+{
+	union sixlane_addr dst;
+	uint32_t table;
+
+	for (uint32_t n = rnd(history, 4); n; n--) {
+		size_t i;
+
+		if (!fib_exception_in_doubt(history->fib, &table, &dst))
+			return;
+		i = model_find(&history->model, table, &dst);
+		assert_true(i < N_EXCEPTIONS);
+		assert_true(history->model.now.exceptions[i].there[FIB_KERNEL]);
+		if (!history->trouble && !history->tight)
+			assert_int_not_equal(history->model.now.exceptions[i].doubt, MODEL_SURE);
+		say(history, i, FIB_KERNEL);
+	}
+}
+
+static void tell_again(struct history *history)
+{
+	if (rnd(history, 3))
+		history_tell_exceptions(history, FIB_KERNEL, rnd(history, 2));
 	else
-		resync(world);
+		history_tell_exceptions(history, FIB_OPERATOR, false);
+}
+
+/* What changed was no route: of one prefix, or of all. */
+static void doubt(struct history *history)
+{
+	struct model_state *now = &history->model.now;
+	const struct model_slot *slot =
+		rnd(history, 4) ? &now->slots[rnd(history, N_PREFIXES)] : NULL;
+
+	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
+		struct model_exception *exception = &now->exceptions[i];
+
+		if (!slot || model_match(now, exception->table, &exception->dst) == slot)
+			exception->doubt = MODEL_DOUBT;
+	}
+	history_at_work = true;
+	fib_doubt_exceptions(history->fib, slot ? slot->table : 0, slot ? &slot->dst : NULL);
+	history_at_work = false;
+}
+
+static void expire(struct history *history)
+{
+	struct model_state *now = &history->model.now;
+	uint64_t next;
+
+	history->model.now_ns += rnd(history, 10);
+	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
+		for (int origin = 0; origin < FIB_N_ORIGINS; origin++) {
+			uint64_t expires_ns = now->exceptions[i].said[origin].expires_ns;
+
+			if (expires_ns && expires_ns <= history->model.now_ns)
+				now->exceptions[i].there[origin] = false;
+		}
+	}
+	do {
+		history_at_work = true;
+		fib_exceptions_expire(history->fib, history->model.now_ns, 1 + rnd(history, 5),
+				      &next);
+		history_at_work = false;
+	} while (next <= history->model.now_ns);
+}
+
+/* Never fewer than what the operator has said, and what cannot be deleted. */
+static void bound(struct history *history)
+{
+	uint32_t least = 1;
+
+	for (size_t i = 0; i < N_EXCEPTIONS; i++)
+		least += history->model.now.exceptions[i].there[FIB_OPERATOR];
+	if (!history->trouble)
+		set_bound(history, rnd(history, 2) ? N_EXCEPTIONS : least);
+}
+
+static void except(struct history *history)
+{
+	uint32_t dice = rnd(history, 20);
+
+	if (dice < 10)
+		say(history, rnd(history, N_EXCEPTIONS), rnd(history, FIB_N_ORIGINS));
+	else if (dice < 14)
+		answer_doubts(history);
+	else if (dice < 17)
+		expire(history);
+	else if (dice < 18)
+		tell_again(history);
+	else if (dice < 19 && history->bounded)
+		bound(history);
+	else
+		doubt(history);
+	history_note_evicted(history);
+}
+
+static void operate(struct history *history)
+{
+	uint32_t dice = rnd(history, 140);
+
+	if (dice >= 100)
+		except(history);
+	else if (dice < 54)
+		change(history);
+	else if (dice < 68)
+		change_object(history);
+	else if (dice < 73)
+		move_neigh(history);
+	else if (dice < 77)
+		move_port(history);
+	else if (dice < 82)
+		move_vlan(history);
+	else if (dice < 90)
+		history_retry(history);
+	else if (dice < 94)
+		make_trouble(history);
+	else if (dice < 96)
+		end_trouble(history);
+	else if (dice < 98)
+		restart(history);
+	else
+		resync(history);
 }
 
 /* --- histories -------------------------------------------------------------------------------- */
 
-static void open_world(struct world *world, uint64_t seed, bool tight)
+static void open_world(struct history *history, uint64_t seed, bool tight)
 {
 	struct fib_writer writer;
 
-	memset(world, 0, sizeof(*world));
-	world->sim = sim_new();
-	world->sim->random = seed;
-	world->seed = seed;
-	world->tight = tight;
-	alloc_fails = 0;
+	memset(history, 0, sizeof(*history));
+	history->sim = sim_new();
+	history->sim->random = seed;
+	history->seed = seed;
+	history->bounded = seed % 3 == 0;
+	history->max_exceptions = N_EXCEPTIONS;
+	history->tight = tight;
+	history_alloc_fails = 0;
 	alloc_random = seed;
-	writer = sim_writer(world->sim);
-	world->fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
-	tighten(world);
-	model_init(&world->model, world->sim);
+	writer = sim_writer(history->sim);
+	history->fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
+	tighten(history);
+	model_init(&history->model, history->sim);
+	history->model.lacking = tight;
 }
 
 /* In the end nothing is left, whatever happened. */
-static void empty(struct world *world)
+static void empty(struct history *history)
 {
 	struct fib_stats stats;
 
-	end_trouble(world);
-	check_all(world);
+	end_trouble(history);
+	history_check(history);
 	for (size_t i = 0; i < N_PREFIXES; i++)
-		world->model.now.slots[i].there = false;
+		history->model.now.slots[i].there = false;
 	for (size_t i = 0; i < N_OBJECTS; i++)
-		world->model.now.objects[i].there = false;
-	sync_all(world);
-	check_all(world);
-	fib_get_stats(world->fib, &stats);
+		history->model.now.objects[i].there = false;
+	for (size_t i = 0; i < 2 * N_EXCEPTIONS; i++)
+		history->model.now.exceptions[i / 2].there[i % 2] = false;
+	history_tell_exceptions(history, FIB_OPERATOR, false);
+	history_tell_exceptions(history, FIB_KERNEL, false);
+	history_sync(history);
+	history_check(history);
+	fib_get_stats(history->fib, &stats);
 	assert_int_equal(stats.routes, 0);
 	assert_int_equal(stats.sources, 0);
 	assert_int_equal(stats.cells, 0);
 	assert_int_equal(stats.next_hops, 0);
 	assert_int_equal(stats.neighbours, 0);
 	assert_int_equal(stats.missing, 0);
+	assert_int_equal(stats.exceptions, 0);
 	for (uint32_t ifindex = 1; ifindex <= FIRST_VLAN_PORT + N_VLAN_PORTS; ifindex++)
-		fib_set_port(world->fib, &(struct sixlane_port){ .ifindex = ifindex });
-	assert_int_equal(world->sim->n_port_index, 0);
-	assert_int_equal(world->sim->n_vlans, 0);
+		fib_set_port(history->fib, &(struct sixlane_port){ .ifindex = ifindex });
+	assert_int_equal(history->sim->n_port_index, 0);
+	assert_int_equal(history->sim->n_vlans, 0);
 }
 
-static struct world world;
+static struct history history;
 
 static void play(uint64_t seed, bool trouble_allowed, bool tight)
 {
-	open_world(&world, seed, tight);
-	sync_all(&world);
-	world.sim->written = check_write;
-	world.sim->ctx = &world;
+	open_world(&history, seed, tight);
+	history_sync(&history);
+	history.sim->written = history_check_write;
+	history.sim->ctx = &history;
 	for (int i = 0; i < N_OPERATIONS; i++) {
-		world.operation = (unsigned int)i;
-		operate(&world);
-		check_all(&world);
-		if (!trouble_allowed && world.trouble)
-			end_trouble(&world);
+		history.operation = (unsigned int)i;
+		operate(&history);
+		history_check(&history);
+		if (trouble_allowed || !history.trouble)
+			continue;
+		end_trouble(&history);
+		history_check(&history);
 	}
-	world.sim->written = NULL;
-	empty(&world);
-	fib_free(world.fib);
-	sim_free(world.sim);
-	world.sim = NULL;
+	history.sim->written = NULL;
+	empty(&history);
+	fib_free(history.fib);
+	sim_free(history.sim);
+	history.sim = NULL;
 }
 
 static int tell_seed(void **state)
 {
 	(void)state;
-	if (world.sim)
+	if (history.sim)
 		print_message("failed: SEED=%llu HISTORIES=1, at operation %u\n",
-			      (unsigned long long)world.seed, world.operation);
+			      (unsigned long long)history.seed, history.operation);
 	return 0;
 }
 

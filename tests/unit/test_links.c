@@ -398,11 +398,13 @@ static void test_ipv6(void **state)
 
 	(void)state;
 	assert_false(links_clear_ipv6(&links, 1));
-	for (int part = 0; part < 5; part++) {
+	for (int part = 0; part < 7; part++) {
 		ipv6.mtu6 += part == 1;
 		ipv6.disabled ^= part == 2;
 		ipv6.ignore_linkdown ^= part == 3;
 		ipv6.force_forwarding ^= part == 4;
+		ipv6.own_addrs_only ^= part == 5;
+		ipv6.hop_limit += part == 6;
 		assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), 0);
 		assert_true(changed);
 		assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), 0);

@@ -204,6 +204,39 @@ int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32
 	return -EINVAL;
 }
 
+/* test_maps_exception.c has the real ones. */
+int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
+			 const struct sixlane_exception *value)
+{
+	(void)ctx;
+	(void)key;
+	(void)value;
+	return 0;
+}
+
+int maps_write_exception_del(void *ctx, const struct sixlane_exception_key *key)
+{
+	(void)ctx;
+	(void)key;
+	return 0;
+}
+
+int maps_exception_each(const struct maps *of, maps_exception_fn fn, void *ctx)
+{
+	const struct sixlane_exception_key key = { .table = 254 };
+	const struct sixlane_exception value = { .mtu = 1300 };
+
+	(void)of;
+	return fn(ctx, &key, &value);
+}
+
+int fib_adopt_exception(struct fib *fib, const struct sixlane_exception_key *key,
+			const struct sixlane_exception *value)
+{
+	(void)fib;
+	return note("exception ", key->table + value->mtu);
+}
+
 /* --- tests ------------------------------------------------------------------------------- */
 
 static struct sixlane_meta meta;
@@ -349,7 +382,7 @@ static void adopts_what_is_consistent(void **state)
 	put_routes(2);
 	assert_int_equal(maps_adopt(&maps, NULL), -EINVAL);
 	assert_string_equal(adopted, "port 1 neigh 7 vlan 9 next hop 4 next hop 65535 cells 77 "
-				     "source 6 route 1 route 2 ");
+				     "source 6 route 1 route 2 exception 1554 ");
 	assert_int_equal(fakes[LOADER_PORT_INDEX].deleted, 2);
 	assert_int_equal(fakes[LOADER_NEIGH_INDEX].deleted, 1);
 }
@@ -480,6 +513,7 @@ static struct {
 	int error;
 	uint64_t rules;
 	uint32_t port_flags, port_table;
+	union sixlane_addr source;
 } at_grace;
 
 long syscall(long number, ...)
@@ -489,6 +523,7 @@ long syscall(long number, ...)
 	at_grace.rules = meta.rules.word;
 	at_grace.port_flags = ports[2].flags;
 	at_grace.port_table = ports[2].table;
+	at_grace.source = ports[2].source;
 	errno = at_grace.error;
 	return at_grace.error ? -1 : 0;
 }
@@ -520,6 +555,42 @@ static void a_live_port_passes_while_its_meaning_changes(void **state)
 	writer.port_set(writer.ctx, 2, &port);
 	assert_int_equal(at_grace.n, 2);
 	assert_int_equal(at_grace.port_flags, 0);
+	assert_memory_equal(&ports[2], &port, sizeof(port));
+}
+
+static void a_source_is_taken_back_before_another_is_given(void **state)
+{
+	const union sixlane_addr one = { .halves = { 1, 11 } }, two = { .halves = { 1, 22 } };
+	const uint32_t sure = SIXLANE_PORT_UP | SIXLANE_PORT_SOURCE;
+	const struct fib_writer writer = maps_writer(&maps);
+	struct sixlane_port port = { .ifindex = 3, .flags = SIXLANE_PORT_UP, .table = 254 };
+
+	(void)state;
+	memset(&at_grace, 0, sizeof(at_grace));
+	writer.port_set(writer.ctx, 2, &port);
+	port.source = one;
+	writer.port_set(writer.ctx, 2, &port);
+	port.flags = sure;
+	port.hop_limit = 9;
+	writer.port_set(writer.ctx, 2, &port);
+	assert_memory_equal(&ports[2], &port, sizeof(port));
+	assert_int_equal(at_grace.n, 0);
+	/* whoever has seen the first half or the flag must not find the second half changed */
+	port.source = two;
+	writer.port_set(writer.ctx, 2, &port);
+	assert_int_equal(at_grace.n, 1);
+	assert_int_equal(at_grace.port_flags, SIXLANE_PORT_UP);
+	assert_int_equal(at_grace.source.halves[0], 0);
+	assert_int_equal(at_grace.source.halves[1], one.halves[1]);
+	assert_memory_equal(&ports[2], &port, sizeof(port));
+	/* the same for a source that is not sure, and for none */
+	port.flags = SIXLANE_PORT_UP;
+	writer.port_set(writer.ctx, 2, &port);
+	assert_int_equal(at_grace.n, 1);
+	port.source = (union sixlane_addr){ .halves = { 0, 0 } };
+	writer.port_set(writer.ctx, 2, &port);
+	assert_int_equal(at_grace.n, 2);
+	assert_int_equal(at_grace.source.halves[1], two.halves[1]);
 	assert_memory_equal(&ports[2], &port, sizeof(port));
 }
 
@@ -625,6 +696,7 @@ int main(void)
 		cmocka_unit_test_setup(sources_are_of_their_set, setup),
 		cmocka_unit_test_setup(gaps_are_one_flag_of_several, setup),
 		cmocka_unit_test_setup(a_live_port_passes_while_its_meaning_changes, setup),
+		cmocka_unit_test_setup(a_source_is_taken_back_before_another_is_given, setup),
 		cmocka_unit_test_setup(rules_change_as_a_whole, setup),
 		cmocka_unit_test_setup(use_is_told_once, setup),
 	};

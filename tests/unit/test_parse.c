@@ -70,7 +70,7 @@ static const struct route_case route_cases[] = {
 	  .hops = { { .ifindex = SIX0, .weight = 1 } } },
 	{ .capture = "route_mtu_lock",
 	  .dst = "2001:db8:4::",
-	  .expected = { PLAIN, .dst.len = 48, .n_hops = 1, .mtu = 1300 },
+	  .expected = { PLAIN, .dst.len = 48, .n_hops = 1, .mtu = 1300, .mtu_locked = true },
 	  .hops = { { .ifindex = SIX0, .weight = 1 } } },
 	{ .capture = "route_mtu",
 	  .dst = "2001:db8:5::",
@@ -140,7 +140,8 @@ static const struct route_case route_cases[] = {
 	  .hops = { { .ifindex = 1, .weight = 1 } } },
 	{ .capture = "route_get",
 	  .dst = "2001:db8:4::1",
-	  .expected = { PLAIN, .dst.len = 128, .src.len = 128, .n_hops = 1, .mtu = 1300 },
+	  .expected = { PLAIN, .dst.len = 128, .src.len = 128, .n_hops = 1, .mtu = 1300,
+			.mtu_locked = true, .own_source = true },
 	  .hops = { { .ifindex = SIX0, .weight = 1 } } },
 };
 
@@ -156,6 +157,8 @@ static void assert_route(const struct route_case *c, const struct route *route)
 	assert_int_equal(route->metric, e->metric);
 	assert_int_equal(route->next_hop_id, e->next_hop_id);
 	assert_int_equal(route->mtu, e->mtu);
+	assert_int_equal(route->mtu_locked, e->mtu_locked);
+	assert_int_equal(route->own_source, e->own_source);
 	assert_int_equal(route->type, e->type);
 	assert_int_equal(route->protocol, e->protocol);
 	assert_int_equal(route->preference, e->preference ? e->preference : 2);
@@ -406,6 +409,8 @@ static void links_of_ipv6(void **state)
 		assert_int_equal(out.mtu6, cases[i].expected.mtu6);
 		assert_int_equal(out.disabled, cases[i].expected.disabled);
 		assert_int_equal(out.ignore_linkdown, false);
+		assert_int_equal(out.own_addrs_only, false);
+		assert_int_equal(out.hop_limit, 64);
 		assert_int_equal(out.force_forwarding, cases[i].expected.force_forwarding);
 	}
 }
@@ -476,15 +481,27 @@ static void neighbours(void **state)
 
 static void addresses(void **state)
 {
-	_cleanup_free_ struct nlmsghdr *forever = capture_message("address");
-	_cleanup_free_ struct nlmsghdr *expires = capture_message("address_expires");
-	bool finite = true;
+	static const struct {
+		const char *capture, *addr;
+		uint32_t flags;
+		bool expires;
+	} cases[] = {
+		{ "address", "2001:db8:20::1", IFA_F_NODAD | IFA_F_PERMANENT, false },
+		{ "address_expires", "2001:db8:21::1", IFA_F_NODAD, true },
+	};
 
 	(void)state;
-	assert_int_equal(parse_address_lifetime(forever, &finite), 0);
-	assert_false(finite);
-	assert_int_equal(parse_address_lifetime(expires, &finite), 0);
-	assert_true(finite);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_free_ struct nlmsghdr *nlh = capture_message(cases[i].capture);
+		struct address out;
+
+		memset(&out, 0xa5, sizeof(out));
+		assert_int_equal(parse_address(nlh, &out), 0);
+		assert_true(addr_is(&out.addr, cases[i].addr));
+		assert_int_equal(out.ifindex, SIX0);
+		assert_int_equal(out.flags, cases[i].flags);
+		assert_int_equal(out.expires, cases[i].expires);
+	}
 }
 
 static void generic(void **state)

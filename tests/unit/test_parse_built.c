@@ -68,6 +68,42 @@ static void prefix_without_address(void **state)
 	assert_int_equal(PARSE(parse_route, nlh, &route, hops), -EBADMSG);
 }
 
+static struct nlmsghdr *build_metric(uint16_t metric, uint32_t value)
+{
+	struct nlmsghdr *nlh = build_route();
+	struct nlattr *nest = mnl_attr_nest_start(nlh, RTA_METRICS);
+
+	mnl_attr_put_u32(nlh, metric, value);
+	mnl_attr_nest_end(nlh, nest);
+	return nlh;
+}
+
+static void route_sources(void **state)
+{
+	static const struct {
+		uint16_t metric;
+		uint32_t value;
+		bool own_source;
+	} rows[] = {
+		{ RTAX_HOPLIMIT, 64, true }, { RTAX_HOPLIMIT, 0, false }, { RTAX_MTU, 1279, true },
+		{ RTAX_MTU, 1280, false },   { RTAX_ADVMSS, 64, false },
+	};
+	struct nlmsghdr *nlh = build_route();
+	struct route route;
+
+	(void)state;
+	assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
+	assert_false(route.own_source);
+	mnl_attr_put(nlh, RTA_PREFSRC, sizeof(all_ones), &all_ones);
+	assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
+	assert_true(route.own_source);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		nlh = build_metric(rows[i].metric, rows[i].value);
+		assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
+		assert_int_equal(route.own_source, rows[i].own_source);
+	}
+}
+
 static void route_marks(void **state)
 {
 	struct rtvia via = { .rtvia_family = AF_INET };
@@ -266,11 +302,60 @@ static void netdev_commands(void **state)
 	}
 }
 
+/* --- addresses ---------------------------------------------------------------------------- */
+
+static void addresses(void **state)
+{
+	struct nlmsghdr *nlh = build_address();
+	struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(nlh);
+	struct address address;
+
+	(void)state;
+	ifa->ifa_flags = IFA_F_DEPRECATED;
+	assert_int_equal(PARSE(parse_address, nlh, &address), 0);
+	assert_true(addr_is(&address.addr, "2000::1"));
+	assert_int_equal(address.ifindex, 7);
+	assert_int_equal(address.flags, IFA_F_DEPRECATED);
+	assert_false(address.expires);
+	/* the byte in the header has no room for all flags */
+	mnl_attr_put_u32(nlh, IFA_FLAGS, IFA_F_NOPREFIXROUTE);
+	assert_int_equal(PARSE(parse_address, nlh, &address), 0);
+	assert_int_equal(address.flags, IFA_F_NOPREFIXROUTE);
+	/* IFA_ADDRESS is the peer's then */
+	mnl_attr_put(nlh, IFA_LOCAL, sizeof(all_ones), &all_ones);
+	nlh->nlmsg_type = RTM_DELADDR;
+	assert_int_equal(PARSE(parse_address, nlh, &address), 0);
+	assert_memory_equal(&address.addr, &all_ones, sizeof(all_ones));
+	ifa->ifa_family = AF_INET;
+	assert_int_equal(PARSE(parse_address, nlh, &address), -ENOMSG);
+}
+
+static void addresses_of_nobody(void **state)
+{
+	struct nlmsghdr *nlh = build_address();
+	struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(nlh);
+	struct address address;
+
+	(void)state;
+	ifa->ifa_index = 0;
+	assert_int_equal(PARSE(parse_address, nlh, &address), -EBADMSG);
+	ifa->ifa_index = 1u << 31;
+	assert_int_equal(PARSE(parse_address, nlh, &address), -EBADMSG);
+	nlh = message_start();
+	nlh->nlmsg_type = RTM_NEWADDR;
+	ifa = header_put(nlh, sizeof(*ifa), AF_INET6);
+	ifa->ifa_index = 7;
+	assert_int_equal(PARSE(parse_address, nlh, &address), -EBADMSG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prefix_lengths),
 		cmocka_unit_test(prefix_without_address),
+		cmocka_unit_test(route_sources),
+		cmocka_unit_test(addresses),
+		cmocka_unit_test(addresses_of_nobody),
 		cmocka_unit_test(route_marks),
 		cmocka_unit_test(route_lifetimes),
 		cmocka_unit_test(route_preferences),

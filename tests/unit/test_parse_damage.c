@@ -22,7 +22,7 @@ static int takers(const char *name)
 		int takers;
 	} table[] = {
 		{ "link_ipv6", 1 }, { "link_bridge_port", 0 }, { "link_del", 1 },
-		{ "link_", 2 },	    { "neigh_proxy", 0 },
+		{ "link_", 2 },	    { "neigh_proxy", 0 },      { "exception_", 2 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
@@ -142,9 +142,9 @@ static int take_bucket(const struct nlmsghdr *nlh)
 
 static int take_address(const struct nlmsghdr *nlh)
 {
-	bool finite;
+	struct address out;
 
-	return parse_address_lifetime(nlh, &finite);
+	return parse_address(nlh, &out);
 }
 
 static int take_netdev(const struct nlmsghdr *nlh)
@@ -211,6 +211,9 @@ static const struct size_case size_cases[] = {
 	ROUTE(RTA_EXPIRES, .size = 4),
 	ROUTE(RTA_NH_ID, .size = 4),
 	ROUTE(RTA_PREF, .size = 1),
+	ROUTE(RTA_PREFSRC, .size = 16),
+	ROUTE(RTAX_HOPLIMIT, .nests = { RTA_METRICS }, .size = 4),
+	ROUTE(RTAX_LOCK, .nests = { RTA_METRICS }, .size = 4),
 	ROUTE(RTAX_MTU, .nests = { RTA_METRICS }, .size = 4),
 	LINK(IFLA_IFNAME, .kind = STRING_WITHIN, .size = IFNAMSIZ),
 	LINK(IFLA_MTU, .size = 4),
@@ -262,6 +265,9 @@ static const struct size_case size_cases[] = {
 	NETCONF(NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN),
 	{ "NDA_DST", build_neigh, take_neigh, { 0 }, NDA_DST, EXACT, 16, NULL },
 	{ "NDA_FLAGS_EXT", build_neigh, take_neigh, { 0 }, NDA_FLAGS_EXT, EXACT, 4, NULL },
+	{ "IFA_ADDRESS", build_address, take_address, { 0 }, IFA_ADDRESS, EXACT, 16, NULL },
+	{ "IFA_LOCAL", build_address, take_address, { 0 }, IFA_LOCAL, EXACT, 16, NULL },
+	{ "IFA_FLAGS", build_address, take_address, { 0 }, IFA_FLAGS, EXACT, 4, NULL },
 	{ "IFA_CACHEINFO", build_address, take_address, { 0 }, IFA_CACHEINFO, AT_LEAST, 16, NULL },
 	RULE(FRA_DST, 16),
 	RULE(FRA_SRC, 16),

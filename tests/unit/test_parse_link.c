@@ -363,6 +363,29 @@ static void link_conf_of_older_kernels(void **state)
 	}
 }
 
+static void link_hop_limits(void **state)
+{
+	static const struct {
+		int32_t told;
+		uint8_t hop_limit;
+	} rows[] = { { 1, 1 }, { 64, 64 }, { 255, 255 }, { 0, 0 }, { -1, 0 }, { 256, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct nlmsghdr *nlh = build_link(AF_INET6);
+		struct nlattr *nest = mnl_attr_nest_start(nlh, IFLA_PROTINFO);
+		int32_t conf[64] = { [DEVCONF_HOPLIMIT] = rows[i].told };
+		struct link_ipv6 out;
+
+		conf[DEVCONF_USE_OIF_ADDRS_ONLY] = i % 2;
+		mnl_attr_put(nlh, IFLA_INET6_CONF, sizeof(conf), conf);
+		mnl_attr_nest_end(nlh, nest);
+		assert_int_equal(PARSE(parse_link_ipv6, nlh, &out), 0);
+		assert_int_equal(out.hop_limit, rows[i].hop_limit);
+		assert_int_equal(out.own_addrs_only, i % 2);
+	}
+}
+
 static void link_without_ipv6(void **state)
 {
 	struct nlmsghdr *nlh = build_link(AF_UNSPEC);
@@ -404,6 +427,7 @@ int main(void)
 		cmocka_unit_test(link_slaves),
 		cmocka_unit_test(link_not_described),
 		cmocka_unit_test(link_conf_of_older_kernels),
+		cmocka_unit_test(link_hop_limits),
 		cmocka_unit_test(link_without_ipv6),
 		cmocka_unit_test(netconf_of_a_device_that_lost_ipv6),
 	};

@@ -47,12 +47,16 @@ static const struct row rows[] = {
 	  { "via 3 weight 2 via 4 via 5 weight 256" },
 	  "hashed via 3*2 via 4*1 via 5*256" },
 	{ "a set by device 0", { "via 3 via 0" }, "punt_route" },
+	{ "mtu, locked", { "dev 3 lock 1400" }, "one dev 3 lock 1400" },
+	{ "a source of its own", { "dev 3 src" }, "one dev 3 src" },
+	{ "a lock of nothing", { "dev 3 lock 0" }, "one dev 3" },
 	{ "a set, mtu", { "via 3 via 4 mtu 1300" }, "hashed via 3*1 via 4*1 mtu 1300" },
 	{ "a set, one hop without carrier", { "via 7 via 3" }, "hashed via 7*1 via 3*1" },
 	{ "a set without carrier", { "via 7 dev 7", "metric 2000 dev 3" }, "one dev 3" },
 
 	{ "an object", { "nhid 10 via 3" }, "object 10" },
 	{ "an object, no hops told", { "nhid 10" }, "object 10" },
+	{ "an object, mtu, locked", { "nhid 10 lock 1400" }, "object 10 lock 1400" },
 	{ "an object, mtu", { "nhid 10 mtu 1400" }, "object 10 mtu 1400" },
 	{ "an object whatever its carrier was", { "nhid 10 via 7" }, "object 10" },
 	{ "an object that discards", { "blackhole nhid 10 dev 1" }, "object 10" },
@@ -175,6 +179,23 @@ static void test_rows(void **state)
 				 fate(world, RT_TABLE_MAIN, "2001:db8::/32"));
 		world_free(world);
 	}
+}
+
+/* The kernel may have cached it at the object's hop, for whichever route. */
+static void test_sources_by_objects(void **state)
+{
+	struct world *world = world_new(true);
+
+	(void)state;
+	world_add(world, "2001:db8::/32 nhid 10 via 3");
+	world_add(world, "2001:db9::/32 via 4 src");
+	assert_string_equal(fate(world, RT_TABLE_MAIN, "2001:db8::/32"), "object 10");
+	world_add(world, "2001:dba::/32 nhid 11 via 4 src");
+	assert_string_equal(fate(world, RT_TABLE_MAIN, "2001:db8::/32"), "object 10 src");
+	assert_string_equal(fate(world, RT_TABLE_MAIN, "2001:dba::/32"), "object 11 src");
+	world_del(world, "2001:dba::/32 nhid 11 via 4 src");
+	assert_string_equal(fate(world, RT_TABLE_MAIN, "2001:db8::/32"), "object 10 src");
+	world_free(world);
 }
 
 /* "2001:db8::/32" with devices 100 and so on at one metric. */
@@ -439,6 +460,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_sources_by_objects),
 		cmocka_unit_test(test_many_equals),
 		cmocka_unit_test(test_untold),
 		cmocka_unit_test(test_tables_apart),

@@ -242,7 +242,7 @@ static void test_unknown_device(void **state)
 /* Before Linux 6.3. */
 static bool takes_frames(struct links *links, uint32_t ifindex)
 {
-	const struct resolve_port_policy old = { .rules = &ports_program };
+	const struct resolve_port_policy old = { .rules = &ports_program, .addrs = &ports_addrs };
 	struct sixlane_port port;
 
 	resolve_port(links, links_find(links, ifindex), &old, &port);

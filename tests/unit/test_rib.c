@@ -54,8 +54,13 @@ SCRIPT(test_replace_device_route,
        { "add dev 1 metric 60", CREATE, 0, "50 -1; 60 -1", .metric = 60, .n_hops = 1,
 	 .hops = { DEV(1) } },
        { "replace dev 2", REPLACE, 0, "50 -2; 60 -1", .n_hops = 1, .hops = { DEV(2) } },
-       { "replace dev 2 mtu lock 1300", REPLACE, 0, "50 -2 mtu 1300; 60 -1", .n_hops = 1,
-	 .mtu = 1300, .hops = { DEV(2) } })
+       { "replace dev 2 mtu lock 1300", REPLACE, 0, "50 -2 mtu lock 1300; 60 -1", .n_hops = 1,
+	 .mtu = 1300, .mtu_locked = true, .hops = { DEV(2) } },
+       { "replace dev 2 mtu 1300", REPLACE, 0, "50 -2 mtu 1300; 60 -1", .n_hops = 1, .mtu = 1300,
+	 .hops = { DEV(2) } },
+       { "replace dev 2 src", REPLACE, 0, "50 -2 src; 60 -1", .n_hops = 1, .own_source = true,
+	 .hops = { DEV(2) } },
+       { "replace dev 2", REPLACE, 0, "50 -2; 60 -1", .n_hops = 1, .hops = { DEV(2) } })
 
 /* A set and a device route: a dump of the first four steps would show a1 a2 alone. */
 SCRIPT(test_set_beside_device_route,

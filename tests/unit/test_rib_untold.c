@@ -94,6 +94,12 @@ static struct level_entry unlike(struct level_entry entry, uint32_t mtu, uint8_t
 	return entry;
 }
 
+static struct level_entry locked(struct level_entry entry)
+{
+	entry.mtu_locked = 1;
+	return entry;
+}
+
 /* Each thing that may be otherwise in fib6. */
 static void test_what_settles(void **state)
 {
@@ -114,6 +120,7 @@ static void test_what_settles(void **state)
 		{ { a, hop_entry(0xb, 1), object }, 3, false },
 		{ { a, hop_entry(0xc, 2), object }, 3, false },
 		{ { a, unlike(b, 1300, RTN_UNICAST, 2, 0), object }, 3, false },
+		{ { a, locked(b), object }, 3, false },
 		{ { a, unlike(b, 0, RTN_LOCAL, 2, 0), object }, 3, false },
 		{ { a, unlike(b, 0, RTN_UNICAST, 3, 0), object }, 3, false },
 		{ { a, unlike(b, 0, RTN_UNICAST, 2, 1), object }, 3, false },

@@ -117,6 +117,57 @@ static void large_dump_survives_its_own_interruption(void **state)
 		assert_int_equal(route_change(socket, RTM_DELROUTE, n, 48), 0);
 }
 
+static void dump_in_pieces(void **state)
+{
+	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL, *other = NULL;
+	unsigned int pieces = 1;
+	struct seen seen = { 0 };
+	int r;
+
+	(void)state;
+	NEEDS_NAMESPACE();
+	socket = new_socket(0);
+	other = new_socket(0);
+	for (uint16_t n = 0; n < 1000; n++)
+		assert_int_equal(route_change(other, RTM_NEWROUTE, n, 48), 0);
+	assert_int_equal(nl_socket_dump_start(socket, request(RTM_GETROUTE, sizeof(struct rtmsg))),
+			 0);
+	while ((r = nl_socket_dump_next(socket, count, &seen)) == 1) {
+		/* neither disturbs the other */
+		assert_int_equal(route_change(socket, RTM_NEWROUTE, 0, 48), -EINVAL);
+		assert_int_equal(route_change(other, RTM_NEWROUTE, 0, 48), -EEXIST);
+		pieces++;
+	}
+	assert_int_equal(r, 0);
+	assert_true(seen.messages >= 1000);
+	assert_true(pieces > 3);
+	/* and another one, which fails in its midst: freed as it is */
+	seen = (struct seen){ .fail_at = 3, .fail_with = -EXFULL };
+	assert_int_equal(nl_socket_dump_start(socket, request(RTM_GETROUTE, sizeof(struct rtmsg))),
+			 0);
+	assert_int_equal(nl_socket_dump_next(socket, count, &seen), -EXFULL);
+	for (uint16_t n = 0; n < 1000; n++)
+		assert_int_equal(route_change(other, RTM_DELROUTE, n, 48), 0);
+}
+
+/* What the kernel calls filtered has no exceptions. */
+static void relaxed(void **state)
+{
+	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
+	struct seen seen = { 0 };
+	bool filtered = true;
+
+	(void)state;
+	NEEDS_NAMESPACE();
+	socket = new_socket(0);
+	nl_socket_relax(socket);
+	assert_int_equal(nl_socket_dump(socket, request(RTM_GETROUTE, sizeof(struct rtmsg)), count,
+					&seen, NULL, NULL, TIMEOUT_MS, &filtered),
+			 0);
+	assert_true(seen.messages > 0);
+	assert_false(filtered);
+}
+
 static void notifications(void **state)
 {
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
@@ -256,6 +307,8 @@ int main(void)
 		cmocka_unit_test(dump_of_links),
 		cmocka_unit_test(errors_of_the_kernel),
 		cmocka_unit_test(large_dump_survives_its_own_interruption),
+		cmocka_unit_test(dump_in_pieces),
+		cmocka_unit_test(relaxed),
 		cmocka_unit_test(notifications),
 		cmocka_unit_test(group_above_31),
 		cmocka_unit_test(real_overrun),

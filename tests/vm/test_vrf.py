@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """VRFs: a port's packets are looked up in the table of its VRF, and beyond it as the rules say."""
 
+import exceptions as ex
 import frames as fr
 import pytest
+from lab import wait_until
 from lans import LanNet, LanTwins, forwarded, packets, subnet, tag
-from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, host_addr, router_addr
+from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, host_addr, host_ll, router_addr
 
 RED, BLUE = 100, 0x12345678
 # Better than any route that a daemon may add, worse than nothing: as the kernel's documents say.
@@ -269,3 +271,35 @@ def test_bond_in_a_vrf(make):
     wanted = [forwarded(frame, HOST_MAC["b"], PORT_MAC["b"]) for frame in frames]
     assert sorted(fr.show(got["b"] + got["c"])) == sorted(fr.show(wanted))
     net.assert_rise(rise, 10)
+
+
+# --- what is learnt -------------------------------------------------------------------------
+
+
+def wait_learnt(net, wanted):
+    """Until these are all exceptions: {destination: (table, MTU)}."""
+    seen = [None]
+
+    def right():
+        rows = net.router.sixlane_json("exception", "show")
+        seen[0] = {row["destination"]: (row["table"], row["mtu"]) for row in rows}
+        return seen[0] == wanted
+
+    wait_until(right, 10, lambda: "%s: %s" % (wanted, seen[0]))
+
+
+def test_path_mtu_within_a_vrf(net):
+    """The kernel learns it in the table of the VRF that the message came in by."""
+    add_red_and_blue(net)
+    for host in net.hosts:
+        ex.router(net, host_ll(host), HOST_MAC[host], host)
+    route_in(net, RED, PREFIX, "via", host_ll("b"), "dev p1")
+    route_in(net, BLUE, PREFIX, "via", host_ll("c"), "dev p2")
+    ex.learn(net, 1300)
+    wait_learnt(net, {FAR: (RED, 1300)})
+    net.assert_forwarded([fr.udp(FAR, size=1300)])
+    _, rise = net.counted(lambda: net.exchange([fr.udp(FAR, size=1301)]))
+    assert rise.get("forward", 0) == 0, rise
+    # Gone with its route, of which a question by the VRF's device tells.
+    net.r.route("replace", PREFIX, "via", host_ll("b"), "dev p1 table", RED)
+    wait_learnt(net, {})

@@ -84,6 +84,11 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-packets", "test_packets.py", "test_lookup.py", "test_others.py"),
         pytest_job("e2e", "e2e-tables", "test_differential.py", "test_overrun.py"),
         pytest_job("e2e", "e2e-inputs", "test_bad_input.py", "test_lab.py"),
+        pytest_job("e2e", "e2e-mtus", "test_path_mtu.py", "test_path_mtu_multipath.py"),
+        pytest_job("e2e", "e2e-learnt", "test_path_mtu_learning.py", "test_path_mtu_changes.py"),
+        pytest_job("e2e", "e2e-redirects", "test_redirects.py", "test_exceptions.py"),
+        pytest_job("e2e", "e2e-floods", "test_exception_floods.py", "test_exception_scale.py",
+                   "test_path_mtu_hosts.py"),
         pytest_job("e2e", "e2e-explain", "test_explain.py", "test_jumbo.py"),
         Job("parity", "parity", "/usr/bin/python3 tests/parity/parity.py --save {share}/parity"
             f" --seconds {parity_seconds} --packets {PARITY_PACKETS}", has_xml=False),

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "../util.h"
-#include "fib_internal.h"
+#include "fib_host.h"
 
 /* The next hop for what finds no room, there before anything can fail. */
 static int reserve_full(struct fib *fib)
@@ -28,7 +28,8 @@ static int init_all(struct fib *fib)
 					    &fib->sets };
 	int err = 0;
 
-	fib->starving.prev = fib->starving.next = &fib->starving;
+	fib_list_init(&fib->starving);
+	fib_host_init(fib);
 	fib->by_id = calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(*fib->by_id));
 	fib->by_slot = calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(*fib->by_slot));
 	for (size_t i = 0; i < ARRAY_SIZE(hashes); i++)
@@ -62,6 +63,7 @@ void fib_free(struct fib *fib)
 	if (!fib)
 		return;
 	fib_route_free_all(fib);
+	fib_host_free_all(fib);
 	if (fib->by_id)
 		fib_next_hop_free_all(fib);
 	fib_object_free_all(fib);
@@ -95,8 +97,11 @@ void fib_get_stats(const struct fib *fib, struct fib_stats *out)
 		.neighbours = fib->neighs.count,
 		.sources = fib->n_sources,
 		.cells = fib->cells.n_taken,
-		.missing = fib->n_failed + fib->n_hungry,
+		.missing = fib->n_failed + fib->n_hungry + fib->hosts.n_failed,
 		.writes = fib->writes,
 		.write_errors = fib->write_errors,
+		.exceptions = fib->hosts.n_written,
+		.exceptions_evicted = fib->hosts.n_evicted,
+		.exceptions_missing = fib->hosts.n_missing,
 	};
 }

@@ -17,6 +17,11 @@
  * - While a prefix could not be written (the trie is full, a write failed), every entry that
  *   covers it in its table says PUNT_MAP_FULL: a missing /48 never leaves by its /32. Nor does
  *   it leave by another table: SIXLANE_META_GAPS is set.
+ * - An exception is found by way of the mark of the longest prefix in the trie that covers it,
+ *   whatever comes, goes or changes there. What the kernel says of a destination is of the route
+ *   that it is under; before that leads elsewhere, or another route does, it is punted. What is
+ *   said and cannot be written, or is forgotten for lack of memory or room, is punted by that
+ *   prefix: all destinations that are not there, or, if what is there is wrong, all of them.
  */
 #ifndef FIB_FIB_H
 #define FIB_FIB_H
@@ -48,6 +53,14 @@ struct fib_writer {
 	int (*vlan_del)(void *ctx, const struct sixlane_vlan_key *key);
 	/* SIXLANE_META_GAPS: set before the first prefix goes missing, cleared after the last. */
 	void (*gaps_set)(void *ctx, bool gaps);
+	/*
+	 * The whole value but the datapath's figures and added_ns, which an entry that is there
+	 * keeps, and what is only the maps' own. -ENOSPC, -ENOMEM or another -errno: there is none
+	 * if there was none, else it is as before, or punted.
+	 */
+	int (*exception_set)(void *ctx, const struct sixlane_exception_key *key,
+			     const struct sixlane_exception *value);
+	int (*exception_del)(void *ctx, const struct sixlane_exception_key *key);
 	/* Wait until every packet that was under way at the call has left. 0 or -errno. */
 	int (*grace)(void *ctx);
 };
@@ -72,6 +85,9 @@ int fib_adopt_port(struct fib *fib, uint32_t slot, const struct sixlane_port *po
 int fib_adopt_vlan(struct fib *fib, const struct sixlane_vlan_key *key, uint32_t slot);
 int fib_adopt_source(struct fib *fib, const struct sixlane_route_key *key, uint32_t value);
 int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32_t value);
+/* After all next hops and routes. Kernel's are in doubt, the operator's wait to be set. */
+int fib_adopt_exception(struct fib *fib, const struct sixlane_exception_key *key,
+			const struct sixlane_exception *value);
 /* cells is [SIXLANE_MAX_CELLS], read once, by the first call that is not one of these. */
 void fib_adopt_cells(struct fib *fib, const union sixlane_cell *cells);
 
@@ -87,6 +103,65 @@ int fib_set(struct fib *fib, uint32_t table, const struct prefix *dst,
  * are forgotten afterwards, and those that come to mean something else are punted meanwhile.
  */
 int fib_set_object(struct fib *fib, uint32_t id, const struct fib_object *object);
+
+/*
+ * What a destination has of its own, as one origin says: a Path MTU, another next hop, or both.
+ * The prefix with the longest match in its table owns it, and only packets that are forwarded by
+ * that prefix's route meet it. What both origins say is merged: the smaller MTU, the operator's
+ * next hop, the earlier expiry.
+ */
+enum fib_origin { FIB_KERNEL, FIB_OPERATOR, FIB_N_ORIGINS };
+
+struct fib_exception {
+	uint32_t mtu;	 /* bytes; 0: none */
+	bool mtu_locked; /* see SIXLANE_EXCEPTION_LOCKED */
+	bool has_hop;
+	bool has_under; /* only for packets that go by this hop of the owner's route … */
+	bool punt;	/* the kernel is to decide about every packet to this destination */
+	bool observe;	/* count, do not apply */
+	struct fib_hop hop, under; /* weights do not count */
+	uint64_t expires_ns;	   /* CLOCK_MONOTONIC; 0: never */
+};
+
+/*
+ * exception is what an origin says from now on; NULL: nothing. Of an owner with one hop that is not
+ * under, nothing is applied; of one by source (FIB_SOURCES) the kernel's is a punt. 0, also if it
+ * could not be written, which fib_retry() mends. -ENOMEM, or -ENOSPC: there is no room; then the
+ * kernel's exception is missing (its owner is marked, so that packets to destinations that are not
+ * there are punted), the operator's is refused. An exception of the kernel that expires sooner than
+ * a new one, or any for an operator's, makes room for it, and is missing from then on.
+ */
+int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
+		      const union sixlane_addr *dst, const struct fib_exception *exception);
+
+/*
+ * All of an origin's exceptions are told anew: begin, fib_set_exception for each, end. Those that
+ * were not set are gone then; of the kernel's (gone not NULL) only if gone says so, and others are
+ * in doubt. complete: what was missing for want of room is settled, too.
+ */
+typedef bool (*fib_gone_fn)(void *ctx, uint32_t table, const union sixlane_addr *dst);
+void fib_exceptions_begin(struct fib *fib, enum fib_origin origin);
+void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, fib_gone_fn gone,
+			void *ctx);
+
+/*
+ * The kernel's exceptions whose owner changed, or came to lead elsewhere, are punted until they are
+ * set anew. Takes one out of the list of those nobody has been asked about: true, false: there is
+ * none.
+ */
+bool fib_exception_in_doubt(struct fib *fib, uint32_t *table, union sixlane_addr *dst);
+
+/*
+ * The kernel has let exceptions go, or changed them, without a change of routes that the FIB could
+ * tell: those of a prefix's own route, or (dst NULL) all in all tables are in doubt.
+ */
+void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst);
+
+/* Remove what has expired, at most max. *next_ns: when the next one will; UINT64_MAX: none will. */
+void fib_exceptions_expire(struct fib *fib, uint64_t now_ns, size_t max, uint64_t *next_ns);
+
+/* At most so many entries of sl_exceptions; SIXLANE_MAX_EXCEPTIONS until it is set. */
+void fib_set_max_exceptions(struct fib *fib, uint32_t max);
 
 /*
  * Full synchronisation: begin, fib_set for all that there is, end (deletes what was not set).
@@ -121,6 +196,8 @@ struct fib_stats {
 	uint64_t missing; /* as fib_retry() returns it */
 	uint64_t writes;  /* of routes, since the start */
 	uint64_t write_errors;
+	uint64_t exceptions;				 /* entries of sl_exceptions */
+	uint64_t exceptions_evicted, exceptions_missing; /* see struct sixlane_meta */
 };
 void fib_get_stats(const struct fib *fib, struct fib_stats *out);
 

@@ -14,15 +14,21 @@
 #include <string.h>
 
 #include "../util.h"
-#include "fib_internal.h"
+#include "fib_host.h"
 
-#define MIN_MTU 1280u
+#define MARKS (SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING)
 
 /* --- taking in -------------------------------------------------------------------------------- */
 
-/* The object for an id found in the maps, made if there is none. NULL: no memory. */
-static struct fib_next_hop *adopt_id(struct fib *fib, uint32_t id)
+/* An id out of range is no next hop: packets pass, as they do at the one for full maps. */
+static uint32_t sane_id(uint32_t id)
 {
+	return id && id < SIXLANE_MAX_NEXT_HOPS ? id : FIB_ID_FULL;
+}
+
+struct fib_next_hop *fib_adopt_id(struct fib *fib, uint32_t found)
+{
+	uint32_t id = sane_id(found);
 	struct fib_next_hop *next_hop = fib->by_id[id];
 
 	if (next_hop)
@@ -31,14 +37,6 @@ static struct fib_next_hop *adopt_id(struct fib *fib, uint32_t id)
 	if (next_hop)
 		fib_next_hop_take_id(fib, next_hop, id);
 	return next_hop;
-}
-
-/* An id out of range is no next hop: packets pass, as they do at the one for full maps. */
-static uint32_t id_of_value(uint32_t value)
-{
-	uint32_t id = sixlane_route_next_hop(value);
-
-	return id && id < SIXLANE_MAX_NEXT_HOPS ? id : FIB_ID_FULL;
 }
 
 int fib_adopt_next_hop(struct fib *fib, uint32_t id, const struct sixlane_next_hop *content)
@@ -50,7 +48,7 @@ int fib_adopt_next_hop(struct fib *fib, uint32_t id, const struct sixlane_next_h
 		return -EINVAL;
 	if (id == FIB_ID_FULL) /* written by fib_new() already */
 		return 0;
-	next_hop = adopt_id(fib, id);
+	next_hop = fib_adopt_id(fib, id);
 	if (!next_hop)
 		return -ENOMEM;
 	next_hop->content = *content;
@@ -82,7 +80,7 @@ static int keep_stray(struct fib *fib, const struct sixlane_route_key *key)
 int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32_t value)
 {
 	struct prefix prefix = { .addr = key->addr };
-	uint32_t id = id_of_value(value);
+	uint32_t id = sane_id(sixlane_route_next_hop(value));
 	struct fib_next_hop *next_hop;
 	struct fib_entry *entry;
 	struct fib_table *table;
@@ -97,11 +95,12 @@ int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32
 		return -ENOMEM;
 	if (radix_find(&table->entries, &prefix))
 		return -EINVAL;
-	next_hop = adopt_id(fib, id);
+	next_hop = fib_adopt_id(fib, id);
 	entry = next_hop ? fib_entry_new(fib, table, &prefix) : NULL;
 	if (!entry)
 		return -ENOMEM;
-	entry->foreign = value != sixlane_route_value(id, prefix.len);
+	fib_owner_adopt(fib, entry, value & MARKS);
+	entry->foreign = (value & ~MARKS) != sixlane_route_value(id, prefix.len);
 	next_hop->named++;
 	entry->written = id;
 	fib->n_written++;
@@ -132,13 +131,13 @@ static struct fib_set *grow_set(struct fib *fib, uint32_t id)
 
 int fib_adopt_source(struct fib *fib, const struct sixlane_route_key *key, uint32_t value)
 {
-	uint32_t id = id_of_value(value), len = sixlane_route_len(value);
+	uint32_t id = sane_id(sixlane_route_next_hop(value)), len = sixlane_route_len(value);
 	bool sane = key_is_sane(key) && value == sixlane_route_value(id, len) && len <= 128;
 	struct fib_next_hop *next_hop;
 	struct fib_set *set;
 
 	fib->adopted = true;
-	next_hop = adopt_id(fib, id);
+	next_hop = fib_adopt_id(fib, id);
 	set = next_hop ? grow_set(fib, ntohl(key->table)) : NULL;
 	if (!set)
 		return -ENOMEM;
@@ -159,25 +158,37 @@ static bool is_object(const struct fib_next_hop *next_hop)
 	return next_hop->content.flags & SIXLANE_NEXT_HOP_OBJECT;
 }
 
+static bool is_locked(const struct fib_next_hop *next_hop)
+{
+	return next_hop->content.flags & SIXLANE_NEXT_HOP_LOCKED;
+}
+
+static bool has_own_source(const struct fib_next_hop *next_hop)
+{
+	return next_hop->content.flags & SIXLANE_NEXT_HOP_NO_ANSWER;
+}
+
 /* What holds for all kinds. */
 static bool content_is_sane(const struct sixlane_next_hop *content)
 {
-	if (content->flags & ~SIXLANE_NEXT_HOP_OBJECT || (content->mtu && content->mtu < MIN_MTU))
+	const uint32_t known =
+		SIXLANE_NEXT_HOP_OBJECT | SIXLANE_NEXT_HOP_LOCKED | SIXLANE_NEXT_HOP_NO_ANSWER;
+
+	if (content->flags & ~known || (content->mtu && content->mtu < FIB_MIN_MTU))
 		return false;
-	if (!content->flags)
+	if (content->flags & SIXLANE_NEXT_HOP_LOCKED && !content->mtu)
+		return false;
+	if (!(content->flags & SIXLANE_NEXT_HOP_OBJECT))
 		return !content->reserved;
 	return content->reserved && content->reserved <= UINT32_MAX;
 }
 
-/* Reference the port and the neighbour that a fate names. False: they are not there. */
-static bool understand_forward(struct fib *fib, struct fib_next_hop *next_hop,
-			       struct fib_key_hop *hop)
+bool fib_adopt_hop(const struct fib *fib, union sixlane_fate fate, struct fib_key_hop *hop)
 {
-	const union sixlane_fate fate = next_hop->content.fate;
 	const struct fib_port *port = fate.port ? fib_port_at(fib, fate.port) : NULL;
 	const struct fib_neigh *neigh = NULL;
 
-	if (!port)
+	if (fate.kind != SIXLANE_FORWARD || !port)
 		return false;
 	*hop = (struct fib_key_hop){ .ifindex = port->port.ifindex };
 	if (fate.neighbour) {
@@ -187,8 +198,18 @@ static bool understand_forward(struct fib *fib, struct fib_next_hop *next_hop,
 			return false;
 		hop->gateway = neigh->key.addr;
 		hop->has_gateway = 1;
-		next_hop->neigh = fib_neigh_get(fib, hop->ifindex, &hop->gateway);
 	}
+	return true;
+}
+
+/* Reference the port and the neighbour that a fate names. False: they are not there. */
+static bool understand_forward(struct fib *fib, struct fib_next_hop *next_hop,
+			       struct fib_key_hop *hop)
+{
+	if (!fib_adopt_hop(fib, next_hop->content.fate, hop))
+		return false;
+	if (hop->has_gateway)
+		next_hop->neigh = fib_neigh_get(fib, hop->ifindex, &hop->gateway);
 	next_hop->port = fib_port_get(fib, hop->ifindex);
 	return true;
 }
@@ -206,7 +227,9 @@ static bool understand_leaf(struct fib *fib, struct fib_next_hop *next_hop)
 	if (fate.kind == SIXLANE_FORWARD) {
 		if (!understand_forward(fib, next_hop, &hop))
 			return false;
-		fib_key_of_hop(&leaf, &hop, content->mtu);
+		fib_key_of_hop(&leaf, &hop);
+		fib_key_set_mtu(&leaf.key, content->mtu, is_locked(next_hop));
+		leaf.key.own_source = has_own_source(next_hop);
 	} else {
 		if (fate.port || fate.neighbour)
 			return false;
@@ -355,7 +378,9 @@ static void settle(struct fib *fib, struct fib_next_hop *next_hop)
 	}
 	if (is_object(next_hop)) {
 		fib_key_of_object(&leaf, (uint32_t)next_hop->content.reserved,
-				  next_hop->content.mtu, next_hop->content.expires_ns);
+				  next_hop->content.expires_ns);
+		fib_key_set_mtu(&leaf.key, next_hop->content.mtu, is_locked(next_hop));
+		leaf.key.own_source = has_own_source(next_hop);
 		if (!fib_next_hop_find(fib, &leaf.key))
 			object = fib_object_get(fib, leaf.key.object);
 		if (!object)
@@ -454,6 +479,7 @@ void fib_adopt_finish(struct fib *fib)
 	understand_next_hops(fib);
 	fib_entry_each(fib, understand_route);
 	fib->adopted_cells = NULL;
+	fib_adopt_hosts(fib);
 }
 
 void fib_adopt_drop_strays(struct fib *fib)

@@ -5,14 +5,14 @@
  * that cover it in its table, and these say PUNT_MAP_FULL; covers are punted before an entry leaves
  * the trie against its will, and restored after it is back. SIXLANE_META_GAPS does for the
  * other tables what they do for their own.
+ *
+ * Hosts (fib_host.h) belong to an entry from before it is written, and to the next shorter one from
+ * before it goes.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 
-#include "fib_internal.h"
-
-/* Linux 6.18 refills the trie's allocator behind our back: a moment later it has memory. */
-#define ENOMEM_TRIES 4
+#include "fib_host.h"
 
 static struct sixlane_route_key key_of(const struct fib_entry *entry)
 {
@@ -23,18 +23,23 @@ static struct sixlane_route_key key_of(const struct fib_entry *entry)
 	};
 }
 
+static uint32_t written_marks(const struct fib_entry *entry)
+{
+	return (uint32_t)entry->marks << SIXLANE_ROUTE_MARKS_SHIFT;
+}
+
 /* The id that the trie should name here; 0: none. */
 static uint32_t proper_id(const struct fib_entry *entry)
 {
 	if (!entry->wanted)
 		return 0;
-	if (entry->missing_below || entry->doubtful || !entry->wanted->id)
+	if (entry->missing_below || entry->doubtful || entry->hosts_stuck || !entry->wanted->id)
 		return FIB_ID_FULL;
 	return entry->wanted->id;
 }
 
-/* The trie names id here from now on. */
-static void note_written(struct fib *fib, struct fib_entry *entry, uint32_t id)
+/* The trie names id here from now on, with these marks. */
+static void note_written(struct fib *fib, struct fib_entry *entry, uint32_t id, uint32_t marks)
 {
 	uint32_t old = entry->written;
 
@@ -43,46 +48,65 @@ static void note_written(struct fib *fib, struct fib_entry *entry, uint32_t id)
 	entry->stuck = false;
 	entry->foreign = false;
 	entry->written = id;
+	entry->marks = marks >> SIXLANE_ROUTE_MARKS_SHIFT;
 	fib->n_written += (id != 0) - (old != 0);
 	fib_next_hop_rename(fib, old, id);
 }
 
-static int write_value(struct fib *fib, const struct fib_entry *entry, uint32_t id)
+static int replace_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
 {
 	const struct sixlane_route_key key = key_of(entry);
+	uint32_t marks = fib_entry_marks(entry);
 	int err = -ENOMEM;
 
-	if (!entry->written && (fib->no_room || fib->n_written >= fib->max_routes))
-		return -ENOSPC;
-	for (int i = 0; i < ENOMEM_TRIES && err == -ENOMEM; i++) {
+	for (int i = 0; i < FIB_ENOMEM_TRIES && err == -ENOMEM; i++) {
 		err = fib->writer.route_set(fib->writer.ctx, &key,
-					    sixlane_route_value(id, entry->node.prefix.len));
+					    sixlane_route_value(id, entry->node.prefix.len) |
+						    marks);
 		fib->writes++;
 		fib->write_errors += err != 0;
 	}
+	if (!err)
+		note_written(fib, entry, id, marks);
+	return err;
+}
+
+static int insert_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
+{
+	bool took;
+	int err;
+
+	if (fib->no_room || fib->n_written >= fib->max_routes)
+		return -ENOSPC;
+	took = fib_owner_enter(fib, entry);
+	err = replace_value(fib, entry, entry->hosts_stuck ? FIB_ID_FULL : id);
+	if (err)
+		fib_owner_leave(fib, entry);
+	else if (took)
+		fib_owner_settle(fib, fib_owner_above(entry));
 	return err;
 }
 
 static int put_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
 {
-	int err = write_value(fib, entry, id);
-
-	if (!err)
-		note_written(fib, entry, id);
-	return err;
+	return entry->written ? replace_value(fib, entry, id) : insert_value(fib, entry, id);
 }
 
 static int delete_value(struct fib *fib, struct fib_entry *entry)
 {
 	const struct sixlane_route_key key = key_of(entry);
-	int err = fib->writer.route_del(fib->writer.ctx, &key);
+	int err;
 
+	fib_owner_leave(fib, entry);
+	err = fib->writer.route_del(fib->writer.ctx, &key);
 	fib->writes++;
 	if (err && err != -ENOENT) {
 		fib->write_errors++;
+		if (fib_owner_enter(fib, entry))
+			fib_owner_settle(fib, fib_owner_above(entry));
 		return err;
 	}
-	note_written(fib, entry, 0);
+	note_written(fib, entry, 0, 0);
 	fib->no_room = false;
 	return 0;
 }
@@ -148,6 +172,22 @@ static void withdraw(struct fib *fib, struct fib_entry *entry)
 		stick(fib, entry);
 }
 
+/* The marks that the trie should have here, and has not or has without need. */
+static uint32_t marks_missing(const struct fib_entry *entry)
+{
+	return entry->wanted ? fib_entry_marks(entry) & ~written_marks(entry) : 0;
+}
+
+static uint32_t marks_idle(const struct fib_entry *entry)
+{
+	return entry->wanted ? written_marks(entry) & ~fib_entry_marks(entry) : 0;
+}
+
+static bool is_right(const struct fib_entry *entry)
+{
+	return proper_id(entry) == entry->written && !entry->foreign && !marks_missing(entry);
+}
+
 void fib_entry_settle(struct fib *fib, struct fib_entry *entry)
 {
 	uint32_t id = proper_id(entry);
@@ -155,18 +195,19 @@ void fib_entry_settle(struct fib *fib, struct fib_entry *entry)
 
 	if (!id && entry->written)
 		withdraw(fib, entry);
-	else if (id && (id != entry->written || entry->foreign))
+	else if (id && (!is_right(entry) || marks_idle(entry)))
 		err = put_value(fib, entry, id);
 	else if (entry->stuck)
-		note_written(fib, entry, id);
+		note_written(fib, entry, id, fib_entry_marks(entry));
 	if (err) {
 		fib->no_room |= fib->retrying && !entry->written && err == -ENOSPC;
-		fall_back(fib, entry);
+		if (!is_right(entry))
+			fall_back(fib, entry);
 	}
 	count_absent(fib, entry, entry->wanted && !entry->written);
 	fib->n_failed -= entry->failed;
-	entry->failed = proper_id(entry) != entry->written || entry->foreign ||
-			(entry->wanted && !entry->wanted->id);
+	entry->failed =
+		!is_right(entry) || marks_idle(entry) || (entry->wanted && !entry->wanted->id);
 	fib->n_failed += entry->failed;
 }
 

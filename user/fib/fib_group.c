@@ -60,7 +60,7 @@ static bool add_hops(struct fib *fib, struct fib_group *group, const struct fib_
 	struct fib_leaf_key leaf;
 
 	for (uint32_t i = 0; i < n; i++) {
-		fib_key_of_hop(&leaf, &hops[i], 0);
+		fib_key_of_hop(&leaf, &hops[i]);
 		if (!add_member(fib, group, &leaf.key))
 			return false;
 	}

@@ -2,9 +2,9 @@
 /*
  * What the parts of the fib know of each other: ids and slots (fib_pool.c), cells (fib_cells.c),
  * ports and their VLANs, neighbours, next hops and what they lead to (fib_group.c,
- * fib_object.c, fib_source.c), and the trie's entries on top (fib_route.c, fib_cover.c). Each
- * object is reference-counted by what names it in the maps or is about to; it leaves the maps with
- * its last reference. Private to fib/.
+ * fib_object.c, fib_source.c), and the trie's entries on top (fib_route.c, fib_cover.c). Beside
+ * these stand destinations with exceptions (fib_host.h). Each object is reference-counted by what
+ * names it in the maps or is about to; it leaves the maps with its last reference. Private to fib/.
  *
  * Invariants beside those of fib.h
  * - A port or a neighbour has a slot exactly while the index map names it.
@@ -25,10 +25,18 @@
 #include "../rib/radix.h"
 #include "fib.h"
 #include "fib_hash.h"
+#include "fib_heap.h"
 #include "fib_key.h"
+#include "fib_list.h"
 
 /* The next hop that punts what found no room. Reserved, so that a punt can never fail. */
 #define FIB_ID_FULL 1u
+
+/* Linux 6.18 refills the allocators of tries and hashes behind our back: a moment later there is
+ * memory. */
+#define FIB_ENOMEM_TRIES 4
+
+#define FIB_MIN_MTU 1280u
 
 /* Ids or slots from 1 to limit - 1. */
 struct fib_pool {
@@ -123,10 +131,6 @@ struct fib_object_state {
 	bool held; /* punted: routes of before this synchronisation may still name it */
 };
 
-struct fib_list {
-	struct fib_list *prev, *next;
-};
-
 struct fib_next_hop {
 	struct fib_hash_node node;	 /* by key, if hashed */
 	struct fib_list starving;	 /* in fib->starving if starved or hungry */
@@ -139,7 +143,7 @@ struct fib_next_hop {
 	struct fib_object_state *object; /* whose meaning the fate follows … */
 	struct fib_next_hop *next_user;	 /* … and the next one that does */
 	uint32_t id;			 /* 0: starved */
-	uint32_t wanted;		 /* entries, groups and sets that should name it */
+	uint32_t wanted;		 /* entries, groups, sets and hosts that should name it */
 	uint32_t named;			 /* entries of tries that name it */
 	uint32_t stuck; /* of those, how many should not and could not be changed */
 	bool hashed;
@@ -152,21 +156,47 @@ struct fib_table {
 	struct fib_hash_node node; /* by id */
 	uint32_t id;
 	struct radix entries;
+	struct radix hosts;
 };
+
+#define FIB_HOSTS_BITS 19
+#define FIB_GENERATION_BITS 12
+_Static_assert(SIXLANE_MAX_EXCEPTIONS < 1u << FIB_HOSTS_BITS &&
+		       SIXLANE_MAX_NEXT_HOPS <= SIXLANE_ROUTE_ID_MASK + 1,
+	       "the bits below hold what they count");
 
 /* A prefix in the trie, or that should be. */
 struct fib_entry {
 	struct radix_node node;
 	struct fib_table *table;
-	struct fib_next_hop *wanted; /* NULL: withdrawn, or adopted and not understood */
-	uint32_t written;	     /* id that the trie names here, 0: not in the trie */
-	uint32_t missing_below;	     /* absent entries that this one covers */
-	uint32_t generation;	     /* of the synchronisation that set it last */
-	bool absent : 1;	     /* wanted, not in the trie, and counted in its covers */
-	bool failed : 1;	     /* the trie does not say what it should */
-	bool stuck : 1;		     /* names the wrong next hop, which is poisoned for it */
-	bool foreign : 1;	     /* adopted with a value that we would not have written */
-	bool doubtful : 1; /* something it covers may have been lost: punted until synchronised */
+	struct fib_next_hop *wanted;	 /* NULL: withdrawn, or adopted and not understood */
+	uint64_t written : 20;		 /* id that the trie names here, 0: not in the trie … */
+	uint64_t marks : 2;		 /* … with these: SIXLANE_ROUTE_*, from the lowest on */
+	uint64_t hosts : FIB_HOSTS_BITS; /* that it owns, being in the trie … */
+	uint64_t hosts_absent : FIB_HOSTS_BITS;
+	bool absent : 1;  /* wanted, not in the trie, and counted in its covers */
+	bool failed : 1;  /* the trie does not say what it should */
+	bool stuck : 1;	  /* names the wrong next hop, which is poisoned for it */
+	bool foreign : 1; /* adopted with a value that we would not have written */
+	uint64_t hosts_stuck : FIB_HOSTS_BITS;
+	uint64_t generation : FIB_GENERATION_BITS; /* of the synchronisation that set it last */
+	uint64_t missing_below : 30;		   /* absent entries that this one covers */
+	bool doubtful : 1;   /* something it covers may have been lost: punted until synchronised */
+	bool hosts_lost : 1; /* … and others that nobody remembers, … */
+	bool hosts_lost_anew : 1; /* … since fib_exceptions_begin() */
+};
+_Static_assert(sizeof(struct fib_entry) <= 88, "a full table has hundreds of thousands");
+
+/* Destinations with exceptions as a whole: see fib_host.h. */
+struct fib_hosts {
+	size_t n, n_written, n_failed, max;
+	struct fib_heap expiry, eviction;
+	struct fib_list doubts; /* nobody has been asked about them yet */
+	uint32_t generation[FIB_N_ORIGINS];
+	size_t n_lost;	   /* entries with hosts_lost */
+	bool lost_unowned; /* some of those nobody remembers have no owner … */
+	bool lost_unowned_anew;
+	uint64_t n_evicted, n_missing, n_missing_anew; /* … since fib_exceptions_begin() */
 };
 
 struct fib {
@@ -181,6 +211,7 @@ struct fib {
 	struct fib_key_buffer scratch;
 	struct sixlane_route_key *strays; /* adopted keys that we would not have written */
 	size_t n_strays;
+	struct fib_hosts hosts;
 	const union sixlane_cell *adopted_cells; /* borrowed; may be NULL */
 	size_t n_ids;				 /* next hops that have an id */
 	size_t n_written, n_absent, n_failed;
@@ -356,8 +387,11 @@ void fib_gaps_tell(struct fib *fib);
 
 /* --- fib_route.c ------------------------------------------------------------------------------ */
 
+struct fib_table *fib_table_find(const struct fib *fib, uint32_t id);
 /* NULL: no memory. */
 struct fib_table *fib_table_get(struct fib *fib, uint32_t id);
+/* Forget it if it is empty. */
+void fib_table_reap(struct fib *fib, struct fib_table *table);
 /* NULL on lack of memory. */
 struct fib_entry *fib_entry_new(struct fib *fib, struct fib_table *table, const struct prefix *dst);
 /* Forget an entry if it is over, and its table if that was the last. */
@@ -370,6 +404,10 @@ void fib_route_free_all(struct fib *fib);
 
 /* The first call of anything but fib_adopt_*. */
 void fib_adopt_finish(struct fib *fib);
+/* The object for an id found in the maps, made if there is none. NULL: no memory. */
+struct fib_next_hop *fib_adopt_id(struct fib *fib, uint32_t found);
+/* What a fate that forwards leads to, if that is known. */
+bool fib_adopt_hop(const struct fib *fib, union sixlane_fate fate, struct fib_key_hop *hop);
 /* Adopted keys that no prefix of ours has go. */
 void fib_adopt_drop_strays(struct fib *fib);
 

@@ -49,7 +49,7 @@ struct fib_key_hop fib_key_hop(const struct fib_hop *hop)
 
 /* --- sets of hops ----------------------------------------------------------------------------- */
 
-static bool hop_is(const struct fib_key_hop *a, const struct fib_key_hop *b)
+bool fib_key_hop_is(const struct fib_key_hop *a, const struct fib_key_hop *b)
 {
 	return !memcmp(a, b, offsetof(struct fib_key_hop, weight));
 }
@@ -66,7 +66,7 @@ static uint32_t merge_hops(struct fib_key_hop *hops, uint32_t n)
 
 	qsort(hops, n, sizeof(*hops), compare_hops);
 	for (uint32_t i = 1; i < n; i++) {
-		if (hop_is(&hops[kept], &hops[i]))
+		if (fib_key_hop_is(&hops[kept], &hops[i]))
 			hops[kept].weight += hops[i].weight;
 		else
 			hops[++kept] = hops[i];
@@ -111,6 +111,9 @@ static int encode_hops(struct fib_key_buffer *buffer, size_t at, const struct fi
 	key->n = key->kind == FIB_HASHED ? merge_hops(out, n) : n;
 	if (key->n == 1)
 		settle_one(key, out);
+	/* whoever has several hops to choose from asks the kernel for its source in any case */
+	if (key->kind != FIB_ONE)
+		key->own_source = 0;
 	buffer->used = at + sizeof(*key) + key->n * sizeof(*out);
 	return 0;
 }
@@ -187,7 +190,8 @@ static int encode(struct fib_key_buffer *buffer, const struct fib_target *target
 	if (key->verdict == SIXLANE_FORWARD) {
 		key->kind = target->kind;
 		if (target->kind != FIB_SOURCES) {
-			key->mtu = target->mtu;
+			fib_key_set_mtu(key, target->mtu, target->mtu_locked);
+			key->own_source = target->own_source;
 			key->expires_ns = target->expires_ns;
 		}
 		if (target->kind == FIB_OBJECT) {
@@ -216,14 +220,20 @@ void fib_key_buffer_free(struct fib_key_buffer *buffer)
 	buffer->bytes = NULL;
 }
 
-void fib_key_of_hop(struct fib_leaf_key *out, const struct fib_key_hop *hop, uint32_t mtu)
+void fib_key_set_mtu(struct fib_key *key, uint32_t mtu, bool locked)
+{
+	key->mtu = mtu;
+	key->mtu_locked = mtu && locked;
+}
+
+void fib_key_of_hop(struct fib_leaf_key *out, const struct fib_key_hop *hop)
 {
 	if (!hop->ifindex) {
 		fib_key_of_verdict(out, SIXLANE_DROP_BLACKHOLE);
 		return;
 	}
 	*out = (struct fib_leaf_key){
-		.key = { .bytes = sizeof(*out), .kind = FIB_ONE, .mtu = mtu, .n = 1 },
+		.key = { .bytes = sizeof(*out), .kind = FIB_ONE, .n = 1 },
 		.hop = *hop,
 	};
 	out->hop.weight = 0;
@@ -234,12 +244,11 @@ void fib_key_of_verdict(struct fib_leaf_key *out, uint32_t verdict)
 	*out = (struct fib_leaf_key){ .key = { .bytes = sizeof(out->key), .verdict = verdict } };
 }
 
-void fib_key_of_object(struct fib_leaf_key *out, uint32_t object, uint32_t mtu, uint64_t expires_ns)
+void fib_key_of_object(struct fib_leaf_key *out, uint32_t object, uint64_t expires_ns)
 {
 	*out = (struct fib_leaf_key){
 		.key = { .bytes = sizeof(out->key),
 			 .kind = FIB_OBJECT,
-			 .mtu = mtu,
 			 .expires_ns = expires_ns,
 			 .object = object },
 	};

@@ -26,6 +26,8 @@ struct fib_key {
 	uint64_t expires_ns;
 	uint32_t object;
 	uint32_t n;
+	uint32_t mtu_locked;
+	uint32_t own_source;
 };
 
 struct fib_key_source {
@@ -33,7 +35,7 @@ struct fib_key_source {
 	uint32_t len, dst_len;
 };
 
-_Static_assert(sizeof(struct fib_key_hop) == 32 && sizeof(struct fib_key) == 32 &&
+_Static_assert(sizeof(struct fib_key_hop) == 32 && sizeof(struct fib_key) == 40 &&
 		       sizeof(struct fib_key_source) == 24,
 	       "keys are compared as bytes: no padding");
 
@@ -53,11 +55,14 @@ const struct fib_key *fib_key_make(struct fib_key_buffer *buffer, const struct f
 void fib_key_buffer_free(struct fib_key_buffer *buffer);
 
 struct fib_key_hop fib_key_hop(const struct fib_hop *hop);
+/* They are the same, whatever their weights. */
+bool fib_key_hop_is(const struct fib_key_hop *a, const struct fib_key_hop *b);
 /* A hop alone, as members of groups are: without its weight. */
-void fib_key_of_hop(struct fib_leaf_key *out, const struct fib_key_hop *hop, uint32_t mtu);
+void fib_key_of_hop(struct fib_leaf_key *out, const struct fib_key_hop *hop);
 void fib_key_of_verdict(struct fib_leaf_key *out, uint32_t verdict);
-void fib_key_of_object(struct fib_leaf_key *out, uint32_t object, uint32_t mtu,
-		       uint64_t expires_ns);
+void fib_key_of_object(struct fib_leaf_key *out, uint32_t object, uint64_t expires_ns);
+/* 0: none. */
+void fib_key_set_mtu(struct fib_key *key, uint32_t mtu, bool locked);
 
 static inline const struct fib_key_hop *fib_key_hops(const struct fib_key *key)
 {

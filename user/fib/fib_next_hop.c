@@ -15,28 +15,6 @@ static struct fib_next_hop *next_hop_of(struct fib_hash_node *node)
 	return node ? container_of(node, struct fib_next_hop, node) : NULL;
 }
 
-/* --- the list of those that lack something ---------------------------------------------------- */
-
-static void list_init(struct fib_list *item)
-{
-	item->prev = item->next = item;
-}
-
-static void list_unlink(struct fib_list *item)
-{
-	item->prev->next = item->next;
-	item->next->prev = item->prev;
-	list_init(item);
-}
-
-static void list_append(struct fib_list *list, struct fib_list *item)
-{
-	item->prev = list->prev;
-	item->next = list;
-	list->prev->next = item;
-	list->prev = item;
-}
-
 static void set_hungry(struct fib *fib, struct fib_next_hop *next_hop, bool hungry)
 {
 	fib->n_hungry -= next_hop->hungry;
@@ -53,7 +31,7 @@ struct fib_next_hop *fib_next_hop_alloc(size_t key_bytes)
 
 	next_hop = calloc(1, bytes > sizeof(*next_hop) ? bytes : sizeof(*next_hop));
 	if (next_hop)
-		list_init(&next_hop->starving);
+		fib_list_init(&next_hop->starving);
 	return next_hop;
 }
 
@@ -190,7 +168,9 @@ static void publish(struct fib *fib, struct fib_next_hop *next_hop)
 	next_hop->content = (struct sixlane_next_hop){
 		.fate = fate_of(next_hop),
 		.mtu = key->mtu,
-		.flags = key->kind == FIB_OBJECT ? SIXLANE_NEXT_HOP_OBJECT : 0,
+		.flags = (key->kind == FIB_OBJECT ? SIXLANE_NEXT_HOP_OBJECT : 0) |
+			 (key->mtu_locked ? SIXLANE_NEXT_HOP_LOCKED : 0) |
+			 (key->own_source ? SIXLANE_NEXT_HOP_NO_ANSWER : 0),
 		.expires_ns = key->expires_ns,
 		.reserved = key->object, /* for the daemon that comes after this one */
 	};
@@ -206,7 +186,7 @@ static void feed(struct fib *fib, struct fib_next_hop *next_hop)
 	bool fed = get_parts(fib, next_hop);
 	uint32_t id = next_hop->id;
 
-	list_unlink(&next_hop->starving);
+	fib_list_unlink(&next_hop->starving);
 	if (!id && (fed || next_hop->key.kind != FIB_ONE))
 		id = fib_pool_take(fib, &fib->next_hop_pool);
 	if (!id) {
@@ -219,7 +199,7 @@ static void feed(struct fib *fib, struct fib_next_hop *next_hop)
 	}
 	set_hungry(fib, next_hop, id && !fed);
 	if (!id || !fed)
-		list_append(&fib->starving, &next_hop->starving);
+		fib_list_append(&fib->starving, &next_hop->starving);
 }
 
 void fib_next_hop_feed(struct fib *fib)
@@ -279,7 +259,7 @@ void fib_next_hop_release(struct fib *fib, struct fib_next_hop *next_hop)
 		return;
 	if (next_hop->hashed)
 		fib_hash_remove(&fib->next_hops, &next_hop->node);
-	list_unlink(&next_hop->starving);
+	fib_list_unlink(&next_hop->starving);
 	set_hungry(fib, next_hop, false);
 	if (next_hop->id) {
 		fib->by_id[next_hop->id] = NULL;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../util.h"
-#include "fib_internal.h"
+#include "fib_host.h"
 
 static struct fib_object_state *object_of(struct fib_hash_node *node)
 {
@@ -101,11 +101,16 @@ static struct fib_object_def *def_new(const struct fib_object *said)
 	return def;
 }
 
+/* The kernel has the same hops in it: what it knows of destinations by these holds as before. */
+static bool same_hops(const struct fib_object_def *a, const struct fib_object_def *b)
+{
+	return a->n_hops == b->n_hops && !memcmp(a->hops, b->hops, a->n_hops * sizeof(a->hops[0]));
+}
+
 static bool def_equal(const struct fib_object_def *a, const struct fib_object_def *b)
 {
-	return a && b && a->verdict == b->verdict && a->n_hops == b->n_hops &&
-	       a->n_buckets == b->n_buckets &&
-	       !memcmp(a->hops, b->hops, a->n_hops * sizeof(a->hops[0])) &&
+	return a && b && a->verdict == b->verdict && a->n_buckets == b->n_buckets &&
+	       same_hops(a, b) &&
 	       !memcmp(a->buckets, b->buckets, a->n_buckets * sizeof(a->buckets[0]));
 }
 
@@ -185,11 +190,13 @@ static void publish(struct fib *fib, struct fib_object_state *object)
 	}
 }
 
-static void rebuild(struct fib *fib, struct fib_object_state *object)
+static void rebuild(struct fib *fib, struct fib_object_state *object, bool first)
 {
 	struct fib_group *old = object->group;
 
 	object->group = group_new(fib, object);
+	if (first && turns(fib, object))
+		fib_owner_doubt_object(fib, object);
 	set_hungry(fib, object,
 		   object->users && object->def && object->def->verdict == SIXLANE_FORWARD &&
 			   !object->group);
@@ -202,13 +209,16 @@ static void rebuild(struct fib *fib, struct fib_object_state *object)
 static void set_def(struct fib *fib, struct fib_object_state *object, struct fib_object_def *def)
 {
 	struct fib_object_def *old = object->def;
-	bool done = def && old && object->group && def->n_buckets && !fib->syncing &&
-		    def->n_buckets == old->n_buckets &&
-		    fib_group_set_buckets(fib, &object->group, def);
+	bool done;
+
+	if (old && !(def && def->verdict == old->verdict && same_hops(def, old)))
+		fib_owner_doubt_object(fib, object);
+	done = def && old && object->group && def->n_buckets && !fib->syncing &&
+	       def->n_buckets == old->n_buckets && fib_group_set_buckets(fib, &object->group, def);
 
 	object->def = def;
 	if (!done)
-		rebuild(fib, object);
+		rebuild(fib, object, !old);
 	free(old);
 	release(fib, object);
 }
@@ -246,7 +256,7 @@ void fib_object_attach(struct fib *fib, struct fib_object_state *object,
 	object->n_expiring += expires;
 	if (object->def &&
 	    (!next_hop->next_user || (expires && object->group && !object->group->n_cells)))
-		rebuild(fib, object);
+		rebuild(fib, object, false);
 }
 
 void fib_object_detach(struct fib *fib, struct fib_next_hop *next_hop)
@@ -271,7 +281,7 @@ void fib_object_detach(struct fib *fib, struct fib_next_hop *next_hop)
 static void feed_one(struct fib_hash_node *node, void *ctx)
 {
 	if (object_of(node)->hungry)
-		rebuild(ctx, object_of(node));
+		rebuild(ctx, object_of(node), false);
 }
 
 void fib_object_feed(struct fib *fib)

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 
 #include "../util.h"
-#include "fib_internal.h"
+#include "fib_host.h"
+
+/* What a synchronisation does not drop it sets: none that is older than a few is left. */
+#define GENERATION_MASK ((1u << FIB_GENERATION_BITS) - 1)
 
 static const struct prefix all;
 
@@ -18,7 +21,7 @@ static struct fib_table *table_of(struct fib_hash_node *node)
 	return node ? container_of(node, struct fib_table, node) : NULL;
 }
 
-static struct fib_table *find_table(const struct fib *fib, uint32_t id)
+struct fib_table *fib_table_find(const struct fib *fib, uint32_t id)
 {
 	struct fib_hash_node *node = fib_hash_first(&fib->tables, fib_hash_of(&id, sizeof(id)));
 
@@ -29,7 +32,7 @@ static struct fib_table *find_table(const struct fib *fib, uint32_t id)
 
 struct fib_table *fib_table_get(struct fib *fib, uint32_t id)
 {
-	struct fib_table *table = find_table(fib, id);
+	struct fib_table *table = fib_table_find(fib, id);
 
 	if (table)
 		return table;
@@ -41,9 +44,9 @@ struct fib_table *fib_table_get(struct fib *fib, uint32_t id)
 	return table;
 }
 
-static void reap_table(struct fib *fib, struct fib_table *table)
+void fib_table_reap(struct fib *fib, struct fib_table *table)
 {
-	if (table->entries.entries)
+	if (table->entries.entries || table->hosts.entries)
 		return;
 	fib_hash_remove(&fib->tables, &table->node);
 	free(table);
@@ -81,8 +84,9 @@ void fib_entry_reap(struct fib *fib, struct fib_entry *entry)
 
 	if (!fib_entry_is_over(entry))
 		return;
+	fib_owner_forget(fib, entry);
 	radix_remove(&table->entries, &entry->node);
-	reap_table(fib, table);
+	fib_table_reap(fib, table);
 }
 
 static uint32_t count_absent_under(const struct fib *fib, const struct fib_entry *entry)
@@ -133,6 +137,8 @@ static void set_wanted(struct fib *fib, struct fib_entry *entry, struct fib_next
 {
 	struct fib_next_hop *old = entry->wanted;
 
+	if (next_hop != old)
+		fib_owner_doubt(fib, entry);
 	entry->wanted = next_hop;
 	fib_entry_settle(fib, entry);
 	if (old)
@@ -153,7 +159,7 @@ static struct fib_entry *get_entry(struct fib *fib, uint32_t id, const struct pr
 		return entry;
 	lose(fib, table, dst);
 	if (table)
-		reap_table(fib, table);
+		fib_table_reap(fib, table);
 	return NULL;
 }
 
@@ -167,7 +173,7 @@ static int set_target(struct fib *fib, uint32_t table, const struct prefix *dst,
 
 	if (!entry)
 		return -ENOMEM;
-	entry->generation = fib->generation;
+	entry->generation = fib->generation & GENERATION_MASK;
 	key = fib_key_make(&fib->scratch, target);
 	if (key)
 		err = fib_next_hop_want(fib, key, &next_hop);
@@ -188,7 +194,7 @@ int fib_set(struct fib *fib, uint32_t table, const struct prefix *dst,
 	fib_adopt_finish(fib);
 	if (target)
 		return set_target(fib, table, dst, target);
-	in = find_table(fib, table);
+	in = fib_table_find(fib, table);
 	entry = in ? fib_entry_of(radix_find(&in->entries, dst)) : NULL;
 	if (entry) {
 		set_wanted(fib, entry, NULL);
@@ -230,7 +236,7 @@ void fib_sync_begin(struct fib *fib)
 
 static void drop_unset(struct fib *fib, struct fib_entry *entry)
 {
-	if (entry->generation == fib->generation)
+	if (entry->generation == (fib->generation & GENERATION_MASK))
 		return;
 	set_wanted(fib, entry, NULL);
 	fib_entry_reap(fib, entry);
@@ -265,28 +271,36 @@ size_t fib_retry(struct fib *fib)
 	fib_port_sweep(fib, false);
 	fib_neigh_sweep(fib, false);
 	fib_set_sweep(fib);
-	if (!fib->n_failed && !fib->n_hungry)
+	if (!fib->n_failed && !fib->n_hungry && !fib->hosts.n_failed)
 		return 0;
 	fib->retrying = true;
 	fib->no_room = fib->no_source_room = fib->graced = false;
 	fib_next_hop_feed(fib);
 	fib_object_feed(fib);
 	fib_entry_each(fib, retry);
+	fib_host_retry(fib);
 	fib->retrying = false;
 	fib->no_room = fib->no_source_room = false;
-	return fib->n_failed + fib->n_hungry;
+	return fib->n_failed + fib->n_hungry + fib->hosts.n_failed;
+}
+
+static void free_nodes(struct radix *radix)
+{
+	struct radix_node *at = radix_first_under(radix, &all), *after;
+
+	for (; at; at = after) {
+		after = radix_next_under(at, &all);
+		radix_remove(radix, at);
+	}
 }
 
 static void free_table(struct fib_hash_node *node, void *ctx)
 {
 	struct fib_table *table = table_of(node);
-	struct radix_node *at = radix_first_under(&table->entries, &all), *after;
 
 	(void)ctx;
-	for (; at; at = after) {
-		after = radix_next_under(at, &all);
-		radix_remove(&table->entries, at);
-	}
+	free_nodes(&table->entries);
+	free_nodes(&table->hosts);
 	free(table);
 }
 

@@ -11,9 +11,6 @@
 #include "../util.h"
 #include "fib_internal.h"
 
-/* As in fib_cover.c. */
-#define ENOMEM_TRIES 4
-
 static struct fib_set *set_of(struct fib_hash_node *node)
 {
 	return node ? container_of(node, struct fib_set, node) : NULL;
@@ -35,7 +32,7 @@ static int write_entry(struct fib *fib, struct fib_set_entry *entry)
 
 	if (fib->no_source_room)
 		return -ENOSPC;
-	for (int i = 0; i < ENOMEM_TRIES && err == -ENOMEM; i++) {
+	for (int i = 0; i < FIB_ENOMEM_TRIES && err == -ENOMEM; i++) {
 		err = fib->writer.source_set(fib->writer.ctx, &entry->key,
 					     sixlane_route_value(id, entry->dst_len));
 		fib->write_errors += err != 0;

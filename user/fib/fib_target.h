@@ -28,6 +28,9 @@ struct fib_target {
 	enum sixlane_verdict verdict; /* SIXLANE_FORWARD: by what follows, which else is 0 */
 	enum fib_kind kind;
 	uint32_t mtu; /* bytes, the route's, locked or not: ip6_finish_output heeds both; 0: none */
+	bool mtu_locked; /* ip6_forward heeds it, too, instead of the device's */
+	bool own_source; /* SIXLANE_NEXT_HOP_NO_ANSWER; counts where there is one hop, or an object
+			  */
 	uint64_t expires_ns; /* CLOCK_MONOTONIC; 0: never */
 	uint32_t object;     /* id */
 	size_t n_hops;

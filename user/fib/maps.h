@@ -18,6 +18,7 @@ struct maps {
 	struct sixlane_neigh *neighbours;   /* [SIXLANE_MAX_NEIGHBOURS] */
 	union sixlane_cell *cells;	    /* [SIXLANE_MAX_CELLS] */
 	struct sixlane_rule *rules;	    /* [2 * SIXLANE_MAX_RULES] */
+	bool no_memory; /* for an exception, when it was waited for the last time */
 };
 
 /* 0 or -errno. fds must outlive maps. */
@@ -65,6 +66,43 @@ uint32_t maps_port_slot(const struct maps *maps, uint32_t ifindex);
 
 /* Counters of a port's slot (0: unknown ports), summed over the CPUs. 0 or -errno. */
 int maps_counters(const struct maps *maps, uint32_t slot, struct sixlane_counters *sum);
+
+/* --- exceptions ------------------------------------------------------------------------- */
+
+/* What the CPUs have counted is summed; used_ns is the last one's. */
+typedef int (*maps_exception_fn)(void *ctx, const struct sixlane_exception_key *key,
+				 const struct sixlane_exception *value);
+/* 0, -ENOENT or -errno. */
+int maps_exception(const struct maps *maps, const struct sixlane_exception_key *key,
+		   struct sixlane_exception *out);
+/* Every entry, in no order. Entries may come and go meanwhile: one may be told twice or not at
+ * all. 0, -errno, or fn's non-zero return. */
+int maps_exception_each(const struct maps *maps, maps_exception_fn fn, void *ctx);
+
+/* sl_operator. 0 or -errno: -ENOENT, -E2BIG (full). */
+int maps_operator(const struct maps *maps, const struct sixlane_exception_key *key,
+		  struct sixlane_operator *out);
+int maps_operator_set(const struct maps *maps, const struct sixlane_exception_key *key,
+		      const struct sixlane_operator *value);
+int maps_operator_del(const struct maps *maps, const struct sixlane_exception_key *key);
+typedef int (*maps_operator_fn)(void *ctx, const struct sixlane_exception_key *key,
+				const struct sixlane_operator *value);
+/* As maps_exception_each(); fn may delete the entry that it is given. */
+int maps_operator_each(const struct maps *maps, maps_operator_fn fn, void *ctx);
+
+/* Hints that found no room in sl_hints, over all CPUs, since the map was made. 0 or -errno. */
+int maps_hints_lost(const struct maps *maps, uint64_t *lost);
+
+/* The reader of sl_hints; one at a time. */
+struct maps_hints;
+/* 0 or -errno. fn is called by maps_hints_read(). */
+int maps_hints_open(const struct maps *maps, void (*fn)(void *ctx, const struct sixlane_hint *hint),
+		    void *ctx, struct maps_hints **out);
+void maps_hints_close(struct maps_hints *hints);
+/* Readable when there are hints. */
+int maps_hints_fd(const struct maps_hints *hints);
+/* Hand on what has come, at most max. The number of hints, or -errno. */
+int maps_hints_read(struct maps_hints *hints, size_t max);
 
 /* Next state of every sixlane_neigh.used: fn is called for each slot that had traffic, which is
  * cleared. */

@@ -11,12 +11,25 @@
 #define ATOMIC_STORE(ptr, value) __atomic_store_n(ptr, value, __ATOMIC_RELEASE)
 #define ATOMIC_LOAD(ptr) __atomic_load_n(ptr, __ATOMIC_ACQUIRE)
 
-typedef int (*maps_entry_fn)(void *ctx, const void *key, uint32_t value);
+/* All entries of a map; value_bytes as bpf_map_lookup_elem() fills them, so those of all CPUs. */
+struct maps_walk {
+	int fd;
+	size_t key_bytes, value_bytes;
+	int (*fn)(void *ctx, const void *key, const void *value); /* value: aligned to 4 bytes */
+	void *ctx;
+};
 
-/* Every entry of a map whose values are of 32 bits. 0, -errno, or fn's non-zero return. */
-int maps_entry_each(int fd, size_t key_size, maps_entry_fn fn, void *ctx);
+/* In no order; fn may delete the entry that it is given. 0, -errno, or fn's non-zero return. */
+int maps_walk(const struct maps_walk *walk);
 
 /* 0 or -errno. */
+int maps_update(const struct maps *maps, enum loader_map map, const void *key, const void *value);
 int maps_erase(const struct maps *maps, enum loader_map map, const void *key);
+
+/* --- maps_exception.c: of fib_writer ------------------------------------------------------- */
+
+int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
+			 const struct sixlane_exception *value);
+int maps_write_exception_del(void *ctx, const struct sixlane_exception_key *key);
 
 #endif

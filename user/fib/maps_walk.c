@@ -9,8 +9,11 @@
 
 #include "maps_internal.h"
 
-/* Entries a batch, and the largest key and value of the maps that are walked. */
+/* Entries a batch, but fewer of large values: a bucket of a hash must fit, which 256 see to. */
 #define BATCH 4096u
+#define BATCH_LEAST 256u
+#define BATCH_BYTES (1u << 18)
+/* The largest key, and what a batch needs to go on: a key or a bucket's number. */
 #define MAX_KEY sizeof(struct sixlane_route_key)
 /* A restarted walk of a changing trie may see entries twice, but not without end. */
 #define MAX_WALK (4ull * SIXLANE_MAX_ROUTES)
@@ -18,49 +21,87 @@
 
 #define ENOTSUPP_KERNEL 524 /* the kernel's internal ENOTSUPP, which libc does not name */
 
-/* One by one, for kernels without batches for this kind of map. */
-static int each_single(int fd, size_t key_size, maps_entry_fn fn, void *ctx)
+_Static_assert(sizeof(struct sixlane_exception_key) <= MAX_KEY, "keys of all maps fit");
+
+static size_t aligned(size_t bytes)
 {
-	uint8_t key[MAX_KEY], prev[MAX_KEY];
-	bool first = true;
-	uint32_t value;
+	return (bytes + 7) / 8 * 8;
+}
+
+/* One by one, for kernels without batches for this kind of map. fn may delete what it is given. */
+static int each_single(const struct maps_walk *walk)
+{
+	_cleanup_free_ void *value = NULL;
+	uint8_t key[MAX_KEY], next[MAX_KEY];
+	bool found, more;
 	int rc;
 
+	if (bpf_map_get_next_key(walk->fd, NULL, key))
+		return errno == ENOENT ? 0 : -errno;
+	value = malloc(aligned(walk->value_bytes));
+	if (!value)
+		return -ENOMEM;
 	for (uint64_t n = 0; n < MAX_WALK; n++) {
-		if (bpf_map_get_next_key(fd, first ? NULL : prev, key))
-			return errno == ENOENT ? 0 : -errno;
-		if (!bpf_map_lookup_elem(fd, key, &value)) {
-			rc = fn(ctx, key, value);
-			if (rc)
-				return rc;
-		} else if (errno != ENOENT) {
+		found = !bpf_map_lookup_elem(walk->fd, key, value);
+		if (!found && errno != ENOENT)
 			return -errno;
-		}
-		memcpy(prev, key, key_size);
-		first = false;
+		more = !bpf_map_get_next_key(walk->fd, key, next);
+		if (!more && errno != ENOENT)
+			return -errno;
+		rc = found ? walk->fn(walk->ctx, key, value) : 0;
+		if (rc || !more)
+			return rc;
+		memcpy(key, next, walk->key_bytes);
 	}
 	return -EAGAIN;
 }
 
 struct batch {
-	uint8_t keys[BATCH * MAX_KEY];
-	uint32_t values[BATCH];
-	uint8_t token[MAX_KEY]; /* where the kernel goes on: a key or a bucket's number */
+	uint8_t token[MAX_KEY];
+	uint8_t *values;
+	uint8_t keys[];
 };
 
-/* *started: entries were handed on already, so that it is too late for another way. */
-static int each_batched(int fd, size_t key_size, maps_entry_fn fn, void *ctx, bool *started)
+static struct batch *batch_new(const struct maps_walk *walk, uint32_t n)
 {
-	_cleanup_free_ struct batch *b = malloc(sizeof(*b));
+	size_t keys_bytes = aligned(n * walk->key_bytes);
+	struct batch *b = malloc(sizeof(*b) + keys_bytes + n * walk->value_bytes);
+
+	if (b)
+		b->values = b->keys + keys_bytes;
+	return b;
+}
+
+static uint32_t batch_size(const struct maps_walk *walk)
+{
+	size_t n = BATCH_BYTES / walk->value_bytes;
+
+	return n > BATCH ? BATCH : n < BATCH_LEAST ? BATCH_LEAST : (uint32_t)n;
+}
+
+static int hand_on(const struct maps_walk *walk, const struct batch *b, uint32_t n)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < n && !rc; i++)
+		rc = walk->fn(walk->ctx, b->keys + i * walk->key_bytes,
+			      b->values + i * walk->value_bytes);
+	return rc;
+}
+
+/* *started: entries were handed on already, so that it is too late for another way. */
+static int each_batched(const struct maps_walk *walk, bool *started)
+{
+	uint32_t n = batch_size(walk), count;
+	_cleanup_free_ struct batch *b = batch_new(walk, n);
 	uint64_t walked = 0;
-	uint32_t count;
 	int error, retries = 0, rc;
 
 	if (!b)
 		return -ENOMEM;
 	while (walked < MAX_WALK) {
-		count = BATCH;
-		rc = bpf_map_lookup_batch(fd, *started ? b->token : NULL, b->token, b->keys,
+		count = n;
+		rc = bpf_map_lookup_batch(walk->fd, *started ? b->token : NULL, b->token, b->keys,
 					  b->values, &count, NULL);
 		error = rc ? errno : 0;
 		/* EINTR: an element went away just then. What came before it is good. */
@@ -68,11 +109,9 @@ static int each_batched(int fd, size_t key_size, maps_entry_fn fn, void *ctx, bo
 			return -error;
 		if (error == EINTR && !count && ++retries > WALK_RETRIES)
 			return -EAGAIN;
-		for (uint32_t i = 0; i < count; i++) {
-			rc = fn(ctx, b->keys + i * key_size, b->values[i]);
-			if (rc)
-				return rc;
-		}
+		rc = hand_on(walk, b, count);
+		if (rc)
+			return rc;
 		if (error == ENOENT)
 			return 0;
 		if (count)
@@ -82,14 +121,38 @@ static int each_batched(int fd, size_t key_size, maps_entry_fn fn, void *ctx, bo
 	return -EAGAIN;
 }
 
-int maps_entry_each(int fd, size_t key_size, maps_entry_fn fn, void *ctx)
+int maps_walk(const struct maps_walk *walk)
 {
 	bool started = false;
-	int rc = each_batched(fd, key_size, fn, ctx, &started);
+	int rc = each_batched(walk, &started);
 
 	if (!started && (rc == -EINVAL || rc == -ENOTSUPP_KERNEL || rc == -EOPNOTSUPP))
-		return each_single(fd, key_size, fn, ctx);
+		return each_single(walk);
 	return rc;
+}
+
+typedef int (*entry_fn)(void *ctx, const void *key, uint32_t value);
+
+struct entry_each {
+	entry_fn fn;
+	void *ctx;
+};
+
+static int each_entry(void *ctx, const void *key, const void *value)
+{
+	const struct entry_each *each = ctx;
+	uint32_t copy;
+
+	memcpy(&copy, value, sizeof(copy));
+	return each->fn(each->ctx, key, copy);
+}
+
+/* Every entry of a map whose values are of 32 bits. */
+static int entry_each(int fd, size_t key_bytes, entry_fn fn, void *ctx)
+{
+	struct entry_each each = { fn, ctx };
+
+	return maps_walk(&(struct maps_walk){ fd, key_bytes, sizeof(uint32_t), each_entry, &each });
 }
 
 struct route_each {
@@ -110,16 +173,16 @@ int maps_route_each(const struct maps *maps, maps_route_fn fn, void *ctx)
 {
 	struct route_each each = { fn, ctx };
 
-	return maps_entry_each(maps->fd[LOADER_ROUTES], sizeof(struct sixlane_route_key),
-			       each_route, &each);
+	return entry_each(maps->fd[LOADER_ROUTES], sizeof(struct sixlane_route_key), each_route,
+			  &each);
 }
 
 int maps_source_each(const struct maps *maps, maps_route_fn fn, void *ctx)
 {
 	struct route_each each = { fn, ctx };
 
-	return maps_entry_each(maps->fd[LOADER_SOURCES], sizeof(struct sixlane_route_key),
-			       each_route, &each);
+	return entry_each(maps->fd[LOADER_SOURCES], sizeof(struct sixlane_route_key), each_route,
+			  &each);
 }
 
 /* --- adopting ---------------------------------------------------------------------------- */
@@ -195,6 +258,15 @@ static int adopt_route(void *ctx, const void *key, uint32_t value)
 	return 0;
 }
 
+static int adopt_exception(void *ctx, const struct sixlane_exception_key *key,
+			   const struct sixlane_exception *value)
+{
+	struct adopt *adopt = ctx;
+
+	adopt_note(adopt, fib_adopt_exception(adopt->fib, key, value));
+	return 0;
+}
+
 static void adopt_next_hops(struct adopt *adopt)
 {
 	static const struct sixlane_next_hop none;
@@ -211,17 +283,18 @@ int maps_adopt(struct maps *maps, struct fib *fib)
 	struct adopt adopt = { .maps = maps, .fib = fib };
 
 	/* What is named comes before what names it. */
-	adopt_note(&adopt, maps_entry_each(maps->fd[LOADER_PORT_INDEX], sizeof(uint32_t),
-					   adopt_port, &adopt));
-	adopt_note(&adopt, maps_entry_each(maps->fd[LOADER_NEIGH_INDEX],
-					   sizeof(struct sixlane_neigh_key), adopt_neigh, &adopt));
-	adopt_note(&adopt, maps_entry_each(maps->fd[LOADER_VLANS], sizeof(struct sixlane_vlan_key),
-					   adopt_vlan, &adopt));
+	adopt_note(&adopt,
+		   entry_each(maps->fd[LOADER_PORT_INDEX], sizeof(uint32_t), adopt_port, &adopt));
+	adopt_note(&adopt, entry_each(maps->fd[LOADER_NEIGH_INDEX],
+				      sizeof(struct sixlane_neigh_key), adopt_neigh, &adopt));
+	adopt_note(&adopt, entry_each(maps->fd[LOADER_VLANS], sizeof(struct sixlane_vlan_key),
+				      adopt_vlan, &adopt));
 	adopt_next_hops(&adopt);
 	fib_adopt_cells(fib, maps->cells);
-	adopt_note(&adopt, maps_entry_each(maps->fd[LOADER_SOURCES],
-					   sizeof(struct sixlane_route_key), adopt_source, &adopt));
-	adopt_note(&adopt, maps_entry_each(maps->fd[LOADER_ROUTES],
-					   sizeof(struct sixlane_route_key), adopt_route, &adopt));
+	adopt_note(&adopt, entry_each(maps->fd[LOADER_SOURCES], sizeof(struct sixlane_route_key),
+				      adopt_source, &adopt));
+	adopt_note(&adopt, entry_each(maps->fd[LOADER_ROUTES], sizeof(struct sixlane_route_key),
+				      adopt_route, &adopt));
+	adopt_note(&adopt, maps_exception_each(maps, adopt_exception, &adopt));
 	return adopt.rc;
 }

@@ -17,7 +17,7 @@
 	(SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER | SIXLANE_PORT_PROXY_NDP | SIXLANE_PORT_BACKUP | \
 	 SIXLANE_PORT_SKIP | SIXLANE_PORT_SKIP_OBJECT | SIXLANE_PORT_NO_XMIT)
 
-static int update(const struct maps *maps, enum loader_map map, const void *key, const void *value)
+int maps_update(const struct maps *maps, enum loader_map map, const void *key, const void *value)
 {
 	return bpf_map_update_elem(maps->fd[map], key, value, BPF_ANY) ? -errno : 0;
 }
@@ -29,7 +29,7 @@ int maps_erase(const struct maps *maps, enum loader_map map, const void *key)
 
 static int write_route_set(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 {
-	return update(ctx, LOADER_ROUTES, key, &value);
+	return maps_update(ctx, LOADER_ROUTES, key, &value);
 }
 
 static int write_route_del(void *ctx, const struct sixlane_route_key *key)
@@ -39,7 +39,7 @@ static int write_route_del(void *ctx, const struct sixlane_route_key *key)
 
 static int write_source_set(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 {
-	return update(ctx, LOADER_SOURCES, key, &value);
+	return maps_update(ctx, LOADER_SOURCES, key, &value);
 }
 
 static int write_source_del(void *ctx, const struct sixlane_route_key *key)
@@ -95,7 +95,7 @@ static void write_neigh(void *ctx, uint32_t slot, const struct sixlane_neigh *ne
 
 static int write_neigh_index(void *ctx, const struct sixlane_neigh_key *key, uint32_t slot)
 {
-	return update(ctx, LOADER_NEIGH_INDEX, key, &slot);
+	return maps_update(ctx, LOADER_NEIGH_INDEX, key, &slot);
 }
 
 static int write_neigh_index_del(void *ctx, const struct sixlane_neigh_key *key)
@@ -114,7 +114,7 @@ static void clear_counters(const struct maps *maps, uint32_t slot)
 	zero = calloc((size_t)n_cpus, sizeof(*zero));
 	if (!zero)
 		return;
-	update(maps, LOADER_COUNTERS, &slot, zero);
+	maps_update(maps, LOADER_COUNTERS, &slot, zero);
 	free(zero);
 }
 
@@ -128,7 +128,23 @@ static bool port_changes_meaning(const struct sixlane_port *from, const struct s
 	       (from->flags ^ to->flags) & SIXLANE_PORT_SLAVES;
 }
 
+static bool source_goes(const struct sixlane_port *from, const struct sixlane_port *to)
+{
+	return from->source.halves[0] && memcmp(&from->source, &to->source, sizeof(to->source));
+}
+
 static int write_grace(void *ctx);
+
+/*
+ * Two words, which a packet reads one after the other: the first says whether there are any. Of a
+ * packet that has read it before it became 0 the second one is not to change, which is why a grace
+ * period is between taking a source back and writing another.
+ */
+static void write_source(struct sixlane_port *to, const struct sixlane_port *port)
+{
+	ATOMIC_STORE(&to->source.halves[1], port->source.halves[1]);
+	ATOMIC_STORE(&to->source.halves[0], port->source.halves[0]);
+}
 
 /* Any mixture of two lists leads to a slave that is, or was a moment before, in use. */
 static void write_slaves(struct sixlane_port *to, const struct sixlane_port *port)
@@ -148,15 +164,17 @@ static void write_port(void *ctx, uint32_t slot, const struct sixlane_port *port
 {
 	struct maps *maps = ctx;
 	struct sixlane_port *to = &maps->ports[slot];
-	bool other = port_changes_meaning(to, port);
+	bool other = port_changes_meaning(to, port), renumbered = source_goes(to, port);
 	uint32_t strict = (to->flags & port->flags & ~FLAGS_FORBID) |
 			  ((to->flags | port->flags) & FLAGS_FORBID);
 	bool live = to->flags != 0;
 
 	if (port->ifindex && port->ifindex != to->ifindex)
 		clear_counters(maps, slot);
-	ATOMIC_STORE(&to->flags, other ? 0 : strict);
-	if (other && live)
+	ATOMIC_STORE(&to->flags, other ? 0 : renumbered ? strict & ~SIXLANE_PORT_SOURCE : strict);
+	if (renumbered)
+		ATOMIC_STORE(&to->source.halves[0], 0);
+	if ((other || renumbered) && live)
 		write_grace(maps);
 	ATOMIC_STORE(&to->ifindex, port->ifindex);
 	ATOMIC_STORE(&to->mtu, port->mtu);
@@ -169,12 +187,14 @@ static void write_port(void *ctx, uint32_t slot, const struct sixlane_port *port
 	ATOMIC_STORE(&to->tags[0].word, port->tags[0].word);
 	ATOMIC_STORE(&to->tags[1].word, port->tags[1].word);
 	write_slaves(to, port);
+	write_source(to, port);
+	ATOMIC_STORE(&to->hop_limit, port->hop_limit);
 	ATOMIC_STORE(&to->flags, port->flags);
 }
 
 static int write_port_index(void *ctx, uint32_t ifindex, uint32_t slot)
 {
-	return update(ctx, LOADER_PORT_INDEX, &ifindex, &slot);
+	return maps_update(ctx, LOADER_PORT_INDEX, &ifindex, &slot);
 }
 
 static int write_port_index_del(void *ctx, uint32_t ifindex)
@@ -184,7 +204,7 @@ static int write_port_index_del(void *ctx, uint32_t ifindex)
 
 static int write_vlan(void *ctx, const struct sixlane_vlan_key *key, uint32_t slot)
 {
-	return update(ctx, LOADER_VLANS, key, &slot);
+	return maps_update(ctx, LOADER_VLANS, key, &slot);
 }
 
 static int write_vlan_del(void *ctx, const struct sixlane_vlan_key *key)
@@ -235,6 +255,8 @@ struct fib_writer maps_writer(struct maps *maps)
 		.vlan_set = write_vlan,
 		.vlan_del = write_vlan_del,
 		.gaps_set = write_gaps,
+		.exception_set = maps_write_exception,
+		.exception_del = maps_write_exception_del,
 		.grace = write_grace,
 	};
 }

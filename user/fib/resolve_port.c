@@ -335,6 +335,7 @@ void resolve_port(const struct links *links, const struct device *device,
 	facts.vrf = links_vrf(links, device);
 	facts.bond = links_bond(links, device);
 	out->flags |= ingress_flags(&facts) | egress_flags(&facts, out) | skip_flags(&facts);
+	out->flags |= resolve_answer(links, device, policy, out);
 	out->mtu = port_mtu(&facts);
 	memcpy(out->mac.bytes, device->link.mac, sizeof(out->mac.bytes));
 	set_tables(&facts, out);

@@ -5,6 +5,7 @@
 #ifndef FIB_RESOLVE_PORT_H
 #define FIB_RESOLVE_PORT_H
 
+#include "../rib/addrs.h"
 #include "../rib/links.h"
 #include "../rib/rules.h"
 
@@ -12,6 +13,7 @@ struct resolve_port_policy {
 	bool kernel_tells; /* the kernel announces XDP features (Linux 6.3 and newer) */
 	bool old_bonds;	   /* they hash otherwise (before Linux 5.18): otherwise than bpf/bond.h */
 	const struct rules_program *rules;
+	const struct addrs *addrs;
 };
 
 /*
@@ -24,6 +26,13 @@ void resolve_port(const struct links *links, const struct device *device,
 
 /* What an egress of this kind is: one of SIXLANE_PORT_NO_XMIT; 0: frames go to it as they are. */
 uint32_t resolve_kind(const struct link *link);
+
+/*
+ * resolve_answer.c. Fill in source and hop_limit of what the kernel sends by the device itself.
+ * SIXLANE_PORT_SOURCE, or 0.
+ */
+uint32_t resolve_answer(const struct links *links, const struct device *device,
+			const struct resolve_port_policy *policy, struct sixlane_port *out);
 
 /* resolve_slaves.c. Whether frames given to the bond's slaves reach the wire as they are. */
 bool resolve_slaves_are_plain(const struct links *links, const struct device *bond);

@@ -145,14 +145,17 @@ static void set_route(struct resolve *resolve, struct fib_target *out,
 	if (out->verdict != SIXLANE_FORWARD)
 		return;
 	out->mtu = route->mtu;
+	out->mtu_locked = route->mtu && route->mtu_locked;
 	if (route->expires)
 		out->expires_ns = route->expires_ns;
 	if (route->next_hop_id) {
 		out->kind = FIB_OBJECT;
 		out->object = route->next_hop_id;
+		out->own_source = rib_object_sources(resolve->view->rib);
 		return;
 	}
 	out->kind = route->n_hops > 1 ? FIB_HASHED : FIB_ONE;
+	out->own_source = route->own_source;
 	for (uint16_t i = 0; i < route->n_hops; i++)
 		push_hop(resolve, out, &route->hops[i], out->kind == FIB_HASHED);
 }

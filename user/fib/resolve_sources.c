@@ -233,6 +233,7 @@ static bool same_hop(const struct fib_hop *a, const struct fib_hop *b)
 static bool same_target(const struct fib_target *a, const struct fib_target *b)
 {
 	if (a->verdict != b->verdict || a->kind != b->kind || a->mtu != b->mtu ||
+	    a->mtu_locked != b->mtu_locked || a->own_source != b->own_source ||
 	    a->expires_ns != b->expires_ns || a->object != b->object || a->n_hops != b->n_hops)
 		return false;
 	for (size_t i = 0; i < a->n_hops; i++) {

@@ -28,6 +28,13 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 		struct route_hop hops[ROUTE_MAX_HOPS]);
 
 /*
+ * RTM_NEWROUTE with RTM_F_CLONED, of a dump of exceptions or in answer to a question about one
+ * destination; the latter has a source in any case. Without it, or of a prefix: -ENOMSG. Of
+ * lifetime_ms holds what is said above.
+ */
+int parse_exception(const struct nlmsghdr *nlh, struct route_exception *out);
+
+/*
  * RTM_NEWLINK, RTM_DELLINK of AF_UNSPEC (AF_BRIDGE and AF_INET6 ones, and wireless events
  * without a description of the device: -ENOMSG).
  */
@@ -48,8 +55,8 @@ int parse_netconf(const struct nlmsghdr *nlh, struct netconf *out);
 /* RTM_NEWNEIGH, RTM_DELNEIGH of AF_INET6. Proxy entries (NTF_PROXY): -ENOMSG. */
 int parse_neigh(const struct nlmsghdr *nlh, struct neigh *out);
 
-/* RTM_NEWADDR, RTM_DELADDR of AF_INET6: whether the address has a finite lifetime. */
-int parse_address_lifetime(const struct nlmsghdr *nlh, bool *finite);
+/* RTM_NEWADDR, RTM_DELADDR of AF_INET6. */
+int parse_address(const struct nlmsghdr *nlh, struct address *out);
 
 /*
  * RTM_NEWRULE, RTM_DELRULE of AF_INET6. A dump tells user ids as the reader sees them, a

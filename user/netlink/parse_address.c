@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Addresses: only what they say of their prefix's route. Which addresses are this machine's is told
- * by the local table.
+ * RTM_NEWADDR and RTM_DELADDR of AF_INET6. Which addresses are this machine's is told by the local
+ * table; an address itself says by which source the kernel speaks, and what its prefix's route does
+ * not: that it has a lifetime.
  */
 #include <errno.h>
 #include <linux/if_addr.h>
@@ -13,14 +14,18 @@
 #define LIFETIME_INFINITE 0xffffffffu /* INFINITY_LIFE_TIME of include/net/addrconf.h */
 
 static const struct attr_spec address_attrs[] = {
+	[IFA_ADDRESS] = ATTR_ADDR,
+	[IFA_LOCAL] = ATTR_ADDR,
 	[IFA_CACHEINFO] = ATTR_MIN(sizeof(struct ifa_cacheinfo)),
+	[IFA_FLAGS] = ATTR_U32,
 };
 
-int parse_address_lifetime(const struct nlmsghdr *nlh, bool *finite)
+int parse_address(const struct nlmsghdr *nlh, struct address *out)
 {
 	const struct ifaddrmsg *ifa = attr_header(nlh, sizeof(*ifa));
-	const struct nlattr *at[ARRAY_SIZE(address_attrs)];
+	const struct nlattr *at[ARRAY_SIZE(address_attrs)], *own;
 	struct ifa_cacheinfo info = { .ifa_valid = LIFETIME_INFINITE };
+	struct address address = { 0 };
 	int r;
 
 	if (nlh->nlmsg_type != RTM_NEWADDR && nlh->nlmsg_type != RTM_DELADDR)
@@ -33,8 +38,16 @@ int parse_address_lifetime(const struct nlmsghdr *nlh, bool *finite)
 			      NULL);
 	if (r < 0)
 		return r;
+	/* With a peer, IFA_ADDRESS is the peer's. */
+	own = at[IFA_LOCAL] ? at[IFA_LOCAL] : at[IFA_ADDRESS];
+	if (!own || !ifa->ifa_index || ifa->ifa_index > INT32_MAX)
+		return -EBADMSG;
+	attr_copy(&address.addr, own, sizeof(address.addr));
 	if (at[IFA_CACHEINFO])
 		attr_copy(&info, at[IFA_CACHEINFO], sizeof(info));
-	*finite = info.ifa_valid != LIFETIME_INFINITE;
+	address.ifindex = ifa->ifa_index;
+	address.flags = attr_u32(at[IFA_FLAGS], ifa->ifa_flags);
+	address.expires = info.ifa_valid != LIFETIME_INFINITE;
+	*out = address;
 	return 0;
 }

@@ -366,6 +366,7 @@ int parse_link_ipv6(const struct nlmsghdr *nlh, struct link_ipv6 *out)
 	const struct ifinfomsg *ifi = attr_header(nlh, sizeof(*ifi));
 	const struct nlattr *at[N_LINK_ATTRS], *inet6[ARRAY_SIZE(inet6_attrs)];
 	const struct nlattr *nest, *conf;
+	int32_t hop_limit;
 	int r;
 
 	if (nlh->nlmsg_type != RTM_NEWLINK)
@@ -386,12 +387,15 @@ int parse_link_ipv6(const struct nlmsghdr *nlh, struct link_ipv6 *out)
 	conf = inet6[IFLA_INET6_CONF];
 	if (!conf)
 		return -ENOMSG;
+	hop_limit = conf_value(conf, DEVCONF_HOPLIMIT);
 	*out = (struct link_ipv6){
 		.ifindex = (uint32_t)ifi->ifi_index,
 		.mtu6 = (uint32_t)conf_value(conf, DEVCONF_MTU6),
 		.disabled = conf_value(conf, DEVCONF_DISABLE_IPV6),
 		.ignore_linkdown = conf_value(conf, DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN),
 		.force_forwarding = conf_value(conf, DEVCONF_FORCE_FORWARDING_6_17),
+		.own_addrs_only = conf_value(conf, DEVCONF_USE_OIF_ADDRS_ONLY),
+		.hop_limit = hop_limit > 0 && hop_limit <= UINT8_MAX ? (uint8_t)hop_limit : 0,
 	};
 	return 0;
 }

@@ -2,8 +2,7 @@
 /*
  * RTM_NEWROUTE and RTM_DELROUTE of AF_INET6. What rt6_fill_node (net/ipv6/route.c) can say is
  * either in struct route or marks it so that it gets punted; nothing that changes a packet's fate
- * is left out silently. That a metric is locked (RTAX_LOCK) changes none: a forwarded packet
- * heeds the route's MTU either way.
+ * is left out silently.
  */
 #include "parse.h"
 
@@ -23,14 +22,17 @@ static const struct attr_spec route_attrs[] = {
 	[RTA_TABLE] = ATTR_U32,	     [RTA_VIA] = ATTR_MIN(sizeof(struct rtvia)),
 	[RTA_ENCAP_TYPE] = ATTR_U16, [RTA_ENCAP] = ATTR_ANY,
 	[RTA_EXPIRES] = ATTR_U32,    [RTA_NH_ID] = ATTR_U32,
-	[RTA_PREF] = ATTR_U8,
+	[RTA_PREF] = ATTR_U8,	     [RTA_PREFSRC] = ATTR_ADDR,
 };
 #define N_ROUTE_ATTRS ARRAY_SIZE(route_attrs)
 
-#define USER_TICK_MS 10 /* USER_HZ is 100 */
+#define USER_TICK_MS 10		/* USER_HZ is 100 */
+#define IPV6_MIN_MTU_BYTES 1280 /* ip6_append_data() refuses what has less */
 
 static const struct attr_spec metric_attrs[] = {
+	[RTAX_LOCK] = ATTR_U32,
 	[RTAX_MTU] = ATTR_U32,
+	[RTAX_HOPLIMIT] = ATTR_U32,
 };
 
 /*
@@ -86,23 +88,29 @@ static int multipath_parse(const struct nlattr *attr, struct route *route, struc
 	return 0;
 }
 
-static int metrics_parse(const struct nlattr *nest, struct route *route)
+struct metrics {
+	uint32_t mtu, hop_limit; /* 0: none */
+	bool mtu_locked;
+};
+
+static int metrics_parse(const struct nlattr *nest, struct metrics *out)
 {
 	const struct nlattr *at[ARRAY_SIZE(metric_attrs)];
 	int r = attr_walk_nest(nest, metric_attrs, ARRAY_SIZE(metric_attrs), at);
 
 	if (r < 0)
 		return r;
-	route->mtu = attr_u32(at[RTAX_MTU], 0);
+	out->mtu = attr_u32(at[RTAX_MTU], 0);
+	out->mtu_locked = attr_u32(at[RTAX_LOCK], 0) & 1u << RTAX_MTU;
+	out->hop_limit = attr_u32(at[RTAX_HOPLIMIT], 0);
 	return 0;
 }
 
 /*
  * Every route has an RTA_CACHEINFO; its rta_expires is 0 for one without an expiry and negative for
  * one that is past it and not collected yet. No kernel answers with RTA_EXPIRES today.
- * Routes from router advertisements get a lifetime later on without a message.
  */
-static void lifetime_parse(const struct nlattr **at, struct route *route)
+static uint32_t lifetime_parse(const struct nlattr **at, bool *expires)
 {
 	struct rta_cacheinfo info = { 0 };
 	int32_t ticks;
@@ -110,12 +118,10 @@ static void lifetime_parse(const struct nlattr **at, struct route *route)
 	if (at[RTA_CACHEINFO])
 		attr_copy(&info, at[RTA_CACHEINFO], sizeof(info));
 	ticks = (int32_t)info.rta_expires;
-	route->expires =
-		ticks != 0 || attr_u32(at[RTA_EXPIRES], 0) != 0 || route->protocol == RTPROT_RA;
+	*expires = ticks != 0 || attr_u32(at[RTA_EXPIRES], 0) != 0;
 	if (ticks > (int32_t)(UINT32_MAX / USER_TICK_MS))
-		route->lifetime_ms = UINT32_MAX; /* ends early: the safe side */
-	else if (ticks > 0)
-		route->lifetime_ms = (uint32_t)ticks * USER_TICK_MS;
+		return UINT32_MAX; /* ends early: the safe side */
+	return ticks > 0 ? (uint32_t)ticks * USER_TICK_MS : 0;
 }
 
 /* IPV6_DECODE_PREF() of net/ipv6/route.c; the kernel stores none but these. */
@@ -143,26 +149,38 @@ static int hops_parse(const struct nlattr **at, struct route *route, struct rout
 	return 0;
 }
 
+/* The message's header, if it is about an IPv6 route. */
+static int header_parse(const struct nlmsghdr *nlh, const struct rtmsg **rtm)
+{
+	if (nlh->nlmsg_type != RTM_NEWROUTE && nlh->nlmsg_type != RTM_DELROUTE)
+		return -ENOMSG;
+	*rtm = attr_header(nlh, sizeof(**rtm));
+	if (!*rtm)
+		return -EBADMSG;
+	return (*rtm)->rtm_family == AF_INET6 ? 0 : -ENOMSG;
+}
+
+static int attributes_walk(const struct nlmsghdr *nlh, const struct nlattr **at)
+{
+	return attr_walk_message(nlh, sizeof(struct rtmsg), route_attrs, N_ROUTE_ATTRS, at, NULL);
+}
+
 int parse_route(const struct nlmsghdr *nlh, struct route *out,
 		struct route_hop hops[ROUTE_MAX_HOPS])
 {
-	const struct rtmsg *rtm = attr_header(nlh, sizeof(*rtm));
 	const struct nlattr *at[N_ROUTE_ATTRS];
+	const struct rtmsg *rtm;
+	struct metrics metrics;
 	struct route route = { 0 };
-	int r;
+	int r = header_parse(nlh, &rtm);
 
-	if (nlh->nlmsg_type != RTM_NEWROUTE && nlh->nlmsg_type != RTM_DELROUTE)
-		return -ENOMSG;
-	if (!rtm)
-		return -EBADMSG;
-	if (rtm->rtm_family != AF_INET6)
-		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*rtm), route_attrs, N_ROUTE_ATTRS, at, NULL);
+	if (!r)
+		r = attributes_walk(nlh, at);
 	if (r < 0)
 		return r;
 	if (attr_prefix(at[RTA_DST], rtm->rtm_dst_len, &route.dst) < 0 ||
 	    attr_prefix(at[RTA_SRC], rtm->rtm_src_len, &route.src) < 0 ||
-	    metrics_parse(at[RTA_METRICS], &route) < 0)
+	    metrics_parse(at[RTA_METRICS], &metrics) < 0)
 		return -EBADMSG;
 	route.table = attr_u32(at[RTA_TABLE], rtm->rtm_table);
 	route.metric = attr_u32(at[RTA_PRIORITY], 0);
@@ -170,12 +188,56 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 	route.type = rtm->rtm_type;
 	route.protocol = rtm->rtm_protocol;
 	route.encap = has_encap(at);
+	route.mtu = metrics.mtu;
+	route.mtu_locked = metrics.mtu_locked;
+	route.own_source = at[RTA_PREFSRC] || metrics.hop_limit ||
+			   (metrics.mtu && metrics.mtu < IPV6_MIN_MTU_BYTES);
 	route.preference = preference_of(at);
 	route.cloned = rtm->rtm_flags & RTM_F_CLONED;
-	lifetime_parse(at, &route);
+	route.lifetime_ms = lifetime_parse(at, &route.expires);
+	/* Routes from router advertisements get a lifetime later on without a message. */
+	route.expires |= route.protocol == RTPROT_RA;
 	r = hops_parse(at, &route, hops);
 	if (r < 0)
 		return r;
 	*out = route;
+	return 0;
+}
+
+int parse_exception(const struct nlmsghdr *nlh, struct route_exception *out)
+{
+	const struct nlattr *at[N_ROUTE_ATTRS];
+	struct route_exception exception = { 0 };
+	const struct rtmsg *rtm;
+	struct metrics metrics;
+	struct prefix src;
+	int r = header_parse(nlh, &rtm);
+
+	if (r < 0)
+		return r;
+	/* First: of a dump most are plain routes. */
+	if (nlh->nlmsg_type != RTM_NEWROUTE || !(rtm->rtm_flags & RTM_F_CLONED) ||
+	    rtm->rtm_dst_len != 128)
+		return -ENOMSG;
+	r = attributes_walk(nlh, at);
+	if (r < 0)
+		return r;
+	if (!at[RTA_DST] || !at[RTA_OIF] || at[RTA_MULTIPATH] ||
+	    attr_prefix(at[RTA_SRC], rtm->rtm_src_len, &src) < 0 ||
+	    metrics_parse(at[RTA_METRICS], &metrics) < 0)
+		return -EBADMSG;
+	attr_copy(&exception.dst, at[RTA_DST], sizeof(exception.dst));
+	hop_fill(at, attr_u32(at[RTA_OIF], 0), 1, &exception.hop);
+	exception.table = attr_u32(at[RTA_TABLE], rtm->rtm_table);
+	exception.metric = attr_u32(at[RTA_PRIORITY], 0);
+	exception.mtu = metrics.mtu;
+	exception.mtu_locked = metrics.mtu_locked;
+	exception.type = rtm->rtm_type;
+	exception.protocol = rtm->rtm_protocol;
+	exception.has_src = src.len != 0;
+	exception.mtu = metrics.mtu;
+	exception.mtu_locked = metrics.mtu_locked;
+	exception.lifetime_ms = lifetime_parse(at, &exception.expires);
+	*out = exception;
 	return 0;
 }

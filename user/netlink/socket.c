@@ -23,8 +23,22 @@
 #define BUFFER_BYTES (128 * 1024)
 #define IDLE_SLICE_MS 10 /* how long to wait at most before the idle callback gets its turn */
 
+/* An exchange under way: one request and all that answers it. */
+struct exchange {
+	struct nl_socket *socket;
+	nl_msg_fn fn;
+	void *ctx;
+	bool done;
+	bool interrupted; /* NLM_F_DUMP_INTR */
+	bool filtered;	  /* every message so far had NLM_F_DUMP_FILTERED */
+	unsigned int n_messages;
+	int fn_result; /* fn's first negative return: the rest is read, but not handed on */
+	int error;     /* the kernel's */
+};
+
 struct nl_socket {
 	struct mnl_socket *mnl;
+	struct exchange pieces; /* of nl_socket_dump_next() */
 	uint32_t sequence; /* of the last dump or request; never 0, which nl_socket_send's may have
 			    */
 	bool joined;
@@ -40,6 +54,13 @@ static void set_option(struct nl_socket *socket, int option)
 
 	/* Comforts, each missing from some kernel: not worth failing for. */
 	(void)mnl_socket_setsockopt(socket->mnl, option, &on, sizeof(on));
+}
+
+void nl_socket_relax(struct nl_socket *socket)
+{
+	int off = 0;
+
+	(void)mnl_socket_setsockopt(socket->mnl, NETLINK_GET_STRICT_CHK, &off, sizeof(off));
 }
 
 static int set_rcvbuf(struct nl_socket *socket, size_t bytes)
@@ -232,19 +253,6 @@ int nl_socket_send(struct nl_socket *socket, const void *data, size_t size)
 	return (size_t)sent == size ? 0 : -EMSGSIZE;
 }
 
-/* An exchange under way: one request and all that answers it. */
-struct exchange {
-	struct nl_socket *socket;
-	nl_msg_fn fn;
-	void *ctx;
-	bool done;
-	bool interrupted; /* NLM_F_DUMP_INTR */
-	bool filtered;	  /* every message so far had NLM_F_DUMP_FILTERED */
-	unsigned int n_messages;
-	int fn_result; /* fn's first negative return: the rest is read, but not handed on */
-	int error;     /* the kernel's */
-};
-
 static int message_attr(const struct nlattr *attr, void *ctx)
 {
 	const char **text = ctx;
@@ -418,6 +426,38 @@ int nl_socket_dump(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn fn,
 	if (filtered)
 		*filtered = x.filtered;
 	return x.interrupted ? -EINTR : 0;
+}
+
+int nl_socket_dump_start(struct nl_socket *socket, struct nlmsghdr *nlh)
+{
+	int r = exchange_start(socket, nlh, NLM_F_DUMP);
+
+	if (r < 0)
+		return r;
+	socket->pieces = (struct exchange){ .socket = socket };
+	socket->busy = true;
+	return 0;
+}
+
+int nl_socket_dump_next(struct nl_socket *socket, nl_msg_fn fn, void *ctx)
+{
+	struct exchange *x = &socket->pieces;
+	ssize_t size = datagram_read(socket);
+	int r;
+
+	if (size == -EAGAIN)
+		return 1;
+	if (size < 0)
+		return (int)size;
+	x->fn = fn;
+	x->ctx = ctx;
+	r = messages_walk(socket, (size_t)size, exchange_message, x);
+	if (r < 0 || x->fn_result < 0)
+		return r < 0 ? r : x->fn_result;
+	if (!x->done)
+		return 1;
+	socket->busy = false;
+	return x->error < 0 || !x->interrupted ? x->error : -EINTR;
 }
 
 int nl_socket_request(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn fn, void *ctx,

@@ -24,7 +24,7 @@ struct level_entry {
 	__u8 type;	 /* RTN_* */
 	__u8 preference; /* IPV6_DECODE_PREF(): 1 low, 2 medium, 3 high */
 	__u8 expires;	 /* 1: it has a lifetime, 0: none, or proto ra, which may change it */
-	__u8 zero;
+	__u8 mtu_locked; /* 1: RTAX_LOCK says so of RTAX_MTU */
 };
 
 static inline __u64 level_mix(__u64 value)
@@ -41,8 +41,9 @@ static inline void level_add(struct level_sum *sum, const struct level_entry *en
 
 	h = level_mix(h ^ entry->gateway[1]);
 	h = level_mix(h ^ ((__u64)entry->ifindex << 32 | entry->next_hop_id));
-	h = level_mix(h ^ ((__u64)entry->mtu << 32 | (__u32)entry->type << 16 |
-			   (__u32)entry->preference << 8 | entry->expires));
+	h = level_mix(h ^
+		      ((__u64)entry->mtu << 32 | (__u32)entry->mtu_locked << 24 |
+		       (__u32)entry->type << 16 | (__u32)entry->preference << 8 | entry->expires));
 	sum->sum += h;
 	sum->n++;
 }

@@ -112,7 +112,9 @@ int links_set_ipv6(struct links *links, const struct link_ipv6 *ipv6, bool *chan
 	*changed = !device->has_ipv6 || device->ipv6.mtu6 != ipv6->mtu6 ||
 		   device->ipv6.disabled != ipv6->disabled ||
 		   device->ipv6.ignore_linkdown != ipv6->ignore_linkdown ||
-		   device->ipv6.force_forwarding != ipv6->force_forwarding;
+		   device->ipv6.force_forwarding != ipv6->force_forwarding ||
+		   device->ipv6.own_addrs_only != ipv6->own_addrs_only ||
+		   device->ipv6.hop_limit != ipv6->hop_limit;
 	device->has_ipv6 = true;
 	device->ipv6 = *ipv6;
 	return 0;

@@ -44,12 +44,32 @@ struct route {
 	uint8_t protocol;     /* RTPROT_* */
 	uint8_t preference; /* RTA_PREF as the kernel scores it: 1 low, 2 medium (and none), 3 high
 			     */
+	bool mtu_locked;    /* RTAX_LOCK says so of RTAX_MTU */
+	bool own_source;    /* what the kernel itself sends by it is not as what else leaves by the
+			       device: RTA_PREFSRC, RTAX_HOPLIMIT, an MTU too small to send */
 	bool encap;	 /* RTA_ENCAP, or a gateway not of IPv6 (RTA_VIA), on the route or a hop */
 	bool expires;	 /* has a finite lifetime */
 	bool cloned;	 /* RTM_F_CLONED: an exception, not a route */
 	bool truncated;	 /* more than ROUTE_MAX_HOPS hops */
 	uint16_t n_hops; /* 0 for routes that name no device */
 	const struct route_hop *hops;
+};
+
+/*
+ * What one destination has of its own at one hop of a route: RTM_NEWROUTE with RTM_F_CLONED. Which
+ * of the routes of the table that cover the destination is not told, only some of what it says.
+ */
+struct route_exception {
+	union sixlane_addr dst;
+	struct route_hop hop; /* the route's own, or that of a redirect */
+	uint32_t table, metric;
+	uint32_t mtu;	      /* bytes; 0: none */
+	uint32_t lifetime_ms; /* left when the kernel said so; counts only if expires */
+	uint8_t type;	      /* RTN_* */
+	uint8_t protocol;     /* RTPROT_* */
+	bool has_src;	      /* of one source, or of a route by source */
+	bool mtu_locked;      /* `mtu lock` */
+	bool expires;	      /* as every Path MTU does, and nothing else */
 };
 
 #define LOOPBACK_IFINDEX 1u /* in every namespace */
@@ -145,6 +165,16 @@ struct link_ipv6 {
 	bool disabled;	       /* disable_ipv6 */
 	bool ignore_linkdown;  /* ignore_routes_with_linkdown */
 	bool force_forwarding; /* 6.17 and newer, else false */
+	bool own_addrs_only;   /* use_oif_addrs_only: no other's is the source of what leaves */
+	uint8_t hop_limit; /* net.ipv6.conf.DEV.hop_limit, 1 to 255; 0: the kernel did not say */
+};
+
+/* An address of a device. */
+struct address {
+	union sixlane_addr addr;
+	uint32_t ifindex;
+	uint32_t flags; /* IFA_F_*: what decides on a source, the kernel announces by these */
+	bool expires;	/* has a finite lifetime */
 };
 
 /*

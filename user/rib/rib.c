@@ -27,6 +27,7 @@ struct rib {
 	struct rib_counts counts;
 	struct prefix last_dst; /* of the message before, in last_table */
 	uint32_t last_table;
+	bool object_sources;
 	struct rib_table *tables[TABLE_BUCKETS];
 };
 
@@ -111,6 +112,11 @@ static void note_visit(struct rib *rib, const struct route *route)
 	rib->counts.visit++;
 }
 
+bool rib_object_sources(const struct rib *rib)
+{
+	return rib->object_sources;
+}
+
 int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags)
 {
 	struct rib_table *table;
@@ -125,6 +131,7 @@ int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags)
 	if (!dest)
 		return -ENOMEM;
 	note_visit(rib, route);
+	rib->object_sources |= route->next_hop_id && route->own_source;
 	outcome = rib_list_add(&dest->routes, &rib->counts, route, nlm_flags);
 	dest_put(table, dest);
 	table_count(rib, table, sources);

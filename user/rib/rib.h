@@ -31,6 +31,8 @@ struct rib_route {
 	uint8_t type;
 	uint8_t protocol;
 	uint8_t preference : 2;
+	bool mtu_locked : 1;
+	bool own_source : 1;
 	bool encap : 1;
 	bool expires : 1;
 	bool truncated : 1;
@@ -92,10 +94,16 @@ int rib_del(struct rib *rib, const struct route *route);
 
 /*
  * What the routes that name a next-hop object, best or not, have for fib6 to keep in the one route
- * that it caches at each hop of the object for all of them (ip6_rt_pcpu_alloc): type and MTU. Of
- * more than one kind there are two values. n is 0: no route names it.
+ * that it caches at each hop of the object for all of them (ip6_rt_pcpu_alloc): type, MTU and its
+ * lock. Of more than one kind there are two values. n is 0: no route names it.
  */
 struct mixture rib_by_object(const struct rib *rib, uint32_t next_hop_id);
+
+/*
+ * Any route by a next-hop object has, or had, own_source: fib6 may have cached it at the object's
+ * hops for all other routes by them. It never becomes false again.
+ */
+bool rib_object_sources(const struct rib *rib);
 
 /* rib_by_object() is more by change from now on. The RIB is in the middle of a change. */
 typedef void (*rib_used_fn)(void *ctx, uint32_t next_hop_id, const struct mixture *change);

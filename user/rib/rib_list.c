@@ -208,6 +208,7 @@ void rib_list_sum(const struct rib_route *list, const struct route *level, struc
 		struct level_entry entry = {
 			.next_hop_id = r->next_hop_id,
 			.mtu = r->mtu,
+			.mtu_locked = r->mtu_locked,
 			.type = r->next_hop_id ? 0 : r->type, /* the object's own */
 			.preference = r->preference,
 			.expires = r->expires && r->protocol != RTPROT_RA,

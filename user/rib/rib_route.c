@@ -23,6 +23,8 @@ struct rib_route *rib_route_new(const struct route *route, const struct route_ho
 		.metric = route->metric,
 		.next_hop_id = route->next_hop_id,
 		.mtu = route->mtu,
+		.mtu_locked = route->mtu_locked,
+		.own_source = route->own_source,
 		.n_hops = n_hops,
 		.type = route->type,
 		.protocol = route->protocol,
@@ -49,6 +51,8 @@ struct route rib_route_view(const struct rib_route *at_rest, uint32_t table,
 		.metric = at_rest->metric,
 		.next_hop_id = at_rest->next_hop_id,
 		.mtu = at_rest->mtu,
+		.mtu_locked = at_rest->mtu_locked,
+		.own_source = at_rest->own_source,
 		.type = at_rest->type,
 		.protocol = at_rest->protocol,
 		.preference = at_rest->preference,
@@ -70,7 +74,7 @@ uint64_t rib_route_kept(const struct rib_route *route)
 {
 	uint8_t type = rib_route_is_by_discard(route) ? RTN_UNICAST : route->type;
 
-	return (uint64_t)type << 32 | route->mtu;
+	return (uint64_t)route->mtu_locked << 40 | (uint64_t)type << 32 | route->mtu;
 }
 
 bool rib_route_is_set(const struct route *route)
@@ -128,7 +132,8 @@ static bool same_lifetime(const struct rib_route *a, const struct route *b)
 
 bool rib_route_same_attributes(const struct rib_route *a, const struct route *b)
 {
-	return a->mtu == b->mtu && a->type == b->type && a->protocol == b->protocol &&
+	return a->mtu == b->mtu && a->mtu_locked == b->mtu_locked &&
+	       a->own_source == b->own_source && a->type == b->type && a->protocol == b->protocol &&
 	       a->preference == (b->preference & 3) && a->encap == b->encap &&
 	       same_lifetime(a, b) && a->truncated == b->truncated &&
 	       a->next_hop_id == b->next_hop_id;

@@ -96,6 +96,13 @@ static void keep_ending(struct sync *sync, struct route *route)
 	sync_want(sync, SYNC_LATER_NS);
 }
 
+/* What was learnt of a route goes with it, also if the same takes its place. */
+static void note_replaced(struct sync *sync, const struct nlmsghdr *nlh, const struct route *route)
+{
+	if (nlh->nlmsg_type == RTM_NEWROUTE && nlh->nlmsg_flags & NLM_F_REPLACE && !sync->quiet)
+		fib_doubt_exceptions(sync->fib, route->table, &route->dst);
+}
+
 /*
  * A route has come just now: fib6 has a new serial number. With one that takes another's place a
  * packet may still meet the old one afterwards, and nexthop_replace_notify() tells of routes in
@@ -111,6 +118,7 @@ static bool is_by_fib6_add(const struct sync *sync, const struct nlmsghdr *nlh,
 
 static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 {
+	const bool object_sources = rib_object_sources(sync->rib);
 	struct route_hop hops[ROUTE_MAX_HOPS];
 	struct route route;
 	int ret = parse_route(nlh, &route, hops);
@@ -129,6 +137,11 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 			      sync->dumping ? 0 : nlh->nlmsg_flags | NLM_F_CREATE);
 	else
 		ret = rib_del(sync->rib, &route);
+	sync->withdrawals += nlh->nlmsg_type == RTM_DELROUTE;
+	note_replaced(sync, nlh, &route);
+	/* the first route of that kind changes all others by objects, once and for all */
+	if (!object_sources && rib_object_sources(sync->rib) && !sync->quiet)
+		apply_all_routes(sync);
 	if (is_by_fib6_add(sync, nlh, &route))
 		nexthops_renewed(sync->nexthops);
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
@@ -142,10 +155,18 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
  */
 static int apply_address(struct sync *sync, const struct nlmsghdr *nlh)
 {
-	bool finite;
-	int ret = parse_address_lifetime(nlh, &finite);
+	struct address address;
+	bool changed = false;
+	int ret = parse_address(nlh, &address);
 
-	if (!ret && finite)
+	if (ret)
+		return ret;
+	if (nlh->nlmsg_type == RTM_DELADDR)
+		changed = addrs_delete(&sync->addrs, address.ifindex, &address.addr);
+	else
+		ret = addrs_set(&sync->addrs, &address, &changed);
+	sync->addrs_wanted |= changed;
+	if (nlh->nlmsg_type == RTM_NEWADDR && address.expires && !sync->dumping)
 		sync_want(sync, sync->replaying ? SYNC_LATER_NS : 0);
 	return ret;
 }
@@ -169,11 +190,16 @@ static void set_neigh(void *ctx, const struct neigh *neigh)
 
 static int apply_neigh(struct sync *sync, const struct nlmsghdr *nlh)
 {
+	const struct neigh *known;
 	struct neigh neigh;
 	int ret = parse_neigh(nlh, &neigh);
 
 	if (ret || neigh.addr.bytes[0] == 0xff)
 		return ret;
+	/* rt6_clean_tohost(): redirects to what is no router any more are gone */
+	known = neighs_find(sync->neighs, neigh.ifindex, &neigh.addr);
+	if (known && known->flags & NTF_ROUTER && !(neigh.flags & NTF_ROUTER))
+		exceptions_want(sync);
 	if (nlh->nlmsg_type == RTM_DELNEIGH) {
 		neigh.state = NUD_NONE;
 		neighs_delete(sync->neighs, neigh.ifindex, &neigh.addr);
@@ -219,6 +245,7 @@ void apply_message(struct sync *sync, const struct nlmsghdr *nlh)
 		sync_want(sync, sync->replaying ? SYNC_LATER_NS : 0);
 		break;
 	case RTM_NEWADDR:
+	case RTM_DELADDR:
 		apply_note(sync, "address", apply_address(sync, nlh));
 		break;
 	case RTM_NEWNEXTHOP:
@@ -283,11 +310,19 @@ void apply_meta(struct sync *sync)
 	meta->synced_at = sync->synced_at;
 	meta->malformed = sync->malformed;
 	meta->max_routes = sync->config->max_routes;
+	meta->exceptions = stats.exceptions;
+	meta->exceptions_evicted = stats.exceptions_evicted;
+	meta->exceptions_missing = stats.exceptions_missing;
+	meta->max_exceptions = sync->config->max_exceptions;
 	/* maps that an earlier daemon completed go on forwarding while this one reads the tables */
 	if (sync->complete || (meta->flags & SIXLANE_META_READY))
 		flags |= SIXLANE_META_READY;
 	if (sync->config->pass_all)
 		flags |= SIXLANE_META_PASS_ALL;
+	if (sync->config->answer_too_big)
+		flags |= SIXLANE_META_ANSWER;
+	if (sync->flow_labels)
+		flags |= SIXLANE_META_FLOW_LABEL;
 	flags |= rules_flag(sync);
 	flags |= meta->flags & SIXLANE_META_GAPS; /* the FIB's own */
 	if (sync->in_sync && !sync->rules_wanted && !sync->next_hops_wanted)

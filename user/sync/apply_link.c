@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <linux/rtnetlink.h>
+#include <string.h>
 
 #include "../netlink/parse.h"
 #include "state.h"
@@ -23,6 +24,7 @@ static void note_next_hops_by(struct sync *sync, uint32_t ifindex)
 /* What was so of a device before a message that changes it. */
 struct former {
 	bool ignored;	 /* links_ignored() */
+	bool up;	 /* IFF_UP */
 	uint32_t master; /* ifindex */
 };
 
@@ -32,6 +34,7 @@ static struct former former_of(const struct sync *sync, uint32_t ifindex)
 
 	return (struct former){
 		.ignored = links_ignored(&sync->links, ifindex),
+		.up = device && device->has_link && device->link.flags & IFF_UP,
 		.master = device && device->has_link ? device->link.master : 0,
 	};
 }
@@ -46,6 +49,9 @@ static void device_changed(struct sync *sync, uint32_t ifindex, const struct for
 	ports_update(sync, ifindex);
 	if (was->master != is.master)
 		ports_update_slaves(sync, was->master);
+	/* whose addresses it has: a VRF's; and one that is down may keep some */
+	if (was->master != is.master || was->up != is.up)
+		sync->addrs_wanted = true;
 	apply_rules(sync);
 	/* ignore_routes_with_linkdown: routes by this device come or go without a message */
 	if (was->ignored != is.ignored)
@@ -100,6 +106,8 @@ static void note_new(struct sync *sync, const struct link *link)
 
 	if (!device || !device->has_link)
 		sync->features_wanted = true;
+	if (!device || !device->has_link || strcmp(device->link.name, link->name) != 0)
+		operator_device_changed(sync);
 }
 
 /* IPv6 takes a larger MTU over only after the device's announcement, and does not announce it. */
@@ -107,8 +115,10 @@ static void note_mtu(struct sync *sync, const struct link *link)
 {
 	const struct device *device = links_find(&sync->links, link->ifindex);
 
-	if (device && device->has_link && device->link.mtu != link->mtu)
-		sync->next_poll_ns = 0;
+	if (!device || !device->has_link || device->link.mtu == link->mtu)
+		return;
+	sync->next_poll_ns = 0;
+	exceptions_doubt_all(sync); /* rt6_mtu_change() goes through those of the device */
 }
 
 static int set_link(struct sync *sync, const struct link *link, bool *changed)
@@ -123,6 +133,8 @@ static int set_link(struct sync *sync, const struct link *link, bool *changed)
 	ret = links_set(&sync->links, link, changed);
 	if (!ret && known && was_up != !!(link->flags & IFF_UP))
 		doubt_routes_by(sync, link->ifindex);
+	if (!ret && was_up && !(link->flags & IFF_UP))
+		sync->addrs_wanted |= addrs_device_down(&sync->addrs, link->ifindex);
 	return ret;
 }
 
@@ -193,6 +205,7 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 	if (link.moved && device && device->has_link)
 		links_note_moved(&sync->links, &device->link);
 	links_delete(&sync->links, link.ifindex);
+	operator_device_changed(sync);
 	if (rib_may_use_device(sync->rib, link.ifindex))
 		rib_prune(sync->rib, uses_device, &link.ifindex);
 	note_next_hops_by(sync, link.ifindex);

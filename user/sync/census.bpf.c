@@ -225,6 +225,8 @@ static struct level_entry read_entry(const struct fib6_info *rt)
 	const __u32 flags = BPF_CORE_READ(rt, fib6_flags);
 	struct level_entry entry = {
 		.mtu = BPF_CORE_READ(rt, fib6_metrics, metrics[RTAX_MTU - 1]),
+		.mtu_locked =
+			BPF_CORE_READ(rt, fib6_metrics, metrics[RTAX_LOCK - 1]) >> RTAX_MTU & 1,
 		.preference = IPV6_DECODE_PREF(flags >> 27 & 3),
 		.expires = flags / RTF_EXPIRES & (BPF_CORE_READ(rt, fib6_protocol) != RTPROT_RA),
 	};
@@ -244,8 +246,9 @@ static bool is_unlike(const struct level_entry *entry, __u64 expires)
 	const struct level_entry *first = &seen.first;
 	const __u64 apart = expires - seen.first_expires + MAX_JIFFIES_APART;
 
-	return entry->mtu != first->mtu || entry->type != first->type ||
-	       entry->preference != first->preference || entry->expires != first->expires ||
+	return entry->mtu != first->mtu || entry->mtu_locked != first->mtu_locked ||
+	       entry->type != first->type || entry->preference != first->preference ||
+	       entry->expires != first->expires ||
 	       (entry->expires && apart > 2 * MAX_JIFFIES_APART);
 }
 

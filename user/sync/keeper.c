@@ -4,7 +4,7 @@
  * be probed, and be collected under traffic. The datapath marks the neighbours that it uses, and
  * this tells the kernel so (NTF_USE: neigh_event_send, exactly what a packet forwarded by the
  * kernel does), so that its own timers and probes do the rest. The same for gateways of multipath
- * routes that wait to be resolved.
+ * routes and of the operator's exceptions that wait to be resolved.
  */
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
@@ -73,7 +73,11 @@ static size_t put_care(struct sync *sync, uint32_t slot, char *buf)
 {
 	const struct sixlane_neigh_key *key = &sync->maps->neighbours[slot].key;
 	const struct neigh *neigh = neighs_find(sync->neighs, key->ifindex, &key->addr);
-	const struct neigh unknown = { .ifindex = key->ifindex, .addr = key->addr };
+	const struct neigh unknown = {
+		.ifindex = key->ifindex,
+		.addr = key->addr,
+		.flags = neigh ? neigh->flags : 0,
+	};
 
 	if (neigh && wants_care(neigh))
 		put_use(buf, neigh, 0);
@@ -130,5 +134,6 @@ static void send_used(struct sync *sync)
 void keeper_run(struct sync *sync)
 {
 	maps_take_used(sync->maps, mark_used, sync->used);
+	operator_mark_gateways(sync, sync->used);
 	send_used(sync);
 }

@@ -24,6 +24,7 @@ static void resolve_for(const struct sync *sync, const struct device *device,
 		.kernel_tells = sync->netdev_family != 0,
 		.old_bonds = sync->old_bonds,
 		.rules = &sync->program,
+		.addrs = &sync->addrs,
 	};
 
 	resolve_port(&sync->links, device, &policy, port);
@@ -246,6 +247,7 @@ static bool any_turns(const struct sync *sync)
 /* What a slave or a VLAN device is depends on what runs on another: all are looked at first. */
 void ports_update_all(struct sync *sync)
 {
+	sync->addrs_wanted = false;
 	for (size_t i = 0; i < sync->links.n; i++)
 		if (sync->links.devices[i].has_link)
 			look_at(sync, &sync->links.devices[i]);
@@ -263,6 +265,14 @@ void ports_update_all(struct sync *sync)
 		if (ifindex && !links_find(&sync->links, ifindex))
 			fib_set_port(sync->fib, &(struct sixlane_port){ .ifindex = ifindex });
 	}
+}
+
+void ports_update_sources(struct sync *sync)
+{
+	sync->addrs_wanted = false;
+	for (size_t i = 0; i < sync->links.n; i++)
+		if (sync->links.devices[i].has_link)
+			tell_datapath(sync, &sync->links.devices[i], false);
 }
 
 void ports_need(struct sync *sync, uint32_t ifindex)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/fib_rules.h>
 #include <linux/genetlink.h>
+#include <linux/if_addr.h>
 #include <linux/neighbour.h>
 #include <linux/netconf.h>
 #include <linux/nexthop.h>
@@ -105,6 +106,16 @@ int request_neighs(struct sync *sync, nl_msg_fn fn)
 	return run_dump(sync, sync->dump, nlh, fn);
 }
 
+int request_addrs(struct sync *sync, nl_msg_fn fn)
+{
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh = start_request(buf, RTM_GETADDR);
+	struct ifaddrmsg *body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
+
+	body->ifa_family = AF_INET6;
+	return run_dump(sync, sync->dump, nlh, fn);
+}
+
 static int request_nexthop_dump(struct sync *sync, uint16_t type, nl_msg_fn fn)
 {
 	char buf[REQUEST_BYTES];
@@ -132,6 +143,37 @@ int request_routes(struct sync *sync, nl_msg_fn fn)
 
 	body->rtm_family = AF_INET6;
 	return run_dump(sync, sync->dump, nlh, fn);
+}
+
+int request_destination(struct sync *sync, const union sixlane_addr *dst,
+			const union sixlane_addr *src, uint32_t oif, nl_msg_fn fn, void *ctx)
+{
+	static const union sixlane_addr any;
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh = start_request(buf, RTM_GETROUTE);
+	struct rtmsg *body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
+
+	body->rtm_family = AF_INET6;
+	body->rtm_dst_len = 128;
+	mnl_attr_put(nlh, RTA_DST, sizeof(*dst), dst);
+	if (src && memcmp(src, &any, sizeof(any)) != 0) {
+		body->rtm_src_len = 128;
+		mnl_attr_put(nlh, RTA_SRC, sizeof(*src), src);
+	}
+	if (oif)
+		mnl_attr_put_u32(nlh, RTA_OIF, oif);
+	return nl_socket_request(sync->dump, nlh, fn, ctx, DUMP_TIMEOUT_MS);
+}
+
+int request_exceptions(struct nl_socket *socket)
+{
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh = start_request(buf, RTM_GETROUTE);
+	struct rtmsg *body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
+
+	body->rtm_family = AF_INET6;
+	nl_socket_relax(socket);
+	return nl_socket_dump_start(socket, nlh);
 }
 
 int request_features(struct sync *sync, nl_msg_fn fn)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Settings of the whole namespace that the kernel does not announce: how the multipath hash is
- * made. Until a change is seen packets go by the other fields, which changes members, not
- * their set.
+ * made, and whether ICMPv6 errors have a flow label. Until a change is seen packets go by the other
+ * fields, which changes members, not their set.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +12,8 @@
 #include "state.h"
 
 #define SYSCTL_DIR "/proc/sys/net/ipv6/"
+#define AUTO_FLOW_LABELS_OPT_OUT 1u
+#define AUTO_FLOW_LABELS_FORCED 3u
 #define DEFAULT_FIELDS 7u /* FIB_MULTIPATH_HASH_FIELD_DEFAULT_MASK: addresses and protocol */
 
 /* otherwise: what this kernel does, which does not have the setting. */
@@ -33,6 +35,14 @@ bool settings_kernel_before(unsigned int major, unsigned int minor)
 	return here_major < major || (here_major == major && here_minor < minor);
 }
 
+/* ip6_default_np_autolabel(): the socket of ICMPv6 neither opts in nor out. */
+static bool read_flow_labels(void)
+{
+	uint32_t value = read_sysctl(SYSCTL_DIR "auto_flowlabels", AUTO_FLOW_LABELS_OPT_OUT);
+
+	return value == AUTO_FLOW_LABELS_OPT_OUT || value == AUTO_FLOW_LABELS_FORCED;
+}
+
 void settings_read(struct sync *sync)
 {
 	struct sixlane_meta *meta = sync->maps->meta;
@@ -42,6 +52,7 @@ void settings_read(struct sync *sync)
 	};
 	uint64_t seed;
 
+	sync->flow_labels = read_flow_labels();
 	if (meta->hash_policy.word != policy.word)
 		__atomic_store_n(&meta->hash_policy.word, policy.word, __ATOMIC_RELAXED);
 	/* An earlier daemon's seed stays, and with it every flow's member. */

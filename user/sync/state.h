@@ -7,6 +7,7 @@
 
 #include "../fib/resolve.h"
 #include "../netlink/socket.h"
+#include "../rib/addrs.h"
 #include "../rib/neighs.h"
 #include "../rib/nexthops.h"
 #include "../rib/rules.h"
@@ -28,6 +29,7 @@ struct sync {
 	struct fib *fib;
 	struct rib *rib;
 	struct links links;
+	struct addrs addrs;
 	struct neighs *neighs;
 	struct nexthops *nexthops;
 	struct rules rules;
@@ -54,6 +56,7 @@ struct sync {
 	bool rules_wanted;
 	bool next_hops_wanted; /* objects may have changed without a word */
 	bool features_wanted;  /* a device is new: ask what frames it takes */
+	bool addrs_wanted;     /* addresses changed: the ports' sources are to be chosen anew */
 	bool complete;	       /* one full synchronisation succeeded */
 	uint64_t generation, overruns, malformed, sync_ns, synced_at;
 	unsigned int interrupted; /* dumps in a row that the kernel called inconsistent */
@@ -64,6 +67,12 @@ struct sync {
 	uint64_t census_wait_ns; /* from one census to the next, as long as nothing changes */
 	uint64_t next_sync_ns, next_poll_ns, next_keep_ns, next_retry_ns, next_census_ns;
 	uint64_t told_after_ns; /* what the kernel says now, it said after this moment */
+
+	uint64_t withdrawals; /* of routes, that were announced so far */
+	bool flow_labels;     /* the kernel gives its ICMPv6 errors one */
+	struct exceptions *exceptions;
+	struct hints *hints;
+	struct operator_list *operator;
 
 	uint64_t *used; /* bitmap of neighbour slots that had traffic and are still to be kept alive
 			 */
@@ -124,10 +133,17 @@ int request_links(struct sync *sync, nl_msg_fn fn);
 int request_netconf(struct sync *sync, nl_msg_fn fn);
 int request_rules(struct sync *sync, nl_msg_fn fn);
 int request_neighs(struct sync *sync, nl_msg_fn fn);
+int request_addrs(struct sync *sync, nl_msg_fn fn);
 int request_next_hops(struct sync *sync, nl_msg_fn fn);
 int request_next_hop_buckets(struct sync *sync, nl_msg_fn fn);
 int request_routes(struct sync *sync, nl_msg_fn fn);
 int request_features(struct sync *sync, nl_msg_fn fn);
+/* What becomes of a packet to dst; src: NULL or :: for any, oif: 0, or a VRF in whose table to
+ * look. The kernel's -errno, too, is an answer. */
+int request_destination(struct sync *sync, const union sixlane_addr *dst,
+			const union sixlane_addr *src, uint32_t oif, nl_msg_fn fn, void *ctx);
+/* Begin a dump of routes and exceptions: nl_socket_dump_next() hands them on. */
+int request_exceptions(struct nl_socket *socket);
 /* Look the "netdev" family up and subscribe to it; its absence is no error. */
 int request_netdev_family(struct sync *sync);
 
@@ -143,6 +159,8 @@ void ports_update_all(struct sync *sync);
 /* The same for what stands on a bond, of which a slave changed or left. Of other masters: nothing.
  */
 void ports_update_slaves(struct sync *sync, uint32_t master);
+/* An address, or whose it is, changed: this may be of consequence to any port. */
+void ports_update_sources(struct sync *sync);
 /* Make sure that the datapath knows an egress device. */
 void ports_need(struct sync *sync, uint32_t ifindex);
 /* Off every device of this namespace that has the program with our maps. 0 or the first -errno. */
@@ -160,6 +178,42 @@ void bonds_look(struct sync *sync, const struct device *bond);
 
 /* tags.c: ports whose NIC hides VLAN tags pass everything. */
 void tags_check(struct sync *sync);
+
+/*
+ * exceptions.c: what the kernel has learnt of single destinations. After the first full
+ * synchronisation run is called, when *_due_ns has come or anything else has; restart, when the
+ * FIB is about to be written anew. want: something was missed that a dump will find.
+ */
+struct exceptions *exceptions_new(void);
+void exceptions_free(struct exceptions *exceptions);
+void exceptions_run(struct sync *sync);
+void exceptions_restart(struct sync *sync);
+void exceptions_want(struct sync *sync);
+uint64_t exceptions_due_ns(const struct sync *sync);
+/* The kernel may be about to change any of them. */
+void exceptions_doubt_all(struct sync *sync);
+/* Ask about what a hint tells. False: too much was asked lately; a dump is to find it. */
+bool exceptions_hint(struct sync *sync, const struct sixlane_hint *hint);
+
+/* hints.c: what the datapath saw. _fd: -1 while hints are left to wait. 0 or -errno. */
+int hints_new(struct sync *sync);
+void hints_free(struct hints *hints);
+void hints_run(struct sync *sync);
+int hints_fd(const struct sync *sync);
+uint64_t hints_due_ns(const struct sync *sync);
+
+/* operator.c: sl_operator into the FIB. want: all of it anew. _fd: -1 if there is none. */
+int operator_new(struct sync *sync);
+void operator_free(struct operator_list *list);
+void operator_run(struct sync *sync);
+void operator_want(struct sync *sync);
+/* A device came, went or was renamed. */
+void operator_device_changed(struct sync *sync);
+int operator_fd(const struct sync *sync);
+/* Into a bitmap of neighbours' slots: those that are to be resolved, whether or not traffic comes.
+ */
+void operator_mark_gateways(const struct sync *sync, uint64_t *used);
+uint64_t operator_due_ns(const struct sync *sync);
 
 /* keeper.c: neighbours with traffic in XDP, which the kernel does not see, stay alive. */
 void keeper_run(struct sync *sync);

@@ -25,12 +25,6 @@
  */
 #define MAX_INTERRUPTED 4
 
-static const unsigned int groups[] = {
-	RTNLGRP_LINK,	      RTNLGRP_NEIGH,	   RTNLGRP_IPV6_IFADDR,
-	RTNLGRP_IPV6_ROUTE,   RTNLGRP_IPV6_IFINFO, RTNLGRP_IPV6_RULE,
-	RTNLGRP_IPV6_NETCONF, RTNLGRP_NEXTHOP,	   RTNLGRP_IPV6_PREFIX,
-};
-
 static int take_message(const struct nlmsghdr *nlh, void *ctx)
 {
 	apply_message(ctx, nlh);
@@ -113,6 +107,8 @@ static int dump_all(struct sync *sync)
 	if (!ret)
 		ret = dump_rules(sync);
 	if (!ret)
+		ret = request_addrs(sync, take_message);
+	if (!ret)
 		ret = request_neighs(sync, take_message);
 	sync->next_hops_wanted = false;
 	if (!ret)
@@ -123,6 +119,7 @@ static int dump_all(struct sync *sync)
 static void sweep(struct sync *sync)
 {
 	links_sweep(&sync->links);
+	addrs_sweep(&sync->addrs);
 	neighs_sweep(sync->neighs, NULL, NULL);
 	nexthops_sweep(sync->nexthops);
 	rib_sweep(sync->rib);
@@ -241,8 +238,11 @@ static void synchronise(struct sync *sync)
 	sync->rules_wanted = false;
 	sync->dump_damaged = false;
 	sync->dumping = sync->quiet = true;
+	exceptions_restart(sync);
+	operator_want(sync);
 	apply_meta(sync);
 	links_mark(&sync->links);
+	addrs_mark(&sync->addrs);
 	neighs_mark(sync->neighs);
 	nexthops_mark(sync->nexthops);
 	rib_mark(sync->rib);
@@ -370,22 +370,33 @@ static bool due(uint64_t now_ns, uint64_t *next_ns, uint64_t interval_ns)
 	return true;
 }
 
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+static bool may_learn(const struct sync *sync)
+{
+	return sync->complete && !sync->quiet;
+}
+
 static uint64_t earliest(const struct sync *sync)
 {
 	uint64_t next_ns = sync->complete ? sync->next_poll_ns : UINT64_MAX;
 
 	/* wanted by a message that was read in the midst of something else */
-	if (sync->rules_wanted ||
-	    (sync->complete && (sync->next_hops_wanted || sync->features_wanted)))
+	if (sync->rules_wanted || (sync->complete && (sync->next_hops_wanted ||
+						      sync->features_wanted || sync->addrs_wanted)))
 		return 0;
-	if (sync->next_keep_ns < next_ns)
-		next_ns = sync->next_keep_ns;
-	if (sync->next_retry_ns < next_ns)
-		next_ns = sync->next_retry_ns;
-	if ((sync->wanted || sync->config->audit_s) && sync->next_sync_ns < next_ns)
-		next_ns = sync->next_sync_ns;
-	if (sync->complete && sync->next_census_ns < next_ns)
-		next_ns = sync->next_census_ns;
+	next_ns = earlier(next_ns, sync->next_retry_ns);
+	if (sync->wanted || sync->config->audit_s)
+		next_ns = earlier(next_ns, sync->next_sync_ns);
+	if (sync->complete)
+		next_ns = earlier(next_ns, earlier(sync->next_census_ns, sync->next_keep_ns));
+	if (may_learn(sync)) {
+		next_ns = earlier(next_ns, exceptions_due_ns(sync));
+		next_ns = earlier(next_ns, earlier(hints_due_ns(sync), operator_due_ns(sync)));
+	}
 	return next_ns;
 }
 
@@ -401,18 +412,26 @@ int sync_run(struct sync *sync)
 		read_next_hops(sync);
 	if (sync->complete && sync->features_wanted)
 		read_features(sync);
+	if (sync->complete && sync->addrs_wanted)
+		ports_update_sources(sync);
 	if (sync->complete &&
 	    due(now_ns, &sync->next_poll_ns, (uint64_t)sync->config->poll_ms * NS_PER_MS))
 		poll_settings(sync);
 	if (sync->complete && now_ns >= sync->next_census_ns)
 		census_run(sync, false);
-	if (due(now_ns, &sync->next_keep_ns, KEEP_INTERVAL_NS))
+	/* before that every neighbour is unknown, and would be asked for though it is permanent */
+	if (sync->complete && due(now_ns, &sync->next_keep_ns, KEEP_INTERVAL_NS))
 		keeper_run(sync);
 	if (due(now_ns, &sync->next_retry_ns, RETRY_INTERVAL_NS))
 		fib_retry(sync->fib);
 	if ((sync->wanted || sync->config->audit_s || !sync->complete) &&
 	    now_ns >= sync->next_sync_ns)
 		synchronise(sync);
+	if (may_learn(sync)) {
+		hints_run(sync);
+		operator_run(sync);
+		exceptions_run(sync);
+	}
 	if (sync->wanted)
 		sync->in_sync = false;
 	apply_meta(sync);
@@ -422,128 +441,10 @@ int sync_run(struct sync *sync)
 	return next_ns <= now_ns ? 0 : (int)((next_ns - now_ns) / NS_PER_MS) + 1;
 }
 
-/* --- start and end ----------------------------------------------------------------------- */
-
-static int subscribe(struct sync *sync)
-{
-	int ret = nl_socket_new(NETLINK_ROUTE, sync->config->rcvbuf_bytes, &sync->notify);
-
-	if (!ret)
-		ret = nl_socket_new(NETLINK_ROUTE, 0, &sync->dump);
-	for (size_t i = 0; !ret && i < ARRAY_SIZE(groups); i++)
-		ret = nl_socket_join(sync->notify, groups[i]);
-	sync->old_bonds = settings_kernel_before(5, 18);
-	return ret ? ret : request_netdev_family(sync);
-}
-
-static int allocate(struct sync *sync)
-{
-	struct fib_writer writer = maps_writer(sync->maps);
-
-	sync->rib = rib_new(apply_route_changed, sync);
-	sync->neighs = neighs_new();
-	sync->nexthops = nexthops_new(apply_next_hop_changed, sync);
-	sync->view = (struct resolve_view){ .rib = sync->rib, .links = &sync->links };
-	sync->resolve = resolve_new(&sync->view);
-	sync->fib = fib_new(&writer, sync->config->max_routes);
-	sync->used = calloc(SIXLANE_MAX_NEIGHBOURS / 64, sizeof(*sync->used));
-	if (!sync->rib || !sync->neighs || !sync->nexthops || !sync->resolve || !sync->fib ||
-	    !sync->used)
-		return -ENOMEM;
-	nexthops_follow(sync->nexthops, sync->rib);
-	return 0;
-}
-
-static int start(struct sync *sync, char *err)
-{
-	int ret = allocate(sync);
-
-	if (ret) {
-		snprintf(err, LOADER_ERR, "out of memory");
-		return ret;
-	}
-	ret = subscribe(sync);
-	if (ret) {
-		snprintf(err, LOADER_ERR, "cannot open netlink sockets: %s", strerror(-ret));
-		return ret;
-	}
-	ret = maps_adopt(sync->maps, sync->fib);
-	if (ret == -EINVAL) {
-		log_warning(
-			"the maps that were found contradict themselves in places; these are written anew");
-	} else if (ret) {
-		snprintf(err, LOADER_ERR, "cannot read the maps that were found: %s",
-			 strerror(-ret));
-		return ret;
-	}
-	sync->quiet = true;
-	return ports_attach(sync, err);
-}
-
-int sync_new(const struct config *config, struct maps *maps, const struct loader_maps *fds,
-	     struct sync **out, char *err)
-{
-	struct sync *sync = calloc(1, sizeof(*sync));
-	int ret;
-
-	if (!sync) {
-		snprintf(err, LOADER_ERR, "out of memory");
-		return -ENOMEM;
-	}
-	sync->config = config;
-	sync->maps = maps;
-	sync->fds = fds;
-	sync->next_census_ns = UINT64_MAX;
-	sync->census_wait_ns = SYNC_LATER_NS;
-	/* what an earlier daemon said of itself holds no more; its count goes on */
-	__atomic_fetch_and(&maps->meta->flags, ~SIXLANE_META_IN_SYNC, __ATOMIC_RELEASE);
-	sync->generation = maps->meta->generation;
-	ret = start(sync, err);
-	if (ret) {
-		sync_free(sync);
-		return ret;
-	}
-	*out = sync;
-	return 0;
-}
-
-void sync_free(struct sync *sync)
-{
-	if (!sync)
-		return;
-	nl_socket_free(sync->notify);
-	nl_socket_free(sync->dump);
-	nl_socket_free(sync->genl_notify);
-	nl_socket_free(sync->genl);
-	queue_clear(&sync->queue);
-	links_clear(&sync->links);
-	neighs_free(sync->neighs);
-	nexthops_free(sync->nexthops);
-	rules_clear(&sync->rules);
-	resolve_free(sync->resolve);
-	rib_free(sync->rib);
-	fib_free(sync->fib);
-	free(sync->used);
-	free(sync);
-}
-
 void sync_fds(const struct sync *sync, int fds[SYNC_FDS])
 {
 	fds[0] = nl_socket_fd(sync->notify);
 	fds[1] = sync->genl_notify ? nl_socket_fd(sync->genl_notify) : -1;
-}
-
-int sync_teardown(struct sync *sync)
-{
-	char err[LOADER_ERR];
-	int ret;
-
-	__atomic_store_n(&sync->maps->meta->flags, 0, __ATOMIC_RELEASE);
-	ret = ports_detach_all(sync);
-	if (ret)
-		return ret;
-	ret = loader_unpin(err);
-	if (ret)
-		log_error("%s", err);
-	return ret;
+	fds[2] = may_learn(sync) ? hints_fd(sync) : -1;
+	fds[3] = may_learn(sync) ? operator_fd(sync) : -1;
 }

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Nothing announces that the kernel has learnt a Path MTU or followed a redirect. So the ICMPv6
+ * messages to this machine that can teach it one are told to the daemon, which asks the kernel. The
+ * packet passes as it would have; a hint that finds no room is counted and lost, since the daemon
+ * looks for what it was not told.
+ *
+ * Whether the kernel believes the message is not asked here, but where it certainly does not (a
+ * Path MTU under 1280, a redirect from beyond the link) there is no hint.
+ */
+#ifndef SIXLANE_HINT_H
+#define SIXLANE_HINT_H
+
+#include <bpf/bpf_endian.h>
+#include <linux/icmpv6.h>
+
+#include "packet.h"
+#include "parse.h"
+#include "route.h"
+
+#define HINT_LOCAL_TABLE 255u	 /* RT_TABLE_LOCAL */
+#define HINT_MIN_MTU 1280	 /* __ip6_rt_update_pmtu() ignores a smaller one */
+#define HINT_NDISC_HOP_LIMIT 255 /* ndisc_rcv() ignores any other */
+
+/* Those of packets that are, or may be, addressed to this machine. */
+static const __u64 hint_verdicts = 1ull << SIXLANE_PASS_LOCAL | 1ull << SIXLANE_PASS_ANYCAST |
+				   1ull << SIXLANE_PASS_SOURCE | 1ull << SIXLANE_PASS_DESTINATION;
+
+/* struct rd_msg of the kernel, without options. */
+struct hint_redirect {
+	struct icmp6hdr icmp6;
+	union sixlane_addr target, dst;
+};
+
+struct hint_too_big {
+	struct icmp6hdr icmp6;
+	struct packet_ip6 inner;
+};
+
+/* What it is about: sets type, dst and src. False: nothing that the kernel would learn from. */
+static __always_inline int hint_read(const struct packet *pkt, struct sixlane_hint *hint)
+{
+	const struct hint_too_big *too_big = (const void *)(pkt->ip6 + 1);
+	const struct hint_redirect *redirect = (const void *)too_big;
+
+	_Static_assert(sizeof(*too_big) >= sizeof(*redirect), "one test of the length does");
+	if (pkt->ip_bytes < sizeof(*pkt->ip6) + sizeof(*redirect) ||
+	    (void *)(redirect + 1) > packet_end(pkt->ctx))
+		return 0;
+	hint->type = redirect->icmp6.icmp6_type;
+	if (hint->type == SIXLANE_HINT_REDIRECT) {
+		hint->dst = redirect->dst;
+		return pkt->ip6->hop_limit == HINT_NDISC_HOP_LIMIT;
+	}
+	if (hint->type != SIXLANE_HINT_TOO_BIG ||
+	    pkt->ip_bytes < sizeof(*pkt->ip6) + sizeof(*too_big) ||
+	    (void *)(too_big + 1) > packet_end(pkt->ctx))
+		return 0;
+	hint->dst = too_big->inner.dst;
+	hint->src = too_big->inner.src;
+	return bpf_ntohl(too_big->icmp6.icmp6_mtu) >= HINT_MIN_MTU;
+}
+
+/*
+ * Whether the kernel takes it for its own. Of a packet with a scoped source nobody has asked yet;
+ * a scoped destination is one of ours or nobody's.
+ */
+static __always_inline int hint_is_to_us(const struct packet *pkt, const struct sixlane_port *port)
+{
+	__u32 flags = READ_ONCE(port->flags), table = READ_ONCE(port->table);
+	struct route route;
+
+	if (parse_addr_is_scoped(&pkt->ip6->dst))
+		return 1;
+	/* Where local is not laid over the port's table it stands as it is, but for a VRF's. */
+	if (flags & SIXLANE_PORT_RULES && !(flags & SIXLANE_PORT_VRF))
+		table = HINT_LOCAL_TABLE;
+	if (route_by_destination(table, &pkt->ip6->dst, &route) != SIXLANE_FORWARD)
+		return 0;
+	return route.fate.kind == SIXLANE_PASS_LOCAL || route.fate.kind == SIXLANE_PASS_ANYCAST;
+}
+
+static __always_inline void hint_count_lost(void)
+{
+	struct sixlane_answers *own;
+	__u32 zero = 0;
+
+	own = bpf_map_lookup_elem(&sl_answers, &zero);
+	if (own)
+		own->hints_lost++;
+}
+
+/*
+ * Find the IPv6 header again, behind no tag, one or two. Since most packets never come here, they
+ * should not have to keep in mind where it was.
+ */
+static __always_inline int hint_point(struct packet *pkt)
+{
+	const __u32 most = 2 * sizeof(union sixlane_tag);
+	const __be16 *type;
+
+#pragma clang loop unroll(disable)
+	for (__u32 bytes = 0; bytes <= most; bytes += sizeof(union sixlane_tag)) {
+		if (!packet_point(pkt, bytes))
+			return 0;
+		type = (void *)pkt->ip6 - sizeof(*type);
+		pkt->ip_bytes = sizeof(*pkt->ip6) + bpf_ntohs(pkt->ip6->payload_len);
+		if (*type == bpf_htons(ETH_P_IPV6))
+			return 1;
+	}
+	return 0;
+}
+
+/* A function of its own: see group_hash_rare(). Returns whether a hint was sent. */
+__attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 slot, __u32 verdict)
+{
+	struct packet pkt = { .ctx = ctx };
+	const struct sixlane_port *port = bpf_map_lookup_elem(&sl_ports, &slot);
+	struct sixlane_hint hint = { 0 }, *room;
+
+	if (!port || !hint_point(&pkt))
+		return 0;
+	if (pkt.ip6->next_header != IPPROTO_ICMPV6 || !hint_read(&pkt, &hint))
+		return 0;
+	if (verdict == SIXLANE_PASS_SOURCE && !hint_is_to_us(&pkt, port))
+		return 0;
+	hint.ifindex = READ_ONCE(port->ifindex);
+	room = bpf_ringbuf_reserve(&sl_hints, sizeof(*room), 0);
+	if (!room) {
+		hint_count_lost();
+		return 0;
+	}
+	*room = hint;
+	bpf_ringbuf_submit(room, 0);
+	return 1;
+}
+
+/* Not a step: the verdict stands. */
+static __always_inline void hint_consider(const struct packet *pkt, enum sixlane_verdict verdict)
+{
+	if (unlikely(hint_verdicts >> verdict & 1))
+		hint_send(pkt->ctx, pkt->slot, verdict);
+}
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The MTU check: ip6_forward() asks the device's MTU or a locked one of the route, and
+ * ip6_finish_output() then the route's, locked or not. An exception's stands in the place of the
+ * route's. Most packets pay for two comparisons; what is over is looked at by a function of its
+ * own, which says whether it is answered here or is the kernel's.
+ */
+#ifndef SIXLANE_MTU_H
+#define SIXLANE_MTU_H
+
+#include "icmp6.h"
+
+/*
+ * Sets told and flags. False: the answer is none of ours. A locked MTU over the device's the kernel
+ * leaves to the driver, where a redirect would be lost without a trace; nor do we tell less than
+ * what every link can carry.
+ */
+static __always_inline int mtu_find(struct icmp6_query *query)
+{
+	__u32 own = query->exception & SIXLANE_EXCEPTION_MTU;
+	__u32 locked =
+		own ? query->exception & SIXLANE_EXCEPTION_LOCKED : query->flags & ICMP6_LOCKED;
+	__u32 by_device = !locked || !query->mtu;
+
+	query->told = by_device ? query->device_mtu : query->mtu;
+	if (query->told < ICMP6_MIN_MTU)
+		query->told = ICMP6_MIN_MTU;
+	if (query->ip_bytes <= query->told) {
+		if (query->mtu < ICMP6_MIN_MTU || query->ip_bytes <= query->mtu)
+			return 0;
+		query->told = query->mtu;
+		query->flags |= ICMP6_DECREMENTED;
+		by_device = 0;
+	}
+	if (own && !by_device)
+		query->flags |= ICMP6_EXCEPTION;
+	if (query->exception & SIXLANE_EXCEPTION_OPERATOR &&
+	    (query->flags & ICMP6_EXCEPTION || query->exception & SIXLANE_EXCEPTION_NEXT_HOP))
+		query->flags |= ICMP6_OPERATOR;
+	return !by_device || !(query->flags & ICMP6_STACKED) || query->flags & ICMP6_OPERATOR;
+}
+
+/* enum sixlane_verdict, never SIXLANE_FORWARD. */
+__attribute__((noinline)) int mtu_judge(struct xdp_md *ctx, struct icmp6_query *query)
+{
+	struct packet pkt = { .ctx = ctx };
+	const struct sixlane_meta *meta;
+	__u32 zero = 0, slot;
+
+	if (!query)
+		return SIXLANE_PASS_TOO_BIG;
+	slot = query->slot;
+	meta = bpf_map_lookup_elem(&sl_meta, &zero);
+	pkt.egress_port = bpf_map_lookup_elem(&sl_ports, &slot);
+	pkt.bytes = query->bytes;
+	/* 0, 4 or 8: a mask is a bound that Linux 6.1 does not lose sight of. */
+	pkt.tag_bytes = query->tag_bytes & (3 * sizeof(union sixlane_tag));
+	if (!meta || !pkt.egress_port || !packet_point(&pkt, pkt.tag_bytes) || !mtu_find(query))
+		return SIXLANE_PASS_TOO_BIG;
+	pkt.egress_flags = READ_ONCE(pkt.egress_port->flags);
+	if (!(query->flags & (ICMP6_EXCEPTION | ICMP6_OPERATOR)) &&
+	    !(READ_ONCE(meta->flags) & SIXLANE_META_ANSWER))
+		return SIXLANE_PASS_TOO_BIG;
+	return icmp6_answer(&pkt, query, meta);
+}
+
+static __always_inline __u32 mtu_flags(const struct packet *pkt)
+{
+	__u32 flags = 0;
+
+	if (READ_ONCE(pkt->next_hop->flags) & SIXLANE_NEXT_HOP_LOCKED)
+		flags |= ICMP6_LOCKED;
+	if (pkt->generic)
+		flags |= ICMP6_GENERIC;
+	if (vlan_egress_bytes(pkt) > sizeof(union sixlane_tag))
+		flags |= ICMP6_STACKED;
+	if (pkt->egress_flags & SIXLANE_PORT_VRF)
+		flags |= ICMP6_VRF;
+	return flags;
+}
+
+static __always_inline enum sixlane_verdict mtu_check(struct packet *pkt)
+{
+	__u32 device_mtu = READ_ONCE(pkt->egress_port->mtu);
+	struct icmp6_query query;
+
+	if (likely(pkt->ip_bytes <= device_mtu && (!pkt->mtu || pkt->ip_bytes <= pkt->mtu)))
+		return SIXLANE_FORWARD;
+	query = (struct icmp6_query){
+		.bytes = pkt->bytes,
+		.ip_bytes = pkt->ip_bytes,
+		.tag_bytes = pkt->tag_bytes,
+		.slot = pkt->slot,
+		.device_mtu = device_mtu,
+		.mtu = pkt->mtu,
+		.exception = pkt->exception,
+		.flags = mtu_flags(pkt),
+	};
+	/* Not XDP_TX for an answer: of veth's it wakes up no peer that has no program of its own.
+	 */
+	pkt->xmit = pkt->ctx->ingress_ifindex;
+	return packet_decide(pkt, mtu_judge(pkt->ctx, &query));
+}
+
+#endif

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the benches share: rows of results held against their figures, and runs of bench-forward."""
+
+import json
+import os
+import statistics
+import subprocess
+
+import flow as fl
+import lab
+
+FORWARD = os.path.join(lab.BUILD, "bench-forward")
+
+# (bench, engine, table): the median must be at "least" or at "most" this.
+FIGURES = {
+    ("forward", "sixlane/bare", "full-view"): ("least", 0.95),
+    ("forward", "sixlane/kernel", "full-view"): ("least", 2),
+    ("features", "ecmp - plain", "one"): ("most", 15),
+    ("features", "ecmp by ports - plain", "one"): ("most", 15),
+    ("features", "sources elsewhere - plain", "one"): ("most", 2),
+    ("features", "vlans elsewhere - plain", "one"): ("most", 2),
+    ("exceptions", "elsewhere - none", "one"): ("most", 1),
+    ("exceptions", "hit - none", "one"): ("most", 60),
+    ("exceptions", "hit, 2 CPUs/1", "one"): ("least", 1.9),
+    ("exceptions", "beside them/alone", "one"): ("least", 0.97),
+    ("sync", "start", "full-view"): ("most", 1500),
+    ("change", "p99", "full-view"): ("most", 5),
+    ("memory", "rss", "full-view"): ("most", 100),
+}
+
+
+class BenchError(Exception):
+    """A measurement that means nothing."""
+
+
+class Results:
+    """Rows of numbers, each held against its figure if it has one."""
+
+    def __init__(self, quiet):
+        self.rows, self.missed, self.quiet = [], [], quiet
+
+    def add(self, bench, engine, table, routes, unit, values, median=None):
+        """median: another figure of them to show in its place."""
+        median = statistics.median(values) if median is None else median
+        row = {
+            "bench": bench, "engine": engine, "table": table, "routes": routes, "threads": 1,
+            "unit": unit, "median": round(median, 4), "low": round(min(values), 4),
+            "high": round(max(values), 4),
+            "command": "tests/bench/bench.py --bench %s --table %s" % (bench, table.split("#")[0]),
+        }  # fmt: skip
+        self.rows.append(row)
+        verdict = self._judge(row)
+        if not self.quiet:
+            print("%-8s %-26s %-12s %8s  %10s %10s %10s  %-6s %s" % (
+                bench, engine, table, f"{routes:,}", *[_number(row[key]) for key in
+                ("median", "low", "high")], unit, verdict), flush=True)  # fmt: skip
+
+    def _judge(self, row):
+        sense, bound = FIGURES.get(
+            (row["bench"], row["engine"], row["table"].split("#")[0]), (None, None)
+        )
+        if sense is None:
+            return ""
+        holds = row["median"] >= bound if sense == "least" else row["median"] <= bound
+        text = "%s %s %g %s" % ("ok:" if holds else "MISSED:", "at " + sense, bound, row["unit"])
+        if not holds:
+            self.missed.append("%s %s %s: %s, %s" % (
+                row["bench"], row["engine"], row["table"], _number(row["median"]), text))  # fmt: skip
+        return text
+
+    def header(self):
+        if not self.quiet:
+            print("%-8s %-26s %-12s %8s  %10s %10s %10s  %s" % (
+                "bench", "engine", "table#seed", "routes", "median", "lowest", "highest", "unit"))  # fmt: skip
+
+
+def _number(value):
+    return "%.3f" % value if value < 100 else "%.0f" % value
+
+
+def forward_process(flow, prefixes, seed, options, *more):
+    argv = [
+        FORWARD, "--ingress", "p0", "--egress", "p1", "--port-mac", fl.P0_MAC,
+        "--egress-mac", fl.P1_MAC, "--hop-mac", fl.B_MAC, "--src", fl.A_ADDR,
+        "--pins", lab.PINS, "--prefixes", prefixes, "--sink", flow.sink.map_id,
+        "--count", options.count, "--rounds", options.rounds, "--seed", seed, *more,
+    ]  # fmt: skip
+    return flow.r.popen(*argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def forward_samples(flow, prefixes, seed, options, *more):
+    process = forward_process(flow, prefixes, seed, options, *more)
+    out = fl.communicate(process, "forwarding, all sides in turn", 600, flow.lab)
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def check_samples(samples):
+    for sample in samples:
+        if sample["delivered"] != sample["sent"] or sample["wrong_hop_limit"]:
+            raise BenchError("not every packet arrived as it should: %s" % sample)
+        if sample.get("forwarded", sample["sent"]) != sample["sent"]:
+            raise BenchError("not every packet was forwarded in XDP: %s" % sample)

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Answers, where a table of rows would be too long or tell too little: known bytes, every size,
+ * every type, every room, the flow label, and the rate.
+ */
+#include <linux/bpf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "answer.h"
+#include "tests.h"
+
+/* A locked exception of an MTU, and a way back. */
+static void make_world(struct world *world, uint32_t mtu)
+{
+	const struct sixlane_exception value = {
+		.flags =
+			SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_LOCKED | SIXLANE_EXCEPTION_KERNEL,
+		.mtu = mtu,
+	};
+
+	harness_world(world);
+	world_add_route(world, "2001:db8:2::/48", 0, NH_GATEWAY);
+	world_mark_routes(world, SIXLANE_ROUTE_EXCEPTIONS);
+	world_add_route(world, "2001:db8:1::/48", 0, NH_VIA(NEIGH_IN));
+	world_add_exception(world, FRAME_DST, 0, &value);
+}
+
+static void install(uint32_t mtu)
+{
+	static struct world world;
+
+	make_world(&world, mtu);
+	harness_install(&world);
+}
+
+static const struct sixlane_exception_key *key(void)
+{
+	static struct sixlane_exception_key key;
+
+	key.dst = world_addr(FRAME_DST);
+	key.table = SIXLANE_TABLE_MAIN;
+	return &key;
+}
+
+static void build(struct frame *frame, size_t size, size_t padding)
+{
+	const struct frame_spec spec = {
+		.dst_mac = world_device_mac[DEV_IN],
+		.payload = size - 40,
+		.padding = padding,
+	};
+
+	frame_build(frame, &spec);
+}
+
+static void build_answer(struct frame *out, const struct frame *in, uint32_t mtu)
+{
+	const struct answer answer = {
+		.mtu = mtu,
+		.dst_mac = world_neigh_mac[NEIGH_IN],
+		.src_mac = world_device_mac[DEV_IN],
+		.src = world_source(DEV_IN)->bytes,
+		.hop_limit = WORLD_HOP_LIMIT(DEV_IN),
+	};
+
+	answer_build(out, in, &answer);
+}
+
+/* A frame that came in by DEV_IN; forwarded means: to NEIGH_GATEWAY. */
+static struct expected expect_of(const struct frame *in, enum sixlane_verdict verdict, uint32_t mtu,
+				 struct frame *out)
+{
+	*out = *in;
+	if (verdict == SIXLANE_FORWARD)
+		frame_route(out, world_neigh_mac[NEIGH_GATEWAY], world_device_mac[DEV_OUT]);
+	if (verdict == SIXLANE_ANSWER_TOO_BIG)
+		build_answer(out, in, mtu);
+	return (struct expected){
+		.verdict = verdict,
+		.slot = world_port_slot(DEV_IN),
+		.egress = harness_ifindex()[DEV_OUT],
+		.out = out,
+		.hit = key(),
+	};
+}
+
+static void expect(const struct frame *in, enum sixlane_verdict verdict, uint32_t mtu)
+{
+	static struct frame out;
+	struct expected expected = expect_of(in, verdict, mtu, &out);
+
+	harness_expect(PROG_AS_IS, DEV_IN, in, &expected, SWEEP_WORLD);
+}
+
+/*
+ * What stands in front of the packet, and what of it is quoted, written down by hand; the checksum
+ * is another program's.
+ */
+void answer_test_known_bytes(void **state)
+{
+	static const char in_hex[] = "021121314151"
+				     "02000000ee01"
+				     "86dd"
+				     "6b8fedcb051a1140"
+				     "20010db8000100000000000000000001"
+				     "20010db8000200000000000000000001"
+				     "4142434445464748";
+	static const char out_hex[] = "b24d81a1adcd"
+				      "021121314151"
+				      "86dd"
+				      "6000000004d83a64"
+				      "20010db800ff00000000000000000001"
+				      "20010db8000100000000000000000001"
+				      "0200ca4600000500"
+				      "6b8fedcb051a1140"
+				      "20010db8000100000000000000000001"
+				      "20010db8000200000000000000000001"
+				      "4142434445464748";
+	static struct frame in, out, want;
+	uint32_t action;
+
+	(void)state;
+	install(1280);
+	frame_from_hex(&in, in_hex);
+	in.len = AT_PAYLOAD + 0x51a;
+	memset(in.bytes + AT_PAYLOAD + 8, 0x5a, 0x51a - 8);
+	frame_from_hex(&want, out_hex);
+	want.len = 14 + 1280;
+	memset(want.bytes + 62 + 48, 0x5a, 1232 - 48);
+	assert_int_equal(harness_run(PROG_AS_IS, harness_ifindex()[DEV_IN], &in, &out, &action), 0);
+	assert_int_equal(action, XDP_REDIRECT);
+	if (out.len != want.len || memcmp(out.bytes, want.bytes, want.len)) {
+		frame_dump("came out", &out);
+		frame_dump("expected", &want);
+		fail();
+	}
+}
+
+void answer_test_every_size(void **state)
+{
+	static struct frame frame;
+
+	(void)state;
+	install(1400);
+	for (size_t size = 1300; size <= 1600; size++) {
+		build(&frame, size, size % 3);
+		expect(&frame, size > 1400 ? SIXLANE_ANSWER_TOO_BIG : SIXLANE_FORWARD, 1400);
+	}
+	install(1280);
+	for (size_t size = 1275; size <= 1290; size++) {
+		build(&frame, size, size % 3);
+		expect(&frame, size > 1280 ? SIXLANE_ANSWER_TOO_BIG : SIXLANE_FORWARD, 1280);
+	}
+}
+
+/* All sums that the two bytes which differ can make, so that every carry comes about. */
+void answer_test_every_checksum(void **state)
+{
+	static struct frame frame;
+
+	(void)state;
+	install(1400);
+	build(&frame, 1401, 0);
+	for (uint32_t word = 0; word <= 0xffff; word += 37) {
+		frame_set16(&frame, AT_PAYLOAD + 100, (uint16_t)word);
+		expect(&frame, SIXLANE_ANSWER_TOO_BIG, 1400);
+	}
+	memset(frame.bytes + AT_PAYLOAD, 0xff, 1361);
+	expect(&frame, SIXLANE_ANSWER_TOO_BIG, 1400);
+	memset(frame.bytes + AT_PAYLOAD, 0, 1361);
+	expect(&frame, SIXLANE_ANSWER_TOO_BIG, 1400);
+}
+
+void answer_test_every_icmp_type(void **state)
+{
+	static struct frame frame;
+
+	(void)state;
+	install(1400);
+	build(&frame, 1401, 0);
+	frame.bytes[AT_NEXT_HEADER] = 58;
+	for (int type = 0; type <= 255; type++) {
+		frame.bytes[AT_PAYLOAD] = (uint8_t)type;
+		expect(&frame, type < 128 ? SIXLANE_PASS_TOO_BIG : SIXLANE_ANSWER_TOO_BIG, 1400);
+	}
+}
+
+/* What behind they have is no error's type, whatever of it is taken for one. */
+void answer_test_every_next_header(void **state)
+{
+	static struct frame frame;
+
+	(void)state;
+	install(1400);
+	build(&frame, 1401, 0);
+	memset(frame.bytes + AT_PAYLOAD, 0xff, 8);
+	frame.bytes[AT_PAYLOAD] = 17;
+	frame.bytes[AT_PAYLOAD + 1] = 0;
+	for (int next = 1; next <= 255; next++) {
+		frame.bytes[AT_NEXT_HEADER] = (uint8_t)next;
+		expect(&frame, next == 58 ? SIXLANE_PASS_TOO_BIG : SIXLANE_ANSWER_TOO_BIG, 1400);
+	}
+}
+
+/* Metadata takes the room from in front of the frame, four bytes at a time. */
+void answer_test_every_room(void **state)
+{
+	size_t most = harness_meta_max();
+	static struct frame frame;
+
+	(void)state;
+	if (!most) {
+		fprintf(stderr, "SKIP: this kernel has little room for metadata\n");
+		skip();
+	}
+	install(1400);
+	build(&frame, 1401, 1);
+	for (frame.meta = 0; frame.meta <= most; frame.meta += 4)
+		expect(&frame,
+		       frame.meta + 48 + 40 <= 256 ? SIXLANE_ANSWER_TOO_BIG
+						   : SIXLANE_PASS_NO_HEADROOM,
+		       1400);
+}
+
+/* It is any but the rest is as ever, the checksum too. */
+void answer_test_flow_label(void **state)
+{
+	static struct world world;
+	static struct frame in, out, want;
+	uint32_t action, labels = 0, first = 0;
+
+	(void)state;
+	make_world(&world, 1400);
+	world.meta.flags |= SIXLANE_META_FLOW_LABEL;
+	harness_install(&world);
+	build(&in, 1401, 0);
+	build_answer(&want, &in, 1400);
+	for (int i = 0; i < 64; i++) {
+		uint32_t label;
+
+		assert_int_equal(
+			harness_run(PROG_AS_IS, harness_ifindex()[DEV_IN], &in, &out, &action), 0);
+		assert_int_equal(out.bytes[AT_VERSION], 0x60);
+		assert_int_equal(out.bytes[AT_VERSION + 1] & 0xf0, 0);
+		label = (uint32_t)out.bytes[AT_VERSION + 1] << 16 | frame_get16(&out, AT_FLOW);
+		labels |= label;
+		first = i ? first & label : label;
+		memset(out.bytes + AT_VERSION + 1, 0, 3);
+		assert_int_equal(out.len, want.len);
+		assert_memory_equal(out.bytes, want.bytes, want.len);
+	}
+	/* each of the 20 bits is set in some and clear in others, but for one time in 10^14 */
+	assert_int_equal(labels, 0xfffff);
+	assert_int_equal(first, 0);
+}
+
+/* --- the rate ------------------------------------------------------------------------------ */
+
+#define HOUR_NS 3600000000000u
+#define DEADLINE_NS 60000000000u
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void expect_once(const struct frame *in, enum sixlane_verdict verdict)
+{
+	static struct frame out;
+	struct expected expected = expect_of(in, verdict, 1400, &out);
+
+	harness_expect_once(DEV_IN, in, &expected);
+}
+
+static void install_rate(uint64_t ns, uint64_t burst, uint64_t filled_ns)
+{
+	static struct world world;
+
+	make_world(&world, 1400);
+	world.meta.answer_ns = ns;
+	world.meta.answer_burst = burst;
+	harness_install(&world);
+	harness_fill_buckets(filled_ns);
+}
+
+static void expect_answers(const struct frame *in, int answers)
+{
+	for (int i = 0; i < answers; i++)
+		expect_once(in, SIXLANE_ANSWER_TOO_BIG);
+	for (int i = 0; i < 3; i++)
+		expect_once(in, SIXLANE_DROP_TOO_BIG_RATE);
+}
+
+/* The tests take less than an hour, in which no answer more is allowed. */
+void answer_test_rate(void **state)
+{
+	static struct frame frame;
+
+	(void)state;
+	harness_pin(0);
+	build(&frame, 1401, 0);
+	install_rate(HOUR_NS, 5, now_ns() - 5 * HOUR_NS);
+	expect_answers(&frame, 5);
+	install_rate(HOUR_NS, 5, now_ns() - 100 * HOUR_NS); /* no more than the burst */
+	expect_answers(&frame, 5);
+	install_rate(HOUR_NS, 5, now_ns() - 2 * HOUR_NS); /* no more than there are */
+	expect_answers(&frame, 2);
+	install_rate(HOUR_NS, 5, now_ns()); /* none */
+	expect_answers(&frame, 0);
+	install_rate(HOUR_NS, 1, now_ns() - 100 * HOUR_NS);
+	expect_answers(&frame, 1);
+	install_rate(HOUR_NS, 0, now_ns() - 100 * HOUR_NS);
+	expect_answers(&frame, 0);
+	install_rate(0, 0, now_ns()); /* no bound */
+	for (int i = 0; i < 10; i++)
+		expect_once(&frame, SIXLANE_ANSWER_TOO_BIG);
+	harness_unpin();
+}
+
+/* The bucket fills again. */
+void answer_test_rate_in_time(void **state)
+{
+	const uint64_t each_ns = 2000000;
+	static struct frame in, out;
+	uint64_t start_ns, spent_ns;
+	uint32_t action, answers = 0;
+
+	(void)state;
+	harness_pin(0);
+	build(&in, 1401, 0);
+	install_rate(each_ns, 1, now_ns());
+	start_ns = now_ns();
+	do {
+		assert_int_equal(
+			harness_run(PROG_AS_IS, harness_ifindex()[DEV_IN], &in, &out, &action), 0);
+		answers += action == XDP_REDIRECT;
+		spent_ns = now_ns() - start_ns;
+	} while (answers < 20 && spent_ns < DEADLINE_NS);
+	assert_int_equal(answers, 20);
+	/* never sooner, and not much later unless this process had to wait */
+	assert_true(spent_ns >= 19 * each_ns);
+	harness_unpin();
+}
+
+/* Each CPU has its own. */
+void answer_test_rate_by_cpu(void **state)
+{
+	static struct frame frame;
+
+	(void)state;
+	build(&frame, 1401, 0);
+	install_rate(HOUR_NS, 2, now_ns() - 2 * HOUR_NS);
+	for (int cpu = 0; harness_pin(cpu); cpu++)
+		expect_answers(&frame, 2);
+	harness_unpin();
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What exceptions leave behind: figures, CPU by CPU, and hints in a ring that may be full. */
+#include <linux/bpf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests.h"
+
+#define N_HITS 3
+
+static void install(void)
+{
+	const struct sixlane_exception via_alt = {
+		.flags = SIXLANE_EXCEPTION_NEXT_HOP,
+		.next_hop = NH_ALT,
+		.expires_ns = UINT64_MAX,
+		.added_ns = 77,
+	};
+	static struct world world;
+
+	harness_world(&world);
+	world_add_route(&world, "2001:db8:2::/48", 0, NH_GATEWAY);
+	world_mark_routes(&world, SIXLANE_ROUTE_EXCEPTIONS);
+	world_add_exception(&world, "2001:db8:2::2", 0, &via_alt);
+	world_add_exception(&world, FRAME_DST, 0, &via_alt);
+	harness_install(&world);
+}
+
+static void hit(const struct frame *in)
+{
+	const struct sixlane_exception_key key = {
+		.dst = world_addr(FRAME_DST),
+		.table = SIXLANE_TABLE_MAIN,
+	};
+	static struct frame out;
+	const struct expected expected = {
+		.verdict = SIXLANE_FORWARD,
+		.slot = world_port_slot(DEV_IN),
+		.egress = harness_ifindex()[DEV_ALT],
+		.out = &out,
+		.hit = &key,
+	};
+
+	out = *in;
+	frame_route(&out, world_neigh_mac[NEIGH_ALT], world_device_mac[DEV_ALT]);
+	harness_expect_once(DEV_IN, in, &expected);
+}
+
+/* Each hit is checked to change one CPU's figures; here, whose. */
+void exception_test_figures_by_cpu(void **state)
+{
+	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .padding = 3 };
+	static struct frame frame;
+
+	(void)state;
+	install();
+	frame_build(&frame, &spec);
+	for (int cpu = 0; harness_pin(cpu); cpu++) {
+		for (int i = 0; i < N_HITS + cpu; i++)
+			hit(&frame);
+		for (int other = 0; harness_exception(1, other); other++) {
+			const struct sixlane_exception *value = harness_exception(1, other);
+			uint64_t hits = other <= cpu ? (uint64_t)(N_HITS + other) : 0;
+
+			assert_int_equal(value->hits, hits);
+			assert_int_equal(value->bytes, hits * frame.len);
+			assert_int_equal(value->used_ns != 0, hits != 0);
+			assert_int_equal(value->added_ns, 77);
+			assert_int_equal(harness_exception(0, other)->hits, 0);
+		}
+	}
+	harness_unpin();
+}
+
+/* --- hints --------------------------------------------------------------------------------- */
+
+/* Packet Too Big of 1300 to the router, about a packet to 2001:db8:6::n. */
+static void build_message(struct frame *frame, uint16_t n)
+{
+	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .payload = 48 };
+
+	frame_build(frame, &spec);
+	frame_patch(frame, AT_NEXT_HEADER, "3aff");
+	frame_patch(frame, AT_PAYLOAD, "0200000000000514");
+	frame_patch(frame, AT_PAYLOAD + 8 + 24, "20010db8000600000000000000000000");
+	frame_set16(frame, AT_PAYLOAD + 8 + 24 + 14, n);
+}
+
+static void install_ours(void)
+{
+	static struct world world;
+
+	harness_world(&world);
+	world_add_route(&world, "2001:db8:2::/48", 0, NH_FATE + SIXLANE_PASS_LOCAL);
+	harness_install(&world);
+}
+
+static void send_messages(uint16_t n)
+{
+	static struct frame in, out;
+	uint32_t action;
+
+	for (uint16_t i = 0; i < n; i++) {
+		build_message(&in, i);
+		assert_int_equal(
+			harness_run(PROG_AS_IS, harness_ifindex()[DEV_IN], &in, &out, &action), 0);
+		assert_int_equal(action, XDP_PASS);
+		assert_int_equal(out.len, in.len);
+		assert_memory_equal(out.bytes, in.bytes, in.len);
+	}
+}
+
+/* Nobody reads for a while: the messages pass, what found room is told in order, the rest counted.
+ */
+void exception_test_full_ring_of_hints(void **state)
+{
+	const uint64_t each = sizeof(struct sixlane_hint) + 8; /* and the ring's own header */
+	const uint64_t room = SIXLANE_HINTS_BYTES / each;
+	static struct sixlane_hint hints[SIXLANE_HINTS_BYTES / sizeof(struct sixlane_hint)];
+	const uint16_t sent = (uint16_t)(room + 100);
+	size_t n;
+
+	(void)state;
+	install_ours();
+	harness_take_hints(NULL, 0);
+	send_messages(sent);
+	n = harness_take_hints(hints, sizeof(hints) / sizeof(hints[0]));
+	/* a ring is never full to the last byte */
+	assert_in_range(n, room - 1, room);
+	assert_int_equal(harness_hints_lost(), sent - n);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(hints[i].dst.bytes[14] << 8 | hints[i].dst.bytes[15], i);
+		assert_int_equal(hints[i].type, SIXLANE_HINT_TOO_BIG);
+	}
+	send_messages(5);
+	assert_int_equal(harness_take_hints(hints, 10), 5);
+	assert_int_equal(harness_hints_lost(), sent - n);
+}

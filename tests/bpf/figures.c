@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The figures of exceptions, value by value and CPU by CPU, and the ring of hints. */
+#include "figures.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct setup *setup;
+static struct world_exception installed[WORLD_EXCEPTIONS];
+static size_t n_installed;
+static struct sixlane_exception *before, *after; /* [exception][cpu] */
+static uint64_t before_ns;			 /* the clock that the datapath reads */
+
+static struct sixlane_exception_key last_hit;
+static int n_hits;
+static struct sixlane_hint last_hint, *wanted_hints;
+static size_t n_hints, n_wanted;
+
+int figures_note_hint(void *ctx, void *data, size_t bytes)
+{
+	(void)ctx;
+	if (bytes != sizeof(last_hint))
+		n_hints += 1000; /* no number of hints that is expected */
+	else
+		memcpy(&last_hint, data, bytes);
+	if (n_hints < n_wanted)
+		wanted_hints[n_hints] = last_hint;
+	n_hints++;
+	return 0;
+}
+
+size_t harness_take_hints(struct sixlane_hint *hints, size_t max)
+{
+	n_hints = 0;
+	wanted_hints = hints;
+	n_wanted = max;
+	ring_buffer__consume(setup->hints);
+	n_wanted = 0;
+	return n_hints;
+}
+
+int figures_open(const struct setup *of)
+{
+	size_t n = WORLD_EXCEPTIONS * (size_t)of->n_cpus;
+
+	setup = of;
+	before = calloc(n, sizeof(*before));
+	after = calloc(n, sizeof(*after));
+	return before && after ? 0 : -ENOMEM;
+}
+
+void figures_close(void)
+{
+	free(before);
+	free(after);
+}
+
+static void must(int err, const char *what)
+{
+	if (!err)
+		return;
+	fprintf(stderr, "%s: %s\n", what, strerror(-err));
+	abort();
+}
+
+/* What all CPUs' sl_answers are, to be freed. */
+static struct sixlane_answers *read_answers(void)
+{
+	struct sixlane_answers *answers = calloc((size_t)setup->n_cpus, sizeof(*answers));
+	uint32_t zero = 0;
+
+	must(answers ? bpf_map_lookup_elem(setup->map_fd[MAP_ANSWERS], &zero, answers) : -ENOMEM,
+	     "sl_answers");
+	return answers;
+}
+
+void harness_fill_buckets(uint64_t filled_ns)
+{
+	struct sixlane_answers *answers = read_answers();
+	uint32_t zero = 0;
+
+	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
+		answers[cpu].filled_ns = filled_ns;
+	must(bpf_map_update_elem(setup->map_fd[MAP_ANSWERS], &zero, answers, BPF_ANY),
+	     "sl_answers");
+	free(answers);
+}
+
+uint64_t harness_hints_lost(void)
+{
+	struct sixlane_answers *answers = read_answers();
+	uint64_t lost = 0;
+
+	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
+		lost += answers[cpu].hints_lost;
+	free(answers);
+	return lost;
+}
+
+static struct sixlane_exception *of_exception(struct sixlane_exception *values, size_t i)
+{
+	return values + i * (size_t)setup->n_cpus;
+}
+
+static void read_values(struct sixlane_exception *to)
+{
+	for (size_t i = 0; i < n_installed; i++)
+		must(bpf_map_lookup_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].key,
+					 of_exception(to, i)),
+		     "sl_exceptions");
+}
+
+const struct sixlane_exception *harness_exception(size_t i, int cpu)
+{
+	if (cpu >= setup->n_cpus)
+		return NULL;
+	read_values(after);
+	return &of_exception(after, i)[cpu];
+}
+
+static uint64_t coarse_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void figures_install(const struct world *world)
+{
+	struct sixlane_answers *answers = calloc((size_t)setup->n_cpus, sizeof(*answers));
+	uint32_t zero = 0;
+
+	for (size_t i = 0; i < n_installed; i++)
+		bpf_map_delete_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].key);
+	n_installed = world->n_exceptions;
+	memcpy(installed, world->exceptions, sizeof(installed));
+	for (size_t i = 0; i < n_installed; i++) {
+		for (int cpu = 0; cpu < setup->n_cpus; cpu++)
+			of_exception(before, i)[cpu] = installed[i].value;
+		must(bpf_map_update_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].key,
+					 of_exception(before, i), BPF_NOEXIST),
+		     "sl_exceptions");
+	}
+	must(answers ? bpf_map_update_elem(setup->map_fd[MAP_ANSWERS], &zero, answers, BPF_ANY)
+		     : -ENOMEM,
+	     "sl_answers");
+	free(answers);
+}
+
+void harness_put_exception(const struct world_exception *exception)
+{
+	struct sixlane_exception *values = of_exception(after, 0);
+
+	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
+		values[cpu] = exception->value;
+	must(bpf_map_update_elem(setup->map_fd[MAP_EXCEPTIONS], &exception->key, values, BPF_ANY),
+	     "sl_exceptions");
+}
+
+void harness_del_exception(const struct world_exception *exception)
+{
+	bpf_map_delete_elem(setup->map_fd[MAP_EXCEPTIONS], &exception->key);
+}
+
+void figures_begin(void)
+{
+	read_values(before);
+	ring_buffer__consume(setup->hints);
+	n_hints = 0;
+	before_ns = coarse_ns();
+}
+
+/* --- what changed ------------------------------------------------------------------------ */
+
+/* The same but for one packet more, which was seen just now. */
+static bool is_hit(const struct sixlane_exception *old, const struct sixlane_exception *new,
+		   const struct frame *in, uint64_t now_ns)
+{
+	struct sixlane_exception want = *old;
+
+	want.hits++;
+	want.bytes += in->len;
+	want.used_ns = new->used_ns;
+	return !memcmp(new, &want, sizeof(want)) &&
+	       new->used_ns >= before_ns &&new->used_ns <= now_ns;
+}
+
+/* How many CPUs' values of an exception are those after a hit; -1: one changed otherwise. */
+static int count_hits(size_t i, const struct frame *in, uint64_t now_ns)
+{
+	const struct sixlane_exception *old = of_exception(before, i),
+				       *new = of_exception(after, i);
+	int hits = 0;
+
+	for (int cpu = 0; cpu < setup->n_cpus; cpu++) {
+		if (!memcmp(&old[cpu], &new[cpu], sizeof(*old)))
+			continue;
+		if (!is_hit(&old[cpu], &new[cpu], in, now_ns))
+			return -1;
+		hits++;
+	}
+	return hits;
+}
+
+void figures_end(const struct frame *in)
+{
+	uint64_t now_ns = coarse_ns();
+
+	ring_buffer__consume(setup->hints);
+	read_values(after);
+	n_hits = 0;
+	for (size_t i = 0; i < n_installed; i++) {
+		int hits = count_hits(i, in, now_ns);
+
+		if (!hits)
+			continue;
+		n_hits += hits < 0 ? 1000 : hits; /* no number of hits that is expected */
+		last_hit = installed[i].key;
+	}
+}
+
+bool figures_are(const struct expected *expected)
+{
+	if (n_hits != (expected->hit != NULL) || n_hints != (expected->hint != NULL))
+		return false;
+	if (expected->hit && memcmp(expected->hit, &last_hit, sizeof(last_hit)))
+		return false;
+	return !expected->hint || !memcmp(expected->hint, &last_hint, sizeof(last_hint));
+}
+
+void figures_explain(const struct expected *expected)
+{
+	fprintf(stderr, "%d hits (1000: changed otherwise), expected %s; ", n_hits,
+		expected->hit ? "one" : "none");
+	fprintf(stderr, "%zu hints, the last of type %u by %u; expected %s\n", n_hints,
+		last_hint.type, last_hint.ifindex, expected->hint ? "another" : "none");
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The model's exceptions, and what the kernel learns from messages to this machine. */
+#include <string.h>
+
+#include "model_walk.h"
+
+static const struct world_exception *find(const struct walk *w)
+{
+	for (size_t i = 0; i < w->world->n_exceptions; i++) {
+		const struct sixlane_exception_key *key = &w->world->exceptions[i].key;
+
+		if (key->table == w->table && !memcmp(key->dst.bytes, w->bare.bytes + AT_DST, 16))
+			return &w->world->exceptions[i];
+	}
+	return NULL;
+}
+
+/* All words of the key, in the host's order. */
+static uint32_t check_of(const struct sixlane_exception_key *key)
+{
+	uint32_t words[6], check = 0;
+
+	memcpy(words, key, sizeof(words));
+	for (int i = 0; i < 6; i++)
+		check ^= words[i];
+	return check;
+}
+
+static bool has(const struct sixlane_exception *value, uint32_t flag)
+{
+	return value->flags & flag;
+}
+
+/* The tests' times are long past or far away. */
+static bool is_expired(const struct sixlane_exception *value)
+{
+	return value->expires_ns && value->expires_ns < 1000;
+}
+
+static bool is_meant(const struct sixlane_exception *value, const struct way *way)
+{
+	if (has(value, SIXLANE_EXCEPTION_OBSERVE))
+		return false;
+	return !has(value, SIXLANE_EXCEPTION_UNDER) || value->under.word == way->fate.word;
+}
+
+static bool apply(const struct walk *w, const struct sixlane_exception *value, struct way *way)
+{
+	if (has(value, SIXLANE_EXCEPTION_PUNT))
+		return false;
+	if (has(value, SIXLANE_EXCEPTION_NEXT_HOP)) {
+		if (!value->next_hop || value->next_hop >= SIXLANE_MAX_NEXT_HOPS)
+			return false;
+		way->fate = model_next_hop(w->world, value->next_hop)->fate;
+		way->own_hop = true;
+	}
+	if (has(value, SIXLANE_EXCEPTION_MTU)) {
+		way->mtu = value->mtu;
+		way->locked = has(value, SIXLANE_EXCEPTION_LOCKED);
+		way->own_mtu = true;
+	}
+	way->by_operator = has(value, SIXLANE_EXCEPTION_OPERATOR);
+	return true;
+}
+
+bool model_apply_exception(const struct walk *w, struct way *way, struct model_result *result)
+{
+	bool marked = w->value & SIXLANE_ROUTE_EXCEPTIONS;
+	bool missing = w->value & SIXLANE_ROUTE_EXCEPTIONS_MISSING;
+	const struct world_exception *found;
+
+	if ((!marked && !missing) || way->fate.kind != SIXLANE_FORWARD)
+		return true;
+	found = find(w);
+	if (!found)
+		return !missing;
+	if (found->value.check != check_of(&found->key))
+		return false;
+	if (is_expired(&found->value))
+		return true;
+	result->hit = &found->key;
+	return !is_meant(&found->value, way) || apply(w, &found->value, way);
+}
+
+/* --- hints -------------------------------------------------------------------------------- */
+
+#define AT_TYPE AT_PAYLOAD
+#define AT_TOLD_MTU (AT_PAYLOAD + 4)
+#define AT_INNER (AT_PAYLOAD + 8)
+#define AT_REDIRECTED (AT_PAYLOAD + 24) /* behind the target */
+
+/* Addressed to us, though nobody has asked the routes yet. */
+static bool is_ours(const struct walk *w)
+{
+	const struct world *world = w->world;
+	uint32_t table = w->port->table, value, kind;
+
+	if (model_addr_stays(w->bare.bytes + AT_DST))
+		return true;
+	if (model_has(w->port, SIXLANE_PORT_RULES) && !model_has(w->port, SIXLANE_PORT_VRF))
+		table = 255;
+	if (!model_longest(world->routes, world->n_routes, table, w->bare.bytes + AT_DST, &value))
+		return false;
+	kind = model_next_hop(world, sixlane_route_next_hop(value))->fate.kind;
+	return kind == SIXLANE_PASS_LOCAL || kind == SIXLANE_PASS_ANYCAST;
+}
+
+static bool is_told(const struct walk *w, enum sixlane_verdict verdict)
+{
+	if (verdict == SIXLANE_PASS_SOURCE)
+		return is_ours(w);
+	return verdict == SIXLANE_PASS_LOCAL || verdict == SIXLANE_PASS_ANYCAST ||
+	       verdict == SIXLANE_PASS_DESTINATION;
+}
+
+/* Packet Too Big of no less than 1280, and redirects from the link. */
+static bool read_hint(const struct walk *w, struct sixlane_hint *hint)
+{
+	const uint8_t *bytes = w->bare.bytes;
+	size_t payload = frame_get16(&w->bare, AT_PAYLOAD_LEN);
+
+	hint->type = bytes[AT_TYPE];
+	hint->ifindex = w->port->ifindex;
+	if (hint->type == 2 && payload >= 48) {
+		memcpy(hint->src.bytes, bytes + AT_INNER + 8, 16);
+		memcpy(hint->dst.bytes, bytes + AT_INNER + 24, 16);
+		return frame_get16(&w->bare, AT_TOLD_MTU) ||
+		       frame_get16(&w->bare, AT_TOLD_MTU + 2) >= 1280;
+	}
+	memcpy(hint->dst.bytes, bytes + AT_REDIRECTED, 16);
+	return hint->type == 137 && payload >= 40 && bytes[AT_HOP_LIMIT] == 255;
+}
+
+void model_hint(const struct walk *w, struct model_result *result)
+{
+	memset(&result->hint, 0, sizeof(result->hint));
+	result->has_hint = is_told(w, result->verdict) && w->bare.bytes[AT_NEXT_HEADER] == 58 &&
+			   read_hint(w, &result->hint);
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Packets over an MTU: to whom answers go and by which way, and what they are never about. */
+#include "rows_answer.h"
+
+#include <string.h>
+
+#include "rows_rule.h"
+
+/* --- ports -------------------------------------------------------------------------------- */
+
+static void no_source(struct world *w)
+{
+	world_port(w, DEV_IN)->flags &= ~SIXLANE_PORT_SOURCE;
+}
+
+static void no_source_at_all(struct world *w)
+{
+	no_source(w);
+	memset(&world_port(w, DEV_IN)->source, 0, sizeof(union sixlane_addr));
+}
+
+static void source_half(struct world *w)
+{
+	memset(&world_port(w, DEV_IN)->source, 0, sizeof(__be64));
+}
+
+static void source_half_uncertain(struct world *w)
+{
+	source_half(w);
+	no_source(w);
+}
+
+static void no_xmit(struct world *w)
+{
+	world_port(w, DEV_IN)->flags &= ~(SIXLANE_PORT_XMIT | SIXLANE_PORT_XMIT_FRAGS);
+}
+
+static void slaves(struct world *w)
+{
+	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_SLAVES;
+}
+
+static void in_a_vrf(struct world *w)
+{
+	world_enslave(w, DEV_IN);
+}
+
+static void out_in_a_vrf(struct world *w)
+{
+	world_enslave(w, DEV_OUT);
+}
+
+static void out_mtu_1280(struct world *w)
+{
+	world_port(w, DEV_OUT)->mtu = 1280;
+}
+
+/* --- the way back -------------------------------------------------------------------------- */
+
+static void back_marked(struct world *w)
+{
+	w->routes[1].value |= SIXLANE_ROUTE_EXCEPTIONS;
+}
+
+static void back_missing(struct world *w)
+{
+	w->routes[1].value |= SIXLANE_ROUTE_EXCEPTIONS_MISSING;
+}
+
+static void back_unlike(struct world *w)
+{
+	w->next_hops[NH_VIA(NEIGH_IN)].flags |= SIXLANE_NEXT_HOP_NO_ANSWER;
+}
+
+static void back_lost(struct world *w)
+{
+	world_neigh(w, NEIGH_IN)->mac.flags = 0;
+}
+
+static void back_group(struct world *w)
+{
+	const uint32_t member = NH_VIA(NEIGH_IN);
+
+	world_set_buckets(w, NH_GROUP, 0, &member, 1);
+}
+
+static void sender_unknown(struct world *w)
+{
+	world_neigh(w, NEIGH_SENDER)->key.addr.bytes[15] = 9;
+}
+
+/* The sender's address is the first of its prefix. */
+static void sender_first(struct world *w)
+{
+	struct sixlane_neigh *sender = world_neigh(w, NEIGH_SENDER);
+
+	sender->key.addr.bytes[15] = 0;
+	for (size_t i = 0; i < w->n_neigh_index; i++)
+		if (w->neigh_index[i].slot == world_neigh_slot(NEIGH_SENDER))
+			w->neigh_index[i].key = sender->key;
+}
+
+#define ON_LINK(prefix) .routes = { TO(NH_GATEWAY), ROUTE(prefix, NH_ON_LINK_IN) }
+#define BACK_TO(next_hop) .routes = { TO(NH_GATEWAY), ROUTE("2001:db8:1::/48", next_hop) }
+
+/* --- headers ------------------------------------------------------------------------------- */
+
+#define NEXT_IS(hex, ...) .patches = { NEXT(hex), __VA_ARGS__ }
+#define THEN(hex)               \
+	{                       \
+		AT_PAYLOAD, hex \
+	}
+#define AT(offset, hex)                    \
+	{                                  \
+		AT_PAYLOAD + (offset), hex \
+	}
+#define OPTIONS_8                                                          \
+	"3c000000000000003c000000000000003c000000000000003c00000000000000" \
+	"3c000000000000003c000000000000003c00000000000000"
+
+#define PLAIN(next_hop) .routes = { TO(next_hop), BACK }
+#define IN_VRF(prefix, next_hop) ROUTE_IN(WORLD_VRF, prefix, next_hop)
+
+const struct row rows_answer_way[] = {
+	/* the way back */
+	FINE_BY("on-link sender", NEIGH_SENDER, ON_LINK("2001:db8:1::/64"), OVER),
+	FINE_BY("on-link sender, default route", NEIGH_SENDER, ON_LINK("::/0"), OVER),
+	FINE_BY("on-link sender, its /128", NEIGH_SENDER, ON_LINK("2001:db8:1::1/128"), OVER),
+	FINE_BY("on-link sender, first of a /127", NEIGH_SENDER, ON_LINK("2001:db8:1::/127"),
+		.src = "2001:db8:1::", .arrange = sender_first, OVER),
+	FINE_BY("on-link sender, first of nothing", NEIGH_SENDER, ON_LINK("2001:db8::/47"),
+		.src = "2001:db8:1::", .arrange = sender_first, OVER),
+	NEVER("anycast address of a /126", ON_LINK("2001:db8:1::/126"),
+	      .src = "2001:db8:1::", .arrange = sender_first),
+	NEVER("anycast address of a /65", ON_LINK("2001:db8:1::/65"),
+	      .src = "2001:db8:1::", .arrange = sender_first),
+	NEVER("anycast address of a /64", ON_LINK("2001:db8:1::/64"),
+	      .src = "2001:db8:1::", .arrange = sender_first),
+	NEVER("anycast address of a /48", ON_LINK("2001:db8:1::/48"),
+	      .src = "2001:db8:1::", .arrange = sender_first),
+	FINE("first of a prefix behind a gateway", .src = "2001:db8:1::", OVER),
+	NEVER("own address as source", BACK_TO(NH_FATE + SIXLANE_PASS_LOCAL)),
+	NEVER("own anycast address as source", BACK_TO(NH_FATE + SIXLANE_PASS_ANYCAST)),
+	UNSURE("no route back", .routes = { TO(NH_GATEWAY) }),
+	UNSURE("unreachable sender", BACK_TO(NH_FATE + SIXLANE_PASS_UNREACHABLE)),
+	UNSURE("sender behind a blackhole", BACK_TO(NH_FATE + SIXLANE_DROP_BLACKHOLE)),
+	UNSURE("way back that is out of range", BACK_TO(SIXLANE_MAX_NEXT_HOPS)),
+	UNSURE("way back by another port", BACK_TO(NH_ALT)),
+	UNSURE("way back by the egress", BACK_TO(NH_GATEWAY)),
+	UNSURE("way back by a group", BACK_TO(NH_GROUP), .arrange = back_group),
+	UNSURE("way back by source", BACK_TO(NH_SOURCES),
+	       .sources = { SOURCE("::/0", NH_VIA(NEIGH_IN)) }),
+	UNSURE("way back in another table",
+	       .routes = { TO(NH_GATEWAY), ROUTE_IN(100, "2001:db8:1::/48", NH_VIA(NEIGH_IN)) }),
+	UNSURE("way back with exceptions", PLAIN(NH_GATEWAY), .arrange = back_marked),
+	UNSURE("way back that lacks exceptions", PLAIN(NH_GATEWAY), .arrange = back_missing),
+	UNSURE("way back with a source of its own", PLAIN(NH_GATEWAY), .arrange = back_unlike),
+	UNSURE("gateway back is lost", PLAIN(NH_GATEWAY), .arrange = back_lost),
+	UNSURE("on-link sender is unknown", ON_LINK("2001:db8:1::/64"), .src = "2001:db8:1::9"),
+	UNSURE("on-link sender's slot is another's", ON_LINK("2001:db8:1::/64"),
+	       .arrange = sender_unknown),
+
+	/* the port */
+	UNSURE("rules", PLAIN(NH_GATEWAY), .rules = { TO_MAIN }),
+	{ .name = "port in a VRF, the kernel's",
+	  .routes = { IN_VRF("2001:db8:2::/48", NH_GATEWAY),
+		      IN_VRF("2001:db8:1::/48", NH_VIA(NEIGH_IN)) },
+	  .arrange = in_a_vrf,
+	  HIT(VALUE_IN(WORLD_VRF, FLAG(MTU) | FLAG(LOCKED) | FLAG(KERNEL), .mtu = 1400)),
+	  OVER,
+	  PASSED },
+	{ .name = "port in a VRF, the operator's",
+	  .routes = { IN_VRF("2001:db8:2::/48", NH_GATEWAY),
+		      IN_VRF("2001:db8:1::/48", NH_VIA(NEIGH_IN)) },
+	  .arrange = in_a_vrf,
+	  HIT(VALUE_IN(WORLD_VRF, FLAG(MTU) | FLAG(LOCKED) | FLAG(OPERATOR), .mtu = 1400)),
+	  OVER,
+	  TURNED_BACK(1400) },
+	UNSURE("egress in a VRF", PLAIN(NH_GATEWAY), .arrange = out_in_a_vrf),
+	UNSURE("port of which a slave is to be chosen", PLAIN(NH_GATEWAY), .arrange = slaves),
+	UNSURE("source that is not certain", PLAIN(NH_GATEWAY), .arrange = no_source),
+	NOT_ABOUT("no source", .arrange = no_source_at_all),
+	NOT_ABOUT("source of which half is written", .arrange = source_half),
+	NOT_ABOUT("source that is not certain, of which half is written",
+		  .arrange = source_half_uncertain),
+	NOT_ABOUT("port that cannot send", .arrange = no_xmit),
+	FINE("answer, slots tried first", OVER, .at_home = true),
+	FINE("answer, egress of 1280", OVER, .arrange = out_mtu_1280),
+	FINE_BY("answer by a bond", NEIGH_BOND, .routes = { TO(NH_GATEWAY), BACK_BY(NEIGH_BOND) },
+		.in = DEV_SLAVE, .as = DEV_BOND, OVER),
+	{ OPERATORS("multicast MAC as source"), .patches = { { AT_SRC_MAC, "330000000001" } }, OVER,
+	  DROPPED },
+	{ OPERATORS("broadcast as source"), .patches = { { AT_SRC_MAC, "ffffffffffff" } }, OVER,
+	  DROPPED },
+	FINE("multicast MAC as source, way back", OVER,
+	     .patches = { { AT_SRC_MAC, "330000000001" } }),
+
+	/* about what */
+	NOT_ABOUT("Destination Unreachable", NEXT_IS("3a", THEN("01"))),
+	NOT_ABOUT("Packet Too Big", NEXT_IS("3a", THEN("02"))),
+	NOT_ABOUT("ICMPv6 error of any type", NEXT_IS("3a", THEN("7f"))),
+	FINE("Echo Request", OVER, NEXT_IS("3a", THEN("80"))),
+	FINE("ICMPv6 message of any type", OVER, NEXT_IS("3a", THEN("ff"))),
+	FINE("TCP", OVER, NEXT_IS("06", THEN("01"))),
+	FINE("ESP", OVER, NEXT_IS("32", THEN("3a"))),
+	FINE("no next header", OVER, NEXT_IS("3b", THEN("3a"))),
+	FINE("IPv6 in IPv6", OVER, NEXT_IS("29", THEN("60"))),
+	NOT_ABOUT("error behind a routing header",
+		  NEXT_IS("2b", THEN("3a00000000000000"), AT(8, "01"))),
+	FINE("echo behind a routing header", OVER,
+	     NEXT_IS("2b", THEN("3a00000000000000"), AT(8, "80"))),
+	NOT_ABOUT("error behind options", NEXT_IS("3c", THEN("3a01"), AT(16, "03"))),
+	FINE("echo behind options", OVER, NEXT_IS("3c", THEN("3a01"), AT(16, "81"))),
+	NOT_ABOUT("error behind options, routing header and options",
+		  NEXT_IS("3c", THEN("2b00"), AT(8, "3c01"), AT(24, "3a00"), AT(32, "04"))),
+	NOT_ABOUT("error behind hop-by-hop options that come late",
+		  NEXT_IS("3c", THEN("0000"), AT(8, "3a00"), AT(16, "01"))),
+	NOT_ABOUT("error behind an authentication header",
+		  NEXT_IS("33", THEN("3a04"), AT(24, "01"))),
+	FINE("echo behind an authentication header", OVER,
+	     NEXT_IS("33", THEN("3a04"), AT(24, "80"))),
+	NOT_ABOUT("first fragment of an error", NEXT_IS("2c", THEN("3a000001"), AT(8, "01"))),
+	NOT_ABOUT("first fragment of an error, reserved bits",
+		  NEXT_IS("2c", THEN("3aff0006"), AT(8, "01"))),
+	FINE("first fragment of an echo", OVER, NEXT_IS("2c", THEN("3a000001"), AT(8, "80"))),
+	FINE("first fragment of UDP", OVER, NEXT_IS("2c", THEN("11000001"), AT(8, "01"))),
+	FINE("second fragment of an error", OVER, NEXT_IS("2c", THEN("3a000008"), AT(8, "01"))),
+	FINE("far fragment of an error", OVER, NEXT_IS("2c", THEN("3a000100"), AT(8, "01"))),
+	FINE("eight headers", OVER, NEXT_IS("3c", THEN(OPTIONS_8 "1100"))),
+	NOT_ABOUT("error behind eight headers", NEXT_IS("3c", THEN(OPTIONS_8 "3a00000000000000"
+									     "01"))),
+	NOT_ABOUT("nine headers", NEXT_IS("3c", THEN(OPTIONS_8 "3c00000000000000"
+							       "1100"))),
+	FINE("last header in sight", OVER, NEXT_IS("3c", THEN("1193"))),
+	NOT_ABOUT("error in sight", NEXT_IS("3c", THEN("3a93"), AT(1184, "01"))),
+	NOT_ABOUT("last header out of sight", NEXT_IS("3c", THEN("1194"))),
+
+};
+const size_t rows_answer_way_n = sizeof(rows_answer_way) / sizeof(rows_answer_way[0]);

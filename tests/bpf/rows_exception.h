@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How rows write exceptions of FRAME_DST, and answers to packets over an MTU. */
+#ifndef TESTS_BPF_ROWS_EXCEPTION_H
+#define TESTS_BPF_ROWS_EXCEPTION_H
+
+#include <stdbool.h>
+
+#include "rows.h"
+
+#define FLAG(flag) SIXLANE_EXCEPTION_##flag
+#define VALUE_IN(table_, flags_, ...)                                                           \
+	{                                                                                       \
+		.dst = FRAME_DST, .table = (table_), .value = {.flags = (flags_), __VA_ARGS__ } \
+	}
+#define VALUE(flags, ...) VALUE_IN(0, flags, __VA_ARGS__)
+#define PUNT VALUE(FLAG(PUNT) | FLAG(KERNEL))
+#define MTU(mtu_) VALUE(FLAG(MTU) | FLAG(KERNEL), .mtu = (mtu_))
+#define LOCKED(mtu_) VALUE(FLAG(MTU) | FLAG(LOCKED) | FLAG(KERNEL), .mtu = (mtu_))
+#define OPERATOR(mtu_) VALUE(FLAG(MTU) | FLAG(LOCKED) | FLAG(OPERATOR), .mtu = (mtu_))
+#define VIA(next_hop_) VALUE(FLAG(NEXT_HOP) | FLAG(KERNEL), .next_hop = (next_hop_))
+#define OPERATOR_VIA(next_hop_) VALUE(FLAG(NEXT_HOP) | FLAG(OPERATOR), .next_hop = (next_hop_))
+/* of the members of a group */
+#define UNDER(gateway)                                \
+	.under = {                                    \
+		.kind = SIXLANE_FORWARD,              \
+		.port = 2, /* DEV_OUT's slot */       \
+		.neighbour = (uint32_t)(gateway) + 1, \
+	}
+
+#define MARKED .marks = SIXLANE_ROUTE_EXCEPTIONS
+#define MISSING .marks = SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING
+
+/* The first route is marked, and there is an exception, which packets find or not. */
+#define HIT(...) MARKED, .exceptions = { __VA_ARGS__ }, .hit = 1
+#define NOT_HIT(...) MARKED, .exceptions = { __VA_ARGS__ }
+
+/* The packet's length. */
+#define SIZE(bytes) .payload = (bytes)-40
+
+/* The way back to the packet's source. */
+#define BACK_BY(neighbour) ROUTE("2001:db8:1::/48", NH_VIA(neighbour))
+#define BACK BACK_BY(NEIGH_IN)
+
+/* What is sent there by NEIGH_IN; about a packet as it came in, or as it would have left. */
+#define ANSWERED_BY(neighbour, mtu_) \
+	.verdict = SIXLANE_ANSWER_TOO_BIG, .answer.mtu = (mtu_), .answer.via = (neighbour)
+#define ANSWERED(mtu) ANSWERED_BY(NEIGH_IN, mtu)
+#define ANSWERED_LATE(mtu) ANSWERED(mtu), .answer.decremented = true
+/* To where the frame came from. */
+#define TURNED_BACK(mtu) ANSWERED(mtu), .answer.turned = true
+
+#define PASSED .verdict = SIXLANE_PASS_TOO_BIG
+#define DROPPED .verdict = SIXLANE_DROP_TOO_BIG
+
+#endif

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Path MTUs and redirects for tests: the messages that teach them, and what has been learnt.
+
+Messages come from the router's neighbours and are addressed to the router itself, since a kernel
+learns of its own packets only. Those that they quote are echo requests, for which the kernel asks no
+socket. Knows what the CLI says of exceptions, here and nowhere else.
+"""
+
+import frames as fr
+from lab import wait_until
+from scapy.layers.inet6 import (
+    ICMPv6EchoRequest,
+    ICMPv6ND_NA,
+    ICMPv6ND_Redirect,
+    ICMPv6NDOptDstLLAddr,
+    ICMPv6NDOptRedirectedHdr,
+    ICMPv6PacketTooBig,
+    IPv6,
+    in6_chksum,
+)
+from scapy.layers.l2 import Ether
+from topology import FAR, HOST_MAC, PORT, PORT_MAC, host_addr, host_ll, router_addr
+
+HOUR = 3600
+# Another router on b's link, which redirects lead to.
+OTHER, OTHER_MAC = "fe80::99", "02:00:00:00:a1:99"
+
+
+def prepare(net):
+    """Nothing is forgotten before its time, and no answer has a secret label.
+
+    The kernel's collector removes a Path MTU by a gateway that is no router, and each redirect.
+    """
+    net.r.sysctl("net.ipv6.route.gc_interval", HOUR)
+    net.r.sysctl("net.ipv6.auto_flowlabels", 0)
+    for host in net.hosts:
+        # Neighbours that say they are routers, and forward nothing: all.forwarding is 0.
+        net.host[host].sysctl("net.ipv6.conf.h0.forwarding", 1)
+        for address in (host_addr(host), host_ll(host)):
+            router(net, address, HOST_MAC[host], host)
+    router(net, OTHER, OTHER_MAC, "b")
+
+
+def router(net, address, mac, host):
+    net.r.ip("neigh replace", address, "lladdr", mac, "dev", PORT[host], "nud permanent router")
+
+
+def accept_redirects(net, *hosts):
+    """On these hosts' ports; the router goes on forwarding, since all.forwarding decides."""
+    for host in hosts:
+        net.r.sysctl("net.ipv6.conf.%s.forwarding" % PORT[host], 0)
+
+
+def echo(src, dst, size=104):
+    return IPv6(src=src, dst=dst) / ICMPv6EchoRequest(data=b"x" * (size - 48))
+
+
+def message(host, body, src=None, to=None, hop_limit=64):
+    """A frame from the host to its router."""
+    ether = Ether(src=HOST_MAC[host], dst=PORT_MAC[host], type=0x86DD)
+    head = IPv6(src=src or host_addr(host), dst=to or router_addr(host), hlim=hop_limit)
+    return bytes(ether / head / body)
+
+
+def too_big(mtu, dst=FAR, by="b", quoted=None, **kwargs):
+    quoted = echo(router_addr(by), dst) if quoted is None else quoted
+    return message(by, ICMPv6PacketTooBig(mtu=mtu) / quoted, **kwargs)
+
+
+def redirect(target, dst=FAR, by="b", mac=None, quoted=None, code=0, **kwargs):
+    body = ICMPv6ND_Redirect(tgt=target, dst=dst, code=code)
+    if mac:
+        body /= ICMPv6NDOptDstLLAddr(lladdr=mac)
+    if quoted:
+        body /= ICMPv6NDOptRedirectedHdr(pkt=quoted)
+    return message(by, body, **{"src": host_ll(by), "hop_limit": 255, **kwargs})
+
+
+def advertisement(address, mac, is_router, by="b"):
+    body = ICMPv6ND_NA(tgt=address, R=is_router, S=0, O=1) / ICMPv6NDOptDstLLAddr(lladdr=mac)
+    return message(by, body, src=address, to="fe80::1", hop_limit=255)
+
+
+def with_body(frame, body):
+    """The ICMPv6 message another, with lengths and checksum as they should be."""
+    packet = IPv6(frame[fr.ETH_LEN : fr.ETH_LEN + fr.IPV6_LEN])
+    if len(body) >= 4:
+        checksum = in6_chksum(58, packet, body[:2] + bytes(2) + body[4:])
+        body = body[:2] + checksum.to_bytes(2, "big") + body[4:]
+    packet.plen = len(body)
+    return frame[: fr.ETH_LEN] + bytes(packet) + body
+
+
+def with_wrong_checksum(frame):
+    """Of ICMPv6 without extension headers before it."""
+    at = fr.ETH_LEN + fr.IPV6_LEN + 2
+    return frame[:at] + bytes([frame[at] ^ 0x55]) + frame[at + 1 :]
+
+
+def hear(net, *frames, by="b"):
+    """The router has got them, and its kernel has done what it does."""
+    for frame in frames:
+        net.tap[by].send(frame)
+    net.flush()
+
+
+def learn(net, mtu, dst=FAR, by="b", **kwargs):
+    hear(net, too_big(mtu, dst, by, **kwargs), by=by)
+
+
+def wait_forgotten(net, dst=FAR, timeout=10):
+    """Until the kernel has none."""
+    wait_until(lambda: not in_kernel(net, dst), timeout, lambda: "none: %s" % in_kernel(net, dst))
+
+
+# --- what is known ----------------------------------------------------------------------------
+
+
+def in_kernel(net, dst=FAR):
+    """The kernel's own of that destination in table main, as `ip` has it, or None."""
+    rows = net.r.ipj("route show cache", dst)
+    return rows[0] if rows else None
+
+
+def forget(net, *dst):
+    """What the kernel has learnt: all, or of one destination."""
+    net.r.ip("route flush cache", *dst)
+
+
+def shown(net):
+    """What `sixlane exception show` says: {destination: row}, in table main."""
+    rows = net.router.sixlane_json("exception", "show")
+    return {row["destination"]: row for row in rows if row["table"] == 254}
+
+
+def wait_shown(net, dst=FAR, timeout=10, **wanted):
+    """Until there is an exception with these values; returns it."""
+    seen = [None]
+
+    def right():
+        seen[0] = shown(net).get(dst)
+        return (
+            seen[0] and all(seen[0].get(key) == value for key, value in wanted.items()) and seen[0]
+        )
+
+    return wait_until(right, timeout, lambda: "%s %s: %s" % (dst, wanted, seen[0]))
+
+
+def wait_gone(net, dst=FAR, timeout=10):
+    wait_until(lambda: dst not in shown(net), timeout, lambda: "none of %s: %s" % (dst, shown(net)))
+
+
+def wait_as_kernel(net, timeout=15):
+    """Until it is what the kernel has in table main, no more and no less, but for what is link-local
+    and never forwarded."""
+    seen = [None]
+
+    def right():
+        kernel = {
+            row["dst"]: row.get("metrics", [{}])[0].get("mtu", 0)
+            for row in net.r.ipj("route show cache")
+            if not row["dst"].startswith("fe80:")
+        }
+        maps = {dst: row.get("mtu", 0) for dst, row in shown(net).items()}
+        seen[0] = (kernel, maps)
+        return kernel == maps
+
+    wait_until(right, timeout, lambda: "kernel %s, sixlane %s" % seen[0])
+
+
+def wait_same(pair, frames, source="a", timeout=15):
+    """Until the packets fare alike: what the kernel does to exceptions it does silently."""
+    seen = [None]
+
+    def same():
+        try:
+            pair.assert_same(frames, source)
+        except AssertionError as error:
+            seen[0] = error
+            return False
+        return True
+
+    wait_until(same, timeout, lambda: str(seen[0]))

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Floods of Packet Too Big and Redirect about ever other destinations, by whoever spoofs them.
+
+What the kernel does not believe costs nothing; what it does, as much as it keeps itself and no more
+than the bound says. How fast other traffic goes meanwhile is the benchmark's matter.
+"""
+
+import json
+import signal
+
+import exceptions as ex
+import frames as fr
+import pytest
+from lab import PINS, wait_until
+from netns import PATIENCE
+from scapy.layers.inet import TCP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.packet import Raw
+from topology import FAR, PREFIX, host_addr, host_ll, router_addr
+
+OWN = router_addr("b")
+# Where all is slower, there is less of it.
+COUNT = int(20000 / PATIENCE)
+MTU = 1300
+# Of a frame that crowd() makes many of: its sum is that of each other destination.
+FIRST = "2001:db8:f00:0:0:0:ffff:ffff"
+SLACK_KB = 1024
+
+
+@pytest.fixture
+def start(idle):
+    def build(*options):
+        ex.prepare(idle)
+        idle.r.route("add", PREFIX, "via", host_ll("b"), "dev p1")
+        return idle.start(*options)
+
+    return build
+
+
+def number_address(number):
+    """A destination; the sum of its words does not hang on the number."""
+    word = "%08x" % number + "%08x" % (number ^ 0xFFFFFFFF)
+    return bytes.fromhex("20010db80f000000" + word)
+
+
+def crowd(frame, first, count=COUNT):
+    """The frame, which is about FIRST, about that many other destinations."""
+    old = number_address(0)
+    assert frame.count(old) >= 1
+    for number in range(first + 1, first + count + 1):
+        yield frame.replace(old, number_address(number))
+
+
+def flood(net, frames, by="b", at_once=500):
+    """No faster than the router takes them in: a frame that the wire drops tells nothing."""
+    for number, frame in enumerate(frames):
+        net.tap[by].send(frame)
+        if number % at_once == 0:
+            net.flush()
+            net.clear()
+    net.flush()
+    net.clear()
+
+
+def resident_kb(net):
+    with open("/proc/%d/status" % net.router.daemon.pid, encoding="ascii") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+
+
+def map_bytes(net, name):
+    done = net.r.run("bpftool", "-j", "map", "show", "pinned", "%s/%s" % (PINS, name))
+    return json.loads(done.stdout)["bytes_memlock"]
+
+
+def kernel_count(net):
+    return len(net.r.ipj("route show cache"))
+
+
+def test_believed(start):
+    """Echo requests of the router's own that it never sent: the kernel takes them for sent. It keeps
+    some thousands for a next hop, and those are what sixlane has."""
+    net = start()
+    sizes = []
+    for turn in range(4):
+        flood(net, crowd(ex.too_big(MTU, FIRST), turn * COUNT))
+        ex.wait_as_kernel(net, timeout=30)
+        sizes.append((resident_kb(net), map_bytes(net, "sl_exceptions"), len(ex.shown(net))))
+        net.assert_forwarded([fr.udp(FAR, size=1500)], to="b")
+    assert kernel_count(net) < 2 * COUNT, "the kernel keeps all: the flood is too small"
+    for memory, maps, count in sizes[2:]:
+        assert memory <= sizes[1][0] + SLACK_KB, sizes
+        assert maps <= sizes[1][1] * 1.5, sizes
+        assert count <= 1024 * 10, sizes
+
+
+NOT_BELIEVED = {
+    "UDP without a socket": ex.too_big(
+        MTU, quoted=IPv6(src=OWN, dst=FIRST) / UDP(sport=9, dport=9) / Raw(bytes(60))
+    ),
+    "TCP without a socket": ex.too_big(
+        MTU, quoted=IPv6(src=OWN, dst=FIRST) / TCP(sport=9, dport=9) / Raw(bytes(60))
+    ),
+    "MTU below 1280": ex.too_big(1279, FIRST),
+    "no MTU": ex.too_big(0, FIRST),
+    "wrong checksum": ex.with_wrong_checksum(ex.too_big(MTU, FIRST)),
+    "redirect by a stranger": ex.redirect(ex.OTHER, FIRST, src="fe80::bad"),
+    "redirect through a router": ex.redirect(ex.OTHER, FIRST, hop_limit=254),
+    "redirect with a wrong checksum": ex.with_wrong_checksum(ex.redirect(ex.OTHER, FIRST)),
+}
+
+
+@pytest.mark.parametrize("frame", NOT_BELIEVED.values(), ids=list(NOT_BELIEVED))
+def test_not_believed(start, frame):
+    """Nothing comes of it, and what is true is still learnt after it."""
+    net = start()
+    before = resident_kb(net)
+    flood(net, crowd(frame, 0))
+    ex.learn(net, MTU)
+    ex.wait_shown(net, FAR, mtu=MTU)
+    assert set(ex.shown(net)) == {FAR} and kernel_count(net) == 1
+    assert resident_kb(net) <= before + SLACK_KB
+    net.assert_forwarded([fr.udp("2001:db8:f00::2", size=1500)], to="b")
+
+
+def test_through_the_router(start):
+    """Not for this machine: forwarded like anything else, and nobody looks inside.
+
+    More hints than there is room for while the daemon cannot read them would show as lost.
+    """
+    net = start()
+    net.router.daemon.send_signal(signal.SIGSTOP)
+    for frame in (ex.too_big(MTU, FIRST, to=host_addr("a")), ex.redirect(
+        ex.OTHER, FIRST, src=host_addr("b"), to=host_addr("a")
+    )):  # fmt: skip
+        frames = crowd(frame, 0)
+        _, rise = net.counted(lambda frames=frames: flood(net, frames))
+        assert rise["forward"] == COUNT, rise
+    net.router.daemon.send_signal(signal.SIGCONT)
+    assert net.router.status()["hints_lost"] == 0
+    ex.learn(net, MTU)
+    ex.wait_shown(net, FAR, mtu=MTU)
+    assert set(ex.shown(net)) == {FAR}
+
+
+def test_many_sources(start):
+    """Each message from another router that nobody knows."""
+    net = start()
+    frame = ex.too_big(MTU, src=FIRST, quoted=ex.echo(OWN, FAR))
+    flood(net, crowd(frame, 0))
+    ex.wait_shown(net, FAR, mtu=MTU)
+    assert set(ex.shown(net)) == {FAR}
+
+
+def test_bound(start):
+    """There is room for 100. Of the others the kernel decides: no packet is forwarded against it."""
+    net = start("--max-exceptions", 100)
+    # So few that the kernel, which keeps as few as five in a bucket, drops none.
+    numbers = range(1, 301)
+    flood(net, crowd(ex.too_big(MTU, FIRST), 0, len(numbers)))
+    wait_until(lambda: net.router.status()["exceptions_missing"] > 0, 15, "missing")
+    assert len(ex.shown(net)) <= 100
+    frames = [fr.udp(fr.address_text(int.from_bytes(number_address(number), "big")), size=1400)
+              for number in numbers]  # fmt: skip
+
+    def answered():
+        got = net.exchange(frames)
+        return len([frame for frame in got["a"] if fr.icmp_error(frame)]) == len(frames)
+
+    wait_until(answered, 15, "all answered")
+    got, rise = net.counted(lambda: net.exchange(frames))
+    assert "forward" not in rise and not got["b"], rise
+    assert 0 < rise["answer_too_big"] <= 100, rise
+    assert rise["answer_too_big"] + rise["punt_exception"] == len(frames), rise
+    # All is as it was once the kernel has forgotten.
+    ex.forget(net)
+    net.settle(frames, forward=len(frames))
+    assert ex.shown(net) == {}
+
+
+def test_hints_are_lost(start):
+    """While the daemon cannot read, more come than there is room for: nothing else is lost."""
+    net = start()
+    net.router.daemon.send_signal(signal.SIGSTOP)
+    flood(net, crowd(ex.too_big(MTU, FIRST), 0, 8000))
+    net.router.daemon.send_signal(signal.SIGCONT)
+    ex.wait_as_kernel(net, timeout=30)
+    assert kernel_count(net) > 1000 and len(ex.shown(net)) == kernel_count(net)
+    assert net.router.status()["hints_lost"] > 0
+    ex.learn(net, 1280)
+    ex.wait_shown(net, FAR, mtu=1280)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Whether packets meet what the model of a fib's history says. exact: as it is now; else it may be
+ * as before, or be punted for a reason.
+ */
+#ifndef TEST_FIB_HISTORY_CHECK_H
+#define TEST_FIB_HISTORY_CHECK_H
+
+#include "fib_history.h"
+
+/*
+ * Passing for want of room is never wrong, if there is a want; neither is finding nothing, if
+ * others are told so.
+ */
+static inline bool is_pass(const struct history *history, const struct sim_found *found)
+{
+	uint32_t verdict = found ? sim_verdict(found) : SIXLANE_FORWARD;
+
+	if (!history->trouble && !history->tight && !history->forgot)
+		return false;
+	if (!found)
+		return history->sim->gaps;
+	if (verdict == SIXLANE_PUNT_NEXT_HOP_OBJECT)
+		return history->forgot || history_at_work;
+	return verdict == SIXLANE_PUNT_MAP_FULL || verdict == SIXLANE_PUNT_SOURCE_ROUTE;
+}
+
+/* It finds its route as state has it, and there the exception that it has, too. */
+static inline bool is_as(const struct history *history, const struct model_state *state,
+			 const struct model_probe *probe, const struct sim_found *found, bool exact)
+{
+	bool evicting = history_at_work && history->max_exceptions < N_EXCEPTIONS;
+	bool excused = !exact && (history->trouble || history->tight || history->forgot ||
+				  history->lost || evicting);
+
+	return model_agrees(&history->model, state, probe, found, exact) &&
+	       (!found || sim_verdict(found) != SIXLANE_FORWARD ||
+		model_excepts(&history->model, state, probe, found, excused));
+}
+
+static inline void history_check_probe(const struct history *history,
+				       const struct model_probe *probe, bool exact)
+{
+	struct sim_found at;
+	const struct sim_found *found = NULL;
+
+	if (sim_find(history->sim, probe->table, &probe->dst, &probe->src, &at))
+		found = &at;
+	if (is_as(history, &history->model.now, probe, found, exact))
+		return;
+	if (!exact && (is_as(history, &history->model.before, probe, found, false) ||
+		       is_pass(history, found)))
+		return;
+	fail_msg("table %#x probe %zu has verdict %d, which is neither old nor new", probe->table,
+		 (size_t)(probe - history->model.probes), found ? (int)sim_verdict(found) : -1);
+}
+
+/* exact: whoever has a tag gets it. */
+static inline void history_check_vlans(const struct history *history, bool exact)
+{
+	for (uint32_t lower = 1; lower <= 2; lower++) {
+		for (uint16_t vid = 1; vid <= 2; vid++) {
+			const union sixlane_tag tag = { .tpid = 0x81, .tci = vid };
+			uint32_t found = sim_vlan_ifindex(history->sim, lower, tag);
+
+			if (found)
+				assert_true(
+					model_claims(&history->model.now, found, lower, tag) ||
+					model_claims(&history->model.before, found, lower, tag));
+			else if (exact)
+				assert_false(model_claims(&history->model.now, 0, lower, tag));
+		}
+	}
+}
+
+static inline void history_check_write(void *ctx)
+{
+	struct history *history = ctx;
+	bool at_work = history_at_work;
+
+	for (int i = 0; i < 6; i++)
+		history_check_probe(
+			history, &history->model.probes[history_random(history, N_PROBES)], false);
+	history_check_vlans(history, false);
+	history_at_work = at_work;
+}
+
+/* Between operations. */
+static inline void history_check(struct history *history)
+{
+	struct fib_stats stats;
+	size_t there = 0;
+	bool exact;
+
+	fib_get_stats(history->fib, &stats);
+	exact = !stats.missing && !history->forgot && !history->lost;
+	history->model.before = history->model.now;
+	for (size_t i = 0; i < N_PROBES; i++)
+		history_check_probe(history, &history->model.probes[i], exact);
+	for (size_t i = 0; i < N_PREFIXES; i++)
+		there += history->model.now.slots[i].there;
+	history_check_vlans(history, false);
+	assert_int_equal(stats.exceptions, history->sim->n_exceptions);
+	assert_int_equal(stats.routes, history->sim->routes.n);
+	assert_int_equal(stats.sources, history->sim->sources.n);
+	assert_int_equal(stats.neighbours, history->sim->n_neigh_index);
+	if (exact) {
+		assert_int_equal(stats.routes, there);
+		assert_false(history->sim->gaps);
+	}
+	if (!history->trouble && !history->tight)
+		assert_int_equal(stats.missing, 0);
+}
+
+#endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A fib that has no memory for an exception: the operator's is refused, and the kernel's is lost,
+ * so that packets to whatever is not known are punted until all was told again. fib_exception.c is
+ * built into this test with a calloc that fails when told.
+ */
+#include <errno.h>
+
+#include "exception_world.h"
+
+static bool no_memory;
+
+static void *calloc_unless_told(size_t n, size_t size)
+{
+	return no_memory ? NULL : calloc(n, size);
+}
+
+#define calloc calloc_unless_told
+#include "../../user/fib/fib_exception.c"
+#undef calloc
+
+static int say_without_memory(struct world *world, enum fib_origin origin, const char *dst)
+{
+	int err;
+
+	no_memory = true;
+	err = say(world, origin, dst, pmtu(1300));
+	no_memory = false;
+	return err;
+}
+
+static void tell_all(struct world *world, const char *dst)
+{
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	if (dst)
+		say(world, FIB_KERNEL, dst, pmtu(1300));
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
+}
+
+static void test_kernels_is_lost(void **state)
+{
+	struct world *world = *state;
+
+	fill(world);
+	say(world, FIB_OPERATOR, "2001:db8::2", pmtu(1300));
+	assert_int_equal(say_without_memory(world, FIB_KERNEL, "2001:db8::1"), -ENOMEM);
+	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+	assert_mtu(world, "2001:db8::2", 1300);
+	assert_marks(world, "::1", 0);
+	assert_int_equal(stats_of(world).exceptions_missing, 1);
+	/* It may be under a route that comes, and under what is left when one goes. */
+	set(world, "2001:db8::/48", via("fe80::4", 3));
+	assert_marks(world, "2001:db8::1", MISSING);
+	unset(world, "2001:db8::/48");
+	unset(world, "2001:db8::/32");
+	assert_marks(world, "2001:db8::1", MISSING);
+	set(world, "2001:db8::/32", via("fe80::2", 3));
+	assert_marks(world, "2001:db8::1", MISSING);
+	/* Nor does a retry find it, nor another daemon. */
+	fib_retry(world->fib);
+	restart(world, SIXLANE_MAX_ROUTES);
+	fib_retry(world->fib);
+	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+	tell_all(world, "2001:db8::1");
+	assert_mtu(world, "2001:db8::1", 1300);
+	assert_marks(world, "2001:db8::1", ANY);
+	assert_marks(world, "::1", 0);
+	assert_int_equal(stats_of(world).exceptions_missing, 0);
+}
+
+/* Something is known of that destination then, but not what the kernel has there. */
+static void test_operators_comes_to_a_lost_one(void **state)
+{
+	struct world *world = *state;
+
+	fill(world);
+	say_without_memory(world, FIB_KERNEL, "2001:db8::1");
+	say(world, FIB_OPERATOR, "2001:db8::1", pmtu(1300));
+	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1400));
+	assert_mtu(world, "2001:db8::1", 1300);
+	say(world, FIB_OPERATOR, "2001:db8::2", pmtu(1300));
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	restart(world, SIXLANE_MAX_ROUTES);
+	fib_retry(world->fib);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	tell_all(world, "2001:db8::1");
+	say(world, FIB_OPERATOR, "2001:db8::2", pmtu(1300));
+	assert_mtu(world, "2001:db8::2", 1300);
+	assert_mtu(world, "2001:db8::1", 1300);
+}
+
+static void test_operators_is_refused(void **state)
+{
+	struct world *world = *state;
+
+	fill(world);
+	assert_int_equal(say_without_memory(world, FIB_OPERATOR, "2001:db8::1"), -ENOMEM);
+	assert_effect(world, "2001:db8::1", SIM_NO_EFFECT);
+	assert_marks(world, "2001:db8::1", 0);
+	assert_int_equal(stats_of(world).exceptions_missing, 0);
+}
+
+/* Of a table that has no route yet, or none any more. */
+static void test_lost_without_owner(void **state)
+{
+	struct world *world = *state;
+
+	assert_int_equal(say_without_memory(world, FIB_KERNEL, "2001:db8::1"), -ENOMEM);
+	set(world, "2001:db8::/32", via("fe80::2", 3));
+	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+	unset(world, "2001:db8::/32");
+	set(world, "2001:db8::/48", via("fe80::2", 3));
+	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+	/* Lost again while all is told. */
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	say_without_memory(world, FIB_KERNEL, "2001:db9::1");
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
+	assert_effect(world, "2001:db8::1", SIM_NO_EFFECT);
+	set(world, "2001:db9::/32", via("fe80::2", 3));
+	assert_effect(world, "2001:db9::1", SIM_PUNTED);
+	tell_all(world, NULL);
+	set(world, "2001:dba::/32", via("fe80::2", 3));
+	assert_marks(world, "2001:db9::1", 0);
+	assert_marks(world, "2001:dba::1", 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_kernels_is_lost),
+		TEST(test_operators_comes_to_a_lost_one),
+		TEST(test_operators_is_refused),
+		TEST(test_lost_without_owner),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What is there of one destination, and whether packets meet it: what the operator asked for is in
+ * one map, what the daemon made of it in another. Reads only.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "cmd_exception.h"
+
+int exception_read(const struct maps *maps, const struct sixlane_exception_key *key,
+		   struct exception_state *out)
+{
+	struct exception_state state = { .key = *key };
+	int rc = maps_exception(maps, key, &state.entry);
+
+	state.has_entry = !rc;
+	if (rc && rc != -ENOENT)
+		return rc;
+	rc = maps_operator(maps, key, &state.wish);
+	state.has_wish = !rc;
+	if (rc && rc != -ENOENT)
+		return rc;
+	exception_end_name(&state.wish);
+	*out = state;
+	return 0;
+}
+
+bool exception_is_carried_out(const struct exception_state *state)
+{
+	const struct sixlane_operator *wish = &state->wish;
+	const struct sixlane_exception *entry = &state->entry;
+	/* Of what the kernel says as well, the smaller MTU counts and the earlier expiry. */
+	bool both = entry->flags & SIXLANE_EXCEPTION_KERNEL;
+
+	if (!state->has_wish || !state->has_entry || !(entry->flags & SIXLANE_EXCEPTION_OPERATOR))
+		return false;
+	if (wish->mtu && (!(entry->flags & SIXLANE_EXCEPTION_MTU) || entry->mtu > wish->mtu ||
+			  (!both && entry->mtu != wish->mtu)))
+		return false;
+	return !*wish->device || entry->flags & SIXLANE_EXCEPTION_NEXT_HOP;
+}
+
+/* --- why not ----------------------------------------------------------------------------- */
+
+static const struct link *find_device(const struct cmd_view *view, const char *name)
+{
+	for (size_t i = 0; i < view->ports.n; i++) {
+		if (!strcmp(view->ports.links[i].name, name))
+			return &view->ports.links[i];
+	}
+	return NULL;
+}
+
+/* What is in the way of any exception of this destination; NULL: nothing. */
+static const char *why_no_route(const struct maps *maps, const struct sixlane_exception_key *key)
+{
+	union sixlane_fate fate;
+	uint32_t value, id;
+
+	if (maps_route_lookup(maps, key->table, &key->dst, &value))
+		return "no route of its table covers it";
+	id = sixlane_route_next_hop(value);
+	if (id >= SIXLANE_MAX_NEXT_HOPS)
+		return NULL;
+	fate.word = __atomic_load_n(&maps->next_hops[id].fate.word, __ATOMIC_ACQUIRE);
+	return fate.kind != SIXLANE_FORWARD && fate.kind < SIXLANE_N_VERDICTS
+		       ? "the route that covers it does not forward"
+		       : NULL;
+}
+
+/* The device that is to be there; NULL: all are. */
+static const char *why_no_device(const struct cmd_view *view, const char *name,
+				 struct exception_why *out)
+{
+	const struct link *device = find_device(view, name);
+
+	if (device && maps_port_slot(&view->maps, device->ifindex))
+		return NULL;
+	snprintf(out->buf, sizeof(out->buf), "waits for %s, which %s", name,
+		 device ? "the maps do not know" : "is not there");
+	return out->buf;
+}
+
+/* What was asked for should be there, and is not. */
+static const char *why_refused(const struct sixlane_meta *meta, struct exception_why *out)
+{
+	out->refused = true;
+	if (!meta->max_exceptions || meta->exceptions < meta->max_exceptions)
+		return "sixlaned has not carried it out";
+	snprintf(out->buf, sizeof(out->buf), "no room for more than %llu exceptions",
+		 (unsigned long long)meta->max_exceptions);
+	return out->buf;
+}
+
+const char *exception_why_not(const struct cmd_view *view, bool daemon,
+			      const struct exception_state *state, struct exception_why *out)
+{
+	bool wished = state->has_wish && !exception_is_carried_out(state);
+	const char *why;
+
+	out->refused = false;
+	if (exception_is_over(wished ? state->wish.expires_ns : state->entry.expires_ns))
+		return "expired";
+	if (wished && !daemon)
+		return "sixlaned does not run";
+	why = why_no_route(&view->maps, &state->key);
+	if (!why && state->has_wish && *state->wish.device)
+		why = why_no_device(view, state->wish.device, out);
+	if (!why && wished)
+		why = why_refused(view->maps.meta, out);
+	return why;
+}

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Exceptions as they are said: by whom, for how long, how many there may be, and which go when
+ * there are more. What the map says of them is fib_host.c's.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../util.h"
+#include "fib_host.h"
+
+static const struct prefix all;
+
+/* Of what may make room for others; the kernel's own ones go before all that the operator said. */
+#define NEVER_EXPIRES (UINT64_MAX - 1)
+#define NEVER_GOES UINT64_MAX
+
+static struct prefix host_prefix(const union sixlane_addr *dst)
+{
+	return (struct prefix){ .addr = *dst, .len = 128 };
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+struct each {
+	struct fib *fib;
+	void (*fn)(struct fib *fib, struct fib_host *host, void *ctx);
+	void *ctx;
+};
+
+static void each_of_table(struct fib_hash_node *node, void *ctx)
+{
+	struct fib_table *table = container_of(node, struct fib_table, node);
+	struct radix_node *at = radix_first_under(&table->hosts, &all), *after;
+	const struct each *each = ctx;
+
+	/* With its last host the table may go. */
+	for (; at; at = after) {
+		after = radix_next_under(at, &all);
+		each->fn(each->fib, fib_host_of(at), each->ctx);
+	}
+}
+
+void fib_host_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_host *host, void *ctx),
+		   void *ctx)
+{
+	struct each each = { fib, fn, ctx };
+
+	if (fib->hosts.n)
+		fib_hash_each(&fib->tables, each_of_table, &each);
+}
+
+void fib_host_init(struct fib *fib)
+{
+	fib_list_init(&fib->hosts.doubts);
+	fib->hosts.max = SIXLANE_MAX_EXCEPTIONS;
+}
+
+void fib_host_free_all(struct fib *fib)
+{
+	fib_heap_free(&fib->hosts.expiry);
+	fib_heap_free(&fib->hosts.eviction);
+}
+
+/* --- one of them ------------------------------------------------------------------------------ */
+
+static struct fib_host *new_host(struct fib *fib, struct fib_table *table,
+				 const union sixlane_addr *dst)
+{
+	struct fib_hosts *hosts = &fib->hosts;
+	struct fib_host *host;
+
+	if (fib_heap_reserve(&hosts->expiry, hosts->n + 1) ||
+	    fib_heap_reserve(&hosts->eviction, hosts->n + 1))
+		return NULL;
+	host = calloc(1, sizeof(*host));
+	if (!host)
+		return NULL;
+	host->node.prefix = host_prefix(dst);
+	if (radix_insert(&table->hosts, &host->node)) {
+		free(host);
+		return NULL;
+	}
+	host->table = table;
+	fib_list_init(&host->doubts);
+	fib_host_own(host);
+	host->lost = fib_owner_has_lost(fib, host->owner);
+	hosts->n++;
+	return host;
+}
+
+struct fib_host *fib_host_get(struct fib *fib, uint32_t id, const union sixlane_addr *dst)
+{
+	struct fib_table *table = fib_table_get(fib, id);
+	struct fib_host *host = table ? new_host(fib, table, dst) : NULL;
+
+	if (table)
+		fib_table_reap(fib, table);
+	return host;
+}
+
+static void forget(struct fib *fib, struct fib_host *host)
+{
+	struct fib_table *table = host->table;
+
+	fib_heap_remove(&fib->hosts.expiry, &host->expiry);
+	fib_heap_remove(&fib->hosts.eviction, &host->eviction);
+	fib_list_unlink(&host->doubts);
+	fib_host_disown(host);
+	fib->hosts.n--;
+	radix_remove(&table->hosts, &host->node);
+	fib_table_reap(fib, table);
+}
+
+static uint64_t expiry_of(const struct fib_host *host)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (int origin = 0; origin < FIB_N_ORIGINS; origin++) {
+		const struct fib_word *word = &host->words[origin];
+
+		if (word->there && word->said.expires_ns && word->said.expires_ns < first)
+			first = word->said.expires_ns;
+	}
+	return first;
+}
+
+static uint64_t eviction_key(uint64_t expires_ns)
+{
+	return expires_ns && expires_ns < NEVER_EXPIRES ? expires_ns : NEVER_EXPIRES;
+}
+
+static void place(struct fib *fib, struct fib_host *host)
+{
+	const struct fib_word *kernel = &host->words[FIB_KERNEL];
+	bool kernel_alone = kernel->there && !host->words[FIB_OPERATOR].there;
+	uint64_t expiry = expiry_of(host);
+
+	if (expiry < UINT64_MAX)
+		fib_heap_set(&fib->hosts.expiry, &host->expiry, expiry);
+	else
+		fib_heap_remove(&fib->hosts.expiry, &host->expiry);
+	fib_heap_set(&fib->hosts.eviction, &host->eviction,
+		     kernel_alone ? eviction_key(kernel->said.expires_ns) : NEVER_GOES);
+}
+
+void fib_host_update(struct fib *fib, struct fib_host *host)
+{
+	struct fib_entry *owner;
+
+	if (!host->words[FIB_KERNEL].there) {
+		host->doubtful = false;
+		fib_list_unlink(&host->doubts);
+	}
+	fib_host_settle(fib, host);
+	owner = host->owner;
+	if (fib_host_is_said(host) || host->written)
+		place(fib, host);
+	else
+		forget(fib, host);
+	fib_owner_settle(fib, owner);
+}
+
+static void retry(struct fib *fib, struct fib_host *host, void *ctx)
+{
+	(void)ctx;
+	if (host->failed)
+		fib_host_update(fib, host);
+}
+
+void fib_host_retry(struct fib *fib)
+{
+	if (fib->hosts.n_failed)
+		fib_host_each(fib, retry, NULL);
+}
+
+/* --- room ------------------------------------------------------------------------------------- */
+
+static struct fib_host *first_to_go(const struct fib *fib)
+{
+	struct fib_heap_item *item = fib_heap_first(&fib->hosts.eviction);
+
+	return item ? container_of(item, struct fib_host, eviction) : NULL;
+}
+
+/* The kernel still has it: from before it goes, what is not there is the kernel's. False: stuck. */
+static bool evict(struct fib *fib, struct fib_host *host)
+{
+	size_t n = fib->hosts.n;
+
+	fib_owner_lose(fib, host->owner);
+	for (int origin = 0; origin < FIB_N_ORIGINS; origin++)
+		host->words[origin].there = false;
+	fib->hosts.n_evicted++;
+	fib_host_update(fib, host);
+	return fib->hosts.n < n;
+}
+
+static bool make_room(struct fib *fib, enum fib_origin origin, uint64_t expires_ns)
+{
+	uint64_t before = origin == FIB_OPERATOR ? NEVER_GOES : eviction_key(expires_ns);
+	struct fib_host *host;
+
+	while (fib->hosts.n >= fib->hosts.max) {
+		host = first_to_go(fib);
+		if (!host || host->eviction.key >= before || !evict(fib, host))
+			return false;
+	}
+	return true;
+}
+
+void fib_host_trim(struct fib *fib)
+{
+	while (fib->hosts.n > fib->hosts.max && evict(fib, first_to_go(fib)))
+		;
+}
+
+void fib_set_max_exceptions(struct fib *fib, uint32_t max)
+{
+	fib->hosts.max = max < SIXLANE_MAX_EXCEPTIONS ? max : SIXLANE_MAX_EXCEPTIONS;
+	if (!fib->adopting)
+		fib_host_trim(fib);
+}
+
+/* --- what is said ----------------------------------------------------------------------------- */
+
+static struct fib_host *find(const struct fib_table *table, const union sixlane_addr *dst)
+{
+	const struct prefix prefix = host_prefix(dst);
+	struct radix_node *node = table ? radix_find(&table->hosts, &prefix) : NULL;
+
+	return node ? fib_host_of(node) : NULL;
+}
+
+/* A hop to nowhere cannot be: that is the kernel's. */
+static struct fib_exception sane(const struct fib_exception *said)
+{
+	struct fib_exception out = *said;
+
+	out.has_hop &= said->hop.ifindex != 0;
+	out.has_under &= said->under.ifindex != 0;
+	out.punt |= said->has_hop != out.has_hop || said->has_under != out.has_under;
+	return out;
+}
+
+/* Without words yet. NULL: *err says why. */
+static struct fib_host *first_word(struct fib *fib, enum fib_origin origin, uint32_t id,
+				   const union sixlane_addr *dst, uint64_t expires_ns, int *err)
+{
+	const struct prefix prefix = host_prefix(dst);
+	const struct fib_table *table;
+	struct fib_host *host = NULL;
+
+	*err = -ENOSPC;
+	if (make_room(fib, origin, expires_ns)) {
+		host = fib_host_get(fib, id, dst);
+		*err = -ENOMEM;
+	}
+	if (!host && origin == FIB_KERNEL) {
+		table = fib_table_find(fib, id);
+		fib_owner_lose(fib, table ? fib_host_owner_at(table, &prefix) : NULL);
+	}
+	return host;
+}
+
+int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
+		      const union sixlane_addr *dst, const struct fib_exception *exception)
+{
+	struct fib_host *host;
+	int err;
+
+	fib_adopt_finish(fib);
+	host = find(fib_table_find(fib, table), dst);
+	if (!host && !exception)
+		return 0;
+	if (!host) {
+		host = first_word(fib, origin, table, dst, exception->expires_ns, &err);
+		if (!host)
+			return err;
+	}
+	host->words[origin].there = exception != NULL;
+	host->words[origin].generation = fib->hosts.generation[origin];
+	if (exception)
+		host->words[origin].said = sane(exception);
+	if (origin == FIB_KERNEL) {
+		host->doubtful = host->lost = false;
+		fib_list_unlink(&host->doubts);
+	}
+	fib_host_update(fib, host);
+	return 0;
+}
+
+void fib_exceptions_begin(struct fib *fib, enum fib_origin origin)
+{
+	fib_adopt_finish(fib);
+	fib->hosts.generation[origin]++;
+	if (origin == FIB_KERNEL)
+		fib_owner_begin_finding(fib);
+}
+
+/* An origin whose words are told anew, and who says of those that are not whether they are gone. */
+struct anew {
+	enum fib_origin origin;
+	fib_gone_fn gone;
+	void *ctx;
+};
+
+static void doubt(struct fib *fib, struct fib_host *host, void *ctx)
+{
+	(void)ctx;
+	fib_owner_doubt_host(fib, host);
+}
+
+static void drop_unsaid(struct fib *fib, struct fib_host *host, void *ctx)
+{
+	const struct anew *anew = ctx;
+	struct fib_word *word = &host->words[anew->origin];
+
+	if (!word->there || word->generation == fib->hosts.generation[anew->origin])
+		return;
+	if (anew->gone && !anew->gone(anew->ctx, host->table->id, &host->node.prefix.addr)) {
+		fib_owner_doubt_host(fib, host);
+		return;
+	}
+	word->there = false;
+	fib_host_update(fib, host);
+}
+
+void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, fib_gone_fn gone,
+			void *ctx)
+{
+	struct anew anew = { origin, gone, ctx };
+
+	fib_adopt_finish(fib);
+	fib_host_each(fib, drop_unsaid, &anew);
+	if (origin == FIB_KERNEL && complete)
+		fib_owner_end_finding(fib);
+}
+
+void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst)
+{
+	struct fib_table *found;
+	struct radix_node *node;
+
+	fib_adopt_finish(fib);
+	if (!dst) {
+		fib_host_each(fib, doubt, NULL);
+		return;
+	}
+	found = fib_table_find(fib, table);
+	node = found ? radix_find(&found->entries, dst) : NULL;
+	if (!node)
+		return;
+	fib_owner_doubt(fib, fib_entry_of(node));
+	fib_owner_settle(fib, fib_entry_of(node));
+}
+
+bool fib_exception_in_doubt(struct fib *fib, uint32_t *table, union sixlane_addr *dst)
+{
+	struct fib_list *doubts = &fib->hosts.doubts;
+	struct fib_host *host;
+
+	fib_adopt_finish(fib);
+	if (fib_list_is_empty(doubts))
+		return false;
+	host = container_of(doubts->next, struct fib_host, doubts);
+	fib_list_unlink(&host->doubts);
+	*table = host->table->id;
+	*dst = host->node.prefix.addr;
+	return true;
+}
+
+void fib_exceptions_expire(struct fib *fib, uint64_t now_ns, size_t max, uint64_t *next_ns)
+{
+	const struct fib_heap *heap = &fib->hosts.expiry;
+	struct fib_host *host;
+
+	fib_adopt_finish(fib);
+	for (; max && fib_heap_first(heap) && fib_heap_first(heap)->key <= now_ns; max--) {
+		host = container_of(fib_heap_first(heap), struct fib_host, expiry);
+		for (int origin = 0; origin < FIB_N_ORIGINS; origin++) {
+			uint64_t expires_ns = host->words[origin].said.expires_ns;
+
+			if (expires_ns && expires_ns <= now_ns)
+				host->words[origin].there = false;
+		}
+		fib_host_update(fib, host);
+	}
+	*next_ns = fib_heap_first(heap) ? fib_heap_first(heap)->key : UINT64_MAX;
+}

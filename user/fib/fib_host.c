@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the map says of a host: what its origins say, merged, with the next hops and slots that this
+ * leads to, got before the map names them and given back after it does so no more. Whatever is
+ * lacking, the host is the kernel's meanwhile. Knows the trie only as what is asked for there.
+ */
+#include <errno.h>
+
+#include "fib_host.h"
+
+/* --- what it leads to ------------------------------------------------------------------------- */
+
+void fib_host_drop_parts(struct fib *fib, struct fib_host_parts *parts)
+{
+	if (parts->hop)
+		fib_next_hop_unwant(fib, parts->hop);
+	if (parts->under_neigh)
+		fib_neigh_put(fib, parts->under_neigh);
+	if (parts->under_port)
+		fib_port_put(fib, parts->under_port);
+	*parts = (struct fib_host_parts){ 0 };
+}
+
+/* The next hop of that meaning, as members of groups have it. False: it is lacking, or starved. */
+static bool get_hop(struct fib *fib, struct fib_host_parts *parts, const struct fib_hop *said)
+{
+	const struct fib_key_hop hop = fib_key_hop(said);
+	struct fib_leaf_key leaf;
+
+	fib_key_of_hop(&leaf, &hop);
+	if (fib_next_hop_want(fib, &leaf.key, &parts->hop))
+		parts->hop = NULL;
+	return parts->hop && parts->hop->id;
+}
+
+/* The slots by which a fate tells this hop from others. Held, so that they stay its own. */
+static bool get_under(struct fib *fib, struct fib_host_parts *parts, const struct fib_hop *said)
+{
+	parts->under_port = fib_port_get(fib, said->ifindex);
+	if (parts->under_port && said->has_gateway)
+		parts->under_neigh = fib_neigh_get(fib, said->ifindex, &said->gateway);
+	return parts->under_port && (parts->under_neigh || !said->has_gateway);
+}
+
+static union sixlane_fate under_fate(const struct fib_host_parts *parts)
+{
+	return (union sixlane_fate){
+		.kind = SIXLANE_FORWARD,
+		.port = (uint16_t)parts->under_port->slot,
+		.neighbour = parts->under_neigh ? parts->under_neigh->slot : 0,
+	};
+}
+
+/* --- merging ---------------------------------------------------------------------------------- */
+
+/* What the origins say that counts: of those that are but observed nothing, unless all are. */
+struct voices {
+	const struct fib_exception *kernel, *oper;
+	bool observed;
+};
+
+static const struct fib_exception *voice(const struct fib_host *host, enum fib_origin origin,
+					 bool observed)
+{
+	const struct fib_word *word = &host->words[origin];
+
+	return word->there && word->said.observe == observed ? &word->said : NULL;
+}
+
+static struct voices voices_of(const struct fib_host *host)
+{
+	struct voices voices = { voice(host, FIB_KERNEL, false), voice(host, FIB_OPERATOR, false),
+				 false };
+
+	if (voices.kernel || voices.oper)
+		return voices;
+	return (struct voices){ voice(host, FIB_KERNEL, true), voice(host, FIB_OPERATOR, true),
+				true };
+}
+
+static void merge(struct sixlane_exception *content, const struct fib_exception *said)
+{
+	uint32_t mtu = said->mtu && said->mtu < FIB_MIN_MTU ? FIB_MIN_MTU : said->mtu;
+	bool has_mtu = content->flags & SIXLANE_EXCEPTION_MTU;
+
+	if (mtu && (!has_mtu || mtu < content->mtu)) {
+		content->mtu = mtu;
+		content->flags |= SIXLANE_EXCEPTION_MTU;
+		content->flags &= ~SIXLANE_EXCEPTION_LOCKED;
+	}
+	if (mtu && mtu == content->mtu && said->mtu_locked)
+		content->flags |= SIXLANE_EXCEPTION_LOCKED;
+	if (said->expires_ns && (!content->expires_ns || said->expires_ns < content->expires_ns))
+		content->expires_ns = said->expires_ns;
+	if (said->punt)
+		content->flags |= SIXLANE_EXCEPTION_PUNT;
+}
+
+/* NULL: there are several, or none that leads out. */
+static const struct fib_key_hop *only_hop(const struct fib_next_hop *route)
+{
+	const struct fib_object_def *def = route->object ? route->object->def : NULL;
+
+	if (def)
+		return def->n_hops == 1 && !def->n_buckets ? def->hops : NULL;
+	return route->key.n == 1 && route->key.kind != FIB_SOURCES ? fib_key_hops(&route->key)
+								   : NULL;
+}
+
+/* The route has one hop, which is not the one that the kernel speaks of. */
+static bool goes_elsewhere(const struct fib_next_hop *route, const struct fib_hop *under)
+{
+	const struct fib_key_hop hop = fib_key_hop(under);
+	const struct fib_key_hop *only = route ? only_hop(route) : NULL;
+
+	return only && !fib_key_hop_is(only, &hop);
+}
+
+/*
+ * What the kernel says holds for packets that go by one hop. Said alone, the datapath tells them.
+ * Beside the operator's word, which holds for all, the smaller MTU does, unless no packet goes
+ * there.
+ */
+static bool merge_kernel(struct fib *fib, const struct fib_next_hop *route,
+			 const struct voices *voices, struct fib_host_parts *parts,
+			 struct sixlane_exception *content)
+{
+	const struct fib_exception *said = voices->kernel;
+
+	if (said->has_under && voices->oper && !said->punt && goes_elsewhere(route, &said->under))
+		return true;
+	if (said->has_under && !voices->oper) {
+		if (!get_under(fib, parts, &said->under))
+			return false;
+		content->under = under_fate(parts);
+		content->flags |= SIXLANE_EXCEPTION_UNDER;
+	}
+	merge(content, said);
+	return true;
+}
+
+static bool is_by_source(const struct fib_next_hop *route)
+{
+	return route && (route->key.kind == FIB_SOURCES || route->set);
+}
+
+static const struct fib_hop *hop_of(const struct voices *voices)
+{
+	if (voices->oper && voices->oper->has_hop)
+		return &voices->oper->hop;
+	return voices->kernel && voices->kernel->has_hop ? &voices->kernel->hop : NULL;
+}
+
+/* What the map should say. False: something is lacking for that, and it is a punt. */
+static bool compose(struct fib *fib, const struct fib_host *host, struct fib_host_parts *parts,
+		    struct sixlane_exception *content)
+{
+	const struct fib_next_hop *route = fib_host_route(host);
+	const struct voices voices = voices_of(host);
+	const struct fib_hop *hop = hop_of(&voices);
+	bool whole = true;
+
+	*content = (struct sixlane_exception){ 0 };
+	if (host->words[FIB_KERNEL].there)
+		content->flags |= SIXLANE_EXCEPTION_KERNEL;
+	if (host->words[FIB_OPERATOR].there)
+		content->flags |= SIXLANE_EXCEPTION_OPERATOR;
+	if (voices.oper)
+		merge(content, voices.oper);
+	if (voices.kernel)
+		whole = merge_kernel(fib, route, &voices, parts, content);
+	if (hop && get_hop(fib, parts, hop)) {
+		content->next_hop = parts->hop->id;
+		content->flags |= SIXLANE_EXCEPTION_NEXT_HOP;
+	} else if (hop) {
+		whole = false;
+	}
+	if (!whole || host->lost || (voices.kernel && (host->doubtful || is_by_source(route))))
+		content->flags |= SIXLANE_EXCEPTION_PUNT;
+	if (voices.observed) {
+		content->flags &= ~SIXLANE_EXCEPTION_PUNT;
+		content->flags |= SIXLANE_EXCEPTION_OBSERVE;
+	} else if (content->flags & SIXLANE_EXCEPTION_PUNT) {
+		/* Wherever the route leads, and until nobody says anything any more. */
+		content->flags &= ~SIXLANE_EXCEPTION_UNDER;
+		if (voices.oper)
+			content->expires_ns = 0;
+	}
+	return whole;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static bool is_same(const struct sixlane_exception *a, const struct sixlane_exception *b)
+{
+	return a->flags == b->flags && a->mtu == b->mtu && a->next_hop == b->next_hop &&
+	       a->under.word == b->under.word && a->expires_ns == b->expires_ns;
+}
+
+static struct sixlane_exception_key key_of(const struct fib_host *host)
+{
+	return (struct sixlane_exception_key){
+		.dst = host->node.prefix.addr,
+		.table = host->table->id,
+	};
+}
+
+static void set_written(struct fib *fib, struct fib_host *host, bool written)
+{
+	fib->hosts.n_written += written;
+	fib->hosts.n_written -= host->written;
+	host->written = written;
+}
+
+static int write_value(struct fib *fib, struct fib_host *host,
+		       const struct sixlane_exception *content)
+{
+	const struct sixlane_exception_key key = key_of(host);
+	int err = -ENOMEM;
+
+	for (int i = 0; i < FIB_ENOMEM_TRIES && err == -ENOMEM; i++) {
+		err = fib->writer.exception_set(fib->writer.ctx, &key, content);
+		fib->write_errors += err != 0;
+	}
+	if (err)
+		return err;
+	set_written(fib, host, true);
+	host->content = *content;
+	return 0;
+}
+
+static int delete_value(struct fib *fib, struct fib_host *host)
+{
+	const struct sixlane_exception_key key = key_of(host);
+	int err = fib->writer.exception_del(fib->writer.ctx, &key);
+
+	if (err && err != -ENOENT) {
+		fib->write_errors++;
+		return err;
+	}
+	set_written(fib, host, false);
+	return 0;
+}
+
+static void set_failed(struct fib *fib, struct fib_host *host, bool failed)
+{
+	fib->hosts.n_failed += failed;
+	fib->hosts.n_failed -= host->failed;
+	host->failed = failed;
+}
+
+void fib_host_settle(struct fib *fib, struct fib_host *host)
+{
+	struct fib_host_parts parts = { 0 }, old = host->parts;
+	struct sixlane_exception content;
+	bool said = fib_host_is_said(host), whole = true;
+	int err = 0;
+
+	if (said) {
+		whole = compose(fib, host, &parts, &content);
+		/* What failed may have been done by half. */
+		if (!host->written || host->stuck || !is_same(&host->content, &content))
+			err = write_value(fib, host, &content);
+	} else if (host->written) {
+		err = delete_value(fib, host);
+	}
+	if (!err)
+		host->parts = parts;
+	fib_host_drop_parts(fib, err ? &parts : &old);
+	fib_host_count(host, said && !host->written, err && host->written);
+	set_failed(fib, host, err || !whole);
+}
+
+void fib_host_doubt(struct fib *fib, struct fib_host *host)
+{
+	if (!host->words[FIB_KERNEL].there)
+		return;
+	host->doubtful = true;
+	fib_list_unlink(&host->doubts);
+	fib_list_append(&fib->hosts.doubts, &host->doubts);
+	fib_host_settle(fib, host);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A host: a destination that has something of its own, one entry of sl_exceptions. What the origins
+ * say of it and how many there may be is fib_exception.c's, what the map says fib_host.c's, which
+ * prefix it belongs to fib_host_owner.c's. Private to fib/.
+ *
+ * Invariants
+ * - The owner of a host is the longest prefix in the trie that covers it. While it owns any, its
+ *   value carries SIXLANE_ROUTE_EXCEPTIONS, and before it could come to own more by the going of
+ *   a longer prefix.
+ * - A host that should be in the map and is not is "absent": its owner carries the mark of
+ *   missing ones. One whose entry should be another, or none, and cannot be changed is "stuck":
+ *   its owner is punted. What nobody remembers for lack of room or memory is "lost" under the
+ *   owner that it would have, which carries the mark of missing ones, too; since that says
+ *   nothing of a host that is in the map, one that comes there later is punted.
+ * - What the kernel says of a host is of the route that it is under there: the longest prefix that
+ *   was told ("route"), whether or not it found room in the trie. When that changes, the host is
+ *   doubtful, and so punted, before the trie or a next hop says anything new.
+ */
+#ifndef FIB_FIB_HOST_H
+#define FIB_FIB_HOST_H
+
+#include "fib_internal.h"
+
+/* What an origin says. */
+struct fib_word {
+	struct fib_exception said;
+	uint32_t generation; /* of the origin's last fib_exceptions_begin() before it */
+	bool there;
+};
+
+/* What a value of sl_exceptions leads to. */
+struct fib_host_parts {
+	struct fib_next_hop *hop;
+	struct fib_port *under_port;
+	struct fib_neigh *under_neigh;
+};
+
+struct fib_host {
+	struct radix_node node; /* of 128 bits */
+	struct fib_table *table;
+	struct fib_entry *owner;	       /* NULL: none */
+	struct fib_heap_item expiry, eviction; /* in the heaps of struct fib_hosts */
+	struct fib_list doubts;		       /* in the list of these */
+	struct fib_host_parts parts;	       /* of content; or starved, and waiting for it */
+	struct sixlane_exception content;      /* as written, if it is */
+	struct fib_word words[FIB_N_ORIGINS];
+	bool written; /* it is in the map */
+	bool absent, stuck;
+	bool failed;   /* the map does not say what it should */
+	bool doubtful; /* the kernel is to be asked whether it still says the same */
+	bool lost;     /* what the kernel says may have been before somebody remembers any of it */
+};
+
+/* --- fib_host.c ------------------------------------------------------------------------------- */
+
+/*
+ * Make the map say what it should, as far as it can be made to. Never touches the trie: whoever
+ * calls sees to the owner's value afterwards.
+ */
+void fib_host_settle(struct fib *fib, struct fib_host *host);
+/* The kernel's word counts no more until it is said anew: punt what it holds for. Like the above.
+ */
+void fib_host_doubt(struct fib *fib, struct fib_host *host);
+/* Give back what a value has led to. */
+void fib_host_drop_parts(struct fib *fib, struct fib_host_parts *parts);
+
+static inline bool fib_host_is_said(const struct fib_host *host)
+{
+	return host->words[FIB_KERNEL].there || host->words[FIB_OPERATOR].there;
+}
+
+static inline struct fib_host *fib_host_of(struct radix_node *node)
+{
+	return (struct fib_host *)node; /* its first member */
+}
+_Static_assert(__builtin_offsetof(struct fib_host, node) == 0, "radix_remove() frees the whole");
+
+/* --- fib_host_owner.c ------------------------------------------------------------------------- */
+
+/* The marks of an entry's value: SIXLANE_ROUTE_*. */
+uint32_t fib_entry_marks(const struct fib_entry *entry);
+/* Make the value of an owner, or none (NULL), say what it should. */
+void fib_owner_settle(struct fib *fib, struct fib_entry *owner);
+/* The prefix in the trie that is the next shorter one. NULL: there is none. */
+struct fib_entry *fib_owner_above(const struct fib_entry *entry);
+
+/* The kernel may have exceptions under this owner, or without any, that nobody remembers. */
+bool fib_owner_has_lost(const struct fib *fib, const struct fib_entry *owner);
+/* Give a host the owner that it should have, or none, when it comes and when it goes. */
+void fib_host_own(struct fib_host *host);
+void fib_host_disown(struct fib_host *host);
+/* The owner that a host would have. */
+struct fib_entry *fib_host_owner_at(const struct fib_table *table, const struct prefix *host);
+/* What the kernel goes by there. NULL: it is not known. */
+const struct fib_next_hop *fib_host_route(const struct fib_host *host);
+/* It is absent, or stuck, or not any more. */
+void fib_host_count(struct fib_host *host, bool absent, bool stuck);
+
+/*
+ * Before an entry is written where none was. True: the next shorter one in the trie owns less now,
+ * and is to be settled when it is written.
+ */
+bool fib_owner_enter(struct fib *fib, struct fib_entry *entry);
+/* Before an entry goes from the trie. */
+void fib_owner_leave(struct fib *fib, struct fib_entry *entry);
+
+/* Before an entry is wanted that was not, or to lead elsewhere, or not any more. */
+void fib_owner_doubt(struct fib *fib, struct fib_entry *entry);
+/* One alone, and its owner is settled. */
+void fib_owner_doubt_host(struct fib *fib, struct fib_host *host);
+/* The same for all that go by this object. */
+void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *object);
+
+/* The kernel has an exception that nobody can remember: under this owner, NULL under none. */
+void fib_owner_lose(struct fib *fib, struct fib_entry *owner);
+/* What is lost was told anew since the first call if anew; it is remembered now, or lost again. */
+void fib_owner_begin_finding(struct fib *fib);
+void fib_owner_end_finding(struct fib *fib);
+/* The marks of an entry that is taken over: what was missing may be so still. */
+void fib_owner_adopt(struct fib *fib, struct fib_entry *entry, uint32_t marks);
+/* The entry is forgotten. */
+void fib_owner_forget(struct fib *fib, struct fib_entry *entry);
+
+/* --- fib_exception.c -------------------------------------------------------------------------- */
+
+/* Every host; fn may forget the one that it is given. */
+void fib_host_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_host *host, void *ctx),
+		   void *ctx);
+/* A host that is not known yet, without words, owned. NULL: no memory. */
+struct fib_host *fib_host_get(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
+/* What is said has changed: bring it into the map and see to the owner. The host may be gone. */
+void fib_host_update(struct fib *fib, struct fib_host *host);
+/* As many as there may be. */
+void fib_host_trim(struct fib *fib);
+void fib_host_retry(struct fib *fib);
+void fib_host_init(struct fib *fib);
+void fib_host_free_all(struct fib *fib);
+
+/* --- fib_adopt_host.c ------------------------------------------------------------------------- */
+
+/* Next hops and routes are understood: now the hosts that lead to them. */
+void fib_adopt_hosts(struct fib *fib);
+
+#endif

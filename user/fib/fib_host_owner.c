@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which prefix a host belongs to: in the trie, where packets look, and by what was told, which is
+ * what the kernel goes by; and what the trie says of it. See the invariants of fib_host.h.
+ */
+#include "fib_host.h"
+
+/* --- marks ------------------------------------------------------------------------------------ */
+
+uint32_t fib_entry_marks(const struct fib_entry *entry)
+{
+	uint32_t marks = entry->hosts ? SIXLANE_ROUTE_EXCEPTIONS : 0;
+
+	if (entry->hosts_absent || entry->hosts_lost)
+		marks = SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING;
+	return marks;
+}
+
+/* One that is withdrawn, or not understood, punts anyway. */
+void fib_owner_settle(struct fib *fib, struct fib_entry *owner)
+{
+	if (owner && owner->wanted)
+		fib_entry_settle(fib, owner);
+}
+
+void fib_host_count(struct fib_host *host, bool absent, bool stuck)
+{
+	struct fib_entry *owner = host->owner;
+
+	if (owner) {
+		owner->hosts_absent += absent;
+		owner->hosts_absent -= host->absent;
+		owner->hosts_stuck += stuck;
+		owner->hosts_stuck -= host->stuck;
+	}
+	host->absent = absent;
+	host->stuck = stuck;
+}
+
+/* --- whose a host is -------------------------------------------------------------------------- */
+
+struct fib_entry *fib_owner_above(const struct fib_entry *entry)
+{
+	struct fib_entry *above = fib_entry_of(radix_cover(&entry->node));
+
+	while (above && !above->written)
+		above = fib_entry_of(radix_cover(&above->node));
+	return above;
+}
+
+struct fib_entry *fib_host_owner_at(const struct fib_table *table, const struct prefix *host)
+{
+	struct fib_entry *entry = fib_entry_of(radix_match(&table->entries, host));
+
+	return entry && !entry->written ? fib_owner_above(entry) : entry;
+}
+
+/* The longest prefix that was told, or at. */
+static struct fib_entry *told_at(const struct fib_host *host, const struct fib_entry *at)
+{
+	struct fib_entry *entry;
+
+	entry = fib_entry_of(radix_match(&host->table->entries, &host->node.prefix));
+	while (entry && entry != at && !entry->wanted)
+		entry = fib_entry_of(radix_cover(&entry->node));
+	return entry;
+}
+
+const struct fib_next_hop *fib_host_route(const struct fib_host *host)
+{
+	const struct fib_entry *entry = told_at(host, NULL);
+
+	return entry ? entry->wanted : NULL;
+}
+
+static void set_owner(struct fib_host *host, struct fib_entry *owner)
+{
+	bool absent = host->absent, stuck = host->stuck;
+
+	fib_host_count(host, false, false);
+	if (host->owner)
+		host->owner->hosts--;
+	host->owner = owner;
+	if (owner)
+		owner->hosts++;
+	fib_host_count(host, absent, stuck);
+}
+
+void fib_host_own(struct fib_host *host)
+{
+	set_owner(host, fib_host_owner_at(host->table, &host->node.prefix));
+}
+
+void fib_host_disown(struct fib_host *host)
+{
+	set_owner(host, NULL);
+}
+
+/* The hosts under the entry's prefix that are from's. False: there are none. */
+static bool move_hosts(const struct fib_entry *entry, const struct fib_entry *from,
+		       struct fib_entry *to)
+{
+	const struct prefix *prefix = &entry->node.prefix;
+	struct radix_node *at;
+	bool any = false;
+
+	if (from ? !from->hosts : !entry->table->hosts.entries)
+		return false;
+	for (at = radix_first_under(&entry->table->hosts, prefix); at;
+	     at = radix_next_under(at, prefix)) {
+		if (fib_host_of(at)->owner != from)
+			continue;
+		set_owner(fib_host_of(at), to);
+		any = true;
+	}
+	return any;
+}
+
+/* --- what is lost ----------------------------------------------------------------------------- */
+
+static void set_lost(struct fib *fib, struct fib_entry *entry, bool lost, bool anew)
+{
+	fib->hosts.n_lost += lost;
+	fib->hosts.n_lost -= entry->hosts_lost;
+	entry->hosts_lost = lost;
+	entry->hosts_lost_anew = anew;
+}
+
+bool fib_owner_has_lost(const struct fib *fib, const struct fib_entry *owner)
+{
+	return owner ? owner->hosts_lost : fib->hosts.lost_unowned;
+}
+
+/* What is lost under one may be under the other now; NULL: there is none. */
+static void spread_lost(struct fib *fib, const struct fib_entry *from, struct fib_entry *to)
+{
+	struct fib_hosts *hosts = &fib->hosts;
+	bool lost = fib_owner_has_lost(fib, from);
+	bool anew = from ? from->hosts_lost_anew : hosts->lost_unowned_anew;
+
+	if (!lost)
+		return;
+	if (to) {
+		set_lost(fib, to, true, anew || to->hosts_lost_anew);
+	} else {
+		hosts->lost_unowned = true;
+		hosts->lost_unowned_anew |= anew;
+	}
+}
+
+void fib_owner_lose(struct fib *fib, struct fib_entry *owner)
+{
+	struct fib_hosts *hosts = &fib->hosts;
+
+	hosts->n_missing++;
+	hosts->n_missing_anew++;
+	if (owner)
+		set_lost(fib, owner, true, true);
+	else
+		hosts->lost_unowned = hosts->lost_unowned_anew = true;
+	fib_owner_settle(fib, owner);
+}
+
+void fib_owner_forget(struct fib *fib, struct fib_entry *entry)
+{
+	set_lost(fib, entry, false, false);
+}
+
+void fib_owner_adopt(struct fib *fib, struct fib_entry *entry, uint32_t marks)
+{
+	bool lost = marks & SIXLANE_ROUTE_EXCEPTIONS_MISSING;
+
+	entry->marks = marks >> SIXLANE_ROUTE_MARKS_SHIFT;
+	fib->hosts.n_missing += lost; /* at least */
+	set_lost(fib, entry, lost, false);
+}
+
+static void begin_finding(struct fib *fib, struct fib_entry *entry)
+{
+	(void)fib;
+	entry->hosts_lost_anew = false;
+}
+
+void fib_owner_begin_finding(struct fib *fib)
+{
+	fib->hosts.n_missing_anew = 0;
+	fib->hosts.lost_unowned_anew = false;
+	if (fib->hosts.n_lost)
+		fib_entry_each(fib, begin_finding);
+}
+
+static void end_finding(struct fib *fib, struct fib_entry *entry)
+{
+	if (!entry->hosts_lost || entry->hosts_lost_anew)
+		return;
+	set_lost(fib, entry, false, false);
+	fib_owner_settle(fib, entry);
+}
+
+static void end_host_lost(struct fib *fib, struct fib_host *host, void *ctx)
+{
+	(void)ctx;
+	if (!host->lost || fib_owner_has_lost(fib, host->owner))
+		return;
+	host->lost = false;
+	fib_host_update(fib, host);
+}
+
+void fib_owner_end_finding(struct fib *fib)
+{
+	fib->hosts.n_missing = fib->hosts.n_missing_anew;
+	fib->hosts.lost_unowned = fib->hosts.lost_unowned_anew;
+	if (fib->hosts.n_lost)
+		fib_entry_each(fib, end_finding);
+	fib_host_each(fib, end_host_lost, NULL);
+}
+
+/* --- when entries come and go ----------------------------------------------------------------- */
+
+bool fib_owner_enter(struct fib *fib, struct fib_entry *entry)
+{
+	struct fib_entry *above = fib_owner_above(entry);
+
+	spread_lost(fib, above, entry);
+	return move_hosts(entry, above, entry);
+}
+
+/* What packets find next has its marks before they come there. */
+void fib_owner_leave(struct fib *fib, struct fib_entry *entry)
+{
+	struct fib_entry *above = fib_owner_above(entry);
+
+	spread_lost(fib, entry, above);
+	if (move_hosts(entry, entry, above) || entry->hosts_lost)
+		fib_owner_settle(fib, above);
+}
+
+void fib_owner_doubt(struct fib *fib, struct fib_entry *entry)
+{
+	const struct prefix *prefix = &entry->node.prefix;
+	struct radix_node *at;
+
+	for (at = radix_first_under(&entry->table->hosts, prefix); at;
+	     at = radix_next_under(at, prefix)) {
+		if (told_at(fib_host_of(at), entry) == entry)
+			fib_host_doubt(fib, fib_host_of(at));
+	}
+}
+
+void fib_owner_doubt_host(struct fib *fib, struct fib_host *host)
+{
+	fib_host_doubt(fib, host);
+	fib_owner_settle(fib, host->owner);
+}
+
+static void doubt_by_object(struct fib *fib, struct fib_host *host, void *ctx)
+{
+	const struct fib_next_hop *route = fib_host_route(host);
+
+	if (route && route->object == ctx)
+		fib_owner_doubt_host(fib, host);
+}
+
+void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *object)
+{
+	fib_host_each(fib, doubt_by_object, (void *)object);
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sl_exceptions and sl_operator. A value of sl_exceptions is one per CPU, which the datapath reads
+ * while the kernel copies a new one over it word by word, and its memory may become another
+ * entry's as soon as it is deleted. Hence the version and the check that readers compare (see
+ * struct sixlane_exception): both are of this file alone, users of it see neither.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "maps_internal.h"
+
+#define REFILL_STEP_NS 500000
+#define REFILL_STEPS 40
+
+/* A walk of sl_operator has one value an entry, of sl_exceptions one of each CPU. */
+_Static_assert(sizeof(struct sixlane_exception) % 8 == 0, "the kernel pads values to 8 bytes");
+_Static_assert(sizeof(struct sixlane_operator) % 8 == 0, "likewise");
+
+struct cpus {
+	size_t n;
+	struct sixlane_exception values[];
+};
+
+/* NULL: errno says why. */
+static struct cpus *cpus_new(void)
+{
+	int n = libbpf_num_possible_cpus();
+	struct cpus *cpus;
+
+	if (n <= 0) {
+		errno = n ? -n : EIO;
+		return NULL;
+	}
+	cpus = calloc(1, sizeof(*cpus) + (size_t)n * sizeof(cpus->values[0]));
+	if (cpus)
+		cpus->n = (size_t)n;
+	else
+		errno = ENOMEM;
+	return cpus;
+}
+
+/* --- readers ----------------------------------------------------------------------------- */
+
+static struct sixlane_exception sum_up(const struct sixlane_exception *values, size_t n)
+{
+	struct sixlane_exception sum = values[0];
+
+	sum.flags &= ~SIXLANE_EXCEPTION_VERSION;
+	sum.check = 0;
+	for (size_t cpu = 1; cpu < n; cpu++) {
+		sum.hits += values[cpu].hits;
+		sum.bytes += values[cpu].bytes;
+		if (values[cpu].used_ns > sum.used_ns)
+			sum.used_ns = values[cpu].used_ns;
+	}
+	return sum;
+}
+
+int maps_exception(const struct maps *maps, const struct sixlane_exception_key *key,
+		   struct sixlane_exception *out)
+{
+	_cleanup_free_ struct cpus *cpus = cpus_new();
+
+	if (!cpus || bpf_map_lookup_elem(maps->fd[LOADER_EXCEPTIONS], key, cpus->values))
+		return -errno;
+	*out = sum_up(cpus->values, cpus->n);
+	return 0;
+}
+
+struct exception_each {
+	size_t n_cpus;
+	maps_exception_fn fn;
+	void *ctx;
+};
+
+static int each_exception(void *ctx, const void *key, const void *value)
+{
+	const struct exception_each *each = ctx;
+	const struct sixlane_exception sum = sum_up(value, each->n_cpus);
+	struct sixlane_exception_key copy;
+
+	memcpy(&copy, key, sizeof(copy));
+	return each->fn(each->ctx, &copy, &sum);
+}
+
+int maps_exception_each(const struct maps *maps, maps_exception_fn fn, void *ctx)
+{
+	int n_cpus = libbpf_num_possible_cpus();
+	struct exception_each each = { (size_t)n_cpus, fn, ctx };
+
+	if (n_cpus <= 0)
+		return n_cpus ? n_cpus : -EIO;
+	return maps_walk(&(struct maps_walk){
+		.fd = maps->fd[LOADER_EXCEPTIONS],
+		.key_bytes = sizeof(struct sixlane_exception_key),
+		.value_bytes = (size_t)n_cpus * sizeof(struct sixlane_exception),
+		.fn = each_exception,
+		.ctx = &each,
+	});
+}
+
+/* --- the operator's ---------------------------------------------------------------------- */
+
+int maps_operator(const struct maps *maps, const struct sixlane_exception_key *key,
+		  struct sixlane_operator *out)
+{
+	return bpf_map_lookup_elem(maps->fd[LOADER_OPERATOR], key, out) ? -errno : 0;
+}
+
+int maps_operator_set(const struct maps *maps, const struct sixlane_exception_key *key,
+		      const struct sixlane_operator *value)
+{
+	return maps_update(maps, LOADER_OPERATOR, key, value);
+}
+
+int maps_operator_del(const struct maps *maps, const struct sixlane_exception_key *key)
+{
+	return maps_erase(maps, LOADER_OPERATOR, key);
+}
+
+struct operator_each {
+	maps_operator_fn fn;
+	void *ctx;
+};
+
+static int each_operator(void *ctx, const void *key, const void *value)
+{
+	const struct operator_each *each = ctx;
+	struct sixlane_exception_key key_copy;
+	struct sixlane_operator copy;
+
+	memcpy(&key_copy, key, sizeof(key_copy));
+	memcpy(&copy, value, sizeof(copy));
+	return each->fn(each->ctx, &key_copy, &copy);
+}
+
+int maps_operator_each(const struct maps *maps, maps_operator_fn fn, void *ctx)
+{
+	struct operator_each each = { fn, ctx };
+
+	return maps_walk(&(struct maps_walk){
+		.fd = maps->fd[LOADER_OPERATOR],
+		.key_bytes = sizeof(struct sixlane_exception_key),
+		.value_bytes = sizeof(struct sixlane_operator),
+		.fn = each_operator,
+		.ctx = &each,
+	});
+}
+
+/* --- the writer -------------------------------------------------------------------------- */
+
+/* What the entry says, the same on all CPUs. What these have counted meanwhile, at most a packet or
+ * two each, is lost. */
+static int write_cpus(const struct maps *maps, const struct sixlane_exception_key *key,
+		      struct cpus *cpus, const struct sixlane_exception *value)
+{
+	int rc;
+
+	for (size_t cpu = 0; cpu < cpus->n; cpu++) {
+		struct sixlane_exception *to = &cpus->values[cpu];
+		const struct sixlane_exception was = *to;
+
+		*to = *value;
+		to->hits = was.hits;
+		to->bytes = was.bytes;
+		to->used_ns = was.used_ns;
+	}
+	rc = maps_update(maps, LOADER_EXCEPTIONS, key, cpus->values);
+	return rc == -E2BIG ? -ENOSPC : rc;
+}
+
+/* They differ in the first of the words that packets go by alone, or in the last. */
+static bool one_word_apart(const struct sixlane_exception *a, const struct sixlane_exception *b)
+{
+	bool first = a->flags == b->flags && a->mtu == b->mtu;
+
+	return a->next_hop == b->next_hop && a->check == b->check &&
+	       a->under.word == b->under.word && (first || a->expires_ns == b->expires_ns);
+}
+
+/*
+ * An entry that is there is changed in three steps if one will not do: the kernel's packets first,
+ * and of another version when it is done, so that nobody takes half of each for something. Should
+ * a later step fail, which an update in place has no reason to, they go on to the kernel.
+ */
+static int change(const struct maps *maps, const struct sixlane_exception_key *key,
+		  struct cpus *cpus, struct sixlane_exception *value)
+{
+	struct sixlane_exception step = cpus->values[0];
+	uint32_t version = step.flags & SIXLANE_EXCEPTION_VERSION;
+	int rc;
+
+	value->added_ns = step.added_ns;
+	value->flags |= version;
+	if (one_word_apart(&step, value))
+		return write_cpus(maps, key, cpus, value);
+	version += 1u << SIXLANE_EXCEPTION_VERSION_SHIFT;
+	value->flags = (value->flags & ~SIXLANE_EXCEPTION_VERSION) | version;
+	step.flags = value->flags | SIXLANE_EXCEPTION_PUNT;
+	rc = write_cpus(maps, key, cpus, &step);
+	if (rc)
+		return rc;
+	step = *value;
+	step.flags |= SIXLANE_EXCEPTION_PUNT;
+	rc = write_cpus(maps, key, cpus, &step);
+	return rc ? rc : write_cpus(maps, key, cpus, value);
+}
+
+/*
+ * A new entry's memory comes from a reserve that a kernel thread refills: having waited some
+ * milliseconds for it there is some, or none for a long time, and then nobody waits again in vain.
+ */
+static int insert(struct maps *maps, const struct sixlane_exception_key *key, struct cpus *cpus,
+		  const struct sixlane_exception *value)
+{
+	const struct timespec step = { .tv_nsec = REFILL_STEP_NS };
+	int rc = write_cpus(maps, key, cpus, value);
+
+	for (int i = 0; rc == -ENOMEM && !maps->no_memory && i < REFILL_STEPS; i++) {
+		nanosleep(&step, NULL);
+		rc = write_cpus(maps, key, cpus, value);
+	}
+	maps->no_memory = rc == -ENOMEM;
+	return rc;
+}
+
+int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
+			 const struct sixlane_exception *value)
+{
+	_cleanup_free_ struct cpus *cpus = cpus_new();
+	struct sixlane_exception said = *value;
+	struct maps *maps = ctx;
+
+	if (!cpus)
+		return -errno;
+	said.check = sixlane_exception_check(key);
+	if (!bpf_map_lookup_elem(maps->fd[LOADER_EXCEPTIONS], key, cpus->values))
+		return change(maps, key, cpus, &said);
+	if (errno != ENOENT)
+		return -errno;
+	said.added_ns = util_now_ns();
+	return insert(maps, key, cpus, &said);
+}
+
+int maps_write_exception_del(void *ctx, const struct sixlane_exception_key *key)
+{
+	return maps_erase(ctx, LOADER_EXCEPTIONS, key);
+}

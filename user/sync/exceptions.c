@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the kernel has learnt of single destinations, of which it tells only who asks: it is asked
+ * about a destination when a hint says that something may have been learnt, or when its route
+ * has changed. What questions miss a dump of everything finds (exceptions_dump.c), which costs
+ * more. Both have their rate, so that a flood of hints or changes costs no more than that.
+ */
+#include "exceptions.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "../netlink/parse.h"
+
+#define NS_PER_MS 1000000ull
+#define NS_PER_S 1000000000ull
+
+/* Questions, and what comes of them, take at most a 30th of a CPU, but for a while as they come. */
+#define QUESTIONS_PART 30
+#define QUESTIONS_BURST_NS (3 * NS_PER_S) /* that is 100 ms of CPU time */
+
+#define SURVEY_TRIES 8 /* for each hop of a multipath route */
+
+#define EXPIRE_MAX 1024 /* in one run */
+
+/* The kernel announces a change before it has dealt with all that follows from it. */
+#define DOUBT_ALL_NS (20 * NS_PER_MS)
+
+/*
+ * A dump takes at most a 50th of a CPU if one is wanted, a 100th if not, and a 300th while there
+ * are no exceptions. Between two of them: so many times poll_ms, which is also for how long what
+ * nobody announces may go unnoticed.
+ */
+#define DUMP_PART_WANTED 50
+#define DUMP_PART 100
+#define DUMP_PART_IDLE 300
+#define DUMP_GAP_WANTED 2
+#define DUMP_GAP 10
+
+uint64_t exceptions_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+struct learnt_world exceptions_world(struct sync *sync)
+{
+	return (struct learnt_world){
+		.view = &sync->view,
+		.resolve = sync->resolve,
+		.nexthops = sync->nexthops,
+		.mode = sync->config->exceptions,
+	};
+}
+
+void exceptions_tell(struct sync *sync, uint32_t table, const union sixlane_addr *dst,
+		     const struct fib_exception *exception)
+{
+	if (exception && exception->has_hop && !exception->punt)
+		ports_need(sync, exception->hop.ifindex);
+	/* -ENOSPC is counted by the FIB, and reported from there */
+	if (fib_set_exception(sync->fib, FIB_KERNEL, table, dst, exception) == -ENOMEM)
+		exceptions_want(sync);
+}
+
+/* --- questions ----------------------------------------------------------------------------- */
+
+static bool may_ask(const struct exceptions *exceptions, uint64_t now_ns)
+{
+	return exceptions->questions_ns <= now_ns + QUESTIONS_BURST_NS;
+}
+
+/* cpu_ns: CPU time at which the question began. */
+static void note_cost(struct exceptions *exceptions, uint64_t cpu_ns, uint64_t now_ns)
+{
+	if (exceptions->questions_ns < now_ns)
+		exceptions->questions_ns = now_ns;
+	exceptions->questions_ns += (exceptions_cpu_ns() - cpu_ns) * QUESTIONS_PART;
+}
+
+struct answer {
+	bool heard;
+	bool has_exception;
+	uint32_t table;
+	struct route_hop hop; /* by which a packet would go */
+	struct route_exception exception;
+	uint64_t told_after_ns;
+};
+
+static int take_answer(const struct nlmsghdr *nlh, void *ctx)
+{
+	struct route_hop hops[ROUTE_MAX_HOPS];
+	struct answer *answer = ctx;
+	struct route route;
+
+	if (parse_route(nlh, &route, hops))
+		return 0;
+	answer->heard = true;
+	answer->table = route.table;
+	if (route.n_hops)
+		answer->hop = hops[0];
+	answer->has_exception = !parse_exception(nlh, &answer->exception);
+	return 0;
+}
+
+/* A kernel that answers with an error, such as "unreachable", has not heard of an exception. */
+static void ask(struct sync *sync, const union sixlane_addr *dst, const union sixlane_addr *src,
+		uint32_t oif, struct answer *answer)
+{
+	*answer = (struct answer){ .told_after_ns = util_now_ns() };
+	if (request_destination(sync, dst, src, oif, take_answer, answer))
+		answer->heard = false;
+}
+
+/* As what a question about dst must be asked for the kernel to look it up in this table. */
+static uint32_t device_of(const struct sync *sync, uint32_t table)
+{
+	for (size_t i = 0; i < sync->links.n; i++) {
+		const struct device *device = &sync->links.devices[i];
+
+		if (device->has_link && device->link.vrf_table == table)
+			return device->ifindex;
+	}
+	return 0;
+}
+
+static void log_answer(const struct answer *answer, const union sixlane_addr *dst)
+{
+	const struct route_exception *told = &answer->exception;
+	char address[INET6_ADDRSTRLEN], via[INET6_ADDRSTRLEN] = "the link";
+
+	inet_ntop(AF_INET6, dst, address, sizeof(address));
+	if (!answer->has_exception) {
+		log_debug("%s in table %u: no exception", address, answer->table);
+		return;
+	}
+	if (told->hop.has_gateway)
+		inet_ntop(AF_INET6, &told->hop.gateway, via, sizeof(via));
+	log_debug("%s in table %u: exception by %s, device %u, mtu %u%s, ends in %u ms", address,
+		  answer->table, via, told->hop.ifindex, told->mtu,
+		  told->mtu_locked ? " locked" : "", told->lifetime_ms);
+}
+
+/* What an answer says of dst, as a whole or at one of several hops. */
+static enum learnt understand(struct sync *sync, const union sixlane_addr *dst,
+			      const struct answer *answer, struct fib_exception *exception)
+{
+	const struct learnt_world world = exceptions_world(sync);
+
+	sync->exceptions->settled++;
+	log_answer(answer, dst);
+	if (!answer->has_exception)
+		return LEARNT_NOTHING;
+	return learnt_answered(&world, &answer->exception, answer->told_after_ns, exception);
+}
+
+static void heed_one(struct sync *sync, const union sixlane_addr *dst, const struct answer *answer)
+{
+	struct fib_exception exception;
+	bool learnt = understand(sync, dst, answer, &exception) != LEARNT_NOTHING;
+
+	exceptions_tell(sync, answer->table, dst, learnt ? &exception : NULL);
+}
+
+/* What is known of the hops of a multipath route, one by one. */
+struct survey {
+	struct sync *sync;
+	uint32_t table;
+	const union sixlane_addr *dst;
+	struct fib_hop hops[LEARNT_MAX_HOPS];
+	size_t n, n_seen, n_learnt;
+	bool seen[LEARNT_MAX_HOPS];
+	struct fib_exception learnt; /* of all that are seen and have one */
+};
+
+/* True: this hop was not seen yet. Of a redirect nobody knows at which hop it is kept. */
+static bool note_hop(struct survey *survey, const struct route_hop *hop)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < survey->n && i < LEARNT_MAX_HOPS; i++) {
+		if (!learnt_is_hop(&survey->hops[i], hop))
+			continue;
+		any = true;
+		if (survey->seen[i])
+			continue;
+		survey->seen[i] = true;
+		survey->n_seen++;
+		return true;
+	}
+	return !any;
+}
+
+static void survey_answer(struct survey *survey, const struct answer *answer)
+{
+	struct fib_exception one;
+
+	if (!answer->heard || answer->table != survey->table || !note_hop(survey, &answer->hop))
+		return;
+	if (understand(survey->sync, survey->dst, answer, &one) == LEARNT_NOTHING)
+		return;
+	if (survey->n_learnt++)
+		learnt_merge(&survey->learnt, &one);
+	else
+		survey->learnt = one;
+}
+
+static void survey_ask(struct survey *survey, const union sixlane_addr *src, uint32_t oif)
+{
+	struct answer answer;
+
+	ask(survey->sync, survey->dst, src, oif, &answer);
+	survey_answer(survey, &answer);
+}
+
+/*
+ * Of a route's hops a question by a device falls upon the first one by it; by a source it falls
+ * upon any, of a group in any case. False: what holds at some is not known, and the kernel decides
+ * for as long as what is known holds.
+ */
+static bool survey_hops(struct survey *survey, bool by_device)
+{
+	union sixlane_addr source = { .bytes = { 1 } }; /* of 100::/64, which nobody has */
+	const size_t tries = SURVEY_TRIES * survey->n;
+	bool whole;
+
+	for (size_t i = 0; by_device && i < survey->n && i < LEARNT_MAX_HOPS; i++)
+		if (!survey->seen[i])
+			survey_ask(survey, NULL, survey->hops[i].ifindex);
+	/* a member that discards has nothing to tell, and does not answer */
+	for (size_t i = 0; i < survey->n && i < LEARNT_MAX_HOPS; i++) {
+		survey->n_seen += !survey->hops[i].ifindex && !survey->seen[i];
+		survey->seen[i] |= !survey->hops[i].ifindex;
+	}
+	for (size_t i = 0; i < tries && survey->n_seen < survey->n; i++) {
+		source.bytes[15] = (uint8_t)i;
+		survey_ask(survey, &source, 0);
+	}
+	whole = survey->n_seen == survey->n;
+	survey->learnt.punt |= !whole;
+	if (survey->n_learnt || whole)
+		exceptions_tell(survey->sync, survey->table, survey->dst,
+				survey->n_learnt ? &survey->learnt : NULL);
+	return whole;
+}
+
+static bool settle_one(struct sync *sync, uint32_t table, const union sixlane_addr *dst)
+{
+	struct answer answer;
+
+	ask(sync, dst, NULL, device_of(sync, table), &answer);
+	if (!answer.heard || answer.table != table)
+		return false;
+	heed_one(sync, dst, &answer);
+	return true;
+}
+
+bool exceptions_settle(struct sync *sync, uint32_t table, const union sixlane_addr *dst)
+{
+	struct survey survey = { .sync = sync, .table = table, .dst = dst };
+	const struct learnt_world world = exceptions_world(sync);
+
+	switch (learnt_paths(&world, table, dst, survey.hops, &survey.n)) {
+	case LEARNT_BY_SEVERAL:
+		return survey_hops(&survey, true);
+	case LEARNT_BY_GROUP:
+		if (survey_hops(&survey, false))
+			return true;
+		break;
+	case LEARNT_BY_ONE:
+		if (settle_one(sync, table, dst))
+			return true;
+		break;
+	case LEARNT_BY_SOURCE:
+		break;
+	}
+	exceptions_want(sync);
+	return false;
+}
+
+static void count_table(void *ctx, uint32_t table)
+{
+	(void)table;
+	++*(size_t *)ctx;
+}
+
+/* What is kept at a next-hop object counts for the routes by it in all tables. */
+static bool concerns_other_tables(const struct sync *sync)
+{
+	size_t n_tables = 0;
+
+	if (!nexthops_count(sync->nexthops))
+		return false;
+	rib_each_table(sync->rib, count_table, &n_tables);
+	return n_tables > 2;
+}
+
+static void heed(struct sync *sync, const struct sixlane_hint *hint, const struct answer *answer)
+{
+	struct survey survey = { .sync = sync, .table = answer->table, .dst = &hint->dst };
+	const struct learnt_world world = exceptions_world(sync);
+	enum learnt_paths paths =
+		learnt_paths(&world, answer->table, &hint->dst, survey.hops, &survey.n);
+
+	switch (paths) {
+	case LEARNT_BY_ONE:
+		heed_one(sync, &hint->dst, answer);
+		break;
+	case LEARNT_BY_SEVERAL:
+	case LEARNT_BY_GROUP:
+		survey_answer(&survey, answer);
+		if (!survey_hops(&survey, paths == LEARNT_BY_SEVERAL) && paths == LEARNT_BY_GROUP)
+			exceptions_want(sync);
+		break;
+	case LEARNT_BY_SOURCE: /* the kernel decides about all of them */
+		if (answer->has_exception)
+			heed_one(sync, &hint->dst, answer);
+		exceptions_want(sync);
+		break;
+	}
+}
+
+bool exceptions_hint(struct sync *sync, const struct sixlane_hint *hint)
+{
+	const struct device *port = links_find(&sync->links, hint->ifindex);
+	const struct device *vrf = port ? links_vrf(&sync->links, port) : NULL;
+	const uint64_t now_ns = util_now_ns(), cpu_ns = exceptions_cpu_ns();
+	struct answer answer;
+
+	if (!may_ask(sync->exceptions, now_ns)) {
+		exceptions_want(sync);
+		return false;
+	}
+	ask(sync, &hint->dst, &hint->src, vrf ? vrf->ifindex : 0, &answer);
+	if (answer.heard)
+		heed(sync, hint, &answer);
+	if (answer.heard && answer.has_exception && concerns_other_tables(sync))
+		exceptions_want(sync);
+	note_cost(sync->exceptions, cpu_ns, now_ns);
+	return true;
+}
+
+/* Those whose route has changed. */
+static void ask_doubts(struct sync *sync)
+{
+	struct exceptions *exceptions = sync->exceptions;
+	const uint64_t now_ns = util_now_ns();
+	union sixlane_addr dst;
+	uint32_t table;
+
+	exceptions->doubts_left = false;
+	while (may_ask(exceptions, now_ns)) {
+		const uint64_t cpu_ns = exceptions_cpu_ns();
+
+		if (!fib_exception_in_doubt(sync->fib, &table, &dst))
+			return;
+		exceptions_settle(sync, table, &dst);
+		note_cost(exceptions, cpu_ns, now_ns);
+	}
+	exceptions->doubts_left = true;
+	exceptions_want(sync);
+}
+
+void exceptions_doubt_all(struct sync *sync)
+{
+	sync->exceptions->doubt_all_ns = util_now_ns() + DOUBT_ALL_NS;
+}
+
+/* --- when ------------------------------------------------------------------------------------ */
+
+void exceptions_want(struct sync *sync)
+{
+	sync->exceptions->dump_wanted = true;
+}
+
+static uint64_t dump_due_ns(const struct sync *sync)
+{
+	const struct exceptions *exceptions = sync->exceptions;
+	uint64_t gap_ns = sync->config->poll_ms * NS_PER_MS, cost_ns = exceptions->dump_cost_ns;
+	struct fib_stats stats;
+
+	if (!exceptions->dumped)
+		return 0;
+	fib_get_stats(sync->fib, &stats);
+	gap_ns *= exceptions->dump_wanted ? DUMP_GAP_WANTED : DUMP_GAP;
+	if (exceptions->dump_wanted)
+		cost_ns *= DUMP_PART_WANTED;
+	else
+		cost_ns *=
+			stats.exceptions || stats.exceptions_missing ? DUMP_PART : DUMP_PART_IDLE;
+	return exceptions->last_dump_ns + (gap_ns > cost_ns ? gap_ns : cost_ns);
+}
+
+static void report_missing(struct sync *sync)
+{
+	struct exceptions *exceptions = sync->exceptions;
+	struct fib_stats stats;
+
+	fib_get_stats(sync->fib, &stats);
+	if (!stats.exceptions_missing == !exceptions->reported_missing)
+		return;
+	exceptions->reported_missing = stats.exceptions_missing;
+	if (stats.exceptions_missing)
+		log_warning_limited(
+			"more exceptions (Path MTUs, redirects) than max_exceptions (%u): packets to destinations that have found no room, and to others under their routes, pass to the kernel; raise max_exceptions, or find out who sends so many ICMPv6 messages",
+			sync->config->max_exceptions);
+	else
+		log_info("all exceptions found room again");
+}
+
+void exceptions_run(struct sync *sync)
+{
+	struct exceptions *exceptions = sync->exceptions;
+	uint64_t now_ns = util_now_ns();
+
+	if (now_ns >= exceptions->doubt_all_ns) {
+		exceptions->doubt_all_ns = UINT64_MAX;
+		fib_doubt_exceptions(sync->fib, 0, NULL);
+	}
+	ask_doubts(sync);
+	now_ns = util_now_ns();
+	exceptions_dump_run(sync, now_ns, now_ns >= dump_due_ns(sync));
+	fib_exceptions_expire(sync->fib, now_ns, EXPIRE_MAX, &exceptions->next_expire_ns);
+	report_missing(sync);
+}
+
+uint64_t exceptions_due_ns(const struct sync *sync)
+{
+	const struct exceptions *exceptions = sync->exceptions;
+	uint64_t next_ns =
+		exceptions->dump.socket ? exceptions->dump.next_piece_ns : dump_due_ns(sync);
+
+	if (exceptions->next_expire_ns < next_ns)
+		next_ns = exceptions->next_expire_ns;
+	if (exceptions->doubt_all_ns < next_ns)
+		next_ns = exceptions->doubt_all_ns;
+	if (exceptions->doubts_left && exceptions->questions_ns - QUESTIONS_BURST_NS < next_ns)
+		next_ns = exceptions->questions_ns - QUESTIONS_BURST_NS;
+	return next_ns;
+}
+
+void exceptions_restart(struct sync *sync)
+{
+	exceptions_dump_abort(sync->exceptions);
+	sync->exceptions->dumped = false;
+}
+
+struct exceptions *exceptions_new(void)
+{
+	struct exceptions *exceptions = calloc(1, sizeof(*exceptions));
+
+	if (exceptions)
+		exceptions->next_expire_ns = exceptions->doubt_all_ns = UINT64_MAX;
+	return exceptions;
+}
+
+void exceptions_free(struct exceptions *exceptions)
+{
+	if (!exceptions)
+		return;
+	exceptions_dump_abort(exceptions);
+	free(exceptions);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What exceptions.c and exceptions_dump.c share. Nothing else includes it.
+ */
+#ifndef SYNC_EXCEPTIONS_H
+#define SYNC_EXCEPTIONS_H
+
+#include "learnt.h"
+#include "state.h"
+
+/* A dump of all that the kernel has learnt, read in pieces. */
+struct exceptions_dump {
+	struct nl_socket *socket; /* NULL: none is under way */
+	bool over;		  /* all was read, and notifications of meanwhile are to be */
+	bool interrupted;	  /* … but it was inconsistent */
+	uint64_t withdrawals;	  /* of routes, when it began */
+	uint64_t settled;	  /* when the last piece was read */
+	bool stale;		  /* what is being read is older than an answer since */
+	uint64_t told_after_ns;
+	uint64_t cost_ns; /* CPU time so far */
+	uint64_t next_piece_ns;
+	size_t n_told;
+	void *seen; /* tsearch(): those of groups, which may be told more than once */
+	size_t n_seen;
+};
+
+struct exceptions {
+	uint64_t questions_ns; /* time up to which the questions asked so far use up their rate */
+	uint64_t settled;      /* by an answer, since the start */
+	bool doubts_left;
+	bool reported_missing;
+	uint64_t next_expire_ns, doubt_all_ns;
+	bool dump_wanted;		     /* something is to be found by it */
+	bool dumped;			     /* since the last full synchronisation */
+	uint64_t last_dump_ns, dump_cost_ns; /* the end of the last one, and what it took */
+	struct exceptions_dump dump;
+};
+
+/* exceptions.c */
+uint64_t exceptions_cpu_ns(void); /* used by this thread so far */
+struct learnt_world exceptions_world(struct sync *sync);
+void exceptions_tell(struct sync *sync, uint32_t table, const union sixlane_addr *dst,
+		     const struct fib_exception *exception);
+/*
+ * Ask the kernel about dst, and tell the FIB. False: answers do not say all that holds; if a dump
+ * does, it is wanted now.
+ */
+bool exceptions_settle(struct sync *sync, uint32_t table, const union sixlane_addr *dst);
+
+/* exceptions_dump.c: begin one if it is due, or go on with it. */
+void exceptions_dump_run(struct sync *sync, uint64_t now_ns, bool due);
+void exceptions_dump_abort(struct exceptions *exceptions);
+
+#endif
