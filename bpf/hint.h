@@ -82,10 +82,10 @@ static __always_inline int hint_is_to_us(const struct packet *pkt, const struct 
 
 static __always_inline void hint_count_lost(void)
 {
-	struct sixlane_answers *own;
+	struct sixlane_cpu *own;
 	__u32 zero = 0;
 
-	own = bpf_map_lookup_elem(&sl_answers, &zero);
+	own = bpf_map_lookup_elem(&sl_cpu, &zero);
 	if (own)
 		own->hints_lost++;
 }

@@ -147,12 +147,12 @@ static __always_inline int icmp6_is_answerable(const struct packet *pkt)
 static __always_inline int icmp6_take_token(const struct sixlane_meta *meta)
 {
 	__u64 each_ns = READ_ONCE(meta->answer_ns), most_ns, now_ns, start_ns;
-	struct sixlane_answers *own;
+	struct sixlane_cpu *own;
 	__u32 zero = 0;
 
 	if (!each_ns)
 		return 1;
-	own = bpf_map_lookup_elem(&sl_answers, &zero);
+	own = bpf_map_lookup_elem(&sl_cpu, &zero);
 	if (!own)
 		return 0;
 	now_ns = bpf_ktime_get_ns();

@@ -91,9 +91,9 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct sixlane_answers);
+	__type(value, struct sixlane_cpu);
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_answers SEC(".maps");
+} sl_cpu SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

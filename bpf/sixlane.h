@@ -402,15 +402,16 @@ struct sixlane_hint {
 };
 _Static_assert(sizeof(struct sixlane_hint) == 40, "layout is ABI");
 
-/* --- sl_answers: PERCPU_ARRAY[1] ---------------------------------------------------------- */
+/* --- sl_cpu: PERCPU_ARRAY[1] ---------------------------------------------------------- */
 
-/* A CPU's token bucket for answers, and what it could not tell the daemon. */
-struct sixlane_answers {
-	__u64 filled_ns;  /* CLOCK_MONOTONIC at which the bucket would have been empty */
+/* What a CPU keeps for itself, whatever the packet. */
+struct sixlane_cpu {
+	__u64 filled_ns;  /* CLOCK_MONOTONIC at which its bucket of answers would have been empty */
 	__u64 hints_lost; /* sl_hints was full */
-	__u64 reserved[2];
+	__u64 tick;	  /* jiffies at which it was last asked what time it is … */
+	__u64 tick_ns;	  /* … and what it was: CLOCK_MONOTONIC_COARSE */
 };
-_Static_assert(sizeof(struct sixlane_answers) == 32, "layout is ABI");
+_Static_assert(sizeof(struct sixlane_cpu) == 32, "layout is ABI");
 
 /* --- sl_neigh_index: HASH, key sixlane_neigh_key, value __u32 index in sl_neighbours --- */
 

@@ -65,7 +65,7 @@ def _set(flow, destinations):
     if destinations:
         flow.router.sixlane("exception", "add", "-",
                             stdin="".join("%s mtu %d\n" % (to, MTU) for to in destinations))  # fmt: skip
-    entries = flow.router.status()["exceptions"]["entries"]
+    entries = flow.router.status()["exceptions"]
     if entries != len(destinations):
         raise BenchError("%d exceptions wanted, %d there" % (len(destinations), entries))
 
@@ -152,7 +152,7 @@ class Churn:
     def entries(self):
         if self._error:
             raise BenchError(str(self._error))
-        return self.flow.router.status()["exceptions"]["entries"]
+        return self.flow.router.status()["exceptions"]
 
     def go(self, busy):
         """Until there are as many as there are going to be."""
@@ -209,5 +209,5 @@ def bench_exceptions(flow, table, prefixes, results, options):
     for state in ("none", "hit"):
         _set(flow, states[state])
         _scale(flow, path, name, state, len(states[state]), results, options)
-    _churn(flow, path, name, results, options)
     _set(flow, [])
+    _churn(flow, path, name, results, options)

@@ -67,32 +67,31 @@ static void must(int err, const char *what)
 	abort();
 }
 
-/* What all CPUs' sl_answers are, to be freed. */
-static struct sixlane_answers *read_answers(void)
+/* What all CPUs' sl_cpu are, to be freed. */
+static struct sixlane_cpu *read_answers(void)
 {
-	struct sixlane_answers *answers = calloc((size_t)setup->n_cpus, sizeof(*answers));
+	struct sixlane_cpu *answers = calloc((size_t)setup->n_cpus, sizeof(*answers));
 	uint32_t zero = 0;
 
-	must(answers ? bpf_map_lookup_elem(setup->map_fd[MAP_ANSWERS], &zero, answers) : -ENOMEM,
-	     "sl_answers");
+	must(answers ? bpf_map_lookup_elem(setup->map_fd[MAP_CPU], &zero, answers) : -ENOMEM,
+	     "sl_cpu");
 	return answers;
 }
 
 void harness_fill_buckets(uint64_t filled_ns)
 {
-	struct sixlane_answers *answers = read_answers();
+	struct sixlane_cpu *answers = read_answers();
 	uint32_t zero = 0;
 
 	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
 		answers[cpu].filled_ns = filled_ns;
-	must(bpf_map_update_elem(setup->map_fd[MAP_ANSWERS], &zero, answers, BPF_ANY),
-	     "sl_answers");
+	must(bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, answers, BPF_ANY), "sl_cpu");
 	free(answers);
 }
 
 uint64_t harness_hints_lost(void)
 {
-	struct sixlane_answers *answers = read_answers();
+	struct sixlane_cpu *answers = read_answers();
 	uint64_t lost = 0;
 
 	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
@@ -132,7 +131,7 @@ static uint64_t coarse_ns(void)
 
 void figures_install(const struct world *world)
 {
-	struct sixlane_answers *answers = calloc((size_t)setup->n_cpus, sizeof(*answers));
+	struct sixlane_cpu *answers = calloc((size_t)setup->n_cpus, sizeof(*answers));
 	uint32_t zero = 0;
 
 	for (size_t i = 0; i < n_installed; i++)
@@ -146,9 +145,9 @@ void figures_install(const struct world *world)
 					 of_exception(before, i), BPF_NOEXIST),
 		     "sl_exceptions");
 	}
-	must(answers ? bpf_map_update_elem(setup->map_fd[MAP_ANSWERS], &zero, answers, BPF_ANY)
+	must(answers ? bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, answers, BPF_ANY)
 		     : -ENOMEM,
-	     "sl_answers");
+	     "sl_cpu");
 	free(answers);
 }
 

@@ -30,7 +30,7 @@ static struct {
 	void (*packet)(const struct sixlane_exception *value);
 } kernel;
 
-static struct sixlane_answers answers[N_CPUS];
+static struct sixlane_cpu answers[N_CPUS];
 
 static unsigned int naps;
 
@@ -113,7 +113,7 @@ int bpf_map_lookup_elem(int fd, const void *key, void *value)
 {
 	size_t at;
 
-	if (fd == LOADER_ANSWERS) {
+	if (fd == LOADER_CPU) {
 		memcpy(value, answers, sizeof(answers));
 		return 0;
 	}

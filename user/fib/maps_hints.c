@@ -77,7 +77,7 @@ int maps_hints_read(struct maps_hints *hints, size_t max)
 int maps_hints_lost(const struct maps *maps, uint64_t *lost)
 {
 	int n_cpus = libbpf_num_possible_cpus();
-	_cleanup_free_ struct sixlane_answers *cpus = NULL;
+	_cleanup_free_ struct sixlane_cpu *cpus = NULL;
 	const uint32_t zero = 0;
 	uint64_t sum = 0;
 
@@ -86,7 +86,7 @@ int maps_hints_lost(const struct maps *maps, uint64_t *lost)
 	cpus = calloc((size_t)n_cpus, sizeof(*cpus));
 	if (!cpus)
 		return -ENOMEM;
-	if (bpf_map_lookup_elem(maps->fd[LOADER_ANSWERS], &zero, cpus))
+	if (bpf_map_lookup_elem(maps->fd[LOADER_CPU], &zero, cpus))
 		return -errno;
 	for (int cpu = 0; cpu < n_cpus; cpu++)
 		sum += cpus[cpu].hints_lost;
