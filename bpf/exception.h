@@ -124,6 +124,14 @@ static __always_inline enum sixlane_verdict exception_find(struct packet *pkt)
 	return exception_holds(&terms, pkt->fate) ? exception_impose(pkt, &terms) : SIXLANE_FORWARD;
 }
 
+/* Whether there may be one for the destination of the key, whose route has this value in the trie.
+ */
+static __always_inline int exception_may_be(const struct sixlane_exception_key *key, __u32 route)
+{
+	return route & ROUTE_MARKS && (route & SIXLANE_ROUTE_EXCEPTIONS_MISSING ||
+				       bpf_map_lookup_elem(&sl_exceptions, key));
+}
+
 /* Sets mtu and exception, and fate to the exception's. */
 static __always_inline enum sixlane_verdict exception_apply(struct packet *pkt)
 {

@@ -9,8 +9,8 @@
 #ifndef SIXLANE_RULE_H
 #define SIXLANE_RULE_H
 
+#include "exception.h"
 #include "flow.h"
-#include "route.h"
 
 /* What a packet and its port say to rules. */
 struct rule_query {
@@ -90,12 +90,15 @@ static __always_inline enum sixlane_verdict rule_match(const struct rule_query *
 /*
  * fib6_rule_suppress(): asked only of routes without an error. What is punted stays punted. The
  * kernel asks a route that it has cached for all those that go by the same next-hop object
- * (rt6_get_pcpu_route), so its answer is about any of these.
+ * (rt6_get_pcpu_route), so its answer is about any of these. And an exception under the route is
+ * one of 128 bits to it.
  * SIXLANE_PUNT_RULE: XDP cannot tell; SIXLANE_PASS_NO_ROUTE: it suppresses the route.
  */
-static __always_inline enum sixlane_verdict rule_suppress(const struct sixlane_rule *rule,
+static __always_inline enum sixlane_verdict rule_suppress(const struct rule_query *query,
+							  const struct sixlane_rule *rule,
 							  const struct route *route)
 {
+	const struct sixlane_exception_key key = { .dst = query->dst, .table = query->table };
 	__u32 kind = route->fate.kind;
 
 	if (!(rule->flags & SIXLANE_RULE_SUPPRESS) ||
@@ -104,8 +107,9 @@ static __always_inline enum sixlane_verdict rule_suppress(const struct sixlane_r
 		return SIXLANE_FORWARD;
 	if (READ_ONCE(route->next_hop->flags) & SIXLANE_NEXT_HOP_OBJECT)
 		return SIXLANE_PUNT_RULE;
-	return sixlane_route_len(route->value) > rule->suppress_len ? SIXLANE_FORWARD
-								    : SIXLANE_PASS_NO_ROUTE;
+	if (sixlane_route_len(route->value) > rule->suppress_len)
+		return SIXLANE_FORWARD;
+	return exception_may_be(&key, route->value) ? SIXLANE_PUNT_RULE : SIXLANE_PASS_NO_ROUTE;
 }
 
 /*
@@ -130,7 +134,7 @@ static __always_inline enum sixlane_verdict rule_apply(struct rule_query *query,
 		return route.fate.kind;
 	query->table = table;
 	query->value = route.value;
-	return rule_suppress(rule, &route);
+	return rule_suppress(query, rule, &route);
 }
 
 /*

@@ -166,6 +166,8 @@ static const char *outcome_words(const struct walk_rule *step)
 		return "applies, but suppresses so short a prefix";
 	case WALK_RULE_SHARED:
 		return "applies, and may suppress: for a next-hop object the kernel asks any route by it";
+	case WALK_RULE_EXCEPTED:
+		return "applies, and suppresses so short a prefix, but not what the kernel has learnt of the destination";
 	case WALK_RULE_DECIDES:
 		return "applies, and decides";
 	}

@@ -43,6 +43,7 @@ enum walk_rule_outcome {
 	WALK_RULE_THROW,      /* its table has a throw route */
 	WALK_RULE_SUPPRESSED, /* its table's route is too short */
 	WALK_RULE_SHARED,     /* the same, perhaps: the route is by a next-hop object */
+	WALK_RULE_EXCEPTED,   /* the same, perhaps: there may be an exception under the route */
 	WALK_RULE_DECIDES,    /* a route or a fate */
 };
 

@@ -153,10 +153,22 @@ static enum sixlane_verdict match(const struct rule_query *query, const struct s
 	return inverted ? SIXLANE_PASS_NO_ROUTE : SIXLANE_FORWARD;
 }
 
-/* SIXLANE_PASS_NO_ROUTE: it suppresses the route. SIXLANE_PUNT_RULE: the kernel asks another. */
-static enum sixlane_verdict suppress(const struct maps *maps, const struct sixlane_rule *rule,
-				     const struct walk_route *route)
+static bool may_have_exception(const struct maps *maps, const struct sixlane_exception_key *key,
+			       uint32_t route)
 {
+	struct sixlane_exception value;
+
+	if (route & SIXLANE_ROUTE_EXCEPTIONS_MISSING)
+		return true;
+	return route & SIXLANE_ROUTE_EXCEPTIONS && !maps_exception(maps, key, &value);
+}
+
+/* Whether the rule suppresses the route, with WALK_RULE_DECIDES for no. */
+static enum walk_rule_outcome suppress(const struct maps *maps, const struct walk_query *packet,
+				       const struct walk_rule *step, const struct walk_route *route)
+{
+	const struct sixlane_exception_key key = { .dst = packet->dst, .table = step->table };
+	const struct sixlane_rule *rule = &step->rule;
 	const struct sixlane_next_hop *next_hop =
 		&maps->next_hops[sixlane_route_next_hop(route->value)];
 	uint32_t kind = route->fate.kind;
@@ -164,11 +176,13 @@ static enum sixlane_verdict suppress(const struct maps *maps, const struct sixla
 	if (!(rule->flags & SIXLANE_RULE_SUPPRESS) ||
 	    (kind != SIXLANE_FORWARD && kind < SIXLANE_KIND_GROUP && kind != SIXLANE_PASS_LOCAL &&
 	     kind != SIXLANE_PASS_ANYCAST && kind != SIXLANE_PASS_MULTICAST))
-		return SIXLANE_FORWARD;
+		return WALK_RULE_DECIDES;
 	if (next_hop->flags & SIXLANE_NEXT_HOP_OBJECT)
-		return SIXLANE_PUNT_RULE;
-	return sixlane_route_len(route->value) > rule->suppress_len ? SIXLANE_FORWARD
-								    : SIXLANE_PASS_NO_ROUTE;
+		return WALK_RULE_SHARED;
+	if (sixlane_route_len(route->value) > rule->suppress_len)
+		return WALK_RULE_DECIDES;
+	return may_have_exception(maps, &key, route->value) ? WALK_RULE_EXCEPTED
+							    : WALK_RULE_SUPPRESSED;
 }
 
 /* SIXLANE_PASS_NO_ROUTE and SIXLANE_PASS_THROW: go on to the next rule. */
@@ -178,6 +192,7 @@ static enum sixlane_verdict apply(const struct maps *maps, const struct rule_que
 {
 	const struct sixlane_rule *rule = &step->rule;
 	bool gaps = walk_load(&maps->meta->flags) & SIXLANE_META_GAPS;
+	enum walk_rule_outcome outcome;
 	enum sixlane_verdict verdict;
 
 	*route = (struct walk_route){ 0 };
@@ -192,13 +207,12 @@ static enum sixlane_verdict apply(const struct maps *maps, const struct rule_que
 		return verdict;
 	if (route->fate.kind == SIXLANE_PASS_NO_ROUTE || route->fate.kind == SIXLANE_PASS_THROW)
 		return route->fate.kind;
-	verdict = suppress(maps, rule, route);
-	if (verdict != SIXLANE_FORWARD) {
-		step->outcome =
-			verdict == SIXLANE_PUNT_RULE ? WALK_RULE_SHARED : WALK_RULE_SUPPRESSED;
-		*route = (struct walk_route){ 0 };
-	}
-	return verdict;
+	outcome = suppress(maps, query->packet, step, route);
+	if (outcome == WALK_RULE_DECIDES)
+		return SIXLANE_FORWARD;
+	step->outcome = outcome;
+	*route = (struct walk_route){ 0 };
+	return outcome == WALK_RULE_SUPPRESSED ? SIXLANE_PASS_NO_ROUTE : SIXLANE_PUNT_RULE;
 }
 
 /* --- all of them ------------------------------------------------------------------------- */

@@ -63,6 +63,13 @@ static bool apply(const struct walk *w, const struct sixlane_exception *value, s
 	return true;
 }
 
+bool model_may_have_exception(const struct walk *w)
+{
+	if (w->value & SIXLANE_ROUTE_EXCEPTIONS_MISSING)
+		return true;
+	return w->value & SIXLANE_ROUTE_EXCEPTIONS && find(w);
+}
+
 bool model_apply_exception(const struct walk *w, struct way *way, struct model_result *result)
 {
 	bool marked = w->value & SIXLANE_ROUTE_EXCEPTIONS;

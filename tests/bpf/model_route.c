@@ -195,8 +195,9 @@ static enum sixlane_verdict apply_rule(struct walk *w, const struct sixlane_rule
 		return SIXLANE_FORWARD;
 	if (w->next_hop->flags & SIXLANE_NEXT_HOP_OBJECT)
 		return SIXLANE_PUNT_RULE;
-	return sixlane_route_len(w->value) > rule->suppress_len ? SIXLANE_FORWARD
-								: SIXLANE_PASS_NO_ROUTE;
+	if (sixlane_route_len(w->value) > rule->suppress_len)
+		return SIXLANE_FORWARD;
+	return model_may_have_exception(w) ? SIXLANE_PUNT_RULE : SIXLANE_PASS_NO_ROUTE;
 }
 
 /* Of a VRF's port rules see the VRF, but of neighbour discovery they see the port. */

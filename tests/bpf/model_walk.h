@@ -76,6 +76,9 @@ enum sixlane_verdict model_walk_rules(struct walk *w);
 enum sixlane_verdict model_choose_slave(const struct walk *w, const struct sixlane_port *egress,
 					const uint8_t dst_mac[6], uint32_t *slave);
 
+/* The route's prefix is marked, and there is one for the destination, or one may be missing. */
+bool model_may_have_exception(const struct walk *w);
+
 /* Sets hit. False: the packet is the kernel's. */
 bool model_apply_exception(const struct walk *w, struct way *way, struct model_result *result);
 

@@ -53,6 +53,12 @@ static void reused_in_another_table(struct world *w)
 	w->exceptions[0].value.check ^= SIXLANE_TABLE_MAIN ^ 100;
 }
 
+/* A rule suppresses this route, and the next one has another. */
+#define SUPPRESSED                                                                         \
+	.routes = { TO(NH_GATEWAY), ROUTE_IN(100, "2001:db8:2::/48", NH_ALT) },            \
+	.rules = { { NUMBER(10), LOOK_UP(254), FLAGS(SUPPRESS), .rule.suppress_len = 48 }, \
+		   TO_100 }
+
 #define LATER .expires_ns = UINT64_MAX
 #define LONG_AGO .expires_ns = 1
 
@@ -104,6 +110,39 @@ const struct row rows_exception[] = {
 	  .rules = { TO_100, TO_MAIN },
 	  HIT(PUNT),
 	  .verdict = SIXLANE_PUNT_EXCEPTION },
+	/* an exception is a prefix of 128 bits to suppress_prefixlength */
+	{ .name = "exception under a route that is suppressed",
+	  SUPPRESSED,
+	  .exceptions = { VIA(NH_ALT) },
+	  MARKED,
+	  .verdict = SIXLANE_PUNT_RULE },
+	{ .name = "exception that has expired under a route that is suppressed",
+	  SUPPRESSED,
+	  .exceptions = { VALUE(FLAG(MTU), .mtu = 1280, LONG_AGO) },
+	  MARKED,
+	  .verdict = SIXLANE_PUNT_RULE },
+	{ .name = "exception of another destination under a route that is suppressed",
+	  SUPPRESSED,
+	  .exceptions = { { .dst = "2001:db8:2::2", .value.flags = FLAG(PUNT) } },
+	  MARKED,
+	  .via = NEIGH_ALT },
+	{ .name = "exception of another table under a route that is suppressed",
+	  SUPPRESSED,
+	  .exceptions = { VALUE_IN(100, FLAG(PUNT)) },
+	  MARKED,
+	  .via = NEIGH_ALT },
+	{ .name = "exception under a route that is suppressed, no mark",
+	  SUPPRESSED,
+	  .exceptions = { VIA(NH_ALT) },
+	  .via = NEIGH_ALT },
+	{ .name = "exceptions are missing under a route that is suppressed",
+	  SUPPRESSED,
+	  MISSING,
+	  .verdict = SIXLANE_PUNT_RULE },
+	{ .name = "exception under a route that is not suppressed",
+	  .rules = { { NUMBER(10), LOOK_UP(254), FLAGS(SUPPRESS), .rule.suppress_len = 47 } },
+	  HIT(VIA(NH_ALT)),
+	  .via = NEIGH_ALT },
 	{ .name = "exception of a VRF's table",
 	  .routes = { ROUTE_IN(WORLD_VRF, "2001:db8:2::/48", NH_GATEWAY) },
 	  .rules = { { NUMBER(10), FLAGS(L3MDEV) }, TO_MAIN },

@@ -153,6 +153,37 @@ static void sources_do_not_count(void **state)
 	assert_int_equal(walk.verdict, SIXLANE_FORWARD);
 }
 
+static void fill_suppressed(uint32_t marks)
+{
+	fill(marks);
+	ports[SLOT_IN].flags |= SIXLANE_PORT_RULES;
+	meta.rules = (union sixlane_rules){ .n = 1 };
+	rules[0] = (struct sixlane_rule){ .flags = SIXLANE_RULE_SUPPRESS,
+					  .suppress_len = 64,
+					  .table = SIXLANE_TABLE_MAIN };
+}
+
+/* To a rule that suppresses short prefixes an exception is a long one. */
+static void suppressed_but_for_exceptions(void **state)
+{
+	struct walk walk;
+
+	(void)state;
+	for (uint32_t marks = 0; marks <= MARK; marks += MARK) {
+		fill_suppressed(marks);
+		walk = walk_of(100);
+		assert_int_equal(walk.verdict, SIXLANE_PASS_NO_ROUTE);
+		assert_int_equal(walk.rules[0].outcome, WALK_RULE_SUPPRESSED);
+		world_exception(SIXLANE_TABLE_MAIN, DESTINATION, exception_of(KERNEL | WITH_MTU));
+		walk = walk_of(100);
+		assert_int_equal(walk.verdict, marks ? SIXLANE_PUNT_RULE : SIXLANE_PASS_NO_ROUTE);
+		assert_int_equal(walk.rules[0].outcome,
+				 marks ? WALK_RULE_EXCEPTED : WALK_RULE_SUPPRESSED);
+	}
+	fill_suppressed(MARK | MARK_MISSING);
+	assert_int_equal(walk_of(100).verdict, SIXLANE_PUNT_RULE);
+}
+
 static void a_route_that_leads_nowhere_has_none(void **state)
 {
 	struct walk walk;
@@ -255,6 +286,7 @@ int main(void)
 		cmocka_unit_test(what_is_met),
 		cmocka_unit_test(whose_it_is),
 		cmocka_unit_test(sources_do_not_count),
+		cmocka_unit_test(suppressed_but_for_exceptions),
 		cmocka_unit_test(a_route_that_leads_nowhere_has_none),
 		cmocka_unit_test(next_hops_that_lead_nowhere),
 		cmocka_unit_test(members_meet_their_own),
