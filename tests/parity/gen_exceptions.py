@@ -11,18 +11,12 @@ from model import Feature, number
 from packets import ICMP6, address, ether_of, summed
 
 PACKET_TOO_BIG, REDIRECT, ECHO = 2, 137, 128
-LESSONS = (2, 5, 15, 40)
+LESSONS = (4, 15, 40, 80)
 
 
 class Exceptions(Feature):
-    # Not drawn unless it is asked for (--features): what is learnt in table local, under main, is
-    # not applied yet, and others may be found.
-    name, weight, share = "exceptions", 0, 2
+    name, weight, share = "exceptions", 0.35, 2
     sign = "learn p"
-
-    def __init__(self, model):
-        super().__init__(model)
-        self.known = []  # destinations that something was taught of
 
     def setup(self):
         lines, model = [], self.model
@@ -35,7 +29,7 @@ class Exceptions(Feature):
 
     def change(self):
         choice = self.rng.random()
-        if choice < 0.8 or not self.known:
+        if choice < 0.8 or not self.model.learnt:
             return self.lesson()
         if choice < 0.9:
             return ["ip route flush cache"]
@@ -57,14 +51,14 @@ class Exceptions(Feature):
     def destination(self):
         """One that packets are sent to as well; often the same again."""
         model = self.model
-        if self.known and model.chance(0.3):
-            return self.rng.choice(self.known)
+        if model.learnt and model.chance(0.3):
+            return self.rng.choice(model.learnt)
         if model.prefixes and model.chance(0.85):
             value = model.near(model.prefixes)
         else:
             dev = self.rng.choice(model.devices)
             value = number(self.rng.choice([*dev.hosts, *dev.gateways[:2]]))
-        self.known.append(value)
+        model.learnt.append(value)
         # Packets and routes are made near those that are remembered.
         model.prefixes.append((value, 128))
         return value
@@ -78,7 +72,8 @@ class Exceptions(Feature):
         target = self.own(dev)
         quoted = target if rng.random() < 0.7 else address(number(rng.choice(self.model.locals)))
         inner = self.echo(quoted, address(dst))
-        body = struct.pack("!BBHI", PACKET_TOO_BIG, 0, 0, rng.choice([self.model.mtu(), 1280, 1000]))
+        mtu = rng.choice([self.model.mtu(), 1280, 1280, 1300, 1300, 1000])
+        body = struct.pack("!BBHI", PACKET_TOO_BIG, 0, 0, mtu)
         return address(number(rng.choice(dev.hosts))), target, 64, body + inner
 
     def redirect(self, dev, dst):
@@ -88,8 +83,8 @@ class Exceptions(Feature):
         better = address(dst) if rng.random() < 0.1 else address(number(rng.choice(local)))
         body = struct.pack("!BBHI", REDIRECT, 0, 0, 0) + better + address(dst)
         if rng.random() < 0.3:
-            about = self.known and rng.random() < 0.2
-            inner = self.echo(self.own(dev), address(rng.choice(self.known) if about else dst))
+            about = self.model.learnt and rng.random() < 0.2
+            inner = self.echo(self.own(dev), address(rng.choice(self.model.learnt) if about else dst))
             body += bytes([4, (8 + len(inner)) // 8]) + bytes(6) + inner
         return address(number(rng.choice(local))), self.own(dev), 255, body
 

@@ -56,6 +56,7 @@ class Model:
         self.locals = [line.split("/")[0] for dev in self.devices for line in dev.own]
         self.mtus, self.l4_ports = {1280, 1500}, [53, 4000, 5000]
         self.classes, self.vids = [0, 0x10, 0x28, 0xB8], [5]
+        self.learnt = []  # destinations of which routers were told something
         self.proxied = []  # (device, address): discovery that the kernel may answer for others
         self.tables = ["main"]
         # What a route may go by, and what may be said of it beside: (weight, function).

@@ -54,11 +54,15 @@ class Packets:
 
     def __init__(self, model, first_number):
         self.model, self.rng, self.number = model, model.rng, first_number
-        self.labels, self.largest = 0, LARGEST
+        self.labels, self.largest, self.small = 0, LARGEST, 0.7
         there = [dev for dev in model.devices if dev.wires]
         self.inputs = [dev for dev in there if dev.up and dev.carrier] or there
         self.inputs += self.inputs[:1] * 4
         self.destinations = [self._destination() for _ in range(MOST_DESTINATIONS)]
+        self.learnt = set(model.learnt)
+        if model.learnt:  # of some hundreds, that few others would be aimed at
+            some = self.rng.choices(model.learnt, k=MOST_DESTINATIONS // 3)
+            self.destinations[: len(some)] = some
         self.sources = [self._source() for _ in range(40)]
 
     def lines(self, count):
@@ -117,6 +121,8 @@ class Packets:
         self.largest = min(dev.mtu + MORE_THAN_MTU, LARGEST)
         source, target = self._addresses(dev)
         target = address(number(host)) if host else target
+        # Nearly all that there is to learn of a destination is its MTU.
+        self.small = 0.3 if int.from_bytes(target, "big") in self.learnt else 0.7
         header, body = (self._icmp_other if host else self._upper)(source, target)
         mangled = len(body) < wire.MARK_LEN or model.chance(0.1)
         # A reset, should the router send one, quotes nothing but the label.
@@ -183,7 +189,7 @@ class Packets:
         rng = self.rng
         data = wire.mark(self.number)
         choice = rng.random()
-        if choice < 0.7:
+        if choice < self.small:
             return data + bytes(rng.randint(0, 60))
         if choice < 0.97:
             size = rng.choice(sorted(self.model.mtus)) + rng.choice(AROUND_MTU)

@@ -218,6 +218,26 @@ static const struct row rows[] = {
 	  "via 3" PMTU,
 	  .dump = "only punt mtu 1300 to via 3 for 600" },
 
+	{ "in local",
+	  { "2001:db8::/32 via 3 table 255" },
+	  "via 3 table 255" PMTU,
+	  .dump = "uncertain " UNDER,
+	  .answer = "only " UNDER },
+	{ "in local, over a longer prefix",
+	  { "2001:db8::/32 via 3 table 255", "2001:db8::/48 via 4" },
+	  "via 3 table 255" PMTU,
+	  .dump = "uncertain " UNDER,
+	  .answer = "only " UNDER },
+	{ "laid over by a shorter prefix of local",
+	  { "2001:db8::/32 via 3 table 255", "2001:db8::/48 via 3" },
+	  "via 3" PMTU,
+	  .dump = "uncertain " UNDER,
+	  .answer = "only " UNDER },
+	{ "laid over by a throw of local",
+	  { "throw 2001:db8::/32 table 255", "2001:db8::/48 via 3" },
+	  "via 3" PMTU,
+	  .dump = "uncertain " UNDER,
+	  .answer = "only " UNDER },
 	{ "laid over by local",
 	  { "2001:db8::/32 via 3", "local " DST "/128 dev 1 table 255" },
 	  "via 3" PMTU,
@@ -411,6 +431,19 @@ static void merged(void **state)
 	assert_true(out.punt);
 }
 
+static void tables(void **state)
+{
+	struct resolve_view view = { .local_first = true };
+	const struct learnt_world learnt_world = { .view = &view };
+
+	(void)state;
+	assert_int_equal(learnt_table(&learnt_world, RT_TABLE_LOCAL), RT_TABLE_MAIN);
+	assert_int_equal(learnt_table(&learnt_world, RT_TABLE_MAIN), RT_TABLE_MAIN);
+	assert_int_equal(learnt_table(&learnt_world, 100), 100);
+	view.local_first = false;
+	assert_int_equal(learnt_table(&learnt_world, RT_TABLE_LOCAL), RT_TABLE_LOCAL);
+}
+
 /* What is told anew some milliseconds later ends at the same time. */
 static void ends(void **state)
 {
@@ -441,10 +474,8 @@ static void ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(table),
-		cmocka_unit_test(paths),
-		cmocka_unit_test(merged),
-		cmocka_unit_test(ends),
+		cmocka_unit_test(table),  cmocka_unit_test(paths), cmocka_unit_test(merged),
+		cmocka_unit_test(tables), cmocka_unit_test(ends),
 	};
 
 	return cmocka_run_group_tests_name("learnt", tests, NULL, NULL);

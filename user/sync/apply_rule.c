@@ -83,6 +83,8 @@ static int publish(struct sync *sync, const struct rules_program *program)
 	sync->program = *program;
 	sync->view.local_first = program->local_first;
 	sync->view.local_within = program->local_within;
+	if (moved)
+		exceptions_doubt_all(sync);
 	if (!sync->quiet && moved)
 		apply_all_routes(sync);
 	else if (!sync->quiet && parted)

@@ -57,14 +57,26 @@ struct learnt_world exceptions_world(struct sync *sync)
 	};
 }
 
-void exceptions_tell(struct sync *sync, uint32_t table, const union sixlane_addr *dst,
-		     const struct fib_exception *exception)
+static void tell_in(struct sync *sync, uint32_t table, const union sixlane_addr *dst,
+		    const struct fib_exception *exception)
 {
-	if (exception && exception->has_hop && !exception->punt)
-		ports_need(sync, exception->hop.ifindex);
 	/* -ENOSPC is counted by the FIB, and reported from there */
 	if (fib_set_exception(sync->fib, FIB_KERNEL, table, dst, exception) == -ENOMEM)
 		exceptions_want(sync);
+}
+
+void exceptions_tell(struct sync *sync, uint32_t table, const union sixlane_addr *dst,
+		     const struct fib_exception *exception)
+{
+	const struct learnt_world world = exceptions_world(sync);
+	const uint32_t looked_in = learnt_table(&world, table);
+
+	if (exception && exception->has_hop && !exception->punt)
+		ports_need(sync, exception->hop.ifindex);
+	tell_in(sync, looked_in, dst, exception);
+	/* By a rule of its own packets may look there, too. */
+	if (looked_in != table)
+		tell_in(sync, table, dst, exception);
 }
 
 /* --- questions ----------------------------------------------------------------------------- */
@@ -126,6 +138,13 @@ static uint32_t device_of(const struct sync *sync, uint32_t table)
 			return device->ifindex;
 	}
 	return 0;
+}
+
+static bool is_from(struct sync *sync, const struct answer *answer, uint32_t table)
+{
+	const struct learnt_world world = exceptions_world(sync);
+
+	return answer->heard && learnt_table(&world, answer->table) == learnt_table(&world, table);
 }
 
 static void log_answer(const struct answer *answer, const union sixlane_addr *dst)
@@ -199,7 +218,7 @@ static void survey_answer(struct survey *survey, const struct answer *answer)
 {
 	struct fib_exception one;
 
-	if (!answer->heard || answer->table != survey->table || !note_hop(survey, &answer->hop))
+	if (!is_from(survey->sync, answer, survey->table) || !note_hop(survey, &answer->hop))
 		return;
 	if (understand(survey->sync, survey->dst, answer, &one) == LEARNT_NOTHING)
 		return;
@@ -253,7 +272,7 @@ static bool settle_one(struct sync *sync, uint32_t table, const union sixlane_ad
 	struct answer answer;
 
 	ask(sync, dst, NULL, device_of(sync, table), &answer);
-	if (!answer.heard || answer.table != table)
+	if (!is_from(sync, &answer, table))
 		return false;
 	heed_one(sync, dst, &answer);
 	return true;

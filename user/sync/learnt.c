@@ -95,16 +95,30 @@ static void take_target(const struct learnt_world *world, const struct fib_targe
 		take_object(world, target->object, owner);
 }
 
+uint32_t learnt_table(const struct learnt_world *world, uint32_t table)
+{
+	return table == RT_TABLE_LOCAL && world->view->local_first ? RT_TABLE_MAIN : table;
+}
+
+/* What table local has for it, NULL if packets look in this table alone. */
+static const struct radix_node *match_over(const struct learnt_world *world, uint32_t table,
+					   const struct prefix *dst)
+{
+	bool overlaid = world->view->local_first && learnt_table(world, table) == RT_TABLE_MAIN;
+
+	return overlaid ? match(world, RT_TABLE_LOCAL, dst) : NULL;
+}
+
 /* False: none, or no memory to find out. */
 static bool find_owner(const struct learnt_world *world, uint32_t table,
 		       const union sixlane_addr *dst, struct owner *owner)
 {
 	const struct prefix whole = { .addr = *dst, .len = 128 };
-	const bool overlaid = table == RT_TABLE_MAIN && world->view->local_first;
-	const struct radix_node *node = match(world, table, &whole);
-	const struct radix_node *over = overlaid ? match(world, RT_TABLE_LOCAL, &whole) : NULL;
+	const struct radix_node *over = match_over(world, table, &whole), *node;
 	const struct fib_target *target;
 
+	table = learnt_table(world, table);
+	node = match(world, table, &whole);
 	*owner = (struct owner){ 0 };
 	while (node || over) {
 		bool longer = over && (!node || over->prefix.len > node->prefix.len);
@@ -234,6 +248,7 @@ static enum learnt express(const struct learnt_world *world, const struct owner 
 enum learnt learnt_told(const struct learnt_world *world, const struct route_exception *told,
 			uint64_t told_after_ns, struct fib_exception *out)
 {
+	const struct prefix whole = { .addr = told->dst, .len = 128 };
 	struct candidates candidates;
 	struct owner owner;
 	enum learnt learnt;
@@ -243,6 +258,9 @@ enum learnt learnt_told(const struct learnt_world *world, const struct route_exc
 	learnt = express(world, &owner, told, told_after_ns, out);
 	if (learnt == LEARNT_NOTHING)
 		return learnt;
+	/* Which of the two tables decides hangs on more than the longest prefix. */
+	if (match_over(world, told->table, &whole))
+		return LEARNT_UNCERTAIN;
 	candidates = find_candidates(world, told, &owner);
 	/* By source, packets may go on to a shorter prefix. */
 	if (candidates.n && !candidates.owner && !owner.by_source)

@@ -20,6 +20,10 @@ struct learnt_world {
 	enum config_exceptions mode;
 };
 
+/* Where packets look for what the kernel keeps in this table: with view->local_first local's in
+ * main. */
+uint32_t learnt_table(const struct learnt_world *world, uint32_t table);
+
 enum learnt {
 	LEARNT_NOTHING,	  /* it is of another route, or packets there are not forwarded anyhow */
 	LEARNT_ONLY,	  /* all that the kernel has for the destination */
