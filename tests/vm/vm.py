@@ -85,8 +85,10 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-tables", "test_differential.py", "test_overrun.py"),
         pytest_job("e2e", "e2e-inputs", "test_bad_input.py", "test_lab.py"),
         pytest_job("e2e", "e2e-mtus", "test_path_mtu.py", "test_path_mtu_multipath.py"),
-        pytest_job("e2e", "e2e-learnt", "test_path_mtu_learning.py", "test_path_mtu_changes.py"),
-        pytest_job("e2e", "e2e-redirects", "test_redirects.py", "test_exceptions.py"),
+        pytest_job("e2e", "e2e-learnt", "test_path_mtu_learning.py", "test_exceptions_learnt.py"),
+        pytest_job("e2e", "e2e-learnt-changes", "test_path_mtu_changes.py"),
+        pytest_job("e2e", "e2e-redirects", "test_redirects.py", "test_answer_source.py"),
+        pytest_job("e2e", "e2e-exceptions", "test_exceptions.py", "test_exception_command.py"),
         pytest_job("e2e", "e2e-floods", "test_exception_floods.py", "test_exception_scale.py",
                    "test_path_mtu_hosts.py"),
         pytest_job("e2e", "e2e-explain", "test_explain.py", "test_jumbo.py"),
@@ -96,6 +98,14 @@ def jobs(parity_seconds):
             f" SIXLANE_FUZZ_RUNS=${{{{SIXLANE_FUZZ_RUNS:-{FUZZ_RUNS}}}}}"
             " {build}/test_bpf {build}/sixlane.bpf.o", cpus=2),
     ]  # fmt: skip
+
+
+def check_all_run(every):
+    """Exit if a file of the end-to-end tests is in no job."""
+    commands = " ".join(job.command for job in every)
+    for path in sorted((ROOT / "tests" / "e2e").glob("test_*.py")):
+        if path.name not in commands:
+            sys.exit(f"vm: {path.name} is in no job: add it to one in jobs()")
 
 
 # --- one job --------------------------------------------------------------------------------
@@ -189,6 +199,7 @@ def options():
     args = parser.parse_args()
     args.kernels = args.kernel.split(",")
     every = jobs(args.parity_seconds)
+    check_all_run(every)
     wanted = args.only.split(",") if args.only else [job.name for job in every]
     args.jobs = [job for job in every if job.name in wanted]
     for name in set(wanted) - {job.name for job in every}:
