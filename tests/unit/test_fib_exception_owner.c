@@ -308,8 +308,11 @@ static void test_exception_finds_no_room(void **state)
 	assert_effect(world, DST, SIM_PUNTED);
 	assert_effect(world, "2001:db9::2", SIM_PUNTED);
 	assert_mtu(world, "2001:db8::1", 1300);
-	assert_int_equal(stats_of(world).missing, 2);
+	assert_int_equal(stats_of(world).exceptions_failed, 2);
 	assert_int_equal(fib_retry(world->fib), 2);
+	/* It is not for want of room for routes. */
+	assert_int_equal(stats_of(world).missing, 0);
+	assert_int_equal(stats_of(world).exceptions_missing, 0);
 	/* The mark goes with it. */
 	set(world, "2001:db8:1::/48", via("fe80::4", 3));
 	assert_marks(world, DST, MISSING);
@@ -332,7 +335,7 @@ static void test_exception_finds_no_room(void **state)
 	assert_marks(world, DST, MISSING);
 	unsay(world, FIB_KERNEL, "2001:db8::3");
 	assert_marks(world, DST, ANY);
-	assert_int_equal(stats_of(world).missing, 0);
+	assert_int_equal(stats_of(world).exceptions_failed, 0);
 }
 
 /* What cannot be changed must not go on: all of its owner's packets are the kernel's. */
@@ -394,7 +397,7 @@ static void test_stuck_one_is_cured_by_a_doubt(void **state)
 			set(world, "2001:db8:1::/48", via("fe80::4", 3));
 		assert_verdict(world, "2001:db8::2", SIXLANE_FORWARD);
 		assert_effect(world, DST, SIM_PUNTED);
-		assert_int_equal(stats_of(world).missing, 0);
+		assert_int_equal(stats_of(world).exceptions_failed, 0);
 		unset(world, "2001:db8:1::/48");
 	}
 }
@@ -510,7 +513,7 @@ static void test_next_hop_is_starved(void **state)
 	assert_hop(world, DST, hop_via("fe80::5", 3, 0));
 	say(world, FIB_OPERATOR, DST, redirect(hop_via("fe80::6", 3, 0)));
 	assert_effect(world, DST, SIM_PUNTED);
-	assert_int_equal(stats_of(world).missing, 1);
+	assert_int_equal(stats_of(world).exceptions_failed, 1);
 	/* The other one is free now. */
 	assert_int_equal(fib_retry(world->fib), 0);
 	assert_hop(world, DST, hop_via("fe80::6", 3, 0));
@@ -518,7 +521,7 @@ static void test_next_hop_is_starved(void **state)
 	world->sim->index_fails = 1;
 	say(world, FIB_KERNEL, "2001:db8::2", pmtu_under(1300, hop_via("fe80::7", 9, 0)));
 	assert_effect(world, "2001:db8::2", SIM_PUNTED);
-	assert_int_equal(stats_of(world).missing, 1);
+	assert_int_equal(stats_of(world).exceptions_failed, 1);
 	world->sim->index_fails = 0;
 	assert_int_equal(fib_retry(world->fib), 0);
 	assert_under(world, "2001:db8::2", hop_via("fe80::7", 9, 0));

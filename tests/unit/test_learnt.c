@@ -137,14 +137,14 @@ static const struct row rows[] = {
 	{ "a redirect",
 	  { "2001:db8::/32 via 3" },
 	  "via 3",
-	  .dump = "uncertain to via 3 for 90",
-	  .answer = "only to via 3 for 90",
+	  .dump = "uncertain to via 3 for 90 ask after 30",
+	  .answer = "only to via 3 for 90 ask after 30",
 	  .other_gateway = true },
 	{ "a redirect to the link",
 	  { "2001:db8::/32 via 3" },
 	  "dev 3",
-	  .dump = "uncertain to dev 3 for 90",
-	  .answer = "only to dev 3 for 90" },
+	  .dump = "uncertain to dev 3 for 90 ask after 30",
+	  .answer = "only to dev 3 for 90 ask after 30" },
 	{ "a redirect with a Path MTU",
 	  { "2001:db8::/32 via 3" },
 	  "via 3" PMTU,
@@ -155,8 +155,8 @@ static const struct row rows[] = {
 	{ "a redirect, observe",
 	  { "2001:db8::/32 via 3" },
 	  "via 3",
-	  .dump = "uncertain observe to via 3 for 90",
-	  .answer = "only observe to via 3 for 90",
+	  .dump = "uncertain observe to via 3 for 90 ask after 30",
+	  .answer = "only observe to via 3 for 90 ask after 30",
 	  .mode = CONFIG_EXCEPTIONS_OBSERVE,
 	  .other_gateway = true },
 
@@ -172,12 +172,12 @@ static const struct row rows[] = {
 	{ "a redirect of one of several hops",
 	  { "2001:db8::/32 via 3 via 4" },
 	  "via 4",
-	  .dump = "one hop punt to via 4 for 90",
+	  .dump = "one hop punt to via 4 for 90 ask after 30",
 	  .other_gateway = true },
 	{ "a redirect from one of several hops to another",
 	  { "2001:db8::/32 via 3 via 4" },
 	  "via 4",
-	  .dump = "one hop punt under via 4 for 90" },
+	  .dump = "one hop punt under via 4 for 90 ask after 30" },
 	{ "several hops and a cover that may have it",
 	  { "2001:db8::/32 via 3 via 4", "::/0 via 4" },
 	  "via 4" PMTU,
@@ -270,6 +270,9 @@ static void write_outcome(char text[WORLD_TEXT], enum learnt learnt,
 			tell_hop(out, "under", &exception->under);
 		fprintf(out, " for %llu",
 			(unsigned long long)((exception->expires_ns - TOLD_NS) / NS_PER_S));
+		if (exception->confirm_ns)
+			fprintf(out, " ask after %llu",
+				(unsigned long long)((exception->confirm_ns - TOLD_NS) / NS_PER_S));
 	}
 	fclose(out);
 }

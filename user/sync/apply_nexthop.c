@@ -19,7 +19,7 @@ static bool uses_next_hop(const struct route *route, void *ctx)
 static void prune_routes_by(struct sync *sync, uint32_t id)
 {
 	if (rib_by_object(sync->rib, id).n)
-		rib_prune(sync->rib, uses_next_hop, &id);
+		sync->withdrawals += rib_prune(sync->rib, uses_next_hop, &id);
 }
 
 static void fill_hops(struct sync *sync, const struct nexthop_view *view, struct fib_hop *hops)
