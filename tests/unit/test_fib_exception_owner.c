@@ -291,6 +291,25 @@ static void test_buckets_doubt_nothing(void **state)
 	assert_doubt(world, DST);
 }
 
+/* An object that was replaced by the same has none of its exceptions any more. */
+static void test_objects_are_replaced(void **state)
+{
+	const struct fib_hop hop = hop_via("fe80::1", 3, 1);
+	const struct fib_object said = { .verdict = SIXLANE_FORWARD, .n_hops = 1, .hops = &hop };
+	struct world *world = *state;
+
+	fib_set_object(world->fib, 7, &said);
+	set(world, "2001:db8::/32", by_object(7));
+	set(world, "2001:db9::/32", via("fe80::2", 3));
+	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
+	say(world, FIB_KERNEL, "2001:db9::1", pmtu(1300));
+	fib_doubt_object_exceptions(world->fib);
+	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+	assert_mtu(world, "2001:db9::1", 1300);
+	assert_doubt(world, "2001:db8::1");
+	assert_doubt(world, NULL);
+}
+
 /* --- writes that fail ---------------------------------------------------------------------------
  */
 
@@ -538,6 +557,7 @@ int main(void)
 		TEST(test_changes_elsewhere_doubt_nothing),
 		TEST(test_objects_doubt_the_kernels),
 		TEST(test_buckets_doubt_nothing),
+		TEST(test_objects_are_replaced),
 		TEST(test_exception_finds_no_room),
 		TEST(test_exception_is_stuck),
 		TEST(test_stuck_one_is_cured_by_a_doubt),

@@ -164,6 +164,9 @@ bool fib_exception_in_doubt(struct fib *fib, uint32_t *table, union sixlane_addr
  */
 void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst);
 
+/* The same of those of routes by next-hop objects, whichever these are. */
+void fib_doubt_object_exceptions(struct fib *fib);
+
 /*
  * Remove what has expired, and doubt what is to be confirmed, at most max. *next_ns: when the next
  * one will be; UINT64_MAX: none will.

@@ -110,9 +110,10 @@ int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 			prune_routes_by(sync, next_hop.id);
 		return 0;
 	}
-	/* the same again, and yet with none of what was learnt of its hops */
-	if (nlh->nlmsg_flags & NLM_F_REPLACE)
-		exceptions_want(sync);
+	/* the same again, and yet with none of what was learnt of its hops, also for groups with it
+	 */
+	if (nlh->nlmsg_flags & NLM_F_REPLACE && !sync->quiet)
+		fib_doubt_object_exceptions(sync->fib);
 	/* which bucket is whose is not told here, and only of some later moves */
 	if (next_hop.kind == NEXT_HOP_RESILIENT && !sync->dumping)
 		sync->next_hops_wanted = true;
