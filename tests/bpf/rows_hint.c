@@ -50,6 +50,13 @@ static void enslaved(struct world *w)
 	world_enslave(w, DEV_IN);
 }
 
+/* Passed before any route is asked for, since it may be for the kernel's NDP proxy. */
+static void proxy_ndp(struct world *w)
+{
+	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_PROXY_NDP;
+}
+#define BY_PROXY .arrange = proxy_ndp, .verdict = SIXLANE_PASS_PROXY_NDP
+
 const struct row rows_hint[] = {
 	/* to whom */
 	{ .name = "Packet Too Big to us", TO_US, IS_TOO_BIG, TOLD_TOO_BIG },
@@ -143,6 +150,14 @@ const struct row rows_hint[] = {
 	  .as = DEV_BOND,
 	  IS_TOO_BIG,
 	  TOLD_TOO_BIG },
+	{ .name = "Packet Too Big to us, proxy NDP", OURS, BY_PROXY, IS_TOO_BIG, TOLD_TOO_BIG },
+	{ .name = "Packet Too Big to an anycast address of ours, proxy NDP",
+	  .routes = { TO(NH_FATE + SIXLANE_PASS_ANYCAST) },
+	  BY_PROXY,
+	  IS_TOO_BIG,
+	  TOLD_TOO_BIG },
+	{ .name = "Packet Too Big to another, proxy NDP", THEIRS, BY_PROXY, IS_TOO_BIG },
+	{ .name = "Redirect to us, proxy NDP", OURS, BY_PROXY, IS_REDIRECT, TOLD_REDIRECT },
 	{ .name = "Packet Too Big while all is passed",
 	  .arrange = pass_all,
 	  .verdict = SIXLANE_PASS_ALL,
