@@ -80,6 +80,26 @@ def test_keys_of_changes(net):
     assert {row["why_not"] for row in ex.shown(net).values()} == {"sixlaned does not run"}
 
 
+def test_changes_without_a_daemon_are_not_carried_out(net):
+    """Packets go on meeting what was asked for before."""
+    before = ["mtu 1400 via", ex.OTHER, "dev p1"]
+    exception(net, "add", FAR, *before)
+    net.router.stop()
+    for words in (
+        ["mtu 1400 via", host_ll("c"), "dev p2"],
+        ["mtu 1400 via", host_ll("b"), "dev p1"],
+        ["mtu 1400"],
+        ["via", ex.OTHER, "dev p1"],
+        [*before, "expires 10"],
+        ["mtu 1300 via", ex.OTHER, "dev p1"],
+    ):
+        done = exception(net, "replace", FAR, *words)
+        assert "noted, but not in force: sixlaned does not run" in done.stderr, words
+        assert ex.shown(net)[FAR]["why_not"] == "sixlaned does not run", words
+    assert not exception(net, "replace", FAR, *before).stderr
+    assert ex.shown(net)[FAR]["in_force"]
+
+
 def test_tables_are_told_apart(net):
     net.r.route("add", PREFIX, "via", host_ll("b"), "dev p1 table 100")
     net.sync()
