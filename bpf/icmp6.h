@@ -199,7 +199,8 @@ static __always_inline int icmp6_is_exact(const struct sixlane_port *port,
 					  const struct route *route,
 					  const struct icmp6_query *query)
 {
-	const __u32 unlike = SIXLANE_PORT_RULES | SIXLANE_PORT_VRF | SIXLANE_PORT_SLAVES;
+	const __u32 unlike =
+		SIXLANE_PORT_RULES | SIXLANE_PORT_VRF | SIXLANE_PORT_SLAVES | SIXLANE_PORT_NO_XMIT;
 	__u32 flags = READ_ONCE(port->flags);
 
 	return !(query->flags & ICMP6_VRF) && flags & SIXLANE_PORT_SOURCE && !(flags & unlike) &&

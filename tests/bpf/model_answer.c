@@ -51,7 +51,8 @@ static enum sender find_sender(const struct walk *w, const struct sixlane_port *
 	    is_first_of_prefix(src, sixlane_route_len(value)))
 		return NOBODY;
 	if (!model_has(w->port, SIXLANE_PORT_SOURCE) ||
-	    w->port->flags & (SIXLANE_PORT_RULES | SIXLANE_PORT_VRF | SIXLANE_PORT_SLAVES) ||
+	    w->port->flags & (SIXLANE_PORT_RULES | SIXLANE_PORT_VRF | SIXLANE_PORT_SLAVES |
+			      SIXLANE_PORT_NO_XMIT) ||
 	    model_has(egress, SIXLANE_PORT_VRF) || value & marks ||
 	    next_hop->flags & SIXLANE_NEXT_HOP_NO_ANSWER || next_hop->fate.port != w->slot)
 		return SOMEBODY;

@@ -57,6 +57,13 @@ static void out_mtu_1280(struct world *w)
 
 /* --- the way back -------------------------------------------------------------------------- */
 
+/* VLAN device with an egress-qos-map, say: the answer would bear a priority that XDP does not know.
+ */
+static void strange(struct world *w)
+{
+	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_STRANGE;
+}
+
 static void back_marked(struct world *w)
 {
 	w->routes[1].value |= SIXLANE_ROUTE_EXCEPTIONS;
@@ -178,6 +185,8 @@ const struct row rows_answer_way[] = {
 	  TURNED_BACK(1400) },
 	UNSURE("egress in a VRF", PLAIN(NH_GATEWAY), .arrange = out_in_a_vrf),
 	UNSURE("port of which a slave is to be chosen", PLAIN(NH_GATEWAY), .arrange = slaves),
+	UNSURE("port whose frames are like the kernel's alone", PLAIN(NH_GATEWAY),
+	       .arrange = strange),
 	UNSURE("source that is not certain", PLAIN(NH_GATEWAY), .arrange = no_source),
 	NOT_ABOUT("no source", .arrange = no_source_at_all),
 	NOT_ABOUT("source of which half is written", .arrange = source_half),
