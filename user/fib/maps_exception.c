@@ -152,8 +152,8 @@ int maps_operator_each(const struct maps *maps, maps_operator_fn fn, void *ctx)
 
 /* --- the writer -------------------------------------------------------------------------- */
 
-/* What the entry says, the same on all CPUs. What these have counted meanwhile, at most a packet or
- * two each, is lost. */
+/* What the entry says, the same on all CPUs. What these have counted since cpus was read is lost.
+ */
 static int write_cpus(const struct maps *maps, const struct sixlane_exception_key *key,
 		      struct cpus *cpus, const struct sixlane_exception *value)
 {
@@ -242,6 +242,7 @@ int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
 	if (errno != ENOENT)
 		return -errno;
 	said.added_ns = util_now_ns();
+	said.flags |= (uint32_t)++maps->version << SIXLANE_EXCEPTION_VERSION_SHIFT;
 	return insert(maps, key, cpus, &said);
 }
 
