@@ -58,6 +58,10 @@ enum harness_sweep { SWEEP_ALL, SWEEP_WORLD };
 int harness_run(enum harness_prog prog, uint32_t ingress, const struct frame *in, struct frame *out,
 		uint32_t *action);
 
+/* The same of a frame of which this much lies in the first buffer (Linux 6.18). */
+int harness_run_linear(enum harness_prog prog, uint32_t ingress, const struct frame *in,
+		       size_t linear, struct frame *out, uint32_t *action);
+
 /*
  * The most metadata that may stand before a frame, so that no tag finds room; 0: this kernel allows
  * too little of it to find out.

@@ -45,11 +45,6 @@ static void pass_all(struct world *w)
 	w->meta.flags |= SIXLANE_META_PASS_ALL;
 }
 
-static void enslaved(struct world *w)
-{
-	world_enslave(w, DEV_IN);
-}
-
 /* Passed before any route is asked for, since it may be for the kernel's NDP proxy. */
 static void proxy_ndp(struct world *w)
 {
@@ -115,13 +110,13 @@ const struct row rows_hint[] = {
 	  .routes = { ROUTE_IN(WORLD_VRF, "2001:db8:2::1/128", NH_FATE + SIXLANE_PASS_LOCAL),
 		      TO(NH_GATEWAY) },
 	  .rules = { { NUMBER(10), FLAGS(L3MDEV) } },
-	  .arrange = enslaved,
+	  .arrange = rows_in_a_vrf,
 	  FROM_LINK,
 	  IS_TOO_BIG,
 	  TOLD_TOO_BIG },
 	{ .name = "Packet Too Big from the link to us in the VRF, no rules",
 	  .routes = { ROUTE_IN(WORLD_VRF, "2001:db8:2::1/128", NH_FATE + SIXLANE_PASS_LOCAL) },
-	  .arrange = enslaved,
+	  .arrange = rows_in_a_vrf,
 	  FROM_LINK,
 	  IS_TOO_BIG,
 	  TOLD_TOO_BIG },

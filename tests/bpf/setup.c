@@ -247,6 +247,14 @@ int setup_open(struct setup *setup, const char *object, const char *frags_object
 	return setup->hints ? 0 : fail(-errno, "ring buffer");
 }
 
+void setup_must(int err, const char *what)
+{
+	if (!err)
+		return;
+	fprintf(stderr, "%s: %s\n", what, strerror(-err));
+	abort();
+}
+
 void setup_close(struct setup *setup)
 {
 	ring_buffer__free(setup->hints);
