@@ -7,10 +7,9 @@
 
 #include "exception_world.h"
 
-static void set_routes(struct world *world)
+static void set_three_routes(struct world *world)
 {
-	set(world, "::/0", via("fe80::1", 3));
-	set(world, "2001:db8::/32", via("fe80::2", 3));
+	set_routes(world);
 	set(world, "2001:db8:1::/48", via("fe80::3", 4));
 }
 
@@ -20,7 +19,7 @@ static void test_longest_prefix_is_marked(void **state)
 	struct world *world = *state;
 	unsigned long writes;
 
-	set_routes(world);
+	set_three_routes(world);
 	assert_int_equal(say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300)), 0);
 	assert_exceptions(world, 1);
 	assert_mtu(world, "2001:db8::1", 1300);
@@ -50,7 +49,7 @@ static void test_tables_are_apart(void **state)
 	const union sixlane_addr dst = addr("2001:db8::1");
 	const struct fib_exception said = pmtu(1300);
 
-	set_routes(world);
+	set_three_routes(world);
 	set_in(world, 1000, "2001:db8::/32", via("fe80::9", 3));
 	assert_int_equal(fib_set_exception(world->fib, FIB_KERNEL, 1000, &dst, &said), 0);
 	assert_effect(world, "2001:db8::1", SIM_NO_EFFECT);
@@ -233,7 +232,7 @@ static void test_expiry_in_steps(void **state)
 	struct world *world = *state;
 	uint64_t next;
 
-	set_routes(world);
+	set_three_routes(world);
 	fib_exceptions_expire(world->fib, 1000, 10, &next);
 	assert_true(next == UINT64_MAX);
 	say(world, FIB_KERNEL, "2001:db8::3", until(pmtu(1300), 300));
@@ -266,7 +265,7 @@ static void test_one_word_expires(void **state)
 	struct world *world = *state;
 	uint64_t next;
 
-	set_routes(world);
+	set_three_routes(world);
 	say(world, FIB_KERNEL, "2001:db8::1", until(pmtu(1300), 100));
 	say(world, FIB_OPERATOR, "2001:db8::1", until(pmtu(1400), 200));
 	fib_exceptions_expire(world->fib, 100, 1, &next);
@@ -336,7 +335,7 @@ static void test_those_that_expire_sooner_go(void **state)
 {
 	struct world *world = *state;
 
-	set_routes(world);
+	set_three_routes(world);
 	fib_set_max_exceptions(world->fib, 2);
 	say(world, FIB_KERNEL, "2001:db8::1", until(pmtu(1300), 200));
 	say(world, FIB_KERNEL, "2001:db8:1::1", until(pmtu(1300), 100));
@@ -371,7 +370,7 @@ static void test_the_operators_goes_before(void **state)
 {
 	struct world *world = *state;
 
-	set_routes(world);
+	set_three_routes(world);
 	fib_set_max_exceptions(world->fib, 2);
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
 	say(world, FIB_KERNEL, "2001:db8::2", until(pmtu(1300), UINT64_MAX));
@@ -401,7 +400,7 @@ static void test_a_smaller_bound(void **state)
 {
 	struct world *world = *state;
 
-	set_routes(world);
+	set_three_routes(world);
 	say(world, FIB_KERNEL, "2001:db8::1", until(pmtu(1300), 200));
 	say(world, FIB_OPERATOR, "2001:db8::2", until(pmtu(1300), 50));
 	say(world, FIB_KERNEL, "2001:db8::3", until(pmtu(1300), 100));
@@ -425,7 +424,7 @@ static void test_what_is_not_told_again_goes(void **state)
 {
 	struct world *world = *state;
 
-	set_routes(world);
+	set_three_routes(world);
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
 	say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300));
 	say(world, FIB_OPERATOR, "2001:db8::2", pmtu(1400));
@@ -467,7 +466,7 @@ static void test_not_told_again_and_not_gone(void **state)
 	union sixlane_addr dst;
 	uint32_t table;
 
-	set_routes(world);
+	set_three_routes(world);
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
 	say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300));
 	say(world, FIB_KERNEL, "2001:db8::3", pmtu(1300));
@@ -536,7 +535,7 @@ static void test_missing_ones_are_settled(void **state)
 {
 	struct world *world = *state;
 
-	set_routes(world);
+	set_three_routes(world);
 	fib_set_max_exceptions(world->fib, 1);
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
 	assert_int_equal(say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300)), -ENOSPC);

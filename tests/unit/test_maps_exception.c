@@ -113,6 +113,42 @@ static int see(void *ctx, const struct sixlane_exception_key *at,
 	return 0;
 }
 
+/* Nor are addresses alike that are numbered alike: prefix 1, host 2 is not prefix 2, host 1. */
+static void checks_of_a_plan_differ(void **state)
+{
+	static uint32_t seen[64 * 64];
+	struct sixlane_exception_key other = key;
+	size_t n = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 64; i++) {
+		for (uint32_t j = 0; j < 64; j++) {
+			other.dst.words[1] = htobe32(i);
+			other.dst.words[3] = htobe32(j);
+			seen[n] = sixlane_exception_check(&other);
+			for (size_t k = 0; k < n; k++)
+				assert_int_not_equal(seen[k], seen[n]);
+			n++;
+		}
+	}
+}
+
+/* A packet that was held up since before the first went takes nothing of it for the second's. */
+static void an_entry_that_comes_again_is_another(void **state)
+{
+	const struct sixlane_exception value = { .flags = SIXLANE_EXCEPTION_NEXT_HOP,
+						 .next_hop = 1 };
+	uint32_t first;
+
+	(void)state;
+	assert_int_equal(set(&value), 0);
+	first = kernel.values[0][0].flags;
+	assert_int_equal(maps_write_exception_del(&maps, &key), 0);
+	assert_int_equal(set(&value), 0);
+	assert_int_not_equal(kernel.values[0][0].flags, first);
+	assert_int_equal(kernel.values[0][0].flags & ~SIXLANE_EXCEPTION_VERSION, value.flags);
+}
+
 static void walks_see_every_entry(void **state)
 {
 	struct sixlane_exception_key at = { 0 };
@@ -173,6 +209,8 @@ int main(void)
 		cmocka_unit_test_setup(memory_is_waited_for_once, setup),
 		cmocka_unit_test_setup(errors_are_told, setup),
 		cmocka_unit_test_setup(memory_of_another_entry_is_told_by_its_check, setup),
+		cmocka_unit_test_setup(checks_of_a_plan_differ, setup),
+		cmocka_unit_test_setup(an_entry_that_comes_again_is_another, setup),
 		cmocka_unit_test_setup(walks_see_every_entry, setup),
 		cmocka_unit_test_setup(the_operators_are_set_read_and_deleted, setup),
 	};
