@@ -19,14 +19,29 @@ from scapy.layers.inet6 import (
     in6_chksum,
 )
 from scapy.layers.l2 import Ether
-from topology import FAR, HOST_MAC, PORT, PORT_MAC, host_addr, host_ll, router_addr
+from topology import (
+    COVER,
+    FAR,
+    HOST_MAC,
+    PORT,
+    PORT_MAC,
+    PREFIX,
+    host_addr,
+    host_ll,
+    router_addr,
+)
 
 HOUR = 3600
 # Another router on b's link, which redirects lead to.
 OTHER, OTHER_MAC = "fe80::99", "02:00:00:00:a1:99"
 
 
-def prepare(net):
+# Routes for prepare(): by the host, as a router beside it.
+BY_B = "%s via %s dev p1" % (PREFIX, host_ll("b"))
+COVER_BY_C = "%s via %s dev p2" % (COVER, host_ll("c"))
+
+
+def prepare(net, *routes):
     """Nothing is forgotten before its time, and no answer has a secret label.
 
     The kernel's collector removes a Path MTU by a gateway that is no router, and each redirect.
@@ -39,6 +54,14 @@ def prepare(net):
         for address in (host_addr(host), host_ll(host)):
             router(net, address, HOST_MAC[host], host)
     router(net, OTHER, OTHER_MAC, "b")
+    for route in routes:
+        net.r.route("add", route)
+
+
+def start(net, *options):
+    """Prepared, with PREFIX by b, and served with these options of the daemon."""
+    prepare(net, BY_B)
+    return net.start(*options)
 
 
 def router(net, address, mac, host):
@@ -181,3 +204,18 @@ def wait_same(pair, frames, source="a", timeout=15):
         return True
 
     wait_until(same, timeout, lambda: str(seen[0]))
+
+
+# --- the operator's ---------------------------------------------------------------------------
+
+
+def exception(net, *words, **kwargs):
+    """`sixlane exception` and its words."""
+    return net.router.sixlane("exception", *words, **kwargs)
+
+
+def assert_mtu(net, mtu, dst=FAR, to="b"):
+    """Of packets by XDP: that is the largest that goes on."""
+    net.assert_forwarded([fr.udp(dst, size=mtu)], to=to)
+    if mtu < 1500:
+        net.assert_answered([fr.udp(dst, size=mtu + 1), fr.udp(dst, size=1500)], mtu)

@@ -16,7 +16,7 @@ from netns import PATIENCE
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.packet import Raw
-from topology import FAR, PREFIX, host_addr, host_ll, router_addr
+from topology import FAR, host_addr, router_addr
 
 OWN = router_addr("b")
 # Where all is slower, there is less of it.
@@ -25,16 +25,6 @@ MTU = 1300
 # Of a frame that crowd() makes many of: its sum is that of each other destination.
 FIRST = "2001:db8:f00:0:0:0:ffff:ffff"
 SLACK_KB = 1024
-
-
-@pytest.fixture
-def start(idle):
-    def build(*options):
-        ex.prepare(idle)
-        idle.r.route("add", PREFIX, "via", host_ll("b"), "dev p1")
-        return idle.start(*options)
-
-    return build
 
 
 def number_address(number):
@@ -76,10 +66,10 @@ def kernel_count(net):
     return len(net.r.ipj("route show cache"))
 
 
-def test_believed(start):
+def test_believed(idle):
     """Echo requests of the router's own that it never sent: the kernel takes them for sent. It keeps
     some thousands for a next hop, and those are what sixlane has."""
-    net = start()
+    net = ex.start(idle)
     sizes = []
     for turn in range(4):
         flood(net, crowd(ex.too_big(MTU, FIRST), turn * COUNT))
@@ -110,9 +100,9 @@ NOT_BELIEVED = {
 
 
 @pytest.mark.parametrize("frame", NOT_BELIEVED.values(), ids=list(NOT_BELIEVED))
-def test_not_believed(start, frame):
+def test_not_believed(idle, frame):
     """Nothing comes of it, and what is true is still learnt after it."""
-    net = start()
+    net = ex.start(idle)
     before = resident_kb(net)
     flood(net, crowd(frame, 0))
     ex.learn(net, MTU)
@@ -122,12 +112,12 @@ def test_not_believed(start, frame):
     net.assert_forwarded([fr.udp("2001:db8:f00::2", size=1500)], to="b")
 
 
-def test_through_the_router(start):
+def test_through_the_router(idle):
     """Not for this machine: forwarded like anything else, and nobody looks inside.
 
     More hints than there is room for while the daemon cannot read them would show as lost.
     """
-    net = start()
+    net = ex.start(idle)
     net.router.daemon.send_signal(signal.SIGSTOP)
     for frame in (ex.too_big(MTU, FIRST, to=host_addr("a")), ex.redirect(
         ex.OTHER, FIRST, src=host_addr("b"), to=host_addr("a")
@@ -142,18 +132,18 @@ def test_through_the_router(start):
     assert set(ex.shown(net)) == {FAR}
 
 
-def test_many_sources(start):
+def test_many_sources(idle):
     """Each message from another router that nobody knows."""
-    net = start()
+    net = ex.start(idle)
     frame = ex.too_big(MTU, src=FIRST, quoted=ex.echo(OWN, FAR))
     flood(net, crowd(frame, 0))
     ex.wait_shown(net, FAR, mtu=MTU)
     assert set(ex.shown(net)) == {FAR}
 
 
-def test_bound(start):
+def test_bound(idle):
     """There is room for 100. Of the others the kernel decides: no packet is forwarded against it."""
-    net = start("--max-exceptions", 100)
+    net = ex.start(idle, "--max-exceptions", 100)
     # So few that the kernel, which keeps as few as five in a bucket, drops none.
     numbers = range(1, 301)
     flood(net, crowd(ex.too_big(MTU, FIRST), 0, len(numbers)))
@@ -177,9 +167,9 @@ def test_bound(start):
     assert ex.shown(net) == {}
 
 
-def test_hints_are_lost(start):
+def test_hints_are_lost(idle):
     """While the daemon cannot read, more come than there is room for: nothing else is lost."""
-    net = start()
+    net = ex.start(idle)
     net.router.daemon.send_signal(signal.SIGSTOP)
     flood(net, crowd(ex.too_big(MTU, FIRST), 0, 8000))
     net.router.daemon.send_signal(signal.SIGCONT)

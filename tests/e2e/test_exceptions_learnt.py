@@ -53,9 +53,7 @@ def known(mtu=MTU, more=0):
 
 @pytest.fixture
 def routed(idle):
-    ex.prepare(idle)
-    idle.r.route("add", COVER, "via", host_ll("c"), "dev p2")
-    idle.r.route("add", PREFIX, "via", host_ll("b"), "dev p1")
+    ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
     return idle
 
 
