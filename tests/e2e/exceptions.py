@@ -127,6 +127,35 @@ def hear(net, *frames, by="b"):
     net.flush()
 
 
+# Of a frame that crowd() makes many of: its sum is that of each other destination.
+FIRST = "2001:db8:f00:0:0:0:ffff:ffff"
+
+
+def crowd_address(number):
+    """A destination; the sum of its words does not hang on the number."""
+    word = "%08x" % number + "%08x" % (number ^ 0xFFFFFFFF)
+    return bytes.fromhex("20010db80f000000" + word)
+
+
+def crowd(frame, first, count):
+    """The frame, which is about FIRST, about that many other destinations."""
+    old = crowd_address(0)
+    assert frame.count(old) >= 1
+    for number in range(first + 1, first + count + 1):
+        yield frame.replace(old, crowd_address(number))
+
+
+def flood(net, frames, by="b", at_once=500):
+    """No faster than the router takes them in: a frame that the wire drops tells nothing."""
+    for number, frame in enumerate(frames):
+        net.tap[by].send(frame)
+        if number % at_once == 0:
+            net.flush()
+            net.clear()
+    net.flush()
+    net.clear()
+
+
 def learn(net, mtu, dst=FAR, by="b", **kwargs):
     hear(net, too_big(mtu, dst, by, **kwargs), by=by)
 

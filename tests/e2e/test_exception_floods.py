@@ -22,34 +22,7 @@ OWN = router_addr("b")
 # Where all is slower, there is less of it.
 COUNT = int(20000 / PATIENCE)
 MTU = 1300
-# Of a frame that crowd() makes many of: its sum is that of each other destination.
-FIRST = "2001:db8:f00:0:0:0:ffff:ffff"
 SLACK_KB = 1024
-
-
-def number_address(number):
-    """A destination; the sum of its words does not hang on the number."""
-    word = "%08x" % number + "%08x" % (number ^ 0xFFFFFFFF)
-    return bytes.fromhex("20010db80f000000" + word)
-
-
-def crowd(frame, first, count=COUNT):
-    """The frame, which is about FIRST, about that many other destinations."""
-    old = number_address(0)
-    assert frame.count(old) >= 1
-    for number in range(first + 1, first + count + 1):
-        yield frame.replace(old, number_address(number))
-
-
-def flood(net, frames, by="b", at_once=500):
-    """No faster than the router takes them in: a frame that the wire drops tells nothing."""
-    for number, frame in enumerate(frames):
-        net.tap[by].send(frame)
-        if number % at_once == 0:
-            net.flush()
-            net.clear()
-    net.flush()
-    net.clear()
 
 
 def resident_kb(net):
@@ -72,7 +45,7 @@ def test_believed(idle):
     net = ex.start(idle)
     sizes = []
     for turn in range(4):
-        flood(net, crowd(ex.too_big(MTU, FIRST), turn * COUNT))
+        ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), turn * COUNT, COUNT))
         ex.wait_as_kernel(net, timeout=30)
         sizes.append((resident_kb(net), map_bytes(net, "sl_exceptions"), len(ex.shown(net))))
         net.assert_forwarded([fr.udp(FAR, size=1500)], to="b")
@@ -85,17 +58,17 @@ def test_believed(idle):
 
 NOT_BELIEVED = {
     "UDP without a socket": ex.too_big(
-        MTU, quoted=IPv6(src=OWN, dst=FIRST) / UDP(sport=9, dport=9) / Raw(bytes(60))
+        MTU, quoted=IPv6(src=OWN, dst=ex.FIRST) / UDP(sport=9, dport=9) / Raw(bytes(60))
     ),
     "TCP without a socket": ex.too_big(
-        MTU, quoted=IPv6(src=OWN, dst=FIRST) / TCP(sport=9, dport=9) / Raw(bytes(60))
+        MTU, quoted=IPv6(src=OWN, dst=ex.FIRST) / TCP(sport=9, dport=9) / Raw(bytes(60))
     ),
-    "MTU below 1280": ex.too_big(1279, FIRST),
-    "no MTU": ex.too_big(0, FIRST),
-    "wrong checksum": ex.with_wrong_checksum(ex.too_big(MTU, FIRST)),
-    "redirect by a stranger": ex.redirect(ex.OTHER, FIRST, src="fe80::bad"),
-    "redirect through a router": ex.redirect(ex.OTHER, FIRST, hop_limit=254),
-    "redirect with a wrong checksum": ex.with_wrong_checksum(ex.redirect(ex.OTHER, FIRST)),
+    "MTU below 1280": ex.too_big(1279, ex.FIRST),
+    "no MTU": ex.too_big(0, ex.FIRST),
+    "wrong checksum": ex.with_wrong_checksum(ex.too_big(MTU, ex.FIRST)),
+    "redirect by a stranger": ex.redirect(ex.OTHER, ex.FIRST, src="fe80::bad"),
+    "redirect through a router": ex.redirect(ex.OTHER, ex.FIRST, hop_limit=254),
+    "redirect with a wrong checksum": ex.with_wrong_checksum(ex.redirect(ex.OTHER, ex.FIRST)),
 }
 
 
@@ -104,7 +77,7 @@ def test_not_believed(idle, frame):
     """Nothing comes of it, and what is true is still learnt after it."""
     net = ex.start(idle)
     before = resident_kb(net)
-    flood(net, crowd(frame, 0))
+    ex.flood(net, ex.crowd(frame, 0, COUNT))
     ex.learn(net, MTU)
     ex.wait_shown(net, FAR, mtu=MTU)
     assert set(ex.shown(net)) == {FAR} and kernel_count(net) == 1
@@ -119,11 +92,11 @@ def test_through_the_router(idle):
     """
     net = ex.start(idle)
     net.router.daemon.send_signal(signal.SIGSTOP)
-    for frame in (ex.too_big(MTU, FIRST, to=host_addr("a")), ex.redirect(
-        ex.OTHER, FIRST, src=host_addr("b"), to=host_addr("a")
+    for frame in (ex.too_big(MTU, ex.FIRST, to=host_addr("a")), ex.redirect(
+        ex.OTHER, ex.FIRST, src=host_addr("b"), to=host_addr("a")
     )):  # fmt: skip
-        frames = crowd(frame, 0)
-        _, rise = net.counted(lambda frames=frames: flood(net, frames))
+        frames = ex.crowd(frame, 0, COUNT)
+        _, rise = net.counted(lambda frames=frames: ex.flood(net, frames))
         assert rise["forward"] == COUNT, rise
     net.router.daemon.send_signal(signal.SIGCONT)
     assert net.router.status()["hints_lost"] == 0
@@ -135,8 +108,8 @@ def test_through_the_router(idle):
 def test_many_sources(idle):
     """Each message from another router that nobody knows."""
     net = ex.start(idle)
-    frame = ex.too_big(MTU, src=FIRST, quoted=ex.echo(OWN, FAR))
-    flood(net, crowd(frame, 0))
+    frame = ex.too_big(MTU, src=ex.FIRST, quoted=ex.echo(OWN, FAR))
+    ex.flood(net, ex.crowd(frame, 0, COUNT))
     ex.wait_shown(net, FAR, mtu=MTU)
     assert set(ex.shown(net)) == {FAR}
 
@@ -146,10 +119,10 @@ def test_bound(idle):
     net = ex.start(idle, "--max-exceptions", 100)
     # So few that the kernel, which keeps as few as five in a bucket, drops none.
     numbers = range(1, 301)
-    flood(net, crowd(ex.too_big(MTU, FIRST), 0, len(numbers)))
+    ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 0, len(numbers)))
     wait_until(lambda: net.router.status()["exceptions_missing"] > 0, 15, "missing")
     assert len(ex.shown(net)) <= 100
-    frames = [fr.udp(fr.address_text(int.from_bytes(number_address(number), "big")), size=1400)
+    frames = [fr.udp(fr.address_text(int.from_bytes(ex.crowd_address(number), "big")), size=1400)
               for number in numbers]  # fmt: skip
 
     def answered():
@@ -171,7 +144,7 @@ def test_hints_are_lost(idle):
     """While the daemon cannot read, more come than there is room for: nothing else is lost."""
     net = ex.start(idle)
     net.router.daemon.send_signal(signal.SIGSTOP)
-    flood(net, crowd(ex.too_big(MTU, FIRST), 0, 8000))
+    ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 0, 8000))
     net.router.daemon.send_signal(signal.SIGCONT)
     ex.wait_as_kernel(net, timeout=30)
     assert kernel_count(net) > 1000 and len(ex.shown(net)) == kernel_count(net)
