@@ -116,7 +116,7 @@ static int see(void *ctx, const struct sixlane_exception_key *at,
 /* Nor are addresses alike that are numbered alike: prefix 1, host 2 is not prefix 2, host 1. */
 static void checks_of_a_plan_differ(void **state)
 {
-	static uint32_t seen[64 * 64];
+	static uint32_t checks[64 * 64];
 	struct sixlane_exception_key other = key;
 	size_t n = 0;
 
@@ -125,9 +125,9 @@ static void checks_of_a_plan_differ(void **state)
 		for (uint32_t j = 0; j < 64; j++) {
 			other.dst.words[1] = htobe32(i);
 			other.dst.words[3] = htobe32(j);
-			seen[n] = sixlane_exception_check(&other);
+			checks[n] = sixlane_exception_check(&other);
 			for (size_t k = 0; k < n; k++)
-				assert_int_not_equal(seen[k], seen[n]);
+				assert_int_not_equal(checks[k], checks[n]);
 			n++;
 		}
 	}
