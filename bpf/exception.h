@@ -47,7 +47,7 @@ static __always_inline int exception_read(const struct sixlane_exception *found,
 
 /*
  * CLOCK_MONOTONIC_COARSE moves on with jiffies, which programs read without a call: asked once a
- * tick, it is at most a tick late.
+ * tick, it is at most two ticks late (jiffies are moved before the clock is).
  */
 static __always_inline __u64 exception_now_ns(void)
 {

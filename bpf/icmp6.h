@@ -309,7 +309,7 @@ icmp6_write(struct packet *pkt, const struct icmp6_query *query, const struct si
 	struct icmp6_head *head;
 
 	if (verdict != SIXLANE_FORWARD)
-		return verdict;
+		return query->flags & ICMP6_OPERATOR ? SIXLANE_DROP_TOO_BIG : verdict;
 	if (!packet_point(pkt, tag_bytes))
 		return SIXLANE_DROP_TOO_BIG;
 	head = (void *)pkt->ip6;

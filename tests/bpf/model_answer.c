@@ -134,7 +134,7 @@ static enum sixlane_verdict answer(const struct walk *w, const struct sixlane_po
 	if (w->world->meta.answer_ns && !w->world->meta.answer_burst)
 		return SIXLANE_DROP_TOO_BIG_RATE;
 	if (w->in->meta + 48 + 4 * n_tags > MODEL_HEADROOM + w->tag_bytes)
-		return SIXLANE_PASS_NO_HEADROOM;
+		return by_operator ? SIXLANE_DROP_TOO_BIG : SIXLANE_PASS_NO_HEADROOM;
 	answer_->src_mac = w->port->mac.bytes;
 	answer_->src = w->port->source.bytes;
 	answer_->hop_limit = (uint8_t)w->port->hop_limit;

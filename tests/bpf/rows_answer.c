@@ -310,8 +310,7 @@ const struct row rows_answer[] = {
 	/* room */
 	{ KERNELS("no room for the answer"), PLAIN(NH_GATEWAY), OVER, .meta = ROW_META_MAX,
 	  .verdict = SIXLANE_PASS_NO_HEADROOM },
-	{ OPERATORS("no room for the answer"), OVER, .meta = ROW_META_MAX,
-	  .verdict = SIXLANE_PASS_NO_HEADROOM },
+	{ OPERATORS("no room for the answer"), OVER, .meta = ROW_META_MAX, DROPPED },
 	{ KERNELS("no room for the answer, padding"), PLAIN(NH_GATEWAY), OVER, .padding = 5,
 	  .meta = ROW_META_MAX, .verdict = SIXLANE_PASS_NO_HEADROOM },
 	FINE("answer, metadata in front of the frame", OVER, .meta = 32),
