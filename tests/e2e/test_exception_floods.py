@@ -2,7 +2,7 @@
 """Floods of Packet Too Big and Redirect about ever other destinations, by whoever spoofs them.
 
 What the kernel does not believe costs nothing; what it does, as much as it keeps itself and no more
-than the bound says. How fast other traffic goes meanwhile is the benchmark's matter.
+than the bound says. How fast other traffic goes meanwhile is the matter of tests/bench/attack.py.
 """
 
 import json
