@@ -235,7 +235,7 @@ static int prepare_about(struct gen *gen, const struct gen_options *options)
 	    about->frame_bytes % 2 || about->n_places > FLOOD_ABOUT_PLACES)
 		return complain(-EINVAL, "frame");
 	for (uint32_t i = 0; i < about->n_places; i++)
-		if (about->places[i] % 2 || about->places[i] > about->frame_bytes - 8)
+		if (about->places[i] % 2 || about->places[i] + 8 > about->frame_bytes)
 			return complain(-EINVAL, "place of the number");
 	gen->frame_bytes = about->frame_bytes;
 	return load(gen, options, round_up_pow2(options->targets));
