@@ -13,7 +13,7 @@
 #include <linux/types.h>
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 4u
+#define SIXLANE_ABI 5u
 
 #define SIXLANE_MAX_ROUTES 4194304u /* never preallocated: costs nothing until used */
 #define SIXLANE_MAX_NEXT_HOPS 65536u
@@ -376,6 +376,21 @@ static inline __u32 sixlane_exception_check(const struct sixlane_exception_key *
 	sum = (sum ^ sum >> 32) * odd ^ key->dst.halves[1];
 	sum = ((sum ^ sum >> 32) + key->table) * odd;
 	return (__u32)(sum >> 32);
+}
+
+/* --- sl_excepted: ARRAY of __u64, mmapable ------------------------------------------------ */
+
+/*
+ * A bit is set if sl_exceptions may have an entry with such a check: destinations of a marked
+ * prefix that have none of their own pay for a bit that is near, not for a lookup. Never clear
+ * while there is one; a lookup is all that one too many costs.
+ */
+#define SIXLANE_EXCEPTED_BITS 65536u /* 8 KiB, which stay in the first-level cache */
+#define SIXLANE_EXCEPTED_WORDS (SIXLANE_EXCEPTED_BITS / 64)
+
+static inline __u32 sixlane_excepted_bit(__u32 check)
+{
+	return check >> 16;
 }
 
 /* --- sl_operator: HASH, key sixlane_exception_key, value sixlane_operator ---------------- */

@@ -121,18 +121,30 @@ static uint64_t coarse_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* The tests' own count of bits is none: what is alike is as good as there. */
+static void set_excepted(const struct sixlane_exception_key *key, bool set)
+{
+	uint32_t bit = sixlane_excepted_bit(sixlane_exception_check(key));
+	uint64_t *word = &setup->excepted[bit / 64], mask = 1ull << bit % 64;
+
+	*word = set ? *word | mask : *word & ~mask;
+}
+
 void figures_install(const struct world *world)
 {
 	struct sixlane_cpu *cpus = calloc((size_t)setup->n_cpus, sizeof(*cpus));
 	uint32_t zero = 0;
 
-	for (size_t i = 0; i < n_installed; i++)
+	for (size_t i = 0; i < n_installed; i++) {
 		bpf_map_delete_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].key);
+		set_excepted(&installed[i].key, false);
+	}
 	n_installed = world->n_exceptions;
 	memcpy(installed, world->exceptions, sizeof(installed));
 	for (size_t i = 0; i < n_installed; i++) {
 		for (int cpu = 0; cpu < setup->n_cpus; cpu++)
 			of_exception(before, i)[cpu] = installed[i].value;
+		set_excepted(&installed[i].key, true);
 		setup_must(bpf_map_update_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].key,
 					       of_exception(before, i), BPF_NOEXIST),
 			   "sl_exceptions");
@@ -149,9 +161,15 @@ void harness_put_exception(const struct world_exception *exception)
 
 	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
 		values[cpu] = exception->value;
+	set_excepted(&exception->key, true);
 	setup_must(bpf_map_update_elem(setup->map_fd[MAP_EXCEPTIONS], &exception->key, values,
 				       BPF_ANY),
 		   "sl_exceptions");
+}
+
+void harness_hide_exception(const struct world_exception *exception)
+{
+	set_excepted(&exception->key, false);
 }
 
 void harness_del_exception(const struct world_exception *exception)

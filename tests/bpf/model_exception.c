@@ -103,7 +103,7 @@ static bool is_ours(const struct walk *w)
 
 static bool is_told(const struct walk *w, enum sixlane_verdict verdict)
 {
-	if (verdict == SIXLANE_PASS_SOURCE)
+	if (verdict == SIXLANE_PASS_SOURCE || verdict == SIXLANE_PASS_PROXY_NDP)
 		return is_ours(w);
 	return verdict == SIXLANE_PASS_LOCAL || verdict == SIXLANE_PASS_ANYCAST ||
 	       verdict == SIXLANE_PASS_DESTINATION;

@@ -17,6 +17,7 @@ enum setup_map {
 	MAP_NEXT_HOPS,
 	MAP_CELLS,
 	MAP_EXCEPTIONS,
+	MAP_EXCEPTED,
 	MAP_OPERATOR,
 	MAP_HINTS,
 	MAP_CPU,
@@ -43,6 +44,7 @@ struct setup {
 	union sixlane_cell *cells;
 	struct sixlane_rule *rules;
 	struct sixlane_neigh *neighbours;
+	uint64_t *excepted;
 	struct ring_buffer *hints;
 	int n_cpus; /* possible ones */
 };

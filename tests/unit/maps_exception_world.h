@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The maps of exceptions and of the operator's, on a kernel that copies values word by word and CPU
- * by CPU. maps_exception.c is included, libbpf and nanosleep() are replaced: for one file of a
- * program only.
+ * by CPU. maps_exception.c and maps_excepted.c are included, libbpf and nanosleep() are replaced:
+ * for one file of a program only.
  */
 #ifndef UNIT_MAPS_EXCEPTION_WORLD_H
 #define UNIT_MAPS_EXCEPTION_WORLD_H
@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "../../user/fib/maps_excepted.c"
 #include "../../user/fib/maps_exception.c"
 
 #define N_CPUS 3
@@ -57,6 +58,8 @@ static bool find(const void *key, size_t *at)
 	return false;
 }
 
+static bool is_excepted(const void *key);
+
 static void copy_words(struct sixlane_exception *to, const struct sixlane_exception *from)
 {
 	for (size_t i = 0; i < sizeof(*to) / 8; i++) {
@@ -85,6 +88,7 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 		return 0;
 	}
 	assert_int_equal(fd, LOADER_EXCEPTIONS);
+	assert_true(is_excepted(key));
 	if (!find(key, &at)) {
 		memcpy(&kernel.keys[kernel.n++], key, sizeof(kernel.keys[0]));
 		memcpy(kernel.values[at], value, sizeof(kernel.values[at]));
@@ -103,6 +107,7 @@ int bpf_map_delete_elem(int fd, const void *key)
 		return kernel.n_operators-- ? 0 : fail_with(ENOENT);
 	if (!find(key, &at))
 		return fail_with(ENOENT);
+	assert_true(is_excepted(key));
 	kernel.n--;
 	kernel.keys[at] = kernel.keys[kernel.n];
 	memcpy(kernel.values[at], kernel.values[kernel.n], sizeof(kernel.values[at]));
@@ -164,12 +169,23 @@ int libbpf_num_possible_cpus(void)
 	return N_CPUS;
 }
 
-static struct maps maps;
+static uint64_t excepted[SIXLANE_EXCEPTED_WORDS];
+static uint16_t n_excepted[SIXLANE_EXCEPTED_BITS];
+static struct maps maps = { .excepted = excepted, .n_excepted = n_excepted };
+
+static bool is_excepted(const void *key)
+{
+	uint32_t bit = sixlane_excepted_bit(sixlane_exception_check(key));
+
+	return excepted[bit / 64] >> bit % 64 & 1;
+}
 
 static inline int setup(void **state)
 {
 	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
+	memset(excepted, 0, sizeof(excepted));
+	memset(n_excepted, 0, sizeof(n_excepted));
 	maps.no_memory = false;
 	kernel.batches = true;
 	for (int i = 0; i < LOADER_N_MAPS; i++)

@@ -113,6 +113,89 @@ static int see(void *ctx, const struct sixlane_exception_key *at,
 	return 0;
 }
 
+static struct sixlane_exception_key numbered(uint32_t number)
+{
+	struct sixlane_exception_key other = key;
+
+	other.dst.words[3] = htobe32(number);
+	return other;
+}
+
+static size_t bits_set(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < SIXLANE_EXCEPTED_WORDS; i++)
+		n += (size_t)__builtin_popcountll(excepted[i]);
+	return n;
+}
+
+/* The kernel asserts that the bit is there before an entry comes, and as long as it is. */
+static void bits_come_and_go_with_entries(void **state)
+{
+	const struct sixlane_exception value = { .flags = SIXLANE_EXCEPTION_PUNT };
+	struct sixlane_exception_key other = numbered(0);
+	uint32_t bit = bit_of(&key), number = 0;
+
+	(void)state;
+	assert_int_equal(set(&value), 0);
+	assert_int_equal(set(&value), 0);
+	assert_int_equal(bits_set(), 1);
+	/* another one of the same bit */
+	do
+		other = numbered(++number);
+	while (bit_of(&other) != bit);
+	assert_int_equal(maps_write_exception(&maps, &other, &value), 0);
+	assert_int_equal(bits_set(), 1);
+	assert_int_equal(maps_write_exception_del(&maps, &key), 0);
+	assert_true(is_excepted(&other));
+	assert_int_equal(maps_write_exception_del(&maps, &key), -ENOENT);
+	assert_true(is_excepted(&other));
+	assert_int_equal(maps_write_exception_del(&maps, &other), 0);
+	assert_int_equal(bits_set(), 0);
+}
+
+static void an_entry_that_does_not_come_leaves_no_bit(void **state)
+{
+	const struct sixlane_exception value = { .flags = SIXLANE_EXCEPTION_PUNT };
+
+	(void)state;
+	kernel.fail_update = 1;
+	kernel.fail = E2BIG;
+	assert_int_equal(set(&value), -ENOSPC);
+	assert_int_equal(bits_set(), 0);
+}
+
+/* Those that no entry has any more are cleared, unless entries may be there that were not seen. */
+static void bits_of_an_earlier_daemon(void **state)
+{
+	const struct sixlane_exception_key known = numbered(1), stale = numbered(2);
+
+	(void)state;
+	for (int all = 0; all <= 1; all++) {
+		memset(n_excepted, 0, sizeof(n_excepted));
+		maps_except(&maps, &stale);
+		memset(n_excepted, 0, sizeof(n_excepted));
+		maps_except(&maps, &known);
+		maps_excepted_adopted(&maps, all);
+		assert_true(is_excepted(&known));
+		assert_int_equal(is_excepted(&stale), !all);
+		maps_unexcept(&maps, &known);
+		assert_int_equal(is_excepted(&known), !all);
+	}
+}
+
+/* More of one bit than can be counted: it stays. */
+static void a_bit_of_too_many_stays(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < UINT16_MAX; i++)
+		maps_except(&maps, &key);
+	for (uint32_t i = 0; i < UINT16_MAX; i++)
+		maps_unexcept(&maps, &key);
+	assert_true(is_excepted(&key));
+}
+
 /* Nor are addresses alike that are numbered alike: prefix 1, host 2 is not prefix 2, host 1. */
 static void checks_of_a_plan_differ(void **state)
 {
@@ -210,6 +293,10 @@ int main(void)
 		cmocka_unit_test_setup(errors_are_told, setup),
 		cmocka_unit_test_setup(memory_of_another_entry_is_told_by_its_check, setup),
 		cmocka_unit_test_setup(checks_of_a_plan_differ, setup),
+		cmocka_unit_test_setup(bits_come_and_go_with_entries, setup),
+		cmocka_unit_test_setup(an_entry_that_does_not_come_leaves_no_bit, setup),
+		cmocka_unit_test_setup(bits_of_an_earlier_daemon, setup),
+		cmocka_unit_test_setup(a_bit_of_too_many_stays, setup),
 		cmocka_unit_test_setup(an_entry_that_comes_again_is_another, setup),
 		cmocka_unit_test_setup(walks_see_every_entry, setup),
 		cmocka_unit_test_setup(the_operators_are_set_read_and_deleted, setup),

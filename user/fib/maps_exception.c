@@ -217,13 +217,17 @@ static int insert(struct maps *maps, const struct sixlane_exception_key *key, st
 		  const struct sixlane_exception *value)
 {
 	const struct timespec step = { .tv_nsec = REFILL_STEP_NS };
-	int rc = write_cpus(maps, key, cpus, value);
+	int rc;
 
+	maps_except(maps, key);
+	rc = write_cpus(maps, key, cpus, value);
 	for (int i = 0; rc == -ENOMEM && !maps->no_memory && i < REFILL_STEPS; i++) {
 		nanosleep(&step, NULL);
 		rc = write_cpus(maps, key, cpus, value);
 	}
 	maps->no_memory = rc == -ENOMEM;
+	if (rc)
+		maps_unexcept(maps, key);
 	return rc;
 }
 
@@ -248,5 +252,9 @@ int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
 
 int maps_write_exception_del(void *ctx, const struct sixlane_exception_key *key)
 {
-	return maps_erase(ctx, LOADER_EXCEPTIONS, key);
+	int rc = maps_erase(ctx, LOADER_EXCEPTIONS, key);
+
+	if (!rc)
+		maps_unexcept(ctx, key);
+	return rc;
 }
