@@ -29,9 +29,20 @@ struct exception_terms {
 	__u64 expires_ns;
 };
 
+/* NULL: there is none. check: the key's. */
+static __always_inline struct sixlane_exception *
+exception_lookup(const struct sixlane_exception_key *key, __u32 check)
+{
+	__u32 bit = sixlane_excepted_bit(check), word = bit / 64;
+	const __u64 *excepted = bpf_map_lookup_elem(&sl_excepted, &word);
+
+	if (likely(excepted && !(READ_ONCE(*excepted) >> (bit % 64) & 1)))
+		return NULL;
+	return bpf_map_lookup_elem(&sl_exceptions, key);
+}
+
 /* False: it is being changed, or was taken away and is another's now. */
-static __always_inline int exception_read(const struct sixlane_exception *found,
-					  const struct sixlane_exception_key *key,
+static __always_inline int exception_read(const struct sixlane_exception *found, __u32 check,
 					  struct exception_terms *terms)
 {
 	const union exception_head *head = (const void *)&found->flags;
@@ -41,13 +52,12 @@ static __always_inline int exception_read(const struct sixlane_exception *found,
 	terms->under.word = READ_ONCE(found->under.word);
 	terms->expires_ns = READ_ONCE(found->expires_ns);
 	/* one test of both: fewer ways for the verifier to go */
-	return !((READ_ONCE(found->check) ^ sixlane_exception_check(key)) |
-		 (READ_ONCE(head->word) ^ terms->head.word));
+	return !((READ_ONCE(found->check) ^ check) | (READ_ONCE(head->word) ^ terms->head.word));
 }
 
 /*
  * CLOCK_MONOTONIC_COARSE moves on with jiffies, which programs read without a call: asked once a
- * tick, it is at most a tick late.
+ * tick, it is at most two ticks late (jiffies are moved before the clock is).
  */
 static __always_inline __u64 exception_now_ns(void)
 {
@@ -107,15 +117,16 @@ static __always_inline enum sixlane_verdict exception_impose(struct packet *pkt,
 static __always_inline enum sixlane_verdict exception_find(struct packet *pkt)
 {
 	const struct sixlane_exception_key key = { .dst = pkt->ip6->dst, .table = pkt->table };
+	const __u32 check = sixlane_exception_check(&key);
 	struct sixlane_exception *found;
 	struct exception_terms terms;
 	__u64 now_ns;
 
-	found = bpf_map_lookup_elem(&sl_exceptions, &key);
+	found = exception_lookup(&key, check);
 	if (!found)
 		return pkt->route & SIXLANE_ROUTE_EXCEPTIONS_MISSING ? SIXLANE_PUNT_EXCEPTION
 								     : SIXLANE_FORWARD;
-	if (!exception_read(found, &key, &terms))
+	if (!exception_read(found, check, &terms))
 		return SIXLANE_PUNT_EXCEPTION;
 	now_ns = exception_now_ns();
 	if (terms.expires_ns - 1 < now_ns) /* 0, which is never, wraps */
@@ -129,7 +140,7 @@ static __always_inline enum sixlane_verdict exception_find(struct packet *pkt)
 static __always_inline int exception_may_be(const struct sixlane_exception_key *key, __u32 route)
 {
 	return route & ROUTE_MARKS && (route & SIXLANE_ROUTE_EXCEPTIONS_MISSING ||
-				       bpf_map_lookup_elem(&sl_exceptions, key));
+				       exception_lookup(key, sixlane_exception_check(key)));
 }
 
 /* Sets mtu and exception, and fate to the exception's. */

@@ -24,7 +24,10 @@
 
 /* Those of packets that are, or may be, addressed to this machine. */
 static const __u64 hint_verdicts = 1ull << SIXLANE_PASS_LOCAL | 1ull << SIXLANE_PASS_ANYCAST |
-				   1ull << SIXLANE_PASS_SOURCE | 1ull << SIXLANE_PASS_DESTINATION;
+				   1ull << SIXLANE_PASS_SOURCE | 1ull << SIXLANE_PASS_DESTINATION |
+				   1ull << SIXLANE_PASS_PROXY_NDP;
+/* … of which these end the walk before anybody has asked to whom. */
+static const __u64 hint_unasked = 1ull << SIXLANE_PASS_SOURCE | 1ull << SIXLANE_PASS_PROXY_NDP;
 
 /* struct rd_msg of the kernel, without options. */
 struct hint_redirect {
@@ -61,10 +64,7 @@ static __always_inline int hint_read(const struct packet *pkt, struct sixlane_hi
 	return bpf_ntohl(too_big->icmp6.icmp6_mtu) >= HINT_MIN_MTU;
 }
 
-/*
- * Whether the kernel takes it for its own. Of a packet with a scoped source nobody has asked yet;
- * a scoped destination is one of ours or nobody's.
- */
+/* Whether the kernel takes it for its own. A scoped destination is one of ours or nobody's. */
 static __always_inline int hint_is_to_us(const struct packet *pkt, const struct sixlane_port *port)
 {
 	__u32 flags = READ_ONCE(port->flags), table = READ_ONCE(port->table);
@@ -122,7 +122,7 @@ __attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 slot, __u32 ve
 		return 0;
 	if (pkt.ip6->next_header != IPPROTO_ICMPV6 || !hint_read(&pkt, &hint))
 		return 0;
-	if (verdict == SIXLANE_PASS_SOURCE && !hint_is_to_us(&pkt, port))
+	if (hint_unasked >> (verdict & 63) & 1 && !hint_is_to_us(&pkt, port))
 		return 0;
 	hint.ifindex = READ_ONCE(port->ifindex);
 	room = bpf_ringbuf_reserve(&sl_hints, sizeof(*room), 0);

@@ -199,7 +199,8 @@ static __always_inline int icmp6_is_exact(const struct sixlane_port *port,
 					  const struct route *route,
 					  const struct icmp6_query *query)
 {
-	const __u32 unlike = SIXLANE_PORT_RULES | SIXLANE_PORT_VRF | SIXLANE_PORT_SLAVES;
+	const __u32 unlike =
+		SIXLANE_PORT_RULES | SIXLANE_PORT_VRF | SIXLANE_PORT_SLAVES | SIXLANE_PORT_NO_XMIT;
 	__u32 flags = READ_ONCE(port->flags);
 
 	return !(query->flags & ICMP6_VRF) && flags & SIXLANE_PORT_SOURCE && !(flags & unlike) &&
@@ -308,7 +309,7 @@ icmp6_write(struct packet *pkt, const struct icmp6_query *query, const struct si
 	struct icmp6_head *head;
 
 	if (verdict != SIXLANE_FORWARD)
-		return verdict;
+		return query->flags & ICMP6_OPERATOR ? SIXLANE_DROP_TOO_BIG : verdict;
 	if (!packet_point(pkt, tag_bytes))
 		return SIXLANE_DROP_TOO_BIG;
 	head = (void *)pkt->ip6;

@@ -13,7 +13,7 @@
 #include <linux/types.h>
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 4u
+#define SIXLANE_ABI 5u
 
 #define SIXLANE_MAX_ROUTES 4194304u /* never preallocated: costs nothing until used */
 #define SIXLANE_MAX_NEXT_HOPS 65536u
@@ -96,7 +96,8 @@
 	X(DROP_TOO_BIG_RATE, DROP, "drop_too_big_rate",                                            \
 	  "over the MTU, and over the rate of answers")                                            \
 	X(PASS_UNRESOLVED, PASS, "pass_unresolved", "neighbour is not resolved")                   \
-	X(PASS_NO_HEADROOM, PASS, "pass_no_headroom", "driver leaves no room for a VLAN tag")      \
+	X(PASS_NO_HEADROOM, PASS, "pass_no_headroom",                                              \
+	  "driver leaves no room for what is put in front")                                        \
 	X(PASS_TRIM_FAILED, PASS, "pass_trim_failed", "driver cannot trim the padding")
 
 enum sixlane_verdict {
@@ -347,7 +348,8 @@ _Static_assert(sizeof(struct sixlane_exception_key) == 24, "layout is ABI");
  * The kernel copies a new value over the old one word by word, and gives the memory of one that
  * goes to the next one that comes, while packets read it. So a packet reads flags and mtu (one
  * word) first and once more at the end: if they are not the same any more, or check is not that of
- * its key, it is the kernel's. The version changes with every change of more than one word.
+ * its key, it is the kernel's. The version changes with every change of more than one word, and is
+ * another one when an entry comes again.
  */
 struct sixlane_exception {
 	__u32 flags;		  /* SIXLANE_EXCEPTION_* */
@@ -364,10 +366,31 @@ struct sixlane_exception {
 _Static_assert(sizeof(struct sixlane_exception) == 64, "layout is ABI");
 _Static_assert(__builtin_offsetof(struct sixlane_exception, flags) == 0, "one word with mtu");
 
+/* Of addresses that differ in a few bits it differs, too, wherever these stand. */
 static inline __u32 sixlane_exception_check(const struct sixlane_exception_key *key)
 {
-	return key->dst.words[0] ^ key->dst.words[1] ^ key->dst.words[2] ^ key->dst.words[3] ^
-	       key->table;
+	const __u64 odd = 0x9e3779b97f4a7c15ull;
+	__u64 sum = key->dst.halves[0];
+
+	/* addresses differ most in their last bytes, which may be the highest of these numbers */
+	sum = (sum ^ sum >> 32) * odd ^ key->dst.halves[1];
+	sum = ((sum ^ sum >> 32) + key->table) * odd;
+	return (__u32)(sum >> 32);
+}
+
+/* --- sl_excepted: ARRAY of __u64, mmapable ------------------------------------------------ */
+
+/*
+ * A bit is set if sl_exceptions may have an entry with such a check: destinations of a marked
+ * prefix that have none of their own pay for a bit that is near, not for a lookup. Never clear
+ * while there is one; a lookup is all that one too many costs.
+ */
+#define SIXLANE_EXCEPTED_BITS 65536u /* 8 KiB, which stay in the first-level cache */
+#define SIXLANE_EXCEPTED_WORDS (SIXLANE_EXCEPTED_BITS / 64)
+
+static inline __u32 sixlane_excepted_bit(__u32 check)
+{
+	return check >> 16;
 }
 
 /* --- sl_operator: HASH, key sixlane_exception_key, value sixlane_operator ---------------- */

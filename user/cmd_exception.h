@@ -79,8 +79,8 @@ static inline bool exception_is_over(uint64_t expires_ns)
 	return expires_ns && util_now_ns() >= expires_ns;
 }
 
-/* What the operator asked for is in sl_exceptions. */
-bool exception_is_carried_out(const struct exception_state *state);
+/* What the operator asked for is in sl_exceptions, as it was asked for last. */
+bool exception_is_carried_out(const struct cmd_view *view, const struct exception_state *state);
 
 struct exception_why {
 	char buf[128];

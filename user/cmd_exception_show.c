@@ -19,22 +19,6 @@ struct list {
 
 /* --- reading ----------------------------------------------------------------------------- */
 
-static struct exception_state *append(struct list *list, const struct sixlane_exception_key *key)
-{
-	struct exception_state *grown;
-	size_t room = list->room ? 2 * list->room : 64;
-
-	if (list->n == list->room) {
-		grown = reallocarray(list->at, room, sizeof(*grown));
-		if (!grown)
-			return NULL;
-		list->at = grown;
-		list->room = room;
-	}
-	list->at[list->n] = (struct exception_state){ .key = *key };
-	return &list->at[list->n++];
-}
-
 static bool is_asked(const struct exception_request *asked, const struct sixlane_exception_key *key)
 {
 	if (asked->key.table && key->table != asked->key.table)
@@ -42,17 +26,36 @@ static bool is_asked(const struct exception_request *asked, const struct sixlane
 	return !asked->has_dst || !memcmp(&asked->key.dst, &key->dst, sizeof(key->dst));
 }
 
+/* *state is NULL if the key is not asked for. */
+static int append(struct list *list, const struct sixlane_exception_key *key,
+		  struct exception_state **state)
+{
+	struct exception_state *grown;
+	size_t room = list->room ? 2 * list->room : 64;
+
+	*state = NULL;
+	if (!is_asked(list->asked, key))
+		return 0;
+	if (list->n == list->room) {
+		grown = reallocarray(list->at, room, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		list->at = grown;
+		list->room = room;
+	}
+	*state = &list->at[list->n++];
+	**state = (struct exception_state){ .key = *key };
+	return 0;
+}
+
 static int take_entry(void *ctx, const struct sixlane_exception_key *key,
 		      const struct sixlane_exception *value)
 {
 	struct exception_state *state;
-	struct list *list = ctx;
+	int err = append(ctx, key, &state);
 
-	if (!is_asked(list->asked, key))
-		return 0;
-	state = append(list, key);
 	if (!state)
-		return -ENOMEM;
+		return err;
 	state->has_entry = true;
 	state->entry = *value;
 	return 0;
@@ -62,13 +65,10 @@ static int take_wish(void *ctx, const struct sixlane_exception_key *key,
 		     const struct sixlane_operator *value)
 {
 	struct exception_state *state;
-	struct list *list = ctx;
+	int err = append(ctx, key, &state);
 
-	if (!is_asked(list->asked, key))
-		return 0;
-	state = append(list, key);
 	if (!state)
-		return -ENOMEM;
+		return err;
 	state->has_wish = true;
 	state->wish = *value;
 	exception_end_name(&state->wish);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd_exception.h"
+#include "cmd_walk.h"
 
 int exception_read(const struct maps *maps, const struct sixlane_exception_key *key,
 		   struct exception_state *out)
@@ -26,22 +27,7 @@ int exception_read(const struct maps *maps, const struct sixlane_exception_key *
 	return 0;
 }
 
-bool exception_is_carried_out(const struct exception_state *state)
-{
-	const struct sixlane_operator *wish = &state->wish;
-	const struct sixlane_exception *entry = &state->entry;
-	/* Of what the kernel says as well, the smaller MTU counts and the earlier expiry. */
-	bool both = entry->flags & SIXLANE_EXCEPTION_KERNEL;
-
-	if (!state->has_wish || !state->has_entry || !(entry->flags & SIXLANE_EXCEPTION_OPERATOR))
-		return false;
-	if (wish->mtu && (!(entry->flags & SIXLANE_EXCEPTION_MTU) || entry->mtu > wish->mtu ||
-			  (!both && entry->mtu != wish->mtu)))
-		return false;
-	return !*wish->device || entry->flags & SIXLANE_EXCEPTION_NEXT_HOP;
-}
-
-/* --- why not ----------------------------------------------------------------------------- */
+/* --- carried out ------------------------------------------------------------------------- */
 
 static const struct link *find_device(const struct cmd_view *view, const char *name)
 {
@@ -51,6 +37,59 @@ static const struct link *find_device(const struct cmd_view *view, const char *n
 	}
 	return NULL;
 }
+
+static bool is_mtu_carried_out(const struct exception_state *state, bool both)
+{
+	uint32_t wished = state->wish.mtu;
+	bool has = state->entry.flags & SIXLANE_EXCEPTION_MTU;
+
+	if (both)
+		return !wished || (has && state->entry.mtu <= wished);
+	return has ? state->entry.mtu == wished : !wished;
+}
+
+/* Where a next hop leads is not told while its device is down. */
+static bool is_way_carried_out(const struct cmd_view *view, const struct exception_state *state,
+			       bool both)
+{
+	const struct sixlane_operator *wish = &state->wish;
+	const struct link *device;
+	struct walk_hop hop;
+
+	if (!*wish->device)
+		return both || !(state->entry.flags & SIXLANE_EXCEPTION_NEXT_HOP);
+	if (!(state->entry.flags & SIXLANE_EXCEPTION_NEXT_HOP))
+		return false;
+	walk_fill_hop(&view->maps, state->entry.next_hop, (struct walk_limit){ 0 }, &hop);
+	if (!hop.port)
+		return true;
+	device = find_device(view, wish->device);
+	return device && device->ifindex == hop.egress.ifindex &&
+	       (!hop.has_gateway ||
+		!memcmp(&hop.neigh.key.addr, &wish->gateway, sizeof(wish->gateway)));
+}
+
+static bool is_expiry_carried_out(const struct exception_state *state, bool both)
+{
+	uint64_t wished_ns = state->wish.expires_ns, ns = state->entry.expires_ns;
+
+	/* what is punted is so until nobody says anything of it */
+	if (state->entry.flags & SIXLANE_EXCEPTION_PUNT)
+		return true;
+	return both ? !wished_ns || (ns && ns <= wished_ns) : ns == wished_ns;
+}
+
+bool exception_is_carried_out(const struct cmd_view *view, const struct exception_state *state)
+{
+	/* Of what the kernel says as well, the smaller MTU counts and the earlier expiry. */
+	bool both = state->entry.flags & SIXLANE_EXCEPTION_KERNEL;
+
+	return state->has_wish && state->has_entry &&
+	       state->entry.flags & SIXLANE_EXCEPTION_OPERATOR && is_mtu_carried_out(state, both) &&
+	       is_way_carried_out(view, state, both) && is_expiry_carried_out(state, both);
+}
+
+/* --- why not ----------------------------------------------------------------------------- */
 
 /* What is in the way of any exception of this destination; NULL: nothing. */
 static const char *why_no_route(const struct maps *maps, const struct sixlane_exception_key *key)
@@ -96,7 +135,7 @@ static const char *why_refused(const struct sixlane_meta *meta, struct exception
 const char *exception_why_not(const struct cmd_view *view, bool daemon,
 			      const struct exception_state *state, struct exception_why *out)
 {
-	bool wished = state->has_wish && !exception_is_carried_out(state);
+	bool wished = state->has_wish && !exception_is_carried_out(view, state);
 	const char *why;
 
 	out->refused = false;

@@ -123,7 +123,8 @@ static enum way find_way(const struct maps *maps, const struct walk_query *query
 			 const struct walk *walk, const struct walk_hop *hop,
 			 struct walk_answer *answer)
 {
-	const uint32_t unlike = SIXLANE_PORT_RULES | SIXLANE_PORT_VRF | SIXLANE_PORT_SLAVES;
+	const uint32_t unlike =
+		SIXLANE_PORT_RULES | SIXLANE_PORT_VRF | SIXLANE_PORT_SLAVES | SIXLANE_PORT_NO_XMIT;
 	struct walk_hop back;
 	uint32_t value, id;
 

@@ -24,6 +24,7 @@ sys.path[:0] = [HERE]
 
 import flow as fl  # noqa: E402
 import lab  # noqa: E402
+from attack import bench_attack  # noqa: E402
 from exceptions import KINDS, bench_exceptions, bench_kinds  # noqa: E402
 from features import METRIC, bench_features  # noqa: E402
 from measure import FORWARD, BenchError, Results, check_samples, forward_samples  # noqa: E402
@@ -135,12 +136,13 @@ BENCHES = {
     "features": bench_features,
     "kinds": bench_kinds,
     "exceptions": bench_exceptions,
+    "attack": bench_attack,
     "sync": bench_sync,
     "change": bench_change,
     "memory": bench_memory,
 }
 # Of one route there is nothing to synchronise; what is added to a route is added to one.
-OF_ONE_ROUTE = ("features", "kinds", "exceptions")
+OF_ONE_ROUTE = ("features", "kinds", "exceptions", "attack")
 
 
 def bench_table(table, results, options):

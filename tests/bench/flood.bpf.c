@@ -3,7 +3,8 @@
  * The packet generator and its sink. The generator runs in the live-frames mode of
  * BPF_PROG_TEST_RUN. That mode recycles frames with what the last trip wrote into them (a
  * frame that was forwarded keeps its new MACs), so all headers are written for every packet; the
- * payload, which nobody touches, comes from the frame given to the test run.
+ * payload, which nobody touches, comes from the frame given to the test run. Of a frame that is
+ * about a number nobody knows what is header, and all of it is written.
  */
 #include <linux/bpf.h>
 
@@ -62,6 +63,17 @@ static __always_inline void write_frame(void *data, const struct flood_target *t
 	*(__u16 *)(data + FLOOD_CHECKSUM_OFFSET) = fold(target->sum + port);
 }
 
+static __always_inline void count_frame(__u64 number)
+{
+	if (!(number % FLOOD_STAMP_EVERY)) {
+		state.stamp_ns = bpf_ktime_get_ns();
+		state.stamp_sent = number;
+		if (!number)
+			state.first_ns = state.stamp_ns;
+	}
+	state.sent = number + 1;
+}
+
 /* One frame, whole, and the count of it. Not 0: the test run was given too short a frame. */
 static __always_inline int make_frame(struct xdp_md *ctx)
 {
@@ -75,13 +87,7 @@ static __always_inline int make_frame(struct xdp_md *ctx)
 		return -1;
 	write_frame(data, target,
 		    bpf_htons(FLOOD_SRC_PORT_FIRST + (number & (FLOOD_SRC_PORTS - 1))));
-	if (!(number % FLOOD_STAMP_EVERY)) {
-		state.stamp_ns = bpf_ktime_get_ns();
-		state.stamp_sent = number;
-		if (!number)
-			state.first_ns = state.stamp_ns;
-	}
-	state.sent = number + 1;
+	count_frame(number);
 	return 0;
 }
 
@@ -91,6 +97,33 @@ int flood_send(struct xdp_md *ctx)
 {
 	if (make_frame(ctx))
 		return XDP_ABORTED;
+	return bpf_redirect(config.ifindex, 0);
+}
+
+/* The same of a frame about a number. */
+SEC("xdp")
+int flood_about(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 bytes = config.about.frame_bytes, number = state.sent & config.target_mask;
+
+	if (bytes > FLOOD_ABOUT_BYTES || data + bytes > end)
+		return XDP_ABORTED;
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < bytes / 2; i++)
+		((__u16 *)data)[i] = config.about.frame.pieces[i];
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < FLOOD_ABOUT_PLACES; i++) {
+		__u32 at = config.about.places[i];
+
+		if (i >= config.about.n_places)
+			break;
+		if (at + 8 > bytes)
+			return XDP_ABORTED;
+		*(__u32 *)(data + at) = bpf_htonl(number);
+		*(__u32 *)(data + at + 4) = ~bpf_htonl(number);
+	}
+	count_frame(state.sent);
 	return bpf_redirect(config.ifindex, 0);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * flood: UDP over IPv6 at full speed out of a device, and the sink that counts it at the far end.
- * Reports JSON on standard output. Bounded in packets and, if asked, in time; ends early, with
- * its report, by SIGINT and SIGTERM. Leaves no program on any device unless it is killed.
+ * flood: UDP over IPv6 at full speed out of a device, and the sink that counts it at the far end;
+ * or any frame, about ever other destinations. Reports JSON on standard output. Bounded in packets
+ * and, if asked, in time; ends early, with its report, by SIGINT and SIGTERM. Leaves no program on
+ * any device unless it is killed.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -22,6 +23,7 @@
 
 static const char usage_text[] =
 	"Usage: flood send DEV --prefixes FILE --dst-mac MAC --src ADDRESS [OPTION...]\n"
+	"       flood about DEV --frame HEX --at OFFSET... [OPTION...]\n"
 	"       flood sink DEV\n"
 	"\n"
 	"send: random destinations inside the prefixes of FILE, out of DEV.\n"
@@ -35,6 +37,12 @@ static const char usage_text[] =
 	"  --addresses N     how many destinations, rounded up to a power of 2 (default: 65536)\n"
 	"  --seed N          of their choice (default: 1)\n"
 	"  --cpu N           where to run (default: the last CPU)\n"
+	"\n"
+	"about: that frame again and again, out of DEV, each about another number from 0 on. Its 32 bits\n"
+	"and those of its complement stand at OFFSET, so that checksums stay right if they are right\n"
+	"for one number. Options as for send: --count, --seconds, --addresses, --cpu.\n"
+	"  --frame HEX       the frame, of an even number of bytes, at most 256\n"
+	"  --at OFFSET       an even number; may be given twice\n"
 	"\n"
 	"sink: count and drop what send makes. Answers each line on standard input by a line with\n"
 	"the counters; ends with the end of its input.\n";
@@ -68,8 +76,21 @@ static int usage_error(const char *what, const char *value)
 	return EXIT_USAGE;
 }
 
+static int set_frame(struct flood_about *about, const char *hex)
+{
+	size_t n = strlen(hex);
+
+	if (!n || n % 2 || n / 2 > FLOOD_ABOUT_BYTES || strspn(hex, "0123456789abcdef") != n)
+		return -EINVAL;
+	about->frame_bytes = (uint32_t)(n / 2);
+	for (size_t i = 0; i < n / 2; i++)
+		sscanf(hex + 2 * i, "%2hhx", &about->frame.bytes[i]);
+	return 0;
+}
+
 static int set_option(struct send_options *options, int option, const char *value)
 {
+	struct flood_about *about = &options->gen.about;
 	char *end = "";
 
 	switch (option) {
@@ -78,6 +99,13 @@ static int set_option(struct send_options *options, int option, const char *valu
 		return 0;
 	case 'd':
 		return gen_parse_mac(value, options->gen.dst_mac);
+	case 'f':
+		return set_frame(about, value);
+	case 'o':
+		if (about->n_places == FLOOD_ABOUT_PLACES)
+			return -EINVAL;
+		about->places[about->n_places++] = (uint32_t)strtoul(value, &end, 10);
+		break;
 	case 'm':
 		return gen_parse_mac(value, options->gen.src_mac);
 	case 's':
@@ -117,13 +145,29 @@ static const struct option long_options[] = {
 	{ "addresses", required_argument, NULL, 'a' },
 	{ "seed", required_argument, NULL, 'r' },
 	{ "cpu", required_argument, NULL, 'c' },
+	{ "frame", required_argument, NULL, 'f' },
+	{ "at", required_argument, NULL, 'o' },
 	{ 0 },
 };
 
 /* 0, or the exit status. */
-static int parse_send(int argc, char **argv, struct send_options *options)
+static int check_send(const struct send_options *options, bool about)
 {
 	static const uint8_t nothing[16];
+
+	if (about != (options->gen.about.frame_bytes || options->gen.about.n_places) ||
+	    (about && !options->gen.about.frame_bytes))
+		return usage_error("--frame and --at are for about, which needs --frame:",
+				   about ? "about" : "send");
+	if (!about && (!options->gen.prefixes || !memcmp(options->gen.dst_mac, nothing, 6) ||
+		       !memcmp(options->gen.src_addr, nothing, 16)))
+		return usage_error("needs --prefixes, --dst-mac and --src:", "send");
+	return 0;
+}
+
+/* 0, or the exit status. */
+static int parse_send(int argc, char **argv, struct send_options *options)
+{
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
@@ -132,12 +176,10 @@ static int parse_send(int argc, char **argv, struct send_options *options)
 		if (set_option(options, option, optarg))
 			return usage_error("bad value", optarg);
 	}
-	if (!options->gen.prefixes || !memcmp(options->gen.dst_mac, nothing, 6) ||
-	    !memcmp(options->gen.src_addr, nothing, 16))
-		return usage_error("needs --prefixes, --dst-mac and --src:", "send");
-	return 0;
+	return check_send(options, !strcmp(argv[0], "about"));
 }
 
+/* argv[0]: the command. */
 static int flood_send(uint32_t ifindex, int argc, char **argv)
 {
 	struct send_options options = {
@@ -256,8 +298,10 @@ int main(int argc, char **argv)
 	if (!ifindex)
 		return usage_error("no such device", argv[2]);
 	watch_signals();
-	if (!strcmp(argv[1], "send"))
+	if (!strcmp(argv[1], "send") || !strcmp(argv[1], "about")) {
+		argv[2] = argv[1];
 		return flood_send(ifindex, argc - 2, argv + 2);
+	}
 	if (!strcmp(argv[1], "sink"))
 		return flood_sink(ifindex);
 	return usage_error("unknown command", argv[1]);

@@ -4,7 +4,7 @@
  * the generator serves whatever forwards.
  *
  * A frame is Ethernet + IPv6 + UDP + zeros. Only destination, source port and checksum differ from
- * packet to packet.
+ * packet to packet. Or it is whatever is given, and about another number each time.
  */
 #ifndef FLOOD_H
 #define FLOOD_H
@@ -31,6 +31,23 @@ struct flood_target {
 };
 _Static_assert(sizeof(struct flood_target) == 24, "an array map rounds elements up to 8 bytes");
 
+/*
+ * A frame about a number: where it is said there stand its 32 bits, and then those of its
+ * complement. Whatever the number, the one's complement sum of all that is the same, and so a
+ * checksum over it.
+ */
+#define FLOOD_ABOUT_BYTES 256 /* of the frame, at most */
+#define FLOOD_ABOUT_PLACES 2
+struct flood_about {
+	union {
+		__u8 bytes[FLOOD_ABOUT_BYTES];
+		__u16 pieces[FLOOD_ABOUT_BYTES / 2];
+	} frame;
+	__u32 frame_bytes; /* an even number */
+	__u32 n_places;
+	__u32 places[FLOOD_ABOUT_PLACES]; /* offsets in the frame, even ones */
+};
+
 /* Set before the programs are loaded. */
 struct flood_config {
 	union {
@@ -40,7 +57,8 @@ struct flood_config {
 		__u16 pieces[32];
 	} header;
 	__u32 target_mask; /* targets - 1; the number of targets is a power of 2 */
-	__u32 ifindex;	   /* of flood_send: the device to send from */
+	__u32 ifindex;	   /* of flood_send and flood_about: the device to send from */
+	struct flood_about about;
 };
 
 /* A run's progress; by one CPU at a time. */

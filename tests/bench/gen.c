@@ -16,7 +16,6 @@
 #include <sys/time.h>
 
 #include "../../user/util.h"
-#include "flood.h"
 #include "prefixes.h"
 
 #ifndef BPF_F_TEST_XDP_LIVE_FRAMES
@@ -156,10 +155,19 @@ static uint32_t round_up_pow2(uint32_t n)
 	return power;
 }
 
+static const char *program_of(const struct gen_options *options)
+{
+	if (options->about.frame_bytes)
+		return "flood_about";
+	return options->send_ifindex ? "flood_send" : "flood_into";
+}
+
 static int configure(struct gen *gen, const struct gen_options *options, uint32_t n)
 {
-	struct flood_config config = { .target_mask = n - 1, .ifindex = options->send_ifindex };
-	const char *wanted = options->send_ifindex ? "flood_send" : "flood_into";
+	struct flood_config config = { .target_mask = n - 1,
+				       .ifindex = options->send_ifindex,
+				       .about = options->about };
+	const char *wanted = program_of(options);
 	struct bpf_program *prog;
 	struct bpf_map *map;
 	int ret = 0;
@@ -169,7 +177,7 @@ static int configure(struct gen *gen, const struct gen_options *options, uint32_
 		bpf_program__set_autoload(prog, !strcmp(bpf_program__name(prog), wanted));
 	bpf_object__for_each_map(map, gen->object)
 	{
-		if (!strcmp(bpf_map__name(map), "targets"))
+		if (!strcmp(bpf_map__name(map), "targets") && !options->about.frame_bytes)
 			ret = ret ?: bpf_map__set_max_entries(map, n);
 		else if (strstr(bpf_map__name(map), ".rodata"))
 			ret = ret ?: bpf_map__set_initial_value(map, &config, sizeof(config));
@@ -182,8 +190,7 @@ static int find_descriptors(struct gen *gen, const struct gen_options *options)
 	struct bpf_program *prog;
 	struct bpf_map *map;
 
-	prog = bpf_object__find_program_by_name(gen->object, options->send_ifindex ? "flood_send"
-										   : "flood_into");
+	prog = bpf_object__find_program_by_name(gen->object, program_of(options));
 	gen->prog_fd = bpf_program__fd(prog);
 	gen->into_fd = bpf_object__find_map_fd_by_name(gen->object, "into");
 	bpf_object__for_each_map(map, gen->object) if (strstr(bpf_map__name(map), ".bss"))
@@ -191,7 +198,19 @@ static int find_descriptors(struct gen *gen, const struct gen_options *options)
 	return gen->state_fd > 0 ? 0 : -EPROTO;
 }
 
-static int load(struct gen *gen, const struct gen_options *options)
+static int load(struct gen *gen, const struct gen_options *options, uint32_t n)
+{
+	int ret;
+
+	gen->object = bpf_object__open_file(gen_beside("flood.bpf.o"), NULL);
+	if (!gen->object)
+		return complain(-errno, gen_beside("flood.bpf.o"));
+	ret = configure(gen, options, n) ?: bpf_object__load(gen->object)
+						    ?: find_descriptors(gen, options);
+	return ret ? complain(ret, "cannot load the generator") : 0;
+}
+
+static int prepare(struct gen *gen, const struct gen_options *options)
 {
 	_cleanup_(prefixes_free) struct prefixes prefixes = { 0 };
 	uint32_t n = round_up_pow2(options->targets);
@@ -200,15 +219,26 @@ static int load(struct gen *gen, const struct gen_options *options)
 	ret = prefixes_read(options->prefixes, &prefixes);
 	if (ret)
 		return complain(ret, options->prefixes);
-	gen->object = bpf_object__open_file(gen_beside("flood.bpf.o"), NULL);
-	if (!gen->object)
-		return complain(-errno, gen_beside("flood.bpf.o"));
 	build_frame(gen, options);
-	ret = configure(gen, options, n) ?: bpf_object__load(gen->object);
+	ret = load(gen, options, n);
 	if (ret)
-		return complain(ret, "cannot load the generator");
-	ret = find_descriptors(gen, options) ?: fill_targets(gen, &prefixes, options->seed, n);
+		return ret;
+	ret = fill_targets(gen, &prefixes, options->seed, n);
 	return ret ? complain(ret, "cannot fill the targets") : 0;
+}
+
+static int prepare_about(struct gen *gen, const struct gen_options *options)
+{
+	const struct flood_about *about = &options->about;
+
+	if (!options->send_ifindex || about->frame_bytes > FLOOD_ABOUT_BYTES ||
+	    about->frame_bytes % 2 || about->n_places > FLOOD_ABOUT_PLACES)
+		return complain(-EINVAL, "frame");
+	for (uint32_t i = 0; i < about->n_places; i++)
+		if (about->places[i] % 2 || about->places[i] + 8 > about->frame_bytes)
+			return complain(-EINVAL, "place of the number");
+	gen->frame_bytes = about->frame_bytes;
+	return load(gen, options, round_up_pow2(options->targets));
 }
 
 int gen_new(const struct gen_options *options, struct gen **out)
@@ -222,7 +252,7 @@ int gen_new(const struct gen_options *options, struct gen **out)
 	gen = calloc(1, sizeof(*gen));
 	if (!gen)
 		return -ENOMEM;
-	ret = load(gen, options);
+	ret = options->about.frame_bytes ? prepare_about(gen, options) : prepare(gen, options);
 	if (ret)
 		gen_free(gen);
 	else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The packet generator's user space: targets from a list of prefixes, the frame, the test run.
+ * The packet generator's user space: targets from a list of prefixes, the frame, the test run. Or
+ * one frame that is given, about ever other numbers (flood.h).
  * Knows nothing of who forwards the packets or how they are counted at the far end.
  *
  * Functions return 0 or -errno and say on stderr what failed.
@@ -11,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "flood.h"
+
 struct gen_options {
 	const char
 		*prefixes; /* file with a prefix a line; destinations are random in random ones */
@@ -20,6 +23,11 @@ struct gen_options {
 	uint8_t src_mac[6], dst_mac[6];
 	uint8_t src_addr[16];
 	uint32_t send_ifindex; /* send out of this device; 0: into the program of gen_into() */
+	/*
+	 * If frame_bytes is not 0 this is the frame, of as many numbers as targets says, and sent:
+	 * nothing else of the above but send_ifindex is looked at.
+	 */
+	struct flood_about about;
 };
 
 #define GEN_FRAME_BYTES 64

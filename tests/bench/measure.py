@@ -23,6 +23,8 @@ FIGURES = {
     ("exceptions", "hit - none", "one"): ("most", 60),
     ("exceptions", "hit, 2 CPUs/1", "one"): ("least", 1.9),
     ("exceptions", "beside them/alone", "one"): ("least", 0.97),
+    **{("attack", "beside %s/alone" % kind, "one"): ("least", 0.95)
+       for kind in ("too big, to us", "too big, through", "redirect, to us", "redirect, through")},
     ("sync", "start", "full-view"): ("most", 1500),
     ("change", "p99", "full-view"): ("most", 5),
     ("memory", "rss", "full-view"): ("most", 100),
@@ -51,7 +53,7 @@ class Results:
         self.rows.append(row)
         verdict = self._judge(row)
         if not self.quiet:
-            print("%-8s %-26s %-12s %8s  %10s %10s %10s  %-6s %s" % (
+            print("%-8s %-34s %-12s %8s  %10s %10s %10s  %-6s %s" % (
                 bench, engine, table, f"{routes:,}", *[_number(row[key]) for key in
                 ("median", "low", "high")], unit, verdict), flush=True)  # fmt: skip
 
@@ -70,7 +72,7 @@ class Results:
 
     def header(self):
         if not self.quiet:
-            print("%-8s %-26s %-12s %8s  %10s %10s %10s  %s" % (
+            print("%-8s %-34s %-12s %8s  %10s %10s %10s  %s" % (
                 "bench", "engine", "table#seed", "routes", "median", "lowest", "highest", "unit"))  # fmt: skip
 
 

@@ -17,12 +17,13 @@ sys.path[:0] = [HERE]
 
 import flow as fl  # noqa: E402
 import lab  # noqa: E402
+import messages  # noqa: E402
+from messages import packed  # noqa: E402
 from progress import wait  # noqa: E402
 
 PEERS = 1 << 20  # flood rounds to powers of 2
 SMALLER = 1000
 MTU = 1400
-ICMP6 = 58
 
 
 class ScaleError(Exception):
@@ -37,29 +38,11 @@ def demand(what, value, wanted):
 # --- the messages -----------------------------------------------------------------------------
 
 
-def packed(address):
-    return ipaddress.IPv6Address(address).packed
-
-
-def checksum(data):
-    total = int.from_bytes(data + bytes(len(data) & 1), "big") % 0xFFFF
-    return (0xFFFF - total).to_bytes(2, "big")
-
-
-def ip6(source, target, message):
-    """An IPv6 packet with this ICMPv6 message, the checksum of which is filled in."""
-    pseudo = source + target + len(message).to_bytes(4, "big") + bytes([0, 0, 0, ICMP6])
-    message = message[:2] + checksum(pseudo + message) + message[4:]
-    head = bytes([0x60, 0, 0, 0]) + len(message).to_bytes(2, "big") + bytes([ICMP6, 64])
-    return head + source + target + message
-
-
 def too_big(peer):
     """From b's link: a packet of the router's own to that peer did not fit."""
-    echo = ip6(packed(fl.B_ROUTER), packed(peer), bytes([128, 0, 0, 0, 0, 1, 0, 1]) + bytes(40))
-    message = bytes([2, 0, 0, 0]) + MTU.to_bytes(4, "big") + echo
-    ether = bytes.fromhex((fl.P1_MAC + fl.B_MAC).replace(":", "")) + b"\x86\xdd"
-    return ether + ip6(packed(fl.GATEWAYS[0]), packed(fl.B_ROUTER), message)
+    quoted = messages.echo(packed(fl.B_ROUTER), packed(peer))
+    packet = messages.too_big(packed(fl.GATEWAYS[0]), packed(fl.B_ROUTER), MTU, quoted)
+    return messages.ethernet(fl.P1_MAC, fl.B_MAC, packet)
 
 
 # --- the run ------------------------------------------------------------------------------------

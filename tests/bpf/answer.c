@@ -31,6 +31,17 @@ static uint16_t checksum(const struct frame *frame)
 	return (uint16_t)~add_bytes(sum, frame->bytes + AT_TYPE, length);
 }
 
+struct answer answer_by(enum device dev, const uint8_t *dst_mac, uint32_t mtu)
+{
+	return (struct answer){
+		.mtu = mtu,
+		.dst_mac = dst_mac,
+		.src_mac = world_device_mac[dev],
+		.src = world_source(dev)->bytes,
+		.hop_limit = WORLD_HOP_LIMIT(dev),
+	};
+}
+
 void answer_build(struct frame *out, const struct frame *packet, const struct answer *answer)
 {
 	uint8_t *bytes = out->bytes;

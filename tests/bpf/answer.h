@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "frame.h"
+#include "world.h"
 
 #define ANSWER_QUOTED 1232 /* so that all of it makes 1280 */
 
@@ -19,6 +20,9 @@ struct answer {
 	const uint8_t *src; /* address */
 	uint8_t hop_limit;
 };
+
+/* One that a device sends to this MAC, about a packet as it came in. */
+struct answer answer_by(enum device dev, const uint8_t *dst_mac, uint32_t mtu);
 
 /* To a packet without tags, of which the answer has none either. */
 void answer_build(struct frame *out, const struct frame *packet, const struct answer *answer);

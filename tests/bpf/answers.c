@@ -28,10 +28,7 @@ static void make_world(struct world *world, uint32_t mtu)
 	};
 
 	harness_world(world);
-	world_add_route(world, "2001:db8:2::/48", 0, NH_GATEWAY);
-	world_mark_routes(world, SIXLANE_ROUTE_EXCEPTIONS);
-	world_add_route(world, "2001:db8:1::/48", 0, NH_VIA(NEIGH_IN));
-	world_add_exception(world, FRAME_DST, 0, &value);
+	world_add_exception_and_ways(world, &value);
 }
 
 static void install(uint32_t mtu)
@@ -64,13 +61,7 @@ static void build(struct frame *frame, size_t size, size_t padding)
 
 static void build_answer(struct frame *out, const struct frame *in, uint32_t mtu)
 {
-	const struct answer answer = {
-		.mtu = mtu,
-		.dst_mac = world_neigh_mac[NEIGH_IN],
-		.src_mac = world_device_mac[DEV_IN],
-		.src = world_source(DEV_IN)->bytes,
-		.hop_limit = WORLD_HOP_LIMIT(DEV_IN),
-	};
+	const struct answer answer = answer_by(DEV_IN, world_neigh_mac[NEIGH_IN], mtu);
 
 	answer_build(out, in, &answer);
 }

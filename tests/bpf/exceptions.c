@@ -53,6 +53,33 @@ static void hit(const struct frame *in)
 	harness_expect_once(DEV_IN, in, &expected);
 }
 
+/* An entry is not looked for where no bit says that there may be one: what the bits are for. */
+void exception_test_bit_comes_before_entry(void **state)
+{
+	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN] };
+	const struct world_exception own = {
+		.key = { .dst = world_addr(FRAME_DST), .table = SIXLANE_TABLE_MAIN },
+	};
+	static struct frame frame, out;
+	const struct expected by_route = {
+		.verdict = SIXLANE_FORWARD,
+		.slot = world_port_slot(DEV_IN),
+		.egress = harness_ifindex()[DEV_OUT],
+		.out = &out,
+	};
+
+	(void)state;
+	install();
+	frame_build(&frame, &spec);
+	hit(&frame);
+	harness_hide_exception(&own);
+	out = frame;
+	frame_route(&out, world_neigh_mac[NEIGH_GATEWAY], world_device_mac[DEV_OUT]);
+	harness_expect_once(DEV_IN, &frame, &by_route);
+	install();
+	hit(&frame);
+}
+
 /* Each hit is checked to change one CPU's figures; here, whose. */
 void exception_test_figures_by_cpu(void **state)
 {

@@ -59,44 +59,36 @@ void figures_close(void)
 	free(after);
 }
 
-static void must(int err, const char *what)
-{
-	if (!err)
-		return;
-	fprintf(stderr, "%s: %s\n", what, strerror(-err));
-	abort();
-}
-
 /* What all CPUs' sl_cpu are, to be freed. */
-static struct sixlane_cpu *read_answers(void)
+static struct sixlane_cpu *read_cpus(void)
 {
-	struct sixlane_cpu *answers = calloc((size_t)setup->n_cpus, sizeof(*answers));
+	struct sixlane_cpu *cpus = calloc((size_t)setup->n_cpus, sizeof(*cpus));
 	uint32_t zero = 0;
 
-	must(answers ? bpf_map_lookup_elem(setup->map_fd[MAP_CPU], &zero, answers) : -ENOMEM,
-	     "sl_cpu");
-	return answers;
+	setup_must(cpus ? bpf_map_lookup_elem(setup->map_fd[MAP_CPU], &zero, cpus) : -ENOMEM,
+		   "sl_cpu");
+	return cpus;
 }
 
 void harness_fill_buckets(uint64_t filled_ns)
 {
-	struct sixlane_cpu *answers = read_answers();
+	struct sixlane_cpu *cpus = read_cpus();
 	uint32_t zero = 0;
 
 	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
-		answers[cpu].filled_ns = filled_ns;
-	must(bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, answers, BPF_ANY), "sl_cpu");
-	free(answers);
+		cpus[cpu].filled_ns = filled_ns;
+	setup_must(bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, cpus, BPF_ANY), "sl_cpu");
+	free(cpus);
 }
 
 uint64_t harness_hints_lost(void)
 {
-	struct sixlane_cpu *answers = read_answers();
+	struct sixlane_cpu *cpus = read_cpus();
 	uint64_t lost = 0;
 
 	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
-		lost += answers[cpu].hints_lost;
-	free(answers);
+		lost += cpus[cpu].hints_lost;
+	free(cpus);
 	return lost;
 }
 
@@ -108,9 +100,9 @@ static struct sixlane_exception *of_exception(struct sixlane_exception *values, 
 static void read_values(struct sixlane_exception *to)
 {
 	for (size_t i = 0; i < n_installed; i++)
-		must(bpf_map_lookup_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].key,
-					 of_exception(to, i)),
-		     "sl_exceptions");
+		setup_must(bpf_map_lookup_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].key,
+					       of_exception(to, i)),
+			   "sl_exceptions");
 }
 
 const struct sixlane_exception *harness_exception(size_t i, int cpu)
@@ -129,26 +121,38 @@ static uint64_t coarse_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* The tests' own count of bits is none: what is alike is as good as there. */
+static void set_excepted(const struct sixlane_exception_key *key, bool set)
+{
+	uint32_t bit = sixlane_excepted_bit(sixlane_exception_check(key));
+	uint64_t *word = &setup->excepted[bit / 64], mask = 1ull << bit % 64;
+
+	*word = set ? *word | mask : *word & ~mask;
+}
+
 void figures_install(const struct world *world)
 {
-	struct sixlane_cpu *answers = calloc((size_t)setup->n_cpus, sizeof(*answers));
+	struct sixlane_cpu *cpus = calloc((size_t)setup->n_cpus, sizeof(*cpus));
 	uint32_t zero = 0;
 
-	for (size_t i = 0; i < n_installed; i++)
+	for (size_t i = 0; i < n_installed; i++) {
 		bpf_map_delete_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].key);
+		set_excepted(&installed[i].key, false);
+	}
 	n_installed = world->n_exceptions;
 	memcpy(installed, world->exceptions, sizeof(installed));
 	for (size_t i = 0; i < n_installed; i++) {
 		for (int cpu = 0; cpu < setup->n_cpus; cpu++)
 			of_exception(before, i)[cpu] = installed[i].value;
-		must(bpf_map_update_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].key,
-					 of_exception(before, i), BPF_NOEXIST),
-		     "sl_exceptions");
+		set_excepted(&installed[i].key, true);
+		setup_must(bpf_map_update_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].key,
+					       of_exception(before, i), BPF_NOEXIST),
+			   "sl_exceptions");
 	}
-	must(answers ? bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, answers, BPF_ANY)
-		     : -ENOMEM,
-	     "sl_cpu");
-	free(answers);
+	setup_must(cpus ? bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, cpus, BPF_ANY)
+			: -ENOMEM,
+		   "sl_cpu");
+	free(cpus);
 }
 
 void harness_put_exception(const struct world_exception *exception)
@@ -157,8 +161,15 @@ void harness_put_exception(const struct world_exception *exception)
 
 	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
 		values[cpu] = exception->value;
-	must(bpf_map_update_elem(setup->map_fd[MAP_EXCEPTIONS], &exception->key, values, BPF_ANY),
-	     "sl_exceptions");
+	set_excepted(&exception->key, true);
+	setup_must(bpf_map_update_elem(setup->map_fd[MAP_EXCEPTIONS], &exception->key, values,
+				       BPF_ANY),
+		   "sl_exceptions");
+}
+
+void harness_hide_exception(const struct world_exception *exception)
+{
+	set_excepted(&exception->key, false);
 }
 
 void harness_del_exception(const struct world_exception *exception)

@@ -3,7 +3,6 @@
  * The xdp.frags flavour: frames that lie in several buffers. BPF_PROG_TEST_RUN puts what
  * is more than a page holds into fragments.
  */
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <setjmp.h>
@@ -169,10 +168,7 @@ static void install_exception(void)
 	static struct world world;
 
 	harness_world(&world);
-	world_add_route(&world, "2001:db8:2::/48", 0, NH_GATEWAY);
-	world_mark_routes(&world, SIXLANE_ROUTE_EXCEPTIONS);
-	world_add_route(&world, "2001:db8:1::/48", 0, NH_VIA(NEIGH_IN));
-	world_add_exception(&world, FRAME_DST, 0, &value);
+	world_add_exception_and_ways(&world, &value);
 	for (uint32_t slot = 1; slot < WORLD_PORTS; slot++)
 		world.ports[slot].mtu = JUMBO;
 	world_port(&world, DEV_IN)->flags &= ~SIXLANE_PORT_XMIT_FRAGS;
@@ -181,13 +177,7 @@ static void install_exception(void)
 
 static void build_answer(struct frame *out, const struct frame *in)
 {
-	const struct answer answer = {
-		.mtu = MTU,
-		.dst_mac = world_neigh_mac[NEIGH_IN],
-		.src_mac = world_device_mac[DEV_IN],
-		.src = world_source(DEV_IN)->bytes,
-		.hop_limit = WORLD_HOP_LIMIT(DEV_IN),
-	};
+	const struct answer answer = answer_by(DEV_IN, world_neigh_mac[NEIGH_IN], MTU);
 
 	answer_build(out, in, &answer);
 }
@@ -224,30 +214,10 @@ void frags_test_answers_to_jumbo_frames(void **state)
 	}
 }
 
-/* Where a test run may say how much of a frame lies in the first buffer (Linux 6.18). */
 static int run_with_linear(const struct frame *in, size_t linear, struct frame *out,
 			   uint32_t *action)
 {
-	struct xdp_md ctx = {
-		.data_end = (uint32_t)linear,
-		.ingress_ifindex = harness_ifindex()[DEV_IN],
-	};
-	struct bpf_test_run_opts opts = {
-		.sz = sizeof(opts),
-		.data_in = in->bytes,
-		.data_size_in = (uint32_t)in->len,
-		.data_out = out->bytes,
-		.data_size_out = sizeof(out->bytes),
-		.ctx_in = &ctx,
-		.ctx_size_in = sizeof(ctx),
-		.repeat = 1,
-	};
-	int err = bpf_prog_test_run_opts(harness_prog_fd(PROG_FRAGS), &opts);
-
-	out->len = opts.data_size_out;
-	out->meta = 0;
-	*action = opts.retval;
-	return err;
+	return harness_run_linear(PROG_FRAGS, harness_ifindex()[DEV_IN], in, linear, out, action);
 }
 
 void frags_test_answers_need_the_first_buffer(void **state)

@@ -128,17 +128,9 @@ void harness_unpin(void)
 
 /* --- the world in the maps --------------------------------------------------------------- */
 
-static void must(int err, const char *what)
-{
-	if (!err)
-		return;
-	fprintf(stderr, "%s: %s\n", what, strerror(-err));
-	abort();
-}
-
 static void put(enum setup_map map, const void *key, const void *value, const char *what)
 {
-	must(bpf_map_update_elem(setup.map_fd[map], key, value, BPF_ANY), what);
+	setup_must(bpf_map_update_elem(setup.map_fd[map], key, value, BPF_ANY), what);
 }
 
 static void uninstall(void)
@@ -191,8 +183,9 @@ static uint32_t snapshot(struct sixlane_counters *to, enum harness_sweep sweep)
 	uint32_t n = sweep == SWEEP_ALL ? SIXLANE_MAX_PORTS : WORLD_PORTS, last;
 
 	/* An array is dumped in the order of its indices. */
-	must(bpf_map_lookup_batch(setup.map_fd[MAP_COUNTERS], NULL, &last, keys, to, &n, NULL),
-	     "sl_counters");
+	setup_must(
+		bpf_map_lookup_batch(setup.map_fd[MAP_COUNTERS], NULL, &last, keys, to, &n, NULL),
+		"sl_counters");
 	return n;
 }
 
@@ -235,13 +228,13 @@ static struct risen find_risen(uint32_t n_slots)
 #define META_MAX 252 /* of any kernel */
 #define META_BYTE 0x5c
 
-int harness_run(enum harness_prog prog, uint32_t ingress, const struct frame *in, struct frame *out,
-		uint32_t *action)
+int harness_run_linear(enum harness_prog prog, uint32_t ingress, const struct frame *in,
+		       size_t linear, struct frame *out, uint32_t *action)
 {
 	static uint8_t buffer[META_MAX + FRAME_MAX];
 	struct xdp_md ctx = {
 		.data = (uint32_t)in->meta,
-		.data_end = (uint32_t)(in->meta + in->len),
+		.data_end = (uint32_t)(in->meta + linear),
 		.ingress_ifindex = ingress,
 	};
 	struct bpf_test_run_opts opts = {
@@ -275,6 +268,12 @@ int harness_run(enum harness_prog prog, uint32_t ingress, const struct frame *in
 		memcpy(out->bytes, buffer + in->meta, out->len);
 	*action = opts.retval;
 	return 0;
+}
+
+int harness_run(enum harness_prog prog, uint32_t ingress, const struct frame *in, struct frame *out,
+		uint32_t *action)
+{
+	return harness_run_linear(prog, ingress, in, in->len, out, action);
 }
 
 size_t harness_meta_max(void)
@@ -371,7 +370,8 @@ _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame
 		snapshot(before, SWEEP_ALL);
 	figures_begin();
 	outcome.ingress = ingress;
-	must(harness_run(prog, ingress, in, &outcome.out, &outcome.action), "BPF_PROG_TEST_RUN");
+	setup_must(harness_run(prog, ingress, in, &outcome.out, &outcome.action),
+		   "BPF_PROG_TEST_RUN");
 	figures_end(in);
 	outcome.risen = find_risen(snapshot(after, sweep));
 	before_is_of_now = true;

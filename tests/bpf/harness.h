@@ -58,6 +58,10 @@ enum harness_sweep { SWEEP_ALL, SWEEP_WORLD };
 int harness_run(enum harness_prog prog, uint32_t ingress, const struct frame *in, struct frame *out,
 		uint32_t *action);
 
+/* The same of a frame of which this much lies in the first buffer (Linux 6.18). */
+int harness_run_linear(enum harness_prog prog, uint32_t ingress, const struct frame *in,
+		       size_t linear, struct frame *out, uint32_t *action);
+
 /*
  * The most metadata that may stand before a frame, so that no tag finds room; 0: this kernel allows
  * too little of it to find out.
@@ -89,6 +93,8 @@ const struct sixlane_exception *harness_exception(size_t i, int cpu);
 
 /* Say otherwise of a key, or nothing; harness_install() takes away whatever there is. */
 void harness_put_exception(const struct world_exception *exception);
+/* Without its bit in sl_excepted. */
+void harness_hide_exception(const struct world_exception *exception);
 void harness_del_exception(const struct world_exception *exception);
 
 /* Set what every CPU's bucket of answers says. */

@@ -100,6 +100,7 @@ static void add_all(void)
 	add("rate of answers in time", answer_test_rate_in_time, NULL);
 	add("rate of answers, CPU by CPU", answer_test_rate_by_cpu, NULL);
 	add("figures of exceptions, CPU by CPU", exception_test_figures_by_cpu, NULL);
+	add("no bit, no entry", exception_test_bit_comes_before_entry, NULL);
 	add("full ring of hints", exception_test_full_ring_of_hints, NULL);
 	add("jumbo frames", frags_test_jumbo_frames, NULL);
 	add("padding of jumbo frames", frags_test_padding_of_jumbo_frames, NULL);

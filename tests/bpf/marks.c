@@ -65,16 +65,12 @@ void mark_test_used_is_set_of_silent_members(void **state)
 	expect_used(NEIGH_SILENT);
 }
 
-/* FRAME_DST's route to NH_GATEWAY, an exception of it, and a way back. */
 static void install_exception(const struct sixlane_exception *value)
 {
 	static struct world world;
 
 	harness_world(&world);
-	world_add_route(&world, "2001:db8:2::/48", 0, NH_GATEWAY);
-	world_mark_routes(&world, SIXLANE_ROUTE_EXCEPTIONS);
-	world_add_route(&world, "2001:db8:1::/48", 0, NH_VIA(NEIGH_IN));
-	world_add_exception(&world, FRAME_DST, 0, value);
+	world_add_exception_and_ways(&world, value);
 	harness_install(&world);
 }
 

@@ -51,7 +51,8 @@ static enum sender find_sender(const struct walk *w, const struct sixlane_port *
 	    is_first_of_prefix(src, sixlane_route_len(value)))
 		return NOBODY;
 	if (!model_has(w->port, SIXLANE_PORT_SOURCE) ||
-	    w->port->flags & (SIXLANE_PORT_RULES | SIXLANE_PORT_VRF | SIXLANE_PORT_SLAVES) ||
+	    w->port->flags & (SIXLANE_PORT_RULES | SIXLANE_PORT_VRF | SIXLANE_PORT_SLAVES |
+			      SIXLANE_PORT_NO_XMIT) ||
 	    model_has(egress, SIXLANE_PORT_VRF) || value & marks ||
 	    next_hop->flags & SIXLANE_NEXT_HOP_NO_ANSWER || next_hop->fate.port != w->slot)
 		return SOMEBODY;
@@ -133,7 +134,7 @@ static enum sixlane_verdict answer(const struct walk *w, const struct sixlane_po
 	if (w->world->meta.answer_ns && !w->world->meta.answer_burst)
 		return SIXLANE_DROP_TOO_BIG_RATE;
 	if (w->in->meta + 48 + 4 * n_tags > MODEL_HEADROOM + w->tag_bytes)
-		return SIXLANE_PASS_NO_HEADROOM;
+		return by_operator ? SIXLANE_DROP_TOO_BIG : SIXLANE_PASS_NO_HEADROOM;
 	answer_->src_mac = w->port->mac.bytes;
 	answer_->src = w->port->source.bytes;
 	answer_->hop_limit = (uint8_t)w->port->hop_limit;

@@ -15,17 +15,6 @@ static const struct world_exception *find(const struct walk *w)
 	return NULL;
 }
 
-/* All words of the key, in the host's order. */
-static uint32_t check_of(const struct sixlane_exception_key *key)
-{
-	uint32_t words[6], check = 0;
-
-	memcpy(words, key, sizeof(words));
-	for (int i = 0; i < 6; i++)
-		check ^= words[i];
-	return check;
-}
-
 static bool has(const struct sixlane_exception *value, uint32_t flag)
 {
 	return value->flags & flag;
@@ -81,7 +70,7 @@ bool model_apply_exception(const struct walk *w, struct way *way, struct model_r
 	found = find(w);
 	if (!found)
 		return !missing;
-	if (found->value.check != check_of(&found->key))
+	if (found->value.check != sixlane_exception_check(&found->key))
 		return false;
 	if (is_expired(&found->value))
 		return true;
@@ -114,7 +103,7 @@ static bool is_ours(const struct walk *w)
 
 static bool is_told(const struct walk *w, enum sixlane_verdict verdict)
 {
-	if (verdict == SIXLANE_PASS_SOURCE)
+	if (verdict == SIXLANE_PASS_SOURCE || verdict == SIXLANE_PASS_PROXY_NDP)
 		return is_ours(w);
 	return verdict == SIXLANE_PASS_LOCAL || verdict == SIXLANE_PASS_ANYCAST ||
 	       verdict == SIXLANE_PASS_DESTINATION;

@@ -16,11 +16,6 @@ static void alt_mtu_1280(struct world *w)
 	world_port(w, DEV_ALT)->mtu = 1280;
 }
 
-static void back_marked(struct world *w)
-{
-	w->routes[1].value |= SIXLANE_ROUTE_EXCEPTIONS;
-}
-
 /* --- MTUs ---------------------------------------------------------------------------------- */
 
 static void answer_all(struct world *w)
@@ -38,10 +33,10 @@ static void answer_all_1280(struct world *w)
 static void answer_all_unsure(struct world *w)
 {
 	answer_all(w);
-	back_marked(w);
+	rows_back_marked(w);
 }
 
-static void route_mtu(struct world *w, uint32_t mtu, uint32_t flags)
+static void answer_all_of_route(struct world *w, uint32_t mtu, uint32_t flags)
 {
 	answer_all(w);
 	for (uint32_t id = 1; id <= N_NEIGHBOURS; id++) {
@@ -50,28 +45,28 @@ static void route_mtu(struct world *w, uint32_t mtu, uint32_t flags)
 	}
 }
 
-static void unlocked_1400(struct world *w)
+static void answer_all_unlocked_1400(struct world *w)
 {
-	route_mtu(w, 1400, 0);
+	answer_all_of_route(w, 1400, 0);
 }
 
-static void unlocked_1000(struct world *w)
+static void answer_all_unlocked_1000(struct world *w)
 {
-	route_mtu(w, 1000, 0);
+	answer_all_of_route(w, 1000, 0);
 }
 
-static void locked_1000(struct world *w)
+static void answer_all_locked_1000(struct world *w)
 {
-	route_mtu(w, 1000, SIXLANE_NEXT_HOP_LOCKED);
+	answer_all_of_route(w, 1000, SIXLANE_NEXT_HOP_LOCKED);
 }
 
-static void locked_1600(struct world *w)
+static void answer_all_locked_1600(struct world *w)
 {
-	route_mtu(w, 1600, SIXLANE_NEXT_HOP_LOCKED);
+	answer_all_of_route(w, 1600, SIXLANE_NEXT_HOP_LOCKED);
 }
 
 /* As of what the lower device leaves for tags. */
-static void taken_1496(struct world *w)
+static void answer_all_taken_1496(struct world *w)
 {
 	answer_all(w);
 	world_port(w, DEV_OUT_AD30_40)->mtu = 1496;
@@ -187,34 +182,34 @@ const struct row rows_answer[] = {
 	  ANSWERED(1280) },
 	{ .name = "device's MTU, all answered, before a smaller one of the route",
 	  PLAIN(NH_GATEWAY),
-	  .arrange = unlocked_1400,
+	  .arrange = answer_all_unlocked_1400,
 	  SIZE(1501),
 	  ANSWERED(1500) },
 	{ .name = "device's MTU, one tag",
 	  PLAIN(NH_VIA(NEIGH_OUT_10)),
-	  .arrange = taken_1496,
+	  .arrange = answer_all_taken_1496,
 	  SIZE(1497),
 	  ANSWERED(1496) },
 	{ .name = "device's MTU, two tags may leave less",
 	  PLAIN(NH_VIA(NEIGH_OUT_AD30_40)),
-	  .arrange = taken_1496,
+	  .arrange = answer_all_taken_1496,
 	  SIZE(1497),
 	  PASSED },
 	{ .name = "operator's next hop, two tags may leave less",
 	  HIT(OPERATOR_VIA(NH_VIA(NEIGH_OUT_AD30_40))),
 	  PLAIN(NH_GATEWAY),
-	  .arrange = taken_1496,
+	  .arrange = answer_all_taken_1496,
 	  SIZE(1497),
 	  ANSWERED(1496) },
 	{ .name = "locked Path MTU, two tags",
 	  HIT(LOCKED(1400)),
 	  PLAIN(NH_VIA(NEIGH_OUT_AD30_40)),
-	  .arrange = taken_1496,
+	  .arrange = answer_all_taken_1496,
 	  SIZE(1497),
 	  ANSWERED(1400) },
 	{ .name = "route's MTU, all answered",
 	  PLAIN(NH_GATEWAY),
-	  .arrange = unlocked_1400,
+	  .arrange = answer_all_unlocked_1400,
 	  OVER,
 	  ANSWERED_LATE(1400) },
 	{ .name = "route's locked MTU, all answered",
@@ -224,30 +219,32 @@ const struct row rows_answer[] = {
 	  ANSWERED(1400) },
 	{ .name = "route's locked MTU over the device's, all answered",
 	  PLAIN(NH_GATEWAY),
-	  .arrange = locked_1600,
+	  .arrange = answer_all_locked_1600,
 	  SIZE(1501),
 	  PASSED },
 	{ .name = "route's locked MTU over the device's, over both",
 	  PLAIN(NH_GATEWAY),
-	  .arrange = locked_1600,
+	  .arrange = answer_all_locked_1600,
 	  SIZE(1601),
 	  ANSWERED(1600) },
 	{ .name = "route's locked MTU under 1280, raised",
 	  PLAIN(NH_GATEWAY),
-	  .arrange = locked_1000,
+	  .arrange = answer_all_locked_1000,
 	  SIZE(1281),
 	  ANSWERED(1280) },
 	{ .name = "route's locked MTU under 1280, packet between",
 	  PLAIN(NH_GATEWAY),
-	  .arrange = locked_1000,
+	  .arrange = answer_all_locked_1000,
 	  SIZE(1280),
 	  PASSED },
 	{ .name = "route's MTU under 1280",
 	  PLAIN(NH_GATEWAY),
-	  .arrange = unlocked_1000,
+	  .arrange = answer_all_unlocked_1000,
 	  SIZE(1281),
 	  PASSED },
-	{ .name = "route's MTU under 1280, packet as long", .arrange = unlocked_1000, SIZE(1000) },
+	{ .name = "route's MTU under 1280, packet as long",
+	  .arrange = answer_all_unlocked_1000,
+	  SIZE(1000) },
 
 	/* generic mode, where a frame may be several packets */
 	{ KERNELS("generic mode"), .in = DEV_GENERIC,
@@ -313,8 +310,7 @@ const struct row rows_answer[] = {
 	/* room */
 	{ KERNELS("no room for the answer"), PLAIN(NH_GATEWAY), OVER, .meta = ROW_META_MAX,
 	  .verdict = SIXLANE_PASS_NO_HEADROOM },
-	{ OPERATORS("no room for the answer"), OVER, .meta = ROW_META_MAX,
-	  .verdict = SIXLANE_PASS_NO_HEADROOM },
+	{ OPERATORS("no room for the answer"), OVER, .meta = ROW_META_MAX, DROPPED },
 	{ KERNELS("no room for the answer, padding"), PLAIN(NH_GATEWAY), OVER, .padding = 5,
 	  .meta = ROW_META_MAX, .verdict = SIXLANE_PASS_NO_HEADROOM },
 	FINE("answer, metadata in front of the frame", OVER, .meta = 32),

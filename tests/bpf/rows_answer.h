@@ -33,4 +33,7 @@
 	}
 #define NOT_ABOUT(name_, ...) NEVER(name_, .routes = { TO(NH_GATEWAY), BACK }, __VA_ARGS__)
 
+/* The way back, which is the second route, has exceptions of its own. */
+void rows_back_marked(struct world *w);
+
 #endif

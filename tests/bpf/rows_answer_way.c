@@ -40,11 +40,6 @@ static void slaves(struct world *w)
 	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_SLAVES;
 }
 
-static void in_a_vrf(struct world *w)
-{
-	world_enslave(w, DEV_IN);
-}
-
 static void out_in_a_vrf(struct world *w)
 {
 	world_enslave(w, DEV_OUT);
@@ -57,7 +52,14 @@ static void out_mtu_1280(struct world *w)
 
 /* --- the way back -------------------------------------------------------------------------- */
 
-static void back_marked(struct world *w)
+/* VLAN device with an egress-qos-map, say: the answer would bear a priority that XDP does not know.
+ */
+static void strange(struct world *w)
+{
+	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_STRANGE;
+}
+
+void rows_back_marked(struct world *w)
 {
 	w->routes[1].value |= SIXLANE_ROUTE_EXCEPTIONS;
 }
@@ -152,7 +154,7 @@ const struct row rows_answer_way[] = {
 	       .sources = { SOURCE("::/0", NH_VIA(NEIGH_IN)) }),
 	UNSURE("way back in another table",
 	       .routes = { TO(NH_GATEWAY), ROUTE_IN(100, "2001:db8:1::/48", NH_VIA(NEIGH_IN)) }),
-	UNSURE("way back with exceptions", PLAIN(NH_GATEWAY), .arrange = back_marked),
+	UNSURE("way back with exceptions", PLAIN(NH_GATEWAY), .arrange = rows_back_marked),
 	UNSURE("way back that lacks exceptions", PLAIN(NH_GATEWAY), .arrange = back_missing),
 	UNSURE("way back with a source of its own", PLAIN(NH_GATEWAY), .arrange = back_unlike),
 	UNSURE("gateway back is lost", PLAIN(NH_GATEWAY), .arrange = back_lost),
@@ -165,19 +167,21 @@ const struct row rows_answer_way[] = {
 	{ .name = "port in a VRF, the kernel's",
 	  .routes = { IN_VRF("2001:db8:2::/48", NH_GATEWAY),
 		      IN_VRF("2001:db8:1::/48", NH_VIA(NEIGH_IN)) },
-	  .arrange = in_a_vrf,
+	  .arrange = rows_in_a_vrf,
 	  HIT(VALUE_IN(WORLD_VRF, FLAG(MTU) | FLAG(LOCKED) | FLAG(KERNEL), .mtu = 1400)),
 	  OVER,
 	  PASSED },
 	{ .name = "port in a VRF, the operator's",
 	  .routes = { IN_VRF("2001:db8:2::/48", NH_GATEWAY),
 		      IN_VRF("2001:db8:1::/48", NH_VIA(NEIGH_IN)) },
-	  .arrange = in_a_vrf,
+	  .arrange = rows_in_a_vrf,
 	  HIT(VALUE_IN(WORLD_VRF, FLAG(MTU) | FLAG(LOCKED) | FLAG(OPERATOR), .mtu = 1400)),
 	  OVER,
 	  TURNED_BACK(1400) },
 	UNSURE("egress in a VRF", PLAIN(NH_GATEWAY), .arrange = out_in_a_vrf),
 	UNSURE("port of which a slave is to be chosen", PLAIN(NH_GATEWAY), .arrange = slaves),
+	UNSURE("port whose frames are like the kernel's alone", PLAIN(NH_GATEWAY),
+	       .arrange = strange),
 	UNSURE("source that is not certain", PLAIN(NH_GATEWAY), .arrange = no_source),
 	NOT_ABOUT("no source", .arrange = no_source_at_all),
 	NOT_ABOUT("source of which half is written", .arrange = source_half),

@@ -19,11 +19,6 @@ static void source_marked_alone(struct world *w)
 	w->sources[0].value |= SIXLANE_ROUTE_EXCEPTIONS;
 }
 
-static void enslaved(struct world *w)
-{
-	world_enslave(w, DEV_IN);
-}
-
 static void group_and_blackhole(struct world *w)
 {
 	const uint32_t members[] = { NH_FATE + SIXLANE_DROP_BLACKHOLE };
@@ -146,12 +141,12 @@ const struct row rows_exception[] = {
 	{ .name = "exception of a VRF's table",
 	  .routes = { ROUTE_IN(WORLD_VRF, "2001:db8:2::/48", NH_GATEWAY) },
 	  .rules = { { NUMBER(10), FLAGS(L3MDEV) }, TO_MAIN },
-	  .arrange = enslaved,
+	  .arrange = rows_in_a_vrf,
 	  HIT(VALUE_IN(WORLD_VRF, FLAG(PUNT))),
 	  .verdict = SIXLANE_PUNT_EXCEPTION },
 	{ .name = "exception of a VRF's table, no rules",
 	  .routes = { ROUTE_IN(WORLD_VRF, "2001:db8:2::/48", NH_GATEWAY) },
-	  .arrange = enslaved,
+	  .arrange = rows_in_a_vrf,
 	  HIT(VALUE_IN(WORLD_VRF, FLAG(PUNT))),
 	  .verdict = SIXLANE_PUNT_EXCEPTION },
 	{ .name = "exception, routes by source",

@@ -45,10 +45,12 @@ static void pass_all(struct world *w)
 	w->meta.flags |= SIXLANE_META_PASS_ALL;
 }
 
-static void enslaved(struct world *w)
+/* Passed before any route is asked for, since it may be for the kernel's NDP proxy. */
+static void proxy_ndp(struct world *w)
 {
-	world_enslave(w, DEV_IN);
+	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_PROXY_NDP;
 }
+#define BY_PROXY .arrange = proxy_ndp, .verdict = SIXLANE_PASS_PROXY_NDP
 
 const struct row rows_hint[] = {
 	/* to whom */
@@ -108,13 +110,13 @@ const struct row rows_hint[] = {
 	  .routes = { ROUTE_IN(WORLD_VRF, "2001:db8:2::1/128", NH_FATE + SIXLANE_PASS_LOCAL),
 		      TO(NH_GATEWAY) },
 	  .rules = { { NUMBER(10), FLAGS(L3MDEV) } },
-	  .arrange = enslaved,
+	  .arrange = rows_in_a_vrf,
 	  FROM_LINK,
 	  IS_TOO_BIG,
 	  TOLD_TOO_BIG },
 	{ .name = "Packet Too Big from the link to us in the VRF, no rules",
 	  .routes = { ROUTE_IN(WORLD_VRF, "2001:db8:2::1/128", NH_FATE + SIXLANE_PASS_LOCAL) },
-	  .arrange = enslaved,
+	  .arrange = rows_in_a_vrf,
 	  FROM_LINK,
 	  IS_TOO_BIG,
 	  TOLD_TOO_BIG },
@@ -143,6 +145,14 @@ const struct row rows_hint[] = {
 	  .as = DEV_BOND,
 	  IS_TOO_BIG,
 	  TOLD_TOO_BIG },
+	{ .name = "Packet Too Big to us, proxy NDP", OURS, BY_PROXY, IS_TOO_BIG, TOLD_TOO_BIG },
+	{ .name = "Packet Too Big to an anycast address of ours, proxy NDP",
+	  .routes = { TO(NH_FATE + SIXLANE_PASS_ANYCAST) },
+	  BY_PROXY,
+	  IS_TOO_BIG,
+	  TOLD_TOO_BIG },
+	{ .name = "Packet Too Big to another, proxy NDP", THEIRS, BY_PROXY, IS_TOO_BIG },
+	{ .name = "Redirect to us, proxy NDP", OURS, BY_PROXY, IS_REDIRECT, TOLD_REDIRECT },
 	{ .name = "Packet Too Big while all is passed",
 	  .arrange = pass_all,
 	  .verdict = SIXLANE_PASS_ALL,

@@ -36,4 +36,7 @@
 		AT_NEXT_HEADER, hex \
 	}
 
+/* The device that packets come in by. */
+void rows_in_a_vrf(struct world *w);
+
 #endif

@@ -28,6 +28,7 @@ static const char *const map_names[N_MAPS] = {
 	[MAP_NEXT_HOPS] = "sl_next_hops",
 	[MAP_CELLS] = "sl_cells",
 	[MAP_EXCEPTIONS] = "sl_exceptions",
+	[MAP_EXCEPTED] = "sl_excepted",
 	[MAP_OPERATOR] = "sl_operator",
 	[MAP_HINTS] = "sl_hints",
 	[MAP_CPU] = "sl_cpu",
@@ -218,8 +219,10 @@ static int find_maps(struct setup *setup)
 	setup->neighbours = map_array(setup, MAP_NEIGHBOURS,
 				      SIXLANE_MAX_NEIGHBOURS * sizeof(*setup->neighbours));
 	setup->rules = map_array(setup, MAP_RULES, WORLD_RULES * sizeof(*setup->rules));
-	if (!setup->meta || !setup->ports || !setup->next_hops || !setup->cells ||
-	    !setup->neighbours || !setup->rules)
+	setup->excepted =
+		map_array(setup, MAP_EXCEPTED, SIXLANE_EXCEPTED_WORDS * sizeof(*setup->excepted));
+	if (!setup->excepted || !setup->meta || !setup->ports || !setup->next_hops ||
+	    !setup->cells || !setup->neighbours || !setup->rules)
 		return -EIO;
 	setup->n_cpus = libbpf_num_possible_cpus();
 	return setup->n_cpus < 0 ? setup->n_cpus : 0;
@@ -245,6 +248,14 @@ int setup_open(struct setup *setup, const char *object, const char *frags_object
 		return err;
 	setup->hints = ring_buffer__new(setup->map_fd[MAP_HINTS], hint_fn, ctx, NULL);
 	return setup->hints ? 0 : fail(-errno, "ring buffer");
+}
+
+void setup_must(int err, const char *what)
+{
+	if (!err)
+		return;
+	fprintf(stderr, "%s: %s\n", what, strerror(-err));
+	abort();
 }
 
 void setup_close(struct setup *setup)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the harness stands on: a network namespace with devices, and the object loaded with maps
- * that no one else sees. Only harness.c includes this.
+ * that no one else sees. Only harness.c and figures.c include this.
  */
 #ifndef TESTS_BPF_SETUP_H
 #define TESTS_BPF_SETUP_H
@@ -17,6 +17,7 @@ enum setup_map {
 	MAP_NEXT_HOPS,
 	MAP_CELLS,
 	MAP_EXCEPTIONS,
+	MAP_EXCEPTED,
 	MAP_OPERATOR,
 	MAP_HINTS,
 	MAP_CPU,
@@ -43,6 +44,7 @@ struct setup {
 	union sixlane_cell *cells;
 	struct sixlane_rule *rules;
 	struct sixlane_neigh *neighbours;
+	uint64_t *excepted;
 	struct ring_buffer *hints;
 	int n_cpus; /* possible ones */
 };
@@ -51,5 +53,8 @@ struct setup {
 int setup_open(struct setup *setup, const char *object, const char *frags_object,
 	       ring_buffer_sample_fn hint_fn, void *ctx);
 void setup_close(struct setup *setup);
+
+/* Whatever a test asserts, it cannot go on without this: 0, or the end. */
+void setup_must(int err, const char *what);
 
 #endif

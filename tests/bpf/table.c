@@ -78,16 +78,11 @@ static uint32_t counted_in(const struct row *row)
 static void build_answer(const struct row *row, const struct frame *in, struct frame *out)
 {
 	enum device dev = row->as ? row->as : row->in;
-	const struct answer answer = {
-		.mtu = row->answer.mtu,
-		.decremented = row->answer.decremented,
-		.dst_mac = row->answer.turned ? in->bytes + AT_SRC_MAC
-					      : world_neigh_mac[row->answer.via],
-		.src_mac = world_device_mac[dev],
-		.src = world_source(dev)->bytes,
-		.hop_limit = WORLD_HOP_LIMIT(dev),
-	};
+	const uint8_t *dst_mac =
+		row->answer.turned ? in->bytes + AT_SRC_MAC : world_neigh_mac[row->answer.via];
+	struct answer answer = answer_by(dev, dst_mac, row->answer.mtu);
 
+	answer.decremented = row->answer.decremented;
 	answer_build(out, in, &answer);
 	frame_push(out, world_device_tags(dev), WORLD_TAGS);
 }

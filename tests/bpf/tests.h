@@ -60,6 +60,7 @@ void answer_test_rate_by_cpu(void **state);
 
 /* exceptions.c */
 void exception_test_figures_by_cpu(void **state);
+void exception_test_bit_comes_before_entry(void **state);
 void exception_test_full_ring_of_hints(void **state);
 
 /* frags.c */

@@ -232,6 +232,14 @@ void world_mark_routes(struct world *world, uint32_t marks)
 		world->routes[i].value |= marks;
 }
 
+void world_add_exception_and_ways(struct world *world, const struct sixlane_exception *value)
+{
+	world_add_route(world, "2001:db8:2::/48", 0, NH_GATEWAY);
+	world_mark_routes(world, SIXLANE_ROUTE_EXCEPTIONS);
+	world_add_route(world, "2001:db8:1::/48", 0, NH_VIA(NEIGH_IN));
+	world_add_exception(world, FRAME_DST, 0, value);
+}
+
 static void set_mask(union sixlane_addr *mask, uint32_t len)
 {
 	memset(mask, 0, sizeof(*mask));

@@ -152,6 +152,9 @@ void world_add_rule(struct world *world, const struct sixlane_rule *rule, const 
 void world_add_exception(struct world *world, const char *dst, uint32_t table,
 			 const struct sixlane_exception *value);
 
+/* FRAME_DST's route to NH_GATEWAY, this exception of it, and a way back by NEIGH_IN. */
+void world_add_exception_and_ways(struct world *world, const struct sixlane_exception *value);
+
 /* Mark all routes of all tables. */
 void world_mark_routes(struct world *world, uint32_t marks);
 

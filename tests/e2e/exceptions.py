@@ -19,14 +19,29 @@ from scapy.layers.inet6 import (
     in6_chksum,
 )
 from scapy.layers.l2 import Ether
-from topology import FAR, HOST_MAC, PORT, PORT_MAC, host_addr, host_ll, router_addr
+from topology import (
+    COVER,
+    FAR,
+    HOST_MAC,
+    PORT,
+    PORT_MAC,
+    PREFIX,
+    host_addr,
+    host_ll,
+    router_addr,
+)
 
 HOUR = 3600
 # Another router on b's link, which redirects lead to.
 OTHER, OTHER_MAC = "fe80::99", "02:00:00:00:a1:99"
 
 
-def prepare(net):
+# Routes for prepare(): by the host, as a router beside it.
+BY_B = "%s via %s dev p1" % (PREFIX, host_ll("b"))
+COVER_BY_C = "%s via %s dev p2" % (COVER, host_ll("c"))
+
+
+def prepare(net, *routes):
     """Nothing is forgotten before its time, and no answer has a secret label.
 
     The kernel's collector removes a Path MTU by a gateway that is no router, and each redirect.
@@ -39,6 +54,14 @@ def prepare(net):
         for address in (host_addr(host), host_ll(host)):
             router(net, address, HOST_MAC[host], host)
     router(net, OTHER, OTHER_MAC, "b")
+    for route in routes:
+        net.r.route("add", route)
+
+
+def start(net, *options):
+    """Prepared, with PREFIX by b, and served with these options of the daemon."""
+    prepare(net, BY_B)
+    return net.start(*options)
 
 
 def router(net, address, mac, host):
@@ -102,6 +125,35 @@ def hear(net, *frames, by="b"):
     for frame in frames:
         net.tap[by].send(frame)
     net.flush()
+
+
+# Of a frame that crowd() makes many of: its sum is that of each other destination.
+FIRST = "2001:db8:f00:0:0:0:ffff:ffff"
+
+
+def crowd_address(number):
+    """A destination; the sum of its words does not hang on the number."""
+    word = "%08x" % number + "%08x" % (number ^ 0xFFFFFFFF)
+    return bytes.fromhex("20010db80f000000" + word)
+
+
+def crowd(frame, first, count):
+    """The frame, which is about FIRST, about that many other destinations."""
+    old = crowd_address(0)
+    assert frame.count(old) >= 1
+    for number in range(first + 1, first + count + 1):
+        yield frame.replace(old, crowd_address(number))
+
+
+def flood(net, frames, by="b", at_once=500):
+    """No faster than the router takes them in: a frame that the wire drops tells nothing."""
+    for number, frame in enumerate(frames):
+        net.tap[by].send(frame)
+        if number % at_once == 0:
+            net.flush()
+            net.clear()
+    net.flush()
+    net.clear()
 
 
 def learn(net, mtu, dst=FAR, by="b", **kwargs):
@@ -181,3 +233,18 @@ def wait_same(pair, frames, source="a", timeout=15):
         return True
 
     wait_until(same, timeout, lambda: str(seen[0]))
+
+
+# --- the operator's ---------------------------------------------------------------------------
+
+
+def exception(net, *words, **kwargs):
+    """`sixlane exception` and its words."""
+    return net.router.sixlane("exception", *words, **kwargs)
+
+
+def assert_mtu(net, mtu, dst=FAR, to="b"):
+    """Of packets by XDP: that is the largest that goes on."""
+    net.assert_forwarded([fr.udp(dst, size=mtu)], to=to)
+    if mtu < 1500:
+        net.assert_answered([fr.udp(dst, size=mtu + 1), fr.udp(dst, size=1500)], mtu)

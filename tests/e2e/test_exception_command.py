@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`sixlane exception` as a command, and what the other commands say of exceptions.
+"""`sixlane exception` as a command, and what `lookup`, `routes` and `status` say of exceptions.
 
-What the operator's exceptions do to packets is in test_exceptions.py.
+What the operator's do to packets is in test_exceptions_operator.py.
 """
 
-import random
+import ipaddress
 
 import exceptions as ex
 import frames as fr
 import pytest
-from topology import COVER, FAR, PREFIX, SEED, host_addr, host_ll
+from exceptions import assert_mtu, exception
+from lab import CommandError
+from topology import FAR, PREFIX, host_ll
 
 MTU = 1300
 SECOND, THIRD = "2001:db8:f00::2", "2001:db8:f00::3"
-A = host_addr("a")
 ALWAYS = {
     "destination", "table", "origin", "hits", "bytes", "age_s", "punted", "observed", "in_force",
 }  # fmt: skip
@@ -21,22 +22,12 @@ ALWAYS = {
 
 @pytest.fixture
 def net(net):
-    ex.prepare(net)
-    net.r.route("add", COVER, "via", host_ll("c"), "dev p2")
-    net.route("add", PREFIX, "via", host_ll("b"), "dev p1")
+    ex.prepare(net, ex.COVER_BY_C, ex.BY_B)
+    net.sync()
     return net
 
 
-def exception(net, *words, **kwargs):
-    return net.router.sixlane("exception", *words, **kwargs)
-
-
-def explain(net, dst=FAR, *words, src=A):
-    """The steps and the program agree, or the command fails."""
-    return net.router.sixlane_json("explain", src, dst, *words)
-
-
-# --- the command --------------------------------------------------------------------------------
+# --- words and what is shown --------------------------------------------------------------------
 
 
 def test_words_are_abbreviated(net):
@@ -49,6 +40,24 @@ def test_words_are_abbreviated(net):
     exception(net, "a", FAR, "mtu", MTU)
     assert exception(net, "f").stdout == "removed 1\n"
     assert ex.shown(net) == {}
+
+
+def test_show(net):
+    assert ex.shown(net) == {}
+    exception(net, "add", FAR, "mtu", MTU, "expires 1000")
+    exception(net, "add", SECOND, "via", ex.OTHER, "dev p1")
+    frames = fr.many(7, FAR, size=200)
+    net.exchange(frames)
+    rows = ex.shown(net)
+    assert (rows[FAR]["hits"], rows[FAR]["bytes"]) == (7, sum(map(len, frames)))
+    assert rows[SECOND]["hits"] == 0 and "used_s" not in rows[SECOND]
+    assert 0 <= rows[FAR]["age_s"] < 100 and 900 < rows[FAR]["expires_s"] <= 1000
+    assert set(rows) == {FAR, SECOND} and "expires_s" not in rows[SECOND]
+    text = exception(net, "show").stdout
+    assert [line.split()[0] for line in text.splitlines()] == [FAR, SECOND], text
+    assert "mtu lock 1300" in text and "hits 7 " in text, text
+    one = exception(net, "show", SECOND).stdout.splitlines()
+    assert len(one) == 1 and "via %s dev p1" % ex.OTHER in one[0], one
 
 
 def test_keys(net):
@@ -80,6 +89,33 @@ def test_keys_of_changes(net):
     assert {row["why_not"] for row in ex.shown(net).values()} == {"sixlaned does not run"}
 
 
+def test_changes_without_a_daemon_are_not_carried_out(net):
+    """Packets go on meeting what was asked for before."""
+    before = ["mtu 1400 via", ex.OTHER, "dev p1"]
+    exception(net, "add", FAR, *before)
+    net.router.stop()
+    for words in (
+        ["mtu 1400 via", host_ll("c"), "dev p2"],
+        ["mtu 1400 via", host_ll("b"), "dev p1"],
+        ["mtu 1400"],
+        ["via", ex.OTHER, "dev p1"],
+        [*before, "expires 10"],
+        ["mtu 1300 via", ex.OTHER, "dev p1"],
+    ):
+        done = exception(net, "replace", FAR, *words)
+        assert "noted, but not in force: sixlaned does not run" in done.stderr, words
+        assert ex.shown(net)[FAR]["why_not"] == "sixlaned does not run", words
+    assert not exception(net, "replace", FAR, *before).stderr
+    assert ex.shown(net)[FAR]["in_force"]
+
+
+def test_replace_keeps_the_figures(net):
+    exception(net, "add", FAR, "mtu", MTU)
+    net.exchange(fr.many(5, FAR))
+    exception(net, "replace", FAR, "mtu 1400")
+    assert ex.shown(net)[FAR]["hits"] == 5
+
+
 def test_tables_are_told_apart(net):
     net.r.route("add", PREFIX, "via", host_ll("b"), "dev p1 table 100")
     net.sync()
@@ -95,17 +131,20 @@ def test_tables_are_told_apart(net):
     assert done.returncode == 1 and "none of the operator's" in done.stderr
 
 
-def test_what_is_there_is_not_added(net):
-    exception(net, "add", FAR, "mtu", MTU)
-    done = exception(net, "add", FAR, "mtu 1400", check=False)
-    assert done.returncode == 1 and FAR in done.stderr and "File exists" in done.stderr
-    lines = "%s mtu 1400\n%s mtu 1400\n" % (SECOND, FAR)
-    done = exception(net, "add -", stdin=lines, check=False)
-    assert done.returncode == 1 and "line 2: " + FAR in done.stderr
-    assert {dst: row["mtu"] for dst, row in ex.shown(net).items()} == {FAR: MTU}
-    done = exception(net, "del -", stdin="%s\n%s\n" % (FAR, SECOND), check=False)
-    assert done.returncode == 1 and "line 2: " + SECOND in done.stderr
-    assert FAR in ex.shown(net)
+# --- whose they are -----------------------------------------------------------------------------
+
+
+def test_flush(net):
+    """The operator's, and not what the kernel has learnt."""
+    third = "2001:db8:f00::3"
+    for dst in (FAR, SECOND):
+        exception(net, "add", dst, "mtu", MTU)
+    ex.learn(net, MTU, third)
+    ex.wait_shown(net, third)
+    exception(net, "flush")
+    assert set(ex.shown(net)) == {third}
+    assert_mtu(net, 1500)
+    assert_mtu(net, MTU, third)
 
 
 def test_the_kernels_are_its_own(net):
@@ -131,6 +170,103 @@ def test_kernels_cannot_be_deleted_with_the_operators(net):
     assert ex.shown(net)[FAR]["origin"] == "kernel"
 
 
+# --- many, and too many -------------------------------------------------------------------------
+
+
+def test_many_lines(net):
+    """A file of them in one go; a line that is wrong, and none of them is done."""
+    lines = ["%s mtu %d" % (ipaddress.IPv6Address(FAR) + i, 1280 + i % 200) for i in range(1000)]
+    exception(net, "add", "-", stdin="\n".join(lines) + "\n")
+    rows = ex.shown(net)
+    assert {"%s mtu %d" % (dst, row["mtu"]) for dst, row in rows.items()} == set(lines)
+    for i in (0, 1, 500, 999):
+        assert_mtu(net, 1280 + i % 200, str(ipaddress.IPv6Address(FAR) + i))
+    wrong = ["2001:db8:f00:1::%x mtu 1400" % i for i in range(5)] + ["2001:db8:f00:1::9 mtu 1279"]
+    done = exception(net, "add", "-", stdin="\n".join(wrong) + "\n", check=False)
+    assert done.returncode and "1279" in done.stderr, done.stderr
+    assert ex.shown(net).keys() == rows.keys()
+    exception(net, "del", "-", stdin="".join("%s\n" % line.split()[0] for line in lines))
+    assert ex.shown(net) == {}
+
+
+def test_full(idle):
+    """The operator's are refused, said so, and no other is changed by that."""
+    ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
+    idle.start("--max-exceptions", 3)
+    lines = ["2001:db8:f00::%x mtu %d" % (i, MTU + i) for i in range(1, 4)]
+    exception(idle, "add", "-", stdin="\n".join(lines) + "\n")
+    done = exception(idle, "add", "2001:db8:f00::9 mtu 1400", check=False)
+    assert done.returncode and "no room" in done.stderr, done.stderr
+    for i in range(1, 4):
+        assert_mtu(idle, MTU + i, "2001:db8:f00::%x" % i)
+    assert_mtu(idle, 1500, "2001:db8:f00::9")
+    exception(idle, "del 2001:db8:f00::1")
+    exception(idle, "replace 2001:db8:f00::9 mtu 1400")
+    assert_mtu(idle, 1400, "2001:db8:f00::9")
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+def test_what_is_there_is_not_added(net):
+    exception(net, "add", FAR, "mtu", MTU)
+    done = exception(net, "add", FAR, "mtu 1400", check=False)
+    assert done.returncode == 1 and FAR in done.stderr and "File exists" in done.stderr
+    lines = "%s mtu 1400\n%s mtu 1400\n" % (SECOND, FAR)
+    done = exception(net, "add -", stdin=lines, check=False)
+    assert done.returncode == 1 and "line 2: " + FAR in done.stderr
+    assert {dst: row["mtu"] for dst, row in ex.shown(net).items()} == {FAR: MTU}
+    done = exception(net, "del -", stdin="%s\n%s\n" % (FAR, SECOND), check=False)
+    assert done.returncode == 1 and "line 2: " + SECOND in done.stderr
+    assert FAR in ex.shown(net)
+
+
+BAD = [
+    "add", "add %(far)s", "add %(far)s mtu", "add %(far)s mtu 1279", "add %(far)s mtu 0",
+    "add %(far)s mtu -1", "add %(far)s mtu 65536", "add %(far)s mtu 4294968596",
+    "add %(far)s mtu 18446744073709552916", "add %(far)s mtu 1300x", "add %(far)s mtu 0x514",
+    "add %(far)s mtu 1300 mtu 1400", "add %(far)s mtu 1300 expires 0", "add %(far)s expires 5",
+    "add %(far)s mtu 1300 expires 99999999999", "add %(far)s mtu 1300 expires 1.5",
+    "add %(far)s/128/1 mtu 1300", "add %(far)s/64 mtu 1300", "add ff02::1 mtu 1300",
+    "add :: mtu 1300", "add ::1 mtu 1300", "add fe80::1 mtu 1300", "add 192.0.2.1 mtu 1300",
+    "add nonsense mtu 1300", "add %(far)s via fe80::1", "add %(far)s dev p1",
+    "add %(far)s via nonsense dev p1", "add %(far)s via ff02::1 dev p1", "add %(far)s via :: dev p1",
+    "add %(far)s via fe80::1 dev none", "add %(far)s via fe80::1 dev 0123456789abcdef",
+    "add %(far)s mtu 1300 table", "add %(far)s mtu 1300 table 4294967296",
+    "add %(far)s mtu 1300 table nonsense", "add %(far)s mtu 1300 color red", "add %(there)s mtu 1300",
+    "del", "del %(far)s", "del nonsense", "del %(there)s table 7", "del %(there)s mtu 1300",
+    "show nonsense", "flush nonsense", "nonsense", "add - extra",
+]  # fmt: skip
+
+
+def test_bad_input(net):
+    """A clear message, an exit status, and nothing is changed."""
+    exception(net, "add", SECOND, "mtu", MTU)
+    before = ex.shown(net).keys()
+    for words in BAD:
+        with pytest.raises(CommandError) as error:
+            exception(net, words % {"far": FAR, "there": SECOND})
+        assert error.value.code in (1, 2) and error.value.err.startswith("sixlane: "), words
+        assert ex.shown(net).keys() == before, words
+    assert_mtu(net, 1500)
+    assert_mtu(net, MTU, SECOND)
+
+
+def test_bad_lines(net):
+    """Of a file."""
+    for text in ("%s mtu 1300\n\0\n" % FAR, "%s\n" % ("x" * 100000), "%s mtu 1300 " % FAR * 99):
+        done = exception(net, "add", "-", stdin=text, check=False)
+        assert done.returncode in (1, 2) and done.stderr, text[:50]
+    assert ex.shown(net) == {}
+
+
+def test_no_maps(bystander):
+    """Before anything is loaded."""
+    for words in ("show", "add %s mtu 1300" % FAR, "flush", "del %s" % FAR):
+        done = exception(bystander, words, check=False)
+        assert done.returncode == 1 and "no maps" in done.stderr, done.stderr
+
+
 # --- what the others say ------------------------------------------------------------------------
 
 
@@ -153,9 +289,7 @@ def test_lookup_and_routes_tell_of_it(net):
 
 
 def test_status_counts_them(idle):
-    ex.prepare(idle)
-    idle.r.route("add", PREFIX, "via", host_ll("b"), "dev p1")
-    idle.start("--max-exceptions", 2)
+    ex.start(idle, "--max-exceptions", 2)
     exception(idle, "add", FAR, "mtu", MTU)
     status = idle.router.status()
     keys = ("exceptions", "exceptions_evicted", "exceptions_missing", "hints_lost")
@@ -165,137 +299,3 @@ def test_status_counts_them(idle):
     assert "exceptions  1 of 2\n" in idle.router.sixlane("status").stdout
     text = idle.router.sixlane("status -s").stdout
     assert "no room     0 exceptions went for it, 0 found none, 0 hints lost\n" in text
-
-
-# --- explain ------------------------------------------------------------------------------------
-
-
-def test_explain_tells_of_it(net):
-    """Every step, and the packet that goes back, byte by byte: else the command fails."""
-    assert explain(net)["exception"] is None
-    exception(net, "add", FAR, "mtu", MTU, "expires 1000")
-    row = explain(net, FAR, "udp 4000 5000 size", MTU)
-    assert row["verdict"] == "forward" and row["exception"]["mtu"] == MTU and not row["answer"]
-    row = explain(net, FAR, "udp 4000 5000 size", MTU + 1)
-    assert row["verdict"] == "answer_too_big"
-    assert row["answer"] == {"mtu": MTU, "source": "2001:db8:a::1", "to_sender": False}
-    assert row["output"]["size"] == 1280 and row["output"]["dst_mac"] == "02:00:00:00:a0:02"
-    text = net.router.sixlane("explain", A, FAR, "udp 4000 5000 size", MTU + 1).stdout
-    assert "Path MTU 1300, by the operator, expires in " in text
-    assert "the exception's: the packet has 1301, too many" in text
-    assert "Packet Too Big, MTU 1300, from 2001:db8:a::1 to 2001:db8:a::2, back by p0" in text
-    assert explain(net, SECOND)["exception"] is None
-    assert "none for this destination" in net.router.sixlane("explain", A, SECOND).stdout
-
-
-def test_explain_counts_no_answer(net):
-    """Its bucket is its own: however often it is asked, those of the packets last."""
-    exception(net, "add", FAR, "mtu", MTU)
-    before = net.router.stats()["answer_too_big"]
-    assert explain(net, FAR, "udp size", MTU + 1)["verdict"] == "answer_too_big"
-    assert net.router.stats()["answer_too_big"] == before
-
-
-def test_explain_of_a_rate(idle):
-    ex.prepare(idle)
-    idle.r.route("add", PREFIX, "via", host_ll("b"), "dev p1")
-    idle.start("--answer-rate", 1)
-    exception(idle, "add", FAR, "mtu", MTU)
-    for _ in range(3):
-        assert explain(idle, FAR, "udp size", MTU + 1)["verdict"] == "answer_too_big"
-
-
-@pytest.mark.parametrize(
-    "src, words, verdict",
-    [
-        (host_addr("c"), "dev p0", "answer_too_big"),  # back to where it came from
-        ("2001:4860::1", "", "answer_too_big"),
-        (A, "", "answer_too_big"),
-        ("2001:db8:a::", "dev p0", "drop_too_big"),  # the router's own, anycast
-    ],
-)
-def test_explain_of_answers_that_are_not_certain(net, src, words, verdict):
-    exception(net, "add", FAR, "mtu", MTU)
-    row = explain(net, FAR, "icmp6", words, "size", MTU + 1, src=src)
-    assert row["verdict"] == verdict
-    if verdict == "answer_too_big":
-        assert row["answer"]["to_sender"] == (src != A)
-
-
-def test_explain_of_extension_headers(net):
-    """An ICMPv6 error may stand behind them."""
-    exception(net, "add", FAR, "mtu", MTU)
-    ex.learn(net, MTU, SECOND)
-    ex.wait_shown(net, SECOND)
-    for proto, operators, kernels in (
-        (43, "drop_too_big", "pass_too_big"),
-        (44, "drop_too_big", "pass_too_big"),
-        (60, "drop_too_big", "pass_too_big"),
-        (59, "answer_too_big", "answer_too_big"),
-        (132, "answer_too_big", "answer_too_big"),
-    ):
-        assert explain(net, FAR, proto, "size", MTU + 1)["verdict"] == operators, proto
-        assert explain(net, SECOND, proto, "size", MTU + 1)["verdict"] == kernels, proto
-
-
-def test_explain_of_modes(idle):
-    """Learnt and observed."""
-    ex.prepare(idle)
-    idle.r.route("add", PREFIX, "via", host_ll("b"), "dev p1")
-    idle.start("--exceptions", "observe")
-    ex.learn(idle, MTU)
-    ex.wait_shown(idle, FAR, observed=True)
-    row = explain(idle, FAR, "udp size", MTU + 1)
-    assert (row["verdict"], row["exception"]["outcome"]) == ("forward", "observed")
-    assert "only counted" in idle.router.sixlane("explain", A, FAR).stdout
-
-
-def test_explain_of_groups(net):
-    """What was learnt of one member holds for packets by that one."""
-    net.r.route("replace", PREFIX, "nexthop via", host_ll("b"), "dev p1 nexthop via",
-                host_ll("c"), "dev p2")  # fmt: skip
-    net.sync()
-    exception(net, "add", FAR, "mtu", MTU)
-    ex.learn(net, MTU, SECOND)
-    ex.wait_shown(net, SECOND)
-    seen = {FAR: set(), SECOND: set()}
-    for dst in seen:
-        for label in range(10):
-            row = explain(net, dst, "udp 4000 5000 flowlabel", label, "size", MTU + 1)
-            seen[dst].add((row["verdict"], row["exception"]["outcome"]))
-    assert seen[FAR] == {("answer_too_big", "applied")}
-    assert seen[SECOND] == {("answer_too_big", "applied"), ("forward", "elsewhere")}
-
-
-def random_case(rng):
-    words = []
-    if rng.random() < 0.8:
-        words += ["mtu", rng.choice([1280, 1300, 1400, 1499, 1500, 1501, 9000])]
-    if rng.random() < 0.4 or not words:
-        words += ["via", *rng.choice([
-            (ex.OTHER, "dev p1"), (host_addr("c"), "dev p2"), (host_addr("a"), "dev p0"),
-            ("fe80::dead", "dev p1"),
-        ])]  # fmt: skip
-    route = rng.choice(["", "mtu 1350", "mtu lock 1350", "mtu lock 2000"])
-    return words, route
-
-
-def test_steps_and_program_agree(idle):
-    """Whatever the exception, the route and the packet."""
-    rng = random.Random(SEED)
-    ex.prepare(idle)
-    options = ["--answer-too-big"] if rng.random() < 0.5 else []
-    idle.start(*options)
-    verdicts = set()
-    for _ in range(6):
-        words, route = random_case(rng)
-        idle.route("replace", PREFIX, "via", host_ll("b"), "dev p1", route)
-        exception(idle, "replace", FAR, *words)
-        for _ in range(7):
-            src = rng.choice([A, A, host_addr("c"), "2001:4860::1", "2001:db8:a::"])
-            size = rng.choice([60, 1280, 1281, 1301, 1351, 1400, 1499, 1500, 1501, 2001])
-            proto = rng.choice(["udp 4000 5000", "icmp6", "tcp", "44", "59"])
-            row = explain(idle, FAR, proto, "dev p0 size", size, src=src)
-            assert row["agree"], row
-            verdicts.add(row["verdict"])
-    assert {"forward", "answer_too_big"} <= verdicts, verdicts

@@ -4,7 +4,6 @@ map itself, without the CLI."""
 
 import ipaddress
 import json
-import socket
 import struct
 
 import exceptions as ex
@@ -53,9 +52,7 @@ def known(mtu=MTU, more=0):
 
 @pytest.fixture
 def routed(idle):
-    ex.prepare(idle)
-    idle.r.route("add", COVER, "via", host_ll("c"), "dev p2")
-    idle.r.route("add", PREFIX, "via", host_ll("b"), "dev p1")
+    ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
     return idle
 
 
@@ -187,21 +184,8 @@ def test_a_flood_costs_what_is_allowed(routed):
     """Of CPU time: a 30th for questions, a tenth for a dump under way, and 100 ms at once."""
     net = routed.start()
     pid = net.router.daemon.pid
-    number = socket.inet_pton(socket.AF_INET6, "2001:db8:f00:0:0:0:ffff:ffff")
-    template = ex.too_big(MTU, str(ipaddress.IPv6Address(number)))
     before = cpu_seconds(pid)
-
-    def frames():
-        # Sixteen bits up, sixteen down: the checksum stays right.
-        for count in range(1, 20001):
-            words = number[:8] + struct.pack("!HHHH", 0, count, 0xFFFF, 0xFFFF - count)
-            yield template.replace(number, words)
-
-    for count, frame in enumerate(frames()):
-        net.tap["b"].send(frame)
-        if count % 500 == 0:
-            net.flush()
-            net.clear()
+    ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 0, 20000))
     assert cpu_seconds(pid) - before < PATIENCE
     ex.learn(net, 1290)
     wait_until(lambda: in_map(net).get((FAR, MAIN)) == known(1290), 30, "the next one")

@@ -9,7 +9,7 @@ import exceptions as ex
 import frames as fr
 import pytest
 from lab import wait_until
-from topology import COVER, FAR, HOST_MAC, PORT_MAC, PREFIX, Twins, host_addr, host_ll
+from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, Twins, host_addr, host_ll
 
 MTU = 1300
 WITHIN = "2001:db8:f00::/64"
@@ -20,9 +20,7 @@ TOO_BIG = 2
 @pytest.fixture
 def pair(make):
     twins = make(Twins)
-    twins.each(ex.prepare)
-    twins.each(lambda net: net.r.route("add", COVER, "via", host_ll("c"), "dev p2"))
-    twins.each(lambda net: net.r.route("add", PREFIX, "via", host_ll("b"), "dev p1"))
+    twins.each(lambda net: ex.prepare(net, ex.COVER_BY_C, ex.BY_B))
     twins.fast.start("--answer-rate", 0)
     twins.each(lambda net: ex.learn(net, MTU))
     ex.wait_shown(twins.fast, FAR, mtu=MTU)

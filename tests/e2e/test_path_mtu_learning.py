@@ -17,7 +17,7 @@ from scapy.layers.inet6 import (
     IPv6ExtHdrFragment,
 )
 from scapy.packet import Raw
-from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, host_addr, host_ll, router_addr
+from topology import FAR, HOST_MAC, PORT_MAC, host_addr, host_ll, router_addr
 
 LATER = "2001:db8:f00::1:a7e2"
 OWN = router_addr("b")
@@ -25,8 +25,8 @@ OWN = router_addr("b")
 
 @pytest.fixture
 def net(net):
-    ex.prepare(net)
-    net.route("add", PREFIX, "via", host_ll("b"), "dev p1")
+    ex.prepare(net, ex.BY_B)
+    net.sync()
     return net
 
 
@@ -61,10 +61,10 @@ def test_of_an_echo(net, mtu):
     assert_learnt(net, mtu)
 
 
-def test_by_a_hint_alone(make_net):
+def test_by_a_hint_alone(idle):
     """The daemon is told of the message, and need not read all that the kernel has, which it would
     not do for minutes."""
-    net = make_net("--poll-ms", 60000)
+    net = ex.start(idle, "--poll-ms", 60000)
     ex.learn(net, 1300)
     assert_learnt(net, 1300)
     ex.learn(net, 1290)
@@ -252,9 +252,9 @@ def test_no_route(net):
 # --- whose word counts ----------------------------------------------------------------------------
 
 
-def test_observe(make_net):
+def test_observe(idle):
     """Counted, and not applied."""
-    net = make_net("--exceptions", "observe")
+    net = ex.start(idle, "--exceptions", "observe")
     ex.learn(net, 1300)
     before = ex.wait_shown(net, FAR, mtu=1300)["hits"]
     net.assert_forwarded([fr.udp(FAR, size=size) for size in (1300, 1301, 1500)], to="b")
@@ -262,8 +262,8 @@ def test_observe(make_net):
 
 
 @pytest.mark.parametrize("mode", ["kernel", "always"])
-def test_modes_that_apply(make_net, mode):
-    net = make_net("--exceptions", mode)
+def test_modes_that_apply(idle, mode):
+    net = ex.start(idle, "--exceptions", mode)
     ex.learn(net, 1300)
     assert_learnt(net, 1300)
 
@@ -278,13 +278,3 @@ def test_hits(net):
     after = ex.shown(net)[FAR]
     assert after["hits"] - before["hits"] == len(frames)
     assert after["bytes"] - before["bytes"] == sum(map(len, frames))
-
-
-@pytest.fixture
-def make_net(idle):
-    def build(*options):
-        ex.prepare(idle)
-        idle.r.route("add", PREFIX, "via", host_ll("b"), "dev p1")
-        return idle.start(*options)
-
-    return build

@@ -9,17 +9,7 @@ import frames as fr
 import pytest
 from scapy.layers.inet import UDP
 from scapy.layers.inet6 import IPv6
-from topology import (
-    COVER,
-    FAR,
-    HOST_MAC,
-    PORT_MAC,
-    PREFIX,
-    Twins,
-    host_addr,
-    host_ll,
-    router_addr,
-)
+from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, Twins, host_addr, host_ll, router_addr
 
 VIA_B = "via %s dev p1" % host_ll("b")
 LATER = "2001:db8:f00::1:a7e2"
@@ -30,11 +20,9 @@ THIRD, THIRD_MAC = "fe80::98", "02:00:00:00:a1:98"
 @pytest.fixture
 def pair(make):
     twins = make(Twins)
-    twins.each(ex.prepare)
+    twins.each(lambda net: ex.prepare(net, ex.COVER_BY_C, ex.BY_B))
     twins.each(lambda net: ex.accept_redirects(net, "b"))
     twins.each(lambda net: ex.router(net, THIRD, THIRD_MAC, "b"))
-    twins.each(lambda net: net.r.route("add", COVER, "via", host_ll("c"), "dev p2"))
-    twins.each(lambda net: net.r.route("add", PREFIX, VIA_B))
     twins.fast.start("--answer-rate", 0)
     return twins
 

@@ -62,6 +62,12 @@ static inline void assert_doubt(struct world *world, const char *dst)
 	assert_memory_equal(&is, &to, sizeof(to));
 }
 
+static inline void set_routes(struct world *world)
+{
+	set(world, "::/0", via("fe80::1", 3));
+	set(world, "2001:db8::/32", via("fe80::2", 3));
+}
+
 /* --- what packets meet -------------------------------------------------------------------------
  */
 

@@ -180,13 +180,14 @@ static inline void history_note_evicted(struct history *history)
 }
 
 /* Of those that were not told, some are in doubt and the others gone. */
-static inline bool is_gone(void *ctx, uint32_t table, const union sixlane_addr *dst)
+static inline bool is_gone(void *ctx, uint32_t table, const union sixlane_addr *dst, bool asked)
 {
 	struct history *history = ctx;
 	size_t i = model_find(&history->model, table, dst);
 	struct model_exception *exception = &history->model.now.exceptions[i];
 	bool gone = !exception->there[FIB_KERNEL] || history_random(history, 2);
 
+	(void)asked;
 	exception->there[FIB_KERNEL] = !gone;
 	exception->doubt = MODEL_DOUBT;
 	return gone;

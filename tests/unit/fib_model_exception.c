@@ -37,14 +37,6 @@ struct fib_exception model_random_exception(struct model *model, enum fib_origin
 
 /* --- doubts ----------------------------------------------------------------------------------- */
 
-static bool same_hop(const struct fib_hop *a, const struct fib_hop *b)
-{
-	return a->ifindex == b->ifindex &&
-	       (!a->ifindex ||
-		(a->has_gateway == b->has_gateway &&
-		 (!a->has_gateway || !memcmp(&a->gateway, &b->gateway, sizeof(a->gateway)))));
-}
-
 static bool is_plain(const struct model_slot *slot)
 {
 	return !slot->n_sources && slot->leaf.verdict == SIXLANE_FORWARD &&
@@ -57,7 +49,7 @@ static enum model_doubt slot_doubt(const struct model_slot *before, const struct
 	if (!memcmp(before, now, sizeof(*now)))
 		return MODEL_SURE;
 	if (is_plain(before) && is_plain(now) &&
-	    (!same_hop(&before->leaf.hops[0], &now->leaf.hops[0]) ||
+	    (!sim_same_hop(&before->leaf.hops[0], &now->leaf.hops[0]) ||
 	     before->leaf.mtu != now->leaf.mtu))
 		return MODEL_DOUBT;
 	return MODEL_MAYBE;
@@ -75,7 +67,7 @@ static enum model_doubt object_doubt(const struct model_object *before,
 {
 	if (!memcmp(before, now, sizeof(*now)))
 		return MODEL_SURE;
-	if (is_one(before) && is_one(now) && !same_hop(&before->hops[0], &now->hops[0]))
+	if (is_one(before) && is_one(now) && !sim_same_hop(&before->hops[0], &now->hops[0]))
 		return MODEL_DOUBT;
 	return MODEL_MAYBE;
 }

@@ -94,7 +94,7 @@ uint32_t sim_verdict(const struct sim_found *found)
 
 /* --- comparing -------------------------------------------------------------------------------- */
 
-static bool same_hop(const struct fib_hop *a, const struct fib_hop *b)
+bool sim_same_hop(const struct fib_hop *a, const struct fib_hop *b)
 {
 	if (a->ifindex != b->ifindex)
 		return false;
@@ -116,7 +116,7 @@ bool sim_fate_is(const struct sim *sim, union sixlane_fate fate, const struct fi
 	found.gateway = neigh->key.addr;
 	if (found.has_gateway)
 		assert_int_equal(neigh->key.ifindex, found.ifindex);
-	return hop->ifindex && same_hop(&found, hop);
+	return hop->ifindex && sim_same_hop(&found, hop);
 }
 
 static bool member_is_hop(const struct sim *sim, uint32_t id, const struct fib_hop *hop)
@@ -153,7 +153,7 @@ static double weight_of(const struct fib_hop *hops, size_t n, const struct fib_h
 
 	*total = 0;
 	for (size_t i = 0; i < n; i++) {
-		weight += same_hop(&hops[i], hop) ? hops[i].weight : 0;
+		weight += sim_same_hop(&hops[i], hop) ? hops[i].weight : 0;
 		*total += hops[i].weight;
 	}
 	return weight;

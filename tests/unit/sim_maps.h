@@ -119,6 +119,8 @@ enum sim_effect sim_effect(const struct sim *sim, uint32_t table, const union si
 /* Whoever looks for it or not; NULL: it is not there. */
 const struct sixlane_exception *sim_exception(const struct sim *sim, uint32_t table,
 					      const union sixlane_addr *dst);
+/* Of weights regardless; those of ports that are not served are all alike. */
+bool sim_same_hop(const struct fib_hop *a, const struct fib_hop *b);
 /* A fate, or the next hop with this id, leads by this hop alone. */
 bool sim_fate_is(const struct sim *sim, union sixlane_fate fate, const struct fib_hop *hop);
 

@@ -240,7 +240,7 @@ static void lines_are_named(void **state)
 static struct link devices[] = { { .ifindex = OUT, .name = "out" },
 				 { .ifindex = 99, .name = "unknown" } };
 static const struct cmd_view view = {
-	.maps = { .meta = &meta, .ports = ports, .next_hops = next_hops },
+	.maps = { .meta = &meta, .ports = ports, .next_hops = next_hops, .neighbours = neighbours },
 	.ports = { .links = devices, .n = ARRAY_SIZE(devices) },
 };
 
@@ -310,9 +310,65 @@ static void a_next_hop_is_asked_for(void **state)
 	assert_false(refused);
 	/* it may have been there */
 	exceptions[0].value.flags |= SIXLANE_EXCEPTION_NEXT_HOP;
+	exceptions[0].value.next_hop = 6;
+	world_hop(6, SLOT_OUT, GATEWAY);
+	neighbours[GATEWAY].key.addr = wish.gateway = address("fe80::1");
 	assert_string_equal(why_not(true), "waits for gone, which is not there");
 	strcpy(wish.device, "out");
 	assert_string_equal(why_not(true), "");
+}
+
+/* Without a daemon the entry stays what was asked for before. */
+static void another_one_is_asked_for(void **state)
+{
+	struct sixlane_exception *entry = &exceptions[0].value;
+
+	(void)state;
+	in_force();
+	entry->flags |= SIXLANE_EXCEPTION_NEXT_HOP;
+	entry->next_hop = 6;
+	entry->expires_ns = util_now_ns() + 60 * NS_PER_S;
+	world_hop(6, SLOT_OUT, GATEWAY);
+	neighbours[GATEWAY].key.addr = address("fe80::1");
+	wish.gateway = address("fe80::1");
+	strcpy(wish.device, "out");
+	wish.expires_ns = entry->expires_ns;
+	assert_string_equal(why_not(false), "");
+	/* by another gateway, by another device, by none of its own */
+	wish.gateway = address("fe80::2");
+	assert_string_equal(why_not(false), "sixlaned does not run");
+	wish.gateway = address("fe80::1");
+	strcpy(wish.device, "unknown");
+	assert_string_equal(why_not(false), "sixlaned does not run");
+	wish.device[0] = '\0';
+	assert_string_equal(why_not(false), "sixlaned does not run");
+	strcpy(wish.device, "out");
+	/* without an MTU */
+	wish.mtu = 0;
+	assert_string_equal(why_not(false), "sixlaned does not run");
+	wish.mtu = 1300;
+	/* for longer, and for ever */
+	wish.expires_ns++;
+	assert_string_equal(why_not(false), "sixlaned does not run");
+	wish.expires_ns = 0;
+	assert_string_equal(why_not(false), "sixlaned does not run");
+	/* the kernel may say all of this besides, but not lengthen a life */
+	entry->flags |= SIXLANE_EXCEPTION_KERNEL;
+	wish.mtu = 0;
+	wish.device[0] = '\0';
+	assert_string_equal(why_not(false), "");
+	wish.expires_ns = entry->expires_ns - 1;
+	assert_string_equal(why_not(false), "sixlaned does not run");
+	/* of what is punted nothing expires */
+	entry->flags |= SIXLANE_EXCEPTION_PUNT;
+	entry->expires_ns = 0;
+	assert_string_equal(why_not(false), "");
+	/* nor is it known where a device leads out that is down */
+	wish.expires_ns = 0;
+	strcpy(wish.device, "out");
+	world_fate(6, SIXLANE_PASS_EGRESS_DOWN);
+	wish.gateway = address("fe80::2");
+	assert_string_equal(why_not(false), "");
 }
 
 static void why_it_is_not_there(void **state)
@@ -348,7 +404,7 @@ static void no_packet_comes_to_it(void **state)
 				    with_entry ? "" : "sixlaned has not carried it out");
 	}
 	in_force();
-	exceptions[0].value.expires_ns = 1;
+	exceptions[0].value.expires_ns = wish.expires_ns = 1;
 	assert_string_equal(why_not(true), "expired");
 }
 
@@ -363,6 +419,7 @@ int main(void)
 		cmocka_unit_test(lines_are_named),
 		cmocka_unit_test(what_is_carried_out),
 		cmocka_unit_test(a_next_hop_is_asked_for),
+		cmocka_unit_test(another_one_is_asked_for),
 		cmocka_unit_test(why_it_is_not_there),
 		cmocka_unit_test(no_packet_comes_to_it),
 	};

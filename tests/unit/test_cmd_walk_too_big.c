@@ -169,6 +169,8 @@ static const struct obstacle {
 	{ .name = "rules", .in_set = SIXLANE_PORT_RULES },
 	{ .name = "a VRF", .in_set = SIXLANE_PORT_VRF },
 	{ .name = "a VRF behind it", .out_set = SIXLANE_PORT_VRF },
+	{ .name = "a port that XDP cannot send by as the kernel does",
+	  .in_set = SIXLANE_PORT_STRANGE },
 	{ .name = "a bond's slaves", .in_set = SIXLANE_PORT_SLAVES },
 	{ .name = "no way back", .no_back = true },
 	{ .name = "a way back by another port", .by_other_port = true },

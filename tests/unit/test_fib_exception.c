@@ -7,10 +7,9 @@
 
 #include "exception_world.h"
 
-static void set_routes(struct world *world)
+static void set_three_routes(struct world *world)
 {
-	set(world, "::/0", via("fe80::1", 3));
-	set(world, "2001:db8::/32", via("fe80::2", 3));
+	set_routes(world);
 	set(world, "2001:db8:1::/48", via("fe80::3", 4));
 }
 
@@ -20,7 +19,7 @@ static void test_longest_prefix_is_marked(void **state)
 	struct world *world = *state;
 	unsigned long writes;
 
-	set_routes(world);
+	set_three_routes(world);
 	assert_int_equal(say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300)), 0);
 	assert_exceptions(world, 1);
 	assert_mtu(world, "2001:db8::1", 1300);
@@ -50,7 +49,7 @@ static void test_tables_are_apart(void **state)
 	const union sixlane_addr dst = addr("2001:db8::1");
 	const struct fib_exception said = pmtu(1300);
 
-	set_routes(world);
+	set_three_routes(world);
 	set_in(world, 1000, "2001:db8::/32", via("fe80::9", 3));
 	assert_int_equal(fib_set_exception(world->fib, FIB_KERNEL, 1000, &dst, &said), 0);
 	assert_effect(world, "2001:db8::1", SIM_NO_EFFECT);
@@ -233,7 +232,7 @@ static void test_expiry_in_steps(void **state)
 	struct world *world = *state;
 	uint64_t next;
 
-	set_routes(world);
+	set_three_routes(world);
 	fib_exceptions_expire(world->fib, 1000, 10, &next);
 	assert_true(next == UINT64_MAX);
 	say(world, FIB_KERNEL, "2001:db8::3", until(pmtu(1300), 300));
@@ -266,7 +265,7 @@ static void test_one_word_expires(void **state)
 	struct world *world = *state;
 	uint64_t next;
 
-	set_routes(world);
+	set_three_routes(world);
 	say(world, FIB_KERNEL, "2001:db8::1", until(pmtu(1300), 100));
 	say(world, FIB_OPERATOR, "2001:db8::1", until(pmtu(1400), 200));
 	fib_exceptions_expire(world->fib, 100, 1, &next);
@@ -281,6 +280,54 @@ static void test_one_word_expires(void **state)
 	assert_doubt(world, NULL);
 }
 
+/*
+ * What the kernel may have for longer than its end says is asked about before, and until then it is
+ * the kernel's; it goes only with the kernel's word.
+ */
+static void test_without_a_known_end(void **state)
+{
+	struct fib_exception leased = until(redirect(hop_via("fe80::5", 4, 0)), 900);
+	struct world *world = *state;
+	const struct sixlane_exception *value = &world->sim->exceptions[0].value;
+	uint64_t next;
+
+	leased.confirm_ns = 300;
+	set_routes(world);
+	say(world, FIB_KERNEL, "2001:db8::1", leased);
+	assert_int_equal(value->expires_ns, 900);
+	fib_exceptions_expire(world->fib, 299, 10, &next);
+	assert_int_equal(next, 300);
+	assert_hop(world, "2001:db8::1", hop_via("fe80::5", 4, 0));
+	fib_exceptions_expire(world->fib, 300, 10, &next);
+	assert_true(next == UINT64_MAX);
+	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+	assert_int_equal(value->expires_ns, 0);
+	assert_doubt(world, "2001:db8::1");
+	/* Nobody answers. */
+	fib_exceptions_expire(world->fib, 5000, 10, &next);
+	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+	leased.confirm_ns = 5300;
+	leased.expires_ns = 5900;
+	say(world, FIB_KERNEL, "2001:db8::1", leased);
+	fib_exceptions_expire(world->fib, 5000, 10, &next);
+	assert_int_equal(next, 5300);
+	assert_hop(world, "2001:db8::1", hop_via("fe80::5", 4, 0));
+	/* In doubt for another reason it is not asked about twice. */
+	fib_doubt_exceptions(world->fib, 0, NULL);
+	assert_doubt(world, "2001:db8::1");
+	fib_exceptions_expire(world->fib, 5300, 10, &next);
+	assert_true(next == UINT64_MAX);
+	assert_doubt(world, NULL);
+	unsay(world, FIB_KERNEL, "2001:db8::1");
+	/* Beside the operator's, which has an end. */
+	say(world, FIB_KERNEL, "2001:db8::1", leased);
+	say(world, FIB_OPERATOR, "2001:db8::1", until(pmtu(1400), 5200));
+	fib_exceptions_expire(world->fib, 5300, 10, &next);
+	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+	assert_int_equal(value->flags & (K | O), K);
+	assert_doubt(world, "2001:db8::1");
+}
+
 /* --- how many -----------------------------------------------------------------------------------
  */
 
@@ -288,7 +335,7 @@ static void test_those_that_expire_sooner_go(void **state)
 {
 	struct world *world = *state;
 
-	set_routes(world);
+	set_three_routes(world);
 	fib_set_max_exceptions(world->fib, 2);
 	say(world, FIB_KERNEL, "2001:db8::1", until(pmtu(1300), 200));
 	say(world, FIB_KERNEL, "2001:db8:1::1", until(pmtu(1300), 100));
@@ -323,7 +370,7 @@ static void test_the_operators_goes_before(void **state)
 {
 	struct world *world = *state;
 
-	set_routes(world);
+	set_three_routes(world);
 	fib_set_max_exceptions(world->fib, 2);
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
 	say(world, FIB_KERNEL, "2001:db8::2", until(pmtu(1300), UINT64_MAX));
@@ -353,7 +400,7 @@ static void test_a_smaller_bound(void **state)
 {
 	struct world *world = *state;
 
-	set_routes(world);
+	set_three_routes(world);
 	say(world, FIB_KERNEL, "2001:db8::1", until(pmtu(1300), 200));
 	say(world, FIB_OPERATOR, "2001:db8::2", until(pmtu(1300), 50));
 	say(world, FIB_KERNEL, "2001:db8::3", until(pmtu(1300), 100));
@@ -377,7 +424,7 @@ static void test_what_is_not_told_again_goes(void **state)
 {
 	struct world *world = *state;
 
-	set_routes(world);
+	set_three_routes(world);
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
 	say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300));
 	say(world, FIB_OPERATOR, "2001:db8::2", pmtu(1400));
@@ -401,12 +448,13 @@ static void test_what_is_not_told_again_goes(void **state)
 	assert_marks(world, "2001:db8::1", 0);
 }
 
-static bool is_not_the_first(void *ctx, uint32_t table, const union sixlane_addr *dst)
+static bool is_not_the_first(void *ctx, uint32_t table, const union sixlane_addr *dst, bool asked)
 {
-	unsigned int *asked = ctx;
+	unsigned int *n = ctx;
 
 	assert_int_equal(table, SIXLANE_TABLE_MAIN);
-	++*asked;
+	assert_false(asked);
+	++*n;
 	return dst->bytes[15] != 1;
 }
 
@@ -414,19 +462,19 @@ static bool is_not_the_first(void *ctx, uint32_t table, const union sixlane_addr
 static void test_not_told_again_and_not_gone(void **state)
 {
 	struct world *world = *state;
-	unsigned int asked = 0;
+	unsigned int n = 0;
 	union sixlane_addr dst;
 	uint32_t table;
 
-	set_routes(world);
+	set_three_routes(world);
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
 	say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300));
 	say(world, FIB_KERNEL, "2001:db8::3", pmtu(1300));
 	say(world, FIB_OPERATOR, "2001:db8::4", pmtu(1300));
 	fib_exceptions_begin(world->fib, FIB_KERNEL);
 	say(world, FIB_KERNEL, "2001:db8::3", pmtu(1300));
-	fib_exceptions_end(world->fib, FIB_KERNEL, true, is_not_the_first, &asked);
-	assert_int_equal(asked, 2);
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, is_not_the_first, &n);
+	assert_int_equal(n, 2);
 	assert_exceptions(world, 3);
 	assert_effect(world, "2001:db8::1", SIM_PUNTED);
 	assert_effect(world, "2001:db8::2", SIM_NO_EFFECT);
@@ -438,12 +486,56 @@ static void test_not_told_again_and_not_gone(void **state)
 	assert_false(fib_exception_in_doubt(world->fib, &table, &dst));
 }
 
+static bool was_asked(void *ctx, uint32_t table, const union sixlane_addr *dst, bool asked)
+{
+	(void)ctx;
+	(void)table;
+	(void)dst;
+	return asked;
+}
+
+static void tell_nothing(struct world *world)
+{
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, was_asked, NULL);
+}
+
+/* Who was asked and does not know, and did not tell afterwards, has it no more. */
+static void test_asked_to_no_avail(void **state)
+{
+	struct world *world = *state;
+
+	set_routes(world);
+	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
+	tell_nothing(world);
+	/* Not yet asked. */
+	tell_nothing(world);
+	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+	assert_doubt(world, "2001:db8::1");
+	/* What was told before a doubt says nothing about it, whether or not one is asked. */
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	set(world, "2001:db8::/32", via("fe80::7", 3));
+	assert_doubt(world, "2001:db8::1");
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, was_asked, NULL);
+	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+	assert_doubt(world, "2001:db8::1");
+	tell_nothing(world);
+	assert_exceptions(world, 0);
+	/* Nor is one to go that was asked about, and is known again. */
+	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
+	fib_doubt_exceptions(world->fib, 0, NULL);
+	assert_doubt(world, "2001:db8::1");
+	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1310));
+	tell_nothing(world);
+	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+}
+
 /* What found no room is settled when all was told and found some, and not before. */
 static void test_missing_ones_are_settled(void **state)
 {
 	struct world *world = *state;
 
-	set_routes(world);
+	set_three_routes(world);
 	fib_set_max_exceptions(world->fib, 1);
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
 	assert_int_equal(say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300)), -ENOSPC);
@@ -479,11 +571,13 @@ int main(void)
 		TEST(test_by_source),
 		TEST(test_expiry_in_steps),
 		TEST(test_one_word_expires),
+		TEST(test_without_a_known_end),
 		TEST(test_those_that_expire_sooner_go),
 		TEST(test_the_operators_goes_before),
 		TEST(test_a_smaller_bound),
 		TEST(test_what_is_not_told_again_goes),
 		TEST(test_not_told_again_and_not_gone),
+		TEST(test_asked_to_no_avail),
 		TEST(test_missing_ones_are_settled),
 	};
 

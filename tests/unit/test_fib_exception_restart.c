@@ -7,12 +7,6 @@
 
 #include "exception_world.h"
 
-static void set_routes(struct world *world)
-{
-	set(world, "::/0", via("fe80::1", 3));
-	set(world, "2001:db8::/32", via("fe80::2", 3));
-}
-
 static void tell_routes(struct world *world)
 {
 	fib_sync_begin(world->fib);

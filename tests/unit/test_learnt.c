@@ -137,14 +137,14 @@ static const struct row rows[] = {
 	{ "a redirect",
 	  { "2001:db8::/32 via 3" },
 	  "via 3",
-	  .dump = "uncertain to via 3 for 90",
-	  .answer = "only to via 3 for 90",
+	  .dump = "uncertain to via 3 for 90 ask after 30",
+	  .answer = "only to via 3 for 90 ask after 30",
 	  .other_gateway = true },
 	{ "a redirect to the link",
 	  { "2001:db8::/32 via 3" },
 	  "dev 3",
-	  .dump = "uncertain to dev 3 for 90",
-	  .answer = "only to dev 3 for 90" },
+	  .dump = "uncertain to dev 3 for 90 ask after 30",
+	  .answer = "only to dev 3 for 90 ask after 30" },
 	{ "a redirect with a Path MTU",
 	  { "2001:db8::/32 via 3" },
 	  "via 3" PMTU,
@@ -155,8 +155,8 @@ static const struct row rows[] = {
 	{ "a redirect, observe",
 	  { "2001:db8::/32 via 3" },
 	  "via 3",
-	  .dump = "uncertain observe to via 3 for 90",
-	  .answer = "only observe to via 3 for 90",
+	  .dump = "uncertain observe to via 3 for 90 ask after 30",
+	  .answer = "only observe to via 3 for 90 ask after 30",
 	  .mode = CONFIG_EXCEPTIONS_OBSERVE,
 	  .other_gateway = true },
 
@@ -172,12 +172,12 @@ static const struct row rows[] = {
 	{ "a redirect of one of several hops",
 	  { "2001:db8::/32 via 3 via 4" },
 	  "via 4",
-	  .dump = "one hop punt to via 4 for 90",
+	  .dump = "one hop punt to via 4 for 90 ask after 30",
 	  .other_gateway = true },
 	{ "a redirect from one of several hops to another",
 	  { "2001:db8::/32 via 3 via 4" },
 	  "via 4",
-	  .dump = "one hop punt under via 4 for 90" },
+	  .dump = "one hop punt under via 4 for 90 ask after 30" },
 	{ "several hops and a cover that may have it",
 	  { "2001:db8::/32 via 3 via 4", "::/0 via 4" },
 	  "via 4" PMTU,
@@ -270,6 +270,9 @@ static void write_outcome(char text[WORLD_TEXT], enum learnt learnt,
 			tell_hop(out, "under", &exception->under);
 		fprintf(out, " for %llu",
 			(unsigned long long)((exception->expires_ns - TOLD_NS) / NS_PER_S));
+		if (exception->confirm_ns)
+			fprintf(out, " ask after %llu",
+				(unsigned long long)((exception->confirm_ns - TOLD_NS) / NS_PER_S));
 	}
 	fclose(out);
 }
@@ -320,33 +323,46 @@ static struct route_exception parse_told(const struct row *row)
 	return told;
 }
 
-static void check_row(const struct row *row)
+/* A world of the objects and of n routes, or as many as there are before a NULL. */
+static struct learnt_world set_up(struct world *world, const char *const *routes, size_t n)
 {
-	struct world *world = world_new(true);
-	struct learnt_world learnt_world = {
+	const struct learnt_world learnt_world = {
 		.view = &world->view,
 		.resolve = world->resolve,
 		.nexthops = nexthops_new(NULL, NULL),
-		.mode = row->mode,
 	};
+
+	nexthops_follow(learnt_world.nexthops, world->rib);
+	add_objects(learnt_world.nexthops);
+	for (size_t i = 0; i < n && routes[i]; i++)
+		world_add(world, routes[i]);
+	nexthops_renewed(learnt_world.nexthops);
+	return learnt_world;
+}
+
+static void tear_down(struct world *world, const struct learnt_world *learnt_world)
+{
+	nexthops_free(learnt_world->nexthops);
+	world_free(world);
+}
+
+static void check_row(const struct row *row)
+{
+	struct world *world = world_new(true);
+	struct learnt_world learnt_world = set_up(world, row->routes, ARRAY_SIZE(row->routes));
 	const struct route_exception told = parse_told(row);
 	struct fib_exception exception;
 	char text[WORLD_TEXT];
 	enum learnt learnt;
 
-	nexthops_follow(learnt_world.nexthops, world->rib);
-	add_objects(learnt_world.nexthops);
-	for (size_t i = 0; i < ARRAY_SIZE(row->routes) && row->routes[i]; i++)
-		world_add(world, row->routes[i]);
-	nexthops_renewed(learnt_world.nexthops);
+	learnt_world.mode = row->mode;
 	learnt = learnt_told(&learnt_world, &told, TOLD_NS, &exception);
 	write_outcome(text, learnt, &exception);
 	assert_string_equal(text, row->dump);
 	learnt = learnt_answered(&learnt_world, &told, TOLD_NS, &exception);
 	write_outcome(text, learnt, &exception);
 	assert_string_equal(text, row->answer ? row->answer : row->dump);
-	nexthops_free(learnt_world.nexthops);
-	world_free(world);
+	tear_down(world, &learnt_world);
 }
 
 static void table(void **state)
@@ -381,26 +397,17 @@ static void paths(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct prefix dst = world_prefix(DST "/128");
 		struct world *world = world_new(true);
-		struct learnt_world learnt_world = {
-			.view = &world->view,
-			.resolve = world->resolve,
-			.nexthops = nexthops_new(NULL, NULL),
-		};
+		const struct learnt_world learnt_world =
+			set_up(world, cases[i].routes, ARRAY_SIZE(cases[i].routes));
 		struct fib_hop hops[LEARNT_MAX_HOPS];
 		size_t n;
 
-		nexthops_follow(learnt_world.nexthops, world->rib);
-		add_objects(learnt_world.nexthops);
-		for (size_t j = 0; j < ARRAY_SIZE(cases[i].routes) && cases[i].routes[j]; j++)
-			world_add(world, cases[i].routes[j]);
-		nexthops_renewed(learnt_world.nexthops);
 		assert_int_equal(learnt_paths(&learnt_world, RT_TABLE_MAIN, &dst.addr, hops, &n),
 				 cases[i].paths);
 		assert_int_equal(n, cases[i].n);
 		for (size_t j = 0; j < n; j++)
 			assert_int_equal(hops[j].ifindex, 3 + j);
-		nexthops_free(learnt_world.nexthops);
-		world_free(world);
+		tear_down(world, &learnt_world);
 	}
 }
 
@@ -447,18 +454,14 @@ static void tables(void **state)
 /* What is told anew some milliseconds later ends at the same time. */
 static void ends(void **state)
 {
+	static const char *const route = "2001:db8::/32 via 3";
 	struct world *world = world_new(true);
-	const struct learnt_world learnt_world = {
-		.view = &world->view,
-		.resolve = world->resolve,
-		.nexthops = nexthops_new(NULL, NULL),
-	};
+	const struct learnt_world learnt_world = set_up(world, &route, 1);
 	const struct row row = { .told = "via 3 mtu 1300 expires 600" };
 	struct route_exception told = parse_told(&row);
 	struct fib_exception first, second;
 
 	(void)state;
-	world_add(world, "2001:db8::/32 via 3");
 	assert_int_equal(learnt_told(&learnt_world, &told, TOLD_NS + 50000000, &first),
 			 LEARNT_ONLY);
 	told.lifetime_ms -= 300000;
@@ -467,8 +470,7 @@ static void ends(void **state)
 		LEARNT_ONLY);
 	assert_int_equal(first.expires_ns, second.expires_ns);
 	assert_in_range(first.expires_ns, TOLD_NS + 599 * NS_PER_S, TOLD_NS + 600050000000);
-	nexthops_free(learnt_world.nexthops);
-	world_free(world);
+	tear_down(world, &learnt_world);
 }
 
 int main(void)

@@ -419,6 +419,45 @@ static void test_ipv6(void **state)
 	links_clear(&links);
 }
 
+/* From a device's announcement until IPv6 follows. */
+static void test_mtu_moves(void **state)
+{
+	struct link_ipv6 ipv6 = { .ifindex = 1, .mtu6 = 1400 }, other = { .ifindex = 2 };
+	struct link link = make_link(1, "a", "");
+	struct links links = { 0 };
+	bool changed;
+
+	(void)state;
+	set(&links, &link);
+	assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), 0);
+	assert_int_equal(links_set_ipv6(&links, &other, &changed), 0);
+	/* An operator may have told IPv6 another one. */
+	assert_false(links_mtu_moves(&links));
+	link.mtu = 1600;
+	set(&links, &link);
+	assert_true(links_mtu_moves(&links));
+	assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), 0);
+	set(&links, &link);
+	assert_true(links_mtu_moves(&links));
+	ipv6.mtu6 = 1600;
+	assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), 0);
+	assert_false(links_mtu_moves(&links));
+	ipv6.mtu6 = 1400;
+	assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), 0);
+	assert_false(links_mtu_moves(&links));
+	/* Not for ever, and not where there is no IPv6. */
+	link.mtu = 1500;
+	set(&links, &link);
+	links_mtu_forget(&links);
+	assert_false(links_mtu_moves(&links));
+	link.mtu = 1000;
+	set(&links, &link);
+	assert_true(links_mtu_moves(&links));
+	assert_true(links_clear_ipv6(&links, 1));
+	assert_false(links_mtu_moves(&links));
+	links_clear(&links);
+}
+
 static void test_memory(void **state)
 {
 	struct links links = { 0 };
@@ -469,7 +508,7 @@ int main(void)
 		cmocka_unit_test(test_marks),	   cmocka_unit_test(test_bottom),
 		cmocka_unit_test(test_dependents), cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_ipv6),	   cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_netconf),
+		cmocka_unit_test(test_netconf),	   cmocka_unit_test(test_mtu_moves),
 	};
 
 	return cmocka_run_group_tests_name("links", tests, NULL, NULL);

@@ -88,10 +88,10 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-learnt", "test_path_mtu_learning.py", "test_exceptions_learnt.py"),
         pytest_job("e2e", "e2e-learnt-changes", "test_path_mtu_changes.py"),
         pytest_job("e2e", "e2e-redirects", "test_redirects.py", "test_answer_source.py"),
-        pytest_job("e2e", "e2e-exceptions", "test_exceptions.py", "test_exception_command.py"),
+        pytest_job("e2e", "e2e-exceptions", "test_exceptions_operator.py", "test_exception_command.py"),
         pytest_job("e2e", "e2e-floods", "test_exception_floods.py", "test_exception_scale.py",
                    "test_path_mtu_hosts.py"),
-        pytest_job("e2e", "e2e-explain", "test_explain.py", "test_jumbo.py"),
+        pytest_job("e2e", "e2e-explain", "test_explain.py", "test_exception_explain.py", "test_jumbo.py"),
         Job("parity", "parity", "/usr/bin/python3 tests/parity/parity.py --save {share}/parity"
             f" --seconds {parity_seconds} --packets {PARITY_PACKETS}", has_xml=False),
         Job("bpf", "bpf", "CMOCKA_MESSAGE_OUTPUT=XML CMOCKA_XML_FILE={share}/result.xml"

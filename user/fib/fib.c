@@ -97,11 +97,13 @@ void fib_get_stats(const struct fib *fib, struct fib_stats *out)
 		.neighbours = fib->neighs.count,
 		.sources = fib->n_sources,
 		.cells = fib->cells.n_taken,
-		.missing = fib->n_failed + fib->n_hungry + fib->hosts.n_failed,
+		.missing = fib->n_failed + fib->n_hungry,
 		.writes = fib->writes,
 		.write_errors = fib->write_errors,
 		.exceptions = fib->hosts.n_written,
 		.exceptions_evicted = fib->hosts.n_evicted,
 		.exceptions_missing = fib->hosts.n_missing,
+		.exceptions_failed = fib->hosts.n_failed,
+		.exceptions_doubted = fib->hosts.n_doubted,
 	};
 }

@@ -121,6 +121,12 @@ struct fib_exception {
 	bool observe;	/* count, do not apply */
 	struct fib_hop hop, under; /* weights do not count */
 	uint64_t expires_ns;	   /* CLOCK_MONOTONIC; 0: never */
+	/*
+	 * CLOCK_MONOTONIC; 0: never. What is said has no end that is known: from then on it is in
+	 * doubt until it is said anew. expires_ns is then for packets alone, while nobody is there
+	 * to ask.
+	 */
+	uint64_t confirm_ns;
 };
 
 /*
@@ -137,9 +143,10 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 /*
  * All of an origin's exceptions are told anew: begin, fib_set_exception for each, end. Those that
  * were not set are gone then; of the kernel's (gone not NULL) only if gone says so, and others are
- * in doubt. complete: what was missing for want of room is settled, too.
+ * in doubt. asked: so it was before begin, and who took it out of the list (see below) has not set
+ * it since. complete: what was missing for want of room is settled, too.
  */
-typedef bool (*fib_gone_fn)(void *ctx, uint32_t table, const union sixlane_addr *dst);
+typedef bool (*fib_gone_fn)(void *ctx, uint32_t table, const union sixlane_addr *dst, bool asked);
 void fib_exceptions_begin(struct fib *fib, enum fib_origin origin);
 void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, fib_gone_fn gone,
 			void *ctx);
@@ -157,7 +164,13 @@ bool fib_exception_in_doubt(struct fib *fib, uint32_t *table, union sixlane_addr
  */
 void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst);
 
-/* Remove what has expired, at most max. *next_ns: when the next one will; UINT64_MAX: none will. */
+/* The same of those of routes by next-hop objects, whichever these are. */
+void fib_doubt_object_exceptions(struct fib *fib);
+
+/*
+ * Remove what has expired, and doubt what is to be confirmed, at most max. *next_ns: when the next
+ * one will be; UINT64_MAX: none will.
+ */
 void fib_exceptions_expire(struct fib *fib, uint64_t now_ns, size_t max, uint64_t *next_ns);
 
 /* At most so many entries of sl_exceptions; SIXLANE_MAX_EXCEPTIONS until it is set. */
@@ -193,11 +206,13 @@ size_t fib_retry(struct fib *fib);
 struct fib_stats {
 	uint64_t routes, next_hops, neighbours; /* entries in the maps now */
 	uint64_t sources, cells;
-	uint64_t missing; /* as fib_retry() returns it */
+	uint64_t missing; /* routes, next hops and objects, of what fib_retry() returns */
 	uint64_t writes;  /* of routes, since the start */
 	uint64_t write_errors;
 	uint64_t exceptions;				 /* entries of sl_exceptions */
 	uint64_t exceptions_evicted, exceptions_missing; /* see struct sixlane_meta */
+	uint64_t exceptions_failed;			 /* the rest of what fib_retry() returns */
+	uint64_t exceptions_doubted; /* how often one came into doubt, since the start */
 };
 void fib_get_stats(const struct fib *fib, struct fib_stats *out);
 

@@ -112,17 +112,23 @@ static void forget(struct fib *fib, struct fib_host *host)
 	fib_table_reap(fib, table);
 }
 
+/* When something is to be done about a word; UINT64_MAX: never. */
+static uint64_t end_of(const struct fib_host *host, enum fib_origin origin)
+{
+	const struct fib_word *word = &host->words[origin];
+
+	if (!word->there)
+		return UINT64_MAX;
+	if (word->said.confirm_ns)
+		return host->doubtful ? UINT64_MAX : word->said.confirm_ns;
+	return word->said.expires_ns ? word->said.expires_ns : UINT64_MAX;
+}
+
 static uint64_t expiry_of(const struct fib_host *host)
 {
-	uint64_t first = UINT64_MAX;
+	uint64_t kernel = end_of(host, FIB_KERNEL), oper = end_of(host, FIB_OPERATOR);
 
-	for (int origin = 0; origin < FIB_N_ORIGINS; origin++) {
-		const struct fib_word *word = &host->words[origin];
-
-		if (word->there && word->said.expires_ns && word->said.expires_ns < first)
-			first = word->said.expires_ns;
-	}
-	return first;
+	return kernel < oper ? kernel : oper;
 }
 
 static uint64_t eviction_key(uint64_t expires_ns)
@@ -130,7 +136,7 @@ static uint64_t eviction_key(uint64_t expires_ns)
 	return expires_ns && expires_ns < NEVER_EXPIRES ? expires_ns : NEVER_EXPIRES;
 }
 
-static void place(struct fib *fib, struct fib_host *host)
+void fib_host_place(struct fib *fib, struct fib_host *host)
 {
 	const struct fib_word *kernel = &host->words[FIB_KERNEL];
 	bool kernel_alone = kernel->there && !host->words[FIB_OPERATOR].there;
@@ -155,7 +161,7 @@ void fib_host_update(struct fib *fib, struct fib_host *host)
 	fib_host_settle(fib, host);
 	owner = host->owner;
 	if (fib_host_is_said(host) || host->written)
-		place(fib, host);
+		fib_host_place(fib, host);
 	else
 		forget(fib, host);
 	fib_owner_settle(fib, owner);
@@ -311,6 +317,13 @@ static void doubt(struct fib *fib, struct fib_host *host, void *ctx)
 	fib_owner_doubt_host(fib, host);
 }
 
+/* To no avail, about a doubt that is older than what is told now. */
+static bool was_asked(const struct fib *fib, const struct fib_host *host)
+{
+	return host->doubtful && fib_list_is_empty(&host->doubts) &&
+	       host->doubted_in != fib->hosts.generation[FIB_KERNEL];
+}
+
 static void drop_unsaid(struct fib *fib, struct fib_host *host, void *ctx)
 {
 	const struct anew *anew = ctx;
@@ -318,7 +331,8 @@ static void drop_unsaid(struct fib *fib, struct fib_host *host, void *ctx)
 
 	if (!word->there || word->generation == fib->hosts.generation[anew->origin])
 		return;
-	if (anew->gone && !anew->gone(anew->ctx, host->table->id, &host->node.prefix.addr)) {
+	if (anew->gone && !anew->gone(anew->ctx, host->table->id, &host->node.prefix.addr,
+				      was_asked(fib, host))) {
 		fib_owner_doubt_host(fib, host);
 		return;
 	}
@@ -370,6 +384,24 @@ bool fib_exception_in_doubt(struct fib *fib, uint32_t *table, union sixlane_addr
 	return true;
 }
 
+static void expire(struct fib *fib, struct fib_host *host, uint64_t now_ns)
+{
+	bool doubted = false;
+
+	for (int origin = 0; origin < FIB_N_ORIGINS; origin++) {
+		struct fib_word *word = &host->words[origin];
+
+		if (end_of(host, origin) > now_ns)
+			continue;
+		word->there = word->said.confirm_ns != 0;
+		doubted |= word->there;
+	}
+	if (doubted)
+		fib_owner_doubt_host(fib, host);
+	else
+		fib_host_update(fib, host);
+}
+
 void fib_exceptions_expire(struct fib *fib, uint64_t now_ns, size_t max, uint64_t *next_ns)
 {
 	const struct fib_heap *heap = &fib->hosts.expiry;
@@ -378,13 +410,7 @@ void fib_exceptions_expire(struct fib *fib, uint64_t now_ns, size_t max, uint64_
 	fib_adopt_finish(fib);
 	for (; max && fib_heap_first(heap) && fib_heap_first(heap)->key <= now_ns; max--) {
 		host = container_of(fib_heap_first(heap), struct fib_host, expiry);
-		for (int origin = 0; origin < FIB_N_ORIGINS; origin++) {
-			uint64_t expires_ns = host->words[origin].said.expires_ns;
-
-			if (expires_ns && expires_ns <= now_ns)
-				host->words[origin].there = false;
-		}
-		fib_host_update(fib, host);
+		expire(fib, host, now_ns);
 	}
 	*next_ns = fib_heap_first(heap) ? fib_heap_first(heap)->key : UINT64_MAX;
 }

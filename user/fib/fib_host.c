@@ -151,6 +151,14 @@ static const struct fib_hop *hop_of(const struct voices *voices)
 	return voices->kernel && voices->kernel->has_hop ? &voices->kernel->hop : NULL;
 }
 
+/* The kernel is to be asked whether it goes on, and so long it has no end. */
+static bool is_held(const struct fib_host *host)
+{
+	const struct fib_word *kernel = &host->words[FIB_KERNEL];
+
+	return kernel->there && kernel->said.confirm_ns && host->doubtful;
+}
+
 /* What the map should say. False: something is lacking for that, and it is a punt. */
 static bool compose(struct fib *fib, const struct fib_host *host, struct fib_host_parts *parts,
 		    struct sixlane_exception *content)
@@ -183,7 +191,7 @@ static bool compose(struct fib *fib, const struct fib_host *host, struct fib_hos
 	} else if (content->flags & SIXLANE_EXCEPTION_PUNT) {
 		/* Wherever the route leads, and until nobody says anything any more. */
 		content->flags &= ~SIXLANE_EXCEPTION_UNDER;
-		if (voices.oper)
+		if (voices.oper || is_held(host))
 			content->expires_ns = 0;
 	}
 	return whole;
@@ -276,7 +284,10 @@ void fib_host_doubt(struct fib *fib, struct fib_host *host)
 	if (!host->words[FIB_KERNEL].there)
 		return;
 	host->doubtful = true;
+	host->doubted_in = fib->hosts.generation[FIB_KERNEL];
+	fib->hosts.n_doubted++;
 	fib_list_unlink(&host->doubts);
 	fib_list_append(&fib->hosts.doubts, &host->doubts);
 	fib_host_settle(fib, host);
+	fib_host_place(fib, host);
 }

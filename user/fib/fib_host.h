@@ -45,7 +45,8 @@ struct fib_host {
 	struct fib_host_parts parts;	       /* of content; or starved, and waiting for it */
 	struct sixlane_exception content;      /* as written, if it is */
 	struct fib_word words[FIB_N_ORIGINS];
-	bool written; /* it is in the map */
+	uint32_t doubted_in; /* the kernel's generation, when it came into doubt last */
+	bool written;	     /* it is in the map */
 	bool absent, stuck;
 	bool failed;   /* the map does not say what it should */
 	bool doubtful; /* the kernel is to be asked whether it still says the same */
@@ -129,6 +130,9 @@ void fib_host_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_host 
 		   void *ctx);
 /* A host that is not known yet, without words, owned. NULL: no memory. */
 struct fib_host *fib_host_get(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
+/* Where it belongs among those that expire, and those that make room: after a change of its words,
+ * or a doubt. Needs no memory. */
+void fib_host_place(struct fib *fib, struct fib_host *host);
 /* What is said has changed: bring it into the map and see to the owner. The host may be gone. */
 void fib_host_update(struct fib *fib, struct fib_host *host);
 /* As many as there may be. */

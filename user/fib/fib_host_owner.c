@@ -253,15 +253,22 @@ void fib_owner_doubt_host(struct fib *fib, struct fib_host *host)
 	fib_owner_settle(fib, host->owner);
 }
 
+/* ctx: the object; NULL: any. */
 static void doubt_by_object(struct fib *fib, struct fib_host *host, void *ctx)
 {
 	const struct fib_next_hop *route = fib_host_route(host);
 
-	if (route && route->object == ctx)
+	if (route && route->object && (!ctx || route->object == ctx))
 		fib_owner_doubt_host(fib, host);
 }
 
 void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *object)
 {
 	fib_host_each(fib, doubt_by_object, (void *)object);
+}
+
+void fib_doubt_object_exceptions(struct fib *fib)
+{
+	fib_adopt_finish(fib);
+	fib_host_each(fib, doubt_by_object, NULL);
 }

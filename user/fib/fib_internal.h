@@ -197,6 +197,7 @@ struct fib_hosts {
 	bool lost_unowned; /* some of those nobody remembers have no owner … */
 	bool lost_unowned_anew;
 	uint64_t n_evicted, n_missing, n_missing_anew; /* … since fib_exceptions_begin() */
+	uint64_t n_doubted;			       /* so often, since the start */
 };
 
 struct fib {

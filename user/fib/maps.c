@@ -33,6 +33,8 @@ static const struct mapped {
 	  SIXLANE_MAX_CELLS },
 	{ LOADER_NEIGHBOURS, offsetof(struct maps, neighbours), sizeof(struct sixlane_neigh),
 	  SIXLANE_MAX_NEIGHBOURS },
+	{ LOADER_EXCEPTED, offsetof(struct maps, excepted), sizeof(uint64_t),
+	  SIXLANE_EXCEPTED_WORDS },
 	{ LOADER_RULES, offsetof(struct maps, rules), sizeof(struct sixlane_rule),
 	  2 * SIXLANE_MAX_RULES },
 };
@@ -66,6 +68,10 @@ int maps_open(struct maps *maps, const struct loader_maps *fds, bool writable)
 	memcpy(opened.fd, fds->fd, sizeof(opened.fd));
 	for (size_t i = 0; i < ARRAY_SIZE(mapped) && !rc; i++)
 		rc = map_array(&opened, &mapped[i], writable);
+	if (!rc && writable) {
+		opened.n_excepted = calloc(SIXLANE_EXCEPTED_BITS, sizeof(*opened.n_excepted));
+		rc = opened.n_excepted ? 0 : -ENOMEM;
+	}
 	if (rc) {
 		maps_close(&opened);
 		return rc;
@@ -78,6 +84,7 @@ void maps_close(struct maps *maps)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(mapped); i++)
 		unmap_array(maps, &mapped[i]);
+	free(maps->n_excepted);
 	*maps = (struct maps){ 0 };
 }
 

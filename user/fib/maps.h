@@ -18,7 +18,10 @@ struct maps {
 	struct sixlane_neigh *neighbours;   /* [SIXLANE_MAX_NEIGHBOURS] */
 	union sixlane_cell *cells;	    /* [SIXLANE_MAX_CELLS] */
 	struct sixlane_rule *rules;	    /* [2 * SIXLANE_MAX_RULES] */
-	bool no_memory; /* for an exception, when it was waited for the last time */
+	uint64_t *excepted;		    /* [SIXLANE_EXCEPTED_WORDS] */
+	uint16_t *n_excepted; /* [SIXLANE_EXCEPTED_BITS], own memory, if opened writable */
+	bool no_memory;	      /* for an exception, when it was waited for the last time */
+	uint16_t version;     /* of the last exception that was new */
 };
 
 /* 0 or -errno. fds must outlive maps. */

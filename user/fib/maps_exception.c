@@ -152,8 +152,8 @@ int maps_operator_each(const struct maps *maps, maps_operator_fn fn, void *ctx)
 
 /* --- the writer -------------------------------------------------------------------------- */
 
-/* What the entry says, the same on all CPUs. What these have counted meanwhile, at most a packet or
- * two each, is lost. */
+/* What the entry says, the same on all CPUs. What these have counted since cpus was read is lost.
+ */
 static int write_cpus(const struct maps *maps, const struct sixlane_exception_key *key,
 		      struct cpus *cpus, const struct sixlane_exception *value)
 {
@@ -217,13 +217,17 @@ static int insert(struct maps *maps, const struct sixlane_exception_key *key, st
 		  const struct sixlane_exception *value)
 {
 	const struct timespec step = { .tv_nsec = REFILL_STEP_NS };
-	int rc = write_cpus(maps, key, cpus, value);
+	int rc;
 
+	maps_except(maps, key);
+	rc = write_cpus(maps, key, cpus, value);
 	for (int i = 0; rc == -ENOMEM && !maps->no_memory && i < REFILL_STEPS; i++) {
 		nanosleep(&step, NULL);
 		rc = write_cpus(maps, key, cpus, value);
 	}
 	maps->no_memory = rc == -ENOMEM;
+	if (rc)
+		maps_unexcept(maps, key);
 	return rc;
 }
 
@@ -242,10 +246,15 @@ int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
 	if (errno != ENOENT)
 		return -errno;
 	said.added_ns = util_now_ns();
+	said.flags |= (uint32_t)++maps->version << SIXLANE_EXCEPTION_VERSION_SHIFT;
 	return insert(maps, key, cpus, &said);
 }
 
 int maps_write_exception_del(void *ctx, const struct sixlane_exception_key *key)
 {
-	return maps_erase(ctx, LOADER_EXCEPTIONS, key);
+	int rc = maps_erase(ctx, LOADER_EXCEPTIONS, key);
+
+	if (!rc)
+		maps_unexcept(ctx, key);
+	return rc;
 }

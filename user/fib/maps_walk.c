@@ -263,6 +263,7 @@ static int adopt_exception(void *ctx, const struct sixlane_exception_key *key,
 {
 	struct adopt *adopt = ctx;
 
+	maps_except(adopt->maps, key);
 	adopt_note(adopt, fib_adopt_exception(adopt->fib, key, value));
 	return 0;
 }
@@ -281,6 +282,7 @@ static void adopt_next_hops(struct adopt *adopt)
 int maps_adopt(struct maps *maps, struct fib *fib)
 {
 	struct adopt adopt = { .maps = maps, .fib = fib };
+	int rc;
 
 	/* What is named comes before what names it. */
 	adopt_note(&adopt,
@@ -295,6 +297,8 @@ int maps_adopt(struct maps *maps, struct fib *fib)
 				      adopt_source, &adopt));
 	adopt_note(&adopt, entry_each(maps->fd[LOADER_ROUTES], sizeof(struct sixlane_route_key),
 				      adopt_route, &adopt));
-	adopt_note(&adopt, maps_exception_each(maps, adopt_exception, &adopt));
+	rc = maps_exception_each(maps, adopt_exception, &adopt);
+	adopt_note(&adopt, rc);
+	maps_excepted_adopted(maps, !rc);
 	return adopt.rc;
 }

@@ -97,6 +97,7 @@ int links_set(struct links *links, const struct link *link, bool *changed)
 	if (!device)
 		return -ENOMEM;
 	*changed = !device->has_link || !link_equal(&device->link, link);
+	device->mtu_moves |= device->has_link && device->link.mtu != link->mtu;
 	device->has_link = true;
 	device->generation = links->generation;
 	device->link = *link;
@@ -117,7 +118,22 @@ int links_set_ipv6(struct links *links, const struct link_ipv6 *ipv6, bool *chan
 		   device->ipv6.hop_limit != ipv6->hop_limit;
 	device->has_ipv6 = true;
 	device->ipv6 = *ipv6;
+	device->mtu_moves &= device->link.mtu != ipv6->mtu6;
 	return 0;
+}
+
+bool links_mtu_moves(const struct links *links)
+{
+	for (size_t i = 0; i < links->n; i++)
+		if (links->devices[i].has_ipv6 && links->devices[i].mtu_moves)
+			return true;
+	return false;
+}
+
+void links_mtu_forget(struct links *links)
+{
+	for (size_t i = 0; i < links->n; i++)
+		links->devices[i].mtu_moves = false;
 }
 
 bool links_clear_ipv6(struct links *links, uint32_t ifindex)

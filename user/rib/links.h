@@ -26,6 +26,7 @@ struct device {
 	bool taken_elsewhere; /* an upper device that takes its frames went to another namespace */
 	bool tags_elsewhere;  /* the same of a VLAN device, which takes but its tags */
 	bool strips_tags;     /* the NIC takes VLAN tags off before XDP sees them */
+	bool mtu_moves;	      /* its MTU has changed, and IPv6 has not been seen to take it over */
 	uint32_t slave_place; /* of a bond's slave: in the bond's list, from 1 on; 0: not known */
 	bool attach_tried;    /* whether it is a configured port was asked */
 	bool pass, assume_xmit; /* its name, now or earlier, is among those of the operator */
@@ -56,6 +57,9 @@ int links_set_features(struct links *links, uint32_t ifindex, uint64_t features,
 void links_note_moved(struct links *links, const struct link *link);
 /* The routes were read anew. */
 void links_clear_doubts(struct links *links);
+/* A device's MTU has changed, and its IPv6 was not seen to have the same since; forget it. */
+bool links_mtu_moves(const struct links *links);
+void links_mtu_forget(struct links *links);
 /* True when something changed. */
 bool links_set_netconf(struct links *links, const struct netconf *netconf);
 void links_delete(struct links *links, uint32_t ifindex);

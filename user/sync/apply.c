@@ -137,7 +137,8 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 			      sync->dumping ? 0 : nlh->nlmsg_flags | NLM_F_CREATE);
 	else
 		ret = rib_del(sync->rib, &route);
-	sync->withdrawals += nlh->nlmsg_type == RTM_DELROUTE;
+	/* of the hops that a route in another's place had nobody says that they are gone */
+	sync->withdrawals += nlh->nlmsg_type == RTM_DELROUTE || nlh->nlmsg_flags & NLM_F_REPLACE;
 	note_replaced(sync, nlh, &route);
 	/* the first route of that kind changes all others by objects, once and for all */
 	if (!object_sources && rib_object_sources(sync->rib) && !sync->quiet)
@@ -312,7 +313,7 @@ void apply_meta(struct sync *sync)
 	meta->max_routes = sync->config->max_routes;
 	meta->exceptions = stats.exceptions;
 	meta->exceptions_evicted = stats.exceptions_evicted;
-	meta->exceptions_missing = stats.exceptions_missing;
+	meta->exceptions_missing = stats.exceptions_missing + stats.exceptions_failed;
 	meta->max_exceptions = sync->config->max_exceptions;
 	/* maps that an earlier daemon completed go on forwarding while this one reads the tables */
 	if (sync->complete || (meta->flags & SIXLANE_META_READY))

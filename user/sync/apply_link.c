@@ -118,7 +118,7 @@ static void note_mtu(struct sync *sync, const struct link *link)
 	if (!device || !device->has_link || device->link.mtu == link->mtu)
 		return;
 	sync->next_poll_ns = 0;
-	exceptions_doubt_all(sync); /* rt6_mtu_change() goes through those of the device */
+	exceptions_mtu_changes(sync);
 }
 
 static int set_link(struct sync *sync, const struct link *link, bool *changed)
@@ -207,7 +207,7 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 	links_delete(&sync->links, link.ifindex);
 	operator_device_changed(sync);
 	if (rib_may_use_device(sync->rib, link.ifindex))
-		rib_prune(sync->rib, uses_device, &link.ifindex);
+		sync->withdrawals += rib_prune(sync->rib, uses_device, &link.ifindex);
 	note_next_hops_by(sync, link.ifindex);
 	if (sync->quiet)
 		return 0;

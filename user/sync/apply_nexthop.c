@@ -19,7 +19,7 @@ static bool uses_next_hop(const struct route *route, void *ctx)
 static void prune_routes_by(struct sync *sync, uint32_t id)
 {
 	if (rib_by_object(sync->rib, id).n)
-		rib_prune(sync->rib, uses_next_hop, &id);
+		sync->withdrawals += rib_prune(sync->rib, uses_next_hop, &id);
 }
 
 static void fill_hops(struct sync *sync, const struct nexthop_view *view, struct fib_hop *hops)
@@ -110,9 +110,10 @@ int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 			prune_routes_by(sync, next_hop.id);
 		return 0;
 	}
-	/* the same again, and yet with none of what was learnt of its hops */
-	if (nlh->nlmsg_flags & NLM_F_REPLACE)
-		exceptions_want(sync);
+	/* the same again, and yet with none of what was learnt of its hops, also for groups with it
+	 */
+	if (nlh->nlmsg_flags & NLM_F_REPLACE && !sync->quiet)
+		fib_doubt_object_exceptions(sync->fib);
 	/* which bucket is whose is not told here, and only of some later moves */
 	if (next_hop.kind == NEXT_HOP_RESILIENT && !sync->dumping)
 		sync->next_hops_wanted = true;

@@ -83,8 +83,13 @@ static int publish(struct sync *sync, const struct rules_program *program)
 	sync->program = *program;
 	sync->view.local_first = program->local_first;
 	sync->view.local_within = program->local_within;
-	if (moved)
-		exceptions_doubt_all(sync);
+	/*
+	 * What is kept at routes of table local is looked for in main, or is not any more. No other
+	 * change of rules is of consequence: the kernel keeps exceptions at routes, in whichever
+	 * table, and by rules only packets come to another one, where they find its own.
+	 */
+	if (sync->complete && moved)
+		fib_doubt_exceptions(sync->fib, 0, NULL);
 	if (!sync->quiet && moved)
 		apply_all_routes(sync);
 	else if (!sync->quiet && parted)

@@ -25,8 +25,14 @@
 
 #define EXPIRE_MAX 1024 /* in one run */
 
-/* The kernel announces a change before it has dealt with all that follows from it. */
-#define DOUBT_ALL_NS (20 * NS_PER_MS)
+/*
+ * The kernel announces a device's new MTU, then goes through all exceptions (rt6_mtu_change), and
+ * then through with it: IPv6 takes the MTU over. How long that takes hangs on how many routes there
+ * are, so that is looked for, every so often; but not for ever, since an operator may have set
+ * net.ipv6.conf.DEV.mtu to something else at once.
+ */
+#define MTU_LOOK_NS (20 * NS_PER_MS)
+#define MTU_LOOK_MAX_NS (10 * NS_PER_S)
 
 /*
  * A dump takes at most a 50th of a CPU if one is wanted, a 100th if not, and a 300th while there
@@ -384,9 +390,29 @@ static void ask_doubts(struct sync *sync)
 	exceptions_want(sync);
 }
 
-void exceptions_doubt_all(struct sync *sync)
+void exceptions_mtu_changes(struct sync *sync)
 {
-	sync->exceptions->doubt_all_ns = util_now_ns() + DOUBT_ALL_NS;
+	const uint64_t now_ns = util_now_ns();
+
+	sync->exceptions->mtu_look_ns = now_ns + MTU_LOOK_NS;
+	sync->exceptions->mtu_until_ns = now_ns + MTU_LOOK_MAX_NS;
+}
+
+/* Until it is over the kernel applies what it did before, as is done here. */
+static void look_at_mtu(struct sync *sync, uint64_t now_ns)
+{
+	struct exceptions *exceptions = sync->exceptions;
+
+	if (now_ns < exceptions->mtu_look_ns)
+		return;
+	if (now_ns < exceptions->mtu_until_ns && links_mtu_moves(&sync->links)) {
+		sync->next_poll_ns = 0;
+		exceptions->mtu_look_ns = now_ns + MTU_LOOK_NS;
+		return;
+	}
+	exceptions->mtu_look_ns = UINT64_MAX;
+	links_mtu_forget(&sync->links);
+	fib_doubt_exceptions(sync->fib, 0, NULL);
 }
 
 /* --- when ------------------------------------------------------------------------------------ */
@@ -414,16 +440,30 @@ static uint64_t dump_due_ns(const struct sync *sync)
 	return exceptions->last_dump_ns + (gap_ns > cost_ns ? gap_ns : cost_ns);
 }
 
+/* fib_retry() tries again with those that failed, every second. */
+static enum missing_reason reason_of(const struct fib_stats *stats)
+{
+	if (stats->exceptions_missing)
+		return MISSING_BOUND;
+	return stats->exceptions_failed ? MISSING_FAILED : MISSING_NONE;
+}
+
 static void report_missing(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
+	enum missing_reason reason;
 	struct fib_stats stats;
 
 	fib_get_stats(sync->fib, &stats);
-	if (!stats.exceptions_missing == !exceptions->reported_missing)
+	reason = reason_of(&stats);
+	if (reason == exceptions->reported)
 		return;
-	exceptions->reported_missing = stats.exceptions_missing;
-	if (stats.exceptions_missing)
+	exceptions->reported = reason;
+	if (reason == MISSING_FAILED)
+		log_warning_limited(
+			"%llu exceptions (Path MTUs, redirects) cannot be written, for lack of the kernel's memory or of next hops: packets to their destinations pass to the kernel; trying again every second",
+			(unsigned long long)stats.exceptions_failed);
+	else if (reason == MISSING_BOUND)
 		log_warning_limited(
 			"more exceptions (Path MTUs, redirects) than max_exceptions (%u): packets to destinations that have found no room, and to others under their routes, pass to the kernel; raise max_exceptions, or find out who sends so many ICMPv6 messages",
 			sync->config->max_exceptions);
@@ -436,14 +476,13 @@ void exceptions_run(struct sync *sync)
 	struct exceptions *exceptions = sync->exceptions;
 	uint64_t now_ns = util_now_ns();
 
-	if (now_ns >= exceptions->doubt_all_ns) {
-		exceptions->doubt_all_ns = UINT64_MAX;
-		fib_doubt_exceptions(sync->fib, 0, NULL);
-	}
+	look_at_mtu(sync, now_ns);
+	fib_exceptions_expire(sync->fib, now_ns, EXPIRE_MAX, &exceptions->next_expire_ns);
 	ask_doubts(sync);
 	now_ns = util_now_ns();
 	exceptions_dump_run(sync, now_ns, now_ns >= dump_due_ns(sync));
-	fib_exceptions_expire(sync->fib, now_ns, EXPIRE_MAX, &exceptions->next_expire_ns);
+	/* what it has left out */
+	ask_doubts(sync);
 	report_missing(sync);
 }
 
@@ -455,8 +494,8 @@ uint64_t exceptions_due_ns(const struct sync *sync)
 
 	if (exceptions->next_expire_ns < next_ns)
 		next_ns = exceptions->next_expire_ns;
-	if (exceptions->doubt_all_ns < next_ns)
-		next_ns = exceptions->doubt_all_ns;
+	if (exceptions->mtu_look_ns < next_ns)
+		next_ns = exceptions->mtu_look_ns;
 	if (exceptions->doubts_left && exceptions->questions_ns - QUESTIONS_BURST_NS < next_ns)
 		next_ns = exceptions->questions_ns - QUESTIONS_BURST_NS;
 	return next_ns;
@@ -473,7 +512,7 @@ struct exceptions *exceptions_new(void)
 	struct exceptions *exceptions = calloc(1, sizeof(*exceptions));
 
 	if (exceptions)
-		exceptions->next_expire_ns = exceptions->doubt_all_ns = UINT64_MAX;
+		exceptions->next_expire_ns = exceptions->mtu_look_ns = UINT64_MAX;
 	return exceptions;
 }
 

@@ -14,8 +14,8 @@ struct exceptions_dump {
 	bool over;		  /* all was read, and notifications of meanwhile are to be */
 	bool interrupted;	  /* … but it was inconsistent */
 	uint64_t withdrawals;	  /* of routes, when it began */
-	uint64_t settled;	  /* when the last piece was read */
-	bool stale;		  /* what is being read is older than an answer since */
+	uint64_t news;		  /* count_news() when the last piece was read */
+	bool stale;		  /* what is being read is older than an answer or doubt since */
 	uint64_t told_after_ns;
 	uint64_t cost_ns; /* CPU time so far */
 	uint64_t next_piece_ns;
@@ -24,14 +24,23 @@ struct exceptions_dump {
 	size_t n_seen;
 };
 
+/* Why the kernel gets packets to destinations that have exceptions. */
+enum missing_reason {
+	MISSING_NONE,
+	MISSING_BOUND,	/* more than max_exceptions */
+	MISSING_FAILED, /* for now */
+};
+
 struct exceptions {
 	uint64_t questions_ns; /* time up to which the questions asked so far use up their rate */
 	uint64_t settled;      /* by an answer, since the start */
 	bool doubts_left;
-	bool reported_missing;
-	uint64_t next_expire_ns, doubt_all_ns;
-	bool dump_wanted;		     /* something is to be found by it */
-	bool dumped;			     /* since the last full synchronisation */
+	enum missing_reason reported;
+	uint64_t next_expire_ns;
+	uint64_t mtu_look_ns,
+		mtu_until_ns; /* whether IPv6 has taken a device's MTU over; at most */
+	bool dump_wanted;     /* something is to be found by it */
+	bool dumped;	      /* since the last full synchronisation */
 	uint64_t last_dump_ns, dump_cost_ns; /* the end of the last one, and what it took */
 	struct exceptions_dump dump;
 };

@@ -4,9 +4,12 @@
  * alone would walk all routes in one go with softirqs switched off (fib6_dump_table): 80 ms with a
  * full table. In pieces, between which notifications and questions have their turn.
  *
- * What it leaves out is gone, unless routes were withdrawn under it (see dump_routes() in sync.c),
- * or it is at another hop than the first of a multipath route (fib6_dump_node() goes on behind the
- * last one): that is to be asked for.
+ * What it leaves out need not be gone. It may be at another hop than the first of a multipath route
+ * (fib6_dump_node() goes on behind the last one); routes were withdrawn under it (see dump_routes()
+ * in sync.c); or exceptions were. In the middle of a route's exceptions the kernel goes on where it
+ * was by counting them (rt6_nh_dump_exceptions), and those that are collected or flushed meanwhile
+ * have others left out, of which it says nothing. So it is asked about each. Only of those about
+ * which it cannot be asked a dump that is whole says that they are gone.
  */
 #include <errno.h>
 #include <search.h>
@@ -158,6 +161,15 @@ static void fail(struct sync *sync, int err)
 	exceptions_want(sync);
 }
 
+/* How much has become known, or doubtful, otherwise than by dumps. */
+static uint64_t count_news(const struct sync *sync)
+{
+	struct fib_stats stats;
+
+	fib_get_stats(sync->fib, &stats);
+	return sync->exceptions->settled + stats.exceptions_doubted;
+}
+
 static void begin(struct sync *sync)
 {
 	struct exceptions_dump *dump = &sync->exceptions->dump;
@@ -165,7 +177,7 @@ static void begin(struct sync *sync)
 
 	sync->exceptions->dump_wanted = false;
 	dump->withdrawals = sync->withdrawals;
-	dump->settled = sync->exceptions->settled;
+	dump->news = count_news(sync);
 	dump->told_after_ns = util_now_ns();
 	ret = nl_socket_new(NETLINK_ROUTE, 0, &dump->socket);
 	if (!ret)
@@ -176,21 +188,22 @@ static void begin(struct sync *sync)
 		fib_exceptions_begin(sync->fib, FIB_KERNEL);
 }
 
-static bool is_gone(void *ctx, uint32_t table, const union sixlane_addr *dst)
+static bool is_gone(void *ctx, uint32_t table, const union sixlane_addr *dst, bool asked)
 {
 	struct sync *sync = ctx;
 	const struct learnt_world world = exceptions_world(sync);
 	struct fib_hop hops[LEARNT_MAX_HOPS];
 	size_t n;
 
-	return learnt_paths(&world, table, dst, hops, &n) != LEARNT_BY_SEVERAL;
+	return asked && learnt_paths(&world, table, dst, hops, &n) != LEARNT_BY_SEVERAL;
 }
 
-static bool is_doubtful(void *ctx, uint32_t table, const union sixlane_addr *dst)
+static bool is_doubtful(void *ctx, uint32_t table, const union sixlane_addr *dst, bool asked)
 {
 	(void)ctx;
 	(void)table;
 	(void)dst;
+	(void)asked;
 	return false;
 }
 
@@ -207,7 +220,13 @@ static void finish(struct sync *sync)
 	end(sync->exceptions);
 }
 
-/* The kernel put the first datagram down when the piece before was read. */
+/*
+ * The kernel put each datagram down when the one before was read: the first of a piece before all
+ * that happened since the last piece. Of what is older than an answer or a doubt the kernel is
+ * asked, so that it neither brings back what an answer has done away with, nor settles a doubt of a
+ * later change. Within a piece no change is heard of; and answers are about destinations that
+ * may have several exceptions, all of which are uncertain, whichever datagram they stand in.
+ */
 static void read_piece(struct sync *sync)
 {
 	struct exceptions_dump *dump = &sync->exceptions->dump;
@@ -215,7 +234,7 @@ static void read_piece(struct sync *sync)
 	uint64_t cost_ns;
 	int ret;
 
-	dump->stale = dump->settled != sync->exceptions->settled;
+	dump->stale = dump->news != count_news(sync);
 	do {
 		const uint64_t now_ns = util_now_ns();
 
@@ -224,7 +243,7 @@ static void read_piece(struct sync *sync)
 		dump->stale = false;
 		cost_ns = exceptions_cpu_ns() - begin_ns;
 	} while (ret == 1 && cost_ns < PIECE_NS);
-	dump->settled = sync->exceptions->settled;
+	dump->news = count_news(sync);
 	dump->cost_ns += cost_ns;
 	if (ret == 1 && dump->cost_ns > AT_ONCE_NS)
 		dump->next_piece_ns = util_now_ns() + PART * cost_ns;
@@ -238,8 +257,10 @@ void exceptions_dump_run(struct sync *sync, uint64_t now_ns, bool due)
 {
 	struct exceptions_dump *dump = &sync->exceptions->dump;
 
-	if (dump->over)
+	if (dump->over && !sync->behind)
 		finish(sync);
+	else if (dump->over)
+		return;
 	else if (dump->socket && now_ns >= dump->next_piece_ns)
 		read_piece(sync);
 	else if (!dump->socket && due)

@@ -15,10 +15,12 @@
 #define EXPIRY_GRAIN_NS (100 * NS_PER_MS)
 
 /*
- * A redirect has no end, but the kernel collects one that its own packets do not use:
- * net.ipv6.route.gc_timeout and gc_interval, 60 and 30 seconds. Longer it holds only if it is told
- * again.
+ * A redirect has no end. The kernel collects it at some time without a word: with the default
+ * net.ipv6.route.gc_interval after 30 to 60 seconds, and with a long one, or none, much later. So
+ * the kernel is asked about one that no dump has told of for so long; and packets heed it no longer
+ * than the lease where nobody is there to ask.
  */
+#define REDIRECT_CONFIRM_NS (30000 * NS_PER_MS)
 #define REDIRECT_LEASE_NS (90000 * NS_PER_MS)
 
 /* By what packets to a destination are forwarded. */
@@ -228,6 +230,8 @@ static enum learnt express(const struct learnt_world *world, const struct owner 
 	if (!owner->forwards || (own && !told->expires && !several && !owner->by_source))
 		return LEARNT_NOTHING;
 	*out = (struct fib_exception){ .expires_ns = end_of(told, told_after_ns) };
+	if (!told->expires)
+		out->confirm_ns = told_after_ns + REDIRECT_CONFIRM_NS;
 	if (told->expires) {
 		out->mtu = told->mtu;
 		out->mtu_locked = told->mtu_locked;
@@ -313,4 +317,8 @@ void learnt_merge(struct fib_exception *exception, const struct fib_exception *o
 	}
 	if (other->expires_ns > exception->expires_ns)
 		exception->expires_ns = other->expires_ns;
+	/* with that of a Path MTU: the kernel is asked again, and its end is not lost */
+	if (other->confirm_ns &&
+	    (!exception->confirm_ns || other->confirm_ns < exception->confirm_ns))
+		exception->confirm_ns = other->confirm_ns;
 }

@@ -68,7 +68,9 @@ struct sync {
 	uint64_t next_sync_ns, next_poll_ns, next_keep_ns, next_retry_ns, next_census_ns;
 	uint64_t told_after_ns; /* what the kernel says now, it said after this moment */
 
-	uint64_t withdrawals; /* of routes, that were announced so far */
+	uint64_t withdrawals; /* how often routes went, or may have: what is dumped meanwhile leaves
+				 others out */
+	bool behind;	      /* notifications wait that there was no time for */
 	bool flow_labels;     /* the kernel gives its ICMPv6 errors one */
 	struct exceptions *exceptions;
 	struct hints *hints;
@@ -190,8 +192,8 @@ void exceptions_run(struct sync *sync);
 void exceptions_restart(struct sync *sync);
 void exceptions_want(struct sync *sync);
 uint64_t exceptions_due_ns(const struct sync *sync);
-/* The kernel may be about to change any of them. */
-void exceptions_doubt_all(struct sync *sync);
+/* A device's MTU has changed: the kernel is about to change those by it. */
+void exceptions_mtu_changes(struct sync *sync);
 /* Ask about what a hint tells. False: too much was asked lately; a dump is to find it. */
 bool exceptions_hint(struct sync *sync, const struct sixlane_hint *hint);
 

@@ -404,7 +404,7 @@ int sync_run(struct sync *sync)
 {
 	uint64_t now_ns, next_ns;
 
-	sync_follow(sync);
+	sync->behind = !sync_follow(sync);
 	now_ns = util_now_ns();
 	if (sync->rules_wanted)
 		read_rules(sync);

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What floods of spoofed Packet Too Big and Redirect cost other traffic, and what is kept of them.
+
+Host a sends them on the last CPU, about a million destinations each, in the order of their numbers
+and from the start again; other traffic is measured on the first CPU, in turn alone and beside each
+flood. It goes by another route than what the floods are about, but for the kind that says so. A
+flood of plain datagrams shows what a busy CPU costs its neighbour, whatever it is busy with: on a
+machine that has other work to do, traffic alone has not the same CPU to itself.
+
+After that each flood is sent a few times from end to end with no traffic beside it: what hangs on no
+speed is then right, or the bench fails. The daemon runs by its defaults.
+"""
+
+import argparse
+import collections
+import contextlib
+import json
+import os
+import subprocess
+import sys
+
+import flow as fl
+import lab
+import messages
+from features import METRIC
+from measure import BenchError, check_samples, forward_samples
+from messages import packed
+from progress import wait
+
+COUNT = 1 << 20  # destinations, and frames of a whole flood
+MTU = 1300
+# What the floods are about. The number is the last 8 bytes of an address, or stands behind 4000:.
+ONE_ROUTE, MANY_ROUTES, BY_HOST = "4001::", "4000::", "5000::"
+LAST, FIRST = 8, 2
+OWN_ROUTE = "3fff::"  # one that the other traffic goes by
+HOST, OTHER = "fe80::a:2", "fe80::a:99"  # routers on a's link: the one in use, and a better one
+ROUTES = [
+    *("4000:%x::/32 via %s" % (number, fl.gateway_of(number)) for number in range(16)),
+    "%s/64 via %s" % (ONE_ROUTE, fl.GATEWAYS[0]),
+    "%s/64 via %s dev p0" % (BY_HOST, HOST),
+    "2000::/3 via %s metric %d" % (fl.GATEWAYS[0], METRIC),  # of the other traffic
+]
+ALONE, PLAIN_FLOOD = "alone", "udp, through"
+FEWEST = 5 * 1024  # that the kernel keeps for a next hop of so many: its buckets, and their depth
+ARRIVE = 0.9  # of the frames: where others take the CPU, the wire drops some
+TIMES = 3
+ROUNDS = 16  # some seconds: the daemon asks much at first, and then less
+SLACK_BYTES = 1 << 20
+PORT = 7  # not that of the traffic, which the sink counts
+DEADLINE_S = 60
+
+
+class Kind:
+    """A flood: the frame, where in it the destination stands, and what is to become of it."""
+
+    def __init__(self, name, packet, about, at=LAST, verdict="pass_local", learnt=False,
+                 setup=(), undo=()):  # fmt: skip
+        self.name, self.verdict, self.learnt = name, verdict, learnt
+        self.setup, self.undo = setup, undo
+        frame = messages.ethernet(fl.P0_MAC, fl.A_MAC, packet)
+        # Of an even length: what is over is no part of the packet.
+        self.frame = frame + bytes(len(frame) % 2)
+        found = [i for i in range(len(frame) - 15) if frame[i : i + 16] == _number_zero(about, at)]
+        self.places = [place + at for place in found]
+
+
+def _number_zero(about, at):
+    """The destination with the number 0: 32 bits, and those of its complement behind them."""
+    address = packed(about)
+    return address[: at + 4] + b"\xff" * 4 + address[at + 8 :]
+
+
+def _kinds():
+    a, b, router = packed(fl.A_ADDR), packed(fl.B_ADDR), packed(fl.A_ROUTER)
+    host, other = packed(HOST), packed(OTHER)
+    one, own, hosts = (_number_zero(net, LAST) for net in (ONE_ROUTE, OWN_ROUTE, BY_HOST))
+    many = _number_zero(MANY_ROUTES, FIRST)
+
+    def too_big(to, about):
+        """Quotes an echo request of whom it is sent to: nobody asks a socket for it."""
+        return messages.too_big(a, to, MTU, messages.echo(to, about))
+
+    return [
+        Kind(PLAIN_FLOOD, messages.udp(a, one, PORT, 40), ONE_ROUTE, verdict="forward"),
+        Kind("too big, through", messages.too_big(a, b, MTU, messages.udp(b, one, PORT, 40)), ONE_ROUTE, verdict="forward"),
+        Kind("redirect, through", messages.redirect(a, b, other, one), ONE_ROUTE,
+             verdict="forward"),
+        Kind("redirect, ignored", messages.redirect(host, router, other, hosts), BY_HOST,
+             verdict="pass_source"),
+        Kind("redirect, to us", messages.redirect(host, router, other, hosts), BY_HOST,
+             verdict="pass_source", learnt=True, setup=[("p0", 0)], undo=[("p0", 1)]),
+        Kind("too big, to us", too_big(router, one), ONE_ROUTE, learnt=True),
+        Kind("too big, 16 routes", too_big(router, many), MANY_ROUTES, FIRST, learnt=True),
+        Kind("too big, own route", too_big(router, own), OWN_ROUTE, learnt=True),
+    ]  # fmt: skip
+
+
+# --- the flood ------------------------------------------------------------------------------
+
+
+class Flood:
+    """One under way, until it is ended or has sent what it is to. A context manager."""
+
+    def __init__(self, flow, kind, count=2**31 - 1):
+        self.flow, self.kind = flow, kind
+        at = [word for place in kind.places for word in ("--at", place)]
+        before = self._arrived()
+        self.process = flow.a.popen(
+            fl.FLOOD, "about", "h0", "--frame", kind.frame.hex(), *at, "--addresses", COUNT,
+            "--count", count, "--seconds", DEADLINE_S,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        wait("the flood begins", lambda: self._arrived() > before, 10)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exc):
+        self.flow.lab.end(self.process)
+
+    def _arrived(self):
+        return self.flow.router.stats().get(self.kind.verdict, 0)
+
+    def report(self):
+        """What it says for itself: {"sent", "elapsed_ns", …}."""
+        out, err = self.process.communicate(timeout=DEADLINE_S + 10)
+        if self.process.returncode:
+            raise BenchError("%s: %s" % (self.kind.name, err))
+        return json.loads(out)
+
+    def end(self):
+        """It must still be under way."""
+        if self.process.poll() is not None:
+            raise BenchError("the flood ended before the measurement: %s" % self.report())
+        self.process.terminate()
+        return self.report()
+
+
+# --- what is kept ---------------------------------------------------------------------------
+
+
+def _shown(flow):
+    return {row["destination"] for row in flow.router.sixlane_json("exception", "show")}
+
+
+def _of_kernel(flow):
+    """Destinations that it has exceptions for, but for its own link-local ones."""
+    rows = flow.r.ipj("route show cache")
+    return {row["dst"] for row in rows if not row["dst"].startswith("fe80:")}
+
+
+def _settle(flow, kind, first):
+    """Until sixlane has what the kernel has, or as many of them as there is room for.
+
+    Of so many that there is no room for them the daemon asks again after minutes: till then there
+    are such that the kernel has taken back, unless it is the first flood.
+    """
+    room = next(entry["max_entries"] for entry in flow.router.status()["maps"]
+                if entry["name"] == "sl_exceptions")  # fmt: skip
+    seen = [set(), set()]
+
+    def same():
+        if not kind.learnt and not flow.router.status()["exceptions"]:
+            return True
+        seen[:] = _shown(flow), _of_kernel(flow)
+        if len(seen[1]) <= room:
+            return seen[0] == seen[1]
+        return len(seen[0]) > room * 0.9 and (not first or seen[0] <= seen[1])
+
+    wait("sixlane has what the kernel has", same, DEADLINE_S,
+         lambda: "sixlane %d, kernel %d" % tuple(map(len, seen)), 0.5)  # fmt: skip
+    if len(seen[0]) > room:
+        raise BenchError("%s: %d exceptions, there is room for %d" % (kind.name, len(seen[0]), room))
+    # Of frames that are wrong a few are right by chance.
+    if len(seen[0]) < FEWEST if kind.learnt else seen[0]:
+        raise BenchError("%s: %d exceptions" % (kind.name, len(seen[0])))
+    return seen[0], seen[1]
+
+
+def _forget(flow):
+    """As an operator would, and by new routes, since of those the daemon hears."""
+    flow.r.ip("route flush cache")
+    flow.r.batch("route %s %s" % (verb, route) for route in ROUTES for verb in ("delete", "add"))
+    wait("nothing is learnt", lambda: not flow.router.status()["exceptions"], DEADLINE_S)
+
+
+def _map_bytes(flow):
+    done = flow.r.run("bpftool", "-j", "map", "show", "pinned", lab.PINS + "/sl_exceptions")
+    return json.loads(done.stdout)["bytes_memlock"]
+
+
+def _rise(before, after, key):
+    return after[key] - before.get(key, 0)
+
+
+def _whole(flow, kind, first):
+    """All destinations once. Returns what there is of it then."""
+    lost, before = flow.router.status()["hints_lost"], flow.router.stats()
+    with Flood(flow, kind, COUNT) as flood:
+        sent = flood.report()["sent"]
+    arrived = _rise(before, flow.router.stats(), kind.verdict)
+    if sent != COUNT or arrived < ARRIVE * COUNT:
+        raise BenchError("%s: %d frames sent, %d arrived" % (kind.name, sent, arrived))
+    entries, kernel = _settle(flow, kind, first)
+    lost = flow.router.status()["hints_lost"] - lost
+    if kind.verdict == "forward" and lost:
+        raise BenchError("%s: hints of what is not to us" % kind.name)
+    return {
+        "entries": len(entries),
+        "of kernel": len(kernel),
+        "hints lost": lost,
+        "rss": fl.memory_bytes(flow.router.daemon.pid)["rss"],
+        "map": _map_bytes(flow),
+    }
+
+
+def _keep(flow, kind, name, results):
+    """The last flood must take no more than those before it."""
+    found = [_whole(flow, kind, not number) for number in range(TIMES)]
+    for key in ("rss", "map"):
+        if found[-1][key] > max(before[key] for before in found[:-1]) + SLACK_BYTES:
+            raise BenchError("%s: %s grows: %s" % (kind.name, key, found))
+    units = {"hints lost": "", "rss": "MB"}
+    if kind.learnt:
+        units = {"entries": "", "of kernel": "", **units, "map": "MB"}
+    for key, unit in units.items():
+        values = [after[key] / (1e6 if unit else 1) for after in found]
+        results.add("attack", "%s: %s" % (kind.name, key), name, COUNT, unit, values, values[-1])
+
+
+# --- the bench ------------------------------------------------------------------------------
+
+
+def _traffic_ns(flow, path, number, options, through=False):
+    """Of all packets: what the flood has others do, it has them do now and then.
+
+    through: the counters count the flood as well. Its frames are none of the sink's.
+    """
+    longer = argparse.Namespace(**{**vars(options), "rounds": ROUNDS})
+    cpu = min(os.sched_getaffinity(0))
+    samples = forward_samples(flow, path, number + 1, longer, "--sides", "sixlane", "--cpu", cpu)
+    for sample in samples:
+        if through:
+            sample["forwarded"] = min(sample["forwarded"], sample["sent"])
+    check_samples(samples)
+    measured = [sample for sample in samples if sample["round"]]
+    return sum(s["elapsed_ns"] for s in measured) / sum(s["sent"] for s in measured)
+
+
+@contextlib.contextmanager
+def _set_up(flow, kind):
+    """With what the kind needs; and afterwards with nothing learnt."""
+    for port, value in kind.setup:
+        flow.r.sysctl("net.ipv6.conf.%s.forwarding" % port, value)
+    yield
+    # Or what is still done for it would be done beside the traffic that is alone.
+    _forget(flow)
+    for port, value in kind.undo:
+        flow.r.sysctl("net.ipv6.conf.%s.forwarding" % port, value)
+
+
+def _beside(flow, kinds, path, name, results, options):
+    """Other traffic alone and beside each of the floods, in turn."""
+    ns, rates = collections.defaultdict(list), collections.defaultdict(list)
+    for number in range(options.rounds):
+        for kind in [None, *kinds] if number % 2 else [*reversed(kinds), None]:
+            if not kind:
+                ns[ALONE].append(_traffic_ns(flow, path, number, options))
+                continue
+            through = kind.verdict == "forward"
+            with _set_up(flow, kind), Flood(flow, kind) as flood:
+                ns[kind.name].append(_traffic_ns(flow, path, number, options, through))
+                report = flood.end()
+            rates[kind.name].append(1e3 * report["sent"] / report["elapsed_ns"])
+    results.add("attack", ALONE, name, len(ns[ALONE]), "ns", ns[ALONE])
+    for kind in (kind.name for kind in kinds):
+        results.add("attack", "flood of " + kind, name, COUNT, "Mpps", rates[kind])
+        for other in (ALONE, PLAIN_FLOOD):
+            if other != kind:
+                ratios = [slow / fast for slow, fast in zip(ns[other], ns[kind])]
+                results.add("attack", "beside %s/%s" % (kind, other), name, COUNT, "ratio", ratios)
+
+
+def _prepare(flow):
+    """Routes for the floods to be about. Their gateways say that they are routers: of others the
+    kernel's collector takes what was learnt."""
+    neighbours = [(gateway, fl.B_MAC, "p1") for gateway in fl.GATEWAYS]
+    neighbours += [(address, fl.A_MAC, "p0") for address in (HOST, OTHER, fl.A_ADDR)]
+    flow.r.batch("neigh replace %s lladdr %s dev %s nud permanent router" % neighbour
+                 for neighbour in neighbours)  # fmt: skip
+    flow.r.batch("route replace " + route for route in ROUTES)
+    flow.router.barrier()
+
+
+def bench_attack(flow, table, prefixes, results, options):
+    if len(os.sched_getaffinity(0)) < 2:
+        print("bench: attack: left out, there is one CPU only", file=sys.stderr)
+        return
+    _prepare(flow)
+    path, name = flow.write_prefixes(prefixes, "traffic"), "%s#%d" % (table, options.seeds[0])
+    kinds = _kinds()
+    _beside(flow, kinds, path, name, results, options)
+    for kind in kinds:
+        with _set_up(flow, kind):
+            _keep(flow, kind, name, results)
