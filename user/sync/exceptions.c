@@ -17,9 +17,10 @@
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 
-/* Questions, and what comes of them, take at most a 30th of a CPU, but for a while as they come. */
-#define QUESTIONS_PART 30
-#define QUESTIONS_BURST_NS (3 * NS_PER_S) /* that is 100 ms of CPU time */
+/* Questions, and what comes of them, take at most a 100th of a CPU, but for a while as they come.
+ */
+#define QUESTIONS_PART 100
+#define QUESTIONS_BURST_NS (2 * NS_PER_S) /* that is 20 ms of CPU time */
 
 #define SURVEY_TRIES 8 /* for each hop of a multipath route */
 
@@ -35,12 +36,12 @@
 #define MTU_LOOK_MAX_NS (10 * NS_PER_S)
 
 /*
- * A dump takes at most a 50th of a CPU if one is wanted, a 100th if not, and a 300th while there
+ * A dump takes at most a 100th of a CPU if one is wanted, a 200th if not, and a 300th while there
  * are no exceptions. Between two of them: so many times poll_ms, which is also for how long what
  * nobody announces may go unnoticed.
  */
-#define DUMP_PART_WANTED 50
-#define DUMP_PART 100
+#define DUMP_PART_WANTED 100
+#define DUMP_PART 200
 #define DUMP_PART_IDLE 300
 #define DUMP_GAP_WANTED 2
 #define DUMP_GAP 10

@@ -13,9 +13,11 @@
 #define NS_PER_MS 1000000ull
 #define FIRST_NS (10 * NS_PER_MS)
 #define SECOND_NS (300 * NS_PER_MS)
-/* At most READ_MAX hints in so much time, however many come. */
-#define READ_GAP_NS (10 * NS_PER_MS)
+/* At most READ_MAX hints at a time; who sends so many has to wait, since reading takes time, too.
+ */
 #define READ_MAX 512
+#define READ_GAP_NS (10 * NS_PER_MS)
+#define FLOOD_GAP_NS (100 * NS_PER_MS)
 #define LOST_INTERVAL_NS (1000 * NS_PER_MS)
 
 #define SLOTS 1024u
@@ -129,7 +131,9 @@ void hints_run(struct sync *sync)
 	if (now_ns >= hints->next_read_ns) {
 		int n = maps_hints_read(hints->reader, READ_MAX);
 
-		hints->next_read_ns = n > 0 ? now_ns + READ_GAP_NS : 0;
+		hints->next_read_ns = 0;
+		if (n > 0)
+			hints->next_read_ns = now_ns + (n < READ_MAX ? READ_GAP_NS : FLOOD_GAP_NS);
 		if (n < 0)
 			log_warning_limited("cannot read hints of the datapath: %s", strerror(-n));
 	}
