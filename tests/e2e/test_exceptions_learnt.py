@@ -181,7 +181,7 @@ def test_table_of_the_kernels_own_packets(net):
 
 
 def test_a_flood_costs_what_is_allowed(routed):
-    """Of CPU time: a 100th for questions, a tenth for a dump under way, and 20 ms at once."""
+    """Of CPU time: a 50th for questions, a tenth for a dump under way, and 40 ms at once."""
     net = routed.start()
     pid = net.router.daemon.pid
     before = cpu_seconds(pid)
