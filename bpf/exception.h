@@ -135,12 +135,16 @@ static __always_inline enum sixlane_verdict exception_find(struct packet *pkt)
 	return exception_holds(&terms, pkt->fate) ? exception_impose(pkt, &terms) : SIXLANE_FORWARD;
 }
 
-/* Whether there may be one for the destination of the key, whose route has this value in the trie.
- */
-static __always_inline int exception_may_be(const struct sixlane_exception_key *key, __u32 route)
+/* Whether there may be one for dst, whose route in this table has this value in the trie. */
+static __always_inline int exception_may_be(const union sixlane_addr *dst, __u32 table, __u32 route)
 {
-	return route & ROUTE_MARKS && (route & SIXLANE_ROUTE_EXCEPTIONS_MISSING ||
-				       exception_lookup(key, sixlane_exception_check(key)));
+	struct sixlane_exception_key key;
+
+	if (likely(!(route & ROUTE_MARKS)))
+		return 0;
+	key = (struct sixlane_exception_key){ .dst = *dst, .table = table };
+	return route & SIXLANE_ROUTE_EXCEPTIONS_MISSING ||
+	       exception_lookup(&key, sixlane_exception_check(&key));
 }
 
 /* Sets mtu and exception, and fate to the exception's. */

@@ -98,7 +98,6 @@ static __always_inline enum sixlane_verdict rule_suppress(const struct rule_quer
 							  const struct sixlane_rule *rule,
 							  const struct route *route)
 {
-	const struct sixlane_exception_key key = { .dst = query->dst, .table = query->table };
 	__u32 kind = route->fate.kind;
 
 	if (!(rule->flags & SIXLANE_RULE_SUPPRESS) ||
@@ -109,7 +108,8 @@ static __always_inline enum sixlane_verdict rule_suppress(const struct rule_quer
 		return SIXLANE_PUNT_RULE;
 	if (sixlane_route_len(route->value) > rule->suppress_len)
 		return SIXLANE_FORWARD;
-	return exception_may_be(&key, route->value) ? SIXLANE_PUNT_RULE : SIXLANE_PASS_NO_ROUTE;
+	return exception_may_be(&query->dst, query->table, route->value) ? SIXLANE_PUNT_RULE
+									 : SIXLANE_PASS_NO_ROUTE;
 }
 
 /*

@@ -17,8 +17,7 @@
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 
-/* Questions, and what comes of them, take at most a 50th of a CPU, but for a while as they come.
- */
+/* Questions, and what comes of them, take at most a 50th of a CPU, after a burst. */
 #define QUESTIONS_PART 50
 #define QUESTIONS_BURST_NS (2 * NS_PER_S) /* that is 40 ms of CPU time */
 

@@ -13,8 +13,7 @@
 #define NS_PER_MS 1000000ull
 #define FIRST_NS (10 * NS_PER_MS)
 #define SECOND_NS (300 * NS_PER_MS)
-/* At most READ_MAX hints at a time; who sends so many has to wait, since reading takes time, too.
- */
+/* At most READ_MAX hints at a time; of a flood less often, since reading takes time, too. */
 #define READ_MAX 512
 #define READ_GAP_NS (10 * NS_PER_MS)
 #define FLOOD_GAP_NS (100 * NS_PER_MS)
