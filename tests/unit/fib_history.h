@@ -180,14 +180,15 @@ static inline void history_note_evicted(struct history *history)
 }
 
 /* Of those that were not told, some are in doubt and the others gone. */
-static inline bool is_gone(void *ctx, uint32_t table, const union sixlane_addr *dst, bool asked)
+static inline bool is_gone(void *ctx, uint32_t table, const union sixlane_addr *dst,
+			   enum fib_doubt doubt)
 {
 	struct history *history = ctx;
 	size_t i = model_find(&history->model, table, dst);
 	struct model_exception *exception = &history->model.now.exceptions[i];
 	bool gone = !exception->there[FIB_KERNEL] || history_random(history, 2);
 
-	(void)asked;
+	(void)doubt;
 	exception->there[FIB_KERNEL] = !gone;
 	exception->doubt = MODEL_DOUBT;
 	return gone;
@@ -206,6 +207,8 @@ static inline bool history_is_there(const struct history *history,
 static inline void history_tell_exceptions(struct history *history, enum fib_origin origin,
 					   bool some)
 {
+	uint64_t next_ns;
+
 	history_at_work = true;
 	fib_exceptions_begin(history->fib, origin);
 	history_at_work = false;
@@ -227,6 +230,7 @@ static inline void history_tell_exceptions(struct history *history, enum fib_ori
 	history_at_work = true;
 	fib_exceptions_end(history->fib, origin, true, origin == FIB_KERNEL ? is_gone : NULL,
 			   history);
+	fib_exceptions_expire(history->fib, 1, SIZE_MAX, &next_ns);
 	history_at_work = false;
 	history_note_evicted(history);
 	if (origin == FIB_KERNEL)

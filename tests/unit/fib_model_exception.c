@@ -27,7 +27,7 @@ struct fib_exception model_random_exception(struct model *model, enum fib_origin
 		said.under = model_random_hop(model);
 	}
 	if (rnd(model, 2))
-		said.expires_ns = model->now_ns + 1 + rnd(model, 20);
+		said.expires_ns = model->now_ns + 2 + rnd(model, 20);
 	if (origin == FIB_KERNEL) {
 		said.punt = rnd(model, 10) == 0;
 		said.observe = rnd(model, 8) == 0;

@@ -13,10 +13,12 @@
 
 #define N_DESTINATIONS 4
 #define NONE N_DESTINATIONS
+#define A_ROUTE UINT32_MAX /* in place of an MTU */
 
 static struct {
 	uint32_t mtu[N_DESTINATIONS]; /* 0: no exception */
-	size_t order[3];	      /* destination of each datagram, NONE: it tells of none */
+	size_t order[3];	      /* destination of each datagram, NONE: a route */
+	bool route_behind;	      /* in each datagram */
 	size_t at;
 	uint32_t put_down; /* the MTU in the next datagram */
 	int error;	   /* of reading it */
@@ -37,7 +39,7 @@ static void put_down(size_t at)
 {
 	kernel.at = at;
 	if (at < ARRAY_SIZE(kernel.order))
-		kernel.put_down = kernel.order[at] == NONE ? 0 : kernel.mtu[kernel.order[at]];
+		kernel.put_down = kernel.order[at] == NONE ? A_ROUTE : kernel.mtu[kernel.order[at]];
 }
 
 static int fake_request(struct nl_socket *socket)
@@ -65,6 +67,7 @@ static void fake_free(struct nl_socket *socket)
 static int fake_next(struct nl_socket *socket, nl_msg_fn fn, void *ctx)
 {
 	uint32_t told = kernel.put_down;
+	const struct nlmsghdr route = { .nlmsg_seq = A_ROUTE };
 	size_t at = kernel.at;
 	struct nlmsghdr nlh = { .nlmsg_seq = told, .nlmsg_pid = (uint32_t)kernel.order[at] };
 
@@ -74,11 +77,15 @@ static int fake_next(struct nl_socket *socket, nl_msg_fn fn, void *ctx)
 	put_down(at + 1);
 	if (told)
 		assert_int_equal(fn(&nlh, ctx), 0);
+	if (kernel.route_behind)
+		assert_int_equal(fn(&route, ctx), 0);
 	return at + 1 < ARRAY_SIZE(kernel.order);
 }
 
 static int fake_parse(const struct nlmsghdr *nlh, struct route_exception *out)
 {
+	if (nlh->nlmsg_seq == A_ROUTE)
+		return -ENOMSG;
 	*out = (struct route_exception){
 		.dst = destination(nlh->nlmsg_pid),
 		.table = SIXLANE_TABLE_MAIN,
@@ -198,6 +205,14 @@ static void run_to_end(struct sync *sync)
 	}
 }
 
+/* What is gone, and nothing else. */
+static void expire(struct sync *sync)
+{
+	uint64_t next_ns;
+
+	fib_exceptions_expire(sync->fib, 1, N_DESTINATIONS, &next_ns);
+}
+
 static void doubt_all(struct sync *sync)
 {
 	fib_doubt_exceptions(sync->fib, 0, NULL);
@@ -303,9 +318,41 @@ static void test_left_out(void **state)
 		run(sync);
 		sync->withdrawals += i < 2;
 		run_to_end(sync);
+		expire(sync);
 		assert_effect(world, "2001:db8::3", i < 2 ? SIM_PUNTED : SIM_NO_EFFECT);
 		ask_doubts(sync);
 	}
+}
+
+/* Which none can be where no datagram ends in the middle of exceptions, but what is younger. */
+static void test_nothing_left_out(void **state)
+{
+	struct world *world = *state;
+	struct sync *sync = start(world);
+
+	kernel.route_behind = true;
+	say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300));
+	run_to_end(sync);
+	assert_exceptions(world, 3);
+	expire(sync);
+	assert_exceptions(world, 2);
+	say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300));
+	run(sync);
+	doubt_all(sync);
+	run_to_end(sync);
+	expire(sync);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	kernel.asked = 0;
+	run_to_end(sync);
+	expire(sync);
+	assert_exceptions(world, 2);
+	assert_int_equal(kernel.asked, 0);
+	say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300));
+	run(sync);
+	sync->withdrawals++;
+	run_to_end(sync);
+	expire(sync);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
 }
 
 /* Withdrawals may be among the notifications that are still to be read. */
@@ -361,6 +408,7 @@ int main(void)
 		TEST(test_doubt_that_nobody_settles),
 		TEST(test_answer_is_younger),
 		TEST(test_left_out),
+		TEST(test_nothing_left_out),
 		TEST(test_behind),
 		TEST(test_failure),
 	};

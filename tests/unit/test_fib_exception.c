@@ -448,14 +448,22 @@ static void test_what_is_not_told_again_goes(void **state)
 	assert_marks(world, "2001:db8::1", 0);
 }
 
-static bool is_not_the_first(void *ctx, uint32_t table, const union sixlane_addr *dst, bool asked)
+static bool is_not_the_first(void *ctx, uint32_t table, const union sixlane_addr *dst,
+			     enum fib_doubt doubt)
 {
 	unsigned int *n = ctx;
 
 	assert_int_equal(table, SIXLANE_TABLE_MAIN);
-	assert_false(asked);
+	assert_int_equal(doubt, FIB_DOUBTED_BEFORE);
 	++*n;
 	return dst->bytes[15] != 1;
+}
+
+static void expire_gone(struct world *world)
+{
+	uint64_t next_ns;
+
+	fib_exceptions_expire(world->fib, 1, SIZE_MAX, &next_ns);
 }
 
 /* The operator's words are no matter of the kernel's. */
@@ -475,6 +483,8 @@ static void test_not_told_again_and_not_gone(void **state)
 	say(world, FIB_KERNEL, "2001:db8::3", pmtu(1300));
 	fib_exceptions_end(world->fib, FIB_KERNEL, true, is_not_the_first, &n);
 	assert_int_equal(n, 2);
+	assert_exceptions(world, 4);
+	expire_gone(world);
 	assert_exceptions(world, 3);
 	assert_effect(world, "2001:db8::1", SIM_PUNTED);
 	assert_effect(world, "2001:db8::2", SIM_NO_EFFECT);
@@ -486,18 +496,24 @@ static void test_not_told_again_and_not_gone(void **state)
 	assert_false(fib_exception_in_doubt(world->fib, &table, &dst));
 }
 
-static bool was_asked(void *ctx, uint32_t table, const union sixlane_addr *dst, bool asked)
+/* ctx: the doubt that is expected, or NULL. */
+static bool was_asked(void *ctx, uint32_t table, const union sixlane_addr *dst,
+		      enum fib_doubt doubt)
 {
-	(void)ctx;
+	const enum fib_doubt *expected = ctx;
+
 	(void)table;
 	(void)dst;
-	return asked;
+	if (expected)
+		assert_int_equal(doubt, *expected);
+	return doubt == FIB_DOUBTED_ASKED;
 }
 
-static void tell_nothing(struct world *world)
+static void tell_nothing(struct world *world, enum fib_doubt expected)
 {
 	fib_exceptions_begin(world->fib, FIB_KERNEL);
-	fib_exceptions_end(world->fib, FIB_KERNEL, true, was_asked, NULL);
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, was_asked, &expected);
+	expire_gone(world);
 }
 
 /* Who was asked and does not know, and did not tell afterwards, has it no more. */
@@ -507,26 +523,27 @@ static void test_asked_to_no_avail(void **state)
 
 	set_routes(world);
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
-	tell_nothing(world);
+	tell_nothing(world, FIB_DOUBTED_BEFORE);
 	/* Not yet asked. */
-	tell_nothing(world);
+	tell_nothing(world, FIB_DOUBTED_BEFORE);
 	assert_effect(world, "2001:db8::1", SIM_PUNTED);
 	assert_doubt(world, "2001:db8::1");
 	/* What was told before a doubt says nothing about it, whether or not one is asked. */
 	fib_exceptions_begin(world->fib, FIB_KERNEL);
 	set(world, "2001:db8::/32", via("fe80::7", 3));
 	assert_doubt(world, "2001:db8::1");
-	fib_exceptions_end(world->fib, FIB_KERNEL, true, was_asked, NULL);
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, was_asked,
+			   &(enum fib_doubt){ FIB_DOUBTED_SINCE });
 	assert_effect(world, "2001:db8::1", SIM_PUNTED);
 	assert_doubt(world, "2001:db8::1");
-	tell_nothing(world);
+	tell_nothing(world, FIB_DOUBTED_ASKED);
 	assert_exceptions(world, 0);
 	/* Nor is one to go that was asked about, and is known again. */
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
 	fib_doubt_exceptions(world->fib, 0, NULL);
 	assert_doubt(world, "2001:db8::1");
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1310));
-	tell_nothing(world);
+	tell_nothing(world, FIB_DOUBTED_BEFORE);
 	assert_effect(world, "2001:db8::1", SIM_PUNTED);
 }
 

@@ -168,6 +168,54 @@ static void relaxed(void **state)
 	assert_false(filtered);
 }
 
+static struct nlmsghdr *destination(uint8_t family)
+{
+	const uint8_t loopback[16] = { [15] = 1 };
+	struct nlmsghdr *nlh = request(RTM_GETROUTE, sizeof(struct rtmsg));
+	struct rtmsg *body = mnl_nlmsg_get_payload(nlh);
+
+	*body = (struct rtmsg){ .rtm_family = family, .rtm_dst_len = 128 };
+	mnl_attr_put(nlh, RTA_DST, sizeof(loopback), loopback);
+	return nlh;
+}
+
+static void one_answer(void **state)
+{
+	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
+	struct seen seen = { 0 };
+	char byte;
+
+	(void)state;
+	NEEDS_NAMESPACE();
+	socket = new_socket(0);
+	assert_int_equal(nl_socket_ask(socket, destination(AF_INET6), count, &seen, TIMEOUT_MS), 0);
+	assert_int_equal(seen.messages, 1);
+	assert_int_equal(seen.last_type, RTM_NEWROUTE);
+	assert_true(nl_socket_ask(socket, destination(AF_UNIX), count, &seen, TIMEOUT_MS) < 0);
+	assert_int_equal(seen.messages, 1);
+	/* no acknowledgement */
+	assert_int_equal(recv(nl_socket_fd(socket), &byte, sizeof(byte), MSG_DONTWAIT), -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
+/* What answers nothing that anybody waits for does not stay in the buffer. */
+static void answers_nobody_waits_for(void **state)
+{
+	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
+	struct nlmsghdr *wrong = destination(AF_UNIX);
+	struct seen seen = { 0 };
+	char byte;
+
+	(void)state;
+	NEEDS_NAMESPACE();
+	socket = new_socket(0);
+	wrong->nlmsg_flags = NLM_F_REQUEST;
+	assert_int_equal(nl_socket_send(socket, wrong, wrong->nlmsg_len), 0);
+	assert_int_equal(nl_socket_ask(socket, destination(AF_INET6), count, &seen, TIMEOUT_MS), 0);
+	assert_int_equal(seen.messages, 1);
+	assert_int_equal(recv(nl_socket_fd(socket), &byte, sizeof(byte), MSG_DONTWAIT), -1);
+}
+
 static void notifications(void **state)
 {
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
@@ -309,6 +357,8 @@ int main(void)
 		cmocka_unit_test(large_dump_survives_its_own_interruption),
 		cmocka_unit_test(dump_in_pieces),
 		cmocka_unit_test(relaxed),
+		cmocka_unit_test(one_answer),
+		cmocka_unit_test(answers_nobody_waits_for),
 		cmocka_unit_test(notifications),
 		cmocka_unit_test(group_above_31),
 		cmocka_unit_test(real_overrun),

@@ -142,11 +142,17 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 
 /*
  * All of an origin's exceptions are told anew: begin, fib_set_exception for each, end. Those that
- * were not set are gone then; of the kernel's (gone not NULL) only if gone says so, and others are
- * in doubt. asked: so it was before begin, and who took it out of the list (see below) has not set
- * it since. complete: what was missing for want of room is settled, too.
+ * were not set are gone then; of the kernel's (gone not NULL) only if gone says so, which goes by
+ * fib_exceptions_expire(), since many may, and others are in doubt. complete: what was missing for
+ * want of room is settled, too.
  */
-typedef bool (*fib_gone_fn)(void *ctx, uint32_t table, const union sixlane_addr *dst, bool asked);
+enum fib_doubt {
+	FIB_DOUBTED_BEFORE, /* if at all */
+	FIB_DOUBTED_ASKED,  /* before, and who took it out of the list (see below) did not set it */
+	FIB_DOUBTED_SINCE,  /* begin */
+};
+typedef bool (*fib_gone_fn)(void *ctx, uint32_t table, const union sixlane_addr *dst,
+			    enum fib_doubt doubt);
 void fib_exceptions_begin(struct fib *fib, enum fib_origin origin);
 void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, fib_gone_fn gone,
 			void *ctx);

@@ -15,6 +15,8 @@ static const struct prefix all;
 #define NEVER_EXPIRES (UINT64_MAX - 1)
 #define NEVER_GOES UINT64_MAX
 
+#define LONG_EXPIRED 1
+
 static struct prefix host_prefix(const union sixlane_addr *dst)
 {
 	return (struct prefix){ .addr = *dst, .len = 128 };
@@ -317,11 +319,13 @@ static void doubt(struct fib *fib, struct fib_host *host, void *ctx)
 	fib_owner_doubt_host(fib, host);
 }
 
-/* To no avail, about a doubt that is older than what is told now. */
-static bool was_asked(const struct fib *fib, const struct fib_host *host)
+static enum fib_doubt doubt_of(const struct fib *fib, const struct fib_host *host)
 {
-	return host->doubtful && fib_list_is_empty(&host->doubts) &&
-	       host->doubted_in != fib->hosts.generation[FIB_KERNEL];
+	if (!host->doubtful)
+		return FIB_DOUBTED_BEFORE;
+	if (host->doubted_in == fib->hosts.generation[FIB_KERNEL])
+		return FIB_DOUBTED_SINCE;
+	return fib_list_is_empty(&host->doubts) ? FIB_DOUBTED_ASKED : FIB_DOUBTED_BEFORE;
 }
 
 static void drop_unsaid(struct fib *fib, struct fib_host *host, void *ctx)
@@ -331,13 +335,20 @@ static void drop_unsaid(struct fib *fib, struct fib_host *host, void *ctx)
 
 	if (!word->there || word->generation == fib->hosts.generation[anew->origin])
 		return;
-	if (anew->gone && !anew->gone(anew->ctx, host->table->id, &host->node.prefix.addr,
-				      was_asked(fib, host))) {
+	if (anew->gone &&
+	    !anew->gone(anew->ctx, host->table->id, &host->node.prefix.addr, doubt_of(fib, host))) {
 		fib_owner_doubt_host(fib, host);
 		return;
 	}
-	word->there = false;
-	fib_host_update(fib, host);
+	if (anew->gone) {
+		fib_list_unlink(&host->doubts);
+		word->said.expires_ns = LONG_EXPIRED;
+		word->said.confirm_ns = 0;
+		fib_host_place(fib, host);
+	} else {
+		word->there = false;
+		fib_host_update(fib, host);
+	}
 }
 
 void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, fib_gone_fn gone,

@@ -28,6 +28,7 @@ struct exchange {
 	struct nl_socket *socket;
 	nl_msg_fn fn;
 	void *ctx;
+	bool single; /* the first message is all there is to come */
 	bool done;
 	bool interrupted; /* NLM_F_DUMP_INTR */
 	bool filtered;	  /* every message so far had NLM_F_DUMP_FILTERED */
@@ -43,6 +44,7 @@ struct nl_socket {
 			    */
 	bool joined;
 	bool busy;	 /* in a dump or request, whose idle callback may send */
+	bool leftovers;	 /* something may come that nobody waits for */
 	bool overrun;	 /* not yet told to the caller */
 	char error[160]; /* the kernel's words */
 	char buffer[BUFFER_BYTES] __attribute__((aligned(8)));
@@ -231,19 +233,19 @@ static void leftovers_drop(struct nl_socket *socket)
 {
 	ssize_t size;
 
-	if (socket->joined || socket->busy)
+	if (!socket->leftovers || socket->joined || socket->busy)
 		return;
 	do
 		size = datagram_read(socket);
 	while (size >= 0 || size == -ENOBUFS || size == -EBADMSG);
+	socket->leftovers = false;
 }
 
-int nl_socket_send(struct nl_socket *socket, const void *data, size_t size)
+static int message_send(struct nl_socket *socket, const void *data, size_t size)
 {
 	static const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 	ssize_t sent;
 
-	leftovers_drop(socket);
 	do
 		sent = sendto(nl_socket_fd(socket), data, size, 0, (const struct sockaddr *)&kernel,
 			      sizeof(kernel));
@@ -251,6 +253,13 @@ int nl_socket_send(struct nl_socket *socket, const void *data, size_t size)
 	if (sent < 0)
 		return -errno;
 	return (size_t)sent == size ? 0 : -EMSGSIZE;
+}
+
+int nl_socket_send(struct nl_socket *socket, const void *data, size_t size)
+{
+	leftovers_drop(socket);
+	socket->leftovers = true;
+	return message_send(socket, data, size);
 }
 
 static int message_attr(const struct nlattr *attr, void *ctx)
@@ -326,6 +335,7 @@ static int exchange_message(const struct nlmsghdr *nlh, void *ctx)
 		return -ENOBUFS;
 	}
 	x->n_messages++;
+	x->done = x->single;
 	x->filtered &= !!(nlh->nlmsg_flags & NLM_F_DUMP_FILTERED);
 	if (!x->fn || x->fn_result < 0)
 		return 0;
@@ -397,6 +407,7 @@ static int exchange_finish(struct exchange *x, void (*idle)(void *), void *idle_
 	x->socket->busy = true;
 	r = exchange_read(x, idle, idle_ctx, timeout_ms);
 	x->socket->busy = false;
+	x->socket->leftovers |= !x->done;
 	return r;
 }
 
@@ -409,7 +420,8 @@ static int exchange_start(struct nl_socket *socket, struct nlmsghdr *nlh, uint16
 		socket->sequence = 1;
 	nlh->nlmsg_seq = socket->sequence;
 	nlh->nlmsg_flags |= NLM_F_REQUEST | flags;
-	return nl_socket_send(socket, nlh, nlh->nlmsg_len);
+	leftovers_drop(socket);
+	return message_send(socket, nlh, nlh->nlmsg_len);
 }
 
 int nl_socket_dump(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn fn, void *ctx,
@@ -460,13 +472,25 @@ int nl_socket_dump_next(struct nl_socket *socket, nl_msg_fn fn, void *ctx)
 	return x->error < 0 || !x->interrupted ? x->error : -EINTR;
 }
 
-int nl_socket_request(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn fn, void *ctx,
-		      int timeout_ms)
+static int request(struct nl_socket *socket, struct nlmsghdr *nlh, bool single, nl_msg_fn fn,
+		   void *ctx, int timeout_ms)
 {
-	struct exchange x = { .socket = socket, .fn = fn, .ctx = ctx };
-	int r = exchange_start(socket, nlh, NLM_F_ACK);
+	struct exchange x = { .socket = socket, .single = single, .fn = fn, .ctx = ctx };
+	int r = exchange_start(socket, nlh, single ? 0 : NLM_F_ACK);
 
 	if (r < 0)
 		return r;
 	return exchange_finish(&x, NULL, NULL, timeout_ms);
+}
+
+int nl_socket_request(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn fn, void *ctx,
+		      int timeout_ms)
+{
+	return request(socket, nlh, false, fn, ctx, timeout_ms);
+}
+
+int nl_socket_ask(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn fn, void *ctx,
+		  int timeout_ms)
+{
+	return request(socket, nlh, true, fn, ctx, timeout_ms);
 }

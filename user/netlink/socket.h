@@ -81,6 +81,14 @@ int nl_socket_request(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn 
 		      int timeout_ms);
 
 /*
+ * The same of a request that the kernel answers with one message or an error, such as
+ * RTM_GETROUTE of a destination: without an acknowledgement that would say no more, for half of
+ * the time.
+ */
+int nl_socket_ask(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn fn, void *ctx,
+		  int timeout_ms);
+
+/*
  * Send without asking for an acknowledgement and without waiting. 0 or -errno. Errors that the
  * kernel answers are read and dropped by the next call on this socket. nlmsg_seq is to be 0, so
  * that they are no answer to a dump whose idle callback sends.

@@ -17,9 +17,13 @@
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 
-/* Questions, and what comes of them, take at most a 50th of a CPU, after a burst. */
-#define QUESTIONS_PART 50
-#define QUESTIONS_BURST_NS (2 * NS_PER_S) /* that is 40 ms of CPU time */
+/*
+ * Questions, and what comes of them, take at most a 100th of a CPU, after a burst; and when that is
+ * used up, some at a time, since it takes time, too, to wake up for them.
+ */
+#define QUESTIONS_PART 100
+#define QUESTIONS_BURST_NS (3 * NS_PER_S) /* that is 30 ms of CPU time */
+#define QUESTIONS_PAUSE_NS (100 * NS_PER_MS)
 
 #define SURVEY_TRIES 8 /* for each hop of a multipath route */
 
@@ -87,17 +91,29 @@ void exceptions_tell(struct sync *sync, uint32_t table, const union sixlane_addr
 
 /* --- questions ----------------------------------------------------------------------------- */
 
-static bool may_ask(const struct exceptions *exceptions, uint64_t now_ns)
+uint64_t exceptions_hints_again_ns(const struct sync *sync)
 {
-	return exceptions->questions_ns <= now_ns + QUESTIONS_BURST_NS;
+	return sync->exceptions->hints_again_ns;
 }
 
-/* cpu_ns: CPU time at which the question began. */
-static void note_cost(struct exceptions *exceptions, uint64_t cpu_ns, uint64_t now_ns)
+/*
+ * cpu_ns: CPU time at which the question began; that at its end is returned. Hints leave half of
+ * what may be asked to doubts, or a flood of them would have those wait until it is over.
+ */
+static uint64_t note_cost(struct exceptions *exceptions, uint64_t cpu_ns, uint64_t now_ns)
 {
-	if (exceptions->questions_ns < now_ns)
-		exceptions->questions_ns = now_ns;
-	exceptions->questions_ns += (exceptions_cpu_ns() - cpu_ns) * QUESTIONS_PART;
+	const uint64_t end_ns = exceptions_cpu_ns();
+	uint64_t *until_ns = &exceptions->questions_ns, again_ns;
+
+	if (*until_ns < now_ns)
+		*until_ns = now_ns;
+	*until_ns += (end_ns - cpu_ns) * QUESTIONS_PART;
+	again_ns = *until_ns - QUESTIONS_BURST_NS + QUESTIONS_PAUSE_NS;
+	if (again_ns > now_ns + QUESTIONS_PAUSE_NS / 2)
+		exceptions->hints_again_ns = again_ns;
+	if (again_ns > now_ns + QUESTIONS_PAUSE_NS)
+		exceptions->doubts_again_ns = again_ns;
+	return end_ns;
 }
 
 struct answer {
@@ -349,24 +365,19 @@ static void heed(struct sync *sync, const struct sixlane_hint *hint, const struc
 	}
 }
 
-bool exceptions_hint(struct sync *sync, const struct sixlane_hint *hint)
+void exceptions_hint(struct sync *sync, const struct sixlane_hint *hint)
 {
 	const struct device *port = links_find(&sync->links, hint->ifindex);
 	const struct device *vrf = port ? links_vrf(&sync->links, port) : NULL;
 	const uint64_t now_ns = util_now_ns(), cpu_ns = exceptions_cpu_ns();
 	struct answer answer;
 
-	if (!may_ask(sync->exceptions, now_ns)) {
-		exceptions_want(sync);
-		return false;
-	}
 	ask(sync, &hint->dst, &hint->src, vrf ? vrf->ifindex : 0, &answer);
 	if (answer.heard)
 		heed(sync, hint, &answer);
 	if (answer.heard && answer.has_exception && concerns_other_tables(sync))
 		exceptions_want(sync);
 	note_cost(sync->exceptions, cpu_ns, now_ns);
-	return true;
 }
 
 /* Those whose route has changed. */
@@ -374,17 +385,16 @@ static void ask_doubts(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
 	const uint64_t now_ns = util_now_ns();
+	uint64_t cpu_ns = exceptions_cpu_ns();
 	union sixlane_addr dst;
 	uint32_t table;
 
 	exceptions->doubts_left = false;
-	while (may_ask(exceptions, now_ns)) {
-		const uint64_t cpu_ns = exceptions_cpu_ns();
-
+	while (now_ns >= exceptions->doubts_again_ns) {
 		if (!fib_exception_in_doubt(sync->fib, &table, &dst))
 			return;
 		exceptions_settle(sync, table, &dst);
-		note_cost(exceptions, cpu_ns, now_ns);
+		cpu_ns = note_cost(exceptions, cpu_ns, now_ns);
 	}
 	exceptions->doubts_left = true;
 	exceptions_want(sync);
@@ -422,22 +432,27 @@ void exceptions_want(struct sync *sync)
 	sync->exceptions->dump_wanted = true;
 }
 
+static unsigned int dump_part(const struct sync *sync)
+{
+	struct fib_stats stats;
+
+	fib_get_stats(sync->fib, &stats);
+	if (sync->exceptions->dump_wanted)
+		return DUMP_PART_WANTED;
+	return stats.exceptions || stats.exceptions_missing ? DUMP_PART : DUMP_PART_IDLE;
+}
+
 static uint64_t dump_due_ns(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
-	uint64_t gap_ns = sync->config->poll_ms * NS_PER_MS, cost_ns = exceptions->dump_cost_ns;
-	struct fib_stats stats;
+	uint64_t gap_ns = sync->config->poll_ms * NS_PER_MS, rest_ns, rate_ns;
 
 	if (!exceptions->dumped)
 		return 0;
-	fib_get_stats(sync->fib, &stats);
 	gap_ns *= exceptions->dump_wanted ? DUMP_GAP_WANTED : DUMP_GAP;
-	if (exceptions->dump_wanted)
-		cost_ns *= DUMP_PART_WANTED;
-	else
-		cost_ns *=
-			stats.exceptions || stats.exceptions_missing ? DUMP_PART : DUMP_PART_IDLE;
-	return exceptions->last_dump_ns + (gap_ns > cost_ns ? gap_ns : cost_ns);
+	rest_ns = exceptions->dump_end_ns + gap_ns;
+	rate_ns = exceptions->dump_begin_ns + exceptions->dump_cost_ns * dump_part(sync);
+	return rest_ns > rate_ns ? rest_ns : rate_ns;
 }
 
 /* fib_retry() tries again with those that failed, every second. */
@@ -477,11 +492,11 @@ void exceptions_run(struct sync *sync)
 	uint64_t now_ns = util_now_ns();
 
 	look_at_mtu(sync, now_ns);
-	fib_exceptions_expire(sync->fib, now_ns, EXPIRE_MAX, &exceptions->next_expire_ns);
 	ask_doubts(sync);
 	now_ns = util_now_ns();
 	exceptions_dump_run(sync, now_ns, now_ns >= dump_due_ns(sync));
-	/* what it has left out */
+	fib_exceptions_expire(sync->fib, util_now_ns(), EXPIRE_MAX, &exceptions->next_expire_ns);
+	/* what the dump has left out, and what is to be confirmed */
 	ask_doubts(sync);
 	report_missing(sync);
 }
@@ -496,8 +511,8 @@ uint64_t exceptions_due_ns(const struct sync *sync)
 		next_ns = exceptions->next_expire_ns;
 	if (exceptions->mtu_look_ns < next_ns)
 		next_ns = exceptions->mtu_look_ns;
-	if (exceptions->doubts_left && exceptions->questions_ns - QUESTIONS_BURST_NS < next_ns)
-		next_ns = exceptions->questions_ns - QUESTIONS_BURST_NS;
+	if (exceptions->doubts_left && exceptions->doubts_again_ns < next_ns)
+		next_ns = exceptions->doubts_again_ns;
 	return next_ns;
 }
 

@@ -10,13 +10,15 @@
 
 /* A dump of all that the kernel has learnt, read in pieces. */
 struct exceptions_dump {
-	struct nl_socket *socket; /* NULL: none is under way */
-	bool over;		  /* all was read, and notifications of meanwhile are to be */
-	bool interrupted;	  /* … but it was inconsistent */
-	uint64_t withdrawals;	  /* of routes, when it began */
-	uint64_t news;		  /* count_news() when the last piece was read */
-	bool stale;		  /* what is being read is older than an answer or doubt since */
-	uint64_t told_after_ns;
+	struct nl_socket *socket;  /* NULL: none is under way */
+	bool over;		   /* all was read, and notifications of meanwhile are to be */
+	bool interrupted;	   /* … but it was inconsistent */
+	bool split, in_exceptions; /* some route's exceptions stand in two datagrams; what was read
+				      last is an exception */
+	uint64_t withdrawals;	   /* of routes, when it began */
+	uint64_t news;		   /* count_news() when the last piece was read */
+	bool stale;		   /* what is being read is older than an answer or doubt since */
+	uint64_t begin_ns, told_after_ns;
 	uint64_t cost_ns; /* CPU time so far */
 	uint64_t next_piece_ns;
 	size_t n_told;
@@ -33,7 +35,8 @@ enum missing_reason {
 
 struct exceptions {
 	uint64_t questions_ns; /* time up to which the questions asked so far use up their rate */
-	uint64_t settled;      /* by an answer, since the start */
+	uint64_t hints_again_ns, doubts_again_ns; /* no question about them before these times */
+	uint64_t settled;			  /* by an answer, since the start */
 	bool doubts_left;
 	enum missing_reason reported;
 	uint64_t next_expire_ns;
@@ -41,7 +44,7 @@ struct exceptions {
 		mtu_until_ns; /* whether IPv6 has taken a device's MTU over; at most */
 	bool dump_wanted;     /* something is to be found by it */
 	bool dumped;	      /* since the last full synchronisation */
-	uint64_t last_dump_ns, dump_cost_ns; /* the end of the last one, and what it took */
+	uint64_t dump_begin_ns, dump_end_ns, dump_cost_ns; /* of the last one */
 	struct exceptions_dump dump;
 };
 

@@ -8,8 +8,9 @@
  * (fib6_dump_node() goes on behind the last one); routes were withdrawn under it (see dump_routes()
  * in sync.c); or exceptions were. In the middle of a route's exceptions the kernel goes on where it
  * was by counting them (rt6_nh_dump_exceptions), and those that are collected or flushed meanwhile
- * have others left out, of which it says nothing. So it is asked about each. Only of those about
- * which it cannot be asked a dump that is whole says that they are gone.
+ * have others left out, of which it says nothing. So it is asked about each, unless no datagram
+ * ended in the middle of some. Of those about which it cannot be asked a dump that is whole says
+ * that they are gone.
  */
 #include <errno.h>
 #include <search.h>
@@ -21,7 +22,8 @@
 #define PIECE_NS \
 	5000000u /* CPU time of one piece; and when it has taken as much as four of them … */
 #define AT_ONCE_NS (4 * PIECE_NS)
-#define PART 10 /* … it goes on with a tenth of a CPU */
+#define PART 10	       /* … it goes on with a tenth of a CPU, … */
+#define FLOOD_PART 100 /* … or a 100th while there are more hints than may be asked about */
 
 /* What was told of a destination by a group so far. */
 struct seen {
@@ -126,6 +128,7 @@ static int take_told(const struct nlmsghdr *nlh, void *ctx)
 	struct route_exception told;
 	int ret = parse_exception(nlh, &told);
 
+	sync->exceptions->dump.in_exceptions = !ret;
 	if (ret == -ENOMSG) /* a route */
 		return 0;
 	if (ret)
@@ -146,7 +149,8 @@ void exceptions_dump_abort(struct exceptions *exceptions)
 
 static void end(struct exceptions *exceptions)
 {
-	exceptions->last_dump_ns = util_now_ns();
+	exceptions->dump_begin_ns = exceptions->dump.begin_ns;
+	exceptions->dump_end_ns = util_now_ns();
 	exceptions->dump_cost_ns = exceptions->dump.cost_ns;
 	exceptions->dumped = true;
 	exceptions_dump_abort(exceptions);
@@ -178,7 +182,7 @@ static void begin(struct sync *sync)
 	sync->exceptions->dump_wanted = false;
 	dump->withdrawals = sync->withdrawals;
 	dump->news = count_news(sync);
-	dump->told_after_ns = util_now_ns();
+	dump->begin_ns = dump->told_after_ns = util_now_ns();
 	ret = nl_socket_new(NETLINK_ROUTE, 0, &dump->socket);
 	if (!ret)
 		ret = request_exceptions(dump->socket);
@@ -188,33 +192,39 @@ static void begin(struct sync *sync)
 		fib_exceptions_begin(sync->fib, FIB_KERNEL);
 }
 
-static bool is_gone(void *ctx, uint32_t table, const union sixlane_addr *dst, bool asked)
+/* Of a route that has several hops by itself a dump never tells all. */
+static bool is_gone(void *ctx, uint32_t table, const union sixlane_addr *dst, enum fib_doubt doubt)
 {
 	struct sync *sync = ctx;
+	const bool all_told = !sync->exceptions->dump.split && doubt != FIB_DOUBTED_SINCE;
 	const struct learnt_world world = exceptions_world(sync);
 	struct fib_hop hops[LEARNT_MAX_HOPS];
 	size_t n;
 
-	return asked && learnt_paths(&world, table, dst, hops, &n) != LEARNT_BY_SEVERAL;
+	return (all_told || doubt == FIB_DOUBTED_ASKED) &&
+	       learnt_paths(&world, table, dst, hops, &n) != LEARNT_BY_SEVERAL;
 }
 
-static bool is_doubtful(void *ctx, uint32_t table, const union sixlane_addr *dst, bool asked)
+static bool is_doubtful(void *ctx, uint32_t table, const union sixlane_addr *dst,
+			enum fib_doubt doubt)
 {
 	(void)ctx;
 	(void)table;
 	(void)dst;
-	(void)asked;
+	(void)doubt;
 	return false;
 }
 
 /* All that was announced while it was read has been applied. */
 static void finish(struct sync *sync)
 {
-	const struct exceptions_dump *dump = &sync->exceptions->dump;
+	struct exceptions_dump *dump = &sync->exceptions->dump;
 	const bool whole = !dump->interrupted && dump->withdrawals == sync->withdrawals;
+	const uint64_t begin_ns = exceptions_cpu_ns();
 
 	fib_exceptions_end(sync->fib, FIB_KERNEL, whole, whole ? is_gone : is_doubtful, sync);
 	sync->maps->meta->exception_dumps++;
+	dump->cost_ns += exceptions_cpu_ns() - begin_ns;
 	log_debug("%zu exceptions told in %llu ms of CPU time", dump->n_told,
 		  (unsigned long long)dump->cost_ns / 1000000);
 	end(sync->exceptions);
@@ -231,7 +241,8 @@ static void read_piece(struct sync *sync)
 {
 	struct exceptions_dump *dump = &sync->exceptions->dump;
 	const uint64_t begin_ns = exceptions_cpu_ns();
-	uint64_t cost_ns;
+	uint64_t cost_ns, end_ns;
+	bool flooded;
 	int ret;
 
 	dump->stale = dump->news != count_news(sync);
@@ -239,14 +250,17 @@ static void read_piece(struct sync *sync)
 		const uint64_t now_ns = util_now_ns();
 
 		ret = nl_socket_dump_next(dump->socket, take_told, sync);
+		dump->split |= ret == 1 && dump->in_exceptions;
 		dump->told_after_ns = now_ns;
 		dump->stale = false;
 		cost_ns = exceptions_cpu_ns() - begin_ns;
 	} while (ret == 1 && cost_ns < PIECE_NS);
+	end_ns = util_now_ns();
+	flooded = end_ns < sync->exceptions->hints_again_ns;
 	dump->news = count_news(sync);
 	dump->cost_ns += cost_ns;
 	if (ret == 1 && dump->cost_ns > AT_ONCE_NS)
-		dump->next_piece_ns = util_now_ns() + PART * cost_ns;
+		dump->next_piece_ns = end_ns + cost_ns * (flooded ? FLOOD_PART : PART);
 	dump->interrupted = ret == -EINTR;
 	dump->over = ret == 0 || dump->interrupted;
 	if (ret < 0 && !dump->interrupted)

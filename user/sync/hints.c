@@ -13,10 +13,8 @@
 #define NS_PER_MS 1000000ull
 #define FIRST_NS (10 * NS_PER_MS)
 #define SECOND_NS (300 * NS_PER_MS)
-/* At most READ_MAX hints at a time; of a flood less often, since reading takes time, too. */
 #define READ_MAX 512
 #define READ_GAP_NS (10 * NS_PER_MS)
-#define FLOOD_GAP_NS (100 * NS_PER_MS)
 #define LOST_INTERVAL_NS (1000 * NS_PER_MS)
 
 #define SLOTS 1024u
@@ -33,6 +31,8 @@ struct hints {
 	struct maps_hints *reader;
 	uint64_t next_read_ns, next_due_ns, next_lost_ns;
 	uint64_t lost;
+	bool behind; /* some have not been asked about in time, from this slot on */
+	uint32_t stopped;
 	struct slot slots[SLOTS];
 };
 
@@ -64,13 +64,6 @@ static struct slot *find_slot(struct hints *hints, const struct sixlane_hint *hi
 	return empty;
 }
 
-static void wait_until(struct hints *hints, struct slot *slot, uint64_t due_ns)
-{
-	slot->due_ns = due_ns;
-	if (due_ns < hints->next_due_ns)
-		hints->next_due_ns = due_ns;
-}
-
 static void take_hint(void *ctx, const struct sixlane_hint *hint)
 {
 	struct hints *hints = ctx;
@@ -84,32 +77,59 @@ static void take_hint(void *ctx, const struct sixlane_hint *hint)
 		return;
 	slot->hint = *hint;
 	slot->second = false;
-	wait_until(hints, slot, util_now_ns() + FIRST_NS);
+	slot->due_ns = util_now_ns() + FIRST_NS;
+	if (slot->due_ns < hints->next_due_ns)
+		hints->next_due_ns = slot->due_ns;
 }
 
 static void ask(struct hints *hints, struct slot *slot, uint64_t now_ns)
 {
-	bool asked = exceptions_hint(hints->sync, &slot->hint);
+	exceptions_hint(hints->sync, &slot->hint);
+	slot->due_ns = 0;
+	slot->second = !slot->second;
+	if (slot->second)
+		slot->due_ns = now_ns + SECOND_NS;
+}
 
-	if (asked && !slot->second) {
-		slot->second = true;
-		wait_until(hints, slot, now_ns + SECOND_NS);
-	} else {
-		slot->due_ns = 0;
+/* From where the last run was told to stop, so that each has its turn. */
+static void ask_due(struct hints *hints, uint64_t now_ns)
+{
+	const uint32_t first = hints->stopped;
+	uint64_t due_ns, again_ns;
+
+	hints->next_due_ns = UINT64_MAX;
+	hints->behind = false;
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		struct slot *slot = &hints->slots[(first + i) % SLOTS];
+
+		again_ns = exceptions_hints_again_ns(hints->sync);
+		if (slot->due_ns && slot->due_ns <= now_ns && again_ns <= now_ns)
+			ask(hints, slot, now_ns);
+		if (!slot->due_ns)
+			continue;
+		if (slot->due_ns <= now_ns && !hints->behind) {
+			hints->behind = true;
+			hints->stopped = (first + i) % SLOTS;
+		}
+		due_ns = slot->due_ns > now_ns ? slot->due_ns : again_ns;
+		if (due_ns < hints->next_due_ns)
+			hints->next_due_ns = due_ns;
 	}
 }
 
-static void ask_due(struct hints *hints, uint64_t now_ns)
+static void read_some(struct hints *hints, uint64_t now_ns)
 {
-	hints->next_due_ns = UINT64_MAX;
-	for (struct slot *slot = hints->slots; slot < hints->slots + SLOTS; slot++) {
-		if (!slot->due_ns)
-			continue;
-		if (slot->due_ns <= now_ns)
-			ask(hints, slot, now_ns);
-		else
-			wait_until(hints, slot, slot->due_ns);
+	int n;
+
+	/* Until those that were read have been asked about, others may as well stay there. */
+	if (hints->behind) {
+		hints->next_read_ns = hints->next_due_ns;
+		return;
 	}
+	n = maps_hints_read(hints->reader, READ_MAX);
+	hints->next_read_ns = n > 0 ? now_ns + READ_GAP_NS : 0;
+	if (n < 0)
+		log_warning_limited("cannot read hints of the datapath: %s", strerror(-n));
 }
 
 static void look_for_lost(struct hints *hints)
@@ -127,17 +147,10 @@ void hints_run(struct sync *sync)
 	struct hints *hints = sync->hints;
 	uint64_t now_ns = util_now_ns();
 
-	if (now_ns >= hints->next_read_ns) {
-		int n = maps_hints_read(hints->reader, READ_MAX);
-
-		hints->next_read_ns = 0;
-		if (n > 0)
-			hints->next_read_ns = now_ns + (n < READ_MAX ? READ_GAP_NS : FLOOD_GAP_NS);
-		if (n < 0)
-			log_warning_limited("cannot read hints of the datapath: %s", strerror(-n));
-	}
 	if (now_ns >= hints->next_due_ns)
 		ask_due(hints, now_ns);
+	if (now_ns >= hints->next_read_ns)
+		read_some(hints, now_ns);
 	if (now_ns >= hints->next_lost_ns) {
 		hints->next_lost_ns = now_ns + LOST_INTERVAL_NS;
 		look_for_lost(hints);

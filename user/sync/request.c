@@ -162,7 +162,7 @@ int request_destination(struct sync *sync, const union sixlane_addr *dst,
 	}
 	if (oif)
 		mnl_attr_put_u32(nlh, RTA_OIF, oif);
-	return nl_socket_request(sync->dump, nlh, fn, ctx, DUMP_TIMEOUT_MS);
+	return nl_socket_ask(sync->dump, nlh, fn, ctx, DUMP_TIMEOUT_MS);
 }
 
 int request_exceptions(struct nl_socket *socket)

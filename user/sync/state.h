@@ -194,8 +194,9 @@ void exceptions_want(struct sync *sync);
 uint64_t exceptions_due_ns(const struct sync *sync);
 /* A device's MTU has changed: the kernel is about to change those by it. */
 void exceptions_mtu_changes(struct sync *sync);
-/* Ask about what a hint tells. False: too much was asked lately; a dump is to find it. */
-bool exceptions_hint(struct sync *sync, const struct sixlane_hint *hint);
+/* Ask about what a hint tells, if enough time has passed since other questions. */
+void exceptions_hint(struct sync *sync, const struct sixlane_hint *hint);
+uint64_t exceptions_hints_again_ns(const struct sync *sync);
 
 /* hints.c: what the datapath saw. _fd: -1 while hints are left to wait. 0 or -errno. */
 int hints_new(struct sync *sync);
