@@ -239,6 +239,38 @@ static void test_next_hop_is_starved(void **state)
 	assert_under(world, "2001:db8::2", hop_via("fe80::7", 9, 0));
 }
 
+/* A route that lacks an id does not follow its object yet, but the kernel's route does. */
+static void test_doubt_by_object_is_starved(void **state)
+{
+	struct world *world = *state;
+	const struct fib_hop hops[] = { hop_via("fe80::2", 3, 1), hop_via("fe80::3", 3, 1) };
+	const struct fib_object old = { .verdict = SIXLANE_FORWARD, .n_hops = 1, .hops = hops };
+	const struct fib_object new = { .verdict = SIXLANE_FORWARD, .n_hops = 1, .hops = hops + 1 };
+
+	world->fib->next_hop_pool.limit = 2;
+	fib_set_object(world->fib, 7, &old);
+	set(world, "2001:db8::/32", by_object(7));
+	set(world, "2001:db9::/32", by_object(8));
+	say(world, FIB_KERNEL, DST, pmtu(1300));
+	assert_verdict(world, DST, SIXLANE_PUNT_MAP_FULL);
+	fib_doubt_object_exceptions(world->fib);
+	assert_doubt(world, DST);
+	say(world, FIB_KERNEL, DST, pmtu(1300));
+	say(world, FIB_KERNEL, "2001:db9::1", pmtu(1300));
+	fib_set_object(world->fib, 7, &new);
+	assert_doubt(world, DST);
+	assert_doubt(world, NULL);
+	/* Nobody knows what it was when that was said. */
+	fib_set_object(world->fib, 8, &new);
+	assert_doubt(world, "2001:db9::1");
+	assert_doubt(world, NULL);
+	world->fib->next_hop_pool.limit = SIXLANE_MAX_NEXT_HOPS;
+	assert_int_equal(fib_retry(world->fib), 0);
+	assert_object(world, DST, by_object(7), &new);
+	assert_effect(world, DST, SIM_PUNTED);
+	assert_effect(world, "2001:db9::1", SIM_PUNTED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +278,7 @@ int main(void)
 		TEST(test_stuck_one_is_cured_by_a_doubt), TEST(test_doubt_is_stuck),
 		TEST(test_doubt_by_object_is_stuck),	  TEST(test_mark_cannot_be_written),
 		TEST(test_route_finds_no_room),		  TEST(test_next_hop_is_starved),
+		TEST(test_doubt_by_object_is_starved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -253,12 +253,17 @@ void fib_owner_doubt_host(struct fib *fib, struct fib_host *host)
 	fib_owner_settle(fib, host->owner);
 }
 
+/* By its key: one that lacks an id, or memory, does not follow the object yet. */
+static bool goes_by(const struct fib_next_hop *route, const struct fib_object_state *object)
+{
+	return route && route->key.kind == FIB_OBJECT &&
+	       (!object || route->key.object == object->id);
+}
+
 /* ctx: the object; NULL: any. */
 static void doubt_by_object(struct fib *fib, struct fib_host *host, void *ctx)
 {
-	const struct fib_next_hop *route = fib_host_route(host);
-
-	if (route && route->object && (!ctx || route->object == ctx))
+	if (goes_by(fib_host_route(host), ctx))
 		fib_owner_doubt_host(fib, host);
 }
 

@@ -195,7 +195,8 @@ static void rebuild(struct fib *fib, struct fib_object_state *object, bool first
 	struct fib_group *old = object->group;
 
 	object->group = group_new(fib, object);
-	if (first && turns(fib, object))
+	/* What lacks something goes by the object, too, and has no fate yet that could turn. */
+	if (first && (turns(fib, object) || !fib_list_is_empty(&fib->starving)))
 		fib_owner_doubt_object(fib, object);
 	set_hungry(fib, object,
 		   object->users && object->def && object->def->verdict == SIXLANE_FORWARD &&
