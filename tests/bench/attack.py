@@ -23,7 +23,7 @@ import flow as fl
 import lab
 import messages
 from features import METRIC
-from measure import BenchError, check_samples, forward_samples
+from measure import BenchError, check_samples, forward_samples, mean_ns
 from messages import packed
 from progress import wait
 
@@ -44,7 +44,7 @@ ALONE, PLAIN_FLOOD = "alone", "udp, through"
 FEWEST = 5 * 1024  # that the kernel keeps for a next hop of so many: its buckets, and their depth
 ARRIVE = 0.9  # of the frames: where others take the CPU, the wire drops some
 TIMES = 3
-ROUNDS = 16  # some seconds: the daemon asks much at first, and then less
+ROUNDS = 32  # some seconds: the daemon asks much at first, and then less
 SLACK_BYTES = 1 << 20
 PORT = 7  # not that of the traffic, which the sink counts
 DEADLINE_S = 300  # of 65,536 that were flushed the daemon asks about each
@@ -234,10 +234,7 @@ def _keep(flow, kind, name, results):
 
 
 def _traffic_ns(flow, path, number, options, through=False):
-    """Of all packets: what the flood has others do, it has them do now and then.
-
-    through: the counters count the flood as well. Its frames are none of the sink's.
-    """
+    """through: the counters count the flood as well. Its frames are none of the sink's."""
     longer = argparse.Namespace(**{**vars(options), "rounds": ROUNDS})
     cpu = min(os.sched_getaffinity(0))
     samples = forward_samples(flow, path, number + 1, longer, "--sides", "sixlane", "--cpu", cpu)
@@ -245,8 +242,7 @@ def _traffic_ns(flow, path, number, options, through=False):
         if through:
             sample["forwarded"] = min(sample["forwarded"], sample["sent"])
     check_samples(samples)
-    measured = [sample for sample in samples if sample["round"]]
-    return sum(s["elapsed_ns"] for s in measured) / sum(s["sent"] for s in measured)
+    return mean_ns(samples)
 
 
 @contextlib.contextmanager
@@ -285,7 +281,9 @@ def _beside(flow, kinds, path, name, results, options):
 
 def _prepare(flow):
     """Routes for the floods to be about. Their gateways say that they are routers: of others the
-    kernel's collector takes what was learnt."""
+    kernel's collector takes what was learnt. It takes redirects that nobody uses, too, but not yet.
+    """
+    flow.r.sysctl("net.ipv6.route.gc_interval", 3600)
     neighbours = [(gateway, fl.B_MAC, "p1") for gateway in fl.GATEWAYS]
     neighbours += [(address, fl.A_MAC, "p0") for address in (HOST, OTHER, fl.A_ADDR)]
     flow.r.batch("neigh replace %s lladdr %s dev %s nud permanent router" % neighbour

@@ -19,13 +19,14 @@ import time
 import flow as fl
 import lab
 from features import ELSEWHERE, PLAIN, SLICES
-from measure import BenchError, check_samples, forward_process, forward_samples
+from measure import BenchError, check_samples, forward_process, forward_samples, mean_ns
 from progress import wait
 
 KINDS = os.path.join(lab.BUILD, "bench-kinds")
 DESTINATIONS = 1024
 MTU = 1400  # over that of the generator's packets: they are forwarded
 CHURN = 10_000  # exceptions a second
+CHURN_ROUNDS = 8  # a second of traffic
 
 
 # --- the kind of map ------------------------------------------------------------------------
@@ -163,16 +164,16 @@ class Churn:
 
 def _churn(flow, path, name, results, options):
     """CHURN exceptions a second that are added and expire, elsewhere and beside the traffic."""
-    one = argparse.Namespace(**{**vars(options), "rounds": 1})
+    longer = argparse.Namespace(**{**vars(options), "rounds": CHURN_ROUNDS})
     ratios = []
     with Churn(flow, random.Random(1)) as churn:
         for number in range(2 * options.rounds):
             ns = {}
             for busy in (False, True) if number % 2 else (True, False):
                 churn.go(busy)
-                samples = forward_samples(flow, path, number + 1, one, "--sides", "sixlane")
+                samples = forward_samples(flow, path, number + 1, longer, "--sides", "sixlane")
                 check_samples(samples)
-                ns[busy] = _ns(samples)
+                ns[busy] = mean_ns(samples)
             ratios.append(ns[False] / ns[True])
     results.add("exceptions", "beside exceptions/s", name, CHURN, "1/s",
                 [churn.added / churn.seconds])  # fmt: skip

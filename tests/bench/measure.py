@@ -96,6 +96,12 @@ def forward_samples(flow, prefixes, seed, options, *more):
     return [json.loads(line) for line in out.splitlines()]
 
 
+def mean_ns(samples):
+    """Of all packets but the first round's: what others do, they do now and then."""
+    measured = [sample for sample in samples if sample["round"]]
+    return sum(s["elapsed_ns"] for s in measured) / sum(s["sent"] for s in measured)
+
+
 def check_samples(samples):
     for sample in samples:
         if sample["delivered"] != sample["sent"] or sample["wrong_hop_limit"]:

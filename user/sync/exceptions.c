@@ -18,12 +18,14 @@
 #define NS_PER_S 1000000000ull
 
 /*
- * Questions, and what comes of them, take at most a 100th of a CPU, after a burst; and when that is
- * used up, some at a time, since it takes time, too, to wake up for them.
+ * Questions, and what comes of them, take at most a 50th of a CPU after a burst, and a 200th while
+ * hints are lost: what a flood has the kernel learn it forgets soon. When the burst is used up,
+ * some at a time, since it takes time, too, to wake up for them.
  */
-#define QUESTIONS_PART 100
-#define QUESTIONS_BURST_NS (3 * NS_PER_S) /* that is 30 ms of CPU time */
-#define QUESTIONS_PAUSE_NS (100 * NS_PER_MS)
+#define QUESTIONS_PART 50
+#define QUESTIONS_FLOOD_PART 200
+#define QUESTIONS_BURST_NS (30 * NS_PER_MS) /* of CPU time, as the next */
+#define QUESTIONS_AT_ONCE_NS NS_PER_MS
 
 #define SURVEY_TRIES 8 /* for each hop of a multipath route */
 
@@ -96,22 +98,31 @@ uint64_t exceptions_hints_again_ns(const struct sync *sync)
 	return sync->exceptions->hints_again_ns;
 }
 
+void exceptions_flooded(struct sync *sync, bool flooded)
+{
+	sync->exceptions->flooded = flooded;
+}
+
 /*
  * cpu_ns: CPU time at which the question began; that at its end is returned. Hints leave half of
- * what may be asked to doubts, or a flood of them would have those wait until it is over.
+ * what may be asked at once to doubts, or a flood of them would have those wait until it is over.
  */
 static uint64_t note_cost(struct exceptions *exceptions, uint64_t cpu_ns, uint64_t now_ns)
 {
+	const int64_t part = exceptions->flooded ? QUESTIONS_FLOOD_PART : QUESTIONS_PART;
 	const uint64_t end_ns = exceptions_cpu_ns();
-	uint64_t *until_ns = &exceptions->questions_ns, again_ns;
+	int64_t *left_ns = &exceptions->questions_left_ns;
+	uint64_t again_ns;
 
-	if (*until_ns < now_ns)
-		*until_ns = now_ns;
-	*until_ns += (end_ns - cpu_ns) * QUESTIONS_PART;
-	again_ns = *until_ns - QUESTIONS_BURST_NS + QUESTIONS_PAUSE_NS;
-	if (again_ns > now_ns + QUESTIONS_PAUSE_NS / 2)
+	*left_ns += (int64_t)(now_ns - exceptions->questions_at_ns) / part;
+	if (*left_ns > (int64_t)QUESTIONS_BURST_NS)
+		*left_ns = QUESTIONS_BURST_NS;
+	*left_ns -= (int64_t)(end_ns - cpu_ns);
+	exceptions->questions_at_ns = now_ns;
+	again_ns = now_ns + (uint64_t)(((int64_t)QUESTIONS_AT_ONCE_NS - *left_ns) * part);
+	if (*left_ns < (int64_t)QUESTIONS_AT_ONCE_NS / 2)
 		exceptions->hints_again_ns = again_ns;
-	if (again_ns > now_ns + QUESTIONS_PAUSE_NS)
+	if (*left_ns < 0)
 		exceptions->doubts_again_ns = again_ns;
 	return end_ns;
 }

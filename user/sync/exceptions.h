@@ -34,8 +34,10 @@ enum missing_reason {
 };
 
 struct exceptions {
-	uint64_t questions_ns; /* time up to which the questions asked so far use up their rate */
+	int64_t questions_left_ns;		  /* CPU time that they may take at once, … */
+	uint64_t questions_at_ns;		  /* … at this time */
 	uint64_t hints_again_ns, doubts_again_ns; /* no question about them before these times */
+	bool flooded;				  /* hints are being lost */
 	uint64_t settled;			  /* by an answer, since the start */
 	bool doubts_left;
 	enum missing_reason reported;

@@ -19,11 +19,14 @@
 #include "../netlink/parse.h"
 #include "exceptions.h"
 
-#define PIECE_NS \
-	5000000u /* CPU time of one piece; and when it has taken as much as four of them … */
+/*
+ * A piece takes so much CPU time; and a dump that has taken as much as four of them goes on with a
+ * tenth of a CPU. While hints are lost, all of it takes a 100th.
+ */
+#define PIECE_NS 5000000u
 #define AT_ONCE_NS (4 * PIECE_NS)
-#define PART 10	       /* … it goes on with a tenth of a CPU, … */
-#define FLOOD_PART 100 /* … or a 100th while there are more hints than may be asked about */
+#define PART 10
+#define FLOOD_PART 100
 
 /* What was told of a destination by a group so far. */
 struct seen {
@@ -242,7 +245,6 @@ static void read_piece(struct sync *sync)
 	struct exceptions_dump *dump = &sync->exceptions->dump;
 	const uint64_t begin_ns = exceptions_cpu_ns();
 	uint64_t cost_ns, end_ns;
-	bool flooded;
 	int ret;
 
 	dump->stale = dump->news != count_news(sync);
@@ -256,11 +258,11 @@ static void read_piece(struct sync *sync)
 		cost_ns = exceptions_cpu_ns() - begin_ns;
 	} while (ret == 1 && cost_ns < PIECE_NS);
 	end_ns = util_now_ns();
-	flooded = end_ns < sync->exceptions->hints_again_ns;
 	dump->news = count_news(sync);
 	dump->cost_ns += cost_ns;
-	if (ret == 1 && dump->cost_ns > AT_ONCE_NS)
-		dump->next_piece_ns = end_ns + cost_ns * (flooded ? FLOOD_PART : PART);
+	if (ret == 1 && (sync->exceptions->flooded || dump->cost_ns > AT_ONCE_NS))
+		dump->next_piece_ns =
+			end_ns + cost_ns * (sync->exceptions->flooded ? FLOOD_PART : PART);
 	dump->interrupted = ret == -EINTR;
 	dump->over = ret == 0 || dump->interrupted;
 	if (ret < 0 && !dump->interrupted)

@@ -15,7 +15,7 @@
 #define SECOND_NS (300 * NS_PER_MS)
 #define READ_MAX 512
 #define READ_GAP_NS (10 * NS_PER_MS)
-#define LOST_INTERVAL_NS (1000 * NS_PER_MS)
+#define LOST_INTERVAL_NS (300 * NS_PER_MS)
 
 #define SLOTS 1024u
 #define PROBES 4u
@@ -136,10 +136,12 @@ static void look_for_lost(struct hints *hints)
 {
 	uint64_t lost;
 
-	if (maps_hints_lost(hints->sync->maps, &lost) || lost == hints->lost)
+	if (maps_hints_lost(hints->sync->maps, &lost))
 		return;
+	exceptions_flooded(hints->sync, lost != hints->lost);
+	if (lost != hints->lost)
+		exceptions_want(hints->sync);
 	hints->lost = lost;
-	exceptions_want(hints->sync);
 }
 
 void hints_run(struct sync *sync)

@@ -197,6 +197,8 @@ void exceptions_mtu_changes(struct sync *sync);
 /* Ask about what a hint tells, if enough time has passed since other questions. */
 void exceptions_hint(struct sync *sync, const struct sixlane_hint *hint);
 uint64_t exceptions_hints_again_ns(const struct sync *sync);
+/* Whether hints are being lost: less time is for what they are about. */
+void exceptions_flooded(struct sync *sync, bool flooded);
 
 /* hints.c: what the datapath saw. _fd: -1 while hints are left to wait. 0 or -errno. */
 int hints_new(struct sync *sync);
