@@ -18,11 +18,12 @@
 static struct {
 	uint32_t mtu[N_DESTINATIONS]; /* 0: no exception */
 	size_t order[3];	      /* destination of each datagram, NONE: a route */
-	bool route_behind;	      /* in each datagram */
+	const char *behind;	      /* each of them: a route to this prefix */
 	size_t at;
 	uint32_t put_down; /* the MTU in the next datagram */
 	int error;	   /* of reading it */
 	bool mute;	   /* cannot be asked */
+	enum learnt_paths paths;
 	unsigned int asked;
 	uint64_t cpu_ns;
 } kernel;
@@ -67,17 +68,18 @@ static void fake_free(struct nl_socket *socket)
 static int fake_next(struct nl_socket *socket, nl_msg_fn fn, void *ctx)
 {
 	uint32_t told = kernel.put_down;
-	const struct nlmsghdr route = { .nlmsg_seq = A_ROUTE };
+	static const struct nlmsghdr route = { .nlmsg_seq = A_ROUTE };
+	static struct nlmsghdr nlh; /* the datagram stays till the next */
 	size_t at = kernel.at;
-	struct nlmsghdr nlh = { .nlmsg_seq = told, .nlmsg_pid = (uint32_t)kernel.order[at] };
 
 	(void)socket;
+	nlh = (struct nlmsghdr){ .nlmsg_seq = told, .nlmsg_pid = (uint32_t)kernel.order[at] };
 	if (kernel.error)
 		return kernel.error;
 	put_down(at + 1);
 	if (told)
 		assert_int_equal(fn(&nlh, ctx), 0);
-	if (kernel.route_behind)
+	if (kernel.behind)
 		assert_int_equal(fn(&route, ctx), 0);
 	return at + 1 < ARRAY_SIZE(kernel.order);
 }
@@ -91,6 +93,16 @@ static int fake_parse(const struct nlmsghdr *nlh, struct route_exception *out)
 		.table = SIXLANE_TABLE_MAIN,
 		.mtu = nlh->nlmsg_seq,
 	};
+	return 0;
+}
+
+static int fake_parse_route(const struct nlmsghdr *nlh, struct route *out,
+			    struct route_hop hops[ROUTE_MAX_HOPS])
+{
+	(void)hops;
+	*out = (struct route){ .table = SIXLANE_TABLE_MAIN,
+			       .dst = pfx(kernel.behind ?: "2001:db9::/32"),
+			       .cloned = nlh->nlmsg_seq != A_ROUTE };
 	return 0;
 }
 
@@ -112,7 +124,7 @@ static enum learnt_paths fake_paths(const struct learnt_world *world, uint32_t t
 	(void)dst;
 	(void)hops;
 	*n = 0;
-	return LEARNT_BY_ONE;
+	return kernel.paths;
 }
 
 /* A datagram to a piece. */
@@ -157,6 +169,7 @@ static bool fake_settle(struct sync *sync, uint32_t table, const union sixlane_a
 #define nl_socket_free fake_free
 #define nl_socket_dump_next fake_next
 #define parse_exception fake_parse
+#define parse_route fake_parse_route
 #define learnt_told fake_told
 #define learnt_paths fake_paths
 #define exceptions_cpu_ns fake_cpu_ns
@@ -330,7 +343,7 @@ static void test_nothing_left_out(void **state)
 	struct world *world = *state;
 	struct sync *sync = start(world);
 
-	kernel.route_behind = true;
+	kernel.behind = "2001:db9::/32";
 	say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300));
 	run_to_end(sync);
 	assert_exceptions(world, 3);
@@ -353,6 +366,32 @@ static void test_nothing_left_out(void **state)
 	run_to_end(sync);
 	expire(sync);
 	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	/* Behind a route there may be some of it that have expired. */
+	ask_doubts(sync);
+	assert_exceptions(world, 2);
+	kernel.behind = "2001:db8::/32";
+	say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300));
+	run_to_end(sync);
+	expire(sync);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+}
+
+/* By source a first dump does not know either. */
+static void test_by_source(void **state)
+{
+	struct world *world = *state;
+	struct sync *sync = start(world);
+
+	kernel.behind = "2001:db9::/32";
+	kernel.mute = true;
+	kernel.paths = LEARNT_BY_SOURCE;
+	say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300));
+	for (int i = 0; i < 2; i++) {
+		run_to_end(sync);
+		expire(sync);
+		ask_doubts(sync);
+		assert_effect(world, "2001:db8::2", i ? SIM_NO_EFFECT : SIM_PUNTED);
+	}
 }
 
 /* Withdrawals may be among the notifications that are still to be read. */
@@ -409,6 +448,7 @@ int main(void)
 		TEST(test_answer_is_younger),
 		TEST(test_left_out),
 		TEST(test_nothing_left_out),
+		TEST(test_by_source),
 		TEST(test_behind),
 		TEST(test_failure),
 	};

@@ -454,7 +454,7 @@ static bool is_not_the_first(void *ctx, uint32_t table, const union sixlane_addr
 	unsigned int *n = ctx;
 
 	assert_int_equal(table, SIXLANE_TABLE_MAIN);
-	assert_int_equal(doubt, FIB_DOUBTED_BEFORE);
+	assert_int_equal(doubt, FIB_NOT_DOUBTED_SINCE);
 	++*n;
 	return dst->bytes[15] != 1;
 }
@@ -464,6 +464,26 @@ static void expire_gone(struct world *world)
 	uint64_t next_ns;
 
 	fib_exceptions_expire(world->fib, 1, SIZE_MAX, &next_ns);
+}
+
+/* Of two words the kernel's goes at once: what is written has one end for both. */
+static void test_gone_beside_the_operators(void **state)
+{
+	struct world *world = *state;
+	const struct prefix net = pfx("2001:db8::/48"), other = pfx("2001:db9::/48");
+	const struct sixlane_exception *value;
+	unsigned int n = 0;
+
+	set_routes(world);
+	say(world, FIB_KERNEL, "2001:db8::2", until(pmtu(1300), 100));
+	say(world, FIB_OPERATOR, "2001:db8::2", pmtu(1400));
+	assert_true(fib_has_exceptions(world->fib, SIXLANE_TABLE_MAIN, &net));
+	assert_false(fib_has_exceptions(world->fib, SIXLANE_TABLE_MAIN, &other));
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, is_not_the_first, &n);
+	assert_mtu(world, "2001:db8::2", 1400);
+	assert_int_equal(effect_of(world, "2001:db8::2", &value), SIM_APPLIED);
+	assert_int_equal(value->expires_ns, 0);
 }
 
 /* The operator's words are no matter of the kernel's. */
@@ -523,9 +543,9 @@ static void test_asked_to_no_avail(void **state)
 
 	set_routes(world);
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
-	tell_nothing(world, FIB_DOUBTED_BEFORE);
+	tell_nothing(world, FIB_NOT_DOUBTED_SINCE);
 	/* Not yet asked. */
-	tell_nothing(world, FIB_DOUBTED_BEFORE);
+	tell_nothing(world, FIB_NOT_DOUBTED_SINCE);
 	assert_effect(world, "2001:db8::1", SIM_PUNTED);
 	assert_doubt(world, "2001:db8::1");
 	/* What was told before a doubt says nothing about it, whether or not one is asked. */
@@ -543,7 +563,7 @@ static void test_asked_to_no_avail(void **state)
 	fib_doubt_exceptions(world->fib, 0, NULL);
 	assert_doubt(world, "2001:db8::1");
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1310));
-	tell_nothing(world, FIB_DOUBTED_BEFORE);
+	tell_nothing(world, FIB_NOT_DOUBTED_SINCE);
 	assert_effect(world, "2001:db8::1", SIM_PUNTED);
 }
 
@@ -593,6 +613,7 @@ int main(void)
 		TEST(test_the_operators_goes_before),
 		TEST(test_a_smaller_bound),
 		TEST(test_what_is_not_told_again_goes),
+		TEST(test_gone_beside_the_operators),
 		TEST(test_not_told_again_and_not_gone),
 		TEST(test_asked_to_no_avail),
 		TEST(test_missing_ones_are_settled),

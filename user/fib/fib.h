@@ -142,14 +142,14 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 
 /*
  * All of an origin's exceptions are told anew: begin, fib_set_exception for each, end. Those that
- * were not set are gone then; of the kernel's (gone not NULL) only if gone says so, which goes by
- * fib_exceptions_expire(), since many may, and others are in doubt. complete: what was missing for
- * want of room is settled, too.
+ * were not set are gone then; of the kernel's (gone not NULL) only if gone says so, and others are
+ * in doubt. Since many may be gone, those go by fib_exceptions_expire(), and till then hold as
+ * before. complete: what was missing for want of room is settled, too.
  */
 enum fib_doubt {
-	FIB_DOUBTED_BEFORE, /* if at all */
-	FIB_DOUBTED_ASKED,  /* before, and who took it out of the list (see below) did not set it */
-	FIB_DOUBTED_SINCE,  /* begin */
+	FIB_NOT_DOUBTED_SINCE, /* begin; perhaps before */
+	FIB_DOUBTED_ASKED, /* before, and who took it out of the list (see below) did not set it */
+	FIB_DOUBTED_SINCE,
 };
 typedef bool (*fib_gone_fn)(void *ctx, uint32_t table, const union sixlane_addr *dst,
 			    enum fib_doubt doubt);
@@ -157,11 +157,15 @@ void fib_exceptions_begin(struct fib *fib, enum fib_origin origin);
 void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, fib_gone_fn gone,
 			void *ctx);
 
+/* Whether there are any to destinations within this prefix. */
+bool fib_has_exceptions(const struct fib *fib, uint32_t table, const struct prefix *dst);
+
 /*
  * The kernel's exceptions whose owner changed, or came to lead elsewhere, are punted until they are
  * set anew. Takes one out of the list of those nobody has been asked about: true, false: there is
  * none.
  */
+bool fib_has_doubts(const struct fib *fib);
 bool fib_exception_in_doubt(struct fib *fib, uint32_t *table, union sixlane_addr *dst);
 
 /*

@@ -15,7 +15,7 @@ static const struct prefix all;
 #define NEVER_EXPIRES (UINT64_MAX - 1)
 #define NEVER_GOES UINT64_MAX
 
-#define LONG_EXPIRED 1
+#define LONG_EXPIRED 1 /* is gone, until its turn comes in fib_exceptions_expire() */
 
 static struct prefix host_prefix(const union sixlane_addr *dst)
 {
@@ -322,10 +322,10 @@ static void doubt(struct fib *fib, struct fib_host *host, void *ctx)
 static enum fib_doubt doubt_of(const struct fib *fib, const struct fib_host *host)
 {
 	if (!host->doubtful)
-		return FIB_DOUBTED_BEFORE;
+		return FIB_NOT_DOUBTED_SINCE;
 	if (host->doubted_in == fib->hosts.generation[FIB_KERNEL])
 		return FIB_DOUBTED_SINCE;
-	return fib_list_is_empty(&host->doubts) ? FIB_DOUBTED_ASKED : FIB_DOUBTED_BEFORE;
+	return fib_list_is_empty(&host->doubts) ? FIB_DOUBTED_ASKED : FIB_NOT_DOUBTED_SINCE;
 }
 
 static void drop_unsaid(struct fib *fib, struct fib_host *host, void *ctx)
@@ -340,7 +340,8 @@ static void drop_unsaid(struct fib *fib, struct fib_host *host, void *ctx)
 		fib_owner_doubt_host(fib, host);
 		return;
 	}
-	if (anew->gone) {
+	/* For the operator's its entry would seem to have expired as well. */
+	if (anew->gone && !host->words[FIB_OPERATOR].there) {
 		fib_list_unlink(&host->doubts);
 		word->said.expires_ns = LONG_EXPIRED;
 		word->said.confirm_ns = 0;
@@ -378,6 +379,18 @@ void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *
 		return;
 	fib_owner_doubt(fib, fib_entry_of(node));
 	fib_owner_settle(fib, fib_entry_of(node));
+}
+
+bool fib_has_exceptions(const struct fib *fib, uint32_t table, const struct prefix *dst)
+{
+	const struct fib_table *found = fib_table_find(fib, table);
+
+	return found && radix_first_under(&found->hosts, dst);
+}
+
+bool fib_has_doubts(const struct fib *fib)
+{
+	return !fib_list_is_empty(&fib->hosts.doubts);
 }
 
 bool fib_exception_in_doubt(struct fib *fib, uint32_t *table, union sixlane_addr *dst)

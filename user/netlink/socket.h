@@ -82,8 +82,8 @@ int nl_socket_request(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn 
 
 /*
  * The same of a request that the kernel answers with one message or an error, such as
- * RTM_GETROUTE of a destination: without an acknowledgement that would say no more, for half of
- * the time.
+ * RTM_GETROUTE of a destination: without an acknowledgement that would say no more, in half the
+ * time.
  */
 int nl_socket_ask(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn fn, void *ctx,
 		  int timeout_ms);

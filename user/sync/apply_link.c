@@ -82,6 +82,7 @@ static void doubt_routes_by(struct sync *sync, uint32_t ifindex)
 	if (!device || !skip_notify_on_dev_down())
 		return;
 	device->doubtful = true;
+	sync->withdrawals++;
 	sync_want(sync, AFTER_DOWN_NS);
 	if (!sync->quiet)
 		ports_update(sync, ifindex);

@@ -105,9 +105,11 @@ void exceptions_flooded(struct sync *sync, bool flooded)
 
 /*
  * cpu_ns: CPU time at which the question began; that at its end is returned. Hints leave half of
- * what may be asked at once to doubts, or a flood of them would have those wait until it is over.
+ * what may be asked at once to doubts, and who has taken more than there was lets the others go
+ * first: a flood of hints is not to have doubts wait until it is over.
  */
-static uint64_t note_cost(struct exceptions *exceptions, uint64_t cpu_ns, uint64_t now_ns)
+static uint64_t note_cost(struct exceptions *exceptions, bool hint, uint64_t cpu_ns,
+			  uint64_t now_ns)
 {
 	const int64_t part = exceptions->flooded ? QUESTIONS_FLOOD_PART : QUESTIONS_PART;
 	const uint64_t end_ns = exceptions_cpu_ns();
@@ -122,8 +124,11 @@ static uint64_t note_cost(struct exceptions *exceptions, uint64_t cpu_ns, uint64
 	again_ns = now_ns + (uint64_t)(((int64_t)QUESTIONS_AT_ONCE_NS - *left_ns) * part);
 	if (*left_ns < (int64_t)QUESTIONS_AT_ONCE_NS / 2)
 		exceptions->hints_again_ns = again_ns;
-	if (*left_ns < 0)
+	if (*left_ns < 0) {
 		exceptions->doubts_again_ns = again_ns;
+		*(hint ? &exceptions->hints_again_ns : &exceptions->doubts_again_ns) +=
+			QUESTIONS_AT_ONCE_NS / 2 * (uint64_t)part;
+	}
 	return end_ns;
 }
 
@@ -388,7 +393,7 @@ void exceptions_hint(struct sync *sync, const struct sixlane_hint *hint)
 		heed(sync, hint, &answer);
 	if (answer.heard && answer.has_exception && concerns_other_tables(sync))
 		exceptions_want(sync);
-	note_cost(sync->exceptions, cpu_ns, now_ns);
+	note_cost(sync->exceptions, true, cpu_ns, now_ns);
 }
 
 /* Those whose route has changed. */
@@ -400,15 +405,14 @@ static void ask_doubts(struct sync *sync)
 	union sixlane_addr dst;
 	uint32_t table;
 
-	exceptions->doubts_left = false;
-	while (now_ns >= exceptions->doubts_again_ns) {
-		if (!fib_exception_in_doubt(sync->fib, &table, &dst))
-			return;
+	while (now_ns >= exceptions->doubts_again_ns &&
+	       fib_exception_in_doubt(sync->fib, &table, &dst)) {
 		exceptions_settle(sync, table, &dst);
-		cpu_ns = note_cost(exceptions, cpu_ns, now_ns);
+		cpu_ns = note_cost(exceptions, false, cpu_ns, now_ns);
 	}
-	exceptions->doubts_left = true;
-	exceptions_want(sync);
+	exceptions->doubts_left = fib_has_doubts(sync->fib);
+	if (exceptions->doubts_left)
+		exceptions_want(sync);
 }
 
 void exceptions_mtu_changes(struct sync *sync)
@@ -500,13 +504,16 @@ static void report_missing(struct sync *sync)
 void exceptions_run(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
-	uint64_t now_ns = util_now_ns();
+	uint64_t now_ns = util_now_ns(), cpu_ns;
 
 	look_at_mtu(sync, now_ns);
 	ask_doubts(sync);
 	now_ns = util_now_ns();
 	exceptions_dump_run(sync, now_ns, now_ns >= dump_due_ns(sync));
+	cpu_ns = exceptions_cpu_ns();
 	fib_exceptions_expire(sync->fib, util_now_ns(), EXPIRE_MAX, &exceptions->next_expire_ns);
+	/* of many at once, since a dump has found them gone */
+	exceptions->dump_cost_ns += exceptions_cpu_ns() - cpu_ns;
 	/* what the dump has left out, and what is to be confirmed */
 	ask_doubts(sync);
 	report_missing(sync);

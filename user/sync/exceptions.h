@@ -10,14 +10,14 @@
 
 /* A dump of all that the kernel has learnt, read in pieces. */
 struct exceptions_dump {
-	struct nl_socket *socket;  /* NULL: none is under way */
-	bool over;		   /* all was read, and notifications of meanwhile are to be */
-	bool interrupted;	   /* … but it was inconsistent */
-	bool split, in_exceptions; /* some route's exceptions stand in two datagrams; what was read
-				      last is an exception */
-	uint64_t withdrawals;	   /* of routes, when it began */
-	uint64_t news;		   /* count_news() when the last piece was read */
-	bool stale;		   /* what is being read is older than an answer or doubt since */
+	struct nl_socket *socket;    /* NULL: none is under way */
+	bool over;		     /* all was read, and notifications of meanwhile are to be */
+	bool interrupted;	     /* … but it was inconsistent */
+	bool split;		     /* some route's exceptions may stand in two datagrams */
+	const struct nlmsghdr *last; /* read, valid until the next datagram is */
+	uint64_t withdrawals;	     /* of routes, when it began */
+	uint64_t news;		     /* count_news() when the last piece was read */
+	bool stale;		     /* what is being read is older than an answer or doubt since */
 	uint64_t begin_ns, told_after_ns;
 	uint64_t cost_ns; /* CPU time so far */
 	uint64_t next_piece_ns;

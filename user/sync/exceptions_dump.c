@@ -9,8 +9,8 @@
  * in sync.c); or exceptions were. In the middle of a route's exceptions the kernel goes on where it
  * was by counting them (rt6_nh_dump_exceptions), and those that are collected or flushed meanwhile
  * have others left out, of which it says nothing. So it is asked about each, unless no datagram
- * ended in the middle of some. Of those about which it cannot be asked a dump that is whole says
- * that they are gone.
+ * can have ended in the middle of some. Of those about which it cannot be asked a dump that is
+ * whole says that they are gone.
  */
 #include <errno.h>
 #include <search.h>
@@ -131,7 +131,7 @@ static int take_told(const struct nlmsghdr *nlh, void *ctx)
 	struct route_exception told;
 	int ret = parse_exception(nlh, &told);
 
-	sync->exceptions->dump.in_exceptions = !ret;
+	sync->exceptions->dump.last = nlh;
 	if (ret == -ENOMSG) /* a route */
 		return 0;
 	if (ret)
@@ -195,17 +195,26 @@ static void begin(struct sync *sync)
 		fib_exceptions_begin(sync->fib, FIB_KERNEL);
 }
 
-/* Of a route that has several hops by itself a dump never tells all. */
+/*
+ * Of a route that has several hops by itself a dump never tells all, and by which route of those
+ * by source there may be more nobody knows.
+ */
 static bool is_gone(void *ctx, uint32_t table, const union sixlane_addr *dst, enum fib_doubt doubt)
 {
 	struct sync *sync = ctx;
-	const bool all_told = !sync->exceptions->dump.split && doubt != FIB_DOUBTED_SINCE;
 	const struct learnt_world world = exceptions_world(sync);
 	struct fib_hop hops[LEARNT_MAX_HOPS];
 	size_t n;
 
-	return (all_told || doubt == FIB_DOUBTED_ASKED) &&
-	       learnt_paths(&world, table, dst, hops, &n) != LEARNT_BY_SEVERAL;
+	switch (learnt_paths(&world, table, dst, hops, &n)) {
+	case LEARNT_BY_SEVERAL:
+		return false;
+	case LEARNT_BY_SOURCE:
+		return doubt == FIB_DOUBTED_ASKED;
+	default:
+		return doubt == FIB_DOUBTED_ASKED ||
+		       (!sync->exceptions->dump.split && doubt != FIB_DOUBTED_SINCE);
+	}
 }
 
 static bool is_doubtful(void *ctx, uint32_t table, const union sixlane_addr *dst,
@@ -216,6 +225,20 @@ static bool is_doubtful(void *ctx, uint32_t table, const union sixlane_addr *dst
 	(void)dst;
 	(void)doubt;
 	return false;
+}
+
+/*
+ * In the middle of a route's exceptions: also behind the route itself, since those that have
+ * expired are counted, but not told.
+ */
+static bool may_be_split(struct sync *sync)
+{
+	const struct nlmsghdr *last = sync->exceptions->dump.last;
+	struct route_hop hops[ROUTE_MAX_HOPS];
+	struct route route;
+
+	return last && (parse_route(last, &route, hops) || route.cloned ||
+			fib_has_exceptions(sync->fib, route.table, &route.dst));
 }
 
 /* All that was announced while it was read has been applied. */
@@ -252,7 +275,7 @@ static void read_piece(struct sync *sync)
 		const uint64_t now_ns = util_now_ns();
 
 		ret = nl_socket_dump_next(dump->socket, take_told, sync);
-		dump->split |= ret == 1 && dump->in_exceptions;
+		dump->split |= ret == 1 && may_be_split(sync);
 		dump->told_after_ns = now_ns;
 		dump->stale = false;
 		cost_ns = exceptions_cpu_ns() - begin_ns;

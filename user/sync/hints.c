@@ -95,15 +95,15 @@ static void ask(struct hints *hints, struct slot *slot, uint64_t now_ns)
 static void ask_due(struct hints *hints, uint64_t now_ns)
 {
 	const uint32_t first = hints->stopped;
-	uint64_t due_ns, again_ns;
+	uint64_t again_ns;
 
 	hints->next_due_ns = UINT64_MAX;
 	hints->behind = false;
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		struct slot *slot = &hints->slots[(first + i) % SLOTS];
 
-		again_ns = exceptions_hints_again_ns(hints->sync);
-		if (slot->due_ns && slot->due_ns <= now_ns && again_ns <= now_ns)
+		if (slot->due_ns && slot->due_ns <= now_ns &&
+		    exceptions_hints_again_ns(hints->sync) <= now_ns)
 			ask(hints, slot, now_ns);
 		if (!slot->due_ns)
 			continue;
@@ -111,10 +111,12 @@ static void ask_due(struct hints *hints, uint64_t now_ns)
 			hints->behind = true;
 			hints->stopped = (first + i) % SLOTS;
 		}
-		due_ns = slot->due_ns > now_ns ? slot->due_ns : again_ns;
-		if (due_ns < hints->next_due_ns)
-			hints->next_due_ns = due_ns;
+		if (slot->due_ns < hints->next_due_ns)
+			hints->next_due_ns = slot->due_ns;
 	}
+	again_ns = exceptions_hints_again_ns(hints->sync);
+	if (hints->next_due_ns < again_ns)
+		hints->next_due_ns = again_ns;
 }
 
 static void read_some(struct hints *hints, uint64_t now_ns)
@@ -134,10 +136,9 @@ static void read_some(struct hints *hints, uint64_t now_ns)
 
 static void look_for_lost(struct hints *hints)
 {
-	uint64_t lost;
+	uint64_t lost = hints->lost;
 
-	if (maps_hints_lost(hints->sync->maps, &lost))
-		return;
+	(void)maps_hints_lost(hints->sync->maps, &lost);
 	exceptions_flooded(hints->sync, lost != hints->lost);
 	if (lost != hints->lost)
 		exceptions_want(hints->sync);
@@ -183,6 +184,7 @@ int hints_new(struct sync *sync)
 		return -ENOMEM;
 	hints->sync = sync;
 	hints->next_due_ns = UINT64_MAX;
+	(void)maps_hints_lost(sync->maps, &hints->lost); /* before us */
 	ret = maps_hints_open(sync->maps, take_hint, hints, &hints->reader);
 	if (ret) {
 		free(hints);

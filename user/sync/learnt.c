@@ -26,7 +26,7 @@
 /* By what packets to a destination are forwarded. */
 struct owner {
 	struct prefix prefix;
-	bool forwards, by_source;
+	bool forwards, by_source, unknown; /* unknown: for lack of memory */
 	size_t n_hops;
 	const struct fib_hop *hops;	     /* of the route, or … */
 	const struct route_hop *object_hops; /* … of its next-hop object */
@@ -118,6 +118,7 @@ static bool find_owner(const struct learnt_world *world, uint32_t table,
 	const struct prefix whole = { .addr = *dst, .len = 128 };
 	const struct radix_node *over = match_over(world, table, &whole), *node;
 	const struct fib_target *target;
+	int found;
 
 	table = learnt_table(world, table);
 	node = match(world, table, &whole);
@@ -127,10 +128,12 @@ static bool find_owner(const struct learnt_world *world, uint32_t table,
 		const struct radix_node **next = longer ? &over : &node;
 
 		owner->prefix = (*next)->prefix;
-		if (resolve_prefix(world->resolve, table, &owner->prefix, &target) > 0) {
+		found = resolve_prefix(world->resolve, table, &owner->prefix, &target);
+		if (found > 0)
 			take_target(world, target, owner);
-			return true;
-		}
+		owner->unknown = found < 0;
+		if (found)
+			return found > 0;
 		*next = radix_cover(*next);
 	}
 	return false;
@@ -249,6 +252,14 @@ static enum learnt express(const struct learnt_world *world, const struct owner 
 	return several ? LEARNT_ONE_HOP : LEARNT_ONLY;
 }
 
+/* The kernel's packets, as long as nobody knows better. */
+static enum learnt without_owner(const struct owner *owner, const struct route_exception *told,
+				 uint64_t told_after_ns, struct fib_exception *out)
+{
+	*out = (struct fib_exception){ .punt = true, .expires_ns = end_of(told, told_after_ns) };
+	return owner->unknown ? LEARNT_UNCERTAIN : LEARNT_NOTHING;
+}
+
 enum learnt learnt_told(const struct learnt_world *world, const struct route_exception *told,
 			uint64_t told_after_ns, struct fib_exception *out)
 {
@@ -258,7 +269,7 @@ enum learnt learnt_told(const struct learnt_world *world, const struct route_exc
 	enum learnt learnt;
 
 	if (!find_owner(world, told->table, &told->dst, &owner))
-		return LEARNT_NOTHING;
+		return without_owner(&owner, told, told_after_ns, out);
 	learnt = express(world, &owner, told, told_after_ns, out);
 	if (learnt == LEARNT_NOTHING)
 		return learnt;
@@ -281,7 +292,7 @@ enum learnt learnt_answered(const struct learnt_world *world, const struct route
 	struct owner owner;
 
 	if (!find_owner(world, told->table, &told->dst, &owner))
-		return LEARNT_NOTHING;
+		return without_owner(&owner, told, told_after_ns, out);
 	return express(world, &owner, told, told_after_ns, out);
 }
 
@@ -293,7 +304,7 @@ enum learnt_paths learnt_paths(const struct learnt_world *world, uint32_t table,
 
 	*n = 0;
 	if (!find_owner(world, table, dst, &owner))
-		return LEARNT_BY_ONE;
+		return owner.unknown ? LEARNT_BY_SOURCE : LEARNT_BY_ONE;
 	if (owner.by_source)
 		return LEARNT_BY_SOURCE;
 	if (owner.n_hops <= 1)

@@ -194,7 +194,7 @@ void exceptions_want(struct sync *sync);
 uint64_t exceptions_due_ns(const struct sync *sync);
 /* A device's MTU has changed: the kernel is about to change those by it. */
 void exceptions_mtu_changes(struct sync *sync);
-/* Ask about what a hint tells, if enough time has passed since other questions. */
+/* Ask about what a hint tells; not before exceptions_hints_again_ns(). */
 void exceptions_hint(struct sync *sync, const struct sixlane_hint *hint);
 uint64_t exceptions_hints_again_ns(const struct sync *sync);
 /* Whether hints are being lost: less time is for what they are about. */
