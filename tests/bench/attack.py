@@ -12,18 +12,20 @@ speed is then right, or the bench fails. The daemon runs by its defaults.
 """
 
 import argparse
-import collections
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 
 import flow as fl
 import lab
 import messages
 from features import METRIC
-from measure import BenchError, check_samples, forward_samples, mean_ns
+from measure import BenchError, check_samples, forward_process, mean_ns
 from messages import packed
 from progress import wait
 
@@ -40,11 +42,10 @@ ROUTES = [
     "%s/64 via %s dev p0" % (BY_HOST, HOST),
     "2000::/3 via %s metric %d" % (fl.GATEWAYS[0], METRIC),  # of the other traffic
 ]
-ALONE, PLAIN_FLOOD = "alone", "udp, through"
 FEWEST = 5 * 1024  # that the kernel keeps for a next hop of so many: its buckets, and their depth
 ARRIVE = 0.9  # of the frames: where others take the CPU, the wire drops some
 TIMES = 3
-ROUNDS = 32  # some seconds: the daemon asks much at first, and then less
+TURNS, SAMPLES = 4, 4  # in a round; of traffic, in a turn
 SLACK_BYTES = 1 << 20
 PORT = 7  # not that of the traffic, which the sink counts
 DEADLINE_S = 300  # of 65,536 that were flushed the daemon asks about each
@@ -81,7 +82,7 @@ def _kinds():
         return messages.too_big(a, to, MTU, messages.echo(to, about))
 
     return [
-        Kind(PLAIN_FLOOD, messages.udp(a, one, PORT, 40), ONE_ROUTE, verdict="forward"),
+        Kind("udp, through", messages.udp(a, one, PORT, 40), ONE_ROUTE, verdict="forward"),
         Kind("too big, through", messages.too_big(a, b, MTU, messages.udp(b, one, PORT, 40)), ONE_ROUTE, verdict="forward"),
         Kind("redirect, through", messages.redirect(a, b, other, one), ONE_ROUTE,
              verdict="forward"),
@@ -233,16 +234,48 @@ def _keep(flow, kind, name, results):
 # --- the bench ------------------------------------------------------------------------------
 
 
-def _traffic_ns(flow, path, number, options, through=False):
-    """through: the counters count the flood as well. Its frames are none of the sink's."""
-    longer = argparse.Namespace(**{**vars(options), "rounds": ROUNDS})
-    cpu = min(os.sched_getaffinity(0))
-    samples = forward_samples(flow, path, number + 1, longer, "--sides", "sixlane", "--cpu", cpu)
-    for sample in samples:
-        if through:
-            sample["forwarded"] = min(sample["forwarded"], sample["sent"])
-    check_samples(samples)
-    return mean_ns(samples)
+class Traffic:
+    """Other traffic, one sample after the other until it is ended. A context manager."""
+
+    def __init__(self, flow, path, options, through):
+        self.flow, self.through = flow, through
+        self.process = forward_process(
+            flow, path, 1, argparse.Namespace(**{**vars(options), "rounds": 2**31 - 1}),
+            "--sides", "sixlane", "--cpu", min(os.sched_getaffinity(0)),
+        )  # fmt: skip
+        self._samples = []  # with the times of their begin
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+        wait("traffic begins", lambda: self._since(0), 20)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exc):
+        self.flow.lab.end(self.process)
+        self._thread.join()
+
+    def _read(self):
+        begin = time.monotonic()
+        for line in self.process.stdout:
+            self._samples.append((begin, json.loads(line)))
+            begin = time.monotonic()
+
+    def _since(self, begin):
+        if self.process.poll() is not None:
+            raise BenchError("traffic ended: %s" % self.process.stderr.read())
+        return [sample for at, sample in list(self._samples) if at >= begin]
+
+    def ns(self):
+        """Of a packet from now on, for some samples."""
+        begin = time.monotonic()
+        wait("traffic is measured", lambda: len(self._since(begin)) >= SAMPLES, 20)
+        samples = self._since(begin)[:SAMPLES]
+        for sample in samples:
+            if self.through:  # the counters count the flood as well; the sink does not
+                sample["forwarded"] = min(sample["forwarded"], sample["sent"])
+        check_samples(samples)
+        return mean_ns(samples)
 
 
 @contextlib.contextmanager
@@ -257,33 +290,40 @@ def _set_up(flow, kind):
         flow.r.sysctl("net.ipv6.conf.%s.forwarding" % port, value)
 
 
+@contextlib.contextmanager
+def _stopped(daemon):
+    """What it does for a flood it does beside that, and not when it is over."""
+    daemon.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        daemon.send_signal(signal.SIGCONT)
+
+
 def _beside(flow, kinds, path, name, results, options):
-    """Other traffic alone and beside each of the floods, in turn."""
-    ns, rates = collections.defaultdict(list), collections.defaultdict(list)
-    for number in range(options.rounds):
-        for kind in [None, *kinds] if number % 2 else [*reversed(kinds), None]:
-            if not kind:
-                ns[ALONE].append(_traffic_ns(flow, path, number, options))
-                continue
-            through = kind.verdict == "forward"
-            with _set_up(flow, kind), Flood(flow, kind) as flood:
-                ns[kind.name].append(_traffic_ns(flow, path, number, options, through))
-                report = flood.end()
-            rates[kind.name].append(1e3 * report["sent"] / report["elapsed_ns"])
-    results.add("attack", ALONE, name, len(ns[ALONE]), "ns", ns[ALONE])
-    for kind in (kind.name for kind in kinds):
-        results.add("attack", "flood of " + kind, name, COUNT, "Mpps", rates[kind])
-        for other in (ALONE, PLAIN_FLOOD):
-            if other != kind:
-                ratios = [slow / fast for slow, fast in zip(ns[other], ns[kind])]
-                results.add("attack", "beside %s/%s" % (kind, other), name, COUNT, "ratio", ratios)
+    """Other traffic alone and beside a flood in turn, so often that a machine that is now fast, now
+    slow, is so on both sides."""
+    for kind in kinds:
+        alone, beside, rates = [], [], []
+        with _set_up(flow, kind), Traffic(flow, path, options, kind.verdict == "forward") as traffic:
+            for _ in range(TURNS * options.rounds):
+                with _stopped(flow.router.daemon):
+                    alone.append(traffic.ns())
+                with Flood(flow, kind) as flood:
+                    beside.append(traffic.ns())
+                    report = flood.end()
+                rates.append(1e3 * report["sent"] / report["elapsed_ns"])
+        ratios = [slow / fast for slow, fast in zip(alone, beside)]
+        results.add("attack", "flood of " + kind.name, name, COUNT, "Mpps", rates)
+        results.add("attack", "beside %s/alone" % kind.name, name, COUNT, "ratio", ratios)
 
 
 def _prepare(flow):
-    """Routes for the floods to be about. Their gateways say that they are routers: of others the
-    kernel's collector takes what was learnt. It takes redirects that nobody uses, too, but not yet.
-    """
+    """Routes for the floods to be about. The kernel is kept from collecting what it has learnt, which
+    it does sooner than sixlane hears of all of it: of redirects to whom is no router, and of those
+    that nobody uses."""
     flow.r.sysctl("net.ipv6.route.gc_interval", 3600)
+    flow.r.sysctl("net.ipv6.route.gc_thresh", COUNT)
     neighbours = [(gateway, fl.B_MAC, "p1") for gateway in fl.GATEWAYS]
     neighbours += [(address, fl.A_MAC, "p0") for address in (HOST, OTHER, fl.A_ADDR)]
     flow.r.batch("neigh replace %s lladdr %s dev %s nud permanent router" % neighbour
