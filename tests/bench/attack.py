@@ -45,7 +45,8 @@ ROUTES = [
 FEWEST = 5 * 1024  # that the kernel keeps for a next hop of so many: its buckets, and their depth
 ARRIVE = 0.9  # of the frames: where others take the CPU, the wire drops some
 TIMES = 3
-TURNS, SAMPLES = 4, 4  # in a round; of traffic, in a turn
+TURNS = 4  # in a round
+ALONE_SAMPLES, SAMPLES = 4, 8  # of traffic, in a turn
 SLACK_BYTES = 1 << 20
 PORT = 7  # not that of the traffic, which the sink counts
 DEADLINE_S = 300  # of 65,536 that were flushed the daemon asks about each
@@ -266,11 +267,11 @@ class Traffic:
             raise BenchError("traffic ended: %s" % self.process.stderr.read())
         return [sample for at, sample in list(self._samples) if at >= begin]
 
-    def ns(self):
-        """Of a packet from now on, for some samples."""
+    def ns(self, count):
+        """Of a packet from now on, for so many samples."""
         begin = time.monotonic()
-        wait("traffic is measured", lambda: len(self._since(begin)) >= SAMPLES, 20)
-        samples = self._since(begin)[:SAMPLES]
+        wait("traffic is measured", lambda: len(self._since(begin)) >= count, 20)
+        samples = self._since(begin)[:count]
         for sample in samples:
             if self.through:  # the counters count the flood as well; the sink does not
                 sample["forwarded"] = min(sample["forwarded"], sample["sent"])
@@ -292,7 +293,8 @@ def _set_up(flow, kind):
 
 @contextlib.contextmanager
 def _stopped(daemon):
-    """What it does for a flood it does beside that, and not when it is over."""
+    """What it does for a flood it does beside that, and not when it is over: so its share of the
+    time is somewhat more than beside a flood without end."""
     daemon.send_signal(signal.SIGSTOP)
     try:
         yield
@@ -308,9 +310,9 @@ def _beside(flow, kinds, path, name, results, options):
         with _set_up(flow, kind), Traffic(flow, path, options, kind.verdict == "forward") as traffic:
             for _ in range(TURNS * options.rounds):
                 with _stopped(flow.router.daemon):
-                    alone.append(traffic.ns())
+                    alone.append(traffic.ns(ALONE_SAMPLES))
                 with Flood(flow, kind) as flood:
-                    beside.append(traffic.ns())
+                    beside.append(traffic.ns(SAMPLES))
                     report = flood.end()
                 rates.append(1e3 * report["sent"] / report["elapsed_ns"])
         ratios = [slow / fast for slow, fast in zip(alone, beside)]

@@ -9,8 +9,7 @@ import struct
 import exceptions as ex
 import frames as fr
 import pytest
-from lab import PINS, cpu_seconds, wait_until
-from netns import PATIENCE
+from lab import PINS, wait_until
 from topology import COVER, FAR, PREFIX, host_addr, host_ll, next_hop_objects
 
 MTU = 1300
@@ -180,13 +179,10 @@ def test_table_of_the_kernels_own_packets(net):
     assert in_map(net) == {(FAR, 100): known()}
 
 
-def test_a_flood_costs_what_is_allowed(routed):
-    """Of CPU time: a 50th for questions, a tenth for a dump under way, and 40 ms at once."""
+def test_behind_a_flood(routed):
+    """What is asked about may have to wait, since a flood is asked about, too."""
     net = routed.start()
-    pid = net.router.daemon.pid
-    before = cpu_seconds(pid)
     ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 0, 20000))
-    assert cpu_seconds(pid) - before < PATIENCE
     ex.learn(net, 1290)
     wait_until(lambda: in_map(net).get((FAR, MAIN)) == known(1290), 30, "the next one")
     net.assert_forwarded([fr.udp(FAR, size=1290)], to="b")

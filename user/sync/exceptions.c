@@ -104,9 +104,8 @@ void exceptions_flooded(struct sync *sync, bool flooded)
 }
 
 /*
- * cpu_ns: CPU time at which the question began; that at its end is returned. Hints leave half of
- * what may be asked at once to doubts, and who has taken more than there was lets the others go
- * first: a flood of hints is not to have doubts wait until it is over.
+ * cpu_ns: CPU time at which the question began; that at its end is returned. Who has used up what
+ * there was lets the others go first: a flood of hints is not to have doubts wait until it is over.
  */
 static uint64_t note_cost(struct exceptions *exceptions, bool hint, uint64_t cpu_ns,
 			  uint64_t now_ns)
@@ -122,10 +121,8 @@ static uint64_t note_cost(struct exceptions *exceptions, bool hint, uint64_t cpu
 	*left_ns -= (int64_t)(end_ns - cpu_ns);
 	exceptions->questions_at_ns = now_ns;
 	again_ns = now_ns + (uint64_t)(((int64_t)QUESTIONS_AT_ONCE_NS - *left_ns) * part);
-	if (*left_ns < (int64_t)QUESTIONS_AT_ONCE_NS / 2)
-		exceptions->hints_again_ns = again_ns;
 	if (*left_ns < 0) {
-		exceptions->doubts_again_ns = again_ns;
+		exceptions->hints_again_ns = exceptions->doubts_again_ns = again_ns;
 		*(hint ? &exceptions->hints_again_ns : &exceptions->doubts_again_ns) +=
 			QUESTIONS_AT_ONCE_NS / 2 * (uint64_t)part;
 	}

@@ -21,12 +21,12 @@
 
 /*
  * A piece takes so much CPU time; and a dump that has taken as much as four of them goes on with a
- * tenth of a CPU. While hints are lost, all of it takes a 100th.
+ * tenth of a CPU. While hints are lost, all of it takes a 200th.
  */
 #define PIECE_NS 5000000u
 #define AT_ONCE_NS (4 * PIECE_NS)
 #define PART 10
-#define FLOOD_PART 100
+#define FLOOD_PART 200
 
 /* What was told of a destination by a group so far. */
 struct seen {
