@@ -165,8 +165,10 @@ bool fib_has_exceptions(const struct fib *fib, uint32_t table, const struct pref
  * set anew. Takes one out of the list of those nobody has been asked about: true, false: there is
  * none.
  */
-bool fib_has_doubts(const struct fib *fib);
 bool fib_exception_in_doubt(struct fib *fib, uint32_t *table, union sixlane_addr *dst);
+
+/* Whether there is one in that list. */
+bool fib_has_doubts(const struct fib *fib);
 
 /*
  * The kernel has let exceptions go, or changed them, without a change of routes that the FIB could

@@ -138,6 +138,7 @@ static void look_for_lost(struct hints *hints)
 {
 	uint64_t lost = hints->lost;
 
+	/* Not known: none. A dump comes in any case. */
 	(void)maps_hints_lost(hints->sync->maps, &lost);
 	exceptions_flooded(hints->sync, lost != hints->lost);
 	if (lost != hints->lost)
