@@ -38,7 +38,8 @@ packages_of()
 	demo) packages_of build && echo python3 iproute2 ethtool bird2 iputils-ping traceroute ;;
 	bench) packages_of build && echo python3 iproute2 ethtool ;;
 	# tracepath is what people look at a path's MTU with
-	test) packages_of demo && echo libcmocka-dev python3-pytest python3-scapy xdp-tools iputils-tracepath &&
+	test) packages_of demo && echo libcmocka-dev python3-pytest python3-pytest-xdist python3-scapy \
+		xdp-tools iputils-tracepath &&
 		bpftool_packages ;;
 	# qemu boots other kernels, which take a busybox, cpio and the compressions of modules
 	test-vm) packages_of test && echo qemu-system-x86 busybox-static cpio zstd xz-utils kmod ;;

@@ -106,11 +106,13 @@ def run_fuzz(tally):
 
 
 def run_pytest(folder, tally):
+    """As many files at a time as there are CPUs."""
     path = RESULTS / f"{folder}.xml"
     path.unlink(missing_ok=True)
     print(f"== {folder}", flush=True)
     status = subprocess.run(
         ["/usr/bin/python3", "-m", "pytest", "-q", "-ra", "-p", "no:cacheprovider",
+         "-n", str(len(os.sched_getaffinity(0))), "--dist", "loadfile",
          f"--junitxml={path}", str(ROOT / "tests" / folder)],
         cwd=ROOT, check=False).returncode
     tally.read(path, folder, status)

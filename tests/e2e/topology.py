@@ -26,7 +26,7 @@ PORT_MAC = {h: "02:00:00:00:%02x:01" % (0xA0 + i) for i, h in enumerate(HOSTS)}
 # Unicast and of no host: where packets to "elsewhere" go.
 FOREIGN_MAC = "02:00:00:00:ee:ee"
 # Of all that is random; a failing run says which (conftest.py), and SIXLANE_SEED repeats it.
-SEED = int(os.environ.get("SIXLANE_SEED", random.SystemRandom().getrandbits(32)))
+SEED = int(os.environ.setdefault("SIXLANE_SEED", str(random.SystemRandom().getrandbits(32))))
 HOUR_MS = 3600 * 1000
 # Somewhere behind the hosts: a destination, its usual route, and one that covers it.
 FAR, PREFIX, COVER = "2001:db8:f00::1", "2001:db8:f00::/48", "2001:db8::/32"

@@ -113,7 +113,7 @@ class Lab:
     def __init__(self):
         self.suffix = secrets.token_hex(4)
         self.namespaces, self.processes, self._sockets, self._cleanups = [], [], [], []
-        self._inodes, self._closed, self.tmp = [], False, None
+        self._strays, self._closed, self.tmp = [], False, None
         enter_private_mounts()
         _open_labs.append(self)
         try:
@@ -134,7 +134,6 @@ class Lab:
     def ns(self, role):
         """A new namespace. The role is the first part of its name: "r" gives r-1a2b3c4d."""
         namespace = Namespace(self, role)
-        self._inodes.append(namespace.inode)
         self.namespaces.append(namespace)
         return namespace
 
@@ -194,6 +193,7 @@ class Lab:
         steps = list(reversed(self._cleanups))
         steps += [lambda p=process: self.end(p, 2) for process in list(self.processes)]
         steps += [sock.close for sock in self._sockets]
+        steps += [lambda: self._strays.extend(self._processes_inside())]
         steps += [namespace.delete for namespace in self.namespaces]
         steps += [self._unmount, lambda: self.tmp and shutil.rmtree(self.tmp, ignore_errors=True)]
         with _signals_held():
@@ -218,11 +218,16 @@ class Lab:
             device = getattr(self, "_bpffs_device", 0)
             number = "%d:%d" % (os.major(device), os.minor(device))
             left += ["mount " + line for line in mounts if line.split()[2] == number]
+        return left + (self._strays if self._closed else self._processes_inside())
+
+    def _processes_inside(self):
+        """Only while the namespaces are there: after that others may have their numbers."""
+        inodes, found = {namespace.inode for namespace in self.namespaces}, []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
-                if os.stat("/proc/%s/ns/net" % pid).st_ino in self._inodes:
-                    left.append("process %s in a namespace" % pid)
-        return left
+                if os.stat("/proc/%s/ns/net" % pid).st_ino in inodes:
+                    found.append("process %s in a namespace" % pid)
+        return found
 
 
 @contextlib.contextmanager
