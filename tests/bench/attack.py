@@ -4,8 +4,9 @@
 Host a sends them on the last CPU, about a million destinations each, in the order of their numbers
 and from the start again; other traffic is measured on the first CPU, in turn alone and beside each
 flood. It goes by another route than what the floods are about, but for the kind that says so. A
-flood of plain datagrams shows what a busy CPU costs its neighbour, whatever it is busy with: on a
-machine that has other work to do, traffic alone has not the same CPU to itself.
+flood of plain datagrams shows what a busy CPU costs its neighbour, whatever it is busy with. Where
+the kernel learns, it has work of its own for it on any CPU, such as to free what it replaces: what
+that costs shows a bare XDP program that forwards the same traffic, with no sixlane on the machine.
 
 After that each flood is sent a few times from end to end with no traffic beside it: what hangs on no
 speed is then right, or the bench fails. The daemon runs by its defaults.
@@ -18,16 +19,16 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import flow as fl
 import lab
 import messages
 from features import METRIC
-from measure import BenchError, check_samples, forward_process, mean_ns
+from measure import BenchError, check_samples, mean_ns
 from messages import packed
 from progress import wait
+from traffic import Traffic
 
 COUNT = 1 << 20  # destinations, and frames of a whole flood
 MTU = 1300
@@ -45,8 +46,10 @@ ROUTES = [
 FEWEST = 5 * 1024  # that the kernel keeps for a next hop of so many: its buckets, and their depth
 ARRIVE = 0.9  # of the frames: where others take the CPU, the wire drops some
 TIMES = 3
-TURNS = 4  # in a round
-ALONE_SAMPLES, SAMPLES = 4, 8  # of traffic, in a turn
+# The speed of a virtual machine goes up and down by the second: many short turns.
+TURNS = 6  # in a round
+SAMPLE = 2  # times the packets of a run
+ALONE_SAMPLES, SAMPLES = 3, 5  # of traffic, in a turn: a second, and nearly two
 SLACK_BYTES = 1 << 20
 PORT = 7  # not that of the traffic, which the sink counts
 DEADLINE_S = 300  # of 65,536 that were flushed the daemon asks about each
@@ -121,7 +124,7 @@ class Flood:
         self.flow.lab.end(self.process)
 
     def _arrived(self):
-        return self.flow.router.stats().get(self.kind.verdict, 0)
+        return self.flow.r.ipj("-s link show p0")[0]["stats64"]["rx"]["packets"]
 
     def report(self):
         """What it says for itself: {"sent", "elapsed_ns", …}."""
@@ -235,89 +238,95 @@ def _keep(flow, kind, name, results):
 # --- the bench ------------------------------------------------------------------------------
 
 
-class Traffic:
-    """Other traffic, one sample after the other until it is ended. A context manager."""
-
-    def __init__(self, flow, path, options, through):
-        self.flow, self.through = flow, through
-        self.process = forward_process(
-            flow, path, 1, argparse.Namespace(**{**vars(options), "rounds": 2**31 - 1}),
-            "--sides", "sixlane", "--cpu", min(os.sched_getaffinity(0)),
-        )  # fmt: skip
-        self._samples = []  # with the times of their begin
-        self._thread = threading.Thread(target=self._read)
-        self._thread.start()
-        wait("traffic begins", lambda: self._since(0), 20)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_exc):
-        self.flow.lab.end(self.process)
-        self._thread.join()
-
-    def _read(self):
-        begin = time.monotonic()
-        for line in self.process.stdout:
-            self._samples.append((begin, json.loads(line)))
-            begin = time.monotonic()
-
-    def _since(self, begin):
-        if self.process.poll() is not None:
-            raise BenchError("traffic ended: %s" % self.process.stderr.read())
-        return [sample for at, sample in list(self._samples) if at >= begin]
-
-    def ns(self, count):
-        """Of a packet from now on, for so many samples."""
-        begin = time.monotonic()
-        wait("traffic is measured", lambda: len(self._since(begin)) >= count, 20)
-        samples = self._since(begin)[:count]
-        for sample in samples:
-            if self.through:  # the counters count the flood as well; the sink does not
-                sample["forwarded"] = min(sample["forwarded"], sample["sent"])
-        check_samples(samples)
-        return mean_ns(samples)
-
-
 @contextlib.contextmanager
 def _set_up(flow, kind):
-    """With what the kind needs; and afterwards with nothing learnt."""
+    """With what the kind needs."""
     for port, value in kind.setup:
         flow.r.sysctl("net.ipv6.conf.%s.forwarding" % port, value)
     yield
-    # Or what is still done for it would be done beside the traffic that is alone.
-    _forget(flow)
     for port, value in kind.undo:
         flow.r.sysctl("net.ipv6.conf.%s.forwarding" % port, value)
 
 
 @contextlib.contextmanager
 def _stopped(daemon):
-    """What it does for a flood it does beside that, and not when it is over: so its share of the
-    time is somewhat more than beside a flood without end."""
-    daemon.send_signal(signal.SIGSTOP)
+    """If it runs. What it does for a flood it does beside that, and not when it is over: so its
+    share of the time is more than beside a flood without end."""
+    if daemon:
+        daemon.send_signal(signal.SIGSTOP)
     try:
         yield
     finally:
-        daemon.send_signal(signal.SIGCONT)
+        if daemon:
+            daemon.send_signal(signal.SIGCONT)
+
+
+def _turns(flow, kind, path, options, side):
+    """Other traffic alone and beside a flood in turn. Returns the floods' rates in Mpps; those of the
+    traffic, each to what it was alone before and after that; and the daemon's share of a CPU in %."""
+    options = argparse.Namespace(**{**vars(options), "count": SAMPLE * options.count})
+    alone, beside, rates, shares = [], [], [], []
+    daemon = flow.router.daemon
+
+    def ns(count):
+        samples = traffic.samples(count)
+        for sample in samples:
+            if kind.verdict == "forward" and "forwarded" in sample:  # the flood is, too
+                sample["forwarded"] = min(sample["forwarded"], sample["sent"])
+        check_samples(samples)
+        return mean_ns(samples)
+
+    def beside_flood():
+        begin, used = time.monotonic(), _cpu_seconds(daemon)
+        with Flood(flow, kind) as flood:
+            beside.append(ns(SAMPLES))
+            report = flood.end()
+        rates.append(1e3 * report["sent"] / report["elapsed_ns"])
+        shares.append(100 * (_cpu_seconds(daemon) - used) / (time.monotonic() - begin))
+
+    with _set_up(flow, kind), Traffic(flow, path, options, side) as traffic:
+        for number in range(TURNS * options.rounds + 1):
+            if number:
+                beside_flood()
+            with _stopped(daemon):
+                alone.append(ns(ALONE_SAMPLES))
+    return rates, [(a + b) / 2 / slow for a, b, slow in zip(alone, alone[1:], beside)], shares
+
+
+def _cpu_seconds(daemon):
+    """Finer than in /proc/PID/stat."""
+    if not daemon:
+        return 0
+    with open("/proc/%d/schedstat" % daemon.pid, encoding="ascii") as file:
+        return int(file.read().split()[0]) / 1e9
+
+
+@contextlib.contextmanager
+def _without_sixlane(flow):
+    flow.router.stop()
+    flow.router.detach()
+    # Frames that another XDP program sends a veth takes only with one of its own, or so.
+    flow.r.run("ethtool", "-K", "p0", "gro", "on")
+    yield
+    flow.r.run("ethtool", "-K", "p0", "gro", "off")
+    flow.router.attach("ip")
+    flow.router.start("-l", "warning")
 
 
 def _beside(flow, kinds, path, name, results, options):
-    """Other traffic alone and beside a flood in turn, so often that a machine that is now fast, now
-    slow, is so on both sides."""
     for kind in kinds:
-        alone, beside, rates = [], [], []
-        with _set_up(flow, kind), Traffic(flow, path, options, kind.verdict == "forward") as traffic:
-            for _ in range(TURNS * options.rounds):
-                with _stopped(flow.router.daemon):
-                    alone.append(traffic.ns(ALONE_SAMPLES))
-                with Flood(flow, kind) as flood:
-                    beside.append(traffic.ns(SAMPLES))
-                    report = flood.end()
-                rates.append(1e3 * report["sent"] / report["elapsed_ns"])
-        ratios = [slow / fast for slow, fast in zip(alone, beside)]
+        rates, ratios, shares = _turns(flow, kind, path, options, "sixlane")
+        _forget(flow)  # or the daemon would be about it beside the next kind's traffic alone
         results.add("attack", "flood of " + kind.name, name, COUNT, "Mpps", rates)
         results.add("attack", "beside %s/alone" % kind.name, name, COUNT, "ratio", ratios)
+        results.add("attack", "%s: daemon" % kind.name, name, COUNT, "% CPU", shares)
+    with _without_sixlane(flow):
+        for kind in kinds:
+            if kind.learnt:
+                _, ratios, _ = _turns(flow, kind, path, options, "bare")
+                flow.r.ip("route flush cache")
+                results.add("attack", "beside %s/alone, bare" % kind.name, name, COUNT, "ratio",
+                            ratios)  # fmt: skip
 
 
 def _prepare(flow):
@@ -345,3 +354,4 @@ def bench_attack(flow, table, prefixes, results, options):
     for kind in kinds:
         with _set_up(flow, kind):
             _keep(flow, kind, name, results)
+            _forget(flow)
