@@ -6,7 +6,8 @@ and from the start again; other traffic is measured on the first CPU, in turn al
 flood. It goes by another route than what the floods are about, but for the kind that says so. A
 flood of plain datagrams shows what a busy CPU costs its neighbour, whatever it is busy with. Where
 the kernel learns, it has work of its own for it on any CPU, such as to free what it replaces: what
-that costs shows a bare XDP program that forwards the same traffic, with no sixlane on the machine.
+that costs shows a bare XDP program that forwards the same traffic, with neither sixlane's program
+nor its daemon there.
 
 After that each flood is sent a few times from end to end with no traffic beside it: what hangs on no
 speed is then right, or the bench fails. The daemon runs by its defaults.
@@ -305,10 +306,7 @@ def _cpu_seconds(daemon):
 def _without_sixlane(flow):
     flow.router.stop()
     flow.router.detach()
-    # Frames that another XDP program sends a veth takes only with one of its own, or so.
-    flow.r.run("ethtool", "-K", "p0", "gro", "on")
     yield
-    flow.r.run("ethtool", "-K", "p0", "gro", "off")
     flow.router.attach("ip")
     flow.router.start("-l", "warning")
 
@@ -323,10 +321,11 @@ def _beside(flow, kinds, path, name, results, options):
     with _without_sixlane(flow):
         for kind in kinds:
             if kind.learnt:
-                _, ratios, _ = _turns(flow, kind, path, options, "bare")
+                rates, ratios, _ = _turns(flow, kind, path, options, "bare")
                 flow.r.ip("route flush cache")
-                results.add("attack", "beside %s/alone, bare" % kind.name, name, COUNT, "ratio",
-                            ratios)  # fmt: skip
+                what = kind.name + ", no sixlane"
+                results.add("attack", "flood of " + what, name, COUNT, "Mpps", rates)
+                results.add("attack", "beside %s/alone" % what, name, COUNT, "ratio", ratios)
 
 
 def _prepare(flow):

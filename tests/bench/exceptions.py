@@ -165,23 +165,23 @@ class Churn:
 
 def _churn(flow, path, name, results, options):
     """CHURN exceptions a second that are added and expire, elsewhere and beside the traffic. They do
-    so all the time, and what a machine does besides only makes it slower: each side's lower
-    quartile."""
-    ns, ratios = {False: [], True: []}, []
+    so all the time, and what a machine does besides only makes it slower: what counts is each
+    side's lower quartile; the means are shown with it."""
+    ns = {False: [], True: []}  # of each turn's samples
     with Churn(flow, random.Random(1)) as churn, Traffic(flow, path, options) as traffic:
         for number in range(CHURN_TURNS * options.rounds):
-            turn = {}
             for busy in (False, True) if number % 2 else (True, False):
                 churn.go(busy)
                 samples = traffic.samples(CHURN_SAMPLES)
                 check_samples(samples)
-                turn[busy] = [sample["elapsed_ns"] / sample["sent"] for sample in samples]
-                ns[busy] += turn[busy]
-            ratios.append(_lower_quartile(turn[False]) / _lower_quartile(turn[True]))
+                ns[busy].append([sample["elapsed_ns"] / sample["sent"] for sample in samples])
     results.add("exceptions", "beside exceptions/s", name, CHURN, "1/s",
                 [churn.added / churn.seconds])  # fmt: skip
-    results.add("exceptions", "beside them/alone", name, CHURN, "ratio", ratios,
-                _lower_quartile(ns[False]) / _lower_quartile(ns[True]))  # fmt: skip
+    for suffix, of in ((", means", statistics.mean), ("", _lower_quartile)):
+        turns = [of(alone) / of(beside) for alone, beside in zip(ns[False], ns[True])]
+        alone, beside = (of(sum(ns[busy], [])) for busy in (False, True))
+        results.add("exceptions", "beside them/alone" + suffix, name, CHURN, "ratio", turns,
+                    alone / beside)  # fmt: skip
 
 
 def _lower_quartile(values):

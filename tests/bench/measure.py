@@ -22,9 +22,11 @@ FIGURES = {
     ("exceptions", "elsewhere - none", "one"): ("most", 1),
     ("exceptions", "hit - none", "one"): ("most", 60),
     ("exceptions", "hit, 2 CPUs/1", "one"): ("least", 1.9),
+    ("exceptions", "beside exceptions/s", "one"): ("least", 9_500),
     ("exceptions", "beside them/alone", "one"): ("least", 0.97),
     **{("attack", "beside %s/alone" % kind, "one"): ("least", 0.95)
-       for kind in ("too big, to us", "too big, through", "redirect, to us", "redirect, through")},
+       for kind in ("too big, to us", "too big, through", "too big, 16 routes", "too big, own route",
+                    "redirect, to us", "redirect, through", "redirect, ignored")},
     ("sync", "start", "full-view"): ("most", 1500),
     ("change", "p99", "full-view"): ("most", 5),
     ("memory", "rss", "full-view"): ("most", 100),
