@@ -54,6 +54,8 @@ ROUTER_SETTINGS = {
     "net.ipv6.conf.all.forwarding": 1,
 }
 HASH_POLICY = "net/ipv6/fib_multipath_hash_policy"
+# Linux 6.11. With the same seed both kernels keep a Path MTU at the same member of a route.
+HASH_SEED = "net/ipv4/fib_multipath_hash_seed"
 COMMAND_LINE_ERROR = 255
 NAMES_A_DEVICE = {"dev", "link", "master"}
 
@@ -82,6 +84,8 @@ class Side:
             self._make_wire(port, number)
         for key, value in ROUTER_SETTINGS.items():
             self.r.sysctl(key, value)
+        if self.r.has_sysctl(HASH_SEED):
+            self.r.sysctl(HASH_SEED, 1)
         self._begin()
         self.lines = {port: PortTap(self.o, far(port)) for port in PORTS}
         self.markers = {port: MarkerTap(self.r, port) for port in PORTS}
