@@ -92,6 +92,15 @@ static __always_inline int exception_holds(const struct exception_terms *terms,
 	return !(terms->head.flags & SIXLANE_EXCEPTION_UNDER) || terms->under.word == fate.word;
 }
 
+/* The kernel, which has not heard of the operator's MTU, would forward what is over it. */
+static __always_inline int exception_forbids(const struct packet *pkt,
+					     const union exception_head *head)
+{
+	const __u32 both = SIXLANE_EXCEPTION_OPERATOR | SIXLANE_EXCEPTION_MTU;
+
+	return (head->flags & both) == both && pkt->ip_bytes > head->mtu;
+}
+
 /* Put what it says in the place of what the route says. */
 static __always_inline enum sixlane_verdict exception_impose(struct packet *pkt,
 							     const struct exception_terms *terms)
@@ -100,7 +109,7 @@ static __always_inline enum sixlane_verdict exception_impose(struct packet *pkt,
 	const struct sixlane_next_hop *next_hop;
 	__u32 id = terms->next_hop;
 
-	if (flags & SIXLANE_EXCEPTION_PUNT)
+	if (flags & SIXLANE_EXCEPTION_PUNT && !exception_forbids(pkt, &terms->head))
 		return SIXLANE_PUNT_EXCEPTION;
 	if (flags & SIXLANE_EXCEPTION_NEXT_HOP) {
 		next_hop = bpf_map_lookup_elem(&sl_next_hops, &id);
@@ -130,7 +139,8 @@ static __always_inline enum sixlane_verdict exception_find(struct packet *pkt)
 		return SIXLANE_PUNT_EXCEPTION;
 	now_ns = exception_now_ns();
 	if (terms.expires_ns - 1 < now_ns) /* 0, which is never, wraps */
-		return SIXLANE_FORWARD;
+		return terms.head.flags & SIXLANE_EXCEPTION_MORE ? SIXLANE_PUNT_EXCEPTION
+								 : SIXLANE_FORWARD;
 	exception_count(found, pkt, now_ns);
 	return exception_holds(&terms, pkt->fate) ? exception_impose(pkt, &terms) : SIXLANE_FORWARD;
 }

@@ -13,7 +13,7 @@
 #include "sixlane_verdicts.h"
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 5u
+#define SIXLANE_ABI 6u
 
 #define SIXLANE_MAX_ROUTES 4194304u /* never preallocated: costs nothing until used */
 #define SIXLANE_MAX_NEXT_HOPS 65536u
@@ -246,11 +246,13 @@ _Static_assert(sizeof(struct sixlane_exception_key) == 24, "layout is ABI");
 #define SIXLANE_EXCEPTION_NEXT_HOP (1u << 1)
 /* As of a route with `mtu lock`: asked by ip6_forward(), else by ip6_finish_output(). */
 #define SIXLANE_EXCEPTION_LOCKED (1u << 2)
-#define SIXLANE_EXCEPTION_UNDER (1u << 3)    /* only for packets whose route led to under */
-#define SIXLANE_EXCEPTION_PUNT (1u << 4)     /* the kernel's packet, whatever else is said here */
-#define SIXLANE_EXCEPTION_OBSERVE (1u << 5)  /* counted and not applied */
-#define SIXLANE_EXCEPTION_KERNEL (1u << 6)   /* who said it: the kernel, */
-#define SIXLANE_EXCEPTION_OPERATOR (1u << 7) /* the operator, or both */
+#define SIXLANE_EXCEPTION_UNDER (1u << 3)   /* only for packets whose route led to under */
+#define SIXLANE_EXCEPTION_PUNT (1u << 4)    /* the kernel's packet, but over the operator's MTU */
+#define SIXLANE_EXCEPTION_OBSERVE (1u << 5) /* counted and not applied */
+/* Who said it: the kernel, the operator, or both. In the last case all else is the operator's. */
+#define SIXLANE_EXCEPTION_KERNEL (1u << 6)
+#define SIXLANE_EXCEPTION_OPERATOR (1u << 7)
+#define SIXLANE_EXCEPTION_MORE (1u << 8) /* after expires_ns the kernel's packet */
 #define SIXLANE_EXCEPTION_VERSION_SHIFT 16
 #define SIXLANE_EXCEPTION_VERSION (0xffffu << SIXLANE_EXCEPTION_VERSION_SHIFT)
 

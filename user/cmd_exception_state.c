@@ -38,26 +38,23 @@ static const struct link *find_device(const struct cmd_view *view, const char *n
 	return NULL;
 }
 
-static bool is_mtu_carried_out(const struct exception_state *state, bool both)
+static bool is_mtu_carried_out(const struct exception_state *state)
 {
 	uint32_t wished = state->wish.mtu;
 	bool has = state->entry.flags & SIXLANE_EXCEPTION_MTU;
 
-	if (both)
-		return !wished || (has && state->entry.mtu <= wished);
 	return has ? state->entry.mtu == wished : !wished;
 }
 
 /* Where a next hop leads is not told while its device is down. */
-static bool is_way_carried_out(const struct cmd_view *view, const struct exception_state *state,
-			       bool both)
+static bool is_way_carried_out(const struct cmd_view *view, const struct exception_state *state)
 {
 	const struct sixlane_operator *wish = &state->wish;
 	const struct link *device;
 	struct walk_hop hop;
 
 	if (!*wish->device)
-		return both || !(state->entry.flags & SIXLANE_EXCEPTION_NEXT_HOP);
+		return !(state->entry.flags & SIXLANE_EXCEPTION_NEXT_HOP);
 	if (!(state->entry.flags & SIXLANE_EXCEPTION_NEXT_HOP))
 		return false;
 	walk_fill_hop(&view->maps, state->entry.next_hop, (struct walk_limit){ 0 }, &hop);
@@ -69,24 +66,11 @@ static bool is_way_carried_out(const struct cmd_view *view, const struct excepti
 		!memcmp(&hop.neigh.key.addr, &wish->gateway, sizeof(wish->gateway)));
 }
 
-static bool is_expiry_carried_out(const struct exception_state *state, bool both)
-{
-	uint64_t wished_ns = state->wish.expires_ns, ns = state->entry.expires_ns;
-
-	/* what is punted is so until nobody says anything of it */
-	if (state->entry.flags & SIXLANE_EXCEPTION_PUNT)
-		return true;
-	return both ? !wished_ns || (ns && ns <= wished_ns) : ns == wished_ns;
-}
-
 bool exception_is_carried_out(const struct cmd_view *view, const struct exception_state *state)
 {
-	/* Of what the kernel says as well, the smaller MTU counts and the earlier expiry. */
-	bool both = state->entry.flags & SIXLANE_EXCEPTION_KERNEL;
-
 	return state->has_wish && state->has_entry &&
-	       state->entry.flags & SIXLANE_EXCEPTION_OPERATOR && is_mtu_carried_out(state, both) &&
-	       is_way_carried_out(view, state, both) && is_expiry_carried_out(state, both);
+	       state->entry.flags & SIXLANE_EXCEPTION_OPERATOR && is_mtu_carried_out(state) &&
+	       is_way_carried_out(view, state) && state->entry.expires_ns == state->wish.expires_ns;
 }
 
 /* --- why not ----------------------------------------------------------------------------- */

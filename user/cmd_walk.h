@@ -216,8 +216,9 @@ void walk_find_exception(const struct maps *maps, const struct walk_query *query
 			 struct walk *walk);
 /* What it makes of one hop, which leads on: the hop is to be checked anew if the outcome is
  * WALK_EXCEPTION_APPLIED. Returns the outcome for packets by that hop. */
-enum walk_exception_outcome walk_apply_exception(const struct maps *maps, const struct walk *walk,
-						 struct walk_hop *hop);
+enum walk_exception_outcome walk_apply_exception(const struct maps *maps,
+						 const struct walk_query *query,
+						 const struct walk *walk, struct walk_hop *hop);
 /* Of query's packet, which is over hop's mtu. */
 enum sixlane_verdict walk_too_big(const struct maps *maps, const struct walk_query *query,
 				  const struct walk *walk, struct walk_hop *hop);

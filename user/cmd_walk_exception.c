@@ -26,7 +26,9 @@ void walk_find_exception(const struct maps *maps, const struct walk_query *query
 		return;
 	}
 	if (found->value.expires_ns && util_now_ns() >= found->value.expires_ns)
-		found->outcome = WALK_EXCEPTION_EXPIRED;
+		found->outcome = found->value.flags & SIXLANE_EXCEPTION_MORE
+					 ? WALK_EXCEPTION_PUNTED
+					 : WALK_EXCEPTION_EXPIRED;
 	else if (found->value.flags & SIXLANE_EXCEPTION_OBSERVE)
 		found->outcome = WALK_EXCEPTION_OBSERVED;
 	else
@@ -39,21 +41,31 @@ static enum walk_exception_outcome punt(struct walk_hop *hop, enum walk_exceptio
 	return outcome;
 }
 
-enum walk_exception_outcome walk_apply_exception(const struct maps *maps, const struct walk *walk,
-						 struct walk_hop *hop)
+/* What the operator's MTU turns back is never the kernel's. */
+static bool is_punted(const struct walk_query *query, const struct sixlane_exception *value)
+{
+	const uint32_t operators = SIXLANE_EXCEPTION_OPERATOR | SIXLANE_EXCEPTION_MTU;
+
+	return value->flags & SIXLANE_EXCEPTION_PUNT &&
+	       ((value->flags & operators) != operators || query->ip_bytes <= value->mtu);
+}
+
+enum walk_exception_outcome walk_apply_exception(const struct maps *maps,
+						 const struct walk_query *query,
+						 const struct walk *walk, struct walk_hop *hop)
 {
 	const struct sixlane_exception *value = &walk->exception.value;
 	enum walk_exception_outcome outcome = walk->exception.outcome;
 	struct walk_limit limit = hop->limit;
 	uint32_t id = value->flags & SIXLANE_EXCEPTION_NEXT_HOP ? value->next_hop : hop->id;
 
-	if (outcome == WALK_EXCEPTION_MISSING)
+	if (outcome == WALK_EXCEPTION_MISSING || outcome == WALK_EXCEPTION_PUNTED)
 		return punt(hop, outcome);
 	if (outcome != WALK_EXCEPTION_APPLIED)
 		return outcome;
 	if (value->flags & SIXLANE_EXCEPTION_UNDER && hop->fate.word != value->under.word)
 		return WALK_EXCEPTION_ELSEWHERE;
-	if (value->flags & SIXLANE_EXCEPTION_PUNT || !id || id >= SIXLANE_MAX_NEXT_HOPS)
+	if (is_punted(query, value) || !id || id >= SIXLANE_MAX_NEXT_HOPS)
 		return punt(hop, WALK_EXCEPTION_PUNTED);
 	if (value->flags & SIXLANE_EXCEPTION_MTU) {
 		limit.mtu = value->mtu;

@@ -216,7 +216,7 @@ static enum walk_exception_outcome except(const struct maps *maps, const struct 
 
 	if (!query || hop->fate.kind != SIXLANE_FORWARD)
 		return WALK_EXCEPTION_UNASKED;
-	outcome = walk_apply_exception(maps, walk, hop);
+	outcome = walk_apply_exception(maps, query, walk, hop);
 	if (outcome == WALK_EXCEPTION_APPLIED)
 		check_hop(maps, query, walk, hop);
 	return outcome;

@@ -361,7 +361,7 @@ static bool is_double_exception(const struct world *world)
 static void add_random_exception(struct world *world)
 {
 	struct sixlane_exception value = {
-		.flags = fuzz_below(256) | fuzz_below(2) << SIXLANE_EXCEPTION_VERSION_SHIFT,
+		.flags = fuzz_below(512) | fuzz_below(2) << SIXLANE_EXCEPTION_VERSION_SHIFT,
 		.mtu = 1280 + fuzz_below(300),
 		.next_hop = random_next_hop(),
 		.under = world->next_hops[random_plain_next_hop()].fate,

@@ -35,7 +35,11 @@ static bool is_meant(const struct sixlane_exception *value, const struct way *wa
 
 static bool apply(const struct walk *w, const struct sixlane_exception *value, struct way *way)
 {
-	if (has(value, SIXLANE_EXCEPTION_PUNT))
+	size_t length = 40 + (size_t)frame_get16(&w->bare, AT_PAYLOAD_LEN);
+	bool forbidden = has(value, SIXLANE_EXCEPTION_OPERATOR) &&
+			 has(value, SIXLANE_EXCEPTION_MTU) && length > value->mtu;
+
+	if (has(value, SIXLANE_EXCEPTION_PUNT) && !forbidden)
 		return false;
 	if (has(value, SIXLANE_EXCEPTION_NEXT_HOP)) {
 		if (!value->next_hop || value->next_hop >= SIXLANE_MAX_NEXT_HOPS)
@@ -73,7 +77,7 @@ bool model_apply_exception(const struct walk *w, struct way *way, struct model_r
 	if (found->value.check != sixlane_exception_check(&found->key))
 		return false;
 	if (is_expired(&found->value))
-		return true;
+		return !has(&found->value, SIXLANE_EXCEPTION_MORE);
 	result->hit = &found->key;
 	return !is_meant(&found->value, way) || apply(w, &found->value, way);
 }

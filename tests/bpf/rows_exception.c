@@ -235,6 +235,14 @@ const struct row rows_exception[] = {
 	{ .name = "next hop that has expired",
 	  NOT_HIT(VALUE(FLAG(NEXT_HOP), .next_hop = NH_ALT, LONG_AGO)) },
 
+	{ .name = "operator's that has expired, and the kernel says more",
+	  NOT_HIT(VALUE(FLAG(OPERATOR) | FLAG(MTU) | FLAG(LOCKED) | FLAG(MORE), .mtu = 1400,
+			LONG_AGO)),
+	  .verdict = SIXLANE_PUNT_EXCEPTION },
+	{ .name = "operator's, not expired, and the kernel says more",
+	  HIT(VALUE(FLAG(OPERATOR) | FLAG(NEXT_HOP) | FLAG(MORE), .next_hop = NH_ALT, LATER)),
+	  .via = NEIGH_ALT },
+
 	/* which of those that are found are applied */
 	{ .name = "observed", HIT(VALUE(FLAG(OBSERVE) | FLAG(NEXT_HOP), .next_hop = NH_ALT)) },
 	{ .name = "observed Path MTU",

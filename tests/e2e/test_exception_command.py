@@ -165,7 +165,7 @@ def test_kernels_cannot_be_deleted_with_the_operators(net):
     """Of both, one is left."""
     exception(net, "add", FAR, "mtu 1400")
     ex.learn(net, MTU)
-    assert ex.wait_shown(net, FAR, origin="both")["mtu"] == MTU
+    assert ex.wait_shown(net, FAR, origin="both")["mtu"] == 1400
     exception(net, "del", FAR)
     assert ex.shown(net)[FAR]["origin"] == "kernel"
 

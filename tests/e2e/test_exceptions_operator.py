@@ -227,13 +227,22 @@ def test_port_goes_and_comes(net):
     net.assert_forwarded([fr.udp(FAR)], to="b")
 
 
+def assert_beside(net, mtu, kernels):
+    """XDP answers what is over the operator's MTU, and leaves the rest to the kernel."""
+    net.assert_answered([fr.udp(FAR, size=size) for size in (mtu + 1, 1500)], mtu)
+    got = net.assert_passed([fr.udp(FAR, size=size) for size in (kernels, mtu)], "punt_exception")
+    assert [fr.icmp_error(frame)[:3] for frame in got["a"]] == [(2, 0, kernels)], fr.show(got["a"])
+    assert len(got["b"]) == 1, fr.show(got["b"])
+
+
 def test_beside_the_kernels(net):
-    """The smaller MTU counts; and each goes by itself."""
+    """Each goes by itself."""
     exception(net, "add", FAR, "mtu 1400")
     ex.learn(net, MTU)
-    ex.wait_shown(net, FAR, mtu=MTU)
-    assert_mtu(net, MTU)
-    exception(net, "replace", FAR, "mtu 1290")
+    ex.wait_shown(net, FAR, origin="both", mtu=1400, punted=True, in_force=True)
+    assert_beside(net, 1400, MTU)
+    exception(net, "replace", FAR, "mtu 1290")  # the kernel allows more
+    ex.wait_shown(net, FAR, origin="both", mtu=1290, punted=False)
     assert_mtu(net, 1290)
     ex.forget(net)
     ex.wait_shown(net, FAR, origin="operator", mtu=1290)
@@ -242,10 +251,64 @@ def test_beside_the_kernels(net):
     assert_mtu(net, 1500)
     exception(net, "add", FAR, "mtu 1400")
     ex.learn(net, MTU)
-    ex.wait_shown(net, FAR, mtu=MTU)
+    ex.wait_shown(net, FAR, origin="both")
     exception(net, "del", FAR)
     ex.wait_shown(net, FAR, origin="kernel", mtu=MTU)
     assert_mtu(net, MTU)
+
+
+def test_next_hop_beside_the_kernels(net):
+    """What the kernel has learnt of its route's next hop is not about this one."""
+    exception(net, "add", FAR, "via", host_addr("c"), "dev p2")
+    ex.learn(net, MTU)
+    ex.wait_shown(net, FAR, origin="both", punted=False)
+    assert_mtu(net, 1500, to="c")
+    exception(net, "del", FAR)
+    ex.wait_shown(net, FAR, origin="kernel", mtu=MTU)
+    assert_mtu(net, MTU)
+
+
+def test_the_kernels_ends_first(net):
+    """While no daemon is there to write it down: the operator's word holds on."""
+    net.r.sysctl("net.ipv6.route.mtu_expires", 2)
+    exception(net, "add", FAR, "mtu 1400")
+    ex.learn(net, MTU)
+    ex.wait_shown(net, FAR, origin="both")
+    net.router.stop()
+    ex.wait_forgotten(net)
+    net.assert_answered([fr.udp(FAR, size=1401)], 1400)
+    got = net.assert_passed([fr.udp(FAR, size=1400)], "punt_exception")
+    assert len(got["b"]) == 1, fr.show(got["b"])
+    net.router.start()
+    ex.wait_shown(net, FAR, origin="operator")
+    assert_mtu(net, 1400)
+
+
+def test_the_operators_ends_first(net):
+    """The same: what the kernel has learnt holds on."""
+    exception(net, "add", FAR, "mtu 1290 expires 2")
+    ex.learn(net, MTU)
+    ex.wait_shown(net, FAR, origin="both")
+    net.router.stop()
+    net.settle([fr.udp(FAR, size=1291)], punt_exception=1)
+    got = net.assert_passed([fr.udp(FAR, size=MTU + 1)], "punt_exception")
+    assert [fr.icmp_error(frame)[:3] for frame in got["a"]] == [(2, 0, MTU)], fr.show(got["a"])
+    net.router.start()
+    ex.wait_shown(net, FAR, origin="kernel", mtu=MTU)
+    assert_mtu(net, MTU)
+
+
+def test_spoofed_messages_of_two_members(net):
+    """Under a route by two next hops both of which have learnt something no single MTU holds: the
+    operator's does."""
+    net.r.route("replace", PREFIX, "nexthop via", host_ll("b"), "dev p1 nexthop via", host_ll("c"),
+                "dev p2")  # fmt: skip
+    net.sync()
+    exception(net, "add", FAR, "mtu", MTU)
+    for by in "bc":
+        ex.learn(net, 1490, by=by)
+    ex.wait_shown(net, FAR, origin="both")
+    net.assert_answered([fr.udp(FAR, size=size) for size in (MTU + 1, 1450, 1500)], MTU)
 
 
 @pytest.mark.parametrize("mode", ["kernel", "always", "observe"])

@@ -87,6 +87,17 @@ static inline void assert_effect(const struct world *world, const char *dst, enu
 	assert_int_equal(effect_of(world, dst, &value), effect);
 }
 
+/* The operator's MTU turns back what is over it; the rest is the kernel's. */
+static inline void assert_forbids(const struct world *world, const char *dst, uint32_t mtu)
+{
+	const uint32_t operators = SIXLANE_EXCEPTION_OPERATOR | SIXLANE_EXCEPTION_MTU;
+	const struct sixlane_exception *value;
+
+	assert_int_equal(effect_of(world, dst, &value), SIM_PUNTED);
+	assert_int_equal(value->flags & operators, operators);
+	assert_int_equal(value->mtu, mtu);
+}
+
 /* Packets to dst are told this MTU; 0: the exception has none. */
 static inline void assert_mtu(const struct world *world, const char *dst, uint32_t mtu)
 {

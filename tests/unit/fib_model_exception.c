@@ -142,20 +142,10 @@ static const struct fib_exception *voice(const struct model_exception *exception
 	return &exception->said[origin];
 }
 
-static bool has_mtu(const struct sixlane_exception *value, const struct fib_exception *kernel,
-		    const struct fib_exception *oper)
+static bool has_mtu(const struct sixlane_exception *value, const struct fib_exception *said)
 {
-	uint32_t mtu = kernel ? kernel->mtu : 0;
-	bool locked = mtu && kernel->mtu_locked;
-
-	if (oper && oper->mtu && mtu == oper->mtu) {
-		locked |= oper->mtu_locked;
-	} else if (oper && oper->mtu && (!mtu || oper->mtu < mtu)) {
-		mtu = oper->mtu;
-		locked = oper->mtu_locked;
-	}
-	return value->mtu == mtu && !(value->flags & SIXLANE_EXCEPTION_MTU) == !mtu &&
-	       !(value->flags & SIXLANE_EXCEPTION_LOCKED) == !locked;
+	return value->mtu == said->mtu && !(value->flags & SIXLANE_EXCEPTION_MTU) == !said->mtu &&
+	       !(value->flags & SIXLANE_EXCEPTION_LOCKED) == !(said->mtu && said->mtu_locked);
 }
 
 static bool leads(const struct sim *sim, const struct sixlane_exception *value,
@@ -168,23 +158,31 @@ static bool leads(const struct sim *sim, const struct sixlane_exception *value,
 	return sim_fate_is(sim, fate, hop) || (excused && fate.kind == SIXLANE_PUNT_MAP_FULL);
 }
 
-/* The value says what the voices say together; applied, not punted. */
+/* The value says what the operator says, or else the kernel. */
 static bool says(const struct sim *sim, const struct sixlane_exception *value,
 		 const struct fib_exception *kernel, const struct fib_exception *oper, bool excused)
 {
-	const struct fib_hop *hop = oper && oper->has_hop	? &oper->hop
-				    : kernel && kernel->has_hop ? &kernel->hop
-								: NULL;
-	bool under = kernel && kernel->has_under && !oper;
+	const struct fib_exception *said = oper ? oper : kernel;
+	bool under = said->has_under;
 
-	if (!leads(sim, value, hop, excused) ||
-	    !(value->flags & SIXLANE_EXCEPTION_UNDER) == under ||
-	    (under && !sim_fate_is(sim, value->under, &kernel->under)))
+	return leads(sim, value, said->has_hop ? &said->hop : NULL, excused) &&
+	       !(value->flags & SIXLANE_EXCEPTION_UNDER) == !under &&
+	       (!under || sim_fate_is(sim, value->under, &said->under)) && has_mtu(value, said) &&
+	       !(value->flags & SIXLANE_EXCEPTION_MORE) == !(kernel && oper);
+}
+
+/* What the kernel says counts beside the operator's word; of what is maybe, *maybe. */
+static bool has_more(const struct fib_exception *kernel, const struct fib_exception *oper,
+		     bool kernels_punt, bool *maybe)
+{
+	bool smaller = kernel->mtu && kernel->mtu < oper->mtu;
+
+	*maybe = false;
+	if (oper->has_hop)
 		return false;
-	if (has_mtu(value, kernel, oper))
-		return true;
 	/* Whether the route's only hop is the one that the kernel speaks of is not modelled. */
-	return kernel && kernel->has_under && oper && has_mtu(value, NULL, oper);
+	*maybe = smaller && kernel->has_under && !kernels_punt && !kernel->has_hop;
+	return kernels_punt || kernel->has_hop || (smaller && !*maybe);
 }
 
 static bool is_punt(const struct model_state *state, const struct model_exception *exception,
@@ -206,6 +204,7 @@ static bool meets(const struct model *model, const struct model_state *state,
 	const size_t i = model_find(model, probe->table, &probe->dst);
 	const struct model_exception *exception = i < N_EXCEPTIONS ? &state->exceptions[i] : NULL;
 	const struct fib_exception *kernel, *oper;
+	bool kernels_punt, maybe = false;
 
 	if (!exception || (!exception->there[FIB_KERNEL] && !exception->there[FIB_OPERATOR]))
 		return effect == SIM_NO_EFFECT && !value;
@@ -215,11 +214,13 @@ static bool meets(const struct model *model, const struct model_state *state,
 	oper = voice(exception, FIB_OPERATOR, false);
 	if (!kernel && !oper)
 		return effect == SIM_OBSERVED;
-	if ((kernel && is_punt(state, exception, kernel, true)) ||
-	    (oper && is_punt(state, exception, oper, false)))
+	kernels_punt = kernel && is_punt(state, exception, kernel, true);
+	if (kernel && oper)
+		kernels_punt = has_more(kernel, oper, kernels_punt, &maybe);
+	if (kernels_punt || (oper && is_punt(state, exception, oper, false)))
 		return effect == SIM_PUNTED;
 	if (effect == SIM_PUNTED)
-		return kernel && (exception->doubt != MODEL_SURE || model->lacking);
+		return kernel && (maybe || exception->doubt != MODEL_SURE || model->lacking);
 	return effect == SIM_APPLIED && says(model->sim, value, kernel, oper, excused);
 }
 

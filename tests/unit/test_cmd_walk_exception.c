@@ -13,6 +13,7 @@ static const struct row {
 	uint64_t expires_ns;
 	enum walk_exception_outcome outcome;
 	enum sixlane_verdict verdict; /* of 1301 bytes, answered without further ado */
+	enum sixlane_verdict smaller; /* of 1300, if not forwarded, or punted like 1301 */
 	uint32_t port;		      /* 0: SLOT_OUT */
 	uint32_t mtu;		      /* 0: DEVICE_MTU */
 } rows[] = {
@@ -69,6 +70,19 @@ static const struct row {
 	  .flags = KERNEL | WITH_MTU | SIXLANE_EXCEPTION_PUNT | SIXLANE_EXCEPTION_UNDER,
 	  .elsewhere = true,
 	  .outcome = WALK_EXCEPTION_ELSEWHERE },
+	{ .name = "punted, over the operator's MTU",
+	  .marks = MARK,
+	  .flags = OPERATOR | WITH_MTU | SIXLANE_EXCEPTION_PUNT,
+	  .outcome = WALK_EXCEPTION_APPLIED,
+	  .verdict = SIXLANE_ANSWER_TOO_BIG,
+	  .smaller = SIXLANE_PUNT_EXCEPTION,
+	  .mtu = MTU },
+	{ .name = "the operator's has expired, and the kernel says more",
+	  .marks = MARK,
+	  .flags = OPERATOR | WITH_MTU | SIXLANE_EXCEPTION_MORE,
+	  .expires_ns = 1,
+	  .outcome = WALK_EXCEPTION_PUNTED,
+	  .verdict = SIXLANE_PUNT_EXCEPTION },
 	{ .name = "observed",
 	  .marks = MARK,
 	  .flags = KERNEL | WITH_MTU | SIXLANE_EXCEPTION_OBSERVE | SIXLANE_EXCEPTION_PUNT,
@@ -110,8 +124,9 @@ static void what_is_met(void **state)
 		assert_int_equal(walk.hop.limit.by_exception, row->mtu == MTU);
 		/* what is no larger than it goes on */
 		walk = walk_of(MTU);
-		assert_int_equal(walk.verdict,
-				 row->verdict == SIXLANE_PUNT_EXCEPTION ? row->verdict : 0);
+		assert_int_equal(walk.verdict, row->verdict == SIXLANE_PUNT_EXCEPTION
+						       ? row->verdict
+						       : row->smaller);
 	}
 }
 

@@ -76,6 +76,7 @@ static void test_tables_are_apart(void **state)
 #define PUNT SIXLANE_EXCEPTION_PUNT
 #define OBSERVE SIXLANE_EXCEPTION_OBSERVE
 #define UNDER SIXLANE_EXCEPTION_UNDER
+#define MORE SIXLANE_EXCEPTION_MORE
 
 struct merging {
 	const char *what;
@@ -98,37 +99,46 @@ static const struct merging mergings[] = {
 	  .oper = { .mtu = 1300, .mtu_locked = true }, .flags = O | MTU | LOCKED, .mtu = 1300 },
 	{ "the operator's is smaller", .kernel = { .mtu = 1400, .expires_ns = 7 },
 	  .oper = { .mtu = 1300, .mtu_locked = true, .expires_ns = 9 },
-	  .flags = K | O | MTU | LOCKED, .mtu = 1300, .expires = 7 },
+	  .flags = K | O | MTU | LOCKED | MORE, .mtu = 1300, .expires = 9 },
 	{ "the kernel's is smaller", .kernel = { .mtu = 1300, .expires_ns = 9 },
-	  .oper = { .mtu = 1400, .mtu_locked = true, .expires_ns = 7 }, .flags = K | O | MTU,
-	  .mtu = 1300, .expires = 7 },
-	{ "they are the same", .kernel = { .mtu = 1300, .expires_ns = 9 },
-	  .oper = { .mtu = 1300, .mtu_locked = true }, .flags = K | O | MTU | LOCKED, .mtu = 1300,
-	  .expires = 9 },
+	  .oper = { .mtu = 1400, .mtu_locked = true, .expires_ns = 7 },
+	  .flags = K | O | MTU | LOCKED | MORE | PUNT, .mtu = 1400, .expires = 7 },
+	{ "they are the same", .kernel = { .mtu = 1300, .expires_ns = 9 }, .oper = { .mtu = 1300 },
+	  .flags = K | O | MTU | MORE, .mtu = 1300 },
+	{ "they are the same, to what links may have", .kernel = { .mtu = 1000 },
+	  .oper = { .mtu = 1280 }, .flags = K | O | MTU | MORE, .mtu = 1280 },
 	{ "next hops: the operator's", .kernel = { .has_hop = true, .hop = VIA(5) },
-	  .oper = { .has_hop = true, .hop = VIA(6) }, .flags = K | O | HOP, .gateway = 6 },
+	  .oper = { .has_hop = true, .hop = VIA(6) }, .flags = K | O | HOP | MORE, .gateway = 6 },
+	{ "the operator's next hop, to which the kernel's MTU does not lead",
+	  .kernel = { .mtu = 1300, .expires_ns = 7 }, .oper = { .has_hop = true, .hop = VIA(6) },
+	  .flags = K | O | HOP | MORE, .gateway = 6 },
+	{ "the operator's next hop, whatever is punted", .kernel = { .punt = true },
+	  .oper = { .has_hop = true, .hop = VIA(6) }, .flags = K | O | HOP | MORE, .gateway = 6 },
+	{ "the operator's next hop to nowhere", .kernel = { .mtu = 1300 },
+	  .oper = { .has_hop = true, .mtu = 1400 }, .flags = K | O | MTU | MORE | PUNT,
+	  .mtu = 1400 },
 	{ "the kernel's next hop, the operator's MTU", .kernel = { .has_hop = true, .hop = VIA(5) },
-	  .oper = { .mtu = 1300 }, .flags = K | O | HOP | MTU, .gateway = 5, .mtu = 1300 },
+	  .oper = { .mtu = 1300 }, .flags = K | O | MTU | MORE | PUNT, .mtu = 1300 },
 	{ "what is observed does not count",
 	  .kernel = { .mtu = 1300, .observe = true, .expires_ns = 7 }, .oper = { .mtu = 1400 },
 	  .flags = K | O | MTU, .mtu = 1400 },
 	{ "unless all is", .no_operator = true,
 	  .kernel = { .mtu = 1300, .observe = true, .punt = true, .expires_ns = 7 },
 	  .flags = K | MTU | OBSERVE, .mtu = 1300, .expires = 7 },
-	{ "a punt, which lasts as long as either word",
-	  .kernel = { .punt = true, .mtu = 1300, .expires_ns = 7 }, .oper = { .mtu = 1400 },
-	  .flags = K | O | MTU | PUNT, .mtu = 1300 },
+	{ "a punt, but for the operator's MTU",
+	  .kernel = { .punt = true, .mtu = 1300, .expires_ns = 7 },
+	  .oper = { .mtu = 1400, .expires_ns = 9 }, .flags = K | O | MTU | MORE | PUNT, .mtu = 1400,
+	  .expires = 9 },
 	{ "a punt of the kernel's alone, which ends with it", .no_operator = true,
 	  .kernel = { .punt = true, .expires_ns = 7 }, .flags = K | PUNT, .expires = 7 },
 	{ "a hop to nowhere", .no_operator = true, .kernel = { .has_hop = true },
 	  .flags = K | PUNT },
 	{ "under nothing", .no_operator = true, .kernel = { .has_under = true, .mtu = 1300 },
 	  .flags = K | MTU | PUNT, .mtu = 1300 },
-	{ "under the route's hop, which the map does not hold for all of the operator's packets",
-	  .kernel = { .has_under = true, .mtu = 1300, .under = VIA(2) }, .oper = { .mtu = 1400 },
-	  .flags = K | O | MTU, .mtu = 1300 },
+	{ "under the route's hop", .kernel = { .has_under = true, .mtu = 1300, .under = VIA(2) },
+	  .oper = { .mtu = 1400 }, .flags = K | O | MTU | MORE | PUNT, .mtu = 1400 },
 	{ "under another hop", .kernel = { .has_under = true, .mtu = 1300, .under = VIA(1) },
-	  .oper = { .mtu = 1400 }, .flags = K | O | MTU, .mtu = 1400 },
+	  .oper = { .mtu = 1400 }, .flags = K | O | MTU | MORE, .mtu = 1400 },
 	{ "nothing at all", .no_operator = true, .flags = K },
 };
 
@@ -388,7 +398,7 @@ static void test_the_operators_goes_before(void **state)
 	assert_effect(world, "2001:db9::3", SIM_PUNTED);
 	/* The kernel's word may come beside the operator's, which stays. */
 	assert_int_equal(say(world, FIB_KERNEL, "2001:db9::1", pmtu(1290)), 0);
-	assert_mtu(world, "2001:db9::1", 1290);
+	assert_forbids(world, "2001:db9::1", 1300);
 	assert_int_equal(say(world, FIB_OPERATOR, "2001:db9::4", pmtu(1300)), -ENOSPC);
 	/* The first one may be there again when the operator's has gone. */
 	unsay(world, FIB_OPERATOR, "2001:db9::2");
@@ -432,7 +442,7 @@ static void test_what_is_not_told_again_goes(void **state)
 	fib_exceptions_begin(world->fib, FIB_KERNEL);
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1310));
 	say(world, FIB_KERNEL, "2001:db8::4", pmtu(1300));
-	assert_mtu(world, "2001:db8::2", 1300);
+	assert_forbids(world, "2001:db8::2", 1400);
 	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
 	assert_mtu(world, "2001:db8::1", 1310);
 	assert_mtu(world, "2001:db8::2", 1400);

@@ -198,7 +198,7 @@ static void test_route_finds_no_room(void **state)
 	assert_int_equal(fib_retry(world->fib), 0);
 	/* It was said of this route already. */
 	assert_target(world, DST, via("fe80::4", 3));
-	assert_mtu(world, DST, 1290);
+	assert_forbids(world, DST, 1300);
 	assert_doubt(world, NULL);
 	assert_marks(world, "2001:db8::2", 0);
 	/* It stays where it is while what is under it cannot leave. */

@@ -107,8 +107,8 @@ int fib_set_object(struct fib *fib, uint32_t id, const struct fib_object *object
 /*
  * What a destination has of its own, as one origin says: a Path MTU, another next hop, or both.
  * The prefix with the longest match in its table owns it, and only packets that are forwarded by
- * that prefix's route meet it. What both origins say is merged: the smaller MTU, the operator's
- * next hop, the earlier expiry.
+ * that prefix's route meet it. Beside the operator's word the kernel's makes what that lets
+ * through the kernel's packets, unless it cannot be about them (has_more() in fib_host.c).
  */
 enum fib_origin { FIB_KERNEL, FIB_OPERATOR, FIB_N_ORIGINS };
 

@@ -11,7 +11,8 @@
 #define ORIGINS (SIXLANE_EXCEPTION_KERNEL | SIXLANE_EXCEPTION_OPERATOR)
 #define KNOWN_FLAGS                                                                                \
 	(ORIGINS | SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_NEXT_HOP | SIXLANE_EXCEPTION_LOCKED | \
-	 SIXLANE_EXCEPTION_UNDER | SIXLANE_EXCEPTION_PUNT | SIXLANE_EXCEPTION_OBSERVE)
+	 SIXLANE_EXCEPTION_UNDER | SIXLANE_EXCEPTION_PUNT | SIXLANE_EXCEPTION_OBSERVE |            \
+	 SIXLANE_EXCEPTION_MORE)
 
 /* --- taking in -------------------------------------------------------------------------------- */
 
@@ -114,7 +115,20 @@ static bool understand(struct fib *fib, const struct fib_host *host, struct fib_
 	return !host->parts.hop || understand_hop(fib, host->parts.hop, said);
 }
 
-/* What was merged is taken for what each origin says. */
+/* What the kernel says beside the operator is not in the map, but that it says anything that
+ * counts. */
+static struct fib_exception kernels_part(const struct sixlane_exception *content,
+					 const struct fib_exception *said)
+{
+	struct fib_exception kernel = *said;
+
+	if (content->flags & SIXLANE_EXCEPTION_MORE)
+		kernel = (struct fib_exception){ .punt = true };
+	else
+		kernel.observe |= (content->flags & ORIGINS) == ORIGINS;
+	return kernel;
+}
+
 static void understand_host(struct fib *fib, struct fib_host *host, void *ctx)
 {
 	struct fib_exception said;
@@ -122,7 +136,8 @@ static void understand_host(struct fib *fib, struct fib_host *host, void *ctx)
 	(void)ctx;
 	if (!understand(fib, host, &said))
 		said = (struct fib_exception){ .punt = true, .expires_ns = said.expires_ns };
-	host->words[FIB_KERNEL].said = host->words[FIB_OPERATOR].said = said;
+	host->words[FIB_OPERATOR].said = said;
+	host->words[FIB_KERNEL].said = kernels_part(&host->content, &said);
 	host->lost &= said.punt; /* as the earlier daemon had it */
 	if (host->words[FIB_KERNEL].there)
 		fib_list_append(&fib->hosts.doubts, &host->doubts);

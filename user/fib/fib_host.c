@@ -78,20 +78,19 @@ static struct voices voices_of(const struct fib_host *host)
 				true };
 }
 
-static void merge(struct sixlane_exception *content, const struct fib_exception *said)
+static uint32_t mtu_of(const struct fib_exception *said)
 {
-	uint32_t mtu = said->mtu && said->mtu < FIB_MIN_MTU ? FIB_MIN_MTU : said->mtu;
-	bool has_mtu = content->flags & SIXLANE_EXCEPTION_MTU;
+	return said->mtu && said->mtu < FIB_MIN_MTU ? FIB_MIN_MTU : said->mtu;
+}
 
-	if (mtu && (!has_mtu || mtu < content->mtu)) {
-		content->mtu = mtu;
+static void take(struct sixlane_exception *content, const struct fib_exception *said)
+{
+	content->mtu = mtu_of(said);
+	content->expires_ns = said->expires_ns;
+	if (said->mtu)
 		content->flags |= SIXLANE_EXCEPTION_MTU;
-		content->flags &= ~SIXLANE_EXCEPTION_LOCKED;
-	}
-	if (mtu && mtu == content->mtu && said->mtu_locked)
+	if (said->mtu && said->mtu_locked)
 		content->flags |= SIXLANE_EXCEPTION_LOCKED;
-	if (said->expires_ns && (!content->expires_ns || said->expires_ns < content->expires_ns))
-		content->expires_ns = said->expires_ns;
 	if (said->punt)
 		content->flags |= SIXLANE_EXCEPTION_PUNT;
 }
@@ -116,39 +115,49 @@ static bool goes_elsewhere(const struct fib_next_hop *route, const struct fib_ho
 	return only && !fib_key_hop_is(only, &hop);
 }
 
-/*
- * What the kernel says holds for packets that go by one hop. Said alone, the datapath tells them.
- * Beside the operator's word, which holds for all, the smaller MTU does, unless no packet goes
- * there.
- */
-static bool merge_kernel(struct fib *fib, const struct fib_next_hop *route,
-			 const struct voices *voices, struct fib_host_parts *parts,
-			 struct sixlane_exception *content)
-{
-	const struct fib_exception *said = voices->kernel;
-
-	if (said->has_under && voices->oper && !said->punt && goes_elsewhere(route, &said->under))
-		return true;
-	if (said->has_under && !voices->oper) {
-		if (!get_under(fib, parts, &said->under))
-			return false;
-		content->under = under_fate(parts);
-		content->flags |= SIXLANE_EXCEPTION_UNDER;
-	}
-	merge(content, said);
-	return true;
-}
-
 static bool is_by_source(const struct fib_next_hop *route)
 {
 	return route && (route->key.kind == FIB_SOURCES || route->set);
 }
 
-static const struct fib_hop *hop_of(const struct voices *voices)
+static bool is_in_doubt(const struct fib_host *host, const struct fib_next_hop *route)
 {
-	if (voices->oper && voices->oper->has_hop)
-		return &voices->oper->hop;
-	return voices->kernel && voices->kernel->has_hop ? &voices->kernel->hop : NULL;
+	return host->doubtful || is_by_source(route);
+}
+
+/*
+ * Beside the operator's word: whether packets that it lets through may meet with more in the
+ * kernel. By the operator's next hop they do not, since the kernel speaks of those of its route.
+ */
+static bool has_more(const struct fib_host *host, const struct fib_next_hop *route,
+		     const struct voices *voices)
+{
+	const struct fib_exception *kernel = voices->kernel;
+	const uint32_t mtu = mtu_of(kernel), allowed = mtu_of(voices->oper);
+
+	if (voices->oper->has_hop)
+		return false;
+	if (kernel->punt || kernel->has_hop || is_in_doubt(host, route))
+		return true;
+	return mtu && mtu < allowed &&
+	       !(kernel->has_under && goes_elsewhere(route, &kernel->under));
+}
+
+/* The kernel's word alone. False: something is lacking for it. */
+static bool take_kernel(struct fib *fib, const struct fib_host *host,
+			const struct fib_next_hop *route, const struct fib_exception *said,
+			struct fib_host_parts *parts, struct sixlane_exception *content)
+{
+	take(content, said);
+	if (is_in_doubt(host, route))
+		content->flags |= SIXLANE_EXCEPTION_PUNT;
+	if (!said->has_under)
+		return true;
+	if (!get_under(fib, parts, &said->under))
+		return false;
+	content->under = under_fate(parts);
+	content->flags |= SIXLANE_EXCEPTION_UNDER;
+	return true;
 }
 
 /* The kernel is to be asked whether it goes on, and so long it has no end. */
@@ -159,13 +168,16 @@ static bool is_held(const struct fib_host *host)
 	return kernel->there && kernel->said.confirm_ns && host->doubtful;
 }
 
-/* What the map should say. False: something is lacking for that, and it is a punt. */
+/*
+ * What the map should say: the operator's word if there is one, and what it leaves to the kernel
+ * then is the kernel's packet. False: something is lacking for that, and it is a punt.
+ */
 static bool compose(struct fib *fib, const struct fib_host *host, struct fib_host_parts *parts,
 		    struct sixlane_exception *content)
 {
 	const struct fib_next_hop *route = fib_host_route(host);
 	const struct voices voices = voices_of(host);
-	const struct fib_hop *hop = hop_of(&voices);
+	const struct fib_exception *said = voices.oper ?: voices.kernel;
 	bool whole = true;
 
 	*content = (struct sixlane_exception){ 0 };
@@ -174,24 +186,29 @@ static bool compose(struct fib *fib, const struct fib_host *host, struct fib_hos
 	if (host->words[FIB_OPERATOR].there)
 		content->flags |= SIXLANE_EXCEPTION_OPERATOR;
 	if (voices.oper)
-		merge(content, voices.oper);
-	if (voices.kernel)
-		whole = merge_kernel(fib, route, &voices, parts, content);
-	if (hop && get_hop(fib, parts, hop)) {
+		take(content, voices.oper);
+	else if (voices.kernel)
+		whole = take_kernel(fib, host, route, voices.kernel, parts, content);
+	if (voices.oper && voices.kernel) {
+		content->flags |= SIXLANE_EXCEPTION_MORE;
+		if (has_more(host, route, &voices))
+			content->flags |= SIXLANE_EXCEPTION_PUNT;
+	}
+	if (said && said->has_hop && get_hop(fib, parts, &said->hop)) {
 		content->next_hop = parts->hop->id;
 		content->flags |= SIXLANE_EXCEPTION_NEXT_HOP;
-	} else if (hop) {
+	} else if (said && said->has_hop) {
 		whole = false;
 	}
-	if (!whole || host->lost || (voices.kernel && (host->doubtful || is_by_source(route))))
+	if (!whole || host->lost)
 		content->flags |= SIXLANE_EXCEPTION_PUNT;
 	if (voices.observed) {
-		content->flags &= ~SIXLANE_EXCEPTION_PUNT;
+		content->flags &= ~(SIXLANE_EXCEPTION_PUNT | SIXLANE_EXCEPTION_MORE);
 		content->flags |= SIXLANE_EXCEPTION_OBSERVE;
 	} else if (content->flags & SIXLANE_EXCEPTION_PUNT) {
-		/* Wherever the route leads, and until nobody says anything any more. */
+		/* Wherever the route leads, and until it is known what holds. */
 		content->flags &= ~SIXLANE_EXCEPTION_UNDER;
-		if (voices.oper || is_held(host))
+		if (!voices.oper && is_held(host))
 			content->expires_ns = 0;
 	}
 	return whole;

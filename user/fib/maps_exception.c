@@ -181,10 +181,15 @@ static bool one_word_apart(const struct sixlane_exception *a, const struct sixla
 	       a->under.word == b->under.word && (first || a->expires_ns == b->expires_ns);
 }
 
+static uint32_t all_the_kernels(uint32_t flags)
+{
+	return (flags & ~SIXLANE_EXCEPTION_MTU) | SIXLANE_EXCEPTION_PUNT;
+}
+
 /*
- * An entry that is there is changed in three steps if one will not do: the kernel's packets first,
- * and of another version when it is done, so that nobody takes half of each for something. Should
- * a later step fail, which an update in place has no reason to, they go on to the kernel.
+ * An entry that is there is changed in three steps if one will not do: all packets the kernel's
+ * first, and of another version when it is done, so that nobody takes half of each for something.
+ * Should a later step fail, which an update in place has no reason to, they go on to the kernel.
  */
 static int change(const struct maps *maps, const struct sixlane_exception_key *key,
 		  struct cpus *cpus, struct sixlane_exception *value)
@@ -199,12 +204,12 @@ static int change(const struct maps *maps, const struct sixlane_exception_key *k
 		return write_cpus(maps, key, cpus, value);
 	version += 1u << SIXLANE_EXCEPTION_VERSION_SHIFT;
 	value->flags = (value->flags & ~SIXLANE_EXCEPTION_VERSION) | version;
-	step.flags = value->flags | SIXLANE_EXCEPTION_PUNT;
+	step.flags = all_the_kernels(value->flags);
 	rc = write_cpus(maps, key, cpus, &step);
 	if (rc)
 		return rc;
 	step = *value;
-	step.flags |= SIXLANE_EXCEPTION_PUNT;
+	step.flags = all_the_kernels(value->flags);
 	rc = write_cpus(maps, key, cpus, &step);
 	return rc ? rc : write_cpus(maps, key, cpus, value);
 }
