@@ -249,7 +249,7 @@ _Static_assert(sizeof(struct sixlane_exception_key) == 24, "layout is ABI");
 #define SIXLANE_EXCEPTION_UNDER (1u << 3)   /* only for packets whose route led to under */
 #define SIXLANE_EXCEPTION_PUNT (1u << 4)    /* the kernel's packet, but over the operator's MTU */
 #define SIXLANE_EXCEPTION_OBSERVE (1u << 5) /* counted and not applied */
-/* Who said it: the kernel, the operator, or both. In the last case all else is the operator's. */
+/* Who said it: the kernel, the operator, or both. If the operator did, all else is of that. */
 #define SIXLANE_EXCEPTION_KERNEL (1u << 6)
 #define SIXLANE_EXCEPTION_OPERATOR (1u << 7)
 #define SIXLANE_EXCEPTION_MORE (1u << 8) /* after expires_ns the kernel's packet */
@@ -272,7 +272,8 @@ struct sixlane_exception {
 	__u32 next_hop;		  /* id, with _NEXT_HOP */
 	__u32 check;		  /* sixlane_exception_check() of the key */
 	union sixlane_fate under; /* with _UNDER: the fate of the member of a group */
-	__u64 expires_ns; /* CLOCK_MONOTONIC; from then on as if it were not there; 0: never */
+	__u64 expires_ns; /* CLOCK_MONOTONIC; from then on as if it were not there, but for _MORE;
+			     0: never */
 	__u64 added_ns;	  /* CLOCK_MONOTONIC */
 	__u64 hits;	  /* packets that found it, applied or not */
 	__u64 bytes;	  /* of these, from the Ethernet header on */

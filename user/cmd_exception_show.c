@@ -191,6 +191,13 @@ static void figures_text(const struct shown *shown, uint64_t now_ns)
 		printf(" expires %.3f s", seconds(now_ns, shown->expires_ns));
 }
 
+/* What is over the operator's MTU is not, until that has expired. */
+static bool is_punted(const struct sixlane_exception *entry)
+{
+	return entry->flags & SIXLANE_EXCEPTION_PUNT ||
+	       (entry->flags & SIXLANE_EXCEPTION_MORE && exception_is_over(entry->expires_ns));
+}
+
 static void to_text(const struct cmd_view *view, const struct shown *shown, uint64_t now_ns)
 {
 	const struct sixlane_exception_key *key = &shown->state->key;
@@ -213,7 +220,7 @@ static void to_text(const struct cmd_view *view, const struct shown *shown, uint
 		show_way_text(view, &shown->under);
 	}
 	figures_text(shown, now_ns);
-	if (flags & SIXLANE_EXCEPTION_PUNT)
+	if (is_punted(&shown->state->entry))
 		fputs(" punted", stdout);
 	if (flags & SIXLANE_EXCEPTION_OBSERVE)
 		fputs(" observed", stdout);
@@ -267,7 +274,7 @@ static json_t *to_json(const struct cmd_view *view, const struct shown *shown, u
 	if (shown->under.port)
 		print_set(object, "under", under_json(view, &shown->under));
 	figures_json(shown, now_ns, object);
-	print_set(object, "punted", json_boolean(flags & SIXLANE_EXCEPTION_PUNT));
+	print_set(object, "punted", json_boolean(is_punted(&shown->state->entry)));
 	print_set(object, "observed", json_boolean(flags & SIXLANE_EXCEPTION_OBSERVE));
 	print_set(object, "in_force", json_boolean(!shown->why_not));
 	if (shown->why_not)
@@ -277,8 +284,11 @@ static json_t *to_json(const struct cmd_view *view, const struct shown *shown, u
 
 /* --- all --------------------------------------------------------------------------------- */
 
+/* And nothing besides goes on to hold. */
 static bool is_expired(const struct exception_state *state)
 {
+	if (state->has_entry && state->entry.flags & SIXLANE_EXCEPTION_MORE)
+		return false;
 	return (!state->has_entry || exception_is_over(state->entry.expires_ns)) &&
 	       (!state->has_wish || exception_is_over(state->wish.expires_ns));
 }

@@ -64,7 +64,9 @@ static void tell_entry(struct explain *explain)
 			      &other);
 		snprintf(hop, sizeof(hop), "next hop %s, ", way_text(explain, &other, way));
 	}
-	if (value->expires_ns)
+	if (value->expires_ns && value->expires_ns <= util_now_ns())
+		snprintf(left, sizeof(left), ", expired");
+	else if (value->expires_ns)
 		snprintf(left, sizeof(left), ", expires in %.3f s",
 			 (double)(int64_t)(value->expires_ns - util_now_ns()) / 1e9);
 	explain_say(explain, "exception", "%s%s%s%s", mtu, hop,

@@ -297,14 +297,19 @@ static int judge_exception(uint32_t action, const struct frame *in, const struct
 	return way == 2 ? WRONG : way;
 }
 
-static void put_version(const struct world_exception *said, uint32_t flags)
+static void put_version(const struct world_exception *said, bool kernels)
 {
 	static uint32_t version;
 	struct world_exception step = *said;
 
-	if (!(flags & SIXLANE_EXCEPTION_PUNT))
+	if (kernels) {
+		step.value.flags &= ~(SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_UNDER |
+				      SIXLANE_EXCEPTION_OBSERVE);
+		step.value.flags |= SIXLANE_EXCEPTION_PUNT | SIXLANE_EXCEPTION_MORE;
+	} else {
 		version += 1u << SIXLANE_EXCEPTION_VERSION_SHIFT;
-	step.value.flags |= flags | version;
+	}
+	step.value.flags |= version;
 	harness_put_exception(&step);
 }
 
@@ -315,9 +320,9 @@ static void change_exception(size_t i)
 	struct world_exception old = exceptions[!i];
 
 	old.value.flags = exceptions[i].value.flags;
-	put_version(&old, SIXLANE_EXCEPTION_PUNT);
-	put_version(&exceptions[i], SIXLANE_EXCEPTION_PUNT);
-	put_version(&exceptions[i], 0);
+	put_version(&old, true);
+	put_version(&exceptions[i], true);
+	put_version(&exceptions[i], false);
 }
 
 /* An exception of a destination is the i-th from now on. */

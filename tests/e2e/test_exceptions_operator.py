@@ -291,6 +291,8 @@ def test_the_operators_ends_first(net):
     ex.wait_shown(net, FAR, origin="both")
     net.router.stop()
     net.settle([fr.udp(FAR, size=1291)], punt_exception=1)
+    row = ex.shown(net)[FAR]
+    assert row["punted"] and not row["in_force"] and row["why_not"] == "expired", row
     got = net.assert_passed([fr.udp(FAR, size=MTU + 1)], "punt_exception")
     assert [fr.icmp_error(frame)[:3] for frame in got["a"]] == [(2, 0, MTU)], fr.show(got["a"])
     net.router.start()

@@ -163,12 +163,12 @@ static bool says(const struct sim *sim, const struct sixlane_exception *value,
 		 const struct fib_exception *kernel, const struct fib_exception *oper, bool excused)
 {
 	const struct fib_exception *said = oper ? oper : kernel;
-	bool under = said->has_under;
+	bool under = said->has_under, more = value->flags & SIXLANE_EXCEPTION_MORE;
 
 	return leads(sim, value, said->has_hop ? &said->hop : NULL, excused) &&
 	       !(value->flags & SIXLANE_EXCEPTION_UNDER) == !under &&
 	       (!under || sim_fate_is(sim, value->under, &said->under)) && has_mtu(value, said) &&
-	       !(value->flags & SIXLANE_EXCEPTION_MORE) == !(kernel && oper);
+	       (more || !kernel || !oper) && (!more || oper);
 }
 
 /* What the kernel says counts beside the operator's word; of what is maybe, *maybe. */

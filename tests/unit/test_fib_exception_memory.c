@@ -90,6 +90,31 @@ static void test_operators_comes_to_a_lost_one(void **state)
 	assert_mtu(world, "2001:db8::1", 1300);
 }
 
+/* … and neither is it known when the operator's has expired; by another next hop it does not count.
+ */
+static void test_operators_beside_a_lost_one(void **state)
+{
+	struct world *world = *state;
+	const struct fib_hop hop = hop_via("fe80::4", 3, 0);
+	const struct sixlane_exception *value;
+
+	fill(world);
+	say_without_memory(world, FIB_KERNEL, "2001:db8::1");
+	say(world, FIB_OPERATOR, "2001:db8::1", until(pmtu(1300), 99));
+	assert_forbids(world, "2001:db8::1", 1300);
+	effect_of(world, "2001:db8::1", &value);
+	assert_true(value->flags & SIXLANE_EXCEPTION_MORE);
+	assert_int_equal(value->expires_ns, 99);
+	say(world, FIB_OPERATOR, "2001:db8::2", redirect(hop));
+	for (int i = 0; i < 2; i++) {
+		assert_hop(world, "2001:db8::2", hop);
+		effect_of(world, "2001:db8::2", &value);
+		assert_true(value->flags & SIXLANE_EXCEPTION_MORE);
+		restart(world, SIXLANE_MAX_ROUTES);
+		fib_retry(world->fib);
+	}
+}
+
 static void test_operators_is_refused(void **state)
 {
 	struct world *world = *state;
@@ -130,6 +155,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_kernels_is_lost),
 		TEST(test_operators_comes_to_a_lost_one),
+		TEST(test_operators_beside_a_lost_one),
 		TEST(test_operators_is_refused),
 		TEST(test_lost_without_owner),
 	};

@@ -39,6 +39,11 @@ static bool acts_like(const struct acted *acted, const struct sixlane_exception 
 }
 
 /* A packet that read the first word in the moment [0], and the first one again in [4]. */
+/* Whatever its expiry is, what it is under, and how large the packet is. */
+#define ALL_THE_KERNELS(flags)                                         \
+	(((flags) | SIXLANE_EXCEPTION_PUNT | SIXLANE_EXCEPTION_MORE) & \
+	 ~(uint64_t)(SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_UNDER | SIXLANE_EXCEPTION_OBSERVE))
+
 static void packet_reads(const struct acted *moments, const size_t at[5],
 			 const struct sixlane_exception *before,
 			 const struct sixlane_exception *after)
@@ -46,7 +51,7 @@ static void packet_reads(const struct acted *moments, const size_t at[5],
 	const struct acted acted = { moments[at[0]].first, moments[at[1]].second,
 				     moments[at[2]].under, moments[at[3]].expires };
 
-	if (acted.first & SIXLANE_EXCEPTION_PUNT || acted.first != moments[at[4]].first) {
+	if (acted.first != moments[at[4]].first || acted.first == ALL_THE_KERNELS(acted.first)) {
 		race.punted++;
 		return;
 	}

@@ -2,7 +2,8 @@
 /*
  * Exceptions that an earlier daemon left in the map. They stay in effect as they are until those
  * who said them do so anew, or have done and did not mention them; what cannot be understood is
- * punted. A next hop that one names is held from the moment on at which it is taken in.
+ * punted, as is what an operator's MTU lets through where the kernel said something, too. A next
+ * hop that one names is held from the moment on at which it is taken in.
  */
 #include <errno.h>
 
@@ -138,7 +139,8 @@ static void understand_host(struct fib *fib, struct fib_host *host, void *ctx)
 		said = (struct fib_exception){ .punt = true, .expires_ns = said.expires_ns };
 	host->words[FIB_OPERATOR].said = said;
 	host->words[FIB_KERNEL].said = kernels_part(&host->content, &said);
-	host->lost &= said.punt; /* as the earlier daemon had it */
+	/* as the earlier daemon had it */
+	host->lost &= said.punt || host->content.flags & SIXLANE_EXCEPTION_MORE;
 	if (host->words[FIB_KERNEL].there)
 		fib_list_append(&fib->hosts.doubts, &host->doubts);
 	fib_host_update(fib, host);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the map says of a host: what its origins say, merged, with the next hops and slots that this
+ * What the map says of a host: what its origins say, with the next hops and slots that this
  * leads to, got before the map names them and given back after it does so no more. Whatever is
  * lacking, the host is the kernel's meanwhile. Knows the trie only as what is asked for there.
  */
@@ -51,7 +51,8 @@ static union sixlane_fate under_fate(const struct fib_host_parts *parts)
 	};
 }
 
-/* --- merging ---------------------------------------------------------------------------------- */
+/* --- who counts --------------------------------------------------------------------------------
+ */
 
 /* What the origins say that counts: of those that are but observed nothing, unless all are. */
 struct voices {
@@ -133,13 +134,12 @@ static bool has_more(const struct fib_host *host, const struct fib_next_hop *rou
 		     const struct voices *voices)
 {
 	const struct fib_exception *kernel = voices->kernel;
-	const uint32_t mtu = mtu_of(kernel), allowed = mtu_of(voices->oper);
 
 	if (voices->oper->has_hop)
 		return false;
-	if (kernel->punt || kernel->has_hop || is_in_doubt(host, route))
+	if (host->lost || kernel->punt || kernel->has_hop || is_in_doubt(host, route))
 		return true;
-	return mtu && mtu < allowed &&
+	return kernel->mtu && mtu_of(kernel) < mtu_of(voices->oper) &&
 	       !(kernel->has_under && goes_elsewhere(route, &kernel->under));
 }
 
@@ -189,7 +189,7 @@ static bool compose(struct fib *fib, const struct fib_host *host, struct fib_hos
 		take(content, voices.oper);
 	else if (voices.kernel)
 		whole = take_kernel(fib, host, route, voices.kernel, parts, content);
-	if (voices.oper && voices.kernel) {
+	if (voices.oper && (voices.kernel || host->lost)) {
 		content->flags |= SIXLANE_EXCEPTION_MORE;
 		if (has_more(host, route, &voices))
 			content->flags |= SIXLANE_EXCEPTION_PUNT;
@@ -200,7 +200,7 @@ static bool compose(struct fib *fib, const struct fib_host *host, struct fib_hos
 	} else if (said && said->has_hop) {
 		whole = false;
 	}
-	if (!whole || host->lost)
+	if (!whole || (host->lost && !voices.oper))
 		content->flags |= SIXLANE_EXCEPTION_PUNT;
 	if (voices.observed) {
 		content->flags &= ~(SIXLANE_EXCEPTION_PUNT | SIXLANE_EXCEPTION_MORE);

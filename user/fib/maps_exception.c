@@ -181,9 +181,11 @@ static bool one_word_apart(const struct sixlane_exception *a, const struct sixla
 	       a->under.word == b->under.word && (first || a->expires_ns == b->expires_ns);
 }
 
+/* Of the same origins and version; whatever the words beside these flags are. */
 static uint32_t all_the_kernels(uint32_t flags)
 {
-	return (flags & ~SIXLANE_EXCEPTION_MTU) | SIXLANE_EXCEPTION_PUNT;
+	flags &= ~(SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_UNDER | SIXLANE_EXCEPTION_OBSERVE);
+	return flags | SIXLANE_EXCEPTION_PUNT | SIXLANE_EXCEPTION_MORE;
 }
 
 /*
