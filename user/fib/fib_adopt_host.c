@@ -116,8 +116,7 @@ static bool understand(struct fib *fib, const struct fib_host *host, struct fib_
 	return !host->parts.hop || understand_hop(fib, host->parts.hop, said);
 }
 
-/* What the kernel says beside the operator is not in the map, but that it says anything that
- * counts. */
+/* Beside the operator's word the map tells only that the kernel says something that counts. */
 static struct fib_exception kernels_part(const struct sixlane_exception *content,
 					 const struct fib_exception *said)
 {

@@ -51,8 +51,7 @@ static union sixlane_fate under_fate(const struct fib_host_parts *parts)
 	};
 }
 
-/* --- who counts --------------------------------------------------------------------------------
- */
+/* --- who counts ------------------------------------------------------------------------------ */
 
 /* What the origins say that counts: of those that are but observed nothing, unless all are. */
 struct voices {
