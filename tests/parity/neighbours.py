@@ -11,6 +11,10 @@ NLM_F_REPLACE, NLM_F_CREATE = 0x100, 0x400
 NLMSG_ERROR, NLMSG_DONE = 2, 3
 NDA_DST, NDA_LLADDR = 1, 2
 HEADER, BODY = struct.Struct("IHHII"), struct.Struct("BxHiHBB")
+# The collector, which runs when all namespaces have gc_thresh1 neighbours together, takes those that
+# have failed, and a kernel that knows nothing of a next hop's neighbour prefers it to one that has:
+# neigh_periodic_work() leaves what is learnt by others alone.
+NTF_EXT_LEARNED = 0x10
 NUD_INCOMPLETE = 0x01
 STATES = {
     "none": 0x00, "reachable": 0x02, "stale": 0x04, "delay": 0x08, "probe": 0x10, "failed": 0x20,
@@ -44,7 +48,7 @@ class Neighbours:
 
     def set(self, neighbour, state, mac=None):
         """Make it so, whatever it was. Returns 0 or an errno."""
-        body = _body(neighbour[0], STATES[state]) + _attribute(NDA_DST, neighbour[1])
+        body = _body(neighbour[0], STATES[state], NTF_EXT_LEARNED) + _attribute(NDA_DST, neighbour[1])
         if mac:
             body += _attribute(NDA_LLADDR, bytes.fromhex(mac.replace(":", "")))
         return self._request(RTM_NEWNEIGH, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE, body)[0]
@@ -67,8 +71,8 @@ class Neighbours:
                 at += (length + 3) & ~3
 
 
-def _body(ifindex=0, state=0):
-    return BODY.pack(socket.AF_INET6, 0, ifindex, state, 0, 0)
+def _body(ifindex=0, state=0, flags=0):
+    return BODY.pack(socket.AF_INET6, 0, ifindex, state, flags, 0)
 
 
 def _attribute(kind, value):
