@@ -41,6 +41,22 @@ exception_lookup(const struct sixlane_exception_key *key, __u32 check)
 	return bpf_map_lookup_elem(&sl_exceptions, key);
 }
 
+static __always_inline int exception_missing_bit(__u32 bit)
+{
+	__u32 word = bit / 64;
+	const __u64 *missing = bpf_map_lookup_elem(&sl_missing, &word);
+
+	return !missing || READ_ONCE(*missing) >> (bit % 64) & 1;
+}
+
+/* Whether there may be one all the same. route: the value of its route in the trie. */
+static __always_inline int exception_may_be_missing(__u32 route, __u32 check)
+{
+	return unlikely(route & SIXLANE_ROUTE_EXCEPTIONS_MISSING) &&
+	       exception_missing_bit(sixlane_missing_bit(check, 0)) &&
+	       exception_missing_bit(sixlane_missing_bit(check, 1));
+}
+
 /* False: it is being changed, or was taken away and is another's now. */
 static __always_inline int exception_read(const struct sixlane_exception *found, __u32 check,
 					  struct exception_terms *terms)
@@ -133,8 +149,8 @@ static __always_inline enum sixlane_verdict exception_find(struct packet *pkt)
 
 	found = exception_lookup(&key, check);
 	if (!found)
-		return pkt->route & SIXLANE_ROUTE_EXCEPTIONS_MISSING ? SIXLANE_PUNT_EXCEPTION
-								     : SIXLANE_FORWARD;
+		return exception_may_be_missing(pkt->route, check) ? SIXLANE_PUNT_EXCEPTION
+								   : SIXLANE_FORWARD;
 	if (!exception_read(found, check, &terms))
 		return SIXLANE_PUNT_EXCEPTION;
 	now_ns = exception_now_ns();
@@ -149,12 +165,13 @@ static __always_inline enum sixlane_verdict exception_find(struct packet *pkt)
 static __always_inline int exception_may_be(const union sixlane_addr *dst, __u32 table, __u32 route)
 {
 	struct sixlane_exception_key key;
+	__u32 check;
 
 	if (likely(!(route & ROUTE_MARKS)))
 		return 0;
 	key = (struct sixlane_exception_key){ .dst = *dst, .table = table };
-	return route & SIXLANE_ROUTE_EXCEPTIONS_MISSING ||
-	       exception_lookup(&key, sixlane_exception_check(&key));
+	check = sixlane_exception_check(&key);
+	return exception_lookup(&key, check) || exception_may_be_missing(route, check);
 }
 
 /* Sets mtu and exception, and fate to the exception's. */

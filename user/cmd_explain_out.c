@@ -89,7 +89,7 @@ static void tell_exception(struct explain *explain)
 		return;
 	case WALK_EXCEPTION_MISSING:
 		explain_say(explain, "exception",
-			    "none, but some of this prefix found no room: the kernel knows");
+			    "none, perhaps since it found no room: the kernel knows");
 		return;
 	default:
 		tell_entry(explain);

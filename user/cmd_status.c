@@ -100,8 +100,7 @@ static void warn_of_all(struct status *status)
 		     (unsigned long long)meta->routes_missing);
 	if (meta->exceptions_missing)
 		warn(status,
-		     "%llu exceptions found no room: under their prefixes the kernel gets every "
-		     "packet to a destination that has none in the maps",
+		     "%llu exceptions found no room, or no next hop: the kernel gets the packets to them",
 		     (unsigned long long)meta->exceptions_missing);
 	if (meta->neighbours >= SIXLANE_MAX_NEIGHBOURS - 1)
 		warn(status,

@@ -123,7 +123,7 @@ struct walk_group {
 enum walk_exception_outcome {
 	WALK_EXCEPTION_UNASKED, /* no destination with this longest prefix has one, or no way out */
 	WALK_EXCEPTION_ABSENT,	/* this one has none */
-	WALK_EXCEPTION_MISSING, /* nor this one, but for some there was no room: the kernel's */
+	WALK_EXCEPTION_MISSING, /* nor this one, perhaps for want of room: the kernel's */
 	WALK_EXCEPTION_EXPIRED, /* the route holds */
 	WALK_EXCEPTION_OBSERVED,  /* counted and not applied */
 	WALK_EXCEPTION_ELSEWHERE, /* it holds for packets by another member */

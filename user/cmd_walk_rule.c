@@ -158,9 +158,8 @@ static bool may_have_exception(const struct maps *maps, const struct sixlane_exc
 {
 	struct sixlane_exception value;
 
-	if (route & SIXLANE_ROUTE_EXCEPTIONS_MISSING)
-		return true;
-	return route & SIXLANE_ROUTE_EXCEPTIONS && !maps_exception(maps, key, &value);
+	return (route & WALK_MARKS && !maps_exception(maps, key, &value)) ||
+	       maps_exception_may_be_missing(maps, key, route);
 }
 
 /* Whether the rule suppresses the route, with WALK_RULE_DECIDES for no. */

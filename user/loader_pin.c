@@ -38,6 +38,7 @@ static const struct map_spec specs[LOADER_N_MAPS] = {
 				sizeof(struct sixlane_exception), SIXLANE_MAX_EXCEPTIONS,
 				BPF_F_NO_PREALLOC },
 	[LOADER_EXCEPTED] = { "sl_excepted", ARRAY_OF(uint64_t, SIXLANE_EXCEPTED_WORDS) },
+	[LOADER_MISSING] = { "sl_missing", ARRAY_OF(uint64_t, SIXLANE_MISSING_WORDS) },
 	[LOADER_OPERATOR] = { "sl_operator", BPF_MAP_TYPE_HASH,
 			      sizeof(struct sixlane_exception_key), sizeof(struct sixlane_operator),
 			      SIXLANE_MAX_EXCEPTIONS, BPF_F_NO_PREALLOC },

@@ -68,7 +68,7 @@ static bool is_copied(const struct bpf_map *map)
 {
 	static const char *const left_out[] = { "sl_routes",   "sl_counters", "sl_exceptions",
 						"sl_excepted", "sl_operator", "sl_hints",
-						"sl_cpu" };
+						"sl_cpu",      "sl_missing" };
 	const char *name = bpf_map__name(map);
 
 	for (size_t i = 0; i < ARRAY_SIZE(left_out); i++)

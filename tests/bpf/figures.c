@@ -12,6 +12,8 @@
 static const struct setup *setup;
 static struct world_exception installed[WORLD_EXCEPTIONS];
 static size_t n_installed;
+static struct sixlane_exception_key missing[WORLD_EXCEPTIONS];
+static size_t n_missing;
 static struct sixlane_exception *before, *after; /* [exception][cpu] */
 static uint64_t before_ns;			 /* the clock that the datapath reads */
 
@@ -121,13 +123,26 @@ static uint64_t coarse_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static void set_bit(uint64_t *words, uint32_t bit, bool set)
+{
+	uint64_t *word = &words[bit / 64], mask = 1ull << bit % 64;
+
+	*word = set ? *word | mask : *word & ~mask;
+}
+
 /* The tests' own count of bits is none: what is alike is as good as there. */
 static void set_excepted(const struct sixlane_exception_key *key, bool set)
 {
-	uint32_t bit = sixlane_excepted_bit(sixlane_exception_check(key));
-	uint64_t *word = &setup->excepted[bit / 64], mask = 1ull << bit % 64;
+	set_bit(setup->excepted, sixlane_excepted_bit(sixlane_exception_check(key)), set);
+}
 
-	*word = set ? *word | mask : *word & ~mask;
+static void set_missing(const struct sixlane_exception_key *keys, size_t n, bool set)
+{
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t number = 0; number < 2; number++)
+			set_bit(setup->missing,
+				sixlane_missing_bit(sixlane_exception_check(&keys[i]), number),
+				set);
 }
 
 void figures_install(const struct world *world)
@@ -139,6 +154,10 @@ void figures_install(const struct world *world)
 		bpf_map_delete_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].key);
 		set_excepted(&installed[i].key, false);
 	}
+	set_missing(missing, n_missing, false);
+	set_missing(world->missing, world->n_missing, true);
+	n_missing = world->n_missing;
+	memcpy(missing, world->missing, sizeof(missing));
 	n_installed = world->n_exceptions;
 	memcpy(installed, world->exceptions, sizeof(installed));
 	for (size_t i = 0; i < n_installed; i++) {

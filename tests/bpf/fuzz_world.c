@@ -383,6 +383,12 @@ static void add_random_exception(struct world *world)
 		world->n_exceptions--;
 }
 
+static void add_random_missing(struct world *world)
+{
+	world_add_missing(world, "::", fuzz_one_in(2) ? 0 : random_table());
+	world->missing[world->n_missing - 1].dst = random_destination(world);
+}
+
 /* A route to nothing but this, that leads out. */
 static void add_owner(struct world *world, const union sixlane_addr *dst)
 {
@@ -401,10 +407,12 @@ static void add_exceptions(struct world *world)
 	for (size_t i = 0; i < world->n_exceptions; i++)
 		if (fuzz_one_in(2))
 			add_owner(world, &world->exceptions[i].key.dst);
+	for (uint32_t n = fuzz_below(WORLD_EXCEPTIONS); n; n--)
+		add_random_missing(world);
 	for (size_t i = 0; i < world->n_routes; i++) {
 		if (!fuzz_one_in(3))
 			world->routes[i].value |= SIXLANE_ROUTE_EXCEPTIONS;
-		if (fuzz_one_in(20))
+		if (fuzz_one_in(4))
 			world->routes[i].value |= SIXLANE_ROUTE_EXCEPTIONS_MISSING;
 	}
 }

@@ -15,6 +15,19 @@ static const struct world_exception *find(const struct walk *w)
 	return NULL;
 }
 
+static bool is_missing(const struct walk *w)
+{
+	const struct world *world = w->world;
+
+	if (!(w->value & SIXLANE_ROUTE_EXCEPTIONS_MISSING))
+		return false;
+	for (size_t i = 0; i < world->n_missing; i++)
+		if (world->missing[i].table == w->table &&
+		    !memcmp(world->missing[i].dst.bytes, w->bare.bytes + AT_DST, 16))
+			return true;
+	return false;
+}
+
 static bool has(const struct sixlane_exception *value, uint32_t flag)
 {
 	return value->flags & flag;
@@ -58,22 +71,22 @@ static bool apply(const struct walk *w, const struct sixlane_exception *value, s
 
 bool model_may_have_exception(const struct walk *w)
 {
-	if (w->value & SIXLANE_ROUTE_EXCEPTIONS_MISSING)
-		return true;
-	return w->value & SIXLANE_ROUTE_EXCEPTIONS && find(w);
+	const uint32_t marks = SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING;
+
+	return (w->value & marks && find(w)) || is_missing(w);
 }
 
 bool model_apply_exception(const struct walk *w, struct way *way, struct model_result *result)
 {
 	bool marked = w->value & SIXLANE_ROUTE_EXCEPTIONS;
-	bool missing = w->value & SIXLANE_ROUTE_EXCEPTIONS_MISSING;
+	bool lacks = w->value & SIXLANE_ROUTE_EXCEPTIONS_MISSING;
 	const struct world_exception *found;
 
-	if ((!marked && !missing) || way->fate.kind != SIXLANE_FORWARD)
+	if ((!marked && !lacks) || way->fate.kind != SIXLANE_FORWARD)
 		return true;
 	found = find(w);
 	if (!found)
-		return !missing;
+		return !is_missing(w);
 	if (found->value.check != sixlane_exception_check(&found->key))
 		return false;
 	if (is_expired(&found->value))

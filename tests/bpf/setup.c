@@ -29,6 +29,7 @@ static const char *const map_names[N_MAPS] = {
 	[MAP_CELLS] = "sl_cells",
 	[MAP_EXCEPTIONS] = "sl_exceptions",
 	[MAP_EXCEPTED] = "sl_excepted",
+	[MAP_MISSING] = "sl_missing",
 	[MAP_OPERATOR] = "sl_operator",
 	[MAP_HINTS] = "sl_hints",
 	[MAP_CPU] = "sl_cpu",
@@ -221,8 +222,10 @@ static int find_maps(struct setup *setup)
 	setup->rules = map_array(setup, MAP_RULES, WORLD_RULES * sizeof(*setup->rules));
 	setup->excepted =
 		map_array(setup, MAP_EXCEPTED, SIXLANE_EXCEPTED_WORDS * sizeof(*setup->excepted));
-	if (!setup->excepted || !setup->meta || !setup->ports || !setup->next_hops ||
-	    !setup->cells || !setup->neighbours || !setup->rules)
+	setup->missing =
+		map_array(setup, MAP_MISSING, SIXLANE_MISSING_WORDS * sizeof(*setup->missing));
+	if (!setup->excepted || !setup->missing || !setup->meta || !setup->ports ||
+	    !setup->next_hops || !setup->cells || !setup->neighbours || !setup->rules)
 		return -EIO;
 	setup->n_cpus = libbpf_num_possible_cpus();
 	return setup->n_cpus < 0 ? setup->n_cpus : 0;

@@ -18,6 +18,7 @@ enum setup_map {
 	MAP_CELLS,
 	MAP_EXCEPTIONS,
 	MAP_EXCEPTED,
+	MAP_MISSING,
 	MAP_OPERATOR,
 	MAP_HINTS,
 	MAP_CPU,
@@ -44,7 +45,7 @@ struct setup {
 	union sixlane_cell *cells;
 	struct sixlane_rule *rules;
 	struct sixlane_neigh *neighbours;
-	uint64_t *excepted;
+	uint64_t *excepted, *missing;
 	struct ring_buffer *hints;
 	int n_cpus; /* possible ones */
 };

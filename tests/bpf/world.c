@@ -226,6 +226,15 @@ void world_add_exception(struct world *world, const char *dst, uint32_t table,
 	exception->value.check = sixlane_exception_check(&exception->key);
 }
 
+void world_add_missing(struct world *world, const char *dst, uint32_t table)
+{
+	struct sixlane_exception_key *key = &world->missing[world->n_missing++];
+
+	assert(world->n_missing <= WORLD_EXCEPTIONS);
+	parse_addr(&key->dst, dst);
+	key->table = table ? table : SIXLANE_TABLE_MAIN;
+}
+
 void world_mark_routes(struct world *world, uint32_t marks)
 {
 	for (size_t i = 0; i < world->n_routes; i++)

@@ -118,16 +118,21 @@ def test_many_sources(idle):
     assert set(ex.shown(net)) == {FAR}
 
 
+def _large(numbers):
+    return [fr.udp(fr.address_text(int.from_bytes(ex.crowd_address(number), "big")), size=1400)
+            for number in numbers]  # fmt: skip
+
+
 def test_bound(idle):
-    """There is room for 100. Of the others the kernel decides: no packet is forwarded against it."""
+    """There is room for 100. Of the others the kernel decides: no packet is forwarded against it, and
+    those to destinations of the same route that it knows nothing of are forwarded as ever."""
     net = ex.start(idle, "--max-exceptions", 100)
     # So few that the kernel, which keeps as few as five in a bucket, drops none.
     numbers = range(1, 301)
     ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 0, len(numbers)))
     wait_until(lambda: net.router.status()["exceptions_missing"] > 0, 15, "missing")
     assert len(ex.shown(net)) <= 100
-    frames = [fr.udp(fr.address_text(int.from_bytes(ex.crowd_address(number), "big")), size=1400)
-              for number in numbers]  # fmt: skip
+    frames, others = _large(numbers), _large(range(301, 601))
 
     def answered():
         got = net.exchange(frames)
@@ -138,6 +143,8 @@ def test_bound(idle):
     assert "forward" not in rise and not got["b"], rise
     assert 0 < rise["answer_too_big"] <= 100, rise
     assert rise["answer_too_big"] + rise["punt_exception"] == len(frames), rise
+    _, rise = net.counted(lambda: net.exchange(others))
+    assert rise == {"forward": len(others)}, rise
     # All is as it was once the kernel has forgotten.
     ex.forget(net)
     net.settle(frames, forward=len(frames))

@@ -36,6 +36,19 @@ static inline void fill(uint32_t marks)
 	world_route(SIXLANE_TABLE_MAIN, "2001:db8:a::", 64, BACK_HOP);
 }
 
+/* DESTINATION has one that the map lacks. */
+static inline void lack(void)
+{
+	const struct sixlane_exception_key key = { .dst = address(DESTINATION),
+						   .table = SIXLANE_TABLE_MAIN };
+
+	for (uint32_t number = 0; number < 2; number++) {
+		uint32_t bit = sixlane_missing_bit(sixlane_exception_check(&key), number);
+
+		missing[bit / 64] |= 1ull << bit % 64;
+	}
+}
+
 static inline struct sixlane_exception exception_of(uint32_t flags)
 {
 	return (struct sixlane_exception){ .flags = flags,

@@ -59,6 +59,7 @@ static struct sixlane_rule rules[2 * SIXLANE_MAX_RULES];
 static struct entry routes[WORLD_ENTRIES], sources[WORLD_ENTRIES];
 static struct vlan vlans[WORLD_ENTRIES];
 static struct exception exceptions[WORLD_ENTRIES];
+static uint64_t missing[SIXLANE_MISSING_WORDS];
 static uint32_t n_routes, n_sources, n_vlans, n_exceptions;
 
 static const struct maps maps = { .meta = &meta,
@@ -66,6 +67,7 @@ static const struct maps maps = { .meta = &meta,
 				  .next_hops = next_hops,
 				  .neighbours = neighbours,
 				  .cells = cells,
+				  .missing = missing,
 				  .rules = rules };
 
 static inline union sixlane_addr address(const char *text)
@@ -209,6 +211,7 @@ static inline void world_clear(void)
 	memset(ports, 0, sizeof(ports));
 	memset(cells, 0, sizeof(cells));
 	memset(rules, 0, sizeof(rules));
+	memset(missing, 0, sizeof(missing));
 	n_routes = n_sources = n_vlans = n_exceptions = 0;
 	meta = (struct sixlane_meta){ .abi = SIXLANE_ABI, .flags = SIXLANE_META_READY };
 	world_port(SLOT_IN, IN, SERVED);

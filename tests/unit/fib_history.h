@@ -207,6 +207,7 @@ static inline bool history_is_there(const struct history *history,
 static inline void history_tell_exceptions(struct history *history, enum fib_origin origin,
 					   bool some)
 {
+	struct fib_stats stats;
 	uint64_t next_ns;
 
 	history_at_work = true;
@@ -233,7 +234,9 @@ static inline void history_tell_exceptions(struct history *history, enum fib_ori
 	fib_exceptions_expire(history->fib, 1, SIZE_MAX, &next_ns);
 	history_at_work = false;
 	history_note_evicted(history);
+	fib_get_stats(history->fib, &stats);
+	/* … or of what no telling tells */
 	if (origin == FIB_KERNEL)
-		history->lost = history->lost_anew;
+		history->lost = history->lost_anew || stats.exceptions_missing;
 }
 #endif

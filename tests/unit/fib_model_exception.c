@@ -168,7 +168,7 @@ static bool says(const struct sim *sim, const struct sixlane_exception *value,
 	return leads(sim, value, said->has_hop ? &said->hop : NULL, excused) &&
 	       !(value->flags & SIXLANE_EXCEPTION_UNDER) == !under &&
 	       (!under || sim_fate_is(sim, value->under, &said->under)) && has_mtu(value, said) &&
-	       (more || !kernel || !oper) && (!more || oper);
+	       (more || !kernel || !oper) && (!more || oper || said->confirm_ns);
 }
 
 /* What the kernel says counts beside the operator's word; of what is maybe, *maybe. */

@@ -170,7 +170,7 @@ int libbpf_num_possible_cpus(void)
 }
 
 static uint64_t excepted[SIXLANE_EXCEPTED_WORDS];
-static uint16_t n_excepted[SIXLANE_EXCEPTED_BITS];
+static uint8_t n_excepted[SIXLANE_EXCEPTED_BITS];
 static struct maps maps = { .excepted = excepted, .n_excepted = n_excepted };
 
 static bool is_excepted(const void *key)

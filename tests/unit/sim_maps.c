@@ -163,8 +163,6 @@ static void check_exception(const struct sim *sim, const struct sixlane_exceptio
 	assert_int_equal(value->check, 0);
 	assert_int_equal(value->flags & SIXLANE_EXCEPTION_VERSION, 0);
 	assert_true(value->flags & (SIXLANE_EXCEPTION_KERNEL | SIXLANE_EXCEPTION_OPERATOR));
-	if (value->flags & SIXLANE_EXCEPTION_MORE)
-		assert_true(value->flags & SIXLANE_EXCEPTION_OPERATOR);
 	if (has_mtu)
 		assert_in_range(value->mtu, 1280, UINT32_MAX);
 	else
@@ -227,6 +225,60 @@ static int exception_del(void *ctx, const struct sixlane_exception_key *key)
 	sim->exceptions[i] = sim->exceptions[--sim->n_exceptions];
 	tell(sim);
 	return 0;
+}
+
+static size_t find_missing(const struct sim *sim, const struct sixlane_exception_key *key)
+{
+	size_t i = 0;
+
+	while (i < sim->n_missing && memcmp(&sim->missing[i].key, key, sizeof(*key)))
+		i++;
+	return i;
+}
+
+bool sim_is_missing(const struct sim *sim, const struct sixlane_exception_key *key)
+{
+	return find_missing(sim, key) < sim->n_missing;
+}
+
+static unsigned int missing_add(void *ctx, const struct sixlane_exception_key *key, bool untold)
+{
+	struct sim *sim = ctx;
+	size_t i = find_missing(sim, key);
+	unsigned int news = 0;
+
+	assert_true(i < SIM_MAX_EXCEPTIONS);
+	if (i == sim->n_missing) {
+		sim->missing[sim->n_missing++] = (struct sim_missing){ .key = *key };
+		news |= FIB_MISSING_NOW;
+	}
+	news |= sim->missing[i].anew ? 0 : FIB_MISSING_ANEW;
+	sim->missing[i].anew = true;
+	sim->missing[i].untold |= untold;
+	tell(sim);
+	return news;
+}
+
+static void missing_begin(void *ctx, bool keep_untold)
+{
+	struct sim *sim = ctx;
+
+	for (size_t i = 0; i < sim->n_missing; i++) {
+		sim->missing[i].untold &= keep_untold;
+		sim->missing[i].anew = sim->missing[i].untold;
+	}
+}
+
+static void missing_end(void *ctx)
+{
+	struct sim *sim = ctx;
+	size_t n = 0;
+
+	for (size_t i = 0; i < sim->n_missing; i++)
+		if (sim->missing[i].anew)
+			sim->missing[n++] = sim->missing[i];
+	sim->n_missing = n;
+	tell(sim);
 }
 
 /* --- arrays ----------------------------------------------------------------------------------- */
@@ -553,6 +605,9 @@ struct fib_writer sim_writer(struct sim *sim)
 		.gaps_set = gaps_set,
 		.exception_set = exception_set,
 		.exception_del = exception_del,
+		.missing_add = missing_add,
+		.missing_begin = missing_begin,
+		.missing_end = missing_end,
 		.grace = grace,
 	};
 }

@@ -45,10 +45,17 @@ struct sim_exception {
 	struct sixlane_exception value;
 };
 
+struct sim_missing {
+	struct sixlane_exception_key key;
+	bool anew, untold;
+};
+
 struct sim {
 	struct sim_trie routes, sources;
 	struct sim_exception exceptions[SIM_MAX_EXCEPTIONS];
 	size_t n_exceptions, exceptions_capacity;
+	struct sim_missing missing[SIM_MAX_EXCEPTIONS];
+	size_t n_missing;
 	struct sixlane_next_hop *next_hops; /* [SIXLANE_MAX_NEXT_HOPS] */
 	union sixlane_cell *cells;	    /* [SIXLANE_MAX_CELLS] */
 	struct sixlane_neigh *neighs;	    /* [SIXLANE_MAX_NEIGHBOURS] */
@@ -116,6 +123,8 @@ enum sim_effect { SIM_NO_EFFECT, SIM_APPLIED, SIM_OBSERVED, SIM_PUNTED };
 /* *value: of the one that is there, NULL: none is, or it is not looked for. */
 enum sim_effect sim_effect(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
 			   const struct sim_found *found, const struct sixlane_exception **value);
+/* The map lacks it, as is said to packets. */
+bool sim_is_missing(const struct sim *sim, const struct sixlane_exception_key *key);
 /* Whoever looks for it or not; NULL: it is not there. */
 const struct sixlane_exception *sim_exception(const struct sim *sim, uint32_t table,
 					      const union sixlane_addr *dst);

@@ -10,6 +10,7 @@ static const struct row {
 	const char *name;
 	uint32_t marks, flags; /* flags 0: it is not there */
 	bool elsewhere;	       /* under another fate */
+	bool lacking;	       /* for want of room */
 	uint64_t expires_ns;
 	enum walk_exception_outcome outcome;
 	enum sixlane_verdict verdict; /* of 1301 bytes, answered without further ado */
@@ -21,14 +22,24 @@ static const struct row {
 	{ .name = "a mark, and nothing there", .marks = MARK, .outcome = WALK_EXCEPTION_ABSENT },
 	{ .name = "nothing there, for want of room",
 	  .marks = MARK | MARK_MISSING,
+	  .lacking = true,
 	  .outcome = WALK_EXCEPTION_MISSING,
 	  .verdict = SIXLANE_PUNT_EXCEPTION },
+	{ .name = "nothing there, while others found no room",
+	  .marks = MARK | MARK_MISSING,
+	  .outcome = WALK_EXCEPTION_ABSENT },
+	{ .name = "lacking under another route",
+	  .marks = MARK,
+	  .lacking = true,
+	  .outcome = WALK_EXCEPTION_ABSENT },
 	{ .name = "only missing ones",
 	  .marks = MARK_MISSING,
+	  .lacking = true,
 	  .outcome = WALK_EXCEPTION_MISSING,
 	  .verdict = SIXLANE_PUNT_EXCEPTION },
-	{ .name = "there, though others found no room",
+	{ .name = "there, though it found no room before",
 	  .marks = MARK | MARK_MISSING,
+	  .lacking = true,
 	  .flags = KERNEL | WITH_HOP,
 	  .outcome = WALK_EXCEPTION_APPLIED,
 	  .port = SLOT_OTHER },
@@ -89,9 +100,16 @@ static const struct row {
 	  .outcome = WALK_EXCEPTION_OBSERVED },
 	{ .name = "expired, which is no want of room",
 	  .marks = MARK | MARK_MISSING,
+	  .lacking = true,
 	  .flags = KERNEL | WITH_MTU | SIXLANE_EXCEPTION_PUNT,
 	  .expires_ns = 1,
 	  .outcome = WALK_EXCEPTION_EXPIRED },
+	{ .name = "redirect that nobody has asked about for too long",
+	  .marks = MARK,
+	  .flags = KERNEL | WITH_HOP | SIXLANE_EXCEPTION_MORE,
+	  .expires_ns = 1,
+	  .outcome = WALK_EXCEPTION_PUNTED,
+	  .verdict = SIXLANE_PUNT_EXCEPTION },
 	{ .name = "not yet expired",
 	  .marks = MARK,
 	  .flags = KERNEL | WITH_HOP,
@@ -116,6 +134,8 @@ static void what_is_met(void **state)
 		value.under.port += row->elsewhere;
 		if (row->flags)
 			world_exception(SIXLANE_TABLE_MAIN, DESTINATION, value);
+		if (row->lacking)
+			lack();
 		walk = walk_of(MTU + 1);
 		if (walk.verdict != row->verdict || walk.exception.outcome != row->outcome ||
 		    walk.hop.port != port || walk.hop.mtu != mtu)
@@ -196,6 +216,8 @@ static void suppressed_but_for_exceptions(void **state)
 				 marks ? WALK_RULE_EXCEPTED : WALK_RULE_SUPPRESSED);
 	}
 	fill_suppressed(MARK | MARK_MISSING);
+	assert_int_equal(walk_of(100).verdict, SIXLANE_PASS_NO_ROUTE);
+	lack();
 	assert_int_equal(walk_of(100).verdict, SIXLANE_PUNT_RULE);
 }
 

@@ -337,6 +337,30 @@ static void test_left_out(void **state)
 	}
 }
 
+/* … of those that found no room, whom nobody knows to ask about: it takes two. */
+static void test_left_out_for_want_of_room(void **state)
+{
+	struct world *world = *state;
+	struct sync *sync = start(world);
+
+	kernel.order[0] = kernel.order[1];
+	fib_set_max_exceptions(world->fib, 1);
+	run_to_end(sync);
+	assert_mtu(world, "2001:db8::1", 1300);
+	assert_int_equal(say(world, FIB_KERNEL, "2001:db8::3", pmtu(1300)), -ENOSPC);
+	run_to_end(sync);
+	assert_effect(world, "2001:db8::3", SIM_PUNTED);
+	/* Those that are not whole do not count. */
+	for (int i = 0; i < 2; i++) {
+		run(sync);
+		sync->withdrawals++;
+		run_to_end(sync);
+		assert_effect(world, "2001:db8::3", SIM_PUNTED);
+		run_to_end(sync);
+		assert_effect(world, "2001:db8::3", i ? SIM_NO_EFFECT : SIM_PUNTED);
+	}
+}
+
 /* Which none can be where no datagram ends in the middle of exceptions, but what is younger. */
 static void test_nothing_left_out(void **state)
 {
@@ -447,6 +471,7 @@ int main(void)
 		TEST(test_doubt_that_nobody_settles),
 		TEST(test_answer_is_younger),
 		TEST(test_left_out),
+		TEST(test_left_out_for_want_of_room),
 		TEST(test_nothing_left_out),
 		TEST(test_by_source),
 		TEST(test_behind),

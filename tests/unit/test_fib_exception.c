@@ -305,6 +305,7 @@ static void test_without_a_known_end(void **state)
 	set_routes(world);
 	say(world, FIB_KERNEL, "2001:db8::1", leased);
 	assert_int_equal(value->expires_ns, 900);
+	assert_true(value->flags & MORE);
 	fib_exceptions_expire(world->fib, 299, 10, &next);
 	assert_int_equal(next, 300);
 	assert_hop(world, "2001:db8::1", hop_via("fe80::5", 4, 0));
@@ -363,7 +364,7 @@ static void test_those_that_expire_sooner_go(void **state)
 	/* What expires sooner than all others finds no room, nor does what expires with one. */
 	assert_int_equal(say(world, FIB_KERNEL, "2001:db9::1", until(pmtu(1300), 200)), -ENOSPC);
 	assert_effect(world, "2001:db9::1", SIM_PUNTED);
-	assert_effect(world, "2001:db9::2", SIM_PUNTED);
+	assert_effect(world, "2001:db9::2", SIM_NO_EFFECT);
 	assert_int_equal(stats_of(world).exceptions_missing, 2);
 	assert_int_equal(stats_of(world).missing, 0);
 	/* What is there may change. */
@@ -577,37 +578,6 @@ static void test_asked_to_no_avail(void **state)
 	assert_effect(world, "2001:db8::1", SIM_PUNTED);
 }
 
-/* What found no room is settled when all was told and found some, and not before. */
-static void test_missing_ones_are_settled(void **state)
-{
-	struct world *world = *state;
-
-	set_three_routes(world);
-	fib_set_max_exceptions(world->fib, 1);
-	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
-	assert_int_equal(say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300)), -ENOSPC);
-	assert_int_equal(say(world, FIB_KERNEL, "2001:db8:1::2", pmtu(1300)), -ENOSPC);
-	for (int round = 0; round < 3; round++) {
-		fib_exceptions_begin(world->fib, FIB_KERNEL);
-		say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
-		if (round == 1)
-			say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300));
-		assert_marks(world, "2001:db8::1", MISSING);
-		assert_marks(world, "2001:db8:1::1", round < 2 ? MISSING : 0);
-		fib_exceptions_end(world->fib, FIB_KERNEL, round > 0, NULL, NULL);
-		assert_marks(world, "2001:db8::1", round < 2 ? MISSING : ANY);
-		assert_marks(world, "2001:db8:1::1", round < 1 ? MISSING : 0);
-		assert_int_equal(stats_of(world).exceptions_missing, round == 0	  ? 2
-								     : round == 1 ? 1
-										  : 0);
-	}
-	/* The operator's are not told by that. */
-	say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300));
-	fib_exceptions_begin(world->fib, FIB_OPERATOR);
-	fib_exceptions_end(world->fib, FIB_OPERATOR, true, NULL, NULL);
-	assert_marks(world, "2001:db8::1", MISSING);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -626,7 +596,6 @@ int main(void)
 		TEST(test_gone_beside_the_operators),
 		TEST(test_not_told_again_and_not_gone),
 		TEST(test_asked_to_no_avail),
-		TEST(test_missing_ones_are_settled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

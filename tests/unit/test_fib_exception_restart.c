@@ -17,9 +17,12 @@ static void tell_routes(struct world *world)
 
 static void say_all(struct world *world)
 {
+	struct fib_exception leased = until(redirect(hop_via("fe80::5", 3, 0)), 900);
+
 	say(world, FIB_KERNEL, "2001:db8::1",
 	    until(pmtu_under(1300, hop_via("fe80::2", 3, 0)), 99));
-	say(world, FIB_KERNEL, "2001:db8::2", redirect(hop_via("fe80::5", 3, 0)));
+	leased.confirm_ns = 300;
+	say(world, FIB_KERNEL, "2001:db8::2", leased);
 	say(world, FIB_KERNEL, "2001:db8::3",
 	    (struct fib_exception){ .mtu = 1290, .observe = true });
 	say(world, FIB_KERNEL, "2001:db8::4", (struct fib_exception){ .punt = true });

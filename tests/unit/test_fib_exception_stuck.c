@@ -18,10 +18,17 @@ static void test_exception_finds_no_room(void **state)
 	assert_int_equal(say(world, FIB_OPERATOR, "2001:db9::1", pmtu(1300)), 0);
 	assert_exceptions(world, 1);
 	assert_effect(world, DST, SIM_PUNTED);
-	assert_effect(world, "2001:db9::2", SIM_PUNTED);
+	assert_effect(world, "2001:db9::2", SIM_NO_EFFECT);
 	assert_mtu(world, "2001:db8::1", 1300);
 	assert_int_equal(stats_of(world).exceptions_failed, 2);
 	assert_int_equal(fib_retry(world->fib), 2);
+	/* The operator's is not told when all that the kernel has is. */
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
+	say(world, FIB_KERNEL, DST, pmtu(1300));
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
+	assert_effect(world, DST, SIM_PUNTED);
+	assert_effect(world, "2001:db9::1", SIM_PUNTED);
 	/* It is not for want of room for routes. */
 	assert_int_equal(stats_of(world).missing, 0);
 	assert_int_equal(stats_of(world).exceptions_missing, 0);

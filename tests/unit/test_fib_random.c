@@ -452,6 +452,21 @@ static void open_world(struct history *history, uint64_t seed, bool tight)
 	history->model.lacking = tight;
 }
 
+/* However little was told of it. */
+static uint64_t what_is_lost_in_hours(struct history *history)
+{
+	struct fib_stats stats;
+	uint64_t next_ns;
+
+	fib_exceptions_expire(history->fib, 2 * 3600000000000, SIZE_MAX, &next_ns);
+	for (int i = 0; i < 2; i++) {
+		fib_exceptions_begin(history->fib, FIB_KERNEL);
+		fib_exceptions_end(history->fib, FIB_KERNEL, true, NULL, NULL);
+	}
+	fib_get_stats(history->fib, &stats);
+	return stats.exceptions_missing;
+}
+
 /* In the end nothing is left, whatever happened. */
 static void empty(struct history *history)
 {
@@ -477,6 +492,7 @@ static void empty(struct history *history)
 	assert_int_equal(stats.neighbours, 0);
 	assert_int_equal(stats.missing + stats.exceptions_failed, 0);
 	assert_int_equal(stats.exceptions, 0);
+	assert_int_equal(what_is_lost_in_hours(history), 0);
 	for (uint32_t ifindex = 1; ifindex <= FIRST_VLAN_PORT + N_VLAN_PORTS; ifindex++)
 		fib_set_port(history->fib, &(struct sixlane_port){ .ifindex = ifindex });
 	assert_int_equal(history->sim->n_port_index, 0);

@@ -102,7 +102,7 @@ void fib_get_stats(const struct fib *fib, struct fib_stats *out)
 		.write_errors = fib->write_errors,
 		.exceptions = fib->hosts.n_written,
 		.exceptions_evicted = fib->hosts.n_evicted,
-		.exceptions_missing = fib->hosts.n_missing,
+		.exceptions_missing = fib_lost_count(fib),
 		.exceptions_failed = fib->hosts.n_failed,
 		.exceptions_doubted = fib->hosts.n_doubted,
 	};

@@ -21,12 +21,15 @@
  *   whatever comes, goes or changes there. What the kernel says of a destination is of the route
  *   that it is under; before that leads elsewhere, or another route does, it is punted. What is
  *   said and cannot be written, or is forgotten for lack of memory or room, is punted by that
- *   prefix: all destinations that are not there, or, if what is there is wrong, all of them.
+ *   prefix: the destination, and what is taken for it, or, if what is there is wrong, all of them.
  */
 #ifndef FIB_FIB_H
 #define FIB_FIB_H
 
 #include "fib_target.h"
+
+#define FIB_MISSING_NOW 1u  /* it was not lacking before, … */
+#define FIB_MISSING_ANEW 2u /* … or not since begin */
 
 /*
  * Writes to the maps; ctx is the writer's own. Functions that return int: 0 or -errno. The
@@ -61,6 +64,16 @@ struct fib_writer {
 	int (*exception_set)(void *ctx, const struct sixlane_exception_key *key,
 			     const struct sixlane_exception *value);
 	int (*exception_del)(void *ctx, const struct sixlane_exception_key *key);
+	/*
+	 * sl_missing. The kernel may have an exception of this destination that the map lacks:
+	 * before the prefix's value says that some are. At the end those are none that were not
+	 * added since begin, but for those that were untold then or before, if they were kept.
+	 * FIB_MISSING_*.
+	 */
+	unsigned int (*missing_add)(void *ctx, const struct sixlane_exception_key *key,
+				    bool untold);
+	void (*missing_begin)(void *ctx, bool keep_untold);
+	void (*missing_end)(void *ctx);
 	/* Wait until every packet that was under way at the call has left. 0 or -errno. */
 	int (*grace)(void *ctx);
 };
@@ -124,7 +137,7 @@ struct fib_exception {
 	/*
 	 * CLOCK_MONOTONIC; 0: never. What is said has no end that is known: from then on it is in
 	 * doubt until it is said anew. expires_ns is then for packets alone, while nobody is there
-	 * to ask.
+	 * to ask: what comes later is the kernel's.
 	 */
 	uint64_t confirm_ns;
 };
@@ -133,9 +146,9 @@ struct fib_exception {
  * exception is what an origin says from now on; NULL: nothing. Of an owner with one hop that is not
  * under, nothing is applied; of one by source (FIB_SOURCES) the kernel's is a punt. 0, also if it
  * could not be written, which fib_retry() mends. -ENOMEM, or -ENOSPC: there is no room; then the
- * kernel's exception is missing (its owner is marked, so that packets to destinations that are not
- * there are punted), the operator's is refused. An exception of the kernel that expires sooner than
- * a new one, or any for an operator's, makes room for it, and is missing from then on.
+ * kernel's exception is missing (packets to its destination are punted), the operator's is refused.
+ * An exception of the kernel that expires sooner than a new one, or any for an operator's, makes
+ * room for it, and is missing from then on.
  */
 int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 		      const union sixlane_addr *dst, const struct fib_exception *exception);
@@ -144,7 +157,8 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
  * All of an origin's exceptions are told anew: begin, fib_set_exception for each, end. Those that
  * were not set are gone then; of the kernel's (gone not NULL) only if gone says so, and others are
  * in doubt. Since many may be gone, those go by fib_exceptions_expire(), and till then hold as
- * before. complete: what was missing for want of room is settled, too.
+ * before. complete: what was missing for want of room, and was not told since the last end that was
+ * complete, is not missing any more, but for what the kernel does not tell.
  */
 enum fib_doubt {
 	FIB_NOT_DOUBTED_SINCE, /* begin; perhaps before */
@@ -157,7 +171,7 @@ void fib_exceptions_begin(struct fib *fib, enum fib_origin origin);
 void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, fib_gone_fn gone,
 			void *ctx);
 
-/* Whether there are any to destinations within this prefix. */
+/* Whether there are any to destinations within this prefix, or may be such as are missing. */
 bool fib_has_exceptions(const struct fib *fib, uint32_t table, const struct prefix *dst);
 
 /*

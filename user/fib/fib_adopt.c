@@ -99,7 +99,7 @@ int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32
 	entry = next_hop ? fib_entry_new(fib, table, &prefix) : NULL;
 	if (!entry)
 		return -ENOMEM;
-	fib_owner_adopt(fib, entry, value & MARKS);
+	fib_lost_adopt(fib, entry, value & MARKS);
 	entry->foreign = (value & ~MARKS) != sixlane_route_value(id, prefix.len);
 	next_hop->named++;
 	entry->written = id;

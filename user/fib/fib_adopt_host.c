@@ -20,11 +20,10 @@
 /* Nobody will be able to change it. What the kernel has there is not known any more. */
 static int refuse(struct fib *fib, const struct sixlane_exception_key *key, int err)
 {
-	const struct prefix prefix = { .addr = key->dst, .len = 128 };
-	const struct fib_table *table = fib_table_find(fib, key->table);
+	const struct fib_exception unknown = { 0 };
 
+	fib_lost_add(fib, key, &unknown);
 	fib->writer.exception_del(fib->writer.ctx, key);
-	fib_owner_lose(fib, table ? fib_host_owner_at(table, &prefix) : NULL);
 	return err;
 }
 
@@ -96,10 +95,16 @@ static bool understand_under(struct fib *fib, union sixlane_fate under, struct f
 	return true;
 }
 
+static bool is_operators(const struct sixlane_exception *content)
+{
+	return content->flags & SIXLANE_EXCEPTION_OPERATOR;
+}
+
 static bool understand(struct fib *fib, const struct fib_host *host, struct fib_exception *said)
 {
 	const struct sixlane_exception *content = &host->content;
 	bool has_mtu = content->flags & SIXLANE_EXCEPTION_MTU;
+	bool leased = content->flags & SIXLANE_EXCEPTION_MORE && !is_operators(content);
 
 	*said = (struct fib_exception){
 		.mtu = has_mtu ? content->mtu : 0,
@@ -107,6 +112,7 @@ static bool understand(struct fib *fib, const struct fib_host *host, struct fib_
 		.punt = content->flags & SIXLANE_EXCEPTION_PUNT,
 		.observe = content->flags & SIXLANE_EXCEPTION_OBSERVE,
 		.expires_ns = content->expires_ns,
+		.confirm_ns = leased ? content->expires_ns : 0,
 	};
 	if (content->flags & ~KNOWN_FLAGS || (has_mtu && content->mtu < FIB_MIN_MTU))
 		return false;
@@ -122,7 +128,7 @@ static struct fib_exception kernels_part(const struct sixlane_exception *content
 {
 	struct fib_exception kernel = *said;
 
-	if (content->flags & SIXLANE_EXCEPTION_MORE)
+	if (content->flags & SIXLANE_EXCEPTION_MORE && is_operators(content))
 		kernel = (struct fib_exception){ .punt = true };
 	else
 		kernel.observe |= (content->flags & ORIGINS) == ORIGINS;
@@ -135,11 +141,14 @@ static void understand_host(struct fib *fib, struct fib_host *host, void *ctx)
 
 	(void)ctx;
 	if (!understand(fib, host, &said))
-		said = (struct fib_exception){ .punt = true, .expires_ns = said.expires_ns };
+		said = (struct fib_exception){ .punt = true,
+					       .expires_ns = said.expires_ns,
+					       .confirm_ns = said.confirm_ns };
 	host->words[FIB_OPERATOR].said = said;
 	host->words[FIB_KERNEL].said = kernels_part(&host->content, &said);
 	/* as the earlier daemon had it */
-	host->lost &= said.punt || host->content.flags & SIXLANE_EXCEPTION_MORE;
+	host->lost &= said.punt || (host->content.flags & SIXLANE_EXCEPTION_MORE &&
+				    is_operators(&host->content));
 	if (host->words[FIB_KERNEL].there)
 		fib_list_append(&fib->hosts.doubts, &host->doubts);
 	fib_host_update(fib, host);

@@ -56,6 +56,7 @@ void fib_host_init(struct fib *fib)
 {
 	fib_list_init(&fib->hosts.doubts);
 	fib->hosts.max = SIXLANE_MAX_EXCEPTIONS;
+	fib->hosts.lost.any = true; /* by an earlier daemon */
 }
 
 void fib_host_free_all(struct fib *fib)
@@ -86,7 +87,7 @@ static struct fib_host *new_host(struct fib *fib, struct fib_table *table,
 	host->table = table;
 	fib_list_init(&host->doubts);
 	fib_host_own(host);
-	host->lost = fib_owner_has_lost(fib, host->owner);
+	host->lost = fib_lost_under(fib, host->owner);
 	hosts->n++;
 	return host;
 }
@@ -191,12 +192,15 @@ static struct fib_host *first_to_go(const struct fib *fib)
 	return item ? container_of(item, struct fib_host, eviction) : NULL;
 }
 
-/* The kernel still has it: from before it goes, what is not there is the kernel's. False: stuck. */
+/* The kernel still has it: what is not there is the kernel's. False: stuck. */
 static bool evict(struct fib *fib, struct fib_host *host)
 {
+	const struct sixlane_exception_key key = fib_host_key(host);
+	const struct fib_word *kernel = &host->words[FIB_KERNEL];
 	size_t n = fib->hosts.n;
 
-	fib_owner_lose(fib, host->owner);
+	if (kernel->there && kernel->said.expires_ns != LONG_EXPIRED)
+		fib_lost_add(fib, &key, &kernel->said);
 	for (int origin = 0; origin < FIB_N_ORIGINS; origin++)
 		host->words[origin].there = false;
 	fib->hosts.n_evicted++;
@@ -252,28 +256,26 @@ static struct fib_exception sane(const struct fib_exception *said)
 }
 
 /* Without words yet. NULL: *err says why. */
-static struct fib_host *first_word(struct fib *fib, enum fib_origin origin, uint32_t id,
-				   const union sixlane_addr *dst, uint64_t expires_ns, int *err)
+static struct fib_host *first_word(struct fib *fib, enum fib_origin origin,
+				   const struct sixlane_exception_key *key,
+				   const struct fib_exception *said, int *err)
 {
-	const struct prefix prefix = host_prefix(dst);
-	const struct fib_table *table;
 	struct fib_host *host = NULL;
 
 	*err = -ENOSPC;
-	if (make_room(fib, origin, expires_ns)) {
-		host = fib_host_get(fib, id, dst);
+	if (make_room(fib, origin, said->expires_ns)) {
+		host = fib_host_get(fib, key->table, &key->dst);
 		*err = -ENOMEM;
 	}
-	if (!host && origin == FIB_KERNEL) {
-		table = fib_table_find(fib, id);
-		fib_owner_lose(fib, table ? fib_host_owner_at(table, &prefix) : NULL);
-	}
+	if (!host && origin == FIB_KERNEL)
+		fib_lost_add(fib, key, said);
 	return host;
 }
 
 int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 		      const union sixlane_addr *dst, const struct fib_exception *exception)
 {
+	const struct sixlane_exception_key key = { .dst = *dst, .table = table };
 	struct fib_host *host;
 	int err;
 
@@ -282,7 +284,7 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 	if (!host && !exception)
 		return 0;
 	if (!host) {
-		host = first_word(fib, origin, table, dst, exception->expires_ns, &err);
+		host = first_word(fib, origin, &key, exception, &err);
 		if (!host)
 			return err;
 	}
@@ -303,7 +305,7 @@ void fib_exceptions_begin(struct fib *fib, enum fib_origin origin)
 	fib_adopt_finish(fib);
 	fib->hosts.generation[origin]++;
 	if (origin == FIB_KERNEL)
-		fib_owner_begin_finding(fib);
+		fib_lost_begin(fib);
 }
 
 /* An origin whose words are told anew, and who says of those that are not whether they are gone. */
@@ -360,7 +362,7 @@ void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, 
 	fib_adopt_finish(fib);
 	fib_host_each(fib, drop_unsaid, &anew);
 	if (origin == FIB_KERNEL && complete)
-		fib_owner_end_finding(fib);
+		fib_lost_end(fib);
 }
 
 void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst)
@@ -385,7 +387,8 @@ bool fib_has_exceptions(const struct fib *fib, uint32_t table, const struct pref
 {
 	const struct fib_table *found = fib_table_find(fib, table);
 
-	return found && radix_first_under(&found->hosts, dst);
+	return found && (radix_first_under(&found->hosts, dst) ||
+			 fib_lost_under(fib, fib_host_owner_at(found, dst)));
 }
 
 bool fib_has_doubts(const struct fib *fib)
@@ -432,6 +435,7 @@ void fib_exceptions_expire(struct fib *fib, uint64_t now_ns, size_t max, uint64_
 	struct fib_host *host;
 
 	fib_adopt_finish(fib);
+	fib_lost_at(fib, now_ns);
 	for (; max && fib_heap_first(heap) && fib_heap_first(heap)->key <= now_ns; max--) {
 		host = container_of(fib_heap_first(heap), struct fib_host, expiry);
 		expire(fib, host, now_ns);

@@ -93,6 +93,8 @@ static void take(struct sixlane_exception *content, const struct fib_exception *
 		content->flags |= SIXLANE_EXCEPTION_LOCKED;
 	if (said->punt)
 		content->flags |= SIXLANE_EXCEPTION_PUNT;
+	if (said->confirm_ns)
+		content->flags |= SIXLANE_EXCEPTION_MORE;
 }
 
 /* NULL: there are several, or none that leads out. */
@@ -221,14 +223,6 @@ static bool is_same(const struct sixlane_exception *a, const struct sixlane_exce
 	       a->under.word == b->under.word && a->expires_ns == b->expires_ns;
 }
 
-static struct sixlane_exception_key key_of(const struct fib_host *host)
-{
-	return (struct sixlane_exception_key){
-		.dst = host->node.prefix.addr,
-		.table = host->table->id,
-	};
-}
-
 static void set_written(struct fib *fib, struct fib_host *host, bool written)
 {
 	fib->hosts.n_written += written;
@@ -239,7 +233,7 @@ static void set_written(struct fib *fib, struct fib_host *host, bool written)
 static int write_value(struct fib *fib, struct fib_host *host,
 		       const struct sixlane_exception *content)
 {
-	const struct sixlane_exception_key key = key_of(host);
+	const struct sixlane_exception_key key = fib_host_key(host);
 	int err = -ENOMEM;
 
 	for (int i = 0; i < FIB_ENOMEM_TRIES && err == -ENOMEM; i++) {
@@ -255,7 +249,7 @@ static int write_value(struct fib *fib, struct fib_host *host,
 
 static int delete_value(struct fib *fib, struct fib_host *host)
 {
-	const struct sixlane_exception_key key = key_of(host);
+	const struct sixlane_exception_key key = fib_host_key(host);
 	int err = fib->writer.exception_del(fib->writer.ctx, &key);
 
 	if (err && err != -ENOENT) {
@@ -276,6 +270,7 @@ static void set_failed(struct fib *fib, struct fib_host *host, bool failed)
 void fib_host_settle(struct fib *fib, struct fib_host *host)
 {
 	struct fib_host_parts parts = { 0 }, old = host->parts;
+	const struct sixlane_exception_key key = fib_host_key(host);
 	struct sixlane_exception content;
 	bool said = fib_host_is_said(host), whole = true;
 	int err = 0;
@@ -291,6 +286,8 @@ void fib_host_settle(struct fib *fib, struct fib_host *host)
 	if (!err)
 		host->parts = parts;
 	fib_host_drop_parts(fib, err ? &parts : &old);
+	if (said && !host->written)
+		fib_missing_add(fib, &key, false);
 	fib_host_count(host, said && !host->written, err && host->written);
 	set_failed(fib, host, err || !whole);
 }

@@ -2,7 +2,8 @@
 /*
  * A host: a destination that has something of its own, one entry of sl_exceptions. What the origins
  * say of it and how many there may be is fib_exception.c's, what the map says fib_host.c's, which
- * prefix it belongs to fib_host_owner.c's. Private to fib/.
+ * prefix it belongs to fib_host_owner.c's, and what nobody remembers fib_host_lost.c's. Private to
+ * fib/.
  *
  * Invariants
  * - The owner of a host is the longest prefix in the trie that covers it. While it owns any, its
@@ -12,7 +13,8 @@
  *   missing ones. One whose entry should be another, or none, and cannot be changed is "stuck":
  *   its owner is punted. What nobody remembers for lack of room or memory is "lost" under the
  *   owner that it would have, which carries the mark of missing ones, too; since that says
- *   nothing of a host that is in the map, one that comes there later is punted.
+ *   nothing of a host that is in the map, one that comes there later is punted. Which ones are
+ *   missing packets find in sl_missing, where each is before its owner carries the mark.
  * - What the kernel says of a host is of the route that it is under there: the longest prefix that
  *   was told ("route"), whether or not it found room in the trie. When that changes, the host is
  *   doubtful, and so punted, before the trie or a next hop says anything new.
@@ -66,6 +68,14 @@ void fib_host_doubt(struct fib *fib, struct fib_host *host);
 /* Give back what a value has led to. */
 void fib_host_drop_parts(struct fib *fib, struct fib_host_parts *parts);
 
+static inline struct sixlane_exception_key fib_host_key(const struct fib_host *host)
+{
+	return (struct sixlane_exception_key){
+		.dst = host->node.prefix.addr,
+		.table = host->table->id,
+	};
+}
+
 static inline bool fib_host_is_said(const struct fib_host *host)
 {
 	return host->words[FIB_KERNEL].there || host->words[FIB_OPERATOR].there;
@@ -86,8 +96,6 @@ void fib_owner_settle(struct fib *fib, struct fib_entry *owner);
 /* The prefix in the trie that is the next shorter one. NULL: there is none. */
 struct fib_entry *fib_owner_above(const struct fib_entry *entry);
 
-/* The kernel may have exceptions under this owner, or without any, that nobody remembers. */
-bool fib_owner_has_lost(const struct fib *fib, const struct fib_entry *owner);
 /* Give a host the owner that it should have, or none, when it comes and when it goes. */
 void fib_host_own(struct fib_host *host);
 void fib_host_disown(struct fib_host *host);
@@ -95,6 +103,8 @@ void fib_host_disown(struct fib_host *host);
 struct fib_entry *fib_host_owner_at(const struct fib_table *table, const struct prefix *host);
 /* What the kernel goes by there. NULL: it is not known. */
 const struct fib_next_hop *fib_host_route(const struct fib_host *host);
+const struct fib_next_hop *fib_host_route_at(const struct fib_table *table,
+					     const struct prefix *host);
 /* It is absent, or stuck, or not any more. */
 void fib_host_count(struct fib_host *host, bool absent, bool stuck);
 
@@ -113,15 +123,32 @@ void fib_owner_doubt_host(struct fib *fib, struct fib_host *host);
 /* The same for all that go by this object. */
 void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *object);
 
-/* The kernel has an exception that nobody can remember: under this owner, NULL under none. */
-void fib_owner_lose(struct fib *fib, struct fib_entry *owner);
-/* What is lost was told anew since the first call if anew; it is remembered now, or lost again. */
-void fib_owner_begin_finding(struct fib *fib);
-void fib_owner_end_finding(struct fib *fib);
+/* --- fib_host_lost.c -------------------------------------------------------------------------- */
+
+/* The kernel may have exceptions under this owner, or without any, that nobody remembers. */
+bool fib_lost_under(const struct fib *fib, const struct fib_entry *owner);
+/* The kernel has an exception, of which it said this, that nobody can remember. */
+void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,
+		  const struct fib_exception *said);
+/* Packets to it are to find that it may be missing: before its owner says that some are. Returns
+ * FIB_MISSING_*. */
+unsigned int fib_missing_add(struct fib *fib, const struct sixlane_exception_key *key, bool untold);
+/* What is lost under one, or none (NULL), may be under the other now. */
+void fib_lost_spread(struct fib *fib, const struct fib_entry *from, struct fib_entry *to);
+/* About so many; not 0 if there may be any. */
+uint64_t fib_lost_count(const struct fib *fib);
+/* It is this late, on CLOCK_MONOTONIC. */
+void fib_lost_at(struct fib *fib, uint64_t now_ns);
+/*
+ * All that the kernel has is told anew from the first call on that comes after an end: what is lost
+ * is remembered at the end, or was lost again.
+ */
+void fib_lost_begin(struct fib *fib);
+void fib_lost_end(struct fib *fib);
 /* The marks of an entry that is taken over: what was missing may be so still. */
-void fib_owner_adopt(struct fib *fib, struct fib_entry *entry, uint32_t marks);
+void fib_lost_adopt(struct fib *fib, struct fib_entry *entry, uint32_t marks);
 /* The entry is forgotten. */
-void fib_owner_forget(struct fib *fib, struct fib_entry *entry);
+void fib_lost_forget(struct fib *fib, struct fib_entry *entry);
 
 /* --- fib_exception.c -------------------------------------------------------------------------- */
 

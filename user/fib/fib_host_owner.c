@@ -56,21 +56,27 @@ struct fib_entry *fib_host_owner_at(const struct fib_table *table, const struct 
 }
 
 /* The longest prefix that was told, or at. */
-static struct fib_entry *told_at(const struct fib_host *host, const struct fib_entry *at)
+static struct fib_entry *told_at(const struct fib_table *table, const struct prefix *host,
+				 const struct fib_entry *at)
 {
-	struct fib_entry *entry;
+	struct fib_entry *entry = fib_entry_of(radix_match(&table->entries, host));
 
-	entry = fib_entry_of(radix_match(&host->table->entries, &host->node.prefix));
 	while (entry && entry != at && !entry->wanted)
 		entry = fib_entry_of(radix_cover(&entry->node));
 	return entry;
 }
 
-const struct fib_next_hop *fib_host_route(const struct fib_host *host)
+const struct fib_next_hop *fib_host_route_at(const struct fib_table *table,
+					     const struct prefix *host)
 {
-	const struct fib_entry *entry = told_at(host, NULL);
+	const struct fib_entry *entry = told_at(table, host, NULL);
 
 	return entry ? entry->wanted : NULL;
+}
+
+const struct fib_next_hop *fib_host_route(const struct fib_host *host)
+{
+	return fib_host_route_at(host->table, &host->node.prefix);
 }
 
 static void set_owner(struct fib_host *host, struct fib_entry *owner)
@@ -116,112 +122,13 @@ static bool move_hosts(const struct fib_entry *entry, const struct fib_entry *fr
 	return any;
 }
 
-/* --- what is lost ----------------------------------------------------------------------------- */
-
-static void set_lost(struct fib *fib, struct fib_entry *entry, bool lost, bool anew)
-{
-	fib->hosts.n_lost += lost;
-	fib->hosts.n_lost -= entry->hosts_lost;
-	entry->hosts_lost = lost;
-	entry->hosts_lost_anew = anew;
-}
-
-bool fib_owner_has_lost(const struct fib *fib, const struct fib_entry *owner)
-{
-	return owner ? owner->hosts_lost : fib->hosts.lost_unowned;
-}
-
-/* What is lost under one may be under the other now; NULL: there is none. */
-static void spread_lost(struct fib *fib, const struct fib_entry *from, struct fib_entry *to)
-{
-	struct fib_hosts *hosts = &fib->hosts;
-	bool lost = fib_owner_has_lost(fib, from);
-	bool anew = from ? from->hosts_lost_anew : hosts->lost_unowned_anew;
-
-	if (!lost)
-		return;
-	if (to) {
-		set_lost(fib, to, true, anew || to->hosts_lost_anew);
-	} else {
-		hosts->lost_unowned = true;
-		hosts->lost_unowned_anew |= anew;
-	}
-}
-
-void fib_owner_lose(struct fib *fib, struct fib_entry *owner)
-{
-	struct fib_hosts *hosts = &fib->hosts;
-
-	hosts->n_missing++;
-	hosts->n_missing_anew++;
-	if (owner)
-		set_lost(fib, owner, true, true);
-	else
-		hosts->lost_unowned = hosts->lost_unowned_anew = true;
-	fib_owner_settle(fib, owner);
-}
-
-void fib_owner_forget(struct fib *fib, struct fib_entry *entry)
-{
-	set_lost(fib, entry, false, false);
-}
-
-void fib_owner_adopt(struct fib *fib, struct fib_entry *entry, uint32_t marks)
-{
-	bool lost = marks & SIXLANE_ROUTE_EXCEPTIONS_MISSING;
-
-	entry->marks = marks >> SIXLANE_ROUTE_MARKS_SHIFT;
-	fib->hosts.n_missing += lost; /* at least */
-	set_lost(fib, entry, lost, false);
-}
-
-static void begin_finding(struct fib *fib, struct fib_entry *entry)
-{
-	(void)fib;
-	entry->hosts_lost_anew = false;
-}
-
-void fib_owner_begin_finding(struct fib *fib)
-{
-	fib->hosts.n_missing_anew = 0;
-	fib->hosts.lost_unowned_anew = false;
-	if (fib->hosts.n_lost)
-		fib_entry_each(fib, begin_finding);
-}
-
-static void end_finding(struct fib *fib, struct fib_entry *entry)
-{
-	if (!entry->hosts_lost || entry->hosts_lost_anew)
-		return;
-	set_lost(fib, entry, false, false);
-	fib_owner_settle(fib, entry);
-}
-
-static void end_host_lost(struct fib *fib, struct fib_host *host, void *ctx)
-{
-	(void)ctx;
-	if (!host->lost || fib_owner_has_lost(fib, host->owner))
-		return;
-	host->lost = false;
-	fib_host_update(fib, host);
-}
-
-void fib_owner_end_finding(struct fib *fib)
-{
-	fib->hosts.n_missing = fib->hosts.n_missing_anew;
-	fib->hosts.lost_unowned = fib->hosts.lost_unowned_anew;
-	if (fib->hosts.n_lost)
-		fib_entry_each(fib, end_finding);
-	fib_host_each(fib, end_host_lost, NULL);
-}
-
 /* --- when entries come and go ----------------------------------------------------------------- */
 
 bool fib_owner_enter(struct fib *fib, struct fib_entry *entry)
 {
 	struct fib_entry *above = fib_owner_above(entry);
 
-	spread_lost(fib, above, entry);
+	fib_lost_spread(fib, above, entry);
 	return move_hosts(entry, above, entry);
 }
 
@@ -229,9 +136,11 @@ bool fib_owner_enter(struct fib *fib, struct fib_entry *entry)
 void fib_owner_leave(struct fib *fib, struct fib_entry *entry)
 {
 	struct fib_entry *above = fib_owner_above(entry);
+	bool owns = entry->hosts || entry->hosts_lost;
 
-	spread_lost(fib, entry, above);
-	if (move_hosts(entry, entry, above) || entry->hosts_lost)
+	fib_lost_spread(fib, entry, above);
+	move_hosts(entry, entry, above);
+	if (owns)
 		fib_owner_settle(fib, above);
 }
 
@@ -242,7 +151,7 @@ void fib_owner_doubt(struct fib *fib, struct fib_entry *entry)
 
 	for (at = radix_first_under(&entry->table->hosts, prefix); at;
 	     at = radix_next_under(at, prefix)) {
-		if (told_at(fib_host_of(at), entry) == entry)
+		if (told_at(entry->table, &at->prefix, entry) == entry)
 			fib_host_doubt(fib, fib_host_of(at));
 	}
 }

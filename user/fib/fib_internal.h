@@ -180,12 +180,29 @@ struct fib_entry {
 	bool foreign : 1; /* adopted with a value that we would not have written */
 	uint64_t hosts_stuck : FIB_HOSTS_BITS;
 	uint64_t generation : FIB_GENERATION_BITS; /* of the synchronisation that set it last */
-	uint64_t missing_below : 30;		   /* absent entries that this one covers */
+	uint64_t missing_below : 29;		   /* absent entries that this one covers */
 	bool doubtful : 1;   /* something it covers may have been lost: punted until synchronised */
 	bool hosts_lost : 1; /* … and others that nobody remembers, … */
-	bool hosts_lost_anew : 1; /* … since fib_exceptions_begin() */
+	bool hosts_lost_anew : 1;   /* … since the finding began, … */
+	bool hosts_lost_untold : 1; /* … or of which the kernel does not tell again */
 };
 _Static_assert(sizeof(struct fib_entry) <= 88, "a full table has hundreds of thousands");
+
+/* What nobody remembers: see fib_host_lost.c. */
+struct fib_lost {
+	size_t n_entries; /* with hosts_lost */
+	bool unowned;	  /* some of those nobody remembers have no owner … */
+	bool unowned_anew;
+	bool any, any_anew; /* bits of sl_missing may be set; … since the finding began, or kept */
+	bool finding; /* all that the kernel has is being told anew, for the first time or again …
+		       */
+	uint64_t n, n_anew;	   /* destinations; … since that began */
+	uint64_t n_untold;	   /* those that the kernel does not tell again, until … */
+	uint64_t untold_until_ns;  /* … this time */
+	uint64_t adopted_until_ns; /* the same of an earlier daemon's */
+	uint64_t now_ns;
+	bool held; /* passing: some of an earlier daemon's are not told */
+};
 
 /* Destinations with exceptions as a whole: see fib_host.h. */
 struct fib_hosts {
@@ -193,11 +210,9 @@ struct fib_hosts {
 	struct fib_heap expiry, eviction;
 	struct fib_list doubts; /* nobody has been asked about them yet */
 	uint32_t generation[FIB_N_ORIGINS];
-	size_t n_lost;	   /* entries with hosts_lost */
-	bool lost_unowned; /* some of those nobody remembers have no owner … */
-	bool lost_unowned_anew;
-	uint64_t n_evicted, n_missing, n_missing_anew; /* … since fib_exceptions_begin() */
-	uint64_t n_doubted;			       /* so often, since the start */
+	struct fib_lost lost;
+	uint64_t n_evicted;
+	uint64_t n_doubted; /* so often, since the start */
 };
 
 struct fib {

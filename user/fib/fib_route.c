@@ -84,7 +84,7 @@ void fib_entry_reap(struct fib *fib, struct fib_entry *entry)
 
 	if (!fib_entry_is_over(entry))
 		return;
-	fib_owner_forget(fib, entry);
+	fib_lost_forget(fib, entry);
 	radix_remove(&table->entries, &entry->node);
 	fib_table_reap(fib, table);
 }

@@ -35,6 +35,7 @@ static const struct mapped {
 	  SIXLANE_MAX_NEIGHBOURS },
 	{ LOADER_EXCEPTED, offsetof(struct maps, excepted), sizeof(uint64_t),
 	  SIXLANE_EXCEPTED_WORDS },
+	{ LOADER_MISSING, offsetof(struct maps, missing), sizeof(uint64_t), SIXLANE_MISSING_WORDS },
 	{ LOADER_RULES, offsetof(struct maps, rules), sizeof(struct sixlane_rule),
 	  2 * SIXLANE_MAX_RULES },
 };
@@ -70,7 +71,11 @@ int maps_open(struct maps *maps, const struct loader_maps *fds, bool writable)
 		rc = map_array(&opened, &mapped[i], writable);
 	if (!rc && writable) {
 		opened.n_excepted = calloc(SIXLANE_EXCEPTED_BITS, sizeof(*opened.n_excepted));
-		rc = opened.n_excepted ? 0 : -ENOMEM;
+		opened.missing_anew = calloc(SIXLANE_MISSING_WORDS, sizeof(*opened.missing_anew));
+		opened.missing_untold =
+			calloc(SIXLANE_MISSING_WORDS, sizeof(*opened.missing_untold));
+		rc = opened.n_excepted && opened.missing_anew && opened.missing_untold ? 0
+										       : -ENOMEM;
 	}
 	if (rc) {
 		maps_close(&opened);
@@ -85,6 +90,8 @@ void maps_close(struct maps *maps)
 	for (size_t i = 0; i < ARRAY_SIZE(mapped); i++)
 		unmap_array(maps, &mapped[i]);
 	free(maps->n_excepted);
+	free(maps->missing_anew);
+	free(maps->missing_untold);
 	*maps = (struct maps){ 0 };
 }
 

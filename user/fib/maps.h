@@ -19,9 +19,12 @@ struct maps {
 	union sixlane_cell *cells;	    /* [SIXLANE_MAX_CELLS] */
 	struct sixlane_rule *rules;	    /* [2 * SIXLANE_MAX_RULES] */
 	uint64_t *excepted;		    /* [SIXLANE_EXCEPTED_WORDS] */
-	uint16_t *n_excepted; /* [SIXLANE_EXCEPTED_BITS], own memory, if opened writable */
-	bool no_memory;	      /* for an exception, when it was waited for the last time */
-	uint16_t version;     /* of the last exception that was new */
+	uint64_t *missing;		    /* [SIXLANE_MISSING_WORDS] */
+	/* own memory, if opened writable: */
+	uint8_t *n_excepted;			 /* [SIXLANE_EXCEPTED_BITS] */
+	uint64_t *missing_anew, *missing_untold; /* [SIXLANE_MISSING_WORDS]: see fib_writer */
+	bool no_memory;	  /* for an exception, when it was waited for the last time */
+	uint16_t version; /* of the last exception that was new */
 };
 
 /* 0 or -errno. fds must outlive maps. */
@@ -78,6 +81,9 @@ typedef int (*maps_exception_fn)(void *ctx, const struct sixlane_exception_key *
 /* 0, -ENOENT or -errno. */
 int maps_exception(const struct maps *maps, const struct sixlane_exception_key *key,
 		   struct sixlane_exception *out);
+/* Whether it may be one that sl_exceptions lacks, under a route with this value in the trie. */
+bool maps_exception_may_be_missing(const struct maps *maps, const struct sixlane_exception_key *key,
+				   uint32_t route);
 /* Every entry, in no order. Entries may come and go meanwhile: one may be told twice or not at
  * all. 0, -errno, or fn's non-zero return. */
 int maps_exception_each(const struct maps *maps, maps_exception_fn fn, void *ctx);

@@ -7,7 +7,7 @@
 #include "maps_internal.h"
 
 #define WORD_BITS 64
-#define UNCOUNTED UINT16_MAX /* its bit stays */
+#define UNCOUNTED UINT8_MAX /* its bit stays */
 
 static uint32_t bit_of(const struct sixlane_exception_key *key)
 {

@@ -34,6 +34,12 @@ void maps_unexcept(const struct maps *maps, const struct sixlane_exception_key *
 /* maps_except() was called for all entries of an earlier daemon, or not for all of them. */
 void maps_excepted_adopted(const struct maps *maps, bool all);
 
+/* --- maps_missing.c: of fib_writer --------------------------------------------------------- */
+
+unsigned int maps_write_missing(void *ctx, const struct sixlane_exception_key *key, bool untold);
+void maps_write_missing_begin(void *ctx, bool keep_untold);
+void maps_write_missing_end(void *ctx);
+
 /* --- maps_exception.c: of fib_writer ------------------------------------------------------- */
 
 int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,

@@ -257,6 +257,9 @@ struct fib_writer maps_writer(struct maps *maps)
 		.gaps_set = write_gaps,
 		.exception_set = maps_write_exception,
 		.exception_del = maps_write_exception_del,
+		.missing_add = maps_write_missing,
+		.missing_begin = maps_write_missing_begin,
+		.missing_end = maps_write_missing_end,
 		.grace = write_grace,
 	};
 }

@@ -492,7 +492,7 @@ static void report_missing(struct sync *sync)
 			(unsigned long long)stats.exceptions_failed);
 	else if (reason == MISSING_BOUND)
 		log_warning_limited(
-			"more exceptions (Path MTUs, redirects) than max_exceptions (%u): packets to destinations that have found no room, and to others under their routes, pass to the kernel; raise max_exceptions, or find out who sends so many ICMPv6 messages",
+			"more exceptions (Path MTUs, redirects) than max_exceptions (%u): packets to destinations that have found no room pass to the kernel; raise max_exceptions, or find out who sends so many ICMPv6 messages",
 			sync->config->max_exceptions);
 	else
 		log_info("all exceptions found room again");

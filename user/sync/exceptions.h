@@ -46,6 +46,7 @@ struct exceptions {
 		mtu_until_ns; /* whether IPv6 has taken a device's MTU over; at most */
 	bool dump_wanted;     /* something is to be found by it */
 	bool dumped;	      /* since the last full synchronisation */
+	bool split_before;    /* the last one was whole but for what a split leaves out */
 	uint64_t dump_begin_ns, dump_end_ns, dump_cost_ns; /* of the last one */
 	struct exceptions_dump dump;
 };

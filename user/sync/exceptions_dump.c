@@ -241,14 +241,21 @@ static bool may_be_split(struct sync *sync)
 			fib_has_exceptions(sync->fib, route.table, &route.dst));
 }
 
-/* All that was announced while it was read has been applied. */
+/*
+ * All that was announced while it was read has been applied. What one that is split has left out
+ * the next one tells, unless that leaves out the same.
+ */
 static void finish(struct sync *sync)
 {
-	struct exceptions_dump *dump = &sync->exceptions->dump;
+	struct exceptions *exceptions = sync->exceptions;
+	struct exceptions_dump *dump = &exceptions->dump;
 	const bool whole = !dump->interrupted && dump->withdrawals == sync->withdrawals;
+	const bool complete = whole && (!dump->split || exceptions->split_before);
 	const uint64_t begin_ns = exceptions_cpu_ns();
 
-	fib_exceptions_end(sync->fib, FIB_KERNEL, whole, whole ? is_gone : is_doubtful, sync);
+	if (whole)
+		exceptions->split_before = !complete;
+	fib_exceptions_end(sync->fib, FIB_KERNEL, complete, whole ? is_gone : is_doubtful, sync);
 	sync->maps->meta->exception_dumps++;
 	dump->cost_ns += exceptions_cpu_ns() - begin_ns;
 	log_debug("%zu exceptions told in %llu ms of CPU time", dump->n_told,

@@ -17,8 +17,8 @@
 /*
  * A redirect has no end. The kernel collects it at some time without a word: with the default
  * net.ipv6.route.gc_interval after 30 to 60 seconds, and with a long one, or none, much later. So
- * the kernel is asked about one that no dump has told of for so long; and packets heed it no longer
- * than the lease where nobody is there to ask.
+ * the kernel is asked about one that no dump has told of for so long; and where nobody is there to
+ * ask, packets heed it no longer than the lease, and are the kernel's then.
  */
 #define REDIRECT_CONFIRM_NS (30000 * NS_PER_MS)
 #define REDIRECT_LEASE_NS (90000 * NS_PER_MS)

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Exceptions of the kernel that find no room: which packets are punted for them, and until when.
+ */
+#include <errno.h>
+
+#include "exception_world.h"
+
+#define KNOWN "2001:db8::1"
+
+/* With room for KNOWN alone. */
+static void fill_up(struct world *world)
+{
+	set_routes(world);
+	set(world, "2001:db8:1::/48", via("fe80::3", 4));
+	fib_set_max_exceptions(world->fib, 1);
+	say(world, FIB_KERNEL, KNOWN, pmtu(1300));
+}
+
+static void lose(struct world *world, const char *dst, struct fib_exception said)
+{
+	assert_int_equal(say(world, FIB_KERNEL, dst, said), -ENOSPC);
+	assert_effect(world, dst, SIM_PUNTED);
+}
+
+/* The kernel has KNOWN, and if not NULL the other. */
+static void tell(struct world *world, const char *other, bool complete)
+{
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	say(world, FIB_KERNEL, KNOWN, pmtu(1300));
+	if (other)
+		say(world, FIB_KERNEL, other, pmtu(1300));
+	fib_exceptions_end(world->fib, FIB_KERNEL, complete, NULL, NULL);
+}
+
+static uint64_t missing(const struct world *world)
+{
+	return stats_of(world).exceptions_missing;
+}
+
+static void test_only_they_are_punted(void **state)
+{
+	const struct prefix other = pfx("2001:db8:1::/48");
+	struct world *world = *state;
+
+	fill_up(world);
+	lose(world, "2001:db8::2", pmtu(1300));
+	assert_marks(world, KNOWN, MISSING);
+	assert_effect(world, "2001:db8::3", SIM_NO_EFFECT);
+	assert_mtu(world, KNOWN, 1300);
+	lose(world, "2001:db8::2", pmtu(1310));
+	assert_int_equal(missing(world), 1);
+	assert_false(fib_has_exceptions(world->fib, SIXLANE_TABLE_MAIN, &other));
+	lose(world, "2001:db8:1::2", pmtu(1300));
+	assert_true(fib_has_exceptions(world->fib, SIXLANE_TABLE_MAIN, &other));
+}
+
+/* … when all was told and they were not, or found room, and not before. */
+static void test_until_all_was_told(void **state)
+{
+	struct world *world = *state;
+
+	fill_up(world);
+	lose(world, "2001:db8::2", pmtu(1300));
+	lose(world, "2001:db8::3", pmtu(1300));
+	lose(world, "2001:db8:1::2", pmtu(1300));
+	assert_int_equal(missing(world), 3);
+	tell(world, NULL, false);
+	assert_marks(world, "2001:db8:1::1", MISSING);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	assert_effect(world, "2001:db8::3", SIM_PUNTED);
+	assert_effect(world, "2001:db8:1::2", SIM_PUNTED);
+	assert_int_equal(missing(world), 3);
+	tell(world, "2001:db8::2", true);
+	assert_marks(world, "2001:db8:1::1", 0);
+	assert_marks(world, KNOWN, MISSING);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	assert_effect(world, "2001:db8::3", SIM_NO_EFFECT);
+	assert_int_equal(missing(world), 1);
+	tell(world, NULL, true);
+	assert_marks(world, KNOWN, ANY);
+	assert_effect(world, "2001:db8::2", SIM_NO_EFFECT);
+	assert_int_equal(missing(world), 0);
+	/* The operator's are not told by that. */
+	lose(world, "2001:db8::2", pmtu(1300));
+	fib_exceptions_begin(world->fib, FIB_OPERATOR);
+	fib_exceptions_end(world->fib, FIB_OPERATOR, true, NULL, NULL);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+}
+
+/* What one telling leaves out that is not complete, another one before it may have told. */
+static void test_told_in_parts(void **state)
+{
+	struct world *world = *state;
+
+	fill_up(world);
+	lose(world, "2001:db8::2", pmtu(1300));
+	tell(world, "2001:db8::2", false);
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	tell(world, "2001:db8::3", false);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	assert_effect(world, "2001:db8::3", SIM_PUNTED);
+	assert_int_equal(missing(world), 2);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8::2", SIM_NO_EFFECT);
+	assert_effect(world, "2001:db8::3", SIM_NO_EFFECT);
+	assert_int_equal(missing(world), 0);
+}
+
+#define HOUR (3600ull * 1000000000)
+
+static void pass(struct world *world, uint64_t now_ns)
+{
+	uint64_t next;
+
+	fib_exceptions_expire(world->fib, now_ns, 10, &next);
+}
+
+/* Under 2001:db8:2::/48. */
+static void set_third(struct world *world, struct fib_target target)
+{
+	set(world, "2001:db8:2::/48", target);
+}
+
+/* Of routes by several hops, or by source, the kernel does not tell all that it has. */
+static void test_what_is_never_told(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
+	const struct fib_source source = { pfx("::/0"), 48, via("fe80::1", 3) };
+	const struct fib_target routes[] = {
+		several(FIB_HASHED, hops, 2),
+		{ .verdict = SIXLANE_FORWARD,
+		  .kind = FIB_SOURCES,
+		  .n_sources = 1,
+		  .sources = &source },
+	};
+	struct world *world = *state;
+
+	fill_up(world);
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
+		set_third(world, routes[i]);
+		lose(world, "2001:db8:1::2", until(pmtu(1300), 900));
+		lose(world, "2001:db8:2::2", until(pmtu(1300), 500));
+		lose(world, "2001:db8:2::3", until(pmtu(1300), 400));
+		pass(world, 499);
+		tell(world, NULL, true);
+		assert_effect(world, "2001:db8:1::2", SIM_NO_EFFECT);
+		assert_effect(world, "2001:db8:2::2", SIM_PUNTED);
+		assert_effect(world, "2001:db8:2::3", SIM_PUNTED);
+		assert_marks(world, "2001:db8:1::2", 0);
+		assert_int_equal(missing(world), 2);
+		pass(world, 500);
+		tell(world, NULL, true);
+		assert_int_equal(missing(world), 0);
+		assert_effect(world, "2001:db8:2::2", SIM_NO_EFFECT);
+		assert_marks(world, "2001:db8:2::2", 0);
+		pass(world, 1);
+	}
+}
+
+/* Lost when it would have been told, and again when the route had changed. */
+static void test_what_is_not_told_any_more(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
+	struct world *world = *state;
+
+	fill_up(world);
+	set_third(world, via("fe80::1", 3));
+	lose(world, "2001:db8:2::2", until(pmtu(1300), 500));
+	set_third(world, several(FIB_HASHED, hops, 2));
+	lose(world, "2001:db8:2::2", until(pmtu(1300), 500));
+	pass(world, 499);
+	tell(world, NULL, true);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8:2::2", SIM_PUNTED);
+	assert_int_equal(missing(world), 1);
+	pass(world, 500);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8:2::2", SIM_NO_EFFECT);
+	assert_int_equal(missing(world), 0);
+}
+
+/* Nobody knows when the kernel forgets a redirect: it is lost for an hour. */
+static void test_what_is_never_told_and_has_no_end(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
+	struct fib_exception leased = until(redirect(hops[0]), 100);
+	struct world *world = *state;
+
+	leased.confirm_ns = 50;
+	fill_up(world);
+	set_third(world, several(FIB_HASHED, hops, 2));
+	lose(world, "2001:db8:2::2", leased);
+	pass(world, 1000);
+	tell(world, NULL, true);
+	pass(world, HOUR + 999);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8:2::2", SIM_PUNTED);
+	pass(world, HOUR + 1000);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8:2::2", SIM_NO_EFFECT);
+	assert_int_equal(missing(world), 0);
+}
+
+/* By one hop at a time, or by an object. */
+static void test_what_is_told_of_several_hops(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
+	const struct fib_object object = { .hops = hops, .n_hops = 2 };
+	const struct fib_target routes[] = { several(FIB_FIRST, hops, 2), by_object(1) };
+	struct world *world = *state;
+
+	fill_up(world);
+	fib_set_object(world->fib, 1, &object);
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
+		set_third(world, routes[i]);
+		lose(world, "2001:db8:2::2", until(pmtu(1300), 500));
+		tell(world, NULL, true);
+		assert_effect(world, "2001:db8:2::2", SIM_NO_EFFECT);
+		assert_int_equal(missing(world), 0);
+	}
+}
+
+static bool all_are_gone(void *ctx, uint32_t table, const union sixlane_addr *dst,
+			 enum fib_doubt doubt)
+{
+	(void)ctx;
+	(void)table;
+	(void)dst;
+	(void)doubt;
+	return true;
+}
+
+/* What the kernel has no more, and is still to be removed, is not lost when it makes room. */
+static void test_what_is_gone_makes_room(void **state)
+{
+	struct world *world = *state;
+
+	fill_up(world);
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, all_are_gone, NULL);
+	assert_int_equal(say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300)), 0);
+	assert_mtu(world, "2001:db8::2", 1300);
+	assert_effect(world, KNOWN, SIM_NO_EFFECT);
+	assert_marks(world, KNOWN, ANY);
+	assert_int_equal(missing(world), 0);
+}
+
+/* The kernel knows nothing of what the operator said. */
+static void test_the_operators_is_not_lost(void **state)
+{
+	struct world *world = *state;
+
+	fill_up(world);
+	fib_set_max_exceptions(world->fib, 2);
+	say(world, FIB_OPERATOR, "2001:db8::2", pmtu(1300));
+	fib_set_max_exceptions(world->fib, 0);
+	assert_exceptions(world, 0);
+	assert_effect(world, "2001:db8::2", SIM_NO_EFFECT);
+	assert_effect(world, KNOWN, SIM_PUNTED);
+	assert_int_equal(missing(world), 1);
+}
+
+/* Packets that were under way when one found room may have missed it. */
+static void test_none_goes_without_a_grace_period(void **state)
+{
+	struct world *world = *state;
+	unsigned long graces;
+
+	fill_up(world);
+	lose(world, "2001:db8::2", pmtu(1300));
+	world->sim->grace_fails = true;
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	world->sim->grace_fails = false;
+	graces = world->sim->graces;
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8::2", SIM_NO_EFFECT);
+	assert_int_equal(world->sim->graces, graces + 1);
+	/* Where nothing is missing no end waits for one. */
+	tell(world, NULL, true);
+	assert_int_equal(world->sim->graces, graces + 1);
+	lose(world, "2001:db8::2", pmtu(1300));
+	tell(world, "2001:db8::2", true);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8::2", SIM_NO_EFFECT);
+}
+
+/* … until it has been told all; or an hour, if it may have lost what is never told. */
+static void test_another_daemon_and_several_hops(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
+	struct world *world = *state;
+
+	fill_up(world);
+	set_third(world, several(FIB_HASHED, hops, 2));
+	lose(world, "2001:db8:2::2", until(pmtu(1300), 500));
+	restart(world, SIXLANE_MAX_ROUTES);
+	fib_set_max_exceptions(world->fib, 1);
+	fib_retry(world->fib);
+	set_port(world, 3, SIXLANE_PORT_UP);
+	set_third(world, several(FIB_HASHED, hops, 2));
+	tell(world, NULL, true);
+	pass(world, 1000);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8:2::2", SIM_PUNTED);
+	pass(world, HOUR + 1000);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8:2::2", SIM_NO_EFFECT);
+}
+
+static void test_another_daemon(void **state)
+{
+	struct world *world = *state;
+
+	fill_up(world);
+	lose(world, "2001:db8::2", pmtu(1300));
+	restart(world, SIXLANE_MAX_ROUTES);
+	fib_set_max_exceptions(world->fib, 1);
+	fib_retry(world->fib);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	tell(world, NULL, false);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8::2", SIM_NO_EFFECT);
+	assert_marks(world, KNOWN, ANY);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_only_they_are_punted),
+		TEST(test_until_all_was_told),
+		TEST(test_told_in_parts),
+		TEST(test_what_is_never_told),
+		TEST(test_what_is_not_told_any_more),
+		TEST(test_what_is_never_told_and_has_no_end),
+		TEST(test_what_is_told_of_several_hops),
+		TEST(test_what_is_gone_makes_room),
+		TEST(test_the_operators_is_not_lost),
+		TEST(test_none_goes_without_a_grace_period),
+		TEST(test_another_daemon_and_several_hops),
+		TEST(test_another_daemon),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

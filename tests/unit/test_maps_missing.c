@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The bits of exceptions that the map lacks: when they come, and that none goes before all was told
+ * anew.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../user/fib/maps_internal.h"
+
+#define LACKS SIXLANE_ROUTE_EXCEPTIONS_MISSING
+#define N 100000
+
+static uint64_t bits[SIXLANE_MISSING_WORDS], anew[SIXLANE_MISSING_WORDS];
+static uint64_t untold[SIXLANE_MISSING_WORDS];
+static struct maps maps = { .missing = bits, .missing_anew = anew, .missing_untold = untold };
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(bits, 0, sizeof(bits));
+	memset(anew, 0, sizeof(anew));
+	memset(untold, 0, sizeof(untold));
+	return 0;
+}
+
+static struct sixlane_exception_key numbered(uint32_t number)
+{
+	return (struct sixlane_exception_key){
+		.dst.words = { htobe32(0x20010db8), 0, 0, htobe32(number) },
+		.table = SIXLANE_TABLE_MAIN,
+	};
+}
+
+static unsigned int add_one(uint32_t number, bool is_untold)
+{
+	const struct sixlane_exception_key key = numbered(number);
+
+	return maps_write_missing(&maps, &key, is_untold);
+}
+
+static void add(uint32_t number)
+{
+	add_one(number, false);
+}
+
+static bool is_missing(uint32_t number)
+{
+	const struct sixlane_exception_key key = numbered(number);
+
+	return maps_exception_may_be_missing(&maps, &key, LACKS);
+}
+
+static size_t bits_set(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < SIXLANE_MISSING_WORDS; i++)
+		n += (size_t)__builtin_popcountll(bits[i]);
+	return n;
+}
+
+static void each_is_found_and_hardly_another(void **state)
+{
+	size_t others = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < N; i++)
+		add(i);
+	assert_in_range(bits_set(), 2 * (N - N / 20), 2 * N);
+	for (uint32_t i = 0; i < N; i++) {
+		assert_true(is_missing(i));
+		others += is_missing(N + i);
+	}
+	assert_in_range(others, 0, N / 400);
+}
+
+static void asked_only_under_a_route_that_lacks_some(void **state)
+{
+	const struct sixlane_exception_key key = numbered(1);
+
+	(void)state;
+	add(1);
+	assert_true(maps_exception_may_be_missing(&maps, &key, LACKS | SIXLANE_ROUTE_EXCEPTIONS));
+	assert_false(maps_exception_may_be_missing(&maps, &key, SIXLANE_ROUTE_EXCEPTIONS));
+}
+
+static void tables_differ(void **state)
+{
+	struct sixlane_exception_key key = numbered(1);
+
+	(void)state;
+	add(1);
+	key.table = 100;
+	assert_false(maps_exception_may_be_missing(&maps, &key, LACKS));
+}
+
+static void those_that_are_not_told_anew_go_at_the_end(void **state)
+{
+	(void)state;
+	add(1);
+	add(2);
+	maps_write_missing_begin(&maps, true);
+	assert_true(is_missing(1) && is_missing(2));
+	add(2);
+	add(3);
+	assert_true(is_missing(1) && is_missing(2) && is_missing(3));
+	maps_write_missing_end(&maps);
+	assert_false(is_missing(1));
+	assert_true(is_missing(2) && is_missing(3));
+}
+
+static void what_is_new(void **state)
+{
+	const unsigned int now = FIB_MISSING_NOW, since_begin = FIB_MISSING_ANEW;
+
+	(void)state;
+	assert_int_equal(add_one(1, false), now | since_begin);
+	assert_int_equal(add_one(1, false), 0);
+	maps_write_missing_begin(&maps, true);
+	assert_int_equal(add_one(1, false), since_begin);
+	assert_int_equal(add_one(1, false), 0);
+	maps_write_missing_end(&maps);
+	assert_int_equal(add_one(1, false), 0);
+	maps_write_missing_begin(&maps, true);
+	maps_write_missing_end(&maps);
+	assert_int_equal(add_one(1, false), now | since_begin);
+}
+
+static void those_that_are_never_told_are_kept(void **state)
+{
+	(void)state;
+	add_one(1, true);
+	add_one(2, false);
+	for (int i = 0; i < 2; i++) {
+		maps_write_missing_begin(&maps, true);
+		maps_write_missing_end(&maps);
+		assert_true(is_missing(1));
+		assert_false(is_missing(2));
+	}
+	maps_write_missing_begin(&maps, false);
+	assert_true(is_missing(1));
+	maps_write_missing_end(&maps);
+	assert_false(is_missing(1));
+	maps_write_missing_begin(&maps, true);
+	maps_write_missing_end(&maps);
+	assert_false(is_missing(1));
+}
+
+/* Of an earlier daemon, which nobody has told of. */
+static void what_is_there_before_stays_to_the_end(void **state)
+{
+	(void)state;
+	add(1);
+	memset(anew, 0, sizeof(anew));
+	add(2);
+	assert_true(is_missing(1));
+	maps_write_missing_begin(&maps, true);
+	maps_write_missing_end(&maps);
+	assert_int_equal(bits_set(), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(each_is_found_and_hardly_another, setup),
+		cmocka_unit_test_setup(asked_only_under_a_route_that_lacks_some, setup),
+		cmocka_unit_test_setup(tables_differ, setup),
+		cmocka_unit_test_setup(those_that_are_not_told_anew_go_at_the_end, setup),
+		cmocka_unit_test_setup(what_is_new, setup),
+		cmocka_unit_test_setup(those_that_are_never_told_are_kept, setup),
+		cmocka_unit_test_setup(what_is_there_before_stays_to_the_end, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

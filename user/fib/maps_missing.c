@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sl_missing: bits of the destinations that the kernel may have an exception of and sl_exceptions
+ * lacks. Nobody remembers which they are, and so nobody can take a single one away: when all that
+ * the kernel has was told anew, those go that were not lacking again.
+ */
+#include <string.h>
+
+#include "maps_internal.h"
+
+#define WORD_BITS 64
+
+static bool is_set(const struct maps *maps, uint32_t bit)
+{
+	return ATOMIC_LOAD(&maps->missing[bit / WORD_BITS]) >> bit % WORD_BITS & 1;
+}
+
+static unsigned int set(const struct maps *maps, uint32_t bit, bool untold)
+{
+	const uint64_t mask = 1ull << bit % WORD_BITS;
+	uint64_t *word = &maps->missing[bit / WORD_BITS];
+	uint64_t *anew = &maps->missing_anew[bit / WORD_BITS];
+	unsigned int news = 0;
+
+	news |= *word & mask ? 0 : FIB_MISSING_NOW;
+	news |= *anew & mask ? 0 : FIB_MISSING_ANEW;
+	*anew |= mask;
+	if (untold)
+		maps->missing_untold[bit / WORD_BITS] |= mask;
+	ATOMIC_STORE(word, *word | mask);
+	return news;
+}
+
+bool maps_exception_may_be_missing(const struct maps *maps, const struct sixlane_exception_key *key,
+				   uint32_t route)
+{
+	const uint32_t check = sixlane_exception_check(key);
+
+	return route & SIXLANE_ROUTE_EXCEPTIONS_MISSING &&
+	       is_set(maps, sixlane_missing_bit(check, 0)) &&
+	       is_set(maps, sixlane_missing_bit(check, 1));
+}
+
+unsigned int maps_write_missing(void *ctx, const struct sixlane_exception_key *key, bool untold)
+{
+	const uint32_t check = sixlane_exception_check(key);
+	unsigned int news = set(ctx, sixlane_missing_bit(check, 0), untold);
+
+	return news | set(ctx, sixlane_missing_bit(check, 1), untold);
+}
+
+void maps_write_missing_begin(void *ctx, bool keep_untold)
+{
+	const size_t bytes = SIXLANE_MISSING_WORDS * sizeof(uint64_t);
+	struct maps *maps = ctx;
+
+	if (!keep_untold)
+		memset(maps->missing_untold, 0, bytes);
+	memcpy(maps->missing_anew, maps->missing_untold, bytes);
+}
+
+void maps_write_missing_end(void *ctx)
+{
+	struct maps *maps = ctx;
+
+	for (size_t word = 0; word < SIXLANE_MISSING_WORDS; word++)
+		if (maps->missing[word] != maps->missing_anew[word])
+			ATOMIC_STORE(&maps->missing[word], maps->missing_anew[word]);
+}
