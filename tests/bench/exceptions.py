@@ -25,6 +25,7 @@ from traffic import Traffic
 
 KINDS = os.path.join(lab.BUILD, "bench-kinds")
 DESTINATIONS = 1024
+MANY = 60_000  # nearly as many as there may be by default
 MTU = 1400  # over that of the generator's packets: they are forwarded
 CHURN = 10_000  # exceptions a second
 CHURN_TURNS, CHURN_SAMPLES = 2, 8  # of a round, of a turn: a second of traffic
@@ -198,6 +199,7 @@ def bench_exceptions(flow, table, prefixes, results, options):
         "elsewhere": [_addresses(ELSEWHERE[i % len(ELSEWHERE)], 1, rng)[0]
                       for i in range(DESTINATIONS)],
         "of its route": _addresses(prefixes[0], 1, rng),
+        "many of its route": _addresses(prefixes[0], MANY, rng),
         "hit": own,
     }  # fmt: skip
     path = flow.write_prefixes([address + "/128" for address in own], "destinations")
