@@ -8,7 +8,7 @@ flood of 16 routes, the traffic's among them, has been sent once before, so that
 what comes. A flood of plain datagrams shows what a busy CPU costs its neighbour, whatever it is busy
 with. Where the kernel learns, it has work of its own for it on any CPU, such as to free what it
 replaces: what that costs shows a bare XDP program that forwards the same traffic, with neither
-sixlane's program nor its daemon there.
+sixlane's program nor its daemon there, part by part in turn with sixlane.
 
 After that each flood is sent a few times from end to end with no traffic beside it: what hangs on no
 speed is then right, or the bench fails. The daemon runs by its defaults.
@@ -19,6 +19,7 @@ import contextlib
 import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -266,12 +267,19 @@ def _stopped(daemon):
             daemon.send_signal(signal.SIGCONT)
 
 
-def _turns(flow, kind, path, options, side):
-    """Other traffic alone and beside a flood in turn. Returns the floods' rates in Mpps; those of the
-    traffic, each to what it was alone before and after that; the daemon's share of a CPU in %; and, if
-    the kind fills sl_exceptions, the share of the traffic that XDP forwards."""
+class Turns:
+    """What turns have shown of one side: the floods' rates in Mpps; those of the traffic, each to what
+    it was alone before and after that; the daemon's share of a CPU in %; and, if the kind fills
+    sl_exceptions, the share of the traffic that XDP forwards."""
+
+    def __init__(self):
+        self.rates, self.ratios, self.shares, self.by_xdp = [], [], [], []
+
+
+def _turns(flow, kind, path, options, side, count, turns):
+    """So many more: other traffic alone and beside a flood in turn."""
     options = argparse.Namespace(**{**vars(options), "count": SAMPLE * options.count})
-    alone, beside, rates, shares, by_xdp = [], [], [], [], []
+    alone, beside = [], []
     daemon = flow.router.daemon
 
     def ns(count):
@@ -282,8 +290,9 @@ def _turns(flow, kind, path, options, side):
             if kind.verdict == "forward":  # the flood is, too
                 sample["forwarded"] = min(sample["forwarded"], sample["sent"])
             if kind.fills and side == "sixlane":
-                by_xdp.append(sample["forwarded"] / sample["sent"])
-                if by_xdp[-1] >= BY_XDP:
+                by_xdp = sample["forwarded"] / sample["sent"]
+                turns.by_xdp.append(by_xdp)
+                if by_xdp >= BY_XDP:
                     sample["forwarded"] = sample["sent"]
         check_samples(samples)
         return mean_ns(samples)
@@ -293,16 +302,16 @@ def _turns(flow, kind, path, options, side):
         with Flood(flow, kind) as flood:
             beside.append(ns(SAMPLES))
             report = flood.end()
-        rates.append(1e3 * report["sent"] / report["elapsed_ns"])
-        shares.append(100 * (_cpu_seconds(daemon) - used) / (time.monotonic() - begin))
+        turns.rates.append(1e3 * report["sent"] / report["elapsed_ns"])
+        turns.shares.append(100 * (_cpu_seconds(daemon) - used) / (time.monotonic() - begin))
 
     with _set_up(flow, kind), Traffic(flow, path, options, side) as traffic:
-        for number in range(TURNS * options.rounds + 1):
+        for number in range(count + 1):
             if number:
                 beside_flood()
             with _stopped(daemon):
                 alone.append(ns(ALONE_SAMPLES))
-    return rates, [(a + b) / 2 / slow for a, b, slow in zip(alone, alone[1:], beside)], shares, by_xdp
+    turns.ratios += [(a + b) / 2 / slow for a, b, slow in zip(alone, alone[1:], beside)]
 
 
 def _fill(flow, kind):
@@ -328,26 +337,41 @@ def _without_sixlane(flow):
     flow.router.start("-l", "warning")
 
 
-def _beside(flow, kinds, path, name, results, options):
-    for kind in kinds:
-        if kind.fills:
-            _fill(flow, kind)
-        rates, ratios, shares, by_xdp = _turns(flow, kind, path, options, "sixlane")
-        _forget(flow)  # or the daemon would be about it beside the next kind's traffic alone
-        results.add("attack", "flood of " + kind.name, name, COUNT, "Mpps", rates)
-        results.add("attack", "beside %s/alone" % kind.name, name, COUNT, "ratio", ratios)
-        results.add("attack", "%s: daemon" % kind.name, name, COUNT, "% CPU", shares)
-        if by_xdp:
-            results.add("attack", "%s: by XDP" % kind.name, name, COUNT, "%",
-                        [100 * share for share in by_xdp])  # fmt: skip
+def _with_sixlane(flow, kind, path, options, count, turns):
+    if kind.fills:
+        _fill(flow, kind)
+    _turns(flow, kind, path, options, "sixlane", count, turns)
+    _forget(flow)  # or the daemon would be about it beside the next traffic alone
+
+
+def _alone_with_the_kernel(flow, kind, path, options, count, turns):
     with _without_sixlane(flow):
-        for kind in kinds:
-            if kind.learnt:
-                rates, ratios, *_ = _turns(flow, kind, path, options, "bare")
-                flow.r.ip("route flush cache")
-                what = kind.name + ", no sixlane"
-                results.add("attack", "flood of " + what, name, COUNT, "Mpps", rates)
-                results.add("attack", "beside %s/alone" % what, name, COUNT, "ratio", ratios)
+        _turns(flow, kind, path, options, "bare", count, turns)
+        flow.r.ip("route flush cache")
+
+
+def _beside(flow, kind, path, name, results, options):
+    """The sides take parts in turn; but what fills the map takes minutes, and once is enough."""
+    sides = {_with_sixlane: Turns(), _alone_with_the_kernel: Turns()}
+    if not kind.learnt:
+        del sides[_alone_with_the_kernel]
+    parts = 1 if kind.fills else options.rounds
+    for part in range(parts):
+        for side in list(sides) if part % 2 else reversed(list(sides)):
+            side(flow, kind, path, options, TURNS * options.rounds // parts, sides[side])
+    for side, turns in sides.items():
+        what = kind.name + ("" if side is _with_sixlane else ", no sixlane")
+        results.add("attack", "flood of " + what, name, COUNT, "Mpps", turns.rates)
+        results.add("attack", "beside %s/alone" % what, name, COUNT, "ratio", turns.ratios)
+    ours = sides[_with_sixlane]
+    results.add("attack", "%s: daemon" % kind.name, name, COUNT, "% CPU", ours.shares)
+    if kind.learnt:
+        medians = [statistics.median(turns.ratios) for turns in sides.values()]
+        results.add("attack", "beside %s: sixlane/no" % kind.name, name, COUNT, "ratio",
+                    [medians[0] / medians[1]])  # fmt: skip
+    if ours.by_xdp:
+        results.add("attack", "%s: by XDP" % kind.name, name, COUNT, "%",
+                    [100 * share for share in ours.by_xdp])  # fmt: skip
 
 
 def _prepare(flow):
@@ -371,7 +395,8 @@ def bench_attack(flow, table, prefixes, results, options):
     _prepare(flow)
     path, name = flow.write_prefixes(prefixes, "traffic"), "%s#%d" % (table, options.seeds[0])
     kinds = _kinds()
-    _beside(flow, kinds, path, name, results, options)
+    for kind in kinds:
+        _beside(flow, kind, path, name, results, options)
     for kind in kinds:
         with _set_up(flow, kind):
             _keep(flow, kind, name, results)

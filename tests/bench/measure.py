@@ -27,6 +27,9 @@ FIGURES = {
     **{("attack", "beside %s/alone" % kind, "one"): ("least", 0.95)
        for kind in ("too big, to us", "too big, through", "too big, 16 routes", "too big, own route",
                     "redirect, to us", "redirect, through", "redirect, ignored")},
+    **{("attack", "beside %s: sixlane/no" % kind, "one"): ("least", 0.95)
+       for kind in ("too big, to us", "too big, 16 routes", "too big, own route",
+                    "redirect, to us")},
     ("sync", "start", "full-view"): ("most", 1500),
     ("change", "p99", "full-view"): ("most", 5),
     ("memory", "rss", "full-view"): ("most", 100),
@@ -55,7 +58,7 @@ class Results:
         self.rows.append(row)
         verdict = self._judge(row)
         if not self.quiet:
-            print("%-8s %-34s %-12s %8s  %10s %10s %10s  %-6s %s" % (
+            print("%-8s %-43s %-12s %8s  %10s %10s %10s  %-6s %s" % (
                 bench, engine, table, f"{routes:,}", *[_number(row[key]) for key in
                 ("median", "low", "high")], unit, verdict), flush=True)  # fmt: skip
 
@@ -74,7 +77,7 @@ class Results:
 
     def header(self):
         if not self.quiet:
-            print("%-8s %-34s %-12s %8s  %10s %10s %10s  %s" % (
+            print("%-8s %-43s %-12s %8s  %10s %10s %10s  %s" % (
                 "bench", "engine", "table#seed", "routes", "median", "lowest", "highest", "unit"))  # fmt: skip
 
 
