@@ -395,6 +395,27 @@ static void no_packet_comes_to_it(void **state)
 	assert_string_equal(why_not(true), "expired");
 }
 
+/* A redirect of the kernel's holds for as long as somebody goes on asking whether it does. */
+static void nobody_has_asked(void **state)
+{
+	struct sixlane_exception *entry = &exceptions[0].value;
+
+	(void)state;
+	in_force();
+	has_wish = false;
+	entry->flags = SIXLANE_EXCEPTION_KERNEL | SIXLANE_EXCEPTION_MORE;
+	assert_string_equal(why_not(true), "");
+	entry->expires_ns = 1;
+	assert_string_equal(why_not(true), "nobody has asked the kernel about it for too long");
+	entry->flags = SIXLANE_EXCEPTION_KERNEL;
+	assert_string_equal(why_not(true), "expired");
+	/* What the operator has asked for is over by itself. */
+	has_wish = true;
+	entry->flags = SIXLANE_EXCEPTION_OPERATOR | SIXLANE_EXCEPTION_MORE;
+	wish.expires_ns = 1;
+	assert_string_equal(why_not(true), "expired");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,6 +430,7 @@ int main(void)
 		cmocka_unit_test(another_one_is_asked_for),
 		cmocka_unit_test(why_it_is_not_there),
 		cmocka_unit_test(no_packet_comes_to_it),
+		cmocka_unit_test(nobody_has_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
