@@ -137,6 +137,15 @@ static inline void assert_exceptions(const struct world *world, size_t n)
 	assert_int_equal(world->sim->n_exceptions, n);
 }
 
+#define HOUR (3600ull * 1000000000)
+
+static inline void pass(struct world *world, uint64_t now_ns)
+{
+	uint64_t next_ns;
+
+	fib_exceptions_expire(world->fib, now_ns, 10, &next_ns);
+}
+
 #define ANY SIXLANE_ROUTE_EXCEPTIONS
 #define MISSING (SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING)
 

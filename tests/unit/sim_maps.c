@@ -254,18 +254,35 @@ static unsigned int missing_add(void *ctx, const struct sixlane_exception_key *k
 	}
 	news |= sim->missing[i].anew ? 0 : FIB_MISSING_ANEW;
 	sim->missing[i].anew = true;
-	sim->missing[i].untold |= untold;
+	if (untold) {
+		news |= sim->missing[i].untold || sim->missing[i].untold_old ? 0
+									     : FIB_MISSING_UNTOLD;
+		sim->missing[i].untold = true;
+	}
 	tell(sim);
 	return news;
 }
 
-static void missing_begin(void *ctx, bool keep_untold)
+static void missing_adopt(void *ctx)
+{
+	struct sim *sim = ctx;
+
+	for (size_t i = 0; i < sim->n_missing; i++)
+		sim->missing[i].untold = true;
+}
+
+static void missing_begin(void *ctx, bool turn)
 {
 	struct sim *sim = ctx;
 
 	for (size_t i = 0; i < sim->n_missing; i++) {
-		sim->missing[i].untold &= keep_untold;
-		sim->missing[i].anew = sim->missing[i].untold;
+		struct sim_missing *missing = &sim->missing[i];
+
+		if (turn) {
+			missing->untold_old = missing->untold;
+			missing->untold = false;
+		}
+		missing->anew = missing->untold_old || missing->untold;
 	}
 }
 
@@ -606,6 +623,7 @@ struct fib_writer sim_writer(struct sim *sim)
 		.exception_set = exception_set,
 		.exception_del = exception_del,
 		.missing_add = missing_add,
+		.missing_adopt = missing_adopt,
 		.missing_begin = missing_begin,
 		.missing_end = missing_end,
 		.grace = grace,

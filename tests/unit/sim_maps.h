@@ -47,7 +47,7 @@ struct sim_exception {
 
 struct sim_missing {
 	struct sixlane_exception_key key;
-	bool anew, untold;
+	bool anew, untold, untold_old;
 };
 
 struct sim {

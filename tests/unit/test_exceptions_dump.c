@@ -361,6 +361,25 @@ static void test_left_out_for_want_of_room(void **state)
 	}
 }
 
+/* … and both must have begun since. */
+static void test_left_out_before_it_was_missing(void **state)
+{
+	struct world *world = *state;
+	struct sync *sync = start(world);
+
+	kernel.order[0] = kernel.order[1];
+	fib_set_max_exceptions(world->fib, 1);
+	for (int n_before = 3; n_before <= 4; n_before++) {
+		for (int i = 0; i < n_before; i++)
+			run_to_end(sync);
+		assert_int_equal(say(world, FIB_KERNEL, "2001:db8::3", pmtu(1300)), -ENOSPC);
+		run_to_end(sync);
+		assert_effect(world, "2001:db8::3", SIM_PUNTED);
+		run_to_end(sync);
+		assert_effect(world, "2001:db8::3", SIM_NO_EFFECT);
+	}
+}
+
 /* Which none can be where no datagram ends in the middle of exceptions, but what is younger. */
 static void test_nothing_left_out(void **state)
 {
@@ -472,6 +491,7 @@ int main(void)
 		TEST(test_answer_is_younger),
 		TEST(test_left_out),
 		TEST(test_left_out_for_want_of_room),
+		TEST(test_left_out_before_it_was_missing),
 		TEST(test_nothing_left_out),
 		TEST(test_by_source),
 		TEST(test_behind),

@@ -37,6 +37,20 @@ static void tell_all(struct world *world, const char *dst)
 	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
 }
 
+/* What an earlier daemon has lost is the kernel's for an hour, whatever that tells. */
+static void tell_all_for_an_hour(struct world *world, const char *dst)
+{
+	pass(world, 1);
+	tell_all(world, dst);
+	assert_int_equal(stats_of(world).exceptions_missing, 1);
+	pass(world, HOUR);
+	tell_all(world, dst);
+	assert_int_equal(stats_of(world).exceptions_missing, 1);
+	pass(world, HOUR + 1);
+	tell_all(world, dst);
+	assert_int_equal(stats_of(world).exceptions_missing, 0);
+}
+
 static void test_kernels_is_lost(void **state)
 {
 	struct world *world = *state;
@@ -61,11 +75,10 @@ static void test_kernels_is_lost(void **state)
 	restart(world, SIXLANE_MAX_ROUTES);
 	fib_retry(world->fib);
 	assert_effect(world, "2001:db8::1", SIM_PUNTED);
-	tell_all(world, "2001:db8::1");
+	tell_all_for_an_hour(world, "2001:db8::1");
 	assert_mtu(world, "2001:db8::1", 1300);
 	assert_marks(world, "2001:db8::1", ANY);
 	assert_marks(world, "::1", 0);
-	assert_int_equal(stats_of(world).exceptions_missing, 0);
 }
 
 /* Something is known of that destination then, but not what the kernel has there. */
@@ -84,7 +97,7 @@ static void test_operators_comes_to_a_lost_one(void **state)
 	restart(world, SIXLANE_MAX_ROUTES);
 	fib_retry(world->fib);
 	assert_effect(world, "2001:db8::2", SIM_PUNTED);
-	tell_all(world, "2001:db8::1");
+	tell_all_for_an_hour(world, "2001:db8::1");
 	say(world, FIB_OPERATOR, "2001:db8::2", pmtu(1300));
 	assert_mtu(world, "2001:db8::2", 1300);
 	assert_mtu(world, "2001:db8::1", 1300);
@@ -137,6 +150,12 @@ static void test_lost_without_owner(void **state)
 	unset(world, "2001:db8::/32");
 	set(world, "2001:db8::/48", via("fe80::2", 3));
 	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+	/* Of what is under no route it is not known that the kernel tells it: it is lost for an
+	 * hour. */
+	pass(world, 1);
+	tell_all(world, NULL);
+	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+	pass(world, HOUR + 1);
 	/* Lost again while all is told. */
 	fib_exceptions_begin(world->fib, FIB_KERNEL);
 	say_without_memory(world, FIB_KERNEL, "2001:db9::1");
@@ -144,6 +163,9 @@ static void test_lost_without_owner(void **state)
 	assert_effect(world, "2001:db8::1", SIM_NO_EFFECT);
 	set(world, "2001:db9::/32", via("fe80::2", 3));
 	assert_effect(world, "2001:db9::1", SIM_PUNTED);
+	pass(world, HOUR + 1);
+	tell_all(world, NULL);
+	pass(world, 2 * HOUR + 1);
 	tell_all(world, NULL);
 	set(world, "2001:dba::/32", via("fe80::2", 3));
 	assert_marks(world, "2001:db9::1", 0);

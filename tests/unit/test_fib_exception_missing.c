@@ -108,15 +108,6 @@ static void test_told_in_parts(void **state)
 	assert_int_equal(missing(world), 0);
 }
 
-#define HOUR (3600ull * 1000000000)
-
-static void pass(struct world *world, uint64_t now_ns)
-{
-	uint64_t next;
-
-	fib_exceptions_expire(world->fib, now_ns, 10, &next);
-}
-
 /* Under 2001:db8:2::/48. */
 static void set_third(struct world *world, struct fib_target target)
 {
@@ -288,44 +279,117 @@ static void test_none_goes_without_a_grace_period(void **state)
 	assert_effect(world, "2001:db8::2", SIM_NO_EFFECT);
 }
 
-/* … until it has been told all; or an hour, if it may have lost what is never told. */
-static void test_another_daemon_and_several_hops(void **state)
+/* … for an hour, however the kernel tells it, and whatever route comes and goes meanwhile. */
+static void test_another_daemon(void **state)
 {
 	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
 	struct world *world = *state;
 
 	fill_up(world);
 	set_third(world, several(FIB_HASHED, hops, 2));
+	lose(world, "2001:db8::2", until(pmtu(1300), 500));
 	lose(world, "2001:db8:2::2", until(pmtu(1300), 500));
 	restart(world, SIXLANE_MAX_ROUTES);
 	fib_set_max_exceptions(world->fib, 1);
 	fib_retry(world->fib);
 	set_port(world, 3, SIXLANE_PORT_UP);
 	set_third(world, several(FIB_HASHED, hops, 2));
-	tell(world, NULL, true);
 	pass(world, 1000);
 	tell(world, NULL, true);
+	set_third(world, via("fe80::1", 3));
+	tell(world, NULL, true);
+	set_third(world, several(FIB_HASHED, hops, 2));
+	pass(world, HOUR + 999);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
 	assert_effect(world, "2001:db8:2::2", SIM_PUNTED);
 	pass(world, HOUR + 1000);
 	tell(world, NULL, true);
+	assert_effect(world, "2001:db8::2", SIM_NO_EFFECT);
 	assert_effect(world, "2001:db8:2::2", SIM_NO_EFFECT);
+	assert_marks(world, KNOWN, ANY);
+	assert_int_equal(missing(world), 0);
 }
 
-static void test_another_daemon(void **state)
+/* Those that are lost later and never told do not keep those that were before for ever. */
+static void test_they_do_not_keep_each_other(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
+	struct world *world = *state;
+	char dst[] = "2001:db8:2::x";
+
+	fill_up(world);
+	set_third(world, several(FIB_HASHED, hops, 2));
+	for (unsigned int i = 0; i < 9; i++) {
+		dst[12] = (char)('0' + i);
+		pass(world, 100 * i);
+		lose(world, dst, until(pmtu(1300), 100 * i + 150));
+		tell(world, NULL, true);
+		assert_in_range(missing(world), 1, 4);
+		assert_effect(world, dst, SIM_PUNTED);
+	}
+	assert_effect(world, "2001:db8:2::0", SIM_NO_EFFECT);
+	assert_effect(world, "2001:db8:2::7", SIM_PUNTED);
+	pass(world, 10000);
+	tell(world, NULL, true);
+	tell(world, NULL, true);
+	assert_int_equal(missing(world), 0);
+}
+
+/* One without an end that is known does not shorten the end of another. */
+static void test_the_latest_end_counts(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
+	struct world *world = *state;
+
+	fill_up(world);
+	set_third(world, several(FIB_HASHED, hops, 2));
+	lose(world, "2001:db8:2::1", until(pmtu(1300), 9 * HOUR));
+	lose(world, "2001:db8:2::2", redirect(hops[0]));
+	pass(world, 1);
+	tell(world, NULL, true);
+	pass(world, 9 * HOUR - 1);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8:2::1", SIM_PUNTED);
+	pass(world, 9 * HOUR);
+	tell(world, NULL, true);
+	assert_int_equal(missing(world), 0);
+}
+
+/* Under a route that found no room, and so under none that is in the trie. */
+static void test_what_is_never_told_without_owner(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
+	struct world *world = *state;
+
+	fib_set_max_exceptions(world->fib, 0);
+	world->sim->routes.capacity = 0;
+	set_third(world, several(FIB_HASHED, hops, 2));
+	assert_int_equal(say(world, FIB_KERNEL, "2001:db8:2::1", until(pmtu(1300), 500)), -ENOSPC);
+	pass(world, 1);
+	tell(world, NULL, true);
+	world->sim->routes.capacity = SIM_MAX_ROUTES;
+	fib_retry(world->fib);
+	assert_effect(world, "2001:db8:2::1", SIM_PUNTED);
+	pass(world, 500);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8:2::1", SIM_NO_EFFECT);
+}
+
+/* Whether what is missing may have been told before. */
+static void test_which_begin_is_the_first(void **state)
 {
 	struct world *world = *state;
 
 	fill_up(world);
-	lose(world, "2001:db8::2", pmtu(1300));
-	restart(world, SIXLANE_MAX_ROUTES);
-	fib_set_max_exceptions(world->fib, 1);
-	fib_retry(world->fib);
-	assert_effect(world, "2001:db8::2", SIM_PUNTED);
-	tell(world, NULL, false);
-	assert_effect(world, "2001:db8::2", SIM_PUNTED);
 	tell(world, NULL, true);
-	assert_effect(world, "2001:db8::2", SIM_NO_EFFECT);
-	assert_marks(world, KNOWN, ANY);
+	assert_false(fib_exceptions_begin(world->fib, FIB_KERNEL));
+	lose(world, "2001:db8::2", pmtu(1300));
+	assert_false(fib_exceptions_begin(world->fib, FIB_KERNEL));
+	assert_true(fib_exceptions_begin(world->fib, FIB_KERNEL));
+	assert_false(fib_exceptions_begin(world->fib, FIB_OPERATOR));
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
+	assert_false(fib_exceptions_begin(world->fib, FIB_KERNEL));
 }
 
 int main(void)
@@ -341,8 +405,11 @@ int main(void)
 		TEST(test_what_is_gone_makes_room),
 		TEST(test_the_operators_is_not_lost),
 		TEST(test_none_goes_without_a_grace_period),
-		TEST(test_another_daemon_and_several_hops),
 		TEST(test_another_daemon),
+		TEST(test_they_do_not_keep_each_other),
+		TEST(test_the_latest_end_counts),
+		TEST(test_what_is_never_told_without_owner),
+		TEST(test_which_begin_is_the_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -242,6 +242,12 @@ static void test_nonsense(void **state)
 	fib_exceptions_begin(world->fib, FIB_OPERATOR);
 	fib_exceptions_end(world->fib, FIB_OPERATOR, true, NULL, NULL);
 	assert_exceptions(world, 0);
+	assert_marks(world, "2001:db8::1", MISSING);
+	for (uint64_t now_ns = 1; now_ns <= 2 * HOUR + 1; now_ns += HOUR) {
+		pass(world, now_ns);
+		fib_exceptions_begin(world->fib, FIB_KERNEL);
+		fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
+	}
 	assert_marks(world, "2001:db8::1", 0);
 	assert_int_equal(stats_of(world).next_hops, 3);
 }

@@ -458,8 +458,8 @@ static uint64_t what_is_lost_in_hours(struct history *history)
 	struct fib_stats stats;
 	uint64_t next_ns;
 
-	fib_exceptions_expire(history->fib, 2 * 3600000000000, SIZE_MAX, &next_ns);
-	for (int i = 0; i < 2; i++) {
+	for (uint64_t hours = 2; hours <= 6; hours += 2) {
+		fib_exceptions_expire(history->fib, hours * 3600000000000, SIZE_MAX, &next_ns);
 		fib_exceptions_begin(history->fib, FIB_KERNEL);
 		fib_exceptions_end(history->fib, FIB_KERNEL, true, NULL, NULL);
 	}

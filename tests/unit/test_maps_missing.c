@@ -16,9 +16,13 @@
 #define LACKS SIXLANE_ROUTE_EXCEPTIONS_MISSING
 #define N 100000
 
+enum { KEEP, TURN };
+
 static uint64_t bits[SIXLANE_MISSING_WORDS], anew[SIXLANE_MISSING_WORDS];
-static uint64_t untold[SIXLANE_MISSING_WORDS];
-static struct maps maps = { .missing = bits, .missing_anew = anew, .missing_untold = untold };
+static uint64_t untold[2][SIXLANE_MISSING_WORDS];
+static struct maps maps = { .missing = bits,
+			    .missing_anew = anew,
+			    .missing_untold = { untold[0], untold[1] } };
 
 static int setup(void **state)
 {
@@ -105,7 +109,7 @@ static void those_that_are_not_told_anew_go_at_the_end(void **state)
 	(void)state;
 	add(1);
 	add(2);
-	maps_write_missing_begin(&maps, true);
+	maps_write_missing_begin(&maps, KEEP);
 	assert_true(is_missing(1) && is_missing(2));
 	add(2);
 	add(3);
@@ -122,34 +126,65 @@ static void what_is_new(void **state)
 	(void)state;
 	assert_int_equal(add_one(1, false), now | since_begin);
 	assert_int_equal(add_one(1, false), 0);
-	maps_write_missing_begin(&maps, true);
+	maps_write_missing_begin(&maps, KEEP);
 	assert_int_equal(add_one(1, false), since_begin);
 	assert_int_equal(add_one(1, false), 0);
 	maps_write_missing_end(&maps);
 	assert_int_equal(add_one(1, false), 0);
-	maps_write_missing_begin(&maps, true);
+	maps_write_missing_begin(&maps, KEEP);
 	maps_write_missing_end(&maps);
 	assert_int_equal(add_one(1, false), now | since_begin);
+	assert_int_equal(add_one(1, true), FIB_MISSING_UNTOLD);
+	assert_int_equal(add_one(1, true), 0);
+	maps_write_missing_begin(&maps, TURN);
+	assert_int_equal(add_one(1, true), 0);
+	maps_write_missing_begin(&maps, TURN);
+	maps_write_missing_begin(&maps, TURN);
+	assert_int_equal(add_one(1, true), since_begin | FIB_MISSING_UNTOLD);
 }
 
+static void find(bool turn)
+{
+	maps_write_missing_begin(&maps, turn);
+	maps_write_missing_end(&maps);
+}
+
+/* … for two turns, and later ones do not keep them. */
 static void those_that_are_never_told_are_kept(void **state)
 {
 	(void)state;
 	add_one(1, true);
 	add_one(2, false);
 	for (int i = 0; i < 2; i++) {
-		maps_write_missing_begin(&maps, true);
-		maps_write_missing_end(&maps);
+		find(KEEP);
 		assert_true(is_missing(1));
 		assert_false(is_missing(2));
 	}
-	maps_write_missing_begin(&maps, false);
+	find(TURN);
+	add_one(3, true);
+	find(KEEP);
+	assert_true(is_missing(1) && is_missing(3));
+	maps_write_missing_begin(&maps, TURN);
 	assert_true(is_missing(1));
 	maps_write_missing_end(&maps);
 	assert_false(is_missing(1));
-	maps_write_missing_begin(&maps, true);
-	maps_write_missing_end(&maps);
-	assert_false(is_missing(1));
+	assert_true(is_missing(3));
+	find(TURN);
+	assert_int_equal(bits_set(), 0);
+}
+
+static void those_that_are_adopted_are_never_told(void **state)
+{
+	(void)state;
+	add(1);
+	maps_write_missing_adopt(&maps);
+	add(2);
+	find(KEEP);
+	assert_true(is_missing(1));
+	assert_false(is_missing(2));
+	find(TURN);
+	find(TURN);
+	assert_int_equal(bits_set(), 0);
 }
 
 /* Of an earlier daemon, which nobody has told of. */
@@ -160,7 +195,7 @@ static void what_is_there_before_stays_to_the_end(void **state)
 	memset(anew, 0, sizeof(anew));
 	add(2);
 	assert_true(is_missing(1));
-	maps_write_missing_begin(&maps, true);
+	maps_write_missing_begin(&maps, KEEP);
 	maps_write_missing_end(&maps);
 	assert_int_equal(bits_set(), 0);
 }
@@ -174,6 +209,7 @@ int main(void)
 		cmocka_unit_test_setup(those_that_are_not_told_anew_go_at_the_end, setup),
 		cmocka_unit_test_setup(what_is_new, setup),
 		cmocka_unit_test_setup(those_that_are_never_told_are_kept, setup),
+		cmocka_unit_test_setup(those_that_are_adopted_are_never_told, setup),
 		cmocka_unit_test_setup(what_is_there_before_stays_to_the_end, setup),
 	};
 

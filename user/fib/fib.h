@@ -28,8 +28,9 @@
 
 #include "fib_target.h"
 
-#define FIB_MISSING_NOW 1u  /* it was not lacking before, … */
-#define FIB_MISSING_ANEW 2u /* … or not since begin */
+#define FIB_MISSING_NOW 1u    /* it was not lacking before, … */
+#define FIB_MISSING_ANEW 2u   /* … or not since begin, … */
+#define FIB_MISSING_UNTOLD 4u /* … or not one of the untold, and is now */
 
 /*
  * Writes to the maps; ctx is the writer's own. Functions that return int: 0 or -errno. The
@@ -67,12 +68,14 @@ struct fib_writer {
 	/*
 	 * sl_missing. The kernel may have an exception of this destination that the map lacks:
 	 * before the prefix's value says that some are. At the end those are none that were not
-	 * added since begin, but for those that were untold then or before, if they were kept.
-	 * FIB_MISSING_*.
+	 * added since begin, but for those that are untold; and so is what is there when an earlier
+	 * daemon's are adopted. A begin that turns makes the untold old ones, and the old ones
+	 * untold no more. FIB_MISSING_*.
 	 */
 	unsigned int (*missing_add)(void *ctx, const struct sixlane_exception_key *key,
 				    bool untold);
-	void (*missing_begin)(void *ctx, bool keep_untold);
+	void (*missing_adopt)(void *ctx);
+	void (*missing_begin)(void *ctx, bool turn);
 	void (*missing_end)(void *ctx);
 	/* Wait until every packet that was under way at the call has left. 0 or -errno. */
 	int (*grace)(void *ctx);
@@ -167,7 +170,8 @@ enum fib_doubt {
 };
 typedef bool (*fib_gone_fn)(void *ctx, uint32_t table, const union sixlane_addr *dst,
 			    enum fib_doubt doubt);
-void fib_exceptions_begin(struct fib *fib, enum fib_origin origin);
+/* Returns whether an earlier begin may have told what was missing then: not if none was. */
+bool fib_exceptions_begin(struct fib *fib, enum fib_origin origin);
 void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, fib_gone_fn gone,
 			void *ctx);
 

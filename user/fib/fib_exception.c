@@ -300,12 +300,11 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 	return 0;
 }
 
-void fib_exceptions_begin(struct fib *fib, enum fib_origin origin)
+bool fib_exceptions_begin(struct fib *fib, enum fib_origin origin)
 {
 	fib_adopt_finish(fib);
 	fib->hosts.generation[origin]++;
-	if (origin == FIB_KERNEL)
-		fib_lost_begin(fib);
+	return origin == FIB_KERNEL && fib_lost_begin(fib);
 }
 
 /* An origin whose words are told anew, and who says of those that are not whether they are gone. */

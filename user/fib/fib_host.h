@@ -141,11 +141,11 @@ uint64_t fib_lost_count(const struct fib *fib);
 void fib_lost_at(struct fib *fib, uint64_t now_ns);
 /*
  * All that the kernel has is told anew from the first call on that comes after an end: what is lost
- * is remembered at the end, or was lost again.
+ * is remembered at the end, or was lost again. begin: whether some of it may have been told before.
  */
-void fib_lost_begin(struct fib *fib);
+bool fib_lost_begin(struct fib *fib);
 void fib_lost_end(struct fib *fib);
-/* The marks of an entry that is taken over: what was missing may be so still. */
+/* The marks of an entry that is taken over: what was missing may be so still. Once for each. */
 void fib_lost_adopt(struct fib *fib, struct fib_entry *entry, uint32_t marks);
 /* The entry is forgotten. */
 void fib_lost_forget(struct fib *fib, struct fib_entry *entry);

@@ -2,7 +2,9 @@
 /*
  * Exceptions of the kernel that nobody remembers, for lack of room or memory: only the prefixes
  * that they belong to, and bits of sl_missing. They are lost until the kernel has told all that it
- * has and not them; what it never tells of is lost for as long as it may have it.
+ * has and not them. What it never tells of, and what an earlier daemon has lost, is lost for as
+ * long as the kernel may have it: two lots of those take turns, so that the later ones do not keep
+ * the earlier ones, and each is lost for twice that time at most.
  */
 #include "fib_host.h"
 
@@ -11,15 +13,20 @@
  * minutes), and than an unused redirect does.
  */
 #define UNTOLD_NS (3600ull * 1000000000)
-#define NOT_KNOWN UINT64_MAX
+
+/* Lots of untold ones, as struct fib_untold: a bit each. */
+#define LOST_OLD 1
+#define LOST_LATER 2
 
 static void set_lost(struct fib *fib, struct fib_entry *entry, bool is_lost)
 {
 	fib->hosts.lost.n_entries += is_lost;
 	fib->hosts.lost.n_entries -= entry->hosts_lost;
 	entry->hosts_lost = is_lost;
-	if (!is_lost)
-		entry->hosts_lost_anew = entry->hosts_lost_untold = false;
+	if (!is_lost) {
+		entry->hosts_lost_anew = false;
+		entry->hosts_lost_untold = 0;
+	}
 }
 
 bool fib_lost_under(const struct fib *fib, const struct fib_entry *owner)
@@ -27,27 +34,41 @@ bool fib_lost_under(const struct fib *fib, const struct fib_entry *owner)
 	return owner ? owner->hosts_lost : fib->hosts.lost.unowned;
 }
 
-void fib_lost_spread(struct fib *fib, const struct fib_entry *from, struct fib_entry *to)
+/* Some more are lost under this owner, or without any (NULL). */
+static void lose(struct fib *fib, struct fib_entry *owner, bool anew, uint8_t untold)
 {
 	struct fib_lost *lost = &fib->hosts.lost;
-	bool anew = from ? from->hosts_lost_anew : lost->unowned_anew;
 
-	if (!fib_lost_under(fib, from))
-		return;
-	if (to) {
-		set_lost(fib, to, true);
-		to->hosts_lost_anew |= anew;
-		to->hosts_lost_untold |= from && from->hosts_lost_untold;
+	if (owner) {
+		set_lost(fib, owner, true);
+		owner->hosts_lost_anew |= anew;
+		owner->hosts_lost_untold |= untold;
 	} else {
 		lost->unowned = true;
 		lost->unowned_anew |= anew;
+		lost->unowned_untold |= untold;
 	}
 }
 
-/* The kernel tells all that it has under a route by one hop at a time, or by an object. */
+void fib_lost_spread(struct fib *fib, const struct fib_entry *from, struct fib_entry *to)
+{
+	const struct fib_lost *lost = &fib->hosts.lost;
+
+	if (!fib_lost_under(fib, from))
+		return;
+	if (from)
+		lose(fib, to, from->hosts_lost_anew, from->hosts_lost_untold);
+	else
+		lose(fib, to, lost->unowned_anew, lost->unowned_untold);
+}
+
+/*
+ * The kernel tells all that it has under a route by one hop at a time, or by an object. Where the
+ * route is not known, nothing is.
+ */
 static bool is_told(const struct fib_next_hop *route)
 {
-	if (route->set || route->key.kind == FIB_SOURCES)
+	if (!route || route->set || route->key.kind == FIB_SOURCES)
 		return false;
 	return route->key.kind == FIB_OBJECT || route->key.kind == FIB_FIRST ||
 	       (route->key.n == 1 && !route->group);
@@ -59,12 +80,11 @@ unsigned int fib_missing_add(struct fib *fib, const struct sixlane_exception_key
 	return fib->writer.missing_add(fib->writer.ctx, key, untold);
 }
 
-static void lose_untold(struct fib_lost *lost, const struct fib_exception *said)
+static void keep_untold(struct fib_untold *untold, const struct fib_exception *said)
 {
-	uint64_t until_ns = said->confirm_ns || !said->expires_ns ? NOT_KNOWN : said->expires_ns;
-
-	if (until_ns > lost->untold_until_ns)
-		lost->untold_until_ns = until_ns;
+	if (said->expires_ns > untold->until_ns)
+		untold->until_ns = said->expires_ns;
+	untold->no_end |= said->confirm_ns || !said->expires_ns;
 }
 
 void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,
@@ -72,26 +92,17 @@ void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,
 {
 	const struct prefix host = { .addr = key->dst, .len = 128 };
 	const struct fib_table *table = fib_table_find(fib, key->table);
-	const struct fib_next_hop *route = table ? fib_host_route_at(table, &host) : NULL;
+	bool untold = !is_told(table ? fib_host_route_at(table, &host) : NULL);
 	struct fib_entry *owner = table ? fib_host_owner_at(table, &host) : NULL;
-	struct fib_lost *lost = &fib->hosts.lost;
-	bool untold = route && !is_told(route);
 	unsigned int news = fib_missing_add(fib, key, untold);
+	struct fib_lost *lost = &fib->hosts.lost;
 
 	if (untold)
-		lose_untold(lost, said);
-	if (!route && fib->adopted)
-		lost->adopted_until_ns = NOT_KNOWN;
+		keep_untold(&lost->untold, said);
 	lost->n += (news & FIB_MISSING_NOW) != 0;
 	lost->n_anew += (news & FIB_MISSING_ANEW) != 0;
-	lost->n_untold += untold && news & FIB_MISSING_ANEW;
-	if (owner) {
-		set_lost(fib, owner, true);
-		owner->hosts_lost_anew = true;
-		owner->hosts_lost_untold |= untold;
-	} else {
-		lost->unowned = lost->unowned_anew = true;
-	}
+	lost->untold.n += (news & FIB_MISSING_UNTOLD) != 0;
+	lose(fib, owner, true, untold ? LOST_LATER : 0);
 	fib_owner_settle(fib, owner);
 }
 
@@ -102,12 +113,15 @@ void fib_lost_forget(struct fib *fib, struct fib_entry *entry)
 
 void fib_lost_adopt(struct fib *fib, struct fib_entry *entry, uint32_t marks)
 {
-	bool is_lost = marks & SIXLANE_ROUTE_EXCEPTIONS_MISSING;
+	struct fib_lost *lost = &fib->hosts.lost;
 
 	entry->marks = marks >> SIXLANE_ROUTE_MARKS_SHIFT;
-	set_lost(fib, entry, is_lost);
-	if (is_lost)
-		fib->hosts.lost.adopted_until_ns = NOT_KNOWN;
+	if (!(marks & SIXLANE_ROUTE_EXCEPTIONS_MISSING))
+		return;
+	if (!lost->adopted)
+		fib->writer.missing_adopt(fib->writer.ctx);
+	lost->adopted = lost->untold.no_end = true;
+	lose(fib, entry, true, LOST_LATER);
 }
 
 uint64_t fib_lost_count(const struct fib *fib)
@@ -118,23 +132,49 @@ uint64_t fib_lost_count(const struct fib *fib)
 	return lost->n ? lost->n : lost->n_entries || lost->unowned;
 }
 
+static void end_after(struct fib_untold *untold, uint64_t end_ns)
+{
+	if (untold->no_end && end_ns > untold->until_ns)
+		untold->until_ns = end_ns;
+	untold->no_end = false;
+}
+
 void fib_lost_at(struct fib *fib, uint64_t now_ns)
 {
-	struct fib_lost *lost = &fib->hosts.lost;
-
-	lost->now_ns = now_ns;
-	if (lost->untold_until_ns == NOT_KNOWN)
-		lost->untold_until_ns = now_ns + UNTOLD_NS;
-	if (lost->adopted_until_ns == NOT_KNOWN)
-		lost->adopted_until_ns = now_ns + UNTOLD_NS;
+	fib->hosts.lost.now_ns = now_ns;
+	end_after(&fib->hosts.lost.untold_old, now_ns + UNTOLD_NS);
+	end_after(&fib->hosts.lost.untold, now_ns + UNTOLD_NS);
 }
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
+static uint8_t turned(uint8_t untold)
+{
+	return untold & LOST_LATER ? LOST_OLD : 0;
+}
+
+static void turn_entry(struct fib *fib, struct fib_entry *entry)
+{
+	(void)fib;
+	entry->hosts_lost_untold = turned(entry->hosts_lost_untold);
+}
+
+/* The old ones may be told again, and the later ones are the old ones. */
+static void turn(struct fib *fib)
+{
+	struct fib_lost *lost = &fib->hosts.lost;
+
+	lost->untold_old = lost->untold;
+	lost->untold = (struct fib_untold){ 0 };
+	lost->unowned_untold = turned(lost->unowned_untold);
+	if (lost->n_entries)
+		fib_entry_each(fib, turn_entry);
+}
+
 static void begin_finding(struct fib *fib, struct fib_entry *entry)
 {
-	entry->hosts_lost_untold &= fib->hosts.lost.untold_until_ns != 0;
-	entry->hosts_lost_anew = entry->hosts_lost_untold;
+	(void)fib;
+	entry->hosts_lost_anew = entry->hosts_lost_untold != 0;
 }
 
 static void add_absent(struct fib *fib, struct fib_host *host, void *ctx)
@@ -146,24 +186,32 @@ static void add_absent(struct fib *fib, struct fib_host *host, void *ctx)
 		fib_missing_add(fib, &key, false);
 }
 
-void fib_lost_begin(struct fib *fib)
+static bool are_there(const struct fib_untold *untold)
+{
+	return untold->until_ns || untold->no_end;
+}
+
+bool fib_lost_begin(struct fib *fib)
 {
 	struct fib_lost *lost = &fib->hosts.lost;
-	bool keep = lost->now_ns < lost->untold_until_ns;
+	bool turns = !lost->untold_old.no_end && lost->now_ns >= lost->untold_old.until_ns;
 
-	if (lost->finding || !lost->any)
-		return;
+	if (lost->finding)
+		return true;
+	if (!lost->any)
+		return false;
 	lost->finding = true;
-	if (!keep)
-		lost->n_untold = lost->untold_until_ns = 0;
-	lost->any_anew = keep;
-	fib->writer.missing_begin(fib->writer.ctx, keep);
+	if (turns)
+		turn(fib);
+	fib->writer.missing_begin(fib->writer.ctx, turns);
+	lost->any_anew = are_there(&lost->untold_old) || are_there(&lost->untold);
 	if (fib->hosts.n_failed)
 		fib_host_each(fib, add_absent, NULL);
-	lost->n_anew = lost->n_untold;
-	lost->unowned_anew = false;
+	lost->n_anew = lost->untold_old.n + lost->untold.n;
+	lost->unowned_anew = lost->unowned_untold;
 	if (lost->n_entries)
 		fib_entry_each(fib, begin_finding);
+	return false;
 }
 
 static void end_finding(struct fib *fib, struct fib_entry *entry)
@@ -183,33 +231,16 @@ static void end_host_lost(struct fib *fib, struct fib_host *host, void *ctx)
 	fib_host_update(fib, host);
 }
 
-static void hold_untold(struct fib *fib, struct fib_entry *entry)
-{
-	fib->hosts.lost.held |= entry->hosts_lost && entry->wanted && !is_told(entry->wanted);
-}
-
-/* Of what an earlier daemon has lost nobody knows before its routes are told whether it is. */
-static bool is_held(struct fib *fib)
-{
-	struct fib_lost *lost = &fib->hosts.lost;
-
-	lost->held = false;
-	if (lost->now_ns < lost->adopted_until_ns && lost->n_entries)
-		fib_entry_each(fib, hold_untold);
-	return lost->held;
-}
-
 /* A packet that has not found an entry before it came must not take it for none: hence the grace.
  */
 void fib_lost_end(struct fib *fib)
 {
 	struct fib_lost *lost = &fib->hosts.lost;
 
-	if (!lost->finding || is_held(fib) || fib->writer.grace(fib->writer.ctx))
+	if (!lost->finding || fib->writer.grace(fib->writer.ctx))
 		return;
 	lost->finding = false;
 	lost->any = lost->any_anew;
-	lost->adopted_until_ns = 0;
 	lost->n = lost->n_anew;
 	lost->unowned = lost->unowned_anew;
 	if (lost->n_entries)

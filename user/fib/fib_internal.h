@@ -180,28 +180,32 @@ struct fib_entry {
 	bool foreign : 1; /* adopted with a value that we would not have written */
 	uint64_t hosts_stuck : FIB_HOSTS_BITS;
 	uint64_t generation : FIB_GENERATION_BITS; /* of the synchronisation that set it last */
-	uint64_t missing_below : 29;		   /* absent entries that this one covers */
+	uint64_t missing_below : 28;		   /* absent entries that this one covers */
 	bool doubtful : 1;   /* something it covers may have been lost: punted until synchronised */
 	bool hosts_lost : 1; /* … and others that nobody remembers, … */
-	bool hosts_lost_anew : 1;   /* … since the finding began, … */
-	bool hosts_lost_untold : 1; /* … or of which the kernel does not tell again */
+	bool hosts_lost_anew : 1;	/* … since the finding began, … */
+	uint64_t hosts_lost_untold : 2; /* … or of which the kernel does not tell: LOST_* */
 };
 _Static_assert(sizeof(struct fib_entry) <= 88, "a full table has hundreds of thousands");
 
-/* What nobody remembers: see fib_host_lost.c. */
+/* What nobody remembers: see fib_host_lost.c. Of what the kernel does not tell, by LOST_*. */
+struct fib_untold {
+	uint64_t n;	   /* destinations */
+	uint64_t until_ns; /* they are kept; 0: there are none … */
+	bool no_end;	   /* … but such that have no end that is known */
+};
+
 struct fib_lost {
-	size_t n_entries; /* with hosts_lost */
-	bool unowned;	  /* some of those nobody remembers have no owner … */
-	bool unowned_anew;
-	bool any, any_anew; /* bits of sl_missing may be set; … since the finding began, or kept */
-	bool finding; /* all that the kernel has is being told anew, for the first time or again …
-		       */
-	uint64_t n, n_anew;	   /* destinations; … since that began */
-	uint64_t n_untold;	   /* those that the kernel does not tell again, until … */
-	uint64_t untold_until_ns;  /* … this time */
-	uint64_t adopted_until_ns; /* the same of an earlier daemon's */
+	size_t n_entries;	    /* with hosts_lost */
+	bool unowned, unowned_anew; /* as in an entry, of those that have no owner */
+	uint8_t unowned_untold;	    /* … */
+	bool any, any_anew;	    /* bits of sl_missing may be set; … */
+	uint64_t n, n_anew;	    /* destinations; since the finding began, or kept */
+	struct fib_untold untold_old,
+		untold; /* those whose end is waited for, and the later ones */
+	bool finding; /* all that the kernel has is being told anew, for the first time or again */
+	bool adopted; /* what an earlier daemon has lost is among it */
 	uint64_t now_ns;
-	bool held; /* passing: some of an earlier daemon's are not told */
 };
 
 /* Destinations with exceptions as a whole: see fib_host.h. */

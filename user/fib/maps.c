@@ -72,10 +72,13 @@ int maps_open(struct maps *maps, const struct loader_maps *fds, bool writable)
 	if (!rc && writable) {
 		opened.n_excepted = calloc(SIXLANE_EXCEPTED_BITS, sizeof(*opened.n_excepted));
 		opened.missing_anew = calloc(SIXLANE_MISSING_WORDS, sizeof(*opened.missing_anew));
-		opened.missing_untold =
-			calloc(SIXLANE_MISSING_WORDS, sizeof(*opened.missing_untold));
-		rc = opened.n_excepted && opened.missing_anew && opened.missing_untold ? 0
-										       : -ENOMEM;
+		for (int i = 0; i < 2; i++)
+			opened.missing_untold[i] =
+				calloc(SIXLANE_MISSING_WORDS, sizeof(**opened.missing_untold));
+		rc = opened.n_excepted && opened.missing_anew && opened.missing_untold[0] &&
+				     opened.missing_untold[1]
+			     ? 0
+			     : -ENOMEM;
 	}
 	if (rc) {
 		maps_close(&opened);
@@ -91,7 +94,8 @@ void maps_close(struct maps *maps)
 		unmap_array(maps, &mapped[i]);
 	free(maps->n_excepted);
 	free(maps->missing_anew);
-	free(maps->missing_untold);
+	for (int i = 0; i < 2; i++)
+		free(maps->missing_untold[i]);
 	*maps = (struct maps){ 0 };
 }
 

@@ -18,16 +18,19 @@ static bool is_set(const struct maps *maps, uint32_t bit)
 static unsigned int set(const struct maps *maps, uint32_t bit, bool untold)
 {
 	const uint64_t mask = 1ull << bit % WORD_BITS;
-	uint64_t *word = &maps->missing[bit / WORD_BITS];
-	uint64_t *anew = &maps->missing_anew[bit / WORD_BITS];
+	const uint32_t at = bit / WORD_BITS;
 	unsigned int news = 0;
 
-	news |= *word & mask ? 0 : FIB_MISSING_NOW;
-	news |= *anew & mask ? 0 : FIB_MISSING_ANEW;
-	*anew |= mask;
-	if (untold)
-		maps->missing_untold[bit / WORD_BITS] |= mask;
-	ATOMIC_STORE(word, *word | mask);
+	news |= maps->missing[at] & mask ? 0 : FIB_MISSING_NOW;
+	news |= maps->missing_anew[at] & mask ? 0 : FIB_MISSING_ANEW;
+	maps->missing_anew[at] |= mask;
+	if (untold) {
+		news |= (maps->missing_untold[0][at] | maps->missing_untold[1][at]) & mask
+				? 0
+				: FIB_MISSING_UNTOLD;
+		maps->missing_untold[1][at] |= mask;
+	}
+	ATOMIC_STORE(&maps->missing[at], maps->missing[at] | mask);
 	return news;
 }
 
@@ -49,14 +52,27 @@ unsigned int maps_write_missing(void *ctx, const struct sixlane_exception_key *k
 	return news | set(ctx, sixlane_missing_bit(check, 1), untold);
 }
 
-void maps_write_missing_begin(void *ctx, bool keep_untold)
+void maps_write_missing_adopt(void *ctx)
 {
-	const size_t bytes = SIXLANE_MISSING_WORDS * sizeof(uint64_t);
-	struct maps *maps = ctx;
+	const struct maps *maps = ctx;
 
-	if (!keep_untold)
-		memset(maps->missing_untold, 0, bytes);
-	memcpy(maps->missing_anew, maps->missing_untold, bytes);
+	for (size_t word = 0; word < SIXLANE_MISSING_WORDS; word++)
+		maps->missing_untold[1][word] |= maps->missing[word];
+}
+
+void maps_write_missing_begin(void *ctx, bool turn)
+{
+	struct maps *maps = ctx;
+	uint64_t *old = maps->missing_untold[0];
+
+	if (turn) {
+		memset(old, 0, SIXLANE_MISSING_WORDS * sizeof(*old));
+		maps->missing_untold[0] = maps->missing_untold[1];
+		maps->missing_untold[1] = old;
+	}
+	for (size_t word = 0; word < SIXLANE_MISSING_WORDS; word++)
+		maps->missing_anew[word] =
+			maps->missing_untold[0][word] | maps->missing_untold[1][word];
 }
 
 void maps_write_missing_end(void *ctx)

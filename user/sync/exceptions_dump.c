@@ -192,7 +192,7 @@ static void begin(struct sync *sync)
 	if (ret)
 		fail(sync, ret);
 	else
-		fib_exceptions_begin(sync->fib, FIB_KERNEL);
+		sync->exceptions->split_before &= fib_exceptions_begin(sync->fib, FIB_KERNEL);
 }
 
 /*
@@ -243,7 +243,8 @@ static bool may_be_split(struct sync *sync)
 
 /*
  * All that was announced while it was read has been applied. What one that is split has left out
- * the next one tells, unless that leaves out the same.
+ * the next one tells, unless that leaves out the same, or what was missing before it was not before
+ * the first.
  */
 static void finish(struct sync *sync)
 {
