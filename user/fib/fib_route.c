@@ -209,6 +209,8 @@ static void end_doubt(struct fib *fib, struct fib_entry *entry)
 {
 	if (!entry->doubtful)
 		return;
+	/* The kernel may have said them of a route that was forgotten, and is gone since. */
+	fib_owner_doubt(fib, entry);
 	entry->doubtful = false;
 	fib_entry_settle(fib, entry);
 }
