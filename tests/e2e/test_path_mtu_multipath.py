@@ -28,6 +28,8 @@ ROUTES = {
                 "group", "route replace %s nhid 10" % PREFIX],
 }  # fmt: skip
 
+UNTOLD = {name: ROUTES[name] for name in ("two links", "one link")}
+
 
 @pytest.fixture
 def build(make):
@@ -134,6 +136,33 @@ def test_member_goes(build):
     pair.each(lambda net: net.r.route(words))
     pair.fast.sync()
     assert wait_same_fates(pair) == {mac: FLOWS}
+
+
+def learn_untold(pair):
+    """Where no dump tells of it: at another hop than the first."""
+    for number in range(32):
+        learn_somewhere(pair, MTU, ["2001:db8:77::%x" % number])
+        if not ex.in_kernel(pair.plain) and not ex.in_kernel(pair.fast):
+            return
+        pair.each(ex.forget)
+    raise AssertionError("all of them are at the first hop")
+
+
+@pytest.mark.parametrize("lines", UNTOLD.values(), ids=list(UNTOLD))
+def test_another_route_in_between(build, lines):
+    """The kernel keeps it meanwhile, and says nothing of it then, nor afterwards."""
+    pair = build(lines)
+    learn_untold(pair)
+    assert set(wait_same_fates(pair)) == {HOST_MAC["b"], ("answer", MTU, 63)}
+    more_specific = (FAR + "/128", "via", host_ll("b"), "dev p1")
+    pair.each(lambda net: net.r.route("add", *more_specific))
+    pair.fast.sync()
+    assert wait_same_fates(pair) == {HOST_MAC["b"]: FLOWS}
+    ex.wait_gone(pair.fast)
+    pair.each(lambda net: net.r.route("delete", *more_specific))
+    pair.fast.sync()
+    assert ("answer", MTU, 63) in fates(pair.plain)
+    wait_same_fates(pair)
 
 
 def test_becomes_multipath(build):

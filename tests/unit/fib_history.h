@@ -150,9 +150,12 @@ static inline void history_tell_exception(struct history *history, size_t i, enu
 {
 	struct model_exception *exception = &history->model.now.exceptions[i];
 	const struct fib_exception *said = &exception->said[origin];
-	bool bounded = history->max_exceptions < N_EXCEPTIONS;
+	bool bounded = history->max_exceptions < N_EXCEPTIONS, was_lost = history->lost;
+	struct fib_stats stats;
 	int err;
 
+	/* At a route that it does not go by now the kernel may have it still. */
+	history->lost |= origin == FIB_KERNEL && !exception->there[origin];
 	history_at_work = true;
 	err = fib_set_exception(history->fib, origin, exception->table, &exception->dst,
 				exception->there[origin] ? said : NULL);
@@ -164,6 +167,8 @@ static inline void history_tell_exception(struct history *history, size_t i, enu
 		exception->there[origin] &= !err;
 	else if (err)
 		exception->doubt = MODEL_DOUBT;
+	fib_get_stats(history->fib, &stats);
+	history->lost = was_lost || stats.exceptions_missing;
 	if (err && origin == FIB_KERNEL)
 		history->lost = history->lost_anew = true;
 }
@@ -214,6 +219,7 @@ static inline void history_tell_exceptions(struct history *history, enum fib_ori
 	fib_exceptions_begin(history->fib, origin);
 	history_at_work = false;
 	history->lost_anew = false;
+	history->lost |= origin == FIB_KERNEL; /* as it may of one that goes */
 	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
 		struct model_exception *exception = &history->model.now.exceptions[i];
 

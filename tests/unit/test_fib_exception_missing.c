@@ -223,14 +223,19 @@ static bool all_are_gone(void *ctx, uint32_t table, const union sixlane_addr *ds
 	return true;
 }
 
+static void tell_none(struct world *world)
+{
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, all_are_gone, NULL);
+}
+
 /* What the kernel has no more, and is still to be removed, is not lost when it makes room. */
 static void test_what_is_gone_makes_room(void **state)
 {
 	struct world *world = *state;
 
 	fill_up(world);
-	fib_exceptions_begin(world->fib, FIB_KERNEL);
-	fib_exceptions_end(world->fib, FIB_KERNEL, true, all_are_gone, NULL);
+	tell_none(world);
 	assert_int_equal(say(world, FIB_KERNEL, "2001:db8::2", pmtu(1300)), 0);
 	assert_mtu(world, "2001:db8::2", 1300);
 	assert_effect(world, KNOWN, SIM_NO_EFFECT);
@@ -376,6 +381,78 @@ static void test_what_is_never_told_without_owner(void **state)
 	assert_effect(world, "2001:db8:2::1", SIM_NO_EFFECT);
 }
 
+/*
+ * The kernel says nothing of what it has at a route of several hops while it goes by another, nor
+ * in a dump when that has gone.
+ */
+static void test_at_a_route_that_comes_back(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
+	const char *const others[] = { "2001:db8:2:1::/64", "2001:db8:2::/48" };
+	const char *dst = "2001:db8:2:1::1";
+	struct world *world = *state;
+
+	set_routes(world);
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(others); i++) {
+		set_third(world, several(FIB_HASHED, hops, 2));
+		say(world, FIB_KERNEL, dst, until(pmtu(1300), 500));
+		pass(world, 1);
+		set(world, others[i / 2], via("fe80::3", 4));
+		assert_doubt(world, dst);
+		if (i % 2)
+			tell_none(world);
+		else
+			unsay(world, FIB_KERNEL, dst);
+		assert_effect(world, dst, SIM_PUNTED);
+		unset(world, others[i / 2]);
+		set_third(world, several(FIB_HASHED, hops, 2));
+		tell(world, NULL, true);
+		assert_effect(world, dst, SIM_PUNTED);
+		assert_effect(world, "2001:db8:2:1::2", SIM_NO_EFFECT);
+		pass(world, 500);
+		tell(world, NULL, true);
+		assert_effect(world, dst, SIM_NO_EFFECT);
+		assert_int_equal(missing(world), 0);
+	}
+	/* Of a route by one hop it would tell; and what it says anew is all that it has. */
+	for (int by_one = 0; by_one < 2; by_one++) {
+		set_third(world, by_one ? via("fe80::1", 3) : several(FIB_HASHED, hops, 2));
+		say(world, FIB_KERNEL, dst, until(pmtu(1300), 900));
+		set(world, others[0], via("fe80::3", 4));
+		if (!by_one)
+			say(world, FIB_KERNEL, dst, until(pmtu(1310), 900));
+		unsay(world, FIB_KERNEL, dst);
+		assert_effect(world, dst, SIM_NO_EFFECT);
+		unset(world, others[0]);
+	}
+	assert_int_equal(missing(world), 0);
+}
+
+/* Beside the operator's word, which says nothing of what the kernel may have. */
+static void test_the_operators_at_a_route_that_comes_back(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
+	const struct sixlane_exception *value;
+	struct world *world = *state;
+
+	set_routes(world);
+	set_third(world, several(FIB_HASHED, hops, 2));
+	say(world, FIB_OPERATOR, "2001:db8:2:1::1", pmtu(1400));
+	say(world, FIB_KERNEL, "2001:db8:2:1::1", until(pmtu(1300), 500));
+	pass(world, 1);
+	set(world, "2001:db8:2:1::/64", via("fe80::3", 4));
+	unsay(world, FIB_KERNEL, "2001:db8:2:1::1");
+	assert_forbids(world, "2001:db8:2:1::1", 1400);
+	unset(world, "2001:db8:2:1::/64");
+	assert_forbids(world, "2001:db8:2:1::1", 1400);
+	tell(world, NULL, true);
+	pass(world, 500);
+	tell(world, NULL, true);
+	effect_of(world, "2001:db8:2:1::1", &value);
+	assert_false(value->flags & SIXLANE_EXCEPTION_PUNT);
+	assert_mtu(world, "2001:db8:2:1::1", 1400);
+}
+
 /* Whether what is missing may have been told before. */
 static void test_which_begin_is_the_first(void **state)
 {
@@ -409,6 +486,8 @@ int main(void)
 		TEST(test_they_do_not_keep_each_other),
 		TEST(test_the_latest_end_counts),
 		TEST(test_what_is_never_told_without_owner),
+		TEST(test_at_a_route_that_comes_back),
+		TEST(test_the_operators_at_a_route_that_comes_back),
 		TEST(test_which_begin_is_the_first),
 	};
 

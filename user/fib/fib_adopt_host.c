@@ -22,7 +22,7 @@ static int refuse(struct fib *fib, const struct sixlane_exception_key *key, int 
 {
 	const struct fib_exception unknown = { 0 };
 
-	fib_lost_add(fib, key, &unknown);
+	fib_lost_add(fib, key, &unknown, false);
 	fib->writer.exception_del(fib->writer.ctx, key);
 	return err;
 }

@@ -200,7 +200,7 @@ static bool evict(struct fib *fib, struct fib_host *host)
 	size_t n = fib->hosts.n;
 
 	if (kernel->there && kernel->said.expires_ns != LONG_EXPIRED)
-		fib_lost_add(fib, &key, &kernel->said);
+		fib_lost_add(fib, &key, &kernel->said, host->untold);
 	for (int origin = 0; origin < FIB_N_ORIGINS; origin++)
 		host->words[origin].there = false;
 	fib->hosts.n_evicted++;
@@ -268,8 +268,24 @@ static struct fib_host *first_word(struct fib *fib, enum fib_origin origin,
 		*err = -ENOMEM;
 	}
 	if (!host && origin == FIB_KERNEL)
-		fib_lost_add(fib, key, said);
+		fib_lost_add(fib, key, said, false);
 	return host;
+}
+
+/*
+ * The kernel says that it has none there any more. At a route of several hops that it does not go
+ * by now it may have it still, and go by it when that comes back.
+ */
+static bool lose_untold(struct fib *fib, struct fib_host *host)
+{
+	const struct sixlane_exception_key key = fib_host_key(host);
+	const struct fib_word *kernel = &host->words[FIB_KERNEL];
+	bool lose = host->untold && kernel->there && kernel->said.expires_ns != LONG_EXPIRED;
+
+	host->untold = false;
+	if (lose)
+		fib_lost_add(fib, &key, &kernel->said, true);
+	return lose;
 }
 
 int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
@@ -288,14 +304,15 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 		if (!host)
 			return err;
 	}
+	if (origin == FIB_KERNEL) {
+		host->lost = !exception && lose_untold(fib, host);
+		host->doubtful = host->untold = false;
+		fib_list_unlink(&host->doubts);
+	}
 	host->words[origin].there = exception != NULL;
 	host->words[origin].generation = fib->hosts.generation[origin];
 	if (exception)
 		host->words[origin].said = sane(exception);
-	if (origin == FIB_KERNEL) {
-		host->doubtful = host->lost = false;
-		fib_list_unlink(&host->doubts);
-	}
 	fib_host_update(fib, host);
 	return 0;
 }
@@ -341,6 +358,8 @@ static void drop_unsaid(struct fib *fib, struct fib_host *host, void *ctx)
 		fib_owner_doubt_host(fib, host);
 		return;
 	}
+	if (anew->gone)
+		host->lost |= lose_untold(fib, host);
 	/* For the operator's its entry would seem to have expired as well. */
 	if (anew->gone && !host->words[FIB_OPERATOR].there) {
 		fib_list_unlink(&host->doubts);

@@ -53,6 +53,7 @@ struct fib_host {
 	bool failed;   /* the map does not say what it should */
 	bool doubtful; /* the kernel is to be asked whether it still says the same */
 	bool lost;     /* what the kernel says may have been before somebody remembers any of it */
+	bool untold; /* … was said of a route of which the kernel does not tell all, and left it */
 };
 
 /* --- fib_host.c ------------------------------------------------------------------------------- */
@@ -127,9 +128,12 @@ void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *obje
 
 /* The kernel may have exceptions under this owner, or without any, that nobody remembers. */
 bool fib_lost_under(const struct fib *fib, const struct fib_entry *owner);
-/* The kernel has an exception, of which it said this, that nobody can remember. */
+/* The kernel has an exception, of which it said this, that nobody can remember; and, if so, that it
+ * does not tell again whatever route it is under. */
 void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,
-		  const struct fib_exception *said);
+		  const struct fib_exception *said, bool untold);
+/* Whether the kernel tells in a dump all that it has under this route. NULL: it is not known. */
+bool fib_is_told(const struct fib_next_hop *route);
 /* Packets to it are to find that it may be missing: before its owner says that some are. Returns
  * FIB_MISSING_*. */
 unsigned int fib_missing_add(struct fib *fib, const struct sixlane_exception_key *key, bool untold);

@@ -66,7 +66,7 @@ void fib_lost_spread(struct fib *fib, const struct fib_entry *from, struct fib_e
  * The kernel tells all that it has under a route by one hop at a time, or by an object. Where the
  * route is not known, nothing is.
  */
-static bool is_told(const struct fib_next_hop *route)
+bool fib_is_told(const struct fib_next_hop *route)
 {
 	if (!route || route->set || route->key.kind == FIB_SOURCES)
 		return false;
@@ -88,15 +88,16 @@ static void keep_untold(struct fib_untold *untold, const struct fib_exception *s
 }
 
 void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,
-		  const struct fib_exception *said)
+		  const struct fib_exception *said, bool untold)
 {
 	const struct prefix host = { .addr = key->dst, .len = 128 };
 	const struct fib_table *table = fib_table_find(fib, key->table);
-	bool untold = !is_told(table ? fib_host_route_at(table, &host) : NULL);
 	struct fib_entry *owner = table ? fib_host_owner_at(table, &host) : NULL;
-	unsigned int news = fib_missing_add(fib, key, untold);
 	struct fib_lost *lost = &fib->hosts.lost;
+	unsigned int news;
 
+	untold |= !fib_is_told(table ? fib_host_route_at(table, &host) : NULL);
+	news = fib_missing_add(fib, key, untold);
 	if (untold)
 		keep_untold(&lost->untold, said);
 	lost->n += (news & FIB_MISSING_NOW) != 0;

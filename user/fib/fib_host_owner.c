@@ -151,8 +151,13 @@ void fib_owner_doubt(struct fib *fib, struct fib_entry *entry)
 
 	for (at = radix_first_under(&entry->table->hosts, prefix); at;
 	     at = radix_next_under(at, prefix)) {
-		if (told_at(entry->table, &at->prefix, entry) == entry)
-			fib_host_doubt(fib, fib_host_of(at));
+		struct fib_host *host = fib_host_of(at);
+		const struct fib_next_hop *route = fib_host_route(host);
+
+		if (told_at(entry->table, &at->prefix, entry) != entry)
+			continue;
+		host->untold |= route && !fib_is_told(route);
+		fib_host_doubt(fib, host);
 	}
 }
 
