@@ -53,7 +53,8 @@ struct fib_host {
 	bool failed;   /* the map does not say what it should */
 	bool doubtful; /* the kernel is to be asked whether it still says the same */
 	bool lost;     /* what the kernel says may have been before somebody remembers any of it */
-	bool untold; /* … was said of a route of which the kernel does not tell all, and left it */
+	bool untold; /* … is of a route of which it does not tell all, and another may be there now
+		      */
 };
 
 /* --- fib_host.c ------------------------------------------------------------------------------- */
