@@ -263,6 +263,11 @@ static unsigned int missing_add(void *ctx, const struct sixlane_exception_key *k
 	return news;
 }
 
+static bool missing_has(void *ctx, const struct sixlane_exception_key *key)
+{
+	return sim_is_missing(ctx, key);
+}
+
 static void missing_adopt(void *ctx)
 {
 	struct sim *sim = ctx;
@@ -623,6 +628,7 @@ struct fib_writer sim_writer(struct sim *sim)
 		.exception_set = exception_set,
 		.exception_del = exception_del,
 		.missing_add = missing_add,
+		.missing_has = missing_has,
 		.missing_adopt = missing_adopt,
 		.missing_begin = missing_begin,
 		.missing_end = missing_end,

@@ -88,15 +88,19 @@ static void test_operators_comes_to_a_lost_one(void **state)
 
 	fill(world);
 	say_without_memory(world, FIB_KERNEL, "2001:db8::1");
+	say_without_memory(world, FIB_KERNEL, "2001:db8::2");
 	say(world, FIB_OPERATOR, "2001:db8::1", pmtu(1300));
 	assert_effect(world, "2001:db8::1", SIM_PUNTED);
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1400));
 	assert_mtu(world, "2001:db8::1", 1300);
 	say(world, FIB_OPERATOR, "2001:db8::2", pmtu(1300));
 	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	say(world, FIB_OPERATOR, "2001:db8::3", pmtu(1300));
+	assert_mtu(world, "2001:db8::3", 1300);
 	restart(world, SIXLANE_MAX_ROUTES);
 	fib_retry(world->fib);
 	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	assert_mtu(world, "2001:db8::3", 1300);
 	tell_all_for_an_hour(world, "2001:db8::1");
 	say(world, FIB_OPERATOR, "2001:db8::2", pmtu(1300));
 	assert_mtu(world, "2001:db8::2", 1300);
@@ -113,6 +117,7 @@ static void test_operators_beside_a_lost_one(void **state)
 
 	fill(world);
 	say_without_memory(world, FIB_KERNEL, "2001:db8::1");
+	say_without_memory(world, FIB_KERNEL, "2001:db8::2");
 	say(world, FIB_OPERATOR, "2001:db8::1", until(pmtu(1300), 99));
 	assert_forbids(world, "2001:db8::1", 1300);
 	effect_of(world, "2001:db8::1", &value);

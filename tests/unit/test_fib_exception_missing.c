@@ -243,6 +243,105 @@ static void test_what_is_gone_makes_room(void **state)
 	assert_int_equal(missing(world), 0);
 }
 
+/* When KNOWN went, and since when its route had said before that some are missing. */
+struct going {
+	struct world *world;
+	uint32_t marked_in, gone_in; /* grace periods; 0: not yet */
+};
+
+static void watch(void *ctx)
+{
+	struct going *going = ctx;
+	const struct sim *sim = going->world->sim;
+	const struct sim_found found = find_in(going->world, SIXLANE_TABLE_MAIN, KNOWN, "::");
+
+	if (!(found.marks & SIXLANE_ROUTE_EXCEPTIONS_MISSING))
+		going->marked_in = 0;
+	else if (!going->marked_in)
+		going->marked_in = sim->epoch;
+	if (!sim->n_exceptions)
+		going->gone_in = sim->epoch;
+}
+
+/* A packet that has read its route before one goes, and looks for it afterwards, misses it. */
+static void test_none_makes_room_unexpected(void **state)
+{
+	struct world *world = *state;
+	struct going going = { .world = world };
+
+	fill_up(world);
+	world->sim->ctx = &going;
+	world->sim->written = watch;
+	world->sim->grace_fails = true;
+	lose(world, "2001:db8:1::2", until(pmtu(1300), 100));
+	say(world, FIB_KERNEL, KNOWN, until(pmtu(1300), 50));
+	lose(world, "2001:db8:1::2", until(pmtu(1300), 100));
+	assert_int_equal(going.gone_in, 0);
+	assert_int_equal(going.marked_in, world->sim->epoch);
+	world->sim->grace_fails = false;
+	assert_int_equal(say(world, FIB_KERNEL, "2001:db8:1::2", until(pmtu(1300), 100)), 0);
+	assert_int_equal(going.gone_in, world->sim->epoch);
+	assert_int_equal(going.marked_in, world->sim->epoch - 1);
+	world->sim->written = NULL;
+}
+
+/* … which is so while it goes on, for one grace period, and as long as there is no room. */
+static void test_room_is_expected_once(void **state)
+{
+	struct world *world = *state;
+	unsigned long graces;
+
+	fill_up(world);
+	fib_set_max_exceptions(world->fib, 2);
+	say(world, FIB_KERNEL, KNOWN, until(pmtu(1300), 50));
+	say(world, FIB_KERNEL, "2001:db8::2", until(pmtu(1300), 60));
+	assert_marks(world, KNOWN, ANY);
+	graces = world->sim->graces;
+	say(world, FIB_KERNEL, "2001:db8:1::2", until(pmtu(1300), 70));
+	assert_marks(world, KNOWN, MISSING);
+	assert_marks(world, "2001:db8:1::2", MISSING);
+	say(world, FIB_KERNEL, "2001:db8:1::3", until(pmtu(1300), 80));
+	assert_int_equal(world->sim->graces, graces + 1);
+	assert_exceptions(world, 2);
+	assert_marks(world, "2001:db8:1::2", MISSING);
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	say(world, FIB_KERNEL, "2001:db8:1::2", until(pmtu(1300), 70));
+	say(world, FIB_KERNEL, "2001:db8:1::3", until(pmtu(1300), 80));
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
+	assert_int_equal(missing(world), 0);
+	assert_marks(world, "2001:db8:1::2", MISSING);
+	graces = world->sim->graces;
+	say(world, FIB_KERNEL, "2001:db8::4", until(pmtu(1300), 90));
+	assert_int_equal(world->sim->graces, graces);
+	fib_exceptions_expire(world->fib, 100, 1, &(uint64_t){ 0 });
+	tell_none(world);
+	assert_exceptions(world, 1);
+	assert_marks(world, "2001:db8::4", ANY);
+	assert_marks(world, "2001:db8:1::2", 0);
+	assert_int_equal(missing(world), 0);
+	graces = world->sim->graces;
+	tell_none(world);
+	assert_int_equal(world->sim->graces, graces);
+}
+
+/* What is lost is lost for its own destination, whosoever else is of its route. */
+static void test_the_operators_beside_lost_ones(void **state)
+{
+	struct world *world = *state;
+
+	fill_up(world);
+	lose(world, "2001:db8::2", pmtu(1300));
+	say(world, FIB_OPERATOR, "2001:db8::3", pmtu(1400));
+	assert_mtu(world, "2001:db8::3", 1400);
+	fib_set_max_exceptions(world->fib, 2);
+	say(world, FIB_OPERATOR, "2001:db8::2", pmtu(1400));
+	assert_forbids(world, "2001:db8::2", 1400);
+	lose(world, "2001:db8::4", pmtu(1300));
+	tell(world, "2001:db8::4", true);
+	assert_mtu(world, "2001:db8::2", 1400);
+	assert_effect(world, "2001:db8::4", SIM_PUNTED);
+}
+
 /* The kernel knows nothing of what the operator said. */
 static void test_the_operators_is_not_lost(void **state)
 {
@@ -482,6 +581,9 @@ int main(void)
 		TEST(test_what_is_gone_makes_room),
 		TEST(test_the_operators_is_not_lost),
 		TEST(test_none_goes_without_a_grace_period),
+		TEST(test_none_makes_room_unexpected),
+		TEST(test_room_is_expected_once),
+		TEST(test_the_operators_beside_lost_ones),
 		TEST(test_another_daemon),
 		TEST(test_they_do_not_keep_each_other),
 		TEST(test_the_latest_end_counts),

@@ -91,6 +91,7 @@ static void asked_only_under_a_route_that_lacks_some(void **state)
 	(void)state;
 	add(1);
 	assert_true(maps_exception_may_be_missing(&maps, &key, LACKS | SIXLANE_ROUTE_EXCEPTIONS));
+	assert_true(maps_write_missing_has(&maps, &key));
 	assert_false(maps_exception_may_be_missing(&maps, &key, SIXLANE_ROUTE_EXCEPTIONS));
 }
 
@@ -102,6 +103,7 @@ static void tables_differ(void **state)
 	add(1);
 	key.table = 100;
 	assert_false(maps_exception_may_be_missing(&maps, &key, LACKS));
+	assert_false(maps_write_missing_has(&maps, &key));
 }
 
 static void those_that_are_not_told_anew_go_at_the_end(void **state)

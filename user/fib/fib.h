@@ -74,6 +74,7 @@ struct fib_writer {
 	 */
 	unsigned int (*missing_add)(void *ctx, const struct sixlane_exception_key *key,
 				    bool untold);
+	bool (*missing_has)(void *ctx, const struct sixlane_exception_key *key);
 	void (*missing_adopt)(void *ctx);
 	void (*missing_begin)(void *ctx, bool turn);
 	void (*missing_end)(void *ctx);

@@ -158,7 +158,7 @@ static void understand_host(struct fib *fib, struct fib_host *host, void *ctx)
  */
 static void mark(struct fib *fib, struct fib_entry *entry)
 {
-	if (fib_entry_marks(entry) >> SIXLANE_ROUTE_MARKS_SHIFT != entry->marks)
+	if (fib_entry_marks(fib, entry) >> SIXLANE_ROUTE_MARKS_SHIFT != entry->marks)
 		fib_owner_settle(fib, entry);
 }
 

@@ -56,7 +56,7 @@ static void note_written(struct fib *fib, struct fib_entry *entry, uint32_t id, 
 static int replace_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
 {
 	const struct sixlane_route_key key = key_of(entry);
-	uint32_t marks = fib_entry_marks(entry);
+	uint32_t marks = fib_entry_marks(fib, entry);
 	int err = -ENOMEM;
 
 	for (int i = 0; i < FIB_ENOMEM_TRIES && err == -ENOMEM; i++) {
@@ -173,19 +173,19 @@ static void withdraw(struct fib *fib, struct fib_entry *entry)
 }
 
 /* The marks that the trie should have here, and has not or has without need. */
-static uint32_t marks_missing(const struct fib_entry *entry)
+static uint32_t marks_missing(const struct fib *fib, const struct fib_entry *entry)
 {
-	return entry->wanted ? fib_entry_marks(entry) & ~written_marks(entry) : 0;
+	return entry->wanted ? fib_entry_marks(fib, entry) & ~written_marks(entry) : 0;
 }
 
-static uint32_t marks_idle(const struct fib_entry *entry)
+static uint32_t marks_idle(const struct fib *fib, const struct fib_entry *entry)
 {
-	return entry->wanted ? written_marks(entry) & ~fib_entry_marks(entry) : 0;
+	return entry->wanted ? written_marks(entry) & ~fib_entry_marks(fib, entry) : 0;
 }
 
-static bool is_right(const struct fib_entry *entry)
+static bool is_right(const struct fib *fib, const struct fib_entry *entry)
 {
-	return proper_id(entry) == entry->written && !entry->foreign && !marks_missing(entry);
+	return proper_id(entry) == entry->written && !entry->foreign && !marks_missing(fib, entry);
 }
 
 void fib_entry_settle(struct fib *fib, struct fib_entry *entry)
@@ -195,19 +195,19 @@ void fib_entry_settle(struct fib *fib, struct fib_entry *entry)
 
 	if (!id && entry->written)
 		withdraw(fib, entry);
-	else if (id && (!is_right(entry) || marks_idle(entry)))
+	else if (id && (!is_right(fib, entry) || marks_idle(fib, entry)))
 		err = put_value(fib, entry, id);
 	else if (entry->stuck)
-		note_written(fib, entry, id, fib_entry_marks(entry));
+		note_written(fib, entry, id, fib_entry_marks(fib, entry));
 	if (err) {
 		fib->no_room |= fib->retrying && !entry->written && err == -ENOSPC;
-		if (!is_right(entry))
+		if (!is_right(fib, entry))
 			fall_back(fib, entry);
 	}
 	count_absent(fib, entry, entry->wanted && !entry->written);
 	fib->n_failed -= entry->failed;
-	entry->failed =
-		!is_right(entry) || marks_idle(entry) || (entry->wanted && !entry->wanted->id);
+	entry->failed = !is_right(fib, entry) || marks_idle(fib, entry) ||
+			(entry->wanted && !entry->wanted->id);
 	fib->n_failed += entry->failed;
 }
 

@@ -87,7 +87,7 @@ static struct fib_host *new_host(struct fib *fib, struct fib_table *table,
 	host->table = table;
 	fib_list_init(&host->doubts);
 	fib_host_own(host);
-	host->lost = fib_lost_under(fib, host->owner);
+	host->lost = fib_is_lost(fib, host);
 	hosts->n++;
 	return host;
 }
@@ -185,6 +185,14 @@ void fib_host_retry(struct fib *fib)
 
 /* --- room ------------------------------------------------------------------------------------- */
 
+/* As far as is known. */
+static bool kernel_has(const struct fib_host *host)
+{
+	const struct fib_word *kernel = &host->words[FIB_KERNEL];
+
+	return kernel->there && kernel->said.expires_ns != LONG_EXPIRED;
+}
+
 static struct fib_host *first_to_go(const struct fib *fib)
 {
 	struct fib_heap_item *item = fib_heap_first(&fib->hosts.eviction);
@@ -192,15 +200,17 @@ static struct fib_host *first_to_go(const struct fib *fib)
 	return item ? container_of(item, struct fib_host, eviction) : NULL;
 }
 
-/* The kernel still has it: what is not there is the kernel's. False: stuck. */
+/* The kernel still has it: what is not there is the kernel's. False: stuck, or it must not go. */
 static bool evict(struct fib *fib, struct fib_host *host)
 {
 	const struct sixlane_exception_key key = fib_host_key(host);
-	const struct fib_word *kernel = &host->words[FIB_KERNEL];
+	bool has = kernel_has(host);
 	size_t n = fib->hosts.n;
 
-	if (kernel->there && kernel->said.expires_ns != LONG_EXPIRED)
-		fib_lost_add(fib, &key, &kernel->said, host->untold);
+	if (has && !fib_lost_expect(fib))
+		return false;
+	if (has)
+		fib_lost_add(fib, &key, &host->words[FIB_KERNEL].said, host->untold);
 	for (int origin = 0; origin < FIB_N_ORIGINS; origin++)
 		host->words[origin].there = false;
 	fib->hosts.n_evicted++;
@@ -276,15 +286,13 @@ static struct fib_host *first_word(struct fib *fib, enum fib_origin origin,
  * The kernel says that it has none there any more. At a route of several hops that it does not go
  * by now it may have it still, and go by it when that comes back.
  */
-static bool lose_untold(struct fib *fib, struct fib_host *host)
+static bool lose_untold(struct fib *fib, const struct fib_host *host)
 {
 	const struct sixlane_exception_key key = fib_host_key(host);
-	const struct fib_word *kernel = &host->words[FIB_KERNEL];
-	bool lose = host->untold && kernel->there && kernel->said.expires_ns != LONG_EXPIRED;
+	bool lose = host->untold && kernel_has(host);
 
-	host->untold = false;
 	if (lose)
-		fib_lost_add(fib, &key, &kernel->said, true);
+		fib_lost_add(fib, &key, &host->words[FIB_KERNEL].said, true);
 	return lose;
 }
 

@@ -92,7 +92,7 @@ _Static_assert(__builtin_offsetof(struct fib_host, node) == 0, "radix_remove() f
 /* --- fib_host_owner.c ------------------------------------------------------------------------- */
 
 /* The marks of an entry's value: SIXLANE_ROUTE_*. */
-uint32_t fib_entry_marks(const struct fib_entry *entry);
+uint32_t fib_entry_marks(const struct fib *fib, const struct fib_entry *entry);
 /* Make the value of an owner, or none (NULL), say what it should. */
 void fib_owner_settle(struct fib *fib, struct fib_entry *owner);
 /* The prefix in the trie that is the next shorter one. NULL: there is none. */
@@ -129,6 +129,14 @@ void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *obje
 
 /* The kernel may have exceptions under this owner, or without any, that nobody remembers. */
 bool fib_lost_under(const struct fib *fib, const struct fib_entry *owner);
+/* The kernel may have one of this host that nobody remembers. */
+bool fib_is_lost(const struct fib *fib, const struct fib_host *host);
+/*
+ * The kernel's are to go from the map that it may still have: before the first of them goes,
+ * packets of all owners look for what is missing. False: it must not go, since some may not do so
+ * yet.
+ */
+bool fib_lost_expect(struct fib *fib);
 /* The kernel has an exception, of which it said this, that nobody can remember; and, if so, that it
  * does not tell again whatever route it is under. */
 void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,

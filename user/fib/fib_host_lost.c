@@ -34,6 +34,13 @@ bool fib_lost_under(const struct fib *fib, const struct fib_entry *owner)
 	return owner ? owner->hosts_lost : fib->hosts.lost.unowned;
 }
 
+bool fib_is_lost(const struct fib *fib, const struct fib_host *host)
+{
+	const struct sixlane_exception_key key = fib_host_key(host);
+
+	return fib_lost_under(fib, host->owner) && fib->writer.missing_has(fib->writer.ctx, &key);
+}
+
 /* Some more are lost under this owner, or without any (NULL). */
 static void lose(struct fib *fib, struct fib_entry *owner, bool anew, uint8_t untold)
 {
@@ -78,6 +85,19 @@ unsigned int fib_missing_add(struct fib *fib, const struct sixlane_exception_key
 {
 	fib->hosts.lost.any = fib->hosts.lost.any_anew = true;
 	return fib->writer.missing_add(fib->writer.ctx, key, untold);
+}
+
+bool fib_lost_expect(struct fib *fib)
+{
+	struct fib_lost *lost = &fib->hosts.lost;
+
+	if (!lost->expected) {
+		lost->expected = lost->any = lost->any_anew = true;
+		fib_entry_each(fib, fib_owner_settle);
+	}
+	if (!lost->expected_surely)
+		lost->expected_surely = !fib->writer.grace(fib->writer.ctx);
+	return lost->expected_surely;
 }
 
 static void keep_untold(struct fib_untold *untold, const struct fib_exception *said)
@@ -154,12 +174,6 @@ static uint8_t turned(uint8_t untold)
 	return untold & LOST_LATER ? LOST_OLD : 0;
 }
 
-static void turn_entry(struct fib *fib, struct fib_entry *entry)
-{
-	(void)fib;
-	entry->hosts_lost_untold = turned(entry->hosts_lost_untold);
-}
-
 /* The old ones may be told again, and the later ones are the old ones. */
 static void turn(struct fib *fib)
 {
@@ -168,14 +182,18 @@ static void turn(struct fib *fib)
 	lost->untold_old = lost->untold;
 	lost->untold = (struct fib_untold){ 0 };
 	lost->unowned_untold = turned(lost->unowned_untold);
-	if (lost->n_entries)
-		fib_entry_each(fib, turn_entry);
 }
 
 static void begin_finding(struct fib *fib, struct fib_entry *entry)
 {
 	(void)fib;
 	entry->hosts_lost_anew = entry->hosts_lost_untold != 0;
+}
+
+static void turn_and_begin_finding(struct fib *fib, struct fib_entry *entry)
+{
+	entry->hosts_lost_untold = turned(entry->hosts_lost_untold);
+	begin_finding(fib, entry);
 }
 
 static void add_absent(struct fib *fib, struct fib_host *host, void *ctx)
@@ -211,22 +229,23 @@ bool fib_lost_begin(struct fib *fib)
 	lost->n_anew = lost->untold_old.n + lost->untold.n;
 	lost->unowned_anew = lost->unowned_untold;
 	if (lost->n_entries)
-		fib_entry_each(fib, begin_finding);
+		fib_entry_each(fib, turns ? turn_and_begin_finding : begin_finding);
 	return false;
 }
 
 static void end_finding(struct fib *fib, struct fib_entry *entry)
 {
-	if (!entry->hosts_lost || entry->hosts_lost_anew)
+	if (!entry->hosts_lost && !entry->hosts)
 		return;
-	set_lost(fib, entry, false);
+	if (!entry->hosts_lost_anew)
+		set_lost(fib, entry, false);
 	fib_owner_settle(fib, entry);
 }
 
 static void end_host_lost(struct fib *fib, struct fib_host *host, void *ctx)
 {
 	(void)ctx;
-	if (!host->lost || fib_lost_under(fib, host->owner))
+	if (!host->lost || fib_is_lost(fib, host))
 		return;
 	host->lost = false;
 	fib_host_update(fib, host);
@@ -237,14 +256,18 @@ static void end_host_lost(struct fib *fib, struct fib_host *host, void *ctx)
 void fib_lost_end(struct fib *fib)
 {
 	struct fib_lost *lost = &fib->hosts.lost;
+	bool walk;
 
 	if (!lost->finding || fib->writer.grace(fib->writer.ctx))
 		return;
+	walk = lost->n_entries || lost->expected;
 	lost->finding = false;
-	lost->any = lost->any_anew;
+	lost->expected &= fib->hosts.n >= fib->hosts.max;
+	lost->expected_surely &= lost->expected;
+	lost->any = lost->any_anew || lost->expected;
 	lost->n = lost->n_anew;
 	lost->unowned = lost->unowned_anew;
-	if (lost->n_entries)
+	if (walk)
 		fib_entry_each(fib, end_finding);
 	fib->writer.missing_end(fib->writer.ctx);
 	fib_host_each(fib, end_host_lost, NULL);

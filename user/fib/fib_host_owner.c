@@ -7,11 +7,11 @@
 
 /* --- marks ------------------------------------------------------------------------------------ */
 
-uint32_t fib_entry_marks(const struct fib_entry *entry)
+uint32_t fib_entry_marks(const struct fib *fib, const struct fib_entry *entry)
 {
 	uint32_t marks = entry->hosts ? SIXLANE_ROUTE_EXCEPTIONS : 0;
 
-	if (entry->hosts_absent || entry->hosts_lost)
+	if (entry->hosts_absent || entry->hosts_lost || (entry->hosts && fib->hosts.lost.expected))
 		marks = SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING;
 	return marks;
 }

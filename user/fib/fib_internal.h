@@ -200,6 +200,8 @@ struct fib_lost {
 	bool unowned, unowned_anew; /* as in an entry, of those that have no owner */
 	uint8_t unowned_untold;	    /* … */
 	bool any, any_anew;	    /* bits of sl_missing may be set; … */
+	bool expected;		    /* some may come at any time, and all owners are marked … */
+	bool expected_surely;	    /* … for packets that were under way then, too */
 	uint64_t n, n_anew;	    /* destinations; since the finding began, or kept */
 	struct fib_untold untold_old,
 		untold; /* those whose end is waited for, and the later ones */

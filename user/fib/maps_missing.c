@@ -34,14 +34,23 @@ static unsigned int set(const struct maps *maps, uint32_t bit, bool untold)
 	return news;
 }
 
-bool maps_exception_may_be_missing(const struct maps *maps, const struct sixlane_exception_key *key,
-				   uint32_t route)
+static bool is_missing(const struct maps *maps, const struct sixlane_exception_key *key)
 {
 	const uint32_t check = sixlane_exception_check(key);
 
-	return route & SIXLANE_ROUTE_EXCEPTIONS_MISSING &&
-	       is_set(maps, sixlane_missing_bit(check, 0)) &&
+	return is_set(maps, sixlane_missing_bit(check, 0)) &&
 	       is_set(maps, sixlane_missing_bit(check, 1));
+}
+
+bool maps_exception_may_be_missing(const struct maps *maps, const struct sixlane_exception_key *key,
+				   uint32_t route)
+{
+	return route & SIXLANE_ROUTE_EXCEPTIONS_MISSING && is_missing(maps, key);
+}
+
+bool maps_write_missing_has(void *ctx, const struct sixlane_exception_key *key)
+{
+	return is_missing(ctx, key);
 }
 
 unsigned int maps_write_missing(void *ctx, const struct sixlane_exception_key *key, bool untold)
