@@ -144,6 +144,28 @@ static void test_operators_is_refused(void **state)
 	assert_int_equal(stats_of(world).exceptions_missing, 0);
 }
 
+/* Nobody takes over what an earlier daemon knew: it is the kernel's, in the map and without. */
+static void test_not_adopted(void **state)
+{
+	const union sixlane_addr dst = addr("2001:db8::1");
+	struct world *world = *state;
+
+	fill(world);
+	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
+	assert_mtu(world, "2001:db8::1", 1300);
+	no_memory = true;
+	restart(world, SIXLANE_MAX_ROUTES);
+	no_memory = false;
+	assert_non_null(sim_exception(world->sim, SIXLANE_TABLE_MAIN, &dst));
+	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+	fib_retry(world->fib);
+	assert_marks(world, "2001:db8::1", MISSING);
+	assert_effect(world, "2001:db8::1", SIM_PUNTED);
+	tell_all_for_an_hour(world, "2001:db8::1");
+	assert_mtu(world, "2001:db8::1", 1300);
+	assert_exceptions(world, 1);
+}
+
 /* Of a table that has no route yet, or none any more. */
 static void test_lost_without_owner(void **state)
 {
@@ -184,6 +206,7 @@ int main(void)
 		TEST(test_operators_comes_to_a_lost_one),
 		TEST(test_operators_beside_a_lost_one),
 		TEST(test_operators_is_refused),
+		TEST(test_not_adopted),
 		TEST(test_lost_without_owner),
 	};
 

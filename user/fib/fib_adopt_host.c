@@ -17,13 +17,20 @@
 
 /* --- taking in -------------------------------------------------------------------------------- */
 
-/* Nobody will be able to change it. What the kernel has there is not known any more. */
+/*
+ * Nobody is going to remember it, and what the kernel has there is not known any more. Routes
+ * cannot say yet that some are missing, and a packet that found neither would go by its route: for
+ * want of memory alone it stays, the kernel's until it is said anew.
+ */
 static int refuse(struct fib *fib, const struct sixlane_exception_key *key, int err)
 {
+	const struct sixlane_exception punt = { .flags = SIXLANE_EXCEPTION_KERNEL |
+							 SIXLANE_EXCEPTION_PUNT };
 	const struct fib_exception unknown = { 0 };
 
 	fib_lost_add(fib, key, &unknown, false);
-	fib->writer.exception_del(fib->writer.ctx, key);
+	if (err != -ENOMEM || fib->writer.exception_set(fib->writer.ctx, key, &punt))
+		fib->writer.exception_del(fib->writer.ctx, key);
 	return err;
 }
 
