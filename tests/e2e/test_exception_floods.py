@@ -153,6 +153,27 @@ def test_bound(idle):
     assert ex.shown(net) == {}
 
 
+def test_bound_of_table_local(idle):
+    """When no rule asks main before it any more, packets find its routes in main, and there as well
+    what they lack."""
+    ex.prepare(idle, ex.BY_B + " table local")
+    rule = "from 2001:db8:77::/64 lookup main pref 0"
+    idle.r.ip("rule add", rule)
+    idle.r.ip("rule add lookup local pref 1")
+    idle.r.ip("rule del lookup local pref 0")
+    net = idle.start("--max-exceptions", 1)
+    numbers = range(1, 11)
+    ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 0, len(numbers)))
+    wait_until(lambda: net.router.status()["exceptions_missing"] > 0, 15, "missing")
+    frames = _large(numbers)
+    for change in (None, "del", "add"):
+        if change:
+            net.r.ip("rule", change, rule)
+        net.sync()
+        got, rise = net.counted(lambda: net.exchange(frames))
+        assert "forward" not in rise and not got["b"], rise
+
+
 def test_hints_are_lost(idle):
     """While the daemon cannot read, more come than there is room for: nothing else is lost."""
     net = ex.start(idle)

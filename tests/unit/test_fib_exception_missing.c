@@ -324,6 +324,39 @@ static void test_room_is_expected_once(void **state)
 	assert_int_equal(world->sim->graces, graces);
 }
 
+/* Nobody knows which they are: all may be, if any are. */
+static void test_they_may_be_elsewhere(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
+	struct world *world = *state;
+
+	fill_up(world);
+	fib_lose_exceptions(world->fib);
+	assert_effect(world, "2001:db8:1::3", SIM_NO_EFFECT);
+	assert_marks(world, "2001:db8:1::3", 0);
+	for (int untold = 0; untold < 2; untold++) {
+		if (untold)
+			set_third(world, several(FIB_HASHED, hops, 2));
+		lose(world, "2001:db8:2::2", until(pmtu(1300), 500));
+		fib_lose_exceptions(world->fib);
+		assert_effect(world, "2001:db8:1::3", SIM_PUNTED);
+		set_in(world, 1000, "2001:db8::/48", via("fe80::1", 3));
+		assert_int_equal(find_in(world, 1000, "2001:db8::1", "::").marks, MISSING);
+		unset_in(world, 1000, "2001:db8::/48");
+		pass(world, 499);
+		tell(world, NULL, true);
+		assert_effect(world, "2001:db8:1::3", untold ? SIM_PUNTED : SIM_NO_EFFECT);
+		fib_lose_exceptions(world->fib);
+		pass(world, 500);
+		tell(world, NULL, true);
+		tell(world, NULL, true);
+		assert_effect(world, "2001:db8:1::3", SIM_NO_EFFECT);
+		assert_marks(world, "2001:db8:1::3", 0);
+		assert_int_equal(missing(world), 0);
+		pass(world, 1);
+	}
+}
+
 /* What is lost is lost for its own destination, whosoever else is of its route. */
 static void test_the_operators_beside_lost_ones(void **state)
 {
@@ -583,6 +616,7 @@ int main(void)
 		TEST(test_none_goes_without_a_grace_period),
 		TEST(test_none_makes_room_unexpected),
 		TEST(test_room_is_expected_once),
+		TEST(test_they_may_be_elsewhere),
 		TEST(test_the_operators_beside_lost_ones),
 		TEST(test_another_daemon),
 		TEST(test_they_do_not_keep_each_other),

@@ -74,6 +74,7 @@ struct fib_writer {
 	 */
 	unsigned int (*missing_add)(void *ctx, const struct sixlane_exception_key *key,
 				    bool untold);
+	void (*missing_add_all)(void *ctx, bool untold);
 	bool (*missing_has)(void *ctx, const struct sixlane_exception_key *key);
 	void (*missing_adopt)(void *ctx);
 	void (*missing_begin)(void *ctx, bool turn);
@@ -194,6 +195,11 @@ bool fib_has_doubts(const struct fib *fib);
  * tell: those of a prefix's own route, or (dst NULL) all in all tables are in doubt.
  */
 void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst);
+/*
+ * The kernel's exceptions that nobody remembers may be in other tables than they were lost from: if
+ * there are any, all destinations may lack one until the kernel has told all that it has.
+ */
+void fib_lose_exceptions(struct fib *fib);
 
 /* The same of those of routes by next-hop objects, whichever these are. */
 void fib_doubt_object_exceptions(struct fib *fib);

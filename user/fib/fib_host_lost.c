@@ -127,6 +127,39 @@ void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,
 	fib_owner_settle(fib, owner);
 }
 
+static bool are_there(const struct fib_untold *untold)
+{
+	return untold->until_ns || untold->no_end;
+}
+
+static bool any_untold(const struct fib_lost *lost)
+{
+	return are_there(&lost->untold_old) || are_there(&lost->untold);
+}
+
+static void lose_under(struct fib *fib, struct fib_entry *entry)
+{
+	lose(fib, entry, true, any_untold(&fib->hosts.lost) ? LOST_LATER : 0);
+	fib_owner_settle(fib, entry);
+}
+
+void fib_lose_exceptions(struct fib *fib)
+{
+	struct fib_lost *lost = &fib->hosts.lost;
+	const struct fib_untold *old = &lost->untold_old;
+
+	fib_adopt_finish(fib);
+	if (!fib_lost_count(fib))
+		return;
+	lost->any = lost->any_anew = true;
+	fib->writer.missing_add_all(fib->writer.ctx, any_untold(lost));
+	if (old->until_ns > lost->untold.until_ns)
+		lost->untold.until_ns = old->until_ns;
+	lost->untold.no_end |= old->no_end;
+	lose_under(fib, NULL);
+	fib_entry_each(fib, lose_under);
+}
+
 void fib_lost_forget(struct fib *fib, struct fib_entry *entry)
 {
 	set_lost(fib, entry, false);
@@ -205,11 +238,6 @@ static void add_absent(struct fib *fib, struct fib_host *host, void *ctx)
 		fib_missing_add(fib, &key, false);
 }
 
-static bool are_there(const struct fib_untold *untold)
-{
-	return untold->until_ns || untold->no_end;
-}
-
 bool fib_lost_begin(struct fib *fib)
 {
 	struct fib_lost *lost = &fib->hosts.lost;
@@ -223,7 +251,7 @@ bool fib_lost_begin(struct fib *fib)
 	if (turns)
 		turn(fib);
 	fib->writer.missing_begin(fib->writer.ctx, turns);
-	lost->any_anew = are_there(&lost->untold_old) || are_there(&lost->untold);
+	lost->any_anew = any_untold(lost);
 	if (fib->hosts.n_failed)
 		fib_host_each(fib, add_absent, NULL);
 	lost->n_anew = lost->untold_old.n + lost->untold.n;

@@ -65,6 +65,22 @@ static void report(const struct sync *sync, const struct rules_program *program)
 		log_info("'ip -6 rule' can be expressed again");
 }
 
+static bool local_leads_out(const struct sync *sync)
+{
+	const struct prefix all = { .len = 0 };
+	const struct radix *local = rib_table(sync->rib, RT_TABLE_LOCAL);
+	const struct radix_node *node = local ? radix_first_under(local, &all) : NULL;
+
+	for (; node; node = radix_next_under(node, &all)) {
+		const struct rib_route *route = ((const struct rib_dest *)node)->routes;
+
+		for (; route; route = route->next)
+			if (route->type == RTN_UNICAST)
+				return true;
+	}
+	return false;
+}
+
 /* The datapath forwards by the new list from here on. */
 static int publish(struct sync *sync, const struct rules_program *program)
 {
@@ -77,6 +93,9 @@ static int publish(struct sync *sync, const struct rules_program *program)
 	/* Those of an earlier daemon go on forwarding until then, by tables that fit them. */
 	if (sync->quiet && !maps_has_rules(sync->maps, program->rules, n))
 		apply_hold(sync);
+	/* What is kept there is told for main as well from here on, which may lack some of it. */
+	if (moved && program->local_first && local_leads_out(sync))
+		fib_lose_exceptions(sync->fib);
 	ret = maps_set_rules(sync->maps, program->rules, n);
 	if (ret)
 		return ret;
