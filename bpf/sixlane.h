@@ -141,7 +141,8 @@ _Static_assert(sizeof(struct sixlane_route_key) == 24, "layout is ABI");
 #define SIXLANE_ROUTE_MARKS_SHIFT 28
 /* sl_exceptions holds destinations whose longest prefix this is: look there. */
 #define SIXLANE_ROUTE_EXCEPTIONS (1u << 28)
-/* … and lacks some, for want of room: destinations that are not there are asked of sl_missing. */
+/* … and may lack some, for want of room: destinations that are not there are asked of sl_missing.
+ */
 #define SIXLANE_ROUTE_EXCEPTIONS_MISSING (1u << 29)
 
 static inline __u32 sixlane_route_value(__u32 next_hop, __u32 len)
@@ -314,7 +315,8 @@ static inline __u32 sixlane_excepted_bit(__u32 check)
 /*
  * Two bits are set if sl_exceptions lacks an entry with such a check that the kernel may have: only
  * the few destinations of a prefix with SIXLANE_ROUTE_EXCEPTIONS_MISSING that have both are punted.
- * They are set before the mark, and go when the kernel has told all that it has and not them.
+ * They are set before an entry goes that the kernel may still have, and where the mark is new
+ * before it; and go when the kernel has told all that it has and not them.
  */
 #define SIXLANE_MISSING_BITS \
 	(1u << 22) /* 512 KiB: 100,000 let one in 500 others seem to be lacking */

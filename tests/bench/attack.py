@@ -186,7 +186,7 @@ def _settle(flow, kind, first):
     # Of frames that are wrong a few are right by chance.
     if len(seen[0]) < FEWEST if kind.learnt else seen[0]:
         raise BenchError("%s: %d exceptions" % (kind.name, len(seen[0])))
-    return seen[0], seen[1]
+    return entries, len(seen[1])
 
 
 def _forget(flow):
@@ -219,8 +219,8 @@ def _whole(flow, kind, first):
     if kind.verdict == "forward" and lost:
         raise BenchError("%s: hints of what is not to us" % kind.name)
     return {
-        "entries": len(entries),
-        "of kernel": len(kernel),
+        "entries": entries,
+        "of kernel": kernel,
         "hints lost": lost,
         "rss": fl.memory_bytes(flow.router.daemon.pid)["rss"],
         "map": _map_bytes(flow),

@@ -153,25 +153,32 @@ def test_bound(idle):
     assert ex.shown(net) == {}
 
 
-def test_bound_of_table_local(idle):
+@pytest.mark.parametrize("room", [1, 100])
+def test_table_local(idle, room):
     """When no rule asks main before it any more, packets find its routes in main, and there as well
-    what they lack."""
+    what is known of them and what is not. Until all was told, that may be any destination."""
     ex.prepare(idle, ex.BY_B + " table local")
     rule = "from 2001:db8:77::/64 lookup main pref 0"
     idle.r.ip("rule add", rule)
     idle.r.ip("rule add lookup local pref 1")
     idle.r.ip("rule del lookup local pref 0")
-    net = idle.start("--max-exceptions", 1)
+    net = idle.start("--max-exceptions", room)
     numbers = range(1, 11)
     ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 0, len(numbers)))
-    wait_until(lambda: net.router.status()["exceptions_missing"] > 0, 15, "missing")
-    frames = _large(numbers)
-    for change in (None, "del", "add"):
-        if change:
-            net.r.ip("rule", change, rule)
-        net.sync()
+    frames, others = _large(numbers), _large(range(301, 311))
+
+    def assert_not_forwarded():
         got, rise = net.counted(lambda: net.exchange(frames))
         assert "forward" not in rise and not got["b"], rise
+
+    net.settle(frames, forward=0)
+    net.settle(others, forward=len(others))
+    for change in ("del", "add"):
+        net.r.ip("rule", change, rule)
+        net.sync()
+        assert_not_forwarded()
+        net.settle(others, forward=len(others))
+        assert_not_forwarded()
 
 
 def test_hints_are_lost(idle):

@@ -277,12 +277,14 @@ static bool missing_has(void *ctx, const struct sixlane_exception_key *key)
 	return sim_is_missing(ctx, key);
 }
 
-static void missing_adopt(void *ctx)
+static bool missing_adopt(void *ctx)
 {
 	struct sim *sim = ctx;
 
 	for (size_t i = 0; i < sim->n_missing; i++)
 		sim->missing[i].untold = true;
+	sim->all_missing.untold |= sim->all_missing.now;
+	return sim->n_missing || sim->all_missing.now;
 }
 
 static void missing_begin(void *ctx, bool turn)

@@ -144,24 +144,24 @@ static void test_operators_is_refused(void **state)
 	assert_int_equal(stats_of(world).exceptions_missing, 0);
 }
 
-/* Nobody takes over what an earlier daemon knew: it is the kernel's, in the map and without. */
+/* Nobody takes over what an earlier daemon knew, which stays for the next one. */
 static void test_not_adopted(void **state)
 {
-	const union sixlane_addr dst = addr("2001:db8::1");
+	const struct sixlane_exception *value;
+	struct sixlane_exception_key key = { .dst = addr("2001:db8::1"),
+					     .table = SIXLANE_TABLE_MAIN };
 	struct world *world = *state;
+	const struct fib_writer writer = sim_writer(world->sim);
+	struct fib *another;
 
 	fill(world);
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
-	assert_mtu(world, "2001:db8::1", 1300);
+	effect_of(world, "2001:db8::1", &value);
+	another = fib_new(&writer, SIXLANE_MAX_ROUTES);
 	no_memory = true;
-	restart(world, SIXLANE_MAX_ROUTES);
+	assert_int_equal(fib_adopt_exception(another, &key, value), -ENOMEM);
 	no_memory = false;
-	assert_non_null(sim_exception(world->sim, SIXLANE_TABLE_MAIN, &dst));
-	assert_effect(world, "2001:db8::1", SIM_PUNTED);
-	fib_retry(world->fib);
-	assert_marks(world, "2001:db8::1", MISSING);
-	assert_effect(world, "2001:db8::1", SIM_PUNTED);
-	tell_all_for_an_hour(world, "2001:db8::1");
+	fib_free(another);
 	assert_mtu(world, "2001:db8::1", 1300);
 	assert_exceptions(world, 1);
 }

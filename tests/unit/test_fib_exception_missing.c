@@ -324,37 +324,138 @@ static void test_room_is_expected_once(void **state)
 	assert_int_equal(world->sim->graces, graces);
 }
 
-/* Nobody knows which they are: all may be, if any are. */
+/* Nor is that over with the first one that goes: the next one might come at once. */
+static void test_room_for_some(void **state)
+{
+	const uint32_t max = 8;
+	struct world *world = *state;
+
+	set_routes(world);
+	fib_set_max_exceptions(world->fib, max);
+	for (uint8_t i = 0; i <= max; i++) {
+		char dst[] = "2001:db8::0";
+
+		dst[10] = (char)('0' + i);
+		say(world, FIB_KERNEL, dst, until(pmtu(1300), 10u + i));
+	}
+	for (uint32_t gone = 1; gone <= 2; gone++) {
+		tell_none(world);
+		assert_marks(world, "2001:db8::8", MISSING);
+		fib_exceptions_expire(world->fib, 99, 1, &(uint64_t){ 0 });
+		assert_exceptions(world, max - gone);
+	}
+	tell_none(world);
+	assert_marks(world, "2001:db8::8", ANY);
+}
+
+/* Of another table than main. */
+static int say_elsewhere(struct world *world, const char *dst, struct fib_exception said)
+{
+	const union sixlane_addr to = addr(dst);
+
+	return fib_set_exception(world->fib, FIB_KERNEL, 1000, &to, &said);
+}
+
+/* Packets look elsewhere for what is kept there: nobody knows which they are, so all may be. */
 static void test_they_may_be_elsewhere(void **state)
 {
 	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
 	struct world *world = *state;
 
 	fill_up(world);
-	fib_lose_exceptions(world->fib);
+	fib_set_max_exceptions(world->fib, 2);
+	say(world, FIB_OPERATOR, "2001:db8::7", pmtu(1400));
+	lose(world, "2001:db8::8", pmtu(1300));
+	set_in(world, 1000, "2001:db8:2::/48", via("fe80::1", 3));
+	fib_lose_exceptions(world->fib, 1000);
+	fib_lose_exceptions(world->fib, 1001);
 	assert_effect(world, "2001:db8:1::3", SIM_NO_EFFECT);
 	assert_marks(world, "2001:db8:1::3", 0);
+	tell(world, NULL, true);
 	for (int untold = 0; untold < 2; untold++) {
 		if (untold)
-			set_third(world, several(FIB_HASHED, hops, 2));
-		lose(world, "2001:db8:2::2", until(pmtu(1300), 500));
-		fib_lose_exceptions(world->fib);
+			set_in(world, 1000, "2001:db8:2::/48", several(FIB_HASHED, hops, 2));
+		say_elsewhere(world, "2001:db8:2::2", until(pmtu(1300), 500));
+		assert_mtu(world, "2001:db8::7", 1400);
+		fib_lose_exceptions(world->fib, 1000);
+		assert_forbids(world, "2001:db8::7", 1400);
+		assert_effect(world, KNOWN, SIM_PUNTED);
 		assert_effect(world, "2001:db8:1::3", SIM_PUNTED);
-		set_in(world, 1000, "2001:db8::/48", via("fe80::1", 3));
-		assert_int_equal(find_in(world, 1000, "2001:db8::1", "::").marks, MISSING);
-		unset_in(world, 1000, "2001:db8::/48");
+		set_in(world, 1002, "2001:db8::/48", via("fe80::1", 3));
+		assert_int_equal(find_in(world, 1002, "2001:db8::1", "::").marks, MISSING);
+		unset_in(world, 1002, "2001:db8::/48");
 		pass(world, 499);
 		tell(world, NULL, true);
 		assert_effect(world, "2001:db8:1::3", untold ? SIM_PUNTED : SIM_NO_EFFECT);
-		fib_lose_exceptions(world->fib);
+		fib_lose_exceptions(world->fib, 1000);
+		assert_effect(world, "2001:db8:1::3", untold ? SIM_PUNTED : SIM_NO_EFFECT);
 		pass(world, 500);
 		tell(world, NULL, true);
 		tell(world, NULL, true);
 		assert_effect(world, "2001:db8:1::3", SIM_NO_EFFECT);
 		assert_marks(world, "2001:db8:1::3", 0);
 		assert_int_equal(missing(world), 0);
+		assert_mtu(world, "2001:db8::7", 1400);
 		pass(world, 1);
 	}
+}
+
+/* What is known there may be of others, too; and another daemon knows no better. */
+static void test_those_known_may_be_elsewhere(void **state)
+{
+	struct world *world = *state;
+
+	set_routes(world);
+	set_in(world, 1000, "2001:db8::/48", via("fe80::1", 3));
+	say_elsewhere(world, "2001:db8::2", pmtu(1300));
+	fib_lose_exceptions(world->fib, 1000);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	assert_effect(world, "2001:db9::1", SIM_PUNTED);
+	restart(world, SIXLANE_MAX_ROUTES);
+	fib_retry(world->fib);
+	pass(world, 1);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db9::1", SIM_PUNTED);
+	pass(world, HOUR + 1);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db9::1", SIM_NO_EFFECT);
+	assert_int_equal(missing(world), 0);
+}
+
+/* It cannot be taken from the map, and the operator speaks of it before anybody else does. */
+static void test_one_that_does_not_go(void **state)
+{
+	struct world *world = *state;
+
+	fill_up(world);
+	world->sim->exception_fails = 1;
+	fib_set_max_exceptions(world->fib, 0);
+	world->sim->exception_fails = 0;
+	assert_verdict(world, KNOWN, SIXLANE_PUNT_MAP_FULL);
+	fib_set_max_exceptions(world->fib, 1);
+	say(world, FIB_OPERATOR, KNOWN, pmtu(1400));
+	assert_forbids(world, KNOWN, 1400);
+	tell_none(world);
+	assert_mtu(world, KNOWN, 1400);
+}
+
+/* That some may come to be missing is not that some are. */
+static void test_another_daemon_where_none_is_missing(void **state)
+{
+	struct world *world = *state;
+
+	fill_up(world);
+	say(world, FIB_KERNEL, KNOWN, until(pmtu(1300), 50));
+	say(world, FIB_KERNEL, "2001:db8:1::2", until(pmtu(1300), 60));
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	say(world, FIB_KERNEL, "2001:db8:1::2", until(pmtu(1300), 60));
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
+	assert_marks(world, "2001:db8:1::2", MISSING);
+	assert_int_equal(missing(world), 0);
+	restart(world, SIXLANE_MAX_ROUTES);
+	fib_retry(world->fib);
+	assert_marks(world, "2001:db8:1::2", ANY);
+	assert_int_equal(missing(world), 0);
 }
 
 /* What is lost is lost for its own destination, whosoever else is of its route. */
@@ -546,18 +647,28 @@ static void test_at_a_route_that_comes_back(void **state)
 		assert_effect(world, dst, SIM_NO_EFFECT);
 		assert_int_equal(missing(world), 0);
 	}
-	/* Of a route by one hop it would tell; and what it says anew is all that it has. */
-	for (int by_one = 0; by_one < 2; by_one++) {
-		set_third(world, by_one ? via("fe80::1", 3) : several(FIB_HASHED, hops, 2));
+	/* Of a route by one hop it would tell. */
+	set_third(world, via("fe80::1", 3));
+	say(world, FIB_KERNEL, dst, until(pmtu(1300), 900));
+	set(world, others[0], via("fe80::3", 4));
+	unsay(world, FIB_KERNEL, dst);
+	assert_effect(world, dst, SIM_NO_EFFECT);
+	unset(world, others[0]);
+	/* What it says anew is all that it has, if it is of that route. */
+	for (int another = 0; another < 2; another++) {
+		set_third(world, several(FIB_HASHED, hops, 2));
 		say(world, FIB_KERNEL, dst, until(pmtu(1300), 900));
 		set(world, others[0], via("fe80::3", 4));
-		if (!by_one)
-			say(world, FIB_KERNEL, dst, until(pmtu(1310), 900));
+		if (!another)
+			unset(world, others[0]);
+		say(world, FIB_KERNEL, dst, until(pmtu(1310), 800));
+		assert_mtu(world, dst, 1310);
+		if (another)
+			unset(world, others[0]);
 		unsay(world, FIB_KERNEL, dst);
-		assert_effect(world, dst, SIM_NO_EFFECT);
-		unset(world, others[0]);
+		assert_effect(world, dst, another ? SIM_PUNTED : SIM_NO_EFFECT);
+		assert_int_equal(missing(world), another);
 	}
-	assert_int_equal(missing(world), 0);
 }
 
 /* Beside the operator's word, which says nothing of what the kernel may have. */
@@ -573,8 +684,10 @@ static void test_the_operators_at_a_route_that_comes_back(void **state)
 	say(world, FIB_KERNEL, "2001:db8:2:1::1", until(pmtu(1300), 500));
 	pass(world, 1);
 	set(world, "2001:db8:2:1::/64", via("fe80::3", 4));
-	unsay(world, FIB_KERNEL, "2001:db8:2:1::1");
-	assert_forbids(world, "2001:db8:2:1::1", 1400);
+	for (int i = 0; i < 2; i++) {
+		unsay(world, FIB_KERNEL, "2001:db8:2:1::1");
+		assert_forbids(world, "2001:db8:2:1::1", 1400);
+	}
 	unset(world, "2001:db8:2:1::/64");
 	assert_forbids(world, "2001:db8:2:1::1", 1400);
 	tell(world, NULL, true);
@@ -616,7 +729,11 @@ int main(void)
 		TEST(test_none_goes_without_a_grace_period),
 		TEST(test_none_makes_room_unexpected),
 		TEST(test_room_is_expected_once),
+		TEST(test_room_for_some),
 		TEST(test_they_may_be_elsewhere),
+		TEST(test_those_known_may_be_elsewhere),
+		TEST(test_one_that_does_not_go),
+		TEST(test_another_daemon_where_none_is_missing),
 		TEST(test_the_operators_beside_lost_ones),
 		TEST(test_another_daemon),
 		TEST(test_they_do_not_keep_each_other),

@@ -242,11 +242,14 @@ int maps_exception_each(const struct maps *of, maps_exception_fn fn, void *ctx)
 	return fn(ctx, &key, &value);
 }
 
+static int exception_error;
+
 int fib_adopt_exception(struct fib *fib, const struct sixlane_exception_key *key,
 			const struct sixlane_exception *value)
 {
 	(void)fib;
-	return note("exception ", key->table + value->mtu);
+	note("exception ", key->table + value->mtu);
+	return exception_error;
 }
 
 /* --- tests ------------------------------------------------------------------------------- */
@@ -397,6 +400,10 @@ static void adopts_what_is_consistent(void **state)
 				     "source 6 route 1 route 2 bit 254 exception 1554 all bits 1 ");
 	assert_int_equal(fakes[LOADER_PORT_INDEX].deleted, 2);
 	assert_int_equal(fakes[LOADER_NEIGH_INDEX].deleted, 1);
+	/* Without memory nobody goes on, whatever else there was. */
+	exception_error = -ENOMEM;
+	assert_int_equal(maps_adopt(&maps, NULL), -ENOMEM);
+	exception_error = 0;
 }
 
 static void slots_are_checked_against_their_keys(void **state)

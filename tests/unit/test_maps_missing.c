@@ -178,8 +178,9 @@ static void those_that_are_never_told_are_kept(void **state)
 static void those_that_are_adopted_are_never_told(void **state)
 {
 	(void)state;
+	assert_false(maps_write_missing_adopt(&maps));
 	add(1);
-	maps_write_missing_adopt(&maps);
+	assert_true(maps_write_missing_adopt(&maps));
 	add(2);
 	find(KEEP);
 	assert_true(is_missing(1));

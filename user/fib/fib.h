@@ -66,17 +66,17 @@ struct fib_writer {
 			     const struct sixlane_exception *value);
 	int (*exception_del)(void *ctx, const struct sixlane_exception_key *key);
 	/*
-	 * sl_missing. The kernel may have an exception of this destination that the map lacks:
-	 * before the prefix's value says that some are. At the end those are none that were not
+	 * sl_missing. The kernel may have an exception of this destination that the map lacks, or
+	 * is going to: it is there first. At the end those are none that were not
 	 * added since begin, but for those that are untold; and so is what is there when an earlier
-	 * daemon's are adopted. A begin that turns makes the untold old ones, and the old ones
-	 * untold no more. FIB_MISSING_*.
+	 * daemon's are adopted (false: nothing). A begin that turns makes the untold old ones, and
+	 * the old ones untold no more. FIB_MISSING_*.
 	 */
 	unsigned int (*missing_add)(void *ctx, const struct sixlane_exception_key *key,
 				    bool untold);
 	void (*missing_add_all)(void *ctx, bool untold);
 	bool (*missing_has)(void *ctx, const struct sixlane_exception_key *key);
-	void (*missing_adopt)(void *ctx);
+	bool (*missing_adopt)(void *ctx);
 	void (*missing_begin)(void *ctx, bool turn);
 	void (*missing_end)(void *ctx);
 	/* Wait until every packet that was under way at the call has left. 0 or -errno. */
@@ -196,10 +196,11 @@ bool fib_has_doubts(const struct fib *fib);
  */
 void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst);
 /*
- * The kernel's exceptions that nobody remembers may be in other tables than they were lost from: if
- * there are any, all destinations may lack one until the kernel has told all that it has.
+ * What the kernel keeps in this table may count in others now: if anything of it is known or lost,
+ * all destinations of all tables may lack one until the kernel has told all that it has, or, of
+ * what it does not tell, until that has ended.
  */
-void fib_lose_exceptions(struct fib *fib);
+void fib_lose_exceptions(struct fib *fib, uint32_t table);
 
 /* The same of those of routes by next-hop objects, whichever these are. */
 void fib_doubt_object_exceptions(struct fib *fib);

@@ -17,21 +17,13 @@
 
 /* --- taking in -------------------------------------------------------------------------------- */
 
-/*
- * Nobody is going to remember it, and what the kernel has there is not known any more. Routes
- * cannot say yet that some are missing, and a packet that found neither would go by its route: for
- * want of memory alone it stays, the kernel's until it is said anew.
- */
-static int refuse(struct fib *fib, const struct sixlane_exception_key *key, int err)
+/* Nobody can have written it so, and what the kernel has there is not known. */
+static void refuse(struct fib *fib, const struct sixlane_exception_key *key)
 {
-	const struct sixlane_exception punt = { .flags = SIXLANE_EXCEPTION_KERNEL |
-							 SIXLANE_EXCEPTION_PUNT };
 	const struct fib_exception unknown = { 0 };
 
 	fib_lost_add(fib, key, &unknown, false);
-	if (err != -ENOMEM || fib->writer.exception_set(fib->writer.ctx, key, &punt))
-		fib->writer.exception_del(fib->writer.ctx, key);
-	return err;
+	fib->writer.exception_del(fib->writer.ctx, key);
 }
 
 static void adopt_word(struct fib_host *host, enum fib_origin origin, uint32_t flag)
@@ -46,16 +38,18 @@ int fib_adopt_exception(struct fib *fib, const struct sixlane_exception_key *key
 	struct fib_host *host;
 
 	fib->adopted = true;
-	if (key->zero || !(value->flags & ORIGINS))
-		return refuse(fib, key, -EINVAL);
+	if (key->zero || !(value->flags & ORIGINS)) {
+		refuse(fib, key);
+		return -EINVAL;
+	}
 	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP) {
 		hop = fib_adopt_id(fib, value->next_hop);
 		if (!hop)
-			return refuse(fib, key, -ENOMEM);
+			return -ENOMEM;
 	}
 	host = fib_host_get(fib, key->table, &key->dst);
 	if (!host)
-		return refuse(fib, key, -ENOMEM);
+		return -ENOMEM;
 	host->content = *value;
 	host->written = true;
 	fib->hosts.n_written++;

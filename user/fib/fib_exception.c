@@ -159,6 +159,7 @@ void fib_host_update(struct fib *fib, struct fib_host *host)
 
 	if (!host->words[FIB_KERNEL].there) {
 		host->doubtful = false;
+		host->lost = fib_is_lost(fib, host);
 		fib_list_unlink(&host->doubts);
 	}
 	fib_host_settle(fib, host);
@@ -283,8 +284,8 @@ static struct fib_host *first_word(struct fib *fib, enum fib_origin origin,
 }
 
 /*
- * The kernel says that it has none there any more. At a route of several hops that it does not go
- * by now it may have it still, and go by it when that comes back.
+ * The kernel says that it has none there any more, or another. At a route of several hops that it
+ * does not go by now it may have it still, and go by it when that comes back.
  */
 static bool lose_untold(struct fib *fib, const struct fib_host *host)
 {
@@ -313,8 +314,9 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 			return err;
 	}
 	if (origin == FIB_KERNEL) {
-		host->lost = !exception && lose_untold(fib, host);
-		host->doubtful = host->untold = false;
+		if (!exception || fib_is_told(fib_host_route(host)))
+			lose_untold(fib, host);
+		host->lost = host->doubtful = host->untold = false;
 		fib_list_unlink(&host->doubts);
 	}
 	host->words[origin].there = exception != NULL;

@@ -13,8 +13,9 @@
  *   missing ones. One whose entry should be another, or none, and cannot be changed is "stuck":
  *   its owner is punted. What nobody remembers for lack of room or memory is "lost" under the
  *   owner that it would have, which carries the mark of missing ones, too; since that says
- *   nothing of a host that is in the map, one that comes there later is punted. Which ones are
- *   missing packets find in sl_missing, where each is before its owner carries the mark.
+ *   nothing of a host that is in the map, the same host is punted if it comes there later. Which
+ *   ones are missing packets find in sl_missing: its bits are set before one leaves the map, and
+ *   before that its owner carries the mark ("expected").
  * - What the kernel says of a host is of the route that it is under there: the longest prefix that
  *   was told ("route"), whether or not it found room in the trie. When that changes, the host is
  *   doubtful, and so punted, before the trie or a next hop says anything new.

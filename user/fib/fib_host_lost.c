@@ -8,11 +8,16 @@
  */
 #include "fib_host.h"
 
+static const struct prefix all;
+
 /*
  * What has no end that is known: far longer than a Path MTU lives (net.ipv6.route.mtu_expires, 10
  * minutes), and than an unused redirect does.
  */
 #define UNTOLD_NS (3600ull * 1000000000)
+
+/* There is room again when one in so many is free. */
+#define ROOM 8
 
 /* Lots of untold ones, as struct fib_untold: a bit each. */
 #define LOST_OLD 1
@@ -127,37 +132,57 @@ void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,
 	fib_owner_settle(fib, owner);
 }
 
-static bool are_there(const struct fib_untold *untold)
-{
-	return untold->until_ns || untold->no_end;
-}
-
-static bool any_untold(const struct fib_lost *lost)
-{
-	return are_there(&lost->untold_old) || are_there(&lost->untold);
-}
-
 static void lose_under(struct fib *fib, struct fib_entry *entry)
 {
-	lose(fib, entry, true, any_untold(&fib->hosts.lost) ? LOST_LATER : 0);
+	lose(fib, entry, true, 0);
 	fib_owner_settle(fib, entry);
 }
 
-void fib_lose_exceptions(struct fib *fib)
+static void lose_untold_under(struct fib *fib, struct fib_entry *entry)
+{
+	lose(fib, entry, true, LOST_LATER);
+	fib_owner_settle(fib, entry);
+}
+
+static void lose_beside(struct fib *fib, struct fib_host *host, void *ctx)
+{
+	(void)ctx;
+	host->lost = true;
+	fib_host_update(fib, host);
+}
+
+static bool has_lost(const struct fib_table *table, bool untold)
+{
+	struct radix_node *at = radix_first_under(&table->entries, &all);
+
+	for (; at; at = radix_next_under(at, &all))
+		if (untold ? fib_entry_of(at)->hosts_lost_untold : fib_entry_of(at)->hosts_lost)
+			return true;
+	return false;
+}
+
+static void lose_all(struct fib *fib, bool untold)
 {
 	struct fib_lost *lost = &fib->hosts.lost;
-	const struct fib_untold *old = &lost->untold_old;
+
+	lost->any = lost->any_anew = true;
+	fib->writer.missing_add_all(fib->writer.ctx, untold);
+	if (untold && lost->untold_old.until_ns > lost->untold.until_ns)
+		lost->untold.until_ns = lost->untold_old.until_ns;
+	lost->untold.no_end |= untold && lost->untold_old.no_end;
+	lose(fib, NULL, true, untold ? LOST_LATER : 0);
+	fib_entry_each(fib, untold ? lose_untold_under : lose_under);
+	fib_host_each(fib, lose_beside, NULL);
+}
+
+void fib_lose_exceptions(struct fib *fib, uint32_t id)
+{
+	const struct fib_table *table;
 
 	fib_adopt_finish(fib);
-	if (!fib_lost_count(fib))
-		return;
-	lost->any = lost->any_anew = true;
-	fib->writer.missing_add_all(fib->writer.ctx, any_untold(lost));
-	if (old->until_ns > lost->untold.until_ns)
-		lost->untold.until_ns = old->until_ns;
-	lost->untold.no_end |= old->no_end;
-	lose_under(fib, NULL);
-	fib_entry_each(fib, lose_under);
+	table = fib_table_find(fib, id);
+	if (table && (table->hosts.entries || has_lost(table, false)))
+		lose_all(fib, has_lost(table, true));
 }
 
 void fib_lost_forget(struct fib *fib, struct fib_entry *entry)
@@ -173,8 +198,11 @@ void fib_lost_adopt(struct fib *fib, struct fib_entry *entry, uint32_t marks)
 	if (!(marks & SIXLANE_ROUTE_EXCEPTIONS_MISSING))
 		return;
 	if (!lost->adopted)
-		fib->writer.missing_adopt(fib->writer.ctx);
-	lost->adopted = lost->untold.no_end = true;
+		lost->any_adopted = fib->writer.missing_adopt(fib->writer.ctx);
+	lost->adopted = true;
+	if (!lost->any_adopted)
+		return;
+	lost->untold.no_end = true;
 	lose(fib, entry, true, LOST_LATER);
 }
 
@@ -238,6 +266,11 @@ static void add_absent(struct fib *fib, struct fib_host *host, void *ctx)
 		fib_missing_add(fib, &key, false);
 }
 
+static bool are_there(const struct fib_untold *untold)
+{
+	return untold->until_ns || untold->no_end;
+}
+
 bool fib_lost_begin(struct fib *fib)
 {
 	struct fib_lost *lost = &fib->hosts.lost;
@@ -251,7 +284,7 @@ bool fib_lost_begin(struct fib *fib)
 	if (turns)
 		turn(fib);
 	fib->writer.missing_begin(fib->writer.ctx, turns);
-	lost->any_anew = any_untold(lost);
+	lost->any_anew = are_there(&lost->untold_old) || are_there(&lost->untold);
 	if (fib->hosts.n_failed)
 		fib_host_each(fib, add_absent, NULL);
 	lost->n_anew = lost->untold_old.n + lost->untold.n;
@@ -290,7 +323,7 @@ void fib_lost_end(struct fib *fib)
 		return;
 	walk = lost->n_entries || lost->expected;
 	lost->finding = false;
-	lost->expected &= fib->hosts.n >= fib->hosts.max;
+	lost->expected &= fib->hosts.n >= fib->hosts.max - fib->hosts.max / ROOM;
 	lost->expected_surely &= lost->expected;
 	lost->any = lost->any_anew || lost->expected;
 	lost->n = lost->n_anew;

@@ -206,7 +206,8 @@ struct fib_lost {
 	struct fib_untold untold_old,
 		untold; /* those whose end is waited for, and the later ones */
 	bool finding; /* all that the kernel has is being told anew, for the first time or again */
-	bool adopted; /* what an earlier daemon has lost is among it */
+	bool adopted,
+		any_adopted; /* what an earlier daemon has lost is among it, if there is any */
 	uint64_t now_ns;
 };
 

@@ -73,12 +73,16 @@ unsigned int maps_write_missing(void *ctx, const struct sixlane_exception_key *k
 	return news | set(ctx, sixlane_missing_bit(check, 1), untold);
 }
 
-void maps_write_missing_adopt(void *ctx)
+bool maps_write_missing_adopt(void *ctx)
 {
 	const struct maps *maps = ctx;
+	uint64_t any = 0;
 
-	for (size_t word = 0; word < SIXLANE_MISSING_WORDS; word++)
+	for (size_t word = 0; word < SIXLANE_MISSING_WORDS; word++) {
 		maps->missing_untold[1][word] |= maps->missing[word];
+		any |= maps->missing[word];
+	}
+	return any;
 }
 
 void maps_write_missing_begin(void *ctx, bool turn)

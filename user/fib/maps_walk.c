@@ -190,12 +190,12 @@ int maps_source_each(const struct maps *maps, maps_route_fn fn, void *ctx)
 struct adopt {
 	const struct maps *maps;
 	struct fib *fib;
-	int rc; /* the first error */
+	int rc; /* the first error, or that there is no memory */
 };
 
 static void adopt_note(struct adopt *adopt, int rc)
 {
-	if (rc && !adopt->rc)
+	if (rc && (!adopt->rc || rc == -ENOMEM))
 		adopt->rc = rc;
 }
 

@@ -65,37 +65,25 @@ static void report(const struct sync *sync, const struct rules_program *program)
 		log_info("'ip -6 rule' can be expressed again");
 }
 
-static bool local_leads_out(const struct sync *sync)
-{
-	const struct prefix all = { .len = 0 };
-	const struct radix *local = rib_table(sync->rib, RT_TABLE_LOCAL);
-	const struct radix_node *node = local ? radix_first_under(local, &all) : NULL;
-
-	for (; node; node = radix_next_under(node, &all)) {
-		const struct rib_route *route = ((const struct rib_dest *)node)->routes;
-
-		for (; route; route = route->next)
-			if (route->type == RTN_UNICAST)
-				return true;
-	}
-	return false;
-}
-
 /* The datapath forwards by the new list from here on. */
 static int publish(struct sync *sync, const struct rules_program *program)
 {
 	bool moved = program->local_first != sync->view.local_first;
 	bool parted = program->local_within != sync->view.local_within;
 	uint32_t n = program->expressible ? program->n : 0;
+	bool known = maps_has_rules(sync->maps, program->rules, n);
 	int ret;
 
 	report(sync, program);
 	/* Those of an earlier daemon go on forwarding until then, by tables that fit them. */
-	if (sync->quiet && !maps_has_rules(sync->maps, program->rules, n))
+	if (sync->quiet && !known)
 		apply_hold(sync);
-	/* What is kept there is told for main as well from here on, which may lack some of it. */
-	if (moved && program->local_first && local_leads_out(sync))
-		fib_lose_exceptions(sync->fib);
+	/* What is kept at routes of local is told for main as well from here on, which may lack it.
+	 */
+	if (moved && !known && program->local_first) {
+		fib_lose_exceptions(sync->fib, RT_TABLE_LOCAL);
+		exceptions_want(sync);
+	}
 	ret = maps_set_rules(sync->maps, program->rules, n);
 	if (ret)
 		return ret;
