@@ -98,6 +98,30 @@ def test_not_of_the_route_that_packets_take(net):
     wait_map(net, {("2001:db8:e00::1", MAIN): known(), (FAR, MAIN): known()})
 
 
+@pytest.mark.parametrize(
+    "between",
+    [
+        "2001:db8:f00::/112 via %s dev p2" % host_ll("c"),
+        PREFIX + " via %s dev p2 metric 5" % host_ll("c"),
+        PREFIX + " via %s dev p1 metric 5" % host_ll("b"),
+    ],
+    ids=["longer prefix", "better metric", "same hop"],
+)
+def test_route_comes_and_goes(routed, between):
+    """What is kept at the one before counts again at once, not when a dump has told it."""
+    routed.start("--log-level", "debug", "--exceptions", "always")
+    net, large = routed, [fr.udp(FAR, size=1400)]
+    ex.learn(net, MTU)
+    net.settle(large, answer_too_big=1)
+    net.route("add", between)
+    wait_map(net, {})
+    net.settle(large, forward=1)
+    net.route("del", between)
+    _, rise = net.counted(lambda: net.exchange(large))
+    assert "forward" not in rise, rise
+    net.settle(large, answer_too_big=1)
+
+
 def test_found_without_a_hint(routed):
     """By a port where sixlane does not run: only a dump tells."""
     net = routed

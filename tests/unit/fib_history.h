@@ -146,12 +146,19 @@ static inline void history_sync(struct history *history)
 /* --- exceptions ---------------------------------------------------------------------------------
  */
 
+/* For want of room, or behind another route. */
+static inline bool history_lost_any(const struct history *history)
+{
+	const struct fib_lost *lost = &history->fib->hosts.lost;
+
+	return lost->n_entries || lost->unowned;
+}
+
 static inline void history_tell_exception(struct history *history, size_t i, enum fib_origin origin)
 {
 	struct model_exception *exception = &history->model.now.exceptions[i];
 	const struct fib_exception *said = &exception->said[origin];
 	bool bounded = history->max_exceptions < N_EXCEPTIONS, was_lost = history->lost;
-	struct fib_stats stats;
 	int err;
 
 	/* At a route that it does not go by now the kernel may have it still. */
@@ -167,8 +174,7 @@ static inline void history_tell_exception(struct history *history, size_t i, enu
 		exception->there[origin] &= !err;
 	else if (err)
 		exception->doubt = MODEL_DOUBT;
-	fib_get_stats(history->fib, &stats);
-	history->lost = was_lost || stats.exceptions_missing;
+	history->lost = was_lost || history_lost_any(history);
 	if (err && origin == FIB_KERNEL)
 		history->lost = history->lost_anew = true;
 }
@@ -212,7 +218,6 @@ static inline bool history_is_there(const struct history *history,
 static inline void history_tell_exceptions(struct history *history, enum fib_origin origin,
 					   bool some)
 {
-	struct fib_stats stats;
 	uint64_t next_ns;
 
 	history_at_work = true;
@@ -240,9 +245,8 @@ static inline void history_tell_exceptions(struct history *history, enum fib_ori
 	fib_exceptions_expire(history->fib, 1, SIZE_MAX, &next_ns);
 	history_at_work = false;
 	history_note_evicted(history);
-	fib_get_stats(history->fib, &stats);
 	/* … or of what no telling tells */
 	if (origin == FIB_KERNEL)
-		history->lost = history->lost_anew || stats.exceptions_missing;
+		history->lost = history->lost_anew || history_lost_any(history);
 }
 #endif

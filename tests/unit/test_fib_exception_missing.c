@@ -403,6 +403,7 @@ static void test_they_may_be_elsewhere(void **state)
 /* What is known there may be of others, too; and another daemon knows no better. */
 static void test_those_known_may_be_elsewhere(void **state)
 {
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
 	struct world *world = *state;
 
 	set_routes(world);
@@ -420,6 +421,15 @@ static void test_those_known_may_be_elsewhere(void **state)
 	tell(world, NULL, true);
 	assert_effect(world, "2001:db9::1", SIM_NO_EFFECT);
 	assert_int_equal(missing(world), 0);
+	/* … for as long as they last, where the kernel does not tell. */
+	set_in(world, 1000, "2001:db8::/48", several(FIB_HASHED, hops, 2));
+	say_elsewhere(world, "2001:db8::3", until(pmtu(1300), HOUR + 500));
+	fib_lose_exceptions(world->fib, 1000);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db9::1", SIM_PUNTED);
+	pass(world, HOUR + 500);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db9::1", SIM_NO_EFFECT);
 }
 
 /* It cannot be taken from the map, and the operator speaks of it before anybody else does. */
@@ -636,7 +646,9 @@ static void test_at_a_route_that_comes_back(void **state)
 			tell_none(world);
 		else
 			unsay(world, FIB_KERNEL, dst);
-		assert_effect(world, dst, SIM_PUNTED);
+		pass(world, 1);
+		assert_effect(world, dst, SIM_NO_EFFECT);
+		assert_marks(world, dst, 0);
 		unset(world, others[i / 2]);
 		set_third(world, several(FIB_HASHED, hops, 2));
 		tell(world, NULL, true);
@@ -647,28 +659,156 @@ static void test_at_a_route_that_comes_back(void **state)
 		assert_effect(world, dst, SIM_NO_EFFECT);
 		assert_int_equal(missing(world), 0);
 	}
-	/* Of a route by one hop it would tell. */
-	set_third(world, via("fe80::1", 3));
+	/* Whatever it says of the route that came between. */
+	set_third(world, several(FIB_HASHED, hops, 2));
 	say(world, FIB_KERNEL, dst, until(pmtu(1300), 900));
 	set(world, others[0], via("fe80::3", 4));
+	say(world, FIB_KERNEL, dst, until(pmtu(1310), 800));
+	assert_mtu(world, dst, 1310);
+	unset(world, others[0]);
+	unsay(world, FIB_KERNEL, dst);
+	assert_effect(world, dst, SIM_PUNTED);
+	/* Not for want of room. */
+	assert_int_equal(missing(world), 0);
+}
+
+/* What it tells in a dump it may have until the next one. */
+static void test_at_a_told_route_that_comes_back(void **state)
+{
+	const char *const between[] = { "2001:db8:2:1::/64", "2001:db8:2::/48" };
+	const char *dst = "2001:db8:2:1::1";
+	const union sixlane_addr to = addr(dst);
+	struct world *world = *state;
+
+	set_routes(world);
+	for (size_t i = 0; i < ARRAY_SIZE(between); i++) {
+		const struct prefix prefix = pfx(between[i]);
+
+		set_third(world, via("fe80::1", 3));
+		say(world, FIB_KERNEL, dst, until(pmtu(1300), 900));
+		/* One of a better metric, in the other one's case. */
+		if (i)
+			fib_move_exceptions(world->fib, SIXLANE_TABLE_MAIN, &prefix);
+		set(world, between[i], via("fe80::3", 4));
+		unsay(world, FIB_KERNEL, dst);
+		assert_effect(world, dst, SIM_NO_EFFECT);
+		set(world, "2001:db8:2:1::/112", via("fe80::4", 4));
+		assert_marks(world, dst, 0);
+		unset(world, "2001:db8:2:1::/112");
+		if (!i)
+			unset(world, between[i]);
+		set_third(world, via("fe80::1", 3));
+		assert_effect(world, dst, SIM_PUNTED);
+		assert_effect(world, "2001:db8:2:1::2", SIM_NO_EFFECT);
+		tell(world, NULL, true);
+		assert_effect(world, dst, SIM_NO_EFFECT);
+		/* Told, though not of the route that it goes by. */
+		set(world, between[i], via("fe80::3", 4));
+		fib_exceptions_begin(world->fib, FIB_KERNEL);
+		fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+		fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
+		assert_effect(world, dst, SIM_NO_EFFECT);
+		/* Something has changed that is no other next hop; and nothing after all. */
+		fib_doubt_exceptions(world->fib, SIXLANE_TABLE_MAIN, &prefix);
+		assert_effect(world, dst, SIM_PUNTED);
+		fib_exceptions_begin(world->fib, FIB_KERNEL);
+		fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+		fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
+		assert_effect(world, dst, SIM_NO_EFFECT);
+		unset(world, between[i]);
+		set_third(world, via("fe80::1", 3));
+		assert_effect(world, dst, SIM_PUNTED);
+		say(world, FIB_KERNEL, dst, until(pmtu(1300), 900));
+		fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+		assert_mtu(world, dst, 1300);
+		tell(world, NULL, true);
+		unsay(world, FIB_KERNEL, dst);
+		assert_effect(world, dst, SIM_NO_EFFECT);
+		/* The route itself takes with it what it has, and one that changes, too. */
+		say(world, FIB_KERNEL, dst, until(pmtu(1300), 900));
+		set_third(world, via("fe80::3", 4));
+		unsay(world, FIB_KERNEL, dst);
+		assert_effect(world, dst, SIM_NO_EFFECT);
+		say(world, FIB_KERNEL, dst, until(pmtu(1300), 900));
+		unset(world, "2001:db8:2::/48");
+		unsay(world, FIB_KERNEL, dst);
+		assert_effect(world, dst, SIM_NO_EFFECT);
+		assert_int_equal(missing(world), 0);
+	}
+}
+
+/* The same that is known is not behind itself, nor is anything told of that does not count. */
+static void test_nothing_behind(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
+	const struct fib_exception said = until(pmtu_under(1300, hops[0]), 500);
+	const char *dst = "2001:db8:2:1::1", *other = "2001:db8:2:1::2";
+	const union sixlane_addr to = addr(dst), to_other = addr(other);
+	struct world *world = *state;
+
+	set_routes(world);
+	set_third(world, several(FIB_HASHED, hops, 2));
+	say(world, FIB_KERNEL, dst, said);
+	set_third(world, via("fe80::1", 3));
+	say(world, FIB_KERNEL, dst, said);
+	assert_mtu(world, dst, 1300);
+	assert_marks(world, dst, ANY);
+	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+	assert_marks(world, dst, ANY);
+	/* Beside the operator's word something may be. */
+	say(world, FIB_OPERATOR, other, pmtu(1400));
+	assert_mtu(world, other, 1400);
+	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to_other);
+	assert_forbids(world, other, 1400);
+	assert_int_equal(missing(world), 0);
+	/* What found no room is counted, whatever else is missing. */
+	unsay(world, FIB_OPERATOR, other);
+	say(world, FIB_KERNEL, other, until(pmtu(1300), 400));
+	fib_set_max_exceptions(world->fib, 1);
+	assert_mtu(world, dst, 1300);
+	assert_effect(world, other, SIM_PUNTED);
+	assert_int_equal(missing(world), 1);
+}
+
+/* It is asked as soon as its route has changed, and by another daemon if this one ends before. */
+static void test_another_daemon_asks(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
+	const char *dst = "2001:db8:2:1::1";
+	struct world *world = *state;
+
+	set_routes(world);
+	set_third(world, several(FIB_HASHED, hops, 2));
+	say(world, FIB_KERNEL, dst, until(pmtu(1300), 500));
+	set(world, "2001:db8:2:1::/64", via("fe80::3", 4));
+	restart(world, SIXLANE_MAX_ROUTES);
+	fib_retry(world->fib);
 	unsay(world, FIB_KERNEL, dst);
 	assert_effect(world, dst, SIM_NO_EFFECT);
-	unset(world, others[0]);
-	/* What it says anew is all that it has, if it is of that route. */
-	for (int another = 0; another < 2; another++) {
-		set_third(world, several(FIB_HASHED, hops, 2));
-		say(world, FIB_KERNEL, dst, until(pmtu(1300), 900));
-		set(world, others[0], via("fe80::3", 4));
-		if (!another)
-			unset(world, others[0]);
-		say(world, FIB_KERNEL, dst, until(pmtu(1310), 800));
-		assert_mtu(world, dst, 1310);
-		if (another)
-			unset(world, others[0]);
-		unsay(world, FIB_KERNEL, dst);
-		assert_effect(world, dst, another ? SIM_PUNTED : SIM_NO_EFFECT);
-		assert_int_equal(missing(world), another);
-	}
+	restart(world, SIXLANE_MAX_ROUTES);
+	fib_retry(world->fib);
+	assert_effect(world, dst, SIM_NO_EFFECT);
+	assert_int_equal(missing(world), 0);
+	unset(world, "2001:db8:2:1::/64");
+	assert_effect(world, dst, SIM_PUNTED);
+}
+
+/* Where no telling is complete, many of them are. */
+static void test_never_complete(void **state)
+{
+	struct world *world = *state;
+
+	fill_up(world);
+	pass(world, 1);
+	lose(world, "2001:db8::2", pmtu(1300));
+	tell(world, NULL, false);
+	pass(world, HOUR + 1);
+	tell(world, NULL, false);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	pass(world, HOUR + 2);
+	tell(world, NULL, false);
+	assert_effect(world, "2001:db8::2", SIM_NO_EFFECT);
+	assert_int_equal(missing(world), 0);
 }
 
 /* Beside the operator's word, which says nothing of what the kernel may have. */
@@ -741,6 +881,10 @@ int main(void)
 		TEST(test_what_is_never_told_without_owner),
 		TEST(test_at_a_route_that_comes_back),
 		TEST(test_the_operators_at_a_route_that_comes_back),
+		TEST(test_at_a_told_route_that_comes_back),
+		TEST(test_nothing_behind),
+		TEST(test_another_daemon_asks),
+		TEST(test_never_complete),
 		TEST(test_which_begin_is_the_first),
 	};
 

@@ -196,6 +196,16 @@ bool fib_has_doubts(const struct fib *fib);
  */
 void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst);
 /*
+ * Before fib_set() of a prefix that has other routes as well, which packets do not go by: what the
+ * kernel keeps at those may count again.
+ */
+void fib_move_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst);
+/*
+ * The kernel tells of an exception that does not count now, for it is kept at another route than
+ * packets to it go by. Nothing, if another one is known there.
+ */
+void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
+/*
  * What the kernel keeps in this table may count in others now: if anything of it is known or lost,
  * all destinations of all tables may lack one until the kernel has told all that it has, or, of
  * what it does not tell, until that has ended.

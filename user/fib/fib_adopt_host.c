@@ -150,6 +150,7 @@ static void understand_host(struct fib *fib, struct fib_host *host, void *ctx)
 	/* as the earlier daemon had it */
 	host->lost &= said.punt || (host->content.flags & SIXLANE_EXCEPTION_MORE &&
 				    is_operators(&host->content));
+	host->moved = host->untold = said.punt && !is_operators(&host->content);
 	if (host->words[FIB_KERNEL].there)
 		fib_list_append(&fib->hosts.doubts, &host->doubts);
 	fib_host_update(fib, host);
@@ -165,6 +166,7 @@ static void mark(struct fib *fib, struct fib_entry *entry)
 
 void fib_adopt_hosts(struct fib *fib)
 {
+	fib_lost_adopt_finish(fib);
 	fib_host_each(fib, understand_host, NULL);
 	fib_entry_each(fib, mark);
 	fib_host_trim(fib);

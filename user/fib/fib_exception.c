@@ -284,17 +284,29 @@ static struct fib_host *first_word(struct fib *fib, enum fib_origin origin,
 }
 
 /*
- * The kernel says that it has none there any more, or another. At a route of several hops that it
- * does not go by now it may have it still, and go by it when that comes back.
+ * The kernel says that it has none there any more, or another. At a route that it does not go by
+ * now it may have it still, and go by it when that comes back.
  */
-static bool lose_untold(struct fib *fib, const struct fib_host *host)
+static void lose_behind(struct fib *fib, const struct fib_host *host)
 {
 	const struct sixlane_exception_key key = fib_host_key(host);
-	bool lose = host->untold && kernel_has(host);
 
-	if (lose)
-		fib_lost_add(fib, &key, &host->words[FIB_KERNEL].said, true);
-	return lose;
+	if (host->moved && kernel_has(host))
+		fib_lost_behind(fib, &key, &host->words[FIB_KERNEL].said, host->untold);
+}
+
+static bool is_same_hop(const struct fib_hop *a, const struct fib_hop *b)
+{
+	const struct fib_key_hop hop = fib_key_hop(a), other = fib_key_hop(b);
+
+	return fib_key_hop_is(&hop, &other);
+}
+
+static bool is_same(const struct fib_exception *a, const struct fib_exception *b)
+{
+	return a->mtu == b->mtu && a->expires_ns == b->expires_ns && a->has_hop == b->has_hop &&
+	       a->has_under == b->has_under && (!a->has_hop || is_same_hop(&a->hop, &b->hop)) &&
+	       (!a->has_under || is_same_hop(&a->under, &b->under));
 }
 
 int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
@@ -314,9 +326,9 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 			return err;
 	}
 	if (origin == FIB_KERNEL) {
-		if (!exception || fib_is_told(fib_host_route(host)))
-			lose_untold(fib, host);
-		host->lost = host->doubtful = host->untold = false;
+		if (!exception || !is_same(exception, &host->words[FIB_KERNEL].said))
+			lose_behind(fib, host);
+		host->lost = host->doubtful = host->moved = host->untold = false;
 		fib_list_unlink(&host->doubts);
 	}
 	host->words[origin].there = exception != NULL;
@@ -325,6 +337,21 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 		host->words[origin].said = sane(exception);
 	fib_host_update(fib, host);
 	return 0;
+}
+
+void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst)
+{
+	const struct sixlane_exception_key key = { .dst = *dst, .table = table };
+	const struct fib_exception unknown = { 0 };
+	struct fib_host *host;
+
+	fib_adopt_finish(fib);
+	host = find(fib_table_find(fib, table), dst);
+	if (host && host->words[FIB_KERNEL].there)
+		return;
+	fib_lost_behind(fib, &key, &unknown, false);
+	if (host)
+		fib_host_update(fib, host);
 }
 
 bool fib_exceptions_begin(struct fib *fib, enum fib_origin origin)
@@ -369,7 +396,7 @@ static void drop_unsaid(struct fib *fib, struct fib_host *host, void *ctx)
 		return;
 	}
 	if (anew->gone)
-		host->lost |= lose_untold(fib, host);
+		lose_behind(fib, host);
 	/* For the operator's its entry would seem to have expired as well. */
 	if (anew->gone && !host->words[FIB_OPERATOR].there) {
 		fib_list_unlink(&host->doubts);
@@ -389,8 +416,8 @@ void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, 
 
 	fib_adopt_finish(fib);
 	fib_host_each(fib, drop_unsaid, &anew);
-	if (origin == FIB_KERNEL && complete)
-		fib_lost_end(fib);
+	if (origin == FIB_KERNEL)
+		fib_lost_end(fib, complete);
 }
 
 void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst)
@@ -408,6 +435,7 @@ void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *
 	if (!node)
 		return;
 	fib_owner_doubt(fib, fib_entry_of(node));
+	fib_lost_wake(fib_entry_of(node));
 	fib_owner_settle(fib, fib_entry_of(node));
 }
 

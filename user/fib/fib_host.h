@@ -12,10 +12,11 @@
  * - A host that should be in the map and is not is "absent": its owner carries the mark of
  *   missing ones. One whose entry should be another, or none, and cannot be changed is "stuck":
  *   its owner is punted. What nobody remembers for lack of room or memory is "lost" under the
- *   owner that it would have, which carries the mark of missing ones, too; since that says
- *   nothing of a host that is in the map, the same host is punted if it comes there later. Which
- *   ones are missing packets find in sl_missing: its bits are set before one leaves the map, and
- *   before that its owner carries the mark ("expected").
+ *   owner that it would have, which carries the mark of missing ones, too, but for what is only
+ *   "behind" its route, which the kernel keeps at another one, until either route changes. Since
+ *   the mark says nothing of a host that is in the map, the same host is punted if it comes there
+ * later. Which ones are missing packets find in sl_missing: its bits are set before one leaves the
+ * map, and before that its owner carries the mark ("expected").
  * - What the kernel says of a host is of the route that it is under there: the longest prefix that
  *   was told ("route"), whether or not it found room in the trie. When that changes, the host is
  *   doubtful, and so punted, before the trie or a next hop says anything new.
@@ -54,8 +55,8 @@ struct fib_host {
 	bool failed;   /* the map does not say what it should */
 	bool doubtful; /* the kernel is to be asked whether it still says the same */
 	bool lost;     /* what the kernel says may have been before somebody remembers any of it */
-	bool untold; /* … is of a route of which it does not tell all, and another may be there now
-		      */
+	bool moved;    /* the route has changed since the kernel said it, and may keep it, … */
+	bool untold;   /* … and was one of which the kernel does not tell all */
 };
 
 /* --- fib_host.c ------------------------------------------------------------------------------- */
@@ -138,8 +139,12 @@ bool fib_is_lost(const struct fib *fib, const struct fib_host *host);
  * yet.
  */
 bool fib_lost_expect(struct fib *fib);
-/* The kernel has an exception, of which it said this, that nobody can remember; and, if so, that it
- * does not tell again whatever route it is under. */
+/* The kernel has an exception, of which it said this, that does not count at the route that it goes
+ * by now, but may when that has gone; and, if so, that it does not tell again. */
+void fib_lost_behind(struct fib *fib, const struct sixlane_exception_key *key,
+		     const struct fib_exception *said, bool untold);
+/* The same of one that nobody can remember; and, if so, that it does not tell again whatever route
+ * it is under. */
 void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,
 		  const struct fib_exception *said, bool untold);
 /* Whether the kernel tells in a dump all that it has under this route. NULL: it is not known. */
@@ -149,7 +154,9 @@ bool fib_is_told(const struct fib_next_hop *route);
 unsigned int fib_missing_add(struct fib *fib, const struct sixlane_exception_key *key, bool untold);
 /* What is lost under one, or none (NULL), may be under the other now. */
 void fib_lost_spread(struct fib *fib, const struct fib_entry *from, struct fib_entry *to);
-/* About so many; not 0 if there may be any. */
+/* Before the owner's route changes: what is behind it may come to count. */
+void fib_lost_wake(struct fib_entry *owner);
+/* About so many found no room, or memory; not 0 if there may be any. */
 uint64_t fib_lost_count(const struct fib *fib);
 /* It is this late, on CLOCK_MONOTONIC. */
 void fib_lost_at(struct fib *fib, uint64_t now_ns);
@@ -158,9 +165,11 @@ void fib_lost_at(struct fib *fib, uint64_t now_ns);
  * is remembered at the end, or was lost again. begin: whether some of it may have been told before.
  */
 bool fib_lost_begin(struct fib *fib);
-void fib_lost_end(struct fib *fib);
+/* complete: nothing was left out. */
+void fib_lost_end(struct fib *fib, bool complete);
 /* The marks of an entry that is taken over: what was missing may be so still. Once for each. */
 void fib_lost_adopt(struct fib *fib, struct fib_entry *entry, uint32_t marks);
+void fib_lost_adopt_finish(struct fib *fib);
 /* The entry is forgotten. */
 void fib_lost_forget(struct fib *fib, struct fib_entry *entry);
 

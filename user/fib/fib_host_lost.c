@@ -29,7 +29,7 @@ static void set_lost(struct fib *fib, struct fib_entry *entry, bool is_lost)
 	fib->hosts.lost.n_entries -= entry->hosts_lost;
 	entry->hosts_lost = is_lost;
 	if (!is_lost) {
-		entry->hosts_lost_anew = false;
+		entry->hosts_lost_anew = entry->hosts_awake = entry->hosts_awake_anew = false;
 		entry->hosts_lost_untold = 0;
 	}
 }
@@ -46,13 +46,20 @@ bool fib_is_lost(const struct fib *fib, const struct fib_host *host)
 	return fib_lost_under(fib, host->owner) && fib->writer.missing_has(fib->writer.ctx, &key);
 }
 
+void fib_lost_wake(struct fib_entry *owner)
+{
+	owner->hosts_awake = owner->hosts_awake_anew = owner->hosts_lost;
+}
+
 /* Some more are lost under this owner, or without any (NULL). */
-static void lose(struct fib *fib, struct fib_entry *owner, bool anew, uint8_t untold)
+static void lose(struct fib *fib, struct fib_entry *owner, bool anew, uint8_t untold, bool awake)
 {
 	struct fib_lost *lost = &fib->hosts.lost;
 
 	if (owner) {
 		set_lost(fib, owner, true);
+		if (awake)
+			fib_lost_wake(owner);
 		owner->hosts_lost_anew |= anew;
 		owner->hosts_lost_untold |= untold;
 	} else {
@@ -69,9 +76,9 @@ void fib_lost_spread(struct fib *fib, const struct fib_entry *from, struct fib_e
 	if (!fib_lost_under(fib, from))
 		return;
 	if (from)
-		lose(fib, to, from->hosts_lost_anew, from->hosts_lost_untold);
+		lose(fib, to, from->hosts_lost_anew, from->hosts_lost_untold, from->hosts_awake);
 	else
-		lose(fib, to, lost->unowned_anew, lost->unowned_untold);
+		lose(fib, to, lost->unowned_anew, lost->unowned_untold, true);
 }
 
 /*
@@ -112,35 +119,65 @@ static void keep_untold(struct fib_untold *untold, const struct fib_exception *s
 	untold->no_end |= said->confirm_ns || !said->expires_ns;
 }
 
-void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,
-		  const struct fib_exception *said, bool untold)
+/* Returns FIB_MISSING_*. */
+static unsigned int add(struct fib *fib, const struct sixlane_exception_key *key,
+			const struct fib_exception *said, bool untold, bool awake)
 {
 	const struct prefix host = { .addr = key->dst, .len = 128 };
 	const struct fib_table *table = fib_table_find(fib, key->table);
 	struct fib_entry *owner = table ? fib_host_owner_at(table, &host) : NULL;
+	unsigned int news = fib_missing_add(fib, key, untold);
+
+	if (untold)
+		keep_untold(&fib->hosts.lost.untold, said);
+	lose(fib, owner, true, untold ? LOST_LATER : 0, awake);
+	fib_owner_settle(fib, owner);
+	return news;
+}
+
+void fib_lost_behind(struct fib *fib, const struct sixlane_exception_key *key,
+		     const struct fib_exception *said, bool untold)
+{
+	add(fib, key, said, untold, false);
+}
+
+static bool is_told_at(const struct fib *fib, const struct sixlane_exception_key *key)
+{
+	const struct prefix host = { .addr = key->dst, .len = 128 };
+	const struct fib_table *table = fib_table_find(fib, key->table);
+
+	return table && fib_is_told(fib_host_route_at(table, &host));
+}
+
+/* Others may have set the bits of the first one. */
+static void count(uint64_t *n, bool is_new)
+{
+	*n += is_new || !*n;
+}
+
+void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,
+		  const struct fib_exception *said, bool untold)
+{
 	struct fib_lost *lost = &fib->hosts.lost;
 	unsigned int news;
 
-	untold |= !fib_is_told(table ? fib_host_route_at(table, &host) : NULL);
-	news = fib_missing_add(fib, key, untold);
+	untold |= !is_told_at(fib, key);
+	news = add(fib, key, said, untold, true);
+	count(&lost->n, news & FIB_MISSING_NOW);
+	count(&lost->n_anew, news & FIB_MISSING_ANEW);
 	if (untold)
-		keep_untold(&lost->untold, said);
-	lost->n += (news & FIB_MISSING_NOW) != 0;
-	lost->n_anew += (news & FIB_MISSING_ANEW) != 0;
-	lost->untold.n += (news & FIB_MISSING_UNTOLD) != 0;
-	lose(fib, owner, true, untold ? LOST_LATER : 0);
-	fib_owner_settle(fib, owner);
+		count(&lost->untold.n, news & FIB_MISSING_UNTOLD);
 }
 
 static void lose_under(struct fib *fib, struct fib_entry *entry)
 {
-	lose(fib, entry, true, 0);
+	lose(fib, entry, true, 0, true);
 	fib_owner_settle(fib, entry);
 }
 
 static void lose_untold_under(struct fib *fib, struct fib_entry *entry)
 {
-	lose(fib, entry, true, LOST_LATER);
+	lose(fib, entry, true, LOST_LATER, true);
 	fib_owner_settle(fib, entry);
 }
 
@@ -161,6 +198,23 @@ static bool has_lost(const struct fib_table *table, bool untold)
 	return false;
 }
 
+/* Of hosts that the kernel does not tell, the end holds as of those that are lost. */
+static bool keep_known(struct fib *fib, const struct fib_table *table)
+{
+	struct radix_node *at = radix_first_under(&table->hosts, &all);
+	bool untold = false;
+
+	for (; at; at = radix_next_under(at, &all)) {
+		const struct fib_host *host = fib_host_of(at);
+
+		if (!host->words[FIB_KERNEL].there || fib_is_told(fib_host_route(host)))
+			continue;
+		keep_untold(&fib->hosts.lost.untold, &host->words[FIB_KERNEL].said);
+		untold = true;
+	}
+	return untold;
+}
+
 static void lose_all(struct fib *fib, bool untold)
 {
 	struct fib_lost *lost = &fib->hosts.lost;
@@ -170,7 +224,7 @@ static void lose_all(struct fib *fib, bool untold)
 	if (untold && lost->untold_old.until_ns > lost->untold.until_ns)
 		lost->untold.until_ns = lost->untold_old.until_ns;
 	lost->untold.no_end |= untold && lost->untold_old.no_end;
-	lose(fib, NULL, true, untold ? LOST_LATER : 0);
+	lose(fib, NULL, true, untold ? LOST_LATER : 0, true);
 	fib_entry_each(fib, untold ? lose_untold_under : lose_under);
 	fib_host_each(fib, lose_beside, NULL);
 }
@@ -182,7 +236,7 @@ void fib_lose_exceptions(struct fib *fib, uint32_t id)
 	fib_adopt_finish(fib);
 	table = fib_table_find(fib, id);
 	if (table && (table->hosts.entries || has_lost(table, false)))
-		lose_all(fib, has_lost(table, true));
+		lose_all(fib, keep_known(fib, table) || has_lost(table, true));
 }
 
 void fib_lost_forget(struct fib *fib, struct fib_entry *entry)
@@ -192,26 +246,39 @@ void fib_lost_forget(struct fib *fib, struct fib_entry *entry)
 
 void fib_lost_adopt(struct fib *fib, struct fib_entry *entry, uint32_t marks)
 {
+	entry->marks = marks >> SIXLANE_ROUTE_MARKS_SHIFT;
+	if (marks & SIXLANE_ROUTE_EXCEPTIONS_MISSING)
+		lose(fib, entry, true, LOST_LATER, true);
+}
+
+static void find_none(struct fib *fib, struct fib_entry *entry)
+{
+	set_lost(fib, entry, false);
+}
+
+static void lose_behind(struct fib *fib, struct fib_entry *entry)
+{
+	lose(fib, entry, true, LOST_LATER, false);
+}
+
+void fib_lost_adopt_finish(struct fib *fib)
+{
 	struct fib_lost *lost = &fib->hosts.lost;
 
-	entry->marks = marks >> SIXLANE_ROUTE_MARKS_SHIFT;
-	if (!(marks & SIXLANE_ROUTE_EXCEPTIONS_MISSING))
+	if (!fib->writer.missing_adopt(fib->writer.ctx)) {
+		fib_entry_each(fib, find_none);
 		return;
-	if (!lost->adopted)
-		lost->any_adopted = fib->writer.missing_adopt(fib->writer.ctx);
-	lost->adopted = true;
-	if (!lost->any_adopted)
-		return;
+	}
+	/* how many nobody knows, nor behind which routes there are more */
+	lost->n = lost->n_anew = lost->untold.n = lost->n_entries != 0;
 	lost->untold.no_end = true;
-	lose(fib, entry, true, LOST_LATER);
+	lose(fib, NULL, true, LOST_LATER, true);
+	fib_entry_each(fib, lose_behind);
 }
 
 uint64_t fib_lost_count(const struct fib *fib)
 {
-	const struct fib_lost *lost = &fib->hosts.lost;
-
-	/* Of an earlier daemon's nobody knows how many. */
-	return lost->n ? lost->n : lost->n_entries || lost->unowned;
+	return fib->hosts.lost.n;
 }
 
 static void end_after(struct fib_untold *untold, uint64_t end_ns)
@@ -249,6 +316,7 @@ static void begin_finding(struct fib *fib, struct fib_entry *entry)
 {
 	(void)fib;
 	entry->hosts_lost_anew = entry->hosts_lost_untold != 0;
+	entry->hosts_awake_anew = entry->hosts_awake && entry->hosts_lost_untold;
 }
 
 static void turn_and_begin_finding(struct fib *fib, struct fib_entry *entry)
@@ -281,6 +349,7 @@ bool fib_lost_begin(struct fib *fib)
 	if (!lost->any)
 		return false;
 	lost->finding = true;
+	lost->finding_since_ns = lost->now_ns;
 	if (turns)
 		turn(fib);
 	fib->writer.missing_begin(fib->writer.ctx, turns);
@@ -300,6 +369,7 @@ static void end_finding(struct fib *fib, struct fib_entry *entry)
 		return;
 	if (!entry->hosts_lost_anew)
 		set_lost(fib, entry, false);
+	entry->hosts_awake = entry->hosts_awake_anew;
 	fib_owner_settle(fib, entry);
 }
 
@@ -312,14 +382,18 @@ static void end_host_lost(struct fib *fib, struct fib_host *host, void *ctx)
 	fib_host_update(fib, host);
 }
 
-/* A packet that has not found an entry before it came must not take it for none: hence the grace.
+/*
+ * A packet that has not found an entry before it came must not take it for none: hence the grace.
+ * Where routes change all the time no telling is complete, and what many of them have left out for
+ * so long is none either.
  */
-void fib_lost_end(struct fib *fib)
+void fib_lost_end(struct fib *fib, bool complete)
 {
 	struct fib_lost *lost = &fib->hosts.lost;
 	bool walk;
 
-	if (!lost->finding || fib->writer.grace(fib->writer.ctx))
+	if (!lost->finding || !(complete || lost->now_ns > lost->finding_since_ns + UNTOLD_NS) ||
+	    fib->writer.grace(fib->writer.ctx))
 		return;
 	walk = lost->n_entries || lost->expected;
 	lost->finding = false;

@@ -11,7 +11,7 @@ uint32_t fib_entry_marks(const struct fib *fib, const struct fib_entry *entry)
 {
 	uint32_t marks = entry->hosts ? SIXLANE_ROUTE_EXCEPTIONS : 0;
 
-	if (entry->hosts_absent || entry->hosts_lost || (entry->hosts && fib->hosts.lost.expected))
+	if (entry->hosts_absent || entry->hosts_awake || (entry->hosts && fib->hosts.lost.expected))
 		marks = SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING;
 	return marks;
 }
@@ -152,13 +152,28 @@ void fib_owner_doubt(struct fib *fib, struct fib_entry *entry)
 	for (at = radix_first_under(&entry->table->hosts, prefix); at;
 	     at = radix_next_under(at, prefix)) {
 		struct fib_host *host = fib_host_of(at);
-		const struct fib_next_hop *route = fib_host_route(host);
+		const struct fib_entry *from = told_at(entry->table, &at->prefix, NULL);
 
 		if (told_at(entry->table, &at->prefix, entry) != entry)
 			continue;
-		host->untold |= route && !fib_is_told(route);
+		host->untold |= from && !fib_is_told(from->wanted);
+		host->moved |= host->untold || (from && from != entry);
 		fib_host_doubt(fib, host);
 	}
+}
+
+void fib_move_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst)
+{
+	const struct fib_table *found = fib_table_find(fib, table);
+	const struct fib_entry *entry;
+	struct radix_node *at;
+
+	fib_adopt_finish(fib);
+	entry = found ? fib_entry_of(radix_find(&found->entries, dst)) : NULL;
+	if (!entry)
+		return;
+	for (at = radix_first_under(&found->hosts, dst); at; at = radix_next_under(at, dst))
+		fib_host_of(at)->moved |= told_at(found, &at->prefix, NULL) == entry;
 }
 
 void fib_owner_doubt_host(struct fib *fib, struct fib_host *host)

@@ -180,11 +180,13 @@ struct fib_entry {
 	bool foreign : 1; /* adopted with a value that we would not have written */
 	uint64_t hosts_stuck : FIB_HOSTS_BITS;
 	uint64_t generation : FIB_GENERATION_BITS; /* of the synchronisation that set it last */
-	uint64_t missing_below : 28;		   /* absent entries that this one covers */
+	uint64_t missing_below : 26;		   /* absent entries that this one covers */
 	bool doubtful : 1;   /* something it covers may have been lost: punted until synchronised */
 	bool hosts_lost : 1; /* … and others that nobody remembers, … */
 	bool hosts_lost_anew : 1;	/* … since the finding began, … */
-	uint64_t hosts_lost_untold : 2; /* … or of which the kernel does not tell: LOST_* */
+	uint64_t hosts_lost_untold : 2; /* … or of which the kernel does not tell: LOST_*; … */
+	bool hosts_awake : 1;		/* … that may count by this route, … */
+	bool hosts_awake_anew : 1;	/* … since the finding began */
 };
 _Static_assert(sizeof(struct fib_entry) <= 88, "a full table has hundreds of thousands");
 
@@ -206,9 +208,7 @@ struct fib_lost {
 	struct fib_untold untold_old,
 		untold; /* those whose end is waited for, and the later ones */
 	bool finding; /* all that the kernel has is being told anew, for the first time or again */
-	bool adopted,
-		any_adopted; /* what an earlier daemon has lost is among it, if there is any */
-	uint64_t now_ns;
+	uint64_t now_ns, finding_since_ns;
 };
 
 /* Destinations with exceptions as a whole: see fib_host.h. */

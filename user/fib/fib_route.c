@@ -137,8 +137,10 @@ static void set_wanted(struct fib *fib, struct fib_entry *entry, struct fib_next
 {
 	struct fib_next_hop *old = entry->wanted;
 
-	if (next_hop != old)
+	if (next_hop != old) {
 		fib_owner_doubt(fib, entry);
+		fib_lost_wake(entry);
+	}
 	entry->wanted = next_hop;
 	fib_entry_settle(fib, entry);
 	if (old)

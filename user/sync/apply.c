@@ -29,6 +29,16 @@ static void need_ports(struct sync *sync, const struct fib_target *target)
 	}
 }
 
+/* Of the same destination, and not in effect, or by source. */
+static bool has_others(const struct sync *sync, uint32_t table, const struct prefix *dst)
+{
+	const struct rib_dest *dest = rib_find(sync->rib, table, dst);
+	bool overlaid = table == RT_TABLE_MAIN && sync->view.local_first;
+
+	return dest &&
+	       (dest->routes->next || (overlaid && rib_find(sync->rib, RT_TABLE_LOCAL, dst)));
+}
+
 static void set_prefix(void *ctx, uint32_t table, const struct prefix *dst)
 {
 	struct sync *sync = ctx;
@@ -37,6 +47,8 @@ static void set_prefix(void *ctx, uint32_t table, const struct prefix *dst)
 
 	if (ret > 0)
 		need_ports(sync, target);
+	if (has_others(sync, table, dst))
+		fib_move_exceptions(sync->fib, table, dst);
 	if (ret >= 0)
 		ret = fib_set(sync->fib, table, dst, ret ? target : NULL);
 	if (ret == -ENOMEM)
@@ -96,10 +108,16 @@ static void keep_ending(struct sync *sync, struct route *route)
 	sync_want(sync, SYNC_LATER_NS);
 }
 
-/* What was learnt of a route goes with it, also if the same takes its place. */
-static void note_replaced(struct sync *sync, const struct nlmsghdr *nlh, const struct route *route)
+/*
+ * What was learnt of a route goes with it, also if the same takes its place; and it does not count
+ * where another one by the same next hop comes before it.
+ */
+static void note_changed(struct sync *sync, const struct nlmsghdr *nlh, const struct route *route)
 {
-	if (nlh->nlmsg_type == RTM_NEWROUTE && nlh->nlmsg_flags & NLM_F_REPLACE && !sync->quiet)
+	if (sync->quiet || sync->dumping)
+		return;
+	if (nlh->nlmsg_type == RTM_DELROUTE || nlh->nlmsg_flags & NLM_F_REPLACE ||
+	    has_others(sync, route->table, &route->dst))
 		fib_doubt_exceptions(sync->fib, route->table, &route->dst);
 }
 
@@ -139,7 +157,7 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 		ret = rib_del(sync->rib, &route);
 	/* of the hops that a route in another's place had nobody says that they are gone */
 	sync->withdrawals += nlh->nlmsg_type == RTM_DELROUTE || nlh->nlmsg_flags & NLM_F_REPLACE;
-	note_replaced(sync, nlh, &route);
+	note_changed(sync, nlh, &route);
 	/* the first route of that kind changes all others by objects, once and for all */
 	if (!object_sources && rib_object_sources(sync->rib) && !sync->quiet)
 		apply_all_routes(sync);

@@ -80,7 +80,7 @@ static int publish(struct sync *sync, const struct rules_program *program)
 		apply_hold(sync);
 	/* What is kept at routes of local is told for main as well from here on, which may lack it.
 	 */
-	if (moved && !known && program->local_first) {
+	if (moved && program->local_first && (sync->published || !known)) {
 		fib_lose_exceptions(sync->fib, RT_TABLE_LOCAL);
 		exceptions_want(sync);
 	}

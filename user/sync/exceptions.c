@@ -91,6 +91,16 @@ void exceptions_tell(struct sync *sync, uint32_t table, const union sixlane_addr
 		tell_in(sync, table, dst, exception);
 }
 
+void exceptions_lack(struct sync *sync, uint32_t table, const union sixlane_addr *dst)
+{
+	const struct learnt_world world = exceptions_world(sync);
+	const uint32_t looked_in = learnt_table(&world, table);
+
+	fib_lose_exception(sync->fib, looked_in, dst);
+	if (looked_in != table)
+		fib_lose_exception(sync->fib, table, dst);
+}
+
 /* --- questions ----------------------------------------------------------------------------- */
 
 uint64_t exceptions_hints_again_ns(const struct sync *sync)

@@ -113,8 +113,10 @@ static void tell(struct sync *sync, const struct route_exception *told)
 	enum learnt learnt = learnt_told(&world, told, dump->told_after_ns, &exception);
 	size_t n;
 
-	if (learnt == LEARNT_NOTHING)
+	if (learnt == LEARNT_NOTHING) {
+		exceptions_lack(sync, told->table, &told->dst);
 		return;
+	}
 	if (learnt == LEARNT_ONLY && !dump->stale) {
 		exceptions_tell(sync, told->table, &told->dst, &exception);
 	} else if (learnt_paths(&world, told->table, &told->dst, hops, &n) == LEARNT_BY_GROUP) {
@@ -122,6 +124,8 @@ static void tell(struct sync *sync, const struct route_exception *told)
 	} else if (!exceptions_settle(sync, told->table, &told->dst)) {
 		exception.punt = true;
 		exceptions_tell(sync, told->table, &told->dst, &exception);
+	} else {
+		exceptions_lack(sync, told->table, &told->dst);
 	}
 }
 
