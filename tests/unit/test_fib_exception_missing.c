@@ -718,11 +718,17 @@ static void test_at_a_told_route_that_comes_back(void **state)
 		unset(world, between[i]);
 		set_third(world, via("fe80::1", 3));
 		assert_effect(world, dst, SIM_PUNTED);
+		/* … where it has another one, too, which goes when its route is replaced. */
+		fib_exceptions_begin(world->fib, FIB_KERNEL);
 		say(world, FIB_KERNEL, dst, until(pmtu(1300), 900));
 		fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+		fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
 		assert_mtu(world, dst, 1300);
-		tell(world, NULL, true);
+		set_third(world, via("fe80::3", 4));
 		unsay(world, FIB_KERNEL, dst);
+		assert_effect(world, dst, SIM_PUNTED);
+		set_third(world, via("fe80::1", 3));
+		tell(world, NULL, true);
 		assert_effect(world, dst, SIM_NO_EFFECT);
 		/* The route itself takes with it what it has, and one that changes, too. */
 		say(world, FIB_KERNEL, dst, until(pmtu(1300), 900));
@@ -743,7 +749,7 @@ static void test_nothing_behind(void **state)
 	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
 	const struct fib_exception said = until(pmtu_under(1300, hops[0]), 500);
 	const char *dst = "2001:db8:2:1::1", *other = "2001:db8:2:1::2";
-	const union sixlane_addr to = addr(dst), to_other = addr(other);
+	const union sixlane_addr to_other = addr(other);
 	struct world *world = *state;
 
 	set_routes(world);
@@ -752,9 +758,11 @@ static void test_nothing_behind(void **state)
 	set_third(world, via("fe80::1", 3));
 	say(world, FIB_KERNEL, dst, said);
 	assert_mtu(world, dst, 1300);
-	assert_marks(world, dst, ANY);
-	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
-	assert_marks(world, dst, ANY);
+	set_third(world, via("fe80::4", 3));
+	unsay(world, FIB_KERNEL, dst);
+	set_third(world, via("fe80::1", 3));
+	assert_effect(world, dst, SIM_NO_EFFECT);
+	say(world, FIB_KERNEL, dst, said);
 	/* Beside the operator's word something may be. */
 	say(world, FIB_OPERATOR, other, pmtu(1400));
 	assert_mtu(world, other, 1400);
@@ -791,6 +799,41 @@ static void test_another_daemon_asks(void **state)
 	assert_int_equal(missing(world), 0);
 	unset(world, "2001:db8:2:1::/64");
 	assert_effect(world, dst, SIM_PUNTED);
+}
+
+/* Nobody has said yet how late it is, when the first telling begins. */
+static void test_incomplete_before_any_time(void **state)
+{
+	struct world *world = *state;
+
+	fill_up(world);
+	lose(world, "2001:db8::2", pmtu(1300));
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	pass(world, 2 * HOUR);
+	say(world, FIB_KERNEL, KNOWN, pmtu(1300));
+	fib_exceptions_end(world->fib, FIB_KERNEL, false, NULL, NULL);
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+}
+
+/* What is kept at a next hop that leaves a group counts again when that comes back. */
+static void test_a_member_that_comes_back(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
+	const struct fib_object both = { .hops = hops, .n_hops = 2 },
+				one = { .hops = hops + 1, .n_hops = 1 };
+	struct world *world = *state;
+
+	set_routes(world);
+	fib_set_object(world->fib, 1, &both);
+	set_third(world, by_object(1));
+	say(world, FIB_KERNEL, "2001:db8:2::2", until(pmtu(1300), 500));
+	fib_set_object(world->fib, 1, &one);
+	unsay(world, FIB_KERNEL, "2001:db8:2::2");
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8:2::2", SIM_NO_EFFECT);
+	fib_set_object(world->fib, 1, &both);
+	assert_effect(world, "2001:db8:2::2", SIM_PUNTED);
+	assert_effect(world, "2001:db8:2::3", SIM_NO_EFFECT);
 }
 
 /* Where no telling is complete, many of them are. */
@@ -884,6 +927,8 @@ int main(void)
 		TEST(test_at_a_told_route_that_comes_back),
 		TEST(test_nothing_behind),
 		TEST(test_another_daemon_asks),
+		TEST(test_incomplete_before_any_time),
+		TEST(test_a_member_that_comes_back),
 		TEST(test_never_complete),
 		TEST(test_which_begin_is_the_first),
 	};

@@ -202,7 +202,7 @@ void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *
 void fib_move_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst);
 /*
  * The kernel tells of an exception that does not count now, for it is kept at another route than
- * packets to it go by. Nothing, if another one is known there.
+ * packets to it go by; whether or not one that does is known.
  */
 void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
 /*

@@ -346,11 +346,9 @@ void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_add
 	struct fib_host *host;
 
 	fib_adopt_finish(fib);
-	host = find(fib_table_find(fib, table), dst);
-	if (host && host->words[FIB_KERNEL].there)
-		return;
 	fib_lost_behind(fib, &key, &unknown, false);
-	if (host)
+	host = find(fib_table_find(fib, table), dst);
+	if (host && !host->words[FIB_KERNEL].there)
 		fib_host_update(fib, host);
 }
 

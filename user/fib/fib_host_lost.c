@@ -256,23 +256,26 @@ static void find_none(struct fib *fib, struct fib_entry *entry)
 	set_lost(fib, entry, false);
 }
 
-static void lose_behind(struct fib *fib, struct fib_entry *entry)
+/* Behind a route of which the kernel does not tell all there may be what it does not tell. */
+static void find_untold(struct fib *fib, struct fib_entry *entry)
 {
-	lose(fib, entry, true, LOST_LATER, false);
+	fib->hosts.lost.untold.no_end |=
+		entry->hosts_lost || (entry->wanted && !fib_is_told(entry->wanted));
 }
 
+static void lose_behind(struct fib *fib, struct fib_entry *entry)
+{
+	lose(fib, entry, true, fib->hosts.lost.untold.no_end ? LOST_LATER : 0, false);
+}
+
+/* How many nobody knows: those that find no room are lost again, and counted, by the next dump. */
 void fib_lost_adopt_finish(struct fib *fib)
 {
-	struct fib_lost *lost = &fib->hosts.lost;
-
 	if (!fib->writer.missing_adopt(fib->writer.ctx)) {
 		fib_entry_each(fib, find_none);
 		return;
 	}
-	/* how many nobody knows, nor behind which routes there are more */
-	lost->n = lost->n_anew = lost->untold.n = lost->n_entries != 0;
-	lost->untold.no_end = true;
-	lose(fib, NULL, true, LOST_LATER, true);
+	fib_entry_each(fib, find_untold);
 	fib_entry_each(fib, lose_behind);
 }
 
@@ -290,9 +293,13 @@ static void end_after(struct fib_untold *untold, uint64_t end_ns)
 
 void fib_lost_at(struct fib *fib, uint64_t now_ns)
 {
-	fib->hosts.lost.now_ns = now_ns;
-	end_after(&fib->hosts.lost.untold_old, now_ns + UNTOLD_NS);
-	end_after(&fib->hosts.lost.untold, now_ns + UNTOLD_NS);
+	struct fib_lost *lost = &fib->hosts.lost;
+
+	lost->now_ns = now_ns;
+	if (lost->finding && !lost->finding_since_ns)
+		lost->finding_since_ns = now_ns;
+	end_after(&lost->untold_old, now_ns + UNTOLD_NS);
+	end_after(&lost->untold, now_ns + UNTOLD_NS);
 }
 
 /* --- finding ---------------------------------------------------------------------------------- */

@@ -108,6 +108,14 @@ static void keep_ending(struct sync *sync, struct route *route)
 	sync_want(sync, SYNC_LATER_NS);
 }
 
+/* Packets go by another route before and after. */
+static bool is_behind(const struct sync *sync, const struct route *route)
+{
+	const struct rib_dest *dest = rib_find(sync->rib, route->table, &route->dst);
+
+	return dest && !dest->routes->src.len && dest->routes->metric < route->metric;
+}
+
 /*
  * What was learnt of a route goes with it, also if the same takes its place; and it does not count
  * where another one by the same next hop comes before it.
@@ -116,8 +124,7 @@ static void note_changed(struct sync *sync, const struct nlmsghdr *nlh, const st
 {
 	if (sync->quiet || sync->dumping)
 		return;
-	if (nlh->nlmsg_type == RTM_DELROUTE || nlh->nlmsg_flags & NLM_F_REPLACE ||
-	    has_others(sync, route->table, &route->dst))
+	if (nlh->nlmsg_flags & NLM_F_REPLACE || !is_behind(sync, route))
 		fib_doubt_exceptions(sync->fib, route->table, &route->dst);
 }
 
