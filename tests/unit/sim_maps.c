@@ -263,12 +263,11 @@ static unsigned int missing_add(void *ctx, const struct sixlane_exception_key *k
 	return news;
 }
 
-static void missing_add_all(void *ctx, bool untold)
+static void missing_add_all(void *ctx)
 {
 	struct sim *sim = ctx;
 
 	sim->all_missing.now = sim->all_missing.anew = true;
-	sim->all_missing.untold |= untold;
 	tell(sim);
 }
 

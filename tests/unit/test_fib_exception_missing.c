@@ -359,7 +359,6 @@ static int say_elsewhere(struct world *world, const char *dst, struct fib_except
 /* Packets look elsewhere for what is kept there: nobody knows which they are, so all may be. */
 static void test_they_may_be_elsewhere(void **state)
 {
-	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
 	struct world *world = *state;
 
 	fill_up(world);
@@ -372,38 +371,26 @@ static void test_they_may_be_elsewhere(void **state)
 	assert_effect(world, "2001:db8:1::3", SIM_NO_EFFECT);
 	assert_marks(world, "2001:db8:1::3", 0);
 	tell(world, NULL, true);
-	for (int untold = 0; untold < 2; untold++) {
-		if (untold)
-			set_in(world, 1000, "2001:db8:2::/48", several(FIB_HASHED, hops, 2));
-		say_elsewhere(world, "2001:db8:2::2", until(pmtu(1300), 500));
-		assert_mtu(world, "2001:db8::7", 1400);
-		fib_lose_exceptions(world->fib, 1000);
-		assert_forbids(world, "2001:db8::7", 1400);
-		assert_effect(world, KNOWN, SIM_PUNTED);
-		assert_effect(world, "2001:db8:1::3", SIM_PUNTED);
-		set_in(world, 1002, "2001:db8::/48", via("fe80::1", 3));
-		assert_int_equal(find_in(world, 1002, "2001:db8::1", "::").marks, MISSING);
-		unset_in(world, 1002, "2001:db8::/48");
-		pass(world, 499);
-		tell(world, NULL, true);
-		assert_effect(world, "2001:db8:1::3", untold ? SIM_PUNTED : SIM_NO_EFFECT);
-		fib_lose_exceptions(world->fib, 1000);
-		assert_effect(world, "2001:db8:1::3", untold ? SIM_PUNTED : SIM_NO_EFFECT);
-		pass(world, 500);
-		tell(world, NULL, true);
-		tell(world, NULL, true);
-		assert_effect(world, "2001:db8:1::3", SIM_NO_EFFECT);
-		assert_marks(world, "2001:db8:1::3", 0);
-		assert_int_equal(missing(world), 0);
-		assert_mtu(world, "2001:db8::7", 1400);
-		pass(world, 1);
-	}
+	say_elsewhere(world, "2001:db8:2::2", until(pmtu(1300), 500));
+	assert_mtu(world, "2001:db8::7", 1400);
+	fib_lose_exceptions(world->fib, 1000);
+	assert_forbids(world, "2001:db8::7", 1400);
+	assert_effect(world, KNOWN, SIM_PUNTED);
+	assert_effect(world, "2001:db8:1::3", SIM_PUNTED);
+	set_in(world, 1002, "2001:db8::/48", via("fe80::1", 3));
+	assert_int_equal(find_in(world, 1002, "2001:db8::1", "::").marks, MISSING);
+	tell(world, NULL, true);
+	assert_effect(world, "2001:db8:1::3", SIM_NO_EFFECT);
+	assert_marks(world, "2001:db8:1::3", 0);
+	assert_int_equal(missing(world), 0);
+	assert_mtu(world, "2001:db8::7", 1400);
+	fib_lose_exceptions(world->fib, 1000);
+	assert_marks(world, "2001:db8:1::3", 0);
 }
 
-/* What is known there may be of others, too; and another daemon knows no better. */
+/* What is known there may be of others, too. */
 static void test_those_known_may_be_elsewhere(void **state)
 {
-	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
 	struct world *world = *state;
 
 	set_routes(world);
@@ -412,22 +399,6 @@ static void test_those_known_may_be_elsewhere(void **state)
 	fib_lose_exceptions(world->fib, 1000);
 	assert_effect(world, "2001:db8::2", SIM_PUNTED);
 	assert_effect(world, "2001:db9::1", SIM_PUNTED);
-	restart(world, SIXLANE_MAX_ROUTES);
-	fib_retry(world->fib);
-	pass(world, 1);
-	tell(world, NULL, true);
-	assert_effect(world, "2001:db9::1", SIM_PUNTED);
-	pass(world, HOUR + 1);
-	tell(world, NULL, true);
-	assert_effect(world, "2001:db9::1", SIM_NO_EFFECT);
-	assert_int_equal(missing(world), 0);
-	/* … for as long as they last, where the kernel does not tell. */
-	set_in(world, 1000, "2001:db8::/48", several(FIB_HASHED, hops, 2));
-	say_elsewhere(world, "2001:db8::3", until(pmtu(1300), HOUR + 500));
-	fib_lose_exceptions(world->fib, 1000);
-	tell(world, NULL, true);
-	assert_effect(world, "2001:db9::1", SIM_PUNTED);
-	pass(world, HOUR + 500);
 	tell(world, NULL, true);
 	assert_effect(world, "2001:db9::1", SIM_NO_EFFECT);
 }

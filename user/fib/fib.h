@@ -74,7 +74,7 @@ struct fib_writer {
 	 */
 	unsigned int (*missing_add)(void *ctx, const struct sixlane_exception_key *key,
 				    bool untold);
-	void (*missing_add_all)(void *ctx, bool untold);
+	void (*missing_add_all)(void *ctx);
 	bool (*missing_has)(void *ctx, const struct sixlane_exception_key *key);
 	bool (*missing_adopt)(void *ctx);
 	void (*missing_begin)(void *ctx, bool turn);
@@ -201,14 +201,18 @@ void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *
  */
 void fib_move_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst);
 /*
+ * What the kernel keeps at routes that packets do not go by may count again, without a change of
+ * routes that the FIB could tell.
+ */
+void fib_wake_exceptions(struct fib *fib);
+/*
  * The kernel tells of an exception that does not count now, for it is kept at another route than
  * packets to it go by; whether or not one that does is known.
  */
 void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
 /*
  * What the kernel keeps in this table may count in others now: if anything of it is known or lost,
- * all destinations of all tables may lack one until the kernel has told all that it has, or, of
- * what it does not tell, until that has ended.
+ * all destinations of all tables may lack one until the kernel has told all that it has.
  */
 void fib_lose_exceptions(struct fib *fib, uint32_t table);
 

@@ -302,10 +302,14 @@ static bool is_same_hop(const struct fib_hop *a, const struct fib_hop *b)
 	return fib_key_hop_is(&hop, &other);
 }
 
+/* Those that have no end have a lease, from each time on at which they are said. */
 static bool is_same(const struct fib_exception *a, const struct fib_exception *b)
 {
-	return a->mtu == b->mtu && a->expires_ns == b->expires_ns && a->has_hop == b->has_hop &&
-	       a->has_under == b->has_under && (!a->has_hop || is_same_hop(&a->hop, &b->hop)) &&
+	bool leased = a->confirm_ns && b->confirm_ns;
+
+	return a->mtu == b->mtu && (leased || a->expires_ns == b->expires_ns) &&
+	       a->has_hop == b->has_hop && a->has_under == b->has_under &&
+	       (!a->has_hop || is_same_hop(&a->hop, &b->hop)) &&
 	       (!a->has_under || is_same_hop(&a->under, &b->under));
 }
 

@@ -51,6 +51,22 @@ void fib_lost_wake(struct fib_entry *owner)
 	owner->hosts_awake = owner->hosts_awake_anew = owner->hosts_lost;
 }
 
+static void wake_entry(struct fib *fib, struct fib_entry *entry)
+{
+	if (!entry->hosts_lost || entry->hosts_awake)
+		return;
+	fib_lost_wake(entry);
+	fib_owner_settle(fib, entry);
+}
+
+void fib_wake_exceptions(struct fib *fib)
+{
+	fib_adopt_finish(fib);
+	if (fib->hosts.lost.asleep)
+		fib_entry_each(fib, wake_entry);
+	fib->hosts.lost.asleep = false;
+}
+
 /* Some more are lost under this owner, or without any (NULL). */
 static void lose(struct fib *fib, struct fib_entry *owner, bool anew, uint8_t untold, bool awake)
 {
@@ -62,6 +78,7 @@ static void lose(struct fib *fib, struct fib_entry *owner, bool anew, uint8_t un
 			fib_lost_wake(owner);
 		owner->hosts_lost_anew |= anew;
 		owner->hosts_lost_untold |= untold;
+		lost->asleep |= !owner->hosts_awake;
 	} else {
 		lost->unowned = true;
 		lost->unowned_anew |= anew;
@@ -175,12 +192,6 @@ static void lose_under(struct fib *fib, struct fib_entry *entry)
 	fib_owner_settle(fib, entry);
 }
 
-static void lose_untold_under(struct fib *fib, struct fib_entry *entry)
-{
-	lose(fib, entry, true, LOST_LATER, true);
-	fib_owner_settle(fib, entry);
-}
-
 static void lose_beside(struct fib *fib, struct fib_host *host, void *ctx)
 {
 	(void)ctx;
@@ -188,55 +199,30 @@ static void lose_beside(struct fib *fib, struct fib_host *host, void *ctx)
 	fib_host_update(fib, host);
 }
 
-static bool has_lost(const struct fib_table *table, bool untold)
+/* Such that may count. */
+static bool has_lost(const struct fib_table *table)
 {
 	struct radix_node *at = radix_first_under(&table->entries, &all);
 
-	for (; at; at = radix_next_under(at, &all))
-		if (untold ? fib_entry_of(at)->hosts_lost_untold : fib_entry_of(at)->hosts_lost)
-			return true;
-	return false;
-}
-
-/* Of hosts that the kernel does not tell, the end holds as of those that are lost. */
-static bool keep_known(struct fib *fib, const struct fib_table *table)
-{
-	struct radix_node *at = radix_first_under(&table->hosts, &all);
-	bool untold = false;
-
-	for (; at; at = radix_next_under(at, &all)) {
-		const struct fib_host *host = fib_host_of(at);
-
-		if (!host->words[FIB_KERNEL].there || fib_is_told(fib_host_route(host)))
-			continue;
-		keep_untold(&fib->hosts.lost.untold, &host->words[FIB_KERNEL].said);
-		untold = true;
-	}
-	return untold;
-}
-
-static void lose_all(struct fib *fib, bool untold)
-{
-	struct fib_lost *lost = &fib->hosts.lost;
-
-	lost->any = lost->any_anew = true;
-	fib->writer.missing_add_all(fib->writer.ctx, untold);
-	if (untold && lost->untold_old.until_ns > lost->untold.until_ns)
-		lost->untold.until_ns = lost->untold_old.until_ns;
-	lost->untold.no_end |= untold && lost->untold_old.no_end;
-	lose(fib, NULL, true, untold ? LOST_LATER : 0, true);
-	fib_entry_each(fib, untold ? lose_untold_under : lose_under);
-	fib_host_each(fib, lose_beside, NULL);
+	while (at && !fib_entry_of(at)->hosts_awake)
+		at = radix_next_under(at, &all);
+	return at;
 }
 
 void fib_lose_exceptions(struct fib *fib, uint32_t id)
 {
+	struct fib_lost *lost = &fib->hosts.lost;
 	const struct fib_table *table;
 
 	fib_adopt_finish(fib);
 	table = fib_table_find(fib, id);
-	if (table && (table->hosts.entries || has_lost(table, false)))
-		lose_all(fib, keep_known(fib, table) || has_lost(table, true));
+	if (!table || (!table->hosts.entries && !has_lost(table)))
+		return;
+	lost->any = lost->any_anew = true;
+	fib->writer.missing_add_all(fib->writer.ctx);
+	lose(fib, NULL, true, 0, true);
+	fib_entry_each(fib, lose_under);
+	fib_host_each(fib, lose_beside, NULL);
 }
 
 void fib_lost_forget(struct fib *fib, struct fib_entry *entry)
@@ -377,6 +363,7 @@ static void end_finding(struct fib *fib, struct fib_entry *entry)
 	if (!entry->hosts_lost_anew)
 		set_lost(fib, entry, false);
 	entry->hosts_awake = entry->hosts_awake_anew;
+	fib->hosts.lost.asleep |= entry->hosts_lost && !entry->hosts_awake;
 	fib_owner_settle(fib, entry);
 }
 

@@ -195,23 +195,15 @@ static void doubt_by_object(struct fib *fib, struct fib_host *host, void *ctx)
 	if (!goes_by(fib_host_route(host), ctx))
 		return;
 	/* At a next hop that is not its own any more the kernel keeps it, and no dump tells. */
-	host->moved = host->untold = true;
+	host->moved |= ctx != NULL;
+	host->untold |= ctx != NULL;
 	fib_owner_doubt_host(fib, host);
-}
-
-static void wake_by_object(struct fib *fib, struct fib_entry *entry)
-{
-	if (!entry->hosts_lost || !goes_by(entry->wanted, NULL))
-		return;
-	fib_lost_wake(entry);
-	fib_owner_settle(fib, entry);
 }
 
 void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *object)
 {
 	fib_host_each(fib, doubt_by_object, (void *)object);
-	if (fib->hosts.lost.n_entries)
-		fib_entry_each(fib, wake_by_object);
+	fib_wake_exceptions(fib);
 }
 
 void fib_doubt_object_exceptions(struct fib *fib)

@@ -202,6 +202,7 @@ struct fib_lost {
 	bool unowned, unowned_anew; /* as in an entry, of those that have no owner */
 	uint8_t unowned_untold;	    /* … */
 	bool any, any_anew;	    /* bits of sl_missing may be set; … */
+	bool asleep;		    /* so may owners be of which some are only behind them */
 	bool expected;		    /* some may come at any time, and all owners are marked … */
 	bool expected_surely;	    /* … for packets that were under way then, too */
 	uint64_t n, n_anew;	    /* destinations; since the finding began, or kept */

@@ -47,7 +47,7 @@ static void set_prefix(void *ctx, uint32_t table, const struct prefix *dst)
 
 	if (ret > 0)
 		need_ports(sync, target);
-	if (has_others(sync, table, dst))
+	if (!ret ? rib_find(sync->rib, table, dst) != NULL : has_others(sync, table, dst))
 		fib_move_exceptions(sync->fib, table, dst);
 	if (ret >= 0)
 		ret = fib_set(sync->fib, table, dst, ret ? target : NULL);
@@ -66,6 +66,8 @@ void apply_route_changed(void *ctx, uint32_t table, const struct prefix *dst)
 void apply_all_routes(struct sync *sync)
 {
 	resolve_each(sync->resolve, set_prefix, sync);
+	/* one that was left out may be there again, with what it had */
+	fib_wake_exceptions(sync->fib);
 }
 
 void apply_routes_of(struct sync *sync, uint32_t table)
