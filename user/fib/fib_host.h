@@ -15,8 +15,8 @@
  *   owner that it would have, which carries the mark of missing ones, too, but for what is only
  *   "behind" its route, which the kernel keeps at another one, until either route changes. Since
  *   the mark says nothing of a host that is in the map, the same host is punted if it comes there
- * later. Which ones are missing packets find in sl_missing: its bits are set before one leaves the
- * map, and before that its owner carries the mark ("expected").
+ *   later. Which ones are missing packets find in sl_missing: its bits are set before one leaves
+ *   the map, and before that its owner carries the mark ("expected").
  * - What the kernel says of a host is of the route that it is under there: the longest prefix that
  *   was told ("route"), whether or not it found room in the trie. When that changes, the host is
  *   doubtful, and so punted, before the trie or a next hop says anything new.

@@ -2,9 +2,10 @@
 /*
  * Exceptions of the kernel that nobody remembers, for lack of room or memory: only the prefixes
  * that they belong to, and bits of sl_missing. They are lost until the kernel has told all that it
- * has and not them. What it never tells of, and what an earlier daemon has lost, is lost for as
- * long as the kernel may have it: two lots of those take turns, so that the later ones do not keep
- * the earlier ones, and each is lost for twice that time at most.
+ * has and not them. What it never tells of is lost for as long as the kernel may have it, and so is
+ * what an earlier daemon has lost, unless dumps tell of all routes: two lots of those take turns,
+ * so that the later ones do not keep the earlier ones, and each is lost for twice that time at
+ * most. What the kernel keeps at a route that packets do not go by sleeps: see fib_host.h.
  */
 #include "fib_host.h"
 

@@ -110,7 +110,7 @@ static void keep_ending(struct sync *sync, struct route *route)
 	sync_want(sync, SYNC_LATER_NS);
 }
 
-/* Packets go by another route before and after. */
+/* Packets go by another route before and after, if that is not left out for want of a carrier. */
 static bool is_behind(const struct sync *sync, const struct route *route)
 {
 	const struct rib_dest *dest = rib_find(sync->rib, route->table, &route->dst);
