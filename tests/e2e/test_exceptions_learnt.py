@@ -122,6 +122,24 @@ def test_route_comes_and_goes(routed, between):
     net.settle(large, answer_too_big=1)
 
 
+def test_carrier_is_lost_and_comes_back(routed):
+    """A route that is left out meanwhile keeps what it has."""
+    net, large = routed, [fr.udp(FAR, size=1400)]
+    net.r.sysctl("net.ipv6.conf.p1.ignore_routes_with_linkdown", 1)
+    net.start("--log-level", "debug", "--exceptions", "always")
+    ex.learn(net, MTU)
+    net.settle(large, answer_too_big=1)
+    net.host["b"].ip("link set dev h0 down")
+    net.wait_lookup(FAR, verdict="forward", port="p2")
+    wait_map(net, {})
+    net.host["b"].ip("link set dev h0 up")
+    net.resolve_hosts()
+    net.wait_lookup(FAR, port="p1", verdict="forward")
+    _, rise = net.counted(lambda: net.exchange(large))
+    assert "forward" not in rise, rise
+    net.settle(large, answer_too_big=1)
+
+
 def test_found_without_a_hint(routed):
     """By a port where sixlane does not run: only a dump tells."""
     net = routed
@@ -145,6 +163,38 @@ def test_by_an_object_in_two_tables(net):
     wait_map(net, {("2001:db8:e00::1", table): known() for table in (MAIN, 100)})
     net.r.ip("nexthop replace id 7 via", host_addr("b"), "dev p1")
     wait_map(net, {})
+
+
+def test_of_another_route_by_the_same_object(routed):
+    """It counts for a longer one, too, and goes with that of which it was learnt."""
+    net, dst = routed.start("--log-level", "debug", "--exceptions", "always"), "2001:db8:e00::1"
+    large = [fr.udp(dst, size=1400)]
+    next_hop_objects(net, "7/8")
+    net.route("add 2001:db8:e00::/40 nhid 7")
+    ex.learn(net, MTU, dst)
+    net.settle(large, answer_too_big=1)
+    net.route("add 2001:db8:e00::/48 nhid 7")
+    net.settle(large, answer_too_big=1)
+    net.route("del 2001:db8:e00::/40")
+    _, rise = net.counted(lambda: net.exchange(large))
+    assert "answer_too_big" not in rise, rise
+    net.settle(large, forward=1)
+
+
+def test_new_objects_are_no_news(net):
+    """FRR replaces each object that it installs, also those of which there were none."""
+    next_hop_objects(net, "7/8")
+    net.route("add 2001:db8:e00::/48 nhid 7")
+    dst, other = "2001:db8:e00::1", "2001:db8:e00::2"
+    ex.learn(net, MTU, dst)
+    wait_map(net, {(dst, MAIN): known()})
+    asked = net.router.log().count(dst + " in table")
+    assert asked
+    net.r.ip("nexthop replace id 77 via", host_addr("c"), "dev p2")
+    net.sync()
+    ex.learn(net, MTU, other)
+    wait_map(net, {(dst, MAIN): known(), (other, MAIN): known()})
+    assert net.router.log().count(dst + " in table") == asked
 
 
 def test_of_a_group(net):

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "../../user/rib/radix.h"
 #include "fib_model.h"
 
 static uint32_t rnd(struct model *model, uint32_t n)
@@ -72,6 +73,34 @@ static enum model_doubt object_doubt(const struct model_object *before,
 	return MODEL_MAYBE;
 }
 
+/* 0: by none. */
+static uint32_t object_of(const struct model_slot *slot)
+{
+	bool by_one = slot->there && !slot->n_sources && slot->leaf.verdict == SIXLANE_FORWARD &&
+		      slot->leaf.kind == FIB_OBJECT;
+
+	return by_one ? slot->leaf.object : 0;
+}
+
+bool model_shares(const struct model_slot *slot, const struct model_exception *exception,
+		  const struct model_slot *other)
+{
+	const struct prefix host = { .addr = exception->dst, .len = 128 };
+
+	return other && object_of(slot) && object_of(slot) == object_of(other) &&
+	       slot->table == exception->table && prefix_covers(&slot->dst, &host);
+}
+
+static bool may_go_with_another(const struct model *model, const struct model_exception *exception,
+				const struct model_slot *now)
+{
+	for (size_t i = 0; i < N_PREFIXES; i++)
+		if (model_shares(&model->before.slots[i], exception, now) &&
+		    memcmp(&model->before.slots[i], &model->now.slots[i], sizeof(*now)) != 0)
+			return true;
+	return false;
+}
+
 static enum model_doubt doubt_of(const struct model *model, const struct model_exception *exception)
 {
 	const struct model_slot *before, *now;
@@ -85,11 +114,12 @@ static enum model_doubt doubt_of(const struct model *model, const struct model_e
 	if (!now || !before || now - model->now.slots != before - model->before.slots)
 		return MODEL_DOUBT;
 	doubt = slot_doubt(before, now);
-	if (now->n_sources || now->leaf.verdict != SIXLANE_FORWARD || now->leaf.kind != FIB_OBJECT)
+	if (!object_of(now) || doubt != MODEL_SURE)
 		return doubt;
-	i = now->leaf.object - 1;
-	if (doubt == MODEL_SURE)
-		return object_doubt(&model->before.objects[i], &model->now.objects[i]);
+	i = object_of(now) - 1;
+	doubt = object_doubt(&model->before.objects[i], &model->now.objects[i]);
+	if (doubt == MODEL_SURE && may_go_with_another(model, exception, now))
+		return MODEL_MAYBE;
 	return doubt;
 }
 

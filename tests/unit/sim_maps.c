@@ -263,10 +263,11 @@ static unsigned int missing_add(void *ctx, const struct sixlane_exception_key *k
 	return news;
 }
 
-static void missing_add_all(void *ctx)
+static void missing_add_all(void *ctx, bool untold)
 {
 	struct sim *sim = ctx;
 
+	sim->all_missing.untold |= untold;
 	sim->all_missing.now = sim->all_missing.anew = true;
 	tell(sim);
 }

@@ -403,6 +403,55 @@ static void test_those_known_may_be_elsewhere(void **state)
 	assert_effect(world, "2001:db9::1", SIM_NO_EFFECT);
 }
 
+static void tell_nothing(struct world *world)
+{
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
+}
+
+/* All may be elsewhere, for so long after all was told. */
+static void assert_lost_for(struct world *world, uint64_t now, uint64_t time)
+{
+	fib_lose_exceptions(world->fib, 1000);
+	pass(world, now);
+	assert_effect(world, "2001:db9::1", SIM_PUNTED);
+	tell_nothing(world);
+	if (time) {
+		pass(world, now + time - 1);
+		tell_nothing(world);
+		assert_effect(world, "2001:db9::1", SIM_PUNTED);
+		assert_marks(world, "2001:db9::1", MISSING);
+		set_in(world, 1001, "2001:db9::/32", via("fe80::1", 3));
+		assert_int_equal(find_in(world, 1001, "2001:db9::1", "::").marks, MISSING);
+		unset_in(world, 1001, "2001:db9::/32");
+		pass(world, now + time);
+		tell_nothing(world);
+	}
+	assert_effect(world, "2001:db9::1", SIM_NO_EFFECT);
+}
+
+/* No dump tells those at several hops, known or lost. */
+static void test_untold_ones_may_be_elsewhere(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
+	const union sixlane_addr to = addr("2001:db8::2");
+	struct world *world = *state;
+
+	set_routes(world);
+	set_in(world, 1000, "2001:db8::/48", several(FIB_HASHED, hops, 2));
+	say_elsewhere(world, "2001:db8::2", until(pmtu(1300), 100));
+	assert_lost_for(world, 1, HOUR);
+	fib_set_exception(world->fib, FIB_KERNEL, 1000, &to, NULL);
+	fib_set_max_exceptions(world->fib, 1);
+	say(world, FIB_OPERATOR, "2001:db8::7", pmtu(1400));
+	say_elsewhere(world, "2001:db8::2", until(pmtu(1300), 2 * HOUR));
+	assert_lost_for(world, 2 * HOUR, HOUR);
+	/* They are told, but of a route that packets do not go by. */
+	set_in(world, 1000, "2001:db8::/48", via("fe80::1", 3));
+	fib_lose_exception(world->fib, 1000, &to);
+	assert_lost_for(world, 5 * HOUR, 0);
+}
+
 /* It cannot be taken from the map, and the operator speaks of it before anybody else does. */
 static void test_one_that_does_not_go(void **state)
 {
@@ -749,6 +798,64 @@ static void test_nothing_behind(void **state)
 	assert_int_equal(missing(world), 1);
 }
 
+/*
+ * What is kept at an object counts for all routes by it, and goes with the one that it was learnt
+ * of, though packets go by another.
+ */
+static void test_routes_by_the_same_object(void **state)
+{
+	const struct fib_hop hop = hop_via("fe80::1", 3, 1);
+	const struct fib_object object = { .hops = &hop, .n_hops = 1 };
+	const char *dst = "2001:db8:2:1::1", *longer = "2001:db8:2:1::/64";
+	const struct prefix prefix = pfx(longer);
+	struct world *world = *state;
+
+	set_routes(world);
+	fib_set_object(world->fib, 1, &object);
+	fib_set_object(world->fib, 2, &object);
+	set_third(world, by_object(1));
+	set(world, longer, by_object(1));
+	say(world, FIB_KERNEL, dst, until(pmtu(1300), 500));
+	say(world, FIB_KERNEL, "2001:db8:3::1", until(pmtu(1300), 500));
+	assert_mtu(world, dst, 1300);
+	unset(world, "2001:db8:2::/48");
+	assert_effect(world, dst, SIM_PUNTED);
+	assert_doubt(world, dst);
+	assert_doubt(world, NULL);
+	/* By others it is their own. */
+	set_third(world, by_object(2));
+	say(world, FIB_KERNEL, dst, until(pmtu(1300), 500));
+	unset(world, "2001:db8:2::/48");
+	assert_mtu(world, dst, 1300);
+	/* A better metric by something else; and a longer one by that object. */
+	fib_move_exceptions(world->fib, SIXLANE_TABLE_MAIN, &prefix);
+	set(world, longer, via("fe80::3", 4));
+	unsay(world, FIB_KERNEL, dst);
+	assert_effect(world, dst, SIM_NO_EFFECT);
+	set(world, "2001:db8:2:1::/112", via("fe80::2", 4));
+	assert_effect(world, dst, SIM_NO_EFFECT);
+	set(world, "2001:db8:2:1::/120", by_object(1));
+	assert_effect(world, dst, SIM_PUNTED);
+}
+
+/* In a trie that is full: packets meet it at the route above. */
+static void test_behind_one_without_room(void **state)
+{
+	const char *dst = "2001:db8:2:1::1";
+	struct world *world = *state;
+
+	set_routes(world);
+	set_third(world, via("fe80::1", 3));
+	say(world, FIB_KERNEL, dst, until(pmtu(1300), 900));
+	restart(world, 3);
+	set(world, "2001:db8:2:1::/64", via("fe80::3", 4));
+	unsay(world, FIB_KERNEL, dst);
+	assert_marks(world, dst, 0);
+	unset(world, "2001:db8:2:1::/64");
+	assert_effect(world, dst, SIM_PUNTED);
+	assert_effect(world, "2001:db8:2:1::2", SIM_NO_EFFECT);
+}
+
 /* It is asked as soon as its route has changed, and by another daemon if this one ends before. */
 static void test_another_daemon_asks(void **state)
 {
@@ -770,6 +877,27 @@ static void test_another_daemon_asks(void **state)
 	assert_int_equal(missing(world), 0);
 	unset(world, "2001:db8:2:1::/64");
 	assert_effect(world, dst, SIM_PUNTED);
+}
+
+/* What slept, and is not found by it either, leaves nothing behind. */
+static void test_another_daemon_finds_none(void **state)
+{
+	const union sixlane_addr to = addr("2001:db8::2");
+	const struct sixlane_exception_key key = { .dst = to, .table = SIXLANE_TABLE_MAIN };
+	struct world *world = *state;
+
+	set_routes(world);
+	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+	assert_marks(world, "2001:db8::2", 0);
+	restart(world, SIXLANE_MAX_ROUTES);
+	fib_retry(world->fib);
+	for (int i = 0; i < 2; i++) {
+		assert_true(sim_is_missing(world->sim, &key));
+		pass(world, 1000);
+		fib_exceptions_begin(world->fib, FIB_KERNEL);
+		fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
+	}
+	assert_false(sim_is_missing(world->sim, &key));
 }
 
 /* Nobody has said yet how late it is, when the first telling begins. */
@@ -886,6 +1014,7 @@ int main(void)
 		TEST(test_room_for_some),
 		TEST(test_they_may_be_elsewhere),
 		TEST(test_those_known_may_be_elsewhere),
+		TEST(test_untold_ones_may_be_elsewhere),
 		TEST(test_one_that_does_not_go),
 		TEST(test_another_daemon_where_none_is_missing),
 		TEST(test_the_operators_beside_lost_ones),
@@ -897,7 +1026,10 @@ int main(void)
 		TEST(test_the_operators_at_a_route_that_comes_back),
 		TEST(test_at_a_told_route_that_comes_back),
 		TEST(test_nothing_behind),
+		TEST(test_routes_by_the_same_object),
+		TEST(test_behind_one_without_room),
 		TEST(test_another_daemon_asks),
+		TEST(test_another_daemon_finds_none),
 		TEST(test_incomplete_before_any_time),
 		TEST(test_a_member_that_comes_back),
 		TEST(test_never_complete),

@@ -57,6 +57,26 @@ static void test_exception_finds_no_room(void **state)
 	assert_int_equal(stats_of(world).exceptions_failed, 0);
 }
 
+/* What is in doubt with a shorter route by the same object, and cannot be changed. */
+static void test_exception_at_an_object_is_stuck(void **state)
+{
+	const struct fib_hop hop = hop_via("fe80::1", 3, 1);
+	const struct fib_object object = { .hops = &hop, .n_hops = 1 };
+	struct world *world = *state;
+
+	set_routes(world);
+	fib_set_object(world->fib, 1, &object);
+	set(world, "2001:db8::/32", by_object(1));
+	set(world, "2001:db8:1::/48", by_object(1));
+	say(world, FIB_KERNEL, DST, pmtu(1300));
+	world->sim->exception_fails = 1;
+	unset(world, "2001:db8::/32");
+	assert_verdict(world, DST, SIXLANE_PUNT_MAP_FULL);
+	world->sim->exception_fails = 0;
+	fib_retry(world->fib);
+	assert_effect(world, DST, SIM_PUNTED);
+}
+
 /* What cannot be changed must not go on: all of its owner's packets are the kernel's. */
 static void test_exception_is_stuck(void **state)
 {
@@ -281,10 +301,15 @@ static void test_doubt_by_object_is_starved(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_exception_finds_no_room),	  TEST(test_exception_is_stuck),
-		TEST(test_stuck_one_is_cured_by_a_doubt), TEST(test_doubt_is_stuck),
-		TEST(test_doubt_by_object_is_stuck),	  TEST(test_mark_cannot_be_written),
-		TEST(test_route_finds_no_room),		  TEST(test_next_hop_is_starved),
+		TEST(test_exception_finds_no_room),
+		TEST(test_exception_is_stuck),
+		TEST(test_exception_at_an_object_is_stuck),
+		TEST(test_stuck_one_is_cured_by_a_doubt),
+		TEST(test_doubt_is_stuck),
+		TEST(test_doubt_by_object_is_stuck),
+		TEST(test_mark_cannot_be_written),
+		TEST(test_route_finds_no_room),
+		TEST(test_next_hop_is_starved),
 		TEST(test_doubt_by_object_is_starved),
 	};
 

@@ -341,9 +341,13 @@ static void doubt(struct history *history)
 
 	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
 		struct model_exception *exception = &now->exceptions[i];
+		const struct model_slot *match =
+			model_match(now, exception->table, &exception->dst);
 
-		if (!slot || model_match(now, exception->table, &exception->dst) == slot)
+		if (!slot || match == slot)
 			exception->doubt = MODEL_DOUBT;
+		else if (exception->doubt == MODEL_SURE && model_shares(slot, exception, match))
+			exception->doubt = MODEL_MAYBE;
 	}
 	history_at_work = true;
 	fib_doubt_exceptions(history->fib, slot ? slot->table : 0, slot ? &slot->dst : NULL);

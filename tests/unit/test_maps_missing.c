@@ -207,11 +207,16 @@ static void all_may_be_missing(void **state)
 {
 	(void)state;
 	maps_write_missing_begin(&maps, KEEP);
-	maps_write_missing_all(&maps);
+	maps_write_missing_all(&maps, false);
 	maps_write_missing_end(&maps);
 	for (uint32_t i = 0; i < N; i++)
 		assert_true(is_missing(i));
 	find(KEEP);
+	assert_int_equal(bits_set(), 0);
+	maps_write_missing_all(&maps, true);
+	find(TURN);
+	assert_true(is_missing(1));
+	find(TURN);
 	assert_int_equal(bits_set(), 0);
 }
 

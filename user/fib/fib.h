@@ -74,7 +74,7 @@ struct fib_writer {
 	 */
 	unsigned int (*missing_add)(void *ctx, const struct sixlane_exception_key *key,
 				    bool untold);
-	void (*missing_add_all)(void *ctx);
+	void (*missing_add_all)(void *ctx, bool untold);
 	bool (*missing_has)(void *ctx, const struct sixlane_exception_key *key);
 	bool (*missing_adopt)(void *ctx);
 	void (*missing_begin)(void *ctx, bool turn);
@@ -176,6 +176,9 @@ typedef bool (*fib_gone_fn)(void *ctx, uint32_t table, const union sixlane_addr 
 bool fib_exceptions_begin(struct fib *fib, enum fib_origin origin);
 void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, fib_gone_fn gone,
 			void *ctx);
+
+/* Whether any is known. */
+bool fib_any_exceptions(const struct fib *fib);
 
 /* Whether there are any to destinations within this prefix, or may be such as are missing. */
 bool fib_has_exceptions(const struct fib *fib, uint32_t table, const struct prefix *dst);

@@ -437,7 +437,7 @@ void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *
 	if (!node)
 		return;
 	fib_owner_doubt(fib, fib_entry_of(node));
-	fib_lost_wake(fib_entry_of(node));
+	fib_lost_wake(fib, fib_entry_of(node));
 	fib_owner_settle(fib, fib_entry_of(node));
 }
 
@@ -447,6 +447,11 @@ bool fib_has_exceptions(const struct fib *fib, uint32_t table, const struct pref
 
 	return found && (radix_first_under(&found->hosts, dst) ||
 			 fib_lost_under(fib, fib_host_owner_at(found, dst)));
+}
+
+bool fib_any_exceptions(const struct fib *fib)
+{
+	return fib->hosts.n;
 }
 
 bool fib_has_doubts(const struct fib *fib)

@@ -154,8 +154,8 @@ bool fib_is_told(const struct fib_next_hop *route);
 unsigned int fib_missing_add(struct fib *fib, const struct sixlane_exception_key *key, bool untold);
 /* What is lost under one, or none (NULL), may be under the other now. */
 void fib_lost_spread(struct fib *fib, const struct fib_entry *from, struct fib_entry *to);
-/* Before the owner's route changes: what is behind it may come to count. */
-void fib_lost_wake(struct fib_entry *owner);
+/* Before an entry's route changes: what is behind it may come to count, wherever packets look. */
+void fib_lost_wake(struct fib *fib, struct fib_entry *entry);
 /* About so many found no room, or memory; not 0 if there may be any. */
 uint64_t fib_lost_count(const struct fib *fib);
 /* It is this late, on CLOCK_MONOTONIC. */

@@ -47,24 +47,27 @@ bool fib_is_lost(const struct fib *fib, const struct fib_host *host)
 	return fib_lost_under(fib, host->owner) && fib->writer.missing_has(fib->writer.ctx, &key);
 }
 
-void fib_lost_wake(struct fib_entry *owner)
+static void wake(struct fib *fib, struct fib_entry *owner)
 {
-	owner->hosts_awake = owner->hosts_awake_anew = owner->hosts_lost;
+	if (!owner->hosts_lost)
+		return;
+	owner->hosts_awake = owner->hosts_awake_anew = true;
+	fib_owner_settle(fib, owner);
 }
 
-static void wake_entry(struct fib *fib, struct fib_entry *entry)
+void fib_lost_wake(struct fib *fib, struct fib_entry *entry)
 {
-	if (!entry->hosts_lost || entry->hosts_awake)
-		return;
-	fib_lost_wake(entry);
-	fib_owner_settle(fib, entry);
+	struct fib_entry *owner = entry->written ? entry : fib_owner_above(entry);
+
+	if (owner)
+		wake(fib, owner);
 }
 
 void fib_wake_exceptions(struct fib *fib)
 {
 	fib_adopt_finish(fib);
 	if (fib->hosts.lost.asleep)
-		fib_entry_each(fib, wake_entry);
+		fib_entry_each(fib, wake);
 	fib->hosts.lost.asleep = false;
 }
 
@@ -75,8 +78,8 @@ static void lose(struct fib *fib, struct fib_entry *owner, bool anew, uint8_t un
 
 	if (owner) {
 		set_lost(fib, owner, true);
-		if (awake)
-			fib_lost_wake(owner);
+		owner->hosts_awake |= awake;
+		owner->hosts_awake_anew |= awake;
 		owner->hosts_lost_anew |= anew;
 		owner->hosts_lost_untold |= untold;
 		lost->asleep |= !owner->hosts_awake;
@@ -137,12 +140,17 @@ static void keep_untold(struct fib_untold *untold, const struct fib_exception *s
 	untold->no_end |= said->confirm_ns || !said->expires_ns;
 }
 
-/* Returns FIB_MISSING_*. */
-static unsigned int add(struct fib *fib, const struct sixlane_exception_key *key,
-			const struct fib_exception *said, bool untold, bool awake)
+static struct prefix prefix_of(const struct sixlane_exception_key *key)
 {
-	const struct prefix host = { .addr = key->dst, .len = 128 };
-	const struct fib_table *table = fib_table_find(fib, key->table);
+	return (struct prefix){ .addr = key->dst, .len = 128 };
+}
+
+/* table: NULL if it is not known. Returns FIB_MISSING_*. */
+static unsigned int add(struct fib *fib, const struct fib_table *table,
+			const struct sixlane_exception_key *key, const struct fib_exception *said,
+			bool untold, bool awake)
+{
+	const struct prefix host = prefix_of(key);
 	struct fib_entry *owner = table ? fib_host_owner_at(table, &host) : NULL;
 	unsigned int news = fib_missing_add(fib, key, untold);
 
@@ -156,15 +164,7 @@ static unsigned int add(struct fib *fib, const struct sixlane_exception_key *key
 void fib_lost_behind(struct fib *fib, const struct sixlane_exception_key *key,
 		     const struct fib_exception *said, bool untold)
 {
-	add(fib, key, said, untold, false);
-}
-
-static bool is_told_at(const struct fib *fib, const struct sixlane_exception_key *key)
-{
-	const struct prefix host = { .addr = key->dst, .len = 128 };
-	const struct fib_table *table = fib_table_find(fib, key->table);
-
-	return table && fib_is_told(fib_host_route_at(table, &host));
+	add(fib, fib_table_find(fib, key->table), key, said, untold, false);
 }
 
 /* Others may have set the bits of the first one. */
@@ -176,11 +176,13 @@ static void count(uint64_t *n, bool is_new)
 void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,
 		  const struct fib_exception *said, bool untold)
 {
+	const struct fib_table *table = fib_table_find(fib, key->table);
+	const struct prefix host = prefix_of(key);
 	struct fib_lost *lost = &fib->hosts.lost;
 	unsigned int news;
 
-	untold |= !is_told_at(fib, key);
-	news = add(fib, key, said, untold, true);
+	untold |= !table || !fib_is_told(fib_host_route_at(table, &host));
+	news = add(fib, table, key, said, untold, true);
 	count(&lost->n, news & FIB_MISSING_NOW);
 	count(&lost->n_anew, news & FIB_MISSING_ANEW);
 	if (untold)
@@ -193,6 +195,12 @@ static void lose_under(struct fib *fib, struct fib_entry *entry)
 	fib_owner_settle(fib, entry);
 }
 
+static void lose_under_untold(struct fib *fib, struct fib_entry *entry)
+{
+	lose(fib, entry, true, LOST_LATER, true);
+	fib_owner_settle(fib, entry);
+}
+
 static void lose_beside(struct fib *fib, struct fib_host *host, void *ctx)
 {
 	(void)ctx;
@@ -200,29 +208,38 @@ static void lose_beside(struct fib *fib, struct fib_host *host, void *ctx)
 	fib_host_update(fib, host);
 }
 
-/* Such that may count. */
-static bool has_lost(const struct fib_table *table)
+/* The kernel may have some in this table; *untold: of which it does not tell. */
+static bool has_any(const struct fib_table *table, bool *untold)
 {
-	struct radix_node *at = radix_first_under(&table->entries, &all);
+	struct radix_node *at;
+	bool any = false;
 
-	while (at && !fib_entry_of(at)->hosts_awake)
-		at = radix_next_under(at, &all);
-	return at;
+	for (at = radix_first_under(&table->hosts, &all); at; at = radix_next_under(at, &all)) {
+		any = true;
+		*untold |= fib_host_of(at)->untold || !fib_is_told(fib_host_route(fib_host_of(at)));
+	}
+	for (at = radix_first_under(&table->entries, &all); at; at = radix_next_under(at, &all)) {
+		any |= fib_entry_of(at)->hosts_lost;
+		*untold |= fib_entry_of(at)->hosts_lost_untold != 0;
+	}
+	return any;
 }
 
 void fib_lose_exceptions(struct fib *fib, uint32_t id)
 {
 	struct fib_lost *lost = &fib->hosts.lost;
 	const struct fib_table *table;
+	bool untold = false;
 
 	fib_adopt_finish(fib);
 	table = fib_table_find(fib, id);
-	if (!table || (!table->hosts.entries && !has_lost(table)))
+	if (!table || !has_any(table, &untold))
 		return;
 	lost->any = lost->any_anew = true;
-	fib->writer.missing_add_all(fib->writer.ctx);
-	lose(fib, NULL, true, 0, true);
-	fib_entry_each(fib, lose_under);
+	lost->untold.no_end |= untold;
+	fib->writer.missing_add_all(fib->writer.ctx, untold);
+	lose(fib, NULL, true, untold ? LOST_LATER : 0, true);
+	fib_entry_each(fib, untold ? lose_under_untold : lose_under);
 	fib_host_each(fib, lose_beside, NULL);
 }
 
@@ -250,7 +267,7 @@ static void find_untold(struct fib *fib, struct fib_entry *entry)
 		entry->hosts_lost || (entry->wanted && !fib_is_told(entry->wanted));
 }
 
-static void lose_behind(struct fib *fib, struct fib_entry *entry)
+static void lose_adopted(struct fib *fib, struct fib_entry *entry)
 {
 	lose(fib, entry, true, fib->hosts.lost.untold.no_end ? LOST_LATER : 0, false);
 }
@@ -263,7 +280,9 @@ void fib_lost_adopt_finish(struct fib *fib)
 		return;
 	}
 	fib_entry_each(fib, find_untold);
-	fib_entry_each(fib, lose_behind);
+	fib_entry_each(fib, lose_adopted);
+	/* their bits turn twice, whatever is found */
+	fib->hosts.lost.untold.until_ns = 1;
 }
 
 uint64_t fib_lost_count(const struct fib *fib)

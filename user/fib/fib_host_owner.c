@@ -144,6 +144,18 @@ void fib_owner_leave(struct fib *fib, struct fib_entry *entry)
 		fib_owner_settle(fib, above);
 }
 
+/* By its key: one that lacks an id, or memory, does not follow the object yet. 0: no object. */
+static uint32_t object_of(const struct fib_next_hop *route)
+{
+	return route && route->key.kind == FIB_OBJECT ? route->key.object : 0;
+}
+
+/* What the kernel has learnt of either it keeps at the object, for both. */
+static bool is_by_same_object(const struct fib_next_hop *a, const struct fib_next_hop *b)
+{
+	return object_of(a) && object_of(a) == object_of(b);
+}
+
 void fib_owner_doubt(struct fib *fib, struct fib_entry *entry)
 {
 	const struct prefix *prefix = &entry->node.prefix;
@@ -154,11 +166,15 @@ void fib_owner_doubt(struct fib *fib, struct fib_entry *entry)
 		struct fib_host *host = fib_host_of(at);
 		const struct fib_entry *from = told_at(entry->table, &at->prefix, NULL);
 
-		if (told_at(entry->table, &at->prefix, entry) != entry)
+		if (told_at(entry->table, &at->prefix, entry) == entry) {
+			host->untold |= from && !fib_is_told(from->wanted);
+			host->moved |= host->untold || (from && from != entry);
+		} else if (!is_by_same_object(from->wanted, entry->wanted)) {
 			continue;
-		host->untold |= from && !fib_is_told(from->wanted);
-		host->moved |= host->untold || (from && from != entry);
+		}
 		fib_host_doubt(fib, host);
+		if (host->owner != entry)
+			fib_owner_settle(fib, host->owner);
 	}
 }
 
@@ -182,21 +198,17 @@ void fib_owner_doubt_host(struct fib *fib, struct fib_host *host)
 	fib_owner_settle(fib, host->owner);
 }
 
-/* By its key: one that lacks an id, or memory, does not follow the object yet. */
-static bool goes_by(const struct fib_next_hop *route, const struct fib_object_state *object)
-{
-	return route && route->key.kind == FIB_OBJECT &&
-	       (!object || route->key.object == object->id);
-}
-
 /* ctx: the object; NULL: any. */
 static void doubt_by_object(struct fib *fib, struct fib_host *host, void *ctx)
 {
-	if (!goes_by(fib_host_route(host), ctx))
+	const struct fib_object_state *object = ctx;
+	const uint32_t id = object_of(fib_host_route(host));
+
+	if (!id || (object && object->id != id))
 		return;
 	/* At a next hop that is not its own any more the kernel keeps it, and no dump tells. */
-	host->moved |= ctx != NULL;
-	host->untold |= ctx != NULL;
+	host->moved |= object != NULL;
+	host->untold |= object != NULL;
 	fib_owner_doubt_host(fib, host);
 }
 

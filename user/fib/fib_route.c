@@ -133,13 +133,20 @@ static void lose(struct fib *fib, const struct fib_table *table, const struct pr
 	}
 }
 
+/* Nothing is behind it but what is kept at its object, if it has one. */
+static bool is_new(const struct fib_entry *entry, const struct fib_next_hop *next_hop)
+{
+	return !entry->wanted && !entry->written && next_hop && next_hop->key.kind != FIB_OBJECT;
+}
+
 static void set_wanted(struct fib *fib, struct fib_entry *entry, struct fib_next_hop *next_hop)
 {
 	struct fib_next_hop *old = entry->wanted;
 
 	if (next_hop != old) {
 		fib_owner_doubt(fib, entry);
-		fib_lost_wake(entry);
+		if (!is_new(entry, next_hop))
+			fib_lost_wake(fib, entry);
 	}
 	entry->wanted = next_hop;
 	fib_entry_settle(fib, entry);

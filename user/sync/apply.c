@@ -47,7 +47,8 @@ static void set_prefix(void *ctx, uint32_t table, const struct prefix *dst)
 
 	if (ret > 0)
 		need_ports(sync, target);
-	if (!ret ? rib_find(sync->rib, table, dst) != NULL : has_others(sync, table, dst))
+	if (fib_any_exceptions(sync->fib) &&
+	    (ret ? has_others(sync, table, dst) : rib_find(sync->rib, table, dst) != NULL))
 		fib_move_exceptions(sync->fib, table, dst);
 	if (ret >= 0)
 		ret = fib_set(sync->fib, table, dst, ret ? target : NULL);
@@ -110,23 +111,13 @@ static void keep_ending(struct sync *sync, struct route *route)
 	sync_want(sync, SYNC_LATER_NS);
 }
 
-/* Packets go by another route before and after, if that is not left out for want of a carrier. */
-static bool is_behind(const struct sync *sync, const struct route *route)
-{
-	const struct rib_dest *dest = rib_find(sync->rib, route->table, &route->dst);
-
-	return dest && !dest->routes->src.len && dest->routes->metric < route->metric;
-}
-
 /*
  * What was learnt of a route goes with it, also if the same takes its place; and it does not count
  * where another one by the same next hop comes before it.
  */
-static void note_changed(struct sync *sync, const struct nlmsghdr *nlh, const struct route *route)
+static void note_changed(struct sync *sync, const struct route *route)
 {
-	if (sync->quiet || sync->dumping)
-		return;
-	if (nlh->nlmsg_flags & NLM_F_REPLACE || !is_behind(sync, route))
+	if (sync_may_doubt(sync))
 		fib_doubt_exceptions(sync->fib, route->table, &route->dst);
 }
 
@@ -166,7 +157,7 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 		ret = rib_del(sync->rib, &route);
 	/* of the hops that a route in another's place had nobody says that they are gone */
 	sync->withdrawals += nlh->nlmsg_type == RTM_DELROUTE || nlh->nlmsg_flags & NLM_F_REPLACE;
-	note_changed(sync, nlh, &route);
+	note_changed(sync, &route);
 	/* the first route of that kind changes all others by objects, once and for all */
 	if (!object_sources && rib_object_sources(sync->rib) && !sync->quiet)
 		apply_all_routes(sync);

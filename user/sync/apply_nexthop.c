@@ -95,6 +95,7 @@ void apply_all_next_hops(struct sync *sync)
 int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	struct next_hop_member members[NEXT_HOP_MAX_MEMBERS];
+	struct nexthop_view view;
 	struct next_hop next_hop;
 	int ret = parse_next_hop(nlh, &next_hop, members);
 
@@ -112,7 +113,8 @@ int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 	}
 	/* the same again, and yet with none of what was learnt of its hops, also for groups with it
 	 */
-	if (nlh->nlmsg_flags & NLM_F_REPLACE && !sync->quiet)
+	if (nlh->nlmsg_flags & NLM_F_REPLACE && sync_may_doubt(sync) &&
+	    nexthops_view(sync->nexthops, next_hop.id, &view))
 		fib_doubt_object_exceptions(sync->fib);
 	/* which bucket is whose is not told here, and only of some later moves */
 	if (next_hop.kind == NEXT_HOP_RESILIENT && !sync->dumping)

@@ -88,6 +88,13 @@ void sync_want(struct sync *sync, uint64_t delay_ns);
 /* Apply the notifications that have come. False: there may be more, or some were lost. */
 bool sync_follow(struct sync *sync);
 
+/* What is said of exceptions without a change of routes goes into the FIB, which has those of
+ * before or all: a synchronisation under way would not find out. */
+static inline bool sync_may_doubt(const struct sync *sync)
+{
+	return !sync->dumping && (!sync->quiet || sync->complete);
+}
+
 /* apply.c: one message of any kind into the stores, and into the FIB unless quiet. */
 void apply_message(struct sync *sync, const struct nlmsghdr *nlh);
 /* Keep account of what a message came to: 0 or -errno of its parser or store. */
