@@ -124,9 +124,10 @@ const char *exception_why_not(const struct cmd_view *view, bool daemon,
 
 	out->refused = false;
 	if (exception_is_over(wished ? state->wish.expires_ns : state->entry.expires_ns))
-		return !state->has_wish && state->entry.flags & SIXLANE_EXCEPTION_MORE
-			       ? "nobody has asked the kernel about it for too long"
-			       : "expired";
+		return state->has_wish || !(state->entry.flags & SIXLANE_EXCEPTION_MORE) ? "expired"
+		       : state->entry.flags & SIXLANE_EXCEPTION_MTU
+			       ? "about to be over in the kernel, or sixlaned does not run"
+			       : "nobody has asked the kernel about it for too long";
 	if (wished && !daemon)
 		return "sixlaned does not run";
 	why = why_no_route(&view->maps, &state->key);

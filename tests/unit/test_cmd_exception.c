@@ -407,6 +407,9 @@ static void nobody_has_asked(void **state)
 	assert_string_equal(why_not(true), "");
 	entry->expires_ns = 1;
 	assert_string_equal(why_not(true), "nobody has asked the kernel about it for too long");
+	entry->flags |= SIXLANE_EXCEPTION_MTU;
+	assert_string_equal(why_not(true),
+			    "about to be over in the kernel, or sixlaned does not run");
 	entry->flags = SIXLANE_EXCEPTION_KERNEL;
 	assert_string_equal(why_not(true), "expired");
 	/* What the operator has asked for is over by itself. */

@@ -95,6 +95,9 @@ static const struct merging mergings[] = {
 	{ "an MTU", .no_operator = true, .kernel = { .mtu = 1300 }, .flags = K | MTU, .mtu = 1300 },
 	{ "an MTU that no link may have", .no_operator = true, .kernel = { .mtu = 1000 },
 	  .flags = K | MTU, .mtu = 1280 },
+	{ "an MTU that ends, but not to the nanosecond", .no_operator = true,
+	  .kernel = { .mtu = 1300, .expires_ns = 7, .gone_ns = 9 }, .flags = K | MTU | MORE,
+	  .mtu = 1300, .expires = 7 },
 	{ "an operator's, who locks", .no_kernel = true,
 	  .oper = { .mtu = 1300, .mtu_locked = true }, .flags = O | MTU | LOCKED, .mtu = 1300 },
 	{ "the operator's is smaller", .kernel = { .mtu = 1400, .expires_ns = 7 },
@@ -290,6 +293,45 @@ static void test_one_word_expires(void **state)
 	assert_doubt(world, NULL);
 }
 
+static bool is_not_the_first(void *ctx, uint32_t table, const union sixlane_addr *dst,
+			     enum fib_doubt doubt)
+{
+	unsigned int *n = ctx;
+
+	assert_int_equal(table, SIXLANE_TABLE_MAIN);
+	assert_int_equal(doubt, FIB_NOT_DOUBTED_SINCE);
+	++*n;
+	return dst->bytes[15] != 1;
+}
+
+/* Between the two moments it may hold yet, or not any more. */
+static void test_not_to_the_nanosecond(void **state)
+{
+	struct fib_exception said = until(pmtu(1300), 100);
+	struct world *world = *state;
+	unsigned int n = 0;
+	uint64_t next;
+
+	set_three_routes(world);
+	said.gone_ns = 130;
+	say(world, FIB_KERNEL, "2001:db8::1", said);
+	fib_exceptions_expire(world->fib, 129, 10, &next);
+	assert_int_equal(next, 130);
+	assert_int_equal(world->sim->exceptions[0].value.flags, K | MTU | MORE);
+	assert_int_equal(world->sim->exceptions[0].value.expires_ns, 100);
+	restart(world, SIXLANE_MAX_ROUTES);
+	set_three_routes(world);
+	assert_doubt(world, "2001:db8::1");
+	fib_exceptions_expire(world->fib, 130, 10, &next);
+	assert_exceptions(world, 0);
+	/* A dump finds it gone: that is no end of which anything is uncertain. */
+	say(world, FIB_KERNEL, "2001:db8::2", said);
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, is_not_the_first, &n);
+	fib_exceptions_expire(world->fib, 1, 10, &next);
+	assert_exceptions(world, 0);
+}
+
 /*
  * What the kernel may have for longer than its end says is asked about before, and until then it is
  * the kernel's; it goes only with the kernel's word.
@@ -457,17 +499,6 @@ static void test_what_is_not_told_again_goes(void **state)
 	assert_marks(world, "2001:db8::1", 0);
 }
 
-static bool is_not_the_first(void *ctx, uint32_t table, const union sixlane_addr *dst,
-			     enum fib_doubt doubt)
-{
-	unsigned int *n = ctx;
-
-	assert_int_equal(table, SIXLANE_TABLE_MAIN);
-	assert_int_equal(doubt, FIB_NOT_DOUBTED_SINCE);
-	++*n;
-	return dst->bytes[15] != 1;
-}
-
 static void expire_gone(struct world *world)
 {
 	uint64_t next_ns;
@@ -586,6 +617,7 @@ int main(void)
 		TEST(test_by_source),
 		TEST(test_expiry_in_steps),
 		TEST(test_one_word_expires),
+		TEST(test_not_to_the_nanosecond),
 		TEST(test_without_a_known_end),
 		TEST(test_those_that_expire_sooner_go),
 		TEST(test_the_operators_goes_before),

@@ -417,12 +417,15 @@ static void merged(void **state)
 		.mtu = 1300, .has_under = true, .under = { .ifindex = 3 }, .expires_ns = 100
 	};
 	const struct fib_exception any = { .mtu = 1300, .expires_ns = 100 };
-	const struct fib_exception other = { .mtu = 1290, .mtu_locked = true, .expires_ns = 200 };
+	const struct fib_exception other = {
+		.mtu = 1290, .mtu_locked = true, .expires_ns = 200, .gone_ns = 300
+	};
 	struct fib_exception out = by_hop;
 
 	(void)state;
 	learnt_merge(&out, &other);
 	assert_true(out.punt);
+	assert_int_equal(out.gone_ns, 300);
 	assert_int_equal(out.expires_ns, 200);
 	out = any;
 	learnt_merge(&out, &other);
@@ -470,6 +473,8 @@ static void ends(void **state)
 		LEARNT_ONLY);
 	assert_int_equal(first.expires_ns, second.expires_ns);
 	assert_in_range(first.expires_ns, TOLD_NS + 599 * NS_PER_S, TOLD_NS + 600050000000);
+	/* Of what it was rounded down by, and more. */
+	assert_in_range(first.gone_ns, TOLD_NS + 600150000000, TOLD_NS + 601 * NS_PER_S);
 	tear_down(world, &learnt_world);
 }
 

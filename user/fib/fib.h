@@ -139,6 +139,9 @@ struct fib_exception {
 	bool observe;	/* count, do not apply */
 	struct fib_hop hop, under; /* weights do not count */
 	uint64_t expires_ns;	   /* CLOCK_MONOTONIC; 0: never */
+	/* CLOCK_MONOTONIC; not 0: from expires_ns to then it may hold yet, and packets are the
+	 * kernel's. */
+	uint64_t gone_ns;
 	/*
 	 * CLOCK_MONOTONIC; 0: never. What is said has no end that is known: from then on it is in
 	 * doubt until it is said anew. expires_ns is then for packets alone, while nobody is there

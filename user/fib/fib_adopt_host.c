@@ -105,7 +105,7 @@ static bool understand(struct fib *fib, const struct fib_host *host, struct fib_
 {
 	const struct sixlane_exception *content = &host->content;
 	bool has_mtu = content->flags & SIXLANE_EXCEPTION_MTU;
-	bool leased = content->flags & SIXLANE_EXCEPTION_MORE && !is_operators(content);
+	bool more = content->flags & SIXLANE_EXCEPTION_MORE && !is_operators(content);
 
 	*said = (struct fib_exception){
 		.mtu = has_mtu ? content->mtu : 0,
@@ -113,7 +113,8 @@ static bool understand(struct fib *fib, const struct fib_host *host, struct fib_
 		.punt = content->flags & SIXLANE_EXCEPTION_PUNT,
 		.observe = content->flags & SIXLANE_EXCEPTION_OBSERVE,
 		.expires_ns = content->expires_ns,
-		.confirm_ns = leased ? content->expires_ns : 0,
+		.gone_ns = more && has_mtu ? content->expires_ns : 0,
+		.confirm_ns = more && !has_mtu ? content->expires_ns : 0,
 	};
 	if (content->flags & ~KNOWN_FLAGS || (has_mtu && content->mtu < FIB_MIN_MTU))
 		return false;
@@ -144,6 +145,7 @@ static void understand_host(struct fib *fib, struct fib_host *host, void *ctx)
 	if (!understand(fib, host, &said))
 		said = (struct fib_exception){ .punt = true,
 					       .expires_ns = said.expires_ns,
+					       .gone_ns = said.gone_ns,
 					       .confirm_ns = said.confirm_ns };
 	host->words[FIB_OPERATOR].said = said;
 	host->words[FIB_KERNEL].said = kernels_part(&host->content, &said);

@@ -124,6 +124,8 @@ static uint64_t end_of(const struct fib_host *host, enum fib_origin origin)
 		return UINT64_MAX;
 	if (word->said.confirm_ns)
 		return host->doubtful ? UINT64_MAX : word->said.confirm_ns;
+	if (word->said.gone_ns)
+		return word->said.gone_ns;
 	return word->said.expires_ns ? word->said.expires_ns : UINT64_MAX;
 }
 
@@ -403,7 +405,7 @@ static void drop_unsaid(struct fib *fib, struct fib_host *host, void *ctx)
 	if (anew->gone && !host->words[FIB_OPERATOR].there) {
 		fib_list_unlink(&host->doubts);
 		word->said.expires_ns = LONG_EXPIRED;
-		word->said.confirm_ns = 0;
+		word->said.confirm_ns = word->said.gone_ns = 0;
 		fib_host_place(fib, host);
 	} else {
 		word->there = false;

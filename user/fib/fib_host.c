@@ -93,7 +93,7 @@ static void take(struct sixlane_exception *content, const struct fib_exception *
 		content->flags |= SIXLANE_EXCEPTION_LOCKED;
 	if (said->punt)
 		content->flags |= SIXLANE_EXCEPTION_PUNT;
-	if (said->confirm_ns)
+	if (said->confirm_ns || said->gone_ns)
 		content->flags |= SIXLANE_EXCEPTION_MORE;
 }
 

@@ -13,6 +13,8 @@
 
 /* Ends that are told anew differ by some milliseconds: within one grain they are the same. */
 #define EXPIRY_GRAIN_NS (100 * NS_PER_MS)
+/* By so much they may be later: by a grain, and by what it took the kernel's word to come here. */
+#define EXPIRY_SLACK_NS (3 * EXPIRY_GRAIN_NS)
 
 /*
  * A redirect has no end. The kernel collects it at some time without a word: with the default
@@ -236,6 +238,7 @@ static enum learnt express(const struct learnt_world *world, const struct owner 
 	if (!told->expires)
 		out->confirm_ns = told_after_ns + REDIRECT_CONFIRM_NS;
 	if (told->expires) {
+		out->gone_ns = out->expires_ns + EXPIRY_SLACK_NS;
 		out->mtu = told->mtu;
 		out->mtu_locked = told->mtu_locked;
 	}
@@ -328,6 +331,8 @@ void learnt_merge(struct fib_exception *exception, const struct fib_exception *o
 	}
 	if (other->expires_ns > exception->expires_ns)
 		exception->expires_ns = other->expires_ns;
+	if (other->gone_ns > exception->gone_ns)
+		exception->gone_ns = other->gone_ns;
 	/* with that of a Path MTU: the kernel is asked again, and its end is not lost */
 	if (other->confirm_ns &&
 	    (!exception->confirm_ns || other->confirm_ns < exception->confirm_ns))
