@@ -56,7 +56,7 @@ class World:
 
     def _forget(self):
         self.pins, self.alike, self.unannounced, self.restless = {}, {}, False, True
-        self.lessons, self.taught = [], False
+        self.lessons, self.taught, self.settled = [], False, 0
         self.fast.given_up = lambda: None
         self.open_ports = {}
         self.bonded = set()  # bonds and all that were slaves of one
@@ -212,7 +212,7 @@ class World:
         for side in self.sides:
             side.freeze_neighbours()
         self.open_ports = state.open_ports(self._wait_same(), PORTS)
-        self._teach()
+        news = self._teach()
         said = [side.pin(self.pins) for side in self.sides]
         if said[0] != said[1]:
             raise HarnessError("neighbours: %s and %s" % tuple(said))
@@ -221,20 +221,26 @@ class World:
         self.router.barrier()
         # As the barrier did there: what the kernel has cached of routes goes by such changes.
         self.kernel.batch(BARRIER)
+        # What a change of routes does to what was taught must show at once, not when a dump has told;
+        # but packets are the kernel's until then, and every other time they go in XDP.
+        self.settled += 1
+        dumped = self.taught and (news or self.unannounced or self.settled % 2)
         if self.unannounced:
             self._wait_polled()
         self.router.wait_in_sync()
-        if self.taught:
+        if dumped:
             self._wait_dumped()
 
     def _teach(self):
+        """Whether there was anything to teach."""
         if not self.lessons:
-            return
+            return False
         for side in self.sides:
             side.teach(self.lessons, self.open_ports)
         self.lessons, self.taught = [], True
         self.fast.given_up = self._wait_dumped
         self._wait_same()
+        return True
 
     def _wait_dumped(self):
         """The daemon has read all that its kernel has learnt: twice, as it may have begun before."""

@@ -17,6 +17,9 @@
 
 #include "fib_model.h"
 
+/* More than are said, and suspected in other tables. */
+#define NO_BOUND SIM_MAX_EXCEPTIONS
+
 struct history {
 	struct sim *sim;
 	struct fib *fib;
@@ -158,11 +161,12 @@ static inline void history_tell_exception(struct history *history, size_t i, enu
 {
 	struct model_exception *exception = &history->model.now.exceptions[i];
 	const struct fib_exception *said = &exception->said[origin];
-	bool bounded = history->max_exceptions < N_EXCEPTIONS, was_lost = history->lost;
+	bool bounded = history->max_exceptions < NO_BOUND, was_lost = history->lost;
 	int err;
 
 	/* At a route that it does not go by now the kernel may have it still. */
 	history->lost |= origin == FIB_KERNEL && !exception->there[origin];
+	exception->was_told |= origin == FIB_KERNEL && exception->there[origin];
 	history_at_work = true;
 	err = fib_set_exception(history->fib, origin, exception->table, &exception->dst,
 				exception->there[origin] ? said : NULL);
@@ -197,9 +201,13 @@ static inline bool is_gone(void *ctx, uint32_t table, const union sixlane_addr *
 	struct history *history = ctx;
 	size_t i = model_find(&history->model, table, dst);
 	struct model_exception *exception = &history->model.now.exceptions[i];
-	bool gone = !exception->there[FIB_KERNEL] || history_random(history, 2);
+	bool gone;
 
 	(void)doubt;
+	/* suspected, since another table has it */
+	if (i == N_EXCEPTIONS)
+		return true;
+	gone = !exception->there[FIB_KERNEL] || history_random(history, 2);
 	exception->there[FIB_KERNEL] = !gone;
 	exception->doubt = MODEL_DOUBT;
 	return gone;

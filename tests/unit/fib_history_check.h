@@ -29,7 +29,7 @@ static inline bool is_pass(const struct history *history, const struct sim_found
 static inline bool is_as(const struct history *history, const struct model_state *state,
 			 const struct model_probe *probe, const struct sim_found *found, bool exact)
 {
-	bool evicting = history_at_work && history->max_exceptions < N_EXCEPTIONS;
+	bool evicting = history_at_work && history->max_exceptions < NO_BOUND;
 	bool excused = !exact && (history->trouble || history->tight || history->forgot ||
 				  history->lost || evicting);
 

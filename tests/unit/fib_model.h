@@ -64,6 +64,7 @@ struct model_exception {
 	bool there[FIB_N_ORIGINS];
 	struct fib_exception said[FIB_N_ORIGINS];
 	enum model_doubt doubt;
+	bool was_told; /* by the kernel, at some time */
 };
 
 struct model_state {
@@ -116,10 +117,12 @@ bool model_agrees(const struct model *model, const struct model_state *state,
 struct fib_exception model_random_exception(struct model *model, enum fib_origin origin);
 /* Which of the exceptions it is; N_EXCEPTIONS: none. */
 size_t model_find(const struct model *model, uint32_t table, const union sixlane_addr *dst);
-/* Another slot that the exception is under is by the same object: what is learnt of one counts for
- * both, and goes with either. */
+/* The exception is under this slot, too, and that may be by the same next hop as another slot: what
+ * is learnt of one counts for both, and goes with either. */
 bool model_shares(const struct model_slot *slot, const struct model_exception *exception,
 		  const struct model_slot *other);
+/* What the kernel has said of it in another table may hold in this one. */
+bool model_suspects(const struct model *model, uint32_t table, const union sixlane_addr *dst);
 /* The routes or objects of now are not those of before: so may be what the kernel says. */
 void model_change_doubts(struct model *model);
 /* They may be equal, but the fib may take them for others. */

@@ -87,8 +87,7 @@ bool model_shares(const struct model_slot *slot, const struct model_exception *e
 {
 	const struct prefix host = { .addr = exception->dst, .len = 128 };
 
-	return other && object_of(slot) && object_of(slot) == object_of(other) &&
-	       slot->table == exception->table && prefix_covers(&slot->dst, &host);
+	return other && object_of(slot) && object_of(other) && prefix_covers(&slot->dst, &host);
 }
 
 static bool may_go_with_another(const struct model *model, const struct model_exception *exception,
@@ -172,6 +171,18 @@ static const struct fib_exception *voice(const struct model_exception *exception
 	return &exception->said[origin];
 }
 
+bool model_suspects(const struct model *model, uint32_t table, const union sixlane_addr *dst)
+{
+	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
+		const struct model_exception *other = &model->now.exceptions[i];
+
+		if (other->was_told && other->table != table &&
+		    !memcmp(&other->dst, dst, sizeof(*dst)))
+			return true;
+	}
+	return false;
+}
+
 static bool has_mtu(const struct sixlane_exception *value, const struct fib_exception *said)
 {
 	return value->mtu == said->mtu && !(value->flags & SIXLANE_EXCEPTION_MTU) == !said->mtu &&
@@ -236,6 +247,9 @@ static bool meets(const struct model *model, const struct model_state *state,
 	const struct fib_exception *kernel, *oper;
 	bool kernels_punt, maybe = false;
 
+	if ((effect == SIM_PUNTED || effect == SIM_OBSERVED) &&
+	    model_suspects(model, probe->table, &probe->dst))
+		return true;
 	if (!exception || (!exception->there[FIB_KERNEL] && !exception->there[FIB_OPERATOR]))
 		return effect == SIM_NO_EFFECT && !value;
 	if (model->adopted && effect == SIM_PUNTED && exception->there[FIB_KERNEL])

@@ -238,7 +238,7 @@ static size_t find_missing(const struct sim *sim, const struct sixlane_exception
 
 bool sim_is_missing(const struct sim *sim, const struct sixlane_exception_key *key)
 {
-	return sim->all_missing.now || find_missing(sim, key) < sim->n_missing;
+	return find_missing(sim, key) < sim->n_missing;
 }
 
 static unsigned int missing_add(void *ctx, const struct sixlane_exception_key *key, bool untold)
@@ -263,15 +263,6 @@ static unsigned int missing_add(void *ctx, const struct sixlane_exception_key *k
 	return news;
 }
 
-static void missing_add_all(void *ctx, bool untold)
-{
-	struct sim *sim = ctx;
-
-	sim->all_missing.untold |= untold;
-	sim->all_missing.now = sim->all_missing.anew = true;
-	tell(sim);
-}
-
 static bool missing_has(void *ctx, const struct sixlane_exception_key *key)
 {
 	return sim_is_missing(ctx, key);
@@ -283,19 +274,12 @@ static bool missing_adopt(void *ctx)
 
 	for (size_t i = 0; i < sim->n_missing; i++)
 		sim->missing[i].untold = true;
-	sim->all_missing.untold |= sim->all_missing.now;
-	return sim->n_missing || sim->all_missing.now;
+	return sim->n_missing;
 }
 
 static void missing_begin(void *ctx, bool turn)
 {
 	struct sim *sim = ctx;
-
-	if (turn) {
-		sim->all_missing.untold_old = sim->all_missing.untold;
-		sim->all_missing.untold = false;
-	}
-	sim->all_missing.anew = sim->all_missing.untold_old || sim->all_missing.untold;
 
 	for (size_t i = 0; i < sim->n_missing; i++) {
 		struct sim_missing *missing = &sim->missing[i];
@@ -317,7 +301,6 @@ static void missing_end(void *ctx)
 		if (sim->missing[i].anew)
 			sim->missing[n++] = sim->missing[i];
 	sim->n_missing = n;
-	sim->all_missing.now = sim->all_missing.anew;
 	tell(sim);
 }
 
@@ -646,7 +629,6 @@ struct fib_writer sim_writer(struct sim *sim)
 		.exception_set = exception_set,
 		.exception_del = exception_del,
 		.missing_add = missing_add,
-		.missing_add_all = missing_add_all,
 		.missing_has = missing_has,
 		.missing_adopt = missing_adopt,
 		.missing_begin = missing_begin,

@@ -56,9 +56,6 @@ struct sim {
 	size_t n_exceptions, exceptions_capacity;
 	struct sim_missing missing[SIM_MAX_EXCEPTIONS];
 	size_t n_missing;
-	struct {
-		bool now, anew, untold, untold_old;
-	} all_missing;			    /* whichever the key */
 	struct sixlane_next_hop *next_hops; /* [SIXLANE_MAX_NEXT_HOPS] */
 	union sixlane_cell *cells;	    /* [SIXLANE_MAX_CELLS] */
 	struct sixlane_neigh *neighs;	    /* [SIXLANE_MAX_NEIGHBOURS] */

@@ -3,6 +3,7 @@
  * Exceptions of the kernel that find no room: which packets are punted for them, and until when.
  */
 #include <errno.h>
+#include <linux/rtnetlink.h>
 
 #include "exception_world.h"
 
@@ -348,59 +349,69 @@ static void test_room_for_some(void **state)
 	assert_marks(world, "2001:db8::8", ANY);
 }
 
-/* Of another table than main. */
-static int say_elsewhere(struct world *world, const char *dst, struct fib_exception said)
+/* --- of table local, where packets look for them in main since rules have changed ------------- */
+
+static int say_in_local(struct world *world, const char *dst, struct fib_exception said)
 {
 	const union sixlane_addr to = addr(dst);
 
-	return fib_set_exception(world->fib, FIB_KERNEL, 1000, &to, &said);
+	return fib_set_exception(world->fib, FIB_KERNEL, RT_TABLE_LOCAL, &to, &said);
 }
 
-/* Packets look elsewhere for what is kept there: nobody knows which they are, so all may be. */
-static void test_they_may_be_elsewhere(void **state)
+static void test_lost_in_local(void **state)
 {
+	const char *dst = "2001:db8:2::2";
 	struct world *world = *state;
 
 	fill_up(world);
+	set_in(world, RT_TABLE_LOCAL, "2001:db8:2::/48", via("fe80::1", 3));
+	tell(world, NULL, true);
+	fib_join_exceptions(world->fib);
+	assert_marks(world, dst, ANY);
+	assert_int_equal(say_in_local(world, dst, until(pmtu(1300), 500)), -ENOSPC);
 	fib_set_max_exceptions(world->fib, 2);
-	say(world, FIB_OPERATOR, "2001:db8::7", pmtu(1400));
-	lose(world, "2001:db8::8", pmtu(1300));
-	set_in(world, 1000, "2001:db8:2::/48", via("fe80::1", 3));
-	fib_lose_exceptions(world->fib, 1000);
-	fib_lose_exceptions(world->fib, 1001);
-	assert_effect(world, "2001:db8:1::3", SIM_NO_EFFECT);
-	assert_marks(world, "2001:db8:1::3", 0);
+	say(world, FIB_OPERATOR, dst, pmtu(1400));
+	assert_mtu(world, dst, 1400);
+	fib_join_exceptions(world->fib);
+	assert_forbids(world, dst, 1400);
+	unsay(world, FIB_OPERATOR, dst);
+	assert_effect(world, dst, SIM_PUNTED);
+	assert_effect(world, "2001:db8:2::3", SIM_NO_EFFECT);
+	assert_mtu(world, KNOWN, 1300);
+	assert_int_equal(find_in(world, RT_TABLE_LOCAL, dst, "::").marks, MISSING);
+	set_in(world, 1000, "2001:db8::/32", via("fe80::1", 3));
+	fib_join_exceptions(world->fib);
+	assert_int_equal(find_in(world, 1000, dst, "::").marks, 0);
 	tell(world, NULL, true);
-	say_elsewhere(world, "2001:db8:2::2", until(pmtu(1300), 500));
-	assert_mtu(world, "2001:db8::7", 1400);
-	fib_lose_exceptions(world->fib, 1000);
-	assert_forbids(world, "2001:db8::7", 1400);
-	assert_effect(world, KNOWN, SIM_PUNTED);
-	assert_effect(world, "2001:db8:1::3", SIM_PUNTED);
-	set_in(world, 1002, "2001:db8::/48", via("fe80::1", 3));
-	assert_int_equal(find_in(world, 1002, "2001:db8::1", "::").marks, MISSING);
-	tell(world, NULL, true);
-	assert_effect(world, "2001:db8:1::3", SIM_NO_EFFECT);
-	assert_marks(world, "2001:db8:1::3", 0);
+	assert_effect(world, dst, SIM_NO_EFFECT);
+	assert_marks(world, dst, ANY);
 	assert_int_equal(missing(world), 0);
-	assert_mtu(world, "2001:db8::7", 1400);
-	fib_lose_exceptions(world->fib, 1000);
-	assert_marks(world, "2001:db8:1::3", 0);
 }
 
-/* What is known there may be of others, too. */
-static void test_those_known_may_be_elsewhere(void **state)
+/* What is known there is in doubt here, if it is not known here as well. */
+static void test_known_in_local(void **state)
 {
 	struct world *world = *state;
 
 	set_routes(world);
-	set_in(world, 1000, "2001:db8::/48", via("fe80::1", 3));
-	say_elsewhere(world, "2001:db8::2", pmtu(1300));
-	fib_lose_exceptions(world->fib, 1000);
+	set_in(world, RT_TABLE_LOCAL, "2001:db8::/48", via("fe80::1", 3));
+	say_in_local(world, "2001:db8::2", pmtu(1300));
+	say_in_local(world, "2001:db8::3", pmtu(1300));
+	say_in_local(world, "2001:db8::4", pmtu(1300));
+	say(world, FIB_KERNEL, "2001:db8::3", until(pmtu(1310), 50));
+	fib_set_max_exceptions(world->fib, 5);
+	fib_join_exceptions(world->fib);
 	assert_effect(world, "2001:db8::2", SIM_PUNTED);
-	assert_effect(world, "2001:db9::1", SIM_PUNTED);
-	tell(world, NULL, true);
+	assert_mtu(world, "2001:db8::3", 1310);
 	assert_effect(world, "2001:db9::1", SIM_NO_EFFECT);
+	assert_doubt(world, "2001:db8::2");
+	assert_doubt(world, NULL);
+	/* No others make room for those that may not be. */
+	assert_effect(world, "2001:db8::4", SIM_PUNTED);
+	assert_exceptions(world, 5);
+	assert_int_equal(stats_of(world).exceptions_evicted, 0);
+	unsay(world, FIB_KERNEL, "2001:db8::2");
+	assert_effect(world, "2001:db8::2", SIM_NO_EFFECT);
 }
 
 static void tell_nothing(struct world *world)
@@ -409,48 +420,44 @@ static void tell_nothing(struct world *world)
 	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
 }
 
-/* All may be elsewhere, for so long after all was told. */
-static void assert_lost_for(struct world *world, uint64_t now, uint64_t time)
+/* For so long after all was told. */
+static void assert_lost_for(struct world *world, const char *dst, uint64_t now, uint64_t time)
 {
-	fib_lose_exceptions(world->fib, 1000);
+	fib_join_exceptions(world->fib);
 	pass(world, now);
-	assert_effect(world, "2001:db9::1", SIM_PUNTED);
+	assert_effect(world, dst, SIM_PUNTED);
 	tell_nothing(world);
 	if (time) {
 		pass(world, now + time - 1);
 		tell_nothing(world);
-		assert_effect(world, "2001:db9::1", SIM_PUNTED);
-		assert_marks(world, "2001:db9::1", MISSING);
-		set_in(world, 1001, "2001:db9::/32", via("fe80::1", 3));
-		assert_int_equal(find_in(world, 1001, "2001:db9::1", "::").marks, MISSING);
-		unset_in(world, 1001, "2001:db9::/32");
+		assert_effect(world, dst, SIM_PUNTED);
 		pass(world, now + time);
 		tell_nothing(world);
 	}
-	assert_effect(world, "2001:db9::1", SIM_NO_EFFECT);
+	assert_effect(world, dst, SIM_NO_EFFECT);
 }
 
-/* No dump tells those at several hops, known or lost. */
-static void test_untold_ones_may_be_elsewhere(void **state)
+/* No dump tells those at several hops. */
+static void test_untold_in_local(void **state)
 {
 	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
-	const union sixlane_addr to = addr("2001:db8::2");
+	const char *dst = "2001:db8::2";
+	const union sixlane_addr to = addr(dst);
 	struct world *world = *state;
 
 	set_routes(world);
-	set_in(world, 1000, "2001:db8::/48", several(FIB_HASHED, hops, 2));
-	say_elsewhere(world, "2001:db8::2", until(pmtu(1300), 100));
-	assert_lost_for(world, 1, HOUR);
-	fib_set_exception(world->fib, FIB_KERNEL, 1000, &to, NULL);
+	set_in(world, RT_TABLE_LOCAL, "2001:db8::/48", several(FIB_HASHED, hops, 2));
 	fib_set_max_exceptions(world->fib, 1);
 	say(world, FIB_OPERATOR, "2001:db8::7", pmtu(1400));
-	say_elsewhere(world, "2001:db8::2", until(pmtu(1300), 2 * HOUR));
-	assert_lost_for(world, 2 * HOUR, HOUR);
+	say_in_local(world, dst, until(pmtu(1300), HOUR));
+	assert_lost_for(world, dst, 1, HOUR - 1);
 	/* They are told, but of a route that packets do not go by. */
-	set_in(world, 1000, "2001:db8::/48", via("fe80::1", 3));
-	fib_lose_exception(world->fib, 1000, &to);
-	assert_lost_for(world, 5 * HOUR, 0);
+	set_in(world, RT_TABLE_LOCAL, "2001:db8::/48", via("fe80::1", 3));
+	fib_lose_exception(world->fib, RT_TABLE_LOCAL, &to);
+	assert_lost_for(world, dst, 5 * HOUR, 0);
 }
+
+/* -------------------------------------------------------------------------------------------- */
 
 /* It cannot be taken from the map, and the operator speaks of it before anybody else does. */
 static void test_one_that_does_not_go(void **state)
@@ -804,15 +811,16 @@ static void test_nothing_behind(void **state)
  */
 static void test_routes_by_the_same_object(void **state)
 {
-	const struct fib_hop hop = hop_via("fe80::1", 3, 1);
-	const struct fib_object object = { .hops = &hop, .n_hops = 1 };
+	const struct fib_hop hop = hop_via("fe80::1", 3, 1), other_hop = hop_via("fe80::2", 3, 1);
+	const struct fib_object object = { .hops = &hop, .n_hops = 1 },
+				other = { .hops = &other_hop, .n_hops = 1 };
 	const char *dst = "2001:db8:2:1::1", *longer = "2001:db8:2:1::/64";
 	const struct prefix prefix = pfx(longer);
 	struct world *world = *state;
 
 	set_routes(world);
 	fib_set_object(world->fib, 1, &object);
-	fib_set_object(world->fib, 2, &object);
+	fib_set_object(world->fib, 2, &other);
 	set_third(world, by_object(1));
 	set(world, longer, by_object(1));
 	say(world, FIB_KERNEL, dst, until(pmtu(1300), 500));
@@ -1012,9 +1020,9 @@ int main(void)
 		TEST(test_none_makes_room_unexpected),
 		TEST(test_room_is_expected_once),
 		TEST(test_room_for_some),
-		TEST(test_they_may_be_elsewhere),
-		TEST(test_those_known_may_be_elsewhere),
-		TEST(test_untold_ones_may_be_elsewhere),
+		TEST(test_lost_in_local),
+		TEST(test_known_in_local),
+		TEST(test_untold_in_local),
 		TEST(test_one_that_does_not_go),
 		TEST(test_another_daemon_where_none_is_missing),
 		TEST(test_the_operators_beside_lost_ones),

@@ -234,7 +234,7 @@ static void test_objects_are_replaced(void **state)
 	set(world, "2001:db9::/32", via("fe80::2", 3));
 	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
 	say(world, FIB_KERNEL, "2001:db9::1", pmtu(1300));
-	fib_doubt_object_exceptions(world->fib);
+	fib_doubt_object_exceptions(world->fib, &(struct prefix){ 0 }, 0);
 	assert_effect(world, "2001:db8::1", SIM_PUNTED);
 	assert_mtu(world, "2001:db9::1", 1300);
 	assert_doubt(world, "2001:db8::1");

@@ -280,7 +280,7 @@ static void test_doubt_by_object_is_starved(void **state)
 	set(world, "2001:db9::/32", by_object(8));
 	say(world, FIB_KERNEL, DST, pmtu(1300));
 	assert_verdict(world, DST, SIXLANE_PUNT_MAP_FULL);
-	fib_doubt_object_exceptions(world->fib);
+	fib_doubt_object_exceptions(world->fib, &(struct prefix){ 0 }, 0);
 	assert_doubt(world, DST);
 	say(world, FIB_KERNEL, DST, pmtu(1300));
 	say(world, FIB_KERNEL, "2001:db9::1", pmtu(1300));

@@ -99,7 +99,7 @@ static void make_trouble(struct history *history)
 	struct sim *sim = history->sim;
 
 	history->trouble = history->model.lacking = true;
-	set_bound(history, N_EXCEPTIONS);
+	set_bound(history, NO_BOUND);
 	switch (rnd(history, 12)) {
 	case 10:
 		sim->exception_fails = rnd(history, 4);
@@ -316,8 +316,11 @@ static void answer_doubts(struct history *history)
 		if (!fib_exception_in_doubt(history->fib, &table, &dst))
 			return;
 		i = model_find(&history->model, table, &dst);
-		assert_true(i < N_EXCEPTIONS);
-		assert_true(history->model.now.exceptions[i].there[FIB_KERNEL]);
+		if (i == N_EXCEPTIONS || !history->model.now.exceptions[i].there[FIB_KERNEL]) {
+			assert_true(model_suspects(&history->model, table, &dst));
+			fib_set_exception(history->fib, FIB_KERNEL, table, &dst, NULL);
+			continue;
+		}
 		if (!history->trouble && !history->tight)
 			assert_int_not_equal(history->model.now.exceptions[i].doubt, MODEL_SURE);
 		say(history, i, FIB_KERNEL);
@@ -384,7 +387,7 @@ static void bound(struct history *history)
 	for (size_t i = 0; i < N_EXCEPTIONS; i++)
 		least += history->model.now.exceptions[i].there[FIB_OPERATOR];
 	if (!history->trouble)
-		set_bound(history, rnd(history, 2) ? N_EXCEPTIONS : least);
+		set_bound(history, rnd(history, 2) ? NO_BOUND : least);
 }
 
 static void except(struct history *history)
@@ -445,7 +448,7 @@ static void open_world(struct history *history, uint64_t seed, bool tight)
 	history->sim->random = seed;
 	history->seed = seed;
 	history->bounded = seed % 3 == 0;
-	history->max_exceptions = N_EXCEPTIONS;
+	history->max_exceptions = NO_BOUND;
 	history->tight = tight;
 	history_alloc_fails = 0;
 	alloc_random = seed;

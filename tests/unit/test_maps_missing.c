@@ -203,23 +203,6 @@ static void what_is_there_before_stays_to_the_end(void **state)
 	assert_int_equal(bits_set(), 0);
 }
 
-static void all_may_be_missing(void **state)
-{
-	(void)state;
-	maps_write_missing_begin(&maps, KEEP);
-	maps_write_missing_all(&maps, false);
-	maps_write_missing_end(&maps);
-	for (uint32_t i = 0; i < N; i++)
-		assert_true(is_missing(i));
-	find(KEEP);
-	assert_int_equal(bits_set(), 0);
-	maps_write_missing_all(&maps, true);
-	find(TURN);
-	assert_true(is_missing(1));
-	find(TURN);
-	assert_int_equal(bits_set(), 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,7 +213,6 @@ int main(void)
 		cmocka_unit_test_setup(what_is_new, setup),
 		cmocka_unit_test_setup(those_that_are_never_told_are_kept, setup),
 		cmocka_unit_test_setup(those_that_are_adopted_are_never_told, setup),
-		cmocka_unit_test_setup(all_may_be_missing, setup),
 		cmocka_unit_test_setup(what_is_there_before_stays_to_the_end, setup),
 	};
 

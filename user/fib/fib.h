@@ -74,7 +74,6 @@ struct fib_writer {
 	 */
 	unsigned int (*missing_add)(void *ctx, const struct sixlane_exception_key *key,
 				    bool untold);
-	void (*missing_add_all)(void *ctx, bool untold);
 	bool (*missing_has)(void *ctx, const struct sixlane_exception_key *key);
 	bool (*missing_adopt)(void *ctx);
 	void (*missing_begin)(void *ctx, bool turn);
@@ -217,13 +216,16 @@ void fib_wake_exceptions(struct fib *fib);
  */
 void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
 /*
- * What the kernel keeps in this table may count in others now: if anything of it is known or lost,
- * all destinations of all tables may lack one until the kernel has told all that it has.
+ * What the kernel keeps in table local counts in main from now on: what is known of it is in doubt
+ * there, and what is lost may be missing there.
  */
-void fib_lose_exceptions(struct fib *fib, uint32_t table);
+void fib_join_exceptions(struct fib *fib);
 
-/* The same of those of routes by next-hop objects, whichever these are. */
-void fib_doubt_object_exceptions(struct fib *fib);
+/*
+ * Those of all routes by next-hop objects to destinations within a prefix are in doubt, in all
+ * tables: by objects that may share a next hop with this one, 0: by any.
+ */
+void fib_doubt_object_exceptions(struct fib *fib, const struct prefix *dst, uint32_t object);
 
 /*
  * Remove what has expired, and doubt what is to be confirmed, at most max. *next_ns: when the next

@@ -26,6 +26,7 @@ static struct prefix host_prefix(const union sixlane_addr *dst)
 
 struct each {
 	struct fib *fib;
+	const struct prefix *dst;
 	void (*fn)(struct fib *fib, struct fib_host *host, void *ctx);
 	void *ctx;
 };
@@ -33,23 +34,29 @@ struct each {
 static void each_of_table(struct fib_hash_node *node, void *ctx)
 {
 	struct fib_table *table = container_of(node, struct fib_table, node);
-	struct radix_node *at = radix_first_under(&table->hosts, &all), *after;
 	const struct each *each = ctx;
+	struct radix_node *at = radix_first_under(&table->hosts, each->dst), *after;
 
 	/* With its last host the table may go. */
 	for (; at; at = after) {
-		after = radix_next_under(at, &all);
+		after = radix_next_under(at, each->dst);
 		each->fn(each->fib, fib_host_of(at), each->ctx);
 	}
+}
+
+void fib_host_each_under(struct fib *fib, const struct prefix *dst,
+			 void (*fn)(struct fib *fib, struct fib_host *host, void *ctx), void *ctx)
+{
+	struct each each = { fib, dst, fn, ctx };
+
+	if (fib->hosts.n)
+		fib_hash_each(&fib->tables, each_of_table, &each);
 }
 
 void fib_host_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_host *host, void *ctx),
 		   void *ctx)
 {
-	struct each each = { fib, fn, ctx };
-
-	if (fib->hosts.n)
-		fib_hash_each(&fib->tables, each_of_table, &each);
+	fib_host_each_under(fib, &all, fn, ctx);
 }
 
 void fib_host_init(struct fib *fib)
@@ -343,6 +350,25 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 		host->words[origin].said = sane(exception);
 	fib_host_update(fib, host);
 	return 0;
+}
+
+void fib_host_suspect(struct fib *fib, uint32_t table, const struct fib_host *like)
+{
+	const struct sixlane_exception_key key = { .dst = like->node.prefix.addr, .table = table };
+	struct fib_host *host = find(fib_table_find(fib, table), &key.dst);
+	struct fib_exception said = like->words[FIB_KERNEL].said;
+
+	if (!kernel_has(like) || (host && host->words[FIB_KERNEL].there))
+		return;
+	said.punt = true;
+	if (!host && fib->hosts.n >= fib->hosts.max) {
+		fib_lost_add(fib, &key, &said, false);
+		return;
+	}
+	fib_set_exception(fib, FIB_KERNEL, table, &key.dst, &said);
+	host = find(fib_table_find(fib, table), &key.dst);
+	if (host)
+		fib_owner_doubt_host(fib, host);
 }
 
 void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst)

@@ -100,10 +100,8 @@ static void take(struct sixlane_exception *content, const struct fib_exception *
 /* NULL: there are several, or none that leads out. */
 static const struct fib_key_hop *only_hop(const struct fib_next_hop *route)
 {
-	const struct fib_object_def *def = route->object ? route->object->def : NULL;
-
-	if (def)
-		return def->n_hops == 1 && !def->n_buckets ? def->hops : NULL;
+	if (route->object && route->object->def)
+		return fib_object_only_hop(route->object);
 	return route->key.n == 1 && route->key.kind != FIB_SOURCES ? fib_key_hops(&route->key)
 								   : NULL;
 }

@@ -122,6 +122,12 @@ void fib_owner_leave(struct fib *fib, struct fib_entry *entry);
 
 /* Before an entry is wanted that was not, or to lead elsewhere, or not any more. */
 void fib_owner_doubt(struct fib *fib, struct fib_entry *entry);
+/*
+ * Before it is to lead there. What the kernel keeps at an object counts for all routes by it, in
+ * all tables: what is known in others may be so here.
+ */
+void fib_owner_share(struct fib *fib, const struct fib_entry *entry,
+		     const struct fib_next_hop *route);
 /* One alone, and its owner is settled. */
 void fib_owner_doubt_host(struct fib *fib, struct fib_host *host);
 /* The same for all that go by this object. */
@@ -156,7 +162,8 @@ unsigned int fib_missing_add(struct fib *fib, const struct sixlane_exception_key
 void fib_lost_spread(struct fib *fib, const struct fib_entry *from, struct fib_entry *to);
 /* Before an entry's route changes: what is behind it may come to count, wherever packets look. */
 void fib_lost_wake(struct fib *fib, struct fib_entry *entry);
-/* About so many found no room, or memory; not 0 if there may be any. */
+/* About so many found no room, or memory; not 0 if there may be such. What is behind routes is
+ * not counted. */
 uint64_t fib_lost_count(const struct fib *fib);
 /* It is this late, on CLOCK_MONOTONIC. */
 void fib_lost_at(struct fib *fib, uint64_t now_ns);
@@ -178,6 +185,14 @@ void fib_lost_forget(struct fib *fib, struct fib_entry *entry);
 /* Every host; fn may forget the one that it is given. */
 void fib_host_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_host *host, void *ctx),
 		   void *ctx);
+/* The same of those within a prefix, in all tables. */
+void fib_host_each_under(struct fib *fib, const struct prefix *dst,
+			 void (*fn)(struct fib *fib, struct fib_host *host, void *ctx), void *ctx);
+/*
+ * The kernel may have the same in this table, which has a route there: packets are its own until it
+ * was asked. Forgets no other host.
+ */
+void fib_host_suspect(struct fib *fib, uint32_t table, const struct fib_host *like);
 /* A host that is not known yet, without words, owned. NULL: no memory. */
 struct fib_host *fib_host_get(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
 /* Where it belongs among those that expire, and those that make room: after a change of its words,

@@ -7,6 +7,8 @@
  * so that the later ones do not keep the earlier ones, and each is lost for twice that time at
  * most. What the kernel keeps at a route that packets do not go by sleeps: see fib_host.h.
  */
+#include <linux/rtnetlink.h>
+
 #include "fib_host.h"
 
 static const struct prefix all;
@@ -114,9 +116,14 @@ bool fib_is_told(const struct fib_next_hop *route)
 	       (route->key.n == 1 && !route->group);
 }
 
+/* What is kept in local packets may look for in main, one day: fib_join_exceptions(). */
 unsigned int fib_missing_add(struct fib *fib, const struct sixlane_exception_key *key, bool untold)
 {
+	const struct sixlane_exception_key in_main = { .dst = key->dst, .table = RT_TABLE_MAIN };
+
 	fib->hosts.lost.any = fib->hosts.lost.any_anew = true;
+	if (key->table == RT_TABLE_LOCAL)
+		fib->writer.missing_add(fib->writer.ctx, &in_main, untold);
 	return fib->writer.missing_add(fib->writer.ctx, key, untold);
 }
 
@@ -189,57 +196,45 @@ void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,
 		count(&lost->untold.n, news & FIB_MISSING_UNTOLD);
 }
 
-static void lose_under(struct fib *fib, struct fib_entry *entry)
+static bool are_there(const struct fib_untold *untold)
 {
-	lose(fib, entry, true, 0, true);
-	fib_owner_settle(fib, entry);
+	return untold->until_ns || untold->no_end;
 }
 
-static void lose_under_untold(struct fib *fib, struct fib_entry *entry)
+/* Packets to main look at the bits, those of local's among them. */
+static void lose_in_main(struct fib *fib, struct fib_entry *entry)
 {
-	lose(fib, entry, true, LOST_LATER, true);
+	const struct fib_lost *lost = &fib->hosts.lost;
+	uint8_t untold = 0;
+
+	if (entry->table->id != RT_TABLE_MAIN)
+		return;
+	untold |= are_there(&lost->untold) ? LOST_LATER : 0;
+	untold |= are_there(&lost->untold_old) ? LOST_OLD : 0;
+	lose(fib, entry, true, untold, true);
 	fib_owner_settle(fib, entry);
 }
 
 static void lose_beside(struct fib *fib, struct fib_host *host, void *ctx)
 {
 	(void)ctx;
-	host->lost = true;
+	host->lost = fib_is_lost(fib, host);
 	fib_host_update(fib, host);
 }
 
-/* The kernel may have some in this table; *untold: of which it does not tell. */
-static bool has_any(const struct fib_table *table, bool *untold)
+void fib_join_exceptions(struct fib *fib)
 {
+	const struct fib_table *local;
 	struct radix_node *at;
-	bool any = false;
-
-	for (at = radix_first_under(&table->hosts, &all); at; at = radix_next_under(at, &all)) {
-		any = true;
-		*untold |= fib_host_of(at)->untold || !fib_is_told(fib_host_route(fib_host_of(at)));
-	}
-	for (at = radix_first_under(&table->entries, &all); at; at = radix_next_under(at, &all)) {
-		any |= fib_entry_of(at)->hosts_lost;
-		*untold |= fib_entry_of(at)->hosts_lost_untold != 0;
-	}
-	return any;
-}
-
-void fib_lose_exceptions(struct fib *fib, uint32_t id)
-{
-	struct fib_lost *lost = &fib->hosts.lost;
-	const struct fib_table *table;
-	bool untold = false;
 
 	fib_adopt_finish(fib);
-	table = fib_table_find(fib, id);
-	if (!table || !has_any(table, &untold))
+	local = fib_table_find(fib, RT_TABLE_LOCAL);
+	at = local ? radix_first_under(&local->hosts, &all) : NULL;
+	for (; at; at = radix_next_under(at, &all))
+		fib_host_suspect(fib, RT_TABLE_MAIN, fib_host_of(at));
+	if (!fib->hosts.lost.any)
 		return;
-	lost->any = lost->any_anew = true;
-	lost->untold.no_end |= untold;
-	fib->writer.missing_add_all(fib->writer.ctx, untold);
-	lose(fib, NULL, true, untold ? LOST_LATER : 0, true);
-	fib_entry_each(fib, untold ? lose_under_untold : lose_under);
+	fib_entry_each(fib, lose_in_main);
 	fib_host_each(fib, lose_beside, NULL);
 }
 
@@ -345,11 +340,6 @@ static void add_absent(struct fib *fib, struct fib_host *host, void *ctx)
 	(void)ctx;
 	if (host->absent)
 		fib_missing_add(fib, &key, false);
-}
-
-static bool are_there(const struct fib_untold *untold)
-{
-	return untold->until_ns || untold->no_end;
 }
 
 bool fib_lost_begin(struct fib *fib)

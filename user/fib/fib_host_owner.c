@@ -150,12 +150,6 @@ static uint32_t object_of(const struct fib_next_hop *route)
 	return route && route->key.kind == FIB_OBJECT ? route->key.object : 0;
 }
 
-/* What the kernel has learnt of either it keeps at the object, for both. */
-static bool is_by_same_object(const struct fib_next_hop *a, const struct fib_next_hop *b)
-{
-	return object_of(a) && object_of(a) == object_of(b);
-}
-
 void fib_owner_doubt(struct fib *fib, struct fib_entry *entry)
 {
 	const struct prefix *prefix = &entry->node.prefix;
@@ -166,16 +160,16 @@ void fib_owner_doubt(struct fib *fib, struct fib_entry *entry)
 		struct fib_host *host = fib_host_of(at);
 		const struct fib_entry *from = told_at(entry->table, &at->prefix, NULL);
 
-		if (told_at(entry->table, &at->prefix, entry) == entry) {
-			host->untold |= from && !fib_is_told(from->wanted);
-			host->moved |= host->untold || (from && from != entry);
-		} else if (!is_by_same_object(from->wanted, entry->wanted)) {
+		if (told_at(entry->table, &at->prefix, entry) != entry)
 			continue;
-		}
+		host->untold |= from && !fib_is_told(from->wanted);
+		host->moved |= host->untold || (from && from != entry);
 		fib_host_doubt(fib, host);
 		if (host->owner != entry)
 			fib_owner_settle(fib, host->owner);
 	}
+	if (object_of(entry->wanted))
+		fib_doubt_object_exceptions(fib, prefix, object_of(entry->wanted));
 }
 
 void fib_move_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst)
@@ -218,8 +212,60 @@ void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *obje
 	fib_wake_exceptions(fib);
 }
 
-void fib_doubt_object_exceptions(struct fib *fib)
+/* --- by objects ------------------------------------------------------------------------------- */
+
+/* Some next hop may be that of both: of groups nobody looks. */
+static bool may_share(const struct fib *fib, uint32_t id, uint32_t other)
 {
+	const struct fib_key_hop *a, *b;
+
+	if (!id || id == other)
+		return true;
+	a = fib_object_only_hop(fib_object_find(fib, id));
+	b = fib_object_only_hop(fib_object_find(fib, other));
+	return !a || !b || fib_key_hop_is(a, b);
+}
+
+struct sharing {
+	const struct fib_table *table;
+	uint32_t object; /* 0: any */
+};
+
+static bool is_shared(const struct fib *fib, const struct fib_host *host,
+		      const struct sharing *sharing)
+{
+	const uint32_t object = object_of(fib_host_route(host));
+
+	return object && may_share(fib, sharing->object, object);
+}
+
+static void doubt_shared(struct fib *fib, struct fib_host *host, void *ctx)
+{
+	if (is_shared(fib, host, ctx))
+		fib_owner_doubt_host(fib, host);
+}
+
+void fib_doubt_object_exceptions(struct fib *fib, const struct prefix *dst, uint32_t object)
+{
+	struct sharing sharing = { .object = object };
+
 	fib_adopt_finish(fib);
-	fib_host_each(fib, doubt_by_object, NULL);
+	fib_host_each_under(fib, dst, doubt_shared, &sharing);
+}
+
+static void suspect_shared(struct fib *fib, struct fib_host *host, void *ctx)
+{
+	const struct sharing *sharing = ctx;
+
+	if (host->table != sharing->table && is_shared(fib, host, sharing))
+		fib_host_suspect(fib, sharing->table->id, host);
+}
+
+void fib_owner_share(struct fib *fib, const struct fib_entry *entry,
+		     const struct fib_next_hop *route)
+{
+	struct sharing sharing = { .table = entry->table, .object = object_of(route) };
+
+	if (sharing.object)
+		fib_host_each_under(fib, &entry->node.prefix, suspect_shared, &sharing);
 }

@@ -357,6 +357,10 @@ void fib_set_free_all(struct fib *fib);
 
 /* --- fib_object.c ----------------------------------------------------------------------------- */
 
+/* The state of an object. NULL: it is not known. */
+struct fib_object_state *fib_object_find(const struct fib *fib, uint32_t id);
+/* NULL: it has several hops, or none, or is not known (NULL). Valid until the object changes. */
+const struct fib_key_hop *fib_object_only_hop(const struct fib_object_state *object);
 /* The state of an object, made if it is not known. NULL: no memory. */
 struct fib_object_state *fib_object_get(struct fib *fib, uint32_t id);
 /* This next hop follows the object from now on; until it has its fate from there, it has its own.

@@ -17,7 +17,7 @@ static struct fib_object_state *object_of(struct fib_hash_node *node)
 	return node ? container_of(node, struct fib_object_state, node) : NULL;
 }
 
-static struct fib_object_state *find(const struct fib *fib, uint32_t id)
+struct fib_object_state *fib_object_find(const struct fib *fib, uint32_t id)
 {
 	struct fib_hash_node *node = fib_hash_first(&fib->objects, fib_hash_of(&id, sizeof(id)));
 
@@ -28,7 +28,7 @@ static struct fib_object_state *find(const struct fib *fib, uint32_t id)
 
 struct fib_object_state *fib_object_get(struct fib *fib, uint32_t id)
 {
-	struct fib_object_state *object = find(fib, id);
+	struct fib_object_state *object = fib_object_find(fib, id);
 
 	if (object)
 		return object;
@@ -38,6 +38,13 @@ struct fib_object_state *fib_object_get(struct fib *fib, uint32_t id)
 	object->id = id;
 	fib_hash_insert(&fib->objects, &object->node, fib_hash_of(&id, sizeof(id)));
 	return object;
+}
+
+const struct fib_key_hop *fib_object_only_hop(const struct fib_object_state *object)
+{
+	const struct fib_object_def *def = object ? object->def : NULL;
+
+	return def && def->n_hops == 1 && !def->n_buckets ? def->hops : NULL;
 }
 
 static void release(struct fib *fib, struct fib_object_state *object)
@@ -230,7 +237,7 @@ int fib_set_object(struct fib *fib, uint32_t id, const struct fib_object *said)
 	struct fib_object_def *def = NULL;
 
 	fib_adopt_finish(fib);
-	object = said ? fib_object_get(fib, id) : find(fib, id);
+	object = said ? fib_object_get(fib, id) : fib_object_find(fib, id);
 	if (!object)
 		return said ? -ENOMEM : 0;
 	object->generation = fib->generation;

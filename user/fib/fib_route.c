@@ -147,6 +147,7 @@ static void set_wanted(struct fib *fib, struct fib_entry *entry, struct fib_next
 		fib_owner_doubt(fib, entry);
 		if (!is_new(entry, next_hop))
 			fib_lost_wake(fib, entry);
+		fib_owner_share(fib, entry, next_hop);
 	}
 	entry->wanted = next_hop;
 	fib_entry_settle(fib, entry);

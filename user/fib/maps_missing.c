@@ -48,18 +48,6 @@ bool maps_exception_may_be_missing(const struct maps *maps, const struct sixlane
 	return route & SIXLANE_ROUTE_EXCEPTIONS_MISSING && is_missing(maps, key);
 }
 
-void maps_write_missing_all(void *ctx, bool untold)
-{
-	const struct maps *maps = ctx;
-
-	for (size_t word = 0; word < SIXLANE_MISSING_WORDS; word++) {
-		maps->missing_anew[word] = UINT64_MAX;
-		if (untold)
-			maps->missing_untold[1][word] = UINT64_MAX;
-		ATOMIC_STORE(&maps->missing[word], UINT64_MAX);
-	}
-}
-
 bool maps_write_missing_has(void *ctx, const struct sixlane_exception_key *key)
 {
 	return is_missing(ctx, key);

@@ -258,7 +258,6 @@ struct fib_writer maps_writer(struct maps *maps)
 		.exception_set = maps_write_exception,
 		.exception_del = maps_write_exception_del,
 		.missing_add = maps_write_missing,
-		.missing_add_all = maps_write_missing_all,
 		.missing_has = maps_write_missing_has,
 		.missing_adopt = maps_write_missing_adopt,
 		.missing_begin = maps_write_missing_begin,

@@ -29,14 +29,14 @@ static void need_ports(struct sync *sync, const struct fib_target *target)
 	}
 }
 
-/* Of the same destination, and not in effect, or by source. */
+/* Of the same destination, and not in effect, or by source; or of table local, laid over it. */
 static bool has_others(const struct sync *sync, uint32_t table, const struct prefix *dst)
 {
 	const struct rib_dest *dest = rib_find(sync->rib, table, dst);
 	bool overlaid = table == RT_TABLE_MAIN && sync->view.local_first;
+	const struct radix *local = overlaid ? rib_table(sync->rib, RT_TABLE_LOCAL) : NULL;
 
-	return dest &&
-	       (dest->routes->next || (overlaid && rib_find(sync->rib, RT_TABLE_LOCAL, dst)));
+	return dest && (dest->routes->next || (local && radix_match(local, dst)));
 }
 
 static void set_prefix(void *ctx, uint32_t table, const struct prefix *dst)
@@ -66,9 +66,9 @@ void apply_route_changed(void *ctx, uint32_t table, const struct prefix *dst)
 
 void apply_all_routes(struct sync *sync)
 {
-	resolve_each(sync->resolve, set_prefix, sync);
 	/* one that was left out may be there again, with what it had */
 	fib_wake_exceptions(sync->fib);
+	resolve_each(sync->resolve, set_prefix, sync);
 }
 
 void apply_routes_of(struct sync *sync, uint32_t table)
@@ -111,14 +111,35 @@ static void keep_ending(struct sync *sync, struct route *route)
 	sync_want(sync, SYNC_LATER_NS);
 }
 
+/* Where there was none: the FIB sees it come. */
+static bool is_first(const struct sync *sync, const struct nlmsghdr *nlh, const struct route *route)
+{
+	const struct rib_dest *dest = rib_find(sync->rib, route->table, &route->dst);
+
+	return nlh->nlmsg_type == RTM_NEWROUTE && !(nlh->nlmsg_flags & NLM_F_REPLACE) && dest &&
+	       !dest->routes->next;
+}
+
 /*
  * What was learnt of a route goes with it, also if the same takes its place; and it does not count
- * where another one by the same next hop comes before it.
+ * where another one by the same next hop comes before it. What is kept at an object counts for
+ * all routes by it, and goes with any of them; by which one it was that is replaced nobody says.
  */
-static void note_changed(struct sync *sync, const struct route *route)
+static void note_changed(struct sync *sync, const struct nlmsghdr *nlh, const struct route *route)
 {
-	if (sync_may_doubt(sync))
-		fib_doubt_exceptions(sync->fib, route->table, &route->dst);
+	const bool over_main = route->table == RT_TABLE_LOCAL && sync->view.local_first;
+	const bool replaces = nlh->nlmsg_flags & NLM_F_REPLACE;
+
+	if (!sync_may_doubt(sync))
+		return;
+	if (over_main)
+		fib_doubt_exceptions(sync->fib, RT_TABLE_MAIN, &route->dst);
+	if (!over_main && is_first(sync, nlh, route))
+		return;
+	fib_doubt_exceptions(sync->fib, route->table, &route->dst);
+	if (replaces ? nexthops_count(sync->nexthops) : route->next_hop_id)
+		fib_doubt_object_exceptions(sync->fib, &route->dst,
+					    replaces ? 0 : route->next_hop_id);
 }
 
 /*
@@ -157,7 +178,7 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 		ret = rib_del(sync->rib, &route);
 	/* of the hops that a route in another's place had nobody says that they are gone */
 	sync->withdrawals += nlh->nlmsg_type == RTM_DELROUTE || nlh->nlmsg_flags & NLM_F_REPLACE;
-	note_changed(sync, &route);
+	note_changed(sync, nlh, &route);
 	/* the first route of that kind changes all others by objects, once and for all */
 	if (!object_sources && rib_object_sources(sync->rib) && !sync->quiet)
 		apply_all_routes(sync);

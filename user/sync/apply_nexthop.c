@@ -115,7 +115,7 @@ int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 	 */
 	if (nlh->nlmsg_flags & NLM_F_REPLACE && sync_may_doubt(sync) &&
 	    nexthops_view(sync->nexthops, next_hop.id, &view))
-		fib_doubt_object_exceptions(sync->fib);
+		fib_doubt_object_exceptions(sync->fib, &(struct prefix){ 0 }, 0);
 	/* which bucket is whose is not told here, and only of some later moves */
 	if (next_hop.kind == NEXT_HOP_RESILIENT && !sync->dumping)
 		sync->next_hops_wanted = true;

@@ -81,7 +81,7 @@ static int publish(struct sync *sync, const struct rules_program *program)
 	/* What is kept at routes of local is told for main as well from here on, which may lack it.
 	 */
 	if (moved && program->local_first && (sync->published || !known)) {
-		fib_lose_exceptions(sync->fib, RT_TABLE_LOCAL);
+		fib_join_exceptions(sync->fib);
 		exceptions_want(sync);
 	}
 	ret = maps_set_rules(sync->maps, program->rules, n);

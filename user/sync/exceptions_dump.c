@@ -172,13 +172,13 @@ static void fail(struct sync *sync, int err)
 	exceptions_want(sync);
 }
 
-/* How much has become known, or doubtful, otherwise than by dumps. */
+/* How much has become known, or doubtful, otherwise than by dumps; or has gone unknown. */
 static uint64_t count_news(const struct sync *sync)
 {
 	struct fib_stats stats;
 
 	fib_get_stats(sync->fib, &stats);
-	return sync->exceptions->settled + stats.exceptions_doubted;
+	return sync->exceptions->settled + stats.exceptions_doubted + sync->withdrawals;
 }
 
 static void begin(struct sync *sync)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the kernel keeps at one route and goes by, or not any more, for a change of another: by the
+same next hop of an object, in another table, or laid over it. At once, not when a dump has told."""
+
+import exceptions as ex
+import frames as fr
+import pytest
+from lab import wait_until
+from topology import FAR, HOST_MAC, host_addr, host_ll, next_hop_objects
+
+MTU = 1300
+DST, SHORTER, ROUTE = "2001:db8:e00::1", "2001:db8:e00::/40", "2001:db8:e00::/48"
+LARGE, SMALL = [fr.udp(DST, size=1400)], [fr.udp(DST, size=400)]
+
+
+def wait_dumped(net):
+    """Two hints at most and a dump speak of what was learnt before; nothing asks for another."""
+
+    def dumps():
+        return net.router.log().count("exceptions told")
+
+    for _ in range(2):
+        told = dumps()
+        wait_until(lambda told=told: dumps() > told, 30, "a dump")
+
+
+def assert_not(net, verdict, frames):
+    """At once, whatever else becomes of them until the kernel was asked."""
+    _, rise = net.counted(lambda: net.exchange(frames))
+    assert verdict not in rise, rise
+
+
+@pytest.fixture
+def net(idle):
+    ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
+    return idle.start("--log-level", "debug", "--poll-ms", "200")
+
+
+def test_carrier_comes_back_in_a_large_table(idle):
+    """No packet meets its route without what it had, however long all the others take."""
+    net, large = idle, [fr.udp(FAR, size=1400)]
+    ex.prepare(net, ex.COVER_BY_C, ex.BY_B)
+    net.r.batch(
+        "route add 2001:db7:%x:%x::/64 via %s dev p2" % (number >> 8, number & 255, host_ll("c"))
+        for number in range(30_000)
+    )
+    net.r.sysctl("net.ipv6.conf.p1.ignore_routes_with_linkdown", 1)
+    net.start("--exceptions", "always")
+    ex.learn(net, MTU)
+    net.settle(large, answer_too_big=1)
+    net.host["b"].ip("link set dev h0 down")
+    net.wait_lookup(FAR, verdict="forward", port="p2")
+    wait_until(lambda: not ex.shown(net), 10, "not of this route")
+    net.host["b"].ip("link set dev h0 up")
+    by_b = []
+
+    def is_back():
+        got, rise = net.counted(lambda: net.exchange(large))
+        by_b.extend(frame for frame in got["b"] if len(frame) > MTU)
+        return rise.get("answer_too_big")
+
+    wait_until(is_back, 20, "answered again")
+    assert not by_b
+
+
+@pytest.fixture
+def objects(net):
+    next_hop_objects(net, "7/8")
+    net.r.run("ip", "nexthop", "add", "id", "11", "group", "7")
+    return net
+
+
+def learn_by_b(net):
+    """At b, whichever the quoted source leads to at first."""
+    for number in range(100):
+        ex.forget(net)
+        ex.learn(net, MTU, quoted=ex.echo("2001:db8:77::%x" % number, DST))
+        found = ex.in_kernel(net, DST)
+        if found and found["gateway"] == host_addr("b"):
+            break
+
+
+@pytest.mark.parametrize(
+    "shorter, longer",
+    [("10", "7"), ("7", "11")],
+    ids=["group and member", "member and group"],
+)
+def test_a_group_and_its_member(objects, shorter, longer):
+    net = objects
+    net.route("add", SHORTER, "nhid", shorter)
+    learn_by_b(net)
+    net.route("add", ROUTE, "nhid", longer)
+    net.settle(LARGE, answer_too_big=1)
+    wait_dumped(net)
+    net.route("del", SHORTER)
+    assert_not(net, "answer_too_big", LARGE)
+    net.settle(LARGE, forward=1)
+
+
+@pytest.mark.parametrize("change", ["del", "replace", "replace by another object"])
+def test_a_worse_metric(objects, change):
+    """Packets go neither before nor afterwards by the route that changes."""
+    net = objects
+    net.route("add", SHORTER, "nhid 7")
+    ex.learn(net, MTU, DST)
+    net.route("add", ROUTE, "nhid 7")
+    net.route("add", SHORTER, "via", host_ll("c"), "dev p2 metric 10")
+    net.settle(LARGE, answer_too_big=1)
+    wait_dumped(net)
+    if change == "del":
+        net.route("del", SHORTER, "nhid 7")
+    elif change == "replace":
+        net.route("replace", SHORTER, "via", host_ll("c"), "dev p2 metric 1024")
+    else:
+        net.route("replace", SHORTER, "nhid 8 metric 1024")
+    assert_not(net, "answer_too_big", LARGE)
+    net.settle(LARGE, forward=1)
+
+
+@pytest.mark.parametrize("change", ["add", "replace"])
+def test_a_route_in_another_table(objects, change):
+    """It has at once what another one by the same object has."""
+    net = objects
+    net.r.route("add", ROUTE, "nhid 7")
+    if change == "replace":
+        net.r.route("add", ROUTE, "nhid 8 table 100")
+    net.r.ip("rule add from 2001:db8:a::/64 lookup 100 pref 1000")
+    net.sync()
+    ex.learn(net, MTU, DST)
+    wait_until(lambda: DST in ex.shown(net), 10, "it is known")
+    wait_dumped(net)
+    net.route(change, ROUTE, "nhid 7 table 100")
+    kernels = net.r.ipj("route get", DST, "from 2001:db8:a::2 iif p0")[0]
+    assert kernels["metrics"][0]["mtu"] == MTU
+    assert_not(net, "forward", LARGE)
+    wait_dumped(net)
+    assert_not(net, "forward", LARGE)
+
+
+@pytest.mark.parametrize("how", ["group", "worse metric"])
+def test_redirects(net, how):
+    ex.accept_redirects(net, "b")
+    net.r.ip("nexthop add id 17 via", host_ll("b"), "dev p1")
+    net.r.run("ip", "nexthop", "add", "id", "20", "group", "17")
+    net.route("add", SHORTER, "nhid", "20" if how == "group" else "17")
+    ex.hear(net, ex.redirect(ex.OTHER, DST))
+    net.route("add", ROUTE, "nhid 17")
+    if how == "worse metric":
+        net.route("add", SHORTER, "via", host_ll("c"), "dev p2 metric 10")
+
+    def macs():
+        return [frame[:6].hex(":") for frame in net.exchange(SMALL)["b"]]
+
+    wait_until(lambda: macs() == [ex.OTHER_MAC], 10, lambda: "redirected: %s" % macs())
+    wait_dumped(net)
+    net.route("del", SHORTER, "metric 1024")
+    assert macs() == [HOST_MAC["b"]]
+    net.settle(SMALL, forward=1)
+    assert macs() == [HOST_MAC["b"]]
+
+
+@pytest.mark.parametrize("local", ["2001:db8:f00::/44", "2001:db8:f00::/48", "2001:db8:f00::/56"])
+def test_table_local_comes_before_main(net, local):
+    """Whatever the lengths, and goes again."""
+    large = [fr.udp(FAR, size=1400)]
+    ex.learn(net, MTU)
+    net.settle(large, answer_too_big=1)
+    wait_dumped(net)
+    net.route("add local", local, "dev lo table local")
+    net.settle(large, pass_local=1)
+    net.route("del local", local, "dev lo table local")
+    assert_not(net, "forward", large)
+    net.settle(large, answer_too_big=1)
+
+
+def test_a_route_of_table_local_replaced_by_its_like(net):
+    route = "%s via %s dev p1 table local" % (ROUTE, host_ll("b"))
+    net.route("add", route)
+    ex.learn(net, MTU, DST)
+    net.settle(LARGE, answer_too_big=1)
+    wait_dumped(net)
+    net.route("replace", route)
+    assert_not(net, "answer_too_big", LARGE)
+    net.settle(LARGE, forward=1)
