@@ -379,13 +379,16 @@ static void test_lost_in_local(void **state)
 	assert_effect(world, "2001:db8:2::3", SIM_NO_EFFECT);
 	assert_mtu(world, KNOWN, 1300);
 	assert_int_equal(find_in(world, RT_TABLE_LOCAL, dst, "::").marks, MISSING);
-	set_in(world, 1000, "2001:db8::/32", via("fe80::1", 3));
-	fib_join_exceptions(world->fib);
-	assert_int_equal(find_in(world, 1000, dst, "::").marks, 0);
 	tell(world, NULL, true);
 	assert_effect(world, dst, SIM_NO_EFFECT);
 	assert_marks(world, dst, ANY);
 	assert_int_equal(missing(world), 0);
+}
+
+static void tell_nothing(struct world *world)
+{
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
 }
 
 /* What is known there is in doubt here, if it is not known here as well. */
@@ -410,14 +413,9 @@ static void test_known_in_local(void **state)
 	assert_effect(world, "2001:db8::4", SIM_PUNTED);
 	assert_exceptions(world, 5);
 	assert_int_equal(stats_of(world).exceptions_evicted, 0);
-	unsay(world, FIB_KERNEL, "2001:db8::2");
+	tell_nothing(world);
 	assert_effect(world, "2001:db8::2", SIM_NO_EFFECT);
-}
-
-static void tell_nothing(struct world *world)
-{
-	fib_exceptions_begin(world->fib, FIB_KERNEL);
-	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
+	assert_effect(world, "2001:db8::4", SIM_NO_EFFECT);
 }
 
 /* For so long after all was told. */
@@ -455,6 +453,72 @@ static void test_untold_in_local(void **state)
 	set_in(world, RT_TABLE_LOCAL, "2001:db8::/48", via("fe80::1", 3));
 	fib_lose_exception(world->fib, RT_TABLE_LOCAL, &to);
 	assert_lost_for(world, dst, 5 * HOUR, 0);
+}
+
+/* Main has no route there before rules change. */
+static void test_lost_in_local_alone(void **state)
+{
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	set_in(world, RT_TABLE_LOCAL, "2001:db8:2::/48", via("fe80::1", 3));
+	fib_set_max_exceptions(world->fib, 1);
+	say(world, FIB_OPERATOR, "2001:db8::7", pmtu(1400));
+	assert_int_equal(say_in_local(world, dst, until(pmtu(1300), 500)), -ENOSPC);
+	fib_join_exceptions(world->fib);
+	set(world, "2001:db8:2::/48", via("fe80::1", 3));
+	assert_effect(world, dst, SIM_PUNTED);
+	assert_effect(world, "2001:db8:2::3", SIM_NO_EFFECT);
+}
+
+/* --- of routes in two tables by the same object ------------------------------------------------
+ */
+
+/* It is known in another table, of a route by object 1. */
+static void know_elsewhere(struct world *world, const char *dst)
+{
+	const struct fib_hop hop = hop_via("fe80::1", 3, 1);
+	const struct fib_object object = { .hops = &hop, .n_hops = 1 };
+	const struct fib_exception said = until(pmtu(1300), 500);
+	const union sixlane_addr to = addr(dst);
+
+	fib_set_object(world->fib, 1, &object);
+	set_in(world, 1000, "2001:db8:2::/48", by_object(1));
+	fib_set_exception(world->fib, FIB_KERNEL, 1000, &to, &said);
+}
+
+/* It has there a longer route, which then goes. */
+static void test_suspected_behind(void **state)
+{
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	set_routes(world);
+	know_elsewhere(world, dst);
+	set(world, "2001:db8:2::/64", via("fe80::3", 4));
+	set(world, "2001:db8:2::/48", by_object(1));
+	assert_effect(world, dst, SIM_PUNTED);
+	assert_doubt(world, dst);
+	unsay(world, FIB_KERNEL, dst);
+	assert_effect(world, dst, SIM_NO_EFFECT);
+	unset(world, "2001:db8:2::/64");
+	assert_effect(world, dst, SIM_PUNTED);
+}
+
+/* Until a dump has told, not for hours, and no matter of the bound. */
+static void test_suspected_without_room(void **state)
+{
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	fib_set_max_exceptions(world->fib, 1);
+	know_elsewhere(world, dst);
+	pass(world, 1);
+	set(world, "2001:db8:2::/48", by_object(1));
+	assert_effect(world, dst, SIM_PUNTED);
+	assert_int_equal(missing(world), 0);
+	tell_nothing(world);
+	assert_effect(world, dst, SIM_NO_EFFECT);
 }
 
 /* -------------------------------------------------------------------------------------------- */
@@ -1023,6 +1087,9 @@ int main(void)
 		TEST(test_lost_in_local),
 		TEST(test_known_in_local),
 		TEST(test_untold_in_local),
+		TEST(test_lost_in_local_alone),
+		TEST(test_suspected_behind),
+		TEST(test_suspected_without_room),
 		TEST(test_one_that_does_not_go),
 		TEST(test_another_daemon_where_none_is_missing),
 		TEST(test_the_operators_beside_lost_ones),

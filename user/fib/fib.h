@@ -200,6 +200,8 @@ bool fib_has_doubts(const struct fib *fib);
  * tell: those of a prefix's own route, or (dst NULL) all in all tables are in doubt.
  */
 void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst);
+/* The same of all to destinations within the prefix, whatever their routes. */
+void fib_doubt_exceptions_within(struct fib *fib, uint32_t table, const struct prefix *dst);
 /*
  * Before fib_set() of a prefix that has other routes as well, which packets do not go by: what the
  * kernel keeps at those may count again.

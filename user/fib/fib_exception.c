@@ -341,7 +341,7 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 	if (origin == FIB_KERNEL) {
 		if (!exception || !is_same(exception, &host->words[FIB_KERNEL].said))
 			lose_behind(fib, host);
-		host->lost = host->doubtful = host->moved = host->untold = false;
+		host->lost = host->doubtful = host->moved = host->untold = host->suspected = false;
 		fib_list_unlink(&host->doubts);
 	}
 	host->words[origin].there = exception != NULL;
@@ -358,17 +358,20 @@ void fib_host_suspect(struct fib *fib, uint32_t table, const struct fib_host *li
 	struct fib_host *host = find(fib_table_find(fib, table), &key.dst);
 	struct fib_exception said = like->words[FIB_KERNEL].said;
 
-	if (!kernel_has(like) || (host && host->words[FIB_KERNEL].there))
+	if (!kernel_has(like) || like->suspected || (host && host->words[FIB_KERNEL].there))
 		return;
 	said.punt = true;
 	if (!host && fib->hosts.n >= fib->hosts.max) {
-		fib_lost_add(fib, &key, &said, false);
+		fib_lost_suspect(fib, &key, &said);
 		return;
 	}
 	fib_set_exception(fib, FIB_KERNEL, table, &key.dst, &said);
 	host = find(fib_table_find(fib, table), &key.dst);
-	if (host)
-		fib_owner_doubt_host(fib, host);
+	if (!host)
+		return;
+	/* If it does not count, that may be for a longer route before it. */
+	host->moved = host->suspected = true;
+	fib_owner_doubt_host(fib, host);
 }
 
 void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst)
@@ -467,6 +470,18 @@ void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *
 	fib_owner_doubt(fib, fib_entry_of(node));
 	fib_lost_wake(fib, fib_entry_of(node));
 	fib_owner_settle(fib, fib_entry_of(node));
+}
+
+void fib_doubt_exceptions_within(struct fib *fib, uint32_t table, const struct prefix *dst)
+{
+	struct fib_table *found;
+	struct radix_node *at;
+
+	fib_adopt_finish(fib);
+	found = fib_table_find(fib, table);
+	at = found ? radix_first_under(&found->hosts, dst) : NULL;
+	for (; at; at = radix_next_under(at, dst))
+		fib_owner_doubt_host(fib, fib_host_of(at));
 }
 
 bool fib_has_exceptions(const struct fib *fib, uint32_t table, const struct prefix *dst)

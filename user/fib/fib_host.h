@@ -52,11 +52,12 @@ struct fib_host {
 	uint32_t doubted_in; /* the kernel's generation, when it came into doubt last */
 	bool written;	     /* it is in the map */
 	bool absent, stuck;
-	bool failed;   /* the map does not say what it should */
-	bool doubtful; /* the kernel is to be asked whether it still says the same */
-	bool lost;     /* what the kernel says may have been before somebody remembers any of it */
-	bool moved;    /* the route has changed since the kernel said it, and may keep it, … */
-	bool untold;   /* … and was one of which the kernel does not tell all */
+	bool failed;	/* the map does not say what it should */
+	bool doubtful;	/* the kernel is to be asked whether it still says the same */
+	bool lost;	/* what the kernel says may have been before somebody remembers any of it */
+	bool moved;	/* the route has changed since the kernel said it, and may keep it, … */
+	bool untold;	/* … and was one of which the kernel does not tell all */
+	bool suspected; /* the kernel has not said it here, but in another table */
 };
 
 /* --- fib_host.c ------------------------------------------------------------------------------- */
@@ -149,6 +150,9 @@ bool fib_lost_expect(struct fib *fib);
  * by now, but may when that has gone; and, if so, that it does not tell again. */
 void fib_lost_behind(struct fib *fib, const struct sixlane_exception_key *key,
 		     const struct fib_exception *said, bool untold);
+/* The kernel may have one here that another table has: what it tells in a dump shows it. */
+void fib_lost_suspect(struct fib *fib, const struct sixlane_exception_key *key,
+		      const struct fib_exception *said);
 /* The same of one that nobody can remember; and, if so, that it does not tell again whatever route
  * it is under. */
 void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,

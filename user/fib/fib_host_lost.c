@@ -174,6 +174,12 @@ void fib_lost_behind(struct fib *fib, const struct sixlane_exception_key *key,
 	add(fib, fib_table_find(fib, key->table), key, said, untold, false);
 }
 
+void fib_lost_suspect(struct fib *fib, const struct sixlane_exception_key *key,
+		      const struct fib_exception *said)
+{
+	add(fib, fib_table_find(fib, key->table), key, said, false, true);
+}
+
 /* Others may have set the bits of the first one. */
 static void count(uint64_t *n, bool is_new)
 {
@@ -201,17 +207,23 @@ static bool are_there(const struct fib_untold *untold)
 	return untold->until_ns || untold->no_end;
 }
 
-/* Packets to main look at the bits, those of local's among them. */
-static void lose_in_main(struct fib *fib, struct fib_entry *entry)
+/* As long as any may be. */
+static void lose_all(struct fib *fib, struct fib_entry *owner)
 {
 	const struct fib_lost *lost = &fib->hosts.lost;
 	uint8_t untold = 0;
 
-	if (entry->table->id != RT_TABLE_MAIN)
-		return;
 	untold |= are_there(&lost->untold) ? LOST_LATER : 0;
 	untold |= are_there(&lost->untold_old) ? LOST_OLD : 0;
-	lose(fib, entry, true, untold, true);
+	lose(fib, owner, true, untold, true);
+}
+
+/* Packets to main look at the bits, those of local's among them. */
+static void lose_in_main(struct fib *fib, struct fib_entry *entry)
+{
+	if (entry->table->id != RT_TABLE_MAIN)
+		return;
+	lose_all(fib, entry);
 	fib_owner_settle(fib, entry);
 }
 
@@ -235,6 +247,8 @@ void fib_join_exceptions(struct fib *fib)
 	if (!fib->hosts.lost.any)
 		return;
 	fib_entry_each(fib, lose_in_main);
+	/* and to those of local's routes that main has no cover of */
+	lose_all(fib, NULL);
 	fib_host_each(fib, lose_beside, NULL);
 }
 

@@ -132,10 +132,14 @@ static void note_changed(struct sync *sync, const struct nlmsghdr *nlh, const st
 
 	if (!sync_may_doubt(sync))
 		return;
-	if (over_main)
+	if (over_main) {
 		fib_doubt_exceptions(sync->fib, RT_TABLE_MAIN, &route->dst);
-	if (!over_main && is_first(sync, nlh, route))
+		/* laid over longer ones of main, too */
+		fib_doubt_exceptions_within(sync->fib, RT_TABLE_MAIN, &route->dst);
+		fib_doubt_exceptions_within(sync->fib, RT_TABLE_LOCAL, &route->dst);
+	} else if (is_first(sync, nlh, route)) {
 		return;
+	}
 	fib_doubt_exceptions(sync->fib, route->table, &route->dst);
 	if (replaces ? nexthops_count(sync->nexthops) : route->next_hop_id)
 		fib_doubt_object_exceptions(sync->fib, &route->dst,

@@ -102,6 +102,9 @@ int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 	if (ret)
 		return ret;
 	if (nlh->nlmsg_type == RTM_DELNEXTHOP) {
+		/* with its routes goes what was learnt of them, which may count for others */
+		if (sync_may_doubt(sync) && rib_by_object(sync->rib, next_hop.id).n)
+			fib_doubt_object_exceptions(sync->fib, &(struct prefix){ 0 }, next_hop.id);
 		nexthops_delete(sync->nexthops, next_hop.id);
 		/* buckets of a member that goes move to others without a word */
 		if (nexthops_any_resilient(sync->nexthops) && !sync->dumping)
