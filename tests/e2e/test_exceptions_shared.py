@@ -97,16 +97,21 @@ def test_a_group_and_its_member(objects, shorter, longer):
     net.settle(LARGE, forward=1)
 
 
-@pytest.mark.parametrize("change", ["del", "replace", "replace by another object"])
-def test_a_worse_metric(objects, change):
-    """Packets go neither before nor afterwards by the route that changes."""
-    net = objects
-    net.route("add", SHORTER, "nhid 7")
+def learn_of_a_worse_metric(net, object_id):
+    """Packets go by another route, and shorter ones by a better metric."""
+    net.route("add", SHORTER, "nhid", object_id)
     ex.learn(net, MTU, DST)
     net.route("add", ROUTE, "nhid 7")
     net.route("add", SHORTER, "via", host_ll("c"), "dev p2 metric 10")
     net.settle(LARGE, answer_too_big=1)
     wait_dumped(net)
+
+
+@pytest.mark.parametrize("change", ["del", "replace", "replace by another object"])
+def test_a_worse_metric(objects, change):
+    """Packets go neither before nor afterwards by the route that changes."""
+    net = objects
+    learn_of_a_worse_metric(net, "7")
     if change == "del":
         net.route("del", SHORTER, "nhid 7")
     elif change == "replace":
@@ -141,12 +146,7 @@ def test_routes_go_with_their_object_unsaid(objects):
     """Packets go by none of them."""
     net = objects
     net.r.sysctl("net.ipv4.nexthop_compat_mode", 0)
-    net.route("add", SHORTER, "nhid 11")
-    ex.learn(net, MTU, DST)
-    net.route("add", ROUTE, "nhid 7")
-    net.route("add", SHORTER, "via", host_ll("c"), "dev p2 metric 10")
-    net.settle(LARGE, answer_too_big=1)
-    wait_dumped(net)
+    learn_of_a_worse_metric(net, "11")
     net.r.run("ip", "nexthop", "del", "id", "11")
     net.sync()
     assert_not(net, "answer_too_big", LARGE)

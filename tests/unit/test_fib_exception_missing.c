@@ -455,6 +455,21 @@ static void test_untold_in_local(void **state)
 	assert_lost_for(world, dst, 5 * HOUR, 0);
 }
 
+/* What is marked while all is being told is not marked for ever. */
+static void test_local_while_all_is_told(void **state)
+{
+	struct world *world = *state;
+
+	fill_up(world);
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	fib_join_exceptions(world->fib);
+	assert_marks(world, KNOWN, MISSING);
+	say(world, FIB_KERNEL, KNOWN, pmtu(1300));
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
+	tell(world, NULL, true);
+	assert_marks(world, KNOWN, ANY);
+}
+
 /* Main has no route there before rules change. */
 static void test_lost_in_local_alone(void **state)
 {
@@ -1088,6 +1103,7 @@ int main(void)
 		TEST(test_known_in_local),
 		TEST(test_untold_in_local),
 		TEST(test_lost_in_local_alone),
+		TEST(test_local_while_all_is_told),
 		TEST(test_suspected_behind),
 		TEST(test_suspected_without_room),
 		TEST(test_one_that_does_not_go),

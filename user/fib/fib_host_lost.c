@@ -246,6 +246,7 @@ void fib_join_exceptions(struct fib *fib)
 		fib_host_suspect(fib, RT_TABLE_MAIN, fib_host_of(at));
 	if (!fib->hosts.lost.any)
 		return;
+	fib->hosts.lost.any_anew = true;
 	fib_entry_each(fib, lose_in_main);
 	/* and to those of local's routes that main has no cover of */
 	lose_all(fib, NULL);
