@@ -45,6 +45,11 @@ man_pages() {
 	! mandoc -Tlint -W style user/*.8 2>/dev/null | grep -v 'referenced manual not found'
 }
 
+# Every file of the end-to-end tests is run in virtual machines, too; starting one takes minutes, this does not.
+vm_jobs() {
+	/usr/bin/python3 tests/vm/vm.py --list >/dev/null
+}
+
 # Load an object in a bpffs of its own; prints what the verifier says.
 verify() {
 	unshare -m sh -c 'mount -t bpf bpf /sys/fs/bpf &&
@@ -85,5 +90,6 @@ check "cppcheck" cpp_check
 check "shellcheck" shellcheck -x -S warning "${shell_files[@]}"
 check "pyflakes" /usr/bin/python3 -m pyflakes "${python_files[@]}"
 check "man pages" man_pages
+check "jobs of the virtual machines" vm_jobs
 check "the verifier's budget" verifier_budget
 exit $failed

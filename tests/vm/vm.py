@@ -88,7 +88,8 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-learnt", "test_path_mtu_learning.py", "test_exceptions_learnt.py"),
         pytest_job("e2e", "e2e-learnt-changes", "test_path_mtu_changes.py"),
         pytest_job("e2e", "e2e-redirects", "test_redirects.py", "test_answer_source.py"),
-        pytest_job("e2e", "e2e-exceptions", "test_exceptions_operator.py", "test_exception_command.py"),
+        pytest_job("e2e", "e2e-exceptions", "test_exceptions_operator.py", "test_exception_command.py",
+                   "test_exceptions_shared.py"),
         pytest_job("e2e", "e2e-floods", "test_exception_floods.py", "test_exception_scale.py",
                    "test_path_mtu_hosts.py"),
         pytest_job("e2e", "e2e-explain", "test_explain.py", "test_exception_explain.py", "test_jumbo.py"),
@@ -196,6 +197,8 @@ def options():
                         help="how many at a time (default: one a CPU, %(default)s)")
     parser.add_argument("--parity-seconds", type=int, metavar="N", default=300,
                         help="how long to compare random routers (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--list", action="store_true",
+                        help="print the jobs and what they run, and start none")
     args = parser.parse_args()
     args.kernels = args.kernel.split(",")
     every = jobs(args.parity_seconds)
@@ -212,6 +215,10 @@ def options():
 
 def main():
     args = options()
+    if args.list:
+        for job in args.jobs:
+            print(f"{job.name}: {job.command}")
+        return 0
     if os.uname().machine != "x86_64":
         sys.exit("vm: the test machines are x86_64 and use this system's programs: not here")
     tally, kernels = Tally(), []
