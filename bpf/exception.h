@@ -50,10 +50,14 @@ static __always_inline int exception_missing_bit(__u32 bit)
 }
 
 /* Whether there may be one all the same. route: the value of its route in the trie. */
-static __always_inline int exception_may_be_missing(__u32 route, __u32 check)
+static __always_inline int exception_may_be_missing(__u32 route, const union sixlane_addr *dst)
 {
-	return unlikely(route & SIXLANE_ROUTE_EXCEPTIONS_MISSING) &&
-	       exception_missing_bit(sixlane_missing_bit(check, 0)) &&
+	__u32 check;
+
+	if (likely(!(route & SIXLANE_ROUTE_EXCEPTIONS_MISSING)))
+		return 0;
+	check = sixlane_missing_check(dst);
+	return exception_missing_bit(sixlane_missing_bit(check, 0)) &&
 	       exception_missing_bit(sixlane_missing_bit(check, 1));
 }
 
@@ -149,8 +153,8 @@ static __always_inline enum sixlane_verdict exception_find(struct packet *pkt)
 
 	found = exception_lookup(&key, check);
 	if (!found)
-		return exception_may_be_missing(pkt->route, check) ? SIXLANE_PUNT_EXCEPTION
-								   : SIXLANE_FORWARD;
+		return exception_may_be_missing(pkt->route, &key.dst) ? SIXLANE_PUNT_EXCEPTION
+								      : SIXLANE_FORWARD;
 	if (!exception_read(found, check, &terms))
 		return SIXLANE_PUNT_EXCEPTION;
 	now_ns = exception_now_ns();
@@ -171,7 +175,7 @@ static __always_inline int exception_may_be(const union sixlane_addr *dst, __u32
 		return 0;
 	key = (struct sixlane_exception_key){ .dst = *dst, .table = table };
 	check = sixlane_exception_check(&key);
-	return exception_lookup(&key, check) || exception_may_be_missing(route, check);
+	return exception_lookup(&key, check) || exception_may_be_missing(route, &key.dst);
 }
 
 /* Sets mtu and exception, and fate to the exception's. */

@@ -13,7 +13,7 @@
 #include "sixlane_verdicts.h"
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 7u
+#define SIXLANE_ABI 8u
 
 #define SIXLANE_MAX_ROUTES 4194304u /* never preallocated: costs nothing until used */
 #define SIXLANE_MAX_NEXT_HOPS 65536u
@@ -313,8 +313,9 @@ static inline __u32 sixlane_excepted_bit(__u32 check)
 /* --- sl_missing: ARRAY of __u64, mmapable -------------------------------------------------- */
 
 /*
- * Two bits are set if sl_exceptions lacks an entry with such a check that the kernel may have: only
- * the few destinations of a prefix with SIXLANE_ROUTE_EXCEPTIONS_MISSING that have both are punted.
+ * Two bits are set if sl_exceptions lacks an entry of such a destination, in whatever table, that
+ * the kernel may have: what it keeps at a next-hop object counts in all of them. Only the few
+ * destinations of a prefix with SIXLANE_ROUTE_EXCEPTIONS_MISSING that have both are punted.
  * They are set before an entry goes that the kernel may still have, and where the mark is new
  * before it; and go when the kernel has told all that it has and not them.
  */
@@ -322,7 +323,14 @@ static inline __u32 sixlane_excepted_bit(__u32 check)
 	(1u << 22) /* 512 KiB: 100,000 let one in 500 others seem to be lacking */
 #define SIXLANE_MISSING_WORDS (SIXLANE_MISSING_BITS / 64)
 
-/* The first (0) or the second (1) of its bits. */
+static inline __u32 sixlane_missing_check(const union sixlane_addr *dst)
+{
+	const struct sixlane_exception_key key = { .dst = *dst };
+
+	return sixlane_exception_check(&key);
+}
+
+/* The first (0) or the second (1) of its bits. check: sixlane_missing_check(). */
 static inline __u32 sixlane_missing_bit(__u32 check, __u32 number)
 {
 	return (number ? check : check >> 10) & (SIXLANE_MISSING_BITS - 1);

@@ -20,7 +20,7 @@ void walk_find_exception(const struct maps *maps, const struct walk_query *query
 	if (!walk->marks)
 		return;
 	if (maps_exception(maps, &key, &found->value)) {
-		found->outcome = maps_exception_may_be_missing(maps, &key, walk->marks)
+		found->outcome = maps_exception_may_be_missing(maps, &key.dst, walk->marks)
 					 ? WALK_EXCEPTION_MISSING
 					 : WALK_EXCEPTION_ABSENT;
 		return;

@@ -159,7 +159,7 @@ static bool may_have_exception(const struct maps *maps, const struct sixlane_exc
 	struct sixlane_exception value;
 
 	return (route & WALK_MARKS && !maps_exception(maps, key, &value)) ||
-	       maps_exception_may_be_missing(maps, key, route);
+	       maps_exception_may_be_missing(maps, &key->dst, route);
 }
 
 /* Whether the rule suppresses the route, with WALK_RULE_DECIDES for no. */

@@ -12,7 +12,7 @@
 static const struct setup *setup;
 static struct world_exception installed[WORLD_EXCEPTIONS];
 static size_t n_installed;
-static struct sixlane_exception_key missing[WORLD_EXCEPTIONS];
+static union sixlane_addr missing[WORLD_EXCEPTIONS];
 static size_t n_missing;
 static struct sixlane_exception *before, *after; /* [exception][cpu] */
 static uint64_t before_ns;			 /* the clock that the datapath reads */
@@ -136,13 +136,12 @@ static void set_excepted(const struct sixlane_exception_key *key, bool set)
 	set_bit(setup->excepted, sixlane_excepted_bit(sixlane_exception_check(key)), set);
 }
 
-static void set_missing(const struct sixlane_exception_key *keys, size_t n, bool set)
+static void set_missing(const union sixlane_addr *dsts, size_t n, bool set)
 {
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t number = 0; number < 2; number++)
 			set_bit(setup->missing,
-				sixlane_missing_bit(sixlane_exception_check(&keys[i]), number),
-				set);
+				sixlane_missing_bit(sixlane_missing_check(&dsts[i]), number), set);
 }
 
 void figures_install(const struct world *world)

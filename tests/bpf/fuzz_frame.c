@@ -14,7 +14,7 @@ static size_t random_payload(void)
 static void random_destination(const struct world *world, uint8_t addr[16])
 {
 	if (world->n_missing && fuzz_one_in(6)) {
-		memcpy(addr, world->missing[fuzz_below((uint32_t)world->n_missing)].dst.bytes, 16);
+		memcpy(addr, world->missing[fuzz_below((uint32_t)world->n_missing)].bytes, 16);
 		return;
 	}
 	if (world->n_exceptions && fuzz_one_in(2)) {

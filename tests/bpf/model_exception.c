@@ -22,8 +22,7 @@ static bool is_missing(const struct walk *w)
 	if (!(w->value & SIXLANE_ROUTE_EXCEPTIONS_MISSING))
 		return false;
 	for (size_t i = 0; i < world->n_missing; i++)
-		if (world->missing[i].table == w->table &&
-		    !memcmp(world->missing[i].dst.bytes, w->bare.bytes + AT_DST, 16))
+		if (!memcmp(world->missing[i].bytes, w->bare.bytes + AT_DST, 16))
 			return true;
 	return false;
 }

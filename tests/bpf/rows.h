@@ -40,11 +40,8 @@ struct row {
 		uint32_t table; /* 0: main */
 		struct sixlane_exception value;
 	} exceptions[ROW_EXCEPTIONS];
-	struct {
-		const char *dst; /* NULL: none */
-		uint32_t table;	 /* 0: main */
-	} missing;		 /* an exception that the map lacks */
-	uint32_t marks;		 /* of the first route */
+	const char *missing; /* a destination whose exception the map lacks; NULL: none */
+	uint32_t marks;	     /* of the first route */
 	union sixlane_hash_policy hash;
 	void (*arrange)(struct world *world);
 	_Bool at_home; /* ports in the slots that are tried first, the index empty */

@@ -30,7 +30,7 @@
 #define MARKED .marks = SIXLANE_ROUTE_EXCEPTIONS
 #define MISSING .marks = SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING
 
-#define LACKING .missing.dst = FRAME_DST
+#define LACKING .missing = FRAME_DST
 
 /* The first route is marked, and there is an exception, which packets find or not. */
 #define HIT(...) MARKED, .exceptions = { __VA_ARGS__ }, .hit = 1

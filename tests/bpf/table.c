@@ -38,8 +38,8 @@ static void arrange(const struct row *row, struct world *w)
 	for (size_t i = 0; i < ROW_EXCEPTIONS && row->exceptions[i].dst; i++)
 		world_add_exception(w, row->exceptions[i].dst, row->exceptions[i].table,
 				    &row->exceptions[i].value);
-	if (row->missing.dst)
-		world_add_missing(w, row->missing.dst, row->missing.table);
+	if (row->missing)
+		world_add_missing(w, row->missing);
 	for (size_t i = 0; i < ROW_RULES && row->rules[i].rule.priority; i++)
 		world_add_rule(w, &row->rules[i].rule, row->rules[i].src, row->rules[i].dst);
 	if (row->arrange)

@@ -226,13 +226,12 @@ void world_add_exception(struct world *world, const char *dst, uint32_t table,
 	exception->value.check = sixlane_exception_check(&exception->key);
 }
 
-void world_add_missing(struct world *world, const char *dst, uint32_t table)
+void world_add_missing(struct world *world, const char *dst)
 {
-	struct sixlane_exception_key *key = &world->missing[world->n_missing++];
+	union sixlane_addr *missing = &world->missing[world->n_missing++];
 
 	assert(world->n_missing <= WORLD_EXCEPTIONS);
-	parse_addr(&key->dst, dst);
-	key->table = table ? table : SIXLANE_TABLE_MAIN;
+	parse_addr(missing, dst);
 }
 
 void world_mark_routes(struct world *world, uint32_t marks)

@@ -129,7 +129,7 @@ struct world {
 	size_t n_sources;
 	struct world_exception exceptions[WORLD_EXCEPTIONS];
 	size_t n_exceptions;
-	struct sixlane_exception_key missing[WORLD_EXCEPTIONS]; /* those of sl_missing */
+	union sixlane_addr missing[WORLD_EXCEPTIONS]; /* those of sl_missing */
 	size_t n_missing;
 };
 
@@ -155,7 +155,7 @@ void world_add_exception(struct world *world, const char *dst, uint32_t table,
 			 const struct sixlane_exception *value);
 
 /* One that the map lacks; the rest as above. */
-void world_add_missing(struct world *world, const char *dst, uint32_t table);
+void world_add_missing(struct world *world, const char *dst);
 
 /* FRAME_DST's route to NH_GATEWAY, this exception of it, and a way back by NEIGH_IN. */
 void world_add_exception_and_ways(struct world *world, const struct sixlane_exception *value);

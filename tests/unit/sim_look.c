@@ -59,7 +59,6 @@ const struct sixlane_exception *sim_exception(const struct sim *sim, uint32_t ta
 enum sim_effect sim_effect(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
 			   const struct sim_found *found, const struct sixlane_exception **value)
 {
-	const struct sixlane_exception_key key = { .dst = *dst, .table = table };
 	bool lacks = found->marks & SIXLANE_ROUTE_EXCEPTIONS_MISSING;
 
 	*value = NULL;
@@ -67,7 +66,7 @@ enum sim_effect sim_effect(const struct sim *sim, uint32_t table, const union si
 		return SIM_NO_EFFECT;
 	*value = sim_exception(sim, table, dst);
 	if (!*value)
-		return lacks && sim_is_missing(sim, &key) ? SIM_PUNTED : SIM_NO_EFFECT;
+		return lacks && sim_is_missing(sim, dst) ? SIM_PUNTED : SIM_NO_EFFECT;
 	if ((*value)->flags & SIXLANE_EXCEPTION_OBSERVE)
 		return SIM_OBSERVED;
 	return (*value)->flags & SIXLANE_EXCEPTION_PUNT ? SIM_PUNTED : SIM_APPLIED;

@@ -227,29 +227,29 @@ static int exception_del(void *ctx, const struct sixlane_exception_key *key)
 	return 0;
 }
 
-static size_t find_missing(const struct sim *sim, const struct sixlane_exception_key *key)
+static size_t find_missing(const struct sim *sim, const union sixlane_addr *dst)
 {
 	size_t i = 0;
 
-	while (i < sim->n_missing && memcmp(&sim->missing[i].key, key, sizeof(*key)))
+	while (i < sim->n_missing && memcmp(&sim->missing[i].dst, dst, sizeof(*dst)))
 		i++;
 	return i;
 }
 
-bool sim_is_missing(const struct sim *sim, const struct sixlane_exception_key *key)
+bool sim_is_missing(const struct sim *sim, const union sixlane_addr *dst)
 {
-	return find_missing(sim, key) < sim->n_missing;
+	return find_missing(sim, dst) < sim->n_missing;
 }
 
-static unsigned int missing_add(void *ctx, const struct sixlane_exception_key *key, bool untold)
+static unsigned int missing_add(void *ctx, const union sixlane_addr *dst, bool untold)
 {
 	struct sim *sim = ctx;
-	size_t i = find_missing(sim, key);
+	size_t i = find_missing(sim, dst);
 	unsigned int news = 0;
 
 	assert_true(i < SIM_MAX_EXCEPTIONS);
 	if (i == sim->n_missing) {
-		sim->missing[sim->n_missing++] = (struct sim_missing){ .key = *key };
+		sim->missing[sim->n_missing++] = (struct sim_missing){ .dst = *dst };
 		news |= FIB_MISSING_NOW;
 	}
 	news |= sim->missing[i].anew ? 0 : FIB_MISSING_ANEW;
@@ -263,9 +263,9 @@ static unsigned int missing_add(void *ctx, const struct sixlane_exception_key *k
 	return news;
 }
 
-static bool missing_has(void *ctx, const struct sixlane_exception_key *key)
+static bool missing_has(void *ctx, const union sixlane_addr *dst)
 {
-	return sim_is_missing(ctx, key);
+	return sim_is_missing(ctx, dst);
 }
 
 static bool missing_adopt(void *ctx)

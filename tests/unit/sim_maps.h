@@ -46,7 +46,7 @@ struct sim_exception {
 };
 
 struct sim_missing {
-	struct sixlane_exception_key key;
+	union sixlane_addr dst;
 	bool anew, untold, untold_old;
 };
 
@@ -124,7 +124,7 @@ enum sim_effect { SIM_NO_EFFECT, SIM_APPLIED, SIM_OBSERVED, SIM_PUNTED };
 enum sim_effect sim_effect(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
 			   const struct sim_found *found, const struct sixlane_exception **value);
 /* The map lacks it, as is said to packets. */
-bool sim_is_missing(const struct sim *sim, const struct sixlane_exception_key *key);
+bool sim_is_missing(const struct sim *sim, const union sixlane_addr *dst);
 /* Whoever looks for it or not; NULL: it is not there. */
 const struct sixlane_exception *sim_exception(const struct sim *sim, uint32_t table,
 					      const union sixlane_addr *dst);

@@ -66,15 +66,14 @@ struct fib_writer {
 			     const struct sixlane_exception *value);
 	int (*exception_del)(void *ctx, const struct sixlane_exception_key *key);
 	/*
-	 * sl_missing. The kernel may have an exception of this destination that the map lacks, or
-	 * is going to: it is there first. At the end those are none that were not
+	 * sl_missing. The kernel may have an exception of this destination, in some table, that the
+	 * map lacks, or is going to: it is there first. At the end those are none that were not
 	 * added since begin, but for those that are untold; and so is what is there when an earlier
 	 * daemon's are adopted (false: nothing). A begin that turns makes the untold old ones, and
 	 * the old ones untold no more. FIB_MISSING_*.
 	 */
-	unsigned int (*missing_add)(void *ctx, const struct sixlane_exception_key *key,
-				    bool untold);
-	bool (*missing_has)(void *ctx, const struct sixlane_exception_key *key);
+	unsigned int (*missing_add)(void *ctx, const union sixlane_addr *dst, bool untold);
+	bool (*missing_has)(void *ctx, const union sixlane_addr *dst);
 	bool (*missing_adopt)(void *ctx);
 	void (*missing_begin)(void *ctx, bool turn);
 	void (*missing_end)(void *ctx);

@@ -268,7 +268,6 @@ static void set_failed(struct fib *fib, struct fib_host *host, bool failed)
 void fib_host_settle(struct fib *fib, struct fib_host *host)
 {
 	struct fib_host_parts parts = { 0 }, old = host->parts;
-	const struct sixlane_exception_key key = fib_host_key(host);
 	struct sixlane_exception content;
 	bool said = fib_host_is_said(host), whole = true;
 	int err = 0;
@@ -285,7 +284,7 @@ void fib_host_settle(struct fib *fib, struct fib_host *host)
 		host->parts = parts;
 	fib_host_drop_parts(fib, err ? &parts : &old);
 	if (said && !host->written)
-		fib_missing_add(fib, &key, false);
+		fib_missing_add(fib, &host->node.prefix.addr, false);
 	fib_host_count(host, said && !host->written, err && host->written);
 	set_failed(fib, host, err || !whole);
 }

@@ -161,7 +161,7 @@ void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,
 bool fib_is_told(const struct fib_next_hop *route);
 /* Packets to it are to find that it may be missing: before its owner says that some are. Returns
  * FIB_MISSING_*. */
-unsigned int fib_missing_add(struct fib *fib, const struct sixlane_exception_key *key, bool untold);
+unsigned int fib_missing_add(struct fib *fib, const union sixlane_addr *dst, bool untold);
 /* What is lost under one, or none (NULL), may be under the other now. */
 void fib_lost_spread(struct fib *fib, const struct fib_entry *from, struct fib_entry *to);
 /* Before an entry's route changes: what is behind it may come to count, wherever packets look. */

@@ -44,9 +44,8 @@ bool fib_lost_under(const struct fib *fib, const struct fib_entry *owner)
 
 bool fib_is_lost(const struct fib *fib, const struct fib_host *host)
 {
-	const struct sixlane_exception_key key = fib_host_key(host);
-
-	return fib_lost_under(fib, host->owner) && fib->writer.missing_has(fib->writer.ctx, &key);
+	return fib_lost_under(fib, host->owner) &&
+	       fib->writer.missing_has(fib->writer.ctx, &host->node.prefix.addr);
 }
 
 static void wake(struct fib *fib, struct fib_entry *owner)
@@ -116,15 +115,10 @@ bool fib_is_told(const struct fib_next_hop *route)
 	       (route->key.n == 1 && !route->group);
 }
 
-/* What is kept in local packets may look for in main, one day: fib_join_exceptions(). */
-unsigned int fib_missing_add(struct fib *fib, const struct sixlane_exception_key *key, bool untold)
+unsigned int fib_missing_add(struct fib *fib, const union sixlane_addr *dst, bool untold)
 {
-	const struct sixlane_exception_key in_main = { .dst = key->dst, .table = RT_TABLE_MAIN };
-
 	fib->hosts.lost.any = fib->hosts.lost.any_anew = true;
-	if (key->table == RT_TABLE_LOCAL)
-		fib->writer.missing_add(fib->writer.ctx, &in_main, untold);
-	return fib->writer.missing_add(fib->writer.ctx, key, untold);
+	return fib->writer.missing_add(fib->writer.ctx, dst, untold);
 }
 
 bool fib_lost_expect(struct fib *fib)
@@ -159,7 +153,7 @@ static unsigned int add(struct fib *fib, const struct fib_table *table,
 {
 	const struct prefix host = prefix_of(key);
 	struct fib_entry *owner = table ? fib_host_owner_at(table, &host) : NULL;
-	unsigned int news = fib_missing_add(fib, key, untold);
+	unsigned int news = fib_missing_add(fib, &key->dst, untold);
 
 	if (untold)
 		keep_untold(&fib->hosts.lost.untold, said);
@@ -218,7 +212,7 @@ static void lose_all(struct fib *fib, struct fib_entry *owner)
 	lose(fib, owner, true, untold, true);
 }
 
-/* Packets to main look at the bits, those of local's among them. */
+/* Packets to main look at the bits, which those of local have, too. */
 static void lose_in_main(struct fib *fib, struct fib_entry *entry)
 {
 	if (entry->table->id != RT_TABLE_MAIN)
@@ -350,11 +344,9 @@ static void turn_and_begin_finding(struct fib *fib, struct fib_entry *entry)
 
 static void add_absent(struct fib *fib, struct fib_host *host, void *ctx)
 {
-	const struct sixlane_exception_key key = fib_host_key(host);
-
 	(void)ctx;
 	if (host->absent)
-		fib_missing_add(fib, &key, false);
+		fib_missing_add(fib, &host->node.prefix.addr, false);
 }
 
 bool fib_lost_begin(struct fib *fib)

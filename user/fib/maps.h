@@ -83,7 +83,7 @@ typedef int (*maps_exception_fn)(void *ctx, const struct sixlane_exception_key *
 int maps_exception(const struct maps *maps, const struct sixlane_exception_key *key,
 		   struct sixlane_exception *out);
 /* Whether it may be one that sl_exceptions lacks, under a route with this value in the trie. */
-bool maps_exception_may_be_missing(const struct maps *maps, const struct sixlane_exception_key *key,
+bool maps_exception_may_be_missing(const struct maps *maps, const union sixlane_addr *dst,
 				   uint32_t route);
 /* Every entry, in no order. Entries may come and go meanwhile: one may be told twice or not at
  * all. 0, -errno, or fn's non-zero return. */

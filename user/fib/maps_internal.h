@@ -36,8 +36,8 @@ void maps_excepted_adopted(const struct maps *maps, bool all);
 
 /* --- maps_missing.c: of fib_writer --------------------------------------------------------- */
 
-unsigned int maps_write_missing(void *ctx, const struct sixlane_exception_key *key, bool untold);
-bool maps_write_missing_has(void *ctx, const struct sixlane_exception_key *key);
+unsigned int maps_write_missing(void *ctx, const union sixlane_addr *dst, bool untold);
+bool maps_write_missing_has(void *ctx, const union sixlane_addr *dst);
 bool maps_write_missing_adopt(void *ctx);
 void maps_write_missing_begin(void *ctx, bool turn);
 void maps_write_missing_end(void *ctx);

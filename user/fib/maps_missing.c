@@ -34,28 +34,28 @@ static unsigned int set(const struct maps *maps, uint32_t bit, bool untold)
 	return news;
 }
 
-static bool is_missing(const struct maps *maps, const struct sixlane_exception_key *key)
+static bool is_missing(const struct maps *maps, const union sixlane_addr *dst)
 {
-	const uint32_t check = sixlane_exception_check(key);
+	const uint32_t check = sixlane_missing_check(dst);
 
 	return is_set(maps, sixlane_missing_bit(check, 0)) &&
 	       is_set(maps, sixlane_missing_bit(check, 1));
 }
 
-bool maps_exception_may_be_missing(const struct maps *maps, const struct sixlane_exception_key *key,
+bool maps_exception_may_be_missing(const struct maps *maps, const union sixlane_addr *dst,
 				   uint32_t route)
 {
-	return route & SIXLANE_ROUTE_EXCEPTIONS_MISSING && is_missing(maps, key);
+	return route & SIXLANE_ROUTE_EXCEPTIONS_MISSING && is_missing(maps, dst);
 }
 
-bool maps_write_missing_has(void *ctx, const struct sixlane_exception_key *key)
+bool maps_write_missing_has(void *ctx, const union sixlane_addr *dst)
 {
-	return is_missing(ctx, key);
+	return is_missing(ctx, dst);
 }
 
-unsigned int maps_write_missing(void *ctx, const struct sixlane_exception_key *key, bool untold)
+unsigned int maps_write_missing(void *ctx, const union sixlane_addr *dst, bool untold)
 {
-	const uint32_t check = sixlane_exception_check(key);
+	const uint32_t check = sixlane_missing_check(dst);
 	unsigned int news = set(ctx, sixlane_missing_bit(check, 0), untold);
 
 	return news | set(ctx, sixlane_missing_bit(check, 1), untold);
