@@ -122,21 +122,44 @@ def test_a_worse_metric(objects, change):
     net.settle(LARGE, forward=1)
 
 
-@pytest.mark.parametrize("change", ["add", "replace"])
-def test_a_route_in_another_table(objects, change):
-    """It has at once what another one by the same object has."""
-    net = objects
-    net.r.route("add", ROUTE, "nhid 7")
-    if change == "replace":
-        net.r.route("add", ROUTE, "nhid 8 table 100")
+def learn_in_main(net):
+    """While packets look in table 100 first."""
     net.r.ip("rule add from 2001:db8:a::/64 lookup 100 pref 1000")
     net.sync()
     ex.learn(net, MTU, DST)
     wait_until(lambda: DST in ex.shown(net), 10, "it is known")
+
+
+@pytest.mark.parametrize("change", ["add", "replace", "member"])
+def test_a_route_in_another_table(objects, change):
+    """It has at once what another one by the same object has, or by one of its members."""
+    net = objects
+    net.r.route("add", ROUTE, "nhid 7")
+    net.r.run("ip", "nexthop", "add", "id", "12", "group", "8")
+    if change == "replace":
+        net.r.route("add", ROUTE, "nhid 8 table 100")
+    elif change == "member":
+        net.r.route("add", ROUTE, "nhid 12 table 100")
+    learn_in_main(net)
     wait_dumped(net)
-    net.route(change, ROUTE, "nhid 7 table 100")
+    if change == "member":
+        net.r.run("ip", "nexthop", "replace", "id", "12", "group", "7")
+        net.sync()
+    else:
+        net.route(change, ROUTE, "nhid 7 table 100")
     kernels = net.r.ipj("route get", DST, "from 2001:db8:a::2 iif p0")[0]
     assert kernels["metrics"][0]["mtu"] == MTU
+    assert_not(net, "forward", LARGE)
+    wait_dumped(net)
+    assert_not(net, "forward", LARGE)
+
+
+def test_learnt_in_another_table(objects):
+    """It counts at once in all by that object."""
+    net = objects
+    net.r.route("add", ROUTE, "nhid 7")
+    net.r.route("add", ROUTE, "nhid 7 table 100")
+    learn_in_main(net)
     assert_not(net, "forward", LARGE)
     wait_dumped(net)
     assert_not(net, "forward", LARGE)

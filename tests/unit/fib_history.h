@@ -204,9 +204,6 @@ static inline bool is_gone(void *ctx, uint32_t table, const union sixlane_addr *
 	bool gone;
 
 	(void)doubt;
-	/* suspected, since another table has it */
-	if (i == N_EXCEPTIONS)
-		return true;
 	gone = !exception->there[FIB_KERNEL] || history_random(history, 2);
 	exception->there[FIB_KERNEL] = !gone;
 	exception->doubt = MODEL_DOUBT;

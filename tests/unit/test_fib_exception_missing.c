@@ -391,7 +391,7 @@ static void tell_nothing(struct world *world)
 	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
 }
 
-/* What is known there is in doubt here, if it is not known here as well. */
+/* What is known there may be missing here, if it is not known here as well. */
 static void test_known_in_local(void **state)
 {
 	struct world *world = *state;
@@ -400,22 +400,18 @@ static void test_known_in_local(void **state)
 	set_in(world, RT_TABLE_LOCAL, "2001:db8::/48", via("fe80::1", 3));
 	say_in_local(world, "2001:db8::2", pmtu(1300));
 	say_in_local(world, "2001:db8::3", pmtu(1300));
-	say_in_local(world, "2001:db8::4", pmtu(1300));
 	say(world, FIB_KERNEL, "2001:db8::3", until(pmtu(1310), 50));
-	fib_set_max_exceptions(world->fib, 5);
+	fib_set_max_exceptions(world->fib, 3);
 	fib_join_exceptions(world->fib);
 	assert_effect(world, "2001:db8::2", SIM_PUNTED);
 	assert_mtu(world, "2001:db8::3", 1310);
 	assert_effect(world, "2001:db9::1", SIM_NO_EFFECT);
-	assert_doubt(world, "2001:db8::2");
-	assert_doubt(world, NULL);
-	/* No others make room for those that may not be. */
-	assert_effect(world, "2001:db8::4", SIM_PUNTED);
-	assert_exceptions(world, 5);
-	assert_int_equal(stats_of(world).exceptions_evicted, 0);
+	assert_true(fib_wants_exceptions(world->fib));
+	assert_false(fib_wants_exceptions(world->fib));
+	/* They need no room. */
+	assert_exceptions(world, 3);
 	tell_nothing(world);
 	assert_effect(world, "2001:db8::2", SIM_NO_EFFECT);
-	assert_effect(world, "2001:db8::4", SIM_NO_EFFECT);
 }
 
 /* For so long after all was told. */
@@ -506,6 +502,7 @@ static void know_elsewhere(struct world *world, const char *dst)
 static void test_suspected_behind(void **state)
 {
 	const char *dst = "2001:db8:2::2";
+	const union sixlane_addr to = addr(dst);
 	struct world *world = *state;
 
 	set_routes(world);
@@ -513,8 +510,9 @@ static void test_suspected_behind(void **state)
 	set(world, "2001:db8:2::/64", via("fe80::3", 4));
 	set(world, "2001:db8:2::/48", by_object(1));
 	assert_effect(world, dst, SIM_PUNTED);
-	assert_doubt(world, dst);
-	unsay(world, FIB_KERNEL, dst);
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
 	assert_effect(world, dst, SIM_NO_EFFECT);
 	unset(world, "2001:db8:2::/64");
 	assert_effect(world, dst, SIM_PUNTED);
@@ -534,6 +532,102 @@ static void test_suspected_without_room(void **state)
 	assert_int_equal(missing(world), 0);
 	tell_nothing(world);
 	assert_effect(world, dst, SIM_NO_EFFECT);
+}
+
+/* So many of this group's hops: the second one is object 1's. */
+static void set_group(struct world *world, size_t n)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::2", 3, 1), hop_via("fe80::1", 3, 1) };
+	const struct fib_object object = { .hops = hops, .n_hops = n };
+
+	fib_set_object(world->fib, 2, &object);
+}
+
+/* Known, or lost, there. */
+static void test_suspected_of_a_new_member(void **state)
+{
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	for (uint32_t max = 0; max < 2; max++) {
+		fib_set_max_exceptions(world->fib, max);
+		set_group(world, 1);
+		set(world, "2001:db8:2::/48", by_object(2));
+		know_elsewhere(world, dst);
+		assert_effect(world, dst, SIM_NO_EFFECT);
+		assert_false(fib_wants_exceptions(world->fib));
+		set_group(world, 2);
+		assert_effect(world, dst, SIM_PUNTED);
+		assert_effect(world, "2001:db8:2::3", SIM_NO_EFFECT);
+		assert_true(fib_wants_exceptions(world->fib));
+		tell_none(world);
+	}
+}
+
+/* What is but to be removed is not what is there. */
+static void test_suspected_where_one_is_gone(void **state)
+{
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	set(world, "2001:db8:2::/48", via("fe80::3", 3));
+	say(world, FIB_KERNEL, dst, until(pmtu(1300), 500));
+	tell_none(world);
+	know_elsewhere(world, dst);
+	assert_exceptions(world, 2);
+	set(world, "2001:db8:2::/48", by_object(1));
+	assert_exceptions(world, 1);
+	assert_effect(world, dst, SIM_PUNTED);
+}
+
+/* Found in no dump of another table, but as one for which there was no room. */
+static void lose_elsewhere(struct world *world, const char *dst)
+{
+	fib_set_max_exceptions(world->fib, 0);
+	know_elsewhere(world, dst);
+}
+
+static void test_lost_in_another_table(void **state)
+{
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	lose_elsewhere(world, dst);
+	set(world, "2001:db8:2::/48", via("fe80::1", 3));
+	assert_effect(world, dst, SIM_NO_EFFECT);
+	set(world, "2001:db8:2::/48", by_object(1));
+	assert_effect(world, dst, SIM_PUNTED);
+	assert_effect(world, "2001:db8:2::3", SIM_NO_EFFECT);
+	tell_nothing(world);
+	assert_effect(world, dst, SIM_NO_EFFECT);
+}
+
+/* The table's own are none of another's. */
+static void test_lost_in_the_same_table(void **state)
+{
+	struct world *world = *state;
+
+	set_routes(world);
+	fib_set_max_exceptions(world->fib, 0);
+	say(world, FIB_KERNEL, "2001:db9::1", until(pmtu(1300), 500));
+	pass(world, 1);
+	set(world, "2001:db8:2::/48", by_object(1));
+	assert_marks(world, "2001:db8:2::2", 0);
+	tell_nothing(world);
+	set(world, "2001:db8:3::/48", by_object(1));
+	assert_marks(world, "2001:db8:3::2", 0);
+}
+
+static void test_learnt_in_another_table(void **state)
+{
+	const union sixlane_addr to = addr("2001:db8:2::2");
+	struct world *world = *state;
+
+	set(world, "2001:db8:2::/48", by_object(1));
+	know_elsewhere(world, "2001:db8:2::2");
+	assert_effect(world, "2001:db8:2::2", SIM_NO_EFFECT);
+	fib_share_exception(world->fib, 1000, &to);
+	assert_effect(world, "2001:db8:2::2", SIM_PUNTED);
 }
 
 /* -------------------------------------------------------------------------------------------- */
@@ -798,6 +892,7 @@ static void test_at_a_told_route_that_comes_back(void **state)
 		set(world, between[i], via("fe80::3", 4));
 		unsay(world, FIB_KERNEL, dst);
 		assert_effect(world, dst, SIM_NO_EFFECT);
+		fib_wants_exceptions(world->fib);
 		set(world, "2001:db8:2:1::/112", via("fe80::4", 4));
 		assert_marks(world, dst, 0);
 		unset(world, "2001:db8:2:1::/112");
@@ -805,6 +900,7 @@ static void test_at_a_told_route_that_comes_back(void **state)
 			unset(world, between[i]);
 		set_third(world, via("fe80::1", 3));
 		assert_effect(world, dst, SIM_PUNTED);
+		assert_true(fib_wants_exceptions(world->fib));
 		assert_effect(world, "2001:db8:2:1::2", SIM_NO_EFFECT);
 		tell(world, NULL, true);
 		assert_effect(world, dst, SIM_NO_EFFECT);
@@ -1105,6 +1201,11 @@ int main(void)
 		TEST(test_local_while_all_is_told),
 		TEST(test_suspected_behind),
 		TEST(test_suspected_without_room),
+		TEST(test_suspected_of_a_new_member),
+		TEST(test_suspected_where_one_is_gone),
+		TEST(test_lost_in_another_table),
+		TEST(test_lost_in_the_same_table),
+		TEST(test_learnt_in_another_table),
 		TEST(test_one_that_does_not_go),
 		TEST(test_another_daemon_where_none_is_missing),
 		TEST(test_the_operators_beside_lost_ones),

@@ -245,6 +245,8 @@ static void restart(struct history *history)
 	bool quiet = !history->trouble && !history->forgot, complete;
 	unsigned long writes;
 
+	/* … or suspected since another table's were told */
+	history->lost |= history_lost_any(history);
 	fib_get_stats(history->fib, &stats);
 	complete = !stats.missing && !stats.exceptions_failed && !history->forgot && !history->lost;
 	fib_free(history->fib);
@@ -316,11 +318,7 @@ static void answer_doubts(struct history *history)
 		if (!fib_exception_in_doubt(history->fib, &table, &dst))
 			return;
 		i = model_find(&history->model, table, &dst);
-		if (i == N_EXCEPTIONS || !history->model.now.exceptions[i].there[FIB_KERNEL]) {
-			assert_true(model_suspects(&history->model, table, &dst));
-			fib_set_exception(history->fib, FIB_KERNEL, table, &dst, NULL);
-			continue;
-		}
+		assert_true(i < N_EXCEPTIONS && history->model.now.exceptions[i].there[FIB_KERNEL]);
 		if (!history->trouble && !history->tight)
 			assert_int_not_equal(history->model.now.exceptions[i].doubt, MODEL_SURE);
 		say(history, i, FIB_KERNEL);

@@ -178,6 +178,11 @@ bool fib_exceptions_begin(struct fib *fib, enum fib_origin origin);
 void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, fib_gone_fn gone,
 			void *ctx);
 
+/*
+ * Whether all that the kernel has should be told anew soon, since the last call: packets to what
+ * may be missing are its own until then.
+ */
+bool fib_wants_exceptions(struct fib *fib);
 /* Whether any is known. */
 bool fib_any_exceptions(const struct fib *fib);
 
@@ -217,11 +222,16 @@ void fib_wake_exceptions(struct fib *fib);
  */
 void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
 /*
- * What the kernel keeps in table local counts in main from now on: what is known of it is in doubt
- * there, and what is lost may be missing there.
+ * What the kernel keeps in table local counts in main from now on: what is known of it, or lost,
+ * may be missing there.
  */
 void fib_join_exceptions(struct fib *fib);
 
+/*
+ * One that the kernel has just learnt, and said of a route by a next-hop object: it counts for
+ * routes by this next hop in other tables, too, and may be missing there.
+ */
+void fib_share_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
 /*
  * Those of all routes by next-hop objects to destinations within a prefix are in doubt, in all
  * tables: by objects that may share a next hop with this one, 0: by any.

@@ -341,7 +341,7 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 	if (origin == FIB_KERNEL) {
 		if (!exception || !is_same(exception, &host->words[FIB_KERNEL].said))
 			lose_behind(fib, host);
-		host->lost = host->doubtful = host->moved = host->untold = host->suspected = false;
+		host->lost = host->doubtful = host->moved = host->untold = false;
 		fib_list_unlink(&host->doubts);
 	}
 	host->words[origin].there = exception != NULL;
@@ -356,22 +356,15 @@ void fib_host_suspect(struct fib *fib, uint32_t table, const struct fib_host *li
 {
 	const struct sixlane_exception_key key = { .dst = like->node.prefix.addr, .table = table };
 	struct fib_host *host = find(fib_table_find(fib, table), &key.dst);
-	struct fib_exception said = like->words[FIB_KERNEL].said;
 
-	if (!kernel_has(like) || like->suspected || (host && host->words[FIB_KERNEL].there))
+	if (!kernel_has(like) || (host && kernel_has(host)))
 		return;
-	said.punt = true;
-	if (!host && fib->hosts.n >= fib->hosts.max) {
-		fib_lost_suspect(fib, &key, &said);
-		return;
-	}
-	fib_set_exception(fib, FIB_KERNEL, table, &key.dst, &said);
-	host = find(fib_table_find(fib, table), &key.dst);
+	fib_lost_suspect(fib, &key, &like->words[FIB_KERNEL].said,
+			 !fib_is_told(fib_host_route(like)));
 	if (!host)
 		return;
-	/* If it does not count, that may be for a longer route before it. */
-	host->moved = host->suspected = true;
-	fib_owner_doubt_host(fib, host);
+	host->words[FIB_KERNEL].there = false;
+	fib_host_update(fib, host);
 }
 
 void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst)
@@ -490,6 +483,24 @@ bool fib_has_exceptions(const struct fib *fib, uint32_t table, const struct pref
 
 	return found && (radix_first_under(&found->hosts, dst) ||
 			 fib_lost_under(fib, fib_host_owner_at(found, dst)));
+}
+
+void fib_share_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst)
+{
+	struct fib_host *host;
+
+	fib_adopt_finish(fib);
+	host = find(fib_table_find(fib, table), dst);
+	if (host)
+		fib_owner_share_host(fib, host);
+}
+
+bool fib_wants_exceptions(struct fib *fib)
+{
+	bool wanted = fib->hosts.lost.wanted;
+
+	fib->hosts.lost.wanted = false;
+	return wanted;
 }
 
 bool fib_any_exceptions(const struct fib *fib)

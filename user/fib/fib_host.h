@@ -52,12 +52,11 @@ struct fib_host {
 	uint32_t doubted_in; /* the kernel's generation, when it came into doubt last */
 	bool written;	     /* it is in the map */
 	bool absent, stuck;
-	bool failed;	/* the map does not say what it should */
-	bool doubtful;	/* the kernel is to be asked whether it still says the same */
-	bool lost;	/* what the kernel says may have been before somebody remembers any of it */
-	bool moved;	/* the route has changed since the kernel said it, and may keep it, … */
-	bool untold;	/* … and was one of which the kernel does not tell all */
-	bool suspected; /* the kernel has not said it here, but in another table */
+	bool failed;   /* the map does not say what it should */
+	bool doubtful; /* the kernel is to be asked whether it still says the same */
+	bool lost;     /* what the kernel says may have been before somebody remembers any of it */
+	bool moved;    /* the route has changed since the kernel said it, and may keep it, … */
+	bool untold;   /* … and was one of which the kernel does not tell all */
 };
 
 /* --- fib_host.c ------------------------------------------------------------------------------- */
@@ -123,15 +122,18 @@ void fib_owner_leave(struct fib *fib, struct fib_entry *entry);
 
 /* Before an entry is wanted that was not, or to lead elsewhere, or not any more. */
 void fib_owner_doubt(struct fib *fib, struct fib_entry *entry);
+/* The id of the next-hop object that a route is by; 0: none, or no route (NULL). */
+uint32_t fib_object_of(const struct fib_next_hop *route);
 /*
  * Before it is to lead there. What the kernel keeps at an object counts for all routes by it, in
- * all tables: what is known in others may be so here.
+ * all tables: what is known, or lost, in others may be so here.
  */
-void fib_owner_share(struct fib *fib, const struct fib_entry *entry,
-		     const struct fib_next_hop *route);
+void fib_owner_share(struct fib *fib, struct fib_entry *entry, const struct fib_next_hop *route);
+/* It is known: so it may be in other tables. */
+void fib_owner_share_host(struct fib *fib, struct fib_host *host);
 /* One alone, and its owner is settled. */
 void fib_owner_doubt_host(struct fib *fib, struct fib_host *host);
-/* The same for all that go by this object. */
+/* Before an object is to lead elsewhere: the same for all that go by it, in all tables. */
 void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *object);
 
 /* --- fib_host_lost.c -------------------------------------------------------------------------- */
@@ -150,9 +152,12 @@ bool fib_lost_expect(struct fib *fib);
  * by now, but may when that has gone; and, if so, that it does not tell again. */
 void fib_lost_behind(struct fib *fib, const struct sixlane_exception_key *key,
 		     const struct fib_exception *said, bool untold);
-/* The kernel may have one here that another table has: what it tells in a dump shows it. */
+/* The kernel may have one here of which it said this in another table; and, if so, of which it does
+ * not tell. */
 void fib_lost_suspect(struct fib *fib, const struct sixlane_exception_key *key,
-		      const struct fib_exception *said);
+		      const struct fib_exception *said, bool untold);
+/* What is lost in other tables may be so under this entry. */
+void fib_lost_share(struct fib *fib, struct fib_entry *entry);
 /* The same of one that nobody can remember; and, if so, that it does not tell again whatever route
  * it is under. */
 void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,
@@ -194,7 +199,7 @@ void fib_host_each_under(struct fib *fib, const struct prefix *dst,
 			 void (*fn)(struct fib *fib, struct fib_host *host, void *ctx), void *ctx);
 /*
  * The kernel may have the same in this table, which has a route there: packets are its own until it
- * was asked. Forgets no other host.
+ * has told all. Forgets no host that the kernel has.
  */
 void fib_host_suspect(struct fib *fib, uint32_t table, const struct fib_host *like);
 /* A host that is not known yet, without words, owned. NULL: no memory. */

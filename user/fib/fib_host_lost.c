@@ -30,6 +30,8 @@ static void set_lost(struct fib *fib, struct fib_entry *entry, bool is_lost)
 {
 	fib->hosts.lost.n_entries += is_lost;
 	fib->hosts.lost.n_entries -= entry->hosts_lost;
+	entry->table->n_lost += is_lost;
+	entry->table->n_lost -= entry->hosts_lost;
 	entry->hosts_lost = is_lost;
 	if (!is_lost) {
 		entry->hosts_lost_anew = entry->hosts_awake = entry->hosts_awake_anew = false;
@@ -52,6 +54,7 @@ static void wake(struct fib *fib, struct fib_entry *owner)
 {
 	if (!owner->hosts_lost)
 		return;
+	fib->hosts.lost.wanted |= !owner->hosts_awake;
 	owner->hosts_awake = owner->hosts_awake_anew = true;
 	fib_owner_settle(fib, owner);
 }
@@ -169,9 +172,10 @@ void fib_lost_behind(struct fib *fib, const struct sixlane_exception_key *key,
 }
 
 void fib_lost_suspect(struct fib *fib, const struct sixlane_exception_key *key,
-		      const struct fib_exception *said)
+		      const struct fib_exception *said, bool untold)
 {
-	add(fib, fib_table_find(fib, key->table), key, said, false, true);
+	add(fib, fib_table_find(fib, key->table), key, said, untold, true);
+	fib->hosts.lost.wanted = true;
 }
 
 /* Others may have set the bits of the first one. */
@@ -210,6 +214,18 @@ static void lose_all(struct fib *fib, struct fib_entry *owner)
 	untold |= are_there(&lost->untold) ? LOST_LATER : 0;
 	untold |= are_there(&lost->untold_old) ? LOST_OLD : 0;
 	lose(fib, owner, true, untold, true);
+}
+
+void fib_lost_share(struct fib *fib, struct fib_entry *entry)
+{
+	const struct fib_lost *lost = &fib->hosts.lost;
+	struct fib_entry *owner = entry->written ? entry : fib_owner_above(entry);
+
+	if (lost->n_entries == entry->table->n_lost && !lost->unowned)
+		return;
+	lose_all(fib, owner);
+	fib_owner_settle(fib, owner);
+	fib->hosts.lost.wanted = true;
 }
 
 /* Packets to main look at the bits, which those of local have, too. */

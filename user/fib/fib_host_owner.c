@@ -3,6 +3,7 @@
  * Which prefix a host belongs to: in the trie, where packets look, and by what was told, which is
  * what the kernel goes by; and what the trie says of it. See the invariants of fib_host.h.
  */
+#include "../util.h"
 #include "fib_host.h"
 
 /* --- marks ------------------------------------------------------------------------------------ */
@@ -144,8 +145,8 @@ void fib_owner_leave(struct fib *fib, struct fib_entry *entry)
 		fib_owner_settle(fib, above);
 }
 
-/* By its key: one that lacks an id, or memory, does not follow the object yet. 0: no object. */
-static uint32_t object_of(const struct fib_next_hop *route)
+/* By its key: one that lacks an id, or memory, does not follow the object yet. */
+uint32_t fib_object_of(const struct fib_next_hop *route)
 {
 	return route && route->key.kind == FIB_OBJECT ? route->key.object : 0;
 }
@@ -168,8 +169,8 @@ void fib_owner_doubt(struct fib *fib, struct fib_entry *entry)
 		if (host->owner != entry)
 			fib_owner_settle(fib, host->owner);
 	}
-	if (object_of(entry->wanted))
-		fib_doubt_object_exceptions(fib, prefix, object_of(entry->wanted));
+	if (fib_object_of(entry->wanted))
+		fib_doubt_object_exceptions(fib, prefix, fib_object_of(entry->wanted));
 }
 
 void fib_move_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst)
@@ -192,26 +193,6 @@ void fib_owner_doubt_host(struct fib *fib, struct fib_host *host)
 	fib_owner_settle(fib, host->owner);
 }
 
-/* ctx: the object; NULL: any. */
-static void doubt_by_object(struct fib *fib, struct fib_host *host, void *ctx)
-{
-	const struct fib_object_state *object = ctx;
-	const uint32_t id = object_of(fib_host_route(host));
-
-	if (!id || (object && object->id != id))
-		return;
-	/* At a next hop that is not its own any more the kernel keeps it, and no dump tells. */
-	host->moved |= object != NULL;
-	host->untold |= object != NULL;
-	fib_owner_doubt_host(fib, host);
-}
-
-void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *object)
-{
-	fib_host_each(fib, doubt_by_object, (void *)object);
-	fib_wake_exceptions(fib);
-}
-
 /* --- by objects ------------------------------------------------------------------------------- */
 
 /* Some next hop may be that of both: of groups nobody looks. */
@@ -219,53 +200,107 @@ static bool may_share(const struct fib *fib, uint32_t id, uint32_t other)
 {
 	const struct fib_key_hop *a, *b;
 
-	if (!id || id == other)
-		return true;
+	if (!id || !other || id == other)
+		return id && other;
 	a = fib_object_only_hop(fib_object_find(fib, id));
 	b = fib_object_only_hop(fib_object_find(fib, other));
 	return !a || !b || fib_key_hop_is(a, b);
 }
 
-struct sharing {
-	const struct fib_table *table;
-	uint32_t object; /* 0: any */
-};
-
-static bool is_shared(const struct fib *fib, const struct fib_host *host,
-		      const struct sharing *sharing)
-{
-	const uint32_t object = object_of(fib_host_route(host));
-
-	return object && may_share(fib, sharing->object, object);
-}
-
+/* ctx: the object's id; 0: any. */
 static void doubt_shared(struct fib *fib, struct fib_host *host, void *ctx)
 {
-	if (is_shared(fib, host, ctx))
+	const uint32_t *object = ctx, own = fib_object_of(fib_host_route(host));
+
+	if (may_share(fib, own, *object ? *object : own))
 		fib_owner_doubt_host(fib, host);
 }
 
 void fib_doubt_object_exceptions(struct fib *fib, const struct prefix *dst, uint32_t object)
 {
-	struct sharing sharing = { .object = object };
-
 	fib_adopt_finish(fib);
-	fib_host_each_under(fib, dst, doubt_shared, &sharing);
+	fib_host_each_under(fib, dst, doubt_shared, &object);
 }
 
-static void suspect_shared(struct fib *fib, struct fib_host *host, void *ctx)
-{
-	const struct sharing *sharing = ctx;
+/* --- in other tables, by objects -------------------------------------------------------------- */
 
-	if (host->table != sharing->table && is_shared(fib, host, sharing))
-		fib_host_suspect(fib, sharing->table->id, host);
+/* Where something of a host is to be suspected. */
+struct place {
+	const struct fib_table *table;
+	uint32_t object; /* by which its route there is */
+};
+
+static void suspect_at(struct fib *fib, struct fib_host *host, void *ctx)
+{
+	const struct place *place = ctx;
+
+	if (host->table != place->table &&
+	    may_share(fib, fib_object_of(fib_host_route(host)), place->object))
+		fib_host_suspect(fib, place->table->id, host);
 }
 
-void fib_owner_share(struct fib *fib, const struct fib_entry *entry,
-		     const struct fib_next_hop *route)
+void fib_owner_share(struct fib *fib, struct fib_entry *entry, const struct fib_next_hop *route)
 {
-	struct sharing sharing = { .table = entry->table, .object = object_of(route) };
+	struct place place = { entry->table, fib_object_of(route) };
 
-	if (sharing.object)
-		fib_host_each_under(fib, &entry->node.prefix, suspect_shared, &sharing);
+	if (!place.object)
+		return;
+	fib_host_each_under(fib, &entry->node.prefix, suspect_at, &place);
+	fib_lost_share(fib, entry);
+}
+
+struct shared {
+	struct fib *fib;
+	struct fib_host *host;
+	uint32_t object; /* whatever its next hops are; 0: any, if some may be the host's */
+};
+
+static void suspect_in_table(struct fib_hash_node *node, void *ctx)
+{
+	const struct fib_table *table = container_of(node, struct fib_table, node);
+	const struct shared *shared = ctx;
+	struct place place = { .table = table };
+
+	place.object = fib_object_of(fib_host_route_at(table, &shared->host->node.prefix));
+	if (!shared->object)
+		suspect_at(shared->fib, shared->host, &place);
+	else if (place.object == shared->object && table != shared->host->table)
+		fib_host_suspect(shared->fib, table->id, shared->host);
+}
+
+void fib_owner_share_host(struct fib *fib, struct fib_host *host)
+{
+	struct shared shared = { fib, host, 0 };
+
+	if (fib_object_of(fib_host_route(host)))
+		fib_hash_each(&fib->tables, suspect_in_table, &shared);
+}
+
+static void share_by_object(struct fib *fib, struct fib_host *host, void *ctx)
+{
+	const struct fib_object_state *object = ctx;
+	struct shared shared = { fib, host, object->id };
+
+	if (fib_object_of(fib_host_route(host)))
+		fib_hash_each(&fib->tables, suspect_in_table, &shared);
+}
+
+/* At a next hop that is not the object's any more the kernel keeps it, and no dump tells. */
+static void doubt_by_object(struct fib *fib, struct fib_host *host, void *ctx)
+{
+	const struct fib_object_state *object = ctx;
+
+	if (fib_object_of(fib_host_route(host)) != object->id)
+		return;
+	host->moved = host->untold = true;
+	fib_owner_doubt_host(fib, host);
+}
+
+void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *object)
+{
+	fib_host_each(fib, doubt_by_object, (void *)object);
+	fib_wake_exceptions(fib);
+	/* of a next hop that it is to have others may have learnt */
+	fib_host_each(fib, share_by_object, (void *)object);
+	fib_entry_each_by(fib, object->id, fib_lost_share);
 }

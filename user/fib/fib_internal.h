@@ -156,6 +156,7 @@ struct fib_table {
 	struct fib_hash_node node; /* by id */
 	uint32_t id;
 	struct radix entries;
+	size_t n_lost; /* of these, with hosts_lost */
 	struct radix hosts;
 };
 
@@ -209,6 +210,7 @@ struct fib_lost {
 	struct fib_untold untold_old,
 		untold; /* those whose end is waited for, and the later ones */
 	bool finding; /* all that the kernel has is being told anew, for the first time or again */
+	bool wanted;  /* … or should be soon */
 	uint64_t now_ns, finding_since_ns;
 };
 
@@ -426,6 +428,9 @@ struct fib_entry *fib_entry_new(struct fib *fib, struct fib_table *table, const 
 void fib_entry_reap(struct fib *fib, struct fib_entry *entry);
 /* Every entry; fn may reap the one that it is given. */
 void fib_entry_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_entry *entry));
+/* Those whose route is by this next-hop object. */
+void fib_entry_each_by(struct fib *fib, uint32_t object,
+		       void (*fn)(struct fib *fib, struct fib_entry *entry));
 void fib_route_free_all(struct fib *fib);
 
 /* --- fib_adopt.c ------------------------------------------------------------------------------ */

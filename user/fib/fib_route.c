@@ -54,6 +54,7 @@ void fib_table_reap(struct fib *fib, struct fib_table *table)
 
 struct each {
 	struct fib *fib;
+	uint32_t object; /* 0: any route, and none */
 	void (*fn)(struct fib *fib, struct fib_entry *entry);
 };
 
@@ -65,13 +66,22 @@ static void each_of_table(struct fib_hash_node *node, void *ctx)
 	/* With its last entry the table may go. */
 	for (; at; at = after) {
 		after = radix_next_under(at, &all);
-		each->fn(each->fib, fib_entry_of(at));
+		if (!each->object || each->object == fib_object_of(fib_entry_of(at)->wanted))
+			each->fn(each->fib, fib_entry_of(at));
 	}
 }
 
 void fib_entry_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_entry *entry))
 {
-	struct each each = { fib, fn };
+	struct each each = { fib, 0, fn };
+
+	fib_hash_each(&fib->tables, each_of_table, &each);
+}
+
+void fib_entry_each_by(struct fib *fib, uint32_t object,
+		       void (*fn)(struct fib *fib, struct fib_entry *entry))
+{
+	struct each each = { fib, object, fn };
 
 	fib_hash_each(&fib->tables, each_of_table, &each);
 }

@@ -392,14 +392,17 @@ void exceptions_hint(struct sync *sync, const struct sixlane_hint *hint)
 {
 	const struct device *port = links_find(&sync->links, hint->ifindex);
 	const struct device *vrf = port ? links_vrf(&sync->links, port) : NULL;
+	const struct learnt_world world = exceptions_world(sync);
 	const uint64_t now_ns = util_now_ns(), cpu_ns = exceptions_cpu_ns();
 	struct answer answer;
 
 	ask(sync, &hint->dst, &hint->src, vrf ? vrf->ifindex : 0, &answer);
 	if (answer.heard)
 		heed(sync, hint, &answer);
-	if (answer.heard && answer.has_exception && concerns_other_tables(sync))
+	if (answer.heard && answer.has_exception && concerns_other_tables(sync)) {
+		fib_share_exception(sync->fib, learnt_table(&world, answer.table), &hint->dst);
 		exceptions_want(sync);
+	}
 	note_cost(sync->exceptions, true, cpu_ns, now_ns);
 }
 
@@ -515,6 +518,7 @@ void exceptions_run(struct sync *sync)
 
 	look_at_mtu(sync, now_ns);
 	ask_doubts(sync);
+	sync->exceptions->dump_wanted |= fib_wants_exceptions(sync->fib);
 	now_ns = util_now_ns();
 	exceptions_dump_run(sync, now_ns, now_ns >= dump_due_ns(sync));
 	cpu_ns = exceptions_cpu_ns();
