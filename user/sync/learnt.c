@@ -213,13 +213,18 @@ static struct candidates find_candidates(const struct learnt_world *world,
 
 /* --- what it comes to ------------------------------------------------------------------------ */
 
-static uint64_t end_of(const struct route_exception *told, uint64_t told_after_ns)
+static void take_end(const struct route_exception *told, uint64_t told_after_ns,
+		     struct fib_exception *out)
 {
 	uint64_t end_ns = told_after_ns + REDIRECT_LEASE_NS;
 
 	if (told->expires)
 		end_ns = told_after_ns + told->lifetime_ms * NS_PER_MS;
-	return end_ns - end_ns % EXPIRY_GRAIN_NS;
+	out->expires_ns = end_ns - end_ns % EXPIRY_GRAIN_NS;
+	if (told->expires)
+		out->gone_ns = out->expires_ns + EXPIRY_SLACK_NS;
+	else
+		out->confirm_ns = told_after_ns + REDIRECT_CONFIRM_NS;
 }
 
 /*
@@ -234,11 +239,9 @@ static enum learnt express(const struct learnt_world *world, const struct owner 
 
 	if (!owner->forwards || (own && !told->expires && !several && !owner->by_source))
 		return LEARNT_NOTHING;
-	*out = (struct fib_exception){ .expires_ns = end_of(told, told_after_ns) };
-	if (!told->expires)
-		out->confirm_ns = told_after_ns + REDIRECT_CONFIRM_NS;
+	*out = (struct fib_exception){ 0 };
+	take_end(told, told_after_ns, out);
 	if (told->expires) {
-		out->gone_ns = out->expires_ns + EXPIRY_SLACK_NS;
 		out->mtu = told->mtu;
 		out->mtu_locked = told->mtu_locked;
 	}
@@ -259,7 +262,8 @@ static enum learnt express(const struct learnt_world *world, const struct owner 
 static enum learnt without_owner(const struct owner *owner, const struct route_exception *told,
 				 uint64_t told_after_ns, struct fib_exception *out)
 {
-	*out = (struct fib_exception){ .punt = true, .expires_ns = end_of(told, told_after_ns) };
+	*out = (struct fib_exception){ .punt = true };
+	take_end(told, told_after_ns, out);
 	return owner->unknown ? LEARNT_UNCERTAIN : LEARNT_NOTHING;
 }
 
