@@ -253,5 +253,8 @@ static inline void history_tell_exceptions(struct history *history, enum fib_ori
 	/* … or of what no telling tells */
 	if (origin == FIB_KERNEL)
 		history->lost = history->lost_anew || history_lost_any(history);
+	for (size_t i = 0; !history->fib->hosts.lost.any && i < N_EXCEPTIONS; i++)
+		history->model.now.exceptions[i].was_told =
+			history->model.now.exceptions[i].there[FIB_KERNEL];
 }
 #endif

@@ -20,8 +20,9 @@ static inline bool is_pass(const struct history *history, const struct sim_found
 		return false;
 	if (!found)
 		return history->sim->gaps;
+	/* an object for which there was no memory, or which is told later */
 	if (verdict == SIXLANE_PUNT_NEXT_HOP_OBJECT)
-		return history->forgot || history_at_work;
+		return history->trouble || history->forgot || history_at_work;
 	return verdict == SIXLANE_PUNT_MAP_FULL || verdict == SIXLANE_PUNT_SOURCE_ROUTE;
 }
 
