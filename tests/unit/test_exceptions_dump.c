@@ -458,6 +458,22 @@ static void test_behind(void **state)
 	assert_effect(world, "2001:db8::3", SIM_PUNTED);
 }
 
+/* One in which routes are withdrawn is none, nor is the first one that is split. */
+static void test_wanted_until_complete(void **state)
+{
+	struct world *world = *state;
+	struct sync *sync = start(world);
+
+	exceptions.dump_wanted = true;
+	run(sync);
+	assert_false(exceptions.dump_wanted);
+	sync->withdrawals++;
+	for (int i = 0; i < 3; i++) {
+		run_to_end(sync);
+		assert_int_equal(exceptions.dump_wanted, i < 2);
+	}
+}
+
 /* What is known stays as it is, and is told another time. */
 static void test_failure(void **state)
 {
@@ -495,6 +511,7 @@ int main(void)
 		TEST(test_nothing_left_out),
 		TEST(test_by_source),
 		TEST(test_behind),
+		TEST(test_wanted_until_complete),
 		TEST(test_failure),
 	};
 

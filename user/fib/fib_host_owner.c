@@ -224,6 +224,12 @@ void fib_doubt_object_exceptions(struct fib *fib, const struct prefix *dst, uint
 
 /* --- in other tables, by objects -------------------------------------------------------------- */
 
+/* Some other table than this one has routes by objects. */
+static bool shares(const struct fib *fib, const struct fib_table *table)
+{
+	return fib->n_object_tables > (table->n_by_object != 0);
+}
+
 /* Where something of a host is to be suspected. */
 struct place {
 	const struct fib_table *table;
@@ -243,7 +249,7 @@ void fib_owner_share(struct fib *fib, struct fib_entry *entry, const struct fib_
 {
 	struct place place = { entry->table, fib_object_of(route) };
 
-	if (!place.object)
+	if (!place.object || !shares(fib, entry->table))
 		return;
 	fib_host_each_under(fib, &entry->node.prefix, suspect_at, &place);
 	fib_lost_share(fib, entry);
@@ -272,7 +278,7 @@ void fib_owner_share_host(struct fib *fib, struct fib_host *host)
 {
 	struct shared shared = { fib, host, 0 };
 
-	if (fib_object_of(fib_host_route(host)))
+	if (shares(fib, host->table) && fib_object_of(fib_host_route(host)))
 		fib_hash_each(&fib->tables, suspect_in_table, &shared);
 }
 
@@ -300,7 +306,10 @@ void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *obje
 {
 	fib_host_each(fib, doubt_by_object, (void *)object);
 	fib_wake_exceptions(fib);
+	if (fib->n_object_tables < 2)
+		return;
 	/* of a next hop that it is to have others may have learnt */
 	fib_host_each(fib, share_by_object, (void *)object);
-	fib_entry_each_by(fib, object->id, fib_lost_share);
+	if (fib->hosts.lost.n_entries || fib->hosts.lost.unowned)
+		fib_entry_each_by(fib, object->id, fib_lost_share);
 }

@@ -156,7 +156,8 @@ struct fib_table {
 	struct fib_hash_node node; /* by id */
 	uint32_t id;
 	struct radix entries;
-	size_t n_lost; /* of these, with hosts_lost */
+	size_t n_lost;	    /* of these, with hosts_lost */
+	size_t n_by_object; /* … and whose routes are by next-hop objects */
 	struct radix hosts;
 };
 
@@ -181,7 +182,8 @@ struct fib_entry {
 	bool foreign : 1; /* adopted with a value that we would not have written */
 	uint64_t hosts_stuck : FIB_HOSTS_BITS;
 	uint64_t generation : FIB_GENERATION_BITS; /* of the synchronisation that set it last */
-	uint64_t missing_below : 26;		   /* absent entries that this one covers */
+	uint64_t missing_below : 25;		   /* absent entries that this one covers */
+	bool by_object : 1;			   /* wanted is by a next-hop object */
 	bool doubtful : 1;   /* something it covers may have been lost: punted until synchronised */
 	bool hosts_lost : 1; /* … and others that nobody remembers, … */
 	bool hosts_lost_anew : 1;	/* … since the finding began, … */
@@ -230,6 +232,7 @@ struct fib {
 	struct fib_pool port_pool, neigh_pool, next_hop_pool, set_pool;
 	struct fib_cells cells;
 	struct fib_hash tables, ports, vlans, neighs, next_hops, objects, sets;
+	size_t n_object_tables;	     /* with n_by_object */
 	struct fib_next_hop **by_id; /* [SIXLANE_MAX_NEXT_HOPS] */
 	struct fib_neigh **by_slot;  /* [SIXLANE_MAX_NEIGHBOURS] */
 	struct fib_next_hop *full;   /* FIB_ID_FULL */
@@ -428,6 +431,8 @@ struct fib_entry *fib_entry_new(struct fib *fib, struct fib_table *table, const 
 void fib_entry_reap(struct fib *fib, struct fib_entry *entry);
 /* Every entry; fn may reap the one that it is given. */
 void fib_entry_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_entry *entry));
+/* Its route, held by the caller; NULL: none. */
+void fib_entry_set_wanted(struct fib *fib, struct fib_entry *entry, struct fib_next_hop *wanted);
 /* Those whose route is by this next-hop object. */
 void fib_entry_each_by(struct fib *fib, uint32_t object,
 		       void (*fn)(struct fib *fib, struct fib_entry *entry));

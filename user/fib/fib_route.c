@@ -99,6 +99,18 @@ void fib_entry_reap(struct fib *fib, struct fib_entry *entry)
 	fib_table_reap(fib, table);
 }
 
+void fib_entry_set_wanted(struct fib *fib, struct fib_entry *entry, struct fib_next_hop *wanted)
+{
+	struct fib_table *table = entry->table;
+
+	fib->n_object_tables -= table->n_by_object != 0;
+	table->n_by_object -= entry->by_object;
+	entry->wanted = wanted;
+	entry->by_object = fib_object_of(wanted) != 0;
+	table->n_by_object += entry->by_object;
+	fib->n_object_tables += table->n_by_object != 0;
+}
+
 static uint32_t count_absent_under(const struct fib *fib, const struct fib_entry *entry)
 {
 	const struct prefix *prefix = &entry->node.prefix;
@@ -159,7 +171,7 @@ static void set_wanted(struct fib *fib, struct fib_entry *entry, struct fib_next
 			fib_lost_wake(fib, entry);
 		fib_owner_share(fib, entry, next_hop);
 	}
-	entry->wanted = next_hop;
+	fib_entry_set_wanted(fib, entry, next_hop);
 	fib_entry_settle(fib, entry);
 	if (old)
 		fib_next_hop_unwant(fib, old);

@@ -10,7 +10,8 @@
 
 /* A dump of all that the kernel has learnt, read in pieces. */
 struct exceptions_dump {
-	struct nl_socket *socket;    /* NULL: none is under way */
+	struct nl_socket *socket; /* NULL: none is under way */
+	bool wanted;
 	bool over;		     /* all was read, and notifications of meanwhile are to be */
 	bool interrupted;	     /* … but it was inconsistent */
 	bool split;		     /* some route's exceptions may stand in two datagrams */

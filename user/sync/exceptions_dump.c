@@ -186,6 +186,7 @@ static void begin(struct sync *sync)
 	struct exceptions_dump *dump = &sync->exceptions->dump;
 	int ret;
 
+	dump->wanted = sync->exceptions->dump_wanted;
 	sync->exceptions->dump_wanted = false;
 	dump->withdrawals = sync->withdrawals;
 	dump->news = count_news(sync);
@@ -260,6 +261,7 @@ static void finish(struct sync *sync)
 
 	if (whole)
 		exceptions->split_before = !complete;
+	exceptions->dump_wanted |= dump->wanted && !complete;
 	fib_exceptions_end(sync->fib, FIB_KERNEL, complete, whole ? is_gone : is_doubtful, sync);
 	sync->maps->meta->exception_dumps++;
 	dump->cost_ns += exceptions_cpu_ns() - begin_ns;
