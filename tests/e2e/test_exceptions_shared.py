@@ -122,27 +122,30 @@ def test_a_worse_metric(objects, change):
     net.settle(LARGE, forward=1)
 
 
-def learn_in_main(net):
+def learn_in_main(net, mtu=MTU):
     """While packets look in table 100 first."""
     net.r.ip("rule add from 2001:db8:a::/64 lookup 100 pref 1000")
     net.sync()
-    ex.learn(net, MTU, DST)
+    ex.learn(net, mtu, DST)
     wait_until(lambda: DST in ex.shown(net), 10, "it is known")
 
 
-@pytest.mark.parametrize("change", ["add", "replace", "member"])
+@pytest.mark.parametrize("change", ["add", "replace", "member", "member alike"])
 def test_a_route_in_another_table(objects, change):
     """It has at once what another one by the same object has, or by one of its members."""
     net = objects
     net.r.route("add", ROUTE, "nhid 7")
-    net.r.run("ip", "nexthop", "add", "id", "12", "group", "8")
+    net.r.ip("nexthop add id 9 via", host_addr("b"), "dev p1")
+    member = "9" if change == "member alike" else "8"
+    net.r.run("ip", "nexthop", "add", "id", "12", "group", member)
     if change == "replace":
         net.r.route("add", ROUTE, "nhid 8 table 100")
-    elif change == "member":
+    elif "member" in change:
         net.r.route("add", ROUTE, "nhid 12 table 100")
     learn_in_main(net)
     wait_dumped(net)
-    if change == "member":
+    if "member" in change:
+        net.settle(LARGE, forward=1)
         net.r.run("ip", "nexthop", "replace", "id", "12", "group", "7")
         net.sync()
     else:
@@ -155,11 +158,15 @@ def test_a_route_in_another_table(objects, change):
 
 
 def test_learnt_in_another_table(objects):
-    """It counts at once in all by that object."""
+    """It counts at once in all by that object, and so does a smaller one."""
     net = objects
-    net.r.route("add", ROUTE, "nhid 7")
-    net.r.route("add", ROUTE, "nhid 7 table 100")
-    learn_in_main(net)
+    net.r.route("add", ROUTE, "nhid 7 mtu lock 1480")
+    net.r.route("add", ROUTE, "nhid 7 mtu lock 1480 table 100")
+    learn_in_main(net, 1450)
+    assert_not(net, "forward", [fr.udp(DST, size=1460)])
+    net.settle(LARGE, forward=1)
+    ex.learn(net, MTU, DST)
+    wait_until(lambda: ex.shown(net)[DST]["mtu"] == MTU, 10, "it is known")
     assert_not(net, "forward", LARGE)
     wait_dumped(net)
     assert_not(net, "forward", LARGE)

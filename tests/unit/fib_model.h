@@ -121,8 +121,6 @@ size_t model_find(const struct model *model, uint32_t table, const union sixlane
  * is learnt of one counts for both, and goes with either. */
 bool model_shares(const struct model_slot *slot, const struct model_exception *exception,
 		  const struct model_slot *other);
-/* What the kernel has said of it in another table may hold in this one. */
-bool model_suspects(const struct model *model, uint32_t table, const union sixlane_addr *dst);
 /* The routes or objects of now are not those of before: so may be what the kernel says. */
 void model_change_doubts(struct model *model);
 /* They may be equal, but the fib may take them for others. */

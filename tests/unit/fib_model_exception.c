@@ -171,13 +171,13 @@ static const struct fib_exception *voice(const struct model_exception *exception
 	return &exception->said[origin];
 }
 
-bool model_suspects(const struct model *model, uint32_t table, const union sixlane_addr *dst)
+/* Of a destination that is said to be missing the bits are those of all tables. */
+static bool suspects(const struct model *model, const union sixlane_addr *dst)
 {
 	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
 		const struct model_exception *other = &model->now.exceptions[i];
 
-		if (other->was_told && other->table != table &&
-		    !memcmp(&other->dst, dst, sizeof(*dst)))
+		if (other->was_told && !memcmp(&other->dst, dst, sizeof(*dst)))
 			return true;
 	}
 	return false;
@@ -247,8 +247,7 @@ static bool meets(const struct model *model, const struct model_state *state,
 	const struct fib_exception *kernel, *oper;
 	bool kernels_punt, maybe = false;
 
-	if ((effect == SIM_PUNTED || effect == SIM_OBSERVED) &&
-	    model_suspects(model, probe->table, &probe->dst))
+	if ((effect == SIM_PUNTED || effect == SIM_OBSERVED) && suspects(model, &probe->dst))
 		return true;
 	if (!exception || (!exception->there[FIB_KERNEL] && !exception->there[FIB_OPERATOR]))
 		return effect == SIM_NO_EFFECT && !value;

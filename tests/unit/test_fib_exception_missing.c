@@ -498,24 +498,29 @@ static void know_elsewhere(struct world *world, const char *dst)
 	fib_set_exception(world->fib, FIB_KERNEL, 1000, &to, &said);
 }
 
-/* It has there a longer route, which then goes. */
+/* It has here a longer route, which then goes: before a dump has told, and afterwards. */
 static void test_suspected_behind(void **state)
 {
 	const char *dst = "2001:db8:2::2";
 	const union sixlane_addr to = addr(dst);
 	struct world *world = *state;
 
-	set_routes(world);
-	know_elsewhere(world, dst);
-	set(world, "2001:db8:2::/64", via("fe80::3", 4));
-	set(world, "2001:db8:2::/48", by_object(1));
-	assert_effect(world, dst, SIM_PUNTED);
-	fib_exceptions_begin(world->fib, FIB_KERNEL);
-	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
-	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
-	assert_effect(world, dst, SIM_NO_EFFECT);
-	unset(world, "2001:db8:2::/64");
-	assert_effect(world, dst, SIM_PUNTED);
+	for (int told = 0; told < 2; told++) {
+		know_elsewhere(world, dst);
+		set(world, "2001:db8:2::/64", via("fe80::3", 4));
+		set(world, "2001:db8:2::/48", by_object(1));
+		assert_effect(world, dst, SIM_NO_EFFECT);
+		if (told) {
+			fib_exceptions_begin(world->fib, FIB_KERNEL);
+			fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+			fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
+			assert_effect(world, dst, SIM_NO_EFFECT);
+		}
+		unset(world, "2001:db8:2::/64");
+		assert_effect(world, dst, SIM_PUNTED);
+		unset(world, "2001:db8:2::/48");
+		tell_none(world);
+	}
 }
 
 /* Until a dump has told, not for hours, and no matter of the bound. */
@@ -549,8 +554,8 @@ static void test_suspected_of_a_new_member(void **state)
 	const char *dst = "2001:db8:2::2";
 	struct world *world = *state;
 
-	for (uint32_t max = 0; max < 2; max++) {
-		fib_set_max_exceptions(world->fib, max);
+	for (uint32_t i = 0; i < 3; i++) {
+		fib_set_max_exceptions(world->fib, i % 2);
 		set_group(world, 1);
 		set(world, "2001:db8:2::/48", by_object(2));
 		know_elsewhere(world, dst);
@@ -628,6 +633,162 @@ static void test_learnt_in_another_table(void **state)
 	assert_effect(world, "2001:db8:2::2", SIM_NO_EFFECT);
 	fib_share_exception(world->fib, 1000, &to);
 	assert_effect(world, "2001:db8:2::2", SIM_PUNTED);
+}
+
+/* One that found no room there, and one that is not as it is known here. */
+static void test_learnt_without_room(void **state)
+{
+	const union sixlane_addr to = addr("2001:db8:2::2");
+	struct world *world = *state;
+
+	fib_set_max_exceptions(world->fib, 0);
+	set(world, "2001:db8:2::/48", by_object(1));
+	know_elsewhere(world, "2001:db8:2::2");
+	fib_share_exception(world->fib, 1000, &to);
+	assert_effect(world, "2001:db8:2::2", SIM_PUNTED);
+}
+
+static void test_learnt_anew(void **state)
+{
+	const struct fib_exception smaller = until(pmtu(1290), 600);
+	const char *dst = "2001:db8:2::2";
+	const union sixlane_addr to = addr(dst);
+	struct world *world = *state;
+
+	set(world, "2001:db8:2::/48", by_object(1));
+	know_elsewhere(world, dst);
+	say(world, FIB_KERNEL, dst, until(pmtu(1300), 500));
+	fib_share_exception(world->fib, 1000, &to);
+	assert_mtu(world, dst, 1300);
+	fib_set_exception(world->fib, FIB_KERNEL, 1000, &to, &smaller);
+	fib_share_exception(world->fib, 1000, &to);
+	assert_effect(world, dst, SIM_PUNTED);
+	assert_doubt(world, dst);
+}
+
+/* All of main was told, then it has a route by the object, and then the other table is told. */
+static void test_room_after_another_table_was_told(void **state)
+{
+	const struct fib_exception said = until(pmtu(1300), 500);
+	const char *dst = "2001:db8:2::2";
+	const union sixlane_addr to = addr(dst);
+	struct world *world = *state;
+
+	lose_elsewhere(world, dst);
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	set(world, "2001:db8:2::/48", by_object(1));
+	fib_set_max_exceptions(world->fib, 5);
+	fib_set_exception(world->fib, FIB_KERNEL, 1000, &to, &said);
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, all_are_gone, NULL);
+	assert_effect(world, dst, SIM_PUNTED);
+}
+
+/* Its marks outlive the dump under way, and no other. */
+static void test_shared_while_all_is_told(void **state)
+{
+	struct world *world = *state;
+
+	lose_elsewhere(world, "2001:db8:2::2");
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	set(world, "2001:db8:2::/48", by_object(1));
+	assert_true(fib_wants_exceptions(world->fib));
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, all_are_gone, NULL);
+	assert_marks(world, "2001:db8:2::2", MISSING);
+	tell_none(world);
+	assert_marks(world, "2001:db8:2::2", 0);
+	set(world, "2001:db8:3::/48", by_object(1));
+	assert_marks(world, "2001:db8:3::2", 0);
+	assert_false(fib_wants_exceptions(world->fib));
+}
+
+/* The operator's does not hide what is known, or lost, in another table. */
+static void test_suspected_beside_the_operators(void **state)
+{
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	for (uint32_t max = 1; max < 3; max++) {
+		fib_set_max_exceptions(world->fib, max);
+		set_routes(world);
+		set(world, "2001:db8:2::/48", via("fe80::7", 3));
+		say(world, FIB_OPERATOR, dst, pmtu(1400));
+		know_elsewhere(world, dst);
+		assert_mtu(world, dst, 1400);
+		set(world, "2001:db8:2::/48", by_object(1));
+		assert_forbids(world, dst, 1400);
+		tell_none(world);
+		assert_mtu(world, dst, 1400);
+		unset(world, "2001:db8:2::/48");
+		know_elsewhere(world, dst);
+		assert_mtu(world, dst, 1400);
+		set(world, "2001:db8:2::/48", by_object(1));
+		assert_forbids(world, dst, 1400);
+		tell_none(world);
+		assert_mtu(world, dst, 1400);
+		set_group(world, 1);
+		set(world, "2001:db8:2::/48", by_object(2));
+		know_elsewhere(world, dst);
+		assert_mtu(world, dst, 1400);
+		set_group(world, 2);
+		assert_forbids(world, dst, 1400);
+		tell_none(world);
+		unsay(world, FIB_OPERATOR, dst);
+	}
+}
+
+/* Packets from some sources go by the object. */
+static void test_suspected_by_source(void **state)
+{
+	struct fib_source source = { pfx("::/0"), 48, by_object(1) };
+	const struct fib_target route = {
+		.verdict = SIXLANE_FORWARD, .kind = FIB_SOURCES, .n_sources = 1, .sources = &source
+	};
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	know_elsewhere(world, dst);
+	set(world, "2001:db8:2::/48", route);
+	assert_effect(world, dst, SIM_PUNTED);
+}
+
+/* … since all was told the last time, or is being told now: of a second group, too. */
+static void test_lost_again(void **state)
+{
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	for (int i = 0; i < 3; i++) {
+		set_group(world, 1);
+		set(world, "2001:db8:2::/48", by_object(2));
+		lose_elsewhere(world, dst);
+		if (i == 1)
+			set_group(world, 2);
+		fib_exceptions_begin(world->fib, FIB_KERNEL);
+		if (i == 1)
+			set_group(world, 1);
+		lose_elsewhere(world, dst);
+		if (i < 2)
+			set_group(world, 2);
+		fib_exceptions_end(world->fib, FIB_KERNEL, true, all_are_gone, NULL);
+		set_group(world, 2);
+		assert_effect(world, dst, SIM_PUNTED);
+		tell_none(world);
+	}
+}
+
+/* It takes no change of the next hops: a member may be another object with the same one. */
+static void test_suspected_of_a_member_alike(void **state)
+{
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	set_group(world, 1);
+	set(world, "2001:db8:2::/48", by_object(2));
+	know_elsewhere(world, dst);
+	fib_share_object_exceptions(world->fib, 3);
+	assert_effect(world, dst, SIM_NO_EFFECT);
+	fib_share_object_exceptions(world->fib, 2);
+	assert_effect(world, dst, SIM_PUNTED);
 }
 
 /* -------------------------------------------------------------------------------------------- */
@@ -1206,6 +1367,14 @@ int main(void)
 		TEST(test_lost_in_another_table),
 		TEST(test_lost_in_the_same_table),
 		TEST(test_learnt_in_another_table),
+		TEST(test_learnt_without_room),
+		TEST(test_learnt_anew),
+		TEST(test_room_after_another_table_was_told),
+		TEST(test_shared_while_all_is_told),
+		TEST(test_suspected_beside_the_operators),
+		TEST(test_suspected_by_source),
+		TEST(test_lost_again),
+		TEST(test_suspected_of_a_member_alike),
 		TEST(test_one_that_does_not_go),
 		TEST(test_another_daemon_where_none_is_missing),
 		TEST(test_the_operators_beside_lost_ones),

@@ -245,8 +245,8 @@ static void restart(struct history *history)
 	bool quiet = !history->trouble && !history->forgot, complete;
 	unsigned long writes;
 
-	/* … or suspected since another table's were told */
-	history->lost |= history_lost_any(history);
+	/* … or suspected since another table's were told; or bits are left of what was missing */
+	history->lost |= history_lost_any(history) || history->sim->n_missing;
 	fib_get_stats(history->fib, &stats);
 	complete = !stats.missing && !stats.exceptions_failed && !history->forgot && !history->lost;
 	fib_free(history->fib);

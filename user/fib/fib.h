@@ -232,6 +232,9 @@ void fib_join_exceptions(struct fib *fib);
  * routes by this next hop in other tables, too, and may be missing there.
  */
 void fib_share_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
+/* The same of all that is known, or lost, where routes are by this object: of its next hops may be
+ * some of others, which may have learnt. */
+void fib_share_object_exceptions(struct fib *fib, uint32_t object);
 /*
  * Those of all routes by next-hop objects to destinations within a prefix are in doubt, in all
  * tables: by objects that may share a next hop with this one, 0: by any.

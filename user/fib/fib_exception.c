@@ -327,6 +327,7 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 {
 	const struct sixlane_exception_key key = { .dst = *dst, .table = table };
 	struct fib_host *host;
+	bool found = false;
 	int err;
 
 	fib_adopt_finish(fib);
@@ -341,6 +342,8 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 	if (origin == FIB_KERNEL) {
 		if (!exception || !is_same(exception, &host->words[FIB_KERNEL].said))
 			lose_behind(fib, host);
+		/* which has its bit anew no more */
+		found = exception && host->lost && fib->hosts.lost.finding;
 		host->lost = host->doubtful = host->moved = host->untold = false;
 		fib_list_unlink(&host->doubts);
 	}
@@ -349,22 +352,46 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 	if (exception)
 		host->words[origin].said = sane(exception);
 	fib_host_update(fib, host);
+	if (found)
+		fib_host_share(fib, host);
 	return 0;
 }
 
-void fib_host_suspect(struct fib *fib, uint32_t table, const struct fib_host *like)
+const struct fib_exception *fib_host_kernels(const struct fib_host *host)
 {
-	const struct sixlane_exception_key key = { .dst = like->node.prefix.addr, .table = table };
-	struct fib_host *host = find(fib_table_find(fib, table), &key.dst);
+	return kernel_has(host) ? &host->words[FIB_KERNEL].said : NULL;
+}
 
-	if (!kernel_has(like) || (host && kernel_has(host)))
-		return;
-	fib_lost_suspect(fib, &key, &like->words[FIB_KERNEL].said,
-			 !fib_is_told(fib_host_route(like)));
+const struct fib_exception *fib_host_said_at(const struct fib_table *table,
+					     const union sixlane_addr *dst)
+{
+	const struct fib_host *host = find(table, dst);
+
+	return host ? fib_host_kernels(host) : NULL;
+}
+
+bool fib_host_says(const struct fib_host *host, const struct fib_exception *said)
+{
+	return is_same(&host->words[FIB_KERNEL].said, said);
+}
+
+struct fib_host *fib_host_suspect(struct fib *fib, const struct fib_table *table,
+				  struct fib_entry *entry, const union sixlane_addr *dst,
+				  const struct fib_exception *said, bool untold)
+{
+	struct fib_host *host = find(table, dst);
+
+	if (host && kernel_has(host))
+		return host;
+	fib_lost_suspect(fib, entry, dst, said, untold);
 	if (!host)
-		return;
+		return NULL;
 	host->words[FIB_KERNEL].there = false;
-	fib_host_update(fib, host);
+	if (host->words[FIB_OPERATOR].there)
+		fib_host_lose(fib, host);
+	else
+		fib_host_update(fib, host);
+	return NULL;
 }
 
 void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst)
@@ -483,16 +510,6 @@ bool fib_has_exceptions(const struct fib *fib, uint32_t table, const struct pref
 
 	return found && (radix_first_under(&found->hosts, dst) ||
 			 fib_lost_under(fib, fib_host_owner_at(found, dst)));
-}
-
-void fib_share_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst)
-{
-	struct fib_host *host;
-
-	fib_adopt_finish(fib);
-	host = find(fib_table_find(fib, table), dst);
-	if (host)
-		fib_owner_share_host(fib, host);
 }
 
 bool fib_wants_exceptions(struct fib *fib)

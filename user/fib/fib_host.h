@@ -2,8 +2,8 @@
 /*
  * A host: a destination that has something of its own, one entry of sl_exceptions. What the origins
  * say of it and how many there may be is fib_exception.c's, what the map says fib_host.c's, which
- * prefix it belongs to fib_host_owner.c's, and what nobody remembers fib_host_lost.c's. Private to
- * fib/.
+ * prefix it belongs to fib_host_owner.c's, what nobody remembers fib_host_lost.c's, and what counts
+ * in other tables fib_host_share.c's. Private to fib/.
  *
  * Invariants
  * - The owner of a host is the longest prefix in the trie that covers it. While it owns any, its
@@ -109,6 +109,8 @@ struct fib_entry *fib_host_owner_at(const struct fib_table *table, const struct 
 const struct fib_next_hop *fib_host_route(const struct fib_host *host);
 const struct fib_next_hop *fib_host_route_at(const struct fib_table *table,
 					     const struct prefix *host);
+/* The entry of that route. */
+struct fib_entry *fib_host_told_at(const struct fib_table *table, const struct prefix *host);
 /* It is absent, or stuck, or not any more. */
 void fib_host_count(struct fib_host *host, bool absent, bool stuck);
 
@@ -124,22 +126,27 @@ void fib_owner_leave(struct fib *fib, struct fib_entry *entry);
 void fib_owner_doubt(struct fib *fib, struct fib_entry *entry);
 /* The id of the next-hop object that a route is by; 0: none, or no route (NULL). */
 uint32_t fib_object_of(const struct fib_next_hop *route);
-/*
- * Before it is to lead there. What the kernel keeps at an object counts for all routes by it, in
- * all tables: what is known, or lost, in others may be so here.
- */
-void fib_owner_share(struct fib *fib, struct fib_entry *entry, const struct fib_next_hop *route);
-/* It is known: so it may be in other tables. */
-void fib_owner_share_host(struct fib *fib, struct fib_host *host);
 /* One alone, and its owner is settled. */
 void fib_owner_doubt_host(struct fib *fib, struct fib_host *host);
 /* Before an object is to lead elsewhere: the same for all that go by it, in all tables. */
 void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *object);
 
+/* --- fib_host_share.c ------------------------------------------------------------------------- */
+
+/* Some next hop may be that of both (ids; 0: none): of groups nobody looks. */
+bool fib_objects_may_share(const struct fib *fib, uint32_t id, uint32_t other);
+/* The kernel has said it: it may have it in other tables, too. */
+void fib_host_share(struct fib *fib, const struct fib_host *host);
+/* Before an entry is to lead there, and is settled: what is known, or lost, in other tables may be
+ * so here. */
+void fib_owner_share(struct fib *fib, struct fib_entry *entry, const struct fib_next_hop *route);
+
 /* --- fib_host_lost.c -------------------------------------------------------------------------- */
 
 /* The kernel may have exceptions under this owner, or without any, that nobody remembers. */
 bool fib_lost_under(const struct fib *fib, const struct fib_entry *owner);
+/* So it may, beside the operator's. Never touches the trie. */
+void fib_host_lose(struct fib *fib, struct fib_host *host);
 /* The kernel may have one of this host that nobody remembers. */
 bool fib_is_lost(const struct fib *fib, const struct fib_host *host);
 /*
@@ -152,11 +159,16 @@ bool fib_lost_expect(struct fib *fib);
  * by now, but may when that has gone; and, if so, that it does not tell again. */
 void fib_lost_behind(struct fib *fib, const struct sixlane_exception_key *key,
 		     const struct fib_exception *said, bool untold);
-/* The kernel may have one here of which it said this in another table; and, if so, of which it does
- * not tell. */
-void fib_lost_suspect(struct fib *fib, const struct sixlane_exception_key *key,
+/*
+ * The kernel may have one under this entry (NULL: it is not known under which), which is to be
+ * settled afterwards, of which it said this in another table; and, if so, of which it does not
+ * tell.
+ */
+void fib_lost_suspect(struct fib *fib, struct fib_entry *entry, const union sixlane_addr *dst,
 		      const struct fib_exception *said, bool untold);
-/* What is lost in other tables may be so under this entry. */
+/* Whether something is lost in another table, or nobody knows in which. */
+bool fib_lost_elsewhere(const struct fib *fib, const struct fib_table *table);
+/* So it may be lost under this entry, too, which is to be settled afterwards. */
 void fib_lost_share(struct fib *fib, struct fib_entry *entry);
 /* The same of one that nobody can remember; and, if so, that it does not tell again whatever route
  * it is under. */
@@ -197,11 +209,21 @@ void fib_host_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_host 
 /* The same of those within a prefix, in all tables. */
 void fib_host_each_under(struct fib *fib, const struct prefix *dst,
 			 void (*fn)(struct fib *fib, struct fib_host *host, void *ctx), void *ctx);
+/* What the kernel has said of it, and has, as far as is known; NULL: it has none. */
+const struct fib_exception *fib_host_kernels(const struct fib_host *host);
+const struct fib_exception *fib_host_said_at(const struct fib_table *table,
+					     const union sixlane_addr *dst);
+/* It has said the same of this one. */
+bool fib_host_says(const struct fib_host *host, const struct fib_exception *said);
 /*
- * The kernel may have the same in this table, which has a route there: packets are its own until it
- * has told all. Forgets no host that the kernel has.
+ * The kernel may have what it said in another table in this one (NULL: it has nothing yet), under
+ * this entry, or nobody knows which (NULL): packets are its own until it has told all. The entry is
+ * to be settled afterwards. Returns the host if it is known to have one there: that is left as it
+ * is. Forgets no other.
  */
-void fib_host_suspect(struct fib *fib, uint32_t table, const struct fib_host *like);
+struct fib_host *fib_host_suspect(struct fib *fib, const struct fib_table *table,
+				  struct fib_entry *entry, const union sixlane_addr *dst,
+				  const struct fib_exception *said, bool untold);
 /* A host that is not known yet, without words, owned. NULL: no memory. */
 struct fib_host *fib_host_get(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
 /* Where it belongs among those that expire, and those that make room: after a change of its words,

@@ -80,6 +80,8 @@ static void lose(struct fib *fib, struct fib_entry *owner, bool anew, uint8_t un
 {
 	struct fib_lost *lost = &fib->hosts.lost;
 
+	lost->any = true;
+	lost->any_anew |= anew;
 	if (owner) {
 		set_lost(fib, owner, true);
 		owner->hosts_awake |= awake;
@@ -171,10 +173,13 @@ void fib_lost_behind(struct fib *fib, const struct sixlane_exception_key *key,
 	add(fib, fib_table_find(fib, key->table), key, said, untold, false);
 }
 
-void fib_lost_suspect(struct fib *fib, const struct sixlane_exception_key *key,
+void fib_lost_suspect(struct fib *fib, struct fib_entry *entry, const union sixlane_addr *dst,
 		      const struct fib_exception *said, bool untold)
 {
-	add(fib, fib_table_find(fib, key->table), key, said, untold, true);
+	fib_missing_add(fib, dst, untold);
+	if (untold)
+		keep_untold(&fib->hosts.lost.untold, said);
+	lose(fib, entry, true, untold ? LOST_LATER : 0, true);
 	fib->hosts.lost.wanted = true;
 }
 
@@ -216,16 +221,33 @@ static void lose_all(struct fib *fib, struct fib_entry *owner)
 	lose(fib, owner, true, untold, true);
 }
 
-void fib_lost_share(struct fib *fib, struct fib_entry *entry)
+bool fib_lost_elsewhere(const struct fib *fib, const struct fib_table *table)
 {
 	const struct fib_lost *lost = &fib->hosts.lost;
-	struct fib_entry *owner = entry->written ? entry : fib_owner_above(entry);
 
-	if (lost->n_entries == entry->table->n_lost && !lost->unowned)
-		return;
-	lose_all(fib, owner);
-	fib_owner_settle(fib, owner);
+	return lost->n_entries > table->n_lost || lost->unowned;
+}
+
+void fib_host_lose(struct fib *fib, struct fib_host *host)
+{
+	host->lost = true;
+	fib_host_settle(fib, host);
+}
+
+void fib_lost_share(struct fib *fib, struct fib_entry *entry)
+{
+	const struct prefix *prefix = &entry->node.prefix;
+	struct radix_node *at = radix_first_under(&entry->table->hosts, prefix);
+
+	lose_all(fib, entry);
 	fib->hosts.lost.wanted = true;
+	for (; at; at = radix_next_under(at, prefix)) {
+		struct fib_host *host = fib_host_of(at);
+
+		if (!host->words[FIB_KERNEL].there &&
+		    fib->writer.missing_has(fib->writer.ctx, &at->prefix.addr))
+			fib_host_lose(fib, host);
+	}
 }
 
 /* Packets to main look at the bits, which those of local have, too. */
@@ -244,19 +266,32 @@ static void lose_beside(struct fib *fib, struct fib_host *host, void *ctx)
 	fib_host_update(fib, host);
 }
 
+static void suspect_in_main(struct fib *fib, const struct fib_table *main,
+			    const struct fib_host *host)
+{
+	const struct fib_exception *said = fib_host_kernels(host);
+	struct fib_entry *owner = main ? fib_host_owner_at(main, &host->node.prefix) : NULL;
+
+	if (!said)
+		return;
+	fib_host_suspect(fib, main, owner, &host->node.prefix.addr, said,
+			 !fib_is_told(fib_host_route(host)));
+	fib_owner_settle(fib, owner);
+}
+
 void fib_join_exceptions(struct fib *fib)
 {
-	const struct fib_table *local;
+	const struct fib_table *local, *main;
 	struct radix_node *at;
 
 	fib_adopt_finish(fib);
 	local = fib_table_find(fib, RT_TABLE_LOCAL);
+	main = fib_table_find(fib, RT_TABLE_MAIN);
 	at = local ? radix_first_under(&local->hosts, &all) : NULL;
 	for (; at; at = radix_next_under(at, &all))
-		fib_host_suspect(fib, RT_TABLE_MAIN, fib_host_of(at));
+		suspect_in_main(fib, main, fib_host_of(at));
 	if (!fib->hosts.lost.any)
 		return;
-	fib->hosts.lost.any_anew = true;
 	fib_entry_each(fib, lose_in_main);
 	/* and to those of local's routes that main has no cover of */
 	lose_all(fib, NULL);
@@ -375,6 +410,7 @@ bool fib_lost_begin(struct fib *fib)
 	if (!lost->any)
 		return false;
 	lost->finding = true;
+	lost->shared = false;
 	lost->finding_since_ns = lost->now_ns;
 	if (turns)
 		turn(fib);

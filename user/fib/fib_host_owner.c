@@ -3,7 +3,6 @@
  * Which prefix a host belongs to: in the trie, where packets look, and by what was told, which is
  * what the kernel goes by; and what the trie says of it. See the invariants of fib_host.h.
  */
-#include "../util.h"
 #include "fib_host.h"
 
 /* --- marks ------------------------------------------------------------------------------------ */
@@ -65,6 +64,11 @@ static struct fib_entry *told_at(const struct fib_table *table, const struct pre
 	while (entry && entry != at && !entry->wanted)
 		entry = fib_entry_of(radix_cover(&entry->node));
 	return entry;
+}
+
+struct fib_entry *fib_host_told_at(const struct fib_table *table, const struct prefix *host)
+{
+	return told_at(table, host, NULL);
 }
 
 const struct fib_next_hop *fib_host_route_at(const struct fib_table *table,
@@ -195,24 +199,12 @@ void fib_owner_doubt_host(struct fib *fib, struct fib_host *host)
 
 /* --- by objects ------------------------------------------------------------------------------- */
 
-/* Some next hop may be that of both: of groups nobody looks. */
-static bool may_share(const struct fib *fib, uint32_t id, uint32_t other)
-{
-	const struct fib_key_hop *a, *b;
-
-	if (!id || !other || id == other)
-		return id && other;
-	a = fib_object_only_hop(fib_object_find(fib, id));
-	b = fib_object_only_hop(fib_object_find(fib, other));
-	return !a || !b || fib_key_hop_is(a, b);
-}
-
 /* ctx: the object's id; 0: any. */
 static void doubt_shared(struct fib *fib, struct fib_host *host, void *ctx)
 {
 	const uint32_t *object = ctx, own = fib_object_of(fib_host_route(host));
 
-	if (may_share(fib, own, *object ? *object : own))
+	if (fib_objects_may_share(fib, own, *object ? *object : own))
 		fib_owner_doubt_host(fib, host);
 }
 
@@ -220,75 +212,6 @@ void fib_doubt_object_exceptions(struct fib *fib, const struct prefix *dst, uint
 {
 	fib_adopt_finish(fib);
 	fib_host_each_under(fib, dst, doubt_shared, &object);
-}
-
-/* --- in other tables, by objects -------------------------------------------------------------- */
-
-/* Some other table than this one has routes by objects. */
-static bool shares(const struct fib *fib, const struct fib_table *table)
-{
-	return fib->n_object_tables > (table->n_by_object != 0);
-}
-
-/* Where something of a host is to be suspected. */
-struct place {
-	const struct fib_table *table;
-	uint32_t object; /* by which its route there is */
-};
-
-static void suspect_at(struct fib *fib, struct fib_host *host, void *ctx)
-{
-	const struct place *place = ctx;
-
-	if (host->table != place->table &&
-	    may_share(fib, fib_object_of(fib_host_route(host)), place->object))
-		fib_host_suspect(fib, place->table->id, host);
-}
-
-void fib_owner_share(struct fib *fib, struct fib_entry *entry, const struct fib_next_hop *route)
-{
-	struct place place = { entry->table, fib_object_of(route) };
-
-	if (!place.object || !shares(fib, entry->table))
-		return;
-	fib_host_each_under(fib, &entry->node.prefix, suspect_at, &place);
-	fib_lost_share(fib, entry);
-}
-
-struct shared {
-	struct fib *fib;
-	struct fib_host *host;
-	uint32_t object; /* whatever its next hops are; 0: any, if some may be the host's */
-};
-
-static void suspect_in_table(struct fib_hash_node *node, void *ctx)
-{
-	const struct fib_table *table = container_of(node, struct fib_table, node);
-	const struct shared *shared = ctx;
-	struct place place = { .table = table };
-
-	place.object = fib_object_of(fib_host_route_at(table, &shared->host->node.prefix));
-	if (!shared->object)
-		suspect_at(shared->fib, shared->host, &place);
-	else if (place.object == shared->object && table != shared->host->table)
-		fib_host_suspect(shared->fib, table->id, shared->host);
-}
-
-void fib_owner_share_host(struct fib *fib, struct fib_host *host)
-{
-	struct shared shared = { fib, host, 0 };
-
-	if (shares(fib, host->table) && fib_object_of(fib_host_route(host)))
-		fib_hash_each(&fib->tables, suspect_in_table, &shared);
-}
-
-static void share_by_object(struct fib *fib, struct fib_host *host, void *ctx)
-{
-	const struct fib_object_state *object = ctx;
-	struct shared shared = { fib, host, object->id };
-
-	if (fib_object_of(fib_host_route(host)))
-		fib_hash_each(&fib->tables, suspect_in_table, &shared);
 }
 
 /* At a next hop that is not the object's any more the kernel keeps it, and no dump tells. */
@@ -306,10 +229,5 @@ void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *obje
 {
 	fib_host_each(fib, doubt_by_object, (void *)object);
 	fib_wake_exceptions(fib);
-	if (fib->n_object_tables < 2)
-		return;
-	/* of a next hop that it is to have others may have learnt */
-	fib_host_each(fib, share_by_object, (void *)object);
-	if (fib->hosts.lost.n_entries || fib->hosts.lost.unowned)
-		fib_entry_each_by(fib, object->id, fib_lost_share);
+	fib_share_object_exceptions(fib, object->id);
 }

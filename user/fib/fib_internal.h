@@ -157,7 +157,7 @@ struct fib_table {
 	uint32_t id;
 	struct radix entries;
 	size_t n_lost;	    /* of these, with hosts_lost */
-	size_t n_by_object; /* … and whose routes are by next-hop objects */
+	size_t n_by_object; /* … and whose routes may be by next-hop objects */
 	struct radix hosts;
 };
 
@@ -183,7 +183,7 @@ struct fib_entry {
 	uint64_t hosts_stuck : FIB_HOSTS_BITS;
 	uint64_t generation : FIB_GENERATION_BITS; /* of the synchronisation that set it last */
 	uint64_t missing_below : 25;		   /* absent entries that this one covers */
-	bool by_object : 1;			   /* wanted is by a next-hop object */
+	bool by_object : 1;			   /* wanted may be by a next-hop object */
 	bool doubtful : 1;   /* something it covers may have been lost: punted until synchronised */
 	bool hosts_lost : 1; /* … and others that nobody remembers, … */
 	bool hosts_lost_anew : 1;	/* … since the finding began, … */
@@ -213,6 +213,7 @@ struct fib_lost {
 		untold; /* those whose end is waited for, and the later ones */
 	bool finding; /* all that the kernel has is being told anew, for the first time or again */
 	bool wanted;  /* … or should be soon */
+	bool shared;  /* all entries by objects say that some may be lost */
 	uint64_t now_ns, finding_since_ns;
 };
 
@@ -433,9 +434,6 @@ void fib_entry_reap(struct fib *fib, struct fib_entry *entry);
 void fib_entry_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_entry *entry));
 /* Its route, held by the caller; NULL: none. */
 void fib_entry_set_wanted(struct fib *fib, struct fib_entry *entry, struct fib_next_hop *wanted);
-/* Those whose route is by this next-hop object. */
-void fib_entry_each_by(struct fib *fib, uint32_t object,
-		       void (*fn)(struct fib *fib, struct fib_entry *entry));
 void fib_route_free_all(struct fib *fib);
 
 /* --- fib_adopt.c ------------------------------------------------------------------------------ */

@@ -54,7 +54,6 @@ void fib_table_reap(struct fib *fib, struct fib_table *table)
 
 struct each {
 	struct fib *fib;
-	uint32_t object; /* 0: any route, and none */
 	void (*fn)(struct fib *fib, struct fib_entry *entry);
 };
 
@@ -66,22 +65,13 @@ static void each_of_table(struct fib_hash_node *node, void *ctx)
 	/* With its last entry the table may go. */
 	for (; at; at = after) {
 		after = radix_next_under(at, &all);
-		if (!each->object || each->object == fib_object_of(fib_entry_of(at)->wanted))
-			each->fn(each->fib, fib_entry_of(at));
+		each->fn(each->fib, fib_entry_of(at));
 	}
 }
 
 void fib_entry_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_entry *entry))
 {
-	struct each each = { fib, 0, fn };
-
-	fib_hash_each(&fib->tables, each_of_table, &each);
-}
-
-void fib_entry_each_by(struct fib *fib, uint32_t object,
-		       void (*fn)(struct fib *fib, struct fib_entry *entry))
-{
-	struct each each = { fib, object, fn };
+	struct each each = { fib, fn };
 
 	fib_hash_each(&fib->tables, each_of_table, &each);
 }
@@ -97,18 +87,6 @@ void fib_entry_reap(struct fib *fib, struct fib_entry *entry)
 	fib_lost_forget(fib, entry);
 	radix_remove(&table->entries, &entry->node);
 	fib_table_reap(fib, table);
-}
-
-void fib_entry_set_wanted(struct fib *fib, struct fib_entry *entry, struct fib_next_hop *wanted)
-{
-	struct fib_table *table = entry->table;
-
-	fib->n_object_tables -= table->n_by_object != 0;
-	table->n_by_object -= entry->by_object;
-	entry->wanted = wanted;
-	entry->by_object = fib_object_of(wanted) != 0;
-	table->n_by_object += entry->by_object;
-	fib->n_object_tables += table->n_by_object != 0;
 }
 
 static uint32_t count_absent_under(const struct fib *fib, const struct fib_entry *entry)

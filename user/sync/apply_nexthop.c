@@ -117,8 +117,11 @@ int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 	/* the same again, and yet with none of what was learnt of its hops, also for groups with it
 	 */
 	if (nlh->nlmsg_flags & NLM_F_REPLACE && sync_may_doubt(sync) &&
-	    nexthops_view(sync->nexthops, next_hop.id, &view))
+	    nexthops_view(sync->nexthops, next_hop.id, &view)) {
 		fib_doubt_object_exceptions(sync->fib, &(struct prefix){ 0 }, 0);
+		/* a group's new member may have what the old one by the same hop had not */
+		fib_share_object_exceptions(sync->fib, next_hop.id);
+	}
 	/* which bucket is whose is not told here, and only of some later moves */
 	if (next_hop.kind == NEXT_HOP_RESILIENT && !sync->dumping)
 		sync->next_hops_wanted = true;

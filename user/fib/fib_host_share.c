@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the kernel keeps at a next-hop object counts for the routes by it, and by all groups with
+ * it, in all tables, but is said of one table at a time. What is known, or lost, in one may so be
+ * in another: packets to it are the kernel's there until a dump has told. Where only one table has
+ * routes by objects there is nothing to share.
+ */
+#include "../util.h"
+#include "fib_host.h"
+
+/* Of a route by source, which may be by several. No object has this id, so it may be any. */
+#define SOME_OBJECT UINT32_MAX
+
+bool fib_objects_may_share(const struct fib *fib, uint32_t id, uint32_t other)
+{
+	const struct fib_key_hop *a, *b;
+
+	if (!id || !other || id == other)
+		return id && other;
+	a = fib_object_only_hop(fib_object_find(fib, id));
+	b = fib_object_only_hop(fib_object_find(fib, other));
+	return !a || !b || fib_key_hop_is(a, b);
+}
+
+static uint32_t object_of(const struct fib_next_hop *route)
+{
+	return route && route->key.kind == FIB_SOURCES ? SOME_OBJECT : fib_object_of(route);
+}
+
+/* Some other table than this one has routes by objects. */
+static bool shares(const struct fib *fib, const struct fib_table *table)
+{
+	return fib->n_object_tables > (table->n_by_object != 0);
+}
+
+/* What there is to share. */
+struct shared {
+	struct fib *fib;
+	const struct fib_table *table;	  /* where it is known, or lost, … */
+	const struct fib_exception *said; /* … as this */
+	struct prefix dst;
+	uint32_t object; /* at which it may be kept */
+	uint32_t only;	 /* with routes by this one, whatever its next hops are; 0: by any */
+	bool learnt;	 /* just now: what is known elsewhere is older */
+};
+
+static bool is_shared_with(const struct shared *shared, const struct fib_table *table,
+			   const struct fib_next_hop *route)
+{
+	const uint32_t object = object_of(route);
+
+	if (table == shared->table || !object)
+		return false;
+	if (shared->only)
+		return object == shared->only || object == SOME_OBJECT;
+	return fib_objects_may_share(shared->fib, shared->object, object);
+}
+
+static void suspect_at(const struct shared *shared, struct fib_entry *entry,
+		       const struct fib_next_hop *route)
+{
+	struct fib_host *known;
+
+	if (!is_shared_with(shared, entry->table, route))
+		return;
+	known = fib_host_suspect(shared->fib, entry->table, entry, &shared->dst.addr, shared->said,
+				 !fib_is_told(route));
+	if (known && shared->learnt && !fib_host_says(known, shared->said))
+		fib_owner_doubt_host(shared->fib, known);
+}
+
+/* One that is not in the trie takes its mark there when it comes, and its covers punt till then. */
+static void settle(struct fib *fib, struct fib_entry *entry)
+{
+	if (entry->written)
+		fib_owner_settle(fib, entry);
+}
+
+static void suspect_in_table(struct fib_hash_node *node, void *ctx)
+{
+	const struct fib_table *table = container_of(node, struct fib_table, node);
+	const struct shared *shared = ctx;
+	struct fib_entry *entry = NULL;
+
+	if (table->n_by_object)
+		entry = fib_host_told_at(table, &shared->dst);
+	if (!entry)
+		return;
+	suspect_at(shared, entry, entry->wanted);
+	settle(shared->fib, entry);
+}
+
+static bool shared_of(struct fib *fib, const struct fib_host *host, struct shared *out)
+{
+	*out = (struct shared){ .fib = fib, .table = host->table, .dst = host->node.prefix };
+	out->said = fib_host_kernels(host);
+	out->object = object_of(fib_host_route(host));
+	return out->said && out->object;
+}
+
+/* --- a destination ---------------------------------------------------------------------------- */
+
+void fib_host_share(struct fib *fib, const struct fib_host *host)
+{
+	struct shared shared;
+
+	if (shares(fib, host->table) && shared_of(fib, host, &shared))
+		fib_hash_each(&fib->tables, suspect_in_table, &shared);
+}
+
+/* One that found no room is known by a bit. */
+void fib_share_exception(struct fib *fib, uint32_t id, const union sixlane_addr *dst)
+{
+	static const struct fib_exception unknown;
+	const struct fib_table *table;
+	struct shared shared = { .dst = { .addr = *dst, .len = 128 }, .learnt = true };
+	const struct fib_exception *said;
+
+	fib_adopt_finish(fib);
+	table = fib_table_find(fib, id);
+	if (!table || !shares(fib, table))
+		return;
+	shared.fib = fib;
+	shared.table = table;
+	shared.object = object_of(fib_host_route_at(table, &shared.dst));
+	said = fib_host_said_at(table, dst);
+	shared.said = said ? said : &unknown;
+	if (shared.object && (said || fib->writer.missing_has(fib->writer.ctx, dst)))
+		fib_hash_each(&fib->tables, suspect_in_table, &shared);
+}
+
+/* --- a route ---------------------------------------------------------------------------------- */
+
+struct place {
+	struct fib_entry *entry;
+	const struct fib_next_hop *route; /* by which it is going to lead */
+};
+
+static void suspect_at_place(struct fib *fib, struct fib_host *host, void *ctx)
+{
+	const struct place *place = ctx;
+	struct shared shared;
+
+	if (host->table != place->entry->table && shared_of(fib, host, &shared))
+		suspect_at(&shared, place->entry, place->route);
+}
+
+void fib_owner_share(struct fib *fib, struct fib_entry *entry, const struct fib_next_hop *route)
+{
+	struct place place = { entry, route };
+
+	if (!object_of(route) || !shares(fib, entry->table))
+		return;
+	fib_host_each_under(fib, &entry->node.prefix, suspect_at_place, &place);
+	if (fib_lost_elsewhere(fib, entry->table))
+		fib_lost_share(fib, entry);
+}
+
+void fib_entry_set_wanted(struct fib *fib, struct fib_entry *entry, struct fib_next_hop *wanted)
+{
+	struct fib_table *table = entry->table;
+
+	fib->n_object_tables -= table->n_by_object != 0;
+	table->n_by_object -= entry->by_object;
+	entry->wanted = wanted;
+	entry->by_object = object_of(wanted) != 0;
+	table->n_by_object += entry->by_object;
+	fib->n_object_tables += table->n_by_object != 0;
+}
+
+/* --- an object -------------------------------------------------------------------------------- */
+
+/* ctx: its id. */
+static void share_with_object(struct fib *fib, struct fib_host *host, void *ctx)
+{
+	struct shared shared;
+
+	if (!shared_of(fib, host, &shared))
+		return;
+	shared.only = *(const uint32_t *)ctx;
+	fib_hash_each(&fib->tables, suspect_in_table, &shared);
+}
+
+static void share_lost(struct fib *fib, struct fib_entry *entry)
+{
+	if (!entry->by_object)
+		return;
+	fib_lost_share(fib, entry);
+	settle(fib, entry);
+}
+
+void fib_share_object_exceptions(struct fib *fib, uint32_t object)
+{
+	struct fib_lost *lost = &fib->hosts.lost;
+
+	fib_adopt_finish(fib);
+	if (fib->n_object_tables < 2)
+		return;
+	fib_host_each(fib, share_with_object, &object);
+	if (lost->shared || !(lost->n_entries || lost->unowned))
+		return;
+	/* of all objects at once, since many may change */
+	fib_entry_each(fib, share_lost);
+	lost->shared = true;
+}
