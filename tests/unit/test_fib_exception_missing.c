@@ -431,6 +431,24 @@ static void assert_lost_for(struct world *world, const char *dst, uint64_t now, 
 	assert_effect(world, dst, SIM_NO_EFFECT);
 }
 
+/* With the one that is but to be removed main goes, where it has no route. */
+static void test_local_beside_an_empty_main(void **state)
+{
+	struct world *world = *state;
+
+	set_in(world, RT_TABLE_LOCAL, "2001:db8::/48", via("fe80::1", 3));
+	say(world, FIB_KERNEL, "2001:db8::2", until(pmtu(1300), 500));
+	tell_none(world);
+	assert_exceptions(world, 1);
+	say_in_local(world, "2001:db8::2", pmtu(1300));
+	say_in_local(world, "2001:db8::3", pmtu(1300));
+	fib_join_exceptions(world->fib);
+	assert_exceptions(world, 2);
+	set(world, "2001:db8::/48", via("fe80::1", 3));
+	assert_effect(world, "2001:db8::2", SIM_PUNTED);
+	assert_effect(world, "2001:db8::3", SIM_PUNTED);
+}
+
 /* No dump tells those at several hops. */
 static void test_untold_in_local(void **state)
 {
@@ -1357,6 +1375,7 @@ int main(void)
 		TEST(test_room_for_some),
 		TEST(test_lost_in_local),
 		TEST(test_known_in_local),
+		TEST(test_local_beside_an_empty_main),
 		TEST(test_untold_in_local),
 		TEST(test_lost_in_local_alone),
 		TEST(test_local_while_all_is_told),

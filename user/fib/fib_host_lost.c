@@ -266,9 +266,10 @@ static void lose_beside(struct fib *fib, struct fib_host *host, void *ctx)
 	fib_host_update(fib, host);
 }
 
-static void suspect_in_main(struct fib *fib, const struct fib_table *main,
-			    const struct fib_host *host)
+/* With its last host main may go. */
+static void suspect_in_main(struct fib *fib, const struct fib_host *host)
 {
+	const struct fib_table *main = fib_table_find(fib, RT_TABLE_MAIN);
 	const struct fib_exception *said = fib_host_kernels(host);
 	struct fib_entry *owner = main ? fib_host_owner_at(main, &host->node.prefix) : NULL;
 
@@ -281,15 +282,14 @@ static void suspect_in_main(struct fib *fib, const struct fib_table *main,
 
 void fib_join_exceptions(struct fib *fib)
 {
-	const struct fib_table *local, *main;
+	const struct fib_table *local;
 	struct radix_node *at;
 
 	fib_adopt_finish(fib);
 	local = fib_table_find(fib, RT_TABLE_LOCAL);
-	main = fib_table_find(fib, RT_TABLE_MAIN);
 	at = local ? radix_first_under(&local->hosts, &all) : NULL;
 	for (; at; at = radix_next_under(at, &all))
-		suspect_in_main(fib, main, fib_host_of(at));
+		suspect_in_main(fib, fib_host_of(at));
 	if (!fib->hosts.lost.any)
 		return;
 	fib_entry_each(fib, lose_in_main);

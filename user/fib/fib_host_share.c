@@ -8,7 +8,7 @@
 #include "../util.h"
 #include "fib_host.h"
 
-/* Of a route by source, which may be by several. No object has this id, so it may be any. */
+/* Of a route by source, which may be by several: it may share with all. */
 #define SOME_OBJECT UINT32_MAX
 
 bool fib_objects_may_share(const struct fib *fib, uint32_t id, uint32_t other)
@@ -53,6 +53,8 @@ static bool is_shared_with(const struct shared *shared, const struct fib_table *
 		return false;
 	if (shared->only)
 		return object == shared->only || object == SOME_OBJECT;
+	if (object == SOME_OBJECT || shared->object == SOME_OBJECT)
+		return true;
 	return fib_objects_may_share(shared->fib, shared->object, object);
 }
 
