@@ -130,6 +130,23 @@ def test_each_change_of_an_address(net):
     check(far, True)
 
 
+def test_an_address_that_is_not_announced(net):
+    """Optimistic ones, before DAD has come to an end; but there is a local route."""
+    site = (BEHIND[4] % ("a", 1)) + "2"
+    flush(net)
+    net.r.sysctl("net.ipv6.conf.p2.use_optimistic", 0)
+    net.r.ip("addr add 2001:db8:77::1 dev p0 nodad")
+    net.sync()
+    assert "source" in net.router.port_status("p0")["flags"]
+    net.r.ip("addr add", site, "dev p2 noprefixroute optimistic")
+    net.sync()
+    assert "source" not in net.router.port_status("p0")["flags"]
+    assert answers(net, "a", senders("a")) == {(site, 64), ("2001:db8:77::1", 64)}
+    net.r.ip("addr del", site + "/128", "dev p2")
+    net.sync()
+    assert "source" in net.router.port_status("p0")["flags"]
+
+
 def test_preferred_lifetime_ends(net):
     """Of which the kernel tells when it takes notice itself."""
     flush(net)

@@ -85,6 +85,33 @@ static void test_set_and_delete(void **state)
 	addrs_clear(&addrs);
 }
 
+/* Until it is announced; and what is announced counts. */
+static void test_unannounced(void **state)
+{
+	struct address address = make(1);
+	struct addrs addrs = { 0 };
+	bool changed;
+
+	(void)state;
+	for (int again = 0; again < 2; again++) {
+		assert_int_equal(
+			addrs_set_unannounced(&addrs, address.ifindex, &address.addr, &changed), 0);
+		assert_int_equal(changed, !again);
+		assert_int_equal(addrs.n, 1);
+		assert_int_equal(addrs.list->address.flags, IFA_F_TENTATIVE | IFA_F_OPTIMISTIC);
+	}
+	assert_true(set(&addrs, &address));
+	assert_int_equal(addrs_set_unannounced(&addrs, address.ifindex, &address.addr, &changed),
+			 0);
+	assert_false(changed);
+	assert_int_equal(addrs.list->address.flags, IFA_F_PERMANENT);
+	address.addr.words[0] = htobe32(0xfe800000);
+	assert_int_equal(addrs_set_unannounced(&addrs, address.ifindex, &address.addr, &changed),
+			 0);
+	assert_int_equal(addrs.n, 1);
+	addrs_clear(&addrs);
+}
+
 static void test_sweep(void **state)
 {
 	struct addrs addrs = { 0 };
@@ -164,9 +191,8 @@ static void test_device_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_set_and_delete),
-		cmocka_unit_test(test_sweep),
-		cmocka_unit_test(test_what_is_kept),
+		cmocka_unit_test(test_set_and_delete), cmocka_unit_test(test_unannounced),
+		cmocka_unit_test(test_sweep),	       cmocka_unit_test(test_what_is_kept),
 		cmocka_unit_test(test_device_down),
 	};
 

@@ -95,6 +95,21 @@ int addrs_set(struct addrs *addrs, const struct address *address, bool *changed)
 	return 0;
 }
 
+int addrs_set_unannounced(struct addrs *addrs, uint32_t ifindex, const union sixlane_addr *addr,
+			  bool *changed)
+{
+	const struct address address = {
+		.addr = *addr,
+		.ifindex = ifindex,
+		.flags = IFA_F_TENTATIVE | IFA_F_OPTIMISTIC,
+	};
+
+	*changed = false;
+	if (is_at(addrs, lower_bound(addrs, ifindex, addr), ifindex, addr))
+		return 0;
+	return addrs_set(addrs, &address, changed);
+}
+
 bool addrs_delete(struct addrs *addrs, uint32_t ifindex, const union sixlane_addr *addr)
 {
 	size_t at = lower_bound(addrs, ifindex, addr);

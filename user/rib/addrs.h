@@ -28,6 +28,13 @@ void addrs_clear(struct addrs *addrs);
  * what goes to another link (link-local, ::1, multicast) is ignored. 0 or -ENOMEM.
  */
 int addrs_set(struct addrs *addrs, const struct address *address, bool *changed);
+/*
+ * The kernel has made a local route of it. One that was not announced before that is optimistic,
+ * and is announced when its DAD has ended (addrconf_dad_begin() without use_optimistic). As
+ * addrs_set().
+ */
+int addrs_set_unannounced(struct addrs *addrs, uint32_t ifindex, const union sixlane_addr *addr,
+			  bool *changed);
 /* True when it was there. */
 bool addrs_delete(struct addrs *addrs, uint32_t ifindex, const union sixlane_addr *addr);
 

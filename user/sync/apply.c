@@ -159,6 +159,21 @@ static bool is_by_fib6_add(const struct sync *sync, const struct nlmsghdr *nlh,
 	       !route->cloned && !sync->dumping && !sync->replaying;
 }
 
+/* What a dump says of addresses is all of it. */
+static int apply_unannounced(struct sync *sync, const struct nlmsghdr *nlh,
+			     const struct route *route, const struct route_hop *hops)
+{
+	bool changed;
+	int ret;
+
+	if (sync->dumping || nlh->nlmsg_type != RTM_NEWROUTE || route->type != RTN_LOCAL ||
+	    route->protocol != RTPROT_KERNEL || route->dst.len != 128 || !route->n_hops)
+		return 0;
+	ret = addrs_set_unannounced(&sync->addrs, hops[0].ifindex, &route->dst.addr, &changed);
+	sync->addrs_wanted |= changed;
+	return ret;
+}
+
 static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	const bool object_sources = rib_object_sources(sync->rib);
@@ -180,6 +195,8 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 			      sync->dumping ? 0 : nlh->nlmsg_flags | NLM_F_CREATE);
 	else
 		ret = rib_del(sync->rib, &route);
+	if (!ret)
+		ret = apply_unannounced(sync, nlh, &route, hops);
 	/* of the hops that a route in another's place had nobody says that they are gone */
 	sync->withdrawals += nlh->nlmsg_type == RTM_DELROUTE || nlh->nlmsg_flags & NLM_F_REPLACE;
 	note_changed(sync, nlh, &route);
