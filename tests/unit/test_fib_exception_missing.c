@@ -794,6 +794,121 @@ static void test_lost_again(void **state)
 	}
 }
 
+/* Behind a better metric in the other table: before the kernel was asked about it, and afterwards.
+ */
+static void test_behind_in_another_table(void **state)
+{
+	const struct prefix prefix = pfx("2001:db8:2::/48");
+	const char *dst = "2001:db8:2::2";
+	const union sixlane_addr to = addr(dst);
+	struct world *world = *state;
+
+	for (int asked = 0; asked < 2; asked++) {
+		know_elsewhere(world, dst);
+		fib_move_exceptions(world->fib, 1000, &prefix);
+		set_in(world, 1000, "2001:db8:2::/48", via("fe80::3", 4));
+		if (asked)
+			fib_set_exception(world->fib, FIB_KERNEL, 1000, &to, NULL);
+		set(world, "2001:db8:2::/48", by_object(1));
+		assert_effect(world, dst, SIM_PUNTED);
+		tell_none(world);
+		unset(world, "2001:db8:2::/48");
+	}
+}
+
+/* One that is known makes no others look. */
+static void test_known_marks_only_where_it_may_be(void **state)
+{
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	set_group(world, 1);
+	set(world, "2001:db8:2::/48", by_object(2));
+	set(world, "2001:db8:5::/48", by_object(2));
+	know_elsewhere(world, dst);
+	set_group(world, 2);
+	assert_effect(world, dst, SIM_PUNTED);
+	assert_marks(world, "2001:db8:5::1", 0);
+}
+
+/* In two tables routes change during each dump, and nothing is missing any more. */
+static void test_marks_do_not_keep_each_other(void **state)
+{
+	struct world *world = *state;
+	char prefix[32];
+
+	lose_elsewhere(world, "2001:db8:2::2");
+	for (int i = 0; i < 3; i++) {
+		fib_exceptions_begin(world->fib, FIB_KERNEL);
+		snprintf(prefix, sizeof(prefix), "2001:db8:10%d::/48", i);
+		set(world, prefix, by_object(1));
+		set_in(world, 1000, prefix, by_object(1));
+		fib_exceptions_end(world->fib, FIB_KERNEL, true, all_are_gone, NULL);
+		assert_int_equal(fib_wants_exceptions(world->fib), !i);
+	}
+	assert_marks(world, "2001:db8:102::1", 0);
+}
+
+/* Its entry has no room, and goes; what covers it is by the same object. */
+static void test_suspected_without_an_entry(void **state)
+{
+	const char *dst = "2001:db8:2::2";
+	const union sixlane_addr to = addr(dst);
+	struct world *world = *state;
+
+	know_elsewhere(world, "2001:db8:2::9");
+	set(world, "2001:db8::/32", by_object(1));
+	tell_none(world);
+	tell_none(world);
+	world->sim->routes.capacity = 2;
+	set(world, "2001:db8:2::/56", by_object(1));
+	know_elsewhere(world, dst);
+	fib_share_exception(world->fib, 1000, &to);
+	assert_verdict(world, dst, SIXLANE_PUNT_MAP_FULL);
+	unset(world, "2001:db8:2::/56");
+	assert_effect(world, dst, SIM_PUNTED);
+}
+
+/* All were marked since the dump began, and then one is lost beside the operator's. */
+static void test_lost_again_beside_the_operators(void **state)
+{
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	set_group(world, 1);
+	set(world, "2001:db8:2::/48", by_object(2));
+	say(world, FIB_OPERATOR, dst, pmtu(1400));
+	fib_set_max_exceptions(world->fib, 1);
+	know_elsewhere(world, "2001:db8:2::9");
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	know_elsewhere(world, "2001:db8:2::9");
+	set_group(world, 2);
+	set_group(world, 1);
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, all_are_gone, NULL);
+	know_elsewhere(world, dst);
+	assert_mtu(world, dst, 1400);
+	set_group(world, 2);
+	assert_forbids(world, dst, 1400);
+}
+
+/* Where it was learnt the route is not expressed. */
+static void test_learnt_by_a_route_that_is_punted(void **state)
+{
+	const struct fib_target equal = { .verdict = SIXLANE_PUNT_EQUAL_METRIC };
+	const struct fib_target plain = via("fe80::9", 3);
+	const struct fib_target *const routes[] = { &plain, &equal };
+	const char *dst = "2001:db8:2::2";
+	const union sixlane_addr to = addr(dst);
+	struct world *world = *state;
+
+	set(world, "2001:db8:2::/48", by_object(1));
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
+		set_in(world, 1000, "2001:db8:2::/48", *routes[i]);
+		fib_share_exception(world->fib, 1000, &to);
+		assert_effect(world, dst, i ? SIM_PUNTED : SIM_NO_EFFECT);
+	}
+}
+
 /* It takes no change of the next hops: a member may be another object with the same one. */
 static void test_suspected_of_a_member_alike(void **state)
 {
@@ -1393,6 +1508,12 @@ int main(void)
 		TEST(test_suspected_beside_the_operators),
 		TEST(test_suspected_by_source),
 		TEST(test_lost_again),
+		TEST(test_behind_in_another_table),
+		TEST(test_known_marks_only_where_it_may_be),
+		TEST(test_marks_do_not_keep_each_other),
+		TEST(test_suspected_without_an_entry),
+		TEST(test_lost_again_beside_the_operators),
+		TEST(test_learnt_by_a_route_that_is_punted),
 		TEST(test_suspected_of_a_member_alike),
 		TEST(test_one_that_does_not_go),
 		TEST(test_another_daemon_where_none_is_missing),

@@ -421,7 +421,7 @@ static void understand_route(struct fib *fib, struct fib_entry *entry)
 
 	if (!next_hop->valid)
 		return;
-	fib_entry_set_wanted(fib, entry, next_hop);
+	fib_entry_set_wanted(entry, next_hop);
 	next_hop->wanted++;
 	if (next_hop != fib->full)
 		return;

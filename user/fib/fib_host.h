@@ -145,7 +145,8 @@ void fib_owner_share(struct fib *fib, struct fib_entry *entry, const struct fib_
 
 /* The kernel may have exceptions under this owner, or without any, that nobody remembers. */
 bool fib_lost_under(const struct fib *fib, const struct fib_entry *owner);
-/* So it may, beside the operator's. Never touches the trie. */
+/* So it may, if its bit is set, of one that the operator alone speaks of. Never touches the trie.
+ */
 void fib_host_lose(struct fib *fib, struct fib_host *host);
 /* The kernel may have one of this host that nobody remembers. */
 bool fib_is_lost(const struct fib *fib, const struct fib_host *host);

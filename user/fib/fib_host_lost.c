@@ -123,6 +123,7 @@ bool fib_is_told(const struct fib_next_hop *route)
 unsigned int fib_missing_add(struct fib *fib, const union sixlane_addr *dst, bool untold)
 {
 	fib->hosts.lost.any = fib->hosts.lost.any_anew = true;
+	fib->hosts.lost.bits = fib->hosts.lost.bits_anew = true;
 	return fib->writer.missing_add(fib->writer.ctx, dst, untold);
 }
 
@@ -225,29 +226,22 @@ bool fib_lost_elsewhere(const struct fib *fib, const struct fib_table *table)
 {
 	const struct fib_lost *lost = &fib->hosts.lost;
 
-	return lost->n_entries > table->n_lost || lost->unowned;
+	return lost->bits && (lost->n_entries > table->n_lost || lost->unowned);
 }
 
 void fib_host_lose(struct fib *fib, struct fib_host *host)
 {
+	if (host->words[FIB_KERNEL].there ||
+	    !fib->writer.missing_has(fib->writer.ctx, &host->node.prefix.addr))
+		return;
 	host->lost = true;
 	fib_host_settle(fib, host);
 }
 
 void fib_lost_share(struct fib *fib, struct fib_entry *entry)
 {
-	const struct prefix *prefix = &entry->node.prefix;
-	struct radix_node *at = radix_first_under(&entry->table->hosts, prefix);
-
 	lose_all(fib, entry);
 	fib->hosts.lost.wanted = true;
-	for (; at; at = radix_next_under(at, prefix)) {
-		struct fib_host *host = fib_host_of(at);
-
-		if (!host->words[FIB_KERNEL].there &&
-		    fib->writer.missing_has(fib->writer.ctx, &at->prefix.addr))
-			fib_host_lose(fib, host);
-	}
 }
 
 /* Packets to main look at the bits, which those of local have, too. */
@@ -334,6 +328,7 @@ void fib_lost_adopt_finish(struct fib *fib)
 		fib_entry_each(fib, find_none);
 		return;
 	}
+	fib->hosts.lost.bits = true;
 	fib_entry_each(fib, find_untold);
 	fib_entry_each(fib, lose_adopted);
 	/* their bits turn twice, whatever is found */
@@ -416,6 +411,7 @@ bool fib_lost_begin(struct fib *fib)
 		turn(fib);
 	fib->writer.missing_begin(fib->writer.ctx, turns);
 	lost->any_anew = are_there(&lost->untold_old) || are_there(&lost->untold);
+	lost->bits_anew = lost->any_anew;
 	if (fib->hosts.n_failed)
 		fib_host_each(fib, add_absent, NULL);
 	lost->n_anew = lost->untold_old.n + lost->untold.n;
@@ -463,6 +459,7 @@ void fib_lost_end(struct fib *fib, bool complete)
 	lost->expected &= fib->hosts.n >= fib->hosts.max - fib->hosts.max / ROOM;
 	lost->expected_surely &= lost->expected;
 	lost->any = lost->any_anew || lost->expected;
+	lost->bits = lost->bits_anew;
 	lost->n = lost->n_anew;
 	lost->unowned = lost->unowned_anew;
 	if (walk)

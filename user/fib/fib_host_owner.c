@@ -16,10 +16,13 @@ uint32_t fib_entry_marks(const struct fib *fib, const struct fib_entry *entry)
 	return marks;
 }
 
-/* One that is withdrawn, or not understood, punts anyway. */
+/*
+ * One that is withdrawn, or not understood, punts anyway. One that is not in the trie takes its
+ * marks there when it comes, and its covers punt till then.
+ */
 void fib_owner_settle(struct fib *fib, struct fib_entry *owner)
 {
-	if (owner && owner->wanted)
+	if (owner && owner->wanted && owner->written)
 		fib_entry_settle(fib, owner);
 }
 

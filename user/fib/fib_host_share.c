@@ -2,8 +2,7 @@
 /*
  * What the kernel keeps at a next-hop object counts for the routes by it, and by all groups with
  * it, in all tables, but is said of one table at a time. What is known, or lost, in one may so be
- * in another: packets to it are the kernel's there until a dump has told. Where only one table has
- * routes by objects there is nothing to share.
+ * in another: packets to it are the kernel's there until a dump has told.
  */
 #include "../util.h"
 #include "fib_host.h"
@@ -25,12 +24,6 @@ bool fib_objects_may_share(const struct fib *fib, uint32_t id, uint32_t other)
 static uint32_t object_of(const struct fib_next_hop *route)
 {
 	return route && route->key.kind == FIB_SOURCES ? SOME_OBJECT : fib_object_of(route);
-}
-
-/* Some other table than this one has routes by objects. */
-static bool shares(const struct fib *fib, const struct fib_table *table)
-{
-	return fib->n_object_tables > (table->n_by_object != 0);
 }
 
 /* What there is to share. */
@@ -71,32 +64,27 @@ static void suspect_at(const struct shared *shared, struct fib_entry *entry,
 		fib_owner_doubt_host(shared->fib, known);
 }
 
-/* One that is not in the trie takes its mark there when it comes, and its covers punt till then. */
-static void settle(struct fib *fib, struct fib_entry *entry)
-{
-	if (entry->written)
-		fib_owner_settle(fib, entry);
-}
-
 static void suspect_in_table(struct fib_hash_node *node, void *ctx)
 {
 	const struct fib_table *table = container_of(node, struct fib_table, node);
 	const struct shared *shared = ctx;
-	struct fib_entry *entry = NULL;
+	struct fib_entry *entry;
 
-	if (table->n_by_object)
-		entry = fib_host_told_at(table, &shared->dst);
+	if (table == shared->table || !table->n_by_object)
+		return;
+	entry = fib_host_told_at(table, &shared->dst);
 	if (!entry)
 		return;
 	suspect_at(shared, entry, entry->wanted);
-	settle(shared->fib, entry);
+	fib_owner_settle(shared->fib, entry);
 }
 
+/* At a route that has just gone, or behind another one, it may have been kept at any object. */
 static bool shared_of(struct fib *fib, const struct fib_host *host, struct shared *out)
 {
 	*out = (struct shared){ .fib = fib, .table = host->table, .dst = host->node.prefix };
 	out->said = fib_host_kernels(host);
-	out->object = object_of(fib_host_route(host));
+	out->object = host->moved ? SOME_OBJECT : object_of(fib_host_route(host));
 	return out->said && out->object;
 }
 
@@ -106,28 +94,32 @@ void fib_host_share(struct fib *fib, const struct fib_host *host)
 {
 	struct shared shared;
 
-	if (shares(fib, host->table) && shared_of(fib, host, &shared))
+	if (shared_of(fib, host, &shared))
 		fib_hash_each(&fib->tables, suspect_in_table, &shared);
 }
 
-/* One that found no room is known by a bit. */
+/* At a route that is not expressed, or not known, it may be kept at any object. */
+static uint32_t object_at(const struct fib_table *table, const struct prefix *dst)
+{
+	const struct fib_next_hop *route = table ? fib_host_route_at(table, dst) : NULL;
+
+	return route && route->key.verdict == SIXLANE_FORWARD ? object_of(route) : SOME_OBJECT;
+}
+
 void fib_share_exception(struct fib *fib, uint32_t id, const union sixlane_addr *dst)
 {
 	static const struct fib_exception unknown;
-	const struct fib_table *table;
-	struct shared shared = { .dst = { .addr = *dst, .len = 128 }, .learnt = true };
+	struct shared shared = { .fib = fib, .learnt = true };
 	const struct fib_exception *said;
 
 	fib_adopt_finish(fib);
-	table = fib_table_find(fib, id);
-	if (!table || !shares(fib, table))
-		return;
-	shared.fib = fib;
-	shared.table = table;
-	shared.object = object_of(fib_host_route_at(table, &shared.dst));
-	said = fib_host_said_at(table, dst);
+	shared.table = fib_table_find(fib, id);
+	shared.dst = (struct prefix){ .addr = *dst, .len = 128 };
+	shared.object = object_at(shared.table, &shared.dst);
+	/* it may have found no room */
+	said = fib_host_said_at(shared.table, dst);
 	shared.said = said ? said : &unknown;
-	if (shared.object && (said || fib->writer.missing_has(fib->writer.ctx, dst)))
+	if (shared.object)
 		fib_hash_each(&fib->tables, suspect_in_table, &shared);
 }
 
@@ -149,25 +141,29 @@ static void suspect_at_place(struct fib *fib, struct fib_host *host, void *ctx)
 
 void fib_owner_share(struct fib *fib, struct fib_entry *entry, const struct fib_next_hop *route)
 {
+	const struct prefix *prefix = &entry->node.prefix;
 	struct place place = { entry, route };
+	struct radix_node *at;
 
-	if (!object_of(route) || !shares(fib, entry->table))
+	if (!object_of(route))
 		return;
-	fib_host_each_under(fib, &entry->node.prefix, suspect_at_place, &place);
-	if (fib_lost_elsewhere(fib, entry->table))
-		fib_lost_share(fib, entry);
+	fib_host_each_under(fib, prefix, suspect_at_place, &place);
+	if (!fib_lost_elsewhere(fib, entry->table))
+		return;
+	fib_lost_share(fib, entry);
+	at = radix_first_under(&entry->table->hosts, prefix);
+	for (; at; at = radix_next_under(at, prefix))
+		fib_host_lose(fib, fib_host_of(at));
 }
 
-void fib_entry_set_wanted(struct fib *fib, struct fib_entry *entry, struct fib_next_hop *wanted)
+void fib_entry_set_wanted(struct fib_entry *entry, struct fib_next_hop *wanted)
 {
 	struct fib_table *table = entry->table;
 
-	fib->n_object_tables -= table->n_by_object != 0;
 	table->n_by_object -= entry->by_object;
 	entry->wanted = wanted;
 	entry->by_object = object_of(wanted) != 0;
 	table->n_by_object += entry->by_object;
-	fib->n_object_tables += table->n_by_object != 0;
 }
 
 /* --- an object -------------------------------------------------------------------------------- */
@@ -188,20 +184,33 @@ static void share_lost(struct fib *fib, struct fib_entry *entry)
 	if (!entry->by_object)
 		return;
 	fib_lost_share(fib, entry);
-	settle(fib, entry);
+	fib_owner_settle(fib, entry);
+}
+
+/* Beside the operator's: also one that was lost since all were marked. */
+static void share_beside(struct fib *fib, struct fib_host *host, void *ctx)
+{
+	const struct fib_entry *entry = fib_host_told_at(host->table, &host->node.prefix);
+
+	(void)ctx;
+	if (entry && entry->by_object)
+		fib_host_lose(fib, host);
 }
 
 void fib_share_object_exceptions(struct fib *fib, uint32_t object)
 {
 	struct fib_lost *lost = &fib->hosts.lost;
+	bool any;
 
 	fib_adopt_finish(fib);
-	if (fib->n_object_tables < 2)
-		return;
+	any = lost->bits && (lost->n_entries || lost->unowned);
+	/* what is known marks only where it may be */
 	fib_host_each(fib, share_with_object, &object);
-	if (lost->shared || !(lost->n_entries || lost->unowned))
+	if (!any)
 		return;
 	/* of all objects at once, since many may change */
-	fib_entry_each(fib, share_lost);
+	if (!lost->shared)
+		fib_entry_each(fib, share_lost);
 	lost->shared = true;
+	fib_host_each(fib, share_beside, NULL);
 }

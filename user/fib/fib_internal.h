@@ -204,7 +204,8 @@ struct fib_lost {
 	size_t n_entries;	    /* with hosts_lost */
 	bool unowned, unowned_anew; /* as in an entry, of those that have no owner */
 	uint8_t unowned_untold;	    /* … */
-	bool any, any_anew;	    /* bits of sl_missing may be set; … */
+	bool any, any_anew;	    /* some may be; … */
+	bool bits, bits_anew;	    /* bits of sl_missing may be set; … */
 	bool asleep;		    /* so may owners be of which some are only behind them */
 	bool expected;		    /* some may come at any time, and all owners are marked … */
 	bool expected_surely;	    /* … for packets that were under way then, too */
@@ -233,7 +234,6 @@ struct fib {
 	struct fib_pool port_pool, neigh_pool, next_hop_pool, set_pool;
 	struct fib_cells cells;
 	struct fib_hash tables, ports, vlans, neighs, next_hops, objects, sets;
-	size_t n_object_tables;	     /* with n_by_object */
 	struct fib_next_hop **by_id; /* [SIXLANE_MAX_NEXT_HOPS] */
 	struct fib_neigh **by_slot;  /* [SIXLANE_MAX_NEIGHBOURS] */
 	struct fib_next_hop *full;   /* FIB_ID_FULL */
@@ -433,7 +433,7 @@ void fib_entry_reap(struct fib *fib, struct fib_entry *entry);
 /* Every entry; fn may reap the one that it is given. */
 void fib_entry_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_entry *entry));
 /* Its route, held by the caller; NULL: none. */
-void fib_entry_set_wanted(struct fib *fib, struct fib_entry *entry, struct fib_next_hop *wanted);
+void fib_entry_set_wanted(struct fib_entry *entry, struct fib_next_hop *wanted);
 void fib_route_free_all(struct fib *fib);
 
 /* --- fib_adopt.c ------------------------------------------------------------------------------ */

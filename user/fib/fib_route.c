@@ -149,7 +149,10 @@ static void set_wanted(struct fib *fib, struct fib_entry *entry, struct fib_next
 			fib_lost_wake(fib, entry);
 		fib_owner_share(fib, entry, next_hop);
 	}
-	fib_entry_set_wanted(fib, entry, next_hop);
+	/* one that never came into the trie, and has marks */
+	if (!next_hop && !entry->written)
+		fib_owner_leave(fib, entry);
+	fib_entry_set_wanted(entry, next_hop);
 	fib_entry_settle(fib, entry);
 	if (old)
 		fib_next_hop_unwant(fib, old);

@@ -346,23 +346,6 @@ bool exceptions_settle(struct sync *sync, uint32_t table, const union sixlane_ad
 	return false;
 }
 
-static void count_table(void *ctx, uint32_t table)
-{
-	(void)table;
-	++*(size_t *)ctx;
-}
-
-/* What is kept at a next-hop object counts for the routes by it in all tables. */
-static bool concerns_other_tables(const struct sync *sync)
-{
-	size_t n_tables = 0;
-
-	if (!nexthops_count(sync->nexthops))
-		return false;
-	rib_each_table(sync->rib, count_table, &n_tables);
-	return n_tables > 2;
-}
-
 static void heed(struct sync *sync, const struct sixlane_hint *hint, const struct answer *answer)
 {
 	struct survey survey = { .sync = sync, .table = answer->table, .dst = &hint->dst };
@@ -399,10 +382,8 @@ void exceptions_hint(struct sync *sync, const struct sixlane_hint *hint)
 	ask(sync, &hint->dst, &hint->src, vrf ? vrf->ifindex : 0, &answer);
 	if (answer.heard)
 		heed(sync, hint, &answer);
-	if (answer.heard && answer.has_exception && concerns_other_tables(sync)) {
+	if (answer.heard && answer.has_exception)
 		fib_share_exception(sync->fib, learnt_table(&world, answer.table), &hint->dst);
-		exceptions_want(sync);
-	}
 	note_cost(sync->exceptions, true, cpu_ns, now_ns);
 }
 
@@ -547,6 +528,7 @@ uint64_t exceptions_due_ns(const struct sync *sync)
 
 void exceptions_restart(struct sync *sync)
 {
+	sync->exceptions->dump_wanted |= sync->exceptions->dump.wanted;
 	exceptions_dump_abort(sync->exceptions);
 	sync->exceptions->dumped = false;
 }
