@@ -719,6 +719,17 @@ static void test_shared_while_all_is_told(void **state)
 	assert_false(fib_wants_exceptions(world->fib));
 }
 
+/* … until all was told, by a route that leads to object 1 from now on. */
+static void assert_forbids_beside(struct world *world, const char *dst)
+{
+	know_elsewhere(world, dst);
+	assert_mtu(world, dst, 1400);
+	set(world, "2001:db8:2::/48", by_object(1));
+	assert_forbids(world, dst, 1400);
+	tell_none(world);
+	assert_mtu(world, dst, 1400);
+}
+
 /* The operator's does not hide what is known, or lost, in another table. */
 static void test_suspected_beside_the_operators(void **state)
 {
@@ -730,19 +741,9 @@ static void test_suspected_beside_the_operators(void **state)
 		set_routes(world);
 		set(world, "2001:db8:2::/48", via("fe80::7", 3));
 		say(world, FIB_OPERATOR, dst, pmtu(1400));
-		know_elsewhere(world, dst);
-		assert_mtu(world, dst, 1400);
-		set(world, "2001:db8:2::/48", by_object(1));
-		assert_forbids(world, dst, 1400);
-		tell_none(world);
-		assert_mtu(world, dst, 1400);
+		assert_forbids_beside(world, dst);
 		unset(world, "2001:db8:2::/48");
-		know_elsewhere(world, dst);
-		assert_mtu(world, dst, 1400);
-		set(world, "2001:db8:2::/48", by_object(1));
-		assert_forbids(world, dst, 1400);
-		tell_none(world);
-		assert_mtu(world, dst, 1400);
+		assert_forbids_beside(world, dst);
 		set_group(world, 1);
 		set(world, "2001:db8:2::/48", by_object(2));
 		know_elsewhere(world, dst);
