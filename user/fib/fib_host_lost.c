@@ -152,6 +152,19 @@ static struct prefix prefix_of(const struct sixlane_exception_key *key)
 	return (struct prefix){ .addr = key->dst, .len = 128 };
 }
 
+/* Under this owner, or none (NULL). Returns FIB_MISSING_*. */
+static unsigned int add_under(struct fib *fib, struct fib_entry *owner,
+			      const union sixlane_addr *dst, const struct fib_exception *said,
+			      bool untold, bool awake)
+{
+	unsigned int news = fib_missing_add(fib, dst, untold);
+
+	if (untold)
+		keep_untold(&fib->hosts.lost.untold, said);
+	lose(fib, owner, true, untold ? LOST_LATER : 0, awake);
+	return news;
+}
+
 /* table: NULL if it is not known. Returns FIB_MISSING_*. */
 static unsigned int add(struct fib *fib, const struct fib_table *table,
 			const struct sixlane_exception_key *key, const struct fib_exception *said,
@@ -159,11 +172,8 @@ static unsigned int add(struct fib *fib, const struct fib_table *table,
 {
 	const struct prefix host = prefix_of(key);
 	struct fib_entry *owner = table ? fib_host_owner_at(table, &host) : NULL;
-	unsigned int news = fib_missing_add(fib, &key->dst, untold);
+	unsigned int news = add_under(fib, owner, &key->dst, said, untold, awake);
 
-	if (untold)
-		keep_untold(&fib->hosts.lost.untold, said);
-	lose(fib, owner, true, untold ? LOST_LATER : 0, awake);
 	fib_owner_settle(fib, owner);
 	return news;
 }
@@ -177,10 +187,7 @@ void fib_lost_behind(struct fib *fib, const struct sixlane_exception_key *key,
 void fib_lost_suspect(struct fib *fib, struct fib_entry *entry, const union sixlane_addr *dst,
 		      const struct fib_exception *said, bool untold)
 {
-	fib_missing_add(fib, dst, untold);
-	if (untold)
-		keep_untold(&fib->hosts.lost.untold, said);
-	lose(fib, entry, true, untold ? LOST_LATER : 0, true);
+	add_under(fib, entry, dst, said, untold, true);
 	fib->hosts.lost.wanted = true;
 }
 
