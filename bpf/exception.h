@@ -29,14 +29,24 @@ struct exception_terms {
 	__u64 expires_ns;
 };
 
+static __always_inline int exception_bit_is_clear(__u32 check)
+{
+	const struct sixlane_meta *meta;
+	__u32 zero = 0, bit, word;
+	const __u64 *excepted;
+
+	meta = bpf_map_lookup_elem(&sl_meta, &zero);
+	bit = sixlane_excepted_bit(check, meta && READ_ONCE(meta->few_exceptions));
+	word = bit / 64;
+	excepted = bpf_map_lookup_elem(&sl_excepted, &word);
+	return excepted && !(READ_ONCE(*excepted) >> (bit % 64) & 1);
+}
+
 /* NULL: there is none. check: the key's. */
 static __always_inline struct sixlane_exception *
 exception_lookup(const struct sixlane_exception_key *key, __u32 check)
 {
-	__u32 bit = sixlane_excepted_bit(check), word = bit / 64;
-	const __u64 *excepted = bpf_map_lookup_elem(&sl_excepted, &word);
-
-	if (likely(excepted && !(READ_ONCE(*excepted) >> (bit % 64) & 1)))
+	if (likely(exception_bit_is_clear(check)))
 		return NULL;
 	return bpf_map_lookup_elem(&sl_exceptions, key);
 }

@@ -13,7 +13,7 @@
 #include "sixlane_verdicts.h"
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 8u
+#define SIXLANE_ABI 9u
 
 #define SIXLANE_MAX_ROUTES 4194304u /* never preallocated: costs nothing until used */
 #define SIXLANE_MAX_NEXT_HOPS 65536u
@@ -89,8 +89,9 @@ struct sixlane_meta {
 	union sixlane_hash_policy hash_policy;
 	__u64 hash_seed; /* random: who sees the packets cannot tell their members */
 	__u64 answer_ns; /* a CPU may answer one packet in so many ns in the long run; 0: any … */
-	__u64 answer_burst; /* … and so many at once */
-	__u64 reserved0[2];
+	__u64 answer_burst;   /* … and so many at once */
+	__u32 few_exceptions; /* which bits of sl_excepted to look at */
+	__u32 reserved0[3];
 	/* Below: written by the daemon for the CLI only, never read by the datapath. */
 	__u64 generation; /* full synchronisations completed */
 	__u64 routes;	  /* entries of sl_routes */
@@ -301,13 +302,19 @@ static inline __u32 sixlane_exception_check(const struct sixlane_exception_key *
  * A bit is set if sl_exceptions may have an entry with such a check: destinations of a marked
  * prefix that have none of their own pay for a bit that is near, not for a lookup. Never clear
  * while there is one; a lookup is all that one too many costs.
+ *
+ * Each entry has two: one of a page that stays in a CPU's first cache, which the datapath looks at
+ * while there are few_exceptions, and one of many, that fewer others share.
  */
-#define SIXLANE_EXCEPTED_BITS (1u << 20) /* 128 KiB: of 65,536 entries 6 % are set */
+#define SIXLANE_EXCEPTED_FEW (1u << 15)	 /* 4 KiB: of 2,048 entries 6 % are set */
+#define SIXLANE_EXCEPTED_MANY (1u << 20) /* 128 KiB: as many of 65,536 */
+#define SIXLANE_EXCEPTED_BITS (SIXLANE_EXCEPTED_FEW + SIXLANE_EXCEPTED_MANY)
 #define SIXLANE_EXCEPTED_WORDS (SIXLANE_EXCEPTED_BITS / 64)
 
-static inline __u32 sixlane_excepted_bit(__u32 check)
+/* The one to look at. few: few_exceptions of struct sixlane_meta. */
+static inline __u32 sixlane_excepted_bit(__u32 check, __u32 few)
 {
-	return check >> 12;
+	return few ? check >> 17 : SIXLANE_EXCEPTED_FEW + (check >> 12);
 }
 
 /* --- sl_missing: ARRAY of __u64, mmapable -------------------------------------------------- */

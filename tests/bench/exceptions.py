@@ -28,7 +28,7 @@ KINDS = os.path.join(lab.BUILD, "bench-kinds")
 DESTINATIONS = 1024
 MANY = 60_000  # nearly as many as there may be by default
 # Of a round: turns of a state, each beside one without exceptions. A figure of a nanosecond wants more.
-PAIRS = collections.Counter({"elsewhere": 4, "of its route": 1, "many of its route": 1, "hit": 1})
+PAIRS = collections.Counter({"elsewhere": 4, "of its route": 2, "many of its route": 1, "hit": 3})
 SLICES, SLICE_PART = 36, 20  # of a turn: so many, each of that part of a run's packets
 MTU = 1400  # over that of the generator's packets: they are forwarded
 CHURN = 10_000  # exceptions a second

@@ -428,6 +428,7 @@ static void add_way_back(struct world *world)
 		world->n_routes--;
 	if (fuzz_one_in(2))
 		world->meta.flags |= SIXLANE_META_ANSWER;
+	world->meta.few_exceptions = fuzz_one_in(2);
 	if (fuzz_one_in(4)) {
 		world->meta.answer_ns = 1;
 		world->meta.answer_burst = fuzz_one_in(2) ? 0 : 1000000;

@@ -93,8 +93,8 @@ const struct sixlane_exception *harness_exception(size_t i, int cpu);
 
 /* Say otherwise of a key, or nothing; harness_install() takes away whatever there is. */
 void harness_put_exception(const struct world_exception *exception);
-/* Without its bit in sl_excepted. */
-void harness_hide_exception(const struct world_exception *exception);
+/* Without its bit of few in sl_excepted, or that of many. */
+void harness_hide_exception(const struct world_exception *exception, _Bool few);
 void harness_del_exception(const struct world_exception *exception);
 
 /* Set what every CPU's bucket of answers says. */

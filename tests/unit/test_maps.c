@@ -205,7 +205,7 @@ int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32
 }
 
 /* test_maps_exception.c has the real ones. */
-void maps_except(const struct maps *of, const struct sixlane_exception_key *key)
+void maps_except(struct maps *of, const struct sixlane_exception_key *key)
 {
 	(void)of;
 	note("bit ", key->table);

@@ -135,22 +135,22 @@ static void bits_come_and_go_with_entries(void **state)
 {
 	const struct sixlane_exception value = { .flags = SIXLANE_EXCEPTION_PUNT };
 	struct sixlane_exception_key other = numbered(0);
-	uint32_t bit = bit_of(&key), number = 0;
+	uint32_t number = 0;
 
 	(void)state;
 	assert_int_equal(set(&value), 0);
 	assert_int_equal(set(&value), 0);
-	assert_int_equal(bits_set(), 1);
-	/* another one of the same bit */
+	assert_int_equal(bits_set(), 2);
+	/* another one of the same bits, of which those of few are the first of those of many */
 	do
 		other = numbered(++number);
-	while (bit_of(&other) != bit);
+	while (bit_of(&other, false) != bit_of(&key, false));
 	assert_int_equal(maps_write_exception(&maps, &other, &value), 0);
-	assert_int_equal(bits_set(), 1);
+	assert_int_equal(bits_set(), 2);
 	assert_int_equal(maps_write_exception_del(&maps, &key), 0);
-	assert_true(is_excepted(&other));
+	assert_int_equal(is_excepted(&other), 1);
 	assert_int_equal(maps_write_exception_del(&maps, &key), -ENOENT);
-	assert_true(is_excepted(&other));
+	assert_int_equal(is_excepted(&other), 1);
 	assert_int_equal(maps_write_exception_del(&maps, &other), 0);
 	assert_int_equal(bits_set(), 0);
 }
@@ -178,7 +178,7 @@ static void bits_of_an_earlier_daemon(void **state)
 		memset(n_excepted, 0, sizeof(n_excepted));
 		maps_except(&maps, &known);
 		maps_excepted_adopted(&maps, all);
-		assert_true(is_excepted(&known));
+		assert_int_equal(is_excepted(&known), 1);
 		assert_int_equal(is_excepted(&stale), !all);
 		maps_unexcept(&maps, &known);
 		assert_int_equal(is_excepted(&known), !all);
@@ -193,7 +193,27 @@ static void a_bit_of_too_many_stays(void **state)
 		maps_except(&maps, &key);
 	for (uint32_t i = 0; i < UINT8_MAX; i++)
 		maps_unexcept(&maps, &key);
-	assert_true(is_excepted(&key));
+	assert_int_equal(is_excepted(&key), 1);
+}
+
+/* An entry's bit of either kind is looked at as long as it is there. */
+static void the_bits_of_few_are_looked_at_while_there_are_few(void **state)
+{
+	struct sixlane_exception_key at;
+
+	(void)state;
+	for (uint32_t n = 1; n <= FEW + 1; n++) {
+		at = numbered(n);
+		maps_except(&maps, &at);
+		assert_int_equal(meta.few_exceptions, n <= FEW);
+	}
+	for (uint32_t n = FEW + 1; n > 1; n--) {
+		at = numbered(n);
+		maps_unexcept(&maps, &at);
+		assert_int_equal(meta.few_exceptions, 1);
+		at = numbered(1);
+		assert_int_equal(is_excepted(&at), 1);
+	}
 }
 
 /* Nor are addresses alike that are numbered alike: prefix 1, host 2 is not prefix 2, host 1. */
@@ -297,6 +317,7 @@ int main(void)
 		cmocka_unit_test_setup(an_entry_that_does_not_come_leaves_no_bit, setup),
 		cmocka_unit_test_setup(bits_of_an_earlier_daemon, setup),
 		cmocka_unit_test_setup(a_bit_of_too_many_stays, setup),
+		cmocka_unit_test_setup(the_bits_of_few_are_looked_at_while_there_are_few, setup),
 		cmocka_unit_test_setup(an_entry_that_comes_again_is_another, setup),
 		cmocka_unit_test_setup(walks_see_every_entry, setup),
 		cmocka_unit_test_setup(the_operators_are_set_read_and_deleted, setup),

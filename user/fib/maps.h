@@ -21,7 +21,8 @@ struct maps {
 	uint64_t *excepted;		    /* [SIXLANE_EXCEPTED_WORDS] */
 	uint64_t *missing;		    /* [SIXLANE_MISSING_WORDS] */
 	/* own memory, if opened writable: */
-	uint8_t *n_excepted; /* [SIXLANE_EXCEPTED_BITS] */
+	uint8_t *n_excepted;   /* [SIXLANE_EXCEPTED_BITS] */
+	uint32_t n_exceptions; /* entries of sl_exceptions */
 	/* [SIXLANE_MISSING_WORDS]: see fib_writer. The untold: the old ones, and the others. */
 	uint64_t *missing_anew, *missing_untold[2];
 	bool no_memory;	  /* for an exception, when it was waited for the last time */

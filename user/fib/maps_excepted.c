@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sl_excepted: a bit for all destinations of which sl_exceptions may have an entry, by which the
+ * sl_excepted: bits for all destinations of which sl_exceptions may have an entry, by which the
  * datapath tells the many others of a marked prefix. A bit stands for several entries, so they are
- * counted: it is there before the first of them, and goes after the last.
+ * counted: it is there before the first of them, and goes after the last. All bits are right at any
+ * time, so those that the datapath looks at change by one store.
  */
 #include "maps_internal.h"
 
 #define WORD_BITS 64
 #define UNCOUNTED UINT8_MAX /* its bit stays */
 
-static uint32_t bit_of(const struct sixlane_exception_key *key)
+/* Of entries: as long as few of the bits of few are set. */
+#define FEW (SIXLANE_EXCEPTED_FEW / 16)
+
+static uint32_t bit_of(const struct sixlane_exception_key *key, uint32_t few)
 {
-	return sixlane_excepted_bit(sixlane_exception_check(key));
+	return sixlane_excepted_bit(sixlane_exception_check(key), few);
 }
 
 static void store(const struct maps *maps, uint32_t bit, bool set)
@@ -21,21 +25,36 @@ static void store(const struct maps *maps, uint32_t bit, bool set)
 	ATOMIC_STORE(word, set ? *word | mask : *word & ~mask);
 }
 
-void maps_except(const struct maps *maps, const struct sixlane_exception_key *key)
+static void count(struct maps *maps, uint32_t n)
 {
-	uint32_t bit = bit_of(key);
+	uint32_t few = n <= FEW;
 
-	if (maps->n_excepted[bit] < UNCOUNTED)
-		maps->n_excepted[bit]++;
-	store(maps, bit, true);
+	maps->n_exceptions = n;
+	if (maps->meta->few_exceptions != few)
+		ATOMIC_STORE(&maps->meta->few_exceptions, few);
 }
 
-void maps_unexcept(const struct maps *maps, const struct sixlane_exception_key *key)
+void maps_except(struct maps *maps, const struct sixlane_exception_key *key)
 {
-	uint32_t bit = bit_of(key);
+	for (uint32_t few = 0; few < 2; few++) {
+		uint32_t bit = bit_of(key, few);
 
-	if (maps->n_excepted[bit] < UNCOUNTED && !--maps->n_excepted[bit])
-		store(maps, bit, false);
+		if (maps->n_excepted[bit] < UNCOUNTED)
+			maps->n_excepted[bit]++;
+		store(maps, bit, true);
+	}
+	count(maps, maps->n_exceptions + 1);
+}
+
+void maps_unexcept(struct maps *maps, const struct sixlane_exception_key *key)
+{
+	for (uint32_t few = 0; few < 2; few++) {
+		uint32_t bit = bit_of(key, few);
+
+		if (maps->n_excepted[bit] < UNCOUNTED && !--maps->n_excepted[bit])
+			store(maps, bit, false);
+	}
+	count(maps, maps->n_exceptions - 1);
 }
 
 void maps_excepted_adopted(const struct maps *maps, bool all)

@@ -29,8 +29,8 @@ int maps_erase(const struct maps *maps, enum loader_map map, const void *key);
 /* --- maps_excepted.c ----------------------------------------------------------------------- */
 
 /* Before an entry of sl_exceptions comes, and when it has gone, or not come. */
-void maps_except(const struct maps *maps, const struct sixlane_exception_key *key);
-void maps_unexcept(const struct maps *maps, const struct sixlane_exception_key *key);
+void maps_except(struct maps *maps, const struct sixlane_exception_key *key);
+void maps_unexcept(struct maps *maps, const struct sixlane_exception_key *key);
 /* maps_except() was called for all entries of an earlier daemon, or not for all of them. */
 void maps_excepted_adopted(const struct maps *maps, bool all);
 

@@ -188,7 +188,7 @@ int maps_source_each(const struct maps *maps, maps_route_fn fn, void *ctx)
 /* --- adopting ---------------------------------------------------------------------------- */
 
 struct adopt {
-	const struct maps *maps;
+	struct maps *maps;
 	struct fib *fib;
 	int rc; /* the first error, or that there is no memory */
 };
