@@ -172,6 +172,41 @@ def test_learnt_in_another_table(objects):
     assert_not(net, "forward", LARGE)
 
 
+def test_a_member_of_a_group_in_another_table(objects):
+    """Whichever member a question, which has no flow label, falls upon at first."""
+    net = objects
+    net.r.route("add", ROUTE, "nhid 10")
+    net.r.route("add", ROUTE, "nhid 7 table 100")
+    net.r.ip("rule add from 2001:db8:a::/64 lookup 100 pref 1000")
+    net.sync()
+    at_b = 0
+    for number in range(16):
+        dst = "2001:db8:e00::1:%x" % number
+        quoted = ex.echo("2001:db8:77::%x" % number, dst)
+        quoted.fl = number + 1
+        ex.learn(net, MTU, dst, quoted=quoted)
+        wait_until(lambda dst=dst: dst in ex.shown(net), 10, "it is known")
+        if ex.in_kernel(net, dst)["gateway"] == host_addr("b"):
+            at_b += 1
+            assert_not(net, "forward", [fr.udp(dst, size=1400)])
+    assert at_b
+
+
+def test_before_there_is_a_route_in_another_table(objects):
+    """Learnt by a route that is the kernel's: packets find what it is when they come to go by the
+    same object elsewhere."""
+    net = objects
+    net.r.route("add", ROUTE, "nhid 7")
+    net.r.ip("route append", ROUTE, "via", host_addr("b"), "dev p1 metric 1024")
+    net.r.ip("rule add from 2001:db8:a::/64 lookup 100 pref 1000")
+    net.sync()
+    net.settle(LARGE, punt_equal_metric=1)
+    ex.learn(net, MTU, DST)
+    wait_until(lambda: "%s in table" % DST in net.router.log(), 10, "the kernel has told")
+    net.route("add", ROUTE, "nhid 7 table 100")
+    assert_not(net, "forward", LARGE)
+
+
 def test_routes_go_with_their_object_unsaid(objects):
     """Packets go by none of them."""
     net = objects

@@ -155,6 +155,25 @@ static void bits_come_and_go_with_entries(void **state)
 	assert_int_equal(bits_set(), 0);
 }
 
+static void bits_of_few_stand_for_others_too(void **state)
+{
+	const struct sixlane_exception value = { .flags = SIXLANE_EXCEPTION_PUNT };
+	struct sixlane_exception_key other;
+	uint32_t number = 0;
+
+	(void)state;
+	do
+		other = numbered(++number);
+	while (bit_of(&other, true) != bit_of(&key, true) ||
+	       bit_of(&other, false) == bit_of(&key, false));
+	assert_int_equal(set(&value), 0);
+	assert_int_equal(maps_write_exception(&maps, &other, &value), 0);
+	assert_int_equal(bits_set(), 3);
+	assert_int_equal(maps_write_exception_del(&maps, &key), 0);
+	assert_int_equal(bits_set(), 2);
+	assert_int_equal(is_excepted(&other), 1);
+}
+
 static void an_entry_that_does_not_come_leaves_no_bit(void **state)
 {
 	const struct sixlane_exception value = { .flags = SIXLANE_EXCEPTION_PUNT };
@@ -314,6 +333,7 @@ int main(void)
 		cmocka_unit_test_setup(memory_of_another_entry_is_told_by_its_check, setup),
 		cmocka_unit_test_setup(checks_of_a_plan_differ, setup),
 		cmocka_unit_test_setup(bits_come_and_go_with_entries, setup),
+		cmocka_unit_test_setup(bits_of_few_stand_for_others_too, setup),
 		cmocka_unit_test_setup(an_entry_that_does_not_come_leaves_no_bit, setup),
 		cmocka_unit_test_setup(bits_of_an_earlier_daemon, setup),
 		cmocka_unit_test_setup(a_bit_of_too_many_stays, setup),

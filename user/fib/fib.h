@@ -228,8 +228,8 @@ void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_add
 void fib_join_exceptions(struct fib *fib);
 
 /*
- * One that the kernel has just learnt, and said of a route by a next-hop object: it counts for
- * routes by this next hop in other tables, too, and may be missing there.
+ * One that the kernel has just learnt, or may have: if it is kept at a next-hop object it counts
+ * for routes by this next hop in other tables, too, and may be missing there.
  */
 void fib_share_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
 /* The same of all that is known, or lost, where routes are by this object: of its next hops may be

@@ -7,7 +7,8 @@
 #include "../util.h"
 #include "fib_host.h"
 
-/* Of a route by source, which may be by several: it may share with all. */
+/* Of a route by source, which may be by several, or one that is not known: it may share with all.
+ */
 #define SOME_OBJECT UINT32_MAX
 
 bool fib_objects_may_share(const struct fib *fib, uint32_t id, uint32_t other)

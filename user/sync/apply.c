@@ -195,8 +195,11 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 			      sync->dumping ? 0 : nlh->nlmsg_flags | NLM_F_CREATE);
 	else
 		ret = rib_del(sync->rib, &route);
-	if (!ret)
-		ret = apply_unannounced(sync, nlh, &route, hops);
+	if (!ret || ret == -EINPROGRESS) {
+		const int error = apply_unannounced(sync, nlh, &route, hops);
+
+		ret = error ? error : ret;
+	}
 	/* of the hops that a route in another's place had nobody says that they are gone */
 	sync->withdrawals += nlh->nlmsg_type == RTM_DELROUTE || nlh->nlmsg_flags & NLM_F_REPLACE;
 	note_changed(sync, nlh, &route);

@@ -228,6 +228,9 @@ static void heed_one(struct sync *sync, const union sixlane_addr *dst, const str
 	bool learnt = understand(sync, dst, answer, &exception) != LEARNT_NOTHING;
 
 	exceptions_tell(sync, answer->table, dst, learnt ? &exception : NULL);
+	/* of a route that is not expressed; it may count in another table */
+	if (answer->has_exception && !learnt)
+		exceptions_lack(sync, answer->table, dst);
 }
 
 /* What is known of the hops of a multipath route, one by one. */
@@ -346,12 +349,14 @@ bool exceptions_settle(struct sync *sync, uint32_t table, const union sixlane_ad
 	return false;
 }
 
-static void heed(struct sync *sync, const struct sixlane_hint *hint, const struct answer *answer)
+/* Whether the kernel has one, as far as it has told. */
+static bool heed(struct sync *sync, const struct sixlane_hint *hint, const struct answer *answer)
 {
 	struct survey survey = { .sync = sync, .table = answer->table, .dst = &hint->dst };
 	const struct learnt_world world = exceptions_world(sync);
 	enum learnt_paths paths =
 		learnt_paths(&world, answer->table, &hint->dst, survey.hops, &survey.n);
+	bool whole = true;
 
 	switch (paths) {
 	case LEARNT_BY_ONE:
@@ -360,7 +365,8 @@ static void heed(struct sync *sync, const struct sixlane_hint *hint, const struc
 	case LEARNT_BY_SEVERAL:
 	case LEARNT_BY_GROUP:
 		survey_answer(&survey, answer);
-		if (!survey_hops(&survey, paths == LEARNT_BY_SEVERAL) && paths == LEARNT_BY_GROUP)
+		whole = survey_hops(&survey, paths == LEARNT_BY_SEVERAL);
+		if (!whole && paths == LEARNT_BY_GROUP)
 			exceptions_want(sync);
 		break;
 	case LEARNT_BY_SOURCE: /* the kernel decides about all of them */
@@ -369,6 +375,7 @@ static void heed(struct sync *sync, const struct sixlane_hint *hint, const struc
 		exceptions_want(sync);
 		break;
 	}
+	return answer->has_exception || survey.n_learnt || !whole;
 }
 
 void exceptions_hint(struct sync *sync, const struct sixlane_hint *hint)
@@ -380,9 +387,7 @@ void exceptions_hint(struct sync *sync, const struct sixlane_hint *hint)
 	struct answer answer;
 
 	ask(sync, &hint->dst, &hint->src, vrf ? vrf->ifindex : 0, &answer);
-	if (answer.heard)
-		heed(sync, hint, &answer);
-	if (answer.heard && answer.has_exception)
+	if (answer.heard && heed(sync, hint, &answer))
 		fib_share_exception(sync->fib, learnt_table(&world, answer.table), &hint->dst);
 	note_cost(sync->exceptions, true, cpu_ns, now_ns);
 }
