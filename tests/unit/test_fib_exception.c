@@ -506,6 +506,38 @@ static void expire_gone(struct world *world)
 	fib_exceptions_expire(world->fib, 1, SIZE_MAX, &next_ns);
 }
 
+static const char *const arrivals[] = { "2001:db8::3", "2001:db9::1", "2001:db8::1" };
+
+/* Of those that are there none has come before one that is not. */
+static void assert_in_turn(void *ctx)
+{
+	const struct sixlane_exception *value;
+	bool is_there = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(arrivals); i++) {
+		const bool was_there = is_there;
+
+		is_there = effect_of(ctx, arrivals[i], &value) == SIM_APPLIED;
+		assert_true(is_there || !was_there);
+	}
+}
+
+/* What the kernel gives their memory to lies together as they did. */
+static void test_all_go_as_they_came(void **state)
+{
+	struct world *world = *state;
+
+	set_routes(world);
+	for (size_t i = 0; i < ARRAY_SIZE(arrivals); i++)
+		say(world, FIB_OPERATOR, arrivals[i], pmtu(1300));
+	world->sim->ctx = world;
+	world->sim->written = assert_in_turn;
+	fib_exceptions_begin(world->fib, FIB_OPERATOR);
+	fib_exceptions_end(world->fib, FIB_OPERATOR, true, NULL, NULL);
+	world->sim->written = NULL;
+	assert_exceptions(world, 0);
+}
+
 /* Of two words the kernel's goes at once: what is written has one end for both. */
 static void test_gone_beside_the_operators(void **state)
 {
@@ -623,6 +655,7 @@ int main(void)
 		TEST(test_the_operators_goes_before),
 		TEST(test_a_smaller_bound),
 		TEST(test_what_is_not_told_again_goes),
+		TEST(test_all_go_as_they_came),
 		TEST(test_gone_beside_the_operators),
 		TEST(test_not_told_again_and_not_gone),
 		TEST(test_asked_to_no_avail),

@@ -61,6 +61,7 @@ void fib_host_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_host 
 
 void fib_host_init(struct fib *fib)
 {
+	fib_list_init(&fib->hosts.arrivals);
 	fib_list_init(&fib->hosts.doubts);
 	fib->hosts.max = SIXLANE_MAX_EXCEPTIONS;
 	fib->hosts.lost.any = true; /* by an earlier daemon */
@@ -92,6 +93,7 @@ static struct fib_host *new_host(struct fib *fib, struct fib_table *table,
 		return NULL;
 	}
 	host->table = table;
+	fib_list_append(&hosts->arrivals, &host->arrivals);
 	fib_list_init(&host->doubts);
 	fib_host_own(host);
 	host->lost = fib_is_lost(fib, host);
@@ -115,6 +117,7 @@ static void forget(struct fib *fib, struct fib_host *host)
 
 	fib_heap_remove(&fib->hosts.expiry, &host->expiry);
 	fib_heap_remove(&fib->hosts.eviction, &host->eviction);
+	fib_list_unlink(&host->arrivals);
 	fib_list_unlink(&host->doubts);
 	fib_host_disown(host);
 	fib->hosts.n--;
@@ -436,9 +439,8 @@ static enum fib_doubt doubt_of(const struct fib *fib, const struct fib_host *hos
 	return fib_list_is_empty(&host->doubts) ? FIB_DOUBTED_ASKED : FIB_NOT_DOUBTED_SINCE;
 }
 
-static void drop_unsaid(struct fib *fib, struct fib_host *host, void *ctx)
+static void drop_unsaid(struct fib *fib, struct fib_host *host, const struct anew *anew)
 {
-	const struct anew *anew = ctx;
 	struct fib_word *word = &host->words[anew->origin];
 
 	if (!word->there || word->generation == fib->hosts.generation[anew->origin])
@@ -462,13 +464,22 @@ static void drop_unsaid(struct fib *fib, struct fib_host *host, void *ctx)
 	}
 }
 
+/*
+ * Many may go at once, and the kernel gives their memory to those that come next. In the order in
+ * which they came they leave it as they found it: next to each other. In another one the few that
+ * come after many lie in a page each, and packets wait for address translations.
+ */
 void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, fib_gone_fn gone,
 			void *ctx)
 {
-	struct anew anew = { origin, gone, ctx };
+	struct fib_list *arrivals = &fib->hosts.arrivals, *at, *after;
+	const struct anew anew = { origin, gone, ctx };
 
 	fib_adopt_finish(fib);
-	fib_host_each(fib, drop_unsaid, &anew);
+	for (at = arrivals->next; at != arrivals; at = after) {
+		after = at->next;
+		drop_unsaid(fib, container_of(at, struct fib_host, arrivals), &anew);
+	}
 	if (origin == FIB_KERNEL)
 		fib_lost_end(fib, complete);
 }

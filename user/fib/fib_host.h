@@ -45,7 +45,7 @@ struct fib_host {
 	struct fib_table *table;
 	struct fib_entry *owner;	       /* NULL: none */
 	struct fib_heap_item expiry, eviction; /* in the heaps of struct fib_hosts */
-	struct fib_list doubts;		       /* in the list of these */
+	struct fib_list arrivals, doubts;      /* in the lists of these */
 	struct fib_host_parts parts;	       /* of content; or starved, and waiting for it */
 	struct sixlane_exception content;      /* as written, if it is */
 	struct fib_word words[FIB_N_ORIGINS];

@@ -222,7 +222,8 @@ struct fib_lost {
 struct fib_hosts {
 	size_t n, n_written, n_failed, max;
 	struct fib_heap expiry, eviction;
-	struct fib_list doubts; /* nobody has been asked about them yet */
+	struct fib_list arrivals; /* in the order in which they came */
+	struct fib_list doubts;	  /* nobody has been asked about them yet */
 	uint32_t generation[FIB_N_ORIGINS];
 	struct fib_lost lost;
 	uint64_t n_evicted;
