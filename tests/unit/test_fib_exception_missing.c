@@ -115,6 +115,16 @@ static void set_third(struct world *world, struct fib_target target)
 	set(world, "2001:db8:2::/48", target);
 }
 
+static struct fib_target by_source(const struct fib_source *source)
+{
+	return (struct fib_target){
+		.verdict = SIXLANE_FORWARD,
+		.kind = FIB_SOURCES,
+		.n_sources = 1,
+		.sources = source,
+	};
+}
+
 /* Of routes by several hops, or by source, the kernel does not tell all that it has. */
 static void test_what_is_never_told(void **state)
 {
@@ -122,10 +132,7 @@ static void test_what_is_never_told(void **state)
 	const struct fib_source source = { pfx("::/0"), 48, via("fe80::1", 3) };
 	const struct fib_target routes[] = {
 		several(FIB_HASHED, hops, 2),
-		{ .verdict = SIXLANE_FORWARD,
-		  .kind = FIB_SOURCES,
-		  .n_sources = 1,
-		  .sources = &source },
+		by_source(&source),
 	};
 	struct world *world = *state;
 
@@ -758,15 +765,12 @@ static void test_suspected_beside_the_operators(void **state)
 /* Packets from some sources go by the object. */
 static void test_suspected_by_source(void **state)
 {
-	struct fib_source source = { pfx("::/0"), 48, by_object(1) };
-	const struct fib_target route = {
-		.verdict = SIXLANE_FORWARD, .kind = FIB_SOURCES, .n_sources = 1, .sources = &source
-	};
+	const struct fib_source source = { pfx("::/0"), 48, by_object(1) };
 	const char *dst = "2001:db8:2::2";
 	struct world *world = *state;
 
 	know_elsewhere(world, dst);
-	set(world, "2001:db8:2::/48", route);
+	set(world, "2001:db8:2::/48", by_source(&source));
 	assert_effect(world, dst, SIM_PUNTED);
 }
 
@@ -908,6 +912,59 @@ static void test_learnt_by_a_route_that_is_punted(void **state)
 		fib_share_exception(world->fib, 1000, &to);
 		assert_effect(world, dst, i ? SIM_PUNTED : SIM_NO_EFFECT);
 	}
+}
+
+/* … so it may be when it is known there already. */
+static void test_suspected_of_one_whose_route_is_punted(void **state)
+{
+	const struct fib_target equal = { .verdict = SIXLANE_PUNT_EQUAL_METRIC };
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	know_elsewhere(world, dst);
+	set_in(world, 1000, "2001:db8:2::/48", equal);
+	set(world, "2001:db8:2::/48", by_object(1));
+	assert_effect(world, dst, SIM_PUNTED);
+}
+
+/* … and when main, which is the only table with routes by objects, has it from now on. */
+static void test_suspected_of_a_new_member_of_one_table(void **state)
+{
+	const struct fib_target equal = { .verdict = SIXLANE_PUNT_EQUAL_METRIC };
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	set_group(world, 1);
+	set(world, "2001:db8:2::/48", by_object(2));
+	know_elsewhere(world, dst);
+	set_in(world, 1000, "2001:db8:2::/48", equal);
+	assert_effect(world, dst, SIM_NO_EFFECT);
+	set_group(world, 2);
+	assert_effect(world, dst, SIM_PUNTED);
+}
+
+/* Lost under a route that comes into the trie when no dump is there any more to say of what. */
+static void test_lost_beside_the_operators_without_room(void **state)
+{
+	const char *dst = "2001:db8:2:1::1";
+	const union sixlane_addr to = addr(dst);
+	struct world *world = *state;
+
+	set_routes(world);
+	set_third(world, via("fe80::7", 3));
+	restart(world, 4);
+	know_elsewhere(world, dst);
+	set(world, "2001:db8:2:1::/64", by_object(1));
+	say(world, FIB_OPERATOR, dst, pmtu(1400));
+	fib_exceptions_begin(world->fib, FIB_KERNEL);
+	fib_set_exception(world->fib, FIB_KERNEL, 1000, &to, NULL);
+	know_elsewhere(world, dst);
+	fib_share_exception(world->fib, 1000, &to);
+	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
+	assert_mtu(world, dst, 1400);
+	unset(world, "2001:db8::/32");
+	fib_retry(world->fib);
+	assert_forbids(world, dst, 1400);
 }
 
 /* It takes no change of the next hops: a member may be another object with the same one. */
@@ -1316,6 +1373,25 @@ static void test_routes_by_the_same_object(void **state)
 	assert_effect(world, dst, SIM_PUNTED);
 }
 
+/* Packets from some sources go by that object. */
+static void test_behind_a_route_by_source(void **state)
+{
+	const struct fib_source source = { pfx("::/0"), 48, by_object(1) };
+	const struct fib_hop hop = hop_via("fe80::1", 3, 1);
+	const struct fib_object object = { .hops = &hop, .n_hops = 1 };
+	const char *dst = "2001:db8:2:1::1";
+	struct world *world = *state;
+
+	fib_set_object(world->fib, 1, &object);
+	set_third(world, by_object(1));
+	say(world, FIB_KERNEL, dst, until(pmtu(1300), 500));
+	set(world, "2001:db8:2:1::/64", via("fe80::3", 4));
+	unsay(world, FIB_KERNEL, dst);
+	assert_effect(world, dst, SIM_NO_EFFECT);
+	set(world, "2001:db8:2:1::/120", by_source(&source));
+	assert_effect(world, dst, SIM_PUNTED);
+}
+
 /* In a trie that is full: packets meet it at the route above. */
 static void test_behind_one_without_room(void **state)
 {
@@ -1516,6 +1592,9 @@ int main(void)
 		TEST(test_lost_again_beside_the_operators),
 		TEST(test_learnt_by_a_route_that_is_punted),
 		TEST(test_suspected_of_a_member_alike),
+		TEST(test_suspected_of_one_whose_route_is_punted),
+		TEST(test_suspected_of_a_new_member_of_one_table),
+		TEST(test_lost_beside_the_operators_without_room),
 		TEST(test_one_that_does_not_go),
 		TEST(test_another_daemon_where_none_is_missing),
 		TEST(test_the_operators_beside_lost_ones),
@@ -1528,6 +1607,7 @@ int main(void)
 		TEST(test_at_a_told_route_that_comes_back),
 		TEST(test_nothing_behind),
 		TEST(test_routes_by_the_same_object),
+		TEST(test_behind_a_route_by_source),
 		TEST(test_behind_one_without_room),
 		TEST(test_another_daemon_asks),
 		TEST(test_another_daemon_finds_none),

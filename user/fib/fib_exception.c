@@ -391,7 +391,7 @@ struct fib_host *fib_host_suspect(struct fib *fib, const struct fib_table *table
 		return NULL;
 	host->words[FIB_KERNEL].there = false;
 	if (host->words[FIB_OPERATOR].there)
-		fib_host_lose(fib, host);
+		fib_host_check_lost(fib, host);
 	else
 		fib_host_update(fib, host);
 	return NULL;

@@ -133,6 +133,8 @@ void fib_owner_doubt_object(struct fib *fib, const struct fib_object_state *obje
 
 /* --- fib_host_share.c ------------------------------------------------------------------------- */
 
+/* Its packets may go by a next-hop object. */
+bool fib_may_be_by_object(const struct fib_next_hop *route);
 /* Some next hop may be that of both (ids; 0: none): of groups nobody looks. */
 bool fib_objects_may_share(const struct fib *fib, uint32_t id, uint32_t other);
 /* The kernel has said it: it may have it in other tables, too. */
@@ -147,7 +149,7 @@ void fib_owner_share(struct fib *fib, struct fib_entry *entry, const struct fib_
 bool fib_lost_under(const struct fib *fib, const struct fib_entry *owner);
 /* So it may, if its bit is set, of one that the operator alone speaks of. Never touches the trie.
  */
-void fib_host_lose(struct fib *fib, struct fib_host *host);
+void fib_host_check_lost(struct fib *fib, struct fib_host *host);
 /* The kernel may have one of this host that nobody remembers. */
 bool fib_is_lost(const struct fib *fib, const struct fib_host *host);
 /*

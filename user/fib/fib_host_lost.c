@@ -236,7 +236,7 @@ bool fib_lost_elsewhere(const struct fib *fib, const struct fib_table *table)
 	return lost->bits && (lost->n_entries > table->n_lost || lost->unowned);
 }
 
-void fib_host_lose(struct fib *fib, struct fib_host *host)
+void fib_host_check_lost(struct fib *fib, struct fib_host *host)
 {
 	if (host->words[FIB_KERNEL].there ||
 	    !fib->writer.missing_has(fib->writer.ctx, &host->node.prefix.addr))

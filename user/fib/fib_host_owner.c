@@ -110,8 +110,11 @@ void fib_host_disown(struct fib_host *host)
 	set_owner(host, NULL);
 }
 
-/* The hosts under the entry's prefix that are from's. False: there are none. */
-static bool move_hosts(const struct fib_entry *entry, const struct fib_entry *from,
+/*
+ * The hosts under the entry's prefix that are from's. What is lost under the other one may be one
+ * of theirs. False: there are none.
+ */
+static bool move_hosts(struct fib *fib, const struct fib_entry *entry, const struct fib_entry *from,
 		       struct fib_entry *to)
 {
 	const struct prefix *prefix = &entry->node.prefix;
@@ -125,6 +128,8 @@ static bool move_hosts(const struct fib_entry *entry, const struct fib_entry *fr
 		if (fib_host_of(at)->owner != from)
 			continue;
 		set_owner(fib_host_of(at), to);
+		if (fib_lost_under(fib, to))
+			fib_host_check_lost(fib, fib_host_of(at));
 		any = true;
 	}
 	return any;
@@ -137,7 +142,7 @@ bool fib_owner_enter(struct fib *fib, struct fib_entry *entry)
 	struct fib_entry *above = fib_owner_above(entry);
 
 	fib_lost_spread(fib, above, entry);
-	return move_hosts(entry, above, entry);
+	return move_hosts(fib, entry, above, entry);
 }
 
 /* What packets find next has its marks before they come there. */
@@ -147,7 +152,7 @@ void fib_owner_leave(struct fib *fib, struct fib_entry *entry)
 	bool owns = entry->hosts || entry->hosts_lost;
 
 	fib_lost_spread(fib, entry, above);
-	move_hosts(entry, entry, above);
+	move_hosts(fib, entry, entry, above);
 	if (owns)
 		fib_owner_settle(fib, above);
 }

@@ -27,6 +27,19 @@ static uint32_t object_of(const struct fib_next_hop *route)
 	return route && route->key.kind == FIB_SOURCES ? SOME_OBJECT : fib_object_of(route);
 }
 
+bool fib_may_be_by_object(const struct fib_next_hop *route)
+{
+	return object_of(route) != 0;
+}
+
+/* At a route that is not expressed, or not known, it may be kept at any object. */
+static uint32_t object_at(const struct fib_table *table, const struct prefix *dst)
+{
+	const struct fib_next_hop *route = table ? fib_host_route_at(table, dst) : NULL;
+
+	return route && route->key.verdict == SIXLANE_FORWARD ? object_of(route) : SOME_OBJECT;
+}
+
 /* What there is to share. */
 struct shared {
 	struct fib *fib;
@@ -85,7 +98,7 @@ static bool shared_of(struct fib *fib, const struct fib_host *host, struct share
 {
 	*out = (struct shared){ .fib = fib, .table = host->table, .dst = host->node.prefix };
 	out->said = fib_host_kernels(host);
-	out->object = host->moved ? SOME_OBJECT : object_of(fib_host_route(host));
+	out->object = host->moved ? SOME_OBJECT : object_at(host->table, &host->node.prefix);
 	return out->said && out->object;
 }
 
@@ -97,14 +110,6 @@ void fib_host_share(struct fib *fib, const struct fib_host *host)
 
 	if (shared_of(fib, host, &shared))
 		fib_hash_each(&fib->tables, suspect_in_table, &shared);
-}
-
-/* At a route that is not expressed, or not known, it may be kept at any object. */
-static uint32_t object_at(const struct fib_table *table, const struct prefix *dst)
-{
-	const struct fib_next_hop *route = table ? fib_host_route_at(table, dst) : NULL;
-
-	return route && route->key.verdict == SIXLANE_FORWARD ? object_of(route) : SOME_OBJECT;
 }
 
 void fib_share_exception(struct fib *fib, uint32_t id, const union sixlane_addr *dst)
@@ -146,7 +151,7 @@ void fib_owner_share(struct fib *fib, struct fib_entry *entry, const struct fib_
 	struct place place = { entry, route };
 	struct radix_node *at;
 
-	if (!object_of(route))
+	if (!fib_may_be_by_object(route))
 		return;
 	fib_host_each_under(fib, prefix, suspect_at_place, &place);
 	if (!fib_lost_elsewhere(fib, entry->table))
@@ -154,7 +159,7 @@ void fib_owner_share(struct fib *fib, struct fib_entry *entry, const struct fib_
 	fib_lost_share(fib, entry);
 	at = radix_first_under(&entry->table->hosts, prefix);
 	for (; at; at = radix_next_under(at, prefix))
-		fib_host_lose(fib, fib_host_of(at));
+		fib_host_check_lost(fib, fib_host_of(at));
 }
 
 void fib_entry_set_wanted(struct fib_entry *entry, struct fib_next_hop *wanted)
@@ -163,20 +168,37 @@ void fib_entry_set_wanted(struct fib_entry *entry, struct fib_next_hop *wanted)
 
 	table->n_by_object -= entry->by_object;
 	entry->wanted = wanted;
-	entry->by_object = object_of(wanted) != 0;
+	entry->by_object = fib_may_be_by_object(wanted);
 	table->n_by_object += entry->by_object;
 }
 
 /* --- an object -------------------------------------------------------------------------------- */
 
-/* ctx: its id. */
+struct with_objects {
+	const struct fib_table *table; /* with routes by objects, … */
+	size_t n;		       /* … of so many */
+	uint32_t object;	       /* which is changing */
+};
+
+static void note_table(struct fib_hash_node *node, void *ctx)
+{
+	const struct fib_table *table = container_of(node, struct fib_table, node);
+	struct with_objects *with = ctx;
+
+	if (!table->n_by_object)
+		return;
+	with->table = table;
+	with->n++;
+}
+
 static void share_with_object(struct fib *fib, struct fib_host *host, void *ctx)
 {
+	const struct with_objects *with = ctx;
 	struct shared shared;
 
-	if (!shared_of(fib, host, &shared))
+	if ((with->n == 1 && with->table == host->table) || !shared_of(fib, host, &shared))
 		return;
-	shared.only = *(const uint32_t *)ctx;
+	shared.only = with->object;
 	fib_hash_each(&fib->tables, suspect_in_table, &shared);
 }
 
@@ -195,18 +217,22 @@ static void share_beside(struct fib *fib, struct fib_host *host, void *ctx)
 
 	(void)ctx;
 	if (entry && entry->by_object)
-		fib_host_lose(fib, host);
+		fib_host_check_lost(fib, host);
 }
 
 void fib_share_object_exceptions(struct fib *fib, uint32_t object)
 {
+	struct with_objects with = { .object = object };
 	struct fib_lost *lost = &fib->hosts.lost;
 	bool any;
 
 	fib_adopt_finish(fib);
+	fib_hash_each(&fib->tables, note_table, &with);
+	if (!with.n)
+		return;
 	any = lost->bits && (lost->n_entries || lost->unowned);
 	/* what is known marks only where it may be */
-	fib_host_each(fib, share_with_object, &object);
+	fib_host_each(fib, share_with_object, &with);
 	if (!any)
 		return;
 	/* of all objects at once, since many may change */

@@ -133,10 +133,10 @@ static void lose(struct fib *fib, const struct fib_table *table, const struct pr
 	}
 }
 
-/* Nothing is behind it but what is kept at its object, if it has one. */
+/* Nothing is behind it but what is kept at its object, if it may have one. */
 static bool is_new(const struct fib_entry *entry, const struct fib_next_hop *next_hop)
 {
-	return !entry->wanted && !entry->written && next_hop && next_hop->key.kind != FIB_OBJECT;
+	return !entry->wanted && !entry->written && next_hop && !fib_may_be_by_object(next_hop);
 }
 
 static void set_wanted(struct fib *fib, struct fib_entry *entry, struct fib_next_hop *next_hop)
