@@ -172,10 +172,14 @@ def test_learnt_in_another_table(objects):
     assert_not(net, "forward", LARGE)
 
 
-def test_a_member_of_a_group_in_another_table(objects):
-    """Whichever member a question, which has no flow label, falls upon at first."""
+@pytest.mark.parametrize("beside", [None, "an equal one"])
+def test_a_member_of_a_group_in_another_table(objects, beside):
+    """Whichever member a question, which has no flow label, falls upon at first; also if the group's
+    is not the only route, and so not expressed."""
     net = objects
     net.r.route("add", ROUTE, "nhid 10")
+    if beside:
+        net.r.ip("route append", ROUTE, "via", host_addr("c"), "dev p2 metric 1024")
     net.r.route("add", ROUTE, "nhid 7 table 100")
     net.r.ip("rule add from 2001:db8:a::/64 lookup 100 pref 1000")
     net.sync()
@@ -185,7 +189,7 @@ def test_a_member_of_a_group_in_another_table(objects):
         quoted = ex.echo("2001:db8:77::%x" % number, dst)
         quoted.fl = number + 1
         ex.learn(net, MTU, dst, quoted=quoted)
-        wait_until(lambda dst=dst: dst in ex.shown(net), 10, "it is known")
+        wait_until(lambda dst=dst: "%s in table" % dst in net.router.log(), 10, "the kernel has told")
         if ex.in_kernel(net, dst)["gateway"] == host_addr("b"):
             at_b += 1
             assert_not(net, "forward", [fr.udp(dst, size=1400)])

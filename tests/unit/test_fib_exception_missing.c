@@ -927,6 +927,24 @@ static void test_suspected_of_one_whose_route_is_punted(void **state)
 	assert_effect(world, dst, SIM_PUNTED);
 }
 
+/* Known in main, and it is the other table's group that gets a member. */
+static void test_suspected_of_a_new_member_elsewhere(void **state)
+{
+	const struct fib_hop hop = hop_via("fe80::1", 3, 1);
+	const struct fib_object object = { .hops = &hop, .n_hops = 1 };
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	fib_set_object(world->fib, 1, &object);
+	set_group(world, 1);
+	set(world, "2001:db8:2::/48", by_object(1));
+	set_in(world, 1000, "2001:db8:2::/48", by_object(2));
+	say(world, FIB_KERNEL, dst, until(pmtu(1300), 500));
+	assert_int_equal(find_in(world, 1000, dst, "::").marks, 0);
+	set_group(world, 2);
+	assert_int_equal(find_in(world, 1000, dst, "::").marks, MISSING);
+}
+
 /* … and when main, which is the only table with routes by objects, has it from now on. */
 static void test_suspected_of_a_new_member_of_one_table(void **state)
 {
@@ -965,6 +983,54 @@ static void test_lost_beside_the_operators_without_room(void **state)
 	unset(world, "2001:db8::/32");
 	fib_retry(world->fib);
 	assert_forbids(world, dst, 1400);
+}
+
+/* It never comes into the trie: what is lost there is lost at the route above. */
+static void test_lost_beside_the_operators_without_room_ever(void **state)
+{
+	const char *dst = "2001:db8:2:1::1";
+	const union sixlane_addr to = addr(dst);
+	struct world *world = *state;
+
+	set_routes(world);
+	set_third(world, by_object(1));
+	restart(world, 4);
+	set_third(world, by_object(1));
+	know_elsewhere(world, "2001:db8:2:1::9");
+	tell_none(world);
+	tell_none(world);
+	set(world, "2001:db8:2:1::/64", by_object(1));
+	know_elsewhere(world, dst);
+	fib_share_exception(world->fib, 1000, &to);
+	say(world, FIB_OPERATOR, dst, pmtu(1400));
+	assert_verdict(world, dst, SIXLANE_PUNT_MAP_FULL);
+	unset(world, "2001:db8:2:1::/64");
+	assert_forbids(world, dst, 1400);
+}
+
+/* Main has a route by the object since an earlier daemon wrote the maps, and is told first. */
+static void test_known_of_an_earlier_daemon(void **state)
+{
+	const struct fib_source source = { pfx("::/0"), 48, by_object(1) };
+	const struct fib_target routes[] = { by_object(1), by_source(&source) };
+	const char *dst = "2001:db8:2::2";
+	const union sixlane_addr to = addr(dst);
+	const struct fib_exception oper = pmtu(1400);
+	struct world *world = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
+		know_elsewhere(world, dst);
+		set_in(world, 1000, "2001:db8:2::/48", routes[i]);
+		fib_set_exception(world->fib, FIB_OPERATOR, 1000, &to, i ? &oper : NULL);
+		restart(world, SIXLANE_MAX_ROUTES);
+		fib_sync_begin(world->fib);
+		set(world, "2001:db8:2::/48", by_object(1));
+		set_in(world, 1000, "2001:db8:2::/48", routes[i]);
+		fib_sync_end(world->fib);
+		assert_effect(world, dst, SIM_PUNTED);
+		unset(world, "2001:db8:2::/48");
+		tell_none(world);
+	}
 }
 
 /* It takes no change of the next hops: a member may be another object with the same one. */
@@ -1593,6 +1659,9 @@ int main(void)
 		TEST(test_learnt_by_a_route_that_is_punted),
 		TEST(test_suspected_of_a_member_alike),
 		TEST(test_suspected_of_one_whose_route_is_punted),
+		TEST(test_suspected_of_a_new_member_elsewhere),
+		TEST(test_lost_beside_the_operators_without_room_ever),
+		TEST(test_known_of_an_earlier_daemon),
 		TEST(test_suspected_of_a_new_member_of_one_table),
 		TEST(test_lost_beside_the_operators_without_room),
 		TEST(test_one_that_does_not_go),

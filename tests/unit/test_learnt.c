@@ -385,6 +385,7 @@ static void paths(void **state)
 		{ { "2001:db8::/32 via 3" }, LEARNT_BY_ONE, 0 },
 		{ { "2001:db8::/32 unreachable" }, LEARNT_BY_ONE, 0 },
 		{ { "2001:db8::/32 nhid 3" }, LEARNT_BY_ONE, 0 },
+		{ { "2001:db8::/32 via 3", "2001:db8::/32 nhid 34" }, LEARNT_BY_HIDDEN, 0 },
 		{ { "2001:db8::/32 via 3 via 4" }, LEARNT_BY_SEVERAL, 2 },
 		{ { "2001:db8::/32 via 3 via 4", "2001:db8::/33 via 5" }, LEARNT_BY_ONE, 0 },
 		{ { "2001:db8::/32 nhid 34" }, LEARNT_BY_GROUP, 2 },

@@ -110,11 +110,8 @@ void fib_host_disown(struct fib_host *host)
 	set_owner(host, NULL);
 }
 
-/*
- * The hosts under the entry's prefix that are from's. What is lost under the other one may be one
- * of theirs. False: there are none.
- */
-static bool move_hosts(struct fib *fib, const struct fib_entry *entry, const struct fib_entry *from,
+/* The hosts under the entry's prefix that are from's. False: there are none. */
+static bool move_hosts(const struct fib_entry *entry, const struct fib_entry *from,
 		       struct fib_entry *to)
 {
 	const struct prefix *prefix = &entry->node.prefix;
@@ -128,11 +125,24 @@ static bool move_hosts(struct fib *fib, const struct fib_entry *entry, const str
 		if (fib_host_of(at)->owner != from)
 			continue;
 		set_owner(fib_host_of(at), to);
-		if (fib_lost_under(fib, to))
-			fib_host_check_lost(fib, fib_host_of(at));
 		any = true;
 	}
 	return any;
+}
+
+/* What is lost under this owner from now on may be one of its hosts under the entry's prefix. */
+static void check_lost(struct fib *fib, const struct fib_entry *entry,
+		       const struct fib_entry *owner)
+{
+	const struct prefix *prefix = &entry->node.prefix;
+	struct radix_node *at;
+
+	if (!fib_lost_under(fib, owner))
+		return;
+	at = radix_first_under(&entry->table->hosts, prefix);
+	for (; at; at = radix_next_under(at, prefix))
+		if (fib_host_of(at)->owner == owner)
+			fib_host_check_lost(fib, fib_host_of(at));
 }
 
 /* --- when entries come and go ----------------------------------------------------------------- */
@@ -140,9 +150,12 @@ static bool move_hosts(struct fib *fib, const struct fib_entry *entry, const str
 bool fib_owner_enter(struct fib *fib, struct fib_entry *entry)
 {
 	struct fib_entry *above = fib_owner_above(entry);
+	bool owns;
 
 	fib_lost_spread(fib, above, entry);
-	return move_hosts(fib, entry, above, entry);
+	owns = move_hosts(entry, above, entry);
+	check_lost(fib, entry, entry);
+	return owns;
 }
 
 /* What packets find next has its marks before they come there. */
@@ -152,7 +165,8 @@ void fib_owner_leave(struct fib *fib, struct fib_entry *entry)
 	bool owns = entry->hosts || entry->hosts_lost;
 
 	fib_lost_spread(fib, entry, above);
-	move_hosts(fib, entry, entry, above);
+	move_hosts(entry, entry, above);
+	check_lost(fib, entry, above);
 	if (owns)
 		fib_owner_settle(fib, above);
 }

@@ -32,12 +32,19 @@ bool fib_may_be_by_object(const struct fib_next_hop *route)
 	return object_of(route) != 0;
 }
 
-/* At a route that is not expressed, or not known, it may be kept at any object. */
-static uint32_t object_at(const struct fib_table *table, const struct prefix *dst)
+/*
+ * At a route that is not expressed, or not known, it may be kept at any object; and at one that was
+ * not told yet, since of an earlier daemon's nobody knows by which object it is.
+ */
+static uint32_t object_at(const struct fib *fib, const struct fib_table *table,
+			  const struct prefix *dst)
 {
-	const struct fib_next_hop *route = table ? fib_host_route_at(table, dst) : NULL;
+	const struct fib_entry *entry = table ? fib_host_told_at(table, dst) : NULL;
 
-	return route && route->key.verdict == SIXLANE_FORWARD ? object_of(route) : SOME_OBJECT;
+	if (!entry || entry->wanted->key.verdict != SIXLANE_FORWARD ||
+	    (fib->syncing && !fib_entry_is_set(fib, entry)))
+		return SOME_OBJECT;
+	return object_of(entry->wanted);
 }
 
 /* What there is to share. */
@@ -98,7 +105,7 @@ static bool shared_of(struct fib *fib, const struct fib_host *host, struct share
 {
 	*out = (struct shared){ .fib = fib, .table = host->table, .dst = host->node.prefix };
 	out->said = fib_host_kernels(host);
-	out->object = host->moved ? SOME_OBJECT : object_at(host->table, &host->node.prefix);
+	out->object = host->moved ? SOME_OBJECT : object_at(fib, host->table, &host->node.prefix);
 	return out->said && out->object;
 }
 
@@ -121,7 +128,7 @@ void fib_share_exception(struct fib *fib, uint32_t id, const union sixlane_addr 
 	fib_adopt_finish(fib);
 	shared.table = fib_table_find(fib, id);
 	shared.dst = (struct prefix){ .addr = *dst, .len = 128 };
-	shared.object = object_at(shared.table, &shared.dst);
+	shared.object = object_at(fib, shared.table, &shared.dst);
 	/* it may have found no room */
 	said = fib_host_said_at(shared.table, dst);
 	shared.said = said ? said : &unknown;
@@ -175,9 +182,9 @@ void fib_entry_set_wanted(struct fib_entry *entry, struct fib_next_hop *wanted)
 /* --- an object -------------------------------------------------------------------------------- */
 
 struct with_objects {
-	const struct fib_table *table; /* with routes by objects, … */
-	size_t n;		       /* … of so many */
-	uint32_t object;	       /* which is changing */
+	const struct fib_table *only; /* with routes by objects; NULL: there are several */
+	bool any;
+	uint32_t object; /* which is changing */
 };
 
 static void note_table(struct fib_hash_node *node, void *ctx)
@@ -187,8 +194,8 @@ static void note_table(struct fib_hash_node *node, void *ctx)
 
 	if (!table->n_by_object)
 		return;
-	with->table = table;
-	with->n++;
+	with->only = with->any ? NULL : table;
+	with->any = true;
 }
 
 static void share_with_object(struct fib *fib, struct fib_host *host, void *ctx)
@@ -196,7 +203,7 @@ static void share_with_object(struct fib *fib, struct fib_host *host, void *ctx)
 	const struct with_objects *with = ctx;
 	struct shared shared;
 
-	if ((with->n == 1 && with->table == host->table) || !shared_of(fib, host, &shared))
+	if (with->only == host->table || !shared_of(fib, host, &shared))
 		return;
 	shared.only = with->object;
 	fib_hash_each(&fib->tables, suspect_in_table, &shared);
@@ -228,7 +235,7 @@ void fib_share_object_exceptions(struct fib *fib, uint32_t object)
 
 	fib_adopt_finish(fib);
 	fib_hash_each(&fib->tables, note_table, &with);
-	if (!with.n)
+	if (!with.any)
 		return;
 	any = lost->bits && (lost->n_entries || lost->unowned);
 	/* what is known marks only where it may be */

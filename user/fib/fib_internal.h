@@ -162,7 +162,9 @@ struct fib_table {
 };
 
 #define FIB_HOSTS_BITS 19
+/* What a synchronisation does not drop it sets: none that is older than a few is left. */
 #define FIB_GENERATION_BITS 12
+#define FIB_GENERATION_MASK ((1u << FIB_GENERATION_BITS) - 1)
 _Static_assert(SIXLANE_MAX_EXCEPTIONS < 1u << FIB_HOSTS_BITS &&
 		       SIXLANE_MAX_NEXT_HOPS <= SIXLANE_ROUTE_ID_MASK + 1,
 	       "the bits below hold what they count");
@@ -417,6 +419,11 @@ void fib_next_hop_free_all(struct fib *fib);
 void fib_entry_settle(struct fib *fib, struct fib_entry *entry);
 /* A withdrawn entry that has left the trie: forget it. */
 bool fib_entry_is_over(const struct fib_entry *entry);
+/* Since fib_sync_begin(). */
+static inline bool fib_entry_is_set(const struct fib *fib, const struct fib_entry *entry)
+{
+	return entry->generation == (fib->generation & FIB_GENERATION_MASK);
+}
 /* Whether a prefix is missing, if that is not what was told last. */
 void fib_gaps_tell(struct fib *fib);
 

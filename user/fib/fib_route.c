@@ -9,9 +9,6 @@
 #include "../util.h"
 #include "fib_host.h"
 
-/* What a synchronisation does not drop it sets: none that is older than a few is left. */
-#define GENERATION_MASK ((1u << FIB_GENERATION_BITS) - 1)
-
 static const struct prefix all;
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -186,7 +183,7 @@ static int set_target(struct fib *fib, uint32_t table, const struct prefix *dst,
 
 	if (!entry)
 		return -ENOMEM;
-	entry->generation = fib->generation & GENERATION_MASK;
+	entry->generation = fib->generation & FIB_GENERATION_MASK;
 	key = fib_key_make(&fib->scratch, target);
 	if (key)
 		err = fib_next_hop_want(fib, key, &next_hop);
@@ -251,7 +248,7 @@ void fib_sync_begin(struct fib *fib)
 
 static void drop_unset(struct fib *fib, struct fib_entry *entry)
 {
-	if (entry->generation == (fib->generation & GENERATION_MASK))
+	if (fib_entry_is_set(fib, entry))
 		return;
 	set_wanted(fib, entry, NULL);
 	fib_entry_reap(fib, entry);

@@ -195,7 +195,7 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 			      sync->dumping ? 0 : nlh->nlmsg_flags | NLM_F_CREATE);
 	else
 		ret = rib_del(sync->rib, &route);
-	if (!ret || ret == -EINPROGRESS) {
+	if (ret != -ENOMEM) {
 		const int error = apply_unannounced(sync, nlh, &route, hops);
 
 		ret = error ? error : ret;

@@ -339,6 +339,7 @@ bool exceptions_settle(struct sync *sync, uint32_t table, const union sixlane_ad
 			return true;
 		break;
 	case LEARNT_BY_ONE:
+	case LEARNT_BY_HIDDEN:
 		if (settle_one(sync, table, dst))
 			return true;
 		break;
@@ -370,9 +371,16 @@ static bool heed(struct sync *sync, const struct sixlane_hint *hint, const struc
 			exceptions_want(sync);
 		break;
 	case LEARNT_BY_SOURCE: /* the kernel decides about all of them */
-		if (answer->has_exception)
+		whole = answer->has_exception;
+		if (whole)
 			heed_one(sync, &hint->dst, answer);
 		exceptions_want(sync);
+		break;
+	case LEARNT_BY_HIDDEN: /* the answer may be another's */
+		whole = answer->has_exception;
+		heed_one(sync, &hint->dst, answer);
+		if (!whole)
+			exceptions_lack(sync, answer->table, &hint->dst);
 		break;
 	}
 	return answer->has_exception || survey.n_learnt || !whole;

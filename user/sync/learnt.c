@@ -28,7 +28,9 @@
 /* By what packets to a destination are forwarded. */
 struct owner {
 	struct prefix prefix;
-	bool forwards, by_source, unknown; /* unknown: for lack of memory */
+	bool forwards, by_source;
+	bool hidden;  /* its next hops are not expressed */
+	bool unknown; /* for lack of memory */
 	size_t n_hops;
 	const struct fib_hop *hops;	     /* of the route, or … */
 	const struct route_hop *object_hops; /* … of its next-hop object */
@@ -75,13 +77,31 @@ static const struct radix_node *match(const struct learnt_world *world, uint32_t
 	return radix ? radix_match(radix, dst) : NULL;
 }
 
+/* Of a route, or several, whose next hops are not expressed. */
+static bool is_hidden(uint32_t verdict)
+{
+	switch (verdict) {
+	case SIXLANE_PUNT_MULTIPATH:
+	case SIXLANE_PUNT_NEXT_HOP_OBJECT:
+	case SIXLANE_PUNT_ENCAP:
+	case SIXLANE_PUNT_SOURCE_ROUTE:
+	case SIXLANE_PUNT_EXPIRES:
+	case SIXLANE_PUNT_EQUAL_METRIC:
+	case SIXLANE_PUNT_ROUTE:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void take_object(const struct learnt_world *world, uint32_t id, struct owner *owner)
 {
-	struct nexthop_view view;
+	struct nexthop_view view = { 0 };
 
 	owner->forwards = nexthops_view(world->nexthops, id, &view) && !view.mixed &&
 			  view.kind != NEXT_HOP_BLACKHOLE && view.kind != NEXT_HOP_OTHER;
 	owner->object_hops = view.hops;
+	owner->hidden = !owner->forwards && view.kind != NEXT_HOP_BLACKHOLE;
 	owner->n_hops = owner->forwards ? view.n_hops : 0;
 }
 
@@ -89,6 +109,7 @@ static void take_target(const struct learnt_world *world, const struct fib_targe
 			struct owner *owner)
 {
 	owner->forwards = target->verdict == SIXLANE_FORWARD;
+	owner->hidden = is_hidden(target->verdict);
 	if (!owner->forwards)
 		return;
 	owner->by_source = target->kind == FIB_SOURCES;
@@ -314,6 +335,8 @@ enum learnt_paths learnt_paths(const struct learnt_world *world, uint32_t table,
 		return owner.unknown ? LEARNT_BY_SOURCE : LEARNT_BY_ONE;
 	if (owner.by_source)
 		return LEARNT_BY_SOURCE;
+	if (owner.hidden)
+		return LEARNT_BY_HIDDEN;
 	if (owner.n_hops <= 1)
 		return LEARNT_BY_ONE;
 	*n = owner.n_hops;

@@ -50,6 +50,7 @@ enum learnt_paths {
 			    */
 	LEARNT_BY_GROUP,   /* of next-hop objects: a dump; each question falls upon one of them */
 	LEARNT_BY_SOURCE,  /* a dump */
+	LEARNT_BY_HIDDEN,  /* of routes that are not expressed: likewise */
 };
 
 /* hops: of those by several and by a group, *n of them (more than there is room for: the first). */
