@@ -47,7 +47,7 @@ ROUTES = [
     "2000::/3 via %s metric %d" % (fl.GATEWAYS[0], METRIC),  # of the other traffic
 ]
 FEWEST = 5 * 1024  # that the kernel keeps for a next hop of so many: its buckets, and their depth
-BY_XDP = 0.99  # of the other traffic, at least, where its route lacks exceptions for want of room
+BY_XDP = 0.99  # of the other traffic, at least, where a flood is about its route: some may be missing
 ARRIVE = 0.9  # of the frames: where others take the CPU, the wire drops some
 TIMES = 3
 # The speed of a virtual machine goes up and down by the second: many short turns.
@@ -63,8 +63,9 @@ class Kind:
     """A flood: the frame, where in it the destination stands, and what is to become of it."""
 
     def __init__(self, name, packet, about, at=LAST, verdict="pass_local", learnt=False,
-                 fills=False, setup=(), undo=()):  # fmt: skip
-        self.name, self.verdict, self.learnt, self.fills = name, verdict, learnt, fills
+                 own=False, fills=False, setup=(), undo=()):  # fmt: skip
+        self.name, self.verdict, self.learnt = name, verdict, learnt
+        self.own, self.fills = own, fills
         self.setup, self.undo = setup, undo
         frame = messages.ethernet(fl.P0_MAC, fl.A_MAC, packet)
         # Of an even length: what is over is no part of the packet.
@@ -100,8 +101,8 @@ def _kinds():
              verdict="pass_source", learnt=True, setup=[("p0", 0)], undo=[("p0", 1)]),
         Kind("too big, to us", too_big(router, one), ONE_ROUTE, learnt=True),
         Kind("too big, 16 routes", too_big(router, many), MANY_ROUTES, FIRST, learnt=True,
-             fills=True),
-        Kind("too big, own route", too_big(router, own), OWN_ROUTE, learnt=True),
+             own=True, fills=True),
+        Kind("too big, own route", too_big(router, own), OWN_ROUTE, learnt=True, own=True),
     ]  # fmt: skip
 
 
@@ -269,8 +270,8 @@ def _stopped(daemon):
 
 class Turns:
     """What turns have shown of one side: the floods' rates in Mpps; those of the traffic, each to what
-    it was alone before and after that; the daemon's share of a CPU in %; and, if the kind fills
-    sl_exceptions, the share of the traffic that XDP forwards."""
+    it was alone before and after that; the daemon's share of a CPU in %; and, if the kind is about
+    the traffic's own route, the share of the traffic that XDP forwards."""
 
     def __init__(self):
         self.rates, self.ratios, self.shares, self.by_xdp = [], [], [], []
@@ -289,7 +290,7 @@ def _turns(flow, kind, path, options, side, count, turns):
                 continue
             if kind.verdict == "forward":  # the flood is, too
                 sample["forwarded"] = min(sample["forwarded"], sample["sent"])
-            if kind.fills and side == "sixlane":
+            if kind.own and side == "sixlane":
                 by_xdp = sample["forwarded"] / sample["sent"]
                 turns.by_xdp.append(by_xdp)
                 if by_xdp >= BY_XDP:
