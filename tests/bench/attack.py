@@ -47,7 +47,9 @@ ROUTES = [
     "2000::/3 via %s metric %d" % (fl.GATEWAYS[0], METRIC),  # of the other traffic
 ]
 FEWEST = 5 * 1024  # that the kernel keeps for a next hop of so many: its buckets, and their depth
-BY_XDP = 0.99  # of the other traffic, at least, where a flood is about its route: some may be missing
+# Of the other traffic, at least, where the kernel learns: what hints do not find any more may be
+# missing until a dump has told, and of many destinations one has the same bits.
+BY_XDP = 0.99
 ARRIVE = 0.9  # of the frames: where others take the CPU, the wire drops some
 TIMES = 3
 # The speed of a virtual machine goes up and down by the second: many short turns.
@@ -63,9 +65,8 @@ class Kind:
     """A flood: the frame, where in it the destination stands, and what is to become of it."""
 
     def __init__(self, name, packet, about, at=LAST, verdict="pass_local", learnt=False,
-                 own=False, fills=False, setup=(), undo=()):  # fmt: skip
-        self.name, self.verdict, self.learnt = name, verdict, learnt
-        self.own, self.fills = own, fills
+                 fills=False, setup=(), undo=()):  # fmt: skip
+        self.name, self.verdict, self.learnt, self.fills = name, verdict, learnt, fills
         self.setup, self.undo = setup, undo
         frame = messages.ethernet(fl.P0_MAC, fl.A_MAC, packet)
         # Of an even length: what is over is no part of the packet.
@@ -101,8 +102,8 @@ def _kinds():
              verdict="pass_source", learnt=True, setup=[("p0", 0)], undo=[("p0", 1)]),
         Kind("too big, to us", too_big(router, one), ONE_ROUTE, learnt=True),
         Kind("too big, 16 routes", too_big(router, many), MANY_ROUTES, FIRST, learnt=True,
-             own=True, fills=True),
-        Kind("too big, own route", too_big(router, own), OWN_ROUTE, learnt=True, own=True),
+             fills=True),
+        Kind("too big, own route", too_big(router, own), OWN_ROUTE, learnt=True),
     ]  # fmt: skip
 
 
@@ -270,8 +271,8 @@ def _stopped(daemon):
 
 class Turns:
     """What turns have shown of one side: the floods' rates in Mpps; those of the traffic, each to what
-    it was alone before and after that; the daemon's share of a CPU in %; and, if the kind is about
-    the traffic's own route, the share of the traffic that XDP forwards."""
+    it was alone before and after that; the daemon's share of a CPU in %; and, if the kernel learns,
+    the share of the traffic that XDP forwards."""
 
     def __init__(self):
         self.rates, self.ratios, self.shares, self.by_xdp = [], [], [], []
@@ -290,7 +291,7 @@ def _turns(flow, kind, path, options, side, count, turns):
                 continue
             if kind.verdict == "forward":  # the flood is, too
                 sample["forwarded"] = min(sample["forwarded"], sample["sent"])
-            if kind.own and side == "sixlane":
+            if kind.learnt and side == "sixlane":
                 by_xdp = sample["forwarded"] / sample["sent"]
                 turns.by_xdp.append(by_xdp)
                 if by_xdp >= BY_XDP:
