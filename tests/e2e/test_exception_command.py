@@ -11,6 +11,7 @@ import frames as fr
 import pytest
 from exceptions import assert_mtu, exception
 from lab import CommandError
+from netns import wait_until
 from topology import FAR, PREFIX, host_ll
 
 MTU = 1300
@@ -200,9 +201,14 @@ def test_full(idle):
     for i in range(1, 4):
         assert_mtu(idle, MTU + i, "2001:db8:f00::%x" % i)
     assert_mtu(idle, 1500, "2001:db8:f00::9")
+    # What has found none is noted, and comes into force by what makes room …
     exception(idle, "del 2001:db8:f00::1")
-    exception(idle, "replace 2001:db8:f00::9 mtu 1400")
     assert_mtu(idle, 1400, "2001:db8:f00::9")
+    # … also by itself.
+    exception(idle, "replace 2001:db8:f00::2 mtu 1302 expires 2")
+    exception(idle, "add 2001:db8:f00::a mtu 1410", check=False)
+    wait_until(lambda: ex.shown(idle)["2001:db8:f00::a"]["in_force"], what="room")
+    assert_mtu(idle, 1410, "2001:db8:f00::a")
 
 
 # --- what is refused ----------------------------------------------------------------------------

@@ -146,6 +146,14 @@ static inline void pass(struct world *world, uint64_t now_ns)
 	fib_exceptions_expire(world->fib, now_ns, 10, &next_ns);
 }
 
+/* What was not told again. */
+static inline void expire_gone(struct world *world)
+{
+	uint64_t next_ns;
+
+	fib_exceptions_expire(world->fib, 1, SIZE_MAX, &next_ns);
+}
+
 #define ANY SIXLANE_ROUTE_EXCEPTIONS
 #define MISSING (SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING)
 

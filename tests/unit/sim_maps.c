@@ -227,6 +227,15 @@ static int exception_del(void *ctx, const struct sixlane_exception_key *key)
 	return 0;
 }
 
+static void operator_over(void *ctx, const struct sixlane_exception_key *key, uint64_t now_ns)
+{
+	struct sim *sim = ctx;
+
+	(void)now_ns;
+	sim->over = *key;
+	sim->n_over++;
+}
+
 static size_t find_missing(const struct sim *sim, const union sixlane_addr *dst)
 {
 	size_t i = 0;
@@ -628,6 +637,7 @@ struct fib_writer sim_writer(struct sim *sim)
 		.gaps_set = gaps_set,
 		.exception_set = exception_set,
 		.exception_del = exception_del,
+		.operator_over = operator_over,
 		.missing_add = missing_add,
 		.missing_has = missing_has,
 		.missing_adopt = missing_adopt,

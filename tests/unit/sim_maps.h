@@ -56,6 +56,8 @@ struct sim {
 	size_t n_exceptions, exceptions_capacity;
 	struct sim_missing missing[SIM_MAX_EXCEPTIONS];
 	size_t n_missing;
+	size_t n_over; /* exceptions of the operator that were said to have expired, … */
+	struct sixlane_exception_key over;  /* … the last one */
 	struct sixlane_next_hop *next_hops; /* [SIXLANE_MAX_NEXT_HOPS] */
 	union sixlane_cell *cells;	    /* [SIXLANE_MAX_CELLS] */
 	struct sixlane_neigh *neighs;	    /* [SIXLANE_MAX_NEIGHBOURS] */

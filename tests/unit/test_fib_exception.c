@@ -259,9 +259,13 @@ static void test_expiry_in_steps(void **state)
 	assert_int_equal(next, 200);
 	assert_effect(world, "2001:db8::1", SIM_NO_EFFECT);
 	assert_mtu(world, "2001:db8::2", 1300);
+	assert_int_equal(world->sim->n_over, 0);
 	fib_exceptions_expire(world->fib, 250, 10, &next);
 	assert_int_equal(next, 300);
 	assert_effect(world, "2001:db8::2", SIM_NO_EFFECT);
+	assert_int_equal(world->sim->n_over, 1);
+	assert_memory_equal(&world->sim->over.dst, &(union sixlane_addr[]){ addr("2001:db8::2") },
+			    sizeof(union sixlane_addr));
 	assert_mtu(world, "2001:db8::3", 1300);
 	/* Said anew it lives on. */
 	say(world, FIB_KERNEL, "2001:db8::3", until(pmtu(1300), 900));
@@ -491,19 +495,18 @@ static void test_what_is_not_told_again_goes(void **state)
 	assert_mtu(world, "2001:db8::4", 1300);
 	fib_exceptions_begin(world->fib, FIB_OPERATOR);
 	fib_exceptions_end(world->fib, FIB_OPERATOR, true, NULL, NULL);
+	/* In steps, and until then it holds. */
+	assert_mtu(world, "2001:db8::3", 1300);
+	assert_true(fib_exceptions_leave(world->fib));
+	expire_gone(world);
+	assert_false(fib_exceptions_leave(world->fib));
+	assert_int_equal(world->sim->n_over, 0);
 	assert_exceptions(world, 2);
 	assert_effect(world, "2001:db8::3", SIM_NO_EFFECT);
 	fib_exceptions_begin(world->fib, FIB_KERNEL);
 	fib_exceptions_end(world->fib, FIB_KERNEL, false, NULL, NULL);
 	assert_exceptions(world, 0);
 	assert_marks(world, "2001:db8::1", 0);
-}
-
-static void expire_gone(struct world *world)
-{
-	uint64_t next_ns;
-
-	fib_exceptions_expire(world->fib, 1, SIZE_MAX, &next_ns);
 }
 
 static const char *const arrivals[] = { "2001:db8::3", "2001:db9::1", "2001:db8::1" };
@@ -534,6 +537,7 @@ static void test_all_go_as_they_came(void **state)
 	world->sim->written = assert_in_turn;
 	fib_exceptions_begin(world->fib, FIB_OPERATOR);
 	fib_exceptions_end(world->fib, FIB_OPERATOR, true, NULL, NULL);
+	expire_gone(world);
 	world->sim->written = NULL;
 	assert_exceptions(world, 0);
 }

@@ -86,6 +86,7 @@ static void test_until_all_was_told(void **state)
 	lose(world, "2001:db8::2", pmtu(1300));
 	fib_exceptions_begin(world->fib, FIB_OPERATOR);
 	fib_exceptions_end(world->fib, FIB_OPERATOR, true, NULL, NULL);
+	expire_gone(world);
 	assert_effect(world, "2001:db8::2", SIM_PUNTED);
 }
 

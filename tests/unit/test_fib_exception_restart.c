@@ -93,6 +93,7 @@ static void test_they_are_swept(void **state)
 	fib_exceptions_begin(world->fib, FIB_OPERATOR);
 	say(world, FIB_OPERATOR, "2001:db8::5", pmtu(1410));
 	fib_exceptions_end(world->fib, FIB_OPERATOR, true, NULL, NULL);
+	expire_gone(world);
 	assert_mtu(world, "2001:db8::5", 1410);
 	assert_mtu(world, "2001:db8::1", 1300);
 	/* What the kernel said beside the operator was not in the map. */
@@ -241,6 +242,7 @@ static void test_nonsense(void **state)
 	fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
 	fib_exceptions_begin(world->fib, FIB_OPERATOR);
 	fib_exceptions_end(world->fib, FIB_OPERATOR, true, NULL, NULL);
+	expire_gone(world);
 	assert_exceptions(world, 0);
 	assert_marks(world, "2001:db8::1", MISSING);
 	for (uint64_t now_ns = 1; now_ns <= 2 * HOUR + 1; now_ns += HOUR) {

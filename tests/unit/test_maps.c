@@ -226,6 +226,13 @@ int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
 	return 0;
 }
 
+void maps_write_operator_over(void *ctx, const struct sixlane_exception_key *key, uint64_t now_ns)
+{
+	(void)ctx;
+	(void)key;
+	(void)now_ns;
+}
+
 int maps_write_exception_del(void *ctx, const struct sixlane_exception_key *key)
 {
 	(void)ctx;

@@ -65,6 +65,8 @@ struct fib_writer {
 	int (*exception_set)(void *ctx, const struct sixlane_exception_key *key,
 			     const struct sixlane_exception *value);
 	int (*exception_del)(void *ctx, const struct sixlane_exception_key *key);
+	/* What the operator has said of it has expired, and needs to be remembered no more. */
+	void (*operator_over)(void *ctx, const struct sixlane_exception_key *key, uint64_t now_ns);
 	/*
 	 * sl_missing. The kernel may have an exception of this destination, in some table, that the
 	 * map lacks, or is going to: it is there first. At the end those are none that were not
@@ -162,7 +164,7 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 /*
  * All of an origin's exceptions are told anew: begin, fib_set_exception for each, end. Those that
  * were not set are gone then; of the kernel's (gone not NULL) only if gone says so, and others are
- * in doubt. Since many may be gone, those go by fib_exceptions_expire(), and till then hold as
+ * in doubt. Since many may be gone, all go by fib_exceptions_expire(), and till then hold as
  * before. complete: what was missing for want of room, and was not told since the last end that was
  * complete, is not missing any more, but for what the kernel does not tell.
  */
@@ -177,6 +179,8 @@ typedef bool (*fib_gone_fn)(void *ctx, uint32_t table, const union sixlane_addr 
 bool fib_exceptions_begin(struct fib *fib, enum fib_origin origin);
 void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, fib_gone_fn gone,
 			void *ctx);
+/* Whether some that are gone are still to go by fib_exceptions_expire(). */
+bool fib_exceptions_leave(const struct fib *fib);
 
 /*
  * Whether all that the kernel has should be told anew soon, since the last call: packets to what

@@ -63,6 +63,7 @@ void fib_host_init(struct fib *fib)
 {
 	fib_list_init(&fib->hosts.arrivals);
 	fib_list_init(&fib->hosts.doubts);
+	fib_list_init(&fib->hosts.leaving);
 	fib->hosts.max = SIXLANE_MAX_EXCEPTIONS;
 	fib->hosts.lost.any = true; /* by an earlier daemon */
 }
@@ -95,6 +96,7 @@ static struct fib_host *new_host(struct fib *fib, struct fib_table *table,
 	host->table = table;
 	fib_list_append(&hosts->arrivals, &host->arrivals);
 	fib_list_init(&host->doubts);
+	fib_list_init(&host->leaving);
 	fib_host_own(host);
 	host->lost = fib_is_lost(fib, host);
 	hosts->n++;
@@ -119,6 +121,7 @@ static void forget(struct fib *fib, struct fib_host *host)
 	fib_heap_remove(&fib->hosts.eviction, &host->eviction);
 	fib_list_unlink(&host->arrivals);
 	fib_list_unlink(&host->doubts);
+	fib_list_unlink(&host->leaving);
 	fib_host_disown(host);
 	fib->hosts.n--;
 	radix_remove(&table->hosts, &host->node);
@@ -439,6 +442,15 @@ static enum fib_doubt doubt_of(const struct fib *fib, const struct fib_host *hos
 	return fib_list_is_empty(&host->doubts) ? FIB_DOUBTED_ASKED : FIB_NOT_DOUBTED_SINCE;
 }
 
+static void leave(struct fib *fib, struct fib_host *host, struct fib_word *word)
+{
+	word->said.expires_ns = LONG_EXPIRED;
+	word->said.confirm_ns = word->said.gone_ns = 0;
+	fib_list_unlink(&host->leaving);
+	fib_list_append(&fib->hosts.leaving, &host->leaving);
+	fib_host_place(fib, host);
+}
+
 static void drop_unsaid(struct fib *fib, struct fib_host *host, const struct anew *anew)
 {
 	struct fib_word *word = &host->words[anew->origin];
@@ -452,12 +464,11 @@ static void drop_unsaid(struct fib *fib, struct fib_host *host, const struct ane
 	}
 	if (anew->gone)
 		lose_behind(fib, host);
-	/* For the operator's its entry would seem to have expired as well. */
-	if (anew->gone && !host->words[FIB_OPERATOR].there) {
+	if (anew->origin == FIB_KERNEL)
 		fib_list_unlink(&host->doubts);
-		word->said.expires_ns = LONG_EXPIRED;
-		word->said.confirm_ns = word->said.gone_ns = 0;
-		fib_host_place(fib, host);
+	/* For the operator's its entry would seem to have expired as well. */
+	if (anew->origin == FIB_OPERATOR || (anew->gone && !host->words[FIB_OPERATOR].there)) {
+		leave(fib, host, word);
 	} else {
 		word->there = false;
 		fib_host_update(fib, host);
@@ -482,6 +493,11 @@ void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, 
 	}
 	if (origin == FIB_KERNEL)
 		fib_lost_end(fib, complete);
+}
+
+bool fib_exceptions_leave(const struct fib *fib)
+{
+	return !fib_list_is_empty(&fib->hosts.leaving);
 }
 
 void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst)
@@ -558,7 +574,12 @@ bool fib_exception_in_doubt(struct fib *fib, uint32_t *table, union sixlane_addr
 
 static void expire(struct fib *fib, struct fib_host *host, uint64_t now_ns)
 {
+	const struct fib_word *oper = &host->words[FIB_OPERATOR];
+	const struct sixlane_exception_key key = fib_host_key(host);
 	bool doubted = false;
+
+	if (end_of(host, FIB_OPERATOR) <= now_ns && oper->said.expires_ns != LONG_EXPIRED)
+		fib->writer.operator_over(fib->writer.ctx, &key, now_ns);
 
 	for (int origin = 0; origin < FIB_N_ORIGINS; origin++) {
 		struct fib_word *word = &host->words[origin];
@@ -581,6 +602,11 @@ void fib_exceptions_expire(struct fib *fib, uint64_t now_ns, size_t max, uint64_
 
 	fib_adopt_finish(fib);
 	fib_lost_at(fib, now_ns);
+	for (; max && fib_exceptions_leave(fib); max--) {
+		host = container_of(fib->hosts.leaving.next, struct fib_host, leaving);
+		fib_list_unlink(&host->leaving);
+		expire(fib, host, now_ns);
+	}
 	for (; max && fib_heap_first(heap) && fib_heap_first(heap)->key <= now_ns; max--) {
 		host = container_of(fib_heap_first(heap), struct fib_host, expiry);
 		expire(fib, host, now_ns);

@@ -43,11 +43,11 @@ struct fib_host_parts {
 struct fib_host {
 	struct radix_node node; /* of 128 bits */
 	struct fib_table *table;
-	struct fib_entry *owner;	       /* NULL: none */
-	struct fib_heap_item expiry, eviction; /* in the heaps of struct fib_hosts */
-	struct fib_list arrivals, doubts;      /* in the lists of these */
-	struct fib_host_parts parts;	       /* of content; or starved, and waiting for it */
-	struct sixlane_exception content;      /* as written, if it is */
+	struct fib_entry *owner;		   /* NULL: none */
+	struct fib_heap_item expiry, eviction;	   /* in the heaps of struct fib_hosts */
+	struct fib_list arrivals, doubts, leaving; /* in the lists of these */
+	struct fib_host_parts parts;		   /* of content; or starved, and waiting for it */
+	struct sixlane_exception content;	   /* as written, if it is */
 	struct fib_word words[FIB_N_ORIGINS];
 	uint32_t doubted_in; /* the kernel's generation, when it came into doubt last */
 	bool written;	     /* it is in the map */

@@ -226,6 +226,7 @@ struct fib_hosts {
 	struct fib_heap expiry, eviction;
 	struct fib_list arrivals; /* in the order in which they came */
 	struct fib_list doubts;	  /* nobody has been asked about them yet */
+	struct fib_list leaving;  /* gone, and go in turn */
 	uint32_t generation[FIB_N_ORIGINS];
 	struct fib_lost lost;
 	uint64_t n_evicted;

@@ -10,6 +10,9 @@
 #include "../loader.h"
 #include "fib.h"
 
+/* The largest key, and what a walk needs to go on: a key or a bucket's number. */
+#define MAPS_MAX_KEY sizeof(struct sixlane_route_key)
+
 struct maps {
 	int fd[LOADER_N_MAPS];	    /* borrowed from the loader_maps given to maps_open */
 	struct sixlane_meta *meta;  /* the mmapped arrays; read-only unless opened writable */
@@ -100,6 +103,17 @@ typedef int (*maps_operator_fn)(void *ctx, const struct sixlane_exception_key *k
 				const struct sixlane_operator *value);
 /* As maps_exception_each(); fn may delete the entry that it is given. */
 int maps_operator_each(const struct maps *maps, maps_operator_fn fn, void *ctx);
+/* Where a walk in pieces is; all 0: at the beginning. */
+struct maps_cursor {
+	uint8_t token[MAPS_MAX_KEY];
+	bool started;
+};
+/* Some hundreds more of them. 1: there may be more; 0: that was all; or -errno. */
+int maps_operator_some(const struct maps *maps, struct maps_cursor *cursor, maps_operator_fn fn,
+		       void *ctx);
+/* Remove it if it has expired by then, on CLOCK_MONOTONIC. */
+void maps_operator_expire(const struct maps *maps, const struct sixlane_exception_key *key,
+			  uint64_t now_ns);
 
 /* Hints that found no room in sl_hints, over all CPUs, since the map was made. 0 or -errno. */
 int maps_hints_lost(const struct maps *maps, uint64_t *lost);

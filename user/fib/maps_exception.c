@@ -137,17 +137,46 @@ static int each_operator(void *ctx, const void *key, const void *value)
 	return each->fn(each->ctx, &key_copy, &copy);
 }
 
-int maps_operator_each(const struct maps *maps, maps_operator_fn fn, void *ctx)
+static struct maps_walk operator_walk(const struct maps *maps, struct operator_each *each)
 {
-	struct operator_each each = { fn, ctx };
-
-	return maps_walk(&(struct maps_walk){
+	return (struct maps_walk){
 		.fd = maps->fd[LOADER_OPERATOR],
 		.key_bytes = sizeof(struct sixlane_exception_key),
 		.value_bytes = sizeof(struct sixlane_operator),
 		.fn = each_operator,
-		.ctx = &each,
-	});
+		.ctx = each,
+	};
+}
+
+int maps_operator_each(const struct maps *maps, maps_operator_fn fn, void *ctx)
+{
+	struct operator_each each = { fn, ctx };
+	const struct maps_walk walk = operator_walk(maps, &each);
+
+	return maps_walk(&walk);
+}
+
+int maps_operator_some(const struct maps *maps, struct maps_cursor *cursor, maps_operator_fn fn,
+		       void *ctx)
+{
+	struct operator_each each = { fn, ctx };
+	const struct maps_walk walk = operator_walk(maps, &each);
+
+	return maps_walk_some(&walk, cursor);
+}
+
+/* Another one that the CLI has just put in its place comes back, unless yet another is there. */
+void maps_operator_expire(const struct maps *maps, const struct sixlane_exception_key *key,
+			  uint64_t now_ns)
+{
+	const int fd = maps->fd[LOADER_OPERATOR];
+	struct sixlane_operator was;
+
+	if (bpf_map_lookup_elem(fd, key, &was) || !was.expires_ns || was.expires_ns > now_ns ||
+	    bpf_map_lookup_and_delete_elem(fd, key, &was))
+		return;
+	if (!was.expires_ns || was.expires_ns > now_ns)
+		bpf_map_update_elem(fd, key, &was, BPF_NOEXIST);
 }
 
 /* --- the writer -------------------------------------------------------------------------- */
@@ -255,6 +284,11 @@ int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
 	said.added_ns = util_now_ns();
 	said.flags |= (uint32_t)++maps->version << SIXLANE_EXCEPTION_VERSION_SHIFT;
 	return insert(maps, key, cpus, &said);
+}
+
+void maps_write_operator_over(void *ctx, const struct sixlane_exception_key *key, uint64_t now_ns)
+{
+	maps_operator_expire(ctx, key, now_ns);
 }
 
 int maps_write_exception_del(void *ctx, const struct sixlane_exception_key *key)

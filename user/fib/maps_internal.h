@@ -21,6 +21,9 @@ struct maps_walk {
 
 /* In no order; fn may delete the entry that it is given. 0, -errno, or fn's non-zero return. */
 int maps_walk(const struct maps_walk *walk);
+/* Some hundreds more of a hash, which may change between the calls: as far as that goes an entry
+ * that is there all the time is met once. 1: there may be more; else as maps_walk(). */
+int maps_walk_some(const struct maps_walk *walk, struct maps_cursor *cursor);
 
 /* 0 or -errno. */
 int maps_update(const struct maps *maps, enum loader_map map, const void *key, const void *value);
@@ -47,5 +50,6 @@ void maps_write_missing_end(void *ctx);
 int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
 			 const struct sixlane_exception *value);
 int maps_write_exception_del(void *ctx, const struct sixlane_exception_key *key);
+void maps_write_operator_over(void *ctx, const struct sixlane_exception_key *key, uint64_t now_ns);
 
 #endif

@@ -13,8 +13,7 @@
 #define BATCH 4096u
 #define BATCH_LEAST 256u
 #define BATCH_BYTES (1u << 18)
-/* The largest key, and what a batch needs to go on: a key or a bucket's number. */
-#define MAX_KEY sizeof(struct sixlane_route_key)
+#define MAX_KEY MAPS_MAX_KEY
 /* A restarted walk of a changing trie may see entries twice, but not without end. */
 #define MAX_WALK (4ull * SIXLANE_MAX_ROUTES)
 #define WALK_RETRIES 16
@@ -57,7 +56,6 @@ static int each_single(const struct maps_walk *walk)
 }
 
 struct batch {
-	uint8_t token[MAX_KEY];
 	uint8_t *values;
 	uint8_t keys[];
 };
@@ -89,33 +87,41 @@ static int hand_on(const struct maps_walk *walk, const struct batch *b, uint32_t
 	return rc;
 }
 
-/* *started: entries were handed on already, so that it is too late for another way. */
-static int each_batched(const struct maps_walk *walk, bool *started)
+/* *n: room of the batch, and then how many there were. As maps_walk_some(). */
+static int next_batch(const struct maps_walk *walk, struct maps_cursor *cursor, struct batch *b,
+		      uint32_t *n)
+{
+	int rc = bpf_map_lookup_batch(walk->fd, cursor->started ? cursor->token : NULL,
+				      cursor->token, b->keys, b->values, n, NULL);
+	int error = rc ? errno : 0;
+
+	/* EINTR: an element went away just then. What came before it is good. */
+	if (error && error != ENOENT && error != EINTR)
+		return -error;
+	rc = hand_on(walk, b, *n);
+	if (rc)
+		return rc;
+	cursor->started |= *n != 0;
+	return error != ENOENT;
+}
+
+/* cursor->started: entries were handed on already, so that it is too late for another way. */
+static int each_batched(const struct maps_walk *walk, struct maps_cursor *cursor)
 {
 	uint32_t n = batch_size(walk), count;
 	_cleanup_free_ struct batch *b = batch_new(walk, n);
 	uint64_t walked = 0;
-	int error, retries = 0, rc;
+	int retries = 0, rc;
 
 	if (!b)
 		return -ENOMEM;
 	while (walked < MAX_WALK) {
 		count = n;
-		rc = bpf_map_lookup_batch(walk->fd, *started ? b->token : NULL, b->token, b->keys,
-					  b->values, &count, NULL);
-		error = rc ? errno : 0;
-		/* EINTR: an element went away just then. What came before it is good. */
-		if (error && error != ENOENT && error != EINTR)
-			return -error;
-		if (error == EINTR && !count && ++retries > WALK_RETRIES)
-			return -EAGAIN;
-		rc = hand_on(walk, b, count);
-		if (rc)
+		rc = next_batch(walk, cursor, b, &count);
+		if (rc <= 0)
 			return rc;
-		if (error == ENOENT)
-			return 0;
-		if (count)
-			*started = true;
+		if (!count && ++retries > WALK_RETRIES)
+			return -EAGAIN;
 		walked += count;
 	}
 	return -EAGAIN;
@@ -123,12 +129,20 @@ static int each_batched(const struct maps_walk *walk, bool *started)
 
 int maps_walk(const struct maps_walk *walk)
 {
-	bool started = false;
-	int rc = each_batched(walk, &started);
+	struct maps_cursor cursor = { 0 };
+	int rc = each_batched(walk, &cursor);
 
-	if (!started && (rc == -EINVAL || rc == -ENOTSUPP_KERNEL || rc == -EOPNOTSUPP))
+	if (!cursor.started && (rc == -EINVAL || rc == -ENOTSUPP_KERNEL || rc == -EOPNOTSUPP))
 		return each_single(walk);
 	return rc;
+}
+
+int maps_walk_some(const struct maps_walk *walk, struct maps_cursor *cursor)
+{
+	uint32_t n = BATCH_LEAST;
+	_cleanup_free_ struct batch *b = batch_new(walk, n);
+
+	return b ? next_batch(walk, cursor, b, &n) : -ENOMEM;
 }
 
 typedef int (*entry_fn)(void *ctx, const void *key, uint32_t value);

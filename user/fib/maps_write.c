@@ -257,6 +257,7 @@ struct fib_writer maps_writer(struct maps *maps)
 		.gaps_set = write_gaps,
 		.exception_set = maps_write_exception,
 		.exception_del = maps_write_exception_del,
+		.operator_over = maps_write_operator_over,
 		.missing_add = maps_write_missing,
 		.missing_has = maps_write_missing_has,
 		.missing_adopt = maps_write_missing_adopt,

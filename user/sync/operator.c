@@ -2,7 +2,8 @@
 /*
  * The operator's exceptions: what `sixlane exception` has put into sl_operator, brought into the
  * FIB. The CLI counts its changes and says when to look; without that they are found within a
- * second.
+ * second. All are read anew, in pieces, between which routes and packets' neighbours have their
+ * turn. What expires goes without that (fib_exceptions_expire), but for what is not in the FIB.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,16 +14,30 @@
 #define LOOK_INTERVAL_NS 1000000000u
 #define NEIGH_WORDS (SIXLANE_MAX_NEIGHBOURS / 64)
 
+enum step {
+	STEP_IDLE,
+	STEP_READ,
+	STEP_LEAVE, /* all are read, and those that are gone go */
+};
+
+/* What a reading finds. */
+struct found {
+	size_t missing, refused;	/* lead out by a device that is not there; found no room */
+	uint64_t next_expire_ns;	/* of those */
+	uint64_t gateways[NEIGH_WORDS]; /* bitmap of their neighbours' slots */
+};
+
 struct operator_list {
 	struct sync *sync;
 	int poke_fd;
+	enum step step;
 	bool wanted;
-	uint64_t next_look_ns;
-	uint64_t next_expire_ns;
-	bool by_device;			/* an entry names a device … */
-	size_t missing;			/* … so many one that is not there */
-	size_t refused;			/* for want of room */
-	uint64_t gateways[NEIGH_WORDS]; /* bitmap of their neighbours' slots */
+	bool by_device; /* an entry names a device */
+	bool again;	/* read anew for those that found no room */
+	uint64_t next_look_ns, next_room_ns;
+	uint64_t changes; /* counted before the reading */
+	struct maps_cursor cursor;
+	struct found found, last; /* by the one under way, and by the last one */
 };
 
 static const struct device *find_device(const struct sync *sync, const char *name)
@@ -62,16 +77,6 @@ static bool express(const struct sync *sync, const struct sixlane_operator *entr
 	return true;
 }
 
-/* Unless the CLI has put another one in its place. */
-static void delete_expired(const struct sync *sync, const struct sixlane_exception_key *key,
-			   uint64_t now_ns)
-{
-	struct sixlane_operator now;
-
-	if (!maps_operator(sync->maps, key, &now) && now.expires_ns && now.expires_ns <= now_ns)
-		maps_operator_del(sync->maps, key);
-}
-
 static void note_gateway(struct operator_list *list, const struct fib_hop *hop)
 {
 	uint32_t slot;
@@ -79,99 +84,173 @@ static void note_gateway(struct operator_list *list, const struct fib_hop *hop)
 	if (!hop->has_gateway)
 		return;
 	slot = maps_neigh_slot(list->sync->maps, hop->ifindex, &hop->gateway);
-	list->gateways[slot / 64] |= 1ull << slot % 64;
+	list->found.gateways[slot / 64] |= 1ull << slot % 64;
 	list->sync->next_keep_ns = 0;
+}
+
+/* 0, -ENODEV, or as fib_set_exception(). */
+static int bring(struct operator_list *list, const struct sixlane_exception_key *key,
+		 const struct sixlane_operator *entry)
+{
+	struct sync *sync = list->sync;
+	struct fib_exception exception;
+	int ret;
+
+	if (!express(sync, entry, &exception))
+		return -ENODEV;
+	if (exception.has_hop)
+		ports_need(sync, exception.hop.ifindex);
+	ret = fib_set_exception(sync->fib, FIB_OPERATOR, key->table, &key->dst, &exception);
+	if (!ret && exception.has_hop)
+		note_gateway(list, &exception.hop);
+	return ret;
 }
 
 static int take_entry(void *ctx, const struct sixlane_exception_key *key,
 		      const struct sixlane_operator *entry)
 {
 	struct operator_list *list = ctx;
-	struct sync *sync = list->sync;
+	struct found *found = &list->found;
 	const uint64_t now_ns = util_now_ns();
-	struct fib_exception exception;
 	int ret;
 
 	if (entry->expires_ns && entry->expires_ns <= now_ns) {
-		delete_expired(sync, key, now_ns);
+		maps_operator_expire(list->sync->maps, key, now_ns);
 		return 0;
 	}
-	if (entry->expires_ns && entry->expires_ns < list->next_expire_ns)
-		list->next_expire_ns = entry->expires_ns;
 	list->by_device |= entry->device[0] != '\0';
-	if (!express(sync, entry, &exception)) {
-		list->missing++;
-		return 0;
-	}
-	if (exception.has_hop)
-		ports_need(sync, exception.hop.ifindex);
-	ret = fib_set_exception(sync->fib, FIB_OPERATOR, key->table, &key->dst, &exception);
-	if (!ret && exception.has_hop)
-		note_gateway(list, &exception.hop);
-	list->refused += ret == -ENOSPC;
+	ret = bring(list, key, entry);
+	found->missing += ret == -ENODEV;
+	found->refused += ret == -ENOSPC;
+	if (ret && entry->expires_ns && entry->expires_ns < found->next_expire_ns)
+		found->next_expire_ns = entry->expires_ns;
 	return ret == -ENOMEM ? ret : 0;
 }
 
-static void report(const struct operator_list *list, size_t missing, size_t refused)
+static void report(const struct operator_list *list)
 {
-	if (list->missing && list->missing != missing)
+	const struct found *found = &list->found, *last = &list->last;
+
+	if (found->missing && found->missing != last->missing)
 		log_warning_limited(
 			"%zu of the operator's exceptions lead out by devices that are not there: they wait for these",
-			list->missing);
-	if (list->refused && list->refused != refused)
+			found->missing);
+	if (found->refused && found->refused != last->refused)
 		log_warning_limited(
 			"%zu of the operator's exceptions found no room: raise max_exceptions (%u) and restart, or delete some",
-			list->refused, list->sync->config->max_exceptions);
+			found->refused, list->sync->config->max_exceptions);
 }
 
 /* Changes while the list is read are counted later than what it is told to have carried out. */
-static void read_all(struct operator_list *list, uint64_t changes)
+static void begin(struct operator_list *list, uint64_t changes)
 {
-	const size_t missing = list->missing, refused = list->refused;
-	struct sync *sync = list->sync;
-	int ret;
-
+	list->step = STEP_READ;
+	list->changes = changes;
 	list->wanted = list->by_device = false;
-	list->next_look_ns = 0;
-	list->missing = list->refused = 0;
-	memset(list->gateways, 0, sizeof(list->gateways));
-	list->next_expire_ns = UINT64_MAX;
-	fib_exceptions_begin(sync->fib, FIB_OPERATOR);
-	ret = maps_operator_each(sync->maps, take_entry, list);
+	list->cursor = (struct maps_cursor){ 0 };
+	list->found = (struct found){ .next_expire_ns = UINT64_MAX };
+	fib_exceptions_begin(list->sync->fib, FIB_OPERATOR);
+}
+
+static void read_some(struct operator_list *list)
+{
+	int ret = maps_operator_some(list->sync->maps, &list->cursor, take_entry, list);
+
+	if (ret > 0)
+		return;
 	if (ret) {
+		list->step = STEP_IDLE;
 		list->wanted = true;
 		list->next_look_ns = util_now_ns() + LOOK_INTERVAL_NS;
 		log_warning_limited("cannot read the operator's exceptions: %s; trying again",
 				    strerror(-ret));
 		return;
 	}
-	fib_exceptions_end(sync->fib, FIB_OPERATOR, true, NULL, NULL);
-	report(list, missing, refused);
-	__atomic_store_n(&sync->maps->meta->operator_done, changes, __ATOMIC_RELEASE);
+	fib_exceptions_end(list->sync->fib, FIB_OPERATOR, true, NULL, NULL);
+	list->step = STEP_LEAVE;
+}
+
+static bool is_room(const struct sync *sync)
+{
+	struct fib_stats stats;
+
+	fib_get_stats(sync->fib, &stats);
+	return stats.exceptions < sync->config->max_exceptions;
+}
+
+/* When those that are not in the FIB are to be looked at: not for each of many that expire. */
+static void plan(struct operator_list *list, uint64_t now_ns)
+{
+	list->next_room_ns = list->last.refused ? now_ns + LOOK_INTERVAL_NS : UINT64_MAX;
+	if (list->last.next_expire_ns < now_ns + LOOK_INTERVAL_NS)
+		list->last.next_expire_ns = now_ns + LOOK_INTERVAL_NS;
+}
+
+/* Those that were gone have made room since the others were read. */
+static void finish(struct operator_list *list)
+{
+	list->again = !list->again && list->found.refused && is_room(list->sync);
+	if (list->again) {
+		begin(list, list->changes);
+		return;
+	}
+	report(list);
+	list->last = list->found;
+	list->step = STEP_IDLE;
+	plan(list, util_now_ns());
+	__atomic_store_n(&list->sync->maps->meta->operator_done, list->changes, __ATOMIC_RELEASE);
+}
+
+static uint64_t count_changes(const struct sync *sync)
+{
+	return __atomic_load_n(&sync->maps->meta->operator_changes, __ATOMIC_ACQUIRE);
+}
+
+static bool is_wanted(const struct sync *sync)
+{
+	return sync->operator->wanted || count_changes(sync) != sync->maps->meta->operator_done;
+}
+
+static bool is_due(struct operator_list *list)
+{
+	const uint64_t now_ns = util_now_ns();
+
+	if (now_ns < list->next_look_ns)
+		return false;
+	if (is_wanted(list->sync) || now_ns >= list->last.next_expire_ns)
+		return true;
+	if (now_ns < list->next_room_ns)
+		return false;
+	list->next_room_ns = now_ns + LOOK_INTERVAL_NS;
+	return is_room(list->sync);
 }
 
 void operator_run(struct sync *sync)
 {
 	struct operator_list *list = sync->operator;
-	const struct sixlane_meta *meta = sync->maps->meta;
-	const uint64_t now_ns = util_now_ns();
-	uint64_t changes;
 
 	/* first: who pokes has counted before */
 	if (list->poke_fd >= 0)
 		poke_drain(list->poke_fd);
-	changes = __atomic_load_n(&meta->operator_changes, __ATOMIC_ACQUIRE);
-	if (now_ns < list->next_look_ns)
-		return;
-	if (list->wanted || changes != meta->operator_done || now_ns >= list->next_expire_ns)
-		read_all(list, changes);
+	if (list->step == STEP_IDLE && is_due(list))
+		begin(list, count_changes(sync));
+	if (list->step == STEP_READ)
+		read_some(list);
+	if (list->step == STEP_LEAVE && !fib_exceptions_leave(sync->fib))
+		finish(list);
 }
 
 uint64_t operator_due_ns(const struct sync *sync)
 {
 	const struct operator_list *list = sync->operator;
-	uint64_t next_ns = list->wanted ? 0 : list->next_expire_ns;
+	uint64_t next_ns = list->last.next_expire_ns;
 
+	if (list->step != STEP_IDLE)
+		return 0;
+	if (list->next_room_ns < next_ns)
+		next_ns = list->next_room_ns;
+	if (is_wanted(sync))
+		next_ns = 0;
 	return next_ns > list->next_look_ns ? next_ns : list->next_look_ns;
 }
 
@@ -187,7 +266,7 @@ int operator_new(struct sync *sync)
 	if (!list)
 		return -ENOMEM;
 	list->sync = sync;
-	list->next_expire_ns = UINT64_MAX;
+	list->last.next_expire_ns = list->next_room_ns = UINT64_MAX;
 	list->poke_fd = poke_open();
 	if (list->poke_fd < 0)
 		log_warning(
@@ -213,7 +292,7 @@ void operator_free(struct operator_list *list)
 void operator_mark_gateways(const struct sync *sync, uint64_t *used)
 {
 	for (size_t i = 0; i < NEIGH_WORDS; i++)
-		used[i] |= sync->operator->gateways[i];
+		used[i] |= sync->operator->found.gateways[i] | sync->operator->last.gateways[i];
 }
 
 void operator_want(struct sync *sync)
