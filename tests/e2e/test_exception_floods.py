@@ -35,6 +35,11 @@ def map_bytes(net, name):
     return json.loads(done.stdout)["bytes_memlock"]
 
 
+def _text(number):
+    """One of a crowd's destinations."""
+    return fr.address_text(int.from_bytes(ex.crowd_address(number), "big"))
+
+
 def kernel_count(net):
     return len(net.r.ipj("route show cache"))
 
@@ -78,15 +83,20 @@ NOT_BELIEVED = {
 
 @pytest.mark.parametrize("frame", NOT_BELIEVED.values(), ids=list(NOT_BELIEVED))
 def test_not_believed(idle, frame):
-    """Nothing comes of it, and what is true is still learnt after it."""
+    """Nothing comes of it, and what is true is still learnt after it: by the same port, which accepts
+    redirects, a Path MTU and a redirect that is as those should be."""
     net = ex.start(idle)
+    ex.accept_redirects(net, "b")
     # The first one makes use of memory that the later ones use again.
     wait_until(lambda: net.router.status()["exception_dumps"], 15, "exceptions read")
     before = resident_kb(net)
     ex.flood(net, ex.crowd(frame, 0, COUNT))
     ex.learn(net, MTU)
     ex.wait_shown(net, FAR, mtu=MTU)
-    assert set(ex.shown(net)) == {FAR} and kernel_count(net) == 1
+    ex.hear(net, *ex.crowd(ex.redirect(ex.OTHER, ex.FIRST), COUNT, 1))
+    last = _text(COUNT + 1)
+    ex.wait_shown(net, last, next_hop=ex.OTHER)
+    assert set(ex.shown(net)) == {FAR, last} and kernel_count(net) == 2
     assert resident_kb(net) <= before + SLACK_KB
     net.assert_forwarded([fr.udp("2001:db8:f00::2", size=1500)], to="b")
 
@@ -121,8 +131,7 @@ def test_many_sources(idle):
 
 
 def _large(numbers):
-    return [fr.udp(fr.address_text(int.from_bytes(ex.crowd_address(number), "big")), size=1400)
-            for number in numbers]  # fmt: skip
+    return [fr.udp(_text(number), size=1400) for number in numbers]
 
 
 def test_bound(idle):
