@@ -5,10 +5,12 @@ That something was not learnt is known once a later message has been.
 """
 
 import socket
+import time
 
 import exceptions as ex
 import frames as fr
 import pytest
+from lab import wait_until
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import (
     ICMPv6EchoRequest,
@@ -272,9 +274,15 @@ def test_hits(net):
     """Packets and bytes of both fates, and when the last was."""
     ex.learn(net, 1300)
     before = ex.wait_shown(net, FAR, mtu=1300)
+    # Then the two times cannot be taken for each other.
+    wait_until(lambda: ex.shown(net)[FAR]["age_s"] > 1, 10, "a second old")
     frames = [fr.udp(FAR, size=size, number=n) for n, size in enumerate((100, 1300, 1301, 1500))]
+    begin = time.monotonic()
     net.exchange(frames)
     net.exchange([fr.udp("2001:db8:f00::2", size=1500)])
     after = ex.shown(net)[FAR]
+    # XDP's clock stands still for up to a tick.
+    assert 0 <= after["used_s"] < time.monotonic() - begin + 0.1, after
+    assert after["used_s"] < after["age_s"] - 0.5, after
     assert after["hits"] - before["hits"] == len(frames)
     assert after["bytes"] - before["bytes"] == sum(map(len, frames))
