@@ -4,11 +4,15 @@
 An operator's Path MTU counts as one of a route with `mtu lock`: that is the router beside it.
 """
 
+import json
+import os
+import time
+
 import exceptions as ex
 import frames as fr
 import pytest
 from exceptions import assert_mtu, exception
-from lab import wait_until
+from lab import PINS, wait_until
 from topology import COVER, FAR, FOREIGN_MAC, HOST_MAC, PREFIX, Twins, host_addr, host_ll
 
 MTU = 1300
@@ -107,16 +111,32 @@ def test_error_messages_are_not_answered(net, kind):
 
 def test_rate(idle):
     """Beyond it packets are dropped and counted, one way or the other every one."""
-    net = idle
+    net, rate = idle, 10
     ex.prepare(net, ex.COVER_BY_C, ex.BY_B)
-    net.start("--answer-rate", 10)
+    net.start("--answer-rate", rate)
     exception(net, "add", FAR, "mtu", MTU)
     frames = fr.many(400, FAR, size=1400)
+    begin = time.monotonic()
     got, rise = net.counted(lambda: net.exchange(frames))
+    # Of a CPU: what it had, and what came in this time, be that long.
+    most = os.cpu_count() * (rate / 10 + rate * (time.monotonic() - begin))
     assert rise["answer_too_big"] + rise["drop_too_big_rate"] == len(frames), rise
-    assert rise["answer_too_big"] == len(got["a"]) and rise["drop_too_big_rate"] > 0, rise
+    assert rise["answer_too_big"] == len(got["a"]) <= most, (rise, most)
+    assert rise["drop_too_big_rate"] > 0, rise
     # Under it, of another destination too, forwarding goes on as ever.
     net.assert_forwarded(fr.many(50, FAR, size=MTU), to="b")
+
+
+@pytest.mark.parametrize(
+    "rate, each_ns, burst",
+    [(0, 0, 1), (1, 10**9, 1), (10, 10**8, 1), (10000, 10**5, 1000), (10**9, 1, 10**8)],
+)
+def test_rate_is_told_to_xdp(idle, rate, each_ns, burst):
+    """What tests/bpf take from there: a tenth of a second's answers at once."""
+    idle.start("--answer-rate", rate)
+    shown = idle.r.run("bpftool", "-j", "map", "dump", "pinned", PINS + "/sl_meta").stdout
+    meta = json.loads(shown)[0]["formatted"]["value"]
+    assert (meta["answer_ns"], meta["answer_burst"]) == (each_ns, burst)
 
 
 # --- what becomes of it ---------------------------------------------------------------------------
