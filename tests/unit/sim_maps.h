@@ -11,7 +11,7 @@
 #include "../../user/fib/fib.h"
 
 #define SIM_MAX_ROUTES 4096
-#define SIM_MAX_EXCEPTIONS 512
+#define SIM_MAX_EXCEPTIONS 2048
 
 struct sim_route {
 	struct sixlane_route_key key;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What time questions take, by clocks of this test's own. exceptions.c is built into it, with a
- * kernel in the place of netlink that has no exceptions and takes a while to say so.
+ * What time questions take, by clocks of this test's own, and how much a run does at once.
+ * exceptions.c is built into it, with a kernel in the place of netlink that has no exceptions and
+ * takes a while to say so.
  */
 #include "exception_world.h"
 
@@ -180,12 +181,41 @@ static void test_last_doubt(void **state)
 	assert_true(exceptions.dump_wanted);
 }
 
+/* Many that end together do not hold up route changes. */
+static void test_expiry_in_parts(void **state)
+{
+	enum { ALL = 1500, AT_ONCE = 1024 };
+	struct world *world = *state;
+	struct sync *sync = start(world, 0, 0);
+	char dst[32];
+
+	config.poll_ms = 1000;
+	/* no dump is due */
+	exceptions.dumped = true;
+	exceptions.dump_end_ns = clocks.now_ns;
+	exceptions.mtu_look_ns = UINT64_MAX;
+	for (unsigned int i = 1; i <= ALL; i++) {
+		snprintf(dst, sizeof(dst), "2001:db8::%x", i);
+		assert_int_equal(
+			say(world, FIB_OPERATOR, dst, until(pmtu(1300), clocks.now_ns + 1)), 0);
+	}
+	assert_exceptions(world, ALL);
+	clocks.now_ns += MS;
+	exceptions_run(sync);
+	assert_exceptions(world, ALL - AT_ONCE);
+	/* the rest is due at once */
+	assert_true(exceptions_due_ns(sync) <= clocks.now_ns);
+	exceptions_run(sync);
+	assert_exceptions(world, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_rate),
 		TEST(test_neither_waits_for_the_other),
 		TEST(test_last_doubt),
+		TEST(test_expiry_in_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
