@@ -112,7 +112,7 @@ class Lab:
 
     def __init__(self):
         self.suffix = secrets.token_hex(4)
-        self.namespaces, self.processes, self._sockets, self._cleanups = [], [], [], []
+        self.namespaces, self.processes, self._sockets = [], [], []
         self._strays, self._closed, self.tmp = [], False, None
         enter_private_mounts()
         _open_labs.append(self)
@@ -177,10 +177,6 @@ class Lab:
     def own_socket(self, sock):
         self._sockets.append(sock)
 
-    def cleanup(self, fn):
-        """Call fn at the end, before the namespaces go. Last come, first called."""
-        self._cleanups.append(fn)
-
     def path(self, name):
         """A name in the lab's own directory."""
         return os.path.join(self.tmp, name)
@@ -190,8 +186,7 @@ class Lab:
         if self._closed:
             return
         self._closed = True
-        steps = list(reversed(self._cleanups))
-        steps += [lambda p=process: self.end(p, 2) for process in list(self.processes)]
+        steps = [lambda p=process: self.end(p, 2) for process in list(self.processes)]
         steps += [sock.close for sock in self._sockets]
         steps += [lambda: self._strays.extend(self._processes_inside())]
         steps += [namespace.delete for namespace in self.namespaces]

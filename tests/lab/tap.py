@@ -78,10 +78,6 @@ class Tap:
         self.drain()
         self.frames = []
 
-    def matching(self, token):
-        """Frames so far that contain the bytes."""
-        return [frame for frame in self.drain() if token in frame]
-
     def wait(self, ready, timeout=5.0, what="frame"):
         """Read until ready(frames) is true; returns its value."""
         timeout *= PATIENCE

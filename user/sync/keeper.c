@@ -17,8 +17,6 @@
 #define KEEP_BUFFER_BYTES 32768
 #define KEEP_MESSAGE_BYTES 128
 
-#define USED_WORDS (SIXLANE_MAX_NEIGHBOURS / 64)
-
 static void mark_used(void *ctx, uint32_t slot)
 {
 	uint64_t *used = ctx;
