@@ -158,7 +158,7 @@ def table(found):
         ("entries of the routing tree", f"{found['routes']:,}", f"{before:,}"),
         ("… that are routes", f"{found['routes']:,}", f"{found['routes']:,}"),
         ("exceptions elsewhere", f"{found['exceptions']:,}", "0"),
-        ("memory for exceptions", "%.1f MB" % (found["map bytes"] / 1e6), ""),
+        ("growth of maps by learning", "%.1f MB" % (found["map bytes"] / 1e6), ""),
     ]
     return "\n".join("%-28s %14s %14s" % row for row in rows)
 
