@@ -7,7 +7,8 @@ a machine drifts within minutes. Ratios are of one round; what is shown is the m
 rounds (bench_features() shows the fastest), the lowest and the highest. Generator, router and sink
 share one CPU.
 
-A missed figure is said and does not fail the run, unless --strict asks for it. A run in which a
+A missed figure is said and does not fail the run, unless --strict asks for it; one that nothing
+was measured of, on this machine or at all, is said and never fails it. A run in which a
 packet is lost or not forwarded by the side under test does fail: its time would mean nothing.
 """
 
@@ -216,6 +217,8 @@ def main():
     if options.json:
         json.dump(results.rows, sys.stdout, indent=1)
         print()
+    for text in results.unjudged():
+        print("bench: not judged: " + text, file=sys.stderr)
     for text in results.missed:
         print("bench: missed: " + text, file=sys.stderr)
     sys.exit(1 if results.missed and options.strict else 0)
