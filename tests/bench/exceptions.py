@@ -40,7 +40,7 @@ CHURN_TURNS, CHURN_SAMPLES = 2, 8  # of a round, of a turn: a second of traffic
 
 def bench_kinds(_flow, table, _prefixes, results, options):
     process = subprocess.run([KINDS, str(options.rounds)], stdout=subprocess.PIPE, text=True,
-                             timeout=300, check=True)  # fmt: skip
+                             timeout=600, check=True)  # fmt: skip
     ns = collections.defaultdict(list)
     for row in map(json.loads, process.stdout.splitlines()):
         if "ns" in row:

@@ -11,13 +11,13 @@
 #include "../../bpf/sixlane.h"
 #include "kinds.h"
 
-#define KIND(name, kind_type, kind_flags)                  \
-	struct {                                           \
-		__uint(type, BPF_MAP_TYPE_##kind_type);    \
-		__uint(map_flags, kind_flags);             \
-		__uint(max_entries, KINDS_ENTRIES);        \
-		__type(key, struct sixlane_exception_key); \
-		__type(value, struct sixlane_exception);   \
+#define KIND(name, kind_type, kind_flags)                    \
+	struct {                                             \
+		__uint(type, BPF_MAP_TYPE_##kind_type);      \
+		__uint(map_flags, kind_flags);               \
+		__uint(max_entries, SIXLANE_MAX_EXCEPTIONS); \
+		__type(key, struct sixlane_exception_key);   \
+		__type(value, struct sixlane_exception);     \
 	} name SEC(".maps")
 
 KIND(shared, HASH, BPF_F_NO_PREALLOC);

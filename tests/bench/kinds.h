@@ -3,7 +3,7 @@
 #ifndef BENCH_KINDS_H
 #define BENCH_KINDS_H
 
-#define KINDS_ENTRIES 65536u /* the default bound of sixlane's own */
+#define KINDS_ENTRIES 65536u /* there are, by default at most, where there is room for more */
 #define KINDS_STEP 40503u
 
 #endif
