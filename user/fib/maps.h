@@ -108,7 +108,7 @@ struct maps_cursor {
 	uint8_t token[MAPS_MAX_KEY];
 	bool started;
 };
-/* Some hundreds more of them. 1: there may be more; 0: that was all; or -errno. */
+/* About a thousand more of them. 1: there may be more; 0: that was all; or -errno. */
 int maps_operator_some(const struct maps *maps, struct maps_cursor *cursor, maps_operator_fn fn,
 		       void *ctx);
 /* Remove it if it has expired by then, on CLOCK_MONOTONIC. */

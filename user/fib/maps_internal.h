@@ -21,7 +21,7 @@ struct maps_walk {
 
 /* In no order; fn may delete the entry that it is given. 0, -errno, or fn's non-zero return. */
 int maps_walk(const struct maps_walk *walk);
-/* Some hundreds more of a hash, which may change between the calls: as far as that goes an entry
+/* About a thousand more of a hash, which may change between the calls: as far as that goes an entry
  * that is there all the time is met once. 1: there may be more; else as maps_walk(). */
 int maps_walk_some(const struct maps_walk *walk, struct maps_cursor *cursor);
 

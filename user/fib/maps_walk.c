@@ -13,6 +13,7 @@
 #define BATCH 4096u
 #define BATCH_LEAST 256u
 #define BATCH_BYTES (1u << 18)
+#define SOME 1024u
 #define MAX_KEY MAPS_MAX_KEY
 /* A restarted walk of a changing trie may see entries twice, but not without end. */
 #define MAX_WALK (4ull * SIXLANE_MAX_ROUTES)
@@ -139,7 +140,7 @@ int maps_walk(const struct maps_walk *walk)
 
 int maps_walk_some(const struct maps_walk *walk, struct maps_cursor *cursor)
 {
-	uint32_t n = BATCH_LEAST;
+	uint32_t n = SOME;
 	_cleanup_free_ struct batch *b = batch_new(walk, n);
 
 	return b ? next_batch(walk, cursor, b, &n) : -ENOMEM;
