@@ -23,6 +23,7 @@ struct change {
 	struct exception_state *before; /* of each request */
 	const struct exception_requests *requests;
 	bool daemon;
+	bool written; /* something was, which the daemon may have read */
 };
 
 #define NAME_LEN (PRINT_PREFIX_LEN + SHOW_TABLE_LEN + 8)
@@ -114,6 +115,7 @@ static int write_all(struct change *change, bool set)
 
 		rc = write_one(&change->view.maps, &request->key, set ? &request->value : NULL);
 		/* who else removes it has done what was asked for */
+		change->written |= !rc;
 		if (!rc || (rc == -ENOENT && !set))
 			continue;
 		undo(change, i);
@@ -213,9 +215,11 @@ static int write_and_settle(struct change *change, bool set)
 	struct outcome outcome;
 	int rc = write_all(change, set);
 
-	if (rc || !change->requests->n)
-		return rc ?: print_result(change, 0);
-	settle(change);
+	/* what was undone may be in force already */
+	if (rc ? change->written : change->requests->n > 0)
+		settle(change);
+	if (rc)
+		return rc;
 	outcome = tell_shortcomings(change, set);
 	rc = print_result(change, outcome.n_short);
 	return outcome.n_refused ? CMD_FAILED : rc;
