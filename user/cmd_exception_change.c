@@ -5,6 +5,7 @@
  * before anything is changed, and what fails half way is undone.
  */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "cmd_exception.h"
@@ -131,19 +132,26 @@ static int write_all(struct change *change, bool set)
 
 /* --- after ------------------------------------------------------------------------------- */
 
-/* Tell the daemon, and wait until it has done it, or has had all the time it may need. */
-static void settle(const struct change *change)
+/* Tell the daemon. Returns the number of the change. */
+static uint64_t count_change(const struct change *change)
 {
-	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	struct sixlane_meta *meta = change->view.maps.meta;
 	uint64_t number = __atomic_add_fetch(&meta->operator_changes, 1, __ATOMIC_SEQ_CST);
+
+	/* It looks once a second by itself: from another network namespace that has to do. */
+	if (change->daemon)
+		poke_send();
+	return number;
+}
+
+/* Until the daemon has done it, or has had all the time it may need. */
+static void wait_done(const struct change *change, uint64_t number)
+{
+	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	const struct sixlane_meta *meta = change->view.maps.meta;
 	uint64_t until = util_now_ns() + WAIT_NS;
 
-	if (!change->daemon)
-		return;
-	/* It looks once a second by itself: from another network namespace that has to do. */
-	poke_send();
-	while (__atomic_load_n(&meta->operator_done, __ATOMIC_ACQUIRE) < number &&
+	while (change->daemon && __atomic_load_n(&meta->operator_done, __ATOMIC_ACQUIRE) < number &&
 	       util_now_ns() < until)
 		nanosleep(&pause, NULL);
 }
@@ -209,15 +217,33 @@ static int print_result(const struct change *change, size_t n_short)
 	return print_json(change->options, object);
 }
 
+/* Who interrupts the command must not leave a part of the list. The old mask. */
+static sigset_t block_signals(void)
+{
+	sigset_t ours, old;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &ours, &old);
+	return old;
+}
+
 /* What waits for a daemon, a device or a route is done as far as it can be. */
 static int write_and_settle(struct change *change, bool set)
 {
+	const sigset_t old = block_signals();
 	struct outcome outcome;
 	int rc = write_all(change, set);
-
 	/* what was undone may be in force already */
-	if (rc ? change->written : change->requests->n > 0)
-		settle(change);
+	bool counts = rc ? change->written : change->requests->n > 0;
+	uint64_t number = counts ? count_change(change) : 0;
+
+	/* waiting may be interrupted */
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	wait_done(change, number);
 	if (rc)
 		return rc;
 	outcome = tell_shortcomings(change, set);
