@@ -13,7 +13,8 @@
 #include "log.h"
 #include "poke.h"
 
-#define WAIT_NS 3000000000ull
+#define WAIT_NS 3000000000ull /* at least, and for each request … */
+#define WAIT_EACH_NS 40000ull
 #define PAUSE_NS 200000
 /* A daemon may be told of many thousands at once, a person not. */
 #define MAX_TOLD 10
@@ -149,7 +150,7 @@ static void wait_done(const struct change *change, uint64_t number)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	const struct sixlane_meta *meta = change->view.maps.meta;
-	uint64_t until = util_now_ns() + WAIT_NS;
+	uint64_t until = util_now_ns() + WAIT_NS + change->requests->n * WAIT_EACH_NS;
 
 	while (change->daemon && __atomic_load_n(&meta->operator_done, __ATOMIC_ACQUIRE) < number &&
 	       util_now_ns() < until)
