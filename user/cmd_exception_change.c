@@ -25,8 +25,11 @@ struct change {
 	struct exception_state *before; /* of each request */
 	const struct exception_requests *requests;
 	bool daemon;
+	bool adds;    /* what there was none of, or an expired one */
 	bool written; /* something was, which the daemon may have read */
 };
+
+#define FILE_EXISTS "File exists: 'replace' changes it"
 
 #define NAME_LEN (PRINT_PREFIX_LEN + SHOW_TABLE_LEN + 8)
 
@@ -115,7 +118,12 @@ static int write_all(struct change *change, bool set)
 	for (size_t i = 0; i < change->requests->n; i++) {
 		const struct exception_request *request = &change->requests->at[i];
 
-		rc = write_one(&change->view.maps, &request->key, set ? &request->value : NULL);
+		/* somebody else may have added it since it was looked for */
+		if (set && change->adds && !change->before[i].has_wish)
+			rc = maps_operator_add(&change->view.maps, &request->key, &request->value);
+		else
+			rc = write_one(&change->view.maps, &request->key,
+				       set ? &request->value : NULL);
 		/* who else removes it has done what was asked for */
 		change->written |= !rc;
 		if (!rc || (rc == -ENOENT && !set))
@@ -125,7 +133,8 @@ static int write_all(struct change *change, bool set)
 			snprintf(why, sizeof(why), "no room for more than %u of the operator's",
 				 SIXLANE_MAX_EXCEPTIONS);
 		else
-			snprintf(why, sizeof(why), "%s", strerror(-rc));
+			snprintf(why, sizeof(why), "%s",
+				 rc == -EEXIST ? FILE_EXISTS : strerror(-rc));
 		return fail(request, why);
 	}
 	return CMD_OK;
@@ -167,6 +176,8 @@ static const char *shortcoming(const struct change *change, const struct excepti
 	why->refused = true;
 	if (rc)
 		return strerror(-rc);
+	if (set && !now.has_wish)
+		return "it has expired, or somebody else has removed it";
 	if (set)
 		return exception_why_not(&change->view, change->daemon, &now, why);
 	if (!now.has_entry || !(now.entry.flags & SIXLANE_EXCEPTION_OPERATOR))
@@ -261,7 +272,7 @@ static int check_new(const struct change *change)
 
 		/* an expired one may still be there, as long as no daemon has removed it */
 		if (before->has_wish && !exception_is_over(before->wish.expires_ns))
-			return fail(&change->requests->at[i], "File exists: 'replace' changes it");
+			return fail(&change->requests->at[i], FILE_EXISTS);
 	}
 	return CMD_OK;
 }
@@ -274,6 +285,7 @@ int exception_add(const struct cmd_options *options, const struct exception_requ
 
 	if (rc)
 		return rc;
+	change.adds = !replace;
 	rc = read_before(&change, requests);
 	if (!rc && !replace)
 		rc = check_new(&change);

@@ -98,6 +98,9 @@ int maps_operator(const struct maps *maps, const struct sixlane_exception_key *k
 		  struct sixlane_operator *out);
 int maps_operator_set(const struct maps *maps, const struct sixlane_exception_key *key,
 		      const struct sixlane_operator *value);
+/* -EEXIST: there is one. */
+int maps_operator_add(const struct maps *maps, const struct sixlane_exception_key *key,
+		      const struct sixlane_operator *value);
 int maps_operator_del(const struct maps *maps, const struct sixlane_exception_key *key);
 typedef int (*maps_operator_fn)(void *ctx, const struct sixlane_exception_key *key,
 				const struct sixlane_operator *value);

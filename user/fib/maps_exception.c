@@ -116,6 +116,12 @@ int maps_operator_set(const struct maps *maps, const struct sixlane_exception_ke
 	return maps_update(maps, LOADER_OPERATOR, key, value);
 }
 
+int maps_operator_add(const struct maps *maps, const struct sixlane_exception_key *key,
+		      const struct sixlane_operator *value)
+{
+	return bpf_map_update_elem(maps->fd[LOADER_OPERATOR], key, value, BPF_NOEXIST) ? -errno : 0;
+}
+
 int maps_operator_del(const struct maps *maps, const struct sixlane_exception_key *key)
 {
 	return maps_erase(maps, LOADER_OPERATOR, key);
