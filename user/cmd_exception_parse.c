@@ -79,9 +79,11 @@ static bool take_via(const char *word, struct exception_request *out, char *err)
 
 static bool take_dev(const char *word, struct exception_request *out, char *err)
 {
-	if (strlen(word) >= sizeof(out->value.device) || !if_nametoindex(word))
+	unsigned int ifindex = strlen(word) < sizeof(out->value.device) ? if_nametoindex(word) : 0;
+
+	/* an alternative name is taken as well: the daemon knows only the other one */
+	if (!ifindex || !if_indextoname(ifindex, out->value.device))
 		return fail(err, "cannot find device \"%s\"", word);
-	memcpy(out->value.device, word, strlen(word) + 1);
 	return true;
 }
 

@@ -258,6 +258,13 @@ def test_bad_input(net):
     assert_mtu(net, MTU, SECOND)
 
 
+def test_an_alternative_name_is_the_device(net):
+    net.r.run(*"ip link property add dev p1 altname uplink1".split())
+    exception(net, "add", FAR, "via", ex.OTHER, "dev uplink1")
+    row = ex.shown(net)[FAR]
+    assert row["in_force"] and row["port"] == "p1", row
+
+
 def test_bad_lines(net):
     """Of a file."""
     for text in ("%s mtu 1300\n\0\n" % FAR, "%s\n" % ("x" * 100000), "%s mtu 1300 " % FAR * 99):
