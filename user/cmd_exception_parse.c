@@ -152,11 +152,14 @@ static bool parse_words(enum exception_words words, int argc, char **argv,
 {
 	size_t n_known = words == EXCEPTION_WHOLE ? ARRAY_SIZE(known) : WORD_TABLE + 1;
 	bool needs_dst = words == EXCEPTION_WHOLE || words == EXCEPTION_KEY;
+	struct in6_addr addr;
 	uint32_t seen = 0;
 	int at = 0;
 
-	/* Without a DST the words come in pairs. */
-	if (needs_dst || (words == EXCEPTION_ANY && argc % 2)) {
+	if (words == EXCEPTION_TABLE && argc && inet_pton(AF_INET6, argv[0], &addr) == 1)
+		return fail(err, "\"%s\" is too much: 'del %s' removes one", argv[0], argv[0]);
+	if (needs_dst ||
+	    (words == EXCEPTION_ANY && argc && strcmp(argv[0], known[WORD_TABLE].name) != 0)) {
 		if (!argc)
 			return fail(err, "which destination?");
 		if (!take_dst(argv[at++], out, err))

@@ -75,8 +75,20 @@ bool exception_is_carried_out(const struct cmd_view *view, const struct exceptio
 
 /* --- why not ----------------------------------------------------------------------------- */
 
+/* Of a route whose packets do not go on here. */
+static const char *why_verdict(uint32_t verdict, struct exception_why *out)
+{
+	const char *name = cmd_verdict_name(verdict);
+
+	if (strncmp(name, "punt_", strlen("punt_")) != 0)
+		return "the route that covers it does not forward";
+	snprintf(out->buf, sizeof(out->buf), "its route is left to the kernel (%s)", name);
+	return out->buf;
+}
+
 /* What is in the way of any exception of this destination; NULL: nothing. */
-static const char *why_no_route(const struct maps *maps, const struct sixlane_exception_key *key)
+static const char *why_no_route(const struct maps *maps, const struct sixlane_exception_key *key,
+				struct exception_why *out)
 {
 	union sixlane_fate fate;
 	uint32_t value, id;
@@ -88,7 +100,7 @@ static const char *why_no_route(const struct maps *maps, const struct sixlane_ex
 		return NULL;
 	fate.word = __atomic_load_n(&maps->next_hops[id].fate.word, __ATOMIC_ACQUIRE);
 	return fate.kind != SIXLANE_FORWARD && fate.kind < SIXLANE_N_VERDICTS
-		       ? "the route that covers it does not forward"
+		       ? why_verdict(fate.kind, out)
 		       : NULL;
 }
 
@@ -130,7 +142,7 @@ const char *exception_why_not(const struct cmd_view *view, bool daemon,
 			       : "nobody has asked the kernel about it for too long";
 	if (wished && !daemon)
 		return "sixlaned does not run";
-	why = why_no_route(&view->maps, &state->key);
+	why = why_no_route(&view->maps, &state->key, out);
 	if (!why && state->has_wish && *state->wish.device)
 		why = why_no_device(view, state->wish.device, out);
 	if (!why && wished)

@@ -22,6 +22,12 @@ int maps_operator(const struct maps *of, const struct sixlane_exception_key *key
 	return has_wish ? 0 : -ENOENT;
 }
 
+/* Two of them. */
+const char *cmd_verdict_name(uint32_t verdict)
+{
+	return verdict == SIXLANE_PUNT_ROUTE ? "punt_route" : "pass_local";
+}
+
 /* --- words ------------------------------------------------------------------------------- */
 
 static bool parse(enum exception_words words, const char *line, struct exception_request *out,
@@ -153,6 +159,9 @@ static void what_is_wrong_is_named(void **state)
 		{ EXCEPTION_ANY, "2001:db8::1 mtu 1300", "\"mtu\" is too much" },
 		{ EXCEPTION_ANY, "ff02::1", "a unicast" },
 		{ EXCEPTION_TABLE, "2001:db8::1", "\"2001:db8::1\" is too much" },
+		{ EXCEPTION_TABLE, "2001:db8::1", "'del 2001:db8::1' removes one" },
+		{ EXCEPTION_ANY, "table", "what after \"table\"" },
+		{ EXCEPTION_ANY, "2001:db8::1 table", "what after \"table\"" },
 		{ EXCEPTION_TABLE, "table", "what after \"table\"" },
 	};
 	struct exception_request request, before;
@@ -386,6 +395,9 @@ static void no_packet_comes_to_it(void **state)
 		world_route(SIXLANE_TABLE_MAIN, DESTINATION, 128, 6);
 		world_fate(6, SIXLANE_PASS_LOCAL);
 		assert_string_equal(why_not(true), "the route that covers it does not forward");
+		next_hops[6].fate.kind = SIXLANE_PUNT_ROUTE;
+		assert_string_equal(why_not(true), "its route is left to the kernel (punt_route)");
+		assert_false(refused);
 		next_hops[6].fate.kind = SIXLANE_KIND_GROUP;
 		assert_string_equal(why_not(true),
 				    with_entry ? "" : "sixlaned has not carried it out");
