@@ -5,6 +5,9 @@
  * before anything is changed, and what fails half way is undone.
  */
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <string.h>
 
@@ -277,6 +280,73 @@ static int check_new(const struct change *change)
 	return CMD_OK;
 }
 
+/* ifindex of the VRF that a device is in or is, 0: none. */
+static uint32_t vrf_of(const struct ports *ports, const char *name)
+{
+	uint32_t master = 0;
+
+	for (size_t i = 0; i < ports->n; i++) {
+		const struct link *link = &ports->links[i];
+
+		if (!strcmp(link->name, name))
+			master = link->vrf_table ? link->ifindex : link->master;
+	}
+	for (size_t i = 0; i < ports->n; i++) {
+		if (ports->links[i].ifindex == master && ports->links[i].vrf_table)
+			return master;
+	}
+	return 0;
+}
+
+/* Whether the kernel would call the gateway a local address: in the same VRF, or, link-local, of
+ * the same device. */
+static bool is_own(const struct ports *ports, const struct sixlane_operator *wish,
+		   const struct ifaddrs *own)
+{
+	const struct sockaddr_in6 *sin6 = (const void *)own->ifa_addr;
+
+	if (!sin6 || sin6->sin6_family != AF_INET6 ||
+	    memcmp(&sin6->sin6_addr, &wish->gateway, sizeof(wish->gateway)) != 0)
+		return false;
+	if (IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr))
+		return !strcmp(own->ifa_name, wish->device);
+	return vrf_of(ports, own->ifa_name) == vrf_of(ports, wish->device);
+}
+
+/* NULL: nothing is wrong with the next hop, as far as can be told. */
+static const char *why_no_way(const struct ports *ports, const struct sixlane_operator *wish,
+			      const struct ifaddrs *all)
+{
+	if (!*wish->device)
+		return NULL;
+	for (; all; all = all->ifa_next) {
+		if (all->ifa_flags & IFF_LOOPBACK && !strcmp(all->ifa_name, wish->device))
+			return "via a loopback device, by which nothing is forwarded";
+		if (is_own(ports, wish, all))
+			return "via an address of the router itself";
+	}
+	return NULL;
+}
+
+/* What the kernel would not take for a gateway. */
+static int check_ways(const struct change *change)
+{
+	const struct exception_requests *requests = change->requests;
+	struct ifaddrs *all = NULL;
+	const char *why = NULL;
+	int rc = CMD_OK;
+
+	if (getifaddrs(&all))
+		return CMD_OK;
+	for (size_t i = 0; i < requests->n && !rc; i++) {
+		why = why_no_way(&change->view.ports, &requests->at[i].value, all);
+		if (why)
+			rc = fail(&requests->at[i], why);
+	}
+	freeifaddrs(all);
+	return rc;
+}
+
 int exception_add(const struct cmd_options *options, const struct exception_requests *requests,
 		  bool replace)
 {
@@ -289,6 +359,8 @@ int exception_add(const struct cmd_options *options, const struct exception_requ
 	rc = read_before(&change, requests);
 	if (!rc && !replace)
 		rc = check_new(&change);
+	if (!rc)
+		rc = check_ways(&change);
 	if (!rc)
 		rc = write_and_settle(&change, true);
 	change_close(&change);

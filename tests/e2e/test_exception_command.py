@@ -258,6 +258,21 @@ def test_bad_input(net):
     assert_mtu(net, MTU, SECOND)
 
 
+def test_the_router_is_no_next_hop(net):
+    """As for the kernel; a link-local address is one of a device."""
+    net.r.run(*"ip addr add fe80::77 dev p2 nodad".split())
+    for way, why in (
+        ("2001:db8:c::1 dev p1", "the router itself"),
+        ("fe80::77 dev p2", "the router itself"),
+        ("fe80::1 dev lo", "loopback"),
+    ):
+        for verb in ("add", "replace"):
+            done = exception(net, verb, FAR, "via", way, check=False)
+            assert done.returncode == 1 and why in done.stderr, (way, done.stderr)
+    assert ex.shown(net) == {}
+    exception(net, "add", FAR, "via fe80::77 dev p1")
+
+
 def test_an_alternative_name_is_the_device(net):
     net.r.run(*"ip link property add dev p1 altname uplink1".split())
     exception(net, "add", FAR, "via", ex.OTHER, "dev uplink1")
