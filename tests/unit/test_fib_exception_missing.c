@@ -1440,6 +1440,28 @@ static void test_routes_by_the_same_object(void **state)
 	assert_effect(world, dst, SIM_PUNTED);
 }
 
+/* A route that could not be changed is the last one by an object that nobody tells of any more. */
+static void test_object_goes_while_it_is_forgotten(void **state)
+{
+	const struct fib_hop hop = hop_via("fe80::1", 3, 0);
+	const struct fib_object object = { .verdict = SIXLANE_FORWARD, .n_hops = 1, .hops = &hop };
+	const union sixlane_addr to = addr("2001:db8:2::2");
+	struct world *world = *state;
+
+	set_routes(world);
+	assert_int_equal(fib_set_object(world->fib, 1, &object), 0);
+	set_third(world, by_object(1));
+	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+	restart(world, SIXLANE_MAX_ROUTES);
+	fib_sync_begin(world->fib);
+	set_routes(world);
+	world->sim->set_fails = world->sim->del_fails = 1;
+	set_third(world, via("fe80::9", 3));
+	world->sim->set_fails = world->sim->del_fails = 0;
+	fib_sync_end(world->fib);
+	assert_target(world, "2001:db8:2::2", via("fe80::9", 3));
+}
+
 /* Packets from some sources go by that object. */
 static void test_behind_a_route_by_source(void **state)
 {
@@ -1677,6 +1699,7 @@ int main(void)
 		TEST(test_at_a_told_route_that_comes_back),
 		TEST(test_nothing_behind),
 		TEST(test_routes_by_the_same_object),
+		TEST(test_object_goes_while_it_is_forgotten),
 		TEST(test_behind_a_route_by_source),
 		TEST(test_behind_one_without_room),
 		TEST(test_another_daemon_asks),

@@ -249,9 +249,11 @@ struct fib {
 	const union sixlane_cell *adopted_cells; /* borrowed; may be NULL */
 	size_t n_ids;				 /* next hops that have an id */
 	size_t n_written, n_absent, n_failed;
-	size_t n_hungry;     /* next hops and objects */
-	size_t n_sources;    /* entries of sl_sources */
-	size_t n_dying_sets; /* whose entries could not be deleted yet */
+	size_t n_hungry;	   /* next hops and objects */
+	size_t n_sources;	   /* entries of sl_sources */
+	unsigned int objects_held; /* none goes meanwhile … */
+	bool objects_gone;	   /* … and some are to */
+	size_t n_dying_sets;	   /* whose entries could not be deleted yet */
 	uint64_t writes, write_errors;
 	uint32_t max_routes;
 	uint32_t generation;

@@ -51,8 +51,33 @@ static void release(struct fib *fib, struct fib_object_state *object)
 {
 	if (object->users || object->def)
 		return;
+	fib->objects_gone |= fib->objects_held != 0;
+	if (fib->objects_held)
+		return;
 	fib_hash_remove(&fib->objects, &object->node);
 	free(object);
+}
+
+static void release_one(struct fib_hash_node *node, void *ctx)
+{
+	release(ctx, object_of(node));
+}
+
+/*
+ * Doubts settle entries, and what one lets go may be the last that an object was there for: the one
+ * that is being changed, or any that a walk is going to come to.
+ */
+static void hold(struct fib *fib)
+{
+	fib->objects_held++;
+}
+
+static void let_go(struct fib *fib)
+{
+	if (--fib->objects_held || !fib->objects_gone)
+		return;
+	fib->objects_gone = false;
+	fib_hash_each(&fib->objects, release_one, fib);
 }
 
 /* --- what was said ---------------------------------------------------------------------------- */
@@ -219,6 +244,7 @@ static void set_def(struct fib *fib, struct fib_object_state *object, struct fib
 	struct fib_object_def *old = object->def;
 	bool done;
 
+	hold(fib);
 	if (old && !(def && def->verdict == old->verdict && same_hops(def, old)))
 		fib_owner_doubt_object(fib, object);
 	done = def && old && object->group && def->n_buckets && !fib->syncing &&
@@ -229,6 +255,7 @@ static void set_def(struct fib *fib, struct fib_object_state *object, struct fib
 		rebuild(fib, object, !old);
 	free(old);
 	release(fib, object);
+	let_go(fib);
 }
 
 int fib_set_object(struct fib *fib, uint32_t id, const struct fib_object *said)
@@ -312,7 +339,9 @@ static void forget_one(struct fib_hash_node *node, void *ctx)
 
 void fib_object_forget(struct fib *fib)
 {
+	hold(fib);
 	fib_hash_each(&fib->objects, forget_one, fib);
+	let_go(fib);
 }
 
 static void free_one(struct fib_hash_node *node, void *ctx)
