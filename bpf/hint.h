@@ -53,6 +53,8 @@ static __always_inline int hint_read(const struct packet *pkt, struct sixlane_hi
 	hint->type = redirect->icmp6.icmp6_type;
 	if (hint->type == SIXLANE_HINT_REDIRECT) {
 		hint->dst = redirect->dst;
+		/* ip6_redirect_no_header(); that of a packet quoted behind it is mostly the same */
+		hint->src = pkt->ip6->dst;
 		return pkt->ip6->hop_limit == HINT_NDISC_HOP_LIMIT;
 	}
 	if (hint->type != SIXLANE_HINT_TOO_BIG ||

@@ -369,7 +369,7 @@ _Static_assert(sizeof(struct sixlane_operator) == 56, "layout is ABI");
 /* An ICMPv6 message to this machine after which the kernel may have a new exception. */
 struct sixlane_hint {
 	union sixlane_addr dst; /* of the packet that the message is about */
-	union sixlane_addr src; /* its source; :: if the message does not say (Redirect) */
+	union sixlane_addr src; /* its source; of a Redirect whom that is addressed to */
 	__u32 ifindex;		/* the message came in by */
 	__u32 type;		/* SIXLANE_HINT_* */
 };

@@ -139,6 +139,7 @@ static bool read_hint(const struct walk *w, struct sixlane_hint *hint)
 		return frame_get16(&w->bare, AT_TOLD_MTU) ||
 		       frame_get16(&w->bare, AT_TOLD_MTU + 2) >= 1280;
 	}
+	memcpy(hint->src.bytes, bytes + AT_DST, 16);
 	memcpy(hint->dst.bytes, bytes + AT_REDIRECTED, 16);
 	return hint->type == 137 && payload >= 40 && bytes[AT_HOP_LIMIT] == 255;
 }

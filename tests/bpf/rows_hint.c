@@ -32,7 +32,9 @@
 #define IS_REDIRECT .payload = 40, .patches = { REDIRECT }
 
 #define TOLD_TOO_BIG .hint = { 2, INNER_DST, INNER_SRC }
-#define TOLD_REDIRECT .hint = { 137, INNER_DST, NULL }
+/* As whom it is addressed to. */
+#define TOLD_REDIRECT_AT(dst) .hint = { 137, INNER_DST, dst }
+#define TOLD_REDIRECT TOLD_REDIRECT_AT(FRAME_DST)
 
 #define TO_US .routes = { TO(NH_FATE + SIXLANE_PASS_LOCAL) }, .verdict = SIXLANE_PASS_LOCAL
 #define FROM_LINK .src = "fe80::1", .verdict = SIXLANE_PASS_SOURCE
@@ -164,7 +166,7 @@ const struct row rows_hint[] = {
 	  .dst = "fe80::2",
 	  .verdict = SIXLANE_PASS_SOURCE,
 	  IS_REDIRECT,
-	  TOLD_REDIRECT },
+	  TOLD_REDIRECT_AT("fe80::2") },
 	{ .name = "Redirect from the link to us", OURS, FROM_LINK, IS_REDIRECT, TOLD_REDIRECT },
 	{ .name = "Redirect from the link to another", THEIRS, FROM_LINK, IS_REDIRECT },
 	{ .name = "Redirect to another", THEIRS, IS_REDIRECT },

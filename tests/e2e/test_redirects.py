@@ -7,6 +7,7 @@ Forwarding routers do not accept any, unless a port is told so: the two nets are
 import exceptions as ex
 import frames as fr
 import pytest
+from lab import wait_until
 from scapy.layers.inet import UDP
 from scapy.layers.inet6 import IPv6
 from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, Twins, host_addr, host_ll, router_addr
@@ -104,6 +105,22 @@ def test_of_a_forwarded_packet(pair):
 
 def test_to_the_link_local_address(pair):
     redirect(pair, ex.OTHER, to="fe80::1")
+    check(pair, ex.OTHER_MAC)
+
+
+def test_by_a_rule_for_whom_it_is_addressed_to(make):
+    """The kernel heeds it at the route that it would take itself from that address. sixlane asks for
+    that one, too, and not when a dump has told: the next one is minutes away."""
+    own, pair = "2001:db8:a::77", make(Twins)
+    pair.each(lambda net: ex.prepare(net, ex.COVER_BY_C, "%s via %s dev p2" % (PREFIX, host_ll("c"))))
+    pair.each(lambda net: ex.accept_redirects(net, "b"))
+    pair.each(lambda net: net.r.addr("lo", own + "/128"))
+    pair.each(lambda net: net.r.route("add", ex.BY_B, "table 100"))
+    pair.each(lambda net: net.r.ip("rule add from 2001:db8:a::/64 lookup 100 pref 1000"))
+    pair.fast.start("--answer-rate", 0, "--poll-ms", 60_000, "--log-level", "debug")
+    wait_until(lambda: "exceptions told" in pair.fast.router.log(), 10, "the first dump")
+    pair.fast.assert_forwarded([fr.udp(FAR)], to="b")
+    redirect(pair, ex.OTHER, to=own)
     check(pair, ex.OTHER_MAC)
 
 
