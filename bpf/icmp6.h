@@ -22,6 +22,8 @@
 #define ICMP6_MIN_MTU 1280u /* RFC 8200, section 5 */
 #define ICMP6_MAX_HEADERS 8 /* looked behind for an ICMPv6 error; the kernel's bound is higher */
 
+#define ICMP6_LABEL_STATELESS 0x80000u /* IPV6_FLOWLABEL_STATELESS_FLAG */
+
 /* What stands in front of the packet. */
 struct icmp6_head {
 	struct packet_ip6 ip6;
@@ -276,12 +278,17 @@ static __always_inline __be16 icmp6_checksum(struct icmp6_head *head)
 	return (__be16)~sum;
 }
 
-/* Version, no class; the label is drawn anew, since no two answers need to keep together. */
+/*
+ * Version, no class; the label is drawn anew, since no two answers need to keep together. It is one
+ * of those that the kernel draws, whether or not net.ipv6.flowlabel_state_ranges is set.
+ */
 static __always_inline __be32 icmp6_flow(const struct sixlane_meta *meta)
 {
-	__u32 label = READ_ONCE(meta->flags) & SIXLANE_META_FLOW_LABEL ? bpf_get_prandom_u32() : 0;
+	__u32 label = 0;
 
-	return bpf_htonl(6u << 28 | (label & 0x000fffff));
+	if (READ_ONCE(meta->flags) & SIXLANE_META_FLOW_LABEL)
+		label = (bpf_get_prandom_u32() & 0x000fffff) | ICMP6_LABEL_STATELESS;
+	return bpf_htonl(6u << 28 | label);
 }
 
 /* Cut the packet and make room in front of it, before any write: what fails is taken back. */
