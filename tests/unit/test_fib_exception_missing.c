@@ -1399,6 +1399,50 @@ static void test_nothing_behind(void **state)
 	assert_int_equal(missing(world), 1);
 }
 
+/* Where packets to it are not forwarded the kernel has none that it does not tell of. */
+static void test_behind_a_route_that_comes_back_over_a_verdict(void **state)
+{
+	const uint32_t verdicts[] = { SIXLANE_PASS_UNREACHABLE, SIXLANE_PASS_PROHIBIT,
+				      SIXLANE_DROP_BLACKHOLE, SIXLANE_PASS_LOCAL };
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	set_routes(world);
+	for (size_t i = 0; i < ARRAY_SIZE(verdicts); i++) {
+		set(world, "2001:db8::/32", fate(verdicts[i]));
+		set_third(world, via("fe80::3", 3));
+		say(world, FIB_KERNEL, dst, until(pmtu(1300), 500));
+		for (int times = 0; times < 2; times++) {
+			unset(world, "2001:db8:2::/48");
+			set_third(world, via("fe80::3", 3));
+			unsay(world, FIB_KERNEL, dst);
+			for (int told = 0; told < 3; told++)
+				tell_none(world);
+		}
+		assert_effect(world, dst, SIM_NO_EFFECT);
+	}
+}
+
+/* A verdict that hides next hops is not told of. */
+static void test_behind_a_route_that_comes_back_over_hidden_hops(void **state)
+{
+	const char *dst = "2001:db8:2::2";
+	struct world *world = *state;
+
+	set_routes(world);
+	set(world, "2001:db8::/32", fate(SIXLANE_PUNT_MULTIPATH));
+	set_third(world, via("fe80::3", 3));
+	say(world, FIB_KERNEL, dst, until(pmtu(1300), 500));
+	unset(world, "2001:db8:2::/48");
+	set_third(world, via("fe80::3", 3));
+	unsay(world, FIB_KERNEL, dst);
+	unset(world, "2001:db8:2::/48");
+	for (int told = 0; told < 2; told++)
+		tell_none(world);
+	set_third(world, via("fe80::3", 3));
+	assert_effect(world, dst, SIM_PUNTED);
+}
+
 /*
  * What is kept at an object counts for all routes by it, and goes with the one that it was learnt
  * of, though packets go by another.
@@ -1538,6 +1582,24 @@ static void test_another_daemon_finds_none(void **state)
 		pass(world, 1000);
 		fib_exceptions_begin(world->fib, FIB_KERNEL);
 		fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
+	}
+	assert_false(sim_is_missing(world->sim, &to));
+}
+
+/* Which is so beside routes that lead nowhere, too: every router has such of table local. */
+static void test_another_daemon_finds_none_beside_a_verdict(void **state)
+{
+	const union sixlane_addr to = addr("2001:db8::2");
+	struct world *world = *state;
+
+	set_routes(world);
+	set(world, "2001:db8:77::1/128", fate(SIXLANE_PASS_LOCAL));
+	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+	restart(world, SIXLANE_MAX_ROUTES);
+	fib_retry(world->fib);
+	for (unsigned int i = 0; i < 4; i++) {
+		pass(world, 1000 + i);
+		tell_none(world);
 	}
 	assert_false(sim_is_missing(world->sim, &to));
 }
@@ -1698,12 +1760,15 @@ int main(void)
 		TEST(test_the_operators_at_a_route_that_comes_back),
 		TEST(test_at_a_told_route_that_comes_back),
 		TEST(test_nothing_behind),
+		TEST(test_behind_a_route_that_comes_back_over_a_verdict),
+		TEST(test_behind_a_route_that_comes_back_over_hidden_hops),
 		TEST(test_routes_by_the_same_object),
 		TEST(test_object_goes_while_it_is_forgotten),
 		TEST(test_behind_a_route_by_source),
 		TEST(test_behind_one_without_room),
 		TEST(test_another_daemon_asks),
 		TEST(test_another_daemon_finds_none),
+		TEST(test_another_daemon_finds_none_beside_a_verdict),
 		TEST(test_incomplete_before_any_time),
 		TEST(test_a_member_that_comes_back),
 		TEST(test_never_complete),

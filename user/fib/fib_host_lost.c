@@ -109,13 +109,15 @@ void fib_lost_spread(struct fib *fib, const struct fib_entry *from, struct fib_e
 }
 
 /*
- * The kernel tells all that it has under a route by one hop at a time, or by an object. Where the
- * route is not known, nothing is.
+ * The kernel tells all that it has under a route by one hop at a time, or by an object, or by no
+ * hop at all. Where the route is not known, nothing is.
  */
 bool fib_is_told(const struct fib_next_hop *route)
 {
 	if (!route || route->set || route->key.kind == FIB_SOURCES)
 		return false;
+	if (route->key.verdict != SIXLANE_FORWARD)
+		return !fib_hides_hops(route->key.verdict);
 	return route->key.kind == FIB_OBJECT || route->key.kind == FIB_FIRST ||
 	       (route->key.n == 1 && !route->group);
 }

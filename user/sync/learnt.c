@@ -77,23 +77,6 @@ static const struct radix_node *match(const struct learnt_world *world, uint32_t
 	return radix ? radix_match(radix, dst) : NULL;
 }
 
-/* Of a route, or several, whose next hops are not expressed. */
-static bool is_hidden(uint32_t verdict)
-{
-	switch (verdict) {
-	case SIXLANE_PUNT_MULTIPATH:
-	case SIXLANE_PUNT_NEXT_HOP_OBJECT:
-	case SIXLANE_PUNT_ENCAP:
-	case SIXLANE_PUNT_SOURCE_ROUTE:
-	case SIXLANE_PUNT_EXPIRES:
-	case SIXLANE_PUNT_EQUAL_METRIC:
-	case SIXLANE_PUNT_ROUTE:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void take_object(const struct learnt_world *world, uint32_t id, struct owner *owner)
 {
 	struct nexthop_view view = { 0 };
@@ -109,7 +92,7 @@ static void take_target(const struct learnt_world *world, const struct fib_targe
 			struct owner *owner)
 {
 	owner->forwards = target->verdict == SIXLANE_FORWARD;
-	owner->hidden = is_hidden(target->verdict);
+	owner->hidden = fib_hides_hops(target->verdict);
 	if (!owner->forwards)
 		return;
 	owner->by_source = target->kind == FIB_SOURCES;
