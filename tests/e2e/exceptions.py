@@ -235,6 +235,17 @@ def wait_same(pair, frames, source="a", timeout=15):
     wait_until(same, timeout, lambda: str(seen[0]))
 
 
+def wait_dumped(net):
+    """Two hints at most and a dump speak of what was learnt before; nothing asks for another."""
+
+    def dumps():
+        return net.router.log().count("exceptions told")
+
+    for _ in range(2):
+        told = dumps()
+        wait_until(lambda told=told: dumps() > told, 30, "a dump")
+
+
 # --- the operator's ---------------------------------------------------------------------------
 
 

@@ -13,17 +13,6 @@ DST, SHORTER, ROUTE = "2001:db8:e00::1", "2001:db8:e00::/40", "2001:db8:e00::/48
 LARGE, SMALL = [fr.udp(DST, size=1400)], [fr.udp(DST, size=400)]
 
 
-def wait_dumped(net):
-    """Two hints at most and a dump speak of what was learnt before; nothing asks for another."""
-
-    def dumps():
-        return net.router.log().count("exceptions told")
-
-    for _ in range(2):
-        told = dumps()
-        wait_until(lambda told=told: dumps() > told, 30, "a dump")
-
-
 def assert_not(net, verdict, frames):
     """At once, whatever else becomes of them until the kernel was asked."""
     _, rise = net.counted(lambda: net.exchange(frames))
@@ -91,7 +80,7 @@ def test_a_group_and_its_member(objects, shorter, longer):
     learn_by_b(net)
     net.route("add", ROUTE, "nhid", longer)
     net.settle(LARGE, answer_too_big=1)
-    wait_dumped(net)
+    ex.wait_dumped(net)
     net.route("del", SHORTER)
     assert_not(net, "answer_too_big", LARGE)
     net.settle(LARGE, forward=1)
@@ -104,7 +93,7 @@ def learn_of_a_worse_metric(net, object_id):
     net.route("add", ROUTE, "nhid 7")
     net.route("add", SHORTER, "via", host_ll("c"), "dev p2 metric 10")
     net.settle(LARGE, answer_too_big=1)
-    wait_dumped(net)
+    ex.wait_dumped(net)
 
 
 @pytest.mark.parametrize("change", ["del", "replace", "replace by another object"])
@@ -143,7 +132,7 @@ def test_a_route_in_another_table(objects, change):
     elif "member" in change:
         net.r.route("add", ROUTE, "nhid 12 table 100")
     learn_in_main(net)
-    wait_dumped(net)
+    ex.wait_dumped(net)
     if "member" in change:
         net.settle(LARGE, forward=1)
         net.r.run("ip", "nexthop", "replace", "id", "12", "group", "7")
@@ -153,7 +142,7 @@ def test_a_route_in_another_table(objects, change):
     kernels = net.r.ipj("route get", DST, "from 2001:db8:a::2 iif p0")[0]
     assert kernels["metrics"][0]["mtu"] == MTU
     assert_not(net, "forward", LARGE)
-    wait_dumped(net)
+    ex.wait_dumped(net)
     assert_not(net, "forward", LARGE)
 
 
@@ -168,7 +157,7 @@ def test_learnt_in_another_table(objects):
     ex.learn(net, MTU, DST)
     wait_until(lambda: ex.shown(net)[DST]["mtu"] == MTU, 10, "it is known")
     assert_not(net, "forward", LARGE)
-    wait_dumped(net)
+    ex.wait_dumped(net)
     assert_not(net, "forward", LARGE)
 
 
@@ -237,7 +226,7 @@ def test_redirects(net, how):
         return [frame[:6].hex(":") for frame in net.exchange(SMALL)["b"]]
 
     wait_until(lambda: macs() == [ex.OTHER_MAC], 10, lambda: "redirected: %s" % macs())
-    wait_dumped(net)
+    ex.wait_dumped(net)
     net.route("del", SHORTER, "metric 1024")
     assert macs() == [HOST_MAC["b"]]
     net.settle(SMALL, forward=1)
@@ -250,7 +239,7 @@ def test_table_local_comes_before_main(net, local):
     large = [fr.udp(FAR, size=1400)]
     ex.learn(net, MTU)
     net.settle(large, answer_too_big=1)
-    wait_dumped(net)
+    ex.wait_dumped(net)
     net.route("add local", local, "dev lo table local")
     net.settle(large, pass_local=1)
     net.route("del local", local, "dev lo table local")
@@ -267,7 +256,7 @@ def test_a_route_of_table_local_replaced_by_its_like(net, over):
     net.route("add", route)
     ex.learn(net, MTU, DST)
     net.settle(LARGE, answer_too_big=1)
-    wait_dumped(net)
+    ex.wait_dumped(net)
     net.route("replace", route)
     assert_not(net, "answer_too_big", LARGE)
     net.settle(LARGE, forward=1)

@@ -165,6 +165,27 @@ def test_another_route_in_between(build, lines):
     wait_same_fates(pair)
 
 
+def test_another_route_of_the_same_metric(build):
+    """While the kernel decides between them it learns at a hop that no dump tells of; the question
+    after the message was answered."""
+    equal = (PREFIX, "dev p0 metric 1024")
+    pair = build(ROUTES["two links"], "--log-level", "debug", "--poll-ms", 200)
+    pair.each(lambda net: net.r.ip("route append", *equal))
+    pair.fast.sync()
+    _, rise = pair.fast.counted(lambda: pair.fast.exchange(flows()))
+    assert rise["punt_equal_metric"] == FLOWS, rise
+    learn_untold(pair)
+    said = "%s in table 254: exception" % FAR
+    wait_until(lambda: said in pair.fast.router.log(), 10, "the kernel was asked")
+    ex.wait_dumped(pair.fast)
+    pair.each(lambda net: net.r.route("delete", *equal))
+    pair.fast.sync()
+    seen, rise = pair.fast.counted(lambda: fates(pair.fast))
+    wanted = fates(pair.plain)
+    assert ("answer", MTU, 63) in wanted and set(seen) == set(wanted), (seen, wanted)
+    assert rise["punt_exception"] == FLOWS and "forward" not in rise, rise
+
+
 def test_becomes_multipath(build):
     """What was learnt stays with the hop that it was learnt of."""
     pair = build(["route replace %s via %s dev p1" % (PREFIX, host_ll("b"))])

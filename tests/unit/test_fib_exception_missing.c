@@ -473,7 +473,7 @@ static void test_untold_in_local(void **state)
 	assert_lost_for(world, dst, 1, HOUR - 1);
 	/* They are told, but of a route that packets do not go by. */
 	set_in(world, RT_TABLE_LOCAL, "2001:db8::/48", via("fe80::1", 3));
-	fib_lose_exception(world->fib, RT_TABLE_LOCAL, &to);
+	fib_lose_exception(world->fib, RT_TABLE_LOCAL, &to, false);
 	assert_lost_for(world, dst, 5 * HOUR, 0);
 }
 
@@ -538,7 +538,7 @@ static void test_suspected_behind(void **state)
 		assert_effect(world, dst, SIM_NO_EFFECT);
 		if (told) {
 			fib_exceptions_begin(world->fib, FIB_KERNEL);
-			fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+			fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to, false);
 			fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
 			assert_effect(world, dst, SIM_NO_EFFECT);
 		}
@@ -1326,14 +1326,14 @@ static void test_at_a_told_route_that_comes_back(void **state)
 		/* Told, though not of the route that it goes by. */
 		set(world, between[i], via("fe80::3", 4));
 		fib_exceptions_begin(world->fib, FIB_KERNEL);
-		fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+		fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to, false);
 		fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
 		assert_effect(world, dst, SIM_NO_EFFECT);
 		/* Something has changed that is no other next hop; and nothing after all. */
 		fib_doubt_exceptions(world->fib, SIXLANE_TABLE_MAIN, &prefix);
 		assert_effect(world, dst, SIM_PUNTED);
 		fib_exceptions_begin(world->fib, FIB_KERNEL);
-		fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+		fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to, false);
 		fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
 		assert_effect(world, dst, SIM_NO_EFFECT);
 		unset(world, between[i]);
@@ -1342,7 +1342,7 @@ static void test_at_a_told_route_that_comes_back(void **state)
 		/* … where it has another one, too, which goes when its route is replaced. */
 		fib_exceptions_begin(world->fib, FIB_KERNEL);
 		say(world, FIB_KERNEL, dst, until(pmtu(1300), 900));
-		fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+		fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to, false);
 		fib_exceptions_end(world->fib, FIB_KERNEL, true, NULL, NULL);
 		assert_mtu(world, dst, 1300);
 		set_third(world, via("fe80::3", 4));
@@ -1387,7 +1387,7 @@ static void test_nothing_behind(void **state)
 	/* Beside the operator's word something may be. */
 	say(world, FIB_OPERATOR, other, pmtu(1400));
 	assert_mtu(world, other, 1400);
-	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to_other);
+	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to_other, false);
 	assert_forbids(world, other, 1400);
 	assert_int_equal(missing(world), 0);
 	/* What found no room is counted, whatever else is missing. */
@@ -1443,6 +1443,37 @@ static void test_behind_a_route_that_comes_back_over_hidden_hops(void **state)
 	assert_effect(world, dst, SIM_PUNTED);
 }
 
+/* An answer shows what is kept at any hop of a route that is not expressed, a dump not again. */
+static void test_asked_behind_hidden_hops(void **state)
+{
+	const struct fib_hop hops[] = { hop_via("fe80::1", 3, 1), hop_via("fe80::2", 4, 1) };
+	const union sixlane_addr to = addr("2001:db8:2::2");
+	struct world *world = *state;
+
+	set_routes(world);
+	for (int asked = 0; asked < 2; asked++) {
+		set_third(world, fate(SIXLANE_PUNT_EQUAL_METRIC));
+		fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to, asked);
+		tell_none(world);
+		set_third(world, several(FIB_HASHED, hops, 2));
+		assert_effect(world, "2001:db8:2::2", asked ? SIM_PUNTED : SIM_NO_EFFECT);
+	}
+}
+
+/* Of a route whose hop is known a dump tells what an answer has. */
+static void test_asked_behind_a_told_route(void **state)
+{
+	const union sixlane_addr to = addr("2001:db8:2::2");
+	struct world *world = *state;
+
+	set_routes(world);
+	set_third(world, via("fe80::3", 4));
+	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to, true);
+	tell_none(world);
+	set_third(world, via("fe80::4", 4));
+	assert_effect(world, "2001:db8:2::2", SIM_NO_EFFECT);
+}
+
 /*
  * What is kept at an object counts for all routes by it, and goes with the one that it was learnt
  * of, though packets go by another.
@@ -1495,7 +1526,7 @@ static void test_object_goes_while_it_is_forgotten(void **state)
 	set_routes(world);
 	assert_int_equal(fib_set_object(world->fib, 1, &object), 0);
 	set_third(world, by_object(1));
-	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to, false);
 	restart(world, SIXLANE_MAX_ROUTES);
 	fib_sync_begin(world->fib);
 	set_routes(world);
@@ -1573,7 +1604,7 @@ static void test_another_daemon_finds_none(void **state)
 	struct world *world = *state;
 
 	set_routes(world);
-	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to, false);
 	assert_marks(world, "2001:db8::2", 0);
 	restart(world, SIXLANE_MAX_ROUTES);
 	fib_retry(world->fib);
@@ -1594,7 +1625,7 @@ static void test_another_daemon_finds_none_beside_a_verdict(void **state)
 
 	set_routes(world);
 	set(world, "2001:db8:77::1/128", fate(SIXLANE_PASS_LOCAL));
-	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to);
+	fib_lose_exception(world->fib, SIXLANE_TABLE_MAIN, &to, false);
 	restart(world, SIXLANE_MAX_ROUTES);
 	fib_retry(world->fib);
 	for (unsigned int i = 0; i < 4; i++) {
@@ -1762,6 +1793,8 @@ int main(void)
 		TEST(test_nothing_behind),
 		TEST(test_behind_a_route_that_comes_back_over_a_verdict),
 		TEST(test_behind_a_route_that_comes_back_over_hidden_hops),
+		TEST(test_asked_behind_hidden_hops),
+		TEST(test_asked_behind_a_told_route),
 		TEST(test_routes_by_the_same_object),
 		TEST(test_object_goes_while_it_is_forgotten),
 		TEST(test_behind_a_route_by_source),

@@ -222,9 +222,10 @@ void fib_move_exceptions(struct fib *fib, uint32_t table, const struct prefix *d
 void fib_wake_exceptions(struct fib *fib);
 /*
  * The kernel tells of an exception that does not count now, for it is kept at another route than
- * packets to it go by; whether or not one that does is known.
+ * packets to it go by; whether or not one that does is known. asked: no dump has told of it, but an
+ * answer to a question, which is of any hop.
  */
-void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
+void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst, bool asked);
 /*
  * What the kernel keeps in table local counts in main from now on: what is known of it, or lost,
  * may be missing there.

@@ -400,14 +400,14 @@ struct fib_host *fib_host_suspect(struct fib *fib, const struct fib_table *table
 	return NULL;
 }
 
-void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst)
+void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst, bool asked)
 {
 	const struct sixlane_exception_key key = { .dst = *dst, .table = table };
 	const struct fib_exception unknown = { 0 };
 	struct fib_host *host;
 
 	fib_adopt_finish(fib);
-	fib_lost_behind(fib, &key, &unknown, false);
+	fib_lost_behind(fib, &key, &unknown, asked && fib_is_untold(fib, &key));
 	host = find(fib_table_find(fib, table), dst);
 	if (host && !host->words[FIB_KERNEL].there)
 		fib_host_update(fib, host);

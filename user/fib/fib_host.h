@@ -179,6 +179,8 @@ void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,
 		  const struct fib_exception *said, bool untold);
 /* Whether the kernel tells in a dump all that it has under this route. NULL: it is not known. */
 bool fib_is_told(const struct fib_next_hop *route);
+/* The same of the route that packets to a destination go by, the other way round. */
+bool fib_is_untold(const struct fib *fib, const struct sixlane_exception_key *key);
 /* Packets to it are to find that it may be missing: before its owner says that some are. Returns
  * FIB_MISSING_*. */
 unsigned int fib_missing_add(struct fib *fib, const union sixlane_addr *dst, bool untold);

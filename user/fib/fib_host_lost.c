@@ -199,15 +199,22 @@ static void count(uint64_t *n, bool is_new)
 	*n += is_new || !*n;
 }
 
+bool fib_is_untold(const struct fib *fib, const struct sixlane_exception_key *key)
+{
+	const struct fib_table *table = fib_table_find(fib, key->table);
+	const struct prefix host = prefix_of(key);
+
+	return !table || !fib_is_told(fib_host_route_at(table, &host));
+}
+
 void fib_lost_add(struct fib *fib, const struct sixlane_exception_key *key,
 		  const struct fib_exception *said, bool untold)
 {
 	const struct fib_table *table = fib_table_find(fib, key->table);
-	const struct prefix host = prefix_of(key);
 	struct fib_lost *lost = &fib->hosts.lost;
 	unsigned int news;
 
-	untold |= !table || !fib_is_told(fib_host_route_at(table, &host));
+	untold |= fib_is_untold(fib, key);
 	news = add(fib, table, key, said, untold, true);
 	count(&lost->n, news & FIB_MISSING_NOW);
 	count(&lost->n_anew, news & FIB_MISSING_ANEW);

@@ -91,14 +91,14 @@ void exceptions_tell(struct sync *sync, uint32_t table, const union sixlane_addr
 		tell_in(sync, table, dst, exception);
 }
 
-void exceptions_lack(struct sync *sync, uint32_t table, const union sixlane_addr *dst)
+void exceptions_lack(struct sync *sync, uint32_t table, const union sixlane_addr *dst, bool asked)
 {
 	const struct learnt_world world = exceptions_world(sync);
 	const uint32_t looked_in = learnt_table(&world, table);
 
-	fib_lose_exception(sync->fib, looked_in, dst);
+	fib_lose_exception(sync->fib, looked_in, dst, asked);
 	if (looked_in != table)
-		fib_lose_exception(sync->fib, table, dst);
+		fib_lose_exception(sync->fib, table, dst, asked);
 }
 
 /* --- questions ----------------------------------------------------------------------------- */
@@ -230,7 +230,7 @@ static void heed_one(struct sync *sync, const union sixlane_addr *dst, const str
 	exceptions_tell(sync, answer->table, dst, learnt ? &exception : NULL);
 	/* of a route that is not expressed; it may count in another table */
 	if (answer->has_exception && !learnt)
-		exceptions_lack(sync, answer->table, dst);
+		exceptions_lack(sync, answer->table, dst, true);
 }
 
 /* What is known of the hops of a multipath route, one by one. */
@@ -380,7 +380,7 @@ static bool heed(struct sync *sync, const struct sixlane_hint *hint, const struc
 		whole = answer->has_exception;
 		heed_one(sync, &hint->dst, answer);
 		if (!whole)
-			exceptions_lack(sync, answer->table, &hint->dst);
+			exceptions_lack(sync, answer->table, &hint->dst, false);
 		break;
 	}
 	return answer->has_exception || survey.n_learnt || !whole;

@@ -57,8 +57,8 @@ uint64_t exceptions_cpu_ns(void); /* used by this thread so far */
 struct learnt_world exceptions_world(struct sync *sync);
 void exceptions_tell(struct sync *sync, uint32_t table, const union sixlane_addr *dst,
 		     const struct fib_exception *exception);
-/* It has one there that does not count for packets as they go now. */
-void exceptions_lack(struct sync *sync, uint32_t table, const union sixlane_addr *dst);
+/* It has one there that does not count for packets as they go now: see fib_lose_exception(). */
+void exceptions_lack(struct sync *sync, uint32_t table, const union sixlane_addr *dst, bool asked);
 /*
  * Ask the kernel about dst, and tell the FIB. False: answers do not say all that holds; if a dump
  * does, it is wanted now.

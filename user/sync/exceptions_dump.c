@@ -114,7 +114,7 @@ static void tell(struct sync *sync, const struct route_exception *told)
 	size_t n;
 
 	if (learnt == LEARNT_NOTHING) {
-		exceptions_lack(sync, told->table, &told->dst);
+		exceptions_lack(sync, told->table, &told->dst, false);
 		return;
 	}
 	if (learnt == LEARNT_ONLY && !dump->stale) {
@@ -125,7 +125,7 @@ static void tell(struct sync *sync, const struct route_exception *told)
 		exception.punt = true;
 		exceptions_tell(sync, told->table, &told->dst, &exception);
 	} else {
-		exceptions_lack(sync, told->table, &told->dst);
+		exceptions_lack(sync, told->table, &told->dst, false);
 	}
 }
 
