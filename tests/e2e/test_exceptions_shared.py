@@ -260,3 +260,26 @@ def test_a_route_of_table_local_replaced_by_its_like(net, over):
     net.route("replace", route)
     assert_not(net, "answer_too_big", LARGE)
     net.settle(LARGE, forward=1)
+
+
+def test_another_object_is_replaced(net):
+    """By the same again: what is learnt by one that shares no next hop with it is in no doubt."""
+    net.r.ip("nexthop add id 7 via", host_addr("b"), "dev p1")
+    net.r.ip("nexthop add id 8 via", host_addr("c"), "dev p2")
+    net.route("add", ROUTE, "nhid 7")
+    net.route("add 2001:db8:d00::/48 nhid 8")
+    ex.learn(net, MTU, DST)
+    net.settle(LARGE, answer_too_big=1)
+    ex.wait_dumped(net)
+
+    def asked():
+        return net.router.log().count("%s in table 254" % DST)
+
+    before = asked()
+    net.r.ip("nexthop replace id 8 via", host_addr("c"), "dev p2")
+    net.sync()
+    net.assert_answered(LARGE, MTU)
+    assert asked() == before
+    net.r.ip("nexthop replace id 7 via", host_addr("b"), "dev p1")
+    wait_until(lambda: asked() > before, 10, "the kernel was asked")
+    net.settle(LARGE, forward=1)

@@ -118,7 +118,7 @@ int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 	 */
 	if (nlh->nlmsg_flags & NLM_F_REPLACE && sync_may_doubt(sync) &&
 	    nexthops_view(sync->nexthops, next_hop.id, &view)) {
-		fib_doubt_object_exceptions(sync->fib, &(struct prefix){ 0 }, 0);
+		fib_doubt_object_exceptions(sync->fib, &(struct prefix){ 0 }, next_hop.id);
 		/* a group's new member may have what the old one by the same hop had not */
 		fib_share_object_exceptions(sync->fib, next_hop.id);
 	}
