@@ -5,16 +5,19 @@ What the operator's do to packets is in test_exceptions_operator.py.
 """
 
 import ipaddress
+import signal
+import subprocess
 
 import exceptions as ex
 import frames as fr
 import pytest
 from exceptions import assert_mtu, exception
-from lab import CommandError
+from lab import SIXLANE, CommandError
 from netns import wait_until
 from topology import FAR, PREFIX, host_ll
 
 MTU = 1300
+MAX_EXCEPTIONS = 262_144  # SIXLANE_MAX_EXCEPTIONS
 SECOND, THIRD = "2001:db8:f00::2", "2001:db8:f00::3"
 ALWAYS = {
     "destination", "table", "origin", "hits", "bytes", "age_s", "punted", "observed", "in_force",
@@ -209,6 +212,60 @@ def test_full(idle):
     exception(idle, "add 2001:db8:f00::a mtu 1410", check=False)
     wait_until(lambda: ex.shown(idle)["2001:db8:f00::a"]["in_force"], what="room")
     assert_mtu(idle, 1410, "2001:db8:f00::a")
+
+
+# --- all or none --------------------------------------------------------------------------------
+
+
+def start_adding(net, count, times=1):
+    """As many processes as `times`, which are each to add the same list."""
+    path = net.lab.path("list")
+    with open(path, "w", encoding="ascii") as lines:
+        lines.writelines("2001:db8:f00:1::%x:%x mtu %d\n" % (i >> 16, i & 0xFFFF, MTU)
+                         for i in range(count))  # fmt: skip
+    processes = []
+    for _ in range(times):
+        with open(path, encoding="ascii") as lines:
+            processes.append(net.router.ns.popen(SIXLANE, "exception", "add", "-", stdin=lines,
+                                                 stderr=subprocess.PIPE, text=True))  # fmt: skip
+    return processes
+
+
+def wait_noted(net, process):
+    """Until the first one is, or all is over."""
+    wait_until(lambda: process.poll() is not None
+               or net.router.sixlane_json("exception", "show", "2001:db8:f00:1::"),
+               what="the first is noted")  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupted(net, number):
+    count = 60_000
+    (process,) = start_adding(net, count)
+    wait_noted(net, process)
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    assert len(ex.shown(net)) in (0, count)
+
+
+def test_undone(net):
+    """What fails is undone, also where the daemon had brought it into force already."""
+    exception(net, "add", FAR, "mtu 1400")
+    (process,) = start_adding(net, MAX_EXCEPTIONS)
+    wait_noted(net, process)
+    exception(net, "replace", FAR, "mtu 1400", check=False)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 1 and "no room for more than %d" % MAX_EXCEPTIONS in said
+    wait_until(lambda: set(ex.shown(net)) == {FAR}, 30, what="the others have gone")
+
+
+def test_added_twice_at_once(net):
+    count = 60_000
+    processes = start_adding(net, count, 3)
+    said = [process.communicate(timeout=60)[1] for process in processes]
+    codes = sorted(process.returncode for process in processes)
+    assert codes == [0, 1, 1] and sum("File exists" in text for text in said) == 2, said
+    assert len(ex.shown(net)) == count
 
 
 # --- what is refused ----------------------------------------------------------------------------
