@@ -62,7 +62,23 @@ static void fake_expire(const struct maps *maps, const struct sixlane_exception_
 	*entry = (struct sixlane_operator){ 0 };
 }
 
+static uint32_t fake_slot(const struct maps *maps, uint32_t ifindex, const union sixlane_addr *addr)
+{
+	(void)maps;
+	(void)ifindex;
+	(void)addr;
+	return 1;
+}
+
+static void fake_need(struct sync *sync, uint32_t ifindex)
+{
+	(void)sync;
+	(void)ifindex;
+}
+
 #define util_now_ns fake_now_ns
+#define maps_neigh_slot fake_slot
+#define ports_need fake_need
 #define maps_operator_some fake_some
 #define maps_operator_expire fake_expire
 #include "../../user/sync/operator.c"
@@ -287,11 +303,50 @@ static void test_tries_again(void **state)
 	assert_int_equal(meta.operator_done, 1);
 }
 
+/* The keeper goes over all neighbours: once a reading, and not for those of what has expired. */
+static void test_gateways(void **state)
+{
+	static struct device device = { .ifindex = 3, .has_link = true, .link.name = "p3" };
+	static uint64_t used[NEIGH_WORDS];
+	struct world *world = *state;
+
+	start(world, 100);
+	sync_.links.devices = &device;
+	sync_.links.n = 1;
+	for (size_t i = 0; i < 10; i++) {
+		want(i, operators.now_ns + SECOND_NS);
+		memcpy(operators.entries[i].device, "p3", 3);
+		operators.entries[i].gateway = addr("fe80::9");
+	}
+	meta.operator_changes = 1;
+	sync_.next_keep_ns = UINT64_MAX;
+	for (size_t n = 0; n < MAX_ENTRIES; n += PIECE) {
+		assert_true(sync_.next_keep_ns == UINT64_MAX);
+		turn(world, SIZE_MAX);
+	}
+	assert_there(world, 10);
+	assert_true(sync_.next_keep_ns == 0);
+	operator_mark_gateways(&sync_, used);
+	assert_int_equal(used[0], 2);
+	operators.readings = 0;
+	settle(world, 59 * SECOND_NS);
+	assert_int_equal(operators.readings, 0);
+	settle(world, 2 * SECOND_NS);
+	settle(world, 0);
+	assert_there(world, 0);
+	memset(used, 0, sizeof(used));
+	operator_mark_gateways(&sync_, used);
+	assert_int_equal(used[0], 0);
+	assert_int_equal(operators.readings, 1);
+	sync_.links.n = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_pieces),	   TEST(test_gone_in_steps), TEST(test_room),
 		TEST(test_room_by_expiry), TEST(test_expiry),	     TEST(test_tries_again),
+		TEST(test_gateways),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include "state.h"
 
 #define LOOK_INTERVAL_NS 1000000000u
+#define GATEWAY_INTERVAL_NS 60000000000ull
 #define NEIGH_WORDS (SIXLANE_MAX_NEIGHBOURS / 64)
 
 enum step {
@@ -23,8 +24,10 @@ enum step {
 /* What a reading finds. */
 struct found {
 	size_t missing, refused;	/* lead out by a device that is not there; found no room */
-	uint64_t next_expire_ns;	/* of those */
-	uint64_t gateways[NEIGH_WORDS]; /* bitmap of their neighbours' slots */
+	uint64_t next_expire_ns;	/* of those, and … */
+	uint64_t next_gateway_ns;	/* … of those that have one of these */
+	uint64_t gateways[NEIGH_WORDS]; /* bitmap of the slots of gateways in use */
+	bool any_gateway;
 };
 
 struct operator_list {
@@ -77,15 +80,18 @@ static bool express(const struct sync *sync, const struct sixlane_operator *entr
 	return true;
 }
 
-static void note_gateway(struct operator_list *list, const struct fib_hop *hop)
+static void note_gateway(struct found *found, const struct maps *maps,
+			 const struct fib_exception *said)
 {
 	uint32_t slot;
 
-	if (!hop->has_gateway)
+	if (!said->hop.has_gateway)
 		return;
-	slot = maps_neigh_slot(list->sync->maps, hop->ifindex, &hop->gateway);
-	list->found.gateways[slot / 64] |= 1ull << slot % 64;
-	list->sync->next_keep_ns = 0;
+	slot = maps_neigh_slot(maps, said->hop.ifindex, &said->hop.gateway);
+	found->gateways[slot / 64] |= 1ull << slot % 64;
+	found->any_gateway = true;
+	if (said->expires_ns && said->expires_ns < found->next_gateway_ns)
+		found->next_gateway_ns = said->expires_ns;
 }
 
 /* 0, -ENODEV, or as fib_set_exception(). */
@@ -102,7 +108,7 @@ static int bring(struct operator_list *list, const struct sixlane_exception_key 
 		ports_need(sync, exception.hop.ifindex);
 	ret = fib_set_exception(sync->fib, FIB_OPERATOR, key->table, &key->dst, &exception);
 	if (!ret && exception.has_hop)
-		note_gateway(list, &exception.hop);
+		note_gateway(&list->found, sync->maps, &exception);
 	return ret;
 }
 
@@ -148,7 +154,7 @@ static void begin(struct operator_list *list, uint64_t changes)
 	list->changes = changes;
 	list->wanted = list->by_device = false;
 	list->cursor = (struct maps_cursor){ 0 };
-	list->found = (struct found){ .next_expire_ns = UINT64_MAX };
+	list->found = (struct found){ .next_expire_ns = UINT64_MAX, .next_gateway_ns = UINT64_MAX };
 	fib_exceptions_begin(list->sync->fib, FIB_OPERATOR);
 }
 
@@ -161,12 +167,16 @@ static void read_some(struct operator_list *list)
 	if (ret) {
 		list->step = STEP_IDLE;
 		list->wanted = true;
+		list->again = false;
 		list->next_look_ns = util_now_ns() + LOOK_INTERVAL_NS;
 		log_warning_limited("cannot read the operator's exceptions: %s; trying again",
 				    strerror(-ret));
 		return;
 	}
 	fib_exceptions_end(list->sync->fib, FIB_OPERATOR, true, NULL, NULL);
+	/* once, since it goes over all neighbours */
+	if (list->found.any_gateway)
+		list->sync->next_keep_ns = 0;
 	list->step = STEP_LEAVE;
 }
 
@@ -178,12 +188,24 @@ static bool is_room(const struct sync *sync)
 	return stats.exceptions < sync->config->max_exceptions;
 }
 
-/* When those that are not in the FIB are to be looked at: not for each of many that expire. */
+static uint64_t later(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+/*
+ * When those are to be looked at that are not in the FIB, or whose gateways need not be kept any
+ * more: not for each of many that expire.
+ */
 static void plan(struct operator_list *list, uint64_t now_ns)
 {
-	list->next_room_ns = list->last.refused ? now_ns + LOOK_INTERVAL_NS : UINT64_MAX;
-	if (list->last.next_expire_ns < now_ns + LOOK_INTERVAL_NS)
-		list->last.next_expire_ns = now_ns + LOOK_INTERVAL_NS;
+	struct found *last = &list->last;
+	uint64_t gateway_ns = later(last->next_gateway_ns, now_ns + GATEWAY_INTERVAL_NS);
+
+	list->next_room_ns = last->refused ? now_ns + LOOK_INTERVAL_NS : UINT64_MAX;
+	last->next_expire_ns = later(last->next_expire_ns, now_ns + LOOK_INTERVAL_NS);
+	if (gateway_ns < last->next_expire_ns)
+		last->next_expire_ns = gateway_ns;
 }
 
 /* Those that were gone have made room since the others were read. */
