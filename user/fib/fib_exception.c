@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Exceptions as they are said: by whom, for how long, how many there may be, and which go when
- * there are more. What the map says of them is fib_host.c's.
+ * Exceptions as they are said: by whom, how many there may be, which make room for others, and
+ * which are in doubt. What the map says of them is fib_host.c's, and how those go that are said no
+ * more, or have expired, fib_exception_end.c's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +15,6 @@ static const struct prefix all;
 /* Of what may make room for others; the kernel's own ones go before all that the operator said. */
 #define NEVER_EXPIRES (UINT64_MAX - 1)
 #define NEVER_GOES UINT64_MAX
-
-#define LONG_EXPIRED 1 /* is gone, until its turn comes in fib_exceptions_expire() */
 
 static struct prefix host_prefix(const union sixlane_addr *dst)
 {
@@ -128,23 +127,10 @@ static void forget(struct fib *fib, struct fib_host *host)
 	fib_table_reap(fib, table);
 }
 
-/* When something is to be done about a word; UINT64_MAX: never. */
-static uint64_t end_of(const struct fib_host *host, enum fib_origin origin)
-{
-	const struct fib_word *word = &host->words[origin];
-
-	if (!word->there)
-		return UINT64_MAX;
-	if (word->said.confirm_ns)
-		return host->doubtful ? UINT64_MAX : word->said.confirm_ns;
-	if (word->said.gone_ns)
-		return word->said.gone_ns;
-	return word->said.expires_ns ? word->said.expires_ns : UINT64_MAX;
-}
-
 static uint64_t expiry_of(const struct fib_host *host)
 {
-	uint64_t kernel = end_of(host, FIB_KERNEL), oper = end_of(host, FIB_OPERATOR);
+	uint64_t kernel = fib_host_end_ns(host, FIB_KERNEL),
+		 oper = fib_host_end_ns(host, FIB_OPERATOR);
 
 	return kernel < oper ? kernel : oper;
 }
@@ -206,7 +192,7 @@ static bool kernel_has(const struct fib_host *host)
 {
 	const struct fib_word *kernel = &host->words[FIB_KERNEL];
 
-	return kernel->there && kernel->said.expires_ns != LONG_EXPIRED;
+	return kernel->there && kernel->said.expires_ns != FIB_LONG_EXPIRED;
 }
 
 static struct fib_host *first_to_go(const struct fib *fib)
@@ -298,11 +284,7 @@ static struct fib_host *first_word(struct fib *fib, enum fib_origin origin,
 	return host;
 }
 
-/*
- * The kernel says that it has none there any more, or another. At a route that it does not go by
- * now it may have it still, and go by it when that comes back.
- */
-static void lose_behind(struct fib *fib, const struct fib_host *host)
+void fib_host_lose_behind(struct fib *fib, const struct fib_host *host)
 {
 	const struct sixlane_exception_key key = fib_host_key(host);
 
@@ -347,7 +329,7 @@ int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
 	}
 	if (origin == FIB_KERNEL) {
 		if (!exception || !is_same(exception, &host->words[FIB_KERNEL].said))
-			lose_behind(fib, host);
+			fib_host_lose_behind(fib, host);
 		/* which has its bit anew no more */
 		found = exception && host->lost && fib->hosts.lost.finding;
 		host->lost = host->doubtful = host->moved = host->untold = false;
@@ -413,91 +395,10 @@ void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_add
 		fib_host_update(fib, host);
 }
 
-bool fib_exceptions_begin(struct fib *fib, enum fib_origin origin)
-{
-	fib_adopt_finish(fib);
-	fib->hosts.generation[origin]++;
-	return origin == FIB_KERNEL && fib_lost_begin(fib);
-}
-
-/* An origin whose words are told anew, and who says of those that are not whether they are gone. */
-struct anew {
-	enum fib_origin origin;
-	fib_gone_fn gone;
-	void *ctx;
-};
-
 static void doubt(struct fib *fib, struct fib_host *host, void *ctx)
 {
 	(void)ctx;
 	fib_owner_doubt_host(fib, host);
-}
-
-static enum fib_doubt doubt_of(const struct fib *fib, const struct fib_host *host)
-{
-	if (!host->doubtful)
-		return FIB_NOT_DOUBTED_SINCE;
-	if (host->doubted_in == fib->hosts.generation[FIB_KERNEL])
-		return FIB_DOUBTED_SINCE;
-	return fib_list_is_empty(&host->doubts) ? FIB_DOUBTED_ASKED : FIB_NOT_DOUBTED_SINCE;
-}
-
-static void leave(struct fib *fib, struct fib_host *host, struct fib_word *word)
-{
-	word->said.expires_ns = LONG_EXPIRED;
-	word->said.confirm_ns = word->said.gone_ns = 0;
-	fib_list_unlink(&host->leaving);
-	fib_list_append(&fib->hosts.leaving, &host->leaving);
-	fib_host_place(fib, host);
-}
-
-static void drop_unsaid(struct fib *fib, struct fib_host *host, const struct anew *anew)
-{
-	struct fib_word *word = &host->words[anew->origin];
-
-	if (!word->there || word->generation == fib->hosts.generation[anew->origin])
-		return;
-	if (anew->gone &&
-	    !anew->gone(anew->ctx, host->table->id, &host->node.prefix.addr, doubt_of(fib, host))) {
-		fib_owner_doubt_host(fib, host);
-		return;
-	}
-	if (anew->gone)
-		lose_behind(fib, host);
-	if (anew->origin == FIB_KERNEL)
-		fib_list_unlink(&host->doubts);
-	/* For the operator's its entry would seem to have expired as well. */
-	if (anew->origin == FIB_OPERATOR || (anew->gone && !host->words[FIB_OPERATOR].there)) {
-		leave(fib, host, word);
-	} else {
-		word->there = false;
-		fib_host_update(fib, host);
-	}
-}
-
-/*
- * Many may go at once, and the kernel gives their memory to those that come next. In the order in
- * which they came they leave it as they found it: next to each other. In another one the few that
- * come after many lie in a page each, and packets wait for address translations.
- */
-void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, fib_gone_fn gone,
-			void *ctx)
-{
-	struct fib_list *arrivals = &fib->hosts.arrivals, *at, *after;
-	const struct anew anew = { origin, gone, ctx };
-
-	fib_adopt_finish(fib);
-	for (at = arrivals->next; at != arrivals; at = after) {
-		after = at->next;
-		drop_unsaid(fib, container_of(at, struct fib_host, arrivals), &anew);
-	}
-	if (origin == FIB_KERNEL)
-		fib_lost_end(fib, complete);
-}
-
-bool fib_exceptions_leave(const struct fib *fib)
-{
-	return !fib_list_is_empty(&fib->hosts.leaving);
 }
 
 void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst)
@@ -570,46 +471,4 @@ bool fib_exception_in_doubt(struct fib *fib, uint32_t *table, union sixlane_addr
 	*table = host->table->id;
 	*dst = host->node.prefix.addr;
 	return true;
-}
-
-static void expire(struct fib *fib, struct fib_host *host, uint64_t now_ns)
-{
-	const struct fib_word *oper = &host->words[FIB_OPERATOR];
-	const struct sixlane_exception_key key = fib_host_key(host);
-	bool doubted = false;
-
-	if (end_of(host, FIB_OPERATOR) <= now_ns && oper->said.expires_ns != LONG_EXPIRED)
-		fib->writer.operator_over(fib->writer.ctx, &key, now_ns);
-
-	for (int origin = 0; origin < FIB_N_ORIGINS; origin++) {
-		struct fib_word *word = &host->words[origin];
-
-		if (end_of(host, origin) > now_ns)
-			continue;
-		word->there = word->said.confirm_ns != 0;
-		doubted |= word->there;
-	}
-	if (doubted)
-		fib_owner_doubt_host(fib, host);
-	else
-		fib_host_update(fib, host);
-}
-
-void fib_exceptions_expire(struct fib *fib, uint64_t now_ns, size_t max, uint64_t *next_ns)
-{
-	const struct fib_heap *heap = &fib->hosts.expiry;
-	struct fib_host *host;
-
-	fib_adopt_finish(fib);
-	fib_lost_at(fib, now_ns);
-	for (; max && fib_exceptions_leave(fib); max--) {
-		host = container_of(fib->hosts.leaving.next, struct fib_host, leaving);
-		fib_list_unlink(&host->leaving);
-		expire(fib, host, now_ns);
-	}
-	for (; max && fib_heap_first(heap) && fib_heap_first(heap)->key <= now_ns; max--) {
-		host = container_of(fib_heap_first(heap), struct fib_host, expiry);
-		expire(fib, host, now_ns);
-	}
-	*next_ns = fib_heap_first(heap) ? fib_heap_first(heap)->key : UINT64_MAX;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A host: a destination that has something of its own, one entry of sl_exceptions. What the origins
- * say of it and how many there may be is fib_exception.c's, what the map says fib_host.c's, which
- * prefix it belongs to fib_host_owner.c's, what nobody remembers fib_host_lost.c's, and what counts
- * in other tables fib_host_share.c's. Private to fib/.
+ * say of it and how many there may be is fib_exception.c's, how that ends fib_exception_end.c's,
+ * what the map says fib_host.c's, which prefix it belongs to fib_host_owner.c's, what nobody
+ * remembers fib_host_lost.c's, and what counts in other tables fib_host_share.c's. Private to fib/.
  *
  * Invariants
  * - The owner of a host is the longest prefix in the trie that covers it. While it owns any, its
@@ -229,6 +229,11 @@ bool fib_host_says(const struct fib_host *host, const struct fib_exception *said
 struct fib_host *fib_host_suspect(struct fib *fib, const struct fib_table *table,
 				  struct fib_entry *entry, const union sixlane_addr *dst,
 				  const struct fib_exception *said, bool untold);
+/*
+ * The kernel says that it has none there any more, or another. At a route that it does not go by
+ * now it may have it still, and go by it when that comes back.
+ */
+void fib_host_lose_behind(struct fib *fib, const struct fib_host *host);
 /* A host that is not known yet, without words, owned. NULL: no memory. */
 struct fib_host *fib_host_get(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
 /* Where it belongs among those that expire, and those that make room: after a change of its words,
@@ -241,6 +246,13 @@ void fib_host_trim(struct fib *fib);
 void fib_host_retry(struct fib *fib);
 void fib_host_init(struct fib *fib);
 void fib_host_free_all(struct fib *fib);
+
+/* --- fib_exception_end.c ---------------------------------------------------------------------- */
+
+#define FIB_LONG_EXPIRED 1 /* is gone, until its turn comes in fib_exceptions_expire() */
+
+/* When something is to be done about a word, on CLOCK_MONOTONIC; UINT64_MAX: never. */
+uint64_t fib_host_end_ns(const struct fib_host *host, enum fib_origin origin);
 
 /* --- fib_adopt_host.c ------------------------------------------------------------------------- */
 

@@ -107,7 +107,7 @@ static int bring(struct operator_list *list, const struct sixlane_exception_key 
 	if (exception.has_hop)
 		ports_need(sync, exception.hop.ifindex);
 	ret = fib_set_exception(sync->fib, FIB_OPERATOR, key->table, &key->dst, &exception);
-	if (!ret && exception.has_hop)
+	if (!ret)
 		note_gateway(&list->found, sync->maps, &exception);
 	return ret;
 }
