@@ -35,7 +35,7 @@ SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-o
 LIBS_sixlaned := -lmnl -lbpf -lxdp -lconfig
 LIBS_sixlane := -lmnl -lbpf -lxdp -ljansson
 
-PURE_SRC := $(wildcard user/rib/*.c user/netlink/parse*.c user/fib/resolve*.c user/fib/fib*.c) user/log.c
+PURE_SRC := $(wildcard user/rib/*.c user/netlink/parse*.c user/fib/resolve*.c user/fib/fib*.c user/fib/compiled*.c) user/log.c
 COMMON_SRC := $(PURE_SRC) $(wildcard user/netlink/socket*.c user/fib/maps*.c user/loader*.c) user/poke.c
 DAEMON_SRC := user/sixlaned.c user/config.c $(filter-out %.bpf.c,$(wildcard user/sync/*.c)) $(COMMON_SRC)
 CLI_SRC := user/sixlane.c $(wildcard user/cmd*.c user/print*.c) $(COMMON_SRC)

@@ -36,6 +36,23 @@ struct {
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
 } sl_routes SEC(".maps");
 
+/* The daemon makes chunks as it needs them. */
+struct fib_chunk {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, SIXLANE_FIB_CHUNK_BYTES);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, SIXLANE_FIB_CHUNKS);
+	__type(key, __u32);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+	__array(values, struct fib_chunk);
+} sl_fib SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

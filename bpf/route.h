@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Destination, and source where it counts, to next hop, in one table: the longest prefix of the
- * destination and then that of the source (fib6_node_lookup). The trie is the only index today;
- * whatever is added beside it must give the same answer. Knows nothing of rules, nor of what
- * a next hop is.
+ * destination and then that of the source (fib6_node_lookup). By the compiled FIB where there is
+ * one, else, and with the same answer, by the trie. Knows nothing of rules, nor of what a
+ * next hop is.
  */
 #ifndef SIXLANE_ROUTE_H
 #define SIXLANE_ROUTE_H
 
 #include <bpf/bpf_endian.h>
 
+#include "compiled.h"
 #include "packet.h"
 
 #define ROUTE_KEY_BITS (SIXLANE_TABLE_BITS + 8u * (__u32)sizeof(union sixlane_addr))
@@ -63,16 +64,65 @@ static __always_inline enum sixlane_verdict route_by_source(const union sixlane_
 	return SIXLANE_FORWARD;
 }
 
+/* The trie's value; 0: no route. Not static: the verifier goes through it once. */
+__attribute__((noinline)) __u32 route_find_in_trie(__u32 table, __be64 high, __be64 low)
+{
+	const union sixlane_addr addr = { .halves = { high, low } };
+	struct sixlane_route_key key = route_key(table, &addr);
+	const __u32 *found = bpf_map_lookup_elem(&sl_routes, &key);
+
+	return found ? READ_ONCE(*found) : 0;
+}
+
+/*
+ * The same by the compiled FIB; COMPILED_UNKNOWN: it does not say. The main table's root is at
+ * hand, those of others are found by their id, in the same way.
+ */
+__attribute__((noinline)) __u32 route_find_compiled(__u32 root, __u64 high, __u64 low)
+{
+	return compiled_find(root, high, low);
+}
+
+/* Where a table begins; 0: it has no routes. */
+static __always_inline __u32 route_root(union sixlane_fib fib, __u32 table)
+{
+	__u32 root;
+
+	if (likely(table == SIXLANE_TABLE_MAIN))
+		return fib.main;
+	root = route_find_compiled(fib.tables, (__u64)table << 32, 0);
+	return root && root != COMPILED_UNKNOWN ? root | SIXLANE_FIB_NODE : root;
+}
+
+/* The value; 0: no route. */
+static __always_inline __u32 route_find(__u32 table, const union sixlane_addr *dst)
+{
+	const struct sixlane_meta *meta;
+	union sixlane_fib fib;
+	__u32 zero = 0, found;
+
+	meta = bpf_map_lookup_elem(&sl_meta, &zero);
+	if (!meta)
+		return 0;
+	fib.word = READ_ONCE(meta->fib.word);
+	found = COMPILED_UNKNOWN;
+	if (fib.word && READ_ONCE(meta->fib_engine) == SIXLANE_ENGINE_COMPILED)
+		found = route_root(fib, table);
+	if (found && found != COMPILED_UNKNOWN)
+		found = route_find_compiled(found, bpf_be64_to_cpu(dst->halves[0]),
+					    bpf_be64_to_cpu(dst->halves[1]));
+	if (unlikely(found == COMPILED_UNKNOWN))
+		return route_find_in_trie(table, dst->halves[0], dst->halves[1]);
+	return found;
+}
+
 /* By destination alone. SIXLANE_FORWARD: *route is filled in. SIXLANE_PASS_NO_ROUTE: none. */
 static __always_inline enum sixlane_verdict
 route_by_destination(__u32 table, const union sixlane_addr *dst, struct route *route)
 {
-	struct sixlane_route_key key = route_key(table, dst);
-	const __u32 *found = bpf_map_lookup_elem(&sl_routes, &key);
-
-	if (!found)
+	route->value = route_find(table, dst);
+	if (!route->value)
 		return SIXLANE_PASS_NO_ROUTE;
-	route->value = READ_ONCE(*found);
 	return route_take(route) ? SIXLANE_FORWARD : SIXLANE_PUNT_ROUTE;
 }
 

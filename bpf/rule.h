@@ -233,8 +233,9 @@ static __always_inline enum sixlane_verdict rule_find_by_rules(struct packet *pk
  */
 static __always_inline enum sixlane_verdict rule_find_route(struct packet *pkt)
 {
+	/* clang would otherwise spill what it has not set, which the verifier takes for a read. */
+	struct route route = { .next_hop = 0 };
 	enum sixlane_verdict verdict;
-	struct route route;
 
 	pkt->table = READ_ONCE(pkt->port->table);
 	if (unlikely(pkt->ingress_flags & SIXLANE_PORT_RULES))

@@ -29,6 +29,8 @@ struct map_spec {
 static const struct map_spec specs[LOADER_N_MAPS] = {
 	[LOADER_META] = { "sl_meta", ARRAY_OF(struct sixlane_meta, 1) },
 	[LOADER_ROUTES] = { "sl_routes", TRIE_OF(SIXLANE_MAX_ROUTES) },
+	[LOADER_FIB] = { "sl_fib", BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t), sizeof(uint32_t),
+			 SIXLANE_FIB_CHUNKS, 0 },
 	[LOADER_SOURCES] = { "sl_sources", TRIE_OF(SIXLANE_MAX_SOURCES) },
 	[LOADER_NEXT_HOPS] = { "sl_next_hops",
 			       ARRAY_OF(struct sixlane_next_hop, SIXLANE_MAX_NEXT_HOPS) },

@@ -57,7 +57,8 @@ static int prepare_map(struct bpf_map *map, const char *pins)
 	_cleanup_close_ int fd = -1;
 	int ret = bpf_map__set_pin_path(map, NULL);
 
-	if (ret || strcmp(bpf_map__name(map), "sl_routes"))
+	if (ret ||
+	    (strcmp(bpf_map__name(map), "sl_routes") && strcmp(bpf_map__name(map), "sl_fib")))
 		return ret;
 	fd = side_open_pin(pins, bpf_map__name(map));
 	return fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
@@ -66,9 +67,9 @@ static int prepare_map(struct bpf_map *map, const char *pins)
 /* Not what the datapath writes, nor exceptions: of these it has none. */
 static bool is_copied(const struct bpf_map *map)
 {
-	static const char *const left_out[] = { "sl_routes",   "sl_counters", "sl_exceptions",
-						"sl_excepted", "sl_operator", "sl_hints",
-						"sl_cpu",      "sl_missing" };
+	static const char *const left_out[] = { "sl_routes",	 "sl_fib",	"sl_counters",
+						"sl_exceptions", "sl_excepted", "sl_operator",
+						"sl_hints",	 "sl_cpu",	"sl_missing" };
 	const char *name = bpf_map__name(map);
 
 	for (size_t i = 0; i < ARRAY_SIZE(left_out); i++)

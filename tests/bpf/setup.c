@@ -24,6 +24,7 @@ _Static_assert(FIRST_IFINDEX + N_DEVICES <= WORLD_PORTS, "devices have a slot to
 static const char *const map_names[N_MAPS] = {
 	[MAP_META] = "sl_meta",
 	[MAP_ROUTES] = "sl_routes",
+	[MAP_FIB] = "sl_fib",
 	[MAP_SOURCES] = "sl_sources",
 	[MAP_NEXT_HOPS] = "sl_next_hops",
 	[MAP_CELLS] = "sl_cells",

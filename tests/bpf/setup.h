@@ -13,6 +13,7 @@
 enum setup_map {
 	MAP_META,
 	MAP_ROUTES,
+	MAP_FIB,
 	MAP_SOURCES,
 	MAP_NEXT_HOPS,
 	MAP_CELLS,

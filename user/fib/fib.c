@@ -39,6 +39,7 @@ static int init_all(struct fib *fib)
 	err |= fib_pool_init(&fib->next_hop_pool, SIXLANE_MAX_NEXT_HOPS);
 	err |= fib_pool_init(&fib->set_pool, SIXLANE_MAX_SOURCES + 1); /* of one entry at least */
 	err |= fib_cells_init(&fib->cells, SIXLANE_MAX_CELLS);
+	err |= fib_compiled_init(fib);
 	return err || !fib->by_id || !fib->by_slot ? -ENOMEM : 0;
 }
 
@@ -62,6 +63,7 @@ void fib_free(struct fib *fib)
 {
 	if (!fib)
 		return;
+	compiled_free(fib->compiled);
 	fib_route_free_all(fib);
 	fib_host_free_all(fib);
 	if (fib->by_id)
@@ -106,4 +108,6 @@ void fib_get_stats(const struct fib *fib, struct fib_stats *out)
 		.exceptions_failed = fib->hosts.n_failed,
 		.exceptions_doubted = fib->hosts.n_doubted,
 	};
+	if (fib->compiled)
+		compiled_get_stats(fib->compiled, &out->compiled);
 }

@@ -26,6 +26,7 @@
 #ifndef FIB_FIB_H
 #define FIB_FIB_H
 
+#include "compiled.h"
 #include "fib_target.h"
 
 #define FIB_MISSING_NOW 1u    /* it was not lacking before, … */
@@ -40,6 +41,10 @@ struct fib_writer {
 	void *ctx;
 	int (*route_set)(void *ctx, const struct sixlane_route_key *key, uint32_t value);
 	int (*route_del)(void *ctx, const struct sixlane_route_key *key);
+	/* Memory of the compiled FIB and where it begins: see compiled_memory. NULL: there is none.
+	 */
+	void *(*fib_chunk)(void *ctx, uint32_t n);
+	void (*fib_publish)(void *ctx, union sixlane_fib fib);
 	int (*source_set)(void *ctx, const struct sixlane_route_key *key, uint32_t value);
 	int (*source_del)(void *ctx, const struct sixlane_route_key *key);
 	void (*next_hop_set)(void *ctx, uint32_t id, const struct sixlane_next_hop *next_hop);
@@ -282,6 +287,14 @@ uint32_t fib_port_slot(const struct fib *fib, uint32_t ifindex);
  */
 size_t fib_retry(struct fib *fib);
 
+/*
+ * The compiled FIB says what the trie says from now on, unless that fails. After a full
+ * synchronisation; what fails later makes it absent until this is called again. 0, also if it was
+ * there; -EOPNOTSUPP: the writer has none; or -errno, see compiled_begin().
+ */
+int fib_compile(struct fib *fib);
+bool fib_is_compiled(const struct fib *fib);
+
 struct fib_stats {
 	uint64_t routes, next_hops, neighbours; /* entries in the maps now */
 	uint64_t sources, cells;
@@ -292,6 +305,7 @@ struct fib_stats {
 	uint64_t exceptions_evicted, exceptions_missing; /* see struct sixlane_meta */
 	uint64_t exceptions_failed;			 /* the rest of what fib_retry() returns */
 	uint64_t exceptions_doubted; /* how often one came into doubt, since the start */
+	struct compiled_stats compiled;
 };
 void fib_get_stats(const struct fib *fib, struct fib_stats *out);
 

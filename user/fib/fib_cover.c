@@ -38,10 +38,12 @@ static uint32_t proper_id(const struct fib_entry *entry)
 	return entry->wanted->id;
 }
 
-/* The trie names id here from now on, with these marks. */
+/* The trie names id here from now on, with these marks. The compiled FIB does so before an id that
+ * is named no more may come to mean something else. */
 static void note_written(struct fib *fib, struct fib_entry *entry, uint32_t id, uint32_t marks)
 {
 	uint32_t old = entry->written;
+	bool same = id == old && marks == written_marks(entry) && !entry->foreign;
 
 	if (entry->stuck)
 		fib_next_hop_cure(fib, old);
@@ -50,6 +52,8 @@ static void note_written(struct fib *fib, struct fib_entry *entry, uint32_t id, 
 	entry->written = id;
 	entry->marks = marks >> SIXLANE_ROUTE_MARKS_SHIFT;
 	fib->n_written += (id != 0) - (old != 0);
+	if (!same)
+		fib_compiled_change(fib, entry, id && old);
 	fib_next_hop_rename(fib, old, id);
 }
 

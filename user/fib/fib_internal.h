@@ -235,6 +235,7 @@ struct fib_hosts {
 
 struct fib {
 	struct fib_writer writer;
+	struct compiled *compiled; /* NULL: the writer has none */
 	struct fib_pool port_pool, neigh_pool, next_hop_pool, set_pool;
 	struct fib_cells cells;
 	struct fib_hash tables, ports, vlans, neighs, next_hops, objects, sets;
@@ -457,6 +458,12 @@ struct fib_next_hop *fib_adopt_id(struct fib *fib, uint32_t found);
 bool fib_adopt_hop(const struct fib *fib, union sixlane_fate fate, struct fib_key_hop *hop);
 /* Adopted keys that no prefix of ours has go. */
 void fib_adopt_drop_strays(struct fib *fib);
+
+/* --- fib_compiled.c --------------------------------------------------------------------------- */
+
+int fib_compiled_init(struct fib *fib);
+/* What the trie holds at the entry has changed; same: and it was there before, and is now. */
+void fib_compiled_change(struct fib *fib, const struct fib_entry *entry, bool same);
 
 static inline struct fib_entry *fib_entry_of(struct radix_node *node)
 {

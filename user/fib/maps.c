@@ -92,6 +92,7 @@ void maps_close(struct maps *maps)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(mapped); i++)
 		unmap_array(maps, &mapped[i]);
+	maps_fib_unmap(maps->fib_chunks);
 	free(maps->n_excepted);
 	free(maps->missing_anew);
 	for (int i = 0; i < 2; i++)

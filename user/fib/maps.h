@@ -8,6 +8,7 @@
 #define FIB_MAPS_H
 
 #include "../loader.h"
+#include "compiled.h"
 #include "fib.h"
 
 /* The largest key, and what a walk needs to go on: a key or a bucket's number. */
@@ -28,6 +29,8 @@ struct maps {
 	uint32_t n_exceptions; /* entries of sl_exceptions */
 	/* [SIXLANE_MISSING_WORDS]: see fib_writer. The untold: the old ones, and the others. */
 	uint64_t *missing_anew, *missing_untold[2];
+	void *fib_chunks[SIXLANE_FIB_CHUNKS]; /* of sl_fib, that this process made */
+	bool no_fib;			      /* packets under way cannot be waited for */
 	bool no_memory;	  /* for an exception, when it was waited for the last time */
 	uint16_t version; /* of the last exception that was new */
 };
@@ -46,6 +49,13 @@ int maps_adopt(struct maps *maps, struct fib *fib);
 /* Longest match as the datapath does it. 0 and *value, -ENOENT, or -errno. */
 int maps_route_lookup(const struct maps *maps, uint32_t table, const union sixlane_addr *addr,
 		      uint32_t *value);
+
+/*
+ * The compiled FIB as it is now, for reading; what is there goes on changing. Its chunks stay
+ * mapped until maps_unview(), whatever comes of them. 0, -ENODATA: the trie answers; or -errno.
+ */
+int maps_view(const struct maps *maps, struct compiled_view *view);
+void maps_unview(struct compiled_view *view);
 
 /* Longest match in a source set (SIXLANE_KIND_SOURCES), as above. */
 int maps_source_lookup(const struct maps *maps, uint32_t set, const union sixlane_addr *addr,

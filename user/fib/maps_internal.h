@@ -37,6 +37,18 @@ void maps_unexcept(struct maps *maps, const struct sixlane_exception_key *key);
 /* maps_except() was called for all entries of an earlier daemon, or not for all of them. */
 void maps_excepted_adopted(const struct maps *maps, bool all);
 
+/* maps_write.c: of fib_writer. */
+int maps_write_grace(void *ctx);
+
+/* --- maps_fib.c: of fib_writer, and what remains of an earlier one ---------------------------- */
+
+void *maps_write_fib_chunk(void *ctx, uint32_t n);
+void maps_write_fib(void *ctx, union sixlane_fib fib);
+/* The trie answers, and the memory of an earlier daemon is the kernel's again. 0 or -errno. */
+int maps_fib_drop(struct maps *maps);
+/* Those that are there, which are not any more then. */
+void maps_fib_unmap(void *chunks[SIXLANE_FIB_CHUNKS]);
+
 /* --- maps_missing.c: of fib_writer --------------------------------------------------------- */
 
 unsigned int maps_write_missing(void *ctx, const union sixlane_addr *dst, bool untold);

@@ -299,6 +299,7 @@ int maps_adopt(struct maps *maps, struct fib *fib)
 	struct adopt adopt = { .maps = maps, .fib = fib };
 	int rc;
 
+	adopt_note(&adopt, maps_fib_drop(maps));
 	/* What is named comes before what names it. */
 	adopt_note(&adopt,
 		   entry_each(maps->fd[LOADER_PORT_INDEX], sizeof(uint32_t), adopt_port, &adopt));

@@ -133,8 +133,6 @@ static bool source_goes(const struct sixlane_port *from, const struct sixlane_po
 	return from->source.halves[0] && memcmp(&from->source, &to->source, sizeof(to->source));
 }
 
-static int write_grace(void *ctx);
-
 /*
  * Two words, which a packet reads one after the other: the first says whether there are any. Of a
  * packet that has read it before it became 0 the second one is not to change, which is why a grace
@@ -175,7 +173,7 @@ static void write_port(void *ctx, uint32_t slot, const struct sixlane_port *port
 	if (renumbered)
 		ATOMIC_STORE(&to->source.halves[0], 0);
 	if ((other || renumbered) && live)
-		write_grace(maps);
+		maps_write_grace(maps);
 	ATOMIC_STORE(&to->ifindex, port->ifindex);
 	ATOMIC_STORE(&to->mtu, port->mtu);
 	ATOMIC_STORE(&to->table, port->table);
@@ -228,7 +226,7 @@ static void write_gaps(void *ctx, bool gaps)
  * process does not run while a program does. -EINVAL with nohz_full: slots are then kept out of
  * use.
  */
-static int write_grace(void *ctx)
+int maps_write_grace(void *ctx)
 {
 	(void)ctx;
 	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) ? -errno : 0;
@@ -240,6 +238,8 @@ struct fib_writer maps_writer(struct maps *maps)
 		.ctx = maps,
 		.route_set = write_route_set,
 		.route_del = write_route_del,
+		.fib_chunk = maps_write_fib_chunk,
+		.fib_publish = maps_write_fib,
 		.source_set = write_source_set,
 		.source_del = write_source_del,
 		.next_hop_set = write_next_hop,
@@ -263,7 +263,7 @@ struct fib_writer maps_writer(struct maps *maps)
 		.missing_adopt = maps_write_missing_adopt,
 		.missing_begin = maps_write_missing_begin,
 		.missing_end = maps_write_missing_end,
-		.grace = write_grace,
+		.grace = maps_write_grace,
 	};
 }
 
@@ -287,7 +287,7 @@ int maps_set_rules(struct maps *maps, const struct sixlane_rule *rules, uint32_t
 
 	if (n > SIXLANE_MAX_RULES)
 		return -E2BIG;
-	rc = write_grace(maps);
+	rc = maps_write_grace(maps);
 	if (rc || maps_has_rules(maps, rules, n))
 		return rc;
 	list.first = list.first ? 0 : SIXLANE_MAX_RULES;

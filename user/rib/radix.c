@@ -187,8 +187,7 @@ static struct radix_node *next_in_order(const struct radix_node *node, const str
 	return NULL;
 }
 
-/* The topmost node, glue too, that prefix covers. */
-static struct radix_node *top_under(const struct radix *radix, const struct prefix *prefix)
+struct radix_node *radix_top_under(const struct radix *radix, const struct prefix *prefix)
 {
 	struct radix_node *node = radix->root;
 
@@ -199,7 +198,7 @@ static struct radix_node *top_under(const struct radix *radix, const struct pref
 
 struct radix_node *radix_first_under(const struct radix *radix, const struct prefix *prefix)
 {
-	struct radix_node *top = top_under(radix, prefix);
+	struct radix_node *top = radix_top_under(radix, prefix);
 
 	return top && top->glue ? radix_next_under(top, prefix) : top;
 }
@@ -223,7 +222,7 @@ static struct radix_node *last_below(struct radix_node *node)
 
 struct radix_node *radix_last_under(const struct radix *radix, const struct prefix *prefix)
 {
-	struct radix_node *top = top_under(radix, prefix);
+	struct radix_node *top = radix_top_under(radix, prefix);
 
 	return top ? last_below(top) : NULL;
 }

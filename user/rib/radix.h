@@ -15,7 +15,9 @@
 struct radix_node {
 	struct radix_node *parent, *child[2];
 	struct prefix prefix;
-	bool glue; /* a branching point without an entry, owned by the trie; set by the trie */
+	bool glue;    /* a branching point without an entry, owned by the trie; set by the trie */
+	uint8_t plan; /* of the compiled FIB's builder, for what it is building; the trie's own is 0
+		       */
 };
 
 struct radix {
@@ -52,6 +54,9 @@ struct radix_node *radix_next_under(const struct radix_node *node, const struct 
 /* The same in reverse: longer before shorter, the order in which adding breaks no longest match. */
 struct radix_node *radix_last_under(const struct radix *radix, const struct prefix *prefix);
 struct radix_node *radix_prev_under(const struct radix_node *node, const struct prefix *prefix);
+
+/* The topmost node that prefix covers, glue too; NULL: none. */
+struct radix_node *radix_top_under(const struct radix *radix, const struct prefix *prefix);
 
 /* --- prefixes -------------------------------------------------------------------------- */
 

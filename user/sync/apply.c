@@ -378,6 +378,15 @@ void apply_meta(struct sync *sync)
 	meta->exceptions_evicted = stats.exceptions_evicted;
 	meta->exceptions_missing = stats.exceptions_missing + stats.exceptions_failed;
 	meta->max_exceptions = sync->config->max_exceptions;
+	meta->fib_chunk_bytes = stats.compiled.chunk_bytes;
+	meta->fib_used_bytes = stats.compiled.used_bytes;
+	meta->fib_free_bytes = stats.compiled.free_bytes;
+	meta->fib_nodes = stats.compiled.nodes;
+	meta->fib_builds = stats.compiled.builds;
+	meta->fib_failures = stats.compiled.failures;
+	meta->fib_replans = stats.compiled.replans;
+	meta->fib_build_ns = stats.compiled.build_ns;
+	meta->fib_built_at = sync->compile.built_at;
 	/* maps that an earlier daemon completed go on forwarding while this one reads the tables */
 	if (sync->complete || (meta->flags & SIXLANE_META_READY))
 		flags |= SIXLANE_META_READY;

@@ -72,6 +72,11 @@ struct sync {
 				 others out */
 	bool behind;	      /* notifications wait that there was no time for */
 	bool flow_labels;     /* the kernel gives its ICMPv6 errors one */
+	struct compile_state {
+		uint64_t next_ns, wait_ns; /* when to try again, and how long after that */
+		uint64_t built_at;	   /* seconds since the epoch; 0: not yet */
+		bool failed;		   /* … as the log has said */
+	} compile;
 	struct exceptions *exceptions;
 	struct hints *hints;
 	struct operator_list *operator;
@@ -226,6 +231,9 @@ int operator_fd(const struct sync *sync);
  */
 void operator_mark_gateways(const struct sync *sync, uint64_t *used);
 uint64_t operator_due_ns(const struct sync *sync);
+
+/* compile.c: the compiled FIB is there, or tried again. Returns when to come back. */
+uint64_t compile_run(struct sync *sync);
 
 /* keeper.c: neighbours with traffic in XDP, which the kernel does not see, stay alive. */
 void keeper_run(struct sync *sync);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The compiled FIB: the routes of sl_routes once more, as a multibit trie in flat memory that the
+ * daemon writes by plain stores and the datapath reads by plain loads. Its layout, and the
+ * arithmetic by which both sides read it. Included by sixlane.h.
+ *
+ * Memory is sl_fib, ARRAY_OF_MAPS[SIXLANE_FIB_CHUNKS] of mmapable ARRAY[1], each a chunk of units.
+ *
+ * An entry (__u32) is
+ * - a leaf: the value of the longest prefix so far, as in sl_routes; 0: none that is longer than
+ *   what was found on the way;
+ * - or, with SIXLANE_FIB_NODE, a node: bits 0-22 its first unit, 23-26 how many bits of the address
+ *   it skips, 27-30 how many it then branches on.
+ *
+ * A node lies within a chunk: a header, which says what the skipped bits must be and what holds for
+ * addresses that come to the node and meet nothing longer ("best"), and 2^stride entries. All that
+ * an address meets of one prefix length is in one place: the entry that it comes to, or, where that
+ * is a node, this one's best. So a prefix changes by one store for each address, and a reader
+ * finds the old answer or the new one.
+ */
+#ifndef SIXLANE_FIB_H
+#define SIXLANE_FIB_H
+
+#include <linux/types.h>
+
+#define SIXLANE_FIB_CHUNKS 32u
+/* Linux 5.15 allows no array to have larger values. */
+#define SIXLANE_FIB_CHUNK_BYTES (1u << 22)
+#define SIXLANE_FIB_UNIT_BYTES 16u
+#define SIXLANE_FIB_CHUNK_UNITS (SIXLANE_FIB_CHUNK_BYTES / SIXLANE_FIB_UNIT_BYTES)
+#define SIXLANE_FIB_UNITS (SIXLANE_FIB_CHUNKS * SIXLANE_FIB_CHUNK_UNITS)
+
+#define SIXLANE_FIB_NODE (1u << 31)
+#define SIXLANE_FIB_UNIT_MASK 0x7fffffu
+#define SIXLANE_FIB_SKIP_SHIFT 23
+#define SIXLANE_FIB_STRIDE_SHIFT 27
+#define SIXLANE_FIB_STRIDE_MAX 15u
+/* In an entry: the header is a long one, and says how many bits are skipped. */
+#define SIXLANE_FIB_SKIP_LONG 15u
+/* With the stride less than 64, by which a word can be shifted. */
+#define SIXLANE_FIB_SKIP_MAX 48u
+/* Nodes on a way; of addresses that are not through then the trie answers. */
+#define SIXLANE_FIB_LEVELS 32u
+
+_Static_assert(SIXLANE_FIB_UNITS == SIXLANE_FIB_UNIT_MASK + 1, "an entry names any unit");
+_Static_assert(SIXLANE_FIB_SKIP_MAX + SIXLANE_FIB_STRIDE_MAX < 64, "one shift");
+
+struct sixlane_fib_chunk {
+	__u8 bytes[SIXLANE_FIB_CHUNK_BYTES];
+};
+
+/* A long one has its key behind it, and what is here in the key's place is the number of bits. */
+struct sixlane_fib_header {
+	__u32 key; /* the skipped bits */
+	__u32 best;
+};
+#define SIXLANE_FIB_HEADER_BYTES 8u
+#define SIXLANE_FIB_LONG_HEADER_BYTES 16u
+#define SIXLANE_FIB_LONG_KEY_OFFSET 8u
+_Static_assert(sizeof(struct sixlane_fib_header) == SIXLANE_FIB_HEADER_BYTES, "layout is ABI");
+
+/*
+ * Where a lookup begins, in one word. main: the table SIXLANE_TABLE_MAIN. tables: a trie of its own
+ * over the ids of the others (the id is the first 32 bits of an address, the rest is 0), of which a
+ * leaf is the table's root without SIXLANE_FIB_NODE. All roots are nodes. 0: the trie answers.
+ */
+union sixlane_fib {
+	__u64 word;
+	struct {
+		__u32 main;
+		__u32 tables;
+	};
+};
+
+static inline __u32 sixlane_fib_chunk_of(__u32 node)
+{
+	return (node & SIXLANE_FIB_UNIT_MASK) / SIXLANE_FIB_CHUNK_UNITS;
+}
+
+/* Bytes from the chunk's beginning. */
+static inline __u32 sixlane_fib_offset(__u32 node)
+{
+	return node % SIXLANE_FIB_CHUNK_UNITS * SIXLANE_FIB_UNIT_BYTES;
+}
+
+static inline __u32 sixlane_fib_skip(__u32 node)
+{
+	return node >> SIXLANE_FIB_SKIP_SHIFT & 15;
+}
+
+static inline __u32 sixlane_fib_stride(__u32 node)
+{
+	return node >> SIXLANE_FIB_STRIDE_SHIFT & 15;
+}
+
+/* The first n bits, less than 64, of a word; 0 of them are 0. */
+static inline __u64 sixlane_fib_bits(__u64 word, __u32 n)
+{
+	return word >> 1 >> (63 - n);
+}
+
+#endif

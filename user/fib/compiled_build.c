@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Nodes from routes, in the shape that was planned; and letting go of them.
+ */
+#include <string.h>
+
+#include "compiled_internal.h"
+
+static uint32_t skip_code(uint32_t skip)
+{
+	return skip < SIXLANE_FIB_SKIP_LONG ? skip : SIXLANE_FIB_SKIP_LONG;
+}
+
+/* A node with empty cells. Its entry, 0: no room. */
+static uint32_t new_node(struct compiled_build *build, uint32_t skip, uint64_t key, uint32_t stride,
+			 uint32_t best, struct compiled_node *out)
+{
+	uint32_t code = skip_code(skip);
+	uint32_t entry = compiled_take(build->store, compiled_units(skip, stride));
+	uint8_t *at;
+
+	if (!entry) {
+		build->failed = true;
+		return 0;
+	}
+	entry |= SIXLANE_FIB_NODE | code << SIXLANE_FIB_SKIP_SHIFT |
+		 stride << SIXLANE_FIB_STRIDE_SHIFT;
+	at = compiled_at(build->store, entry);
+	*(struct sixlane_fib_header *)at = (struct sixlane_fib_header){
+		.key = code == SIXLANE_FIB_SKIP_LONG ? skip : (uint32_t)key,
+		.best = best,
+	};
+	*out = compiled_open(build->store, entry);
+	if (out->long_key)
+		*out->long_key = key;
+	memset(out->cells, 0, sizeof(*out->cells) << stride);
+	return entry;
+}
+
+static uint32_t build_above(struct compiled_build *build, struct radix_node *vertex, uint32_t depth,
+			    uint32_t best);
+
+/* What is strictly longer than the vertex, for a node above that ends there. */
+static uint32_t build_below(struct compiled_build *build, struct radix_node *vertex, uint32_t best)
+{
+	struct radix_node *left = compiled_vertex(vertex->child[0]);
+	struct radix_node *right = compiled_vertex(vertex->child[1]);
+
+	if (left && right)
+		return build_above(build, vertex, vertex->prefix.len, best);
+	if (left || right)
+		return build_above(build, left ? left : right, vertex->prefix.len, best);
+	return best;
+}
+
+struct span {
+	struct compiled_node *node;
+	uint32_t begin; /* bits behind an address that has come to the node and passed its skip */
+};
+
+static void fill(struct compiled_build *build, const struct span *span, struct radix_node *vertex);
+
+static void fill_children(struct compiled_build *build, const struct span *span,
+			  const struct radix_node *vertex)
+{
+	for (int i = 0; i < 2 && !build->failed; i++) {
+		struct radix_node *child = compiled_vertex(vertex->child[i]);
+
+		if (child)
+			fill(build, span, child);
+	}
+}
+
+/* Values first, as they are longer and longer; then what leads on from the cells. */
+static void fill(struct compiled_build *build, const struct span *span, struct radix_node *vertex)
+{
+	uint32_t stride = span->node->stride, way = vertex->prefix.len - span->begin;
+	uint64_t cell = compiled_slice(compiled_addr(&vertex->prefix.addr), span->begin, stride);
+	uint32_t value = vertex->glue ? 0 : build->value(vertex);
+
+	if (way > stride) {
+		span->node->cells[cell] =
+			build_above(build, vertex, span->begin + stride, span->node->cells[cell]);
+		return;
+	}
+	for (uint64_t i = 0; value && i < 1ull << (stride - way); i++)
+		span->node->cells[cell + i] = value;
+	if (way == stride)
+		span->node->cells[cell] = build_below(build, vertex, span->node->cells[cell]);
+	else
+		fill_children(build, span, vertex);
+}
+
+/*
+ * A node for the vertex and all below, for addresses with depth bits behind them: it skips the
+ * rest. Where there is none to skip the vertex's own value is the node's best.
+ */
+static uint32_t build_above(struct compiled_build *build, struct radix_node *vertex, uint32_t depth,
+			    uint32_t best)
+{
+	compiled_bits addr = compiled_addr(&vertex->prefix.addr);
+	uint32_t skip = vertex->prefix.len - depth, entry;
+	struct compiled_node node;
+	struct span span;
+
+	if (skip > SIXLANE_FIB_SKIP_MAX) {
+		skip = SIXLANE_FIB_SKIP_MAX;
+		entry = new_node(build, skip, compiled_slice(addr, depth, skip), 0, best, &node);
+		if (entry)
+			node.cells[0] = build_above(build, vertex, depth + skip, 0);
+		return entry;
+	}
+	entry = new_node(build, skip, compiled_slice(addr, depth, skip),
+			 compiled_stride(vertex, skip != 0), best, &node);
+	span = (struct span){ &node, depth + skip };
+	if (entry && skip)
+		fill(build, &span, vertex);
+	else if (entry)
+		fill_children(build, &span, vertex);
+	return entry;
+}
+
+uint32_t compiled_build(struct compiled_build *build, struct radix_node *top, uint32_t depth,
+			uint32_t best)
+{
+	struct radix_node *vertex = compiled_vertex(top);
+
+	if (!vertex)
+		return best;
+	return vertex->prefix.len > depth ? build_above(build, vertex, depth, best)
+					  : build_below(build, vertex, best);
+}
+
+uint32_t compiled_build_root(struct compiled_build *build, struct radix_node *top)
+{
+	struct radix_node *vertex = compiled_vertex(top);
+	uint32_t best = vertex && !vertex->prefix.len && !vertex->glue ? build->value(vertex) : 0;
+	uint32_t entry = compiled_build(build, top, 0, best);
+	struct compiled_node node;
+
+	if (!build->failed && !(entry & SIXLANE_FIB_NODE))
+		entry = new_node(build, 0, 0, 0, best, &node);
+	return entry;
+}
+
+void compiled_give_all(struct compiled_store *store, uint32_t entry)
+{
+	struct compiled_node node = compiled_open(store, entry);
+
+	for (uint32_t i = 0; i < 1u << node.stride; i++) {
+		if (node.cells[i] & SIXLANE_FIB_NODE)
+			compiled_give_all(store, node.cells[i]);
+	}
+	compiled_give(store, entry & SIXLANE_FIB_UNIT_MASK, compiled_units(node.skip, node.stride));
+}

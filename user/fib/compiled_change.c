@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One change, while readers are under way. What changes is found from the top: the node that has
+ * the prefix among its cells, where every cell, or the best of the node behind it, is right for its
+ * addresses before and after its own store; or the lowest entry below which nodes come, go, or
+ * are too few bits apart: then all below it is built anew, beside what is there, and the entry
+ * leads to it by one store.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiled_internal.h"
+
+/* So few prefixes are built anew rather than let their shape become a poor one. */
+#define REBUILD_PREFIXES 32u
+
+/* A place that an entry stands in, and which addresses come to it. */
+struct place {
+	uint32_t *entry;
+	uint32_t depth; /* bits behind them */
+	uint32_t leaf;	/* what the entry would be if nothing were below */
+};
+
+struct change {
+	struct compiled *compiled;
+	const struct radix *routes;
+	compiled_value_fn value;
+	const struct prefix *dst;
+	compiled_bits addr; /* dst's */
+	bool is_root;	    /* nothing was descended yet: a node in any case */
+	uint32_t *gone;
+};
+
+static void publish_entry(uint32_t *entry, uint32_t to)
+{
+	__atomic_store_n(entry, to, __ATOMIC_RELEASE);
+}
+
+static uint32_t value_of(const struct change *change, const struct radix_node *node)
+{
+	return node->glue ? 0 : change->value(node);
+}
+
+/* --- cells ------------------------------------------------------------------------------------ */
+
+/* An entry that is no node, or the best of the node that it is. */
+static uint32_t *leaf_at(struct compiled *compiled, uint32_t *entry)
+{
+	if (!(*entry & SIXLANE_FIB_NODE))
+		return entry;
+	return &compiled_open(&compiled->store, *entry).header->best;
+}
+
+static void set_leaf(struct compiled *compiled, uint32_t *entry, uint32_t value)
+{
+	uint32_t *leaf = leaf_at(compiled, entry);
+
+	if (*leaf != value)
+		publish_entry(leaf, value);
+}
+
+struct cells {
+	struct compiled_node *node;
+	uint32_t begin;	   /* bits behind an address that has passed the node's skip */
+	uint32_t shortest; /* prefixes that are among the cells: from this length on */
+};
+
+/* Of what covers the prefix and is among the same cells: the longest that has a value; or 0. */
+static uint32_t covering_value(const struct change *change, const struct cells *cells)
+{
+	const struct radix_node *at = change->routes->root;
+	uint32_t found = 0, value;
+
+	while (at && at->prefix.len < change->dst->len && prefix_covers(&at->prefix, change->dst)) {
+		value = at->prefix.len >= cells->shortest ? value_of(change, at) : 0;
+		found = value ?: found;
+		at = at->child[compiled_slice(change->addr, at->prefix.len, 1)];
+	}
+	return found;
+}
+
+/*
+ * What is longer than the prefix keeps its cells: from the longest down nothing is written twice.
+ * n: cells from first on that belong to node, which has no value or is the prefix itself.
+ */
+static void set_around(const struct change *change, const struct cells *cells,
+		       const struct radix_node *node, uint64_t first, uint64_t n, uint32_t value)
+{
+	uint32_t end = cells->begin + cells->node->stride;
+	uint64_t at = first;
+
+	for (int i = 0; node && i < 2; i++) {
+		const struct radix_node *child = node->child[i];
+		uint64_t child_first, child_n;
+
+		if (!child || child->prefix.len > end)
+			continue;
+		child_first = compiled_slice(compiled_addr(&child->prefix.addr), cells->begin,
+					     cells->node->stride);
+		child_n = 1ull << (end - child->prefix.len);
+		for (; at < child_first; at++)
+			set_leaf(change->compiled, &cells->node->cells[at], value);
+		if (!value_of(change, child))
+			set_around(change, cells, child, child_first, child_n, value);
+		at = child_first + child_n;
+	}
+	for (; at < first + n; at++)
+		set_leaf(change->compiled, &cells->node->cells[at], value);
+}
+
+/* The prefix is among these cells. */
+static void set_cells(const struct change *change, const struct cells *cells)
+{
+	const struct radix_node *node = radix_top_under(change->routes, change->dst);
+	struct radix_node above = { .child = { (struct radix_node *)node } };
+	uint64_t first = compiled_slice(change->addr, cells->begin, cells->node->stride);
+	uint64_t n = 1ull << (cells->begin + cells->node->stride - change->dst->len);
+	bool here = node && node->prefix.len == change->dst->len;
+	uint32_t value = here ? value_of(change, node) : 0;
+
+	set_around(change, cells, here ? node : &above, first, n,
+		   value ?: covering_value(change, cells));
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+/* All below the place anew. */
+static int rebuild(const struct change *change, const struct place *place)
+{
+	struct compiled *compiled = change->compiled;
+	struct compiled_build build = { .store = &compiled->store, .value = change->value };
+	struct prefix at = { .addr = change->dst->addr, .len = (uint8_t)place->depth };
+	uint32_t old = *place->entry, entry;
+	struct radix_node *top;
+
+	prefix_mask(&at);
+	top = radix_top_under(change->routes, &at);
+	compiled_plan(top, change->value);
+	compiled_note(&compiled->store);
+	entry = change->is_root ? compiled_build_root(&build, top)
+				: compiled_build(&build, top, place->depth, place->leaf);
+	if (build.failed) {
+		compiled_undo_noted(&compiled->store);
+		return -ENOSPC;
+	}
+	compiled_keep_noted(&compiled->store);
+	publish_entry(place->entry, entry);
+	*change->gone = old & SIXLANE_FIB_NODE ? old : 0;
+	return 0;
+}
+
+/* Whether there are at most so many prefixes, glue counted, at and below node. */
+static bool are_few(const struct radix_node *node, uint32_t *left)
+{
+	if (!node)
+		return true;
+	if (!*left)
+		return false;
+	--*left;
+	return are_few(node->child[0], left) && are_few(node->child[1], left);
+}
+
+static bool is_small(const struct change *change, const struct place *place)
+{
+	struct prefix at = { .addr = change->dst->addr, .len = (uint8_t)place->depth };
+	uint32_t left = REBUILD_PREFIXES;
+
+	prefix_mask(&at);
+	return are_few(radix_top_under(change->routes, &at), &left);
+}
+
+/* Where the prefix is, as seen from a node. */
+enum where { ABOVE_CELLS, AMONG_CELLS, BELOW_CELLS };
+
+static enum where find_in(const struct change *change, const struct place *place,
+			  const struct compiled_node *node)
+{
+	uint32_t begin = place->depth + node->skip;
+
+	if (change->dst->len < begin ||
+	    compiled_slice(change->addr, place->depth, node->skip) != compiled_key(node))
+		return ABOVE_CELLS;
+	return change->dst->len <= begin + node->stride ? AMONG_CELLS : BELOW_CELLS;
+}
+
+int compiled_change_in(struct compiled *compiled, uint32_t *root, const struct radix *routes,
+		       compiled_value_fn value, const struct prefix *dst, bool same_prefixes,
+		       uint32_t *gone)
+{
+	struct change change = {
+		compiled, routes, value, dst, compiled_addr(&dst->addr), true, gone
+	};
+	struct place place = { .entry = root };
+	struct compiled_node node;
+	struct cells cells;
+
+	*gone = 0;
+	compiled->store.preferred = sixlane_fib_chunk_of(*root);
+	if (!dst->len) {
+		set_leaf(compiled, root,
+			 routes->root && !routes->root->prefix.len ? value_of(&change, routes->root)
+								   : 0);
+		return 0;
+	}
+	while (*place.entry & SIXLANE_FIB_NODE) {
+		node = compiled_open(&compiled->store, *place.entry);
+		place.leaf = node.header->best;
+		cells = (struct cells){ &node, place.depth + node.skip,
+					place.depth + (node.skip ?: 1) };
+		switch (find_in(&change, &place, &node)) {
+		case ABOVE_CELLS:
+			return rebuild(&change, &place);
+		case AMONG_CELLS:
+			set_cells(&change, &cells);
+			return !same_prefixes && is_small(&change, &place)
+				       ? rebuild(&change, &place)
+				       : 0;
+		default:
+			compiled->store.preferred = sixlane_fib_chunk_of(*place.entry);
+			place.depth = cells.begin + node.stride;
+			place.entry =
+				&node.cells[compiled_slice(change.addr, cells.begin, node.stride)];
+			place.leaf = *place.entry;
+			change.is_root = false;
+		}
+	}
+	return rebuild(&change, &place);
+}

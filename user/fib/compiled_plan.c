@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The shape of the compiled FIB: on how many bits each node branches. Dynamic programming over the
+ * trie of prefixes, from the longest up: the cheapest shape of what is below a vertex does not hang
+ * on how it was come to, but for how many bits a node above takes of its first ones.
+ *
+ * What is paid for: bytes, and for each prefix each node on its way, as if addresses came to all
+ * prefixes alike.
+ *
+ * A vertex is a node of the trie that has a value or branches. What was removed from sl_routes but
+ * not yet from the trie is none.
+ */
+#include <stddef.h>
+
+#include "compiled_internal.h"
+
+/* Bytes that one node less on the way to one prefix is worth. */
+#ifndef COMPILED_VISIT_BYTES
+#define COMPILED_VISIT_BYTES 32
+#endif
+
+/* radix_node.plan: the stride of a node that begins right here … */
+#define PLAN_STRIDE 0x0fu
+#define PLAN_ALONE 0x10u   /* … and come to from above, one that does not branch is cheaper */
+#define PLAN_PASS 0x20u	   /* no vertex, but something below it is */
+#define PLAN_NOTHING 0x40u /* nothing here or below is */
+
+#define STRIDES (SIXLANE_FIB_STRIDE_MAX + 1)
+
+struct cost {
+	struct radix_node *vertex; /* that this is about, NULL: nothing */
+	uint64_t node;		   /* of a node come to from above, and all below */
+	/* All below, if a node above ends n bits behind the vertex. [0]: and takes its value. */
+	uint64_t below[STRIDES];
+	uint64_t n; /* prefixes */
+};
+
+static uint64_t node_cost(uint32_t stride, uint64_t n_prefixes)
+{
+	return compiled_units(0, stride) * SIXLANE_FIB_UNIT_BYTES +
+	       COMPILED_VISIT_BYTES * n_prefixes;
+}
+
+/* A child's node that is come to with so many bits to skip. */
+static uint64_t skipping_cost(const struct cost *child, uint32_t skip)
+{
+	return child->node + (skip < SIXLANE_FIB_SKIP_LONG ? 0 : SIXLANE_FIB_UNIT_BYTES);
+}
+
+static uint64_t below_child(const struct radix_node *vertex, const struct cost *child,
+			    uint32_t stride)
+{
+	uint32_t way;
+
+	if (!child->vertex)
+		return 0;
+	way = child->vertex->prefix.len - vertex->prefix.len;
+	return way > stride ? skipping_cost(child, way - stride) : child->below[stride - way];
+}
+
+static void choose(struct radix_node *vertex, uint32_t value, const struct cost children[2],
+		   struct cost *out)
+{
+	bool branches = children[0].vertex && children[1].vertex;
+	uint64_t best = UINT64_MAX, alone;
+	uint32_t stride = 1;
+
+	out->vertex = vertex;
+	out->n = children[0].n + children[1].n + (value != 0);
+	for (uint32_t k = 1; k < STRIDES; k++) {
+		uint64_t cost;
+
+		out->below[k] =
+			below_child(vertex, &children[0], k) + below_child(vertex, &children[1], k);
+		cost = out->below[k] + node_cost(k, out->n);
+		if (cost < best && vertex->prefix.len + k <= 128) {
+			best = cost;
+			stride = k;
+		}
+	}
+	/* Children are longer by one bit at least: the node above leads to the one there is. */
+	out->below[0] = branches ? best
+				 : below_child(vertex, &children[0], 0) +
+					   below_child(vertex, &children[1], 0);
+	alone = out->below[0] + node_cost(0, out->n);
+	out->node = value && alone <= best ? alone : best;
+	vertex->plan = (uint8_t)(stride | (value && alone <= best ? PLAN_ALONE : 0));
+}
+
+static void plan(struct radix_node *node, compiled_value_fn value_of, struct cost *out)
+{
+	struct cost children[2];
+	uint32_t value;
+
+	for (int i = 0; i < 2; i++) {
+		children[i].vertex = NULL;
+		children[i].n = 0;
+		if (node->child[i])
+			plan(node->child[i], value_of, &children[i]);
+	}
+	value = node->glue ? 0 : value_of(node);
+	if (value || (children[0].vertex && children[1].vertex)) {
+		choose(node, value, children, out);
+		return;
+	}
+	node->plan = children[0].vertex || children[1].vertex ? PLAN_PASS : PLAN_NOTHING;
+	if (node->plan == PLAN_PASS)
+		*out = children[children[1].vertex != NULL];
+}
+
+void compiled_plan(struct radix_node *top, compiled_value_fn value)
+{
+	struct cost cost = { 0 };
+
+	if (top)
+		plan(top, value, &cost);
+}
+
+struct radix_node *compiled_vertex(struct radix_node *node)
+{
+	while (node && node->plan & PLAN_PASS)
+		node = node->child[!node->child[0] || node->child[0]->plan & PLAN_NOTHING];
+	return node && !(node->plan & PLAN_NOTHING) ? node : NULL;
+}
+
+uint32_t compiled_stride(const struct radix_node *vertex, bool above)
+{
+	return above && vertex->plan & PLAN_ALONE ? 0 : vertex->plan & PLAN_STRIDE;
+}

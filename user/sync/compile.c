@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The compiled FIB: built after the first synchronisation and whenever it went, for want of memory;
+ * tried less and less often, since a large table costs half a second.
+ */
+#include <string.h>
+
+#include "state.h"
+
+#define FIRST_WAIT_NS 1000000000ull
+#define LONGEST_WAIT_NS (64 * FIRST_WAIT_NS)
+
+static void report_failure(struct sync *sync, int err)
+{
+	if (!sync->compile.failed)
+		log_warning(
+			"no compiled FIB: %s; the trie answers, more slowly. It is tried again; see Limits in README",
+			strerror(-err));
+	sync->compile.failed = true;
+}
+
+static void report_build(struct sync *sync)
+{
+	struct fib_stats stats;
+
+	fib_get_stats(sync->fib, &stats);
+	log_info("compiled FIB: %llu routes in %llu kB, built in %llu ms",
+		 (unsigned long long)stats.routes,
+		 (unsigned long long)(stats.compiled.used_bytes / 1024),
+		 (unsigned long long)(stats.compiled.build_ns / 1000000));
+	sync->compile.failed = false;
+	sync->compile.wait_ns = FIRST_WAIT_NS;
+	sync->compile.built_at = (uint64_t)time(NULL);
+}
+
+uint64_t compile_run(struct sync *sync)
+{
+	uint64_t now_ns = util_now_ns();
+	int err;
+
+	if (!sync->complete || sync->quiet || fib_is_compiled(sync->fib))
+		return UINT64_MAX;
+	if (now_ns < sync->compile.next_ns)
+		return sync->compile.next_ns;
+	err = fib_compile(sync->fib);
+	if (!err) {
+		report_build(sync);
+		return UINT64_MAX;
+	}
+	report_failure(sync, err);
+	if (!sync->compile.wait_ns)
+		sync->compile.wait_ns = FIRST_WAIT_NS;
+	sync->compile.next_ns = now_ns + sync->compile.wait_ns;
+	if (sync->compile.wait_ns < LONGEST_WAIT_NS)
+		sync->compile.wait_ns *= 2;
+	return sync->compile.next_ns;
+}
