@@ -109,6 +109,8 @@ int cworld_build(struct cworld *world)
 {
 	int err = compiled_begin(world->compiled);
 
+	if (!err)
+		world->n_ballast = 0;
 	assert_int_equal(world->view.fib.word, 0);
 	for (uint32_t i = 0; i < world->n_tables && !err; i++) {
 		if (world->tables[i].radix.entries)
@@ -116,6 +118,28 @@ int cworld_build(struct cworld *world)
 					   &world->tables[i].radix);
 	}
 	return err ?: compiled_end(world->compiled);
+}
+
+static uint32_t n_free(const struct cworld *world)
+{
+	struct compiled_stats stats;
+
+	compiled_get_stats(world->compiled, &stats);
+	return (uint32_t)(stats.free_bytes / SIXLANE_FIB_UNIT_BYTES);
+}
+
+void cworld_make_tight(struct cworld *world, uint32_t units)
+{
+	world->chunks_max = world->n_chunks;
+	for (uint32_t n = SIXLANE_FIB_CHUNK_UNITS / 2; n; n /= 2) {
+		while (n_free(world) >= units + n && world->n_ballast < 64) {
+			uint32_t at = compiled_take(&world->compiled->store, n);
+
+			if (!at)
+				break;
+			world->ballast[world->n_ballast++] = (struct compiled_run){ at, n };
+		}
+	}
 }
 
 /* --- the naive side --------------------------------------------------------------------------- */

@@ -66,6 +66,8 @@ struct cworld {
 	/* Trouble. */
 	uint32_t chunks_max;
 	int grace_error;
+	struct compiled_run ballast[64]; /* taken as if by nodes */
+	uint32_t n_ballast;
 	/* Told of what happens, NULL: nobody is. */
 	void (*published)(struct cworld *world);
 	void (*grace)(struct cworld *world);
@@ -81,6 +83,9 @@ struct cworld_table *cworld_add_table(struct cworld *world, uint32_t id, enum cw
 				      uint32_t room);
 /* All tables, from begin to end. */
 int cworld_build(struct cworld *world);
+
+/* Leave but about so many units free, until all is built anew, and give no further chunk. */
+void cworld_make_tight(struct cworld *world, uint32_t units);
 
 /* What the route says from now on, for tries and the naive side alike; value 0: withdrawn. */
 void cworld_put(struct cworld *world, struct cworld_table *table,

@@ -122,6 +122,11 @@ void cworld_audit(const struct cworld *world)
 	assert_true(world->view.fib.tables & SIXLANE_FIB_NODE);
 	see_nodes(&audit, world->view.fib.main, false, 0);
 	see_nodes(&audit, world->view.fib.tables, true, 0);
+	for (uint32_t i = 0; i < world->n_ballast; i++) {
+		see(&audit, world->ballast[i].unit, world->ballast[i].n);
+		audit.live_units += world->ballast[i].n;
+		audit.nodes++;
+	}
 	for (size_t i = 0; i < waiting->n; i++) {
 		see(&audit, waiting->list[i].unit, waiting->list[i].n);
 		audit.waiting_units += waiting->list[i].n;

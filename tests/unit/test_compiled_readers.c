@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Readers of the compiled FIB that are slow: each is stopped between any two of its loads while
+ * prefixes change, and goes on. A grace period waits for all of them, as the owner's does.
+ *
+ * What such a reader may find: a lookup asks for shorter prefixes first, and so has seen each
+ * length at a moment that is no earlier than that of the shorter ones. During one change that is
+ * the answer of before or after it; during several, each length's answer is one of that time. SEED
+ * and HISTORIES from the environment.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../user/util.h"
+#include "compiled_world.h"
+
+#define N_HISTORIES 96
+#define N_OPERATIONS 3000
+#define N_READERS 24u
+#define MAX_CHANGES 32u /* that one reader sees; then it is hurried to its end */
+
+enum where { AT_KEY, AT_LONG_KEY, AT_BEST, AT_CELL, AT_END };
+
+/* A lookup as bpf/compiled.h does it, in as many steps as there are loads. */
+struct reader {
+	bool is_under_way;
+	const struct cworld_table *table;
+	compiled_bits target;
+	enum where where;
+	bool among_tables;
+	uint32_t entry, best, skip, levels;
+	uint64_t key;
+	const uint8_t *at;  /* the node */
+	compiled_bits addr; /* what is left of it */
+	uint32_t answer;
+	/* Values by length when it began, and what has changed since. */
+	uint32_t values[129];
+	struct {
+		uint8_t len;
+		uint32_t value;
+	} changes[MAX_CHANGES];
+	uint32_t n_changes;
+};
+
+static struct cworld world;
+static struct reader readers[N_READERS];
+static unsigned int operation;
+static unsigned long finished, overtaken, between, graces;
+
+/* --- a reader's way --------------------------------------------------------------------------- */
+
+static void come_to(struct reader *reader, uint32_t entry)
+{
+	reader->entry = entry;
+	reader->at = world.view.chunks[sixlane_fib_chunk_of(entry)] + sixlane_fib_offset(entry);
+	reader->skip = sixlane_fib_skip(entry);
+	reader->where = AT_KEY;
+	assert_true(++reader->levels <= SIXLANE_FIB_LEVELS);
+}
+
+static void start(struct reader *reader, const struct cworld_table *table)
+{
+	*reader = (struct reader){ .is_under_way = true, .table = table };
+	reader->target = reader->addr = cworld_random_target(&world, table);
+	for (uint32_t len = 0; len <= 128; len++) {
+		struct cworld_prefix prefix = { reader->target & cworld_mask((uint8_t)len),
+						(uint8_t)len };
+
+		reader->values[len] = cworld_value(table, &prefix);
+	}
+	if (table->id == SIXLANE_TABLE_MAIN) {
+		come_to(reader, world.view.fib.main);
+		return;
+	}
+	reader->among_tables = true;
+	reader->addr = (compiled_bits)table->id << 96;
+	come_to(reader, world.view.fib.tables);
+}
+
+/* At a leaf, or astray. */
+static void end_trie(struct reader *reader, uint32_t leaf)
+{
+	uint32_t found = leaf ?: reader->best;
+
+	if (!reader->among_tables || !found) {
+		reader->answer = found;
+		reader->where = AT_END;
+		return;
+	}
+	reader->among_tables = false;
+	reader->best = reader->levels = 0;
+	reader->addr = reader->target;
+	come_to(reader, found | SIXLANE_FIB_NODE);
+}
+
+static uint32_t load(const struct reader *reader, uint32_t offset)
+{
+	uint32_t word;
+
+	memcpy(&word, reader->at + offset, sizeof(word));
+	return word;
+}
+
+static uint32_t cells_offset(const struct reader *reader)
+{
+	return sixlane_fib_skip(reader->entry) == SIXLANE_FIB_SKIP_LONG
+		       ? SIXLANE_FIB_LONG_HEADER_BYTES
+		       : SIXLANE_FIB_HEADER_BYTES;
+}
+
+static void load_cell(struct reader *reader)
+{
+	uint32_t stride = sixlane_fib_stride(reader->entry), cell;
+
+	if (compiled_slice(reader->addr, 0, reader->skip) != reader->key) {
+		end_trie(reader, 0);
+		return;
+	}
+	cell = (uint32_t)compiled_slice(reader->addr, reader->skip, stride);
+	reader->addr <<= reader->skip + stride;
+	cell = load(reader, cells_offset(reader) + 4 * cell);
+	if (cell & SIXLANE_FIB_NODE)
+		come_to(reader, cell);
+	else
+		end_trie(reader, cell);
+}
+
+static void go_on(struct reader *reader)
+{
+	switch (reader->where) {
+	case AT_KEY:
+		reader->key = load(reader, 0);
+		reader->where = reader->skip == SIXLANE_FIB_SKIP_LONG ? AT_LONG_KEY : AT_BEST;
+		break;
+	case AT_LONG_KEY:
+		reader->skip = (uint32_t)reader->key & 63;
+		memcpy(&reader->key, reader->at + SIXLANE_FIB_LONG_KEY_OFFSET, sizeof(reader->key));
+		reader->where = AT_BEST;
+		break;
+	case AT_BEST:
+		reader->best = load(reader, 4) ?: reader->best;
+		reader->where = AT_CELL;
+		break;
+	default:
+		load_cell(reader);
+		break;
+	}
+}
+
+/* --- what it may find ------------------------------------------------------------------------- */
+
+/* may[t][right]: the lengths so far, the last seen after t changes, can give the answer, or not. */
+static bool is_possible(const struct reader *reader)
+{
+	bool may[MAX_CHANGES + 1][2] = { { false } };
+	uint32_t values[129];
+
+	for (uint32_t t = 0; t <= reader->n_changes; t++)
+		may[t][!reader->answer] = true;
+	for (uint32_t len = 0; len <= 128; len++) {
+		bool before[2] = { false, false };
+
+		memcpy(values, reader->values, sizeof(values));
+		for (uint32_t t = 0; t <= reader->n_changes; t++) {
+			bool here[2];
+
+			if (t)
+				values[reader->changes[t - 1].len] = reader->changes[t - 1].value;
+			before[0] |= may[t][0];
+			before[1] |= may[t][1];
+			memcpy(here, before, sizeof(here));
+			if (values[len]) {
+				here[0] = values[len] != reader->answer && (before[0] || before[1]);
+				here[1] = values[len] == reader->answer && (before[0] || before[1]);
+			}
+			memcpy(may[t], here, sizeof(here));
+		}
+	}
+	for (uint32_t t = 0; t <= reader->n_changes; t++) {
+		if (may[t][1])
+			return true;
+	}
+	return false;
+}
+
+static uint32_t longest(const uint32_t values[129])
+{
+	for (int len = 128; len >= 0; len--) {
+		if (values[len])
+			return values[len];
+	}
+	return 0;
+}
+
+/* … at some one moment. */
+static bool was_right(const struct reader *reader)
+{
+	uint32_t values[129];
+
+	memcpy(values, reader->values, sizeof(values));
+	for (uint32_t t = 0; t < reader->n_changes; t++) {
+		if (longest(values) == reader->answer)
+			return true;
+		values[reader->changes[t].len] = reader->changes[t].value;
+	}
+	return longest(values) == reader->answer;
+}
+
+static void check_end(const struct reader *reader)
+{
+	finished++;
+	overtaken += reader->n_changes != 0;
+	if (was_right(reader))
+		return;
+	between++;
+	if (reader->n_changes < 2 || !is_possible(reader))
+		fail_msg("SEED=%llu operation %u, table %u %016llx%016llx: %08x after %u changes",
+			 (unsigned long long)world.seed, operation, reader->table->id,
+			 (unsigned long long)(reader->target >> 64),
+			 (unsigned long long)reader->target, reader->answer, reader->n_changes);
+}
+
+static void advance(struct reader *reader)
+{
+	go_on(reader);
+	if (reader->where != AT_END)
+		return;
+	check_end(reader);
+	reader->is_under_way = false;
+}
+
+static void finish(struct reader *reader)
+{
+	while (reader->is_under_way)
+		advance(reader);
+}
+
+static void finish_all(struct cworld *at)
+{
+	(void)at;
+	for (uint32_t i = 0; i < N_READERS; i++)
+		finish(&readers[i]);
+}
+
+/* --- histories -------------------------------------------------------------------------------- */
+
+static void tell_readers(const struct cworld_change *change)
+{
+	for (uint32_t i = 0; i < N_READERS; i++) {
+		struct reader *reader = &readers[i];
+
+		if (!reader->is_under_way || reader->table != change->table ||
+		    !cworld_covers(&change->prefix, reader->target))
+			continue;
+		if (reader->n_changes == MAX_CHANGES) {
+			finish(reader);
+			continue;
+		}
+		reader->changes[reader->n_changes].len = change->prefix.len;
+		reader->changes[reader->n_changes++].value = change->after;
+	}
+}
+
+static void let_read(uint32_t steps)
+{
+	for (uint32_t i = 0; i < steps; i++) {
+		struct reader *reader = &readers[cworld_random(&world, N_READERS)];
+
+		if (reader->is_under_way)
+			advance(reader);
+		else
+			start(reader, &world.tables[cworld_random(&world, world.n_tables)]);
+	}
+}
+
+static uint32_t add_tables(uint64_t kind)
+{
+	static const uint32_t ids[] = { 1, SIXLANE_TABLE_MAIN, UINT32_MAX, 0 };
+	uint32_t want = kind < CWORLD_SHAPES ? 100 : 8;
+
+	if (kind < CWORLD_SHAPES) {
+		cworld_add_table(&world, ids[cworld_random(&world, 2)], (enum cworld_shape)kind,
+				 want + 20);
+		return want;
+	}
+	for (uint32_t i = 0; i < ARRAY_SIZE(ids); i++)
+		cworld_add_table(&world, ids[i],
+				 (enum cworld_shape)cworld_random(&world, CWORLD_SHAPES),
+				 want + 20);
+	return want;
+}
+
+static void build(bool tight)
+{
+	world.chunks_max = SIXLANE_FIB_CHUNKS;
+	assert_int_equal(cworld_build(&world), 0);
+	if (tight)
+		cworld_make_tight(&world, 200 + cworld_random(&world, 2000));
+}
+
+static void operate(bool tight, uint32_t want)
+{
+	struct cworld_change change = cworld_random_change(&world, want);
+	int err;
+
+	/* Before it is made: a grace period within it sees it done, or not. */
+	tell_readers(&change);
+	err = cworld_set(&world, change.table, &change.prefix, change.after);
+	if (err) {
+		assert_true(tight && err == -ENOSPC);
+		assert_int_equal(world.view.fib.word, 0);
+	}
+	/* What is waited for here is then overwritten. */
+	if (err || !cworld_random(&world, 300))
+		build(tight);
+	let_read(cworld_random(&world, 40));
+	if (operation % 500 == 0)
+		cworld_audit(&world);
+}
+
+/*
+ * Grace periods are rare: what was given up waits, and is still read. Or there is so little memory
+ * that they come in the middle of changes.
+ */
+static void play(uint64_t seed)
+{
+	bool tight = seed / (CWORLD_SHAPES + 2) % 2;
+	uint32_t want;
+
+	cworld_open(&world, seed);
+	memset(readers, 0, sizeof(readers));
+	world.grace = finish_all;
+	want = add_tables(seed % (CWORLD_SHAPES + 2));
+	for (uint32_t i = 0; i < world.n_tables; i++)
+		cworld_fill(&world, &world.tables[i], cworld_random(&world, want + 1));
+	build(tight);
+	for (operation = 0; operation < N_OPERATIONS; operation++)
+		operate(tight, want);
+	finish_all(&world);
+	cworld_check_all(&world);
+	cworld_audit(&world);
+	graces += world.graces;
+	cworld_close(&world);
+}
+
+static int tell_seed(void **state)
+{
+	(void)state;
+	if (world.compiled)
+		print_message("failed: SEED=%llu HISTORIES=1, at operation %u\n",
+			      (unsigned long long)world.seed, operation);
+	return 0;
+}
+
+static void test_histories(void **state)
+{
+	const char *given = getenv("HISTORIES"), *given_seed = getenv("SEED");
+	uint64_t n = given ? strtoull(given, NULL, 0) : N_HISTORIES;
+	uint64_t seed = given_seed ? strtoull(given_seed, NULL, 0) : util_now_ns();
+
+	(void)state;
+	print_message("SEED=%llu\n", (unsigned long long)seed);
+	for (uint64_t i = 0; i < n; i++)
+		play(seed + i);
+	print_message("%lu readers, %lu were overtaken by changes, %lu saw several in part; "
+		      "%lu grace periods\n",
+		      finished, overtaken, between, graces);
+	assert_true(overtaken);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_histories, tell_seed) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
