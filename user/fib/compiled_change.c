@@ -206,6 +206,10 @@ int compiled_change_in(struct compiled *compiled, uint32_t *root, const struct r
 	while (*place.entry & SIXLANE_FIB_NODE) {
 		node = compiled_open(&compiled->store, *place.entry);
 		place.leaf = node.header->best;
+		/* As far up as that is cheap, so that no chain grows node by node. Without room for
+		 * it the shape may do as it is. */
+		if (!same_prefixes && is_small(&change, &place) && !rebuild(&change, &place))
+			return 0;
 		cells = (struct cells){ &node, place.depth + node.skip,
 					place.depth + (node.skip ?: 1) };
 		switch (find_in(&change, &place, &node)) {
@@ -213,9 +217,7 @@ int compiled_change_in(struct compiled *compiled, uint32_t *root, const struct r
 			return rebuild(&change, &place);
 		case AMONG_CELLS:
 			set_cells(&change, &cells);
-			return !same_prefixes && is_small(&change, &place)
-				       ? rebuild(&change, &place)
-				       : 0;
+			return 0;
 		default:
 			compiled->store.preferred = sixlane_fib_chunk_of(*place.entry);
 			place.depth = cells.begin + node.stride;
