@@ -20,7 +20,7 @@
 #include "../../user/util.h"
 #include "compiled_world.h"
 
-#define N_HISTORIES 96
+#define N_HISTORIES 192
 #define N_OPERATIONS 3000
 #define N_READERS 24u
 #define MAX_CHANGES 32u /* that one reader sees; then it is hurried to its end */
@@ -282,7 +282,7 @@ static void let_read(uint32_t steps)
 static uint32_t add_tables(uint64_t kind)
 {
 	static const uint32_t ids[] = { 1, SIXLANE_TABLE_MAIN, UINT32_MAX, 0 };
-	uint32_t want = kind < CWORLD_SHAPES ? 100 : 8;
+	uint32_t want = kind < CWORLD_SHAPES ? 60 + 200 * cworld_random(&world, 3) : 8;
 
 	if (kind < CWORLD_SHAPES) {
 		cworld_add_table(&world, ids[cworld_random(&world, 2)], (enum cworld_shape)kind,

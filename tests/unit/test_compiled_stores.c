@@ -17,7 +17,7 @@
 #include "compiled_step.h"
 #include "compiled_world.h"
 
-#define N_HISTORIES 48
+#define N_HISTORIES 32
 #define N_CHANGES 330
 #define MAX_PROBES 96u
 
@@ -207,7 +207,7 @@ static void do_change(uint32_t want)
 static uint32_t add_tables(uint64_t kind)
 {
 	static const uint32_t ids[] = { 1, SIXLANE_TABLE_MAIN, 255, UINT32_MAX, 0, 1000 };
-	uint32_t want = kind < CWORLD_SHAPES ? 60 : 6;
+	uint32_t want = kind < CWORLD_SHAPES ? 40 + 110 * cworld_random(&world, 3) : 6;
 
 	if (kind < CWORLD_SHAPES) {
 		cworld_add_table(&world, ids[cworld_random(&world, 2)], (enum cworld_shape)kind,
