@@ -12,14 +12,18 @@ static int find(const struct compiled_view *view, uint32_t entry, compiled_bits 
 {
 	uint32_t best = 0;
 
-	for (uint32_t level = 0; entry & SIXLANE_FIB_NODE; level++) {
+	for (uint32_t level = 0; level < SIXLANE_FIB_LEVELS; level++) {
 		const uint8_t *chunk = view->chunks[sixlane_fib_chunk_of(entry)], *at;
 		uint32_t skip = sixlane_fib_skip(entry), stride = sixlane_fib_stride(entry),
 			 best_here;
 		struct sixlane_fib_header header;
 		uint64_t key;
 
-		if (level == SIXLANE_FIB_LEVELS || !chunk)
+		if (!(entry & SIXLANE_FIB_NODE)) {
+			*value = entry ?: best;
+			return 0;
+		}
+		if (!chunk)
 			return -ENODATA;
 		at = chunk + sixlane_fib_offset(entry);
 		header.key = __atomic_load_n((const uint32_t *)at, __ATOMIC_RELAXED);
@@ -32,15 +36,15 @@ static int find(const struct compiled_view *view, uint32_t entry, compiled_bits 
 			at += sizeof(key);
 		}
 		best = best_here ?: best;
-		entry = 0;
-		if (compiled_slice(addr, 0, skip) != key)
-			break;
+		if (compiled_slice(addr, 0, skip) != key) {
+			*value = best;
+			return 0;
+		}
 		entry = __atomic_load_n((const uint32_t *)at + compiled_slice(addr, skip, stride),
 					__ATOMIC_ACQUIRE);
 		addr <<= skip + stride;
 	}
-	*value = entry ?: best;
-	return 0;
+	return -ENODATA;
 }
 
 int compiled_find(const struct compiled_view *view, uint32_t table, const union sixlane_addr *addr,
