@@ -12,8 +12,10 @@
 
 #include "compiled_internal.h"
 
-/* So few prefixes are built anew rather than let their shape become a poor one. */
+/* So few prefixes are built anew rather than let their shape become a poor one … */
 #define REBUILD_PREFIXES 32u
+/* … and twice as many for each node that a way has more than this: some planned ones have. */
+#define REBUILD_LEVELS 16u
 
 /* A place that an entry stands in, and which addresses come to it. */
 struct place {
@@ -161,10 +163,36 @@ static bool are_few(const struct radix_node *node, uint32_t *left)
 	return are_few(node->child[0], left) && are_few(node->child[1], left);
 }
 
-static bool is_small(const struct change *change, const struct place *place)
+/* Nodes on the way to the prefix. */
+static uint32_t count_levels(const struct change *change, uint32_t entry)
+{
+	uint32_t n = 0, depth = 0;
+
+	for (; entry & SIXLANE_FIB_NODE && depth < change->dst->len; n++) {
+		struct compiled_node node = compiled_open(&change->compiled->store, entry);
+
+		if (compiled_slice(change->addr, depth, node.skip) != compiled_key(&node))
+			break;
+		depth += node.skip;
+		entry = node.cells[compiled_slice(change->addr, depth, node.stride)];
+		depth += node.stride;
+	}
+	return n;
+}
+
+/* So many prefixes at most are built anew at once when the prefix comes or goes. */
+static uint32_t choose_few(const struct change *change, uint32_t root)
+{
+	uint32_t levels = count_levels(change, root);
+	uint32_t more = levels > REBUILD_LEVELS ? levels - REBUILD_LEVELS : 0;
+
+	return REBUILD_PREFIXES << (more < 24 ? more : 24);
+}
+
+static bool is_small(const struct change *change, const struct place *place, uint32_t few)
 {
 	struct prefix at = { .addr = change->dst->addr, .len = (uint8_t)place->depth };
-	uint32_t left = REBUILD_PREFIXES;
+	uint32_t left = few;
 
 	prefix_mask(&at);
 	return are_few(radix_top_under(change->routes, &at), &left);
@@ -194,6 +222,7 @@ int compiled_change_in(struct compiled *compiled, uint32_t *root, const struct r
 	struct place place = { .entry = root };
 	struct compiled_node node;
 	struct cells cells;
+	uint32_t few;
 
 	*gone = 0;
 	compiled->store.preferred = sixlane_fib_chunk_of(*root);
@@ -203,12 +232,13 @@ int compiled_change_in(struct compiled *compiled, uint32_t *root, const struct r
 								   : 0);
 		return 0;
 	}
+	few = same_prefixes ? 0 : choose_few(&change, *root);
 	while (*place.entry & SIXLANE_FIB_NODE) {
 		node = compiled_open(&compiled->store, *place.entry);
 		place.leaf = node.header->best;
 		/* As far up as that is cheap, so that no chain grows node by node. Without room for
 		 * it the shape may do as it is. */
-		if (!same_prefixes && is_small(&change, &place) && !rebuild(&change, &place))
+		if (few && is_small(&change, &place, few) && !rebuild(&change, &place))
 			return 0;
 		cells = (struct cells){ &node, place.depth + node.skip,
 					place.depth + (node.skip ?: 1) };
