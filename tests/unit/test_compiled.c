@@ -182,6 +182,26 @@ static void test_paths_stay_flat(void **state)
 	}
 }
 
+/* Nor do they become deep where too much is below to be built anew each time. */
+static void test_paths_above_many_stay_flat(void **state)
+{
+	struct cworld_table *table = add_main(CWORLD_HOSTS, 6000);
+	compiled_bits path = table->pool[0];
+
+	(void)state;
+	cworld_fill(&world, table, 5000);
+	assert_int_equal(cworld_build(&world), 0);
+	for (uint32_t len = 1; len < 100; len++) {
+		set(table, path, len, len);
+		/* And to the side of it. */
+		set(table, path ^ (compiled_bits)1 << (128 - len), len, 1000 + len);
+		cworld_check(&world, table, path);
+		assert_true(deepest(table) <= SIXLANE_FIB_LEVELS - 2);
+	}
+	cworld_check_all(&world);
+	cworld_audit(&world);
+}
+
 /*
  * Deeper than any that is planned, which takes a store by hand: a chain of nodes that skip nothing
  * and branch on a bit each, one below the other. A reader that has gone to as many as it may says
@@ -281,10 +301,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 	const struct CMUnitTest tests[] = {
-		TEST(test_absent_until_built),	TEST(test_tables_come_and_go),
-		TEST(test_same_again),		TEST(test_paths_stay_flat),
-		TEST(test_too_deep_is_unknown), TEST(test_churn_of_real_lengths),
-		TEST(test_churn_of_dense),	TEST(test_churn_of_hosts),
+		TEST(test_absent_until_built),
+		TEST(test_tables_come_and_go),
+		TEST(test_same_again),
+		TEST(test_paths_stay_flat),
+		TEST(test_paths_above_many_stay_flat),
+		TEST(test_too_deep_is_unknown),
+		TEST(test_churn_of_real_lengths),
+		TEST(test_churn_of_dense),
+		TEST(test_churn_of_hosts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
