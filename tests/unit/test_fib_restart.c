@@ -77,6 +77,24 @@ static void test_restart(void **state)
 	assert_target(world, "2001:db9::1", via("fe80::9", 3));
 }
 
+/* Where the datapath looks first is free in maps that were there before, too: once nobody looks. */
+static void test_adopt_port_home(void **state)
+{
+	struct world *world = *state;
+
+	restart(world, SIXLANE_MAX_ROUTES);
+	fib_sync_begin(world->fib);
+	set_port(world, 7, SIXLANE_PORT_UP);
+	assert_int_equal(fib_port_slot(world->fib, 7), sixlane_port_home(7));
+	assert_int_equal(world->sim->graces, 1);
+	set_port(world, 9, SIXLANE_PORT_UP);
+	assert_int_equal(fib_port_slot(world->fib, 9), sixlane_port_home(9));
+	set_port(world, 9 + SIXLANE_MAX_PORTS, SIXLANE_PORT_UP);
+	assert_int_not_equal(fib_port_slot(world->fib, 9 + SIXLANE_MAX_PORTS), 0);
+	assert_int_equal(world->sim->graces, 1);
+	fib_sync_end(world->fib);
+}
+
 /* Maps that another hand has written: nothing of it forwards wrongly, nothing of it stays. */
 static void test_adopt_nonsense(void **state)
 {
@@ -176,7 +194,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_sync),	  TEST(test_restart),		TEST(test_adopt_nonsense),
-		TEST(test_adopt_refuses), TEST(test_restart_when_full),
+		TEST(test_adopt_refuses), TEST(test_restart_when_full), TEST(test_adopt_port_home),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

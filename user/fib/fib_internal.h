@@ -277,8 +277,8 @@ int fib_pool_init(struct fib_pool *pool, uint32_t limit);
 void fib_pool_free(struct fib_pool *pool);
 /* 0: none left, nor after a grace period. */
 uint32_t fib_pool_take(struct fib *fib, struct fib_pool *pool);
-/* Take one id, if it is free now. Linear in the pool's size: for ports only. */
-bool fib_pool_take_this(struct fib_pool *pool, uint32_t id);
+/* Take one id, if nobody has it. Linear in the pool's size and may wait: for ports only. */
+bool fib_pool_take_this(struct fib *fib, struct fib_pool *pool, uint32_t id);
 /* Something may still be reading it. */
 void fib_pool_give(struct fib_pool *pool, uint32_t id);
 /* It was never published. */

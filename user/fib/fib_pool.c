@@ -2,7 +2,8 @@
 /*
  * Who gets which id or slot. What is given back may still be in a packet's hands, so it waits in
  * quarantine until a grace period has passed; since that blocks, it is asked for only when a
- * pool would otherwise be empty, and then for all pools and the cells at once.
+ * pool would otherwise be empty or no other id will do, and then for all pools and the cells at
+ * once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -57,12 +58,8 @@ uint32_t fib_pool_take(struct fib *fib, struct fib_pool *pool)
 	return pool->n_free ? pool->free[--pool->n_free] : 0;
 }
 
-bool fib_pool_take_this(struct fib_pool *pool, uint32_t id)
+static bool take_free(struct fib_pool *pool, uint32_t id)
 {
-	if (!id || id >= pool->limit)
-		return false;
-	while (pool->fresh <= id)
-		pool->free[pool->n_free++] = pool->fresh++;
 	for (uint32_t i = 0; i < pool->n_free; i++) {
 		if (pool->free[i] == id) {
 			pool->free[i] = pool->free[--pool->n_free];
@@ -70,6 +67,26 @@ bool fib_pool_take_this(struct fib_pool *pool, uint32_t id)
 		}
 	}
 	return false;
+}
+
+static bool is_quarantined(const struct fib_pool *pool, uint32_t id)
+{
+	for (uint32_t i = 0; i < pool->n_quarantine; i++)
+		if (pool->quarantine[i] == id)
+			return true;
+	return false;
+}
+
+bool fib_pool_take_this(struct fib *fib, struct fib_pool *pool, uint32_t id)
+{
+	if (!id || id >= pool->limit)
+		return false;
+	while (pool->fresh <= id)
+		pool->free[pool->n_free++] = pool->fresh++;
+	if (take_free(pool, id))
+		return true;
+	/* Of maps that were adopted everything is there at first. */
+	return is_quarantined(pool, id) && fib_grace(fib) && take_free(pool, id);
 }
 
 void fib_pool_give(struct fib_pool *pool, uint32_t id)

@@ -45,7 +45,7 @@ static struct fib_port *port_new(struct fib *fib, const struct sixlane_port *con
 	*err = -ENOSPC;
 	/* where the datapath looks first */
 	port->slot = sixlane_port_home(content->ifindex);
-	if (!fib_pool_take_this(&fib->port_pool, port->slot))
+	if (!fib_pool_take_this(fib, &fib->port_pool, port->slot))
 		port->slot = fib_pool_take(fib, &fib->port_pool);
 	if (!port->slot)
 		goto out_free;
