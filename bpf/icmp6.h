@@ -235,7 +235,7 @@ __attribute__((noinline)) int icmp6_find_way(struct icmp6_query *query)
 		return ICMP6_WAY_NONE;
 	if (!icmp6_is_exact(port, &route, query))
 		return ICMP6_WAY_UNSURE;
-	neigh = nexthop_neighbour(route.fate.neighbour, &dst, READ_ONCE(port->ifindex));
+	neigh = nexthop_neighbour(route.fate.neighbour, &dst, port);
 	if (!neigh)
 		return ICMP6_WAY_UNSURE;
 	mac.word = READ_ONCE(neigh->mac.word);

@@ -52,6 +52,8 @@ static __always_inline enum sixlane_verdict nexthop_device_verdict(__u32 flags)
 static __always_inline enum sixlane_verdict nexthop_find_egress(struct packet *pkt)
 {
 	const __u32 alive = SIXLANE_PORT_UP | SIXLANE_PORT_IPV6;
+	const __u32 takes = packet_has_frags(pkt) ? SIXLANE_PORT_XMIT | SIXLANE_PORT_XMIT_FRAGS
+						  : SIXLANE_PORT_XMIT;
 	const struct sixlane_port *port;
 	__u32 slot = pkt->fate.port, ifindex;
 
@@ -64,17 +66,15 @@ static __always_inline enum sixlane_verdict nexthop_find_egress(struct packet *p
 		return SIXLANE_PASS_SAME_PORT;
 	pkt->egress_flags = READ_ONCE(port->flags);
 	pkt->xmit = READ_ONCE(port->xmit);
-	if (!ifindex || (pkt->egress_flags & alive) != alive)
+	if (!ifindex)
+		return SIXLANE_PASS_EGRESS_DOWN;
+	if (likely((pkt->egress_flags & (alive | takes | SIXLANE_PORT_NO_XMIT)) == (alive | takes)))
+		return SIXLANE_FORWARD;
+	if ((pkt->egress_flags & alive) != alive)
 		return SIXLANE_PASS_EGRESS_DOWN;
 	if (pkt->egress_flags & SIXLANE_PORT_NO_XMIT)
 		return nexthop_device_verdict(pkt->egress_flags);
-	if (pkt->generic)
-		return SIXLANE_FORWARD;
-	if (!(pkt->egress_flags & SIXLANE_PORT_XMIT))
-		return SIXLANE_PASS_EGRESS_DEVICE;
-	if (packet_has_frags(pkt) && !(pkt->egress_flags & SIXLANE_PORT_XMIT_FRAGS))
-		return SIXLANE_PASS_EGRESS_DEVICE;
-	return SIXLANE_FORWARD;
+	return pkt->generic ? SIXLANE_FORWARD : SIXLANE_PASS_EGRESS_DEVICE;
 }
 
 /* Slot of a neighbour that is itself the destination; 0: none. */
@@ -97,17 +97,24 @@ static __always_inline int nexthop_is_on_link(const union sixlane_addr *addr, __
 	       neigh->key.addr.halves[1] == addr->halves[1] && neigh->key.ifindex == ifindex;
 }
 
-/* The gateway in a slot, or, if that is 0, the destination itself on the link. NULL: unknown. */
-static __always_inline struct sixlane_neigh *
-nexthop_neighbour(__u32 gateway, const union sixlane_addr *addr, __u32 ifindex)
+static __always_inline struct sixlane_neigh *nexthop_on_link(const union sixlane_addr *addr,
+							     const struct sixlane_port *port)
 {
-	__u32 slot = gateway ? gateway : nexthop_on_link_slot(addr, ifindex);
+	__u32 ifindex = READ_ONCE(port->ifindex), slot = nexthop_on_link_slot(addr, ifindex);
 	struct sixlane_neigh *neigh;
 
 	if (!slot)
 		return NULL;
 	neigh = bpf_map_lookup_elem(&sl_neighbours, &slot);
-	return neigh && (gateway || nexthop_is_on_link(addr, ifindex, neigh)) ? neigh : NULL;
+	return neigh && nexthop_is_on_link(addr, ifindex, neigh) ? neigh : NULL;
+}
+
+/* The gateway in a slot, or, if that is 0, the destination itself on the link. NULL: unknown. */
+static __always_inline struct sixlane_neigh *
+nexthop_neighbour(__u32 gateway, const union sixlane_addr *addr, const struct sixlane_port *port)
+{
+	return gateway ? bpf_map_lookup_elem(&sl_neighbours, &gateway)
+		       : nexthop_on_link(addr, port);
 }
 
 /* Read first: a store would take the line from all other CPUs, packet by packet. */
@@ -133,8 +140,7 @@ static __always_inline enum sixlane_verdict nexthop_find_neighbour(struct packet
 	struct sixlane_neigh *neigh;
 	union sixlane_mac mac;
 
-	neigh = nexthop_neighbour(pkt->fate.neighbour, &pkt->ip6->dst,
-				  READ_ONCE(pkt->egress_port->ifindex));
+	neigh = nexthop_neighbour(pkt->fate.neighbour, &pkt->ip6->dst, pkt->egress_port);
 	if (!neigh)
 		return SIXLANE_PASS_UNRESOLVED;
 	mac.word = READ_ONCE(neigh->mac.word);

@@ -38,12 +38,27 @@ static __always_inline const struct sixlane_port *port_of(__u32 ifindex, __u32 *
 }
 
 static __always_inline void port_set(struct packet *pkt, const struct sixlane_port *port,
-				     __u32 slot)
+				     __u32 slot, __u32 ifindex)
 {
 	pkt->slot = slot;
 	pkt->port = port;
-	pkt->ingress = READ_ONCE(port->ifindex);
+	pkt->ingress = ifindex;
 	pkt->ingress_flags = READ_ONCE(port->flags);
+}
+
+/* The bond that a slave's packet came in by. */
+static __always_inline void port_find_bond(struct packet *pkt)
+{
+	__u32 ifindex = READ_ONCE(pkt->port->lower), slot;
+	const struct sixlane_port *port = port_of(ifindex, &slot);
+
+	if (port) {
+		port_set(pkt, port, slot, ifindex);
+		return;
+	}
+	pkt->slot = 0;
+	pkt->port = NULL;
+	pkt->ingress_flags = 0;
 }
 
 /*
@@ -54,37 +69,49 @@ static __always_inline void port_set(struct packet *pkt, const struct sixlane_po
 static __always_inline void port_find(struct packet *pkt)
 {
 	const __u32 slave = SIXLANE_PORT_SLAVE | SIXLANE_PORT_PASS;
-	const struct sixlane_port *port;
-	__u32 slot, flags;
+	__u32 ifindex = pkt->ctx->ingress_ifindex, slot;
+	const struct sixlane_port *port = port_of(ifindex, &slot);
 
-	port = port_of(pkt->ctx->ingress_ifindex, &slot);
 	if (!port)
 		return;
-	flags = READ_ONCE(port->flags);
-	pkt->generic = flags & SIXLANE_PORT_GENERIC;
-	if (unlikely((flags & slave) == SIXLANE_PORT_SLAVE))
-		port = port_of(READ_ONCE(port->lower), &slot);
-	if (port)
-		port_set(pkt, port, slot);
+	port_set(pkt, port, slot, ifindex);
+	pkt->generic = pkt->ingress_flags & SIXLANE_PORT_GENERIC;
+	if (unlikely((pkt->ingress_flags & slave) == SIXLANE_PORT_SLAVE))
+		port_find_bond(pkt);
 }
+
+/* The first word of sl_meta. */
+union port_meta_head {
+	__u64 word;
+	struct {
+		__u32 abi, flags;
+	};
+};
+_Static_assert(__builtin_offsetof(struct sixlane_meta, abi) == 0 &&
+		       __builtin_offsetof(struct sixlane_meta, flags) == 4,
+	       "one word");
 
 /* Whether the maps may be believed, and the switches that hold for every port. */
 static __always_inline enum sixlane_verdict port_check_all(void)
 {
-	const struct sixlane_meta *meta;
-	__u32 zero = 0, flags;
+	const union port_meta_head good = { .abi = SIXLANE_ABI, .flags = SIXLANE_META_READY };
+	const union port_meta_head asked = {
+		.abi = ~0u,
+		.flags = SIXLANE_META_READY | SIXLANE_META_PASS_ALL | SIXLANE_META_RULES,
+	};
+	const union port_meta_head *meta;
+	union port_meta_head head;
+	__u32 zero = 0;
 
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
-	if (!meta || READ_ONCE(meta->abi) != SIXLANE_ABI)
+	if (!meta)
 		return SIXLANE_PASS_NOT_READY;
-	flags = READ_ONCE(meta->flags);
-	if (!(flags & SIXLANE_META_READY))
+	head.word = READ_ONCE(meta->word);
+	if (likely((head.word & asked.word) == good.word))
+		return SIXLANE_FORWARD;
+	if (head.abi != SIXLANE_ABI || !(head.flags & SIXLANE_META_READY))
 		return SIXLANE_PASS_NOT_READY;
-	if (flags & SIXLANE_META_PASS_ALL)
-		return SIXLANE_PASS_ALL;
-	if (flags & SIXLANE_META_RULES)
-		return SIXLANE_PUNT_RULES;
-	return SIXLANE_FORWARD;
+	return head.flags & SIXLANE_META_PASS_ALL ? SIXLANE_PASS_ALL : SIXLANE_PUNT_RULES;
 }
 
 /* Whether packets that come in by this port may be forwarded. */
@@ -93,10 +120,12 @@ static __always_inline enum sixlane_verdict port_check(const struct packet *pkt)
 	const __u32 never =
 		SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER | SIXLANE_PORT_BACKUP | SIXLANE_PORT_SLAVE;
 
-	if (!pkt->port || !(pkt->ingress_flags & SIXLANE_PORT_INGRESS))
+	if (!pkt->port)
 		return SIXLANE_PASS_UNKNOWN_PORT;
-	if (!(pkt->ingress_flags & never))
+	if (likely((pkt->ingress_flags & (SIXLANE_PORT_INGRESS | never)) == SIXLANE_PORT_INGRESS))
 		return SIXLANE_FORWARD;
+	if (!(pkt->ingress_flags & SIXLANE_PORT_INGRESS))
+		return SIXLANE_PASS_UNKNOWN_PORT;
 	if (pkt->ingress_flags & SIXLANE_PORT_PASS)
 		return SIXLANE_PASS_PORT;
 	return pkt->ingress_flags & SIXLANE_PORT_BACKUP ? SIXLANE_PASS_BOND_SLAVE

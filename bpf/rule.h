@@ -195,35 +195,56 @@ static __always_inline int rule_may_be_ndisc(const struct packet *pkt)
 	return (void *)(type + 1) > packet_end(pkt->ctx) || (*type >= 133 && *type <= 137);
 }
 
+/* What rules lead to. */
+struct rule_answer {
+	__u32 table, value; /* where a route is, and what the trie says */
+};
+
 /*
  * Protocol and ports count as known for the protocols of which it is certain what the flow
- * dissector makes: fragments, tunnels and extension headers are the kernel's.
+ * dissector makes: fragments, tunnels and extension headers are the kernel's. slot: of the ingress
+ * port. enum sixlane_verdict; SIXLANE_FORWARD: *answer is filled in. A function of its own: see
+ * group_hash_rare().
  */
+__attribute__((noinline)) int rule_ask(struct xdp_md *ctx, __u32 tag_bytes, __u32 ip_bytes,
+				       __u32 slot, struct rule_answer *answer)
+{
+	const struct sixlane_port *port = bpf_map_lookup_elem(&sl_ports, &slot);
+	struct packet pkt = { .ctx = ctx, .ip_bytes = ip_bytes };
+	struct rule_query query = { 0 };
+	int verdict;
+
+	if (!port || !answer || tag_bytes > 2 * sizeof(union sixlane_tag) ||
+	    !packet_point(&pkt, tag_bytes))
+		return SIXLANE_PUNT_RULES;
+	query.src = pkt.ip6->src;
+	query.dst = pkt.ip6->dst;
+	query.iif = READ_ONCE(port->iif);
+	query.tclass = (__u8)(pkt.ip6->version_class << 4) | pkt.ip6->class_flow[0] >> 4;
+	query.proto = pkt.ip6->next_header;
+	if (READ_ONCE(port->flags) & SIXLANE_PORT_VRF) {
+		if (rule_may_be_ndisc(&pkt))
+			return SIXLANE_PUNT_RULE;
+		query.vrf_table = READ_ONCE(port->table);
+	}
+	if (proto_has_ports(query.proto) || query.proto == IPPROTO_ICMPV6)
+		query.ports_known = flow_get_ports(&pkt, &query.ports);
+	verdict = rule_walk(&query);
+	answer->table = query.table;
+	answer->value = query.value;
+	return verdict;
+}
+
 static __always_inline enum sixlane_verdict rule_find_by_rules(struct packet *pkt,
 							       struct route *route)
 {
-	const struct packet_ip6 *ip6 = pkt->ip6;
-	struct rule_query query = {
-		.src = ip6->src,
-		.dst = ip6->dst,
-		.iif = READ_ONCE(pkt->port->iif),
-		.tclass = (__u8)(ip6->version_class << 4) | ip6->class_flow[0] >> 4,
-		.proto = ip6->next_header,
-	};
-	enum sixlane_verdict verdict;
+	struct rule_answer answer = { 0 };
+	int verdict = rule_ask(pkt->ctx, pkt->tag_bytes, pkt->ip_bytes, pkt->slot, &answer);
 
-	if (pkt->ingress_flags & SIXLANE_PORT_VRF) {
-		if (rule_may_be_ndisc(pkt))
-			return SIXLANE_PUNT_RULE;
-		query.vrf_table = pkt->table;
-	}
-	if (proto_has_ports(query.proto) || query.proto == IPPROTO_ICMPV6)
-		query.ports_known = flow_get_ports(pkt, &query.ports);
-	verdict = rule_walk(&query);
 	if (verdict != SIXLANE_FORWARD)
 		return packet_decide(pkt, verdict);
-	pkt->table = query.table;
-	route->value = query.value;
+	pkt->table = answer.table;
+	route->value = answer.value;
 	return route_take(route) ? SIXLANE_FORWARD : SIXLANE_PUNT_ROUTE;
 }
 

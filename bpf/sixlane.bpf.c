@@ -53,13 +53,17 @@ int SIXLANE_PROGRAM(struct xdp_md *ctx)
 
 	port_find(&pkt);
 	verdict = walk(&pkt);
-	if (unlikely(verdict != SIXLANE_FORWARD)) {
+	if (likely(verdict == SIXLANE_FORWARD)) {
+		verdict_count(&pkt, SIXLANE_FORWARD);
+	} else {
 		if (verdict == PACKET_DECIDED)
 			verdict = pkt.decided;
 		hint_consider(&pkt, verdict);
+		verdict_count(&pkt, verdict);
+		if (!verdict_redirects(verdict))
+			return verdict_act(verdict);
 	}
-	verdict_count(&pkt, verdict);
-	return verdict_act(&pkt, verdict);
+	return verdict_redirect(&pkt);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -15,8 +15,8 @@ _Static_assert(!SIXLANE_FORWARD, "a step says 'go on' by 0");
 #define VERDICT_BIT_REDIRECT(name, action, string, text) VERDICT_BIT(name, action, REDIRECT)
 #define VERDICT_BIT_DROP(name, action, string, text) VERDICT_BIT(name, action, DROP)
 
-static const __u64 verdict_redirects = 0 SIXLANE_VERDICTS(VERDICT_BIT_REDIRECT);
-static const __u64 verdict_drops = 0 SIXLANE_VERDICTS(VERDICT_BIT_DROP);
+static const __u64 verdict_redirect_bits = 0 SIXLANE_VERDICTS(VERDICT_BIT_REDIRECT);
+static const __u64 verdict_drop_bits = 0 SIXLANE_VERDICTS(VERDICT_BIT_DROP);
 _Static_assert((0 SIXLANE_VERDICTS(VERDICT_BIT_REDIRECT)) ==
 		       (1ull << SIXLANE_FORWARD | 1ull << SIXLANE_ANSWER_TOO_BIG),
 	       "only where these come from is xmit set");
@@ -37,17 +37,25 @@ static __always_inline void verdict_count(const struct packet *pkt, enum sixlane
 	counter->bytes += pkt->bytes;
 }
 
-/*
- * The XDP action. bpf_redirect() by ifindex only notes the target and says XDP_REDIRECT; the
- * one thing it refuses are flags, and there are none.
- */
-static __always_inline int verdict_act(const struct packet *pkt, enum sixlane_verdict verdict)
+/* Whether the frame leaves by xmit. */
+static __always_inline int verdict_redirects(enum sixlane_verdict verdict)
 {
-	if (likely(verdict == SIXLANE_FORWARD) || verdict_redirects >> verdict & 1)
-		return (int)bpf_redirect(pkt->xmit, 0);
-	if (verdict_drops >> verdict & 1)
-		return XDP_DROP;
-	return XDP_PASS;
+	return verdict_redirect_bits >> verdict & 1;
+}
+
+/*
+ * bpf_redirect() by ifindex only notes the target and says XDP_REDIRECT; the one thing it refuses
+ * are flags, and there are none.
+ */
+static __always_inline int verdict_redirect(const struct packet *pkt)
+{
+	return (int)bpf_redirect(pkt->xmit, 0);
+}
+
+/* The XDP action of any other. */
+static __always_inline int verdict_act(enum sixlane_verdict verdict)
+{
+	return verdict_drop_bits >> verdict & 1 ? XDP_DROP : XDP_PASS;
 }
 
 #endif

@@ -67,26 +67,20 @@ static __always_inline enum sixlane_verdict vlan_enter(struct packet *pkt, __u32
 	own.tci = tag->tci & VLAN_VID_MASK;
 	port = vlan_port(pkt, own, &slot, &taken);
 	if (port) {
-		port_set(pkt, port, slot);
+		port_set(pkt, port, slot, READ_ONCE(port->ifindex));
 		return SIXLANE_FORWARD;
 	}
 	/* VID 0 tells a priority and no VLAN. */
 	return own.tci || taken ? SIXLANE_PASS_VLAN_UNKNOWN : SIXLANE_FORWARD;
 }
 
-/*
- * Sets untagged, then also eth and ip6; else tag_bytes and addressed, and port and what hangs on
- * it become the VLAN device's.
- */
-static __always_inline enum sixlane_verdict vlan_find_port(struct packet *pkt)
+/* All tags, from the outermost on. */
+static __always_inline enum sixlane_verdict vlan_enter_all(struct packet *pkt)
 {
 	const struct packet_eth *eth;
 	enum sixlane_verdict verdict;
 	int more;
 
-	pkt->untagged = packet_point(pkt, 0) && pkt->eth->type == bpf_htons(ETH_P_IPV6);
-	if (likely(pkt->untagged) || !pkt->port)
-		return SIXLANE_FORWARD;
 	verdict = vlan_enter(pkt, 0, &more);
 	if (verdict != SIXLANE_FORWARD || !more)
 		return verdict;
@@ -97,6 +91,63 @@ static __always_inline enum sixlane_verdict vlan_find_port(struct packet *pkt)
 	if ((void *)(eth + 1) <= packet_end(pkt->ctx) && vlan_is_tag(eth->type))
 		return SIXLANE_PUNT_VLAN_DEPTH;
 	return SIXLANE_FORWARD;
+}
+
+/* What the tags have told, in one word. */
+union vlan_found {
+	__u64 word;
+	struct {
+		__u32 slot; /* of the port so far */
+		__u8 tag_bytes, addressed;
+		__u16 verdict;
+	};
+};
+
+/* A function of its own: see group_hash_rare(). The word of union vlan_found. */
+__attribute__((noinline)) __u64 vlan_read(struct xdp_md *ctx, __u32 slot)
+{
+	const struct sixlane_port *port = bpf_map_lookup_elem(&sl_ports, &slot);
+	union vlan_found found = { .slot = slot };
+	struct packet pkt = { .ctx = ctx };
+
+	if (!port)
+		return found.word;
+	port_set(&pkt, port, slot, READ_ONCE(port->ifindex));
+	found.verdict = vlan_enter_all(&pkt);
+	found.slot = pkt.slot;
+	found.tag_bytes = (__u8)pkt.tag_bytes;
+	found.addressed = (__u8)pkt.addressed;
+	return found.word;
+}
+
+static __always_inline enum sixlane_verdict vlan_take(struct packet *pkt, union vlan_found found)
+{
+	const struct sixlane_port *port;
+	__u32 slot = found.slot;
+
+	/* 0, 4 or 8: a mask is a bound that Linux 6.1 does not lose sight of. */
+	pkt->tag_bytes = found.tag_bytes & (3 * sizeof(union sixlane_tag));
+	pkt->addressed = found.addressed;
+	port = bpf_map_lookup_elem(&sl_ports, &slot);
+	if (!port)
+		return SIXLANE_PASS_VLAN_UNKNOWN;
+	port_set(pkt, port, slot, READ_ONCE(port->ifindex));
+	return found.verdict ? packet_decide(pkt, found.verdict) : SIXLANE_FORWARD;
+}
+
+/*
+ * Sets untagged, then also eth and ip6; else tag_bytes and addressed, and port and what hangs on
+ * it become the VLAN device's.
+ */
+static __always_inline enum sixlane_verdict vlan_find_port(struct packet *pkt)
+{
+	union vlan_found found;
+
+	pkt->untagged = packet_point(pkt, 0) && pkt->eth->type == bpf_htons(ETH_P_IPV6);
+	if (likely(pkt->untagged) || !pkt->port)
+		return SIXLANE_FORWARD;
+	found.word = vlan_read(pkt->ctx, pkt->slot);
+	return vlan_take(pkt, found);
 }
 
 /* Bytes of tags that frames to the egress port carry. */
