@@ -188,10 +188,9 @@ static __always_inline int exception_may_be(const union sixlane_addr *dst, __u32
 	return exception_lookup(&key, check) || exception_may_be_missing(route, &key.dst);
 }
 
-/* Sets mtu and exception, and fate to the exception's. */
+/* Sets mtu, exception and fate to the exception's. */
 static __always_inline enum sixlane_verdict exception_apply(struct packet *pkt)
 {
-	pkt->mtu = READ_ONCE(pkt->next_hop->mtu);
 	if (likely(!(pkt->route & ROUTE_MARKS)) || pkt->fate.kind != SIXLANE_FORWARD)
 		return SIXLANE_FORWARD;
 	return exception_find(pkt);

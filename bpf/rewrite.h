@@ -56,10 +56,13 @@ static __always_inline void rewrite_tags(const struct packet *pkt, __u32 tag_byt
 	at[1].tci = tag.tci;
 }
 
-/* The frame keeps its length: no tags, neither in nor out, and no padding. */
-static __always_inline int rewrite_fits(const struct packet *pkt)
+/*
+ * The frame keeps its length and goes to the egress port itself: no tags, neither in nor out, and
+ * no padding. Behind the packet there is nothing, so before it there are no tags.
+ */
+static __always_inline int rewrite_is_plain(const struct packet *pkt)
 {
-	return pkt->untagged && !(pkt->egress_flags & SIXLANE_PORT_TAGGED) &&
+	return !(pkt->egress_flags & (SIXLANE_PORT_TAGGED | SIXLANE_PORT_SLAVES)) &&
 	       pkt->bytes == sizeof(struct packet_eth) + pkt->ip_bytes;
 }
 
@@ -76,21 +79,22 @@ static __always_inline void rewrite_macs(const struct packet *pkt)
 	eth->src[2] = src_mac.pieces[2];
 }
 
-static __always_inline enum sixlane_verdict rewrite_packet(struct packet *pkt)
+static __always_inline void rewrite_headers(const struct packet *pkt)
 {
-	enum sixlane_verdict verdict;
-	__u32 tag_bytes;
-
-	if (unlikely(!rewrite_fits(pkt))) {
-		tag_bytes = vlan_egress_bytes(pkt);
-		verdict = rewrite_resize(pkt, tag_bytes);
-		if (verdict != SIXLANE_FORWARD)
-			return verdict;
-		if (tag_bytes)
-			rewrite_tags(pkt, tag_bytes);
-	}
 	rewrite_macs(pkt);
 	pkt->ip6->hop_limit--;
+}
+
+static __always_inline enum sixlane_verdict rewrite_packet(struct packet *pkt)
+{
+	__u32 tag_bytes = vlan_egress_bytes(pkt);
+	enum sixlane_verdict verdict = rewrite_resize(pkt, tag_bytes);
+
+	if (verdict != SIXLANE_FORWARD)
+		return verdict;
+	if (tag_bytes)
+		rewrite_tags(pkt, tag_bytes);
+	rewrite_headers(pkt);
 	return SIXLANE_FORWARD;
 }
 

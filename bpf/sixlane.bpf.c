@@ -25,6 +25,25 @@
 #define SIXLANE_PROGRAM sixlane
 #endif
 
+/* By which next hop. Most routes have one, and no exceptions, which one comparison tells. */
+static __always_inline enum sixlane_verdict walk_choose(struct packet *pkt)
+{
+	pkt->mtu = READ_ONCE(pkt->next_hop->mtu);
+	if (likely(!(pkt->fate.kind | (pkt->route & ROUTE_MARKS))))
+		return SIXLANE_FORWARD;
+	return group_choose(pkt) ?: exception_apply(pkt) ?: nexthop_check_fate(pkt);
+}
+
+/* Out by what was found. Most frames keep their length and leave by the device itself. */
+static __always_inline enum sixlane_verdict walk_leave(struct packet *pkt)
+{
+	if (likely(rewrite_is_plain(pkt))) {
+		rewrite_headers(pkt);
+		return SIXLANE_FORWARD;
+	}
+	return bond_choose_slave(pkt) ?: rewrite_packet(pkt);
+}
+
 static __always_inline enum sixlane_verdict walk(struct packet *pkt)
 {
 	return port_check_all() ?:
@@ -34,15 +53,12 @@ static __always_inline enum sixlane_verdict walk(struct packet *pkt)
 	       parse_addressee(pkt) ?:
 	       parse_ip6(pkt) ?:
 	       rule_find_route(pkt) ?:
-	       group_choose(pkt) ?:
-	       exception_apply(pkt) ?:
-	       nexthop_check_fate(pkt) ?:
+	       walk_choose(pkt) ?:
 	       nexthop_check_forwarding(pkt) ?:
 	       nexthop_find_egress(pkt) ?:
 	       mtu_check(pkt) ?:
 	       nexthop_find_neighbour(pkt) ?:
-	       bond_choose_slave(pkt) ?:
-	       rewrite_packet(pkt);
+	       walk_leave(pkt);
 }
 
 SEC(SIXLANE_SECTION)
