@@ -96,9 +96,6 @@ static __always_inline enum sixlane_verdict mtu_check(struct packet *pkt)
 		.exception = pkt->exception,
 		.flags = mtu_flags(pkt),
 	};
-	/* Not XDP_TX for an answer: of veth's it wakes up no peer that has no program of its own.
-	 */
-	pkt->xmit = pkt->ctx->ingress_ifindex;
 	return packet_decide(pkt, mtu_judge(pkt->ctx, &query));
 }
 

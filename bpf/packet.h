@@ -45,11 +45,34 @@ struct packet_ip6 {
 };
 _Static_assert(sizeof(struct packet_ip6) == 40, "RFC 8200 section 3");
 
-/* A MAC word as the 16-bit pieces that frames are read and written by. */
+/*
+ * A MAC word as the pieces that frames are read and written by: of an untagged one at NET_IP_ALIGN
+ * the last 32 bits of the destination and the first of the source are aligned.
+ */
 union packet_mac {
 	__u64 word;
 	__be16 pieces[4];
+	__be32 first;
+	struct {
+		__be16 before;
+		__be32 last;
+		__be16 flags;
+	} __attribute__((packed));
 };
+_Static_assert(sizeof(union packet_mac) == 8, "a MAC and its flags");
+
+/* Others read the same bytes by 16 bits. */
+typedef __be32 __attribute__((may_alias)) packet_be32;
+
+static __always_inline packet_be32 *packet_mac_last(__be16 mac[3])
+{
+	return (void *)&mac[1];
+}
+
+static __always_inline packet_be32 *packet_mac_first(__be16 mac[3])
+{
+	return (void *)&mac[0];
+}
 
 /* What most packets do is laid out in a row, and what few do behind it. */
 #define likely(condition) __builtin_expect(!!(condition), 1)

@@ -133,13 +133,11 @@ static __always_inline enum sixlane_verdict port_check(const struct packet *pkt)
 }
 
 /* Whether a frame is sent to this port's own MAC. */
-static __always_inline int port_has_mac(const struct sixlane_port *port,
-					const struct packet_eth *eth)
+static __always_inline int port_has_mac(const struct sixlane_port *port, struct packet_eth *eth)
 {
 	union packet_mac mac = { .word = READ_ONCE(port->mac.word) };
 
-	return !((eth->dst[0] ^ mac.pieces[0]) | (eth->dst[1] ^ mac.pieces[1]) |
-		 (eth->dst[2] ^ mac.pieces[2]));
+	return !((eth->dst[0] ^ mac.before) | (*packet_mac_last(eth->dst) ^ mac.last));
 }
 
 #endif

@@ -71,11 +71,9 @@ static __always_inline void rewrite_macs(const struct packet *pkt)
 	union packet_mac src_mac = { .word = READ_ONCE(pkt->egress_port->mac.word) };
 	struct packet_eth *eth = pkt->eth;
 
-	eth->dst[0] = pkt->dst_mac.pieces[0];
-	eth->dst[1] = pkt->dst_mac.pieces[1];
-	eth->dst[2] = pkt->dst_mac.pieces[2];
-	eth->src[0] = src_mac.pieces[0];
-	eth->src[1] = src_mac.pieces[1];
+	eth->dst[0] = pkt->dst_mac.before;
+	*packet_mac_last(eth->dst) = pkt->dst_mac.last;
+	*packet_mac_first(eth->src) = src_mac.first;
 	eth->src[2] = src_mac.pieces[2];
 }
 

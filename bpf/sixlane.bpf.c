@@ -25,26 +25,8 @@
 #define SIXLANE_PROGRAM sixlane
 #endif
 
-/* By which next hop. Most routes have one, and no exceptions, which one comparison tells. */
-static __always_inline enum sixlane_verdict walk_choose(struct packet *pkt)
-{
-	pkt->mtu = READ_ONCE(pkt->next_hop->mtu);
-	if (likely(!(pkt->fate.kind | (pkt->route & ROUTE_MARKS))))
-		return SIXLANE_FORWARD;
-	return group_choose(pkt) ?: exception_apply(pkt) ?: nexthop_check_fate(pkt);
-}
-
-/* Out by what was found. Most frames keep their length and leave by the device itself. */
-static __always_inline enum sixlane_verdict walk_leave(struct packet *pkt)
-{
-	if (likely(rewrite_is_plain(pkt))) {
-		rewrite_headers(pkt);
-		return SIXLANE_FORWARD;
-	}
-	return bond_choose_slave(pkt) ?: rewrite_packet(pkt);
-}
-
-static __always_inline enum sixlane_verdict walk(struct packet *pkt)
+/* From the port to the route. */
+static __always_inline enum sixlane_verdict walk_in(struct packet *pkt)
 {
 	return port_check_all() ?:
 	       vlan_find_port(pkt) ?:
@@ -52,13 +34,16 @@ static __always_inline enum sixlane_verdict walk(struct packet *pkt)
 	       parse_frame(pkt) ?:
 	       parse_addressee(pkt) ?:
 	       parse_ip6(pkt) ?:
-	       rule_find_route(pkt) ?:
-	       walk_choose(pkt) ?:
-	       nexthop_check_forwarding(pkt) ?:
+	       rule_find_route(pkt);
+}
+
+/* From one next hop to its neighbour. */
+static __always_inline enum sixlane_verdict walk_out(struct packet *pkt)
+{
+	return nexthop_check_forwarding(pkt) ?:
 	       nexthop_find_egress(pkt) ?:
 	       mtu_check(pkt) ?:
-	       nexthop_find_neighbour(pkt) ?:
-	       walk_leave(pkt);
+	       nexthop_find_neighbour(pkt);
 }
 
 SEC(SIXLANE_SECTION)
@@ -66,20 +51,49 @@ int SIXLANE_PROGRAM(struct xdp_md *ctx)
 {
 	struct packet pkt = { .ctx = ctx, .bytes = packet_bytes(ctx) };
 	enum sixlane_verdict verdict;
+	__u32 ifindex;
 
 	port_find(&pkt);
-	verdict = walk(&pkt);
-	if (likely(verdict == SIXLANE_FORWARD)) {
-		verdict_count(&pkt, SIXLANE_FORWARD);
-	} else {
-		if (verdict == PACKET_DECIDED)
-			verdict = pkt.decided;
-		hint_consider(&pkt, verdict);
-		verdict_count(&pkt, verdict);
-		if (!verdict_redirects(verdict))
-			return verdict_act(verdict);
-	}
-	return verdict_redirect(&pkt);
+	verdict = walk_in(&pkt);
+	if (unlikely(verdict != SIXLANE_FORWARD))
+		goto ended;
+	pkt.mtu = READ_ONCE(pkt.next_hop->mtu);
+	if (unlikely(pkt.fate.kind | (pkt.route & ROUTE_MARKS)))
+		goto choose;
+chosen:
+	verdict = walk_out(&pkt);
+	if (unlikely(verdict != SIXLANE_FORWARD))
+		goto ended;
+	if (unlikely(!rewrite_is_plain(&pkt)))
+		goto resize;
+	rewrite_headers(&pkt);
+forward:
+	verdict_count(&pkt, SIXLANE_FORWARD);
+	ifindex = pkt.xmit;
+redirect:
+	return verdict_redirect(ifindex);
+
+	/* Few packets come here. The compiler for BPF lays code out as it stands in the source. */
+choose:
+	verdict = group_choose(&pkt) ?: exception_apply(&pkt) ?: nexthop_check_fate(&pkt);
+	if (verdict == SIXLANE_FORWARD)
+		goto chosen;
+	goto ended;
+resize:
+	verdict = bond_choose_slave(&pkt) ?: rewrite_packet(&pkt);
+	if (verdict == SIXLANE_FORWARD)
+		goto forward;
+ended:
+	if (verdict == PACKET_DECIDED)
+		verdict = pkt.decided;
+	hint_consider(&pkt, verdict);
+	verdict_count(&pkt, verdict);
+	if (!verdict_redirects(verdict))
+		return verdict_act(verdict);
+	/* Not XDP_TX for an answer: of veth's it wakes up no peer that has no program of its own.
+	 */
+	ifindex = ctx->ingress_ifindex;
+	goto redirect;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

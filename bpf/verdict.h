@@ -19,7 +19,7 @@ static const __u64 verdict_redirect_bits = 0 SIXLANE_VERDICTS(VERDICT_BIT_REDIRE
 static const __u64 verdict_drop_bits = 0 SIXLANE_VERDICTS(VERDICT_BIT_DROP);
 _Static_assert((0 SIXLANE_VERDICTS(VERDICT_BIT_REDIRECT)) ==
 		       (1ull << SIXLANE_FORWARD | 1ull << SIXLANE_ANSWER_TOO_BIG),
-	       "only where these come from is xmit set");
+	       "what leaves and is not forwarded is an answer, which turns back");
 
 /* Plain additions: a CPU's own counters are touched by one packet at a time. */
 static __always_inline void verdict_count(const struct packet *pkt, enum sixlane_verdict verdict)
@@ -37,7 +37,7 @@ static __always_inline void verdict_count(const struct packet *pkt, enum sixlane
 	counter->bytes += pkt->bytes;
 }
 
-/* Whether the frame leaves by xmit. */
+/* Whether the frame leaves. */
 static __always_inline int verdict_redirects(enum sixlane_verdict verdict)
 {
 	return verdict_redirect_bits >> verdict & 1;
@@ -47,9 +47,9 @@ static __always_inline int verdict_redirects(enum sixlane_verdict verdict)
  * bpf_redirect() by ifindex only notes the target and says XDP_REDIRECT; the one thing it refuses
  * are flags, and there are none.
  */
-static __always_inline int verdict_redirect(const struct packet *pkt)
+static __always_inline int verdict_redirect(__u32 ifindex)
 {
-	return (int)bpf_redirect(pkt->xmit, 0);
+	return (int)bpf_redirect(ifindex, 0);
 }
 
 /* The XDP action of any other. */
