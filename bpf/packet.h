@@ -27,6 +27,7 @@ struct packet_eth {
 	__be16 src[3];
 	__be16 type;
 };
+#define PACKET_ETH_BYTES ((__u32)sizeof(struct packet_eth)) /* where the sum has 32 bits */
 _Static_assert(sizeof(struct packet_eth) == 14, "Ethernet II header");
 
 struct packet_ip6 {

@@ -46,7 +46,7 @@ static __always_inline enum sixlane_verdict parse_frame(struct packet *pkt)
 	if (pkt->ip6->version_class >> 4 != 6)
 		return SIXLANE_PASS_NOT_IPV6;
 	pkt->ip_bytes = sizeof(struct packet_ip6) + bpf_ntohs(pkt->ip6->payload_len);
-	if (pkt->ip_bytes > pkt->bytes - sizeof(struct packet_eth) - pkt->tag_bytes)
+	if (pkt->ip_bytes > pkt->bytes - PACKET_ETH_BYTES - pkt->tag_bytes)
 		return SIXLANE_PASS_TRUNCATED;
 	return SIXLANE_FORWARD;
 }
@@ -62,17 +62,17 @@ static __always_inline enum sixlane_verdict parse_addressee(const struct packet 
 }
 
 /*
- * ff00::/8, fe80::/10, :: and ::1: never forwarded, neither from nor to. The first 16 bits tell of
+ * ff00::/8, fe80::/10, :: and ::1: never forwarded, neither from nor to. The first byte tells of
  * nearly all addresses that they are none of these, by one comparison.
  */
 static __always_inline int parse_addr_is_scoped(const union sixlane_addr *addr)
 {
-	__u32 first = bpf_ntohs(addr->pieces[0]);
+	__u32 first = addr->bytes[0];
 
-	if (likely(first - 1 < 0xfe7f))
+	if (likely(first - 1 < 0xfd))
 		return 0;
 	if (first)
-		return first >= 0xff00 || first < 0xfec0;
+		return first == 0xff || (addr->bytes[1] & 0xc0) == 0x80;
 	return !addr->halves[0] && !(addr->halves[1] & ~bpf_cpu_to_be64(1));
 }
 

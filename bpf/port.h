@@ -137,7 +137,11 @@ static __always_inline int port_has_mac(const struct sixlane_port *port, struct 
 {
 	union packet_mac mac = { .word = READ_ONCE(port->mac.word) };
 
-	return !((eth->dst[0] ^ mac.before) | (*packet_mac_last(eth->dst) ^ mac.last));
+	__u32 unlike = (eth->dst[0] ^ mac.before) | (*packet_mac_last(eth->dst) ^ mac.last);
+
+	/* or else clang makes two comparisons of it */
+	asm("" : "+r"(unlike));
+	return !unlike;
 }
 
 #endif

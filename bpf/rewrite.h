@@ -63,7 +63,7 @@ static __always_inline void rewrite_tags(const struct packet *pkt, __u32 tag_byt
 static __always_inline int rewrite_is_plain(const struct packet *pkt)
 {
 	return !(pkt->egress_flags & (SIXLANE_PORT_TAGGED | SIXLANE_PORT_SLAVES)) &&
-	       pkt->bytes == sizeof(struct packet_eth) + pkt->ip_bytes;
+	       pkt->bytes == PACKET_ETH_BYTES + pkt->ip_bytes;
 }
 
 static __always_inline void rewrite_macs(const struct packet *pkt)

@@ -30,7 +30,6 @@
 
 union sixlane_addr {
 	__u8 bytes[16];
-	__be16 pieces[8];
 	__be32 words[4];
 	__be64 halves[2];
 };
