@@ -26,36 +26,37 @@ static __always_inline __u32 compiled_load(const __u8 *chunk, __u32 offset)
 }
 
 /*
- * The leaf that an address, in host order, comes to from a root on; 0: none. Nodes are placed so
- * that those of a way mostly lie in one chunk.
+ * The leaf that an address, in host order, comes to from a root on, within so many nodes; 0: none.
+ * Nodes of a way mostly lie in one chunk.
  */
-static __always_inline __u32 compiled_find(__u32 entry, __u64 high, __u64 low)
+static __always_inline __u32 compiled_walk(__u32 entry, __u64 high, __u64 low, __u32 levels)
 {
-	__u32 best = 0, number = SIXLANE_FIB_CHUNKS;
-	const __u8 *chunk = 0;
+	__u32 number = sixlane_fib_chunk_of(entry), best = 0;
+	const __u8 *chunk = compiled_chunk(number);
 
 #pragma clang loop unroll(disable)
-	for (__u32 level = 0; level < SIXLANE_FIB_LEVELS; level++) {
+	for (__u32 level = 0; level < levels; level++) {
 		__u32 at = sixlane_fib_offset(entry), skip = sixlane_fib_skip(entry);
-		__u32 stride = sixlane_fib_stride(entry), cells = at + SIXLANE_FIB_HEADER_BYTES;
-		__u32 best_here, next;
+		__u32 stride = sixlane_fib_stride(entry), cells, best_here, next;
 		__u64 key;
 
 		if (!(entry & SIXLANE_FIB_NODE))
 			return entry ?: best;
-		if (sixlane_fib_chunk_of(entry) != number) {
+		if (unlikely(sixlane_fib_chunk_of(entry) != number)) {
 			number = sixlane_fib_chunk_of(entry);
 			chunk = compiled_chunk(number);
 		}
-		if (!chunk)
+		if (unlikely(!chunk))
 			break;
+		cells = at + sizeof(struct sixlane_fib_header);
 		key = compiled_load(chunk, at);
 		best_here = compiled_load(chunk, at + 4);
-		if (skip == SIXLANE_FIB_SKIP_LONG) {
-			skip = key & 63;
-			key = compiled_load(chunk, cells) | (__u64)compiled_load(chunk, cells + 4)
-								    << 32;
-			cells += SIXLANE_FIB_LONG_HEADER_BYTES - SIXLANE_FIB_HEADER_BYTES;
+		if (unlikely(skip == SIXLANE_FIB_SKIP_LONG)) {
+			key |= (__u64)best_here << 32;
+			skip = sixlane_fib_long_skip(key);
+			key = sixlane_fib_long_key(key);
+			best_here = compiled_load(chunk, cells);
+			cells += 4;
 		}
 		next = compiled_load(chunk,
 				     cells + 4 * (__u32)sixlane_fib_bits(high << skip, stride));
@@ -68,6 +69,22 @@ static __always_inline __u32 compiled_find(__u32 entry, __u64 high, __u64 low)
 		low <<= skip;
 	}
 	return COMPILED_UNKNOWN;
+}
+
+/* Not static: the verifier goes through it once. */
+__attribute__((noinline)) __u32 compiled_find_far(__u32 root, __u64 high, __u64 low)
+{
+	return compiled_walk(root, high, low, SIXLANE_FIB_LEVELS);
+}
+
+/* Hardly any way is longer; where a return is made safe against speculation, a call costs 8 ns. */
+#define COMPILED_NEAR 6u
+
+static __always_inline __u32 compiled_find(__u32 root, __u64 high, __u64 low)
+{
+	__u32 found = compiled_walk(root, high, low, COMPILED_NEAR);
+
+	return unlikely(found == COMPILED_UNKNOWN) ? compiled_find_far(root, high, low) : found;
 }
 
 #endif

@@ -77,7 +77,7 @@ static __always_inline int hint_is_to_us(const struct packet *pkt, const struct 
 	/* Where local is not laid over the port's table it stands as it is, but for a VRF's. */
 	if (flags & SIXLANE_PORT_RULES && !(flags & SIXLANE_PORT_VRF))
 		table = HINT_LOCAL_TABLE;
-	if (route_by_destination(table, &pkt->ip6->dst, &route) != SIXLANE_FORWARD)
+	if (route_by_destination(table, &pkt->ip6->dst, ROUTE_SHARED, &route) != SIXLANE_FORWARD)
 		return 0;
 	return route.fate.kind == SIXLANE_PASS_LOCAL || route.fate.kind == SIXLANE_PASS_ANYCAST;
 }

@@ -225,7 +225,8 @@ __attribute__((noinline)) int icmp6_find_way(struct icmp6_query *query)
 	slot = query->slot;
 	dst = query->dst;
 	port = bpf_map_lookup_elem(&sl_ports, &slot);
-	if (!port || route_by_destination(READ_ONCE(port->table), &dst, &route) != SIXLANE_FORWARD)
+	if (!port || route_by_destination(READ_ONCE(port->table), &dst, ROUTE_SHARED, &route) !=
+			     SIXLANE_FORWARD)
 		return ICMP6_WAY_UNSURE;
 	if (route.fate.kind == SIXLANE_PASS_LOCAL || route.fate.kind == SIXLANE_PASS_ANYCAST)
 		return ICMP6_WAY_NONE;

@@ -75,10 +75,6 @@ static __always_inline packet_be32 *packet_mac_first(__be16 mac[3])
 	return (void *)&mac[0];
 }
 
-/* What most packets do is laid out in a row, and what few do behind it. */
-#define likely(condition) __builtin_expect(!!(condition), 1)
-#define unlikely(condition) __builtin_expect(!!(condition), 0)
-
 struct packet {
 	struct xdp_md *ctx;
 	__u32 bytes;	 /* of the frame as it came in */

@@ -74,15 +74,6 @@ __attribute__((noinline)) __u32 route_find_in_trie(__u32 table, __be64 high, __b
 	return found ? READ_ONCE(*found) : 0;
 }
 
-/*
- * The same by the compiled FIB; COMPILED_UNKNOWN: it does not say. The main table's root is at
- * hand, those of others are found by their id, in the same way.
- */
-__attribute__((noinline)) __u32 route_find_compiled(__u32 root, __u64 high, __u64 low)
-{
-	return compiled_find(root, high, low);
-}
-
 /* Where a table begins; 0: it has no routes. */
 static __always_inline __u32 route_root(union sixlane_fib fib, __u32 table)
 {
@@ -90,12 +81,16 @@ static __always_inline __u32 route_root(union sixlane_fib fib, __u32 table)
 
 	if (likely(table == SIXLANE_TABLE_MAIN))
 		return fib.main;
-	root = route_find_compiled(fib.tables, (__u64)table << 32, 0);
+	root = compiled_find_far(fib.tables, (__u64)table << 32, 0);
 	return root && root != COMPILED_UNKNOWN ? root | SIXLANE_FIB_NODE : root;
 }
 
+/* Where the lookup's code stands: right here, or where several callers share it. */
+enum route_code { ROUTE_HERE, ROUTE_SHARED };
+
 /* The value; 0: no route. */
-static __always_inline __u32 route_find(__u32 table, const union sixlane_addr *dst)
+static __always_inline __u32 route_find(__u32 table, const union sixlane_addr *dst,
+					enum route_code code)
 {
 	const struct sixlane_meta *meta;
 	union sixlane_fib fib;
@@ -109,18 +104,20 @@ static __always_inline __u32 route_find(__u32 table, const union sixlane_addr *d
 	if (fib.word && READ_ONCE(meta->fib_engine) == SIXLANE_ENGINE_COMPILED)
 		found = route_root(fib, table);
 	if (found && found != COMPILED_UNKNOWN)
-		found = route_find_compiled(found, bpf_be64_to_cpu(dst->halves[0]),
-					    bpf_be64_to_cpu(dst->halves[1]));
+		found = (code == ROUTE_HERE ? compiled_find : compiled_find_far)(
+			found, bpf_be64_to_cpu(dst->halves[0]), bpf_be64_to_cpu(dst->halves[1]));
 	if (unlikely(found == COMPILED_UNKNOWN))
 		return route_find_in_trie(table, dst->halves[0], dst->halves[1]);
 	return found;
 }
 
 /* By destination alone. SIXLANE_FORWARD: *route is filled in. SIXLANE_PASS_NO_ROUTE: none. */
-static __always_inline enum sixlane_verdict
-route_by_destination(__u32 table, const union sixlane_addr *dst, struct route *route)
+static __always_inline enum sixlane_verdict route_by_destination(__u32 table,
+								 const union sixlane_addr *dst,
+								 enum route_code code,
+								 struct route *route)
 {
-	route->value = route_find(table, dst);
+	route->value = route_find(table, dst, code);
 	if (!route->value)
 		return SIXLANE_PASS_NO_ROUTE;
 	return route_take(route) ? SIXLANE_FORWARD : SIXLANE_PUNT_ROUTE;
@@ -129,9 +126,9 @@ route_by_destination(__u32 table, const union sixlane_addr *dst, struct route *r
 /* As above, by both. */
 static __always_inline enum sixlane_verdict route_lookup(__u32 table, const union sixlane_addr *dst,
 							 const union sixlane_addr *src,
-							 struct route *route)
+							 enum route_code code, struct route *route)
 {
-	enum sixlane_verdict verdict = route_by_destination(table, dst, route);
+	enum sixlane_verdict verdict = route_by_destination(table, dst, code, route);
 
 	if (verdict != SIXLANE_FORWARD)
 		return verdict;

@@ -125,7 +125,7 @@ static __always_inline enum sixlane_verdict rule_apply(struct rule_query *query,
 
 	if (rule->action != SIXLANE_RULE_LOOKUP)
 		return sixlane_is_fate(rule->fate) ? rule->fate : SIXLANE_PUNT_RULES;
-	verdict = route_lookup(table, &query->dst, &query->src, &route);
+	verdict = route_lookup(table, &query->dst, &query->src, ROUTE_SHARED, &route);
 	if (verdict == SIXLANE_PASS_NO_ROUTE && gaps)
 		return SIXLANE_PUNT_MAP_FULL;
 	if (verdict != SIXLANE_FORWARD)
@@ -262,7 +262,8 @@ static __always_inline enum sixlane_verdict rule_find_route(struct packet *pkt)
 	if (unlikely(pkt->ingress_flags & SIXLANE_PORT_RULES))
 		verdict = rule_find_by_rules(pkt, &route);
 	else
-		verdict = route_lookup(pkt->table, &pkt->ip6->dst, &pkt->ip6->src, &route);
+		verdict = route_lookup(pkt->table, &pkt->ip6->dst, &pkt->ip6->src, ROUTE_HERE,
+				       &route);
 	if (verdict != SIXLANE_FORWARD)
 		return verdict;
 	pkt->route = route.value;

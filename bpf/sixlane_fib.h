@@ -49,15 +49,20 @@ struct sixlane_fib_chunk {
 	__u8 bytes[SIXLANE_FIB_CHUNK_BYTES];
 };
 
-/* A long one has its key behind it, and what is here in the key's place is the number of bits. */
+/* The entries are right behind it. A node that does not branch fits into one unit. */
 struct sixlane_fib_header {
 	__u32 key; /* the skipped bits */
 	__u32 best;
 };
-#define SIXLANE_FIB_HEADER_BYTES 8u
-#define SIXLANE_FIB_LONG_HEADER_BYTES 16u
-#define SIXLANE_FIB_LONG_KEY_OFFSET 8u
-_Static_assert(sizeof(struct sixlane_fib_header) == SIXLANE_FIB_HEADER_BYTES, "layout is ABI");
+_Static_assert(sizeof(struct sixlane_fib_header) == 8, "layout is ABI");
+
+/* Two words, since what follows is not aligned to eight bytes. */
+struct sixlane_fib_long_header {
+	__u32 words[2]; /* as a word: bits 0-15 how many bits are skipped, 16-63 these bits */
+	__u32 best;
+};
+_Static_assert(sizeof(struct sixlane_fib_long_header) == 12, "layout is ABI");
+_Static_assert(SIXLANE_FIB_SKIP_MAX <= 48, "they fit");
 
 /*
  * Where a lookup begins, in one word. main: the table SIXLANE_TABLE_MAIN. tables: a trie of its own
@@ -93,8 +98,19 @@ static inline __u32 sixlane_fib_stride(__u32 node)
 	return node >> SIXLANE_FIB_STRIDE_SHIFT & 15;
 }
 
+/* Of the word of a long header. */
+static inline __u32 sixlane_fib_long_skip(__u64 word)
+{
+	return word & 63;
+}
+
+static inline __u64 sixlane_fib_long_key(__u64 word)
+{
+	return word >> 16;
+}
+
 /* The first n bits, less than 64, of a word; 0 of them are 0. */
-static inline __u64 sixlane_fib_bits(__u64 word, __u32 n)
+static inline __u64 sixlane_fib_bits(__u64 word, __u64 n)
 {
 	return word >> 1 >> (63 - n);
 }

@@ -52,7 +52,7 @@ static uint32_t depth_of(uint32_t entry, compiled_bits addr)
 		struct compiled_node node = compiled_open(&world.compiled->store, entry);
 
 		n++;
-		if (compiled_slice(addr, 0, node.skip) != compiled_key(&node))
+		if (compiled_slice(addr, 0, node.skip) != node.key)
 			break;
 		entry = node.cells[compiled_slice(addr, node.skip, node.stride)];
 		addr <<= node.skip + node.stride;

@@ -110,8 +110,8 @@ static uint32_t load(const struct reader *reader, uint32_t offset)
 static uint32_t cells_offset(const struct reader *reader)
 {
 	return sixlane_fib_skip(reader->entry) == SIXLANE_FIB_SKIP_LONG
-		       ? SIXLANE_FIB_LONG_HEADER_BYTES
-		       : SIXLANE_FIB_HEADER_BYTES;
+		       ? sizeof(struct sixlane_fib_long_header)
+		       : sizeof(struct sixlane_fib_header);
 }
 
 static void load_cell(struct reader *reader)
@@ -139,12 +139,13 @@ static void go_on(struct reader *reader)
 		reader->where = reader->skip == SIXLANE_FIB_SKIP_LONG ? AT_LONG_KEY : AT_BEST;
 		break;
 	case AT_LONG_KEY:
-		reader->skip = (uint32_t)reader->key & 63;
-		memcpy(&reader->key, reader->at + SIXLANE_FIB_LONG_KEY_OFFSET, sizeof(reader->key));
+		reader->key |= (uint64_t)load(reader, 4) << 32;
+		reader->skip = sixlane_fib_long_skip(reader->key);
+		reader->key = sixlane_fib_long_key(reader->key);
 		reader->where = AT_BEST;
 		break;
 	case AT_BEST:
-		reader->best = load(reader, 4) ?: reader->best;
+		reader->best = load(reader, cells_offset(reader) - 4) ?: reader->best;
 		reader->where = AT_CELL;
 		break;
 	default:

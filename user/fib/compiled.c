@@ -182,14 +182,15 @@ int compiled_end(struct compiled *compiled)
 /* --- changes ---------------------------------------------------------------------------------- */
 
 /* The table's root, or what the trie of tables says of it, has become another one. */
-static int lead_to(struct compiled *compiled, const struct compiled_table *table)
+static int lead_to(struct compiled *compiled, const struct compiled_table *table, bool was_there)
 {
 	uint32_t before = compiled->tables_root, gone = 0;
 	int err = 0;
 
 	if (table != &compiled->main)
 		err = compiled_change_in(compiled, &compiled->tables_root, &compiled->tables,
-					 root_value, &table->node.prefix, false, &gone);
+					 root_value, &table->node.prefix, was_there && table->root,
+					 &gone);
 	if (err)
 		return err;
 	if (table == &compiled->main || compiled->tables_root != before)
@@ -202,11 +203,12 @@ static int lead_to(struct compiled *compiled, const struct compiled_table *table
 static int change_root(struct compiled *compiled, struct compiled_table *table, uint32_t root,
 		       uint32_t gone)
 {
+	bool was_there = table->root != 0;
 	int err = 0;
 
 	if (root != table->root) {
 		table->root = root;
-		err = lead_to(compiled, table);
+		err = lead_to(compiled, table, was_there);
 	}
 	if (gone && !err)
 		compiled_give_all(&compiled->store, gone);

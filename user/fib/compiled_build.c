@@ -6,18 +6,26 @@
 
 #include "compiled_internal.h"
 
-static uint32_t skip_code(uint32_t skip)
+static void write_header(uint8_t *at, uint32_t skip, uint64_t key, uint32_t best)
 {
-	return skip < SIXLANE_FIB_SKIP_LONG ? skip : SIXLANE_FIB_SKIP_LONG;
+	const struct sixlane_fib_header header = { .key = (uint32_t)key, .best = best };
+	struct sixlane_fib_long_header long_header = { .best = best };
+	const uint64_t word = skip | key << 16;
+
+	if (skip < SIXLANE_FIB_SKIP_LONG) {
+		memcpy(at, &header, sizeof(header));
+		return;
+	}
+	memcpy(long_header.words, &word, sizeof(word));
+	memcpy(at, &long_header, sizeof(long_header));
 }
 
 /* A node with empty cells. Its entry, 0: no room. */
 static uint32_t new_node(struct compiled_build *build, uint32_t skip, uint64_t key, uint32_t stride,
 			 uint32_t best, struct compiled_node *out)
 {
-	uint32_t code = skip_code(skip);
+	uint32_t code = skip < SIXLANE_FIB_SKIP_LONG ? skip : SIXLANE_FIB_SKIP_LONG;
 	uint32_t entry = compiled_take(build->store, compiled_units(skip, stride));
-	uint8_t *at;
 
 	if (!entry) {
 		build->failed = true;
@@ -25,14 +33,8 @@ static uint32_t new_node(struct compiled_build *build, uint32_t skip, uint64_t k
 	}
 	entry |= SIXLANE_FIB_NODE | code << SIXLANE_FIB_SKIP_SHIFT |
 		 stride << SIXLANE_FIB_STRIDE_SHIFT;
-	at = compiled_at(build->store, entry);
-	*(struct sixlane_fib_header *)at = (struct sixlane_fib_header){
-		.key = code == SIXLANE_FIB_SKIP_LONG ? skip : (uint32_t)key,
-		.best = best,
-	};
+	write_header(compiled_at(build->store, entry), skip, key, best);
 	*out = compiled_open(build->store, entry);
-	if (out->long_key)
-		*out->long_key = key;
 	memset(out->cells, 0, sizeof(*out->cells) << stride);
 	return entry;
 }

@@ -51,7 +51,7 @@ static uint32_t *leaf_at(struct compiled *compiled, uint32_t *entry)
 {
 	if (!(*entry & SIXLANE_FIB_NODE))
 		return entry;
-	return &compiled_open(&compiled->store, *entry).header->best;
+	return compiled_open(&compiled->store, *entry).best;
 }
 
 static void set_leaf(struct compiled *compiled, uint32_t *entry, uint32_t value)
@@ -76,7 +76,8 @@ static uint32_t covering_value(const struct change *change, const struct cells *
 
 	while (at && at->prefix.len < change->dst->len && prefix_covers(&at->prefix, change->dst)) {
 		value = at->prefix.len >= cells->shortest ? value_of(change, at) : 0;
-		found = value ?: found;
+		if (value)
+			found = value;
 		at = at->child[compiled_slice(change->addr, at->prefix.len, 1)];
 	}
 	return found;
@@ -171,7 +172,7 @@ static uint32_t count_levels(const struct change *change, uint32_t entry)
 	for (; entry & SIXLANE_FIB_NODE && depth < change->dst->len; n++) {
 		struct compiled_node node = compiled_open(&change->compiled->store, entry);
 
-		if (compiled_slice(change->addr, depth, node.skip) != compiled_key(&node))
+		if (compiled_slice(change->addr, depth, node.skip) != node.key)
 			break;
 		depth += node.skip;
 		entry = node.cells[compiled_slice(change->addr, depth, node.stride)];
@@ -207,7 +208,7 @@ static enum where find_in(const struct change *change, const struct place *place
 	uint32_t begin = place->depth + node->skip;
 
 	if (change->dst->len < begin ||
-	    compiled_slice(change->addr, place->depth, node->skip) != compiled_key(node))
+	    compiled_slice(change->addr, place->depth, node->skip) != node->key)
 		return ABOVE_CELLS;
 	return change->dst->len <= begin + node->stride ? AMONG_CELLS : BELOW_CELLS;
 }
@@ -235,7 +236,7 @@ int compiled_change_in(struct compiled *compiled, uint32_t *root, const struct r
 	few = same_prefixes ? 0 : choose_few(&change, *root);
 	while (*place.entry & SIXLANE_FIB_NODE) {
 		node = compiled_open(&compiled->store, *place.entry);
-		place.leaf = node.header->best;
+		place.leaf = *node.best;
 		/* As far up as that is cheap, so that no chain grows node by node. Without room for
 		 * it the shape may do as it is. */
 		if (few && is_small(&change, &place, few) && !rebuild(&change, &place))

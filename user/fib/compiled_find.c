@@ -3,9 +3,15 @@
  * Reading the compiled FIB in user space, step by step as bpf/compiled.h does it.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "compiled_internal.h"
+
+/* Whatever stands in an entry, it is read within the chunk. */
+static uint32_t load(const uint8_t *chunk, uint64_t offset)
+{
+	offset &= SIXLANE_FIB_CHUNK_BYTES - sizeof(uint32_t);
+	return __atomic_load_n((const uint32_t *)(chunk + offset), __ATOMIC_ACQUIRE);
+}
 
 static int find(const struct compiled_view *view, uint32_t entry, compiled_bits addr,
 		uint32_t *value)
@@ -13,10 +19,9 @@ static int find(const struct compiled_view *view, uint32_t entry, compiled_bits 
 	uint32_t best = 0;
 
 	for (uint32_t level = 0; level < SIXLANE_FIB_LEVELS; level++) {
-		const uint8_t *chunk = view->chunks[sixlane_fib_chunk_of(entry)], *at;
-		uint32_t skip = sixlane_fib_skip(entry), stride = sixlane_fib_stride(entry),
-			 best_here;
-		struct sixlane_fib_header header;
+		const uint8_t *chunk = view->chunks[sixlane_fib_chunk_of(entry)];
+		uint32_t skip = sixlane_fib_skip(entry), stride = sixlane_fib_stride(entry);
+		uint32_t at = sixlane_fib_offset(entry), best_here;
 		uint64_t key;
 
 		if (!(entry & SIXLANE_FIB_NODE)) {
@@ -25,23 +30,23 @@ static int find(const struct compiled_view *view, uint32_t entry, compiled_bits 
 		}
 		if (!chunk)
 			return -ENODATA;
-		at = chunk + sixlane_fib_offset(entry);
-		header.key = __atomic_load_n((const uint32_t *)at, __ATOMIC_RELAXED);
-		best_here = __atomic_load_n((const uint32_t *)at + 1, __ATOMIC_RELAXED);
-		key = header.key;
-		at += SIXLANE_FIB_HEADER_BYTES;
+		key = load(chunk, at);
+		best_here = load(chunk, at + 4);
+		at += sizeof(struct sixlane_fib_header);
 		if (skip == SIXLANE_FIB_SKIP_LONG) {
-			skip = header.key & 63;
-			memcpy(&key, at, sizeof(key));
-			at += sizeof(key);
+			key |= (uint64_t)best_here << 32;
+			skip = sixlane_fib_long_skip(key);
+			key = sixlane_fib_long_key(key);
+			best_here = load(chunk, at);
+			at += sizeof(best_here);
 		}
-		best = best_here ?: best;
+		if (best_here)
+			best = best_here;
 		if (compiled_slice(addr, 0, skip) != key) {
 			*value = best;
 			return 0;
 		}
-		entry = __atomic_load_n((const uint32_t *)at + compiled_slice(addr, skip, stride),
-					__ATOMIC_ACQUIRE);
+		entry = load(chunk, at + 4 * compiled_slice(addr, skip, stride));
 		addr <<= skip + stride;
 	}
 	return -ENODATA;

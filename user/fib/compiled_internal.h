@@ -7,6 +7,8 @@
 #ifndef FIB_COMPILED_INTERNAL_H
 #define FIB_COMPILED_INTERNAL_H
 
+#include <string.h>
+
 #include "compiled.h"
 
 /* An address in host order: bit 127 is the first of the address. */
@@ -72,16 +74,20 @@ static inline uint8_t *compiled_at(const struct compiled_store *store, uint32_t 
 /* What a node's entry says, and where it is. */
 struct compiled_node {
 	uint32_t skip, stride;
-	struct sixlane_fib_header *header;
-	uint64_t *long_key; /* NULL: the header is a short one */
-	uint32_t *cells;    /* [1 << stride] */
+	uint64_t key;
+	uint32_t *best;
+	uint32_t *cells; /* [1 << stride] */
 };
+
+static inline uint32_t compiled_header_bytes(uint32_t skip)
+{
+	return skip < SIXLANE_FIB_SKIP_LONG ? sizeof(struct sixlane_fib_header)
+					    : sizeof(struct sixlane_fib_long_header);
+}
 
 static inline uint32_t compiled_units(uint32_t skip, uint32_t stride)
 {
-	uint32_t header = skip < SIXLANE_FIB_SKIP_LONG ? SIXLANE_FIB_HEADER_BYTES
-						       : SIXLANE_FIB_LONG_HEADER_BYTES;
-	uint32_t bytes = header + ((uint32_t)sizeof(uint32_t) << stride);
+	uint32_t bytes = compiled_header_bytes(skip) + ((uint32_t)sizeof(uint32_t) << stride);
 
 	return (bytes + SIXLANE_FIB_UNIT_BYTES - 1) / SIXLANE_FIB_UNIT_BYTES;
 }
@@ -89,24 +95,24 @@ static inline uint32_t compiled_units(uint32_t skip, uint32_t stride)
 static inline struct compiled_node compiled_open(const struct compiled_store *store, uint32_t entry)
 {
 	uint8_t *at = compiled_at(store, entry);
+	struct sixlane_fib_header *header = (void *)at;
+	struct sixlane_fib_long_header *long_header = (void *)at;
 	struct compiled_node node = {
 		.skip = sixlane_fib_skip(entry),
 		.stride = sixlane_fib_stride(entry),
-		.header = (void *)at,
-		.cells = (void *)(at + SIXLANE_FIB_HEADER_BYTES),
+		.key = header->key,
+		.best = &header->best,
 	};
+	uint64_t word;
 
 	if (node.skip == SIXLANE_FIB_SKIP_LONG) {
-		node.skip = node.header->key;
-		node.long_key = (void *)(at + SIXLANE_FIB_LONG_KEY_OFFSET);
-		node.cells = (void *)(at + SIXLANE_FIB_LONG_HEADER_BYTES);
+		memcpy(&word, long_header->words, sizeof(word));
+		node.skip = sixlane_fib_long_skip(word);
+		node.key = sixlane_fib_long_key(word);
+		node.best = &long_header->best;
 	}
+	node.cells = (void *)(at + compiled_header_bytes(node.skip));
 	return node;
-}
-
-static inline uint64_t compiled_key(const struct compiled_node *node)
-{
-	return node->long_key ? *node->long_key : node->header->key;
 }
 
 /* n bits of an address from bit at on; n < 64, at + n may be over 128. */

@@ -10,8 +10,6 @@
  * A vertex is a node of the trie that has a value or branches. What was removed from sl_routes but
  * not yet from the trie is none.
  */
-#include <stddef.h>
-
 #include "compiled_internal.h"
 
 /* Bytes that one node less on the way to one prefix is worth. */
@@ -44,7 +42,10 @@ static uint64_t node_cost(uint32_t stride, uint64_t n_prefixes)
 /* A child's node that is come to with so many bits to skip. */
 static uint64_t skipping_cost(const struct cost *child, uint32_t skip)
 {
-	return child->node + (skip < SIXLANE_FIB_SKIP_LONG ? 0 : SIXLANE_FIB_UNIT_BYTES);
+	uint32_t stride = compiled_stride(child->vertex, true);
+
+	return child->node +
+	       SIXLANE_FIB_UNIT_BYTES * (compiled_units(skip, stride) - compiled_units(0, stride));
 }
 
 static uint64_t below_child(const struct radix_node *vertex, const struct cost *child,
