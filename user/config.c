@@ -17,6 +17,7 @@ enum setting_type {
 	SETTING_MODE,
 	SETTING_LEVEL,
 	SETTING_EXCEPTIONS,
+	SETTING_FIB,
 	SETTING_PATH
 };
 
@@ -43,6 +44,7 @@ static const struct setting settings[] = {
 	SETTING("max_routes", max_routes, SETTING_UINT, .min = 1, .max = SIXLANE_MAX_ROUTES),
 	SETTING("rcvbuf", rcvbuf_bytes, SETTING_UINT, .min = 4096, .max = 1u << 30),
 	SETTING("poll_ms", poll_ms, SETTING_UINT, .min = 10, .max = 60000),
+	SETTING("fib", fib, SETTING_FIB),
 	SETTING("audit", audit_s, SETTING_UINT, .min = 0, .max = 86400),
 	SETTING("exceptions", exceptions, SETTING_EXCEPTIONS),
 	SETTING("max_exceptions", max_exceptions, SETTING_UINT, .min = 1,
@@ -65,6 +67,11 @@ static const char *const exceptions_names[] = {
 	[CONFIG_EXCEPTIONS_OBSERVE] = "observe",
 };
 
+static const char *const fib_names[] = {
+	[SIXLANE_ENGINE_COMPILED] = "compiled",
+	[SIXLANE_ENGINE_TRIE] = "trie",
+};
+
 void config_defaults(struct config *config)
 {
 	*config = (struct config){
@@ -74,6 +81,7 @@ void config_defaults(struct config *config)
 		.rcvbuf_bytes = 64u << 20,
 		.poll_ms = 500,
 		.audit_s = 600,
+		.fib = SIXLANE_ENGINE_COMPILED,
 		.max_exceptions = 65536,
 		.answer_rate = 10000,
 	};
@@ -134,6 +142,18 @@ static int set_exceptions(enum config_exceptions *out, const char *value, char *
 	return -EINVAL;
 }
 
+static int set_fib(uint32_t *out, const char *value, char *err)
+{
+	for (uint32_t i = 0; i < ARRAY_SIZE(fib_names); i++) {
+		if (!strcmp(fib_names[i], value)) {
+			*out = i;
+			return 0;
+		}
+	}
+	snprintf(err, CONFIG_ERR, "fib is \"%.60s\"; it must be compiled or trie", value);
+	return -EINVAL;
+}
+
 static int set_level(enum log_level *out, const char *value, char *err)
 {
 	if (!log_level_parse(value, out))
@@ -189,6 +209,8 @@ static int set_string(struct config *config, const struct setting *setting, cons
 		return set_level(place, value, err);
 	case SETTING_EXCEPTIONS:
 		return set_exceptions(place, value, err);
+	case SETTING_FIB:
+		return set_fib(place, value, err);
 	case SETTING_PATH:
 		return set_path(setting, place, value, err);
 	case SETTING_UINT:

@@ -28,6 +28,7 @@ static const char usage_text[] =
 	"      --max-routes N     use at most N trie entries\n"
 	"      --rcvbuf BYTES     receive buffer for notifications\n"
 	"      --poll-ms N        how often to read settings that are not announced\n"
+	"      --fib ENGINE       which one answers lookups: compiled (default) or trie\n"
 	"      --audit SEC        how often to compare everything with the kernel; 0: never\n"
 	"      --exceptions MODE  learnt Path MTUs and redirects: kernel (default), always\n"
 	"                         or observe\n"
@@ -52,6 +53,7 @@ static const struct option options[] = {
 	{ "max-routes", required_argument, NULL, 'R' },
 	{ "rcvbuf", required_argument, NULL, 'B' },
 	{ "poll-ms", required_argument, NULL, 'P' },
+	{ "fib", required_argument, NULL, 'F' },
 	{ "audit", required_argument, NULL, 'A' },
 	{ "exceptions", required_argument, NULL, 'E' },
 	{ "max-exceptions", required_argument, NULL, 'M' },
@@ -71,11 +73,14 @@ static const char *setting_of(int option)
 		int option;
 		const char *setting;
 	} map[] = {
-		{ 'm', "mode" },	   { 'l', "log_level" },   { 'o', "object" },
-		{ 't', "teardown" },	   { 'R', "max_routes" },  { 'B', "rcvbuf" },
-		{ 'P', "poll_ms" },	   { 'A', "audit" },	   { 'X', "assume_xmit" },
-		{ 'p', "pass_ports" },	   { 'a', "pass_all" },	   { 'E', "exceptions" },
-		{ 'M', "max_exceptions" }, { 'r', "answer_rate" }, { 'b', "answer_too_big" },
+		{ 'm', "mode" },	   { 'l', "log_level" },
+		{ 'o', "object" },	   { 't', "teardown" },
+		{ 'R', "max_routes" },	   { 'B', "rcvbuf" },
+		{ 'P', "poll_ms" },	   { 'A', "audit" },
+		{ 'X', "assume_xmit" },	   { 'p', "pass_ports" },
+		{ 'a', "pass_all" },	   { 'E', "exceptions" },
+		{ 'M', "max_exceptions" }, { 'r', "answer_rate" },
+		{ 'b', "answer_too_big" }, { 'F', "fib" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(map); i++)
@@ -218,6 +223,8 @@ static int run_with_maps(const struct config *config, const struct loader_maps *
 		return ret;
 	}
 	maps.meta->abi = SIXLANE_ABI;
+	/* from here on the CLI's to change */
+	__atomic_store_n(&maps.meta->fib_engine, config->fib, __ATOMIC_RELAXED);
 	ret = sync_new(config, &maps, fds, &sync, err);
 	if (ret) {
 		log_error("%s", err);

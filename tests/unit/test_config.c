@@ -56,6 +56,7 @@ static void test_every_setting(void **state)
 			      "max_routes = 1000; rcvbuf = 8192; poll_ms = 20; audit = 0;\n"
 			      "pass_all = true; teardown = true; pass_ports = (\"p\");\n"
 			      "assume_xmit = [ \"q\" ]; exceptions = \"observe\";\n"
+			      "fib = \"trie\";\n"
 			      "max_exceptions = 262144; answer_rate = 0; answer_too_big = true;\n",
 			      &config, err, path),
 			 0);
@@ -73,6 +74,7 @@ static void test_every_setting(void **state)
 	assert_true(config.teardown);
 	assert_string_equal(config.pass_ports.names[0], "p");
 	assert_string_equal(config.assume_xmit.names[0], "q");
+	assert_int_equal(config.fib, SIXLANE_ENGINE_TRIE);
 	assert_int_equal(config.exceptions, CONFIG_EXCEPTIONS_OBSERVE);
 	assert_int_equal(config.max_exceptions, 262144);
 	assert_int_equal(config.answer_rate, 0);
@@ -85,6 +87,7 @@ static void test_defaults(void **state)
 
 	(void)state;
 	config_defaults(&config);
+	assert_int_equal(config.fib, SIXLANE_ENGINE_COMPILED);
 	assert_int_equal(config.exceptions, CONFIG_EXCEPTIONS_KERNEL);
 	assert_int_equal(config.max_exceptions, 65536);
 	assert_int_equal(config.answer_rate, 10000);
@@ -119,6 +122,8 @@ static const struct {
 	{ "pass_all = \"yes\";", 1, { "pass_all", "true or false" } },
 	{ "exceptions = \"never\";", 1, { "\"never\"", "kernel, always or observe" } },
 	{ "exceptions = true;", 1, { "exceptions", "quotes" } },
+	{ "fib = \"hash\";", 1, { "\"hash\"", "compiled or trie" } },
+	{ "fib = 1;", 1, { "fib", "quotes" } },
 	{ "max_exceptions = 0;", 1, { "max_exceptions is 0", "between 1 and 262144" } },
 	{ "max_exceptions = 262145;", 1, { "262145", "between 1 and 262144" } },
 	{ "answer_rate = -1;", 1, { "answer_rate is -1", "between 0 and 1000000000" } },
@@ -195,6 +200,9 @@ static void test_command_line(void **state)
 	assert_int_equal(config.exceptions, CONFIG_EXCEPTIONS_ALWAYS);
 	assert_int_equal(config_set(&config, "exceptions", "no", err), -EINVAL);
 	assert_int_equal(config.exceptions, CONFIG_EXCEPTIONS_ALWAYS);
+	assert_int_equal(config_set(&config, "fib", "trie", err), 0);
+	assert_int_equal(config.fib, SIXLANE_ENGINE_TRIE);
+	assert_int_equal(config_set(&config, "fib", "tri", err), -EINVAL);
 	assert_int_equal(config_set(&config, "answer_too_big", NULL, err), 0);
 	assert_true(config.answer_too_big);
 	assert_int_equal(config_set(&config, "max_routes", "12x", err), -EINVAL);
