@@ -110,4 +110,5 @@ void fib_get_stats(const struct fib *fib, struct fib_stats *out)
 	};
 	if (fib->compiled)
 		compiled_get_stats(fib->compiled, &out->compiled);
+	out->compiled.failures += fib->n_distrusted;
 }

@@ -294,6 +294,31 @@ size_t fib_retry(struct fib *fib);
  */
 int fib_compile(struct fib *fib);
 bool fib_is_compiled(const struct fib *fib);
+/* It is not to be trusted: absent from now on, counted as a failure, until fib_compile(). */
+void fib_decompile(struct fib *fib);
+
+/*
+ * Whether the compiled FIB says what the trie was told, at the edges of every prefix; in pieces,
+ * between which anything may be said and asked.
+ */
+struct fib_verify {
+	uint64_t checked, wrong; /* addresses so far */
+	/* its own */
+	uint32_t *tables; /* ids */
+	size_t n_tables, table;
+	struct prefix last; /* that was looked at in the table, if began */
+	bool began;
+};
+/* values as in sl_routes; 0: none */
+typedef void (*fib_verify_fn)(void *ctx, uint32_t table, const union sixlane_addr *addr,
+			      uint32_t told, uint32_t compiled);
+/* 0, -ENODATA: there is none, or -ENOMEM. */
+int fib_verify_begin(const struct fib *fib, struct fib_verify *verify);
+/* So many prefixes more; fn is called for each wrong address. 1: there may be more; 0: that was
+ * all; -ENODATA: it is gone. */
+int fib_verify_some(const struct fib *fib, struct fib_verify *verify, size_t max, fib_verify_fn fn,
+		    void *ctx);
+void fib_verify_end(struct fib_verify *verify);
 
 struct fib_stats {
 	uint64_t routes, next_hops, neighbours; /* entries in the maps now */

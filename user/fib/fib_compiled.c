@@ -8,7 +8,7 @@
 #include "../util.h"
 #include "fib_internal.h"
 
-static uint32_t value_of(const struct radix_node *node)
+uint32_t fib_compiled_value(const struct radix_node *node)
 {
 	const struct fib_entry *entry = (const struct fib_entry *)node; /* its first member */
 	uint32_t id = entry->foreign ? FIB_ID_FULL : entry->written;
@@ -19,18 +19,43 @@ static uint32_t value_of(const struct radix_node *node)
 								   << SIXLANE_ROUTE_MARKS_SHIFT;
 }
 
+/* What readers are given is kept in view, too, for fib_verify.c. */
+static void *give_chunk(void *ctx, uint32_t n)
+{
+	struct fib *fib = ctx;
+	void *chunk = fib->writer.fib_chunk(fib->writer.ctx, n);
+
+	fib->view.chunks[n] = chunk;
+	return chunk;
+}
+
+static void publish(void *ctx, union sixlane_fib at)
+{
+	struct fib *fib = ctx;
+
+	fib->view.fib = at;
+	fib->writer.fib_publish(fib->writer.ctx, at);
+}
+
+static int wait_grace(void *ctx)
+{
+	struct fib *fib = ctx;
+
+	return fib->writer.grace(fib->writer.ctx);
+}
+
 int fib_compiled_init(struct fib *fib)
 {
 	const struct compiled_memory memory = {
-		.ctx = fib->writer.ctx,
-		.chunk = fib->writer.fib_chunk,
-		.publish = fib->writer.fib_publish,
-		.grace = fib->writer.grace,
+		.ctx = fib,
+		.chunk = give_chunk,
+		.publish = publish,
+		.grace = wait_grace,
 	};
 
-	if (!memory.chunk)
+	if (!fib->writer.fib_chunk)
 		return 0;
-	fib->compiled = compiled_new(&memory, value_of);
+	fib->compiled = compiled_new(&memory, fib_compiled_value);
 	return fib->compiled ? 0 : -ENOMEM;
 }
 
@@ -73,4 +98,12 @@ int fib_compile(struct fib *fib)
 bool fib_is_compiled(const struct fib *fib)
 {
 	return fib->compiled && compiled_is_live(fib->compiled);
+}
+
+void fib_decompile(struct fib *fib)
+{
+	if (!fib_is_compiled(fib))
+		return;
+	compiled_drop(fib->compiled);
+	fib->n_distrusted++;
 }

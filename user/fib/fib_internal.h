@@ -236,6 +236,8 @@ struct fib_hosts {
 struct fib {
 	struct fib_writer writer;
 	struct compiled *compiled; /* NULL: the writer has none */
+	struct compiled_view view; /* of it, as readers see it */
+	uint64_t n_distrusted;	   /* times that it was said to be wrong */
 	struct fib_pool port_pool, neigh_pool, next_hop_pool, set_pool;
 	struct fib_cells cells;
 	struct fib_hash tables, ports, vlans, neighs, next_hops, objects, sets;
@@ -462,6 +464,8 @@ void fib_adopt_drop_strays(struct fib *fib);
 /* --- fib_compiled.c --------------------------------------------------------------------------- */
 
 int fib_compiled_init(struct fib *fib);
+/* What the trie holds for an entry, as a compiled_value_fn. */
+uint32_t fib_compiled_value(const struct radix_node *node);
 /* What the trie holds at the entry has changed; same: and it was there before, and is now. */
 void fib_compiled_change(struct fib *fib, const struct fib_entry *entry, bool same);
 

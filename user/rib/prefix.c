@@ -81,3 +81,26 @@ const char *prefix_format(const struct prefix *prefix, char buf[PREFIX_STRLEN])
 	snprintf(buf, PREFIX_STRLEN, "%s/%u", addr, (unsigned int)prefix->len);
 	return buf;
 }
+
+/* Add 1 or -1, as if the address were a number. */
+static union sixlane_addr step(union sixlane_addr addr, bool up)
+{
+	for (int i = sizeof(addr.bytes); i--;) {
+		addr.bytes[i] = (uint8_t)(addr.bytes[i] + (up ? 1 : 0xff));
+		if (addr.bytes[i] != (up ? 0 : 0xff))
+			break;
+	}
+	return addr;
+}
+
+void prefix_edges(const struct prefix *prefix, union sixlane_addr edges[PREFIX_EDGES])
+{
+	struct prefix masked = *prefix;
+
+	prefix_mask(&masked);
+	edges[0] = edges[1] = masked.addr;
+	for (unsigned int bit = prefix->len; bit < 128; bit++)
+		edges[1].bytes[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+	edges[2] = step(edges[0], false);
+	edges[3] = step(edges[1], true);
+}

@@ -65,6 +65,9 @@ bool prefix_covers(const struct prefix *outer, const struct prefix *inner);
 bool prefix_equal(const struct prefix *a, const struct prefix *b);
 /* Zero the bits beyond len. */
 void prefix_mask(struct prefix *prefix);
+/* First and last address, the one before and the one behind (of ::/0 these wrap around). */
+#define PREFIX_EDGES 4
+void prefix_edges(const struct prefix *prefix, union sixlane_addr edges[PREFIX_EDGES]);
 /* "2001:db8::/32" or an address alone (/128). 0 or -EINVAL (bits beyond the length are masked). */
 int prefix_parse(const char *text, struct prefix *out);
 #define PREFIX_STRLEN 50 /* longest text, with the final zero */

@@ -33,14 +33,33 @@ static void report_build(struct sync *sync)
 	sync->compile.built_at = (uint64_t)time(NULL);
 }
 
+/* … after a while. Returns when. */
+static uint64_t try_later(struct sync *sync)
+{
+	struct compile_state *compile = &sync->compile;
+
+	if (!compile->wait_ns)
+		compile->wait_ns = FIRST_WAIT_NS;
+	compile->next_ns = util_now_ns() + compile->wait_ns;
+	if (compile->wait_ns < LONGEST_WAIT_NS)
+		compile->wait_ns *= 2;
+	return compile->next_ns;
+}
+
+void compile_distrust(struct sync *sync)
+{
+	fib_decompile(sync->fib);
+	sync->compile.failed = true;
+	try_later(sync);
+}
+
 uint64_t compile_run(struct sync *sync)
 {
-	uint64_t now_ns = util_now_ns();
 	int err;
 
 	if (!sync->complete || sync->quiet || fib_is_compiled(sync->fib))
 		return UINT64_MAX;
-	if (now_ns < sync->compile.next_ns)
+	if (util_now_ns() < sync->compile.next_ns)
 		return sync->compile.next_ns;
 	err = fib_compile(sync->fib);
 	if (!err) {
@@ -48,10 +67,5 @@ uint64_t compile_run(struct sync *sync)
 		return UINT64_MAX;
 	}
 	report_failure(sync, err);
-	if (!sync->compile.wait_ns)
-		sync->compile.wait_ns = FIRST_WAIT_NS;
-	sync->compile.next_ns = now_ns + sync->compile.wait_ns;
-	if (sync->compile.wait_ns < LONGEST_WAIT_NS)
-		sync->compile.wait_ns *= 2;
-	return sync->compile.next_ns;
+	return try_later(sync);
 }

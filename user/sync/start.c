@@ -137,6 +137,7 @@ void sync_free(struct sync *sync)
 	rules_clear(&sync->rules);
 	resolve_free(sync->resolve);
 	rib_free(sync->rib);
+	fib_verify_end(&sync->verify.run);
 	fib_free(sync->fib);
 	free(sync->used);
 	free(sync);

@@ -77,6 +77,12 @@ struct sync {
 		uint64_t built_at;	   /* seconds since the epoch; 0: not yet */
 		bool failed;		   /* … as the log has said */
 	} compile;
+	struct verify_state {
+		struct fib_verify run;
+		bool running;
+		uint64_t number; /* of the wish that it is for */
+		unsigned int n_told;
+	} verify;
 	struct exceptions *exceptions;
 	struct hints *hints;
 	struct operator_list *operator;
@@ -234,6 +240,11 @@ uint64_t operator_due_ns(const struct sync *sync);
 
 /* compile.c: the compiled FIB is there, or tried again. Returns when to come back. */
 uint64_t compile_run(struct sync *sync);
+/* It was found to be wrong: dropped, and built anew after a while. */
+void compile_distrust(struct sync *sync);
+
+/* verify.c: compare it as the CLI wishes. Returns when to come back. */
+uint64_t verify_run(struct sync *sync);
 
 /* keeper.c: neighbours with traffic in XDP, which the kernel does not see, stay alive. */
 void keeper_run(struct sync *sync);

@@ -402,7 +402,7 @@ static uint64_t earliest(const struct sync *sync)
 
 int sync_run(struct sync *sync)
 {
-	uint64_t now_ns, next_ns, compile_ns;
+	uint64_t now_ns, next_ns, verify_ns, compile_ns;
 
 	sync->behind = !sync_follow(sync);
 	now_ns = util_now_ns();
@@ -434,11 +434,12 @@ int sync_run(struct sync *sync)
 	}
 	if (sync->wanted)
 		sync->in_sync = false;
+	verify_ns = verify_run(sync); /* may drop it */
 	compile_ns = compile_run(sync);
 	apply_meta(sync);
 	report_missing(sync);
 	now_ns = util_now_ns();
-	next_ns = earlier(earliest(sync), compile_ns);
+	next_ns = earlier(earliest(sync), earlier(verify_ns, compile_ns));
 	return next_ns <= now_ns ? 0 : (int)((next_ns - now_ns) / NS_PER_MS) + 1;
 }
 
