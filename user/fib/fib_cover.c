@@ -39,14 +39,13 @@ static uint32_t proper_id(const struct fib_entry *entry)
 }
 
 /* The trie names id here from now on, with these marks. The compiled FIB does so before an id that
- * is named no more may come to mean something else. */
+ * is named no more may come to mean something else, or forward again. */
 static void note_written(struct fib *fib, struct fib_entry *entry, uint32_t id, uint32_t marks)
 {
 	uint32_t old = entry->written;
 	bool same = id == old && marks == written_marks(entry) && !entry->foreign;
+	bool stuck = entry->stuck;
 
-	if (entry->stuck)
-		fib_next_hop_cure(fib, old);
 	entry->stuck = false;
 	entry->foreign = false;
 	entry->written = id;
@@ -54,6 +53,8 @@ static void note_written(struct fib *fib, struct fib_entry *entry, uint32_t id, 
 	fib->n_written += (id != 0) - (old != 0);
 	if (!same)
 		fib_compiled_change(fib, entry, id && old);
+	if (stuck)
+		fib_next_hop_cure(fib, old);
 	fib_next_hop_rename(fib, old, id);
 }
 
