@@ -117,6 +117,18 @@ static inline size_t history_retry(struct history *history)
 	return missing;
 }
 
+/* Where that fails the trie answers. */
+static inline void history_compile(struct history *history)
+{
+	int err;
+
+	history_at_work = true;
+	err = fib_compile(history->fib);
+	history_at_work = false;
+	if (!history_alloc_fails && !history->sim->grace_fails && !history->sim->chunk_fails)
+		assert_int_equal(err, 0);
+}
+
 static inline void history_sync(struct history *history)
 {
 	history->forgot = false;
@@ -144,6 +156,7 @@ static inline void history_sync(struct history *history)
 	fib_sync_end(history->fib);
 	history_at_work = false;
 	history->model.syncing = false;
+	history_compile(history);
 }
 
 /* --- exceptions ---------------------------------------------------------------------------------

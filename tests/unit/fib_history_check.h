@@ -39,14 +39,10 @@ static inline bool is_as(const struct history *history, const struct model_state
 		model_excepts(&history->model, state, probe, found, excused));
 }
 
-static inline void history_check_probe(const struct history *history,
-				       const struct model_probe *probe, bool exact)
+static inline void history_check_found(const struct history *history,
+				       const struct model_probe *probe,
+				       const struct sim_found *found, bool exact)
 {
-	struct sim_found at;
-	const struct sim_found *found = NULL;
-
-	if (sim_find(history->sim, probe->table, &probe->dst, &probe->src, &at))
-		found = &at;
 	if (is_as(history, &history->model.now, probe, found, exact))
 		return;
 	if (!exact && (is_as(history, &history->model.before, probe, found, false) ||
@@ -54,6 +50,18 @@ static inline void history_check_probe(const struct history *history,
 		return;
 	fail_msg("table %#x probe %zu has verdict %d, which is neither old nor new", probe->table,
 		 (size_t)(probe - history->model.probes), found ? (int)sim_verdict(found) : -1);
+}
+
+/* By the trie, and by the compiled FIB: at no write packets meet anything else by it. */
+static inline void history_check_probe(const struct history *history,
+				       const struct model_probe *probe, bool exact)
+{
+	struct sim_found at;
+	bool has = sim_find(history->sim, probe->table, &probe->dst, &probe->src, &at);
+
+	history_check_found(history, probe, has ? &at : NULL, exact);
+	if (!sim_find_compiled(history->sim, probe->table, &probe->dst, &probe->src, &at, &has))
+		history_check_found(history, probe, has ? &at : NULL, exact);
 }
 
 /* exact: whoever has a tag gets it. */
@@ -98,6 +106,7 @@ static inline void history_check(struct history *history)
 	history->model.before = history->model.now;
 	for (size_t i = 0; i < N_PROBES; i++)
 		history_check_probe(history, &history->model.probes[i], exact);
+	sim_fib_check(history->sim);
 	for (size_t i = 0; i < N_PREFIXES; i++)
 		there += history->model.now.slots[i].there;
 	history_check_vlans(history, false);

@@ -135,6 +135,8 @@ static inline struct sim_found find_in(const struct world *world, uint32_t table
 	const union sixlane_addr to = addr(dst), from = addr(src);
 	struct sim_found found;
 
+	if (!world->sim->written) /* at a write it says what was before, or what is then */
+		sim_fib_check_at(world->sim, table, &to);
 	if (!sim_find(world->sim, table, &to, &from, &found))
 		fail_msg("%s: no route", dst);
 	return found;
@@ -221,6 +223,7 @@ static inline int setup(void **state)
 	writer = sim_writer(world->sim);
 	world->fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
 	assert_non_null(world->fib);
+	assert_int_equal(fib_compile(world->fib), 0);
 	*state = world;
 	return 0;
 }
@@ -229,6 +232,7 @@ static inline int teardown(void **state)
 {
 	struct world *world = *state;
 
+	sim_fib_check(world->sim);
 	fib_freep(&world->fib);
 	assert_null(world->fib);
 	sim_free(world->sim);

@@ -44,6 +44,15 @@ static void take(const struct sim *sim, const struct sim_route *route, struct si
 	found->len = route ? sixlane_route_len(route->value) : 0;
 }
 
+static void take_all(const struct sim *sim, const struct sim_route *route,
+		     const union sixlane_addr *src, struct sim_found *found)
+{
+	take(sim, route, found);
+	found->marks = route->value >> SIXLANE_ROUTE_MARKS_SHIFT << SIXLANE_ROUTE_MARKS_SHIFT;
+	if (found->next_hop && found->next_hop->fate.kind == SIXLANE_KIND_SOURCES)
+		take(sim, match(&sim->sources, found->next_hop->fate.set, src), found);
+}
+
 const struct sixlane_exception *sim_exception(const struct sim *sim, uint32_t table,
 					      const union sixlane_addr *dst)
 {
@@ -79,11 +88,29 @@ bool sim_find(const struct sim *sim, uint32_t table, const union sixlane_addr *d
 
 	if (!route)
 		return false;
-	take(sim, route, found);
-	found->marks = route->value >> SIXLANE_ROUTE_MARKS_SHIFT << SIXLANE_ROUTE_MARKS_SHIFT;
-	if (found->next_hop && found->next_hop->fate.kind == SIXLANE_KIND_SOURCES)
-		take(sim, match(&sim->sources, found->next_hop->fate.set, src), found);
+	take_all(sim, route, src, found);
 	return true;
+}
+
+uint32_t sim_value(const struct sim *sim, uint32_t table, const union sixlane_addr *dst)
+{
+	const struct sim_route *route = match(&sim->routes, table, dst);
+
+	return route ? route->value : 0;
+}
+
+int sim_find_compiled(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
+		      const union sixlane_addr *src, struct sim_found *found, bool *has)
+{
+	struct sim_route route;
+	int err = compiled_find(&sim->view, table, dst, &route.value);
+
+	if (err)
+		return err;
+	*has = route.value != 0;
+	if (*has)
+		take_all(sim, &route, src, found);
+	return 0;
 }
 
 uint32_t sim_verdict(const struct sim_found *found)

@@ -561,6 +561,15 @@ static int vlan_del(void *ctx, const struct sixlane_vlan_key *key)
 	return 0;
 }
 
+static void fib_publish(void *ctx, union sixlane_fib fib)
+{
+	struct sim *sim = ctx;
+
+	sim_use_refresh(sim);
+	sim->view.fib = fib;
+	tell(sim);
+}
+
 static int grace(void *ctx)
 {
 	struct sim *sim = ctx;
@@ -600,6 +609,7 @@ struct sim *sim_new(void)
 
 void sim_free(struct sim *sim)
 {
+	sim_fib_drop(sim);
 	test_free(sim->next_hops);
 	test_free(sim->cells);
 	test_free(sim->neighs);
@@ -620,6 +630,8 @@ struct fib_writer sim_writer(struct sim *sim)
 		.ctx = sim,
 		.route_set = route_set,
 		.route_del = route_del,
+		.fib_chunk = sim_fib_chunk,
+		.fib_publish = fib_publish,
 		.source_set = source_set,
 		.source_del = source_del,
 		.next_hop_set = next_hop_set,
@@ -652,6 +664,8 @@ void sim_adopt(struct sim *sim, struct fib *fib)
 	static const struct sixlane_next_hop none;
 	static struct sim_exception exceptions[SIM_MAX_EXCEPTIONS];
 
+	sim_fib_drop(sim);
+	sim->stale = true;
 	for (size_t i = 0; i < sim->n_port_index; i++)
 		fib_adopt_port(fib, sim->port_index[i].slot, &sim->ports[sim->port_index[i].slot]);
 	for (size_t i = 0; i < sim->n_neigh_index; i++)

@@ -66,7 +66,8 @@ struct sim {
 	struct sim_index *neigh_index, *port_index;
 	struct sim_vlan vlans[256];
 	size_t n_neigh_index, n_port_index, n_vlans;
-	uint32_t epoch; /* grace periods so far + 1 */
+	struct compiled_view view; /* the compiled FIB, with memory of its own */
+	uint32_t epoch;		   /* grace periods so far + 1 */
 	uint32_t mark;
 	bool stale; /* what names what has changed since sim_use was brought up to date */
 	bool gaps;
@@ -74,7 +75,7 @@ struct sim {
 	/* What goes wrong. */
 	bool full_refuses_replace;				/* as older kernels do */
 	unsigned int enomem, set_fails, del_fails, index_fails; /* one in so many; 0: never */
-	unsigned int exception_fails;
+	unsigned int exception_fails, chunk_fails;
 	bool grace_fails;
 	uint64_t random;
 
@@ -93,6 +94,11 @@ struct fib_writer sim_writer(struct sim *sim);
 /* As maps_adopt(). */
 void sim_adopt(struct sim *sim, struct fib *fib);
 
+/* The compiled FIB, where it is there, agrees with the trie: at an address, at the edges of all
+ * prefixes. */
+void sim_fib_check_at(const struct sim *sim, uint32_t table, const union sixlane_addr *addr);
+void sim_fib_check(const struct sim *sim);
+
 uint32_t sim_random(struct sim *sim, uint32_t n);
 
 /* --- sim_look.c: what the datapath would do ----------------------------------------------------
@@ -108,6 +114,13 @@ struct sim_found {
 /* False: the table has no route. */
 bool sim_find(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
 	      const union sixlane_addr *src, struct sim_found *found);
+
+/* The same by the compiled FIB. -ENODATA: it does not say; else 0, and *has is what sim_find()
+ * returns. */
+int sim_find_compiled(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
+		      const union sixlane_addr *src, struct sim_found *found, bool *has);
+/* The trie's value; 0: the table has no route. */
+uint32_t sim_value(const struct sim *sim, uint32_t table, const union sixlane_addr *dst);
 
 /* SIXLANE_FORWARD: by one or several next hops. */
 uint32_t sim_verdict(const struct sim_found *found);

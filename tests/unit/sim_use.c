@@ -75,6 +75,11 @@ static void use_exception(struct sim *sim, const struct sixlane_exception *value
 		use_fate(sim, value->under);
 }
 
+static void use_value(void *ctx, uint32_t value)
+{
+	use_next_hop(ctx, sixlane_route_next_hop(value));
+}
+
 void sim_use_refresh(struct sim *sim)
 {
 	if (!sim->stale)
@@ -83,6 +88,7 @@ void sim_use_refresh(struct sim *sim)
 	sim->mark++;
 	for (size_t i = 0; i < sim->routes.n; i++)
 		use_next_hop(sim, sixlane_route_next_hop(sim->routes.routes[i].value));
+	sim_fib_each(sim, use_value, sim);
 	for (size_t i = 0; i < sim->n_exceptions; i++)
 		use_exception(sim, &sim->exceptions[i].value);
 }

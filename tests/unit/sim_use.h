@@ -13,6 +13,12 @@ void sim_use_refresh(struct sim *sim);
 bool sim_use_is_named(const struct sim *sim, const struct sim_use *of);
 bool sim_use_is_recent(const struct sim *sim, const struct sim_use *of);
 
+/* sim_fib.c: memory of the compiled FIB; all of it goes, as a new daemon has it; and every value
+ * that packets may find there, some of them often. */
+void *sim_fib_chunk(void *ctx, uint32_t n);
+void sim_fib_drop(struct sim *sim);
+void sim_fib_each(const struct sim *sim, void (*fn)(void *ctx, uint32_t value), void *ctx);
+
 /* Fails the test if what a fate, or a member of a group, leads to is not there. */
 void sim_check_fate(const struct sim *sim, union sixlane_fate fate);
 void sim_check_leaf(const struct sim *sim, uint32_t id);

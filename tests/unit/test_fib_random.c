@@ -132,6 +132,7 @@ static void make_trouble(struct history *history)
 		sim->grace_fails = !sim->grace_fails;
 		break;
 	case 8:
+		sim->chunk_fails = rnd(history, 3);
 		history_alloc_fails = rnd(history, 2) * (2 + rnd(history, 30));
 		break;
 	default:
@@ -148,7 +149,7 @@ static void end_trouble(struct history *history)
 	sim->routes.capacity = sim->sources.capacity = SIM_MAX_ROUTES;
 	sim->full_refuses_replace = sim->grace_fails = false;
 	sim->enomem = sim->set_fails = sim->del_fails = sim->index_fails = 0;
-	sim->exception_fails = 0;
+	sim->exception_fails = sim->chunk_fails = 0;
 	sim->exceptions_capacity = SIM_MAX_EXCEPTIONS;
 	/* What the daemon does after -ENOMEM. */
 	if (history->forgot)
@@ -515,6 +516,8 @@ static void play(uint64_t seed, bool trouble_allowed, bool tight)
 	for (int i = 0; i < N_OPERATIONS; i++) {
 		history.operation = (unsigned int)i;
 		operate(&history);
+		if (i % 8 == 0)
+			history_compile(&history);
 		history_check(&history);
 		if (trouble_allowed || !history.trouble)
 			continue;
