@@ -12,9 +12,9 @@
 #define SIXLANE_VERSION "0.1"
 #endif
 
-static const struct cmd *const cmds[] = { &cmd_attach,	  &cmd_detach, &cmd_status,
-					  &cmd_routes,	  &cmd_lookup, &cmd_explain,
-					  &cmd_exception, &cmd_stats,  &cmd_unpin };
+static const struct cmd *const cmds[] = { &cmd_attach, &cmd_detach,  &cmd_status,    &cmd_routes,
+					  &cmd_lookup, &cmd_explain, &cmd_exception, &cmd_fib,
+					  &cmd_stats,  &cmd_unpin };
 
 #define ARGS_WIDTH 44
 
