@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * sixlane lookup: what the maps make of packets to an address, by the datapath's own order of
- * checks (cmd_walk.h). Reads any number of addresses from stdin.
+ * checks (cmd_walk.h), and whether the compiled FIB agrees with the trie. Reads any number of
+ * addresses from stdin.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,6 +20,8 @@ struct lookup {
 	struct walk_query query; /* but for the destination */
 	struct sources sources;	 /* read when the first set is met */
 	struct walk walk;	 /* of the address at hand */
+	bool has_compiled;
+	struct compiled_view compiled;
 };
 
 static void depends_json(uint32_t depends, json_t *object)
@@ -49,10 +52,31 @@ static void sources_json(const struct lookup *lookup, const struct walk *walk, j
 	}
 }
 
+/* "same" or "differs", from the trie that the walk has asked; NULL: it does not say. */
+static const char *compiled_says(const struct lookup *lookup)
+{
+	const struct walk *walk = &lookup->walk;
+	uint32_t found, wanted;
+
+	if (!lookup->has_compiled || !walk->has_prefix)
+		return NULL;
+	/* a route may change in between */
+	for (int i = 0; i < 3; i++) {
+		if (compiled_find(&lookup->compiled, walk->table, &lookup->query.dst, &found) ||
+		    maps_route_lookup(&lookup->view->maps, walk->table, &lookup->query.dst,
+				      &wanted))
+			return NULL;
+		if (found == wanted)
+			return "same";
+	}
+	return "differs";
+}
+
 static json_t *to_json(const struct lookup *lookup)
 {
 	const struct walk_query *query = &lookup->query;
 	const struct walk *walk = &lookup->walk;
+	const char *compiled = compiled_says(lookup);
 	char text[PRINT_PREFIX_LEN];
 	json_t *object = json_object();
 
@@ -63,6 +87,8 @@ static json_t *to_json(const struct lookup *lookup)
 		print_set(object, "prefix", print_string(text));
 		print_set(object, "table", json_integer(walk->table));
 	}
+	if (compiled)
+		print_set(object, "compiled", print_string(compiled));
 	if (walk->by_source)
 		sources_json(lookup, walk, object);
 	show_hop_json(lookup->view, &walk->hop, true, object);
@@ -126,6 +152,9 @@ static void to_text(const struct lookup *lookup)
 	printf(" verdict %s", cmd_verdict_name(walk->verdict));
 	if (lookup->options->statistics)
 		printf(" (%s)", cmd_verdict_text(walk->verdict));
+	if (lookup->options->statistics && compiled_says(lookup))
+		printf(" compiled FIB: %s",
+		       !strcmp(compiled_says(lookup), "same") ? "the same" : "differs");
 	depends_text(walk->depends);
 	putchar('\n');
 	show_group_text(lookup->view, walk);
@@ -200,11 +229,14 @@ static int lookup_all(const struct cmd_options *options, const struct walk_query
 
 	if (rc)
 		return rc;
+	if (options->json || options->statistics)
+		lookup.has_compiled = !maps_view(&view.maps, &lookup.compiled);
 	if (options->json && (from_stdin || argc > 1))
 		lookup.list = &list;
 	rc = from_stdin ? lookup_stdin(&lookup) : lookup_args(&lookup, argc, argv);
 	end = lookup.list ? print_list_end(&list) : print_flush();
 	sources_free(&lookup.sources);
+	maps_unview(&lookup.compiled);
 	cmd_view_close(&view);
 	return rc ? rc : end;
 }

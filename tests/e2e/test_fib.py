@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The compiled FIB beside the trie: the switch between them, what is told of it, and its proof."""
+
+import ctypes
+import json
+import mmap
+import os
+import resource
+import struct
+
+import frames as fr
+import pytest
+from lab import PINS, wait_until
+from test_changes import Numbered
+from test_explain import packet, where
+from topology import COVER, FAR, PREFIX, host_addr
+
+B, C = (host_addr(h) for h in "bc")
+KEYS = {
+    "wanted", "answers", "why_not", "routes", "memory_bytes", "used_bytes", "free_bytes", "nodes",
+    "builds", "failures", "replans", "built_at", "bytes_per_route", "build_ms",
+}  # fmt: skip
+CHUNK_BYTES = 4 << 20
+SYS_BPF = 321 if os.uname().machine == "x86_64" else 280
+BPF_MAP_GET_FD_BY_ID = 14
+
+
+def fib(net):
+    return net.router.sixlane_json("fib")
+
+
+def built(net, builds=1):
+    """Until the compiled FIB answers and was built so often."""
+    wait_until(
+        lambda: fib(net)["answers"] == "compiled" and fib(net)["builds"] >= builds,
+        20,
+        lambda: "compiled FIB: %s\n%s" % (fib(net), net.router.log()),
+    )
+    return fib(net)
+
+
+def verify(net, *words, code=0):
+    """`sixlane -j fib verify`, which is to end so; None: it printed nothing."""
+    done = net.router.sixlane("-j", "fib", "verify", *words, check=False)
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr, net.router.log())
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def chunk(net):
+    """The memory of the compiled FIB's first chunk, as the datapath reads it."""
+    shown = net.r.run("bpftool", "-j", "map", "dump", "pinned", PINS + "/sl_fib").stdout
+    ids = {bytes(int(byte, 16) for byte in row["value"]) for row in json.loads(shown)}
+    attr = ctypes.create_string_buffer(next(iter(ids)), 128)
+    fd = ctypes.CDLL(None, use_errno=True).syscall(SYS_BPF, BPF_MAP_GET_FD_BY_ID, attr, 128)
+    assert fd >= 0, os.strerror(ctypes.get_errno())
+    memory = mmap.mmap(fd, CHUNK_BYTES)
+    os.close(fd)
+    return memory
+
+
+def value_of(net, prefix):
+    """What sl_routes holds for it."""
+    (row,) = [row for row in net.router.routes(prefix) if row["prefix"] == prefix]
+    return row["id"] | int(prefix.partition("/")[2]) << 20
+
+
+def plant(net, old, new):
+    """In the compiled FIB new in place of the leaf old."""
+    with chunk(net) as memory:
+        at = memory.find(struct.pack("=I", old))
+        while at % 4:
+            at = memory.find(struct.pack("=I", old), at + 1)
+        assert at >= 0
+        memory[at : at + 4] = struct.pack("=I", new)
+
+
+@pytest.fixture
+def routed(net):
+    net.r.route("add", COVER, "via", C)
+    net.r.route("add", PREFIX, "via", B)
+    net.sync()
+    built(net)
+    return net
+
+
+# --- which one answers ------------------------------------------------------------------------
+
+
+def test_switch_under_traffic(routed):
+    with Numbered(routed) as numbered:
+        for _ in range(10):
+            for engine in ("trie", "compiled"):
+                routed.router.sixlane("fib", engine)
+                assert fib(routed)["answers"] == engine
+                numbered.wait_more()
+    numbered.assert_all_arrived("b")
+    assert numbered.rise["forward"] == numbered.sent, numbered.rise
+
+
+def test_each_engine_answers_by_what_it_holds(routed):
+    """That the switch switches: a leaf of the compiled FIB leads elsewhere than the trie."""
+    plant(routed, value_of(routed, PREFIX), value_of(routed, COVER))
+    for engine, host in (("trie", "b"), ("compiled", "c"), ("trie", "b")):
+        routed.router.sixlane("fib", engine)
+        routed.assert_forwarded(fr.many(20, FAR), to=host)
+
+
+def test_changes_while_the_trie_answers(routed):
+    """The compiled FIB is kept, and right at once when it is switched to."""
+    routed.router.sixlane("fib trie")
+    routed.route("replace", PREFIX, "via", C)
+    routed.assert_forwarded(fr.many(20, FAR), to="c")
+    routed.router.sixlane("fib compiled")
+    routed.assert_forwarded(fr.many(20, FAR), to="c")
+    assert verify(routed, "random", 1000)["wrong"] == 0
+
+
+def test_setting_and_option(idle):
+    idle.r.route("add", PREFIX, "via", B)
+    path = idle.lab.path("sixlaned.conf")
+    with open(path, "w", encoding="ascii") as file:
+        file.write('fib = "trie";\n')
+    idle.start("--config", path)
+    wait_until(lambda: fib(idle)["builds"], 10, "it is built in any case")
+    assert (fib(idle)["wanted"], fib(idle)["answers"]) == ("trie", "trie")
+    idle.assert_forwarded(fr.many(20, FAR))
+    idle.router.sixlane("fib compiled")
+    assert built(idle)["wanted"] == "compiled"
+    idle.router.restart("--fib", "trie")
+    assert fib(idle)["wanted"] == "trie"
+    idle.router.restart()
+    assert built(idle)["wanted"] == "compiled"
+
+
+# --- what is told of it -----------------------------------------------------------------------
+
+
+def test_it_is_told(routed):
+    shown = fib(routed)
+    assert set(shown) == KEYS
+    assert shown["why_not"] is None and shown["builds"] == 1 and shown["failures"] == 0
+    assert shown["memory_bytes"] == CHUNK_BYTES and 0 < shown["used_bytes"] < CHUNK_BYTES
+    assert shown["nodes"] >= 2 and shown["build_ms"] > 0 and shown["built_at"] > 1.6e9
+    assert shown["bytes_per_route"] == pytest.approx(
+        shown["used_bytes"] / shown["routes"], abs=0.11
+    )
+    assert routed.router.status()["fib"].keys() == KEYS
+    text = routed.router.sixlane("status").stdout
+    assert "fib         compiled answers, compiled FIB of 4096 kB" in text
+    assert "replans" in routed.router.sixlane("-s status").stdout and "replans" not in text
+    text = routed.router.sixlane("fib show").stdout
+    assert "answers     compiled\n" in text and "bytes for each of" in text
+    routed.router.sixlane("fib trie")
+    assert "fib         trie answers" in routed.router.sixlane("status").stdout
+    assert routed.router.status()["warnings"] == []
+
+
+def test_lookup_tells_whether_both_agree(routed):
+    assert routed.router.lookup(FAR)["compiled"] == "same"
+    assert "compiled FIB: the same" in routed.router.sixlane("-s lookup", FAR).stdout
+    plant(routed, value_of(routed, PREFIX), value_of(routed, COVER))
+    assert routed.router.lookup(FAR)["compiled"] == "differs"
+
+
+def test_no_daemon_has_built_it(idle):
+    idle.router.attach()
+    shown = fib(idle)
+    assert (shown["wanted"], shown["answers"], shown["builds"]) == ("compiled", "trie", 0)
+    assert shown["why_not"] == "no daemon has built it"
+    done = idle.router.sixlane("fib compiled", check=False)
+    assert done.returncode == 0 and "noted, but the trie answers" in done.stderr
+    done = idle.router.sixlane("fib verify", check=False)
+    assert done.returncode == 1 and "no compiled FIB to compare: no daemon" in done.stderr
+
+
+def test_words_that_are_not_understood(net):
+    for words in ("fib fast", "fib trie now", "fib verify random", "fib verify random x",
+                  "fib verify 7 8"):  # fmt: skip
+        done = net.router.sixlane(words, check=False)
+        assert done.returncode == 2 and "usage: sixlane" in done.stderr, words
+
+
+# --- the proof --------------------------------------------------------------------------------
+
+
+def test_verify_finds_nothing(routed):
+    routed.r.route("add", PREFIX, "via", C, "table 100")
+    routed.sync()
+    shown = verify(routed, "random", 20000, "seed", 7)
+    assert shown["wrong"] == 0 and shown["differences"] == [] and shown["seed"] == 7
+    assert shown["addresses"] == shown["compared"] == 4 * shown["routes"] + 20000
+    assert shown["tables"] >= 2 and shown["asked"] == shown["addresses"]
+    assert shown["daemon"] == {
+        "runs": True, "done": True, "compared": 4 * shown["routes"], "wrong": 0,
+    }  # fmt: skip
+    text = routed.router.sixlane("fib verify random 1000").stdout
+    assert "tables, seed" in text and text.count("no difference") == 2
+
+
+def test_verify_while_routes_change(routed):
+    """What differs because it is read at different times is no difference."""
+    path = routed.lab.path("flips")
+    with open(path, "w", encoding="ascii") as file:
+        for i in range(60000):
+            file.write("route replace 2001:db8:%x::/48 via %s\n" % (i % 501, (B, C)[i % 2]))
+    for _ in range(3):
+        changes = routed.r.popen("ip", "-6", "-batch", path)
+        try:
+            assert verify(routed, "random", 50000)["wrong"] == 0
+            assert changes.poll() is None, "the changes ended too early"
+        finally:
+            routed.lab.end(changes)
+
+
+def test_verify_finds_what_is_wrong(routed):
+    """The daemon then drops it, and builds it anew."""
+    old, new = value_of(routed, PREFIX), value_of(routed, COVER)
+    plant(routed, old, new)
+    shown = verify(routed, "random", 1000, code=1)
+    assert shown["wrong"] >= 1 and shown["daemon"]["wrong"] >= 1
+    (first, *_) = shown["differences"]
+    assert first["table"] == 254 and first["address"].startswith("2001:db8:f00:")
+    assert first["trie"].startswith(PREFIX) and first["compiled"].startswith("2001:db8::/32")
+    assert "the compiled FIB is wrong at 2001:db8:f00:" in routed.router.log()
+    routed.assert_forwarded(fr.many(20, FAR), to="b")
+    assert built(routed, 2)["failures"] == 1
+    assert verify(routed, "random", 1000)["wrong"] == 0
+    routed.assert_forwarded(fr.many(20, FAR), to="b")
+
+
+def test_verify_finds_a_wrong_trie(routed):
+    """Which the daemon, whose table and compiled FIB agree, does not know of."""
+    key = struct.pack("<I", 32 + 48) + struct.pack(">I", 254) + bytes.fromhex("20010db80f00")
+    routed.r.run(
+        "bpftool", "map", "update", "pinned", PINS + "/sl_routes", "key", "hex",
+        *("%02x" % byte for byte in key.ljust(24, b"\0")), "value", "hex",
+        *("%02x" % byte for byte in struct.pack("<I", value_of(routed, PREFIX) ^ 1)),
+    )  # fmt: skip
+    done = routed.router.sixlane("fib verify random 1000", check=False)
+    assert done.returncode == 1 and "trie says 2001:db8:f00::/48 next hop" in done.stdout
+    assert "own table: no difference" in done.stdout and "differ\n" in done.stdout
+
+
+def test_verify_without_a_daemon(routed):
+    routed.router.stop()
+    shown = verify(routed, "random", 1000)
+    assert shown["wrong"] == 0 and not shown["daemon"]["runs"] and shown["compared"] > 1000
+    assert "only the trie" in routed.router.sixlane("fib verify random 10").stdout
+    routed.assert_forwarded(fr.many(20, FAR), to="b")
+
+
+# --- when it is not there ---------------------------------------------------------------------
+
+
+def test_restart_under_traffic(routed):
+    with Numbered(routed) as numbered:
+        for _ in range(3):
+            numbered.wait_more()
+            routed.router.restart()
+            numbered.wait_more()
+            built(routed)
+            numbered.wait_more()
+    numbered.assert_all_arrived("b")
+    assert numbered.rise["forward"] == numbered.sent, numbered.rise
+
+
+def test_no_memory(routed):
+    """As much address space as the daemon had, but for most of the chunk: the trie answers, and when
+    there is room the compiled FIB is built."""
+    pid = routed.router.daemon.pid
+    with open("/proc/%d/statm" % pid, encoding="ascii") as file:
+        size = int(file.read().split()[0]) * mmap.PAGESIZE
+    limit = size - CHUNK_BYTES * 3 // 4
+    routed.router.stop()
+    routed.router.start(under=("prlimit", "--as=%d:" % limit))  # the soft limit
+    wait_until(lambda: fib(routed)["failures"], 10, lambda: str(fib(routed)))
+    shown = fib(routed)
+    assert (shown["answers"], shown["builds"], shown["memory_bytes"]) == ("trie", 0, 0), shown
+    assert "could not be built" in shown["why_not"] and "no compiled FIB: " in routed.router.log()
+    assert any("the trie answers" in text for text in routed.router.status()["warnings"])
+    routed.assert_forwarded(fr.many(20, FAR), to="b")
+    routed.route("replace", PREFIX, "via", C)
+    routed.assert_forwarded(fr.many(20, FAR), to="c")
+    _, hard = resource.prlimit(routed.router.daemon.pid, resource.RLIMIT_AS)
+    resource.prlimit(routed.router.daemon.pid, resource.RLIMIT_AS, (hard, hard))
+    assert built(routed)["failures"] >= 1
+    assert routed.router.status()["warnings"] == []
+    assert verify(routed, "random", 1000)["wrong"] == 0
+
+
+# --- other tables -----------------------------------------------------------------------------
+
+
+def test_tables_of_rules(tables):
+    """Each is a root of its own, which comes and goes."""
+    dns, other = packet(FAR, dport=53), packet(FAR)
+    built(tables)
+    for engine in ("trie", "compiled"):
+        tables.router.sixlane("fib", engine)
+        assert where(tables, dns) == ("c", "forward")
+        assert where(tables, other) == ("b", "forward")
+    tables.route("delete", PREFIX, "table 100")
+    assert where(tables, dns) == ("b", "forward")
+    tables.route("add", PREFIX, "via", C, "table 100")
+    assert where(tables, dns) == ("c", "forward")
+    assert fib(tables)["answers"] == "compiled"
+    assert verify(tables, "random", 1000)["tables"] >= 3
