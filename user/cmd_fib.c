@@ -43,7 +43,10 @@ const char *fib_why_not(const struct sixlane_meta *meta, bool daemon)
 
 static double bytes_per_route(const struct sixlane_meta *meta)
 {
-	return meta->routes ? (double)(meta->fib_used_bytes * 10 / meta->routes) / 10 : 0;
+	double tenths =
+		meta->routes ? 10.0 * (double)meta->fib_used_bytes / (double)meta->routes : 0;
+
+	return (double)(uint64_t)(tenths + 0.5) / 10;
 }
 
 json_t *fib_json(const struct sixlane_meta *meta, bool daemon)

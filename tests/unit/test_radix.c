@@ -194,6 +194,37 @@ static void remove_at(struct world *world, size_t i)
 	radix_remove(&world->radix, &entry->node);
 }
 
+static void test_edges(void **state)
+{
+	static const struct {
+		const char *prefix, *edges[PREFIX_EDGES];
+	} cases[] = {
+		{ "2001:db8::/32",
+		  { "2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff",
+		    "2001:db7:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db9::" } },
+		{ "2001:db8::100/121",
+		  { "2001:db8::100", "2001:db8::17f", "2001:db8::ff", "2001:db8::180" } },
+		{ "fd00::/128",
+		  { "fd00::", "fd00::", "fcff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "fd00::1" } },
+		{ "::/0",
+		  { "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+		    "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::" } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct prefix prefix, wanted;
+		union sixlane_addr edges[PREFIX_EDGES];
+
+		assert_int_equal(prefix_parse(cases[i].prefix, &prefix), 0);
+		prefix_edges(&prefix, edges);
+		for (size_t j = 0; j < PREFIX_EDGES; j++) {
+			assert_int_equal(prefix_parse(cases[i].edges[j], &wanted), 0);
+			assert_memory_equal(&edges[j], &wanted.addr, sizeof(wanted.addr));
+		}
+	}
+}
+
 static void test_against_array(void **state)
 {
 	struct world world = { .random = util_now_ns() };
@@ -252,6 +283,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_covers),
+		cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_against_array),
 		cmocka_unit_test(test_remove_while_walking),
 	};
