@@ -94,6 +94,29 @@ static inline void history_check_write(void *ctx)
 	history_at_work = at_work;
 }
 
+static inline void history_is_wrong(void *ctx, uint32_t table, const union sixlane_addr *addr,
+				    uint32_t told, uint32_t compiled)
+{
+	(void)ctx;
+	(void)addr;
+	fail_msg("table %#x: compiled FIB says 0x%x, the trie was told 0x%x", table, compiled,
+		 told);
+}
+
+/* The fib's own comparison finds nothing. */
+static inline void history_verify(const struct history *history)
+{
+	struct fib_verify run;
+	int rc = fib_verify_begin(history->fib, &run);
+
+	if (rc == -ENODATA)
+		return;
+	assert_int_equal(rc, 0);
+	while (fib_verify_some(history->fib, &run, 5, history_is_wrong, NULL) > 0)
+		;
+	fib_verify_end(&run);
+}
+
 /* Between operations. */
 static inline void history_check(struct history *history)
 {
@@ -107,6 +130,7 @@ static inline void history_check(struct history *history)
 	for (size_t i = 0; i < N_PROBES; i++)
 		history_check_probe(history, &history->model.probes[i], exact);
 	sim_fib_check(history->sim);
+	history_verify(history);
 	for (size_t i = 0; i < N_PREFIXES; i++)
 		there += history->model.now.slots[i].there;
 	history_check_vlans(history, false);
