@@ -30,15 +30,20 @@ const char *fib_answers(const struct sixlane_meta *meta)
 	return name_of(is_wanted(meta) && meta->fib.word);
 }
 
-const char *fib_why_not(const struct sixlane_meta *meta, bool daemon)
+const char *fib_why_absent(const struct sixlane_meta *meta, bool daemon)
 {
-	if (!is_wanted(meta) || meta->fib.word)
+	if (meta->fib.word)
 		return NULL;
 	if (!daemon)
 		return "no daemon has built it";
 	if (meta->fib_failures)
 		return "it could not be built or kept, as sixlaned's log says; tried again";
 	return "sixlaned has not built it yet";
+}
+
+const char *fib_why_not(const struct sixlane_meta *meta, bool daemon)
+{
+	return is_wanted(meta) ? fib_why_absent(meta, daemon) : NULL;
 }
 
 static double bytes_per_route(const struct sixlane_meta *meta)

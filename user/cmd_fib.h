@@ -11,6 +11,8 @@
 
 /* "trie" or "compiled": the one that answers. */
 const char *fib_answers(const struct sixlane_meta *meta);
+/* Why there is no compiled FIB; NULL: there is one. */
+const char *fib_why_absent(const struct sixlane_meta *meta, bool daemon);
 /* Why the compiled FIB does not answer though it is wanted; NULL: it does, or is not wanted. */
 const char *fib_why_not(const struct sixlane_meta *meta, bool daemon);
 json_t *fib_json(const struct sixlane_meta *meta, bool daemon);

@@ -351,8 +351,8 @@ static int fail(const struct verify *verify)
 {
 	if (verify->error == -ENODATA)
 		log_error("there is no compiled FIB to compare: %s",
-			  fib_why_not(verify->maps->meta, loader_daemon_runs())
-				  ?: "the trie answers");
+			  fib_why_absent(verify->maps->meta, loader_daemon_runs())
+				  ?: "it went meanwhile");
 	else
 		log_error("cannot read the maps: %s", strerror(-verify->error));
 	return CMD_FAILED;

@@ -171,6 +171,10 @@ def test_no_daemon_has_built_it(idle):
     assert done.returncode == 0 and "noted, but the trie answers" in done.stderr
     done = idle.router.sixlane("fib verify", check=False)
     assert done.returncode == 1 and "no compiled FIB to compare: no daemon" in done.stderr
+    idle.router.sixlane("fib trie")
+    assert fib(idle)["why_not"] is None
+    done = idle.router.sixlane("fib verify", check=False)
+    assert done.returncode == 1 and "no compiled FIB to compare: no daemon" in done.stderr
 
 
 def test_words_that_are_not_understood(net):
