@@ -18,13 +18,14 @@ static void *map_chunk(int fd, int prot)
 
 void *maps_write_fib_chunk(void *ctx, uint32_t n)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	LIBBPF_OPTS(bpf_map_create_opts, opts);
 	_cleanup_close_ int fd = -1;
 	struct maps *maps = ctx;
 	void *at;
 
 	if (maps->no_fib)
 		return NULL;
+	opts.map_flags = BPF_F_MMAPABLE;
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "sl_fib_chunk", sizeof(uint32_t),
 			    SIXLANE_FIB_CHUNK_BYTES, 1, &opts);
 	if (fd < 0)
