@@ -94,9 +94,10 @@ $(B)/fuzz/%: $(B)/asan/tests/fuzz/%.o $(B)/asan/libsixlane.a
 	@echo "  LINK  $@"
 	@$(CC) $(SANITIZE) -o $@ $^ -lmnl
 
-$(B)/test_bpf: $(call obj,$(wildcard tests/bpf/*.c))
+# With what the daemon has to write to the maps, to compile routes as it does.
+$(B)/test_bpf: $(call obj,$(filter-out %.bpf.c,$(wildcard tests/bpf/*.c)) $(COMMON_SRC))
 	@echo "  LINK  $@"
-	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -lcmocka -lpthread
+	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -lcmocka -lpthread
 
 .PHONY: check-programs
 check-programs: all $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC)) \

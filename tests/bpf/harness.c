@@ -6,6 +6,7 @@
  */
 #include "harness.h"
 
+#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
@@ -21,9 +22,13 @@
 
 #include "figures.h"
 #include "setup.h"
+#include "tables.h"
 
 static struct setup setup;
-static struct world installed;			/* what the hashes and the tries hold now */
+static struct world installed; /* what the hashes and the tries hold now */
+static struct tables tables;   /* what is compiled */
+static uint32_t engine = SIXLANE_ENGINE_COMPILED;
+static enum sixlane_verdict decoy = SIXLANE_DROP_BLACKHOLE;
 static struct sixlane_counters *before, *after; /* [slot][cpu] */
 static bool before_is_of_now;
 
@@ -47,6 +52,7 @@ int harness_open(const char *object, const char *frags_object)
 		err = figures_open(&setup);
 	if (err)
 		return err;
+	tables_open(&tables, setup.map_fd[MAP_FIB], setup.meta);
 	before = calloc(n, sizeof(*before));
 	after = calloc(n, sizeof(*after));
 	return before && after ? 0 : -ENOMEM;
@@ -54,6 +60,7 @@ int harness_open(const char *object, const char *frags_object)
 
 void harness_close(void)
 {
+	tables_close(&tables);
 	setup_close(&setup);
 	figures_close();
 	free(before);
@@ -133,6 +140,9 @@ static void put(enum setup_map map, const void *key, const void *value, const ch
 	setup_must(bpf_map_update_elem(setup.map_fd[map], key, value, BPF_ANY), what);
 }
 
+/* All destinations in all tables. */
+static const struct sixlane_route_key decoy_key;
+
 static void uninstall(void)
 {
 	const int *fd = setup.map_fd;
@@ -145,8 +155,51 @@ static void uninstall(void)
 		bpf_map_delete_elem(fd[MAP_NEIGH_INDEX], &installed.neigh_index[i].key);
 	for (size_t i = 0; i < installed.n_routes; i++)
 		bpf_map_delete_elem(fd[MAP_ROUTES], &installed.routes[i].key);
+	bpf_map_delete_elem(fd[MAP_ROUTES], &decoy_key);
 	for (size_t i = 0; i < installed.n_sources; i++)
 		bpf_map_delete_elem(fd[MAP_SOURCES], &installed.sources[i].key);
+}
+
+void harness_answer_by(uint32_t by, enum sixlane_verdict otherwise)
+{
+	engine = by;
+	decoy = otherwise;
+}
+
+static void compile(const struct world_route *route, bool is_real, uint32_t instead)
+{
+	struct prefix prefix = { .addr = route->key.addr };
+
+	if (is_real)
+		prefix.len = (uint8_t)(route->key.prefix_len - SIXLANE_TABLE_BITS);
+	else
+		prefix.addr = (union sixlane_addr){ 0 };
+	tables_put(&tables, ntohl(route->key.table), &prefix, is_real ? route->value : instead);
+}
+
+/*
+ * The routes are said to one engine. The other says of whatever it is asked what would be seen: a
+ * test that passes has been answered by the one that was meant to.
+ */
+static void install_routes(const struct world *w)
+{
+	const struct world_route everything = { .key.table = htonl(SIXLANE_TABLE_MAIN) };
+	const bool compiled = engine == SIXLANE_ENGINE_COMPILED;
+	/* No rule's suppress_prefixlength lets this one go by. */
+	const uint32_t instead = sixlane_route_value(NH_FATE + decoy, 128);
+
+	tables_clear(&tables);
+	if (!compiled)
+		compile(&everything, false, instead);
+	for (size_t i = 0; i < w->n_routes; i++) {
+		compile(&w->routes[i], compiled, instead);
+		if (!compiled)
+			put(MAP_ROUTES, &w->routes[i].key, &w->routes[i].value, "sl_routes");
+	}
+	if (compiled)
+		put(MAP_ROUTES, &decoy_key, &instead, "sl_routes");
+	tables_build(&tables);
+	setup.meta->fib_engine = engine;
 }
 
 void harness_install(const struct world *w)
@@ -167,8 +220,7 @@ void harness_install(const struct world *w)
 	for (size_t i = 0; i < w->n_neigh_index; i++)
 		put(MAP_NEIGH_INDEX, &w->neigh_index[i].key, &w->neigh_index[i].slot,
 		    "sl_neigh_index");
-	for (size_t i = 0; i < w->n_routes; i++)
-		put(MAP_ROUTES, &w->routes[i].key, &w->routes[i].value, "sl_routes");
+	install_routes(w);
 	for (size_t i = 0; i < w->n_sources; i++)
 		put(MAP_SOURCES, &w->sources[i].key, &w->sources[i].value, "sl_sources");
 	figures_install(w);

@@ -42,6 +42,13 @@ void harness_world(struct world *world);
 /* Make the maps say this. */
 void harness_install(const struct world *world);
 
+/*
+ * Who is asked for routes from the next harness_install() on: SIXLANE_ENGINE_*, the compiled FIB to
+ * begin with. The other one leads all destinations to a next hop of this fate, so that it is seen
+ * if it is asked instead.
+ */
+void harness_answer_by(uint32_t engine, enum sixlane_verdict otherwise);
+
 struct expected {
 	enum sixlane_verdict verdict;
 	uint32_t slot;	 /* where it is counted */

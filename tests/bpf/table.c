@@ -123,9 +123,8 @@ static const struct sixlane_hint *build_hint(const struct row *row, struct sixla
 	return hint;
 }
 
-void table_test_row(void **state)
+static void run(const struct row *row, uint32_t engine)
 {
-	const struct row *row = *state;
 	enum device egress = world_neigh_device(row->via);
 	static struct world world;
 	static struct frame in, out, bare;
@@ -142,6 +141,8 @@ void table_test_row(void **state)
 		fprintf(stderr, "SKIP: this kernel has little room for metadata\n");
 		skip();
 	}
+	harness_answer_by(engine, row->verdict == SIXLANE_DROP_BLACKHOLE ? SIXLANE_PASS_LOCAL
+									 : SIXLANE_DROP_BLACKHOLE);
 	arrange(row, &world);
 	if (row->hit)
 		expected.hit = &world.exceptions[row->hit - 1].key;
@@ -152,6 +153,17 @@ void table_test_row(void **state)
 	if (!build_out(row, &bare, &out))
 		out = in;
 	harness_expect(row->prog, row->in, &in, &expected, SWEEP_ALL);
+}
+
+void table_test_row(void **state)
+{
+	run(*state, SIXLANE_ENGINE_COMPILED);
+}
+
+void table_test_row_by_trie(void **state)
+{
+	run(*state, SIXLANE_ENGINE_TRIE);
+	harness_answer_by(SIXLANE_ENGINE_COMPILED, SIXLANE_DROP_BLACKHOLE);
 }
 
 void table_test_every_verdict_has_a_row(void **state)

@@ -7,6 +7,7 @@
 
 /* table.c */
 void table_test_row(void **state); /* *state: struct row */
+void table_test_row_by_trie(void **state);
 void table_test_every_verdict_has_a_row(void **state);
 
 /* sweeps.c */

@@ -66,7 +66,7 @@ enum neighbour {
 #define NH_SILENT NH_VIA(NEIGH_SILENT)
 #define NH_MEMBER(n) NH_VIA(NEIGH_MEMBER + (n))
 
-enum next_hop {
+enum world_next_hop {
 	NH_ON_LINK = N_NEIGHBOURS + 1, /* DEV_OUT */
 	NH_ON_LINK_10,		       /* DEV_OUT_10 */
 	NH_ON_LINK_IN,		       /* DEV_IN */
