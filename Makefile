@@ -48,7 +48,7 @@ asan_obj = $(patsubst %.c,$(B)/asan/%.o,$(1))
 .PHONY: all
 all: $(B)/sixlane.bpf.o $(B)/sixlane.frags.bpf.o $(B)/sixlaned $(B)/sixlane
 
-vpath %.bpf.c bpf user/sync
+vpath %.bpf.c bpf user/sync tests/bpf
 $(B)/%.bpf.o: %.bpf.c
 	@mkdir -p $(@D)
 	@echo "  BPF   $@"
@@ -95,7 +95,7 @@ $(B)/fuzz/%: $(B)/asan/tests/fuzz/%.o $(B)/asan/libsixlane.a
 	@$(CC) $(SANITIZE) -o $@ $^ -lmnl
 
 # With what the daemon has to write to the maps, to compile routes as it does.
-$(B)/test_bpf: $(call obj,$(filter-out %.bpf.c,$(wildcard tests/bpf/*.c)) $(COMMON_SRC))
+$(B)/test_bpf: $(call obj,$(filter-out %.bpf.c,$(wildcard tests/bpf/*.c)) $(COMMON_SRC)) | $(B)/agree.bpf.o
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -lcmocka -lpthread
 

@@ -2,7 +2,8 @@
 /*
  * test_bpf [OBJECT [FRAGS_OBJECT]]: the XDP object through BPF_PROG_TEST_RUN, and its xdp.frags
  * flavour, by default the .frags.bpf.o beside the .bpf.o. Needs root; touches nothing outside a
- * network namespace of its own. SIXLANE_FUZZ_SEED and SIXLANE_FUZZ_RUNS repeat a run of the fuzzer.
+ * network namespace of its own. SIXLANE_FUZZ_SEED and SIXLANE_FUZZ_RUNS repeat a run of the fuzzer;
+ * SIXLANE_BPF_TESTS names tests, by a pattern with * and ?.
  */
 #include <limits.h>
 #include <setjmp.h>
@@ -15,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "agree_run.h"
 #include "tests.h"
 
 #define MAX_TESTS 4096
@@ -156,6 +158,13 @@ static void add_all(void)
 	add("an exception changes at once", race_test_exception_changes_at_once, NULL);
 	add("an exception is not another destination's",
 	    race_test_exception_is_not_another_destinations, NULL);
+	add("both engines agree: full view", agreement_test_full_view, NULL);
+	add("both engines agree: a million routes", agreement_test_million_routes, NULL);
+	add("both engines agree: dense /48s", agreement_test_dense, NULL);
+	add("both engines agree: hosts of one /108", agreement_test_hosts, NULL);
+	add("both engines agree: all lengths on one path", agreement_test_paths, NULL);
+	add("both engines agree: many tables", agreement_test_tables, NULL);
+	add("both engines agree: one route", agreement_test_default_route_alone, NULL);
 	add("frames leave by their egress", live_test_frames_leave_by_their_egress, NULL);
 	add("tags arrive on the wire", live_test_tags_arrive, NULL);
 	add("random frames against the model", fuzz_test_against_model, NULL);
@@ -163,6 +172,17 @@ static void add_all(void)
 
 static const char *object = "build/sixlane.bpf.o";
 static const char *frags_object;
+
+/* agree.bpf.o lies beside the object. */
+static void find_agree_object(void)
+{
+	static char beside[PATH_MAX];
+	const char *slash = strrchr(object, '/');
+
+	snprintf(beside, sizeof(beside), "%.*sagree.bpf.o", slash ? (int)(slash - object) + 1 : 0,
+		 object);
+	agree_set_path(beside);
+}
 
 static int open_harness(void **state)
 {
@@ -176,6 +196,7 @@ static int open_harness(void **state)
 			stem -= strlen(ending);
 		snprintf(beside, sizeof(beside), "%.*s.frags.bpf.o", (int)stem, object);
 	}
+	find_agree_object();
 	return harness_open(object, frags_object ? frags_object : beside);
 }
 
@@ -193,5 +214,6 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		frags_object = argv[2];
 	add_all();
+	cmocka_set_test_filter(getenv("SIXLANE_BPF_TESTS"));
 	return _cmocka_run_group_tests("bpf", tests, n_tests, open_harness, close_harness);
 }

@@ -23,7 +23,7 @@ static void must(bool ok, const char *what)
 	abort();
 }
 
-static uint32_t value_of(const struct radix_node *node)
+uint32_t tables_value(const struct radix_node *node)
 {
 	return ((const struct table_route *)node)->value;
 }
@@ -61,7 +61,7 @@ void tables_open(struct tables *tables, int fib_fd, struct sixlane_meta *meta)
 	tables_open_bare(tables);
 	tables->maps.fd[LOADER_FIB] = fib_fd;
 	tables->maps.meta = meta;
-	tables->compiled = compiled_new(&memory, value_of);
+	tables->compiled = compiled_new(&memory, tables_value);
 	must(tables->compiled, "no memory");
 }
 
@@ -148,7 +148,7 @@ uint32_t tables_match(const struct tables *tables, uint32_t table, const union s
 	const struct radix *routes = find_table(tables, table);
 	const struct radix_node *node = routes ? radix_match(routes, &prefix) : NULL;
 
-	return node ? value_of(node) : 0;
+	return node ? tables_value(node) : 0;
 }
 
 /* --- compiled --------------------------------------------------------------------------------- */

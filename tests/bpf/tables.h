@@ -33,6 +33,8 @@ void tables_close(struct tables *tables);
 
 /* The routes of a table, which is made. */
 struct radix *tables_routes(struct tables *tables, uint32_t table);
+/* What an entry of it says. */
+uint32_t tables_value(const struct radix_node *node);
 /* 0: no longer there. Returns what it was, 0: nothing. Nothing is compiled. */
 uint32_t tables_put(struct tables *tables, uint32_t table, const struct prefix *prefix,
 		    uint32_t value);

@@ -82,6 +82,15 @@ void race_test_rules_change_at_once(void **state);
 void race_test_exception_changes_at_once(void **state);
 void race_test_exception_is_not_another_destinations(void **state);
 
+/* agreement.c */
+void agreement_test_full_view(void **state);
+void agreement_test_million_routes(void **state);
+void agreement_test_dense(void **state);
+void agreement_test_hosts(void **state);
+void agreement_test_paths(void **state);
+void agreement_test_tables(void **state);
+void agreement_test_default_route_alone(void **state);
+
 /* live.c */
 void live_test_frames_leave_by_their_egress(void **state);
 void live_test_tags_arrive(void **state);

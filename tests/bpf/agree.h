@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What agree.bpf.c and the tests that run it share. */
+#ifndef TESTS_BPF_AGREE_H
+#define TESTS_BPF_AGREE_H
+
+#include "../../bpf/sixlane.h"
+
+#define AGREE_PROBES 16384u
+#define AGREE_BATCH 1024u /* one run's */
+
+/* An address to be looked up in a table, and what came of it; compiled may be AGREE_UNKNOWN. */
+struct agree_probe {
+	union sixlane_addr addr;
+	__u32 table;
+	__u32 trie, compiled;	    /* of the program agree */
+	__u32 found, before, after; /* of the program follow */
+};
+
+/* The compiled FIB does not say. */
+#define AGREE_UNKNOWN SIXLANE_FIB_NODE
+
+struct agree_state {
+	__u32 next;	/* probe, of the next run */
+	__u32 finished; /* changes, … */
+	__u32 started;	/* … and those of which the last may be under way */
+	__u32 inside;	/* the program linger is at it */
+};
+
+#endif

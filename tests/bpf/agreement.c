@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Large tables in the kernel: sl_routes and the compiled FIB of the same routes must give the same
+ * answer for every address, which is that of a walk in user space, too; and the compiled FIB must
+ * give one: that the trie would help out is no excuse.
+ */
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agree_run.h"
+#include "fuzz.h"
+#include "tests.h"
+
+#define MAIN SIXLANE_TABLE_MAIN
+#define FULL_VIEW "gzip -dc tests/data/full-view-v6.txt.gz"
+#define SYNTHETIC_ROUTES 1000000u
+/* To be looked up, for each route, and as bounds. */
+#define ADDRESSES_PER_ROUTE 10u
+#define ADDRESSES_MIN 100000u
+#define ADDRESSES_MAX 1000000u
+
+static struct agree agree;
+
+/* --- routes ----------------------------------------------------------------------------------- */
+
+static size_t limit;   /* routes that are wanted */
+static size_t n_added; /* one after the other, doubles counted */
+static struct added {
+	uint32_t table;
+	struct prefix prefix;
+} * added;
+
+static void begin(size_t routes)
+{
+	limit = agree_limit(routes);
+	n_added = 0;
+	added = calloc(limit, sizeof(*added));
+	assert_non_null(added);
+	agree_open(&agree);
+}
+
+/* Every value is another one, as far as there are next hops: a wrong route is a wrong value. */
+static void add(uint32_t table, struct prefix prefix)
+{
+	uint32_t next_hop = 1 + (uint32_t)n_added % (SIXLANE_MAX_NEXT_HOPS - 1);
+	uint32_t marks = (uint32_t)n_added % 4 << SIXLANE_ROUTE_MARKS_SHIFT;
+
+	if (n_added == limit)
+		return;
+	prefix_mask(&prefix);
+	tables_put(&agree.tables, table, &prefix,
+		   sixlane_route_value(next_hop, prefix.len) | marks);
+	added[n_added++] = (struct added){ table, prefix };
+}
+
+static struct prefix parse(const char *text)
+{
+	struct prefix prefix;
+
+	if (prefix_parse(text, &prefix))
+		fail_msg("not a prefix: \"%s\"", text);
+	return prefix;
+}
+
+static void randomize_from(struct prefix *prefix, uint32_t bit)
+{
+	struct prefix kept = *prefix;
+
+	kept.len = (uint8_t)bit;
+	prefix_mask(&kept);
+	fuzz_bytes(prefix->addr.bytes, sizeof(prefix->addr.bytes));
+	for (uint32_t i = 0; i < bit; i++) {
+		uint8_t mask = (uint8_t)(0x80 >> i % 8);
+
+		prefix->addr.bytes[i / 8] &= (uint8_t)~mask;
+		prefix->addr.bytes[i / 8] |= kept.addr.bytes[i / 8] & mask;
+	}
+}
+
+/* --- addresses -------------------------------------------------------------------------------- */
+
+/* The address before or after it; round, where there is none. */
+static void step(union sixlane_addr *addr, bool up)
+{
+	for (int i = 15; i >= 0; i--) {
+		addr->bytes[i] = (uint8_t)(addr->bytes[i] + (up ? 1 : -1));
+		if (addr->bytes[i] != (up ? 0 : 0xff))
+			return;
+	}
+}
+
+static void set_rest(union sixlane_addr *addr, uint32_t len)
+{
+	for (uint32_t i = len; i < 128; i++)
+		addr->bytes[i / 8] |= (uint8_t)(0x80 >> i % 8);
+}
+
+/* Edges of routes, on both sides of each, within them, and anywhere. */
+static void choose(struct agree_probe *probe)
+{
+	const struct added *route = &added[fuzz_below((uint32_t)n_added)];
+	struct prefix at = route->prefix;
+
+	probe->table = route->table;
+	switch (fuzz_below(8)) {
+	case 0:
+		break;
+	case 1:
+		set_rest(&at.addr, at.len);
+		break;
+	case 2:
+		step(&at.addr, false);
+		break;
+	case 3:
+		set_rest(&at.addr, at.len);
+		step(&at.addr, true);
+		break;
+	case 4:
+		randomize_from(&at, fuzz_below(129));
+		break;
+	case 5: /* what another table has */
+		probe->table = fuzz_one_in(2) ? added[fuzz_below((uint32_t)n_added)].table
+					      : fuzz_below(1000);
+		break;
+	default:
+		randomize_from(&at, at.len);
+	}
+	probe->addr = at.addr;
+}
+
+static bool is_right(const struct agree_probe *probe, uint32_t want)
+{
+	return probe->trie == want && probe->compiled == want;
+}
+
+static void explain(const struct agree_probe *probe, uint32_t want)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	inet_ntop(AF_INET6, &probe->addr, text, sizeof(text));
+	fprintf(stderr, "table %u, %s: trie %08x, compiled %08x%s, expected %08x\n", probe->table,
+		text, probe->trie, probe->compiled,
+		probe->compiled == AGREE_UNKNOWN ? " (unknown)" : "", want);
+}
+
+static size_t count_wrong(void)
+{
+	size_t wrong = 0;
+
+	for (size_t i = 0; i < AGREE_PROBES; i++) {
+		const struct agree_probe *probe = &agree.probes[i];
+		uint32_t want = tables_match(&agree.tables, probe->table, &probe->addr);
+
+		if (!is_right(probe, want) && !wrong++)
+			explain(probe, want);
+	}
+	return wrong;
+}
+
+/* Install the routes, compare, and let go of all. */
+static void end(void)
+{
+	size_t wanted = n_added * ADDRESSES_PER_ROUTE, wrong = 0, checked = 0;
+	struct compiled_stats stats;
+
+	assert_true(n_added);
+	agree_install(&agree);
+	compiled_get_stats(agree.tables.compiled, &stats);
+	if (wanted > ADDRESSES_MAX)
+		wanted = ADDRESSES_MAX;
+	if (wanted < agree_limit(ADDRESSES_MIN))
+		wanted = agree_limit(ADDRESSES_MIN);
+	for (; checked < wanted && !wrong; checked += AGREE_PROBES) {
+		for (size_t i = 0; i < AGREE_PROBES; i++)
+			choose(&agree.probes[i]);
+		agree_sweep(&agree, AGREE_AGREE);
+		wrong = count_wrong();
+	}
+	printf("  %zu routes, %zu addresses; %llu nodes, %.1f bytes a route, built in %.0f ms\n",
+	       tables_count(&agree.tables), checked, (unsigned long long)stats.nodes,
+	       (double)stats.used_bytes / (double)tables_count(&agree.tables),
+	       (double)stats.build_ns / 1e6);
+	agree_close(&agree);
+	free(added);
+	assert_int_equal(wrong, 0);
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static void add_full_view(void)
+{
+	char line[PREFIX_STRLEN + 2];
+	FILE *file = popen(FULL_VIEW, "r");
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\r\n")] = 0;
+		add(MAIN, parse(line));
+	}
+	pclose(file);
+}
+
+void agreement_test_full_view(void **state)
+{
+	(void)state;
+	fuzz_seed(1);
+	begin(SYNTHETIC_ROUTES);
+	add_full_view();
+	end();
+}
+
+/* Lengths as in the full view, under its /20s, so that they crowd as real ones do. */
+void agreement_test_million_routes(void **state)
+{
+	size_t real;
+
+	(void)state;
+	fuzz_seed(2);
+	begin(SYNTHETIC_ROUTES);
+	add_full_view();
+	real = n_added;
+	while (n_added < limit) {
+		struct prefix prefix = added[fuzz_below((uint32_t)real)].prefix;
+
+		randomize_from(&prefix, 20);
+		add(MAIN, prefix);
+	}
+	end();
+}
+
+/* The /48s of a /32, one in so many. */
+static void add_dense(uint32_t one_in)
+{
+	begin(65536);
+	add(MAIN, parse("2001:db8::/32"));
+	for (uint32_t i = 0; i < 65536; i++) {
+		struct prefix prefix = parse("2001:db8::/48");
+
+		prefix.addr.bytes[4] = (uint8_t)(i >> 8);
+		prefix.addr.bytes[5] = (uint8_t)i;
+		if (fuzz_one_in(one_in))
+			add(MAIN, prefix);
+	}
+	end();
+}
+
+void agreement_test_dense(void **state)
+{
+	(void)state;
+	fuzz_seed(3);
+	add_dense(1);
+	add_dense(4);
+	add_dense(16);
+}
+
+void agreement_test_hosts(void **state)
+{
+	(void)state;
+	fuzz_seed(4);
+	begin(100000);
+	while (n_added < limit) {
+		struct prefix prefix = parse("2001:db8:1:2:3:4:5600::/108");
+
+		randomize_from(&prefix, 108);
+		prefix.len = 128;
+		add(MAIN, prefix);
+	}
+	end();
+}
+
+/* All lengths on one path; siblings: and what branches off at every bit. */
+static void add_path(uint32_t table, const union sixlane_addr *addr, uint32_t longest,
+		     bool siblings)
+{
+	for (uint32_t len = 0; len <= longest; len++) {
+		struct prefix prefix = { .addr = *addr, .len = (uint8_t)len };
+
+		add(table, prefix);
+		if (!siblings || !len)
+			continue;
+		prefix.addr.bytes[(len - 1) / 8] ^= (uint8_t)(0x80 >> (len - 1) % 8);
+		add(table, prefix);
+	}
+}
+
+static void add_paths(size_t n, uint32_t kept, bool siblings)
+{
+	struct prefix prefix = parse("2001:db8:1234:5678:9abc:def0:1357:9bdf/128");
+
+	begin(n * (siblings ? 257 : 129));
+	for (size_t i = 0; i < n; i++) {
+		add_path(MAIN, &prefix.addr, 128, siblings);
+		randomize_from(&prefix, kept);
+	}
+	end();
+}
+
+void agreement_test_paths(void **state)
+{
+	(void)state;
+	fuzz_seed(5);
+	add_paths(1, 0, false);
+	add_paths(1, 0, true);
+	add_paths(500, 0, false);
+	add_paths(300, 100, true); /* these share most of the way */
+	add_paths(300, 33, true);
+}
+
+/* Ids that are alike in many bits, and tables that hold little or next to nothing. */
+void agreement_test_tables(void **state)
+{
+	static const uint32_t ids[] = { 0,	    1,		100,	   252,	 253,
+					MAIN,	    255,	256,	   1001, 0x7fffffff,
+					0x80000000, 0xfffffffe, 0xffffffff };
+
+	(void)state;
+	fuzz_seed(6);
+	begin(50000);
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		struct prefix prefix = parse("2001:db8::/128");
+
+		if (i % 3 == 0)
+			add(ids[i], (struct prefix){ 0 });
+		if (i % 4 == 1) { /* alone in its table */
+			add(ids[i], prefix);
+			continue;
+		}
+		for (size_t n = 0; n < 3000; n++) {
+			prefix.len = (uint8_t)(1 + fuzz_below(128));
+			fuzz_addr(prefix.addr.bytes);
+			add(ids[i], prefix);
+		}
+	}
+	end();
+}
+
+void agreement_test_default_route_alone(void **state)
+{
+	(void)state;
+	fuzz_seed(7);
+	begin(1);
+	add(MAIN, (struct prefix){ 0 });
+	end();
+	begin(1);
+	add(0xffffffff, parse("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128"));
+	end();
+}
