@@ -165,6 +165,8 @@ static void add_all(void)
 	add("both engines agree: all lengths on one path", agreement_test_paths, NULL);
 	add("both engines agree: many tables", agreement_test_tables, NULL);
 	add("both engines agree: one route", agreement_test_default_route_alone, NULL);
+	add("a grace period waits for readers", churn_test_grace_waits_for_readers, NULL);
+	add("lookups beside changes", churn_test_lookups_beside_changes, NULL);
 	add("frames leave by their egress", live_test_frames_leave_by_their_egress, NULL);
 	add("tags arrive on the wire", live_test_tags_arrive, NULL);
 	add("random frames against the model", fuzz_test_against_model, NULL);

@@ -91,6 +91,10 @@ void agreement_test_paths(void **state);
 void agreement_test_tables(void **state);
 void agreement_test_default_route_alone(void **state);
 
+/* churn.c */
+void churn_test_lookups_beside_changes(void **state);
+void churn_test_grace_waits_for_readers(void **state);
+
 /* live.c */
 void live_test_frames_leave_by_their_egress(void **state);
 void live_test_tags_arrive(void **state);
