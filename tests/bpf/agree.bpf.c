@@ -89,18 +89,30 @@ int agree(struct xdp_md *xdp)
 	return XDP_PASS;
 }
 
-/* Additions that return something are full barriers: no load of the lookup gets past them. */
+/*
+ * Every second time the address that is being changed, so that a state that lasts for nanoseconds
+ * is met. Additions that return something are full barriers: no load of the lookup gets past them.
+ */
 static long follow_one(__u32 i, void *ctx)
 {
 	const struct work *work = ctx;
-	struct agree_probe *probe = find_probe(work->first, i);
+	struct agree_probe *result = find_probe(work->first, i);
 	struct agree_state *state = find_state();
+	const struct agree_probe *probe;
+	union sixlane_addr addr;
+	__u32 table;
 
-	if (!probe || !state)
+	if (!result || !state)
 		return 1;
-	probe->before = __sync_fetch_and_add(&state->finished, 0);
-	probe->found = route_find(probe->table, &probe->addr);
-	probe->after = __sync_fetch_and_add(&state->started, 0);
+	result->which = (i & 1 ? READ_ONCE(state->hot) : work->first + i) & (AGREE_PROBES - 1);
+	probe = find_probe(result->which, 0);
+	if (!probe)
+		return 1;
+	addr = probe->addr;
+	table = probe->table;
+	result->before = __sync_fetch_and_add(&state->finished, 0);
+	result->found = route_find(table, &addr);
+	result->after = __sync_fetch_and_add(&state->started, 0);
 	return 0;
 }
 

@@ -12,8 +12,9 @@
 struct agree_probe {
 	union sixlane_addr addr;
 	__u32 table;
-	__u32 trie, compiled;	    /* of the program agree */
-	__u32 found, before, after; /* of the program follow */
+	__u32 trie, compiled; /* of the program agree */
+	/* Of the program follow, which asks for another probe's address at times: which. */
+	__u32 which, found, before, after;
 };
 
 /* The compiled FIB does not say. */
@@ -23,6 +24,7 @@ struct agree_state {
 	__u32 next;	/* probe, of the next run */
 	__u32 finished; /* changes, … */
 	__u32 started;	/* … and those of which the last may be under way */
+	__u32 hot;	/* a probe under the prefix that the last of these changes */
 	__u32 inside;	/* the program linger is at it */
 };
 

@@ -44,12 +44,38 @@ static struct churn_change changes[CHANGES_MAX];
 static atomic_uint n_changes;
 static atomic_bool stop;
 
-/* What a sweep has found, probe by probe. */
+/* What a sweep has found, lookup by lookup. */
 struct seen {
-	uint32_t before, after, found;
+	uint32_t which, before, after, found;
 };
 static struct seen (*seen)[AGREE_PROBES];
 static size_t n_sweeps;
+
+/* --- addresses ------------------------------------------------------------------------------- */
+
+/* The probes are in order: those under a prefix are in a row. */
+static size_t first_probe(uint32_t table, const struct prefix *prefix)
+{
+	const struct agree_probe key = { .addr = prefix->addr, .table = table };
+	size_t low = 0, high = AGREE_PROBES;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (churn_compare_probes(&agree.probes[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_under(const struct agree_probe *probe, uint32_t table, const struct prefix *prefix)
+{
+	const struct prefix addr = { .addr = probe->addr, .len = 128 };
+
+	return probe->table == table && prefix_covers(prefix, &addr);
+}
 
 /* --- the writer ------------------------------------------------------------------------------- */
 
@@ -65,11 +91,24 @@ static void apply(const struct churn_change *change, bool trie_first)
 		agree_put(&agree, change->table, &change->prefix, change->value);
 }
 
+/* Lead the reader to an address that the change is about. */
+static void heat(const struct churn_change *change)
+{
+	size_t first = first_probe(change->table, &change->prefix);
+	size_t hot = first + fuzz_below(16);
+
+	if (hot >= AGREE_PROBES || !is_under(&agree.probes[hot], change->table, &change->prefix))
+		hot = first;
+	if (hot < AGREE_PROBES)
+		__atomic_store_n(&agree.state->hot, (uint32_t)hot, __ATOMIC_RELEASE);
+}
+
 static void change_next(void)
 {
 	uint32_t n = atomic_load(&n_changes);
 
 	churn_choose(&agree.tables, &changes[n]);
+	heat(&changes[n]);
 	__atomic_store_n(&agree.state->started, n + 1, __ATOMIC_SEQ_CST);
 	apply(&changes[n], n % 2);
 	__atomic_store_n(&agree.state->finished, n + 1, __ATOMIC_SEQ_CST);
@@ -107,8 +146,8 @@ static void sweep(void)
 {
 	agree_sweep(&agree, AGREE_FOLLOW);
 	for (size_t i = 0; i < AGREE_PROBES; i++)
-		seen[n_sweeps][i] = (struct seen){ agree.probes[i].before, agree.probes[i].after,
-						   agree.probes[i].found };
+		seen[n_sweeps][i] = (struct seen){ agree.probes[i].which, agree.probes[i].before,
+						   agree.probes[i].after, agree.probes[i].found };
 	n_sweeps++;
 }
 
@@ -146,30 +185,6 @@ static void note(size_t probe, uint32_t since, uint32_t value)
 		assert_non_null(history->answers);
 	}
 	history->answers[history->n++] = (struct answer){ since, value };
-}
-
-/* The probes are in order: those under a prefix are in a row. */
-static size_t first_probe(uint32_t table, const struct prefix *prefix)
-{
-	const struct agree_probe key = { .addr = prefix->addr, .table = table };
-	size_t low = 0, high = AGREE_PROBES;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (churn_compare_probes(&agree.probes[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static bool is_under(const struct agree_probe *probe, uint32_t table, const struct prefix *prefix)
-{
-	const struct prefix addr = { .addr = probe->addr, .len = 128 };
-
-	return probe->table == table && prefix_covers(prefix, &addr);
 }
 
 static void replay(const struct tables *at_first)
@@ -228,8 +243,8 @@ static size_t judge(size_t *during)
 			const struct seen *one = &seen[s][i];
 
 			*during += one->before != one->after;
-			if (!was_right(&histories[i], one) && !wrong++)
-				explain(i, one);
+			if (!was_right(&histories[one->which], one) && !wrong++)
+				explain(one->which, one);
 		}
 	}
 	return wrong;
