@@ -33,11 +33,12 @@
 #define DURATION_NS 2000000000ull
 /* Where the machine is slow or busy it goes on until there is this much to judge. */
 #define CHANGES_MIN 2000u
+#define CHANGES_MANY 15000u
 #define SWEEPS_MIN 20u
 #define SWEEPS_MAX 600u
 #define CHANGES_MAX 200000u
-#define ENGINE_EVERY 997u   /* changes until the other engine is asked */
-#define REBUILD_EVERY 6007u /* … and until all is built anew, meanwhile the trie answers */
+#define ENGINE_EVERY 997u    /* changes until the other engine is asked */
+#define REBUILD_EVERY 13007u /* … and until all is built anew, meanwhile the trie answers */
 
 static struct agree agree;
 static struct churn_change changes[CHANGES_MAX];
@@ -274,7 +275,10 @@ static void run(const struct tables *at_first)
 	       (unsigned long long)stats.builds, (unsigned long long)agree.tables.graces);
 	assert_int_equal(wrong, 0);
 	assert_true(n_changes >= CHANGES_MIN && n_sweeps >= SWEEPS_MIN && during);
-	assert_true(stats.replans && agree.tables.graces);
+	assert_true(stats.replans);
+	/* Those of builds are not all: memory that was given back is used again, if there were as
+	 * many changes as there should be. */
+	assert_true(n_changes < CHANGES_MANY || agree.tables.graces >= stats.builds);
 }
 
 void churn_test_lookups_beside_changes(void **state)

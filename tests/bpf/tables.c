@@ -165,9 +165,17 @@ uint32_t tables_match(const struct tables *tables, uint32_t table, const union s
 
 /* --- compiled --------------------------------------------------------------------------------- */
 
+/* No race is likely to show that memory was used again too early: so see that readers are waited
+ * for.
+ */
 void tables_build(struct tables *tables)
 {
+	bool was_published = tables->maps.meta->fib.word;
+	uint64_t graces = tables->graces;
+
 	must(!compiled_begin(tables->compiled), "begin to build");
+	must(!was_published || !tables->has_readers || tables->graces > graces,
+	     "nobody waited for readers");
 	for (size_t i = 0; i < tables->n; i++)
 		must(!compiled_add(tables->compiled, tables->tables[i].id,
 				   &tables->tables[i].routes),
