@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The measurement of lookups: tables of routes, engines that look addresses up in them, and sides,
+ * each an engine filled with a table. An engine is a row of bench_engines[] and knows no other;
+ * rounds and rows know no engine.
+ *
+ * Functions return 0, or -errno after having said on stderr what failed.
+ */
+#ifndef USER_BENCH_H
+#define USER_BENCH_H
+
+#include "../cmd.h"
+#include "../rib/radix.h"
+#include "../util.h"
+#include "lookup.h"
+
+/* --- tables --------------------------------------------------------------------------------- */
+
+/* A route of the radix: its value is its place in the list, from 1 on. */
+struct bench_entry {
+	struct radix_node node;
+	uint32_t value;
+};
+
+struct bench_table {
+	char name[64];
+	uint64_t seed;
+	struct prefix *prefixes; /* in the order of their addresses, each once */
+	size_t n;
+	struct radix radix;		   /* the same, entries of struct bench_entry */
+	struct bench_addresses *addresses; /* at random under a random prefix */
+	uint32_t *expected;		   /* the value of the longest match of each */
+};
+
+/* By name: see bench_table_names. -ENOENT with nothing said: no such table. */
+int bench_table_named(const char *name, uint64_t seed, struct bench_table *out);
+extern const char bench_table_names[];
+/* One prefix a line; the table is named after the file. */
+int bench_table_file(const char *path, uint64_t seed, struct bench_table *out);
+/* So many IPv4 routes, of lengths as the Internet has them; addresses are the first 32 bits. */
+int bench_table_ipv4(size_t n, uint64_t seed, struct bench_table *out);
+void bench_table_free(struct bench_table *table);
+
+/* The next number of a sequence that the seed determines (SplitMix64). */
+uint64_t bench_random(uint64_t *seed);
+
+/* n distinct prefixes, which the function draws; fewer exist than are wanted: -ERANGE. */
+typedef void (*bench_draw_fn)(uint64_t *seed, struct prefix *out);
+int bench_draw(struct bench_table *table, size_t n, bench_draw_fn draw);
+/* For a table whose prefixes are there: order, radix, addresses, answers. */
+int bench_table_finish(struct bench_table *table);
+
+/* --- engines -------------------------------------------------------------------------------- */
+
+enum bench_mode {
+	BENCH_INDEPENDENT, /* all addresses are known in advance */
+	BENCH_DEPENDENT,   /* the next one when the answer to the one before is there */
+	BENCH_N_MODES
+};
+
+extern const char *const bench_mode_names[BENCH_N_MODES];
+
+struct bench_side {
+	const struct bench_engine *engine;
+	const struct bench_table *table;
+	struct bench_table own_table; /* of an engine that cannot take the other */
+	void *state;		      /* the engine's */
+	uint64_t insert_ns;	      /* the time to fill it with all routes */
+	uint64_t bytes;		      /* that it takes for them; 0: not known */
+};
+
+struct bench_time {
+	double gross_ns, dry_ns; /* per lookup, of one thread */
+};
+
+struct bench_engine {
+	const char *name;
+	bool ipv4;	  /* takes bench_table_ipv4() of the same number of routes */
+	bool any_answer;  /* does not say which route it found */
+	bool user_space;  /* is not measured by several threads */
+	bool ours;	  /* is compared with all others */
+	bool is_optional; /* -ENOENT of open() with nothing said: not to be had here */
+	int (*open)(struct bench_side *side);
+	/* Of about so many lookups by each thread; the first address is any. */
+	int (*measure)(struct bench_side *side, enum bench_mode mode, unsigned int threads,
+		       uint64_t lookups, struct bench_time *out);
+	/* BENCH_ADDRESSES of them */
+	int (*answers)(struct bench_side *side, uint32_t *out);
+	void (*close)(struct bench_side *side); /* state may be NULL */
+};
+
+extern const struct bench_engine *const bench_engines[];
+extern const size_t bench_n_engines;
+extern const struct bench_engine bench_trie, bench_kernel6, bench_kernel4, bench_dpdk_fib6,
+	bench_dpdk_lpm6;
+
+/* --- results -------------------------------------------------------------------------------- */
+
+struct bench_lookup {
+	struct bench_table *tables; /* in the order of the command line */
+	size_t n_tables;
+	const struct bench_engine **engines;
+	size_t n_engines;
+	unsigned int threads[8];
+	size_t n_threads;
+	bool modes[BENCH_N_MODES]; /* which are measured */
+	size_t rounds;
+	uint64_t seed;
+	const char *command; /* for the rows */
+};
+
+/* What is measured again in each round: one number of it each. */
+struct bench_series {
+	struct bench_side *side;
+	enum bench_mode mode;
+	unsigned int threads;
+	uint64_t lookups;   /* of a round */
+	double *gross, *ns; /* rounds of each; ns: less the dry run of the same round */
+};
+
+/* Open, check and measure all sides, every one in each round, and print the rows. */
+int bench_lookup_run(const struct bench_lookup *lookup, const struct cmd_options *options);
+
+/* All rows of what was measured, in the order of the series. */
+int bench_report(const struct bench_lookup *lookup, const struct cmd_options *options,
+		 const struct bench_series *series, size_t n);
+
+/* --- helpers -------------------------------------------------------------------------------- */
+
+/* Say it, with what the error means and without, and return error. */
+int bench_fail(int error, const char *fmt, ...) _printf_(2, 3);
+int bench_bad(int error, const char *fmt, ...) _printf_(2, 3);
+
+/* The n-th CPU, modulo their number, that this process may run on; how many those are. */
+int bench_cpu(unsigned int n);
+unsigned int bench_n_cpus(void);
+/* The calling thread runs there and nowhere else. */
+int bench_pin(unsigned int n);
+
+/* A file that is installed with the command: next to the executable, else in ../lib/sixlane. */
+int bench_find_file(const char *name, char *path, size_t size);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A network namespace of the bench's own, with one device that forwards, and routes. It is the
+ * kernel's to remove when its last descriptor is closed, however the process ends.
+ */
+#ifndef BENCH_KERNEL_NET_H
+#define BENCH_KERNEL_NET_H
+
+#include "bench.h"
+
+/* Returns the namespace's descriptor, the caller's to close, or -errno. The caller stays in the
+ * namespace that it was in. */
+int bench_net_make(uint32_t *ifindex);
+
+/*
+ * All prefixes of a table, by one next hop; family: AF_INET6, or AF_INET for the first 32 bits of
+ * each. The metric of a route of IPv6 is its value, as of bench_table; of one of IPv4 it is 1,
+ * since routes of unlike metrics do not share what the kernel keeps of a next hop.
+ */
+int bench_net_fill(int netns, uint32_t ifindex, int family, const struct bench_table *table);
+
+/* Run in another namespace and back. */
+int bench_net_enter(int netns, int *back);
+int bench_net_leave(int *back);
+
+#endif

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The measurement: every engine is filled with every table and its answers are checked; then all
+ * of them are measured in turn, round for round, since the speed of a machine drifts.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "bench.h"
+
+#define ROUND_NS 20e6 /* of one side */
+#define MOST_LOOKUPS (BENCH_ADDRESSES * 64u)
+
+struct run {
+	const struct bench_lookup *lookup;
+	struct bench_side *sides;
+	struct bench_series *series;
+	size_t n_sides, n_series;
+};
+
+/* --- sides ---------------------------------------------------------------------------------- */
+
+static int check(struct bench_side *side)
+{
+	_cleanup_free_ uint32_t *found = calloc(BENCH_ADDRESSES, sizeof(*found));
+	const uint32_t *wanted = side->table->expected;
+	char text[INET6_ADDRSTRLEN];
+	int ret = found ? side->engine->answers(side, found) : -ENOMEM;
+
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < BENCH_ADDRESSES; i++) {
+		if (side->engine->any_answer ? !found[i] == !wanted[i] : found[i] == wanted[i])
+			continue;
+		inet_ntop(side->engine->ipv4 ? AF_INET : AF_INET6, &side->table->addresses->at[i],
+			  text, sizeof(text));
+		return bench_bad(-EPROTO, "%s, table %s: the route to %s is number %u, not %u",
+				 side->engine->name, side->table->name, text, wanted[i], found[i]);
+	}
+	return 0;
+}
+
+/* -ENOENT with nothing said: it is not to be had here. */
+static int open_side(struct bench_side *side)
+{
+	int ret = 0;
+
+	if (side->engine->ipv4) {
+		ret = bench_table_ipv4(side->table->n, side->table->seed, &side->own_table);
+		side->table = &side->own_table;
+	}
+	return ret ?: side->engine->open(side) ?: check(side);
+}
+
+static void close_side(struct bench_side *side)
+{
+	if (side->state)
+		side->engine->close(side);
+	bench_table_free(&side->own_table);
+}
+
+static int open_sides(struct run *run)
+{
+	const struct bench_lookup *lookup = run->lookup;
+
+	run->sides = calloc(lookup->n_tables * lookup->n_engines, sizeof(*run->sides));
+	if (!run->sides)
+		return bench_fail(-ENOMEM, "bench");
+	for (size_t i = 0; i < lookup->n_tables * lookup->n_engines; i++) {
+		struct bench_side *side = &run->sides[run->n_sides];
+		int ret;
+
+		side->engine = lookup->engines[i % lookup->n_engines];
+		side->table = &lookup->tables[i / lookup->n_engines];
+		ret = open_side(side);
+		if (ret == -ENOENT && side->engine->is_optional) {
+			bench_bad(ret,
+				  "%s is left out: bench-dpdk is not there (it is built "
+				  "where libdpdk-dev is installed)",
+				  side->engine->name);
+			close_side(side);
+			*side = (struct bench_side){ 0 };
+			continue;
+		}
+		run->n_sides++;
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* --- rounds --------------------------------------------------------------------------------- */
+
+static int measure(struct bench_series *series, struct bench_time *time)
+{
+	struct bench_side *side = series->side;
+
+	return side->engine->measure(side, series->mode, series->threads, series->lookups, time);
+}
+
+/* Which also warms it up: how many lookups take about ROUND_NS, but all addresses at least. */
+static int calibrate(struct bench_series *series)
+{
+	struct bench_time time;
+	int ret;
+
+	series->lookups = BENCH_ADDRESSES;
+	ret = measure(series, &time);
+	if (ret)
+		return ret;
+	while (series->lookups < MOST_LOOKUPS && 2 * series->lookups * time.gross_ns < ROUND_NS)
+		series->lookups *= 2;
+	return 0;
+}
+
+static int measure_round(const struct run *run, size_t round)
+{
+	struct bench_time time;
+
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\rround %zu of %zu\033[K", round + 1, run->lookup->rounds);
+	for (size_t i = 0; i < run->n_series; i++) {
+		struct bench_series *series = &run->series[i];
+		int ret = measure(series, &time);
+
+		if (ret)
+			return ret;
+		series->gross[round] = time.gross_ns;
+		series->ns[round] = time.gross_ns - time.dry_ns;
+	}
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K");
+	return 0;
+}
+
+static int add_series(struct run *run, struct bench_side *side, enum bench_mode mode,
+		      unsigned int threads)
+{
+	struct bench_series *series = &run->series[run->n_series];
+
+	*series = (struct bench_series){ .side = side, .mode = mode, .threads = threads };
+	series->gross = calloc(run->lookup->rounds, sizeof(double));
+	series->ns = calloc(run->lookup->rounds, sizeof(double));
+	run->n_series++;
+	if (!series->gross || !series->ns)
+		return bench_fail(-ENOMEM, "bench");
+	return calibrate(series);
+}
+
+static int make_series(struct run *run)
+{
+	const struct bench_lookup *lookup = run->lookup;
+	int ret = 0;
+
+	run->series =
+		calloc(run->n_sides * lookup->n_threads * BENCH_N_MODES, sizeof(*run->series));
+	if (!run->series)
+		return bench_fail(-ENOMEM, "bench");
+	for (size_t t = 0; t < lookup->n_threads; t++)
+		for (int mode = 0; mode < BENCH_N_MODES; mode++)
+			for (size_t i = 0; i < run->n_sides && lookup->modes[mode] && !ret; i++)
+				if (lookup->threads[t] == 1 || !run->sides[i].engine->user_space)
+					ret = add_series(run, &run->sides[i], mode,
+							 lookup->threads[t]);
+	return ret;
+}
+
+static void clean(struct run *run)
+{
+	for (size_t i = 0; i < run->n_series; i++) {
+		free(run->series[i].gross);
+		free(run->series[i].ns);
+	}
+	for (size_t i = 0; i < run->n_sides; i++)
+		close_side(&run->sides[i]);
+	free(run->series);
+	free(run->sides);
+}
+
+int bench_lookup_run(const struct bench_lookup *lookup, const struct cmd_options *options)
+{
+	struct run run = { .lookup = lookup };
+	int ret;
+
+	ret = bench_pin(0) ?: open_sides(&run) ?: make_series(&run);
+	for (size_t round = 0; round < lookup->rounds && !ret; round++)
+		ret = measure_round(&run, round);
+	ret = ret ?: bench_report(lookup, options, run.series, run.n_series);
+	clean(&run);
+	return ret;
+}

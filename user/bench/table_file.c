@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tables from a file: one prefix a line; empty lines and what is behind a '#' count for nothing. */
+#include <errno.h>
+#include <string.h>
+
+#include "bench.h"
+
+static int append(struct bench_table *table, size_t *room, const struct prefix *prefix)
+{
+	if (table->n == *room) {
+		size_t more = *room ? 2 * *room : 1024;
+		struct prefix *grown = reallocarray(table->prefixes, more, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		table->prefixes = grown;
+		*room = more;
+	}
+	table->prefixes[table->n++] = *prefix;
+	return 0;
+}
+
+/* In place. */
+static char *strip(char *line)
+{
+	size_t n;
+
+	line[strcspn(line, "#\r\n")] = '\0';
+	line += strspn(line, " \t");
+	n = strlen(line);
+	while (n && (line[n - 1] == ' ' || line[n - 1] == '\t'))
+		line[--n] = '\0';
+	return line;
+}
+
+static int read_lines(FILE *file, const char *path, struct bench_table *table)
+{
+	_cleanup_free_ char *line = NULL;
+	size_t room = 0, size = 0;
+	struct prefix prefix;
+
+	for (size_t number = 1; getline(&line, &size, file) >= 0; number++) {
+		const char *text = strip(line);
+
+		if (!*text)
+			continue;
+		if (prefix_parse(text, &prefix))
+			return bench_bad(-EINVAL, "%s:%zu: \"%.60s\" is not an IPv6 prefix", path,
+					 number, text);
+		if (append(table, &room, &prefix))
+			return bench_fail(-ENOMEM, "%s:%zu", path, number);
+	}
+	if (ferror(file))
+		return bench_fail(-EIO, "%s: cannot be read", path);
+	return table->n ? 0 : bench_bad(-ENODATA, "%s has no prefixes", path);
+}
+
+/* "/tmp/full-view.txt" is called full-view. */
+static void take_name(const char *path, struct bench_table *table)
+{
+	const char *name = strrchr(path, '/');
+
+	snprintf(table->name, sizeof(table->name), "%s", name ? name + 1 : path);
+	table->name[strcspn(table->name, ".")] = '\0';
+}
+
+int bench_table_file(const char *path, uint64_t seed, struct bench_table *out)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	struct bench_table table = { .seed = seed };
+	int ret;
+
+	if (!file)
+		return bench_fail(-errno, "%s", path);
+	take_name(path, &table);
+	ret = read_lines(file, path, &table) ?: bench_table_finish(&table);
+	if (ret)
+		bench_table_free(&table);
+	else
+		*out = table;
+	return ret;
+}
