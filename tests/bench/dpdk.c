@@ -50,12 +50,23 @@ static uint64_t now_ns(clockid_t clock)
 /* --- filling -------------------------------------------------------------------------------- */
 
 /*
- * The tables of 256 entries that the prefixes need beyond the first 24 bits: one for each string of
- * 24, 32, 40 … bits that a longer prefix begins with. Prefixes are in order.
+ * Tables of 256 entries that the prefixes may need beyond the first 24 bits, if none shares any
+ * with another, and how many they do need: one for each string of 24, 32, 40 … bits that a longer
+ * prefix begins with. Prefixes are in order.
  */
-static uint32_t count_tbl8(void)
+static uint32_t most_tbl8(void)
 {
-	uint32_t n = 0;
+	uint32_t n = 1;
+
+	for (uint64_t i = 0; i < table->n; i++)
+		if (table->prefixes[i].len > 24)
+			n += (table->prefixes[i].len - 17u) / 8;
+	return n;
+}
+
+static uint32_t least_tbl8(void)
+{
+	uint32_t n = 1;
 
 	for (unsigned int bytes = 3; bytes < 16; bytes++) {
 		const struct prefix *last = NULL;
@@ -82,14 +93,16 @@ static int fill_fib6(uint32_t n_tbl8)
 
 	fib6 = rte_fib6_create("bench", SOCKET_ID_ANY, &conf);
 	if (!fib6 || rte_fib6_select_lookup(fib6, RTE_FIB6_LOOKUP_TRIE_SCALAR))
-		return complain("rte_fib6_create", rte_errno);
+		return -rte_errno;
 	for (uint64_t i = 0; i < table->n; i++) {
 		const struct prefix *prefix = &table->prefixes[i];
 
 		int rc = rte_fib6_add(fib6, PREFIX_ADDR(prefix), prefix->len, i + 1);
 
-		if (rc)
-			return complain("rte_fib6_add", -rc);
+		if (rc) {
+			rte_fib6_free(fib6);
+			return rc;
+		}
 	}
 	return 0;
 }
@@ -100,7 +113,7 @@ static int fill_lpm6(uint32_t n_tbl8)
 
 	lpm6 = rte_lpm6_create("bench", SOCKET_ID_ANY, &conf);
 	if (!lpm6)
-		return complain("rte_lpm6_create", rte_errno);
+		return -rte_errno;
 	for (uint64_t i = 0; i < table->n; i++) {
 		const struct prefix *prefix = &table->prefixes[i];
 		int rc;
@@ -110,16 +123,35 @@ static int fill_lpm6(uint32_t n_tbl8)
 			continue;
 		}
 		rc = rte_lpm6_add(lpm6, PREFIX_ADDR(prefix), prefix->len, (uint32_t)i + 1);
-		if (rc)
-			return complain("rte_lpm6_add", -rc);
+		if (rc) {
+			rte_lpm6_free(lpm6);
+			return rc;
+		}
 	}
 	return 0;
 }
 
-static int begin(const char *cpu, uint32_t n_tbl8)
+/* Both reserve more tables than they use, rte_fib6 by the order of the routes, and take no more
+ * when these are gone. */
+static int fill(const char *engine, uint64_t *insert_ns)
 {
-	/* The first 24 bits' table, those of 8 bits, the list of routes, twice for its hash. */
-	uint64_t bytes = (1u << 26) + n_tbl8 * 2048ull + table->n * 1024 + (256u << 20);
+	int rc = -ENOSPC;
+
+	for (uint32_t n = least_tbl8(); rc == -ENOSPC; n += n / 4 + 256) {
+		uint64_t start = now_ns(CLOCK_MONOTONIC);
+
+		rc = strcmp(engine, "dpdk-fib6") ? fill_lpm6(n) : fill_fib6(n);
+		*insert_ns = now_ns(CLOCK_MONOTONIC) - start;
+		if (n > most_tbl8())
+			break;
+	}
+	return rc ? complain(engine, -rc) : 0;
+}
+
+static int begin(const char *cpu)
+{
+	/* The first 24 bits' table, those of 8 bits, the routes; none of it before it is used. */
+	uint64_t bytes = (1u << 27) + most_tbl8() * 2048ull + table->n * 1024 + (256u << 20);
 	char megabytes[32];
 	const char *argv[] = {
 		"bench-dpdk",  "--no-huge", "--no-pci", "--no-shconf", "--no-telemetry",
@@ -239,8 +271,7 @@ static int map_table(void)
 int main(int argc, char **argv)
 {
 	struct bench_dpdk_answer filled = { 0 };
-	uint64_t before, start;
-	uint32_t n_tbl8;
+	uint64_t before;
 	int rc, to;
 
 	if (argc != 3 || map_table()) {
@@ -250,14 +281,10 @@ int main(int argc, char **argv)
 	/* DPDK writes what it has to say to the standard output */
 	to = dup(STDOUT_FILENO);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
-	/* none is refused */
-	n_tbl8 = count_tbl8() + 256;
-	if (begin(argv[2], n_tbl8))
+	if (begin(argv[2]))
 		return 1;
 	before = heap_bytes();
-	start = now_ns(CLOCK_MONOTONIC);
-	rc = strcmp(argv[1], "dpdk-fib6") ? fill_lpm6(n_tbl8) : fill_fib6(n_tbl8);
-	filled.insert_ns = now_ns(CLOCK_MONOTONIC) - start;
+	rc = fill(argv[1], &filled.insert_ns);
 	filled.bytes = heap_bytes() - before;
 	rc = rc ?: serve(to, &filled);
 	/* it makes one in any case */

@@ -6,6 +6,11 @@ GEN_OBJ := $(call obj,tests/bench/gen.c tests/bench/prefixes.c)
 BENCH_PROGRAMS := $(addprefix $(B)/,flood flood.bpf.o bench-forward bench.bpf.o bench-change \
 	bench-kinds kinds.bpf.o)
 
+# Lookups are measured beside those of DPDK only where that is installed.
+ifeq ($(shell pkg-config --exists libdpdk 2>/dev/null && echo yes),yes)
+BENCH_PROGRAMS += $(B)/bench-dpdk
+endif
+
 # A test run does not measure, but what measures must build.
 check-programs: $(BENCH_PROGRAMS)
 
@@ -29,3 +34,10 @@ $(B)/bench-change: $(call obj,tests/bench/change.c tests/bench/prefixes.c)
 $(B)/bench-kinds: $(call obj,tests/bench/kinds.c) $(GEN_OBJ) | $(B)/kinds.bpf.o
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -pthread
+
+# DPDK's own flags choose its instructions; of its many libraries these are enough.
+$(B)/bench-dpdk: tests/bench/dpdk.c user/bench/dpdk.h user/bench/lookup.h
+	@mkdir -p $(@D)
+	@echo "  CC    $@"
+	@$(CC) -O2 -g -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $$(pkg-config --cflags libdpdk) -o $@ $< \
+		-Wl,--as-needed -lrte_fib -lrte_rib -lrte_lpm -lrte_eal

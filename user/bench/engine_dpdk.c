@@ -74,9 +74,10 @@ static int spawn(struct dpdk *dpdk, const char *path, const char *engine, int me
 	dpdk->from = fds[0];
 	out = fds[1];
 	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, memory, BENCH_DPDK_MEMORY);
+	/* Both pipes have found their places before anything is put over their descriptors. */
 	posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, memory, BENCH_DPDK_MEMORY);
 	rc = posix_spawn(&dpdk->pid, path, &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	return -rc;
@@ -165,7 +166,7 @@ static void close_dpdk(struct bench_side *side)
 		return;
 	util_close(&dpdk->to);
 	util_close(&dpdk->from);
-	if (dpdk->pid > 0)
+	if (dpdk->pid > 0 && !kill(dpdk->pid, SIGTERM))
 		waitpid(dpdk->pid, NULL, 0);
 	if (dpdk->table)
 		munmap(dpdk->table, dpdk->size);
