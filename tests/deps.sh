@@ -50,6 +50,14 @@ packages_of()
 	esac
 }
 
+# What a target does without where there is none of it: lookups are measured beside DPDK's, too.
+optional_of()
+{
+	case $1 in
+	bench) echo libdpdk-dev ;;
+	esac
+}
+
 # The packages of the arguments that are not installed. Unknown ones make dpkg-query fail.
 missing_of()
 {
@@ -94,7 +102,7 @@ install_packages()
 
 main()
 {
-	local dry_run='' list packages missing
+	local dry_run=''
 
 	if [ "${1:-}" = -n ]; then
 		dry_run=1
@@ -102,6 +110,15 @@ main()
 	fi
 	[ $# -gt 0 ] || die "usage: tests/deps.sh [-n] GROUP..."
 	[ -z "${SIXLANE_NO_DEPS:-}" ] || return 0
+	need "$dry_run" "$@"
+	[ -n "$dry_run" ] || want "$@"
+}
+
+need()
+{
+	local dry_run=$1 list packages missing
+
+	shift
 	list=$(for group; do packages_of "$group"; done) || exit 1
 	read -r -d '' -a packages <<<"$list" || true
 	if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
@@ -119,6 +136,19 @@ main()
 	echo "deps: installing ${missing[*]}" >&2
 	forbid_services
 	install_packages "${missing[@]}"
+}
+
+# Never fails.
+want()
+{
+	local packages missing
+
+	mapfile -t packages < <(for group; do optional_of "$group"; done)
+	[ ${#packages[@]} -gt 0 ] || return 0
+	mapfile -t missing < <(missing_of "${packages[@]}")
+	[ ${#missing[@]} -gt 0 ] && [ "$(id -u)" = 0 ] || return 0
+	echo "deps: installing ${missing[*]}, which is optional" >&2
+	(install_packages "${missing[@]}") || echo "deps: it goes without ${missing[*]}" >&2
 }
 
 main "$@"

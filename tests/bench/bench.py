@@ -28,6 +28,7 @@ import lab  # noqa: E402
 from attack import bench_attack  # noqa: E402
 from exceptions import KINDS, bench_exceptions, bench_kinds  # noqa: E402
 from features import METRIC, bench_features  # noqa: E402
+from lookup import bench_lookup  # noqa: E402
 from measure import FORWARD, BenchError, Results, check_samples, forward_samples  # noqa: E402
 from progress import Progress, wait  # noqa: E402
 from tables import TABLES  # noqa: E402
@@ -142,6 +143,8 @@ BENCHES = {
     "change": bench_change,
     "memory": bench_memory,
 }
+# Which needs no router.
+LOOKUP = "lookup"
 # Of one route there is nothing to synchronise; what is added to a route is added to one.
 OF_ONE_ROUTE = ("features", "kinds", "exceptions", "attack")
 
@@ -166,7 +169,8 @@ def parse_options():
     parser.add_argument("-j", "--json", action="store_true", help="print a JSON list")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, packets and seeds")
     parser.add_argument("--strict", action="store_true", help="exit status 1 if a figure is missed")
-    parser.add_argument("--bench", action="append", choices=list(BENCHES), help="only this; repeatable")
+    parser.add_argument("--bench", action="append", choices=[LOOKUP, *BENCHES],
+                        help="only this; repeatable")  # fmt: skip
     parser.add_argument("--table", action="append", choices=list(TABLES), help="only this")
     parser.add_argument("--object", action="append", default=[], metavar="NAME=FILE",
                         help="forward also by this object, on the same trie; repeatable")  # fmt: skip
@@ -184,7 +188,7 @@ def parse_options():
         elif getattr(options, name) < 1:
             parser.error("--%s: at least 1" % name)
     options.seeds = list(range(1, options.seeds + 1))
-    options.bench = options.bench or list(BENCHES)
+    options.bench = options.bench or [LOOKUP, *BENCHES]
     options.table = options.table or list(TABLES)
     return options
 
@@ -207,7 +211,10 @@ def main():
     results = Results(quiet=options.json)
     results.header()
     try:
-        for table in options.table:
+        if LOOKUP in options.bench:
+            bench_lookup(results, options)
+            options.bench.remove(LOOKUP)
+        for table in options.table if options.bench else []:
             bench_table(table, results, options)
     except (lab.LabError, BenchError, TimeoutError) as error:
         sys.exit("bench: FAILED: %s" % error)

@@ -54,7 +54,8 @@ int bench_draw(struct bench_table *table, size_t n, bench_draw_fn draw)
 	return table->n < n ? bench_bad(-ERANGE, "there are no %zu such prefixes", n) : 0;
 }
 
-/* Random bits under a random prefix. */
+/* Random bits under a random prefix; of one that covers more than 2000::/3 within that, since what
+ * else it covers is in part not for routing. */
 static void draw_address(const struct bench_table *table, uint64_t *seed, union sixlane_addr *out)
 {
 	const struct prefix *prefix = &table->prefixes[bench_random(seed) % table->n];
@@ -66,6 +67,8 @@ static void draw_address(const struct bench_table *table, uint64_t *seed, union 
 	prefix_mask(&kept);
 	for (int i = 0; i < 2; i++)
 		out->halves[i] ^= kept.addr.halves[i] ^ prefix->addr.halves[i];
+	if (prefix->len < 3)
+		out->bytes[0] = (uint8_t)(0x20 | (out->bytes[0] & 0x1f));
 }
 
 static int add_entries(struct bench_table *table)
