@@ -40,6 +40,7 @@ COMMON_SRC := $(PURE_SRC) $(wildcard user/netlink/socket*.c user/fib/maps*.c use
 DAEMON_SRC := user/sixlaned.c user/config.c $(filter-out %.bpf.c,$(wildcard user/sync/*.c)) $(COMMON_SRC)
 CLI_SRC := user/sixlane.c $(wildcard user/cmd*.c user/print*.c) \
 	$(filter-out %.bpf.c,$(wildcard user/bench/*.c)) $(COMMON_SRC)
+BENCH_OBJECTS := $(patsubst user/bench/%.bpf.c,$(B)/bench-%.bpf.o,$(wildcard user/bench/*.bpf.c))
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 
@@ -47,7 +48,7 @@ obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 asan_obj = $(patsubst %.c,$(B)/asan/%.o,$(1))
 
 .PHONY: all
-all: $(B)/sixlane.bpf.o $(B)/sixlane.frags.bpf.o $(B)/bench-lookup.bpf.o $(B)/sixlaned $(B)/sixlane
+all: $(B)/sixlane.bpf.o $(B)/sixlane.frags.bpf.o $(BENCH_OBJECTS) $(B)/sixlaned $(B)/sixlane
 
 vpath %.bpf.c bpf user/sync tests/bpf
 $(B)/%.bpf.o: %.bpf.c
@@ -55,7 +56,7 @@ $(B)/%.bpf.o: %.bpf.c
 	@echo "  BPF   $@"
 	@$(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
-$(B)/bench-lookup.bpf.o: user/bench/lookup.bpf.c
+$(BENCH_OBJECTS): $(B)/bench-%.bpf.o: user/bench/%.bpf.c
 	@mkdir -p $(@D)
 	@echo "  BPF   $@"
 	@$(CLANG) $(BPF_CFLAGS) -c $< -o $@
@@ -156,7 +157,7 @@ install: all
 	install -D -m 755 $(B)/sixlane $(DESTDIR)$(PREFIX)/sbin/sixlane
 	install -D -m 644 $(B)/sixlane.bpf.o $(DESTDIR)$(PREFIX)/lib/sixlane/sixlane.bpf.o
 	install -D -m 644 $(B)/sixlane.frags.bpf.o $(DESTDIR)$(PREFIX)/lib/sixlane/sixlane.frags.bpf.o
-	install -D -m 644 $(B)/bench-lookup.bpf.o $(DESTDIR)$(PREFIX)/lib/sixlane/bench-lookup.bpf.o
+	install -m 644 -t $(DESTDIR)$(PREFIX)/lib/sixlane $(BENCH_OBJECTS)
 	install -D -m 644 user/sixlaned.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlaned.8
 	install -D -m 644 user/sixlane.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlane.8
 	install -D -m 644 configs/sixlaned.conf $(DESTDIR)$(PREFIX)/share/doc/sixlane/sixlaned.conf

@@ -139,6 +139,8 @@ void bench_bpf_close(struct bench_side *side)
 
 	if (!bpf)
 		return;
+	if (bpf->own)
+		bpf->free_own(bpf->own);
 	bpf_object__close(bpf->object);
 	util_close(&bpf->netns);
 	free(bpf);

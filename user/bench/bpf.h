@@ -18,6 +18,8 @@ struct bench_bpf {
 	int run[BENCH_N_MODES], dry[BENCH_N_MODES], answers; /* programs, the object's */
 	struct bench_packet packet;			     /* what each run begins with */
 	int netns; /* in which the programs run; -1: as the caller */
+	void *own; /* the engine's, freed by the function before the object is closed */
+	void (*free_own)(void *own);
 };
 
 struct bench_bpf_engine {

@@ -30,8 +30,7 @@ struct bench_packet {
 	__u32 sum;	 /* of the answers, which otherwise nobody would want */
 	__u32 ifindex;	 /* for bpf_fib_lookup */
 	__u32 fib_flags; /* the same */
-	__u32 table;	 /* of the compiled FIB's entry point */
-	__u64 reserved[8];
+	__u32 reserved[11];
 };
 
 #endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The compiled FIB, built by the daemon's own code over maps of the bench's own, which are no one
+ * else's: nothing is pinned.
+ */
+#include "../fib/compiled.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "../fib/maps_internal.h"
+#include "bpf.h"
+
+struct own {
+	struct maps maps; /* sl_fib and sl_meta only */
+	struct compiled *compiled;
+};
+
+static uint32_t value_of(const struct radix_node *node)
+{
+	return container_of(node, const struct bench_entry, node)->value;
+}
+
+static void free_own(void *ptr)
+{
+	struct own *own = ptr;
+
+	if (own->compiled)
+		compiled_free(own->compiled);
+	maps_fib_unmap(own->maps.fib_chunks);
+	if (own->maps.meta)
+		munmap(own->maps.meta, sizeof(*own->maps.meta));
+	free(own);
+}
+
+static int prepare(struct bench_side *side, struct bench_bpf *bpf)
+{
+	static const char *const names[] = { "sl_fib", "sl_meta" };
+	int ret = 0;
+
+	(void)side;
+	for (size_t i = 0; i < ARRAY_SIZE(names) && !ret; i++) {
+		struct bpf_map *map = bench_bpf_map(bpf, names[i]);
+
+		ret = bpf_map__set_autocreate(map, true) ?: bpf_map__set_pin_path(map, NULL);
+	}
+	return ret;
+}
+
+static int open_maps(struct bench_bpf *bpf, struct maps *maps)
+{
+	int meta_fd = bpf_map__fd(bench_bpf_map(bpf, "sl_meta"));
+	void *meta =
+		mmap(NULL, sizeof(*maps->meta), PROT_READ | PROT_WRITE, MAP_SHARED, meta_fd, 0);
+
+	if (meta == MAP_FAILED)
+		return -errno;
+	maps->meta = meta;
+	maps->fd[LOADER_META] = meta_fd;
+	maps->fd[LOADER_FIB] = bpf_map__fd(bench_bpf_map(bpf, "sl_fib"));
+	return 0;
+}
+
+static int build(struct own *own, const struct radix *routes)
+{
+	const struct compiled_memory memory = {
+		.ctx = &own->maps,
+		.chunk = maps_write_fib_chunk,
+		.publish = maps_write_fib,
+		.grace = maps_write_grace,
+	};
+
+	own->compiled = compiled_new(&memory, value_of);
+	if (!own->compiled)
+		return -ENOMEM;
+	return compiled_begin(own->compiled) ?:
+	       compiled_add(own->compiled, SIXLANE_TABLE_MAIN, routes) ?:
+	       compiled_end(own->compiled);
+}
+
+static int fill(struct bench_side *side, struct bench_bpf *bpf)
+{
+	struct own *own = calloc(1, sizeof(*own));
+	struct compiled_stats stats;
+	int ret;
+
+	if (!own)
+		return bench_fail(-ENOMEM, "compiled");
+	bpf->own = own;
+	bpf->free_own = free_own;
+	ret = open_maps(bpf, &own->maps) ?: build(own, &side->table->radix);
+	if (ret)
+		return bench_fail(ret, "compiled: table %s", side->table->name);
+	compiled_get_stats(own->compiled, &stats);
+	side->bytes = stats.chunk_bytes;
+	return 0;
+}
+
+static int open_compiled(struct bench_side *side)
+{
+	static const struct bench_bpf_engine engine = { "bench-compiled.bpf.o", "compiled", prepare,
+							fill };
+
+	return bench_bpf_open(side, &engine);
+}
+
+const struct bench_engine bench_compiled = {
+	.name = "compiled",
+	.ours = true,
+	.open = open_compiled,
+	.measure = bench_bpf_measure,
+	.answers = bench_bpf_answers,
+	.close = bench_bpf_close,
+};
