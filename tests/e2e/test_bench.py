@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""sixlane bench: small tables, for the form of what it says and what it refuses; no figures."""
+
+import json
+
+from lab import SIXLANE
+from netns import command
+
+ROWS = {"bench", "engine", "table", "routes", "mode", "threads", "writer_rate", "unit", "median",
+        "low", "high", "rounds", "seed", "command"}  # fmt: skip
+KERNEL = ("compiled", "trie", "kernel6", "kernel4")
+
+
+def bench(*argv, check=True):
+    return command([SIXLANE, "-j", "bench", *argv], check=check)
+
+
+def measure(*argv):
+    words = [word for engine in KERNEL for word in ("--engine", engine)]
+    return json.loads(bench("lookup", "--rounds", 2, *words, *argv).stdout)
+
+
+def refuse(*argv, code=2):
+    done = bench(*argv, check=False)
+    assert done.returncode == code and not done.stdout, done
+    return done.stderr
+
+
+def test_rows():
+    rows = measure("--table", "10", "--table", "nested", "--seed", 7)
+    assert all(set(row) == ROWS for row in rows)
+    assert {row["bench"] for row in rows} == {"lookup"} and {row["seed"] for row in rows} == {7}
+    assert all("--seed 7" in row["command"] for row in rows)
+    assert all(row["low"] <= row["median"] <= row["high"] for row in rows)
+    times = {(row["engine"], row["routes"], row["mode"]): row for row in rows if row["unit"] == "ns"}
+    assert set(times) == {
+        (engine, routes, mode)
+        for engine in KERNEL
+        for routes in (10, 129)
+        for mode in ("independent", "dependent")
+    }
+    # No lookup is free, and none of so few routes takes as long as this.
+    assert all(0 < row["median"] < 100_000 for row in times.values())
+    units = {(row["engine"], row["unit"]) for row in rows}
+    assert {("compiled/trie", "ratio"), ("compiled", "ns/route"), ("compiled", "bytes/route")} <= units
+
+
+def test_file(tmp_path):
+    """Comments, empty lines, host bits and an address alone: as other files of prefixes have them."""
+    path = tmp_path / "mine.txt"
+    path.write_text("# some\n2001:db8::/32\n\n 2001:db8::1/48 # bits\n2001:db8::5\n2001:db8::/32\n")
+    rows = measure("--file", path, "--mode", "independent")
+    assert {(row["table"], row["routes"]) for row in rows if row["engine"] == "trie"} == {("mine", 3)}
+
+
+def test_bad_files(tmp_path):
+    path = tmp_path / "bad.txt"
+    path.write_text("2001:db8::/32\n2001:db8::/129\n")
+    assert "bad.txt:2" in refuse("lookup", "--file", path, code=1)
+    path.write_text("# nothing\n")
+    assert "no prefixes" in refuse("lookup", "--file", path, code=1)
+    assert "No such file" in refuse("lookup", "--file", tmp_path / "none", code=1)
+
+
+def test_bad_arguments():
+    assert "lookup" in refuse()
+    assert "nosuch" in refuse("nosuch")
+    assert "dense-48" in refuse("lookup", "--table", "nosuch")
+    assert "nosuch" in refuse("lookup", "--engine", "nosuch")
+    assert "CPUs" in refuse("lookup", "--threads", 100_000)
+    assert "rounds" in refuse("lookup", "--rounds", 0)
+    assert "nosuch" in refuse("lookup", "nosuch")
+
+
+def test_without_root():
+    drop = ["setpriv", "--reuid", 65534, "--clear-groups", "--"]
+    done = command([*drop, SIXLANE, "bench", "lookup"], check=False)
+    assert done.returncode == 1 and "root" in done.stderr
