@@ -14,6 +14,7 @@
 #define MOST_TABLES 32
 #define MOST_ROUNDS 1000u
 #define MOST_THREADS 256u
+#define MOST_RATE 1000000u
 
 struct args {
 	struct bench_lookup lookup;
@@ -106,6 +107,8 @@ static int take_option(struct args *args, int option)
 		rc = set_number("as a seed", optarg, UINT32_MAX, &number);
 		args->lookup.seed = number;
 		return rc;
+	case 'w':
+		return set_number("changes a second", optarg, MOST_RATE, &args->lookup.writer_rate);
 	default:
 		return cmd_usage(&cmd_bench, "unknown or incomplete option");
 	}
@@ -144,6 +147,7 @@ static int parse_args(struct args *args, int argc, char **argv)
 		{ "engine", required_argument, NULL, 'e' },
 		{ "threads", required_argument, NULL, 'n' },
 		{ "mode", required_argument, NULL, 'm' },
+		{ "writer", required_argument, NULL, 'w' },
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "seed", required_argument, NULL, 's' },
 		{ 0 },
@@ -223,6 +227,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 const struct cmd cmd_bench = {
 	.name = "bench",
 	.args = "lookup [--table NAME|--file FILE]... [--engine NAME]... [--mode MODE] [--threads N]... "
+		"[--writer N] "
 		"[--rounds N] [--seed N]",
 	.help = "what lookups cost, by sixlane's engines and others in turn",
 	.run = run,

@@ -15,6 +15,7 @@ from progress import Progress
 SIZES = ("1", "10", "100", "1k", "10k", "100k")
 SHAPES = ("dense-48", "dense-48-4", "dense-48-16", "hosts-108", "nested-1000")
 OURS = ("compiled", "trie")
+WRITER = 10_000  # changes a second
 DPDK = ("dpdk-fib6", "dpdk-lpm6")
 
 
@@ -33,12 +34,13 @@ def commands(full_view):
         "tables of IPv4's sizes": [
             *words("--table", SIZES), *independent, *words("--engine", ("compiled", "kernel4")),
         ],  # fmt: skip
+        "the full view, beside changes": [
+            *full, *independent, *words("--engine", ("compiled",)), "--writer", WRITER,
+        ],  # fmt: skip
         "a thousand and a million routes": [
             *words("--table", ("1k", "1m")), *words("--engine", ("compiled",)),
         ],  # fmt: skip
-        "tables of all shapes": [
-            *words("--table", SHAPES), *words("--engine", OURS + DPDK),
-        ],  # fmt: skip
+        **{shape: ["--table", shape, *words("--engine", OURS + DPDK)] for shape in SHAPES},
     }  # fmt: skip
 
 
@@ -60,7 +62,7 @@ def bench_lookup(results, options):
         with open(path, "w", encoding="ascii") as file:
             file.writelines(prefix + "\n" for prefix in fl.full_view())
         for what, arguments in commands(path).items():
-            if "--threads" in arguments and os.cpu_count() < 2:
+            if {"--threads", "--writer"} & set(arguments) and os.cpu_count() < 2:
                 continue
             for row in rows_of(what, arguments, options):
                 results.add_row(row)

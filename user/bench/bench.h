@@ -86,6 +86,9 @@ struct bench_engine {
 		       uint64_t lookups, struct bench_time *out);
 	/* BENCH_ADDRESSES of them */
 	int (*answers)(struct bench_side *side, uint32_t *out);
+	/* Take the route at this place of the table away, or put it back, while others look up.
+	 * NULL: that is not measured. */
+	int (*change)(struct bench_side *side, size_t i, bool back);
 	void (*close)(struct bench_side *side); /* state may be NULL */
 };
 
@@ -103,6 +106,7 @@ struct bench_lookup {
 	size_t n_engines;
 	unsigned int threads[8];
 	size_t n_threads;
+	uint32_t writer_rate; /* each side is measured also beside that many changes a second */
 	bool modes[BENCH_N_MODES]; /* which are measured */
 	size_t rounds;
 	uint64_t seed;
@@ -114,12 +118,22 @@ struct bench_series {
 	struct bench_side *side;
 	enum bench_mode mode;
 	unsigned int threads;
-	uint64_t lookups;   /* of a round */
-	double *gross, *ns; /* rounds of each; ns: less the dry run of the same round */
+	uint32_t writer_rate; /* changes a second meanwhile */
+	uint64_t lookups;     /* of a round */
+	double *gross, *ns;   /* rounds of each; ns: less the dry run of the same round */
+	double *rate;	      /* rounds of changes a second that there were */
 };
 
 /* Open, check and measure all sides, every one in each round, and print the rows. */
 int bench_lookup_run(const struct bench_lookup *lookup, const struct cmd_options *options);
+
+/*
+ * Changes at a steady rate by a thread of its own on the last CPU, from begin to end, which says
+ * how many a second there were. All routes are back then.
+ */
+struct bench_writer;
+int bench_writer_begin(struct bench_side *side, uint32_t rate, struct bench_writer **out);
+int bench_writer_end(struct bench_writer *writer, double *rate);
 
 /* All rows of what was measured, in the order of the series. */
 int bench_report(const struct bench_lookup *lookup, const struct cmd_options *options,

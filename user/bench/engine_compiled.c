@@ -96,6 +96,19 @@ static int fill(struct bench_side *side, struct bench_bpf *bpf)
 	return 0;
 }
 
+/* A prefix without a value is one that the trie does not have. */
+static int change(struct bench_side *side, size_t i, bool back)
+{
+	const struct bench_bpf *bpf = side->state;
+	struct own *own = bpf->own;
+	const struct prefix *prefix = &side->table->prefixes[i];
+	struct radix_node *node = radix_find(&side->table->radix, prefix);
+
+	container_of(node, struct bench_entry, node)->value = back ? (uint32_t)i + 1 : 0;
+	return compiled_change(own->compiled, SIXLANE_TABLE_MAIN, &side->table->radix, prefix,
+			       false);
+}
+
 static int open_compiled(struct bench_side *side)
 {
 	static const struct bench_bpf_engine engine = { "bench-compiled.bpf.o", "compiled", prepare,
@@ -110,5 +123,6 @@ const struct bench_engine bench_compiled = {
 	.open = open_compiled,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,
+	.change = change,
 	.close = bench_bpf_close,
 };

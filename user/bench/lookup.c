@@ -99,6 +99,21 @@ static int measure(struct bench_series *series, struct bench_time *time)
 	return side->engine->measure(side, series->mode, series->threads, series->lookups, time);
 }
 
+static int measure_beside(struct bench_series *series, size_t round, struct bench_time *time)
+{
+	struct bench_writer *writer = NULL;
+	int ended, ret;
+
+	if (!series->writer_rate)
+		return measure(series, time);
+	ret = bench_writer_begin(series->side, series->writer_rate, &writer);
+	if (ret)
+		return ret;
+	ret = measure(series, time);
+	ended = bench_writer_end(writer, &series->rate[round]);
+	return ret ?: ended;
+}
+
 /* Which also warms it up: how many lookups take about ROUND_NS, but all addresses at least. */
 static int calibrate(struct bench_series *series)
 {
@@ -122,7 +137,7 @@ static int measure_round(const struct run *run, size_t round)
 		fprintf(stderr, "\rround %zu of %zu\033[K", round + 1, run->lookup->rounds);
 	for (size_t i = 0; i < run->n_series; i++) {
 		struct bench_series *series = &run->series[i];
-		int ret = measure(series, &time);
+		int ret = measure_beside(series, round, &time);
 
 		if (ret)
 			return ret;
@@ -135,17 +150,35 @@ static int measure_round(const struct run *run, size_t round)
 }
 
 static int add_series(struct run *run, struct bench_side *side, enum bench_mode mode,
-		      unsigned int threads)
+		      unsigned int threads, uint32_t writer_rate)
 {
 	struct bench_series *series = &run->series[run->n_series];
 
-	*series = (struct bench_series){ .side = side, .mode = mode, .threads = threads };
+	*series = (struct bench_series){
+		.side = side, .mode = mode, .threads = threads, .writer_rate = writer_rate
+	};
+	series->rate = calloc(run->lookup->rounds, sizeof(double));
 	series->gross = calloc(run->lookup->rounds, sizeof(double));
 	series->ns = calloc(run->lookup->rounds, sizeof(double));
 	run->n_series++;
-	if (!series->gross || !series->ns)
+	if (!series->gross || !series->ns || !series->rate)
 		return bench_fail(-ENOMEM, "bench");
 	return calibrate(series);
+}
+
+/* By one thread also beside a writer, if the engine has one. */
+static int add_side(struct run *run, struct bench_side *side, enum bench_mode mode,
+		    unsigned int threads)
+{
+	uint32_t rate = run->lookup->writer_rate;
+	int ret;
+
+	if (threads > 1 && side->engine->user_space)
+		return 0;
+	ret = add_series(run, side, mode, threads, 0);
+	if (!ret && rate && threads == 1 && side->engine->change)
+		ret = add_series(run, side, mode, threads, rate);
+	return ret;
 }
 
 static int make_series(struct run *run)
@@ -153,16 +186,16 @@ static int make_series(struct run *run)
 	const struct bench_lookup *lookup = run->lookup;
 	int ret = 0;
 
-	run->series =
-		calloc(run->n_sides * lookup->n_threads * BENCH_N_MODES, sizeof(*run->series));
+	if (!run->n_sides)
+		return bench_bad(-ENOENT, "nothing to measure");
+	run->series = calloc(run->n_sides * (lookup->n_threads + 1) * BENCH_N_MODES,
+			     sizeof(*run->series));
 	if (!run->series)
 		return bench_fail(-ENOMEM, "bench");
 	for (size_t t = 0; t < lookup->n_threads; t++)
 		for (int mode = 0; mode < BENCH_N_MODES; mode++)
 			for (size_t i = 0; i < run->n_sides && lookup->modes[mode] && !ret; i++)
-				if (lookup->threads[t] == 1 || !run->sides[i].engine->user_space)
-					ret = add_series(run, &run->sides[i], mode,
-							 lookup->threads[t]);
+				ret = add_side(run, &run->sides[i], mode, lookup->threads[t]);
 	return ret;
 }
 
@@ -171,6 +204,7 @@ static void clean(struct run *run)
 	for (size_t i = 0; i < run->n_series; i++) {
 		free(run->series[i].gross);
 		free(run->series[i].ns);
+		free(run->series[i].rate);
 	}
 	for (size_t i = 0; i < run->n_sides; i++)
 		close_side(&run->sides[i]);
@@ -186,6 +220,9 @@ int bench_lookup_run(const struct bench_lookup *lookup, const struct cmd_options
 	ret = bench_pin(0) ?: open_sides(&run) ?: make_series(&run);
 	for (size_t round = 0; round < lookup->rounds && !ret; round++)
 		ret = measure_round(&run, round);
+	/* And once more, where routes came and went. */
+	for (size_t i = 0; i < run.n_sides && !ret && lookup->writer_rate; i++)
+		ret = check(&run.sides[i]);
 	ret = ret ?: bench_report(lookup, options, run.series, run.n_series);
 	clean(&run);
 	return ret;

@@ -22,6 +22,7 @@ struct row {
 	const char *engine, *table, *mode, *unit;
 	size_t routes;
 	unsigned int threads;
+	uint32_t writer_rate;
 	const double *values;
 	size_t n;
 };
@@ -51,7 +52,7 @@ static void to_json(struct report *report, const struct row *row, double median,
 	print_set(object, "routes", json_integer((json_int_t)row->routes));
 	print_set(object, "mode", print_string(row->mode));
 	print_set(object, "threads", json_integer(row->threads));
-	print_set(object, "writer_rate", json_integer(0));
+	print_set(object, "writer_rate", json_integer(row->writer_rate));
 	print_set(object, "unit", print_string(row->unit));
 	print_set(object, "median", json_real(round_to(median, 1e4)));
 	print_set(object, "low", json_real(round_to(low, 1e4)));
@@ -62,8 +63,8 @@ static void to_json(struct report *report, const struct row *row, double median,
 	print_list_add(&report->list, object);
 }
 
-#define HEAD "%-22s %-16s %9s  %-12s %7s %10s %10s %10s  %s\n"
-#define LINE "%-22s %-16s %9zu  %-12s %7u %10.2f %10.2f %10.2f  %s\n"
+#define HEAD "%-24s %-16s %9s  %-12s %7s %9s %10s %10s %10s  %s\n"
+#define LINE "%-24s %-16s %9zu  %-12s %7u %9u %10.2f %10.2f %10.2f  %s\n"
 
 static void add_row(struct report *report, const struct row *row)
 {
@@ -77,8 +78,8 @@ static void add_row(struct report *report, const struct row *row)
 	if (report->json)
 		to_json(report, row, median, low, high);
 	else
-		printf(LINE, row->engine, row->table, row->routes, row->mode, row->threads, median,
-		       low, high, row->unit);
+		printf(LINE, row->engine, row->table, row->routes, row->mode, row->threads,
+		       row->writer_rate, median, low, high, row->unit);
 }
 
 /* --- what rows there are -------------------------------------------------------------------- */
@@ -92,6 +93,7 @@ static struct row row_of(const struct report *report, const struct bench_series 
 		.routes = series->side->table->n,
 		.mode = bench_mode_names[series->mode],
 		.threads = series->threads,
+		.writer_rate = series->writer_rate,
 		.unit = "ns",
 		.values = series->ns,
 		.n = report->lookup->rounds,
@@ -147,6 +149,23 @@ static void add_threads_ratio(struct report *report, const struct bench_series *
 	add_ratio(report, one, many, row, many->threads);
 }
 
+/* What is left of the lookups, and how many changes there were. */
+static void add_writer_ratio(struct report *report, const struct bench_series *beside,
+			     const struct bench_series *alone)
+{
+	struct row row = row_of(report, beside);
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s, beside %u/s", row.engine, beside->writer_rate);
+	row.engine = name;
+	add_ratio(report, alone, beside, row, 1);
+	row.engine = beside->side->engine->name;
+	row.mode = "changes";
+	row.unit = "changes/s";
+	row.values = beside->rate;
+	add_row(report, &row);
+}
+
 static void add_pair(struct report *report, const struct bench_series *a,
 		     const struct bench_series *b)
 {
@@ -155,7 +174,11 @@ static void add_pair(struct report *report, const struct bench_series *a,
 	bool same_table = x->table == y->table ||
 			  (y->engine->ipv4 && !x->engine->ipv4 && x->table->n == y->table->n);
 
-	if (a->mode != b->mode)
+	if (a->mode != b->mode || b->writer_rate)
+		return;
+	if (x == y && a->writer_rate && b->threads == 1)
+		add_writer_ratio(report, a, b);
+	if (a->writer_rate)
 		return;
 	if (x == y && a->threads > 1 && b->threads == 1)
 		add_threads_ratio(report, a, b);
@@ -214,21 +237,21 @@ static void add_rows(struct report *report)
 int bench_report(const struct bench_lookup *lookup, const struct cmd_options *options,
 		 const struct bench_series *series, size_t n)
 {
-	_cleanup_free_ double *values = calloc(lookup->rounds, sizeof(double));
 	struct report report = {
 		.lookup = lookup,
 		.series = series,
 		.n_series = n,
 		.list = { .options = options },
 		.json = options->json,
-		.values = values,
+		.values = calloc(lookup->rounds, sizeof(double)),
 	};
 
-	if (!values)
+	if (!report.values)
 		return bench_fail(-ENOMEM, "bench");
 	if (!report.json)
-		printf(HEAD, "engine", "table", "routes", "mode", "threads", "median", "lowest",
-		       "highest", "unit");
+		printf(HEAD, "engine", "table", "routes", "mode", "threads", "changes/s", "median",
+		       "lowest", "highest", "unit");
 	add_rows(&report);
+	free(report.values);
 	return (report.json ? print_list_end(&report.list) : print_flush()) ? -EIO : 0;
 }

@@ -103,6 +103,8 @@ int bench_table_finish(struct bench_table *table)
 	uint64_t seed = ~table->seed;
 
 	sort(table);
+	if (!table->n)
+		return bench_bad(-ENODATA, "%s: no routes", table->name);
 	table->addresses = calloc(1, sizeof(*table->addresses));
 	table->expected = calloc(BENCH_ADDRESSES, sizeof(*table->expected));
 	if (!table->addresses || !table->expected || add_entries(table))

@@ -27,6 +27,8 @@ static uint8_t draw_length(const struct share *shares, size_t n, uint64_t *seed)
 
 	for (size_t i = 0; i < n; i++)
 		all += shares[i].weight;
+	if (!all)
+		return 0;
 	at = bench_random(seed) % all;
 	while (at >= shares->weight)
 		at -= shares++->weight;
@@ -185,9 +187,10 @@ int bench_table_named(const char *name, uint64_t seed, struct bench_table *out)
 
 int bench_table_ipv4(size_t n, uint64_t seed, struct bench_table *out)
 {
-	struct bench_table table = { .name = "ipv4", .seed = seed };
+	struct bench_table table = { .seed = seed };
 	int ret;
 
+	snprintf(table.name, sizeof(table.name), "ipv4-%zu", n);
 	ret = bench_draw(&table, n, draw_ipv4) ?: bench_table_finish(&table);
 	if (ret)
 		bench_table_free(&table);
