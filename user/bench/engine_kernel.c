@@ -16,14 +16,14 @@
 /* The routes end in a device, not in a neighbour; older kernels look for one in vain. */
 static int choose_flags(struct bench_bpf *bpf)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = &bpf->packet,
-		    .data_size_in = sizeof(bpf->packet), .data_out = &bpf->packet,
-		    .data_size_out = sizeof(bpf->packet), .repeat = 1);
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	struct bench_packet before = bpf->packet;
 	int back, ret = bench_net_enter(bpf->netns, &back);
 
 	if (ret)
 		return ret;
+	opts.data_in = opts.data_out = &bpf->packet;
+	opts.data_size_in = opts.data_size_out = sizeof(bpf->packet);
 	bpf->packet.fib_flags = FIB_LOOKUP_SKIP_NEIGH;
 	ret = bpf_prog_test_run_opts(bpf->run[0], &opts);
 	before.fib_flags = bpf->packet.sum ? FIB_LOOKUP_SKIP_NEIGH : 0;

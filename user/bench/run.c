@@ -22,10 +22,13 @@ struct runner {
 
 static int run(struct runner *runner)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = &runner->packet,
-		    .data_size_in = sizeof(runner->packet), .repeat = (int)runner->repeat);
-	int rc = bpf_prog_test_run_opts(runner->prog, &opts);
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	int rc;
 
+	opts.data_in = &runner->packet;
+	opts.data_size_in = sizeof(runner->packet);
+	opts.repeat = (int)runner->repeat;
+	rc = bpf_prog_test_run_opts(runner->prog, &opts);
 	if (rc)
 		return rc;
 	runner->ns = opts.duration;
