@@ -14,9 +14,11 @@
 #include <rte_lpm6.h>
 #include <rte_malloc.h>
 #include <rte_version.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -274,6 +276,8 @@ int main(int argc, char **argv)
 	uint64_t before;
 	int rc, to;
 
+	/* also while DPDK begins, and reads no input */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (argc != 3 || map_table()) {
 		fprintf(stderr, "bench-dpdk: is started by sixlane bench lookup\n");
 		return 2;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -12,6 +13,9 @@
 #include <sys/wait.h>
 
 #include "bench.h"
+
+/* A million routes take it half a minute. */
+#define PATIENCE_MS 300000
 
 extern char **environ;
 
@@ -26,10 +30,13 @@ struct dpdk {
 static int ask(const struct dpdk *dpdk, const struct bench_dpdk_question *question,
 	       struct bench_dpdk_answer *out)
 {
+	struct pollfd answered = { .fd = dpdk->from, .events = POLLIN };
 	ssize_t n = 0;
 
 	if (question && write(dpdk->to, question, sizeof(*question)) != sizeof(*question))
 		n = -1;
+	if (!n && poll(&answered, 1, PATIENCE_MS) != 1)
+		return bench_bad(-ETIMEDOUT, "bench-dpdk does not answer");
 	if (!n)
 		n = read(dpdk->from, out, sizeof(*out));
 	/* It has said why. */
@@ -166,7 +173,7 @@ static void close_dpdk(struct bench_side *side)
 		return;
 	util_close(&dpdk->to);
 	util_close(&dpdk->from);
-	if (dpdk->pid > 0 && !kill(dpdk->pid, SIGTERM))
+	if (dpdk->pid > 0 && !kill(dpdk->pid, SIGKILL))
 		waitpid(dpdk->pid, NULL, 0);
 	if (dpdk->table)
 		munmap(dpdk->table, dpdk->size);
