@@ -287,12 +287,12 @@ int main(int argc, char **argv)
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	if (begin(argv[2]))
 		return 1;
+	/* it makes one in any case, and has no use for it */
+	rmdir(rte_eal_get_runtime_dir());
 	before = heap_bytes();
 	rc = fill(argv[1], &filled.insert_ns);
 	filled.bytes = heap_bytes() - before;
 	rc = rc ?: serve(to, &filled);
-	/* it makes one in any case */
-	rmdir(rte_eal_get_runtime_dir());
 	rte_eal_cleanup();
 	return rc ? 1 : 0;
 }

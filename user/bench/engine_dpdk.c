@@ -102,7 +102,7 @@ static int high(int fd)
 static int open_dpdk(struct bench_side *side)
 {
 	struct dpdk *dpdk;
-	struct bench_dpdk_answer filled;
+	struct bench_dpdk_answer filled = { 0 };
 	_cleanup_close_ int memory = -1;
 	char path[PATH_MAX];
 	int ret;
@@ -140,7 +140,7 @@ static int measure_dpdk(struct bench_side *side, enum bench_mode mode, unsigned 
 		.cursor = dpdk->cursor,
 		.lookups = lookups,
 	};
-	struct bench_dpdk_answer answer;
+	struct bench_dpdk_answer answer = { 0 };
 	int ret;
 
 	(void)threads; /* one */
@@ -157,7 +157,7 @@ static int answers_dpdk(struct bench_side *side, uint32_t *out)
 	struct dpdk *dpdk = side->state;
 	struct bench_dpdk_question question = { .what = BENCH_DPDK_ANSWERS,
 						.lookups = BENCH_ADDRESSES };
-	struct bench_dpdk_answer answer;
+	struct bench_dpdk_answer answer = { 0 };
 	int ret = ask(dpdk, &question, &answer);
 
 	if (!ret)
