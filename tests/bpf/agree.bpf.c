@@ -58,8 +58,8 @@ static __always_inline __u32 find_compiled(__u32 table, const union sixlane_addr
 	root = route_root(fib, table);
 	if (!root || root == COMPILED_UNKNOWN)
 		return root;
-	return route_find_compiled(root, bpf_be64_to_cpu(addr->halves[0]),
-				   bpf_be64_to_cpu(addr->halves[1]));
+	return compiled_find(root, bpf_be64_to_cpu(addr->halves[0]),
+			     bpf_be64_to_cpu(addr->halves[1]));
 }
 
 static long agree_one(__u32 i, void *ctx)
@@ -111,7 +111,7 @@ static long follow_one(__u32 i, void *ctx)
 	addr = probe->addr;
 	table = probe->table;
 	result->before = __sync_fetch_and_add(&state->finished, 0);
-	result->found = route_find(table, &addr);
+	result->found = route_find(table, &addr, ROUTE_HERE);
 	result->after = __sync_fetch_and_add(&state->started, 0);
 	return 0;
 }

@@ -50,12 +50,13 @@ static void walk(const struct sim *sim, uint32_t entry, unsigned int level,
 
 	assert_non_null(at);
 	assert_true(level <= 128);
-	cells = (const uint32_t *)(at + sixlane_fib_offset(entry));
-	if (cells[1])
-		fn(ctx, cells[1]);
-	cells += (skip == SIXLANE_FIB_SKIP_LONG ? SIXLANE_FIB_LONG_HEADER_BYTES
-						: SIXLANE_FIB_HEADER_BYTES) /
-		 sizeof(*cells);
+	at += sixlane_fib_offset(entry);
+	at += skip == SIXLANE_FIB_SKIP_LONG ? sizeof(struct sixlane_fib_long_header)
+					    : sizeof(struct sixlane_fib_header);
+	cells = (const uint32_t *)at;
+	/* what holds for those that come here and meet nothing longer */
+	if (cells[-1])
+		fn(ctx, cells[-1]);
 	for (uint32_t i = 0; i < 1u << sixlane_fib_stride(entry); i++) {
 		if (cells[i] & SIXLANE_FIB_NODE)
 			walk(sim, cells[i], level + 1, fn, ctx);

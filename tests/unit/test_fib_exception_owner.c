@@ -48,8 +48,8 @@ static void test_new_route_doubts_the_kernels(void **state)
 	watch_for(world, may, 3);
 	set(world, "2001:db8:1::/48", new);
 	watch_end(world);
-	/* The next hop, the punt, the route with its mark. */
-	assert_int_equal(watch.writes, 3);
+	/* The next hop, the punt, the route with its mark, and where the compiled FIB begins. */
+	assert_int_equal(watch.writes, 4);
 	assert_marks(world, DST, ANY);
 	assert_mtu(world, "2001:db8:2::1", 1300);
 	assert_doubt(world, DST);

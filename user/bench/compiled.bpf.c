@@ -16,7 +16,7 @@ static __always_inline __u32 find(struct xdp_md *ctx, const struct bench_packet 
 	root = meta ? READ_ONCE(meta->fib.main) : 0;
 	if (!root)
 		return 0;
-	return route_find_compiled(root, bpf_be64_to_cpu(addr->halves[0]),
-				   bpf_be64_to_cpu(addr->halves[1]));
+	return compiled_find(root, bpf_be64_to_cpu(addr->halves[0]),
+			     bpf_be64_to_cpu(addr->halves[1]));
 }
 BENCH_ENGINE(compiled, find)
