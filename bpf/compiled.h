@@ -31,17 +31,17 @@ static __always_inline __u32 compiled_load(const __u8 *chunk, __u32 offset)
  */
 static __always_inline __u32 compiled_walk(__u32 entry, __u64 high, __u64 low, __u32 levels)
 {
-	__u32 number = sixlane_fib_chunk_of(entry), best = 0;
+	__u32 number = sixlane_fib_chunk_of(entry);
 	const __u8 *chunk = compiled_chunk(number);
 
 #pragma clang loop unroll(disable)
 	for (__u32 level = 0; level < levels; level++) {
 		__u32 at = sixlane_fib_offset(entry), skip = sixlane_fib_skip(entry);
-		__u32 stride = sixlane_fib_stride(entry), cells, best_here, next;
+		__u32 stride = sixlane_fib_stride(entry), cells, next;
 		__u64 key;
 
 		if (!(entry & SIXLANE_FIB_NODE))
-			return entry ?: best;
+			return entry;
 		if (unlikely(sixlane_fib_chunk_of(entry) != number)) {
 			number = sixlane_fib_chunk_of(entry);
 			chunk = compiled_chunk(number);
@@ -50,19 +50,16 @@ static __always_inline __u32 compiled_walk(__u32 entry, __u64 high, __u64 low, _
 			break;
 		cells = at + sizeof(struct sixlane_fib_header);
 		key = compiled_load(chunk, at);
-		best_here = compiled_load(chunk, at + 4);
 		if (unlikely(skip == SIXLANE_FIB_SKIP_LONG)) {
-			key |= (__u64)best_here << 32;
+			key |= (__u64)compiled_load(chunk, at + 4) << 32;
 			skip = sixlane_fib_long_skip(key);
 			key = sixlane_fib_long_key(key);
-			best_here = compiled_load(chunk, cells);
-			cells += 4;
+			cells = at + sizeof(struct sixlane_fib_long_header);
 		}
 		next = compiled_load(chunk,
 				     cells + 4 * (__u32)sixlane_fib_bits(high << skip, stride));
-		best = best_here ?: best;
 		if (sixlane_fib_bits(high, skip) != key)
-			return best;
+			return compiled_load(chunk, cells + SIXLANE_FIB_BEST_BEFORE);
 		entry = next;
 		skip += stride;
 		high = high << skip | sixlane_fib_bits(low, skip);

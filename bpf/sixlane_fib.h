@@ -7,16 +7,13 @@
  * Memory is sl_fib, ARRAY_OF_MAPS[SIXLANE_FIB_CHUNKS] of mmapable ARRAY[1], each a chunk of units.
  *
  * An entry (__u32) is
- * - a leaf: the value of the longest prefix so far, as in sl_routes; 0: none that is longer than
- *   what was found on the way;
+ * - a leaf: the value of the longest prefix, as in sl_routes; 0: no route;
  * - or, with SIXLANE_FIB_NODE, a node: bits 0-22 its first unit, 23-26 how many bits of the address
  *   it skips, 27-30 how many it then branches on.
  *
  * A node lies within a chunk: a header, which says what the skipped bits must be and what holds for
- * addresses that come to the node and meet nothing longer ("best"), and 2^stride entries. All that
- * an address meets of one prefix length is in one place: the entry that it comes to, or, where that
- * is a node, this one's best. So a prefix changes by one store for each address, and a reader
- * finds the old answer or the new one.
+ * addresses of which they are others ("best"), and 2^stride entries. The answer for an address is
+ * in one place, the leaf or the best that it comes to, and changes by one store.
  */
 #ifndef SIXLANE_FIB_H
 #define SIXLANE_FIB_H
@@ -63,6 +60,14 @@ struct sixlane_fib_long_header {
 };
 _Static_assert(sizeof(struct sixlane_fib_long_header) == 12, "layout is ABI");
 _Static_assert(SIXLANE_FIB_SKIP_MAX <= 48, "they fit");
+
+/* From where the entries begin to the best, in either header. */
+#define SIXLANE_FIB_BEST_BEFORE ((__u32)-4)
+_Static_assert((__u32)sizeof(struct sixlane_fib_header) + SIXLANE_FIB_BEST_BEFORE ==
+			       __builtin_offsetof(struct sixlane_fib_header, best) &&
+		       (__u32)sizeof(struct sixlane_fib_long_header) + SIXLANE_FIB_BEST_BEFORE ==
+			       __builtin_offsetof(struct sixlane_fib_long_header, best),
+	       "right before");
 
 /*
  * Where a lookup begins, in one word. main: the table SIXLANE_TABLE_MAIN. tables: a trie of its own

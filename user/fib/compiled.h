@@ -6,8 +6,7 @@
  *
  * Invariants
  * - Readers find the answer of before a change or the one after it, at any moment: what is new is
- *   written first, and one aligned store leads to it. One that is overtaken by several changes
- *   finds for no prefix length an older value than for a shorter one.
+ *   written first, and one aligned store leads to it.
  * - What readers may still be in is not written again before a grace period has passed.
  * - It is complete, or published as absent: then the trie answers. Nothing that fails makes
  *   an answer wrong.

@@ -20,7 +20,7 @@ static void write_header(uint8_t *at, uint32_t skip, uint64_t key, uint32_t best
 	memcpy(at, &long_header, sizeof(long_header));
 }
 
-/* A node with empty cells. Its entry, 0: no room. */
+/* A node without anything longer than what came to it. Its entry, 0: no room. */
 static uint32_t new_node(struct compiled_build *build, uint32_t skip, uint64_t key, uint32_t stride,
 			 uint32_t best, struct compiled_node *out)
 {
@@ -35,7 +35,8 @@ static uint32_t new_node(struct compiled_build *build, uint32_t skip, uint64_t k
 		 stride << SIXLANE_FIB_STRIDE_SHIFT;
 	write_header(compiled_at(build->store, entry), skip, key, best);
 	*out = compiled_open(build->store, entry);
-	memset(out->cells, 0, sizeof(*out->cells) << stride);
+	for (uint32_t i = 0; i < 1u << stride; i++)
+		out->cells[i] = best;
 	return entry;
 }
 
@@ -109,7 +110,7 @@ static uint32_t build_above(struct compiled_build *build, struct radix_node *ver
 		skip = SIXLANE_FIB_SKIP_MAX;
 		entry = new_node(build, skip, compiled_slice(addr, depth, skip), 0, best, &node);
 		if (entry)
-			node.cells[0] = build_above(build, vertex, depth + skip, 0);
+			node.cells[0] = build_above(build, vertex, depth + skip, best);
 		return entry;
 	}
 	entry = new_node(build, skip, compiled_slice(addr, depth, skip),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * One change, while readers are under way. What changes is found from the top: the node that has
- * the prefix among its cells, where every cell, or the best of the node behind it, is right for its
+ * the prefix among its cells, where every place that holds what the prefix says is right for its
  * addresses before and after its own store; or the lowest entry below which nodes come, go, or
  * are too few bits apart: then all below it is built anew, beside what is there, and the entry
  * leads to it by one store.
@@ -46,20 +46,43 @@ static uint32_t value_of(const struct change *change, const struct radix_node *n
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* An entry that is no node, or the best of the node that it is. */
-static uint32_t *leaf_at(struct compiled *compiled, uint32_t *entry)
+/* Whether this is what holds at an entry, or at all that is below it and has nothing longer. */
+static bool inherits(const struct compiled *compiled, uint32_t entry, uint32_t value)
 {
-	if (!(*entry & SIXLANE_FIB_NODE))
-		return entry;
-	return compiled_open(&compiled->store, *entry).best;
+	if (entry & SIXLANE_FIB_NODE)
+		entry = *compiled_open(&compiled->store, entry).best;
+	return entry == value;
 }
 
-static void set_leaf(struct compiled *compiled, uint32_t *entry, uint32_t value)
+static void set_leaf(uint32_t *leaf, uint32_t value)
 {
-	uint32_t *leaf = leaf_at(compiled, entry);
-
 	if (*leaf != value)
 		publish_entry(leaf, value);
+}
+
+/*
+ * What holds at an entry for lack of anything longer is another value from now on. All that a node
+ * has of it, from what covers it, is equal to its best: no other prefix has this length, which is
+ * part of the value.
+ */
+static void set_inherited(struct compiled *compiled, uint32_t *entry, uint32_t value)
+{
+	struct compiled_node node;
+	uint32_t old;
+
+	if (!(*entry & SIXLANE_FIB_NODE)) {
+		set_leaf(entry, value);
+		return;
+	}
+	node = compiled_open(&compiled->store, *entry);
+	old = *node.best;
+	if (old == value)
+		return;
+	for (uint32_t i = 0; i < 1u << node.stride; i++) {
+		if (inherits(compiled, node.cells[i], old))
+			set_inherited(compiled, &node.cells[i], value);
+	}
+	publish_entry(node.best, value);
 }
 
 struct cells {
@@ -68,11 +91,12 @@ struct cells {
 	uint32_t shortest; /* prefixes that are among the cells: from this length on */
 };
 
-/* Of what covers the prefix and is among the same cells: the longest that has a value; or 0. */
+/* Of what covers the prefix and is among the same cells the longest that has a value; or what came
+ * to the node. */
 static uint32_t covering_value(const struct change *change, const struct cells *cells)
 {
 	const struct radix_node *at = change->routes->root;
-	uint32_t found = 0, value;
+	uint32_t found = *cells->node->best, value;
 
 	while (at && at->prefix.len < change->dst->len && prefix_covers(&at->prefix, change->dst)) {
 		value = at->prefix.len >= cells->shortest ? value_of(change, at) : 0;
@@ -103,13 +127,13 @@ static void set_around(const struct change *change, const struct cells *cells,
 					     cells->node->stride);
 		child_n = 1ull << (end - child->prefix.len);
 		for (; at < child_first; at++)
-			set_leaf(change->compiled, &cells->node->cells[at], value);
+			set_inherited(change->compiled, &cells->node->cells[at], value);
 		if (!value_of(change, child))
 			set_around(change, cells, child, child_first, child_n, value);
 		at = child_first + child_n;
 	}
 	for (; at < first + n; at++)
-		set_leaf(change->compiled, &cells->node->cells[at], value);
+		set_inherited(change->compiled, &cells->node->cells[at], value);
 }
 
 /* The prefix is among these cells. */
@@ -228,9 +252,10 @@ int compiled_change_in(struct compiled *compiled, uint32_t *root, const struct r
 	*gone = 0;
 	compiled->store.preferred = sixlane_fib_chunk_of(*root);
 	if (!dst->len) {
-		set_leaf(compiled, root,
-			 routes->root && !routes->root->prefix.len ? value_of(&change, routes->root)
-								   : 0);
+		set_inherited(compiled, root,
+			      routes->root && !routes->root->prefix.len
+				      ? value_of(&change, routes->root)
+				      : 0);
 		return 0;
 	}
 	few = same_prefixes ? 0 : choose_few(&change, *root);

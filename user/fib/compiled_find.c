@@ -16,32 +16,28 @@ static uint32_t load(const uint8_t *chunk, uint64_t offset)
 static int find(const struct compiled_view *view, uint32_t entry, compiled_bits addr,
 		uint32_t *value)
 {
-	uint32_t best = 0;
-
 	for (uint32_t level = 0; level < SIXLANE_FIB_LEVELS; level++) {
 		const uint8_t *chunk = view->chunks[sixlane_fib_chunk_of(entry)];
 		uint32_t skip = sixlane_fib_skip(entry), stride = sixlane_fib_stride(entry);
-		uint32_t at = sixlane_fib_offset(entry), best_here;
+		uint32_t at = sixlane_fib_offset(entry), best;
 		uint64_t key;
 
 		if (!(entry & SIXLANE_FIB_NODE)) {
-			*value = entry ?: best;
+			*value = entry;
 			return 0;
 		}
 		if (!chunk)
 			return -ENODATA;
 		key = load(chunk, at);
-		best_here = load(chunk, at + 4);
+		best = load(chunk, at + 4);
 		at += sizeof(struct sixlane_fib_header);
 		if (skip == SIXLANE_FIB_SKIP_LONG) {
-			key |= (uint64_t)best_here << 32;
+			key |= (uint64_t)best << 32;
 			skip = sixlane_fib_long_skip(key);
 			key = sixlane_fib_long_key(key);
-			best_here = load(chunk, at);
-			at += sizeof(best_here);
+			best = load(chunk, at);
+			at += sizeof(best);
 		}
-		if (best_here)
-			best = best_here;
 		if (compiled_slice(addr, 0, skip) != key) {
 			*value = best;
 			return 0;
