@@ -16,6 +16,8 @@
 /* So much may wait before readers are waited for, which takes some milliseconds. */
 #define WAITING_UNITS_MAX 65536u
 
+#define LINE_UNITS (64u / SIXLANE_FIB_UNIT_BYTES)
+
 /* A free run's first unit; n also stands at the end of its last one. */
 struct free_run {
 	uint32_t n, prev, next, last_n;
@@ -128,19 +130,36 @@ static uint32_t find_run(const struct compiled_chunk *chunk, uint32_t n)
 	return list < COMPILED_RUN_LISTS ? chunk->first[list] : 0;
 }
 
+/* Units from here to the first from which on so many are in one cache line, or begin one. */
+static uint32_t line_gap(uint32_t unit, uint32_t n)
+{
+	uint32_t in_line = unit % LINE_UNITS;
+
+	return in_line && in_line + n > LINE_UNITS ? LINE_UNITS - in_line : 0;
+}
+
+/*
+ * What fits into a cache line lies in one, and what does not begins one: others fill the gap, most
+ * nodes being of one unit.
+ */
 static uint32_t take_from(struct compiled_chunk *chunk, uint32_t n)
 {
-	uint32_t unit = find_run(chunk, n), rest;
+	uint32_t run = find_run(chunk, n), gap, rest;
 
-	if (!unit)
+	if (run && line_gap(run, n) + n > run_at(chunk, run)->n)
+		run = find_run(chunk, n + LINE_UNITS - 1);
+	if (!run)
 		return 0;
-	rest = run_at(chunk, unit)->n - n;
-	unlink_run(chunk, unit);
-	mark(chunk, unit, n, false);
+	gap = line_gap(run, n);
+	rest = run_at(chunk, run)->n - gap - n;
+	unlink_run(chunk, run);
+	mark(chunk, run + gap, n, false);
 	chunk->n_free -= n;
+	if (gap)
+		link_run(chunk, run, gap);
 	if (rest)
-		link_run(chunk, unit + n, rest);
-	return unit;
+		link_run(chunk, run + gap + n, rest);
+	return run + gap;
 }
 
 /* All of a chunk but its first unit, so that no node is 0 and every one has a unit before it. */
