@@ -94,8 +94,8 @@ struct bench_engine {
 
 extern const struct bench_engine *const bench_engines[];
 extern const size_t bench_n_engines;
-extern const struct bench_engine bench_compiled, bench_trimmed, bench_trie, bench_kernel6,
-	bench_kernel4, bench_dpdk_fib6, bench_dpdk_lpm6;
+extern const struct bench_engine bench_compiled, bench_trie, bench_kernel6, bench_kernel4,
+	bench_dpdk_fib6, bench_dpdk_lpm6;
 
 /* --- results -------------------------------------------------------------------------------- */
 
