@@ -87,7 +87,7 @@ def bench_forward(flow, table, prefixes, results, options):
             results.add("forward", side, name, len(prefixes), "ns", values)
         for side, values in ns.items():
             results.add("forward", side, name, len(prefixes), "Mpps", [1e3 / v for v in values])
-        for other in ("bare", "fib", "kernel", *(other.split("=")[0] for other in options.object)):
+        for other in ("floor", "bare", "fib", "kernel", *(other.split("=")[0] for other in options.object)):
             ratios = [slow / fast for fast, slow in zip(ns["sixlane"], ns[other])]
             results.add("forward", "sixlane/" + other, name, len(prefixes), "ratio", ratios)
 

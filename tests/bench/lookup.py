@@ -27,7 +27,7 @@ def commands(full_view):
     """Arguments of `sixlane bench lookup`, one list a run."""
     full, independent = ["--file", full_view], ["--mode", "independent"]
     return {
-        "the full view": full + words("--engine", OURS + ("kernel6", "kernel4") + DPDK),
+        "the full view": full + words("--engine", OURS + ("load", "kernel6", "kernel4") + DPDK),
         "the full view, on several CPUs": [
             *full, *independent, *words("--engine", OURS), "--threads", "1", "--threads", "2",
         ],  # fmt: skip
@@ -38,7 +38,7 @@ def commands(full_view):
             *full, *independent, *words("--engine", ("compiled",)), "--writer", WRITER,
         ],  # fmt: skip
         "a thousand and a million routes": [
-            *words("--table", ("1k", "1m")), *words("--engine", ("compiled",)),
+            *words("--table", ("1k", "1m")), *words("--engine", ("compiled", "load") + DPDK[:1]),
         ],  # fmt: skip
         **{shape: ["--table", shape, *words("--engine", OURS + DPDK)] for shape in SHAPES},
     }  # fmt: skip

@@ -42,6 +42,9 @@ FIGURES = {
     ("lookup", "compiled, memory", "full-view"): ("most", 80),
     ("lookup", "compiled, memory", "1m"): ("most", 80),
     ("lookup", "compiled, insert", "full-view"): ("most", 2500),  # 400 ms in all
+    ("lookup", "compiled, change", "full-view"): ("most", 20_000),
+    ("lookup", "compiled, change-p99", "full-view"): ("most", 1_000_000),
+    ("forward", "sixlane/floor", "full-view"): ("least", 0.8),
     ("sync", "start", "full-view"): ("most", 1500),
     ("change", "p99", "full-view"): ("most", 5),
     ("memory", "rss", "full-view"): ("most", 100),

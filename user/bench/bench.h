@@ -60,6 +60,8 @@ enum bench_mode {
 
 extern const char *const bench_mode_names[BENCH_N_MODES];
 
+#define BENCH_CHANGES 20000u
+
 struct bench_side {
 	const struct bench_engine *engine;
 	const struct bench_table *table;
@@ -67,6 +69,7 @@ struct bench_side {
 	void *state;		      /* the engine's */
 	uint64_t insert_ns;	      /* the time to fill it with all routes */
 	uint64_t bytes;		      /* that it takes for them; 0: not known */
+	double *change_ns;	      /* [BENCH_CHANGES] of single ones; NULL: not measured */
 };
 
 struct bench_time {
@@ -95,7 +98,10 @@ struct bench_engine {
 extern const struct bench_engine *const bench_engines[];
 extern const size_t bench_n_engines;
 extern const struct bench_engine bench_compiled, bench_trie, bench_kernel6, bench_kernel4,
-	bench_dpdk_fib6, bench_dpdk_lpm6;
+	bench_load, bench_dpdk_fib6, bench_dpdk_lpm6;
+
+/* Routes at random are taken away and put back, one by one, and each is timed. 0 or -errno. */
+int bench_changes(struct bench_side *side);
 
 /* --- results -------------------------------------------------------------------------------- */
 

@@ -50,7 +50,7 @@ static int open_side(struct bench_side *side)
 		ret = bench_table_ipv4(side->table->n, side->table->seed, &side->own_table);
 		side->table = &side->own_table;
 	}
-	return ret ?: side->engine->open(side) ?: check(side);
+	return ret ?: side->engine->open(side) ?: check(side) ?: bench_changes(side);
 }
 
 static void close_side(struct bench_side *side)
@@ -58,6 +58,7 @@ static void close_side(struct bench_side *side)
 	if (side->state)
 		side->engine->close(side);
 	bench_table_free(&side->own_table);
+	free(side->change_ns);
 }
 
 static int open_sides(struct run *run)

@@ -211,6 +211,27 @@ static void add_fill(struct report *report, const struct bench_series *series)
 	add_row(report, &row);
 }
 
+/* What a change of a single route takes: all, and the 99th of a hundred. */
+static void add_changes(struct report *report, const struct bench_series *series)
+{
+	double *ns = series->side->change_ns, p99;
+	struct row row = row_of(report, series);
+
+	if (!ns)
+		return;
+	qsort(ns, BENCH_CHANGES, sizeof(*ns), by_value);
+	p99 = ns[BENCH_CHANGES / 100 * 99];
+	row.mode = "change";
+	row.unit = "ns";
+	row.values = ns;
+	row.n = BENCH_CHANGES;
+	add_row(report, &row);
+	row.mode = "change-p99";
+	row.values = &p99;
+	row.n = 1;
+	add_row(report, &row);
+}
+
 static bool is_first_of_side(const struct report *report, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
@@ -230,8 +251,10 @@ static void add_rows(struct report *report)
 		for (size_t k = 0; k < report->n_series; k++)
 			add_pair(report, &report->series[i], &report->series[k]);
 	for (size_t i = 0; i < report->n_series; i++)
-		if (is_first_of_side(report, i))
+		if (is_first_of_side(report, i)) {
 			add_fill(report, &report->series[i]);
+			add_changes(report, &report->series[i]);
+		}
 }
 
 int bench_report(const struct bench_lookup *lookup, const struct cmd_options *options,
@@ -243,7 +266,7 @@ int bench_report(const struct bench_lookup *lookup, const struct cmd_options *op
 		.n_series = n,
 		.list = { .options = options },
 		.json = options->json,
-		.values = calloc(lookup->rounds, sizeof(double)),
+		.values = calloc(lookup->rounds + BENCH_CHANGES, sizeof(double)),
 	};
 
 	if (!report.values)

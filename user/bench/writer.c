@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Changes of routes at a steady rate, while lookups are measured. */
+/* Changes of routes: one by one, and at a steady rate while lookups are measured. */
 #include <errno.h>
 #include <pthread.h>
 
@@ -82,5 +82,33 @@ int bench_writer_end(struct bench_writer *writer, double *rate)
 			ret = change(writer, i);
 	free(writer->gone);
 	free(writer);
+	return ret ? bench_fail(ret, "changes of routes") : 0;
+}
+
+static int time_change(struct bench_side *side, size_t i, bool back, double *ns)
+{
+	uint64_t start_ns = util_now_ns();
+	int ret = side->engine->change(side, i, back);
+
+	*ns = (double)(util_now_ns() - start_ns);
+	return ret;
+}
+
+int bench_changes(struct bench_side *side)
+{
+	uint64_t seed = side->table->seed;
+	int ret = 0;
+
+	if (!side->engine->change)
+		return 0;
+	side->change_ns = calloc(BENCH_CHANGES, sizeof(*side->change_ns));
+	if (!side->change_ns)
+		return bench_fail(-ENOMEM, "changes of routes");
+	for (size_t i = 0; i < BENCH_CHANGES && !ret; i += 2) {
+		size_t route = bench_random(&seed) % side->table->n;
+
+		ret = time_change(side, route, false, &side->change_ns[i])
+			      ?: time_change(side, route, true, &side->change_ns[i + 1]);
+	}
 	return ret ? bench_fail(ret, "changes of routes") : 0;
 }
