@@ -8,7 +8,7 @@ from netns import command
 
 ROWS = {"bench", "engine", "table", "routes", "mode", "threads", "writer_rate", "unit", "median",
         "low", "high", "rounds", "seed", "command"}  # fmt: skip
-KERNEL = ("compiled", "trie", "kernel6", "kernel4")
+KERNEL = ("compiled", "trie", "kernel6", "kernel4", "load")
 
 
 def bench(*argv, check=True):
@@ -43,6 +43,7 @@ def test_rows():
     assert all(0 < row["median"] < 100_000 for row in times.values())
     units = {(row["engine"], row["unit"]) for row in rows}
     assert {("compiled/trie", "ratio"), ("compiled", "ns/route"), ("compiled", "bytes/route")} <= units
+    assert ("compiled", "ns/change") in units
 
 
 def test_file(tmp_path):

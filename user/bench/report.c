@@ -222,7 +222,7 @@ static void add_changes(struct report *report, const struct bench_series *series
 	qsort(ns, BENCH_CHANGES, sizeof(*ns), by_value);
 	p99 = ns[BENCH_CHANGES / 100 * 99];
 	row.mode = "change";
-	row.unit = "ns";
+	row.unit = "ns/change";
 	row.values = ns;
 	row.n = BENCH_CHANGES;
 	add_row(report, &row);
