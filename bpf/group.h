@@ -194,25 +194,26 @@ static __always_inline const struct sixlane_port *group_port(union sixlane_fate 
 }
 
 /*
- * The word of a member's fate. 0, which as a fate would lead out of port 0: there is none, or
- * its port has one of the flags in skip.
+ * The word of a member's fate, and in *port what it leads out of, if it does. 0, which as a fate
+ * would lead out of port 0: there is none, or its port has one of the flags in skip.
  */
-static __always_inline __u64 group_member(__u32 id, __u32 skip)
+static __always_inline __u64 group_member_by(__u32 id, __u32 skip, const struct sixlane_port **port)
 {
 	const struct sixlane_next_hop *member = bpf_map_lookup_elem(&sl_next_hops, &id);
-	const struct sixlane_port *port;
 	union sixlane_fate fate;
 
-	if (!id || !member)
+	if (unlikely(!id || !member))
 		return 0;
 	fate.word = READ_ONCE(member->fate.word);
-	port = group_port(fate);
-	return port && READ_ONCE(port->flags) & skip ? 0 : fate.word;
+	*port = group_port(fate);
+	return unlikely(*port && READ_ONCE((*port)->flags) & skip) ? 0 : fate.word;
 }
 
-static __always_inline __u64 group_draw(union sixlane_fate group, __u64 hash, __u32 skip)
+static __always_inline __u64 group_member(__u32 id, __u32 skip)
 {
-	return group_member(group_cell(group, hash), skip);
+	const struct sixlane_port *port;
+
+	return group_member_by(id, skip, &port);
 }
 
 struct group_scan {
@@ -257,7 +258,7 @@ __attribute__((noinline)) __u64 group_draw_again(__u64 word, __u64 hash, __u32 s
 #pragma clang loop unroll(disable)
 	for (int i = 1; i < HASH_DRAWS && !fate; i++) {
 		hash = hash_again(hash, i);
-		fate = group_draw(group, hash, skip);
+		fate = group_member(group_cell(group, hash), skip);
 	}
 	if (fate)
 		return fate;
@@ -302,9 +303,10 @@ __attribute__((noinline)) __u64 group_first(__u64 word, __u32 ingress)
 	return first;
 }
 
-/* Sets fate to that of one member. */
+/* Sets fate to that of one member, and egress_port if it has been met. */
 static __always_inline enum sixlane_verdict group_find_member(struct packet *pkt)
 {
+	const struct sixlane_port *port = NULL;
 	const __u32 skip = READ_ONCE(pkt->next_hop->flags) & SIXLANE_NEXT_HOP_OBJECT
 				   ? SIXLANE_PORT_SKIP_OBJECT
 				   : SIXLANE_PORT_SKIP;
@@ -317,12 +319,15 @@ static __always_inline enum sixlane_verdict group_find_member(struct packet *pkt
 		if (!hash)
 			return SIXLANE_PUNT_HASH;
 	}
-	word = group_draw(pkt->fate, hash, skip);
-	if (!word)
+	word = group_member_by(group_cell(pkt->fate, hash), skip, &port);
+	if (unlikely(!word)) {
+		port = NULL;
 		word = group_draw_again(pkt->fate.word, hash, skip);
-	if (!word)
+	}
+	if (unlikely(!word))
 		return SIXLANE_PASS_EGRESS_DOWN;
 	pkt->fate.word = word;
+	pkt->egress_port = port;
 	return SIXLANE_FORWARD;
 }
 
@@ -341,12 +346,12 @@ static __always_inline enum sixlane_verdict group_choose(struct packet *pkt)
 {
 	__u64 expires_ns;
 
-	if (likely(pkt->fate.kind < SIXLANE_KIND_GROUP))
+	if (pkt->fate.kind < SIXLANE_KIND_GROUP)
 		return SIXLANE_FORWARD;
 	expires_ns = READ_ONCE(pkt->next_hop->expires_ns);
-	if (expires_ns && bpf_ktime_get_ns() >= expires_ns)
+	if (unlikely(expires_ns && bpf_ktime_get_ns() >= expires_ns))
 		return SIXLANE_PUNT_EXPIRES;
-	if (pkt->fate.kind == SIXLANE_KIND_GROUP)
+	if (likely(pkt->fate.kind == SIXLANE_KIND_GROUP))
 		return group_find_member(pkt);
 	if (pkt->fate.kind == SIXLANE_KIND_FIRST)
 		return group_find_first(pkt);

@@ -44,8 +44,16 @@ static __always_inline enum sixlane_verdict nexthop_device_verdict(__u32 flags)
 	return flags & SIXLANE_PORT_TUNNEL ? SIXLANE_PUNT_TUNNEL : SIXLANE_PASS_EGRESS_DEVICE;
 }
 
+/* The egress port; NULL: there is none. */
+static __always_inline const struct sixlane_port *nexthop_port(const struct packet *pkt)
+{
+	__u32 slot = pkt->fate.port;
+
+	return bpf_map_lookup_elem(&sl_ports, &slot);
+}
+
 /*
- * Sets egress_port, egress_flags and xmit. A frame redirected to a device that is down or takes
+ * Sets egress_flags and xmit. A frame redirected to a device that is down or takes
  * none is lost without a trace, so all of it is asked here. Frames from a port in generic mode
  * leave as an skb, which every Ethernet device takes.
  */
@@ -54,13 +62,11 @@ static __always_inline enum sixlane_verdict nexthop_find_egress(struct packet *p
 	const __u32 alive = SIXLANE_PORT_UP | SIXLANE_PORT_IPV6;
 	const __u32 takes = packet_has_frags(pkt) ? SIXLANE_PORT_XMIT | SIXLANE_PORT_XMIT_FRAGS
 						  : SIXLANE_PORT_XMIT;
-	const struct sixlane_port *port;
-	__u32 slot = pkt->fate.port, ifindex;
+	const struct sixlane_port *port = pkt->egress_port;
+	__u32 ifindex;
 
-	port = bpf_map_lookup_elem(&sl_ports, &slot);
 	if (!port)
 		return SIXLANE_PASS_EGRESS_DOWN;
-	pkt->egress_port = port;
 	ifindex = READ_ONCE(port->ifindex);
 	if (ifindex == pkt->ingress)
 		return SIXLANE_PASS_SAME_PORT;
