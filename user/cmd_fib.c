@@ -172,12 +172,14 @@ static int choose(const struct cmd_options *options, uint32_t engine)
 	bool daemon = loader_daemon_runs();
 	struct cmd_view view;
 	int rc = cmd_view_open_writable(&view);
+	const char *why;
 
 	if (rc)
 		return rc;
 	__atomic_store_n(&view.maps.meta->fib_engine, engine, __ATOMIC_RELAXED);
-	if (fib_why_not(view.maps.meta, daemon))
-		log_warning("noted, but the trie answers: %s", fib_why_not(view.maps.meta, daemon));
+	why = fib_why_not(view.maps.meta, daemon);
+	if (why)
+		log_warning("noted, but the trie answers: %s", why);
 	if (options->json)
 		rc = print_json(options, fib_json(view.maps.meta, daemon));
 	cmd_view_close(&view);

@@ -47,17 +47,22 @@ static struct routes_table *get_table(struct fib_routes *routes, uint32_t id)
 	return table;
 }
 
+/* A key that no table has is nobody's route, as the daemon takes it, too. */
 static int add(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 {
-	const struct prefix prefix = { .addr = key->addr,
-				       .len = (uint8_t)(key->prefix_len - SIXLANE_TABLE_BITS) };
+	struct prefix prefix = { .addr = key->addr,
+				 .len = (uint8_t)(key->prefix_len - SIXLANE_TABLE_BITS) };
 	struct fib_routes *routes = ctx;
-	struct routes_table *table = get_table(routes, ntohl(key->table));
+	struct routes_table *table;
 	void *grown = grow(routes->at, routes->n, &routes->room, sizeof(*routes->at));
 	struct routes_entry *route;
 
 	if (grown)
 		routes->at = grown;
+	if (key->prefix_len < SIXLANE_TABLE_BITS)
+		return 0;
+	prefix_mask(&prefix);
+	table = get_table(routes, ntohl(key->table));
 	if (!grown || !table)
 		return -ENOMEM;
 	/* a walk may come to an entry twice, while others go */

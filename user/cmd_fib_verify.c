@@ -342,7 +342,8 @@ static int finish(const struct verify *verify, uint32_t seed)
 		to_text(verify, seed);
 		rc = print_flush();
 	}
-	if (verify->wrong || verify->daemon.wrong || (verify->daemon.runs && !verify->daemon.came))
+	if (!verify->compared || verify->wrong || verify->daemon.wrong ||
+	    (verify->daemon.runs && !verify->daemon.came))
 		return CMD_FAILED;
 	return rc;
 }

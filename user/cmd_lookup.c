@@ -62,7 +62,11 @@ static const char *compiled_says(const struct lookup *lookup)
 		return NULL;
 	/* a route may change in between */
 	for (int i = 0; i < 3; i++) {
-		if (compiled_find(&lookup->compiled, walk->table, &lookup->query.dst, &found) ||
+		struct compiled_view now = lookup->compiled;
+
+		now.fib.word =
+			__atomic_load_n(&lookup->view->maps.meta->fib.word, __ATOMIC_ACQUIRE);
+		if (compiled_find(&now, walk->table, &lookup->query.dst, &found) ||
 		    maps_route_lookup(&lookup->view->maps, walk->table, &lookup->query.dst,
 				      &wanted))
 			return NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How the CLI gets the daemon to look at sl_operator at once: an empty datagram to an abstract
- * socket that is named after the pin directory. It says only "look": anybody may send one, and one
- * that is lost costs a second, after which the daemon looks by itself.
+ * How the CLI gets the daemon to look at once at what it wants (sl_operator, fib_verify_wanted): an
+ * empty datagram to an abstract socket that is named after the pin directory. It says only "look":
+ * anybody may send one, and one that is lost costs a second, after which the daemon looks by
+ * itself.
  */
 #ifndef USER_POKE_H
 #define USER_POKE_H

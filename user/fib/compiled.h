@@ -18,7 +18,7 @@
 
 struct compiled_memory {
 	void *ctx;
-	/* Chunk n, which was not asked for before: zeroes, which readers see from now on; the
+	/* Chunk n, which was not given before: zeroes, which readers see from now on; the
 	 * owner's until compiled_free(). NULL: there is none to be had. */
 	void *(*chunk)(void *ctx, uint32_t n);
 	/* By one store, in host order: where readers begin from now on. */
@@ -35,7 +35,7 @@ struct compiled;
 
 /* NULL on lack of memory. memory is copied. Nothing is published yet. */
 struct compiled *compiled_new(const struct compiled_memory *memory, compiled_value_fn value);
-/* Publishes nothing: readers must be gone, or never begin here again. */
+/* Publishes nothing: readers go on by the memory, which is the owner's. */
 void compiled_free(struct compiled *compiled);
 
 /*

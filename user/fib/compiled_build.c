@@ -9,14 +9,16 @@
 static void write_header(uint8_t *at, uint32_t skip, uint64_t key, uint32_t best)
 {
 	const struct sixlane_fib_header header = { .key = (uint32_t)key, .best = best };
-	struct sixlane_fib_long_header long_header = { .best = best };
 	const uint64_t word = skip | key << 16;
+	const struct sixlane_fib_long_header long_header = {
+		.words = { (uint32_t)word, (uint32_t)(word >> 32) },
+		.best = best,
+	};
 
 	if (skip < SIXLANE_FIB_SKIP_LONG) {
 		memcpy(at, &header, sizeof(header));
 		return;
 	}
-	memcpy(long_header.words, &word, sizeof(word));
 	memcpy(at, &long_header, sizeof(long_header));
 }
 

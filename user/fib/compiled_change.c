@@ -177,6 +177,18 @@ static int rebuild(const struct change *change, const struct place *place)
 	return 0;
 }
 
+/* The same, though the shape might do as it is: only if there is room at hand. */
+static int improve(const struct change *change, const struct place *place)
+{
+	struct compiled_store *store = &change->compiled->store;
+	int err;
+
+	store->sparing = true;
+	err = rebuild(change, place);
+	store->sparing = false;
+	return err;
+}
+
 /* Whether there are at most so many prefixes, glue counted, at and below node. */
 static bool are_few(const struct radix_node *node, uint32_t *left)
 {
@@ -262,9 +274,8 @@ int compiled_change_in(struct compiled *compiled, uint32_t *root, const struct r
 	while (*place.entry & SIXLANE_FIB_NODE) {
 		node = compiled_open(&compiled->store, *place.entry);
 		place.leaf = *node.best;
-		/* As far up as that is cheap, so that no chain grows node by node. Without room for
-		 * it the shape may do as it is. */
-		if (few && is_small(&change, &place, few) && !rebuild(&change, &place))
+		/* As far up as that is cheap, so that no chain grows node by node. */
+		if (few && is_small(&change, &place, few) && !improve(&change, &place))
 			return 0;
 		cells = (struct cells){ &node, place.depth + node.skip,
 					place.depth + (node.skip ?: 1) };

@@ -7,7 +7,7 @@
 #ifndef FIB_COMPILED_INTERNAL_H
 #define FIB_COMPILED_INTERNAL_H
 
-#include <string.h>
+#include <endian.h>
 
 #include "compiled.h"
 
@@ -45,7 +45,9 @@ struct compiled_store {
 	uint64_t used_units, n_nodes; /* those given out */
 	struct compiled_runs waiting; /* readers may still be in them … */
 	uint64_t waiting_units;
-	bool noting; /* what is given out is noted, so that it can be taken back */
+	bool refused; /* a chunk was: none is asked for until all is built anew */
+	bool sparing; /* what is taken could be done without: no waiting for readers */
+	bool noting;  /* what is given out is noted, so that it can be taken back */
 	struct compiled_runs noted;
 };
 
@@ -106,7 +108,7 @@ static inline struct compiled_node compiled_open(const struct compiled_store *st
 	uint64_t word;
 
 	if (node.skip == SIXLANE_FIB_SKIP_LONG) {
-		memcpy(&word, long_header->words, sizeof(word));
+		word = long_header->words[0] | (uint64_t)long_header->words[1] << 32;
 		node.skip = sixlane_fib_long_skip(word);
 		node.key = sixlane_fib_long_key(word);
 		node.best = &long_header->best;
@@ -125,8 +127,7 @@ static inline uint64_t compiled_slice(compiled_bits addr, uint32_t at, uint32_t 
 
 static inline compiled_bits compiled_addr(const union sixlane_addr *addr)
 {
-	return (compiled_bits)__builtin_bswap64(addr->halves[0]) << 64 |
-	       __builtin_bswap64(addr->halves[1]);
+	return (compiled_bits)be64toh(addr->halves[0]) << 64 | be64toh(addr->halves[1]);
 }
 
 /* --- compiled_plan.c -------------------------------------------------------------------------- */
@@ -179,7 +180,6 @@ struct compiled {
 	struct radix tables;
 	uint32_t tables_root;
 	bool live;
-	bool published; /* readers may have been led anywhere since the last grace period */
 	uint64_t began_ns;
 	struct compiled_stats stats;
 };

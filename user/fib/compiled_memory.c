@@ -140,17 +140,19 @@ static uint32_t line_gap(uint32_t unit, uint32_t n)
 
 /*
  * What fits into a cache line lies in one, and what does not begins one: others fill the gap, most
- * nodes being of one unit.
+ * nodes being of one unit. anywhere: if there is no such room, wherever there is any.
  */
-static uint32_t take_from(struct compiled_chunk *chunk, uint32_t n)
+static uint32_t take_from(struct compiled_chunk *chunk, uint32_t n, bool anywhere)
 {
-	uint32_t run = find_run(chunk, n), gap, rest;
+	uint32_t any = find_run(chunk, n), run = any, gap, rest;
 
 	if (run && line_gap(run, n) + n > run_at(chunk, run)->n)
-		run = find_run(chunk, n + LINE_UNITS - 1);
+		run = find_run(chunk, n + LINE_UNITS - 1) ?: (anywhere ? any : 0);
 	if (!run)
 		return 0;
 	gap = line_gap(run, n);
+	if (gap + n > run_at(chunk, run)->n)
+		gap = 0;
 	rest = run_at(chunk, run)->n - gap - n;
 	unlink_run(chunk, run);
 	mark(chunk, run + gap, n, false);
@@ -176,14 +178,15 @@ static bool add_chunk(struct compiled_store *store)
 {
 	struct compiled_chunk *chunk = &store->chunks[store->n_chunks];
 
-	if (store->n_chunks == SIXLANE_FIB_CHUNKS)
+	if (store->n_chunks == SIXLANE_FIB_CHUNKS || store->refused)
 		return false;
 	if (!chunk->free)
 		chunk->free = calloc(SIXLANE_FIB_CHUNK_UNITS / 64, sizeof(*chunk->free));
 	if (!chunk->free)
 		return false;
 	chunk->bytes = store->memory.chunk(store->memory.ctx, store->n_chunks);
-	if (!chunk->bytes)
+	store->refused = !chunk->bytes;
+	if (store->refused)
 		return false;
 	free_whole(chunk);
 	store->n_chunks++;
@@ -226,7 +229,7 @@ static bool wait_for_readers(struct compiled_store *store)
 	return true;
 }
 
-static uint32_t take_any(struct compiled_store *store, uint32_t n)
+static uint32_t take_any(struct compiled_store *store, uint32_t n, bool anywhere)
 {
 	uint32_t chunk = store->preferred, unit;
 
@@ -235,7 +238,7 @@ static uint32_t take_any(struct compiled_store *store, uint32_t n)
 			chunk = 0;
 		if (store->chunks[chunk].n_free < n)
 			continue;
-		unit = take_from(&store->chunks[chunk], n);
+		unit = take_from(&store->chunks[chunk], n, anywhere);
 		if (unit) {
 			store->preferred = chunk;
 			return chunk * SIXLANE_FIB_CHUNK_UNITS + unit;
@@ -246,10 +249,14 @@ static uint32_t take_any(struct compiled_store *store, uint32_t n)
 
 uint32_t compiled_take(struct compiled_store *store, uint32_t n)
 {
-	uint32_t unit = take_any(store, n);
+	uint32_t unit = take_any(store, n, false);
 
-	if (!unit && (add_chunk(store) || wait_for_readers(store)))
-		unit = take_any(store, n);
+	if (!unit && add_chunk(store))
+		unit = take_any(store, n, false);
+	if (!unit)
+		unit = take_any(store, n, true);
+	if (!unit && !store->sparing && wait_for_readers(store))
+		unit = take_any(store, n, true);
 	if (!unit)
 		return 0;
 	if (store->noting && add_run(&store->noted, unit, n)) {
@@ -310,7 +317,7 @@ void compiled_store_clear(struct compiled_store *store)
 	store->preferred = 0;
 	store->used_units = store->n_nodes = store->waiting_units = 0;
 	store->waiting.n = store->noted.n = 0;
-	store->noting = false;
+	store->noting = store->refused = store->sparing = false;
 }
 
 void compiled_store_free(struct compiled_store *store)

@@ -10,6 +10,8 @@
  * A vertex is a node of the trie that has a value or branches. What was removed from sl_routes but
  * not yet from the trie is none.
  */
+#include <stddef.h>
+
 #include "compiled_internal.h"
 
 /* Bytes that one node less on the way to one prefix is worth. */

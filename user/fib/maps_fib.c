@@ -88,9 +88,11 @@ int maps_view(const struct maps *maps, struct compiled_view *view)
 		if (bpf_map_lookup_elem(maps->fd[LOADER_FIB], &n, &id))
 			continue;
 		fd = bpf_map_get_fd_by_id(id);
-		if (fd < 0)
+		/* gone since */
+		if (fd < 0 && errno == ENOENT)
 			continue;
-		seen.chunks[n] = map_chunk(fd, PROT_READ);
+		if (fd >= 0)
+			seen.chunks[n] = map_chunk(fd, PROT_READ);
 		if (!seen.chunks[n])
 			err = -errno;
 	}

@@ -3,6 +3,7 @@
  * The compiled FIB: built after the first synchronisation and whenever it went, for want of memory;
  * tried less and less often, since a large table costs half a second.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "state.h"
@@ -15,7 +16,8 @@ static void report_failure(struct sync *sync, int err)
 	if (!sync->compile.failed)
 		log_warning(
 			"no compiled FIB: %s; the trie answers, more slowly. It is tried again; see Limits in README",
-			strerror(-err));
+			err == -EINVAL ? "the kernel refuses membarrier(), as with nohz_full="
+				       : strerror(-err));
 	sync->compile.failed = true;
 }
 
@@ -29,8 +31,19 @@ static void report_build(struct sync *sync)
 		 (unsigned long long)(stats.compiled.used_bytes / 1024),
 		 (unsigned long long)(stats.compiled.build_ns / 1000000));
 	sync->compile.failed = false;
-	sync->compile.wait_ns = FIRST_WAIT_NS;
+	sync->compile.built = true;
 	sync->compile.built_at = (uint64_t)time(NULL);
+}
+
+/* A change found no room: there would be little for the next one, either. */
+static void note_loss(struct sync *sync)
+{
+	if (!sync->compile.built)
+		return;
+	sync->compile.built = false;
+	sync->compile.failed = true;
+	log_warning_limited(
+		"no memory for a change of the compiled FIB: the trie answers, more slowly, until it is built anew; more memory or fewer routes would keep it");
 }
 
 /* … after a while. Returns when. */
@@ -50,6 +63,7 @@ void compile_distrust(struct sync *sync)
 {
 	fib_decompile(sync->fib);
 	sync->compile.failed = true;
+	sync->compile.built = false;
 	try_later(sync);
 }
 
@@ -57,13 +71,21 @@ uint64_t compile_run(struct sync *sync)
 {
 	int err;
 
-	if (!sync->complete || sync->quiet || fib_is_compiled(sync->fib))
+	if (!sync->complete || sync->quiet)
 		return UINT64_MAX;
+	if (fib_is_compiled(sync->fib)) {
+		/* it has lasted */
+		if (util_now_ns() > sync->compile.next_ns + LONGEST_WAIT_NS)
+			sync->compile.wait_ns = FIRST_WAIT_NS;
+		return UINT64_MAX;
+	}
+	note_loss(sync);
 	if (util_now_ns() < sync->compile.next_ns)
 		return sync->compile.next_ns;
 	err = fib_compile(sync->fib);
 	if (!err) {
 		report_build(sync);
+		try_later(sync);
 		return UINT64_MAX;
 	}
 	report_failure(sync, err);

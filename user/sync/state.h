@@ -75,6 +75,7 @@ struct sync {
 	struct compile_state {
 		uint64_t next_ns, wait_ns; /* when to try again, and how long after that */
 		uint64_t built_at;	   /* seconds since the epoch; 0: not yet */
+		bool built;		   /* … and there since, as far as was seen */
 		bool failed;		   /* … as the log has said */
 	} compile;
 	struct verify_state {

@@ -269,6 +269,8 @@ static void synchronise(struct sync *sync)
 	}
 	if (!sync->wanted && sync->config->audit_s)
 		sync->next_sync_ns = util_now_ns() + sync->config->audit_s * NS_PER_S;
+	/* Before anybody hears of it, and before exceptions are asked for: it takes its time. */
+	compile_run(sync);
 	apply_meta(sync);
 }
 
