@@ -152,6 +152,44 @@ static void test_changes_without_chunks(void **state)
 /* --- grace periods ---------------------------------------------------------------------------- */
 
 /* What waits is never written while it cannot be waited for, so that memory ends instead. */
+static uint8_t one_chunk[SIXLANE_FIB_CHUNK_BYTES] __attribute__((aligned(64)));
+static unsigned int chunks_asked;
+
+static void *only_one(void *ctx, uint32_t n)
+{
+	(void)ctx;
+	chunks_asked++;
+	return n ? NULL : one_chunk;
+}
+
+static int no_wait(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+/* Two units across a line are all that is left: they are used, and no chunk is asked for twice. */
+static void test_room_across_lines(void **state)
+{
+	const struct compiled_memory memory = { .chunk = only_one, .grace = no_wait };
+	uint32_t unit, across = 0, n = 0;
+	struct compiled_store store;
+
+	(void)state;
+	compiled_store_init(&store, &memory);
+	while ((unit = compiled_take(&store, 1)))
+		n++;
+	assert_int_equal(n, SIXLANE_FIB_CHUNK_UNITS - 1);
+	assert_int_equal(chunks_asked, 2);
+	across = 4 * 1000 + 3;
+	compiled_give(&store, across, 1);
+	compiled_give(&store, across + 1, 1);
+	assert_int_equal(compiled_take(&store, 2), across);
+	assert_int_equal(compiled_take(&store, 1), 0);
+	assert_int_equal(chunks_asked, 2);
+	compiled_store_free(&store);
+}
+
 static void test_grace_fails(void **state)
 {
 	struct cworld_table *table = open_with(CWORLD_ANY, 300);
@@ -282,6 +320,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_build_without_chunks),
 		cmocka_unit_test(test_changes_without_chunks),
+		cmocka_unit_test(test_room_across_lines),
 		cmocka_unit_test(test_grace_fails),
 		cmocka_unit_test(test_new_without_memory),
 		cmocka_unit_test(test_build_without_memory),
