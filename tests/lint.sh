@@ -74,7 +74,7 @@ object_within_budget() {
 
 # Instructions and stack as the verifier sees them. The kernel refuses a million instructions, and 512 bytes of stack
 # in one chain of calls; a jump is to be noticed long before, explained, and then allowed for here.
-max_instructions=70000
+max_instructions=50000
 verifier_budget() {
 	local object status=0
 	for object in sixlane sixlane.frags; do

@@ -48,7 +48,10 @@ static int choose_programs(struct bench_bpf *bpf, const char *engine)
 	const char *const names[] = { engine, "dry" };
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, bpf->object) bpf_program__set_autoload(prog, false);
+	bpf_object__for_each_program(prog, bpf->object)
+	{
+		bpf_program__set_autoload(prog, false);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		for (int mode = 0; mode < BENCH_N_MODES; mode++) {
 			prog = program(bpf, names[i], bench_mode_names[mode]);
