@@ -102,6 +102,7 @@ static void publish(struct compiled *compiled)
 					.tables = compiled->tables_root };
 
 	compiled->store.memory.publish(compiled->store.memory.ctx, fib);
+	compiled->published = true;
 }
 
 void compiled_drop(struct compiled *compiled)
@@ -136,14 +137,15 @@ static int fail(struct compiled *compiled, int err)
 
 int compiled_begin(struct compiled *compiled)
 {
-	int err;
+	int err = 0;
 
 	compiled->began_ns = util_now_ns();
 	compiled_drop(compiled);
-	/* Also the first time: where readers cannot be waited for there is no use in beginning. */
-	err = compiled->store.memory.grace(compiled->store.memory.ctx);
+	if (compiled->published)
+		err = compiled->store.memory.grace(compiled->store.memory.ctx);
 	if (err)
 		return fail(compiled, err);
+	compiled->published = false;
 	free_tables(compiled);
 	compiled_store_clear(&compiled->store);
 	return 0;

@@ -180,6 +180,7 @@ struct compiled {
 	struct radix tables;
 	uint32_t tables_root;
 	bool live;
+	bool published; /* readers may have been led anywhere since the last grace period */
 	uint64_t began_ns;
 	struct compiled_stats stats;
 };

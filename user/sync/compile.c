@@ -3,7 +3,6 @@
  * The compiled FIB: built after the first synchronisation and whenever it went, for want of memory;
  * tried less and less often, since a large table costs half a second.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "state.h"
@@ -16,8 +15,7 @@ static void report_failure(struct sync *sync, int err)
 	if (!sync->compile.failed)
 		log_warning(
 			"no compiled FIB: %s; the trie answers, more slowly. It is tried again; see Limits in README",
-			err == -EINVAL ? "the kernel refuses membarrier(), as with nohz_full="
-				       : strerror(-err));
+			strerror(-err));
 	sync->compile.failed = true;
 }
 
@@ -71,7 +69,7 @@ uint64_t compile_run(struct sync *sync)
 {
 	int err;
 
-	if (!sync->complete || sync->quiet)
+	if (!sync->complete || sync->quiet || sync->maps->no_fib)
 		return UINT64_MAX;
 	if (fib_is_compiled(sync->fib)) {
 		/* it has lasted */

@@ -81,6 +81,9 @@ static int start(struct sync *sync, char *err)
 			 strerror(-ret));
 		return ret;
 	}
+	if (sync->maps->no_fib)
+		log_warning(
+			"no compiled FIB: the kernel refuses membarrier(), as with nohz_full=; the trie answers, more slowly");
 	ret = hints_new(sync);
 	if (ret) {
 		snprintf(err, LOADER_ERR, "cannot read hints of the datapath: %s", strerror(-ret));
