@@ -15,7 +15,7 @@
 /* So few prefixes are built anew rather than let their shape become a poor one … */
 #define REBUILD_PREFIXES 32u
 /* … and twice as many for each node that a way has more than this: some planned ones have. */
-#define REBUILD_LEVELS 16u
+#define REBUILD_LEVELS 12u
 
 /* A place that an entry stands in, and which addresses come to it. */
 struct place {
