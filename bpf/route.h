@@ -94,13 +94,10 @@ static __always_inline __u32 route_find(__u32 table, const union sixlane_addr *d
 {
 	const struct sixlane_meta *meta;
 	union sixlane_fib fib;
-	__u32 zero = 0, found;
+	__u32 zero = 0, found = COMPILED_UNKNOWN;
 
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
-	if (!meta)
-		return 0;
-	fib.word = READ_ONCE(meta->fib.word);
-	found = COMPILED_UNKNOWN;
+	fib.word = meta ? READ_ONCE(meta->fib.word) : 0;
 	if (fib.word && READ_ONCE(meta->fib_engine) == SIXLANE_ENGINE_COMPILED)
 		found = route_root(fib, table);
 	if (found && found != COMPILED_UNKNOWN)

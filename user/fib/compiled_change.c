@@ -7,8 +7,6 @@
  * leads to it by one store.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "compiled_internal.h"
 
