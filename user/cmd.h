@@ -39,6 +39,18 @@ int cmd_usage(const struct cmd *cmd, const char *fmt, ...) _printf_(2, 3);
 size_t cmd_match(const struct cmd *const *cmds, size_t n, const char *word,
 		 const struct cmd **found);
 
+/* What a command does by its first argument. */
+struct cmd_verbs {
+	const struct cmd *cmd;
+	const struct cmd *verbs; /* name and run; no two begin with the same letter */
+	size_t n;
+	const char *names; /* for people */
+};
+#define CMD_MAX_VERBS 16
+/* Run the verb that argv[0] begins, with what is behind it; CMD_USAGE, which is said, if none. */
+int cmd_run_verb(const struct cmd_verbs *verbs, const struct cmd_options *options, int argc,
+		 char **argv);
+
 /*
  * Take the common options out of argv, wherever they stand before "--"; what is left keeps its
  * order. Returns the number of arguments left; help and version are set when asked for.

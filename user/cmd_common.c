@@ -22,6 +22,19 @@ int cmd_usage(const struct cmd *cmd, const char *fmt, ...)
 	return CMD_USAGE;
 }
 
+int cmd_run_verb(const struct cmd_verbs *verbs, const struct cmd_options *options, int argc,
+		 char **argv)
+{
+	const struct cmd *all[CMD_MAX_VERBS], *found[CMD_MAX_VERBS];
+	size_t n = verbs->n < CMD_MAX_VERBS ? verbs->n : CMD_MAX_VERBS;
+
+	for (size_t i = 0; i < n; i++)
+		all[i] = &verbs->verbs[i];
+	if (cmd_match(all, n, argv[0], found) != 1)
+		return cmd_usage(verbs->cmd, "\"%s\" is none of %s", argv[0], verbs->names);
+	return found[0]->run(options, argc - 1, argv + 1);
+}
+
 static int view_open(struct cmd_view *view, bool writable)
 {
 	char err[LOADER_ERR];

@@ -90,17 +90,10 @@ static const struct cmd verbs[] = {
 
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
-	const struct cmd *all[ARRAY_SIZE(verbs)], *found[ARRAY_SIZE(verbs)];
+	static const struct cmd_verbs all = { &cmd_exception, verbs, ARRAY_SIZE(verbs),
+					      "add, replace, del, show, flush" };
 
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		all[i] = &verbs[i];
-	if (!argc)
-		return run_show(options, 0, NULL);
-	/* no two begin with the same letter */
-	if (cmd_match(all, ARRAY_SIZE(all), argv[0], found) != 1)
-		return cmd_usage(&cmd_exception, "\"%s\" is none of add, replace, del, show, flush",
-				 argv[0]);
-	return found[0]->run(options, argc - 1, argv + 1);
+	return argc ? cmd_run_verb(&all, options, argc, argv) : run_show(options, 0, NULL);
 }
 
 const struct cmd cmd_exception = {
