@@ -75,18 +75,23 @@ static long agree_one(__u32 i, void *ctx)
 	return 0;
 }
 
-SEC("xdp")
-int agree(struct xdp_md *xdp)
+static __always_inline int run_batch(long (*one)(__u32 i, void *ctx))
 {
 	struct work work = { .state = find_state() };
 
-	(void)xdp;
 	if (!work.state)
 		return XDP_ABORTED;
 	work.first = work.state->next;
 	work.state->next += AGREE_BATCH;
-	bpf_loop(AGREE_BATCH, agree_one, &work, 0);
+	bpf_loop(AGREE_BATCH, one, &work, 0);
 	return XDP_PASS;
+}
+
+SEC("xdp")
+int agree(struct xdp_md *xdp)
+{
+	(void)xdp;
+	return run_batch(agree_one);
 }
 
 /*
@@ -119,15 +124,8 @@ static long follow_one(__u32 i, void *ctx)
 SEC("xdp")
 int follow(struct xdp_md *xdp)
 {
-	struct work work = { .state = find_state() };
-
 	(void)xdp;
-	if (!work.state)
-		return XDP_ABORTED;
-	work.first = work.state->next;
-	work.state->next += AGREE_BATCH;
-	bpf_loop(AGREE_BATCH, follow_one, &work, 0);
-	return XDP_PASS;
+	return run_batch(follow_one);
 }
 
 static long linger_on(__u32 i, void *ctx)

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "../../user/util.h"
 #include "compiled_world.h"
 
 /* --- the owner of memory and readers ---------------------------------------------------------- */
@@ -57,6 +58,25 @@ static uint32_t entry_value(const struct radix_node *node)
 {
 	assert_false(node->glue);
 	return ((const struct cworld_entry *)node)->value;
+}
+
+uint64_t cworld_play(uint64_t n, void (*play)(uint64_t seed))
+{
+	const char *given = getenv("HISTORIES"), *given_seed = getenv("SEED");
+	uint64_t seed = given_seed ? strtoull(given_seed, NULL, 0) : util_now_ns();
+
+	n = given ? strtoull(given, NULL, 0) : n;
+	print_message("SEED=%llu\n", (unsigned long long)seed);
+	for (uint64_t i = 0; i < n; i++)
+		play(seed + i);
+	return n;
+}
+
+void cworld_tell_seed(const struct cworld *world, unsigned int at)
+{
+	if (world->compiled)
+		print_message("failed: SEED=%llu HISTORIES=1, at operation %u\n",
+			      (unsigned long long)world->seed, at);
 }
 
 void cworld_open(struct cworld *world, uint64_t seed)

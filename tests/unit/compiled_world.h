@@ -76,6 +76,14 @@ struct cworld {
 
 /* --- compiled_world.c ------------------------------------------------------------------------- */
 
+/*
+ * Histories, each of its own seed: HISTORIES of them from SEED on, if the environment says so; else
+ * n of them. How many there were.
+ */
+uint64_t cworld_play(uint64_t n, void (*play)(uint64_t seed));
+/* Of a world that a failed test left open: how to have it again, and where it failed. */
+void cworld_tell_seed(const struct cworld *world, unsigned int at);
+
 /* No table yet. The first is to be the main one, or not. */
 void cworld_open(struct cworld *world, uint64_t seed);
 void cworld_close(struct cworld *world);

@@ -317,22 +317,14 @@ static void play(uint64_t seed)
 static int tell_seed(void **state)
 {
 	(void)state;
-	if (world.compiled)
-		print_message("failed: SEED=%llu HISTORIES=1, at operation %u\n",
-			      (unsigned long long)world.seed, operation);
+	cworld_tell_seed(&world, operation);
 	return 0;
 }
 
 static void test_histories(void **state)
 {
-	const char *given = getenv("HISTORIES"), *given_seed = getenv("SEED");
-	uint64_t n = given ? strtoull(given, NULL, 0) : N_HISTORIES;
-	uint64_t seed = given_seed ? strtoull(given_seed, NULL, 0) : util_now_ns();
-
 	(void)state;
-	print_message("SEED=%llu\n", (unsigned long long)seed);
-	for (uint64_t i = 0; i < n; i++)
-		play(seed + i);
+	cworld_play(N_HISTORIES, play);
 	print_message("%lu readers, %lu were overtaken by changes; %lu grace periods\n", finished,
 		      overtaken, graces);
 	assert_true(overtaken);

@@ -247,22 +247,16 @@ static void play(uint64_t seed)
 static int tell_seed(void **state)
 {
 	(void)state;
-	if (world.compiled)
-		print_message("failed: SEED=%llu HISTORIES=1, at change %u\n",
-			      (unsigned long long)world.seed, n_change);
+	cworld_tell_seed(&world, n_change);
 	return 0;
 }
 
 static void test_histories(void **state)
 {
-	const char *given = getenv("HISTORIES"), *given_seed = getenv("SEED");
-	uint64_t n = given ? strtoull(given, NULL, 0) : N_HISTORIES;
-	uint64_t seed = given_seed ? strtoull(given_seed, NULL, 0) : util_now_ns();
+	uint64_t n;
 
 	(void)state;
-	print_message("SEED=%llu\n", (unsigned long long)seed);
-	for (uint64_t i = 0; i < n; i++)
-		play(seed + i);
+	n = cworld_play(N_HISTORIES, play);
 	print_message(
 		"%lu stores, %lu looks; %lu publications, %lu replans, %lu grace periods, tables: %lu came, "
 		"%lu went\n",
