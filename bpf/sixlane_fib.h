@@ -42,10 +42,6 @@
 _Static_assert(SIXLANE_FIB_UNITS == SIXLANE_FIB_UNIT_MASK + 1, "an entry names any unit");
 _Static_assert(SIXLANE_FIB_SKIP_MAX + SIXLANE_FIB_STRIDE_MAX < 64, "one shift");
 
-struct sixlane_fib_chunk {
-	__u8 bytes[SIXLANE_FIB_CHUNK_BYTES];
-};
-
 /* The entries are right behind it. A node that does not branch fits into one unit. */
 struct sixlane_fib_header {
 	__u32 key; /* the skipped bits */
