@@ -25,63 +25,97 @@ static __always_inline __u32 compiled_load(const __u8 *chunk, __u32 offset)
 	return READ_ONCE(*(const __u32 *)(chunk + (offset & (SIXLANE_FIB_CHUNK_BYTES - 4))));
 }
 
-/*
- * The leaf that an address, in host order, comes to from a root on, within so many nodes; 0: none.
- * Nodes of a way mostly lie in one chunk.
- */
-static __always_inline __u32 compiled_walk(__u32 entry, __u64 high, __u64 low, __u32 levels)
+/* The bits of an address from there on where so many, less than 128, are past. */
+static __always_inline __u64 compiled_bits_from(__u64 high, __u64 low, __u32 past)
 {
-	__u32 number = sixlane_fib_chunk_of(entry);
-	const __u8 *chunk = compiled_chunk(number);
-
-#pragma clang loop unroll(disable)
-	for (__u32 level = 0; level < levels; level++) {
-		__u32 at = sixlane_fib_offset(entry), skip = sixlane_fib_skip(entry);
-		__u32 stride = sixlane_fib_stride(entry), cells, next;
-		__u64 key;
-
-		if (!(entry & SIXLANE_FIB_NODE))
-			return entry;
-		if (unlikely(sixlane_fib_chunk_of(entry) != number)) {
-			number = sixlane_fib_chunk_of(entry);
-			chunk = compiled_chunk(number);
-		}
-		if (unlikely(!chunk))
-			break;
-		cells = at + sizeof(struct sixlane_fib_header);
-		key = compiled_load(chunk, at);
-		if (unlikely(skip == SIXLANE_FIB_SKIP_LONG)) {
-			key |= (__u64)compiled_load(chunk, at + 4) << 32;
-			skip = sixlane_fib_long_skip(key);
-			key = sixlane_fib_long_key(key);
-			cells = at + sizeof(struct sixlane_fib_long_header);
-		}
-		next = compiled_load(chunk,
-				     cells + 4 * (__u32)sixlane_fib_bits(high << skip, stride));
-		if (sixlane_fib_bits(high, skip) != key)
-			return compiled_load(chunk, cells + SIXLANE_FIB_BEST_BEFORE);
-		entry = next;
-		skip += stride;
-		high = high << skip | sixlane_fib_bits(low, skip);
-		low <<= skip;
-	}
-	return COMPILED_UNKNOWN;
+	return past < 64 ? high << past | sixlane_fib_bits(low, past) : low << (past - 64);
 }
 
-/* Not static: the verifier goes through it once. */
+/* On the way of an address from a root on. Nodes of a way mostly lie in one chunk. */
+struct compiled_way {
+	const __u8 *chunk;
+	__u32 home; /* an entry that names this chunk */
+	__u32 entry;
+	__u64 bits; /* of the address, from here on */
+};
+
+/* To the next entry. 1: it is the leaf, or there is no knowing. */
+static __always_inline int compiled_step(struct compiled_way *way, __u64 high, __u64 low)
+{
+	__u32 entry = way->entry, at = sixlane_fib_offset(entry), skip = sixlane_fib_skip(entry);
+	__u32 stride = sixlane_fib_stride(entry), cells, next;
+	__u64 key;
+
+	if (!(entry & SIXLANE_FIB_NODE))
+		return 1;
+	if (unlikely(sixlane_fib_chunk_of(entry ^ way->home))) {
+		way->home = entry;
+		way->chunk = compiled_chunk(sixlane_fib_chunk_of(entry));
+	}
+	if (unlikely(!way->chunk)) {
+		way->entry = COMPILED_UNKNOWN;
+		return 1;
+	}
+	cells = at + sizeof(struct sixlane_fib_header);
+	key = compiled_load(way->chunk, at);
+	if (unlikely(skip == SIXLANE_FIB_SKIP_LONG)) {
+		key |= (__u64)compiled_load(way->chunk, at + 4) << 32;
+		way->bits = compiled_bits_from(high, low, sixlane_fib_long_past(key));
+		skip = sixlane_fib_long_skip(key);
+		key = sixlane_fib_long_key(key);
+		cells = at + sizeof(struct sixlane_fib_long_header);
+	}
+	next = compiled_load(way->chunk,
+			     cells + 4 * (__u32)sixlane_fib_bits(way->bits << skip, stride));
+	if (sixlane_fib_bits(way->bits, skip) != key) {
+		way->entry = compiled_load(way->chunk, cells + SIXLANE_FIB_BEST_BEFORE);
+		return 1;
+	}
+	way->entry = next;
+	way->bits <<= skip + stride;
+	return 0;
+}
+
+static __always_inline struct compiled_way compiled_begin(__u32 root, __u64 high)
+{
+	return (struct compiled_way){
+		.chunk = compiled_chunk(sixlane_fib_chunk_of(root)),
+		.home = root,
+		.entry = root,
+		.bits = high,
+	};
+}
+
+/*
+ * The leaf that an address, in host order, comes to from a root on; or COMPILED_UNKNOWN. Not
+ * static: the verifier goes through it once.
+ */
 __attribute__((noinline)) __u32 compiled_find_far(__u32 root, __u64 high, __u64 low)
 {
-	return compiled_walk(root, high, low, SIXLANE_FIB_LEVELS);
+	struct compiled_way way = compiled_begin(root, high);
+
+#pragma clang loop unroll(disable)
+	for (__u32 level = 0; level < SIXLANE_FIB_LEVELS; level++) {
+		if (compiled_step(&way, high, low))
+			return way.entry;
+	}
+	return COMPILED_UNKNOWN;
 }
 
 /* Hardly any way is longer; where a return is made safe against speculation, a call costs 8 ns. */
 #define COMPILED_NEAR 6u
 
+/* The same. Step by step in line: how long ways are is foreseen at each for itself. */
 static __always_inline __u32 compiled_find(__u32 root, __u64 high, __u64 low)
 {
-	__u32 found = compiled_walk(root, high, low, COMPILED_NEAR);
+	struct compiled_way way = compiled_begin(root, high);
 
-	return unlikely(found == COMPILED_UNKNOWN) ? compiled_find_far(root, high, low) : found;
+#pragma clang loop unroll(full)
+	for (__u32 level = 0; level < COMPILED_NEAR; level++) {
+		if (compiled_step(&way, high, low))
+			return way.entry;
+	}
+	return compiled_find_far(root, high, low);
 }
 
 #endif

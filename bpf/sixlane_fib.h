@@ -8,8 +8,8 @@
  *
  * An entry (__u32) is
  * - a leaf: the value of the longest prefix, as in sl_routes; 0: no route;
- * - or, with SIXLANE_FIB_NODE, a node: bits 0-22 its first unit, 23-26 how many bits of the address
- *   it skips, 27-30 how many it then branches on.
+ * - or, with SIXLANE_FIB_NODE, a node: bits 0-3 how many bits of the address it skips, 4-26 its
+ *   first unit, 27-30 how many bits it then branches on.
  *
  * A node lies within a chunk: a header, which says what the skipped bits must be and what holds for
  * addresses of which they are others ("best"), and 2^stride entries. The answer for an address is
@@ -28,18 +28,24 @@
 #define SIXLANE_FIB_UNITS (SIXLANE_FIB_CHUNKS * SIXLANE_FIB_CHUNK_UNITS)
 
 #define SIXLANE_FIB_NODE (1u << 31)
-#define SIXLANE_FIB_UNIT_MASK 0x7fffffu
-#define SIXLANE_FIB_SKIP_SHIFT 23
+#define SIXLANE_FIB_UNIT_SHIFT 4 /* a unit's bytes: it stands there as an offset */
+#define SIXLANE_FIB_UNIT_MASK 0x7ffffffu
 #define SIXLANE_FIB_STRIDE_SHIFT 27
 #define SIXLANE_FIB_STRIDE_MAX 15u
-/* In an entry: the header is a long one, and says how many bits are skipped. */
+/*
+ * In an entry: the header is a long one, and says how many bits are skipped. A lookup holds 64 bits
+ * of the address: its first ones, then those from the last such node on. A node that looks at
+ * others has a long header, too.
+ */
 #define SIXLANE_FIB_SKIP_LONG 15u
 /* With the stride less than 64, by which a word can be shifted. */
 #define SIXLANE_FIB_SKIP_MAX 48u
 /* Nodes on a way; of addresses that are not through then the trie answers. */
 #define SIXLANE_FIB_LEVELS 32u
 
-_Static_assert(SIXLANE_FIB_UNITS == SIXLANE_FIB_UNIT_MASK + 1, "an entry names any unit");
+_Static_assert(SIXLANE_FIB_UNIT_MASK + 1 == SIXLANE_FIB_UNITS << SIXLANE_FIB_UNIT_SHIFT &&
+		       SIXLANE_FIB_UNIT_BYTES == 1 << SIXLANE_FIB_UNIT_SHIFT,
+	       "an entry names any unit");
 _Static_assert(SIXLANE_FIB_SKIP_MAX + SIXLANE_FIB_STRIDE_MAX < 64, "one shift");
 
 /* The entries are right behind it. A node that does not branch fits into one unit. */
@@ -49,9 +55,10 @@ struct sixlane_fib_header {
 };
 _Static_assert(sizeof(struct sixlane_fib_header) == 8, "layout is ABI");
 
-/* Two words, since what follows is not aligned to eight bytes. */
+/* Two words, since what follows is not aligned to eight bytes. As one: bits 0-7 how many bits of
+ * the address are skipped, 8-15 how many are past before, 16-63 those that are skipped. */
 struct sixlane_fib_long_header {
-	__u32 words[2]; /* as a word: bits 0-15 how many bits are skipped, 16-63 these bits */
+	__u32 words[2];
 	__u32 best;
 };
 _Static_assert(sizeof(struct sixlane_fib_long_header) == 12, "layout is ABI");
@@ -78,20 +85,31 @@ union sixlane_fib {
 	};
 };
 
+static inline __u32 sixlane_fib_node(__u32 unit, __u32 skip, __u32 stride)
+{
+	return SIXLANE_FIB_NODE | unit << SIXLANE_FIB_UNIT_SHIFT | skip |
+	       stride << SIXLANE_FIB_STRIDE_SHIFT;
+}
+
+static inline __u32 sixlane_fib_unit(__u32 node)
+{
+	return (node & SIXLANE_FIB_UNIT_MASK) >> SIXLANE_FIB_UNIT_SHIFT;
+}
+
 static inline __u32 sixlane_fib_chunk_of(__u32 node)
 {
-	return (node & SIXLANE_FIB_UNIT_MASK) / SIXLANE_FIB_CHUNK_UNITS;
+	return (node & SIXLANE_FIB_UNIT_MASK) / SIXLANE_FIB_CHUNK_BYTES;
 }
 
 /* Bytes from the chunk's beginning. */
 static inline __u32 sixlane_fib_offset(__u32 node)
 {
-	return node % SIXLANE_FIB_CHUNK_UNITS * SIXLANE_FIB_UNIT_BYTES;
+	return node & (SIXLANE_FIB_CHUNK_BYTES - SIXLANE_FIB_UNIT_BYTES);
 }
 
 static inline __u32 sixlane_fib_skip(__u32 node)
 {
-	return node >> SIXLANE_FIB_SKIP_SHIFT & 15;
+	return node & 15;
 }
 
 static inline __u32 sixlane_fib_stride(__u32 node)
@@ -103,6 +121,12 @@ static inline __u32 sixlane_fib_stride(__u32 node)
 static inline __u32 sixlane_fib_long_skip(__u64 word)
 {
 	return word & 63;
+}
+
+/* Bits of the address from its first on that decided before. */
+static inline __u32 sixlane_fib_long_past(__u64 word)
+{
+	return word >> 8 & 127;
 }
 
 static inline __u64 sixlane_fib_long_key(__u64 word)

@@ -49,8 +49,9 @@ static int wait_for_readers(void *ctx)
 	if (world->grace)
 		world->grace(world);
 	for (size_t i = 0; i < waiting->n; i++)
-		memset(compiled_at(&world->compiled->store, waiting->list[i].unit), 0xd5,
-		       (size_t)waiting->list[i].n * SIXLANE_FIB_UNIT_BYTES);
+		memset(compiled_at(&world->compiled->store,
+				   sixlane_fib_node(waiting->list[i].unit, 0, 0)),
+		       0xd5, (size_t)waiting->list[i].n * SIXLANE_FIB_UNIT_BYTES);
 	return 0;
 }
 

@@ -33,9 +33,9 @@ static void see(struct audit *audit, uint32_t unit, uint32_t n)
 static void see_nodes(struct audit *audit, uint32_t entry, bool are_tables, uint32_t behind)
 {
 	struct compiled_node node = compiled_open(audit->store, entry);
-	uint32_t n = compiled_units(node.skip, node.stride);
+	uint32_t n = node.n_units;
 
-	see(audit, entry & SIXLANE_FIB_UNIT_MASK, n);
+	see(audit, sixlane_fib_unit(entry), n);
 	audit->live_units += n;
 	audit->nodes++;
 	behind += node.skip + node.stride;

@@ -218,12 +218,11 @@ static void test_too_deep_is_unknown(void **state)
 	for (uint32_t i = 0; i < SIXLANE_FIB_LEVELS; i++) {
 		uint32_t *words;
 
-		nodes[i] = compiled_take(store, compiled_units(0, 1));
+		nodes[i] = sixlane_fib_node(compiled_take(store, compiled_units(0, 1)), 0, 1);
 		words = (uint32_t *)compiled_at(store, nodes[i]);
 		words[0] = 0;
 		words[1] = i == 7 ? 7 : 0;
 		words[2] = words[3] = 1000 + i;
-		nodes[i] |= SIXLANE_FIB_NODE | 1u << SIXLANE_FIB_STRIDE_SHIFT;
 		if (i)
 			((uint32_t *)compiled_at(store, nodes[i - 1]))[2] = nodes[i];
 	}

@@ -6,55 +6,66 @@
 
 #include "compiled_internal.h"
 
-static void write_header(uint8_t *at, uint32_t skip, uint64_t key, uint32_t best)
+static void write_header(uint8_t *at, uint32_t code, uint32_t past, uint32_t skip, uint64_t key,
+			 uint32_t best)
 {
 	const struct sixlane_fib_header header = { .key = (uint32_t)key, .best = best };
-	const uint64_t word = skip | key << 16;
+	const uint64_t word = skip | past << 8 | key << 16;
 	const struct sixlane_fib_long_header long_header = {
 		.words = { (uint32_t)word, (uint32_t)(word >> 32) },
 		.best = best,
 	};
 
-	if (skip < SIXLANE_FIB_SKIP_LONG) {
+	if (code < SIXLANE_FIB_SKIP_LONG) {
 		memcpy(at, &header, sizeof(header));
 		return;
 	}
 	memcpy(at, &long_header, sizeof(long_header));
 }
 
+/* Where a node is to stand, and which addresses come to it. */
+struct spot {
+	compiled_bits addr; /* of those that pass its skip */
+	uint32_t past;	    /* bits behind them */
+	uint32_t held;	    /* bits up to which they have at hand */
+};
+
 /* A node without anything longer than what came to it. Its entry, 0: no room. */
-static uint32_t new_node(struct compiled_build *build, uint32_t skip, uint64_t key, uint32_t stride,
-			 uint32_t best, struct compiled_node *out)
+static uint32_t new_node(struct compiled_build *build, const struct spot *spot, uint32_t skip,
+			 uint32_t stride, uint32_t best, struct compiled_node *out)
 {
-	uint32_t code = skip < SIXLANE_FIB_SKIP_LONG ? skip : SIXLANE_FIB_SKIP_LONG;
-	uint32_t entry = compiled_take(build->store, compiled_units(skip, stride));
+	uint32_t code = spot->past + skip + stride > spot->held ? SIXLANE_FIB_SKIP_LONG
+								: compiled_skip_code(skip);
+	uint32_t entry = compiled_take(build->store, compiled_units(code, stride));
 
 	if (!entry) {
 		build->failed = true;
 		return 0;
 	}
-	entry |= SIXLANE_FIB_NODE | code << SIXLANE_FIB_SKIP_SHIFT |
-		 stride << SIXLANE_FIB_STRIDE_SHIFT;
-	write_header(compiled_at(build->store, entry), skip, key, best);
+	entry = sixlane_fib_node(entry, code, stride);
+	write_header(compiled_at(build->store, entry), code, spot->past, skip,
+		     compiled_slice(spot->addr, spot->past, skip), best);
 	*out = compiled_open(build->store, entry);
+	out->held = out->held ?: spot->held;
 	for (uint32_t i = 0; i < 1u << stride; i++)
 		out->cells[i] = best;
 	return entry;
 }
 
 static uint32_t build_above(struct compiled_build *build, struct radix_node *vertex, uint32_t depth,
-			    uint32_t best);
+			    uint32_t held, uint32_t best);
 
 /* What is strictly longer than the vertex, for a node above that ends there. */
-static uint32_t build_below(struct compiled_build *build, struct radix_node *vertex, uint32_t best)
+static uint32_t build_below(struct compiled_build *build, struct radix_node *vertex, uint32_t held,
+			    uint32_t best)
 {
 	struct radix_node *left = compiled_vertex(vertex->child[0]);
 	struct radix_node *right = compiled_vertex(vertex->child[1]);
 
 	if (left && right)
-		return build_above(build, vertex, vertex->prefix.len, best);
+		return build_above(build, vertex, vertex->prefix.len, held, best);
 	if (left || right)
-		return build_above(build, left ? left : right, vertex->prefix.len, best);
+		return build_above(build, left ? left : right, vertex->prefix.len, held, best);
 	return best;
 }
 
@@ -84,14 +95,15 @@ static void fill(struct compiled_build *build, const struct span *span, struct r
 	uint32_t value = vertex->glue ? 0 : build->value(vertex);
 
 	if (way > stride) {
-		span->node->cells[cell] =
-			build_above(build, vertex, span->begin + stride, span->node->cells[cell]);
+		span->node->cells[cell] = build_above(build, vertex, span->begin + stride,
+						      span->node->held, span->node->cells[cell]);
 		return;
 	}
 	for (uint64_t i = 0; value && i < 1ull << (stride - way); i++)
 		span->node->cells[cell + i] = value;
 	if (way == stride)
-		span->node->cells[cell] = build_below(build, vertex, span->node->cells[cell]);
+		span->node->cells[cell] =
+			build_below(build, vertex, span->node->held, span->node->cells[cell]);
 	else
 		fill_children(build, span, vertex);
 }
@@ -101,22 +113,21 @@ static void fill(struct compiled_build *build, const struct span *span, struct r
  * rest. Where there is none to skip the vertex's own value is the node's best.
  */
 static uint32_t build_above(struct compiled_build *build, struct radix_node *vertex, uint32_t depth,
-			    uint32_t best)
+			    uint32_t held, uint32_t best)
 {
-	compiled_bits addr = compiled_addr(&vertex->prefix.addr);
+	const struct spot spot = { compiled_addr(&vertex->prefix.addr), depth, held };
 	uint32_t skip = vertex->prefix.len - depth, entry;
 	struct compiled_node node;
 	struct span span;
 
 	if (skip > SIXLANE_FIB_SKIP_MAX) {
 		skip = SIXLANE_FIB_SKIP_MAX;
-		entry = new_node(build, skip, compiled_slice(addr, depth, skip), 0, best, &node);
+		entry = new_node(build, &spot, skip, 0, best, &node);
 		if (entry)
-			node.cells[0] = build_above(build, vertex, depth + skip, best);
+			node.cells[0] = build_above(build, vertex, depth + skip, node.held, best);
 		return entry;
 	}
-	entry = new_node(build, skip, compiled_slice(addr, depth, skip),
-			 compiled_stride(vertex, skip != 0), best, &node);
+	entry = new_node(build, &spot, skip, compiled_stride(vertex, skip != 0), best, &node);
 	span = (struct span){ &node, depth + skip };
 	if (entry && skip)
 		fill(build, &span, vertex);
@@ -126,25 +137,26 @@ static uint32_t build_above(struct compiled_build *build, struct radix_node *ver
 }
 
 uint32_t compiled_build(struct compiled_build *build, struct radix_node *top, uint32_t depth,
-			uint32_t best)
+			uint32_t held, uint32_t best)
 {
 	struct radix_node *vertex = compiled_vertex(top);
 
 	if (!vertex)
 		return best;
-	return vertex->prefix.len > depth ? build_above(build, vertex, depth, best)
-					  : build_below(build, vertex, best);
+	return vertex->prefix.len > depth ? build_above(build, vertex, depth, held, best)
+					  : build_below(build, vertex, held, best);
 }
 
 uint32_t compiled_build_root(struct compiled_build *build, struct radix_node *top)
 {
 	struct radix_node *vertex = compiled_vertex(top);
 	uint32_t best = vertex && !vertex->prefix.len && !vertex->glue ? build->value(vertex) : 0;
-	uint32_t entry = compiled_build(build, top, 0, best);
+	const struct spot spot = { .held = COMPILED_HELD };
+	uint32_t entry = compiled_build(build, top, 0, COMPILED_HELD, best);
 	struct compiled_node node;
 
 	if (!build->failed && !(entry & SIXLANE_FIB_NODE))
-		entry = new_node(build, 0, 0, 0, best, &node);
+		entry = new_node(build, &spot, 0, 0, best, &node);
 	return entry;
 }
 
@@ -156,5 +168,5 @@ void compiled_give_all(struct compiled_store *store, uint32_t entry)
 		if (node.cells[i] & SIXLANE_FIB_NODE)
 			compiled_give_all(store, node.cells[i]);
 	}
-	compiled_give(store, entry & SIXLANE_FIB_UNIT_MASK, compiled_units(node.skip, node.stride));
+	compiled_give(store, sixlane_fib_unit(entry), node.n_units);
 }

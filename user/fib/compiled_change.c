@@ -19,6 +19,7 @@
 struct place {
 	uint32_t *entry;
 	uint32_t depth; /* bits behind them */
+	uint32_t held;	/* and up to which they have at hand */
 	uint32_t leaf;	/* what the entry would be if nothing were below */
 };
 
@@ -163,8 +164,9 @@ static int rebuild(const struct change *change, const struct place *place)
 	top = radix_top_under(change->routes, &at);
 	compiled_plan(top, change->value);
 	compiled_note(&compiled->store);
-	entry = change->is_root ? compiled_build_root(&build, top)
-				: compiled_build(&build, top, place->depth, place->leaf);
+	entry = change->is_root
+			? compiled_build_root(&build, top)
+			: compiled_build(&build, top, place->depth, place->held, place->leaf);
 	if (build.failed) {
 		compiled_undo_noted(&compiled->store);
 		return -ENOSPC;
@@ -254,7 +256,7 @@ int compiled_change_in(struct compiled *compiled, uint32_t *root, const struct r
 	struct change change = {
 		compiled, routes, value, dst, compiled_addr(&dst->addr), true, gone
 	};
-	struct place place = { .entry = root };
+	struct place place = { .entry = root, .held = COMPILED_HELD };
 	struct compiled_node node;
 	struct cells cells;
 	uint32_t few;
@@ -286,6 +288,7 @@ int compiled_change_in(struct compiled *compiled, uint32_t *root, const struct r
 		default:
 			compiled->store.preferred = sixlane_fib_chunk_of(*place.entry);
 			place.depth = cells.begin + node.stride;
+			place.held = node.held ?: place.held;
 			place.entry =
 				&node.cells[compiled_slice(change.addr, cells.begin, node.stride)];
 			place.leaf = *place.entry;

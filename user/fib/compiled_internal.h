@@ -79,17 +79,28 @@ struct compiled_node {
 	uint64_t key;
 	uint32_t *best;
 	uint32_t *cells; /* [1 << stride] */
+	uint32_t n_units;
+	uint32_t held; /* from here on bits up to this one are; 0: as before */
 };
 
-static inline uint32_t compiled_header_bytes(uint32_t skip)
+/* Bits from the first of the address to the last of those that a lookup begins with. */
+#define COMPILED_HELD 64u
+
+/* The skip as it stands in an entry, if the header does not have to be a long one anyway. */
+static inline uint32_t compiled_skip_code(uint32_t skip)
 {
-	return skip < SIXLANE_FIB_SKIP_LONG ? sizeof(struct sixlane_fib_header)
-					    : sizeof(struct sixlane_fib_long_header);
+	return skip < SIXLANE_FIB_SKIP_LONG ? skip : SIXLANE_FIB_SKIP_LONG;
 }
 
-static inline uint32_t compiled_units(uint32_t skip, uint32_t stride)
+static inline uint32_t compiled_header_bytes(uint32_t skip_code)
 {
-	uint32_t bytes = compiled_header_bytes(skip) + ((uint32_t)sizeof(uint32_t) << stride);
+	return skip_code < SIXLANE_FIB_SKIP_LONG ? sizeof(struct sixlane_fib_header)
+						 : sizeof(struct sixlane_fib_long_header);
+}
+
+static inline uint32_t compiled_units(uint32_t skip_code, uint32_t stride)
+{
+	uint32_t bytes = compiled_header_bytes(skip_code) + ((uint32_t)sizeof(uint32_t) << stride);
 
 	return (bytes + SIXLANE_FIB_UNIT_BYTES - 1) / SIXLANE_FIB_UNIT_BYTES;
 }
@@ -99,21 +110,24 @@ static inline struct compiled_node compiled_open(const struct compiled_store *st
 	uint8_t *at = compiled_at(store, entry);
 	struct sixlane_fib_header *header = (void *)at;
 	struct sixlane_fib_long_header *long_header = (void *)at;
+	uint32_t code = sixlane_fib_skip(entry);
 	struct compiled_node node = {
-		.skip = sixlane_fib_skip(entry),
+		.skip = code,
 		.stride = sixlane_fib_stride(entry),
 		.key = header->key,
 		.best = &header->best,
 	};
 	uint64_t word;
 
-	if (node.skip == SIXLANE_FIB_SKIP_LONG) {
+	if (code == SIXLANE_FIB_SKIP_LONG) {
 		word = long_header->words[0] | (uint64_t)long_header->words[1] << 32;
 		node.skip = sixlane_fib_long_skip(word);
 		node.key = sixlane_fib_long_key(word);
+		node.held = sixlane_fib_long_past(word) + COMPILED_HELD;
 		node.best = &long_header->best;
 	}
-	node.cells = (void *)(at + compiled_header_bytes(node.skip));
+	node.cells = (void *)(at + compiled_header_bytes(code));
+	node.n_units = compiled_units(code, node.stride);
 	return node;
 }
 
@@ -153,11 +167,11 @@ struct compiled_build {
 
 /*
  * Nodes for all that is longer than depth at and below top (planned; NULL: nothing), for addresses
- * that come with depth bits behind them; best: what holds where nothing longer does. Returns an
- * entry. Nobody is led to it yet.
+ * that come with depth bits behind them and those up to held at hand; best: what holds where
+ * nothing longer does. Returns an entry. Nobody is led to it yet.
  */
 uint32_t compiled_build(struct compiled_build *build, struct radix_node *top, uint32_t depth,
-			uint32_t best);
+			uint32_t held, uint32_t best);
 /* The same, but a node in any case, that readers may begin with. */
 uint32_t compiled_build_root(struct compiled_build *build, struct radix_node *top);
 

@@ -47,7 +47,8 @@ static uint64_t skipping_cost(const struct cost *child, uint32_t skip)
 	uint32_t stride = compiled_stride(child->vertex, true);
 
 	return child->node +
-	       SIXLANE_FIB_UNIT_BYTES * (compiled_units(skip, stride) - compiled_units(0, stride));
+	       SIXLANE_FIB_UNIT_BYTES * (compiled_units(compiled_skip_code(skip), stride) -
+					 compiled_units(0, stride));
 }
 
 static uint64_t below_child(const struct radix_node *vertex, const struct cost *child,
