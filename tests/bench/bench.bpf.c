@@ -3,6 +3,8 @@
  * What sixlane is measured against. Each program is one side and is entered by the generator's
  * tail call, with the same frames:
  *   floor   rewrites and redirects: the harness, the veth and nothing else
+ *   load    the same behind one load from memory, where in it the destination says: the least that
+ *           an index of so many bytes can cost, whatever its layout
  *   bare    one longest-prefix match before that: the least an LPM trie can cost
  *   fib     asks the kernel's own table by bpf_fib_lookup(), as xdp-forward does
  *   kernel  passes the frame to the stack, which forwards it
@@ -29,9 +31,18 @@ struct {
 	__type(value, __u32);
 } bare_routes SEC(".maps");
 
+/* Zeros. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct bench_memory);
+} memory SEC(".maps");
+
 const volatile struct bench_config config;
 
-static __always_inline int redirect_to_next_hop(void *data)
+/* egress: an ifindex */
+static __always_inline int redirect_to_next_hop(void *data, __u32 egress)
 {
 	__u16 *words = data;
 
@@ -42,7 +53,7 @@ static __always_inline int redirect_to_next_hop(void *data)
 	words[4] = config.src_mac[1];
 	words[5] = config.src_mac[2];
 	((__u8 *)data)[HOP_LIMIT_OFFSET]--;
-	return bpf_redirect(config.egress, 0);
+	return bpf_redirect(egress, 0);
 }
 
 SEC("xdp")
@@ -52,7 +63,28 @@ int side_floor(struct xdp_md *ctx)
 
 	if (data + HEADERS_BYTES > (void *)(long)ctx->data_end)
 		return XDP_ABORTED;
-	return redirect_to_next_hop(data);
+	return redirect_to_next_hop(data, config.egress);
+}
+
+SEC("xdp")
+int side_load(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data;
+	const struct bench_memory *at;
+	__u32 zero = 0, word;
+	__u64 hash;
+
+	if (data + HEADERS_BYTES > (void *)(long)ctx->data_end)
+		return XDP_ABORTED;
+	hash = *(__u64 *)(data + DST_OFFSET) ^ *(__u64 *)(data + DST_OFFSET + 8);
+	hash *= 0x9e3779b97f4a7c15ull;
+	word = ((hash >> 32) * config.load_bytes >> 32) / sizeof(at->words[0]);
+	at = bpf_map_lookup_elem(&memory, &zero);
+	if (!at)
+		return XDP_ABORTED;
+	return redirect_to_next_hop(
+		data,
+		config.egress ^ *(const volatile __u32 *)&at->words[word % BENCH_MEMORY_WORDS]);
 }
 
 SEC("xdp")
@@ -68,7 +100,7 @@ int side_bare(struct xdp_md *ctx)
 	key.addr.halves[1] = *(__u64 *)(data + DST_OFFSET + 8);
 	if (!bpf_map_lookup_elem(&bare_routes, &key))
 		return XDP_ABORTED;
-	return redirect_to_next_hop(data);
+	return redirect_to_next_hop(data, config.egress);
 }
 
 SEC("xdp")

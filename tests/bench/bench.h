@@ -12,6 +12,14 @@ struct bench_config {
 	__be32 table;	  /* in the key of the bare trie */
 	__u16 dst_mac[4]; /* of the next hop; three words are used */
 	__u16 src_mac[4]; /* of the egress device */
+	__u32 load_bytes; /* of bench_memory, to load from */
+};
+
+/* Linux 5.15 allows no array to have larger values. */
+#define BENCH_MEMORY_WORDS (1u << 20)
+
+struct bench_memory {
+	__u32 words[BENCH_MEMORY_WORDS];
 };
 
 #endif

@@ -26,7 +26,7 @@
 #define BATCH 4096
 #define LAST_CPU UINT32_MAX
 
-static const char *const own_sides[] = { "floor", "bare", "sixlane", "fib", "kernel" };
+static const char *const own_sides[] = { "floor", "load", "bare", "sixlane", "fib", "kernel" };
 #define MAX_OTHERS 8
 #define MAX_SIDES (ARRAY_SIZE(own_sides) + MAX_OTHERS)
 
@@ -86,6 +86,7 @@ static const struct option long_options[] = {
 	{ "cpu", required_argument, NULL, 'c' },
 	{ "sides", required_argument, NULL, 'x' },
 	{ "object", required_argument, NULL, 'O' },
+	{ "load-bytes", required_argument, NULL, 'l' },
 	{ 0 },
 };
 
@@ -158,6 +159,8 @@ static int set_option(struct options *options, int option, const char *value)
 		return 0;
 	case 'O':
 		return add_other(options, value);
+	case 'l':
+		return set_number(value, &options->config.load_bytes);
 	default:
 		return -EINVAL;
 	}
