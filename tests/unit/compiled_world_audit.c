@@ -30,7 +30,9 @@ static void see(struct audit *audit, uint32_t unit, uint32_t n)
 	assert_int_equal(unit / SIXLANE_FIB_CHUNK_UNITS, (unit + n - 1) / SIXLANE_FIB_CHUNK_UNITS);
 }
 
-static void see_nodes(struct audit *audit, uint32_t entry, bool are_tables, uint32_t behind)
+/* held: bits of an address up to which a lookup has them at hand when it comes here. */
+static void see_nodes(struct audit *audit, uint32_t entry, bool are_tables, uint32_t behind,
+		      uint32_t held)
 {
 	struct compiled_node node = compiled_open(audit->store, entry);
 	uint32_t n = node.n_units;
@@ -38,13 +40,17 @@ static void see_nodes(struct audit *audit, uint32_t entry, bool are_tables, uint
 	see(audit, sixlane_fib_unit(entry), n);
 	audit->live_units += n;
 	audit->nodes++;
+	if (node.held) {
+		assert_int_equal(node.held, behind + COMPILED_HELD);
+		held = node.held;
+	}
 	behind += node.skip + node.stride;
-	assert_true(behind <= 128);
+	assert_true(behind <= 128 && behind <= held);
 	for (uint32_t i = 0; i < 1u << node.stride; i++) {
 		if (node.cells[i] & SIXLANE_FIB_NODE)
-			see_nodes(audit, node.cells[i], are_tables, behind);
+			see_nodes(audit, node.cells[i], are_tables, behind, held);
 		else if (are_tables && node.cells[i])
-			see_nodes(audit, node.cells[i] | SIXLANE_FIB_NODE, false, 0);
+			see_nodes(audit, node.cells[i] | SIXLANE_FIB_NODE, false, 0, COMPILED_HELD);
 	}
 }
 
@@ -120,8 +126,8 @@ void cworld_audit(const struct cworld *world)
 	assert_non_null(audit.seen);
 	assert_true(world->view.fib.main & SIXLANE_FIB_NODE);
 	assert_true(world->view.fib.tables & SIXLANE_FIB_NODE);
-	see_nodes(&audit, world->view.fib.main, false, 0);
-	see_nodes(&audit, world->view.fib.tables, true, 0);
+	see_nodes(&audit, world->view.fib.main, false, 0, COMPILED_HELD);
+	see_nodes(&audit, world->view.fib.tables, true, 0, COMPILED_HELD);
 	for (uint32_t i = 0; i < world->n_ballast; i++) {
 		see(&audit, world->ballast[i].unit, world->ballast[i].n);
 		audit.live_units += world->ballast[i].n;
