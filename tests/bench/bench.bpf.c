@@ -3,8 +3,7 @@
  * What sixlane is measured against. Each program is one side and is entered by the generator's
  * tail call, with the same frames:
  *   floor   rewrites and redirects: the harness, the veth and nothing else
- *   load    the same behind one load from memory, where in it the destination says: the least that
- *           an index of so many bytes can cost, whatever its layout
+ *   load    the same behind one load, from where in memory the destination says
  *   bare    one longest-prefix match before that: the least an LPM trie can cost
  *   fib     asks the kernel's own table by bpf_fib_lookup(), as xdp-forward does
  *   kernel  passes the frame to the stack, which forwards it

@@ -178,6 +178,8 @@ static int parse_options(int argc, char **argv, struct options *options)
 	if (!options->ingress || !options->config.egress || !options->gen.prefixes ||
 	    !options->pins || !options->sink_map_id)
 		return complain(-EINVAL, "needs --ingress, --egress, --prefixes, --pins, --sink");
+	if (options->config.load_bytes > sizeof(struct bench_memory))
+		return complain(-E2BIG, "--load-bytes");
 	return 0;
 }
 
@@ -280,11 +282,19 @@ static int add_side(struct bench *bench, const struct options *options, struct s
 	return 0;
 }
 
+/* From how much memory the load is has to be said. */
+static bool can_be_a_side(const struct options *options, const char *name)
+{
+	return strcmp(name, "load") || options->config.load_bytes;
+}
+
 static int add_own_side(struct bench *bench, const struct options *options, const char *name)
 {
 	struct side side = { .name = name, .counted = !strcmp(name, "sixlane") };
 	char program[16];
 
+	if (!can_be_a_side(options, name))
+		return 0;
 	if (side.counted) {
 		side.counters_fd = side_open_pin(options->pins, "sl_counters");
 		side.prog_fd = open_attached(options->ingress);

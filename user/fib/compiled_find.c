@@ -16,6 +16,8 @@ static uint32_t load(const uint8_t *chunk, uint64_t offset)
 static int find(const struct compiled_view *view, uint32_t entry, compiled_bits addr,
 		uint32_t *value)
 {
+	uint64_t bits = (uint64_t)(addr >> 64);
+
 	for (uint32_t level = 0; level < SIXLANE_FIB_LEVELS; level++) {
 		const uint8_t *chunk = view->chunks[sixlane_fib_chunk_of(entry)];
 		uint32_t skip = sixlane_fib_skip(entry), stride = sixlane_fib_stride(entry);
@@ -33,17 +35,18 @@ static int find(const struct compiled_view *view, uint32_t entry, compiled_bits 
 		at += sizeof(struct sixlane_fib_header);
 		if (skip == SIXLANE_FIB_SKIP_LONG) {
 			key |= (uint64_t)best << 32;
+			bits = (uint64_t)(addr << sixlane_fib_long_past(key) >> 64);
 			skip = sixlane_fib_long_skip(key);
 			key = sixlane_fib_long_key(key);
 			best = load(chunk, at);
 			at += sizeof(best);
 		}
-		if (compiled_slice(addr, 0, skip) != key) {
+		if (sixlane_fib_bits(bits, skip) != key) {
 			*value = best;
 			return 0;
 		}
-		entry = load(chunk, at + 4 * compiled_slice(addr, skip, stride));
-		addr <<= skip + stride;
+		entry = load(chunk, at + 4 * sixlane_fib_bits(bits << skip, stride));
+		bits = bits << skip << stride;
 	}
 	return -ENODATA;
 }

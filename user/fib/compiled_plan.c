@@ -4,6 +4,9 @@
  * trie of prefixes, from the longest up: the cheapest shape of what is below a vertex does not hang
  * on how it was come to, but for how many bits a node above takes of its first ones.
  *
+ * (Bar that a long header may be needed for bits that a lookup does not hold, which is not seen
+ * here.)
+ *
  * What is paid for: bytes, and for each prefix each node on its way, as if addresses came to all
  * prefixes alike.
  *
