@@ -6,11 +6,19 @@
 
 #include "compiled_internal.h"
 
-static void write_header(uint8_t *at, uint32_t code, uint32_t past, uint32_t skip, uint64_t key,
+/* Where a node is to stand, and which addresses come to it. */
+struct spot {
+	compiled_bits addr; /* of those that pass its skip */
+	uint32_t past;	    /* bits behind them */
+	uint32_t held;	    /* bits up to which they have at hand */
+};
+
+static void write_header(uint8_t *at, const struct spot *spot, uint32_t code, uint32_t skip,
 			 uint32_t best)
 {
+	const uint64_t key = compiled_slice(spot->addr, spot->past, skip);
 	const struct sixlane_fib_header header = { .key = (uint32_t)key, .best = best };
-	const uint64_t word = skip | past << 8 | key << 16;
+	const uint64_t word = skip | spot->past << 8 | key << 16;
 	const struct sixlane_fib_long_header long_header = {
 		.words = { (uint32_t)word, (uint32_t)(word >> 32) },
 		.best = best,
@@ -22,13 +30,6 @@ static void write_header(uint8_t *at, uint32_t code, uint32_t past, uint32_t ski
 	}
 	memcpy(at, &long_header, sizeof(long_header));
 }
-
-/* Where a node is to stand, and which addresses come to it. */
-struct spot {
-	compiled_bits addr; /* of those that pass its skip */
-	uint32_t past;	    /* bits behind them */
-	uint32_t held;	    /* bits up to which they have at hand */
-};
 
 /* A node without anything longer than what came to it. Its entry, 0: no room. */
 static uint32_t new_node(struct compiled_build *build, const struct spot *spot, uint32_t skip,
@@ -43,8 +44,7 @@ static uint32_t new_node(struct compiled_build *build, const struct spot *spot, 
 		return 0;
 	}
 	entry = sixlane_fib_node(entry, code, stride);
-	write_header(compiled_at(build->store, entry), code, spot->past, skip,
-		     compiled_slice(spot->addr, spot->past, skip), best);
+	write_header(compiled_at(build->store, entry), spot, code, skip, best);
 	*out = compiled_open(build->store, entry);
 	out->held = out->held ?: spot->held;
 	for (uint32_t i = 0; i < 1u << stride; i++)
