@@ -25,6 +25,11 @@ static __always_inline __u32 compiled_load(const __u8 *chunk, __u32 offset)
 	return READ_ONCE(*(const __u32 *)(chunk + (offset & (SIXLANE_FIB_CHUNK_BYTES - 4))));
 }
 
+static __always_inline __u64 compiled_load_wide(const __u8 *chunk, __u32 offset)
+{
+	return READ_ONCE(*(const __u64 *)(chunk + (offset & (SIXLANE_FIB_CHUNK_BYTES - 8))));
+}
+
 /* The bits of an address from there on where so many, less than 128, are past. */
 static __always_inline __u64 compiled_bits_from(__u64 high, __u64 low, __u32 past)
 {
@@ -38,6 +43,32 @@ struct compiled_way {
 	__u32 entry;
 	__u64 bits; /* of the address, from here on */
 };
+
+/* 0, but not before the cell is known: what is loaded from there is what came after it. */
+static __always_inline __u32 compiled_after(__u64 cell)
+{
+	__u64 same = cell;
+
+	asm volatile("" : "+r"(same));
+	return same ^ cell;
+}
+
+/* From a wide node, whose cells begin there. */
+static __always_inline int compiled_step_wide(struct compiled_way *way, __u32 cells, __u32 stride)
+{
+	__u64 cell = compiled_load_wide(way->chunk,
+					cells + 8 * (__u32)sixlane_fib_bits(way->bits, stride));
+
+	way->bits <<= stride;
+	if (!sixlane_fib_passes(cell, way->bits)) {
+		way->entry = compiled_load(way->chunk,
+					   cells + SIXLANE_FIB_BEST_BEFORE + compiled_after(cell));
+		return 1;
+	}
+	way->entry = sixlane_fib_entry(cell);
+	way->bits <<= sixlane_fib_checked(cell);
+	return 0;
+}
 
 /* To the next entry. 1: it is the leaf, or there is no knowing. */
 static __always_inline int compiled_step(struct compiled_way *way, __u64 high, __u64 low)
@@ -57,6 +88,8 @@ static __always_inline int compiled_step(struct compiled_way *way, __u64 high, _
 		return 1;
 	}
 	cells = at + sizeof(struct sixlane_fib_header);
+	if (skip == SIXLANE_FIB_SKIP_WIDE)
+		return compiled_step_wide(way, cells, stride);
 	key = compiled_load(way->chunk, at);
 	if (unlikely(skip == SIXLANE_FIB_SKIP_LONG)) {
 		key |= (__u64)compiled_load(way->chunk, at + 4) << 32;

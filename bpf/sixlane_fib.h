@@ -12,8 +12,14 @@
  *   first unit, 27-30 how many bits it then branches on.
  *
  * A node lies within a chunk: a header, which says what the skipped bits must be and what holds for
- * addresses of which they are others ("best"), and 2^stride entries. The answer for an address is
- * in one place, the leaf or the best that it comes to, and changes by one store.
+ * addresses of which they are others ("best"), and 2^stride cells, each an entry.
+ *
+ * Cells of a wide node (__u64) each check some bits of the address themselves: where these are
+ * others, the node's best holds. So a prefix that is alone behind a cell needs no node, nor a line
+ * of the cache, of its own.
+ *
+ * The answer for an address is in one place, the cell or the best that it comes to, and changes by
+ * one store.
  */
 #ifndef SIXLANE_FIB_H
 #define SIXLANE_FIB_H
@@ -38,8 +44,13 @@
  * others has a long header, too.
  */
 #define SIXLANE_FIB_SKIP_LONG 15u
+/* In an entry: the node is a wide one, and skips nothing. */
+#define SIXLANE_FIB_SKIP_WIDE 14u
 /* With the stride less than 64, by which a word can be shifted. */
 #define SIXLANE_FIB_SKIP_MAX 48u
+/* Bits that a wide cell checks at most. */
+#define SIXLANE_FIB_CHECK_MAX 27u
+_Static_assert(SIXLANE_FIB_CHECK_MAX + 5 <= 32, "in a word, and how many they are");
 /* Nodes on a way; of addresses that are not through then the trie answers. */
 #define SIXLANE_FIB_LEVELS 32u
 
@@ -48,7 +59,7 @@ _Static_assert(SIXLANE_FIB_UNIT_MASK + 1 == SIXLANE_FIB_UNITS << SIXLANE_FIB_UNI
 	       "an entry names any unit");
 _Static_assert(SIXLANE_FIB_SKIP_MAX + SIXLANE_FIB_STRIDE_MAX < 64, "one shift");
 
-/* The entries are right behind it. A node that does not branch fits into one unit. */
+/* The cells are right behind it. A node that does not branch fits into one unit. */
 struct sixlane_fib_header {
 	__u32 key; /* the skipped bits */
 	__u32 best;
@@ -64,7 +75,7 @@ struct sixlane_fib_long_header {
 _Static_assert(sizeof(struct sixlane_fib_long_header) == 12, "layout is ABI");
 _Static_assert(SIXLANE_FIB_SKIP_MAX <= 48, "they fit");
 
-/* From where the entries begin to the best, in either header. */
+/* From where the cells begin to the best, in either header. */
 #define SIXLANE_FIB_BEST_BEFORE ((__u32)-4)
 _Static_assert((__u32)sizeof(struct sixlane_fib_header) + SIXLANE_FIB_BEST_BEFORE ==
 			       __builtin_offsetof(struct sixlane_fib_header, best) &&
@@ -115,6 +126,24 @@ static inline __u32 sixlane_fib_skip(__u32 node)
 static inline __u32 sixlane_fib_stride(__u32 node)
 {
 	return node >> SIXLANE_FIB_STRIDE_SHIFT & 15;
+}
+
+/* The entry of a wide cell. */
+static inline __u32 sixlane_fib_entry(__u64 cell)
+{
+	return (__u32)cell;
+}
+
+/* How many bits it checks: in bits 32-36. */
+static inline __u32 sixlane_fib_checked(__u64 cell)
+{
+	return cell >> 32 & 31;
+}
+
+/* What they must be: from its bit 63 down. bits: of the address, the next one being the first. */
+static inline int sixlane_fib_passes(__u64 cell, __u64 bits)
+{
+	return !((bits ^ cell) >> 32 >> (32 - sixlane_fib_checked(cell)));
 }
 
 /* Of the word of a long header. */

@@ -47,10 +47,16 @@ static void see_nodes(struct audit *audit, uint32_t entry, bool are_tables, uint
 	behind += node.skip + node.stride;
 	assert_true(behind <= 128 && behind <= held);
 	for (uint32_t i = 0; i < 1u << node.stride; i++) {
-		if (node.cells[i] & SIXLANE_FIB_NODE)
-			see_nodes(audit, node.cells[i], are_tables, behind, held);
-		else if (are_tables && node.cells[i])
-			see_nodes(audit, node.cells[i] | SIXLANE_FIB_NODE, false, 0, COMPILED_HELD);
+		uint64_t cell = compiled_cell(&node, i);
+		uint32_t entry_below = sixlane_fib_entry(cell), checked = sixlane_fib_checked(cell);
+
+		assert_true(checked <= SIXLANE_FIB_CHECK_MAX && behind + checked <= held);
+		/* of the bits that are checked none but those are given */
+		assert_int_equal((cell >> 37) & ((1u << (SIXLANE_FIB_CHECK_MAX - checked)) - 1), 0);
+		if (entry_below & SIXLANE_FIB_NODE)
+			see_nodes(audit, entry_below, are_tables, behind + checked, held);
+		else if (are_tables && entry_below)
+			see_nodes(audit, entry_below | SIXLANE_FIB_NODE, false, 0, COMPILED_HELD);
 	}
 }
 

@@ -45,8 +45,9 @@ static void walk(const struct sim *sim, uint32_t entry, unsigned int level,
 		 void (*fn)(void *ctx, uint32_t value), void *ctx)
 {
 	const uint8_t *at = sim->view.chunks[sixlane_fib_chunk_of(entry)];
+	uint32_t skip = sixlane_fib_skip(entry), n = 1u << sixlane_fib_stride(entry);
+	uint32_t words = skip == SIXLANE_FIB_SKIP_WIDE ? 2 : 1; /* of a cell */
 	const uint32_t *cells;
-	uint32_t skip = sixlane_fib_skip(entry);
 
 	assert_non_null(at);
 	assert_true(level <= 128);
@@ -57,11 +58,15 @@ static void walk(const struct sim *sim, uint32_t entry, unsigned int level,
 	/* what holds for those that come here and meet nothing longer */
 	if (cells[-1])
 		fn(ctx, cells[-1]);
-	for (uint32_t i = 0; i < 1u << sixlane_fib_stride(entry); i++) {
-		if (cells[i] & SIXLANE_FIB_NODE)
-			walk(sim, cells[i], level + 1, fn, ctx);
-		else if (cells[i])
-			fn(ctx, cells[i]);
+	for (uint32_t i = 0; i < n * words; i += words) {
+		uint32_t below =
+			words == 1 ? cells[i]
+				   : sixlane_fib_entry(*(const uint64_t *)(const void *)&cells[i]);
+
+		if (below & SIXLANE_FIB_NODE)
+			walk(sim, below, level + 1, fn, ctx);
+		else if (below)
+			fn(ctx, below);
 	}
 }
 

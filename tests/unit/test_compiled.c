@@ -50,12 +50,17 @@ static uint32_t depth_of(uint32_t entry, compiled_bits addr)
 
 	while (entry & SIXLANE_FIB_NODE) {
 		struct compiled_node node = compiled_open(&world.compiled->store, entry);
+		uint64_t cell;
 
 		n++;
 		if (compiled_slice(addr, 0, node.skip) != node.key)
 			break;
-		entry = node.cells[compiled_slice(addr, node.skip, node.stride)];
+		cell = compiled_cell(&node, compiled_slice(addr, node.skip, node.stride));
 		addr <<= node.skip + node.stride;
+		if (!sixlane_fib_passes(cell, (uint64_t)(addr >> 64)))
+			break;
+		addr <<= sixlane_fib_checked(cell);
+		entry = sixlane_fib_entry(cell);
 	}
 	return n;
 }

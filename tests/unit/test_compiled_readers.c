@@ -23,7 +23,7 @@
 #define N_READERS 24u
 #define MAX_CHANGES 32u /* that one reader sees; then it is hurried to its end */
 
-enum where { AT_KEY, AT_LONG_KEY, AT_BEST, AT_CELL, AT_END };
+enum where { AT_KEY, AT_LONG_KEY, AT_BEST, AT_CELL, AT_WIDE_CELL, AT_END };
 
 /* A lookup as bpf/compiled.h does it, in as many steps as there are loads. */
 struct reader {
@@ -49,7 +49,7 @@ struct reader {
 static struct cworld world;
 static struct reader readers[N_READERS];
 static unsigned int operation;
-static unsigned long finished, overtaken, graces;
+static unsigned long finished, overtaken, astray, graces;
 
 /* --- a reader's way --------------------------------------------------------------------------- */
 
@@ -58,14 +58,15 @@ static void come_to(struct reader *reader, uint32_t entry)
 	reader->entry = entry;
 	reader->at = world.view.chunks[sixlane_fib_chunk_of(entry)] + sixlane_fib_offset(entry);
 	reader->skip = sixlane_fib_skip(entry);
-	reader->where = AT_KEY;
+	reader->where = reader->skip == SIXLANE_FIB_SKIP_WIDE ? AT_WIDE_CELL : AT_KEY;
 	assert_true(++reader->levels <= SIXLANE_FIB_LEVELS);
 }
 
-static void start(struct reader *reader, const struct cworld_table *table)
+static void start_at(struct reader *reader, const struct cworld_table *table, compiled_bits target)
 {
-	*reader = (struct reader){ .is_under_way = true, .table = table };
-	reader->target = reader->addr = cworld_random_target(&world, table);
+	*reader = (struct reader){
+		.is_under_way = true, .table = table, .target = target, .addr = target
+	};
 	for (uint32_t len = 0; len <= 128; len++) {
 		struct cworld_prefix prefix = { reader->target & cworld_mask((uint8_t)len),
 						(uint8_t)len };
@@ -79,6 +80,11 @@ static void start(struct reader *reader, const struct cworld_table *table)
 	reader->among_tables = true;
 	reader->addr = (compiled_bits)table->id << 96;
 	come_to(reader, world.view.fib.tables);
+}
+
+static void start(struct reader *reader, const struct cworld_table *table)
+{
+	start_at(reader, table, cworld_random_target(&world, table));
 }
 
 /* At a leaf, or astray. */
@@ -110,17 +116,39 @@ static uint32_t cells_offset(const struct reader *reader)
 		       : sizeof(struct sixlane_fib_header);
 }
 
-static void load_leaf_or_node(struct reader *reader)
+static void go_to(struct reader *reader, uint32_t entry)
 {
-	uint32_t stride = sixlane_fib_stride(reader->entry), cell;
-
-	cell = (uint32_t)compiled_slice(reader->addr, reader->skip, stride);
-	reader->addr <<= reader->skip + stride;
-	cell = load(reader, cells_offset(reader) + 4 * cell);
-	if (cell & SIXLANE_FIB_NODE)
-		come_to(reader, cell);
+	if (entry & SIXLANE_FIB_NODE)
+		come_to(reader, entry);
 	else
-		end_trie(reader, cell);
+		end_trie(reader, entry);
+}
+
+static void load_cell(struct reader *reader)
+{
+	uint32_t stride = sixlane_fib_stride(reader->entry);
+	uint32_t number = (uint32_t)compiled_slice(reader->addr, reader->skip, stride);
+
+	reader->addr = reader->addr << reader->skip << stride;
+	go_to(reader, load(reader, cells_offset(reader) + 4 * number));
+}
+
+static void load_wide_cell(struct reader *reader)
+{
+	uint32_t stride = sixlane_fib_stride(reader->entry);
+	uint64_t cell;
+
+	memcpy(&cell,
+	       reader->at + cells_offset(reader) + 8 * compiled_slice(reader->addr, 0, stride),
+	       sizeof(cell));
+	reader->addr <<= stride;
+	if (!sixlane_fib_passes(cell, (uint64_t)(reader->addr >> 64))) {
+		reader->where = AT_BEST;
+		astray++;
+		return;
+	}
+	reader->addr <<= sixlane_fib_checked(cell);
+	go_to(reader, sixlane_fib_entry(cell));
 }
 
 static void compare_key(struct reader *reader)
@@ -149,8 +177,11 @@ static void go_on(struct reader *reader)
 	case AT_BEST:
 		end_trie(reader, load(reader, cells_offset(reader) + SIXLANE_FIB_BEST_BEFORE));
 		break;
+	case AT_WIDE_CELL:
+		load_wide_cell(reader);
+		break;
 	default:
-		load_leaf_or_node(reader);
+		load_cell(reader);
 		break;
 	}
 }
@@ -314,6 +345,59 @@ static void play(uint64_t seed)
 	cworld_close(&world);
 }
 
+/* --- late between a cell and the best --------------------------------------------------------- */
+
+static void change_one(struct cworld_table *table, compiled_bits addr, uint8_t len, uint32_t value)
+{
+	const struct cworld_change change = { .table = table,
+					      .prefix = { addr & cworld_mask(len), len },
+					      .after = value };
+
+	tell_readers(&change);
+	assert_int_equal(cworld_set(&world, table, &change.prefix, value), 0);
+}
+
+static const compiled_bits lone = (compiled_bits)0x200 << 116; /* 2000::/12 */
+
+/*
+ * 64 prefixes that are alone behind a cell of a wide node, which a prefix among the cells, or
+ * another one behind the same cell, then takes from its best.
+ */
+static void check_late(uint8_t len)
+{
+	struct reader *reader = &readers[0];
+	struct cworld_table *table;
+
+	cworld_open(&world, 1);
+	memset(readers, 0, sizeof(readers));
+	table = cworld_add_table(&world, SIXLANE_TABLE_MAIN, CWORLD_ANY, 100);
+	for (compiled_bits i = 0; i < 64; i++)
+		change_one(table, lone | i << 110 | (compiled_bits)1 << 84, 44,
+			   cworld_random_value(&world, 44));
+	change_one(table, 0, 1, sixlane_route_value(1, 1));
+	change_one(table, (compiled_bits)1 << 127, 1, sixlane_route_value(1, 1));
+	build(false);
+	start_at(reader, table, lone);
+	while (reader->where != AT_BEST && reader->is_under_way)
+		advance(reader);
+	assert_true(reader->is_under_way);
+	assert_int_equal(reader->skip, SIXLANE_FIB_SKIP_WIDE);
+	change_one(table, lone, len, sixlane_route_value(2, len));
+	change_one(table, 0, 1, sixlane_route_value(3, 1));
+	finish(reader);
+	cworld_check_all(&world);
+	cworld_audit(&world);
+	cworld_close(&world);
+}
+
+static void test_late_for_the_best(void **state)
+{
+	(void)state;
+	check_late(14); /* among the cells */
+	check_late(18); /* all of one */
+	check_late(40); /* beside what was alone */
+}
+
 static int tell_seed(void **state)
 {
 	(void)state;
@@ -323,16 +407,23 @@ static int tell_seed(void **state)
 
 static void test_histories(void **state)
 {
+	uint64_t n = cworld_play(N_HISTORIES, play);
+
 	(void)state;
-	cworld_play(N_HISTORIES, play);
-	print_message("%lu readers, %lu were overtaken by changes; %lu grace periods\n", finished,
-		      overtaken, graces);
+	print_message("%lu readers, %lu were overtaken by changes, %lu went from a wide cell to "
+		      "the best; %lu grace periods\n",
+		      finished, overtaken, astray, graces);
 	assert_true(overtaken);
+	if (n >= 2 * (CWORLD_SHAPES + 2))
+		assert_true(astray);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_histories, tell_seed) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_late_for_the_best, tell_seed),
+		cmocka_unit_test_teardown(test_histories, tell_seed),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

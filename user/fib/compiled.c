@@ -184,7 +184,8 @@ int compiled_end(struct compiled *compiled)
 /* The table's root, or what the trie of tables says of it, has become another one. */
 static int lead_to(struct compiled *compiled, const struct compiled_table *table, bool was_there)
 {
-	uint32_t before = compiled->tables_root, gone = 0;
+	uint32_t before = compiled->tables_root;
+	struct compiled_gone gone = { 0 };
 	int err = 0;
 
 	if (table != &compiled->main)
@@ -195,13 +196,12 @@ static int lead_to(struct compiled *compiled, const struct compiled_table *table
 		return err;
 	if (table == &compiled->main || compiled->tables_root != before)
 		publish(compiled);
-	if (gone)
-		compiled_give_all(&compiled->store, gone);
+	compiled_give_gone(&compiled->store, &gone);
 	return 0;
 }
 
 static int change_root(struct compiled *compiled, struct compiled_table *table, uint32_t root,
-		       uint32_t gone)
+		       const struct compiled_gone *gone)
 {
 	bool was_there = table->root != 0;
 	int err = 0;
@@ -210,15 +210,16 @@ static int change_root(struct compiled *compiled, struct compiled_table *table, 
 		table->root = root;
 		err = lead_to(compiled, table, was_there);
 	}
-	if (gone && !err)
-		compiled_give_all(&compiled->store, gone);
+	if (!err)
+		compiled_give_gone(&compiled->store, gone);
 	return err;
 }
 
 /* The last of its prefixes went. */
 static int remove_table(struct compiled *compiled, struct compiled_table *table)
 {
-	int err = change_root(compiled, table, 0, table->root);
+	const struct compiled_gone gone = { .tree = table->root };
+	int err = change_root(compiled, table, 0, &gone);
 
 	radix_remove(&compiled->tables, &table->node);
 	return err;
@@ -228,7 +229,8 @@ static int remove_table(struct compiled *compiled, struct compiled_table *table)
 static int replan(struct compiled *compiled, struct compiled_table *table,
 		  const struct radix *routes)
 {
-	uint32_t old = table->root, root;
+	const struct compiled_gone gone = { .tree = table->root };
+	uint32_t root;
 
 	table->changes = 0;
 	table->planned = routes->entries;
@@ -240,7 +242,7 @@ static int replan(struct compiled *compiled, struct compiled_table *table,
 	}
 	compiled_keep_noted(&compiled->store);
 	compiled->stats.replans++;
-	return change_root(compiled, table, root, old);
+	return change_root(compiled, table, root, &gone);
 }
 
 static bool is_empty(const struct compiled *compiled, const struct radix *routes)
@@ -256,21 +258,22 @@ static int change_table(struct compiled *compiled, uint32_t id, const struct rad
 			const struct prefix *dst, bool same_prefix)
 {
 	struct compiled_table *table = get_table(compiled, id);
-	uint32_t root, gone;
+	struct compiled_gone gone = { 0 };
+	uint32_t root;
 	int err;
 
 	if (!table)
 		return -ENOMEM;
 	if (!table->root) {
 		root = build_table(compiled, routes, compiled->value);
-		return root ? change_root(compiled, table, root, 0) : -ENOSPC;
+		return root ? change_root(compiled, table, root, &gone) : -ENOSPC;
 	}
 	if (table != &compiled->main && !same_prefix && is_empty(compiled, routes))
 		return remove_table(compiled, table);
 	root = table->root;
 	err = compiled_change_in(compiled, &root, routes, compiled->value, dst, same_prefix, &gone);
 	if (!err)
-		err = change_root(compiled, table, root, gone);
+		err = change_root(compiled, table, root, &gone);
 	if (!err && !same_prefix && ++table->changes > table->planned / 2 + REPLAN_CHANGES)
 		err = replan(compiled, table, routes);
 	return err;

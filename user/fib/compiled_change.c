@@ -7,6 +7,7 @@
  * leads to it by one store.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "compiled_internal.h"
 
@@ -15,32 +16,28 @@
 /* … and twice as many for each node that a way has more than this: some planned ones have. */
 #define REBUILD_LEVELS 12u
 
-/* A place that an entry stands in, and which addresses come to it. */
+/* A cell, and which addresses come to it. Of a root: the only one of a node that is none. */
 struct place {
-	uint32_t *entry;
-	uint32_t depth; /* bits behind them */
-	uint32_t held;	/* and up to which they have at hand */
-	uint32_t leaf;	/* what the entry would be if nothing were below */
+	struct compiled_node node;
+	uint32_t *above; /* the entry that leads to the node */
+	uint64_t number;
+	struct compiled_arrival arrival;
+	uint32_t cover; /* what holds there where nothing longer does */
 };
 
 struct change {
 	struct compiled *compiled;
 	const struct radix *routes;
-	compiled_value_fn value;
 	const struct prefix *dst;
 	compiled_bits addr; /* dst's */
 	bool is_root;	    /* nothing was descended yet: a node in any case */
-	uint32_t *gone;
+	struct compiled_gone *gone;
+	struct compiled_build build;
 };
-
-static void publish_entry(uint32_t *entry, uint32_t to)
-{
-	__atomic_store_n(entry, to, __ATOMIC_RELEASE);
-}
 
 static uint32_t value_of(const struct change *change, const struct radix_node *node)
 {
-	return node->glue ? 0 : change->value(node);
+	return node->glue ? 0 : change->build.value(node);
 }
 
 /* --- cells ------------------------------------------------------------------------------------ */
@@ -56,7 +53,7 @@ static bool inherits(const struct compiled *compiled, uint32_t entry, uint32_t v
 static void set_leaf(uint32_t *leaf, uint32_t value)
 {
 	if (*leaf != value)
-		publish_entry(leaf, value);
+		__atomic_store_n(leaf, value, __ATOMIC_RELEASE);
 }
 
 /*
@@ -78,24 +75,92 @@ static void set_inherited(struct compiled *compiled, uint32_t *entry, uint32_t v
 	if (old == value)
 		return;
 	for (uint32_t i = 0; i < 1u << node.stride; i++) {
-		if (inherits(compiled, node.cells[i], old))
-			set_inherited(compiled, &node.cells[i], value);
+		uint32_t *below = compiled_entry(&node, i);
+
+		if (inherits(compiled, *below, old))
+			set_inherited(compiled, below, value);
 	}
-	publish_entry(node.best, value);
+	set_leaf(node.best, value);
+}
+
+/*
+ * A reader that has found what a wide cell checks to be otherwise goes on to the node's best, and
+ * may be late: from then on, as long as it lives, the best has to be what holds for such addresses.
+ * So where another cell ends that, it is one of a copy, to which readers come instead.
+ */
+static bool needs_copy(const struct compiled_node *node, uint64_t old, uint64_t cell)
+{
+	return sixlane_fib_checked(old) && old >> 32 != cell >> 32 && cell != *node->best;
+}
+
+/* Of the node to which the entry leads; 0: no room. *node becomes it. */
+static uint32_t copy_node(struct compiled *compiled, uint32_t entry, struct compiled_node *node)
+{
+	struct compiled_store *store = &compiled->store;
+	uint32_t copy = compiled_take(store, node->n_units);
+
+	if (!copy)
+		return 0;
+	copy = sixlane_fib_node(copy, sixlane_fib_skip(entry), sixlane_fib_stride(entry));
+	memcpy(compiled_at(store, copy), compiled_at(store, entry),
+	       (size_t)node->n_units * SIXLANE_FIB_UNIT_BYTES);
+	*node = compiled_open(store, copy);
+	return copy;
+}
+
+static void lead_to_copy(const struct change *change, uint32_t *above, uint32_t copy)
+{
+	change->gone->node = *above;
+	set_leaf(above, copy);
 }
 
 struct cells {
-	struct compiled_node *node;
+	struct compiled_node node;
+	uint32_t *above;   /* the entry that leads to it */
+	uint32_t copy;	   /* it is a copy of that one by now: its entry */
 	uint32_t begin;	   /* bits behind an address that has passed the node's skip */
+	uint32_t held;	   /* and up to which it has at hand */
 	uint32_t shortest; /* prefixes that are among the cells: from this length on */
 };
+
+/* A cell that checks bits is covered by the best of its node, or becomes one that checks none. */
+static void cover_cell(struct change *change, struct cells *cells, uint64_t number, uint32_t value)
+{
+	struct compiled *compiled = change->compiled;
+	const struct compiled_arrival arrival = { .depth = cells->begin + cells->node.stride,
+						  .held = cells->held };
+	uint32_t covered = compiled_build_cover(&change->build, compiled_cell(&cells->node, number),
+						&arrival, value);
+	struct compiled_node node;
+	uint32_t *below;
+
+	if (covered && !cells->copy)
+		cells->copy = copy_node(compiled, *cells->above, &cells->node);
+	if (!covered || !cells->copy) {
+		change->build.failed = true;
+		return;
+	}
+	node = compiled_open(&compiled->store, covered);
+	below = compiled_entry(&node, 0);
+	if (inherits(compiled, *below, *cells->node.best))
+		set_inherited(compiled, below, value);
+	compiled_set_cell(&cells->node, number, covered);
+}
+
+static void set_cell(struct change *change, struct cells *cells, uint64_t number, uint32_t value)
+{
+	if (!sixlane_fib_checked(compiled_cell(&cells->node, number)))
+		set_inherited(change->compiled, compiled_entry(&cells->node, number), value);
+	else if (value != *cells->node.best)
+		cover_cell(change, cells, number, value);
+}
 
 /* Of what covers the prefix and is among the same cells the longest that has a value; or what came
  * to the node. */
 static uint32_t covering_value(const struct change *change, const struct cells *cells)
 {
 	const struct radix_node *at = change->routes->root;
-	uint32_t found = *cells->node->best, value;
+	uint32_t found = *cells->node.best, value;
 
 	while (at && at->prefix.len < change->dst->len && prefix_covers(&at->prefix, change->dst)) {
 		value = at->prefix.len >= cells->shortest ? value_of(change, at) : 0;
@@ -110,10 +175,10 @@ static uint32_t covering_value(const struct change *change, const struct cells *
  * What is longer than the prefix keeps its cells: from the longest down nothing is written twice.
  * n: cells from first on that belong to node, which has no value or is the prefix itself.
  */
-static void set_around(const struct change *change, const struct cells *cells,
-		       const struct radix_node *node, uint64_t first, uint64_t n, uint32_t value)
+static void set_around(struct change *change, struct cells *cells, const struct radix_node *node,
+		       uint64_t first, uint64_t n, uint32_t value)
 {
-	uint32_t end = cells->begin + cells->node->stride;
+	uint32_t end = cells->begin + cells->node.stride;
 	uint64_t at = first;
 
 	for (int i = 0; node && i < 2; i++) {
@@ -123,62 +188,95 @@ static void set_around(const struct change *change, const struct cells *cells,
 		if (!child || child->prefix.len > end)
 			continue;
 		child_first = compiled_slice(compiled_addr(&child->prefix.addr), cells->begin,
-					     cells->node->stride);
+					     cells->node.stride);
 		child_n = 1ull << (end - child->prefix.len);
 		for (; at < child_first; at++)
-			set_inherited(change->compiled, &cells->node->cells[at], value);
+			set_cell(change, cells, at, value);
 		if (!value_of(change, child))
 			set_around(change, cells, child, child_first, child_n, value);
 		at = child_first + child_n;
 	}
 	for (; at < first + n; at++)
-		set_inherited(change->compiled, &cells->node->cells[at], value);
+		set_cell(change, cells, at, value);
 }
 
-/* The prefix is among these cells. */
-static void set_cells(const struct change *change, const struct cells *cells)
+/* The value that the prefix has, 0: none. */
+static uint32_t new_value(const struct change *change)
+{
+	const struct radix_node *node = radix_top_under(change->routes, change->dst);
+
+	return node && node->prefix.len == change->dst->len ? value_of(change, node) : 0;
+}
+
+/* The prefix is among these cells. 0 or -ENOSPC. */
+static int set_cells(struct change *change, struct cells *cells)
 {
 	const struct radix_node *node = radix_top_under(change->routes, change->dst);
 	struct radix_node above = { .child = { (struct radix_node *)node } };
-	uint64_t first = compiled_slice(change->addr, cells->begin, cells->node->stride);
-	uint64_t n = 1ull << (cells->begin + cells->node->stride - change->dst->len);
+	uint64_t first = compiled_slice(change->addr, cells->begin, cells->node.stride);
+	uint64_t n = 1ull << (cells->begin + cells->node.stride - change->dst->len);
 	bool here = node && node->prefix.len == change->dst->len;
-	uint32_t value = here ? value_of(change, node) : 0;
 
 	set_around(change, cells, here ? node : &above, first, n,
-		   value ?: covering_value(change, cells));
+		   new_value(change) ?: covering_value(change, cells));
+	if (change->build.failed)
+		return -ENOSPC;
+	if (cells->copy)
+		lead_to_copy(change, cells->above, cells->copy);
+	return 0;
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-/* All below the place anew. */
-static int rebuild(const struct change *change, const struct place *place)
+static struct radix_node *top_at(const struct change *change, const struct place *place)
 {
-	struct compiled *compiled = change->compiled;
-	struct compiled_build build = { .store = &compiled->store, .value = change->value };
-	struct prefix at = { .addr = change->dst->addr, .len = (uint8_t)place->depth };
-	uint32_t old = *place->entry, entry;
-	struct radix_node *top;
+	struct prefix at = { .addr = change->dst->addr, .len = (uint8_t)place->arrival.depth };
 
 	prefix_mask(&at);
-	top = radix_top_under(change->routes, &at);
-	compiled_plan(top, change->value);
-	compiled_note(&compiled->store);
-	entry = change->is_root
-			? compiled_build_root(&build, top)
-			: compiled_build(&build, top, place->depth, place->held, place->leaf);
-	if (build.failed) {
-		compiled_undo_noted(&compiled->store);
+	return radix_top_under(change->routes, &at);
+}
+
+/* One store, that leads to the cell or to a copy of its node with it. False: no room. */
+static bool put_cell(const struct change *change, const struct place *place, uint64_t cell)
+{
+	struct compiled_node node = place->node;
+	uint32_t copy = 0;
+
+	if (needs_copy(&node, compiled_cell(&node, place->number), cell)) {
+		copy = copy_node(change->compiled, *place->above, &node);
+		if (!copy)
+			return false;
+	}
+	compiled_set_cell(&node, place->number, cell);
+	if (copy)
+		lead_to_copy(change, place->above, copy);
+	return true;
+}
+
+/* All below the place anew. */
+static int rebuild(struct change *change, const struct place *place)
+{
+	struct compiled_store *store = &change->compiled->store;
+	uint32_t old = *compiled_entry(&place->node, place->number);
+	struct radix_node *top = top_at(change, place);
+	uint64_t cell;
+
+	compiled_plan(top, change->build.value);
+	compiled_note(store);
+	cell = change->is_root ? compiled_build_root(&change->build, top)
+			       : compiled_build(&change->build, top, &place->arrival, place->cover);
+	if (change->build.failed || !put_cell(change, place, cell)) {
+		change->build.failed = false;
+		compiled_undo_noted(store);
 		return -ENOSPC;
 	}
-	compiled_keep_noted(&compiled->store);
-	publish_entry(place->entry, entry);
-	*change->gone = old & SIXLANE_FIB_NODE ? old : 0;
+	compiled_keep_noted(store);
+	change->gone->tree = old & SIXLANE_FIB_NODE ? old : 0;
 	return 0;
 }
 
 /* The same, though the shape might do as it is: only if there is room at hand. */
-static int improve(const struct change *change, const struct place *place)
+static int improve(struct change *change, const struct place *place)
 {
 	struct compiled_store *store = &change->compiled->store;
 	int err;
@@ -207,12 +305,17 @@ static uint32_t count_levels(const struct change *change, uint32_t entry)
 
 	for (; entry & SIXLANE_FIB_NODE && depth < change->dst->len; n++) {
 		struct compiled_node node = compiled_open(&change->compiled->store, entry);
+		uint64_t cell;
 
 		if (compiled_slice(change->addr, depth, node.skip) != node.key)
 			break;
 		depth += node.skip;
-		entry = node.cells[compiled_slice(change->addr, depth, node.stride)];
+		cell = compiled_cell(&node, compiled_slice(change->addr, depth, node.stride));
 		depth += node.stride;
+		if (!sixlane_fib_passes(cell, compiled_slice(change->addr, depth, 32) << 32))
+			break;
+		depth += sixlane_fib_checked(cell);
+		entry = sixlane_fib_entry(cell);
 	}
 	return n;
 }
@@ -228,72 +331,129 @@ static uint32_t choose_few(const struct change *change, uint32_t root)
 
 static bool is_small(const struct change *change, const struct place *place, uint32_t few)
 {
-	struct prefix at = { .addr = change->dst->addr, .len = (uint8_t)place->depth };
 	uint32_t left = few;
 
-	prefix_mask(&at);
-	return are_few(radix_top_under(change->routes, &at), &left);
+	return are_few(top_at(change, place), &left);
 }
 
-/* Where the prefix is, as seen from a node. */
-enum where { ABOVE_CELLS, AMONG_CELLS, BELOW_CELLS };
+/* --- the way down ----------------------------------------------------------------------------- */
 
-static enum where find_in(const struct change *change, const struct place *place,
-			  const struct compiled_node *node)
+/* The one of the cells that the prefix is below. */
+static struct place place_in(const struct change *change, const struct cells *cells)
 {
-	uint32_t begin = place->depth + node->skip;
+	const struct compiled_node *node = &cells->node;
+	struct place place = {
+		.node = *node,
+		.above = cells->above,
+		.number = compiled_slice(change->addr, cells->begin, node->stride),
+		.arrival = { cells->begin + node->stride, cells->held, node->is_wide, *node->best },
+	};
+	uint64_t cell = compiled_cell(node, place.number);
 
-	if (change->dst->len < begin ||
-	    compiled_slice(change->addr, place->depth, node->skip) != node->key)
-		return ABOVE_CELLS;
-	return change->dst->len <= begin + node->stride ? AMONG_CELLS : BELOW_CELLS;
+	place.cover = sixlane_fib_entry(cell);
+	if (sixlane_fib_checked(cell))
+		place.cover = *node->best;
+	else if (place.cover & SIXLANE_FIB_NODE)
+		place.cover = *compiled_open(&change->compiled->store, place.cover).best;
+	return place;
+}
+
+/* What is to be done at a place. */
+enum step { REBUILD, SET_CELLS, SET_BEST, DESCEND };
+
+/* cells: those that the place leads to, if they are to be set or descended to. */
+static enum step look_at(const struct change *change, const struct place *place,
+			 struct cells *cells)
+{
+	struct compiled_node node;
+	uint64_t cell = compiled_cell(&place->node, place->number);
+	uint32_t depth = place->arrival.depth, len = change->dst->len;
+	uint32_t checked = sixlane_fib_checked(cell);
+
+	if (!sixlane_fib_passes(cell, compiled_slice(change->addr, depth, 32) << 32))
+		return REBUILD;
+	depth += checked;
+	if (checked && len == depth)
+		return SET_BEST;
+	if (!(cell & SIXLANE_FIB_NODE))
+		return REBUILD;
+	node = compiled_open(&change->compiled->store, sixlane_fib_entry(cell));
+	*cells = (struct cells){
+		.node = node,
+		.above = compiled_entry(&place->node, place->number),
+		.begin = depth + node.skip,
+		.held = node.held ?: place->arrival.held,
+		.shortest = depth + (node.skip ?: 1),
+	};
+	if (len < cells->begin || compiled_slice(change->addr, depth, node.skip) != node.key)
+		return REBUILD;
+	return len <= cells->begin + node.stride ? SET_CELLS : DESCEND;
+}
+
+static bool is_leaf(const struct place *place)
+{
+	uint64_t cell = compiled_cell(&place->node, place->number);
+
+	return !(cell & SIXLANE_FIB_NODE) && !sixlane_fib_checked(cell);
+}
+
+/* 0 or -errno: it is done; 1: it is to be done from the place that is there then. */
+static int change_from(struct change *change, struct place *place, uint32_t few)
+{
+	struct compiled_store *store = &change->compiled->store;
+	uint32_t *entry = compiled_entry(&place->node, place->number);
+	struct cells cells;
+
+	/* As far up as that is cheap, so that no chain grows node by node. */
+	if (few && !is_leaf(place) && is_small(change, place, few) && !improve(change, place))
+		return 0;
+	switch (look_at(change, place, &cells)) {
+	case SET_BEST:
+		set_inherited(change->compiled, entry, new_value(change) ?: place->cover);
+		return 0;
+	case SET_CELLS:
+		return set_cells(change, &cells);
+	case DESCEND:
+		store->preferred = sixlane_fib_chunk_of(*entry);
+		*place = place_in(change, &cells);
+		change->is_root = false;
+		return 1;
+	default:
+		return rebuild(change, place);
+	}
 }
 
 int compiled_change_in(struct compiled *compiled, uint32_t *root, const struct radix *routes,
 		       compiled_value_fn value, const struct prefix *dst, bool same_prefixes,
-		       uint32_t *gone)
+		       struct compiled_gone *gone)
 {
 	struct change change = {
-		compiled, routes, value, dst, compiled_addr(&dst->addr), true, gone
+		.compiled = compiled,
+		.routes = routes,
+		.dst = dst,
+		.addr = compiled_addr(&dst->addr),
+		.is_root = true,
+		.gone = gone,
+		.build = { .store = &compiled->store, .value = value },
 	};
-	struct place place = { .entry = root, .held = COMPILED_HELD };
-	struct compiled_node node;
-	struct cells cells;
-	uint32_t few;
+	uint32_t none = 0, few;
+	struct place place = {
+		.node = { .cells = root, .best = &none },
+		.above = root,
+		.arrival = { .held = COMPILED_HELD },
+		.cover = *compiled_open(&compiled->store, *root).best,
+	};
+	int ret;
 
-	*gone = 0;
+	*gone = (struct compiled_gone){ 0 };
 	compiled->store.preferred = sixlane_fib_chunk_of(*root);
 	if (!dst->len) {
-		set_inherited(compiled, root,
-			      routes->root && !routes->root->prefix.len
-				      ? value_of(&change, routes->root)
-				      : 0);
+		set_inherited(compiled, root, new_value(&change));
 		return 0;
 	}
 	few = same_prefixes ? 0 : choose_few(&change, *root);
-	while (*place.entry & SIXLANE_FIB_NODE) {
-		node = compiled_open(&compiled->store, *place.entry);
-		place.leaf = *node.best;
-		/* As far up as that is cheap, so that no chain grows node by node. */
-		if (few && is_small(&change, &place, few) && !improve(&change, &place))
-			return 0;
-		cells = (struct cells){ &node, place.depth + node.skip,
-					place.depth + (node.skip ?: 1) };
-		switch (find_in(&change, &place, &node)) {
-		case ABOVE_CELLS:
-			return rebuild(&change, &place);
-		case AMONG_CELLS:
-			set_cells(&change, &cells);
-			return 0;
-		default:
-			compiled->store.preferred = sixlane_fib_chunk_of(*place.entry);
-			place.depth = cells.begin + node.stride;
-			place.held = node.held ?: place.held;
-			place.entry =
-				&node.cells[compiled_slice(change.addr, cells.begin, node.stride)];
-			place.leaf = *place.entry;
-			change.is_root = false;
-		}
-	}
-	return rebuild(&change, &place);
+	do
+		ret = change_from(&change, &place, few);
+	while (ret > 0);
+	return ret;
 }

@@ -3,6 +3,7 @@
  * Reading the compiled FIB in user space, step by step as bpf/compiled.h does it.
  */
 #include <errno.h>
+#include <stddef.h>
 
 #include "compiled_internal.h"
 
@@ -11,6 +12,12 @@ static uint32_t load(const uint8_t *chunk, uint64_t offset)
 {
 	offset &= SIXLANE_FIB_CHUNK_BYTES - sizeof(uint32_t);
 	return __atomic_load_n((const uint32_t *)(chunk + offset), __ATOMIC_ACQUIRE);
+}
+
+static uint64_t load_wide(const uint8_t *chunk, uint64_t offset)
+{
+	offset &= SIXLANE_FIB_CHUNK_BYTES - sizeof(uint64_t);
+	return __atomic_load_n((const uint64_t *)(chunk + offset), __ATOMIC_ACQUIRE);
 }
 
 static int find(const struct compiled_view *view, uint32_t entry, compiled_bits addr,
@@ -30,8 +37,23 @@ static int find(const struct compiled_view *view, uint32_t entry, compiled_bits 
 		}
 		if (!chunk)
 			return -ENODATA;
+		if (skip == SIXLANE_FIB_SKIP_WIDE) {
+			uint64_t cell =
+				load_wide(chunk, at + sizeof(struct sixlane_fib_header) +
+							 8 * sixlane_fib_bits(bits, stride));
+
+			bits <<= stride;
+			if (!sixlane_fib_passes(cell, bits)) {
+				*value =
+					load(chunk, at + offsetof(struct sixlane_fib_header, best));
+				return 0;
+			}
+			entry = sixlane_fib_entry(cell);
+			bits <<= sixlane_fib_checked(cell);
+			continue;
+		}
 		key = load(chunk, at);
-		best = load(chunk, at + 4);
+		best = load(chunk, at + offsetof(struct sixlane_fib_header, best));
 		at += sizeof(struct sixlane_fib_header);
 		if (skip == SIXLANE_FIB_SKIP_LONG) {
 			key |= (uint64_t)best << 32;

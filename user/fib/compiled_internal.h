@@ -78,7 +78,8 @@ struct compiled_node {
 	uint32_t skip, stride;
 	uint64_t key;
 	uint32_t *best;
-	uint32_t *cells; /* [1 << stride] */
+	bool is_wide;
+	void *cells; /* [1 << stride] of uint32_t, of a wide one of uint64_t */
 	uint32_t n_units;
 	uint32_t held; /* from here on bits up to this one are; 0: as before */
 };
@@ -89,7 +90,7 @@ struct compiled_node {
 /* The skip as it stands in an entry, if the header does not have to be a long one anyway. */
 static inline uint32_t compiled_skip_code(uint32_t skip)
 {
-	return skip < SIXLANE_FIB_SKIP_LONG ? skip : SIXLANE_FIB_SKIP_LONG;
+	return skip < SIXLANE_FIB_SKIP_WIDE ? skip : SIXLANE_FIB_SKIP_LONG;
 }
 
 static inline uint32_t compiled_header_bytes(uint32_t skip_code)
@@ -100,7 +101,8 @@ static inline uint32_t compiled_header_bytes(uint32_t skip_code)
 
 static inline uint32_t compiled_units(uint32_t skip_code, uint32_t stride)
 {
-	uint32_t bytes = compiled_header_bytes(skip_code) + ((uint32_t)sizeof(uint32_t) << stride);
+	uint32_t cell = skip_code == SIXLANE_FIB_SKIP_WIDE ? sizeof(uint64_t) : sizeof(uint32_t);
+	uint32_t bytes = compiled_header_bytes(skip_code) + (cell << stride);
 
 	return (bytes + SIXLANE_FIB_UNIT_BYTES - 1) / SIXLANE_FIB_UNIT_BYTES;
 }
@@ -112,10 +114,11 @@ static inline struct compiled_node compiled_open(const struct compiled_store *st
 	struct sixlane_fib_long_header *long_header = (void *)at;
 	uint32_t code = sixlane_fib_skip(entry);
 	struct compiled_node node = {
-		.skip = code,
+		.skip = code == SIXLANE_FIB_SKIP_WIDE ? 0 : code,
 		.stride = sixlane_fib_stride(entry),
 		.key = header->key,
 		.best = &header->best,
+		.is_wide = code == SIXLANE_FIB_SKIP_WIDE,
 	};
 	uint64_t word;
 
@@ -129,6 +132,38 @@ static inline struct compiled_node compiled_open(const struct compiled_store *st
 	node.cells = (void *)(at + compiled_header_bytes(code));
 	node.n_units = compiled_units(code, node.stride);
 	return node;
+}
+
+/* A cell as a wide one: those of other nodes check nothing. */
+static inline uint64_t compiled_cell(const struct compiled_node *node, uint64_t i)
+{
+	return node->is_wide ? ((const uint64_t *)node->cells)[i]
+			     : ((const uint32_t *)node->cells)[i];
+}
+
+/* Its entry alone. */
+static inline uint32_t *compiled_entry(const struct compiled_node *node, uint64_t i)
+{
+	uint32_t *words = node->cells;
+
+	if (!node->is_wide)
+		return &words[i];
+	return &words[2 * i + (__BYTE_ORDER == __BIG_ENDIAN)];
+}
+
+/* By one store that readers may see at once. A cell that checks bits is one of a wide node. */
+static inline void compiled_set_cell(const struct compiled_node *node, uint64_t i, uint64_t cell)
+{
+	if (node->is_wide)
+		__atomic_store_n((uint64_t *)node->cells + i, cell, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n((uint32_t *)node->cells + i, (uint32_t)cell, __ATOMIC_RELEASE);
+}
+
+/* An entry for addresses of which the next n bits, at most SIXLANE_FIB_CHECK_MAX, are key. */
+static inline uint64_t compiled_checking(uint32_t entry, uint64_t key, uint32_t n)
+{
+	return entry | (uint64_t)n << 32 | (n ? key << (64 - n) : 0);
 }
 
 /* n bits of an address from bit at on; n < 64, at + n may be over 128. */
@@ -156,6 +191,8 @@ void compiled_plan(struct radix_node *top, compiled_value_fn value);
 struct radix_node *compiled_vertex(struct radix_node *node);
 /* Bits to branch on at a vertex; above: the node is come to from above it, and skips bits. */
 uint32_t compiled_stride(const struct radix_node *vertex, bool above);
+/* The same of a wide node, which skips none; 0: it had better be another one. */
+uint32_t compiled_wide_stride(const struct radix_node *vertex);
 
 /* --- compiled_build.c ------------------------------------------------------------------------- */
 
@@ -165,18 +202,34 @@ struct compiled_build {
 	bool failed; /* no room */
 };
 
+/* What addresses come with to a cell. */
+struct compiled_arrival {
+	uint32_t depth; /* bits behind them */
+	uint32_t held;	/* bits up to which they have at hand */
+	bool is_wide;	/* the cell is a wide node's, of which best is the best */
+	uint32_t best;
+};
+
 /*
- * Nodes for all that is longer than depth at and below top (planned; NULL: nothing), for addresses
- * that come with depth bits behind them and those up to held at hand; best: what holds where
- * nothing longer does. Returns an entry. Nobody is led to it yet.
+ * A cell for all that is longer than depth at and below top (planned; NULL: nothing), and the nodes
+ * that it leads to; cover: what holds where nothing longer does. Nobody is led there yet.
  */
-uint32_t compiled_build(struct compiled_build *build, struct radix_node *top, uint32_t depth,
-			uint32_t held, uint32_t best);
+uint64_t compiled_build(struct compiled_build *build, struct radix_node *top,
+			const struct compiled_arrival *arrival, uint32_t cover);
+/* What a cell that checks bits leads to, for one that does not, around which cover holds. 0: no
+ * room. */
+uint32_t compiled_build_cover(struct compiled_build *build, uint64_t cell,
+			      const struct compiled_arrival *arrival, uint32_t cover);
 /* The same, but a node in any case, that readers may begin with. */
 uint32_t compiled_build_root(struct compiled_build *build, struct radix_node *top);
 
-/* Nobody is led there any more, nor to any below. */
-void compiled_give_all(struct compiled_store *store, uint32_t entry);
+/* What readers are not led to any more. Entries, or 0. */
+struct compiled_gone {
+	uint32_t tree; /* nor to any node below */
+	uint32_t node;
+};
+
+void compiled_give_gone(struct compiled_store *store, const struct compiled_gone *gone);
 
 /* --- compiled.c ------------------------------------------------------------------------------- */
 
@@ -203,11 +256,11 @@ struct compiled {
 
 /*
  * Bring the trie of nodes that begins at *root in line with routes at dst. same_prefixes: only a
- * value has changed. *gone: a node, or 0, for compiled_give_all() once readers are led to *root, if
- * that is another one now. 0 or -ENOSPC.
+ * value has changed. *gone is for compiled_give_gone() once readers are led to *root, if that is
+ * another one now. 0 or -ENOSPC.
  */
 int compiled_change_in(struct compiled *compiled, uint32_t *root, const struct radix *routes,
 		       compiled_value_fn value, const struct prefix *dst, bool same_prefixes,
-		       uint32_t *gone);
+		       struct compiled_gone *gone);
 
 #endif

@@ -27,6 +27,7 @@
 #define PLAN_ALONE 0x10u   /* … and come to from above, one that does not branch is cheaper */
 #define PLAN_PASS 0x20u	   /* no vertex, but something below it is */
 #define PLAN_NOTHING 0x40u /* nothing here or below is */
+#define PLAN_WIDE_SHIFT 8  /* the stride of a wide one, 0: no wide one is cheaper */
 
 #define STRIDES (SIXLANE_FIB_STRIDE_MAX + 1)
 
@@ -35,12 +36,13 @@ struct cost {
 	uint64_t node;		   /* of a node come to from above, and all below */
 	/* All below, if a node above ends n bits behind the vertex. [0]: and takes its value. */
 	uint64_t below[STRIDES];
-	uint64_t n; /* prefixes */
+	uint64_t below_wide[STRIDES]; /* the same if that is a wide one */
+	uint64_t n;		      /* prefixes */
 };
 
-static uint64_t node_cost(uint32_t stride, uint64_t n_prefixes)
+static uint64_t node_cost(uint32_t skip_code, uint32_t stride, uint64_t n_prefixes)
 {
-	return compiled_units(0, stride) * SIXLANE_FIB_UNIT_BYTES +
+	return compiled_units(skip_code, stride) * SIXLANE_FIB_UNIT_BYTES +
 	       COMPILED_VISIT_BYTES * n_prefixes;
 }
 
@@ -65,33 +67,68 @@ static uint64_t below_child(const struct radix_node *vertex, const struct cost *
 	return way > stride ? skipping_cost(child, way - stride) : child->below[stride - way];
 }
 
+/* Below a wide node, of which the best holds around the vertex: a cell can check what is between it
+ * and the child. */
+static uint64_t below_wide_child(const struct radix_node *vertex, const struct cost *child,
+				 uint32_t stride)
+{
+	uint32_t way;
+
+	if (!child->vertex)
+		return 0;
+	way = child->vertex->prefix.len - vertex->prefix.len;
+	if (way <= stride)
+		return child->below_wide[stride - way];
+	return way - stride <= SIXLANE_FIB_CHECK_MAX ? child->below[0]
+						     : skipping_cost(child, way - stride);
+}
+
+/* The stride of the cheapest node that begins at a vertex which branches, and what it costs. */
+struct choice {
+	uint32_t stride;
+	uint64_t cost;
+};
+
+static void consider(struct choice *choice, uint32_t stride, uint64_t cost)
+{
+	if (cost < choice->cost)
+		*choice = (struct choice){ stride, cost };
+}
+
 static void choose(struct radix_node *vertex, uint32_t value, const struct cost children[2],
 		   struct cost *out)
 {
 	bool branches = children[0].vertex && children[1].vertex;
-	uint64_t best = UINT64_MAX, alone;
-	uint32_t stride = 1;
+	struct choice node = { 1, UINT64_MAX }, wide = { 0, UINT64_MAX };
+	uint64_t alone;
 
 	out->vertex = vertex;
 	out->n = children[0].n + children[1].n + (value != 0);
 	for (uint32_t k = 1; k < STRIDES; k++) {
-		uint64_t cost;
-
-		out->below[k] =
+		uint64_t below =
 			below_child(vertex, &children[0], k) + below_child(vertex, &children[1], k);
-		cost = out->below[k] + node_cost(k, out->n);
-		if (cost < best && vertex->prefix.len + k <= 128) {
-			best = cost;
-			stride = k;
-		}
+		uint64_t below_wide = below_wide_child(vertex, &children[0], k) +
+				      below_wide_child(vertex, &children[1], k);
+
+		out->below[k] = below;
+		/* Its value is not the best of a node above. */
+		out->below_wide[k] = value ? below : below_wide;
+		if (vertex->prefix.len + k > 128)
+			continue;
+		consider(&node, k, below + node_cost(0, k, out->n));
+		consider(&wide, k, below_wide + node_cost(SIXLANE_FIB_SKIP_WIDE, k, out->n));
 	}
+	if (wide.cost >= node.cost)
+		wide = (struct choice){ 0, node.cost };
 	/* Children are longer by one bit at least: the node above leads to the one there is. */
-	out->below[0] = branches ? best
+	out->below[0] = branches ? wide.cost
 				 : below_child(vertex, &children[0], 0) +
 					   below_child(vertex, &children[1], 0);
-	alone = out->below[0] + node_cost(0, out->n);
-	out->node = value && alone <= best ? alone : best;
-	vertex->plan = (uint8_t)(stride | (value && alone <= best ? PLAN_ALONE : 0));
+	out->below_wide[0] = out->below[0];
+	alone = out->below[0] + node_cost(0, 0, out->n);
+	out->node = value && alone <= node.cost ? alone : node.cost;
+	vertex->plan = (uint16_t)(node.stride | wide.stride << PLAN_WIDE_SHIFT |
+				  (value && alone <= node.cost ? PLAN_ALONE : 0));
 }
 
 static void plan(struct radix_node *node, compiled_value_fn value_of, struct cost *out)
@@ -133,4 +170,9 @@ struct radix_node *compiled_vertex(struct radix_node *node)
 uint32_t compiled_stride(const struct radix_node *vertex, bool above)
 {
 	return above && vertex->plan & PLAN_ALONE ? 0 : vertex->plan & PLAN_STRIDE;
+}
+
+uint32_t compiled_wide_stride(const struct radix_node *vertex)
+{
+	return vertex->plan >> PLAN_WIDE_SHIFT;
 }

@@ -15,9 +15,9 @@
 struct radix_node {
 	struct radix_node *parent, *child[2];
 	struct prefix prefix;
-	bool glue;    /* a branching point without an entry, owned by the trie; set by the trie */
-	uint8_t plan; /* of the compiled FIB's builder, for what it is building; the trie's own is 0
-		       */
+	bool glue;     /* a branching point without an entry, owned by the trie; set by the trie */
+	uint16_t plan; /* of the compiled FIB's builder, for what it is building; the trie's own is
+			* 0 */
 };
 
 struct radix {
