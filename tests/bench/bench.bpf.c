@@ -13,7 +13,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include "../../bpf/sixlane.h"
+#include "../../user/bench/lookup.h"
 #include "bench.h"
 
 #define AF_INET6 10
@@ -70,14 +70,14 @@ int side_load(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data;
 	const struct bench_memory *at;
+	union sixlane_addr dst;
 	__u32 zero = 0, word;
-	__u64 hash;
 
 	if (data + HEADERS_BYTES > (void *)(long)ctx->data_end)
 		return XDP_ABORTED;
-	hash = *(__u64 *)(data + DST_OFFSET) ^ *(__u64 *)(data + DST_OFFSET + 8);
-	hash *= 0x9e3779b97f4a7c15ull;
-	word = ((hash >> 32) * config.load_bytes >> 32) / sizeof(at->words[0]);
+	dst.halves[0] = *(__u64 *)(data + DST_OFFSET);
+	dst.halves[1] = *(__u64 *)(data + DST_OFFSET + 8);
+	word = bench_offset(&dst, config.load_bytes) / sizeof(at->words[0]);
 	at = bpf_map_lookup_elem(&memory, &zero);
 	if (!at)
 		return XDP_ABORTED;

@@ -313,7 +313,7 @@ static int add_other_side(struct bench *bench, const struct options *options, si
 
 	if (!side_is_wanted(options, side.name))
 		return 0;
-	ret = side_load(options->others[number].file, options->pins, &side.object);
+	ret = side_open(options->others[number].file, options->pins, &side.object);
 	if (ret)
 		return ret;
 	side.prog_fd = side_prog_fd(side.object);

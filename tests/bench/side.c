@@ -89,7 +89,7 @@ static int load(struct bpf_object *object, const char *pins)
 	return ret;
 }
 
-int side_load(const char *file, const char *pins, struct bpf_object **out)
+int side_open(const char *file, const char *pins, struct bpf_object **out)
 {
 	struct bpf_object *object = bpf_object__open_file(file, NULL);
 	int ret;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* pins: directory of the daemon's maps. The object holds program and maps until it is closed. */
-int side_load(const char *file, const char *pins, struct bpf_object **out);
+int side_open(const char *file, const char *pins, struct bpf_object **out);
 
 /* One of the daemon's maps, for the caller to close. */
 int side_open_pin(const char *pins, const char *map);

@@ -28,19 +28,18 @@ BENCH_ENGINE(compiled, find)
 static __always_inline __u32 load_one(struct xdp_md *ctx, const struct bench_packet *packet,
 				      const union sixlane_addr *addr)
 {
-	__u64 hash = (addr->halves[0] ^ addr->halves[1]) * 0x9e3779b97f4a7c15ull;
 	const struct sixlane_meta *meta;
 	const __u8 *chunk;
-	__u32 key = 0;
+	__u32 key = 0, at;
 
 	(void)ctx;
 	(void)packet;
 	meta = bpf_map_lookup_elem(&sl_meta, &key);
 	if (!meta)
 		return 0;
-	hash = (hash >> 32) * READ_ONCE(meta->fib_used_bytes) >> 32;
-	chunk = compiled_chunk(hash / SIXLANE_FIB_CHUNK_BYTES % SIXLANE_FIB_CHUNKS);
+	at = bench_offset(addr, READ_ONCE(meta->fib_used_bytes));
+	chunk = compiled_chunk(at / SIXLANE_FIB_CHUNK_BYTES % SIXLANE_FIB_CHUNKS);
 	/* all addresses have a route, and so an answer */
-	return chunk ? compiled_load(chunk, hash & (SIXLANE_FIB_CHUNK_BYTES - 64)) | 1 : 0;
+	return chunk ? compiled_load(chunk, at & (SIXLANE_FIB_CHUNK_BYTES - 64)) | 1 : 0;
 }
 BENCH_ENGINE(load, load_one)

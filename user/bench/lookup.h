@@ -14,6 +14,14 @@
  * same for one. */
 #define BENCH_BATCH 64u
 
+/* Where in so many bytes of memory an address is to load from, if it is to be anywhere. */
+static inline __u32 bench_offset(const union sixlane_addr *addr, __u32 bytes)
+{
+	__u64 hash = (addr->halves[0] ^ addr->halves[1]) * 0x9e3779b97f4a7c15ull;
+
+	return (hash >> 32) * bytes >> 32;
+}
+
 /* An IPv4 address is the first word. Network order. */
 struct bench_addresses {
 	union sixlane_addr at[BENCH_ADDRESSES];
