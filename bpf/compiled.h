@@ -105,7 +105,7 @@ static __always_inline int compiled_step(struct compiled_way *way, __u64 high, _
 		return 1;
 	}
 	way->entry = next;
-	way->bits <<= skip + stride;
+	way->bits = way->bits << skip << stride;
 	return 0;
 }
 

@@ -301,6 +301,104 @@ static void test_churn_of_hosts(void **state)
 	churn(CWORLD_HOSTS, 200000, 200000);
 }
 
+/* --- prefixes that are alone behind the cells of a wide node ------------------------------------
+ */
+
+#define LONE_BITS 12u
+#define LONE_LEN 48u
+#define LONE_MORE 2000u
+
+static compiled_bits lone_addr(uint32_t i)
+{
+	return (compiled_bits)0x2001 << 112 | (compiled_bits)i << (112 - LONE_BITS) |
+	       (compiled_bits)1 << (128 - LONE_LEN);
+}
+
+static struct cworld_table *add_lone(void)
+{
+	struct cworld_table *table = add_main(CWORLD_ANY, (1u << LONE_BITS) + LONE_MORE + 32);
+
+	for (uint32_t i = 0; i < 1u << LONE_BITS; i++)
+		set(table, lone_addr(i), LONE_LEN, sixlane_route_value(1 + i % 7, LONE_LEN));
+	set(table, 0, 0, sixlane_route_value(9, 0));
+	set(table, (compiled_bits)0xfc << 120, 7, sixlane_route_value(9, 7));
+	assert_int_equal(cworld_build(&world), 0);
+	return table;
+}
+
+/* What covers them for a while leaves nothing behind. */
+static void test_covered_for_a_while(void **state)
+{
+	const compiled_bits addr = (compiled_bits)0x2001 << 112;
+	struct compiled_stats before, covered, after;
+	struct cworld_table *table = add_lone();
+	uint32_t grew = 0;
+
+	(void)state;
+	compiled_get_stats(world.compiled, &before);
+	for (uint8_t len = 17; len < 16 + LONE_BITS; len++) {
+		set(table, addr, len, sixlane_route_value(2, len));
+		compiled_get_stats(world.compiled, &covered);
+		cworld_check_all(&world);
+		set(table, addr, len, 0);
+		compiled_get_stats(world.compiled, &after);
+		cworld_check_all(&world);
+		cworld_audit(&world);
+		grew += covered.nodes > before.nodes;
+		assert_int_equal(after.nodes, before.nodes);
+		assert_int_equal(after.used_bytes, before.used_bytes);
+	}
+	assert_int_equal(after.replans, 0);
+	assert_true(grew);
+}
+
+/* Below them there are nodes that look at bits beyond those that a lookup begins with. */
+static void test_uncovered_above_more(void **state)
+{
+	const compiled_bits addr = (compiled_bits)0x2001 << 112;
+	struct cworld_table *table = add_main(CWORLD_ANY, 300);
+
+	(void)state;
+	for (uint32_t i = 0; i < 64; i++) {
+		compiled_bits alone = addr | (compiled_bits)i << 92 | (compiled_bits)1 << 68;
+
+		set(table, alone, 60, sixlane_route_value(1, 60));
+		for (uint32_t j = 0; j < 3; j++)
+			set(table, alone | (compiled_bits)(j + 1) << 58, 70,
+			    sixlane_route_value(2 + j, 70));
+	}
+	set(table, 0, 0, sixlane_route_value(9, 0));
+	set(table, (compiled_bits)0xfc << 120, 7, sixlane_route_value(9, 7));
+	for (uint8_t len = 31; len < 36; len++) {
+		set(table, addr, len, sixlane_route_value(8, len));
+		assert_int_equal(cworld_build(&world), 0);
+		set(table, addr, len, 0);
+		cworld_check_all(&world);
+		cworld_audit(&world);
+	}
+}
+
+/* A prefix beside one that was alone is a copy of the node: hardly one of 200 waits for readers. */
+static void test_beside_lone_ones(void **state)
+{
+	struct cworld_table *table = add_lone();
+	uint32_t changes = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < LONE_MORE; i++) {
+		compiled_bits addr = lone_addr(i) | (compiled_bits)1 << 84;
+
+		set(table, addr, LONE_LEN, sixlane_route_value(8, LONE_LEN));
+		set(table, addr, LONE_LEN, 0);
+		changes += 2;
+	}
+	cworld_check_all(&world);
+	cworld_audit(&world);
+	print_message("%llu grace periods, %u changes\n", (unsigned long long)world.graces,
+		      changes);
+	assert_true(world.graces && world.graces * 200 < changes);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
@@ -314,6 +412,9 @@ int main(void)
 		TEST(test_churn_of_real_lengths),
 		TEST(test_churn_of_dense),
 		TEST(test_churn_of_hosts),
+		TEST(test_covered_for_a_while),
+		TEST(test_uncovered_above_more),
+		TEST(test_beside_lone_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,11 +86,12 @@ static void set_inherited(struct compiled *compiled, uint32_t *entry, uint32_t v
 /*
  * A reader that has found what a wide cell checks to be otherwise goes on to the node's best, and
  * may be late: from then on, as long as it lives, the best has to be what holds for such addresses.
- * So where another cell ends that, it is one of a copy, to which readers come instead.
+ * So a cell that checks bits goes on to check the same, or another one is one of a copy, to which
+ * readers come instead.
  */
-static bool needs_copy(const struct compiled_node *node, uint64_t old, uint64_t cell)
+static bool needs_copy(uint64_t old, uint64_t cell)
 {
-	return sixlane_fib_checked(old) && old >> 32 != cell >> 32 && cell != *node->best;
+	return sixlane_fib_checked(old) && old >> 32 != cell >> 32;
 }
 
 /* Of the node to which the entry leads; 0: no room. *node becomes it. */
@@ -147,12 +148,38 @@ static void cover_cell(struct change *change, struct cells *cells, uint64_t numb
 	compiled_set_cell(&cells->node, number, covered);
 }
 
+/* The contrary: around what is alone the best of the node holds again. */
+static void uncover_cell(struct compiled *compiled, const struct cells *cells, uint64_t number)
+{
+	uint32_t entry = *compiled_entry(&cells->node, number), below;
+	struct compiled_node node;
+
+	if (!(entry & SIXLANE_FIB_NODE))
+		return;
+	node = compiled_open(&compiled->store, entry);
+	below = *compiled_entry(&node, 0);
+	if (node.stride || !node.skip || node.skip > SIXLANE_FIB_CHECK_MAX ||
+	    cells->begin + cells->node.stride + node.skip > cells->held)
+		return;
+	/* What is below may look at bits that only a long header brings. */
+	if (node.held && below & SIXLANE_FIB_NODE)
+		return;
+	compiled_set_cell(&cells->node, number, compiled_checking(below, node.key, node.skip));
+	compiled_give(&compiled->store, sixlane_fib_unit(entry), node.n_units);
+}
+
 static void set_cell(struct change *change, struct cells *cells, uint64_t number, uint32_t value)
 {
-	if (!sixlane_fib_checked(compiled_cell(&cells->node, number)))
-		set_inherited(change->compiled, compiled_entry(&cells->node, number), value);
-	else if (value != *cells->node.best)
+	struct compiled *compiled = change->compiled;
+	bool is_best = value == *cells->node.best;
+
+	if (!sixlane_fib_checked(compiled_cell(&cells->node, number))) {
+		set_inherited(compiled, compiled_entry(&cells->node, number), value);
+		if (is_best && cells->node.is_wide)
+			uncover_cell(compiled, cells, number);
+	} else if (!is_best) {
 		cover_cell(change, cells, number, value);
+	}
 }
 
 /* Of what covers the prefix and is among the same cells the longest that has a value; or what came
@@ -240,9 +267,13 @@ static struct radix_node *top_at(const struct change *change, const struct place
 static bool put_cell(const struct change *change, const struct place *place, uint64_t cell)
 {
 	struct compiled_node node = place->node;
+	uint64_t old = compiled_cell(&node, place->number);
 	uint32_t copy = 0;
 
-	if (needs_copy(&node, compiled_cell(&node, place->number), cell)) {
+	/* Whatever it checks, the best holds. */
+	if (sixlane_fib_checked(old) && cell == *node.best)
+		cell |= old >> 32 << 32;
+	if (needs_copy(old, cell)) {
 		copy = copy_node(change->compiled, *place->above, &node);
 		if (!copy)
 			return false;

@@ -13,8 +13,9 @@
 
 #include "compiled_internal.h"
 
-/* So much may wait before readers are waited for, which takes some milliseconds. */
-#define WAITING_UNITS_MAX 65536u
+/* So much may wait before readers are waited for, which takes some milliseconds: copies of 256 of
+ * the largest nodes that are copied. */
+#define WAITING_UNITS_MAX 262144u
 
 #define LINE_UNITS (64u / SIXLANE_FIB_UNIT_BYTES)
 

@@ -30,6 +30,8 @@
 #define PLAN_WIDE_SHIFT 8  /* the stride of a wide one, 0: no wide one is cheaper */
 
 #define STRIDES (SIXLANE_FIB_STRIDE_MAX + 1)
+/* Of wide nodes, which changes copy. */
+#define WIDE_STRIDE_MAX 11u
 
 struct cost {
 	struct radix_node *vertex; /* that this is about, NULL: nothing */
@@ -116,7 +118,9 @@ static void choose(struct radix_node *vertex, uint32_t value, const struct cost 
 		if (vertex->prefix.len + k > 128)
 			continue;
 		consider(&node, k, below + node_cost(0, k, out->n));
-		consider(&wide, k, below_wide + node_cost(SIXLANE_FIB_SKIP_WIDE, k, out->n));
+		if (k <= WIDE_STRIDE_MAX)
+			consider(&wide, k,
+				 below_wide + node_cost(SIXLANE_FIB_SKIP_WIDE, k, out->n));
 	}
 	if (wide.cost >= node.cost)
 		wide = (struct choice){ 0, node.cost };
