@@ -15,7 +15,7 @@
 
 /* So much may wait before readers are waited for, which takes some milliseconds: copies of 256 of
  * the largest nodes that are copied. */
-#define WAITING_UNITS_MAX 262144u
+#define WAITING_UNITS_MAX 131072u
 
 #define LINE_UNITS (64u / SIXLANE_FIB_UNIT_BYTES)
 

@@ -31,7 +31,7 @@
 
 #define STRIDES (SIXLANE_FIB_STRIDE_MAX + 1)
 /* Of wide nodes, which changes copy. */
-#define WIDE_STRIDE_MAX 11u
+#define WIDE_STRIDE_MAX 10u
 
 struct cost {
 	struct radix_node *vertex; /* that this is about, NULL: nothing */
