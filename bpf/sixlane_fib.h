@@ -46,7 +46,7 @@
 #define SIXLANE_FIB_SKIP_LONG 15u
 /* In an entry: the node is a wide one, and skips nothing. */
 #define SIXLANE_FIB_SKIP_WIDE 14u
-/* With the stride less than 64, by which a word can be shifted. */
+/* With the stride no more than a lookup holds. */
 #define SIXLANE_FIB_SKIP_MAX 48u
 /* Bits that a wide cell checks at most. */
 #define SIXLANE_FIB_CHECK_MAX 27u
@@ -57,7 +57,7 @@ _Static_assert(SIXLANE_FIB_CHECK_MAX + 5 <= 32, "in a word, and how many they ar
 _Static_assert(SIXLANE_FIB_UNIT_MASK + 1 == SIXLANE_FIB_UNITS << SIXLANE_FIB_UNIT_SHIFT &&
 		       SIXLANE_FIB_UNIT_BYTES == 1 << SIXLANE_FIB_UNIT_SHIFT,
 	       "an entry names any unit");
-_Static_assert(SIXLANE_FIB_SKIP_MAX + SIXLANE_FIB_STRIDE_MAX < 64, "one shift");
+_Static_assert(SIXLANE_FIB_SKIP_MAX + SIXLANE_FIB_STRIDE_MAX <= 64, "all at hand");
 
 /* The cells are right behind it. A node that does not branch fits into one unit. */
 struct sixlane_fib_header {

@@ -4,7 +4,8 @@
  * the prefix among its cells, where every place that holds what the prefix says is right for its
  * addresses before and after its own store; or the lowest entry below which nodes come, go, or
  * are too few bits apart: then all below it is built anew, beside what is there, and the entry
- * leads to it by one store.
+ * leads to it by one store. Where a wide cell is to check other bits than it does, its node is
+ * copied first.
  */
 #include <errno.h>
 #include <string.h>
@@ -227,12 +228,10 @@ static void set_around(struct change *change, struct cells *cells, const struct 
 		set_cell(change, cells, at, value);
 }
 
-/* The value that the prefix has, 0: none. */
-static uint32_t new_value(const struct change *change)
+/* The value that the prefix has, 0: none. top: the topmost node that it covers. */
+static uint32_t new_value(const struct change *change, const struct radix_node *top)
 {
-	const struct radix_node *node = radix_top_under(change->routes, change->dst);
-
-	return node && node->prefix.len == change->dst->len ? value_of(change, node) : 0;
+	return top && top->prefix.len == change->dst->len ? value_of(change, top) : 0;
 }
 
 /* The prefix is among these cells. 0 or -ENOSPC. */
@@ -245,7 +244,7 @@ static int set_cells(struct change *change, struct cells *cells)
 	bool here = node && node->prefix.len == change->dst->len;
 
 	set_around(change, cells, here ? node : &above, first, n,
-		   new_value(change) ?: covering_value(change, cells));
+		   new_value(change, node) ?: covering_value(change, cells));
 	if (change->build.failed)
 		return -ENOSPC;
 	if (cells->copy)
@@ -433,6 +432,7 @@ static int change_from(struct change *change, struct place *place, uint32_t few)
 {
 	struct compiled_store *store = &change->compiled->store;
 	uint32_t *entry = compiled_entry(&place->node, place->number);
+	const struct radix_node *top;
 	struct cells cells;
 
 	/* As far up as that is cheap, so that no chain grows node by node. */
@@ -440,7 +440,8 @@ static int change_from(struct change *change, struct place *place, uint32_t few)
 		return 0;
 	switch (look_at(change, place, &cells)) {
 	case SET_BEST:
-		set_inherited(change->compiled, entry, new_value(change) ?: place->cover);
+		top = radix_top_under(change->routes, change->dst);
+		set_inherited(change->compiled, entry, new_value(change, top) ?: place->cover);
 		return 0;
 	case SET_CELLS:
 		return set_cells(change, &cells);
@@ -479,7 +480,7 @@ int compiled_change_in(struct compiled *compiled, uint32_t *root, const struct r
 	*gone = (struct compiled_gone){ 0 };
 	compiled->store.preferred = sixlane_fib_chunk_of(*root);
 	if (!dst->len) {
-		set_inherited(compiled, root, new_value(&change));
+		set_inherited(compiled, root, new_value(&change, routes->root));
 		return 0;
 	}
 	few = same_prefixes ? 0 : choose_few(&change, *root);

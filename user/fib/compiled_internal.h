@@ -216,12 +216,12 @@ struct compiled_arrival {
  */
 uint64_t compiled_build(struct compiled_build *build, struct radix_node *top,
 			const struct compiled_arrival *arrival, uint32_t cover);
-/* What a cell that checks bits leads to, for one that does not, around which cover holds. 0: no
- * room. */
-uint32_t compiled_build_cover(struct compiled_build *build, uint64_t cell,
-			      const struct compiled_arrival *arrival, uint32_t cover);
 /* The same, but a node in any case, that readers may begin with. */
 uint32_t compiled_build_root(struct compiled_build *build, struct radix_node *top);
+/* A node that leads to what a cell that checks bits leads to, and around which cover holds, for a
+ * cell that checks none. 0: no room. */
+uint32_t compiled_build_cover(struct compiled_build *build, uint64_t cell,
+			      const struct compiled_arrival *arrival, uint32_t cover);
 
 /* What readers are not led to any more. Entries, or 0. */
 struct compiled_gone {

@@ -36,10 +36,10 @@
 struct cost {
 	struct radix_node *vertex; /* that this is about, NULL: nothing */
 	uint64_t node;		   /* of a node come to from above, and all below */
-	/* All below, if a node above ends n bits behind the vertex. [0]: and takes its value. */
-	uint64_t below[STRIDES];
-	uint64_t below_wide[STRIDES]; /* the same if that is a wide one */
-	uint64_t n;		      /* prefixes */
+	/* All below, if a node above, plain or wide, ends n bits behind the vertex. [0]: and takes
+	 * its value. */
+	uint64_t below[2][STRIDES];
+	uint64_t n; /* prefixes */
 };
 
 static uint64_t node_cost(uint32_t skip_code, uint32_t stride, uint64_t n_prefixes)
@@ -58,21 +58,10 @@ static uint64_t skipping_cost(const struct cost *child, uint32_t skip)
 					 compiled_units(0, stride));
 }
 
-static uint64_t below_child(const struct radix_node *vertex, const struct cost *child,
-			    uint32_t stride)
-{
-	uint32_t way;
-
-	if (!child->vertex)
-		return 0;
-	way = child->vertex->prefix.len - vertex->prefix.len;
-	return way > stride ? skipping_cost(child, way - stride) : child->below[stride - way];
-}
-
-/* Below a wide node, of which the best holds around the vertex: a cell can check what is between it
+/* A cell of a wide node, of which the best holds around the vertex, can check what is between it
  * and the child. */
-static uint64_t below_wide_child(const struct radix_node *vertex, const struct cost *child,
-				 uint32_t stride)
+static uint64_t below_child(const struct radix_node *vertex, const struct cost *child,
+			    uint32_t stride, bool is_wide)
 {
 	uint32_t way;
 
@@ -80,9 +69,17 @@ static uint64_t below_wide_child(const struct radix_node *vertex, const struct c
 		return 0;
 	way = child->vertex->prefix.len - vertex->prefix.len;
 	if (way <= stride)
-		return child->below_wide[stride - way];
-	return way - stride <= SIXLANE_FIB_CHECK_MAX ? child->below[0]
-						     : skipping_cost(child, way - stride);
+		return child->below[is_wide][stride - way];
+	if (is_wide && way - stride <= SIXLANE_FIB_CHECK_MAX)
+		return child->below[is_wide][0];
+	return skipping_cost(child, way - stride);
+}
+
+static uint64_t below_children(const struct radix_node *vertex, const struct cost children[2],
+			       uint32_t stride, bool is_wide)
+{
+	return below_child(vertex, &children[0], stride, is_wide) +
+	       below_child(vertex, &children[1], stride, is_wide);
 }
 
 /* The stride of the cheapest node that begins at a vertex which branches, and what it costs. */
@@ -107,14 +104,12 @@ static void choose(struct radix_node *vertex, uint32_t value, const struct cost 
 	out->vertex = vertex;
 	out->n = children[0].n + children[1].n + (value != 0);
 	for (uint32_t k = 1; k < STRIDES; k++) {
-		uint64_t below =
-			below_child(vertex, &children[0], k) + below_child(vertex, &children[1], k);
-		uint64_t below_wide = below_wide_child(vertex, &children[0], k) +
-				      below_wide_child(vertex, &children[1], k);
+		uint64_t below = below_children(vertex, children, k, false);
+		uint64_t below_wide = below_children(vertex, children, k, true);
 
-		out->below[k] = below;
+		out->below[false][k] = below;
 		/* Its value is not the best of a node above. */
-		out->below_wide[k] = value ? below : below_wide;
+		out->below[true][k] = value ? below : below_wide;
 		if (vertex->prefix.len + k > 128)
 			continue;
 		consider(&node, k, below + node_cost(0, k, out->n));
@@ -125,11 +120,9 @@ static void choose(struct radix_node *vertex, uint32_t value, const struct cost 
 	if (wide.cost >= node.cost)
 		wide = (struct choice){ 0, node.cost };
 	/* Children are longer by one bit at least: the node above leads to the one there is. */
-	out->below[0] = branches ? wide.cost
-				 : below_child(vertex, &children[0], 0) +
-					   below_child(vertex, &children[1], 0);
-	out->below_wide[0] = out->below[0];
-	alone = out->below[0] + node_cost(0, 0, out->n);
+	out->below[false][0] = branches ? wide.cost : below_children(vertex, children, 0, false);
+	out->below[true][0] = out->below[false][0];
+	alone = out->below[false][0] + node_cost(0, 0, out->n);
 	out->node = value && alone <= node.cost ? alone : node.cost;
 	vertex->plan = (uint16_t)(node.stride | wide.stride << PLAN_WIDE_SHIFT |
 				  (value && alone <= node.cost ? PLAN_ALONE : 0));
