@@ -17,6 +17,8 @@ SHAPES = ("dense-48", "dense-48-4", "dense-48-16", "hosts-108", "nested-1000")
 OURS = ("compiled", "trie")
 WRITER = 10_000  # changes a second
 DPDK = ("dpdk-fib6", "dpdk-lpm6")
+# Rounds for one of others, where sides differ by less than the same side from round to round.
+CLOSE = 20
 
 
 def words(option, values):
@@ -24,28 +26,32 @@ def words(option, values):
 
 
 def commands(full_view):
-    """Arguments of `sixlane bench lookup`, one list a run."""
+    """Arguments of `sixlane bench lookup`, one list a run; and how many rounds for one."""
     full, independent = ["--file", full_view], ["--mode", "independent"]
     return {
-        "the full view": full + words("--engine", OURS + ("load", "kernel6", "kernel4") + DPDK),
-        "the full view, on several CPUs": [
-            *full, *independent, *words("--engine", OURS), "--threads", "1", "--threads", "2",
-        ],  # fmt: skip
-        "tables of IPv4's sizes": [
+        "the full view": (1, full + words("--engine", OURS + ("load", "kernel6", "kernel4"))),
+        "the full view, beside DPDK": (
+            CLOSE, full + words("--engine", OURS[:1] + DPDK),
+        ),
+        "on several CPUs": (CLOSE, [
+            *full, *words("--table", ("1k",)), *independent, *words("--engine", OURS[:1]),
+            *words("--threads", (1, 2)),
+        ]),
+        "tables of IPv4's sizes": (1, [
             *words("--table", SIZES), *independent, *words("--engine", ("compiled", "kernel4")),
-        ],  # fmt: skip
-        "the full view, beside changes": [
-            *full, *independent, *words("--engine", ("compiled",)), "--writer", WRITER,
-        ],  # fmt: skip
-        "a thousand and a million routes": [
+        ]),
+        "the full view, beside changes": (CLOSE, [
+            *full, *independent, *words("--engine", OURS[:1]), "--writer", WRITER,
+        ]),
+        "a thousand and a million routes": (1, [
             *words("--table", ("1k", "1m")), *words("--engine", ("compiled", "load") + DPDK[:1]),
-        ],  # fmt: skip
-        **{shape: ["--table", shape, *words("--engine", OURS + DPDK)] for shape in SHAPES},
+        ]),
+        **{shape: (1, ["--table", shape, *words("--engine", OURS + DPDK)]) for shape in SHAPES},
     }  # fmt: skip
 
 
-def rows_of(what, arguments, options):
-    argv = [lab.SIXLANE, "-j", "bench", "lookup", *arguments, "--rounds", options.rounds,
+def rows_of(what, rounds, arguments, options):
+    argv = [lab.SIXLANE, "-j", "bench", "lookup", *arguments, "--rounds", rounds * options.rounds,
             "--seed", options.seeds[0]]  # fmt: skip
     with Progress("lookups: " + what), subprocess.Popen(
         [str(word) for word in argv], stdout=subprocess.PIPE, text=True
@@ -61,8 +67,8 @@ def bench_lookup(results, options):
         path = os.path.join(tmp, "full-view.txt")
         with open(path, "w", encoding="ascii") as file:
             file.writelines(prefix + "\n" for prefix in fl.full_view())
-        for what, arguments in commands(path).items():
+        for what, (rounds, arguments) in commands(path).items():
             if {"--threads", "--writer"} & set(arguments) and os.cpu_count() < 2:
                 continue
-            for row in rows_of(what, arguments, options):
+            for row in rows_of(what, rounds, arguments, options):
                 results.add_row(row)

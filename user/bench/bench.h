@@ -40,6 +40,9 @@ int bench_table_file(const char *path, uint64_t seed, struct bench_table *out);
 /* So many IPv4 routes, of lengths as the Internet has them; addresses are the first 32 bits. */
 int bench_table_ipv4(size_t n, uint64_t seed, struct bench_table *out);
 void bench_table_free(struct bench_table *table);
+/* Another list of such addresses each; that of number 0 is the table's. */
+void bench_table_addresses(const struct bench_table *table, uint32_t list,
+			   struct bench_addresses *out);
 
 /* The next number of a sequence that the seed determines (SplitMix64). */
 uint64_t bench_random(uint64_t *seed);
@@ -66,6 +69,7 @@ struct bench_side {
 	const struct bench_engine *engine;
 	const struct bench_table *table;
 	struct bench_table own_table; /* of an engine that cannot take the other */
+	unsigned int threads;	      /* that look up at once, at most */
 	void *state;		      /* the engine's */
 	uint64_t insert_ns;	      /* the time to fill it with all routes */
 	uint64_t bytes;		      /* that it takes for them; 0: not known */

@@ -77,12 +77,17 @@ static void leave_out_maps(struct bench_bpf *bpf)
 	}
 }
 
-static int put_addresses(const struct bench_bpf *bpf, const struct bench_table *table)
+/* The first list is the one to which the answers are known. */
+static int put_addresses(const struct bench_bpf *bpf, const struct bench_side *side)
 {
-	uint32_t key = 0;
+	_cleanup_free_ struct bench_addresses *list = malloc(sizeof(*list));
+	int fd = bpf_map__fd(bench_bpf_map(bpf, "addresses")), ret = list ? 0 : -ENOMEM;
 
-	return bpf_map_update_elem(bpf_map__fd(bench_bpf_map(bpf, "addresses")), &key,
-				   table->addresses, BPF_ANY);
+	for (uint32_t key = 0; key < side->threads && !ret; key++) {
+		bench_table_addresses(side->table, key, list);
+		ret = bpf_map_update_elem(fd, &key, list, BPF_ANY);
+	}
+	return ret;
 }
 
 static int load(struct bench_side *side, struct bench_bpf *bpf,
@@ -100,7 +105,9 @@ static int load(struct bench_side *side, struct bench_bpf *bpf,
 	ret = engine->prepare ? engine->prepare(side, bpf) : 0;
 	if (ret)
 		return ret;
-	ret = bpf_object__load(bpf->object) ?: put_addresses(bpf, side->table);
+	ret = bpf_map__set_max_entries(bench_bpf_map(bpf, "addresses"), side->threads)
+		      ?: bpf_object__load(bpf->object)
+		      ?: put_addresses(bpf, side);
 	if (ret)
 		return bench_fail(ret, "%s: cannot load its programs (root is needed)", path);
 	for (int mode = 0; mode < BENCH_N_MODES; mode++) {

@@ -61,6 +61,15 @@ static void close_side(struct bench_side *side)
 	free(side->change_ns);
 }
 
+static unsigned int most_threads(const struct bench_lookup *lookup)
+{
+	unsigned int most = 1;
+
+	for (size_t t = 0; t < lookup->n_threads; t++)
+		most = lookup->threads[t] > most ? lookup->threads[t] : most;
+	return most;
+}
+
 static int open_sides(struct run *run)
 {
 	const struct bench_lookup *lookup = run->lookup;
@@ -74,6 +83,7 @@ static int open_sides(struct run *run)
 
 		side->engine = lookup->engines[i % lookup->n_engines];
 		side->table = &lookup->tables[i / lookup->n_engines];
+		side->threads = most_threads(lookup);
 		ret = open_side(side);
 		if (ret == -ENOENT && side->engine->is_optional) {
 			bench_bad(ret,
@@ -137,7 +147,8 @@ static int measure_round(const struct run *run, size_t round)
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\rround %zu of %zu\033[K", round + 1, run->lookup->rounds);
 	for (size_t i = 0; i < run->n_series; i++) {
-		struct bench_series *series = &run->series[i];
+		/* There and back: nobody always comes after the same one. */
+		struct bench_series *series = &run->series[round % 2 ? run->n_series - 1 - i : i];
 		int ret = measure_beside(series, round, &time);
 
 		if (ret)

@@ -38,7 +38,8 @@ struct bench_packet {
 	__u32 sum;	 /* of the answers, which otherwise nobody would want */
 	__u32 ifindex;	 /* for bpf_fib_lookup */
 	__u32 fib_flags; /* the same */
-	__u32 reserved[11];
+	__u32 list;	 /* of addresses, the thread's own */
+	__u32 reserved[10];
 };
 
 #endif

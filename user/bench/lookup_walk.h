@@ -16,8 +16,7 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
+	__uint(max_entries, 1); /* threads in fact */
 	__type(key, __u32);
 	__type(value, struct bench_addresses);
 } addresses SEC(".maps");
@@ -44,15 +43,18 @@ static __always_inline struct bench_packet *bench_packet(struct xdp_md *ctx)
 static __always_inline int bench_walk(struct xdp_md *ctx, int dependent, bench_find_fn find)
 {
 	struct bench_packet *packet = bench_packet(ctx);
-	__u32 key = 0, cursor, sum = 0;
-	const struct bench_addresses *list = bpf_map_lookup_elem(&addresses, &key);
+	const struct bench_addresses *list;
+	__u32 cursor, sum = 0;
 
-	if (!packet || !list)
+	if (!packet)
+		return XDP_ABORTED;
+	list = bpf_map_lookup_elem(&addresses, &packet->list);
+	if (!list)
 		return XDP_ABORTED;
 	cursor = packet->cursor;
 	/* Unrolled, an empty loop would not be the same as that around a long lookup. */
 #pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < BENCH_BATCH; i++) {
+	for (__u64 i = 0; i < BENCH_BATCH; i++) {
 		__u32 answer = find(ctx, packet, &list->at[cursor % BENCH_ADDRESSES]);
 
 		cursor++;

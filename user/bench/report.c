@@ -182,9 +182,9 @@ static void add_pair(struct report *report, const struct bench_series *a,
 		return;
 	if (x == y && a->threads > 1 && b->threads == 1)
 		add_threads_ratio(report, a, b);
-	if (a->threads > 1 || b->threads > 1 || !x->engine->ours || x == y)
+	if (a->threads > 1 || b->threads > 1 || x == y)
 		return;
-	if (same_table && (!y->engine->ours || x->engine > y->engine))
+	if (x->engine->ours && same_table && (!y->engine->ours || x->engine > y->engine))
 		add_engines_ratio(report, a, b);
 	if (x->engine == y->engine && y->table == &report->lookup->tables[0])
 		add_tables_ratio(report, a, b);

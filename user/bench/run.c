@@ -83,7 +83,7 @@ int bench_run(int prog, const struct bench_packet *packet, unsigned int threads,
 		runners[i] = (struct runner){
 			.packet = *packet, .number = i, .repeat = repeat, .prog = prog
 		};
-		runners[i].packet.cursor += i * (BENCH_ADDRESSES / threads);
+		runners[i].packet.list = i;
 	}
 	ret = threads == 1 ? run(&runners[0]) : run_threads(runners, threads);
 	if (ret)

@@ -98,10 +98,17 @@ static void expect(struct bench_table *table)
 	}
 }
 
+void bench_table_addresses(const struct bench_table *table, uint32_t list,
+			   struct bench_addresses *out)
+{
+	uint64_t seed = ~table->seed - list;
+
+	for (size_t i = 0; i < BENCH_ADDRESSES; i++)
+		draw_address(table, &seed, &out->at[i]);
+}
+
 int bench_table_finish(struct bench_table *table)
 {
-	uint64_t seed = ~table->seed;
-
 	sort(table);
 	if (!table->n)
 		return bench_bad(-ENODATA, "%s: no routes", table->name);
@@ -109,8 +116,7 @@ int bench_table_finish(struct bench_table *table)
 	table->expected = calloc(BENCH_ADDRESSES, sizeof(*table->expected));
 	if (!table->addresses || !table->expected || add_entries(table))
 		return bench_fail(-ENOMEM, "%s: %zu routes", table->name, table->n);
-	for (size_t i = 0; i < BENCH_ADDRESSES; i++)
-		draw_address(table, &seed, &table->addresses->at[i]);
+	bench_table_addresses(table, 0, table->addresses);
 	expect(table);
 	return 0;
 }
