@@ -80,12 +80,12 @@ static void leave_out_maps(struct bench_bpf *bpf)
 /* The first list is the one to which the answers are known. */
 static int put_addresses(const struct bench_bpf *bpf, const struct bench_side *side)
 {
-	_cleanup_free_ struct bench_addresses *list = malloc(sizeof(*list));
-	int fd = bpf_map__fd(bench_bpf_map(bpf, "addresses")), ret = list ? 0 : -ENOMEM;
+	static struct bench_addresses list; /* too large for the stack */
+	int fd = bpf_map__fd(bench_bpf_map(bpf, "addresses")), ret = 0;
 
 	for (uint32_t key = 0; key < side->threads && !ret; key++) {
-		bench_table_addresses(side->table, key, list);
-		ret = bpf_map_update_elem(fd, &key, list, BPF_ANY);
+		bench_table_addresses(side->table, key, &list);
+		ret = bpf_map_update_elem(fd, &key, &list, BPF_ANY);
 	}
 	return ret;
 }
