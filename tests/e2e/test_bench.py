@@ -2,6 +2,7 @@
 """sixlane bench: small tables, for the form of what it says and what it refuses; no figures."""
 
 import json
+import os
 
 from lab import SIXLANE
 from netns import command
@@ -44,6 +45,18 @@ def test_rows():
     units = {(row["engine"], row["unit"]) for row in rows}
     assert {("compiled/trie", "ratio"), ("compiled", "ns/route"), ("compiled", "bytes/route")} <= units
     assert ("compiled", "ns/change") in units
+    # Of each engine the second table over the first one, but of kernel4, whose routes are others.
+    over = {row["engine"] for row in rows if row["unit"] == "ratio" and "/10" in row["table"]}
+    assert over >= {"compiled", "trie", "load"}
+
+
+def test_threads():
+    """Each has a list of addresses, or its program ends with an error."""
+    cpus = len(os.sched_getaffinity(0))
+    words = [word for n in (1, cpus) for word in ("--threads", n)]
+    rows = measure("--table", "10", "--mode", "independent", *words)
+    times = {(row["engine"], row["threads"]) for row in rows if row["unit"] == "ns"}
+    assert times == {(engine, n) for engine in KERNEL for n in (1, cpus)}
 
 
 def test_file(tmp_path):

@@ -54,6 +54,7 @@ static __always_inline int bench_walk(struct xdp_md *ctx, int dependent, bench_f
 	cursor = packet->cursor;
 	/* Unrolled, an empty loop would not be the same as that around a long lookup. */
 #pragma clang loop unroll(disable)
+	/* i is of 64 bits: a counter of 32 that is spilled the verifier may forget. */
 	for (__u64 i = 0; i < BENCH_BATCH; i++) {
 		__u32 answer = find(ctx, packet, &list->at[cursor % BENCH_ADDRESSES]);
 
