@@ -20,6 +20,14 @@ static __always_inline const __u8 *compiled_chunk(__u32 number)
 	return chunk ? bpf_map_lookup_elem(chunk, &zero) : (const __u8 *)0;
 }
 
+/* Whose beginning is a struct sixlane_fib_head. */
+static __always_inline const __u8 *compiled_first(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&sl_fib_first, &zero);
+}
+
 static __always_inline __u32 compiled_load(const __u8 *chunk, __u32 offset)
 {
 	return READ_ONCE(*(const __u32 *)(chunk + (offset & (SIXLANE_FIB_CHUNK_BYTES - 4))));
@@ -82,10 +90,10 @@ static __always_inline int compiled_step(struct compiled_way *way, __u64 high, _
 	if (unlikely(sixlane_fib_chunk_of(entry ^ way->home))) {
 		way->home = entry;
 		way->chunk = compiled_chunk(sixlane_fib_chunk_of(entry));
-	}
-	if (unlikely(!way->chunk)) {
-		way->entry = COMPILED_UNKNOWN;
-		return 1;
+		if (!way->chunk) {
+			way->entry = COMPILED_UNKNOWN;
+			return 1;
+		}
 	}
 	cells = at + sizeof(struct sixlane_fib_header);
 	if (skip == SIXLANE_FIB_SKIP_WIDE)
@@ -109,24 +117,22 @@ static __always_inline int compiled_step(struct compiled_way *way, __u64 high, _
 	return 0;
 }
 
-static __always_inline struct compiled_way compiled_begin(__u32 root, __u64 high)
+static __always_inline struct compiled_way compiled_begin(const __u8 *chunk, __u32 root, __u64 high)
 {
-	return (struct compiled_way){
-		.chunk = compiled_chunk(sixlane_fib_chunk_of(root)),
-		.home = root,
-		.entry = root,
-		.bits = high,
-	};
+	return (struct compiled_way){ .chunk = chunk, .home = root, .entry = root, .bits = high };
 }
 
 /*
- * The leaf that an address, in host order, comes to from a root on; or COMPILED_UNKNOWN. Not
- * static: the verifier goes through it once.
+ * The leaf that an address, in host order, comes to from a root, a node, on; or COMPILED_UNKNOWN.
+ * Not static: the verifier goes through it once.
  */
 __attribute__((noinline)) __u32 compiled_find_far(__u32 root, __u64 high, __u64 low)
 {
-	struct compiled_way way = compiled_begin(root, high);
+	const __u8 *chunk = compiled_chunk(sixlane_fib_chunk_of(root));
+	struct compiled_way way = compiled_begin(chunk, root, high);
 
+	if (!chunk)
+		return COMPILED_UNKNOWN;
 #pragma clang loop unroll(disable)
 	for (__u32 level = 0; level < SIXLANE_FIB_LEVELS; level++) {
 		if (compiled_step(&way, high, low))
@@ -138,11 +144,18 @@ __attribute__((noinline)) __u32 compiled_find_far(__u32 root, __u64 high, __u64 
 /* Hardly any way is longer; where a return is made safe against speculation, a call costs 8 ns. */
 #define COMPILED_NEAR 6u
 
-/* The same. Step by step in line: how long ways are is foreseen at each for itself. */
-static __always_inline __u32 compiled_find(__u32 root, __u64 high, __u64 low)
+/*
+ * The same. Step by step in line: how long ways are is foreseen at each for itself. first: of
+ * compiled_first(), where most roots are.
+ */
+static __always_inline __u32 compiled_find(const __u8 *first, __u32 root, __u64 high, __u64 low)
 {
-	struct compiled_way way = compiled_begin(root, high);
+	__u32 number = sixlane_fib_chunk_of(root);
+	const __u8 *chunk = unlikely(number) ? compiled_chunk(number) : first;
+	struct compiled_way way = compiled_begin(chunk, root, high);
 
+	if (!chunk)
+		return COMPILED_UNKNOWN;
 #pragma clang loop unroll(full)
 	for (__u32 level = 0; level < COMPILED_NEAR; level++) {
 		if (compiled_step(&way, high, low))

@@ -58,6 +58,15 @@ struct {
 } sl_fib SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, SIXLANE_FIB_CHUNK_BYTES);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_fib_first SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, SIXLANE_MAX_SOURCES);

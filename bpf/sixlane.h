@@ -14,7 +14,7 @@
 #include "sixlane_verdicts.h"
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 12u
+#define SIXLANE_ABI 13u
 
 #define SIXLANE_MAX_ROUTES 4194304u /* never preallocated: costs nothing until used */
 #define SIXLANE_MAX_NEXT_HOPS 65536u
@@ -83,10 +83,6 @@ union sixlane_hash_policy {
 	};
 };
 
-/* What answers a lookup. */
-#define SIXLANE_ENGINE_COMPILED 0u /* if it is there */
-#define SIXLANE_ENGINE_TRIE 1u
-
 struct sixlane_meta {
 	__u32 abi;		   /* SIXLANE_ABI; 0 in maps that no daemon has seen yet */
 	__u32 flags;		   /* SIXLANE_META_* */
@@ -96,8 +92,7 @@ struct sixlane_meta {
 	__u64 answer_ns; /* a CPU may answer one packet in so many ns in the long run; 0: any … */
 	__u64 answer_burst;   /* … and so many at once */
 	__u32 few_exceptions; /* which bits of sl_excepted to look at */
-	__u32 fib_engine;     /* operator's switch: SIXLANE_ENGINE_* */
-	union sixlane_fib fib;
+	__u32 reserved2;
 	/* Below: written by the daemon for the CLI only, never read by the datapath. */
 	__u64 generation; /* full synchronisations completed */
 	__u64 routes;	  /* entries of sl_routes */
@@ -124,10 +119,11 @@ struct sixlane_meta {
 	/* The CLI counts its wishes for the daemon to compare it with its own table. */
 	__u64 fib_verify_wanted, fib_verify_done;
 	__u64 fib_verify_checked, fib_verify_wrong; /* addresses, of the last time */
-	__u64 reserved1[8];
+	__u64 reserved1[9];
 };
 _Static_assert(sizeof(struct sixlane_meta) == 384, "layout is ABI");
-_Static_assert(__builtin_offsetof(struct sixlane_meta, fib) == 56, "what packets read is one line");
+_Static_assert(__builtin_offsetof(struct sixlane_meta, generation) <= 64,
+	       "what packets read is one line");
 
 /* --- sl_routes: LPM_TRIE, key sixlane_route_key, value __u32 --------------------------- */
 

@@ -5,6 +5,7 @@
  * arithmetic by which both sides read it. Included by sixlane.h.
  *
  * Memory is sl_fib, ARRAY_OF_MAPS[SIXLANE_FIB_CHUNKS] of mmapable ARRAY[1], each a chunk of units.
+ * The first is also a map by itself, sl_fib_first: most lookups need no other.
  *
  * An entry (__u32) is
  * - a leaf: the value of the longest prefix, as in sl_routes; 0: no route;
@@ -96,6 +97,24 @@ union sixlane_fib {
 	};
 };
 
+/* What answers a lookup. */
+#define SIXLANE_ENGINE_COMPILED 0u /* if it is there */
+#define SIXLANE_ENGINE_TRIE 1u
+
+/* The first unit of the first chunk, which is no node's. */
+struct sixlane_fib_head {
+	union sixlane_fib fib;
+	__u32 engine; /* operator's switch: SIXLANE_ENGINE_* */
+	__u32 reserved;
+};
+_Static_assert(sizeof(struct sixlane_fib_head) == SIXLANE_FIB_UNIT_BYTES, "layout is ABI");
+
+/* The first n bits, less than 64, of a word; 0 of them are 0. */
+static inline __u64 sixlane_fib_bits(__u64 word, __u64 n)
+{
+	return word >> 1 >> (63 - n);
+}
+
 static inline __u32 sixlane_fib_node(__u32 unit, __u32 skip, __u32 stride)
 {
 	return SIXLANE_FIB_NODE | unit << SIXLANE_FIB_UNIT_SHIFT | skip |
@@ -143,7 +162,7 @@ static inline __u32 sixlane_fib_checked(__u64 cell)
 /* What they must be: from its bit 63 down. bits: of the address, the next one being the first. */
 static inline int sixlane_fib_passes(__u64 cell, __u64 bits)
 {
-	return !((bits ^ cell) >> 32 >> (32 - sixlane_fib_checked(cell)));
+	return !sixlane_fib_bits(bits ^ cell, sixlane_fib_checked(cell));
 }
 
 /* Of the word of a long header. */
@@ -161,12 +180,6 @@ static inline __u32 sixlane_fib_long_past(__u64 word)
 static inline __u64 sixlane_fib_long_key(__u64 word)
 {
 	return word >> 16;
-}
-
-/* The first n bits, less than 64, of a word; 0 of them are 0. */
-static inline __u64 sixlane_fib_bits(__u64 word, __u64 n)
-{
-	return word >> 1 >> (63 - n);
 }
 
 #endif

@@ -15,9 +15,9 @@ typedef unsigned long long ull;
 
 /* --- what is there ---------------------------------------------------------------------------- */
 
-static bool is_wanted(const struct sixlane_meta *meta)
+static bool is_wanted(const struct maps *maps)
 {
-	return meta->fib_engine == SIXLANE_ENGINE_COMPILED;
+	return maps->fib_head->engine == SIXLANE_ENGINE_COMPILED;
 }
 
 static const char *name_of(bool compiled)
@@ -25,25 +25,25 @@ static const char *name_of(bool compiled)
 	return compiled ? "compiled" : "trie";
 }
 
-const char *fib_answers(const struct sixlane_meta *meta)
+const char *fib_answers(const struct maps *maps)
 {
-	return name_of(is_wanted(meta) && meta->fib.word);
+	return name_of(is_wanted(maps) && maps->fib_head->fib.word);
 }
 
-const char *fib_why_absent(const struct sixlane_meta *meta, bool daemon)
+const char *fib_why_absent(const struct maps *maps, bool daemon)
 {
-	if (meta->fib.word)
+	if (maps->fib_head->fib.word)
 		return NULL;
 	if (!daemon)
 		return "no daemon has built it";
-	if (meta->fib_failures)
+	if (maps->meta->fib_failures)
 		return "it could not be built or kept, as sixlaned's log says; tried again";
 	return "sixlaned has not built it yet";
 }
 
-const char *fib_why_not(const struct sixlane_meta *meta, bool daemon)
+const char *fib_why_not(const struct maps *maps, bool daemon)
 {
-	return is_wanted(meta) ? fib_why_absent(meta, daemon) : NULL;
+	return is_wanted(maps) ? fib_why_absent(maps, daemon) : NULL;
 }
 
 static double bytes_per_route(const struct sixlane_meta *meta)
@@ -54,9 +54,10 @@ static double bytes_per_route(const struct sixlane_meta *meta)
 	return (double)(uint64_t)(tenths + 0.5) / 10;
 }
 
-json_t *fib_json(const struct sixlane_meta *meta, bool daemon)
+json_t *fib_json(const struct maps *maps, bool daemon)
 {
-	const char *why = fib_why_not(meta, daemon);
+	const struct sixlane_meta *meta = maps->meta;
+	const char *why = fib_why_not(maps, daemon);
 	json_t *object = json_object();
 	const struct {
 		const char *key;
@@ -73,8 +74,8 @@ json_t *fib_json(const struct sixlane_meta *meta, bool daemon)
 		{ "built_at", meta->fib_built_at },
 	};
 
-	print_set(object, "wanted", print_string(name_of(is_wanted(meta))));
-	print_set(object, "answers", print_string(fib_answers(meta)));
+	print_set(object, "wanted", print_string(name_of(is_wanted(maps))));
+	print_set(object, "answers", print_string(fib_answers(maps)));
 	print_set(object, "why_not", why ? print_string(why) : json_null());
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		print_set(object, numbers[i].key, json_integer((json_int_t)numbers[i].value));
@@ -102,12 +103,13 @@ static void built_text(const struct sixlane_meta *meta)
 	putchar('\n');
 }
 
-static void to_text(const struct sixlane_meta *meta, bool daemon)
+static void to_text(const struct maps *maps, bool daemon)
 {
-	const char *why = fib_why_not(meta, daemon);
+	const struct sixlane_meta *meta = maps->meta;
+	const char *why = fib_why_not(maps, daemon);
 
-	printf("wanted      %s\n", name_of(is_wanted(meta)));
-	printf("answers     %s%s%s\n", fib_answers(meta), why ? ": " : "", why ?: "");
+	printf("wanted      %s\n", name_of(is_wanted(maps)));
+	printf("answers     %s%s%s\n", fib_answers(maps), why ? ": " : "", why ?: "");
 	printf("memory      %llu kB of at most %llu\n", kilobytes(meta->fib_chunk_bytes),
 	       kilobytes((uint64_t)SIXLANE_FIB_CHUNKS * SIXLANE_FIB_CHUNK_BYTES));
 	printf("used        %llu kB by %llu nodes, %.1f bytes for each of %llu routes\n",
@@ -119,13 +121,13 @@ static void to_text(const struct sixlane_meta *meta, bool daemon)
 	printf("failures    %llu\n", (ull)meta->fib_failures);
 }
 
-void fib_status_text(const struct cmd_options *options, const struct sixlane_meta *meta,
-		     bool daemon)
+void fib_status_text(const struct cmd_options *options, const struct maps *maps, bool daemon)
 {
-	const char *why = fib_why_not(meta, daemon);
+	const struct sixlane_meta *meta = maps->meta;
+	const char *why = fib_why_not(maps, daemon);
 
-	printf("fib         %s answers", fib_answers(meta));
-	if (meta->fib.word)
+	printf("fib         %s answers", fib_answers(maps));
+	if (maps->fib_head->fib.word)
 		printf(", compiled FIB of %llu kB", kilobytes(meta->fib_chunk_bytes));
 	if (why)
 		printf(" (compiled is wanted: %s)", why);
@@ -157,9 +159,9 @@ static int run_show(const struct cmd_options *options, int argc, char **argv)
 	if (rc)
 		return rc;
 	if (options->json) {
-		rc = print_json(options, fib_json(view.maps.meta, daemon));
+		rc = print_json(options, fib_json(&view.maps, daemon));
 	} else {
-		to_text(view.maps.meta, daemon);
+		to_text(&view.maps, daemon);
 		rc = print_flush();
 	}
 	cmd_view_close(&view);
@@ -176,12 +178,12 @@ static int choose(const struct cmd_options *options, uint32_t engine)
 
 	if (rc)
 		return rc;
-	__atomic_store_n(&view.maps.meta->fib_engine, engine, __ATOMIC_RELAXED);
-	why = fib_why_not(view.maps.meta, daemon);
+	__atomic_store_n(&view.maps.fib_head->engine, engine, __ATOMIC_RELAXED);
+	why = fib_why_not(&view.maps, daemon);
 	if (why)
 		log_warning("noted, but the trie answers: %s", why);
 	if (options->json)
-		rc = print_json(options, fib_json(view.maps.meta, daemon));
+		rc = print_json(options, fib_json(&view.maps, daemon));
 	cmd_view_close(&view);
 	return rc;
 }

@@ -10,15 +10,14 @@
 #include "rib/radix.h"
 
 /* "trie" or "compiled": the one that answers. */
-const char *fib_answers(const struct sixlane_meta *meta);
+const char *fib_answers(const struct maps *maps);
 /* Why there is no compiled FIB; NULL: there is one. */
-const char *fib_why_absent(const struct sixlane_meta *meta, bool daemon);
+const char *fib_why_absent(const struct maps *maps, bool daemon);
 /* Why the compiled FIB does not answer though it is wanted; NULL: it does, or is not wanted. */
-const char *fib_why_not(const struct sixlane_meta *meta, bool daemon);
-json_t *fib_json(const struct sixlane_meta *meta, bool daemon);
+const char *fib_why_not(const struct maps *maps, bool daemon);
+json_t *fib_json(const struct maps *maps, bool daemon);
 /* A line of status, and one more of its -s. */
-void fib_status_text(const struct cmd_options *options, const struct sixlane_meta *meta,
-		     bool daemon);
+void fib_status_text(const struct cmd_options *options, const struct maps *maps, bool daemon);
 
 /* A copy of sl_routes, by table. */
 struct routes_entry {

@@ -67,7 +67,8 @@ static int view_again(struct verify *verify, bool thoroughly)
 		maps_unview(&verify->view);
 		return maps_view(verify->maps, &verify->view);
 	}
-	verify->view.fib.word = __atomic_load_n(&verify->maps->meta->fib.word, __ATOMIC_ACQUIRE);
+	verify->view.fib.word =
+		__atomic_load_n(&verify->maps->fib_head->fib.word, __ATOMIC_ACQUIRE);
 	return verify->view.fib.word ? 0 : -ENODATA;
 }
 
@@ -352,7 +353,7 @@ static int fail(const struct verify *verify)
 {
 	if (verify->error == -ENODATA)
 		log_error("there is no compiled FIB to compare: %s",
-			  fib_why_absent(verify->maps->meta, loader_daemon_runs())
+			  fib_why_absent(verify->maps, loader_daemon_runs())
 				  ?: "it went meanwhile");
 	else
 		log_error("cannot read the maps: %s", strerror(-verify->error));

@@ -65,7 +65,7 @@ static const char *compiled_says(const struct lookup *lookup)
 		struct compiled_view now = lookup->compiled;
 
 		now.fib.word =
-			__atomic_load_n(&lookup->view->maps.meta->fib.word, __ATOMIC_ACQUIRE);
+			__atomic_load_n(&lookup->view->maps.fib_head->fib.word, __ATOMIC_ACQUIRE);
 		if (compiled_find(&now, walk->table, &lookup->query.dst, &found) ||
 		    maps_route_lookup(&lookup->view->maps, walk->table, &lookup->query.dst,
 				      &wanted))

@@ -103,9 +103,9 @@ static void warn_of_all(struct status *status)
 		warn(status,
 		     "%llu exceptions found no room, or no next hop: the kernel gets the packets to them",
 		     (unsigned long long)meta->exceptions_missing);
-	if (meta->fib_failures && fib_why_not(meta, status->daemon))
+	if (meta->fib_failures && fib_why_not(&status->view->maps, status->daemon))
 		warn(status, "the trie answers, more slowly than the compiled FIB would: %s",
-		     fib_why_not(meta, status->daemon));
+		     fib_why_not(&status->view->maps, status->daemon));
 	if (meta->neighbours >= SIXLANE_MAX_NEIGHBOURS - 1)
 		warn(status,
 		     "no room for more than %u neighbours: the kernel forwards to those that found none",
@@ -227,7 +227,7 @@ static json_t *to_json(const struct status *status)
 		print_set(object, numbers[i].key, json_integer((json_int_t)numbers[i].value));
 	print_set(object, "sync_ms", json_real(sync_ms(status)));
 	print_set(object, "multipath_hash", hash_json(meta));
-	print_set(object, "fib", fib_json(meta, status->daemon));
+	print_set(object, "fib", fib_json(&status->view->maps, status->daemon));
 	for (size_t i = 0; i < status->ports.n; i++)
 		print_append(ports, status_port_json(status->view, &status->ports.at[i]));
 	print_set(object, "ports", ports);
@@ -254,7 +254,7 @@ static void to_text(const struct cmd_options *options, const struct status *stat
 		printf("%-11s %llu of %llu\n", loader_map_name(maps[i].map) + strlen("sl_"),
 		       (unsigned long long)maps[i].entries,
 		       (unsigned long long)maps[i].max_entries);
-	fib_status_text(options, meta, status->daemon);
+	fib_status_text(options, &status->view->maps, status->daemon);
 	printf("hash        policy %u, fields 0x%x\n", meta->hash_policy.policy,
 	       meta->hash_policy.fields);
 	if (meta->routes_missing)

@@ -31,6 +31,8 @@ static const struct map_spec specs[LOADER_N_MAPS] = {
 	[LOADER_ROUTES] = { "sl_routes", TRIE_OF(SIXLANE_MAX_ROUTES) },
 	[LOADER_FIB] = { "sl_fib", BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t), sizeof(uint32_t),
 			 SIXLANE_FIB_CHUNKS, 0 },
+	[LOADER_FIB_FIRST] = { "sl_fib_first", BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
+			       SIXLANE_FIB_CHUNK_BYTES, 1, BPF_F_MMAPABLE },
 	[LOADER_SOURCES] = { "sl_sources", TRIE_OF(SIXLANE_MAX_SOURCES) },
 	[LOADER_NEXT_HOPS] = { "sl_next_hops",
 			       ARRAY_OF(struct sixlane_next_hop, SIXLANE_MAX_NEXT_HOPS) },

@@ -224,7 +224,7 @@ static int run_with_maps(const struct config *config, const struct loader_maps *
 	}
 	maps.meta->abi = SIXLANE_ABI;
 	/* from here on the CLI's to change */
-	__atomic_store_n(&maps.meta->fib_engine, config->fib, __ATOMIC_RELAXED);
+	__atomic_store_n(&maps.fib_head->engine, config->fib, __ATOMIC_RELAXED);
 	ret = sync_new(config, &maps, fds, &sync, err);
 	if (ret) {
 		log_error("%s", err);

@@ -51,14 +51,24 @@ static int copy_map(const struct bpf_map *map, const char *pins)
 	return 0;
 }
 
-/* Nothing of this object is pinned; of the daemon's maps the trie is its own. */
+static bool is_one_of(const struct bpf_map *map, const char *const names[], size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(bpf_map__name(map), names[i]))
+			return true;
+	return false;
+}
+
+/* The daemon's own, not copies. */
+static const char *const shared[] = { "sl_routes", "sl_fib", "sl_fib_first" };
+
+/* Nothing of this object is pinned. */
 static int prepare_map(struct bpf_map *map, const char *pins)
 {
 	_cleanup_close_ int fd = -1;
 	int ret = bpf_map__set_pin_path(map, NULL);
 
-	if (ret ||
-	    (strcmp(bpf_map__name(map), "sl_routes") && strcmp(bpf_map__name(map), "sl_fib")))
+	if (ret || !is_one_of(map, shared, ARRAY_SIZE(shared)))
 		return ret;
 	fd = side_open_pin(pins, bpf_map__name(map));
 	return fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
@@ -67,15 +77,13 @@ static int prepare_map(struct bpf_map *map, const char *pins)
 /* Not what the datapath writes, nor exceptions: of these it has none. */
 static bool is_copied(const struct bpf_map *map)
 {
-	static const char *const left_out[] = { "sl_routes",	 "sl_fib",	"sl_counters",
-						"sl_exceptions", "sl_excepted", "sl_operator",
-						"sl_hints",	 "sl_cpu",	"sl_missing" };
-	const char *name = bpf_map__name(map);
+	static const char *const left_out[] = { "sl_counters", "sl_exceptions", "sl_excepted",
+						"sl_operator", "sl_hints",	"sl_cpu",
+						"sl_missing" };
 
-	for (size_t i = 0; i < ARRAY_SIZE(left_out); i++)
-		if (!strcmp(name, left_out[i]))
-			return false;
-	return !strncmp(name, "sl_", 3);
+	return !strncmp(bpf_map__name(map), "sl_", 3) &&
+	       !is_one_of(map, shared, ARRAY_SIZE(shared)) &&
+	       !is_one_of(map, left_out, ARRAY_SIZE(left_out));
 }
 
 static int load(struct bpf_object *object, const char *pins)

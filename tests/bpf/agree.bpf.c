@@ -45,20 +45,20 @@ static __always_inline struct agree_probe *find_probe(__u32 first, __u32 i)
 
 static __always_inline __u32 find_compiled(__u32 table, const union sixlane_addr *addr)
 {
-	const struct sixlane_meta *meta;
+	const __u8 *first = compiled_first();
+	const struct sixlane_fib_head *head = (const void *)first;
 	union sixlane_fib fib;
-	__u32 zero = 0, root;
+	__u32 root;
 
-	meta = bpf_map_lookup_elem(&sl_meta, &zero);
-	if (!meta)
+	if (!head)
 		return COMPILED_UNKNOWN;
-	fib.word = READ_ONCE(meta->fib.word);
+	fib.word = READ_ONCE(head->fib.word);
 	if (!fib.word)
 		return COMPILED_UNKNOWN;
 	root = route_root(fib, table);
 	if (!root || root == COMPILED_UNKNOWN)
 		return root;
-	return compiled_find(root, bpf_be64_to_cpu(addr->halves[0]),
+	return compiled_find(first, root, bpf_be64_to_cpu(addr->halves[0]),
 			     bpf_be64_to_cpu(addr->halves[1]));
 }
 

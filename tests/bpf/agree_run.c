@@ -32,7 +32,7 @@ size_t agree_limit(size_t otherwise)
 /* Of maps.h only what lookups read: the rest is large, and this object uses none of it. */
 static void choose_maps(struct bpf_object *object)
 {
-	static const char *const wanted[] = { "sl_meta", "sl_routes", "sl_fib", "agree_probes",
+	static const char *const wanted[] = { "sl_fib", "sl_fib_first", "sl_routes", "agree_probes",
 					      "agree_states" };
 	struct bpf_map *map;
 
@@ -76,16 +76,17 @@ void agree_open(struct agree *agree)
 		agree->prog_fd[i] =
 			bpf_program__fd(bpf_object__find_program_by_name(agree->object, names[i]));
 	agree->routes_fd = map_fd(agree, "sl_routes");
-	agree->meta = map_array(agree, "sl_meta", sizeof(*agree->meta));
+	agree->head = map_array(agree, "sl_fib_first", sizeof(*agree->head));
 	agree->probes = map_array(agree, "agree_probes", AGREE_PROBES * sizeof(*agree->probes));
 	agree->state = map_array(agree, "agree_states", sizeof(*agree->state));
-	tables_open(&agree->tables, map_fd(agree, "sl_fib"), agree->meta);
+	tables_open(&agree->tables, map_fd(agree, "sl_fib"), map_fd(agree, "sl_fib_first"),
+		    agree->head);
 }
 
 void agree_close(struct agree *agree)
 {
 	tables_close(&agree->tables);
-	munmap(agree->meta, sizeof(*agree->meta));
+	munmap(agree->head, sizeof(*agree->head));
 	munmap(agree->probes, AGREE_PROBES * sizeof(*agree->probes));
 	munmap(agree->state, sizeof(*agree->state));
 	bpf_object__close(agree->object);

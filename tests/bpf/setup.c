@@ -25,6 +25,7 @@ static const char *const map_names[N_MAPS] = {
 	[MAP_META] = "sl_meta",
 	[MAP_ROUTES] = "sl_routes",
 	[MAP_FIB] = "sl_fib",
+	[MAP_FIB_FIRST] = "sl_fib_first",
 	[MAP_SOURCES] = "sl_sources",
 	[MAP_NEXT_HOPS] = "sl_next_hops",
 	[MAP_CELLS] = "sl_cells",
@@ -214,6 +215,7 @@ static int find_maps(struct setup *setup)
 		setup->map_fd[i] =
 			bpf_object__find_map_fd_by_name(setup->objects[PROG_AS_IS], map_names[i]);
 	setup->meta = map_array(setup, MAP_META, sizeof(*setup->meta));
+	setup->fib_head = map_array(setup, MAP_FIB_FIRST, sizeof(*setup->fib_head));
 	setup->ports = map_array(setup, MAP_PORTS, SIXLANE_MAX_PORTS * sizeof(*setup->ports));
 	setup->next_hops =
 		map_array(setup, MAP_NEXT_HOPS, SIXLANE_MAX_NEXT_HOPS * sizeof(*setup->next_hops));
@@ -225,8 +227,9 @@ static int find_maps(struct setup *setup)
 		map_array(setup, MAP_EXCEPTED, SIXLANE_EXCEPTED_WORDS * sizeof(*setup->excepted));
 	setup->missing =
 		map_array(setup, MAP_MISSING, SIXLANE_MISSING_WORDS * sizeof(*setup->missing));
-	if (!setup->excepted || !setup->missing || !setup->meta || !setup->ports ||
-	    !setup->next_hops || !setup->cells || !setup->neighbours || !setup->rules)
+	if (!setup->excepted || !setup->missing || !setup->meta || !setup->fib_head ||
+	    !setup->ports || !setup->next_hops || !setup->cells || !setup->neighbours ||
+	    !setup->rules)
 		return -EIO;
 	setup->n_cpus = libbpf_num_possible_cpus();
 	return setup->n_cpus < 0 ? setup->n_cpus : 0;

@@ -14,6 +14,7 @@ enum setup_map {
 	MAP_META,
 	MAP_ROUTES,
 	MAP_FIB,
+	MAP_FIB_FIRST,
 	MAP_SOURCES,
 	MAP_NEXT_HOPS,
 	MAP_CELLS,
@@ -41,6 +42,7 @@ struct setup {
 	int prog_fd[N_PROGS];
 	int map_fd[N_MAPS];	   /* of objects[PROG_AS_IS] */
 	struct sixlane_meta *meta; /* the mapped arrays */
+	struct sixlane_fib_head *fib_head;
 	struct sixlane_port *ports;
 	struct sixlane_next_hop *next_hops;
 	union sixlane_cell *cells;

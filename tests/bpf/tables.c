@@ -54,13 +54,14 @@ void tables_open_bare(struct tables *tables)
 	memset(tables, 0, sizeof(*tables));
 }
 
-void tables_open(struct tables *tables, int fib_fd, struct sixlane_meta *meta)
+void tables_open(struct tables *tables, int fib_fd, int first_fd, struct sixlane_fib_head *head)
 {
 	const struct compiled_memory memory = { tables, make_chunk, publish, wait_for_readers };
 
 	tables_open_bare(tables);
 	tables->maps.fd[LOADER_FIB] = fib_fd;
-	tables->maps.meta = meta;
+	tables->maps.fd[LOADER_FIB_FIRST] = first_fd;
+	tables->maps.fib_head = head;
 	tables->compiled = compiled_new(&memory, tables_value);
 	must(tables->compiled, "no memory");
 }
@@ -170,7 +171,7 @@ uint32_t tables_match(const struct tables *tables, uint32_t table, const union s
  */
 void tables_build(struct tables *tables)
 {
-	bool was_published = tables->maps.meta->fib.word;
+	bool was_published = tables->maps.fib_head->fib.word;
 	uint64_t graces = tables->graces;
 
 	must(!compiled_begin(tables->compiled), "begin to build");

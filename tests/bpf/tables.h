@@ -13,7 +13,7 @@
 #define TABLES_MAX 32
 
 struct tables {
-	struct maps maps; /* what maps_fib.c needs of them: sl_meta and sl_fib, no more */
+	struct maps maps; /* what maps_fib.c needs of them, no more */
 	struct compiled *compiled;
 	bool has_readers; /* else nobody needs to be waited for */
 	uint64_t graces;  /* periods that were waited for */
@@ -24,8 +24,8 @@ struct tables {
 	size_t n;
 };
 
-/* meta is the mapped sl_meta. */
-void tables_open(struct tables *tables, int fib_fd, struct sixlane_meta *meta);
+/* sl_fib and sl_fib_first, and the head of the latter, mapped. */
+void tables_open(struct tables *tables, int fib_fd, int first_fd, struct sixlane_fib_head *head);
 /* Routes alone: tables_build() and tables_change() are not for these. */
 void tables_open_bare(struct tables *tables);
 /* Publishes nothing. */

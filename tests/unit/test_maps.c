@@ -262,6 +262,7 @@ int fib_adopt_exception(struct fib *fib, const struct sixlane_exception_key *key
 /* --- tests ------------------------------------------------------------------------------- */
 
 static struct sixlane_meta meta;
+static struct sixlane_fib_head fib_head;
 static struct sixlane_port ports[SIXLANE_MAX_PORTS];
 static struct sixlane_next_hop next_hops[SIXLANE_MAX_NEXT_HOPS];
 static struct sixlane_neigh neighbours[SIXLANE_MAX_NEIGHBOURS];
@@ -269,6 +270,7 @@ static union sixlane_cell cells[SIXLANE_MAX_CELLS];
 static struct sixlane_rule rules[2 * SIXLANE_MAX_RULES];
 static struct maps maps = {
 	.meta = &meta,
+	.fib_head = &fib_head,
 	.ports = ports,
 	.next_hops = next_hops,
 	.neighbours = neighbours,
@@ -282,6 +284,7 @@ static int setup(void **state)
 	memset(fakes, 0, sizeof(fakes));
 	memset(&kernel, 0, sizeof(kernel));
 	memset(&meta, 0, sizeof(meta));
+	memset(&fib_head, 0, sizeof(fib_head));
 	memset(rules, 0, sizeof(rules));
 	memset(ports, 0, sizeof(ports));
 	memset(next_hops, 0, sizeof(next_hops));

@@ -12,7 +12,7 @@
 #include "bpf.h"
 
 struct own {
-	struct maps maps; /* sl_fib and sl_meta only */
+	struct maps maps; /* of the compiled FIB only, and sl_meta */
 	struct compiled *compiled;
 };
 
@@ -30,12 +30,14 @@ static void free_own(void *ptr)
 	maps_fib_unmap(own->maps.fib_chunks);
 	if (own->maps.meta)
 		munmap(own->maps.meta, sizeof(*own->maps.meta));
+	if (own->maps.fib_head)
+		munmap(own->maps.fib_head, sizeof(*own->maps.fib_head));
 	free(own);
 }
 
 static int prepare(struct bench_side *side, struct bench_bpf *bpf)
 {
-	static const char *const names[] = { "sl_fib", "sl_meta" };
+	static const char *const names[] = { "sl_fib", "sl_fib_first", "sl_meta" };
 	int ret = 0;
 
 	(void)side;
@@ -47,18 +49,21 @@ static int prepare(struct bench_side *side, struct bench_bpf *bpf)
 	return ret;
 }
 
-static int open_maps(struct bench_bpf *bpf, struct maps *maps)
+static void *map_array(struct bench_bpf *bpf, const char *name, size_t bytes)
 {
-	int meta_fd = bpf_map__fd(bench_bpf_map(bpf, "sl_meta"));
-	void *meta =
-		mmap(NULL, sizeof(*maps->meta), PROT_READ | PROT_WRITE, MAP_SHARED, meta_fd, 0);
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+			bpf_map__fd(bench_bpf_map(bpf, name)), 0);
 
-	if (meta == MAP_FAILED)
-		return -errno;
-	maps->meta = meta;
-	maps->fd[LOADER_META] = meta_fd;
+	return at == MAP_FAILED ? NULL : at;
+}
+
+/* Either stays NULL where that fails, with errno. */
+static void open_maps(struct bench_bpf *bpf, struct maps *maps)
+{
 	maps->fd[LOADER_FIB] = bpf_map__fd(bench_bpf_map(bpf, "sl_fib"));
-	return 0;
+	maps->fd[LOADER_FIB_FIRST] = bpf_map__fd(bench_bpf_map(bpf, "sl_fib_first"));
+	maps->meta = map_array(bpf, "sl_meta", sizeof(*maps->meta));
+	maps->fib_head = map_array(bpf, "sl_fib_first", sizeof(*maps->fib_head));
 }
 
 static int build(struct own *own, const struct radix *routes)
@@ -88,7 +93,10 @@ static int fill(struct bench_side *side, struct bench_bpf *bpf)
 		return bench_fail(-ENOMEM, "compiled");
 	bpf->own = own;
 	bpf->free_own = free_own;
-	ret = open_maps(bpf, &own->maps) ?: build(own, &side->table->radix);
+	open_maps(bpf, &own->maps);
+	if (!own->maps.meta || !own->maps.fib_head)
+		return bench_fail(-errno, "compiled: mapping its memory");
+	ret = build(own, &side->table->radix);
 	if (ret)
 		return bench_fail(ret, "compiled: table %s", side->table->name);
 	compiled_get_stats(own->compiled, &stats);

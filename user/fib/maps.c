@@ -25,6 +25,7 @@ static const struct mapped {
 	size_t entry_bytes, entries;
 } mapped[] = {
 	{ LOADER_META, offsetof(struct maps, meta), sizeof(struct sixlane_meta), 1 },
+	{ LOADER_FIB_FIRST, offsetof(struct maps, fib_head), sizeof(struct sixlane_fib_head), 1 },
 	{ LOADER_PORTS, offsetof(struct maps, ports), sizeof(struct sixlane_port),
 	  SIXLANE_MAX_PORTS },
 	{ LOADER_NEXT_HOPS, offsetof(struct maps, next_hops), sizeof(struct sixlane_next_hop),

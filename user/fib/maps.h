@@ -15,9 +15,10 @@
 #define MAPS_MAX_KEY sizeof(struct sixlane_route_key)
 
 struct maps {
-	int fd[LOADER_N_MAPS];	    /* borrowed from the loader_maps given to maps_open */
-	struct sixlane_meta *meta;  /* the mmapped arrays; read-only unless opened writable */
-	struct sixlane_port *ports; /* [SIXLANE_MAX_PORTS] */
+	int fd[LOADER_N_MAPS];	   /* borrowed from the loader_maps given to maps_open */
+	struct sixlane_meta *meta; /* the mmapped arrays; read-only unless opened writable */
+	struct sixlane_fib_head *fib_head;
+	struct sixlane_port *ports;	    /* [SIXLANE_MAX_PORTS] */
 	struct sixlane_next_hop *next_hops; /* [SIXLANE_MAX_NEXT_HOPS] */
 	struct sixlane_neigh *neighbours;   /* [SIXLANE_MAX_NEIGHBOURS] */
 	union sixlane_cell *cells;	    /* [SIXLANE_MAX_CELLS] */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sl_fib: chunks of memory for the compiled FIB, made as they are needed, and looking at them.
+ * sl_fib: chunks of memory for the compiled FIB, all but the first made as they are needed, and
+ * looking at them.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -16,21 +17,20 @@ static void *map_chunk(int fd, int prot)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-void *maps_write_fib_chunk(void *ctx, uint32_t n)
+static int make_chunk(void)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts);
-	_cleanup_close_ int fd = -1;
-	struct maps *maps = ctx;
-	void *at;
 
-	if (maps->no_fib)
-		return NULL;
 	opts.map_flags = BPF_F_MMAPABLE;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "sl_fib_chunk", sizeof(uint32_t),
-			    SIXLANE_FIB_CHUNK_BYTES, 1, &opts);
-	if (fd < 0)
-		return NULL;
-	at = map_chunk(fd, PROT_READ | PROT_WRITE);
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "sl_fib_chunk", sizeof(uint32_t),
+			      SIXLANE_FIB_CHUNK_BYTES, 1, &opts);
+}
+
+/* Read and written by the caller, once it is an inner map of sl_fib. */
+static void *insert_chunk(struct maps *maps, uint32_t n, int fd)
+{
+	void *at = map_chunk(fd, PROT_READ | PROT_WRITE);
+
 	if (!at)
 		return NULL;
 	if (maps_update(maps, LOADER_FIB, &n, &fd)) {
@@ -41,11 +41,24 @@ void *maps_write_fib_chunk(void *ctx, uint32_t n)
 	return at;
 }
 
+void *maps_write_fib_chunk(void *ctx, uint32_t n)
+{
+	_cleanup_close_ int made = -1;
+	struct maps *maps = ctx;
+
+	if (maps->no_fib)
+		return NULL;
+	if (!n)
+		return insert_chunk(maps, n, maps->fd[LOADER_FIB_FIRST]);
+	made = make_chunk();
+	return made < 0 ? NULL : insert_chunk(maps, n, made);
+}
+
 void maps_write_fib(void *ctx, union sixlane_fib fib)
 {
 	struct maps *maps = ctx;
 
-	ATOMIC_STORE(&maps->meta->fib.word, fib.word);
+	ATOMIC_STORE(&maps->fib_head->fib.word, fib.word);
 }
 
 void maps_fib_unmap(void *chunks[SIXLANE_FIB_CHUNKS])
@@ -78,7 +91,7 @@ int maps_fib_drop(struct maps *maps)
 
 int maps_view(const struct maps *maps, struct compiled_view *view)
 {
-	struct compiled_view seen = { .fib.word = ATOMIC_LOAD(&maps->meta->fib.word) };
+	struct compiled_view seen = { .fib.word = ATOMIC_LOAD(&maps->fib_head->fib.word) };
 	uint32_t id;
 	int err = seen.fib.word ? 0 : -ENODATA;
 
