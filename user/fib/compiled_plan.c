@@ -22,12 +22,20 @@
 #define COMPILED_VISIT_BYTES 32
 #endif
 
+/*
+ * Bytes, for each prefix below, by which a wide node has to be cheaper than a plain one. Where both
+ * kinds are mixed a lookup often does not foresee the next one's, which costs it more than a node.
+ */
+#ifndef COMPILED_WIDE_SAVES_BYTES
+#define COMPILED_WIDE_SAVES_BYTES 16
+#endif
+
 /* radix_node.plan: the stride of a node that begins right here … */
 #define PLAN_STRIDE 0x0fu
 #define PLAN_ALONE 0x10u   /* … and come to from above, one that does not branch is cheaper */
 #define PLAN_PASS 0x20u	   /* no vertex, but something below it is */
 #define PLAN_NOTHING 0x40u /* nothing here or below is */
-#define PLAN_WIDE_SHIFT 8  /* the stride of a wide one, 0: no wide one is cheaper */
+#define PLAN_WIDE_SHIFT 8  /* the stride of a wide one, 0: none is so much cheaper */
 
 #define STRIDES (SIXLANE_FIB_STRIDE_MAX + 1)
 /* Of wide nodes, which changes copy. */
@@ -117,7 +125,7 @@ static void choose(struct radix_node *vertex, uint32_t value, const struct cost 
 			consider(&wide, k,
 				 below_wide + node_cost(SIXLANE_FIB_SKIP_WIDE, k, out->n));
 	}
-	if (wide.cost >= node.cost)
+	if (!wide.stride || wide.cost + COMPILED_WIDE_SAVES_BYTES * out->n >= node.cost)
 		wide = (struct choice){ 0, node.cost };
 	/* Children are longer by one bit at least: the node above leads to the one there is. */
 	out->below[false][0] = branches ? wide.cost : below_children(vertex, children, 0, false);
