@@ -44,7 +44,8 @@ def commands(full_view):
             *full, *independent, *words("--engine", OURS[:1]), "--writer", WRITER,
         ]),
         "a thousand and a million routes": (1, [
-            *words("--table", ("1k", "1m")), *words("--engine", ("compiled", "load") + DPDK[:1]),
+            *words("--table", ("1k", "1m")),
+            *words("--engine", ("compiled", "load", "compiled-load") + DPDK[:1]),
         ]),
         **{shape: (1, ["--table", shape, *words("--engine", OURS + DPDK)]) for shape in SHAPES},
     }  # fmt: skip

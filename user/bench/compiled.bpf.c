@@ -42,3 +42,28 @@ static __always_inline __u32 load_one(struct xdp_md *ctx, const struct bench_pac
 	return chunk ? compiled_load(chunk, at & (SIXLANE_FIB_CHUNK_BYTES - 64)) | 1 : 0;
 }
 BENCH_ENGINE(load, load_one)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BENCH_BESIDE_LINES);
+	__type(key, __u32);
+	__type(value, struct bench_line);
+} beside SEC(".maps");
+
+/*
+ * All of a lookup, and beside it one load from other memory, from a line that the address
+ * determines: what is the least for as much work in an index of that size.
+ */
+static __always_inline __u32 find_beside_load(struct xdp_md *ctx, const struct bench_packet *packet,
+					      const union sixlane_addr *addr)
+{
+	__u32 key = bench_offset(addr, BENCH_BESIDE_LINES);
+	const struct bench_line *line = bpf_map_lookup_elem(&beside, &key);
+	__u64 loaded;
+
+	if (!line)
+		return 0;
+	loaded = READ_ONCE(line->words[0]);
+	return find(ctx, packet, addr) + compiled_after(loaded);
+}
+BENCH_ENGINE(compiled_load, find_beside_load)

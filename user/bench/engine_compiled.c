@@ -153,3 +153,25 @@ const struct bench_engine bench_load = {
 	.answers = bench_bpf_answers,
 	.close = bench_bpf_close,
 };
+
+static int prepare_beside(struct bench_side *side, struct bench_bpf *bpf)
+{
+	return prepare(side, bpf) ?: bpf_map__set_autocreate(bench_bpf_map(bpf, "beside"), true);
+}
+
+static int open_compiled_load(struct bench_side *side)
+{
+	static const struct bench_bpf_engine engine = { "bench-compiled.bpf.o", "compiled_load",
+							prepare_beside, fill };
+
+	return bench_bpf_open(side, &engine);
+}
+
+/* What a lookup costs here that reads a line of 8 MB, if all else is as it is. */
+const struct bench_engine bench_compiled_load = {
+	.name = "compiled-load",
+	.open = open_compiled_load,
+	.measure = bench_bpf_measure,
+	.answers = bench_bpf_answers,
+	.close = bench_bpf_close,
+};

@@ -14,6 +14,12 @@
  * same for one. */
 #define BENCH_BATCH 64u
 
+/* Of memory that a lookup of compiled-load reads one of: 8 MB. */
+#define BENCH_BESIDE_LINES 131072u
+struct bench_line {
+	__u64 words[8];
+};
+
 /* Where in so many bytes of memory an address is to load from, if it is to be anywhere. */
 static inline __u32 bench_offset(const union sixlane_addr *addr, __u32 bytes)
 {
