@@ -325,6 +325,52 @@ static struct cworld_table *add_lone(void)
 	return table;
 }
 
+static uint32_t n_wide(uint32_t entry)
+{
+	struct compiled_node node;
+	uint32_t n;
+
+	if (!(entry & SIXLANE_FIB_NODE))
+		return 0;
+	node = compiled_open(&world.compiled->store, entry);
+	n = node.is_wide;
+	for (uint64_t i = 0; i < 1ull << node.stride; i++)
+		n += n_wide(*compiled_entry(&node, i));
+	return n;
+}
+
+/* So many that one node for all is none: below the first, which skips bits, there are others. */
+#define DENSE 16384u
+
+static void put_dense(struct cworld_table *table, uint32_t spacing, uint32_t value)
+{
+	for (uint32_t i = 0; i < DENSE; i++)
+		set(table, (compiled_bits)0x2001 << 112 | (compiled_bits)(i * spacing) << 80, 48,
+		    value);
+}
+
+/*
+ * /48s, one of so many beside each other: a plain node takes 4 bytes for each that could be there,
+ * a wide one 8 for each that is. Of one in four that is half, but not enough less for another kind.
+ */
+static void test_wide_where_it_saves(void **state)
+{
+	static const struct {
+		uint32_t spacing;
+		bool is_wide;
+	} densities[] = { { 1, false }, { 4, false }, { 16, true } };
+	struct cworld_table *table = add_main(CWORLD_DENSE48, 3 * DENSE);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(densities); i++) {
+		put_dense(table, densities[i].spacing, sixlane_route_value(1, 48));
+		assert_int_equal(cworld_build(&world), 0);
+		assert_int_equal(n_wide(world.view.fib.main) > 0, densities[i].is_wide);
+		cworld_check_all(&world);
+		put_dense(table, densities[i].spacing, 0);
+	}
+}
+
 /* What covers them for a while leaves nothing behind. */
 static void test_covered_for_a_while(void **state)
 {
@@ -409,6 +455,7 @@ int main(void)
 		TEST(test_churn_of_real_lengths),
 		TEST(test_churn_of_dense),
 		TEST(test_churn_of_hosts),
+		TEST(test_wide_where_it_saves),
 		TEST(test_covered_for_a_while),
 		TEST(test_uncovered_above_more),
 		TEST(test_beside_lone_ones),
