@@ -80,6 +80,8 @@ struct bench_time {
 	double gross_ns, dry_ns; /* per lookup, of one thread */
 };
 
+struct bench_bpf_engine; /* bpf.h */
+
 struct bench_engine {
 	const char *name;
 	bool ipv4;	  /* takes bench_table_ipv4() of the same number of routes */
@@ -87,6 +89,7 @@ struct bench_engine {
 	bool user_space;  /* is not measured by several threads */
 	bool ours;	  /* is compared with all others */
 	bool is_optional; /* -ENOENT of open() with nothing said: not to be had here */
+	const struct bench_bpf_engine *bpf; /* of those whose open() is bench_bpf_open() */
 	int (*open)(struct bench_side *side);
 	/* Of about so many lookups by each thread; the first address is any. */
 	int (*measure)(struct bench_side *side, enum bench_mode mode, unsigned int threads,

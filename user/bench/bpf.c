@@ -120,8 +120,9 @@ static int load(struct bench_side *side, struct bench_bpf *bpf,
 	return 0;
 }
 
-int bench_bpf_open(struct bench_side *side, const struct bench_bpf_engine *engine)
+int bench_bpf_open(struct bench_side *side)
 {
+	const struct bench_bpf_engine *engine = side->engine->bpf;
 	struct bench_bpf *bpf = calloc(1, sizeof(*bpf));
 	char path[PATH_MAX];
 	uint64_t start;

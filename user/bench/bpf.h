@@ -31,7 +31,8 @@ struct bench_bpf_engine {
 	int (*fill)(struct bench_side *side, struct bench_bpf *bpf);
 };
 
-int bench_bpf_open(struct bench_side *side, const struct bench_bpf_engine *engine);
+/* By the engine's bpf. */
+int bench_bpf_open(struct bench_side *side);
 int bench_bpf_measure(struct bench_side *side, enum bench_mode mode, unsigned int threads,
 		      uint64_t lookups, struct bench_time *out);
 int bench_bpf_answers(struct bench_side *side, uint32_t *out);

@@ -118,37 +118,24 @@ static int change(struct bench_side *side, size_t i, bool back)
 			       false);
 }
 
-static int open_compiled(struct bench_side *side)
-{
-	static const struct bench_bpf_engine engine = { "bench-compiled.bpf.o", "compiled", prepare,
-							fill };
-
-	return bench_bpf_open(side, &engine);
-}
-
 const struct bench_engine bench_compiled = {
 	.name = "compiled",
 	.ours = true,
-	.open = open_compiled,
+	.bpf = &(const struct bench_bpf_engine){ "bench-compiled.bpf.o", "compiled", prepare,
+						 fill },
+	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,
 	.change = change,
 	.close = bench_bpf_close,
 };
 
-static int open_load(struct bench_side *side)
-{
-	static const struct bench_bpf_engine engine = { "bench-compiled.bpf.o", "load", prepare,
-							fill };
-
-	return bench_bpf_open(side, &engine);
-}
-
 /* What one load of the compiled FIB's memory costs: no index is faster on this machine. */
 const struct bench_engine bench_load = {
 	.name = "load",
 	.any_answer = true,
-	.open = open_load,
+	.bpf = &(const struct bench_bpf_engine){ "bench-compiled.bpf.o", "load", prepare, fill },
+	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,
 	.close = bench_bpf_close,
@@ -159,18 +146,12 @@ static int prepare_beside(struct bench_side *side, struct bench_bpf *bpf)
 	return prepare(side, bpf) ?: bpf_map__set_autocreate(bench_bpf_map(bpf, "beside"), true);
 }
 
-static int open_compiled_load(struct bench_side *side)
-{
-	static const struct bench_bpf_engine engine = { "bench-compiled.bpf.o", "compiled_load",
-							prepare_beside, fill };
-
-	return bench_bpf_open(side, &engine);
-}
-
 /* What a lookup costs here that reads a line of 8 MB, if all else is as it is. */
 const struct bench_engine bench_compiled_load = {
 	.name = "compiled-load",
-	.open = open_compiled_load,
+	.bpf = &(const struct bench_bpf_engine){ "bench-compiled.bpf.o", "compiled_load",
+						 prepare_beside, fill },
+	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,
 	.close = bench_bpf_close,

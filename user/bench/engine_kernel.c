@@ -44,35 +44,21 @@ static int fill(struct bench_side *side, struct bench_bpf *bpf)
 	return ret ?: choose_flags(bpf);
 }
 
-static int open_kernel6(struct bench_side *side)
-{
-	static const struct bench_bpf_engine engine = { "bench-lookup.bpf.o", "kernel6", NULL,
-							fill };
-
-	return bench_bpf_open(side, &engine);
-}
-
 const struct bench_engine bench_kernel6 = {
 	.name = "kernel6",
-	.open = open_kernel6,
+	.bpf = &(const struct bench_bpf_engine){ "bench-lookup.bpf.o", "kernel6", NULL, fill },
+	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,
 	.close = bench_bpf_close,
 };
 
-static int open_kernel4(struct bench_side *side)
-{
-	static const struct bench_bpf_engine engine = { "bench-lookup.bpf.o", "kernel4", NULL,
-							fill };
-
-	return bench_bpf_open(side, &engine);
-}
-
 const struct bench_engine bench_kernel4 = {
 	.name = "kernel4",
 	.ipv4 = true,
 	.any_answer = true,
-	.open = open_kernel4,
+	.bpf = &(const struct bench_bpf_engine){ "bench-lookup.bpf.o", "kernel4", NULL, fill },
+	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,
 	.close = bench_bpf_close,

@@ -31,17 +31,10 @@ static int fill(struct bench_side *side, struct bench_bpf *bpf)
 	return 0;
 }
 
-static int open_trie(struct bench_side *side)
-{
-	static const struct bench_bpf_engine engine = { "bench-lookup.bpf.o", "trie", prepare,
-							fill };
-
-	return bench_bpf_open(side, &engine);
-}
-
 const struct bench_engine bench_trie = {
 	.name = "trie",
-	.open = open_trie,
+	.bpf = &(const struct bench_bpf_engine){ "bench-lookup.bpf.o", "trie", prepare, fill },
+	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,
 	.close = bench_bpf_close,
