@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Putting sixlane on a port, replacing it and taking it off, each in one step that fails rather
- * than meet another program. Never falls back to another mode than the one that was asked for.
+ * Putting sixlane on a port, replacing it and taking it off, each in one step (replacing on a bond
+ * in two) that fails rather than meet another program. Never falls back to another mode than the
+ * one that was asked for.
  */
+#include <net/if.h> /* first: linux/if.h gives way to it */
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/if_bonding.h>
 #include <linux/if_link.h>
-#include <net/if.h>
+#include <linux/sockios.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include "loader_query.h"
 
@@ -115,11 +121,51 @@ int loader_touch(int ifindex)
 	return bpf_xdp_attach(ifindex, -1, XDP_FLAGS_SKB_MODE | XDP_FLAGS_REPLACE, &opts);
 }
 
+/* fd in the place of old_fd, -1 for none. */
+static int swap_prog(int ifindex, int fd, int old_fd, uint32_t mode)
+{
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
+
+	opts.old_prog_fd = old_fd;
+	return bpf_xdp_attach(ifindex, fd, mode | XDP_FLAGS_REPLACE, &opts);
+}
+
+static bool is_bond(const char *port)
+{
+	struct ifbond bond;
+	struct ifreq request = { .ifr_data = (void *)&bond };
+	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	strncpy(request.ifr_name, port, IFNAMSIZ - 1);
+	return fd >= 0 && !ioctl(fd, SIOCBONDINFOQUERY, &request);
+}
+
+/*
+ * A bond in native mode lets go of a program only when it is taken off: one that another replaces
+ * is in memory with all its maps until the next boot (bond_xdp_set(), from Linux 5.15 on). So not
+ * in one step here, and packets pass to the kernel in between.
+ */
+static int swap_on_bond(int ifindex, int fd, int old_fd, const char *port, char *err)
+{
+	const uint32_t flags = XDP_FLAGS_DRV_MODE | XDP_FLAGS_UPDATE_IF_NOEXIST;
+	int rc = swap_prog(ifindex, -1, old_fd, XDP_FLAGS_DRV_MODE);
+
+	if (rc)
+		return loader_fail_errno(err, rc, "cannot replace the program on %s", port);
+	rc = bpf_xdp_attach(ifindex, fd, flags, NULL);
+	if (!rc)
+		return 0;
+	loader_fail_errno(err, rc, "cannot attach to %s in place of its program", port);
+	if (bpf_xdp_attach(ifindex, old_fd, flags, NULL))
+		return loader_fail_errno(err, rc,
+					 "%s has lost its program, and cannot have another", port);
+	return rc;
+}
+
 /* Swap a program that is attached directly for the object's, or for none (object NULL). */
 static int replace(const char *object, int ifindex, const char *port, const struct loader_prog *old,
 		   char *err)
 {
-	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
 	_cleanup_close_ int old_fd = bpf_prog_get_fd_by_id(old->id);
 	_cleanup_close_ int fd = -1;
 	char frags[PATH_MAX];
@@ -135,8 +181,9 @@ static int replace(const char *object, int ifindex, const char *port, const stru
 			return fd;
 	}
 	loader_quiet();
-	opts.old_prog_fd = old_fd;
-	rc = bpf_xdp_attach(ifindex, fd, mode_flags(old->mode) | XDP_FLAGS_REPLACE, &opts);
+	if (object && old->mode == XDP_MODE_NATIVE && is_bond(port))
+		return swap_on_bond(ifindex, fd, old_fd, port, err);
+	rc = swap_prog(ifindex, fd, old_fd, mode_flags(old->mode));
 	if (rc)
 		return loader_fail_errno(err, rc, "cannot %s the program on %s",
 					 object ? "replace" : "detach", port);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Bonds: XDP on the master, frames in by its slaves and out as the bond distributes them."""
 
+import shutil
+
 import frames as fr
 import pytest
 from bonds import (
@@ -16,7 +18,8 @@ from bonds import (
     from_bond,
     wait_for_slaves,
 )
-from lans import LanNet, LanTwins, eventually, forwarded, packets, subnet, tag
+from lab import PINS, wait_until
+from lans import BY_KERNEL, LanNet, LanTwins, eventually, forwarded, packets, subnet, tag
 from tap import Flow
 from topology import FOREIGN_MAC, HOST_MAC, PORT_MAC, host_addr, router_addr
 
@@ -259,6 +262,22 @@ def test_program_taken_off(make_bonded):
     net.attach("bond0")
     net.sync()
     eventually(lambda: assert_works(net, "bc", ""))
+
+
+@pytest.mark.skipif(BY_KERNEL, reason="about programs only")
+def test_a_replaced_program_is_freed(make):
+    """The bonding driver alone would hold it, and its maps, until the next boot."""
+    net = make(LanNet)
+    add_bond(net, "balance-rr")
+    net.attach("bond0")
+    old = net.r.link("bond0")["xdp"]["prog"]["id"]
+    shutil.rmtree(PINS)
+    net.start_on("p0")
+    assert "bond0: its sixlane program had maps of its own; replaced" in net.router.log()
+    net.sync()
+    eventually(lambda: assert_works(net, "bc", ""))
+    gone = ("bpftool", "prog", "show", "id", old)
+    wait_until(lambda: net.r.run(*gone, check=False).returncode, 10, "an end of the old program")
 
 
 def test_bond_is_down(make):
