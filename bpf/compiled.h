@@ -1,42 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Lookup in the compiled FIB (sixlane_fib.h). Knows neither tables nor what a value means, and
- * believes nothing that it reads: whatever memory holds, it stays within a chunk and comes to an
- * end.
+ * believes nothing that it reads: whatever memory holds, it comes to an end.
  */
 #ifndef SIXLANE_COMPILED_H
 #define SIXLANE_COMPILED_H
 
-#include "maps.h"
+#include "fib_chunks.h"
 
 /* No leaf, nor a node that there is: the trie answers. */
 #define COMPILED_UNKNOWN SIXLANE_FIB_NODE
-
-static __always_inline const __u8 *compiled_chunk(__u32 number)
-{
-	__u32 zero = 0;
-	void *chunk = bpf_map_lookup_elem(&sl_fib, &number);
-
-	return chunk ? bpf_map_lookup_elem(chunk, &zero) : (const __u8 *)0;
-}
-
-/* Whose beginning is a struct sixlane_fib_head. */
-static __always_inline const __u8 *compiled_first(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&sl_fib_first, &zero);
-}
-
-static __always_inline __u32 compiled_load(const __u8 *chunk, __u32 offset)
-{
-	return READ_ONCE(*(const __u32 *)(chunk + (offset & (SIXLANE_FIB_CHUNK_BYTES - 4))));
-}
-
-static __always_inline __u64 compiled_load_wide(const __u8 *chunk, __u32 offset)
-{
-	return READ_ONCE(*(const __u64 *)(chunk + (offset & (SIXLANE_FIB_CHUNK_BYTES - 8))));
-}
 
 /* The bits of an address from there on where so many, less than 128, are past. */
 static __always_inline __u64 compiled_bits_from(__u64 high, __u64 low, __u32 past)
@@ -44,10 +17,9 @@ static __always_inline __u64 compiled_bits_from(__u64 high, __u64 low, __u32 pas
 	return past < 64 ? high << past | sixlane_fib_bits(low, past) : low << (past - 64);
 }
 
-/* On the way of an address from a root on. Nodes of a way mostly lie in one chunk. */
+/* On the way of an address from a root on. */
 struct compiled_way {
-	const __u8 *chunk;
-	__u32 home; /* an entry that names this chunk */
+	struct fib_place place;
 	__u32 entry;
 	__u64 bits; /* of the address, from here on */
 };
@@ -64,13 +36,13 @@ static __always_inline __u32 compiled_after(__u64 cell)
 /* From a wide node, whose cells begin there. */
 static __always_inline int compiled_step_wide(struct compiled_way *way, __u32 cells, __u32 stride)
 {
-	__u64 cell = compiled_load_wide(way->chunk,
-					cells + 8 * (__u32)sixlane_fib_bits(way->bits, stride));
+	__u64 cell =
+		fib_load_wide(&way->place, cells + 8 * (__u32)sixlane_fib_bits(way->bits, stride));
 
 	way->bits <<= stride;
 	if (!sixlane_fib_passes(cell, way->bits)) {
-		way->entry = compiled_load(way->chunk,
-					   cells + SIXLANE_FIB_BEST_BEFORE + compiled_after(cell));
+		way->entry = fib_load(&way->place,
+				      cells + SIXLANE_FIB_BEST_BEFORE + compiled_after(cell));
 		return 1;
 	}
 	way->entry = sixlane_fib_entry(cell);
@@ -81,45 +53,36 @@ static __always_inline int compiled_step_wide(struct compiled_way *way, __u32 ce
 /* To the next entry. 1: it is the leaf, or there is no knowing. */
 static __always_inline int compiled_step(struct compiled_way *way, __u64 high, __u64 low)
 {
-	__u32 entry = way->entry, at = sixlane_fib_offset(entry), skip = sixlane_fib_skip(entry);
+	__u32 entry = way->entry, at = fib_offset(entry), skip = sixlane_fib_skip(entry);
 	__u32 stride = sixlane_fib_stride(entry), cells, next;
 	__u64 key;
 
 	if (!(entry & SIXLANE_FIB_NODE))
 		return 1;
-	if (unlikely(sixlane_fib_chunk_of(entry ^ way->home))) {
-		way->home = entry;
-		way->chunk = compiled_chunk(sixlane_fib_chunk_of(entry));
-		if (!way->chunk) {
-			way->entry = COMPILED_UNKNOWN;
-			return 1;
-		}
+	if (unlikely(!fib_go_on(&way->place, entry))) {
+		way->entry = COMPILED_UNKNOWN;
+		return 1;
 	}
 	cells = at + sizeof(struct sixlane_fib_header);
 	if (skip == SIXLANE_FIB_SKIP_WIDE)
 		return compiled_step_wide(way, cells, stride);
-	key = compiled_load(way->chunk, at);
+	key = fib_load(&way->place, at);
 	if (unlikely(skip == SIXLANE_FIB_SKIP_LONG)) {
-		key |= (__u64)compiled_load(way->chunk, at + 4) << 32;
+		key |= (__u64)fib_load(&way->place, at + 4) << 32;
 		way->bits = compiled_bits_from(high, low, sixlane_fib_long_past(key));
 		skip = sixlane_fib_long_skip(key);
 		key = sixlane_fib_long_key(key);
 		cells = at + sizeof(struct sixlane_fib_long_header);
 	}
-	next = compiled_load(way->chunk,
-			     cells + 4 * (__u32)sixlane_fib_bits(way->bits << skip, stride));
+	next = fib_load(&way->place,
+			cells + 4 * (__u32)sixlane_fib_bits(way->bits << skip, stride));
 	if (sixlane_fib_bits(way->bits, skip) != key) {
-		way->entry = compiled_load(way->chunk, cells + SIXLANE_FIB_BEST_BEFORE);
+		way->entry = fib_load(&way->place, cells + SIXLANE_FIB_BEST_BEFORE);
 		return 1;
 	}
 	way->entry = next;
 	way->bits = way->bits << skip << stride;
 	return 0;
-}
-
-static __always_inline struct compiled_way compiled_begin(const __u8 *chunk, __u32 root, __u64 high)
-{
-	return (struct compiled_way){ .chunk = chunk, .home = root, .entry = root, .bits = high };
 }
 
 /*
@@ -128,10 +91,9 @@ static __always_inline struct compiled_way compiled_begin(const __u8 *chunk, __u
  */
 __attribute__((noinline)) __u32 compiled_find_far(__u32 root, __u64 high, __u64 low)
 {
-	const __u8 *chunk = compiled_chunk(sixlane_fib_chunk_of(root));
-	struct compiled_way way = compiled_begin(chunk, root, high);
+	struct compiled_way way = { .entry = root, .bits = high };
 
-	if (!chunk)
+	if (!fib_go(&way.place, root))
 		return COMPILED_UNKNOWN;
 #pragma clang loop unroll(disable)
 	for (__u32 level = 0; level < SIXLANE_FIB_LEVELS; level++) {
@@ -144,17 +106,13 @@ __attribute__((noinline)) __u32 compiled_find_far(__u32 root, __u64 high, __u64 
 /* Hardly any way is longer; where a return is made safe against speculation, a call costs 8 ns. */
 #define COMPILED_NEAR 6u
 
-/*
- * The same. Step by step in line: how long ways are is foreseen at each for itself. first: of
- * compiled_first(), where most roots are.
- */
-static __always_inline __u32 compiled_find(const __u8 *first, __u32 root, __u64 high, __u64 low)
+/* The same. Step by step in line: how long ways are is foreseen at each for itself. */
+static __always_inline __u32 compiled_find(const struct fib_memory *memory, __u32 root, __u64 high,
+					   __u64 low)
 {
-	__u32 number = sixlane_fib_chunk_of(root);
-	const __u8 *chunk = unlikely(number) ? compiled_chunk(number) : first;
-	struct compiled_way way = compiled_begin(chunk, root, high);
+	struct compiled_way way = { .entry = root, .bits = high };
 
-	if (!chunk)
+	if (!fib_go_from(&way.place, memory, root))
 		return COMPILED_UNKNOWN;
 #pragma clang loop unroll(full)
 	for (__u32 level = 0; level < COMPILED_NEAR; level++) {

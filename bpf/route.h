@@ -92,17 +92,15 @@ enum route_code { ROUTE_HERE, ROUTE_SHARED };
 static __always_inline __u32 route_find(__u32 table, const union sixlane_addr *dst,
 					enum route_code code)
 {
-	const __u8 *first = compiled_first();
-	const struct sixlane_fib_head *head = (const void *)first;
+	const struct fib_memory memory = fib_open();
+	const union sixlane_fib fib = { .word = fib_roots(&memory) };
 	const __u64 high = bpf_be64_to_cpu(dst->halves[0]), low = bpf_be64_to_cpu(dst->halves[1]);
 	__u32 found = COMPILED_UNKNOWN;
-	union sixlane_fib fib;
 
-	fib.word = head ? READ_ONCE(head->fib.word) : 0;
-	if (fib.word && READ_ONCE(head->engine) == SIXLANE_ENGINE_COMPILED)
+	if (fib.word && fib_engine(&memory) == SIXLANE_ENGINE_COMPILED)
 		found = route_root(fib, table);
 	if (found && found != COMPILED_UNKNOWN)
-		found = code == ROUTE_HERE ? compiled_find(first, found, high, low)
+		found = code == ROUTE_HERE ? compiled_find(&memory, found, high, low)
 					   : compiled_find_far(found, high, low);
 	if (unlikely(found == COMPILED_UNKNOWN))
 		return route_find_in_trie(table, dst->halves[0], dst->halves[1]);

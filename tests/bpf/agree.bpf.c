@@ -45,20 +45,16 @@ static __always_inline struct agree_probe *find_probe(__u32 first, __u32 i)
 
 static __always_inline __u32 find_compiled(__u32 table, const union sixlane_addr *addr)
 {
-	const __u8 *first = compiled_first();
-	const struct sixlane_fib_head *head = (const void *)first;
-	union sixlane_fib fib;
+	const struct fib_memory memory = fib_open();
+	const union sixlane_fib fib = { .word = fib_roots(&memory) };
 	__u32 root;
 
-	if (!head)
-		return COMPILED_UNKNOWN;
-	fib.word = READ_ONCE(head->fib.word);
 	if (!fib.word)
 		return COMPILED_UNKNOWN;
 	root = route_root(fib, table);
 	if (!root || root == COMPILED_UNKNOWN)
 		return root;
-	return compiled_find(first, root, bpf_be64_to_cpu(addr->halves[0]),
+	return compiled_find(&memory, root, bpf_be64_to_cpu(addr->halves[0]),
 			     bpf_be64_to_cpu(addr->halves[1]));
 }
 

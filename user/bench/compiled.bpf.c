@@ -7,15 +7,14 @@
 static __always_inline __u32 find(struct xdp_md *ctx, const struct bench_packet *packet,
 				  const union sixlane_addr *addr)
 {
-	const __u8 *first = compiled_first();
-	const struct sixlane_fib_head *head = (const void *)first;
-	__u32 root = head ? READ_ONCE(head->fib.main) : 0;
+	const struct fib_memory memory = fib_open();
+	const union sixlane_fib fib = { .word = fib_roots(&memory) };
 
 	(void)ctx;
 	(void)packet;
-	if (!root)
+	if (!fib.main)
 		return 0;
-	return compiled_find(first, root, bpf_be64_to_cpu(addr->halves[0]),
+	return compiled_find(&memory, fib.main, bpf_be64_to_cpu(addr->halves[0]),
 			     bpf_be64_to_cpu(addr->halves[1]));
 }
 BENCH_ENGINE(compiled, find)
@@ -28,7 +27,7 @@ static __always_inline __u32 load_one(struct xdp_md *ctx, const struct bench_pac
 				      const union sixlane_addr *addr)
 {
 	const struct sixlane_meta *meta;
-	const __u8 *chunk;
+	struct fib_place place;
 	__u32 key = 0, at;
 
 	(void)ctx;
@@ -37,9 +36,9 @@ static __always_inline __u32 load_one(struct xdp_md *ctx, const struct bench_pac
 	if (!meta)
 		return 0;
 	at = bench_offset(addr, READ_ONCE(meta->fib_used_bytes));
-	chunk = compiled_chunk(at / SIXLANE_FIB_CHUNK_BYTES % SIXLANE_FIB_CHUNKS);
+	at &= SIXLANE_FIB_UNIT_MASK & ~63u;
 	/* all addresses have a route, and so an answer */
-	return chunk ? compiled_load(chunk, at & (SIXLANE_FIB_CHUNK_BYTES - 64)) | 1 : 0;
+	return fib_go(&place, at) ? fib_load(&place, fib_offset(at)) | 1 : 0;
 }
 BENCH_ENGINE(load, load_one)
 
