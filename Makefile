@@ -40,6 +40,7 @@ COMMON_SRC := $(PURE_SRC) $(wildcard user/netlink/socket*.c user/fib/maps*.c use
 DAEMON_SRC := user/sixlaned.c user/config.c $(filter-out %.bpf.c,$(wildcard user/sync/*.c)) $(COMMON_SRC)
 CLI_SRC := user/sixlane.c $(wildcard user/cmd*.c user/print*.c) \
 	$(filter-out %.bpf.c,$(wildcard user/bench/*.c)) $(COMMON_SRC)
+OBJECTS := $(patsubst bpf/%.c,$(B)/%.o,$(wildcard bpf/*.bpf.c))
 BENCH_OBJECTS := $(patsubst user/bench/%.bpf.c,$(B)/bench-%.bpf.o,$(wildcard user/bench/*.bpf.c))
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -48,7 +49,7 @@ obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 asan_obj = $(patsubst %.c,$(B)/asan/%.o,$(1))
 
 .PHONY: all
-all: $(B)/sixlane.bpf.o $(B)/sixlane.frags.bpf.o $(BENCH_OBJECTS) $(B)/sixlaned $(B)/sixlane
+all: $(OBJECTS) $(BENCH_OBJECTS) $(B)/sixlaned $(B)/sixlane
 
 vpath %.bpf.c bpf user/sync tests/bpf
 $(B)/%.bpf.o: %.bpf.c
@@ -102,7 +103,7 @@ $(B)/fuzz/%: $(B)/asan/tests/fuzz/%.o $(B)/asan/libsixlane.a
 	@$(CC) $(SANITIZE) -o $@ $^ -lmnl
 
 # With what the daemon has to write to the maps, to compile routes as it does.
-$(B)/test_bpf: $(call obj,$(filter-out %.bpf.c,$(wildcard tests/bpf/*.c)) $(COMMON_SRC)) | $(B)/agree.bpf.o
+$(B)/test_bpf: $(call obj,$(filter-out %.bpf.c,$(wildcard tests/bpf/*.c)) $(COMMON_SRC)) | $(B)/agree.bpf.o $(B)/agree.arena.bpf.o
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -lcmocka -lpthread
 
@@ -155,8 +156,7 @@ bench: root
 install: all
 	install -D -m 755 $(B)/sixlaned $(DESTDIR)$(PREFIX)/sbin/sixlaned
 	install -D -m 755 $(B)/sixlane $(DESTDIR)$(PREFIX)/sbin/sixlane
-	install -D -m 644 $(B)/sixlane.bpf.o $(DESTDIR)$(PREFIX)/lib/sixlane/sixlane.bpf.o
-	install -D -m 644 $(B)/sixlane.frags.bpf.o $(DESTDIR)$(PREFIX)/lib/sixlane/sixlane.frags.bpf.o
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/sixlane $(OBJECTS)
 	install -m 644 -t $(DESTDIR)$(PREFIX)/lib/sixlane $(BENCH_OBJECTS)
 	install -D -m 644 user/sixlaned.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlaned.8
 	install -D -m 644 user/sixlane.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlane.8

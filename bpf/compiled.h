@@ -6,7 +6,11 @@
 #ifndef SIXLANE_COMPILED_H
 #define SIXLANE_COMPILED_H
 
+#ifdef SIXLANE_ARENA
+#include "fib_arena.h"
+#else
 #include "fib_chunks.h"
+#endif
 
 /* No leaf, nor a node that there is: the trie answers. */
 #define COMPILED_UNKNOWN SIXLANE_FIB_NODE

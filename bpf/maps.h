@@ -66,6 +66,16 @@ struct {
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
 } sl_fib_first SEC(".maps");
 
+#ifdef SIXLANE_ARENA
+struct {
+	__uint(type, SIXLANE_MAP_TYPE_ARENA);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SIXLANE_FIB_ARENA_PAGES);
+	char (*map_extra)[SIXLANE_FIB_ARENA]; /* as by __uint, whose int are too many */
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_fib_arena SEC(".maps");
+#endif
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

@@ -14,7 +14,7 @@
 #include "sixlane_verdicts.h"
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 13u
+#define SIXLANE_ABI 14u
 
 #define SIXLANE_MAX_ROUTES 4194304u /* never preallocated: costs nothing until used */
 #define SIXLANE_MAX_NEXT_HOPS 65536u
@@ -119,7 +119,8 @@ struct sixlane_meta {
 	/* The CLI counts its wishes for the daemon to compare it with its own table. */
 	__u64 fib_verify_wanted, fib_verify_done;
 	__u64 fib_verify_checked, fib_verify_wrong; /* addresses, of the last time */
-	__u64 reserved1[9];
+	__u64 fib_memory;			    /* SIXLANE_FIB_IN_*; 0: no daemon yet */
+	__u64 reserved1[8];
 };
 _Static_assert(sizeof(struct sixlane_meta) == 384, "layout is ABI");
 _Static_assert(__builtin_offsetof(struct sixlane_meta, generation) <= 64,

@@ -4,8 +4,9 @@
  * daemon writes by plain stores and the datapath reads by plain loads. Its layout, and the
  * arithmetic by which both sides read it. Included by sixlane.h.
  *
- * Memory is sl_fib, ARRAY_OF_MAPS[SIXLANE_FIB_CHUNKS] of mmapable ARRAY[1], each a chunk of units.
- * The first is also a map by itself, sl_fib_first: most lookups need no other.
+ * Memory is chunks of units: behind each other in sl_fib_arena where the kernel has arenas; else
+ * sl_fib, ARRAY_OF_MAPS[SIXLANE_FIB_CHUNKS] of mmapable ARRAY[1], of which the first is also a map
+ * by itself, sl_fib_first: most lookups need no other.
  *
  * An entry (__u32) is
  * - a leaf: the value of the longest prefix, as in sl_routes; 0: no route;
@@ -33,6 +34,19 @@
 #define SIXLANE_FIB_UNIT_BYTES 16u
 #define SIXLANE_FIB_CHUNK_UNITS (SIXLANE_FIB_CHUNK_BYTES / SIXLANE_FIB_UNIT_BYTES)
 #define SIXLANE_FIB_UNITS (SIXLANE_FIB_CHUNKS * SIXLANE_FIB_CHUNK_UNITS)
+
+/*
+ * Where each process maps the arena, and the program reads it: below 2^32, since an object says it
+ * as the length of an array, and out of the way of heaps, which begin below 2^31 if at a fixed
+ * address.
+ */
+#define SIXLANE_FIB_ARENA 0x80000000u
+/* More than enough where pages are larger. */
+#define SIXLANE_FIB_ARENA_PAGES (SIXLANE_FIB_CHUNKS * (SIXLANE_FIB_CHUNK_BYTES / 4096u))
+/* Which of both the daemon writes. */
+#define SIXLANE_FIB_IN_ARRAYS 1u
+#define SIXLANE_FIB_IN_ARENA 2u
+#define SIXLANE_MAP_TYPE_ARENA 33u /* BPF_MAP_TYPE_ARENA, which older headers do not have */
 
 #define SIXLANE_FIB_NODE (1u << 31)
 #define SIXLANE_FIB_UNIT_SHIFT 4 /* a unit's bytes: it stands there as an offset */

@@ -76,8 +76,13 @@ object_within_budget() {
 # in one chain of calls; a jump is to be noticed long before, explained, and then allowed for here.
 max_instructions=50000
 verifier_budget() {
-	local object status=0
-	for object in sixlane sixlane.frags; do
+	local object status=0 objects="sixlane sixlane.frags"
+	if printf '6.9\n%s\n' "$(uname -r)" | sort -CV; then
+		objects+=" sixlane.arena sixlane.arena.frags"
+	else
+		echo "      not those for arenas: Linux $(uname -r) has none"
+	fi
+	for object in $objects; do
 		object_within_budget "$object" || status=1
 	done
 	return $status

@@ -89,7 +89,9 @@ def run_unit(tally):
 
 
 def run_bpf(tally):
-    run_cmocka(BUILD / "test_bpf", tally, [BUILD / "sixlane.bpf.o"])
+    """The object for any kernel, and that for kernels with arenas."""
+    for name in ("sixlane.bpf.o", "sixlane.arena.bpf.o"):
+        run_cmocka(BUILD / "test_bpf", tally, [BUILD / name])
 
 
 def run_fuzz(tally):

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "loader_arena.h"
 #include "log.h"
 
 int cmd_usage(const struct cmd *cmd, const char *fmt, ...)
@@ -51,8 +52,8 @@ static int view_open(struct cmd_view *view, bool writable)
 		rc = ports_read(&view->ports);
 	if (!rc)
 		return CMD_OK;
-	log_error("cannot read the %s: %s", view->maps.meta ? "network devices" : "maps",
-		  strerror(-rc));
+	log_error("cannot read the %s: %s%s", view->maps.meta ? "network devices" : "maps",
+		  strerror(-rc), view->maps.meta ? "" : loader_arena_hint(&view->fds, rc));
 	cmd_view_close(view);
 	return CMD_FAILED;
 }

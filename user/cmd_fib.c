@@ -77,6 +77,7 @@ json_t *fib_json(const struct maps *maps, bool daemon)
 	print_set(object, "wanted", print_string(name_of(is_wanted(maps))));
 	print_set(object, "answers", print_string(fib_answers(maps)));
 	print_set(object, "why_not", why ? print_string(why) : json_null());
+	print_set(object, "arena", json_boolean(maps->arena));
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		print_set(object, numbers[i].key, json_integer((json_int_t)numbers[i].value));
 	print_set(object, "bytes_per_route", json_real(bytes_per_route(meta)));
@@ -110,8 +111,9 @@ static void to_text(const struct maps *maps, bool daemon)
 
 	printf("wanted      %s\n", name_of(is_wanted(maps)));
 	printf("answers     %s%s%s\n", fib_answers(maps), why ? ": " : "", why ?: "");
-	printf("memory      %llu kB of at most %llu\n", kilobytes(meta->fib_chunk_bytes),
-	       kilobytes((uint64_t)SIXLANE_FIB_CHUNKS * SIXLANE_FIB_CHUNK_BYTES));
+	printf("memory      %llu kB of at most %llu, %s\n", kilobytes(meta->fib_chunk_bytes),
+	       kilobytes((uint64_t)SIXLANE_FIB_CHUNKS * SIXLANE_FIB_CHUNK_BYTES),
+	       maps->arena ? "in an arena" : "in array maps");
 	printf("used        %llu kB by %llu nodes, %.1f bytes for each of %llu routes\n",
 	       kilobytes(meta->fib_used_bytes), (ull)meta->fib_nodes, bytes_per_route(meta),
 	       (ull)meta->routes);

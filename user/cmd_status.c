@@ -52,6 +52,11 @@ static void warn_of_port(struct status *status, const struct status_port *port)
 		     name);
 		return;
 	}
+	if (port->prog.no_arena)
+		warn(status,
+		     "the trie answers for %s, whose program does not read the compiled FIB's arena: "
+		     "load sixlane.arena.bpf.o there%s",
+		     name, status->daemon ? "" : ", or start sixlaned");
 	if (port->prog.owner == LOADER_FOREIGN) {
 		warn(status, "%s runs another XDP program, \"%s\" (id %u)", name, port->prog.name,
 		     port->prog.id);

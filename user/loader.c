@@ -25,6 +25,7 @@
 #define OBJECT_NAME "sixlane.bpf.o"
 #define OBJECT_SUFFIX ".bpf.o"
 #define FRAGS_SUFFIX ".frags.bpf.o"
+#define ARENA_SUFFIX ".arena.bpf.o"
 #define PINS_BELOW "tc/globals"
 
 /* A reader holds the lock for microseconds; a daemon that finds it taken asks again this often. */
@@ -65,13 +66,30 @@ const char *loader_object_path(void)
 	return path;
 }
 
+static bool ends_in(const char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+
+	return len >= end_len && !strcmp(text + len - end_len, end);
+}
+
+/* The object's name with another suffix. */
+static bool name_flavour(const char *object, const char *suffix, char path[PATH_MAX])
+{
+	size_t cut = strlen(object) - strlen(OBJECT_SUFFIX);
+
+	return ends_in(object, OBJECT_SUFFIX) &&
+	       (size_t)snprintf(path, PATH_MAX, "%.*s%s", (int)cut, object, suffix) < PATH_MAX;
+}
+
 bool loader_frags_path(const char *object, char path[PATH_MAX])
 {
-	size_t len = strlen(object), cut = len - strlen(OBJECT_SUFFIX);
+	return name_flavour(object, FRAGS_SUFFIX, path);
+}
 
-	if (len < strlen(OBJECT_SUFFIX) || strcmp(object + cut, OBJECT_SUFFIX) != 0)
-		return false;
-	return (size_t)snprintf(path, PATH_MAX, "%.*s" FRAGS_SUFFIX, (int)cut, object) < PATH_MAX;
+bool loader_arena_path(const char *object, char path[PATH_MAX])
+{
+	return !ends_in(object, ARENA_SUFFIX) && name_flavour(object, ARENA_SUFFIX, path);
 }
 
 int loader_fail(char *err, int rc, const char *fmt, ...)

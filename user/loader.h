@@ -14,6 +14,8 @@
 #ifndef USER_LOADER_H
 #define USER_LOADER_H
 
+#include <limits.h>
+
 #include "rib/object.h"
 #include "util.h"
 
@@ -27,6 +29,7 @@ enum loader_map {
 	LOADER_ROUTES,
 	LOADER_FIB,
 	LOADER_FIB_FIRST,
+	LOADER_FIB_ARENA, /* only where programs use it: Linux 6.9 and newer */
 	LOADER_SOURCES,
 	LOADER_NEXT_HOPS,
 	LOADER_CELLS,
@@ -48,11 +51,19 @@ enum loader_map {
 
 struct loader_maps {
 	int fd[LOADER_N_MAPS];	    /* -1: not open */
-	uint32_t id[LOADER_N_MAPS]; /* the kernel's map ids */
+	uint32_t id[LOADER_N_MAPS]; /* the kernel's map ids; 0: not there, or not for programs */
+	/* The compiled FIB is in the arena, by the word of the last daemon; or there is one, and
+	 * has been no daemon yet. Else an arena is not open, even if one is pinned. */
+	bool arena;
+	uint64_t fib_memory; /* SIXLANE_FIB_IN_*, what the last daemon wrote; 0: there was none */
 };
 
 /* "sl_routes" … */
 const char *loader_map_name(enum loader_map map);
+/* Any set has it, and any object: all but the arena. */
+bool loader_map_is_needed(enum loader_map map);
+/* Where it is pinned. */
+void loader_pin_path(enum loader_map map, char path[PATH_MAX]);
 
 /* The bpffs mount point to use and the directory of the pins under it. Static storage. */
 const char *loader_bpffs(void);
@@ -66,7 +77,8 @@ const char *loader_pin_dir(void);
 int loader_open_maps(struct loader_maps *maps, bool read_only, char *err);
 
 /*
- * The same, but create and pin what is missing, from the object's own definitions. Adopts the maps
+ * The same, but create and pin what is missing, from the object's own definitions, with an arena if
+ * it wants one (loader_arena.h) unless the maps are complete without. Adopts the maps
  * of a sixlane program that is attached to a port but pinned nowhere (xdp-loader without -p) if
  * there are no pins yet. Mounts nothing: a missing bpffs is an error that says how to mount it.
  */
@@ -113,6 +125,8 @@ struct loader_prog {
 	enum xdp_mode mode;
 	uint32_t id;	 /* sixlane's program, or the foreign one */
 	bool dispatcher; /* runs under libxdp's dispatcher */
+	bool no_arena;	 /* LOADER_OURS, but the maps have an arena that it does not read: the trie
+			  * answers its lookups */
 	char name[16];
 };
 
@@ -120,8 +134,9 @@ struct loader_prog {
 int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader_prog *out);
 
 /*
- * Replace a sixlane program that has maps of its own (LOADER_OTHER_MAPS, no dispatcher) by one with
- * the pinned maps, in one step, in the same mode.
+ * Replace a sixlane program that has maps of its own (LOADER_OTHER_MAPS, no dispatcher), or does
+ * not read their arena, by one that does all this, in one step, in the same mode. 0: there is such
+ * a program now.
  */
 int loader_adopt_port(const char *object, uint32_t ifindex, char *err);
 

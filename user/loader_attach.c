@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "loader_arena.h"
 #include "loader_query.h"
 
 static uint32_t mode_flags(enum xdp_mode mode)
@@ -226,6 +227,30 @@ static int occupied(const struct loader_prog *prog, const char *port, char *err)
 		prog->mode == XDP_MODE_GENERIC ? "generic" : "");
 }
 
+/* In the place of a program that does not read the arena, one of the object, if that does. */
+static int give_arena(const char *object, int ifindex, const char *port,
+		      const struct loader_prog *prog, char *err)
+{
+	int reads = loader_wants_arena(object, err);
+
+	if (prog->dispatcher)
+		return loader_fail(
+			err, -EOPNOTSUPP,
+			"the trie answers for %s, whose program does not read the compiled FIB's "
+			"arena: 'sixlane detach %s', then 'sixlane attach %s dispatcher'",
+			port, port, port);
+	if (reads < 0)
+		return reads;
+	if (!reads)
+		return loader_fail(
+			err, -ENOENT,
+			"the trie answers for %s, whose program does not read the compiled FIB's "
+			"arena; nor does that of %s: install sixlane.arena.bpf.o and "
+			"sixlane.arena.frags.bpf.o beside it",
+			port, object);
+	return replace(object, ifindex, port, prog, err);
+}
+
 /* Attach where prog runs now, the maps being pinned. */
 static int attach_over(const char *object, int ifindex, const char *port,
 		       const struct loader_prog *prog, enum loader_mode mode, char *err)
@@ -234,6 +259,9 @@ static int attach_over(const char *object, int ifindex, const char *port,
 
 	switch (prog->owner) {
 	case LOADER_OURS:
+		if (same && prog->no_arena && !prog->dispatcher &&
+		    loader_wants_arena(object, NULL) > 0)
+			return give_arena(object, ifindex, port, prog, err);
 		return same ? 0 : occupied(prog, port, err);
 	case LOADER_OTHER_MAPS:
 		if (same && !prog->dispatcher)
@@ -256,6 +284,7 @@ int loader_attach(const char *object, const char *port, enum loader_mode mode, c
 	struct loader_maps maps;
 	struct loader_prog prog;
 	bool had_pins = loader_have_pins();
+	char path[PATH_MAX];
 	int ifindex, rc;
 
 	ifindex = port_ifindex(port, err);
@@ -264,6 +293,7 @@ int loader_attach(const char *object, const char *port, enum loader_mode mode, c
 	rc = loader_make_maps(object, &maps, err);
 	if (rc)
 		return rc;
+	object = loader_object_for(object, &maps, path);
 	rc = query_port(ifindex, port, &maps, &prog, err);
 	if (!rc)
 		rc = attach_over(object, ifindex, port, &prog, mode, err);
@@ -300,7 +330,7 @@ int loader_adopt_port(const char *object, uint32_t ifindex, char *err)
 {
 	struct loader_maps maps;
 	struct loader_prog prog;
-	char port[IF_NAMESIZE];
+	char port[IF_NAMESIZE], path[PATH_MAX];
 	int rc;
 
 	if (!if_indextoname(ifindex, port))
@@ -308,10 +338,13 @@ int loader_adopt_port(const char *object, uint32_t ifindex, char *err)
 	rc = loader_make_maps(object, &maps, err);
 	if (rc)
 		return rc;
+	object = loader_object_for(object, &maps, path);
 	rc = query_port((int)ifindex, port, &maps, &prog, err);
 	loader_close_maps(&maps);
-	if (rc || prog.owner == LOADER_OURS)
+	if (rc || (prog.owner == LOADER_OURS && !prog.no_arena))
 		return rc;
+	if (prog.no_arena)
+		return give_arena(object, (int)ifindex, port, &prog, err);
 	if (prog.owner != LOADER_OTHER_MAPS)
 		return loader_fail(err, -ENOENT, "%s does not run sixlane", port);
 	if (prog.dispatcher)

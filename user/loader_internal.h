@@ -46,6 +46,10 @@ int loader_make_pin_dir(char *err);
 /* Path of the xdp.frags flavour beside an object. False: the object has no usual name. */
 bool loader_frags_path(const char *object, char path[PATH_MAX]);
 
+/* The same of the flavour that reads the compiled FIB in an arena. False also: the object is that.
+ */
+bool loader_arena_path(const char *object, char path[PATH_MAX]);
+
 /* Open the object file with its pins under the pin directory; not loaded. 0 or -errno. */
 int loader_object_open(const char *path, struct bpf_object **out, char *err);
 

@@ -11,7 +11,7 @@
 #include <net/if.h>
 #include <string.h>
 
-#include "loader.h"
+#include "loader_arena.h"
 #include "loader_query.h"
 
 /* What bpf/sixlane.h says of each map. flags: those that must be set; the object may set more. */
@@ -33,6 +33,8 @@ static const struct map_spec specs[LOADER_N_MAPS] = {
 			 SIXLANE_FIB_CHUNKS, 0 },
 	[LOADER_FIB_FIRST] = { "sl_fib_first", BPF_MAP_TYPE_ARRAY, sizeof(uint32_t),
 			       SIXLANE_FIB_CHUNK_BYTES, 1, BPF_F_MMAPABLE },
+	[LOADER_FIB_ARENA] = { "sl_fib_arena", SIXLANE_MAP_TYPE_ARENA, 0, 0,
+			       SIXLANE_FIB_ARENA_PAGES, BPF_F_MMAPABLE },
 	[LOADER_SOURCES] = { "sl_sources", TRIE_OF(SIXLANE_MAX_SOURCES) },
 	[LOADER_NEXT_HOPS] = { "sl_next_hops",
 			       ARRAY_OF(struct sixlane_next_hop, SIXLANE_MAX_NEXT_HOPS) },
@@ -61,12 +63,19 @@ static const struct map_spec specs[LOADER_N_MAPS] = {
 			      sizeof(struct sixlane_counters), SIXLANE_MAX_PORTS, 0 },
 };
 
+#define N_NEEDED (LOADER_N_MAPS - 1)
+
+bool loader_map_is_needed(enum loader_map map)
+{
+	return map != LOADER_FIB_ARENA;
+}
+
 const char *loader_map_name(enum loader_map map)
 {
 	return specs[map].name;
 }
 
-static void pin_path(enum loader_map map, char path[PATH_MAX])
+void loader_pin_path(enum loader_map map, char path[PATH_MAX])
 {
 	snprintf(path, PATH_MAX, "%s/%s", loader_pin_dir(), specs[map].name);
 }
@@ -116,21 +125,20 @@ static int check_map(enum loader_map map, int fd, const char *where, uint32_t *i
 	return check_layout(map, &is, where, start_anew, err);
 }
 
-static int check_abi(int meta_fd, const char *where, char *err)
+static int read_meta(int meta_fd, const char *where, struct sixlane_meta *meta, char *err)
 {
-	struct sixlane_meta meta;
 	uint32_t zero = 0;
 
-	if (bpf_map_lookup_elem(meta_fd, &zero, &meta))
+	if (bpf_map_lookup_elem(meta_fd, &zero, meta))
 		return loader_fail_errno(err, -errno, "cannot read map sl_meta");
-	if (meta.abi == 0 || meta.abi == SIXLANE_ABI)
+	if (meta->abi == 0 || meta->abi == SIXLANE_ABI)
 		return 0;
 	return loader_fail(
 		err, -EPROTO,
 		"the maps in %s are of ABI %u, this sixlane speaks ABI %u: use the version that "
 		"made them, or take it off with 'sixlane detach all' and 'sixlane unpin', "
 		"then start anew",
-		where, meta.abi, SIXLANE_ABI);
+		where, meta->abi, SIXLANE_ABI);
 }
 
 static void reset_maps(struct loader_maps *maps)
@@ -157,31 +165,48 @@ static int open_pin(enum loader_map map, const char *path, bool read_only)
 	return bpf_obj_get_opts(path, &opts);
 }
 
+/* Open and check it. -ENOENT, with nothing said: there is none. */
+static int open_one(enum loader_map map, bool read_only, struct loader_maps *maps, char *err)
+{
+	char path[PATH_MAX];
+
+	loader_pin_path(map, path);
+	maps->fd[map] = open_pin(map, path, read_only);
+	if (maps->fd[map] >= 0)
+		return check_map(map, maps->fd[map], loader_pin_dir(), &maps->id[map], err);
+	return errno == ENOENT ? -ENOENT : loader_fail_errno(err, -errno, "cannot open %s", path);
+}
+
+int loader_open_arena(struct loader_maps *maps, char *err)
+{
+	int rc = open_one(LOADER_FIB_ARENA, false, maps, err);
+
+	maps->arena = !rc;
+	return rc;
+}
+
 /*
- * Open and check the pins that exist; the others are -1 in maps. Returns their number or
- * -errno, with nothing left open.
+ * Open and check the pins that exist; the others are -1 in maps. Returns the number of those that
+ * are needed or -errno, with nothing left open.
  */
 static int open_pins(struct loader_maps *maps, bool read_only, char *err)
 {
-	char path[PATH_MAX];
+	struct sixlane_meta meta = { 0 };
 	int found = 0, rc = 0;
 
 	reset_maps(maps);
 	loader_quiet();
 	for (int i = 0; i < LOADER_N_MAPS && !rc; i++) {
-		pin_path(i, path);
-		maps->fd[i] = open_pin(i, path, read_only);
-		if (maps->fd[i] < 0) {
-			if (errno != ENOENT)
-				rc = loader_fail_errno(err, -errno, "cannot open %s", path);
-			continue;
-		}
-		found++;
-		rc = check_map(i, maps->fd[i], loader_pin_dir(), &maps->id[i], err);
+		rc = loader_map_is_needed(i) ? open_one(i, read_only, maps, err) : -ENOENT;
+		found += !rc;
+		rc = rc == -ENOENT ? 0 : rc;
 	}
 	if (!rc && maps->fd[LOADER_META] >= 0)
-		rc = check_abi(maps->fd[LOADER_META], loader_pin_dir(), err);
-	if (!rc)
+		rc = read_meta(maps->fd[LOADER_META], loader_pin_dir(), &meta, err);
+	maps->fib_memory = meta.fib_memory;
+	if (!rc && meta.fib_memory != SIXLANE_FIB_IN_ARRAYS)
+		rc = loader_open_arena(maps, err);
+	if (!rc || rc == -ENOENT)
 		return found;
 	loader_close_maps(maps);
 	return rc;
@@ -198,7 +223,7 @@ int loader_open_maps(struct loader_maps *maps, bool read_only, char *err)
 	rc = open_pins(&opened, read_only, err);
 	if (rc < 0)
 		return rc;
-	if (rc == LOADER_N_MAPS) {
+	if (rc == N_NEEDED) {
 		*maps = opened;
 		return 0;
 	}
@@ -208,7 +233,7 @@ int loader_open_maps(struct loader_maps *maps, bool read_only, char *err)
 			err, -ENOENT,
 			"only %d of sixlane's %d maps are pinned in %s: 'sixlane attach DEV' or "
 			"sixlaned makes the others",
-			rc, LOADER_N_MAPS, loader_pin_dir());
+			rc, N_NEEDED, loader_pin_dir());
 	return loader_fail(
 		err, -ENOENT,
 		"no maps of sixlane are pinned in %s: load a port first, with 'sixlane attach "
@@ -220,6 +245,7 @@ int loader_open_maps(struct loader_maps *maps, bool read_only, char *err)
 static int pin_prog_maps(const struct loader_prog_maps *of, const char *port, char *err)
 {
 	char path[PATH_MAX];
+	struct sixlane_meta meta;
 	int i, rc = 0;
 	uint32_t id;
 
@@ -229,15 +255,22 @@ static int pin_prog_maps(const struct loader_prog_maps *of, const char *port, ch
 			rc = check_map(i, of->fd[i], port, &id, err);
 	}
 	if (!rc && of->fd[LOADER_META] >= 0)
-		rc = check_abi(of->fd[LOADER_META], port, err);
-	for (i = 0; i < LOADER_N_MAPS && !rc; i++) {
-		pin_path(i, path);
-		if (of->fd[i] >= 0 && bpf_obj_pin(of->fd[i], path))
+		rc = read_meta(of->fd[LOADER_META], port, &meta, err);
+	for (i = 0; i < LOADER_N_MAPS && !rc; i += !rc) {
+		if (of->fd[i] < 0)
+			continue;
+		loader_pin_path(i, path);
+		/* one that is alone is of no set: of a start that was cut short */
+		if (!loader_map_is_needed(i))
+			unlink(path);
+		if (bpf_obj_pin(of->fd[i], path))
 			rc = loader_fail_errno(err, -errno, "cannot pin %s", path);
 	}
+	/* only what was pinned here */
 	while (rc && --i >= 0) {
-		pin_path(i, path);
-		unlink(path);
+		loader_pin_path(i, path);
+		if (of->fd[i] >= 0)
+			unlink(path);
 	}
 	return rc;
 }
@@ -264,15 +297,16 @@ static int adopt_unpinned(char *err)
 	return rc;
 }
 
-/* Hold an object's definitions against this version, so that it cannot make maps of another one. */
-static int check_object(struct bpf_object *object, const char *path, char *err)
+int loader_check_object(const struct bpf_object *object, const char *path, char *err)
 {
-	struct bpf_map *map;
+	const struct bpf_map *map;
 	struct map_spec is;
 	int rc;
 
 	for (int i = 0; i < LOADER_N_MAPS; i++) {
 		map = bpf_object__find_map_by_name(object, specs[i].name);
+		if (!map && !loader_map_is_needed(i))
+			continue;
 		if (!map)
 			return loader_fail(err, -EPROTO, "%s has no map %s: not sixlane's object",
 					   path, specs[i].name);
@@ -299,7 +333,7 @@ static int create_pins(const char *path, char *err)
 	rc = loader_object_open(path, &object, err);
 	if (rc)
 		return rc;
-	rc = check_object(object, path, err);
+	rc = loader_check_object(object, path, err);
 	if (!rc) {
 		bpf_object__for_each_program(prog, object)
 		{
@@ -316,10 +350,12 @@ static int create_pins(const char *path, char *err)
 /* Complete the set of pins, of which found are there. */
 static int make_missing(const char *object, int found, struct loader_maps *maps, char *err)
 {
-	int rc = 0;
+	int wants = loader_wants_arena(object, err), rc = wants < 0 ? wants : 0;
 
-	if (!found)
+	if (!rc && !found)
 		rc = adopt_unpinned(err);
+	if (!rc && wants)
+		rc = loader_arena_pin(err);
 	if (!rc)
 		rc = create_pins(object, err);
 	if (!rc)
@@ -341,7 +377,7 @@ int loader_make_maps(const char *object, struct loader_maps *maps, char *err)
 	found = open_pins(&opened, false, err);
 	if (found < 0)
 		return found;
-	if (found < LOADER_N_MAPS) {
+	if (found < N_NEEDED) {
 		loader_close_maps(&opened);
 		return make_missing(object, found, maps, err);
 	}
@@ -354,7 +390,7 @@ bool loader_have_pins(void)
 	char path[PATH_MAX];
 
 	for (int i = 0; i < LOADER_N_MAPS; i++) {
-		pin_path(i, path);
+		loader_pin_path(i, path);
 		if (!access(path, F_OK) || errno != ENOENT)
 			return true;
 	}
@@ -366,7 +402,7 @@ int loader_unpin(char *err)
 	char path[PATH_MAX];
 
 	for (int i = 0; i < LOADER_N_MAPS; i++) {
-		pin_path(i, path);
+		loader_pin_path(i, path);
 		if (unlink(path) && errno != ENOENT)
 			return loader_fail_errno(err, -errno, "cannot remove %s", path);
 	}

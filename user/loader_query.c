@@ -122,6 +122,8 @@ static int identify(uint32_t prog_id, const struct loader_maps *maps, struct loa
 			if (of.fd[i] >= 0 && of.id[i] != maps->id[i])
 				out->owner = LOADER_OTHER_MAPS;
 		}
+		out->no_arena =
+			out->owner == LOADER_OURS && maps->arena && of.fd[LOADER_FIB_ARENA] < 0;
 	}
 	loader_prog_maps_close(&of);
 	return 0;

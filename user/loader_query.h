@@ -19,6 +19,11 @@ struct loader_prog_maps {
 int loader_prog_maps_open(uint32_t prog_id, struct loader_prog_maps *out);
 void loader_prog_maps_close(struct loader_prog_maps *maps);
 
+/* The pinned arena, whoever made it, among maps that are open. -ENOENT, with nothing said: none. */
+int loader_open_arena(struct loader_maps *maps, char *err);
+/* Hold an object's definitions against this version, so that it cannot make maps of another one. */
+int loader_check_object(const struct bpf_object *object, const char *path, char *err);
+
 /* "native", "generic" … */
 const char *loader_xdp_mode_name(enum xdp_mode mode);
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "loader_arena.h"
 #include "loader_internal.h"
 
 struct loader_run {
@@ -34,6 +35,8 @@ static int use_maps(struct bpf_object *object, const char *path, const struct lo
 
 	for (int i = 0; i < LOADER_N_MAPS; i++) {
 		map = bpf_object__find_map_by_name(object, loader_map_name(i));
+		if (!map && !loader_map_is_needed(i))
+			continue;
 		if (!map)
 			return loader_fail(err, -EPROTO, "%s has no map %s: not sixlane's object",
 					   path, loader_map_name(i));
@@ -69,13 +72,14 @@ int loader_run_open(const char *object, bool frags, const struct loader_maps *ma
 		    struct loader_run **out, char *err)
 {
 	struct loader_run *run = calloc(1, sizeof(*run));
-	char path[PATH_MAX];
+	char path[PATH_MAX], frags_path[PATH_MAX];
 	int rc;
 
 	if (!run)
 		return loader_fail(err, -ENOMEM, "out of memory");
-	if (frags && loader_frags_path(object, path))
-		object = path;
+	object = loader_object_for(object, maps, path);
+	if (frags && loader_frags_path(object, frags_path))
+		object = frags_path;
 	rc = loader_object_open(object, &run->object, err);
 	if (!rc)
 		rc = load(run, object, maps, err);

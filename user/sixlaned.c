@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 
+#include "loader_arena.h"
 #include "sync/sync.h"
 
 #define EXIT_USAGE 2
@@ -219,10 +220,12 @@ static int run_with_maps(const struct config *config, const struct loader_maps *
 	}
 	ret = maps_open(&maps, fds, true);
 	if (ret) {
-		log_error("cannot map %s: %s", loader_pin_dir(), strerror(-ret));
+		log_error("cannot map %s: %s%s", loader_pin_dir(), strerror(-ret),
+			  loader_arena_hint(fds, ret));
 		return ret;
 	}
 	maps.meta->abi = SIXLANE_ABI;
+	maps.meta->fib_memory = maps.arena ? SIXLANE_FIB_IN_ARENA : SIXLANE_FIB_IN_ARRAYS;
 	/* from here on the CLI's to change */
 	__atomic_store_n(&maps.fib_head->engine, config->fib, __ATOMIC_RELAXED);
 	ret = sync_new(config, &maps, fds, &sync, err);
@@ -265,9 +268,13 @@ static int run(const struct config *config)
 		log_error("%s", err);
 		return ret;
 	}
-	ret = run_with_maps(config, &fds);
+	ret = loader_arena_settle(config->object, &fds, err);
+	if (ret)
+		log_error("%s", err);
+	else
+		ret = run_with_maps(config, &fds);
 	loader_close_maps(&fds);
-	/* a start that failed leaves nothing that was not there before */
+	/* a start that failed leaves no pins where there were none */
 	if (ret && !had_pins && loader_unpin(err))
 		log_error("%s", err);
 	return ret;

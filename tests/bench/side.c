@@ -60,7 +60,7 @@ static bool is_one_of(const struct bpf_map *map, const char *const names[], size
 }
 
 /* The daemon's own, not copies. */
-static const char *const shared[] = { "sl_routes", "sl_fib", "sl_fib_first" };
+static const char *const shared[] = { "sl_routes", "sl_fib", "sl_fib_first", "sl_fib_arena" };
 
 /* Nothing of this object is pinned. */
 static int prepare_map(struct bpf_map *map, const char *pins)
@@ -86,10 +86,24 @@ static bool is_copied(const struct bpf_map *map)
 	       !is_one_of(map, left_out, ARRAY_SIZE(left_out));
 }
 
+/* Else the trie would answer, and be taken for the compiled FIB. */
+static int check_arena(const struct bpf_object *object, const char *pins)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/sl_fib_arena", pins);
+	if (access(path, F_OK) || bpf_object__find_map_by_name(object, "sl_fib_arena"))
+		return 0;
+	fprintf(stderr,
+		"bench-forward: the daemon's compiled FIB is in an arena, which this object "
+		"does not read: give its .arena.bpf.o\n");
+	return -EINVAL;
+}
+
 static int load(struct bpf_object *object, const char *pins)
 {
 	struct bpf_map *map;
-	int ret = 0;
+	int ret = check_arena(object, pins);
 
 	bpf_object__for_each_map(map, object) ret = ret ?: prepare_map(map, pins);
 	ret = ret ?: bpf_object__load(object);

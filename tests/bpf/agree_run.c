@@ -32,8 +32,8 @@ size_t agree_limit(size_t otherwise)
 /* Of maps.h only what lookups read: the rest is large, and this object uses none of it. */
 static void choose_maps(struct bpf_object *object)
 {
-	static const char *const wanted[] = { "sl_fib", "sl_fib_first", "sl_routes", "agree_probes",
-					      "agree_states" };
+	static const char *const wanted[] = { "sl_fib",	   "sl_fib_first", "sl_fib_arena",
+					      "sl_routes", "agree_probes", "agree_states" };
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, object)
@@ -44,6 +44,10 @@ static void choose_maps(struct bpf_object *object)
 			is_wanted |= !strcmp(bpf_map__name(map), wanted[i]);
 		setup_must(bpf_map__set_pin_path(map, NULL), bpf_map__name(map));
 		setup_must(bpf_map__set_autocreate(map, is_wanted), bpf_map__name(map));
+		/* elsewhere than the harness's */
+		if (!strcmp(bpf_map__name(map), "sl_fib_arena"))
+			setup_must(setup_arena(map, 1ull << 32 | SIXLANE_FIB_ARENA),
+				   bpf_map__name(map));
 	}
 }
 
@@ -66,6 +70,7 @@ static void *map_array(const struct agree *agree, const char *name, size_t size)
 void agree_open(struct agree *agree)
 {
 	static const char *const names[] = { "agree", "follow", "linger" };
+	struct tables_fds fds;
 
 	memset(agree, 0, sizeof(*agree));
 	agree->object = bpf_object__open_file(object_path, NULL);
@@ -76,17 +81,17 @@ void agree_open(struct agree *agree)
 		agree->prog_fd[i] =
 			bpf_program__fd(bpf_object__find_program_by_name(agree->object, names[i]));
 	agree->routes_fd = map_fd(agree, "sl_routes");
-	agree->head = map_array(agree, "sl_fib_first", sizeof(*agree->head));
 	agree->probes = map_array(agree, "agree_probes", AGREE_PROBES * sizeof(*agree->probes));
 	agree->state = map_array(agree, "agree_states", sizeof(*agree->state));
-	tables_open(&agree->tables, map_fd(agree, "sl_fib"), map_fd(agree, "sl_fib_first"),
-		    agree->head);
+	fds.fib = map_fd(agree, "sl_fib");
+	fds.first = map_fd(agree, "sl_fib_first");
+	fds.arena = bpf_object__find_map_fd_by_name(agree->object, "sl_fib_arena");
+	tables_open(&agree->tables, &fds);
 }
 
 void agree_close(struct agree *agree)
 {
 	tables_close(&agree->tables);
-	munmap(agree->head, sizeof(*agree->head));
 	munmap(agree->probes, AGREE_PROBES * sizeof(*agree->probes));
 	munmap(agree->state, sizeof(*agree->state));
 	bpf_object__close(agree->object);

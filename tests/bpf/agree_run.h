@@ -17,7 +17,6 @@ struct agree {
 	struct bpf_object *object;
 	int prog_fd[N_AGREE_PROGS];
 	int routes_fd;
-	struct sixlane_fib_head *head;
 	struct agree_probe *probes; /* [AGREE_PROBES] */
 	struct agree_state *state;
 	struct tables tables;

@@ -115,9 +115,10 @@ static void change_next(void)
 	__atomic_store_n(&agree.state->finished, n + 1, __ATOMIC_SEQ_CST);
 	atomic_store(&n_changes, n + 1);
 	if (n % ENGINE_EVERY == ENGINE_EVERY - 1)
-		__atomic_store_n(&agree.head->engine,
-				 agree.head->engine == SIXLANE_ENGINE_TRIE ? SIXLANE_ENGINE_COMPILED
-									   : SIXLANE_ENGINE_TRIE,
+		__atomic_store_n(&agree.tables.maps.fib_head->engine,
+				 agree.tables.maps.fib_head->engine == SIXLANE_ENGINE_TRIE
+					 ? SIXLANE_ENGINE_COMPILED
+					 : SIXLANE_ENGINE_TRIE,
 				 __ATOMIC_RELEASE);
 	if (n % REBUILD_EVERY == REBUILD_EVERY - 1)
 		tables_build(&agree.tables);

@@ -52,7 +52,9 @@ int harness_open(const char *object, const char *frags_object)
 		err = figures_open(&setup);
 	if (err)
 		return err;
-	tables_open(&tables, setup.map_fd[MAP_FIB], setup.map_fd[MAP_FIB_FIRST], setup.fib_head);
+	tables_open(&tables,
+		    &(struct tables_fds){ setup.map_fd[MAP_FIB], setup.map_fd[MAP_FIB_FIRST],
+					  setup.map_fd[MAP_FIB_ARENA] });
 	before = calloc(n, sizeof(*before));
 	after = calloc(n, sizeof(*after));
 	return before && after ? 0 : -ENOMEM;
@@ -199,7 +201,7 @@ static void install_routes(const struct world *w)
 	if (compiled)
 		put(MAP_ROUTES, &decoy_key, &instead, "sl_routes");
 	tables_build(&tables);
-	setup.fib_head->engine = engine;
+	tables.maps.fib_head->engine = engine;
 }
 
 void harness_install(const struct world *w)

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "../../user/loader_arena.h"
 #include "agree_run.h"
 #include "tests.h"
 
@@ -175,14 +176,14 @@ static void add_all(void)
 static const char *object = "build/sixlane.bpf.o";
 static const char *frags_object;
 
-/* agree.bpf.o lies beside the object. */
+/* agree.bpf.o lies beside the object, or agree.arena.bpf.o if it is of that flavour. */
 static void find_agree_object(void)
 {
 	static char beside[PATH_MAX];
 	const char *slash = strrchr(object, '/');
 
-	snprintf(beside, sizeof(beside), "%.*sagree.bpf.o", slash ? (int)(slash - object) + 1 : 0,
-		 object);
+	snprintf(beside, sizeof(beside), "%.*sagree%s.bpf.o", slash ? (int)(slash - object) + 1 : 0,
+		 object, strstr(slash ?: object, ".arena.") ? ".arena" : "");
 	agree_set_path(beside);
 }
 
@@ -209,12 +210,28 @@ static int close_harness(void **state)
 	return 0;
 }
 
+static void skip_arena(void **state)
+{
+	(void)state;
+	print_message("this kernel has no arenas for %s\n", object);
+	skip();
+}
+
+static int run_none(void)
+{
+	static const struct CMUnitTest none[] = { cmocka_unit_test(skip_arena) };
+
+	return cmocka_run_group_tests(none, NULL, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1)
 		object = argv[1];
 	if (argc > 2)
 		frags_object = argv[2];
+	if (strstr(object, ".arena.") && loader_arena_usable() <= 0)
+		return run_none();
 	add_all();
 	cmocka_set_test_filter(getenv("SIXLANE_BPF_TESTS"));
 	return _cmocka_run_group_tests("bpf", tests, n_tests, open_harness, close_harness);

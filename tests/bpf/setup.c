@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../user/loader_arena.h"
+
 /*
  * Over what a new namespace may bring along (sit0 …), under WORLD_PORTS, and no slot of the
  * default world.
@@ -26,6 +28,7 @@ static const char *const map_names[N_MAPS] = {
 	[MAP_ROUTES] = "sl_routes",
 	[MAP_FIB] = "sl_fib",
 	[MAP_FIB_FIRST] = "sl_fib_first",
+	[MAP_FIB_ARENA] = "sl_fib_arena",
 	[MAP_SOURCES] = "sl_sources",
 	[MAP_NEXT_HOPS] = "sl_next_hops",
 	[MAP_CELLS] = "sl_cells",
@@ -144,6 +147,16 @@ static int alter(struct bpf_program *prog, enum harness_prog variant)
 	}
 }
 
+int setup_arena(struct bpf_map *map, uint64_t at)
+{
+	int fd = loader_arena_new(at);
+	int err = fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
+
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
 /* Private maps: unpinned, and those of the first object for all. */
 static int share_maps(const struct setup *setup, struct bpf_object *object)
 {
@@ -151,11 +164,15 @@ static int share_maps(const struct setup *setup, struct bpf_object *object)
 		struct bpf_map *map = bpf_object__find_map_by_name(object, map_names[i]);
 		int err;
 
+		if (!map && i == MAP_FIB_ARENA)
+			continue;
 		if (!map)
 			return fail(-ENOENT, map_names[i]);
 		err = bpf_map__set_pin_path(map, NULL);
 		if (!err && object != setup->objects[PROG_AS_IS])
 			err = bpf_map__reuse_fd(map, setup->map_fd[i]);
+		else if (!err && i == MAP_FIB_ARENA)
+			err = setup_arena(map, SIXLANE_FIB_ARENA);
 		if (err)
 			return fail(err, map_names[i]);
 	}
@@ -215,7 +232,6 @@ static int find_maps(struct setup *setup)
 		setup->map_fd[i] =
 			bpf_object__find_map_fd_by_name(setup->objects[PROG_AS_IS], map_names[i]);
 	setup->meta = map_array(setup, MAP_META, sizeof(*setup->meta));
-	setup->fib_head = map_array(setup, MAP_FIB_FIRST, sizeof(*setup->fib_head));
 	setup->ports = map_array(setup, MAP_PORTS, SIXLANE_MAX_PORTS * sizeof(*setup->ports));
 	setup->next_hops =
 		map_array(setup, MAP_NEXT_HOPS, SIXLANE_MAX_NEXT_HOPS * sizeof(*setup->next_hops));
@@ -227,9 +243,8 @@ static int find_maps(struct setup *setup)
 		map_array(setup, MAP_EXCEPTED, SIXLANE_EXCEPTED_WORDS * sizeof(*setup->excepted));
 	setup->missing =
 		map_array(setup, MAP_MISSING, SIXLANE_MISSING_WORDS * sizeof(*setup->missing));
-	if (!setup->excepted || !setup->missing || !setup->meta || !setup->fib_head ||
-	    !setup->ports || !setup->next_hops || !setup->cells || !setup->neighbours ||
-	    !setup->rules)
+	if (!setup->excepted || !setup->missing || !setup->meta || !setup->ports ||
+	    !setup->next_hops || !setup->cells || !setup->neighbours || !setup->rules)
 		return -EIO;
 	setup->n_cpus = libbpf_num_possible_cpus();
 	return setup->n_cpus < 0 ? setup->n_cpus : 0;

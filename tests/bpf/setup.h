@@ -15,6 +15,7 @@ enum setup_map {
 	MAP_ROUTES,
 	MAP_FIB,
 	MAP_FIB_FIRST,
+	MAP_FIB_ARENA, /* not in every object */
 	MAP_SOURCES,
 	MAP_NEXT_HOPS,
 	MAP_CELLS,
@@ -42,7 +43,6 @@ struct setup {
 	int prog_fd[N_PROGS];
 	int map_fd[N_MAPS];	   /* of objects[PROG_AS_IS] */
 	struct sixlane_meta *meta; /* the mapped arrays */
-	struct sixlane_fib_head *fib_head;
 	struct sixlane_port *ports;
 	struct sixlane_next_hop *next_hops;
 	union sixlane_cell *cells;
@@ -57,6 +57,9 @@ struct setup {
 int setup_open(struct setup *setup, const char *object, const char *frags_object,
 	       ring_buffer_sample_fn hint_fn, void *ctx);
 void setup_close(struct setup *setup);
+
+/* An arena of the map's own, there. 0 or -errno. */
+int setup_arena(struct bpf_map *map, uint64_t at);
 
 /* Whatever a test asserts, it cannot go on without this: 0, or the end. */
 void setup_must(int err, const char *what);

@@ -54,14 +54,15 @@ void tables_open_bare(struct tables *tables)
 	memset(tables, 0, sizeof(*tables));
 }
 
-void tables_open(struct tables *tables, int fib_fd, int first_fd, struct sixlane_fib_head *head)
+void tables_open(struct tables *tables, const struct tables_fds *fds)
 {
 	const struct compiled_memory memory = { tables, make_chunk, publish, wait_for_readers };
 
 	tables_open_bare(tables);
-	tables->maps.fd[LOADER_FIB] = fib_fd;
-	tables->maps.fd[LOADER_FIB_FIRST] = first_fd;
-	tables->maps.fib_head = head;
+	tables->maps.fd[LOADER_FIB] = fds->fib;
+	tables->maps.fd[LOADER_FIB_FIRST] = fds->first;
+	tables->maps.fd[LOADER_FIB_ARENA] = fds->arena;
+	must(!maps_fib_open(&tables->maps, fds->arena >= 0, true), "mapping the compiled FIB");
 	tables->compiled = compiled_new(&memory, tables_value);
 	must(tables->compiled, "no memory");
 }
@@ -70,7 +71,7 @@ void tables_close(struct tables *tables)
 {
 	tables_clear(tables);
 	compiled_free(tables->compiled);
-	maps_fib_unmap(tables->maps.fib_chunks);
+	maps_fib_close(&tables->maps);
 	tables->compiled = NULL;
 }
 

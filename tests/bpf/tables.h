@@ -24,8 +24,11 @@ struct tables {
 	size_t n;
 };
 
-/* sl_fib and sl_fib_first, and the head of the latter, mapped. */
-void tables_open(struct tables *tables, int fib_fd, int first_fd, struct sixlane_fib_head *head);
+/* arena: negative where the programs know of none. */
+struct tables_fds {
+	int fib, first, arena;
+};
+void tables_open(struct tables *tables, const struct tables_fds *fds);
 /* Routes alone: tables_build() and tables_change() are not for these. */
 void tables_open_bare(struct tables *tables);
 /* Publishes nothing. */

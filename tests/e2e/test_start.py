@@ -16,6 +16,7 @@ MAPS = [
     "sl_ports", "sl_counters", "sl_sources", "sl_cells", "sl_vlans", "sl_rules", "sl_exceptions",
     "sl_excepted", "sl_missing", "sl_operator", "sl_hints", "sl_cpu",
 ]  # fmt: skip
+ARENA = "sl_fib_arena"  # beside them where the kernel has arenas
 
 
 # By libxdp's dispatcher, where the kernel can.
@@ -46,7 +47,7 @@ def map_ids(net, prog_id):
 
 def pinned_ids(net):
     ids = set()
-    for name in MAPS:
+    for name in MAPS + [ARENA] * os.path.exists("%s/%s" % (PINS, ARENA)):
         out = net.r.run("bpftool", "-j", "map", "show", "pinned", "%s/%s" % (PINS, name)).stdout
         ids.add(json.loads(out)["id"])
     return ids

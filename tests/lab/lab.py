@@ -274,6 +274,15 @@ class Router:
 
     # -- program
 
+    def object_without_arena(self):
+        """A copy of the object that has not the one for kernels with arenas beside it."""
+        folder = self.lab.path("no-arena")
+        if not os.path.exists(folder):
+            os.mkdir(folder)
+            for name in ("sixlane.bpf.o", "sixlane.frags.bpf.o"):
+                shutil.copy(os.path.join(BUILD, name), folder)
+        return os.path.join(folder, "sixlane.bpf.o")
+
     def attach(self, method="ip", ports=None, check=True):
         """Put the program onto the ports (all of them by default). Returns the last command."""
         done = None

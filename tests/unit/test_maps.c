@@ -31,6 +31,7 @@ static struct {
 	unsigned int interrupts; /* so many end early, after the first entry */
 	bool stuck;		 /* every one is interrupted before the first entry */
 	unsigned int calls, singles;
+	bool no_room; /* for new maps */
 } kernel;
 
 static struct sixlane_counters cpu_counters[2][N_CPUS];
@@ -51,6 +52,18 @@ static int fail_with(int error)
 {
 	errno = error;
 	return -error;
+}
+
+int bpf_map_create(enum bpf_map_type type, const char *name, __u32 key_size, __u32 value_size,
+		   __u32 max_entries, const struct bpf_map_create_opts *opts)
+{
+	(void)type;
+	(void)name;
+	(void)key_size;
+	(void)value_size;
+	(void)max_entries;
+	(void)opts;
+	return kernel.no_room ? fail_with(ENOMEM) : dup(STDOUT_FILENO);
 }
 
 int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
@@ -295,6 +308,8 @@ static int setup(void **state)
 		maps.fd[i] = i;
 		fakes[i].key_size = sizeof(uint32_t);
 	}
+	maps.fd[LOADER_FIB_ARENA] = -1;
+	maps.arena = NULL;
 	fakes[LOADER_ROUTES].key_size = sizeof(struct sixlane_route_key);
 	fakes[LOADER_SOURCES].key_size = sizeof(struct sixlane_route_key);
 	fakes[LOADER_NEIGH_INDEX].key_size = sizeof(struct sixlane_neigh_key);
@@ -709,6 +724,28 @@ static void use_is_told_once(void **state)
 	assert_int_equal(used_slots, 3 + SIXLANE_MAX_NEIGHBOURS - 1);
 }
 
+/* Rather than at a store to them, at which there is nobody to ask. */
+static void refused_pages_of_an_arena_are_no_chunk(void **state)
+{
+	const size_t bytes = (size_t)SIXLANE_FIB_CHUNKS * SIXLANE_FIB_CHUNK_BYTES;
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	(void)state;
+	assert_true(at != MAP_FAILED);
+	maps.arena = at;
+	assert_ptr_equal(maps_write_fib_chunk(&maps, 1), maps.arena + SIXLANE_FIB_CHUNK_BYTES);
+	kernel.no_room = true;
+	assert_null(maps_write_fib_chunk(&maps, 2));
+	kernel.no_room = false;
+	assert_ptr_equal(maps_write_fib_chunk(&maps, 2), maps.arena + 2 * SIXLANE_FIB_CHUNK_BYTES);
+	assert_int_equal(mprotect(maps.arena + 3 * SIXLANE_FIB_CHUNK_BYTES, SIXLANE_FIB_CHUNK_BYTES,
+				  PROT_READ),
+			 0);
+	assert_null(maps_write_fib_chunk(&maps, 3));
+	assert_int_equal(munmap(at, bytes), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -728,6 +765,7 @@ int main(void)
 		cmocka_unit_test_setup(a_source_is_taken_back_before_another_is_given, setup),
 		cmocka_unit_test_setup(rules_change_as_a_whole, setup),
 		cmocka_unit_test_setup(use_is_told_once, setup),
+		cmocka_unit_test_setup(refused_pages_of_an_arena_are_no_chunk, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

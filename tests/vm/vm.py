@@ -82,7 +82,7 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-rules", "test_rules.py", "test_sources.py"),
         pytest_job("e2e", "e2e-start", "test_start.py"),
         pytest_job("e2e", "e2e-packets", "test_packets.py", "test_lookup.py", "test_others.py"),
-        pytest_job("e2e", "e2e-fib", "test_fib.py"),
+        pytest_job("e2e", "e2e-fib", "test_fib.py", "test_arena.py"),
         pytest_job("e2e", "e2e-tables", "test_differential.py", "test_overrun.py", "test_fib_churn.py"),
         pytest_job("e2e", "e2e-inputs", "test_bad_input.py", "test_lab.py", "test_bench.py"),
         pytest_job("e2e", "e2e-mtus", "test_path_mtu.py", "test_path_mtu_multipath.py"),
@@ -96,9 +96,10 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-explain", "test_explain.py", "test_exception_explain.py", "test_jumbo.py"),
         Job("parity", "parity", "/usr/bin/python3 tests/parity/parity.py --save {share}/parity"
             f" --seconds {parity_seconds} --packets {PARITY_PACKETS}", has_xml=False),
+        # the objects that programs are of on this kernel
         Job("bpf", "bpf", "CMOCKA_MESSAGE_OUTPUT=XML CMOCKA_XML_FILE={share}/result.xml"
-            f" SIXLANE_FUZZ_RUNS=${{{{SIXLANE_FUZZ_RUNS:-{FUZZ_RUNS}}}}}"
-            " {build}/test_bpf {build}/sixlane.bpf.o", cpus=2),
+            f" SIXLANE_FUZZ_RUNS=${{{{SIXLANE_FUZZ_RUNS:-{FUZZ_RUNS}}}}} {{build}}/test_bpf"
+            " {build}/sixlane$(printf '6.9\\n%s\\n' $(uname -r) | sort -CV && echo .arena).bpf.o", cpus=2),
     ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "../loader_arena.h"
 #include "kernel_net.h"
 
 /* An empty run is so short that its time, in whole nanoseconds, needs many lookups to be exact. */
@@ -125,6 +126,7 @@ int bench_bpf_open(struct bench_side *side)
 	const struct bench_bpf_engine *engine = side->engine->bpf;
 	struct bench_bpf *bpf = calloc(1, sizeof(*bpf));
 	char path[PATH_MAX];
+	const char *file;
 	uint64_t start;
 	int ret;
 
@@ -132,7 +134,8 @@ int bench_bpf_open(struct bench_side *side)
 		return bench_fail(-ENOMEM, "%s", side->engine->name);
 	bpf->netns = -1;
 	side->state = bpf;
-	ret = bench_find_file(engine->file, path, sizeof(path));
+	file = engine->arena_file && loader_arena_usable() > 0 ? engine->arena_file : engine->file;
+	ret = bench_find_file(file, path, sizeof(path));
 	if (ret)
 		return bench_fail(ret, "%s", path);
 	ret = load(side, bpf, engine, path);

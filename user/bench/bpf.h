@@ -29,6 +29,7 @@ struct bench_bpf_engine {
 	int (*prepare)(struct bench_side *side, struct bench_bpf *bpf);
 	/* All routes; what this takes is the time of the insertion. */
 	int (*fill)(struct bench_side *side, struct bench_bpf *bpf);
+	const char *arena_file; /* in place of file where the kernel has arenas; NULL: file */
 };
 
 /* By the engine's bpf. */

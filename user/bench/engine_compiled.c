@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "../fib/maps_internal.h"
+#include "../loader_arena.h"
 #include "bpf.h"
 
 struct own {
@@ -27,43 +28,53 @@ static void free_own(void *ptr)
 
 	if (own->compiled)
 		compiled_free(own->compiled);
-	maps_fib_unmap(own->maps.fib_chunks);
+	maps_fib_close(&own->maps);
 	if (own->maps.meta)
 		munmap(own->maps.meta, sizeof(*own->maps.meta));
-	if (own->maps.fib_head)
-		munmap(own->maps.fib_head, sizeof(*own->maps.fib_head));
 	free(own);
+}
+
+/* Each arena of this process is elsewhere, where its addresses of 32 bits are the same. */
+static int make_arena(struct bpf_map *map)
+{
+	static uint64_t n;
+	_cleanup_close_ int fd = loader_arena_new(++n << 32 | SIXLANE_FIB_ARENA);
+
+	return fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
 }
 
 static int prepare(struct bench_side *side, struct bench_bpf *bpf)
 {
-	static const char *const names[] = { "sl_fib", "sl_fib_first", "sl_meta" };
+	static const char *const names[] = { "sl_fib", "sl_fib_first", "sl_fib_arena", "sl_meta" };
 	int ret = 0;
 
 	(void)side;
 	for (size_t i = 0; i < ARRAY_SIZE(names) && !ret; i++) {
-		struct bpf_map *map = bench_bpf_map(bpf, names[i]);
+		struct bpf_map *map = bpf_object__find_map_by_name(bpf->object, names[i]);
 
+		/* the object knows of no arena */
+		if (!map)
+			continue;
 		ret = bpf_map__set_autocreate(map, true) ?: bpf_map__set_pin_path(map, NULL);
+		if (!ret && bpf_map__type(map) == (enum bpf_map_type)SIXLANE_MAP_TYPE_ARENA)
+			ret = make_arena(map);
 	}
 	return ret;
 }
 
-static void *map_array(struct bench_bpf *bpf, const char *name, size_t bytes)
+/* 0 or -errno. */
+static int open_maps(struct bench_bpf *bpf, struct maps *maps)
 {
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-			bpf_map__fd(bench_bpf_map(bpf, name)), 0);
+	void *meta = mmap(NULL, sizeof(*maps->meta), PROT_READ | PROT_WRITE, MAP_SHARED,
+			  bpf_map__fd(bench_bpf_map(bpf, "sl_meta")), 0);
 
-	return at == MAP_FAILED ? NULL : at;
-}
-
-/* Either stays NULL where that fails, with errno. */
-static void open_maps(struct bench_bpf *bpf, struct maps *maps)
-{
+	if (meta == MAP_FAILED)
+		return -errno;
+	maps->meta = meta;
 	maps->fd[LOADER_FIB] = bpf_map__fd(bench_bpf_map(bpf, "sl_fib"));
 	maps->fd[LOADER_FIB_FIRST] = bpf_map__fd(bench_bpf_map(bpf, "sl_fib_first"));
-	maps->meta = map_array(bpf, "sl_meta", sizeof(*maps->meta));
-	maps->fib_head = map_array(bpf, "sl_fib_first", sizeof(*maps->fib_head));
+	maps->fd[LOADER_FIB_ARENA] = bpf_object__find_map_fd_by_name(bpf->object, "sl_fib_arena");
+	return maps_fib_open(maps, maps->fd[LOADER_FIB_ARENA] >= 0, true);
 }
 
 static int build(struct own *own, const struct radix *routes)
@@ -93,9 +104,9 @@ static int fill(struct bench_side *side, struct bench_bpf *bpf)
 		return bench_fail(-ENOMEM, "compiled");
 	bpf->own = own;
 	bpf->free_own = free_own;
-	open_maps(bpf, &own->maps);
-	if (!own->maps.meta || !own->maps.fib_head)
-		return bench_fail(-errno, "compiled: mapping its memory");
+	ret = open_maps(bpf, &own->maps);
+	if (ret || !own->maps.meta)
+		return bench_fail(ret, "compiled: mapping its memory");
 	ret = build(own, &side->table->radix);
 	if (ret)
 		return bench_fail(ret, "compiled: table %s", side->table->name);
@@ -118,11 +129,13 @@ static int change(struct bench_side *side, size_t i, bool back)
 			       false);
 }
 
+#define CHUNKS "bench-compiled.bpf.o"
+#define ARENA "bench-compiled.arena.bpf.o"
+
 const struct bench_engine bench_compiled = {
 	.name = "compiled",
 	.ours = true,
-	.bpf = &(const struct bench_bpf_engine){ "bench-compiled.bpf.o", "compiled", prepare,
-						 fill },
+	.bpf = &(const struct bench_bpf_engine){ CHUNKS, "compiled", prepare, fill, ARENA },
 	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,
@@ -130,11 +143,21 @@ const struct bench_engine bench_compiled = {
 	.close = bench_bpf_close,
 };
 
+/* As on a kernel without arenas. */
+const struct bench_engine bench_compiled_chunks = {
+	.name = "compiled-chunks",
+	.bpf = &(const struct bench_bpf_engine){ CHUNKS, "compiled", prepare, fill, NULL },
+	.open = bench_bpf_open,
+	.measure = bench_bpf_measure,
+	.answers = bench_bpf_answers,
+	.close = bench_bpf_close,
+};
+
 /* What one load of the compiled FIB's memory costs: no index is faster on this machine. */
 const struct bench_engine bench_load = {
 	.name = "load",
 	.any_answer = true,
-	.bpf = &(const struct bench_bpf_engine){ "bench-compiled.bpf.o", "load", prepare, fill },
+	.bpf = &(const struct bench_bpf_engine){ CHUNKS, "load", prepare, fill, ARENA },
 	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,
@@ -149,8 +172,8 @@ static int prepare_beside(struct bench_side *side, struct bench_bpf *bpf)
 /* What a lookup costs here that reads a line of 8 MB, if all else is as it is. */
 const struct bench_engine bench_compiled_load = {
 	.name = "compiled-load",
-	.bpf = &(const struct bench_bpf_engine){ "bench-compiled.bpf.o", "compiled_load",
-						 prepare_beside, fill },
+	.bpf = &(const struct bench_bpf_engine){ CHUNKS, "compiled_load", prepare_beside, fill,
+						 ARENA },
 	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,

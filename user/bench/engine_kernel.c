@@ -46,7 +46,8 @@ static int fill(struct bench_side *side, struct bench_bpf *bpf)
 
 const struct bench_engine bench_kernel6 = {
 	.name = "kernel6",
-	.bpf = &(const struct bench_bpf_engine){ "bench-lookup.bpf.o", "kernel6", NULL, fill },
+	.bpf = &(const struct bench_bpf_engine){ "bench-lookup.bpf.o", "kernel6", NULL, fill,
+						 NULL },
 	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,
@@ -57,7 +58,8 @@ const struct bench_engine bench_kernel4 = {
 	.name = "kernel4",
 	.ipv4 = true,
 	.any_answer = true,
-	.bpf = &(const struct bench_bpf_engine){ "bench-lookup.bpf.o", "kernel4", NULL, fill },
+	.bpf = &(const struct bench_bpf_engine){ "bench-lookup.bpf.o", "kernel4", NULL, fill,
+						 NULL },
 	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,

@@ -33,7 +33,8 @@ static int fill(struct bench_side *side, struct bench_bpf *bpf)
 
 const struct bench_engine bench_trie = {
 	.name = "trie",
-	.bpf = &(const struct bench_bpf_engine){ "bench-lookup.bpf.o", "trie", prepare, fill },
+	.bpf = &(const struct bench_bpf_engine){ "bench-lookup.bpf.o", "trie", prepare, fill,
+						 NULL },
 	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,

@@ -80,6 +80,7 @@ void compiled_get_stats(const struct compiled *compiled, struct compiled_stats *
 struct compiled_view {
 	union sixlane_fib fib;
 	const uint8_t *chunks[SIXLANE_FIB_CHUNKS];
+	bool lent; /* they are not its own */
 };
 
 /* 0 and *value (0: no route); -ENODATA: the trie answers this. addr is in network order. */

@@ -25,7 +25,6 @@ static const struct mapped {
 	size_t entry_bytes, entries;
 } mapped[] = {
 	{ LOADER_META, offsetof(struct maps, meta), sizeof(struct sixlane_meta), 1 },
-	{ LOADER_FIB_FIRST, offsetof(struct maps, fib_head), sizeof(struct sixlane_fib_head), 1 },
 	{ LOADER_PORTS, offsetof(struct maps, ports), sizeof(struct sixlane_port),
 	  SIXLANE_MAX_PORTS },
 	{ LOADER_NEXT_HOPS, offsetof(struct maps, next_hops), sizeof(struct sixlane_next_hop),
@@ -70,6 +69,7 @@ int maps_open(struct maps *maps, const struct loader_maps *fds, bool writable)
 	memcpy(opened.fd, fds->fd, sizeof(opened.fd));
 	for (size_t i = 0; i < ARRAY_SIZE(mapped) && !rc; i++)
 		rc = map_array(&opened, &mapped[i], writable);
+	rc = rc ?: maps_fib_open(&opened, fds->arena, writable);
 	if (!rc && writable) {
 		opened.n_excepted = calloc(SIXLANE_EXCEPTED_BITS, sizeof(*opened.n_excepted));
 		opened.missing_anew = calloc(SIXLANE_MISSING_WORDS, sizeof(*opened.missing_anew));
@@ -93,7 +93,7 @@ void maps_close(struct maps *maps)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(mapped); i++)
 		unmap_array(maps, &mapped[i]);
-	maps_fib_unmap(maps->fib_chunks);
+	maps_fib_close(maps);
 	free(maps->n_excepted);
 	free(maps->missing_anew);
 	for (int i = 0; i < 2; i++)

@@ -17,7 +17,8 @@
 struct maps {
 	int fd[LOADER_N_MAPS];	   /* borrowed from the loader_maps given to maps_open */
 	struct sixlane_meta *meta; /* the mmapped arrays; read-only unless opened writable */
-	struct sixlane_fib_head *fib_head;
+	struct sixlane_fib_head *fib_head; /* in the arena, if there is one */
+	uint8_t *arena; /* sl_fib_arena, all of it; NULL: the compiled FIB is in chunks of sl_fib */
 	struct sixlane_port *ports;	    /* [SIXLANE_MAX_PORTS] */
 	struct sixlane_next_hop *next_hops; /* [SIXLANE_MAX_NEXT_HOPS] */
 	struct sixlane_neigh *neighbours;   /* [SIXLANE_MAX_NEIGHBOURS] */

@@ -42,12 +42,15 @@ int maps_write_grace(void *ctx);
 
 /* --- maps_fib.c: of fib_writer, and what remains of an earlier one ---------------------------- */
 
+/* Map the arena, or else the head of the chunks: of fd[LOADER_FIB_ARENA] or fd[LOADER_FIB_FIRST].
+ * 0 or -errno. */
+int maps_fib_open(struct maps *maps, bool arena, bool writable);
+/* That, and the chunks that there are. */
+void maps_fib_close(struct maps *maps);
 void *maps_write_fib_chunk(void *ctx, uint32_t n);
 void maps_write_fib(void *ctx, union sixlane_fib fib);
 /* The trie answers, and the memory of an earlier daemon is the kernel's again. 0 or -errno. */
 int maps_fib_drop(struct maps *maps);
-/* Those that are there, which are not any more then. */
-void maps_fib_unmap(void *chunks[SIXLANE_FIB_CHUNKS]);
 
 /* --- maps_missing.c: of fib_writer --------------------------------------------------------- */
 

@@ -100,11 +100,38 @@ static bool pins_are_ours(const struct sync *sync)
 	return ours;
 }
 
+/* Its place is for a program that goes with this daemon's maps. */
+static bool is_replaced(const struct sync *sync, const struct loader_prog *prog)
+{
+	if (prog->no_arena)
+		return pins_are_ours(sync);
+	return prog->owner == LOADER_OTHER_MAPS && !prog->dispatcher;
+}
+
+/* True: such a program is there now, which the kernel announces. */
+static bool replace_program(const struct sync *sync, const struct device *device,
+			    const struct loader_prog *prog)
+{
+	const char *name = device->link.name;
+	char err[LOADER_ERR];
+
+	if (loader_adopt_port(sync->config->object, device->ifindex, err)) {
+		log_warning("%s: %s", name, err);
+		return false;
+	}
+	if (prog->no_arena)
+		log_info("%s: its sixlane program read no arena; replaced by one that does", name);
+	else
+		log_info(
+			"%s: its sixlane program had maps of its own; replaced by one with the shared maps",
+			name);
+	return true;
+}
+
 /* Look at a device's program anew, if it is another one than last time. */
 static void query_program(struct sync *sync, struct device *device)
 {
 	struct loader_prog prog = { .owner = LOADER_NO_PROG };
-	char err[LOADER_ERR];
 	int ret;
 
 	if (device->link.xdp_prog_id == device->queried_prog_id)
@@ -130,17 +157,9 @@ static void query_program(struct sync *sync, struct device *device)
 			device->link.name, loader_pin_dir());
 		return;
 	}
-	if (prog.owner == LOADER_OTHER_MAPS && !prog.dispatcher) {
-		ret = loader_adopt_port(sync->config->object, device->ifindex, err);
-		if (!ret) {
-			log_info(
-				"%s: its sixlane program had maps of its own; replaced by one with the shared maps",
-				device->link.name);
-			return; /* the kernel announces the new program */
-		}
-		log_warning("%s: %s", device->link.name, err);
-	}
 	device->ours = prog.owner == LOADER_OURS;
+	if (is_replaced(sync, &prog) && replace_program(sync, device, &prog))
+		return;
 	report_program(sync, device, &prog);
 }
 

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The compiled FIB in an arena or in array maps: programs of either kind, in any order."""
+
+import mmap
+import os
+import shutil
+import struct
+
+import arena
+import frames as fr
+import pytest
+from lab import BUILD, PINS, SIXLANE, SIXLANED, wait_until
+from test_changes import Numbered
+from test_fib import built, fib, verify
+from test_start import attach_or_skip, is_dispatched, map_ids, modes, program, serves
+from topology import COVER, FAR, PREFIX, Net, host_addr
+
+FRAGS = BUILD + "/sixlane.frags.bpf.o"
+ARENA = BUILD + "/sixlane.arena.bpf.o"
+B, C = (host_addr(h) for h in "bc")
+
+pytestmark = pytest.mark.skipif(not arena.kernel_has_them(), reason="this kernel has no arenas")
+
+
+@pytest.fixture
+def routed(idle):
+    idle.r.route("add", COVER, "via", C)
+    idle.r.route("add", PREFIX, "via", B)
+    return idle
+
+
+def reads_arena(net, port="p0"):
+    """The program on the port; the arena is the only map of its kind."""
+    ids = map_ids(net, program(net, port)["prog"]["id"])
+    return any(arena.is_arena(number) for number in ids)
+
+
+def all_read(net, wanted=True):
+    wait_until(
+        lambda: all(reads_arena(net, port) == wanted for port in net.router.ports),
+        10,
+        lambda: "programs that %s an arena: %s" % ("read" if wanted else "do not read", net.router.log()),
+    )
+
+
+def assert_right(net, in_arena):
+    """The compiled FIB answers from this memory, packets follow it through a change, and all agree."""
+    all_read(net, in_arena)
+    serves(net, *set(modes(net).values()))
+    assert built(net)["arena"] == in_arena
+    words = "in an arena" if in_arena else "in array maps"
+    assert words in net.router.sixlane("fib").stdout
+    assert not any("the trie answers" in text for text in net.router.status()["warnings"])
+    net.sync()
+    net.assert_forwarded(fr.many(50, FAR), to="b")
+    net.route("replace", PREFIX, "via", C)
+    net.assert_forwarded(fr.many(50, FAR), to="c")
+    net.route("replace", PREFIX, "via", B)
+    assert verify(net, "random", 1000)["wrong"] == 0
+
+
+def test_maps_made_by_ip_link(routed):
+    """They have no arena until the daemon comes, which puts other programs on the ports."""
+    routed.router.attach("ip")
+    assert not os.path.exists(arena.PIN) and not reads_arena(routed)
+    routed.router.start()
+    assert_right(routed, True)
+    assert "p0: its sixlane program read no arena; replaced" in routed.router.log()
+
+
+def test_ip_link_after_the_daemon(routed):
+    routed.router.start()
+    routed.router.attach("ip")
+    assert_right(routed, True)
+
+
+def test_the_object_for_arenas_by_ip_link(routed):
+    """Is left as it is."""
+    for port in routed.router.ports:
+        routed.r.ip("link set dev", port, "xdpdrv obj", ARENA, "sec xdp")
+    before = program(routed, "p0")["prog"]["id"]
+    routed.router.start()
+    assert_right(routed, True)
+    assert program(routed, "p0")["prog"]["id"] == before
+
+
+def test_no_other_object(routed):
+    """A daemon without sixlane.arena.bpf.o serves array maps, also to programs of `sixlane attach`."""
+    routed.router.attach("ip", ["p0"])
+    routed.router.start("--object", routed.router.object_without_arena())
+    routed.router.attach("sixlane", ["p1", "p2"])
+    assert_right(routed, False)
+
+
+def test_attach_over_ip_link(routed):
+    """Without a daemon, over maps that have an arena."""
+    routed.router.attach("sixlane")
+    routed.router.detach(["p0"])
+    routed.router.attach("ip", ["p0"])
+    assert not reads_arena(routed)
+    assert any("or start sixlaned" in text for text in routed.router.status()["warnings"])
+    routed.router.attach("sixlane", ["p0"])
+    routed.router.start()
+    assert_right(routed, True)
+
+
+def test_maps_pinned_nowhere(routed):
+    """Those of a program for arenas that was loaded without pins are the daemon's, arena and all."""
+    load = ["xdp-loader", "load", "-m", "native", "-s", "xdp", "p0", ARENA]
+    done = routed.r.run(*load, check=False)
+    if done.returncode or is_dispatched(routed, "p0"):
+        pytest.skip("libxdp does not attach it by itself: " + done.stderr)
+    routed.router.start()
+    serves(routed, ports=["p0"])
+    assert map_ids(routed, program(routed, "p0")["prog"]["id"]) >= {arena.pinned_id()}
+    assert built(routed)["arena"]
+    routed.sync()
+    routed.assert_forwarded(fr.many(50, FAR), to="b")
+
+
+def test_all_at_once(routed):
+    """A daemon and commands that all find no maps."""
+    for _ in range(5):
+        attach = [routed.r.popen(SIXLANE, "attach", port) for port in routed.router.ports]
+        routed.router.start()
+        assert [process.wait(10) for process in attach] == [0, 0, 0]
+        assert_right(routed, True)
+        routed.router.stop()
+        routed.router.sixlane("detach all")
+        routed.router.sixlane("unpin")
+
+
+def test_an_arena_that_nobody_writes(routed):
+    """One that `ip link` pins while the daemon writes array maps: its program is replaced, and nobody
+    takes the arena for what is in use."""
+    routed.router.attach("ip", ["p0", "p2"])
+    routed.router.start("--object", routed.router.object_without_arena())
+    routed.r.ip("link set dev p1 xdpdrv obj", ARENA, "sec xdp")
+    assert os.path.exists(arena.PIN)
+    assert_right(routed, False)
+    routed.router.sixlane("fib trie")
+    assert fib(routed)["answers"] == "trie"
+    routed.router.restart()
+    assert_right(routed, True)
+
+
+def test_half_of_the_objects(make):
+    """Without sixlane.arena.frags.bpf.o a port with a jumbo MTU could not be served: arrays, then."""
+    net = make(Net, mtu={h: 9000 for h in "abc"})
+    net.r.route("add", COVER, "via", C)
+    net.r.route("add", PREFIX, "via", B)
+    own = net.router.object_without_arena()
+    shutil.copy(ARENA, os.path.dirname(own))
+    net.router.start("--object", own, ports=net.router.ports)
+    assert_right(net, False)
+
+
+def test_generic_stays_generic(routed):
+    routed.router.attach("ip-generic")
+    routed.router.start()
+    all_read(routed)
+    serves(routed, "generic")
+    assert_right(routed, True)
+
+
+def test_several_buffers_stay(make):
+    """The plain program would be refused on these ports."""
+    net = make(Net, mtu={h: 9000 for h in "abc"})
+    for port in net.router.ports:
+        net.r.ip("link set dev", port, "xdpdrv obj", FRAGS, "sec xdp.frags")
+    net.r.route("add", COVER, "via", C)
+    net.r.route("add", PREFIX, "via", B)
+    net.router.start()
+    assert_right(net, True)
+    assert program(net, "p0")["prog"]["name"] == "sixlane_frags"
+
+
+def test_under_a_dispatcher(routed):
+    """Nobody but who put it there can change a program under libxdp's dispatcher: the trie answers, and
+    it is said."""
+    routed.router.start()
+    attach_or_skip(routed, "xdp-loader-pin")
+    if not is_dispatched(routed, "p0"):
+        pytest.skip("libxdp uses no dispatcher here")
+    serves(routed, "dispatcher")
+    routed.sync()
+    routed.assert_forwarded(fr.many(50, FAR), to="b")
+    assert "'sixlane attach p0 dispatcher'" in routed.router.log()
+    assert any("the trie answers for p0" in text for text in routed.router.status()["warnings"])
+
+
+# --- a daemon that has the other object than the one before -----------------------------------
+
+
+def roots(fd):
+    """Of the compiled FIB in the arena: 0 where there is none, so that the trie answers."""
+    with arena.mapped(fd) as memory:
+        return struct.unpack("=Q", bytes(memory[:8]))[0]
+
+
+def roots_in_arrays():
+    fd = arena.pinned(PINS + "/sl_fib_first")
+    with mmap.mmap(fd, mmap.PAGESIZE) as memory:
+        os.close(fd)
+        return struct.unpack("=Q", memory[:8])[0]
+
+
+def test_from_arena_to_arrays_and_back(routed):
+    """No packet is lost; and nothing is left in either that a program could follow."""
+    routed.router.attach("sixlane")
+    routed.router.start()
+    assert_right(routed, True)
+    fd = arena.pinned()
+    assert roots(fd)
+    with Numbered(routed) as numbered:
+        routed.router.restart("--object", routed.router.object_without_arena())
+        numbered.wait_more()
+    numbered.assert_all_arrived("b")
+    assert_right(routed, False)
+    assert not os.path.exists(arena.PIN) and not roots(fd) and roots_in_arrays()
+    os.close(fd)
+    with Numbered(routed) as numbered:
+        routed.router.restart()
+        numbered.wait_more()
+    numbered.assert_all_arrived("b")
+    assert_right(routed, True)
+    assert not roots_in_arrays()
+
+
+def test_the_object_goes_while_the_daemon_runs(routed, tmp_path):
+    """An array program comes to a port whose daemon has no object for arenas any more: the trie
+    answers, nothing is tried again and again, and the daemon still listens."""
+    own = str(tmp_path / "sixlane.bpf.o")
+    for suffix in (".bpf.o", ".arena.bpf.o"):
+        os.symlink(BUILD + "/sixlane" + suffix, str(tmp_path / "sixlane") + suffix)
+    routed.router.start("--object", own)
+    os.unlink(str(tmp_path / "sixlane.arena.bpf.o"))
+    routed.router.attach("ip")
+    serves(routed)
+    routed.sync()
+    routed.assert_forwarded(fr.many(50, FAR), to="b")
+    assert routed.router.log().count("install sixlane.arena.bpf.o and") == len(routed.router.ports)
+    assert any("the trie answers for p0" in text for text in routed.router.status()["warnings"])
+    assert routed.router.stop() == 0
+
+
+def test_teardown_takes_the_arena_along(routed):
+    routed.router.attach("sixlane")
+    routed.router.start("--teardown")
+    assert_right(routed, True)
+    assert routed.router.stop() == 0
+    assert not os.path.exists(arena.PIN) and not program(routed, "p0")
+
+
+def test_no_room_for_its_addresses(routed):
+    """Whoever may not map it uses array maps; if it is there already, it is said what is in the way."""
+    under = ("prlimit", "--as=%d" % (100 << 20))
+    routed.router.attach("ip")
+    routed.router.start(under=under)
+    assert not os.path.exists(arena.PIN)
+    assert_right(routed, False)
+    routed.router.stop()
+    routed.router.start()
+    assert_right(routed, True)
+    routed.router.stop()
+    # what is written there must be emptied first
+    for command in (SIXLANE, "fib"), (SIXLANED,):
+        done = routed.r.run(*under, *command, check=False)
+        assert done.returncode == 1 and "128 MiB of addresses" in done.stderr, done
+    fd = arena.pinned()
+    assert roots(fd)
+    os.close(fd)
+
+
+@pytest.mark.parametrize("megabytes,in_arena", [(144, False), (204, False), (4095, False), (4096, True)])
+def test_little_room_for_its_addresses(routed, megabytes, in_arena):
+    """For the arena, but perhaps not for all routes beside it. One that nobody has written is no
+    hindrance."""
+    routed.router.attach("sixlane")
+    routed.router.start(under=("prlimit", "--as=%d" % (megabytes << 20)))
+    assert_right(routed, in_arena)
+    assert os.path.exists(arena.PIN) == in_arena
+
+
+def test_a_pin_left_alone(routed):
+    """By a start that was cut short; of a program that was loaded without pins its own arena is taken."""
+    routed.router.attach("sixlane")
+    routed.router.sixlane("detach all")
+    for name in os.listdir(PINS):
+        if name != "sl_fib_arena":
+            os.unlink(os.path.join(PINS, name))
+    load = ["xdp-loader", "load", "-m", "native", "-s", "xdp", "p0", ARENA]
+    done = routed.r.run(*load, check=False)
+    if done.returncode or is_dispatched(routed, "p0"):
+        pytest.skip("libxdp does not attach it by itself: " + done.stderr)
+    routed.router.start(ports=["p1", "p2"])
+    assert_right(routed, True)
