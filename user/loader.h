@@ -135,8 +135,8 @@ int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader
 
 /*
  * Replace a sixlane program that has maps of its own (LOADER_OTHER_MAPS, no dispatcher), or does
- * not read their arena, by one that does all this, in one step, in the same mode. 0: there is such
- * a program now.
+ * not read their arena, by one that does all this, in the same mode; in one step, on a bond in two.
+ * 0: there is such a program now.
  */
 int loader_adopt_port(const char *object, uint32_t ifindex, char *err);
 
