@@ -7,6 +7,7 @@
  *	bench-dpdk dpdk-fib6|dpdk-lpm6 CPU
  */
 #include "../../user/bench/dpdk.h"
+#include "../../user/bench/user_walk.h"
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -41,11 +42,11 @@ static int complain(const char *what, int error)
 	return -1;
 }
 
-static uint64_t now_ns(clockid_t clock)
+static uint64_t now_ns(void)
 {
 	struct timespec ts;
 
-	clock_gettime(clock, &ts);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
@@ -140,10 +141,10 @@ static int fill(const char *engine, uint64_t *insert_ns)
 	int rc = -ENOSPC;
 
 	for (uint32_t n = least_tbl8(); rc == -ENOSPC; n += n / 4 + 256) {
-		uint64_t start = now_ns(CLOCK_MONOTONIC);
+		uint64_t start = now_ns();
 
 		rc = strcmp(engine, "dpdk-fib6") ? fill_lpm6(n) : fill_fib6(n);
-		*insert_ns = now_ns(CLOCK_MONOTONIC) - start;
+		*insert_ns = now_ns() - start;
 		if (n > most_tbl8())
 			break;
 	}
@@ -180,69 +181,44 @@ static uint64_t heap_bytes(void)
 
 /* --- looking up ----------------------------------------------------------------------------- */
 
-static inline uint32_t find_fib6(const union sixlane_addr *addr)
+static inline uint32_t find_fib6(const void *ctx, const union sixlane_addr *addr)
 {
 	uint64_t next_hop = 0;
 
+	(void)ctx;
 	rte_fib6_lookup_bulk(fib6, ADDR(addr), &next_hop, 1);
 	return (uint32_t)next_hop;
 }
 
-static inline uint32_t find_lpm6(const union sixlane_addr *addr)
+static inline uint32_t find_lpm6(const void *ctx, const union sixlane_addr *addr)
 {
 	uint32_t next_hop = lpm6_default;
 
+	(void)ctx;
 	rte_lpm6_lookup(lpm6, PREFIX_ADDR((const struct prefix *)addr), &next_hop);
 	return next_hop;
 }
 
-static inline uint32_t find_nothing(const union sixlane_addr *addr)
-{
-	return (uint32_t)(addr->halves[0] ^ addr->halves[1]);
-}
-
-/* As in user/bench/lookup_walk.h. */
-static inline __attribute__((always_inline)) double
-walk(const struct bench_dpdk_question *question, uint32_t (*find)(const union sixlane_addr *))
-{
-	static volatile uint32_t zero, sink;
-	const union sixlane_addr *list = table->addresses.at;
-	uint32_t cursor = question->cursor, sum = 0, none = zero;
-	uint64_t start;
-
-	for (uint32_t i = 0; i < BENCH_ADDRESSES; i++)
-		sum += find(&list[i]);
-	/* Without what others use of this CPU. */
-	start = now_ns(CLOCK_THREAD_CPUTIME_ID);
-	if (question->what == BENCH_DPDK_DEPENDENT) {
-		for (uint64_t i = 0; i < question->lookups; i++) {
-			uint32_t answer = find(&list[cursor % BENCH_ADDRESSES]);
-
-			sum += answer;
-			cursor += 1 + (answer & none);
-		}
-	} else {
-		for (uint64_t i = 0; i < question->lookups; i++)
-			sum += find(&list[cursor++ % BENCH_ADDRESSES]);
-	}
-	start = now_ns(CLOCK_THREAD_CPUTIME_ID) - start;
-	sink = sum;
-	(void)sink;
-	return (double)start / (double)question->lookups;
-}
-
 static void answer(const struct bench_dpdk_question *question, struct bench_dpdk_answer *out)
 {
+	const struct bench_user_walk walk = {
+		.list = table->addresses.at,
+		.cursor = question->cursor,
+		.dependent = question->what == BENCH_DPDK_DEPENDENT,
+		.lookups = question->lookups,
+	};
+
 	if (question->what == BENCH_DPDK_ANSWERS) {
 		for (uint32_t i = 0; i < BENCH_ADDRESSES; i++) {
 			const union sixlane_addr *addr = &table->addresses.at[i];
 
-			table->answers.at[i] = fib6 ? find_fib6(addr) : find_lpm6(addr);
+			table->answers.at[i] = fib6 ? find_fib6(NULL, addr) : find_lpm6(NULL, addr);
 		}
 		return;
 	}
-	out->dry_ns = walk(question, find_nothing);
-	out->gross_ns = fib6 ? walk(question, find_fib6) : walk(question, find_lpm6);
+	out->dry_ns = bench_user_walk(&walk, bench_user_find_nothing, NULL);
+	out->gross_ns = fib6 ? bench_user_walk(&walk, find_fib6, NULL)
+			     : bench_user_walk(&walk, find_lpm6, NULL);
 }
 
 static int serve(int to, const struct bench_dpdk_answer *filled)
