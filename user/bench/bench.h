@@ -105,7 +105,8 @@ struct bench_engine {
 extern const struct bench_engine *const bench_engines[];
 extern const size_t bench_n_engines;
 extern const struct bench_engine bench_compiled, bench_trie, bench_kernel6, bench_kernel4,
-	bench_load, bench_compiled_load, bench_compiled_chunks, bench_dpdk_fib6, bench_dpdk_lpm6;
+	bench_load, bench_load_user, bench_compiled_load, bench_compiled_chunks, bench_dpdk_fib6,
+	bench_dpdk_lpm6;
 
 /* Routes at random are taken away and put back, one by one, and each is timed. 0 or -errno. */
 int bench_changes(struct bench_side *side);

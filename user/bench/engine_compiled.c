@@ -11,6 +11,7 @@
 #include "../fib/maps_internal.h"
 #include "../loader_arena.h"
 #include "bpf.h"
+#include "user_walk.h"
 
 struct own {
 	struct maps maps; /* of the compiled FIB only, and sl_meta */
@@ -160,6 +161,57 @@ const struct bench_engine bench_load = {
 	.bpf = &(const struct bench_bpf_engine){ CHUNKS, "load", prepare, fill, ARENA },
 	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
+	.answers = bench_bpf_answers,
+	.close = bench_bpf_close,
+};
+
+/* As load_one() of compiled.bpf.c. */
+struct user_load {
+	struct compiled_view view;
+	uint32_t bytes;
+};
+
+static inline uint32_t user_load_one(const void *ctx, const union sixlane_addr *addr)
+{
+	const struct user_load *load = ctx;
+	uint32_t at = bench_offset(addr, load->bytes) & ~63u;
+	const void *word = load->view.chunks[sixlane_fib_chunk_of(at)] + sixlane_fib_offset(at);
+
+	return __atomic_load_n((const uint32_t *)word, __ATOMIC_RELAXED);
+}
+
+static int measure_user_load(struct bench_side *side, enum bench_mode mode, unsigned int threads,
+			     uint64_t lookups, struct bench_time *out)
+{
+	struct bench_bpf *bpf = side->state;
+	const struct own *own = bpf->own;
+	struct user_load load = { .bytes = (uint32_t)own->maps.meta->fib_used_bytes };
+	const struct bench_user_walk walk = {
+		.list = side->table->addresses->at,
+		.cursor = bpf->packet.cursor,
+		.dependent = mode == BENCH_DEPENDENT,
+		.lookups = lookups,
+	};
+	int ret = maps_view(&own->maps, &load.view);
+
+	(void)threads; /* one */
+	if (ret)
+		return bench_fail(ret, "load-user: looking at the compiled FIB");
+	out->dry_ns = bench_user_walk(&walk, bench_user_find_nothing, NULL);
+	out->gross_ns = bench_user_walk(&walk, user_load_one, &load);
+	bpf->packet.cursor += (uint32_t)lookups;
+	maps_unview(&load.view);
+	return 0;
+}
+
+/* The same loads from the same pages, by this process: what the kernel's own way there costs. */
+const struct bench_engine bench_load_user = {
+	.name = "load-user",
+	.any_answer = true,
+	.user_space = true,
+	.bpf = &(const struct bench_bpf_engine){ CHUNKS, "load", prepare, fill, ARENA },
+	.open = bench_bpf_open,
+	.measure = measure_user_load,
 	.answers = bench_bpf_answers,
 	.close = bench_bpf_close,
 };
