@@ -4,6 +4,7 @@
  * tail call, with the same frames:
  *   floor   rewrites and redirects: the harness, the veth and nothing else
  *   load    the same behind one load, from where in memory the destination says
+ *   least   load, and of what a router does the part that none can leave out
  *   bare    one longest-prefix match before that: the least an LPM trie can cost
  *   fib     asks the kernel's own table by bpf_fib_lookup(), as xdp-forward does
  *   kernel  passes the frame to the stack, which forwards it
@@ -17,6 +18,7 @@
 #include "bench.h"
 
 #define AF_INET6 10
+#define ETHERNET_BYTES 14
 #define HOP_LIMIT_OFFSET 21
 #define SRC_OFFSET 22
 #define DST_OFFSET 38
@@ -37,6 +39,20 @@ struct {
 	__type(key, __u32);
 	__type(value, struct bench_memory);
 } memory SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct bench_hop);
+} hops SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct bench_count);
+} counts SEC(".maps");
 
 const volatile struct bench_config config;
 
@@ -65,25 +81,69 @@ int side_floor(struct xdp_md *ctx)
 	return redirect_to_next_hop(data, config.egress);
 }
 
-SEC("xdp")
-int side_load(struct xdp_md *ctx)
+/* 0, by one load. data: with all headers. */
+static __always_inline __u32 load_at_random(const void *data)
 {
-	void *data = (void *)(long)ctx->data;
 	const struct bench_memory *at;
 	union sixlane_addr dst;
 	__u32 zero = 0, word;
 
-	if (data + HEADERS_BYTES > (void *)(long)ctx->data_end)
-		return XDP_ABORTED;
-	dst.halves[0] = *(__u64 *)(data + DST_OFFSET);
-	dst.halves[1] = *(__u64 *)(data + DST_OFFSET + 8);
+	dst.halves[0] = *(const __u64 *)(data + DST_OFFSET);
+	dst.halves[1] = *(const __u64 *)(data + DST_OFFSET + 8);
 	word = bench_offset(&dst, config.load_bytes) / sizeof(at->words[0]);
 	at = bpf_map_lookup_elem(&memory, &zero);
-	if (!at)
+	return at ? *(const volatile __u32 *)&at->words[word % BENCH_MEMORY_WORDS] : 0;
+}
+
+SEC("xdp")
+int side_load(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data;
+
+	if (data + HEADERS_BYTES > (void *)(long)ctx->data_end)
 		return XDP_ABORTED;
-	return redirect_to_next_hop(
-		data,
-		config.egress ^ *(const volatile __u32 *)&at->words[word % BENCH_MEMORY_WORDS]);
+	return redirect_to_next_hop(data, config.egress ^ load_at_random(data));
+}
+
+/* Neither ff00::/8 nor fe80::/10 nor ::/8, by one comparison. */
+static __always_inline int is_global(const void *addr)
+{
+	return *(const __u8 *)addr - 1u < 0xfd;
+}
+
+/* A whole IPv6 packet which may be forwarded. */
+static __always_inline int may_be_forwarded(const void *data, __u32 bytes)
+{
+	const __u8 *ip6 = data + ETHERNET_BYTES;
+
+	return *(const __u16 *)(data + 12) == bpf_htons(0x86dd) && ip6[0] >> 4 == 6 &&
+	       HEADERS_BYTES + bpf_ntohs(*(const __u16 *)(ip6 + 4)) <= bytes &&
+	       *(const __u8 *)(data + HOP_LIMIT_OFFSET) > 1 && is_global(data + SRC_OFFSET) &&
+	       is_global(data + DST_OFFSET);
+}
+
+/* No port, no neighbour, no rule, no VLAN, no exception and no MTU. */
+SEC("xdp")
+int side_least(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	const struct bench_hop *hop;
+	struct bench_count *count;
+	__u32 key;
+
+	if (data + HEADERS_BYTES > end || !may_be_forwarded(data, end - data))
+		return XDP_ABORTED;
+	key = load_at_random(data);
+	hop = bpf_map_lookup_elem(&hops, &key);
+	count = bpf_map_lookup_elem(&counts, &key);
+	if (!hop || !count)
+		return XDP_ABORTED;
+	count->packets++;
+	count->bytes += end - data;
+	__builtin_memcpy(data, hop->dst_mac, 6);
+	__builtin_memcpy(data + 6, hop->src_mac, 6);
+	((__u8 *)data)[HOP_LIMIT_OFFSET]--;
+	return bpf_redirect(hop->egress, 0);
 }
 
 SEC("xdp")

@@ -15,6 +15,17 @@ struct bench_config {
 	__u32 load_bytes; /* of bench_memory, to load from */
 };
 
+/* Where a route leads to. */
+struct bench_hop {
+	__u32 egress; /* ifindex */
+	__u16 dst_mac[3];
+	__u16 src_mac[3];
+};
+
+struct bench_count {
+	__u64 packets, bytes;
+};
+
 /* Linux 5.15 allows no array to have larger values. */
 #define BENCH_MEMORY_WORDS (1u << 20)
 

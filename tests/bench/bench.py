@@ -92,14 +92,15 @@ def bench_forward(flow, table, prefixes, results, options):
             results.add("forward", side, name, len(prefixes), "ns", values)
         for side, values in ns.items():
             results.add("forward", side, name, len(prefixes), "Mpps", [1e3 / v for v in values])
-        own = ("floor", *(["load"] if load else []), "bare", "fib", "kernel")
+        own = ("floor", *(["load", "least"] if load else []), "bare", "fib", "kernel")
         for other in (*own, *(other.split("=")[0] for other in options.object)):
             ratios = [slow / fast for fast, slow in zip(ns["sixlane"], ns[other])]
             results.add("forward", "sixlane/" + other, name, len(prefixes), "ratio", ratios)
-        # One load at random from as many bytes as the compiled FIB has.
-        ratios = [floor / one for floor, one in zip(ns["floor"], ns["load"])]
-        if ratios:
-            results.add("forward", "load/floor", name, len(prefixes), "ratio", ratios)
+        # One load at random from as many bytes as the compiled FIB has, alone and in a router.
+        for side in ("load", "least"):
+            ratios = [floor / one for floor, one in zip(ns["floor"], ns[side])]
+            if ratios:
+                results.add("forward", side + "/floor", name, len(prefixes), "ratio", ratios)
 
 
 def bench_sync(flow, table, prefixes, results, options):

@@ -26,7 +26,8 @@
 #define BATCH 4096
 #define LAST_CPU UINT32_MAX
 
-static const char *const own_sides[] = { "floor", "load", "bare", "sixlane", "fib", "kernel" };
+static const char *const own_sides[] = { "floor",   "load", "least", "bare",
+					 "sixlane", "fib",  "kernel" };
 #define MAX_OTHERS 8
 #define MAX_SIDES (ARRAY_SIZE(own_sides) + MAX_OTHERS)
 
@@ -282,10 +283,10 @@ static int add_side(struct bench *bench, const struct options *options, struct s
 	return 0;
 }
 
-/* From how much memory the load is has to be said. */
+/* From how much memory their load is has to be said. */
 static bool can_be_a_side(const struct options *options, const char *name)
 {
-	return strcmp(name, "load") || options->config.load_bytes;
+	return (strcmp(name, "load") && strcmp(name, "least")) || options->config.load_bytes;
 }
 
 static int add_own_side(struct bench *bench, const struct options *options, const char *name)
@@ -345,6 +346,20 @@ static int find_slot(struct bench *bench, const struct options *options)
 	return 0;
 }
 
+/* The next hop of `least`. */
+static int put_hop(struct bench *bench, const struct options *options)
+{
+	struct bench_hop hop = { .egress = options->config.egress };
+	uint32_t key = 0;
+
+	memcpy(hop.dst_mac, options->config.dst_mac, sizeof(hop.dst_mac));
+	memcpy(hop.src_mac, options->config.src_mac, sizeof(hop.src_mac));
+	if (bpf_map_update_elem(bpf_object__find_map_fd_by_name(bench->object, "hops"), &key, &hop,
+				0))
+		return complain(-errno, "cannot write the next hop");
+	return 0;
+}
+
 static int open_sides(struct bench *bench, const struct options *options)
 {
 	struct bpf_map *map;
@@ -361,7 +376,7 @@ static int open_sides(struct bench *bench, const struct options *options)
 	ret = copy_routes(bench, options);
 	if (ret)
 		return complain(ret, "cannot copy the routes");
-	return add_sides(bench, options) ?: find_slot(bench, options);
+	return put_hop(bench, options) ?: add_sides(bench, options) ?: find_slot(bench, options);
 }
 
 /* --- runs --- */

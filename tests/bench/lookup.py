@@ -29,7 +29,7 @@ def commands(full_view):
     """Arguments of `sixlane bench lookup`, one list a run; and how many rounds for one."""
     full, independent = ["--file", full_view], ["--mode", "independent"]
     return {
-        "the full view": (1, full + words("--engine", OURS + ("load", "kernel6", "kernel4"))),
+        "the full view": (1, full + words("--engine", OURS + ("load", "load-user", "kernel6", "kernel4"))),
         "the full view, beside DPDK": (
             CLOSE, full + words("--engine", OURS[:1] + DPDK),
         ),
@@ -45,7 +45,7 @@ def commands(full_view):
         ]),
         "a thousand and a million routes": (1, [
             *words("--table", ("1k", "1m")),
-            *words("--engine", ("compiled", "load", "compiled-load") + DPDK[:1]),
+            *words("--engine", ("compiled", "load", "load-user", "compiled-load") + DPDK[:1]),
         ]),
         **{shape: (1, ["--table", shape, *words("--engine", OURS + DPDK)]) for shape in SHAPES},
     }  # fmt: skip

@@ -50,6 +50,16 @@ def test_rows():
     assert over >= {"compiled", "trie", "load", "compiled-load"}
 
 
+def test_loads_by_this_process():
+    words = ["--table", "10", "--engine", "load", "--engine", "load-user"]
+    rows = json.loads(bench("lookup", "--rounds", 2, *words, "--threads", 1).stdout)
+    times = {(row["engine"], row["mode"]): row for row in rows if row["unit"] == "ns"}
+    assert set(times) == {
+        (engine, mode) for engine in words[3::2] for mode in ("independent", "dependent")
+    }
+    assert all(0 < row["median"] < 100_000 for row in times.values())
+
+
 def test_threads():
     """Each has a list of addresses, or its program ends with an error."""
     cpus = len(os.sched_getaffinity(0))
