@@ -12,6 +12,7 @@
 #include <linux/if_bonding.h>
 #include <linux/if_link.h>
 #include <linux/sockios.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -131,35 +132,57 @@ static int swap_prog(int ifindex, int fd, int old_fd, uint32_t mode)
 	return bpf_xdp_attach(ifindex, fd, mode | XDP_FLAGS_REPLACE, &opts);
 }
 
-static bool is_bond(const char *port)
+/* Also if there is no telling: what is right for a bond does for others. */
+static bool is_of_bonding_driver(const char *port)
 {
 	struct ifbond bond;
 	struct ifreq request = { .ifr_data = (void *)&bond };
 	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	strncpy(request.ifr_name, port, IFNAMSIZ - 1);
-	return fd >= 0 && !ioctl(fd, SIOCBONDINFOQUERY, &request);
+	return fd < 0 || !ioctl(fd, SIOCBONDINFOQUERY, &request);
+}
+
+/* fd where no program is. The old one comes back if the driver refuses it. */
+static int attach_or_put_back(int ifindex, int fd, int old_fd, const char *port, char *err)
+{
+	const uint32_t flags = XDP_FLAGS_DRV_MODE | XDP_FLAGS_UPDATE_IF_NOEXIST;
+	int rc = bpf_xdp_attach(ifindex, fd, flags, NULL);
+
+	if (!rc)
+		return 0;
+	if (rc == -EBUSY || rc == -EEXIST)
+		return loader_fail(err, -EEXIST,
+				   "%s got another program while its own was replaced: 'sixlane "
+				   "status' shows which",
+				   port);
+	loader_fail_errno(err, rc, "cannot replace the program on %s", port);
+	if (bpf_xdp_attach(ifindex, old_fd, flags, NULL))
+		return loader_fail(err, rc,
+				   "%s has lost its program, and its driver takes no other (%s): "
+				   "'sixlane attach %s' tries again",
+				   port, strerror(-rc), port);
+	return rc;
 }
 
 /*
  * A bond in native mode lets go of a program only when it is taken off: one that another replaces
  * is in memory with all its maps until the next boot (bond_xdp_set(), from Linux 5.15 on). So not
- * in one step here, and packets pass to the kernel in between.
+ * in one step here, and packets pass to the kernel in between. No signal ends the process there.
  */
 static int swap_on_bond(int ifindex, int fd, int old_fd, const char *port, char *err)
 {
-	const uint32_t flags = XDP_FLAGS_DRV_MODE | XDP_FLAGS_UPDATE_IF_NOEXIST;
-	int rc = swap_prog(ifindex, -1, old_fd, XDP_FLAGS_DRV_MODE);
+	sigset_t all, before;
+	int rc;
 
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	rc = swap_prog(ifindex, -1, old_fd, XDP_FLAGS_DRV_MODE);
 	if (rc)
-		return loader_fail_errno(err, rc, "cannot replace the program on %s", port);
-	rc = bpf_xdp_attach(ifindex, fd, flags, NULL);
-	if (!rc)
-		return 0;
-	loader_fail_errno(err, rc, "cannot attach to %s in place of its program", port);
-	if (bpf_xdp_attach(ifindex, old_fd, flags, NULL))
-		return loader_fail_errno(err, rc,
-					 "%s has lost its program, and cannot have another", port);
+		rc = loader_fail_errno(err, rc, "cannot replace the program on %s", port);
+	else
+		rc = attach_or_put_back(ifindex, fd, old_fd, port, err);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }
 
@@ -182,7 +205,7 @@ static int replace(const char *object, int ifindex, const char *port, const stru
 			return fd;
 	}
 	loader_quiet();
-	if (object && old->mode == XDP_MODE_NATIVE && is_bond(port))
+	if (object && old->mode == XDP_MODE_NATIVE && is_of_bonding_driver(port))
 		return swap_on_bond(ifindex, fd, old_fd, port, err);
 	rc = swap_prog(ifindex, fd, old_fd, mode_flags(old->mode));
 	if (rc)

@@ -18,11 +18,12 @@ from bonds import (
     from_bond,
     wait_for_slaves,
 )
-from lab import PINS, wait_until
+from lab import BUILD, OBJECT, PINS, wait_until
 from lans import BY_KERNEL, LanNet, LanTwins, eventually, forwarded, packets, subnet, tag
 from tap import Flow
 from topology import FOREIGN_MAC, HOST_MAC, PORT_MAC, host_addr, router_addr
 
+FRAGS = BUILD + "/sixlane.frags.bpf.o"
 MODES = ["balance-rr", "active-backup", "balance-xor", "802.3ad"]
 
 
@@ -264,20 +265,53 @@ def test_program_taken_off(make_bonded):
     eventually(lambda: assert_works(net, "bc", ""))
 
 
+def program_id(net):
+    return net.r.link("bond0")["xdp"]["prog"]["id"]
+
+
+def is_loaded(net, program):
+    done = net.r.run("bpftool", "prog", "show", "id", program, check=False)
+    assert not done.returncode or "No such file" in done.stderr, done
+    return not done.returncode
+
+
 @pytest.mark.skipif(BY_KERNEL, reason="about programs only")
 def test_a_replaced_program_is_freed(make):
     """The bonding driver alone would hold it, and its maps, until the next boot."""
     net = make(LanNet)
     add_bond(net, "balance-rr")
     net.attach("bond0")
-    old = net.r.link("bond0")["xdp"]["prog"]["id"]
+    old = program_id(net)
+    assert is_loaded(net, old)
     shutil.rmtree(PINS)
     net.start_on("p0")
     assert "bond0: its sixlane program had maps of its own; replaced" in net.router.log()
     net.sync()
     eventually(lambda: assert_works(net, "bc", ""))
-    gone = ("bpftool", "prog", "show", "id", old)
-    wait_until(lambda: net.r.run(*gone, check=False).returncode, 10, "an end of the old program")
+    assert "no XDP program any more" not in net.router.log()
+    wait_until(lambda: not is_loaded(net, old), 10, "an end of the old program")
+
+
+@pytest.mark.skipif(BY_KERNEL, reason="about programs only")
+def test_a_program_that_cannot_be_replaced_stays(make):
+    """Its slaves' frames do not fit into one buffer, and the object's name tells of no other."""
+    net = make(LanNet)
+    add_bond(net, "balance-rr")
+    for h in "bc":
+        net.host[h].ip("link set dev h0 mtu 9000")
+    net.r.ip("link set dev bond0 xdpdrv obj", FRAGS, "sec xdp.frags")
+    old = program_id(net)
+    shutil.rmtree(PINS)
+    net.attach("p0")
+    other = net.lab.path("other.o")
+    shutil.copyfile(OBJECT, other)
+    net.start("--poll-ms", "20", "--object", other, attach=None)
+    for _ in range(2):
+        net.sync()
+        assert program_id(net) == old
+        assert net.router.log().count("cannot replace the program on bond0") == 1
+    net.assert_moved(from_bond(), "a", source="c", by="kernel")
+    assert net.router.stop() == 0
 
 
 def test_bond_is_down(make):

@@ -22,6 +22,8 @@ struct device {
 	uint32_t queried_prog_id; /* the program that the two below speak of */
 	bool ours;		  /* sixlane with our maps is attached here */
 	bool program;		  /* any XDP program is */
+	uint32_t kept_prog_id;	  /* a program that could not be replaced */
+	bool replaced;		  /* the program was, and the new one is not announced yet */
 	bool doubtful;		  /* routes by it may be gone without a word */
 	bool taken_elsewhere; /* an upper device that takes its frames went to another namespace */
 	bool tags_elsewhere;  /* the same of a VLAN device, which takes but its tags */

@@ -100,25 +100,33 @@ static bool pins_are_ours(const struct sync *sync)
 	return ours;
 }
 
-/* Its place is for a program that goes with this daemon's maps. */
-static bool is_replaced(const struct sync *sync, const struct loader_prog *prog)
+/* Its place is for a program that goes with this daemon's maps. Tried once: a bond that takes none
+ * announces the old one again. */
+static bool is_replaced(const struct sync *sync, const struct device *device,
+			const struct loader_prog *prog)
 {
+	if (prog->id == device->kept_prog_id)
+		return false;
 	if (prog->no_arena)
 		return pins_are_ours(sync);
 	return prog->owner == LOADER_OTHER_MAPS && !prog->dispatcher;
 }
 
-/* True: such a program is there now, which the kernel announces. */
-static bool replace_program(const struct sync *sync, const struct device *device,
-			    const struct loader_prog *prog)
+/* True: such a program is there now, which the kernel announces. False: *prog is what is there. */
+static bool replace_program(const struct sync *sync, struct device *device,
+			    struct loader_prog *prog)
 {
 	const char *name = device->link.name;
 	char err[LOADER_ERR];
 
 	if (loader_adopt_port(sync->config->object, device->ifindex, err)) {
 		log_warning("%s: %s", name, err);
+		device->kept_prog_id = prog->id;
+		if (loader_query(device->ifindex, sync->fds, prog))
+			prog->owner = LOADER_NO_PROG;
 		return false;
 	}
+	device->replaced = true;
 	if (prog->no_arena)
 		log_info("%s: its sixlane program read no arena; replaced by one that does", name);
 	else
@@ -140,9 +148,12 @@ static void query_program(struct sync *sync, struct device *device)
 	device->ours = false;
 	device->program = device->link.xdp_prog_id != 0;
 	if (!device->program) {
-		log_info("%s: no XDP program any more", device->link.name);
+		/* or for the instant that a bond is without one */
+		if (!device->replaced)
+			log_info("%s: no XDP program any more", device->link.name);
 		return;
 	}
+	device->replaced = false;
 	ret = loader_query(device->ifindex, sync->fds, &prog);
 	if (ret == -ENODEV || ret == -ENOENT) /* gone meanwhile: a message about it is on its way */
 		return;
@@ -158,8 +169,9 @@ static void query_program(struct sync *sync, struct device *device)
 		return;
 	}
 	device->ours = prog.owner == LOADER_OURS;
-	if (is_replaced(sync, &prog) && replace_program(sync, device, &prog))
+	if (is_replaced(sync, device, &prog) && replace_program(sync, device, &prog))
 		return;
+	device->ours = prog.owner == LOADER_OURS;
 	report_program(sync, device, &prog);
 }
 
