@@ -69,32 +69,13 @@ def random_address(rng):
     return words + " nodad" + rng.choice(["", "", " preferred_lft 0", " home"][: rng.randint(1, 4)])
 
 
-def is_announced(net):
-    """Whether every address that may be a source has its local route."""
-    local = net.r.ipj("route show table local type local")
-    routes = {(route["dst"], route["dev"]) for route in local}
-    return all(
-        (info["local"], device["ifname"]) in routes
-        for device in net.r.ipj("addr show up")
-        for info in device.get("addr_info", [])
-        if info["scope"] != "link" and ("optimistic" in info or "tentative" not in info)
-    )
-
-
-def sync(net):
-    """The maps know every address. The kernel answers from one at once, but tells of it by a work
-    queue, just before it makes the local route."""
-    wait_until(lambda: is_announced(net), 10, "a local route for each address")
-    net.sync()
-
-
 def configure(net, rng):
     """Other addresses than before. Returns what they are, for whom it may concern."""
     flush(net)
     net.r.sysctl("net.ipv6.conf.p2.use_optimistic", rng.randint(0, 1))
     lines = [random_address(rng) for _ in range(rng.randint(0, 5))]
     net.r.batch(("addr add " + line for line in lines), force=True)  # some are drawn twice
-    sync(net)
+    net.sync_addresses()
     return lines
 
 
@@ -119,7 +100,7 @@ def test_each_change_of_an_address(net):
     """Step by step on p0: what was announced counts, and nothing that is over."""
 
     def check(source, sure):
-        sync(net)
+        net.sync_addresses()
         port = net.router.port_status("p0")
         assert (port["source"], "source" in port["flags"]) == (source, sure)
         if sure:
@@ -155,14 +136,14 @@ def test_an_address_that_is_not_announced(net):
     flush(net)
     net.r.sysctl("net.ipv6.conf.p2.use_optimistic", 0)
     net.r.ip("addr add 2001:db8:77::1 dev p0 nodad")
-    sync(net)
+    net.sync_addresses()
     assert "source" in net.router.port_status("p0")["flags"]
     net.r.ip("addr add", site, "dev p2 noprefixroute optimistic")
-    sync(net)
+    net.sync_addresses()
     assert "source" not in net.router.port_status("p0")["flags"]
     assert answers(net, "a", senders("a")) == {(site, 64), ("2001:db8:77::1", 64)}
     net.r.ip("addr del", site + "/128", "dev p2")
-    sync(net)
+    net.sync_addresses()
     assert "source" in net.router.port_status("p0")["flags"]
 
 
@@ -171,7 +152,7 @@ def test_preferred_lifetime_ends(net):
     flush(net)
     net.r.ip("addr add 2001:db8:77::1 dev lo nodad")
     net.r.ip("addr add 2001:db8:77::2 dev p0 nodad valid_lft forever preferred_lft 3")
-    sync(net)
+    net.sync_addresses()
     assert net.router.port_status("p0")["source"] == "2001:db8:77::2"
     wait_until(
         lambda: net.router.port_status("p0")["source"] == "2001:db8:77::1", 15, "an end of it"
@@ -182,7 +163,7 @@ def test_preferred_lifetime_ends(net):
 def test_settings_that_are_polled(net):
     flush(net)
     net.r.ip("addr add 2001:db8:77::1 dev lo nodad")
-    sync(net)
+    net.sync_addresses()
     net.r.sysctl("net.ipv6.conf.p0.hop_limit", 77)
     wait_until(lambda: net.router.port_status("p0")["hop_limit"] == 77, 10, "the hop limit")
     assert answers(net, "a", senders("a")) == {("2001:db8:77::1", 77)}
@@ -200,15 +181,15 @@ def test_an_address_that_outlasts_its_device(net):
     net.r.sysctl("net.ipv6.conf.k0.keep_addr_on_down", 1)
     net.r.addr("k0", kept + "/128")
     net.r.ip("addr add 2001:db8:77::1 dev p0 nodad")
-    sync(net)
+    net.sync_addresses()
     assert "source" in net.router.port_status("p0")["flags"]
     assert answers(net, "a", [other]) == {("2001:db8:77::1", 64)}
     net.r.ip("link set k0 down")
-    sync(net)
+    net.sync_addresses()
     assert "source" not in net.router.port_status("p0")["flags"]
     assert answers(net, "a", [kept, other]) == {(kept, 64), ("2001:db8:77::1", 64)}
     net.r.ip("link set k0 up")
-    sync(net)
+    net.sync_addresses()
     assert "source" in net.router.port_status("p0")["flags"]
 
 
@@ -220,7 +201,7 @@ def test_dad_begins_anew_with_the_device(net):
     net.r.ip("addr add 2001:db8:77::1 dev lo nodad")
     net.r.ip("addr add 2001:db8:77::2 dev p2")
     wait_until(lambda: not net.r.ipj("addr show dev p2 tentative"), 5, "an end of DAD")
-    sync(net)
+    net.sync_addresses()
     assert net.router.port_status("p2")["source"] == "2001:db8:77::2"
     net.r.sysctl("net.ipv6.conf.p2.accept_dad", 1)
     net.r.ip("link set p2 down")

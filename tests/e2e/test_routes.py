@@ -126,7 +126,7 @@ def test_address_that_is_added_under_a_covering_route(net):
     net.route("add", COVER, via("b"))
     net.assert_forwarded(fr.many(5, FAR), to="b")
     net.r.ip("addr add", FAR + "/128 dev lo")
-    net.sync()
+    net.sync_addresses()
     net.assert_passed([fr.udp(FAR)], "pass_local")
     net.host["a"].run("ping", "-n", "-c", "1", "-W", "2", FAR)
     net.r.ip("addr delete", FAR + "/128 dev lo")

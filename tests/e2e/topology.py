@@ -231,6 +231,23 @@ class Net:
         """The maps know every change of the kernel made so far."""
         self.router.barrier()
 
+    def has_local_routes(self):
+        """Whether every address that may be a source has one."""
+        local = self.r.ipj("route show table local type local")
+        routes = {(route["dst"], route["dev"]) for route in local}
+        return all(
+            (info["local"], device["ifname"]) in routes
+            for device in self.r.ipj("addr show up")
+            for info in device.get("addr_info", [])
+            if info["scope"] != "link" and ("optimistic" in info or "tentative" not in info)
+        )
+
+    def sync_addresses(self):
+        """The same of addresses, from which the kernel answers before it tells of them: it does that,
+        and makes the local route, by a work queue."""
+        wait_until(self.has_local_routes, 10, "a local route for each address")
+        self.sync()
+
     def settle(self, frames, **wanted):
         """Until sending these frames makes exactly these verdicts rise so much.
 
