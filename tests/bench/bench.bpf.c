@@ -3,9 +3,9 @@
  * What sixlane is measured against. Each program is one side and is entered by the generator's
  * tail call, with the same frames:
  *   floor   rewrites and redirects: the harness, the veth and nothing else
- *   load    the same behind one load, from where in memory the destination says
- *   least   load, and of what a router does the part that none can leave out
- *   bare    one longest-prefix match before that: the least an LPM trie can cost
+ *   load    floor behind one load, from where in memory the destination says
+ *   least   load, and the checks, the next hop and the counter that a router has at the least
+ *   bare    floor behind one longest-prefix match: the least an LPM trie can cost
  *   fib     asks the kernel's own table by bpf_fib_lookup(), as xdp-forward does
  *   kernel  passes the frame to the stack, which forwards it
  */
@@ -81,7 +81,7 @@ int side_floor(struct xdp_md *ctx)
 	return redirect_to_next_hop(data, config.egress);
 }
 
-/* 0, by one load. data: with all headers. */
+/* 0, by one load. data: with all headers. The map is there: its lookup fails for no key of 0. */
 static __always_inline __u32 load_at_random(const void *data)
 {
 	const struct bench_memory *at;
@@ -105,7 +105,7 @@ int side_load(struct xdp_md *ctx)
 	return redirect_to_next_hop(data, config.egress ^ load_at_random(data));
 }
 
-/* Neither ff00::/8 nor fe80::/10 nor ::/8, by one comparison. */
+/* Neither fe00::/7, of which multicast and link-local are, nor ::/8, by one comparison. */
 static __always_inline int is_global(const void *addr)
 {
 	return *(const __u8 *)addr - 1u < 0xfd;

@@ -36,7 +36,7 @@ $(B)/bench-kinds: $(call obj,tests/bench/kinds.c) $(GEN_OBJ) | $(B)/kinds.bpf.o
 	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -pthread
 
 # DPDK's own flags choose its instructions; of its many libraries these are enough.
-$(B)/bench-dpdk: tests/bench/dpdk.c user/bench/dpdk.h user/bench/lookup.h
+$(B)/bench-dpdk: tests/bench/dpdk.c user/bench/dpdk.h user/bench/lookup.h user/bench/user_walk.h
 	@mkdir -p $(@D)
 	@echo "  CC    $@"
 	@$(CC) -O2 -g -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $$(pkg-config --cflags libdpdk) -o $@ $< \

@@ -101,11 +101,11 @@ static struct row row_of(const struct report *report, const struct bench_series 
 }
 
 /* a / b, in each round. In user space the loop around a lookup costs next to nothing and runs
- * beside it, so there the fair comparison is that of the whole. */
+ * beside it, so the fair comparison of user space with the kernel is that of the whole. */
 static void add_ratio(struct report *report, const struct bench_series *a,
 		      const struct bench_series *b, struct row row, double factor)
 {
-	bool gross = a->side->engine->user_space || b->side->engine->user_space;
+	bool gross = a->side->engine->user_space != b->side->engine->user_space;
 
 	for (size_t i = 0; i < row.n; i++)
 		report->values[i] =
