@@ -101,7 +101,7 @@ def test_bridge_port(net):
     net.r.ip("link delete dev br0")
     net.sync()
     net.r.ip("addr replace 2001:db8:a::1/64 dev p0 nodad")
-    net.sync()
+    net.sync_addresses()
     net.assert_forwarded(frames(), to="b")
 
 

@@ -106,7 +106,7 @@ static int fill(struct bench_side *side, struct bench_bpf *bpf)
 	bpf->own = own;
 	bpf->free_own = free_own;
 	ret = open_maps(bpf, &own->maps);
-	if (ret || !own->maps.meta)
+	if (ret)
 		return bench_fail(ret, "compiled: mapping its memory");
 	ret = build(own, &side->table->radix);
 	if (ret)
@@ -182,23 +182,31 @@ static inline uint32_t user_load_one(const void *ctx, const union sixlane_addr *
 	return __atomic_load_n((const uint32_t *)word, __ATOMIC_RELAXED);
 }
 
+/* 0, and for maps_unview(); or -errno. */
+static int open_user_load(const struct own *own, struct user_load *out)
+{
+	int ret = maps_view(&own->maps, &out->view);
+
+	out->bytes = (uint32_t)own->maps.meta->fib_used_bytes;
+	return ret ? bench_fail(ret, "load-user: looking at the compiled FIB") : 0;
+}
+
 static int measure_user_load(struct bench_side *side, enum bench_mode mode, unsigned int threads,
 			     uint64_t lookups, struct bench_time *out)
 {
 	struct bench_bpf *bpf = side->state;
-	const struct own *own = bpf->own;
-	struct user_load load = { .bytes = (uint32_t)own->maps.meta->fib_used_bytes };
+	struct user_load load;
 	const struct bench_user_walk walk = {
 		.list = side->table->addresses->at,
 		.cursor = bpf->packet.cursor,
 		.dependent = mode == BENCH_DEPENDENT,
 		.lookups = lookups,
 	};
-	int ret = maps_view(&own->maps, &load.view);
+	int ret = open_user_load(bpf->own, &load);
 
 	(void)threads; /* one */
 	if (ret)
-		return bench_fail(ret, "load-user: looking at the compiled FIB");
+		return ret;
 	out->dry_ns = bench_user_walk(&walk, bench_user_find_nothing, NULL);
 	out->gross_ns = bench_user_walk(&walk, user_load_one, &load);
 	bpf->packet.cursor += (uint32_t)lookups;
@@ -210,10 +218,12 @@ static int measure_user_load(struct bench_side *side, enum bench_mode mode, unsi
 static int answers_user_load(struct bench_side *side, uint32_t *out)
 {
 	struct bench_bpf *bpf = side->state;
-	const struct own *own = bpf->own;
-	struct user_load load = { .bytes = (uint32_t)own->maps.meta->fib_used_bytes };
-	int ret = maps_view(&own->maps, &load.view) ?: bench_bpf_answers(side, out);
+	struct user_load load;
+	int ret = open_user_load(bpf->own, &load);
 
+	if (ret)
+		return ret;
+	ret = bench_bpf_answers(side, out);
 	for (uint32_t i = 0; !ret && i < BENCH_ADDRESSES; i++)
 		if ((user_load_one(&load, &side->table->addresses->at[i]) | 1) != out[i])
 			ret = bench_bad(-EPROTO, "load-user loads from elsewhere than load");

@@ -102,8 +102,8 @@ static bool pins_are_ours(const struct sync *sync)
 
 /* Its place is for a program that goes with this daemon's maps. Tried once: a bond that takes none
  * announces the old one again. */
-static bool is_replaced(const struct sync *sync, const struct device *device,
-			const struct loader_prog *prog)
+static bool is_to_be_replaced(const struct sync *sync, const struct device *device,
+			      const struct loader_prog *prog)
 {
 	if (prog->id == device->kept_prog_id)
 		return false;
@@ -169,7 +169,7 @@ static void query_program(struct sync *sync, struct device *device)
 		return;
 	}
 	device->ours = prog.owner == LOADER_OURS;
-	if (is_replaced(sync, device, &prog) && replace_program(sync, device, &prog))
+	if (is_to_be_replaced(sync, device, &prog) && replace_program(sync, device, &prog))
 		return;
 	device->ours = prog.owner == LOADER_OURS;
 	report_program(sync, device, &prog);
