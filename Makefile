@@ -33,7 +33,7 @@ BPF_CFLAGS = -O2 -g -target bpf -mcpu=v3 $(filter-out -Wmissing-prototypes,$(WAR
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 LIBS_sixlaned := -lmnl -lbpf -lxdp -lconfig
-LIBS_sixlane := -lmnl -lbpf -lxdp -ljansson
+LIBS_sixlane := -lmnl -lbpf -lxdp -ljansson -lm
 
 PURE_SRC := $(wildcard user/rib/*.c user/netlink/parse*.c user/fib/resolve*.c user/fib/fib*.c user/fib/compiled*.c) user/log.c
 COMMON_SRC := $(PURE_SRC) $(wildcard user/netlink/socket*.c user/fib/maps*.c user/loader*.c) user/poke.c

@@ -36,10 +36,11 @@ packages_of()
 	build) echo gcc libc6-dev make clang llvm libbpf-dev libxdp-dev libmnl-dev libconfig-dev \
 		libjansson-dev ;;
 	demo) packages_of build && echo python3 iproute2 ethtool bird2 iputils-ping traceroute ;;
-	bench) packages_of build && echo python3 iproute2 ethtool ;;
+	# gnuplot draws what was measured
+	bench) packages_of build && echo python3 iproute2 ethtool gnuplot-nox ;;
 	# tracepath is what people look at a path's MTU with
 	test) packages_of demo && echo libcmocka-dev python3-pytest python3-pytest-xdist python3-scapy \
-		xdp-tools iputils-tracepath &&
+		xdp-tools iputils-tracepath gnuplot-nox &&
 		bpftool_packages ;;
 	# qemu boots other kernels, which take a busybox, cpio and the compressions of modules
 	test-vm) packages_of test && echo qemu-system-x86 busybox-static cpio zstd xz-utils kmod ;;

@@ -24,6 +24,9 @@ struct cmd {
 	const char *help; /* one line */
 	/* argv: the command's own arguments, without its name and without the common options. */
 	int (*run)(const struct cmd_options *options, int argc, char **argv);
+	/* Those whose names go on behind this one's: "bench lookup". Of these `help` tells each.
+	 * NULL: none. */
+	const struct cmd *const *subcommands;
 };
 
 extern const struct cmd cmd_attach, cmd_bench, cmd_detach, cmd_exception, cmd_explain, cmd_fib,

@@ -42,9 +42,18 @@ static int print_help(FILE *to, int code)
 	return code;
 }
 
-static int print_cmd_help(const struct cmd *cmd)
+static void print_usage(const struct cmd *cmd)
 {
 	printf("usage: sixlane [-j] [-p] [-s] %s %s\n%s\n", cmd->name, cmd->args, cmd->help);
+}
+
+static int print_cmd_help(const struct cmd *cmd)
+{
+	if (!cmd->subcommands)
+		print_usage(cmd);
+	else
+		for (size_t i = 0; cmd->subcommands[i]; i++)
+			print_usage(cmd->subcommands[i]);
 	return CMD_OK;
 }
 

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """sixlane bench: small tables, for the form of what it says and what it refuses; no figures."""
 
+import csv
 import json
 import os
+import signal
+import subprocess
+import xml.etree.ElementTree
 
 from lab import SIXLANE
 from netns import command
 
-ROWS = {"bench", "engine", "table", "routes", "mode", "threads", "writer_rate", "unit", "median",
-        "low", "high", "rounds", "seed", "command"}  # fmt: skip
+ROWS = ["bench", "engine", "table", "routes", "pattern", "mode", "threads", "writer_rate",
+        "frame_bytes", "driver", "queues", "unit", "median", "low", "high", "mean", "deviation",
+        "rounds", "note", "seed", "machine", "kernel", "cpu", "cpus", "emulated", "command"]  # fmt: skip
 KERNEL = ("compiled", "trie", "kernel6", "kernel4", "load", "compiled-load")
 
 
@@ -29,7 +34,7 @@ def refuse(*argv, code=2):
 
 def test_rows():
     rows = measure("--table", "10", "--table", "nested", "--seed", 7)
-    assert all(set(row) == ROWS for row in rows)
+    assert all(list(row) == ROWS for row in rows)
     assert {row["bench"] for row in rows} == {"lookup"} and {row["seed"] for row in rows} == {7}
     assert all("--seed 7" in row["command"] for row in rows)
     assert all(row["low"] <= row["median"] <= row["high"] for row in rows)
@@ -58,6 +63,47 @@ def test_loads_by_this_process():
         (engine, mode) for engine in words[3::2] for mode in ("independent", "dependent")
     }
     assert all(0 < row["median"] < 100_000 for row in times.values())
+
+
+def test_output(tmp_path):
+    """A file of each form, and the same in all; a directory with quotes in its name."""
+    path = tmp_path / "it's \"new\"" / "results"
+    rows = measure("--table", "1", "--table", "10", "--mode", "independent", "--output", path)
+    assert sorted(os.listdir(path)) == ["lookup.csv", "lookup.json", "lookup.png", "lookup.svg"]
+    assert json.loads((path / "lookup.json").read_text()) == rows
+    with open(path / "lookup.csv", newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert [line["command"] for line in lines] == [row["command"] for row in rows]
+    assert [float(line["median"]) for line in lines] == [row["median"] for row in rows]
+    assert (path / "lookup.png").read_bytes().startswith(b"\x89PNG")
+    drawn = "".join(xml.etree.ElementTree.parse(path / "lookup.svg").getroot().itertext())
+    for text in ("compiled", "kernel6", "routes", rows[0]["kernel"], rows[0]["cpu"], "--mode"):
+        assert text in drawn, text
+
+
+def test_unusable_output(tmp_path):
+    """Found out before anything is measured."""
+    (tmp_path / "file").write_text("")
+    table = ("lookup", "--table", "1")
+    assert "Not a directory" in refuse(*table, "--output", tmp_path / "file" / "in", code=1)
+    bare = {"PATH": str(tmp_path)}
+    done = subprocess.run([SIXLANE, "bench", *table, "--output", tmp_path / "out"], env=bare,
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 1 and "gnuplot-nox" in done.stderr and not done.stdout
+
+
+def test_interrupt():
+    """What was measured until then is told."""
+    words = ["lookup", "--table", "10", "--engine", "trie", "--rounds", "1000"]
+    with subprocess.Popen([SIXLANE, "-j", "bench", *words], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:  # fmt: skip
+        line = process.stderr.readline()  # it has measured for a second
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert " of 2000" in line and "left" in line
+    assert process.returncode == 130
+    times = [row for row in json.loads(out) if row["unit"] == "ns"]
+    assert len(times) == 2 and all(0 < row["rounds"] < 1000 for row in times)
 
 
 def test_threads():

@@ -123,8 +123,6 @@ struct bench_lookup {
 	uint32_t writer_rate; /* each side is measured also beside that many changes a second */
 	bool modes[BENCH_N_MODES]; /* which are measured */
 	size_t rounds;
-	uint64_t seed;
-	const char *command; /* for the rows */
 };
 
 /* What is measured again in each round: one number of it each. */
@@ -134,12 +132,16 @@ struct bench_series {
 	unsigned int threads;
 	uint32_t writer_rate; /* changes a second meanwhile */
 	uint64_t lookups;     /* of a round */
+	size_t rounds;	      /* that were measured */
 	double *gross, *ns;   /* rounds of each; ns: less the dry run of the same round */
 	double *rate;	      /* rounds of changes a second that there were */
 };
 
-/* Open, check and measure all sides, every one in each round, and print the rows. */
-int bench_lookup_run(const struct bench_lookup *lookup, const struct cmd_options *options);
+struct bench_result; /* result.h */
+
+/* Open, check and measure all sides, every one in each round, and add the rows. -EINTR: somebody
+ * wanted it to end, and the rows are of fewer rounds. */
+int bench_lookup_run(const struct bench_lookup *lookup, struct bench_result *result);
 
 /*
  * Changes at a steady rate by a thread of its own on the last CPU, from begin to end, which says
@@ -150,8 +152,8 @@ int bench_writer_begin(struct bench_side *side, uint32_t rate, struct bench_writ
 int bench_writer_end(struct bench_writer *writer, double *rate);
 
 /* All rows of what was measured, in the order of the series. */
-int bench_report(const struct bench_lookup *lookup, const struct cmd_options *options,
-		 const struct bench_series *series, size_t n);
+int bench_lookup_report(const struct bench_lookup *lookup, const struct bench_series *series,
+			size_t n, struct bench_result *result);
 
 /* --- helpers -------------------------------------------------------------------------------- */
 

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "bench.h"
+#include "progress.h"
+#include "result.h"
 
 #define ROUND_NS 20e6 /* of one side */
 #define MOST_LOOKUPS (BENCH_ADDRESSES * 64u)
@@ -17,6 +19,7 @@ struct run {
 	struct bench_side *sides;
 	struct bench_series *series;
 	size_t n_sides, n_series;
+	struct bench_progress progress;
 };
 
 /* --- sides ---------------------------------------------------------------------------------- */
@@ -81,6 +84,9 @@ static int open_sides(struct run *run)
 		struct bench_side *side = &run->sides[run->n_sides];
 		int ret;
 
+		if (bench_interrupted())
+			return -EINTR;
+
 		side->engine = lookup->engines[i % lookup->n_engines];
 		side->table = &lookup->tables[i / lookup->n_engines];
 		side->threads = most_threads(lookup);
@@ -140,25 +146,41 @@ static int calibrate(struct bench_series *series)
 	return 0;
 }
 
-static int measure_round(const struct run *run, size_t round)
+static int measure_one(struct run *run, struct bench_series *series, size_t round)
 {
 	struct bench_time time;
+	int ret = bench_interrupted() ? -EINTR : measure_beside(series, round, &time);
 
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\rround %zu of %zu\033[K", round + 1, run->lookup->rounds);
-	for (size_t i = 0; i < run->n_series; i++) {
-		/* There and back: nobody always comes after the same one. */
-		struct bench_series *series = &run->series[round % 2 ? run->n_series - 1 - i : i];
-		int ret = measure_beside(series, round, &time);
-
-		if (ret)
-			return ret;
-		series->gross[round] = time.gross_ns;
-		series->ns[round] = time.gross_ns - time.dry_ns;
-	}
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K");
+	/* A signal also ends the measurement under way. */
+	if (ret)
+		return bench_interrupted() ? -EINTR : ret;
+	series->gross[round] = time.gross_ns;
+	series->ns[round] = time.gross_ns - time.dry_ns;
+	series->rounds = round + 1;
+	bench_progress_step(&run->progress);
 	return 0;
+}
+
+static int measure_round(struct run *run, size_t round)
+{
+	int ret = 0;
+
+	/* There and back: nobody always comes after the same one. */
+	for (size_t i = 0; i < run->n_series && !ret; i++)
+		ret = measure_one(run, &run->series[round % 2 ? run->n_series - 1 - i : i], round);
+	return ret;
+}
+
+static int measure_rounds(struct run *run)
+{
+	size_t rounds = run->lookup->rounds;
+	int ret = 0;
+
+	bench_progress_begin(&run->progress, "lookups, all sides in turn", rounds * run->n_series);
+	for (size_t round = 0; round < rounds && !ret; round++)
+		ret = measure_round(run, round);
+	bench_progress_end(&run->progress);
+	return ret;
 }
 
 static int add_series(struct run *run, struct bench_side *side, enum bench_mode mode,
@@ -224,18 +246,27 @@ static void clean(struct run *run)
 	free(run->sides);
 }
 
-int bench_lookup_run(const struct bench_lookup *lookup, const struct cmd_options *options)
+/* Once more, where routes came and went. */
+static int check_again(struct run *run)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < run->n_sides && !ret && run->lookup->writer_rate; i++)
+		ret = check(&run->sides[i]);
+	return ret;
+}
+
+int bench_lookup_run(const struct bench_lookup *lookup, struct bench_result *result)
 {
 	struct run run = { .lookup = lookup };
-	int ret;
+	int ret, reported = 0;
 
+	bench_interrupt_catch();
 	ret = bench_pin(0) ?: open_sides(&run) ?: make_series(&run);
-	for (size_t round = 0; round < lookup->rounds && !ret; round++)
-		ret = measure_round(&run, round);
-	/* And once more, where routes came and went. */
-	for (size_t i = 0; i < run.n_sides && !ret && lookup->writer_rate; i++)
-		ret = check(&run.sides[i]);
-	ret = ret ?: bench_report(lookup, options, run.series, run.n_series);
+	if (!ret)
+		ret = measure_rounds(&run) ?: check_again(&run);
+	if (!ret || ret == -EINTR)
+		reported = bench_lookup_report(lookup, run.series, run.n_series, result);
 	clean(&run);
-	return ret;
+	return reported ?: ret;
 }

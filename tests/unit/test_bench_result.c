@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rows of results: what stands in them, and how they look in JSON and CSV. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../user/bench/result.h"
+#include "../../user/util.h"
+
+static const struct bench_row simple = {
+	.bench = "lookup", .engine = "trie", .unit = "ns", .n = 1, .values = (const double[]){ 1 }
+};
+
+static struct bench_result *new_result(void)
+{
+	static const struct cmd_options cmd;
+	struct bench_result_options options = {
+		.name = "test", .command = "sixlane bench \"test\"", .seed = 7, .cmd = &cmd
+	};
+	struct bench_result *result;
+
+	assert_int_equal(bench_result_new(&options, &result), 0);
+	result->machine.is_emulated = false;
+	return result;
+}
+
+static struct bench_summary summary_of(const double *values, size_t n)
+{
+	struct bench_summary summary = { 0 };
+	double copy[16];
+
+	memcpy(copy, values, n * sizeof(*values));
+	bench_summarize(copy, n, &summary);
+	return summary;
+}
+
+#define SUMMARY(...) \
+	summary_of((const double[]){ __VA_ARGS__ }, ARRAY_SIZE(((const double[]){ __VA_ARGS__ })))
+#define assert_near(a, b) assert_float_equal(a, b, 1e-9)
+
+/* Of twelve the highest and the lowest do not count: ten are left, 2 to 11. */
+static void test_kubecek(void **state)
+{
+	struct bench_summary summary = SUMMARY(12, 2, 1000, 3, 4, 5, -50, 6, 7, 8, 9, 10);
+
+	(void)state;
+	assert_near(summary.low, -50);
+	assert_near(summary.high, 1000);
+	assert_near(summary.median, 6.5);
+	assert_near(summary.mean, 6.6);
+	/* 4.6 3.6 2.6 1.6 0.6 0.4 1.4 2.4 3.4 5.4 */
+	assert_near(summary.deviation, 2.6);
+}
+
+static void test_few_values(void **state)
+{
+	struct bench_summary one = SUMMARY(5), two = SUMMARY(5, 9), three = SUMMARY(9, 5, 6);
+
+	(void)state;
+	assert_near(one.median, 5);
+	assert_near(one.mean, 5);
+	assert_near(one.deviation, 0);
+	assert_near(two.median, 7);
+	assert_near(two.mean, 7);
+	assert_near(two.deviation, 2);
+	assert_near(three.median, 6);
+	assert_near(three.mean, 6);
+	assert_near(three.deviation, 0);
+}
+
+static void test_percentile(void **state)
+{
+	double values[101];
+
+	(void)state;
+	for (size_t i = 0; i < 101; i++)
+		values[i] = (double)((i * 37) % 101);
+	assert_near(bench_percentile(values, 101, 99), 99);
+	assert_near(bench_percentile(values, 101, 50), 50);
+	assert_near(bench_percentile(values, 1, 99), 0);
+}
+
+static const char *note_of(const struct bench_result *result, const char *unit, double low,
+			   double high, const char *note, char *buf)
+{
+	struct bench_summary summary = { .row = { .unit = unit, .note = note },
+					 .low = low,
+					 .high = high };
+
+	return bench_result_note(result, &summary, buf, BENCH_NOTE_LEN);
+}
+
+static void test_notes(void **state)
+{
+	struct bench_result *result = new_result();
+	char buf[BENCH_NOTE_LEN];
+
+	(void)state;
+	assert_string_equal(note_of(result, "ratio", 0.5, 0.99, NULL, buf), "");
+	assert_string_equal(note_of(result, "ratio", 1.01, 2, NULL, buf), "");
+	assert_string_equal(note_of(result, "ns", 0.5, 2, NULL, buf), "");
+	assert_non_null(strstr(note_of(result, "ratio", 0.9, 1.1, NULL, buf), "no difference"));
+	result->machine.is_emulated = true;
+	assert_string_equal(note_of(result, "ns", 1, 2, NULL, buf), "emulated: functional only");
+	assert_string_equal(note_of(result, "ns", 1, 2, "x", buf), "emulated: functional only; x");
+	bench_result_free(result);
+}
+
+/* Its strings and values may go once a row was added. */
+static void test_rows_are_copied(void **state)
+{
+	struct bench_result *result = new_result();
+	char engine[] = "trie", unit[] = "ns";
+	double values[] = { 3, 1, 2 };
+	struct bench_row row = { .engine = engine, .unit = unit, .values = values, .n = 3 };
+	json_t *rows;
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		assert_int_equal(bench_result_add(result, &row), 0);
+	assert_near(values[0], 3);
+	memset(engine, 'x', 4);
+	memset(values, 0, sizeof(values));
+	rows = bench_result_to_json(result);
+	assert_int_equal(json_array_size(rows), 200);
+	for (size_t i = 0; i < 200; i++) {
+		json_t *object = json_array_get(rows, i);
+
+		assert_string_equal(json_string_value(json_object_get(object, "engine")), "trie");
+		assert_near(json_real_value(json_object_get(object, "median")), 2);
+		assert_int_equal(json_integer_value(json_object_get(object, "seed")), 7);
+		assert_true(json_is_null(json_object_get(object, "table")));
+	}
+	json_decref(rows);
+	bench_result_free(result);
+}
+
+static void test_csv(void **state)
+{
+	struct bench_result *result = new_result();
+	char path[] = "/tmp/sixlane-test-XXXXXX", text[4096] = "";
+	struct bench_row row = simple;
+	FILE *file;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	row.engine = "a \"b\", c";
+	assert_int_equal(bench_result_add(result, &row), 0);
+	assert_int_equal(bench_result_to_csv(result, path), 0);
+	file = fdopen(fd, "r");
+	assert_non_null(file);
+	assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
+	fclose(file);
+	unlink(path);
+	assert_int_equal(strncmp(text, "bench,engine,table,", 19), 0);
+	assert_non_null(strstr(text, "\r\n\"lookup\",\"a \"\"b\"\", c\",,0,,"));
+	assert_non_null(strstr(text, ",\"sixlane bench \"\"test\"\"\"\r\n"));
+	bench_result_free(result);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kubecek),		cmocka_unit_test(test_few_values),
+		cmocka_unit_test(test_percentile),	cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_rows_are_copied), cmocka_unit_test(test_csv),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* See machine.h. */
+#include "machine.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "bench.h"
+
+/* The first line of a file, "" if there is none. */
+static void read_line(const char *path, char *out, size_t size)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+
+	*out = '\0';
+	if (file && fgets(out, (int)size, file))
+		out[strcspn(out, "\n")] = '\0';
+}
+
+/* x86 says "model name", Arm on some kernels "Model", RISC-V "uarch". */
+static bool is_model(const char *line)
+{
+	return !strncmp(line, "model name", 10) || !strncmp(line, "Model", 5) ||
+	       !strncmp(line, "uarch", 5);
+}
+
+static void read_cpu(char *out, size_t size)
+{
+	_cleanup_fclose_ FILE *file = fopen("/proc/cpuinfo", "re");
+	char line[256];
+
+	*out = '\0';
+	while (file && !*out && fgets(line, sizeof(line), file)) {
+		const char *value = strchr(line, ':');
+
+		if (!value || !is_model(line))
+			continue;
+		value++;
+		value += strspn(value, " ");
+		snprintf(out, size, "%.*s", (int)strcspn(value, "\n"), value);
+	}
+}
+
+void bench_machine_read(struct bench_machine *out)
+{
+	char vendor[64], product[64];
+	struct utsname name = { 0 };
+
+	*out = (struct bench_machine){ .cpus = bench_n_cpus() };
+	uname(&name);
+	snprintf(out->kernel, sizeof(out->kernel), "%s", name.release);
+	read_line("/sys/class/dmi/id/sys_vendor", vendor, sizeof(vendor));
+	read_line("/sys/class/dmi/id/product_name", product, sizeof(product));
+	snprintf(out->machine, sizeof(out->machine), "%.20s%s%s%s%s", name.machine,
+		 *vendor ? ", " : "", vendor, *product ? ", " : "", product);
+	read_cpu(out->cpu, sizeof(out->cpu));
+	/* as QEMU calls a CPU that it emulates; one that a hypervisor lends has the name of its
+	 * host's */
+	out->is_emulated = strstr(out->cpu, "TCG") != NULL;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where something was measured, for every result: figures of one machine say nothing of another.
+ */
+#ifndef USER_BENCH_MACHINE_H
+#define USER_BENCH_MACHINE_H
+
+#include <stdbool.h>
+
+/* What is true of figures from an emulated CPU. */
+#define BENCH_EMULATED "emulated: functional only"
+
+struct bench_machine {
+	char machine[160]; /* architecture, and vendor and product if the firmware says them */
+	char kernel[128];  /* as `uname -r` */
+	char cpu[128];	   /* model */
+	unsigned int cpus; /* that this process may run on */
+	bool is_emulated;  /* the CPU is a program: its times mean nothing */
+};
+
+/* What cannot be found out is empty. */
+void bench_machine_read(struct bench_machine *out);
+
+#endif

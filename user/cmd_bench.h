@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the commands `sixlane bench NAME` share: their options and tables. One a file,
+ * cmd_bench_NAME.c; cmd_bench.c calls them.
+ */
+#ifndef USER_CMD_BENCH_H
+#define USER_CMD_BENCH_H
+
+#include <getopt.h>
+
+#include "bench/bench.h"
+#include "bench/result.h"
+#include "cmd.h"
+
+/* Named "bench lookup" …; argv begins with the last word of that. */
+extern const struct cmd cmd_bench_lookup;
+
+/* --- options of all ------------------------------------------------------------------------- */
+
+struct cmd_bench_options {
+	uint32_t rounds;
+	uint32_t seed;
+	const char *output; /* directory of the files; NULL: none */
+	char command[1024]; /* by which the same rows can be had again */
+};
+
+/* For a list of getopt_long(), and how its usage tells them. */
+#define CMD_BENCH_OPTIONS                                                                     \
+	{ "rounds", required_argument, NULL, 'r' }, { "seed", required_argument, NULL, 's' }, \
+	{                                                                                     \
+		"output", required_argument, NULL, 'o'                                        \
+	}
+#define CMD_BENCH_ARGS "[--rounds N] [--seed N] [--output DIR]"
+
+/* Defaults, and the command line, of which argv[0] is the name. */
+void cmd_bench_begin(struct cmd_bench_options *options, uint32_t rounds, int argc, char **argv);
+/* One of these options, by its letter and optarg; any other is unknown. CMD_OK or CMD_USAGE (said).
+ */
+int cmd_bench_take_option(const struct cmd *cmd, struct cmd_bench_options *options, int option);
+/* name: of the files. CMD_OK, or CMD_FAILED (said). */
+int cmd_bench_open_result(const char *name, const struct cmd_bench_options *options,
+			  const struct cmd_options *common, struct bench_result **out);
+/* CMD_OK, or CMD_FAILED (said); BENCH_INTERRUPTED if that is what the measurement was. */
+int cmd_bench_end_result(struct bench_result *result, int error);
+
+/* A number from 1 to max. CMD_OK or CMD_USAGE (said); what: "rounds". */
+int cmd_bench_number(const struct cmd *cmd, const char *what, const char *word, uint32_t max,
+		     uint32_t *out);
+/* CPUs at once, of those that there are. */
+int cmd_bench_threads(const struct cmd *cmd, const char *word, uint32_t *out);
+/* CMD_FAILED (said) without root. */
+int cmd_bench_need_root(const struct cmd *cmd);
+
+/* --- tables --------------------------------------------------------------------------------- */
+
+#define CMD_BENCH_MOST_TABLES 32
+
+struct cmd_bench_tables {
+	struct bench_table at[CMD_BENCH_MOST_TABLES];
+	size_t n;
+	/* names or paths, until all arguments are understood */
+	const char *names[CMD_BENCH_MOST_TABLES];
+	bool is_file[CMD_BENCH_MOST_TABLES];
+};
+
+#define CMD_BENCH_TABLE_OPTIONS                      \
+	{ "table", required_argument, NULL, 't' },   \
+	{                                            \
+		"file", required_argument, NULL, 'f' \
+	}
+#define CMD_BENCH_TABLE_ARGS "[--table NAME|--file FILE]..."
+
+/* CMD_OK or CMD_USAGE (said). */
+int cmd_bench_add_table(const struct cmd *cmd, struct cmd_bench_tables *tables, const char *name,
+			bool is_file);
+/* All of them. CMD_OK, CMD_USAGE or CMD_FAILED (said). */
+int cmd_bench_make_tables(const struct cmd *cmd, struct cmd_bench_tables *tables, uint64_t seed);
+void cmd_bench_free_tables(struct cmd_bench_tables *tables);
+
+#endif
