@@ -49,7 +49,12 @@ obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 asan_obj = $(patsubst %.c,$(B)/asan/%.o,$(1))
 
 .PHONY: all
-all: $(OBJECTS) $(BENCH_OBJECTS) $(B)/sixlaned $(B)/sixlane
+all: $(OBJECTS) $(BENCH_OBJECTS) $(B)/full-view.txt $(B)/sixlaned $(B)/sixlane
+
+# A table of `sixlane bench`.
+$(B)/full-view.txt: tests/data/full-view-v6.txt.gz
+	@mkdir -p $(@D)
+	@gunzip -c $< >$@
 
 vpath %.bpf.c bpf user/sync tests/bpf
 $(B)/%.bpf.o: %.bpf.c
@@ -157,7 +162,7 @@ install: all
 	install -D -m 755 $(B)/sixlaned $(DESTDIR)$(PREFIX)/sbin/sixlaned
 	install -D -m 755 $(B)/sixlane $(DESTDIR)$(PREFIX)/sbin/sixlane
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/sixlane $(OBJECTS)
-	install -m 644 -t $(DESTDIR)$(PREFIX)/lib/sixlane $(BENCH_OBJECTS)
+	install -m 644 -t $(DESTDIR)$(PREFIX)/lib/sixlane $(BENCH_OBJECTS) $(B)/full-view.txt
 	install -D -m 644 user/sixlaned.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlaned.8
 	install -D -m 644 user/sixlane.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlane.8
 	install -D -m 644 configs/sixlaned.conf $(DESTDIR)$(PREFIX)/share/doc/sixlane/sixlaned.conf

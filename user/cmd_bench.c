@@ -39,9 +39,13 @@ int cmd_bench_number(const struct cmd *cmd, const char *what, const char *word, 
 
 int cmd_bench_threads(const struct cmd *cmd, const char *word, uint32_t *out)
 {
+	if (!strcmp(word, "all")) {
+		*out = bench_n_cpus();
+		return CMD_OK;
+	}
 	if (cmd_parse_number(word, MOST_THREADS, out) && *out && *out <= bench_n_cpus())
 		return CMD_OK;
-	return cmd_usage(cmd, "\"%s\" threads: from 1 to %u, the CPUs that there are", word,
+	return cmd_usage(cmd, "\"%s\" threads: from 1 to %u, the CPUs that there are, or all", word,
 			 bench_n_cpus());
 }
 
@@ -88,7 +92,7 @@ int cmd_bench_end_result(struct bench_result *result, int error)
 {
 	if (error && error != -EINTR) {
 		bench_result_free(result);
-		return CMD_FAILED;
+		return error == CMD_USAGE ? CMD_USAGE : CMD_FAILED;
 	}
 	if (bench_result_end(result))
 		return CMD_FAILED;
@@ -100,28 +104,38 @@ int cmd_bench_end_result(struct bench_result *result, int error)
 int cmd_bench_add_table(const struct cmd *cmd, struct cmd_bench_tables *tables, const char *name,
 			bool is_file)
 {
-	if (tables->n == CMD_BENCH_MOST_TABLES)
+	if (tables->n_names == CMD_BENCH_MOST_TABLES)
 		return cmd_usage(cmd, "more than %d tables", CMD_BENCH_MOST_TABLES);
-	tables->names[tables->n] = name;
-	tables->is_file[tables->n++] = is_file;
+	tables->names[tables->n_names] = name;
+	tables->is_file[tables->n_names++] = is_file;
 	return CMD_OK;
+}
+
+static int make_table(const struct cmd *cmd, const struct cmd_bench_tables *tables, size_t i,
+		      enum bench_pattern pattern, uint64_t seed, struct bench_table *out)
+{
+	const char *name = tables->names[i];
+	bool is_file = tables->is_file[i];
+	int ret = is_file ? bench_table_file(name, seed, out) : bench_table_named(name, seed, out);
+
+	if (ret == -ENOENT && !is_file)
+		return cmd_usage(cmd, "\"%s\" is not a table; there are %s", name,
+				 bench_table_names);
+	return ret || bench_table_set_pattern(out, pattern) ? CMD_FAILED : CMD_OK;
 }
 
 int cmd_bench_make_tables(const struct cmd *cmd, struct cmd_bench_tables *tables, uint64_t seed)
 {
-	for (size_t i = 0; i < tables->n; i++) {
-		const char *name = tables->names[i];
-		bool is_file = tables->is_file[i];
-		int ret = is_file ? bench_table_file(name, seed, &tables->at[i])
-				  : bench_table_named(name, seed, &tables->at[i]);
+	bool any = false;
+	int rc = CMD_OK;
 
-		if (ret == -ENOENT && !is_file)
-			return cmd_usage(cmd, "\"%s\" is not a table; there are %s", name,
-					 bench_table_names);
-		if (ret)
-			return CMD_FAILED;
-	}
-	return CMD_OK;
+	for (enum bench_pattern pattern = 0; pattern < BENCH_N_PATTERNS; pattern++)
+		any |= tables->patterns[pattern];
+	tables->patterns[BENCH_HIT] |= !any;
+	for (enum bench_pattern pattern = 0; pattern < BENCH_N_PATTERNS; pattern++)
+		for (size_t i = 0; i < tables->n_names && tables->patterns[pattern] && !rc; i++)
+			rc = make_table(cmd, tables, i, pattern, seed, &tables->at[tables->n++]);
+	return rc;
 }
 
 void cmd_bench_free_tables(struct cmd_bench_tables *tables)

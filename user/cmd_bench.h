@@ -40,13 +40,14 @@ int cmd_bench_take_option(const struct cmd *cmd, struct cmd_bench_options *optio
 /* name: of the files. CMD_OK, or CMD_FAILED (said). */
 int cmd_bench_open_result(const char *name, const struct cmd_bench_options *options,
 			  const struct cmd_options *common, struct bench_result **out);
-/* CMD_OK, or CMD_FAILED (said); BENCH_INTERRUPTED if that is what the measurement was. */
+/* error: what the measurement ended with, which was said: -errno or an exit code. CMD_OK, CMD_USAGE
+ * or CMD_FAILED (said); BENCH_INTERRUPTED after -EINTR, with the rows until then. */
 int cmd_bench_end_result(struct bench_result *result, int error);
 
 /* A number from 1 to max. CMD_OK or CMD_USAGE (said); what: "rounds". */
 int cmd_bench_number(const struct cmd *cmd, const char *what, const char *word, uint32_t max,
 		     uint32_t *out);
-/* CPUs at once, of those that there are. */
+/* CPUs at once, of those that there are, or "all". */
 int cmd_bench_threads(const struct cmd *cmd, const char *word, uint32_t *out);
 /* CMD_FAILED (said) without root. */
 int cmd_bench_need_root(const struct cmd *cmd);
@@ -55,12 +56,14 @@ int cmd_bench_need_root(const struct cmd *cmd);
 
 #define CMD_BENCH_MOST_TABLES 32
 
+/* Each of the names or files by each of the patterns, pattern by pattern. */
 struct cmd_bench_tables {
-	struct bench_table at[CMD_BENCH_MOST_TABLES];
+	struct bench_table at[CMD_BENCH_MOST_TABLES * BENCH_N_PATTERNS];
 	size_t n;
-	/* names or paths, until all arguments are understood */
+	bool patterns[BENCH_N_PATTERNS]; /* none: hits */
 	const char *names[CMD_BENCH_MOST_TABLES];
 	bool is_file[CMD_BENCH_MOST_TABLES];
+	size_t n_names;
 };
 
 #define CMD_BENCH_TABLE_OPTIONS                      \

@@ -11,11 +11,36 @@
 
 #define MOST_RATE 1000000u
 
+/* Of one measurement: all sides of it are there at once. */
 struct args {
 	struct cmd_bench_options options;
 	struct cmd_bench_tables tables;
 	struct bench_lookup lookup;
 	const struct bench_engine *engines[16];
+	const char *preset; /* in place of all but the options that every bench has; NULL: none */
+};
+
+#define FOUR "--engine compiled --engine trie --engine kernel6 --engine kernel4 --mode independent"
+#define THREE "--engine compiled --engine trie --engine kernel6 --mode independent"
+#define KUBECEK                                                                       \
+	FOUR " --threads 1 --threads all --table 1 --table 10 --table 100 --table 1k" \
+	     " --table 10k --table 100k --table 1m --pattern "
+#define SIZES(table) \
+	" --table " table ":1k --table " table ":10k --table " table ":100k --table " table ":1m"
+
+/* The experiments of papers: the arguments of measurements, one after the other, of a million
+ * routes at once at most. */
+static const struct preset {
+	const char *name;
+	const char *measurements[8];
+} presets[] = {
+	/* Michal Kubecek, IPv6 route lookup performance and scaling, netdev 1.1, 2016 */
+	{ "kubecek", { KUBECEK "hit", KUBECEK "miss", KUBECEK "fallback" } },
+	/* Vincent Bernat, IPv6 route lookup on Linux, 2017 */
+	{ "bernat",
+	  { FOUR " --table full-view", THREE SIZES("dense-48"), THREE SIZES("dense-48-4"),
+	    THREE SIZES("dense-48-16"), THREE SIZES("hosts-108") } },
+	{ "writers", { FOUR " --table full-view --writer 100 --writer 1000 --writer 10000" } },
 };
 
 static int add_engine(struct args *args, const char *name)
@@ -40,6 +65,9 @@ static int add_threads(struct args *args, const char *word)
 
 	if (rc)
 		return rc;
+	for (size_t i = 0; i < lookup->n_threads; i++)
+		if (lookup->threads[i] == n)
+			return CMD_OK;
 	if (lookup->n_threads == ARRAY_SIZE(lookup->threads))
 		return cmd_usage(&cmd_bench_lookup, "too many numbers of threads");
 	lookup->threads[lookup->n_threads++] = n;
@@ -56,6 +84,27 @@ static int add_mode(struct args *args, const char *name)
 	return cmd_usage(&cmd_bench_lookup, "\"%s\" is not a mode", name);
 }
 
+static int add_writer(struct args *args, const char *word)
+{
+	struct bench_lookup *lookup = &args->lookup;
+
+	if (lookup->n_writer_rates == ARRAY_SIZE(lookup->writer_rates))
+		return cmd_usage(&cmd_bench_lookup, "too many rates of changes");
+	return cmd_bench_number(&cmd_bench_lookup, "changes a second", word, MOST_RATE,
+				&lookup->writer_rates[lookup->n_writer_rates++]);
+}
+
+static int add_pattern(struct args *args, const char *name)
+{
+	for (enum bench_pattern pattern = 0; pattern < BENCH_N_PATTERNS; pattern++)
+		if (!strcmp(bench_pattern_names[pattern], name)) {
+			args->tables.patterns[pattern] = true;
+			return CMD_OK;
+		}
+	return cmd_usage(&cmd_bench_lookup,
+			 "\"%s\" is not a pattern; there are hit, miss, fallback", name);
+}
+
 static int take_option(struct args *args, int option)
 {
 	switch (option) {
@@ -69,8 +118,9 @@ static int take_option(struct args *args, int option)
 	case 'm':
 		return add_mode(args, optarg);
 	case 'w':
-		return cmd_bench_number(&cmd_bench_lookup, "changes a second", optarg, MOST_RATE,
-					&args->lookup.writer_rate);
+		return add_writer(args, optarg);
+	case 'p':
+		return add_pattern(args, optarg);
 	default:
 		return cmd_bench_take_option(&cmd_bench_lookup, &args->options, option);
 	}
@@ -80,7 +130,7 @@ static void set_defaults(struct args *args)
 {
 	struct bench_lookup *lookup = &args->lookup;
 
-	if (!args->tables.n)
+	if (!args->tables.n_names)
 		cmd_bench_add_table(&cmd_bench_lookup, &args->tables, "10k", false);
 	if (!lookup->n_engines)
 		for (size_t i = 0; i < bench_n_engines; i++)
@@ -91,7 +141,7 @@ static void set_defaults(struct args *args)
 		lookup->modes[BENCH_INDEPENDENT] = lookup->modes[BENCH_DEPENDENT] = true;
 }
 
-static int parse_args(struct args *args, int argc, char **argv)
+static int parse_options(struct args *args, int argc, char **argv)
 {
 	static const struct option known[] = {
 		CMD_BENCH_OPTIONS,
@@ -100,33 +150,115 @@ static int parse_args(struct args *args, int argc, char **argv)
 		{ "threads", required_argument, NULL, 'n' },
 		{ "mode", required_argument, NULL, 'm' },
 		{ "writer", required_argument, NULL, 'w' },
+		{ "pattern", required_argument, NULL, 'p' },
 		{ 0 },
 	};
 	int option, rc = CMD_OK;
 
 	opterr = 0;
-	while (!rc && (option = getopt_long(argc, argv, "", known, NULL)) >= 0)
+	optind = 0; /* from the start: arguments of a measurement may have been parsed before */
+	while (!rc && (option = getopt_long(argc, argv, "", known, NULL)) >= 0) {
+		if (args->preset && !strchr("rso", option))
+			return cmd_usage(&cmd_bench_lookup,
+					 "with a preset only --rounds, --seed and --output");
 		rc = take_option(args, option);
+	}
 	if (!rc && optind < argc)
 		rc = cmd_usage(&cmd_bench_lookup, "\"%s\" is too much", argv[optind]);
-	if (!rc)
-		set_defaults(args);
 	return rc;
 }
 
-static int measure(struct args *args, const struct cmd_options *options)
+/* A preset, or options. argv[0] is "lookup". */
+static int parse_args(struct args *args, int argc, char **argv)
+{
+	if (argc > 1 && argv[1][0] != '-') {
+		args->preset = argv[1];
+		argc--;
+		argv++;
+	}
+	return parse_options(args, argc, argv);
+}
+
+/* --- measuring ------------------------------------------------------------------------------ */
+
+static int measure(struct args *args, struct bench_result *result)
 {
 	struct bench_lookup *lookup = &args->lookup;
-	struct bench_result *result = NULL;
-	int rc = cmd_bench_make_tables(&cmd_bench_lookup, &args->tables, args->options.seed);
+	int rc;
 
-	rc = rc ?: cmd_bench_open_result("lookup", &args->options, options, &result);
+	set_defaults(args);
+	rc = cmd_bench_make_tables(&cmd_bench_lookup, &args->tables, args->options.seed);
 	if (rc)
 		return rc;
+	lookup->engines = args->engines;
 	lookup->tables = args->tables.at;
 	lookup->n_tables = args->tables.n;
 	lookup->rounds = args->options.rounds;
-	return cmd_bench_end_result(result, bench_lookup_run(lookup, result));
+	return bench_lookup_run(lookup, result);
+}
+
+#define MOST_WORDS 64
+
+/* words: the arguments of a measurement, which are taken apart. */
+static int measure_words(const struct args *like, char *words, struct bench_result *result)
+{
+	char *argv[MOST_WORDS] = { "lookup" }, *rest = words;
+	struct args *args = calloc(1, sizeof(*args));
+	int argc = 1, ret;
+
+	if (!args)
+		return bench_fail(-ENOMEM, "bench");
+	while (argc < MOST_WORDS - 1 && (argv[argc] = strsep(&rest, " ")))
+		argc++;
+	args->options = like->options;
+	ret = parse_options(args, argc, argv) ?: measure(args, result);
+	cmd_bench_free_tables(&args->tables);
+	free(args);
+	return ret;
+}
+
+static int measure_preset(const struct args *args, const struct preset *preset,
+			  struct bench_result *result)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(preset->measurements) && !ret; i++) {
+		const char *measurement = preset->measurements[i];
+		char words[1024];
+
+		if (!measurement)
+			break;
+		snprintf(words, sizeof(words), "%s", measurement);
+		ret = measure_words(args, words, result);
+	}
+	return ret;
+}
+
+static const struct preset *find_preset(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(presets); i++)
+		if (!strcmp(presets[i].name, name))
+			return &presets[i];
+	cmd_usage(&cmd_bench_lookup, "\"%s\" is not a preset; there are kubecek, bernat, writers",
+		  name);
+	return NULL;
+}
+
+static int measure_all(struct args *args, const struct cmd_options *options)
+{
+	const struct preset *preset = args->preset ? find_preset(args->preset) : NULL;
+	struct bench_result *result = NULL;
+	int rc;
+
+	if (args->preset && !preset)
+		return CMD_USAGE;
+	rc = cmd_bench_need_root(&cmd_bench_lookup)
+		     ?: cmd_bench_open_result(args->preset ?: "lookup", &args->options, options,
+					      &result);
+	if (rc)
+		return rc;
+	rc = preset ? measure_preset(args, preset, result) : measure(args, result);
+	return cmd_bench_end_result(result, rc);
 }
 
 static int run(const struct cmd_options *options, int argc, char **argv)
@@ -139,9 +271,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 		return CMD_FAILED;
 	}
 	cmd_bench_begin(&args->options, 12, argc, argv);
-	args->lookup.engines = args->engines;
-	rc = parse_args(args, argc, argv) ?: cmd_bench_need_root(&cmd_bench_lookup);
-	rc = rc ?: measure(args, options);
+	rc = parse_args(args, argc, argv) ?: measure_all(args, options);
 	cmd_bench_free_tables(&args->tables);
 	free(args);
 	return rc;
@@ -149,8 +279,9 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 
 const struct cmd cmd_bench_lookup = {
 	.name = "bench lookup",
-	.args = CMD_BENCH_TABLE_ARGS " [--engine NAME]... [--mode MODE]... [--threads N]... "
-				     "[--writer N] " CMD_BENCH_ARGS,
+	.args = "{ kubecek | bernat | writers | " CMD_BENCH_TABLE_ARGS
+		" [--engine NAME]... [--mode MODE]... [--pattern PATTERN]... "
+		"[--threads N|all]... [--writer N]... } " CMD_BENCH_ARGS,
 	.help = "what lookups cost, by sixlane's engines and others in turn",
 	.run = run,
 };

@@ -55,6 +55,46 @@ def test_rows():
     assert over >= {"compiled", "trie", "load", "compiled-load"}
 
 
+def test_patterns():
+    """Misses and the route to ::/0, whose answers the command checks; what filling takes stands there once."""
+    patterns = ("hit", "miss", "fallback")
+    rows = measure("--table", "10", "--table", "dense-48-4:100", "--mode", "independent",
+                   *(word for pattern in patterns for word in ("--pattern", pattern)))  # fmt: skip
+    times = {(row["engine"], row["table"], row["pattern"]): row for row in rows if row["unit"] == "ns"}
+    tables = ("10", "dense-48-4:100")
+    assert set(times) == {
+        (engine, ("ipv4:" if engine == "kernel4" else "") + table, pattern)
+        for engine in KERNEL
+        for table in tables
+        for pattern in patterns
+    }
+    assert {row["routes"] for row in times.values() if row["pattern"] == "fallback"} == {11, 101}
+    once = [(row["engine"], row["table"], row["mode"]) for row in rows if row["mode"] in ("insert", "depth")]
+    assert len(once) == len(set(once)) and ("trie", "10", "depth") in once
+    # A ratio is of rows that look up the same.
+    assert {row["pattern"] for row in rows if row["engine"] == "compiled/trie"} == set(patterns)
+    assert "nothing misses it" in refuse(
+        "lookup", "--table", "nested", "--engine", "trie", "--pattern", "miss", code=1
+    )
+
+
+def test_depths():
+    """Of 16 /48s side by side: a branching point for each bit, and they themselves."""
+    rows = measure("--table", "dense-48:16", "--mode", "independent")
+    depths = {row["engine"]: row["median"] for row in rows if row["mode"] == "depth"}
+    assert depths["trie"] == 5 and depths["kernel6"] == 6
+    assert 0 < depths["compiled"] < 5 and 0 < depths["kernel4"] <= 5
+
+
+def test_writers():
+    """Every engine whose routes can be changed, at every rate; all routes are back at the end, or it fails."""
+    rows = measure("--table", "1k", "--mode", "independent", "--writer", 100, "--writer", 2000)
+    rates = {(row["engine"], row["writer_rate"]) for row in rows if row["mode"] == "changes"}
+    assert rates == {
+        (engine, rate) for engine in ("compiled", "trie", "kernel6", "kernel4") for rate in (100, 2000)
+    }
+
+
 def test_loads_by_this_process():
     words = ["--table", "10", "--engine", "load", "--engine", "load-user"]
     rows = json.loads(bench("lookup", "--rounds", 2, *words, "--threads", 1).stdout)
@@ -109,10 +149,15 @@ def test_interrupt():
 def test_threads():
     """Each has a list of addresses, or its program ends with an error."""
     cpus = len(os.sched_getaffinity(0))
-    words = [word for n in (1, cpus) for word in ("--threads", n)]
+    words = [word for n in (1, "all") for word in ("--threads", n)]
     rows = measure("--table", "10", "--mode", "independent", *words)
-    times = {(row["engine"], row["threads"]) for row in rows if row["unit"] == "ns"}
-    assert times == {(engine, n) for engine in KERNEL for n in (1, cpus)}
+    times = {(row["engine"], row["threads"], row["mode"]): row for row in rows if row["unit"] == "ns"}
+    modes = ("independent", "independent, elapsed") if cpus > 1 else ("independent",)
+    assert set(times) == {(engine, n, mode) for engine in KERNEL for n in (1, cpus) for mode in modes}
+    if cpus > 1:
+        # Of one thread both are the same.
+        assert all(times[engine, 1, modes[0]]["median"] == times[engine, 1, modes[1]]["median"]
+                   for engine in KERNEL)  # fmt: skip
 
 
 def test_file(tmp_path):
@@ -140,6 +185,18 @@ def test_bad_arguments():
     assert "CPUs" in refuse("lookup", "--threads", 100_000)
     assert "rounds" in refuse("lookup", "--rounds", 0)
     assert "nosuch" in refuse("lookup", "nosuch")
+    assert "bernat" in refuse("lookup", "nosuch")
+    assert "preset" in refuse("lookup", "kubecek", "--table", 1)
+    assert "pattern" in refuse("lookup", "--pattern", "nosuch")
+    assert "2m" in refuse("lookup", "--table", "hosts-108:2m", code=1)
+    assert "dense-48-5" in refuse("lookup", "--table", "dense-48-5")
+
+
+def test_too_little_memory():
+    """For a million routes; and nothing is left behind, since all of it is the process's own."""
+    words = ["lookup", "--table", "1m", "--engine", "trie", "--rounds", 1]
+    done = command(["prlimit", "--as=%d" % (160 << 20), SIXLANE, "bench", *words], check=False)
+    assert done.returncode == 1 and "not enough memory" in done.stderr and not done.stdout
 
 
 def test_without_root():

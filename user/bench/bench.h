@@ -22,13 +22,24 @@ struct bench_entry {
 	uint32_t value;
 };
 
+/* Which addresses are looked up. */
+enum bench_pattern {
+	BENCH_HIT,	/* under a random route each */
+	BENCH_MISS,	/* near a random route each, and under none */
+	BENCH_FALLBACK, /* the same, but there is a route to ::/0 */
+	BENCH_N_PATTERNS
+};
+extern const char *const bench_pattern_names[BENCH_N_PATTERNS];
+
 struct bench_table {
 	char name[64];
 	uint64_t seed;
+	bool is_ipv4;
+	enum bench_pattern pattern;
 	struct prefix *prefixes; /* in the order of their addresses, each once */
 	size_t n;
 	struct radix radix;		   /* the same, entries of struct bench_entry */
-	struct bench_addresses *addresses; /* at random under a random prefix */
+	struct bench_addresses *addresses; /* at random, by the pattern */
 	uint32_t *expected;		   /* the value of the longest match of each */
 };
 
@@ -37,12 +48,17 @@ int bench_table_named(const char *name, uint64_t seed, struct bench_table *out);
 extern const char bench_table_names[];
 /* One prefix a line; the table is named after the file. */
 int bench_table_file(const char *path, uint64_t seed, struct bench_table *out);
-/* So many IPv4 routes, of lengths as the Internet has them; addresses are the first 32 bits. */
-int bench_table_ipv4(size_t n, uint64_t seed, struct bench_table *out);
+/* As many IPv4 routes, of lengths as the Internet has them, and the same pattern; addresses are the
+ * first 32 bits. */
+int bench_table_ipv4(const struct bench_table *like, struct bench_table *out);
 void bench_table_free(struct bench_table *table);
+/* A table is made for hits. Of any other pattern after that once. */
+int bench_table_set_pattern(struct bench_table *table, enum bench_pattern pattern);
 /* Another list of such addresses each; that of number 0 is the table's. */
-void bench_table_addresses(const struct bench_table *table, uint32_t list,
-			   struct bench_addresses *out);
+int bench_table_addresses(const struct bench_table *table, uint32_t list,
+			  struct bench_addresses *out);
+/* Nodes on the longest way down a path-compressed binary trie of the routes. */
+uint32_t bench_table_depth(const struct bench_table *table);
 
 /* The next number of a sequence that the seed determines (SplitMix64). */
 uint64_t bench_random(uint64_t *seed);
@@ -73,11 +89,13 @@ struct bench_side {
 	void *state;		      /* the engine's */
 	uint64_t insert_ns;	      /* the time to fill it with all routes */
 	uint64_t bytes;		      /* that it takes for them; 0: not known */
+	uint32_t depth;		      /* nodes on the longest way down; 0: not known */
 	double *change_ns;	      /* [BENCH_CHANGES] of single ones; NULL: not measured */
 };
 
 struct bench_time {
-	double gross_ns, dry_ns; /* per lookup, of one thread */
+	double gross_ns, dry_ns; /* per lookup, of one thread: the mean of all */
+	double elapsed_ns;	 /* until the last one had ended, per lookup of all, gross */
 };
 
 struct bench_bpf_engine; /* bpf.h */
@@ -86,6 +104,7 @@ struct bench_engine {
 	const char *name;
 	bool ipv4;	  /* takes bench_table_ipv4() of the same number of routes */
 	bool any_answer;  /* does not say which route it found */
+	bool no_lookup;	  /* answers anything but 0, whatever it is asked */
 	bool user_space;  /* is not measured by several threads */
 	bool ours;	  /* is compared with all others */
 	bool is_optional; /* -ENOENT of open() with nothing said: not to be had here */
@@ -99,6 +118,8 @@ struct bench_engine {
 	/* Take the route at this place of the table away, or put it back, while others look up.
 	 * NULL: that is not measured. */
 	int (*change)(struct bench_side *side, size_t i, bool back);
+	/* Nodes on the longest way down. NULL: not known. */
+	int (*depth)(struct bench_side *side, uint32_t *nodes);
 	void (*close)(struct bench_side *side); /* state may be NULL */
 };
 
@@ -120,7 +141,9 @@ struct bench_lookup {
 	size_t n_engines;
 	unsigned int threads[8];
 	size_t n_threads;
-	uint32_t writer_rate; /* each side is measured also beside that many changes a second */
+	/* Each side is also measured beside that many changes a second. */
+	uint32_t writer_rates[8];
+	size_t n_writer_rates;
 	bool modes[BENCH_N_MODES]; /* which are measured */
 	size_t rounds;
 };
@@ -133,8 +156,9 @@ struct bench_series {
 	uint32_t writer_rate; /* changes a second meanwhile */
 	uint64_t lookups;     /* of a round */
 	size_t rounds;	      /* that were measured */
-	double *gross, *ns;   /* rounds of each; ns: less the dry run of the same round */
-	double *rate;	      /* rounds of changes a second that there were */
+	/* rounds of each; ns, elapsed: less the dry run of the same round */
+	double *gross, *ns, *elapsed;
+	double *rate; /* rounds of changes a second that there were */
 };
 
 struct bench_result; /* result.h */

@@ -85,8 +85,8 @@ static int put_addresses(const struct bench_bpf *bpf, const struct bench_side *s
 	int fd = bpf_map__fd(bench_bpf_map(bpf, "addresses")), ret = 0;
 
 	for (uint32_t key = 0; key < side->threads && !ret; key++) {
-		bench_table_addresses(side->table, key, &list);
-		ret = bpf_map_update_elem(fd, &key, &list, BPF_ANY);
+		ret = bench_table_addresses(side->table, key, &list)
+			      ?: bpf_map_update_elem(fd, &key, &list, BPF_ANY);
 	}
 	return ret;
 }
@@ -168,14 +168,14 @@ void bench_bpf_close(struct bench_side *side)
  * is begun. Threads inherit it.
  */
 static int run(const struct bench_bpf *bpf, int prog, unsigned int threads, uint32_t repeat,
-	       double *ns)
+	       struct bench_runs *out)
 {
 	int back, left, ret;
 
 	if (bpf->netns < 0)
-		return bench_run(prog, &bpf->packet, threads, repeat, ns);
+		return bench_run(prog, &bpf->packet, threads, repeat, out);
 	ret = bench_net_enter(bpf->netns, &back)
-		      ?: bench_run(prog, &bpf->packet, threads, repeat, ns);
+		      ?: bench_run(prog, &bpf->packet, threads, repeat, out);
 	left = bench_net_leave(&back);
 	return ret ?: left;
 }
@@ -185,7 +185,7 @@ int bench_bpf_measure(struct bench_side *side, enum bench_mode mode, unsigned in
 {
 	struct bench_bpf *bpf = side->state;
 	uint32_t repeat = (uint32_t)(lookups / BENCH_BATCH) ?: 1;
-	double gross, dry, cold;
+	struct bench_runs gross, dry, cold;
 	int ret;
 
 	/* Another engine has had the caches: once through all addresses before time is taken. */
@@ -196,7 +196,11 @@ int bench_bpf_measure(struct bench_side *side, enum bench_mode mode, unsigned in
 		return ret;
 	/* Each time from where the last ended. */
 	bpf->packet.cursor += repeat * BENCH_BATCH;
-	*out = (struct bench_time){ gross / BENCH_BATCH, dry / BENCH_BATCH };
+	*out = (struct bench_time){
+		.gross_ns = gross.mean_ns / BENCH_BATCH,
+		.dry_ns = dry.mean_ns / BENCH_BATCH,
+		.elapsed_ns = gross.longest_ns / BENCH_BATCH / threads,
+	};
 	return 0;
 }
 
@@ -204,11 +208,11 @@ int bench_bpf_answers(struct bench_side *side, uint32_t *out)
 {
 	struct bench_bpf *bpf = side->state;
 	uint32_t cursor = bpf->packet.cursor, key = 0;
-	double ns;
+	struct bench_runs runs;
 	int ret;
 
 	bpf->packet.cursor = 0;
-	ret = run(bpf, bpf->answers, 1, BENCH_ADDRESSES, &ns);
+	ret = run(bpf, bpf->answers, 1, BENCH_ADDRESSES, &runs);
 	bpf->packet.cursor = cursor;
 	if (!ret && bpf_map_lookup_elem(bpf_map__fd(bench_bpf_map(bpf, "answers")), &key, out))
 		ret = bench_fail(-errno, "%s: answers", side->engine->name);

@@ -44,9 +44,12 @@ struct bpf_map *bench_bpf_map(const struct bench_bpf *bpf, const char *name);
 /* The kernel's own account of what a map takes; 0: none. */
 uint64_t bench_bpf_map_bytes(int fd);
 
-/* Run a program so often on each of so many threads, each on its own CPU: the mean of the times
- * that a run took. */
+/* What a run took: the mean of all threads, and that of the one that took longest. */
+struct bench_runs {
+	double mean_ns, longest_ns;
+};
+/* Run a program so often on each of so many threads at once, each on its own CPU. */
 int bench_run(int prog, const struct bench_packet *packet, unsigned int threads, uint32_t repeat,
-	      double *ns);
+	      struct bench_runs *out);
 
 #endif

@@ -10,6 +10,7 @@
 #include "bench.h"
 
 const char *const bench_mode_names[BENCH_N_MODES] = { "independent", "dependent" };
+const char *const bench_pattern_names[BENCH_N_PATTERNS] = { "hit", "miss", "fallback" };
 
 int bench_bad(int error, const char *fmt, ...)
 {

@@ -130,6 +130,27 @@ static int change(struct bench_side *side, size_t i, bool back)
 			       false);
 }
 
+/* That of no address is longer than that of the longest prefix on it. */
+static int depth(struct bench_side *side, uint32_t *nodes)
+{
+	const struct bench_bpf *bpf = side->state;
+	const struct own *own = bpf->own;
+	struct compiled_view view;
+	int ret = maps_view(&own->maps, &view);
+
+	if (ret)
+		return bench_fail(ret, "compiled: looking at it");
+	*nodes = 0;
+	for (size_t i = 0; i < side->table->n; i++) {
+		uint32_t at =
+			compiled_depth(&view, SIXLANE_TABLE_MAIN, &side->table->prefixes[i].addr);
+
+		*nodes = at > *nodes ? at : *nodes;
+	}
+	maps_unview(&view);
+	return 0;
+}
+
 #define CHUNKS "bench-compiled.bpf.o"
 #define ARENA "bench-compiled.arena.bpf.o"
 
@@ -141,6 +162,7 @@ const struct bench_engine bench_compiled = {
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,
 	.change = change,
+	.depth = depth,
 	.close = bench_bpf_close,
 };
 
@@ -159,7 +181,7 @@ static const struct bench_bpf_engine loads = { CHUNKS, "load", prepare, fill, AR
 /* What one load of the compiled FIB's memory costs: no index is faster on this machine. */
 const struct bench_engine bench_load = {
 	.name = "load",
-	.any_answer = true,
+	.no_lookup = true,
 	.bpf = &loads,
 	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
@@ -209,6 +231,7 @@ static int measure_user_load(struct bench_side *side, enum bench_mode mode, unsi
 		return ret;
 	out->dry_ns = bench_user_walk(&walk, bench_user_find_nothing, NULL);
 	out->gross_ns = bench_user_walk(&walk, user_load_one, &load);
+	out->elapsed_ns = out->gross_ns;
 	bpf->packet.cursor += (uint32_t)lookups;
 	maps_unview(&load.view);
 	return 0;
@@ -234,7 +257,7 @@ static int answers_user_load(struct bench_side *side, uint32_t *out)
 /* As many loads by this process, from memory laid out alike: what of their time is the kernel's. */
 const struct bench_engine bench_load_user = {
 	.name = "load-user",
-	.any_answer = true,
+	.no_lookup = true,
 	.user_space = true,
 	.bpf = &loads,
 	.open = bench_bpf_open,

@@ -33,15 +33,72 @@ static int choose_flags(struct bench_bpf *bpf)
 	return bench_net_leave(&back) ?: ret;
 }
 
+/*
+ * What the kernel has for its own structures and per-CPU data: no account is kept of a table of
+ * routes. The rest of the machine has a part in it, so that this says something of many routes
+ * only.
+ */
+static uint64_t kernel_bytes(void)
+{
+	_cleanup_fclose_ FILE *file = fopen("/proc/meminfo", "re");
+	unsigned long long kilobytes, sum = 0;
+	char line[128];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Slab: %llu", &kilobytes) == 1 ||
+		    sscanf(line, "Percpu: %llu", &kilobytes) == 1)
+			sum += kilobytes * 1024;
+	return sum;
+}
+
+#define FEWEST_TO_WEIGH 10000u
+
+static void free_changes(void *own)
+{
+	bench_net_changes_free(own);
+}
+
 static int fill(struct bench_side *side, struct bench_bpf *bpf)
 {
 	int family = side->engine->ipv4 ? AF_INET : AF_INET6, ret;
+	uint64_t before, after;
 
 	bpf->netns = bench_net_make(&bpf->packet.ifindex);
 	if (bpf->netns < 0)
 		return bpf->netns;
+	before = kernel_bytes();
 	ret = bench_net_fill(bpf->netns, bpf->packet.ifindex, family, side->table);
-	return ret ?: choose_flags(bpf);
+	after = kernel_bytes();
+	if (side->table->n >= FEWEST_TO_WEIGH && after > before)
+		side->bytes = after - before;
+	if (ret)
+		return ret;
+	bpf->own = bench_net_changes_new(bpf->netns, bpf->packet.ifindex, family, side->table);
+	bpf->free_own = free_changes;
+	return bpf->own ? choose_flags(bpf) : -ENOMEM;
+}
+
+static int change(struct bench_side *side, size_t i, bool back)
+{
+	const struct bench_bpf *bpf = side->state;
+
+	return bench_net_change(bpf->own, i, back);
+}
+
+/* fib6 is such a trie as bench_table_depth() counts, with a root of its own that is always there.
+ */
+static int depth6(struct bench_side *side, uint32_t *nodes)
+{
+	*nodes = bench_table_depth(side->table) + (side->table->prefixes[0].len > 0);
+	return 0;
+}
+
+static int depth4(struct bench_side *side, uint32_t *nodes)
+{
+	const struct bench_bpf *bpf = side->state;
+
+	*nodes = bench_net_depth4(bpf->netns);
+	return 0;
 }
 
 const struct bench_engine bench_kernel6 = {
@@ -51,6 +108,8 @@ const struct bench_engine bench_kernel6 = {
 	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,
+	.change = change,
+	.depth = depth6,
 	.close = bench_bpf_close,
 };
 
@@ -63,5 +122,7 @@ const struct bench_engine bench_kernel4 = {
 	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,
+	.change = change,
+	.depth = depth4,
 	.close = bench_bpf_close,
 };

@@ -202,11 +202,12 @@ static void put_next_hop(struct nlmsghdr *nlh, int family, uint32_t ifindex)
 		mnl_attr_put_u32(nlh, RTA_GATEWAY, gateway4);
 }
 
-static int add_route(struct request *request, uint32_t ifindex, int family,
-		     const struct bench_table *table, size_t i)
+static int change_route(struct request *request, uint32_t ifindex, int family,
+			const struct bench_table *table, size_t i, bool add, bool last)
 {
 	const struct prefix *prefix = &table->prefixes[i];
-	struct nlmsghdr *nlh = request_begin(request, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL);
+	struct nlmsghdr *nlh = request_begin(request, add ? RTM_NEWROUTE : RTM_DELROUTE,
+					     add ? NLM_F_CREATE | NLM_F_EXCL : 0);
 	struct rtmsg *rtm = mnl_nlmsg_put_extra_header(nlh, sizeof(*rtm));
 
 	*rtm = (struct rtmsg){
@@ -220,7 +221,7 @@ static int add_route(struct request *request, uint32_t ifindex, int family,
 	mnl_attr_put(nlh, RTA_DST, family == AF_INET6 ? 16 : 4, &prefix->addr);
 	mnl_attr_put_u32(nlh, RTA_PRIORITY, family == AF_INET6 ? (uint32_t)i + 1 : METRIC4);
 	put_next_hop(nlh, family, ifindex);
-	return request_end(request, nlh, i + 1 == table->n);
+	return request_end(request, nlh, last);
 }
 
 int bench_net_fill(int netns, uint32_t ifindex, int family, const struct bench_table *table)
@@ -232,7 +233,8 @@ int bench_net_fill(int netns, uint32_t ifindex, int family, const struct bench_t
 		request = request_new();
 		ret = request ? 0 : -errno;
 		for (size_t i = 0; i < table->n && !ret; i++)
-			ret = add_route(request, ifindex, family, table, i);
+			ret = change_route(request, ifindex, family, table, i, true,
+					   i + 1 == table->n);
 		if (ret)
 			bench_fail(ret, "the kernel takes no more routes of table %s", table->name);
 		if (request)
@@ -240,4 +242,72 @@ int bench_net_fill(int netns, uint32_t ifindex, int family, const struct bench_t
 	}
 	left = bench_net_leave(&back);
 	return ret ?: left;
+}
+
+struct bench_net_changes {
+	struct request *request;
+	const struct bench_table *table;
+	uint32_t ifindex;
+	int family;
+};
+
+struct bench_net_changes *bench_net_changes_new(int netns, uint32_t ifindex, int family,
+						const struct bench_table *table)
+{
+	struct bench_net_changes *changes = calloc(1, sizeof(*changes));
+	int back, ret = bench_net_enter(netns, &back);
+
+	if (changes && !ret) {
+		*changes = (struct bench_net_changes){
+			.request = request_new(),
+			.table = table,
+			.ifindex = ifindex,
+			.family = family,
+		};
+		if (!changes->request)
+			ret = bench_fail(-errno, "netlink");
+	}
+	if ((bench_net_leave(&back) || ret) && changes) {
+		bench_net_changes_free(changes);
+		changes = NULL;
+	}
+	return changes;
+}
+
+void bench_net_changes_free(struct bench_net_changes *changes)
+{
+	if (!changes)
+		return;
+	if (changes->request)
+		request_free(changes->request);
+	free(changes);
+}
+
+int bench_net_change(struct bench_net_changes *changes, size_t i, bool back)
+{
+	return change_route(changes->request, changes->ifindex, changes->family, changes->table, i,
+			    back, true);
+}
+
+/* --- what the kernel says of them ----------------------------------------------------------- */
+
+/* Of the table main, which has that of the machine's own addresses within it. */
+static uint32_t read_depth4(void)
+{
+	_cleanup_fclose_ FILE *file = fopen("/proc/thread-self/net/fib_triestat", "re");
+	uint32_t depth, deepest = 0;
+	char line[128];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, " Max depth: %u", &depth) == 1 && depth > deepest)
+			deepest = depth;
+	return deepest;
+}
+
+uint32_t bench_net_depth4(int netns)
+{
+	int back, ret = bench_net_enter(netns, &back);
+	uint32_t depth = ret ? 0 : read_depth4();
+
+	return bench_net_leave(&back) ? 0 : depth;
 }

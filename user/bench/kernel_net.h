@@ -19,6 +19,18 @@ int bench_net_make(uint32_t *ifindex);
  */
 int bench_net_fill(int netns, uint32_t ifindex, int family, const struct bench_table *table);
 
+/* Changes of single routes of such a table, from any namespace. NULL: no memory or no socket
+ * (said). */
+struct bench_net_changes;
+struct bench_net_changes *bench_net_changes_new(int netns, uint32_t ifindex, int family,
+						const struct bench_table *table);
+void bench_net_changes_free(struct bench_net_changes *changes);
+/* Take the route at this place of the table away, or put it back. 0 or -errno. */
+int bench_net_change(struct bench_net_changes *changes, size_t i, bool back);
+
+/* Nodes on the longest way down the kernel's table of IPv4 routes; 0: it does not say. */
+uint32_t bench_net_depth4(int netns);
+
 /* Run in another namespace and back. */
 int bench_net_enter(int netns, int *back);
 int bench_net_leave(int *back);

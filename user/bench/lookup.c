@@ -24,6 +24,13 @@ struct run {
 
 /* --- sides ---------------------------------------------------------------------------------- */
 
+static bool is_right(const struct bench_engine *engine, uint32_t found, uint32_t wanted)
+{
+	if (engine->no_lookup)
+		return found;
+	return engine->any_answer ? !found == !wanted : found == wanted;
+}
+
 static int check(struct bench_side *side)
 {
 	_cleanup_free_ uint32_t *found = calloc(BENCH_ADDRESSES, sizeof(*found));
@@ -34,7 +41,7 @@ static int check(struct bench_side *side)
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < BENCH_ADDRESSES; i++) {
-		if (side->engine->any_answer ? !found[i] == !wanted[i] : found[i] == wanted[i])
+		if (is_right(side->engine, found[i], wanted[i]))
 			continue;
 		inet_ntop(side->engine->ipv4 ? AF_INET : AF_INET6, &side->table->addresses->at[i],
 			  text, sizeof(text));
@@ -50,10 +57,14 @@ static int open_side(struct bench_side *side)
 	int ret = 0;
 
 	if (side->engine->ipv4) {
-		ret = bench_table_ipv4(side->table->n, side->table->seed, &side->own_table);
+		ret = bench_table_ipv4(side->table, &side->own_table);
 		side->table = &side->own_table;
 	}
-	return ret ?: side->engine->open(side) ?: check(side) ?: bench_changes(side);
+	ret = ret ?: side->engine->open(side) ?: check(side);
+	if (!ret && side->engine->depth)
+		ret = side->engine->depth(side, &side->depth);
+	/* Which does not hang on what is looked up. */
+	return ret ?: side->table->pattern == BENCH_HIT ? bench_changes(side) : 0;
 }
 
 static void close_side(struct bench_side *side)
@@ -73,38 +84,55 @@ static unsigned int most_threads(const struct bench_lookup *lookup)
 	return most;
 }
 
+/* The next one. */
+static int add_open_side(struct run *run, const struct bench_engine *engine,
+			 const struct bench_table *table)
+{
+	struct bench_side *side = &run->sides[run->n_sides];
+	int ret;
+
+	if (bench_interrupted())
+		return -EINTR;
+	*side = (struct bench_side){ .engine = engine,
+				     .table = table,
+				     .threads = most_threads(run->lookup) };
+	ret = open_side(side);
+	if (ret == -ENOENT && engine->is_optional) {
+		bench_bad(ret,
+			  "%s is left out: bench-dpdk is not there (it is built where libdpdk-dev "
+			  "is installed)",
+			  engine->name);
+		close_side(side);
+		return 0;
+	}
+	run->n_sides++;
+	bench_progress_step(&run->progress, table->n);
+	return ret;
+}
+
+static size_t count_routes(const struct bench_lookup *lookup)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < lookup->n_tables; i++)
+		n += lookup->tables[i].n;
+	return n * lookup->n_engines;
+}
+
 static int open_sides(struct run *run)
 {
 	const struct bench_lookup *lookup = run->lookup;
+	int ret = 0;
 
 	run->sides = calloc(lookup->n_tables * lookup->n_engines, sizeof(*run->sides));
 	if (!run->sides)
 		return bench_fail(-ENOMEM, "bench");
-	for (size_t i = 0; i < lookup->n_tables * lookup->n_engines; i++) {
-		struct bench_side *side = &run->sides[run->n_sides];
-		int ret;
-
-		if (bench_interrupted())
-			return -EINTR;
-
-		side->engine = lookup->engines[i % lookup->n_engines];
-		side->table = &lookup->tables[i / lookup->n_engines];
-		side->threads = most_threads(lookup);
-		ret = open_side(side);
-		if (ret == -ENOENT && side->engine->is_optional) {
-			bench_bad(ret,
-				  "%s is left out: bench-dpdk is not there (it is built "
-				  "where libdpdk-dev is installed)",
-				  side->engine->name);
-			close_side(side);
-			*side = (struct bench_side){ 0 };
-			continue;
-		}
-		run->n_sides++;
-		if (ret)
-			return ret;
-	}
-	return 0;
+	bench_progress_begin(&run->progress, "routes, all engines filled", count_routes(lookup));
+	for (size_t t = 0; t < lookup->n_tables; t++)
+		for (size_t e = 0; e < lookup->n_engines && !ret; e++)
+			ret = add_open_side(run, lookup->engines[e], &lookup->tables[t]);
+	bench_progress_end(&run->progress);
+	return ret;
 }
 
 /* --- rounds --------------------------------------------------------------------------------- */
@@ -156,8 +184,9 @@ static int measure_one(struct run *run, struct bench_series *series, size_t roun
 		return bench_interrupted() ? -EINTR : ret;
 	series->gross[round] = time.gross_ns;
 	series->ns[round] = time.gross_ns - time.dry_ns;
+	series->elapsed[round] = time.elapsed_ns - time.dry_ns / series->threads;
 	series->rounds = round + 1;
-	bench_progress_step(&run->progress);
+	bench_progress_step(&run->progress, 1);
 	return 0;
 }
 
@@ -194,24 +223,27 @@ static int add_series(struct run *run, struct bench_side *side, enum bench_mode 
 	series->rate = calloc(run->lookup->rounds, sizeof(double));
 	series->gross = calloc(run->lookup->rounds, sizeof(double));
 	series->ns = calloc(run->lookup->rounds, sizeof(double));
+	series->elapsed = calloc(run->lookup->rounds, sizeof(double));
 	run->n_series++;
-	if (!series->gross || !series->ns || !series->rate)
+	if (!series->gross || !series->ns || !series->elapsed || !series->rate)
 		return bench_fail(-ENOMEM, "bench");
 	return calibrate(series);
 }
 
-/* By one thread also beside a writer, if the engine has one. */
+/* By one thread also beside writers, if the engine has one. */
 static int add_side(struct run *run, struct bench_side *side, enum bench_mode mode,
 		    unsigned int threads)
 {
-	uint32_t rate = run->lookup->writer_rate;
+	const struct bench_lookup *lookup = run->lookup;
 	int ret;
 
 	if (threads > 1 && side->engine->user_space)
 		return 0;
 	ret = add_series(run, side, mode, threads, 0);
-	if (!ret && rate && threads == 1 && side->engine->change)
-		ret = add_series(run, side, mode, threads, rate);
+	if (threads > 1 || !side->engine->change)
+		return ret;
+	for (size_t i = 0; i < lookup->n_writer_rates && !ret; i++)
+		ret = add_series(run, side, mode, threads, lookup->writer_rates[i]);
 	return ret;
 }
 
@@ -222,8 +254,9 @@ static int make_series(struct run *run)
 
 	if (!run->n_sides)
 		return bench_bad(-ENOENT, "nothing to measure");
-	run->series = calloc(run->n_sides * (lookup->n_threads + 1) * BENCH_N_MODES,
-			     sizeof(*run->series));
+	run->series =
+		calloc(run->n_sides * (lookup->n_threads + lookup->n_writer_rates) * BENCH_N_MODES,
+		       sizeof(*run->series));
 	if (!run->series)
 		return bench_fail(-ENOMEM, "bench");
 	for (size_t t = 0; t < lookup->n_threads; t++)
@@ -238,6 +271,7 @@ static void clean(struct run *run)
 	for (size_t i = 0; i < run->n_series; i++) {
 		free(run->series[i].gross);
 		free(run->series[i].ns);
+		free(run->series[i].elapsed);
 		free(run->series[i].rate);
 	}
 	for (size_t i = 0; i < run->n_sides; i++)
@@ -251,7 +285,7 @@ static int check_again(struct run *run)
 {
 	int ret = 0;
 
-	for (size_t i = 0; i < run->n_sides && !ret && run->lookup->writer_rate; i++)
+	for (size_t i = 0; i < run->n_sides && !ret && run->lookup->n_writer_rates; i++)
 		ret = check(&run->sides[i]);
 	return ret;
 }

@@ -34,6 +34,7 @@ static struct bench_row row_of(const struct bench_series *series)
 		.engine = series->side->engine->name,
 		.table = series->side->table->name,
 		.routes = series->side->table->n,
+		.pattern = bench_pattern_names[series->side->table->pattern],
 		.mode = bench_mode_names[series->mode],
 		.threads = series->threads,
 		.writer_rate = series->writer_rate,
@@ -110,6 +111,16 @@ static void add_writer_ratio(struct report *report, const struct bench_series *b
 	add_row(report, &row);
 }
 
+/* Of its pattern. */
+static bool is_first_table(const struct report *report, const struct bench_table *table)
+{
+	const struct bench_table *at = report->lookup->tables;
+
+	while (at->pattern != table->pattern)
+		at++;
+	return at == table;
+}
+
 static void add_pair(struct report *report, const struct bench_series *a,
 		     const struct bench_series *b)
 {
@@ -118,7 +129,7 @@ static void add_pair(struct report *report, const struct bench_series *a,
 	bool same_table = x->table == y->table ||
 			  (y->engine->ipv4 && !x->engine->ipv4 && x->table->n == y->table->n);
 
-	if (a->mode != b->mode || b->writer_rate)
+	if (a->mode != b->mode || b->writer_rate || x->table->pattern != y->table->pattern)
 		return;
 	if (x == y && a->writer_rate && b->threads == 1)
 		add_writer_ratio(report, a, b);
@@ -130,8 +141,20 @@ static void add_pair(struct report *report, const struct bench_series *a,
 		return;
 	if (x->engine->ours && same_table && (!y->engine->ours || x->engine > y->engine))
 		add_engines_ratio(report, a, b);
-	if (x->engine == y->engine && y->table == &report->lookup->tables[0])
+	if (x->engine == y->engine && is_first_table(report, y->table))
 		add_tables_ratio(report, a, b);
+}
+
+/* As the machine has it: the time until all threads had ended, over the lookups of all. */
+static void add_elapsed(struct report *report, const struct bench_series *series)
+{
+	struct bench_row row = row_of(series);
+	char mode[64];
+
+	snprintf(mode, sizeof(mode), "%s, elapsed", row.mode);
+	row.mode = mode;
+	row.values = series->elapsed;
+	add_row(report, &row);
 }
 
 /* What filling it took, once. */
@@ -140,19 +163,25 @@ static void add_fill(struct report *report, const struct bench_series *series)
 	const struct bench_side *side = series->side;
 	double n = (double)side->table->n;
 	double insert = (double)side->insert_ns / n, bytes = (double)side->bytes / n;
+	double depth = side->depth;
 	struct bench_row row = row_of(series);
 
 	row.n = 1;
+	row.pattern = NULL;
 	row.mode = "insert";
 	row.unit = "ns/route";
 	row.values = &insert;
 	add_row(report, &row);
-	if (!side->bytes)
-		return;
 	row.mode = "memory";
 	row.unit = "bytes/route";
 	row.values = &bytes;
-	add_row(report, &row);
+	if (side->bytes)
+		add_row(report, &row);
+	row.mode = "depth";
+	row.unit = "nodes";
+	row.values = &depth;
+	if (side->depth)
+		add_row(report, &row);
 }
 
 /* What a change of a single route takes: all, and the 99th of a hundred. */
@@ -164,6 +193,7 @@ static void add_changes(struct report *report, const struct bench_series *series
 	if (!ns)
 		return;
 	p99 = bench_percentile(ns, BENCH_CHANGES, 99);
+	row.pattern = NULL;
 	row.mode = "change";
 	row.unit = "ns/change";
 	row.values = ns;
@@ -175,11 +205,17 @@ static void add_changes(struct report *report, const struct bench_series *series
 	add_row(report, &row);
 }
 
-static bool is_first_of_side(const struct report *report, size_t i)
+/* Of the series of an engine and a table, whatever is looked up. */
+static bool is_first_of_table(const struct report *report, size_t i)
 {
-	for (size_t k = 0; k < i; k++)
-		if (report->series[k].side == report->series[i].side)
+	const struct bench_side *side = report->series[i].side, *before;
+
+	for (size_t k = 0; k < i; k++) {
+		before = report->series[k].side;
+		if (before->engine == side->engine &&
+		    !strcmp(before->table->name, side->table->name))
 			return false;
+	}
 	return true;
 }
 
@@ -189,12 +225,14 @@ static void add_rows(struct report *report)
 		struct bench_row row = row_of(&report->series[i]);
 
 		add_row(report, &row);
+		if (report->lookup->n_threads > 1)
+			add_elapsed(report, &report->series[i]);
 	}
 	for (size_t i = 0; i < report->n_series; i++)
 		for (size_t k = 0; k < report->n_series; k++)
 			add_pair(report, &report->series[i], &report->series[k]);
 	for (size_t i = 0; i < report->n_series; i++)
-		if (is_first_of_side(report, i)) {
+		if (is_first_of_table(report, i)) {
 			add_fill(report, &report->series[i]);
 			add_changes(report, &report->series[i]);
 		}

@@ -7,14 +7,15 @@
 
 #include "bench.h"
 
-/* The first line of a file, "" if there is none. */
-static void read_line(const char *path, char *out, size_t size)
+/* The first line of a file; out stays as it is if there is none. */
+static bool read_line(const char *path, char *out, size_t size)
 {
 	_cleanup_fclose_ FILE *file = fopen(path, "re");
 
-	*out = '\0';
-	if (file && fgets(out, (int)size, file))
-		out[strcspn(out, "\n")] = '\0';
+	if (!file || !fgets(out, (int)size, file))
+		return false;
+	out[strcspn(out, "\n")] = '\0';
+	return true;
 }
 
 /* x86 says "model name", Arm on some kernels "Model", RISC-V "uarch". */
@@ -43,7 +44,7 @@ static void read_cpu(char *out, size_t size)
 
 void bench_machine_read(struct bench_machine *out)
 {
-	char vendor[64], product[64];
+	char vendor[64] = "", product[64] = "";
 	struct utsname name = { 0 };
 
 	*out = (struct bench_machine){ .cpus = bench_n_cpus() };

@@ -38,12 +38,12 @@ static void show(const struct bench_progress *progress, uint64_t elapsed_ns)
 		progress->total, elapsed_s, left_s, progress->is_terminal ? "" : "\n");
 }
 
-void bench_progress_step(struct bench_progress *progress)
+void bench_progress_step(struct bench_progress *progress, size_t steps)
 {
 	uint64_t now = util_now_ns();
 
-	progress->done++;
-	if (now < progress->next_ns || progress->done > progress->total)
+	progress->done += steps;
+	if (now < progress->next_ns || !progress->done || progress->done > progress->total)
 		return;
 	progress->next_ns = now + (progress->is_terminal ? TERMINAL_PERIOD_NS : FILE_PERIOD_NS);
 	progress->is_shown = true;

@@ -22,8 +22,8 @@ struct bench_progress {
 
 /* what: kept, not copied. */
 void bench_progress_begin(struct bench_progress *progress, const char *what, size_t total);
-/* One step more is done. */
-void bench_progress_step(struct bench_progress *progress);
+/* So many steps more are done. */
+void bench_progress_step(struct bench_progress *progress, size_t steps);
 void bench_progress_end(struct bench_progress *progress);
 
 /*

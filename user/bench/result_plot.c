@@ -322,14 +322,15 @@ static void put_panel(const struct plot *plot, size_t i)
 static void put_panels(const struct plot *plot, size_t columns, size_t rows, double height)
 {
 	double part = PANEL_HEIGHT / height;
-	size_t place = 0;
+	size_t place = 0, below;
 
 	for (size_t i = 0; i < plot->n; i++) {
 		if (!is_first(plot, i, same_panel))
 			continue;
+		below = rows - 1 - place / columns;
 		fprintf(plot->out, "set size %.4f,%.4f\nset origin %.4f,%.4f\n",
 			1.0 / (double)columns, part, (double)(place % columns) / (double)columns,
-			FOOT_HEIGHT / height + part * (double)(rows - 1 - place / columns));
+			FOOT_HEIGHT / height + part * (double)below);
 		put_panel(plot, i);
 		place++;
 	}

@@ -71,10 +71,10 @@ static int run_threads(struct runner *runners, unsigned int n)
 }
 
 int bench_run(int prog, const struct bench_packet *packet, unsigned int threads, uint32_t repeat,
-	      double *ns)
+	      struct bench_runs *out)
 {
 	struct runner runners[MOST_THREADS];
-	double sum = 0;
+	struct bench_runs runs = { 0 };
 	int ret;
 
 	if (threads > MOST_THREADS)
@@ -88,8 +88,11 @@ int bench_run(int prog, const struct bench_packet *packet, unsigned int threads,
 	ret = threads == 1 ? run(&runners[0]) : run_threads(runners, threads);
 	if (ret)
 		return bench_fail(ret, "cannot run the measured program");
-	for (unsigned int i = 0; i < threads; i++)
-		sum += runners[i].ns;
-	*ns = sum / threads;
+	for (unsigned int i = 0; i < threads; i++) {
+		runs.mean_ns += runners[i].ns / threads;
+		if (runners[i].ns > runs.longest_ns)
+			runs.longest_ns = runners[i].ns;
+	}
+	*out = runs;
 	return 0;
 }

@@ -54,21 +54,71 @@ int bench_draw(struct bench_table *table, size_t n, bench_draw_fn draw)
 	return table->n < n ? bench_bad(-ERANGE, "there are no %zu such prefixes", n) : 0;
 }
 
-/* Random bits under a random prefix; of one that covers more than 2000::/3 within that, since what
- * else it covers is in part not for routing. */
-static void draw_address(const struct bench_table *table, uint64_t *seed, union sixlane_addr *out)
+/* A prefix's bits, and random ones behind its first len. */
+static void draw_behind(const struct prefix *prefix, uint8_t len, uint64_t *seed,
+			union sixlane_addr *out)
 {
-	const struct prefix *prefix = &table->prefixes[bench_random(seed) % table->n];
 	uint64_t bits[2] = { bench_random(seed), bench_random(seed) };
-	struct prefix kept = { .len = prefix->len };
+	struct prefix kept = { .addr = prefix->addr, .len = len }, drawn = { .len = len };
 
-	memcpy(&kept.addr, bits, sizeof(bits));
-	*out = kept.addr;
+	memcpy(&drawn.addr, bits, sizeof(bits));
+	*out = drawn.addr;
+	prefix_mask(&drawn);
 	prefix_mask(&kept);
 	for (int i = 0; i < 2; i++)
-		out->halves[i] ^= kept.addr.halves[i] ^ prefix->addr.halves[i];
+		out->halves[i] ^= drawn.addr.halves[i] ^ kept.addr.halves[i];
+}
+
+/* Of a prefix that covers more than 2000::/3 within that, since what else it covers is in part not
+ * for routing. */
+static void draw_hit(const struct bench_table *table, uint64_t *seed, union sixlane_addr *out)
+{
+	const struct prefix *prefix = &table->prefixes[bench_random(seed) % table->n];
+
+	draw_behind(prefix, prefix->len, seed, out);
 	if (prefix->len < 3)
 		out->bytes[0] = (uint8_t)(0x20 | (out->bytes[0] & 0x1f));
+}
+
+static const struct radix_node *match(const struct bench_table *table,
+				      const union sixlane_addr *addr)
+{
+	struct prefix host = { .addr = *addr, .len = 128 };
+
+	return radix_match(&table->radix, &host);
+}
+
+/* Of others the kernel knows without any route. */
+static bool is_routed(const struct bench_table *table, const union sixlane_addr *addr)
+{
+	uint8_t first = addr->bytes[0];
+
+	if (table->is_ipv4)
+		return first > 0 && first < 224 && first != 127 && first != 169;
+	return first >> 5 == 1;
+}
+
+#define MISS_BITS 24u	    /* the last of a prefix, of which some are others */
+#define MISS_TRIES 1000000u /* where hardly any address is under no route */
+
+/* Far from all routes, the first node would end every lookup. */
+static int draw_miss(const struct bench_table *table, uint64_t *seed, union sixlane_addr *out)
+{
+	for (size_t i = 0; i < MISS_TRIES; i++) {
+		const struct prefix *prefix = &table->prefixes[bench_random(seed) % table->n];
+		uint8_t most = prefix->len < MISS_BITS ? prefix->len : MISS_BITS;
+		const struct radix_node *node;
+
+		if (!most)
+			continue;
+		draw_behind(prefix, (uint8_t)(prefix->len - 1 - bench_random(seed) % most), seed,
+			    out);
+		node = match(table, out);
+		if (is_routed(table, out) &&
+		    (table->pattern == BENCH_MISS ? !node : !node->prefix.len))
+			return 0;
+	}
+	return -ERANGE;
 }
 
 static int add_entries(struct bench_table *table)
@@ -91,24 +141,33 @@ static int add_entries(struct bench_table *table)
 static void expect(struct bench_table *table)
 {
 	for (size_t i = 0; i < BENCH_ADDRESSES; i++) {
-		struct prefix host = { .addr = table->addresses->at[i], .len = 128 };
-		const struct radix_node *node = radix_match(&table->radix, &host);
+		const struct radix_node *node = match(table, &table->addresses->at[i]);
 
 		table->expected[i] = node ? container_of(node, struct bench_entry, node)->value : 0;
 	}
 }
 
-void bench_table_addresses(const struct bench_table *table, uint32_t list,
-			   struct bench_addresses *out)
+int bench_table_addresses(const struct bench_table *table, uint32_t list,
+			  struct bench_addresses *out)
 {
 	uint64_t seed = ~table->seed - list;
+	int ret = 0;
 
-	for (size_t i = 0; i < BENCH_ADDRESSES; i++)
-		draw_address(table, &seed, &out->at[i]);
+	for (size_t i = 0; i < BENCH_ADDRESSES && !ret; i++)
+		if (table->pattern == BENCH_HIT)
+			draw_hit(table, &seed, &out->at[i]);
+		else
+			ret = draw_miss(table, &seed, &out->at[i]);
+	return ret ? bench_bad(ret,
+			       "table %s covers all that is near its routes: nothing misses it",
+			       table->name)
+		   : 0;
 }
 
 int bench_table_finish(struct bench_table *table)
 {
+	int ret;
+
 	sort(table);
 	if (!table->n)
 		return bench_bad(-ENODATA, "%s: no routes", table->name);
@@ -116,12 +175,13 @@ int bench_table_finish(struct bench_table *table)
 	table->expected = calloc(BENCH_ADDRESSES, sizeof(*table->expected));
 	if (!table->addresses || !table->expected || add_entries(table))
 		return bench_fail(-ENOMEM, "%s: %zu routes", table->name, table->n);
-	bench_table_addresses(table, 0, table->addresses);
-	expect(table);
-	return 0;
+	ret = bench_table_addresses(table, 0, table->addresses);
+	if (!ret)
+		expect(table);
+	return ret;
 }
 
-void bench_table_free(struct bench_table *table)
+static void free_index(struct bench_table *table)
 {
 	static const struct prefix all = { .len = 0 };
 	struct radix_node *node = radix_first_under(&table->radix, &all), *next;
@@ -132,6 +192,48 @@ void bench_table_free(struct bench_table *table)
 	}
 	free(table->expected);
 	free(table->addresses);
+	table->expected = NULL;
+	table->addresses = NULL;
+}
+
+/* Values go by the places of prefixes, which another prefix changes. */
+int bench_table_set_pattern(struct bench_table *table, enum bench_pattern pattern)
+{
+	struct prefix *more;
+
+	if (pattern == BENCH_HIT)
+		return 0;
+	table->pattern = pattern;
+	if (pattern == BENCH_FALLBACK) {
+		more = reallocarray(table->prefixes, table->n + 1, sizeof(*more));
+		if (!more)
+			return bench_fail(-ENOMEM, "%s: %zu routes", table->name, table->n);
+		table->prefixes = more;
+		more[table->n++] = (struct prefix){ .len = 0 };
+	}
+	free_index(table);
+	return bench_table_finish(table);
+}
+
+uint32_t bench_table_depth(const struct bench_table *table)
+{
+	static const struct prefix all = { .len = 0 };
+	uint32_t deepest = 0;
+
+	for (const struct radix_node *leaf = radix_first_under(&table->radix, &all); leaf;
+	     leaf = radix_next_under(leaf, &all)) {
+		uint32_t depth = 0;
+
+		for (const struct radix_node *node = leaf; node; node = node->parent)
+			depth++;
+		deepest = depth > deepest ? depth : deepest;
+	}
+	return deepest;
+}
+
+void bench_table_free(struct bench_table *table)
+{
+	free_index(table);
 	free(table->prefixes);
 	*table = (struct bench_table){ 0 };
 }

@@ -5,15 +5,19 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "bench.h"
 
 const char bench_table_names[] =
-	"N (random routes: 1, 10k, 1m …), dense-48[-4|-16], hosts-108, nested, nested-1000";
+	"N (random routes: 1, 10k, 1m …), full-view, dense-48[-4|-16][:N], hosts-108[:N], nested, "
+	"nested-1000";
 
 #define MOST_ROUTES 4000000u
 #define HOSTS 100000u
+#define HOST_BITS 20 /* of a /108 */
+#define MOST_HOSTS (1u << HOST_BITS)
 #define PATHS 1000u
 
 struct share {
@@ -65,15 +69,6 @@ static void draw_real(uint64_t *seed, struct prefix *out)
 	prefix_mask(out);
 }
 
-/* A host of 2001:db8:0:1::/108, of which there are a million. */
-static void draw_host(uint64_t *seed, struct prefix *out)
-{
-	*out = (struct prefix){ .len = 128 };
-	out->addr.words[0] = htonl(0x20010db8);
-	out->addr.words[1] = htonl(1);
-	out->addr.words[3] = htonl(bench_random(seed) & 0xfffff);
-}
-
 /* As the Internet has them: six of ten routes are /24s, and few are shorter than /16. */
 static const struct share ipv4[] = {
 	{ 16, 13 }, { 17, 8 },	 { 18, 14 },  { 19, 25 },  { 20, 44 },
@@ -99,17 +94,44 @@ static int make_room(struct bench_table *table, size_t n)
 	return table->prefixes ? 0 : bench_fail(-ENOMEM, "%s: %zu routes", table->name, n);
 }
 
-/* Every step-th /48 of one /32. */
-static int make_dense(struct bench_table *table, unsigned int step)
+/* Every step-th /48 from 3fff:1::/48 on, which is for documentation: 65,536 are one /32. */
+static int make_dense(struct bench_table *table, unsigned int step, size_t n)
 {
-	int ret = make_room(table, 65536 / step);
+	int ret = make_room(table, n);
 
-	for (unsigned int i = 0; !ret && i < 65536; i += step) {
+	for (uint32_t i = 0; !ret && i < n; i++) {
+		uint64_t bits = 0x3fff00010000u + (uint64_t)i * step;
 		struct prefix *prefix = &table->prefixes[table->n++];
 
-		prefix->addr.words[0] = htonl(0x3fff0001);
-		prefix->addr.words[1] = htonl(i << 16);
+		prefix->addr.words[0] = htonl((uint32_t)(bits >> 16));
+		prefix->addr.words[1] = htonl((uint32_t)(bits << 16));
 		prefix->len = 48;
+	}
+	return ret;
+}
+
+/* Another number of so many bits for each, in no order. */
+static uint32_t shuffle(uint32_t number, uint64_t seed)
+{
+	for (int i = 0; i < 3; i++) {
+		number = number * ((uint32_t)bench_random(&seed) | 1) & (MOST_HOSTS - 1);
+		number ^= number >> HOST_BITS / 2;
+	}
+	return number;
+}
+
+/* Hosts of 2001:db8:0:1::/108. */
+static int make_hosts(struct bench_table *table, size_t n)
+{
+	int ret = make_room(table, n);
+
+	for (uint32_t i = 0; !ret && i < n; i++) {
+		struct prefix *prefix = &table->prefixes[table->n++];
+
+		prefix->addr.words[0] = htonl(0x20010db8);
+		prefix->addr.words[1] = htonl(1);
+		prefix->addr.words[3] = htonl(shuffle(i, table->seed));
+		prefix->len = 128;
 	}
 	return ret;
 }
@@ -150,20 +172,35 @@ static size_t parse_count(const char *name)
 	return *end || n > MOST_ROUTES ? 0 : n;
 }
 
+static int make_dense_named(struct bench_table *table, size_t n)
+{
+	static const unsigned int steps[] = { 1, 4, 16 };
+	char name[32];
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		size_t len = (size_t)(i ? snprintf(name, sizeof(name), "dense-48-%u", steps[i])
+					: snprintf(name, sizeof(name), "dense-48"));
+
+		if (!strncmp(table->name, name, len) &&
+		    (!table->name[len] || table->name[len] == ':'))
+			return make_dense(table, steps[i], n ?: 65536 / steps[i]);
+	}
+	return -ENOENT;
+}
+
 static int make(struct bench_table *table)
 {
-	size_t n = parse_count(table->name);
+	const char *colon = strchr(table->name, ':');
+	size_t n = parse_count(colon ? colon + 1 : table->name);
 
-	if (n)
+	if (colon && (!n || (!strncmp(table->name, "hosts-108", 9) && n > MOST_HOSTS)))
+		return bench_bad(-EINVAL, "\"%s\" is no number of such routes", colon + 1);
+	if (n && !colon)
 		return bench_draw(table, n, draw_real);
-	if (!strcmp(table->name, "dense-48"))
-		return make_dense(table, 1);
-	if (!strcmp(table->name, "dense-48-4"))
-		return make_dense(table, 4);
-	if (!strcmp(table->name, "dense-48-16"))
-		return make_dense(table, 16);
-	if (!strcmp(table->name, "hosts-108"))
-		return bench_draw(table, HOSTS, draw_host);
+	if (!strncmp(table->name, "dense-48", 8))
+		return make_dense_named(table, n);
+	if (!strcmp(table->name, "hosts-108") || (colon && !strncmp(table->name, "hosts-108:", 10)))
+		return make_hosts(table, n ?: HOSTS);
 	if (!strcmp(table->name, "nested"))
 		return make_nested(table, 1);
 	if (!strcmp(table->name, "nested-1000"))
@@ -171,11 +208,23 @@ static int make(struct bench_table *table)
 	return -ENOENT;
 }
 
+/* The Internet's: a file that comes with the command. */
+static int read_full_view(uint64_t seed, struct bench_table *out)
+{
+	char path[PATH_MAX];
+	int ret = bench_find_file("full-view.txt", path, sizeof(path));
+
+	return ret ? bench_fail(ret, "%s, which comes with the command", path)
+		   : bench_table_file(path, seed, out);
+}
+
 int bench_table_named(const char *name, uint64_t seed, struct bench_table *out)
 {
 	struct bench_table table = { .seed = seed };
 	int ret;
 
+	if (!strcmp(name, "full-view"))
+		return read_full_view(seed, out);
 	snprintf(table.name, sizeof(table.name), "%s", name);
 	ret = make(&table) ?: bench_table_finish(&table);
 	if (ret)
@@ -185,13 +234,15 @@ int bench_table_named(const char *name, uint64_t seed, struct bench_table *out)
 	return ret;
 }
 
-int bench_table_ipv4(size_t n, uint64_t seed, struct bench_table *out)
+int bench_table_ipv4(const struct bench_table *like, struct bench_table *out)
 {
-	struct bench_table table = { .seed = seed };
+	size_t n = like->pattern == BENCH_FALLBACK ? like->n - 1 : like->n;
+	struct bench_table table = { .seed = like->seed, .is_ipv4 = true };
 	int ret;
 
-	snprintf(table.name, sizeof(table.name), "ipv4-%zu", n);
-	ret = bench_draw(&table, n, draw_ipv4) ?: bench_table_finish(&table);
+	snprintf(table.name, sizeof(table.name), "ipv4:%.48s", like->name);
+	ret = bench_draw(&table, n ?: 1, draw_ipv4) ?: bench_table_finish(&table);
+	ret = ret ?: bench_table_set_pattern(&table, like->pattern);
 	if (ret)
 		bench_table_free(&table);
 	else

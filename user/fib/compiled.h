@@ -86,5 +86,8 @@ struct compiled_view {
 /* 0 and *value (0: no route); -ENODATA: the trie answers this. addr is in network order. */
 int compiled_find(const struct compiled_view *view, uint32_t table, const union sixlane_addr *addr,
 		  uint32_t *value);
+/* How many nodes such a reader goes through. */
+uint32_t compiled_depth(const struct compiled_view *view, uint32_t table,
+			const union sixlane_addr *addr);
 
 #endif

@@ -20,8 +20,9 @@ static uint64_t load_wide(const uint8_t *chunk, uint64_t offset)
 	return __atomic_load_n((const uint64_t *)(chunk + offset), __ATOMIC_ACQUIRE);
 }
 
+/* Nodes on the way are added to *nodes. */
 static int find(const struct compiled_view *view, uint32_t entry, compiled_bits addr,
-		uint32_t *value)
+		uint32_t *value, uint32_t *nodes)
 {
 	uint64_t bits = (uint64_t)(addr >> 64);
 
@@ -37,6 +38,7 @@ static int find(const struct compiled_view *view, uint32_t entry, compiled_bits 
 		}
 		if (!chunk)
 			return -ENODATA;
+		++*nodes;
 		if (skip == SIXLANE_FIB_SKIP_WIDE) {
 			uint64_t cell =
 				load_wide(chunk, at + sizeof(struct sixlane_fib_header) +
@@ -73,8 +75,8 @@ static int find(const struct compiled_view *view, uint32_t entry, compiled_bits 
 	return -ENODATA;
 }
 
-int compiled_find(const struct compiled_view *view, uint32_t table, const union sixlane_addr *addr,
-		  uint32_t *value)
+static int find_in_table(const struct compiled_view *view, uint32_t table,
+			 const union sixlane_addr *addr, uint32_t *value, uint32_t *nodes)
 {
 	uint32_t root = view->fib.main;
 	int err;
@@ -82,12 +84,29 @@ int compiled_find(const struct compiled_view *view, uint32_t table, const union 
 	if (!view->fib.word)
 		return -ENODATA;
 	if (table != SIXLANE_TABLE_MAIN) {
-		err = find(view, view->fib.tables, (compiled_bits)table << 96, &root);
+		err = find(view, view->fib.tables, (compiled_bits)table << 96, &root, nodes);
 		if (err)
 			return err;
 	}
 	if (root)
-		return find(view, root | SIXLANE_FIB_NODE, compiled_addr(addr), value);
+		return find(view, root | SIXLANE_FIB_NODE, compiled_addr(addr), value, nodes);
 	*value = 0;
 	return 0;
+}
+
+int compiled_find(const struct compiled_view *view, uint32_t table, const union sixlane_addr *addr,
+		  uint32_t *value)
+{
+	uint32_t nodes = 0;
+
+	return find_in_table(view, table, addr, value, &nodes);
+}
+
+uint32_t compiled_depth(const struct compiled_view *view, uint32_t table,
+			const union sixlane_addr *addr)
+{
+	uint32_t value, nodes = 0;
+
+	find_in_table(view, table, addr, &value, &nodes);
+	return nodes;
 }
