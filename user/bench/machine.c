@@ -8,14 +8,15 @@
 #include "bench.h"
 
 /* The first line of a file; out stays as it is if there is none. */
-static bool read_line(const char *path, char *out, size_t size)
+static void read_line(const char *path, char *out, int size)
 {
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	FILE *file = fopen(path, "re");
 
-	if (!file || !fgets(out, (int)size, file))
-		return false;
-	out[strcspn(out, "\n")] = '\0';
-	return true;
+	if (!file)
+		return;
+	if (fgets(out, size, file))
+		out[strcspn(out, "\n")] = '\0';
+	fclose(file);
 }
 
 /* x86 says "model name", Arm on some kernels "Model", RISC-V "uarch". */
