@@ -111,9 +111,11 @@ int cmd_bench_add_table(const struct cmd *cmd, struct cmd_bench_tables *tables, 
 	return CMD_OK;
 }
 
-static int make_table(const struct cmd *cmd, const struct cmd_bench_tables *tables, size_t i,
-		      enum bench_pattern pattern, uint64_t seed, struct bench_table *out)
+/* The next one. */
+static int make_table(const struct cmd *cmd, struct cmd_bench_tables *tables, size_t i,
+		      enum bench_pattern pattern, uint64_t seed)
 {
+	struct bench_table *out = &tables->at[tables->n];
 	const char *name = tables->names[i];
 	bool is_file = tables->is_file[i];
 	int ret = is_file ? bench_table_file(name, seed, out) : bench_table_named(name, seed, out);
@@ -121,7 +123,14 @@ static int make_table(const struct cmd *cmd, const struct cmd_bench_tables *tabl
 	if (ret == -ENOENT && !is_file)
 		return cmd_usage(cmd, "\"%s\" is not a table; there are %s", name,
 				 bench_table_names);
-	return ret || bench_table_set_pattern(out, pattern) ? CMD_FAILED : CMD_OK;
+	if (ret)
+		return CMD_FAILED;
+	if (tables->most_routes && out->n > tables->most_routes) {
+		bench_table_free(out);
+		return CMD_OK;
+	}
+	tables->n++;
+	return bench_table_set_pattern(out, pattern) ? CMD_FAILED : CMD_OK;
 }
 
 int cmd_bench_make_tables(const struct cmd *cmd, struct cmd_bench_tables *tables, uint64_t seed)
@@ -134,7 +143,7 @@ int cmd_bench_make_tables(const struct cmd *cmd, struct cmd_bench_tables *tables
 	tables->patterns[BENCH_HIT] |= !any;
 	for (enum bench_pattern pattern = 0; pattern < BENCH_N_PATTERNS; pattern++)
 		for (size_t i = 0; i < tables->n_names && tables->patterns[pattern] && !rc; i++)
-			rc = make_table(cmd, tables, i, pattern, seed, &tables->at[tables->n++]);
+			rc = make_table(cmd, tables, i, pattern, seed);
 	return rc;
 }
 

@@ -61,6 +61,7 @@ struct cmd_bench_tables {
 	struct bench_table at[CMD_BENCH_MOST_TABLES * BENCH_N_PATTERNS];
 	size_t n;
 	bool patterns[BENCH_N_PATTERNS]; /* none: hits */
+	uint32_t most_routes;		 /* tables of more are left out; 0: none is */
 	const char *names[CMD_BENCH_MOST_TABLES];
 	bool is_file[CMD_BENCH_MOST_TABLES];
 	size_t n_names;

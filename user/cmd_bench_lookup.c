@@ -17,7 +17,8 @@ struct args {
 	struct cmd_bench_tables tables;
 	struct bench_lookup lookup;
 	const struct bench_engine *engines[16];
-	const char *preset; /* in place of all but the options that every bench has; NULL: none */
+	const char *preset;   /* in place of all options but some; NULL: none */
+	uint32_t most_routes; /* larger tables are left out */
 };
 
 #define FOUR "--engine compiled --engine trie --engine kernel6 --engine kernel4 --mode independent"
@@ -121,6 +122,9 @@ static int take_option(struct args *args, int option)
 		return add_writer(args, optarg);
 	case 'p':
 		return add_pattern(args, optarg);
+	case 'x':
+		return cmd_bench_number(&cmd_bench_lookup, "routes", optarg, UINT32_MAX,
+					&args->most_routes);
 	default:
 		return cmd_bench_take_option(&cmd_bench_lookup, &args->options, option);
 	}
@@ -151,6 +155,7 @@ static int parse_options(struct args *args, int argc, char **argv)
 		{ "mode", required_argument, NULL, 'm' },
 		{ "writer", required_argument, NULL, 'w' },
 		{ "pattern", required_argument, NULL, 'p' },
+		{ "most-routes", required_argument, NULL, 'x' },
 		{ 0 },
 	};
 	int option, rc = CMD_OK;
@@ -158,9 +163,10 @@ static int parse_options(struct args *args, int argc, char **argv)
 	opterr = 0;
 	optind = 0; /* from the start: arguments of a measurement may have been parsed before */
 	while (!rc && (option = getopt_long(argc, argv, "", known, NULL)) >= 0) {
-		if (args->preset && !strchr("rso", option))
+		if (args->preset && !strchr("rsox", option))
 			return cmd_usage(&cmd_bench_lookup,
-					 "with a preset only --rounds, --seed and --output");
+					 "with a preset only --rounds, --seed, --output and "
+					 "--most-routes");
 		rc = take_option(args, option);
 	}
 	if (!rc && optind < argc)
@@ -187,8 +193,9 @@ static int measure(struct args *args, struct bench_result *result)
 	int rc;
 
 	set_defaults(args);
+	args->tables.most_routes = args->most_routes;
 	rc = cmd_bench_make_tables(&cmd_bench_lookup, &args->tables, args->options.seed);
-	if (rc)
+	if (rc || !args->tables.n)
 		return rc;
 	lookup->engines = args->engines;
 	lookup->tables = args->tables.at;
@@ -211,6 +218,7 @@ static int measure_words(const struct args *like, char *words, struct bench_resu
 	while (argc < MOST_WORDS - 1 && (argv[argc] = strsep(&rest, " ")))
 		argc++;
 	args->options = like->options;
+	args->most_routes = like->most_routes;
 	ret = parse_options(args, argc, argv) ?: measure(args, result);
 	cmd_bench_free_tables(&args->tables);
 	free(args);
@@ -281,7 +289,8 @@ const struct cmd cmd_bench_lookup = {
 	.name = "bench lookup",
 	.args = "{ kubecek | bernat | writers | " CMD_BENCH_TABLE_ARGS
 		" [--engine NAME]... [--mode MODE]... [--pattern PATTERN]... "
-		"[--threads N|all]... [--writer N]... } " CMD_BENCH_ARGS,
+		"[--threads N|all]... [--writer N]... } "
+		"[--most-routes N] " CMD_BENCH_ARGS,
 	.help = "what lookups cost, by sixlane's engines and others in turn",
 	.run = run,
 };

@@ -95,6 +95,19 @@ def test_writers():
     }
 
 
+def test_presets():
+    """As far as small tables go: all engines, patterns and views of that paper."""
+    few = ("--most-routes", 10, "--rounds", 1)
+    rows = json.loads(bench("lookup", "kubecek", *few).stdout)
+    times = {(row["engine"], row["routes"], row["pattern"]) for row in rows if row["unit"] == "ns"}
+    assert {engine for engine, _, _ in times} == {"compiled", "trie", "kernel6", "kernel4"}
+    assert {(routes, pattern) for _, routes, pattern in times} == {
+        (1, "hit"), (10, "hit"), (1, "miss"), (10, "miss"), (2, "fallback"), (11, "fallback")
+    }  # fmt: skip
+    assert {row["threads"] for row in rows if row["unit"] == "ns"} == {1, len(os.sched_getaffinity(0))}
+    assert json.loads(bench("lookup", "bernat", *few).stdout) == []
+
+
 def test_loads_by_this_process():
     words = ["--table", "10", "--engine", "load", "--engine", "load-user"]
     rows = json.loads(bench("lookup", "--rounds", 2, *words, "--threads", 1).stdout)
