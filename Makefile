@@ -5,7 +5,8 @@
 # make test-vm   bonds, VLANs, VRFs and more under Debian's kernels 6.1 and 6.12, in virtual machines
 # make parity    1,000 random configurations with 1,000 packets each, against the kernel alone
 # make lint      formatting, static analysis, the verifier's budget
-# make bench     the figures of the README
+# make bench     lookups as the papers measured them, with plots, into build/bench (QUICK=1: a minute)
+# make figures   sixlane against the figures that it is to reach
 # make install   into PREFIX (/usr/local), with man pages and an example configuration
 # make deps      the Debian or Ubuntu packages that the above need (they call it themselves)
 
@@ -117,7 +118,7 @@ check-programs: all $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC)) \
 		$(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf
 
 # Packages first, then a fresh make, which sees what they brought.
-.PHONY: deps root demo test test-vm parity bench lint
+.PHONY: deps root demo test test-vm parity bench figures lint
 deps:
 	@tests/deps.sh build demo test test-vm lint bench
 
@@ -152,7 +153,15 @@ demo: root
 	@$(MAKE) -s --no-print-directory all $(B)/flood $(B)/flood.bpf.o
 	@$(PYTHON) tests/demo/demo.py
 
+# Each ends the whole if it is interrupted.
+BENCHES := "lookup kubecek" "lookup bernat" "lookup writers"
+BENCH_OPTIONS := $(if $(QUICK),--rounds 3 --most-routes 10000) --output $(B)/bench
 bench: root
+	@tests/deps.sh build bench
+	@$(MAKE) -s --no-print-directory all
+	@for bench in $(BENCHES); do $(B)/sixlane bench $$bench $(BENCH_OPTIONS) || exit; echo; done
+
+figures: root
 	@tests/deps.sh build bench
 	@$(MAKE) -s --no-print-directory all $(BENCH_PROGRAMS)
 	@$(PYTHON) tests/bench/bench.py $(if $(QUICK),--quick)

@@ -41,7 +41,8 @@ static const struct preset {
 	{ "bernat",
 	  { FOUR " --table full-view", THREE SIZES("dense-48"), THREE SIZES("dense-48-4"),
 	    THREE SIZES("dense-48-16"), THREE SIZES("hosts-108") } },
-	{ "writers", { FOUR " --table full-view --writer 100 --writer 1000 --writer 10000" } },
+	{ "writers",
+	  { FOUR " --table 10k --table full-view --writer 100 --writer 1000 --writer 10000" } },
 };
 
 static int add_engine(struct args *args, const char *name)

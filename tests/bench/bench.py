@@ -214,10 +214,10 @@ def warn_if_busy():
 def main():
     options = parse_options()
     if os.geteuid() != 0:
-        sys.exit("bench: needs root (network namespaces, XDP): try sudo make bench")
+        sys.exit("bench: needs root (network namespaces, XDP): try sudo make figures")
     for path in (lab.OBJECT, lab.SIXLANED, lab.SIXLANE, fl.FLOOD, FORWARD, CHANGE, KINDS):
         if not os.path.exists(path):
-            sys.exit("bench: %s is missing: run make bench" % path)
+            sys.exit("bench: %s is missing: run make figures" % path)
     warn_if_busy()
     results = Results(quiet=options.json)
     results.header()

@@ -3,7 +3,7 @@
 
         host a  h0 ──── p0  router  p1 ──── h0  host b (has all the gateways' addresses)
 
-What `make demo` and `make bench` share. Knows the lab and the programs of this directory, not
+What `make demo` and `make figures` share. Knows the lab and the programs of this directory, not
 what is measured. Generator, router and sink share one CPU: a frame is made, routed and dropped
 by one thread, so that a rate is that of one core, generator included.
 """

@@ -18,7 +18,7 @@ KERNEL = ("compiled", "trie", "kernel6", "kernel4", "load", "compiled-load")
 
 
 def bench(*argv, check=True):
-    return command([SIXLANE, "-j", "bench", *argv], check=check)
+    return command([SIXLANE, "-j", "bench", *argv], check=check, timeout=240)
 
 
 def measure(*argv):
@@ -58,19 +58,18 @@ def test_rows():
 def test_patterns():
     """Misses and the route to ::/0, whose answers the command checks; what filling takes stands there once."""
     patterns = ("hit", "miss", "fallback")
-    rows = measure("--table", "10", "--table", "dense-48-4:100", "--mode", "independent",
+    rows = measure("--table", "dense-48-4:100", "--mode", "independent",
                    *(word for pattern in patterns for word in ("--pattern", pattern)))  # fmt: skip
     times = {(row["engine"], row["table"], row["pattern"]): row for row in rows if row["unit"] == "ns"}
-    tables = ("10", "dense-48-4:100")
+    table = "dense-48-4:100"
     assert set(times) == {
         (engine, ("ipv4:" if engine == "kernel4" else "") + table, pattern)
         for engine in KERNEL
-        for table in tables
         for pattern in patterns
     }
-    assert {row["routes"] for row in times.values() if row["pattern"] == "fallback"} == {11, 101}
+    assert {row["routes"] for row in times.values() if row["pattern"] == "fallback"} == {101}
     once = [(row["engine"], row["table"], row["mode"]) for row in rows if row["mode"] in ("insert", "depth")]
-    assert len(once) == len(set(once)) and ("trie", "10", "depth") in once
+    assert len(once) == len(set(once)) and ("trie", table, "depth") in once
     # A ratio is of rows that look up the same.
     assert {row["pattern"] for row in rows if row["engine"] == "compiled/trie"} == set(patterns)
     assert "nothing misses it" in refuse(
@@ -97,13 +96,11 @@ def test_writers():
 
 def test_presets():
     """As far as small tables go: all engines, patterns and views of that paper."""
-    few = ("--most-routes", 10, "--rounds", 1)
+    few = ("--most-routes", 1, "--rounds", 1)
     rows = json.loads(bench("lookup", "kubecek", *few).stdout)
     times = {(row["engine"], row["routes"], row["pattern"]) for row in rows if row["unit"] == "ns"}
     assert {engine for engine, _, _ in times} == {"compiled", "trie", "kernel6", "kernel4"}
-    assert {(routes, pattern) for _, routes, pattern in times} == {
-        (1, "hit"), (10, "hit"), (1, "miss"), (10, "miss"), (2, "fallback"), (11, "fallback")
-    }  # fmt: skip
+    assert {(routes, pattern) for _, routes, pattern in times} == {(1, "hit"), (1, "miss"), (2, "fallback")}
     assert {row["threads"] for row in rows if row["unit"] == "ns"} == {1, len(os.sched_getaffinity(0))}
     assert json.loads(bench("lookup", "bernat", *few).stdout) == []
 
@@ -165,12 +162,13 @@ def test_threads():
     words = [word for n in (1, "all") for word in ("--threads", n)]
     rows = measure("--table", "10", "--mode", "independent", *words)
     times = {(row["engine"], row["threads"], row["mode"]): row for row in rows if row["unit"] == "ns"}
-    modes = ("independent", "independent, elapsed") if cpus > 1 else ("independent",)
-    assert set(times) == {(engine, n, mode) for engine in KERNEL for n in (1, cpus) for mode in modes}
-    if cpus > 1:
-        # Of one thread both are the same.
-        assert all(times[engine, 1, modes[0]]["median"] == times[engine, 1, modes[1]]["median"]
-                   for engine in KERNEL)  # fmt: skip
+    assert set(times) == {(engine, n, "independent") for engine in KERNEL for n in (1, cpus)} | {
+        (engine, cpus, "independent, elapsed") for engine in KERNEL if cpus > 1
+    }
+    # All of them together are the faster, but no more than their number says.
+    for engine in KERNEL if cpus > 1 else ():
+        alone, elapsed = (times[engine, cpus, "independent" + what]["mean"] for what in ("", ", elapsed"))
+        assert 0.9 * alone / cpus < elapsed < alone, engine
 
 
 def test_file(tmp_path):

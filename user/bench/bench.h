@@ -79,8 +79,6 @@ enum bench_mode {
 
 extern const char *const bench_mode_names[BENCH_N_MODES];
 
-#define BENCH_CHANGES 20000u
-
 struct bench_side {
 	const struct bench_engine *engine;
 	const struct bench_table *table;
@@ -90,7 +88,8 @@ struct bench_side {
 	uint64_t insert_ns;	      /* the time to fill it with all routes */
 	uint64_t bytes;		      /* that it takes for them; 0: not known */
 	uint32_t depth;		      /* nodes on the longest way down; 0: not known */
-	double *change_ns;	      /* [BENCH_CHANGES] of single ones; NULL: not measured */
+	double *change_ns;	      /* of n_changes single ones; NULL: not measured */
+	size_t n_changes;
 };
 
 struct bench_time {

@@ -187,17 +187,18 @@ static void add_fill(struct report *report, const struct bench_series *series)
 /* What a change of a single route takes: all, and the 99th of a hundred. */
 static void add_changes(struct report *report, const struct bench_series *series)
 {
-	double *ns = series->side->change_ns, p99;
+	const struct bench_side *side = series->side;
+	double *ns = side->change_ns, p99;
 	struct bench_row row = row_of(series);
 
 	if (!ns)
 		return;
-	p99 = bench_percentile(ns, BENCH_CHANGES, 99);
+	p99 = bench_percentile(ns, side->n_changes, 99);
 	row.pattern = NULL;
 	row.mode = "change";
 	row.unit = "ns/change";
 	row.values = ns;
-	row.n = BENCH_CHANGES;
+	row.n = side->n_changes;
 	add_row(report, &row);
 	row.mode = "change-p99";
 	row.values = &p99;
@@ -205,17 +206,11 @@ static void add_changes(struct report *report, const struct bench_series *series
 	add_row(report, &row);
 }
 
-/* Of the series of an engine and a table, whatever is looked up. */
-static bool is_first_of_table(const struct report *report, size_t i)
+static bool is_first_of_side(const struct report *report, size_t i)
 {
-	const struct bench_side *side = report->series[i].side, *before;
-
-	for (size_t k = 0; k < i; k++) {
-		before = report->series[k].side;
-		if (before->engine == side->engine &&
-		    !strcmp(before->table->name, side->table->name))
+	for (size_t k = 0; k < i; k++)
+		if (report->series[k].side == report->series[i].side)
 			return false;
-	}
 	return true;
 }
 
@@ -225,14 +220,16 @@ static void add_rows(struct report *report)
 		struct bench_row row = row_of(&report->series[i]);
 
 		add_row(report, &row);
-		if (report->lookup->n_threads > 1)
+		if (report->series[i].threads > 1)
 			add_elapsed(report, &report->series[i]);
 	}
 	for (size_t i = 0; i < report->n_series; i++)
 		for (size_t k = 0; k < report->n_series; k++)
 			add_pair(report, &report->series[i], &report->series[k]);
 	for (size_t i = 0; i < report->n_series; i++)
-		if (is_first_of_table(report, i)) {
+		/* What filling took does not hang on what is looked up. */
+		if (report->series[i].side->table->pattern == BENCH_HIT &&
+		    is_first_of_side(report, i)) {
 			add_fill(report, &report->series[i]);
 			add_changes(report, &report->series[i]);
 		}

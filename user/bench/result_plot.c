@@ -187,12 +187,14 @@ static void put_line_name(const struct plot *plot, const struct bench_summary *r
 {
 	bool many = false;
 	char text[256];
+	int kind;
 
 	for (size_t i = 0; i < plot->n; i++)
 		many |= same_panel(plot, plot->rows[i], row) &&
 			!same_table(plot, plot->rows[i]->row.table, row->row.table);
-	if (many)
-		snprintf(text, sizeof(text), "%s, %s", row->row.engine, row->row.table);
+	kind = plot->axis == AXIS_ROUTES ? (int)kind_of_table(row->row.table) : 64;
+	if (many && kind)
+		snprintf(text, sizeof(text), "%s, %.*s", row->row.engine, kind, row->row.table);
 	else
 		snprintf(text, sizeof(text), "%s", row->row.engine);
 	put_quoted(plot->out, text);
@@ -224,8 +226,11 @@ static void put_scales(const struct plot *plot, const struct bench_summary *pane
 		fputs("set logscale y\nset yrange [*:*]\n", plot->out);
 	else
 		fputs("set yrange [0:*]\n", plot->out);
-	if (!plot->is_bars && is_wide(left, right))
+	if (plot->is_bars)
+		return;
+	if (is_wide(left, right))
 		fputs("set logscale x\n", plot->out);
+	fprintf(plot->out, "set xrange [%.9g:%.9g]\n", left, right);
 }
 
 /* The same colour for the same engine and kind of table in all panels. */

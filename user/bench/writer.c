@@ -6,6 +6,8 @@
 #include "bench.h"
 
 #define PERIOD_NS 1000000u /* between two bursts */
+#define FEWEST_CHANGES 1000u
+#define MOST_CHANGES 20000u
 
 struct bench_writer {
 	pthread_t thread;
@@ -94,6 +96,14 @@ static int time_change(struct bench_side *side, size_t i, bool back, double *ns)
 	return ret;
 }
 
+/* Of few routes every one often enough. Even. */
+static size_t count_changes(size_t routes)
+{
+	if (routes < FEWEST_CHANGES / 10)
+		return FEWEST_CHANGES;
+	return routes < MOST_CHANGES / 10 ? 10 * routes : MOST_CHANGES;
+}
+
 int bench_changes(struct bench_side *side)
 {
 	uint64_t seed = side->table->seed;
@@ -101,10 +111,11 @@ int bench_changes(struct bench_side *side)
 
 	if (!side->engine->change)
 		return 0;
-	side->change_ns = calloc(BENCH_CHANGES, sizeof(*side->change_ns));
+	side->n_changes = count_changes(side->table->n);
+	side->change_ns = calloc(side->n_changes, sizeof(*side->change_ns));
 	if (!side->change_ns)
 		return bench_fail(-ENOMEM, "changes of routes");
-	for (size_t i = 0; i < BENCH_CHANGES && !ret; i += 2) {
+	for (size_t i = 0; i < side->n_changes && !ret; i += 2) {
 		size_t route = bench_random(&seed) % side->table->n;
 
 		ret = time_change(side, route, false, &side->change_ns[i])
