@@ -145,6 +145,7 @@ SUITES = {
     "fuzz": run_fuzz,
     "bpf": run_bpf,
     "e2e": lambda tally: run_pytest("e2e", tally),
+    "trex": lambda tally: run_pytest("trex", tally),
     "parity": run_parity,
 }
 
