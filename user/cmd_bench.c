@@ -12,7 +12,7 @@
 #define MOST_ROUNDS 1000u
 #define MOST_THREADS 256u
 
-static const struct cmd *const benches[] = { &cmd_bench_lookup, NULL };
+static const struct cmd *const benches[] = { &cmd_bench_lookup, &cmd_bench_plan, NULL };
 
 /* --- options -------------------------------------------------------------------------------- */
 

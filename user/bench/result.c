@@ -213,6 +213,8 @@ static int print_rows(const struct bench_result *result)
 	json_t *rows, *row;
 	size_t i;
 
+	if (result->options.is_silent)
+		return 0;
 	if (!result->options.cmd->json)
 		return bench_result_to_screen(result);
 	rows = bench_result_to_json(result);

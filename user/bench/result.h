@@ -50,6 +50,7 @@ struct bench_result_options {
 	const char *command; /* by which the same can be had again */
 	uint64_t seed;
 	const struct cmd_options *cmd;
+	bool is_silent; /* files alone: the caller has a screen of its own */
 };
 
 struct bench_result;
