@@ -86,8 +86,9 @@ int search_next(struct search *search, struct search_trial *out);
 /*
  * What came out of the trial that search_next() gave. One that sent too little is asked for once
  * more; if that sends too little again, it counts for the rate that it had, and no trial asks for
- * more than that from then on. -EINVAL: no trial, or one that cannot be (nothing sent, more lost
- * than sent); it may be taken again. -ENOMEM.
+ * more than that from then on. One that sent more than was asked for counts for what was asked.
+ * -EINVAL: no trial, or one that cannot be (nothing sent, not for as long as asked, more lost than
+ * sent); it may be taken again. -ENOMEM.
  */
 int search_take(struct search *search, const struct search_outcome *outcome);
 
