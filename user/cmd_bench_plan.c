@@ -242,6 +242,10 @@ static void print_basis(const struct plan *plan)
 			printf(" (%u bytes)", plan->costs[i].frame_bytes);
 	}
 	printf("%s\n", plan->n_costs > 1 ? "" : " at any size");
+	for (size_t i = 0; i < plan->n_costs; i++)
+		if (*plan->costs[i].note)
+			printf("With %u bytes: %s.\n", plan->costs[i].frame_bytes,
+			       plan->costs[i].note);
 	if (plan->scaling_cpus)
 		printf("Each of several CPUs does %.0f %% of what one alone does, measured with %u.\n",
 		       plan->scaling * 100, plan->scaling_cpus);

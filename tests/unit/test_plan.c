@@ -22,7 +22,7 @@ static void assert_near(double value, double expected)
 static struct plan plan_of(double ns)
 {
 	return (struct plan){
-		.costs = { { 64, ns } },
+		.costs = { { .frame_bytes = 64, .ns = ns } },
 		.n_costs = 1,
 		.scaling = 1,
 		.cpus = 8,
@@ -121,7 +121,10 @@ static void test_scaling(void **state)
 static void test_costs_between_sizes(void **state)
 {
 	struct plan plan = {
-		.costs = { { 64, 100 }, { 512, 100 }, { 1024, 200 }, { 1518, 200 } },
+		.costs = { { 64, 100, "" },
+			   { 512, 100, "" },
+			   { 1024, 200, "" },
+			   { 1518, 200, "" } },
 		.n_costs = 4,
 	};
 

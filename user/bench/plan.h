@@ -20,7 +20,8 @@
 
 struct plan_cost {
 	uint32_t frame_bytes;
-	double ns; /* of a CPU, for a packet */
+	double ns;	/* of a CPU, for a packet */
+	char note[128]; /* on how it was measured */
 };
 
 struct plan {

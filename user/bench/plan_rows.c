@@ -36,19 +36,13 @@ static json_int_t number_of(const json_t *row, const char *key)
 	return json_integer_value(json_object_get(row, key));
 }
 
-static bool is_latency(const json_t *row)
-{
-	const char *mode = text_of(row, "mode");
-
-	return strstr(mode, "latency") || strstr(mode, "p50") || strstr(mode, "p99");
-}
-
+/* Those of latency have a mode. */
 static bool is_forwarded(const json_t *row, const char *engine)
 {
 	json_int_t threads = number_of(row, "threads");
 
 	return !strcmp(text_of(row, "bench"), "forward") &&
-	       !strcmp(text_of(row, "engine"), engine) &&
+	       !strcmp(text_of(row, "engine"), engine) && !*text_of(row, "mode") &&
 	       strcmp(text_of(row, "pattern"), "miss") != 0 && !number_of(row, "writer_rate") &&
 	       threads > 0 && threads <= MOST_THREADS;
 }
@@ -63,7 +57,7 @@ static double rate_of(const json_t *row, const char *engine)
 		return 0;
 	if (!strcmp(text_of(row, "unit"), "Mpps"))
 		rate = median * 1e6;
-	else if (!strcmp(text_of(row, "unit"), "ns") && !is_latency(row))
+	else if (!strcmp(text_of(row, "unit"), "ns"))
 		rate = threads * 1e9 / median;
 	return rate >= LEAST_RATE && isfinite(rate) ? rate : 0;
 }
@@ -119,7 +113,10 @@ static int take_costs(struct plan *plan, const struct rows *rows)
 		if (!cost)
 			return bench_bad(-E2BIG, "%s: more than %d sizes of frames", rows->path,
 					 PLAN_MOST_COSTS);
-		cost->ns = fmax(cost->ns, 1e9 / rate);
+		if (1e9 / rate <= cost->ns)
+			continue;
+		cost->ns = 1e9 / rate;
+		snprintf(cost->note, sizeof(cost->note), "%s", text_of(row, "note"));
 	}
 	return 0;
 }
