@@ -171,8 +171,8 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 
 const struct cmd cmd_bench = {
 	.name = "bench",
-	.args = "lookup [OPTION]...",
-	.help = "what lookups cost, by sixlane's engines and others in turn",
+	.args = "lookup|plan [OPTION]...",
+	.help = "what lookups cost, by sixlane and others in turn; what to expect of NICs",
 	.run = run,
 	.subcommands = benches,
 };

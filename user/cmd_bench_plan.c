@@ -225,10 +225,12 @@ static int write_rows(const struct args *args, const struct cmd_options *options
 	struct bench_result *result;
 	int ret = bench_result_new(&form, &result);
 
+	if (ret)
+		return CMD_FAILED;
 	for (size_t r = 0; r < args->rates.n && !ret; r++)
 		for (size_t s = 0; s < args->sizes.n && !ret; s++)
 			ret = add_cell(result, &args->plan, args->rates.at[r], args->sizes.at[s]);
-	return ret ? CMD_FAILED : cmd_bench_end_result(result, ret);
+	return cmd_bench_end_result(result, ret);
 }
 
 /* --- for people ----------------------------------------------------------------------------- */
