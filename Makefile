@@ -150,7 +150,7 @@ lint: root
 
 demo: root
 	@tests/deps.sh build demo
-	@$(MAKE) -s --no-print-directory all $(B)/flood $(B)/flood.bpf.o
+	@$(MAKE) -s --no-print-directory all $(B)/flood
 	@$(PYTHON) tests/demo/demo.py
 
 # Each ends the whole if it is interrupted.

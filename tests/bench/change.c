@@ -16,9 +16,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../../bpf/sixlane.h"
-#include "../../user/util.h"
-#include "prefixes.h"
+#include "../../user/bench/bench.h"
+#include "../../user/log.h"
 
 #define GIVE_UP_NS 2000000000u
 
@@ -77,7 +76,7 @@ static bool goes_by(const struct change *change, const struct prefix *prefix,
 	union sixlane_fate fate;
 	uint32_t value, slot;
 
-	memcpy(&key.addr, prefix->addr, sizeof(key.addr));
+	key.addr = prefix->addr;
 	if (bpf_map_lookup_elem(change->routes_fd, &key, &value) ||
 	    sixlane_route_len(value) != prefix->len)
 		return false;
@@ -104,7 +103,7 @@ static int request(struct change *change, const struct prefix *prefix, const uin
 				 .rtm_table = RT_TABLE_MAIN,
 				 .rtm_protocol = (uint8_t)change->protocol,
 				 .rtm_type = RTN_UNICAST };
-	mnl_attr_put(header, RTA_DST, 16, prefix->addr);
+	mnl_attr_put(header, RTA_DST, 16, &prefix->addr);
 	mnl_attr_put(header, RTA_GATEWAY, 16, gateway);
 	mnl_attr_put_u32(header, RTA_OIF, change->ifindex);
 	mnl_attr_put_u32(header, RTA_PRIORITY, change->metric);
@@ -141,14 +140,14 @@ static int64_t measure(struct change *change, const struct prefix *prefix,
 	return ret ? ret : (int64_t)(end - start);
 }
 
-static int measure_all(struct change *change, const struct prefixes *prefixes,
+static int measure_all(struct change *change, const struct bench_table *table,
 		       uint8_t gateways[2][16], unsigned int n)
 {
 	uint64_t seed = 1;
 
 	printf("[");
 	for (unsigned int i = 0; i < n; i++) {
-		const struct prefix *prefix = &prefixes->list[prefixes_random(&seed) % prefixes->n];
+		const struct prefix *prefix = &table->prefixes[bench_random(&seed) % table->n];
 		bool first = goes_by(change, prefix, gateways[0]);
 		int64_t ns = measure(change, prefix, gateways[first]);
 
@@ -172,7 +171,7 @@ static int open_socket(struct change *change)
 
 int main(int argc, char **argv)
 {
-	_cleanup_(prefixes_free) struct prefixes prefixes = { 0 };
+	_cleanup_(bench_table_free) struct bench_table table = { 0 };
 	struct change change = { 0 };
 	uint8_t gateways[2][16];
 	int ret;
@@ -190,10 +189,8 @@ int main(int argc, char **argv)
 		complain(-EINVAL, "device or gateways");
 		return 2;
 	}
-	ret = prefixes_read(argv[7], &prefixes);
-	if (ret)
-		complain(ret, argv[7]);
-	ret = ret ?: open_maps(&change, argv[1]) ?: open_socket(&change) ?:
-	      measure_all(&change, &prefixes, gateways, (unsigned int)atoi(argv[8]));
+	log_init("bench-change", LOG_INFO);
+	ret = bench_table_file(argv[7], 1, &table) ?: open_maps(&change, argv[1]) ?: open_socket(&change) ?:
+	      measure_all(&change, &table, gateways, (unsigned int)atoi(argv[8]));
 	return ret ? 1 : 0;
 }

@@ -7,17 +7,17 @@
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <getopt.h>
-#include <linux/if_link.h>
+#include <linux/bpf.h>
 #include <net/if.h>
 #include <signal.h>
 #include <string.h>
 
-#include "../../user/util.h"
-#include "flood.h"
-#include "gen.h"
+#include "../../user/bench/gen.h"
+#include "../../user/bench/sink.h"
+#include "../../user/log.h"
+#include "draw.h"
 
 #define EXIT_USAGE 2
 
@@ -48,8 +48,12 @@ static const char usage_text[] =
 	"the counters; ends with the end of its input.\n";
 
 struct send_options {
-	struct gen_options gen;
-	uint32_t count;
+	struct flood_about about;
+	const char *prefixes;
+	uint8_t src_mac[6], dst_mac[6];
+	union sixlane_addr src;
+	uint64_t seed;
+	uint32_t frame_bytes, targets, count;
 	double seconds;
 	int cpu;
 };
@@ -90,15 +94,15 @@ static int set_frame(struct flood_about *about, const char *hex)
 
 static int set_option(struct send_options *options, int option, const char *value)
 {
-	struct flood_about *about = &options->gen.about;
+	struct flood_about *about = &options->about;
 	char *end = "";
 
 	switch (option) {
 	case 'p':
-		options->gen.prefixes = value;
+		options->prefixes = value;
 		return 0;
 	case 'd':
-		return gen_parse_mac(value, options->gen.dst_mac);
+		return frame_parse_mac(value, options->dst_mac);
 	case 'f':
 		return set_frame(about, value);
 	case 'o':
@@ -107,9 +111,9 @@ static int set_option(struct send_options *options, int option, const char *valu
 		about->places[about->n_places++] = (uint32_t)strtoul(value, &end, 10);
 		break;
 	case 'm':
-		return gen_parse_mac(value, options->gen.src_mac);
+		return frame_parse_mac(value, options->src_mac);
 	case 's':
-		return inet_pton(AF_INET6, value, options->gen.src_addr) == 1 ? 0 : -EINVAL;
+		return inet_pton(AF_INET6, value, &options->src) == 1 ? 0 : -EINVAL;
 	case 'n':
 		options->count = (uint32_t)strtoul(value, &end, 10);
 		break;
@@ -117,13 +121,13 @@ static int set_option(struct send_options *options, int option, const char *valu
 		options->seconds = strtod(value, &end);
 		break;
 	case 'b':
-		options->gen.frame_bytes = (uint32_t)strtoul(value, &end, 10);
+		options->frame_bytes = (uint32_t)strtoul(value, &end, 10);
 		break;
 	case 'a':
-		options->gen.targets = (uint32_t)strtoul(value, &end, 10);
+		options->targets = (uint32_t)strtoul(value, &end, 10);
 		break;
 	case 'r':
-		options->gen.seed = strtoull(value, &end, 10);
+		options->seed = strtoull(value, &end, 10);
 		break;
 	case 'c':
 		options->cpu = (int)strtol(value, &end, 10);
@@ -155,12 +159,12 @@ static int check_send(const struct send_options *options, bool about)
 {
 	static const uint8_t nothing[16];
 
-	if (about != (options->gen.about.frame_bytes || options->gen.about.n_places) ||
-	    (about && !options->gen.about.frame_bytes))
+	if (about != (options->about.frame_bytes || options->about.n_places) ||
+	    (about && !options->about.frame_bytes))
 		return usage_error("--frame and --at are for about, which needs --frame:",
 				   about ? "about" : "send");
-	if (!about && (!options->gen.prefixes || !memcmp(options->gen.dst_mac, nothing, 6) ||
-		       !memcmp(options->gen.src_addr, nothing, 16)))
+	if (!about && (!options->prefixes || !memcmp(options->dst_mac, nothing, 6) ||
+		       !memcmp(&options->src, nothing, 16)))
 		return usage_error("needs --prefixes, --dst-mac and --src:", "send");
 	return 0;
 }
@@ -179,20 +183,53 @@ static int parse_send(int argc, char **argv, struct send_options *options)
 	return check_send(options, !strcmp(argv[0], "about"));
 }
 
+static uint32_t round_up_pow2(uint32_t n)
+{
+	uint32_t power = 1;
+
+	while (power < n)
+		power <<= 1;
+	return power;
+}
+
+static int make_generator(const struct send_options *options, uint32_t ifindex, struct gen **gen)
+{
+	struct gen_options make = { .targets = round_up_pow2(options->targets),
+				    .send_ifindex = ifindex,
+				    .about = options->about };
+	int ret;
+
+	if (options->about.frame_bytes)
+		return gen_new(&make, gen);
+	if (options->frame_bytes < FLOOD_HEADER_BYTES ||
+	    options->frame_bytes > FLOOD_FRAME_BYTES_MAX)
+		return bench_bad(-EINVAL, "--size %u: from %u to %u", options->frame_bytes,
+				 FLOOD_HEADER_BYTES, FLOOD_FRAME_BYTES_MAX);
+	frame_make(options->frame_bytes, options->dst_mac, options->src_mac, &options->src,
+		   &make.frame);
+	ret = gen_new(&make, gen);
+	if (ret)
+		return ret;
+	ret = draw_targets(*gen, options->prefixes, options->seed, make.targets);
+	if (ret)
+		gen_free(*gen);
+	return ret;
+}
+
 /* argv[0]: the command. */
 static int flood_send(uint32_t ifindex, int argc, char **argv)
 {
 	struct send_options options = {
-		.gen = { .targets = GEN_TARGETS,
-			 .seed = 1,
-			 .frame_bytes = GEN_FRAME_BYTES,
-			 .src_mac = { 2, 0, 0, 0, 0, 1 },
-			 .send_ifindex = ifindex },
+		.targets = GEN_TARGETS,
+		.seed = 1,
+		.frame_bytes = FRAME_BYTES,
+		.src_mac = { 2, 0, 0, 0, 0, 1 },
 		.count = 1000000,
 		.seconds = 60,
 		.cpu = -1,
 	};
 	struct gen_result result;
+	struct gen_run run;
 	struct gen *gen;
 	int ret;
 
@@ -203,38 +240,28 @@ static int flood_send(uint32_t ifindex, int argc, char **argv)
 		fprintf(stderr, "flood: cannot run on CPU %d\n", options.cpu);
 		return EXIT_FAILURE;
 	}
-	if (gen_new(&options.gen, &gen))
+	if (make_generator(&options, ifindex, &gen))
 		return EXIT_FAILURE;
-	ret = gen_run(gen, 0, options.count, (uint32_t)(options.seconds * 1000), &result);
+	run = (struct gen_run){ .count = options.count,
+				.limit_ms = (uint32_t)(options.seconds * 1000) };
+	ret = gen_run(gen, &run, &result);
 	gen_free(gen);
 	if (ret)
 		return EXIT_FAILURE;
 	printf("{\"sent\": %llu, \"elapsed_ns\": %llu, \"interrupted\": %s}\n",
-	       (unsigned long long)result.sent, (unsigned long long)result.elapsed_ns,
+	       (unsigned long long)result.sent, (unsigned long long)gen_elapsed_ns(&result),
 	       result.interrupted ? "true" : "false");
 	return EXIT_SUCCESS;
 }
 
 /* Counters of all CPUs in one line. */
-static int print_sunk(int map_fd)
+static int print_sunk(const struct sink *sink)
 {
-	int n_cpus = libbpf_num_possible_cpus();
-	struct flood_sink sum = { 0 }, *sinks;
-	uint32_t zero = 0;
+	struct flood_sink sum;
+	int ret = sink_read(sink, &sum);
 
-	sinks = n_cpus > 0 ? calloc((size_t)n_cpus, sizeof(*sinks)) : NULL;
-	if (!sinks)
-		return -ENOMEM;
-	if (bpf_map_lookup_elem(map_fd, &zero, sinks)) {
-		free(sinks);
-		return -errno;
-	}
-	for (int i = 0; i < n_cpus; i++) {
-		sum.packets += sinks[i].packets;
-		sum.bytes += sinks[i].bytes;
-		sum.wrong += sinks[i].wrong;
-	}
-	free(sinks);
+	if (ret)
+		return ret;
 	printf("{\"packets\": %llu, \"bytes\": %llu, \"wrong_hop_limit\": %llu}\n",
 	       (unsigned long long)sum.packets, (unsigned long long)sum.bytes,
 	       (unsigned long long)sum.wrong);
@@ -242,47 +269,22 @@ static int print_sunk(int map_fd)
 	return 0;
 }
 
-static int serve_sink(uint32_t ifindex, int prog_fd, int map_fd)
+static int flood_sink(uint32_t ifindex)
 {
 	struct bpf_map_info info = { 0 };
 	uint32_t len = sizeof(info);
+	struct sink sink;
 	char line[64];
-	int ret;
+	int ret = sink_open(ifindex, false, &sink);
 
-	ret = bpf_xdp_attach((int)ifindex, prog_fd,
-			     XDP_FLAGS_DRV_MODE | XDP_FLAGS_UPDATE_IF_NOEXIST, NULL);
 	if (ret)
-		return ret;
-	ret = bpf_obj_get_info_by_fd(map_fd, &info, &len);
+		return EXIT_FAILURE;
+	ret = bpf_obj_get_info_by_fd(sink.sunk_fd, &info, &len);
 	printf("{\"map_id\": %u}\n", info.id);
 	fflush(stdout);
 	while (!ret && !stopped && fgets(line, sizeof(line), stdin))
-		ret = print_sunk(map_fd);
-	bpf_xdp_detach((int)ifindex, XDP_FLAGS_DRV_MODE, NULL);
-	return ret;
-}
-
-static int flood_sink(uint32_t ifindex)
-{
-	struct bpf_object *object = bpf_object__open_file(gen_beside("flood.bpf.o"), NULL);
-	struct bpf_program *prog;
-	int ret;
-
-	if (!object) {
-		fprintf(stderr, "flood: %s: %s\n", gen_beside("flood.bpf.o"), strerror(errno));
-		return EXIT_FAILURE;
-	}
-	bpf_object__for_each_program(prog, object)
-		bpf_program__set_autoload(prog, !strcmp(bpf_program__name(prog), "flood_sink"));
-	ret = bpf_object__load(object);
-	if (!ret) {
-		prog = bpf_object__find_program_by_name(object, "flood_sink");
-		ret = serve_sink(ifindex, bpf_program__fd(prog),
-				 bpf_object__find_map_fd_by_name(object, "sunk"));
-	}
-	if (ret)
-		fprintf(stderr, "flood: cannot sink: %s\n", strerror(-ret));
-	bpf_object__close(object);
+		ret = print_sunk(&sink);
+	sink_close(&sink);
 	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
@@ -290,6 +292,7 @@ int main(int argc, char **argv)
 {
 	uint32_t ifindex;
 
+	log_init("flood", LOG_INFO);
 	if (argc < 3) {
 		fputs(usage_text, argc == 2 && !strcmp(argv[1], "--help") ? stdout : stderr);
 		return argc == 2 && !strcmp(argv[1], "--help") ? EXIT_SUCCESS : EXIT_USAGE;

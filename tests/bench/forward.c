@@ -16,14 +16,12 @@
 #include <net/if.h>
 #include <string.h>
 
-#include "../../bpf/sixlane.h"
-#include "../../user/util.h"
-#include "bench.h"
-#include "flood.h"
-#include "gen.h"
+#include "../../user/bench/forward_side.h"
+#include "../../user/bench/gen.h"
+#include "../../user/log.h"
+#include "draw.h"
 #include "side.h"
 
-#define BATCH 4096
 #define LAST_CPU UINT32_MAX
 
 static const char *const own_sides[] = { "floor",   "load", "least", "bare",
@@ -32,8 +30,11 @@ static const char *const own_sides[] = { "floor",   "load", "least", "bare",
 #define MAX_SIDES (ARRAY_SIZE(own_sides) + MAX_OTHERS)
 
 struct options {
-	struct gen_options gen;
-	struct bench_config config;
+	uint8_t src_mac[6], dst_mac[6]; /* of the frames */
+	union sixlane_addr src;
+	uint64_t seed;
+	const char *prefixes;
+	struct forward_config config;
 	uint32_t ingress, sink_map_id, count, limit_ms, rounds;
 	uint32_t cpu;	   /* to run on; or LAST_CPU */
 	const char *pins;  /* directory of sixlane's maps */
@@ -128,18 +129,18 @@ static int set_option(struct options *options, int option, const char *value)
 	case 'o':
 		return set_device(value, &options->config.egress);
 	case 'd':
-		return gen_parse_mac(value, options->gen.dst_mac);
+		return frame_parse_mac(value, options->dst_mac);
 	case 'e':
-		return gen_parse_mac(value, (uint8_t *)options->config.src_mac);
+		return frame_parse_mac(value, (uint8_t *)options->config.src_mac);
 	case 'h':
-		return gen_parse_mac(value, (uint8_t *)options->config.dst_mac);
+		return frame_parse_mac(value, (uint8_t *)options->config.dst_mac);
 	case 's':
-		return inet_pton(AF_INET6, value, options->gen.src_addr) == 1 ? 0 : -EINVAL;
+		return inet_pton(AF_INET6, value, &options->src) == 1 ? 0 : -EINVAL;
 	case 'r':
 		options->pins = value;
 		return 0;
 	case 'p':
-		options->gen.prefixes = value;
+		options->prefixes = value;
 		return 0;
 	case 'k':
 		return set_number(value, &options->sink_map_id);
@@ -151,7 +152,7 @@ static int set_option(struct options *options, int option, const char *value)
 		return set_number(value, &options->rounds);
 	case 'S':
 		ret = set_number(value, &seed);
-		options->gen.seed = seed;
+		options->seed = seed;
 		return ret;
 	case 'c':
 		return set_number(value, &options->cpu);
@@ -176,10 +177,10 @@ static int parse_options(int argc, char **argv, struct options *options)
 		if (ret)
 			return complain(ret, optarg ? optarg : "options");
 	}
-	if (!options->ingress || !options->config.egress || !options->gen.prefixes ||
-	    !options->pins || !options->sink_map_id)
+	if (!options->ingress || !options->config.egress || !options->prefixes || !options->pins ||
+	    !options->sink_map_id)
 		return complain(-EINVAL, "needs --ingress, --egress, --prefixes, --pins, --sink");
-	if (options->config.load_bytes > sizeof(struct bench_memory))
+	if (options->config.load_bytes > sizeof(struct forward_memory))
 		return complain(-E2BIG, "--load-bytes");
 	return 0;
 }
@@ -200,75 +201,6 @@ static bool side_is_wanted(const struct options *options, const char *side)
 }
 
 /* --- the sides --- */
-
-static int compare_keys(const void *a, const void *b)
-{
-	const struct sixlane_route_key *x = a, *y = b;
-	int order = memcmp(&x->addr, &y->addr, sizeof(x->addr));
-
-	return order ? order : (x->prefix_len > y->prefix_len) - (x->prefix_len < y->prefix_len);
-}
-
-/* All keys of the table that ports look in, in the order in which the kernel dumps routes. */
-static int read_keys(const struct options *options, struct sixlane_route_key **keys, size_t *n)
-{
-	_cleanup_close_ int fd = side_open_pin(options->pins, "sl_routes");
-	struct sixlane_route_key key, *previous = NULL;
-	size_t room = 0;
-
-	if (fd < 0)
-		return fd;
-	*keys = NULL;
-	for (*n = 0; !bpf_map_get_next_key(fd, previous, &key); previous = &(*keys)[(*n)++]) {
-		if (*n == room) {
-			struct sixlane_route_key *more;
-
-			room = room ? 2 * room : BATCH;
-			more = realloc(*keys, room * sizeof(key));
-			if (!more)
-				return -ENOMEM;
-			*keys = more;
-		}
-		(*keys)[*n] = key;
-	}
-	if (!*n)
-		return -ENODATA;
-	qsort(*keys, *n, sizeof(key), compare_keys);
-	return 0;
-}
-
-/* The bare trie: the same keys, in a map of its own. */
-static int copy_routes(struct bench *bench, const struct options *options)
-{
-	int fd = bpf_object__find_map_fd_by_name(bench->object, "bare_routes");
-	struct sixlane_route_key *keys = NULL;
-	size_t n = 0;
-	int ret;
-
-	ret = read_keys(options, &keys, &n);
-	for (size_t i = 0; !ret && i < n; i++) {
-		uint32_t value = (uint32_t)i;
-
-		if (bpf_map_update_elem(fd, &keys[i], &value, 0))
-			ret = -errno;
-	}
-	free(keys);
-	return ret;
-}
-
-/* The program that `ip link` attached: not another copy of it. */
-static int open_attached(uint32_t ifindex)
-{
-	uint32_t id;
-	int ret = bpf_xdp_query_id((int)ifindex, 0, &id);
-
-	if (ret)
-		return ret;
-	if (!id)
-		return -ENOENT;
-	ret = bpf_prog_get_fd_by_id(id);
-	return ret < 0 ? -errno : ret;
-}
 
 static int add_side(struct bench *bench, const struct options *options, struct side side)
 {
@@ -292,17 +224,14 @@ static bool can_be_a_side(const struct options *options, const char *name)
 static int add_own_side(struct bench *bench, const struct options *options, const char *name)
 {
 	struct side side = { .name = name, .counted = !strcmp(name, "sixlane") };
-	char program[16];
 
 	if (!can_be_a_side(options, name))
 		return 0;
 	if (side.counted) {
 		side.counters_fd = side_open_pin(options->pins, "sl_counters");
-		side.prog_fd = open_attached(options->ingress);
+		side.prog_fd = forward_open_attached(options->ingress);
 	} else {
-		snprintf(program, sizeof(program), "side_%s", name);
-		side.prog_fd =
-			bpf_program__fd(bpf_object__find_program_by_name(bench->object, program));
+		side.prog_fd = forward_sides_prog(bench->object, name);
 	}
 	return add_side(bench, options, side);
 }
@@ -346,37 +275,14 @@ static int find_slot(struct bench *bench, const struct options *options)
 	return 0;
 }
 
-/* The next hop of `least`. */
-static int put_hop(struct bench *bench, const struct options *options)
-{
-	struct bench_hop hop = { .egress = options->config.egress };
-	uint32_t key = 0;
-
-	memcpy(hop.dst_mac, options->config.dst_mac, sizeof(hop.dst_mac));
-	memcpy(hop.src_mac, options->config.src_mac, sizeof(hop.src_mac));
-	if (bpf_map_update_elem(bpf_object__find_map_fd_by_name(bench->object, "hops"), &key, &hop,
-				0))
-		return complain(-errno, "cannot write the next hop");
-	return 0;
-}
-
 static int open_sides(struct bench *bench, const struct options *options)
 {
-	struct bpf_map *map;
-	int ret;
+	_cleanup_close_ int routes_fd = side_open_pin(options->pins, "sl_routes");
 
-	bench->object = bpf_object__open_file(gen_beside("bench.bpf.o"), NULL);
-	if (!bench->object)
-		return complain(-errno, gen_beside("bench.bpf.o"));
-	bpf_object__for_each_map(map, bench->object) if (strstr(bpf_map__name(map), ".rodata"))
-		bpf_map__set_initial_value(map, &options->config, sizeof(options->config));
-	ret = bpf_object__load(bench->object);
-	if (ret)
-		return complain(ret, "cannot load the programs to compare with");
-	ret = copy_routes(bench, options);
-	if (ret)
-		return complain(ret, "cannot copy the routes");
-	return put_hop(bench, options) ?: add_sides(bench, options) ?: find_slot(bench, options);
+	if (routes_fd < 0)
+		return routes_fd;
+	return forward_sides_open(&options->config, routes_fd, false, &bench->object)
+		       ?: add_sides(bench, options) ?: find_slot(bench, options);
 }
 
 /* --- runs --- */
@@ -419,11 +325,21 @@ static void print_run(const struct side *side, uint32_t round, const struct gen_
 	       "\"wrong_hop_limit\": %llu, \"elapsed_ns\": %llu",
 	       side->name, round, (unsigned long long)result->sent,
 	       (unsigned long long)arrived->packets, (unsigned long long)arrived->wrong,
-	       (unsigned long long)result->elapsed_ns);
+	       (unsigned long long)gen_elapsed_ns(result));
 	if (side->counted)
 		printf(", \"forwarded\": %llu", (unsigned long long)forwarded);
 	printf("}\n");
 	fflush(stdout);
+}
+
+static int run_frames(struct bench *bench, const struct options *options, uint32_t count,
+		      struct gen_result *result)
+{
+	const struct gen_run run = { .ingress = options->ingress,
+				     .count = count,
+				     .limit_ms = options->limit_ms };
+
+	return gen_run(bench->gen, &run, result);
 }
 
 static int measure(struct bench *bench, const struct options *options, const struct side *side,
@@ -435,8 +351,7 @@ static int measure(struct bench *bench, const struct options *options, const str
 	int ret;
 
 	ret = read_forwarded(bench, side, &forwarded_before)
-		      ?: gen_run(bench->gen, options->ingress, options->count, options->limit_ms,
-				 &result)
+		      ?: run_frames(bench, options, options->count, &result)
 		      ?: read_forwarded(bench, side, &forwarded);
 	if (ret)
 		return ret;
@@ -454,15 +369,24 @@ static int run_side(struct bench *bench, const struct options *options, const st
 	struct gen_result warm;
 
 	return gen_into(bench->gen, side->prog_fd)
-		       ?: gen_run(bench->gen, options->ingress, options->gen.targets,
-				  options->limit_ms, &warm)
+		       ?: run_frames(bench, options, GEN_TARGETS, &warm)
 		       ?: measure(bench, options, side, round);
+}
+
+static int make_generator(struct bench *bench, const struct options *options)
+{
+	struct gen_options gen = { .targets = GEN_TARGETS };
+
+	return frame_make(FRAME_BYTES, options->dst_mac, options->src_mac, &options->src,
+			  &gen.frame)
+		       ?: gen_new(&gen, &bench->gen)
+		       ?: draw_targets(bench->gen, options->prefixes, options->seed, GEN_TARGETS);
 }
 
 static int run(struct bench *bench, const struct options *options)
 {
 	int ret = open_sink(bench, options->sink_map_id) ?: open_sides(bench, options) ?:
-		  gen_new(&options->gen, &bench->gen);
+		  make_generator(bench, options);
 
 	/* Round 0 warms caches up and is marked as such for the reader. */
 	for (uint32_t round = 0; !ret && round <= options->rounds; round++)
@@ -477,10 +401,8 @@ static int run(struct bench *bench, const struct options *options)
 int main(int argc, char **argv)
 {
 	struct options options = {
-		.gen = { .targets = GEN_TARGETS,
-			 .seed = 1,
-			 .frame_bytes = GEN_FRAME_BYTES,
-			 .src_mac = { 2, 0, 0, 0, 0, 1 } },
+		.seed = 1,
+		.src_mac = { 2, 0, 0, 0, 0, 1 },
 		.config = { .table = htonl(SIXLANE_TABLE_MAIN) },
 		.count = 1000000,
 		.limit_ms = 10000,
@@ -490,6 +412,7 @@ int main(int argc, char **argv)
 	struct bench bench = { .sink_fd = -1 };
 	int ret;
 
+	log_init("bench-forward", LOG_INFO);
 	if (parse_options(argc, argv, &options))
 		return 2;
 	if (gen_pin_cpu(options.cpu == LAST_CPU ? -1 : (int)options.cpu) < 0)

@@ -9,14 +9,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "../../bpf/sixlane.h"
-#include "../../user/util.h"
-#include "gen.h"
+#include "../../user/bench/gen.h"
 #include "kinds.h"
 
 #define RUNS 3000000
@@ -220,13 +219,15 @@ int main(int argc, char **argv)
 	unsigned int rounds = argc > 1 ? (unsigned int)atoi(argv[1]) : 5;
 	int n_cpus = libbpf_num_possible_cpus(), ret;
 	struct bpf_object *object;
+	char path[PATH_MAX];
 
 	if (n_cpus > MAX_CPUS)
 		return complain(-E2BIG, "CPUs"), 1;
-	object = bpf_object__open_file(gen_beside("kinds.bpf.o"), NULL);
+	bench_find_file("kinds.bpf.o", path, sizeof(path));
+	object = bpf_object__open_file(path, NULL);
 	ret = object ? bpf_object__load(object) : -errno;
 	if (ret)
-		return complain(ret, gen_beside("kinds.bpf.o")), 1;
+		return complain(ret, path), 1;
 	for (size_t i = 0; !ret && i < ARRAY_SIZE(kinds); i++)
 		ret = fill_and_tell(object, kinds[i]);
 	for (unsigned int round = 0; !ret && round < rounds; round++) {

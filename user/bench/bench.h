@@ -63,6 +63,13 @@ uint32_t bench_table_depth(const struct bench_table *table);
 /* The next number of a sequence that the seed determines (SplitMix64). */
 uint64_t bench_random(uint64_t *seed);
 
+/* Random bits under a prefix; of one that covers more than 2000::/3 within that, since what else it
+ * covers is in part not for routing. */
+void bench_draw_under(const struct prefix *prefix, uint64_t *seed, union sixlane_addr *out);
+/* Near a route and under none, but for a fallback: far from all routes, the first node would end
+ * every lookup. */
+int bench_draw_miss(const struct bench_table *table, uint64_t *seed, union sixlane_addr *out);
+
 /* n distinct prefixes, which the function draws; fewer exist than are wanted: -ERANGE. */
 typedef void (*bench_draw_fn)(uint64_t *seed, struct prefix *out);
 int bench_draw(struct bench_table *table, size_t n, bench_draw_fn draw);

@@ -69,12 +69,8 @@ static void draw_behind(const struct prefix *prefix, uint8_t len, uint64_t *seed
 		out->halves[i] ^= drawn.addr.halves[i] ^ kept.addr.halves[i];
 }
 
-/* Of a prefix that covers more than 2000::/3 within that, since what else it covers is in part not
- * for routing. */
-static void draw_hit(const struct bench_table *table, uint64_t *seed, union sixlane_addr *out)
+void bench_draw_under(const struct prefix *prefix, uint64_t *seed, union sixlane_addr *out)
 {
-	const struct prefix *prefix = &table->prefixes[bench_random(seed) % table->n];
-
 	draw_behind(prefix, prefix->len, seed, out);
 	if (prefix->len < 3)
 		out->bytes[0] = (uint8_t)(0x20 | (out->bytes[0] & 0x1f));
@@ -101,8 +97,7 @@ static bool is_routed(const struct bench_table *table, const union sixlane_addr 
 #define MISS_BITS 24u	    /* the last of a prefix, of which some are others */
 #define MISS_TRIES 1000000u /* where hardly any address is under no route */
 
-/* Far from all routes, the first node would end every lookup. */
-static int draw_miss(const struct bench_table *table, uint64_t *seed, union sixlane_addr *out)
+int bench_draw_miss(const struct bench_table *table, uint64_t *seed, union sixlane_addr *out)
 {
 	for (size_t i = 0; i < MISS_TRIES; i++) {
 		const struct prefix *prefix = &table->prefixes[bench_random(seed) % table->n];
@@ -115,10 +110,11 @@ static int draw_miss(const struct bench_table *table, uint64_t *seed, union sixl
 			    out);
 		node = match(table, out);
 		if (is_routed(table, out) &&
-		    (table->pattern == BENCH_MISS ? !node : !node->prefix.len))
+		    (table->pattern == BENCH_FALLBACK ? !node->prefix.len : !node))
 			return 0;
 	}
-	return -ERANGE;
+	return bench_bad(-ERANGE, "table %s covers all that is near its routes: nothing misses it",
+			 table->name);
 }
 
 static int add_entries(struct bench_table *table)
@@ -155,13 +151,11 @@ int bench_table_addresses(const struct bench_table *table, uint32_t list,
 
 	for (size_t i = 0; i < BENCH_ADDRESSES && !ret; i++)
 		if (table->pattern == BENCH_HIT)
-			draw_hit(table, &seed, &out->at[i]);
+			bench_draw_under(&table->prefixes[bench_random(&seed) % table->n], &seed,
+					 &out->at[i]);
 		else
-			ret = draw_miss(table, &seed, &out->at[i]);
-	return ret ? bench_bad(ret,
-			       "table %s covers all that is near its routes: nothing misses it",
-			       table->name)
-		   : 0;
+			ret = bench_draw_miss(table, &seed, &out->at[i]);
+	return ret;
 }
 
 int bench_table_finish(struct bench_table *table)

@@ -8,14 +8,17 @@
  *   bare    floor behind one longest-prefix match: the least an LPM trie can cost
  *   fib     asks the kernel's own table by bpf_fib_lookup(), as xdp-forward does
  *   kernel  passes the frame to the stack, which forwards it
+ *
+ * What bare and fib find no route for they pass to the stack, and count, since the stack would
+ * deliver what they were to.
  */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include "../../user/bench/lookup.h"
-#include "bench.h"
+#include "forward_config.h"
+#include "lookup.h"
 
 #define AF_INET6 10
 #define ETHERNET_BYTES 14
@@ -37,24 +40,32 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct bench_memory);
+	__type(value, struct forward_memory);
 } memory SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct bench_hop);
+	__type(value, struct forward_hop);
 } hops SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct bench_count);
+	__type(value, struct forward_count);
 } counts SEC(".maps");
 
-const volatile struct bench_config config;
+/* Packets that bare and fib have passed. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} passed SEC(".maps");
+
+const volatile struct forward_config config;
 
 /* egress: an ifindex */
 static __always_inline int redirect_to_next_hop(void *data, __u32 egress)
@@ -84,7 +95,7 @@ int side_floor(struct xdp_md *ctx)
 /* 0, by one load. data: with all headers. The map is there: its lookup fails for no key of 0. */
 static __always_inline __u32 load_at_random(const void *data)
 {
-	const struct bench_memory *at;
+	const struct forward_memory *at;
 	union sixlane_addr dst;
 	__u32 zero = 0, word;
 
@@ -92,7 +103,7 @@ static __always_inline __u32 load_at_random(const void *data)
 	dst.halves[1] = *(const __u64 *)(data + DST_OFFSET + 8);
 	word = bench_offset(&dst, config.load_bytes) / sizeof(at->words[0]);
 	at = bpf_map_lookup_elem(&memory, &zero);
-	return at ? *(const volatile __u32 *)&at->words[word % BENCH_MEMORY_WORDS] : 0;
+	return at ? *(const volatile __u32 *)&at->words[word % FORWARD_MEMORY_WORDS] : 0;
 }
 
 SEC("xdp")
@@ -127,8 +138,8 @@ SEC("xdp")
 int side_least(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	const struct bench_hop *hop;
-	struct bench_count *count;
+	const struct forward_hop *hop;
+	struct forward_count *count;
 	__u32 key;
 
 	if (data + HEADERS_BYTES > end || !may_be_forwarded(data, end - data))
@@ -146,6 +157,16 @@ int side_least(struct xdp_md *ctx)
 	return bpf_redirect(hop->egress, 0);
 }
 
+static __always_inline int pass(void)
+{
+	__u32 zero = 0;
+	__u64 *count = bpf_map_lookup_elem(&passed, &zero);
+
+	if (count)
+		++*count;
+	return XDP_PASS;
+}
+
 SEC("xdp")
 int side_bare(struct xdp_md *ctx)
 {
@@ -158,7 +179,7 @@ int side_bare(struct xdp_md *ctx)
 	key.addr.halves[0] = *(__u64 *)(data + DST_OFFSET);
 	key.addr.halves[1] = *(__u64 *)(data + DST_OFFSET + 8);
 	if (!bpf_map_lookup_elem(&bare_routes, &key))
-		return XDP_ABORTED;
+		return pass();
 	return redirect_to_next_hop(data, config.egress);
 }
 
@@ -174,7 +195,7 @@ int side_fib(struct xdp_md *ctx)
 	__builtin_memcpy(fib.ipv6_src, data + SRC_OFFSET, 16);
 	__builtin_memcpy(fib.ipv6_dst, data + DST_OFFSET, 16);
 	if (bpf_fib_lookup(ctx, &fib, sizeof(fib), 0) != BPF_FIB_LKUP_RET_SUCCESS)
-		return XDP_ABORTED;
+		return pass();
 	__builtin_memcpy(data, fib.dmac, 6);
 	__builtin_memcpy(data + 6, fib.smac, 6);
 	((__u8 *)data)[HOP_LIMIT_OFFSET]--;
