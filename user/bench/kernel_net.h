@@ -19,6 +19,16 @@ int bench_net_make(uint32_t *ifindex);
  */
 int bench_net_fill(int netns, uint32_t ifindex, int family, const struct bench_table *table);
 
+/* The same of other next hops, of IPv6, in the caller's namespace. -EINTR with nothing said. */
+struct bench_net_routes {
+	int family;
+	uint32_t ifindex;
+	const union sixlane_addr *gateways; /* of IPv6, for one route after the other */
+	size_t n_gateways;
+	uint32_t metric; /* of IPv6; 0: the value */
+};
+int bench_net_add_routes(const struct bench_net_routes *routes, const struct bench_table *table);
+
 /* Changes of single routes of such a table, from any namespace. NULL: no memory or no socket
  * (said). */
 struct bench_net_changes;
