@@ -12,7 +12,8 @@
 #define MOST_ROUNDS 1000u
 #define MOST_THREADS 256u
 
-static const struct cmd *const benches[] = { &cmd_bench_lookup, &cmd_bench_plan, NULL };
+static const struct cmd *const benches[] = { &cmd_bench_lookup, &cmd_bench_forward, &cmd_bench_plan,
+					     NULL };
 
 /* --- options -------------------------------------------------------------------------------- */
 
@@ -171,8 +172,8 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 
 const struct cmd cmd_bench = {
 	.name = "bench",
-	.args = "lookup|plan [OPTION]...",
-	.help = "what lookups cost, by sixlane and others in turn; what to expect of NICs",
+	.args = "lookup|forward|plan [OPTION]...",
+	.help = "what lookups and forwarding cost, by sixlane and others; what to expect of NICs",
 	.run = run,
 	.subcommands = benches,
 };

@@ -281,7 +281,7 @@ static int open_sides(struct bench *bench, const struct options *options)
 
 	if (routes_fd < 0)
 		return routes_fd;
-	return forward_sides_open(&options->config, routes_fd, false, &bench->object)
+	return forward_sides_open(&options->config, routes_fd, &bench->object)
 		       ?: add_sides(bench, options) ?: find_slot(bench, options);
 }
 

@@ -86,6 +86,7 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-tables", "test_differential.py", "test_overrun.py", "test_fib_churn.py"),
         pytest_job("e2e", "e2e-inputs", "test_bad_input.py", "test_lab.py", "test_bench.py",
                    "test_bench_plan.py"),
+        pytest_job("e2e", "e2e-bench-forward", "test_bench_forward.py"),
         pytest_job("e2e", "e2e-mtus", "test_path_mtu.py", "test_path_mtu_multipath.py"),
         pytest_job("e2e", "e2e-learnt", "test_path_mtu_learning.py", "test_exceptions_learnt.py"),
         pytest_job("e2e", "e2e-learnt-changes", "test_path_mtu_changes.py"),

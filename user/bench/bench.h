@@ -196,6 +196,8 @@ int bench_cpu(unsigned int n);
 unsigned int bench_n_cpus(void);
 /* The calling thread runs there and nowhere else. */
 int bench_pin(unsigned int n);
+/* The calling thread runs where this process may. */
+void bench_unpin(void);
 
 /* A file that is installed with the command: next to the executable, else in ../lib/sixlane. */
 int bench_find_file(const char *name, char *path, size_t size);

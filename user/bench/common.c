@@ -76,6 +76,11 @@ int bench_pin(unsigned int n)
 	return sched_setaffinity(0, sizeof(set), &set) ? bench_fail(-errno, "CPU %d", cpu) : 0;
 }
 
+void bench_unpin(void)
+{
+	sched_setaffinity(0, sizeof(*allowed()), allowed());
+}
+
 int bench_find_file(const char *name, char *path, size_t size)
 {
 	char dir[PATH_MAX];

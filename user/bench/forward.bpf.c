@@ -140,9 +140,9 @@ int side_least(struct xdp_md *ctx)
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	const struct forward_hop *hop;
 	struct forward_count *count;
-	__u32 key;
+	__u32 key, bytes = config.large ? (__u32)bpf_xdp_get_buff_len(ctx) : (__u32)(end - data);
 
-	if (data + HEADERS_BYTES > end || !may_be_forwarded(data, end - data))
+	if (data + HEADERS_BYTES > end || !may_be_forwarded(data, bytes))
 		return XDP_ABORTED;
 	key = load_at_random(data);
 	hop = bpf_map_lookup_elem(&hops, &key);
@@ -150,7 +150,7 @@ int side_least(struct xdp_md *ctx)
 	if (!hop || !count)
 		return XDP_ABORTED;
 	count->packets++;
-	count->bytes += end - data;
+	count->bytes += bytes;
 	__builtin_memcpy(data, hop->dst_mac, 6);
 	__builtin_memcpy(data + 6, hop->src_mac, 6);
 	((__u8 *)data)[HOP_LIMIT_OFFSET]--;

@@ -13,6 +13,7 @@ struct forward_config {
 	__u16 dst_mac[4]; /* of the next hop; three words are used */
 	__u16 src_mac[4]; /* of the egress device */
 	__u32 load_bytes; /* of forward_memory, to load from */
+	__u32 large;	  /* frames may lie in several buffers (Linux 5.18) */
 };
 
 /* Where a route leads to. */

@@ -77,22 +77,23 @@ static int put_hop(const struct bpf_object *object, const struct forward_config 
 	return 0;
 }
 
-static int load(struct bpf_object *object, const struct forward_config *config, bool large)
+static int load(struct bpf_object *object, const struct forward_config *config)
 {
-	struct bpf_program *prog;
-	struct bpf_map *map;
+	struct bpf_program *prog = NULL;
+	struct bpf_map *map = NULL;
 	int ret = 0;
 
-	bpf_object__for_each_map(map, object) if (strstr(bpf_map__name(map), ".rodata")) ret =
-		ret ?: bpf_map__set_initial_value(map, config, sizeof(*config));
-	bpf_object__for_each_program(prog, object) if (large) ret =
-		ret ?: bpf_program__set_flags(prog, BPF_F_XDP_HAS_FRAGS);
+	while ((map = bpf_object__next_map(object, map)))
+		if (strstr(bpf_map__name(map), ".rodata"))
+			ret = ret ?: bpf_map__set_initial_value(map, config, sizeof(*config));
+	while ((prog = bpf_object__next_program(object, prog)))
+		if (config->large)
+			ret = ret ?: bpf_program__set_flags(prog, BPF_F_XDP_HAS_FRAGS);
 	ret = ret ?: bpf_object__load(object);
 	return ret ? bench_fail(ret, "cannot load the programs to compare with") : 0;
 }
 
-int forward_sides_open(const struct forward_config *config, int routes_fd, bool large,
-		       struct bpf_object **out)
+int forward_sides_open(const struct forward_config *config, int routes_fd, struct bpf_object **out)
 {
 	struct bpf_object *object;
 	char path[PATH_MAX];
@@ -103,8 +104,7 @@ int forward_sides_open(const struct forward_config *config, int routes_fd, bool 
 	object = bpf_object__open_file(path, NULL);
 	if (!object)
 		return bench_fail(-errno, "%s", path);
-	ret = load(object, config, large) ?: copy_routes(object, routes_fd)
-						     ?: put_hop(object, config);
+	ret = load(object, config) ?: copy_routes(object, routes_fd) ?: put_hop(object, config);
 	if (ret)
 		bpf_object__close(object);
 	else

@@ -13,9 +13,8 @@
 #include "bench.h"
 #include "forward_config.h"
 
-/* routes_fd: sl_routes. large: frames may lie in several buffers. Closed by bpf_object__close(). */
-int forward_sides_open(const struct forward_config *config, int routes_fd, bool large,
-		       struct bpf_object **out);
+/* routes_fd: sl_routes. Closed by bpf_object__close(). */
+int forward_sides_open(const struct forward_config *config, int routes_fd, struct bpf_object **out);
 /* "kernel", "fib" … The program's descriptor, the object's; -ENOENT with nothing said. */
 int forward_sides_prog(const struct bpf_object *object, const char *name);
 /* What bare and fib have passed to the stack so far. */

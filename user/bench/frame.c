@@ -85,13 +85,14 @@ static uint16_t fold(uint32_t sum)
 void frame_address(struct frame *frame, const union sixlane_addr *dst, uint16_t src_port,
 		   uint64_t stamp_ns)
 {
-	uint16_t stamp[3] = { (uint16_t)stamp_ns, (uint16_t)(stamp_ns >> 16),
-			      (uint16_t)(stamp_ns >> 32) };
-	uint16_t port = htons(src_port), sum;
+	uint16_t port = htons(src_port), stamp[3] = { 0 }, sum;
 
 	memcpy(frame->at + FLOOD_DST_OFFSET, dst, 16);
-	if (frame->bytes >= frame->header_bytes + sizeof(stamp))
+	if (frame->bytes >= frame->header_bytes + sizeof(stamp)) {
+		for (int i = 0; i < 3; i++)
+			stamp[i] = (uint16_t)(stamp_ns >> (16 * i));
 		memcpy(frame->at + frame->header_bytes, stamp, sizeof(stamp));
+	}
 	if (frame->header_bytes != FLOOD_HEADER_BYTES)
 		return;
 	sum = fold(frame_sum(frame, dst) + port + stamp[0] + stamp[1] + stamp[2]);

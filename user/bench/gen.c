@@ -19,9 +19,14 @@
 #endif
 
 #define OBJECT "bench-flood.bpf.o"
-/* Of several CPUs: so many times their count they may take until all have made theirs. */
-#define MOST_TIMES 8
-#define TRIES 3
+/*
+ * Several CPUs: so many times their count, and at least so many frames, they may take until all
+ * have made theirs. A CPU that others want comes late, and the rest of the frames costs next to
+ * nothing.
+ */
+#define MOST_TIMES 8u
+#define LEAST_FRAMES 500000u
+#define TRIES 5
 
 struct gen {
 	struct bpf_object *object;
@@ -67,8 +72,8 @@ static int configure(struct gen *gen, const struct gen_options *options)
 	struct flood_config config = { .target_mask = gen->targets - 1,
 				       .ifindex = options->send_ifindex,
 				       .about = options->about };
-	struct bpf_program *prog;
-	struct bpf_map *map;
+	struct bpf_program *prog = NULL;
+	struct bpf_map *map = NULL;
 	int ret = 0;
 
 	if (!options->about.frame_bytes) {
@@ -76,10 +81,9 @@ static int configure(struct gen *gen, const struct gen_options *options)
 		config.payload_bytes = gen->frame.bytes - gen->frame.header_bytes;
 		memcpy(config.header.bytes, gen->frame.at, config.header_bytes);
 	}
-	bpf_object__for_each_program(prog, gen->object)
+	while ((prog = bpf_object__next_program(gen->object, prog)))
 		bpf_program__set_autoload(prog, is_wanted(options, bpf_program__name(prog)));
-	bpf_object__for_each_map(map, gen->object)
-	{
+	while ((map = bpf_object__next_map(gen->object, map))) {
 		if (!strcmp(bpf_map__name(map), "targets") && !options->about.frame_bytes)
 			ret = ret ?: bpf_map__set_max_entries(map, gen->cpus * gen->targets);
 		else if (strstr(bpf_map__name(map), ".rodata"))
@@ -90,11 +94,10 @@ static int configure(struct gen *gen, const struct gen_options *options)
 
 static int find_descriptors(struct gen *gen, const struct gen_options *options)
 {
-	struct bpf_program *prog;
-	struct bpf_map *map;
+	struct bpf_program *prog = NULL;
+	struct bpf_map *map = NULL;
 
-	bpf_object__for_each_program(prog, gen->object)
-	{
+	while ((prog = bpf_object__next_program(gen->object, prog))) {
 		if (!is_wanted(options, bpf_program__name(prog)))
 			continue;
 		if (strstr(bpf_program__name(prog), "stamped"))
@@ -104,8 +107,9 @@ static int find_descriptors(struct gen *gen, const struct gen_options *options)
 	}
 	gen->into_fd = bpf_object__find_map_fd_by_name(gen->object, "into");
 	gen->states_fd = bpf_object__find_map_fd_by_name(gen->object, "states");
-	bpf_object__for_each_map(map, gen->object) if (strstr(bpf_map__name(map), ".bss"))
-		gen->run_fd = bpf_map__fd(map);
+	while ((map = bpf_object__next_map(gen->object, map)))
+		if (strstr(bpf_map__name(map), ".bss"))
+			gen->run_fd = bpf_map__fd(map);
 	return gen->run_fd > 0 ? 0 : -EPROTO;
 }
 
@@ -258,14 +262,17 @@ static void run_test(struct runner *runner)
 		.rx_queue_index = runner->number,
 	};
 	static const uint8_t zeros[FLOOD_FRAME_BYTES_MAX];
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = zeros, .data_size_in = gen->frame_bytes,
-		    .ctx_in = &ctx, .ctx_size_in = sizeof(ctx), .repeat = (int)runner->repeat,
-		    .flags = BPF_F_TEST_XDP_LIVE_FRAMES, .batch_size = 64);
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	int prog_fd = runner->run->stamped ? gen->stamped_fd : gen->plain_fd;
 
-	runner->error = bpf_prog_test_run_opts(
-				runner->run->stamped ? gen->stamped_fd : gen->plain_fd, &opts)
-				? -errno
-				: 0;
+	opts.data_in = zeros;
+	opts.data_size_in = gen->frame_bytes;
+	opts.ctx_in = &ctx;
+	opts.ctx_size_in = sizeof(ctx);
+	opts.repeat = (int)runner->repeat;
+	opts.flags = BPF_F_TEST_XDP_LIVE_FRAMES;
+	opts.batch_size = 64;
+	runner->error = bpf_prog_test_run_opts(prog_fd, &opts) ? -errno : 0;
 }
 
 static void *run_thread(void *ctx)
@@ -301,14 +308,13 @@ static int run_threads(struct runner *runners, unsigned int n)
 }
 
 static int run_once(const struct gen *gen, const struct gen_run *run, struct runner *runners,
-		    uint32_t times)
+		    uint32_t frames)
 {
 	int ret = 0;
 
 	for (unsigned int i = 0; i < gen->cpus; i++)
-		runners[i] = (struct runner){
-			.gen = gen, .run = run, .number = i, .repeat = run->count * times
-		};
+		runners[i] =
+			(struct runner){ .gen = gen, .run = run, .number = i, .repeat = frames };
 	if (gen->cpus > 1)
 		ret = run_threads(runners, gen->cpus);
 	else
@@ -359,16 +365,16 @@ static int read_results(const struct gen *gen, struct flood_state *states,
 static int run_with(struct gen *gen, const struct gen_run *run, struct gen_result *results,
 		    struct flood_state *states, struct runner *runners)
 {
-	uint32_t times = gen->cpus > 1 ? MOST_TIMES : 1;
+	uint64_t frames = run->count;
 	int ret = 1;
 
+	if (gen->cpus > 1)
+		frames = frames * MOST_TIMES < LEAST_FRAMES ? LEAST_FRAMES : frames * MOST_TIMES;
 	memset(results, 0, gen->cpus * sizeof(*results));
-	for (int i = 0; i < TRIES && ret == 1 && (uint64_t)run->count * times <= INT_MAX; i++) {
-		ret = reset(gen, run, states) ?: run_once(gen, run, runners, times)
+	for (int i = 0; i < TRIES && ret == 1 && frames <= INT_MAX; i++, frames *= 2)
+		ret = reset(gen, run, states) ?: run_once(gen, run, runners, (uint32_t)frames)
 							 ?: read_results(gen, states, runners,
 									 results);
-		times *= 2;
-	}
 	return ret == 1 ? bench_bad(-EBUSY, "the CPUs do not get to make packets at the same time: "
 					    "what else runs here?")
 			: ret;
@@ -377,18 +383,22 @@ static int run_with(struct gen *gen, const struct gen_run *run, struct gen_resul
 int gen_run(struct gen *gen, const struct gen_run *run, struct gen_result *results)
 {
 	struct sigaction action = { .sa_handler = on_signal };
-	_cleanup_free_ struct flood_state *states =
-		calloc((size_t)libbpf_num_possible_cpus(), sizeof(*states));
-	_cleanup_free_ struct runner *runners = calloc(gen->cpus, sizeof(*runners));
-	int ret;
+	struct flood_state *states;
+	struct runner *runners;
+	int ret = -ENOMEM;
 
 	if (!run->count || run->count > INT_MAX)
 		return bench_bad(-EINVAL, "%u packets: from 1 to %d", run->count, INT_MAX);
-	if (!states || !runners)
-		return bench_fail(-ENOMEM, "generator");
+	states = calloc((size_t)libbpf_num_possible_cpus(), sizeof(*states));
+	runners = calloc(gen->cpus, sizeof(*runners));
 	sigaction(SIGALRM, &action, NULL);
 	set_limit(gen->cpus > 1 ? 0 : run->limit_ms);
-	ret = run_with(gen, run, results, states, runners);
+	if (states && runners)
+		ret = run_with(gen, run, results, states, runners);
+	else
+		bench_fail(ret, "generator");
 	set_limit(0);
+	free(runners);
+	free(states);
 	return ret;
 }

@@ -17,14 +17,13 @@
 
 static int load(struct sink *sink, const char *path, bool large)
 {
-	struct bpf_program *prog, *wanted = NULL;
+	struct bpf_program *prog = NULL, *wanted = NULL;
 	int ret;
 
 	sink->object = bpf_object__open_file(path, NULL);
 	if (!sink->object)
 		return -errno;
-	bpf_object__for_each_program(prog, sink->object)
-	{
+	while ((prog = bpf_object__next_program(sink->object, prog))) {
 		bool is_it = !strcmp(bpf_program__name(prog), "flood_sink");
 
 		bpf_program__set_autoload(prog, is_it);

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sixlane bench forward: what forwarding costs, by sixlane and by others (user/bench/forward*.c),
+ * on one machine and without a NIC. In namespaces of its own: touches no sixlane that runs here.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "bench/forward.h"
+#include "cmd_bench.h"
+#include "log.h"
+
+#define ROUNDS 12u
+#define COUNT 200000u
+#define MOST_COUNT 100000000u
+#define SIZE 64u
+
+struct args {
+	struct cmd_bench_options options;
+	struct cmd_bench_tables tables;
+	struct forward forward;
+};
+
+/* --- arguments ------------------------------------------------------------------------------ */
+
+static int too_many(const char *what)
+{
+	return cmd_usage(&cmd_bench_forward, "more than %u %s", FORWARD_MOST, what);
+}
+
+static int add_engine(struct forward *forward, const char *name)
+{
+	for (size_t i = 0; i < forward_n_engines; i++) {
+		if (strcmp(forward_engines[i].name, name) != 0)
+			continue;
+		for (size_t k = 0; k < forward->n_engines; k++)
+			if (forward->engines[k] == &forward_engines[i])
+				return CMD_OK;
+		forward->engines[forward->n_engines++] = &forward_engines[i];
+		return CMD_OK;
+	}
+	return cmd_usage(&cmd_bench_forward, "\"%s\" is not an engine", name);
+}
+
+/* Numbers that are given twice are one. */
+static int add_number(uint32_t *list, size_t *n, uint32_t number, const char *what)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (list[i] == number)
+			return CMD_OK;
+	if (*n == FORWARD_MOST)
+		return too_many(what);
+	list[(*n)++] = number;
+	return CMD_OK;
+}
+
+static int add_threads(struct forward *forward, const char *word)
+{
+	uint32_t number = 0;
+	int rc = cmd_bench_threads(&cmd_bench_forward, word, &number);
+
+	return rc
+		       ?: add_number(forward->threads, &forward->n_threads, number,
+				     "numbers of threads");
+}
+
+static int add_size(struct forward *forward, const char *word)
+{
+	uint32_t size;
+
+	if (!cmd_parse_number(word, FORWARD_SIZE_MAX, &size) || size < FORWARD_SIZE_MIN)
+		return cmd_usage(&cmd_bench_forward, "\"%s\" bytes of a frame: from %u to %u", word,
+				 FORWARD_SIZE_MIN, FORWARD_SIZE_MAX);
+	return add_number(forward->sizes, &forward->n_sizes, size, "sizes");
+}
+
+static int add_pattern(struct forward *forward, const char *word)
+{
+	if (forward->n_patterns == FORWARD_MOST)
+		return too_many("patterns");
+	if (forward_pattern_parse(word, &forward->patterns[forward->n_patterns]))
+		return cmd_usage(&cmd_bench_forward,
+				 "\"%s\" is not a pattern: random, zipf, zipf:S (0 to 10), flow, "
+				 "miss",
+				 word);
+	forward->n_patterns++;
+	return CMD_OK;
+}
+
+static int set_count(struct forward *forward, const char *word)
+{
+	uint32_t count;
+
+	if (!cmd_parse_number(word, MOST_COUNT, &count) || count < FORWARD_COUNT_MIN)
+		return cmd_usage(&cmd_bench_forward, "\"%s\" packets: from %u to %u", word,
+				 FORWARD_COUNT_MIN, MOST_COUNT);
+	forward->count = count;
+	return CMD_OK;
+}
+
+static int take_option(struct args *args, int option)
+{
+	switch (option) {
+	case 't':
+	case 'f':
+		return cmd_bench_add_table(&cmd_bench_forward, &args->tables, optarg,
+					   option == 'f');
+	case 'e':
+		return add_engine(&args->forward, optarg);
+	case 'n':
+		return add_threads(&args->forward, optarg);
+	case 'z':
+		return add_size(&args->forward, optarg);
+	case 'p':
+		return add_pattern(&args->forward, optarg);
+	case 'c':
+		return set_count(&args->forward, optarg);
+	default:
+		return cmd_bench_take_option(&cmd_bench_forward, &args->options, option);
+	}
+}
+
+static void set_defaults(struct args *args)
+{
+	struct forward *forward = &args->forward;
+	bool is_chosen = forward->n_engines;
+
+	if (!args->tables.n_names)
+		cmd_bench_add_table(&cmd_bench_forward, &args->tables, "10k", false);
+	for (size_t i = 0; i < forward_n_engines && !is_chosen; i++)
+		if (forward_engines[i].by_default)
+			forward->engines[forward->n_engines++] = &forward_engines[i];
+	if (!forward->n_threads) {
+		add_number(forward->threads, &forward->n_threads, 1, "");
+		add_number(forward->threads, &forward->n_threads, bench_n_cpus(), "");
+	}
+	if (!forward->n_sizes)
+		forward->sizes[forward->n_sizes++] = SIZE;
+	if (!forward->n_patterns)
+		forward->n_patterns++; /* random */
+}
+
+static int parse_args(struct args *args, int argc, char **argv)
+{
+	static const struct option known[] = {
+		CMD_BENCH_OPTIONS,
+		CMD_BENCH_TABLE_OPTIONS,
+		{ "engine", required_argument, NULL, 'e' },
+		{ "threads", required_argument, NULL, 'n' },
+		{ "size", required_argument, NULL, 'z' },
+		{ "pattern", required_argument, NULL, 'p' },
+		{ "count", required_argument, NULL, 'c' },
+		{ 0 },
+	};
+	int option, rc = CMD_OK;
+
+	opterr = 0;
+	while (!rc && (option = getopt_long(argc, argv, "", known, NULL)) >= 0)
+		rc = take_option(args, option);
+	if (!rc && optind < argc)
+		rc = cmd_usage(&cmd_bench_forward, "\"%s\" is too much", argv[optind]);
+	if (!rc)
+		set_defaults(args);
+	return rc;
+}
+
+/* --- the command ---------------------------------------------------------------------------- */
+
+static int measure(struct args *args, const struct cmd_options *options)
+{
+	struct forward *forward = &args->forward;
+	struct bench_result *result = NULL;
+	int rc = cmd_bench_make_tables(&cmd_bench_forward, &args->tables, args->options.seed);
+
+	rc = rc ?: cmd_bench_open_result("forward", &args->options, options, &result);
+	if (rc)
+		return rc;
+	forward->tables = args->tables.at;
+	forward->n_tables = args->tables.n;
+	forward->rounds = args->options.rounds;
+	forward->seed = args->options.seed;
+	return cmd_bench_end_result(result, forward_measure(forward, result));
+}
+
+static int run(const struct cmd_options *options, int argc, char **argv)
+{
+	struct args *args = calloc(1, sizeof(*args));
+	int rc;
+
+	if (!args) {
+		log_error("out of memory");
+		return CMD_FAILED;
+	}
+	cmd_bench_begin(&args->options, ROUNDS, argc, argv);
+	args->forward.count = COUNT;
+	rc = parse_args(args, argc, argv) ?: cmd_bench_need_root(&cmd_bench_forward);
+	rc = rc ?: measure(args, options);
+	cmd_bench_free_tables(&args->tables);
+	free(args);
+	return rc;
+}
+
+static const char help[] =
+	"what forwarding costs, by sixlane and others in turn, without a NIC\n"
+	"\n"
+	"Engines: compiled and trie (sixlane), kernel, fib (bpf_fib_lookup, as xdp-forward asks it),\n"
+	"floor (a bare redirect: generator, veth and sink); by name only: bare (one lookup in an LPM\n"
+	"trie), load (one load from as much memory as the compiled FIB has), least (load, and the\n"
+	"checks that no router can leave out). Patterns: random (default), zipf or zipf:S, flow, miss.\n"
+	"\n"
+	"Rows: ns a packet of one CPU, Mpps of all CPUs, and p50 and p99 of the latency in ns, from the\n"
+	"time that the generator writes into a packet to the sink at the far end. Packets are made,\n"
+	"forwarded and taken in batches of 64, so it contains the rest of the batch, veth and the sink.\n"
+	"Sizes are those of RFC 2544, with the checksum of Ethernet. Up to 65 bytes there is no room for\n"
+	"UDP (next header 59 then), from 66 to 71 none for the time. Frames of more than 1518 bytes are\n"
+	"more than a page, which test runs do not take: packet sockets send them, to all engines alike.";
+
+const struct cmd cmd_bench_forward = {
+	.name = "bench forward",
+	.args = CMD_BENCH_TABLE_ARGS " [--engine NAME]... [--threads N|all]... [--size BYTES]... "
+				     "[--pattern PATTERN]... [--count N] " CMD_BENCH_ARGS,
+	.help = help,
+	.run = run,
+};
