@@ -13,7 +13,6 @@ packet is lost or not forwarded by the side under test does fail: its time would
 """
 
 import argparse
-import collections
 import json
 import os
 import subprocess
@@ -28,8 +27,9 @@ import lab  # noqa: E402
 from attack import bench_attack  # noqa: E402
 from exceptions import KINDS, bench_exceptions, bench_kinds  # noqa: E402
 from features import METRIC, bench_features  # noqa: E402
+from forward import bench_forward, bench_objects  # noqa: E402
 from lookup import bench_lookup  # noqa: E402
-from measure import FORWARD, BenchError, Results, check_samples, forward_samples  # noqa: E402
+from measure import FORWARD, BenchError, Results  # noqa: E402
 from progress import Progress, wait  # noqa: E402
 from tables import TABLES  # noqa: E402
 
@@ -70,37 +70,6 @@ def start_daemon(flow):
 
 
 # --- the benches ----------------------------------------------------------------------------
-
-
-LOAD_BYTES_MAX = 4 << 20  # struct bench_memory
-
-
-def bench_forward(flow, table, prefixes, results, options):
-    path = flow.write_prefixes(prefixes)
-    used = flow.router.status()["fib"]["used_bytes"]
-    load = ["--load-bytes", str(used)] if used <= LOAD_BYTES_MAX else []
-    for seed in options.seeds:
-        others = [word for other in options.object for word in ("--object", other)]
-        samples = forward_samples(flow, path, seed, options, *load, *others)
-        check_samples(samples)
-        ns = collections.defaultdict(list)
-        for sample in samples:
-            if sample["round"]:
-                ns[sample["side"]].append(sample["elapsed_ns"] / sample["sent"])
-        name = "%s#%d" % (table, seed)
-        for side, values in ns.items():
-            results.add("forward", side, name, len(prefixes), "ns", values)
-        for side, values in ns.items():
-            results.add("forward", side, name, len(prefixes), "Mpps", [1e3 / v for v in values])
-        own = ("floor", *(["load", "least"] if load else []), "bare", "fib", "kernel")
-        for other in (*own, *(other.split("=")[0] for other in options.object)):
-            ratios = [slow / fast for fast, slow in zip(ns["sixlane"], ns[other])]
-            results.add("forward", "sixlane/" + other, name, len(prefixes), "ratio", ratios)
-        # One load at random from as many bytes as the compiled FIB has, alone and in a router.
-        for side in ("load", "least"):
-            ratios = [floor / one for floor, one in zip(ns["floor"], ns[side])]
-            if ratios:
-                results.add("forward", side + "/floor", name, len(prefixes), "ratio", ratios)
 
 
 def bench_sync(flow, table, prefixes, results, options):
@@ -145,7 +114,7 @@ def bench_memory(flow, table, prefixes, results, _options):
 
 
 BENCHES = {
-    "forward": bench_forward,
+    "objects": bench_objects,
     "features": bench_features,
     "kinds": bench_kinds,
     "exceptions": bench_exceptions,
@@ -154,8 +123,8 @@ BENCHES = {
     "change": bench_change,
     "memory": bench_memory,
 }
-# Which needs no router.
-LOOKUP = "lookup"
+# Which need no router, or make one of their own.
+COMMANDS = {"lookup": bench_lookup, "forward": bench_forward}
 # Of one route there is nothing to synchronise; what is added to a route is added to one.
 OF_ONE_ROUTE = ("features", "kinds", "exceptions", "attack")
 
@@ -168,7 +137,7 @@ def bench_table(table, results, options):
         flow.router.attach("ip")
         start_daemon(flow)
         for bench in options.bench:
-            if bench == "forward" or table == ("one" if bench in OF_ONE_ROUTE else "full-view"):
+            if bench == "objects" or table == ("one" if bench in OF_ONE_ROUTE else "full-view"):
                 BENCHES[bench](flow, table, prefixes, results, options)
 
 
@@ -180,11 +149,11 @@ def parse_options():
     parser.add_argument("-j", "--json", action="store_true", help="print a JSON list")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, packets and seeds")
     parser.add_argument("--strict", action="store_true", help="exit status 1 if a figure is missed")
-    parser.add_argument("--bench", action="append", choices=[LOOKUP, *BENCHES],
+    parser.add_argument("--bench", action="append", choices=[*COMMANDS, *BENCHES],
                         help="only this; repeatable")  # fmt: skip
     parser.add_argument("--table", action="append", choices=list(TABLES), help="only this")
     parser.add_argument("--object", action="append", default=[], metavar="NAME=FILE",
-                        help="forward also by this object, on the same trie; repeatable")  # fmt: skip
+                        help="bench objects: forward also by this one, on the same trie; repeatable")  # fmt: skip
     parser.add_argument("--rounds", type=int, help="runs of each side (9)")
     parser.add_argument("--count", type=int, help="packets of a run (400000)")
     parser.add_argument("--seeds", type=int, help="different sets of destinations (2)")
@@ -199,7 +168,7 @@ def parse_options():
         elif getattr(options, name) < 1:
             parser.error("--%s: at least 1" % name)
     options.seeds = list(range(1, options.seeds + 1))
-    options.bench = options.bench or [LOOKUP, *BENCHES]
+    options.bench = options.bench or [*COMMANDS, *BENCHES]
     options.table = options.table or list(TABLES)
     return options
 
@@ -222,9 +191,10 @@ def main():
     results = Results(quiet=options.json)
     results.header()
     try:
-        if LOOKUP in options.bench:
-            bench_lookup(results, options)
-            options.bench.remove(LOOKUP)
+        for bench, run in COMMANDS.items():
+            if bench in options.bench:
+                run(results, options)
+                options.bench.remove(bench)
         for table in options.table if options.bench else []:
             bench_table(table, results, options)
     except (lab.LabError, BenchError, TimeoutError) as error:

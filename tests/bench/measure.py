@@ -14,8 +14,8 @@ CPUS = len(os.sched_getaffinity(0))
 
 # (bench, engine, table): the median must be at "least" or at "most" this.
 FIGURES = {
-    ("forward", "sixlane/bare", "full-view"): ("least", 0.95),
-    ("forward", "sixlane/kernel", "full-view"): ("least", 2),
+    ("forward", "compiled/bare", "full-view"): ("least", 0.95),
+    ("forward", "compiled/kernel", "full-view"): ("least", 2),
     ("features", "ecmp - plain", "one"): ("most", 15),
     ("features", "ecmp by ports - plain", "one"): ("most", 15),
     ("features", "sources elsewhere - plain", "one"): ("most", 2),
@@ -44,7 +44,7 @@ FIGURES = {
     ("lookup", "compiled, insert", "full-view"): ("most", 2500),  # 400 ms in all
     ("lookup", "compiled, change", "full-view"): ("most", 20_000),
     ("lookup", "compiled, change-p99", "full-view"): ("most", 1_000_000),
-    ("forward", "sixlane/floor", "full-view"): ("least", 0.8),
+    ("forward", "compiled/floor", "full-view"): ("least", 0.8),
     ("sync", "start", "full-view"): ("most", 1500),
     ("change", "p99", "full-view"): ("most", 5),
     ("memory", "rss", "full-view"): ("most", 100),
@@ -111,7 +111,7 @@ class Results:
 def _name(row):
     if row["unit"] == "ns" and row.get("writer_rate"):
         return "%s, %s, %d/s" % (row["engine"], row["mode"], row["writer_rate"])
-    return row["engine"] + (", " + row["mode"] if "mode" in row else "")
+    return row["engine"] + (", " + row["mode"] if row.get("mode") else "")
 
 
 def _number(value):
