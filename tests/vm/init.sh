@@ -52,6 +52,10 @@ serve_modules() {
 	printf '#!/bin/sh\nexec chroot /root /sbin/modprobe "$@"\n' >/sbin/modprobe
 	chmod 755 /sbin/modprobe
 	/sbin/modprobe tun # makes /dev/net/tun, which nobody can ask for while it is not there
+	# nobody asks for the driver of a device that is there from the beginning, either
+	for alias in /sys/bus/virtio/devices/*/modalias; do
+		/sbin/modprobe "$(cat "$alias")"
+	done
 }
 
 /bin/busybox --install -s /bin

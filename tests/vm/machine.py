@@ -4,6 +4,9 @@
 The guest's root is the host's, read-only by 9p, under a tmpfs that takes what is written. So
 programs, libraries and the build directory are those of the host; only the directory `share`
 is written for good. Knows nothing of tests. Standard library only.
+
+A machine may have NICs: an even number of multi-queue virtio ones, of which the first half is cabled
+to the second (cables.sh): eth0 to eth4, eth1 to eth5 … of eight. Nothing else reaches them.
 """
 
 import lzma
@@ -26,6 +29,10 @@ COMMAND_LINE = (
 )
 
 
+# Offloads of the receiving side with which virtio_net takes no XDP program.
+NIC_OFFLOADS = "guest_csum=off,guest_tso4=off,guest_tso6=off,guest_ecn=off,guest_ufo=off"
+
+
 class MachineError(Exception):
     """The machine did not get to the end of its command; says where it was."""
 
@@ -33,9 +40,14 @@ class MachineError(Exception):
 class Machine:
     """What one machine is made of; run() boots it."""
 
-    def __init__(self, kernel, share, cpus=2, memory_mb=1024, accel="tcg,thread=multi"):
+    def __init__(
+        self, kernel, share, cpus=2, memory_mb=1024, accel="tcg,thread=multi", nics=0, queues=4
+    ):
+        """queues: that a NIC has for packets; there are as many more as there are CPUs, since
+        virtio_net sends redirected frames without a lock only if each CPU has a queue for them."""
         self.kernel, self.share = kernel, pathlib.Path(share)
         self.cpus, self.memory_mb, self.accel = cpus, memory_mb, accel
+        self.nics, self.queues = nics, queues
 
     def run(self, command, timeout):
         """Run a shell command as root; returns its exit status. Output: share/output.
@@ -74,8 +86,11 @@ class Machine:
         return "\n".join(words)
 
     def _qemu(self, initramfs, console):
+        cables = ["unshare", "--net", "--", str(HERE / "cables.sh"), str(self.nics)]
         return [
-            *("setpriv", "--pdeathsig", "KILL", "--", "qemu-system-x86_64"),
+            *("setpriv", "--pdeathsig", "KILL", "--"),
+            *(cables if self.nics else []),
+            "qemu-system-x86_64",
             *("-machine", "q35", "-accel", self.accel, "-cpu", "max"),
             *("-smp", str(self.cpus), "-m", str(self.memory_mb)),
             *("-nodefaults", "-no-user-config", "-no-reboot"),
@@ -85,7 +100,17 @@ class Machine:
             *("-append", COMMAND_LINE),
             *("-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"),
             *("-virtfs", f"local,path={self.share},mount_tag=share,security_model=none"),
+            *(word for number in range(self.nics) for word in self._nic(number)),
         ]
+
+    def _nic(self, number):
+        pairs = self.queues + self.cpus
+        device = f"virtio-net-pci,netdev=net{number},mac=52:54:00:00:00:{number:02x},mq=on"
+        return [
+            *("-netdev", f"tap,id=net{number},ifname=cable{number},script=no,downscript=no"
+              f",vhost=off,queues={pairs}"),
+            *("-device", f"{device},vectors={2 * pairs + 2},rx_queue_size=1024,{NIC_OFFLOADS}"),
+        ]  # fmt: skip
 
 
 # --- the initial RAM file system ------------------------------------------------------------

@@ -58,6 +58,8 @@ class Job(NamedTuple):
     command: str
     cpus: int = 1
     has_xml: bool = True
+    nics: int = 0
+    memory_mb: int = 1024
 
 
 def pytest_job(suite, name, *files):
@@ -127,13 +129,17 @@ def script(command):
     return "\n".join([*lines, f"cd {shlex.quote(str(ROOT))} || exit", command])
 
 
+def job_machine(kernel, share, job):
+    return Machine(kernel, share, job.cpus, job.memory_mb, nics=job.nics)
+
+
 def run_job(kernel, job):
     """(status or None, why there is none, seconds)."""
     share = RESULTS / "vm" / f"{kernel.version}-{job.name}"
     command = job.command.format(share=SHARE, build=shlex.quote(str(BUILD)))
     started = time.monotonic()
     try:
-        status, error = Machine(kernel, share, job.cpus).run(script(command), JOB_TIMEOUT_S), ""
+        status, error = job_machine(kernel, share, job).run(script(command), JOB_TIMEOUT_S), ""
     except MachineError as failed:
         status, error = None, str(failed)
     return status, error, time.monotonic() - started
@@ -176,12 +182,13 @@ def run_jobs(kernels, chosen, machines, tally):
 # --- all of them ----------------------------------------------------------------------------
 
 
-def run_command(kernel, command):
+def run_command(kernel, command, nics):
     """One command for a person to see; its exit status."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception it clears up
     with tempfile.TemporaryDirectory(prefix="sixlane-vm-") as share:
         try:
-            status = Machine(kernel, share).run(script(command), JOB_TIMEOUT_S)
+            machine = Machine(kernel, share, 2, nics=nics)
+            status = machine.run(script(command), JOB_TIMEOUT_S)
         except MachineError as error:
             print(f"vm: {error}", file=sys.stderr)
             return 125
@@ -201,6 +208,8 @@ def options():
                         help="how many at a time (default: one a CPU, %(default)s)")
     parser.add_argument("--parity-seconds", type=int, metavar="N", default=300,
                         help="how long to compare random routers (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--nics", type=int, metavar="N", default=0,
+                        help="with a command: cabled NICs of the machine (default: none)")
     parser.add_argument("--list", action="store_true",
                         help="print the jobs and what they run, and start none")
     args = parser.parse_args()
@@ -233,7 +242,7 @@ def main():
             print(f"vm: {error}", file=sys.stderr)
             tally.fail("download", str(error))
     if args.command:
-        return run_command(kernels[0], shlex.join(args.command)) if kernels else 125
+        return run_command(kernels[0], shlex.join(args.command), args.nics) if kernels else 125
     shutil.rmtree(RESULTS / "vm", ignore_errors=True)
     start = time.monotonic()
     run_jobs(kernels, args.jobs, args.machines, tally)
