@@ -12,8 +12,8 @@
 #define MOST_ROUNDS 1000u
 #define MOST_THREADS 256u
 
-static const struct cmd *const benches[] = { &cmd_bench_lookup, &cmd_bench_forward, &cmd_bench_plan,
-					     NULL };
+static const struct cmd *const benches[] = { &cmd_bench_lookup, &cmd_bench_forward,
+					     &cmd_bench_generator, &cmd_bench_plan, NULL };
 
 /* --- options -------------------------------------------------------------------------------- */
 

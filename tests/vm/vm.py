@@ -62,14 +62,14 @@ class Job(NamedTuple):
     memory_mb: int = 1024
 
 
-def pytest_job(suite, name, *files):
+def pytest_job(suite, name, *files, **machine):
     words = [f"tests/{suite}/{file}" for file in files]
     words += [
         f"--deselect=tests/{suite}/{file}::test_{test}"
         for file in files
         for test in LEFT_OUT.get(file, [])
     ]
-    return Job(suite, name, f"{PYTEST} {shlex.join(words)}")
+    return Job(suite, name, f"{PYTEST} {shlex.join(words)}", **machine)
 
 
 def jobs(parity_seconds):
@@ -77,6 +77,8 @@ def jobs(parity_seconds):
     return [
         pytest_job("vm", "bonds", "test_bond.py", "test_bond_tags.py", "test_dummy.py"),
         pytest_job("vm", "vlans", "test_vlan.py", "test_vlan_changes.py", "test_vrf.py"),
+        # two emulated CPUs, so that one can receive what the other sends
+        pytest_job("vm", "nics", "test_nic_generator.py", cpus=2, nics=8),
         pytest_job("e2e", "e2e-routes", "test_routes.py", "test_changes.py", "test_silent.py"),
         pytest_job("e2e", "e2e-ports", "test_ports.py", "test_mtu.py"),
         pytest_job("e2e", "e2e-forward", "test_forward.py", "test_neighbours.py", "test_follow.py"),
@@ -87,7 +89,7 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-fib", "test_fib.py", "test_arena.py"),
         pytest_job("e2e", "e2e-tables", "test_differential.py", "test_overrun.py", "test_fib_churn.py"),
         pytest_job("e2e", "e2e-inputs", "test_bad_input.py", "test_lab.py", "test_bench.py",
-                   "test_bench_plan.py"),
+                   "test_bench_plan.py", "test_bench_generator.py"),
         pytest_job("e2e", "e2e-bench-forward", "test_bench_forward.py"),
         pytest_job("e2e", "e2e-mtus", "test_path_mtu.py", "test_path_mtu_multipath.py"),
         pytest_job("e2e", "e2e-learnt", "test_path_mtu_learning.py", "test_exceptions_learnt.py"),

@@ -190,6 +190,8 @@ int bench_lookup_report(const struct bench_lookup *lookup, const struct bench_se
 /* Say it, with what the error means and without, and return error. */
 int bench_fail(int error, const char *fmt, ...) _printf_(2, 3);
 int bench_bad(int error, const char *fmt, ...) _printf_(2, 3);
+/* From now on what they say is written there, the last of it, and to nobody else. */
+void bench_keep_errors(char *buf, size_t size);
 
 /* The n-th CPU, modulo their number, that this process may run on; how many those are. */
 int bench_cpu(unsigned int n);

@@ -12,6 +12,15 @@
 const char *const bench_mode_names[BENCH_N_MODES] = { "independent", "dependent" };
 const char *const bench_pattern_names[BENCH_N_PATTERNS] = { "hit", "miss", "fallback" };
 
+static char *kept;
+static size_t kept_size;
+
+void bench_keep_errors(char *buf, size_t size)
+{
+	kept = buf;
+	kept_size = size;
+}
+
 int bench_bad(int error, const char *fmt, ...)
 {
 	char text[512];
@@ -20,7 +29,10 @@ int bench_bad(int error, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	log_error("%s", text);
+	if (kept)
+		snprintf(kept, kept_size, "%s", text);
+	else
+		log_error("%s", text);
 	return error;
 }
 
