@@ -201,6 +201,8 @@ int bench_pin(unsigned int n);
 /* The calling thread runs where this process may. */
 void bench_unpin(void);
 
+/* Of the executable, as it was when it was asked for first. */
+const char *bench_own_dir(void);
 /* A file that is installed with the command: next to the executable, else in ../lib/sixlane. */
 int bench_find_file(const char *name, char *path, size_t size);
 

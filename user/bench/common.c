@@ -93,18 +93,25 @@ void bench_unpin(void)
 	sched_setaffinity(0, sizeof(*allowed()), allowed());
 }
 
-int bench_find_file(const char *name, char *path, size_t size)
+const char *bench_own_dir(void)
 {
-	char dir[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
+	static char dir[PATH_MAX];
 	char *slash;
 
-	dir[n > 0 ? n : 0] = '\0';
+	if (*dir)
+		return dir;
+	if (readlink("/proc/self/exe", dir, sizeof(dir) - 1) < 0)
+		snprintf(dir, sizeof(dir), "./");
 	slash = strrchr(dir, '/');
 	if (slash)
 		*slash = '\0';
-	snprintf(path, size, "%s/%s", dir, name);
+	return dir;
+}
+
+int bench_find_file(const char *name, char *path, size_t size)
+{
+	snprintf(path, size, "%s/%s", bench_own_dir(), name);
 	if (access(path, R_OK))
-		snprintf(path, size, "%s/../lib/sixlane/%s", dir, name);
+		snprintf(path, size, "%s/../lib/sixlane/%s", bench_own_dir(), name);
 	return access(path, R_OK) ? -errno : 0;
 }

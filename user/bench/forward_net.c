@@ -48,6 +48,8 @@ static int leave_mounts(void)
 
 	if (left)
 		return 0;
+	/* in a chroot, the kernel does not tell the right one from another mount namespace */
+	bench_own_dir();
 	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return bench_fail(-errno, "mount namespace");
 	/* Where another bpffs was to be used, as by iproute2: it must not be. */
