@@ -2,7 +2,7 @@
 /*
  * What the loader's own files share; nobody else includes it. loader.c: paths, lock, messages;
  * loader_pin.c: the pinned maps; loader_query.c: what runs on a port; loader_attach.c: putting
- * it there; loader_dispatch.c: the only caller of libxdp.
+ * it there; loader_try.c: whether that can be; loader_dispatch.c: the only caller of libxdp.
  *
  * Knows neither rib/object.h nor loader.h: libxdp's header uses some of the same names.
  */
