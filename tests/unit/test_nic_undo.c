@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Changes that are taken back, against a machine of a few numbers in shared memory: what the
+ * guardian, another process, does to it is seen here. nic_undo.c is built into this test, which
+ * has to know the guardian's number.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../user/bench/nic_undo.c"
+
+#define N_DEVICES 8 /* ifindex 1 … 7 */
+
+/* MTUs stand for all that there is to set. */
+static struct machine {
+	uint32_t mtu[N_DEVICES];
+	int make_error[N_DEVICES], read_error[N_DEVICES];
+	uint32_t order[128]; /* ifindex of each change made, in turn */
+	uint32_t n;
+} * machine;
+
+static int fake_read(const struct nic_change *change, struct nic_change *now)
+{
+	*now = *change;
+	now->mtu = machine->mtu[change->ifindex];
+	return machine->read_error[change->ifindex];
+}
+
+static int fake_make(const struct nic_change *change)
+{
+	if (machine->make_error[change->ifindex])
+		return machine->make_error[change->ifindex];
+	machine->order[machine->n++] = change->ifindex;
+	machine->mtu[change->ifindex] = change->mtu;
+	return 0;
+}
+
+static const struct nic_backend fake = { fake_read, fake_make };
+
+static struct nic_change mtu_of(uint32_t ifindex, uint32_t mtu)
+{
+	struct nic_change change;
+
+	memset(&change, 0, sizeof(change));
+	change.what = NIC_MTU;
+	change.ifindex = ifindex;
+	strcpy(change.dev, "nic");
+	change.mtu = mtu;
+	return change;
+}
+
+static int set_mtu(struct nic_undo *undo, uint32_t ifindex, uint32_t mtu)
+{
+	struct nic_change change = mtu_of(ifindex, mtu);
+
+	return nic_undo_set(undo, &change);
+}
+
+static int make_machine(void **state)
+{
+	(void)state;
+	machine = mmap(NULL, sizeof(*machine), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	assert_true(machine != MAP_FAILED);
+	for (int i = 0; i < N_DEVICES; i++)
+		machine->mtu[i] = 1500;
+	return 0;
+}
+
+static int drop_machine(void **state)
+{
+	(void)state;
+	return munmap(machine, sizeof(*machine));
+}
+
+static struct nic_undo *begin(void)
+{
+	struct nic_undo *undo = NULL;
+
+	assert_int_equal(nic_undo_begin(&fake, &undo), 0);
+	return undo;
+}
+
+static void assert_restored(void)
+{
+	for (int i = 0; i < N_DEVICES; i++)
+		assert_int_equal(machine->mtu[i], 1500);
+}
+
+static void test_last_first(void **state)
+{
+	struct nic_undo *undo = begin();
+	const uint32_t order[] = { 1, 2, 1, 3, 3, 1, 2, 1 };
+
+	(void)state;
+	assert_int_equal(set_mtu(undo, 1, 2000), 0);
+	assert_int_equal(set_mtu(undo, 2, 3000), 0);
+	assert_int_equal(set_mtu(undo, 1, 4000), 0);
+	assert_int_equal(set_mtu(undo, 3, 5000), 0);
+	assert_int_equal(machine->mtu[1], 4000);
+	assert_int_equal(nic_undo_end(undo), 0);
+	assert_restored();
+	assert_int_equal(machine->n, 8);
+	assert_memory_equal(machine->order, order, sizeof(order));
+}
+
+static void test_nothing_to_do(void **state)
+{
+	struct nic_undo *undo = begin();
+
+	(void)state;
+	assert_int_equal(set_mtu(undo, 1, 1500), 0);
+	assert_int_equal(machine->n, 0);
+	assert_int_equal(set_mtu(undo, 2, 2000), 0);
+	/* somebody else has set it back already */
+	machine->mtu[2] = 1500;
+	assert_int_equal(nic_undo_end(undo), 0);
+	assert_int_equal(machine->n, 1);
+}
+
+static void test_kept(void **state)
+{
+	struct nic_undo *undo = begin();
+	const struct nic_change now = mtu_of(4, 1500);
+
+	(void)state;
+	assert_int_equal(nic_undo_keep(undo, &now), 0);
+	assert_int_equal(machine->n, 0);
+	machine->mtu[4] = 9000;
+	assert_int_equal(nic_undo_end(undo), 0);
+	assert_restored();
+}
+
+static void test_refused_change(void **state)
+{
+	struct nic_undo *undo = begin();
+
+	(void)state;
+	assert_int_equal(set_mtu(undo, 1, 2000), 0);
+	machine->make_error[2] = -EPERM;
+	assert_int_equal(set_mtu(undo, 2, 2000), -EPERM);
+	machine->read_error[3] = -EOPNOTSUPP;
+	assert_int_equal(set_mtu(undo, 3, 2000), -EOPNOTSUPP);
+	/* neither is anything to restore */
+	assert_int_equal(nic_undo_end(undo), 0);
+	assert_restored();
+}
+
+static void test_what_cannot_be_restored(void **state)
+{
+	struct nic_undo *undo = begin();
+
+	(void)state;
+	for (uint32_t i = 1; i <= 3; i++)
+		assert_int_equal(set_mtu(undo, i, 2000), 0);
+	machine->make_error[2] = -EBUSY;
+	assert_int_equal(nic_undo_end(undo), -EIO);
+	/* the others are */
+	assert_int_equal(machine->mtu[1], 1500);
+	assert_int_equal(machine->mtu[2], 2000);
+	assert_int_equal(machine->mtu[3], 1500);
+}
+
+static void test_what_is_gone(void **state)
+{
+	struct nic_undo *undo = begin();
+
+	(void)state;
+	for (uint32_t i = 1; i <= 2; i++)
+		assert_int_equal(set_mtu(undo, i, 2000), 0);
+	machine->read_error[1] = -ENODEV;
+	machine->make_error[2] = -ENOENT;
+	assert_int_equal(nic_undo_end(undo), 0);
+}
+
+/* A process that sets a few and waits to be killed; its guardian's end is the pipe's. */
+static void run_and_kill(int number)
+{
+	int done[2], alive[2];
+	struct pollfd pollfd;
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(done), 0);
+	assert_int_equal(pipe(alive), 0);
+	pid = fork();
+	if (!pid) {
+		struct nic_undo *undo = NULL;
+
+		close(alive[0]);
+		/* to the guardian alone, whose writing end is closed by its exit */
+		if (nic_undo_begin(&fake, &undo))
+			_exit(1);
+		close(alive[1]);
+		for (uint32_t i = 1; i < N_DEVICES; i++)
+			set_mtu(undo, i, 2000 + i);
+		if (write(done[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(alive[1]);
+	close(done[1]);
+	assert_int_equal(read(done[0], &byte, 1), 1);
+	assert_int_equal(machine->mtu[7], 2007);
+	kill(pid, number);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	pollfd = (struct pollfd){ .fd = alive[0], .events = POLLIN };
+	assert_int_equal(poll(&pollfd, 1, 10000), 1);
+	assert_int_equal(read(alive[0], &byte, 1), 0);
+	close(alive[0]);
+	close(done[0]);
+}
+
+static void test_killed(void **state)
+{
+	static const int signals[] = { SIGKILL, SIGTERM, SIGABRT };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		run_and_kill(signals[i]);
+		assert_restored();
+	}
+}
+
+static void test_signals_to_the_guardian(void **state)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct nic_undo *undo = begin();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		assert_int_equal(kill(undo->guardian, signals[i]), 0);
+	assert_int_equal(set_mtu(undo, 1, 2000), 0);
+	assert_int_equal(nic_undo_end(undo), 0);
+	assert_restored();
+}
+
+static void test_no_guardian(void **state)
+{
+	struct nic_undo *undo = begin();
+	siginfo_t info;
+
+	(void)state;
+	kill(undo->guardian, SIGKILL);
+	assert_int_equal(waitid(P_PID, (id_t)undo->guardian, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(set_mtu(undo, 1, 2000), -EOWNERDEAD);
+	assert_restored();
+	assert_int_equal(nic_undo_end(undo), -EOWNERDEAD);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_machine, drop_machine)
+		TEST(test_last_first),	 TEST(test_nothing_to_do),
+		TEST(test_kept),	 TEST(test_refused_change),
+		TEST(test_what_is_gone), TEST(test_what_cannot_be_restored),
+		TEST(test_killed),	 TEST(test_signals_to_the_guardian),
+		TEST(test_no_guardian),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
