@@ -13,7 +13,8 @@
 #define MOST_THREADS 256u
 
 static const struct cmd *const benches[] = { &cmd_bench_lookup, &cmd_bench_forward,
-					     &cmd_bench_generator, &cmd_bench_plan, NULL };
+					     &cmd_bench_nic,	&cmd_bench_generator,
+					     &cmd_bench_plan,	NULL };
 
 /* --- options -------------------------------------------------------------------------------- */
 
@@ -172,7 +173,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 
 const struct cmd cmd_bench = {
 	.name = "bench",
-	.args = "lookup|forward|plan [OPTION]...",
+	.args = "lookup|forward|nic|generator|plan [OPTION]...",
 	.help = "what lookups and forwarding cost, by sixlane and others; what to expect of NICs",
 	.run = run,
 	.subcommands = benches,

@@ -13,7 +13,8 @@
 #include "cmd.h"
 
 /* Named "bench lookup" …; argv begins with the last word of that. */
-extern const struct cmd cmd_bench_lookup, cmd_bench_forward, cmd_bench_generator, cmd_bench_plan;
+extern const struct cmd cmd_bench_forward, cmd_bench_generator, cmd_bench_lookup, cmd_bench_nic,
+	cmd_bench_plan;
 
 /* --- options of all ------------------------------------------------------------------------- */
 

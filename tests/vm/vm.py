@@ -76,6 +76,7 @@ def jobs(parity_seconds):
     """All of them, the long ones first: every file of the end-to-end tests, without LEFT_OUT."""
     return [
         pytest_job("vm", "bonds", "test_bond.py", "test_bond_tags.py", "test_dummy.py"),
+        pytest_job("vm", "nic-setup", "test_nic_setup.py", cpus=2, nics=2),
         pytest_job("vm", "vlans", "test_vlan.py", "test_vlan_changes.py", "test_vrf.py"),
         # two emulated CPUs, so that one can receive what the other sends
         pytest_job("vm", "nics", "test_nic_generator.py", cpus=2, nics=8),
@@ -89,7 +90,7 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-fib", "test_fib.py", "test_arena.py"),
         pytest_job("e2e", "e2e-tables", "test_differential.py", "test_overrun.py", "test_fib_churn.py"),
         pytest_job("e2e", "e2e-inputs", "test_bad_input.py", "test_lab.py", "test_bench.py",
-                   "test_bench_plan.py", "test_bench_generator.py"),
+                   "test_bench_plan.py", "test_bench_generator.py", "test_bench_nic_setup.py"),
         pytest_job("e2e", "e2e-bench-forward", "test_bench_forward.py"),
         pytest_job("e2e", "e2e-mtus", "test_path_mtu.py", "test_path_mtu_multipath.py"),
         pytest_job("e2e", "e2e-learnt", "test_path_mtu_learning.py", "test_exceptions_learnt.py"),
