@@ -42,7 +42,7 @@ int cmd_bench_number(const struct cmd *cmd, const char *what, const char *word, 
 int cmd_bench_threads(const struct cmd *cmd, const char *word, uint32_t *out)
 {
 	if (!strcmp(word, "all")) {
-		*out = bench_n_cpus();
+		*out = bench_n_cpus() < MOST_THREADS ? bench_n_cpus() : MOST_THREADS;
 		return CMD_OK;
 	}
 	if (cmd_parse_number(word, MOST_THREADS, out) && *out && *out <= bench_n_cpus())
@@ -92,11 +92,14 @@ int cmd_bench_open_result(const char *name, const struct cmd_bench_options *opti
 
 int cmd_bench_end_result(struct bench_result *result, int error)
 {
-	if (error && error != -EINTR) {
+	bool failed = error && error != -EINTR;
+
+	if (failed && !result->n) {
 		bench_result_free(result);
 		return error == CMD_USAGE ? CMD_USAGE : CMD_FAILED;
 	}
-	if (bench_result_end(result))
+	/* What was measured before an error is right nevertheless. */
+	if (bench_result_end(result) || failed)
 		return CMD_FAILED;
 	return error ? BENCH_INTERRUPTED : CMD_OK;
 }

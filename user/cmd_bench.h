@@ -42,7 +42,7 @@ int cmd_bench_take_option(const struct cmd *cmd, struct cmd_bench_options *optio
 int cmd_bench_open_result(const char *name, const struct cmd_bench_options *options,
 			  const struct cmd_options *common, struct bench_result **out);
 /* error: what the measurement ended with, which was said: -errno or an exit code. CMD_OK, CMD_USAGE
- * or CMD_FAILED (said); BENCH_INTERRUPTED after -EINTR, with the rows until then. */
+ * or CMD_FAILED (said); BENCH_INTERRUPTED after -EINTR; with the rows until then. */
 int cmd_bench_end_result(struct bench_result *result, int error);
 
 /* A number from 1 to max. CMD_OK or CMD_USAGE (said); what: "rounds". */

@@ -70,6 +70,20 @@ static int take_number(const char *what, uint32_t max, unsigned int *out)
 	return cmd_bench_number(&cmd_bench_nic, what, optarg, max, out);
 }
 
+/* With less the kernel takes IPv6 off the device, and its addresses for good. */
+#define LEAST_MTU 1280u
+static int take_mtu(unsigned int *out)
+{
+	unsigned int mtu;
+	int rc = take_number("bytes of MTU", MOST_MTU, &mtu);
+
+	if (!rc && mtu < LEAST_MTU)
+		rc = cmd_usage(&cmd_bench_nic, "IPv6 needs an MTU of %u", LEAST_MTU);
+	if (!rc)
+		*out = mtu;
+	return rc;
+}
+
 /* 0 is one as well. */
 static int take_usecs(struct nic_want *want)
 {
@@ -104,7 +118,7 @@ static int take_option(struct args *args, int option)
 	case 'd':
 		return take_number("descriptors", MOST_RING, &machine->want.ring);
 	case 'u':
-		return take_number("bytes of MTU", MOST_MTU, &machine->want.mtu);
+		return take_mtu(&machine->want.mtu);
 	case 'e':
 		return take_usecs(&machine->want);
 	case 'b':

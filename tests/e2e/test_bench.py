@@ -147,10 +147,10 @@ def test_interrupt():
     words = ["lookup", "--table", "10", "--engine", "trie", "--rounds", "1000"]
     with subprocess.Popen([SIXLANE, "-j", "bench", *words], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True) as process:  # fmt: skip
-        line = process.stderr.readline()  # it has measured for a second
+        line = next(line for line in process.stderr if " of 2000" in line)  # it measures
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
-    assert " of 2000" in line and "left" in line
+    assert "left" in line
     assert process.returncode == 130
     times = [row for row in json.loads(out) if row["unit"] == "ns"]
     assert len(times) == 2 and all(0 < row["rounds"] < 1000 for row in times)
@@ -165,10 +165,6 @@ def test_threads():
     assert set(times) == {(engine, n, "independent") for engine in KERNEL for n in (1, cpus)} | {
         (engine, cpus, "independent, elapsed") for engine in KERNEL if cpus > 1
     }
-    # All of them together are the faster, but no more than their number says.
-    for engine in KERNEL if cpus > 1 else ():
-        alone, elapsed = (times[engine, cpus, "independent" + what]["mean"] for what in ("", ", elapsed"))
-        assert 0.9 * alone / cpus < elapsed < alone, engine
 
 
 def test_file(tmp_path):

@@ -10,6 +10,7 @@ import signal
 
 import pytest
 from lab import BUILD, SIXLANE, Lab, wait_until
+from netns import PATIENCE
 from nic_setup import SYSFS, hold, queue_masks, state, wait_restored
 from tap import Tap, pass_marker
 from topology import router_addr
@@ -218,9 +219,9 @@ def test_interrupted_while_it_waits_for_the_link(wire):
     wire.h.ip("link set dev h0 down")
     before = wire.state()
     process = wire.hold(*WANTED, ready=False)
-    wait_until(lambda: wire.state()[0] == 3000, 10, "the MTU")
+    wait_until(lambda: wire.r.link("p0")["mtu"] == 3000, 10, "the MTU")
     process.send_signal(signal.SIGINT)
-    assert process.wait(5) == 130
+    assert process.wait(5 * PATIENCE) == 130
     assert wire.state() == before
 
 
@@ -267,6 +268,18 @@ def test_counts(wire):
     lines = [line.split() for line in process.stdout.read().decode().splitlines()]
     assert lines == [["device", "received", "missed", "sent"], ["p0", "7", "0", "3"]]
     assert process.stderr.read().decode().count("warning") == 1
+
+
+def test_queues_that_are_left_out_meanwhile(wire):
+    """The kernel forgets where they go; it comes back with them."""
+    wire.r.run("ethtool", "-L", "p0", "rx", 3, "tx", 3)
+    script = "echo 1 >queues/rx-2/rps_cpus && echo 1 >queues/tx-2/xps_cpus"
+    wire.r.run(*SYSFS, "sh", "-c", "cd /sys/class/net/p0 && " + script)
+    before = queue_masks(wire.r, "p0")
+    process = wire.hold(*WANTED, under=SYSFS)
+    assert "rx-2/rps_cpus" not in queue_masks(wire.r, "p0")
+    assert wire.lab.end(process) == 130
+    assert queue_masks(wire.r, "p0") == before and before["rx-2/rps_cpus"] == 1
 
 
 def test_queues_have_their_cpus(wire):

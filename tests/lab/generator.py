@@ -8,10 +8,13 @@ import ipaddress
 import json
 import struct
 import subprocess
+import threading
 from typing import NamedTuple
 
 from lab import SIXLANE
+from netns import PATIENCE
 
+ANSWER_S = 120  # then it is stuck, and killed
 UDP, TCP = 17, 6
 CHECKSUM_AT = {UDP: 60, TCP: 70}
 
@@ -77,7 +80,10 @@ class Generator:
         self.process.stdin.write(json.dumps(request) + "\n")
 
     def answer(self):
+        deadline = threading.Timer(ANSWER_S * PATIENCE, self.process.kill)
+        deadline.start()
         line = self.process.stdout.readline()
+        deadline.cancel()
         if not line:
             raise GeneratorError("it ended with %s" % self.process.wait())
         reply = json.loads(line)
@@ -93,6 +99,6 @@ class Generator:
         """Its exit status."""
         if not self.process.stdin.closed:
             self.process.stdin.close()
-        status = self.process.wait()
+        status = self.process.wait(ANSWER_S * PATIENCE)
         self.process.stdout.close()
         return status

@@ -86,7 +86,7 @@ static void test_percentile(void **state)
 static const char *note_of(const struct bench_result *result, const char *unit, double low,
 			   double high, const char *note, char *buf)
 {
-	struct bench_summary summary = { .row = { .unit = unit, .note = note },
+	struct bench_summary summary = { .row = { .unit = unit, .note = note, .n = 3 },
 					 .low = low,
 					 .high = high };
 
@@ -95,6 +95,9 @@ static const char *note_of(const struct bench_result *result, const char *unit, 
 
 static void test_notes(void **state)
 {
+	const struct bench_summary few = { .row = { .unit = "ratio", .n = 2 },
+					   .low = 2,
+					   .high = 2 };
 	struct bench_result *result = new_result();
 	char buf[BENCH_NOTE_LEN];
 
@@ -103,6 +106,8 @@ static void test_notes(void **state)
 	assert_string_equal(note_of(result, "ratio", 1.01, 2, NULL, buf), "");
 	assert_string_equal(note_of(result, "ns", 0.5, 2, NULL, buf), "");
 	assert_non_null(strstr(note_of(result, "ratio", 0.9, 1.1, NULL, buf), "no difference"));
+	assert_non_null(
+		strstr(bench_result_note(result, &few, buf, sizeof(buf)), "too few rounds"));
 	result->machine.is_emulated = true;
 	assert_string_equal(note_of(result, "ns", 1, 2, NULL, buf), "emulated: functional only");
 	assert_string_equal(note_of(result, "ns", 1, 2, "x", buf), "emulated: functional only; x");
@@ -138,6 +143,22 @@ static void test_rows_are_copied(void **state)
 	bench_result_free(result);
 }
 
+/* A ratio of nothing. */
+static void test_no_number(void **state)
+{
+	struct bench_result *result = new_result();
+	struct bench_row row = simple;
+	json_t *rows;
+
+	(void)state;
+	row.values = (const double[]){ 1.0 / 0.0 };
+	assert_int_equal(bench_result_add(result, &row), 0);
+	rows = bench_result_to_json(result);
+	assert_true(json_is_null(json_object_get(json_array_get(rows, 0), "median")));
+	json_decref(rows);
+	bench_result_free(result);
+}
+
 static void test_csv(void **state)
 {
 	struct bench_result *result = new_result();
@@ -168,6 +189,7 @@ int main(void)
 		cmocka_unit_test(test_kubecek),		cmocka_unit_test(test_few_values),
 		cmocka_unit_test(test_percentile),	cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_rows_are_copied), cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_no_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

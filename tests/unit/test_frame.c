@@ -77,6 +77,20 @@ static void test_sizes(void **state)
 		check_size(bytes);
 }
 
+/* 0 would say that there is none: one source port in 65,535 comes to it. */
+static void test_checksum_is_never_0(void **state)
+{
+	struct frame frame;
+
+	(void)state;
+	assert_int_equal(frame_make(128, dst_mac, src_mac, &src, &frame), 0);
+	for (uint32_t port = 0; port <= UINT16_MAX; port++) {
+		frame_address(&frame, &dst, (uint16_t)port, STAMP);
+		assert_int_not_equal(at16(&frame, FLOOD_CHECKSUM_OFFSET), 0);
+		assert_int_equal(sum_udp(&frame), 0xffff);
+	}
+}
+
 /* Again, to another destination and without the stamp that was there. */
 static void test_again(void **state)
 {
@@ -119,9 +133,8 @@ static void test_macs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_again),
-		cmocka_unit_test(test_bad_sizes),
+		cmocka_unit_test(test_sizes), cmocka_unit_test(test_checksum_is_never_0),
+		cmocka_unit_test(test_again), cmocka_unit_test(test_bad_sizes),
 		cmocka_unit_test(test_macs),
 	};
 

@@ -108,12 +108,13 @@ struct bench_bpf_engine; /* bpf.h */
 
 struct bench_engine {
 	const char *name;
-	bool ipv4;	  /* takes bench_table_ipv4() of the same number of routes */
-	bool any_answer;  /* does not say which route it found */
-	bool no_lookup;	  /* answers anything but 0, whatever it is asked */
-	bool user_space;  /* is not measured by several threads */
-	bool ours;	  /* is compared with all others */
-	bool is_optional; /* -ENOENT of open() with nothing said: not to be had here */
+	bool ipv4;	     /* takes bench_table_ipv4() of the same number of routes */
+	bool any_answer;     /* does not say which route it found */
+	bool weighs_machine; /* bytes are what the machine had less of */
+	bool no_lookup;	     /* answers anything but 0, whatever it is asked */
+	bool user_space;     /* is not measured by several threads */
+	bool ours;	     /* is compared with all others */
+	bool is_optional;    /* -ENOENT of open() with nothing said: not to be had here */
 	const struct bench_bpf_engine *bpf; /* of those whose open() is bench_bpf_open() */
 	int (*open)(struct bench_side *side);
 	/* Of about so many lookups by each thread; the first address is any. */

@@ -27,7 +27,7 @@ struct bench_bpf_engine {
 	const char *programs; /* NAME */
 	/* Before the maps are made: their sizes. */
 	int (*prepare)(struct bench_side *side, struct bench_bpf *bpf);
-	/* All routes; what this takes is the time of the insertion. */
+	/* All routes; what this takes is the time of the insertion, unless it sets insert_ns. */
 	int (*fill)(struct bench_side *side, struct bench_bpf *bpf);
 	const char *arena_file; /* in place of file where the kernel has arenas; NULL: file */
 };

@@ -61,13 +61,15 @@ static void free_changes(void *own)
 static int fill(struct bench_side *side, struct bench_bpf *bpf)
 {
 	int family = side->engine->ipv4 ? AF_INET : AF_INET6, ret;
-	uint64_t before, after;
+	uint64_t before, after, start;
 
 	bpf->netns = bench_net_make(&bpf->packet.ifindex);
 	if (bpf->netns < 0)
 		return bpf->netns;
 	before = kernel_bytes();
+	start = util_now_ns();
 	ret = bench_net_fill(bpf->netns, bpf->packet.ifindex, family, side->table);
+	side->insert_ns = util_now_ns() - start;
 	after = kernel_bytes();
 	if (side->table->n >= FEWEST_TO_WEIGH && after > before)
 		side->bytes = after - before;
@@ -108,6 +110,7 @@ const struct bench_engine bench_kernel6 = {
 	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,
+	.weighs_machine = true,
 	.change = change,
 	.depth = depth6,
 	.close = bench_bpf_close,
@@ -122,6 +125,7 @@ const struct bench_engine bench_kernel4 = {
 	.open = bench_bpf_open,
 	.measure = bench_bpf_measure,
 	.answers = bench_bpf_answers,
+	.weighs_machine = true,
 	.change = change,
 	.depth = depth4,
 	.close = bench_bpf_close,

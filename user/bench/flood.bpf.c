@@ -59,7 +59,8 @@ static __always_inline __u16 fold(__u32 sum)
 {
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
-	return ~sum;
+	/* 0 says that there is none, which UDP over IPv6 must have (RFC 8200, 8.1) */
+	return sum == 0xffff ? 0xffff : ~sum;
 }
 
 static __always_inline void write_headers(void *data, const struct flood_target *target)

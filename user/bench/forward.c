@@ -254,9 +254,8 @@ static int measure_group(struct bench *bench, const struct bench_table *table, b
 		return 0;
 	ret = open_group(&group, table, large, most_series) ?: measure_rounds(&group);
 	bench_progress_end(&bench->progress);
-	reported = ret && ret != -EINTR ? 0
-					: forward_report(bench->forward, table, group.series,
-							 group.n_series, bench->result);
+	reported =
+		forward_report(bench->forward, table, group.series, group.n_series, bench->result);
 	close_group(&group);
 	return ret ?: reported;
 }

@@ -79,7 +79,8 @@ static uint16_t fold(uint32_t sum)
 {
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)~sum;
+	/* 0 says that there is none, which UDP over IPv6 must have (RFC 8200, 8.1) */
+	return sum == 0xffff ? 0xffff : (uint16_t)~sum;
 }
 
 void frame_address(struct frame *frame, const union sixlane_addr *dst, uint16_t src_port,

@@ -66,7 +66,7 @@ static __always_inline __u16 fold(__u64 sum)
 {
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
-	return ~sum ?: 0xffff;
+	return sum == 0xffff ? 0xffff : ~sum;
 }
 
 /* Whether it is time for a frame of this CPU. */

@@ -67,7 +67,7 @@ static int make(uint32_t *ifindex)
 int bench_net_make(uint32_t *ifindex)
 {
 	_cleanup_close_ int netns = -1;
-	int back, ret = bench_net_enter(-1, &back);
+	int back, left, ret = bench_net_enter(-1, &back);
 
 	if (!ret) {
 		ret = make(ifindex);
@@ -77,7 +77,8 @@ int bench_net_make(uint32_t *ifindex)
 		if (ret)
 			bench_fail(ret, "cannot make a network namespace with a veth device");
 	}
-	ret = ret ?: bench_net_leave(&back);
+	left = bench_net_leave(&back);
+	ret = ret ?: left;
 	return ret ?: util_take_fd(&netns);
 }
 

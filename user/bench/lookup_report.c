@@ -26,6 +26,17 @@ static void add_row(struct report *report, const struct bench_row *row)
 
 /* --- what rows there are -------------------------------------------------------------------- */
 
+/* What makes a row beside changes another one than it seems. */
+static const char *note_of(const struct bench_series *series)
+{
+	if (!series->writer_rate)
+		return NULL;
+	for (size_t i = 0; i < series->rounds; i++)
+		if (series->rate[i] < 0.95 * series->writer_rate)
+			return "fewer changes than that in some rounds: see changes/s";
+	return bench_n_cpus() == 1 ? "changes and lookups by the same CPU" : NULL;
+}
+
 /* What is the same in all rows of a series. */
 static struct bench_row row_of(const struct bench_series *series)
 {
@@ -41,6 +52,7 @@ static struct bench_row row_of(const struct bench_series *series)
 		.unit = "ns",
 		.values = series->ns,
 		.n = series->rounds,
+		.note = note_of(series),
 	};
 }
 
@@ -50,11 +62,18 @@ static void add_ratio(struct report *report, const struct bench_series *a,
 		      const struct bench_series *b, struct bench_row row, double factor)
 {
 	bool gross = a->side->engine->user_space != b->side->engine->user_space;
+	size_t n = 0;
 
 	row.n = a->rounds < b->rounds ? a->rounds : b->rounds;
-	for (size_t i = 0; i < row.n; i++)
-		report->values[i] =
+	for (size_t i = 0; i < row.n; i++) {
+		report->values[n] =
 			factor * (gross ? a->gross[i] / b->gross[i] : a->ns[i] / b->ns[i]);
+		n += a->ns[i] > 0 && b->ns[i] > 0;
+	}
+	/* A lookup that took no longer than none at all was lost in the noise. */
+	if (n < row.n)
+		row.note = "without rounds in which noise was more than the lookup";
+	row.n = n;
 	row.values = report->values;
 	row.unit = "ratio";
 	add_row(report, &row);
@@ -126,8 +145,9 @@ static void add_pair(struct report *report, const struct bench_series *a,
 {
 	const struct bench_side *x = a->side, *y = b->side;
 	/* That of an engine with routes of its own is the same if its place is. */
-	bool same_table = x->table == y->table ||
-			  (y->engine->ipv4 && !x->engine->ipv4 && x->table->n == y->table->n);
+	bool same_table =
+		x->table == y->table || (y->engine->ipv4 && !x->engine->ipv4 &&
+					 !strcmp(strchr(y->table->name, ':') + 1, x->table->name));
 
 	if (a->mode != b->mode || b->writer_rate || x->table->pattern != y->table->pattern)
 		return;
@@ -175,8 +195,10 @@ static void add_fill(struct report *report, const struct bench_series *series)
 	row.mode = "memory";
 	row.unit = "bytes/route";
 	row.values = &bytes;
+	row.note = side->engine->weighs_machine ? "growth of Slab and Percpu of the machine" : NULL;
 	if (side->bytes)
 		add_row(report, &row);
+	row.note = NULL;
 	row.mode = "depth";
 	row.unit = "nodes";
 	row.values = &depth;

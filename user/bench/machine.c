@@ -5,6 +5,10 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
 #include "bench.h"
 
 /* The first line of a file; out stays as it is if there is none. */
@@ -43,6 +47,34 @@ static void read_cpu(char *out, size_t size)
 	}
 }
 
+#ifdef __x86_64__
+/* The name of the hypervisor: leaf 0x40000000, where the CPU says that there is one. */
+static bool is_named_tcg(void)
+{
+	unsigned int eax, ebx, ecx, edx;
+	char name[13] = "";
+
+	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & 1u << 31))
+		return false;
+	__cpuid(0x40000000, eax, ebx, ecx, edx);
+	memcpy(name, &ebx, 4);
+	memcpy(name + 4, &ecx, 4);
+	memcpy(name + 8, &edx, 4);
+	return !strcmp(name, "TCGTCGTCGTCG");
+}
+#else
+static bool is_named_tcg(void)
+{
+	return false;
+}
+#endif
+
+/* By QEMU's TCG; a CPU that a hypervisor only lends has the name of its host's. */
+static bool is_emulated(const char *cpu)
+{
+	return strstr(cpu, "TCG") || is_named_tcg();
+}
+
 void bench_machine_read(struct bench_machine *out)
 {
 	char vendor[64] = "", product[64] = "";
@@ -56,7 +88,5 @@ void bench_machine_read(struct bench_machine *out)
 	snprintf(out->machine, sizeof(out->machine), "%.20s%s%s%s%s", name.machine,
 		 *vendor ? ", " : "", vendor, *product ? ", " : "", product);
 	read_cpu(out->cpu, sizeof(out->cpu));
-	/* as QEMU calls a CPU that it emulates; one that a hypervisor lends has the name of its
-	 * host's */
-	out->is_emulated = strstr(out->cpu, "TCG") != NULL;
+	out->is_emulated = is_emulated(out->cpu);
 }

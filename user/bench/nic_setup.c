@@ -118,6 +118,15 @@ static int make(struct nic_setup *setup, const struct nic_change *change)
 		    strerror(-ret), command);
 }
 
+/* As it is now it is to be again. */
+static int keep(struct nic_setup *setup, const struct nic_change *change)
+{
+	struct nic_change now;
+	int ret = nic_backend_kernel.read(change, &now);
+
+	return ret ?: nic_undo_keep(setup->undo, &now);
+}
+
 static int make_all(struct nic_setup *setup)
 {
 	int ret = 0;
@@ -134,11 +143,36 @@ static int read_state(const char *dev, struct nic_state *state)
 	return ret ? bench_fail(ret, "cannot read the state of %s", dev) : 0;
 }
 
+/*
+ * With other numbers of queues the kernel forgets where those go that are left out, and drivers ask
+ * for their interrupts anew: as all of that is before, it comes back after the queues have.
+ */
+static int keep_affinity(struct nic_setup *setup, const struct nic_state *state,
+			 const struct nic_want *want)
+{
+	struct nic_want all = *want;
+	size_t n = 0;
+	int ret = 0;
+
+	all.queues = 0;
+	setup->plan.n = 0;
+	if (!nic_irq_read(state->dev, setup->irqs, &n))
+		nic_plan_affinity(state, &all, setup->irqs, n, &setup->plan);
+	for (size_t i = 0; i < setup->plan.n && !ret; i++) {
+		ret = keep(setup, &setup->plan.at[i]);
+		/* what cannot be read was not set by anybody */
+		if (ret != -EOWNERDEAD && ret != -ENOMEM)
+			ret = 0;
+	}
+	return ret ? bench_fail(ret, "keeping where the queues of %s go", state->dev) : 0;
+}
+
 int nic_setup_device(struct nic_setup *setup, const char *dev, const struct nic_want *want)
 {
 	struct nic_state state;
 	int ret = read_state(dev, &state);
 
+	ret = ret ?: keep_affinity(setup, &state, want);
 	if (ret)
 		return ret;
 	if (want->queues && !state.has_channels && want->queues != nic_state_max_queues(&state))
@@ -188,15 +222,6 @@ static struct nic_change change_of(const char *dev, enum nic_what what)
 	change.ifindex = if_nametoindex(dev);
 	snprintf(change.dev, sizeof(change.dev), "%s", dev);
 	return change;
-}
-
-/* As it is now it is to be again. */
-static int keep(struct nic_setup *setup, const struct nic_change *change)
-{
-	struct nic_change now;
-	int ret = nic_backend_kernel.read(change, &now);
-
-	return ret ?: nic_undo_keep(setup->undo, &now);
 }
 
 static int keep_addresses(struct nic_setup *setup, const char *dev)

@@ -129,7 +129,7 @@ int pktgen_check(void)
 			-ENOENT,
 			"the kernel has no pktgen: `modprobe pktgen` (CONFIG_NET_PKTGEN; in "
 			"containers, outside of them); a machine that has it is made by "
-			"`make bench-vm`");
+			"tests/vm/vm.py --nics 8 -- COMMAND");
 	if (pktgen_find_entry("Running:", entry))
 		return bench_bad(-EBUSY,
 				 "pktgen is sending by %s for somebody else: wait for its end, or "

@@ -43,10 +43,15 @@ double bench_percentile(double *values, size_t n, unsigned int percent)
 	return values[(n - 1) * percent / 100];
 }
 
+static bool is_ratio(const struct bench_summary *row)
+{
+	return !strcmp(row->row.unit, "ratio");
+}
+
 /* Two sides of which now the one and now the other was the faster. */
 static bool shows_no_difference(const struct bench_summary *row)
 {
-	return !strcmp(row->row.unit, "ratio") && row->low <= 1 && row->high >= 1;
+	return is_ratio(row) && row->low <= 1 && row->high >= 1;
 }
 
 const char *bench_result_note(const struct bench_result *result, const struct bench_summary *row,
@@ -56,6 +61,7 @@ const char *bench_result_note(const struct bench_result *result, const struct be
 		result->machine.is_emulated ? BENCH_EMULATED : NULL,
 		row->row.note,
 		shows_no_difference(row) ? "the spread holds 1: no difference is shown" : NULL,
+		is_ratio(row) && row->row.n < 3 ? "too few rounds to show a difference" : NULL,
 	};
 	size_t used = 0;
 

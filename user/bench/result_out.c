@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Rows as JSON, and from that as CSV and as a table on the screen. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "../print.h"
@@ -11,6 +12,8 @@
 
 static json_t *rounded(double value)
 {
+	if (!isfinite(value) || fabs(value) > 1e14)
+		return json_null();
 	return json_real((double)(long long)(value * 1e4 + (value < 0 ? -0.5 : 0.5)) / 1e4);
 }
 

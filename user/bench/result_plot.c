@@ -29,7 +29,6 @@ struct plot {
 	const struct bench_summary **rows; /* that are shown */
 	size_t n;
 	enum axis axis;
-	bool is_bars;
 	FILE *out; /* to gnuplot */
 };
 
@@ -118,7 +117,6 @@ static void choose_axis(struct plot *plot)
 			plot->axis = axis;
 			most = count_values(plot, axis);
 		}
-	plot->is_bars = most < 2;
 }
 
 static int choose_rows(struct plot *plot)
@@ -207,6 +205,16 @@ static bool is_wide(double low, double high)
 	return low > 0 && high / low > 30;
 }
 
+/* Nothing to draw a line along. */
+static bool is_bars(const struct plot *plot, const struct bench_summary *panel)
+{
+	for (size_t i = 0; i < plot->n; i++)
+		if (same_panel(plot, plot->rows[i], panel) &&
+		    at_axis(plot->rows[i], plot->axis) != at_axis(panel, plot->axis))
+			return false;
+	return true;
+}
+
 static void put_scales(const struct plot *plot, const struct bench_summary *panel)
 {
 	double low = INFINITY, high = 0, left = INFINITY, right = 0;
@@ -226,7 +234,7 @@ static void put_scales(const struct plot *plot, const struct bench_summary *pane
 		fputs("set logscale y\nset yrange [*:*]\n", plot->out);
 	else
 		fputs("set yrange [0:*]\n", plot->out);
-	if (plot->is_bars)
+	if (is_bars(plot, panel))
 		return;
 	if (is_wide(left, right))
 		fputs("set logscale x\n", plot->out);
@@ -265,9 +273,10 @@ static size_t count_lines(const struct plot *plot, size_t panel)
 static void put_curves(const struct plot *plot, size_t panel)
 {
 	const char *separator = "plot ";
+	bool bars = is_bars(plot, plot->rows[panel]);
 	size_t place = 0;
 
-	if (plot->is_bars)
+	if (bars)
 		fprintf(plot->out, "unset xlabel\nunset xtics\nset xrange [-1:%zu]\n",
 			count_lines(plot, panel));
 	else
@@ -277,7 +286,7 @@ static void put_curves(const struct plot *plot, size_t panel)
 		    !is_first(plot, i, same_line))
 			continue;
 		fprintf(plot->out, "%s$line%zu using ", separator, i);
-		if (plot->is_bars)
+		if (bars)
 			fprintf(plot->out, "(%zu):2:3:4:(0.8) with boxerrorbars", place++);
 		else
 			fputs("1:2:3:4 with yerrorlines", plot->out);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bpf.h"
+#include "progress.h"
 
 #define MOST_THREADS 256
 
@@ -86,6 +87,8 @@ int bench_run(int prog, const struct bench_packet *packet, unsigned int threads,
 		runners[i].packet.list = i;
 	}
 	ret = threads == 1 ? run(&runners[0]) : run_threads(runners, threads);
+	if (ret && bench_interrupted())
+		return -EINTR;
 	if (ret)
 		return bench_fail(ret, "cannot run the measured program");
 	for (unsigned int i = 0; i < threads; i++) {
