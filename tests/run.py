@@ -120,7 +120,7 @@ def run_pytest(folder, tally):
     tally.read(path, folder, status)
 
 
-PARITY_SECONDS = 120
+PARITY_SECONDS = 60
 PARITY_SEED = "24"
 
 

@@ -21,8 +21,8 @@ def bench(*argv, check=True):
     return command([SIXLANE, "-j", "bench", *argv], check=check, timeout=240)
 
 
-def measure(*argv):
-    words = [word for engine in KERNEL for word in ("--engine", engine)]
+def measure(*argv, engines=KERNEL):
+    words = [word for engine in engines for word in ("--engine", engine)]
     return json.loads(bench("lookup", "--rounds", 2, *words, *argv).stdout)
 
 
@@ -58,13 +58,13 @@ def test_rows():
 def test_patterns():
     """Misses and the route to ::/0, whose answers the command checks; what filling takes stands there once."""
     patterns = ("hit", "miss", "fallback")
-    rows = measure("--table", "dense-48-4:100", "--mode", "independent",
-                   *(word for pattern in patterns for word in ("--pattern", pattern)))  # fmt: skip
+    rows = measure("--table", "dense-48-4:100", "--mode", "independent", *(
+        word for pattern in patterns for word in ("--pattern", pattern)), engines=KERNEL[:4])  # fmt: skip
     times = {(row["engine"], row["table"], row["pattern"]): row for row in rows if row["unit"] == "ns"}
     table = "dense-48-4:100"
     assert set(times) == {
         (engine, ("ipv4:" if engine == "kernel4" else "") + table, pattern)
-        for engine in KERNEL
+        for engine in KERNEL[:4]
         for pattern in patterns
     }
     assert {row["routes"] for row in times.values() if row["pattern"] == "fallback"} == {101}
@@ -79,7 +79,7 @@ def test_patterns():
 
 def test_depths():
     """Of 16 /48s side by side: a branching point for each bit, and they themselves."""
-    rows = measure("--table", "dense-48:16", "--mode", "independent")
+    rows = measure("--table", "dense-48:16", "--mode", "independent", engines=KERNEL[:4])
     depths = {row["engine"]: row["median"] for row in rows if row["mode"] == "depth"}
     assert depths["trie"] == 5 and depths["kernel6"] == 6
     assert 0 < depths["compiled"] < 5 and 0 < depths["kernel4"] <= 5
@@ -87,7 +87,7 @@ def test_depths():
 
 def test_writers():
     """Every engine whose routes can be changed, at every rate; all routes are back at the end, or it fails."""
-    rows = measure("--table", "1k", "--mode", "independent", "--writer", 100, "--writer", 2000)
+    rows = measure("--table", "1k", "--mode", "independent", "--writer", 100, "--writer", 2000, engines=KERNEL[:4])
     rates = {(row["engine"], row["writer_rate"]) for row in rows if row["mode"] == "changes"}
     assert rates == {
         (engine, rate) for engine in ("compiled", "trie", "kernel6", "kernel4") for rate in (100, 2000)
