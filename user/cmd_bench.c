@@ -66,6 +66,23 @@ int cmd_bench_take_option(const struct cmd *cmd, struct cmd_bench_options *optio
 	}
 }
 
+int cmd_bench_parse(const struct option *known, int argc, char **argv,
+		    int (*take)(void *ctx, int option), void *ctx)
+{
+	int option, rc = CMD_OK;
+
+	opterr = 0;
+	optind = 0; /* from the start: others may have been parsed before */
+	while (!rc && (option = getopt_long(argc, argv, "", known, NULL)) >= 0)
+		rc = take(ctx, option);
+	return rc;
+}
+
+int cmd_bench_check_end(const struct cmd *cmd, int argc, char **argv)
+{
+	return optind < argc ? cmd_usage(cmd, "\"%s\" is too much", argv[optind]) : CMD_OK;
+}
+
 int cmd_bench_need_root(const struct cmd *cmd)
 {
 	if (geteuid() == 0)

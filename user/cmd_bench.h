@@ -38,6 +38,14 @@ void cmd_bench_begin(struct cmd_bench_options *options, uint32_t rounds, int arg
 /* One of these options, by its letter and optarg; any other is unknown. CMD_OK or CMD_USAGE (said).
  */
 int cmd_bench_take_option(const struct cmd *cmd, struct cmd_bench_options *options, int option);
+/*
+ * Options one by one to take(), by their letters and optarg, until one is not understood; what is
+ * no option begins at optind then. CMD_OK, or what take() said.
+ */
+int cmd_bench_parse(const struct option *known, int argc, char **argv,
+		    int (*take)(void *ctx, int option), void *ctx);
+/* Nothing but options was given. CMD_OK or CMD_USAGE (said). */
+int cmd_bench_check_end(const struct cmd *cmd, int argc, char **argv);
 /* name: of the files. CMD_OK, or CMD_FAILED (said). */
 int cmd_bench_open_result(const char *name, const struct cmd_bench_options *options,
 			  const struct cmd_options *common, struct bench_result **out);

@@ -98,8 +98,9 @@ static int set_count(struct forward *forward, const char *word)
 	return CMD_OK;
 }
 
-static int take_option(struct args *args, int option)
+static int take_option(void *ctx, int option)
 {
+	struct args *args = ctx;
 	switch (option) {
 	case 't':
 	case 'f':
@@ -152,13 +153,9 @@ static int parse_args(struct args *args, int argc, char **argv)
 		{ "count", required_argument, NULL, 'c' },
 		{ 0 },
 	};
-	int option, rc = CMD_OK;
+	int rc = cmd_bench_parse(known, argc, argv, take_option, args);
 
-	opterr = 0;
-	while (!rc && (option = getopt_long(argc, argv, "", known, NULL)) >= 0)
-		rc = take_option(args, option);
-	if (!rc && optind < argc)
-		rc = cmd_usage(&cmd_bench_forward, "\"%s\" is too much", argv[optind]);
+	rc = rc ?: cmd_bench_check_end(&cmd_bench_forward, argc, argv);
 	if (!rc)
 		set_defaults(args);
 	return rc;

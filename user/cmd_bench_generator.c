@@ -24,6 +24,23 @@ struct args {
 
 static const struct generator_source *const sources[] = { &generator_pktgen, &generator_flood };
 
+static int take_option(void *ctx, int option)
+{
+	struct args *args = ctx;
+
+	if (option == 't')
+		args->tx = optarg;
+	else if (option == 'r')
+		args->rx = optarg;
+	else if (option == 'n')
+		args->netns = optarg;
+	else if (option == 's')
+		args->source = optarg;
+	else
+		return cmd_usage(&cmd_bench_generator, "unknown or incomplete option");
+	return CMD_OK;
+}
+
 static int parse_args(struct args *args, int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -33,22 +50,11 @@ static int parse_args(struct args *args, int argc, char **argv)
 		{ "source", required_argument, NULL, 's' },
 		{ 0 },
 	};
-	int option;
+	int rc = cmd_bench_parse(known, argc, argv, take_option, args)
+			 ?: cmd_bench_check_end(&cmd_bench_generator, argc, argv);
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) >= 0)
-		if (option == 't')
-			args->tx = optarg;
-		else if (option == 'r')
-			args->rx = optarg;
-		else if (option == 'n')
-			args->netns = optarg;
-		else if (option == 's')
-			args->source = optarg;
-		else
-			return cmd_usage(&cmd_bench_generator, "unknown or incomplete option");
-	if (optind < argc)
-		return cmd_usage(&cmd_bench_generator, "\"%s\" is too much", argv[optind]);
+	if (rc)
+		return rc;
 	return args->tx ? CMD_OK : cmd_usage(&cmd_bench_generator, "--tx: which devices send?");
 }
 

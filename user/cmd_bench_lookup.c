@@ -107,8 +107,13 @@ static int add_pattern(struct args *args, const char *name)
 			 "\"%s\" is not a pattern; there are hit, miss, fallback", name);
 }
 
-static int take_option(struct args *args, int option)
+static int take_option(void *ctx, int option)
 {
+	struct args *args = ctx;
+
+	if (args->preset && !strchr("rsox", option))
+		return cmd_usage(&cmd_bench_lookup,
+				 "with a preset only --rounds, --seed, --output and --most-routes");
 	switch (option) {
 	case 't':
 	case 'f':
@@ -159,20 +164,9 @@ static int parse_options(struct args *args, int argc, char **argv)
 		{ "most-routes", required_argument, NULL, 'x' },
 		{ 0 },
 	};
-	int option, rc = CMD_OK;
+	int rc = cmd_bench_parse(known, argc, argv, take_option, args);
 
-	opterr = 0;
-	optind = 0; /* from the start: arguments of a measurement may have been parsed before */
-	while (!rc && (option = getopt_long(argc, argv, "", known, NULL)) >= 0) {
-		if (args->preset && !strchr("rsox", option))
-			return cmd_usage(&cmd_bench_lookup,
-					 "with a preset only --rounds, --seed, --output and "
-					 "--most-routes");
-		rc = take_option(args, option);
-	}
-	if (!rc && optind < argc)
-		rc = cmd_usage(&cmd_bench_lookup, "\"%s\" is too much", argv[optind]);
-	return rc;
+	return rc ?: cmd_bench_check_end(&cmd_bench_lookup, argc, argv);
 }
 
 /* A preset, or options. argv[0] is "lookup". */

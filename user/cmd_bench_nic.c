@@ -96,8 +96,9 @@ static int take_usecs(struct nic_want *want)
 	return CMD_OK;
 }
 
-static int take_option(struct args *args, int option)
+static int take_option(void *ctx, int option)
 {
+	struct args *args = ctx;
 	struct nic_machine *machine = &args->machine;
 
 	switch (option) {
@@ -148,11 +149,8 @@ static int parse_args(struct args *args, int argc, char **argv)
 		{ "hash", required_argument, NULL, 'x' },
 		{ 0 },
 	};
-	int option, rc = CMD_OK;
+	int rc = cmd_bench_parse(known, argc, argv, take_option, args);
 
-	opterr = 0;
-	while (!rc && (option = getopt_long(argc, argv, "", known, NULL)) >= 0)
-		rc = take_option(args, option);
 	for (int i = optind; !rc && i < argc; i++)
 		rc = add(nic_machine_add(&args->machine, argv[i]), argv[i]);
 	if (!rc && !args->machine.n_devs)

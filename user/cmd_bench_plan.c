@@ -75,8 +75,9 @@ static int add_numbers(const char *option, uint32_t least, uint32_t most, struct
 	return rc;
 }
 
-static int take_option(struct args *args, int option)
+static int take_option(void *ctx, int option)
 {
+	struct args *args = ctx;
 	switch (option) {
 	case 'n':
 		return set_decimal("ns", MOST_NS, &args->ns);
@@ -152,13 +153,9 @@ static int parse_args(struct args *args, int argc, char **argv)
 		{ "output", required_argument, NULL, 'o' },
 		{ 0 },
 	};
-	int option, rc = CMD_OK;
+	int rc = cmd_bench_parse(known, argc, argv, take_option, args);
 
-	opterr = 0;
-	while (!rc && (option = getopt_long(argc, argv, "", known, NULL)) >= 0)
-		rc = take_option(args, option);
-	if (!rc && optind < argc)
-		rc = cmd_usage(&cmd_bench_plan, "\"%s\" is too much", argv[optind]);
+	rc = rc ?: cmd_bench_check_end(&cmd_bench_plan, argc, argv);
 	rc = rc ?: check_source(args);
 	set_defaults(args);
 	return rc;
