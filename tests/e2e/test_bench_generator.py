@@ -189,6 +189,18 @@ def test_latency(world):
     assert 0 < latency["min"] <= latency["p50"] <= latency["p99"] <= latency["max"]
 
 
+def test_promiscuous(world):
+    """What is for the MAC of another port arrives, too, also where a NIC has a filter."""
+    before = world.gen.link("s0")["promiscuity"]
+    with xdp(world, ["g0"], ["s0"]) as generator:
+        done = run(world, generator, dst_macs=["02:00:00:00:00:77"])
+        assert done["received"] == done["sent"] == 500
+        assert world.gen.link("s0")["promiscuity"] == before + 1
+        generator.process.kill()
+        generator.process.wait()
+        assert world.gen.link("s0")["promiscuity"] == before
+
+
 def test_ends(world):
     """By the next line, by a signal, by the end of the input."""
     request = dict(do="run", src=SRC, prefixes=world.table, pattern="random", hops=0, seconds=3600,

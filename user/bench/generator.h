@@ -61,7 +61,8 @@ int generator_ranges(const struct bench_table *table, enum generator_pattern pat
 
 /* --- sinks ---------------------------------------------------------------------------------- */
 
-struct generator_sink; /* a program on a device, gone with this process */
+/* A program on a device, which is promiscuous; both gone with this process. */
+struct generator_sink;
 
 struct generator_arrived {
 	struct sink_count total;

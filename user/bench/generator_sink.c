@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The program that counts at a device, and its maps. It hangs on a link, so that it is gone with
- * this process however that ends. Natively where the driver can, in one buffer or several.
+ * this process however that ends. Natively where the driver can, in one buffer or several. The
+ * device is promiscuous meanwhile: what a router sends out of a bond has the MAC of one next hop,
+ * whichever port of this machine it arrives at, and a NIC drops what is for another one's before
+ * XDP sees it.
  */
 #include "generator.h" /* first: linux/if.h gives way to net/if.h */
 
@@ -10,13 +13,16 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/if_link.h>
+#include <linux/if_packet.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define OBJECT "bench-generator_sink.bpf.o"
 
 struct generator_sink {
 	struct bpf_object *object;
 	int link, config, counts, times;
+	int promiscuous; /* a socket, for as long as which the device is so */
 	bool is_generic;
 	int n_cpus;
 };
@@ -98,34 +104,51 @@ static int attach_failed(int ret, const char *name)
 	return bench_fail(ret, "%s: cannot count what arrives (root and XDP are needed)", name);
 }
 
+/* A packet socket of no protocol, which gets nothing. */
+static int open_promiscuous(const struct generator_port *port, int *out)
+{
+	const struct packet_mreq request = { .mr_ifindex = port->ifindex,
+					     .mr_type = PACKET_MR_PROMISC };
+
+	*out = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (*out < 0 ||
+	    setsockopt(*out, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &request, sizeof(request)))
+		return bench_fail(-errno, "%s: cannot make it promiscuous", port->name);
+	return 0;
+}
+
+static int open_program(struct generator_sink *sink, const struct generator_port *port)
+{
+	char path[PATH_MAX];
+	int ret = bench_find_file(OBJECT, path, sizeof(path));
+
+	if (ret)
+		return bench_fail(ret, "%s", path);
+	libbpf_set_print(NULL); /* it is said below */
+	ret = try_all(sink, path, port->ifindex);
+	if (ret)
+		return attach_failed(ret, port->name);
+	sink->config = map_fd(sink->object, "sink_config");
+	sink->counts = map_fd(sink->object, "sink_counts");
+	sink->times = map_fd(sink->object, "sink_times");
+	return 0;
+}
+
 int generator_sink_open(const struct generator_port *port, struct generator_sink **out)
 {
 	struct generator_sink *sink = calloc(1, sizeof(*sink));
-	char path[PATH_MAX];
 	int ret;
 
 	if (!sink)
 		return bench_fail(-ENOMEM, "%s", port->name);
-	sink->link = -1;
+	sink->link = sink->promiscuous = -1;
 	sink->n_cpus = libbpf_num_possible_cpus();
-	ret = bench_find_file(OBJECT, path, sizeof(path));
-	if (ret) {
-		bench_fail(ret, "%s", path);
-	} else {
-		libbpf_set_print(NULL); /* it is said below */
-		ret = try_all(sink, path, port->ifindex);
-		if (ret)
-			attach_failed(ret, port->name);
-	}
-	if (ret) {
+	ret = open_program(sink, port) ?: open_promiscuous(port, &sink->promiscuous);
+	if (ret)
 		generator_sink_close(sink);
-		return ret;
-	}
-	sink->config = map_fd(sink->object, "sink_config");
-	sink->counts = map_fd(sink->object, "sink_counts");
-	sink->times = map_fd(sink->object, "sink_times");
-	*out = sink;
-	return 0;
+	else
+		*out = sink;
+	return ret;
 }
 
 bool generator_sink_is_generic(const struct generator_sink *sink)
@@ -137,6 +160,7 @@ void generator_sink_close(struct generator_sink *sink)
 {
 	if (!sink)
 		return;
+	util_close(&sink->promiscuous);
 	util_close(&sink->link);
 	bpf_object__close(sink->object);
 	free(sink);
