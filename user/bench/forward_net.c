@@ -9,18 +9,15 @@
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <linux/veth.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
 #include <sys/socket.h>
 
 #include "../loader.h"
 #include "kernel_net.h"
+#include "own_mounts.h"
 #include "request.h"
 
-#define SYSFS "/sys"
-#define BPFFS SYSFS "/fs/bpf"
 #define METRIC 1024u
 #define CONF "/proc/sys/net/ipv6/conf/"
 
@@ -36,42 +33,6 @@ static union sixlane_addr address(uint8_t subnet, uint16_t host)
 	addr.bytes[14] = (uint8_t)(host >> 8);
 	addr.bytes[15] = (uint8_t)host;
 	return addr;
-}
-
-/* --- mounts -------------------------------------------------------------------------------------
- */
-
-/* Once; the mounts that the process was in nobody needs again. */
-static int leave_mounts(void)
-{
-	static bool left;
-
-	if (left)
-		return 0;
-	/* in a chroot, the kernel does not tell the right one from another mount namespace */
-	bench_own_dir();
-	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
-		return bench_fail(-errno, "mount namespace");
-	/* Where another bpffs was to be used, as by iproute2: it must not be. */
-	unsetenv("TC_BPF_MNT");
-	left = true;
-	return 0;
-}
-
-/* sysfs shows the devices of the network namespace that it is mounted in. */
-static int mount_own(struct forward_net *net)
-{
-	const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-	int ret = leave_mounts();
-
-	if (ret)
-		return ret;
-	if (mount("sysfs", SYSFS, "sysfs", flags, NULL))
-		return bench_fail(-errno, "mounting sysfs on " SYSFS);
-	net->has_mounts = true;
-	if (mount("bpf", BPFFS, "bpf", flags, "mode=0700"))
-		return bench_fail(-errno, "mounting bpf on " BPFFS);
-	return 0;
 }
 
 /* --- devices ------------------------------------------------------------------------------------
@@ -173,7 +134,7 @@ static int spread(const char *device)
 
 		for (long word = cpu / 32; word > 0 && used < (int)sizeof(mask); word--)
 			used += snprintf(mask + used, sizeof(mask) - (size_t)used, ",00000000");
-		snprintf(path, sizeof(path), SYSFS "/class/net/%s/queues/tx-%ld/xps_cpus", device,
+		snprintf(path, sizeof(path), "/sys/class/net/%s/queues/tx-%ld/xps_cpus", device,
 			 cpu);
 		ret = bench_set_sysctl(path, mask);
 	}
@@ -274,7 +235,7 @@ int forward_net_open(uint32_t mtu, struct forward_net *out)
 
 	for (unsigned int i = 0; i < FORWARD_GATEWAYS; i++)
 		net.gateways[i] = address(0xb, (uint16_t)(0x11 + i));
-	ret = bench_net_enter(-1, &net.back) ?: mount_own(&net) ?: make_host(&net.a)
+	ret = bench_net_enter(-1, &net.back) ?: bench_mounts_open() ?: make_host(&net.a)
 				  ?: make_host(&net.b)
 				  ?: make_router(&net, mtu)
 				  ?: set_up_host(net.a, &net.a_h0)
@@ -292,9 +253,7 @@ void forward_net_close(struct forward_net *net)
 		bench_net_leave(&net->back);
 	util_close(&net->a);
 	util_close(&net->b);
-	/* with what is mounted below */
-	if (net->has_mounts)
-		umount2(SYSFS, MNT_DETACH);
+	bench_mounts_close();
 	*net = (struct forward_net){ .back = -1, .a = -1, .b = -1 };
 }
 

@@ -21,7 +21,6 @@ struct forward_net {
 	int back; /* the namespace that the process was in; -1: in that it still is */
 	int a, b; /* namespaces; -1: none */
 	uint32_t p0, p1, a_h0, b_h0; /* ifindex */
-	bool has_mounts;
 	/* What frames from host a have, and what p1 writes over it. */
 	uint8_t p0_mac[6], a_mac[6], p1_mac[6], b_mac[6];
 	union sixlane_addr a_addr, gateways[FORWARD_GATEWAYS];
