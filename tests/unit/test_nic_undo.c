@@ -31,19 +31,43 @@ static struct machine {
 	int make_error[N_DEVICES], read_error[N_DEVICES];
 	uint32_t order[128]; /* ifindex of each change made, in turn */
 	uint32_t n;
+	bool inside;		    /* where the guardian is */
+	bool was_inside[128];	    /* when each change was made */
+	int inside_error;	    /* of going there */
+	bool moved;		    /* the only device that can be */
+	int move_error, find_error; /* of its way back */
 } * machine;
 
 static int fake_read(const struct nic_change *change, struct nic_change *now)
 {
 	*now = *change;
+	if (change->what == NIC_INSIDE || change->what == NIC_NETNS) {
+		now->netns.inside = change->what == NIC_NETNS ? machine->moved : machine->inside;
+		return change->what == NIC_NETNS && machine->moved ? machine->find_error : 0;
+	}
 	now->mtu = machine->mtu[change->ifindex];
 	return machine->read_error[change->ifindex];
 }
 
+static int fake_netns(const struct nic_change *change)
+{
+	int ret = change->netns.inside ? 0 : machine->move_error;
+
+	if (change->what == NIC_INSIDE)
+		ret = machine->inside_error;
+	if (!ret)
+		*(change->what == NIC_INSIDE ? &machine->inside : &machine->moved) =
+			change->netns.inside;
+	return ret;
+}
+
 static int fake_make(const struct nic_change *change)
 {
+	if (change->what == NIC_INSIDE || change->what == NIC_NETNS)
+		return fake_netns(change);
 	if (machine->make_error[change->ifindex])
 		return machine->make_error[change->ifindex];
+	machine->was_inside[machine->n] = machine->inside;
 	machine->order[machine->n++] = change->ifindex;
 	machine->mtu[change->ifindex] = change->mtu;
 	return 0;
@@ -187,6 +211,98 @@ static void test_what_is_gone(void **state)
 	assert_int_equal(nic_undo_end(undo), 0);
 }
 
+/* --- a network namespace -------------------------------------------------------------------- */
+
+static struct nic_change netns_of(enum nic_what what, bool inside)
+{
+	struct nic_change change = mtu_of(0, 0);
+
+	change.what = what;
+	change.netns.inside = inside;
+	if (what == NIC_INSIDE)
+		memset(change.dev, 0, sizeof(change.dev));
+	return change;
+}
+
+/* What was changed in there is set back in there, what was before outside. */
+static void test_guardian_follows(void **state)
+{
+	const struct nic_change outside = netns_of(NIC_INSIDE, false);
+	struct nic_undo *undo = begin();
+
+	(void)state;
+	assert_int_equal(set_mtu(undo, 1, 2000), 0);
+	assert_int_equal(nic_undo_keep(undo, &outside), 0);
+	assert_true(machine->inside);
+	assert_int_equal(set_mtu(undo, 2, 2000), 0);
+	assert_int_equal(nic_undo_end(undo), 0);
+	assert_restored();
+	assert_int_equal(machine->n, 4);
+	assert_int_equal(machine->order[2], 2);
+	assert_true(machine->was_inside[2]);
+	assert_int_equal(machine->order[3], 1);
+	assert_false(machine->was_inside[3]);
+}
+
+static void test_guardian_cannot_follow(void **state)
+{
+	const struct nic_change outside = netns_of(NIC_INSIDE, false);
+	struct nic_undo *undo = begin();
+
+	(void)state;
+	assert_int_equal(set_mtu(undo, 1, 2000), 0);
+	machine->inside_error = -EPERM;
+	assert_int_equal(nic_undo_keep(undo, &outside), -EPERM);
+	/* it is not inside, and has not to leave */
+	assert_int_equal(nic_undo_end(undo), 0);
+	assert_restored();
+}
+
+/* A device that is kept by its name, and another one; the first is moved away. */
+static struct nic_undo *begin_and_move(void)
+{
+	const struct nic_change named = mtu_of(0, 1500), inside = netns_of(NIC_NETNS, true);
+	struct nic_undo *undo = begin();
+
+	assert_int_equal(nic_undo_keep(undo, &named), 0);
+	assert_int_equal(set_mtu(undo, 1, 2000), 0);
+	assert_int_equal(nic_undo_set(undo, &inside), 0);
+	assert_true(machine->moved);
+	machine->mtu[0] = 4000;
+	return undo;
+}
+
+static void test_comes_back(void **state)
+{
+	(void)state;
+	assert_int_equal(nic_undo_end(begin_and_move()), 0);
+	assert_false(machine->moved);
+	assert_restored();
+}
+
+/* What has its name by then is not to get its settings. */
+static void test_does_not_come_back(void **state)
+{
+	(void)state;
+	machine->move_error = -EEXIST;
+	assert_int_equal(nic_undo_end(begin_and_move()), -EIO);
+	assert_int_equal(machine->mtu[0], 4000);
+	assert_int_equal(machine->mtu[1], 1500);
+}
+
+static void test_is_gone_in_there(void **state)
+{
+	struct nic_undo *undo = begin_and_move();
+
+	(void)state;
+	machine->find_error = -ENODEV;
+	assert_int_equal(nic_undo_end(undo), 0);
+	assert_int_equal(machine->mtu[0], 4000);
+	assert_int_equal(machine->mtu[1], 1500);
+}
+
+/* --- ends that nobody wants ----------------------------------------------------------------- */
+
 /* A process that sets a few and waits to be killed; its guardian's end is the pipe's. */
 static void run_and_kill(int number)
 {
@@ -267,11 +383,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_machine, drop_machine)
-		TEST(test_last_first),	 TEST(test_nothing_to_do),
-		TEST(test_kept),	 TEST(test_refused_change),
-		TEST(test_what_is_gone), TEST(test_what_cannot_be_restored),
-		TEST(test_killed),	 TEST(test_signals_to_the_guardian),
+		TEST(test_last_first),
+		TEST(test_nothing_to_do),
+		TEST(test_kept),
+		TEST(test_refused_change),
+		TEST(test_what_is_gone),
+		TEST(test_what_cannot_be_restored),
+		TEST(test_killed),
+		TEST(test_signals_to_the_guardian),
 		TEST(test_no_guardian),
+		TEST(test_guardian_follows),
+		TEST(test_guardian_cannot_follow),
+		TEST(test_comes_back),
+		TEST(test_does_not_come_back),
+		TEST(test_is_gone_in_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,19 +8,42 @@
 
 #include "../cmd_ports.h"
 #include "../util.h"
+#include "nic_netns.h"
 
 /* --- asking --------------------------------------------------------------------------------- */
 
-/* By its number, whatever it is called by now. */
-static int device_name(const struct nic_change *change, char name[IFNAMSIZ])
+struct device {
+	uint32_t ifindex;
+	char name[IFNAMSIZ];
+};
+
+static bool is_of_device(const struct nic_change *change)
 {
-	if (change->ifindex)
-		return if_indextoname(change->ifindex, name) ? 0 : -ENODEV;
-	memcpy(name, change->dev, IFNAMSIZ);
-	return 0;
+	switch (change->what) {
+	case NIC_BOND:
+	case NIC_FILE:
+	case NIC_NETNS:
+	case NIC_INSIDE:
+		return false;
+	default:
+		return true;
+	}
 }
 
-static int read_link(struct nic_change *now)
+/* By its number, whatever it is called by now; without one, by its name. */
+static int find_device(const struct nic_change *change, struct device *out)
+{
+	memcpy(out->name, change->dev, IFNAMSIZ);
+	out->ifindex = change->ifindex;
+	if (!is_of_device(change))
+		return 0;
+	if (change->ifindex)
+		return if_indextoname(change->ifindex, out->name) ? 0 : -ENODEV;
+	out->ifindex = if_nametoindex(out->name);
+	return out->ifindex ? 0 : -ENODEV;
+}
+
+static int read_link(uint32_t ifindex, struct nic_change *now)
 {
 	struct ports ports;
 	const struct link *link;
@@ -28,7 +51,7 @@ static int read_link(struct nic_change *now)
 
 	if (ret)
 		return ret;
-	link = ports_find(&ports, now->ifindex);
+	link = ports_find(&ports, ifindex);
 	if (!link)
 		ret = -ENODEV;
 	else if (now->what == NIC_UP)
@@ -56,11 +79,11 @@ static bool same_address(const struct nic_address *a, const struct nic_address *
 	       !memcmp(a->addr, b->addr, sizeof(a->addr));
 }
 
-static int read_address(struct nic_change *now)
+static int read_address(uint32_t ifindex, struct nic_change *now)
 {
 	_cleanup_free_ struct nic_address *list = NULL;
 	size_t n = 0;
-	int ret = nic_link_addresses(now->ifindex, &list, &n);
+	int ret = nic_link_addresses(ifindex, &list, &n);
 
 	now->present = false;
 	for (size_t i = 0; i < n; i++)
@@ -98,10 +121,26 @@ static int read_feature(const char *dev, struct nic_change *now)
 	return ret == -ENOENT ? -EOPNOTSUPP : ret;
 }
 
+/* With the number that it had outside, it is not one that got its name since. */
+static int read_netns(struct nic_change *now)
+{
+	uint32_t had = now->netns.ifindex;
+	int ret = nic_netns_find(now->dev, &now->netns.inside, &now->netns.ifindex);
+
+	return !ret && had && !now->netns.inside && now->netns.ifindex != had ? -ENODEV : ret;
+}
+
+static int read_inside(struct nic_change *now)
+{
+	now->netns.inside = nic_netns_is_inside();
+	return 0;
+}
+
 static int read_kernel(const struct nic_change *change, struct nic_change *now)
 {
-	char dev[IFNAMSIZ] = "";
-	int ret = device_name(change, dev);
+	struct device device;
+	const char *dev = device.name;
+	int ret = find_device(change, &device);
 
 	if (ret)
 		return ret;
@@ -111,11 +150,11 @@ static int read_kernel(const struct nic_change *change, struct nic_change *now)
 	case NIC_MTU:
 	case NIC_MAC:
 	case NIC_MASTER:
-		return read_link(now);
+		return read_link(device.ifindex, now);
 	case NIC_BOND:
 		return read_bond(now);
 	case NIC_ADDRESS:
-		return read_address(now);
+		return read_address(device.ifindex, now);
 	case NIC_CHANNELS:
 		return nic_ethtool_get_channels(dev, &now->channels);
 	case NIC_RINGS:
@@ -126,6 +165,10 @@ static int read_kernel(const struct nic_change *change, struct nic_change *now)
 		return read_feature(dev, now);
 	case NIC_FILE:
 		return read_file(now);
+	case NIC_NETNS:
+		return read_netns(now);
+	case NIC_INSIDE:
+		return read_inside(now);
 	}
 	return -EINVAL;
 }
@@ -149,26 +192,32 @@ static int make_file(const struct nic_change *change)
 	return 0;
 }
 
+static int make_inside(const struct nic_change *change)
+{
+	return change->netns.inside ? nic_netns_join(change->netns.pid) : nic_netns_leave();
+}
+
 static int make_kernel(const struct nic_change *change)
 {
-	char dev[IFNAMSIZ] = "";
-	int ret = device_name(change, dev);
+	struct device device;
+	const char *dev = device.name;
+	int ret = find_device(change, &device);
 
 	if (ret)
 		return ret;
 	switch (change->what) {
 	case NIC_UP:
-		return nic_link_set_up(change->ifindex, change->up);
+		return nic_link_set_up(device.ifindex, change->up);
 	case NIC_MTU:
-		return nic_link_set_mtu(change->ifindex, change->mtu);
+		return nic_link_set_mtu(device.ifindex, change->mtu);
 	case NIC_MAC:
-		return nic_link_set_mac(change->ifindex, change->mac);
+		return nic_link_set_mac(device.ifindex, change->mac);
 	case NIC_MASTER:
-		return nic_link_set_master(change->ifindex, change->master);
+		return nic_link_set_master(device.ifindex, change->master);
 	case NIC_BOND:
 		return make_bond(change);
 	case NIC_ADDRESS:
-		return nic_link_set_address(change->ifindex, &change->address, change->present);
+		return nic_link_set_address(device.ifindex, &change->address, change->present);
 	case NIC_CHANNELS:
 		return nic_ethtool_set_channels(dev, &change->channels);
 	case NIC_RINGS:
@@ -179,6 +228,10 @@ static int make_kernel(const struct nic_change *change)
 		return nic_ethtool_set_feature(dev, change->feature.name, change->feature.on);
 	case NIC_FILE:
 		return make_file(change);
+	case NIC_NETNS:
+		return nic_netns_move(dev, change->netns.inside, change->netns.ifindex);
+	case NIC_INSIDE:
+		return make_inside(change);
 	}
 	return -EINVAL;
 }
@@ -214,6 +267,9 @@ bool nic_change_same(const struct nic_change *a, const struct nic_change *b)
 		return !strcmp(a->feature.name, b->feature.name) && a->feature.on == b->feature.on;
 	case NIC_FILE:
 		return !strcmp(a->file.path, b->file.path) && !strcmp(a->file.text, b->file.text);
+	case NIC_NETNS:
+	case NIC_INSIDE:
+		return a->netns.inside == b->netns.inside;
 	}
 	return false;
 }

@@ -24,13 +24,17 @@ enum nic_what {
 	NIC_RINGS,
 	NIC_COALESCE,
 	NIC_FEATURE,
-	NIC_FILE, /* below /proc or /sys; of no device */
+	NIC_FILE,   /* below /proc or /sys; of no device */
+	NIC_NETNS,  /* in which of two network namespaces the device is (nic_netns.h) */
+	NIC_INSIDE, /* in which the process is; of no device */
 };
 
 struct nic_change {
 	enum nic_what what;
-	uint32_t ifindex;   /* of the device, which may be renamed meanwhile; 0: dev, or none */
-	char dev[IFNAMSIZ]; /* for people; of NIC_BOND the name */
+	/* of the device, which may be renamed meanwhile; 0: none, or by name, of one that may have
+	 * another number when it comes back from a network namespace */
+	uint32_t ifindex;
+	char dev[IFNAMSIZ]; /* for people, if there is a number */
 	bool present;	    /* NIC_BOND, NIC_ADDRESS */
 	union {
 		bool up;
@@ -50,6 +54,11 @@ struct nic_change {
 			char path[128];
 			char text[320]; /* without the line's end */
 		} file;
+		struct {
+			bool inside;
+			uint32_t ifindex; /* NIC_NETNS: its number there, 0: any */
+			pid_t pid;	  /* NIC_INSIDE: the process that is meant */
+		} netns;
 	};
 };
 

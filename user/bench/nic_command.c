@@ -12,6 +12,7 @@
 #include "../print.h"
 #include "../util.h"
 #include "nic_change.h"
+#include "nic_netns.h"
 
 const char *const nic_bond_modes[] = {
 	[BOND_MODE_ROUNDROBIN] = "balance-rr", [BOND_MODE_ACTIVEBACKUP] = "active-backup",
@@ -99,6 +100,17 @@ static void mac_command(const struct nic_change *change, char out[NIC_COMMAND_LE
 	snprintf(out, NIC_COMMAND_LEN, "ip link set dev %s address %s", change->dev, mac);
 }
 
+static void netns_command(const struct nic_change *change, char out[NIC_COMMAND_LEN])
+{
+	char path[128];
+
+	nic_netns_path(change->netns.inside, path, sizeof(path));
+	if (change->what == NIC_NETNS)
+		snprintf(out, NIC_COMMAND_LEN, "ip link set dev %s netns %s", change->dev, path);
+	else
+		snprintf(out, NIC_COMMAND_LEN, "nsenter --net=%s", path);
+}
+
 void nic_change_command(const struct nic_change *change, char out[NIC_COMMAND_LEN])
 {
 	switch (change->what) {
@@ -138,6 +150,10 @@ void nic_change_command(const struct nic_change *change, char out[NIC_COMMAND_LE
 		break;
 	case NIC_FILE:
 		snprintf(out, NIC_COMMAND_LEN, "echo %s >%s", change->file.text, change->file.path);
+		break;
+	case NIC_NETNS:
+	case NIC_INSIDE:
+		netns_command(change, out);
 		break;
 	}
 }

@@ -82,6 +82,17 @@ int nic_link_set_master(uint32_t ifindex, uint32_t master)
 	return send_request(nlh);
 }
 
+int nic_link_set_netns(uint32_t ifindex, int netns, uint32_t new_ifindex)
+{
+	char buf[REQUEST_BYTES] __attribute__((aligned(NLMSG_ALIGNTO)));
+	struct nlmsghdr *nlh = begin_link(buf, ifindex);
+
+	mnl_attr_put_u32(nlh, IFLA_NET_NS_FD, (uint32_t)netns);
+	if (new_ifindex)
+		mnl_attr_put_u32(nlh, IFLA_NEW_IFINDEX, new_ifindex);
+	return send_request(nlh);
+}
+
 int nic_link_add_bond(const char *name, const struct nic_bond *bond)
 {
 	char buf[REQUEST_BYTES] __attribute__((aligned(NLMSG_ALIGNTO)));

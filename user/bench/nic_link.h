@@ -17,6 +17,11 @@ int nic_link_set_mtu(uint32_t ifindex, uint32_t mtu);
 int nic_link_set_mac(uint32_t ifindex, const uint8_t mac[6]);
 /* master 0: out of the one that it has. A bond takes only slaves that are down. */
 int nic_link_set_master(uint32_t ifindex, uint32_t master);
+/*
+ * Into the network namespace of that descriptor, by the name that it has. new_ifindex: the
+ * number that it is to have there (-EBUSY: another device has it); 0: its own, if that is free.
+ */
+int nic_link_set_netns(uint32_t ifindex, int netns, uint32_t new_ifindex);
 
 struct nic_bond {
 	uint8_t mode;	/* BOND_MODE_* */

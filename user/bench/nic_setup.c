@@ -2,6 +2,7 @@
 /* See nic_setup.h. */
 #include "nic_setup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "../util.h"
 #include "bench.h"
 #include "nic_check.h"
+#include "nic_netns.h"
 #include "nic_undo.h"
 #include "progress.h"
 
@@ -42,11 +44,14 @@ int nic_setup_begin(struct nic_setup **out)
 
 int nic_setup_end(struct nic_setup *setup)
 {
-	int ret;
+	int ret, left;
 
 	if (!setup)
 		return 0;
 	ret = nic_undo_end(setup->undo);
+	left = nic_netns_leave();
+	if (left)
+		ret = bench_fail(left, "cannot go back into the network namespace of before");
 	for (size_t i = 0; i < setup->n_notes; i++)
 		free(setup->notes[i]);
 	free(setup->notes);
@@ -127,6 +132,14 @@ static int keep(struct nic_setup *setup, const struct nic_change *change)
 	return ret ?: nic_undo_keep(setup->undo, &now);
 }
 
+/* What cannot be read was not set by anybody. */
+static int keep_if_readable(struct nic_setup *setup, const struct nic_change *change)
+{
+	int ret = keep(setup, change);
+
+	return ret == -EOWNERDEAD || ret == -ENOMEM ? ret : 0;
+}
+
 static int make_all(struct nic_setup *setup)
 {
 	int ret = 0;
@@ -158,12 +171,8 @@ static int keep_affinity(struct nic_setup *setup, const struct nic_state *state,
 	setup->plan.n = 0;
 	if (!nic_irq_read(state->dev, setup->irqs, &n))
 		nic_plan_affinity(state, &all, setup->irqs, n, &setup->plan);
-	for (size_t i = 0; i < setup->plan.n && !ret; i++) {
-		ret = keep(setup, &setup->plan.at[i]);
-		/* what cannot be read was not set by anybody */
-		if (ret != -EOWNERDEAD && ret != -ENOMEM)
-			ret = 0;
-	}
+	for (size_t i = 0; i < setup->plan.n && !ret; i++)
+		ret = keep_if_readable(setup, &setup->plan.at[i]);
 	return ret ? bench_fail(ret, "keeping where the queues of %s go", state->dev) : 0;
 }
 
@@ -211,7 +220,7 @@ int nic_setup_affinity(struct nic_setup *setup, const char *dev, const struct ni
 	return ret ?: make_all(setup);
 }
 
-/* --- bonds ---------------------------------------------------------------------------------- */
+/* --- devices that are taken down ------------------------------------------------------------ */
 
 static struct nic_change change_of(const char *dev, enum nic_what what)
 {
@@ -224,12 +233,12 @@ static struct nic_change change_of(const char *dev, enum nic_what what)
 	return change;
 }
 
-static int keep_addresses(struct nic_setup *setup, const char *dev)
+/* Those of its device. */
+static int keep_addresses(struct nic_setup *setup, struct nic_change change)
 {
-	struct nic_change change = change_of(dev, NIC_ADDRESS);
 	_cleanup_free_ struct nic_address *list = NULL;
 	size_t n = 0;
-	int ret = nic_link_addresses(change.ifindex, &list, &n);
+	int ret = nic_link_addresses(if_nametoindex(change.dev), &list, &n);
 
 	change.present = true;
 	/* they come back in the reverse order, in which the kernel then has them as before */
@@ -237,19 +246,131 @@ static int keep_addresses(struct nic_setup *setup, const char *dev)
 		change.address = list[i];
 		ret = nic_undo_keep(setup->undo, &change);
 	}
+	return ret ? bench_fail(ret, "cannot read the addresses of %s", change.dev) : 0;
+}
+
+/* --- a network namespace of its own --------------------------------------------------------- */
+
+/* Of a device that may come back with another number. */
+static struct nic_change named(const char *dev, enum nic_what what)
+{
+	struct nic_change change = change_of(dev, what);
+
+	change.ifindex = 0;
+	return change;
+}
+
+/* Those of one directory of a device. */
+static int keep_files(struct nic_setup *setup, const char *dev, const char *path)
+{
+	struct nic_change change = named(dev, NIC_FILE);
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	int ret = 0;
+
+	while (dir && !ret && (entry = readdir(dir))) {
+		size_t n = (size_t)snprintf(change.file.path, sizeof(change.file.path), "%s/%s",
+					    path, entry->d_name);
+
+		if (entry->d_name[0] != '.' && n < sizeof(change.file.path))
+			ret = keep_if_readable(setup, &change);
+	}
+	if (dir)
+		closedir(dir);
 	return ret;
 }
+
+static int keep_sysctls(struct nic_setup *setup, const char *dev)
+{
+	static const char *const places[] = { "ipv4/conf", "ipv4/neigh", "ipv6/conf",
+					      "ipv6/neigh" };
+	char path[96];
+	int ret = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(places) && !ret; i++) {
+		snprintf(path, sizeof(path), "/proc/sys/net/%s/%s", places[i], dev);
+		ret = keep_files(setup, dev, path);
+	}
+	return ret;
+}
+
+/*
+ * What comes back last is first: a driver may ask for interrupts and queues anew when its device
+ * goes up, addresses are for a device that is up, and how it gets those of its own the kernel has
+ * to know before.
+ */
+static int keep_outside(struct nic_setup *setup, const char *dev)
+{
+	static const unsigned int any_cpu;
+	const struct nic_want want = { .usecs = -1, .cpus = &any_cpu, .n_cpus = 1 };
+	const struct nic_change up = named(dev, NIC_UP);
+	struct nic_state state;
+	int ret = read_state(dev, &state) ?: keep_affinity(setup, &state, &want);
+
+	ret = ret ?: keep_addresses(setup, named(dev, NIC_ADDRESS));
+	if (ret)
+		return ret;
+	ret = keep(setup, &up) ?: keep_sysctls(setup, dev);
+	return ret ? bench_fail(ret, "cannot read the settings of %s", dev) : 0;
+}
+
+static int go_inside(struct nic_setup *setup)
+{
+	struct nic_change change;
+	int ret = nic_netns_make();
+
+	if (ret)
+		return ret;
+	memset(&change, 0, sizeof(change));
+	change.what = NIC_INSIDE;
+	change.netns.pid = getpid();
+	ret = nic_undo_keep(setup->undo, &change);
+	return ret ? bench_fail(ret, "network namespace of the process that restores the devices")
+		   : 0;
+}
+
+static int move_inside(struct nic_setup *setup, const char *dev)
+{
+	struct nic_change change = named(dev, NIC_NETNS);
+	int ret;
+
+	change.netns.inside = true;
+	if (bench_interrupted())
+		return -EINTR;
+	ret = nic_undo_set(setup->undo, &change);
+	if (ret == -EINVAL)
+		return bench_bad(ret,
+				 "%s cannot be moved into another network namespace, which no bond "
+				 "can: name its slaves, and --bond makes another one of them",
+				 dev);
+	return ret ? bench_fail(ret, "cannot move %s into a network namespace", dev) : 0;
+}
+
+int nic_setup_isolate(struct nic_setup *setup, const char *const *devs, size_t n)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = keep_outside(setup, devs[i]);
+	ret = ret ?: go_inside(setup);
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = move_inside(setup, devs[i]);
+	if (ret)
+		return ret;
+	/* by which the kernel's routes of its own addresses go */
+	ret = nic_link_set_up(if_nametoindex("lo"), true);
+	return ret ? bench_fail(ret, "cannot bring up lo in a network namespace") : 0;
+}
+
+/* --- bonds ---------------------------------------------------------------------------------- */
 
 /* The addresses first, so that they come back last, when it is up; its MAC while it is down. */
 static int prepare_slave(struct nic_setup *setup, const char *dev)
 {
 	const struct nic_change down = change_of(dev, NIC_UP), mtu = change_of(dev, NIC_MTU),
 				mac = change_of(dev, NIC_MAC);
-	int ret = keep_addresses(setup, dev);
+	int ret = keep_addresses(setup, change_of(dev, NIC_ADDRESS)) ?: make(setup, &down);
 
-	if (ret)
-		return bench_fail(ret, "cannot read the addresses of %s", dev);
-	ret = make(setup, &down);
 	if (ret)
 		return ret;
 	ret = keep(setup, &mtu) ?: keep(setup, &mac);

@@ -21,6 +21,16 @@ struct nic_setup;
 int nic_setup_begin(struct nic_setup **out);
 int nic_setup_end(struct nic_setup *setup); /* setup may be NULL */
 
+/*
+ * Move devices into a network namespace of the measurement's own, in which this process is from
+ * then on, with a /sys and a bpffs of that; both end with nic_setup_end(). Right after
+ * nic_setup_begin(), and before the process has threads. The devices come back as they were,
+ * whether they were up, with their addresses and what is below /proc/sys/net, and with their number
+ * unless somebody has taken that. Routes, qdiscs and neighbours would not come back (nic_check.h
+ * refuses the first two).
+ */
+int nic_setup_isolate(struct nic_setup *setup, const char *const *devs, size_t n);
+
 /* Queues, rings, coalescing, features, MTU; the device is up then, and takes native XDP. */
 int nic_setup_device(struct nic_setup *setup, const char *dev, const struct nic_want *want);
 

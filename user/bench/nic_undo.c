@@ -30,28 +30,83 @@ static bool is_gone(int error)
 	return error == -ENODEV || error == -ENOENT;
 }
 
-/* 0, or 1 if that failed, which is said. */
-static int restore(const struct nic_backend *backend, const struct nic_change *former)
+static int set_back(const struct nic_backend *backend, const struct nic_change *former)
 {
-	char command[NIC_COMMAND_LEN];
 	struct nic_change now;
 	int ret = backend->read(former, &now);
 
-	if (!ret && nic_change_same(&now, former))
-		return 0;
-	if (!ret)
-		ret = backend->make(former);
+	if (ret || nic_change_same(&now, former))
+		return ret;
+	return backend->make(former);
+}
+
+static void say_failed(const struct nic_change *former, int error)
+{
+	char command[NIC_COMMAND_LEN];
+
+	nic_change_command(former, command);
+	log_error("cannot set back what was changed (%s); by hand: %s%s", strerror(-error), command,
+		  former->what == NIC_NETNS
+			  ? ", and its addresses and settings (the kernel puts it "
+			    "where process 1 is, as dev0 or the like if its name "
+			    "is taken there)"
+			  : "");
+}
+
+/* What has its name by now is another device. */
+static void forget(struct former *former, const char *dev)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < former->n; i++)
+		if (former->at[i].ifindex || strcmp(former->at[i].dev, dev) != 0)
+			former->at[n++] = former->at[i];
+	former->n = n;
+}
+
+/* 0, or 1 if that failed, which is said. */
+static int restore_last(const struct nic_backend *backend, struct former *former)
+{
+	const struct nic_change last = former->at[--former->n];
+	int ret = set_back(backend, &last);
+
+	if (ret && last.what == NIC_NETNS)
+		forget(former, last.dev);
 	if (!ret || is_gone(ret))
 		return 0;
-	nic_change_command(former, command);
-	log_error("cannot set back what was changed (%s); by hand: %s", strerror(-ret), command);
+	say_failed(&last, ret);
 	return 1;
 }
 
-/* Until the other end is closed. */
-static int receive(int socket, struct former *former)
+/* Where the process is by now. */
+static int follow(const struct nic_backend *backend, const struct nic_change *former)
 {
-	struct nic_change change, *grown;
+	struct nic_change change = *former;
+
+	change.netns.inside = true;
+	return backend->make(&change);
+}
+
+static int remember(const struct nic_backend *backend, const struct nic_change *change,
+		    struct former *former)
+{
+	struct nic_change *grown = reallocarray(former->at, former->n + 1, sizeof(*grown));
+	int ret;
+
+	if (!grown)
+		return -ENOMEM;
+	former->at = grown;
+	ret = change->what == NIC_INSIDE ? follow(backend, change) : 0;
+	if (!ret)
+		former->at[former->n++] = *change;
+	return ret;
+}
+
+/* Until the other end is closed. */
+static int receive(const struct nic_backend *backend, int socket, struct former *former)
+{
+	struct nic_change change;
+	int answer;
 	ssize_t n;
 
 	while ((n = recv(socket, &change, sizeof(change), 0)) != 0) {
@@ -59,13 +114,9 @@ static int receive(int socket, struct former *former)
 			continue;
 		if (n != sizeof(change))
 			return n < 0 ? -errno : -EBADMSG;
-		grown = reallocarray(former->at, former->n + 1, sizeof(*grown));
-		if (grown) {
-			former->at = grown;
-			former->at[former->n++] = change;
-		}
-		/* the answer, without which nothing is changed */
-		if (send(socket, grown ? "y" : "n", 1, MSG_NOSIGNAL) < 0 && errno != EPIPE)
+		/* without the answer nothing is changed */
+		answer = remember(backend, &change, former);
+		if (send(socket, &answer, sizeof(answer), MSG_NOSIGNAL) < 0 && errno != EPIPE)
 			return -errno;
 	}
 	return 0;
@@ -76,9 +127,9 @@ static _Noreturn void guard(const struct nic_backend *backend, int socket)
 	struct former former = { 0 };
 	int failed = 0;
 
-	receive(socket, &former);
+	receive(backend, socket, &former);
 	while (former.n)
-		failed += restore(backend, &former.at[--former.n]);
+		failed += restore_last(backend, &former);
 	free(former.at);
 	_exit(failed ? EXIT_FAILURE : EXIT_SUCCESS);
 }
@@ -144,7 +195,7 @@ int nic_undo_begin(const struct nic_backend *backend, struct nic_undo **out)
 
 int nic_undo_keep(struct nic_undo *undo, const struct nic_change *now)
 {
-	char answer = '\0';
+	int answer = 0;
 	ssize_t n;
 
 	do {
@@ -152,12 +203,10 @@ int nic_undo_keep(struct nic_undo *undo, const struct nic_change *now)
 	} while (n < 0 && errno == EINTR);
 	if (n == sizeof(*now)) {
 		do {
-			n = recv(undo->socket, &answer, 1, 0);
+			n = recv(undo->socket, &answer, sizeof(answer), 0);
 		} while (n < 0 && errno == EINTR);
 	}
-	if (n != 1)
-		return -EOWNERDEAD;
-	return answer == 'y' ? 0 : -ENOMEM;
+	return n == sizeof(answer) ? answer : -EOWNERDEAD;
 }
 
 int nic_undo_set(struct nic_undo *undo, const struct nic_change *change)

@@ -6,6 +6,10 @@
  * it sets all values back, the last one first. So there is one way of restoring, which every run
  * takes.
  *
+ * A change of the network namespace that the process is in (NIC_INSIDE) it makes as well, at once:
+ * what is changed from then on is to be set back in there. A device that does not come back from a
+ * network namespace (NIC_NETNS) is gone: what was kept of it by name stays as it is.
+ *
  * What it finds as it was, it leaves alone; what is gone by then (a device, an interrupt) needs
  * nothing. It ignores the signals of a terminal and of a polite kill. Not survived: its own SIGKILL
  * (as that of a whole control group) and the machine's end.
