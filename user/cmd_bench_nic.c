@@ -108,6 +108,9 @@ static int take_option(void *ctx, int option)
 	case 'h':
 		args->hold = true;
 		return CMD_OK;
+	case 'i':
+		machine->isolate = true;
+		return CMD_OK;
 	case 'f':
 		machine->force = true;
 		return CMD_OK;
@@ -138,6 +141,7 @@ static int parse_args(struct args *args, int argc, char **argv)
 	static const struct option known[] = {
 		{ "check", no_argument, NULL, 'c' },
 		{ "hold", no_argument, NULL, 'h' },
+		{ "isolate", no_argument, NULL, 'i' },
 		{ "force", no_argument, NULL, 'f' },
 		{ "force-login", no_argument, NULL, 'l' },
 		{ "queues", required_argument, NULL, 'q' },
@@ -321,7 +325,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 const struct cmd cmd_bench_nic = {
 	.name = "bench nic",
 	.args = "--check|--hold [--bond NAME=DEV,DEV...]... [--mode MODE] [--hash HASH] "
-		"[--queues N] [--ring N] [--usecs N] [--mtu N] [--force] [--force-login] [DEV]...",
+		"[--queues N] [--ring N] [--usecs N] [--mtu N] [--isolate] [--force] [--force-login] [DEV]...",
 	.help = "devices and bonds made ready for a measurement",
 	.run = run,
 };

@@ -36,6 +36,13 @@ def state(ns, dev):
             sorted(addresses), *shown)  # fmt: skip
 
 
+def sysctls(ns, dev):
+    """All that there is below /proc/sys/net of a device, {path: value}."""
+    show = 'cd /proc/sys/net && grep -s "" ipv[46]/*/%s/*' % dev
+    lines = ns.run("sh", "-c", show, check=False).stdout.splitlines()
+    return dict(line.split(":", 1) for line in lines)
+
+
 def queue_masks(ns, dev, under=SYSFS):
     """{"tx-0/xps_cpus": 1, …}: CPUs of each queue that has such a thing."""
     show = 'for f in /sys/class/net/%s/queues/*/[rx]ps_cpus; do echo "$f $(cat $f)"; done' % dev

@@ -9,9 +9,9 @@ import os
 import signal
 
 import pytest
-from lab import BUILD, SIXLANE, Lab, wait_until
+from lab import BUILD, SIXLANE, Lab, command, wait_until
 from netns import PATIENCE
-from nic_setup import SYSFS, hold, queue_masks, state, wait_restored
+from nic_setup import SYSFS, hold, queue_masks, state, sysctls, wait_restored
 from tap import Tap, pass_marker
 from topology import router_addr
 
@@ -299,3 +299,125 @@ def test_queues_have_their_cpus(wire):
     assert queue_masks(wire.r, "p0") == before
     wire.lab.end(process)
     assert b"/sys is that of another network namespace" in process.stderr.read()
+
+
+# --- in a network namespace of its own ------------------------------------------------------
+
+ISOLATED = ["--isolate", "--force", *WANTED]
+
+
+class Inside:
+    """The namespaces of a command, as far as queue_masks() and state() want one."""
+
+    def __init__(self, process):
+        self.argv = ["nsenter", "--target", process.pid, "--net", "--mount", "--"]
+
+    def run(self, *argv, **kwargs):
+        return command([*self.argv, *argv], **kwargs)
+
+    def ipj(self, words):
+        return json.loads(self.run("ip", "-j", "-d", *words.split()).stdout)
+
+    def link(self, dev):
+        return self.ipj("link show dev " + dev)[0]
+
+
+def links(ns):
+    return {link["ifname"] for link in ns.ipj("link show")}
+
+
+def use_it(wire):
+    """p0 is as a port that somebody has seen to: up, with addresses, settings, and queues that go somewhere."""
+    wire.r.sysctl("net.ipv6.conf.p0.addr_gen_mode", 1)
+    wire.r.sysctl("net.ipv6.conf.p0.accept_ra", 2)
+    wire.r.sysctl("net.ipv4.conf.p0.rp_filter", 2)
+    wire.r.sysctl("net.ipv6.neigh.p0.gc_stale_time", 77)
+    wire.r.addr("p0", router_addr("a") + "/64", "fe80::1/64")
+    wire.r.run("ip", "addr", "add", "192.0.2.1/24", "dev", "p0")
+    wire.r.run("ethtool", "-L", "p0", "rx", 3, "tx", 3)
+    script = "echo 1 >queues/rx-2/rps_cpus && echo 1 >queues/tx-2/xps_cpus"
+    wire.r.run(*SYSFS, "sh", "-c", "cd /sys/class/net/p0 && " + script)
+
+
+def all_of(wire):
+    (shown,) = json.loads(wire.r.run("ip", "-j", "addr", "show", "dev", "p0").stdout)
+    return [wire.state(), shown["addr_info"], sysctls(wire.r, "p0"), queue_masks(wire.r, "p0")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_isolated(wire, number):
+    use_it(wire)
+    before, ifindex = all_of(wire), wire.r.link("p0")["ifindex"]
+    assert before[2]["ipv4/conf/p0/rp_filter"] == "2" and before[3]["rx-2/rps_cpus"] == 1
+    process = wire.hold(*ISOLATED, under=SYSFS)
+    assert "p0" not in links(wire.r) and wire.h.link("h0")["operstate"] == "UP"
+    inside = Inside(process)
+    assert "p0" in links(inside) and "UP" in inside.link("lo")["flags"]
+    assert (inside.link("p0")["mtu"], inside.link("p0")["address"]) == (3000, before[0][2])
+    cpus = sorted(os.sched_getaffinity(0))
+    held = queue_masks(inside, "p0", under=())
+    assert [held["tx-%d/xps_cpus" % i] for i in (0, 1)] == [1 << cpus[i % len(cpus)] for i in (0, 1)]
+    assert inside.run("stat", "-f", "-c", "%T", "/sys/fs/bpf").stdout == "bpf_fs\n"
+    process.send_signal(number)
+    said = wait_restored(process)
+    assert all_of(wire) == before, said
+    assert wire.r.link("p0")["ifindex"] == ifindex and "error" not in said
+
+
+def test_isolated_and_its_number_taken(wire):
+    """It comes back with another one, and what has its own now is left alone."""
+    use_it(wire)
+    before, ifindex = all_of(wire), wire.r.link("p0")["ifindex"]
+    process = wire.hold(*ISOLATED, under=SYSFS)
+    wire.r.ip("link add x0 index %d mtu 2222 type veth peer x1" % ifindex)
+    assert wire.lab.end(process) == 130
+    assert wire.r.link("p0")["ifindex"] != ifindex
+    assert all_of(wire) == before
+    other = wire.r.link("x0")
+    assert (other["mtu"], other["operstate"]) == (2222, "DOWN")
+
+
+def test_isolated_and_its_name_taken(wire):
+    """What has its name now is left alone; and it is said who is where."""
+    use_it(wire)
+    process = wire.hold(*ISOLATED)
+    wire.r.ip("link add p0 mtu 2222 type veth peer x1")
+    assert wire.lab.end(process) == 1
+    said = process.stderr.read().decode()
+    assert "File exists" in said and "ip link set dev p0 netns /run/netns/" + wire.r.name in said
+    assert said.count("cannot set back") == 1
+    other = wire.r.link("p0")
+    assert (other["mtu"], other["operstate"]) == (2222, "DOWN")
+    assert "inet" not in wire.r.run("ip", "addr", "show", "dev", "p0").stdout
+
+
+def test_isolated_and_gone(wire):
+    """With its other end; another one of its name is not taken for it."""
+    use_it(wire)
+    process = wire.hold(*ISOLATED)
+    wire.h.ip("link delete h0")
+    wire.r.ip("link add p0 mtu 2222 type veth peer x1")
+    assert wire.lab.end(process) == 1
+    assert "by hand" not in process.stderr.read().decode()
+    assert wire.r.link("p0")["mtu"] == 2222 and "UP" not in wire.r.link("p0")["flags"]
+
+
+def test_isolated_and_refused_later(wire):
+    """By the driver, when it is inside already."""
+    wire.h.run("ethtool", "-L", "h0", "tx", 3)
+    use_it(wire)
+    before = all_of(wire)
+    done = wire.r.run(*SYSFS, SIXLANE, "bench", "nic", "--hold", *ISOLATED, check=False)
+    assert done.returncode == 1 and "takes no XDP program in native mode" in done.stderr
+    assert all_of(wire) == before
+
+
+def test_isolated_is_refused(wire):
+    """Where routes would not come back."""
+    wire.r.addr("p0", router_addr("a") + "/64")
+    wire.r.route("add 2001:db8:f::/48 via", PEER)
+    wire.check("--force", "p0")
+    wire.refuse("in another network namespace", "--force", "--isolate", "p0")
+    wire.r.ip("route flush dev p0 proto boot")
+    plan = wire.check("--force", "--isolate", "p0")
+    assert "\tip link set dev p0 netns NETNS\n" in plan and "\tip link set dev p0 up\n" in plan

@@ -47,7 +47,8 @@ static void assert_one(const struct nic_facts *facts, struct nic_check_want want
 }
 
 static const struct nic_check_want plain, forced = { .force = true }, slave = { .enslave = true },
-					  forced_slave = { .enslave = true, .force = true };
+					  forced_slave = { .enslave = true, .force = true },
+					  isolated = { .isolate = true, .force = true };
 
 static void test_idle(void **state)
 {
@@ -88,6 +89,8 @@ static void test_programs(void **state)
 	facts = make_facts();
 	strcpy(facts.queueing, "tbf");
 	assert_one(&facts, plain, 0, "\"tbf\"");
+	/* it would not come back */
+	assert_one(&facts, isolated, -EBUSY, "tc qdisc del dev nic0 root");
 }
 
 static void test_addresses(void **state)
@@ -114,7 +117,8 @@ static void test_routes(void **state)
 	assert_one(&facts, plain, -EBUSY, "3 routes");
 	assert_one(&facts, forced, 0, "3 routes");
 	/* they would not come back */
-	assert_one(&facts, forced_slave, -EBUSY, "ip route flush");
+	assert_one(&facts, forced_slave, -EBUSY, "as a slave");
+	assert_one(&facts, isolated, -EBUSY, "ip route flush");
 }
 
 static void test_default_route(void **state)

@@ -76,6 +76,28 @@ def test_name_that_is_taken(r):
     assert has_bond(r)
 
 
+def test_bond_in_a_network_namespace_of_its_own(r):
+    before = [state(r, dev) for dev in SLAVES]
+    process = hold(r, "--isolate", "--force", "--bond", "bond0=p1,p2")
+    assert not {"bond0", *SLAVES} & {link["ifname"] for link in r.ipj("link show")}
+    inside = ["nsenter", "--target", process.pid, "--net", "--"]
+    bond, p1 = (command([*inside, "ip", "link", "show", "dev", dev]).stdout for dev in ("bond0", "p1"))
+    assert ",UP" in bond and "master bond0" in p1
+    process.send_signal(signal.SIGKILL)
+    wait_restored(process)
+    assert [state(r, dev) for dev in SLAVES] == before and not has_bond(r)
+
+
+def test_bond_that_is_there_cannot_be_moved(r):
+    r.ip("link add bond0 type bond mode balance-xor")
+    r.ip("link set dev p1 down")
+    r.ip("link set dev p1 master bond0")
+    before = state(r, "bond0")
+    done = r.run(SIXLANE, "bench", "nic", "--hold", "--isolate", "bond0", check=False)
+    assert done.returncode == 1 and "bond0 cannot be moved" in done.stderr, done
+    assert state(r, "bond0") == before
+
+
 def test_login_by_a_bond(r):
     """It comes by the bond's slaves, and by what the VLAN on the bond is on."""
     r.ip("link add bond0 type bond mode active-backup")

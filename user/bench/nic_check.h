@@ -16,6 +16,7 @@
 struct nic_check_want {
 	unsigned int queues; /* that each device is to have; 0: any number */
 	bool enslave;	     /* they become slaves of a bond, and lose their routes by that */
+	bool isolate;	     /* they are moved into a network namespace, and lose qdiscs as well */
 	bool force;	     /* measure although the device has addresses or routes */
 	bool force_login;    /* and although this login comes by it */
 };

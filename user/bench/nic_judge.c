@@ -29,7 +29,8 @@ static void add(struct list *list, int error, const char *fmt, ...)
 	list->n++;
 }
 
-static void judge_programs(const struct nic_facts *facts, struct list *list)
+static void judge_programs(const struct nic_facts *facts, const struct nic_check_want *want,
+			   struct list *list)
 {
 	const char *dev = facts->state.dev;
 	const struct loader_prog *prog = &facts->prog;
@@ -50,7 +51,13 @@ static void judge_programs(const struct nic_facts *facts, struct list *list)
 		    "%s is busy: tc programs or filters see what comes in by it (a qdisc \"%s\"); "
 		    "'tc qdisc del dev %s %s' first, if nobody needs them",
 		    dev, facts->filter, dev, facts->filter);
-	if (*facts->queueing)
+	if (*facts->queueing && want->isolate)
+		add(list, -EBUSY,
+		    "%s is busy: it has a qdisc \"%s\" that somebody chose, and would lose it in "
+		    "another network namespace; 'tc qdisc del dev %s root' first, if nobody needs "
+		    "it",
+		    dev, facts->queueing, dev);
+	else if (*facts->queueing)
 		add(list, 0,
 		    "%s has a qdisc \"%s\" that somebody chose: the kernel's forwarding passes "
 		    "it, sixlane's does not ('tc qdisc del dev %s root' takes it off)",
@@ -81,12 +88,12 @@ static void judge_addresses(const struct nic_facts *facts, const struct nic_chec
 	const char *what = want->force ? "they do not work while it is measured"
 				       : "take them off first, or --force measures all the same";
 
-	if (facts->n_routes && want->enslave)
+	if (facts->n_routes && (want->enslave || want->isolate))
 		add(list, -EBUSY,
-		    "%s is busy: this machine has %zu routes by it (%s …), which it would lose as "
-		    "a slave of a bond; take them off first ('ip route flush dev %s', and with "
-		    "-6)",
-		    dev, facts->n_routes, facts->route, dev);
+		    "%s is busy: this machine has %zu routes by it (%s …), which it would lose %s; "
+		    "take them off first ('ip route flush dev %s', and with -6)",
+		    dev, facts->n_routes, facts->route,
+		    want->isolate ? "in another network namespace" : "as a slave of a bond", dev);
 	else if (facts->n_routes)
 		add(list, error, "%s %s: this machine has %zu routes by it (%s …); %s", dev,
 		    want->force ? "is in use" : "is busy", facts->n_routes, facts->route, what);
@@ -130,7 +137,7 @@ size_t nic_judge(const struct nic_facts *facts, const struct nic_check_want *wan
 		add(&list, -EOPNOTSUPP, "%s is not an Ethernet device: measure another one", dev);
 	judge_login(facts, want, &list);
 	judge_layers(facts, &list);
-	judge_programs(facts, &list);
+	judge_programs(facts, want, &list);
 	judge_addresses(facts, want, &list);
 	if (want->queues > max)
 		add(&list, -ERANGE,

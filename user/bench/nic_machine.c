@@ -108,6 +108,7 @@ static int check_some(const struct nic_machine *machine, bool slaves)
 	const struct nic_check_want want = {
 		.queues = machine->want.queues,
 		.enslave = slaves,
+		.isolate = machine->isolate,
 		.force = machine->force,
 		.force_login = machine->force_login,
 	};
@@ -146,16 +147,34 @@ int nic_machine_check(const struct nic_machine *machine)
 
 /* --- the plan ------------------------------------------------------------------------------- */
 
+static void put_command(json_t *commands, const struct nic_change *change)
+{
+	char command[NIC_COMMAND_LEN];
+
+	nic_change_command(change, command);
+	print_append(commands, print_string(command));
+}
+
 /* Not if it is so already. */
 static void append_command(json_t *commands, const struct nic_change *change)
 {
-	char command[NIC_COMMAND_LEN];
 	struct nic_change now;
 
-	if (!nic_backend_kernel.read(change, &now) && nic_change_same(&now, change))
-		return;
-	nic_change_command(change, command);
-	print_append(commands, print_string(command));
+	if (nic_backend_kernel.read(change, &now) || !nic_change_same(&now, change))
+		put_command(commands, change);
+}
+
+/* Which takes it down. */
+static void plan_move(struct nic_state *state, json_t *commands)
+{
+	struct nic_change change;
+
+	memset(&change, 0, sizeof(change));
+	change.what = NIC_NETNS;
+	memcpy(change.dev, state->dev, sizeof(change.dev));
+	change.netns.inside = true;
+	put_command(commands, &change);
+	state->up = false;
 }
 
 /* Interrupts as they are now: with other queues they may be others. */
@@ -171,6 +190,8 @@ static int plan_device(const struct nic_machine *machine, const char *dev, struc
 
 	plan->n = 0;
 	if (!ret) {
+		if (machine->isolate)
+			plan_move(&state, commands);
 		nic_ethtool_driver(dev, driver);
 		nic_plan_device(&state, &machine->want, plan);
 		nic_plan_affinity(&state, &machine->want, irqs, n, plan);
@@ -179,7 +200,10 @@ static int plan_device(const struct nic_machine *machine, const char *dev, struc
 		print_set(object, "max_queues", json_integer(nic_state_max_queues(&state)));
 	}
 	for (size_t i = 0; i < plan->n; i++)
-		append_command(commands, &plan->at[i]);
+		if (machine->isolate && plan->at[i].what == NIC_UP)
+			put_command(commands, &plan->at[i]);
+		else
+			append_command(commands, &plan->at[i]);
 	print_set(object, "commands", commands);
 	print_append(list, object);
 	return ret ? bench_fail(ret, "cannot read the state of %s", dev) : 0;
@@ -245,6 +269,8 @@ int nic_machine_setup(const struct nic_machine *machine, struct nic_setup *setup
 
 	for (size_t i = 0; i < machine->n_devs; i++)
 		devs[i] = machine->devs[i];
+	if (machine->isolate)
+		ret = nic_setup_isolate(setup, devs, machine->n_devs);
 	for (size_t i = 0; i < machine->n_devs && !ret; i++)
 		ret = nic_setup_device(setup, devs[i], &machine->want);
 	for (size_t i = 0; i < machine->n_bonds && !ret; i++)

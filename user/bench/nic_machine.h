@@ -21,6 +21,7 @@ struct nic_machine {
 	size_t n_bonds;
 	struct nic_want want;
 	bool force, force_login; /* see nic_check.h */
+	bool isolate;		 /* in a network namespace of their own: nic_setup_isolate() */
 };
 
 /* Pure. 0 or -errno with nothing said: -ENAMETOOLONG; -E2BIG: too many; -EEXIST: there already. */
