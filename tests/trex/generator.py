@@ -4,15 +4,16 @@
 
     generator.py --trex /opt/trex/v3.08 --server 192.0.2.1
 
-    {"do": "hello"}  ->  {"generator", "version", "ports": [{"name", "mac", "speed_bps"}]}
+    {"do": "hello"}  ->  {"generator", "version", "least_frame_bytes", "least_syn_bytes",
+                          "ports": [{"name", "role", "mac", "speed_bps", "driver"}]}
     {"do": "run", "rate_pps", "seconds" or "count", "frame_bytes", "dst_macs", "src", "prefixes",
-     "pattern", "seed", "latency"}
+     "pattern", "seed", "latency", "hops"}
                      ->  {"sent", "received", "elapsed_ns", "offered_pps", "latency_ns", "errors"}
 
 Ports are pairs as TRex has them: 0, 2, … send and 1, 3, … receive, unless there are more dst_macs
 than pairs; then all send and receive. rate_pps (0: line rate) and count (frames of one burst) are
-those of all of them together. What goes wrong is said as {"error": what to do about it}; the next
-request finds the connection made anew.
+those of all of them together. hops may be given: TRex looks at no hop limit.
+What goes wrong is said as {"error": what to do about it}; the next request finds the connection made anew.
 """
 
 import argparse
@@ -45,6 +46,7 @@ PATTERNS = ("random", "flow", "miss", "syn")
 # Preamble, start of frame and gap.
 WIRE_BYTES = 20
 FRAMES = (SIZE_MIN, SIZE_MAX)
+HOPS_MAX = 31
 
 
 class GeneratorError(Exception):
@@ -93,6 +95,7 @@ RUN = {
     "pattern": (lambda value: value in PATTERNS, "one of " + ", ".join(PATTERNS)),
     "seed": (lambda value: is_int(value, 0, (1 << 64) - 1), "a whole number of 64 bits"),
     "latency": (lambda value: isinstance(value, bool), "true or false"),
+    "hops": (lambda value: is_int(value, 0, HOPS_MAX), "0 to %d" % HOPS_MAX),
 }
 
 
@@ -104,7 +107,7 @@ LENGTH = {
 
 def check_run(request):
     """A copy of it, in which exactly one of LENGTH is not None."""
-    request = {"seconds": None, "count": None, **request}
+    request = {"seconds": None, "count": None, "hops": 1, **request}
     given = [name for name in LENGTH if request[name] is not None]
     if len(given) != 1:
         raise GeneratorError("give either seconds or count, the length of the run")
@@ -185,12 +188,16 @@ class Trex:
 
     def hello(self):
         self.open()
+        import sixlane_stream
+
         ports = self.client.get_all_ports()
         return {
             "generator": "trex",
             "version": self.client.get_server_version().get("version", "?"),
+            "least_frame_bytes": SIZE_MIN,
+            "least_syn_bytes": sixlane_stream.least_size("tcp"),
             "ports": [
-                {"name": str(port), "mac": info["src_mac"], "speed_bps": int(info["speed"] * 10**9)}
+                describe_port(port, info)
                 for port, info in zip(ports, self.client.get_port_info(ports))
             ],
         }
@@ -276,6 +283,16 @@ class Trex:
                 *map(str, self.client.get_warnings()),
             ],
         }
+
+
+def describe_port(port, info):
+    return {
+        "name": str(port),
+        "role": "rx" if port % 2 else "tx",
+        "mac": info["src_mac"],
+        "speed_bps": int(info["speed"] * 10**9) or None,
+        "driver": info.get("driver"),
+    }
 
 
 Share = collections.namedtuple("Share", "pps count")

@@ -106,9 +106,17 @@ def test_hello_and_quit(start, server):
     assert agent.ask({"do": "hello"}) == {
         "generator": "trex",
         "version": "v3.08",
+        "least_frame_bytes": 64,
+        "least_syn_bytes": 78,
         "ports": [
-            {"name": str(port), "mac": "02:00:00:00:00:0%d" % port, "speed_bps": 25 * 10**9}
-            for port in range(4)
+            {
+                "name": str(port),
+                "role": role,
+                "mac": "02:00:00:00:00:0%d" % port,
+                "speed_bps": 25 * 10**9,
+                "driver": "net_stand_in",
+            }
+            for port, role in enumerate(("tx", "rx", "tx", "rx"))
         ],
     }
     agent.send('{"do": "quit"}')
@@ -141,11 +149,14 @@ def test_bad_lines(line, text, start, server):
         ("frame_bytes", 9217), ("frame_bytes", 128.5), ("dst_macs", []), ("dst_macs", ["2001:db8::1"]),
         ("dst_macs", ROUTER[0]), ("src", "10.0.0.1"), ("src", None), ("prefixes", 1), ("prefixes", ""),
         ("pattern", "zipf"), ("pattern", ["random"]), ("seed", -1), ("seed", 1 << 64), ("latency", 1),
+        ("hops", -1), ("hops", 32), ("hops", "1"), ("hops", None),
     ],
 )  # fmt: skip
 def test_bad_runs(name, value):
     with pytest.raises(generator.GeneratorError, match="^%s must be " % name):
         generator.check_run({**RUN, name: value})
+    if name == "hops":
+        return  # may be left out
     left = {key: RUN[key] for key in RUN if key != name}
     with pytest.raises(generator.GeneratorError, match="^%s is missing: " % name):
         generator.check_run(left)
@@ -171,10 +182,11 @@ def test_bad_lengths(length, text):
     [
         {}, {"prefixes": "/a/file"}, {"seconds": 0.5}, {"frame_bytes": 64}, {"frame_bytes": 9216},
         {"rate_pps": 0}, {"seconds": None, "count": 9}, {"pattern": "syn"}, {"seed": (1 << 64) - 1},
+        {"hops": 2},
     ],
 )  # fmt: skip
 def test_good_runs(changes):
-    assert generator.check_run({**RUN, **changes}) == {"count": None, **RUN, **changes}
+    assert generator.check_run({**RUN, **changes}) == {"count": None, "hops": 1, **RUN, **changes}
 
 
 def test_run_book():
@@ -351,6 +363,7 @@ def test_line_rate(start, server):
 
 def test_line_rate_unknown(start, server):
     agent = start(server, speed=0)
+    assert {port["speed_bps"] for port in agent.ask({"do": "hello"})["ports"]} == {None}
     assert "does not know the speed" in run(agent, rate_pps=0)["error"]
     assert run(agent)["sent"] == 2000000
 

@@ -49,13 +49,19 @@ FILLER = b"sixlane "
 # --- the packet -------------------------------------------------------------------------
 
 
+def least_size(kind):
+    """Of a frame with such a header and nothing behind it."""
+    return L4_AT + L4_BYTES[kind] + FCS_BYTES
+
+
 def l4_of(kind, size):
     """The kind, or None for frames of 64 and 65 bytes: IPv6 and UDP need 66. They have no next header."""
-    if size >= L4_AT + L4_BYTES[kind] + FCS_BYTES:
+    if size >= least_size(kind):
         return kind
     if kind == "tcp":
         raise TableError(
-            "frames of %d bytes are too short for IPv6 and TCP: take 78 or more" % size
+            "frames of %d bytes are too short for IPv6 and TCP: take %d or more"
+            % (size, least_size(kind))
         )
     return None
 
@@ -244,7 +250,7 @@ def streams(kind, options, port_id):
     chosen = targets(options)
     made = load(kind, options, chosen)
     if options.latency_pps:
-        size = max(options.size[0][0], L4_AT + L4_BYTES[kind] + STAMP_BYTES + FCS_BYTES)
+        size = max(options.size[0][0], least_size(kind) + STAMP_BYTES)
         stats = STLFlowLatencyStats(pg_id=options.pg_id + port_id)
         mode = STLTXCont(pps=options.latency_pps)
         made.append(

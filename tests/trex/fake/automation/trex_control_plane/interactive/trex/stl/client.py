@@ -88,6 +88,7 @@ class STLClient:
             {
                 "src_mac": "02:00:00:00:00:%02x" % port,
                 "speed": self.settings["speed"],
+                "driver": "net_stand_in",
                 "link": "DOWN" if port in self.settings["down"] else "UP",
                 "description": "a port",
             }
