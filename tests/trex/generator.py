@@ -9,11 +9,17 @@
     {"do": "run", "rate_pps", "seconds" or "count", "frame_bytes", "dst_macs", "src", "prefixes",
      "pattern", "seed", "latency", "hops"}
                      ->  {"sent", "received", "elapsed_ns", "offered_pps", "latency_ns", "errors"}
+    {"do": "stop"}   ->  {}
 
 Ports are pairs as TRex has them: 0, 2, … send and 1, 3, … receive, unless there are more dst_macs
 than pairs; then all send and receive. rate_pps (0: line rate) and count (frames of one burst) are
-those of all of them together. hops may be given: TRex looks at no hop limit.
-What goes wrong is said as {"error": what to do about it}; the next request finds the connection made anew.
+those of all of them together. Packets for latency are sent beside them and counted by themselves,
+as latency_ns.sent and latency_ns.n; if none arrived, latency_ns is null, and they are among sent.
+hops may be given: TRex looks at no hop limit.
+
+Any line that comes while packets are sent ends that run, which is answered first; so does the end
+of the input. What goes wrong is said as {"error": what to do about it}; the next request finds the
+connection made anew.
 """
 
 import argparse
@@ -23,12 +29,15 @@ import ipaddress
 import json
 import os
 import re
+import select
 import signal
 import socket
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "profiles"))
 
+import generator_counts as counts  # noqa: E402
 from sixlane_table import TableError  # noqa: E402
 from sixlane_tunables import COUNT_MAX, SIZE_MAX, SIZE_MIN  # noqa: E402
 
@@ -39,8 +48,9 @@ LATENCY_PPS = 1000
 PG_ID = 6000
 # For TRex to notice that its ports are done, beyond the seconds that it was told.
 PATIENCE_S = 10
-# How long packets may be under way after the last was sent.
-STRAGGLERS_MS = 500
+# How long packets may be under way after the last was sent (RFC 2544, 23).
+STRAGGLERS_S = 2
+POLL_S = 0.02
 MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}")
 PATTERNS = ("random", "flow", "miss", "syn")
 # Preamble, start of frame and gap.
@@ -163,8 +173,10 @@ def check_reachable(host, port, timeout_s):
 class Trex:
     """A connection to TRex, made when it is first needed."""
 
-    def __init__(self, options):
-        self.options, self.api, self.client = options, None, None
+    def __init__(self, options, is_over):
+        """is_over(seconds): whether, within that time, somebody wants a run to end."""
+        self.options, self.is_over = options, is_over
+        self.api, self.client = None, None
 
     def open(self):
         if self.client:
@@ -248,7 +260,7 @@ class Trex:
             share = Share(rate / len(senders), count_share(request["count"], index, len(senders)))
             self.client.add_streams(make_streams(request, port, mac, share), ports=[port])
         seconds = request["seconds"] or request["count"] / rate
-        self.send(senders, -1 if request["count"] else seconds, seconds + PATIENCE_S)
+        seconds = self.send(senders, -1 if request["count"] else seconds, seconds)
         return self.read(request["latency"], seconds, senders, receivers)
 
     def line_rate(self, ports, frame_bytes):
@@ -260,26 +272,59 @@ class Trex:
             )
         return len(ports) * min(speeds) * 10**9 / 8 / (frame_bytes + WIRE_BYTES)
 
-    def send(self, ports, duration, timeout_s):
+    def send(self, ports, duration, seconds):
+        """The seconds for which it was sent. TRex times itself, and does not say how long it took:
+        those that it was told, unless the run was ended before."""
         self.client.clear_stats()
         self.client.clear_events()
         self.client.start(ports=ports, duration=duration, force=True)
-        self.client.wait_on_traffic(ports=ports, timeout=timeout_s, rx_delay_ms=STRAGGLERS_MS)
+        begun = time.monotonic()
+        while self.client.is_traffic_active(ports=ports):
+            if self.is_over(POLL_S):
+                seconds = time.monotonic() - begun
+                self.client.stop(ports=ports, rx_delay_ms=STRAGGLERS_S * 1000)
+                return seconds
+            if time.monotonic() - begun > seconds + PATIENCE_S:
+                self.close()
+                raise GeneratorError(
+                    "TRex still sent %d s after it should have been done, and was told to stop: look"
+                    " at its console" % PATIENCE_S
+                )
+        # done; but it still counts the latency of what is under way
+        self.client.wait_on_traffic(
+            ports=ports, timeout=PATIENCE_S, rx_delay_ms=STRAGGLERS_S * 1000
+        )
+        return seconds
+
+    def drain(self, senders, receivers):
+        """(statistics, sent, received) when all has arrived, or will not any more."""
+        deadline = time.monotonic() + STRAGGLERS_S
+        while True:
+            stats = self.client.get_stats()
+            sent = sum(stats[port]["opackets"] for port in senders)
+            received = sum(stats[port]["ipackets"] for port in receivers)
+            if received >= sent or time.monotonic() >= deadline:
+                return stats, sent, received
+            time.sleep(POLL_S)
 
     def read(self, has_latency, seconds, senders, receivers):
-        """The reply. TRex times itself, and does not say how long it took: queues that were full do."""
-        stats = self.client.get_stats()
-        sent = sum(stats[port]["opackets"] for port in senders)
-        pg_ids = [PG_ID + port for port in senders] if has_latency else []
-        latency = self.client.get_pgid_stats(pg_ids)["latency"] if pg_ids else {}
+        """The reply."""
+        stats, sent, received = self.drain(senders, receivers)
+        measured = {"flow_stats": {}, "latency": {}}
+        if has_latency:
+            measured = self.client.get_pgid_stats([PG_ID + port for port in senders])
+        latency = counts.latency_of(measured, senders, receivers)
+        if latency:
+            # TRex's ports count them with the others
+            sent, received = sent - latency["sent"], received - latency["n"]
         return {
             "sent": sent,
-            "received": sum(stats[port]["ipackets"] for port in receivers),
+            "received": received,
             "elapsed_ns": round(seconds * 10**9),
             "offered_pps": sent / seconds,
-            "latency_ns": latency_of([latency[pg_id] for pg_id in pg_ids if pg_id in latency]),
+            "latency_ns": latency,
             "errors": [
-                *errors_of(stats, senders, receivers, latency),
+                *counts.errors_of(stats, senders, receivers, measured["latency"]),
                 *map(str, self.client.get_warnings()),
             ],
         }
@@ -303,7 +348,7 @@ def count_share(count, index, ports):
 
 
 def make_streams(request, port, mac, share):
-    """Of the profile, at this port's share of the rate, that for latency included."""
+    """Of the profile, at this port's share of the rate, and that for latency beside it."""
     import sixlane_syn
     import sixlane_udp
 
@@ -314,9 +359,11 @@ def make_streams(request, port, mac, share):
         )
     if request["count"] and not share.count:
         raise GeneratorError("count is too low: give one packet or more for each port")
+    # line rate has no room beside it
+    pps = share.pps if request["rate_pps"] else share.pps - latency_pps
     tunables = {
         "size": request["frame_bytes"], "pattern": request["pattern"], "src": request["src"],
-        "dst_mac": mac, "seed": request["seed"] % (1 << 32), "pps": share.pps - latency_pps, "pg_id": PG_ID,
+        "dst_mac": mac, "seed": request["seed"] % (1 << 32), "pps": pps, "pg_id": PG_ID,
         "latency_pps": latency_pps, "count": share.count,
     }  # fmt: skip
     profile = sixlane_udp
@@ -328,57 +375,6 @@ def make_streams(request, port, mac, share):
         tunables["prefixes"] = request["prefixes"]
     words = ["--%s=%s" % item for item in tunables.items()]
     return profile.register().get_streams(port_id=port, direction=port % 2, tunables=words)
-
-
-# --- what it counted --------------------------------------------------------------------
-
-
-def width_us(low):
-    """Of the class of TRex's histogram that begins there: 10 µs up to 100, 100 up to 1000 …"""
-    return 10 ** max(1, len(str(low)) - 1)
-
-
-def latency_of(measured):
-    """Percentiles over all streams: the upper end of the class, which is at most the maximum."""
-    counts = {}
-    for one in measured:
-        for low, count in one["latency"]["histogram"].items():
-            counts[low] = counts.get(low, 0) + count
-    maxima = [
-        one["latency"]["total_max"] for one in measured if is_number(one["latency"]["total_max"])
-    ]
-    total = sum(counts.values())
-    if not total or not maxima:
-        return None
-    reply = {"max": round(max(maxima) * 1000)}
-    for name, part in (("p50", 0.5), ("p99", 0.99)):
-        seen = 0
-        for low in sorted(counts):
-            seen += counts[low]
-            if seen >= part * total:
-                reply[name] = min((low + width_us(low)) * 1000, reply["max"])
-                break
-    return reply
-
-
-def errors_of(stats, senders, receivers, latency):
-    """What makes the counts doubtful, in words."""
-    errors = []
-    if stats["global"].get("queue_full"):
-        errors.append(
-            "TRex's queues were full %d times: the generator is the bottleneck; give it more cores (-c)"
-            % stats["global"]["queue_full"]
-        )
-    for ports, name in ((senders, "oerrors"), (receivers, "ierrors")):
-        for port in ports:
-            if stats[port].get(name):
-                errors.append("port %d: %d %s" % (port, stats[port][name], name))
-    for pg_id, one in latency.items():
-        counters = one if pg_id == "global" else one["err_cntrs"]
-        for name in ("bad_hdr", "old_flow", "dup", "out_of_order", "seq_too_low"):
-            if counters.get(name):
-                errors.append("packets for latency, %s: %d" % (name, counters[name]))
-    return errors
 
 
 # --- the agent --------------------------------------------------------------------------
@@ -397,7 +393,10 @@ def answer(trex, line):
         return trex.hello()
     if what == "run":
         return trex.run(request)
-    raise GeneratorError('"do" must be hello, run or quit')
+    if what == "stop":
+        # what ran was ended by the line itself
+        return {}
+    raise GeneratorError('"do" must be hello, run, stop or quit')
 
 
 def answer_or_error(trex, line):
@@ -439,6 +438,27 @@ def parse_options():
     return parser.parse_args()
 
 
+class Lines:
+    """The requests, read by hand: select() knows nothing of what Python's files have read ahead."""
+
+    def __init__(self, fd):
+        self.fd, self.ahead = fd, b""
+
+    def __iter__(self):
+        while True:
+            while b"\n" not in self.ahead:
+                more = os.read(self.fd, 65536)
+                if not more:
+                    return
+                self.ahead += more
+            line, _end, self.ahead = self.ahead.partition(b"\n")
+            yield line.decode(errors="replace")
+
+    def are_waiting(self, seconds):
+        """Whether there is more to read, or the end, within that time."""
+        return bool(self.ahead or select.select([self.fd], [], [], seconds)[0])
+
+
 class Ended(BaseException):
     """By a signal: what is sent is stopped on the way out."""
 
@@ -453,9 +473,10 @@ def main():
         signal.signal(number, end)
     # TRex's client prints, which would spoil the protocol
     replies, sys.stdout = sys.stdout, sys.stderr
-    trex = Trex(options)
+    lines = Lines(sys.stdin.fileno())
+    trex = Trex(options, lines.are_waiting)
     try:
-        for line in sys.stdin:
+        for line in lines:
             reply = answer_or_error(trex, line)
             if reply is None:
                 return 0

@@ -11,12 +11,14 @@ import sys
 import time
 
 import generator
+import generator_counts
 import pytest
 import sixlane_tunables
 from conftest import FAKE, HERE
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
+from trex.stl.client import STLClient
 
 AGENT = os.path.join(HERE, "generator.py")
 PATIENCE_S = 60
@@ -193,7 +195,7 @@ def test_run_book():
     """Its lines for the agent are what the agent takes."""
     with open(os.path.join(HERE, "RUNBOOK.md"), encoding="utf-8") as file:
         lines = [json.loads(line) for line in file if line.startswith('    {"do"')]
-    assert [line["do"] for line in lines] == ["hello", "run", "run", "quit"]
+    assert [line["do"] for line in lines] == ["hello", "run", "run", "stop", "quit"]
     for line in lines:
         if line["do"] == "run":
             generator.check_run(line)
@@ -296,8 +298,8 @@ def test_run(start, server, tmp_path):
     }  # fmt: skip
     made = calls(record)
     names = [name for name, _args in made]
-    order = ["client", "connect", "get_all_ports", "reset", "add_streams", "clear_stats", "start", "wait_on_traffic",
-             "get_stats"]  # fmt: skip
+    order = ["client", "connect", "get_all_ports", "reset", "add_streams", "clear_stats", "start",
+             "is_traffic_active", "wait_on_traffic", "get_stats"]  # fmt: skip
     assert names == order
     assert made[0][1] == ["127.0.0.1", server, 4500, 20]
     assert dict(made)["start"] == [[0], "1", True, 2]
@@ -402,17 +404,20 @@ def test_warnings(start, server):
 
 
 def test_latency(start, server, tmp_path):
-    """The rate includes the packets for latency; of two ports' classes, percentiles of the sum."""
+    """Its packets are beside the others; of two ports' classes, percentiles of the sum."""
     record = str(tmp_path / "record")
     agent = start(
         server, ports=4, record=record, histogram={"0": 60, "20": 38, "300": 2}, total_max=345
     )
     reply = run(agent, latency=True, dst_macs=ROUTER[:2], frame_bytes=64)
-    assert reply["latency_ns"] == {"p50": 10000, "p99": 345000, "max": 345000}
-    assert (reply["sent"], reply["errors"]) == (2000000, [])
+    assert reply["latency_ns"] == {
+        "sent": 4000, "n": 4000, "p50": 10000, "p99": 345000, "max": 345000,
+    }  # fmt: skip
+    assert (reply["sent"], reply["received"], reply["errors"]) == (2000000, 2000000, [])
+    assert reply["offered_pps"] == 1000000
     for port, args in zip((0, 2), [args for name, args in calls(record) if name == "add_streams"]):
         load, latency = args[1]
-        assert (load[0], load[1]) == (499000, None)
+        assert (load[0], load[1]) == (500000, None)
         assert (latency[0], latency[1]) == (1000, generator.PG_ID + port)
         assert len(bytes.fromhex(latency[2])) + 4 == 82
 
@@ -428,9 +433,39 @@ def test_latency(start, server, tmp_path):
     ],
 )
 def test_percentiles(histogram, total_max, expected):
-    measured = {"latency": {"histogram": {int(low): count for low, count in histogram.items()}}}
-    measured["latency"]["total_max"] = total_max
-    assert generator.latency_of([measured]) == expected
+    stream = {"histogram": {int(low): count for low, count in histogram.items()}}
+    stream["total_max"] = total_max
+    flow = {"tx_pkts": {0: 900, 1: 5}, "rx_pkts": {0: 4, 1: 800, 3: 90}}
+    measured = {
+        "latency": {"global": {"bad_hdr": 0}, 6000: {"latency": stream}},
+        "flow_stats": {"global": {"rx_err": {}}, 6000: flow},
+    }
+    if expected:
+        expected = {"sent": 900, "n": 890, **expected}
+    assert generator_counts.latency_of(measured, [0], [1, 3]) == expected
+
+
+def test_latency_with_loss(start, server):
+    """Both kinds of packets together are what the ports counted."""
+    reply = run(start(server, loss=0.25), latency=True)
+    assert (reply["sent"], reply["received"]) == (2000000, 1500000)
+    assert (reply["latency_ns"]["sent"], reply["latency_ns"]["n"]) == (2000, 1500)
+
+
+def test_no_latency(start, server):
+    """Not one of its packets arrived: they are among those that were sent, so that none is lost from the count."""
+    reply = run(start(server, loss=1, histogram={}), latency=True)
+    assert (reply["sent"], reply["received"], reply["latency_ns"]) == (2002000, 0, None)
+
+
+def test_latency_at_line_rate(start, server, tmp_path):
+    """There is no room for its packets beside the others."""
+    record = str(tmp_path / "record")
+    reply = run(start(server, record=record), latency=True, rate_pps=0, frame_bytes=64)
+    line_rate = 25e9 / (84 * 8)
+    load, latency = dict(calls(record))["add_streams"][1]
+    assert load[0] + latency[0] == pytest.approx(line_rate)
+    assert reply["offered_pps"] == pytest.approx(line_rate - 1000, abs=1)
 
 
 def test_latency_errors(start, server):
@@ -439,23 +474,95 @@ def test_latency_errors(start, server):
     assert "too low to measure latency" in run(agent, latency=True, rate_pps=9)["error"]
 
 
+# --- runs that are ended ----------------------------------------------------------------
+
+
+@pytest.fixture
+def sending(start, server, tmp_path):
+    """sending(request, settings) -> (an agent amid a run, the stand-in's record)."""
+
+    def begin(request=RUN, **settings):
+        record = str(tmp_path / "record")
+        agent = start(server, record=record, hangs=True, **settings)
+        agent.send(json.dumps(request))
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            with contextlib.suppress(OSError, ValueError):
+                if calls(record)[-1][0] == "is_traffic_active":
+                    return agent, record
+            assert time.monotonic() < deadline, "it does not send"
+            time.sleep(0.02)
+
+    return begin
+
+
+def test_stop(sending):
+    """The run is answered first, with what was sent until then in the time that this really took."""
+    asked = time.monotonic()
+    agent, record = sending({**RUN, "seconds": 1000}, sent_when_stopped=70000, loss=0.1)
+    begun = time.monotonic()
+    agent.send('{"do": "stop"}')
+    stopped = time.monotonic()
+    reply = json.loads(agent.process.stdout.readline())
+    assert (reply["sent"], reply["received"], reply["errors"]) == (70000, 63000, [])
+    elapsed_s = reply["elapsed_ns"] / 1e9
+    assert stopped - begun <= elapsed_s <= time.monotonic() - asked < 1000
+    assert reply["offered_pps"] == pytest.approx(70000 / elapsed_s)
+    assert json.loads(agent.process.stdout.readline()) == {}
+    assert dict(calls(record))["stop"][0] == [0]
+    assert agent.ask({"do": "hello"})["generator"] == "trex"
+
+
+def test_stop_of_nothing(start, closed):
+    """TRex need not even be there."""
+    assert start(closed).ask({"do": "stop"}) == {}
+
+
+def test_any_line_ends_a_run(sending):
+    """As the kernel's generators have it; none is lost, though several come at once."""
+    agent, _record = sending(sent_when_stopped=5)
+    agent.send('{"do": "stop"}\n{"do": "halt"}\n{"do": "quit"}')
+    sent, stop, halt = [json.loads(agent.process.stdout.readline()) for _ in range(3)]
+    assert (sent["sent"], stop) == (5, {}) and "hello, run, stop or quit" in halt["error"]
+    assert agent.process.wait(PATIENCE_S) == 0
+
+
+def test_end_of_input_ends_a_run(sending):
+    agent, record = sending(sent_when_stopped=5)
+    agent.process.stdin.close()
+    assert json.loads(agent.process.stdout.readline())["sent"] == 5
+    assert agent.process.wait(PATIENCE_S) == 0
+    assert [name for name, _args in calls(record)][-3:] == ["stop", "get_stats", "disconnect"]
+
+
+def test_never_done(monkeypatch):
+    """TRex sends on when the time is up: it is told to stop, and the next request connects anew."""
+    monkeypatch.setenv("SIXLANE_FAKE_TREX", json.dumps({"hangs": True}))
+    monkeypatch.setattr(generator, "PATIENCE_S", 0)
+    trex = generator.Trex(None, lambda _seconds: False)
+    client = trex.client = STLClient()
+    client.connect()
+    with pytest.raises(generator.GeneratorError, match="still sent 0 s after"):
+        trex.send([0], 0.01, 0.01)
+    assert trex.client is None and client.calls[-1] == ["disconnect", True, True]
+
+
+def test_late_arrivals(start, server):
+    """What is under way when the last was sent is waited for."""
+    assert run(start(server, late=3))["received"] == 2000000
+
+
 @pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 130)])
-def test_stopped(number, status, start, server, tmp_path):
+def test_stopped_by_signal(number, status, sending):
     """What is sent is stopped, and the ports given back."""
-    record = str(tmp_path / "record")
-    agent = start(server, record=record, hangs=True)
-    agent.send(json.dumps(RUN))
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        with contextlib.suppress(OSError, ValueError):
-            if calls(record)[-1][0] == "wait_on_traffic":
-                break
-        assert time.monotonic() < deadline, "it does not send"
-        time.sleep(0.02)
+    agent, record = sending()
     agent.process.send_signal(number)
     ended, said = agent.end()
     assert ended == status and "Traceback" not in said
     assert calls(record)[-1] == ("disconnect", [True, True])
+
+
+# --- the program ------------------------------------------------------------------------
 
 
 def test_nobody_reads(start, server, tmp_path):

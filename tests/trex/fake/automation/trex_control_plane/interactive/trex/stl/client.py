@@ -8,7 +8,6 @@ leaves what was asked of it.
 import getpass
 import json
 import os
-import signal
 
 from .packets import require
 from .streams import STLStream, STLTXSingleBurst
@@ -27,7 +26,9 @@ DEFAULTS = {
     "total_max": 9,
     "latency_errors": {},
     "raises": {},  # by method
-    "hangs": False,  # while it sends
+    "hangs": False,  # while it sends, until it is told to stop
+    "sent_when_stopped": 0,  # by each port
+    "late": 0,  # times that its statistics are read before anything has arrived
     "record": None,
 }
 
@@ -53,9 +54,14 @@ class STLClient:
     def clear(self):
         self.streams = {port: [] for port in self.ports}
         self.sent = {port: 0 for port in self.ports}
+        self.sent_for_latency = {port: 0 for port in self.ports}
+        self.active = set()
         self.deaf = self.ports
 
     def called(self, name, *args):
+        if self.calls[-1] == [name, *args]:
+            # polled
+            return
         print("chatter of", name)
         self.calls.append([name, *args])
         if self.settings["record"]:
@@ -134,8 +140,19 @@ class STLClient:
         require(mult == "1" and not total, "the stand-in sends the streams' own rates")
         self.warnings += self.settings["warnings"]
         for port in ports:
-            asked = [self.count_of(stream.mode, duration) for stream in self.streams[port]]
-            self.sent[port] = round(sum(asked) * self.settings["can_send"])
+            self.sent_for_latency[port] = self.sum_of(port, duration, True)
+            self.sent[port] = self.sum_of(port, duration, False) + self.sent_for_latency[port]
+        if self.settings["hangs"]:
+            self.active = set(ports)
+
+    def sum_of(self, port, duration, for_latency):
+        """What of a port's streams it sends."""
+        asked = [
+            self.count_of(stream.mode, duration)
+            for stream in self.streams[port]
+            if stream.is_latency() == for_latency
+        ]
+        return round(sum(asked) * self.settings["can_send"])
 
     @staticmethod
     def count_of(mode, duration):
@@ -144,10 +161,19 @@ class STLClient:
         require(duration > 0, "this would never end")
         return mode.pps * duration
 
+    def is_traffic_active(self, ports=None):
+        self.called("is_traffic_active", ports)
+        return self.active & set(ports)
+
+    def stop(self, ports=None, rx_delay_ms=None):
+        self.called("stop", ports, rx_delay_ms)
+        for port in self.active & set(ports):
+            self.sent[port] = self.settings["sent_when_stopped"]
+        self.active = set()
+
     def wait_on_traffic(self, ports=None, timeout=None, rx_delay_ms=None):
         self.called("wait_on_traffic", ports, timeout, rx_delay_ms)
-        if self.settings["hangs"]:
-            signal.pause()
+        require(not self.active & set(ports), "the stand-in does not send in the background")
 
     def clear_stats(self, ports=None, clear_global=True, clear_flow_stats=True,
                     clear_latency_stats=True, clear_xstats=True):  # fmt: skip
@@ -155,19 +181,23 @@ class STLClient:
 
     def get_stats(self, ports=None, sync_now=True):
         self.called("get_stats")
+        self.settings["late"] -= 1
         stats = {"global": {"queue_full": self.settings["queue_full"]}}
         for port in self.ports:
-            arrived = round(self.sent[port ^ 1] * (1 - self.settings["loss"]))
-            if self.settings["bond"] and port in self.deaf and port > 1:
-                # what the bond sends here is for port 1
-                arrived = 0
             stats[port] = {
                 "opackets": self.sent[port],
-                "ipackets": arrived,
+                "ipackets": self.arrived(self.sent, port) if self.settings["late"] < 0 else 0,
                 "oerrors": 0,
                 "ierrors": 0,
             }
         return stats
+
+    def arrived(self, sent, port):
+        """Of what the ports sent, as much as arrives at this one."""
+        if self.settings["bond"] and port in self.deaf and port > 1:
+            # what the bond sends here is for port 1
+            return 0
+        return round(sent[port ^ 1] * (1 - self.settings["loss"]))
 
     def get_pgid_stats(self, pgid_list=[]):
         self.called("get_pgid_stats", pgid_list)
@@ -176,7 +206,6 @@ class STLClient:
         one = {
             "err_cntrs": counters,
             "latency": {
-                "bond": False,  # the router's next hop is one port's, its bond leads to several
                 "histogram": {int(low): count for low, count in self.settings["histogram"].items()},
                 "total_max": self.settings["total_max"],
                 "average": 1.0,
@@ -187,7 +216,26 @@ class STLClient:
             "latency": {
                 "global": {"bad_hdr": 0, "old_flow": 0},
                 **{pg_id: one for pg_id in pgid_list},
-            }
+            },
+            "flow_stats": {
+                "global": {"rx_err": {}, "tx_err": {}},
+                **{pg_id: self.flow_of(pg_id) for pg_id in pgid_list},
+            },
+        }
+
+    def flow_of(self, pg_id):
+        """Of the one port that sends this stream, but counted by all."""
+        sender = next(
+            port
+            for port in self.ports
+            if pg_id in [stream.get_pg_id() for stream in self.streams[port]]
+        )
+        sent = {port: 0 for port in self.ports}
+        sent[sender] = self.sent_for_latency[sender]
+        received = {port: self.arrived(sent, port) for port in self.ports}
+        return {
+            "tx_pkts": {**sent, "total": sum(sent.values())},
+            "rx_pkts": {**received, "total": sum(received.values())},
         }
 
     def get_warnings(self):
