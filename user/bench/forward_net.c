@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ethtool.h>
-#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <linux/veth.h>
@@ -20,20 +19,6 @@
 
 #define METRIC 1024u
 #define CONF "/proc/sys/net/ipv6/conf/"
-
-/* Of RFC 5180's 2001:2::/48 for benchmarks: networks a and b. */
-static const uint8_t network[] = { 0x20, 0x01, 0, 2, 0, 0, 0 };
-
-static union sixlane_addr address(uint8_t subnet, uint16_t host)
-{
-	union sixlane_addr addr = { .bytes = { 0 } };
-
-	memcpy(addr.bytes, network, sizeof(network));
-	addr.bytes[7] = subnet;
-	addr.bytes[14] = (uint8_t)(host >> 8);
-	addr.bytes[15] = (uint8_t)host;
-	return addr;
-}
 
 /* --- devices ------------------------------------------------------------------------------------
  */
@@ -74,35 +59,6 @@ static int make_link(struct bench_request *request, struct end here, struct end 
 	mnl_attr_nest_end(nlh, peer);
 	mnl_attr_nest_end(nlh, data);
 	mnl_attr_nest_end(nlh, info);
-	return bench_request_end(request, nlh, true);
-}
-
-static int add_address(struct bench_request *request, uint32_t ifindex, union sixlane_addr addr)
-{
-	struct nlmsghdr *nlh = bench_request_begin(request, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
-	struct ifaddrmsg *ifa = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifa));
-
-	*ifa = (struct ifaddrmsg){ .ifa_family = AF_INET6,
-				   .ifa_prefixlen = 64,
-				   .ifa_flags = IFA_F_NODAD,
-				   .ifa_index = ifindex };
-	mnl_attr_put(nlh, IFA_LOCAL, sizeof(addr), &addr);
-	mnl_attr_put(nlh, IFA_ADDRESS, sizeof(addr), &addr);
-	return bench_request_end(request, nlh, true);
-}
-
-static int add_neighbour(struct bench_request *request, uint32_t ifindex, union sixlane_addr addr,
-			 const uint8_t mac[6])
-{
-	struct nlmsghdr *nlh =
-		bench_request_begin(request, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE);
-	struct ndmsg *ndm = mnl_nlmsg_put_extra_header(nlh, sizeof(*ndm));
-
-	*ndm = (struct ndmsg){ .ndm_family = AF_INET6,
-			       .ndm_ifindex = (int)ifindex,
-			       .ndm_state = NUD_PERMANENT };
-	mnl_attr_put(nlh, NDA_DST, sizeof(addr), &addr);
-	mnl_attr_put(nlh, NDA_LLADDR, 6, mac);
 	return bench_request_end(request, nlh, true);
 }
 
@@ -198,12 +154,12 @@ static int make_links(struct bench_request *request, struct forward_net *net, ui
 
 static int configure(struct bench_request *request, const struct forward_net *net)
 {
-	int ret = add_address(request, net->p0, address(0xa, 1))
-			  ?: add_address(request, net->p1, address(0xb, 1));
+	int ret = bench_request_add_address(request, net->p0, bench_net_address(0xa, 1))
+			  ?: bench_request_add_address(request, net->p1, bench_net_address(0xb, 1));
 
 	for (unsigned int i = 0; i < FORWARD_GATEWAYS && !ret; i++)
-		ret = add_neighbour(request, net->p1, net->gateways[i], net->b_mac);
-	return ret ?: add_neighbour(request, net->p0, net->a_addr, net->a_mac)
+		ret = bench_request_add_neighbour(request, net->p1, net->gateways[i], net->b_mac);
+	return ret ?: bench_request_add_neighbour(request, net->p0, net->a_addr, net->a_mac)
 			       ?: set_gro("p0")
 			       ?: spread("p0")
 			       ?: spread("p1")
@@ -229,12 +185,12 @@ int forward_net_open(uint32_t mtu, struct forward_net *out)
 		.a_mac = { 2, 0, 0, 0, 0xa, 2 },
 		.p1_mac = { 2, 0, 0, 0, 0xb, 1 },
 		.b_mac = { 2, 0, 0, 0, 0xb, 2 },
-		.a_addr = address(0xa, 2),
+		.a_addr = bench_net_address(0xa, 2),
 	};
 	int ret;
 
 	for (unsigned int i = 0; i < FORWARD_GATEWAYS; i++)
-		net.gateways[i] = address(0xb, (uint16_t)(0x11 + i));
+		net.gateways[i] = bench_net_address(0xb, (uint16_t)(0x11 + i));
 	ret = bench_net_enter(-1, &net.back) ?: bench_mounts_open() ?: make_host(&net.a)
 				  ?: make_host(&net.b)
 				  ?: make_router(&net, mtu)

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "progress.h"
-#include "request.h"
 
 #define DEVICE "bench0"
 #define METRIC4 1u
@@ -30,6 +29,13 @@ int bench_net_leave(int *back)
 	util_close(back);
 	*back = -1;
 	return ret ? bench_fail(ret, "network namespace") : 0;
+}
+
+union sixlane_addr bench_net_address(uint8_t subnet, uint16_t host)
+{
+	return (union sixlane_addr){ .bytes = { 0x20, 0x01, 0,
+						2, [7] = subnet, [14] = (uint8_t)(host >> 8),
+						(uint8_t)host } };
 }
 
 /* --- the device ----------------------------------------------------------------------------- */
@@ -90,6 +96,10 @@ static const uint8_t gateway4[] = { 169, 254, 0, 2 };
 
 static void put_next_hop(struct nlmsghdr *nlh, const struct bench_net_routes *routes, size_t i)
 {
+	if (routes->next_hop) {
+		mnl_attr_put_u32(nlh, RTA_NH_ID, routes->next_hop);
+		return;
+	}
 	mnl_attr_put_u32(nlh, RTA_OIF, routes->ifindex);
 	if (routes->family == AF_INET)
 		mnl_attr_put(nlh, RTA_GATEWAY, sizeof(gateway4), gateway4);
@@ -108,11 +118,11 @@ static uint32_t metric_of(const struct bench_net_routes *routes, size_t i)
 }
 
 static int change_route(struct bench_request *request, const struct bench_net_routes *routes,
-			const struct bench_table *table, size_t i, bool add, bool last)
+			const struct bench_table *table, size_t i, uint16_t type, uint16_t flags,
+			bool last)
 {
 	const struct prefix *prefix = &table->prefixes[i];
-	struct nlmsghdr *nlh = bench_request_begin(request, add ? RTM_NEWROUTE : RTM_DELROUTE,
-						   add ? NLM_F_CREATE | NLM_F_EXCL : 0);
+	struct nlmsghdr *nlh = bench_request_begin(request, type, flags);
 	struct rtmsg *rtm = mnl_nlmsg_put_extra_header(nlh, sizeof(*rtm));
 
 	*rtm = (struct rtmsg){
@@ -121,12 +131,26 @@ static int change_route(struct bench_request *request, const struct bench_net_ro
 		.rtm_table = RT_TABLE_MAIN,
 		.rtm_protocol = RTPROT_STATIC,
 		.rtm_type = RTN_UNICAST,
-		.rtm_flags = RTNH_F_ONLINK,
+		.rtm_flags = routes->next_hop ? 0 : RTNH_F_ONLINK,
 	};
 	mnl_attr_put(nlh, RTA_DST, routes->family == AF_INET6 ? 16 : 4, &prefix->addr);
 	mnl_attr_put_u32(nlh, RTA_PRIORITY, metric_of(routes, i));
 	put_next_hop(nlh, routes, i);
 	return bench_request_end(request, nlh, last);
+}
+
+static int add_route(struct bench_request *request, const struct bench_net_routes *routes,
+		     const struct bench_table *table, size_t i, bool last)
+{
+	return change_route(request, routes, table, i, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL,
+			    last);
+}
+
+int bench_net_replace_route(struct bench_request *request, const struct bench_net_routes *routes,
+			    const struct bench_table *table, size_t i)
+{
+	return change_route(request, routes, table, i, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE,
+			    true);
 }
 
 int bench_net_add_routes(const struct bench_net_routes *routes, const struct bench_table *table)
@@ -135,9 +159,8 @@ int bench_net_add_routes(const struct bench_net_routes *routes, const struct ben
 	int ret = request ? 0 : -errno;
 
 	for (size_t i = 0; i < table->n && !ret; i++)
-		ret = bench_interrupted()
-			      ? -EINTR
-			      : change_route(request, routes, table, i, true, i + 1 == table->n);
+		ret = bench_interrupted() ? -EINTR
+					  : add_route(request, routes, table, i, i + 1 == table->n);
 	if (ret && ret != -EINTR)
 		bench_fail(ret, "the kernel takes no more routes of table %s", table->name);
 	bench_request_free(request);
@@ -192,7 +215,10 @@ void bench_net_changes_free(struct bench_net_changes *changes)
 
 int bench_net_change(struct bench_net_changes *changes, size_t i, bool back)
 {
-	return change_route(changes->request, &changes->routes, changes->table, i, back, true);
+	if (back)
+		return add_route(changes->request, &changes->routes, changes->table, i, true);
+	return change_route(changes->request, &changes->routes, changes->table, i, RTM_DELROUTE, 0,
+			    true);
 }
 
 /* --- what the kernel says of them ----------------------------------------------------------- */

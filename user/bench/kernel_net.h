@@ -7,6 +7,7 @@
 #define BENCH_KERNEL_NET_H
 
 #include "bench.h"
+#include "request.h"
 
 /* Returns the namespace's descriptor, the caller's to close, or -errno. The caller stays in the
  * namespace that it was in. */
@@ -25,9 +26,19 @@ struct bench_net_routes {
 	uint32_t ifindex;
 	const union sixlane_addr *gateways; /* of IPv6, for one route after the other */
 	size_t n_gateways;
-	uint32_t metric; /* of IPv6; 0: the value */
+	uint32_t metric;   /* of IPv6; 0: the value */
+	uint32_t next_hop; /* the id of a next hop object, instead of all of the above but metric;
+			      0: none */
 };
 int bench_net_add_routes(const struct bench_net_routes *routes, const struct bench_table *table);
+
+/* One of them: by that next hop from now on, whatever it had. 0 or -errno with nothing said. */
+int bench_net_replace_route(struct bench_request *request, const struct bench_net_routes *routes,
+			    const struct bench_table *table, size_t i);
+
+/* A host's address in one of the networks of RFC 5180's 2001:2::/48, for benchmarks; each is 64
+ * bits long. */
+union sixlane_addr bench_net_address(uint8_t subnet, uint16_t host);
 
 /* Changes of single routes of such a table, from any namespace. NULL: no memory or no socket
  * (said). */

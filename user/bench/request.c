@@ -3,6 +3,7 @@
 #include "request.h"
 
 #include <errno.h>
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 
@@ -107,6 +108,52 @@ int bench_request_all_up(struct bench_request *request)
 	if (list)
 		if_freenameindex(list);
 	return ret;
+}
+
+int bench_request_add_address(struct bench_request *request, uint32_t ifindex,
+			      union sixlane_addr addr)
+{
+	struct nlmsghdr *nlh = bench_request_begin(request, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
+	struct ifaddrmsg *ifa = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifa));
+
+	*ifa = (struct ifaddrmsg){ .ifa_family = AF_INET6,
+				   .ifa_prefixlen = 64,
+				   .ifa_flags = IFA_F_NODAD,
+				   .ifa_index = ifindex };
+	mnl_attr_put(nlh, IFA_LOCAL, sizeof(addr), &addr);
+	mnl_attr_put(nlh, IFA_ADDRESS, sizeof(addr), &addr);
+	return bench_request_end(request, nlh, true);
+}
+
+static struct nlmsghdr *begin_neighbour(struct bench_request *request, uint16_t type,
+					uint16_t flags, uint32_t ifindex, union sixlane_addr addr)
+{
+	struct nlmsghdr *nlh = bench_request_begin(request, type, flags);
+	struct ndmsg *ndm = mnl_nlmsg_put_extra_header(nlh, sizeof(*ndm));
+
+	*ndm = (struct ndmsg){ .ndm_family = AF_INET6,
+			       .ndm_ifindex = (int)ifindex,
+			       .ndm_state = NUD_PERMANENT };
+	mnl_attr_put(nlh, NDA_DST, sizeof(addr), &addr);
+	return nlh;
+}
+
+int bench_request_add_neighbour(struct bench_request *request, uint32_t ifindex,
+				union sixlane_addr addr, const uint8_t mac[6])
+{
+	struct nlmsghdr *nlh =
+		begin_neighbour(request, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, ifindex, addr);
+
+	mnl_attr_put(nlh, NDA_LLADDR, 6, mac);
+	return bench_request_end(request, nlh, true);
+}
+
+int bench_request_delete_neighbour(struct bench_request *request, uint32_t ifindex,
+				   union sixlane_addr addr)
+{
+	struct nlmsghdr *nlh = begin_neighbour(request, RTM_DELNEIGH, 0, ifindex, addr);
+
+	return bench_request_end(request, nlh, true);
 }
 
 int bench_set_sysctl(const char *path, const char *value)

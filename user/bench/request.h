@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../../bpf/sixlane.h"
+
 struct bench_request;
 
 /* NULL: see errno. */
@@ -23,6 +25,15 @@ int bench_request_end(struct bench_request *request, struct nlmsghdr *nlh, bool 
 
 /* Every device of the namespace up, the loopback among them. */
 int bench_request_all_up(struct bench_request *request);
+
+/* Of the machine's own, on a network of 64 bits, and ready at once. */
+int bench_request_add_address(struct bench_request *request, uint32_t ifindex,
+			      union sixlane_addr addr);
+/* A permanent one, also instead of another. */
+int bench_request_add_neighbour(struct bench_request *request, uint32_t ifindex,
+				union sixlane_addr addr, const uint8_t mac[6]);
+int bench_request_delete_neighbour(struct bench_request *request, uint32_t ifindex,
+				   union sixlane_addr addr);
 
 /* A file of /proc/sys; of /proc/sys/net that of the caller's network namespace. */
 int bench_set_sysctl(const char *path, const char *value);
