@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The measurement of forwarding: a router of the bench's own (forward_net.h, forward_daemon.h),
+ * The measurement of forwarding: a router of the bench's own (forward_net.h, daemon.h),
  * packets (gen.h, forward_socket.h) into each engine's program in turn, and a sink that must get
  * all of them.
  *
@@ -10,7 +10,7 @@
 #define BENCH_FORWARD_H
 
 #include "bench.h"
-#include "forward_daemon.h"
+#include "daemon.h"
 #include "forward_net.h"
 #include "forward_pattern.h"
 #include "gen.h"
@@ -80,7 +80,7 @@ struct forward_router {
 	bool has_load;
 	struct forward_net net;
 	struct sink sink;
-	struct forward_daemon daemon;
+	struct bench_daemon daemon;
 	struct bpf_object *sides;
 	int sixlane_fd; /* the program that the daemon attached */
 	uint32_t slot;	/* of p0 in sixlane's maps */

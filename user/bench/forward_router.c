@@ -12,9 +12,6 @@
 #include "forward_socket.h"
 #include "kernel_net.h"
 
-/* As measured with a million of them: of the kernel's table, sixlaned, two tries and the rest. */
-#define BYTES_OF_ROUTE 1500u
-
 const struct forward_engine forward_engines[] = {
 	{ .name = "compiled",
 	  .is_sixlane = true,
@@ -80,41 +77,29 @@ static int check_ports(struct forward_router *router)
 	return router->sixlane_fd < 0 ? router->sixlane_fd : 0;
 }
 
-/* Where memory ends the kernel kills somebody, and not always who took it. */
-static int check_memory(const struct bench_table *table)
-{
-	_cleanup_fclose_ FILE *file = fopen("/proc/meminfo", "re");
-	unsigned long long needed_kb = (unsigned long long)table->n * BYTES_OF_ROUTE / 1024, there;
-	char name[32];
-
-	while (file && fscanf(file, "%31s %llu%*[^\n]", name, &there) == 2)
-		if (!strcmp(name, "MemAvailable:") && there < needed_kb)
-			return bench_bad(-ENOMEM,
-					 "table %s: its routes take about %llu MB in the kernel, "
-					 "sixlaned and the maps, and there are %llu: not enough "
-					 "memory; choose a smaller table",
-					 table->name, needed_kb / 1024, there / 1024);
-	return 0;
-}
-
 int forward_router_open(const struct forward *forward, const struct bench_table *table, bool large,
 			struct forward_router *out)
 {
 	struct forward_router router = {
 		.forward = forward, .table = table, .large = large, .sixlane_fd = -1
 	};
-	int ret = check_memory(table)
+	const struct bench_daemon_want want = {
+		.ports = { "p0", "p1" },
+		.assume_xmit = true,
+		.routes = table->n,
+	};
+	int ret = bench_daemon_check_memory(table)
 			  ?: forward_net_open(large ? FORWARD_MTU_LARGE : FORWARD_MTU, &router.net);
 
 	if (ret)
 		return ret;
 	ret = open_sink(&router) ?: forward_net_fill(&router.net, table)
-				    ?: forward_daemon_start(table->n, &router.daemon)
+				    ?: bench_daemon_start(&want, &router.daemon)
 				    ?: check_ports(&router)
 				    ?: open_sides(&router);
 	/* The programs that take turns on the port are none of its business. */
 	if (!ret && large)
-		forward_daemon_stop(&router.daemon);
+		bench_daemon_stop(&router.daemon);
 	if (ret)
 		forward_router_close(&router);
 	else
@@ -126,7 +111,7 @@ void forward_router_close(struct forward_router *router)
 {
 	util_close(&router->sixlane_fd);
 	bpf_object__close(router->sides);
-	forward_daemon_end(&router->daemon);
+	bench_daemon_end(&router->daemon);
 	/* in which there is no such device any more, or another one */
 	router->sink.ifindex = 0;
 	sink_close(&router->sink);
@@ -139,7 +124,7 @@ int forward_router_choose(struct forward_router *router, const struct forward_en
 
 	if (!engine->is_sixlane)
 		return forward_sides_prog(router->sides, engine->name);
-	ret = forward_daemon_choose(&router->daemon, engine->choice);
+	ret = bench_daemon_choose(&router->daemon, engine->choice);
 	return ret ?: router->sixlane_fd;
 }
 

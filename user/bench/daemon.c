@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See forward_daemon.h. */
-#include "forward_daemon.h"
+/* See daemon.h. */
+#include "daemon.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -16,7 +16,10 @@
 /* Many times what it takes, also where a machine is emulated: so long, and for each 10,000 routes
  * a second more. */
 #define SYNC_S 60u
+#define QUIT_S 60u
 #define POLL_MS 5
+/* As measured with a million of them: of the kernel's table, sixlaned, two tries and the rest. */
+#define BYTES_OF_ROUTE 1500u
 
 static int find_program(char *path, size_t size)
 {
@@ -28,19 +31,19 @@ static int find_program(char *path, size_t size)
 }
 
 /* In the child. It gets no Ctrl-C of the terminal's: that is the parent's to act on. */
-static void run(const char *path, pid_t parent)
+static _Noreturn void run(const char *path, const struct bench_daemon_want *want, pid_t parent)
 {
-	char *const argv[] = {
-		(char *)"sixlaned",  (char *)"-c",
-		(char *)"/dev/null", (char *)"-l",
-		(char *)"warning",   (char *)"-m",
-		(char *)"native",    (char *)"--assume-xmit",
-		(char *)"p0",	     (char *)"--assume-xmit",
-		(char *)"p1",	     (char *)"p0",
-		(char *)"p1",	     NULL,
-	};
+	const char *argv[16] = { "sixlaned", "-c", "/dev/null", "-l", "warning", "-m", "native" };
+	size_t n = 7;
 	sigset_t none;
 
+	for (size_t i = 0; i < ARRAY_SIZE(want->ports); i++) {
+		if (want->assume_xmit) {
+			argv[n++] = "--assume-xmit";
+			argv[n++] = want->ports[i];
+		}
+		argv[n++] = want->ports[i];
+	}
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();
@@ -49,12 +52,12 @@ static void run(const char *path, pid_t parent)
 		_exit(1);
 	/* standard output is for results */
 	dup2(STDERR_FILENO, STDOUT_FILENO);
-	execv(path, argv);
+	execv(path, (char *const *)argv);
 	dprintf(STDERR_FILENO, "sixlane: error: %s: %s\n", path, strerror(errno));
 	_exit(1);
 }
 
-static int start(struct forward_daemon *daemon)
+static int start(const struct bench_daemon_want *want, struct bench_daemon *daemon)
 {
 	char path[PATH_MAX];
 	pid_t parent = getpid();
@@ -68,12 +71,12 @@ static int start(struct forward_daemon *daemon)
 		return bench_fail(-errno, "cannot start sixlaned");
 	}
 	if (!daemon->pid)
-		run(path, parent);
+		run(path, want, parent);
 	return 0;
 }
 
 /* 0: it runs. */
-static int check_alive(struct forward_daemon *daemon)
+static int check_alive(struct bench_daemon *daemon)
 {
 	int status;
 
@@ -87,15 +90,14 @@ static int check_alive(struct forward_daemon *daemon)
 			 WEXITSTATUS(status));
 }
 
-static void close_maps(struct forward_daemon *daemon)
+static void close_maps(struct bench_daemon *daemon)
 {
 	maps_close(&daemon->maps);
 	loader_close_maps(&daemon->fds);
 	daemon->has_maps = false;
 }
 
-/* Whether there are maps, which are the kernel's tables by now; they are open then. */
-static bool in_sync(struct forward_daemon *daemon)
+static bool open_maps(struct bench_daemon *daemon)
 {
 	char err[LOADER_ERR];
 
@@ -106,21 +108,43 @@ static bool in_sync(struct forward_daemon *daemon)
 		return false;
 	}
 	daemon->has_maps = true;
-	daemon->has_failed = daemon->maps.meta->fib_failures;
-	if (daemon->maps.meta->flags & SIXLANE_META_IN_SYNC)
-		return true;
+	return true;
+}
+
+/* What an earlier daemon has left, and says of itself, is not this one's. */
+static void read_generation(struct bench_daemon *daemon)
+{
+	if (open_maps(daemon)) {
+		daemon->generation = daemon->maps.meta->generation;
+		close_maps(daemon);
+	}
+}
+
+/* Whether there are maps, which are the kernel's tables by now; they are open then. */
+static bool in_sync(struct bench_daemon *daemon)
+{
+	const struct sixlane_meta *meta;
+
+	if (!open_maps(daemon))
+		return false;
+	meta = daemon->maps.meta;
+	if (meta->generation != daemon->generation) {
+		daemon->has_failed = meta->fib_failures;
+		if (meta->flags & SIXLANE_META_IN_SYNC)
+			return true;
+	}
 	close_maps(daemon);
 	return false;
 }
 
-static bool is_compiled(struct forward_daemon *daemon)
+static bool is_compiled(struct bench_daemon *daemon)
 {
 	daemon->has_failed = daemon->maps.meta->fib_failures;
-	return !fib_why_absent(&daemon->maps, true);
+	return daemon->maps.meta->fib_builds && !fib_why_absent(&daemon->maps, true);
 }
 
-static int wait_for(struct forward_daemon *daemon, const char *what, unsigned int most_s,
-		    bool (*is_so)(struct forward_daemon *daemon))
+static int wait_for(struct bench_daemon *daemon, const char *what, unsigned int most_s,
+		    bool (*is_so)(struct bench_daemon *daemon))
 {
 	uint64_t deadline = util_now_ns() + most_s * 1000000000ull;
 	int ret;
@@ -145,21 +169,56 @@ static int wait_for(struct forward_daemon *daemon, const char *what, unsigned in
 	}
 }
 
-int forward_daemon_start(size_t routes, struct forward_daemon *out)
+/* Where memory ends the kernel kills somebody, and not always who took it. */
+int bench_daemon_check_memory(const struct bench_table *table)
 {
-	unsigned int most_s = SYNC_S + (unsigned int)(routes / 10000);
-	struct forward_daemon daemon = { .pid = 0 };
-	int ret = start(&daemon) ?: wait_for(&daemon, "in sync", most_s, in_sync)
+	_cleanup_fclose_ FILE *file = fopen("/proc/meminfo", "re");
+	unsigned long long needed_kb = (unsigned long long)table->n * BYTES_OF_ROUTE / 1024, there;
+	char name[32];
+
+	while (file && fscanf(file, "%31s %llu%*[^\n]", name, &there) == 2)
+		if (!strcmp(name, "MemAvailable:") && there < needed_kb)
+			return bench_bad(-ENOMEM,
+					 "table %s: its routes take about %llu MB in the kernel, "
+					 "sixlaned and the maps, and there are %llu: not enough "
+					 "memory; choose a smaller table",
+					 table->name, needed_kb / 1024, there / 1024);
+	return 0;
+}
+
+int bench_daemon_start(const struct bench_daemon_want *want, struct bench_daemon *out)
+{
+	unsigned int most_s = SYNC_S + (unsigned int)(want->routes / 10000);
+	struct bench_daemon daemon = { .pid = 0 };
+	int ret;
+
+	read_generation(&daemon);
+	ret = start(want, &daemon) ?: wait_for(&daemon, "in sync", most_s, in_sync)
 					    ?: wait_for(&daemon, "with a compiled FIB", most_s, is_compiled);
 
 	if (ret)
-		forward_daemon_end(&daemon);
+		bench_daemon_end(&daemon);
 	else
 		*out = daemon;
 	return ret;
 }
 
-void forward_daemon_end(struct forward_daemon *daemon)
+int bench_daemon_quit(struct bench_daemon *daemon)
+{
+	uint64_t deadline = util_now_ns() + QUIT_S * 1000000000ull;
+
+	kill(daemon->pid, SIGTERM);
+	while (waitpid(daemon->pid, NULL, WNOHANG) != daemon->pid) {
+		if (util_now_ns() > deadline)
+			return bench_bad(-ETIMEDOUT, "sixlaned has not ended within %u s", QUIT_S);
+		poll(NULL, 0, POLL_MS);
+	}
+	daemon->pid = 0;
+	bench_daemon_end(daemon);
+	return 0;
+}
+
+void bench_daemon_end(struct bench_daemon *daemon)
 {
 	if (daemon->pid) {
 		/* what it leaves goes with its namespaces */
@@ -168,10 +227,10 @@ void forward_daemon_end(struct forward_daemon *daemon)
 	}
 	if (daemon->has_maps)
 		close_maps(daemon);
-	*daemon = (struct forward_daemon){ .pid = 0 };
+	*daemon = (struct bench_daemon){ .pid = 0 };
 }
 
-int forward_daemon_choose(struct forward_daemon *daemon, uint32_t engine)
+int bench_daemon_choose(struct bench_daemon *daemon, uint32_t engine)
 {
 	const char *wanted = engine == SIXLANE_ENGINE_COMPILED ? "compiled" : "trie";
 
@@ -181,7 +240,7 @@ int forward_daemon_choose(struct forward_daemon *daemon, uint32_t engine)
 	return 0;
 }
 
-void forward_daemon_stop(struct forward_daemon *daemon)
+void bench_daemon_stop(struct bench_daemon *daemon)
 {
 	kill(daemon->pid, SIGSTOP);
 	waitpid(daemon->pid, NULL, WUNTRACED);
