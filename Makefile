@@ -6,6 +6,7 @@
 # make parity    1,000 random configurations with 1,000 packets each, against the kernel alone
 # make lint      formatting, static analysis, the verifier's budget
 # make bench     lookups as the papers measured them, and forwarding; plots in build/bench (QUICK=1)
+# make bench-vm  routers of bonded NICs, in an emulated machine: it shows that it works, no figures
 # make figures   sixlane against the figures that it is to reach
 # make install   into PREFIX (/usr/local), with man pages and an example configuration
 # make deps      the Debian or Ubuntu packages that the above need (they call it themselves)
@@ -118,7 +119,7 @@ check-programs: all $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC)) \
 		$(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf
 
 # Packages first, then a fresh make, which sees what they brought.
-.PHONY: deps root demo test test-vm parity bench figures lint
+.PHONY: deps root demo test test-vm parity bench bench-vm figures lint
 deps:
 	@tests/deps.sh build demo test test-vm lint bench
 
@@ -168,6 +169,12 @@ bench: root
 	@tests/deps.sh build bench
 	@$(MAKE) -s --no-print-directory all
 	@while read -r bench; do $(B)/sixlane bench $$bench || exit; echo; done <<<"$$BENCHES"
+
+bench-vm: root
+	@tests/deps.sh build bench test-vm
+	@$(MAKE) -s --no-print-directory all
+	@$(PYTHON) tests/vm/vm.py $(if $(KERNEL),--kernel $(KERNEL),--kernel 6.12) --nics 8 --queues 8 \
+		--share $(B)/bench-vm -- tests/vm/bench_nic.sh /run/sixlane-vm
 
 figures: root
 	@tests/deps.sh build bench

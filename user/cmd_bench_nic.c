@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * sixlane bench nic: devices made ready for a measurement (user/bench/nic_*.c), or told why they
- * cannot be. --check changes nothing; --hold leaves all set until Ctrl-C, for generators that are
- * started by hand.
+ * cannot be, and measured. --check changes nothing; --hold leaves all set until Ctrl-C, for
+ * generators that are started by hand.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
-#include "bench/nic_machine.h"
 #include "bench/progress.h"
-#include "cmd_bench.h"
+#include "cmd_bench_nic.h"
 #include "log.h"
 #include "print.h"
 
@@ -20,13 +19,6 @@
 #define MOST_MTU 65535u
 #define MOST_USECS 10000u
 #define MIIMON_MS 50
-
-struct args {
-	struct nic_machine machine;
-	struct nic_bond bond; /* of all of them */
-	bool check, hold;
-	unsigned int cpus[256];
-};
 
 /* --- arguments ------------------------------------------------------------------------------ */
 
@@ -46,7 +38,7 @@ static int add(int ret, const char *what)
 	}
 }
 
-static int take_mode(struct args *args, const char *name)
+static int take_mode(struct nic_args *args, const char *name)
 {
 	if (!nic_bond_parse_mode(name, &args->bond.mode))
 		return CMD_OK;
@@ -56,7 +48,7 @@ static int take_mode(struct args *args, const char *name)
 			 name);
 }
 
-static int take_hash(struct args *args, const char *name)
+static int take_hash(struct nic_args *args, const char *name)
 {
 	if (!nic_bond_parse_policy(name, &args->bond.policy))
 		return CMD_OK;
@@ -98,8 +90,8 @@ static int take_usecs(struct nic_want *want)
 
 static int take_option(void *ctx, int option)
 {
-	struct args *args = ctx;
-	struct nic_machine *machine = &args->machine;
+	struct nic_args *args = ctx;
+	struct nic_machine *machine = &args->nic.machine;
 
 	switch (option) {
 	case 'c':
@@ -111,7 +103,7 @@ static int take_option(void *ctx, int option)
 	case 'i':
 		machine->isolate = true;
 		return CMD_OK;
-	case 'f':
+	case 'F':
 		machine->force = true;
 		return CMD_OK;
 	case 'l':
@@ -132,17 +124,18 @@ static int take_option(void *ctx, int option)
 	case 'x':
 		return take_hash(args, optarg);
 	default:
-		return cmd_usage(&cmd_bench_nic, "unknown or incomplete option");
+		args->measures = true;
+		return nic_measure_take(args, option);
 	}
 }
 
-static int parse_args(struct args *args, int argc, char **argv)
+static int parse_args(struct nic_args *args, int argc, char **argv)
 {
 	static const struct option known[] = {
 		{ "check", no_argument, NULL, 'c' },
 		{ "hold", no_argument, NULL, 'h' },
 		{ "isolate", no_argument, NULL, 'i' },
-		{ "force", no_argument, NULL, 'f' },
+		{ "force", no_argument, NULL, 'F' },
 		{ "force-login", no_argument, NULL, 'l' },
 		{ "queues", required_argument, NULL, 'q' },
 		{ "ring", required_argument, NULL, 'd' },
@@ -151,24 +144,34 @@ static int parse_args(struct args *args, int argc, char **argv)
 		{ "bond", required_argument, NULL, 'b' },
 		{ "mode", required_argument, NULL, 'm' },
 		{ "hash", required_argument, NULL, 'x' },
+		NIC_MEASURE_OPTIONS,
 		{ 0 },
 	};
-	int rc = cmd_bench_parse(known, argc, argv, take_option, args);
+	int rc;
+
+	if (argc > 1 && !strcmp(argv[1], "wang")) {
+		args->preset = argv[1];
+		argv++;
+		argc--;
+	}
+	rc = cmd_bench_parse(known, argc, argv, take_option, args);
 
 	for (int i = optind; !rc && i < argc; i++)
-		rc = add(nic_machine_add(&args->machine, argv[i]), argv[i]);
-	if (!rc && !args->machine.n_devs)
+		rc = add(nic_machine_add(&args->nic.machine, argv[i]), argv[i]);
+	if (!rc && !args->nic.machine.n_devs)
 		rc = cmd_usage(&cmd_bench_nic, "which devices?");
-	if (!rc && args->check == args->hold)
-		rc = cmd_usage(&cmd_bench_nic, "--check or --hold?");
-	for (size_t i = 0; i < args->machine.n_bonds; i++)
-		args->machine.bonds[i].bond = args->bond;
+	if (!rc && args->check + args->hold + args->measures > 1)
+		rc = cmd_usage(&cmd_bench_nic, "--check, --hold, or the options of a measurement?");
+	for (size_t i = 0; i < args->nic.machine.n_bonds; i++)
+		args->nic.machine.bonds[i].bond = args->bond;
+	if (!rc && !args->check && !args->hold)
+		rc = nic_measure_check(args);
 	return rc;
 }
 
-static void set_defaults(struct args *args)
+static void set_defaults(struct nic_args *args)
 {
-	struct nic_want *want = &args->machine.want;
+	struct nic_want *want = &args->nic.machine.want;
 
 	args->bond = (struct nic_bond){ .mode = 0, .policy = 0, .miimon_ms = MIIMON_MS };
 	nic_bond_parse_mode("balance-xor", &args->bond.mode);
@@ -207,12 +210,12 @@ static void show_plan(const json_t *list)
 	}
 }
 
-static int check(const struct args *args, const struct cmd_options *options)
+static int check(const struct nic_args *args, const struct cmd_options *options)
 {
 	json_t *list = json_array();
 	int rc = CMD_FAILED;
 
-	if (!nic_machine_check(&args->machine) && !nic_machine_plan(&args->machine, list)) {
+	if (!nic_machine_check(&args->nic.machine) && !nic_machine_plan(&args->nic.machine, list)) {
 		if (options->json)
 			return print_json(options, list);
 		show_plan(list);
@@ -305,9 +308,16 @@ static int hold(const struct nic_machine *machine)
 	return nic_setup_end(setup) ? CMD_FAILED : rc;
 }
 
+static int perform(struct nic_args *args, const struct cmd_options *options)
+{
+	if (args->check)
+		return check(args, options);
+	return args->hold ? hold(&args->nic.machine) : nic_measure_run(args, options);
+}
+
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
-	struct args *args = calloc(1, sizeof(*args));
+	struct nic_args *args = calloc(1, sizeof(*args));
 	int rc;
 
 	if (!args) {
@@ -315,17 +325,35 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 		return CMD_FAILED;
 	}
 	set_defaults(args);
+	nic_measure_begin(args, argc, argv);
 	rc = parse_args(args, argc, argv) ?: cmd_bench_need_root(&cmd_bench_nic);
-	if (!rc)
-		rc = args->check ? check(args, options) : hold(&args->machine);
+	rc = rc ?: perform(args, options);
+	cmd_bench_free_tables(&args->tables);
 	free(args);
 	return rc;
 }
 
+static const char help[] =
+	"a router of real NICs: what it forwards without loss, in what time, what it loses in changes\n"
+	"\n"
+	"The devices, and bonds of them, are set up, moved into a network namespace, routed through, and\n"
+	"set back. --generator is the command of an agent (`bench generator`, here or by ssh, or TRex's\n"
+	"in tests/trex) that sends into --in and counts what comes out of --out.\n"
+	"\n"
+	"Measures: ndr (MLRsearch, RFC 9971: rates without loss, and with 0.5 % of it), flood (what is\n"
+	"forwarded of the highest rate), latency (at 10, 50 and 90 % of ndr), burst (back-to-back frames,\n"
+	"RFC 9004), and what is lost when routes change (churn), a slave leaves its bond and comes back\n"
+	"(slave), a next hop fails (next-hop), sixlaned restarts (restart); by name only: throughput\n"
+	"(RFC 2544, by halving). Counts of NICs, bonds, queues, verdicts and the generator that do not\n"
+	"add up make a row INVALID.\n"
+	"\n"
+	"wang: his experiment of 2017, a flood of SYNs into a bond of two NICs with eight queues each.\n"
+	"--check only says what would be done; --hold sets it up for generators started by hand.";
+
 const struct cmd cmd_bench_nic = {
 	.name = "bench nic",
-	.args = "--check|--hold [--bond NAME=DEV,DEV...]... [--mode MODE] [--hash HASH] "
-		"[--queues N] [--ring N] [--usecs N] [--mtu N] [--isolate] [--force] [--force-login] [DEV]...",
-	.help = "devices and bonds made ready for a measurement",
+	.args = "[wang|--check|--hold] [--bond NAME=DEV,DEV...]... [--mode MODE] [--hash HASH] "
+		"[--queues N] [--ring N] [--usecs N] [--mtu N] [--isolate] [--force] [--force-login] [DEV]... " NIC_MEASURE_ARGS,
+	.help = help,
 	.run = run,
 };

@@ -16,6 +16,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 from typing import NamedTuple
 
@@ -59,6 +60,7 @@ class Job(NamedTuple):
     cpus: int = 1
     has_xml: bool = True
     nics: int = 0
+    queues: int = 4
     memory_mb: int = 1024
 
 
@@ -80,6 +82,7 @@ def jobs(parity_seconds):
         pytest_job("vm", "vlans", "test_vlan.py", "test_vlan_changes.py", "test_vrf.py"),
         # two emulated CPUs, so that one can receive what the other sends
         pytest_job("vm", "nics", "test_nic_generator.py", cpus=2, nics=8),
+        pytest_job("vm", "bench-nic", "test_bench_nic.py", cpus=2, nics=8, queues=8),
         pytest_job("e2e", "e2e-routes", "test_routes.py", "test_changes.py", "test_silent.py"),
         pytest_job("e2e", "e2e-ports", "test_ports.py", "test_mtu.py"),
         pytest_job("e2e", "e2e-forward", "test_forward.py", "test_neighbours.py", "test_follow.py"),
@@ -91,7 +94,7 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-tables", "test_differential.py", "test_overrun.py", "test_fib_churn.py"),
         pytest_job("e2e", "e2e-inputs", "test_bad_input.py", "test_lab.py", "test_bench.py",
                    "test_bench_plan.py", "test_bench_generator.py", "test_bench_nic_setup.py"),
-        pytest_job("e2e", "e2e-bench-forward", "test_bench_forward.py"),
+        pytest_job("e2e", "e2e-bench-forward", "test_bench_forward.py", "test_bench_nic.py"),
         pytest_job("e2e", "e2e-mtus", "test_path_mtu.py", "test_path_mtu_multipath.py"),
         pytest_job("e2e", "e2e-learnt", "test_path_mtu_learning.py", "test_exceptions_learnt.py"),
         pytest_job("e2e", "e2e-learnt-changes", "test_path_mtu_changes.py"),
@@ -133,7 +136,7 @@ def script(command):
 
 
 def job_machine(kernel, share, job):
-    return Machine(kernel, share, job.cpus, job.memory_mb, nics=job.nics)
+    return Machine(kernel, share, job.cpus, job.memory_mb, nics=job.nics, queues=job.queues)
 
 
 def run_job(kernel, job):
@@ -185,18 +188,38 @@ def run_jobs(kernels, chosen, machines, tally):
 # --- all of them ----------------------------------------------------------------------------
 
 
-def run_command(kernel, command, nics):
+def follow(path, ended):
+    """Print what is written to a file, until it has ended."""
+    shown = 0
+    while True:
+        last = ended.wait(1)
+        if path.exists():
+            text = path.read_text(errors="replace")
+            print(text[shown:], end="", flush=True)
+            shown = len(text)
+        if last:
+            return
+
+
+def run_command(kernel, args):
     """One command for a person to see; its exit status."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception it clears up
-    with tempfile.TemporaryDirectory(prefix="sixlane-vm-") as share:
+    with tempfile.TemporaryDirectory(prefix="sixlane-vm-") as temporary:
+        share = pathlib.Path(args.share or temporary)
+        ended = threading.Event()
+        shows = threading.Thread(target=follow, args=(share / "output", ended))
+        # what an earlier one left there is not this one's
+        (share / "output").unlink(missing_ok=True)
+        shows.start()
         try:
-            machine = Machine(kernel, share, 2, nics=nics)
-            status = machine.run(script(command), JOB_TIMEOUT_S)
+            machine = Machine(kernel, share.resolve(), 2, nics=args.nics, queues=args.queues)
+            return machine.run(script(shlex.join(args.command)), JOB_TIMEOUT_S)
         except MachineError as error:
             print(f"vm: {error}", file=sys.stderr)
             return 125
-        print((pathlib.Path(share) / "output").read_text(errors="replace"), end="")
-        return status
+        finally:
+            ended.set()
+            shows.join()
 
 
 def options():
@@ -213,6 +236,10 @@ def options():
                         help="how long to compare random routers (default: %(default)s)")  # fmt: skip
     parser.add_argument("--nics", type=int, metavar="N", default=0,
                         help="with a command: cabled NICs of the machine (default: none)")
+    parser.add_argument("--queues", type=int, metavar="N", default=4,
+                        help="of each of these (default: %(default)s)")
+    parser.add_argument("--share", metavar="DIR",
+                        help=f"with a command: made anew, and {SHARE} of the machine (default: none is kept)")
     parser.add_argument("--list", action="store_true",
                         help="print the jobs and what they run, and start none")
     args = parser.parse_args()
@@ -245,7 +272,7 @@ def main():
             print(f"vm: {error}", file=sys.stderr)
             tally.fail("download", str(error))
     if args.command:
-        return run_command(kernels[0], shlex.join(args.command), args.nics) if kernels else 125
+        return run_command(kernels[0], args) if kernels else 125
     shutil.rmtree(RESULTS / "vm", ignore_errors=True)
     start = time.monotonic()
     run_jobs(kernels, args.jobs, args.machines, tally)

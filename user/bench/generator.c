@@ -54,6 +54,7 @@ static json_t *answer_hello(struct generator *generator)
 	print_set(reply, "generator", json_string(generator->source->name));
 	print_set(reply, "version", json_string(SIXLANE_VERSION));
 	print_set(reply, "least_frame_bytes", json_integer(generator->source->least_frame_bytes));
+	print_set(reply, "least_syn_bytes", json_integer(generator->source->least_syn_bytes));
 	print_set(reply, "ports", ports);
 	return reply;
 }

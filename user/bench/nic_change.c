@@ -2,6 +2,7 @@
 /* See nic_change.h. */
 #include "nic_change.h"
 
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -60,6 +61,8 @@ static int read_link(uint32_t ifindex, struct nic_change *now)
 		now->mtu = link->mtu;
 	else if (now->what == NIC_MASTER)
 		now->master = link->master;
+	else if (now->what == NIC_XDP)
+		now->present = link->xdp_prog_id;
 	else
 		memcpy(now->mac, link->mac, sizeof(now->mac));
 	ports_free(&ports);
@@ -150,6 +153,7 @@ static int read_kernel(const struct nic_change *change, struct nic_change *now)
 	case NIC_MTU:
 	case NIC_MAC:
 	case NIC_MASTER:
+	case NIC_XDP:
 		return read_link(device.ifindex, now);
 	case NIC_BOND:
 		return read_bond(now);
@@ -214,6 +218,8 @@ static int make_kernel(const struct nic_change *change)
 		return nic_link_set_mac(device.ifindex, change->mac);
 	case NIC_MASTER:
 		return nic_link_set_master(device.ifindex, change->master);
+	case NIC_XDP:
+		return change->present ? -EINVAL : bpf_xdp_detach((int)device.ifindex, 0, NULL);
 	case NIC_BOND:
 		return make_bond(change);
 	case NIC_ADDRESS:
@@ -254,6 +260,7 @@ bool nic_change_same(const struct nic_change *a, const struct nic_change *b)
 	case NIC_MASTER:
 		return a->master == b->master;
 	case NIC_BOND:
+	case NIC_XDP:
 		return a->present == b->present;
 	case NIC_ADDRESS:
 		return a->present == b->present && same_address(&a->address, &b->address);

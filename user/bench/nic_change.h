@@ -18,6 +18,7 @@ enum nic_what {
 	NIC_MTU,
 	NIC_MAC,
 	NIC_MASTER,
+	NIC_XDP, /* a program runs on it; that one comes is not for here */
 	NIC_BOND, /* there is one, or none */
 	NIC_ADDRESS,
 	NIC_CHANNELS,
@@ -35,7 +36,7 @@ struct nic_change {
 	 * another number when it comes back from a network namespace */
 	uint32_t ifindex;
 	char dev[IFNAMSIZ]; /* for people, if there is a number */
-	bool present;	    /* NIC_BOND, NIC_ADDRESS */
+	bool present;	    /* NIC_BOND, NIC_ADDRESS, NIC_XDP */
 	union {
 		bool up;
 		uint32_t mtu;

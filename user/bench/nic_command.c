@@ -128,6 +128,9 @@ void nic_change_command(const struct nic_change *change, char out[NIC_COMMAND_LE
 	case NIC_MASTER:
 		master_command(change, out);
 		break;
+	case NIC_XDP:
+		snprintf(out, NIC_COMMAND_LEN, "ip link set dev %s xdp off", change->dev);
+		break;
 	case NIC_BOND:
 		bond_command(change, out);
 		break;

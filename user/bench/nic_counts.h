@@ -74,9 +74,9 @@ void nic_fault_text(const struct nic_fault *fault, char out[NIC_FAULT_LEN]);
 
 /* --- reading, in nic_counts_read.c and nic_queue_counts.c ------------------------------------ */
 
-/* Sets queues_rx and queues_tx. 0 or -errno with nothing said; -EOPNOTSUPP: the kernel or the
+/* Sets queues_rx and queues_tx, the sum over *n_tx queues. 0 or -errno with nothing said; -EOPNOTSUPP: the kernel or the
  * driver has no such thing. */
-int nic_queue_counts_read(uint32_t ifindex, struct nic_counts *counts);
+int nic_queue_counts_read(uint32_t ifindex, struct nic_counts *counts, uint32_t *n_tx);
 
 /*
  * What the kernel and the driver say of a device now; verdicts are the caller's to add. Sets also

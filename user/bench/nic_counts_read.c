@@ -94,21 +94,26 @@ static bool find(const struct nic_stats *stats, const char *name, uint64_t *valu
 	return false;
 }
 
-/* name has one %u, for queues from 0 on. How many there are. */
-static uint32_t sum_queues(const struct nic_stats *stats, const char *before, const char *behind,
-			   uint64_t *sum)
+/* Of a queue and all behind it, which are called by their numbers. How many there are. */
+static uint32_t sum_queues_from(const struct nic_stats *stats, uint32_t first, const char *before,
+				const char *behind, uint64_t *sum)
 {
 	char name[ETH_GSTRING_LEN + 1];
 	uint64_t value;
-	uint32_t n = 0;
 
 	*sum = 0;
-	for (;; n++) {
+	for (uint32_t n = first;; n++) {
 		snprintf(name, sizeof(name), "%s%u%s", before, n, behind);
 		if (!find(stats, name, &value))
-			return n;
+			return n - first;
 		*sum += value;
 	}
+}
+
+static uint32_t sum_queues(const struct nic_stats *stats, const char *before, const char *behind,
+			   uint64_t *sum)
+{
+	return sum_queues_from(stats, 0, before, behind, sum);
 }
 
 /* How drivers name their queues' packets; the sums are what they give the kernel. */
@@ -137,11 +142,12 @@ static void read_queues(const struct nic_stats *stats, struct nic_port *port)
 }
 
 /* mlx5 counts packets of XDP apart from the others, and not among them. */
-static void read_mlx5(const struct nic_stats *stats, struct nic_port *port)
+static void read_mlx5(const struct nic_stats *stats, uint32_t told_queues, struct nic_port *port)
 {
 	static const char *const rx[] = { "rx_xdp_drop", "rx_xdp_redirect", "rx_xdp_tx_xmit" };
 	uint64_t value;
 
+	(void)told_queues;
 	for (size_t i = 0; i < ARRAY_SIZE(rx); i++)
 		if (find(stats, rx[i], &value))
 			port->counts.xdp_rx += value;
@@ -150,15 +156,30 @@ static void read_mlx5(const struct nic_stats *stats, struct nic_port *port)
 	/* tx_xdp_full is how often its queue was full, not for how many packets */
 }
 
-static void read_virtio(const struct nic_stats *stats, struct nic_port *port)
+/* With XDP it has further queues for what is redirected to it, of which the kernel does not tell.
+ */
+static void add_virtio_xdp(const struct nic_stats *stats, uint32_t queues, const char *before,
+			   struct nic_counts *counts)
 {
+	uint64_t sent, dropped;
+
+	sum_queues_from(stats, queues, before, "_xdp_tx", &sent);
+	sum_queues_from(stats, queues, before, "_xdp_tx_drops", &dropped);
+	counts->queues_tx += sent - dropped;
+}
+
+static void read_virtio(const struct nic_stats *stats, uint32_t told_queues, struct nic_port *port)
+{
+	static const char *const names[] = { "tx_queue_", "tx" }; /* since Linux 6.10 the second */
 	struct ethtool_ringparam rings;
 	struct ethtool_channels channels;
+	uint64_t *drops = &port->counts.xdp_tx_drops;
 
-	/* the shorter name since Linux 6.10 */
-	port->tells_tx_drops =
-		sum_queues(stats, "tx_queue_", "_xdp_tx_drops", &port->counts.xdp_tx_drops) ||
-		sum_queues(stats, "tx", "_xdp_tx_drops", &port->counts.xdp_tx_drops);
+	for (size_t i = 0; i < ARRAY_SIZE(names) && !port->tells_tx_drops; i++) {
+		port->tells_tx_drops = sum_queues(stats, names[i], "_xdp_tx_drops", drops);
+		if (port->tells_tx_drops && told_queues)
+			add_virtio_xdp(stats, told_queues, names[i], &port->counts);
+	}
 	if (!nic_ethtool_get_rings(port->name, &rings) &&
 	    !nic_ethtool_get_channels(port->name, &channels))
 		port->tx_unnoticed = rings.tx_pending * channels.combined_count;
@@ -166,13 +187,14 @@ static void read_virtio(const struct nic_stats *stats, struct nic_port *port)
 
 static const struct {
 	const char *driver;
-	void (*read)(const struct nic_stats *stats, struct nic_port *port);
+	/* told_queues: so many tx queues' packets the kernel has told; 0: it does not */
+	void (*read)(const struct nic_stats *stats, uint32_t told_queues, struct nic_port *port);
 } drivers[] = {
 	{ "mlx5_core", read_mlx5 },
 	{ "virtio_net", read_virtio },
 };
 
-static int read_driver(struct nic_port *port)
+static int read_driver(uint32_t told_queues, struct nic_port *port)
 {
 	struct nic_stats stats;
 	char driver[32];
@@ -181,11 +203,11 @@ static int read_driver(struct nic_port *port)
 	if (ret)
 		return ret == -EOPNOTSUPP ? 0 : ret;
 	nic_ethtool_driver(port->name, driver);
-	if (!port->tells_queues)
-		read_queues(&stats, port);
 	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++)
 		if (!strcmp(drivers[i].driver, driver))
-			drivers[i].read(&stats, port);
+			drivers[i].read(&stats, told_queues, port);
+	if (!port->tells_queues)
+		read_queues(&stats, port);
 	nic_stats_free(&stats);
 	return 0;
 }
@@ -193,6 +215,7 @@ static int read_driver(struct nic_port *port)
 int nic_counts_read(const char *dev, struct nic_port *port)
 {
 	struct nic_port read = *port;
+	uint32_t told_queues = 0;
 	uint32_t ifindex = if_nametoindex(dev);
 	int ret;
 
@@ -202,8 +225,8 @@ int nic_counts_read(const char *dev, struct nic_port *port)
 	read.tells_queues = read.tells_tx_drops = false;
 	read.tx_unnoticed = 0;
 	snprintf(read.name, sizeof(read.name), "%s", dev);
-	read.tells_queues = !nic_queue_counts_read(ifindex, &read.counts);
-	ret = read_kernel(ifindex, &read.counts) ?: read_driver(&read);
+	read.tells_queues = !nic_queue_counts_read(ifindex, &read.counts, &told_queues);
+	ret = read_kernel(ifindex, &read.counts) ?: read_driver(told_queues, &read);
 	if (ret)
 		return ret;
 	read_icmp6(dev, &read.counts);

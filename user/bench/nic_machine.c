@@ -261,23 +261,45 @@ int nic_machine_plan(const struct nic_machine *machine, json_t *list)
 
 /* --- doing it ------------------------------------------------------------------------------- */
 
+static void list_devices(const struct nic_machine *machine, const char *devs[NIC_MAX_DEVICES])
+{
+	for (size_t i = 0; i < machine->n_devs; i++)
+		devs[i] = machine->devs[i];
+}
+
+int nic_machine_wait(const struct nic_machine *machine)
+{
+	const char *devs[NIC_MAX_DEVICES];
+
+	list_devices(machine, devs);
+	return nic_setup_wait(devs, machine->n_devs, LINK_TIMEOUT_MS);
+}
+
+static int isolate(const struct nic_machine *machine, struct nic_setup *setup)
+{
+	const char *devs[NIC_MAX_DEVICES];
+
+	list_devices(machine, devs);
+	return nic_setup_isolate(setup, devs, machine->n_devs);
+}
+
 /* Queues before bonds, since a driver may stop its device for them; interrupts when all is up. */
 int nic_machine_setup(const struct nic_machine *machine, struct nic_setup *setup)
 {
-	const char *devs[NIC_MAX_DEVICES];
-	int ret = 0;
+	int ret = machine->isolate ? isolate(machine, setup) : 0;
 
-	for (size_t i = 0; i < machine->n_devs; i++)
-		devs[i] = machine->devs[i];
-	if (machine->isolate)
-		ret = nic_setup_isolate(setup, devs, machine->n_devs);
 	for (size_t i = 0; i < machine->n_devs && !ret; i++)
-		ret = nic_setup_device(setup, devs[i], &machine->want);
+		ret = nic_setup_device(setup, machine->devs[i], &machine->want);
 	for (size_t i = 0; i < machine->n_bonds && !ret; i++)
 		ret = nic_setup_bond(setup, &machine->bonds[i], machine->want.mtu);
-	ret = ret ?: nic_setup_wait(devs, machine->n_devs, LINK_TIMEOUT_MS);
+	for (size_t i = 0; i < machine->n_bonds && !ret; i++)
+		ret = nic_setup_program(setup, machine->bonds[i].name);
 	for (size_t i = 0; i < machine->n_devs && !ret; i++)
-		ret = nic_setup_affinity(setup, devs[i], &machine->want);
+		if (bond_of(machine, machine->devs[i]) < 0)
+			ret = nic_setup_program(setup, machine->devs[i]);
+	ret = ret ?: nic_machine_wait(machine);
+	for (size_t i = 0; i < machine->n_devs && !ret; i++)
+		ret = nic_setup_affinity(setup, machine->devs[i], &machine->want);
 	return ret;
 }
 

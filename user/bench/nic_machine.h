@@ -44,6 +44,9 @@ int nic_machine_plan(const struct nic_machine *machine, json_t *list);
 /* Check first. 0 or -errno, said, but for -EINTR. */
 int nic_machine_setup(const struct nic_machine *machine, struct nic_setup *setup);
 
+/* Until all devices have a link. 0 or -errno, said, but for -EINTR. */
+int nic_machine_wait(const struct nic_machine *machine);
+
 /*
  * Counts since the devices were made, of the bonds and of all devices, slaves of which bond they
  * are; what a run knows of roles, verdicts and its generator is the caller's to add. 0 or -errno,

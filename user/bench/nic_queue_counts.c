@@ -34,7 +34,8 @@ static const struct attr_spec attrs[] = {
 
 struct sums {
 	uint32_t ifindex;
-	bool has_rx, has_tx;
+	bool has_rx;
+	uint32_t n_tx;
 	uint64_t rx, tx;
 };
 
@@ -92,11 +93,11 @@ static int take_queue(const struct nlmsghdr *nlh, void *ctx)
 	if (ret || attr_u32(at[QSTATS_IFINDEX], 0) != sums->ifindex)
 		return ret;
 	sums->has_rx |= add(at[QSTATS_RX_PACKETS], &sums->rx);
-	sums->has_tx |= add(at[QSTATS_TX_PACKETS], &sums->tx);
+	sums->n_tx += add(at[QSTATS_TX_PACKETS], &sums->tx);
 	return 0;
 }
 
-int nic_queue_counts_read(uint32_t ifindex, struct nic_counts *counts)
+int nic_queue_counts_read(uint32_t ifindex, struct nic_counts *counts, uint32_t *n_tx)
 {
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
 	char buf[REQUEST_BYTES] __attribute__((aligned(NLMSG_ALIGNTO))) = { 0 };
@@ -111,11 +112,12 @@ int nic_queue_counts_read(uint32_t ifindex, struct nic_counts *counts)
 	mnl_attr_put_u32(nlh, QSTATS_IFINDEX, ifindex);
 	mnl_attr_put_u32(nlh, QSTATS_SCOPE, SCOPE_QUEUE);
 	ret = nl_socket_dump(socket, nlh, take_queue, &sums, NULL, NULL, TIMEOUT_MS, NULL);
-	if (!ret && (!sums.has_rx || !sums.has_tx))
+	if (!ret && (!sums.has_rx || !sums.n_tx))
 		ret = -EOPNOTSUPP;
 	if (ret)
 		return ret;
 	counts->queues_rx = sums.rx;
 	counts->queues_tx = sums.tx;
+	*n_tx = sums.n_tx;
 	return 0;
 }

@@ -438,6 +438,14 @@ int nic_setup_bond(struct nic_setup *setup, const struct nic_bond_want *want, un
 	return ret ?: set_bond_up(setup, want->name, mtu);
 }
 
+int nic_setup_program(struct nic_setup *setup, const char *dev)
+{
+	struct nic_change none = change_of(dev, NIC_XDP);
+	int ret = nic_undo_keep(setup->undo, &none);
+
+	return ret ? bench_fail(ret, "keeping that %s has no program", dev) : 0;
+}
+
 /* --- links ---------------------------------------------------------------------------------- */
 
 /* The names of those without. 0 or -errno. */

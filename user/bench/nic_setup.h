@@ -7,8 +7,6 @@
  *
  * Functions return 0, or -errno after having said on stderr what failed; -EINTR, with nothing said:
  * interrupted. After an error nic_setup_end() is still the caller's to call.
- *
- * An XDP program that was put onto a bond or device since is to be taken off before the end.
  */
 #ifndef USER_BENCH_NIC_SETUP_H
 #define USER_BENCH_NIC_SETUP_H
@@ -33,6 +31,9 @@ int nic_setup_isolate(struct nic_setup *setup, const char *const *devs, size_t n
 
 /* Queues, rings, coalescing, features, MTU; the device is up then, and takes native XDP. */
 int nic_setup_device(struct nic_setup *setup, const char *dev, const struct nic_want *want);
+
+/* A bond or a device that is no slave has no XDP program, and has none at the end. */
+int nic_setup_program(struct nic_setup *setup, const char *dev);
 
 /* Interrupts and queues of a device, once it and its bond are up. */
 int nic_setup_affinity(struct nic_setup *setup, const char *dev, const struct nic_want *want);

@@ -128,8 +128,8 @@ int pktgen_check(void)
 		return bench_bad(
 			-ENOENT,
 			"the kernel has no pktgen: `modprobe pktgen` (CONFIG_NET_PKTGEN; in "
-			"containers, outside of them); a machine that has it is made by "
-			"tests/vm/vm.py --nics 8 -- COMMAND");
+			"containers, outside of them); `make bench-vm` shows it in an emulated "
+			"machine, tests/vm/vm.py --nics 8 -- COMMAND runs others there");
 	if (pktgen_find_entry("Running:", entry))
 		return bench_bad(-EBUSY,
 				 "pktgen is sending by %s for somebody else: wait for its end, or "

@@ -233,7 +233,7 @@ static void put_scales(const struct plot *plot, const struct bench_summary *pane
 	if (is_wide(low, high))
 		fputs("set logscale y\nset yrange [*:*]\n", plot->out);
 	else
-		fputs("set yrange [0:*]\n", plot->out);
+		fprintf(plot->out, "set yrange [0:%s]\n", high > 0 ? "*" : "1");
 	if (is_bars(plot, panel))
 		return;
 	if (is_wide(left, right))

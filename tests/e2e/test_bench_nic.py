@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""sixlane bench nic measures a router: on veth, with frames of `bench generator`, or with an agent
+of these tests that says what it likes. Bonds, queues and pktgen: tests/vm/test_bench_nic.py.
+
+        r: d0 ── g0 :g        g0 sends, g1 counts; d0 and d1 are what is measured
+           d1 ── g1
+"""
+
+import json
+import os
+import re
+import shlex
+import signal
+import sys
+
+import pytest
+from lab import SIXLANE, Lab, wait_until
+from nic_setup import state, wait_restored
+from netns import PATIENCE
+
+ENGINES = ["kernel", "trie", "compiled"]
+LATENCIES = [f"{name}@{part}%" for name in ("p50", "p99", "max") for part in (10, 50, 90)]
+EVENTS = ["churn", "next-hop", "restart"]
+SHORT = ["--table", "dense-48:100", "--trial", 0.1, "--sum", 0.2, "--width", 20, "--rate", 20000]
+AGENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bench_agent.py")
+
+
+class Bench:
+    """Both pairs; GRO, without which a veth takes no frames of XDP while it has no program."""
+
+    def __init__(self):
+        self.lab = Lab()
+        self.r, self.g = self.lab.ns("r"), self.lab.ns("g")
+        for n in "01":
+            self.lab.link(self.r, "d" + n, self.g, "g" + n, queues=2)
+            for ns, dev in ((self.r, "d" + n), (self.g, "g" + n)):
+                ns.ip("link set dev", dev, "up")
+                ns.run("ethtool", "-K", dev, "gro", "on")
+        self.agent = f"{SIXLANE} bench generator --netns {self.g.path} --source xdp --tx g0 --rx g1"
+
+    def argv(self, *argv, agent=None, sides=("--in", "d0", "--out", "d1")):
+        words = [SIXLANE, "-j", "bench", "nic", "d0", "d1", *sides, *SHORT]
+        return [*words, "--generator", agent or self.agent, *argv]
+
+    def run(self, *argv, check=True, **kwargs):
+        return self.r.run(*self.argv(*argv, **kwargs), check=check, timeout=120 * PATIENCE)
+
+    def rows(self, *argv, **kwargs):
+        return json.loads(self.run(*argv, **kwargs).stdout)
+
+    def refuse(self, *argv, code=1, **kwargs):
+        done = self.run(*argv, check=False, **kwargs)
+        assert done.returncode == code and not done.stdout, done
+        return done.stderr
+
+    def liar(self, **says):
+        """An agent that sends nothing, and what it answers: bench_agent.py."""
+        return shlex.join([sys.executable, AGENT, json.dumps(says)])
+
+    def state(self):
+        """Of both devices, and whether a program runs there."""
+        return [(state(self.r, dev), "xdp" in self.r.link(dev)) for dev in ("d0", "d1")]
+
+
+@pytest.fixture(scope="module")
+def bench():
+    made = Bench()
+    yield made
+    made.lab.close()
+    assert made.lab.leftovers() == []
+
+
+def measures(*names):
+    return [word for name in names for word in ("--measure", name)]
+
+
+def engines(*names):
+    return [word for name in names for word in ("--engine", name)]
+
+
+def rows_of(rows, mode, engine=None):
+    return [row for row in rows if row["mode"] == mode and engine in (None, row["engine"])]
+
+
+def medians(rows, unit):
+    return {(row["engine"], row["mode"]): row["median"] for row in rows if row["unit"] == unit}
+
+
+# --- what is measured -----------------------------------------------------------------------
+
+
+def test_rows(bench):
+    """Everything, by every engine; what was changed for it is as before."""
+    before = bench.state()
+    rows = bench.rows("--rounds", 2, "--seed", 7)
+    assert bench.state() == before
+    common = {(row["bench"], row["table"], row["routes"], row["pattern"], row["driver"], row["queues"],
+               row["rounds"], row["seed"], row["frame_bytes"]) for row in rows}  # fmt: skip
+    assert common == {("nic", "dense-48:100", 100, "random", "veth", 2, 2, 7, 66)}
+    rates = medians(rows, "Mpps")
+    assert set(rates) == {(engine, mode) for engine in ENGINES for mode in ("ndr", "pdr", "flood")}
+    assert all(0 < rate < 0.0202 for rate in rates.values())
+    latencies = medians(rows, "us")
+    assert {(e, m) for e, m in latencies if m != "buffer"} == {(e, m) for e in ENGINES for m in LATENCIES}
+    for engine in ENGINES:
+        for part in (10, 50, 90):
+            order = [latencies[engine, f"{name}@{part}%"] for name in ("p50", "p99", "max")]
+            assert 0 < order[0] <= order[1] <= order[2]
+    lost = medians(rows, "packets lost")
+    assert set(lost) == {(e, m) for e in ENGINES for m in EVENTS} - {("kernel", "restart")}
+    # a restart is no reason to lose a packet
+    assert [loss for (_, event), loss in lost.items() if event == "restart"] == [0, 0]
+    ratios = {(row["engine"], row["mode"]) for row in rows if row["unit"] == "ratio"}
+    pairs = ["trie/kernel", "compiled/kernel", "compiled/trie"]
+    assert ratios == {(pair, mode) for pair in pairs for mode in ("ndr", "pdr", "flood")}
+    assert all("veth, no NICs: functional only" in row["note"] for row in rows)
+    assert not [row for row in rows if "INVALID" in row["note"]]
+
+
+def test_the_generator_is_the_limit(bench):
+    """20,000 frames a second are nothing: what is found is what was sent, and said to be."""
+    rows = bench.rows("--rounds", 1, *measures("ndr", "throughput"), *engines("compiled"))
+    assert {row["mode"] for row in rows} == {"ndr", "pdr", "throughput"}
+    for row in rows:
+        assert "the generator is the limit" in row["note"] and 0 < row["median"] < 0.0202, row
+
+
+def test_churn_rates(bench):
+    rows = bench.rows("--rounds", 1, *measures("churn"), "--churn", 10, "--churn", 500, *engines("trie"))
+    assert {row["writer_rate"] for row in rows} == {10, 500}
+
+
+def test_sizes_and_patterns(bench):
+    rows = bench.rows("--rounds", 1, "--size", 128, "--size", 1518, "--pattern", "flow",
+                      *measures("flood"), *engines("compiled"))  # fmt: skip
+    assert {row["frame_bytes"] for row in rows} == {128, 1518}
+    assert {row["pattern"] for row in rows} == {"flow"}
+    syns = bench.rows("--rounds", 1, "--pattern", "syn", *measures("flood"), *engines("compiled"))
+    assert {(row["frame_bytes"], row["pattern"]) for row in syns} == {(78, "syn")}
+
+
+def test_table_of_a_file(bench, tmp_path):
+    path = tmp_path / "routes.txt"
+    path.write_text("2001:db8::/32\n2400::/12\n")
+    argv = ["--rounds", 1, *measures("flood"), *engines("compiled"), "--file", path]
+    words = [word for word in bench.argv(*argv) if word not in ("--table", "dense-48:100")]
+    rows = json.loads(bench.r.run(*words).stdout)
+    assert {row["routes"] for row in rows} == {2}
+    path.write_text("2001:db8::/32\nnonsense\n")
+    done = bench.r.run(*words, check=False)
+    assert done.returncode == 1 and "routes.txt:2:" in done.stderr
+
+
+# --- by an agent that knows what is right ---------------------------------------------------
+
+
+def figures(bench, *names, **router):
+    """{mode: value}; that no counter of the devices knows of these frames is another matter."""
+    rows = bench.rows("--rounds", 1, "--rate", 10000, "--width", 2, *measures(*names), *engines("compiled"),
+                      agent=bench.liar(**router))  # fmt: skip
+    return {row["mode"]: row for row in rows}
+
+
+def test_rates_are_found(bench):
+    """5,000 a second are forwarded, of whatever comes: 0.5 % more may be lost of pdr."""
+    found = figures(bench, "ndr", "throughput", "flood", capacity=5000)
+    for mode, right in (("ndr", 0.005), ("throughput", 0.005), ("pdr", 0.005 / 0.995)):
+        assert right * 0.97 <= found[mode]["median"] <= right, found[mode]
+    assert found["flood"]["median"] == pytest.approx(0.005) and found["flood-lost"]["median"] == 50
+    assert found["flood-offered"]["median"] == pytest.approx(0.01)
+
+
+def test_a_slow_generator(bench):
+    """It was asked for 10,000 a second, and sends 3,000."""
+    for row in figures(bench, "ndr", "flood", capacity=5000, most=3000).values():
+        if row["unit"] == "Mpps":
+            assert row["median"] == pytest.approx(0.003, rel=0.03), row
+            assert "the generator is the limit" in row["note"] or "INVALID" in row["note"]
+
+
+def test_bursts_are_found(bench):
+    """At 10,000 a second, of which half is forwarded, 80 that wait are the last half of 160 (RFC 9004)."""
+    found = figures(bench, "ndr", "burst", capacity=5000, buffer=80)
+    assert 157 <= found["burst"]["median"] <= 160
+    # the rate without loss, from short trials, has these 80 as well
+    ndr = found["ndr"]["median"] * 1e6
+    burst = found["burst"]["median"]
+    assert found["buffer"]["median"] == pytest.approx(burst / 10000 * (1 - ndr / 10000) * 1e6, rel=0.01)
+
+
+def test_latency_is_what_was_said(bench):
+    found = figures(bench, "latency", capacity=10000, latency_ns=1500)
+    assert {mode: row["median"] for mode, row in found.items()} == {
+        f"{name}@{part}%": 1.5 * n for n, name in enumerate(("p50", "p99", "max"), 1) for part in (10, 50, 90)
+    }
+
+
+# --- what does not add up -------------------------------------------------------------------
+
+
+def flood_of(bench, **says):
+    rows = bench.rows("--rounds", 1, *measures("flood"), *engines("compiled"), agent=bench.liar(**says))
+    return rows_of(rows, "flood")[0]["note"]
+
+
+def test_more_received_than_sent(bench):
+    assert "INVALID: received:" in flood_of(bench, sent=1000, received=1000)
+
+
+def test_the_generators_own_errors(bench):
+    note = flood_of(bench, sent=1000, received=10, errors=["drivers refused 3 frames"])
+    assert "INVALID: generator: drivers refused 3 frames" in note
+
+
+def test_frames_of_nobody(bench):
+    """Not the generator's: it knows of none, and the ingress port of many."""
+    agent = f"{bench.agent} | {shlex.join([sys.executable, AGENT, 'halve'])}"
+    rows = bench.rows("--rounds", 1, *measures("flood"), *engines("compiled"), agent=agent)
+    assert "INVALID: sent:" in rows_of(rows, "flood")[0]["note"]
+
+
+def test_nothing_comes_back(bench):
+    before = bench.state()
+    said = bench.refuse(agent=bench.liar(sent=64, received=0))
+    assert "none of 64 frames came back by way of d0 and d1 (engine kernel)" in said
+    assert bench.state() == before
+
+
+# --- agents that are none -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agent, words", [
+    ("no-such-program-anywhere", "was not found"),
+    ("exit 3", "ended with status 3"),
+    ("read line; echo hello", "is not JSON"),
+    ("read line; echo '{\"error\": \"no TRex at 192.0.2.1\"}'", "generator: no TRex at 192.0.2.1"),
+    ("read line; echo '{\"ports\": []}'", "no port of it sends"),
+    ("read line; echo '{\"ports\": [{\"role\": \"tx\", \"mac\": \"02:00:00:00:00:01\"}]}'", "nothing counts"),
+    ("read line; echo '{\"ports\": [{\"role\": \"tx\"}]}'", "without a MAC"),
+])  # fmt: skip
+def test_bad_agent(bench, agent, words):
+    before = bench.state()
+    assert words in bench.refuse(agent=agent)
+    assert bench.state() == before
+
+
+def test_too_few_frames(bench):
+    assert "a longer --trial" in bench.refuse("--rate", 5, *measures("ndr"), agent=bench.liar(capacity=5))
+
+
+def test_an_agent_that_dies(bench):
+    """In the middle of it: nothing was measured, all is as before."""
+    before = bench.state()
+    assert "generator" in bench.refuse(agent=bench.liar(sent=64, received=64, runs=1))
+    assert bench.state() == before
+
+
+# --- the command line -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("argv, words", [
+    (["--in", "d9"], "--in d9: not a --bond"),
+    (["--out", "d0"], "the same"),
+    (["--engine", "dpdk"], "not an engine"),
+    (["--measure", "speed"], "nothing to measure"),
+    (["--pattern", "miss"], "not a pattern"),
+    (["--size", 63], "bytes of a frame"),
+    (["--trial", 0], "seconds"),
+    (["--trial", "1x"], "seconds"),
+    (["--width", 99], "per cent"),
+    (["--rate", -1], "frames a second"),
+    (["--churn", 0], "changes a second"),
+    (["--sum", 0.05], "--sum is less"),
+    (["--table", "10"], "more than one table"),
+    (["--check"], "--check, --hold, or"),
+])  # fmt: skip
+def test_usage(bench, argv, words):
+    assert words in bench.refuse(*argv, code=2)
+
+
+def test_incomplete(bench):
+    def refuse(*argv):
+        done = bench.r.run(SIXLANE, "bench", "nic", *argv, check=False)
+        assert done.returncode == 2, done
+        return done.stderr
+
+    assert "which devices" in refuse()
+    assert "--in: which" in refuse("d0", "d1")
+    assert "--out: which" in refuse("d0", "d1", "--in", "d0")
+    assert "--generator: which" in refuse("d0", "d1", "--in", "d0", "--out", "d1")
+    assert "a bond of 2 NICs" in refuse("wang", "d0", "d1", "--in", "d0", "--out", "d1", "--generator", "x")
+
+
+def test_a_device_that_is_missing(bench):
+    words = [word if word != "d1" else "d7" for word in bench.argv()]
+    done = bench.r.run(*words, check=False)
+    assert done.returncode == 1 and "d7" in done.stderr
+
+
+# --- ends -----------------------------------------------------------------------------------
+
+
+def begin(bench, *argv):
+    """Until the devices are gone into the measurement's namespace."""
+    process = bench.r.popen(*bench.argv("--rounds", 500, *argv), stdout=-1, stderr=-1)
+    wait_until(lambda: not bench.r.run("ip", "link", "show", "dev", "d0", check=False).stdout, 30)
+    return process
+
+
+def test_interrupt(bench):
+    """The rows of what was measured, and the devices as they were."""
+    before = bench.state()
+    process = begin(bench, *measures("flood"), *engines("compiled"))
+    said = b""
+    while not re.search(rb"nic: [1-9]", said):  # a turn is over
+        said += process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60 * PATIENCE)
+    assert process.returncode == 130
+    rows = json.loads(out)
+    assert rows_of(rows, "flood", "compiled")[0]["rounds"] >= 1
+    assert bench.state() == before
+
+
+def test_killed(bench):
+    """What it started ends with it, and another process sets back what it changed."""
+    before = bench.state()
+    process = begin(bench, *measures("flood"))
+    process.kill()
+    wait_restored(process)
+    assert bench.state() == before

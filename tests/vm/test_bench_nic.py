@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`sixlane bench nic` through two bonds of the machine's cabled NICs, as bench_nic.sh runs it.
+
+    eth4 ══ eth0 ┐              ┌ eth2 ══ eth6
+                 ├ in0 ── out0 ─┤
+    eth5 ══ eth1 ┘              └ eth3 ══ eth7
+"""
+
+import csv
+import json
+import pathlib
+import subprocess
+
+import pytest
+from lab import command
+
+HERE = pathlib.Path(__file__).resolve().parent
+EMULATED = "emulated: functional only"
+ENGINES = ["kernel", "trie", "compiled"]
+RATES = ["ndr", "pdr", "flood"]
+EVENTS = ["churn", "slave", "next-hop", "restart"]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """(the directory of files, what was printed)."""
+    folder = tmp_path_factory.mktemp("results")
+    done = subprocess.run([HERE / "bench_nic.sh", folder], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done
+    return folder, done.stdout
+
+
+def rows_of(results, name):
+    return json.loads((results[0] / (name + ".json")).read_text())
+
+
+def modes(rows, unit):
+    return {(row["engine"], row["mode"]) for row in rows if row["unit"] == unit}
+
+
+def test_every_measure(results):
+    """Of each engine, by pktgen; and each packet is accounted for, by every counter."""
+    rows = rows_of(results, "nic")
+    assert {(row["driver"], row["queues"]) for row in rows} == {("virtio_net", 4)}
+    assert modes(rows, "Mpps") == {(engine, mode) for engine in ENGINES for mode in RATES}
+    assert modes(rows, "packets lost") == {(e, m) for e in ENGINES for m in EVENTS} - {("kernel", "restart")}
+    assert [row["note"] for row in rows if "INVALID" in row["note"]] == []
+    for row in rows:
+        assert row["median"] > 0 or row["unit"] in ("packets lost", "ms of loss", "%"), row
+        if row["unit"] == "Mpps":
+            assert row["median"] < 0.0011, row  # nobody asked for more than 1,000 a second
+
+
+def test_wang(results):
+    """A flood of SYNs, two bonded NICs, eight queues each; the kernel beside sixlane."""
+    rows = rows_of(results, "wang")
+    assert {(row["pattern"], row["queues"], row["frame_bytes"]) for row in rows} == {("syn", 8, 78)}
+    assert modes(rows, "Mpps") == {(engine, "flood") for engine in ENGINES}
+    assert ("compiled/kernel", "flood") in modes(rows, "ratio")
+
+
+@pytest.mark.parametrize("name", ["nic", "wang"])
+def test_every_output_says_that_it_is_emulated(results, name):
+    folder, printed = results
+    assert all(row["emulated"] is True and EMULATED in row["note"] for row in rows_of(results, name))
+    with open(folder / (name + ".csv"), encoding="utf-8", newline="") as file:
+        assert all(EMULATED in row["note"] for row in csv.DictReader(file))
+    plots = sorted(folder.glob(name + "*.svg"))
+    assert plots and all(EMULATED in plot.read_text() for plot in plots)
+    assert sorted(folder.glob(name + "*.png"))
+    assert printed.count(EMULATED) > 10
+
+
+def test_all_is_as_before(results):
+    """No bond, no program; every NIC up, and nobody's slave."""
+    links = json.loads(command(["ip", "-j", "-d", "link", "show"]).stdout)
+    nics = {link["ifname"]: link for link in links if link["ifname"] != "lo"}
+    assert sorted(nics) == ["eth%d" % i for i in range(8)]
+    for link in nics.values():
+        assert "UP" in link["flags"] and "master" not in link and "xdp" not in link, link

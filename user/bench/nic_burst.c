@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Back-to-back frames (RFC 2544, 26.4, as RFC 9004 has it): the longest burst at the highest rate
+ * of which nothing is lost, and the time for which the router's buffers last, less what it forwards
+ * meanwhile.
+ */
+#include "nic.h"
+
+#define PRECISION 100 /* a burst of n frames is known to n divided by this */
+
+struct bursts {
+	struct nic_bench *bench;
+	uint64_t passed, failed; /* frames; failed 0: none has */
+	struct nic_outcome worst;
+};
+
+static int try_burst(struct bursts *bursts, uint64_t frames)
+{
+	const struct nic_trial trial = { .pps = bursts->bench->options->most_pps, .count = frames };
+	struct nic_outcome outcome;
+	int ret = nic_trial_run(bursts->bench, &trial, &outcome);
+
+	if (ret)
+		return ret;
+	if (!outcome.is_valid || bursts->worst.is_valid)
+		bursts->worst = outcome;
+	if (outcome.received < outcome.sent)
+		bursts->failed = frames;
+	else
+		bursts->passed = frames;
+	return 0;
+}
+
+static bool is_found(const struct bursts *bursts)
+{
+	uint64_t gap = bursts->failed - bursts->passed;
+
+	return !bursts->failed || gap <= 1 || gap <= bursts->failed / PRECISION;
+}
+
+int nic_measure_bursts(struct nic_bench *bench)
+{
+	struct bursts bursts = { .bench = bench, .worst.is_valid = true };
+	double most = bench->most_pps, seconds;
+	int ret = try_burst(&bursts, (uint64_t)(most * bench->options->trial_s) + 1);
+
+	while (!ret && !is_found(&bursts))
+		ret = try_burst(&bursts, bursts.passed + (bursts.failed - bursts.passed) / 2);
+	ret = ret
+		      ?: nic_figure_add(bench, "burst", "frames", (double)bursts.passed,
+					&bursts.worst,
+					bursts.failed ? NULL : "the longest that was tried");
+	if (ret || !bursts.failed || !bench->ndr_pps)
+		return ret;
+	/* what RFC 9004 calls the corrected DUT buffer time */
+	seconds = (double)bursts.passed / most * (1 - bench->ndr_pps / most);
+	return nic_figure_add(bench, "buffer", "us", seconds * 1e6, &bursts.worst, NULL);
+}
