@@ -30,16 +30,15 @@ static int too_many(const char *what)
 
 static int add_engine(struct forward *forward, const char *name)
 {
-	for (size_t i = 0; i < forward_n_engines; i++) {
-		if (strcmp(forward_engines[i].name, name) != 0)
-			continue;
-		for (size_t k = 0; k < forward->n_engines; k++)
-			if (forward->engines[k] == &forward_engines[i])
-				return CMD_OK;
-		forward->engines[forward->n_engines++] = &forward_engines[i];
-		return CMD_OK;
-	}
-	return cmd_usage(&cmd_bench_forward, "\"%s\" is not an engine", name);
+	const struct forward_engine *engine = forward_engine_named(name);
+
+	if (!engine)
+		return cmd_usage(&cmd_bench_forward, "\"%s\" is not an engine", name);
+	for (size_t i = 0; i < forward->n_engines; i++)
+		if (forward->engines[i] == engine)
+			return CMD_OK;
+	forward->engines[forward->n_engines++] = engine;
+	return CMD_OK;
 }
 
 /* Numbers that are given twice are one. */

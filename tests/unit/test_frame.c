@@ -43,6 +43,21 @@ static void check_stamp(const struct frame *frame, uint64_t wanted)
 	assert_int_equal(stamp, wanted);
 }
 
+/* The same by frame_checksum(), of all of it and of what is not zero. */
+static void check_checksum(const struct frame *frame)
+{
+	const union sixlane_addr addresses[] = { src, dst };
+	const uint32_t bytes = frame->bytes - FLOOD_IP6_BYTES;
+	uint8_t data[FRAME_BYTES_MAX] = { 0 };
+	uint16_t is;
+
+	memcpy(&is, frame->at + 60, sizeof(is));
+	memcpy(data, frame->at + FLOOD_IP6_BYTES, bytes);
+	memset(data + 6, 0, sizeof(is));
+	assert_int_equal(frame_checksum(17, bytes, addresses, data, bytes + bytes % 2), is);
+	assert_int_equal(frame_checksum(17, bytes, addresses, data, 14), is);
+}
+
 static void check_size(uint32_t bytes)
 {
 	struct frame frame;
@@ -66,6 +81,7 @@ static void check_size(uint32_t bytes)
 	assert_int_equal(at16(&frame, 56), 9);
 	assert_int_equal(at16(&frame, 58), bytes - FLOOD_IP6_BYTES);
 	assert_int_equal(sum_udp(&frame), 0xffff);
+	check_checksum(&frame);
 	if (bytes >= FLOOD_UDP_BYTES_MIN)
 		check_stamp(&frame, STAMP);
 }

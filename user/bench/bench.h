@@ -63,6 +63,10 @@ uint32_t bench_table_depth(const struct bench_table *table);
 /* The next number of a sequence that the seed determines (SplitMix64). */
 uint64_t bench_random(uint64_t *seed);
 
+/* The route of an address, NULL: none. */
+const struct prefix *bench_table_match(const struct bench_table *table,
+				       const union sixlane_addr *addr);
+
 /* Random bits under a prefix; of one that covers more than 2000::/3 within that, since what else it
  * covers is in part not for routing. */
 void bench_draw_under(const struct prefix *prefix, uint64_t *seed, union sixlane_addr *out);

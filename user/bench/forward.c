@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "../log.h"
 #include "forward.h"
@@ -145,7 +144,7 @@ static int open_group(struct group *group, const struct bench_table *table, bool
 		      size_t most_series)
 {
 	const struct forward *forward = group->bench->forward;
-	int ret = forward_router_open(forward, table, large, &group->router);
+	int ret = forward_router_open(table, large, &group->router);
 
 	if (ret)
 		return ret;
@@ -168,7 +167,7 @@ static void close_group(struct group *group)
 	free(group->series);
 	free(group->lists);
 	free(group->sources);
-	if (group->router.forward)
+	if (group->router.table)
 		forward_router_close(&group->router);
 }
 
@@ -230,17 +229,14 @@ static int measure_round(struct group *group, size_t round, bool stamped)
 	return 0;
 }
 
-static int measure_rounds(struct group *group)
+static int measure_rounds(void *ctx)
 {
-	int nice = getpriority(PRIO_PROCESS, 0), ret = 0;
+	struct group *group = ctx;
+	int ret = 0;
 
-	if (gen_pin_cpu(-1) < 0)
-		return bench_bad(-EINVAL, "cannot stay on one CPU");
 	/* The first round warms up what a series' own first run does not. */
 	for (size_t round = 0; round < group->bench->forward->rounds && !ret; round++)
 		ret = measure_round(group, round, false) ?: measure_round(group, round, true);
-	setpriority(PRIO_PROCESS, 0, nice);
-	bench_unpin();
 	return ret;
 }
 
@@ -252,7 +248,8 @@ static int measure_group(struct bench *bench, const struct bench_table *table, b
 
 	if (!most_series)
 		return 0;
-	ret = open_group(&group, table, large, most_series) ?: measure_rounds(&group);
+	ret = open_group(&group, table, large, most_series)
+		      ?: forward_on_one_cpu(measure_rounds, &group);
 	bench_progress_end(&bench->progress);
 	reported =
 		forward_report(bench->forward, table, group.series, group.n_series, bench->result);

@@ -42,6 +42,8 @@ struct forward_engine {
 
 extern const struct forward_engine forward_engines[];
 extern const size_t forward_n_engines;
+/* NULL: there is none of this name. */
+const struct forward_engine *forward_engine_named(const char *name);
 
 #define FORWARD_MOST 16u
 
@@ -74,8 +76,7 @@ struct forward_source {
 };
 
 struct forward_router {
-	const struct forward *forward;
-	const struct bench_table *table;
+	const struct bench_table *table; /* NULL: not open */
 	bool large; /* MTU 9000, frames by sockets, programs for several buffers */
 	bool has_load;
 	struct forward_net net;
@@ -86,8 +87,7 @@ struct forward_router {
 	uint32_t slot;	/* of p0 in sixlane's maps */
 };
 
-int forward_router_open(const struct forward *forward, const struct bench_table *table, bool large,
-			struct forward_router *out);
+int forward_router_open(const struct bench_table *table, bool large, struct forward_router *out);
 void forward_router_close(struct forward_router *router);
 /* The program of an engine, which is the one that answers from now on; or -errno. */
 int forward_router_choose(struct forward_router *router, const struct forward_engine *engine);
@@ -121,5 +121,8 @@ struct forward_run {
 /* Checked: every packet went where it should, by whom it should. */
 int forward_run(struct forward_router *router, struct forward_source *source,
 		const struct forward_run *run, struct forward_figures *out);
+
+/* What measures is called on one CPU and ahead of others; 0 or -errno, as it returns. */
+int forward_on_one_cpu(int (*measure)(void *ctx), void *ctx);
 
 #endif

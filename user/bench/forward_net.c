@@ -155,7 +155,7 @@ static int make_links(struct bench_request *request, struct forward_net *net, ui
 static int configure(struct bench_request *request, const struct forward_net *net)
 {
 	int ret = bench_request_add_address(request, net->p0, bench_net_address(0xa, 1))
-			  ?: bench_request_add_address(request, net->p1, bench_net_address(0xb, 1));
+			  ?: bench_request_add_address(request, net->p1, net->p1_addr);
 
 	for (unsigned int i = 0; i < FORWARD_GATEWAYS && !ret; i++)
 		ret = bench_request_add_neighbour(request, net->p1, net->gateways[i], net->b_mac);
@@ -186,6 +186,7 @@ int forward_net_open(uint32_t mtu, struct forward_net *out)
 		.p1_mac = { 2, 0, 0, 0, 0xb, 1 },
 		.b_mac = { 2, 0, 0, 0, 0xb, 2 },
 		.a_addr = bench_net_address(0xa, 2),
+		.p1_addr = bench_net_address(0xb, 1),
 	};
 	int ret;
 
@@ -224,14 +225,14 @@ int forward_net_fill(const struct forward_net *net, const struct bench_table *ta
 	return bench_net_add_routes(&routes, table);
 }
 
-int forward_net_no_routes(uint64_t *out)
+int forward_net_counter(const char *name, uint64_t *out)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/thread-self/net/snmp6", "re");
 	unsigned long long value;
-	char name[64];
+	char found[64];
 
-	while (file && fscanf(file, "%63s %llu", name, &value) == 2)
-		if (!strcmp(name, "Ip6InNoRoutes")) {
+	while (file && fscanf(file, "%63s %llu", found, &value) == 2)
+		if (!strcmp(found, name)) {
 			*out = value;
 			return 0;
 		}

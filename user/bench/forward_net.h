@@ -23,7 +23,7 @@ struct forward_net {
 	uint32_t p0, p1, a_h0, b_h0; /* ifindex */
 	/* What frames from host a have, and what p1 writes over it. */
 	uint8_t p0_mac[6], a_mac[6], p1_mac[6], b_mac[6];
-	union sixlane_addr a_addr, gateways[FORWARD_GATEWAYS];
+	union sixlane_addr a_addr, p1_addr, gateways[FORWARD_GATEWAYS];
 };
 
 /* mtu: of all devices. */
@@ -33,7 +33,9 @@ void forward_net_close(struct forward_net *net);
 /* All prefixes of a table, by all gateways alike. -EINTR with nothing said. */
 int forward_net_fill(const struct forward_net *net, const struct bench_table *table);
 
-/* Packets that the router's stack had no route for. */
-int forward_net_no_routes(uint64_t *out);
+/* What the router's stack has counted under this name of IPv6's. */
+int forward_net_counter(const char *name, uint64_t *out);
+/* Of packets that it had no route for. */
+#define FORWARD_NO_ROUTES "Ip6InNoRoutes"
 
 #endif

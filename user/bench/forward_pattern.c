@@ -56,14 +56,6 @@ void forward_pattern_name(const struct forward_pattern *pattern, char *name, siz
 /* --- addresses ----------------------------------------------------------------------------------
  */
 
-static const struct prefix *match(const struct bench_table *table, const union sixlane_addr *addr)
-{
-	struct prefix host = { .addr = *addr, .len = 128 };
-	const struct radix_node *node = radix_match(&table->radix, &host);
-
-	return node ? &node->prefix : NULL;
-}
-
 /* By a route of this prefix itself, if that is not hard to find. */
 static void draw_by(const struct bench_table *table, const struct prefix *prefix, uint64_t *seed,
 		    union sixlane_addr *out)
@@ -72,7 +64,7 @@ static void draw_by(const struct bench_table *table, const struct prefix *prefix
 		const struct prefix *found;
 
 		bench_draw_under(prefix, seed, out);
-		found = match(table, out);
+		found = bench_table_match(table, out);
 		if (found && found->len == prefix->len)
 			return;
 	}

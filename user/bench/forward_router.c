@@ -32,6 +32,14 @@ const struct forward_engine forward_engines[] = {
 };
 const size_t forward_n_engines = ARRAY_SIZE(forward_engines);
 
+const struct forward_engine *forward_engine_named(const char *name)
+{
+	for (size_t i = 0; i < forward_n_engines; i++)
+		if (!strcmp(forward_engines[i].name, name))
+			return &forward_engines[i];
+	return NULL;
+}
+
 /* --- the router ----------------------------------------------------------------------------- */
 
 static int open_sink(struct forward_router *router)
@@ -77,12 +85,9 @@ static int check_ports(struct forward_router *router)
 	return router->sixlane_fd < 0 ? router->sixlane_fd : 0;
 }
 
-int forward_router_open(const struct forward *forward, const struct bench_table *table, bool large,
-			struct forward_router *out)
+int forward_router_open(const struct bench_table *table, bool large, struct forward_router *out)
 {
-	struct forward_router router = {
-		.forward = forward, .table = table, .large = large, .sixlane_fd = -1
-	};
+	struct forward_router router = { .table = table, .large = large, .sixlane_fd = -1 };
 	const struct bench_daemon_want want = {
 		.ports = { "p0", "p1" },
 		.assume_xmit = true,

@@ -7,6 +7,7 @@
 #include <linux/if_link.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <bpf/libbpf.h>
 
@@ -49,7 +50,7 @@ static int read_counts(const struct run *run, struct counts *out)
 	out->no_route = counters.verdicts[SIXLANE_PASS_NO_ROUTE].packets;
 	return sink_read(&router->sink, &out->sink)
 		       ?: forward_sides_passed(router->sides, &out->passed)
-		       ?: forward_net_no_routes(&out->missed);
+		       ?: forward_net_counter(FORWARD_NO_ROUTES, &out->missed);
 }
 
 static void subtract(struct counts *counts, const struct counts *before)
@@ -278,5 +279,17 @@ int forward_run(struct forward_router *router, struct forward_source *source,
 		return bench_fail(-ENOMEM, "bench");
 	ret = run_checked(&run, out);
 	free(run.results);
+	return ret;
+}
+
+int forward_on_one_cpu(int (*measure)(void *ctx), void *ctx)
+{
+	int nice = getpriority(PRIO_PROCESS, 0), ret;
+
+	if (gen_pin_cpu(-1) < 0)
+		return bench_bad(-EINVAL, "cannot stay on one CPU");
+	ret = measure(ctx);
+	setpriority(PRIO_PROCESS, 0, nice);
+	bench_unpin();
 	return ret;
 }

@@ -51,7 +51,7 @@ struct runner {
 
 /* --- sockets -------------------------------------------------------------------------------- */
 
-static int open_socket(uint32_t ifindex)
+int forward_socket_open(uint32_t ifindex)
 {
 	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_ifindex = (int)ifindex };
 	_cleanup_close_ int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
@@ -72,7 +72,7 @@ static int open_sender(const struct forward_net *net, const struct frame *frame,
 		sender->messages[i].msg_hdr =
 			(struct msghdr){ .msg_iov = &sender->parts[i], .msg_iovlen = 1 };
 	}
-	sender->fd = open_socket(net->a_h0);
+	sender->fd = forward_socket_open(net->a_h0);
 	return sender->fd < 0 ? sender->fd : 0;
 }
 

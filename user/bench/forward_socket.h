@@ -12,6 +12,9 @@
 #include "forward_net.h"
 #include "gen.h"
 
+/* One such socket, of a device of the caller's namespace; or -errno with nothing said. */
+int forward_socket_open(uint32_t ifindex);
+
 struct forward_sockets;
 
 int forward_sockets_open(const struct forward_net *net, const struct frame *frame,

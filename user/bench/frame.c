@@ -83,6 +83,23 @@ static uint16_t fold(uint32_t sum)
 	return sum == 0xffff ? 0xffff : (uint16_t)~sum;
 }
 
+static uint32_t sum_words(const void *data, size_t n)
+{
+	const uint8_t *bytes = data;
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < n; i += 2)
+		sum += load16(bytes + i);
+	return sum;
+}
+
+uint16_t frame_checksum(uint8_t protocol, size_t bytes, const union sixlane_addr addresses[2],
+			const void *data, size_t n)
+{
+	return fold(htons(protocol) + (uint32_t)htons((uint16_t)bytes) +
+		    sum_words(addresses, 2 * sizeof(*addresses)) + sum_words(data, n));
+}
+
 void frame_address(struct frame *frame, const union sixlane_addr *dst, uint16_t src_port,
 		   uint64_t stamp_ns)
 {

@@ -29,6 +29,14 @@ uint32_t frame_sum(const struct frame *frame, const union sixlane_addr *dst);
 void frame_address(struct frame *frame, const union sixlane_addr *dst, uint16_t src_port,
 		   uint64_t stamp_ns);
 
+/*
+ * The checksum of what an IPv6 packet carries, which is bytes long: of this protocol, between these
+ * two addresses. Of data, which holds 0 in its place, what is beyond n bytes is 0. In network
+ * order.
+ */
+uint16_t frame_checksum(uint8_t protocol, size_t bytes, const union sixlane_addr addresses[2],
+			const void *data, size_t n);
+
 /* Parse "02:00:00:00:00:01". */
 int frame_parse_mac(const char *text, uint8_t mac[6]);
 

@@ -15,6 +15,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "frame.h"
+
 #define INTERVAL_NS 1000000 /* so that a run of a minute has 60,000 */
 #define PORT_DISCARD 9
 #define PORT_FIRST 1024u
@@ -38,26 +40,15 @@ struct generator_probes {
 	_Alignas(uint64_t) uint8_t frame[MOST_BYTES];
 };
 
-static uint32_t sum_words(const void *data, size_t n)
-{
-	const uint8_t *bytes = data;
-	uint32_t sum = 0;
-
-	for (size_t i = 0; i + 1 < n; i += 2)
-		sum += (uint32_t)bytes[i] << 8 | bytes[i + 1];
-	return n % 2 ? sum + ((uint32_t)bytes[n - 1] << 8) : sum;
-}
-
-/* RFC 8200, 8.1. The payload behind the stamp is zero. */
+/* The payload behind the stamp is zero. */
 static uint16_t checksum(const struct probe *probe)
 {
-	uint32_t sum = IPPROTO_UDP + ntohs(probe->udp.len);
+	union sixlane_addr addresses[2];
 
-	sum += sum_words(&probe->ip6.ip6_src, 2 * sizeof(struct in6_addr));
-	sum += sum_words(&probe->udp, sizeof(probe->udp) + sizeof(probe->stamp));
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return htons((uint16_t)(sum == 0xffff ? sum : ~sum));
+	memcpy(&addresses[0], &probe->ip6.ip6_src, sizeof(addresses[0]));
+	memcpy(&addresses[1], &probe->ip6.ip6_dst, sizeof(addresses[1]));
+	return frame_checksum(IPPROTO_UDP, ntohs(probe->udp.len), addresses, &probe->udp,
+			      sizeof(probe->udp) + sizeof(probe->stamp));
 }
 
 static void write_probe(struct generator_probes *probes, size_t port, uint64_t *seed)

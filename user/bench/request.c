@@ -131,9 +131,12 @@ static struct nlmsghdr *begin_neighbour(struct bench_request *request, uint16_t 
 	struct nlmsghdr *nlh = bench_request_begin(request, type, flags);
 	struct ndmsg *ndm = mnl_nlmsg_put_extra_header(nlh, sizeof(*ndm));
 
+	/* a gateway that says it is none: its Path MTUs are forgotten at the collector's next run
+	 */
 	*ndm = (struct ndmsg){ .ndm_family = AF_INET6,
 			       .ndm_ifindex = (int)ifindex,
-			       .ndm_state = NUD_PERMANENT };
+			       .ndm_state = NUD_PERMANENT,
+			       .ndm_flags = NTF_ROUTER };
 	mnl_attr_put(nlh, NDA_DST, sizeof(addr), &addr);
 	return nlh;
 }

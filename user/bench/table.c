@@ -84,6 +84,14 @@ static const struct radix_node *match(const struct bench_table *table,
 	return radix_match(&table->radix, &host);
 }
 
+const struct prefix *bench_table_match(const struct bench_table *table,
+				       const union sixlane_addr *addr)
+{
+	const struct radix_node *node = match(table, addr);
+
+	return node ? &node->prefix : NULL;
+}
+
 /* Of others the kernel knows without any route. */
 static bool is_routed(const struct bench_table *table, const union sixlane_addr *addr)
 {
