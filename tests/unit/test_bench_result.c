@@ -183,13 +183,42 @@ static void test_csv(void **state)
 	bench_result_free(result);
 }
 
+/* Differences may all be less than 0, and counts all 0: neither is an empty picture. */
+static void test_plots_below_0(void **state)
+{
+	static const double less[] = { -9, -2 }, none[] = { 0 };
+	char directory[] = "/tmp/sixlane-plots-XXXXXX", base[64], path[72];
+	struct bench_result *result = new_result();
+	struct bench_row row = simple;
+
+	(void)state;
+	if (bench_plot_check())
+		skip();
+	row.values = less;
+	row.n = 2;
+	assert_int_equal(bench_result_add(result, &row), 0);
+	row.unit = "entries";
+	row.values = none;
+	row.n = 1;
+	assert_int_equal(bench_result_add(result, &row), 0);
+	assert_non_null(mkdtemp(directory));
+	snprintf(base, sizeof(base), "%s/plot", directory);
+	assert_int_equal(bench_result_to_plots(result, base), 0);
+	snprintf(path, sizeof(path), "%s.svg", base);
+	assert_int_equal(unlink(path), 0);
+	snprintf(path, sizeof(path), "%s.png", base);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(directory), 0);
+	bench_result_free(result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kubecek),		cmocka_unit_test(test_few_values),
 		cmocka_unit_test(test_percentile),	cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_rows_are_copied), cmocka_unit_test(test_csv),
-		cmocka_unit_test(test_no_number),
+		cmocka_unit_test(test_no_number),	cmocka_unit_test(test_plots_below_0),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,7 +169,7 @@ static const struct column {
 /* Behind the point: what is measured is not known better. */
 static int digits_of(double value)
 {
-	return value < 10 ? 3 : value < 1000 ? 1 : 0;
+	return fabs(value) < 10 ? 3 : fabs(value) < 1000 ? 1 : 0;
 }
 
 static const char *to_text(const json_t *value, char buf[64])

@@ -233,7 +233,8 @@ static void put_scales(const struct plot *plot, const struct bench_summary *pane
 	if (is_wide(low, high))
 		fputs("set logscale y\nset yrange [*:*]\n", plot->out);
 	else
-		fprintf(plot->out, "set yrange [0:%s]\n", high > 0 ? "*" : "1");
+		fprintf(plot->out, "set yrange [%s:%s]\n", low < 0 ? "*" : "0",
+			high > 0 || low < 0 ? "*" : "1");
 	if (is_bars(plot, panel))
 		return;
 	if (is_wide(left, right))
