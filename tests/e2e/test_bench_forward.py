@@ -5,15 +5,13 @@ That every packet of a run went where it should, by whom it should, the bench it
 fails: see test_lost and test_miss.
 """
 
-import contextlib
 import json
 import os
-import pathlib
 import signal
-import subprocess
 
 import pytest
-from lab import BPFFS, SIXLANE, kernel_version
+from benches import Bench, assert_nothing_left, netns_of, rows_of
+from lab import BPFFS, kernel_version
 from netns import command, wait_until
 
 ENGINES = ["compiled", "trie", "kernel", "fib", "floor"]
@@ -26,26 +24,16 @@ FEW = ["--rounds", 2, "--count", 1024]
 REDIRECTS_LARGE = kernel_version() >= (6, 3)
 
 
-def bench(*argv, check=True):
-    return command([SIXLANE, "-j", "bench", "forward", *argv], check=check, timeout=120)
+FORWARD = Bench("forward")
+refuse = FORWARD.refuse
 
 
 def measure(*argv):
-    return json.loads(bench(*FEW, "--table", "10", *argv).stdout)
+    return FORWARD.rows(*FEW, "--table", "10", *argv)
 
 
 def engines(*names):
     return [word for name in names for word in ("--engine", name)]
-
-
-def refuse(*argv, code=2):
-    done = bench(*argv, check=False)
-    assert done.returncode == code and not done.stdout, done
-    return done.stderr
-
-
-def rows_of(rows, unit, mode=None):
-    return [row for row in rows if (row["unit"], row["mode"]) == (unit, mode)]
 
 
 def assert_latencies(rows, count):
@@ -149,7 +137,7 @@ def test_miss():
 def test_tables(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("2400::/12\n2a00::/12\n")
-    rows = json.loads(bench(*FEW, "--table", "nested", "--file", path, *engines("trie")).stdout)
+    rows = FORWARD.rows(*FEW, "--table", "nested", "--file", path, *engines("trie"))
     assert {(row["table"], row["routes"]) for row in rows} == {("nested", 129), ("mine", 2)}
 
 
@@ -197,16 +185,11 @@ def test_output_that_cannot_be(tmp_path):
 
 
 def test_without_root():
-    drop = ["setpriv", "--reuid", 65534, "--clear-groups", "--"]
-    done = command([*drop, SIXLANE, "bench", "forward"], check=False)
-    assert done.returncode == 1 and "root" in done.stderr
+    assert "root" in FORWARD.without_root()
 
 
 def limited(megabytes, *argv):
-    done = command(["prlimit", "--as=%d" % (megabytes * 1_000_000), SIXLANE, "-j", "bench", "forward",
-                    *FEW, *argv], check=False)  # fmt: skip
-    assert done.returncode == 1 and not done.stdout, done
-    return done.stderr
+    return refuse(*FEW, *argv, code=1, limit_mb=megabytes)
 
 
 def test_no_memory():
@@ -219,43 +202,13 @@ def test_no_memory():
 # --- how it ends ----------------------------------------------------------------------------
 
 
-def children(pid):
-    found = pathlib.Path("/proc/%d/task/%d/children" % (pid, pid)).read_text().split()
-    return [int(child) for child in found]
-
-
-def netns_of(pid):
-    return os.stat("/proc/%d/ns/net" % pid).st_ino
-
-
-def inside(inode):
-    """Processes in a network namespace."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            if netns_of(int(pid)) == inode:
-                found.append(pid)
-    return found
-
-
 @pytest.fixture
 def running():
     """A bench that has measured something, and the namespace that it and its sixlaned are in."""
     words = ["--table", 10, "--rounds", 1000, "--count", 1024, "--threads", 1,
              *engines("compiled", "trie")]  # fmt: skip
-    with subprocess.Popen([SIXLANE, "-j", "bench", "forward", *map(str, words)], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # fmt: skip
-        assert "left" in process.stderr.readline()  # for a second
-        (daemon,) = children(process.pid)
-        inode = netns_of(daemon)
-        assert netns_of(process.pid) == inode != netns_of(os.getpid())
+    with FORWARD.running(*words) as (process, _, inode):
         yield process, inode
-        process.kill()
-
-
-def assert_nothing_left(inode):
-    wait_until(lambda: not inside(inode), 20, lambda: "left: %s" % inside(inode))
-    assert not os.path.exists(BPFFS + "/tc/globals/sl_meta")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -280,8 +233,7 @@ def test_killed(running):
 
 def test_interrupted_before_anything():
     """While the daemon starts, or before: no rows, and that is no error of another kind."""
-    words = [SIXLANE, "-j", "bench", "forward", "--table", "100k", "--rounds", "1"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with FORWARD.popen("--table", "100k", "--rounds", 1) as process:
         wait_until(lambda: netns_of(process.pid) != netns_of(os.getpid()), 60, "the router is made")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)

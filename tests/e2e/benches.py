@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""For tests of benches that make a router of their own: the command, and what it has running and leaves."""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+
+from lab import BPFFS, SIXLANE
+from netns import command, wait_until
+
+
+class Bench:
+    """One of the commands, by its words."""
+
+    def __init__(self, *words):
+        self.words = [SIXLANE, "-j", "bench", *words]
+
+    def run(self, *argv, check=True, limit_mb=None):
+        limit = ["prlimit", "--as=%d" % (limit_mb * 1_000_000)] if limit_mb else []
+        return command([*limit, *self.words, *argv], check=check, timeout=120)
+
+    def rows(self, *argv):
+        return json.loads(self.run(*argv).stdout)
+
+    def refuse(self, *argv, code=2, **kwargs):
+        """What it says on the standard error, and nothing else."""
+        done = self.run(*argv, check=False, **kwargs)
+        assert done.returncode == code and not done.stdout, done
+        return done.stderr
+
+    def without_root(self):
+        drop = ["setpriv", "--reuid", 65534, "--clear-groups", "--"]
+        done = command([*drop, *self.words], check=False)
+        assert done.returncode == 1
+        return done.stderr
+
+    def popen(self, *argv):
+        return subprocess.Popen([*self.words, *map(str, argv)], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+
+    @contextlib.contextmanager
+    def running(self, *argv):
+        """The process, which has measured something, its sixlaned, and the namespace that they are in."""
+        with self.popen(*argv) as process:
+            try:
+                assert "left" in process.stderr.readline()  # for a second
+                (daemon,) = children(process.pid)
+                inode = netns_of(daemon)
+                assert netns_of(process.pid) == inode != netns_of(os.getpid())
+                yield process, daemon, inode
+            finally:
+                process.kill()
+
+
+def rows_of(rows, unit, mode=None):
+    return [row for row in rows if (row["unit"], row["mode"]) == (unit, mode)]
+
+
+def children(pid):
+    found = pathlib.Path("/proc/%d/task/%d/children" % (pid, pid)).read_text().split()
+    return [int(child) for child in found]
+
+
+def netns_of(pid):
+    return os.stat("/proc/%d/ns/net" % pid).st_ino
+
+
+def inside(inode):
+    """Processes in a network namespace."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if netns_of(int(pid)) == inode:
+                found.append(pid)
+    return found
+
+
+def assert_nothing_left(inode):
+    wait_until(lambda: not inside(inode), 20, lambda: "left: %s" % inside(inode))
+    assert not os.path.exists(BPFFS + "/tc/globals/sl_meta")
