@@ -5,7 +5,7 @@
 # make test-vm   bonds, VLANs, VRFs and more under Debian's kernels 6.1 and 6.12, in virtual machines
 # make parity    1,000 random configurations with 1,000 packets each, against the kernel alone
 # make lint      formatting, static analysis, the verifier's budget
-# make bench     lookups as the papers measured them, and forwarding; plots in build/bench (QUICK=1)
+# make bench     lookups and exceptions as the papers measured them, and forwarding; plots in build/bench (QUICK=1)
 # make bench-vm  routers of bonded NICs, in an emulated machine: it shows that it works, no figures
 # make figures   sixlane against the figures that it is to reach
 # make install   into PREFIX (/usr/local), with man pages and an example configuration
@@ -154,13 +154,14 @@ demo: root
 	@$(MAKE) -s --no-print-directory all $(B)/flood
 	@$(PYTHON) tests/demo/demo.py
 
-# Lookups as papers have them, and the full view by frame sizes and by what destinations there are. A
-# measurement that fails or is interrupted ends it all.
+# Lookups and exceptions as papers have them, and the full view by frame sizes and by what destinations
+# there are. A measurement that fails or is interrupted ends it all.
 FORWARD := forward $(if $(QUICK),--table 10k --rounds 2 --count 20000,--table full-view --rounds 5 --count 50000)
 define BENCHES
 lookup kubecek $(if $(QUICK),--rounds 2 --most-routes 100,--rounds 12 --most-routes 10000) --output $(B)/bench
 lookup bernat $(if $(QUICK),--rounds 1 --most-routes 1000,--rounds 3 --most-routes 200000) --output $(B)/bench
 lookup writers $(if $(QUICK),--rounds 2 --most-routes 10000,--rounds 12) --output $(B)/bench
+exceptions $(if $(QUICK),--destinations 3000 --exceptions 100 --rounds 2 --count 10000) --output $(B)/bench
 $(FORWARD) $(if $(QUICK),--size 64,--size 64 --size 512 --size 1518 --size 9000) --output $(B)/bench/sizes
 $(FORWARD) $(if $(QUICK),--pattern flow,--pattern zipf --pattern flow --pattern miss) --output $(B)/bench/patterns
 endef

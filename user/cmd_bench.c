@@ -12,9 +12,13 @@
 #define MOST_ROUNDS 1000u
 #define MOST_THREADS 256u
 
-static const struct cmd *const benches[] = { &cmd_bench_lookup, &cmd_bench_forward,
-					     &cmd_bench_nic,	&cmd_bench_generator,
-					     &cmd_bench_plan,	NULL };
+static const struct cmd *const benches[] = { &cmd_bench_lookup,
+					     &cmd_bench_forward,
+					     &cmd_bench_exceptions,
+					     &cmd_bench_nic,
+					     &cmd_bench_generator,
+					     &cmd_bench_plan,
+					     NULL };
 
 /* --- options -------------------------------------------------------------------------------- */
 
@@ -28,15 +32,21 @@ void cmd_bench_begin(struct cmd_bench_options *options, uint32_t rounds, int arg
 		used += (size_t)snprintf(options->command + used, size - used, " %s", argv[i]);
 }
 
-int cmd_bench_number(const struct cmd *cmd, const char *what, const char *word, uint32_t max,
-		     uint32_t *out)
+int cmd_bench_range(const struct cmd *cmd, const char *what, const char *word, uint32_t min,
+		    uint32_t max, uint32_t *out)
 {
 	uint32_t number;
 
-	if (!cmd_parse_number(word, max, &number) || !number)
-		return cmd_usage(cmd, "\"%s\" %s: from 1 to %u", word, what, max);
+	if (!cmd_parse_number(word, max, &number) || number < min)
+		return cmd_usage(cmd, "\"%s\" %s: from %u to %u", word, what, min, max);
 	*out = number;
 	return CMD_OK;
+}
+
+int cmd_bench_number(const struct cmd *cmd, const char *what, const char *word, uint32_t max,
+		     uint32_t *out)
+{
+	return cmd_bench_range(cmd, what, word, 1, max, out);
 }
 
 int cmd_bench_threads(const struct cmd *cmd, const char *word, uint32_t *out)
@@ -193,8 +203,8 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 
 const struct cmd cmd_bench = {
 	.name = "bench",
-	.args = "lookup|forward|nic|generator|plan [OPTION]...",
-	.help = "what lookups and forwarding cost, by sixlane and others; what to expect of NICs",
+	.args = "lookup|forward|exceptions|nic|generator|plan [OPTION]...",
+	.help = "what lookups, forwarding and exceptions cost, by sixlane and others; what to expect of NICs",
 	.run = run,
 	.subcommands = benches,
 };

@@ -13,8 +13,8 @@
 #include "cmd.h"
 
 /* Named "bench lookup" …; argv begins with the last word of that. */
-extern const struct cmd cmd_bench_forward, cmd_bench_generator, cmd_bench_lookup, cmd_bench_nic,
-	cmd_bench_plan;
+extern const struct cmd cmd_bench_exceptions, cmd_bench_forward, cmd_bench_generator,
+	cmd_bench_lookup, cmd_bench_nic, cmd_bench_plan;
 
 /* --- options of all ------------------------------------------------------------------------- */
 
@@ -56,6 +56,9 @@ int cmd_bench_end_result(struct bench_result *result, int error);
 /* A number from 1 to max. CMD_OK or CMD_USAGE (said); what: "rounds". */
 int cmd_bench_number(const struct cmd *cmd, const char *what, const char *word, uint32_t max,
 		     uint32_t *out);
+/* One from min to max. */
+int cmd_bench_range(const struct cmd *cmd, const char *what, const char *word, uint32_t min,
+		    uint32_t max, uint32_t *out);
 /* CPUs at once, of those that there are, or "all". */
 int cmd_bench_threads(const struct cmd *cmd, const char *word, uint32_t *out);
 /* CMD_FAILED (said) without root. */

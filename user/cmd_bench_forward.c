@@ -65,12 +65,11 @@ static int add_threads(struct forward *forward, const char *word)
 
 static int add_size(struct forward *forward, const char *word)
 {
-	uint32_t size;
+	uint32_t size = 0;
+	int rc = cmd_bench_range(&cmd_bench_forward, "bytes of a frame", word, FORWARD_SIZE_MIN,
+				 FORWARD_SIZE_MAX, &size);
 
-	if (!cmd_parse_number(word, FORWARD_SIZE_MAX, &size) || size < FORWARD_SIZE_MIN)
-		return cmd_usage(&cmd_bench_forward, "\"%s\" bytes of a frame: from %u to %u", word,
-				 FORWARD_SIZE_MIN, FORWARD_SIZE_MAX);
-	return add_number(forward->sizes, &forward->n_sizes, size, "sizes");
+	return rc ?: add_number(forward->sizes, &forward->n_sizes, size, "sizes");
 }
 
 static int add_pattern(struct forward *forward, const char *word)
@@ -83,17 +82,6 @@ static int add_pattern(struct forward *forward, const char *word)
 				 "miss",
 				 word);
 	forward->n_patterns++;
-	return CMD_OK;
-}
-
-static int set_count(struct forward *forward, const char *word)
-{
-	uint32_t count;
-
-	if (!cmd_parse_number(word, MOST_COUNT, &count) || count < FORWARD_COUNT_MIN)
-		return cmd_usage(&cmd_bench_forward, "\"%s\" packets: from %u to %u", word,
-				 FORWARD_COUNT_MIN, MOST_COUNT);
-	forward->count = count;
 	return CMD_OK;
 }
 
@@ -114,7 +102,8 @@ static int take_option(void *ctx, int option)
 	case 'p':
 		return add_pattern(&args->forward, optarg);
 	case 'c':
-		return set_count(&args->forward, optarg);
+		return cmd_bench_range(&cmd_bench_forward, "packets", optarg, FORWARD_COUNT_MIN,
+				       MOST_COUNT, &args->forward.count);
 	default:
 		return cmd_bench_take_option(&cmd_bench_forward, &args->options, option);
 	}

@@ -95,6 +95,7 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-inputs", "test_bad_input.py", "test_lab.py", "test_bench.py",
                    "test_bench_plan.py", "test_bench_generator.py", "test_bench_nic_setup.py"),
         pytest_job("e2e", "e2e-bench-forward", "test_bench_forward.py", "test_bench_nic.py"),
+        pytest_job("e2e", "e2e-bench-exceptions", "test_bench_exceptions.py"),
         pytest_job("e2e", "e2e-mtus", "test_path_mtu.py", "test_path_mtu_multipath.py"),
         pytest_job("e2e", "e2e-learnt", "test_path_mtu_learning.py", "test_exceptions_learnt.py"),
         pytest_job("e2e", "e2e-learnt-changes", "test_path_mtu_changes.py"),
