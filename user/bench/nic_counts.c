@@ -219,7 +219,8 @@ static uint64_t sum_verdict(const struct nic_run *run, enum sixlane_verdict verd
 	return sum;
 }
 
-/* Where drivers do not tell what they drop of it, it can only be less. What sixlane has passed to
+/* Drivers that notice late what they have sent may count what was sent before the first reading.
+ * Where they do not tell what they drop of it, it can only be less. What sixlane has passed to
  * the kernel, that may have forwarded. */
 static bool transmitted(const struct nic_run *run, const struct nic_port *port, struct sides *out)
 {
@@ -228,7 +229,8 @@ static bool transmitted(const struct nic_run *run, const struct nic_port *port, 
 	(void)port;
 	out->left = sum_verdict(run, SIXLANE_FORWARD);
 	out->right = lines.tx + lines.tx_drops;
-	out->over = lines.others_tx + lines.stray_tx + sum_all_verdicts(run).own - out->left;
+	out->over = lines.others_tx + lines.stray_tx + lines.unnoticed + sum_all_verdicts(run).own -
+		    out->left;
 	out->under = lines.tells_drops ? lines.unnoticed : ANY_NUMBER;
 	return run->by_sixlane;
 }
@@ -242,7 +244,8 @@ static bool received(const struct nic_run *run, const struct nic_port *port, str
 	out->left = lines.tx;
 	out->right = run->received;
 	out->over = lines.unnoticed;
-	out->under = run->hides_losses ? ANY_NUMBER : lines.others_tx + lines.stray_tx;
+	out->under =
+		run->hides_losses ? ANY_NUMBER : lines.others_tx + lines.stray_tx + lines.unnoticed;
 	return run->counts_received;
 }
 
