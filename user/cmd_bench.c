@@ -22,6 +22,21 @@ static const struct cmd *const benches[] = { &cmd_bench_lookup,
 
 /* --- options -------------------------------------------------------------------------------- */
 
+/* A word as a shell takes it for one; what does not fit is left out. Bytes used by now. */
+static size_t add_word(char *out, size_t used, size_t size, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "%+,-./:=@_";
+
+	if (*word && !word[strspn(word, plain)])
+		return used + (size_t)snprintf(out + used, size - used, " %s", word);
+	used += (size_t)snprintf(out + used, size - used, " '");
+	for (; *word && used < size; word++)
+		used += (size_t)snprintf(out + used, size - used, *word == '\'' ? "'\\''" : "%c",
+					 *word);
+	return used < size ? used + (size_t)snprintf(out + used, size - used, "'") : used;
+}
+
 void cmd_bench_begin(struct cmd_bench_options *options, uint32_t rounds, int argc, char **argv)
 {
 	size_t used, size = sizeof(options->command);
@@ -29,7 +44,7 @@ void cmd_bench_begin(struct cmd_bench_options *options, uint32_t rounds, int arg
 	*options = (struct cmd_bench_options){ .rounds = rounds, .seed = 1 };
 	used = (size_t)snprintf(options->command, size, "sixlane bench");
 	for (int i = 0; i < argc && used < size; i++)
-		used += (size_t)snprintf(options->command + used, size - used, " %s", argv[i]);
+		used = add_word(options->command, used, size, argv[i]);
 }
 
 int cmd_bench_range(const struct cmd *cmd, const char *what, const char *word, uint32_t min,

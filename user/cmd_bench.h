@@ -22,7 +22,7 @@ struct cmd_bench_options {
 	uint32_t rounds;
 	uint32_t seed;
 	const char *output; /* directory of the files; NULL: none */
-	char command[1024]; /* by which the same rows can be had again */
+	char command[4096]; /* for a shell, by which the same rows can be had again */
 };
 
 /* For a list of getopt_long(), and how its usage tells them. */

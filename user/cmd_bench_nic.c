@@ -151,6 +151,7 @@ static int parse_args(struct nic_args *args, int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "wang")) {
 		args->preset = argv[1];
+		args->measures = true;
 		argv++;
 		argc--;
 	}
@@ -239,18 +240,6 @@ static void wait_for_interrupt(void)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Of the time between two readings; run is the later one. */
-static int subtract(struct nic_run *run, const struct nic_run *before)
-{
-	for (size_t i = 0; i < run->n; i++)
-		if (!nic_counts_subtract(&run->ports[i].counts, &before->ports[i].counts,
-					 &run->ports[i].counts)) {
-			log_error("%s: its counters went back meanwhile", run->ports[i].name);
-			return CMD_FAILED;
-		}
-	return CMD_OK;
-}
-
 static void show_counts(const struct nic_run *run)
 {
 	printf("%-15s %14s %14s %14s\n", "device", "received", "missed", "sent");
@@ -278,6 +267,7 @@ static void warn_of_faults(const struct nic_run *run)
 static int hold_ready(const struct nic_machine *machine)
 {
 	static struct nic_run before, after; /* too large for the stack */
+	const char *back;
 
 	if (nic_machine_count(machine, &before))
 		return CMD_FAILED;
@@ -285,8 +275,13 @@ static int hold_ready(const struct nic_machine *machine)
 	if (print_flush())
 		return CMD_FAILED;
 	wait_for_interrupt();
-	if (nic_machine_count(machine, &after) || subtract(&after, &before))
+	if (nic_machine_count(machine, &after))
 		return CMD_FAILED;
+	back = nic_run_subtract(&after, &before);
+	if (back) {
+		log_error("%s: its counters went back meanwhile", back);
+		return CMD_FAILED;
+	}
 	show_counts(&after);
 	warn_of_faults(&after);
 	return print_flush() ?: BENCH_INTERRUPTED;

@@ -14,7 +14,7 @@ struct nic_args {
 	struct nic_bond bond; /* of all of them */
 	struct cmd_bench_options options;
 	struct cmd_bench_tables tables;
-	const char *preset; /* NULL: none */
+	const char *preset;	    /* NULL: none */
 	bool check, hold, measures; /* one of them */
 	unsigned int cpus[256];
 };

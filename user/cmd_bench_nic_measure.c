@@ -27,7 +27,6 @@ void nic_measure_begin(struct nic_args *args, int argc, char **argv)
 	struct nic_options *nic = &args->nic;
 
 	cmd_bench_begin(&args->options, ROUNDS, argc, argv);
-	nic->pattern = generator_pattern_names[GENERATOR_RANDOM];
 	nic->trial_s = TRIAL_S;
 	nic->width = WIDTH_PERCENT / 100;
 }
@@ -228,10 +227,35 @@ static int set_wang(struct nic_args *args)
 
 	if (!bond || bond->n_slaves != WANG_NICS)
 		return cmd_usage(&cmd_bench_nic, "wang: --in is a bond of %u NICs", WANG_NICS);
+	if (nic->pattern)
+		return cmd_usage(&cmd_bench_nic, "wang: his pattern is syn");
 	nic->pattern = generator_pattern_names[GENERATOR_SYN];
 	if (!nic->machine.want.queues)
 		nic->machine.want.queues = WANG_QUEUES;
 	return nic->n_measures ? CMD_OK : add_measure(nic, "flood");
+}
+
+static bool is_wanted(const struct nic_options *nic, int (*run)(struct nic_bench *bench))
+{
+	for (size_t i = 0; i < nic->n_measures; i++)
+		if (nic->measures[i]->run == run)
+			return true;
+	return false;
+}
+
+/* What was asked for by name, and cannot be: by default it is left out. */
+static int check_measures(const struct nic_options *nic)
+{
+	bool sixlane = !nic->n_engines;
+
+	for (size_t i = 0; i < nic->n_engines; i++)
+		sixlane |= nic->engines[i]->is_sixlane;
+	if (is_wanted(nic, nic_measure_slave) && !nic_bond_that_loses(nic))
+		return cmd_usage(&cmd_bench_nic,
+				 "slave: neither --in nor --out is a bond of two devices or more");
+	if (is_wanted(nic, nic_measure_restart) && !sixlane)
+		return cmd_usage(&cmd_bench_nic, "restart: of no engine but sixlane's");
+	return CMD_OK;
 }
 
 static void set_defaults(struct nic_options *nic)
@@ -243,6 +267,8 @@ static void set_defaults(struct nic_options *nic)
 			nic->measures[nic->n_measures++] = &nic_measures[i];
 	for (size_t i = 0; i < nic_n_engines && all_engines; i++)
 		nic->engines[nic->n_engines++] = &nic_engines[i];
+	if (!nic->pattern)
+		nic->pattern = generator_pattern_names[GENERATOR_RANDOM];
 	if (!nic->n_churn_rates)
 		nic->churn_rates[nic->n_churn_rates++] = CHURN_RATE;
 	if (nic->sum_s <= 0)
@@ -262,8 +288,11 @@ int nic_measure_check(struct nic_args *args)
 			       "generator --tx DEV --rx DEV\", or by ssh)");
 	if (!rc && nic->sum_s > 0 && nic->sum_s < nic->trial_s)
 		rc = cmd_usage(&cmd_bench_nic, "--sum is less than one --trial");
+	if (!rc && nic->machine.isolate)
+		rc = cmd_usage(&cmd_bench_nic, "--isolate: a measurement does so in any case");
 	if (!rc && args->preset)
 		rc = set_wang(args);
+	rc = rc ?: check_measures(nic);
 	/* what a whole table is routed to is not to be the machine's own routes */
 	nic->machine.isolate = true;
 	if (!rc)

@@ -2,6 +2,7 @@
 """Agents for test_bench_nic.py, which send nothing.
 
     bench_agent.py '{"sent": 9, "received": 9}'   answers every run so, but for those of few frames
+    bench_agent.py '{"says": {…}}'                answers every run with that
     bench_agent.py '{"capacity": 5000, …}'        as a generator beside a router (class Router) would
     AGENT | bench_agent.py halve                  says that it was half of what AGENT says
 """
@@ -16,10 +17,12 @@ FEW = 64  # by which it is seen whether anything comes back
 
 
 class Router(NamedTuple):
-    """What it forwards a second, how many frames wait in it, and what its generator can send."""
+    """What it forwards a second, how many frames wait in it, how many it loses of each run in any case,
+    and what its generator can send."""
 
     capacity: int
     buffer: int = 0
+    loses: int = 0
     most: int = 10000
     latency_ns: int = 1000
 
@@ -27,7 +30,7 @@ class Router(NamedTuple):
         rate = min(request["rate_pps"] or self.most, self.most)
         sent = request.get("count") or int(rate * request["seconds"])
         seconds = sent / rate
-        received = min(sent, int(self.capacity * seconds) + self.buffer)
+        received = min(sent, int(self.capacity * seconds) + self.buffer) - self.loses
         reply = {"sent": sent, "received": received, "elapsed_ns": round(seconds * 1e9),
                  "offered_pps": rate, "errors": []}  # fmt: skip
         if request["latency"]:
@@ -54,6 +57,13 @@ class Liar:
         return reply
 
 
+class Parrot(NamedTuple):
+    says: dict
+
+    def run(self, _request):
+        return self.says
+
+
 def serve(generator):
     for line in sys.stdin:
         request = json.loads(line)
@@ -72,5 +82,6 @@ def halve():
 if sys.argv[1] == "halve":
     halve()
 else:
-    says = json.loads(sys.argv[1])
-    serve(Router(**says) if "capacity" in says else Liar(**says))
+    kinds = {"capacity": Router, "says": Parrot, "sent": Liar}
+    given = json.loads(sys.argv[1])
+    serve(next(kind for key, kind in kinds.items() if key in given)(**given))

@@ -14,7 +14,7 @@ import signal
 import sys
 
 import pytest
-from lab import SIXLANE, Lab, wait_until
+from lab import SIXLANE, Lab, command, wait_until
 from nic_setup import state, wait_restored
 from netns import PATIENCE
 
@@ -195,6 +195,21 @@ def test_latency_is_what_was_said(bench):
     }
 
 
+def test_no_rate_without_loss(bench):
+    """So there is none of which a part could be measured; that is said."""
+    done = bench.run("--rounds", 1, *measures("latency", "churn", "ndr"), *engines("compiled"),
+                     agent=bench.liar(capacity=10**6, loses=1, most=10**6))  # fmt: skip
+    rows = json.loads(done.stdout)
+    assert {(row["mode"], row["median"]) for row in rows if row["mode"] == "ndr"} == {("ndr", 0)}
+    assert {row["mode"] for row in rows} == {"ndr", "pdr"}
+    assert "compiled: no latency" in done.stderr and "compiled: no churn" in done.stderr
+
+
+def test_parts_of_the_highest_rate(bench):
+    rows = bench.rows("--rounds", 1, *measures("latency"), *engines("compiled"))
+    assert rows and all("that without loss was not looked for" in row["note"] for row in rows)
+
+
 # --- what does not add up -------------------------------------------------------------------
 
 
@@ -245,7 +260,25 @@ def test_bad_agent(bench, agent, words):
 
 
 def test_too_few_frames(bench):
-    assert "a longer --trial" in bench.refuse("--rate", 5, *measures("ndr"), agent=bench.liar(capacity=5))
+    assert "a longer --trial" in bench.refuse("--rate", 5, *measures("ndr"), agent=bench.liar(capacity=5000))
+
+
+@pytest.mark.parametrize("answer, words", [
+    ({}, '"sent" of its answer'),
+    ({"sent": 64, "received": 1e1, "elapsed_ns": 1}, '"received" of its answer'),
+    ({"sent": 64, "received": -1, "elapsed_ns": 1}, '"received" of its answer'),
+    ({"sent": 64, "received": 64}, '"elapsed_ns" of its answer'),
+    ({"sent": 64, "received": 64, "elapsed_ns": 1, "latency_ns": {"n": 1, "sent": 1, "p50": -1}}, '"p50" of its'),
+    ({"sent": 0, "received": 0, "elapsed_ns": 0}, "none of 0 frames came back"),
+])  # fmt: skip
+def test_sloppy_answers(bench, answer, words):
+    assert words in bench.refuse(agent=bench.liar(says=answer))
+
+
+def test_an_agent_that_ends_a_run_by_itself(bench):
+    """Whether something was lost in an event is only seen if packets came all the time."""
+    said = bench.refuse(*measures("churn"), agent=bench.liar(sent=1000, received=1000))
+    assert "did not send until it was told to stop" in said
 
 
 def test_an_agent_that_dies(bench):
@@ -273,6 +306,9 @@ def test_an_agent_that_dies(bench):
     (["--sum", 0.05], "--sum is less"),
     (["--table", "10"], "more than one table"),
     (["--check"], "--check, --hold, or"),
+    (["--isolate"], "in any case"),
+    (["--measure", "slave"], "a bond of two devices"),
+    (["--measure", "restart", "--engine", "kernel"], "no engine but sixlane's"),
 ])  # fmt: skip
 def test_usage(bench, argv, words):
     assert words in bench.refuse(*argv, code=2)
@@ -288,6 +324,7 @@ def test_incomplete(bench):
     assert "--in: which" in refuse("d0", "d1")
     assert "--out: which" in refuse("d0", "d1", "--in", "d0")
     assert "--generator: which" in refuse("d0", "d1", "--in", "d0", "--out", "d1")
+    assert "--check, --hold, or" in refuse("wang", "--check", "d0")
     assert "a bond of 2 NICs" in refuse("wang", "d0", "d1", "--in", "d0", "--out", "d1", "--generator", "x")
 
 
@@ -300,9 +337,9 @@ def test_a_device_that_is_missing(bench):
 # --- ends -----------------------------------------------------------------------------------
 
 
-def begin(bench, *argv):
+def begin(bench, *argv, **kwargs):
     """Until the devices are gone into the measurement's namespace."""
-    process = bench.r.popen(*bench.argv("--rounds", 500, *argv), stdout=-1, stderr=-1)
+    process = bench.r.popen(*bench.argv("--rounds", 500, *argv, **kwargs), stdout=-1, stderr=-1)
     wait_until(lambda: not bench.r.run("ip", "link", "show", "dev", "d0", check=False).stdout, 30)
     return process
 
@@ -325,7 +362,31 @@ def test_interrupt(bench):
 def test_killed(bench):
     """What it started ends with it, and another process sets back what it changed."""
     before = bench.state()
-    process = begin(bench, *measures("flood"))
+    mark = "sleep 98765%d" % os.getpid()
+    process = begin(bench, *measures("flood"), agent=f"{mark} & {bench.agent}")
+    assert command(["pgrep", "-f", mark]).stdout
     process.kill()
     wait_restored(process)
     assert bench.state() == before
+    assert not command(["pgrep", "-f", mark], check=False).stdout
+
+
+def test_a_daemon_that_dies(bench):
+    """What it would have done, nobody does: no figure is sixlane's any more."""
+    before = bench.state()
+    process = begin(bench, *measures("flood"), *engines("compiled"))
+    children = ["pgrep", "-P", process.pid, "-f", "^sixlaned"]
+    wait_until(lambda: command(children, check=False).stdout, 30)
+    os.kill(int(command(children).stdout), signal.SIGKILL)
+    _, said = process.communicate(timeout=60 * PATIENCE)
+    assert process.returncode == 1 and b"sixlaned was ended by signal 9" in said
+    assert bench.state() == before
+
+
+def test_the_command_that_makes_it(bench):
+    """As it is recorded, a shell takes it."""
+    rows = bench.rows("--rounds", 1, *measures("flood"), *engines("compiled"))
+    words = shlex.split(rows[0]["command"])
+    assert words[:3] == ["sixlane", "bench", "nic"] and bench.agent in words
+    again = json.loads(bench.r.run(SIXLANE, "-j", *words[1:]).stdout)
+    assert [row["mode"] for row in again] == [row["mode"] for row in rows]

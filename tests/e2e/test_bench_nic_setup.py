@@ -168,7 +168,7 @@ def test_bad_arguments(wire):
     ):
         assert words in wire.check(*argv, code=2), argv
     done = wire.r.run(SIXLANE, "bench", "nic", "p0", check=False)
-    assert done.returncode == 2 and "--check or --hold" in done.stderr
+    assert done.returncode == 2 and "--in: which" in done.stderr
 
 
 # --- what is set, and set back --------------------------------------------------------------

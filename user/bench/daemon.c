@@ -75,12 +75,11 @@ static int start(const struct bench_daemon_want *want, struct bench_daemon *daem
 	return 0;
 }
 
-/* 0: it runs. */
-static int check_alive(struct bench_daemon *daemon)
+int bench_daemon_check(struct bench_daemon *daemon)
 {
 	int status;
 
-	if (waitpid(daemon->pid, &status, WNOHANG) != daemon->pid)
+	if (!daemon->pid || waitpid(daemon->pid, &status, WNOHANG) != daemon->pid)
 		return 0;
 	daemon->pid = 0;
 	if (WIFSIGNALED(status))
@@ -150,7 +149,7 @@ static int wait_for(struct bench_daemon *daemon, const char *what, unsigned int 
 	int ret;
 
 	for (;;) {
-		ret = check_alive(daemon);
+		ret = bench_daemon_check(daemon);
 		if (ret)
 			return ret;
 		if (is_so(daemon))

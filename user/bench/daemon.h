@@ -31,6 +31,8 @@ int bench_daemon_check_memory(const struct bench_table *table);
 
 /* In step with the kernel's routes, and with a compiled FIB, on return. */
 int bench_daemon_start(const struct bench_daemon_want *want, struct bench_daemon *out);
+/* -ECHILD: it has ended by itself. */
+int bench_daemon_check(struct bench_daemon *daemon);
 /* As an operator stops it: what it has loaded stays, and forwards. -ETIMEDOUT. */
 int bench_daemon_quit(struct bench_daemon *daemon);
 /* At once, and its maps are closed. */

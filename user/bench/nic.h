@@ -65,6 +65,10 @@ struct nic_options {
 	uint64_t seed;
 };
 
+/* The bond whose last slave leaves it and comes back: the egress one, or else the ingress one.
+ * NULL: neither has two. */
+const struct nic_bond_want *nic_bond_that_loses(const struct nic_options *options);
+
 /* All of it, and rows of what was measured until it was done or interrupted (-EINTR). Everything is
  * as before on return. */
 int nic_measure(const struct nic_options *options, struct bench_result *result);
@@ -80,6 +84,7 @@ struct nic_figure {
 	size_t n;
 	char note[BENCH_NOTE_LEN];
 	bool is_invalid; /* counts did not add up */
+	bool is_limited; /* nic_generator_limit was a round's note */
 };
 
 struct nic_bench {
@@ -89,7 +94,8 @@ struct nic_bench {
 	struct nic_setup *setup;
 	struct nic_router router;
 	struct bench_daemon daemon; /* pid 0: none runs */
-	char prefixes[64];	    /* a file of our own; "": none */
+	char prefixes[64];	    /* by which a generator of this machine reads … */
+	int prefixes_fd;	    /* … this file of ours; -1: none */
 	bool is_veth;		    /* no NICs at all */
 	unsigned int queues;	    /* of a device, before drivers add some for XDP */
 	struct nic_run before, now;
@@ -99,8 +105,10 @@ struct nic_bench {
 	uint32_t size;
 	uint32_t writer_rate;
 	double most_pps; /* that the generator sends, or is to */
-	double ndr_pps;	 /* that was found without loss in this turn; 0: not looked for */
+	bool has_ndr;	 /* a rate without loss was looked for in this turn, … */
+	double ndr_pps;	 /* … and this was found; 0: there is none */
 
+	char event_note[BENCH_NOTE_LEN]; /* of what happened in the last event; "": nothing */
 	struct nic_figure *figures;
 	size_t n_figures;
 	struct bench_progress progress;
@@ -124,7 +132,8 @@ struct nic_trial {
 
 struct nic_outcome {
 	uint64_t sent, received;
-	double seconds, pps; /* in which they were sent */
+	double seconds; /* at least those that were asked for */
+	double pps;	/* sent / seconds */
 	/* Frames beside these by which the latency is told; those that arrived, … */
 	uint64_t probes_sent, probes;
 	double p50_ns, p99_ns, max_ns;
@@ -140,16 +149,24 @@ int nic_trial_begin(struct nic_bench *bench, const struct nic_trial *trial);
 int nic_trial_end(struct nic_bench *bench, const struct nic_trial *trial, bool stop,
 		  struct nic_outcome *out);
 
+/* Less of what was asked for is not sent at that rate. */
+#define NIC_RATE_TOLERANCE 0.99
+
 /* --- figures: nic_report.c ------------------------------------------------------------------ */
 
+/* The note that this figure is one of the generator. */
+extern const char nic_generator_limit[];
 /* One of this turn. outcome: that makes it invalid, or has a note; may be NULL. */
 int nic_figure_add(struct nic_bench *bench, const char *mode, const char *unit, double value,
 		   const struct nic_outcome *outcome, const char *note);
 int nic_report(const struct nic_bench *bench, struct bench_result *result);
 void nic_figures_free(struct nic_bench *bench);
 
-/* The rate without loss of this turn; the highest one where none was looked for, or found. */
-double nic_base_pps(const struct nic_bench *bench);
+/* The rate without loss of this turn; 0: there is none. Where none was looked for the highest one,
+ * with a note of that, else NULL. */
+double nic_base_pps(const struct nic_bench *bench, const char **note);
+/* Say that there is none. 0. */
+int nic_skip(const struct nic_bench *bench, const char *measure);
 
 /* --- measures ------------------------------------------------------------------------------- */
 

@@ -13,14 +13,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../log.h"
 #include "bench.h"
 #include "progress.h"
 
 #define MOST_BYTES (1u << 20) /* of an answer */
-#define HELLO_S 120.0	      /* ssh may ask for a password, TRex may start */
+#define HELLO_S 120.0	      /* ssh may connect slowly, TRex may start */
 #define STOP_S 90.0	      /* what is under way is counted until it has arrived */
 #define END_MS 5000
 #define POLL_MS 20
+#define NOT_FOUND 127 /* a shell's status */
 
 struct nic_agent {
 	pid_t pid;
@@ -31,21 +33,46 @@ struct nic_agent {
 
 /* --- the process ---------------------------------------------------------------------------- */
 
-/* In the child. */
-static _Noreturn void run(const char *command, int socket, pid_t parent)
+static void end_group(int signal)
 {
-	sigset_t none;
+	(void)signal;
+	kill(0, SIGKILL);
+}
 
+/*
+ * In the child: what the command starts, a shell's pipeline or what it leaves behind, is one
+ * process group, which ends with its leader, and that with the parent, however that ends.
+ */
+static _Noreturn void lead(const char *command, int socket, pid_t parent)
+{
+	int status = 0;
+	sigset_t none;
+	pid_t shell;
+
+	setsid();
+	signal(SIGTERM, end_group);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	setsid();
 	/* the parent may have ended before it was asked for this signal */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent)
-		_exit(1);
-	if (dup2(socket, STDIN_FILENO) < 0 || dup2(socket, STDOUT_FILENO) < 0)
-		_exit(1);
-	execl("/bin/sh", "sh", "-c", command, NULL);
-	_exit(127);
+		_exit(EXIT_FAILURE);
+	/* of all else that is open somebody may wait for the end, as the one that restores does */
+	if (dup2(socket, STDIN_FILENO) < 0 || dup2(socket, STDOUT_FILENO) < 0 ||
+	    close_range(STDERR_FILENO + 1, ~0u, 0))
+		_exit(EXIT_FAILURE);
+	shell = fork();
+	if (!shell) {
+		signal(SIGTERM, SIG_DFL);
+		execl("/bin/sh", "sh", "-c", command, NULL);
+		_exit(NOT_FOUND);
+	}
+	close(STDIN_FILENO);
+	close(STDOUT_FILENO);
+	while (shell > 0 && waitpid(shell, &status, 0) < 0 && errno == EINTR)
+		;
+	signal(SIGTERM, SIG_IGN);
+	kill(0, SIGTERM);
+	_exit(shell > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE);
 }
 
 int nic_agent_start(const char *command, struct nic_agent **out)
@@ -64,7 +91,7 @@ int nic_agent_start(const char *command, struct nic_agent **out)
 	fflush(NULL);
 	agent->pid = fork();
 	if (!agent->pid)
-		run(command, sockets[1], parent);
+		lead(command, sockets[1], parent);
 	close(sockets[1]);
 	*out = agent;
 	if (agent->pid > 0)
@@ -91,7 +118,6 @@ void nic_agent_end(struct nic_agent *agent)
 	while (!has_ended(agent, &status) && util_now_ns() < end_ns)
 		poll(NULL, 0, POLL_MS);
 	if (agent->pid) {
-		/* the shell, and what it started */
 		kill(-agent->pid, SIGKILL);
 		waitpid(agent->pid, &status, 0);
 	}
@@ -109,7 +135,7 @@ static int lost(struct nic_agent *agent)
 	/* its output may have ended a little earlier */
 	for (int i = 0; i < END_MS / POLL_MS && !has_ended(agent, &status); i++)
 		poll(NULL, 0, POLL_MS);
-	if (!agent->pid && WIFEXITED(status) && WEXITSTATUS(status) == 127)
+	if (!agent->pid && WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND)
 		return bench_bad(-EPIPE, "generator: its command was not found");
 	if (!agent->pid && WIFEXITED(status))
 		return bench_bad(-EPIPE,
@@ -223,6 +249,7 @@ static void stop(struct nic_agent *agent)
 {
 	json_t *answer = NULL;
 
+	log_info("waiting for the generator to stop (interrupt once more not to wait)");
 	if (nic_agent_tell(agent, json_pack("{s:s}", "do", "stop")))
 		return;
 	for (int i = 0; i < 2; i++) {
@@ -233,17 +260,24 @@ static void stop(struct nic_agent *agent)
 	}
 }
 
-int nic_agent_hear(struct nic_agent *agent, double timeout_s, json_t **out)
+static int hear(struct nic_agent *agent, double timeout_s, json_t **out)
 {
 	int ret = listen_until(agent, after(timeout_s), true);
 
-	if (ret == -EINTR)
-		stop(agent);
 	if (ret)
 		return ret;
 	if (!has_line(agent))
 		return bench_bad(-ETIMEDOUT, "generator: no answer within %.0f s", timeout_s);
 	return read_answer(agent, out);
+}
+
+int nic_agent_hear(struct nic_agent *agent, double timeout_s, json_t **out)
+{
+	int ret = hear(agent, timeout_s, out);
+
+	if (ret == -EINTR)
+		stop(agent);
+	return ret;
 }
 
 int nic_agent_ask(struct nic_agent *agent, json_t *request, double timeout_s, json_t **out)
@@ -257,21 +291,19 @@ static int add_port(const json_t *row, struct nic_agent_facts *facts)
 {
 	const char *role = json_string_value(json_object_get(row, "role"));
 	const char *word = json_string_value(json_object_get(row, "mac"));
-	const char *driver = json_string_value(json_object_get(row, "driver"));
-	bool sends = role && !strcmp(role, "tx");
-	size_t *n = sends ? &facts->n_tx : &facts->n_rx;
-	struct nic_agent_port *port = sends ? &facts->tx[*n] : &facts->rx[*n];
 	struct ether_addr mac;
 
-	if (*n == NIC_AGENT_MOST_PORTS)
-		return bench_bad(-E2BIG, "generator: more than %d ports", NIC_AGENT_MOST_PORTS);
 	if (!word || !ether_aton_r(word, &mac))
 		return bench_bad(-EBADMSG, "generator: a port without a MAC");
-	memcpy(port->mac, &mac, sizeof(port->mac));
-	port->speed_bps = (uint64_t)json_integer_value(json_object_get(row, "speed_bps"));
-	if (driver)
-		snprintf(facts->driver, sizeof(facts->driver), "%s", driver);
-	(*n)++;
+	if (role && !strcmp(role, "tx")) {
+		facts->n_tx++;
+		return 0;
+	}
+	if (!role || strcmp(role, "rx") != 0)
+		return bench_bad(-EBADMSG, "generator: a port whose \"role\" is neither tx nor rx");
+	if (facts->n_rx == NIC_AGENT_MOST_PORTS)
+		return bench_bad(-E2BIG, "generator: more than %d ports", NIC_AGENT_MOST_PORTS);
+	memcpy(facts->rx_macs[facts->n_rx++], &mac, sizeof(*facts->rx_macs));
 	return 0;
 }
 
@@ -301,7 +333,8 @@ static int read_hello(const json_t *hello, struct nic_agent_facts *facts)
 int nic_agent_hello(struct nic_agent *agent, struct nic_agent_facts *out)
 {
 	json_t *hello = NULL;
-	int ret = nic_agent_ask(agent, json_pack("{s:s}", "do", "hello"), HELLO_S, &hello);
+	int ret = nic_agent_tell(agent, json_pack("{s:s}", "do", "hello"))
+			  ?: hear(agent, HELLO_S, &hello);
 
 	*out = (struct nic_agent_facts){ 0 };
 	ret = ret ?: read_hello(hello, out);

@@ -15,7 +15,8 @@
 
 struct nic_agent;
 
-/* The command is for the shell. It gets no Ctrl-C of the terminal's, and ends with this process. */
+/* The command is for the shell. It has no terminal, so no Ctrl-C of that reaches it, and ends with
+ * this process, however that does. */
 int nic_agent_start(const char *command, struct nic_agent **out);
 /* Tell it to end, and wait for that a moment. agent may be NULL. */
 void nic_agent_end(struct nic_agent *agent);
@@ -35,17 +36,12 @@ int nic_agent_ask(struct nic_agent *agent, json_t *request, double timeout_s, js
 
 #define NIC_AGENT_MOST_PORTS 16
 
-struct nic_agent_port {
-	uint8_t mac[6];
-	uint64_t speed_bps; /* 0: not known */
-};
-
 struct nic_agent_facts {
 	char name[32]; /* "pktgen" … */
-	char driver[32];
-	uint32_t least_frame_bytes, least_syn_bytes; /* with FCS */
-	struct nic_agent_port tx[NIC_AGENT_MOST_PORTS], rx[NIC_AGENT_MOST_PORTS];
+	/* with FCS; 0: it does not say */
+	uint32_t least_frame_bytes, least_syn_bytes;
 	size_t n_tx, n_rx;
+	uint8_t rx_macs[NIC_AGENT_MOST_PORTS][6];
 };
 
 /* At least one port each sends and counts, or it is an error. */

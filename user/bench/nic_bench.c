@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* All of a measurement of NICs, from the agent's hello to the devices' restoring. See nic.h. */
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "../log.h"
 #include "../print.h"
@@ -22,54 +22,84 @@ const struct nic_measure nic_measures[] = {
 };
 const size_t nic_n_measures = ARRAY_SIZE(nic_measures);
 
-double nic_base_pps(const struct nic_bench *bench)
+double nic_base_pps(const struct nic_bench *bench, const char **note)
 {
-	return bench->ndr_pps > 0 ? bench->ndr_pps : bench->most_pps;
+	*note = bench->has_ndr ? NULL
+			       : "parts of the highest rate: that without loss was not looked for";
+	return bench->has_ndr ? bench->ndr_pps : bench->most_pps;
+}
+
+int nic_skip(const struct nic_bench *bench, const char *measure)
+{
+	log_warning("%s: no %s, which is of a part of the rate without loss: there is none",
+		    bench->engine->name, measure);
+	return 0;
 }
 
 /* --- the rounds ----------------------------------------------------------------------------- */
 
-/* A little longer than it takes: the first packets are slow. */
+/* What the generator sends at the most, which may be less than it is asked for. */
 static int find_most(struct nic_bench *bench)
 {
-	const struct nic_trial trial = { .seconds = bench->options->trial_s };
+	const double asked = bench->options->most_pps;
+	const struct nic_trial trial = { .pps = asked, .seconds = bench->options->trial_s };
 	struct nic_outcome outcome;
+	int ret = nic_trial_run(bench, &trial, &outcome);
+
+	if (!ret && outcome.pps <= 0)
+		ret = bench_bad(-ENODATA,
+				"the generator has sent nothing within %g s: a longer --trial, a "
+				"higher --rate, or see to it",
+				trial.seconds);
+	if (ret)
+		return ret;
+	bench->most_pps =
+		asked > 0 && outcome.pps > asked * NIC_RATE_TOLERANCE ? asked : outcome.pps;
+	return 0;
+}
+
+static bool is_asked(const struct nic_options *options, const struct nic_measure *measure)
+{
+	for (size_t i = 0; i < options->n_measures; i++)
+		if (options->measures[i] == measure)
+			return true;
+	return false;
+}
+
+/* In the order of the list, in which each finds what it needs of those before. */
+static int measure_all(struct nic_bench *bench)
+{
 	int ret = 0;
 
-	if (bench->options->most_pps > 0) {
-		bench->most_pps = bench->options->most_pps;
-		return 0;
+	for (size_t i = 0; i < nic_n_measures && !ret; i++) {
+		if (!is_asked(bench->options, &nic_measures[i]))
+			continue;
+		ret = bench_interrupted() ? -EINTR : nic_measures[i].run(bench);
+		bench_progress_step(&bench->progress, nic_measures[i].weight);
 	}
-	ret = nic_trial_run(bench, &trial, &outcome);
-	if (!ret && !(outcome.pps >= 1))
-		ret = bench_bad(-ENODATA, "the generator sends nothing");
-	bench->most_pps = outcome.pps;
 	return ret;
 }
 
-static int measure_all(struct nic_bench *bench)
+static int measure_size(struct nic_bench *bench, uint32_t size)
 {
-	const struct nic_options *options = bench->options;
-	int ret = 0;
-
-	for (size_t i = 0; i < options->n_measures && !ret; i++) {
-		ret = bench_interrupted() ? -EINTR : options->measures[i]->run(bench);
-		bench_progress_step(&bench->progress, options->measures[i]->weight);
-	}
-	return ret;
+	bench->size = size;
+	bench->has_ndr = false;
+	bench->ndr_pps = 0;
+	return find_most(bench) ?: measure_all(bench);
 }
 
 static int measure_turn(struct nic_bench *bench, const struct nic_engine *engine)
 {
 	const struct nic_options *options = bench->options;
-	size_t n = options->n_sizes ?: 1;
-	int ret = nic_turn_begin(bench, engine);
+	int ret;
 
-	for (size_t i = 0; i < n && !ret; i++) {
-		bench->size = options->n_sizes ? options->sizes[i] : bench->size;
-		bench->ndr_pps = 0;
-		ret = find_most(bench) ?: measure_all(bench);
-	}
+	if (options->n_sizes)
+		bench->size = options->sizes[0];
+	ret = nic_turn_begin(bench, engine);
+	if (!options->n_sizes)
+		return ret ?: measure_size(bench, bench->size);
+	for (size_t i = 0; i < options->n_sizes && !ret; i++)
+		ret = measure_size(bench, options->sizes[i]);
 	return ret;
 }
 
@@ -97,20 +127,20 @@ static int measure_rounds(struct nic_bench *bench)
 
 /* --- what it needs -------------------------------------------------------------------------- */
 
-/* For a generator of this machine; another one has it by a file of its own. */
+/* For a generator of this machine, a file that ends with this process; another one has its own. */
 static int write_prefixes(struct nic_bench *bench)
 {
 	const struct nic_options *options = bench->options;
 	_cleanup_fclose_ FILE *file = NULL;
-	int fd;
+	int copy;
 
 	if (options->prefixes || options->table_file)
 		return 0;
-	snprintf(bench->prefixes, sizeof(bench->prefixes), "/tmp/sixlane-prefixes-XXXXXX");
-	fd = mkstemp(bench->prefixes);
-	file = fd < 0 ? NULL : fdopen(fd, "w");
+	bench->prefixes_fd = memfd_create("sixlane-prefixes", MFD_CLOEXEC);
+	copy = bench->prefixes_fd < 0 ? -1 : dup(bench->prefixes_fd);
+	file = copy < 0 ? NULL : fdopen(copy, "w");
 	if (!file)
-		return bench_fail(-errno, "%s", bench->prefixes);
+		return bench_fail(-errno, "the table's prefixes");
 	for (size_t i = 0; i < options->table->n; i++) {
 		char text[PRINT_PREFIX_LEN];
 
@@ -118,24 +148,27 @@ static int write_prefixes(struct nic_bench *bench)
 			     false, text);
 		fprintf(file, "%s\n", text);
 	}
-	return fflush(file) ? bench_fail(-errno, "%s", bench->prefixes) : 0;
+	snprintf(bench->prefixes, sizeof(bench->prefixes), "/proc/%d/fd/%d", (int)getpid(),
+		 bench->prefixes_fd);
+	return fflush(file) ? bench_fail(-errno, "the table's prefixes") : 0;
 }
 
-static void find_size(struct nic_bench *bench)
+static int find_size(struct nic_bench *bench)
 {
 	bool syn = !strcmp(bench->options->pattern, "syn");
 
 	bench->size = syn ? bench->generator.least_syn_bytes : bench->generator.least_frame_bytes;
+	if (!bench->size && !bench->options->n_sizes)
+		return bench_bad(-EINVAL,
+				 "the generator does not say which frames are its least: --size");
+	return 0;
 }
 
 static int open_agent(struct nic_bench *bench)
 {
-	int ret = nic_agent_start(bench->options->generator, &bench->agent)
-			  ?: nic_agent_hello(bench->agent, &bench->generator);
-
-	if (!ret)
-		find_size(bench);
-	return ret;
+	return nic_agent_start(bench->options->generator, &bench->agent)
+		       ?: nic_agent_hello(bench->agent, &bench->generator)
+		       ?: find_size(bench);
 }
 
 static unsigned int queues_of(const struct nic_state *state)
@@ -159,11 +192,11 @@ static int open_machine(struct nic_bench *bench)
 static int open_router(struct nic_bench *bench)
 {
 	const struct nic_options *options = bench->options;
-	const struct nic_agent_port *rx = bench->generator.rx;
+	const struct nic_agent_facts *generator = &bench->generator;
 	uint8_t macs[NIC_NEXT_HOPS][6];
 
 	for (size_t i = 0; i < NIC_NEXT_HOPS; i++)
-		memcpy(macs[i], rx[i % bench->generator.n_rx].mac, sizeof(macs[i]));
+		memcpy(macs[i], generator->rx_macs[i % generator->n_rx], sizeof(macs[i]));
 	return nic_router_open(options->in, options->out, macs, options->table, &bench->router);
 }
 
@@ -190,18 +223,21 @@ static int close_all(struct nic_bench *bench)
 	nic_router_close(&bench->router);
 	ret = nic_setup_end(bench->setup);
 	nic_agent_end(bench->agent);
-	if (*bench->prefixes)
-		unlink(bench->prefixes);
+	util_close(&bench->prefixes_fd);
 	nic_figures_free(bench);
 	return ret;
 }
 
-static bool is_veth(const char *dev)
+static bool has_veth(const struct nic_machine *machine)
 {
 	char driver[32];
+	bool found = false;
 
-	nic_ethtool_driver(dev, driver);
-	return !strcmp(driver, "veth");
+	for (size_t i = 0; i < machine->n_devs; i++) {
+		nic_ethtool_driver(machine->devs[i], driver);
+		found |= !strcmp(driver, "veth");
+	}
+	return found;
 }
 
 int nic_measure(const struct nic_options *options, struct bench_result *result)
@@ -212,7 +248,8 @@ int nic_measure(const struct nic_options *options, struct bench_result *result)
 	if (!bench)
 		return bench_fail(-ENOMEM, "bench");
 	bench->options = options;
-	bench->is_veth = is_veth(options->machine.devs[0]);
+	bench->prefixes_fd = -1;
+	bench->is_veth = has_veth(&options->machine);
 	bench_interrupt_catch();
 	ret = open_all(bench) ?: measure_rounds(bench);
 	/* what was measured before an error, or an interrupt, is right nevertheless */

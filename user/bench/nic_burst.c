@@ -4,6 +4,8 @@
  * of which nothing is lost, and the time for which the router's buffers last, less what it forwards
  * meanwhile.
  */
+#include <errno.h>
+
 #include "nic.h"
 
 #define PRECISION 100 /* a burst of n frames is known to n divided by this */
@@ -16,15 +18,18 @@ struct bursts {
 
 static int try_burst(struct bursts *bursts, uint64_t frames)
 {
-	const struct nic_trial trial = { .pps = bursts->bench->options->most_pps, .count = frames };
+	const struct nic_trial trial = { .pps = bursts->bench->most_pps, .count = frames };
 	struct nic_outcome outcome;
 	int ret = nic_trial_run(bursts->bench, &trial, &outcome);
 
 	if (ret)
 		return ret;
+	if (outcome.sent != frames)
+		return bench_bad(-EBADMSG, "burst: the generator has sent %llu of %llu frames",
+				 (unsigned long long)outcome.sent, (unsigned long long)frames);
 	if (!outcome.is_valid || bursts->worst.is_valid)
 		bursts->worst = outcome;
-	if (outcome.received < outcome.sent)
+	if (outcome.received < frames)
 		bursts->failed = frames;
 	else
 		bursts->passed = frames;
@@ -50,7 +55,7 @@ int nic_measure_bursts(struct nic_bench *bench)
 		      ?: nic_figure_add(bench, "burst", "frames", (double)bursts.passed,
 					&bursts.worst,
 					bursts.failed ? NULL : "the longest that was tried");
-	if (ret || !bursts.failed || !bench->ndr_pps)
+	if (ret || !bursts.failed || bench->ndr_pps <= 0)
 		return ret;
 	/* what RFC 9004 calls the corrected DUT buffer time */
 	seconds = (double)bursts.passed / most * (1 - bench->ndr_pps / most);

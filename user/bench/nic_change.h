@@ -18,7 +18,7 @@ enum nic_what {
 	NIC_MTU,
 	NIC_MAC,
 	NIC_MASTER,
-	NIC_XDP, /* a program runs on it; that one comes is not for here */
+	NIC_XDP,  /* a program runs on it; that one comes is not for here */
 	NIC_BOND, /* there is one, or none */
 	NIC_ADDRESS,
 	NIC_CHANNELS,

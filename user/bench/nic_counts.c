@@ -31,6 +31,15 @@ bool nic_counts_subtract(const struct nic_counts *after, const struct nic_counts
 	return true;
 }
 
+const char *nic_run_subtract(struct nic_run *run, const struct nic_run *before)
+{
+	for (size_t i = 0; i < run->n; i++)
+		if (!nic_counts_subtract(&run->ports[i].counts, &before->ports[i].counts,
+					 &run->ports[i].counts))
+			return run->ports[i].name;
+	return NULL;
+}
+
 /* --- sums ----------------------------------------------------------------------------------- */
 
 /* What neighbours, hosts and switches say by themselves ends so; the generator's packets, which are

@@ -57,6 +57,10 @@ struct nic_run {
 bool nic_counts_subtract(const struct nic_counts *after, const struct nic_counts *before,
 			 struct nic_counts *out);
 
+/* run: the later one of two readings of the same ports, and then their difference. NULL, or the
+ * name of a port whose counter has gone back. */
+const char *nic_run_subtract(struct nic_run *run, const struct nic_run *before);
+
 struct nic_fault {
 	const char *name;	  /* of the equation: "sent", "verdicts" … */
 	const char *left, *right; /* what its sides are, for people */
@@ -74,8 +78,8 @@ void nic_fault_text(const struct nic_fault *fault, char out[NIC_FAULT_LEN]);
 
 /* --- reading, in nic_counts_read.c and nic_queue_counts.c ------------------------------------ */
 
-/* Sets queues_rx and queues_tx, the sum over *n_tx queues. 0 or -errno with nothing said; -EOPNOTSUPP: the kernel or the
- * driver has no such thing. */
+/* Sets queues_rx and queues_tx, the sum over *n_tx queues. 0 or -errno with nothing said;
+ * -EOPNOTSUPP: the kernel or the driver has no such thing. */
 int nic_queue_counts_read(uint32_t ifindex, struct nic_counts *counts, uint32_t *n_tx);
 
 /*

@@ -20,37 +20,47 @@ static uint64_t part_ns(const struct nic_bench *bench)
 	return (uint64_t)(bench->options->trial_s / PARTS * 1e9);
 }
 
-/* That the generator ends by itself is an error, which its answer tells. */
 static int let_pass(struct nic_bench *bench, uint64_t ns)
 {
 	bool is_there;
+	int ret = nic_agent_wait(bench->agent, util_now_ns() + ns, &is_there);
 
-	return nic_agent_wait(bench->agent, util_now_ns() + ns, &is_there);
+	if (!ret && is_there)
+		return bench_bad(-EBADMSG, "the generator did not send until it was told to stop");
+	return ret;
 }
 
 struct event {
-	const char *packets, *ms; /* modes of its figures */
+	const char *packets, *ms; /* modes of its figures; the first is its name */
 	int (*happen)(struct nic_bench *bench);
 	int (*restore)(struct nic_bench *bench); /* NULL: nothing to do */
 };
 
 static int add_loss(struct nic_bench *bench, const struct event *event,
-		    const struct nic_outcome *outcome)
+		    const struct nic_outcome *outcome, const char *note)
 {
 	double lost =
 		outcome->received < outcome->sent ? (double)(outcome->sent - outcome->received) : 0;
+	double ms = outcome->sent ? 1e3 * lost / outcome->pps : 0;
 
-	return nic_figure_add(bench, event->packets, "packets lost", lost, outcome, NULL)
-		       ?: nic_figure_add(bench, event->ms, "ms of loss", 1e3 * lost / outcome->pps,
-					 outcome, NULL);
+	if (*bench->event_note)
+		note = bench->event_note;
+	return nic_figure_add(bench, event->packets, "packets lost", lost, outcome, note)
+		       ?: nic_figure_add(bench, event->ms, "ms of loss", ms, outcome, note);
 }
 
 static int measure(struct nic_bench *bench, const struct event *event)
 {
-	const struct nic_trial trial = { .pps = PART * nic_base_pps(bench), .seconds = LONGEST_S };
+	const char *note;
+	const struct nic_trial trial = { .pps = PART * nic_base_pps(bench, &note),
+					 .seconds = LONGEST_S };
 	struct nic_outcome outcome;
-	int ret = nic_trial_begin(bench, &trial), restored;
+	int ret, restored;
 
+	if (trial.pps <= 0)
+		return nic_skip(bench, event->packets);
+	*bench->event_note = '\0';
+	ret = nic_trial_begin(bench, &trial);
 	if (ret)
 		return ret;
 	ret = let_pass(bench, part_ns(bench)) ?: event->happen(bench)
@@ -60,7 +70,7 @@ static int measure(struct nic_bench *bench, const struct event *event)
 		nic_trial_end(bench, &trial, true, &outcome);
 	else
 		ret = nic_trial_end(bench, &trial, true, &outcome)
-			      ?: add_loss(bench, event, &outcome);
+			      ?: add_loss(bench, event, &outcome, note);
 	restored = event->restore ? event->restore(bench) : 0;
 	return ret ?: restored;
 }
@@ -72,6 +82,7 @@ static int churn(struct nic_bench *bench)
 {
 	uint64_t start_ns = util_now_ns(), end_ns = start_ns + part_ns(bench), done = 0, now;
 	uint64_t seed = bench->options->seed;
+	double made;
 	int ret = 0;
 
 	while (!ret && (now = util_now_ns()) < end_ns) {
@@ -82,6 +93,11 @@ static int churn(struct nic_bench *bench)
 						bench_random(&seed) % bench->options->table->n);
 		ret = ret ?: let_pass(bench, PERIOD_NS);
 	}
+	/* the kernel may take longer for them */
+	made = (double)done * 1e9 / (double)(util_now_ns() - start_ns);
+	if (made < bench->writer_rate * NIC_RATE_TOLERANCE)
+		snprintf(bench->event_note, sizeof(bench->event_note),
+			 "only %.0f changes a second were made", made);
 	return ret;
 }
 
@@ -106,16 +122,21 @@ int nic_measure_churn(struct nic_bench *bench)
 
 /* --- a slave -------------------------------------------------------------------------------- */
 
-/* The last slave of the egress bond, or of the ingress one. NULL: no bond has two. */
-static const struct nic_bond_want *bond_with_slaves(const struct nic_bench *bench)
+const struct nic_bond_want *nic_bond_that_loses(const struct nic_options *options)
 {
-	const struct nic_machine *machine = &bench->options->machine;
+	const struct nic_machine *machine = &options->machine;
 	const struct nic_bond_want *found = NULL;
 
-	for (size_t i = 0; i < machine->n_bonds; i++)
-		if (machine->bonds[i].n_slaves > 1 &&
-		    (!found || !strcmp(machine->bonds[i].name, bench->options->out)))
-			found = &machine->bonds[i];
+	for (size_t i = 0; i < machine->n_bonds; i++) {
+		const struct nic_bond_want *bond = &machine->bonds[i];
+
+		if (bond->n_slaves < 2)
+			continue;
+		if (!strcmp(bond->name, options->out))
+			return bond;
+		if (!strcmp(bond->name, options->in))
+			found = bond;
+	}
 	return found;
 }
 
@@ -131,7 +152,7 @@ static int set_master(const char *slave, const char *bond)
 
 static int leave_and_join(struct nic_bench *bench)
 {
-	const struct nic_bond_want *bond = bond_with_slaves(bench);
+	const struct nic_bond_want *bond = nic_bond_that_loses(bench->options);
 	const char *slave = bond->slaves[bond->n_slaves - 1];
 
 	return set_master(slave, NULL) ?: let_pass(bench, part_ns(bench))
@@ -143,7 +164,7 @@ int nic_measure_slave(struct nic_bench *bench)
 {
 	static const struct event event = { "slave", "slave-time", leave_and_join, NULL };
 
-	return bond_with_slaves(bench) ? measure(bench, &event) : 0;
+	return nic_bond_that_loses(bench->options) ? measure(bench, &event) : 0;
 }
 
 /* --- a next hop ----------------------------------------------------------------------------- */

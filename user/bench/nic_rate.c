@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../log.h"
 #include "nic.h"
 #include "search.h"
 
@@ -14,10 +15,9 @@
 #define PDR_LOSS 0.005
 #define EXCEED 0.5
 #define PHASES 3
-#define TOLERANCE 0.01 /* that the generator may send less */
 #define MOST_TRIALS 200
 #define SLOWEST 1000 /* of the highest rate, one part of so many is the lowest */
-#define AGAIN 3	     /* a trial whose counts make no sense */
+#define AGAIN 3	     /* a trial that sent nothing */
 
 /* --- the search ----------------------------------------------------------------------------- */
 
@@ -41,8 +41,7 @@ static int try_once(struct look *look, const struct search_trial *trial)
 	result = (struct search_outcome){
 		.sent = outcome.sent,
 		.lost = outcome.received < outcome.sent ? outcome.sent - outcome.received : 0,
-		/* it may have begun a little later than it was told to */
-		.seconds = fmax(outcome.seconds, trial->duration),
+		.seconds = outcome.seconds,
 	};
 	return search_take(look->search, &result);
 }
@@ -54,8 +53,8 @@ static int try_again(struct look *look, const struct search_trial *trial)
 	for (int i = 0; i < AGAIN && ret == -EINVAL; i++)
 		ret = try_once(look, trial);
 	if (ret == -EINVAL)
-		return bench_bad(ret, "%d trials at %.0f frames a second were not as long as asked",
-				 AGAIN, trial->rate);
+		return bench_bad(ret, "%d trials at %.0f frames a second sent nothing", AGAIN,
+				 trial->rate);
 	return ret;
 }
 
@@ -79,12 +78,14 @@ static int search(struct look *look, const struct search_options *options)
 	return ret ?: (more < 0 ? bench_fail(more, "search") : 0);
 }
 
+const char nic_generator_limit[] = "the generator is the limit: it sends no more";
+
 static const char *note_of(enum search_end end)
 {
 	switch (end) {
 	case SEARCH_MAX_HOLDS:
 	case SEARCH_GENERATOR:
-		return "the generator is the limit: it sends no more";
+		return nic_generator_limit;
 	case SEARCH_MIN_FAILS:
 		return "loses at the lowest rate as well";
 	case SEARCH_FOUND:
@@ -118,7 +119,7 @@ static struct search_options options_of(const struct nic_bench *bench, enum sear
 			     .sum_s = asked->trial_s,
 			     .width = asked->width } },
 		.phases = 1,
-		.tolerance = TOLERANCE,
+		.tolerance = 1 - NIC_RATE_TOLERANCE,
 		.most_trials = MOST_TRIALS,
 	};
 }
@@ -137,6 +138,7 @@ int nic_measure_ndr(struct nic_bench *bench)
 	options.goals[1].loss_ratio = PDR_LOSS;
 	ret = search(&look, &options);
 	if (!ret) {
+		bench->has_ndr = true;
 		bench->ndr_pps = search_result(look.search, 0).lower;
 		ret = add_goal(&look, 0, "ndr") ?: add_goal(&look, 1, "pdr");
 	}
@@ -150,8 +152,10 @@ int nic_measure_throughput(struct nic_bench *bench)
 	struct look look = { .bench = bench };
 	int ret = search(&look, &options);
 
-	if (!ret && !bench->ndr_pps)
+	if (!ret && !bench->has_ndr) {
+		bench->has_ndr = true;
 		bench->ndr_pps = search_result(look.search, 0).lower;
+	}
 	ret = ret ?: add_goal(&look, 0, "throughput");
 	search_free(look.search);
 	return ret;
@@ -165,17 +169,15 @@ int nic_measure_flood(struct nic_bench *bench)
 	const struct nic_trial trial = { .pps = bench->options->most_pps,
 					 .seconds = bench->options->trial_s };
 	struct nic_outcome outcome;
-	int ret = nic_trial_run(bench, &trial, &outcome);
 	double forwarded, lost;
-	bool is_limit;
+	int ret = nic_trial_run(bench, &trial, &outcome);
 
-	if (ret)
-		return ret;
+	if (ret || !outcome.sent)
+		return ret ?: bench_bad(-ENODATA, "flood: the generator has sent nothing");
+	forwarded = (double)outcome.received / outcome.seconds;
 	lost = 1 - (double)outcome.received / (double)outcome.sent;
-	forwarded = outcome.pps * (1 - lost);
-	is_limit = outcome.received >= outcome.sent;
 	return nic_figure_add(bench, "flood", "Mpps", forwarded / 1e6, &outcome,
-			      is_limit ? note_of(SEARCH_GENERATOR) : NULL)
+			      lost > 0 ? NULL : nic_generator_limit)
 		       ?: nic_figure_add(bench, "flood-offered", "Mpps sent", outcome.pps / 1e6,
 					 &outcome, NULL)
 		       ?: nic_figure_add(bench, "flood-lost", "%", 100 * lost, &outcome, NULL);
@@ -192,33 +194,44 @@ static const struct {
 	{ .9, "p50@90%", "p99@90%", "max@90%" },
 };
 
-static int measure_latency(struct nic_bench *bench, size_t load, double base_pps)
+static int measure_latency(struct nic_bench *bench, size_t load, double base_pps, const char *note)
 {
 	const struct nic_trial trial = { .pps = loads[load].part * base_pps,
 					 .seconds = bench->options->trial_s,
 					 .latency = true };
 	struct nic_outcome outcome;
+	char text[BENCH_NOTE_LEN];
 	int ret = nic_trial_run(bench, &trial, &outcome);
 
-	if (ret || !outcome.probes)
-		return ret
-			       ?: bench_bad(-ENODATA,
-					    "latency: no frame that tells it has come back at %.0f "
-					    "frames a second",
-					    trial.pps);
-	return nic_figure_add(bench, loads[load].p50, "us", outcome.p50_ns / 1e3, &outcome, NULL)
+	if (ret)
+		return ret;
+	if (!outcome.probes) {
+		log_warning("%s: no frame that tells the latency has come back at %.0f a second",
+			    bench->engine->name, trial.pps);
+		return 0;
+	}
+	if (outcome.received < outcome.sent) {
+		snprintf(text, sizeof(text), "%llu of %llu frames were lost",
+			 (unsigned long long)(outcome.sent - outcome.received),
+			 (unsigned long long)outcome.sent);
+		note = text;
+	}
+	return nic_figure_add(bench, loads[load].p50, "us", outcome.p50_ns / 1e3, &outcome, note)
 		       ?: nic_figure_add(bench, loads[load].p99, "us", outcome.p99_ns / 1e3,
-					 &outcome, NULL)
+					 &outcome, note)
 		       ?: nic_figure_add(bench, loads[load].max, "us", outcome.max_ns / 1e3,
-					 &outcome, NULL);
+					 &outcome, note);
 }
 
 int nic_measure_latency(struct nic_bench *bench)
 {
-	double base_pps = nic_base_pps(bench);
+	const char *note;
+	double base_pps = nic_base_pps(bench, &note);
 	int ret = 0;
 
+	if (base_pps <= 0)
+		return nic_skip(bench, "latency");
 	for (size_t i = 0; i < ARRAY_SIZE(loads) && !ret; i++)
-		ret = measure_latency(bench, i, base_pps);
+		ret = measure_latency(bench, i, base_pps, note);
 	return ret;
 }

@@ -48,6 +48,7 @@ static void add_note(struct nic_figure *figure, const struct nic_outcome *outcom
 		figure->is_invalid = true;
 		snprintf(figure->note, sizeof(figure->note), "INVALID: %.200s", outcome->fault);
 	}
+	figure->is_limited |= note == nic_generator_limit;
 	if (*figure->note)
 		return;
 	if (note)
@@ -90,15 +91,15 @@ static void begin_report(struct report *report)
 {
 	const struct nic_options *options = report->bench->options;
 	const char *const *notes;
-	size_t n = nic_setup_notes(report->bench->setup, &notes), used = 0;
+	size_t n = nic_setup_notes(report->bench->setup, &notes), used;
 
 	nic_ethtool_driver(options->machine.devs[0], report->driver);
-	if (report->bench->is_veth)
-		used = (size_t)snprintf(report->common, sizeof(report->common),
-					"veth, no NICs: functional only");
+	used = (size_t)snprintf(report->common, sizeof(report->common), "sent by %s%s",
+				report->bench->generator.name,
+				report->bench->is_veth ? "; veth, no NICs: functional only" : "");
 	for (size_t i = 0; i < n && used < sizeof(report->common); i++)
 		used += (size_t)snprintf(report->common + used, sizeof(report->common) - used,
-					 "%s%s", used ? "; " : "", notes[i]);
+					 "; %s", notes[i]);
 	report->row = (struct bench_row){
 		.bench = "nic",
 		.table = options->table->name,
@@ -143,12 +144,20 @@ static bool are_compared(const struct nic_figure *a, const struct nic_figure *b)
 	       !strcmp(a->mode, b->mode) && !strcmp(a->unit, "Mpps");
 }
 
+static const char *note_of_ratio(const struct nic_figure *a, const struct nic_figure *b)
+{
+	if (a->is_invalid || b->is_invalid)
+		return a->is_invalid ? a->note : b->note;
+	if (a->is_limited || b->is_limited)
+		return "no comparison: the generator was the limit";
+	return *a->note ? a->note : b->note;
+}
+
 /* Round by round: both sides had the same weather. */
 static int add_ratio(struct report *report, const struct nic_figure *a, const struct nic_figure *b,
 		     double *values)
 {
 	struct bench_row row = report->row;
-	bool invalid = a->is_invalid || b->is_invalid;
 	char engine[64];
 
 	snprintf(engine, sizeof(engine), "%s/%s", a->engine->name, b->engine->name);
@@ -158,7 +167,7 @@ static int add_ratio(struct report *report, const struct nic_figure *a, const st
 	for (size_t i = 0; i < a->n && i < b->n; i++)
 		if (b->values[i] > 0)
 			values[row.n++] = a->values[i] / b->values[i];
-	return add_row(report, a, row, invalid ? (a->is_invalid ? a->note : b->note) : a->note);
+	return add_row(report, a, row, note_of_ratio(a, b));
 }
 
 static int add_ratios(struct report *report, const struct nic_figure *a)

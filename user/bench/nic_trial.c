@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "../print.h"
@@ -55,26 +56,25 @@ static int count(struct nic_bench *bench, struct nic_run *run)
 	return ret;
 }
 
-/* now becomes what has changed since before. */
-static bool subtract(struct nic_bench *bench, struct nic_outcome *out)
+/* What is wrong with it: the first that was found. */
+static void refuse(struct nic_outcome *out, const char *fmt, ...) _printf_(2, 3);
+static void refuse(struct nic_outcome *out, const char *fmt, ...)
 {
-	for (size_t i = 0; i < bench->now.n; i++) {
-		struct nic_port *port = &bench->now.ports[i];
+	va_list ap;
 
-		if (nic_counts_subtract(&port->counts, &bench->before.ports[i].counts,
-					&port->counts))
-			continue;
-		snprintf(out->fault, sizeof(out->fault), "%s: its counters went back meanwhile",
-			 port->name);
-		return false;
-	}
-	return true;
+	if (*out->fault)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(out->fault, sizeof(out->fault), fmt, ap);
+	va_end(ap);
 }
 
 static int check_counts(struct nic_bench *bench, struct nic_outcome *out)
 {
+	char text[NIC_FAULT_LEN];
 	struct nic_fault fault;
 	struct nic_run *run = &bench->now;
+	const char *back;
 	int ret = count(bench, run);
 
 	if (ret)
@@ -83,10 +83,12 @@ static int check_counts(struct nic_bench *bench, struct nic_outcome *out)
 	run->received = out->received + out->probes;
 	run->counts_sent = run->counts_received = true;
 	run->seconds = (uint32_t)ceil(out->seconds) + 1;
-	out->is_valid = subtract(bench, out);
-	if (out->is_valid && nic_counts_check(run, &fault, 1)) {
-		nic_fault_text(&fault, out->fault);
-		out->is_valid = false;
+	back = nic_run_subtract(run, &bench->before);
+	if (back)
+		refuse(out, "%s: its counters went back meanwhile", back);
+	else if (nic_counts_check(run, &fault, 1)) {
+		nic_fault_text(&fault, text);
+		refuse(out, "%s", text);
 	}
 	return 0;
 }
@@ -129,28 +131,59 @@ static json_t *request_of(const struct nic_bench *bench, const struct nic_trial 
 	return request;
 }
 
-static void read_latency(const json_t *latency, struct nic_outcome *out)
+/* A count that cannot be believed is none: -EBADMSG. */
+static int read_count(const json_t *json, const char *key, uint64_t *out)
 {
-	out->probes_sent = (uint64_t)json_integer_value(json_object_get(latency, "sent"));
-	out->probes = (uint64_t)json_integer_value(json_object_get(latency, "n"));
-	out->p50_ns = json_number_value(json_object_get(latency, "p50"));
-	out->p99_ns = json_number_value(json_object_get(latency, "p99"));
-	out->max_ns = json_number_value(json_object_get(latency, "max"));
+	const json_t *value = json_object_get(json, key);
+
+	*out = (uint64_t)json_integer_value(value);
+	if (json_is_integer(value) && json_integer_value(value) >= 0)
+		return 0;
+	return bench_bad(-EBADMSG, "generator: \"%s\" of its answer is no count", key);
 }
 
-static void read_answer(const json_t *answer, struct nic_outcome *out)
+static int read_ns(const json_t *json, const char *key, double *out)
+{
+	*out = json_number_value(json_object_get(json, key));
+	if (*out >= 0)
+		return 0;
+	return bench_bad(-EBADMSG, "generator: \"%s\" of its answer is no time", key);
+}
+
+/* NULL: it was not asked for, or nothing tells it. */
+static int read_latency(const json_t *latency, struct nic_outcome *out)
+{
+	if (!json_is_object(latency))
+		return 0;
+	return read_count(latency, "n", &out->probes)
+		       ?: read_count(latency, "sent", &out->probes_sent)
+		       ?: read_ns(latency, "p50", &out->p50_ns)
+		       ?: read_ns(latency, "p99", &out->p99_ns)
+		       ?: read_ns(latency, "max", &out->max_ns);
+}
+
+/* asked_s: as long as it was to be, at least; it may have begun later, and sent less by that. */
+static int read_answer(const json_t *answer, double asked_s, struct nic_outcome *out)
 {
 	const char *note = json_string_value(json_object_get(answer, "note"));
+	const char *error = json_string_value(json_array_get(json_object_get(answer, "errors"), 0));
+	uint64_t elapsed_ns = 0;
+	int ret = read_count(answer, "sent", &out->sent)
+			  ?: read_count(answer, "received", &out->received)
+			  ?: read_count(answer, "elapsed_ns", &elapsed_ns)
+			  ?: read_latency(json_object_get(answer, "latency_ns"), out);
 
-	*out = (struct nic_outcome){
-		.sent = (uint64_t)json_integer_value(json_object_get(answer, "sent")),
-		.received = (uint64_t)json_integer_value(json_object_get(answer, "received")),
-		.seconds = (double)json_integer_value(json_object_get(answer, "elapsed_ns")) / 1e9,
-		.pps = json_number_value(json_object_get(answer, "offered_pps")),
-	};
-	read_latency(json_object_get(answer, "latency_ns"), out);
+	if (ret)
+		return ret;
+	out->seconds = fmax((double)elapsed_ns / 1e9, asked_s);
+	out->pps = out->seconds > 0 ? (double)out->sent / out->seconds : 0;
 	if (note)
 		snprintf(out->note, sizeof(out->note), "%s", note);
+	if (error)
+		refuse(out, "generator: %s", error);
+	else if (!out->sent)
+		refuse(out, "generator: nothing was sent");
+	return 0;
 }
 
 /* --- the trial ------------------------------------------------------------------------------ */
@@ -172,28 +205,31 @@ static int hear_stopped(struct nic_bench *bench, json_t **answer)
 	return ret;
 }
 
+static int hear(struct nic_bench *bench, const struct nic_trial *trial, bool stop, json_t **answer)
+{
+	double longest_s = trial->seconds;
+
+	if (trial->count)
+		longest_s = (double)trial->count / fmax(trial->pps, 1);
+	if (!stop)
+		return nic_agent_hear(bench->agent, longest_s + ANSWER_S, answer);
+	return nic_agent_tell(bench->agent, json_pack("{s:s}", "do", "stop"))
+		       ?: hear_stopped(bench, answer);
+}
+
 int nic_trial_end(struct nic_bench *bench, const struct nic_trial *trial, bool stop,
 		  struct nic_outcome *out)
 {
 	json_t *answer = NULL;
-	const char *error;
-	int ret;
+	int ret = hear(bench, trial, stop, &answer);
 
-	if (stop)
-		ret = nic_agent_tell(bench->agent, json_pack("{s:s}", "do", "stop"))
-			      ?: hear_stopped(bench, &answer);
-	else
-		ret = nic_agent_hear(bench->agent, trial->seconds + ANSWER_S, &answer);
-	if (!ret) {
-		read_answer(answer, out);
-		ret = check_counts(bench, out);
-	}
-	error = json_string_value(json_array_get(json_object_get(answer, "errors"), 0));
-	if (!ret && error && !(stop && trial->count)) {
-		snprintf(out->fault, sizeof(out->fault), "generator: %s", error);
-		out->is_valid = false;
-	}
+	*out = (struct nic_outcome){ 0 };
+	ret = ret ?: read_answer(answer, stop || trial->count ? 0 : trial->seconds, out);
 	json_decref(answer);
+	if (!ret && bench->engine->is_sixlane)
+		ret = bench_daemon_check(&bench->daemon);
+	ret = ret ?: check_counts(bench, out);
+	out->is_valid = !*out->fault;
 	return ret;
 }
 
