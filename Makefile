@@ -118,7 +118,8 @@ $(B)/test_bpf: $(call obj,$(filter-out %.bpf.c,$(wildcard tests/bpf/*.c)) $(COMM
 check-programs: all $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC)) \
 		$(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf
 
-# Packages first, then a fresh make, which sees what they brought.
+# Packages first, then a fresh make, which sees what they brought; on all CPUs unless this one was told how many.
+FRESH = -s --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))
 .PHONY: deps root demo test test-vm parity bench bench-vm figures lint
 deps:
 	@tests/deps.sh build demo test test-vm lint bench
@@ -128,30 +129,30 @@ root:
 
 test: root
 	@tests/deps.sh build test
-	@$(MAKE) -s --no-print-directory check-programs
+	@$(MAKE) $(FRESH) check-programs
 	@$(PYTHON) tests/run.py $(SUITE)
 
 test-vm: root
 	@tests/deps.sh build test-vm
-	@$(MAKE) -s --no-print-directory check-programs
+	@$(MAKE) $(FRESH) check-programs
 	@$(PYTHON) tests/vm/vm.py $(if $(KERNEL),--kernel $(KERNEL)) $(if $(ONLY),--only $(ONLY))
 
 CONFIGURATIONS := 1000
 PACKETS := 1000
 parity: root
 	@tests/deps.sh build test
-	@$(MAKE) -s --no-print-directory all
+	@$(MAKE) $(FRESH) all
 	@$(PYTHON) tests/parity/parity.py --configurations $(CONFIGURATIONS) --packets $(PACKETS) \
 		--jobs $$(nproc) $(if $(SEED),--seed $(SEED))
 
 lint: root
 	@tests/deps.sh build lint
-	@$(MAKE) -s --no-print-directory all
+	@$(MAKE) $(FRESH) all
 	@tests/lint.sh $(B)
 
 demo: root
 	@tests/deps.sh build demo
-	@$(MAKE) -s --no-print-directory all $(B)/flood
+	@$(MAKE) $(FRESH) all $(B)/flood
 	@$(PYTHON) tests/demo/demo.py
 
 # Lookups and exceptions as papers have them, and the full view by frame sizes and by what destinations
@@ -168,18 +169,18 @@ endef
 export BENCHES
 bench: root
 	@tests/deps.sh build bench
-	@$(MAKE) -s --no-print-directory all
+	@$(MAKE) $(FRESH) all
 	@while read -r bench; do $(B)/sixlane bench $$bench || exit; echo; done <<<"$$BENCHES"
 
 bench-vm: root
 	@tests/deps.sh build bench test-vm
-	@$(MAKE) -s --no-print-directory all
+	@$(MAKE) $(FRESH) all
 	@$(PYTHON) tests/vm/vm.py $(if $(KERNEL),--kernel $(KERNEL),--kernel 6.12) --nics 8 --queues 8 \
 		--share $(B)/bench-vm -- tests/vm/bench_nic.sh /run/sixlane-vm
 
 figures: root
 	@tests/deps.sh build bench
-	@$(MAKE) -s --no-print-directory all $(BENCH_PROGRAMS)
+	@$(MAKE) $(FRESH) all $(BENCH_PROGRAMS)
 	@$(PYTHON) tests/bench/bench.py $(if $(QUICK),--quick)
 
 .PHONY: install clean

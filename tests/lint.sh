@@ -24,8 +24,9 @@ mapfile -t python_files < <(git ls-files '*.py')
 defines=(-D_GNU_SOURCE '-DSIXLANE_VERSION="lint"' "-DSIXLANE_CENSUS_OBJECT=\"$build/census.bpf.o\"")
 
 clang_builds() {
-	clang -std=gnu11 "${defines[@]}" -Wall -Wextra -Wshadow -Wstrict-prototypes \
-		-Wmissing-prototypes -Werror -fsyntax-only "${user_c[@]}"
+	printf '%s\n' "${user_c[@]}" |
+		xargs -P "$(nproc)" -n 8 clang -std=gnu11 "${defines[@]}" -Wall -Wextra -Wshadow \
+			-Wstrict-prototypes -Wmissing-prototypes -Werror -fsyntax-only
 }
 
 tidy() {
@@ -35,7 +36,7 @@ tidy() {
 }
 
 cpp_check() {
-	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability,performance \
+	cppcheck -j "$(nproc)" --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability,performance \
 		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
 		"${defines[@]}" "${user_c[@]}"
 }
