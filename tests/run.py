@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Run the suites one after the other and add them up.
+"""Run the suites and add them up.
+
+Those that need both CPUs or a clock that runs true are in front, one after the other, with the
+screen. Those of one busy process a program run behind them: end-to-end tests wait for the kernel
+half of their time.
 
 Every suite writes JUnit XML, from which the closing line is counted; a program that dies without
 having written any counts as one failure. Knows how to start each suite, not what it tests.
@@ -10,14 +14,18 @@ import argparse
 import os
 import pathlib
 import re
+import select
 import subprocess
 import sys
+import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
+from typing import Callable, NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("SIXLANE_BUILD", ROOT / "build"))
 RESULTS = BUILD / "results"
+CPUS = len(os.sched_getaffinity(0))
 
 
 class Tally:
@@ -64,15 +72,17 @@ class Tally:
         return 1 if self.failed or not self.passed else 0
 
 
-def run_cmocka(program, tally, arguments=()):
-    """One cmocka program: results as XML in a file, its own output on the screen."""
-    path = RESULTS / f"{program.name}.xml"
-    path.unlink(missing_ok=True)
-    environment = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="XML", CMOCKA_XML_FILE=str(path))
-    print(f"== {program.name}", flush=True)
-    status = subprocess.run([program, *arguments], env=environment, cwd=ROOT, check=False).returncode
-    merge_groups(path)
-    tally.read(path, program.name, status)
+class Work(NamedTuple):
+    """One process of a suite."""
+
+    name: str
+    argv: list
+    count: Callable  # adds what it left, by (tally, exit status)
+    environment: dict = {}
+    is_front: bool = False
+
+
+# --- what each suite is made of ---------------------------------------------------------------
 
 
 def merge_groups(path):
@@ -82,72 +92,162 @@ def merge_groups(path):
         path.write_text(f"<all>{text}</all>")
 
 
-def run_unit(tally):
-    for program in sorted((BUILD / "unit").glob("test_*")):
-        if os.access(program, os.X_OK) and not program.suffix:
-            run_cmocka(program, tally)
+def result_path(name):
+    """Where results go; those of an earlier run are not to be taken for this one's."""
+    path = RESULTS / f"{name}.xml"
+    path.unlink(missing_ok=True)
+    return path
 
 
-def run_bpf(tally):
-    """The object for any kernel, and that for kernels with arenas."""
-    for name in ("sixlane.bpf.o", "sixlane.arena.bpf.o"):
-        run_cmocka(BUILD / "test_bpf", tally, [BUILD / name])
+def cmocka(name, *argv):
+    path = result_path(name)
+
+    def count(tally, status):
+        merge_groups(path)
+        tally.read(path, name, status)
+
+    environment = {"CMOCKA_MESSAGE_OUTPUT": "XML", "CMOCKA_XML_FILE": str(path)}
+    return Work(name, argv, count, environment)
 
 
-def run_fuzz(tally):
-    """A bounded run from a fixed seed: crashes and sanitizer reports end it with a status."""
-    for program in sorted((BUILD / "fuzz").glob("fuzz_*")):
-        if program.suffix:
-            continue
-        print(f"== {program.name}", flush=True)
-        done = subprocess.run([program], cwd=ROOT, check=False)
-        if done.returncode:
-            tally.fail(program.name, f"exit status {done.returncode}")
+def by_status(name, *argv, **kwargs):
+    """A program that is one test."""
+
+    def count(tally, status):
+        if status:
+            tally.fail(name, f"exit status {status}")
         else:
             tally.passed += 1
 
+    return Work(name, argv, count, **kwargs)
 
-def run_pytest(folder, tally):
+
+def pytest(folder, *options, **kwargs):
+    path = result_path(folder)
+    argv = [
+        "/usr/bin/python3", "-m", "pytest", "-q", "-ra", "-p", "no:cacheprovider", *options,
+        f"--junitxml={path}", ROOT / "tests" / folder,
+    ]  # fmt: skip
+    return Work(folder, argv, lambda tally, status: tally.read(path, folder, status), **kwargs)
+
+
+def unit():
+    return [
+        cmocka(program.name, program)
+        for program in sorted((BUILD / "unit").glob("test_*"))
+        if os.access(program, os.X_OK) and not program.suffix
+    ]
+
+
+def bpf():
+    """The object for any kernel, and that for kernels with arenas."""
+    return [
+        cmocka(f"test_bpf-{name}", BUILD / "test_bpf", BUILD / f"{name}.bpf.o")
+        for name in ("sixlane", "sixlane.arena")
+    ]
+
+
+def fuzz():
+    """A bounded run from a fixed seed: crashes and sanitizer reports end it with a status."""
+    programs = sorted((BUILD / "fuzz").glob("fuzz_*"))
+    return [by_status(program.name, program) for program in programs if not program.suffix]
+
+
+def e2e():
     """As many files at a time as there are CPUs."""
-    path = RESULTS / f"{folder}.xml"
-    path.unlink(missing_ok=True)
-    print(f"== {folder}", flush=True)
-    status = subprocess.run(
-        ["/usr/bin/python3", "-m", "pytest", "-q", "-ra", "-p", "no:cacheprovider",
-         "-n", str(len(os.sched_getaffinity(0))), "--dist", "loadfile",
-         f"--junitxml={path}", str(ROOT / "tests" / folder)],
-        cwd=ROOT, check=False).returncode
-    tally.read(path, folder, status)
+    return [pytest("e2e", "-n", str(CPUS), "--dist", "loadfile", is_front=True)]
+
+
+def trex():
+    return [pytest("trex")]
 
 
 PARITY_SECONDS = 60
 PARITY_SEED = "24"
 
 
-def run_parity(tally):
-    """As many configurations as two minutes allow, and the regressions that are kept.
+def parity():
+    """As many configurations as a minute allows, and the regressions that are kept.
 
     Of one seed: what fails here is due to the change that is tested. `make parity` has new ones.
     """
-    print("== parity", flush=True)
-    status = subprocess.run(
-        ["/usr/bin/python3", ROOT / "tests" / "parity" / "parity.py", "--seconds",
-         str(PARITY_SECONDS), "--jobs", "2", "--seed", PARITY_SEED],
-        cwd=ROOT, check=False).returncode
-    if status:
-        tally.fail("parity", f"exit status {status}")
-    else:
-        tally.passed += 1
+    script = ROOT / "tests" / "parity" / "parity.py"
+    options = ["--seconds", str(PARITY_SECONDS), "--jobs", "2", "--seed", PARITY_SEED]
+    return [by_status("parity", "/usr/bin/python3", script, *options, is_front=True)]
 
 
-SUITES = {
-    "unit": run_unit,
-    "fuzz": run_fuzz,
-    "bpf": run_bpf,
-    "e2e": lambda tally: run_pytest("e2e", tally),
-    "trex": lambda tally: run_pytest("trex", tally),
-    "parity": run_parity,
-}
+SUITES = {suite.__name__: suite for suite in (unit, fuzz, bpf, e2e, trex, parity)}
+
+
+# --- running them -----------------------------------------------------------------------------
+
+
+class Running:
+    """A work that was started. One behind the front leaves the CPUs to those before it, or their
+    deadlines would not hold, and says nothing until show()."""
+
+    def __init__(self, work):
+        self.work, self.output = work, None
+        argv = ["setpriv", "--pdeathsig", "KILL", "--", *work.argv]
+        if work.is_front:
+            print(f"== {work.name}", flush=True)
+        else:
+            self.output = tempfile.TemporaryFile("w+", errors="replace")
+            argv = ["nice", "-n", "19", *argv]
+        self.process = subprocess.Popen(
+            argv, env=dict(os.environ, **work.environment), cwd=ROOT,
+            stdout=self.output, stderr=self.output and subprocess.STDOUT,
+        )  # fmt: skip
+        self.pidfd = os.pidfd_open(self.process.pid)
+
+    def fileno(self):
+        """Readable when it has ended."""
+        return self.pidfd
+
+    def end(self):
+        """Its exit status; whatever still runs is killed."""
+        self.process.kill()
+        os.close(self.pidfd)
+        return self.process.wait()
+
+    def show(self):
+        with self.output:
+            self.output.seek(0)
+            print(f"== {self.work.name}\n{self.output.read()}", end="", flush=True)
+
+
+class Runner:
+    def __init__(self, works, tally):
+        self.front = [work for work in works if work.is_front]
+        self.behind = [work for work in works if not work.is_front]
+        self.tally, self.running, self.unseen = tally, [], []
+
+    def run(self):
+        try:
+            while self.front or self.behind or self.running:
+                self.start()
+                for running in select.select(self.running, [], [])[0]:
+                    self.finish(running)
+        finally:  # after Ctrl-C, too
+            for running in self.running:
+                running.end()
+
+    def is_front_busy(self):
+        return any(running.work.is_front for running in self.running)
+
+    def start(self):
+        if self.front and not self.is_front_busy():
+            self.running.append(Running(self.front.pop(0)))
+        while self.behind and len(self.running) - self.is_front_busy() < CPUS:
+            self.running.append(Running(self.behind.pop(0)))
+
+    def finish(self, running):
+        self.running.remove(running)
+        running.work.count(self.tally, running.end())
+        if not running.work.is_front:
+            self.unseen.append(running)
+        while self.unseen and not self.is_front_busy():
+            self.unseen.pop(0).show()
 
 
 def main():
@@ -160,8 +260,7 @@ def main():
     RESULTS.mkdir(parents=True, exist_ok=True)
     tally = Tally()
     start = time.monotonic()
-    for suite in suites:
-        SUITES[suite](tally)
+    Runner([work for suite in suites for work in SUITES[suite]()], tally).run()
     print(f"\nall suites took {time.monotonic() - start:.0f} s")
     return tally.close()
 
