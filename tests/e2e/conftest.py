@@ -70,7 +70,7 @@ def bystander():
 
 @pytest.fixture
 def net(make):
-    """The topology, loaded by `ip link` and served by the daemon."""
+    """The topology, with a program on each port and served by the daemon."""
     return make(Net).start()
 
 

@@ -118,9 +118,13 @@ class Net:
     def close(self):
         self.lab.close()
 
-    def start(self, *options, attach="ip", **kwargs):
-        """Program onto all ports (attach=None: not), then the daemon, in step with the kernel."""
-        if attach:
+    def start(self, *options, attach="one", **kwargs):
+        """Program onto all ports, then the daemon, in step with the kernel.
+
+        attach: a way of ATTACH, "one" for one program on all ports, or None for no program."""
+        if attach == "one":
+            self.router.attach_one()
+        elif attach:
             self.router.attach(attach)
         self.router.start(*options, **kwargs)
         return self

@@ -292,6 +292,18 @@ class Router:
             done = self.ns.run(*[arg.format(port=port) for arg in ATTACH[method]], check=check)
         return done
 
+    def attach_one(self, ports=None):
+        """Put one program onto the ports (all of them by default), that of `sixlane attach`.
+
+        For tests of something else: to have it verified for each port, and where the kernel has
+        arenas once more as the daemon starts, takes longer than all else about a router.
+        """
+        first, *others = self.ports if ports is None else ports
+        self.attach("sixlane", [first])
+        program = self.ns.link(first)["xdp"]["prog"]["id"]
+        for port in others:
+            self.ns.run("bpftool", "net", "attach", "xdp", "id", program, "dev", port)
+
     def detach(self, ports=None):
         for port in self.ports if ports is None else ports:
             self.ns.ip("link set dev", port, "xdp off")

@@ -41,7 +41,7 @@ def idle(make):
 
 @pytest.fixture
 def net(make):
-    """The topology, loaded by `ip link` and served by the daemon."""
+    """The topology, with a program on each port and served by the daemon."""
     return make(LanNet).start("--poll-ms", "20")
 
 

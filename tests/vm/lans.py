@@ -110,12 +110,13 @@ class LanNet(Net):
             tap.sock.close()
             self.tap[h] = TaggedTap(self.host[h], "h0")
 
-    def start(self, *options, attach="ip", **kwargs):
-        return self if BY_KERNEL else super().start(*options, attach=attach, **kwargs)
+    def start(self, *options, **kwargs):
+        return self if BY_KERNEL else super().start(*options, **kwargs)
 
     def start_on(self, *ports):
-        """Program onto these ports only, then the daemon."""
-        self.attach(*ports)
+        """One program onto these ports only, then the daemon."""
+        if not BY_KERNEL:
+            self.router.attach_one(ports)
         return self.start("--poll-ms", "20", attach=None)
 
     def attach(self, *ports, method="ip"):
