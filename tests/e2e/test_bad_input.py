@@ -301,9 +301,9 @@ def test_object_cut_short(bystander):
 
 def test_output_that_cannot_be_written(net):
     """A full disk under a redirected JSON is a failure, not a short success."""
-    with open("/dev/full", "wb") as full:
+    with open("/dev/full", "wb") as full, net.r.entered():
         done = subprocess.run(
-            net.r.argv(SIXLANE, "-j", "routes"), stdout=full, stderr=subprocess.PIPE, check=False
+            [SIXLANE, "-j", "routes"], stdout=full, stderr=subprocess.PIPE, check=False
         )
     assert done.returncode == 1 and b"write" in done.stderr, done
 
