@@ -81,11 +81,17 @@ def test_ratio():
 
 
 def test_generator_is_most_of_it():
-    """What is not an engine's own is said."""
-    rows = measure(*engines("load", "floor"), "--threads", 1)
-    notes = {row["engine"]: row["note"] for row in rows_of(rows, "ns")}
-    assert not notes["floor"] and "generator, veth and sink" in notes["load"]
-    assert "load/floor" in {row["engine"] for row in rows_of(rows, "ratio")}
+    """What is not an engine's own is said. Another process may come between and take longer than
+    what is measured: then it is measured again."""
+
+    def said():
+        rows = measure(*engines("load", "floor"), "--threads", 1)
+        notes = {row["engine"]: row["note"] for row in rows_of(rows, "ns")}
+        assert not notes["floor"]
+        assert "load/floor" in {row["engine"] for row in rows_of(rows, "ratio")}
+        return "generator, veth and sink" in notes["load"]
+
+    wait_until(said, 30, "a measurement that nothing disturbs")
 
 
 # --- packets --------------------------------------------------------------------------------
