@@ -43,9 +43,10 @@ CROWD = 20000
 LEFT_OUT = {
     # 131,071 neighbours, the size of the map: three minutes were not enough
     "test_neighbours.py": ["more_neighbours_than_there_is_room_for"],
-    # the program is verified for each of 80 ports; not tried
+    # 80 ports, each made and given the program by commands of its own; not tried
     "test_others.py": ["more_than_64_ports"],
-    # and here for each of 126 answers; what packets do under these policies is in test_multipath.py
+    # the program is verified for each of 126 answers; what packets do under these policies is in
+    # test_multipath.py
     "test_explain.py": ["hash_policies"],
 }
 PYTEST = "/usr/bin/python3 -m pytest -q -ra -p no:cacheprovider --junitxml={share}/result.xml"
