@@ -132,16 +132,13 @@ static int choose_rows(struct plot *plot)
 
 /* --- gnuplot's language --------------------------------------------------------------------- */
 
-/* In quotes within which gnuplot takes everything but them for what it is. */
+/* In single quotes a backslash before one of them is in the way. */
 static void put_quoted(FILE *out, const char *text)
 {
-	fputc('\'', out);
-	for (; *text; text++) {
-		if (*text == '\'')
-			fputc('\'', out);
-		fputc(*text, out);
-	}
-	fputc('\'', out);
+	fputc('"', out);
+	for (; *text; text++)
+		fprintf(out, strchr("\"\\`", *text) ? "\\%03o" : "%c", *text);
+	fputc('"', out);
 }
 
 static void put_line_data(const struct plot *plot, size_t first)
