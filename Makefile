@@ -41,9 +41,10 @@ PURE_SRC := $(wildcard user/rib/*.c user/netlink/parse*.c user/fib/resolve*.c us
 COMMON_SRC := $(PURE_SRC) $(wildcard user/netlink/socket*.c user/fib/maps*.c user/loader*.c) user/poke.c
 DAEMON_SRC := user/sixlaned.c user/config.c $(filter-out %.bpf.c,$(wildcard user/sync/*.c)) $(COMMON_SRC)
 CLI_SRC := user/sixlane.c $(wildcard user/cmd*.c user/print*.c) \
-	$(filter-out %.bpf.c,$(wildcard user/bench/*.c)) $(COMMON_SRC)
+	$(filter-out %.bpf.c,$(wildcard user/bench/*.c user/bench/*/*.c)) $(COMMON_SRC)
 OBJECTS := $(patsubst bpf/%.c,$(B)/%.o,$(wildcard bpf/*.bpf.c))
-BENCH_OBJECTS := $(patsubst user/bench/%.bpf.c,$(B)/bench-%.bpf.o,$(wildcard user/bench/*.bpf.c))
+BENCH_BPF_SRC := $(wildcard user/bench/*/*.bpf.c)
+BENCH_OBJECTS := $(patsubst %.bpf.c,$(B)/bench-%.bpf.o,$(notdir $(BENCH_BPF_SRC)))
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 
@@ -64,10 +65,14 @@ $(B)/%.bpf.o: %.bpf.c
 	@echo "  BPF   $@"
 	@$(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
-$(BENCH_OBJECTS): $(B)/bench-%.bpf.o: user/bench/%.bpf.c
-	@mkdir -p $(@D)
-	@echo "  BPF   $@"
-	@$(CLANG) $(BPF_CFLAGS) -c $< -o $@
+# Which folder its source is in, its name does not say.
+define BENCH_OBJECT
+$(B)/bench-$(notdir $(1:.c=.o)): $(1)
+	@mkdir -p $$(@D)
+	@echo "  BPF   $$@"
+	@$$(CLANG) $$(BPF_CFLAGS) -c $$< -o $$@
+endef
+$(foreach source,$(BENCH_BPF_SRC),$(eval $(call BENCH_OBJECT,$(source))))
 
 $(B)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * sixlane bench exceptions: entries of many destinations, of which few have a Path MTU of their
- * own, and what packets pay for those (user/bench/exceptions*.c). In namespaces of its own: touches
+ * own, and what packets pay for those (user/bench/exceptions). In namespaces of its own: touches
  * no sixlane that runs here.
  */
-#include "bench/exceptions.h"
+#include "bench/exceptions/exceptions.h"
 #include "cmd_bench.h"
 #include "log.h"
 

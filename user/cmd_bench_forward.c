@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane bench forward: what forwarding costs, by sixlane and by others (user/bench/forward*.c),
+ * sixlane bench forward: what forwarding costs, by sixlane and by others (user/bench/forward),
  * on one machine and without a NIC. In namespaces of its own: touches no sixlane that runs here.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "bench/forward.h"
+#include "bench/forward/forward.h"
 #include "cmd_bench.h"
 #include "log.h"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * sixlane bench generator: the agent that sends and counts the packets of `bench nic`, here or on
- * another machine (user/bench/generator.h).
+ * another machine (user/bench/generator).
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
 
-#include "bench/generator.h"
+#include "bench/generator/generator.h"
 #include "bench/progress.h"
 #include "cmd_bench.h"
 #include "log.h"

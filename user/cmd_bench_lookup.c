@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane bench lookup: what lookups cost, by sixlane and by others (user/bench). Touches no map
- * of a sixlane that runs here.
+ * sixlane bench lookup: what lookups cost, by sixlane and by others (user/bench/lookup). Touches no
+ * map of a sixlane that runs here.
  */
 #include <errno.h>
 #include <string.h>

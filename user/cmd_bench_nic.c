@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane bench nic: devices made ready for a measurement (user/bench/nic_*.c), or told why they
+ * sixlane bench nic: devices made ready for a measurement (user/bench/nic), or told why they
  * cannot be, and measured. --check changes nothing; --hold leaves all set until Ctrl-C, for
  * generators that are started by hand.
  */

@@ -6,7 +6,7 @@
 #ifndef USER_CMD_BENCH_NIC_H
 #define USER_CMD_BENCH_NIC_H
 
-#include "bench/nic.h"
+#include "bench/nic/nic.h"
 #include "cmd_bench.h"
 
 struct nic_args {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "bench/generator.h"
+#include "bench/generator/generator.h"
 
 #define ROUNDS 3u
 #define TRIAL_S 1.0

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * DPDK's tables of IPv6 routes for `sixlane bench lookup` (user/bench/dpdk.h): rte_fib6, a trie
- * with scalar lookups, and rte_lpm6. One address a call, as a lookup of one packet is; they have no
- * huge pages, as sixlane's maps have none.
+ * DPDK's tables of IPv6 routes for `sixlane bench lookup` (user/bench/lookup/dpdk.h): rte_fib6, a
+ *trie with scalar lookups, and rte_lpm6. One address a call, as a lookup of one packet is; they
+ *have no huge pages, as sixlane's maps have none.
  *
  *	bench-dpdk dpdk-fib6|dpdk-lpm6 CPU
  */
-#include "../../user/bench/dpdk.h"
-#include "../../user/bench/user_walk.h"
+#include "../../user/bench/lookup/dpdk.h"
+#include "../../user/bench/lookup/user_walk.h"
 
 #include <rte_eal.h>
 #include <rte_errno.h>

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "../../user/bench/forward_pattern.h"
+#include "../../user/bench/forward/forward_pattern.h"
 
 int draw_targets(struct gen *gen, const char *file, uint64_t seed, uint32_t n)
 {

@@ -14,8 +14,8 @@
 #include <signal.h>
 #include <string.h>
 
-#include "../../user/bench/gen.h"
-#include "../../user/bench/sink.h"
+#include "../../user/bench/forward/gen.h"
+#include "../../user/bench/forward/sink.h"
 #include "../../user/log.h"
 #include "draw.h"
 

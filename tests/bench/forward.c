@@ -16,8 +16,8 @@
 #include <net/if.h>
 #include <string.h>
 
-#include "../../user/bench/forward_side.h"
-#include "../../user/bench/gen.h"
+#include "../../user/bench/forward/forward_side.h"
+#include "../../user/bench/forward/gen.h"
 #include "../../user/log.h"
 #include "draw.h"
 #include "side.h"

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../user/bench/gen.h"
+#include "../../user/bench/forward/gen.h"
 #include "kinds.h"
 
 #define RUNS 3000000

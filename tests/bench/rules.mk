@@ -3,7 +3,7 @@
 
 # Of the bench's own: tables of prefixes, and what makes packets and counts them.
 TABLE_OBJ := $(call obj,$(addprefix user/,bench/common.c bench/table.c bench/table_file.c rib/prefix.c rib/radix.c log.c))
-GEN_OBJ := $(call obj,tests/bench/draw.c $(addprefix user/bench/,forward_pattern.c frame.c gen.c sink.c)) $(TABLE_OBJ)
+GEN_OBJ := $(call obj,tests/bench/draw.c $(addprefix user/bench/forward/,forward_pattern.c frame.c gen.c sink.c)) $(TABLE_OBJ)
 
 BENCH_PROGRAMS := $(addprefix $(B)/,flood bench-forward bench-change bench-kinds kinds.bpf.o)
 
@@ -24,7 +24,7 @@ $(B)/flood: $(call obj,tests/bench/flood.c) $(GEN_OBJ) | $(B)/bench-flood.bpf.o
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -lm -pthread
 
-$(B)/bench-forward: $(call obj,tests/bench/forward.c tests/bench/side.c user/bench/forward_side.c) $(GEN_OBJ) \
+$(B)/bench-forward: $(call obj,tests/bench/forward.c tests/bench/side.c user/bench/forward/forward_side.c) $(GEN_OBJ) \
 		| $(B)/bench-forward.bpf.o
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -lm -pthread
@@ -38,7 +38,7 @@ $(B)/bench-kinds: $(call obj,tests/bench/kinds.c) $(GEN_OBJ) | $(B)/kinds.bpf.o
 	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -lm -pthread
 
 # DPDK's own flags choose its instructions; of its many libraries these are enough.
-$(B)/bench-dpdk: tests/bench/dpdk.c user/bench/dpdk.h user/bench/lookup.h user/bench/user_walk.h
+$(B)/bench-dpdk: tests/bench/dpdk.c $(addprefix user/bench/lookup/,dpdk.h lookup.h user_walk.h)
 	@mkdir -p $(@D)
 	@echo "  CC    $@"
 	@$(CC) -O2 -g -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $$(pkg-config --cflags libdpdk) -o $@ $< \

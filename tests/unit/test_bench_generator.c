@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/bench/generator.h"
+#include "../../user/bench/generator/generator.h"
 
 static char said[512];
 

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../user/bench/exceptions_peers.h"
+#include "../../user/bench/exceptions/exceptions_peers.h"
 
 #define N 20000u
 #define EXCEPTED 500u

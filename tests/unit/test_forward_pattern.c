@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../user/bench/flood.h"
-#include "../../user/bench/forward_pattern.h"
+#include "../../user/bench/forward/flood.h"
+#include "../../user/bench/forward/forward_pattern.h"
 
 #define N 100000u
 #define ROUTES 1000u

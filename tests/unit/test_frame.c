@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../user/bench/frame.h"
+#include "../../user/bench/forward/frame.h"
 
 #define STAMP 0x123456789abcull
 

@@ -14,7 +14,7 @@
 
 #include <errno.h>
 
-#include "../../user/bench/nic_check.h"
+#include "../../user/bench/nic/nic_check.h"
 #include "../../user/util.h"
 
 static struct nic_facts make_facts(void)

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/bench/nic_counts.h"
+#include "../../user/bench/nic/nic_counts.h"
 #include "../../user/util.h"
 
 enum { IN, IN0, IN1, OUT, OUT0, OUT1, N_PORTS };

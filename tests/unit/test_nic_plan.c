@@ -14,7 +14,7 @@
 
 #include <errno.h>
 
-#include "../../user/bench/nic_machine.h"
+#include "../../user/bench/nic/nic_machine.h"
 #include "../../user/util.h"
 
 static const unsigned int cpus[] = { 2, 3, 40 };

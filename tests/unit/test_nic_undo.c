@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../user/bench/nic_undo.c"
+#include "../../user/bench/nic/nic_undo.c"
 
 #define N_DEVICES 8 /* ifindex 1 … 7 */
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/bench/search.h"
+#include "../../user/bench/nic/search.h"
 #include "../../user/util.h"
 
 #define MIN_RATE 9001.0

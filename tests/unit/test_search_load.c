@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/bench/search_load.h"
+#include "../../user/bench/nic/search_load.h"
 #include "../../user/util.h"
 
 static void assert_near(double value, double expected)

@@ -12,7 +12,7 @@
 #include "../cmd.h"
 #include "../rib/radix.h"
 #include "../util.h"
-#include "lookup.h"
+#include "lookup/lookup.h"
 
 /* --- tables --------------------------------------------------------------------------------- */
 

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* See nic_ethtool.h. */
+#include "nic_ethtool.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "../../util.h"
+
+/* Room for a structure whose last member has no fixed size. */
+#define _request_ __attribute__((aligned(8)))
+
+static int run(const char *dev, void *request)
+{
+	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq ifr = { .ifr_data = request };
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	strncpy(ifr.ifr_name, dev, IFNAMSIZ - 1);
+	ret = ioctl(fd, SIOCETHTOOL, &ifr);
+	return ret < 0 ? -errno : ret;
+}
+
+/* Structures that begin with cmd and have a fixed size. */
+static int get(const char *dev, uint32_t cmd, void *out, size_t size)
+{
+	uint32_t *request = calloc(1, size);
+	int ret;
+
+	if (!request)
+		return -ENOMEM;
+	*request = cmd;
+	ret = run(dev, request);
+	if (!ret) {
+		*request = 0;
+		memcpy(out, request, size);
+	}
+	free(request);
+	return ret;
+}
+
+static int set(const char *dev, uint32_t cmd, const void *value, size_t size)
+{
+	uint32_t *request = malloc(size);
+	int ret;
+
+	if (!request)
+		return -ENOMEM;
+	memcpy(request, value, size);
+	*request = cmd;
+	ret = run(dev, request);
+	free(request);
+	return ret;
+}
+
+int nic_ethtool_get_channels(const char *dev, struct ethtool_channels *out)
+{
+	return get(dev, ETHTOOL_GCHANNELS, out, sizeof(*out));
+}
+
+int nic_ethtool_set_channels(const char *dev, const struct ethtool_channels *channels)
+{
+	return set(dev, ETHTOOL_SCHANNELS, channels, sizeof(*channels));
+}
+
+int nic_ethtool_get_rings(const char *dev, struct ethtool_ringparam *out)
+{
+	return get(dev, ETHTOOL_GRINGPARAM, out, sizeof(*out));
+}
+
+int nic_ethtool_set_rings(const char *dev, const struct ethtool_ringparam *rings)
+{
+	return set(dev, ETHTOOL_SRINGPARAM, rings, sizeof(*rings));
+}
+
+int nic_ethtool_get_coalesce(const char *dev, struct ethtool_coalesce *out)
+{
+	return get(dev, ETHTOOL_GCOALESCE, out, sizeof(*out));
+}
+
+int nic_ethtool_set_coalesce(const char *dev, const struct ethtool_coalesce *coalesce)
+{
+	return set(dev, ETHTOOL_SCOALESCE, coalesce, sizeof(*coalesce));
+}
+
+void nic_ethtool_driver(const char *dev, char driver[32])
+{
+	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
+
+	if (run(dev, &info))
+		info.driver[0] = '\0';
+	snprintf(driver, 32, "%.31s", info.driver);
+}
+
+/* --- names of features and counters --------------------------------------------------------- */
+
+static int count_strings(const char *dev, uint32_t set_id, uint32_t *n)
+{
+	char buf[sizeof(struct ethtool_sset_info) + sizeof(*n)] _request_ = { 0 };
+	struct ethtool_sset_info *info = (void *)buf;
+	int ret;
+
+	info->cmd = ETHTOOL_GSSET_INFO;
+	info->sset_mask = 1ull << set_id;
+	ret = run(dev, info);
+	if (ret)
+		return ret;
+	if (!info->sset_mask || !info->data[0])
+		return -EOPNOTSUPP;
+	*n = info->data[0];
+	return 0;
+}
+
+/* *out is the caller's to free. */
+static int get_strings(const char *dev, uint32_t set_id, struct ethtool_gstrings **out)
+{
+	struct ethtool_gstrings *strings;
+	uint32_t n = 0;
+	int ret = count_strings(dev, set_id, &n);
+
+	if (ret)
+		return ret;
+	/* room to spare: the kernel writes as many as there are by then */
+	strings = calloc(1, sizeof(*strings) + (size_t)(n + 64) * ETH_GSTRING_LEN);
+	if (!strings)
+		return -ENOMEM;
+	*strings = (struct ethtool_gstrings){ ETHTOOL_GSTRINGS, set_id, n };
+	ret = run(dev, strings);
+	if (ret)
+		free(strings);
+	else
+		*out = strings;
+	return ret;
+}
+
+static const char *string_at(const struct ethtool_gstrings *strings, uint32_t i)
+{
+	return (const char *)strings->data + (size_t)i * ETH_GSTRING_LEN;
+}
+
+/* --- features ------------------------------------------------------------------------------- */
+
+#define FEATURE_BLOCKS 4 /* of 32; Linux 6.18 has 63 features */
+
+static int find_feature(const char *dev, const char *name, uint32_t *bit)
+{
+	struct ethtool_gstrings *strings;
+	int ret = get_strings(dev, ETH_SS_FEATURES, &strings);
+
+	if (ret)
+		return ret;
+	ret = -ENOENT;
+	for (uint32_t i = 0; i < strings->len && i < FEATURE_BLOCKS * 32; i++)
+		if (!strncmp(string_at(strings, i), name, ETH_GSTRING_LEN)) {
+			*bit = i;
+			ret = 0;
+		}
+	free(strings);
+	return ret;
+}
+
+int nic_ethtool_get_feature(const char *dev, const char *name, struct nic_feature *out)
+{
+	char buf[sizeof(struct ethtool_gfeatures) +
+		 FEATURE_BLOCKS * sizeof(struct ethtool_get_features_block)] _request_ = { 0 };
+	struct ethtool_gfeatures *request = (void *)buf;
+	const struct ethtool_get_features_block *block;
+	uint32_t bit = 0, mask;
+	int ret = find_feature(dev, name, &bit);
+
+	if (ret)
+		return ret;
+	request->cmd = ETHTOOL_GFEATURES;
+	request->size = FEATURE_BLOCKS;
+	ret = run(dev, request);
+	if (ret)
+		return ret;
+	block = &request->features[bit / 32];
+	mask = 1u << bit % 32;
+	*out = (struct nic_feature){
+		.on = block->active & mask,
+		.fixed = !(block->available & mask) || block->never_changed & mask,
+	};
+	return 0;
+}
+
+int nic_ethtool_set_feature(const char *dev, const char *name, bool on)
+{
+	char buf[sizeof(struct ethtool_sfeatures) +
+		 FEATURE_BLOCKS * sizeof(struct ethtool_set_features_block)] _request_ = { 0 };
+	struct ethtool_sfeatures *request = (void *)buf;
+	uint32_t bit = 0, n = 0;
+	int ret = find_feature(dev, name, &bit) ?: count_strings(dev, ETH_SS_FEATURES, &n);
+
+	if (ret)
+		return ret;
+	request->cmd = ETHTOOL_SFEATURES;
+	request->size = (n + 31) / 32; /* the very number that the kernel has */
+	if (request->size > FEATURE_BLOCKS)
+		return -E2BIG;
+	request->features[bit / 32].valid = 1u << bit % 32;
+	request->features[bit / 32].requested = on ? 1u << bit % 32 : 0;
+	ret = run(dev, request);
+	/* a positive answer: not all was done */
+	return ret > 0 ? -EOPNOTSUPP : ret;
+}
+
+/* --- counters ------------------------------------------------------------------------------- */
+
+void nic_stats_free(struct nic_stats *stats)
+{
+	free(stats->names);
+	free(stats->values);
+	*stats = (struct nic_stats){ 0 };
+}
+
+static int get_values(const char *dev, const struct ethtool_gstrings *strings,
+		      struct nic_stats *out)
+{
+	struct ethtool_stats *request =
+		calloc(1, sizeof(*request) + (size_t)(strings->len + 64) * sizeof(uint64_t));
+	int ret;
+
+	if (!request)
+		return -ENOMEM;
+	request->cmd = ETHTOOL_GSTATS;
+	request->n_stats = strings->len;
+	ret = run(dev, request);
+	/* the queues were changed between the two questions */
+	if (!ret && request->n_stats != strings->len)
+		ret = -EAGAIN;
+	if (!ret) {
+		out->n = strings->len;
+		out->names = calloc(out->n, ETH_GSTRING_LEN);
+		out->values = calloc(out->n, sizeof(*out->values));
+		ret = out->names && out->values ? 0 : -ENOMEM;
+	}
+	if (!ret) {
+		memcpy(out->names, strings->data, out->n * ETH_GSTRING_LEN);
+		memcpy(out->values, request->data, out->n * sizeof(*out->values));
+	}
+	free(request);
+	return ret;
+}
+
+int nic_ethtool_get_stats(const char *dev, struct nic_stats *out)
+{
+	struct ethtool_gstrings *strings;
+	struct nic_stats stats = { 0 };
+	int ret = get_strings(dev, ETH_SS_STATS, &strings);
+
+	if (ret)
+		return ret;
+	ret = get_values(dev, strings, &stats);
+	free(strings);
+	if (ret)
+		nic_stats_free(&stats);
+	else
+		*out = stats;
+	return ret;
+}
