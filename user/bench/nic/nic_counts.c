@@ -157,6 +157,17 @@ static uint64_t members(const struct nic_run *run, const struct nic_port *bond, 
 	return sum;
 }
 
+/* What drivers notice late may be noticed between the readings of two counters of it. */
+static uint64_t tx_slack(const struct nic_run *run, const struct nic_port *port)
+{
+	uint64_t slack = STRAY + port->tx_unnoticed;
+
+	for (size_t i = 0; i < run->n; i++)
+		if (run->ports[i].bond == port - run->ports)
+			slack += run->ports[i].tx_unnoticed;
+	return slack;
+}
+
 static bool bond_rx(const struct nic_run *run, const struct nic_port *port, struct sides *out)
 {
 	*out = (struct sides){ port->counts.rx, members(run, port, false), STRAY, STRAY };
@@ -165,7 +176,9 @@ static bool bond_rx(const struct nic_run *run, const struct nic_port *port, stru
 
 static bool bond_tx(const struct nic_run *run, const struct nic_port *port, struct sides *out)
 {
-	*out = (struct sides){ port->counts.tx, members(run, port, true), STRAY, STRAY };
+	uint64_t slack = tx_slack(run, port);
+
+	*out = (struct sides){ port->counts.tx, members(run, port, true), slack, slack };
 	return port->is_bond;
 }
 
@@ -178,8 +191,7 @@ static bool queues_rx(const struct nic_run *run, const struct nic_port *port, st
 
 static bool queues_tx(const struct nic_run *run, const struct nic_port *port, struct sides *out)
 {
-	/* what is redirected the driver counts by queue at once, else when it is gone */
-	uint64_t slack = STRAY + (run->by_sixlane ? port->tx_unnoticed : 0);
+	uint64_t slack = tx_slack(run, port);
 
 	*out = (struct sides){ port->counts.tx, port->counts.queues_tx, slack, slack };
 	return port->tells_queues;
@@ -274,7 +286,8 @@ static const struct equation equations[] = {
 	{ "bond-rx", "received by the bond", "received by its slaves",
 	  "packets that came between the readings", bond_rx, true },
 	{ "bond-tx", "sent by the bond", "sent by its slaves",
-	  "packets that left between the readings", bond_tx, true },
+	  "packets that left between the readings, and sent ones that the driver has not noticed",
+	  bond_tx, true },
 	{ "queues-rx", "received by the device", "received by its queues",
 	  "packets that came between the readings", queues_rx, true },
 	{ "queues-tx", "sent by the device", "sent by its queues",
