@@ -48,7 +48,8 @@ def test_every_measure(results):
     for row in rows:
         assert row["median"] > 0 or row["unit"] in ("packets lost", "ms of loss", "%"), row
         if row["unit"] == "Mpps":
-            assert row["median"] < 0.0011, row  # nobody asked for more than 1,000 a second
+            # nobody asked for more than 1,000 a second, but the clock is an emulated one
+            assert row["median"] < 0.002, row
 
 
 def test_wang(results):
