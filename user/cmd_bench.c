@@ -64,6 +64,18 @@ int cmd_bench_number(const struct cmd *cmd, const char *what, const char *word, 
 	return cmd_bench_range(cmd, what, word, 1, max, out);
 }
 
+int cmd_bench_add_number(const struct cmd *cmd, uint32_t *list, size_t *n, size_t max,
+			 uint32_t number, const char *what)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (list[i] == number)
+			return CMD_OK;
+	if (*n == max)
+		return cmd_usage(cmd, "more than %zu %s", max, what);
+	list[(*n)++] = number;
+	return CMD_OK;
+}
+
 int cmd_bench_threads(const struct cmd *cmd, const char *word, uint32_t *out)
 {
 	if (!strcmp(word, "all")) {
@@ -192,6 +204,14 @@ int cmd_bench_make_tables(const struct cmd *cmd, struct cmd_bench_tables *tables
 		for (size_t i = 0; i < tables->n_names && tables->patterns[pattern] && !rc; i++)
 			rc = make_table(cmd, tables, i, pattern, seed);
 	return rc;
+}
+
+int cmd_bench_open_tables(const struct cmd *cmd, const char *name, struct cmd_bench_tables *tables,
+			  const struct cmd_bench_options *options, const struct cmd_options *common,
+			  struct bench_result **out)
+{
+	return cmd_bench_make_tables(cmd, tables, options->seed)
+		       ?: cmd_bench_open_result(name, options, common, out);
 }
 
 void cmd_bench_free_tables(struct cmd_bench_tables *tables)

@@ -59,6 +59,10 @@ int cmd_bench_number(const struct cmd *cmd, const char *what, const char *word, 
 /* One from min to max. */
 int cmd_bench_range(const struct cmd *cmd, const char *what, const char *word, uint32_t min,
 		    uint32_t max, uint32_t *out);
+/* One more number of at most max; that which is there already is one. CMD_OK or CMD_USAGE (said);
+ * what: "sizes". */
+int cmd_bench_add_number(const struct cmd *cmd, uint32_t *list, size_t *n, size_t max,
+			 uint32_t number, const char *what);
 /* CPUs at once, of those that there are, or "all". */
 int cmd_bench_threads(const struct cmd *cmd, const char *word, uint32_t *out);
 /* CMD_FAILED (said) without root. */
@@ -91,6 +95,10 @@ int cmd_bench_add_table(const struct cmd *cmd, struct cmd_bench_tables *tables, 
 			bool is_file);
 /* All of them. CMD_OK, CMD_USAGE or CMD_FAILED (said). */
 int cmd_bench_make_tables(const struct cmd *cmd, struct cmd_bench_tables *tables, uint64_t seed);
+/* And the result that takes what is measured of them: see cmd_bench_open_result(). */
+int cmd_bench_open_tables(const struct cmd *cmd, const char *name, struct cmd_bench_tables *tables,
+			  const struct cmd_bench_options *options, const struct cmd_options *common,
+			  struct bench_result **out);
 void cmd_bench_free_tables(struct cmd_bench_tables *tables);
 
 #endif

@@ -79,9 +79,9 @@ static int measure(struct args *args, const struct cmd_options *options)
 {
 	struct exceptions_options *exceptions = &args->exceptions;
 	struct bench_result *result = NULL;
-	int rc = cmd_bench_make_tables(&cmd_bench_exceptions, &args->tables, args->options.seed);
+	int rc = cmd_bench_open_tables(&cmd_bench_exceptions, "exceptions", &args->tables,
+				       &args->options, options, &result);
 
-	rc = rc ?: cmd_bench_open_result("exceptions", &args->options, options, &result);
 	if (rc)
 		return rc;
 	exceptions->tables = args->tables.at;

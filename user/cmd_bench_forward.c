@@ -41,16 +41,9 @@ static int add_engine(struct forward *forward, const char *name)
 	return CMD_OK;
 }
 
-/* Numbers that are given twice are one. */
 static int add_number(uint32_t *list, size_t *n, uint32_t number, const char *what)
 {
-	for (size_t i = 0; i < *n; i++)
-		if (list[i] == number)
-			return CMD_OK;
-	if (*n == FORWARD_MOST)
-		return too_many(what);
-	list[(*n)++] = number;
-	return CMD_OK;
+	return cmd_bench_add_number(&cmd_bench_forward, list, n, FORWARD_MOST, number, what);
 }
 
 static int add_threads(struct forward *forward, const char *word)
@@ -155,9 +148,9 @@ static int measure(struct args *args, const struct cmd_options *options)
 {
 	struct forward *forward = &args->forward;
 	struct bench_result *result = NULL;
-	int rc = cmd_bench_make_tables(&cmd_bench_forward, &args->tables, args->options.seed);
+	int rc = cmd_bench_open_tables(&cmd_bench_forward, "forward", &args->tables, &args->options,
+				       options, &result);
 
-	rc = rc ?: cmd_bench_open_result("forward", &args->options, options, &result);
 	if (rc)
 		return rc;
 	forward->tables = args->tables.at;

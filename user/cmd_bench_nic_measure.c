@@ -33,11 +33,6 @@ void nic_measure_begin(struct nic_args *args, int argc, char **argv)
 
 /* --- options one by one --------------------------------------------------------------------- */
 
-static int too_many(const char *what)
-{
-	return cmd_usage(&cmd_bench_nic, "too many %s", what);
-}
-
 static int take_real(const char *what, double least, double most, double *out)
 {
 	char *end;
@@ -93,13 +88,7 @@ static int add_measure(struct nic_options *nic, const char *name)
 
 static int add_number(uint32_t *list, size_t *n, uint32_t number, const char *what)
 {
-	for (size_t i = 0; i < *n; i++)
-		if (list[i] == number)
-			return CMD_OK;
-	if (*n == NIC_MOST)
-		return too_many(what);
-	list[(*n)++] = number;
-	return CMD_OK;
+	return cmd_bench_add_number(&cmd_bench_nic, list, n, NIC_MOST, number, what);
 }
 
 static int add_size(struct nic_options *nic)
@@ -308,8 +297,9 @@ int nic_measure_run(struct nic_args *args, const struct cmd_options *options)
 
 	if (!args->tables.n_names)
 		rc = cmd_bench_add_table(&cmd_bench_nic, &args->tables, "10k", false);
-	rc = rc ?: cmd_bench_make_tables(&cmd_bench_nic, &args->tables, args->options.seed);
-	rc = rc ?: cmd_bench_open_result(args->preset ?: "nic", &args->options, options, &result);
+	rc = rc
+		     ?: cmd_bench_open_tables(&cmd_bench_nic, args->preset ?: "nic", &args->tables,
+					      &args->options, options, &result);
 	if (rc)
 		return rc;
 	nic->table = &args->tables.at[0];

@@ -9,9 +9,11 @@ of these tests that says what it likes. Bonds, queues and pktgen: tests/vm/test_
 import json
 import os
 import re
+import select
 import shlex
 import signal
 import sys
+import time
 
 import pytest
 from lab import SIXLANE, Lab, command, wait_until
@@ -344,13 +346,27 @@ def begin(bench, *argv, **kwargs):
     return process
 
 
+def wait_for_words(process, words):
+    """Until it has said them, on its standard error; it must not end before."""
+    said, deadline = b"", time.monotonic() + 60 * PATIENCE
+    while not re.search(words, said):
+        left = deadline - time.monotonic()
+        assert left > 0 and select.select([process.stderr], [], [], left)[0], said
+        more = os.read(process.stderr.fileno(), 4096)
+        assert more, said
+        said += more
+
+
+def sixlaned_of(process):
+    """Its process id; 0: there is none."""
+    return int(command(["pgrep", "-P", process.pid, "-f", "^sixlaned"], check=False).stdout or 0)
+
+
 def test_interrupt(bench):
     """The rows of what was measured, and the devices as they were."""
     before = bench.state()
     process = begin(bench, *measures("flood"), *engines("compiled"))
-    said = b""
-    while not re.search(rb"nic: [1-9]", said):  # a turn is over
-        said += process.stderr.readline()
+    wait_for_words(process, rb"nic: [1-9]")  # a turn is over
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60 * PATIENCE)
     assert process.returncode == 130
@@ -359,27 +375,38 @@ def test_interrupt(bench):
     assert bench.state() == before
 
 
-def test_killed(bench):
+def test_killed(bench, tmp_path):
     """What it started ends with it, and another process sets back what it changed."""
     before = bench.state()
-    mark = "sleep 98765%d" % os.getpid()
-    process = begin(bench, *measures("flood"), agent=f"{mark} & {bench.agent}")
-    assert command(["pgrep", "-f", mark]).stdout
+    watched = tmp_path / "watched"
+    watched.touch()
+    beside = f"tail -f {watched}"
+    process = begin(bench, *measures("flood"), agent=f"{beside} & {bench.agent}")
+    assert command(["pgrep", "-f", beside]).stdout
     process.kill()
     wait_restored(process)
     assert bench.state() == before
-    assert not command(["pgrep", "-f", mark], check=False).stdout
+    wait_until(lambda: not command(["pgrep", "-f", beside], check=False).stdout, 10)
 
 
 def test_a_daemon_that_dies(bench):
     """What it would have done, nobody does: no figure is sixlane's any more."""
     before = bench.state()
     process = begin(bench, *measures("flood"), *engines("compiled"))
-    children = ["pgrep", "-P", process.pid, "-f", "^sixlaned"]
-    wait_until(lambda: command(children, check=False).stdout, 30)
-    os.kill(int(command(children).stdout), signal.SIGKILL)
+    os.kill(wait_until(lambda: sixlaned_of(process), 30), signal.SIGKILL)
     _, said = process.communicate(timeout=60 * PATIENCE)
     assert process.returncode == 1 and b"sixlaned was ended by signal 9" in said
+    assert bench.state() == before
+
+
+def test_a_daemon_that_does_not_restart(bench):
+    """Then there are no maps whose counters could be read."""
+    before = bench.state()
+    process = begin(bench, *measures("restart"), *engines("compiled"))
+    first = wait_until(lambda: sixlaned_of(process), 30)
+    os.kill(wait_until(lambda: sixlaned_of(process) not in (0, first) and sixlaned_of(process), 60), signal.SIGKILL)
+    _, said = process.communicate(timeout=60 * PATIENCE)
+    assert process.returncode == 1 and b"sixlaned was ended by signal 9" in said, said
     assert bench.state() == before
 
 

@@ -79,7 +79,7 @@ int nic_measure(const struct nic_options *options, struct bench_result *result);
 struct nic_figure {
 	const struct nic_engine *engine;
 	uint32_t size, writer_rate;
-	const char *mode, *unit; /* static strings, or of nic_figure_name() */
+	const char *mode, *unit; /* static strings */
 	double *values;		 /* room for all rounds */
 	size_t n;
 	char note[BENCH_NOTE_LEN];
@@ -145,9 +145,10 @@ struct nic_outcome {
 int nic_trial_run(struct nic_bench *bench, const struct nic_trial *trial, struct nic_outcome *out);
 /* The same in two steps, for what is to happen meanwhile. */
 int nic_trial_begin(struct nic_bench *bench, const struct nic_trial *trial);
-/* With stop: at once. */
-int nic_trial_end(struct nic_bench *bench, const struct nic_trial *trial, bool stop,
+int nic_trial_end(struct nic_bench *bench, const struct nic_trial *trial, bool at_once,
 		  struct nic_outcome *out);
+/* The generator is to end what was begun, and nothing is to be known of it. */
+void nic_trial_abandon(struct nic_bench *bench);
 
 /* Less of what was asked for is not sent at that rate. */
 #define NIC_RATE_TOLERANCE 0.99

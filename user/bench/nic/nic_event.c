@@ -65,9 +65,8 @@ static int measure(struct nic_bench *bench, const struct event *event)
 		return ret;
 	ret = let_pass(bench, part_ns(bench)) ?: event->happen(bench)
 			      ?: let_pass(bench, part_ns(bench));
-	/* whatever came of it, the generator is to end */
 	if (ret)
-		nic_trial_end(bench, &trial, true, &outcome);
+		nic_trial_abandon(bench);
 	else
 		ret = nic_trial_end(bench, &trial, true, &outcome)
 			      ?: add_loss(bench, event, &outcome, note);

@@ -194,37 +194,43 @@ int nic_trial_begin(struct nic_bench *bench, const struct nic_trial *trial)
 		       ?: nic_agent_tell(bench->agent, request_of(bench, trial));
 }
 
-/* What the generator was told last: the answer to the run comes first. */
-static int hear_stopped(struct nic_bench *bench, json_t **answer)
+/* The answer to the run comes first. */
+static int stop(struct nic_bench *bench, json_t **answer)
 {
 	json_t *stopped = NULL;
-	int ret = nic_agent_hear(bench->agent, STOP_S, answer)
+	int ret = nic_agent_tell(bench->agent, json_pack("{s:s}", "do", "stop"))
+			  ?: nic_agent_hear(bench->agent, STOP_S, answer)
 			  ?: nic_agent_hear(bench->agent, STOP_S, &stopped);
 
 	json_decref(stopped);
 	return ret;
 }
 
-static int hear(struct nic_bench *bench, const struct nic_trial *trial, bool stop, json_t **answer)
+static int hear(struct nic_bench *bench, const struct nic_trial *trial, json_t **answer)
 {
 	double longest_s = trial->seconds;
 
 	if (trial->count)
 		longest_s = (double)trial->count / fmax(trial->pps, 1);
-	if (!stop)
-		return nic_agent_hear(bench->agent, longest_s + ANSWER_S, answer);
-	return nic_agent_tell(bench->agent, json_pack("{s:s}", "do", "stop"))
-		       ?: hear_stopped(bench, answer);
+	return nic_agent_hear(bench->agent, longest_s + ANSWER_S, answer);
 }
 
-int nic_trial_end(struct nic_bench *bench, const struct nic_trial *trial, bool stop,
+void nic_trial_abandon(struct nic_bench *bench)
+{
+	json_t *answer = NULL;
+
+	stop(bench, &answer);
+	json_decref(answer);
+}
+
+int nic_trial_end(struct nic_bench *bench, const struct nic_trial *trial, bool at_once,
 		  struct nic_outcome *out)
 {
 	json_t *answer = NULL;
-	int ret = hear(bench, trial, stop, &answer);
+	int ret = at_once ? stop(bench, &answer) : hear(bench, trial, &answer);
 
 	*out = (struct nic_outcome){ 0 };
-	ret = ret ?: read_answer(answer, stop || trial->count ? 0 : trial->seconds, out);
+	ret = ret ?: read_answer(answer, at_once || trial->count ? 0 : trial->seconds, out);
 	json_decref(answer);
 	if (!ret && bench->engine->is_sixlane)
 		ret = bench_daemon_check(&bench->daemon);
