@@ -222,6 +222,25 @@ static void test_transmitted(void **state)
 	assert_string_equal(faults(run), "");
 }
 
+/* A driver that notices late what has left, and tells at once what was redirected. */
+static void test_told_at_once(void **state)
+{
+	struct nic_run *run = make_run();
+	struct nic_port *port = &run->ports[OUT0];
+
+	(void)state;
+	port->tells_redirected = true;
+	port->tx_unnoticed = 50;
+	port->counts.tx -= 50;
+	assert_string_equal(faults(run), "");
+	/* one of them is nowhere: none of the 50 excuses that */
+	port->counts.queues_tx--;
+	assert_string_equal(faults(run), "transmitted, received");
+	/* of the kernel's forwarding nobody tells at once */
+	run->by_sixlane = false;
+	assert_string_equal(faults(run), "");
+}
+
 /* This machine's own packets leave by the same ports, and LACPDUs every second. */
 static void test_own_packets(void **state)
 {
@@ -343,6 +362,7 @@ int main(void)
 		cmocka_unit_test(test_missed_by_the_nic),
 		cmocka_unit_test(test_hidden_losses),
 		cmocka_unit_test(test_transmitted),
+		cmocka_unit_test(test_told_at_once),
 		cmocka_unit_test(test_own_packets),
 		cmocka_unit_test(test_passed_and_forwarded),
 		cmocka_unit_test(test_kernel_alone),

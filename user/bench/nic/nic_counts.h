@@ -36,6 +36,7 @@ struct nic_port {
 	/* The driver tells them. */
 	bool tells_queues, tells_tx_drops;
 	bool runs_lacp;
+	bool tells_redirected;	  /* at once, in queues_tx, and so need not wait for tx */
 	uint32_t tx_unnoticed;	  /* sent ones that the driver may not have counted yet (virtio) */
 	struct nic_counts counts; /* of the run: nic_counts_subtract() */
 };

@@ -177,7 +177,8 @@ static void read_virtio(const struct nic_stats *stats, uint32_t told_queues, str
 
 	for (size_t i = 0; i < ARRAY_SIZE(names) && !port->tells_tx_drops; i++) {
 		port->tells_tx_drops = sum_queues(stats, names[i], "_xdp_tx_drops", drops);
-		if (port->tells_tx_drops && told_queues)
+		port->tells_redirected = port->tells_tx_drops && told_queues;
+		if (port->tells_redirected)
 			add_virtio_xdp(stats, told_queues, names[i], &port->counts);
 	}
 	if (!nic_ethtool_get_rings(port->name, &rings) &&
@@ -222,7 +223,7 @@ int nic_counts_read(const char *dev, struct nic_port *port)
 	if (!ifindex)
 		return -ENODEV;
 	memset(&read.counts, 0, sizeof(read.counts));
-	read.tells_queues = read.tells_tx_drops = false;
+	read.tells_queues = read.tells_tx_drops = read.tells_redirected = false;
 	read.tx_unnoticed = 0;
 	snprintf(read.name, sizeof(read.name), "%s", dev);
 	read.tells_queues = !nic_queue_counts_read(ifindex, &read.counts, &told_queues);
