@@ -18,7 +18,5 @@ set -- --bond in0=eth0,eth1 --bond out0=eth2,eth3 --in in0 --out out0 --table de
 ports="--tx eth4,eth5 --rx eth6,eth7"
 "$sixlane" bench nic "$@" --queues 4 --trial 0.5 --sum 1 --width 20 --rate 1000 --churn 100 \
 	--generator "$sixlane bench generator $ports"
-# By one CPU: the kernel patches its code for each program that begins to send, and what another CPU sends
-# meanwhile may, on emulated CPUs, run into the breakpoint of that when it is gone already (a panic).
 "$sixlane" bench nic wang "$@" --trial 1 --rate 2000 \
-	--generator "taskset 1 $sixlane bench generator --source xdp $ports"
+	--generator "$sixlane bench generator --source xdp $ports"
