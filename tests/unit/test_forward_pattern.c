@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Destinations are spread as the pattern says; and the sink's buckets of latencies have no gaps. */
+/* Destinations are spread as the pattern says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../user/bench/forward/flood.h"
 #include "../../user/bench/forward/forward_pattern.h"
 
 #define N 100000u
@@ -202,37 +201,12 @@ static void test_words(void **state)
 	assert_string_equal(name, "miss");
 }
 
-/* Each holds from its least to the next one's, and is as narrow as is said. */
-static void check_bucket(uint64_t ns)
-{
-	uint32_t bucket = flood_bucket(ns);
-	uint64_t least = flood_bucket_ns(bucket), next = flood_bucket_ns(bucket + 1);
-
-	assert_in_range(bucket, 0, FLOOD_BUCKETS - 1);
-	assert_true(least <= ns && ns < next);
-	assert_true((next - least) * FLOOD_BUCKETS_OF_POWER <= (least ?: 1) * 1 ||
-		    next - least == 1);
-}
-
-static void test_buckets(void **state)
-{
-	(void)state;
-	for (uint64_t ns = 0; ns < 100000; ns++)
-		check_bucket(ns);
-	for (int power = 17; power < FLOOD_LATENCY_BITS; power++)
-		for (int more = -1; more <= 1; more++)
-			check_bucket((1ull << power) + (uint64_t)more);
-	assert_int_equal(flood_bucket((1ull << FLOOD_LATENCY_BITS) - 1), FLOOD_BUCKETS - 1);
-	assert_int_equal(flood_bucket(UINT64_MAX), FLOOD_BUCKETS - 1);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_zipf),	  cmocka_unit_test(test_random),
 		cmocka_unit_test(test_flow),	  cmocka_unit_test(test_miss),
 		cmocka_unit_test(test_same_seed), cmocka_unit_test(test_words),
-		cmocka_unit_test(test_buckets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

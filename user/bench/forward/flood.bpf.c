@@ -12,6 +12,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "../latency.bpf.h"
 #include "flood.h"
 
 struct {
@@ -42,13 +43,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct flood_state);
 } states SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, FLOOD_BUCKETS);
-	__type(key, __u32);
-	__type(value, __u64);
-} latencies SEC(".maps");
 
 const volatile struct flood_config config;
 struct flood_run run;
@@ -248,15 +242,10 @@ int flood_into_stamped(struct xdp_md *ctx)
 static __always_inline void count_latency(const void *at)
 {
 	const __u16 *stamp = at;
-	__u64 sent_ns = stamp[0] | (__u64)stamp[1] << 16 | (__u64)stamp[2] << 32, *count;
-	__u32 bucket;
+	__u64 sent_ns = stamp[0] | (__u64)stamp[1] << 16 | (__u64)stamp[2] << 32;
 
-	if (!sent_ns)
-		return;
-	bucket = flood_bucket((bpf_ktime_get_ns() - sent_ns) & FLOOD_STAMP_MASK);
-	count = bpf_map_lookup_elem(&latencies, &bucket);
-	if (count)
-		++*count;
+	if (sent_ns)
+		latency_add((bpf_ktime_get_ns() - sent_ns) & FLOOD_STAMP_MASK);
 }
 
 /* Whether it is of the flood, and where its stamp is; NULL: it has none. */

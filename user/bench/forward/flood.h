@@ -105,44 +105,4 @@ struct flood_sink {
 	__u64 wrong; /* of these, with another hop limit than one router leaves */
 };
 
-/*
- * The sink's counts of latencies, for each CPU: up to 32 ns one a bucket, beyond that 32 buckets
- * for each power of 2, so that a bucket is never wider than 3 % of what is in it.
- */
-#define FLOOD_BUCKET_BITS 5
-#define FLOOD_BUCKETS_OF_POWER (1u << FLOOD_BUCKET_BITS)
-#define FLOOD_LATENCY_BITS 36 /* 68 s; what took longer is in the last bucket */
-#define FLOOD_BUCKETS ((FLOOD_LATENCY_BITS - FLOOD_BUCKET_BITS + 1) * FLOOD_BUCKETS_OF_POWER)
-
-static inline __u32 flood_bucket(__u64 ns)
-{
-	__u32 shift = 0;
-
-	if (ns >> FLOOD_LATENCY_BITS)
-		return FLOOD_BUCKETS - 1;
-	/* There is no instruction for it in BPF. */
-	if (ns >> (FLOOD_BUCKET_BITS + 16))
-		shift += 16;
-	if (ns >> (FLOOD_BUCKET_BITS + shift + 8))
-		shift += 8;
-	if (ns >> (FLOOD_BUCKET_BITS + shift + 4))
-		shift += 4;
-	if (ns >> (FLOOD_BUCKET_BITS + shift + 2))
-		shift += 2;
-	if (ns >> (FLOOD_BUCKET_BITS + shift + 1))
-		shift += 1;
-	if (ns >> (FLOOD_BUCKET_BITS + shift))
-		shift += 1;
-	return shift * FLOOD_BUCKETS_OF_POWER + (__u32)(ns >> (shift ? shift - 1 : 0)) -
-	       (shift ? FLOOD_BUCKETS_OF_POWER : 0);
-}
-
-/* The least that is in it. */
-static inline __u64 flood_bucket_ns(__u32 bucket)
-{
-	__u32 power = bucket / FLOOD_BUCKETS_OF_POWER, at = bucket % FLOOD_BUCKETS_OF_POWER;
-
-	return power ? (__u64)(FLOOD_BUCKETS_OF_POWER + at) << (power - 1) : at;
-}
-
 #endif

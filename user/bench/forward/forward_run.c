@@ -164,36 +164,21 @@ static int take_times(const struct run *run, struct forward_figures *out)
 	return 0;
 }
 
-/* The middle of the bucket in which that many of a hundred have come. */
-static double percentile(const uint64_t *counts, uint64_t n, unsigned int percent)
-{
-	uint64_t below = 0;
-
-	for (uint32_t bucket = 0; bucket < FLOOD_BUCKETS; bucket++) {
-		below += counts[bucket];
-		if (below * 100 >= n * percent)
-			return (double)(flood_bucket_ns(bucket) + flood_bucket_ns(bucket + 1)) / 2;
-	}
-	return 0;
-}
-
 static int take_latencies(const struct run *run, const uint64_t *before,
 			  struct forward_figures *out)
 {
-	_cleanup_free_ uint64_t *counts = calloc(FLOOD_BUCKETS, sizeof(*counts));
-	uint64_t n = 0;
-	int ret = counts ? sink_read_latencies(&run->router->sink, counts) : -ENOMEM;
+	uint64_t counts[LATENCY_BUCKETS] = { 0 }, n;
+	int ret = latency_read(run->router->sink.latencies_fd, counts);
 
-	for (uint32_t bucket = 0; bucket < FLOOD_BUCKETS && !ret; bucket++) {
-		counts[bucket] -= before[bucket];
-		n += counts[bucket];
-	}
 	if (ret)
 		return ret;
+	for (uint32_t bucket = 0; bucket < LATENCY_BUCKETS; bucket++)
+		counts[bucket] -= before[bucket];
+	n = latency_count(counts);
 	if (n != sent_in_all(run))
 		return complain(run, "had the time of sending in them", n, sent_in_all(run));
-	out->p50 = percentile(counts, n, 50);
-	out->p99 = percentile(counts, n, 99);
+	out->p50 = latency_percentile(counts, 50);
+	out->p99 = latency_percentile(counts, 99);
 	return 0;
 }
 
@@ -242,11 +227,9 @@ static int put_engine(const struct run *run)
 
 static int run_stamped(struct run *run, struct forward_figures *out)
 {
-	_cleanup_free_ uint64_t *before = calloc(FLOOD_BUCKETS, sizeof(*before));
+	uint64_t before[LATENCY_BUCKETS] = { 0 };
 
-	if (!before)
-		return bench_fail(-ENOMEM, "latencies");
-	return sink_read_latencies(&run->router->sink, before)
+	return latency_read(run->router->sink.latencies_fd, before)
 		       ?: send_checked(run, run->asked->count, true)
 		       ?: take_latencies(run, before, out);
 }

@@ -88,17 +88,3 @@ int sink_read(const struct sink *sink, struct flood_sink *sum)
 	}
 	return 0;
 }
-
-int sink_read_latencies(const struct sink *sink, uint64_t *counts)
-{
-	const uint64_t *values = sink->values;
-
-	for (uint32_t bucket = 0; bucket < FLOOD_BUCKETS; bucket++) {
-		if (bpf_map_lookup_elem(sink->latencies_fd, &bucket, sink->values))
-			return bench_fail(-errno, "the sink's latencies");
-		counts[bucket] = 0;
-		for (int i = 0; i < sink->n_cpus; i++)
-			counts[bucket] += values[i];
-	}
-	return 0;
-}

@@ -9,13 +9,15 @@
 #define BENCH_SINK_H
 
 #include "../bench.h"
+#include "../latency.h"
 #include "flood.h"
 
 struct sink {
 	struct bpf_object *object;
 	uint32_t ifindex;
-	int sunk_fd, latencies_fd, n_cpus;
-	void *values; /* room for those of all CPUs */
+	int sunk_fd, n_cpus;
+	int latencies_fd; /* of a map, for latency_read() */
+	void *values;	  /* room for those of all CPUs */
 };
 
 /* On a device of the caller's network namespace. large: frames may lie in several buffers. */
@@ -25,7 +27,5 @@ void sink_close(struct sink *sink);
 
 /* Of all CPUs since it was opened. From any namespace. */
 int sink_read(const struct sink *sink, struct flood_sink *sum);
-/* The counts of all buckets, FLOOD_BUCKETS of them. */
-int sink_read_latencies(const struct sink *sink, uint64_t *counts);
 
 #endif

@@ -13,6 +13,7 @@
 #include <net/if.h>
 
 #include "../bench.h"
+#include "../latency.h"
 #include "generator_sink.h"
 
 #define GENERATOR_MOST_PORTS 16u
@@ -76,8 +77,8 @@ int generator_sink_open(const struct generator_port *port, struct generator_sink
 int generator_sink_begin(struct generator_sink *sink, const union sixlane_addr *src, bool any_host,
 			 uint8_t hop_limit);
 int generator_sink_read(const struct generator_sink *sink, struct generator_arrived *out);
-/* Add the probes that arrived, by bucket. */
-int generator_sink_times(const struct generator_sink *sink, uint64_t times[SINK_BUCKETS]);
+/* Add how long the probes that arrived took. */
+int generator_sink_latencies(const struct generator_sink *sink, uint64_t counts[LATENCY_BUCKETS]);
 bool generator_sink_is_generic(const struct generator_sink *sink);
 void generator_sink_close(struct generator_sink *sink); /* NULL too */
 

@@ -232,56 +232,26 @@ static json_t *list_ports(const struct generator *generator, const struct genera
 	return ports;
 }
 
-/* The middle of a bucket. */
-static double bucket_ns(uint32_t bucket)
-{
-	uint32_t power = bucket / SINK_STEPS;
-
-	if (power < SINK_STEP_BITS)
-		return bucket;
-	return ((double)SINK_STEPS + bucket % SINK_STEPS + 0.5) *
-	       (double)(1ull << (power - SINK_STEP_BITS));
-}
-
-static double quantile_ns(const uint64_t times[SINK_BUCKETS], uint64_t n, double part)
-{
-	uint64_t seen = 0, wanted = (uint64_t)((double)n * part);
-
-	if (wanted >= n)
-		wanted = n - 1;
-	for (uint32_t i = 0; i < SINK_BUCKETS; i++) {
-		seen += times[i];
-		if (seen > wanted)
-			return bucket_ns(i);
-	}
-	return 0;
-}
-
 /* null: not one probe arrived. */
-static json_t *show_latency(const struct generator *generator, uint64_t probes)
+static json_t *show_latency(const uint64_t counts[LATENCY_BUCKETS], uint64_t probes)
 {
 	static const struct {
 		const char *name;
-		double part;
-	} quantiles[] = {
-		{ "min", 0 }, { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "max", 1 }
+		unsigned int percent;
+	} percentiles[] = {
+		{ "min", 0 }, { "p50", 50 }, { "p90", 90 }, { "p99", 99 }, { "max", 100 }
 	};
-	uint64_t times[SINK_BUCKETS] = { 0 }, n = 0;
+	uint64_t n = latency_count(counts);
 	json_t *latency;
 
-	for (size_t i = 0; i < generator->n_rx; i++)
-		if (generator_sink_times(generator->sinks[i], times))
-			break;
-	for (uint32_t i = 0; i < SINK_BUCKETS; i++)
-		n += times[i];
 	if (!n)
 		return json_null();
 	latency = json_object();
 	print_set(latency, "sent", json_integer((json_int_t)probes));
 	print_set(latency, "n", json_integer((json_int_t)n));
-	for (size_t i = 0; i < ARRAY_SIZE(quantiles); i++)
-		print_set(latency, quantiles[i].name,
-			  json_real(quantile_ns(times, n, quantiles[i].part)));
+	for (size_t i = 0; i < ARRAY_SIZE(percentiles); i++)
+		print_set(latency, percentiles[i].name,
+			  json_real(latency_percentile(counts, percentiles[i].percent)));
 	print_set(latency, "how", json_string("from a packet socket to XDP, one machine's clock"));
 	return latency;
 }
@@ -341,7 +311,17 @@ struct run {
 	struct generator_sent sent;
 	struct arrived arrived;
 	uint64_t probes;
+	uint64_t latencies[LATENCY_BUCKETS]; /* of those that arrived */
 };
+
+static int read_latencies(const struct generator *generator, struct run *run)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < generator->n_rx && !ret; i++)
+		ret = generator_sink_latencies(generator->sinks[i], run->latencies);
+	return ret;
+}
 
 static int send_and_count(struct generator *generator, struct generator_request *request,
 			  bool (*is_over)(void), struct run *run)
@@ -363,7 +343,8 @@ static int send_and_count(struct generator *generator, struct generator_request 
 		generator_probes_end(probes, &run->probes);
 	return ret
 		       ?: drain_sinks(generator, count_sent(generator, &run->sent) + run->probes,
-				      &run->arrived);
+				      &run->arrived)
+		       ?: read_latencies(generator, run);
 }
 
 json_t *generator_run(struct generator *generator, struct generator_request *request,
@@ -379,7 +360,8 @@ json_t *generator_run(struct generator *generator, struct generator_request *req
 	if (!send_and_count(generator, request, is_over, run)) {
 		reply = show(generator, request, &run->sent, &run->arrived);
 		print_set(reply, "latency_ns",
-			  request->latency ? show_latency(generator, run->probes) : json_null());
+			  request->latency ? show_latency(run->latencies, run->probes)
+					   : json_null());
 	}
 	free(run);
 	return reply;

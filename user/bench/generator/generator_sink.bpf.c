@@ -10,6 +10,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "../latency.bpf.h"
 #include "generator_sink.h"
 
 struct {
@@ -30,14 +31,6 @@ struct {
 	__type(value, struct sink_count);
 } sink_counts SEC(".maps");
 
-/* Of probes, by how long they took. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SINK_BUCKETS);
-	__type(key, __u32);
-	__type(value, __u64);
-} sink_times SEC(".maps");
-
 static __always_inline int same_source(const struct ipv6hdr *ip6, const struct sink_config *config)
 {
 	__u32 differ = 0;
@@ -52,27 +45,11 @@ static __always_inline int same_source(const struct ipv6hdr *ip6, const struct s
 	return !differ;
 }
 
-static __always_inline __u32 bucket_of(__u64 ns)
-{
-	__u32 power = 0;
-
-	for (int step = 32; step; step >>= 1)
-		if (ns >> (power + step))
-			power += step;
-	if (power < SINK_STEP_BITS)
-		return ns;
-	return power * SINK_STEPS + ((ns >> (power - SINK_STEP_BITS)) & (SINK_STEPS - 1));
-}
-
 static __always_inline void count_probe(const struct sink_probe *probe)
 {
-	__u64 now = bpf_ktime_get_ns(), *times;
-	__u32 bucket;
+	__u64 now = bpf_ktime_get_ns();
 
-	bucket = bucket_of(now > probe->sent_ns ? now - probe->sent_ns : 0);
-	times = bucket < SINK_BUCKETS ? bpf_map_lookup_elem(&sink_times, &bucket) : NULL;
-	if (times)
-		(*times)++;
+	latency_add(now > probe->sent_ns ? now - probe->sent_ns : 0);
 }
 
 SEC("xdp")

@@ -21,7 +21,7 @@
 
 struct generator_sink {
 	struct bpf_object *object;
-	int link, config, counts, times;
+	int link, config, counts, latencies;
 	int promiscuous; /* a socket, for as long as which the device is so */
 	bool is_generic;
 	int n_cpus;
@@ -130,7 +130,7 @@ static int open_program(struct generator_sink *sink, const struct generator_port
 		return attach_failed(ret, port->name);
 	sink->config = map_fd(sink->object, "sink_config");
 	sink->counts = map_fd(sink->object, "sink_counts");
-	sink->times = map_fd(sink->object, "sink_times");
+	sink->latencies = map_fd(sink->object, "latencies");
 	return 0;
 }
 
@@ -189,7 +189,7 @@ int generator_sink_begin(struct generator_sink *sink, const union sixlane_addr *
 	memcpy(config.src, src, sizeof(config.src));
 	ret = bpf_map_update_elem(sink->config, &key, &config, BPF_ANY)
 		      ?: clear(sink->counts, SINK_QUEUES, sizeof(struct sink_count), sink->n_cpus)
-		      ?: clear(sink->times, SINK_BUCKETS, sizeof(uint64_t), sink->n_cpus);
+		      ?: clear(sink->latencies, LATENCY_BUCKETS, sizeof(uint64_t), sink->n_cpus);
 	return ret ? bench_fail(ret, "counters of the receiving side") : 0;
 }
 
@@ -212,15 +212,7 @@ int generator_sink_read(const struct generator_sink *sink, struct generator_arri
 	return each ? 0 : bench_fail(-ENOMEM, "counters of the receiving side");
 }
 
-int generator_sink_times(const struct generator_sink *sink, uint64_t times[SINK_BUCKETS])
+int generator_sink_latencies(const struct generator_sink *sink, uint64_t counts[LATENCY_BUCKETS])
 {
-	_cleanup_free_ uint64_t *each = calloc((size_t)sink->n_cpus, sizeof(*each));
-
-	for (uint32_t bucket = 0; bucket < SINK_BUCKETS && each; bucket++) {
-		if (bpf_map_lookup_elem(sink->times, &bucket, each))
-			return bench_fail(-errno, "times of the receiving side");
-		for (int cpu = 0; cpu < sink->n_cpus; cpu++)
-			times[bucket] += each[cpu];
-	}
-	return each ? 0 : bench_fail(-ENOMEM, "times of the receiving side");
+	return latency_read(sink->latencies, counts);
 }

@@ -11,11 +11,6 @@
 
 /* More queues than these are counted with the last one. */
 #define SINK_QUEUES 128u
-/* Buckets of equal width within each power of two of nanoseconds; of the lowest, one a nanosecond.
- */
-#define SINK_STEP_BITS 4u
-#define SINK_STEPS (1u << SINK_STEP_BITS)
-#define SINK_BUCKETS (64u * SINK_STEPS)
 /* Of a probe: its payload begins with this, and the time at which it was sent. */
 #define SINK_MAGIC 0x73697870726f6265ull
 
