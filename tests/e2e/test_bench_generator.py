@@ -189,6 +189,47 @@ def test_latency(world):
     assert 0 < latency["min"] <= latency["p50"] <= latency["p99"] <= latency["max"]
 
 
+def test_how_long(world):
+    """From the first frame on, however long it took until then; or a count, of which not all CPUs have any."""
+    with xdp(world, ["g0"], ["s0"]) as generator:
+        done = run(world, generator, count=0, seconds=0.2, rate_pps=1000)
+        assert done["sent"] == done["received"] == pytest.approx(200, abs=os.cpu_count())
+        assert 0.18e9 < done["elapsed_ns"] < 0.3e9
+        done = run(world, generator, count=1)
+        assert done["sent"] == done["received"] == 1
+        with pytest.raises(GeneratorError, match="either"):
+            run(world, generator, seconds=1)
+
+
+def test_fractions_of_a_frame(world):
+    """Are not rounded away: with two CPUs 2.6 a second are not 2. One CPU sends two frames, the others one."""
+    cpus = os.cpu_count()
+    with xdp(world, ["g0"], ["s0"]) as generator:
+        done = run(world, generator, count=cpus + 1, rate_pps=1.3 * cpus)
+    assert done["sent"] == cpus + 1 and done["elapsed_ns"] == pytest.approx(1e9 / 1.3, abs=0.1e9)
+
+
+def test_beside_another_one(world):
+    """What another namespace's device of the same number does not take is no loss of this generator."""
+    with Lab() as lab:
+        other = lab.ns("other")
+        other.ip("link add g0 index", world.gen.link("g0")["ifindex"], "type veth peer name s0")
+        for dev in ("g0", "s0"):
+            other.ip("link set", dev, "up")
+            other.run("ethtool", "-K", dev, "gro", "off")
+        with xdp(world, ["g0"], ["s0"]) as generator, Generator(["g0"], (), other, "xdp") as refused:
+            generator.tell(do="run", src=SRC, prefixes=world.table, pattern="random", hops=0, seconds=3600,
+                           rate_pps=1000, dst_macs=[world.gen.mac("s0")])  # fmt: skip
+            for _ in range(3):
+                with pytest.raises(GeneratorError, match="g0 takes no"):
+                    refused.ask(do="run", src=SRC, prefixes=world.table, pattern="random", hops=0,
+                                count=500, dst_macs=[other.mac("s0")])  # fmt: skip
+            generator.tell(do="stop")
+            done = generator.answer()
+            assert done["sent"] == done["received"] > 0 and done["note"] is None and done["errors"] == []
+            assert generator.answer() == {}
+
+
 def test_promiscuous(world):
     """What is for the MAC of another port arrives, too, also where a NIC has a filter."""
     before = world.gen.link("s0")["promiscuity"]

@@ -94,9 +94,9 @@ struct generator_traffic {
 	size_t n_ranges;
 	enum generator_pattern pattern;
 	uint64_t seed;
-	uint64_t rate_pps; /* of all ports; 0: as fast as they can */
-	uint64_t count;	   /* of all ports; 0: until the time is up */
-	uint64_t ns;
+	double rate_pps;      /* of all ports; 0: as fast as they can */
+	uint64_t count;	      /* of all ports; 0: … */
+	uint64_t ns;	      /* … for so long; else 0 */
 	uint32_t frame_bytes; /* with FCS */
 };
 

@@ -75,7 +75,8 @@ static __always_inline bool is_due(struct flood_progress *progress)
 	__u64 now = bpf_ktime_get_ns();
 
 	if ((progress->most && progress->frames - progress->refused >= progress->most) ||
-	    (progress->end_ns && now >= progress->end_ns))
+	    (progress->length_ns && progress->first_ns &&
+	     now - progress->first_ns >= progress->length_ns))
 		return false;
 	if (settings.delay_ns) {
 		if (now < progress->next_ns)
@@ -167,13 +168,25 @@ struct net_device {
 	int ifindex;
 } __attribute__((preserve_access_index));
 
+/* Live frames leave while the process that has them made is current; in other network namespaces
+ * there are other devices of that number, and others who send. */
+static __always_inline bool is_own_process(void)
+{
+	struct bpf_pidns_info info = { 0 };
+
+	return !bpf_get_ns_current_pid_tgid(settings.pid_ns_dev, settings.pid_ns_ino, &info,
+					    sizeof(info)) &&
+	       info.tgid == settings.tgid;
+}
+
 /* Frames that were made, but did not leave. Of live frames only, which alone come from the loopback
  * device: others may be forwarded here. */
 static __always_inline void count_refused(const struct net_device *from, __u32 ifindex, int n)
 {
 	struct flood_progress *progress = find_progress();
 
-	if (progress && from->ifindex == LOOPBACK && ifindex == settings.ifindex && n > 0)
+	if (progress && from->ifindex == LOOPBACK && ifindex == settings.ifindex && n > 0 &&
+	    is_own_process())
 		progress->refused += n;
 }
 

@@ -22,6 +22,7 @@
 #include <netinet/udp.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "generator_flood.h"
 
@@ -160,6 +161,18 @@ static int map_of(const struct bpf_object *object, const char *name)
 	return bpf_map__fd(bpf_object__find_map_by_name(object, name));
 }
 
+static int set_process(struct flood_settings *settings)
+{
+	struct stat ns;
+
+	if (stat("/proc/self/ns/pid", &ns))
+		return bench_fail(-errno, "/proc/self/ns/pid");
+	settings->pid_ns_dev = ns.st_dev;
+	settings->pid_ns_ino = ns.st_ino;
+	settings->tgid = (uint32_t)getpid();
+	return 0;
+}
+
 static int load_port(struct flood *flood, size_t port)
 {
 	const struct generator_traffic *traffic = flood->traffic;
@@ -173,15 +186,15 @@ static int load_port(struct flood *flood, size_t port)
 	};
 	struct bpf_object *object;
 	struct bpf_program *prog;
-	int ret = open_object(&flood->objects[port]);
+	int ret = open_object(&flood->objects[port]) ?: set_process(&settings);
 
 	if (ret)
 		return ret;
 	object = flood->objects[port];
 	settings.header_bytes =
 		FLOOD_IP6_BYTES + (settings.is_tcp ? FLOOD_TCP_BYTES : FLOOD_UDP_BYTES);
-	if (traffic->rate_pps)
-		settings.delay_ns = flood->n_threads * 1000000000ull / traffic->rate_pps;
+	if (traffic->rate_pps > 0)
+		settings.delay_ns = (uint64_t)(flood->n_threads * 1e9 / traffic->rate_pps);
 	write_header(traffic, port, &settings);
 	bpf_program__set_autoload(bpf_object__find_program_by_name(object, "flood_pass"), false);
 	ret = bpf_map__set_initial_value(bpf_object__find_map_by_name(object, ".rodata"), &settings,
@@ -221,7 +234,7 @@ struct thread {
 	struct flood *flood;
 	pthread_t id;
 	unsigned int number;
-	uint64_t most, end_ns; /* 0: no end */
+	uint64_t most, length_ns; /* one of them, or 0: no end; both: nothing to do */
 	int ret;
 	bool is_over; /* atomic */
 };
@@ -278,7 +291,9 @@ static bool is_done(const struct thread *thread, const struct flood_progress *pr
 
 	if (progress->frames && !sent)
 		return true; /* the port takes none */
-	return thread->most ? sent >= thread->most : util_now_ns() >= thread->end_ns;
+	if (!thread->length_ns)
+		return sent >= thread->most;
+	return progress->first_ns && util_now_ns() - progress->first_ns >= thread->length_ns;
 }
 
 static void *run_thread(void *arg)
@@ -309,7 +324,7 @@ static int begin_progress(struct flood *flood, const struct thread *threads, siz
 			continue;
 		progress->random = bench_random(&seed) | 1;
 		progress->most = threads[i].most;
-		progress->end_ns = threads[i].end_ns;
+		progress->length_ns = threads[i].length_ns;
 	}
 	return bpf_map_update_elem(map_of(flood->objects[port], "flood_progress"), &key,
 				   flood->progress, BPF_ANY);
@@ -388,18 +403,16 @@ static int collect(const struct thread *threads, unsigned int n, struct generato
 static int set_up(struct flood *flood, struct thread *threads)
 {
 	const struct generator_traffic *traffic = flood->traffic;
-	uint64_t now;
 	int ret = 0;
 
 	for (size_t i = 0; i < traffic->n_ports && !ret; i++)
 		ret = load_port(flood, i) ?: put_ranges(flood, i);
-	now = util_now_ns();
 	for (unsigned int i = 0; i < flood->n_threads; i++) {
 		threads[i].flood = flood;
 		threads[i].number = i;
 		threads[i].most =
 			traffic->count / flood->n_threads + (i < traffic->count % flood->n_threads);
-		threads[i].end_ns = threads[i].most ? 0 : now + traffic->ns;
+		threads[i].length_ns = traffic->ns;
 	}
 	for (size_t i = 0; i < traffic->n_ports && !ret; i++)
 		ret = begin_progress(flood, threads, i);

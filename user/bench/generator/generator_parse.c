@@ -30,15 +30,15 @@ static int parse_number(const json_t *json, const char *key, uint64_t max, uint6
 	return 0;
 }
 
-/* A search asks for fractions, too; none of them is "as fast as it can". */
-static int parse_rate(const json_t *json, uint64_t *out)
+/* Less than one a second is one. */
+static int parse_rate(const json_t *json, double *out)
 {
 	const json_t *value = json_object_get(json, "rate_pps");
 	double rate = json_number_value(value);
 
 	if (value && (!json_is_number(value) || !(rate >= 0 && rate <= MOST_RATE)))
 		return bench_bad(-EINVAL, "\"rate_pps\": a number from 0 to %u", MOST_RATE);
-	*out = rate > 0 && rate < 1 ? 1 : (uint64_t)rate;
+	*out = rate > 0 && rate < 1 ? 1 : rate;
 	return 0;
 }
 
@@ -49,10 +49,11 @@ static int parse_length(const json_t *json, struct generator_traffic *traffic)
 
 	if (ret)
 		return ret;
-	if (!traffic->count && !(seconds > 0 && seconds <= MOST_SECONDS))
-		return bench_bad(-EINVAL,
-				 "how long? \"seconds\", up to %.0f, or \"count\", of frames",
-				 MOST_SECONDS);
+	if (traffic->count ? seconds != 0 : !(seconds > 0 && seconds <= MOST_SECONDS))
+		return bench_bad(
+			-EINVAL,
+			"how long? either \"seconds\", up to %.0f, or \"count\", of frames",
+			MOST_SECONDS);
 	traffic->ns = (uint64_t)(seconds * 1e9);
 	return 0;
 }

@@ -78,12 +78,13 @@ static void make_plan(const struct generator_traffic *traffic, struct plan *plan
 	plan->ranges = traffic->n_ranges < RANGES ? traffic->n_ranges : RANGES;
 	while (plan->ranges > 1 &&
 	       (plan->ranges * queues > MOST_ENTRIES ||
-		(traffic->rate_pps &&
-		 plan->ranges * queues * 1000000000ull / traffic->rate_pps > MOST_DELAY_NS)))
+		(traffic->rate_pps > 0 &&
+		 (double)(plan->ranges * queues) * 1e9 / traffic->rate_pps > MOST_DELAY_NS)))
 		plan->ranges--;
 	plan->entries = plan->ranges * queues;
 	/* A burst is one packet several times: only where that is what was asked for. */
-	plan->bursts = traffic->pattern == GENERATOR_FLOW && !traffic->count && !traffic->rate_pps;
+	plan->bursts =
+		traffic->pattern == GENERATOR_FLOW && !traffic->count && traffic->rate_pps <= 0;
 }
 
 /* Of the entry with this number of all. */
@@ -94,9 +95,8 @@ static struct share share_of(const struct plan *plan, size_t number)
 	struct share share = { .burst = plan->bursts ? BURST : 1 };
 
 	share.count = traffic->count / plan->entries + (number < traffic->count % plan->entries);
-	share.delay_ns = traffic->rate_pps
-				 ? (plan->entries * 1000000000ull + traffic->rate_pps / 2) /
-					   traffic->rate_pps
+	share.delay_ns = traffic->rate_pps > 0
+				 ? (uint64_t)((double)plan->entries * 1e9 / traffic->rate_pps + .5)
 				 : FULL_SPEED_NS * each_thread;
 	return share;
 }
