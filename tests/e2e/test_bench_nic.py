@@ -119,12 +119,22 @@ def test_rows(bench):
     assert not [row for row in rows if "INVALID" in row["note"]]
 
 
-def test_the_generator_is_the_limit(bench):
-    """20,000 frames a second are nothing: what is found is what was sent, and said to be."""
-    rows = bench.rows("--rounds", 1, *measures("ndr", "throughput"), *engines("compiled"))
-    assert {row["mode"] for row in rows} == {"ndr", "pdr", "throughput"}
+def test_the_router_is_not_the_limit(bench):
+    """20,000 frames a second are nothing: what is found is what was sent, and said to be; no engine
+    is faster than another by that."""
+    rows = bench.rows("--rounds", 1, *measures("ndr", "throughput", "flood"), *engines("kernel", "compiled"))
+    assert {row["mode"] for row in rows if row["unit"] == "Mpps"} == {"ndr", "pdr", "throughput", "flood"}
     for row in rows:
-        assert "the generator is the limit" in row["note"] and 0 < row["median"] < 0.0202, row
+        if row["unit"] == "Mpps":
+            assert "is the limit" in row["note"] and 0 < row["median"] < 0.0202, row
+        elif row["unit"] == "ratio":
+            assert "no comparison: the router was not the limit" in row["note"], row
+
+
+def test_any_length_of_trials(bench):
+    """Of 0.09 s and its reciprocal the product is less than 1."""
+    rows = bench.rows("--rounds", 1, "--trial", 0.09, "--rate", 5000, *measures("ndr"), *engines("compiled"))
+    assert {row["mode"] for row in rows} == {"ndr", "pdr"}
 
 
 def test_churn_rates(bench):
@@ -177,7 +187,8 @@ def test_a_slow_generator(bench):
     for row in figures(bench, "ndr", "flood", capacity=5000, most=3000).values():
         if row["unit"] == "Mpps":
             assert row["median"] == pytest.approx(0.003, rel=0.03), row
-            assert "the generator is the limit" in row["note"] or "INVALID" in row["note"]
+            # its frames are in no counter of the devices, which outdoes all other notes
+            assert "INVALID" in row["note"]
 
 
 def test_bursts_are_found(bench):
@@ -209,7 +220,7 @@ def test_no_rate_without_loss(bench):
 
 def test_parts_of_the_highest_rate(bench):
     rows = bench.rows("--rounds", 1, *measures("latency"), *engines("compiled"))
-    assert rows and all("that without loss was not looked for" in row["note"] for row in rows)
+    assert rows and all("that without loss is not known" in row["note"] for row in rows)
 
 
 # --- what does not add up -------------------------------------------------------------------

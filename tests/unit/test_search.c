@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -29,6 +30,7 @@ struct device {
 	bool chaos;		    /* any trial loses, and sends, anything */
 	double generator;    /* frames a second that it sends at most; 0: all that is asked for */
 	unsigned int hiccup; /* one of so many trials sends half of them; 0: none */
+	double unsent[2];    /* from and to this part of them it leaves out, at random */
 
 	uint64_t seed;
 	unsigned int trials;
@@ -60,6 +62,9 @@ static struct search_outcome run_trial(struct device *device, const struct searc
 	if ((device->hiccup && device->trials % device->hiccup == 0) ||
 	    (device->chaos && chance(device) < 0.2))
 		rate /= 2;
+	if (device->unsent[1] > 0)
+		rate *= 1 - device->unsent[0] -
+			chance(device) * (device->unsent[1] - device->unsent[0]);
 	out.sent = (uint64_t)fmax(round(rate * trial->duration), 1);
 	forwarded = floor(device->capacity * trial->duration);
 	out.lost = (double)out.sent > forwarded ? out.sent - (uint64_t)forwarded : 0;
@@ -161,6 +166,12 @@ static void assert_near(double value, double expected)
 {
 	if (fabs(value - expected) > 1e-6 * fabs(expected))
 		fail_msg("%f is not %f", value, expected);
+}
+
+static void assert_in(double value, double least, double most)
+{
+	if (value < least || value > most)
+		fail_msg("%f is not from %f to %f", value, least, most);
 }
 
 /* --- devices -------------------------------------------------------------------------------- */
@@ -376,6 +387,40 @@ static void test_generator_hiccup(void **state)
 	}
 }
 
+/* What is found was sent, and is told from what was asked for; the search ends as soon as with one
+ * that is exact. */
+static void test_generator_is_inexact(void **state)
+{
+	static const double unsent[][2] = {
+		{ 0, 0.012 }, { 0, 0.03 }, { 0.009, 0.009 }, { 0, 0.049 }
+	};
+	struct search_options options = options_of(&ndr);
+
+	(void)state;
+	options.goals[options.n_goals++] = pdr;
+	options.tolerance = 0.05;
+	options.most_trials = 600;
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		const double *part = unsent[seed % ARRAY_SIZE(unsent)];
+		struct device device = { .capacity = 5e6, .seed = seed };
+		struct search *search;
+
+		memcpy(device.unsent, part, sizeof(device.unsent));
+		search = search_device(&options, &device);
+		for (size_t i = 0; i < options.n_goals; i++) {
+			struct search_result result = search_result(search, i);
+			/* of which so much is lost, at the most, and none or so much was not sent
+			 */
+			double most = 5e6 / (1 - options.goals[i].loss_ratio) + 1;
+
+			assert_int_equal(result.end, SEARCH_FOUND);
+			assert_in(result.lower, most * (1 - part[1] - 0.011), most);
+			assert_in(result.unsent, part[0] - 1e-6, part[1]);
+		}
+		search_free(search);
+	}
+}
+
 static void test_generator_too_slow(void **state)
 {
 	struct search_options options = options_of(&ndr);
@@ -445,6 +490,7 @@ int main(void)
 		cmocka_unit_test(test_generator_is_the_limit),
 		cmocka_unit_test(test_generator_above_the_device),
 		cmocka_unit_test(test_generator_hiccup),
+		cmocka_unit_test(test_generator_is_inexact),
 		cmocka_unit_test(test_generator_too_slow),
 		cmocka_unit_test(test_chaos),
 		cmocka_unit_test(test_stopped),

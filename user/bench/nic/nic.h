@@ -84,7 +84,7 @@ struct nic_figure {
 	size_t n;
 	char note[BENCH_NOTE_LEN];
 	bool is_invalid; /* counts did not add up */
-	bool is_limited; /* nic_generator_limit was a round's note */
+	bool is_limited; /* nic_limit() was a round's note */
 };
 
 struct nic_bench {
@@ -104,15 +104,21 @@ struct nic_bench {
 	const struct nic_engine *engine;
 	uint32_t size;
 	uint32_t writer_rate;
-	double most_pps; /* that the generator sends, or is to */
-	bool has_ndr;	 /* a rate without loss was looked for in this turn, … */
-	double ndr_pps;	 /* … and this was found; 0: there is none */
+	double most_pps;     /* that the generator sends, or is to */
+	bool has_ndr;	     /* the rate without loss is known, … */
+	double ndr_pps;	     /* … and is this; 0: there is none */
+	bool is_ndr_limited; /* or more: nothing was lost at the highest rate */
+	const struct nic_measure *measure;
+	unsigned int steps; /* of its weight that are done */
 
 	char event_note[BENCH_NOTE_LEN]; /* of what happened in the last event; "": nothing */
 	struct nic_figure *figures;
 	size_t n_figures;
 	struct bench_progress progress;
 };
+
+/* This part of the present measure is done, from 0 to 1. */
+void nic_progress(struct nic_bench *bench, double part);
 
 /* --- turns: nic_turn.c ---------------------------------------------------------------------- */
 
@@ -155,16 +161,18 @@ void nic_trial_abandon(struct nic_bench *bench);
 
 /* --- figures: nic_report.c ------------------------------------------------------------------ */
 
-/* The note that this figure is one of the generator. */
-extern const char nic_generator_limit[];
+/* Notes that this figure is none of the router … */
+extern const char nic_generator_limit[], nic_rate_limit[];
+/* … whichever holds if all that could be sent was forwarded. */
+const char *nic_limit(const struct nic_bench *bench);
 /* One of this turn. outcome: that makes it invalid, or has a note; may be NULL. */
 int nic_figure_add(struct nic_bench *bench, const char *mode, const char *unit, double value,
 		   const struct nic_outcome *outcome, const char *note);
 int nic_report(const struct nic_bench *bench, struct bench_result *result);
 void nic_figures_free(struct nic_bench *bench);
 
-/* The rate without loss of this turn; 0: there is none. Where none was looked for the highest one,
- * with a note of that, else NULL. */
+/* The rate without loss of this turn; 0: there is none. Where it is not known, the highest one;
+ * with a note of that, or NULL. */
 double nic_base_pps(const struct nic_bench *bench, const char **note);
 /* Say that there is none. 0. */
 int nic_skip(const struct nic_bench *bench, const char *measure);

@@ -15,7 +15,11 @@
 #define PDR_LOSS 0.005
 #define EXCEED 0.5
 #define PHASES 3
-#define MOST_TRIALS 200
+#define LEAST_TRIALS 200 /* before it stops, and as many times those of one load: */
+#define MOST_LOADS 10	 /* of a goal */
+/* What generators in software send is often a few per cent less than they are told to, each time
+ * another part. What is found is what was sent. */
+#define UNSENT 0.05
 #define SLOWEST 1000 /* of the highest rate, one part of so many is the lowest */
 #define AGAIN 3	     /* a trial that sent nothing */
 
@@ -58,6 +62,15 @@ static int try_again(struct look *look, const struct search_trial *trial)
 	return ret;
 }
 
+static void tell_progress(const struct look *look)
+{
+	double spent_s = search_totals(look->search).seconds;
+	double left_s = search_left_s(look->search);
+
+	if (spent_s > 0)
+		nic_progress(look->bench, spent_s / (spent_s + left_s));
+}
+
 static int search(struct look *look, const struct search_options *options)
 {
 	struct search_trial trial;
@@ -73,41 +86,69 @@ static int search(struct look *look, const struct search_options *options)
 	if (ret)
 		return bench_fail(ret, "search");
 	look->worst.is_valid = true;
-	while (!ret && (more = search_next(look->search, &trial)) > 0)
+	while (!ret && (more = search_next(look->search, &trial)) > 0) {
 		ret = try_again(look, &trial);
+		tell_progress(look);
+	}
 	return ret ?: (more < 0 ? bench_fail(more, "search") : 0);
 }
 
-const char nic_generator_limit[] = "the generator is the limit: it sends no more";
-
-static const char *note_of(enum search_end end)
+static const char *note_of(const struct look *look, const struct search_result *result,
+			   char text[BENCH_NOTE_LEN])
 {
-	switch (end) {
-	case SEARCH_MAX_HOLDS:
+	switch (result->end) {
 	case SEARCH_GENERATOR:
 		return nic_generator_limit;
-	case SEARCH_MIN_FAILS:
-		return "loses at the lowest rate as well";
+	case SEARCH_MAX_HOLDS:
+		return nic_limit(look->bench);
+	case SEARCH_STOPPED:
+		snprintf(text, BENCH_NOTE_LEN, "not found within %zu trials",
+			 search_totals(look->search).trials);
+		return text;
 	case SEARCH_FOUND:
-		return NULL;
+		if (result->unsent <= look->bench->options->width)
+			return NULL;
+		snprintf(text, BENCH_NOTE_LEN,
+			 "the generator sent up to %.1f %% less than it was told to",
+			 100 * result->unsent);
+		return text;
 	default:
-		return search_end_text(end);
+		return search_end_text(result->end);
 	}
 }
 
 static int add_goal(const struct look *look, size_t goal, const char *mode)
 {
 	struct search_result result = search_result(look->search, goal);
+	char text[BENCH_NOTE_LEN];
 
 	return nic_figure_add(look->bench, mode, "Mpps", result.lower / 1e6, &look->worst,
-			      note_of(result.end));
+			      note_of(look, &result, text));
+}
+
+/* What is found is the base of measures that come later. */
+static void keep_rate(const struct look *look)
+{
+	struct search_result result = search_result(look->search, 0);
+	struct nic_bench *bench = look->bench;
+
+	bench->has_ndr = result.end != SEARCH_STOPPED && result.end != SEARCH_NO_RATE;
+	bench->ndr_pps = result.lower;
+	bench->is_ndr_limited = result.end == SEARCH_GENERATOR || result.end == SEARCH_MAX_HOLDS;
+}
+
+/* What was found before an interrupt, too. */
+static bool is_worth(const struct look *look, int error)
+{
+	return !error ||
+	       (error == -EINTR && look->search && search_result(look->search, 0).lower > 0);
 }
 
 static struct search_options options_of(const struct nic_bench *bench, enum search_method method)
 {
 	const struct nic_options *asked = bench->options;
-	/* at least a frame a trial */
-	double least = fmax(bench->most_pps / SLOWEST, 1 / asked->trial_s);
+	/* at least a frame a trial, in binary fractions, too */
+	double least = fmax(bench->most_pps / SLOWEST, (1 + 1e-9) / asked->trial_s);
 
 	return (struct search_options){
 		.method = method,
@@ -119,8 +160,8 @@ static struct search_options options_of(const struct nic_bench *bench, enum sear
 			     .sum_s = asked->trial_s,
 			     .width = asked->width } },
 		.phases = 1,
-		.tolerance = 1 - NIC_RATE_TOLERANCE,
-		.most_trials = MOST_TRIALS,
+		.tolerance = UNSENT,
+		.most_trials = LEAST_TRIALS,
 	};
 }
 
@@ -128,37 +169,38 @@ int nic_measure_ndr(struct nic_bench *bench)
 {
 	struct search_options options = options_of(bench, SEARCH_MLR);
 	struct look look = { .bench = bench };
-	int ret;
+	double of_a_load = ceil(bench->options->sum_s / bench->options->trial_s);
+	int ret, second = 0;
 
 	options.phases = PHASES;
+	options.most_trials += (unsigned int)(MOST_LOADS * 2 * of_a_load);
 	options.n_goals = 2;
 	options.goals[0].exceed_ratio = EXCEED;
 	options.goals[0].sum_s = bench->options->sum_s;
 	options.goals[1] = options.goals[0];
 	options.goals[1].loss_ratio = PDR_LOSS;
 	ret = search(&look, &options);
-	if (!ret) {
-		bench->has_ndr = true;
-		bench->ndr_pps = search_result(look.search, 0).lower;
-		ret = add_goal(&look, 0, "ndr") ?: add_goal(&look, 1, "pdr");
+	if (is_worth(&look, ret)) {
+		keep_rate(&look);
+		second = add_goal(&look, 0, "ndr") ?: add_goal(&look, 1, "pdr");
 	}
 	search_free(look.search);
-	return ret;
+	return ret ?: second;
 }
 
 int nic_measure_throughput(struct nic_bench *bench)
 {
 	const struct search_options options = options_of(bench, SEARCH_BINARY);
 	struct look look = { .bench = bench };
-	int ret = search(&look, &options);
+	int ret = search(&look, &options), second = 0;
 
-	if (!ret && !bench->has_ndr) {
-		bench->has_ndr = true;
-		bench->ndr_pps = search_result(look.search, 0).lower;
+	if (is_worth(&look, ret)) {
+		if (!bench->has_ndr)
+			keep_rate(&look);
+		second = add_goal(&look, 0, "throughput");
 	}
-	ret = ret ?: add_goal(&look, 0, "throughput");
 	search_free(look.search);
-	return ret;
+	return ret ?: second;
 }
 
 /* --- the flood ------------------------------------------------------------------------------ */
@@ -177,7 +219,7 @@ int nic_measure_flood(struct nic_bench *bench)
 	forwarded = (double)outcome.received / outcome.seconds;
 	lost = 1 - (double)outcome.received / (double)outcome.sent;
 	return nic_figure_add(bench, "flood", "Mpps", forwarded / 1e6, &outcome,
-			      lost > 0 ? NULL : nic_generator_limit)
+			      lost > PDR_LOSS ? NULL : nic_limit(bench))
 		       ?: nic_figure_add(bench, "flood-offered", "Mpps sent", outcome.pps / 1e6,
 					 &outcome, NULL)
 		       ?: nic_figure_add(bench, "flood-lost", "%", 100 * lost, &outcome, NULL);

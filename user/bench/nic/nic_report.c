@@ -6,6 +6,16 @@
 #include "nic.h"
 #include "nic_ethtool.h"
 
+const char nic_generator_limit[] = "the generator is the limit: it sends no more";
+const char nic_rate_limit[] = "--rate is the limit: no more was tried";
+
+const char *nic_limit(const struct nic_bench *bench)
+{
+	double asked_pps = bench->options->most_pps;
+
+	return asked_pps > 0 && bench->most_pps >= asked_pps ? nic_rate_limit : nic_generator_limit;
+}
+
 static bool is_same(const struct nic_figure *figure, const struct nic_bench *bench,
 		    const char *mode)
 {
@@ -48,7 +58,7 @@ static void add_note(struct nic_figure *figure, const struct nic_outcome *outcom
 		figure->is_invalid = true;
 		snprintf(figure->note, sizeof(figure->note), "INVALID: %.200s", outcome->fault);
 	}
-	figure->is_limited |= note == nic_generator_limit;
+	figure->is_limited |= note == nic_generator_limit || note == nic_rate_limit;
 	if (*figure->note)
 		return;
 	if (note)
@@ -149,7 +159,7 @@ static const char *note_of_ratio(const struct nic_figure *a, const struct nic_fi
 	if (a->is_invalid || b->is_invalid)
 		return a->is_invalid ? a->note : b->note;
 	if (a->is_limited || b->is_limited)
-		return "no comparison: the generator was the limit";
+		return "no comparison: the router was not the limit";
 	return *a->note ? a->note : b->note;
 }
 

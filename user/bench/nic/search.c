@@ -103,7 +103,7 @@ static struct search_load *load_at(struct search *search, double rate)
 		return NULL;
 	search->loads = loads;
 	memmove(&loads[at + 1], &loads[at], (search->n - at) * sizeof(*loads));
-	loads[at] = (struct search_load){ .rate = rate };
+	loads[at] = (struct search_load){ .rate = rate, .least_sent = 1 };
 	search->n++;
 	return &loads[at];
 }
@@ -119,9 +119,12 @@ static int take_at(struct search *search, double rate, const struct search_outco
 {
 	struct search_load *load = load_at(search, rate);
 	double loss_ratio = (double)outcome->lost / (double)outcome->sent;
+	/* the next frame may have been due an instant later */
+	double sent = (double)(outcome->sent + 1) / (outcome->seconds * rate);
 
 	if (!load || search_load_add(load, search->trial.duration, loss_ratio))
 		return -ENOMEM;
+	load->least_sent = fmin(load->least_sent, sent);
 	load->n_short = 0;
 	count(search, outcome);
 	return 0;
@@ -184,13 +187,17 @@ struct search_result search_result(const struct search *search, size_t goal)
 {
 	const struct search_goal *asked = &search->options.goals[goal];
 	struct search_bounds bounds = search_bounds_of(search, asked);
-
-	return (struct search_result){
+	struct search_result result = {
 		.end = end_of(search, &bounds, asked),
-		.lower = bounds.lower ? bounds.lower->rate : 0,
 		.upper = bounds.upper ? bounds.upper->rate : 0,
-		.throughput = bounds.lower ? search_load_throughput(bounds.lower, asked) : 0,
 	};
+
+	if (!bounds.lower)
+		return result;
+	result.lower = bounds.lower->rate * bounds.lower->least_sent;
+	result.throughput = search_load_throughput(bounds.lower, asked) * bounds.lower->least_sent;
+	result.unsent = 1 - bounds.lower->least_sent;
+	return result;
 }
 
 struct search_totals search_totals(const struct search *search)
@@ -233,8 +240,7 @@ const char *search_end_text(enum search_end end)
 	static const char *const texts[] = {
 		[SEARCH_FOUND] = "found",
 		[SEARCH_MIN_FAILS] = "frames are lost even at the lowest rate that is tried",
-		[SEARCH_MAX_HOLDS] =
-			"the highest rate that is tried is forwarded: the line is the limit",
+		[SEARCH_MAX_HOLDS] = "the highest rate that is tried is forwarded",
 		[SEARCH_GENERATOR] = "all that the generator sends is forwarded: it is the limit",
 		[SEARCH_NO_RATE] = "the generator does not even send the lowest rate that is tried",
 		[SEARCH_STOPPED] = "stopped before all trials were run",

@@ -37,7 +37,7 @@ struct search_options {
 	struct search_goal goals[SEARCH_MOST_GOALS]; /* that with the least loss first */
 	size_t n_goals;
 	unsigned int phases; /* from initial_s to final_s, each of half the width; at least 1 */
-	double tolerance;    /* how much less than asked, as a ratio, a trial may send */
+	double tolerance;    /* how much less than asked, as a ratio, a trial may send: see below */
 	unsigned int most_trials; /* then it stops */
 };
 
@@ -63,8 +63,11 @@ enum search_end {
 
 struct search_result {
 	enum search_end end;
-	double lower, upper; /* relevant bounds; 0: there is none */
-	double throughput;   /* conditional throughput at the lower bound; 0: none */
+	/* Relevant bounds, 0: there is none. That which all trials at the lower bound have really
+	 * sent, which is a little less than was asked for where the generator is not exact. */
+	double lower, upper;
+	double throughput; /* conditional throughput at the lower bound; 0: none */
+	double unsent;	   /* of what was asked for at the lower bound; a ratio */
 };
 
 struct search_totals {
@@ -86,7 +89,8 @@ int search_next(struct search *search, struct search_trial *out);
 /*
  * What came out of the trial that search_next() gave. One that sent too little is asked for once
  * more; if that sends too little again, it counts for the rate that it had, and no trial asks for
- * more than that from then on. One that sent more than was asked for counts for what was asked.
+ * more than that from then on. Within the tolerance it counts for what was asked, and makes a
+ * lower bound that rests on it lower. One that sent more counts for what was asked, too.
  * -EINVAL: no trial, or one that cannot be (nothing sent, not for as long as asked, more lost than
  * sent); it may be taken again. -ENOMEM.
  */

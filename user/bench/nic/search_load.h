@@ -18,6 +18,7 @@ struct search_load {
 	struct search_measured *trials;
 	size_t n;
 	unsigned int n_short; /* sent less than asked; not among the trials */
+	double least_sent;    /* of what was asked for, by that trial which sent least; at most 1 */
 };
 
 enum search_class { SEARCH_UNDECIDED, SEARCH_LOWER, SEARCH_UPPER };
