@@ -5,6 +5,7 @@
     bench_agent.py '{"says": {…}}'                answers every run with that
     bench_agent.py '{"capacity": 5000, …}'        as a generator beside a router (class Router) would
     AGENT | bench_agent.py halve                  says that it was half of what AGENT says
+    bench_agent.py limit 3000 | AGENT             asks it for 3,000 frames a second at the most
 """
 
 import json
@@ -79,8 +80,18 @@ def halve():
         print(json.dumps(reply), flush=True)
 
 
+def limit(most):
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["do"] == "run":
+            request["rate_pps"] = min(request["rate_pps"] or most, most)
+        print(json.dumps(request), flush=True)
+
+
 if sys.argv[1] == "halve":
     halve()
+elif sys.argv[1] == "limit":
+    limit(float(sys.argv[2]))
 else:
     kinds = {"capacity": Router, "says": Parrot, "sent": Liar}
     given = json.loads(sys.argv[1])

@@ -254,6 +254,45 @@ def test_nothing_comes_back(bench):
     assert bench.state() == before
 
 
+# --- who forwards ---------------------------------------------------------------------------
+
+
+def test_forwarded_by_the_kernel_alone(bench):
+    """What sixlane leaves to the kernel is no figure of sixlane. A veth whose other end has neither a program
+    nor GRO takes no redirected frames."""
+    with Lab() as lab:
+        r, b, g = lab.ns("r"), lab.ns("b"), lab.ns("g")
+        lab.link(r, "d0", g, "g0", queues=2)
+        lab.link(r, "d1", b, "b0")
+        lab.link(b, "b1", g, "g1", queues=2)
+        b.ip("link add br0 type bridge")
+        for dev in ("b0", "b1"):
+            b.ip("link set", dev, "master br0 up")
+        b.ip("link set br0 up")
+        for ns, devs in ((r, ("d0", "d1")), (g, ("g0", "g1"))):
+            for dev in devs:
+                ns.ip("link set dev", dev, "up")
+                ns.run("ethtool", "-K", dev, "gro", "on")
+        b.run("ethtool", "-K", "b0", "gro", "off")
+        agent = f"{SIXLANE} bench generator --netns {g.path} --source xdp --tx g0 --rx g1"
+        argv = bench.argv("--rounds", 1, *measures("flood"), agent=agent)
+        done = r.run(*argv, *engines("compiled"), check=False)
+        assert done.returncode == 1 and not done.stdout, done
+        assert "sixlane forwards none of what comes by d0 for d1" in done.stderr
+        assert json.loads(r.run(*argv, *engines("kernel")).stdout)
+
+
+def test_another_engine_answers(bench):
+    """Somebody chooses another one meanwhile."""
+    process = begin(bench, *measures("flood"), *engines("compiled"))
+    wait_for_words(process, rb"nic: [1-9]")
+    command(["nsenter", "-n", "-m", "-t", sixlaned_of(process), SIXLANE, "fib", "trie"])
+    wait_for_words(process, rb"nic: [1-9]")
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60 * PATIENCE)
+    assert "INVALID: another engine answers now" in rows_of(json.loads(out), "flood")[0]["note"]
+
+
 # --- agents that are none -------------------------------------------------------------------
 
 

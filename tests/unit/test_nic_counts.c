@@ -270,6 +270,24 @@ static void test_passed_and_forwarded(void **state)
 	assert_string_equal(faults(run), "");
 }
 
+/* Others' packets are none of the generator's, whoever forwards them. */
+static void test_who_forwards(void **state)
+{
+	struct nic_run *run = make_run();
+	struct nic_forwarded forwarded = nic_counts_forwarded(run);
+
+	(void)state;
+	assert_int_equal(forwarded.here, 2 * EACH);
+	assert_int_equal(forwarded.elsewhere, 0);
+	run->ports[IN].counts.verdicts[SIXLANE_FORWARD] -= 100;
+	run->ports[IN].counts.verdicts[SIXLANE_PASS_UNRESOLVED] += 70;
+	run->ports[IN].counts.verdicts[SIXLANE_PASS_EGRESS_DEVICE] += 30;
+	forwarded = nic_counts_forwarded(run);
+	assert_int_equal(forwarded.here, 2 * EACH - 100);
+	assert_int_equal(forwarded.elsewhere, 100);
+	assert_int_equal(forwarded.verdict, SIXLANE_PASS_UNRESOLVED);
+}
+
 static void test_kernel_alone(void **state)
 {
 	struct nic_run *run = make_run();
@@ -365,6 +383,7 @@ int main(void)
 		cmocka_unit_test(test_told_at_once),
 		cmocka_unit_test(test_own_packets),
 		cmocka_unit_test(test_passed_and_forwarded),
+		cmocka_unit_test(test_who_forwards),
 		cmocka_unit_test(test_kernel_alone),
 		cmocka_unit_test(test_no_generator),
 		cmocka_unit_test(test_nothing_comes_back),

@@ -229,12 +229,17 @@ void bench_daemon_end(struct bench_daemon *daemon)
 	*daemon = (struct bench_daemon){ .pid = 0 };
 }
 
-int bench_daemon_choose(struct bench_daemon *daemon, uint32_t engine)
+bool bench_daemon_answers(const struct bench_daemon *daemon, uint32_t engine)
 {
 	const char *wanted = engine == SIXLANE_ENGINE_COMPILED ? "compiled" : "trie";
 
+	return !strcmp(fib_answers(&daemon->maps), wanted);
+}
+
+int bench_daemon_choose(struct bench_daemon *daemon, uint32_t engine)
+{
 	__atomic_store_n(&daemon->maps.fib_head->engine, engine, __ATOMIC_RELAXED);
-	if (strcmp(fib_answers(&daemon->maps), wanted) != 0)
+	if (!bench_daemon_answers(daemon, engine))
 		return bench_bad(-EPROTO, "the compiled FIB is gone: not enough memory?");
 	return 0;
 }

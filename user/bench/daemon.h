@@ -41,6 +41,8 @@ void bench_daemon_end(struct bench_daemon *daemon);
 /* SIXLANE_ENGINE_*: which one answers from the next packet on; -EPROTO: it does not. */
 int bench_daemon_choose(struct bench_daemon *daemon, uint32_t engine);
 
+bool bench_daemon_answers(const struct bench_daemon *daemon, uint32_t engine);
+
 /* It does nothing more, and the maps stay as they are: for what it should not see. */
 void bench_daemon_stop(struct bench_daemon *daemon);
 

@@ -143,7 +143,8 @@ struct nic_outcome {
 	/* Frames beside these by which the latency is told; those that arrived, … */
 	uint64_t probes_sent, probes;
 	double p50_ns, p99_ns, max_ns;
-	bool is_valid; /* the counts add up; else … */
+	struct nic_forwarded forwarded; /* of sixlane's engines */
+	bool is_valid;			/* the counts add up; else … */
 	char fault[NIC_FAULT_LEN];
 	char note[BENCH_NOTE_LEN]; /* of the generator; "": nothing */
 };

@@ -75,6 +75,34 @@ static struct verdict_sums sum_verdicts(const struct nic_port *port)
 	return sums;
 }
 
+static uint64_t sum_verdict(const struct nic_run *run, enum sixlane_verdict verdict)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < run->n; i++)
+		sum += run->ports[i].counts.verdicts[verdict];
+	return sum;
+}
+
+struct nic_forwarded nic_counts_forwarded(const struct nic_run *run)
+{
+	struct nic_forwarded out = { .here = sum_verdict(run, SIXLANE_FORWARD) };
+	uint64_t most = 0;
+
+	for (int v = 0; v < SIXLANE_N_VERDICTS; v++) {
+		uint64_t n = sum_verdict(run, v);
+
+		if (v == SIXLANE_FORWARD || is_of_others(v))
+			continue;
+		out.elsewhere += n;
+		if (n > most) {
+			most = n;
+			out.verdict = v;
+		}
+	}
+	return out;
+}
+
 static struct verdict_sums sum_all_verdicts(const struct nic_run *run)
 {
 	struct verdict_sums sums = { 0 }, one;
@@ -239,15 +267,6 @@ static bool sent(const struct nic_run *run, const struct nic_port *port, struct 
 		out->under = ANY_NUMBER;
 	out->left = run->sent;
 	return run->counts_sent;
-}
-
-static uint64_t sum_verdict(const struct nic_run *run, enum sixlane_verdict verdict)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < run->n; i++)
-		sum += run->ports[i].counts.verdicts[verdict];
-	return sum;
 }
 
 /* Drivers that notice late what they have sent may count what was sent before the first reading.

@@ -62,6 +62,14 @@ bool nic_counts_subtract(const struct nic_counts *after, const struct nic_counts
  * name of a port whose counter has gone back. */
 const char *nic_run_subtract(struct nic_run *run, const struct nic_run *before);
 
+/* What became of the generator's packets at sixlane. */
+struct nic_forwarded {
+	uint64_t here;		      /* forwarded by it */
+	uint64_t elsewhere;	      /* left to the kernel, or dropped: … */
+	enum sixlane_verdict verdict; /* … most of them with this */
+};
+struct nic_forwarded nic_counts_forwarded(const struct nic_run *run);
+
 struct nic_fault {
 	const char *name;	  /* of the equation: "sent", "verdicts" … */
 	const char *left, *right; /* what its sides are, for people */

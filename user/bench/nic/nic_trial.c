@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "../../cmd.h"
 #include "../../print.h"
 #include "nic.h"
 
@@ -13,6 +14,9 @@
  * generator may wait for links. */
 #define ANSWER_S 180.0
 #define STOP_S 120.0
+/* Of the frames that sixlane sees, it may leave so many to others. */
+#define LEFT 0.01
+#define LEFT_IN_EVENTS 0.5
 
 /* --- counters ------------------------------------------------------------------------------- */
 
@@ -90,7 +94,30 @@ static int check_counts(struct nic_bench *bench, struct nic_outcome *out)
 		nic_fault_text(&fault, text);
 		refuse(out, "%s", text);
 	}
+	out->forwarded = nic_counts_forwarded(run);
 	return 0;
+}
+
+/* A figure of sixlane is one of what sixlane forwards, and by this engine. */
+static void check_engine(const struct nic_bench *bench, double allowed, struct nic_outcome *out)
+{
+	const struct nic_forwarded *forwarded = &out->forwarded;
+	uint64_t n = forwarded->here + forwarded->elsewhere;
+	char text[BENCH_NOTE_LEN];
+
+	if (!bench->engine->is_sixlane)
+		return;
+	if (!bench_daemon_answers(&bench->daemon, bench->engine->choice))
+		refuse(out, "another engine answers now ('sixlane fib' says which)");
+	if (!forwarded->elsewhere)
+		return;
+	snprintf(text, sizeof(text), "%llu of %llu frames were not forwarded by sixlane (most: %s)",
+		 (unsigned long long)forwarded->elsewhere, (unsigned long long)n,
+		 cmd_verdict_name(forwarded->verdict));
+	if ((double)forwarded->elsewhere > allowed * (double)n)
+		refuse(out, "%s", text);
+	else if (!*out->note)
+		memcpy(out->note, text, sizeof(out->note));
 }
 
 /* --- the generator -------------------------------------------------------------------------- */
@@ -235,6 +262,8 @@ int nic_trial_end(struct nic_bench *bench, const struct nic_trial *trial, bool a
 	if (!ret && bench->engine->is_sixlane)
 		ret = bench_daemon_check(&bench->daemon);
 	ret = ret ?: check_counts(bench, out);
+	if (!ret)
+		check_engine(bench, at_once ? LEFT_IN_EVENTS : LEFT, out);
 	out->is_valid = !*out->fault;
 	return ret;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../../cmd.h"
 #include "nic.h"
 
 const struct nic_engine nic_engines[] = {
@@ -53,17 +54,32 @@ static int begin_sixlane(struct nic_bench *bench, const struct nic_engine *engin
 	return ret ?: bench_daemon_choose(&bench->daemon, engine->choice);
 }
 
-/* Whether what is sent comes back. */
+static bool is_proven(const struct nic_outcome *outcome)
+{
+	const struct nic_forwarded *forwarded = &outcome->forwarded;
+
+	return outcome->received && (forwarded->here || !forwarded->elsewhere);
+}
+
+/* Whether what is sent comes back, and by whom. */
 static int prove(struct nic_bench *bench)
 {
 	const struct nic_trial trial = { .pps = PROOF_PPS, .count = PROOF_FRAMES };
 	struct nic_outcome outcome = { 0 };
 	int ret = 0;
 
-	for (int i = 0; i < PROOF_TRIALS && !ret && !outcome.received; i++)
+	for (int i = 0; i < PROOF_TRIALS && !ret && !is_proven(&outcome); i++)
 		ret = nic_trial_run(bench, &trial, &outcome);
-	if (ret || outcome.received)
+	if (ret || is_proven(&outcome))
 		return ret;
+	if (outcome.received)
+		return bench_bad(
+			-EOPNOTSUPP,
+			"sixlane forwards none of what comes by %s for %s, but leaves it to the "
+			"kernel (%s): sixlane(8) has verdicts; '--engine kernel' measures the "
+			"kernel",
+			bench->options->in, bench->options->out,
+			cmd_verdict_name(outcome.forwarded.verdict));
 	return bench_bad(-ENOLINK,
 			 "none of %llu frames came back by way of %s and %s (engine %s): are they "
 			 "cabled to the generator's --tx and --rx?",
