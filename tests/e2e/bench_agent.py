@@ -4,12 +4,18 @@
     bench_agent.py '{"sent": 9, "received": 9}'   answers every run so, but for those of few frames
     bench_agent.py '{"says": {…}}'                answers every run with that
     bench_agent.py '{"capacity": 5000, …}'        as a generator beside a router (class Router) would
-    AGENT | bench_agent.py halve                  says that it was half of what AGENT says
-    bench_agent.py limit 3000 | AGENT             asks it for 3,000 frames a second at the most
+
+Or beside one that sends: FILTER | AGENT, or AGENT | FILTER.
+
+    bench_agent.py limit 3000 [KEY]     lets it be asked for 3,000 frames a second at the most; in requests
+                                        with that KEY
+    bench_agent.py late 0.5             lets it begin so much later with what is to be stopped
+    bench_agent.py divide 2 KEY...      says that it was half of what AGENT says
 """
 
 import json
 import sys
+import time
 from typing import NamedTuple
 
 PORTS = [{"role": role, "mac": "02:00:00:00:00:0%d" % i} for i, role in enumerate(("tx", "rx"))]
@@ -72,26 +78,28 @@ def serve(generator):
         print(json.dumps(replies.get(request["do"], lambda _: {})(request)), flush=True)
 
 
-def halve():
+def divide(reply, divisor, *keys):
+    for part in (reply, reply.get("latency_ns") or {}):
+        for key in set(keys) & set(part):
+            part[key] //= int(divisor)
+
+
+def limit(request, most, key="do"):
+    if request["do"] == "run" and request.get(key):
+        request["rate_pps"] = min(request["rate_pps"] or float(most), float(most))
+
+
+def late(request, seconds):
+    if request.get("seconds", 0) > 60:
+        time.sleep(float(seconds))
+
+
+FILTERS = {"divide": divide, "limit": limit, "late": late}
+if sys.argv[1] in FILTERS:
     for line in sys.stdin:
-        reply = json.loads(line)
-        for key in {"sent", "received"} & set(reply):
-            reply[key] //= 2
-        print(json.dumps(reply), flush=True)
-
-
-def limit(most):
-    for line in sys.stdin:
-        request = json.loads(line)
-        if request["do"] == "run":
-            request["rate_pps"] = min(request["rate_pps"] or most, most)
-        print(json.dumps(request), flush=True)
-
-
-if sys.argv[1] == "halve":
-    halve()
-elif sys.argv[1] == "limit":
-    limit(float(sys.argv[2]))
+        message = json.loads(line)
+        FILTERS[sys.argv[1]](message, *sys.argv[2:])
+        print(json.dumps(message), flush=True)
 else:
     kinds = {"capacity": Router, "says": Parrot, "sent": Liar}
     given = json.loads(sys.argv[1])

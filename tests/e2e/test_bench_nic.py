@@ -59,6 +59,14 @@ class Bench:
         """An agent that sends nothing, and what it answers: bench_agent.py."""
         return shlex.join([sys.executable, AGENT, json.dumps(says)])
 
+    def before(self, *words):
+        """The agent that sends, of whose requests bench_agent.py changes some."""
+        return f"{shlex.join([sys.executable, AGENT, *map(str, words)])} | {self.agent}"
+
+    def behind(self, *words):
+        """The same of its answers."""
+        return f"{self.agent} | {shlex.join([sys.executable, AGENT, *map(str, words)])}"
+
     def state(self):
         """Of both devices, and whether a program runs there."""
         return [(state(self.r, dev), "xdp" in self.r.link(dev)) for dev in ("d0", "d1")]
@@ -223,6 +231,39 @@ def test_parts_of_the_highest_rate(bench):
     assert rows and all("that without loss is not known" in row["note"] for row in rows)
 
 
+def notes(bench, agent, *names):
+    rows = bench.rows("--rounds", 1, *measures(*names), *engines("compiled"), agent=agent)
+    assert rows and not [row for row in rows if "INVALID" in row["note"]]
+    return {row["mode"]: row["note"] for row in rows}
+
+
+def test_the_generator_is_the_limit(bench):
+    """It is asked for 20,000 frames a second."""
+    for note in notes(bench, bench.before("limit", 3000), "ndr", "burst").values():
+        assert "the generator is the limit" in note or "the longest that was tried" in note
+    found = notes(bench, bench.before("limit", 3000), "flood")
+    assert "the generator is the limit" in found["flood"]
+
+
+def test_latency_at_another_rate(bench):
+    """It is asked for a tenth, a half and most of 20,000 frames a second."""
+    found = notes(bench, bench.before("limit", 3000, "latency"), "latency")
+    assert "instead of" not in found["p50@10%"]
+    for mode, asked in (("p50@50%", 10000), ("max@90%", 18000)):
+        assert re.search(r"sent at (29|30)\d\d instead of %d frames a second" % asked, found[mode])
+
+
+def test_probes_are_lost(bench):
+    found = notes(bench, bench.behind("divide", 2, "n"), "latency")
+    for note in found.values():
+        assert re.search(r"\d+ of the \d+ that tell it were lost", note)
+
+
+def test_a_burst_at_another_rate(bench):
+    found = notes(bench, bench.before("limit", 3000, "count"), "burst")
+    assert re.search(r"sent at (29|30)\d\d instead of 20000 frames a second", found["burst"])
+
+
 # --- what does not add up -------------------------------------------------------------------
 
 
@@ -242,7 +283,7 @@ def test_the_generators_own_errors(bench):
 
 def test_frames_of_nobody(bench):
     """Not the generator's: it knows of none, and the ingress port of many."""
-    agent = f"{bench.agent} | {shlex.join([sys.executable, AGENT, 'halve'])}"
+    agent = bench.behind("divide", 2, "sent", "received")
     rows = bench.rows("--rounds", 1, *measures("flood"), *engines("compiled"), agent=agent)
     assert "INVALID: sent:" in rows_of(rows, "flood")[0]["note"]
 
@@ -252,6 +293,22 @@ def test_nothing_comes_back(bench):
     said = bench.refuse(agent=bench.liar(sent=64, received=0))
     assert "none of 64 frames came back by way of d0 and d1 (engine kernel)" in said
     assert bench.state() == before
+
+
+def test_a_generator_that_begins_late(bench, tmp_path):
+    """Nothing happens before frames arrive: the agent's own word is that they came all the time."""
+    said = tmp_path / "said"
+    agent = bench.before("late", 0.5) + " | tee " + shlex.quote(str(said))
+    rows = bench.rows("--rounds", 1, *measures("churn"), *engines("compiled"), agent=agent)
+    assert not [row for row in rows if "INVALID" in row["note"]]
+    event = [answer for answer in map(json.loads, said.open()) if "sent" in answer][-1]
+    assert event["elapsed_ns"] >= 0.1e9 * 0.95  # --trial
+
+
+def test_a_generator_that_ends_early(bench):
+    """By its word; what happened in the rest of the time was not measured."""
+    rows = bench.rows("--rounds", 1, *measures("churn"), *engines("compiled"), agent=bench.behind("divide", 9, "elapsed_ns"))
+    assert all("INVALID: the generator sent for 0.0" in row["note"] for row in rows)
 
 
 # --- who forwards ---------------------------------------------------------------------------

@@ -149,9 +149,16 @@ struct nic_outcome {
 	char note[BENCH_NOTE_LEN]; /* of the generator; "": nothing */
 };
 
+/* What is wrong with it; only the first that is found is kept. */
+void nic_outcome_refuse(struct nic_outcome *out, const char *fmt, ...) _printf_(2, 3);
+/* Less was sent than was asked for, by more than NIC_RATE_TOLERANCE. */
+bool nic_trial_is_slow(const struct nic_trial *trial, const struct nic_outcome *outcome);
+
 int nic_trial_run(struct nic_bench *bench, const struct nic_trial *trial, struct nic_outcome *out);
 /* The same in two steps, for what is to happen meanwhile. */
 int nic_trial_begin(struct nic_bench *bench, const struct nic_trial *trial);
+/* Frames of it arrive by now. */
+int nic_trial_has_begun(struct nic_bench *bench, bool *out);
 int nic_trial_end(struct nic_bench *bench, const struct nic_trial *trial, bool at_once,
 		  struct nic_outcome *out);
 /* The generator is to end what was begun, and nothing is to be known of it. */

@@ -168,6 +168,11 @@ static struct line_sums sum_lines(const struct nic_run *run)
 	return sums;
 }
 
+uint64_t nic_counts_arrived(const struct nic_run *run)
+{
+	return run->by_sixlane ? sum_all_verdicts(run).own : sum_lines(run).rx;
+}
+
 /* --- equations ------------------------------------------------------------------------------ */
 
 struct sides {

@@ -62,6 +62,10 @@ bool nic_counts_subtract(const struct nic_counts *after, const struct nic_counts
  * name of a port whose counter has gone back. */
 const char *nic_run_subtract(struct nic_run *run, const struct nic_run *before);
 
+/* What has come in by the ingress ports; with the kernel's forwarding others' packets are among it.
+ */
+uint64_t nic_counts_arrived(const struct nic_run *run);
+
 /* What became of the generator's packets at sixlane. */
 struct nic_forwarded {
 	uint64_t here;		      /* forwarded by it */

@@ -12,6 +12,9 @@
 #define PARTS 3		   /* of a trial */
 #define LONGEST_S 3600.0   /* the generator's, which is told when to stop */
 #define PERIOD_NS 1000000u /* between two bursts of changes */
+#define BEGIN_S 60.0	   /* for the first frames to arrive */
+#define POLL_NS 5000000u
+#define CLOCKS 0.95 /* two clocks agree that well */
 
 /* --- a trial in which something happens ----------------------------------------------------- */
 
@@ -41,7 +44,7 @@ static int add_loss(struct nic_bench *bench, const struct event *event,
 {
 	double lost =
 		outcome->received < outcome->sent ? (double)(outcome->sent - outcome->received) : 0;
-	double ms = outcome->sent ? 1e3 * lost / outcome->pps : 0;
+	double ms = outcome->pps > 0 ? 1e3 * lost / outcome->pps : 0;
 
 	if (*bench->event_note)
 		note = bench->event_note;
@@ -49,12 +52,53 @@ static int add_loss(struct nic_bench *bench, const struct event *event,
 		       ?: nic_figure_add(bench, event->ms, "ms of loss", ms, outcome, note);
 }
 
+/* The generator may take its time to begin, and the NICs theirs to have a link. */
+static int wait_for_frames(struct nic_bench *bench)
+{
+	uint64_t until_ns = util_now_ns() + (uint64_t)(BEGIN_S * 1e9);
+	bool begun = false;
+	int ret = nic_trial_has_begun(bench, &begun);
+
+	while (!ret && !begun && util_now_ns() < until_ns)
+		ret = let_pass(bench, POLL_NS) ?: nic_trial_has_begun(bench, &begun);
+	if (ret || begun)
+		return ret;
+	return bench_bad(-ENODATA, "no frames of the generator arrived within %.0f s", BEGIN_S);
+}
+
+/* All of it, with frames before and after; *seconds: so long it was. */
+static int let_happen(struct nic_bench *bench, const struct event *event, double *seconds)
+{
+	uint64_t begun_ns;
+	int ret = wait_for_frames(bench);
+
+	begun_ns = util_now_ns();
+	ret = ret ?: let_pass(bench, part_ns(bench)) ?: event->happen(bench)
+			     ?: let_pass(bench, part_ns(bench));
+	*seconds = (double)(util_now_ns() - begun_ns) / 1e9;
+	return ret;
+}
+
+static int end(struct nic_bench *bench, const struct nic_trial *trial, const struct event *event,
+	       double seconds, const char *note)
+{
+	struct nic_outcome outcome;
+	int ret = nic_trial_end(bench, trial, true, &outcome);
+
+	if (ret)
+		return ret;
+	if (outcome.seconds + 2 / trial->pps < seconds * CLOCKS)
+		nic_outcome_refuse(&outcome, "the generator sent for %.3f s of %.3f s",
+				   outcome.seconds, seconds);
+	return add_loss(bench, event, &outcome, note);
+}
+
 static int measure(struct nic_bench *bench, const struct event *event)
 {
 	const char *note;
 	const struct nic_trial trial = { .pps = PART * nic_base_pps(bench, &note),
 					 .seconds = LONGEST_S };
-	struct nic_outcome outcome;
+	double seconds;
 	int ret, restored;
 
 	if (trial.pps <= 0)
@@ -63,13 +107,11 @@ static int measure(struct nic_bench *bench, const struct event *event)
 	ret = nic_trial_begin(bench, &trial);
 	if (ret)
 		return ret;
-	ret = let_pass(bench, part_ns(bench)) ?: event->happen(bench)
-			      ?: let_pass(bench, part_ns(bench));
+	ret = let_happen(bench, event, &seconds);
 	if (ret)
 		nic_trial_abandon(bench);
 	else
-		ret = nic_trial_end(bench, &trial, true, &outcome)
-			      ?: add_loss(bench, event, &outcome, note);
+		ret = end(bench, &trial, event, seconds, note);
 	restored = event->restore ? event->restore(bench) : 0;
 	return ret ?: restored;
 }

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "../../log.h"
@@ -236,13 +237,26 @@ static const struct {
 	{ .9, "p50@90%", "p99@90%", "max@90%" },
 };
 
+static void add_text(char text[BENCH_NOTE_LEN], const char *fmt, ...) _printf_(2, 3);
+static void add_text(char text[BENCH_NOTE_LEN], const char *fmt, ...)
+{
+	size_t used = strlen(text);
+	va_list ap;
+
+	if (used && used + 2 < BENCH_NOTE_LEN)
+		used += (size_t)snprintf(text + used, BENCH_NOTE_LEN - used, "; ");
+	va_start(ap, fmt);
+	vsnprintf(text + used, BENCH_NOTE_LEN - used, fmt, ap);
+	va_end(ap);
+}
+
 static int measure_latency(struct nic_bench *bench, size_t load, double base_pps, const char *note)
 {
 	const struct nic_trial trial = { .pps = loads[load].part * base_pps,
 					 .seconds = bench->options->trial_s,
 					 .latency = true };
 	struct nic_outcome outcome;
-	char text[BENCH_NOTE_LEN];
+	char text[BENCH_NOTE_LEN] = "";
 	int ret = nic_trial_run(bench, &trial, &outcome);
 
 	if (ret)
@@ -252,12 +266,20 @@ static int measure_latency(struct nic_bench *bench, size_t load, double base_pps
 			    bench->engine->name, trial.pps);
 		return 0;
 	}
-	if (outcome.received < outcome.sent) {
-		snprintf(text, sizeof(text), "%llu of %llu frames were lost",
+	if (note)
+		add_text(text, "%s", note);
+	if (outcome.received < outcome.sent)
+		add_text(text, "%llu of %llu frames were lost",
 			 (unsigned long long)(outcome.sent - outcome.received),
 			 (unsigned long long)outcome.sent);
-		note = text;
-	}
+	if (outcome.probes < outcome.probes_sent)
+		add_text(text, "%llu of the %llu that tell it were lost",
+			 (unsigned long long)(outcome.probes_sent - outcome.probes),
+			 (unsigned long long)outcome.probes_sent);
+	if (nic_trial_is_slow(&trial, &outcome))
+		add_text(text, "sent at %.0f instead of %.0f frames a second", outcome.pps,
+			 trial.pps);
+	note = *text ? text : NULL;
 	return nic_figure_add(bench, loads[load].p50, "us", outcome.p50_ns / 1e3, &outcome, note)
 		       ?: nic_figure_add(bench, loads[load].p99, "us", outcome.p99_ns / 1e3,
 					 &outcome, note)

@@ -14,6 +14,7 @@
  * generator may wait for links. */
 #define ANSWER_S 180.0
 #define STOP_S 120.0
+#define FIRST_FRAMES 20u /* fewer may be others' */
 /* Of the frames that sixlane sees, it may leave so many to others. */
 #define LEFT 0.01
 #define LEFT_IN_EVENTS 0.5
@@ -60,12 +61,11 @@ static int count(struct nic_bench *bench, struct nic_run *run)
 	return ret;
 }
 
-/* What is wrong with it: the first that was found. */
-static void refuse(struct nic_outcome *out, const char *fmt, ...) _printf_(2, 3);
-static void refuse(struct nic_outcome *out, const char *fmt, ...)
+void nic_outcome_refuse(struct nic_outcome *out, const char *fmt, ...)
 {
 	va_list ap;
 
+	out->is_valid = false;
 	if (*out->fault)
 		return;
 	va_start(ap, fmt);
@@ -89,10 +89,10 @@ static int check_counts(struct nic_bench *bench, struct nic_outcome *out)
 	run->seconds = (uint32_t)ceil(out->seconds) + 1;
 	back = nic_run_subtract(run, &bench->before);
 	if (back)
-		refuse(out, "%s: its counters went back meanwhile", back);
+		nic_outcome_refuse(out, "%s: its counters went back meanwhile", back);
 	else if (nic_counts_check(run, &fault, 1)) {
 		nic_fault_text(&fault, text);
-		refuse(out, "%s", text);
+		nic_outcome_refuse(out, "%s", text);
 	}
 	out->forwarded = nic_counts_forwarded(run);
 	return 0;
@@ -108,14 +108,14 @@ static void check_engine(const struct nic_bench *bench, double allowed, struct n
 	if (!bench->engine->is_sixlane)
 		return;
 	if (!bench_daemon_answers(&bench->daemon, bench->engine->choice))
-		refuse(out, "another engine answers now ('sixlane fib' says which)");
+		nic_outcome_refuse(out, "another engine answers now ('sixlane fib' says which)");
 	if (!forwarded->elsewhere)
 		return;
 	snprintf(text, sizeof(text), "%llu of %llu frames were not forwarded by sixlane (most: %s)",
 		 (unsigned long long)forwarded->elsewhere, (unsigned long long)n,
 		 cmd_verdict_name(forwarded->verdict));
 	if ((double)forwarded->elsewhere > allowed * (double)n)
-		refuse(out, "%s", text);
+		nic_outcome_refuse(out, "%s", text);
 	else if (!*out->note)
 		memcpy(out->note, text, sizeof(out->note));
 }
@@ -207,9 +207,12 @@ static int read_answer(const json_t *answer, double asked_s, struct nic_outcome 
 	if (note)
 		snprintf(out->note, sizeof(out->note), "%s", note);
 	if (error)
-		refuse(out, "generator: %s", error);
+		nic_outcome_refuse(out, "generator: %s", error);
 	else if (!out->sent)
-		refuse(out, "generator: nothing was sent");
+		nic_outcome_refuse(out, "generator: nothing was sent");
+	else if (out->sent > 1 && out->pps <= 0)
+		nic_outcome_refuse(out, "generator: %llu frames were sent in no time",
+				   (unsigned long long)out->sent);
 	return 0;
 }
 
@@ -219,6 +222,15 @@ int nic_trial_begin(struct nic_bench *bench, const struct nic_trial *trial)
 {
 	return count(bench, &bench->before)
 		       ?: nic_agent_tell(bench->agent, request_of(bench, trial));
+}
+
+int nic_trial_has_begun(struct nic_bench *bench, bool *out)
+{
+	int ret = count(bench, &bench->now);
+
+	*out = !ret && !nic_run_subtract(&bench->now, &bench->before) &&
+	       nic_counts_arrived(&bench->now) >= FIRST_FRAMES;
+	return ret;
 }
 
 /* The answer to the run comes first. */
@@ -256,7 +268,7 @@ int nic_trial_end(struct nic_bench *bench, const struct nic_trial *trial, bool a
 	json_t *answer = NULL;
 	int ret = at_once ? stop(bench, &answer) : hear(bench, trial, &answer);
 
-	*out = (struct nic_outcome){ 0 };
+	*out = (struct nic_outcome){ .is_valid = true };
 	ret = ret ?: read_answer(answer, at_once || trial->count ? 0 : trial->seconds, out);
 	json_decref(answer);
 	if (!ret && bench->engine->is_sixlane)
@@ -264,8 +276,15 @@ int nic_trial_end(struct nic_bench *bench, const struct nic_trial *trial, bool a
 	ret = ret ?: check_counts(bench, out);
 	if (!ret)
 		check_engine(bench, at_once ? LEFT_IN_EVENTS : LEFT, out);
-	out->is_valid = !*out->fault;
 	return ret;
+}
+
+bool nic_trial_is_slow(const struct nic_trial *trial, const struct nic_outcome *outcome)
+{
+	/* the next frame may have been due an instant later */
+	double frame = outcome->seconds > 0 ? 1 / outcome->seconds : 0;
+
+	return outcome->pps + frame < trial->pps * NIC_RATE_TOLERANCE;
 }
 
 int nic_trial_run(struct nic_bench *bench, const struct nic_trial *trial, struct nic_outcome *out)
