@@ -343,12 +343,13 @@ static const char help[] =
 	"add up make a row INVALID.\n"
 	"\n"
 	"wang: his experiment of 2017, a flood of SYNs into a bond of two NICs with eight queues each.\n"
-	"--check only says what would be done; --hold sets it up for generators started by hand.";
+	"--check only says what would be done, with --isolate as for a measurement; --hold sets it up\n"
+	"for generators started by hand.";
 
 const struct cmd cmd_bench_nic = {
 	.name = "bench nic",
-	.args = "[wang|--check|--hold] [--bond NAME=DEV,DEV...]... [--mode MODE] [--hash HASH] "
-		"[--queues N] [--ring N] [--usecs N] [--mtu N] [--isolate] [--force] [--force-login] [DEV]... " NIC_MEASURE_ARGS,
+	.args = "[wang|--check [--isolate]|--hold [--isolate]] [--bond NAME=DEV,DEV...]... [--mode MODE] [--hash HASH] "
+		"[--queues N] [--ring N] [--usecs N] [--mtu N] [--force] [--force-login] [DEV]... " NIC_MEASURE_ARGS,
 	.help = help,
 	.run = run,
 };

@@ -159,6 +159,13 @@ def test_sizes_and_patterns(bench):
     assert {(row["frame_bytes"], row["pattern"]) for row in syns} == {(78, "syn")}
 
 
+def test_a_size_beyond_the_mtu(bench):
+    before = bench.state()
+    said = bench.refuse("--size", 128, "--size", 1518, "--mtu", 1300, *measures("flood"))
+    assert "its MTU of 1300 has no room for frames of 1518 bytes: --mtu 1500" in said
+    assert bench.state() == before
+
+
 def test_table_of_a_file(bench, tmp_path):
     path = tmp_path / "routes.txt"
     path.write_text("2001:db8::/32\n2400::/12\n")

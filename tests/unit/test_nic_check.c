@@ -121,6 +121,17 @@ static void test_routes(void **state)
 	assert_one(&facts, isolated, -EBUSY, "ip route flush");
 }
 
+static void test_neighbours(void **state)
+{
+	struct nic_facts facts = make_facts();
+
+	(void)state;
+	facts.n_neighbours = 2;
+	assert_int_equal(judge(&facts, plain), 0);
+	assert_one(&facts, forced_slave, -EBUSY, "2 neighbours");
+	assert_one(&facts, isolated, -EBUSY, "ip neigh flush");
+}
+
 static void test_default_route(void **state)
 {
 	struct nic_facts facts = make_facts();
@@ -250,10 +261,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle),	      cmocka_unit_test(test_layers),
 		cmocka_unit_test(test_programs),      cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_routes),	      cmocka_unit_test(test_default_route),
-		cmocka_unit_test(test_login),	      cmocka_unit_test(test_queues),
-		cmocka_unit_test(test_kind_and_link), cmocka_unit_test(test_all_is_said),
-		cmocka_unit_test(test_connection),    cmocka_unit_test(test_passes),
+		cmocka_unit_test(test_routes),	      cmocka_unit_test(test_neighbours),
+		cmocka_unit_test(test_default_route), cmocka_unit_test(test_login),
+		cmocka_unit_test(test_queues),	      cmocka_unit_test(test_kind_and_link),
+		cmocka_unit_test(test_all_is_said),   cmocka_unit_test(test_connection),
+		cmocka_unit_test(test_passes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

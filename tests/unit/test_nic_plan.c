@@ -204,6 +204,14 @@ static void test_affinity(void **state)
 	want.queues = 1;
 	assert_string_equal(plan_affinity(&nic, &want, NULL, 0),
 			    "echo 0 >/sys/class/net/nic0/queues/rx-0/rps_cpus\n");
+	/* of the eight that the kernel has for the device */
+	want.queues = 0;
+	nic.channels.combined_count = 2;
+	assert_string_equal(plan_affinity(&nic, &want, NULL, 0),
+			    "echo 4 >/sys/class/net/nic0/queues/tx-0/xps_cpus\n"
+			    "echo 8 >/sys/class/net/nic0/queues/tx-1/xps_cpus\n"
+			    "echo 0 >/sys/class/net/nic0/queues/rx-0/rps_cpus\n"
+			    "echo 0 >/sys/class/net/nic0/queues/rx-1/rps_cpus\n");
 	want.n_cpus = 0;
 	assert_string_equal(plan_affinity(&nic, &want, irqs, ARRAY_SIZE(irqs)), "");
 }

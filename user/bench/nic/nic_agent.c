@@ -280,11 +280,6 @@ int nic_agent_hear(struct nic_agent *agent, double timeout_s, json_t **out)
 	return ret;
 }
 
-int nic_agent_ask(struct nic_agent *agent, json_t *request, double timeout_s, json_t **out)
-{
-	return nic_agent_tell(agent, request) ?: nic_agent_hear(agent, timeout_s, out);
-}
-
 /* --- what it says of itself ----------------------------------------------------------------- */
 
 static int add_port(const json_t *row, struct nic_agent_facts *facts)

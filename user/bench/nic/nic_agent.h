@@ -30,7 +30,6 @@ int nic_agent_wait(struct nic_agent *agent, uint64_t until_ns, bool *is_there);
  * -ETIMEDOUT, -EPIPE: it is lost.
  */
 int nic_agent_hear(struct nic_agent *agent, double timeout_s, json_t **out);
-int nic_agent_ask(struct nic_agent *agent, json_t *request, double timeout_s, json_t **out);
 
 /* --- what it says of itself ----------------------------------------------------------------- */
 

@@ -10,7 +10,8 @@
 #include "nic.h"
 #include "nic_ethtool.h"
 
-#define MOST_TRIALS 3 /* of the highest rate */
+#define MOST_TRIALS 3	   /* of the highest rate */
+#define ETHERNET_BYTES 18u /* header and FCS */
 
 const struct nic_measure nic_measures[] = {
 	{ "ndr", 200, true, nic_measure_ndr },
@@ -194,21 +195,33 @@ static int open_agent(struct nic_bench *bench)
 		       ?: find_size(bench);
 }
 
-static unsigned int queues_of(const struct nic_state *state)
+/* Its MTU has room for all sizes. */
+static int check_sizes(const struct nic_options *options, const struct nic_state *state)
 {
-	unsigned int set = state->channels.combined_count + state->channels.rx_count;
-
-	return state->has_channels && set ? set : state->rx_queues;
+	for (size_t i = 0; i < options->n_sizes; i++)
+		if (options->sizes[i] > state->mtu + ETHERNET_BYTES)
+			return bench_bad(-EMSGSIZE,
+					 "%s: its MTU of %u has no room for frames of %u bytes: "
+					 "--mtu %u",
+					 state->dev, state->mtu, options->sizes[i],
+					 options->sizes[i] - ETHERNET_BYTES);
+	return 0;
 }
 
 static int open_machine(struct nic_bench *bench)
 {
 	const struct nic_machine *machine = &bench->options->machine;
-	struct nic_state state;
 	int ret = nic_machine_setup(machine, bench->setup);
 
-	if (!ret && !nic_state_read(machine->devs[0], &state))
-		bench->queues = queues_of(&state);
+	for (size_t i = 0; i < machine->n_devs && !ret; i++) {
+		struct nic_state state;
+
+		ret = nic_state_read(machine->devs[i], &state);
+		if (ret)
+			return bench_fail(ret, "cannot read the state of %s", machine->devs[i]);
+		ret = check_sizes(bench->options, &state);
+		bench->queues = nic_state_rx_queues(&state);
+	}
 	return ret;
 }
 

@@ -21,7 +21,9 @@ int nic_try_xdp(const char *dev, bool is_ready)
 		return bench_bad(ret, "%s: measure another device", err);
 	if (ret == -EPERM || ret == -ENODEV || is_ready)
 		return bench_bad(
-			ret, "%s; fewer queues (--queues) or a smaller MTU (--mtu) may help", err);
+			ret,
+			"%s; another number of queues (--queues) or a smaller MTU (--mtu) may help",
+			err);
 	log_warning("%s; tried again once it has its queues and its MTU", err);
 	return 0;
 }

@@ -31,9 +31,10 @@ struct nic_facts {
 				      * no routes of the kernel's own */
 	size_t n_addresses, n_routes;
 	bool has_default_route;
-	char filter[16];   /* "clsact" or "ingress": tc programs or filters see what comes in */
-	char queueing[16]; /* a root qdisc that somebody chose; "": none */
-	char login[64];	   /* the peer of a login that comes by it; "": none */
+	size_t n_neighbours; /* that somebody gave (NUD_PERMANENT) */
+	char filter[16];     /* "clsact" or "ingress": tc programs or filters see what comes in */
+	char queueing[16];   /* a root qdisc that somebody chose; "": none */
+	char login[64];	     /* the peer of a login that comes by it; "": none */
 };
 
 /* 0 or -errno; -ENODEV. logins: nic_login_find(). */

@@ -2,6 +2,7 @@
 /* What a device is there for, as nic_check.h wants to know it, asked of the kernel. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/neighbour.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if_arp.h>
@@ -68,6 +69,33 @@ static int read_routes(struct nl_socket *socket, int family, struct nic_facts *f
 	rtm->rtm_family = (unsigned char)family;
 	mnl_attr_put_u32(nlh, RTA_OIF, facts->state.ifindex);
 	return nl_socket_dump(socket, nlh, take_route, facts, NULL, NULL, TIMEOUT_MS, NULL);
+}
+
+/* --- neighbours ----------------------------------------------------------------------------- */
+
+/* Those that the kernel has learnt it learns again. */
+static int take_neighbour(const struct nlmsghdr *nlh, void *ctx)
+{
+	const struct ndmsg *ndm = attr_header(nlh, sizeof(*ndm));
+	struct nic_facts *facts = ctx;
+
+	if (!ndm)
+		return -EBADMSG;
+	facts->n_neighbours +=
+		ndm->ndm_ifindex == (int)facts->state.ifindex && ndm->ndm_state & NUD_PERMANENT;
+	return 0;
+}
+
+static int read_neighbours(struct nl_socket *socket, struct nic_facts *facts)
+{
+	char buf[REQUEST_BYTES] __attribute__((aligned(NLMSG_ALIGNTO))) = { 0 };
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+
+	nlh->nlmsg_type = RTM_GETNEIGH;
+	nlh->nlmsg_flags = NLM_F_REQUEST;
+	mnl_nlmsg_put_extra_header(nlh, sizeof(struct ndmsg));
+	mnl_attr_put_u32(nlh, NDA_IFINDEX, facts->state.ifindex);
+	return nl_socket_dump(socket, nlh, take_neighbour, facts, NULL, NULL, TIMEOUT_MS, NULL);
 }
 
 /* --- addresses ------------------------------------------------------------------------------ */
@@ -187,6 +215,7 @@ int nic_facts_read(const struct ports *ports, const char *dev, const struct nic_
 	ret = loader_query(facts.state.ifindex, NULL, &facts.prog) ?: read_addresses(&facts);
 	ret = ret ?: read_routes(socket, AF_INET6, &facts);
 	ret = ret ?: read_routes(socket, AF_INET, &facts);
+	ret = ret ?: read_neighbours(socket, &facts);
 	ret = ret ?: read_qdiscs(socket, &facts);
 	if (!ret)
 		*out = facts;

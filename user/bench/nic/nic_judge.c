@@ -86,7 +86,7 @@ static void judge_addresses(const struct nic_facts *facts, const struct nic_chec
 	const char *dev = facts->state.dev;
 	int error = want->force ? 0 : -EBUSY;
 	const char *what = want->force ? "they do not work while it is measured"
-				       : "take them off first, or --force measures all the same";
+				       : "take them off first, or --force takes it all the same";
 
 	if (facts->n_routes && (want->enslave || want->isolate))
 		add(list, -EBUSY,
@@ -101,6 +101,11 @@ static void judge_addresses(const struct nic_facts *facts, const struct nic_chec
 		add(list, error, "%s %s: this machine has %zu addresses there (%s …); %s", dev,
 		    want->force ? "is in use" : "is busy", facts->n_addresses, facts->address,
 		    what);
+	if (facts->n_neighbours && (want->enslave || want->isolate))
+		add(list, -EBUSY,
+		    "%s is busy: somebody gave it %zu neighbours, which it would lose when it is "
+		    "taken down; 'ip neigh flush dev %s nud permanent' first, if nobody needs them",
+		    dev, facts->n_neighbours, dev);
 	if (facts->has_default_route)
 		add(list, 0,
 		    "%s has this machine's default route: what it says to others will be lost "

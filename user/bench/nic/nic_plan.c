@@ -94,6 +94,23 @@ unsigned int nic_state_max_queues(const struct nic_state *state)
 	return channels->max_combined ?: smaller(channels->max_rx, channels->max_tx);
 }
 
+static unsigned int in_use(const struct nic_state *state, uint32_t apart, uint32_t all)
+{
+	unsigned int set = state->has_channels ? state->channels.combined_count + apart : 0;
+
+	return set ?: all;
+}
+
+unsigned int nic_state_rx_queues(const struct nic_state *state)
+{
+	return in_use(state, state->channels.rx_count, state->rx_queues);
+}
+
+unsigned int nic_state_tx_queues(const struct nic_state *state)
+{
+	return in_use(state, state->channels.tx_count, state->tx_queues);
+}
+
 /* --- the device ----------------------------------------------------------------------------- */
 
 static struct nic_change *add(struct nic_plan *plan, const struct nic_state *state,
@@ -259,6 +276,6 @@ void nic_plan_affinity(const struct nic_state *state, const struct nic_want *wan
 	if (!want->n_cpus || !state->in_sysfs)
 		return;
 	plan_irqs(state, want, irqs, n_irqs, plan);
-	plan_xps(state, want, want->queues ?: state->tx_queues, plan);
-	plan_rps(state, want->queues ?: state->rx_queues, plan);
+	plan_xps(state, want, want->queues ?: nic_state_tx_queues(state), plan);
+	plan_rps(state, want->queues ?: nic_state_rx_queues(state), plan);
 }

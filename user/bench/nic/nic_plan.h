@@ -38,13 +38,17 @@ struct nic_state {
 	struct ethtool_ringparam rings;
 	struct ethtool_coalesce coalesce;
 	struct nic_feature features[NIC_N_FEATURES];
-	uint32_t rx_queues, tx_queues; /* at work, as the kernel counts them */
+	/* As the kernel has them for the device, whether the driver uses them or not. */
+	uint32_t rx_queues, tx_queues;
 };
 /* 0 or -errno; -ENODEV. */
 int nic_state_read(const char *dev, struct nic_state *out);
 
 /* The most queues that can be had, rx and tx each. */
 unsigned int nic_state_max_queues(const struct nic_state *state);
+/* That are in use. */
+unsigned int nic_state_rx_queues(const struct nic_state *state);
+unsigned int nic_state_tx_queues(const struct nic_state *state);
 
 #define NIC_PLAN_MAX (2 * NIC_MAX_IRQS)
 struct nic_plan {

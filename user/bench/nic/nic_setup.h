@@ -25,7 +25,7 @@ int nic_setup_end(struct nic_setup *setup); /* setup may be NULL */
  * nic_setup_begin(), and before the process has threads. The devices come back as they were,
  * whether they were up, with their addresses and what is below /proc/sys/net, and with their number
  * unless somebody has taken that. Routes, qdiscs and neighbours would not come back (nic_check.h
- * refuses the first two).
+ * refuses them); nor do multicast groups that somebody joined by hand (`ip maddr`), and tokens.
  */
 int nic_setup_isolate(struct nic_setup *setup, const char *const *devs, size_t n);
 
