@@ -106,6 +106,30 @@ def test_output(tmp_path):
     assert json.loads((tmp_path / "results" / "plan.json").read_text()) == rows
 
 
+def pages(path):
+    return -(-path.stat().st_size // os.sysconf("SC_PAGESIZE"))
+
+
+@pytest.mark.parametrize("cut, whole", [("svg", ""), ("png", "svg")])
+def test_full_disk(tmp_path, cut, whole):
+    """Which has room for the rows, and for half of a picture: gnuplot says nothing of that."""
+    words = ["--ns", "100", "--sizes", "64,128,9000", "--rate", "10,25", "--output"]
+    free, full = tmp_path / "free", tmp_path / "full"
+    bench(*words, free)
+    size = sum(pages(free / ("plan." + suffix)) for suffix in ("json", "csv", *whole.split()))
+    size = (size + pages(free / ("plan." + cut)) // 2) * os.sysconf("SC_PAGESIZE")
+    full.mkdir()
+    command(["mount", "-t", "tmpfs", "-o", "size=%d" % size, "none", full])
+    try:
+        done = bench(*words, full, check=False)
+        assert done.returncode == 1 and "disk full" in done.stderr
+        named = [suffix for suffix in ("json", "csv", "svg", "png") if "full/plan.%s:" % suffix in done.stderr]
+        assert named == (["png"] if whole else ["svg", "png"])
+        assert len(json.loads((full / "plan.json").read_text())) == 2 * 3 * 4
+    finally:
+        command(["umount", full])
+
+
 def test_without_root():
     drop = ["setpriv", "--reuid", 65534, "--clear-groups", "--"]
     done = command([*drop, SIXLANE, "bench", "plan", "--ns", "350"])

@@ -348,9 +348,15 @@ static void put_panels(const struct plot *plot, size_t columns, size_t rows, dou
 	}
 }
 
-/* terminal: of gnuplot; suffix: of the file's name. */
-static void put_picture(const struct plot *plot, const char *base, const char *terminal,
-			const char *suffix)
+/* In what forms, and what a file of each ends with that is whole. */
+static const struct picture {
+	const char *terminal, *suffix, *end;
+} pictures[] = {
+	{ "svg background 'white'", "svg", "</svg>" },
+	{ "pngcairo", "png", "IEND\xae\x42\x60\x82" },
+};
+
+static void put_picture(const struct plot *plot, const char *base, const struct picture *picture)
 {
 	size_t panels = count_panels(plot), columns = panels > 1 ? 2 : 1;
 	size_t rows = (panels + columns - 1) / columns;
@@ -358,8 +364,8 @@ static void put_picture(const struct plot *plot, const char *base, const char *t
 	char path[PATH_MAX];
 
 	fprintf(plot->out, "reset\nset terminal %s size %zu,%.0f noenhanced font 'sans,10'\n",
-		terminal, columns * PANEL_WIDTH, height);
-	snprintf(path, sizeof(path), "%s.%s", base, suffix);
+		picture->terminal, columns * PANEL_WIDTH, height);
+	snprintf(path, sizeof(path), "%s.%s", base, picture->suffix);
 	fputs("set output ", plot->out);
 	put_quoted(plot->out, path);
 	fputs("\nset multiplot\nset key outside right\nset grid y\nset style fill solid 0.4\n",
@@ -380,6 +386,34 @@ int bench_plot_check(void)
 			 "gnuplot-nox, or leave out --output");
 }
 
+/* An SVG may end with newlines behind that. */
+static bool is_whole(const char *path, const char *end)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	char tail[8];
+
+	return file && !fseek(file, -(long)sizeof(tail), SEEK_END) &&
+	       fread(tail, sizeof(tail), 1, file) == 1 &&
+	       memmem(tail, sizeof(tail), end, strlen(end));
+}
+
+/* Of what it cannot write gnuplot says nothing, and its status is 0. */
+static int check_pictures(const char *base)
+{
+	char path[PATH_MAX];
+	int ret = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(pictures); i++) {
+		snprintf(path, sizeof(path), "%s.%s", base, pictures[i].suffix);
+		if (!is_whole(path, pictures[i].end))
+			ret = bench_bad(-EIO,
+					"%s: gnuplot has not written all of it: is the disk full? "
+					"Make room and measure again; the JSON and CSV are whole",
+					path);
+	}
+	return ret;
+}
+
 static int run_gnuplot(struct plot *plot, const char *base)
 {
 	/* One that ends early is told by its status. */
@@ -392,14 +426,15 @@ static int run_gnuplot(struct plot *plot, const char *base)
 	for (size_t i = 0; i < plot->n; i++)
 		if (is_first(plot, i, same_line))
 			put_line_data(plot, i);
-	put_picture(plot, base, "svg background 'white'", "svg");
-	put_picture(plot, base, "pngcairo", "png");
+	for (size_t i = 0; i < ARRAY_SIZE(pictures); i++)
+		put_picture(plot, base, &pictures[i]);
 	status = pclose(plot->out);
 	signal(SIGPIPE, before);
-	return status ? bench_bad(-EIO,
-				  "gnuplot ended with status %d: %s.svg and .png are not there",
-				  WEXITSTATUS(status), base)
-		      : 0;
+	if (status)
+		return bench_bad(-EIO,
+				 "gnuplot ended with status %d: %s.svg and .png are not there",
+				 WEXITSTATUS(status), base);
+	return check_pictures(base);
 }
 
 int bench_result_to_plots(const struct bench_result *result, const char *base)
