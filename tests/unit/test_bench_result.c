@@ -114,6 +114,53 @@ static void test_notes(void **state)
 	bench_result_free(result);
 }
 
+/* Behind what says that the figure shows nothing; and no word of it is half. */
+static void test_long_notes(void **state)
+{
+	static const char first[] = "emulated: functional only; "
+				    "the spread holds 1: no difference is shown; "
+				    "too few rounds to show a difference; 'ethtool";
+	static const char word[] = "'ethtool -G eth0 rx 4096'; ";
+	struct bench_summary few = { .row = { .unit = "ratio", .n = 2 }, .low = 0.9, .high = 1.1 };
+	char buf[BENCH_NOTE_LEN], note[2 * BENCH_NOTE_LEN] = "", *end;
+	struct bench_result *result = new_result();
+
+	(void)state;
+	for (size_t used = 0; used + sizeof(word) < sizeof(note); used += strlen(word))
+		strcpy(note + used, word);
+	few.row.note = note;
+	result->machine.is_emulated = true;
+	bench_result_note(result, &few, buf, sizeof(buf));
+	assert_int_equal(strncmp(buf, first, strlen(first)), 0);
+	end = buf + strlen(buf) - strlen(" …");
+	assert_string_equal(end, " …");
+	assert_in_range(end - buf, sizeof(buf) - 40, sizeof(buf));
+	*end = '\0';
+	assert_non_null(strchr("G0x;'", end[-1]));
+	bench_result_free(result);
+}
+
+static void test_notes_that_just_fit(void **state)
+{
+	char buf[16] = "";
+
+	(void)state;
+	bench_note_add(buf, sizeof(buf), NULL);
+	bench_note_add(buf, sizeof(buf), "");
+	assert_string_equal(buf, "");
+	bench_note_add(buf, sizeof(buf), "eight no");
+	bench_note_add(buf, sizeof(buf), "five5");
+	assert_string_equal(buf, "eight no; five5");
+	bench_note_add(buf, sizeof(buf), "x");
+	assert_string_equal(buf, "eight no; …");
+	strcpy(buf, "eight no");
+	bench_note_add(buf, sizeof(buf), "a six6");
+	assert_string_equal(buf, "eight no; a …");
+	*buf = '\0';
+	bench_note_add(buf, sizeof(buf), "ofasinglewordthatislong");
+	assert_string_equal(buf, " …");
+}
+
 /* Its strings and values may go once a row was added. */
 static void test_rows_are_copied(void **state)
 {
@@ -217,6 +264,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kubecek),		cmocka_unit_test(test_few_values),
 		cmocka_unit_test(test_percentile),	cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_long_notes),	cmocka_unit_test(test_notes_that_just_fit),
 		cmocka_unit_test(test_rows_are_copied), cmocka_unit_test(test_csv),
 		cmocka_unit_test(test_no_number),	cmocka_unit_test(test_plots_below_0),
 	};

@@ -54,22 +54,40 @@ static bool shows_no_difference(const struct bench_summary *row)
 	return is_ratio(row) && row->low <= 1 && row->high >= 1;
 }
 
+/* The end of what did not fit goes, from the last word on. */
+static void cut_note(char *buf, size_t size)
+{
+	static const char cut[] = " …";
+	size_t at = size - sizeof(cut);
+
+	while (at && buf[at] != ' ')
+		at--;
+	memcpy(buf + at, cut, sizeof(cut));
+}
+
+void bench_note_add(char *buf, size_t size, const char *note)
+{
+	size_t used = strlen(buf);
+
+	if (!note || !*note)
+		return;
+	if (snprintf(buf + used, size - used, "%s%s", used ? "; " : "", note) >= (int)(size - used))
+		cut_note(buf, size);
+}
+
 const char *bench_result_note(const struct bench_result *result, const struct bench_summary *row,
 			      char *buf, size_t size)
 {
 	const char *const parts[] = {
 		result->machine.is_emulated ? BENCH_EMULATED : NULL,
-		row->row.note,
 		shows_no_difference(row) ? "the spread holds 1: no difference is shown" : NULL,
 		is_ratio(row) && row->row.n < 3 ? "too few rounds to show a difference" : NULL,
+		row->row.note, /* the last, as it may be cut */
 	};
-	size_t used = 0;
 
 	*buf = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		if (parts[i] && used < size)
-			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? "; " : "",
-						 parts[i]);
+		bench_note_add(buf, size, parts[i]);
 	return buf;
 }
 

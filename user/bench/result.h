@@ -79,7 +79,10 @@ double bench_percentile(double *values, size_t n, unsigned int percent);
 /* What a reader of the row must know, in one line of the caller's; "" for nothing. */
 const char *bench_result_note(const struct bench_result *result, const struct bench_summary *row,
 			      char *buf, size_t size);
-#define BENCH_NOTE_LEN 256
+/* Room for eight NICs with rings and coalescing that could not be set, and how to by hand. */
+#define BENCH_NOTE_LEN 2048
+/* One more, or none if it is NULL or ""; what does not fit is cut at a word, and ends in "…". */
+void bench_note_add(char *buf, size_t size, const char *note);
 
 int bench_result_to_screen(const struct bench_result *result);
 /* An array; NULL without memory. */

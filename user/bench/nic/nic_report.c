@@ -56,7 +56,7 @@ static void add_note(struct nic_figure *figure, const struct nic_outcome *outcom
 {
 	if (outcome && !outcome->is_valid && !figure->is_invalid) {
 		figure->is_invalid = true;
-		snprintf(figure->note, sizeof(figure->note), "INVALID: %.200s", outcome->fault);
+		snprintf(figure->note, sizeof(figure->note), "INVALID: %s", outcome->fault);
 	}
 	figure->is_limited |= note == nic_generator_limit || note == nic_rate_limit;
 	if (*figure->note)
@@ -101,15 +101,14 @@ static void begin_report(struct report *report)
 {
 	const struct nic_options *options = report->bench->options;
 	const char *const *notes;
-	size_t n = nic_setup_notes(report->bench->setup, &notes), used;
+	size_t n = nic_setup_notes(report->bench->setup, &notes);
 
 	nic_ethtool_driver(options->machine.devs[0], report->driver);
-	used = (size_t)snprintf(report->common, sizeof(report->common), "sent by %s%s",
-				report->bench->generator.name,
-				report->bench->is_veth ? "; veth, no NICs: functional only" : "");
-	for (size_t i = 0; i < n && used < sizeof(report->common); i++)
-		used += (size_t)snprintf(report->common + used, sizeof(report->common) - used,
-					 "; %s", notes[i]);
+	snprintf(report->common, sizeof(report->common), "sent by %s%s",
+		 report->bench->generator.name,
+		 report->bench->is_veth ? "; veth, no NICs: functional only" : "");
+	for (size_t i = 0; i < n; i++)
+		bench_note_add(report->common, sizeof(report->common), notes[i]);
 	report->row = (struct bench_row){
 		.bench = "nic",
 		.table = options->table->name,
@@ -124,10 +123,10 @@ static void begin_report(struct report *report)
 static int add_row(struct report *report, const struct nic_figure *figure, struct bench_row row,
 		   const char *note)
 {
-	char text[2 * BENCH_NOTE_LEN + 8];
+	char text[BENCH_NOTE_LEN] = "";
 
-	snprintf(text, sizeof(text), "%s%s%s", note, *note && *report->common ? "; " : "",
-		 report->common);
+	bench_note_add(text, sizeof(text), note);
+	bench_note_add(text, sizeof(text), report->common);
 	row.mode = figure->mode;
 	row.frame_bytes = figure->size;
 	row.writer_rate = figure->writer_rate;
