@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 
 import pytest
 from lab import SIXLANE
@@ -106,6 +107,40 @@ def test_output(tmp_path):
     assert json.loads((tmp_path / "results" / "plan.json").read_text()) == rows
 
 
+def test_without_root():
+    drop = ["setpriv", "--reuid", 65534, "--clear-groups", "--"]
+    done = command([*drop, SIXLANE, "bench", "plan", "--ns", "350"])
+    assert "400G" in done.stdout
+
+
+# --- its pictures, which are drawn as those of all benches ------------------------------------
+
+
+def draw(tmp_path, *argv):
+    """The SVG, of packets of 100 ns."""
+    bench("--ns", "100", *argv, "--output", tmp_path)
+    return (tmp_path / "plan.svg").read_text()
+
+
+NUMBER = r"(-?[0-9.]+)"
+
+
+@pytest.mark.parametrize("sizes", ["64,128,9000", "512,1024,1518"])
+def test_points_are_off_the_frame(tmp_path, sizes):
+    """Their spread would lie on it; with a logarithm of the size, and without."""
+    svg = draw(tmp_path, "--rate", "10,25", "--sizes", sizes)
+    corners = re.findall(rf"d='M{NUMBER},{NUMBER} L\1,{NUMBER} L{NUMBER},\3 L\4,\2 L\1,\2 Z", svg)
+    frames = {tuple(map(float, corner)) for corner in corners}
+    points = [tuple(map(float, point)) for point in re.findall(rf"translate\({NUMBER},{NUMBER}\) scale", svg)]
+    assert len(frames) == 4
+    for left, top, bottom, right in frames:
+        inside = [x for x, y in points if left <= x <= right and top <= y <= bottom]
+        assert len(inside) == 2 * 3
+        beside = 0.03 * (right - left)
+        assert left + beside < min(inside) < left + 2 * beside
+        assert right - 2 * beside < max(inside) < right - beside
+
+
 def pages(path):
     return -(-path.stat().st_size // os.sysconf("SC_PAGESIZE"))
 
@@ -128,12 +163,6 @@ def test_full_disk(tmp_path, cut, whole):
         assert len(json.loads((full / "plan.json").read_text())) == 2 * 3 * 4
     finally:
         command(["umount", full])
-
-
-def test_without_root():
-    drop = ["setpriv", "--reuid", 65534, "--clear-groups", "--"]
-    done = command([*drop, SIXLANE, "bench", "plan", "--ns", "350"])
-    assert "400G" in done.stdout
 
 
 # --- costs from a file ----------------------------------------------------------------------

@@ -18,6 +18,8 @@
 #define PANEL_WIDTH 640
 #define PANEL_HEIGHT 360
 #define FOOT_HEIGHT 60
+/* Of the width, left and right of all points: a spread on the frame would not be seen. */
+#define BESIDE 0.04
 
 /* What may be varied. */
 enum axis { AXIS_ROUTES, AXIS_THREADS, AXIS_FRAME, AXIS_WRITER, N_AXES };
@@ -212,6 +214,23 @@ static bool is_bars(const struct plot *plot, const struct bench_summary *panel)
 	return true;
 }
 
+static void put_x_range(const struct plot *plot, double left, double right)
+{
+	double more;
+
+	if (is_wide(left, right)) {
+		more = pow(right / left, BESIDE);
+		fputs("set logscale x\n", plot->out);
+		left /= more;
+		right *= more;
+	} else {
+		more = BESIDE * (right - left);
+		left -= more;
+		right += more;
+	}
+	fprintf(plot->out, "set xrange [%.9g:%.9g]\n", left, right);
+}
+
 static void put_scales(const struct plot *plot, const struct bench_summary *panel)
 {
 	double low = INFINITY, high = 0, left = INFINITY, right = 0;
@@ -232,11 +251,8 @@ static void put_scales(const struct plot *plot, const struct bench_summary *pane
 	else
 		fprintf(plot->out, "set yrange [%s:%s]\n", low < 0 ? "*" : "0",
 			high > 0 || low < 0 ? "*" : "1");
-	if (is_bars(plot, panel))
-		return;
-	if (is_wide(left, right))
-		fputs("set logscale x\n", plot->out);
-	fprintf(plot->out, "set xrange [%.9g:%.9g]\n", left, right);
+	if (!is_bars(plot, panel))
+		put_x_range(plot, left, right);
 }
 
 /* The same colour for the same engine and kind of table in all panels. */
