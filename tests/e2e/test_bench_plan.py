@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import xml.etree.ElementTree
 
 import pytest
 from lab import SIXLANE
@@ -123,6 +124,7 @@ def draw(tmp_path, *argv):
 
 
 NUMBER = r"(-?[0-9.]+)"
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize("sizes", ["64,128,9000", "512,1024,1518"])
@@ -139,6 +141,29 @@ def test_points_are_off_the_frame(tmp_path, sizes):
         beside = 0.03 * (right - left)
         assert left + beside < min(inside) < left + 2 * beside
         assert right - 2 * beside < max(inside) < right - beside
+
+
+def foot_of(root):
+    """Its lines, each with where it ends if its characters are as large as in the PNG, and its height."""
+    for group in root.iter(SVG + "g"):
+        text = group.findtext(SVG + "text")
+        if text and group.get("font-family") == "monospace":
+            at = re.match(rf"translate\({NUMBER},{NUMBER}\)", group.get("transform"))
+            character = 0.61 * float(group.get("font-size")) * 4 / 3
+            yield text, float(at[1]) + len(text) * character, float(at[2])
+
+
+@pytest.mark.parametrize("word", ["a/few/words", "one/" + "x" * 200 + "/word"])
+def test_foot(tmp_path, word):
+    """All of the command, and nothing that the picture's edge would cut; no driver, no seed: there are none."""
+    sizes = ",".join(map(str, range(64, 96)))
+    root = xml.etree.ElementTree.fromstring(draw(tmp_path / word, "--rate", "10,25,40", "--sizes", sizes))
+    lines, ends, heights = zip(*foot_of(root))
+    assert max(ends) < float(root.get("width")) and max(heights) < float(root.get("height"))
+    assert list(heights) == sorted(set(heights))
+    row = json.loads((tmp_path / word / "plan.json").read_text())[0]
+    assert lines[0].endswith("Linux %s; %s, %d CPUs" % (row["kernel"], row["cpu"], row["cpus"]))
+    assert len(lines) > 2 and "".join(lines[1:]).replace(" ", "") == row["command"].replace(" ", "")
 
 
 def pages(path):

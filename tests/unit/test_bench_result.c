@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/bench/result.h"
+#include "../../user/bench/result_plot.h"
 #include "../../user/util.h"
 
 static const struct bench_row simple = {
@@ -230,13 +230,33 @@ static void test_csv(void **state)
 	bench_result_free(result);
 }
 
+/* The SVG, as much of it as there is room for. Nothing stays of the files. */
+static void draw(const struct bench_result *result, char *svg, size_t size)
+{
+	char directory[] = "/tmp/sixlane-plots-XXXXXX", base[64], path[72];
+	FILE *file;
+
+	assert_non_null(mkdtemp(directory));
+	snprintf(base, sizeof(base), "%s/plot", directory);
+	assert_int_equal(bench_result_to_plots(result, base), 0);
+	snprintf(path, sizeof(path), "%s.svg", base);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	svg[fread(svg, 1, size - 1, file)] = '\0';
+	fclose(file);
+	assert_int_equal(unlink(path), 0);
+	snprintf(path, sizeof(path), "%s.png", base);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(directory), 0);
+}
+
 /* Differences may all be less than 0, and counts all 0: neither is an empty picture. */
 static void test_plots_below_0(void **state)
 {
 	static const double less[] = { -9, -2 }, none[] = { 0 };
-	char directory[] = "/tmp/sixlane-plots-XXXXXX", base[64], path[72];
 	struct bench_result *result = new_result();
 	struct bench_row row = simple;
+	char svg[64];
 
 	(void)state;
 	if (bench_plot_check())
@@ -248,25 +268,80 @@ static void test_plots_below_0(void **state)
 	row.values = none;
 	row.n = 1;
 	assert_int_equal(bench_result_add(result, &row), 0);
-	assert_non_null(mkdtemp(directory));
-	snprintf(base, sizeof(base), "%s/plot", directory);
-	assert_int_equal(bench_result_to_plots(result, base), 0);
-	snprintf(path, sizeof(path), "%s.svg", base);
-	assert_int_equal(unlink(path), 0);
-	snprintf(path, sizeof(path), "%s.png", base);
-	assert_int_equal(unlink(path), 0);
-	assert_int_equal(rmdir(directory), 0);
+	draw(result, svg, sizeof(svg));
 	bench_result_free(result);
+}
+
+/* --- what stands under pictures ------------------------------------------------------------- */
+
+static void test_foot(void **state)
+{
+	struct bench_result *result = new_result();
+	struct bench_row row = simple;
+	static char svg[1 << 16];
+
+	(void)state;
+	if (bench_plot_check())
+		skip();
+	result->machine =
+		(struct bench_machine){ .machine = "m", .kernel = "6.1", .cpu = "c", .cpus = 4 };
+	assert_int_equal(bench_result_add(result, &row), 0);
+	draw(result, svg, sizeof(svg));
+	assert_non_null(strstr(svg, ">m; Linux 6.1; c, 4 CPUs; seed 7<"));
+	row.driver = "ice";
+	row.queues = 8;
+	assert_int_equal(bench_result_add(result, &row), 0);
+	draw(result, svg, sizeof(svg));
+	assert_non_null(strstr(svg, ">m; Linux 6.1; c, 4 CPUs; driver ice, 8 queues; seed 7<"));
+	result->rows[1].row.queues = 0;
+	result->options.seed = 0;
+	draw(result, svg, sizeof(svg));
+	assert_non_null(strstr(svg, ">m; Linux 6.1; c, 4 CPUs; driver ice<"));
+	bench_result_free(result);
+}
+
+static void test_foot_lines(void **state)
+{
+	static const struct {
+		const char *text, *line, *rest;
+	} rows[] = {
+		{ "eight by", "eight by", NULL },
+		{ "eight by eight", "eight by", "eight" },
+		{ "a b eight", "a b", "eight" },
+		{ "a b  two", "a b  two", NULL },
+		{ "a bcde  two", "a bcde ", "two" },
+		{ "ofoneword a", "ofonewor", "d a" },
+		{ "no ofoneword", "no", "ofoneword" },
+		{ "ofonew\u20ac a", "ofonew", "\u20ac a" },
+		{ "", "", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *rest;
+		size_t len = bench_foot_line(rows[i].text, 8, &rest);
+
+		assert_int_equal(len, strlen(rows[i].line));
+		assert_int_equal(strncmp(rows[i].text, rows[i].line, len), 0);
+		assert_string_equal(rest ? rest : "end", rows[i].rest ? rows[i].rest : "end");
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kubecek),		cmocka_unit_test(test_few_values),
-		cmocka_unit_test(test_percentile),	cmocka_unit_test(test_notes),
-		cmocka_unit_test(test_long_notes),	cmocka_unit_test(test_notes_that_just_fit),
-		cmocka_unit_test(test_rows_are_copied), cmocka_unit_test(test_csv),
-		cmocka_unit_test(test_no_number),	cmocka_unit_test(test_plots_below_0),
+		cmocka_unit_test(test_kubecek),
+		cmocka_unit_test(test_few_values),
+		cmocka_unit_test(test_percentile),
+		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_long_notes),
+		cmocka_unit_test(test_notes_that_just_fit),
+		cmocka_unit_test(test_rows_are_copied),
+		cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_no_number),
+		cmocka_unit_test(test_plots_below_0),
+		cmocka_unit_test(test_foot),
+		cmocka_unit_test(test_foot_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,3 +90,10 @@ void bench_machine_read(struct bench_machine *out)
 	read_cpu(out->cpu, sizeof(out->cpu));
 	out->is_emulated = is_emulated(out->cpu);
 }
+
+void bench_machine_text(const struct bench_machine *machine, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s%s%s; Linux %s; %s, %u CPUs",
+		 machine->is_emulated ? BENCH_EMULATED : "", machine->is_emulated ? "; " : "",
+		 machine->machine, machine->kernel, machine->cpu, machine->cpus);
+}

@@ -6,6 +6,7 @@
 #define USER_BENCH_MACHINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* What is true of figures from an emulated CPU. */
 #define BENCH_EMULATED "emulated: functional only"
@@ -20,5 +21,8 @@ struct bench_machine {
 
 /* What cannot be found out is empty. */
 void bench_machine_read(struct bench_machine *out);
+/* In one line of at most BENCH_MACHINE_LEN. */
+void bench_machine_text(const struct bench_machine *machine, char *buf, size_t size);
+#define BENCH_MACHINE_LEN 512
 
 #endif

@@ -208,12 +208,10 @@ static int width_of(const json_t *rows, const struct column *column)
 
 static void print_where(const struct bench_result *result)
 {
-	const struct bench_machine *machine = &result->machine;
+	char machine[BENCH_MACHINE_LEN];
 
-	printf("%s%s%s; Linux %s; %s, %u CPUs; seed %llu\n",
-	       machine->is_emulated ? BENCH_EMULATED : "", machine->is_emulated ? "; " : "",
-	       machine->machine, machine->kernel, machine->cpu, machine->cpus,
-	       (unsigned long long)result->options.seed);
+	bench_machine_text(&result->machine, machine, sizeof(machine));
+	printf("%s; seed %llu\n", machine, (unsigned long long)result->options.seed);
 	printf("%s\n\n", result->options.command);
 }
 

@@ -13,11 +13,10 @@
 #include <sys/wait.h>
 
 #include "bench.h"
-#include "result.h"
+#include "result_plot.h"
 
 #define PANEL_WIDTH 640
 #define PANEL_HEIGHT 360
-#define FOOT_HEIGHT 60
 /* Of the width, left and right of all points: a spread on the frame would not be seen. */
 #define BESIDE 0.04
 
@@ -135,12 +134,17 @@ static int choose_rows(struct plot *plot)
 /* --- gnuplot's language --------------------------------------------------------------------- */
 
 /* In single quotes a backslash before one of them is in the way. */
-static void put_quoted(FILE *out, const char *text)
+void bench_plot_quote(FILE *out, const char *text, size_t len)
 {
 	fputc('"', out);
-	for (; *text; text++)
+	for (; len--; text++)
 		fprintf(out, strchr("\"\\`", *text) ? "\\%03o" : "%c", *text);
 	fputc('"', out);
+}
+
+static void put_quoted(FILE *out, const char *text)
+{
+	bench_plot_quote(out, text, strlen(text));
 }
 
 static void put_line_data(const struct plot *plot, size_t first)
@@ -311,23 +315,6 @@ static void put_curves(const struct plot *plot, size_t panel)
 	fputc('\n', plot->out);
 }
 
-static void put_foot(const struct plot *plot)
-{
-	const struct bench_result *result = plot->result;
-	const struct bench_machine *machine = &result->machine;
-	char text[1400];
-
-	fputs("set label 1 ", plot->out);
-	snprintf(text, sizeof(text), "%s%s%s; Linux %s; %s, %u CPUs; seed %llu",
-		 machine->is_emulated ? BENCH_EMULATED : "", machine->is_emulated ? "; " : "",
-		 machine->machine, machine->kernel, machine->cpu, machine->cpus,
-		 (unsigned long long)result->options.seed);
-	put_quoted(plot->out, text);
-	fputs(" at screen 0.01, character 1.8\nset label 2 ", plot->out);
-	put_quoted(plot->out, result->options.command);
-	fputs(" at screen 0.01, character 0.7\n", plot->out);
-}
-
 static size_t count_panels(const struct plot *plot)
 {
 	size_t n = 0;
@@ -347,9 +334,9 @@ static void put_panel(const struct plot *plot, size_t i)
 }
 
 /* Row by row from the top, above the foot. */
-static void put_panels(const struct plot *plot, size_t columns, size_t rows, double height)
+static void put_panels(const struct plot *plot, size_t columns, size_t rows, double foot)
 {
-	double part = PANEL_HEIGHT / height;
+	double height = (double)(rows * PANEL_HEIGHT) + foot, part = PANEL_HEIGHT / height;
 	size_t place = 0, below;
 
 	for (size_t i = 0; i < plot->n; i++) {
@@ -358,7 +345,7 @@ static void put_panels(const struct plot *plot, size_t columns, size_t rows, dou
 		below = rows - 1 - place / columns;
 		fprintf(plot->out, "set size %.4f,%.4f\nset origin %.4f,%.4f\n",
 			1.0 / (double)columns, part, (double)(place % columns) / (double)columns,
-			FOOT_HEIGHT / height + part * (double)below);
+			foot / height + part * (double)below);
 		put_panel(plot, i);
 		place++;
 	}
@@ -376,9 +363,12 @@ static void put_picture(const struct plot *plot, const char *base, const struct 
 {
 	size_t panels = count_panels(plot), columns = panels > 1 ? 2 : 1;
 	size_t rows = (panels + columns - 1) / columns;
-	double height = (double)(rows * PANEL_HEIGHT + FOOT_HEIGHT);
+	struct bench_foot foot;
 	char path[PATH_MAX];
+	double height;
 
+	bench_foot_make(plot->result, columns * PANEL_WIDTH, &foot);
+	height = (double)(rows * PANEL_HEIGHT) + foot.height;
 	fprintf(plot->out, "reset\nset terminal %s size %zu,%.0f noenhanced font 'sans,10'\n",
 		picture->terminal, columns * PANEL_WIDTH, height);
 	snprintf(path, sizeof(path), "%s.%s", base, picture->suffix);
@@ -386,8 +376,8 @@ static void put_picture(const struct plot *plot, const char *base, const struct 
 	put_quoted(plot->out, path);
 	fputs("\nset multiplot\nset key outside right\nset grid y\nset style fill solid 0.4\n",
 	      plot->out);
-	put_foot(plot);
-	put_panels(plot, columns, rows, height);
+	bench_foot_put(&foot, height, plot->out);
+	put_panels(plot, columns, rows, foot.height);
 	fputs("unset multiplot\nunset output\n", plot->out);
 }
 
