@@ -240,14 +240,13 @@ static const struct {
 static void add_text(char text[BENCH_NOTE_LEN], const char *fmt, ...) _printf_(2, 3);
 static void add_text(char text[BENCH_NOTE_LEN], const char *fmt, ...)
 {
-	size_t used = strlen(text);
+	char part[128];
 	va_list ap;
 
-	if (used && used + 2 < BENCH_NOTE_LEN)
-		used += (size_t)snprintf(text + used, BENCH_NOTE_LEN - used, "; ");
 	va_start(ap, fmt);
-	vsnprintf(text + used, BENCH_NOTE_LEN - used, fmt, ap);
+	vsnprintf(part, sizeof(part), fmt, ap);
 	va_end(ap);
+	bench_note_add(text, BENCH_NOTE_LEN, part);
 }
 
 static int measure_latency(struct nic_bench *bench, size_t load, double base_pps, const char *note)
@@ -266,8 +265,7 @@ static int measure_latency(struct nic_bench *bench, size_t load, double base_pps
 			    bench->engine->name, trial.pps);
 		return 0;
 	}
-	if (note)
-		add_text(text, "%s", note);
+	bench_note_add(text, sizeof(text), note);
 	if (outcome.received < outcome.sent)
 		add_text(text, "%llu of %llu frames were lost",
 			 (unsigned long long)(outcome.sent - outcome.received),

@@ -103,7 +103,7 @@ static void check_engine(const struct nic_bench *bench, double allowed, struct n
 {
 	const struct nic_forwarded *forwarded = &out->forwarded;
 	uint64_t n = forwarded->here + forwarded->elsewhere;
-	char text[BENCH_NOTE_LEN];
+	char text[NIC_FAULT_LEN];
 
 	if (!bench->engine->is_sixlane)
 		return;
@@ -116,8 +116,8 @@ static void check_engine(const struct nic_bench *bench, double allowed, struct n
 		 cmd_verdict_name(forwarded->verdict));
 	if ((double)forwarded->elsewhere > allowed * (double)n)
 		nic_outcome_refuse(out, "%s", text);
-	else if (!*out->note)
-		memcpy(out->note, text, sizeof(out->note));
+	else
+		bench_note_add(out->note, sizeof(out->note), text);
 }
 
 /* --- the generator -------------------------------------------------------------------------- */
