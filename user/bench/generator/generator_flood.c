@@ -21,6 +21,7 @@
 #include <netinet/tcp.h>
 #include <netinet/udp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -153,6 +154,7 @@ struct flood {
 	unsigned int n_threads;
 	int n_cpus;			 /* possible ones */
 	struct flood_progress *progress; /* n_cpus of them */
+	unsigned int n_ready;		 /* threads; atomic */
 	bool is_over;			 /* atomic */
 };
 
@@ -296,6 +298,20 @@ static bool is_done(const struct thread *thread, const struct flood_progress *pr
 	return progress->first_ns && util_now_ns() - progress->first_ns >= thread->length_ns;
 }
 
+static bool is_over(const struct flood *flood)
+{
+	return __atomic_load_n(&flood->is_over, __ATOMIC_ACQUIRE);
+}
+
+/* Whoever begins alone makes the run longer than it was to be. */
+static void wait_for_others(struct flood *flood)
+{
+	__atomic_add_fetch(&flood->n_ready, 1, __ATOMIC_ACQ_REL);
+	while (__atomic_load_n(&flood->n_ready, __ATOMIC_ACQUIRE) < flood->n_threads &&
+	       !is_over(flood))
+		sched_yield();
+}
+
 static void *run_thread(void *arg)
 {
 	uint8_t frame[FLOOD_MOST_BYTES] = { 0 };
@@ -303,8 +319,8 @@ static void *run_thread(void *arg)
 	struct thread *thread = arg;
 
 	thread->ret = bench_pin(thread->number);
-	while (!thread->ret && !is_done(thread, &progress) &&
-	       !__atomic_load_n(&thread->flood->is_over, __ATOMIC_ACQUIRE))
+	wait_for_others(thread->flood);
+	while (!thread->ret && !is_done(thread, &progress) && !is_over(thread->flood))
 		thread->ret = run_chunk(thread, frame) ?: read_progress(thread, &progress);
 	__atomic_store_n(&thread->is_over, true, __ATOMIC_RELEASE);
 	return NULL;
