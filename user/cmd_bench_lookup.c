@@ -151,6 +151,25 @@ static void set_defaults(struct args *args)
 		lookup->modes[BENCH_INDEPENDENT] = lookup->modes[BENCH_DEPENDENT] = true;
 }
 
+/* What is not measured beside a writer is not to pass for it. */
+static int check_writers(const struct bench_lookup *lookup)
+{
+	bool alone = !lookup->n_threads, changes = !lookup->n_engines;
+
+	for (size_t i = 0; i < lookup->n_threads; i++)
+		alone |= lookup->threads[i] == 1;
+	for (size_t i = 0; i < lookup->n_engines; i++)
+		changes |= lookup->engines[i]->change != NULL;
+	if (!lookup->n_writer_rates || (alone && changes))
+		return CMD_OK;
+	if (alone)
+		return cmd_usage(&cmd_bench_lookup, "--writer: none of these engines has routes "
+						    "that can be changed; compiled, trie, kernel6 "
+						    "and kernel4 have");
+	return cmd_usage(&cmd_bench_lookup,
+			 "--writer is measured with one thread: add --threads 1");
+}
+
 static int parse_options(struct args *args, int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -164,9 +183,12 @@ static int parse_options(struct args *args, int argc, char **argv)
 		{ "most-routes", required_argument, NULL, 'x' },
 		{ 0 },
 	};
-	int rc = cmd_bench_parse(known, argc, argv, take_option, args);
+	int rc;
 
-	return rc ?: cmd_bench_check_end(&cmd_bench_lookup, argc, argv);
+	args->lookup.engines = args->engines;
+	rc = cmd_bench_parse(known, argc, argv, take_option, args);
+	rc = rc ?: cmd_bench_check_end(&cmd_bench_lookup, argc, argv);
+	return rc ?: check_writers(&args->lookup);
 }
 
 /* A preset, or options. argv[0] is "lookup". */
@@ -192,7 +214,6 @@ static int measure(struct args *args, struct bench_result *result)
 	rc = cmd_bench_make_tables(&cmd_bench_lookup, &args->tables, args->options.seed);
 	if (rc || !args->tables.n)
 		return rc;
-	lookup->engines = args->engines;
 	lookup->tables = args->tables.at;
 	lookup->n_tables = args->tables.n;
 	lookup->rounds = args->options.rounds;

@@ -94,6 +94,17 @@ def test_writers():
     }
 
 
+def test_writers_that_are_not_measured():
+    """Are refused, not left out."""
+    words = ("lookup", "--table", "10", "--writer", 100)
+    if len(os.sched_getaffinity(0)) > 1:
+        assert "add --threads 1" in refuse(*words, "--threads", "all")
+    assert "changed" in refuse(*words, "--engine", "load")
+    rows = measure("--table", "10", "--mode", "independent", "--writer", 100, "--threads", "all",
+                   "--threads", 1, engines=["trie"])  # fmt: skip
+    assert [row["threads"] for row in rows if row["mode"] == "changes"] == [1]
+
+
 def test_presets():
     """As far as small tables go: all engines, patterns and views of that paper."""
     few = ("--most-routes", 1, "--rounds", 1)
