@@ -258,6 +258,17 @@ static int measure_preset(const struct args *args, const struct preset *preset,
 	return ret;
 }
 
+/* A preset leaves out what is too large in part. */
+static int check_measured(const struct args *args, const struct bench_result *result)
+{
+	if (result->n)
+		return CMD_OK;
+	return bench_bad(-ENOENT,
+			 "all tables have more than %u routes, so none is measured: raise "
+			 "--most-routes, or choose a smaller table",
+			 args->most_routes);
+}
+
 static const struct preset *find_preset(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(presets); i++)
@@ -282,6 +293,7 @@ static int measure_all(struct args *args, const struct cmd_options *options)
 	if (rc)
 		return rc;
 	rc = preset ? measure_preset(args, preset, result) : measure(args, result);
+	rc = rc ?: check_measured(args, result);
 	return cmd_bench_end_result(result, rc);
 }
 

@@ -113,7 +113,16 @@ def test_presets():
     assert {engine for engine, _, _ in times} == {"compiled", "trie", "kernel6", "kernel4"}
     assert {(routes, pattern) for _, routes, pattern in times} == {(1, "hit"), (1, "miss"), (2, "fallback")}
     assert {row["threads"] for row in rows if row["unit"] == "ns"} == {1, len(os.sched_getaffinity(0))}
-    assert json.loads(bench("lookup", "bernat", *few).stdout) == []
+
+
+def test_all_tables_are_too_large(tmp_path):
+    """Of a preset, too: it is said, and there are no files of nothing."""
+    for words in (("--table", "100", "--table", "1k"), ("bernat",)):
+        error = refuse("lookup", *words, "--most-routes", 10, "--output", tmp_path / "none", code=1)
+        assert "more than 10 routes" in error
+    assert not list((tmp_path / "none").glob("*"))
+    rows = measure("--table", "100", "--table", "1k", "--most-routes", 100, engines=["trie"])
+    assert {row["table"] for row in rows} == {"100"}
 
 
 def test_loads_by_this_process():
