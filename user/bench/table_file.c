@@ -33,6 +33,41 @@ static char *strip(char *line)
 	return line;
 }
 
+/* Why no packet is forwarded there, whatever the table says; NULL: it may be. */
+static const char *why_unrouted(const struct prefix *prefix)
+{
+	static const struct {
+		struct prefix all;
+		const char *why;
+	} rows[] = {
+		{ { .addr.bytes = { 0xff }, .len = 8 }, "multicast" },
+		{ { .addr.bytes = { 0xfe, 0x80 }, .len = 10 }, "link-local" },
+		{ { .addr.bytes = { [15] = 1 }, .len = 128 }, "the loopback address" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (prefix_covers(&rows[i].all, prefix))
+			return rows[i].why;
+	return NULL;
+}
+
+/* -EINVAL: it was said. */
+static int parse_line(const char *text, const char *path, size_t number, struct prefix *out)
+{
+	const char *why;
+
+	if (prefix_parse(text, out))
+		return bench_bad(-EINVAL, "%s:%zu: \"%.60s\" is not an IPv6 prefix", path, number,
+				 text);
+	why = why_unrouted(out);
+	if (why)
+		return bench_bad(
+			-EINVAL,
+			"%s:%zu: \"%.60s\" is %s, and nothing is forwarded there: leave it out",
+			path, number, text, why);
+	return 0;
+}
+
 static int read_lines(FILE *file, const char *path, struct bench_table *table)
 {
 	_cleanup_free_ char *line = NULL;
@@ -41,12 +76,13 @@ static int read_lines(FILE *file, const char *path, struct bench_table *table)
 
 	for (size_t number = 1; getline(&line, &size, file) >= 0; number++) {
 		const char *text = strip(line);
+		int ret;
 
 		if (!*text)
 			continue;
-		if (prefix_parse(text, &prefix))
-			return bench_bad(-EINVAL, "%s:%zu: \"%.60s\" is not an IPv6 prefix", path,
-					 number, text);
+		ret = parse_line(text, path, number, &prefix);
+		if (ret)
+			return ret;
 		if (append(table, &room, &prefix))
 			return bench_fail(-ENOMEM, "%s:%zu", path, number);
 	}
