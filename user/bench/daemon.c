@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "../cmd_fib.h"
+#include "memory.h"
 #include "progress.h"
 
 /* Many times what it takes, also where a machine is emulated: so long, and for each 10,000 routes
@@ -168,21 +169,13 @@ static int wait_for(struct bench_daemon *daemon, const char *what, unsigned int 
 	}
 }
 
-/* Where memory ends the kernel kills somebody, and not always who took it. */
 int bench_daemon_check_memory(const struct bench_table *table)
 {
-	_cleanup_fclose_ FILE *file = fopen("/proc/meminfo", "re");
-	unsigned long long needed_kb = (unsigned long long)table->n * BYTES_OF_ROUTE / 1024, there;
-	char name[32];
+	char what[128];
 
-	while (file && fscanf(file, "%31s %llu%*[^\n]", name, &there) == 2)
-		if (!strcmp(name, "MemAvailable:") && there < needed_kb)
-			return bench_bad(-ENOMEM,
-					 "table %s: its routes take about %llu MB in the kernel, "
-					 "sixlaned and the maps, and there are %llu: not enough "
-					 "memory; choose a smaller table",
-					 table->name, needed_kb / 1024, there / 1024);
-	return 0;
+	snprintf(what, sizeof(what), "table %s: its routes", table->name);
+	return bench_memory_check(what, "the kernel, sixlaned and the maps",
+				  (uint64_t)table->n * BYTES_OF_ROUTE);
 }
 
 int bench_daemon_start(const struct bench_daemon_want *want, struct bench_daemon *out)
