@@ -7,6 +7,7 @@ import os
 import pathlib
 import subprocess
 
+import pytest
 from lab import BPFFS, SIXLANE
 from netns import command, wait_until
 
@@ -52,6 +53,31 @@ class Bench:
                 yield process, daemon, inode
             finally:
                 process.kill()
+
+
+def make_memory_cgroup(name, megabytes):
+    """Of version 1 or 2: its directory, or None where neither can be had."""
+    for root, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+        path = pathlib.Path(root, name)
+        with contextlib.suppress(OSError):
+            path.mkdir()
+            if (path / limit).exists():  # not in a directory of another file system
+                (path / limit).write_text(str(megabytes << 20))
+                return path
+            path.rmdir()
+    return None
+
+
+@contextlib.contextmanager
+def memory_cgroup(megabytes):
+    """Words before a command, which then has no more memory than that."""
+    path = make_memory_cgroup("sixlane-test-%d" % os.getpid(), megabytes)
+    if not path:
+        pytest.skip("no cgroup with a limit of memory can be made here")
+    try:
+        yield ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(path)]
+    finally:
+        path.rmdir()
 
 
 def rows_of(rows, unit, mode=None):

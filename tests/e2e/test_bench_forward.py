@@ -10,8 +10,8 @@ import os
 import signal
 
 import pytest
-from benches import Bench, assert_nothing_left, netns_of, rows_of
-from lab import BPFFS, kernel_version
+from benches import Bench, assert_nothing_left, memory_cgroup, netns_of, rows_of
+from lab import BPFFS, SIXLANE, kernel_version
 from netns import command, wait_until
 
 ENGINES = ["compiled", "trie", "kernel", "fib", "floor"]
@@ -203,6 +203,14 @@ def test_no_memory():
     assert "1m: 1000000 routes: not enough memory" in limited(60, "--table", "1m")
     error = limited(20, "--table", "10")
     assert "sixlaned ended" in error or "not enough memory" in error
+
+
+def test_no_memory_in_its_cgroup():
+    """The machine has enough: said before anything is filled."""
+    with memory_cgroup(100) as words:
+        done = command([*words, SIXLANE, "bench", "forward", *FEW, "--table", "100k"], check=False)
+    assert done.returncode == 1 and not done.stdout
+    assert "table 100k: its routes take about 143 MB" in done.stderr and "in its cgroup" in done.stderr
 
 
 # --- how it ends ----------------------------------------------------------------------------
