@@ -8,6 +8,7 @@ import signal
 import subprocess
 import xml.etree.ElementTree
 
+from benches import memory_cgroup
 from lab import SIXLANE
 from netns import command
 
@@ -236,6 +237,19 @@ def test_too_little_memory():
     words = ["lookup", "--table", "1m", "--engine", "trie", "--rounds", 1]
     done = command(["prlimit", "--as=%d" % (160 << 20), SIXLANE, "bench", *words], check=False)
     assert done.returncode == 1 and "not enough memory" in done.stderr and not done.stdout
+
+
+def test_too_little_memory_for_the_kernel():
+    """It would take more than a cgroup has, and is not asked to; engines that take little are."""
+    words = ["bench", "lookup", "--table", "100k", "--mode", "independent", "--rounds", 1]
+    with memory_cgroup(100) as inside:
+        for engines, megabytes in (["kernel6"], 95), (["trie", "kernel4", "kernel6"], 114):
+            chosen = [word for name in engines for word in ("--engine", name)]
+            done = command([*inside, SIXLANE, *words, *chosen], check=False)
+            assert done.returncode == 1 and not done.stdout
+            assert "take about %d MB in the kernel's tables" % megabytes in done.stderr
+            assert "in its cgroup: not enough memory" in done.stderr
+        command([*inside, SIXLANE, *words, "--engine", "trie"])
 
 
 def test_without_root():

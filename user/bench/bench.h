@@ -119,6 +119,8 @@ struct bench_engine {
 	bool user_space;     /* is not measured by several threads */
 	bool ours;	     /* is compared with all others */
 	bool is_optional;    /* -ENOENT of open() with nothing said: not to be had here */
+	/* What each route takes in a table of the kernel's, about; 0: it is no such table. */
+	uint32_t route_bytes;
 	const struct bench_bpf_engine *bpf; /* of those whose open() is bench_bpf_open() */
 	int (*open)(struct bench_side *side);
 	/* Of about so many lookups by each thread; the first address is any. */

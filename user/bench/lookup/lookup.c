@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../bench.h"
+#include "../memory.h"
 #include "../progress.h"
 #include "../result.h"
 
@@ -119,11 +120,24 @@ static size_t count_routes(const struct bench_lookup *lookup)
 	return n * lookup->n_engines;
 }
 
+/* Of all sides, since all are there at once. */
+static int check_memory(const struct bench_lookup *lookup)
+{
+	uint64_t bytes = 0;
+
+	for (size_t t = 0; t < lookup->n_tables; t++)
+		for (size_t e = 0; e < lookup->n_engines; e++)
+			bytes += lookup->engines[e]->route_bytes * lookup->tables[t].n;
+	return bench_memory_check("the routes of all tables", "the kernel's tables", bytes);
+}
+
 static int open_sides(struct run *run)
 {
 	const struct bench_lookup *lookup = run->lookup;
-	int ret = 0;
+	int ret = check_memory(lookup);
 
+	if (ret)
+		return ret;
 	run->sides = calloc(lookup->n_tables * lookup->n_engines, sizeof(*run->sides));
 	if (!run->sides)
 		return bench_fail(-ENOMEM, "bench");
