@@ -62,9 +62,8 @@ static double mean_ns(const struct report *report, const struct forward_series *
 	return sum / (double)series->n;
 }
 
-/* How much of what an engine takes is the harness, if that is most of it. */
-static void note_floor(const struct report *report, const struct forward_series *series,
-		       struct row *row)
+/* How much of what an engine takes is the harness; 0: not known. */
+static double floor_share(const struct report *report, const struct forward_series *series)
 {
 	for (size_t i = 0; i < report->n; i++) {
 		const struct forward_series *floor = &report->series[i];
@@ -73,27 +72,47 @@ static void note_floor(const struct report *report, const struct forward_series 
 		if (!is_engine(floor, "floor") || !are_compared(series, floor) || !floor->n)
 			continue;
 		share = mean_ns(report, floor) / mean_ns(report, series);
-		if (share < MOSTLY)
-			continue;
-		snprintf(row->note, sizeof(row->note), "%s%s%.0f %% is generator, veth and sink",
-			 row->row.note ?: "", row->row.note ? "; " : "",
-			 share > 1 ? 100.0 : 100 * share);
-		row->row.note = row->note;
+		return share < 1 ? share : 1;
 	}
+	return 0;
+}
+
+/* If it is most of it; whose: "of compiled ", where the row is of several. */
+static void note_floor(struct row *row, double share, const char *whose)
+{
+	if (share < MOSTLY)
+		return;
+	snprintf(row->note, sizeof(row->note), "%s%s%.0f %% %sis generator, veth and sink",
+		 row->row.note ?: "", row->row.note ? "; " : "", 100 * share, whose);
+	row->row.note = row->note;
+}
+
+/* What both sides have in common draws their ratio to 1. That to the floor says it itself. */
+static void note_ratio(const struct report *report, const struct forward_series *ours,
+		       const struct forward_series *other, struct row *row)
+{
+	double share = floor_share(report, ours), others = floor_share(report, other);
+	char whose[64];
+
+	if (is_engine(other, "floor"))
+		return;
+	snprintf(whose, sizeof(whose), "of %s ", (share < others ? other : ours)->engine->name);
+	note_floor(row, share < others ? others : share, whose);
 }
 
 static int add_figure(const struct report *report, const struct forward_series *series,
 		      enum forward_figure figure, const char *mode, const char *unit)
 {
+	bool is_cost = figure == FORWARD_NS || figure == FORWARD_MPPS;
 	struct row row;
 
 	begin_row(report, series, &row);
 	row.row.mode = mode;
 	row.row.unit = unit;
 	row.row.values = forward_series_at(series, report->forward, figure);
-	row.row.n = figure == FORWARD_NS || figure == FORWARD_MPPS ? series->n : series->n_stamped;
-	if (figure == FORWARD_NS && row.row.n)
-		note_floor(report, series, &row);
+	row.row.n = is_cost ? series->n : series->n_stamped;
+	if (is_cost && row.row.n)
+		note_floor(&row, floor_share(report, series), "");
 	return row.row.n ? bench_result_add(report->result, &row.row) : 0;
 }
 
@@ -114,6 +133,8 @@ static int add_ratio(const struct report *report, const struct forward_series *o
 	row.row.unit = "ratio";
 	row.row.values = values;
 	row.row.n = n;
+	if (n)
+		note_ratio(report, ours, other, &row);
 	return n ? bench_result_add(report->result, &row.row) : 0;
 }
 
