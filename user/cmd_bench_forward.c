@@ -33,7 +33,10 @@ static int add_engine(struct forward *forward, const char *name)
 	const struct forward_engine *engine = forward_engine_named(name);
 
 	if (!engine)
-		return cmd_usage(&cmd_bench_forward, "\"%s\" is not an engine", name);
+		return cmd_usage(&cmd_bench_forward,
+				 "\"%s\" is not an engine: compiled, trie, kernel, fib, floor, "
+				 "bare, load, least",
+				 name);
 	for (size_t i = 0; i < forward->n_engines; i++)
 		if (forward->engines[i] == engine)
 			return CMD_OK;

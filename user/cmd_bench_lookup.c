@@ -56,7 +56,10 @@ static int add_engine(struct args *args, const char *name)
 		args->engines[args->lookup.n_engines++] = bench_engines[i];
 		return CMD_OK;
 	}
-	return cmd_usage(&cmd_bench_lookup, "\"%s\" is not an engine", name);
+	return cmd_usage(&cmd_bench_lookup,
+			 "\"%s\" is not an engine; there are compiled, trie, load, load-user, "
+			 "compiled-load, compiled-chunks, kernel6, kernel4, dpdk-fib6, dpdk-lpm6",
+			 name);
 }
 
 static int add_threads(struct args *args, const char *word)
@@ -83,7 +86,8 @@ static int add_mode(struct args *args, const char *name)
 			args->lookup.modes[mode] = true;
 			return CMD_OK;
 		}
-	return cmd_usage(&cmd_bench_lookup, "\"%s\" is not a mode", name);
+	return cmd_usage(&cmd_bench_lookup,
+			 "\"%s\" is not a mode; there are independent, dependent", name);
 }
 
 static int add_writer(struct args *args, const char *word)

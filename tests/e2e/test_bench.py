@@ -4,6 +4,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import xml.etree.ElementTree
@@ -221,7 +222,9 @@ def test_bad_arguments():
     assert "lookup" in refuse()
     assert "nosuch" in refuse("nosuch")
     assert "dense-48" in refuse("lookup", "--table", "nosuch")
-    assert "nosuch" in refuse("lookup", "--engine", "nosuch")
+    for name in (*KERNEL, "load-user", "compiled-chunks", "dpdk-fib6", "dpdk-lpm6"):
+        assert re.search(r"\"nosuch\" is not an engine;.* %s\b" % name, refuse("lookup", "--engine", "nosuch"))
+    assert "independent, dependent" in refuse("lookup", "--mode", "nosuch")
     assert "CPUs" in refuse("lookup", "--threads", 100_000)
     assert "rounds" in refuse("lookup", "--rounds", 0)
     assert "nosuch" in refuse("lookup", "nosuch")
