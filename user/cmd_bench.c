@@ -163,6 +163,9 @@ int cmd_bench_end_result(struct bench_result *result, int error)
 int cmd_bench_add_table(const struct cmd *cmd, struct cmd_bench_tables *tables, const char *name,
 			bool is_file)
 {
+	for (size_t i = 0; i < tables->n_names; i++)
+		if (tables->is_file[i] == is_file && !strcmp(tables->names[i], name))
+			return CMD_OK;
 	if (tables->n_names == CMD_BENCH_MOST_TABLES)
 		return cmd_usage(cmd, "more than %d tables", CMD_BENCH_MOST_TABLES);
 	tables->names[tables->n_names] = name;

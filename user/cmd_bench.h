@@ -90,7 +90,7 @@ struct cmd_bench_tables {
 	}
 #define CMD_BENCH_TABLE_ARGS "[--table NAME|--file FILE]..."
 
-/* CMD_OK or CMD_USAGE (said). */
+/* That which is there already is one. CMD_OK or CMD_USAGE (said). */
 int cmd_bench_add_table(const struct cmd *cmd, struct cmd_bench_tables *tables, const char *name,
 			bool is_file);
 /* All of them. CMD_OK, CMD_USAGE or CMD_FAILED (said). */

@@ -70,14 +70,19 @@ static int add_size(struct forward *forward, const char *word)
 
 static int add_pattern(struct forward *forward, const char *word)
 {
-	if (forward->n_patterns == FORWARD_MOST)
-		return too_many("patterns");
-	if (forward_pattern_parse(word, &forward->patterns[forward->n_patterns]))
+	struct forward_pattern pattern;
+
+	if (forward_pattern_parse(word, &pattern))
 		return cmd_usage(&cmd_bench_forward,
 				 "\"%s\" is not a pattern: random, zipf, zipf:S (0 to 10), flow, "
 				 "miss",
 				 word);
-	forward->n_patterns++;
+	for (size_t i = 0; i < forward->n_patterns; i++)
+		if (forward_pattern_is(&forward->patterns[i], &pattern))
+			return CMD_OK;
+	if (forward->n_patterns == FORWARD_MOST)
+		return too_many("patterns");
+	forward->patterns[forward->n_patterns++] = pattern;
 	return CMD_OK;
 }
 

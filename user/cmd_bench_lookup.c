@@ -65,18 +65,13 @@ static int add_engine(struct args *args, const char *name)
 static int add_threads(struct args *args, const char *word)
 {
 	struct bench_lookup *lookup = &args->lookup;
-	uint32_t n;
+	uint32_t n = 0;
 	int rc = cmd_bench_threads(&cmd_bench_lookup, word, &n);
 
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < lookup->n_threads; i++)
-		if (lookup->threads[i] == n)
-			return CMD_OK;
-	if (lookup->n_threads == ARRAY_SIZE(lookup->threads))
-		return cmd_usage(&cmd_bench_lookup, "too many numbers of threads");
-	lookup->threads[lookup->n_threads++] = n;
-	return CMD_OK;
+	return rc
+		       ?: cmd_bench_add_number(&cmd_bench_lookup, lookup->threads,
+					       &lookup->n_threads, ARRAY_SIZE(lookup->threads), n,
+					       "numbers of threads");
 }
 
 static int add_mode(struct args *args, const char *name)
@@ -93,11 +88,13 @@ static int add_mode(struct args *args, const char *name)
 static int add_writer(struct args *args, const char *word)
 {
 	struct bench_lookup *lookup = &args->lookup;
+	uint32_t rate = 0;
+	int rc = cmd_bench_number(&cmd_bench_lookup, "changes a second", word, MOST_RATE, &rate);
 
-	if (lookup->n_writer_rates == ARRAY_SIZE(lookup->writer_rates))
-		return cmd_usage(&cmd_bench_lookup, "too many rates of changes");
-	return cmd_bench_number(&cmd_bench_lookup, "changes a second", word, MOST_RATE,
-				&lookup->writer_rates[lookup->n_writer_rates++]);
+	return rc
+		       ?: cmd_bench_add_number(
+				  &cmd_bench_lookup, lookup->writer_rates, &lookup->n_writer_rates,
+				  ARRAY_SIZE(lookup->writer_rates), rate, "rates of changes");
 }
 
 static int add_pattern(struct args *args, const char *name)

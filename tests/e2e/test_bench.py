@@ -79,6 +79,20 @@ def test_patterns():
     )
 
 
+def test_twice(tmp_path):
+    """What is given twice is measured once; a table is not a file of that name."""
+    path = tmp_path / "10"
+    path.write_text("2001:db8::/32\n")
+    words = ("--table", "10", "--file", path, "--writer", 100, "--threads", 1,
+             "--mode", "independent", "--pattern", "hit", "--engine", "trie")  # fmt: skip
+    rows = json.loads(bench("lookup", "--rounds", 1, *words, *words).stdout)
+    assert sorted((row["routes"], row["writer_rate"]) for row in rows if row["unit"] == "ns") == [
+        (1, 0), (1, 100), (10, 0), (10, 100)
+    ]  # fmt: skip
+    many = [word for rate in range(1, 10) for word in ("--writer", rate)]
+    assert "more than 8 rates" in refuse("lookup", *many)
+
+
 def test_depths():
     """Of 16 /48s side by side: a branching point for each bit, and they themselves."""
     rows = measure("--table", "dense-48:16", "--mode", "independent", engines=KERNEL[:4])

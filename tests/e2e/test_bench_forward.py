@@ -137,6 +137,13 @@ def test_patterns():
     }
 
 
+def test_twice():
+    """What is given twice is measured once."""
+    twice = ("--pattern", "zipf", "--size", 64, "--threads", 1, *engines("trie", "floor"))
+    rows = measure("--table", "10", *twice, *twice, "--pattern", "zipf:1", "--rounds", 1)
+    assert [row["engine"] for row in rows_of(rows, "ns")] == ["trie", "floor"]
+
+
 def test_miss():
     """Passed to the kernel, by all that can tell; nothing arrives, and so nothing has a latency."""
     rows = measure(*engines(*EVERY), "--pattern", "miss")

@@ -43,6 +43,11 @@ int forward_pattern_parse(const char *word, struct forward_pattern *out)
 	return 0;
 }
 
+bool forward_pattern_is(const struct forward_pattern *a, const struct forward_pattern *b)
+{
+	return a->kind == b->kind && a->s == b->s;
+}
+
 void forward_pattern_name(const struct forward_pattern *pattern, char *name, size_t size)
 {
 	static const char *const names[] = { "random", "zipf", "flow", "miss" };

@@ -19,6 +19,8 @@ struct forward_pattern {
 
 /* "random", "zipf", "zipf:1.1", "flow" or "miss". 0, or -EINVAL. */
 int forward_pattern_parse(const char *word, struct forward_pattern *out);
+/* "zipf" is "zipf:1". */
+bool forward_pattern_is(const struct forward_pattern *a, const struct forward_pattern *b);
 /* As rows have it: "zipf 1.1". */
 void forward_pattern_name(const struct forward_pattern *pattern, char *name, size_t size);
 
