@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "bench/progress.h"
 #include "cmd_bench.h"
 #include "log.h"
 
@@ -242,18 +243,26 @@ static int measure_words(const struct args *like, char *words, struct bench_resu
 	return ret;
 }
 
+static size_t count_measurements(const struct preset *preset)
+{
+	size_t n = 0;
+
+	while (n < ARRAY_SIZE(preset->measurements) && preset->measurements[n])
+		n++;
+	return n;
+}
+
 static int measure_preset(const struct args *args, const struct preset *preset,
 			  struct bench_result *result)
 {
+	size_t n = count_measurements(preset);
 	int ret = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(preset->measurements) && !ret; i++) {
-		const char *measurement = preset->measurements[i];
+	for (size_t i = 0; i < n && !ret; i++) {
 		char words[1024];
 
-		if (!measurement)
-			break;
-		snprintf(words, sizeof(words), "%s", measurement);
+		bench_progress_part(i + 1, n);
+		snprintf(words, sizeof(words), "%s", preset->measurements[i]);
 		ret = measure_words(args, words, result);
 	}
 	return ret;

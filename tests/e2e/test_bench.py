@@ -178,18 +178,29 @@ def test_unusable_output(tmp_path):
     assert done.returncode == 1 and "gnuplot-nox" in done.stderr and not done.stdout
 
 
-def test_interrupt():
-    """What was measured until then is told."""
-    words = ["lookup", "--table", "10", "--engine", "trie", "--rounds", "1000"]
-    with subprocess.Popen([SIXLANE, "-j", "bench", *words], stdout=subprocess.PIPE,
+def interrupt(*words):
+    """When it measures: what it said of that, and its rows."""
+    with subprocess.Popen([SIXLANE, "-j", "bench", *words, "--rounds", "1000"], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True) as process:  # fmt: skip
-        line = next(line for line in process.stderr if " of 2000" in line)  # it measures
+        line = next(line for line in process.stderr if "lookups, all sides in turn" in line)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
-    assert "left" in line
     assert process.returncode == 130
-    times = [row for row in json.loads(out) if row["unit"] == "ns"]
+    return line, json.loads(out)
+
+
+def test_interrupt():
+    """What was measured until then is told."""
+    line, rows = interrupt("lookup", "--table", "10", "--engine", "trie")
+    assert " of 2000, " in line and "left" in line and "part" not in line
+    times = [row for row in rows if row["unit"] == "ns"]
     assert len(times) == 2 and all(0 < row["rounds"] < 1000 for row in times)
+
+
+def test_parts():
+    """The time left is not that of the whole preset, and so it is said of what it is."""
+    line, rows = interrupt("lookup", "kubecek", "--most-routes", "1")
+    assert line.startswith("part 1 of 3, lookups") and rows
 
 
 def test_threads():

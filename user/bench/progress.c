@@ -11,8 +11,15 @@
 #define FILE_PERIOD_NS 5000000000u
 
 static volatile sig_atomic_t interrupted;
+static size_t part, parts;
 
 /* --- progress ------------------------------------------------------------------------------- */
+
+void bench_progress_part(size_t number, size_t total)
+{
+	part = number;
+	parts = total;
+}
 
 void bench_progress_begin(struct bench_progress *progress, const char *what, size_t total)
 {
@@ -33,9 +40,13 @@ static void show(const struct bench_progress *progress, uint64_t elapsed_ns)
 	double left_s =
 		elapsed_s * (double)(progress->total - progress->done) / (double)progress->done;
 
-	fprintf(stderr, "%s%s: %zu of %zu, %.0f s, about %.0f s left%s",
-		progress->is_terminal ? "\r\033[K" : "", progress->what, progress->done,
-		progress->total, elapsed_s, left_s, progress->is_terminal ? "" : "\n");
+	if (progress->is_terminal)
+		fputs("\r\033[K", stderr);
+	if (parts)
+		fprintf(stderr, "part %zu of %zu, ", part, parts);
+	fprintf(stderr, "%s: %zu of %zu, %.0f s, about %.0f s left%s", progress->what,
+		progress->done, progress->total, elapsed_s, left_s,
+		progress->is_terminal ? "" : "\n");
 }
 
 void bench_progress_step(struct bench_progress *progress, size_t steps)

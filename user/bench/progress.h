@@ -20,6 +20,9 @@ struct bench_progress {
 	bool is_terminal, is_shown;
 };
 
+/* What begins from now on is the part of this number, from 1 on, and its time left not that of all;
+ * lines say so. */
+void bench_progress_part(size_t number, size_t total);
 /* what: kept, not copied. */
 void bench_progress_begin(struct bench_progress *progress, const char *what, size_t total);
 /* So many steps more are done. */
