@@ -10,7 +10,7 @@ import subprocess
 import xml.etree.ElementTree
 
 from benches import memory_cgroup
-from lab import SIXLANE
+from lab import SIXLANE, kernel_version
 from netns import command
 
 ROWS = ["bench", "engine", "table", "routes", "pattern", "mode", "threads", "writer_rate",
@@ -99,6 +99,19 @@ def test_depths():
     depths = {row["engine"]: row["median"] for row in rows if row["mode"] == "depth"}
     assert depths["trie"] == 5 and depths["kernel6"] == 6
     assert 0 < depths["compiled"] < 5 and 0 < depths["kernel4"] <= 5
+
+
+def test_memory_of_maps():
+    """As the kernel has it: the compiled FIB's first chunk, which is more in an array map, and a trie's nodes."""
+    rows = measure("--table", "10", "--mode", "independent", engines=["compiled", "compiled-chunks", "trie"])
+    taken = {row["engine"]: round(10 * row["median"]) for row in rows if row["mode"] == "memory"}
+    assert set(taken) == {"compiled", "compiled-chunks", "trie"}
+    chunk = 4 << 20
+    for engine in ("compiled", "compiled-chunks"):
+        assert chunk <= taken[engine] <= chunk + 65536, engine
+    if kernel_version() >= (6, 4):  # from there on it counts the page before the values as well
+        assert taken["compiled-chunks"] > chunk
+    assert 0 < taken["trie"] < 10_000
 
 
 def test_writers():

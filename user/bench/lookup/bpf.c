@@ -32,6 +32,22 @@ uint64_t bench_bpf_map_bytes(int fd)
 	return bytes;
 }
 
+uint64_t bench_bpf_mapped_bytes(const void *at)
+{
+	_cleanup_fclose_ FILE *file = fopen("/proc/self/smaps", "re");
+	unsigned long long start, end, kilobytes;
+	char line[256];
+	bool here = false;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%llx-%llx ", &start, &end) == 2)
+			here = start == (uintptr_t)at;
+		else if (here && sscanf(line, "Rss: %llu", &kilobytes) == 1)
+			return kilobytes * 1024;
+	}
+	return 0;
+}
+
 /* --- loading -------------------------------------------------------------------------------- */
 
 static struct bpf_program *program(const struct bench_bpf *bpf, const char *engine,

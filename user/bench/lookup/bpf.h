@@ -43,6 +43,8 @@ void bench_bpf_close(struct bench_side *side);
 struct bpf_map *bench_bpf_map(const struct bench_bpf *bpf, const char *name);
 /* The kernel's own account of what a map takes; 0: none. */
 uint64_t bench_bpf_map_bytes(int fd);
+/* The same of the pages that this process has of what it mapped there. */
+uint64_t bench_bpf_mapped_bytes(const void *at);
 
 /* What a run took: the mean of all threads, and that of the one that took longest. */
 struct bench_runs {
