@@ -199,7 +199,10 @@ static const char help[] =
 	"forwarded and taken in batches of 64, so it contains the rest of the batch, veth and the sink.\n"
 	"Sizes are those of RFC 2544, with the checksum of Ethernet. Up to 65 bytes there is no room for\n"
 	"UDP (next header 59 then), from 66 to 71 none for the time. Frames of more than 1518 bytes are\n"
-	"more than a page, which test runs do not take: packet sockets send them, to all engines alike.";
+	"more than a page, which test runs do not take: packet sockets send them, to all engines alike.\n"
+	"Ratios are of Mpps: more than 1 where the first engine is faster.\n"
+	"\n"
+	"By default: table 10k, 64 bytes, one CPU and all of them, runs of 200000 packets a CPU, 12 rounds.";
 
 const struct cmd cmd_bench_forward = {
 	.name = "bench forward",

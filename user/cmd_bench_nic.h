@@ -37,10 +37,11 @@ struct nic_args {
 	{                                                                                   \
 		"hidden-losses", no_argument, NULL, 'H'                                     \
 	}
-#define NIC_MEASURE_ARGS                                                                    \
-	"--in DEV --out DEV --generator COMMAND [--prefixes FILE] " CMD_BENCH_TABLE_ARGS    \
-	" [--engine kernel|trie|compiled]... [--measure NAME]... [--size BYTES]... "        \
-	"[--pattern random|flow|syn] [--trial S] [--sum S] [--width PERCENT] [--rate PPS] " \
+#define NIC_MEASURE_ARGS                                                                     \
+	"--in DEV --out DEV --generator COMMAND [--prefixes FILE] "                          \
+	"[--table NAME|--file FILE] [--engine kernel|trie|compiled]... [--measure NAME]... " \
+	"[--size BYTES]... "                                                                 \
+	"[--pattern random|flow|syn] [--trial S] [--sum S] [--width PERCENT] [--rate PPS] "  \
 	"[--churn N]... [--hidden-losses] " CMD_BENCH_ARGS
 
 void nic_measure_begin(struct nic_args *args, int argc, char **argv);
