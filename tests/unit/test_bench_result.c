@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Rows of results: what stands in them, and how they look in JSON and CSV. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -206,6 +207,25 @@ static void test_no_number(void **state)
 	bench_result_free(result);
 }
 
+/* 130 frames a second are a rate in Mpps, too. */
+static void test_small_numbers(void **state)
+{
+	struct bench_result *result = new_result();
+	struct bench_row row = simple;
+	const json_t *object;
+	json_t *rows;
+
+	(void)state;
+	row.values = (const double[]){ 0.000130123456 };
+	row.n = 1;
+	assert_int_equal(bench_result_add(result, &row), 0);
+	rows = bench_result_to_json(result);
+	object = json_array_get(rows, 0);
+	assert_true(fabs(json_real_value(json_object_get(object, "median")) - 0.000130123) < 1e-12);
+	json_decref(rows);
+	bench_result_free(result);
+}
+
 static void test_csv(void **state)
 {
 	struct bench_result *result = new_result();
@@ -330,17 +350,12 @@ static void test_foot_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kubecek),
-		cmocka_unit_test(test_few_values),
-		cmocka_unit_test(test_percentile),
-		cmocka_unit_test(test_notes),
-		cmocka_unit_test(test_long_notes),
-		cmocka_unit_test(test_notes_that_just_fit),
-		cmocka_unit_test(test_rows_are_copied),
-		cmocka_unit_test(test_csv),
-		cmocka_unit_test(test_no_number),
-		cmocka_unit_test(test_plots_below_0),
-		cmocka_unit_test(test_foot),
+		cmocka_unit_test(test_kubecek),		cmocka_unit_test(test_few_values),
+		cmocka_unit_test(test_percentile),	cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_long_notes),	cmocka_unit_test(test_notes_that_just_fit),
+		cmocka_unit_test(test_rows_are_copied), cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_small_numbers),	cmocka_unit_test(test_no_number),
+		cmocka_unit_test(test_plots_below_0),	cmocka_unit_test(test_foot),
 		cmocka_unit_test(test_foot_lines),
 	};
 

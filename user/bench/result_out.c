@@ -10,11 +10,16 @@
 
 /* --- JSON ----------------------------------------------------------------------------------- */
 
+/* To 4 digits behind the point, or 6 significant ones if those are more. */
 static json_t *rounded(double value)
 {
+	double scale = 1e4;
+
 	if (!isfinite(value) || fabs(value) > 1e14)
 		return json_null();
-	return json_real((double)(long long)(value * 1e4 + (value < 0 ? -0.5 : 0.5)) / 1e4);
+	while (fabs(value) * scale < 1e5 && scale < 1e12)
+		scale *= 10;
+	return json_real(round(value * scale) / scale);
 }
 
 static void set_count(json_t *object, const char *key, uint64_t count)
@@ -169,7 +174,14 @@ static const struct column {
 /* Behind the point: what is measured is not known better. */
 static int digits_of(double value)
 {
-	return fabs(value) < 10 ? 3 : fabs(value) < 1000 ? 1 : 0;
+	double least = 0.1;
+	int digits = 3;
+
+	if (fabs(value) >= 10)
+		return fabs(value) < 1000 ? 1 : 0;
+	for (; fabs(value) > 0 && fabs(value) < least && digits < 6; least /= 10)
+		digits++;
+	return digits;
 }
 
 static const char *to_text(const json_t *value, char buf[64])
