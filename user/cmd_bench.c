@@ -76,16 +76,25 @@ int cmd_bench_add_number(const struct cmd *cmd, uint32_t *list, size_t *n, size_
 	return CMD_OK;
 }
 
-int cmd_bench_threads(const struct cmd *cmd, const char *word, uint32_t *out)
+int cmd_bench_add_threads(const struct cmd *cmd, uint32_t *list, size_t *n, size_t max,
+			  const char *word)
 {
-	if (!strcmp(word, "all")) {
-		*out = bench_n_cpus() < MOST_THREADS ? bench_n_cpus() : MOST_THREADS;
-		return CMD_OK;
+	uint32_t all = bench_n_cpus() < MOST_THREADS ? bench_n_cpus() : MOST_THREADS, first = all;
+	int rc = CMD_OK;
+
+	if (!strcmp(word, "doubled"))
+		first = 1;
+	else if (strcmp(word, "all") != 0) {
+		if (!cmd_parse_number(word, all, &first) || !first)
+			return cmd_usage(cmd,
+					 "\"%s\" threads: from 1 to %u, the CPUs that there are, "
+					 "all, or doubled (1, 2, 4 and so on, and all)",
+					 word, all);
+		all = first;
 	}
-	if (cmd_parse_number(word, MOST_THREADS, out) && *out && *out <= bench_n_cpus())
-		return CMD_OK;
-	return cmd_usage(cmd, "\"%s\" threads: from 1 to %u, the CPUs that there are, or all", word,
-			 bench_n_cpus());
+	for (uint32_t threads = first; threads < all && !rc; threads *= 2)
+		rc = cmd_bench_add_number(cmd, list, n, max, threads, "numbers of threads");
+	return rc ?: cmd_bench_add_number(cmd, list, n, max, all, "numbers of threads");
 }
 
 int cmd_bench_take_option(const struct cmd *cmd, struct cmd_bench_options *options, int option)
@@ -180,8 +189,11 @@ static int make_table(const struct cmd *cmd, struct cmd_bench_tables *tables, si
 	struct bench_table *out = &tables->at[tables->n];
 	const char *name = tables->names[i];
 	bool is_file = tables->is_file[i];
-	int ret = is_file ? bench_table_file(name, seed, out) : bench_table_named(name, seed, out);
+	int ret;
 
+	if (tables->most_routes && !is_file && bench_table_routes(name) > tables->most_routes)
+		return CMD_OK; /* a million takes seconds */
+	ret = is_file ? bench_table_file(name, seed, out) : bench_table_named(name, seed, out);
 	if (ret == -ENOENT && !is_file)
 		return cmd_usage(cmd, "\"%s\" is not a table; there are %s", name,
 				 bench_table_names);

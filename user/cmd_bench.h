@@ -63,8 +63,9 @@ int cmd_bench_range(const struct cmd *cmd, const char *what, const char *word, u
  * what: "sizes". */
 int cmd_bench_add_number(const struct cmd *cmd, uint32_t *list, size_t *n, size_t max,
 			 uint32_t number, const char *what);
-/* CPUs at once, of those that there are, or "all". */
-int cmd_bench_threads(const struct cmd *cmd, const char *word, uint32_t *out);
+/* CPUs at once, of those that there are; "all"; or "doubled": 1, 2, 4 and so on, and all. */
+int cmd_bench_add_threads(const struct cmd *cmd, uint32_t *list, size_t *n, size_t max,
+			  const char *word);
 /* CMD_FAILED (said) without root. */
 int cmd_bench_need_root(const struct cmd *cmd);
 

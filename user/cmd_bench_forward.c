@@ -51,12 +51,8 @@ static int add_number(uint32_t *list, size_t *n, uint32_t number, const char *wh
 
 static int add_threads(struct forward *forward, const char *word)
 {
-	uint32_t number = 0;
-	int rc = cmd_bench_threads(&cmd_bench_forward, word, &number);
-
-	return rc
-		       ?: add_number(forward->threads, &forward->n_threads, number,
-				     "numbers of threads");
+	return cmd_bench_add_threads(&cmd_bench_forward, forward->threads, &forward->n_threads,
+				     ARRAY_SIZE(forward->threads), word);
 }
 
 static int add_size(struct forward *forward, const char *word)
@@ -206,8 +202,9 @@ static const char help[] =
 
 const struct cmd cmd_bench_forward = {
 	.name = "bench forward",
-	.args = CMD_BENCH_TABLE_ARGS " [--engine NAME]... [--threads N|all]... [--size BYTES]... "
-				     "[--pattern PATTERN]... [--count N] " CMD_BENCH_ARGS,
+	.args = CMD_BENCH_TABLE_ARGS
+	" [--engine NAME]... [--threads N|all|doubled]... [--size BYTES]... "
+	"[--pattern PATTERN]... [--count N] " CMD_BENCH_ARGS,
 	.help = help,
 	.run = run,
 };

@@ -24,8 +24,8 @@ struct args {
 
 #define FOUR "--engine compiled --engine trie --engine kernel6 --engine kernel4 --mode independent"
 #define THREE "--engine compiled --engine trie --engine kernel6 --mode independent"
-#define KUBECEK                                                                       \
-	FOUR " --threads 1 --threads all --table 1 --table 10 --table 100 --table 1k" \
+#define KUBECEK                                                               \
+	FOUR " --threads doubled --table 1 --table 10 --table 100 --table 1k" \
 	     " --table 10k --table 100k --table 1m --pattern "
 #define SIZES(table) \
 	" --table " table ":1k --table " table ":10k --table " table ":100k --table " table ":1m"
@@ -66,13 +66,9 @@ static int add_engine(struct args *args, const char *name)
 static int add_threads(struct args *args, const char *word)
 {
 	struct bench_lookup *lookup = &args->lookup;
-	uint32_t n = 0;
-	int rc = cmd_bench_threads(&cmd_bench_lookup, word, &n);
 
-	return rc
-		       ?: cmd_bench_add_number(&cmd_bench_lookup, lookup->threads,
-					       &lookup->n_threads, ARRAY_SIZE(lookup->threads), n,
-					       "numbers of threads");
+	return cmd_bench_add_threads(&cmd_bench_lookup, lookup->threads, &lookup->n_threads,
+				     ARRAY_SIZE(lookup->threads), word);
 }
 
 static int add_mode(struct args *args, const char *name)
@@ -336,7 +332,7 @@ const struct cmd cmd_bench_lookup = {
 	.name = "bench lookup",
 	.args = "{ kubecek | bernat | writers | " CMD_BENCH_TABLE_ARGS
 		" [--engine NAME]... [--mode MODE]... [--pattern PATTERN]... "
-		"[--threads N|all]... [--writer N]... } "
+		"[--threads N|all|doubled]... [--writer N]... } "
 		"[--most-routes N] " CMD_BENCH_ARGS,
 	.help = help,
 	.run = run,

@@ -219,12 +219,14 @@ def test_parts():
 def test_threads():
     """Each has a list of addresses, or its program ends with an error."""
     cpus = len(os.sched_getaffinity(0))
-    words = [word for n in (1, "all") for word in ("--threads", n)]
-    rows = measure("--table", "10", "--mode", "independent", *words)
-    times = {(row["engine"], row["threads"], row["mode"]): row for row in rows if row["unit"] == "ns"}
-    assert set(times) == {(engine, n, "independent") for engine in KERNEL for n in (1, cpus)} | {
-        (engine, cpus, "independent, elapsed") for engine in KERNEL if cpus > 1
-    }
+    doubled = {1 << i for i in range(cpus.bit_length())} | {cpus}
+    for given, numbers in (((1, "all"), {1, cpus}), (("doubled",), doubled)):
+        words = [word for n in given for word in ("--threads", n)]
+        rows = measure("--table", "10", "--mode", "independent", *words)
+        times = {(row["engine"], row["threads"], row["mode"]): row for row in rows if row["unit"] == "ns"}
+        assert set(times) == {(engine, n, "independent") for engine in KERNEL for n in numbers} | {
+            (engine, n, "independent, elapsed") for engine in KERNEL for n in numbers if n > 1
+        }
 
 
 def test_file(tmp_path):

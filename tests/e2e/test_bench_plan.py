@@ -58,7 +58,7 @@ def test_rows():
     assert values["2 x 10G", 64, "line"] == 29.7619
     assert values["2 x 10G", 64, "expected"] == 20
     assert values["2 x 10G", 64, "cpus"] == 3 and values["2 x 10G", 64, "queues"] == 2
-    assert values["2 x 10G", 1518, "line"] == values["2 x 10G", 1518, "expected"] == 1.6255
+    assert values["2 x 10G", 1518, "line"] == values["2 x 10G", 1518, "expected"] == 1.62549
     assert values["2 x 10G", 1518, "cpus"] == values["2 x 10G", 1518, "queues"] == 1
     assert values["2 x 100G", 64, "line"] == 297.619 and values["2 x 100G", 64, "cpus"] == 30
     assert len(values) == 2 * 2 * 4
@@ -203,7 +203,7 @@ def test_from_file(write):
     path = write([forward(64), forward(1518, median=500.0, note="sent by hand")])
     assert expected(path, "--cores", 1) == 2.5
     assert expected(path, "--cores", 1, size=1518) == 2
-    assert expected(path, "--cores", 1, size=791) == 2.2222
+    assert expected(path, "--cores", 1, size=791) == 2.22222
     assert expected(path, "--cores", 1, size=9000) == 2
     # nothing says how it scales
     assert expected(path, "--cores", 10) == 25

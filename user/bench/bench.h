@@ -45,6 +45,8 @@ struct bench_table {
 
 /* By name: see bench_table_names. -ENOENT with nothing said: no such table. */
 int bench_table_named(const char *name, uint64_t seed, struct bench_table *out);
+/* As many as its name says; 0: it says nothing of that. */
+size_t bench_table_routes(const char *name);
 extern const char bench_table_names[];
 /* One prefix a line; the table is named after the file. */
 int bench_table_file(const char *path, uint64_t seed, struct bench_table *out);
@@ -152,7 +154,7 @@ struct bench_lookup {
 	size_t n_tables;
 	const struct bench_engine **engines;
 	size_t n_engines;
-	unsigned int threads[8];
+	uint32_t threads[16];
 	size_t n_threads;
 	/* Each side is also measured beside that many changes a second. */
 	uint32_t writer_rates[8];

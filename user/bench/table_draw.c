@@ -188,10 +188,17 @@ static int make_dense_named(struct bench_table *table, size_t n)
 	return -ENOENT;
 }
 
+size_t bench_table_routes(const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	return parse_count(colon ? colon + 1 : name);
+}
+
 static int make(struct bench_table *table)
 {
 	const char *colon = strchr(table->name, ':');
-	size_t n = parse_count(colon ? colon + 1 : table->name);
+	size_t n = bench_table_routes(table->name);
 
 	if (colon && (!n || (!strncmp(table->name, "hosts-108", 9) && n > MOST_HOSTS)))
 		return bench_bad(-EINVAL, "\"%s\" is no number of such routes", colon + 1);
