@@ -220,6 +220,11 @@ static void test_transmitted(void **state)
 	out->xdp_tx_drops = run->ports[OUT0].tx_unnoticed = 0;
 	run->ports[OUT0].tells_tx_drops = false;
 	assert_string_equal(faults(run), "");
+	/* one that tells, of a device that has left */
+	run->ports[OUT0].tells_tx_drops = true;
+	assert_string_equal(faults(run), "transmitted");
+	run->loses_device = true;
+	assert_string_equal(faults(run), "");
 }
 
 /* A driver that notices late what has left, and tells at once what was redirected. */

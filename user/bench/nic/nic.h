@@ -134,6 +134,7 @@ struct nic_trial {
 	double seconds; /* or, if not 0, … */
 	uint64_t count; /* … so many frames */
 	bool latency;
+	bool loses_device; /* one of the router's leaves its bond meanwhile */
 };
 
 struct nic_outcome {

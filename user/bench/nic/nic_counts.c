@@ -286,7 +286,7 @@ static bool transmitted(const struct nic_run *run, const struct nic_port *port, 
 	out->right = lines.tx + lines.tx_drops;
 	out->over = lines.others_tx + lines.stray_tx + lines.unnoticed + sum_all_verdicts(run).own -
 		    out->left;
-	out->under = lines.tells_drops ? lines.unnoticed : ANY_NUMBER;
+	out->under = lines.tells_drops && !run->loses_device ? lines.unnoticed : ANY_NUMBER;
 	return run->by_sixlane;
 }
 

@@ -51,6 +51,9 @@ struct nic_run {
 	/* Between generator and ports packets may be lost that nobody counts: a switch, a
 	 * hypervisor. */
 	bool hides_losses;
+	/* A device left meanwhile: the kernel drops what is redirected to it then, and counts it
+	 * nowhere. */
+	bool loses_device;
 	uint32_t seconds; /* rounded up */
 };
 

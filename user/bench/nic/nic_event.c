@@ -37,6 +37,7 @@ struct event {
 	const char *packets, *ms; /* modes of its figures; the first is its name */
 	int (*happen)(struct nic_bench *bench);
 	int (*restore)(struct nic_bench *bench); /* NULL: nothing to do */
+	bool loses_device;			 /* nic_counts.h */
 };
 
 static int add_loss(struct nic_bench *bench, const struct event *event,
@@ -97,7 +98,8 @@ static int measure(struct nic_bench *bench, const struct event *event)
 {
 	const char *note;
 	const struct nic_trial trial = { .pps = PART * nic_base_pps(bench, &note),
-					 .seconds = LONGEST_S };
+					 .seconds = LONGEST_S,
+					 .loses_device = event->loses_device };
 	double seconds;
 	int ret, restored;
 
@@ -149,7 +151,7 @@ static int settle(struct nic_bench *bench)
 
 int nic_measure_churn(struct nic_bench *bench)
 {
-	static const struct event event = { "churn", "churn-time", churn, settle };
+	static const struct event event = { "churn", "churn-time", churn, settle, false };
 	const struct nic_options *options = bench->options;
 	int ret = 0;
 
@@ -203,7 +205,7 @@ static int leave_and_join(struct nic_bench *bench)
 
 int nic_measure_slave(struct nic_bench *bench)
 {
-	static const struct event event = { "slave", "slave-time", leave_and_join, NULL };
+	static const struct event event = { "slave", "slave-time", leave_and_join, NULL, true };
 
 	return nic_bond_that_loses(bench->options) ? measure(bench, &event) : 0;
 }
@@ -224,7 +226,7 @@ static int restore_next_hop(struct nic_bench *bench)
 int nic_measure_next_hop(struct nic_bench *bench)
 {
 	static const struct event event = { "next-hop", "next-hop-time", fail_over,
-					    restore_next_hop };
+					    restore_next_hop, false };
 
 	return measure(bench, &event);
 }
@@ -241,7 +243,7 @@ static int restart(struct nic_bench *bench)
 
 int nic_measure_restart(struct nic_bench *bench)
 {
-	static const struct event event = { "restart", "restart-time", restart, NULL };
+	static const struct event event = { "restart", "restart-time", restart, NULL, false };
 
 	return bench->engine->is_sixlane ? measure(bench, &event) : 0;
 }

@@ -73,7 +73,8 @@ void nic_outcome_refuse(struct nic_outcome *out, const char *fmt, ...)
 	va_end(ap);
 }
 
-static int check_counts(struct nic_bench *bench, struct nic_outcome *out)
+static int check_counts(struct nic_bench *bench, const struct nic_trial *trial,
+			struct nic_outcome *out)
 {
 	char text[NIC_FAULT_LEN];
 	struct nic_fault fault;
@@ -86,6 +87,7 @@ static int check_counts(struct nic_bench *bench, struct nic_outcome *out)
 	run->sent = out->sent + out->probes_sent;
 	run->received = out->received + out->probes;
 	run->counts_sent = run->counts_received = true;
+	run->loses_device = trial->loses_device;
 	run->seconds = (uint32_t)ceil(out->seconds) + 1;
 	back = nic_run_subtract(run, &bench->before);
 	if (back)
@@ -273,7 +275,7 @@ int nic_trial_end(struct nic_bench *bench, const struct nic_trial *trial, bool a
 	json_decref(answer);
 	if (!ret && bench->engine->is_sixlane)
 		ret = bench_daemon_check(&bench->daemon);
-	ret = ret ?: check_counts(bench, out);
+	ret = ret ?: check_counts(bench, trial, out);
 	if (!ret)
 		check_engine(bench, at_once ? LEFT_IN_EVENTS : LEFT, out);
 	return ret;
