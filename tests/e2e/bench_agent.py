@@ -25,15 +25,17 @@ FEW = 64  # by which it is seen whether anything comes back
 
 class Router(NamedTuple):
     """What it forwards a second, how many frames wait in it, how many it loses of each run in any case,
-    and what its generator can send."""
+    what its generator can send, and the seconds until that answers."""
 
     capacity: int
     buffer: int = 0
     loses: int = 0
     most: int = 10000
     latency_ns: int = 1000
+    takes: float = 0
 
     def run(self, request):
+        time.sleep(self.takes)
         rate = min(request["rate_pps"] or self.most, self.most)
         sent = request.get("count") or int(rate * request["seconds"])
         seconds = sent / rate

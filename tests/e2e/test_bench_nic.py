@@ -517,6 +517,21 @@ def test_interrupt(bench):
     assert bench.state() == before
 
 
+def test_interrupt_in_a_search(bench, tmp_path):
+    """It has told how far it was, and what it had found until then."""
+    said = tmp_path / "said"
+    agent = f"{bench.liar(capacity=5000, takes=0.3)} | tee {said}"
+    process = begin(bench, "--width", 0.5, *measures("throughput"), *engines("compiled"), agent=agent)
+    # the hello, two runs before the search, and five of at least eleven of it
+    wait_until(lambda: said.exists() and len(said.read_text().splitlines()) > 7, 60)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60 * PATIENCE)
+    assert process.returncode == 130
+    assert 0 < rows_of(json.loads(out), "throughput")[0]["median"] <= 0.005
+    parts = [int(done) for done in re.findall(rb"nic: (\d+) of", err)]
+    assert parts and 0 < parts[0] < 100  # the weight of the measure
+
+
 def test_killed(bench, tmp_path):
     """What it started ends with it, and another process sets back what it changed."""
     before = bench.state()
