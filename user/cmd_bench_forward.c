@@ -44,11 +44,6 @@ static int add_engine(struct forward *forward, const char *name)
 	return CMD_OK;
 }
 
-static int add_number(uint32_t *list, size_t *n, uint32_t number, const char *what)
-{
-	return cmd_bench_add_number(&cmd_bench_forward, list, n, FORWARD_MOST, number, what);
-}
-
 static int add_threads(struct forward *forward, const char *word)
 {
 	return cmd_bench_add_threads(&cmd_bench_forward, forward->threads, &forward->n_threads,
@@ -61,7 +56,10 @@ static int add_size(struct forward *forward, const char *word)
 	int rc = cmd_bench_range(&cmd_bench_forward, "bytes of a frame", word, FORWARD_SIZE_MIN,
 				 FORWARD_SIZE_MAX, &size);
 
-	return rc ?: add_number(forward->sizes, &forward->n_sizes, size, "sizes");
+	return rc
+		       ?: cmd_bench_add_number(&cmd_bench_forward, forward->sizes,
+					       &forward->n_sizes, ARRAY_SIZE(forward->sizes), size,
+					       "sizes");
 }
 
 static int add_pattern(struct forward *forward, const char *word)
@@ -117,8 +115,8 @@ static void set_defaults(struct args *args)
 		if (forward_engines[i].by_default)
 			forward->engines[forward->n_engines++] = &forward_engines[i];
 	if (!forward->n_threads) {
-		add_number(forward->threads, &forward->n_threads, 1, "");
-		add_number(forward->threads, &forward->n_threads, bench_n_cpus(), "");
+		add_threads(forward, "1");
+		add_threads(forward, "all");
 	}
 	if (!forward->n_sizes)
 		forward->sizes[forward->n_sizes++] = SIZE;

@@ -14,6 +14,9 @@
 #include "../util.h"
 #include "lookup/lookup.h"
 
+/* Of a frame, around what the MTU counts: header and FCS. */
+#define BENCH_ETHERNET_BYTES 18u
+
 /* --- tables --------------------------------------------------------------------------------- */
 
 /* A route of the radix: its value is its place in the list, from 1 on. */

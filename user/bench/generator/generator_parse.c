@@ -7,7 +7,6 @@
 #include <netinet/ether.h>
 #include <string.h>
 
-#define ETHERNET_BYTES 18u /* header and FCS, around what the MTU counts */
 #define MOST_RATE 1000000000u
 #define MOST_COUNT 1000000000000u
 #define MOST_SECONDS 86400.0
@@ -69,8 +68,8 @@ static int parse_frame_bytes(const struct generator *generator, const json_t *js
 	int ret;
 
 	for (size_t i = 0; i < generator->n_tx; i++)
-		if (generator->tx[i].mtu + ETHERNET_BYTES < most)
-			most = generator->tx[i].mtu + ETHERNET_BYTES;
+		if (generator->tx[i].mtu + BENCH_ETHERNET_BYTES < most)
+			most = generator->tx[i].mtu + BENCH_ETHERNET_BYTES;
 	ret = parse_number(json, "frame_bytes", UINT32_MAX, least, &bytes);
 	if (!ret && (bytes < least || bytes > most))
 		ret = bench_bad(

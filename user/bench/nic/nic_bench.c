@@ -10,8 +10,7 @@
 #include "nic.h"
 #include "nic_ethtool.h"
 
-#define MOST_TRIALS 3	   /* of the highest rate */
-#define ETHERNET_BYTES 18u /* header and FCS */
+#define MOST_TRIALS 3 /* of the highest rate */
 
 const struct nic_measure nic_measures[] = {
 	{ "ndr", 200, true, nic_measure_ndr },
@@ -199,12 +198,12 @@ static int open_agent(struct nic_bench *bench)
 static int check_sizes(const struct nic_options *options, const struct nic_state *state)
 {
 	for (size_t i = 0; i < options->n_sizes; i++)
-		if (options->sizes[i] > state->mtu + ETHERNET_BYTES)
+		if (options->sizes[i] > state->mtu + BENCH_ETHERNET_BYTES)
 			return bench_bad(-EMSGSIZE,
 					 "%s: its MTU of %u has no room for frames of %u bytes: "
 					 "--mtu %u",
 					 state->dev, state->mtu, options->sizes[i],
-					 options->sizes[i] - ETHERNET_BYTES);
+					 options->sizes[i] - BENCH_ETHERNET_BYTES);
 	return 0;
 }
 
