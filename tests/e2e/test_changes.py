@@ -171,11 +171,11 @@ def test_ignore_routes_with_linkdown(net, scope):
     net.r.route("add", PREFIX, "via", host_addr("b"))
     net.sync()
     net.assert_forwarded(fr.many(5, FAR), to="b")
-    net.host["b"].ip("link set dev h0 down")
+    net.carrier("b", "down")
     wanted = net.r.ipj("route get", FAR, "from 2001:db8:a::2 iif p0")[0]["gateway"]
     assert wanted == host_addr("c")
     net.wait_lookup(FAR, verdict="forward", port="p2")
-    net.host["b"].ip("link set dev h0 up")
+    net.carrier("b", "up")
     net.resolve_hosts()
     net.wait_lookup(FAR, verdict="forward", port="p1")
 

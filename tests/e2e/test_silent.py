@@ -79,11 +79,11 @@ def test_metrics_behind_a_lost_carrier(twins):
     twins.each(three_metrics)
     twins.fast.sync()
     twins.assert_same([fr.udp(FAR)])
-    twins.each(lambda net: net.host["c"].ip("link set dev h0 down"))
+    twins.each(lambda net: net.carrier("c", "down"))
     wait_until(
         lambda: twins.fast.router.lookup(FAR).get("next_hop") != host_addr("c"), 5, "carrier lost"
     )
-    twins.each(lambda net: net.host["c"].ip("link set dev h0 up"))
+    twins.each(lambda net: net.carrier("c", "up"))
     wait_until(lambda: twins.fast.router.lookup(FAR)["verdict"] == "forward", 5, "carrier back")
     twins.each(lambda net: net.resolve_hosts())
     twins.fast.sync()

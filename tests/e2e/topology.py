@@ -270,6 +270,20 @@ class Net:
         self.r.route(*args)
         self.sync()
 
+    def carrier(self, host, state):
+        """Take a host off its wire, or put it back, and wait until routes hang on it in the kernel.
+
+        That is done by a worker (linkwatch), which may leave a change lying for a second.
+        """
+        self.host[host].ip("link set dev h0", state)
+
+        def noticed():
+            routes = self.r.ipj("-6 route show dev", PORT[host])
+            lost = ["linkdown" in route["flags"] for route in routes]
+            return lost and set(lost) == {state == "down"}
+
+        wait_until(noticed, 10, "routes by a carrier that is %s" % state)
+
     def wait_lookup(self, address, timeout=10, **wanted):
         """Until `sixlane lookup` says so; key=None: the key is absent."""
         seen = [None]
