@@ -17,7 +17,7 @@ import time
 
 import pytest
 from lab import SIXLANE, Lab, command, wait_until
-from nic_setup import state, wait_restored
+from nic_setup import queue_masks, state, wait_restored
 from netns import PATIENCE
 
 ENGINES = ["kernel", "trie", "compiled"]
@@ -544,6 +544,18 @@ def test_killed(bench, tmp_path):
     wait_restored(process)
     assert bench.state() == before
     wait_until(lambda: not command(["pgrep", "-f", beside], check=False).stdout, 10)
+
+
+def test_queues_go_where_they_are_to_in_every_turn(bench):
+    """Whatever has changed that: drivers do when a program comes or goes."""
+    process = begin(bench, *measures("flood"), *engines("kernel"))
+    wait_for_words(process, rb"nic: [1-9]")
+    within = ["nsenter", "--target", str(process.pid), "--mount", "--net"]
+    bench.r.run(*within, "sh", "-c", "echo 1 >/sys/class/net/d0/queues/rx-0/rps_cpus")
+    wait_until(lambda: queue_masks(bench.r, "d0", within)["rx-0/rps_cpus"] == 0, 60)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60 * PATIENCE)
+    assert process.returncode == 130
 
 
 def test_a_daemon_that_dies(bench):

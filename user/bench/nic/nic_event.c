@@ -200,7 +200,7 @@ static int leave_and_join(struct nic_bench *bench)
 
 	return set_master(slave, NULL) ?: let_pass(bench, part_ns(bench))
 			   ?: set_master(slave, bond->name)
-			   ?: nic_machine_wait(&bench->options->machine);
+			   ?: nic_machine_settle(&bench->options->machine, bench->setup);
 }
 
 int nic_measure_slave(struct nic_bench *bench)

@@ -267,12 +267,16 @@ static void list_devices(const struct nic_machine *machine, const char *devs[NIC
 		devs[i] = machine->devs[i];
 }
 
-int nic_machine_wait(const struct nic_machine *machine)
+int nic_machine_settle(const struct nic_machine *machine, struct nic_setup *setup)
 {
 	const char *devs[NIC_MAX_DEVICES];
+	int ret;
 
 	list_devices(machine, devs);
-	return nic_setup_wait(devs, machine->n_devs, LINK_TIMEOUT_MS);
+	ret = nic_setup_wait(devs, machine->n_devs, LINK_TIMEOUT_MS);
+	for (size_t i = 0; i < machine->n_devs && !ret; i++)
+		ret = nic_setup_affinity(setup, devs[i], &machine->want);
+	return ret;
 }
 
 static int isolate(const struct nic_machine *machine, struct nic_setup *setup)
@@ -297,10 +301,7 @@ int nic_machine_setup(const struct nic_machine *machine, struct nic_setup *setup
 	for (size_t i = 0; i < machine->n_devs && !ret; i++)
 		if (bond_of(machine, machine->devs[i]) < 0)
 			ret = nic_setup_program(setup, machine->devs[i]);
-	ret = ret ?: nic_machine_wait(machine);
-	for (size_t i = 0; i < machine->n_devs && !ret; i++)
-		ret = nic_setup_affinity(setup, machine->devs[i], &machine->want);
-	return ret;
+	return ret ?: nic_machine_settle(machine, setup);
 }
 
 /* --- counting ------------------------------------------------------------------------------- */

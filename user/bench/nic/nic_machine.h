@@ -44,8 +44,12 @@ int nic_machine_plan(const struct nic_machine *machine, json_t *list);
 /* Check first. 0 or -errno, said, but for -EINTR. */
 int nic_machine_setup(const struct nic_machine *machine, struct nic_setup *setup);
 
-/* Until all devices have a link. 0 or -errno, said, but for -EINTR. */
-int nic_machine_wait(const struct nic_machine *machine);
+/*
+ * Whenever a program, or a slave, has come or gone: until all devices have a link, and interrupts
+ * and queues go where they are to. Drivers that open their queues anew for that ask for their
+ * interrupts anew. 0 or -errno, said, but for -EINTR.
+ */
+int nic_machine_settle(const struct nic_machine *machine, struct nic_setup *setup);
 
 /*
  * Counts since the devices were made, of the bonds and of all devices, slaves of which bond they

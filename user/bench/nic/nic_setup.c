@@ -22,7 +22,6 @@ struct nic_setup {
 	struct nic_undo *undo;
 	char **notes;
 	size_t n_notes;
-	bool said_irqbalance;
 	struct nic_plan plan; /* too large for the stack */
 	struct nic_irq irqs[NIC_MAX_IRQS];
 };
@@ -65,7 +64,15 @@ size_t nic_setup_notes(const struct nic_setup *setup, const char *const **notes)
 	return setup->n_notes;
 }
 
-/* Said as a warning, and kept for the report. */
+static bool is_noted(const struct nic_setup *setup, const char *text)
+{
+	for (size_t i = 0; i < setup->n_notes; i++)
+		if (!strcmp(setup->notes[i], text))
+			return true;
+	return false;
+}
+
+/* Said as a warning and kept for the report, once. */
 static int note(struct nic_setup *setup, const char *fmt, ...) _printf_(2, 3);
 static int note(struct nic_setup *setup, const char *fmt, ...)
 {
@@ -82,6 +89,10 @@ static int note(struct nic_setup *setup, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		return bench_fail(-ENOMEM, "notes");
+	if (is_noted(setup, text)) {
+		free(text);
+		return 0;
+	}
 	log_warning("%s", text);
 	setup->notes[setup->n_notes++] = text;
 	return 0;
@@ -210,11 +221,9 @@ int nic_setup_affinity(struct nic_setup *setup, const char *dev, const struct ni
 	ret = nic_irq_read(dev, setup->irqs, &n);
 	if (ret)
 		return bench_fail(ret, "cannot read which interrupts %s has", dev);
-	if (n && !setup->said_irqbalance && nic_irq_is_balanced()) {
-		setup->said_irqbalance = true;
+	if (n && nic_irq_is_balanced())
 		ret = note(setup, "irqbalance moves interrupts while measuring: 'systemctl stop "
 				  "irqbalance' first");
-	}
 	setup->plan.n = 0;
 	nic_plan_affinity(&state, want, setup->irqs, n, &setup->plan);
 	return ret ?: make_all(setup);

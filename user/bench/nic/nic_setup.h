@@ -35,7 +35,8 @@ int nic_setup_device(struct nic_setup *setup, const char *dev, const struct nic_
 /* A bond or a device that is no slave has no XDP program, and has none at the end. */
 int nic_setup_program(struct nic_setup *setup, const char *dev);
 
-/* Interrupts and queues of a device, once it and its bond are up. */
+/* Interrupts and queues of a device, once it and its bond are up; and again, where they are not as
+ * they are to be. */
 int nic_setup_affinity(struct nic_setup *setup, const char *dev, const struct nic_want *want);
 
 #define NIC_MAX_SLAVES 8

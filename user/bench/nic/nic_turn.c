@@ -92,6 +92,5 @@ int nic_turn_begin(struct nic_bench *bench, const struct nic_engine *engine)
 	int ret = engine->is_sixlane ? begin_sixlane(bench, engine) : end_sixlane(bench);
 
 	bench->engine = engine;
-	/* many NICs lose their link for a while when a program comes or goes */
-	return ret ?: nic_machine_wait(&bench->options->machine) ?: prove(bench);
+	return ret ?: nic_machine_settle(&bench->options->machine, bench->setup) ?: prove(bench);
 }
