@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "../../user/bench/bench.h"
 #include "../../user/bench/result_plot.h"
 #include "../../user/util.h"
 
@@ -41,6 +42,17 @@ static struct bench_summary summary_of(const double *values, size_t n)
 #define SUMMARY(...) \
 	summary_of((const double[]){ __VA_ARGS__ }, ARRAY_SIZE(((const double[]){ __VA_ARGS__ })))
 #define assert_near(a, b) assert_float_equal(a, b, 1e-9)
+
+/* Each has its turn in each round, and is first and last as often. */
+static void test_turns(void **state)
+{
+	static const size_t wanted[] = { 0, 1, 2, 2, 1, 0, 0, 1, 2 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+		assert_int_equal(bench_turn(i / 3, 3, i % 3), wanted[i]);
+	assert_int_equal(bench_turn(1, 1, 0), 0);
+}
 
 /* Of twelve the highest and the lowest do not count: ten are left, 2 to 11. */
 static void test_kubecek(void **state)
@@ -350,12 +362,19 @@ static void test_foot_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kubecek),		cmocka_unit_test(test_few_values),
-		cmocka_unit_test(test_percentile),	cmocka_unit_test(test_notes),
-		cmocka_unit_test(test_long_notes),	cmocka_unit_test(test_notes_that_just_fit),
-		cmocka_unit_test(test_rows_are_copied), cmocka_unit_test(test_csv),
-		cmocka_unit_test(test_small_numbers),	cmocka_unit_test(test_no_number),
-		cmocka_unit_test(test_plots_below_0),	cmocka_unit_test(test_foot),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_kubecek),
+		cmocka_unit_test(test_few_values),
+		cmocka_unit_test(test_percentile),
+		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_long_notes),
+		cmocka_unit_test(test_notes_that_just_fit),
+		cmocka_unit_test(test_rows_are_copied),
+		cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_small_numbers),
+		cmocka_unit_test(test_no_number),
+		cmocka_unit_test(test_plots_below_0),
+		cmocka_unit_test(test_foot),
 		cmocka_unit_test(test_foot_lines),
 	};
 

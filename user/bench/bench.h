@@ -213,6 +213,10 @@ int bench_pin(unsigned int n);
 /* The calling thread runs where this process may. */
 void bench_unpin(void);
 
+/* Of n sides, the one whose turn comes after i others in a round: there and back, so that nobody
+ * always comes after the same one. */
+size_t bench_turn(size_t round, size_t n, size_t i);
+
 /* Of the executable, as it was when it was asked for first. */
 const char *bench_own_dir(void);
 /* A file that is installed with the command: next to the executable, else in ../lib/sixlane. */

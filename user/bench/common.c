@@ -48,6 +48,11 @@ int bench_fail(int error, const char *fmt, ...)
 			 error == -ENOMEM ? "not enough memory" : strerror(-error));
 }
 
+size_t bench_turn(size_t round, size_t n, size_t i)
+{
+	return round % 2 ? n - 1 - i : i;
+}
+
 /* As they were before any thread was pinned. */
 static const cpu_set_t *allowed(void)
 {

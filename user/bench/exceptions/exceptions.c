@@ -184,9 +184,8 @@ static int measure_state(struct group *group, size_t round, enum exceptions_stat
 	const size_t n = EXCEPTIONS_N_ENGINES * PEERS_N_LISTS;
 	int ret = 0;
 
-	/* There and back: nobody always comes after the same one. */
 	for (size_t i = 0; i < n && !ret; i++) {
-		size_t at = round % 2 ? n - 1 - i : i;
+		size_t at = bench_turn(round, n, i);
 		size_t list = at / EXCEPTIONS_N_ENGINES, engine = at % EXCEPTIONS_N_ENGINES;
 		struct exceptions_series *series = &group->found.cost[engine][list][state];
 		const struct load load = { .list = peers->lists[list],

@@ -211,12 +211,12 @@ static int measure(struct group *group, struct forward_series *series, bool stam
 	return 0;
 }
 
-/* There and back: nobody always comes after the same one. What misses arrives nowhere. */
+/* What misses arrives nowhere, and cannot be timed. */
 static int measure_round(struct group *group, size_t round, bool stamped)
 {
 	for (size_t i = 0; i < group->n_series; i++) {
-		size_t at = round % 2 ? group->n_series - 1 - i : i;
-		struct forward_series *series = &group->series[at];
+		struct forward_series *series =
+			&group->series[bench_turn(round, group->n_series, i)];
 		int ret;
 
 		if (stamped && (series->pattern->kind == FORWARD_MISS || !has_stamps(series)))

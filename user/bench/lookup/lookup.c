@@ -208,9 +208,8 @@ static int measure_round(struct run *run, size_t round)
 {
 	int ret = 0;
 
-	/* There and back: nobody always comes after the same one. */
 	for (size_t i = 0; i < run->n_series && !ret; i++)
-		ret = measure_one(run, &run->series[round % 2 ? run->n_series - 1 - i : i], round);
+		ret = measure_one(run, &run->series[bench_turn(round, run->n_series, i)], round);
 	return ret;
 }
 

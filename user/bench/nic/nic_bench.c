@@ -143,7 +143,8 @@ static int measure_rounds(struct nic_bench *bench)
 	bench_progress_begin(&bench->progress, "nic", total_weight(options));
 	for (uint32_t round = 0; round < options->rounds && !ret; round++)
 		for (size_t i = 0; i < options->n_engines && !ret; i++)
-			ret = measure_turn(bench, options->engines[i]);
+			ret = measure_turn(
+				bench, options->engines[bench_turn(round, options->n_engines, i)]);
 	bench_progress_end(&bench->progress);
 	return ret;
 }
