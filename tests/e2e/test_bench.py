@@ -250,11 +250,13 @@ def test_unrouted_prefixes(tmp_path):
     """What `ip -6 route` also shows, and no router forwards; all else of the address space is taken."""
     path = tmp_path / "all.txt"
     for prefix, why in (("fe80::/64", "link-local"), ("febf::1", "link-local"), ("ff00::/8", "multicast"),
-                        ("ff02::1/128", "multicast"), ("::1", "loopback")):  # fmt: skip
+                        ("ff02::1/128", "multicast"), ("::1", "loopback"),
+                        ("f000::/4", "covers multicast"), ("8000::/1", "covers multicast"),
+                        ("fe80::/9", "covers link-local")):  # fmt: skip
         path.write_text("2001:db8::/32\n::/0\n%s\n" % prefix)
         error = refuse("lookup", "--file", path, code=1)
         assert "all.txt:3" in error and prefix in error and why in error and "leave it out" in error
-    path.write_text("::/0\n::/128\n::2/128\nfc00::/7\nfec0::/10\n")
+    path.write_text("::/0\n::/1\n4000::/2\n::/96\n::/128\n::2/128\nfc00::/7\nfec0::/10\n")
     assert measure("--file", path, "--mode", "independent", engines=KERNEL[:4])
 
 

@@ -59,6 +59,34 @@ static void test_patterns(void **state)
 		}
 }
 
+/* Under the prefix, and where it covers what is not for routing within 2000::/3. */
+static void test_draws(void **state)
+{
+	static const struct {
+		const char *prefix, *drawn;
+	} rows[] = {
+		{ "::/0", "2000::/3" },
+		{ "::/1", "2000::/3" },
+		{ "2000::/3", "2000::/3" },
+		{ "4000::/2", "4000::/2" },
+		{ "2001:db8::/33", "2001:db8::/33" },
+		{ "2001:db8::7/128", "2001:db8::7/128" },
+	};
+	uint64_t seed = 1;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct prefix prefix, drawn, host = { .len = 128 };
+
+		assert_int_equal(prefix_parse(rows[i].prefix, &prefix), 0);
+		assert_int_equal(prefix_parse(rows[i].drawn, &drawn), 0);
+		for (int n = 0; n < 1000; n++) {
+			bench_draw_under(&prefix, &seed, &host.addr);
+			assert_true(prefix_covers(&drawn, &host));
+		}
+	}
+}
+
 /* What no index could tell from a hit at its first step. */
 static void test_misses_are_near(void **state)
 {
@@ -162,7 +190,7 @@ int main(void)
 		cmocka_unit_test(test_patterns), cmocka_unit_test(test_misses_are_near),
 		cmocka_unit_test(test_ipv4),	 cmocka_unit_test(test_nothing_misses),
 		cmocka_unit_test(test_sizes),	 cmocka_unit_test(test_hosts_are_spread),
-		cmocka_unit_test(test_depth),
+		cmocka_unit_test(test_depth),	 cmocka_unit_test(test_draws),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

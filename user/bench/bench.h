@@ -72,8 +72,9 @@ uint64_t bench_random(uint64_t *seed);
 const struct prefix *bench_table_match(const struct bench_table *table,
 				       const union sixlane_addr *addr);
 
-/* Random bits under a prefix; of one that covers more than 2000::/3 within that, since what else it
- * covers is in part not for routing. */
+/* 2000::/3: what a prefix stands for that covers it and more, which is in part not for routing. */
+extern const struct prefix bench_global;
+/* Random bits under a prefix. */
 void bench_draw_under(const struct prefix *prefix, uint64_t *seed, union sixlane_addr *out);
 /* Near a route and under none, but for a fallback: far from all routes, the first node would end
  * every lookup. */

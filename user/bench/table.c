@@ -69,11 +69,13 @@ static void draw_behind(const struct prefix *prefix, uint8_t len, uint64_t *seed
 		out->halves[i] ^= drawn.addr.halves[i] ^ kept.addr.halves[i];
 }
 
+const struct prefix bench_global = { .addr.bytes = { 0x20 }, .len = 3 };
+
 void bench_draw_under(const struct prefix *prefix, uint64_t *seed, union sixlane_addr *out)
 {
+	if (prefix_covers(prefix, &bench_global))
+		prefix = &bench_global;
 	draw_behind(prefix, prefix->len, seed, out);
-	if (prefix->len < 3)
-		out->bytes[0] = (uint8_t)(0x20 | (out->bytes[0] & 0x1f));
 }
 
 static const struct radix_node *match(const struct bench_table *table,

@@ -33,21 +33,28 @@ static char *strip(char *line)
 	return line;
 }
 
-/* Why no packet is forwarded there, whatever the table says; NULL: it may be. */
+/* Why no packet is forwarded there, or not to all of it, whatever the table says; NULL: it may be.
+ */
 static const char *why_unrouted(const struct prefix *prefix)
 {
 	static const struct {
 		struct prefix all;
-		const char *why;
+		const char *is, *covers; /* covers: NULL: hardly ever drawn */
 	} rows[] = {
-		{ { .addr.bytes = { 0xff }, .len = 8 }, "multicast" },
-		{ { .addr.bytes = { 0xfe, 0x80 }, .len = 10 }, "link-local" },
-		{ { .addr.bytes = { [15] = 1 }, .len = 128 }, "the loopback address" },
+		{ { .addr.bytes = { 0xff }, .len = 8 }, "is multicast", "covers multicast" },
+		{ { .addr.bytes = { 0xfe, 0x80 }, .len = 10 },
+		  "is link-local",
+		  "covers link-local addresses" },
+		{ { .addr.bytes = { [15] = 1 }, .len = 128 }, "is the loopback address", NULL },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (prefix_covers(&rows[i].all, prefix))
-			return rows[i].why;
+			return rows[i].is;
+		if (rows[i].covers && prefix_covers(prefix, &rows[i].all) &&
+		    !prefix_covers(prefix, &bench_global))
+			return rows[i].covers;
+	}
 	return NULL;
 }
 
@@ -63,8 +70,8 @@ static int parse_line(const char *text, const char *path, size_t number, struct 
 	if (why)
 		return bench_bad(
 			-EINVAL,
-			"%s:%zu: \"%.60s\" is %s, and nothing is forwarded there: leave it out",
-			path, number, text, why);
+			"%s:%zu: \"%.60s\" %s, and nothing is forwarded there: leave it out", path,
+			number, text, why);
 	return 0;
 }
 

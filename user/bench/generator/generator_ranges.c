@@ -13,17 +13,15 @@
 const char *const generator_pattern_names[GENERATOR_N_PATTERNS] = { "random", "flow", "miss",
 								    "syn" };
 
-/* All of a prefix; of one that covers more than 2000::/3 that, since the rest is not for routing.
- */
+/* All of a prefix that is for routing. */
 static struct generator_range range_of(struct prefix prefix)
 {
-	struct prefix ones = { .len = prefix.len };
+	struct prefix ones;
 	struct generator_range range;
 
-	if (prefix.len < 3) {
-		prefix.len = ones.len = 3;
-		prefix.addr.bytes[0] = 0x20;
-	}
+	if (prefix_covers(&prefix, &bench_global))
+		prefix = bench_global;
+	ones.len = prefix.len;
 	memset(&ones.addr, 0xff, sizeof(ones.addr));
 	prefix_mask(&ones);
 	range.low = range.high = prefix.addr;
