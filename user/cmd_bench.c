@@ -97,6 +97,19 @@ int cmd_bench_add_threads(const struct cmd *cmd, uint32_t *list, size_t *n, size
 	return rc ?: cmd_bench_add_number(cmd, list, n, max, all, "numbers of threads");
 }
 
+int cmd_bench_unknown(const struct cmd *cmd, const char *what, const char *word, size_t n,
+		      const char *(*name)(size_t i))
+{
+	char names[512] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < n && used < sizeof(names); i++)
+		if (name(i))
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+						 used ? ", " : "", name(i));
+	return cmd_usage(cmd, "\"%s\" is not %s; there are %s", word, what, names);
+}
+
 int cmd_bench_take_option(const struct cmd *cmd, struct cmd_bench_options *options, int option)
 {
 	switch (option) {

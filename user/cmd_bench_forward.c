@@ -28,15 +28,18 @@ static int too_many(const char *what)
 	return cmd_usage(&cmd_bench_forward, "more than %u %s", FORWARD_MOST, what);
 }
 
+static const char *engine_name(size_t i)
+{
+	return forward_engines[i].name;
+}
+
 static int add_engine(struct forward *forward, const char *name)
 {
 	const struct forward_engine *engine = forward_engine_named(name);
 
 	if (!engine)
-		return cmd_usage(&cmd_bench_forward,
-				 "\"%s\" is not an engine: compiled, trie, kernel, fib, floor, "
-				 "bare, load, least",
-				 name);
+		return cmd_bench_unknown(&cmd_bench_forward, "an engine", name, forward_n_engines,
+					 engine_name);
 	for (size_t i = 0; i < forward->n_engines; i++)
 		if (forward->engines[i] == engine)
 			return CMD_OK;

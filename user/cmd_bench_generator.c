@@ -124,6 +124,11 @@ static int serve(const struct args *args, struct generator *generator)
 	return bench_interrupted() ? BENCH_INTERRUPTED : rc;
 }
 
+static const char *source_name(size_t i)
+{
+	return sources[i]->name;
+}
+
 /* NULL: there is none of that name. */
 static const struct generator_source *find_source(const char *name)
 {
@@ -144,8 +149,8 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 		return rc;
 	generator.source = find_source(args.source);
 	if (!generator.source)
-		return cmd_usage(&cmd_bench_generator, "\"%s\" is not a source: pktgen or xdp",
-				 args.source);
+		return cmd_bench_unknown(&cmd_bench_generator, "a source", args.source,
+					 ARRAY_SIZE(sources), source_name);
 	bench_interrupt_catch();
 	return serve(&args, &generator);
 }

@@ -46,6 +46,26 @@ static const struct preset {
 	  { FOUR " --table 10k --table full-view --writer 100 --writer 1000 --writer 10000" } },
 };
 
+static const char *engine_name(size_t i)
+{
+	return bench_engines[i]->name;
+}
+
+static const char *mode_name(size_t i)
+{
+	return bench_mode_names[i];
+}
+
+static const char *pattern_name(size_t i)
+{
+	return bench_pattern_names[i];
+}
+
+static const char *preset_name(size_t i)
+{
+	return presets[i].name;
+}
+
 static int add_engine(struct args *args, const char *name)
 {
 	for (size_t i = 0; i < bench_n_engines; i++) {
@@ -57,10 +77,8 @@ static int add_engine(struct args *args, const char *name)
 		args->engines[args->lookup.n_engines++] = bench_engines[i];
 		return CMD_OK;
 	}
-	return cmd_usage(&cmd_bench_lookup,
-			 "\"%s\" is not an engine; there are compiled, trie, load, load-user, "
-			 "compiled-load, compiled-chunks, kernel6, kernel4, dpdk-fib6, dpdk-lpm6",
-			 name);
+	return cmd_bench_unknown(&cmd_bench_lookup, "an engine", name, bench_n_engines,
+				 engine_name);
 }
 
 static int add_threads(struct args *args, const char *word)
@@ -78,8 +96,7 @@ static int add_mode(struct args *args, const char *name)
 			args->lookup.modes[mode] = true;
 			return CMD_OK;
 		}
-	return cmd_usage(&cmd_bench_lookup,
-			 "\"%s\" is not a mode; there are independent, dependent", name);
+	return cmd_bench_unknown(&cmd_bench_lookup, "a mode", name, BENCH_N_MODES, mode_name);
 }
 
 static int add_writer(struct args *args, const char *word)
@@ -101,8 +118,8 @@ static int add_pattern(struct args *args, const char *name)
 			args->tables.patterns[pattern] = true;
 			return CMD_OK;
 		}
-	return cmd_usage(&cmd_bench_lookup,
-			 "\"%s\" is not a pattern; there are hit, miss, fallback", name);
+	return cmd_bench_unknown(&cmd_bench_lookup, "a pattern", name, BENCH_N_PATTERNS,
+				 pattern_name);
 }
 
 static int take_option(void *ctx, int option)
@@ -280,8 +297,7 @@ static const struct preset *find_preset(const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(presets); i++)
 		if (!strcmp(presets[i].name, name))
 			return &presets[i];
-	cmd_usage(&cmd_bench_lookup, "\"%s\" is not a preset; there are kubecek, bernat, writers",
-		  name);
+	cmd_bench_unknown(&cmd_bench_lookup, "a preset", name, ARRAY_SIZE(presets), preset_name);
 	return NULL;
 }
 

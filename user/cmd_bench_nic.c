@@ -38,23 +38,29 @@ static int add(int ret, const char *what)
 	}
 }
 
+static const char *mode_name(size_t i)
+{
+	return nic_bond_modes[i];
+}
+
+static const char *hash_name(size_t i)
+{
+	return nic_bond_policies[i];
+}
+
 static int take_mode(struct nic_args *args, const char *name)
 {
 	if (!nic_bond_parse_mode(name, &args->bond.mode))
 		return CMD_OK;
-	return cmd_usage(&cmd_bench_nic,
-			 "\"%s\" is not a mode in which bonds have native XDP: balance-rr, "
-			 "active-backup, balance-xor, 802.3ad",
-			 name);
+	return cmd_bench_unknown(&cmd_bench_nic, "a mode in which bonds have native XDP", name,
+				 nic_bond_n_modes, mode_name);
 }
 
 static int take_hash(struct nic_args *args, const char *name)
 {
 	if (!nic_bond_parse_policy(name, &args->bond.policy))
 		return CMD_OK;
-	return cmd_usage(&cmd_bench_nic,
-			 "\"%s\" is not a hash: layer2, layer2+3, layer3+4, encap2+3, encap3+4",
-			 name);
+	return cmd_bench_unknown(&cmd_bench_nic, "a hash", name, nic_bond_n_policies, hash_name);
 }
 
 static int take_number(const char *what, uint32_t max, unsigned int *out)

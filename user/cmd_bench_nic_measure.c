@@ -55,6 +55,22 @@ static int take_width(struct nic_options *nic)
 	return rc;
 }
 
+static const char *engine_name(size_t i)
+{
+	return nic_engines[i].name;
+}
+
+static const char *measure_name(size_t i)
+{
+	return nic_measures[i].name;
+}
+
+/* what no route covers does not come back */
+static const char *pattern_name(size_t i)
+{
+	return i == GENERATOR_MISS ? NULL : generator_pattern_names[i];
+}
+
 static int add_engine(struct nic_options *nic, const char *name)
 {
 	for (size_t i = 0; i < nic_n_engines; i++) {
@@ -66,7 +82,7 @@ static int add_engine(struct nic_options *nic, const char *name)
 		nic->engines[nic->n_engines++] = &nic_engines[i];
 		return CMD_OK;
 	}
-	return cmd_usage(&cmd_bench_nic, "\"%s\" is not an engine: kernel, trie, compiled", name);
+	return cmd_bench_unknown(&cmd_bench_nic, "an engine", name, nic_n_engines, engine_name);
 }
 
 static int add_measure(struct nic_options *nic, const char *name)
@@ -80,10 +96,7 @@ static int add_measure(struct nic_options *nic, const char *name)
 		nic->measures[nic->n_measures++] = &nic_measures[i];
 		return CMD_OK;
 	}
-	return cmd_usage(&cmd_bench_nic,
-			 "\"%s\" is nothing to measure; there are ndr, throughput, flood, latency, "
-			 "burst, churn, slave, next-hop, restart",
-			 name);
+	return cmd_bench_unknown(&cmd_bench_nic, "a measure", name, nic_n_measures, measure_name);
 }
 
 static int add_number(uint32_t *list, size_t *n, uint32_t number, const char *what)
@@ -112,13 +125,13 @@ static int add_churn(struct nic_options *nic)
 static int take_pattern(struct nic_options *nic)
 {
 	for (size_t i = 0; i < GENERATOR_N_PATTERNS; i++) {
-		/* what no route covers does not come back */
-		if (i == GENERATOR_MISS || strcmp(generator_pattern_names[i], optarg) != 0)
+		if (!pattern_name(i) || strcmp(pattern_name(i), optarg) != 0)
 			continue;
-		nic->pattern = generator_pattern_names[i];
+		nic->pattern = pattern_name(i);
 		return CMD_OK;
 	}
-	return cmd_usage(&cmd_bench_nic, "\"%s\" is not a pattern: random, flow, syn", optarg);
+	return cmd_bench_unknown(&cmd_bench_nic, "a pattern", optarg, GENERATOR_N_PATTERNS,
+				 pattern_name);
 }
 
 static int take_table(struct nic_args *args, bool is_file)

@@ -180,7 +180,7 @@ def test_nothing_to_measure():
 
 
 def test_bad_arguments(tmp_path):
-    assert '"nosuch" is not an engine: %s\n' % ", ".join(EVERY) in refuse("--engine", "nosuch")
+    assert '"nosuch" is not an engine; there are %s\n' % ", ".join(EVERY) in refuse("--engine", "nosuch")
     assert "nosuch" in refuse("--pattern", "nosuch")
     assert "zipf:11" in refuse("--pattern", "zipf:11")
     assert "CPUs" in refuse("--threads", 100_000)

@@ -439,7 +439,7 @@ def test_an_agent_that_dies(bench):
     (["--in", "d9"], "--in d9: not a --bond"),
     (["--out", "d0"], "the same"),
     (["--engine", "dpdk"], "not an engine"),
-    (["--measure", "speed"], "nothing to measure"),
+    (["--measure", "speed"], "is not a measure; there are ndr, throughput, "),
     (["--pattern", "miss"], "not a pattern"),
     (["--size", 63], "bytes of a frame"),
     (["--trial", 0], "seconds"),
