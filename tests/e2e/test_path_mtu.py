@@ -263,6 +263,7 @@ def test_source_of_the_answer(twins, lines):
     frames = [fr.udp(FAR, size=1400, src=source) for source in sources]
     assert compare(twins, frames)[0] == len(frames)
     twins.each(lambda net: net.r.batch(lines))
+    twins.each(lambda net: net.wait_addresses())
     twins.fast.sync()
     compare(twins, frames)
 

@@ -92,9 +92,13 @@ class Net:
         self.r.sysctl("net.ipv6.conf.all.forwarding", 1)
         if self.resolve:
             self.resolve_hosts()
+        wait_until(self.is_running, 10, "carriers of all ports and hosts")
         self.tap = {h: Tap(ns, "h0") for h, ns in self.host.items()}
         self.port_tap = {h: Tap(self.r, PORT[h]) for h in self.hosts}
         self.router = Router(self.r, [PORT[h] for h in self.hosts])
+
+    def is_running(self):
+        return all(self.r.is_running(PORT[h]) and self.host[h].is_running("h0") for h in self.hosts)
 
     @staticmethod
     def _swallow(ns):
@@ -246,10 +250,14 @@ class Net:
             if info["scope"] != "link" and ("optimistic" in info or "tentative" not in info)
         )
 
-    def sync_addresses(self):
-        """The same of addresses, from which the kernel answers before it tells of them: it does that,
-        and makes the local route, by a work queue."""
+    def wait_addresses(self):
+        """The kernel answers from addresses before it tells of them: it does that, and makes the local
+        route, by a work queue."""
         wait_until(self.has_local_routes, 10, "a local route for each address")
+
+    def sync_addresses(self):
+        """The maps know them as well."""
+        self.wait_addresses()
         self.sync()
 
     def settle(self, frames, **wanted):

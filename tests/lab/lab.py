@@ -11,6 +11,7 @@ Invariants
 
 import atexit
 import contextlib
+import itertools
 import json
 import os
 import secrets
@@ -57,6 +58,7 @@ __all__ = [
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("SIXLANE_BUILD", os.path.join(REPO, "build"))
 OBJECT = os.path.join(BUILD, "sixlane.bpf.o")
+FIRST_INDEX = 11  # of devices, with room for those that take the next one that is free
 SIXLANE = os.path.join(BUILD, "sixlane")
 SIXLANED = os.path.join(BUILD, "sixlaned")
 
@@ -114,6 +116,7 @@ class Lab:
         self.suffix = secrets.token_hex(4)
         self.namespaces, self.processes, self._sockets = [], [], []
         self._strays, self._closed, self.tmp = [], False, None
+        self._indexes = itertools.count(FIRST_INDEX)
         enter_private_mounts()
         _open_labs.append(self)
         try:
@@ -138,10 +141,14 @@ class Lab:
         return namespace
 
     def link(self, ns_a, name_a, ns_b, name_b, mac=None, peer_mac=None, queues=None, mtu=None):
-        """A veth pair, both ends down. queues: of each kind at each end."""
+        """A veth pair, both ends down. queues: of each kind at each end.
+
+        Whether a carrier has come is found out at once; of ends that happen to have the same number
+        only once a second, for the kernel takes them for devices without a lower one (linkwatch).
+        """
         ends = []
         for name, namespace, address in ((name_a, ns_a, mac), (name_b, ns_b, peer_mac)):
-            end = ["name", name, "netns", namespace.name]
+            end = ["name", name, "netns", namespace.name, "index", next(self._indexes)]
             end += ["address", address] if address else []
             end += ["mtu", mtu] if mtu else []
             end += ["numtxqueues", queues, "numrxqueues", queues] if queues else []

@@ -8,14 +8,17 @@ as to run `ip`, nor by `ip netns exec`, which would hide the bpffs.
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import socket
+import struct
 import subprocess
 import time
 
 NETNS_DIR = "/run/netns"
 CLONE_NEWNET = 0x40000000
+SIOCGIFFLAGS, IFF_RUNNING = 0x8913, 0x40
 
 # os.unshare and os.setns came with Python 3.12; Debian 12 has 3.11.
 libc = ctypes.CDLL(None, use_errno=True)
@@ -188,6 +191,14 @@ class Namespace:
     def link(self, dev):
         """`ip -j -d link show` of one device."""
         return self.ipj("link", "show", "dev", dev)[0]
+
+    def is_running(self, dev):
+        """Whether it is up and has a carrier of which the kernel has taken notice: it does that by a
+        work queue (linkwatch), which changes flags, queues and routes."""
+        with self.entered(), socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sock:
+            asked = struct.pack("16sH14x", dev.encode(), 0)
+            flags = struct.unpack("16sH14x", fcntl.ioctl(sock, SIOCGIFFLAGS, asked))[1]
+        return bool(flags & IFF_RUNNING)
 
     def mac(self, dev):
         return self.link(dev)["address"]
