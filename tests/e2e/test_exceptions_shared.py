@@ -41,6 +41,7 @@ def test_carrier_comes_back_in_a_large_table(idle):
     net.wait_lookup(FAR, verdict="forward", port="p2")
     wait_until(lambda: not ex.shown(net), 10, "not of this route")
     net.host["b"].ip("link set dev h0 up")
+    wait_until(net.is_running, 10, "a carrier")  # until then the router's own frames go nowhere
     by_b = []
 
     def is_back():
