@@ -3,9 +3,11 @@
  * Stores to the maps while packets are under way. A thread writes as fast as it can, as the daemon
  * never does; the datapath must not let a packet out that mixes two states. A program that reads
  * a word again where it is used fails with high probability; one that reads its parts side by side
- * is hardly ever caught.
+ * is caught where interrupts come between them.
  */
+#include <errno.h>
 #include <linux/bpf.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -16,13 +18,17 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "../../user/util.h"
 #include "tests.h"
 
 #define RUNS 50000
+#define RARE_RUNS 200000  /* with interrupts */
+#define INTERRUPT_RUNS 8  /* from one interrupt to the next: the reader must get on */
 #define MOST_RUNS 5000000 /* where the writer waits for a CPU */
 #define STATES 4
 #define WRONG (-1)
@@ -38,6 +44,7 @@ struct race {
 	uint32_t expected; /* a bit for each of what judge() returns: all of it is to be seen */
 	uint32_t may;	   /* … and nothing else, but for this perhaps */
 	uint32_t seen;
+	bool rare; /* to be wrong takes an interrupt between two loads */
 	atomic_bool stop;
 };
 
@@ -66,19 +73,53 @@ static void *write_words(void *arg)
 	return NULL;
 }
 
+/* The state that a packet met, or WRONG. */
+static int read_packet(const struct race *race, const struct frame *in)
+{
+	static struct frame out;
+	uint32_t action;
+	int err = harness_run(PROG_SHOWS_EGRESS, harness_ifindex()[DEV_IN], in, &out, &action);
+
+	return err ? WRONG : race->judge(action, in, &out);
+}
+
+/* Interrupts of this thread, wherever it is, until closed: as far apart as some packets take, since
+ * an emulated machine needs long for a packet. */
+static int open_interrupts(const struct race *race, const struct frame *in)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+	};
+	uint64_t from = util_now_ns();
+	int fd;
+
+	for (int i = 0; i < INTERRUPT_RUNS; i++)
+		(void)read_packet(race, in);
+	attr.sample_period = util_now_ns() - from;
+	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		fail_msg("no interrupts by perf_event_open(): %s; without them this test finds "
+			 "little: run it as root, on a kernel with CONFIG_PERF_EVENTS",
+			 strerror(errno));
+	return fd;
+}
+
 /* Returns how many packets met a fate that no state gives. */
 static size_t read_packets(struct race *race)
 {
 	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN], .padding = 9 };
-	static struct frame in, out;
-	uint32_t action;
+	const int runs = race->rare ? RARE_RUNS : RUNS;
+	_cleanup_close_ int interrupts = -1;
+	static struct frame in;
 	size_t wrong = 0;
 
 	frame_build(&in, &spec);
-	for (int i = 0; i < RUNS || ((race->expected & ~race->seen) && i < MOST_RUNS); i++) {
-		int err = harness_run(PROG_SHOWS_EGRESS, harness_ifindex()[DEV_IN], &in, &out,
-				      &action);
-		int state = err ? WRONG : race->judge(action, &in, &out);
+	if (race->rare)
+		interrupts = open_interrupts(race, &in);
+	for (int i = 0; i < runs || ((race->expected & ~race->seen) && i < MOST_RUNS); i++) {
+		int state = read_packet(race, &in);
 
 		if (state == WRONG)
 			wrong++;
@@ -343,10 +384,12 @@ static void set_exception(struct world *world, size_t i, const char *dst, uint32
 }
 
 /* By turns: FRAME_DST by NH_ALT, and another exception, which its packets do not meet. */
-static void run_exceptions(void (*store)(size_t i), const char *other_dst, uint32_t other_flags)
+static void run_exceptions(void (*store)(size_t i), const char *other_dst, uint32_t other_flags,
+			   bool rare)
 {
 	struct race race = {
 		.store = store,
+		.rare = rare,
 		.n = 2,
 		.judge = judge_exception,
 		.expected = 1u << 0 | 1u << 1,
@@ -363,7 +406,7 @@ static void run_exceptions(void (*store)(size_t i), const char *other_dst, uint3
 void race_test_exception_changes_at_once(void **state)
 {
 	(void)state;
-	run_exceptions(change_exception, FRAME_DST, SIXLANE_EXCEPTION_UNDER);
+	run_exceptions(change_exception, FRAME_DST, SIXLANE_EXCEPTION_UNDER, false);
 }
 
 /* One that the packets ask for and one that they do not, in the same memory by turns; of another
@@ -377,6 +420,6 @@ static void replace_exception(size_t i)
 void race_test_exception_is_not_another_destinations(void **state)
 {
 	(void)state;
-	run_exceptions(replace_exception, "2001:db8:2::2", 0);
+	run_exceptions(replace_exception, "2001:db8:2::2", 0, true);
 	harness_del_exception(&exceptions[1]);
 }
