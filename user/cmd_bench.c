@@ -110,6 +110,17 @@ int cmd_bench_unknown(const struct cmd *cmd, const char *what, const char *word,
 	return cmd_usage(cmd, "\"%s\" is not %s; there are %s", word, what, names);
 }
 
+int cmd_bench_choose(const struct cmd *cmd, const char *what, const char *word, size_t n,
+		     const char *(*name)(size_t i), size_t *out)
+{
+	for (size_t i = 0; i < n; i++)
+		if (name(i) && !strcmp(name(i), word)) {
+			*out = i;
+			return CMD_OK;
+		}
+	return cmd_bench_unknown(cmd, what, word, n, name);
+}
+
 int cmd_bench_take_option(const struct cmd *cmd, struct cmd_bench_options *options, int option)
 {
 	switch (option) {

@@ -66,8 +66,11 @@ int cmd_bench_add_number(const struct cmd *cmd, uint32_t *list, size_t *n, size_
 /* CPUs at once, of those that there are; "all"; or "doubled": 1, 2, 4 and so on, and all. */
 int cmd_bench_add_threads(const struct cmd *cmd, uint32_t *list, size_t *n, size_t max,
 			  const char *word);
-/* CMD_USAGE (said) of a word that is none of n names: there are these. what: "an engine". A name is
- * NULL where there is none of that number. */
+/* Which of n names a word is, in out. A name is NULL where there is none of that number. CMD_OK or
+ * CMD_USAGE (said, with the names); what: "an engine". */
+int cmd_bench_choose(const struct cmd *cmd, const char *what, const char *word, size_t n,
+		     const char *(*name)(size_t i), size_t *out);
+/* CMD_USAGE (said) of a word that is none of them. */
 int cmd_bench_unknown(const struct cmd *cmd, const char *what, const char *word, size_t n,
 		      const char *(*name)(size_t i));
 /* CMD_FAILED (said) without root. */

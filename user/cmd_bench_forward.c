@@ -35,16 +35,16 @@ static const char *engine_name(size_t i)
 
 static int add_engine(struct forward *forward, const char *name)
 {
-	const struct forward_engine *engine = forward_engine_named(name);
+	size_t i = 0;
+	int rc = cmd_bench_choose(&cmd_bench_forward, "an engine", name, forward_n_engines,
+				  engine_name, &i);
 
-	if (!engine)
-		return cmd_bench_unknown(&cmd_bench_forward, "an engine", name, forward_n_engines,
-					 engine_name);
-	for (size_t i = 0; i < forward->n_engines; i++)
-		if (forward->engines[i] == engine)
+	for (size_t k = 0; k < forward->n_engines && !rc; k++)
+		if (forward->engines[k] == &forward_engines[i])
 			return CMD_OK;
-	forward->engines[forward->n_engines++] = engine;
-	return CMD_OK;
+	if (!rc)
+		forward->engines[forward->n_engines++] = &forward_engines[i];
+	return rc;
 }
 
 static int add_threads(struct forward *forward, const char *word)

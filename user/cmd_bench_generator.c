@@ -19,10 +19,15 @@
 struct args {
 	const char *tx, *rx; /* lists */
 	const char *netns;   /* NULL: this one */
-	const char *source;  /* NULL: the first */
+	size_t source;	     /* of sources */
 };
 
 static const struct generator_source *const sources[] = { &generator_pktgen, &generator_flood };
+
+static const char *source_name(size_t i)
+{
+	return sources[i]->name;
+}
 
 static int take_option(void *ctx, int option)
 {
@@ -35,7 +40,8 @@ static int take_option(void *ctx, int option)
 	else if (option == 'n')
 		args->netns = optarg;
 	else if (option == 's')
-		args->source = optarg;
+		return cmd_bench_choose(&cmd_bench_generator, "a source", optarg,
+					ARRAY_SIZE(sources), source_name, &args->source);
 	else
 		return cmd_usage(&cmd_bench_generator, "unknown or incomplete option");
 	return CMD_OK;
@@ -124,20 +130,6 @@ static int serve(const struct args *args, struct generator *generator)
 	return bench_interrupted() ? BENCH_INTERRUPTED : rc;
 }
 
-static const char *source_name(size_t i)
-{
-	return sources[i]->name;
-}
-
-/* NULL: there is none of that name. */
-static const struct generator_source *find_source(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
-		if (!name || !strcmp(name, sources[i]->name))
-			return sources[i];
-	return NULL;
-}
-
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
 	struct generator generator = { 0 };
@@ -147,10 +139,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	(void)options;
 	if (rc)
 		return rc;
-	generator.source = find_source(args.source);
-	if (!generator.source)
-		return cmd_bench_unknown(&cmd_bench_generator, "a source", args.source,
-					 ARRAY_SIZE(sources), source_name);
+	generator.source = sources[args.source];
 	bench_interrupt_catch();
 	return serve(&args, &generator);
 }

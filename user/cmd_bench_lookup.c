@@ -68,17 +68,16 @@ static const char *preset_name(size_t i)
 
 static int add_engine(struct args *args, const char *name)
 {
-	for (size_t i = 0; i < bench_n_engines; i++) {
-		if (strcmp(bench_engines[i]->name, name) != 0)
-			continue;
-		for (size_t k = 0; k < args->lookup.n_engines; k++)
-			if (args->engines[k] == bench_engines[i])
-				return CMD_OK;
+	size_t i = 0;
+	int rc = cmd_bench_choose(&cmd_bench_lookup, "an engine", name, bench_n_engines,
+				  engine_name, &i);
+
+	for (size_t k = 0; k < args->lookup.n_engines && !rc; k++)
+		if (args->engines[k] == bench_engines[i])
+			return CMD_OK;
+	if (!rc)
 		args->engines[args->lookup.n_engines++] = bench_engines[i];
-		return CMD_OK;
-	}
-	return cmd_bench_unknown(&cmd_bench_lookup, "an engine", name, bench_n_engines,
-				 engine_name);
+	return rc;
 }
 
 static int add_threads(struct args *args, const char *word)
@@ -91,12 +90,13 @@ static int add_threads(struct args *args, const char *word)
 
 static int add_mode(struct args *args, const char *name)
 {
-	for (int mode = 0; mode < BENCH_N_MODES; mode++)
-		if (!strcmp(bench_mode_names[mode], name)) {
-			args->lookup.modes[mode] = true;
-			return CMD_OK;
-		}
-	return cmd_bench_unknown(&cmd_bench_lookup, "a mode", name, BENCH_N_MODES, mode_name);
+	size_t mode = 0;
+	int rc = cmd_bench_choose(&cmd_bench_lookup, "a mode", name, BENCH_N_MODES, mode_name,
+				  &mode);
+
+	if (!rc)
+		args->lookup.modes[mode] = true;
+	return rc;
 }
 
 static int add_writer(struct args *args, const char *word)
@@ -113,13 +113,13 @@ static int add_writer(struct args *args, const char *word)
 
 static int add_pattern(struct args *args, const char *name)
 {
-	for (enum bench_pattern pattern = 0; pattern < BENCH_N_PATTERNS; pattern++)
-		if (!strcmp(bench_pattern_names[pattern], name)) {
-			args->tables.patterns[pattern] = true;
-			return CMD_OK;
-		}
-	return cmd_bench_unknown(&cmd_bench_lookup, "a pattern", name, BENCH_N_PATTERNS,
-				 pattern_name);
+	size_t pattern = 0;
+	int rc = cmd_bench_choose(&cmd_bench_lookup, "a pattern", name, BENCH_N_PATTERNS,
+				  pattern_name, &pattern);
+
+	if (!rc)
+		args->tables.patterns[pattern] = true;
+	return rc;
 }
 
 static int take_option(void *ctx, int option)
@@ -294,11 +294,12 @@ static int check_measured(const struct args *args, const struct bench_result *re
 
 static const struct preset *find_preset(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(presets); i++)
-		if (!strcmp(presets[i].name, name))
-			return &presets[i];
-	cmd_bench_unknown(&cmd_bench_lookup, "a preset", name, ARRAY_SIZE(presets), preset_name);
-	return NULL;
+	size_t i = 0;
+
+	return cmd_bench_choose(&cmd_bench_lookup, "a preset", name, ARRAY_SIZE(presets),
+				preset_name, &i)
+		       ? NULL
+		       : &presets[i];
 }
 
 static int measure_all(struct args *args, const struct cmd_options *options)

@@ -73,30 +73,30 @@ static const char *pattern_name(size_t i)
 
 static int add_engine(struct nic_options *nic, const char *name)
 {
-	for (size_t i = 0; i < nic_n_engines; i++) {
-		if (strcmp(nic_engines[i].name, name) != 0)
-			continue;
-		for (size_t k = 0; k < nic->n_engines; k++)
-			if (nic->engines[k] == &nic_engines[i])
-				return CMD_OK;
+	size_t i = 0;
+	int rc =
+		cmd_bench_choose(&cmd_bench_nic, "an engine", name, nic_n_engines, engine_name, &i);
+
+	for (size_t k = 0; k < nic->n_engines && !rc; k++)
+		if (nic->engines[k] == &nic_engines[i])
+			return CMD_OK;
+	if (!rc)
 		nic->engines[nic->n_engines++] = &nic_engines[i];
-		return CMD_OK;
-	}
-	return cmd_bench_unknown(&cmd_bench_nic, "an engine", name, nic_n_engines, engine_name);
+	return rc;
 }
 
 static int add_measure(struct nic_options *nic, const char *name)
 {
-	for (size_t i = 0; i < nic_n_measures; i++) {
-		if (strcmp(nic_measures[i].name, name) != 0)
-			continue;
-		for (size_t k = 0; k < nic->n_measures; k++)
-			if (nic->measures[k] == &nic_measures[i])
-				return CMD_OK;
+	size_t i = 0;
+	int rc = cmd_bench_choose(&cmd_bench_nic, "a measure", name, nic_n_measures, measure_name,
+				  &i);
+
+	for (size_t k = 0; k < nic->n_measures && !rc; k++)
+		if (nic->measures[k] == &nic_measures[i])
+			return CMD_OK;
+	if (!rc)
 		nic->measures[nic->n_measures++] = &nic_measures[i];
-		return CMD_OK;
-	}
-	return cmd_bench_unknown(&cmd_bench_nic, "a measure", name, nic_n_measures, measure_name);
+	return rc;
 }
 
 static int add_number(uint32_t *list, size_t *n, uint32_t number, const char *what)
@@ -124,14 +124,13 @@ static int add_churn(struct nic_options *nic)
 
 static int take_pattern(struct nic_options *nic)
 {
-	for (size_t i = 0; i < GENERATOR_N_PATTERNS; i++) {
-		if (!pattern_name(i) || strcmp(pattern_name(i), optarg) != 0)
-			continue;
+	size_t i = 0;
+	int rc = cmd_bench_choose(&cmd_bench_nic, "a pattern", optarg, GENERATOR_N_PATTERNS,
+				  pattern_name, &i);
+
+	if (!rc)
 		nic->pattern = pattern_name(i);
-		return CMD_OK;
-	}
-	return cmd_bench_unknown(&cmd_bench_nic, "a pattern", optarg, GENERATOR_N_PATTERNS,
-				 pattern_name);
+	return rc;
 }
 
 static int take_table(struct nic_args *args, bool is_file)
