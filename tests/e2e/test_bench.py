@@ -239,8 +239,12 @@ def test_file(tmp_path):
 
 def test_bad_files(tmp_path):
     path = tmp_path / "bad.txt"
-    path.write_text("2001:db8::/32\n2001:db8::/129\n")
-    assert "bad.txt:2" in refuse("lookup", "--file", path, code=1)
+    path.write_text("2001:db8::/32\n2001:db8::/129\n::/0\nff02::/16\n")
+    error = refuse("lookup", "--file", path, code=1)
+    assert "bad.txt:2: " in error and "bad.txt:4: " in error and "bad.txt:3" not in error
+    path.write_text("10.0.0.0/8\n" * 1000)
+    error = refuse("lookup", "--file", path, code=1)
+    assert "bad.txt:10: " in error and "bad.txt:11" not in error and "not read beyond 10 bad lines" in error
     path.write_text("# nothing\n")
     assert "no prefixes" in refuse("lookup", "--file", path, code=1)
     assert "No such file" in refuse("lookup", "--file", tmp_path / "none", code=1)

@@ -5,6 +5,8 @@
 
 #include "bench.h"
 
+#define MOST_SAID 10 /* bad lines: a file of something else has as many as it likes */
+
 static int append(struct bench_table *table, size_t *room, const struct prefix *prefix)
 {
 	if (table->n == *room) {
@@ -78,23 +80,26 @@ static int parse_line(const char *text, const char *path, size_t number, struct 
 static int read_lines(FILE *file, const char *path, struct bench_table *table)
 {
 	_cleanup_free_ char *line = NULL;
-	size_t room = 0, size = 0;
+	size_t room = 0, size = 0, bad = 0;
 	struct prefix prefix;
 
 	for (size_t number = 1; getline(&line, &size, file) >= 0; number++) {
 		const char *text = strip(line);
-		int ret;
 
 		if (!*text)
 			continue;
-		ret = parse_line(text, path, number, &prefix);
-		if (ret)
-			return ret;
-		if (append(table, &room, &prefix))
+		if (parse_line(text, path, number, &prefix)) {
+			if (++bad == MOST_SAID)
+				return bench_bad(-EINVAL, "%s: not read beyond %d bad lines", path,
+						 MOST_SAID);
+		} else if (append(table, &room, &prefix)) {
 			return bench_fail(-ENOMEM, "%s:%zu", path, number);
+		}
 	}
 	if (ferror(file))
 		return bench_fail(-EIO, "%s: cannot be read", path);
+	if (bad)
+		return -EINVAL;
 	return table->n ? 0 : bench_bad(-ENODATA, "%s has no prefixes", path);
 }
 
