@@ -162,11 +162,11 @@ demo: root
 
 # Lookups and exceptions as papers have them, and the full view by frame sizes and by what destinations
 # there are. A measurement that fails or is interrupted ends it all.
-FORWARD := forward $(if $(QUICK),--table 10k --rounds 2 --count 20000,--table full-view --rounds 5 --count 50000)
+FORWARD := forward $(if $(QUICK),--table 10k --rounds 2 --count 20000,--table full-view --rounds 5 --count 30000)
 define BENCHES
-lookup kubecek $(if $(QUICK),--rounds 2 --most-routes 100,--rounds 12 --most-routes 10000) --output $(B)/bench
+lookup kubecek $(if $(QUICK),--rounds 2 --most-routes 10,--rounds 12 --most-routes 10000) --output $(B)/bench
 lookup bernat $(if $(QUICK),--rounds 1 --most-routes 1000,--rounds 3 --most-routes 200000) --output $(B)/bench
-lookup writers $(if $(QUICK),--rounds 2 --most-routes 10000,--rounds 12) --output $(B)/bench
+lookup writers $(if $(QUICK),--rounds 2 --most-routes 10000,--rounds 8) --output $(B)/bench
 exceptions $(if $(QUICK),--destinations 3000 --exceptions 100 --rounds 2 --count 10000) --output $(B)/bench
 $(FORWARD) $(if $(QUICK),--size 64,--size 64 --size 512 --size 1518 --size 9000) --output $(B)/bench/sizes
 $(FORWARD) $(if $(QUICK),--pattern flow,--pattern zipf --pattern flow --pattern miss) --output $(B)/bench/patterns
