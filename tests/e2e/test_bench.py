@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import xml.etree.ElementTree
+from pathlib import Path
 
 from benches import memory_cgroup
 from lab import SIXLANE, kernel_version
@@ -15,7 +16,8 @@ from netns import command
 
 ROWS = ["bench", "engine", "table", "routes", "pattern", "mode", "threads", "writer_rate",
         "frame_bytes", "driver", "queues", "unit", "median", "low", "high", "mean", "deviation",
-        "rounds", "note", "seed", "machine", "kernel", "cpu", "cpus", "emulated", "command"]  # fmt: skip
+        "rounds", "note", "seed", "machine", "kernel", "cpu", "cpus", "mitigations", "emulated",
+        "command"]  # fmt: skip
 KERNEL = ("compiled", "trie", "kernel6", "kernel4", "load", "compiled-load")
 
 
@@ -34,10 +36,19 @@ def refuse(*argv, code=2):
     return done.stderr
 
 
+def mitigations():
+    """Of calls and returns in the kernel, as it has them here."""
+    names = "spectre_v2", "retbleed", "spec_rstack_overflow", "indirect_target_selection"
+    files = [Path("/sys/devices/system/cpu/vulnerabilities", name) for name in names]
+    said = [path.read_text() for path in files if path.exists()]
+    return ", ".join(re.findall(r"^Mitigation: ([^;\n]*)", "".join(said), re.MULTILINE))
+
+
 def test_rows():
     rows = measure("--table", "10", "--table", "nested", "--seed", 7)
     assert all(list(row) == ROWS for row in rows)
     assert {row["bench"] for row in rows} == {"lookup"} and {row["seed"] for row in rows} == {7}
+    assert {row["mitigations"] for row in rows} == {mitigations()}
     assert all("--seed 7" in row["command"] for row in rows)
     assert all(row["low"] <= row["median"] <= row["high"] for row in rows)
     times = {(row["engine"], row["routes"], row["mode"]): row for row in rows if row["unit"] == "ns"}

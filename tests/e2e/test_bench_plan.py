@@ -162,8 +162,10 @@ def test_foot(tmp_path, word):
     assert max(ends) < float(root.get("width")) and max(heights) < float(root.get("height"))
     assert list(heights) == sorted(set(heights))
     row = json.loads((tmp_path / word / "plan.json").read_text())[0]
-    assert lines[0].endswith("Linux %s; %s, %d CPUs" % (row["kernel"], row["cpu"], row["cpus"]))
-    assert len(lines) > 2 and "".join(lines[1:]).replace(" ", "") == row["command"].replace(" ", "")
+    where = "%s; Linux %s; %s, %d CPUs" % tuple(row[key] for key in ("machine", "kernel", "cpu", "cpus"))
+    where += ", mitigations " + row["mitigations"] if row["mitigations"] else ""
+    text = "".join(lines).replace(" ", "")
+    assert len(lines) > 2 and text.endswith((where + row["command"]).replace(" ", ""))
 
 
 def pages(path):

@@ -47,6 +47,28 @@ static void read_cpu(char *out, size_t size)
 	}
 }
 
+/* Of the kernel's words for each the first few: the others are of system calls and of threads. */
+static void read_mitigations(char *out, size_t size)
+{
+	static const char *const of_calls[] = { "spectre_v2", "retbleed", "spec_rstack_overflow",
+						"indirect_target_selection" };
+	static const char is[] = "Mitigation: ";
+	size_t used = 0;
+
+	*out = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(of_calls) && used < size; i++) {
+		char path[96], line[256] = "";
+		const char *what = line + strlen(is);
+
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/vulnerabilities/%s",
+			 of_calls[i]);
+		read_line(path, line, sizeof(line));
+		if (!strncmp(line, is, strlen(is)))
+			used += (size_t)snprintf(out + used, size - used, "%s%.*s",
+						 used ? ", " : "", (int)strcspn(what, ";"), what);
+	}
+}
+
 #ifdef __x86_64__
 /* The name of the hypervisor: leaf 0x40000000, where the CPU says that there is one. */
 static bool is_named_tcg(void)
@@ -88,12 +110,14 @@ void bench_machine_read(struct bench_machine *out)
 	snprintf(out->machine, sizeof(out->machine), "%.20s%s%s%s%s", name.machine,
 		 *vendor ? ", " : "", vendor, *product ? ", " : "", product);
 	read_cpu(out->cpu, sizeof(out->cpu));
+	read_mitigations(out->mitigations, sizeof(out->mitigations));
 	out->is_emulated = is_emulated(out->cpu);
 }
 
 void bench_machine_text(const struct bench_machine *machine, char *buf, size_t size)
 {
-	snprintf(buf, size, "%s%s%s; Linux %s; %s, %u CPUs",
+	snprintf(buf, size, "%s%s%s; Linux %s; %s, %u CPUs%s%s",
 		 machine->is_emulated ? BENCH_EMULATED : "", machine->is_emulated ? "; " : "",
-		 machine->machine, machine->kernel, machine->cpu, machine->cpus);
+		 machine->machine, machine->kernel, machine->cpu, machine->cpus,
+		 *machine->mitigations ? ", mitigations " : "", machine->mitigations);
 }

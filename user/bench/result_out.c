@@ -36,6 +36,7 @@ static void set_where(json_t *object, const struct bench_result *result)
 	print_set(object, "kernel", print_string(machine->kernel));
 	print_set(object, "cpu", print_string(machine->cpu));
 	set_count(object, "cpus", machine->cpus);
+	print_set(object, "mitigations", print_string(machine->mitigations));
 	print_set(object, "emulated", json_boolean(machine->is_emulated));
 	print_set(object, "command", print_string(result->options.command));
 }
