@@ -2,7 +2,7 @@
 # make           the XDP object, the daemon and the CLI, into build/
 # make demo      a whole router on this machine, with a full IPv6 table
 # make test      every test that this kernel can run
-# make test-vm   bonds, VLANs, VRFs and more under Debian's kernels 6.1 and 6.12, in virtual machines
+# make test-vm   bonds, VLANs, VRFs and more under Debian's kernels from 6.1 to the newest, in virtual machines
 # make parity    1,000 random configurations with 1,000 packets each, against the kernel alone
 # make lint      formatting, static analysis, the verifier's budget
 # make bench     lookups and exceptions as the papers measured them, and forwarding; plots in build/bench (QUICK=1)

@@ -43,7 +43,8 @@ packages_of()
 		xdp-tools iputils-tracepath gnuplot-nox &&
 		bpftool_packages ;;
 	# qemu boots other kernels, which take a busybox, cpio and the compressions of modules
-	test-vm) packages_of test && echo qemu-system-x86 busybox-static cpio zstd xz-utils kmod ;;
+	test-vm) packages_of test && echo qemu-system-x86 busybox-static cpio zstd xz-utils kmod \
+		debootstrap ;;
 	lint) packages_of build && echo python3 clang-format clang-tidy cppcheck shellcheck mandoc \
 		python3-pyflakes libcmocka-dev &&
 		bpftool_packages ;;

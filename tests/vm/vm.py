@@ -24,7 +24,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from kernel import SUITES, KernelError, kernel_get  # noqa: E402
+from debian import DebianError  # noqa: E402
+from kernel import KERNELS, kernel_get  # noqa: E402
 from machine import SHARE, Machine, MachineError  # noqa: E402
 from run import BUILD, RESULTS, Tally, merge_groups  # noqa: E402
 
@@ -49,6 +50,8 @@ LEFT_OUT = {
     # test_multipath.py
     "test_explain.py": ["hash_policies"],
 }
+# Those on which this system's programs run.
+HERE_KERNELS = [name for name, source in KERNELS.items() if source.arch == "amd64"]
 PYTEST = "/usr/bin/python3 -m pytest -q -ra -p no:cacheprovider --junitxml={share}/result.xml"
 
 
@@ -143,7 +146,7 @@ def job_machine(kernel, share, job):
 
 def run_job(kernel, job):
     """(status or None, why there is none, seconds)."""
-    share = RESULTS / "vm" / f"{kernel.version}-{job.name}"
+    share = RESULTS / "vm" / f"{kernel.name}-{job.name}"
     command = job.command.format(share=SHARE, build=shlex.quote(str(BUILD)))
     started = time.monotonic()
     try:
@@ -154,8 +157,8 @@ def run_job(kernel, job):
 
 
 def count_job(kernel, job, status, error, tally):
-    name = f"Linux {kernel.version} {job.name}"
-    share = RESULTS / "vm" / f"{kernel.version}-{job.name}"
+    name = f"Linux {kernel.name} {job.name}"
+    share = RESULTS / "vm" / f"{kernel.name}-{job.name}"
     result = share / "result.xml"
     if status is None:
         tally.fail(name, error)
@@ -177,8 +180,8 @@ def run_jobs(kernels, chosen, machines, tally):
         for done in concurrent.futures.as_completed(running):
             kernel, job = running[done]
             status, error, seconds = done.result()
-            print(f"== Linux {kernel.version} ({kernel.release}): {job.name}, {seconds:.0f} s")
-            output = RESULTS / "vm" / f"{kernel.version}-{job.name}" / "output"
+            print(f"== Linux {kernel.name} ({kernel.release}): {job.name}, {seconds:.0f} s")
+            output = RESULTS / "vm" / f"{kernel.name}-{job.name}" / "output"
             if output.exists():
                 print(output.read_text(errors="replace"), end="")
             sys.stdout.flush()
@@ -228,8 +231,8 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("command", nargs="*",
                         help="run this in one machine instead of the tests (after --)")
-    parser.add_argument("--kernel", default=",".join(SUITES), metavar="LIST",
-                        help="of %(default)s (default: all)")
+    parser.add_argument("--kernel", default="6.1,6.12,sid", metavar="LIST",
+                        help=f"of {', '.join(HERE_KERNELS)} (default: %(default)s)")
     names = ", ".join(job.name for job in jobs(0))
     parser.add_argument("--only", metavar="LIST", help=f"jobs: {names} (default: all)")
     parser.add_argument("--machines", type=int, metavar="N", default=os.cpu_count(),
@@ -252,9 +255,9 @@ def options():
     args.jobs = [job for job in every if job.name in wanted]
     for name in set(wanted) - {job.name for job in every}:
         parser.error(f"no job {name!r}; there are {names}")
-    for version in args.kernels:
-        if version not in SUITES:
-            parser.error(f"no kernel {version!r}; there are {', '.join(SUITES)}")
+    for name in args.kernels:
+        if name not in HERE_KERNELS:
+            parser.error(f"no kernel {name!r}; there are {', '.join(HERE_KERNELS)}")
     return args
 
 
@@ -267,10 +270,10 @@ def main():
     if os.uname().machine != "x86_64":
         sys.exit("vm: the test machines are x86_64 and use this system's programs: not here")
     tally, kernels = Tally(), []
-    for version in args.kernels:
+    for name in args.kernels:
         try:
-            kernels.append(kernel_get(version))
-        except KernelError as error:
+            kernels.append(kernel_get(name))
+        except DebianError as error:
             print(f"vm: {error}", file=sys.stderr)
             tally.fail("download", str(error))
     if args.command:

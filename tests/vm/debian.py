@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the tests take from Debian's archive besides this system's packages: other releases' packages,
+and whole roots of them to run a command in. Standard library only.
+
+The mirror, proxies and the like are those of this system's own apt; what is downloaded is checked
+against the keys of Debian's archive. Nothing of the system is changed or installed.
+
+Invariants
+- A thing is in the cache whole or not at all: it is made beside its place and then renamed.
+- One process at a time changes the cache.
+"""
+
+import contextlib
+import fcntl
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+# These get new versions every few days; what the cache holds of them is renewed after a week.
+MOVING_SUITES = ("trixie-backports", "sid")
+WEEK_S = 7 * 24 * 3600
+# SCRATCH, where it is given, takes what is changed in ROOT. BINDS: folders that are there, too.
+ENTER = """
+set -e
+root=$1 scratch=$2 binds=$3
+shift 3
+mount --make-rprivate /
+if [ -n "$scratch" ]; then
+	mkdir "$scratch/upper" "$scratch/work" "$scratch/merged"
+	mount -t overlay -o "lowerdir=$root,upperdir=$scratch/upper,workdir=$scratch/work" \
+		root "$scratch/merged"
+	root=$scratch/merged
+fi
+mount -t proc proc "$root/proc"
+mount -t sysfs sys "$root/sys"
+mount -t bpf -o mode=700 bpf "$root/sys/fs/bpf"
+mount --rbind /dev "$root/dev"
+mount -t tmpfs run "$root/run"
+mount -t tmpfs tmp "$root/tmp"
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+for folder in $binds; do
+	mkdir -p "$root$folder"
+	mount --bind "$folder" "$root$folder"
+done
+exec chroot "$root" "$@"
+"""
+
+
+class DebianError(Exception):
+    """Why something cannot be had from Debian, in one line."""
+
+
+# --- the cache ------------------------------------------------------------------------------
+
+
+def cache_directory():
+    chosen = os.environ.get("SIXLANE_VM_CACHE")
+    if chosen:
+        return pathlib.Path(chosen).absolute()
+    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    return pathlib.Path(base) / "sixlane" / "vm"
+
+
+def cached(name, suite, make):
+    """The path of that name in the cache. If it is not there, make(folder, path) makes it."""
+    cache = cache_directory()
+    cache.mkdir(parents=True, exist_ok=True)
+    place = cache / name
+    with _locked(cache):
+        if place.exists() and _is_old(place, suite):
+            shutil.rmtree(place)
+        if not place.exists():
+            with tempfile.TemporaryDirectory(prefix="new-", dir=cache) as work:
+                print(f"debian: making {place} from Debian {suite}", flush=True)
+                made = pathlib.Path(work) / "made"
+                made.mkdir()
+                make(pathlib.Path(work), made)
+                os.utime(made)  # packages bring times of their own
+                made.rename(place)
+    return place
+
+
+@contextlib.contextmanager
+def _locked(cache):
+    """One at a time; a second one then finds what the first has brought."""
+    with open(cache / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for rest in cache.glob("new-*"):  # of one that was killed
+            shutil.rmtree(rest)
+        yield
+
+
+def _is_old(place, suite):
+    return suite in MOVING_SUITES and time.time() - place.stat().st_mtime > WEEK_S
+
+
+# --- packages -------------------------------------------------------------------------------
+
+
+def debian_mirror():
+    """Where this system gets Debian's packages from."""
+    chosen = os.environ.get("SIXLANE_VM_MIRROR")
+    if chosen:
+        return chosen
+    known = debian_call(["apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(REPO_URI)"])
+    for line in known.splitlines():
+        origin, label, uri = line.split("|", 2)
+        if (origin, label) == ("Debian", "Debian"):
+            return uri
+    raise DebianError(
+        "this system's apt knows no Debian mirror (or 'apt-get update' never ran);"
+        " name one in SIXLANE_VM_MIRROR"
+    )
+
+
+class Archive:
+    """The packages of one suite and architecture, by an apt whose files are all below `work`."""
+
+    def __init__(self, work, suite, arch="amd64"):
+        if not os.path.exists(KEYRING):
+            raise DebianError(f"no {KEYRING}: install debian-archive-keyring")
+        self.work, self.suite, self.arch, self.mirror = work, suite, arch, debian_mirror()
+        for name in ("lists/partial", "cache/archives/partial", "debs"):
+            (work / name).mkdir(parents=True)
+        (work / "status").touch()
+        (work / "sources.list").write_text(
+            f"deb [arch={arch} signed-by={KEYRING}] {self.mirror} {suite} main\n"
+        )
+        (work / "apt.conf").write_text(self._settings())
+        self.environment = dict(os.environ, APT_CONFIG=str(work / "apt.conf"))
+        self._call("apt-get", "-q", "--error-on=any", "update")
+
+    def _settings(self):
+        """Those of the system, but for its sources and for everything that apt writes."""
+        # Hooks of other packages are for changes of this system's own lists.
+        dump = debian_call(["apt-config", "dump"]).splitlines()
+        settings = [line for line in dump if "-invoke" not in line.partition(" ")[0].lower()]
+        settings += [
+            'Dir::Etc::main "/dev/null";',
+            'Dir::Etc::parts "/dev/null";',
+            f'Dir::Etc::sourcelist "{self.work}/sources.list";',
+            'Dir::Etc::sourceparts "/dev/null";',
+            'Dir::Etc::preferences "/dev/null";',
+            'Dir::Etc::preferencesparts "/dev/null";',
+            f'Dir::State "{self.work}";',
+            f'Dir::State::lists "{self.work}/lists";',
+            f'Dir::State::status "{self.work}/status";',
+            f'Dir::Cache "{self.work}/cache";',
+            f'APT::Architecture "{self.arch}";',
+            'APT::Sandbox::User "root";',  # its own user may not write to the cache
+            'Acquire::Languages "none";',
+        ]
+        return "\n".join(settings) + "\n"
+
+    def depends(self, package):
+        """What apt-cache says of it."""
+        return self._call("apt-cache", "depends", package)
+
+    def download(self, packages):
+        """The paths of their .deb files."""
+        self._call("apt-get", "-q", "download", *packages, cwd=self.work / "debs")
+        return sorted((self.work / "debs").glob("*.deb"))
+
+    def _call(self, *argv, **kwargs):
+        try:
+            return debian_call(argv, env=self.environment, **kwargs)
+        except DebianError as error:
+            raise DebianError(f"Debian {self.suite}, {self.mirror}: {error}") from None
+
+
+def debian_call(argv, **kwargs):
+    """What the command says. DebianError with its last words about an error if it fails."""
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, **kwargs)
+    except OSError as error:
+        raise DebianError(f"{argv[0]}: {error.strerror}") from None
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        lines = lines or [f"exit status {done.returncode}"]
+        errors = [line for line in lines if line.startswith("E: ")] or lines[-1:]
+        raise DebianError(f"{argv[0]} {argv[-1]}: {errors[0].removeprefix('E: ')}")
+    return done.stdout
+
+
+# --- roots ----------------------------------------------------------------------------------
+
+
+class Root:
+    """A Debian release in a folder, of this machine's architecture."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def argv(self, command, scratch="", binds=()):
+        """The arguments that run the command in it.
+
+        scratch: an empty folder that takes all changes; without one they stay in the root.
+        binds: folders of this system that are there, too, by the same names."""
+        return [
+            *("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, "enter"),
+            *(str(self.path), str(scratch), " ".join(map(str, binds))),
+            *command,
+        ]
+
+
+def debian_root(name, suite, packages=(), install=None):
+    """The Root of that name in the cache: a minimal system of the suite, and the packages.
+
+    install(root) may do more to it when it is made."""
+
+    def make(_, made):
+        debian_call(["debootstrap", "--variant=minbase", f"--keyring={KEYRING}",
+                     suite, made, debian_mirror()])  # fmt: skip
+        policy = made / "usr/sbin/policy-rc.d"
+        policy.write_text("#!/bin/sh\nexit 101\n")  # no package starts its service
+        policy.chmod(0o755)
+        root = Root(made)
+        if packages:
+            apt = ["apt-get", "-q", "-y", "install", "--no-install-recommends", *packages]
+            debian_call(root.argv(["env", "DEBIAN_FRONTEND=noninteractive", *apt]))
+        if install:
+            install(root)
+        debian_call(root.argv(["apt-get", "clean"]))
+
+    return Root(cached(f"root-{name}", suite, make))
