@@ -16,8 +16,10 @@
 #include "sixlane.h"
 
 /* What most packets do is laid out in a row, and what few do behind it. */
+#ifndef likely /* libbpf has both since 1.6 */
 #define likely(condition) __builtin_expect(!!(condition), 1)
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
+#endif
 
 #define READ_ONCE(x) (*(const volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
