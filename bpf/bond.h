@@ -77,7 +77,9 @@ static __always_inline __u32 bond_slave_at(const struct sixlane_port *port, __u3
 	__u32 n = READ_ONCE(port->n_slaves);
 	__u32 i = n ? hash % n : SIXLANE_MAX_SLAVES;
 
-	return i < SIXLANE_MAX_SLAVES ? READ_ONCE(port->slaves[i]) : 0;
+	if (i >= SIXLANE_MAX_SLAVES)
+		return 0;
+	return READ_ONCE(port->slaves[bound_index(i, SIXLANE_MAX_SLAVES)]);
 }
 
 /*
@@ -93,7 +95,7 @@ __attribute__((noinline)) __u64 bond_find_slave(struct xdp_md *ctx, __u32 tag_by
 	union sixlane_mac src;
 	__u32 by, macs, slave;
 
-	if (!port || tag_bytes > 2 * sizeof(union sixlane_tag) || !packet_point(&pkt, tag_bytes))
+	if (!port || !packet_point(&pkt, tag_bytes))
 		return (__u64)SIXLANE_PASS_EGRESS_DOWN << 32;
 	by = READ_ONCE(port->slaves_by);
 	if (by != SIXLANE_SLAVES_BY_L2 && !bond_read_flow(&pkt, by, &flow))

@@ -6,6 +6,7 @@
 #ifndef SIXLANE_FIB_CHUNKS_H
 #define SIXLANE_FIB_CHUNKS_H
 
+#include "bound.h"
 #include "maps.h"
 
 /* The first chunk, whose beginning is a struct sixlane_fib_head. NULL: never. */
@@ -80,12 +81,14 @@ static __always_inline __u32 fib_offset(__u32 entry)
 
 static __always_inline __u32 fib_load(const struct fib_place *place, __u32 offset)
 {
-	return READ_ONCE(*(const __u32 *)(place->chunk + (offset & (SIXLANE_FIB_CHUNK_BYTES - 4))));
+	return READ_ONCE(
+		*(const __u32 *)(place->chunk + bound_mask(offset, SIXLANE_FIB_CHUNK_BYTES - 4)));
 }
 
 static __always_inline __u64 fib_load_wide(const struct fib_place *place, __u32 offset)
 {
-	return READ_ONCE(*(const __u64 *)(place->chunk + (offset & (SIXLANE_FIB_CHUNK_BYTES - 8))));
+	return READ_ONCE(
+		*(const __u64 *)(place->chunk + bound_mask(offset, SIXLANE_FIB_CHUNK_BYTES - 8)));
 }
 
 #endif

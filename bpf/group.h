@@ -126,7 +126,7 @@ __attribute__((noinline)) __u64 group_hash_rare(struct xdp_md *ctx, __u32 tag_by
 	__u32 zero = 0;
 
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
-	if (!meta || tag_bytes > 2 * sizeof(union sixlane_tag) || !packet_point(&pkt, tag_bytes))
+	if (!meta || !packet_point(&pkt, tag_bytes))
 		return 0;
 	how.word = READ_ONCE(meta->hash_policy.word);
 	sum.seed = READ_ONCE(meta->hash_seed);

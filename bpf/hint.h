@@ -92,25 +92,27 @@ static __always_inline void hint_count_lost(void)
 		own->hints_lost++;
 }
 
+/* Whether an IPv6 header stands behind so many bytes of tags; then it sets eth, ip6 and ip_bytes.
+ */
+static __always_inline int hint_point_behind(struct packet *pkt, __u32 tag_bytes)
+{
+	const __be16 *type = packet_data(pkt->ctx) + VLAN_AT + tag_bytes;
+
+	if (!packet_point(pkt, tag_bytes) || *type != bpf_htons(ETH_P_IPV6))
+		return 0;
+	pkt->ip_bytes = sizeof(*pkt->ip6) + bpf_ntohs(pkt->ip6->payload_len);
+	return 1;
+}
+
 /*
  * Find the IPv6 header again, behind no tag, one or two. Since most packets never come here, they
- * should not have to keep in mind where it was.
+ * should not have to keep in mind where it was. No loop: clang may start its variable below 0, and
+ * since Linux 7.1 no pointer may lie before the packet, not even for a moment.
  */
 static __always_inline int hint_point(struct packet *pkt)
 {
-	const __u32 most = 2 * sizeof(union sixlane_tag);
-	const __be16 *type;
-
-#pragma clang loop unroll(disable)
-	for (__u32 bytes = 0; bytes <= most; bytes += sizeof(union sixlane_tag)) {
-		if (!packet_point(pkt, bytes))
-			return 0;
-		type = (void *)pkt->ip6 - sizeof(*type);
-		pkt->ip_bytes = sizeof(*pkt->ip6) + bpf_ntohs(pkt->ip6->payload_len);
-		if (*type == bpf_htons(ETH_P_IPV6))
-			return 1;
-	}
-	return 0;
+	return hint_point_behind(pkt, 0) || hint_point_behind(pkt, sizeof(union sixlane_tag)) ||
+	       hint_point_behind(pkt, 2 * sizeof(union sixlane_tag));
 }
 
 /* A function of its own: see group_hash_rare(). Returns whether a hint was sent. */

@@ -9,6 +9,7 @@
 #ifndef SIXLANE_PACKET_H
 #define SIXLANE_PACKET_H
 
+#include "bound.h"
 #include "maps.h"
 
 /* Whether this is the xdp.frags flavour: sixlane.frags.bpf.c says so. */
@@ -29,6 +30,9 @@ struct packet_eth {
 };
 #define PACKET_ETH_BYTES ((__u32)sizeof(struct packet_eth)) /* where the sum has 32 bits */
 _Static_assert(sizeof(struct packet_eth) == 14, "Ethernet II header");
+
+/* Bytes of VLAN tags: 0, 4 or 8. */
+#define PACKET_TAGS_MASK (3 * (__u32)sizeof(union sixlane_tag))
 
 struct packet_ip6 {
 	union {
@@ -142,6 +146,13 @@ static __always_inline void *packet_end(const struct xdp_md *ctx)
 	return end;
 }
 
+/* As an offset that the verifier knows the bound of. */
+static __always_inline __u64 packet_tags(__u32 tag_bytes)
+{
+	return __builtin_constant_p(tag_bytes) ? tag_bytes
+					       : bound_mask(tag_bytes, PACKET_TAGS_MASK);
+}
+
 /*
  * Point eth and ip6 at the frame as it is now, with so many bytes of tags. False: it is shorter
  * than the headers.
@@ -151,7 +162,7 @@ static __always_inline int packet_point(struct packet *pkt, __u32 tag_bytes)
 	void *data = packet_data(pkt->ctx);
 
 	pkt->eth = data;
-	pkt->ip6 = data + sizeof(struct packet_eth) + tag_bytes;
+	pkt->ip6 = data + sizeof(struct packet_eth) + packet_tags(tag_bytes);
 	return (void *)(pkt->ip6 + 1) <= packet_end(pkt->ctx);
 }
 

@@ -21,7 +21,7 @@
 /* The ethertype behind all tags. Sets eth and ip6. */
 static __always_inline enum sixlane_verdict parse_ethertype(struct packet *pkt)
 {
-	const __be16 *type = packet_data(pkt->ctx) + VLAN_AT + pkt->tag_bytes;
+	const __be16 *type = packet_data(pkt->ctx) + VLAN_AT + packet_tags(pkt->tag_bytes);
 
 	if ((void *)(type + 1) > packet_end(pkt->ctx))
 		return SIXLANE_PASS_TRUNCATED;

@@ -125,8 +125,7 @@ static __always_inline enum sixlane_verdict vlan_take(struct packet *pkt, union 
 	const struct sixlane_port *port;
 	__u32 slot = found.slot;
 
-	/* 0, 4 or 8: a mask is a bound that Linux 6.1 does not lose sight of. */
-	pkt->tag_bytes = found.tag_bytes & (3 * sizeof(union sixlane_tag));
+	pkt->tag_bytes = found.tag_bytes;
 	pkt->addressed = found.addressed;
 	port = bpf_map_lookup_elem(&sl_ports, &slot);
 	if (!port)
