@@ -36,6 +36,8 @@ _Static_assert(sizeof(struct icmp6_head) == 48, "RFC 4443, section 3.2");
 
 /* Bytes of the packet: what is answered has as many, being over the least MTU. */
 #define ICMP6_QUOTE (ICMP6_MIN_MTU - (__u32)sizeof(struct icmp6_head))
+#define ICMP6_OFFSET_MASK 2047u
+_Static_assert(ICMP6_OFFSET_MASK >= ICMP6_QUOTE, "any offset in it");
 
 /* What is known of a packet that is over an MTU, and then of its answer. */
 struct icmp6_query {
@@ -45,7 +47,7 @@ struct icmp6_query {
 	__u32 flags;				/* ICMP6_* */
 	__u32 told;				/* MTU that the answer names */
 	__u32 zero;
-	__u64 dst_mac;		     /* word of the answer's */
+	__u64 dst_mac;		     /* word of the answer's: union packet_mac */
 	union sixlane_addr src, dst; /* the answer's */
 };
 
@@ -88,7 +90,7 @@ static __always_inline const __u8 *icmp6_bytes_at(const struct packet *pkt, __u3
 
 	if (offset > ICMP6_QUOTE - 4)
 		return NULL;
-	bytes = (const void *)pkt->ip6 + offset;
+	bytes = (const void *)pkt->ip6 + bound_mask(offset, ICMP6_OFFSET_MASK);
 	return (void *)(bytes + 4) <= packet_end(pkt->ctx) ? bytes : NULL;
 }
 
@@ -106,7 +108,7 @@ __attribute__((noinline)) int icmp6_step(struct xdp_md *ctx, __u32 tag_bytes,
 	struct packet pkt = { .ctx = ctx };
 	const __u8 *header;
 
-	if (!walk || tag_bytes > 2 * sizeof(union sixlane_tag) || !packet_point(&pkt, tag_bytes))
+	if (!walk || !packet_point(&pkt, tag_bytes))
 		return ICMP6_SILENT;
 	if (!walk->offset) {
 		walk->offset = sizeof(struct packet_ip6);
@@ -247,12 +249,6 @@ __attribute__((noinline)) int icmp6_find_way(struct icmp6_query *query)
 	return ICMP6_WAY_EXACT;
 }
 
-/* To where the packet came from, which is all that is known. */
-static __always_inline int icmp6_may_turn_back(const struct packet *pkt)
-{
-	return !(pkt->dst_mac.pieces[0] & bpf_htons(0x0100));
-}
-
 /* In the order that struct sixlane_port asks for. False: there is none. */
 static __always_inline int icmp6_read_source(const struct sixlane_port *port,
 					     union sixlane_addr *source)
@@ -344,25 +340,22 @@ icmp6_write(struct packet *pkt, const struct icmp6_query *query, const struct si
 	return SIXLANE_ANSWER_TOO_BIG;
 }
 
-/* Sets the answer's addresses. False: there is no answer that could be sent by this port. */
-static __always_inline int icmp6_address(struct packet *pkt, struct icmp6_query *query)
+/* Sets the answer's addresses, and its MAC to where the packet came from. False: there is no answer
+ * that could be sent by this port. */
+static __always_inline int icmp6_address(const struct packet *pkt, struct icmp6_query *query)
 {
-	int way;
+	union packet_mac mac = { 0 };
 
 	if (!(query->flags & ICMP6_GENERIC) && !(pkt->egress_flags & SIXLANE_PORT_XMIT))
 		return 0;
 	if (!icmp6_read_source(pkt->egress_port, &query->src))
 		return 0;
 	query->dst = pkt->ip6->src;
-	pkt->dst_mac.pieces[0] = pkt->eth->src[0];
-	pkt->dst_mac.pieces[1] = pkt->eth->src[1];
-	pkt->dst_mac.pieces[2] = pkt->eth->src[2];
-	way = icmp6_find_way(query);
-	if (way == ICMP6_WAY_EXACT) {
-		pkt->dst_mac.word = query->dst_mac;
-		return 1;
-	}
-	return way == ICMP6_WAY_UNSURE && query->flags & ICMP6_OPERATOR && icmp6_may_turn_back(pkt);
+	mac.pieces[0] = pkt->eth->src[0];
+	mac.pieces[1] = pkt->eth->src[1];
+	mac.pieces[2] = pkt->eth->src[2];
+	query->dst_mac = mac.word;
+	return 1;
 }
 
 /*
@@ -376,25 +369,70 @@ static __always_inline int icmp6_may_be_many(const struct packet *pkt,
 						query->ip_bytes > READ_ONCE(pkt->egress_port->mtu));
 }
 
-/* Everything that the kernel asks, and what XDP must know beside. */
-static __always_inline enum sixlane_verdict
-icmp6_answer(struct packet *pkt, struct icmp6_query *query, const struct sixlane_meta *meta)
+/* If there is no answer. */
+static __always_inline enum sixlane_verdict icmp6_refusal(const struct icmp6_query *query)
 {
-	const enum sixlane_verdict refusal =
-		query->flags & ICMP6_OPERATOR ? SIXLANE_DROP_TOO_BIG : SIXLANE_PASS_TOO_BIG;
+	return query->flags & ICMP6_OPERATOR ? SIXLANE_DROP_TOO_BIG : SIXLANE_PASS_TOO_BIG;
+}
 
+/* The packet of a query. False: it is not there, nor so long as to be quoted. */
+static __always_inline int icmp6_point(struct packet *pkt, const struct icmp6_query *query)
+{
+	__u32 slot = query->slot;
+
+	pkt->egress_port = bpf_map_lookup_elem(&sl_ports, &slot);
+	pkt->bytes = query->bytes;
+	pkt->tag_bytes = query->tag_bytes;
+	if (!pkt->egress_port || !packet_point(pkt, pkt->tag_bytes))
+		return 0;
+	pkt->egress_flags = READ_ONCE(pkt->egress_port->flags);
 	/* The first test is the verifier's, which cannot tell it from the second. */
-	if ((void *)(pkt->eth + 1) > packet_end(pkt->ctx) ||
-	    (void *)pkt->ip6 + ICMP6_QUOTE > packet_end(pkt->ctx) ||
-	    query->ip_bytes <= ICMP6_MIN_MTU)
-		return refusal;
+	return (void *)(pkt->eth + 1) <= packet_end(pkt->ctx) &&
+	       (void *)pkt->ip6 + ICMP6_QUOTE <= packet_end(pkt->ctx);
+}
+
+/* What can be asked before its way is known. SIXLANE_FORWARD: find that, and then icmp6_answer().
+ */
+static __always_inline enum sixlane_verdict icmp6_prepare(const struct packet *pkt,
+							  struct icmp6_query *query)
+{
+	if (query->ip_bytes <= ICMP6_MIN_MTU)
+		return icmp6_refusal(query);
 	if (icmp6_may_be_many(pkt, query))
 		return SIXLANE_PASS_TOO_BIG;
-	if (!icmp6_address(pkt, query) || !icmp6_is_answerable(pkt))
-		return refusal;
+	return icmp6_address(pkt, query) ? SIXLANE_FORWARD : icmp6_refusal(query);
+}
+
+/* Whether the answer has a way: the exact one, or, for the operator's, back to where it came from.
+ */
+static __always_inline int icmp6_has_way(const struct icmp6_query *query, enum icmp6_way way)
+{
+	const union packet_mac mac = { .word = query->dst_mac };
+
+	if (way == ICMP6_WAY_EXACT)
+		return 1;
+	return way == ICMP6_WAY_UNSURE && query->flags & ICMP6_OPERATOR &&
+	       !(mac.pieces[0] & bpf_htons(0x0100));
+}
+
+/* enum sixlane_verdict, never SIXLANE_FORWARD. A function of its own, as all that a query goes to:
+ * they are called one after the other, so that their stacks do not add up. */
+__attribute__((noinline)) int icmp6_answer(struct xdp_md *ctx, struct icmp6_query *query,
+					   enum icmp6_way way)
+{
+	struct packet pkt = { .ctx = ctx };
+	const struct sixlane_meta *meta;
+	__u32 zero = 0;
+
+	meta = bpf_map_lookup_elem(&sl_meta, &zero);
+	if (!meta || !query)
+		return SIXLANE_PASS_TOO_BIG;
+	if (!icmp6_point(&pkt, query) || !icmp6_has_way(query, way) || !icmp6_is_answerable(&pkt))
+		return icmp6_refusal(query);
 	if (!icmp6_take_token(meta))
 		return SIXLANE_DROP_TOO_BIG_RATE;
-	return icmp6_write(pkt, query, meta);
+	pkt.dst_mac.word = query->dst_mac;
+	return icmp6_write(&pkt, query, meta);
 }
 
 #endif

@@ -9,6 +9,7 @@
 #define SIXLANE_MTU_H
 
 #include "icmp6.h"
+#include "scratch.h"
 
 /*
  * Sets told and flags. False: the answer is none of ours. A locked MTU over the device's the kernel
@@ -40,28 +41,20 @@ static __always_inline int mtu_find(struct icmp6_query *query)
 	return !by_device || !(query->flags & ICMP6_STACKED) || query->flags & ICMP6_OPERATOR;
 }
 
-/* enum sixlane_verdict, never SIXLANE_FORWARD. */
+/* enum sixlane_verdict. SIXLANE_FORWARD: it is to be answered here, if the answer has a way. */
 __attribute__((noinline)) int mtu_judge(struct xdp_md *ctx, struct icmp6_query *query)
 {
 	struct packet pkt = { .ctx = ctx };
 	const struct sixlane_meta *meta;
-	__u32 zero = 0, slot;
+	__u32 zero = 0;
 
-	if (!query)
-		return SIXLANE_PASS_TOO_BIG;
-	slot = query->slot;
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
-	pkt.egress_port = bpf_map_lookup_elem(&sl_ports, &slot);
-	pkt.bytes = query->bytes;
-	/* 0, 4 or 8: a mask is a bound that Linux 6.1 does not lose sight of. */
-	pkt.tag_bytes = query->tag_bytes & (3 * sizeof(union sixlane_tag));
-	if (!meta || !pkt.egress_port || !packet_point(&pkt, pkt.tag_bytes) || !mtu_find(query))
+	if (!meta || !query || !mtu_find(query))
 		return SIXLANE_PASS_TOO_BIG;
-	pkt.egress_flags = READ_ONCE(pkt.egress_port->flags);
 	if (!(query->flags & (ICMP6_EXCEPTION | ICMP6_OPERATOR)) &&
 	    !(READ_ONCE(meta->flags) & SIXLANE_META_ANSWER))
 		return SIXLANE_PASS_TOO_BIG;
-	return icmp6_answer(&pkt, query, meta);
+	return icmp6_point(&pkt, query) ? icmp6_prepare(&pkt, query) : icmp6_refusal(query);
 }
 
 static __always_inline __u32 mtu_flags(const struct packet *pkt)
@@ -79,14 +72,19 @@ static __always_inline __u32 mtu_flags(const struct packet *pkt)
 	return flags;
 }
 
-static __always_inline enum sixlane_verdict mtu_check(struct packet *pkt)
-{
-	__u32 device_mtu = READ_ONCE(pkt->egress_port->mtu);
-	struct icmp6_query query;
+_Static_assert(sizeof(struct icmp6_query) <= sizeof(((struct scratch *)0)->words), "it fits");
 
-	if (likely(pkt->ip_bytes <= device_mtu && (!pkt->mtu || pkt->ip_bytes <= pkt->mtu)))
-		return SIXLANE_FORWARD;
-	query = (struct icmp6_query){
+/* Of a packet that is over an MTU. */
+static __always_inline enum sixlane_verdict mtu_ask(struct packet *pkt, __u32 device_mtu)
+{
+	struct scratch *scratch = scratch_take();
+	struct icmp6_query *query;
+	int verdict;
+
+	if (!scratch)
+		return SIXLANE_PASS_TOO_BIG;
+	query = (void *)scratch->words;
+	*query = (struct icmp6_query){
 		.bytes = pkt->bytes,
 		.ip_bytes = pkt->ip_bytes,
 		.tag_bytes = pkt->tag_bytes,
@@ -96,7 +94,20 @@ static __always_inline enum sixlane_verdict mtu_check(struct packet *pkt)
 		.exception = pkt->exception,
 		.flags = mtu_flags(pkt),
 	};
-	return packet_decide(pkt, mtu_judge(pkt->ctx, &query));
+	verdict = mtu_judge(pkt->ctx, query);
+	if (verdict == SIXLANE_FORWARD)
+		verdict = icmp6_answer(pkt->ctx, query, icmp6_find_way(query));
+	scratch_give(scratch);
+	return packet_decide(pkt, verdict);
+}
+
+static __always_inline enum sixlane_verdict mtu_check(struct packet *pkt)
+{
+	__u32 device_mtu = READ_ONCE(pkt->egress_port->mtu);
+
+	if (likely(pkt->ip_bytes <= device_mtu && (!pkt->mtu || pkt->ip_bytes <= pkt->mtu)))
+		return SIXLANE_FORWARD;
+	return mtu_ask(pkt, device_mtu);
 }
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "exception.h"
 #include "flow.h"
+#include "scratch.h"
 
 /* What a packet and its port say to rules. */
 struct rule_query {
@@ -164,7 +165,7 @@ __attribute__((noinline)) int rule_step(struct rule_query *query, __u32 first, _
 }
 
 /* enum sixlane_verdict; SIXLANE_FORWARD: query->table and value are set. */
-__attribute__((noinline)) int rule_walk(struct rule_query *query)
+static __always_inline int rule_walk(struct rule_query *query)
 {
 	enum sixlane_verdict verdict = SIXLANE_PASS_NO_ROUTE;
 	const struct sixlane_meta *meta;
@@ -172,7 +173,7 @@ __attribute__((noinline)) int rule_walk(struct rule_query *query)
 	__u32 zero = 0, gaps;
 
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
-	if (!meta || !query)
+	if (!meta)
 		return SIXLANE_PASS_NOT_READY;
 	gaps = READ_ONCE(meta->flags) & SIXLANE_META_GAPS;
 	list.word = READ_ONCE(meta->rules.word);
@@ -195,56 +196,55 @@ static __always_inline int rule_may_be_ndisc(const struct packet *pkt)
 	return (void *)(type + 1) > packet_end(pkt->ctx) || (*type >= 133 && *type <= 137);
 }
 
-/* What rules lead to. */
-struct rule_answer {
-	__u32 table, value; /* where a route is, and what the trie says */
-};
-
 /*
  * Protocol and ports count as known for the protocols of which it is certain what the flow
  * dissector makes: fragments, tunnels and extension headers are the kernel's. slot: of the ingress
- * port. enum sixlane_verdict; SIXLANE_FORWARD: *answer is filled in. A function of its own: see
- * group_hash_rare().
+ * port. enum sixlane_verdict; SIXLANE_FORWARD: the query's table and value are set. A function of
+ * its own: see group_hash_rare().
  */
 __attribute__((noinline)) int rule_ask(struct xdp_md *ctx, __u32 tag_bytes, __u32 ip_bytes,
-				       __u32 slot, struct rule_answer *answer)
+				       __u32 slot, struct rule_query *query)
 {
 	const struct sixlane_port *port = bpf_map_lookup_elem(&sl_ports, &slot);
 	struct packet pkt = { .ctx = ctx, .ip_bytes = ip_bytes };
-	struct rule_query query = { 0 };
-	int verdict;
 
-	if (!port || !answer || tag_bytes > 2 * sizeof(union sixlane_tag) ||
-	    !packet_point(&pkt, tag_bytes))
+	if (!port || !query || !packet_point(&pkt, tag_bytes))
 		return SIXLANE_PUNT_RULES;
-	query.src = pkt.ip6->src;
-	query.dst = pkt.ip6->dst;
-	query.iif = READ_ONCE(port->iif);
-	query.tclass = (__u8)(pkt.ip6->version_class << 4) | pkt.ip6->class_flow[0] >> 4;
-	query.proto = pkt.ip6->next_header;
+	/* Each for itself: a compound literal stands on the stack first. */
+	query->src = pkt.ip6->src;
+	query->dst = pkt.ip6->dst;
+	query->iif = READ_ONCE(port->iif);
+	query->tclass = (__u8)(pkt.ip6->version_class << 4) | pkt.ip6->class_flow[0] >> 4;
+	query->proto = pkt.ip6->next_header;
+	query->vrf_table = query->ports_known = query->at = 0;
 	if (READ_ONCE(port->flags) & SIXLANE_PORT_VRF) {
 		if (rule_may_be_ndisc(&pkt))
 			return SIXLANE_PUNT_RULE;
-		query.vrf_table = READ_ONCE(port->table);
+		query->vrf_table = READ_ONCE(port->table);
 	}
-	if (proto_has_ports(query.proto) || query.proto == IPPROTO_ICMPV6)
-		query.ports_known = flow_get_ports(&pkt, &query.ports);
-	verdict = rule_walk(&query);
-	answer->table = query.table;
-	answer->value = query.value;
-	return verdict;
+	if (proto_has_ports(query->proto) || query->proto == IPPROTO_ICMPV6)
+		query->ports_known = flow_get_ports(&pkt, &query->ports);
+	return rule_walk(query);
 }
+
+_Static_assert(sizeof(struct rule_query) <= sizeof(((struct scratch *)0)->words), "it fits");
 
 static __always_inline enum sixlane_verdict rule_find_by_rules(struct packet *pkt,
 							       struct route *route)
 {
-	struct rule_answer answer = { 0 };
-	int verdict = rule_ask(pkt->ctx, pkt->tag_bytes, pkt->ip_bytes, pkt->slot, &answer);
+	struct scratch *scratch = scratch_take();
+	struct rule_query *query;
+	int verdict;
 
+	if (!scratch)
+		return SIXLANE_PUNT_RULES;
+	query = (void *)scratch->words;
+	verdict = rule_ask(pkt->ctx, pkt->tag_bytes, pkt->ip_bytes, pkt->slot, query);
+	pkt->table = query->table;
+	route->value = query->value;
+	scratch_give(scratch);
 	if (verdict != SIXLANE_FORWARD)
 		return packet_decide(pkt, verdict);
-	pkt->table = answer.table;
-	route->value = answer.value;
 	return route_take(route) ? SIXLANE_FORWARD : SIXLANE_PUNT_ROUTE;
 }
 
