@@ -3,6 +3,7 @@
 # make demo      a whole router on this machine, with a full IPv6 table
 # make test      every test that this kernel can run
 # make test-vm   bonds, VLANs, VRFs and more under Debian's kernels from 6.1 to the newest, in virtual machines
+# make matrix    every clang's objects under the verifiers of five kernels: instructions and stack (QUICK=1)
 # make parity    1,000 random configurations with 1,000 packets each, against the kernel alone
 # make lint      formatting, static analysis, the verifier's budget
 # make bench     lookups and exceptions as the papers measured them, and forwarding; plots in build/bench (QUICK=1)
@@ -59,7 +60,11 @@ $(B)/full-view.txt: tests/data/full-view-v6.txt.gz
 	@mkdir -p $(@D)
 	@gunzip -c $< >$@
 
-vpath %.bpf.c bpf user/sync tests/bpf
+# What a compiler for BPF has to show that a kernel takes.
+.PHONY: objects
+objects: $(OBJECTS) $(BENCH_OBJECTS) $(B)/census.bpf.o $(B)/bound.bpf.o
+
+vpath %.bpf.c bpf user/sync tests/bpf tests/vm
 $(B)/%.bpf.o: %.bpf.c
 	@mkdir -p $(@D)
 	@echo "  BPF   $@"
@@ -119,15 +124,20 @@ $(B)/test_bpf: $(call obj,$(filter-out %.bpf.c,$(wildcard tests/bpf/*.c)) $(COMM
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -lcmocka -lpthread
 
+# Loads objects, and tells what the verifier says of them.
+$(B)/verify: $(B)/obj/tests/lab/verify.o
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -ljansson
+
 .PHONY: check-programs
 check-programs: all $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC)) \
 		$(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf
 
 # Packages first, then a fresh make, which sees what they brought; on all CPUs unless this one was told how many.
 FRESH = -s --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))
-.PHONY: deps root demo test test-vm parity bench bench-vm figures lint
+.PHONY: deps root demo test test-vm matrix parity bench bench-vm figures lint
 deps:
-	@tests/deps.sh build demo test test-vm lint bench
+	@tests/deps.sh build demo test test-vm matrix lint bench
 
 root:
 	@[ "$$(id -u)" = 0 ] || { echo "make $(MAKECMDGOALS) needs root (network namespaces, XDP): try sudo make $(MAKECMDGOALS)" >&2; exit 1; }
@@ -142,6 +152,11 @@ test-vm: root
 	@$(MAKE) $(FRESH) check-programs
 	@$(PYTHON) tests/vm/vm.py $(if $(KERNEL),--kernel $(KERNEL)) $(if $(ONLY),--only $(ONLY))
 
+matrix: root
+	@tests/deps.sh build matrix
+	@$(MAKE) $(FRESH) $(B)/verify
+	@$(PYTHON) tests/vm/matrix.py $(if $(QUICK),--quick) $(if $(KERNEL),--kernel $(KERNEL))
+
 CONFIGURATIONS := 1000
 PACKETS := 1000
 parity: root
@@ -152,7 +167,7 @@ parity: root
 
 lint: root
 	@tests/deps.sh build lint
-	@$(MAKE) $(FRESH) all
+	@$(MAKE) $(FRESH) all $(B)/verify
 	@tests/lint.sh $(B)
 
 demo: root

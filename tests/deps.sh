@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Install the Debian or Ubuntu packages that a make target needs and this machine lacks:
-#	tests/deps.sh [-n] GROUP...		groups: build demo test test-vm lint bench
+#	tests/deps.sh [-n] GROUP...		groups: build demo test test-vm matrix lint bench
 # Says which before it does; silent and without touching the network when nothing is missing.
 # -n only prints what is missing. SIXLANE_NO_DEPS=1 in the environment switches it off, for
 # machines that are neither.
@@ -43,12 +43,12 @@ packages_of()
 		xdp-tools iputils-tracepath gnuplot-nox &&
 		bpftool_packages ;;
 	# qemu boots other kernels, which take a busybox, cpio and the compressions of modules
-	test-vm) packages_of test && echo qemu-system-x86 busybox-static cpio zstd xz-utils kmod \
-		debootstrap ;;
+	test-vm) packages_of test && echo qemu-system-x86 busybox-static cpio zstd xz-utils kmod ;;
+	# a machine has one compiler or two, and Debian's releases have all: in roots of their own
+	matrix) packages_of test-vm && echo python3 debootstrap debian-archive-keyring ;;
 	lint) packages_of build && echo python3 clang-format clang-tidy cppcheck shellcheck mandoc \
-		python3-pyflakes libcmocka-dev &&
-		bpftool_packages ;;
-	*) die "unknown group '$1'; known: build demo test test-vm lint bench" ;;
+		python3-pyflakes libcmocka-dev debootstrap debian-archive-keyring ;;
+	*) die "unknown group '$1'; known: build demo test test-vm matrix lint bench" ;;
 	esac
 }
 

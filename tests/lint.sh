@@ -51,42 +51,9 @@ vm_jobs() {
 	/usr/bin/python3 tests/vm/vm.py --list >/dev/null
 }
 
-# Load an object in a bpffs of its own; prints what the verifier says.
-verify() {
-	unshare -m sh -c 'mount -t bpf bpf /sys/fs/bpf &&
-		exec bpftool -d prog load "$1" /sys/fs/bpf/sixlane_lint 2>&1' sh "$1"
-}
-
-# Of one object. A program that is refused has a count as well, so the status of loading it counts.
-object_within_budget() {
-	local object=$1 log processed stack
-	log=$(verify "$build/$object.bpf.o") || {
-		tail -n 20 <<<"$log" >&2
-		return 1
-	}
-	processed=$(sed -n 's/^processed \([0-9]*\) insns.*/\1/p' <<<"$log" | sort -n | tail -n 1)
-	stack=$(sed -n 's/^stack depth \(.*\)/\1/p' <<<"$log" | sort -n | tail -n 1)
-	echo "      $object: ${processed:-no} instructions verified, ${stack:-no} bytes of stack"
-	[ "${processed:-$((max_instructions + 1))}" -le "$max_instructions" ] || {
-		echo "lint: $object: the budget is $max_instructions instructions (max_instructions in tests/lint.sh)" >&2
-		return 1
-	}
-}
-
-# Instructions and stack as the verifier sees them. The kernel refuses a million instructions, and 512 bytes of stack
-# in one chain of calls; a jump is to be noticed long before, explained, and then allowed for here.
-max_instructions=50000
+# Instructions and stack as this kernel's verifier sees them, of every compiler's objects: see tests/vm/matrix.py.
 verifier_budget() {
-	local object status=0 objects="sixlane sixlane.frags"
-	if printf '6.9\n%s\n' "$(uname -r)" | sort -CV; then
-		objects+=" sixlane.arena sixlane.arena.frags"
-	else
-		echo "      not those for arenas: Linux $(uname -r) has none"
-	fi
-	for object in $objects; do
-		object_within_budget "$object" || status=1
-	done
-	return $status
+	/usr/bin/python3 tests/vm/matrix.py --carried --kernel here
 }
 
 check "clang-format" clang-format --dry-run -Werror "${c_files[@]}"

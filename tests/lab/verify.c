@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * verify OBJECT...: let this kernel's verifier judge the programs of BPF objects, and print what it
+ * says, a line of JSON a program: how many instructions it went through, and how many bytes of
+ * stack the worst chain of calls takes; or why it refused. Attaches nothing. Wants a bpffs, where
+ * it pins maps by name as a loader does: give it one of its own.
+ */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "../../user/util.h"
+
+#define LOG_BYTES (16u << 20)
+#define LOG_STATISTICS 4u /* BPF_LOG_STATS of include/linux/bpf_verifier.h */
+#define MAX_FUNCTIONS 64u
+/* Kernels before 6.8 round the stack of each function up to this (round_up_stack_depth()). */
+#define STACK_UNIT 32u
+
+struct function {
+	size_t start; /* its first instruction */
+	unsigned int stack;
+	char name[64];
+};
+
+struct program {
+	struct function functions[MAX_FUNCTIONS]; /* in the verifier's order: by start */
+	size_t n;
+	const struct bpf_insn *insns;
+	size_t n_insns;
+};
+
+static bool is_call(const struct bpf_insn *insn)
+{
+	return (insn->code == (BPF_JMP | BPF_CALL) && insn->src_reg == BPF_PSEUDO_CALL) ||
+	       (insn->code == (BPF_LD | BPF_IMM | BPF_DW) && insn->src_reg == BPF_PSEUDO_FUNC);
+}
+
+static size_t find_function(const struct program *program, size_t start)
+{
+	size_t i = 0;
+
+	while (i < program->n && program->functions[i].start < start)
+		i++;
+	return i;
+}
+
+static void add_function(struct program *program, size_t start)
+{
+	size_t i = find_function(program, start);
+
+	if (i < program->n && program->functions[i].start == start)
+		return;
+	if (program->n == MAX_FUNCTIONS) {
+		fprintf(stderr, "verify: more than %u functions\n", MAX_FUNCTIONS);
+		exit(2);
+	}
+	memmove(&program->functions[i + 1], &program->functions[i],
+		(program->n - i) * sizeof(program->functions[0]));
+	program->functions[i] = (struct function){ .start = start };
+	program->n++;
+}
+
+static void find_functions(struct program *program, const struct bpf_program *loaded)
+{
+	program->insns = bpf_program__insns(loaded);
+	program->n_insns = bpf_program__insn_cnt(loaded);
+	add_function(program, 0);
+	for (size_t i = 0; i < program->n_insns; i++) {
+		if (is_call(&program->insns[i]))
+			add_function(program, (size_t)((long)i + 1 + program->insns[i].imm));
+	}
+}
+
+/*
+ * "stack depth 248+40+72", in the order of functions; since Linux 7.3 a line a function, which ends
+ * in "stack 248". False: neither is there.
+ */
+static bool read_stacks(struct program *program, const char *log)
+{
+	const char *at = strstr(log, "stack depth "), *line = log;
+	char *end;
+
+	if (!at)
+		return false;
+	at += strlen("stack depth ");
+	for (size_t i = 0; i < program->n; i++) {
+		if (strncmp(at, "max ", 4)) {
+			program->functions[i].stack = (unsigned int)strtoul(at, &end, 10);
+			at = *end == '+' ? end + 1 : end;
+			continue;
+		}
+		line = strstr(line, "\nsubprog ");
+		line = line ? strstr(line, " stack ") : NULL;
+		if (!line)
+			return false;
+		program->functions[i].stack =
+			(unsigned int)strtoul(line + strlen(" stack "), NULL, 10);
+	}
+	return true;
+}
+
+/* The kernel's records of functions are in the same order. Without them functions have no names. */
+static void read_names(struct program *program, int fd, const struct btf *btf)
+{
+	struct bpf_func_info records[MAX_FUNCTIONS] = { 0 };
+	struct bpf_prog_info info = {
+		.func_info = (uintptr_t)records,
+		.nr_func_info = MAX_FUNCTIONS,
+		.func_info_rec_size = sizeof(records[0]),
+	};
+	const struct btf_type *type;
+	__u32 size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &size))
+		return;
+	for (size_t i = 0; i < program->n && i < info.nr_func_info; i++) {
+		type = btf__type_by_id(btf, records[i].type_id);
+		snprintf(program->functions[i].name, sizeof(program->functions[i].name), "%s",
+			 type ? btf__name_by_offset(btf, type->name_off) : "");
+	}
+}
+
+/* The verifier allows no recursion, so this ends. Writes the chain's functions behind each other.
+ */
+static unsigned int worst_chain(const struct program *program, size_t at, char *chain, size_t size)
+{
+	const struct function *function = &program->functions[at];
+	size_t end = at + 1 < program->n ? program->functions[at + 1].start : program->n_insns;
+	unsigned int own = (function->stack + STACK_UNIT - 1) / STACK_UNIT * STACK_UNIT, worst = 0;
+	char below[512] = "", best[512] = "";
+	unsigned int called;
+	size_t callee;
+
+	own = own ?: STACK_UNIT;
+	for (size_t i = function->start; i < end; i++) {
+		if (!is_call(&program->insns[i]))
+			continue;
+		callee = find_function(program, (size_t)((long)i + 1 + program->insns[i].imm));
+		called = worst_chain(program, callee, below, sizeof(below));
+		if (called > worst) {
+			worst = called;
+			memcpy(best, below, sizeof(best));
+		}
+	}
+	snprintf(chain, size, "%s %u%s%.400s", *function->name ? function->name : "?", own,
+		 *best ? ", " : "", best);
+	return own + worst;
+}
+
+static long read_processed(const char *log)
+{
+	const char *at = strstr(log, "\nprocessed ");
+
+	return at ? atol(at + strlen("\nprocessed ")) : -1;
+}
+
+static bool is_statistics(const char *line)
+{
+	static const char *const starts[] = { "processed ", "verification time ", "stack depth ",
+					      "subprog " };
+
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
+		if (!strncmp(line, starts[i], strlen(starts[i])))
+			return true;
+	}
+	return false;
+}
+
+/* The last line that says why: statistics come behind it. */
+static void last_words(const char *log, char *words, size_t size)
+{
+	_cleanup_free_ char *copy = strdup(log);
+	char *line, *rest = NULL;
+
+	*words = '\0';
+	for (line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		if (!is_statistics(line))
+			snprintf(words, size, "%s", line);
+	}
+}
+
+static void print_refusal(const char *path, const char *program, int rc, const char *words)
+{
+	json_t *line = json_pack("{ss,ss,ss,ss}", "object", path, "program", program, "error",
+				 strerror(-rc), "verifier", words);
+
+	json_dumpf(line, stdout, 0);
+	putchar('\n');
+	json_decref(line);
+}
+
+/* 0, or -EBADMSG if the log does not say what it should. */
+static int print_program(const char *path, const struct bpf_program *loaded, const struct btf *btf,
+			 const char *log)
+{
+	struct program program = { 0 };
+	char chain[512];
+	unsigned int stack;
+	json_t *line;
+
+	find_functions(&program, loaded);
+	if (!read_stacks(&program, log)) {
+		print_refusal(path, bpf_program__name(loaded), -EBADMSG, "no depth of the stack");
+		return -EBADMSG;
+	}
+	read_names(&program, bpf_program__fd(loaded), btf);
+	stack = worst_chain(&program, 0, chain, sizeof(chain));
+	line = json_pack("{ss,ss,sI,si,ss}", "object", path, "program", bpf_program__name(loaded),
+			 "instructions", (json_int_t)read_processed(log), "stack", stack, "chain",
+			 chain);
+	json_dumpf(line, stdout, 0);
+	putchar('\n');
+	json_decref(line);
+	return 0;
+}
+
+static int print_loaded(const char *path, struct bpf_object *object, char *const *logs)
+{
+	struct bpf_program *program;
+	int rc = 0;
+
+	bpf_object__for_each_program(program, object)
+	{
+		if (print_program(path, program, bpf_object__btf(object), *logs++))
+			rc = -EBADMSG;
+	}
+	return rc;
+}
+
+/* Of the first program that was refused, behind which none is tried. */
+static int print_refused(const char *path, struct bpf_object *object, char *const *logs, int rc)
+{
+	struct bpf_program *program;
+	char words[256];
+
+	bpf_object__for_each_program(program, object)
+	{
+		last_words(*logs++, words, sizeof(words));
+		if (*words) {
+			print_refusal(path, bpf_program__name(program), rc, words);
+			return rc;
+		}
+	}
+	print_refusal(path, "", rc, "not even asked");
+	return rc;
+}
+
+/* libbpf's own words go to stderr only if something fails to open: the log tells the rest. */
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	(void)level;
+	(void)fmt;
+	(void)ap;
+	return 0;
+}
+
+/* 0 if all of the object's programs are loaded. */
+static int verify(const char *path)
+{
+	struct bpf_object *object = bpf_object__open_file(path, NULL);
+	char *logs[16] = { 0 };
+	struct bpf_program *program;
+	size_t n = 0;
+	int rc, failed;
+
+	if (!object) {
+		print_refusal(path, "", -errno, "cannot be opened");
+		return -errno;
+	}
+	bpf_object__for_each_program(program, object)
+	{
+		if (n == ARRAY_SIZE(logs) || !(logs[n] = calloc(1, LOG_BYTES))) {
+			fprintf(stderr, "verify: %s has too many programs\n", path);
+			exit(2);
+		}
+		bpf_program__set_log_level(program, LOG_STATISTICS);
+		bpf_program__set_log_buf(program, logs[n++], LOG_BYTES);
+	}
+	rc = bpf_object__load(object);
+	failed = rc ? print_refused(path, object, logs, rc) : print_loaded(path, object, logs);
+	while (n)
+		free(logs[--n]);
+	bpf_object__close(object);
+	return failed;
+}
+
+int main(int argc, char **argv)
+{
+	int status = 0;
+
+	libbpf_set_print(quiet);
+	for (int i = 1; i < argc; i++) {
+		if (verify(argv[i]))
+			status = 1;
+		fflush(stdout);
+	}
+	return status;
+}

@@ -1,0 +1,273 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Build the BPF objects with every clang from 14 to Debian's newest, and let the verifiers of several kernels judge
+them. Prints a table: instructions that the verifier went through, and bytes of stack of the worst chain of calls.
+
+A pair that is refused fails, and so does one that leaves less than a quarter of what the verifier allows.
+Nothing is skipped: a compiler or a kernel that cannot be had fails the run.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from typing import NamedTuple
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from debian import DebianError, debian_call, debian_root  # noqa: E402
+from kernel import kernel_get  # noqa: E402
+from machine import Machine, MachineError  # noqa: E402
+from run import BUILD, Tally  # noqa: E402
+
+# What the verifier allows a program, and the quarter of it that is to be left.
+MAX_INSTRUCTIONS = 1_000_000 * 3 // 4
+MAX_STACK_BYTES = 512 * 3 // 4
+# Of the program that carries packets, on any kernel. A jump is explained in the commit that allows it here.
+BUDGET_INSTRUCTIONS = 60_000
+# The release that a compiler is taken from. The newest of sid is found there.
+COMPILERS = {14: "bookworm", 15: "bookworm", 16: "bookworm", 17: "trixie", 18: "trixie", 19: "trixie"}
+# "here" is the kernel that runs this.
+KERNELS = ["6.1", "6.12", "here", "backports", "sid"]
+HEADERS = ["make", "libbpf-dev", "libc6-dev"]
+# Kernels in emulation get what carries packets, and what the daemon runs.
+CARRIED = ["sixlane", "sixlane.frags", "sixlane.arena", "sixlane.arena.frags", "census", "bound"]
+ARENA_SINCE = (6, 9)
+MACHINE_TIMEOUT_S = 1200
+
+
+# --- compilers ------------------------------------------------------------------------------
+
+
+class Compiler(NamedTuple):
+    version: int
+    root: object  # in which it is installed
+
+    @property
+    def folder(self):
+        return BUILD / "matrix" / f"clang-{self.version}"
+
+
+def root_of(suite):
+    """A Root with that release's compilers."""
+    versions = [version for version, of in COMPILERS.items() if of == suite]
+    if versions:
+        packages = [f"clang-{version}" for version in versions]
+        return debian_root(f"clang-{suite}", suite, [*HEADERS, *packages])
+
+    def install_newest(root):
+        search = "apt-cache search --names-only '^clang-[0-9]+$' | cut -d' ' -f1 | sort -V | tail -n 1"
+        command = f'apt-get -q -y install --no-install-recommends "$({search})"'
+        debian_call(root.argv(["env", "DEBIAN_FRONTEND=noninteractive", "sh", "-c", command]))
+
+    return debian_root(f"clang-{suite}", suite, HEADERS, install_newest)
+
+
+def newest_of(root):
+    found = (root.path / "usr/bin").glob("clang-[0-9]*")
+    return max(int(path.name.removeprefix("clang-")) for path in found if path.name[6:].isdigit())
+
+
+def compilers():
+    """All of them, the oldest first."""
+    roots = {suite: root_of(suite) for suite in [*sorted(set(COMPILERS.values())), "sid"]}
+    every = [Compiler(version, roots[suite]) for version, suite in COMPILERS.items()]
+    newest = newest_of(roots["sid"])
+    if newest <= every[-1].version:
+        raise DebianError(f"sid's newest compiler is clang {newest}")
+    return [*every, Compiler(newest, roots["sid"])]
+
+
+def build(compiler):
+    """Its objects, in its folder. DebianError with the first error of the compiler."""
+    multiarch = debian_call(["gcc", "-print-multiarch"]).strip()
+    make = ["make", "-s", "-C", ROOT, "objects", f"B={compiler.folder}",
+            f"CLANG=clang-{compiler.version}", f"HOST_ARCH={multiarch}"]  # fmt: skip
+    if compiler.folder.exists() and compiler.folder.stat().st_mtime < compiler.root.path.stat().st_mtime:
+        shutil.rmtree(compiler.folder)  # what another version has built
+    compiler.folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="sixlane-matrix-") as scratch:
+        debian_call(compiler.root.argv([str(word) for word in make], scratch, [ROOT, BUILD]))
+
+
+# --- kernels --------------------------------------------------------------------------------
+
+
+class Verdict(NamedTuple):
+    """What a kernel says of a program: these numbers, or an error."""
+
+    instructions: int = 0
+    stack: int = 0
+    chain: str = ""
+    error: str = ""
+
+    def why_not(self, path):
+        """Of that object: "" if it is as it should be."""
+        most = BUDGET_INSTRUCTIONS if path.name.startswith("sixlane.") else MAX_INSTRUCTIONS
+        if self.error:
+            return self.error
+        if self.instructions > most:
+            return f"{self.instructions} instructions, over {most}"
+        if self.stack > MAX_STACK_BYTES:
+            return f"{self.stack} bytes of stack, over {MAX_STACK_BYTES}: {self.chain}"
+        return ""
+
+
+def script(paths):
+    """Each object in a bpffs of its own, since they pin maps by name."""
+    verify = "mount -t bpf bpf /sys/fs/bpf && exec \"$@\""
+    words = ["unshare", "--mount", "sh", "-c", verify, "verify", str(BUILD / "verify")]
+    return "\n".join(f"{shlex.join([*words, str(path)])} || status=1" for path in paths) + "\ntrue\n"
+
+
+def parse(output):
+    """{(path of the object, program): Verdict}"""
+    verdicts = {}
+    for line in output.splitlines():
+        if not line.startswith("{"):
+            continue
+        said = json.loads(line)
+        error = f"{said['error']}: {said['verifier']}" if "error" in said else ""
+        verdicts[said["object"], said["program"]] = Verdict(
+            said.get("instructions", 0), said.get("stack", 0), said.get("chain", ""), error)  # fmt: skip
+    return verdicts
+
+
+def judge_here(paths):
+    with tempfile.TemporaryDirectory() as folder:
+        command = pathlib.Path(folder) / "command"
+        command.write_text(script(paths))
+        return parse(subprocess.run(["sh", command], capture_output=True, text=True, check=True).stdout)
+
+
+def judge_emulated(name, paths):
+    share = BUILD / "matrix" / f"linux-{name}"
+    machine = Machine(kernel_get(name), share, cpus=1)
+    machine.run(f"cd {shlex.quote(str(ROOT))}\n{script(paths)}", MACHINE_TIMEOUT_S)
+    return parse((share / "output").read_text(errors="replace"))
+
+
+def release_of(name):
+    return os.uname().release if name == "here" else kernel_get(name).release
+
+
+def has_arenas(release):
+    return tuple(int(word) for word in release.split(".")[:2]) >= ARENA_SINCE
+
+
+def objects_for(release, chosen, only_carried):
+    """The paths of those that this kernel is to load."""
+    paths = []
+    for compiler in chosen:
+        for path in sorted(compiler.folder.glob("*.bpf.o")):
+            stem = path.name.removesuffix(".bpf.o")
+            if (stem in CARRIED or not only_carried) and (".arena" not in stem or has_arenas(release)):
+                paths.append(path)
+    return paths
+
+
+# --- the table ------------------------------------------------------------------------------
+
+
+def of_object(verdicts, path):
+    """What was said of its programs; of one that nothing was said of, just that."""
+    said = {program: verdict for (of, program), verdict in verdicts.items() if of == str(path)}
+    return said or {"": Verdict(error="the verifier was not asked")}
+
+
+def count(release, paths, verdicts, tally):
+    for path in paths:
+        for program, verdict in of_object(verdicts, path).items():
+            why_not = verdict.why_not(path)
+            if why_not:
+                tally.fail(f"Linux {release} {path.parent.name} {path.name} {program}".strip(), why_not)
+            else:
+                tally.passed += 1
+
+
+def cell(verdicts):
+    """Of an object's programs, the most instructions and the most stack."""
+    if any(verdict.error for verdict in verdicts):
+        return "REFUSED"
+    instructions = max(verdict.instructions for verdict in verdicts)
+    return f"{instructions}/{max(verdict.stack for verdict in verdicts)}"
+
+
+def tell(release, paths, verdicts):
+    """A kernel's part of the table."""
+    columns = list(dict.fromkeys(path.parent for path in paths))
+    names = list(dict.fromkeys(path.name for path in paths))
+    print(f"\nLinux {release}: instructions/bytes of stack")
+    print(f"{'':30}", *(f"{column.name:>11}" for column in columns))
+    for name in names:
+        cells = [cell(of_object(verdicts, column / name).values()) for column in columns]
+        print(f"{name.removesuffix('.bpf.o'):30}", *(f"{text:>11}" for text in cells))
+    tell_most_stack(paths, verdicts)
+    sys.stdout.flush()
+
+
+def tell_most_stack(paths, verdicts):
+    said = [(verdict.stack, path, verdict.chain)
+            for path in paths for verdict in of_object(verdicts, path).values()]  # fmt: skip
+    stack, path, chain = max(said, key=lambda of: of[0])
+    print(f"most stack: {stack} bytes, {path.parent.name} {path.name}: {chain}")
+
+
+def run_kernel(name, chosen, only_carried):
+    release = release_of(name)
+    paths = objects_for(release, chosen, only_carried or name != "here")
+    return release, paths, judge_here(paths) if name == "here" else judge_emulated(name, paths)
+
+
+def run(args, tally):
+    every = compilers()
+    for compiler in every:
+        build(compiler)
+    ends = [every[0], every[-1]]
+    with concurrent.futures.ThreadPoolExecutor(args.machines) as pool:
+        running = {
+            name: pool.submit(run_kernel, name, ends if args.quick and name != "here" else every,
+                              args.carried)
+            for name in args.kernel.split(",")
+        }
+        for name, done in running.items():
+            try:
+                count(*done.result(), tally)
+                tell(*done.result())
+            except (DebianError, MachineError) as error:
+                tally.fail(f"Linux {name}", str(error))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--quick", action="store_true",
+                        help="other kernels than this one get only the oldest and the newest compiler's objects")
+    parser.add_argument("--carried", action="store_true",
+                        help="of this kernel, too, only the objects that carry packets, without the benches'")
+    parser.add_argument("--kernel", default=",".join(KERNELS), metavar="LIST",
+                        help="of %(default)s (default: all)")
+    parser.add_argument("--machines", type=int, metavar="N", default=os.cpu_count(),
+                        help="how many emulated ones at a time (default: one a CPU, %(default)s)")  # fmt: skip
+    args = parser.parse_args()
+    for name in args.kernel.split(","):
+        if name not in KERNELS:
+            parser.error(f"no kernel {name!r}; there are {', '.join(KERNELS)}")
+    tally = Tally()
+    try:
+        run(args, tally)
+    except DebianError as error:
+        tally.fail("compilers", str(error))
+    print()
+    return tally.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
