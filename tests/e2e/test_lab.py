@@ -8,7 +8,7 @@ import sys
 
 import frames as fr
 import pytest
-from lab import BPFFS, Lab, wait_until
+from lab import BPFFS, REPO, SIXLANE, Lab, wait_until
 from topology import Net, host_addr
 
 VICTIM = """
@@ -107,3 +107,38 @@ def test_expected_frame_is_the_kernels(idle):
 def test_renumbered_frames_are_right():
     for frame in fr.many(1000, "2001:db8::1")[::37]:
         assert frame == fr.udp("2001:db8::1", number=fr.number_of(frame))
+
+
+# A system in a folder that is no mount point, as debootstrap leaves one.
+PLAIN_CHROOT = """
+set -e
+mount --make-rprivate /
+mount -t tmpfs none "$1"
+mkdir -p "$1/root/usr" "$1/root/proc" "$1/root/dev" "$1/root/run" "$1/root$2"
+for name in bin lib lib64 sbin; do ln -s "usr/$name" "$1/root/$name"; done
+mount --bind /usr "$1/root/usr"
+mount --bind "$2" "$1/root$2"
+mount --rbind /dev "$1/root/dev"
+mount -t proc proc "$1/root/proc"
+root=$1/root
+shift 2
+exec chroot "$root" "$@"
+"""
+
+
+def in_plain_chroot(folder, *argv):
+    script = ["unshare", "--mount", "sh", "-c", PLAIN_CHROOT, "sh", str(folder), REPO, *argv]
+    return subprocess.run(script, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_a_chroot_that_is_no_mount_point_is_told_so(tmp_path):
+    code = "import sys; sys.path[:0] = %r; from lab import Lab; Lab()"
+    paths = [path for path in sys.path if path.endswith("tests/lab")]
+    for argv in (
+        ["/usr/bin/python3", "-c", code % paths],
+        [SIXLANE, "bench", "forward", "--table", "10k", "--engine", "floor", "--rounds", "1"],
+    ):
+        done = in_plain_chroot(tmp_path, *argv)
+        assert done.returncode != 0
+        assert "/ is not a mount point" in done.stderr, done.stderr
+        assert "mount --bind" in done.stderr

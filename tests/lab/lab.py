@@ -82,7 +82,10 @@ def enter_private_mounts():
     if os.geteuid() != 0:
         raise LabError("network namespaces need root")
     libc_call("unshare", CLONE_NEWNS)
-    command(["mount", "--make-rprivate", "/"])
+    if command(["mount", "--make-rprivate", "/"], check=False).returncode:
+        # iproute2 fails there as well, and a mount put in its place could propagate to the host
+        raise LabError("/ is not a mount point, so network namespaces cannot be used in this chroot:"
+                       " before chroot, 'mount --bind DIR DIR' makes its folder one")  # fmt: skip
     # /run/netns may not exist on a machine that never had a namespace. The directory stays:
     # iproute2 itself makes it and never takes it away.
     os.makedirs(NETNS_DIR, exist_ok=True)

@@ -22,8 +22,11 @@ static int leave_mounts(void)
 		return 0;
 	/* in a chroot, the kernel does not tell the right one from another mount namespace */
 	bench_own_dir();
-	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+	if (unshare(CLONE_NEWNS))
 		return bench_fail(-errno, "mount namespace");
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return bench_fail(-errno, "/ is not a mount point (in a chroot, 'mount --bind DIR "
+					  "DIR' before it makes its folder one)");
 	/* Where another bpffs was to be used, as by iproute2: it must not be. */
 	unsetenv("TC_BPF_MNT");
 	left = true;
