@@ -18,7 +18,7 @@ const char *loader_xdp_mode_name(enum xdp_mode mode)
 	static const char *const names[] = {
 		[XDP_MODE_NONE] = "none",	[XDP_MODE_NATIVE] = "native",
 		[XDP_MODE_GENERIC] = "generic", [XDP_MODE_OFFLOAD] = "offload",
-		[XDP_MODE_MULTI] = "multi",
+		[XDP_MODE_MULTI] = "multi",	[XDP_MODE_UNKNOWN] = "unknown",
 	};
 
 	return names[mode];

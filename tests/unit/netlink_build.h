@@ -18,6 +18,7 @@
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/ipv6.h>
+#include <linux/lwtunnel.h>
 #include <linux/neighbour.h>
 #include <linux/netconf.h>
 #include <linux/nexthop.h>

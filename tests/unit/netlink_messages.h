@@ -171,7 +171,7 @@ static inline int parse_all(const uint8_t *bytes, size_t size)
 	sane &= results[2] < 0 || rule_sane(&rule);
 	sane &= results[3] < 0 || next_hop_sane(&next_hop, members);
 	sane &= results[8] < 0 || address.ifindex != 0;
-	sane &= results[4] < 0 || (bucket.group != 0 && bucket.member != 0);
+	sane &= results[4] < 0 || (bucket.group != 0 && !bucket.member == !!bucket.unknown_attr);
 	/* every exception is one of parse_route()'s, too */
 	sane &= results[11] < 0 || (results[0] == 0 && exception_sane(&exception, &route));
 	return sane ? taken : -1;

@@ -158,6 +158,8 @@ void world_parse(const char *text, struct route *out, struct route_hop hops[ROUT
 			continue;
 		if (!strcmp(word, "encap"))
 			out->encap = true;
+		else if (!strcmp(word, "unknown"))
+			out->unknown = out->encap = true;
 		else if (!strcmp(word, "truncated"))
 			out->truncated = true;
 		else if (!strcmp(word, "src"))

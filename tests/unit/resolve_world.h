@@ -54,8 +54,8 @@ void world_free(struct world *world);
 
 /*
  * "[TYPE] DST [from SRC] [table N] [metric N] [pref N] [proto N] [mtu N] [nhid N] [expires N]
- * [encap] [truncated]" and hops: "dev N" on-link, "via N" by a gateway on device N, "weight N" of
- * the hop before. expires: seconds. Fails the test if it makes no sense.
+ * [encap] [unknown] [truncated]" and hops: "dev N" on-link, "via N" by a gateway on device N,
+ * "weight N" of the hop before. expires: seconds. Fails the test if it makes no sense.
  */
 void world_parse(const char *text, struct route *out, struct route_hop hops[ROUTE_MAX_HOPS]);
 void world_add(struct world *world, const char *text);

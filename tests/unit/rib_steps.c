@@ -81,6 +81,7 @@ int steps_apply(struct steps_world *world, const struct step *step)
 		.protocol = step->protocol ? step->protocol : RTPROT_BOOT,
 		.expires = step->expires,
 		.encap = step->encap,
+		.unknown = step->unknown,
 		.n_hops = step->n_hops,
 		.hops = step->hops,
 	};

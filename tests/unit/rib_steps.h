@@ -47,7 +47,7 @@ struct step {
 	const char *after; /* the state; NULL: as before, and nothing was reported */
 	uint32_t metric, nhid, mtu;
 	uint8_t type, protocol, src_len;
-	bool expires, encap, mtu_locked, own_source;
+	bool expires, encap, unknown, mtu_locked, own_source;
 	uint16_t n_hops;
 	struct route_hop hops[4];
 };

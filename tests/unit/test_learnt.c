@@ -63,6 +63,14 @@ static const struct row rows[] = {
 	  { "2001:db8::/32 via 3" },
 	  "via 3 mtu 1279 expires 600",
 	  .dump = "only punt mtu 1279 under via 3 for 600" },
+	{ "with what is not known",
+	  { "2001:db8::/32 via 3" },
+	  "via 3 unknown" PMTU,
+	  .dump = "only punt " UNDER },
+	{ "with nothing but that",
+	  { "2001:db8::/32 via 3" },
+	  "via 3 unknown",
+	  .dump = "only punt under via 3 for 90 ask after 30" },
 	{ "its last hundredth of a second",
 	  { "2001:db8::/32 via 3" },
 	  "via 3 mtu 1300",
@@ -317,6 +325,7 @@ static struct route_exception parse_told(const struct row *row)
 		.has_src = route.src.len != 0,
 		.mtu_locked = route.mtu_locked,
 		.expires = route.expires,
+		.unknown_attr = route.unknown,
 	};
 	if (row->other_gateway)
 		told.hop.gateway.bytes[15] = 2;

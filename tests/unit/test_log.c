@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The log: what a line looks like, which lines come, and how a storm of them is held back. */
+/*
+ * The log: what a line looks like, which lines come, how a storm of them is held back, and what is
+ * said once.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +14,8 @@
 #include <string.h>
 
 #include "../../user/log.h"
+#include "../../user/sync/state.h"
+#include "netlink_build.h"
 
 static int real_stderr, pipe_fds[2];
 static char text[65536];
@@ -171,6 +176,39 @@ static void each_place_has_its_own_limit(void **state)
 	assert_string_equal(logged(), "prog: warning: another place\n");
 }
 
+/* A message into the stores, as one of the first dump. */
+static void apply(struct sync *sync, struct nlmsghdr *nlh, uint16_t unknown_type)
+{
+	mnl_attr_put_u32(nlh, unknown_type, 1);
+	apply_message(sync, nlh);
+}
+
+/* Of each kind of object and each attribute, however often the kernel says it. */
+static void what_is_not_known_is_said_once(void **state)
+{
+	struct sync sync = { .rib = rib_new(NULL, NULL), .dumping = true, .quiet = true };
+	const struct prefix all = { .len = 0 };
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		apply(&sync, build_route(), 77);
+	assert_string_equal(
+		logged(),
+		"prog: warning: the kernel says more of a route than this version knows (attribute 77): packets that meet such a one pass to the kernel\n");
+	assert_true(rib_find(sync.rib, RT_TABLE_UNSPEC, &all)->routes->unknown);
+	for (int i = 0; i < 3; i++)
+		apply(&sync, build_rule(), 77);
+	assert_non_null(strstr(logged(), "a rule than this version knows (attribute 77)"));
+	assert_int_equal(sync.rules.n, 3);
+	apply(&sync, build_rule(), 40);
+	assert_non_null(strstr(logged(), "a rule than this version knows (attribute 40)"));
+	apply(&sync, build_rule(), 40);
+	assert_string_equal(logged(), "");
+	assert_int_equal(sync.malformed, 0);
+	rules_clear(&sync.rules);
+	rib_free(sync.rib);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +219,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(storms_are_held_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(unheard_messages_use_up_no_burst, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_place_has_its_own_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_not_known_is_said_once, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("log", tests, NULL, NULL);

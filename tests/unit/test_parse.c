@@ -457,7 +457,7 @@ static void neighbours(void **state)
 		  "fe80::1",
 		  { .state = NUD_PERMANENT, .has_mac = true, .mac = { 2, 0, 0, 0, 0, 1 } } },
 		{ "neigh_del", "fe80::1", { .state = NUD_FAILED } },
-		{ "neigh_managed", "fe80::2", { .state = NUD_INCOMPLETE, .extended = true } },
+		{ "neigh_managed", "fe80::2", { .state = NUD_INCOMPLETE, .flags_ext = 1 } },
 	};
 
 	(void)state;
@@ -473,7 +473,7 @@ static void neighbours(void **state)
 		assert_int_equal(out.ifindex, SIX0);
 		assert_int_equal(out.state, e->state);
 		assert_int_equal(out.flags, e->flags);
-		assert_int_equal(out.extended, e->extended);
+		assert_int_equal(out.flags_ext, e->flags_ext);
 		assert_int_equal(out.has_mac, e->has_mac);
 		assert_memory_equal(out.mac, e->mac, sizeof(out.mac));
 	}

@@ -257,7 +257,12 @@ static void failure_leaves_the_result_alone(void **state)
 	assert_memory_equal(&route, &before, sizeof(route));
 }
 
-static void unknown_attributes_are_skipped(void **state)
+/* --- what later kernels may say ------------------------------------------------------------ */
+
+#define FLOWLABEL 31 /* RTA_FLOWLABEL, of questions */
+
+/* The rest of the message is read; the first that is not known is named. */
+static void unknown_attributes(void **state)
 {
 	struct nlmsghdr *nlh = build_route();
 	struct route route;
@@ -268,6 +273,121 @@ static void unknown_attributes_are_skipped(void **state)
 	mnl_attr_put_u32(nlh, 0x3fff, 1);
 	assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
 	assert_int_equal(route.table, 300);
+	assert_int_equal(route.unknown_attr, 201);
+	assert_true(route.unknown && route.encap);
+}
+
+static bool is_known(uint16_t type)
+{
+	static const uint16_t known[] = {
+		RTA_DST,	RTA_SRC,     RTA_IIF,	    RTA_OIF,   RTA_GATEWAY, RTA_PRIORITY,
+		RTA_PREFSRC,	RTA_METRICS, RTA_CACHEINFO, RTA_TABLE, RTA_VIA,	    RTA_PREF,
+		RTA_ENCAP_TYPE, RTA_ENCAP,   RTA_EXPIRES,   RTA_PAD,   RTA_NH_ID,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (known[i] == type)
+			return true;
+	return false;
+}
+
+/* Of a size that all of them may have: too short for most that are known, which are refused. */
+static void every_other_attribute_of_a_route(void **state)
+{
+	(void)state;
+	assert_false(is_known(FLOWLABEL));
+	for (uint16_t type = 0; type < 64; type++) {
+		struct nlmsghdr *nlh = build_route(), *deep;
+		struct nlattr *nest;
+		struct route route;
+		int r;
+
+		mnl_attr_put(nlh, type, 0, "");
+		r = PARSE(parse_route, nlh, &route, hops);
+		assert_int_equal(r < 0 || !route.unknown, is_known(type) || type == RTA_MULTIPATH);
+		assert_true(r < 0 || route.unknown_attr == (route.unknown ? type + 1 : 0));
+		deep = build_route();
+		nest = mnl_attr_nest_start(deep, RTA_MULTIPATH);
+		hop_put(deep, sizeof(struct rtnexthop), 1);
+		hop_put(deep, sizeof(struct rtnexthop) + MNL_ATTR_HDRLEN, 2);
+		mnl_attr_put(deep, type, 0, "");
+		mnl_attr_nest_end(deep, nest);
+		r = PARSE(parse_route, deep, &route, hops);
+		assert_int_equal(r < 0 || !route.unknown, is_known(type) || type == RTA_MULTIPATH);
+		assert_true(r < 0 || route.n_hops == 2);
+	}
+}
+
+static void metrics(void **state)
+{
+	static const struct {
+		uint16_t metric;
+		uint32_t value;
+		bool unknown;
+	} rows[] = {
+		{ RTAX_WINDOW, 1, false },
+		{ RTAX_CC_ALGO, 1, false },
+		{ RTAX_FASTOPEN_NO_COOKIE, 1, false },
+		{ RTAX_FASTOPEN_NO_COOKIE + 1, 1, true },
+		{ RTAX_UNSPEC, 1, true },
+		{ RTAX_FEATURES, RTAX_FEATURE_ECN | 1u << 4 /* TCP_USEC_TS */, false },
+		{ RTAX_FEATURES, RTAX_FEATURE_ALLFRAG, true },
+		{ RTAX_FEATURES, 1u << 5, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct nlmsghdr *nlh = build_metric(rows[i].metric, rows[i].value);
+		struct route route;
+
+		assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
+		assert_int_equal(route.unknown, rows[i].unknown);
+		assert_int_equal(route.unknown_attr, rows[i].unknown ? RTA_METRICS + 1 : 0);
+	}
+}
+
+/* SEG6_IPTUNNEL_SRC (Linux 7.1), or whatever else: the kernel encapsulates. */
+static void attributes_of_encapsulations(void **state)
+{
+	(void)state;
+	for (uint16_t type = 0; type < 8; type++) {
+		struct nlmsghdr *nlh = build_route();
+		struct nlattr *nest = mnl_attr_nest_start(nlh, RTA_ENCAP);
+		struct route route;
+
+		mnl_attr_put(nlh, type, sizeof(all_ones), &all_ones);
+		mnl_attr_nest_end(nlh, nest);
+		mnl_attr_put_u16(nlh, RTA_ENCAP_TYPE, LWTUNNEL_ENCAP_SEG6);
+		assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
+		assert_true(route.encap);
+		assert_false(route.unknown);
+	}
+}
+
+static void attributes_of_neighbours_and_addresses(void **state)
+{
+	static const uint8_t mac[6] = { 2 };
+	struct nlmsghdr *nlh = build_neigh();
+	struct address address;
+	struct neigh neigh;
+
+	(void)state;
+	mnl_attr_put(nlh, NDA_LLADDR, sizeof(mac), mac);
+	mnl_attr_put_u32(nlh, NDA_FLAGS_EXT, 0x80000004);
+	mnl_attr_put_u8(nlh, NDA_PROTOCOL, 186);
+	assert_int_equal(PARSE(parse_neigh, nlh, &neigh), 0);
+	assert_int_equal(neigh.flags_ext, 0x80000004);
+	assert_true(neigh.has_mac && !neigh.unknown_attr);
+	mnl_attr_put_u8(nlh, 18, 0);
+	assert_int_equal(PARSE(parse_neigh, nlh, &neigh), 0);
+	assert_true(!neigh.has_mac && neigh.unknown_attr == 19);
+	nlh = build_address();
+	mnl_attr_put_u8(nlh, IFA_PROTO, 3);
+	assert_int_equal(PARSE(parse_address, nlh, &address), 0);
+	assert_int_equal(address.unknown_attr, 0);
+	mnl_attr_put_u8(nlh, IFA_PROTO + 1, 3);
+	assert_int_equal(PARSE(parse_address, nlh, &address), 0);
+	assert_int_equal(address.unknown_attr, IFA_PROTO + 2);
 }
 
 /* --- the rest ---------------------------------------------------------------------------- */
@@ -362,7 +482,11 @@ int main(void)
 		cmocka_unit_test(multipath_limits),
 		cmocka_unit_test(multipath_malformed),
 		cmocka_unit_test(failure_leaves_the_result_alone),
-		cmocka_unit_test(unknown_attributes_are_skipped),
+		cmocka_unit_test(unknown_attributes),
+		cmocka_unit_test(every_other_attribute_of_a_route),
+		cmocka_unit_test(metrics),
+		cmocka_unit_test(attributes_of_encapsulations),
+		cmocka_unit_test(attributes_of_neighbours_and_addresses),
 		cmocka_unit_test(neighbour_link_layers),
 		cmocka_unit_test(netdev_commands),
 	};

@@ -44,6 +44,41 @@ static void each_by_its_own_parser_only(void **state)
 	}
 }
 
+/* Nothing that a real kernel said of an object makes it the kernel's for lack of a name. */
+static void nothing_captured_is_unknown(void **state)
+{
+	static struct next_hop_member members[NEXT_HOP_MAX_MEMBERS];
+	static struct route_hop hops[ROUTE_MAX_HOPS];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(netlink_captures); i++) {
+		_cleanup_free_ struct nlmsghdr *nlh = capture_message(netlink_captures[i].name);
+		struct route_exception exception = { 0 };
+		struct next_hop_bucket bucket = { 0 };
+		struct next_hop next_hop = { 0 };
+		struct address address = { 0 };
+		struct neigh neigh = { 0 };
+		struct route route = { 0 };
+		struct rule rule = { 0 };
+		struct link link = { 0 };
+
+		print_message("%s\n", netlink_captures[i].name);
+		parse_route(nlh, &route, hops);
+		parse_exception(nlh, &exception);
+		parse_next_hop(nlh, &next_hop, members);
+		parse_next_hop_bucket(nlh, &bucket);
+		parse_address(nlh, &address);
+		parse_neigh(nlh, &neigh);
+		parse_rule(nlh, &rule);
+		parse_link(nlh, &link);
+		assert_int_equal(route.unknown_attr | exception.unknown_attr |
+					 next_hop.unknown_attr | bucket.unknown_attr |
+					 address.unknown_attr | neigh.unknown_attr |
+					 rule.unknown_attr | link.unknown_attr,
+				 0);
+	}
+}
+
 static void cut_at_every_byte(void **state)
 {
 	(void)state;
@@ -212,6 +247,8 @@ static const struct size_case size_cases[] = {
 	ROUTE(RTA_NH_ID, .size = 4),
 	ROUTE(RTA_PREF, .size = 1),
 	ROUTE(RTA_PREFSRC, .size = 16),
+	ROUTE(RTA_IIF, .size = 4),
+	ROUTE(RTAX_FEATURES, .nests = { RTA_METRICS }, .size = 4),
 	ROUTE(RTAX_HOPLIMIT, .nests = { RTA_METRICS }, .size = 4),
 	ROUTE(RTAX_LOCK, .nests = { RTA_METRICS }, .size = 4),
 	ROUTE(RTAX_MTU, .nests = { RTA_METRICS }, .size = 4),
@@ -288,6 +325,8 @@ static const struct size_case size_cases[] = {
 	RULE(FRA_SPORT_RANGE, 4),
 	RULE(FRA_DPORT_RANGE, 4),
 	RULE(25 /* FRA_DSCP */, 1),
+	RULE(26 /* FRA_FLOWLABEL */, 4),
+	RULE(27 /* FRA_FLOWLABEL_MASK */, 4),
 	RULE(28 /* FRA_SPORT_MASK */, 2),
 	RULE(29 /* FRA_DPORT_MASK */, 2),
 	RULE(30 /* FRA_DSCP_MASK */, 1),
@@ -372,6 +411,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_by_its_own_parser_only),
+		cmocka_unit_test(nothing_captured_is_unknown),
 		cmocka_unit_test(cut_at_every_byte),
 		cmocka_unit_test(every_byte_spoilt),
 		cmocka_unit_test(every_size),

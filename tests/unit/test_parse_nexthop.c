@@ -202,7 +202,9 @@ static void kinds(void **state)
 		{ { NHA_ENCAP, NHA_OIF }, 0, NEXT_HOP_OTHER },
 		{ { NHA_ENCAP_TYPE, NHA_OIF }, 0, NEXT_HOP_ONE },
 		{ { NHA_ENCAP_TYPE, NHA_OIF }, 5, NEXT_HOP_OTHER },
-		{ { 60, NHA_OIF }, 0, NEXT_HOP_ONE }, /* of a kernel to come */
+		{ { 15, 17, NHA_OIF }, 0, NEXT_HOP_ONE }, /* statistics */
+		{ { 18, NHA_OIF }, 0, NEXT_HOP_OTHER },	  /* of a kernel to come */
+		{ { NHA_BLACKHOLE, 18 }, 0, NEXT_HOP_OTHER },
 	};
 
 	(void)state;
@@ -225,6 +227,58 @@ static void kinds(void **state)
 }
 
 /* --- built: groups --------------------------------------------------------------------------- */
+
+/* What a kernel to come adds to a group, or to the nest of a resilient one or of a bucket. */
+static void groups_of_later_kernels(void **state)
+{
+	for (uint16_t type = 0; type < 32; type++) {
+		bool in_group = type <= NHA_RES_GROUP_UNBALANCED_TIME;
+		bool in_bucket = type <= NHA_RES_BUCKET_NH_ID;
+		struct nlmsghdr *nlh = build_group();
+		struct nlattr *nest = mnl_attr_nest_start(nlh, NHA_RES_GROUP);
+		struct next_hop_bucket bucket;
+		struct next_hop group;
+
+		mnl_attr_put_u16(nlh, NHA_RES_GROUP_BUCKETS, 4);
+		mnl_attr_put_u16(nlh, type, 4);
+		mnl_attr_nest_end(nlh, nest);
+		mnl_attr_put_u16(nlh, NHA_GROUP_TYPE, NEXTHOP_GRP_TYPE_RES);
+		assert_int_equal(PARSE(parse_next_hop, nlh, &group, members), 0);
+		assert_int_equal(group.kind, in_group ? NEXT_HOP_RESILIENT : NEXT_HOP_OTHER);
+		assert_int_equal(group.unknown_attr, in_group ? 0 : NHA_RES_GROUP + 1);
+		assert_true(group.is_group);
+		nlh = build_bucket();
+		nest = mnl_attr_nest_start(nlh, NHA_RES_BUCKET);
+		mnl_attr_put_u16(nlh, NHA_RES_BUCKET_INDEX, 3);
+		if (!in_bucket)
+			mnl_attr_put_u16(nlh, type, 4);
+		mnl_attr_put_u32(nlh, NHA_RES_BUCKET_NH_ID, 6);
+		mnl_attr_nest_end(nlh, nest);
+		assert_int_equal(PARSE(parse_next_hop_bucket, nlh, &bucket), 0);
+		assert_int_equal(bucket.member, in_bucket ? 6 : 0);
+		assert_int_equal(bucket.unknown_attr, in_bucket ? 0 : NHA_RES_BUCKET + 1);
+	}
+	(void)state;
+}
+
+static void groups_with_unknown_attributes(void **state)
+{
+	struct nlmsghdr *nlh = build_group();
+	struct next_hop_bucket bucket;
+	struct next_hop group;
+
+	(void)state;
+	mnl_attr_put_u16(nlh, 18, 1);
+	assert_int_equal(PARSE(parse_next_hop, nlh, &group, members), 0);
+	assert_int_equal(group.kind, NEXT_HOP_OTHER);
+	assert_int_equal(group.unknown_attr, 19);
+	assert_true(group.is_group);
+	nlh = build_bucket();
+	mnl_attr_put_u16(nlh, 18, 1);
+	assert_int_equal(PARSE(parse_next_hop_bucket, nlh, &bucket), 0);
+	assert_int_equal(bucket.member, 0);
+	assert_int_equal(bucket.unknown_attr, 19);
+}
 
 /* Before 6.12 nothing says whether the bytes behind the weight mean anything. */
 static void weights(void **state)
@@ -436,6 +490,8 @@ int main(void)
 		cmocka_unit_test(ids),
 		cmocka_unit_test(gateways),
 		cmocka_unit_test(kinds),
+		cmocka_unit_test(groups_of_later_kernels),
+		cmocka_unit_test(groups_with_unknown_attributes),
 		cmocka_unit_test(weights),
 		cmocka_unit_test(numbers_of_members),
 		cmocka_unit_test(a_member_without_an_id),

@@ -171,6 +171,8 @@ static void every_other_attribute_is_unknown(void **state)
 			mnl_attr_put(nlh, type, size, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
 		assert_int_equal(PARSE(parse_rule, nlh, &out), 0);
 		assert_int_equal(out.unknown, !is_known);
+		is_known |= type == FLOWLABEL || type == FLOWLABEL_MASK;
+		assert_int_equal(out.unknown_attr, is_known ? 0 : type + 1);
 		assert_int_equal(out.never, type == FRA_OIFNAME);
 	}
 }

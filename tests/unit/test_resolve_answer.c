@@ -20,6 +20,7 @@
 #define OPTIMISTIC (IFA_F_OPTIMISTIC | IFA_F_TENTATIVE)
 #define NODAD IFA_F_NODAD
 #define HOME IFA_F_HOMEADDRESS
+#define UNKNOWN (1u << 31) /* no flag: an attribute that is not known */
 
 struct given {
 	uint32_t ifindex;
@@ -150,6 +151,9 @@ static const struct row rows[] = {
 	{ "a home address",
 	  { { 2, "2001:db8::2", 0 }, { 3, "2001:db8::3", HOME } },
 	  .source = "2001:db8::2" },
+	{ "an address of which not all is known",
+	  { { 2, "2001:db8::2", 0 }, { 3, "2001:db8::3", UNKNOWN } },
+	  .source = "2001:db8::2" },
 	{ "lo is down",
 	  { { 1, "2001:db8::1", TENTATIVE }, { 2, "2001:db8::2", 0 } },
 	  lo_down,
@@ -207,7 +211,8 @@ static void set_up(struct links *links, const struct row *row)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(row->given) && row->given[i].addr; i++) {
 		struct address address = { .ifindex = row->given[i].ifindex,
-					   .flags = row->given[i].flags };
+					   .flags = row->given[i].flags & ~UNKNOWN,
+					   .unknown_attr = row->given[i].flags & UNKNOWN ? 12 : 0 };
 
 		assert_int_equal(inet_pton(AF_INET6, row->given[i].addr, &address.addr), 1);
 		assert_int_equal(addrs_set(&ports_addrs, &address, &changed), 0);

@@ -104,6 +104,11 @@ CHANGE(generic)
 	device->link.xdp_mode = XDP_MODE_GENERIC;
 }
 
+CHANGE(unknown_program)
+{
+	device->link.xdp_mode = XDP_MODE_UNKNOWN;
+}
+
 CHANGE(no_features)
 {
 	device->has_features = false;
@@ -153,6 +158,7 @@ static const struct row rows[] = {
 	{ "dormant, ignored", dormant_ignored, 0, P(SKIP) },
 	{ "doubtful", doubtful, P(UP), 0 },
 	{ "generic", generic, 0, P(GENERIC) },
+	{ "a program of which not all is known", unknown_program, 0, P(PASS) | P(STRANGE) },
 	{ "features unknown", no_features, P(XMIT), 0 },
 	{ "takes no frames", no_xmit, P(XMIT), 0 },
 	{ "takes large frames", frags, 0, P(XMIT_FRAGS) },

@@ -115,6 +115,9 @@ static void test_slaves_that_are_no_ports(void **state)
 		strcpy(links_find(&links, SLAVE + 1)->link.kind, kind);
 		assert_int_equal(!(ports_port(&links, BOND).flags & P(STRANGE)), plain);
 		assert_int_equal(!(ports_port(&links, VLAN).flags & P(STRANGE)), plain);
+		links_find(&links, SLAVE)->link.xdp_mode = XDP_MODE_UNKNOWN;
+		assert_true(ports_port(&links, BOND).flags & P(STRANGE));
+		links_find(&links, SLAVE)->link.xdp_mode = XDP_MODE_NATIVE;
 		links_find(&links, SLAVE + 1)->link.master = 90;
 		assert_int_equal(ports_port(&links, BOND).flags, SERVED);
 		links_clear(&links);

@@ -178,6 +178,26 @@ SCRIPT(test_encapsulation,
 	 .hops = { DEV(1) } },
        { "del", DEL, -EAGAIN, "", .encap = true, .n_hops = 1, .hops = { DEV(1) } })
 
+/* A later kernel may give a route what is not known here, and take it away again. */
+static void test_unknown_attribute(void **state)
+{
+	struct step step = { .flags = CREATE, .n_hops = 1, .hops = { DEV(1) } };
+	struct steps_world world;
+
+	(void)state;
+	steps_open(&world);
+	assert_int_equal(steps_apply(&world, &step), 0);
+	assert_false(rib_find(world.rib, RT_TABLE_MAIN, &world.dst)->routes->unknown);
+	step.flags = REPLACE;
+	step.unknown = step.encap = true;
+	assert_int_equal(steps_apply(&world, &step), 0);
+	assert_true(rib_find(world.rib, RT_TABLE_MAIN, &world.dst)->routes->unknown);
+	step.unknown = false;
+	assert_int_equal(steps_apply(&world, &step), 0);
+	assert_false(rib_find(world.rib, RT_TABLE_MAIN, &world.dst)->routes->unknown);
+	rib_free(world.rib);
+}
+
 static void test_mark_and_sweep(void **state)
 {
 	struct step one = steps_device(MORE, 1, 0), two = steps_device(MORE, 2, 0);
@@ -502,6 +522,7 @@ int main(void)
 		cmocka_unit_test(test_source_specific),
 		cmocka_unit_test(test_missed),
 		cmocka_unit_test(test_encapsulation),
+		cmocka_unit_test(test_unknown_attribute),
 		cmocka_unit_test(test_mark_and_sweep),
 		cmocka_unit_test(test_twins_in_a_dump),
 		cmocka_unit_test(test_dump_in_rounds),

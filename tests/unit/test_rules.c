@@ -92,6 +92,11 @@ static bool read_flag(const char *word, struct rule *rule)
 	rule->invert |= !strcmp(word, "not");
 	rule->never |= !strcmp(word, "never");
 	rule->unknown |= !strcmp(word, "unknown");
+	if (!strcmp(word, "newer")) { /* an attribute of a later kernel */
+		rule->unknown = true;
+		rule->unknown_attr = 41;
+		return true;
+	}
 	if (!strcmp(word, "l3mdev")) {
 		rule->l3mdev = true;
 		rule->action = FR_ACT_TO_TBL;
@@ -272,6 +277,8 @@ static const struct {
 	/* never, and turned round */
 	{ "0 lookup 255;1 never lookup 100;2 lookup 254", "lookup 255; lookup 254", LOCAL_FIRST },
 	{ "0 never unknown lookup 100", "", LOCAL_FIRST | ALL_WALK },
+	{ "0 unknown nop", "", LOCAL_FIRST | ALL_WALK },
+	{ "0 newer nop", "unknown punt", LOCAL_FIRST | ALL_WALK },
 	{ "0 not never from 2001:db8::/32 tos 10 lookup 255;2 lookup 254", "lookup 255; lookup 254",
 	  LOCAL_FIRST },
 	{ "0 not lookup 100;1 lookup 255;2 lookup 254", "lookup 255; lookup 254", LOCAL_FIRST },

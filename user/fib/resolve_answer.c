@@ -120,7 +120,8 @@ static bool is_kept(const struct links *links, const struct address *address)
 
 /*
  * Addresses by which rules 1, 2 and 4 may say otherwise: site-local destinations have site-local
- * sources, and whether home addresses count depends on how the kernel was built.
+ * sources, and whether home addresses count depends on how the kernel was built. And those of which
+ * the kernel says more than is known here.
  */
 static bool any_odd(const struct links *links, const struct addrs *addrs)
 {
@@ -128,7 +129,7 @@ static bool any_odd(const struct links *links, const struct addrs *addrs)
 		const struct address *address = &addrs->list[i].address;
 
 		if (address_is_site_local(&address->addr) || address->flags & IFA_F_HOMEADDRESS ||
-		    is_kept(links, address))
+		    address->unknown_attr || is_kept(links, address))
 			return true;
 	}
 	return false;

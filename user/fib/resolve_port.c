@@ -48,10 +48,15 @@ static bool is_down(const struct device *device)
 	return !(device->link.flags & IFF_UP) || !device->link.carrier || device->doubtful;
 }
 
+static bool has_unknown_program(const struct device *device)
+{
+	return device->link.xdp_mode == XDP_MODE_UNKNOWN;
+}
+
 /* Where a NIC takes the outer tag off, the inner one would be taken for it. */
 static bool is_to_pass(const struct device *device)
 {
-	return device->pass || device->strips_tags;
+	return device->pass || device->strips_tags || has_unknown_program(device);
 }
 
 /* A rule's tun_id may hold for its packets, as it does for no others. */
@@ -244,7 +249,7 @@ static uint32_t egress_flags(const struct facts *facts, struct sixlane_port *out
 	if (!facts->bottom)
 		return SIXLANE_PORT_STRANGE;
 	flags = resolve_kind(&facts->bottom->link) | xmit_flags(facts) | bond_flags(facts, out);
-	if (any_below(facts, maps_priority))
+	if (any_below(facts, maps_priority) || any_below(facts, has_unknown_program))
 		flags |= SIXLANE_PORT_STRANGE;
 	if (!any_below(facts, is_down))
 		flags |= SIXLANE_PORT_UP;

@@ -95,6 +95,8 @@ static enum sixlane_verdict verdict_of(const struct rib_route *route)
 {
 	enum sixlane_verdict verdict;
 
+	if (route->unknown)
+		return SIXLANE_PUNT_ROUTE;
 	if (route->next_hop_id)
 		verdict = verdict_by_object(route);
 	else
@@ -167,7 +169,8 @@ struct contest {
 	const struct rib_route *best; /* the first of the highest preference */
 	size_t n;
 	bool objects, advertised;
-	bool untold; /* … and perhaps some that are not known */
+	bool unknown; /* what is not known of one may count in the choice */
+	bool untold;  /* … and perhaps some that are not known */
 };
 
 static struct contest hold_contest(const struct resolve *resolve, const struct resolve_item *items,
@@ -183,6 +186,7 @@ static struct contest hold_contest(const struct resolve *resolve, const struct r
 			continue;
 		contest.n++;
 		contest.objects |= route->next_hop_id != 0;
+		contest.unknown |= route->unknown;
 		contest.advertised |= is_advertised(route);
 		if (!contest.best || route->preference > contest.best->preference)
 			contest.best = route;
@@ -296,7 +300,8 @@ static bool set_best(struct resolve *resolve, struct fib_target *out,
 	else if (contest.advertised)
 		set_verdict(out, SIXLANE_PUNT_EXPIRES);
 	/* __find_rr_leaf() stops at an object that discards, which is not known here. */
-	else if (contest.objects || !set_first(resolve, out, contest.best, items, n))
+	else if (contest.objects || contest.unknown ||
+		 !set_first(resolve, out, contest.best, items, n))
 		set_verdict(out, SIXLANE_PUNT_EQUAL_METRIC);
 	return true;
 }

@@ -59,14 +59,18 @@ static bool fill_list(const struct links *links, const struct device *bond,
 	return true;
 }
 
-/* A bond in a bond would hash once more, and then what it sees of a redirected frame. */
+/*
+ * A bond in a bond would hash once more, and then what it sees of a redirected frame; and what a
+ * program does to it that is not known nobody knows.
+ */
 bool resolve_slaves_are_plain(const struct links *links, const struct device *bond)
 {
 	for (size_t i = 0; i < links->n; i++) {
 		const struct device *slave = &links->devices[i];
 
 		if (slave->has_link && slave->link.master == bond->ifindex &&
-		    (resolve_kind(&slave->link) || !strcmp(slave->link.kind, "bond")))
+		    (resolve_kind(&slave->link) || !strcmp(slave->link.kind, "bond") ||
+		     slave->link.xdp_mode == XDP_MODE_UNKNOWN))
 			return false;
 	}
 	return true;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Netlink bytes -> plain structs. Pure: no I/O, no state, no allocation; knows neither
- * sockets nor the RIB. Every attribute's size is checked before it is read; unknown
- * attributes are skipped, since newer kernels add some.
+ * sockets nor the RIB. Every attribute's size is checked before it is read. Newer kernels add
+ * attributes: one that is not known never makes a message malformed, and where it may say something
+ * of packets the object says so (unknown_attr) and is the kernel's to apply.
  *
  * All functions take one whole message (nlmsg_len already within the buffer, as mnl_nlmsg_ok
  * says) and return 0, -EBADMSG for a malformed one (too short, bad attribute size, prefix

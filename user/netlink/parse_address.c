@@ -18,6 +18,9 @@ static const struct attr_spec address_attrs[] = {
 	[IFA_LOCAL] = ATTR_ADDR,
 	[IFA_CACHEINFO] = ATTR_MIN(sizeof(struct ifa_cacheinfo)),
 	[IFA_FLAGS] = ATTR_U32,
+	[IFA_RT_PRIORITY] = ATTR_ANY,
+	[IFA_TARGET_NETNSID] = ATTR_ANY,
+	[IFA_PROTO] = ATTR_ANY,
 };
 
 int parse_address(const struct nlmsghdr *nlh, struct address *out)
@@ -35,7 +38,7 @@ int parse_address(const struct nlmsghdr *nlh, struct address *out)
 	if (ifa->ifa_family != AF_INET6)
 		return -ENOMSG;
 	r = attr_walk_message(nlh, sizeof(*ifa), address_attrs, ARRAY_SIZE(address_attrs), at,
-			      NULL);
+			      &address.unknown_attr);
 	if (r < 0)
 		return r;
 	/* With a peer, IFA_ADDRESS is the peer's. */

@@ -22,7 +22,7 @@ static bool size_ok(const struct nlattr *attr, const struct attr_spec *spec)
 }
 
 int attr_walk(const void *data, size_t size, const struct attr_spec *specs, size_t n_specs,
-	      const struct nlattr **at, bool *unknown)
+	      const struct nlattr **at, uint16_t *unknown)
 {
 	const struct nlattr *attr = data;
 	size_t left = size, step;
@@ -30,8 +30,6 @@ int attr_walk(const void *data, size_t size, const struct attr_spec *specs, size
 
 	for (size_t i = 0; i < n_specs; i++)
 		at[i] = NULL;
-	if (unknown)
-		*unknown = false;
 	while (left > 0) {
 		if (!attr_fits(attr, left))
 			return -EBADMSG;
@@ -40,8 +38,8 @@ int attr_walk(const void *data, size_t size, const struct attr_spec *specs, size
 			if (!size_ok(attr, &specs[type]))
 				return -EBADMSG;
 			at[type] = attr;
-		} else if (unknown) {
-			*unknown = true;
+		} else if (unknown && !*unknown) {
+			*unknown = attr_unknown(type);
 		}
 		step = MNL_ALIGN(mnl_attr_get_len(attr));
 		if (step >= left)
@@ -60,7 +58,7 @@ const void *attr_header(const struct nlmsghdr *nlh, size_t header_size)
 }
 
 int attr_walk_message(const struct nlmsghdr *nlh, size_t header_size, const struct attr_spec *specs,
-		      size_t n_specs, const struct nlattr **at, bool *unknown)
+		      size_t n_specs, const struct nlattr **at, uint16_t *unknown)
 {
 	size_t offset = MNL_NLMSG_HDRLEN + MNL_ALIGN(header_size);
 	size_t size = nlh->nlmsg_len > offset ? nlh->nlmsg_len - offset : 0;
@@ -71,10 +69,16 @@ int attr_walk_message(const struct nlmsghdr *nlh, size_t header_size, const stru
 int attr_walk_nest(const struct nlattr *nest, const struct attr_spec *specs, size_t n_specs,
 		   const struct nlattr **at)
 {
+	return attr_walk_whole_nest(nest, specs, n_specs, at, NULL);
+}
+
+int attr_walk_whole_nest(const struct nlattr *nest, const struct attr_spec *specs, size_t n_specs,
+			 const struct nlattr **at, uint16_t *unknown)
+{
 	if (!nest)
-		return attr_walk("", 0, specs, n_specs, at, NULL);
+		return attr_walk("", 0, specs, n_specs, at, unknown);
 	return attr_walk(mnl_attr_get_payload(nest), mnl_attr_get_payload_len(nest), specs, n_specs,
-			 at, NULL);
+			 at, unknown);
 }
 
 void attr_copy_string(char *out, size_t size, const struct nlattr *attr)

@@ -48,10 +48,17 @@ struct attr_spec {
 
 /*
  * Walk size bytes of attributes. at[type] becomes the last attribute of that type, or NULL.
- * *unknown (may be NULL) tells whether any was not in the table. 0 or -EBADMSG.
+ * *unknown (may be NULL) becomes attr_unknown() of the first one that is not in the table, unless
+ * it tells of one already. 0 or -EBADMSG.
  */
 int attr_walk(const void *data, size_t size, const struct attr_spec *specs, size_t n_specs,
-	      const struct nlattr **at, bool *unknown);
+	      const struct nlattr **at, uint16_t *unknown);
+
+/* How objects name an attribute that their parser does not know, since 0 stands for none. */
+static inline uint16_t attr_unknown(uint16_t type)
+{
+	return type + 1;
+}
 
 /*
  * mnl_attr_ok, but compiled with us, so that a sanitizer sees what it reads: the attribute lies
@@ -67,11 +74,15 @@ const void *attr_header(const struct nlmsghdr *nlh, size_t header_size);
 
 /* The attributes of a message behind a header of header_size bytes. */
 int attr_walk_message(const struct nlmsghdr *nlh, size_t header_size, const struct attr_spec *specs,
-		      size_t n_specs, const struct nlattr **at, bool *unknown);
+		      size_t n_specs, const struct nlattr **at, uint16_t *unknown);
 
 /* The attributes within one. nest may be NULL: then every at[] is. */
 int attr_walk_nest(const struct nlattr *nest, const struct attr_spec *specs, size_t n_specs,
 		   const struct nlattr **at);
+
+/* The same, with *unknown as of attr_walk(). */
+int attr_walk_whole_nest(const struct nlattr *nest, const struct attr_spec *specs, size_t n_specs,
+			 const struct nlattr **at, uint16_t *unknown);
 
 static inline void attr_copy(void *out, const struct nlattr *attr, size_t size)
 {

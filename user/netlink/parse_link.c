@@ -85,7 +85,7 @@ static const struct attr_spec bond_slave_attrs[] = {
 static const struct attr_spec xdp_attrs[] = {
 	[IFLA_XDP_ATTACHED] = ATTR_U8,	   [IFLA_XDP_PROG_ID] = ATTR_U32,
 	[IFLA_XDP_DRV_PROG_ID] = ATTR_U32, [IFLA_XDP_SKB_PROG_ID] = ATTR_U32,
-	[IFLA_XDP_HW_PROG_ID] = ATTR_U32,
+	[IFLA_XDP_HW_PROG_ID] = ATTR_U32,  [IFLA_XDP_FLAGS] = ATTR_U32,
 };
 
 static const struct attr_spec family_attrs[] = {
@@ -258,6 +258,7 @@ static int info_parse(const struct nlattr *nest, struct link *link)
 			       at[IFLA_INFO_SLAVE_DATA], link);
 }
 
+/* An attribute or a mode that is not known may mean one more program, also on the way out. */
 static int xdp_parse(const struct nlattr *nest, struct link *link)
 {
 	static const enum xdp_mode modes[] = {
@@ -268,15 +269,16 @@ static int xdp_parse(const struct nlattr *nest, struct link *link)
 	static const uint16_t id_types[] = { IFLA_XDP_PROG_ID, IFLA_XDP_DRV_PROG_ID,
 					     IFLA_XDP_SKB_PROG_ID, IFLA_XDP_HW_PROG_ID };
 	const struct nlattr *at[ARRAY_SIZE(xdp_attrs)];
-	int r = attr_walk_nest(nest, xdp_attrs, ARRAY_SIZE(xdp_attrs), at);
+	int r = attr_walk_whole_nest(nest, xdp_attrs, ARRAY_SIZE(xdp_attrs), at,
+				     &link->unknown_attr);
 	uint8_t attached;
 
 	if (r < 0)
 		return r;
 	attached = attr_u8(at[IFLA_XDP_ATTACHED], XDP_ATTACHED_NONE);
 	if (attached >= ARRAY_SIZE(modes))
-		return -EBADMSG;
-	link->xdp_mode = modes[attached];
+		link->unknown_attr = attr_unknown(IFLA_XDP_ATTACHED);
+	link->xdp_mode = link->unknown_attr ? XDP_MODE_UNKNOWN : modes[attached];
 	/* With several programs there is no IFLA_XDP_PROG_ID: the driver's comes first. */
 	for (size_t i = 0; i < ARRAY_SIZE(id_types) && link->xdp_prog_id == 0; i++)
 		link->xdp_prog_id = attr_u32(at[id_types[i]], 0);

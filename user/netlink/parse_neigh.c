@@ -8,10 +8,10 @@
 
 #include "parse_attr.h"
 
+/* NDA_LLADDR is as long as the device's addresses are. */
 static const struct attr_spec neigh_attrs[] = {
-	[NDA_DST] = ATTR_ADDR,
-	[NDA_LLADDR] = ATTR_ANY, /* as long as the device's addresses are */
-	[NDA_FLAGS_EXT] = ATTR_U32,
+	[NDA_DST] = ATTR_ADDR,	    [NDA_LLADDR] = ATTR_ANY, [NDA_FLAGS_EXT] = ATTR_U32,
+	[NDA_CACHEINFO] = ATTR_ANY, [NDA_PROBES] = ATTR_ANY, [NDA_PROTOCOL] = ATTR_ANY,
 };
 
 int parse_neigh(const struct nlmsghdr *nlh, struct neigh *out)
@@ -27,7 +27,8 @@ int parse_neigh(const struct nlmsghdr *nlh, struct neigh *out)
 		return -EBADMSG;
 	if (ndm->ndm_family != AF_INET6)
 		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*ndm), neigh_attrs, ARRAY_SIZE(neigh_attrs), at, NULL);
+	r = attr_walk_message(nlh, sizeof(*ndm), neigh_attrs, ARRAY_SIZE(neigh_attrs), at,
+			      &neigh.unknown_attr);
 	if (r < 0)
 		return r;
 	/* Proxy entries may be bound to no device; they are no neighbours anyway. */
@@ -38,9 +39,10 @@ int parse_neigh(const struct nlmsghdr *nlh, struct neigh *out)
 	neigh.ifindex = (uint32_t)ndm->ndm_ifindex;
 	neigh.state = ndm->ndm_state;
 	neigh.flags = ndm->ndm_flags;
-	neigh.extended = attr_u32(at[NDA_FLAGS_EXT], 0) != 0;
+	neigh.flags_ext = attr_u32(at[NDA_FLAGS_EXT], 0);
 	attr_copy(&neigh.addr, at[NDA_DST], sizeof(neigh.addr));
-	if (at[NDA_LLADDR] && mnl_attr_get_payload_len(at[NDA_LLADDR]) == sizeof(neigh.mac)) {
+	if (!neigh.unknown_attr && at[NDA_LLADDR] &&
+	    mnl_attr_get_payload_len(at[NDA_LLADDR]) == sizeof(neigh.mac)) {
 		neigh.has_mac = true;
 		attr_copy(neigh.mac, at[NDA_LLADDR], sizeof(neigh.mac));
 	}

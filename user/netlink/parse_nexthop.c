@@ -22,20 +22,42 @@
 #define NEXT_HOP_OP_FLAGS 14
 #define OP_FLAG_ENTRIES_CLEAN (1u << 31)
 
+/* NHA_GROUP_STATS, NHA_HW_STATS_ENABLE and NHA_HW_STATS_USED of Linux 6.9: they only count. */
+#define NEXT_HOP_GROUP_STATS 15
+#define NEXT_HOP_HW_STATS_ENABLE 16
+#define NEXT_HOP_HW_STATS_USED 17
+
 static const struct attr_spec next_hop_attrs[] = {
-	[NHA_ID] = ATTR_U32,	     [NHA_GROUP] = ATTR_ANY,	   [NHA_GROUP_TYPE] = ATTR_U16,
-	[NHA_BLACKHOLE] = ATTR_ANY,  [NHA_OIF] = ATTR_U32,	   [NHA_GATEWAY] = ATTR_ANY,
-	[NHA_ENCAP_TYPE] = ATTR_U16, [NHA_ENCAP] = ATTR_ANY,	   [NHA_FDB] = ATTR_ANY,
-	[NHA_RES_GROUP] = ATTR_NEST, [NHA_RES_BUCKET] = ATTR_NEST, [NEXT_HOP_OP_FLAGS] = ATTR_U32,
+	[NHA_ID] = ATTR_U32,
+	[NHA_GROUP] = ATTR_ANY,
+	[NHA_GROUP_TYPE] = ATTR_U16,
+	[NHA_BLACKHOLE] = ATTR_ANY,
+	[NHA_OIF] = ATTR_U32,
+	[NHA_GATEWAY] = ATTR_ANY,
+	[NHA_ENCAP_TYPE] = ATTR_U16,
+	[NHA_ENCAP] = ATTR_ANY,
+	[NHA_FDB] = ATTR_ANY,
+	[NHA_RES_GROUP] = ATTR_NEST,
+	[NHA_RES_BUCKET] = ATTR_NEST,
+	[NEXT_HOP_OP_FLAGS] = ATTR_U32,
+	[NEXT_HOP_GROUP_STATS] = ATTR_ANY,
+	[NEXT_HOP_HW_STATS_ENABLE] = ATTR_ANY,
+	[NEXT_HOP_HW_STATS_USED] = ATTR_ANY,
 };
 #define N_NEXT_HOP_ATTRS ARRAY_SIZE(next_hop_attrs)
 
 static const struct attr_spec res_group_attrs[] = {
+	[NHA_RES_GROUP_PAD] = ATTR_ANY,
 	[NHA_RES_GROUP_BUCKETS] = ATTR_U16,
+	[NHA_RES_GROUP_IDLE_TIMER] = ATTR_ANY,
+	[NHA_RES_GROUP_UNBALANCED_TIMER] = ATTR_ANY,
+	[NHA_RES_GROUP_UNBALANCED_TIME] = ATTR_ANY,
 };
 
 static const struct attr_spec res_bucket_attrs[] = {
+	[NHA_RES_BUCKET_PAD] = ATTR_ANY,
 	[NHA_RES_BUCKET_INDEX] = ATTR_U16,
+	[NHA_RES_BUCKET_IDLE_TIME] = ATTR_ANY,
 	[NHA_RES_BUCKET_NH_ID] = ATTR_U32,
 };
 
@@ -49,14 +71,14 @@ _Static_assert(sizeof(struct group_entry) == sizeof(struct nexthop_grp), "as the
 
 /* The header and attributes of a message about next hops; -ENOMSG for those of IPv4. */
 static int message_walk(const struct nlmsghdr *nlh, const struct nhmsg **nhm,
-			const struct nlattr **at)
+			const struct nlattr **at, uint16_t *unknown)
 {
 	*nhm = attr_header(nlh, sizeof(**nhm));
 	if (!*nhm)
 		return -EBADMSG;
 	if ((*nhm)->nh_family != AF_INET6 && (*nhm)->nh_family != AF_UNSPEC)
 		return -ENOMSG;
-	return attr_walk_message(nlh, sizeof(**nhm), next_hop_attrs, N_NEXT_HOP_ATTRS, at, NULL);
+	return attr_walk_message(nlh, sizeof(**nhm), next_hop_attrs, N_NEXT_HOP_ATTRS, at, unknown);
 }
 
 /* One member; false if its entry may say more than struct next_hop_member can. */
@@ -98,11 +120,14 @@ static int group_parse(const struct nlattr **at, struct next_hop *next_hop,
 		       struct next_hop_member *members)
 {
 	const struct nlattr *res[ARRAY_SIZE(res_group_attrs)];
-	int r = attr_walk_nest(at[NHA_RES_GROUP], res_group_attrs, ARRAY_SIZE(res_group_attrs),
-			       res);
+	uint16_t unknown = 0;
+	int r = attr_walk_whole_nest(at[NHA_RES_GROUP], res_group_attrs,
+				     ARRAY_SIZE(res_group_attrs), res, &unknown);
 
 	if (r < 0)
 		return r;
+	if (unknown)
+		next_hop->unknown_attr = attr_unknown(NHA_RES_GROUP);
 	next_hop->is_group = true;
 	switch (attr_u16(at[NHA_GROUP_TYPE], NEXTHOP_GRP_TYPE_MPATH)) {
 	case NEXTHOP_GRP_TYPE_MPATH:
@@ -161,7 +186,7 @@ int parse_next_hop(const struct nlmsghdr *nlh, struct next_hop *out,
 
 	if (nlh->nlmsg_type != RTM_NEWNEXTHOP && nlh->nlmsg_type != RTM_DELNEXTHOP)
 		return -ENOMSG;
-	r = message_walk(nlh, &nhm, at);
+	r = message_walk(nlh, &nhm, at, &next_hop.unknown_attr);
 	if (r < 0)
 		return r;
 	next_hop.id = attr_u32(at[NHA_ID], 0);
@@ -176,6 +201,8 @@ int parse_next_hop(const struct nlmsghdr *nlh, struct next_hop *out,
 	}
 	if (r < 0)
 		return r;
+	if (next_hop.unknown_attr)
+		next_hop.kind = NEXT_HOP_OTHER;
 	*out = next_hop;
 	return 0;
 }
@@ -185,23 +212,27 @@ int parse_next_hop_bucket(const struct nlmsghdr *nlh, struct next_hop_bucket *ou
 	const struct nlattr *bucket[ARRAY_SIZE(res_bucket_attrs)];
 	const struct nlattr *at[N_NEXT_HOP_ATTRS];
 	const struct nhmsg *nhm;
+	uint16_t unknown = 0, unknown_in_nest = 0;
 	int r;
 
 	if (nlh->nlmsg_type != RTM_NEWNEXTHOPBUCKET)
 		return -ENOMSG;
-	r = message_walk(nlh, &nhm, at);
+	r = message_walk(nlh, &nhm, at, &unknown);
 	if (r == 0)
-		r = attr_walk_nest(at[NHA_RES_BUCKET], res_bucket_attrs,
-				   ARRAY_SIZE(res_bucket_attrs), bucket);
+		r = attr_walk_whole_nest(at[NHA_RES_BUCKET], res_bucket_attrs,
+					 ARRAY_SIZE(res_bucket_attrs), bucket, &unknown_in_nest);
 	if (r != 0)
 		return r;
 	if (attr_u32(at[NHA_ID], 0) == 0 || !bucket[NHA_RES_BUCKET_INDEX] ||
 	    attr_u32(bucket[NHA_RES_BUCKET_NH_ID], 0) == 0)
 		return -EBADMSG;
+	if (unknown_in_nest)
+		unknown = attr_unknown(NHA_RES_BUCKET);
 	*out = (struct next_hop_bucket){
 		.group = attr_u32(at[NHA_ID], 0),
 		.index = attr_u16(bucket[NHA_RES_BUCKET_INDEX], 0),
-		.member = attr_u32(bucket[NHA_RES_BUCKET_NH_ID], 0),
+		.member = unknown ? 0 : attr_u32(bucket[NHA_RES_BUCKET_NH_ID], 0),
+		.unknown_attr = unknown,
 	};
 	return 0;
 }

@@ -2,7 +2,8 @@
 /*
  * RTM_NEWROUTE and RTM_DELROUTE of AF_INET6. What rt6_fill_node (net/ipv6/route.c) can say is
  * either in struct route or marks it so that it gets punted; nothing that changes a packet's fate
- * is left out silently.
+ * is left out silently. So the tables have what kernels up to 7.2 send of IPv6 routes, and no more:
+ * whatever else comes is unknown, be it an attribute of IPv4 or one of questions (RTA_FLOWLABEL).
  */
 #include "parse.h"
 
@@ -23,17 +24,41 @@ static const struct attr_spec route_attrs[] = {
 	[RTA_ENCAP_TYPE] = ATTR_U16, [RTA_ENCAP] = ATTR_ANY,
 	[RTA_EXPIRES] = ATTR_U32,    [RTA_NH_ID] = ATTR_U32,
 	[RTA_PREF] = ATTR_U8,	     [RTA_PREFSRC] = ATTR_ADDR,
+	[RTA_IIF] = ATTR_U32,	     [RTA_PAD] = ATTR_ANY,
 };
 #define N_ROUTE_ATTRS ARRAY_SIZE(route_attrs)
 
 #define USER_TICK_MS 10		/* USER_HZ is 100 */
 #define IPV6_MIN_MTU_BYTES 1280 /* ip6_append_data() refuses what has less */
 
+/* Those that only TCP heeds may have any size. */
 static const struct attr_spec metric_attrs[] = {
 	[RTAX_LOCK] = ATTR_U32,
 	[RTAX_MTU] = ATTR_U32,
+	[RTAX_WINDOW] = ATTR_ANY,
+	[RTAX_RTT] = ATTR_ANY,
+	[RTAX_RTTVAR] = ATTR_ANY,
+	[RTAX_SSTHRESH] = ATTR_ANY,
+	[RTAX_CWND] = ATTR_ANY,
+	[RTAX_ADVMSS] = ATTR_ANY,
+	[RTAX_REORDERING] = ATTR_ANY,
 	[RTAX_HOPLIMIT] = ATTR_U32,
+	[RTAX_INITCWND] = ATTR_ANY,
+	[RTAX_FEATURES] = ATTR_U32,
+	[RTAX_RTO_MIN] = ATTR_ANY,
+	[RTAX_INITRWND] = ATTR_ANY,
+	[RTAX_QUICKACK] = ATTR_ANY,
+	[RTAX_CC_ALGO] = ATTR_ANY,
+	[RTAX_FASTOPEN_NO_COOKIE] = ATTR_ANY,
 };
+
+/*
+ * Those of TCP. RTAX_FEATURE_ALLFRAG is none: kernels before 6.7 give each packet by such a route a
+ * fragment header. RTAX_FEATURE_TCP_USEC_TS came with Linux 6.7.
+ */
+#define FEATURE_TCP_USEC_TS (1u << 4)
+#define HARMLESS_FEATURES \
+	(RTAX_FEATURE_ECN | RTAX_FEATURE_SACK | RTAX_FEATURE_TIMESTAMP | FEATURE_TCP_USEC_TS)
 
 /*
  * Next to encapsulations proper, RTA_VIA: a gateway that is not an IPv6 address. The kernel
@@ -70,7 +95,7 @@ static int multipath_parse(const struct nlattr *attr, struct route *route, struc
 		if (left < sizeof(*rtnh) || rtnh->rtnh_len < sizeof(*rtnh) || rtnh->rtnh_len > left)
 			return -EBADMSG;
 		r = attr_walk(data + sizeof(*rtnh), rtnh->rtnh_len - sizeof(*rtnh), route_attrs,
-			      N_ROUTE_ATTRS, at, NULL);
+			      N_ROUTE_ATTRS, at, &route->unknown_attr);
 		if (r < 0)
 			return r;
 		route->encap |= has_encap(at);
@@ -93,13 +118,17 @@ struct metrics {
 	bool mtu_locked;
 };
 
-static int metrics_parse(const struct nlattr *nest, struct metrics *out)
+static int metrics_parse(const struct nlattr *nest, struct metrics *out, uint16_t *unknown)
 {
 	const struct nlattr *at[ARRAY_SIZE(metric_attrs)];
-	int r = attr_walk_nest(nest, metric_attrs, ARRAY_SIZE(metric_attrs), at);
+	uint16_t unknown_metric = 0;
+	int r = attr_walk_whole_nest(nest, metric_attrs, ARRAY_SIZE(metric_attrs), at,
+				     &unknown_metric);
 
 	if (r < 0)
 		return r;
+	if (unknown_metric || attr_u32(at[RTAX_FEATURES], 0) & ~(uint32_t)HARMLESS_FEATURES)
+		*unknown = attr_unknown(RTA_METRICS);
 	out->mtu = attr_u32(at[RTAX_MTU], 0);
 	out->mtu_locked = attr_u32(at[RTAX_LOCK], 0) & 1u << RTAX_MTU;
 	out->hop_limit = attr_u32(at[RTAX_HOPLIMIT], 0);
@@ -160,9 +189,10 @@ static int header_parse(const struct nlmsghdr *nlh, const struct rtmsg **rtm)
 	return (*rtm)->rtm_family == AF_INET6 ? 0 : -ENOMSG;
 }
 
-static int attributes_walk(const struct nlmsghdr *nlh, const struct nlattr **at)
+static int attributes_walk(const struct nlmsghdr *nlh, const struct nlattr **at, uint16_t *unknown)
 {
-	return attr_walk_message(nlh, sizeof(struct rtmsg), route_attrs, N_ROUTE_ATTRS, at, NULL);
+	return attr_walk_message(nlh, sizeof(struct rtmsg), route_attrs, N_ROUTE_ATTRS, at,
+				 unknown);
 }
 
 int parse_route(const struct nlmsghdr *nlh, struct route *out,
@@ -175,12 +205,12 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 	int r = header_parse(nlh, &rtm);
 
 	if (!r)
-		r = attributes_walk(nlh, at);
+		r = attributes_walk(nlh, at, &route.unknown_attr);
 	if (r < 0)
 		return r;
 	if (attr_prefix(at[RTA_DST], rtm->rtm_dst_len, &route.dst) < 0 ||
 	    attr_prefix(at[RTA_SRC], rtm->rtm_src_len, &route.src) < 0 ||
-	    metrics_parse(at[RTA_METRICS], &metrics) < 0)
+	    metrics_parse(at[RTA_METRICS], &metrics, &route.unknown_attr) < 0)
 		return -EBADMSG;
 	route.table = attr_u32(at[RTA_TABLE], rtm->rtm_table);
 	route.metric = attr_u32(at[RTA_PRIORITY], 0);
@@ -200,6 +230,9 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 	r = hops_parse(at, &route, hops);
 	if (r < 0)
 		return r;
+	route.unknown = route.unknown_attr != 0;
+	/* as with encapsulations, routes that look alike may differ in it */
+	route.encap |= route.unknown;
 	*out = route;
 	return 0;
 }
@@ -219,12 +252,12 @@ int parse_exception(const struct nlmsghdr *nlh, struct route_exception *out)
 	if (nlh->nlmsg_type != RTM_NEWROUTE || !(rtm->rtm_flags & RTM_F_CLONED) ||
 	    rtm->rtm_dst_len != 128)
 		return -ENOMSG;
-	r = attributes_walk(nlh, at);
+	r = attributes_walk(nlh, at, &exception.unknown_attr);
 	if (r < 0)
 		return r;
 	if (!at[RTA_DST] || !at[RTA_OIF] || at[RTA_MULTIPATH] ||
 	    attr_prefix(at[RTA_SRC], rtm->rtm_src_len, &src) < 0 ||
-	    metrics_parse(at[RTA_METRICS], &metrics) < 0)
+	    metrics_parse(at[RTA_METRICS], &metrics, &exception.unknown_attr) < 0)
 		return -EBADMSG;
 	attr_copy(&exception.dst, at[RTA_DST], sizeof(exception.dst));
 	hop_fill(at, attr_u32(at[RTA_OIF], 0), 1, &exception.hop);

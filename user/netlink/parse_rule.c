@@ -16,10 +16,19 @@
 
 #include "parse_attr.h"
 
-/* FRA_* that came with Linux 6.12 (DSCP) and 6.15 (masks), later than the oldest headers. */
-enum { RULE_DSCP = 25, RULE_SPORT_MASK = 28, RULE_DPORT_MASK = 29, RULE_DSCP_MASK = 30 };
+/*
+ * FRA_* that came with Linux 6.12 (DSCP), 6.14 (flow label, which no map holds) and 6.15 (the other
+ * masks), later than the oldest headers.
+ */
+enum {
+	RULE_DSCP = 25,
+	RULE_FLOWLABEL = 26,
+	RULE_FLOWLABEL_MASK = 27,
+	RULE_SPORT_MASK = 28,
+	RULE_DPORT_MASK = 29,
+	RULE_DSCP_MASK = 30,
+};
 
-/* Not here, so unknown: the flow label (Linux 6.14), which no map holds. */
 static const struct attr_spec rule_attrs[] = {
 	[FRA_DST] = ATTR_ADDR,
 	[FRA_SRC] = ATTR_ADDR,
@@ -41,6 +50,8 @@ static const struct attr_spec rule_attrs[] = {
 	[FRA_SPORT_RANGE] = ATTR_EXACT(sizeof(struct fib_rule_port_range)),
 	[FRA_DPORT_RANGE] = ATTR_EXACT(sizeof(struct fib_rule_port_range)),
 	[RULE_DSCP] = ATTR_U8,
+	[RULE_FLOWLABEL] = ATTR_U32,
+	[RULE_FLOWLABEL_MASK] = ATTR_U32,
 	[RULE_SPORT_MASK] = ATTR_U16,
 	[RULE_DPORT_MASK] = ATTR_U16,
 	[RULE_DSCP_MASK] = ATTR_U8,
@@ -74,7 +85,8 @@ static bool holds_by_unseen(const struct nlattr **at)
 	uint32_t mark = attr_u32(at[FRA_FWMARK], 0);
 
 	return attr_u32(at[FRA_FWMASK], mark ? UINT32_MAX : 0) != 0 ||
-	       attr_u32(at[FRA_SUPPRESS_IFGROUP], UINT32_MAX) != UINT32_MAX;
+	       attr_u32(at[FRA_SUPPRESS_IFGROUP], UINT32_MAX) != UINT32_MAX || at[RULE_FLOWLABEL] ||
+	       at[RULE_FLOWLABEL_MASK];
 }
 
 /*
@@ -157,9 +169,10 @@ int parse_rule(const struct nlmsghdr *nlh, struct rule *out)
 		return -EBADMSG;
 	if (frh->family != AF_INET6)
 		return -ENOMSG;
-	r = attr_walk_message(nlh, sizeof(*frh), rule_attrs, N_RULE_ATTRS, at, &rule.unknown);
+	r = attr_walk_message(nlh, sizeof(*frh), rule_attrs, N_RULE_ATTRS, at, &rule.unknown_attr);
 	if (r < 0)
 		return r;
+	rule.unknown = rule.unknown_attr != 0;
 	if (attr_prefix(at[FRA_DST], frh->dst_len, &rule.dst) < 0 ||
 	    attr_prefix(at[FRA_SRC], frh->src_len, &rule.src) < 0)
 		return -EBADMSG;

@@ -90,7 +90,8 @@ int addrs_set(struct addrs *addrs, const struct address *address, bool *changed)
 		*changed = !ret;
 		return ret;
 	}
-	*changed = addrs->list[at].address.flags != address->flags;
+	*changed = addrs->list[at].address.flags != address->flags ||
+		   addrs->list[at].address.unknown_attr != address->unknown_attr;
 	addrs->list[at] = (struct addrs_entry){ *address, addrs->generation };
 	return 0;
 }

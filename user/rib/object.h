@@ -14,6 +14,11 @@
 
 #include "../../bpf/sixlane.h"
 
+/*
+ * unknown_attr, in any of these: 1 + the type of an attribute that the parser does not know, for
+ * the log; 0: none. What such an object does to packets is the kernel's.
+ */
+
 struct prefix {
 	union sixlane_addr addr; /* bits beyond len are zero */
 	uint8_t len;		 /* 0 to 128 */
@@ -47,10 +52,13 @@ struct route {
 	bool mtu_locked;    /* RTAX_LOCK says so of RTAX_MTU */
 	bool own_source;    /* what the kernel itself sends by it is not as what else leaves by the
 			       device: RTA_PREFSRC, RTAX_HOPLIMIT, an MTU too small to send */
-	bool encap;	 /* RTA_ENCAP, or a gateway not of IPv6 (RTA_VIA), on the route or a hop */
-	bool expires;	 /* has a finite lifetime */
-	bool cloned;	 /* RTM_F_CLONED: an exception, not a route */
-	bool truncated;	 /* more than ROUTE_MAX_HOPS hops */
+	bool encap;	/* RTA_ENCAP, a gateway not of IPv6 (RTA_VIA), or what is unknown, on the
+			   route or a hop */
+	bool unknown;	/* an attribute that the parser does not know, on the route or a hop */
+	bool expires;	/* has a finite lifetime */
+	bool cloned;	/* RTM_F_CLONED: an exception, not a route */
+	bool truncated; /* more than ROUTE_MAX_HOPS hops */
+	uint16_t unknown_attr;
 	uint16_t n_hops; /* 0 for routes that name no device */
 	const struct route_hop *hops;
 };
@@ -70,6 +78,7 @@ struct route_exception {
 	bool has_src;	      /* of one source, or of a route by source */
 	bool mtu_locked;      /* `mtu lock` */
 	bool expires;	      /* as every Path MTU does, and nothing else */
+	uint16_t unknown_attr;
 };
 
 #define LOOPBACK_IFINDEX 1u /* in every namespace */
@@ -83,7 +92,8 @@ enum next_hop_kind {
 	NEXT_HOP_BLACKHOLE, /* discards */
 	NEXT_HOP_GROUP,	    /* members by weight (hash threshold) */
 	NEXT_HOP_RESILIENT, /* members by bucket */
-	NEXT_HOP_OTHER, /* an encapsulation, an IPv4 gateway, fdb, more than NEXT_HOP_MAX_MEMBERS */
+	NEXT_HOP_OTHER, /* an encapsulation, an IPv4 gateway, fdb, more than NEXT_HOP_MAX_MEMBERS,
+			   an attribute that is not known */
 };
 
 struct next_hop_member {
@@ -100,13 +110,15 @@ struct next_hop {
 	uint32_t n_buckets; /* of a resilient group */
 	uint32_t n_members;
 	const struct next_hop_member *members;
+	uint16_t unknown_attr;
 };
 
 /* One RTM_NEWNEXTHOPBUCKET: a bucket of a resilient group belongs to a member. */
 struct next_hop_bucket {
 	uint32_t group; /* id */
 	uint32_t index;
-	uint32_t member; /* id */
+	uint32_t member; /* id; 0: not known */
+	uint16_t unknown_attr;
 };
 
 /* --- devices ------------------------------------------------------------------------------- */
@@ -116,7 +128,8 @@ enum xdp_mode {
 	XDP_MODE_NATIVE,
 	XDP_MODE_GENERIC,
 	XDP_MODE_OFFLOAD,
-	XDP_MODE_MULTI
+	XDP_MODE_MULTI,
+	XDP_MODE_UNKNOWN /* what runs is not known: neither served nor sent to */
 };
 
 /* What a bond goes by when it chooses the slave for a frame. */
@@ -156,6 +169,7 @@ struct link {
 	uint16_t vlan_id;
 	bool vlan_maps_priority; /* has an egress-qos-map: tags tell more than the VID */
 	bool vlan_reorders;	 /* reorder_hdr on: frames to lower have the tag beside them */
+	uint16_t unknown_attr;	 /* IFLA_XDP_*: the others of a device say nothing of packets */
 };
 
 /* What IPv6 says of a device, from IFLA_INET6_CONF. */
@@ -175,11 +189,12 @@ struct address {
 	uint32_t ifindex;
 	uint32_t flags; /* IFA_F_*: what decides on a source, the kernel announces by these */
 	bool expires;	/* has a finite lifetime */
+	uint16_t unknown_attr;
 };
 
 /*
  * RTM_NEWNETCONF: what changed for the whole namespace ("all") or for a device. A change of
- * force_forwarding comes with no value at all (Linux 6.17, 6.18): none of has_* is set then.
+ * force_forwarding comes with no value at all (Linux 6.17 to 7.2): none of has_* is set then.
  */
 struct netconf {
 	int32_t ifindex; /* NETCONFA_IFINDEX_ALL (-1), _DEFAULT (-2) or a device */
@@ -193,9 +208,10 @@ struct neigh {
 	uint32_t ifindex;
 	uint16_t state; /* NUD_* */
 	uint8_t flags;	/* NTF_* */
-	bool extended;	/* NDA_FLAGS_EXT has any (NTF_EXT_MANAGED …), which NTF_USE would clear */
-	bool has_mac;	/* NDA_LLADDR of 6 bytes */
+	bool has_mac;	/* NDA_LLADDR of 6 bytes, and no attribute that is not known */
 	uint8_t mac[6];
+	uint32_t flags_ext; /* NTF_EXT_*, NDA_FLAGS_EXT */
+	uint16_t unknown_attr;
 };
 
 struct port_range {
@@ -220,6 +236,7 @@ struct rule {
 	bool never;   /* a selector holds for no forwarded packet: oif, tun_id, uids without root */
 	bool unknown; /* a selector or suppressor that a packet on the wire does not show: fwmark,
 			 suppress_ifgroup, flow label, and whatever this parser does not know */
+	uint16_t unknown_attr;
 };
 
 #endif

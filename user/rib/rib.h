@@ -34,6 +34,7 @@ struct rib_route {
 	bool mtu_locked : 1;
 	bool own_source : 1;
 	bool encap : 1;
+	bool unknown : 1;
 	bool expires : 1;
 	bool truncated : 1;
 	bool set : 1;	   /* a multipath set, if only of one hop yet: see rib_route_is_set() */

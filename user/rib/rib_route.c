@@ -30,6 +30,7 @@ struct rib_route *rib_route_new(const struct route *route, const struct route_ho
 		.protocol = route->protocol,
 		.preference = route->preference & 3,
 		.encap = route->encap,
+		.unknown = route->unknown,
 		.expires = route->expires,
 		.truncated = route->truncated,
 		.set = rib_route_is_set(route),
@@ -57,6 +58,7 @@ struct route rib_route_view(const struct rib_route *at_rest, uint32_t table,
 		.protocol = at_rest->protocol,
 		.preference = at_rest->preference,
 		.encap = at_rest->encap,
+		.unknown = at_rest->unknown,
 		.expires = at_rest->expires,
 		.truncated = at_rest->truncated,
 		.n_hops = at_rest->n_hops,
@@ -135,7 +137,7 @@ bool rib_route_same_attributes(const struct rib_route *a, const struct route *b)
 	return a->mtu == b->mtu && a->mtu_locked == b->mtu_locked &&
 	       a->own_source == b->own_source && a->type == b->type && a->protocol == b->protocol &&
 	       a->preference == (b->preference & 3) && a->encap == b->encap &&
-	       same_lifetime(a, b) && a->truncated == b->truncated &&
+	       a->unknown == b->unknown && same_lifetime(a, b) && a->truncated == b->truncated &&
 	       a->next_hop_id == b->next_hop_id;
 }
 

@@ -164,7 +164,7 @@ static bool compile_rule(const struct rule *rule, const struct links *links,
 
 	memset(out, 0, sizeof(*out));
 	out->priority = rule->priority;
-	if (rule->action == FR_ACT_NOP || (never && !rule->invert))
+	if ((rule->action == FR_ACT_NOP && !rule->unknown_attr) || (never && !rule->invert))
 		return false;
 	if (inverted_beyond_us(rule)) {
 		set_punt(out);

@@ -99,6 +99,26 @@ void apply_note(struct sync *sync, const char *what, int ret)
 	sync_want(sync, sync->replaying || ret == -ENOMEM ? SYNC_LATER_NS : 0);
 }
 
+/* Attributes are few: those from 63 on share a bit. */
+void apply_note_unknown(struct sync *sync, enum sync_object object, uint16_t unknown_attr)
+{
+	static const char *const names[] = {
+		[SYNC_ROUTE] = "route",		[SYNC_NEXT_HOP] = "next hop",
+		[SYNC_RULE] = "rule",		[SYNC_DEVICE] = "device's XDP program",
+		[SYNC_NEIGHBOUR] = "neighbour", [SYNC_ADDRESS] = "address",
+	};
+	uint64_t *reported = &sync->unknown_reported[object];
+	unsigned int attr = unknown_attr - 1u;
+	uint64_t bit = 1ull << (attr < 63 ? attr : 63);
+
+	if (!unknown_attr || *reported & bit)
+		return;
+	*reported |= bit;
+	log_warning(
+		"the kernel says more of a %s than this version knows (attribute %u): packets that meet such a one pass to the kernel",
+		names[object], attr);
+}
+
 /* Told as one that does not expire, while it may be about to: until that is over, it is. */
 static void keep_ending(struct sync *sync, struct route *route)
 {
@@ -183,6 +203,7 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
+	apply_note_unknown(sync, SYNC_ROUTE, route.unknown_attr);
 	if (route.expires)
 		route.expires_ns = sync->told_after_ns + route.lifetime_ms * (uint64_t)NS_PER_MS;
 	else if (nlh->nlmsg_type == RTM_NEWROUTE)
@@ -225,6 +246,7 @@ static int apply_address(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
+	apply_note_unknown(sync, SYNC_ADDRESS, address.unknown_attr);
 	if (nlh->nlmsg_type == RTM_DELADDR)
 		changed = addrs_delete(&sync->addrs, address.ifindex, &address.addr);
 	else
@@ -260,6 +282,7 @@ static int apply_neigh(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret || neigh.addr.bytes[0] == 0xff)
 		return ret;
+	apply_note_unknown(sync, SYNC_NEIGHBOUR, neigh.unknown_attr);
 	/* rt6_clean_tohost(): redirects to what is no router any more are gone */
 	known = neighs_find(sync->neighs, neigh.ifindex, &neigh.addr);
 	if (known && known->flags & NTF_ROUTER && !(neigh.flags & NTF_ROUTER))

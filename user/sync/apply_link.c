@@ -174,6 +174,8 @@ int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 		return ipv6_ret;
 	if (ret && ipv6_ret)
 		return -ENOMSG;
+	if (!ret)
+		apply_note_unknown(sync, SYNC_DEVICE, link.unknown_attr);
 	was = former_of(sync, ret ? ipv6.ifindex : link.ifindex);
 	if (!ret && set_link(sync, &link, &link_changed))
 		return -ENOMEM;

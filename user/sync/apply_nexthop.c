@@ -101,6 +101,7 @@ int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
+	apply_note_unknown(sync, SYNC_NEXT_HOP, next_hop.unknown_attr);
 	if (nlh->nlmsg_type == RTM_DELNEXTHOP) {
 		/* with its routes goes what was learnt of them, which may count for others */
 		if (sync_may_doubt(sync) && rib_by_object(sync->rib, next_hop.id).n)
@@ -133,8 +134,10 @@ int apply_next_hop_bucket(struct sync *sync, const struct nlmsghdr *nlh)
 	struct next_hop_bucket bucket;
 	int ret = parse_next_hop_bucket(nlh, &bucket);
 
-	if (!ret)
-		ret = nexthops_set_bucket(sync->nexthops, &bucket);
+	if (ret)
+		return ret;
+	apply_note_unknown(sync, SYNC_NEXT_HOP, bucket.unknown_attr);
+	ret = nexthops_set_bucket(sync->nexthops, &bucket);
 	if (ret != -ENOENT)
 		return ret;
 	/* of an IPv4 group, or of one that has gone: the list as a whole tells */

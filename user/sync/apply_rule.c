@@ -37,6 +37,7 @@ int apply_rule(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
+	apply_note_unknown(sync, SYNC_RULE, rule.unknown_attr);
 	/* From then on rules compare the DSCP alone, before that the ECN bits as well. */
 	if (rule.tclass_mask && settings_kernel_before(5, 18))
 		rule.unknown = true;

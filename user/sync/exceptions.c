@@ -171,6 +171,8 @@ static void ask(struct sync *sync, const union sixlane_addr *dst, const union si
 	*answer = (struct answer){ .told_after_ns = util_now_ns() };
 	if (request_destination(sync, dst, src, oif, take_answer, answer))
 		answer->heard = false;
+	if (answer->has_exception)
+		apply_note_unknown(sync, SYNC_ROUTE, answer->exception.unknown_attr);
 }
 
 /* As what a question about dst must be asked for the kernel to look it up in this table. */

@@ -140,6 +140,7 @@ static int take_told(const struct nlmsghdr *nlh, void *ctx)
 		return 0;
 	if (ret)
 		return ret;
+	apply_note_unknown(sync, SYNC_ROUTE, told.unknown_attr);
 	sync->exceptions->dump.n_told++;
 	tell(sync, &told);
 	return 0;

@@ -31,7 +31,7 @@ static void mark_used(void *ctx, uint32_t slot)
  */
 static bool wants_care(const struct neigh *neigh)
 {
-	return (neigh->state == NUD_REACHABLE || neigh->state == NUD_STALE) && !neigh->extended;
+	return (neigh->state == NUD_REACHABLE || neigh->state == NUD_STALE) && !neigh->flags_ext;
 }
 
 /*

@@ -241,7 +241,8 @@ static enum learnt express(const struct learnt_world *world, const struct owner 
 {
 	const bool own = owner_has(owner, &told->hop), several = owner->n_hops > 1;
 
-	if (!owner->forwards || (own && !told->expires && !several && !owner->by_source))
+	if (!owner->forwards ||
+	    (own && !told->expires && !several && !owner->by_source && !told->unknown_attr))
 		return LEARNT_NOTHING;
 	*out = (struct fib_exception){ 0 };
 	take_end(told, told_after_ns, out);
@@ -250,7 +251,8 @@ static enum learnt express(const struct learnt_world *world, const struct owner 
 		out->mtu_locked = told->mtu_locked;
 	}
 	out->observe = world->mode == CONFIG_EXCEPTIONS_OBSERVE;
-	out->punt = owner->by_source || (several && !(own && told->expires)) ||
+	out->punt = told->unknown_attr || owner->by_source ||
+		    (several && !(own && told->expires)) ||
 		    (told->expires && told->mtu < IPV6_MIN_MTU);
 	if (!own) {
 		out->has_hop = true;

@@ -60,6 +60,8 @@ static const char *mode_name(enum xdp_mode mode)
 		return "offload";
 	case XDP_MODE_MULTI:
 		return "multi";
+	case XDP_MODE_UNKNOWN:
+		return "unknown";
 	case XDP_MODE_NONE:
 		break;
 	}

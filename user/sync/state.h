@@ -22,6 +22,17 @@ struct sync_queue {
 };
 #define SYNC_QUEUE_MAX (256u << 20)
 
+/* Of which objects the kernel may say what is not known. */
+enum sync_object {
+	SYNC_ROUTE,
+	SYNC_NEXT_HOP,
+	SYNC_RULE,
+	SYNC_DEVICE,
+	SYNC_NEIGHBOUR,
+	SYNC_ADDRESS,
+	SYNC_N_OBJECTS,
+};
+
 struct sync {
 	const struct config *config;
 	struct maps *maps;
@@ -59,6 +70,7 @@ struct sync {
 	bool addrs_wanted;     /* addresses changed: the ports' sources are to be chosen anew */
 	bool complete;	       /* one full synchronisation succeeded */
 	uint64_t generation, overruns, malformed, sync_ns, synced_at;
+	uint64_t unknown_reported[SYNC_N_OBJECTS]; /* bit n: the log has said it of attribute n */
 	unsigned int interrupted; /* dumps in a row that the kernel called inconsistent */
 	size_t untellable;	  /* levels of which the last census says that no dump tells all */
 	size_t tellable; /* … and those that a dump would tell; 0 after a census that followed a
@@ -111,6 +123,8 @@ static inline bool sync_may_doubt(const struct sync *sync)
 void apply_message(struct sync *sync, const struct nlmsghdr *nlh);
 /* Keep account of what a message came to: 0 or -errno of its parser or store. */
 void apply_note(struct sync *sync, const char *what, int ret);
+/* unknown_attr of an object that a message was about. */
+void apply_note_unknown(struct sync *sync, enum sync_object object, uint16_t unknown_attr);
 void apply_all_routes(struct sync *sync);
 void apply_routes_of(struct sync *sync, uint32_t table);
 void apply_route_changed(void *ctx, uint32_t table, const struct prefix *dst);
