@@ -40,18 +40,73 @@ def test_forwarding_of_one_port_does_not_matter_to_the_kernel(net):
     net.assert_forwarded(frames(), to="b")
 
 
-def test_force_forwarding(net):
+@pytest.fixture
+def forcing(make):
+    """A router that is not started, on a kernel where a device may forward by a switch of its own."""
+    net = make(Net)
     if not net.r.has_sysctl("net.ipv6.conf.p0.force_forwarding"):
         pytest.skip("this kernel has no net.ipv6.conf.DEV.force_forwarding (Linux 6.17)")
-    net.r.sysctl("net.ipv6.conf.all.forwarding", 0)
-    net.settle(frames(), forward=0, pass_no_forwarding=5)
-    net.r.sysctl("net.ipv6.conf.p0.force_forwarding", 1)
-    net.settle(frames(), forward=5)
-    net.assert_forwarded(frames(), to="b")
-    back = [fr.udp(host_addr("a"), src=B, src_mac=HOST_MAC["b"], dst_mac=PORT_MAC["b"])]
-    net.assert_dropped(back, "pass_no_forwarding", source="b")
-    net.r.sysctl("net.ipv6.conf.p0.force_forwarding", 0)
-    net.settle(frames(), forward=0, pass_no_forwarding=5)
+    return net
+
+
+BACK = [fr.udp(host_addr("a"), src=B, src_mac=HOST_MAC["b"], dst_mac=PORT_MAC["b"])]
+NO_POLLS = ("--poll-ms", 60_000)
+
+
+def test_force_forwarding(forcing):
+    forcing.r.sysctl("net.ipv6.conf.all.forwarding", 0)
+    forcing.start("--poll-ms", 20)
+    forcing.settle(frames(), forward=0, pass_no_forwarding=5)
+    forcing.r.sysctl("net.ipv6.conf.p0.force_forwarding", 1)
+    forcing.settle(frames(), forward=5)
+    forcing.assert_forwarded(frames(), to="b")
+    forcing.assert_dropped(BACK, "pass_no_forwarding", source="b")
+    forcing.r.sysctl("net.ipv6.conf.p0.force_forwarding", 0)
+    forcing.settle(frames(), forward=0, pass_no_forwarding=5)
+
+
+def test_force_forwarding_from_the_start(forcing):
+    """That all.forwarding is off, which a dump says, takes nothing from a device."""
+    forcing.r.sysctl("net.ipv6.conf.all.forwarding", 0)
+    forcing.r.sysctl("net.ipv6.conf.p0.force_forwarding", 1)
+    forcing.start(*NO_POLLS)
+    forcing.assert_forwarded(frames(), to="b")
+    forcing.assert_dropped(BACK, "pass_no_forwarding", source="b")
+
+
+def test_force_forwarding_of_all(forcing):
+    """It is written to every device, and is no setting of its own."""
+    forcing.r.sysctl("net.ipv6.conf.all.forwarding", 0)
+    forcing.start(*NO_POLLS)
+    forcing.r.sysctl("net.ipv6.conf.all.force_forwarding", 1)
+    forcing.settle(frames(), forward=5)
+    forcing.assert_forwarded(BACK, to="a", source="b")
+    forcing.r.sysctl("net.ipv6.conf.p0.force_forwarding", 0)
+    forcing.settle(frames(), forward=0, pass_no_forwarding=5)
+    forcing.assert_dropped(frames(), "pass_no_forwarding")
+    forcing.assert_forwarded(BACK, to="a", source="b")
+
+
+def test_forwarding_off_takes_force_forwarding_back(forcing):
+    """The kernel does so without a word, and XDP when it hears of all.forwarding."""
+    forcing.r.sysctl("net.ipv6.conf.p0.force_forwarding", 1)
+    forcing.start(*NO_POLLS)
+    forcing.assert_forwarded(frames(), to="b")
+    forcing.r.sysctl("net.ipv6.conf.all.forwarding", 0)
+    assert forcing.r.sysctl("net.ipv6.conf.p0.force_forwarding") == "0"
+    forcing.settle(frames(), forward=0, pass_no_forwarding=5)
+    forcing.assert_dropped(frames(), "pass_no_forwarding")
+
+
+def test_forwarding_off_again_takes_force_forwarding_back(forcing):
+    """Where it was off already nothing is announced: polled."""
+    forcing.r.sysctl("net.ipv6.conf.all.forwarding", 0)
+    forcing.r.sysctl("net.ipv6.conf.p0.force_forwarding", 1)
+    forcing.start("--poll-ms", 20)
+    forcing.assert_forwarded(frames(), to="b")
+    forcing.r.sysctl("net.ipv6.conf.all.forwarding", 0)
+    forcing.settle(frames(), forward=0, pass_no_forwarding=5)
+    forcing.assert_dropped(frames(), "pass_no_forwarding")
 
 
 def test_ipv6_disabled_on_ingress(net):

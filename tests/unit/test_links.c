@@ -128,6 +128,27 @@ static void test_linkdown(void **state)
 	links_clear(&links);
 }
 
+/* A device's own, until all.forwarding is switched off. That it is off, as a dump says, takes
+ * nothing. */
+static void test_force_forwarding(void **state)
+{
+	struct netconf all = { .ifindex = NETCONFA_IFINDEX_ALL, .has_forwarding = true };
+	struct link_ipv6 ipv6 = { .ifindex = 1, .force_forwarding = true };
+	struct links links = { 0 };
+	bool changed;
+
+	(void)state;
+	assert_int_equal(links_set_ipv6(&links, &ipv6, &changed), 0);
+	assert_false(links_set_netconf(&links, &all));
+	all.forwarding = true;
+	assert_true(links_set_netconf(&links, &all));
+	assert_true(links_find(&links, 1)->ipv6.force_forwarding);
+	all.forwarding = false;
+	assert_true(links_set_netconf(&links, &all));
+	assert_false(links_find(&links, 1)->ipv6.force_forwarding);
+	links_clear(&links);
+}
+
 static void test_taken(void **state)
 {
 	static const struct {
@@ -503,12 +524,19 @@ static void test_netconf(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_store),	   cmocka_unit_test(test_linkdown),
-		cmocka_unit_test(test_taken),	   cmocka_unit_test(test_masters),
-		cmocka_unit_test(test_marks),	   cmocka_unit_test(test_bottom),
-		cmocka_unit_test(test_dependents), cmocka_unit_test(test_changes),
-		cmocka_unit_test(test_ipv6),	   cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_netconf),	   cmocka_unit_test(test_mtu_moves),
+		cmocka_unit_test(test_store),
+		cmocka_unit_test(test_linkdown),
+		cmocka_unit_test(test_force_forwarding),
+		cmocka_unit_test(test_taken),
+		cmocka_unit_test(test_masters),
+		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_bottom),
+		cmocka_unit_test(test_dependents),
+		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_ipv6),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_netconf),
+		cmocka_unit_test(test_mtu_moves),
 	};
 
 	return cmocka_run_group_tests_name("links", tests, NULL, NULL);

@@ -158,12 +158,21 @@ int links_set_features(struct links *links, uint32_t ifindex, uint64_t features,
 	return 0;
 }
 
+/* addrconf_forward_change() of Linux 6.17, which does not tell so. */
+static void clear_force_forwarding(struct links *links)
+{
+	for (size_t i = 0; i < links->n; i++)
+		links->devices[i].ipv6.force_forwarding = false;
+}
+
 bool links_set_netconf(struct links *links, const struct netconf *netconf)
 {
 	bool forwarding = links->forwarding, proxy_ndp = links->proxy_ndp;
 
 	if (netconf->ifindex != NETCONFA_IFINDEX_ALL)
 		return false;
+	if (forwarding && netconf->has_forwarding && !netconf->forwarding)
+		clear_force_forwarding(links);
 	if (netconf->has_forwarding)
 		links->forwarding = netconf->forwarding;
 	if (netconf->has_proxy_ndp)
