@@ -9,6 +9,7 @@ import time
 
 import frames as fr
 import pytest
+import raw_netlink as raw
 from lab import wait_until
 from netns import PATIENCE
 from tap import Flow
@@ -196,6 +197,37 @@ def test_neighbour_that_goes_away(unresolved):
     with Flow(net.tap["a"], lambda n: fr.renumber(template, at, n), rate=200):
         net.wait_lookup(FAR, verdict="forward", dst_mac=HOST_MAC["b"])
     net.assert_forwarded(fr.many(20, FAR), to="b")
+
+
+def test_validated_one_in_use_is_probed_and_stays_so(unresolved):
+    """As by the kernel's own packets (Linux 6.17). Nobody answers, and packets go there all the same."""
+    net = unresolved
+    hurry(net)
+    net.host["b"].ip("addr delete", B + "/64 dev h0")
+    raw.set_validated(net.r, "p1", B, HOST_MAC["b"])
+    net.wait_lookup(FAR, verdict="forward", dst_mac=HOST_MAC["b"])
+    net.clear()
+    template = fr.many(1, FAR)[0]
+    at = template.index(b"sixlane") + 7
+    seen = [state(net)]
+
+    def probed_twice():
+        now = state(net)
+        assert now in ALIVE, seen
+        if now != seen[-1]:
+            seen.append(now)
+        return seen.count("PROBE") >= 2 and now == "STALE"
+
+    def flow():
+        with Flow(net.tap["a"], lambda n: fr.renumber(template, at, n), rate=500) as running:
+            wait_until(probed_twice, 30, lambda: "PROBE again and again: %s" % seen)
+        net.flush()
+        return running.sent
+
+    sent, rise = net.counted(flow)
+    assert rise["forward"] == sent and "pass_unresolved" not in rise, (sent, rise, seen)
+    flags = raw.neighbour_attributes(net.r, "p1", B)[raw.NDA_FLAGS_EXT]
+    assert flags[0] == raw.NTF_EXT_EXT_VALIDATED
 
 
 def test_many_neighbours_on_link(net):

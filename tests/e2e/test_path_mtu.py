@@ -118,6 +118,24 @@ def test_hop_limits(twins):
     assert compare(twins, [fr.udp(FAR, size=1400, hop_limit=n) for n in (0, 1)])[0] == 0
 
 
+def test_errors_with_extensions(twins):
+    """Linux 6.19 adds the interface to errors, but not to this one: its header has no place for the
+    length of what is quoted (RFC 4884). So XDP goes on answering as the kernel does."""
+    mask = "net.ipv6.icmp.errors_extension_mask"
+    if not twins.plain.r.has_sysctl(mask):
+        pytest.skip("this kernel has no %s (Linux 6.19)" % mask)
+    route(twins)
+    learn(twins)
+    frames = [fr.udp(FAR, size=size) for size in (1301, 1400, 1500)]
+    plain = twins.plain.exchange([fr.udp(FAR, hop_limit=1)])["a"]
+    for value in (1, 0):
+        twins.each(lambda net, value=value: net.r.sysctl(mask, value))
+        twins.fast.sync()
+        assert compare(twins, frames)[0] == len(frames)
+        extended = twins.plain.exchange([fr.udp(FAR, hop_limit=1)])["a"]
+        assert (len(extended[0]) > len(plain[0])) == bool(value), "the setting has no effect"
+
+
 def test_fields_of_the_header(twins):
     route(twins)
     learn(twins)

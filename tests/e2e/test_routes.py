@@ -3,6 +3,7 @@
 
 import frames as fr
 import pytest
+import raw_netlink as raw
 from topology import COVER, FAR, PREFIX, host_addr, router_addr
 
 
@@ -169,6 +170,15 @@ def test_encapsulating_route(net):
         pytest.skip("this kernel has no seg6 encapsulation: " + done.stderr.strip())
     net.sync()
     net.assert_passed(fr.many(5, FAR), "punt_encap")
+
+
+def test_encapsulating_route_with_a_source_of_its_own(net):
+    """SEG6_IPTUNNEL_SRC (Linux 7.1) is the encapsulation's, of which nothing needs to be known."""
+    net.r.route("add", COVER, via("b"))
+    raw.add_seg6_route(net.r, PREFIX, "p2", segment="2001:db8:c::9", source="2001:db8:c::1")
+    net.sync()
+    net.assert_passed(fr.many(5, FAR), "punt_encap")
+    assert "than this version knows" not in net.router.log()
 
 
 def test_equal_metrics_of_hops_that_cannot_be_one_route(net):

@@ -3,6 +3,7 @@
 
 import frames as fr
 import pytest
+import raw_netlink as raw
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
 from scapy.layers.l2 import Ether
@@ -50,8 +51,10 @@ SELECTORS = {
 }
 
 
-def frame(dst=FAR, src="2001:db8:a::2", tc=0, tcp=False, sport=4000, dport=5000, before=()):
-    packet = IPv6(src=src, dst=dst, tc=tc)
+def frame(
+    dst=FAR, src="2001:db8:a::2", tc=0, fl=0, tcp=False, sport=4000, dport=5000, before=()
+):
+    packet = IPv6(src=src, dst=dst, tc=tc, fl=fl)
     for header in before:
         packet /= header
     packet /= TCP(sport=sport, dport=dport) if tcp else UDP(sport=sport, dport=dport)
@@ -102,6 +105,61 @@ def test_what_xdp_cannot_see_is_the_kernels(tables):
     rule(tables, "add fwmark 7 to 2001:db8:f00::/48 lookup 100 pref 1000")
     tables.assert_kernel_forwards(fr.many(3, FAR), "punt_rule", to="b")
     tables.assert_forwarded(fr.many(3, OTHER), to="b")
+
+
+UDP_ONLY = {raw.FRA_IP_PROTO: b"\x11"}
+# Linux 6.12 (DSCP) and 6.15 (masks): by (selectors, a packet selected, another one).
+NEWER_SELECTORS = {
+    "dscp": ({raw.FRA_DSCP: b"\x08"}, dict(tc=0x21), dict(tc=0x24)),
+    "no dscp": ({raw.FRA_DSCP: b"\0"}, dict(tc=0x03), dict(tc=0x04)),
+    "dscp mask": (
+        {raw.FRA_DSCP: b"\x08", raw.FRA_DSCP_MASK: b"\x38"}, dict(tc=0x3F), dict(tc=0x43),
+    ),
+    "sport mask": (
+        {raw.FRA_SPORT_RANGE: raw.port(0x0F00), raw.FRA_SPORT_MASK: b"\0\xff", **UDP_ONLY},
+        dict(sport=0x0FFF), dict(sport=0x1000),
+    ),
+    "dport mask": (
+        {raw.FRA_DPORT_RANGE: raw.port(0x1380), raw.FRA_DPORT_MASK: b"\xf0\xff", **UDP_ONLY},
+        dict(dport=5000), dict(dport=0x1390),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEWER_SELECTORS)
+def test_newer_selectors(tables, name):
+    selectors, selected, others = NEWER_SELECTORS[name]
+    raw.add_rule(tables.r, selectors)
+    tables.sync()
+    tables.assert_forwarded([frame(**selected)], to="c")
+    tables.assert_forwarded([frame(**others)], to="b")
+
+
+# What no range of ports is, and flow labels, which XDP does not look at (Linux 6.14).
+BEYOND_XDP = {
+    "sport mask": (
+        {raw.FRA_SPORT_RANGE: raw.port(0x0F01), raw.FRA_SPORT_MASK: b"\x0f\xff", **UDP_ONLY},
+        dict(sport=0x0FF1), dict(sport=0x0FF2),
+    ),
+    "flow label": (
+        {raw.FRA_FLOWLABEL: b"\0\x01\x23\x45", raw.FRA_FLOWLABEL_MASK: b"\0\x0f\xff\xff"},
+        dict(fl=0x12345), dict(fl=0x12346),
+    ),
+    "flow label mask": (
+        {raw.FRA_FLOWLABEL: b"\0\x01\0\0", raw.FRA_FLOWLABEL_MASK: b"\0\x0f\0\0"},
+        dict(fl=0x12345), dict(fl=0x22345),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BEYOND_XDP)
+def test_newer_selectors_are_the_kernels(tables, name):
+    selectors, selected, others = BEYOND_XDP[name]
+    raw.add_rule(tables.r, selectors)
+    tables.sync()
+    tables.assert_kernel_forwards([frame(**selected)], "punt_rule", to="c")
+    tables.assert_kernel_forwards([frame(**others)], "punt_rule", to="b")
+    assert "than this version knows" not in tables.router.log()
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,7 @@ class Flags(Feature):
         ("conf/{}/disable_ipv6", 0, (1,)),
         ("conf/{}/seg6_enabled", 0, (0, 1)),
         ("route/skip_notify_on_dev_down", 0, (0, 1)),
+        ("icmp/errors_extension_mask", 0, (0, 1)),
     )
 
     def __init__(self, model):

@@ -25,13 +25,21 @@ static void mark_used(void *ctx, uint32_t slot)
 }
 
 /*
+ * Linux 6.17: found by others (of an EVPN, say), probed when in use, and kept if nobody answers.
+ * The kernel takes it back from whom a message does not give it again.
+ */
+#define EXT_VALIDATED (1u << 2) /* NTF_EXT_EXT_VALIDATED */
+
+/*
  * A reachable neighbour that is in use goes to DELAY and is probed, never stale. NTF_USE makes the
  * kernel forget NUD_PERMANENT (since 5.16): should an operator make a neighbour permanent between
- * the notifications just read and this message, it has to be resolved again.
+ * the notifications just read and this message, it has to be resolved again. The kernel refreshes
+ * NTF_EXT_MANAGED ones itself, and NTF_USE would clear what is not known.
  */
 static bool wants_care(const struct neigh *neigh)
 {
-	return (neigh->state == NUD_REACHABLE || neigh->state == NUD_STALE) && !neigh->flags_ext;
+	return (neigh->state == NUD_REACHABLE || neigh->state == NUD_STALE) &&
+	       !(neigh->flags_ext & ~EXT_VALIDATED);
 }
 
 /*
@@ -57,6 +65,8 @@ static void put_use(char *buf, const struct neigh *neigh, uint16_t flags)
 	body->ndm_ifindex = (int)neigh->ifindex;
 	body->ndm_flags = NTF_USE | (neigh->flags & (NTF_EXT_LEARNED | NTF_ROUTER));
 	mnl_attr_put(nlh, NDA_DST, sizeof(neigh->addr), &neigh->addr);
+	if (neigh->flags_ext)
+		mnl_attr_put_u32(nlh, NDA_FLAGS_EXT, neigh->flags_ext);
 }
 
 /* Whether a slot without a MAC is a gateway's; what was on-link and is gone has no slot any more.

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What newer kernels take and Debian 12's iproute2 has no word for, as bytes of netlink."""
+
+import errno
+import os
+import socket
+import struct
+
+import pytest
+
+RTM_NEWROUTE, RTM_NEWNEIGH, RTM_GETNEIGH, RTM_NEWRULE = 24, 28, 30, 32
+NLM_F_REQUEST, NLM_F_ACK, NLM_F_REPLACE, NLM_F_EXCL, NLM_F_CREATE = 1, 4, 0x100, 0x200, 0x400
+HEADER = struct.Struct("=IHHII")
+# Of a kernel that does not know an attribute or a flag.
+UNKNOWN = (errno.EINVAL, errno.EOPNOTSUPP)
+
+
+def attribute(kind, value):
+    return struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
+
+
+def attributes(values):
+    """values: {type: bytes, or more attributes}."""
+    return b"".join(
+        attribute(kind, attributes(value) if isinstance(value, dict) else value)
+        for kind, value in values.items()
+    )
+
+
+def address(text):
+    return socket.inet_pton(socket.AF_INET6, text)
+
+
+def request(ns, kind, body, flags=NLM_F_CREATE | NLM_F_EXCL):
+    """Skips the test where the kernel does not know what is asked for."""
+    netlink = ns.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+    flags |= NLM_F_REQUEST | NLM_F_ACK
+    netlink.send(HEADER.pack(HEADER.size + len(body), kind, flags, 1, 0) + body)
+    code = -struct.unpack_from("=i", netlink.recv(4096), HEADER.size)[0]
+    netlink.close()
+    if code in UNKNOWN:
+        pytest.skip("this kernel refuses it: " + os.strerror(code))
+    if code:
+        raise OSError(code, os.strerror(code))
+
+
+def ask(ns, kind, body):
+    """The one message of an answer."""
+    netlink = ns.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+    netlink.send(HEADER.pack(HEADER.size + len(body), kind, NLM_F_REQUEST, 1, 0) + body)
+    answer = netlink.recv(16384)
+    netlink.close()
+    return answer
+
+
+def read_attributes(message, at):
+    found = {}
+    while at + 4 <= len(message):
+        length, kind = struct.unpack_from("=HH", message, at)
+        found[kind] = message[at + 4 : at + length]
+        at += (length + 3) & ~3
+    return found
+
+
+# --- rules ----------------------------------------------------------------------------------------
+
+FRA_PRIORITY, FRA_TABLE, FRA_IP_PROTO, FRA_SPORT_RANGE, FRA_DPORT_RANGE = 6, 15, 22, 23, 24
+FRA_DSCP, FRA_FLOWLABEL, FRA_FLOWLABEL_MASK = 25, 26, 27
+FRA_SPORT_MASK, FRA_DPORT_MASK, FRA_DSCP_MASK = 28, 29, 30
+FR_ACT_TO_TBL = 1
+
+
+def port(number):
+    return struct.pack("=HH", number, number)
+
+
+def add_rule(ns, selectors, table=100, priority=1000):
+    body = struct.pack("=BBBBBBBBI", socket.AF_INET6, 0, 0, 0, 0, 0, 0, FR_ACT_TO_TBL, 0)
+    body += attributes({
+        FRA_PRIORITY: struct.pack("=I", priority), FRA_TABLE: struct.pack("=I", table), **selectors
+    })  # fmt: skip
+    request(ns, RTM_NEWRULE, body)
+
+
+# --- neighbours -----------------------------------------------------------------------------------
+
+NDA_DST, NDA_LLADDR, NDA_FLAGS_EXT = 1, 2, 15
+NTF_EXT_EXT_VALIDATED = 4
+NUD_STALE = 4
+
+
+def set_validated(ns, device, dst, mac):
+    """A stale neighbour that somebody else has validated (Linux 6.17)."""
+    with ns.entered():
+        ifindex = socket.if_nametoindex(device)
+    body = struct.pack("=BxHiHBB", socket.AF_INET6, 0, ifindex, NUD_STALE, 0, 0)
+    body += attributes({
+        NDA_DST: address(dst),
+        NDA_LLADDR: bytes.fromhex(mac.replace(":", "")),
+        NDA_FLAGS_EXT: struct.pack("=I", NTF_EXT_EXT_VALIDATED),
+    })  # fmt: skip
+    request(ns, RTM_NEWNEIGH, body, NLM_F_CREATE | NLM_F_REPLACE)
+
+
+def neighbour_attributes(ns, device, dst):
+    """{type: bytes} of what the kernel says of one."""
+    with ns.entered():
+        ifindex = socket.if_nametoindex(device)
+    body = struct.pack("=BxHiHBB", socket.AF_INET6, 0, ifindex, 0, 0, 0)
+    answer = ask(ns, RTM_GETNEIGH, body + attribute(NDA_DST, address(dst)))
+    return read_attributes(answer, HEADER.size + 12)
+
+
+# --- routes ---------------------------------------------------------------------------------------
+
+RTA_DST, RTA_OIF, RTA_TABLE, RTA_ENCAP_TYPE, RTA_ENCAP = 1, 4, 15, 21, 22
+LWTUNNEL_ENCAP_SEG6, SEG6_IPTUN_MODE_ENCAP = 5, 1
+SEG6_IPTUNNEL_SRH, SEG6_IPTUNNEL_SRC = 1, 2
+RT_TABLE_MAIN, RTPROT_BOOT, RTN_UNICAST = 254, 3, 1
+
+
+def add_seg6_route(ns, prefix, device, segment, source):
+    """Encapsulates with a source of its own (Linux 7.1)."""
+    dst, _, length = prefix.partition("/")
+    with ns.entered():
+        ifindex = socket.if_nametoindex(device)
+    # next header, length, type, segments left, first segment, flags, tag
+    srh = struct.pack("=iBBBBBBH", SEG6_IPTUN_MODE_ENCAP, 0, 2, 4, 0, 0, 0, 0) + address(segment)
+    body = struct.pack(
+        "=BBBBBBBBI", socket.AF_INET6, int(length), 0, 0, RT_TABLE_MAIN, RTPROT_BOOT, 0, RTN_UNICAST, 0
+    )
+    body += attributes({
+        RTA_DST: address(dst),
+        RTA_OIF: struct.pack("=I", ifindex),
+        RTA_ENCAP_TYPE: struct.pack("=H", LWTUNNEL_ENCAP_SEG6),
+        RTA_ENCAP: {SEG6_IPTUNNEL_SRH: srh, SEG6_IPTUNNEL_SRC: address(source)},
+    })  # fmt: skip
+    request(ns, RTM_NEWROUTE, body)
