@@ -181,6 +181,33 @@ static void over(void **state)
 	assert_int_equal(out.lifetime_ms, 0);
 }
 
+/* What a kernel to come says of one, by itself or among its metrics. */
+static void unknown(void **state)
+{
+	struct nlmsghdr *nlh = build_exception();
+	struct route_exception out;
+	struct nlattr *nest;
+
+	(void)state;
+	mnl_attr_put_u32(nlh, RTA_OIF, 5);
+	nest = mnl_attr_nest_start(nlh, RTA_METRICS);
+	mnl_attr_put_u32(nlh, RTAX_MTU, 1400);
+	mnl_attr_nest_end(nlh, nest);
+	assert_int_equal(PARSE(parse_exception, nlh, &out), 0);
+	assert_int_equal(out.unknown_attr, 0);
+	mnl_attr_put_u32(nlh, 40, 1);
+	assert_int_equal(PARSE(parse_exception, nlh, &out), 0);
+	assert_int_equal(out.unknown_attr, 41);
+	assert_int_equal(out.mtu, 1400);
+	nlh = build_exception();
+	mnl_attr_put_u32(nlh, RTA_OIF, 5);
+	nest = mnl_attr_nest_start(nlh, RTA_METRICS);
+	mnl_attr_put_u32(nlh, RTAX_MAX + 1, 1400);
+	mnl_attr_nest_end(nlh, nest);
+	assert_int_equal(PARSE(parse_exception, nlh, &out), 0);
+	assert_int_equal(out.unknown_attr, RTA_METRICS + 1);
+}
+
 static void damaged(void **state)
 {
 	struct nlmsghdr *nlh = build_route();
@@ -206,7 +233,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(captured), cmocka_unit_test(routes_are_none),
 		cmocka_unit_test(built),    cmocka_unit_test(locks),
-		cmocka_unit_test(over),	    cmocka_unit_test(damaged),
+		cmocka_unit_test(over),	    cmocka_unit_test(unknown),
+		cmocka_unit_test(damaged),
 	};
 
 	return cmocka_run_group_tests_name("parse_exception", tests, NULL, NULL);
