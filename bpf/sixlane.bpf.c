@@ -46,8 +46,9 @@ static __always_inline enum sixlane_verdict walk_out(struct packet *pkt)
 	       nexthop_find_neighbour(pkt);
 }
 
-SEC(SIXLANE_SECTION)
-int SIXLANE_PROGRAM(struct xdp_md *ctx)
+/* Which compiler it is by: a tag in BTF stays in a stripped object, and with a loaded program. */
+__attribute__((btf_decl_tag(SIXLANE_COMPILER_TAG __VERSION__)))
+SEC(SIXLANE_SECTION) int SIXLANE_PROGRAM(struct xdp_md *ctx)
 {
 	struct packet pkt = { .ctx = ctx, .bytes = packet_bytes(ctx) };
 	enum sixlane_verdict verdict;

@@ -16,6 +16,9 @@
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
 #define SIXLANE_ABI 14u
 
+/* What a BTF tag of the program begins with that names its compiler. */
+#define SIXLANE_COMPILER_TAG "sixlane_compiler:"
+
 #define SIXLANE_MAX_ROUTES 4194304u /* never preallocated: costs nothing until used */
 #define SIXLANE_MAX_NEXT_HOPS 65536u
 #define SIXLANE_MAX_NEIGHBOURS 131072u

@@ -269,6 +269,7 @@ static int find_out(struct explain *explain)
 		rc = compare(explain, run, err);
 	explain->same_build =
 		explain->prog.owner != LOADER_OURS || loader_run_is_same(run, explain->prog.id);
+	loader_run_compiler(run, explain->compiler);
 	loader_run_close(run);
 	if (rc) {
 		log_error("%s", err);

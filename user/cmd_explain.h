@@ -32,6 +32,7 @@ struct explain {
 	struct loader_prog prog;    /* … and which one that is */
 	bool prog_known;	    /* prog could be read */
 	bool same_build;	    /* as the object that was run here */
+	char compiler[LOADER_COMPILER_LEN]; /* of that object; "": it does not say */
 
 	/* What the maps and what the program say. */
 	struct walk walk;

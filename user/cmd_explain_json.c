@@ -169,6 +169,7 @@ json_t *explain_json(const struct explain *explain)
 	print_set(object, "verdict", print_string(cmd_verdict_name(explain->walk.verdict)));
 	print_set(object, "program_verdict",
 		  print_string(cmd_verdict_name(explain->result.verdict)));
+	print_set(object, "compiler", print_string(*explain->compiler ? explain->compiler : NULL));
 	print_set(object, "agree", json_boolean(explain->agree));
 	for (size_t i = 0; i < explain->n_steps; i++) {
 		step = json_object();

@@ -227,6 +227,8 @@ void explain_tell_verdict(struct explain *explain)
 	explain_say(explain, "program", "%s (%s), counted for %s", cmd_verdict_name(verdict),
 		    cmd_verdict_text(verdict),
 		    cmd_slot_name(&explain->view, explain->result.slot, name) ?: "unknown ports");
+	explain_say(explain, "program", "built by %s",
+		    *explain->compiler ? explain->compiler : LOADER_COMPILER_UNKNOWN);
 	if (verdict == SIXLANE_FORWARD)
 		tell_output(explain);
 	if (verdict == SIXLANE_ANSWER_TOO_BIG)

@@ -118,6 +118,14 @@ static const char *device_name(const struct cmd_view *view, uint32_t ifindex)
 	return link ? link->name : "?";
 }
 
+/* What built the program; NULL: not sixlane, or it does not say. */
+static const char *compiler_of(const struct status_port *port, char buf[LOADER_COMPILER_LEN])
+{
+	bool sixlane = port->prog.owner == LOADER_OURS || port->prog.owner == LOADER_OTHER_MAPS;
+
+	return sixlane && loader_prog_compiler(port->prog.id, buf) ? buf : NULL;
+}
+
 static json_t *slaves_json(const struct cmd_view *view, const struct sixlane_port *port)
 {
 	json_t *slaves = json_array();
@@ -180,7 +188,7 @@ static void answers_json(const struct sixlane_port *port, json_t *object)
 json_t *status_port_json(const struct cmd_view *view, const struct status_port *port)
 {
 	json_t *object = json_object(), *flags = json_array();
-	char mac[PRINT_MAC_LEN];
+	char mac[PRINT_MAC_LEN], compiler[LOADER_COMPILER_LEN];
 
 	print_mac(port->link->mac, mac);
 	print_set(object, "name", print_string(port->link->name));
@@ -189,6 +197,7 @@ json_t *status_port_json(const struct cmd_view *view, const struct status_port *
 	print_set(object, "mode", print_string(mode_name(port)));
 	print_set(object, "program", print_string(program_name(port)));
 	print_set(object, "program_id", json_integer(port->prog.id));
+	print_set(object, "compiler", print_string(compiler_of(port, compiler)));
 	print_set(object, "rx_queues", json_integer(port->link->n_rx_queues));
 	print_set(object, "tx_queues", json_integer(port->link->n_tx_queues));
 	print_set(object, "mac", print_string(mac));
@@ -206,11 +215,13 @@ json_t *status_port_json(const struct cmd_view *view, const struct status_port *
 
 static void statistics_text(const struct status_port *port)
 {
-	char source[PRINT_PREFIX_LEN];
+	char source[PRINT_PREFIX_LEN], compiler[LOADER_COMPILER_LEN];
 
 	print_prefix(&port->port.source, 128, true, source);
 	printf(" (ifindex %u, slot %u, program id %u", port->link->ifindex, port->slot,
 	       port->prog.id);
+	if (compiler_of(port, compiler))
+		printf(", built by %s", compiler);
 	if (has_source(&port->port))
 		printf(", answers from %s", source);
 	putchar(')');

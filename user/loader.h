@@ -155,6 +155,14 @@ int loader_lock(char *err);
 /* A daemon serves the pin directory now. */
 bool loader_daemon_runs(void);
 
+/* "Debian Clang 14.0.6", of an object or of a loaded program. False: it does not say. */
+#define LOADER_COMPILER_LEN 80
+#define LOADER_COMPILER_UNKNOWN "an unknown compiler"
+bool loader_object_compiler(const char *path, char out[LOADER_COMPILER_LEN]);
+bool loader_prog_compiler(uint32_t prog_id, char out[LOADER_COMPILER_LEN]);
+/* "PATH built by COMPILER", for --version. Static storage. */
+const char *loader_version(const char *object);
+
 /* sixlane.bpf.o next to the executable, else in ../lib/sixlane from there. Static storage. */
 const char *loader_object_path(void);
 

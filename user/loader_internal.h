@@ -2,7 +2,8 @@
 /*
  * What the loader's own files share; nobody else includes it. loader.c: paths, lock, messages;
  * loader_pin.c: the pinned maps; loader_query.c: what runs on a port; loader_attach.c: putting
- * it there; loader_try.c: whether that can be; loader_dispatch.c: the only caller of libxdp.
+ * it there; loader_try.c: whether that can be; loader_compiler.c: who built it; loader_dispatch.c:
+ * the only caller of libxdp.
  *
  * Knows neither rib/object.h nor loader.h: libxdp's header uses some of the same names.
  */
@@ -16,6 +17,7 @@
 #include "util.h"
 
 struct bpf_object;
+struct btf;
 struct bpf_program;
 
 /* Write a message to err (LOADER_ERR bytes, or NULL) and return rc. */
@@ -57,6 +59,10 @@ int loader_object_open(const char *path, struct bpf_object **out, char *err);
  * -errno. */
 int loader_object_load(struct bpf_object *object, const char *path, struct bpf_program **prog,
 		       char *err);
+
+/* loader_compiler.c: what the tag in an object's BTF (or NULL) says, into LOADER_COMPILER_LEN
+ * bytes. False: there is none. */
+bool loader_btf_compiler(const struct btf *btf, char *out);
 
 /* --- loader_dispatch.c ------------------------------------------------------------------- */
 

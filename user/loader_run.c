@@ -162,6 +162,11 @@ int loader_run_frame(struct loader_run *run, uint32_t ifindex, const void *frame
 	return find_verdict(run, out, err);
 }
 
+bool loader_run_compiler(const struct loader_run *run, char out[LOADER_COMPILER_LEN])
+{
+	return loader_btf_compiler(bpf_object__btf(run->object), out);
+}
+
 #define HEADROOM 256 /* XDP_PACKET_HEADROOM */
 #define TAILROOM 320 /* struct skb_shared_info, in whole cache lines */
 

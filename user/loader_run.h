@@ -38,6 +38,9 @@ void loader_run_close(struct loader_run *run);
 int loader_run_frame(struct loader_run *run, uint32_t ifindex, const void *frame, size_t len,
 		     struct loader_run_result *out, char *err);
 
+/* Which compiler built the object. False: it does not say. */
+bool loader_run_compiler(const struct loader_run *run, char out[LOADER_COMPILER_LEN]);
+
 /* The longest frame that stands in one buffer there. */
 size_t loader_run_linear_bytes(void);
 

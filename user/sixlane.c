@@ -38,7 +38,7 @@ static int print_help(FILE *to, int code)
 		    "  -p, -pretty      JSON on several lines\n"
 		    "  -s, -statistics  say more\n"
 		    "  -h, -help        usage of the command\n"
-		    "  -V, -Version     version and ABI of the maps\n");
+		    "  -V, -Version     version, ABI of the maps, compiler of the object\n");
 	return code;
 }
 
@@ -88,7 +88,8 @@ int main(int argc, char **argv)
 	argc = cmd_take_options(argc - 1, argv + 1, &options, &help, &version);
 	argv++;
 	if (version) {
-		printf("sixlane %s, ABI %u\n", SIXLANE_VERSION, SIXLANE_ABI);
+		printf("sixlane %s, ABI %u, %s\n", SIXLANE_VERSION, SIXLANE_ABI,
+		       loader_version(loader_object_path()));
 		return CMD_OK;
 	}
 	if (argc && *argv[0] && !strncmp("help", argv[0], strlen(argv[0]))) {

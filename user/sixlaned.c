@@ -40,7 +40,7 @@ static const char usage_text[] =
 	"      --pass-port PORT   pass every packet of PORT to the kernel\n"
 	"      --pass-all         pass every packet to the kernel\n"
 	"  -h, --help             this text\n"
-	"  -V, --version          version and ABI of the maps\n"
+	"  -V, --version          version, ABI of the maps, compiler of the object\n"
 	"\n"
 	"Exit status: 0 after SIGTERM or SIGINT, 1 failure, 2 usage.\n";
 
@@ -104,7 +104,8 @@ static int read_options(int argc, char **argv, struct config *config)
 			return EXIT_SUCCESS;
 		}
 		if (option == 'V') {
-			printf("sixlaned %s, map ABI %u\n", SIXLANE_VERSION, SIXLANE_ABI);
+			printf("sixlaned %s, map ABI %u, %s\n", SIXLANE_VERSION, SIXLANE_ABI,
+			       loader_version(config->object));
 			return EXIT_SUCCESS;
 		}
 		if (option == 'c')

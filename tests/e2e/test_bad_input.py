@@ -235,6 +235,19 @@ def test_help(bystander, argv):
     assert "sixlane" in done.stdout and not done.stderr
 
 
+@pytest.mark.parametrize("program", [SIXLANE, SIXLANED])
+def test_version_names_the_compiler(bystander, program):
+    done = bystander.r.run(program, "-V")
+    assert re.search(r"ABI %d, %s built by .*Clang \d+" % (abi(), re.escape(OBJECT)), done.stdout), (
+        done.stdout
+    )
+
+
+def test_version_without_an_object(bystander):
+    done = bystander.r.run(SIXLANED, "-o", "/nonexistent.o", "-V")
+    says(done.stdout, "no XDP object at /nonexistent.o")
+
+
 def read_config(net, path):
     """The daemon with a configuration that it must refuse."""
     done = net.r.run("timeout", 10 * PATIENCE, SIXLANED, "-c", path, check=False)

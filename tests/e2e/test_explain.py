@@ -38,7 +38,7 @@ KEYS = {
     "source", "destination", "protocol", "sport", "dport", "flow_label", "size", "port",
     "port_reason", "ingress", "ingress_tags", "table", "rule", "prefix", "source_prefix", "group",
     "draws", "bucket", "member", "neighbour", "mtu", "output", "verdict", "program_verdict",
-    "agree", "steps",
+    "agree", "compiler", "steps",
 }  # fmt: skip
 
 

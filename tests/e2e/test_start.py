@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 
 import frames as fr
@@ -342,6 +343,26 @@ def test_status_without_daemon_is_honest(net):
     net.router.stop(signal.SIGKILL)
     status = net.router.status()
     assert not status["in_sync"], status
+
+
+@pytest.mark.parametrize("method", ["ip", "sixlane", "xdp-loader-pin"])
+def test_status_names_the_compiler(idle, method):
+    """Of the program that runs, whoever loaded it."""
+    attach_or_skip(idle, method)
+    idle.router.start()
+    built = {port["name"]: port["compiler"] for port in idle.router.status()["ports"]}
+    names = ["p0"] if is_dispatched(idle, "p0") else idle.router.ports
+    for port in names:
+        assert re.search(r"Clang \d+", built[port]), built
+    assert "built by " + built["p0"] in idle.router.sixlane("-s status").stdout
+
+
+def test_a_stripped_object_names_its_compiler(idle):
+    stripped = idle.lab.path("stripped.bpf.o")
+    idle.r.run("llvm-strip", "-g", "-o", stripped, OBJECT)
+    idle.r.ip("link set dev p0 xdp obj", stripped, "sec xdp")
+    idle.router.start()
+    assert re.search(r"Clang \d+", idle.router.port_status("p0")["compiler"])
 
 
 def test_status_keys(net):
