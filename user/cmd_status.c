@@ -19,6 +19,8 @@ struct status {
 	uint64_t hints_lost;
 	bool daemon;
 	struct status_ports ports;
+	struct loader_refusal refusal;
+	bool refused; /* … a program for a port that does without since */
 	char *warnings[MAX_WARNINGS];
 	size_t n_warnings;
 };
@@ -82,10 +84,44 @@ static void warn_of_port(struct status *status, const struct status_port *port)
 		     name);
 }
 
+static bool is_served(const struct status *status, const char *name)
+{
+	for (size_t i = 0; i < status->ports.n; i++) {
+		const struct status_port *port = &status->ports.at[i];
+
+		if (!strcmp(port->link->name, name))
+			return port->prog.owner == LOADER_OURS && !port->prog.no_arena;
+	}
+	return false;
+}
+
+static bool read_refusal(const struct status *status, struct loader_refusal *refusal)
+{
+	const struct ports *all = &status->view->ports;
+
+	if (!loader_refusal_read(refusal) || is_served(status, refusal->port))
+		return false;
+	for (size_t i = 0; i < all->n; i++)
+		if (!strcmp(all->links[i].name, refusal->port))
+			return true;
+	return false;
+}
+
+static void warn_of_refusal(struct status *status)
+{
+	char text[LOADER_ERR];
+
+	if (!status->refused)
+		return;
+	loader_refusal_text(&status->refusal, text);
+	warn(status, "%s", text);
+}
+
 static void warn_of_all(struct status *status)
 {
 	const struct sixlane_meta *meta = &status->meta;
 
+	warn_of_refusal(status);
 	if (!status->daemon && meta->flags & SIXLANE_META_READY)
 		warn(status,
 		     "sixlaned does not run: packets are forwarded by routes that nobody updates");
@@ -200,6 +236,24 @@ static json_t *hash_json(const struct sixlane_meta *meta)
 	return object;
 }
 
+static json_t *refusal_json(const struct status *status)
+{
+	const struct loader_refusal *refusal = &status->refusal;
+	json_t *object;
+
+	if (!status->refused)
+		return json_null();
+	object = json_object();
+	print_set(object, "port", print_string(refusal->port));
+	print_set(object, "object", print_string(refusal->object));
+	print_set(object, "kernel", print_string(refusal->kernel));
+	print_set(object, "compiler", print_string(refusal->compiler));
+	print_set(object, "reason", print_string(refusal->reason));
+	print_set(object, "advice", print_string(refusal->advice));
+	print_set(object, "log", print_string(refusal->log));
+	return object;
+}
+
 static json_t *to_json(const struct status *status)
 {
 	const struct sixlane_meta *meta = &status->meta;
@@ -237,6 +291,7 @@ static json_t *to_json(const struct status *status)
 		print_append(ports, status_port_json(status->view, &status->ports.at[i]));
 	print_set(object, "ports", ports);
 	print_set(object, "maps", maps_json(status));
+	print_set(object, "refused", refusal_json(status));
 	for (size_t i = 0; i < status->n_warnings; i++)
 		print_append(warnings, print_string(status->warnings[i]));
 	print_set(object, "warnings", warnings);
@@ -275,6 +330,18 @@ static void to_text(const struct cmd_options *options, const struct status *stat
 		printf("%swarning: %s\n", i ? "" : "\n", status->warnings[i]);
 }
 
+/* There may be no maps since the program was refused. */
+static void say_refusal(void)
+{
+	struct loader_refusal refusal;
+	char text[LOADER_ERR];
+
+	if (!loader_refusal_read(&refusal))
+		return;
+	loader_refusal_text(&refusal, text);
+	log_error("%s", text);
+}
+
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
 	struct status status = { 0 };
@@ -284,8 +351,10 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	if (argc)
 		return cmd_usage(&cmd_status, "\"%s\" is too much", argv[0]);
 	rc = cmd_view_open(&view);
-	if (rc)
+	if (rc) {
+		say_refusal();
 		return rc;
+	}
 	status.view = &view;
 	status.meta = *view.maps.meta;
 	status.daemon = loader_daemon_runs();
@@ -295,6 +364,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 		log_error("out of memory");
 		rc = CMD_FAILED;
 	} else {
+		status.refused = read_refusal(&status, &status.refusal);
 		warn_of_all(&status);
 		if (options->json) {
 			rc = print_json(options, to_json(&status));

@@ -113,8 +113,7 @@ static bool has_cap(unsigned int cap)
 	       (data[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap));
 }
 
-/* The capabilities that loading and attaching need and this process lacks, by name. */
-static void missing_caps(char *buf, size_t size)
+void loader_missing_caps(char *buf, size_t size)
 {
 	static const struct {
 		unsigned int cap;
@@ -145,7 +144,7 @@ int loader_fail_errno(char *err, int rc, const char *fmt, ...)
 	va_end(ap);
 	dispatch_strerror(rc, reason, sizeof(reason));
 	if (rc == -EPERM || rc == -EACCES)
-		missing_caps(caps, sizeof(caps));
+		loader_missing_caps(caps, sizeof(caps));
 	return loader_fail(
 		err, rc, "%s: %s%s%s%s%s%s", what, reason, *said ? ": " : "", said,
 		*caps ? "; run as root, this process lacks " : "", caps,
@@ -159,6 +158,7 @@ void loader_note(const char *library, char *text)
 	static const char mark[] = "Kernel error message: ";
 	char *words, *line, *rest = NULL;
 
+	loader_refusal_note(text);
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		words = strstr(line, mark);
 		if (words)
@@ -188,6 +188,7 @@ static int note_libbpf(enum libbpf_print_level level, const char *fmt, va_list a
 void loader_quiet(void)
 {
 	kernel_said[0] = '\0';
+	loader_refusal_reset();
 	libbpf_set_print(note_libbpf);
 }
 
@@ -230,8 +231,8 @@ static struct bpf_program *find_prog(struct bpf_object *object)
 	return NULL;
 }
 
-int loader_object_load(struct bpf_object *object, const char *path, struct bpf_program **prog,
-		       char *err)
+int loader_object_load(struct bpf_object *object, const char *path, const char *port,
+		       struct bpf_program **prog, char *err)
 {
 	struct bpf_program *found = find_prog(object);
 	int rc;
@@ -239,6 +240,8 @@ int loader_object_load(struct bpf_object *object, const char *path, struct bpf_p
 	if (!found)
 		return loader_fail(err, -EINVAL, "%s has no program in a section 'xdp'", path);
 	rc = bpf_object__load(object);
+	if (rc && loader_refused())
+		return loader_fail_refused(err, rc, path, port);
 	if (rc)
 		return loader_fail_errno(err, rc, "the kernel refused the XDP program of %s", path);
 	*prog = found;

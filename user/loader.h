@@ -19,7 +19,7 @@
 #include "rib/object.h"
 #include "util.h"
 
-#define LOADER_ERR 512
+#define LOADER_ERR 1024
 
 /* The program's name in the flavour of the object for frames of several buffers. */
 #define LOADER_FRAGS_PROG "sixlane_frags"
@@ -162,6 +162,27 @@ bool loader_object_compiler(const char *path, char out[LOADER_COMPILER_LEN]);
 bool loader_prog_compiler(uint32_t prog_id, char out[LOADER_COMPILER_LEN]);
 /* "PATH built by COMPILER", for --version. Static storage. */
 const char *loader_version(const char *object);
+
+/*
+ * The last program for a port that the kernel's verifier refused, as it is kept in a file until the
+ * port is served.
+ */
+#define LOADER_LOG_NAME 56
+struct loader_refusal {
+	char port[IFNAMSIZ];
+	char object[256];
+	char kernel[65];
+	char compiler[LOADER_COMPILER_LEN];
+	char reason[256]; /* the verifier's last line, without its statistics */
+	char advice[128];
+	char log[LOADER_LOG_NAME + 16]; /* the file; "": it could not be written */
+};
+/* False: there is none. */
+bool loader_refusal_read(struct loader_refusal *out);
+/* One line with all of it, into LOADER_ERR bytes. */
+void loader_refusal_text(const struct loader_refusal *refusal, char *out);
+/* The port is served now. */
+void loader_refusal_forget(const char *port);
 
 /* sixlane.bpf.o next to the executable, else in ../lib/sixlane from there. Static storage. */
 const char *loader_object_path(void);

@@ -52,8 +52,8 @@ static int query_port(int ifindex, const char *port, const struct loader_maps *m
 	return 0;
 }
 
-/* Load the object's program with the pinned maps. Returns its descriptor or -errno. */
-static int load_prog(const char *path, char *err)
+/* Load the object's program with the pinned maps, for a port. Returns its descriptor or -errno. */
+static int load_prog(const char *path, const char *port, char *err)
 {
 	struct bpf_object *object;
 	struct bpf_program *prog;
@@ -61,7 +61,7 @@ static int load_prog(const char *path, char *err)
 
 	if (rc)
 		return rc;
-	rc = loader_object_load(object, path, &prog, err);
+	rc = loader_object_load(object, path, port, &prog, err);
 	if (!rc) {
 		rc = dup(bpf_program__fd(prog));
 		if (rc < 0)
@@ -88,7 +88,7 @@ static int attach_object(const char *object, int ifindex, const char *port, enum
 			 char *err)
 {
 	uint32_t flags = mode == LOADER_GENERIC ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
-	_cleanup_close_ int fd = load_prog(object, err);
+	_cleanup_close_ int fd = load_prog(object, port, err);
 	int rc;
 
 	if (fd < 0)
@@ -109,7 +109,9 @@ static int attach_direct(const char *object, int ifindex, const char *port, enum
 	int rc = attach_object(object, ifindex, port, mode, err);
 	char frags[PATH_MAX];
 
-	if (!rc || rc == -EEXIST || mode != LOADER_NATIVE || !loader_frags_path(object, frags))
+	/* what the verifier refuses is no matter of the driver's */
+	if (!rc || rc == -EEXIST || loader_refused() || mode != LOADER_NATIVE ||
+	    !loader_frags_path(object, frags))
 		return rc;
 	return attach_object(frags, ifindex, port, mode, NULL) ? rc : 0;
 }
@@ -200,7 +202,7 @@ static int replace(const char *object, int ifindex, const char *port, const stru
 	if (object && !strcmp(old->name, LOADER_FRAGS_PROG) && loader_frags_path(object, frags))
 		object = frags;
 	if (object) {
-		fd = load_prog(object, err);
+		fd = load_prog(object, port, err);
 		if (fd < 0)
 			return fd;
 	}
@@ -321,6 +323,8 @@ int loader_attach(const char *object, const char *port, enum loader_mode mode, c
 	if (!rc)
 		rc = attach_over(object, ifindex, port, &prog, mode, err);
 	loader_close_maps(&maps);
+	if (!rc)
+		loader_refusal_forget(port);
 	/* A failure leaves nothing behind that was not there before. */
 	if (rc && !had_pins && !loader_daemon_runs())
 		loader_unpin(NULL);

@@ -81,10 +81,13 @@ static void detach_fallback(int ifindex, int prog_fd)
 	bpf_xdp_detach(ifindex, XDP_FLAGS_DRV_MODE | XDP_FLAGS_REPLACE, &opts);
 }
 
-static int attach_prog(struct xdp_program *prog, int ifindex, const char *port, char *err)
+static int attach_prog(struct xdp_program *prog, const char *object, int ifindex, const char *port,
+		       char *err)
 {
 	int rc = xdp_program__attach(prog, ifindex, XDP_MODE_NATIVE, 0);
 
+	if (rc && loader_refused())
+		return loader_fail_refused(err, rc, object, port);
 	if (rc)
 		return loader_fail_errno(
 			err, rc,
@@ -117,7 +120,7 @@ int dispatch_attach(const char *object, const char *pin_dir, int ifindex, const 
 	rc = (int)libxdp_get_error(prog);
 	if (rc)
 		return loader_fail_errno(err, rc, "libxdp does not take %s", object);
-	return attach_prog(prog, ifindex, port, err);
+	return attach_prog(prog, object, ifindex, port, err);
 }
 
 int dispatch_detach(int ifindex, uint32_t prog_id, const char *port, char *err)

@@ -2,8 +2,8 @@
 /*
  * What the loader's own files share; nobody else includes it. loader.c: paths, lock, messages;
  * loader_pin.c: the pinned maps; loader_query.c: what runs on a port; loader_attach.c: putting
- * it there; loader_try.c: whether that can be; loader_compiler.c: who built it; loader_dispatch.c:
- * the only caller of libxdp.
+ * it there; loader_try.c: whether that can be; loader_compiler.c: who built it;
+ * loader_refusal.c: what the verifier said; loader_dispatch.c: the only caller of libxdp.
  *
  * Knows neither rib/object.h nor loader.h: libxdp's header uses some of the same names.
  */
@@ -39,6 +39,9 @@ void loader_note(const char *library, char *text);
 /* The kernel's own words since loader_quiet(), "" for none. */
 const char *loader_kernel_said(void);
 
+/* The capabilities that loading and attaching need and this process lacks, by name. */
+void loader_missing_caps(char *buf, size_t size);
+
 /* -ENODEV and a message unless a bpffs is mounted where the pins go. */
 int loader_check_bpffs(char *err);
 
@@ -55,10 +58,23 @@ bool loader_arena_path(const char *object, char path[PATH_MAX]);
 /* Open the object file with its pins under the pin directory; not loaded. 0 or -errno. */
 int loader_object_open(const char *path, struct bpf_object **out, char *err);
 
-/* Load the object that was opened from path. 0 and its program of section "xdp" or "xdp.frags", or
- * -errno. */
-int loader_object_load(struct bpf_object *object, const char *path, struct bpf_program **prog,
-		       char *err);
+/* Load the object that was opened from path, for a port, or for none (NULL). 0 and its program of
+ * section "xdp" or "xdp.frags", or -errno. */
+int loader_object_load(struct bpf_object *object, const char *path, const char *port,
+		       struct bpf_program **prog, char *err);
+
+/* --- loader_refusal.c: what the verifier said since loader_quiet() ------------------------- */
+
+void loader_refusal_reset(void);
+/* Text of libbpf's, which may hold the verifier's log. */
+void loader_refusal_note(const char *text);
+/* The verifier refused a program. */
+bool loader_refused(void);
+/* Its last line that gives a reason. */
+void loader_refusal_reason(const char *log, char *out, size_t size);
+/* After loader_refused(): the same as loader_fail(), with all that there is to say. The log is kept
+ * in a file, unless err is NULL. */
+int loader_fail_refused(char *err, int rc, const char *object, const char *port);
 
 /* loader_compiler.c: what the tag in an object's BTF (or NULL) says, into LOADER_COMPILER_LEN
  * bytes. False: there is none. */

@@ -56,7 +56,7 @@ static int load(struct loader_run *run, const char *path, const struct loader_ma
 	int rc = use_maps(run->object, path, maps, err);
 
 	if (!rc)
-		rc = loader_object_load(run->object, path, &prog, err);
+		rc = loader_object_load(run->object, path, NULL, &prog, err);
 	if (rc)
 		return rc;
 	run->prog_fd = bpf_program__fd(prog);

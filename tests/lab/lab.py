@@ -41,6 +41,7 @@ __all__ = [
     "OBJECT",
     "PINS",
     "REPO",
+    "RUN_DIR",
     "SIXLANE",
     "SIXLANED",
     "CommandError",
@@ -63,6 +64,7 @@ SIXLANE = os.path.join(BUILD, "sixlane")
 SIXLANED = os.path.join(BUILD, "sixlaned")
 
 BPFFS = "/sys/fs/bpf"
+RUN_DIR = "/run/sixlane"  # where the loader keeps the verifier's log
 PINS = BPFFS + "/tc/globals"
 
 CLONE_NEWNS = 0x00020000
@@ -87,9 +89,10 @@ def enter_private_mounts():
         raise LabError("/ is not a mount point, so network namespaces cannot be used in this chroot:"
                        " before chroot, 'mount --bind DIR DIR' makes its folder one")  # fmt: skip
     # /run/netns may not exist on a machine that never had a namespace. The directory stays:
-    # iproute2 itself makes it and never takes it away.
-    os.makedirs(NETNS_DIR, exist_ok=True)
-    command(["mount", "-t", "tmpfs", "sixlane-lab", NETNS_DIR])
+    # iproute2 itself makes it and never takes it away. So does sixlane with its own.
+    for folder, mode in ((NETNS_DIR, 0o755), (RUN_DIR, 0o700)):
+        os.makedirs(folder, mode, exist_ok=True)
+        command(["mount", "-t", "tmpfs", "-o", "mode=%o" % mode, "sixlane-lab", folder])
     _private_pid = os.getpid()
     atexit.register(_close_all)
     for number in (signal.SIGTERM, signal.SIGHUP):

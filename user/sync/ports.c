@@ -73,6 +73,8 @@ static void report_program(const struct sync *sync, const struct device *device,
 {
 	const char *name = device->link.name;
 
+	if (prog->owner == LOADER_OURS && !prog->no_arena)
+		loader_refusal_forget(name);
 	if (prog->owner == LOADER_OURS && prog->mode == XDP_MODE_GENERIC &&
 	    sync->config->mode != LOADER_GENERIC)
 		log_warning(

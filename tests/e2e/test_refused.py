@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A program that the kernel's verifier refuses: one line says all of it, and status says it too."""
+
+import os
+import re
+import shutil
+
+import pytest
+from lab import REPO, RUN_DIR, SIXLANE, SIXLANED, command, wait_until
+from test_bad_input import attempt, says
+from topology import host_addr
+
+REFUSED_SOURCE = """
+#include "maps.h"
+SEC("xdp") int sixlane(struct xdp_md *ctx) { return *(volatile int *)(long)ctx->data_end; }
+char LICENSE[] SEC("license") = "GPL";
+"""
+REASON = "R1 invalid mem access 'pkt_end'"
+
+
+@pytest.fixture
+def refused(idle):
+    """A folder of sixlane whose object reads behind the packet, and says no compiler."""
+    folder = idle.lab.path("refused")
+    os.mkdir(folder)
+    for program in (SIXLANE, SIXLANED):
+        shutil.copy(program, folder)
+    source, program = folder + "/refused.c", folder + "/sixlane.bpf.o"
+    with open(source, "w", encoding="ascii") as file:
+        file.write(REFUSED_SOURCE)
+    arch = command(["gcc", "-print-multiarch"]).stdout.strip()
+    command(["clang", "-O2", "-g", "-target", "bpf", "-I/usr/include/" + arch,
+             "-I" + os.path.join(REPO, "bpf"), "-c", source, "-o", program])  # fmt: skip
+    return folder
+
+
+def says_refusal(said, folder):
+    """All of it in one line; the file has the whole log and is nobody else's to read."""
+    lines = [line for line in said.splitlines() if "refused" in line]
+    assert len(lines) == 1, said
+    says(lines[0], "p0", folder + "/sixlane.bpf.o", os.uname().release, "unknown compiler", REASON,
+         "CLANG=")  # fmt: skip
+    assert "denied" not in said, said
+    log = re.search(r"the whole log is in (%s/\S+);" % RUN_DIR, lines[0])[1]
+    assert os.stat(log).st_mode & 0o777 == 0o600
+    with open(log, encoding="utf-8") as file:
+        text = file.read()
+    says(text, "port: p0", "r1 +0", REASON, "processed 2 insns")
+    return log
+
+
+def test_refused_program(idle, refused):
+    """Whoever meets it says it and leaves nothing behind; status says it though there are no maps."""
+    says_refusal(attempt(idle, refused + "/sixlane", "attach", "p0"), refused)
+    says_refusal(attempt(idle, refused + "/sixlane", "attach", "p0", "dispatcher"), refused)
+    says_refusal(attempt(idle, SIXLANE, "status"), refused)
+    says_refusal(attempt(idle, refused + "/sixlaned", "p0"), refused)
+
+
+def test_refused_program_under_the_daemon(idle, refused):
+    """status says it until the port is served, however that comes about."""
+    idle.router.start()
+    assert idle.router.status()["refused"] is None
+    for method in ("sixlane", "ip"):
+        done = idle.r.run(refused + "/sixlane", "attach", "p0", check=False)
+        assert done.returncode == 1
+        log = says_refusal(done.stderr, refused)
+        says_refusal(idle.router.sixlane("status").stdout, refused)
+        status = idle.router.status()
+        assert status["in_sync"] and status["ports"] == []
+        assert (status["refused"]["port"], status["refused"]["reason"]) == ("p0", REASON)
+        assert status["refused"]["log"] == log and status["refused"]["kernel"] in os.uname().release
+        idle.router.attach(method, ["p0"])
+        wait_until(lambda log=log: not os.path.exists(log), 10, "the log is gone")
+        status = idle.router.status()
+        assert status["refused"] is None and not any("refused" in w for w in status["warnings"])
+        idle.router.detach(["p0"])
+
+
+def test_refused_program_of_explain(idle, refused):
+    """It is of no port, and status knows nothing of it."""
+    idle.start()
+    done = idle.r.run(refused + "/sixlane", "explain", host_addr("a"), host_addr("b"), check=False)
+    assert done.returncode == 1
+    says(done.stderr, REASON, os.uname().release, "the whole log is in " + RUN_DIR + "/explain.")
+    assert idle.router.status()["refused"] is None
+
+
+def test_refused_log_where_nobody_else_may_write(idle, refused):
+    """A directory that others may write to is not used."""
+    logs = os.listdir(RUN_DIR)
+    idle.r.run("chmod", "777", RUN_DIR)
+    try:
+        said = attempt(idle, refused + "/sixlane", "attach", "p0")
+        assert os.listdir(RUN_DIR) == logs
+    finally:
+        idle.r.run("chmod", "700", RUN_DIR)
+    says(said, REASON, "could not be kept in " + RUN_DIR)
