@@ -99,8 +99,8 @@ enum loader_mode { LOADER_NATIVE, LOADER_GENERIC, LOADER_DISPATCHER };
 /*
  * Load the object with the pinned maps (made if missing) and attach it to a port.
  * -EEXIST: a program that is not sixlane's is there (named in err), or sixlane in another mode;
- * -EOPNOTSUPP: no native XDP (err says to ask for generic). A port that already has sixlane with
- * these maps in this mode: 0 and nothing is done.
+ * -EOPNOTSUPP: no native XDP, or not as the port is set up (err says to ask for generic). A port
+ * that already has sixlane with these maps in this mode: 0 and nothing is done.
  */
 int loader_attach(const char *object, const char *port, enum loader_mode mode, char *err);
 

@@ -73,14 +73,10 @@ static int load_prog(const char *path, const char *port, char *err)
 
 static int attach_failed(int rc, const char *port, enum loader_mode mode, char *err)
 {
-	if (rc == -EOPNOTSUPP && mode == LOADER_NATIVE)
-		return loader_fail(
-			err, rc,
-			"%s has no native XDP (%s): 'sixlane attach %s generic' runs it in the "
-			"network stack, much slower",
-			port, *loader_kernel_said() ? loader_kernel_said() : strerror(-rc), port);
 	if (rc == -EBUSY)
 		rc = -EEXIST;
+	if (mode == LOADER_NATIVE)
+		return loader_fail_native(rc, port, err);
 	return loader_fail_errno(err, rc, "cannot attach to %s", port);
 }
 

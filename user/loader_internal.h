@@ -2,8 +2,9 @@
 /*
  * What the loader's own files share; nobody else includes it. loader.c: paths, lock, messages;
  * loader_pin.c: the pinned maps; loader_query.c: what runs on a port; loader_attach.c: putting
- * it there; loader_try.c: whether that can be; loader_compiler.c: who built it;
- * loader_refusal.c: what the verifier said; loader_dispatch.c: the only caller of libxdp.
+ * it there; loader_try.c: whether that can be; loader_driver.c: why a driver will not;
+ * loader_compiler.c: who built it; loader_refusal.c: what the verifier said; loader_dispatch.c: the
+ * only caller of libxdp.
  *
  * Knows neither rib/object.h nor loader.h: libxdp's header uses some of the same names.
  */
@@ -62,6 +63,10 @@ int loader_object_open(const char *path, struct bpf_object **out, char *err);
  * section "xdp" or "xdp.frags", or -errno. */
 int loader_object_load(struct bpf_object *object, const char *path, const char *port,
 		       struct bpf_program **prog, char *err);
+
+/* loader_driver.c: loader_fail_errno() for a port that takes no program in native mode, with what
+ * is known of its driver. */
+int loader_fail_native(int rc, const char *port, char *err);
 
 /* --- loader_refusal.c: what the verifier said since loader_quiet() ------------------------- */
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "loader.h"
+#include "loader_driver.h"
 #include "loader_internal.h"
 
 #define XDP_HAS_FRAGS (1u << 5) /* BPF_F_XDP_HAS_FRAGS, of Linux 5.18 */
@@ -74,6 +75,10 @@ int loader_try_native(const char *port, char *err)
 	rc = try_native((int)ifindex);
 	if (!rc)
 		return 0;
+	/* a driver that could, but not as it is set up now, is another matter */
+	if (rc == -EOPNOTSUPP && *loader_kernel_said() &&
+	    !loader_driver_lacks_native(loader_kernel_said()))
+		rc = -EINVAL;
 	if (rc == -EOPNOTSUPP)
 		return loader_fail(err, rc, "%s has no native XDP (%s)", port,
 				   *loader_kernel_said() ? loader_kernel_said() : strerror(-rc));

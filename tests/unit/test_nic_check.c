@@ -15,6 +15,8 @@
 #include <errno.h>
 
 #include "../../user/bench/nic/nic_check.h"
+#include "../../user/loader.h"
+#include "../../user/loader_driver.h"
 #include "../../user/util.h"
 
 static struct nic_facts make_facts(void)
@@ -256,6 +258,51 @@ static void test_passes(void **state)
 	assert_false(nic_login_passes(&ports, 99, 2));
 }
 
+/* The kernel's words for what can be mended are not those for a driver that never takes one. */
+static void test_driver_refusals(void **state)
+{
+	static const struct {
+		const char *name, *said, *words;
+		uint32_t mtu;
+		int rc;
+		size_t page_bytes;
+		bool never; /* "has no native XDP" */
+	} rows[] = {
+		{ "e1000e", "Underlying driver does not support XDP in native mode",
+		  "'sixlane attach eth0 generic'", 1500, -EOPNOTSUPP, 4096, true },
+		{ "vmxnet3", "vmxnet3: MTU 9000 too large for XDP",
+		  "its MTU is 9000, and vmxnet3 takes native XDP up to MTU 3494", 9000, -EOPNOTSUPP,
+		  4096, false },
+		{ "igb", "igb: The RX buffer size is too small for the frame size",
+		  "its MTU is 9000, and igb takes native XDP up to MTU 3046", 9000, -EINVAL, 4096,
+		  false },
+		{ "igb", "", "up to MTU 2022", 2500, -EINVAL, 16384, false },
+		{ "other", "other: MTU too big", "its MTU is 9000, and a smaller one may do", 9000,
+		  -EINVAL, 4096, false },
+		{ "other", "other: too few queues", "other: too few queues", 9000, -ENOSPC, 4096,
+		  false },
+		{ "virtio_net", "virtio_net: Can't set XDP while host is implementing GRO_HW/CSUM",
+		  "as it is set up (virtio_net: Can't", 1500, -EOPNOTSUPP, 4096, false },
+		{ "", "", "as it is set up, or never (Operation not supported)", 1500, -EOPNOTSUPP,
+		  4096, false },
+	};
+	char text[LOADER_ERR];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct loader_driver driver = { "eth0", "", rows[i].mtu, rows[i].page_bytes };
+
+		strcpy(driver.name, rows[i].name);
+		loader_driver_refusal(rows[i].rc, &driver, rows[i].said, text);
+		assert_non_null(strstr(text, "eth0"));
+		assert_non_null(strstr(text, rows[i].said));
+		assert_non_null(strstr(text, rows[i].words));
+		assert_int_equal(!!strstr(text, "has no native XDP"), rows[i].never);
+		if (!strstr(rows[i].words, "MTU"))
+			assert_null(strstr(text, "its MTU"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,7 +312,7 @@ int main(void)
 		cmocka_unit_test(test_default_route), cmocka_unit_test(test_login),
 		cmocka_unit_test(test_queues),	      cmocka_unit_test(test_kind_and_link),
 		cmocka_unit_test(test_all_is_said),   cmocka_unit_test(test_connection),
-		cmocka_unit_test(test_passes),
+		cmocka_unit_test(test_passes),	      cmocka_unit_test(test_driver_refusals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

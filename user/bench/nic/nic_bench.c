@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../../ethtool.h"
 #include "../../log.h"
 #include "../../print.h"
 #include "nic.h"
-#include "nic_ethtool.h"
 
 #define MOST_TRIALS 3 /* of the highest rate */
 
@@ -270,7 +270,7 @@ static bool has_veth(const struct nic_machine *machine)
 	bool found = false;
 
 	for (size_t i = 0; i < machine->n_devs; i++) {
-		nic_ethtool_driver(machine->devs[i], driver);
+		ethtool_driver(machine->devs[i], driver);
 		found |= !strcmp(driver, "veth");
 	}
 	return found;

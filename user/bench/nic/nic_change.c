@@ -117,7 +117,7 @@ static int read_file(struct nic_change *now)
 static int read_feature(const char *dev, struct nic_change *now)
 {
 	struct nic_feature feature;
-	int ret = nic_ethtool_get_feature(dev, now->feature.name, &feature);
+	int ret = ethtool_get_feature(dev, now->feature.name, &feature);
 
 	if (!ret)
 		now->feature.on = feature.on;
@@ -160,11 +160,11 @@ static int read_kernel(const struct nic_change *change, struct nic_change *now)
 	case NIC_ADDRESS:
 		return read_address(device.ifindex, now);
 	case NIC_CHANNELS:
-		return nic_ethtool_get_channels(dev, &now->channels);
+		return ethtool_get_channels(dev, &now->channels);
 	case NIC_RINGS:
-		return nic_ethtool_get_rings(dev, &now->rings);
+		return ethtool_get_rings(dev, &now->rings);
 	case NIC_COALESCE:
-		return nic_ethtool_get_coalesce(dev, &now->coalesce);
+		return ethtool_get_coalesce(dev, &now->coalesce);
 	case NIC_FEATURE:
 		return read_feature(dev, now);
 	case NIC_FILE:
@@ -225,13 +225,13 @@ static int make_kernel(const struct nic_change *change)
 	case NIC_ADDRESS:
 		return nic_link_set_address(device.ifindex, &change->address, change->present);
 	case NIC_CHANNELS:
-		return nic_ethtool_set_channels(dev, &change->channels);
+		return ethtool_set_channels(dev, &change->channels);
 	case NIC_RINGS:
-		return nic_ethtool_set_rings(dev, &change->rings);
+		return ethtool_set_rings(dev, &change->rings);
 	case NIC_COALESCE:
-		return nic_ethtool_set_coalesce(dev, &change->coalesce);
+		return ethtool_set_coalesce(dev, &change->coalesce);
 	case NIC_FEATURE:
-		return nic_ethtool_set_feature(dev, change->feature.name, change->feature.on);
+		return ethtool_set_feature(dev, change->feature.name, change->feature.on);
 	case NIC_FILE:
 		return make_file(change);
 	case NIC_NETNS:

@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../ethtool.h"
 #include "../../netlink/parse_attr.h"
 #include "../../netlink/socket.h"
 #include "nic_counts.h"
-#include "nic_ethtool.h"
 
 #define TIMEOUT_MS 5000
 #define REQUEST_BYTES 128
@@ -181,8 +181,7 @@ static void read_virtio(const struct nic_stats *stats, uint32_t told_queues, str
 		if (port->tells_redirected)
 			add_virtio_xdp(stats, told_queues, names[i], &port->counts);
 	}
-	if (!nic_ethtool_get_rings(port->name, &rings) &&
-	    !nic_ethtool_get_channels(port->name, &channels))
+	if (!ethtool_get_rings(port->name, &rings) && !ethtool_get_channels(port->name, &channels))
 		port->tx_unnoticed = rings.tx_pending * channels.combined_count;
 }
 
@@ -199,11 +198,11 @@ static int read_driver(uint32_t told_queues, struct nic_port *port)
 {
 	struct nic_stats stats;
 	char driver[32];
-	int ret = nic_ethtool_get_stats(port->name, &stats);
+	int ret = ethtool_get_stats(port->name, &stats);
 
 	if (ret)
 		return ret == -EOPNOTSUPP ? 0 : ret;
-	nic_ethtool_driver(port->name, driver);
+	ethtool_driver(port->name, driver);
 	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++)
 		if (!strcmp(drivers[i].driver, driver))
 			drivers[i].read(&stats, told_queues, port);

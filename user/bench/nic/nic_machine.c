@@ -192,7 +192,7 @@ static int plan_device(const struct nic_machine *machine, const char *dev, struc
 	if (!ret) {
 		if (machine->isolate)
 			plan_move(&state, commands);
-		nic_ethtool_driver(dev, driver);
+		ethtool_driver(dev, driver);
 		nic_plan_device(&state, &machine->want, plan);
 		nic_plan_affinity(&state, &machine->want, irqs, n, plan);
 		print_set(object, "device", print_string(dev));

@@ -69,12 +69,12 @@ int nic_state_read(const char *dev, struct nic_state *out)
 
 	if (ret)
 		return ret;
-	state.has_channels = !nic_ethtool_get_channels(dev, &state.channels);
-	state.has_rings = !nic_ethtool_get_rings(dev, &state.rings);
-	state.has_coalesce = !nic_ethtool_get_coalesce(dev, &state.coalesce);
+	state.has_channels = !ethtool_get_channels(dev, &state.channels);
+	state.has_rings = !ethtool_get_rings(dev, &state.rings);
+	state.has_coalesce = !ethtool_get_coalesce(dev, &state.coalesce);
 	for (size_t i = 0; i < NIC_N_FEATURES; i++)
 		state.has_feature[i] =
-			!nic_ethtool_get_feature(dev, nic_features[i], &state.features[i]);
+			!ethtool_get_feature(dev, nic_features[i], &state.features[i]);
 	*out = state;
 	return 0;
 }

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../../ethtool.h"
 #include "nic.h"
-#include "nic_ethtool.h"
 
 const char nic_generator_limit[] = "the generator is the limit: it sends no more";
 const char nic_rate_limit[] = "--rate is the limit: no more was tried";
@@ -103,7 +103,7 @@ static void begin_report(struct report *report)
 	const char *const *notes;
 	size_t n = nic_setup_notes(report->bench->setup, &notes);
 
-	nic_ethtool_driver(options->machine.devs[0], report->driver);
+	ethtool_driver(options->machine.devs[0], report->driver);
 	snprintf(report->common, sizeof(report->common), "sent by %s%s",
 		 report->bench->generator.name,
 		 report->bench->is_veth ? "; veth, no NICs: functional only" : "");

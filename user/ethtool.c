@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See nic_ethtool.h. */
-#include "nic_ethtool.h"
+/* See ethtool.h. */
+#include "ethtool.h"
 
 #include <errno.h>
 #include <linux/sockios.h>
@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "../../util.h"
+#include "util.h"
 
 /* Room for a structure whose last member has no fixed size. */
 #define _request_ __attribute__((aligned(8)))
@@ -58,37 +58,37 @@ static int set(const char *dev, uint32_t cmd, const void *value, size_t size)
 	return ret;
 }
 
-int nic_ethtool_get_channels(const char *dev, struct ethtool_channels *out)
+int ethtool_get_channels(const char *dev, struct ethtool_channels *out)
 {
 	return get(dev, ETHTOOL_GCHANNELS, out, sizeof(*out));
 }
 
-int nic_ethtool_set_channels(const char *dev, const struct ethtool_channels *channels)
+int ethtool_set_channels(const char *dev, const struct ethtool_channels *channels)
 {
 	return set(dev, ETHTOOL_SCHANNELS, channels, sizeof(*channels));
 }
 
-int nic_ethtool_get_rings(const char *dev, struct ethtool_ringparam *out)
+int ethtool_get_rings(const char *dev, struct ethtool_ringparam *out)
 {
 	return get(dev, ETHTOOL_GRINGPARAM, out, sizeof(*out));
 }
 
-int nic_ethtool_set_rings(const char *dev, const struct ethtool_ringparam *rings)
+int ethtool_set_rings(const char *dev, const struct ethtool_ringparam *rings)
 {
 	return set(dev, ETHTOOL_SRINGPARAM, rings, sizeof(*rings));
 }
 
-int nic_ethtool_get_coalesce(const char *dev, struct ethtool_coalesce *out)
+int ethtool_get_coalesce(const char *dev, struct ethtool_coalesce *out)
 {
 	return get(dev, ETHTOOL_GCOALESCE, out, sizeof(*out));
 }
 
-int nic_ethtool_set_coalesce(const char *dev, const struct ethtool_coalesce *coalesce)
+int ethtool_set_coalesce(const char *dev, const struct ethtool_coalesce *coalesce)
 {
 	return set(dev, ETHTOOL_SCOALESCE, coalesce, sizeof(*coalesce));
 }
 
-void nic_ethtool_driver(const char *dev, char driver[32])
+void ethtool_driver(const char *dev, char driver[32])
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
 
@@ -164,7 +164,7 @@ static int find_feature(const char *dev, const char *name, uint32_t *bit)
 	return ret;
 }
 
-int nic_ethtool_get_feature(const char *dev, const char *name, struct nic_feature *out)
+int ethtool_get_feature(const char *dev, const char *name, struct nic_feature *out)
 {
 	char buf[sizeof(struct ethtool_gfeatures) +
 		 FEATURE_BLOCKS * sizeof(struct ethtool_get_features_block)] _request_ = { 0 };
@@ -189,7 +189,7 @@ int nic_ethtool_get_feature(const char *dev, const char *name, struct nic_featur
 	return 0;
 }
 
-int nic_ethtool_set_feature(const char *dev, const char *name, bool on)
+int ethtool_set_feature(const char *dev, const char *name, bool on)
 {
 	char buf[sizeof(struct ethtool_sfeatures) +
 		 FEATURE_BLOCKS * sizeof(struct ethtool_set_features_block)] _request_ = { 0 };
@@ -248,7 +248,7 @@ static int get_values(const char *dev, const struct ethtool_gstrings *strings,
 	return ret;
 }
 
-int nic_ethtool_get_stats(const char *dev, struct nic_stats *out)
+int ethtool_get_stats(const char *dev, struct nic_stats *out)
 {
 	struct ethtool_gstrings *strings;
 	struct nic_stats stats = { 0 };

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is known of drivers that they do not say, without asking the kernel: for loader_driver.c,
+ * for `sixlane status`, and for tests.
+ */
+#ifndef USER_LOADER_DRIVER_H
+#define USER_LOADER_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct loader_driver {
+	const char *port;
+	char name[32];
+	uint32_t mtu;
+	size_t page_bytes; /* the kernel's pages */
+};
+
+/* The kernel's own words for a driver without native XDP, whatever its settings. */
+bool loader_driver_lacks_native(const char *said);
+/* Why it takes no program, into LOADER_ERR bytes. said: the kernel's words, "": none. */
+void loader_driver_refusal(int rc, const struct loader_driver *driver, const char *said, char *out);
+
+#endif
