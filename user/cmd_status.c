@@ -41,6 +41,7 @@ static void warn(struct status *status, const char *fmt, ...)
 static void warn_of_port(struct status *status, const struct status_port *port)
 {
 	const char *name = port->link->name, *why = status_port_passed(port);
+	char advice[LOADER_LINK_ADVICE];
 
 	if (port->error) {
 		warn(status, "%s: cannot see its XDP program: %s%s", name, strerror(-port->error),
@@ -48,10 +49,9 @@ static void warn_of_port(struct status *status, const struct status_port *port)
 		return;
 	}
 	if (port->prog.owner == LOADER_OTHER_MAPS) {
-		warn(status,
-		     "%s runs sixlane with maps of its own, which nobody serves: 'sixlane attach' "
-		     "or sixlaned replaces it",
-		     name);
+		warn(status, "%s runs sixlane with maps of its own, which nobody serves: %s", name,
+		     port->link_id ? loader_link_advice(port->link_id, advice)
+				   : "'sixlane attach' or sixlaned replaces it");
 		return;
 	}
 	if (port->prog.no_arena)

@@ -13,6 +13,7 @@ struct status_port {
 	struct loader_prog prog;
 	struct sixlane_port port; /* zero without a slot */
 	uint32_t slot;		  /* 0: none */
+	uint32_t link_id;	  /* of the BPF link that holds the program; 0: none */
 	int error;		  /* of the query: prog is not known */
 };
 

@@ -82,6 +82,8 @@ int status_ports_read(struct cmd_view *view, struct status_ports *ports)
 			port.error = loader_query(port.link->ifindex, &view->fds, &port.prog);
 			if (port.error)
 				port.prog.mode = port.link->xdp_mode;
+			else
+				port.link_id = loader_query_link(port.link->ifindex, &port.prog);
 		} else if (!(port.port.flags & shown)) {
 			continue;
 		}
@@ -197,6 +199,10 @@ json_t *status_port_json(const struct cmd_view *view, const struct status_port *
 	print_set(object, "mode", print_string(mode_name(port)));
 	print_set(object, "program", print_string(program_name(port)));
 	print_set(object, "program_id", json_integer(port->prog.id));
+	print_set(object, "link_id",
+		  port->link_id && port->link_id != LOADER_LINK_UNKNOWN
+			  ? json_integer(port->link_id)
+			  : json_null());
 	print_set(object, "compiler", print_string(compiler_of(port, compiler)));
 	print_set(object, "rx_queues", json_integer(port->link->n_rx_queues));
 	print_set(object, "tx_queues", json_integer(port->link->n_tx_queues));

@@ -140,6 +140,14 @@ struct loader_prog {
 /* What runs on a port. maps may be NULL (then sixlane's is LOADER_OTHER_MAPS). */
 int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader_prog *out);
 
+/* The id of the BPF link that holds a port's program, which `ip link` then cannot take off; 0: none
+ * does. */
+#define LOADER_LINK_UNKNOWN UINT32_MAX /* one does, but which one cannot be seen */
+uint32_t loader_query_link(uint32_t ifindex, const struct loader_prog *prog);
+/* What to do about such a link. Returns buf. */
+#define LOADER_LINK_ADVICE 128
+const char *loader_link_advice(uint32_t link_id, char buf[LOADER_LINK_ADVICE]);
+
 /*
  * Replace a sixlane program that has maps of its own (LOADER_OTHER_MAPS, no dispatcher), or does
  * not read their arena, by one that does all this, in the same mode; in one step, on a bond in two.

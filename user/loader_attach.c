@@ -184,6 +184,15 @@ static int swap_on_bond(int ifindex, int fd, int old_fd, const char *port, char 
 	return rc;
 }
 
+static int held_by_link(int ifindex, const char *port, const struct loader_prog *prog, char *err)
+{
+	char advice[LOADER_LINK_ADVICE];
+
+	return loader_fail(err, -EBUSY, "%s runs \"%s\" (id %u), which stays as it is: %s", port,
+			   prog->name, prog->id,
+			   loader_link_advice(loader_query_link((uint32_t)ifindex, prog), advice));
+}
+
 /* Swap a program that is attached directly for the object's, or for none (object NULL). */
 static int replace(const char *object, int ifindex, const char *port, const struct loader_prog *old,
 		   char *err)
@@ -206,6 +215,8 @@ static int replace(const char *object, int ifindex, const char *port, const stru
 	if (object && old->mode == XDP_MODE_NATIVE && is_of_bonding_driver(port))
 		return swap_on_bond(ifindex, fd, old_fd, port, err);
 	rc = swap_prog(ifindex, fd, old_fd, mode_flags(old->mode));
+	if (rc == -EBUSY && loader_query_link((uint32_t)ifindex, old))
+		return held_by_link(ifindex, port, old, err);
 	if (rc)
 		return loader_fail_errno(err, rc, "cannot %s the program on %s",
 					 object ? "replace" : "detach", port);
@@ -224,28 +235,41 @@ static bool same_mode(const struct loader_prog *prog, enum loader_mode mode)
 	}
 }
 
+/* How to take off what runs on a port. */
+static void take_off_advice(int ifindex, const char *port, const struct loader_prog *prog,
+			    char buf[LOADER_LINK_ADVICE])
+{
+	uint32_t link_id = loader_query_link((uint32_t)ifindex, prog);
+
+	if (link_id)
+		loader_link_advice(link_id, buf);
+	else if (prog->owner != LOADER_FOREIGN)
+		snprintf(buf, LOADER_LINK_ADVICE, "'sixlane detach %s' first", port);
+	else
+		snprintf(buf, LOADER_LINK_ADVICE,
+			 "detach that one first ('ip link set dev %s xdp%s off')", port,
+			 prog->mode == XDP_MODE_GENERIC ? "generic" : "");
+}
+
 /* -EEXIST, and who is there. */
-static int occupied(const struct loader_prog *prog, const char *port, char *err)
+static int occupied(const struct loader_prog *prog, int ifindex, const char *port, char *err)
 {
 	const char *how = prog->dispatcher ? "dispatcher" : loader_xdp_mode_name(prog->mode);
+	char advice[LOADER_LINK_ADVICE];
 
+	take_off_advice(ifindex, port, prog, advice);
 	if (prog->owner != LOADER_FOREIGN)
-		return loader_fail(
-			err, -EEXIST,
-			"%s already runs sixlane in %s mode (id %u): 'sixlane detach %s' first",
-			port, how, prog->id, port);
+		return loader_fail(err, -EEXIST, "%s already runs sixlane in %s mode (id %u): %s",
+				   port, how, prog->id, advice);
 	if (prog->dispatcher)
 		return loader_fail(
 			err, -EEXIST,
 			"%s already runs other XDP programs under libxdp's dispatcher (id %u): "
 			"'sixlane attach %s dispatcher' joins them",
 			port, prog->id, port);
-	return loader_fail(
-		err, -EEXIST,
-		"%s already runs another XDP program, \"%s\" (id %u, %s): detach that one first "
-		"('ip link set dev %s xdp%s off')",
-		port, prog->name, prog->id, how, port,
-		prog->mode == XDP_MODE_GENERIC ? "generic" : "");
+	return loader_fail(err, -EEXIST,
+			   "%s already runs another XDP program, \"%s\" (id %u, %s): %s", port,
+			   prog->name, prog->id, how, advice);
 }
 
 /* In the place of a program that does not read the arena, one of the object, if that does. */
@@ -283,14 +307,14 @@ static int attach_over(const char *object, int ifindex, const char *port,
 		if (same && prog->no_arena && !prog->dispatcher &&
 		    loader_wants_arena(object, NULL) > 0)
 			return give_arena(object, ifindex, port, prog, err);
-		return same ? 0 : occupied(prog, port, err);
+		return same ? 0 : occupied(prog, ifindex, port, err);
 	case LOADER_OTHER_MAPS:
 		if (same && !prog->dispatcher)
 			return replace(object, ifindex, port, prog, err);
-		return occupied(prog, port, err);
+		return occupied(prog, ifindex, port, err);
 	case LOADER_FOREIGN:
 		if (!prog->dispatcher || mode != LOADER_DISPATCHER)
-			return occupied(prog, port, err);
+			return occupied(prog, ifindex, port, err);
 		break;
 	case LOADER_NO_PROG:
 		break;

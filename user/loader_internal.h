@@ -2,9 +2,9 @@
 /*
  * What the loader's own files share; nobody else includes it. loader.c: paths, lock, messages;
  * loader_pin.c: the pinned maps; loader_query.c: what runs on a port; loader_attach.c: putting
- * it there; loader_try.c: whether that can be; loader_driver.c: why a driver will not;
- * loader_compiler.c: who built it; loader_refusal.c: what the verifier said; loader_dispatch.c: the
- * only caller of libxdp.
+ * it there; loader_try.c: whether that can be; loader_link.c: what holds it; loader_driver.c: why a
+ * driver will not; loader_compiler.c: who built it; loader_refusal.c: what the verifier said;
+ * loader_dispatch.c: the only caller of libxdp.
  *
  * Knows neither rib/object.h nor loader.h: libxdp's header uses some of the same names.
  */
