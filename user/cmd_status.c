@@ -9,6 +9,7 @@
 
 #include "cmd_fib.h"
 #include "cmd_status.h"
+#include "loader_driver.h"
 #include "log.h"
 
 #define MAX_WARNINGS 64
@@ -36,6 +37,61 @@ static void warn(struct status *status, const char *fmt, ...)
 	if (vasprintf(&status->warnings[status->n_warnings], fmt, ap) >= 0)
 		status->n_warnings++;
 	va_end(ap);
+}
+
+/* Packets come in here in native mode, and may leave by another port. */
+static bool is_native_ingress(const struct status_port *port)
+{
+	return (port->port.flags & (SIXLANE_PORT_INGRESS | SIXLANE_PORT_GENERIC)) ==
+	       SIXLANE_PORT_INGRESS;
+}
+
+static bool has_native_ingress(const struct status *status, const struct status_port *but)
+{
+	for (size_t i = 0; i < status->ports.n; i++)
+		if (&status->ports.at[i] != but && is_native_ingress(&status->ports.at[i]))
+			return true;
+	return false;
+}
+
+/* What generic mode redirects leaves as an skb, which every Ethernet device takes. */
+static void warn_of_egress(struct status *status, const struct status_port *port)
+{
+	uint32_t flags = port->port.flags;
+
+	if (flags & SIXLANE_PORT_NO_XMIT)
+		warn(status,
+		     "%s takes no redirected frames: packets that leave by it are the kernel's",
+		     port->link->name);
+	else if (!(flags & SIXLANE_PORT_XMIT) && has_native_ingress(status, port))
+		warn(status,
+		     "%s takes no frames redirected from native XDP: packets from ports in native "
+		     "mode that leave by it are the kernel's",
+		     port->link->name);
+}
+
+static void warn_of_queues(struct status *status, const struct status_port *port)
+{
+	const struct ethtool_channels *channels = &port->channels;
+	uint32_t cpus = loader_cpus();
+	char driver[32];
+
+	ethtool_driver(port->link->name, driver);
+	if (port->prog.mode != XDP_MODE_NATIVE ||
+	    !loader_driver_locks_queues(driver, channels->combined_count, cpus))
+		return;
+	if (channels->max_combined > cpus)
+		warn(status,
+		     "%s redirects in the slow, locked mode of virtio_net: of its %u queue pairs %u "
+		     "must be left for the CPUs: 'sixlane detach %s', 'ethtool -L %s combined %u', "
+		     "'sixlane attach %s'",
+		     port->link->name, channels->max_combined, cpus, port->link->name,
+		     port->link->name, channels->max_combined - cpus, port->link->name);
+	else
+		warn(status,
+		     "%s redirects in the slow, locked mode of virtio_net: it has %u queue pairs, "
+		     "and with %u CPUs that takes more than %u",
+		     port->link->name, channels->max_combined, cpus, cpus);
 }
 
 static void warn_of_port(struct status *status, const struct status_port *port)
@@ -73,15 +129,14 @@ static void warn_of_port(struct status *status, const struct status_port *port)
 		warn(status,
 		     "%s runs in GENERIC mode, in the network stack: much slower than native",
 		     name);
+	warn_of_queues(status, port);
 	/* As long as the maps are not ready that is said once, for all ports. */
 	if (!(status->meta.flags & SIXLANE_META_READY))
 		return;
 	if (why)
 		warn(status, "%s passes every packet to the kernel: %s", name, why);
-	else if (!(port->port.flags & SIXLANE_PORT_XMIT) || port->port.flags & SIXLANE_PORT_NO_XMIT)
-		warn(status,
-		     "%s takes no redirected frames: packets that leave by it are the kernel's",
-		     name);
+	else
+		warn_of_egress(status, port);
 }
 
 static bool is_served(const struct status *status, const char *name)

@@ -7,14 +7,16 @@
 #define USER_CMD_STATUS_H
 
 #include "cmd_show.h"
+#include "ethtool.h"
 
 struct status_port {
 	const struct link *link;
 	struct loader_prog prog;
-	struct sixlane_port port; /* zero without a slot */
-	uint32_t slot;		  /* 0: none */
-	uint32_t link_id;	  /* of the BPF link that holds the program; 0: none */
-	int error;		  /* of the query: prog is not known */
+	struct sixlane_port port;	  /* zero without a slot */
+	uint32_t slot;			  /* 0: none */
+	uint32_t link_id;		  /* of the BPF link that holds the program; 0: none */
+	struct ethtool_channels channels; /* zero if its driver does not tell */
+	int error;			  /* of the query: prog is not known */
 };
 
 struct status_ports {
@@ -24,6 +26,17 @@ struct status_ports {
 
 /* The ports that run any XDP program or are served, slaves of served bonds too. 0 or -ENOMEM. */
 int status_ports_read(struct cmd_view *view, struct status_ports *ports);
+
+/* Of its queues those in use; 0: not known. */
+static inline uint32_t status_port_rx_in_use(const struct status_port *port)
+{
+	return port->channels.combined_count + port->channels.rx_count;
+}
+
+static inline uint32_t status_port_tx_in_use(const struct status_port *port)
+{
+	return port->channels.combined_count + port->channels.tx_count;
+}
 
 /* Why the datapath passes every packet that comes in here, NULL: it does not. */
 const char *status_port_passed(const struct status_port *port);

@@ -7,6 +7,8 @@
 
 #include "cmd_status.h"
 
+#define QUEUES_LEN 24
+
 static const struct {
 	uint32_t flag;
 	const char *name;
@@ -87,6 +89,8 @@ int status_ports_read(struct cmd_view *view, struct status_ports *ports)
 		} else if (!(port.port.flags & shown)) {
 			continue;
 		}
+		if (ethtool_get_channels(port.link->name, &port.channels))
+			port.channels = (struct ethtool_channels){ 0 };
 		ports->at[ports->n++] = port;
 	}
 	return 0;
@@ -187,6 +191,11 @@ static void answers_json(const struct sixlane_port *port, json_t *object)
 	print_set(object, "hop_limit", json_integer(port->hop_limit));
 }
 
+static json_t *in_use_json(uint32_t in_use)
+{
+	return in_use ? json_integer(in_use) : json_null();
+}
+
 json_t *status_port_json(const struct cmd_view *view, const struct status_port *port)
 {
 	json_t *object = json_object(), *flags = json_array();
@@ -206,6 +215,8 @@ json_t *status_port_json(const struct cmd_view *view, const struct status_port *
 	print_set(object, "compiler", print_string(compiler_of(port, compiler)));
 	print_set(object, "rx_queues", json_integer(port->link->n_rx_queues));
 	print_set(object, "tx_queues", json_integer(port->link->n_tx_queues));
+	print_set(object, "rx_queues_in_use", in_use_json(status_port_rx_in_use(port)));
+	print_set(object, "tx_queues_in_use", in_use_json(status_port_tx_in_use(port)));
 	print_set(object, "mac", print_string(mac));
 	print_set(object, "mtu", json_integer(port->slot ? port->port.mtu : port->link->mtu));
 	for (size_t i = 0; i < ARRAY_SIZE(port_flags); i++) {
@@ -233,16 +244,26 @@ static void statistics_text(const struct status_port *port)
 	putchar(')');
 }
 
+/* "2/8": in use, and of how many. */
+static const char *queues_text(uint32_t in_use, uint32_t all, char buf[QUEUES_LEN])
+{
+	if (in_use)
+		snprintf(buf, QUEUES_LEN, "%u/%u", in_use, all);
+	else
+		snprintf(buf, QUEUES_LEN, "%u", all);
+	return buf;
+}
+
 void status_ports_text(const struct cmd_options *options, const struct cmd_view *view,
 		       const struct status_ports *ports)
 {
-	char mac[PRINT_MAC_LEN];
+	char mac[PRINT_MAC_LEN], rx[QUEUES_LEN], tx[QUEUES_LEN];
 
 	if (!ports->n) {
 		puts("ports       none");
 		return;
 	}
-	printf("%-15s %-10s %-15s %5s %5s %6s  %-17s  %s\n", "port", "mode", "program", "rxq",
+	printf("%-15s %-10s %-15s %7s %7s %6s  %-17s  %s\n", "port", "mode", "program", "rxq",
 	       "txq", "mtu", "mac", "flags");
 	for (size_t i = 0; i < ports->n; i++) {
 		const struct status_port *port = &ports->at[i];
@@ -250,9 +271,10 @@ void status_ports_text(const struct cmd_options *options, const struct cmd_view 
 		const char *program = program_name(port);
 
 		print_mac(port->link->mac, mac);
-		printf("%-15s %-10s %-15s %5u %5u %6u  %s ", port->link->name,
+		printf("%-15s %-10s %-15s %7s %7s %6u  %s ", port->link->name,
 		       generic ? "GENERIC" : mode_name(port), program ? program : "-",
-		       port->link->n_rx_queues, port->link->n_tx_queues,
+		       queues_text(status_port_rx_in_use(port), port->link->n_rx_queues, rx),
+		       queues_text(status_port_tx_in_use(port), port->link->n_tx_queues, tx),
 		       port->slot ? port->port.mtu : port->link->mtu, mac);
 		for (size_t f = 0; f < ARRAY_SIZE(port_flags); f++) {
 			if (port->port.flags & port_flags[f].flag)

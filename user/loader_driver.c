@@ -3,6 +3,7 @@
  * Why a driver takes no program in native mode, and what would help: from what the kernel said, and
  * from what is known of a driver that gives no figures (Linux 5.15 to 7.2). Knows no program.
  */
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/if_ether.h>
 #include <net/if.h>
@@ -33,6 +34,18 @@ static uint32_t max_mtu(const char *driver, size_t page_bytes)
 	if (!strcmp(driver, "vmxnet3"))
 		return (uint32_t)(page_bytes - overhead) - FRAME_EXTRA;
 	return 0;
+}
+
+bool loader_driver_locks_queues(const char *driver, uint32_t n_pairs, uint32_t n_cpus)
+{
+	return !strcmp(driver, "virtio_net") && n_pairs && n_pairs <= n_cpus;
+}
+
+uint32_t loader_cpus(void)
+{
+	int n = libbpf_num_possible_cpus();
+
+	return n > 0 ? (uint32_t)n : 1;
 }
 
 bool loader_driver_lacks_native(const char *said)

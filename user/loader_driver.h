@@ -22,4 +22,13 @@ bool loader_driver_lacks_native(const char *said);
 /* Why it takes no program, into LOADER_ERR bytes. said: the kernel's words, "": none. */
 void loader_driver_refusal(int rc, const struct loader_driver *driver, const char *said, char *out);
 
+/*
+ * virtio_net gives each CPU a transmit queue of its own for redirected frames, if there are so many
+ * pairs of queues beside those for the stack; else CPUs share those, under a lock. n_pairs: in use
+ * while it runs a program.
+ */
+bool loader_driver_locks_queues(const char *driver, uint32_t n_pairs, uint32_t n_cpus);
+/* That may come to be, which drivers count. */
+uint32_t loader_cpus(void);
+
 #endif

@@ -116,6 +116,22 @@ def test_queues_are_shown(make, queues):
     net.assert_forwarded(fr.many(50, host_addr("b")), to="b")
 
 
+def test_queues_in_use_are_shown(make):
+    """A driver may have more than it uses."""
+    net = make(Net, queues=4)
+    net.host["a"].run("ethtool", "-L", "h0", "rx", "2", "tx", "2")
+    net.r.run("ethtool", "-L", "p0", "rx", "3", "tx", "2")
+    net.start()
+    port = net.router.port_status("p0")
+    assert (port["rx_queues"], port["tx_queues"]) == (4, 4)
+    assert (port["rx_queues_in_use"], port["tx_queues_in_use"]) == (3, 2)
+    line = next(
+        line for line in net.router.sixlane("status").stdout.splitlines() if line.startswith("p0 ")
+    )
+    assert line.split()[3:5] == ["3/4", "2/4"], line
+    net.assert_forwarded(fr.many(50, host_addr("b")), to="b")
+
+
 def test_counters_per_port(net):
     net.assert_forwarded(fr.many(30, host_addr("b")), to="b")
     stats = net.router.sixlane_json("stats")

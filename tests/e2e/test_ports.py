@@ -274,6 +274,34 @@ def test_egress_in_generic_mode(make):
     net.assert_forwarded(back, to="a", source="b")
 
 
+def egress_warnings(net):
+    return [warning for warning in net.router.status()["warnings"] if "redirected" in warning]
+
+
+@where_the_kernel_tells
+def test_generic_mode_redirects_to_any_device(make):
+    """Not even a veth without GRO or program at its peer is warned of, if nothing native leaves by it."""
+    net = make(Net, gro="ac")
+    net.router.attach("ip-generic")
+    net.router.start("--poll-ms", "20")
+    net.assert_forwarded(frames(), to="b")
+    assert egress_warnings(net) == []
+
+
+@where_the_kernel_tells
+def test_native_and_generic_mode_to_a_device_that_takes_no_frames(make):
+    """What is said is what is done: from p0 the kernel forwards, from p2 sixlane."""
+    net = make(Net, gro="ac")
+    net.router.attach("ip", ["p0"])
+    net.router.attach("ip-generic", ["p1", "p2"])
+    net.router.start("--poll-ms", "20")
+    net.assert_kernel_forwards(frames(), "pass_egress_device")
+    generic = [fr.udp(B, src=host_addr("c"), src_mac=HOST_MAC["c"], dst_mac=PORT_MAC["c"])]
+    net.assert_forwarded(generic, to="b", source="c")
+    warning, = egress_warnings(net)
+    assert warning.startswith("p1 takes no frames redirected from native XDP"), warning
+
+
 def test_interface_that_appears_later(make):
     """A new device, its address and its neighbours are used without a restart."""
     net = make(Net).start(*assume_xmit(["p3"]))

@@ -303,6 +303,16 @@ static void test_driver_refusals(void **state)
 	}
 }
 
+static void test_driver_queues(void **state)
+{
+	(void)state;
+	assert_true(loader_driver_locks_queues("virtio_net", 1, 2));
+	assert_true(loader_driver_locks_queues("virtio_net", 4, 4));
+	assert_false(loader_driver_locks_queues("virtio_net", 5, 4));
+	assert_false(loader_driver_locks_queues("virtio_net", 0, 4)); /* not told */
+	assert_false(loader_driver_locks_queues("igb", 1, 4));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +323,7 @@ int main(void)
 		cmocka_unit_test(test_queues),	      cmocka_unit_test(test_kind_and_link),
 		cmocka_unit_test(test_all_is_said),   cmocka_unit_test(test_connection),
 		cmocka_unit_test(test_passes),	      cmocka_unit_test(test_driver_refusals),
+		cmocka_unit_test(test_driver_queues),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
