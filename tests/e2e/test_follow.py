@@ -98,6 +98,7 @@ def test_a_configured_port_that_comes_back(make):
     back = net.lab.ns("back")
     net.r.ip("link delete dev p2")
     wait_until(lambda: not net.router.port_status("p2"), 5, "p2 gone")
+    wait_until(lambda: "p2: gone, and its program with it; attached anew" in net.router.log(), 5)
     net.lab.link(net.r, "p2", back, "h0")
     wait_until(
         lambda: (net.router.port_status("p2") or {}).get("program") == "sixlane",
@@ -105,3 +106,22 @@ def test_a_configured_port_that_comes_back(make):
         lambda: "p2 attached again: %s\n%s" % (net.router.port_status("p2"), net.router.log()),
     )
     assert "came back" in net.router.log()
+
+
+def test_a_port_that_is_gone(net):
+    """As by a driver that is unbound: it is to be attached anew, and the daemon says so."""
+    net.r.ip("link delete dev p2")
+    wait_until(lambda: "'sixlane attach p2' when it is back" in net.router.log(), 5, net.router.log)
+    assert "p2: gone, and its program with it" in net.router.log()
+    net.lab.link(net.r, "p2", net.lab.ns("back"), "h0")
+    net.router.sixlane("attach p2")
+    wait_until(
+        lambda: "ingress" in (net.router.port_status("p2") or {}).get("flags", []),
+        5,
+        lambda: "p2 served again: " + net.router.log(),
+    )
+
+
+def test_a_port_that_moves_away(net):
+    net.r.ip("link set dev p2 netns", net.lab.ns("far").name)
+    wait_until(lambda: "p2: went to another network namespace" in net.router.log(), 5)

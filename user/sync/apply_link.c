@@ -207,6 +207,8 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 	device = links_find(&sync->links, link.ifindex);
 	if (link.moved && device && device->has_link)
 		links_note_moved(&sync->links, &device->link);
+	if (device)
+		ports_gone(sync, device, link.moved);
 	links_delete(&sync->links, link.ifindex);
 	operator_device_changed(sync);
 	if (rib_may_use_device(sync->rib, link.ifindex))

@@ -202,6 +202,25 @@ static void attach_newcomer(struct sync *sync, struct device *device)
 		log_info("%s: came back, attached", device->link.name);
 }
 
+void ports_gone(const struct sync *sync, const struct device *device, bool moved)
+{
+	const char *name = device->link.name;
+
+	if (!device->ours)
+		return;
+	if (moved)
+		log_warning(
+			"%s: went to another network namespace, where its packets are the kernel's",
+			name);
+	else if (names(&sync->config->ports, name))
+		log_warning("%s: gone, and its program with it; attached anew when it is back",
+			    name);
+	else
+		log_warning(
+			"%s: gone, and its program with it; 'sixlane attach %s' when it is back, which sixlaned does by itself for ports that it is given",
+			name, name);
+}
+
 static void look_at(struct sync *sync, struct device *device)
 {
 	apply_names(sync, device);

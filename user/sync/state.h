@@ -194,6 +194,8 @@ void ports_update_all(struct sync *sync);
 /* The same for what stands on a bond, of which a slave changed or left. Of other masters: nothing.
  */
 void ports_update_slaves(struct sync *sync, uint32_t master);
+/* A device is about to be forgotten. moved: it is in another network namespace. */
+void ports_gone(const struct sync *sync, const struct device *device, bool moved);
 /* An address, or whose it is, changed: this may be of consequence to any port. */
 void ports_update_sources(struct sync *sync);
 /* Make sure that the datapath knows an egress device. */

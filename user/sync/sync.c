@@ -118,6 +118,9 @@ static int dump_all(struct sync *sync)
 
 static void sweep(struct sync *sync)
 {
+	for (size_t i = 0; i < sync->links.n; i++)
+		if (sync->links.devices[i].generation != sync->links.generation)
+			ports_gone(sync, &sync->links.devices[i], false);
 	links_sweep(&sync->links);
 	addrs_sweep(&sync->addrs);
 	neighs_sweep(sync->neighs, NULL, NULL);
