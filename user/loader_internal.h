@@ -75,8 +75,6 @@ void loader_refusal_reset(void);
 void loader_refusal_note(const char *text);
 /* The verifier refused a program. */
 bool loader_refused(void);
-/* Its last line that gives a reason. */
-void loader_refusal_reason(const char *log, char *out, size_t size);
 /* After loader_refused(): the same as loader_fail(), with all that there is to say. The log is kept
  * in a file, unless err is NULL. */
 int loader_fail_refused(char *err, int rc, const char *object, const char *port);

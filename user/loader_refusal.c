@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program that the kernel's verifier refused: one line for people, and a file with the whole log,
+ * A program that the kernel's verifier refused: one line for people, and a file with its log,
  * from which `sixlane status` says it again until the port is served. There is one such file for
  * each pin directory. It lies in a directory that only root can make, and never in one that
  * everybody may write to.
@@ -72,7 +72,8 @@ static bool is_statistics(const char *line)
 	return false;
 }
 
-void loader_refusal_reason(const char *log, char *out, size_t size)
+/* Its last line that gives a reason. */
+static void read_reason(const char *log, char *out, size_t size)
 {
 	const char *line = log, *end;
 
@@ -221,7 +222,7 @@ void loader_refusal_text(const struct loader_refusal *refusal, char *out)
 		"%s%sthe kernel's verifier refused the XDP program of %s: \"%s\" (Linux %s, object built by %s); %s%s; %s",
 		refusal->port, *refusal->port ? ": " : "", refusal->object, refusal->reason,
 		refusal->kernel, refusal->compiler,
-		*refusal->log ? "the whole log is in " : "its log could not be kept in " RUN_DIR,
+		*refusal->log ? "its log is in " : "its log could not be kept in " RUN_DIR,
 		refusal->log, refusal->advice);
 }
 
@@ -242,7 +243,7 @@ int loader_fail_refused(char *err, int rc, const char *object, const char *port)
 	snprintf(refusal.kernel, sizeof(refusal.kernel), "%s", kernel.release);
 	if (!loader_object_compiler(object, refusal.compiler))
 		snprintf(refusal.compiler, sizeof(refusal.compiler), LOADER_COMPILER_UNKNOWN);
-	loader_refusal_reason(log, refusal.reason, sizeof(refusal.reason));
+	read_reason(log, refusal.reason, sizeof(refusal.reason));
 	if (*caps)
 		snprintf(refusal.advice, sizeof(refusal.advice),
 			 "run as root, this process lacks %s", caps);

@@ -15,19 +15,36 @@ REFUSED_SOURCE = """
 SEC("xdp") int sixlane(struct xdp_md *ctx) { return *(volatile int *)(long)ctx->data_end; }
 char LICENSE[] SEC("license") = "GPL";
 """
+# What the verifier says of every turn of the loop is some megabytes.
+LONG_SOURCE = """
+#include "maps.h"
+SEC("xdp") int sixlane(struct xdp_md *ctx)
+{
+	volatile int sum = 0;
+
+	for (int i = 0; i < 20000; i++)
+		sum += i;
+	return *(volatile int *)(long)ctx->data_end;
+}
+char LICENSE[] SEC("license") = "GPL";
+"""
 REASON = "R1 invalid mem access 'pkt_end'"
 
 
 @pytest.fixture
 def refused(idle):
     """A folder of sixlane whose object reads behind the packet, and says no compiler."""
-    folder = idle.lab.path("refused")
+    return build(idle, REFUSED_SOURCE)
+
+
+def build(net, text):
+    folder = net.lab.path("refused")
     os.mkdir(folder)
     for program in (SIXLANE, SIXLANED):
         shutil.copy(program, folder)
     source, program = folder + "/refused.c", folder + "/sixlane.bpf.o"
     with open(source, "w", encoding="ascii") as file:
-        file.write(REFUSED_SOURCE)
+        file.write(text)
     arch = command(["gcc", "-print-multiarch"]).stdout.strip()
     command(["clang", "-O2", "-g", "-target", "bpf", "-I/usr/include/" + arch,
              "-I" + os.path.join(REPO, "bpf"), "-c", source, "-o", program])  # fmt: skip
@@ -41,7 +58,7 @@ def says_refusal(said, folder):
     says(lines[0], "p0", folder + "/sixlane.bpf.o", os.uname().release, "unknown compiler", REASON,
          "CLANG=")  # fmt: skip
     assert "denied" not in said, said
-    log = re.search(r"the whole log is in (%s/\S+);" % RUN_DIR, lines[0])[1]
+    log = re.search(r"its log is in (%s/\S+);" % RUN_DIR, lines[0])[1]
     assert os.stat(log).st_mode & 0o777 == 0o600
     with open(log, encoding="utf-8") as file:
         text = file.read()
@@ -82,7 +99,7 @@ def test_refused_program_of_explain(idle, refused):
     idle.start()
     done = idle.r.run(refused + "/sixlane", "explain", host_addr("a"), host_addr("b"), check=False)
     assert done.returncode == 1
-    says(done.stderr, REASON, os.uname().release, "the whole log is in " + RUN_DIR + "/explain.")
+    says(done.stderr, REASON, os.uname().release, "its log is in " + RUN_DIR + "/explain.")
     assert idle.router.status()["refused"] is None
 
 
@@ -96,3 +113,16 @@ def test_refused_log_where_nobody_else_may_write(idle, refused):
     finally:
         idle.r.run("chmod", "700", RUN_DIR)
     says(said, REASON, "could not be kept in " + RUN_DIR)
+
+
+def test_refused_log_is_bounded(idle):
+    """Its end, which has the reason, is kept."""
+    folder = build(idle, LONG_SOURCE)
+    said = attempt(idle, folder + "/sixlane", "attach", "p0")
+    log = re.search(r"its log is in (\S+);", said)[1]
+    assert (1 << 20) - 4096 < os.path.getsize(log) < (1 << 20) + 4096
+    with open(log, encoding="utf-8") as file:
+        text = file.read()
+    says(text, "port: p0", "bytes are left out", "processed ")
+    says(said, text.split("reason: ", 1)[1].splitlines()[0])
+    assert text.splitlines()[-1].startswith("processed "), text[-200:]
