@@ -89,9 +89,9 @@ static void warn_of_queues(struct status *status, const struct status_port *port
 		     port->link->name, channels->max_combined - cpus, port->link->name);
 	else
 		warn(status,
-		     "%s redirects in the slow, locked mode of virtio_net: it has %u queue pairs, "
-		     "and with %u CPUs that takes more than %u",
-		     port->link->name, channels->max_combined, cpus, cpus);
+		     "%s redirects in the slow, locked mode of virtio_net: without a lock that takes "
+		     "more queue pairs than the %u CPUs, and it has %u",
+		     port->link->name, cpus, channels->max_combined);
 }
 
 static void warn_of_port(struct status *status, const struct status_port *port)
