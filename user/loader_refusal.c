@@ -64,7 +64,8 @@ bool loader_refused(void)
 /* Of the verifier's account at the end of its log. */
 static bool is_statistics(const char *line)
 {
-	static const char *const begins[] = { "processed ", "verification time ", "stack depth " };
+	static const char *const begins[] = { "processed ", "verification time ", "stack depth ",
+					      "subprog " /* since Linux 7.3 */ };
 
 	for (size_t i = 0; i < ARRAY_SIZE(begins); i++)
 		if (!strncmp(line, begins[i], strlen(begins[i])))
