@@ -119,6 +119,7 @@ static void add_all(void)
 	    mark_test_used_is_set_of_silent_exceptions, NULL);
 	add("answers mark their neighbour", mark_test_used_is_set_by_answers, NULL);
 	add("passed packets mark no neighbour", mark_test_used_is_not_set_by_passed_packets, NULL);
+	add("a packet that meets scratch memory taken is the kernel's", scratch_test_taken, NULL);
 	add("every bit of the packet, under every hash policy", hash_test_every_bit_of_the_packet,
 	    NULL);
 	add("a flow stays with its member", group_test_a_flow_stays, NULL);

@@ -34,6 +34,9 @@ void mark_test_used_is_set_of_silent_exceptions(void **state);
 void mark_test_used_is_set_by_answers(void **state);
 void mark_test_used_is_not_set_by_passed_packets(void **state);
 
+/* scratch.c */
+void scratch_test_taken(void **state);
+
 /* hash_bits.c */
 void hash_test_every_bit_of_the_packet(void **state);
 
