@@ -13,6 +13,8 @@ import lab as lab_module  # noqa: E402
 from topology import COVER, PREFIX, SEED, Net, Twins, host_addr  # noqa: E402
 
 NETS = pytest.StashKey()
+# What the daemon says where this kernel is newer than its tables of attributes.
+UNKNOWN = "than this version knows"
 
 
 def pytest_sessionstart(session):
@@ -35,10 +37,13 @@ def tear_down(made):
         for item in made
         for net in ([item.plain, item.fast] if isinstance(item, Twins) else [item])
     ]
+    logs = [net.router.log() for net in nets]
     for net in reversed(nets):
         net.close()
     for net in nets:
         assert net.lab.leftovers() == []
+    for log in logs:
+        assert UNKNOWN not in log, "the kernel says what the parsers' tables lack:\n" + log
 
 
 @pytest.fixture
