@@ -11,6 +11,9 @@
 # make figures   sixlane against the figures that it is to reach
 # make install   into PREFIX (/usr/local), with man pages and an example configuration
 # make deps      the Debian or Ubuntu packages that the above need (they call it themselves)
+#
+# make CROSS=aarch64-linux-gnu- [SYSROOT=DIR] builds for arm64, into build-aarch64-linux-gnu: with the libraries
+# of DIR, a Debian root of that architecture, or else with this system's own (libbpf-dev:arm64 ...).
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
@@ -20,11 +23,18 @@ VERSION := 0.1.0
 PREFIX := /usr/local
 DESTDIR :=
 
-B := build
-CC := gcc
+CROSS :=
+SYSROOT :=
+B := build$(patsubst %-,-%,$(CROSS))
+CC := $(CROSS)gcc
+AR := $(CROSS)ar
 CLANG := clang
 PYTHON := /usr/bin/python3
-HOST_ARCH = $(shell $(CC) -print-multiarch)
+HOST_ARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
+ifneq ($(SYSROOT),)
+# Debian's cross compilers come with a C library of their own, which -B puts behind that of the root.
+override CC += --sysroot=$(SYSROOT) -B$(SYSROOT)/usr/lib/$(HOST_ARCH)
+endif
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror
 DEFINES = -D_GNU_SOURCE -DSIXLANE_VERSION='"$(VERSION)"' \
@@ -32,7 +42,7 @@ DEFINES = -D_GNU_SOURCE -DSIXLANE_VERSION='"$(VERSION)"' \
 CFLAGS := -O2 -g
 ALL_CFLAGS = -std=gnu11 $(DEFINES) $(WARN) $(CFLAGS) -MMD -MP
 BPF_CFLAGS = -O2 -g -target bpf -mcpu=v3 $(filter-out -Wmissing-prototypes,$(WARN)) \
-	-I/usr/include/$(HOST_ARCH) -MMD -MP
+	$(addprefix --sysroot=,$(SYSROOT)) -I$(SYSROOT)/usr/include/$(HOST_ARCH) -MMD -MP
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 LIBS_sixlaned := -lmnl -lbpf -lxdp -lconfig
