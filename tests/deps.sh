@@ -43,7 +43,8 @@ packages_of()
 		xdp-tools iputils-tracepath gnuplot-nox &&
 		bpftool_packages ;;
 	# qemu boots other kernels, which take a busybox, cpio and the compressions of modules
-	test-vm) packages_of test && echo qemu-system-x86 busybox-static cpio zstd xz-utils kmod ;;
+	test-vm) packages_of test && echo qemu-system-x86 busybox-static cpio zstd xz-utils kmod \
+		qemu-system-arm gcc-aarch64-linux-gnu ;;
 	# a machine has one compiler or two, and Debian's releases have all: in roots of their own
 	matrix) packages_of test-vm && echo python3 debootstrap debian-archive-keyring ;;
 	lint) packages_of build && echo python3 clang-format clang-tidy cppcheck shellcheck mandoc \

@@ -65,9 +65,11 @@ def next_hop_objects(net, group):
 class Net:
     """One lab with the topology above; the router's daemon is started by start()."""
 
+    LAB = Lab
+
     def __init__(self, mtu=None, queues=None, gro=HOSTS, resolve=True, hosts=HOSTS, host_mtu=None):
         self.hosts, self.resolve, self.markers = hosts, resolve, 0
-        self.lab = Lab()
+        self.lab = self.LAB()
         try:
             self._build(mtu or {}, queues, gro, host_mtu or {})
         except BaseException:

@@ -15,6 +15,7 @@ sys.path[:0] = [os.path.join(TESTS, name) for name in ("vm", "e2e", "lab")]
 
 from bonds import add_bond  # noqa: E402
 from lans import LanNet, LanTwins  # noqa: E402
+from nics import NicNet  # noqa: E402
 
 
 def _end_to_end():
@@ -63,3 +64,13 @@ def make_bonded(make):
         return net.start_on("p0", "bond0")
 
     return build
+
+
+@pytest.fixture(scope="module")
+def nic_net():
+    """A router between two NICs, served by sixlane, for all of a file's tests."""
+    net = NicNet(hosts="ab")
+    try:
+        yield net.start()
+    finally:
+        end_to_end.tear_down([net])

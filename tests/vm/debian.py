@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the tests take from Debian's archive besides this system's packages: other releases' packages,
-and whole roots of them to run a command in. Standard library only.
+"""What the tests take from Debian's archive besides this system's packages: packages of other releases
+and architectures, and whole roots of them to run a command in. Standard library only.
 
 The mirror, proxies and the like are those of this system's own apt; what is downloaded is checked
 against the keys of Debian's archive. Nothing of the system is changed or installed.
@@ -165,6 +165,12 @@ class Archive:
         self._call("apt-get", "-q", "download", *packages, cwd=self.work / "debs")
         return sorted((self.work / "debs").glob("*.deb"))
 
+    def download_all(self, packages):
+        """The same, and of all that they depend on."""
+        self._call("apt-get", "-q", "-y", "--no-install-recommends", "--download-only", "install",
+                   *packages)  # fmt: skip
+        return sorted((self.work / "cache/archives").glob("*.deb"))
+
     def _call(self, *argv, **kwargs):
         try:
             return debian_call(argv, env=self.environment, **kwargs)
@@ -227,3 +233,15 @@ def debian_root(name, suite, packages=(), install=None):
         debian_call(root.argv(["apt-get", "clean"]))
 
     return Root(cached(f"root-{name}", suite, make))
+
+
+def debian_files(name, suite, arch, packages):
+    """The folder of that name in the cache: the packages' files and those of all that they depend on.
+
+    No package is configured, so nothing of that architecture has to run here."""
+
+    def make(work, made):
+        for package in Archive(work, suite, arch).download_all(packages):
+            debian_call(["dpkg-deb", "-x", package, made])
+
+    return cached(f"files-{name}", suite, make)

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# The first process of the test machine. Mounts the host's root, read-only under a tmpfs, runs the
-# command in it and powers off. What it needs to know is in /settings:
+# The first process of the test machine. Mounts a folder of the host's as its root, read-only under a
+# tmpfs, runs the command in it and powers off. What it needs to know is in /settings:
+#	ROOT	that folder, a path on the host; empty: the host's own root
+#	BINDS	folders of the host that are there, too, by the same names
 #	SHARE	where the host's writable directory is mounted in the new root
 #	MODULES	the kernel's modules, a path on the host
 # The command is the file "command" in SHARE; "output" and "status" are written beside it, the
@@ -31,13 +33,17 @@ mount_root() {
 	mount_9p host /host ro,cache=loose
 	mount -t tmpfs changes /changes
 	mkdir /changes/upper /changes/work
-	mount -t overlay -o lowerdir=/host,upperdir=/changes/upper,workdir=/changes/work root /root ||
+	mount -t overlay -o "lowerdir=/host$ROOT,upperdir=/changes/upper,workdir=/changes/work" root /root ||
 		die "cannot mount the root"
 	mount --rbind /dev /root/dev
 	mount -t proc proc /root/proc
 	mount -t sysfs sys /root/sys
 	mount -t bpf bpf /root/sys/fs/bpf
 	mount -t tmpfs run /root/run
+	for folder in $BINDS; do
+		mkdir -p "/root$folder"
+		mount --bind "/host$folder" "/root$folder"
+	done
 	mkdir -p "/root$SHARE"
 	mount_9p share "/root$SHARE" rw,cache=none
 }

@@ -33,6 +33,7 @@ class Kernel:
 
     def __init__(self, name, root):
         self.name = name
+        self.arch = KERNELS[name].arch
         self.modules = next((root / "lib" / "modules").iterdir())
         self.release = self.modules.name
         # since Debian's 7.2 beside the modules
@@ -48,7 +49,7 @@ def kernel_get(name):
     source = KERNELS[name]
 
     def make(work, made):
-        _unpack(made, _download(Archive(work, source.suite, source.arch), source.flavour))
+        _unpack(name, made, _download(Archive(work, source.suite, source.arch), source.flavour))
 
     return Kernel(name, cached(f"linux-{name}", source.suite, make))
 
@@ -65,12 +66,12 @@ def _download(archive, flavour):
     return archive.download(wanted)
 
 
-def _unpack(root, packages):
+def _unpack(name, root, packages):
     for package in packages:
         debian_call(["dpkg-deb", "-x", package, root])
     if not (root / "lib").exists():  # since Debian 13 all is below /usr
         (root / "lib").symlink_to("usr/lib")
-    kernel = Kernel("", root)
+    kernel = Kernel(name, root)
     if not kernel.image:
         raise DebianError(f"the packages hold no image of {kernel.release}")
     debian_call(["depmod", "-b", root, kernel.release])

@@ -3,7 +3,8 @@
 
 The guest's root is the host's, read-only by 9p, under a tmpfs that takes what is written. So
 programs, libraries and the build directory are those of the host; only the directory `share`
-is written for good. Knows nothing of tests. Standard library only.
+is written for good. A machine of another architecture has a folder with programs of that one for
+its root. Knows nothing of tests. Standard library only.
 
 A machine may have NICs: an even number of multi-queue virtio ones, of which the first half is cabled
 to the second (cables.sh): eth0 to eth4, eth1 to eth5 … of eight. Nothing else reaches them.
@@ -15,18 +16,34 @@ import shlex
 import shutil
 import subprocess
 import time
+from typing import NamedTuple
 
 HERE = pathlib.Path(__file__).resolve().parent
-BUSYBOX = "/bin/busybox"
+BUSYBOX = "bin/busybox"
 SHARE = "/run/sixlane-vm"
 # What it takes to mount the host's root; all other modules are loaded from there.
 EARLY_MODULES = ["virtio_pci", "9pnet_virtio", "9p", "overlay"]
-# A guest that oopsed must not go on; -no-reboot makes an end of the panic's reboot. On a busy host
-# the emulated timers stutter while the kernel measures the TSC against them: its clock was seen to run
-# five times too fast. So it takes the HPET for its clock, and believes in its timer interrupt.
-COMMAND_LINE = (
-    "console=ttyS0 loglevel=4 panic=-1 oops=panic mitigations=off tsc=unstable no_timer_check"
-)
+# A guest that oopsed must not go on; -no-reboot makes an end of the panic's reboot.
+COMMAND_LINE = "loglevel=4 panic=-1 oops=panic mitigations=off"
+
+
+class Arch(NamedTuple):
+    """What is emulated for kernels of an architecture."""
+
+    qemu: str
+    machine: str
+    cpu: str
+    command_line: str
+
+
+ARCHES = {
+    # On a busy host the emulated timers stutter while the kernel measures the TSC against them: its
+    # clock was seen to run five times too fast. So it takes the HPET for its clock, and believes in
+    # its timer interrupt.
+    "amd64": Arch("qemu-system-x86_64", "q35", "max", "console=ttyS0 tsc=unstable no_timer_check"),
+    # Signatures of pointers by Arm's own algorithm take most of an emulated machine's time.
+    "arm64": Arch("qemu-system-aarch64", "virt", "max,pauth-impdef=on", "console=ttyAMA0"),
+}
 
 
 # CPUs by turns. Where they run at a time, what sends through an XDP program while the kernel patches its code
@@ -43,10 +60,12 @@ class MachineError(Exception):
 class Machine:
     """What one machine is made of; run() boots it."""
 
-    def __init__(self, kernel, share, cpus=2, memory_mb=1024, nics=0, queues=4):
+    def __init__(self, kernel, share, cpus=2, memory_mb=1024, nics=0, queues=4, root="/", binds=()):
         """queues: that a NIC has for packets; there are as many more as there are CPUs, since
-        virtio_net sends redirected frames without a lock only if each CPU has a queue for them."""
+        virtio_net sends redirected frames without a lock only if each CPU has a queue for them.
+        binds: folders of the host that are in another root than the host's, too."""
         self.kernel, self.share = kernel, pathlib.Path(share)
+        self.arch, self.root, self.binds = ARCHES[kernel.arch], pathlib.Path(root), binds
         self.cpus, self.memory_mb = cpus, memory_mb
         self.nics, self.queues = nics, queues
 
@@ -59,7 +78,7 @@ class Machine:
         self.share.mkdir(parents=True)
         (self.share / "command").write_text(command + "\n")
         initramfs = self.share / "initramfs"
-        initramfs.write_bytes(_initramfs(self.kernel))
+        initramfs.write_bytes(self._initramfs())
         console = self.share / "console"
         started = time.monotonic()
         try:
@@ -91,14 +110,14 @@ class Machine:
         return [
             *("setpriv", "--pdeathsig", "KILL", "--"),
             *(cables if self.nics else []),
-            "qemu-system-x86_64",
-            *("-machine", "q35", "-accel", ACCELERATOR, "-cpu", "max"),
+            self.arch.qemu,
+            *("-machine", self.arch.machine, "-accel", ACCELERATOR, "-cpu", self.arch.cpu),
             *("-smp", str(self.cpus), "-m", str(self.memory_mb)),
             *("-nodefaults", "-no-user-config", "-no-reboot"),
             *("-display", "none", "-monitor", "none"),
             *("-serial", f"file:{console}"),
             *("-kernel", str(self.kernel.image), "-initrd", str(initramfs)),
-            *("-append", COMMAND_LINE),
+            *("-append", f"{COMMAND_LINE} {self.arch.command_line}"),
             *("-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"),
             *("-virtfs", f"local,path={self.share},mount_tag=share,security_model=none"),
             *(word for number in range(self.nics) for word in self._nic(number)),
@@ -113,23 +132,28 @@ class Machine:
             *("-device", f"{device},vectors={2 * pairs + 2},rx_queue_size=1024,{NIC_OFFLOADS}"),
         ]  # fmt: skip
 
+    def _initramfs(self):
+        settings = {
+            "ROOT": str(self.root).rstrip("/"),
+            "BINDS": " ".join(map(str, self.binds)),
+            "SHARE": SHARE,
+            "MODULES": str(self.kernel.modules),
+        }
+        lines = [f"{name}={shlex.quote(value)}\n" for name, value in settings.items()]
+        files = [
+            ("bin", 0o040755, b""),
+            ("sbin", 0o040755, b""),
+            ("bin/busybox", 0o100755, (self.root / BUSYBOX).read_bytes()),
+            ("init", 0o100755, (HERE / "init.sh").read_bytes()),
+            ("settings", 0o100644, "".join(lines).encode()),
+            ("modules", 0o040755, b""),
+        ]
+        for number, path in enumerate(_early_modules(self.kernel)):
+            files.append((f"modules/{number:02}-{path.name}", 0o100644, _decompressed(path)))
+        return _cpio(files)
+
 
 # --- the initial RAM file system ------------------------------------------------------------
-
-
-def _initramfs(kernel):
-    settings = f"SHARE={SHARE}\nMODULES={shlex.quote(str(kernel.modules))}\n"
-    files = [
-        ("bin", 0o040755, b""),
-        ("sbin", 0o040755, b""),
-        ("bin/busybox", 0o100755, pathlib.Path(BUSYBOX).read_bytes()),
-        ("init", 0o100755, (HERE / "init.sh").read_bytes()),
-        ("settings", 0o100644, settings.encode()),
-        ("modules", 0o040755, b""),
-    ]
-    for number, path in enumerate(_early_modules(kernel)):
-        files.append((f"modules/{number:02}-{path.name}", 0o100644, _decompressed(path)))
-    return _cpio(files)
 
 
 def _early_modules(kernel):

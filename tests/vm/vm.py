@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Run tests under other kernels than this machine's: stock Debian ones, under qemu without KVM.
 
-Each job is a machine of its own, with this system's programs and files and the build as it is. As many
-run at a time as there are CPUs. What they count is added up as tests/run.py does. Linux 5.10 is
-not among the kernels: its bonds have no native XDP (that came with 5.15).
+Each job is a machine of its own, with this system's programs and files and the build as it is, or, for
+another architecture, with Debian's and a cross build. As many run at a time as there are CPUs. What they
+count is added up as tests/run.py does. Linux 5.10 is not among the kernels: its bonds have no native XDP
+(that came with 5.15).
 """
 
 import argparse
@@ -27,7 +28,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 from debian import DebianError  # noqa: E402
 from kernel import KERNELS, kernel_get  # noqa: E402
 from machine import SHARE, Machine, MachineError  # noqa: E402
-from run import BUILD, RESULTS, Tally, merge_groups  # noqa: E402
+from run import RESULTS, Tally, merge_groups  # noqa: E402
+from system import system_get  # noqa: E402
 
 # Emulation is 20 to 50 times slower than the machine: boot, imports and all must fit.
 JOB_TIMEOUT_S = 2400
@@ -50,8 +52,6 @@ LEFT_OUT = {
     # test_multipath.py
     "test_explain.py": ["hash_policies"],
 }
-# Those on which this system's programs run.
-HERE_KERNELS = [name for name, source in KERNELS.items() if source.arch == "amd64"]
 PYTEST = "/usr/bin/python3 -m pytest -q -ra -p no:cacheprovider --junitxml={share}/result.xml"
 
 
@@ -66,6 +66,7 @@ class Job(NamedTuple):
     nics: int = 0
     queues: int = 4
     memory_mb: int = 1024
+    arch: str = "amd64"  # that it is for
 
 
 def pytest_job(suite, name, *files, **machine):
@@ -87,6 +88,7 @@ def jobs(parity_seconds):
         # two emulated CPUs, so that one can receive what the other sends
         pytest_job("vm", "nics", "test_nic_generator.py", cpus=2, nics=8),
         pytest_job("vm", "bench-nic", "test_bench_nic.py", cpus=2, nics=8, queues=8),
+        pytest_job("vm", "arm64", "test_arm64.py", nics=4, arch="arm64"),
         pytest_job("e2e", "e2e-routes", "test_routes.py", "test_changes.py", "test_silent.py"),
         pytest_job("e2e", "e2e-ports", "test_ports.py", "test_mtu.py"),
         pytest_job("e2e", "e2e-forward", "test_forward.py", "test_neighbours.py", "test_follow.py"),
@@ -130,10 +132,10 @@ def check_all_run(every):
 # --- one job --------------------------------------------------------------------------------
 
 
-def script(command):
+def script(command, build):
     """The command as the guest's shell gets it, with this project's part of the environment."""
     settings = {name: value for name, value in os.environ.items() if name.startswith("SIXLANE_")}
-    settings.update(SIXLANE_BUILD=str(BUILD), PYTHONDONTWRITEBYTECODE="1")
+    settings.update(SIXLANE_BUILD=str(build), PYTHONDONTWRITEBYTECODE="1")
     settings.setdefault("SIXLANE_PATIENCE", PATIENCE)
     settings.setdefault("SIXLANE_ROUTES", str(ROUTES))
     settings.setdefault("SIXLANE_CROWD", str(CROWD))
@@ -141,17 +143,19 @@ def script(command):
     return "\n".join([*lines, f"cd {shlex.quote(str(ROOT))} || exit", command])
 
 
-def job_machine(kernel, share, job):
-    return Machine(kernel, share, job.cpus, job.memory_mb, nics=job.nics, queues=job.queues)
+def job_machine(kernel, system, share, job):
+    return Machine(kernel, share, job.cpus, job.memory_mb, nics=job.nics, queues=job.queues,
+                   root=system.root, binds=system.binds)  # fmt: skip
 
 
-def run_job(kernel, job):
+def run_job(kernel, system, job):
     """(status or None, why there is none, seconds)."""
     share = RESULTS / "vm" / f"{kernel.name}-{job.name}"
-    command = job.command.format(share=SHARE, build=shlex.quote(str(BUILD)))
+    command = job.command.format(share=SHARE, build=shlex.quote(str(system.build)))
     started = time.monotonic()
     try:
-        status, error = job_machine(kernel, share, job).run(script(command), JOB_TIMEOUT_S), ""
+        machine = job_machine(kernel, system, share, job)
+        status, error = machine.run(script(command, system.build), JOB_TIMEOUT_S), ""
     except MachineError as failed:
         status, error = None, str(failed)
     return status, error, time.monotonic() - started
@@ -173,10 +177,10 @@ def count_job(kernel, job, status, error, tally):
         tally.passed += 1
 
 
-def run_jobs(kernels, chosen, machines, tally):
+def run_jobs(kernels, systems, chosen, machines, tally):
     pool = concurrent.futures.ThreadPoolExecutor(machines)
-    running = {pool.submit(run_job, kernel, job): (kernel, job)
-               for kernel in kernels for job in chosen}  # fmt: skip
+    running = {pool.submit(run_job, kernel, systems[kernel.arch], job): (kernel, job)
+               for kernel in kernels for job in chosen if job.arch == kernel.arch}  # fmt: skip
     try:
         for done in concurrent.futures.as_completed(running):
             kernel, job = running[done]
@@ -207,7 +211,7 @@ def follow(path, ended):
             return
 
 
-def run_command(kernel, args):
+def run_command(kernel, system, args):
     """One command for a person to see; its exit status."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception it clears up
     with tempfile.TemporaryDirectory(prefix="sixlane-vm-") as temporary:
@@ -218,8 +222,9 @@ def run_command(kernel, args):
         (share / "output").unlink(missing_ok=True)
         shows.start()
         try:
-            machine = Machine(kernel, share.resolve(), 2, nics=args.nics, queues=args.queues)
-            return machine.run(script(shlex.join(args.command)), JOB_TIMEOUT_S)
+            machine = Machine(kernel, share.resolve(), 2, nics=args.nics, queues=args.queues,
+                              root=system.root, binds=system.binds)  # fmt: skip
+            return machine.run(script(shlex.join(args.command), system.build), JOB_TIMEOUT_S)
         except MachineError as error:
             print(f"vm: {error}", file=sys.stderr)
             return 125
@@ -232,8 +237,8 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("command", nargs="*",
                         help="run this in one machine instead of the tests (after --)")
-    parser.add_argument("--kernel", default="6.1,6.12,sid", metavar="LIST",
-                        help=f"of {', '.join(HERE_KERNELS)} (default: %(default)s)")
+    parser.add_argument("--kernel", default="6.1,6.12,sid,arm64,arm64-16k", metavar="LIST",
+                        help=f"of {', '.join(KERNELS)} (default: %(default)s)")
     names = ", ".join(job.name for job in jobs(0))
     parser.add_argument("--only", metavar="LIST", help=f"jobs: {names} (default: all)")
     parser.add_argument("--machines", type=int, metavar="N", default=os.cpu_count(),
@@ -257,8 +262,13 @@ def options():
     for name in set(wanted) - {job.name for job in every}:
         parser.error(f"no job {name!r}; there are {names}")
     for name in args.kernels:
-        if name not in HERE_KERNELS:
-            parser.error(f"no kernel {name!r}; there are {', '.join(HERE_KERNELS)}")
+        if name not in KERNELS:
+            parser.error(f"no kernel {name!r}; there are {', '.join(KERNELS)}")
+    if not args.command:
+        archs = {job.arch for job in args.jobs}
+        args.kernels = [name for name in args.kernels if KERNELS[name].arch in archs]
+    if not args.kernels:
+        parser.error("none of these jobs is for these kernels")
     return args
 
 
@@ -270,18 +280,20 @@ def main():
         return 0
     if os.uname().machine != "x86_64":
         sys.exit("vm: the test machines are x86_64 and use this system's programs: not here")
-    tally, kernels = Tally(), []
+    tally, kernels, systems = Tally(), [], {}
     for name in args.kernels:
         try:
+            arch = KERNELS[name].arch
+            systems[arch] = systems.get(arch) or system_get(arch, args.machines)
             kernels.append(kernel_get(name))
         except DebianError as error:
             print(f"vm: {error}", file=sys.stderr)
             tally.fail("download", str(error))
     if args.command:
-        return run_command(kernels[0], args) if kernels else 125
+        return run_command(kernels[0], systems[kernels[0].arch], args) if kernels else 125
     shutil.rmtree(RESULTS / "vm", ignore_errors=True)
     start = time.monotonic()
-    run_jobs(kernels, args.jobs, args.machines, tally)
+    run_jobs(kernels, systems, args.jobs, args.machines, tally)
     print(f"\nall machines took {time.monotonic() - start:.0f} s")
     return tally.close()
 
