@@ -17,6 +17,17 @@
 	(SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER | SIXLANE_PORT_PROXY_NDP | SIXLANE_PORT_BACKUP | \
 	 SIXLANE_PORT_SKIP | SIXLANE_PORT_SKIP_OBJECT | SIXLANE_PORT_NO_XMIT)
 
+/*
+ * The release stores here order what a packet sees, if its CPU loads in the order of the program.
+ * Others may load what a flag allows ahead of the flag. BPF has no barrier against that, but what
+ * is stored a grace period before the flag is seen by whoever sees the flag.
+ */
+#if defined(__x86_64__) || defined(__i386__) || defined(__s390x__)
+#define LOADS_IN_ORDER true
+#else
+#define LOADS_IN_ORDER false
+#endif
+
 int maps_update(const struct maps *maps, enum loader_map map, const void *key, const void *value)
 {
 	return bpf_map_update_elem(maps->fd[map], key, value, BPF_ANY) ? -errno : 0;
@@ -133,17 +144,6 @@ static bool source_goes(const struct sixlane_port *from, const struct sixlane_po
 	return from->source.halves[0] && memcmp(&from->source, &to->source, sizeof(to->source));
 }
 
-/*
- * Two words, which a packet reads one after the other: the first says whether there are any. Of a
- * packet that has read it before it became 0 the second one is not to change, which is why a grace
- * period is between taking a source back and writing another.
- */
-static void write_source(struct sixlane_port *to, const struct sixlane_port *port)
-{
-	ATOMIC_STORE(&to->source.halves[1], port->source.halves[1]);
-	ATOMIC_STORE(&to->source.halves[0], port->source.halves[0]);
-}
-
 /* Any mixture of two lists leads to a slave that is, or was a moment before, in use. */
 static void write_slaves(struct sixlane_port *to, const struct sixlane_port *port)
 {
@@ -157,6 +157,10 @@ static void write_slaves(struct sixlane_port *to, const struct sixlane_port *por
 /*
  * While the rest changes, the stricter of before and after holds. Where half of the old and half of
  * the new meaning would be a third one, packets pass until those that saw the old one are gone.
+ *
+ * The source is two words, of which the first says whether there are any. The second one must not
+ * change for a packet that has read the first one before it became 0: hence a grace period between
+ * taking a source back and writing another.
  */
 static void write_port(void *ctx, uint32_t slot, const struct sixlane_port *port)
 {
@@ -165,6 +169,7 @@ static void write_port(void *ctx, uint32_t slot, const struct sixlane_port *port
 	bool other = port_changes_meaning(to, port), renumbered = source_goes(to, port);
 	uint32_t strict = (to->flags & port->flags & ~FLAGS_FORBID) |
 			  ((to->flags | port->flags) & FLAGS_FORBID);
+	bool sourced = port->source.halves[0] && (renumbered || !to->source.halves[0]);
 	bool live = to->flags != 0;
 
 	if (port->ifindex && port->ifindex != to->ifindex)
@@ -185,8 +190,11 @@ static void write_port(void *ctx, uint32_t slot, const struct sixlane_port *port
 	ATOMIC_STORE(&to->tags[0].word, port->tags[0].word);
 	ATOMIC_STORE(&to->tags[1].word, port->tags[1].word);
 	write_slaves(to, port);
-	write_source(to, port);
+	ATOMIC_STORE(&to->source.halves[1], port->source.halves[1]);
 	ATOMIC_STORE(&to->hop_limit, port->hop_limit);
+	if (!LOADS_IN_ORDER && port->flags && (other || sourced))
+		maps_write_grace(maps);
+	ATOMIC_STORE(&to->source.halves[0], port->source.halves[0]);
 	ATOMIC_STORE(&to->flags, port->flags);
 }
 
