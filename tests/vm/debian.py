@@ -70,8 +70,11 @@ def cached(name, suite, make):
     cache = cache_directory()
     cache.mkdir(parents=True, exist_ok=True)
     place = cache / name
+    # without the lock, which another one may hold for minutes to make something else
+    if _is_good(place, suite):
+        return place
     with _locked(cache):
-        if place.exists() and _is_old(place, suite):
+        if place.exists() and not _is_good(place, suite):
             shutil.rmtree(place)
         if not place.exists():
             with tempfile.TemporaryDirectory(prefix="new-", dir=cache) as work:
@@ -94,8 +97,11 @@ def _locked(cache):
         yield
 
 
-def _is_old(place, suite):
-    return suite in MOVING_SUITES and time.time() - place.stat().st_mtime > WEEK_S
+def _is_good(place, suite):
+    """Whether it is there, and new enough."""
+    if not place.exists():
+        return False
+    return suite not in MOVING_SUITES or time.time() - place.stat().st_mtime <= WEEK_S
 
 
 # --- packages -------------------------------------------------------------------------------
