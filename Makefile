@@ -56,7 +56,8 @@ CLI_SRC := user/sixlane.c $(wildcard user/cmd*.c user/print*.c) \
 OBJECTS := $(patsubst bpf/%.c,$(B)/%.o,$(wildcard bpf/*.bpf.c))
 BENCH_BPF_SRC := $(wildcard user/bench/*/*.bpf.c)
 BENCH_OBJECTS := $(patsubst %.bpf.c,$(B)/bench-%.bpf.o,$(notdir $(BENCH_BPF_SRC)))
-UNIT_SRC := $(wildcard tests/unit/test_*.c)
+UNIT_SRC := $(shell find tests/unit -name 'test_*.c')
+UNIT_HELPERS := $(shell find tests/unit -name '*.c' ! -name 'test_*.c')
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
@@ -118,7 +119,7 @@ $(B)/asan/libsixlane.a: $(call asan_obj,$(filter-out user/sixlaned.c user/sixlan
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
-$(B)/unit/%: $(B)/asan/tests/unit/%.o $(call asan_obj,$(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))) \
+$(B)/unit/%: $(B)/asan/tests/unit/%.o $(call asan_obj,$(UNIT_HELPERS)) \
 		$(B)/asan/libsixlane.a
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"

@@ -134,7 +134,7 @@ def pytest(folder, *options, **kwargs):
 def unit():
     return [
         cmocka(program.name, program)
-        for program in sorted((BUILD / "unit").glob("test_*"))
+        for program in sorted((BUILD / "unit").glob("**/test_*"))
         if os.access(program, os.X_OK) and not program.suffix
     ]
 

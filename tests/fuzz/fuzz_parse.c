@@ -7,7 +7,7 @@
  *   fuzz_parse [ITERATIONS [SEED]]    0 iterations: run until stopped
  *   fuzz_parse -w DIRECTORY           write the captured messages there, a corpus for libFuzzer
  */
-#include "../unit/netlink_messages.h"
+#include "../unit/netlink/netlink_messages.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

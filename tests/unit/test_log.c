@@ -15,7 +15,7 @@
 
 #include "../../user/log.h"
 #include "../../user/sync/state.h"
-#include "netlink_build.h"
+#include "netlink/netlink_build.h"
 
 static int real_stderr, pipe_fds[2];
 static char text[65536];

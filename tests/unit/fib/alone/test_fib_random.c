@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Random histories of a fib against a model: prefixes of several tables and what they lead to come,
+ * change and go while maps are full, writes fail, memory is short and the daemon restarts.
+ * After every single write, packets from and to random addresses must meet the fate of before
+ * or after the change, or be punted; when nothing is missing, exactly the fate.
+ *
+ * In half of the histories the fib is given so few ids and cells that they are always being reused.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../../user/fib/fib_internal.h"
+#include "../../../../user/util.h"
+#include "../fib_history_check.h"
+
+#define N_HISTORIES 24
+#define N_OPERATIONS 900
+
+/* --- memory that runs out --------------------------------------------------------------------- */
+
+static uint64_t alloc_random = 1;
+
+void *__interceptor_malloc(size_t size);
+void *__interceptor_calloc(size_t n, size_t size);
+void *__interceptor_realloc(void *old, size_t size);
+void *malloc(size_t size);
+void *calloc(size_t n, size_t size);
+void *realloc(void *old, size_t size);
+
+static bool alloc_strikes(void)
+{
+	if (!history_at_work || !history_alloc_fails)
+		return false;
+	alloc_random = alloc_random * 6364136223846793005u + 1442695040888963407u;
+	return (alloc_random >> 33) % history_alloc_fails == 0;
+}
+
+void *malloc(size_t size)
+{
+	return alloc_strikes() ? NULL : __interceptor_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return alloc_strikes() ? NULL : __interceptor_calloc(n, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+	return alloc_strikes() ? NULL : __interceptor_realloc(old, size);
+}
+
+/* --- chance -------------------------------------------------------------------------------- */
+
+static uint32_t rnd(struct history *history, uint32_t n)
+{
+	return sim_random(history->sim, n);
+}
+
+/* --- operations ------------------------------------------------------------------------------- */
+
+static void change(struct history *history)
+{
+	struct model_slot *slot = &history->model.now.slots[rnd(history, N_PREFIXES)];
+
+	slot->there = !slot->there || rnd(history, 2);
+	model_random_content(&history->model, slot);
+	model_change_doubts(&history->model);
+	history_tell_slot(history, slot);
+}
+
+static void change_object(struct history *history)
+{
+	uint32_t i = rnd(history, N_OBJECTS);
+
+	history->model.now.objects[i] =
+		model_random_object(&history->model, &history->model.now.objects[i]);
+	model_change_doubts(&history->model);
+	history_tell_object(history, i);
+}
+
+static void set_bound(struct history *history, uint32_t max)
+{
+	history->max_exceptions = max;
+	history_at_work = true;
+	fib_set_max_exceptions(history->fib, max);
+	history_at_work = false;
+}
+
+static void make_trouble(struct history *history)
+{
+	struct sim *sim = history->sim;
+
+	history->trouble = history->model.lacking = true;
+	set_bound(history, NO_BOUND);
+	switch (rnd(history, 12)) {
+	case 10:
+		sim->exception_fails = rnd(history, 4);
+		break;
+	case 11:
+		sim->exceptions_capacity = sim->n_exceptions + rnd(history, 3);
+		break;
+	case 0:
+		sim->routes.capacity = sim->routes.n + rnd(history, 3);
+		break;
+	case 1:
+		sim->full_refuses_replace = !sim->full_refuses_replace;
+		break;
+	case 2:
+		sim->enomem = rnd(history, 3);
+		break;
+	case 3:
+		sim->set_fails = rnd(history, 4);
+		break;
+	case 4:
+		sim->del_fails = rnd(history, 4);
+		break;
+	case 5:
+		sim->index_fails = rnd(history, 4);
+		break;
+	case 6:
+		sim->sources.capacity = sim->sources.n + rnd(history, 3);
+		break;
+	case 7:
+		sim->grace_fails = !sim->grace_fails;
+		break;
+	case 8:
+		sim->chunk_fails = rnd(history, 3);
+		history_alloc_fails = rnd(history, 2) * (2 + rnd(history, 30));
+		break;
+	default:
+		sim->routes.capacity = sim->sources.capacity = SIM_MAX_ROUTES;
+		break;
+	}
+}
+
+static void end_trouble(struct history *history)
+{
+	struct sim *sim = history->sim;
+
+	history_alloc_fails = 0;
+	sim->routes.capacity = sim->sources.capacity = SIM_MAX_ROUTES;
+	sim->full_refuses_replace = sim->grace_fails = false;
+	sim->enomem = sim->set_fails = sim->del_fails = sim->index_fails = 0;
+	sim->exception_fails = sim->chunk_fails = 0;
+	sim->exceptions_capacity = SIM_MAX_EXCEPTIONS;
+	/* What the daemon does after -ENOMEM. */
+	if (history->forgot)
+		history_sync(history);
+	model_raise_doubts(&history->model);
+	if (!history->tight)
+		assert_int_equal(history_retry(history), 0);
+	/* What is deleted last makes room for nobody but the next try. */
+	history_retry(history);
+	sim->index_errors = 0;
+	history_check_vlans(history, true);
+	history_tell_exceptions(history, FIB_KERNEL, false);
+	history->trouble = false;
+	history->model.lacking = history->tight;
+}
+
+static void move_neigh(struct history *history)
+{
+	const uint8_t mac[6] = { 2, 0, 0, 0, 0, (uint8_t)rnd(history, 4) };
+	union sixlane_addr addr = model_random_addr(&history->model);
+	uint32_t ifindex = 1 + rnd(history, 4);
+	bool up = rnd(history, 3) != 0;
+	int err;
+
+	history_at_work = true;
+	err = fib_set_neigh(history->fib, ifindex, &addr, up ? mac : NULL);
+	history_at_work = false;
+	if (!history->trouble && !history->tight)
+		assert_int_equal(err, 0);
+	if (up && !err)
+		assert_memory_equal(&(uint64_t){ sim_neigh_mac(history->sim, ifindex, &addr) }, mac,
+				    6);
+	else
+		assert_int_equal(sim_neigh_mac(history->sim, ifindex, &addr), 0);
+}
+
+static void move_port(struct history *history)
+{
+	struct sixlane_port port = { .ifindex = 1 + rnd(history, 6), .flags = rnd(history, 3) };
+
+	history_tell_port(history, &port);
+}
+
+static void move_vlan(struct history *history)
+{
+	uint32_t i = rnd(history, N_VLAN_PORTS);
+	struct sixlane_port *port = &history->model.now.vlans[i];
+
+	*port = (struct sixlane_port){ .ifindex = FIRST_VLAN_PORT + i };
+	if (rnd(history, 3)) {
+		port->flags = SIXLANE_PORT_TAGGED | rnd(history, 2);
+		port->lower = 1 + rnd(history, 2);
+		port->tag =
+			(union sixlane_tag){ .tpid = 0x81, .tci = (uint16_t)(1 + rnd(history, 2)) };
+	}
+	/* Without memory for the port it has no tag either. */
+	if (history_tell_port(history, port))
+		port->flags = 0;
+}
+
+static void tighten(struct history *history)
+{
+	if (!history->tight)
+		return;
+	history->fib->next_hop_pool.limit = 32;
+	history->fib->set_pool.limit = 6;
+	history->fib->neigh_pool.limit = 16;
+	history->fib->cells.limit = 64;
+}
+
+/* Routes that lead to groups and sets, which are made anew. */
+static size_t count_opaque(const struct history *history)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < N_PREFIXES; i++) {
+		const struct model_slot *slot = &history->model.now.slots[i];
+
+		n += slot->there &&
+		     (slot->n_sources || (slot->leaf.kind != FIB_OBJECT &&
+					  (slot->leaf.kind != FIB_ONE || slot->leaf.expires_ns)));
+	}
+	return n;
+}
+
+/*
+ * What was right is left as it is but for groups and sets, and packets do not notice: neither
+ * before the first synchronisation nor while it goes on. What the old daemon had to leave is swept.
+ */
+static void restart(struct history *history)
+{
+	struct fib_writer writer = sim_writer(history->sim);
+	struct fib_stats stats;
+	bool quiet = !history->trouble && !history->forgot, complete;
+	unsigned long writes;
+
+	/* … or suspected since another table's were told; or bits are left of what was missing */
+	history->lost |= history_lost_any(history) || history->sim->n_missing;
+	fib_get_stats(history->fib, &stats);
+	complete = !stats.missing && !stats.exceptions_failed && !history->forgot && !history->lost;
+	fib_free(history->fib);
+	history->fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
+	fib_set_max_exceptions(history->fib, history->max_exceptions);
+	history->evicted = 0;
+	model_raise_doubts(&history->model);
+	history->model.adopted = true;
+	tighten(history);
+	sim_adopt(history->sim, history->fib);
+	writes = history->sim->routes.writes;
+	fib_retry(history->fib);
+	history_note_evicted(history);
+	fib_get_stats(history->fib, &stats);
+	complete &= !stats.missing && !stats.exceptions_failed;
+	for (size_t i = 0; i < N_PROBES; i++)
+		history_check_probe(history, &history->model.probes[i], complete);
+	history_sync(history);
+	if (quiet && !history->tight && !history->lost)
+		assert_in_range(history->sim->routes.writes, writes,
+				writes + count_opaque(history));
+	history_tell_exceptions(history, FIB_OPERATOR, false);
+	history_tell_exceptions(history, FIB_KERNEL, false);
+	history->model.adopted = false;
+}
+
+/* Things went and came while nobody listened. */
+static void resync(struct history *history)
+{
+	for (int i = 0; i < 5; i++) {
+		struct model_slot *slot = &history->model.now.slots[rnd(history, N_PREFIXES)];
+
+		slot->there = !slot->there;
+		model_random_content(&history->model, slot);
+	}
+	if (rnd(history, 2)) {
+		uint32_t i = rnd(history, N_OBJECTS);
+
+		history->model.now.objects[i] =
+			model_random_object(&history->model, &history->model.now.objects[i]);
+	}
+	model_change_doubts(&history->model);
+	history_sync(history);
+}
+
+/* --- exceptions ---------------------------------------------------------------------------------
+ */
+
+static void say(struct history *history, size_t i, enum fib_origin origin)
+{
+	struct model_exception *exception = &history->model.now.exceptions[i];
+
+	exception->there[origin] = rnd(history, 4) != 0;
+	if (exception->there[origin])
+		exception->said[origin] = model_random_exception(&history->model, origin);
+	if (origin == FIB_KERNEL)
+		exception->doubt = MODEL_SURE;
+	history_tell_exception(history, i, origin);
+}
+
+static void answer_doubts(struct history *history)
+{
+	union sixlane_addr dst;
+	uint32_t table;
+
+	for (uint32_t n = rnd(history, 4); n; n--) {
+		size_t i;
+
+		if (!fib_exception_in_doubt(history->fib, &table, &dst))
+			return;
+		i = model_find(&history->model, table, &dst);
+		assert_true(i < N_EXCEPTIONS && history->model.now.exceptions[i].there[FIB_KERNEL]);
+		if (!history->trouble && !history->tight)
+			assert_int_not_equal(history->model.now.exceptions[i].doubt, MODEL_SURE);
+		say(history, i, FIB_KERNEL);
+	}
+}
+
+static void tell_again(struct history *history)
+{
+	if (rnd(history, 3))
+		history_tell_exceptions(history, FIB_KERNEL, rnd(history, 2));
+	else
+		history_tell_exceptions(history, FIB_OPERATOR, false);
+}
+
+/* What changed was no route: of one prefix, or of all. */
+static void doubt(struct history *history)
+{
+	struct model_state *now = &history->model.now;
+	const struct model_slot *slot =
+		rnd(history, 4) ? &now->slots[rnd(history, N_PREFIXES)] : NULL;
+
+	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
+		struct model_exception *exception = &now->exceptions[i];
+		const struct model_slot *match =
+			model_match(now, exception->table, &exception->dst);
+
+		if (!slot || match == slot)
+			exception->doubt = MODEL_DOUBT;
+		else if (exception->doubt == MODEL_SURE && model_shares(slot, exception, match))
+			exception->doubt = MODEL_MAYBE;
+	}
+	history_at_work = true;
+	fib_doubt_exceptions(history->fib, slot ? slot->table : 0, slot ? &slot->dst : NULL);
+	history_at_work = false;
+}
+
+static void expire(struct history *history)
+{
+	struct model_state *now = &history->model.now;
+	uint64_t next;
+
+	history->model.now_ns += rnd(history, 10);
+	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
+		for (int origin = 0; origin < FIB_N_ORIGINS; origin++) {
+			uint64_t expires_ns = now->exceptions[i].said[origin].expires_ns;
+
+			if (expires_ns && expires_ns <= history->model.now_ns)
+				now->exceptions[i].there[origin] = false;
+		}
+	}
+	do {
+		history_at_work = true;
+		fib_exceptions_expire(history->fib, history->model.now_ns, 1 + rnd(history, 5),
+				      &next);
+		history_at_work = false;
+	} while (next <= history->model.now_ns);
+}
+
+/* Never fewer than what the operator has said, and what cannot be deleted. */
+static void bound(struct history *history)
+{
+	uint32_t least = 1;
+
+	for (size_t i = 0; i < N_EXCEPTIONS; i++)
+		least += history->model.now.exceptions[i].there[FIB_OPERATOR];
+	if (!history->trouble)
+		set_bound(history, rnd(history, 2) ? NO_BOUND : least);
+}
+
+static void except(struct history *history)
+{
+	uint32_t dice = rnd(history, 20);
+
+	if (dice < 10)
+		say(history, rnd(history, N_EXCEPTIONS), rnd(history, FIB_N_ORIGINS));
+	else if (dice < 14)
+		answer_doubts(history);
+	else if (dice < 17)
+		expire(history);
+	else if (dice < 18)
+		tell_again(history);
+	else if (dice < 19 && history->bounded)
+		bound(history);
+	else
+		doubt(history);
+	history_note_evicted(history);
+}
+
+static void operate(struct history *history)
+{
+	uint32_t dice = rnd(history, 140);
+
+	if (dice >= 100)
+		except(history);
+	else if (dice < 54)
+		change(history);
+	else if (dice < 68)
+		change_object(history);
+	else if (dice < 73)
+		move_neigh(history);
+	else if (dice < 77)
+		move_port(history);
+	else if (dice < 82)
+		move_vlan(history);
+	else if (dice < 90)
+		history_retry(history);
+	else if (dice < 94)
+		make_trouble(history);
+	else if (dice < 96)
+		end_trouble(history);
+	else if (dice < 98)
+		restart(history);
+	else
+		resync(history);
+}
+
+/* --- histories -------------------------------------------------------------------------------- */
+
+static void open_world(struct history *history, uint64_t seed, bool tight)
+{
+	struct fib_writer writer;
+
+	memset(history, 0, sizeof(*history));
+	history->sim = sim_new();
+	history->sim->random = seed;
+	history->seed = seed;
+	history->bounded = seed % 3 == 0;
+	history->max_exceptions = NO_BOUND;
+	history->tight = tight;
+	history_alloc_fails = 0;
+	alloc_random = seed;
+	writer = sim_writer(history->sim);
+	history->fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
+	tighten(history);
+	model_init(&history->model, history->sim);
+	history->model.lacking = tight;
+}
+
+/* However little was told of it. */
+static bool lost_any_in_hours(struct history *history)
+{
+	uint64_t next_ns;
+
+	for (uint64_t hours = 2; hours <= 6; hours += 2) {
+		fib_exceptions_expire(history->fib, hours * 3600000000000, SIZE_MAX, &next_ns);
+		fib_exceptions_begin(history->fib, FIB_KERNEL);
+		fib_exceptions_end(history->fib, FIB_KERNEL, true, NULL, NULL);
+	}
+	return history_lost_any(history);
+}
+
+/* In the end nothing is left, whatever happened. */
+static void empty(struct history *history)
+{
+	struct fib_stats stats;
+
+	end_trouble(history);
+	history_check(history);
+	for (size_t i = 0; i < N_PREFIXES; i++)
+		history->model.now.slots[i].there = false;
+	for (size_t i = 0; i < N_OBJECTS; i++)
+		history->model.now.objects[i].there = false;
+	for (size_t i = 0; i < 2 * N_EXCEPTIONS; i++)
+		history->model.now.exceptions[i / 2].there[i % 2] = false;
+	history_tell_exceptions(history, FIB_OPERATOR, false);
+	history_tell_exceptions(history, FIB_KERNEL, false);
+	history_sync(history);
+	history_check(history);
+	fib_get_stats(history->fib, &stats);
+	assert_int_equal(stats.routes, 0);
+	assert_int_equal(stats.sources, 0);
+	assert_int_equal(stats.cells, 0);
+	assert_int_equal(stats.next_hops, 0);
+	assert_int_equal(stats.neighbours, 0);
+	assert_int_equal(stats.missing + stats.exceptions_failed, 0);
+	assert_int_equal(stats.exceptions, 0);
+	assert_false(lost_any_in_hours(history));
+	fib_get_stats(history->fib, &stats);
+	assert_int_equal(stats.exceptions_missing, 0);
+	for (uint32_t ifindex = 1; ifindex <= FIRST_VLAN_PORT + N_VLAN_PORTS; ifindex++)
+		fib_set_port(history->fib, &(struct sixlane_port){ .ifindex = ifindex });
+	assert_int_equal(history->sim->n_port_index, 0);
+	assert_int_equal(history->sim->n_vlans, 0);
+}
+
+static struct history history;
+
+static void play(uint64_t seed, bool trouble_allowed, bool tight)
+{
+	open_world(&history, seed, tight);
+	history_sync(&history);
+	history.sim->written = history_check_write;
+	history.sim->ctx = &history;
+	for (int i = 0; i < N_OPERATIONS; i++) {
+		history.operation = (unsigned int)i;
+		operate(&history);
+		if (i % 8 == 0)
+			history_compile(&history);
+		history_check(&history);
+		if (trouble_allowed || !history.trouble)
+			continue;
+		end_trouble(&history);
+		history_check(&history);
+	}
+	history.sim->written = NULL;
+	empty(&history);
+	fib_free(history.fib);
+	sim_free(history.sim);
+	history.sim = NULL;
+}
+
+static int tell_seed(void **state)
+{
+	(void)state;
+	if (history.sim)
+		print_message("failed: SEED=%llu HISTORIES=1, at operation %u\n",
+			      (unsigned long long)history.seed, history.operation);
+	return 0;
+}
+
+static uint64_t seed_of_run(void)
+{
+	const char *given = getenv("SEED");
+	uint64_t seed = given ? strtoull(given, NULL, 0) : util_now_ns();
+
+	print_message("SEED=%llu\n", (unsigned long long)seed);
+	return seed;
+}
+
+static void test_histories(void **state)
+{
+	const char *given = getenv("HISTORIES");
+	uint64_t seed = seed_of_run(), n = given ? strtoull(given, NULL, 0) : N_HISTORIES;
+
+	(void)state;
+	for (uint64_t i = 0; i < n; i++)
+		play(seed + i, (seed + i) % 4 != 0, (seed + i) % 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_histories, tell_seed) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,689 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The simulated maps of sim_maps.h: the writer, and what must hold at each of its calls. Slow and
+ * plain on purpose.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../user/rib/radix.h"
+#include "sim_use.h"
+
+#define MARKS (SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING)
+
+uint32_t sim_random(struct sim *sim, uint32_t n)
+{
+	sim->random = sim->random * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(sim->random >> 33) % n;
+}
+
+static bool strikes(struct sim *sim, unsigned int one_in)
+{
+	return one_in && sim_random(sim, one_in) == 0;
+}
+
+/* Packets see something else from now on. */
+static void tell(struct sim *sim)
+{
+	sim->stale = true;
+	if (sim->written)
+		sim->written(sim->ctx);
+}
+
+/* --- tries ------------------------------------------------------------------------------------ */
+
+static struct sim_route *find_route(struct sim_trie *trie, const struct sixlane_route_key *key)
+{
+	for (size_t i = 0; i < trie->n; i++) {
+		if (!memcmp(&trie->routes[i].key, key, sizeof(*key)))
+			return &trie->routes[i];
+	}
+	return NULL;
+}
+
+static int trie_set(struct sim *sim, struct sim_trie *trie, const struct sixlane_route_key *key,
+		    uint32_t value)
+{
+	struct sim_route *route = find_route(trie, key);
+
+	assert_in_range(key->prefix_len, SIXLANE_TABLE_BITS, SIXLANE_TABLE_BITS + 128);
+	trie->writes++;
+	if (strikes(sim, sim->enomem))
+		return -ENOMEM;
+	if (strikes(sim, sim->set_fails))
+		return -EBUSY;
+	if (trie->n >= trie->capacity && (!route || sim->full_refuses_replace))
+		return -ENOSPC;
+	if (!route) {
+		assert_true(trie->n < SIM_MAX_ROUTES);
+		route = &trie->routes[trie->n++];
+		route->key = *key;
+	}
+	route->value = value;
+	tell(sim);
+	return 0;
+}
+
+static int trie_del(struct sim *sim, struct sim_trie *trie, const struct sixlane_route_key *key)
+{
+	struct sim_route *route = find_route(trie, key);
+
+	trie->writes++;
+	if (!route)
+		return -ENOENT;
+	if (strikes(sim, sim->del_fails))
+		return -EBUSY;
+	*route = trie->routes[--trie->n];
+	tell(sim);
+	return 0;
+}
+
+static int route_set(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+{
+	struct sim *sim = ctx;
+	uint32_t id = sixlane_route_next_hop(value);
+
+	sim_use_refresh(sim);
+	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
+	assert_int_equal(value & ~MARKS,
+			 sixlane_route_value(id, key->prefix_len - SIXLANE_TABLE_BITS));
+	/* That some are missing is seen by those that look. */
+	assert_int_not_equal(value & MARKS, SIXLANE_ROUTE_EXCEPTIONS_MISSING);
+	sim_check_fate(sim, sim->next_hops[id].fate);
+	return trie_set(sim, &sim->routes, key, value);
+}
+
+static int route_del(void *ctx, const struct sixlane_route_key *key)
+{
+	struct sim *sim = ctx;
+
+	sim_use_refresh(sim);
+	return trie_del(sim, &sim->routes, key);
+}
+
+/* A set that a packet may come to, or may still be in, gets no entries. */
+static int source_set(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+{
+	struct sim *sim = ctx;
+	uint32_t set = ntohl(key->table), id = sixlane_route_next_hop(value);
+
+	sim_use_refresh(sim);
+	assert_in_range(set, 1, SIXLANE_MAX_SOURCES);
+	assert_false(sim_use_is_recent(sim, &sim->set_use[set]));
+	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
+	assert_int_not_equal(sim->next_hops[id].fate.kind, SIXLANE_KIND_SOURCES);
+	sim_check_fate(sim, sim->next_hops[id].fate);
+	return trie_set(sim, &sim->sources, key, value);
+}
+
+static bool key_covers(const struct sixlane_route_key *a, const struct sixlane_route_key *b)
+{
+	const struct prefix outer = { a->addr, (uint8_t)(a->prefix_len - SIXLANE_TABLE_BITS) };
+	const struct prefix inner = { b->addr, (uint8_t)(b->prefix_len - SIXLANE_TABLE_BITS) };
+
+	return a->table == b->table && outer.len < inner.len && prefix_covers(&outer, &inner);
+}
+
+/* Nobody may find a shorter prefix because the longer one is gone. */
+static int source_del(void *ctx, const struct sixlane_route_key *key)
+{
+	struct sim *sim = ctx;
+	uint32_t set = ntohl(key->table);
+
+	sim_use_refresh(sim);
+	if (set <= SIXLANE_MAX_SOURCES && sim_use_is_recent(sim, &sim->set_use[set])) {
+		assert_false(sim_use_is_named(sim, &sim->set_use[set]));
+		for (size_t i = 0; i < sim->sources.n; i++)
+			assert_false(key_covers(&sim->sources.routes[i].key, key));
+	}
+	return trie_del(sim, &sim->sources, key);
+}
+
+/* --- exceptions --------------------------------------------------------------------------------
+ */
+
+static void check_exception(const struct sim *sim, const struct sixlane_exception *value)
+{
+	const struct sixlane_exception figures = { .added_ns = value->added_ns,
+						   .hits = value->hits,
+						   .bytes = value->bytes,
+						   .used_ns = value->used_ns };
+	static const struct sixlane_exception none;
+	bool has_mtu = value->flags & SIXLANE_EXCEPTION_MTU;
+
+	/* Of the maps alone. */
+	assert_memory_equal(&figures, &none, sizeof(none));
+	assert_int_equal(value->check, 0);
+	assert_int_equal(value->flags & SIXLANE_EXCEPTION_VERSION, 0);
+	assert_true(value->flags & (SIXLANE_EXCEPTION_KERNEL | SIXLANE_EXCEPTION_OPERATOR));
+	if (has_mtu)
+		assert_in_range(value->mtu, 1280, UINT32_MAX);
+	else
+		assert_int_equal(value->flags & SIXLANE_EXCEPTION_LOCKED, 0);
+	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP) {
+		sim_check_leaf(sim, value->next_hop);
+		assert_int_equal(sim->next_hops[value->next_hop].mtu, 0);
+	}
+	if (value->flags & SIXLANE_EXCEPTION_UNDER) {
+		/* Packets by other hops would not be punted. */
+		assert_int_equal(value->flags & SIXLANE_EXCEPTION_PUNT, 0);
+		assert_int_equal(value->under.kind, SIXLANE_FORWARD);
+		sim_check_fate(sim, value->under);
+	}
+}
+
+static size_t find_exception(const struct sim *sim, const struct sixlane_exception_key *key)
+{
+	size_t i = 0;
+
+	while (i < sim->n_exceptions && memcmp(&sim->exceptions[i].key, key, sizeof(*key)))
+		i++;
+	return i;
+}
+
+static int exception_set(void *ctx, const struct sixlane_exception_key *key,
+			 const struct sixlane_exception *value)
+{
+	struct sim *sim = ctx;
+	size_t i = find_exception(sim, key);
+
+	sim_use_refresh(sim);
+	assert_int_equal(key->zero, 0);
+	check_exception(sim, value);
+	sim->exception_writes++;
+	if (strikes(sim, sim->enomem))
+		return -ENOMEM;
+	if (strikes(sim, sim->exception_fails))
+		return -EBUSY;
+	if (i == sim->n_exceptions && i >= sim->exceptions_capacity)
+		return -ENOSPC;
+	assert_true(i < SIM_MAX_EXCEPTIONS);
+	sim->n_exceptions += i == sim->n_exceptions;
+	sim->exceptions[i] = (struct sim_exception){ *key, *value };
+	tell(sim);
+	return 0;
+}
+
+static int exception_del(void *ctx, const struct sixlane_exception_key *key)
+{
+	struct sim *sim = ctx;
+	size_t i = find_exception(sim, key);
+
+	sim_use_refresh(sim);
+	sim->exception_writes++;
+	if (strikes(sim, sim->exception_fails))
+		return -EBUSY;
+	if (i == sim->n_exceptions)
+		return -ENOENT;
+	sim->exceptions[i] = sim->exceptions[--sim->n_exceptions];
+	tell(sim);
+	return 0;
+}
+
+static void operator_over(void *ctx, const struct sixlane_exception_key *key, uint64_t now_ns)
+{
+	struct sim *sim = ctx;
+
+	(void)now_ns;
+	sim->over = *key;
+	sim->n_over++;
+}
+
+static size_t find_missing(const struct sim *sim, const union sixlane_addr *dst)
+{
+	size_t i = 0;
+
+	while (i < sim->n_missing && memcmp(&sim->missing[i].dst, dst, sizeof(*dst)))
+		i++;
+	return i;
+}
+
+bool sim_is_missing(const struct sim *sim, const union sixlane_addr *dst)
+{
+	return find_missing(sim, dst) < sim->n_missing;
+}
+
+static unsigned int missing_add(void *ctx, const union sixlane_addr *dst, bool untold)
+{
+	struct sim *sim = ctx;
+	size_t i = find_missing(sim, dst);
+	unsigned int news = 0;
+
+	assert_true(i < SIM_MAX_EXCEPTIONS);
+	if (i == sim->n_missing) {
+		sim->missing[sim->n_missing++] = (struct sim_missing){ .dst = *dst };
+		news |= FIB_MISSING_NOW;
+	}
+	news |= sim->missing[i].anew ? 0 : FIB_MISSING_ANEW;
+	sim->missing[i].anew = true;
+	if (untold) {
+		news |= sim->missing[i].untold || sim->missing[i].untold_old ? 0
+									     : FIB_MISSING_UNTOLD;
+		sim->missing[i].untold = true;
+	}
+	tell(sim);
+	return news;
+}
+
+static bool missing_has(void *ctx, const union sixlane_addr *dst)
+{
+	return sim_is_missing(ctx, dst);
+}
+
+static bool missing_adopt(void *ctx)
+{
+	struct sim *sim = ctx;
+
+	for (size_t i = 0; i < sim->n_missing; i++)
+		sim->missing[i].untold = true;
+	return sim->n_missing;
+}
+
+static void missing_begin(void *ctx, bool turn)
+{
+	struct sim *sim = ctx;
+
+	for (size_t i = 0; i < sim->n_missing; i++) {
+		struct sim_missing *missing = &sim->missing[i];
+
+		if (turn) {
+			missing->untold_old = missing->untold;
+			missing->untold = false;
+		}
+		missing->anew = missing->untold_old || missing->untold;
+	}
+}
+
+static void missing_end(void *ctx)
+{
+	struct sim *sim = ctx;
+	size_t n = 0;
+
+	for (size_t i = 0; i < sim->n_missing; i++)
+		if (sim->missing[i].anew)
+			sim->missing[n++] = sim->missing[i];
+	sim->n_missing = n;
+	tell(sim);
+}
+
+/* --- arrays ----------------------------------------------------------------------------------- */
+
+static void next_hop_set(void *ctx, uint32_t id, const struct sixlane_next_hop *next_hop)
+{
+	struct sim *sim = ctx;
+
+	sim_use_refresh(sim);
+	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
+	sim->array_writes++;
+	if (sim_use_is_recent(sim, &sim->next_hop_use[id]))
+		assert_memory_equal(&sim->next_hops[id], next_hop, sizeof(*next_hop));
+	sim->next_hops[id] = *next_hop;
+	tell(sim);
+}
+
+static bool is_punt(union sixlane_fate fate)
+{
+	return fate.kind == SIXLANE_PUNT_MAP_FULL || fate.kind == SIXLANE_PUNT_SOURCE_ROUTE ||
+	       fate.kind == SIXLANE_PUNT_NEXT_HOP_OBJECT;
+}
+
+static void next_hop_set_fate(void *ctx, uint32_t id, union sixlane_fate fate)
+{
+	struct sim *sim = ctx;
+	struct sixlane_next_hop *next_hop = &sim->next_hops[id];
+
+	sim_use_refresh(sim);
+	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
+	sim_check_fate(sim, fate);
+	/* Poison and its cure, room that was found, objects. */
+	assert_true(is_punt(fate) || is_punt(next_hop->fate) ||
+		    next_hop->flags & SIXLANE_NEXT_HOP_OBJECT);
+	sim->fate_writes++;
+	next_hop->fate = fate;
+	tell(sim);
+}
+
+/* Where packets may come, only a bucket may change its one member for another. */
+static void cell_set(void *ctx, uint32_t index, union sixlane_cell cell)
+{
+	struct sim *sim = ctx;
+
+	sim_use_refresh(sim);
+	assert_true(index < SIXLANE_MAX_CELLS);
+	sim_check_leaf(sim, cell.below);
+	sim_check_leaf(sim, cell.above);
+	if (sim_use_is_recent(sim, &sim->cell_use[index])) {
+		assert_int_equal(sim->cells[index].below, sim->cells[index].above);
+		assert_int_equal(cell.below, cell.above);
+	}
+	sim->cell_writes++;
+	sim->cells[index] = cell;
+	if (sim_use_is_recent(sim, &sim->cell_use[index]))
+		tell(sim);
+}
+
+static void neigh_set(void *ctx, uint32_t slot, const struct sixlane_neigh *neigh)
+{
+	struct sim *sim = ctx;
+
+	sim_use_refresh(sim);
+	assert_true(slot > 0 && slot < SIXLANE_MAX_NEIGHBOURS);
+	assert_int_equal(neigh->used, 0);
+	assert_int_equal(neigh->key.zero, 0);
+	assert_false(sim_use_is_recent(sim, &sim->neigh_use[slot]));
+	for (size_t i = 0; i < sim->n_neigh_index; i++)
+		assert_int_not_equal(sim->neigh_index[i].slot, slot);
+	sim->array_writes++;
+	sim->neighs[slot] = *neigh;
+}
+
+static void neigh_set_mac(void *ctx, uint32_t slot, union sixlane_mac mac)
+{
+	struct sim *sim = ctx;
+
+	assert_true(slot > 0 && slot < SIXLANE_MAX_NEIGHBOURS);
+	sim->array_writes++;
+	sim->neighs[slot].mac = mac;
+	tell(sim);
+}
+
+static bool is_vlan(const struct sixlane_port *port, const struct sixlane_vlan_key *key)
+{
+	return port->lower == key->lower && port->tag.word == key->tag.word;
+}
+
+/* While a tag leads to a slot it stays that port's, unless it could not be taken away. */
+static void check_vlans(const struct sim *sim, uint32_t slot, const struct sixlane_port *port)
+{
+	for (size_t i = 0; i < sim->n_vlans && !sim->index_errors; i++) {
+		if (sim->vlans[i].slot != slot || !is_vlan(&sim->ports[slot], &sim->vlans[i].key))
+			continue;
+		assert_true(port->flags & SIXLANE_PORT_TAGGED);
+		assert_true(is_vlan(port, &sim->vlans[i].key));
+	}
+}
+
+static void port_set(void *ctx, uint32_t slot, const struct sixlane_port *port)
+{
+	struct sim *sim = ctx;
+	struct sixlane_port *old = &sim->ports[slot];
+
+	sim_use_refresh(sim);
+	assert_true(slot > 0 && slot < SIXLANE_MAX_PORTS);
+	check_vlans(sim, slot, port);
+	if (old->ifindex != port->ifindex) {
+		assert_false(sim_use_is_named(sim, &sim->port_use[slot]));
+		/* Without ifindex it is down, at any moment. */
+		if (port->ifindex)
+			assert_false(sim_use_is_recent(sim, &sim->port_use[slot]));
+		for (size_t i = 0; i < sim->n_port_index; i++)
+			assert_int_not_equal(sim->port_index[i].slot, slot);
+	}
+	sim->array_writes++;
+	*old = *port;
+	tell(sim);
+}
+
+static void gaps_set(void *ctx, bool gaps)
+{
+	struct sim *sim = ctx;
+
+	sim->gaps_writes++;
+	sim->gaps = gaps;
+	tell(sim);
+}
+
+/* --- indices ---------------------------------------------------------------------------------- */
+
+static bool index_strikes(struct sim *sim)
+{
+	bool strike = strikes(sim, sim->index_fails);
+
+	sim->index_writes++;
+	sim->index_errors += strike;
+	return strike;
+}
+
+static int index_set(struct sim *sim, struct sim_index *index, size_t *n,
+		     const struct sixlane_neigh_key *key, uint32_t slot)
+{
+	if (index_strikes(sim))
+		return -ENOSPC;
+	for (size_t i = 0; i < *n; i++) {
+		if (!memcmp(&index[i].key, key, sizeof(*key)))
+			fail_msg("an index entry is overwritten");
+		assert_int_not_equal(index[i].slot, slot);
+	}
+	index[*n].key = *key;
+	index[(*n)++].slot = slot;
+	return 0;
+}
+
+static int index_del(struct sim *sim, struct sim_index *index, size_t *n,
+		     const struct sixlane_neigh_key *key, struct sim_use *uses)
+{
+	if (index_strikes(sim))
+		return -EBUSY;
+	for (size_t i = 0; i < *n; i++) {
+		if (memcmp(&index[i].key, key, sizeof(*key)))
+			continue;
+		uses[index[i].slot].until = sim->epoch;
+		index[i] = index[--(*n)];
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static int neigh_index_set(void *ctx, const struct sixlane_neigh_key *key, uint32_t slot)
+{
+	struct sim *sim = ctx;
+
+	assert_memory_equal(&sim->neighs[slot].key, key, sizeof(*key));
+	return index_set(sim, sim->neigh_index, &sim->n_neigh_index, key, slot);
+}
+
+static int neigh_index_del(void *ctx, const struct sixlane_neigh_key *key)
+{
+	struct sim *sim = ctx;
+
+	sim_use_refresh(sim);
+	for (size_t i = 0; i < sim->n_neigh_index; i++) {
+		if (!memcmp(&sim->neigh_index[i].key, key, sizeof(*key)))
+			assert_false(
+				sim_use_is_named(sim, &sim->neigh_use[sim->neigh_index[i].slot]));
+	}
+	return index_del(sim, sim->neigh_index, &sim->n_neigh_index, key, sim->neigh_use);
+}
+
+static int port_index_set(void *ctx, uint32_t ifindex, uint32_t slot)
+{
+	const struct sixlane_neigh_key key = { .ifindex = ifindex };
+	struct sim *sim = ctx;
+
+	assert_int_equal(sim->ports[slot].ifindex, ifindex);
+	return index_set(sim, sim->port_index, &sim->n_port_index, &key, slot);
+}
+
+static int port_index_del(void *ctx, uint32_t ifindex)
+{
+	const struct sixlane_neigh_key key = { .ifindex = ifindex };
+	struct sim *sim = ctx;
+
+	sim_use_refresh(sim);
+	return index_del(sim, sim->port_index, &sim->n_port_index, &key, sim->port_use);
+}
+
+static size_t find_vlan(const struct sim *sim, const struct sixlane_vlan_key *key)
+{
+	size_t i = 0;
+
+	while (i < sim->n_vlans && memcmp(&sim->vlans[i].key, key, sizeof(*key)))
+		i++;
+	return i;
+}
+
+static int vlan_set(void *ctx, const struct sixlane_vlan_key *key, uint32_t slot)
+{
+	struct sim *sim = ctx;
+	size_t i = find_vlan(sim, key);
+
+	assert_true(slot > 0 && slot < SIXLANE_MAX_PORTS);
+	assert_int_not_equal(sim->ports[slot].ifindex, 0);
+	assert_true(sim->ports[slot].flags & SIXLANE_PORT_TAGGED);
+	assert_true(is_vlan(&sim->ports[slot], key));
+	if (index_strikes(sim))
+		return -ENOMEM;
+	assert_true(i < sizeof(sim->vlans) / sizeof(sim->vlans[0]));
+	sim->n_vlans += i == sim->n_vlans;
+	sim->vlans[i] = (struct sim_vlan){ *key, slot };
+	tell(sim);
+	return 0;
+}
+
+static int vlan_del(void *ctx, const struct sixlane_vlan_key *key)
+{
+	struct sim *sim = ctx;
+	size_t i = find_vlan(sim, key);
+
+	if (index_strikes(sim))
+		return -EBUSY;
+	if (i == sim->n_vlans)
+		return -ENOENT;
+	sim->vlans[i] = sim->vlans[--sim->n_vlans];
+	tell(sim);
+	return 0;
+}
+
+static void fib_publish(void *ctx, union sixlane_fib fib)
+{
+	struct sim *sim = ctx;
+
+	sim_use_refresh(sim);
+	sim->view.fib = fib;
+	tell(sim);
+}
+
+static int grace(void *ctx)
+{
+	struct sim *sim = ctx;
+
+	sim->graces++;
+	if (sim->grace_fails)
+		return -EINTR;
+	sim_use_refresh(sim);
+	sim->epoch++;
+	sim->stale = true;
+	return 0;
+}
+
+/* --- for tests -------------------------------------------------------------------------------- */
+
+struct sim *sim_new(void)
+{
+	struct sim *sim = test_calloc(1, sizeof(*sim));
+
+	sim->next_hops = test_calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(*sim->next_hops));
+	sim->cells = test_calloc(SIXLANE_MAX_CELLS, sizeof(*sim->cells));
+	sim->neighs = test_calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(*sim->neighs));
+	sim->ports = test_calloc(SIXLANE_MAX_PORTS, sizeof(*sim->ports));
+	sim->next_hop_use = test_calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(struct sim_use));
+	sim->cell_use = test_calloc(SIXLANE_MAX_CELLS, sizeof(struct sim_use));
+	sim->set_use = test_calloc(SIXLANE_MAX_SOURCES + 1, sizeof(struct sim_use));
+	sim->neigh_use = test_calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(struct sim_use));
+	sim->port_use = test_calloc(SIXLANE_MAX_PORTS, sizeof(struct sim_use));
+	sim->neigh_index = test_calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(struct sim_index));
+	sim->port_index = test_calloc(SIXLANE_MAX_PORTS, sizeof(struct sim_index));
+	sim->routes.capacity = sim->sources.capacity = SIM_MAX_ROUTES;
+	sim->exceptions_capacity = SIM_MAX_EXCEPTIONS;
+	sim->epoch = sim->mark = 1;
+	sim->random = 1;
+	return sim;
+}
+
+void sim_free(struct sim *sim)
+{
+	sim_fib_drop(sim);
+	test_free(sim->next_hops);
+	test_free(sim->cells);
+	test_free(sim->neighs);
+	test_free(sim->ports);
+	test_free(sim->next_hop_use);
+	test_free(sim->cell_use);
+	test_free(sim->set_use);
+	test_free(sim->neigh_use);
+	test_free(sim->port_use);
+	test_free(sim->neigh_index);
+	test_free(sim->port_index);
+	test_free(sim);
+}
+
+struct fib_writer sim_writer(struct sim *sim)
+{
+	return (struct fib_writer){
+		.ctx = sim,
+		.route_set = route_set,
+		.route_del = route_del,
+		.fib_chunk = sim_fib_chunk,
+		.fib_publish = fib_publish,
+		.source_set = source_set,
+		.source_del = source_del,
+		.next_hop_set = next_hop_set,
+		.next_hop_set_fate = next_hop_set_fate,
+		.cell_set = cell_set,
+		.neigh_set = neigh_set,
+		.neigh_set_mac = neigh_set_mac,
+		.neigh_index_set = neigh_index_set,
+		.neigh_index_del = neigh_index_del,
+		.port_set = port_set,
+		.port_index_set = port_index_set,
+		.port_index_del = port_index_del,
+		.vlan_set = vlan_set,
+		.vlan_del = vlan_del,
+		.gaps_set = gaps_set,
+		.exception_set = exception_set,
+		.exception_del = exception_del,
+		.operator_over = operator_over,
+		.missing_add = missing_add,
+		.missing_has = missing_has,
+		.missing_adopt = missing_adopt,
+		.missing_begin = missing_begin,
+		.missing_end = missing_end,
+		.grace = grace,
+	};
+}
+
+void sim_adopt(struct sim *sim, struct fib *fib)
+{
+	static const struct sixlane_next_hop none;
+	static struct sim_exception exceptions[SIM_MAX_EXCEPTIONS];
+
+	sim_fib_drop(sim);
+	sim->stale = true;
+	for (size_t i = 0; i < sim->n_port_index; i++)
+		fib_adopt_port(fib, sim->port_index[i].slot, &sim->ports[sim->port_index[i].slot]);
+	for (size_t i = 0; i < sim->n_neigh_index; i++)
+		fib_adopt_neigh(fib, sim->neigh_index[i].slot,
+				&sim->neighs[sim->neigh_index[i].slot]);
+	for (size_t i = 0; i < sim->n_vlans; i++)
+		fib_adopt_vlan(fib, &sim->vlans[i].key, sim->vlans[i].slot);
+	for (uint32_t id = 1; id < SIXLANE_MAX_NEXT_HOPS; id++) {
+		if (memcmp(&sim->next_hops[id], &none, sizeof(none)))
+			fib_adopt_next_hop(fib, id, &sim->next_hops[id]);
+	}
+	fib_adopt_cells(fib, sim->cells);
+	for (size_t i = 0; i < sim->sources.n; i++)
+		fib_adopt_source(fib, &sim->sources.routes[i].key, sim->sources.routes[i].value);
+	for (size_t i = 0; i < sim->routes.n; i++)
+		fib_adopt_route(fib, &sim->routes.routes[i].key, sim->routes.routes[i].value);
+	/* Adopting may delete. */
+	memcpy(exceptions, sim->exceptions, sizeof(exceptions));
+	for (size_t i = 0, n = sim->n_exceptions; i < n; i++)
+		fib_adopt_exception(fib, &exceptions[i].key, &exceptions[i].value);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The maps as a fib's writer sees them, simulated: tries that fill up and fail as told, hashes,
+ * arrays, grace periods. Checks at every write what fib.h promises, and fails the test at once:
+ * nothing is named before it is written, nothing changes while it is named or before a grace
+ * period has passed since. Knows nothing of how the fib works.
+ */
+#ifndef TEST_SIM_MAPS_H
+#define TEST_SIM_MAPS_H
+
+#include "../../../user/fib/fib.h"
+
+#define SIM_MAX_ROUTES 4096
+#define SIM_MAX_EXCEPTIONS 2048
+
+struct sim_route {
+	struct sixlane_route_key key;
+	uint32_t value;
+};
+
+struct sim_trie {
+	struct sim_route routes[SIM_MAX_ROUTES];
+	size_t n, capacity;
+	unsigned long writes;
+};
+
+/* Whether packets may get to something. */
+struct sim_use {
+	uint32_t until; /* the grace period in which they last could; 0: never */
+	uint32_t mark;	/* sim->mark: they can now */
+};
+
+struct sim_index {
+	struct sixlane_neigh_key key; /* ports: ifindex only */
+	uint32_t slot;
+};
+
+struct sim_vlan {
+	struct sixlane_vlan_key key;
+	uint32_t slot;
+};
+
+struct sim_exception {
+	struct sixlane_exception_key key;
+	struct sixlane_exception value;
+};
+
+struct sim_missing {
+	union sixlane_addr dst;
+	bool anew, untold, untold_old;
+};
+
+struct sim {
+	struct sim_trie routes, sources;
+	struct sim_exception exceptions[SIM_MAX_EXCEPTIONS];
+	size_t n_exceptions, exceptions_capacity;
+	struct sim_missing missing[SIM_MAX_EXCEPTIONS];
+	size_t n_missing;
+	size_t n_over; /* exceptions of the operator that were said to have expired, … */
+	struct sixlane_exception_key over;  /* … the last one */
+	struct sixlane_next_hop *next_hops; /* [SIXLANE_MAX_NEXT_HOPS] */
+	union sixlane_cell *cells;	    /* [SIXLANE_MAX_CELLS] */
+	struct sixlane_neigh *neighs;	    /* [SIXLANE_MAX_NEIGHBOURS] */
+	struct sixlane_port *ports;	    /* [SIXLANE_MAX_PORTS] */
+	struct sim_use *next_hop_use, *cell_use, *set_use, *neigh_use, *port_use;
+	struct sim_index *neigh_index, *port_index;
+	struct sim_vlan vlans[256];
+	size_t n_neigh_index, n_port_index, n_vlans;
+	struct compiled_view view; /* the compiled FIB, with memory of its own */
+	uint32_t epoch;		   /* grace periods so far + 1 */
+	uint32_t mark;
+	bool stale; /* what names what has changed since sim_use was brought up to date */
+	bool gaps;
+
+	/* What goes wrong. */
+	bool full_refuses_replace;				/* as older kernels do */
+	unsigned int enomem, set_fails, del_fails, index_fails; /* one in so many; 0: never */
+	unsigned int exception_fails, chunk_fails;
+	bool grace_fails;
+	uint64_t random;
+
+	/* What was done. */
+	unsigned long exception_writes, array_writes, fate_writes, cell_writes, index_writes,
+		gaps_writes, graces;
+	unsigned long index_errors;
+	void (*written)(void *ctx); /* after every write that packets could see; may be NULL */
+	void *ctx;
+};
+
+struct sim *sim_new(void);
+void sim_free(struct sim *sim);
+struct fib_writer sim_writer(struct sim *sim);
+
+/* As maps_adopt(). */
+void sim_adopt(struct sim *sim, struct fib *fib);
+
+/* The compiled FIB, where it is there, agrees with the trie: at an address, at the edges of all
+ * prefixes. */
+void sim_fib_check_at(const struct sim *sim, uint32_t table, const union sixlane_addr *addr);
+void sim_fib_check(const struct sim *sim);
+
+uint32_t sim_random(struct sim *sim, uint32_t n);
+
+/* --- sim_look.c: what the datapath would do ----------------------------------------------------
+ */
+
+/* Where a packet gets to. */
+struct sim_found {
+	const struct sixlane_next_hop *next_hop; /* NULL: its source has no entry in the set */
+	uint32_t len;				 /* as the value that was found last says */
+	uint32_t marks;				 /* as the route's value says: SIXLANE_ROUTE_* */
+};
+
+/* False: the table has no route. */
+bool sim_find(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
+	      const union sixlane_addr *src, struct sim_found *found);
+
+/* The same by the compiled FIB. -ENODATA: it does not say; else 0, and *has is what sim_find()
+ * returns. */
+int sim_find_compiled(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
+		      const union sixlane_addr *src, struct sim_found *found, bool *has);
+/* The trie's value; 0: the table has no route. */
+uint32_t sim_value(const struct sim *sim, uint32_t table, const union sixlane_addr *dst);
+
+/* SIXLANE_FORWARD: by one or several next hops. */
+uint32_t sim_verdict(const struct sim_found *found);
+
+/*
+ * Whether the datapath would do there what target says (which is not FIB_SOURCES): the same hops by
+ * the same weights, MTU and expiry. object is what the target's object means; or, bucket
+ * by bucket, also (may be NULL). punted: a member of a group that is punted is as good.
+ */
+bool sim_does(const struct sim *sim, const struct sim_found *found, const struct fib_target *target,
+	      const struct fib_object *object, const struct fib_object *also, bool punted);
+
+/* What a packet to dst that has found this meets in sl_exceptions, as long as nothing expires. */
+enum sim_effect { SIM_NO_EFFECT, SIM_APPLIED, SIM_OBSERVED, SIM_PUNTED };
+/* *value: of the one that is there, NULL: none is, or it is not looked for. */
+enum sim_effect sim_effect(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
+			   const struct sim_found *found, const struct sixlane_exception **value);
+/* The map lacks it, as is said to packets. */
+bool sim_is_missing(const struct sim *sim, const union sixlane_addr *dst);
+/* Whoever looks for it or not; NULL: it is not there. */
+const struct sixlane_exception *sim_exception(const struct sim *sim, uint32_t table,
+					      const union sixlane_addr *dst);
+/* Of weights regardless; those of ports that are not served are all alike. */
+bool sim_same_hop(const struct fib_hop *a, const struct fib_hop *b);
+/* A fate, or the next hop with this id, leads by this hop alone. */
+bool sim_fate_is(const struct sim *sim, union sixlane_fate fate, const struct fib_hop *hop);
+
+/* MAC of an on-link neighbour as the datapath finds it, 0: unresolved. */
+uint64_t sim_neigh_mac(const struct sim *sim, uint32_t ifindex, const union sixlane_addr *addr);
+/* The same of a gateway, by the slot that a single next hop names. */
+uint64_t sim_gateway_mac(const struct sim *sim, const struct sim_found *found);
+/* The port that takes this tag off, 0: none. */
+uint32_t sim_vlan_ifindex(const struct sim *sim, uint32_t lower, union sixlane_tag tag);
+
+#endif

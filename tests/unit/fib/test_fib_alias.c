@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The cells of a group by weight: however the weights are, each member has its part of all hashes
+ * to within 2^-31, and the cells name nobody else. Also where cells are: ranges, their reuse.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../user/fib/fib_alias.h"
+#include "../../../user/fib/fib_internal.h"
+#include "../../../user/util.h"
+
+#define MAX_MEMBERS 65535u
+
+static struct fib_key_hop hops[MAX_MEMBERS];
+static union sixlane_cell cells[MAX_MEMBERS];
+static uint64_t masses[MAX_MEMBERS];
+
+/* Of a cell's 2^32 hashes, those below bound are below's. */
+static void count_masses(uint32_t n)
+{
+	memset(masses, 0, sizeof(masses));
+	for (uint32_t i = 0; i < n; i++) {
+		assert_true(cells[i].below < n);
+		assert_true(cells[i].above < n);
+		masses[cells[i].below] += cells[i].bound;
+		masses[cells[i].above] += (1ull << 32) - cells[i].bound;
+	}
+}
+
+static void check(uint32_t n)
+{
+	uint64_t total = 0, whole = (uint64_t)n << 32;
+
+	for (uint32_t i = 0; i < n; i++)
+		total += hops[i].weight;
+	assert_int_equal(fib_alias_build(hops, n, cells), 0);
+	count_masses(n);
+	for (uint32_t i = 0; i < n; i++) {
+		__int128 is = (__int128)masses[i] * total;
+		__int128 want = (__int128)hops[i].weight * whole;
+		__int128 error = is > want ? is - want : want - is;
+
+		/* error / (total * whole) <= 2^-31 */
+		assert_true(error <= (__int128)total * whole >> 31);
+	}
+}
+
+static void set_weights(uint32_t n, const uint32_t *weights)
+{
+	for (uint32_t i = 0; i < n; i++)
+		hops[i].weight = weights[i];
+}
+
+static void test_plain_weights(void **state)
+{
+	static const uint32_t one[] = { 7 }, equal[] = { 1, 1 }, three[] = { 1, 1, 1 };
+	static const uint32_t uneven[] = { 3, 1 }, extreme[] = { 65536, 1, 1 };
+	static const uint32_t mixed[] = { 1, 2, 3, 5, 8, 65536, 1, 1000 };
+
+	(void)state;
+	set_weights(1, one);
+	check(1);
+	assert_int_equal(cells[0].below, cells[0].above);
+	set_weights(2, equal);
+	check(2);
+	assert_int_equal(cells[0].below, cells[0].above); /* nothing to share */
+	set_weights(3, three);
+	check(3);
+	set_weights(2, uneven);
+	check(2);
+	assert_int_equal(masses[0], 3 * masses[1]);
+	set_weights(3, extreme);
+	check(3);
+	set_weights(8, mixed);
+	check(8);
+}
+
+static void test_many_weights(void **state)
+{
+	static const uint32_t sizes[] = { 2, 3, 5, 16, 31, 256, 1000, MAX_MEMBERS };
+	uint64_t random = util_now_ns();
+
+	(void)state;
+	print_message("seed %llu\n", (unsigned long long)random);
+	for (size_t round = 0; round < 20 * ARRAY_SIZE(sizes); round++) {
+		uint32_t n = sizes[round % ARRAY_SIZE(sizes)];
+		uint32_t limit = round % 3 ? 65536 : 4;
+
+		if (n == MAX_MEMBERS && round > 3 * ARRAY_SIZE(sizes))
+			continue;
+		for (uint32_t i = 0; i < n; i++) {
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			hops[i].weight = 1 + (uint32_t)(random >> 33) % limit;
+		}
+		check(n);
+	}
+}
+
+/* As many and as heavy as can be: nothing overflows. */
+static void test_heaviest(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < MAX_MEMBERS; i++)
+		hops[i].weight = 65536;
+	hops[0].weight = 1;
+	check(MAX_MEMBERS);
+	for (uint32_t i = 0; i < MAX_MEMBERS; i++)
+		hops[i].weight = 1;
+	hops[MAX_MEMBERS - 1].weight = 65536;
+	check(MAX_MEMBERS);
+}
+
+/* --- where cells are -------------------------------------------------------------------------- */
+
+static unsigned int graces;
+static bool grace_fails;
+
+static int count_grace(void *ctx)
+{
+	(void)ctx;
+	graces++;
+	return grace_fails ? -1 : 0;
+}
+
+static void test_ranges(void **state)
+{
+	static struct fib fib = { .writer.grace = count_grace };
+	uint32_t a, b, c, d;
+
+	(void)state;
+	assert_int_equal(fib_cells_init(&fib.cells, 200), 0);
+	assert_true(fib_cells_take(&fib, 64, &a));
+	assert_true(fib_cells_take(&fib, 65, &b));
+	assert_true(fib_cells_take(&fib, 71, &c));
+	assert_false(fib_cells_take(&fib, 1, &d));
+	assert_true(a == 0 && b == 64 && c == 129);
+	assert_int_equal(graces, 0);
+	/* What was never published may be had at once, the other only after a grace period. */
+	fib_cells_give_unused(&fib.cells, c, 71);
+	assert_true(fib_cells_take(&fib, 70, &c));
+	assert_int_equal(c, 129);
+	fib_cells_give(&fib.cells, b, 65);
+	grace_fails = true;
+	assert_false(fib_cells_take(&fib, 2, &d));
+	assert_true(fib_cells_take(&fib, 1, &d));
+	assert_int_equal(d, 199);
+	assert_int_equal(graces, 1);
+	grace_fails = false;
+	assert_true(fib_cells_take(&fib, 65, &d));
+	assert_int_equal(d, 64);
+	assert_int_equal(fib.cells.n_taken, 200);
+	/* Two gaps are not one. */
+	fib_cells_give_unused(&fib.cells, 10, 5);
+	fib_cells_give_unused(&fib.cells, 20, 5);
+	assert_false(fib_cells_take(&fib, 6, &d));
+	assert_true(fib_cells_take(&fib, 5, &d));
+	assert_true(fib_cells_take(&fib, 3, &d));
+	assert_int_equal(d, 20);
+	fib_cells_free(&fib.cells);
+}
+
+static void test_adopted_ranges(void **state)
+{
+	static const union sixlane_cell contents[SIXLANE_MAX_CELLS] = { { .word = 0 },
+									{ .word = 7 } };
+	static struct fib fib = { .writer.grace = count_grace };
+	uint32_t a;
+
+	(void)state;
+	assert_int_equal(fib_cells_init(&fib.cells, SIXLANE_MAX_CELLS), 0);
+	fib_cells_adopt_all(&fib.cells);
+	assert_true(fib_cells_adopt(&fib.cells, 0, 4, contents));
+	assert_int_equal(fib.cells.written[1].word, 7);
+	assert_false(fib_cells_adopt(&fib.cells, 3, 4, contents)); /* part of it is taken */
+	assert_false(fib_cells_adopt(&fib.cells, 4, 0, contents));
+	assert_false(fib_cells_adopt(&fib.cells, SIXLANE_MAX_CELLS - 1, 2, contents));
+	assert_false(fib_cells_adopt(&fib.cells, UINT32_MAX, 2, contents));
+	assert_false(fib_cells_adopt(&fib.cells, 4, 4, NULL));
+	assert_true(fib_cells_adopt(&fib.cells, SIXLANE_MAX_CELLS - 1, 1, contents));
+	graces = 0;
+	assert_true(fib_cells_take(&fib, SIXLANE_MAX_CELLS - 5, &a));
+	assert_int_equal(a, 4);
+	assert_int_equal(graces, 1);
+	fib_cells_free(&fib.cells);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plain_weights),  cmocka_unit_test(test_many_weights),
+		cmocka_unit_test(test_heaviest),       cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_adopted_ranges),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

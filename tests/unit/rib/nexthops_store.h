@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A store of next-hop objects whose listener writes down whom it is told of; what tests of it
+ * share.
+ *
+ * An object reads "via 3" (its device), "blackhole", "group 3*1 4*2" (devices and weights), "res
+ * 3*1 4*1 [0 1 -]" (members of the buckets; "-": not known), "other", "none"; and "mixed", if
+ * routes by its hops differ.
+ */
+#ifndef TESTS_NEXTHOPS_STORE_H
+#define TESTS_NEXTHOPS_STORE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../user/rib/nexthops.h"
+
+#define STORE_TEXT 512
+#define STORE_NO_DEVICE 77u /* what groups say of their device, which means nothing */
+
+struct store {
+	struct nexthops *nexthops;
+	struct rib *rib;	/* what it follows, and prunes of routes by objects that go */
+	char told[STORE_TEXT];	/* ids, in the order of the calls */
+	char alike[STORE_TEXT]; /* … of objects that were not mixed when they were told */
+};
+
+void store_open(struct store *store);
+void store_close(struct store *store);
+
+const char *store_text(const struct store *store, uint32_t id, char out[STORE_TEXT]);
+
+#define assert_means(store, id, text)                                      \
+	do {                                                               \
+		char meaning[STORE_TEXT];                                  \
+                                                                           \
+		assert_string_equal(store_text(store, id, meaning), text); \
+	} while (0)
+
+/* Since the last time that this was asserted. */
+#define assert_told(store, text)                          \
+	do {                                              \
+		assert_string_equal((store)->told, text); \
+		(store)->told[0] = '\0';                  \
+	} while (0)
+
+int store_set_one(struct store *store, uint32_t id, uint32_t ifindex);
+/* By device 1, if it is of a kind that has one. */
+int store_set_kind(struct store *store, uint32_t id, enum next_hop_kind kind);
+/* pairs: ids of members and weights in turn, up to a 0. With buckets it is a resilient one. */
+int store_set_group(struct store *store, uint32_t id, uint32_t n_buckets, const uint32_t *pairs);
+int store_set_bucket(struct store *store, uint32_t group, uint32_t index, uint32_t member);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The RIB of one destination, step by step as a kernel announces or dumps its routes.
+ *
+ * A state reads "50 a1 b2; 60 -1 mtu 1300": metric, then hops, each a gateway (its last digit;
+ * "-": none) and a device, then what else there is; routes in the order of fib6.
+ */
+#ifndef UNIT_RIB_STEPS_H
+#define UNIT_RIB_STEPS_H
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../user/rib/rib.h"
+#include "../../../user/util.h"
+
+/* What the kernel puts into nlmsg_flags of announcements. */
+#define CREATE (NLM_F_CREATE | NLM_F_EXCL)
+#define MORE NLM_F_CREATE
+#define APPEND (NLM_F_CREATE | NLM_F_APPEND)
+#define REPLACE NLM_F_REPLACE
+#define DUMP 0
+#define DEL 0x8000 /* RTM_DELROUTE */
+
+#define VIA(gw, dev)                                                                   \
+	{                                                                              \
+		.gateway.bytes = { 0xfd, [15] = (gw) }, .ifindex = (dev), .weight = 1, \
+		.has_gateway = true                                                    \
+	}
+#define DEV(dev)                              \
+	{                                     \
+		.ifindex = (dev), .weight = 1 \
+	}
+
+struct step {
+	const char *request; /* for the reader */
+	uint16_t flags;
+	int rc;
+	const char *after; /* the state; NULL: as before, and nothing was reported */
+	uint32_t metric, nhid, mtu;
+	uint8_t type, protocol, src_len;
+	bool expires, encap, unknown, mtu_locked, own_source;
+	uint16_t n_hops;
+	struct route_hop hops[4];
+};
+
+struct steps_world {
+	struct rib *rib;
+	struct prefix dst;
+	unsigned int changes;
+};
+
+/* An empty RIB; rib_free() the rib. */
+void steps_open(struct steps_world *world);
+/* The destination has these routes. request: for the reader. */
+void steps_state(const struct steps_world *world, const char *request, const char *expected);
+/* Returns what rib_add() or rib_del() does. */
+int steps_apply(struct steps_world *world, const struct step *step);
+/* Each step with what it is to return and to lead to, twice. */
+void steps_play(struct steps_world *world, const struct step *steps, size_t n);
+
+struct step steps_device(uint16_t flags, uint32_t ifindex, uint32_t mtu);
+
+#define SCRIPT(name, ...)                                           \
+	static void name(void **state)                              \
+	{                                                           \
+		static const struct step steps[] = { __VA_ARGS__ }; \
+		struct steps_world world;                           \
+                                                                    \
+		(void)state;                                        \
+		steps_open(&world);                                 \
+		steps_play(&world, steps, ARRAY_SIZE(steps));       \
+		rib_free(world.rib);                                \
+	}
+
+#endif
