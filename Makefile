@@ -56,8 +56,9 @@ CLI_SRC := user/sixlane.c $(wildcard user/cmd*.c user/print*.c) \
 OBJECTS := $(patsubst bpf/%.c,$(B)/%.o,$(wildcard bpf/*.bpf.c))
 BENCH_BPF_SRC := $(wildcard user/bench/*/*.bpf.c)
 BENCH_OBJECTS := $(patsubst %.bpf.c,$(B)/bench-%.bpf.o,$(notdir $(BENCH_BPF_SRC)))
-UNIT_SRC := $(shell find tests/unit -name 'test_*.c')
-UNIT_HELPERS := $(shell find tests/unit -name '*.c' ! -name 'test_*.c')
+UNIT_SRC := $(shell find tests/unit -name '*.c')
+UNIT_ALONE := $(foreach file,$(UNIT_SRC),$(if $(findstring /alone/test_,$(file)),$(file)))
+UNIT_TOGETHER := $(filter-out $(UNIT_ALONE),$(foreach file,$(UNIT_SRC),$(if $(findstring /test_,$(file)),$(file))))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
@@ -119,11 +120,24 @@ $(B)/asan/libsixlane.a: $(call asan_obj,$(filter-out user/sixlaned.c user/sixlan
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
-$(B)/unit/%: $(B)/asan/tests/unit/%.o $(call asan_obj,$(UNIT_HELPERS)) \
-		$(B)/asan/libsixlane.a
+# What tests share, unit.c with main() included.
+$(B)/asan/libunit.a: $(call asan_obj,$(filter-out $(UNIT_ALONE) $(UNIT_TOGETHER),$(UNIT_SRC)))
+	@rm -f $@
+	@$(AR) rcs $@ $^
+
+# One program a folder, and one a file in alone/ (tests/unit/unit.h says why).
+define UNIT_PROGRAM
+UNIT_PROGRAMS += $(B)/unit/programs/$(1)
+$(B)/unit/programs/$(1): $(call asan_obj,$(2))
+endef
+$(foreach folder,$(sort $(dir $(UNIT_TOGETHER))),$(eval \
+	$(call UNIT_PROGRAM,$(notdir $(folder:/=)),$(filter $(wildcard $(folder)*.c),$(UNIT_TOGETHER)))))
+$(foreach file,$(UNIT_ALONE),$(eval $(call UNIT_PROGRAM,$(basename $(notdir $(file))),$(file))))
+
+$(UNIT_PROGRAMS): $(B)/asan/libunit.a $(B)/asan/libsixlane.a
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@$(CC) $(SANITIZE) -o $@ $^ -lcmocka $(sort $(LIBS_sixlaned) $(LIBS_sixlane))
+	@$(CC) $(SANITIZE) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(sort $(LIBS_sixlaned) $(LIBS_sixlane))
 
 $(B)/fuzz/%: $(B)/asan/tests/fuzz/%.o $(B)/asan/libsixlane.a
 	@mkdir -p $(@D)
@@ -141,8 +155,7 @@ $(B)/verify: $(B)/obj/tests/lab/verify.o
 	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -ljansson
 
 .PHONY: check-programs
-check-programs: all $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC)) \
-		$(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf
+check-programs: all $(UNIT_PROGRAMS) $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf
 
 # Packages first, then a fresh make, which sees what they brought; on all CPUs unless this one was told how many.
 FRESH = -s --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))

@@ -13,6 +13,7 @@
 
 #include "../../user/cmd_packet.h"
 #include "../../user/util.h"
+#include "unit.h"
 
 static struct packet example(uint8_t proto)
 {
@@ -183,7 +184,7 @@ static void protocols_have_names(void **state)
 	assert_string_equal(packet_proto_name(132, buf), "protocol 132");
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(udp_byte_for_byte),	 cmocka_unit_test(headers_are_whole),

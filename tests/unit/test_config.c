@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "../../user/config.h"
+#include "unit.h"
 
 struct file {
 	char path[64];
@@ -217,7 +218,7 @@ static void test_command_line(void **state)
 	assert_non_null(strstr(err, "more than 64"));
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults), cmocka_unit_test(test_every_setting),

@@ -16,6 +16,7 @@
 #include "../../user/log.h"
 #include "../../user/sync/state.h"
 #include "netlink/netlink_build.h"
+#include "unit.h"
 
 static int real_stderr, pipe_fds[2];
 static char text[65536];
@@ -209,7 +210,7 @@ static void what_is_not_known_is_said_once(void **state)
 	rib_free(sync.rib);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(levels, setup, teardown),

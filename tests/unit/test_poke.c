@@ -17,6 +17,7 @@
 
 #include "../../user/loader.h"
 #include "../../user/poke.h"
+#include "unit.h"
 
 static char root[] = "/tmp/test_poke.XXXXXX";
 static char above[sizeof(root) + 16];
@@ -76,7 +77,7 @@ static void a_poke_is_heard_once(void **state)
 	close(fd);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_poke_is_heard_once),

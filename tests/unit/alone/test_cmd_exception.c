@@ -6,6 +6,7 @@
 
 #include "../../../user/cmd_exception.h"
 #include "../cmd_world.h"
+#include "../unit.h"
 
 #define NS_PER_S 1000000000ull
 #define MAX_WORDS 16
@@ -431,7 +432,7 @@ static void nobody_has_asked(void **state)
 	assert_string_equal(why_not(true), "expired");
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_word_is_taken),

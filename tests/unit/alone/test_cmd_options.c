@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "../unit.h"
+
 #include "../../../user/cmd_options.c"
 
 static const struct cmd attach = { .name = "attach" }, detach = { .name = "detach" },
@@ -129,7 +131,7 @@ static void tables_have_names(void **state)
 	assert_false(cmd_parse_table("mai", &table));
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(commands_are_abbreviated),

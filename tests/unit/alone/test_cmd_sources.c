@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "../../../user/cmd_sources.h"
+#include "../unit.h"
 
 #define SOURCES_FD 77
 
@@ -96,7 +97,7 @@ static void the_longest_prefix_matches(void **state)
 	sources_free(&sources);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sets_are_told_apart),

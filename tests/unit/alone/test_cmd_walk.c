@@ -6,6 +6,7 @@
 #include <linux/if_ether.h>
 
 #include "../cmd_world.h"
+#include "../unit.h"
 
 #define READY SIXLANE_META_READY
 #define HOP 5u /* id */
@@ -406,7 +407,7 @@ static void what_decided_before_is_told_beside_the_route(void **state)
 	assert_int_equal(walk.before, SIXLANE_FORWARD);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_check_in_order),

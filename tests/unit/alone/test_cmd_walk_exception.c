@@ -3,6 +3,7 @@
  * What `sixlane lookup` and `explain` make of exceptions.
  */
 #include "../cmd_exception_world.h"
+#include "../unit.h"
 
 /* --- what is met ------------------------------------------------------------------------- */
 
@@ -317,7 +318,7 @@ static void of_all_packets_the_best_is_told(void **state)
 	assert_int_equal(walk.verdict, SIXLANE_PASS_EGRESS_DOWN);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_met),

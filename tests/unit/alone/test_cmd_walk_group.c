@@ -6,6 +6,7 @@
 #include "../cmd_world.h"
 
 #include "../../../user/fib/fib_alias.h"
+#include "../unit.h"
 
 #define GROUP 50u
 #define FIRST_CELL 1000u
@@ -462,7 +463,7 @@ static void values_are_told_without_a_packet(void **state)
 	assert_true(walk.by_source && walk.set == SET);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(members_have_their_weights),

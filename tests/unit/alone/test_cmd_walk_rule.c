@@ -3,6 +3,7 @@
  * Which rule applies and what its table says, as `sixlane lookup` and `explain` tell it.
  */
 #include "../cmd_world.h"
+#include "../unit.h"
 
 enum { BY_OUT = 5, PROHIBIT, THROW, HOLE };
 #define VRF_TABLE 10u
@@ -362,7 +363,7 @@ static void without_a_port_the_plain_ones_count(void **state)
 	assert_false(walk.by_rules);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_selector_and_action),

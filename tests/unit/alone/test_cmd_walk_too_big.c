@@ -3,6 +3,7 @@
  * What `sixlane explain` makes of packets that are too big: over which MTU, and who answers.
  */
 #include "../cmd_exception_world.h"
+#include "../unit.h"
 
 static const struct big {
 	const char *name;
@@ -323,7 +324,7 @@ static void a_rate_of_nothing_answers_nothing(void **state)
 	assert_int_equal(walk_of(MTU + 1).verdict, SIXLANE_ANSWER_TOO_BIG);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(which_mtu_counts),

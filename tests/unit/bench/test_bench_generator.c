@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "../../../user/bench/generator/generator.h"
+#include "../unit.h"
 
 static char said[512];
 
@@ -259,7 +260,7 @@ static void test_bad_requests(void **state)
 	}
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole_prefixes), cmocka_unit_test(test_choice),

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "../../../user/bench/memory.h"
+#include "../unit.h"
 
 static char root[] = "/tmp/sixlane-memory-XXXXXX";
 
@@ -103,7 +104,7 @@ static void test_limits(void **state)
 	assert_int_equal(bench_memory_left_of_cgroups("/nonexistent", root), UINT64_MAX);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_limits) };
 

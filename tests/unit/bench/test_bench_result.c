@@ -11,6 +11,7 @@
 #include "../../../user/bench/bench.h"
 #include "../../../user/bench/result_plot.h"
 #include "../../../user/util.h"
+#include "../unit.h"
 
 static const struct bench_row simple = {
 	.bench = "lookup", .engine = "trie", .unit = "ns", .n = 1, .values = (const double[]){ 1 }
@@ -359,7 +360,7 @@ static void test_foot_lines(void **state)
 	}
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_turns),

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "../../../user/bench/bench.h"
+#include "../unit.h"
 
 static struct bench_table make(const char *name, uint64_t seed, enum bench_pattern pattern)
 {
@@ -184,7 +185,7 @@ static void test_depth(void **state)
 	bench_table_free(&nested);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_patterns), cmocka_unit_test(test_misses_are_near),

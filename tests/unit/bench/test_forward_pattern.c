@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../../../user/bench/forward/forward_pattern.h"
+#include "../unit.h"
 
 #define N 100000u
 #define ROUTES 1000u
@@ -201,7 +202,7 @@ static void test_words(void **state)
 	assert_string_equal(name, "miss");
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_zipf),	  cmocka_unit_test(test_random),

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../../../user/bench/forward/frame.h"
+#include "../unit.h"
 
 #define STAMP 0x123456789abcull
 
@@ -146,7 +147,7 @@ static void test_macs(void **state)
 		assert_int_equal(frame_parse_mac(bad[i], mac), -EINVAL);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes), cmocka_unit_test(test_checksum_is_never_0),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "../../../user/bench/latency.h"
+#include "../unit.h"
 
 /* Each holds from its least to the next one's, and is as narrow as is said. */
 static void check_bucket(uint64_t ns)
@@ -59,7 +60,7 @@ static void test_the_only_one(void **state)
 		assert_true(latency_percentile(counts, percent) == 17);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_buckets),

@@ -18,6 +18,7 @@
 #include "../../../user/loader.h"
 #include "../../../user/loader_driver.h"
 #include "../../../user/util.h"
+#include "../unit.h"
 
 static struct nic_facts make_facts(void)
 {
@@ -313,7 +314,7 @@ static void test_driver_queues(void **state)
 	assert_false(loader_driver_locks_queues("igb", 1, 4));
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle),	      cmocka_unit_test(test_layers),

@@ -14,6 +14,7 @@
 
 #include "../../../user/bench/nic/nic_counts.h"
 #include "../../../user/util.h"
+#include "../unit.h"
 
 enum { IN, IN0, IN1, OUT, OUT0, OUT1, N_PORTS };
 
@@ -373,7 +374,7 @@ static void test_subtract(void **state)
 	assert_int_equal(run.rx, 4);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_is_well),

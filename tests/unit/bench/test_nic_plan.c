@@ -16,6 +16,7 @@
 
 #include "../../../user/bench/nic/nic_machine.h"
 #include "../../../user/util.h"
+#include "../unit.h"
 
 static const unsigned int cpus[] = { 2, 3, 40 };
 
@@ -327,7 +328,7 @@ static void test_modes(void **state)
 	assert_int_equal(nic_bond_parse_policy("vlan+srcmac", &number), -EINVAL);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_wanted),

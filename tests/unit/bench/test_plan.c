@@ -12,6 +12,7 @@
 
 #include "../../../user/bench/plan.h"
 #include "../../../user/util.h"
+#include "../unit.h"
 
 static void assert_near(double value, double expected)
 {
@@ -154,7 +155,7 @@ static void test_least_at_line(void **state)
 	assert_int_equal(plan_least_at_line(&plan, 400), 0);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_line_rates),	    cmocka_unit_test(test_cell),

@@ -15,6 +15,7 @@
 
 #include "../../../user/bench/nic/search.h"
 #include "../../../user/util.h"
+#include "../unit.h"
 
 #define MIN_RATE 9001.0
 #define MAX_RATE 14880952.0
@@ -476,7 +477,7 @@ static void test_stopped(void **state)
 	assert_string_equal(search_end_text(result.end), "stopped before all trials were run");
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_binary),

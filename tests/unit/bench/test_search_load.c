@@ -14,6 +14,7 @@
 
 #include "../../../user/bench/nic/search_load.h"
 #include "../../../user/util.h"
+#include "../unit.h"
 
 static void assert_near(double value, double expected)
 {
@@ -174,7 +175,7 @@ static void test_bad_options(void **state)
 	assert_null(search);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_example_of_the_rfc),

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "../../../user/util.h"
+#include "../unit.h"
 #include "compiled_world.h"
 
 static struct cworld world;
@@ -442,7 +443,7 @@ static void test_beside_lone_ones(void **state)
 	assert_true(world.graces && world.graces * 200 < 2 * LONE_MORE);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 	const struct CMUnitTest tests[] = {

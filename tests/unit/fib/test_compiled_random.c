@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "../../../user/util.h"
+#include "../unit.h"
 #include "compiled_world.h"
 
 #define N_HISTORIES 160
@@ -109,7 +110,7 @@ static void test_histories(void **state)
 	print_message("%llu lookups\n", (unsigned long long)lookups);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_histories, tell_seed) };
 

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "../../../user/util.h"
+#include "../unit.h"
 #include "compiled_world.h"
 
 #define N_HISTORIES 192
@@ -427,7 +428,7 @@ static void test_histories(void **state)
 		assert_true(astray);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_late_for_the_best, tell_seed),

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "../../../user/util.h"
+#include "../unit.h"
 #include "compiled_step.h"
 #include "compiled_world.h"
 
@@ -269,7 +270,7 @@ static void test_histories(void **state)
 		assert_true(all_stores && publications && replans && came && went);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_histories, tell_seed) };
 

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "../unit.h"
 #include "fib_world.h"
 
 static const uint8_t mac_1[6] = { 2, 0, 0, 0, 0, 1 };
@@ -204,7 +205,7 @@ static void test_time(void **state)
 	fib_free(fib);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_forward),    TEST(test_sharing),	 TEST(test_nothing_to_do),

@@ -14,6 +14,7 @@
 #include "../../../user/fib/fib_alias.h"
 #include "../../../user/fib/fib_internal.h"
 #include "../../../user/util.h"
+#include "../unit.h"
 
 #define MAX_MEMBERS 65535u
 
@@ -190,7 +191,7 @@ static void test_adopted_ranges(void **state)
 	fib_cells_free(&fib.cells);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain_weights),  cmocka_unit_test(test_many_weights),

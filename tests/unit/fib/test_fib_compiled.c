@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
+#include "../unit.h"
 #include "fib_world.h"
 
 #define N_ROUTES 300
@@ -199,7 +200,7 @@ static void test_no_chunk(void **state)
 	assert_true(fib_is_compiled(world->fib));
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_nothing_is_wrong),

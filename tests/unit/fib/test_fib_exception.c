@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "../unit.h"
 #include "exception_world.h"
 
 static void set_three_routes(struct world *world)
@@ -643,7 +644,7 @@ static void test_asked_to_no_avail(void **state)
 	assert_effect(world, "2001:db8::1", SIM_PUNTED);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_longest_prefix_is_marked),

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/rtnetlink.h>
 
+#include "../unit.h"
 #include "exception_world.h"
 
 #define KNOWN "2001:db8::1"
@@ -1731,7 +1732,7 @@ static void test_which_begin_is_the_first(void **state)
 	assert_false(fib_exceptions_begin(world->fib, FIB_KERNEL));
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_only_they_are_punted),

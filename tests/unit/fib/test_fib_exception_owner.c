@@ -3,6 +3,7 @@
  * Whose exceptions are while routes and objects change: the kernel's word is of the route that it
  * was said under, and in doubt when that changes; the operator's is of the destination.
  */
+#include "../unit.h"
 #include "exception_watch.h"
 
 /* --- routes that come, go and change ------------------------------------------------------------
@@ -241,7 +242,7 @@ static void test_objects_are_replaced(void **state)
 	assert_doubt(world, NULL);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_doubted_without_a_change),

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "../unit.h"
 #include "exception_world.h"
 
 static void tell_routes(struct world *world)
@@ -255,7 +256,7 @@ static void test_nonsense(void **state)
 	assert_int_equal(stats_of(world).next_hops, 3);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_they_stay),	 TEST(test_they_are_swept), TEST(test_other_route),

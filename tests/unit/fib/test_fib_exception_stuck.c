@@ -4,6 +4,7 @@
  * are the kernel's until a retry mends it.
  */
 #include "../../../user/fib/fib_internal.h"
+#include "../unit.h"
 #include "exception_watch.h"
 
 /* Packets to what is not in the map are the kernel's, until it is. */
@@ -298,7 +299,7 @@ static void test_doubt_by_object_is_starved(void **state)
 	assert_effect(world, "2001:db9::1", SIM_PUNTED);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_exception_finds_no_room),

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
+#include "../unit.h"
 #include "fib_world.h"
 
 static void assert_all_there(struct world *world)
@@ -151,7 +152,7 @@ static void test_enomem_is_tried_again(void **state)
 	assert_int_equal(world->sim->routes.n, 500);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_trie_is_full),

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "../../../user/fib/fib_internal.h"
+#include "../unit.h"
 #include "fib_world.h"
 
 static uint32_t id_of(const struct world *world, const char *dst)
@@ -353,7 +354,7 @@ static void test_adopt_nonsense(void **state)
 	assert_int_equal(sim->routes.n, 3);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_weights),

@@ -13,6 +13,7 @@
 
 #include "../../../user/fib/fib_heap.h"
 #include "../../../user/util.h"
+#include "../unit.h"
 
 #define N_ITEMS 200u
 #define N_STEPS 20000u
@@ -63,7 +64,7 @@ static void test_smallest_is_first(void **state)
 	fib_heap_free(&heap);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_smallest_is_first) };
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "../../../user/fib/fib_internal.h"
+#include "../unit.h"
 #include "fib_world.h"
 
 static int set_object(struct world *world, uint32_t id, const struct fib_object *object)
@@ -496,7 +497,7 @@ static void test_many_routes(void **state)
 	fib_free(fib);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_meaning_comes_and_goes),

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
+#include "../unit.h"
 #include "fib_world.h"
 
 static const uint8_t mac_1[6] = { 2, 0, 0, 0, 0, 1 }, mac_2[6] = { 2, 0, 0, 0, 0, 2 };
@@ -190,7 +191,7 @@ static void test_restart_when_full(void **state)
 	assert_target(world, "2001:db8:1::1", via("fe80::2", 3));
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_sync),	  TEST(test_restart),		TEST(test_adopt_nonsense),

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "../../../user/fib/fib_internal.h"
+#include "../unit.h"
 #include "fib_world.h"
 
 static struct fib_source source(const char *src, uint8_t dst_len, struct fib_target target)
@@ -307,7 +308,7 @@ static void test_adopt_nonsense(void **state)
 	assert_int_equal(stats_of(world).next_hops, 2);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_lookup),

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "../unit.h"
 #include "fib_world.h"
 
 static void test_tables_are_apart(void **state)
@@ -192,7 +193,7 @@ static void test_vlan_restart(void **state)
 	assert_int_equal(sim->n_port_index, 1);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_tables_are_apart),	   TEST(test_gaps),

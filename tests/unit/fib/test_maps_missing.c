@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "../../../user/fib/maps_internal.h"
+#include "../unit.h"
 
 #define LACKS SIXLANE_ROUTE_EXCEPTIONS_MISSING
 #define N 100000
@@ -189,7 +190,7 @@ static void what_is_there_before_stays_to_the_end(void **state)
 	assert_int_equal(bits_set(), 0);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(each_is_found_and_hardly_another, setup),

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "../../../user/util.h"
+#include "../unit.h"
 #include "resolve_world.h"
 
 /* --- one prefix ------------------------------------------------------------------------------ */
@@ -463,7 +464,7 @@ static void test_each(void **state)
 	world_free(world);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),

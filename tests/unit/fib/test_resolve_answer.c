@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "../../../user/util.h"
+#include "../unit.h"
 #include "resolve_ports.h"
 
 #define DEPRECATED IFA_F_DEPRECATED
@@ -257,7 +258,7 @@ static void test_hop_limit(void **state)
 	addrs_clear(&ports_addrs);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),

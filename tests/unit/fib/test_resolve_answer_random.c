@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "../../../user/util.h"
+#include "../unit.h"
 #include "resolve_ports.h"
 
 #define N_DEVICES 6u /* 1 to 5 and the VRF 6 */
@@ -325,7 +326,7 @@ static void test_random(void **state)
 	assert_true(sure > all / 5 && others > all / 20);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_random) };
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "../../../user/util.h"
+#include "../unit.h"
 #include "resolve_ports.h"
 
 /* --- one device: what differs from a plain NIC ----------------------------------------------- */
@@ -285,7 +286,7 @@ static void test_kernel_does_not_tell(void **state)
 	links_clear(&links);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "../../../user/util.h"
+#include "../unit.h"
 #include "resolve_ports.h"
 
 /* --- VLAN devices ---------------------------------------------------------------------------- */
@@ -271,7 +272,7 @@ static void test_external_tunnel(void **state)
 	links_clear(&links);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_vlan),

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "../../../user/util.h"
+#include "../unit.h"
 #include "resolve_kernel.h"
 #include "resolve_world.h"
 
@@ -393,7 +394,7 @@ static void test_local_first(void **state)
 	run_random(true);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tables_apart),

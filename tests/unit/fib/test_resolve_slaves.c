@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "../../../user/util.h"
+#include "../unit.h"
 #include "resolve_ports.h"
 
 enum { BOND = 5, VLAN = 6, INNER = 7, SLAVE = 10 };
@@ -211,7 +212,7 @@ static void test_many_slaves(void **state)
 	links_clear(&links);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hash),

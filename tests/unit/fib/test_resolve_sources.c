@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "../../../user/util.h"
+#include "../unit.h"
 #include "resolve_world.h"
 
 struct row {
@@ -228,7 +229,7 @@ static void test_a_dump_may_have_left_out_others(void **state)
 	world_free(world);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),

@@ -14,6 +14,7 @@
 #include <linux/rtnetlink.h>
 #include <net/if_arp.h>
 
+#include "../unit.h"
 #include "netlink_messages.h"
 
 struct route_case {
@@ -524,7 +525,7 @@ static void generic(void **state)
 	assert_false(features & PARSE_XDP_ACT_NDO_XMIT);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(routes),    cmocka_unit_test(links),

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "../unit.h"
 #include "netlink_build.h"
 #include "netlink_messages.h"
 
@@ -468,7 +469,7 @@ static void addresses_of_nobody(void **state)
 	assert_int_equal(PARSE(parse_address, nlh, &address), -EBADMSG);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prefix_lengths),

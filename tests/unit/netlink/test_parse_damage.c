@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "../unit.h"
 #include "netlink_build.h"
 #include "netlink_messages.h"
 
@@ -407,7 +408,7 @@ static void every_size(void **state)
 	}
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_by_its_own_parser_only),

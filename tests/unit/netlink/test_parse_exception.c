@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "../unit.h"
 #include "netlink_build.h"
 #include "netlink_messages.h"
 
@@ -228,7 +229,7 @@ static void damaged(void **state)
 	assert_int_equal(PARSE(parse_exception, nlh, &out), -EBADMSG);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(captured), cmocka_unit_test(routes_are_none),

@@ -13,6 +13,7 @@
 #include <linux/if_ether.h>
 #include <net/if_arp.h>
 
+#include "../unit.h"
 #include "netlink_build.h"
 #include "netlink_messages.h"
 
@@ -437,7 +438,7 @@ static void netconf_of_a_device_that_lost_ipv6(void **state)
 	assert_int_equal(PARSE(parse_netconf, nlh, &out), -EBADMSG);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(link_below_another_namespace),

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "../unit.h"
 #include "netlink_build.h"
 #include "netlink_messages.h"
 
@@ -480,7 +481,7 @@ static void bucket_messages(void **state)
 	assert_int_equal(PARSE(parse_next_hop_bucket, nlh, &out), -EBADMSG);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(captured),

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "../unit.h"
 #include "netlink_build.h"
 #include "netlink_messages.h"
 
@@ -471,7 +472,7 @@ static void failure_leaves_the_result_alone(void **state)
 	assert_memory_equal(&out, &before, sizeof(out));
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(captured),

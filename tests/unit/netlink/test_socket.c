@@ -11,6 +11,7 @@
 #include <net/if.h>
 #include <sched.h>
 
+#include "../unit.h"
 #include "netlink_requests.h"
 
 #define TIMEOUT_MS 5000
@@ -349,7 +350,7 @@ static int namespace_enter(void **state)
 	return in_namespace ? loopback_up() : 0;
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dump_of_links),

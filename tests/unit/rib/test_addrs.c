@@ -13,6 +13,7 @@
 
 #include "../../../user/rib/addrs.h"
 #include "../../../user/util.h"
+#include "../unit.h"
 
 #define MANY 1000u
 
@@ -188,7 +189,7 @@ static void test_device_down(void **state)
 	addrs_clear(&addrs);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_set_and_delete), cmocka_unit_test(test_unannounced),

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "../../../user/rib/neighs.h"
+#include "../unit.h"
 
 #define MANY 5000u
 
@@ -111,7 +112,7 @@ static void test_usable(void **state)
 	}
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_set),

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "../unit.h"
 #include "nexthops_store.h"
 
 /* Ids 1 to IDS; the kernel's state, and what is told of it. */
@@ -410,7 +411,7 @@ static void test_random(void **state)
 	assert_true(n_mixed > 1000);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_random) };
 

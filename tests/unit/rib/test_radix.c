@@ -14,6 +14,7 @@
 
 #include "../../../user/rib/radix.h"
 #include "../../../user/util.h"
+#include "../unit.h"
 
 static struct prefix pfx(const char *text)
 {
@@ -278,7 +279,7 @@ static void test_remove_while_walking(void **state)
 	assert_null(world.radix.root);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse),

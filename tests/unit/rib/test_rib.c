@@ -3,6 +3,7 @@
  * The RIB against what a kernel announces: each script is what `ip -6 -d monitor route` showed
  * (Linux 6.18) for the requests named beside the steps, and what `ip -6 route show` had then.
  */
+#include "../unit.h"
 #include "rib_steps.h"
 
 SCRIPT(test_multipath,
@@ -505,7 +506,7 @@ static void test_time(void **state)
 	rib_free(rib);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_multipath),

@@ -16,6 +16,7 @@
 
 #include "../../../user/rib/rib.h"
 #include "../../../user/util.h"
+#include "../unit.h"
 
 #define NS_PER_MS 1000000ull
 #define ADD (NLM_F_CREATE | NLM_F_EXCL)
@@ -245,7 +246,7 @@ static void test_preference(void **state)
 	rib_free(rib);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lifetimes),

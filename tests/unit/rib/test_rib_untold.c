@@ -2,6 +2,7 @@
 /*
  * What dumps leave out beside a multipath set, and when the RIB is sure that there is nothing.
  */
+#include "../unit.h"
 #include "rib_steps.h"
 
 /* What fib6 has at the levels that the RIB asks about, and about how many it did. */
@@ -292,7 +293,7 @@ static void test_truncated_does_not_settle(void **state)
 	rib_free(world.rib);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_untold),

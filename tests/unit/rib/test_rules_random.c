@@ -19,6 +19,7 @@
 #include "../../../user/rib/radix.h"
 #include "../../../user/rib/rules.h"
 #include "../../../user/util.h"
+#include "../unit.h"
 
 /* Devices: p1 (ifindex 1), p2 (2), and v (3), a VRF. */
 #define VRF 3u
@@ -455,7 +456,7 @@ static void test_random(void **state)
 	assert_in_range(overlaid, 3000, 30000);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_random) };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../../user/bench/exceptions/exceptions_peers.h"
+#include "../unit.h"
 
 #define N 20000u
 #define EXCEPTED 500u
@@ -149,7 +150,7 @@ static void test_impossible(void **state)
 	}
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lists),	   cmocka_unit_test(test_each_once),

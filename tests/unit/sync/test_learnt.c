@@ -16,6 +16,7 @@
 #include "../../../user/sync/learnt.h"
 #include "../../../user/util.h"
 #include "../fib/resolve_world.h"
+#include "../unit.h"
 
 #define NS_PER_S 1000000000ull
 #define TOLD_NS (7 * NS_PER_S)
@@ -488,7 +489,7 @@ static void ends(void **state)
 	tear_down(world, &learnt_world);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(table),  cmocka_unit_test(paths), cmocka_unit_test(merged),

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "../../unit.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -379,7 +381,7 @@ static void test_no_guardian(void **state)
 	assert_int_equal(nic_undo_end(undo), -EOWNERDEAD);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_machine, drop_machine)

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "../../../../user/util.h"
+#include "../../unit.h"
 #include "../compiled_world.h"
 
 /* Allocations that still succeed; negative: all do. */
@@ -315,7 +316,7 @@ static void test_changes_without_memory(void **state)
 	}
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_build_without_chunks),

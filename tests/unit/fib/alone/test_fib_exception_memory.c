@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "../../unit.h"
 #include "../exception_world.h"
 
 static bool no_memory;
@@ -200,7 +201,7 @@ static void test_lost_without_owner(void **state)
 	assert_marks(world, "2001:dba::1", 0);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_kernels_is_lost),

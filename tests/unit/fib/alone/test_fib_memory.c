@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "../../unit.h"
 #include "../exception_world.h"
 
 static bool no_memory;
@@ -94,7 +95,7 @@ static void test_table_is_lost(void **state)
 	assert_false(world->sim->gaps);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_prefix_is_lost),

@@ -18,6 +18,7 @@
 
 #include "../../../../user/fib/fib_internal.h"
 #include "../../../../user/util.h"
+#include "../../unit.h"
 #include "../fib_history_check.h"
 
 #define N_HISTORIES 24
@@ -559,7 +560,7 @@ static void test_histories(void **state)
 		play(seed + i, (seed + i) % 4 != 0, (seed + i) % 2);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_histories, tell_seed) };
 

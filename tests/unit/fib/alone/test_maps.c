@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "../../unit.h"
+
 #include "../../../../user/fib/maps.c"
 #include "../../../../user/fib/maps_walk.c"
 #include "../../../../user/fib/maps_write.c"
@@ -746,7 +748,7 @@ static void refused_pages_of_an_arena_are_no_chunk(void **state)
 	assert_int_equal(munmap(at, bytes), 0);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(walks_by_batches, setup),

@@ -3,6 +3,7 @@
  * Exceptions in their map: what each CPU has counted, what is told of failures, walks; and the
  * operator's.
  */
+#include "../../unit.h"
 #include "../maps_exception_world.h"
 
 static void each_cpu_keeps_what_it_has_counted(void **state)
@@ -324,7 +325,7 @@ static void the_operators_are_set_read_and_deleted(void **state)
 	assert_int_equal(maps_operator_set(&maps, &key, &value), -E2BIG);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(each_cpu_keeps_what_it_has_counted, setup),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Packets while an exception changes in its map: what they may read between any two words. */
+#include "../../unit.h"
 #include "../maps_exception_world.h"
 
 /* The words that a packet of the datapath acts by, in the order of their positions. */
@@ -176,7 +177,7 @@ static void a_change_that_fails_half_way_punts(void **state)
 	}
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(packets_never_take_half_of_each, setup),

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "../../unit.h"
+
 #include "../../../../user/fib/maps_hints.c"
 
 #define N_CPUS 3
@@ -132,7 +134,7 @@ static int setup(void **state)
 	return 0;
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(hints_come_in_bounded_steps, setup),

@@ -32,6 +32,7 @@ static void *reallocarray_if_left(void *old, size_t n, size_t size)
 #undef reallocarray
 
 #include "../../../../user/sync/learnt.h"
+#include "../../unit.h"
 #include "../resolve_world.h"
 
 static struct world *world_with_memory(void)
@@ -167,7 +168,7 @@ static void test_owner_of_exception(void **state)
 	world_free(world);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_new),

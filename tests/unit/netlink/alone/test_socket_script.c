@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
+#include "../../unit.h"
 #include "../netlink_requests.h"
 
 struct datagram {
@@ -355,7 +356,7 @@ static void read_lets_go_of_a_storm(void **state)
 	assert_int_equal(seen.messages, NL_SOCKET_READ_MAX + 10);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(dump_interrupted, script_end),

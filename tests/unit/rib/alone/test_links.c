@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "../../unit.h"
+
 static bool no_memory;
 
 static void *reallocarray_unless_told(void *old, size_t n, size_t size)
@@ -521,7 +523,7 @@ static void test_netconf(void **state)
 	assert_true(links.forwarding);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_store),

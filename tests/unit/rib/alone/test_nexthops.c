@@ -30,6 +30,7 @@ static void *calloc_unless_told(size_t n, size_t size)
 #include "../../../../user/rib/nexthops_object.c"
 #undef calloc
 
+#include "../../unit.h"
 #include "../nexthops_store.h"
 
 #define GROUP(store, id, ...) store_set_group(store, id, 0, (const uint32_t[]){ __VA_ARGS__, 0 })
@@ -562,7 +563,7 @@ static void test_memory(void **state)
 	store_close(&store);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_single),

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "../../unit.h"
+
 /* Allocations that still succeed; negative: all do. */
 static int allocations_left = -1;
 
@@ -146,7 +148,7 @@ static void test_memory(void **state)
 	allocations_left = -1;
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_memory) };
 

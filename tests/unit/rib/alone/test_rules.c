@@ -35,6 +35,7 @@ static void *reallocarray_unless_told(void *old, size_t n, size_t size)
 
 #include "../../../../user/rib/radix.h"
 #include "../../../../user/util.h"
+#include "../../unit.h"
 
 #define VRF 3u
 #define VRF_TABLE 300u
@@ -486,7 +487,7 @@ static void test_names(void **state)
 	links_clear(&links);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lists),	    cmocka_unit_test(test_bytes),

@@ -10,6 +10,7 @@
 #include "../../fib/exception_world.h"
 
 #include "../../../../user/sync/exceptions.h"
+#include "../../unit.h"
 
 #define N_DESTINATIONS 4
 #define NONE N_DESTINATIONS
@@ -498,7 +499,7 @@ static void test_failure(void **state)
 	assert_effect(world, "2001:db8::2", SIM_PUNTED);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_all_are_told),

@@ -7,6 +7,7 @@
 #include "../../fib/exception_world.h"
 
 #include "../../../../user/sync/exceptions.h"
+#include "../../unit.h"
 
 #define US 1000ull
 #define MS (1000 * US)
@@ -209,7 +210,7 @@ static void test_expiry_in_parts(void **state)
 	assert_exceptions(world, 0);
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_rate),

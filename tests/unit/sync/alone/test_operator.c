@@ -9,6 +9,7 @@
 #include "../../fib/exception_world.h"
 
 #include "../../../../user/sync/state.h"
+#include "../../unit.h"
 
 #define SECOND_NS 1000000000ull
 #define MAX_ENTRIES 20
@@ -341,7 +342,7 @@ static void test_gateways(void **state)
 	sync_.links.n = 0;
 }
 
-int main(void)
+UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_pieces),	   TEST(test_gone_in_steps), TEST(test_room),

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a file of unit tests is to the program that it is linked into. The files of a folder make
+ *one program. A file in a folder alone/ makes one by itself, since it defines functions that the
+ * code under test calls, or builds that code into itself.
+ *
+ *	UNIT_TESTS()
+ *	{
+ *		const struct CMUnitTest tests[] = { … };
+ *
+ *		return cmocka_run_group_tests(tests, NULL, NULL);
+ *	}
+ */
+#ifndef UNIT_UNIT_H
+#define UNIT_UNIT_H
+
+struct unit_file {
+	const char *path;
+	int (*run)(void); /* 0, or how many tests failed */
+	struct unit_file *next;
+};
+
+/* Make it known, before main(). */
+void unit_add(struct unit_file *file);
+
+#define UNIT_TESTS()                                                               \
+	static int unit_run(void);                                                 \
+	static struct unit_file unit_file = { .path = __FILE__, .run = unit_run }; \
+	__attribute__((constructor)) static void unit_register(void)               \
+	{                                                                          \
+		unit_add(&unit_file);                                              \
+	}                                                                          \
+	static int unit_run(void)
+
+#endif
