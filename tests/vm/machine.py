@@ -24,7 +24,14 @@ SHARE = "/run/sixlane-vm"
 # What it takes to mount the host's root; all other modules are loaded from there.
 EARLY_MODULES = ["virtio_pci", "9pnet_virtio", "9p", "overlay"]
 # A guest that oopsed must not go on; -no-reboot makes an end of the panic's reboot.
-COMMAND_LINE = "loglevel=4 panic=-1 oops=panic mitigations=off"
+COMMAND_LINE = (
+    "loglevel=4 panic=-1 oops=panic mitigations=off"
+    # qemu keeps translated code by its virtual address: where each program lay elsewhere, it would
+    # translate ld.so and libc anew for each command that a test runs.
+    " norandmaps"
+    # What is done for safety, or to save CPU time while others wait, is not what tests are about.
+    " init_on_alloc=0 apparmor=0 transparent_hugepage=always rcupdate.rcu_expedited=1"
+)
 
 
 class Arch(NamedTuple):
@@ -40,7 +47,9 @@ ARCHES = {
     # On a busy host the emulated timers stutter while the kernel measures the TSC against them: its
     # clock was seen to run five times too fast. So it takes the HPET for its clock, and believes in
     # its timer interrupt.
-    "amd64": Arch("qemu-system-x86_64", "q35", "max", "console=ttyS0 tsc=unstable no_timer_check"),
+    # Five levels of page tables take longer to walk.
+    "amd64": Arch("qemu-system-x86_64", "q35", "max,la57=off",
+                  "console=ttyS0 tsc=unstable no_timer_check"),
     # Signatures of pointers by Arm's own algorithm take most of an emulated machine's time.
     "arm64": Arch("qemu-system-aarch64", "virt", "max,pauth-impdef=on", "console=ttyAMA0"),
 }
