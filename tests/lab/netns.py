@@ -47,7 +47,8 @@ def wait_until(fn, timeout=10.0, what="condition", interval=0.005):
 
     `what` may be a function: it is called when the time is over, to say what was seen last.
     """
-    timeout *= PATIENCE
+    # To look takes CPU time from what is waited for, where it is emulated a lot.
+    timeout, interval, longest = timeout * PATIENCE, interval * PATIENCE, 0.1 * PATIENCE
     deadline = time.monotonic() + timeout
     while True:
         value = fn()
@@ -57,7 +58,7 @@ def wait_until(fn, timeout=10.0, what="condition", interval=0.005):
             text = what() if callable(what) else what
             raise TimeoutError("not within %g s: %s" % (timeout, text))
         time.sleep(interval)
-        interval = min(interval * 1.5, 0.1)
+        interval = min(interval * 1.5, longest)
 
 
 def command(argv, check=True, stdin=None, timeout=60, **kwargs):
