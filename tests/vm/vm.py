@@ -177,10 +177,11 @@ def count_job(kernel, job, status, error, tally):
         tally.passed += 1
 
 
-def run_jobs(kernels, systems, chosen, machines, tally):
+def run_jobs(chosen, machines, tally):
+    """chosen: a kernel, the system that runs on it, and a job, each."""
     pool = concurrent.futures.ThreadPoolExecutor(machines)
-    running = {pool.submit(run_job, kernel, systems[kernel.arch], job): (kernel, job)
-               for kernel in kernels for job in chosen if job.arch == kernel.arch}  # fmt: skip
+    running = {pool.submit(run_job, kernel, system, job): (kernel, job)
+               for kernel, system, job in chosen}  # fmt: skip
     try:
         for done in concurrent.futures.as_completed(running):
             kernel, job = running[done]
@@ -240,7 +241,8 @@ def options():
     parser.add_argument("--kernel", default="6.1,6.12,sid,arm64,arm64-16k", metavar="LIST",
                         help=f"of {', '.join(KERNELS)} (default: %(default)s)")
     names = ", ".join(job.name for job in jobs(0))
-    parser.add_argument("--only", metavar="LIST", help=f"jobs: {names} (default: all)")
+    parser.add_argument("--only", metavar="LIST",
+                        help=f"jobs, as bonds or, under that kernel alone, as 6.1/bonds: {names} (default: all)")
     parser.add_argument("--machines", type=int, metavar="N", default=os.cpu_count(),
                         help="how many at a time (default: one a CPU, %(default)s)")
     parser.add_argument("--parity-seconds", type=int, metavar="N", default=300,
@@ -258,16 +260,18 @@ def options():
     every = jobs(args.parity_seconds)
     check_all_run(every)
     wanted = args.only.split(",") if args.only else [job.name for job in every]
-    args.jobs = [job for job in every if job.name in wanted]
-    for name in set(wanted) - {job.name for job in every}:
-        parser.error(f"no job {name!r}; there are {names}")
+    args.jobs = [(name, job) for name in args.kernels for job in every
+                 if name in KERNELS and job.arch == KERNELS[name].arch
+                 and (job.name in wanted or f"{name}/{job.name}" in wanted)]  # fmt: skip
+    for kernel, name in (word.rpartition("/")[::2] for word in wanted):
+        if name not in [job.name for job in every]:
+            parser.error(f"no job {name!r}; there are {names}")
+        if kernel and kernel not in args.kernels:
+            parser.error(f"no kernel {kernel!r} among {args.kernel}")
     for name in args.kernels:
         if name not in KERNELS:
             parser.error(f"no kernel {name!r}; there are {', '.join(KERNELS)}")
-    if not args.command:
-        archs = {job.arch for job in args.jobs}
-        args.kernels = [name for name in args.kernels if KERNELS[name].arch in archs]
-    if not args.kernels:
+    if not args.command and not args.jobs:
         parser.error("none of these jobs is for these kernels")
     return args
 
@@ -275,25 +279,28 @@ def options():
 def main():
     args = options()
     if args.list:
-        for job in args.jobs:
+        for job in dict.fromkeys(job for _, job in args.jobs):
             print(f"{job.name}: {job.command}")
         return 0
     if os.uname().machine != "x86_64":
         sys.exit("vm: the test machines are x86_64 and use this system's programs: not here")
-    tally, kernels, systems = Tally(), [], {}
-    for name in args.kernels:
+    tally, kernels, systems = Tally(), {}, {}
+    for name in args.kernels if args.command else dict.fromkeys(name for name, _ in args.jobs):
         try:
             arch = KERNELS[name].arch
             systems[arch] = systems.get(arch) or system_get(arch, args.machines)
-            kernels.append(kernel_get(name))
+            kernels[name] = kernel_get(name)
         except DebianError as error:
             print(f"vm: {error}", file=sys.stderr)
             tally.fail("download", str(error))
     if args.command:
-        return run_command(kernels[0], systems[kernels[0].arch], args) if kernels else 125
+        kernel = next(iter(kernels.values()), None)
+        return run_command(kernel, systems[kernel.arch], args) if kernel else 125
     shutil.rmtree(RESULTS / "vm", ignore_errors=True)
     start = time.monotonic()
-    run_jobs(kernels, systems, args.jobs, args.machines, tally)
+    chosen = [(kernels[name], systems[kernels[name].arch], job)
+              for name, job in args.jobs if name in kernels]  # fmt: skip
+    run_jobs(chosen, args.machines, tally)
     print(f"\nall machines took {time.monotonic() - start:.0f} s")
     return tally.close()
 
