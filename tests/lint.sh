@@ -5,16 +5,18 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${1:-build}
-failed=0
+passed=0 failed=0
 
 check() {
 	local what=$1
 	shift
 	echo "lint: $what"
-	"$@" || {
+	if "$@"; then
+		passed=$((passed + 1))
+	else
 		echo "lint: FAILED: $what" >&2
-		failed=1
-	}
+		failed=$((failed + 1))
+	fi
 }
 
 mapfile -t c_files < <(git ls-files '*.c' '*.h')
@@ -65,4 +67,5 @@ check "pyflakes" /usr/bin/python3 -m pyflakes "${python_files[@]}"
 check "man pages" man_pages
 check "jobs of the virtual machines" vm_jobs
 check "the verifier's budget" verifier_budget
-exit $failed
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" = 0 ]
