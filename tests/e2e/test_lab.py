@@ -37,6 +37,11 @@ def users_of(inode):
     return users
 
 
+def name_of(pid):
+    with open("/proc/%d/comm" % pid, encoding="utf-8") as file:
+        return file.read().strip()
+
+
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=lambda n: n.name
 )
@@ -48,6 +53,8 @@ def test_nothing_is_left_after_a_signal(number):
     )  # fmt: skip
     pid, inode = map(int, victim.stdout.readline().split())
     users = wait_until(lambda: users_of(inode), 5, "the child in its namespace")
+    # before setpriv is through, nothing ties the child to the lab
+    wait_until(lambda: name_of(pid) == "sleep", 5, "the child's program")
     with open("/proc/%s/ns/net" % users[0], "rb"):  # or another lab might get its number
         victim.send_signal(number)
         assert victim.wait(10) != 0
