@@ -93,6 +93,8 @@ def enter_private_mounts():
     for folder, mode in ((NETNS_DIR, 0o755), (RUN_DIR, 0o700)):
         os.makedirs(folder, mode, exist_ok=True)
         command(["mount", "-t", "tmpfs", "-o", "mode=%o" % mode, "sixlane-lab", folder])
+    # A name that goes is to go from the mount namespaces of commands, too.
+    command(["mount", "--make-shared", NETNS_DIR])
     _private_pid = os.getpid()
     atexit.register(_close_all)
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -200,7 +202,7 @@ class Lab:
             return
         self._closed = True
         steps = [lambda p=process: self.end(p, 2) for process in list(self.processes)]
-        steps += [sock.close for sock in self._sockets]
+        steps += [self._close_sockets]
         steps += [lambda: self._strays.extend(self._processes_inside())]
         steps += [namespace.delete for namespace in self.namespaces]
         steps += [self._unmount, lambda: self.tmp and shutil.rmtree(self.tmp, ignore_errors=True)]
@@ -211,6 +213,18 @@ class Lab:
                 except Exception as error:  # the rest must still be cleared up
                     print("lab: %s" % error, file=sys.stderr)
             _open_labs.remove(self)
+
+    def _close_sockets(self):
+        """Side by side: at each the kernel waits until no CPU reads from it any more, 20 ms or longer."""
+        threads = [threading.Thread(target=sock.close) for sock in self._sockets]
+        with contextlib.suppress(RuntimeError):  # no threads at the end of the interpreter
+            for thread in threads:
+                thread.start()
+        for thread in threads:
+            if thread.ident:
+                thread.join()
+        for sock in self._sockets:
+            sock.close()
 
     def _unmount(self):
         if getattr(self, "_bpffs_device", None) is not None:
