@@ -255,7 +255,7 @@ static int find_source(struct explain *explain)
 /* CMD_OK or CMD_FAILED (said). */
 static int find_out(struct explain *explain)
 {
-	bool frags = explain->prog_known && !strcmp(explain->prog.name, LOADER_FRAGS_PROG);
+	bool frags = explain->prog_known && explain->prog.frags;
 	struct loader_run *run;
 	char err[LOADER_ERR];
 	int rc = loader_run_open(loader_object_path(), frags, &explain->view.fds, &run, err);

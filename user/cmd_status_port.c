@@ -43,7 +43,7 @@ static const char *mode_name(const struct status_port *port)
 	static const char *const names[] = {
 		[XDP_MODE_NONE] = "none",	[XDP_MODE_NATIVE] = "native",
 		[XDP_MODE_GENERIC] = "generic", [XDP_MODE_OFFLOAD] = "offload",
-		[XDP_MODE_MULTI] = "native",	[XDP_MODE_UNKNOWN] = "unknown",
+		[XDP_MODE_MULTI] = "native",
 	};
 
 	return port->prog.dispatcher ? "dispatcher" : names[port->prog.mode];
@@ -64,6 +64,24 @@ static const char *program_name(const struct status_port *port)
 	default:
 		return NULL;
 	}
+}
+
+/* Of the object that sixlane's program is of; NULL: it is not sixlane's. */
+static const char *flavour_name(const struct status_port *port)
+{
+	if (port->error ||
+	    (port->prog.owner != LOADER_OURS && port->prog.owner != LOADER_OTHER_MAPS))
+		return NULL;
+	return port->prog.frags ? "frags" : "plain";
+}
+
+static const char *program_text(const struct status_port *port)
+{
+	const char *program = program_name(port);
+
+	if (port->prog.owner == LOADER_OURS && port->prog.frags)
+		return LOADER_FRAGS_PROG;
+	return program ? program : "-";
 }
 
 int status_ports_read(struct cmd_view *view, struct status_ports *ports)
@@ -207,6 +225,7 @@ json_t *status_port_json(const struct cmd_view *view, const struct status_port *
 	print_set(object, "slot", json_integer(port->slot));
 	print_set(object, "mode", print_string(mode_name(port)));
 	print_set(object, "program", print_string(program_name(port)));
+	print_set(object, "flavour", print_string(flavour_name(port)));
 	print_set(object, "program_id", json_integer(port->prog.id));
 	print_set(object, "link_id",
 		  port->link_id && port->link_id != LOADER_LINK_UNKNOWN
@@ -268,11 +287,10 @@ void status_ports_text(const struct cmd_options *options, const struct cmd_view 
 	for (size_t i = 0; i < ports->n; i++) {
 		const struct status_port *port = &ports->at[i];
 		bool generic = port->prog.mode == XDP_MODE_GENERIC;
-		const char *program = program_name(port);
 
 		print_mac(port->link->mac, mac);
 		printf("%-15s %-10s %-15s %7s %7s %6u  %s ", port->link->name,
-		       generic ? "GENERIC" : mode_name(port), program ? program : "-",
+		       generic ? "GENERIC" : mode_name(port), program_text(port),
 		       queues_text(status_port_rx_in_use(port), port->link->n_rx_queues, rx),
 		       queues_text(status_port_tx_in_use(port), port->link->n_tx_queues, tx),
 		       port->slot ? port->port.mtu : port->link->mtu, mac);

@@ -132,6 +132,7 @@ struct loader_prog {
 	enum xdp_mode mode;
 	uint32_t id;	 /* sixlane's program, or the foreign one */
 	bool dispatcher; /* runs under libxdp's dispatcher */
+	bool frags;	 /* by its name, the flavour for frames of several buffers */
 	bool no_arena;	 /* LOADER_OURS, but the maps have an arena that it does not read: the trie
 			  * answers its lookups */
 	char name[16];
@@ -139,6 +140,9 @@ struct loader_prog {
 
 /* What runs on a port. maps may be NULL (then sixlane's is LOADER_OTHER_MAPS). */
 int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader_prog *out);
+
+/* Packets of this MTU may need more than the one buffer that drivers have for XDP. */
+bool loader_mtu_is_jumbo(uint32_t mtu);
 
 /* The id of the BPF link that holds a port's program, which `ip link` then cannot take off; 0: none
  * does. */
@@ -149,9 +153,10 @@ uint32_t loader_query_link(uint32_t ifindex, const struct loader_prog *prog);
 const char *loader_link_advice(uint32_t link_id, char buf[LOADER_LINK_ADVICE]);
 
 /*
- * Replace a sixlane program that has maps of its own (LOADER_OTHER_MAPS, no dispatcher), or does
- * not read their arena, by one that does all this, in the same mode; in one step, on a bond in two.
- * 0: there is such a program now.
+ * Replace a sixlane program that has maps of its own (LOADER_OTHER_MAPS, no dispatcher), does not
+ * read their arena, or is not for several buffers on a port of jumbo MTU, by one that does all
+ * this, in the same mode; in one step, on a bond in two. 0: there is a program now that is as good
+ * as the driver takes it: one for single buffers if that alone is taken.
  */
 int loader_adopt_port(const char *object, uint32_t ifindex, char *err);
 

@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/if_bonding.h>
+#include <linux/if_ether.h>
 #include <linux/if_link.h>
 #include <linux/sockios.h>
 #include <signal.h>
@@ -19,6 +20,10 @@
 
 #include "loader_arena.h"
 #include "loader_query.h"
+#include "loader_run.h"
+
+/* Headers before a packet: Ethernet with two tags, and virtio_net's own, in the same buffer. */
+#define HEADERS (ETH_HLEN + 2 * 4 + 20)
 
 static uint32_t mode_flags(enum xdp_mode mode)
 {
@@ -94,22 +99,54 @@ static int attach_object(const char *object, int ifindex, const char *port, enum
 	return rc ? attach_failed(rc, port, mode, err) : 0;
 }
 
+bool loader_mtu_is_jumbo(uint32_t mtu)
+{
+	return mtu + HEADERS > loader_run_linear_bytes();
+}
+
+static bool is_jumbo(const char *port)
+{
+	struct ifreq request = { 0 };
+	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	strncpy(request.ifr_name, port, IFNAMSIZ - 1);
+	return fd >= 0 && !ioctl(fd, SIOCGIFMTU, &request) &&
+	       loader_mtu_is_jumbo((uint32_t)request.ifr_mtu);
+}
+
+/* What to offer a driver, in this order. */
+struct flavours {
+	const char *first, *second; /* second: NULL if there is none */
+	char frags[PATH_MAX];
+};
+
+static void order_flavours(const char *object, bool frags_first, struct flavours *out)
+{
+	bool has_frags = loader_frags_path(object, out->frags);
+
+	out->first = has_frags && frags_first ? out->frags : object;
+	out->second = !has_frags ? NULL : frags_first ? object : out->frags;
+}
+
 /*
- * Drivers refuse a program that wants each frame in one buffer on a port whose MTU does not fit in
- * one: with as many different errors as there are drivers. The flavour for several buffers is tried
- * then; if it is refused as well, what was said first is the reason.
+ * Most drivers refuse a program that wants each frame in one buffer on a port whose MTU does not
+ * fit in one: with as many different errors as there are drivers. Each flavour is offered; if both
+ * are refused, what was said first is the reason.
  */
 static int attach_direct(const char *object, int ifindex, const char *port, enum loader_mode mode,
 			 char *err)
 {
-	int rc = attach_object(object, ifindex, port, mode, err);
-	char frags[PATH_MAX];
+	struct flavours flavours;
+	int rc;
 
+	if (mode != LOADER_NATIVE)
+		return attach_object(object, ifindex, port, mode, err);
+	order_flavours(object, is_jumbo(port), &flavours);
+	rc = attach_object(flavours.first, ifindex, port, mode, err);
 	/* what the verifier refuses is no matter of the driver's */
-	if (!rc || rc == -EEXIST || loader_refused() || mode != LOADER_NATIVE ||
-	    !loader_frags_path(object, frags))
+	if (!rc || rc == -EEXIST || loader_refused() || !flavours.second)
 		return rc;
-	return attach_object(frags, ifindex, port, mode, NULL) ? rc : 0;
+	return attach_object(flavours.second, ifindex, port, mode, NULL) ? rc : 0;
 }
 
 int loader_touch(int ifindex)
@@ -193,19 +230,16 @@ static int held_by_link(int ifindex, const char *port, const struct loader_prog 
 			   loader_link_advice(loader_query_link((uint32_t)ifindex, prog), advice));
 }
 
-/* Swap a program that is attached directly for the object's, or for none (object NULL). */
-static int replace(const char *object, int ifindex, const char *port, const struct loader_prog *old,
-		   char *err)
+/* Swap a program that is attached directly for this object's, or for none (object NULL). */
+static int swap_object(const char *object, int ifindex, const char *port,
+		       const struct loader_prog *old, char *err)
 {
 	_cleanup_close_ int old_fd = bpf_prog_get_fd_by_id(old->id);
 	_cleanup_close_ int fd = -1;
-	char frags[PATH_MAX];
 	int rc;
 
 	if (old_fd < 0)
 		return loader_fail_errno(err, -errno, "cannot get hold of the program on %s", port);
-	if (object && !strcmp(old->name, LOADER_FRAGS_PROG) && loader_frags_path(object, frags))
-		object = frags;
 	if (object) {
 		fd = load_prog(object, port, err);
 		if (fd < 0)
@@ -221,6 +255,21 @@ static int replace(const char *object, int ifindex, const char *port, const stru
 		return loader_fail_errno(err, rc, "cannot %s the program on %s",
 					 object ? "replace" : "detach", port);
 	return 0;
+}
+
+/* The same with a flavour of the object that the driver takes, as attach_direct() finds it. */
+static int replace(const char *object, int ifindex, const char *port, const struct loader_prog *old,
+		   char *err)
+{
+	bool native = old->mode == XDP_MODE_NATIVE;
+	struct flavours flavours;
+	int rc;
+
+	order_flavours(object, old->frags || (native && is_jumbo(port)), &flavours);
+	rc = swap_object(flavours.first, ifindex, port, old, err);
+	if (!rc || rc == -EEXIST || loader_refused() || !native || !flavours.second)
+		return rc;
+	return swap_object(flavours.second, ifindex, port, old, NULL) ? rc : 0;
 }
 
 static bool same_mode(const struct loader_prog *prog, enum loader_mode mode)
@@ -296,6 +345,12 @@ static int give_arena(const char *object, int ifindex, const char *port,
 	return replace(object, ifindex, port, prog, err);
 }
 
+/* Frames of the port's MTU may not fit in the one buffer that its program wants. */
+static bool is_outgrown(const struct loader_prog *prog, const char *port)
+{
+	return prog->mode == XDP_MODE_NATIVE && !prog->dispatcher && !prog->frags && is_jumbo(port);
+}
+
 /* Attach where prog runs now, the maps being pinned. */
 static int attach_over(const char *object, int ifindex, const char *port,
 		       const struct loader_prog *prog, enum loader_mode mode, char *err)
@@ -307,6 +362,8 @@ static int attach_over(const char *object, int ifindex, const char *port,
 		if (same && prog->no_arena && !prog->dispatcher &&
 		    loader_wants_arena(object, NULL) > 0)
 			return give_arena(object, ifindex, port, prog, err);
+		if (same && is_outgrown(prog, port))
+			return replace(object, ifindex, port, prog, err);
 		return same ? 0 : occupied(prog, ifindex, port, err);
 	case LOADER_OTHER_MAPS:
 		if (same && !prog->dispatcher)
@@ -370,7 +427,7 @@ int loader_detach(const char *port, char *err)
 				   prog.name, prog.id);
 	if (prog.dispatcher)
 		return dispatch_detach(ifindex, prog.id, port, err);
-	return replace(NULL, ifindex, port, &prog, err);
+	return swap_object(NULL, ifindex, port, &prog, err);
 }
 
 int loader_adopt_port(const char *object, uint32_t ifindex, char *err)
@@ -388,10 +445,13 @@ int loader_adopt_port(const char *object, uint32_t ifindex, char *err)
 	object = loader_object_for(object, &maps, path);
 	rc = query_port((int)ifindex, port, &maps, &prog, err);
 	loader_close_maps(&maps);
-	if (rc || (prog.owner == LOADER_OURS && !prog.no_arena))
+	if (rc)
 		return rc;
 	if (prog.no_arena)
 		return give_arena(object, (int)ifindex, port, &prog, err);
+	if (prog.owner == LOADER_OURS)
+		return is_outgrown(&prog, port) ? replace(object, (int)ifindex, port, &prog, err)
+						: 0;
 	if (prog.owner != LOADER_OTHER_MAPS)
 		return loader_fail(err, -ENOENT, "%s does not run sixlane", port);
 	if (prog.dispatcher)

@@ -113,6 +113,7 @@ static int identify(uint32_t prog_id, const struct loader_maps *maps, struct loa
 		return rc;
 	out->id = prog_id;
 	memcpy(out->name, name, sizeof(name));
+	out->frags = !strcmp(name, LOADER_FRAGS_PROG);
 	if (of.fd[LOADER_META] < 0 || of.fd[LOADER_ROUTES] < 0) {
 		out->owner = LOADER_FOREIGN;
 	} else {

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """MTU 9000: frames that lie in several buffers, by the xdp.frags flavour of the object."""
 
+import ctypes
+import os
+import shutil
+import struct
+
 import frames as fr
 import pytest
-from lab import BUILD, kernel_version
-from topology import Net, host_addr
+from lab import BUILD, OBJECT, kernel_version, wait_until
+from tap import Flow
+from topology import PORT, Net, Twins, host_addr
 
 FRAGS = BUILD + "/sixlane.frags.bpf.o"
+SYS_BPF = {"x86_64": 321, "aarch64": 280}
+BPF_PROG_GET_FD_BY_ID, BPF_LINK_CREATE, BPF_XDP, XDP_FLAGS_DRV_MODE = 13, 28, 37, 4
 MTU = {"a": 9000, "b": 9000, "c": 1500}
 # Older kernels refuse to redirect a frame of several buffers, and drop it then.
 REDIRECTS_LARGE = kernel_version() >= (6, 3)
@@ -62,3 +70,158 @@ def test_the_same_flavour_again(make):
     by_ip(net)
     net.start(attach=None)
     assert_large_forwarded(net, [fr.udp(host_addr("b"), size=9000)])
+
+
+# --- an MTU that grows under the plain program ------------------------------------------------
+
+PLAIN_MOST = 3506  # the largest MTU of a peer of veth's for which the driver takes it
+SIZES = (64, 1500, 3498, 3499, PLAIN_MOST, PLAIN_MOST + 1, 3520, 4096, 8999, 9000)
+
+
+def forget_limit(net, ports):
+    """Of veth the kernel limits the peer's MTU to what the first program took, and keeps this limit
+    when another replaces it. So with the plain one in the place of the other, it may grow."""
+    for port in ports:
+        net.r.ip("link set dev", port, "xdpdrv obj", FRAGS, "sec xdp.frags")
+        net.r.ip("-force link set dev", port, "xdpdrv obj", OBJECT, "sec xdp")
+
+
+def grow(net, mtu=9000, hosts="ab"):
+    for host in hosts:
+        net.host[host].ip("link set dev h0 mtu", mtu)
+        net.r.ip("link set dev", PORT[host], "mtu", mtu)
+
+
+def wait_program(net, port, name):
+    """Its name, or None for none."""
+    def program():
+        link = net.r.link(port)
+        return link.get("xdp", {}).get("prog", {}).get("name")
+
+    wait_until(lambda: program() == name, 20, lambda: "%s: %s\n%s" % (port, program(), net.router.log()))
+
+
+def flavours(net):
+    return {port["name"]: port["flavour"] for port in net.router.status()["ports"]}
+
+
+def test_mtu_grows(make):
+    """The flavour for several buffers comes to these ports, to the other one not."""
+    net = make(Net)
+    forget_limit(net, ["p0", "p1"])
+    net.router.attach("ip", ["p2"])
+    net.start(attach=None)
+    assert flavours(net) == {"p0": "plain", "p1": "plain", "p2": "plain"}
+    grow(net)
+    for port in ("p0", "p1"):
+        wait_program(net, port, "sixlane_frags")
+    net.sync()
+    assert flavours(net) == {"p0": "frags", "p1": "frags", "p2": "plain"}
+    assert "sixlane_frags" in net.router.sixlane("status").stdout
+    assert "p0: at MTU 9000 its program is replaced by one for frames in several" in net.router.log()
+    frames = [fr.udp(host_addr("b"), size=size) for size in (64, 1500, 3498, 3499, PLAIN_MOST)]
+    net.assert_forwarded(frames, to="b")
+    large = (PLAIN_MOST + 1, 3520, 4096, 8999, 9000)
+    assert_large_forwarded(net, [fr.udp(host_addr("b"), size=size) for size in large])
+    # it stays when the MTU falls
+    grow(net, 1500)
+    net.sync()
+    assert flavours(net)["p0"] == "frags"
+    net.assert_forwarded([fr.udp(host_addr("b"), size=1500)], to="b")
+
+
+def test_no_frame_is_lost_while_the_program_is_replaced(make):
+    net = make(Net)
+    forget_limit(net, ["p0"])
+    net.router.start()
+    net.flush()
+    net.clear()
+    frames = fr.many(100000, host_addr("b"))
+    with Flow(net.tap["a"], frames.__getitem__, reader=net.tap["b"]) as flow:
+        wait_until(lambda: flow.sent > 100)
+        grow(net, hosts="a")
+        wait_program(net, "p0", "sixlane_frags")
+        before = flow.sent
+        wait_until(lambda: net.tap["b"].drain() and flow.sent > before + 100)
+    net.flush()
+    got = [frame for frame in net.tap["b"].drain() if not fr.is_chatter(frame)]
+    assert len(got) == flow.sent and net.tap["b"].lost() == 0
+
+
+def test_mtu_has_grown_before_the_daemon_starts(make):
+    net = make(Net)
+    forget_limit(net, ["p0"])
+    grow(net)
+    net.router.start()
+    wait_program(net, "p0", "sixlane_frags")
+    net.sync()
+    assert_large_forwarded(net, [fr.udp(host_addr("b"), size=size) for size in (1500, 9000)])
+
+
+def test_mtu_has_grown_before_sixlane_attach(make):
+    """Also where the driver would take the plain one: it may forget what tags or its own header take."""
+    net = make(Net)
+    net.r.ip("link set dev p0 mtu 3500")
+    net.router.attach("ip", ["p0", "p1"])
+    net.router.sixlane("attach p0 p1 p2")
+    assert [net.r.link(port)["xdp"]["prog"]["name"] for port in ("p0", "p1", "p2")] == [
+        "sixlane_frags",
+        "sixlane",
+        "sixlane",
+    ]
+
+
+def object_without_frags(net):
+    folder = net.lab.path("no-frags")
+    os.mkdir(folder)
+    return shutil.copy(OBJECT, folder)
+
+
+def test_no_other_flavour(make):
+    """The driver takes the plain program at that MTU, or it is taken off until the MTU is lower."""
+    twins = make(Twins)
+    net = twins.fast
+    forget_limit(net, ["p0"])
+    net.router.start("--object", object_without_frags(net))
+    net.r.ip("link set dev p0 mtu 9000")  # the peer's is what veth looks at
+    wait_until(lambda: "of the same flavour, which its driver takes" in net.router.log())
+    net.r.ip("link set dev p0 mtu 1500")
+    net.sync()
+    twins.each(grow)
+    wait_program(net, "p0", None)
+    net.sync()
+    log = net.router.log()
+    assert "p0: its driver takes no program at MTU 9000" in log, log
+    assert net.router.port_status("p0") is None
+    twins.assert_same([fr.udp(host_addr("b"), size=size) for size in SIZES])
+    net.r.ip("link set dev p0 mtu 4000")
+    wait_until(lambda: "p0: at MTU 4000 its program does not come back" in net.router.log())
+    twins.each(lambda net: grow(net, PLAIN_MOST))
+    wait_program(net, "p0", "sixlane")
+    net.sync()
+    net.assert_forwarded([fr.udp(host_addr("b"), size=PLAIN_MOST)], to="b")
+
+
+def bpf(command, *words):
+    """The system call; words: of 32 bits."""
+    attr = struct.pack("=%dI" % len(words), *words).ljust(128, b"\0")
+    fd = ctypes.CDLL(None, use_errno=True).syscall(SYS_BPF[os.uname().machine], command, attr, 128)
+    assert fd >= 0, os.strerror(ctypes.get_errno())
+    return fd
+
+
+def test_program_of_a_link(make):
+    """Nobody but who made the link can take it away or replace it: it is said what may be lost."""
+    net = make(Net)
+    net.router.attach("ip", ["p2"])
+    with net.r.entered():
+        program = bpf(BPF_PROG_GET_FD_BY_ID, net.r.link("p2")["xdp"]["prog"]["id"])
+        link = bpf(BPF_LINK_CREATE, program, net.r.link("p0")["ifindex"], BPF_XDP, XDP_FLAGS_DRV_MODE)
+    net.router.start("--object", net.router.object_without_arena())
+    net.r.ip("link set dev p0 mtu 9000")
+    said = "p0: at MTU 9000 large packets may be lost: its program can neither be replaced"
+    wait_until(lambda: said in net.router.log(), 20, net.router.log)
+    net.sync()
+    net.assert_forwarded([fr.udp(host_addr("b"), size=1500)], to="b")
+    for fd in (link, program):
+        os.close(fd)

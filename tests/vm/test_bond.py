@@ -315,6 +315,19 @@ def test_a_program_that_cannot_be_replaced_stays(make):
     assert net.router.stop() == 0
 
 
+@pytest.mark.skipif(BY_KERNEL, reason="about programs only")
+def test_mtu_grows(make_bonded):
+    """The flavour for several buffers takes the place of the other one, of which the slaves are rid."""
+    net = make_bonded("balance-rr")
+    net.r.ip("link set dev bond0 mtu 9000")
+    told = "bond0: at MTU 9000 its program is replaced by one for frames in several buffers"
+    wait_until(lambda: told in net.router.log(), 20, net.router.log)
+    net.sync()
+    for h in "bc":  # veth lets the peer's MTU grow only now
+        net.host[h].ip("link set dev h0 mtu 9000")
+    eventually(lambda: assert_works(net, "bc", ""))
+
+
 def test_bond_is_down(make):
     """The kernel still takes what comes in by the slaves; out by the bond there is no way."""
     twins = make(LanTwins)

@@ -149,6 +149,8 @@ static void query_program(struct sync *sync, struct device *device)
 	if (device->link.xdp_prog_id == device->queried_prog_id)
 		return;
 	device->queried_prog_id = device->link.xdp_prog_id;
+	if (!device->replaced)
+		device->fitted_mtu = 0;
 	device->ours = false;
 	device->program = device->link.xdp_prog_id != 0;
 	if (!device->program) {
@@ -172,6 +174,8 @@ static void query_program(struct sync *sync, struct device *device)
 			device->link.name, loader_pin_dir());
 		return;
 	}
+	if (prog.owner != LOADER_NO_PROG)
+		device->refused_mtu = 0;
 	device->ours = prog.owner == LOADER_OURS;
 	if (is_to_be_replaced(sync, device, &prog) && replace_program(sync, device, &prog))
 		return;
@@ -225,6 +229,7 @@ static void look_at(struct sync *sync, struct device *device)
 {
 	apply_names(sync, device);
 	query_program(sync, device);
+	jumbo_fit(sync, device);
 	attach_newcomer(sync, device);
 }
 

@@ -213,6 +213,9 @@ void census_want(struct sync *sync);
 /* bonds.c: find out in which order a bond has its slaves. */
 void bonds_look(struct sync *sync, const struct device *bond);
 
+/* jumbo.c: a port's program takes frames of its MTU, or is off it. */
+void jumbo_fit(struct sync *sync, struct device *device);
+
 /* tags.c: ports whose NIC hides VLAN tags pass everything. */
 void tags_check(struct sync *sync);
 

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A port whose MTU grows beyond the one buffer that its program wants. Most drivers refuse such an
+ * MTU. virtio_net accepts it and drops larger packets before the program sees them, although the
+ * kernel alone would take them. Such a port gets the flavour for several buffers. If its driver
+ * takes neither flavour at that MTU, it gets no program until the MTU is lower.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "state.h"
+
+static void take_off(struct device *device, const char *why)
+{
+	const char *name = device->link.name;
+	char err[LOADER_ERR];
+	int ret = loader_detach(name, err);
+
+	if (ret && ret != -ENOENT) {
+		log_warning(
+			"%s: at MTU %u large packets may be lost: its program can neither be replaced (%s) nor taken off: %s",
+			name, device->link.mtu, why, err);
+		return;
+	}
+	device->refused_mtu = device->link.mtu;
+	log_warning(
+		"%s: its driver takes no program at MTU %u, under which large packets may be lost: it is taken off until the MTU is lower (%s)",
+		name, device->link.mtu, why);
+}
+
+static void come_back(struct sync *sync, struct device *device)
+{
+	const char *name = device->link.name;
+	char err[LOADER_ERR];
+
+	device->refused_mtu = device->link.mtu;
+	if (loader_attach(sync->config->object, name, LOADER_NATIVE, err)) {
+		log_warning("%s: at MTU %u its program does not come back: %s", name,
+			    device->link.mtu, err);
+		return;
+	}
+	device->refused_mtu = 0;
+	log_info("%s: at MTU %u its program is back", name, device->link.mtu);
+}
+
+static void replace(struct sync *sync, struct device *device, struct loader_prog *prog)
+{
+	uint32_t id = prog->id;
+	char err[LOADER_ERR];
+	int ret = loader_adopt_port(sync->config->object, device->ifindex, err);
+
+	/* what came there instead is about to be announced */
+	if (ret == -EEXIST)
+		return;
+	if (ret) {
+		take_off(device, err);
+		return;
+	}
+	if (loader_query(device->ifindex, sync->fds, prog) || prog->id == id)
+		return;
+	device->replaced = true;
+	log_info("%s: at MTU %u its program is replaced by one %s", device->link.name,
+		 device->link.mtu,
+		 prog->frags ? "for frames in several buffers"
+			     : "of the same flavour, which its driver takes");
+}
+
+void jumbo_fit(struct sync *sync, struct device *device)
+{
+	struct loader_prog prog;
+
+	if (device->link.mtu < device->refused_mtu)
+		come_back(sync, device);
+	if (!loader_mtu_is_jumbo(device->link.mtu))
+		device->fitted_mtu = 0;
+	if (!device->ours || !loader_mtu_is_jumbo(device->link.mtu) ||
+	    device->link.mtu <= device->fitted_mtu)
+		return;
+	if (loader_query(device->ifindex, sync->fds, &prog) || prog.owner != LOADER_OURS)
+		return;
+	device->fitted_mtu = device->link.mtu;
+	if (prog.frags || prog.mode != XDP_MODE_NATIVE)
+		return;
+	if (prog.dispatcher)
+		log_warning(
+			"%s: at MTU %u large packets may be lost: what runs under a dispatcher is not replaced; 'sixlane detach %s', then 'sixlane attach %s'",
+			device->link.name, device->link.mtu, device->link.name, device->link.name);
+	else
+		replace(sync, device, &prog);
+}
