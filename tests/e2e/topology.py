@@ -80,9 +80,7 @@ class Net:
         self.r = self.lab.ns("r")
         self.host = {h: self.lab.ns(h) for h in self.hosts}
         for h, ns in self.host.items():
-            self.lab.link(
-                self.r, PORT[h], ns, "h0", mac=PORT_MAC[h], peer_mac=HOST_MAC[h], queues=queues
-            )
+            self._link(h, ns, queues)
             if h in mtu:
                 self.r.ip("link set dev", PORT[h], "mtu", mtu[h])
                 ns.ip("link set dev h0 mtu", host_mtu.get(h, mtu[h]))
@@ -98,6 +96,11 @@ class Net:
         self.tap = {h: Tap(ns, "h0") for h, ns in self.host.items()}
         self.port_tap = {h: Tap(self.r, PORT[h]) for h in self.hosts}
         self.router = Router(self.r, [PORT[h] for h in self.hosts])
+
+    def _link(self, host, ns, queues):
+        """Between the router's port and the host."""
+        port, mac, peer_mac = PORT[host], PORT_MAC[host], HOST_MAC[host]
+        self.lab.link(self.r, port, ns, "h0", mac=mac, peer_mac=peer_mac, queues=queues)
 
     def is_running(self):
         return all(self.r.is_running(PORT[h]) and self.host[h].is_running("h0") for h in self.hosts)

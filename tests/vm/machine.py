@@ -6,8 +6,9 @@ programs, libraries and the build directory are those of the host; only the dire
 is written for good. A machine of another architecture has a folder with programs of that one for
 its root. Knows nothing of tests. Standard library only.
 
-A machine may have NICs: an even number of multi-queue virtio ones, of which the first half is cabled
-to the second (cables.sh): eth0 to eth4, eth1 to eth5 … of eight. Nothing else reaches them.
+A machine may have NICs: an even number, of which the first half is cabled to the second (cables.sh):
+eth0 to eth4, eth1 to eth5 … of eight. Nothing else reaches them. They are multi-queue virtio ones, or
+of the models that are asked for; those take a newer qemu than Debian 12's, which is Debian 13's then.
 """
 
 import lzma
@@ -17,6 +18,8 @@ import shutil
 import subprocess
 import time
 from typing import NamedTuple
+
+from debian import debian_root
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUSYBOX = "bin/busybox"
@@ -58,6 +61,9 @@ ARCHES = {
 # CPUs by turns. Where they run at a time, what sends through an XDP program while the kernel patches its code
 # for another one may meet the breakpoint of that patch when it is over already: the kernel panics.
 ACCELERATOR = "tcg,thread=single"
+# What `models` may name; those of one queue have one tap of one queue.
+MODELS = ("virtio-1", "virtio-4", "igb", "vmxnet3", "e1000e")
+MAC = "52:54:00:00:00:{:02x}"  # of each NIC, by its number
 # Offloads of the receiving side with which virtio_net takes no XDP program.
 NIC_OFFLOADS = "guest_csum=off,guest_tso4=off,guest_tso6=off,guest_ecn=off,guest_ufo=off"
 
@@ -69,14 +75,17 @@ class MachineError(Exception):
 class Machine:
     """What one machine is made of; run() boots it."""
 
-    def __init__(self, kernel, share, cpus=2, memory_mb=1024, nics=0, queues=4, root="/", binds=()):
+    def __init__(self, kernel, share, cpus=2, memory_mb=1024, nics=0, queues=4, models=(), root="/",
+                 binds=()):
         """queues: that a NIC has for packets; there are as many more as there are CPUs, since
         virtio_net sends redirected frames without a lock only if each CPU has a queue for them.
+        models: of all NICs, out of MODELS, if they are not to be `nics` virtio ones.
         binds: folders of the host that are in another root than the host's, too."""
         self.kernel, self.share = kernel, pathlib.Path(share)
         self.arch, self.root, self.binds = ARCHES[kernel.arch], pathlib.Path(root), binds
         self.cpus, self.memory_mb = cpus, memory_mb
-        self.nics, self.queues = nics, queues
+        self.models = list(models) or [f"virtio-{queues}"] * nics
+        self.qemu = _newer_qemu() if models else [self.arch.qemu]
 
     def run(self, command, timeout):
         """Run a shell command as root; returns its exit status. Output: share/output.
@@ -115,11 +124,12 @@ class Machine:
         return "\n".join(words)
 
     def _qemu(self, initramfs, console):
-        cables = ["unshare", "--net", "--", str(HERE / "cables.sh"), str(self.nics)]
+        queues = " ".join(str(self._queues(model)) for model in self.models)
+        cables = ["unshare", "--net", "--", str(HERE / "cables.sh"), queues]
         return [
             *("setpriv", "--pdeathsig", "KILL", "--"),
-            *(cables if self.nics else []),
-            self.arch.qemu,
+            *(cables if self.models else []),
+            *self.qemu,
             *("-machine", self.arch.machine, "-accel", ACCELERATOR, "-cpu", self.arch.cpu),
             *("-smp", str(self.cpus), "-m", str(self.memory_mb)),
             *("-nodefaults", "-no-user-config", "-no-reboot"),
@@ -129,16 +139,30 @@ class Machine:
             *("-append", f"{COMMAND_LINE} {self.arch.command_line}"),
             *("-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"),
             *("-virtfs", f"local,path={self.share},mount_tag=share,security_model=none"),
-            *(word for number in range(self.nics) for word in self._nic(number)),
+            *(word for number, model in enumerate(self.models) for word in self._nic(number, model)),
         ]
 
-    def _nic(self, number):
-        pairs = self.queues + self.cpus
-        device = f"virtio-net-pci,netdev=net{number},mac=52:54:00:00:00:{number:02x},mq=on"
+    def _queues(self, model):
+        """Of its tap. A NIC that is not virtio has its own behind one queue."""
+        count = int(model.removeprefix("virtio-")) if model.startswith("virtio-") else 1
+        return count + self.cpus if count > 1 else 1
+
+    def _nic(self, number, model):
+        queues = self._queues(model)
+        device = model
+        if model.startswith("virtio-"):
+            device = f"virtio-net-pci,rx_queue_size=1024,{NIC_OFFLOADS}"
+        if queues > 1:
+            device += f",mq=on,vectors={2 * queues + 2}"
+        port = []
+        if model == "igb":  # its virtual functions take a bus of their own
+            port = ["-device", f"pcie-root-port,id=port{number},chassis={number}"]
+            device += f",bus=port{number}"
         return [
+            *port,
             *("-netdev", f"tap,id=net{number},ifname=cable{number},script=no,downscript=no"
-              f",vhost=off,queues={pairs}"),
-            *("-device", f"{device},vectors={2 * pairs + 2},rx_queue_size=1024,{NIC_OFFLOADS}"),
+              f",vhost=off,queues={queues}"),
+            *("-device", f"{device},netdev=net{number},mac={MAC.format(number)}"),
         ]  # fmt: skip
 
     def _initramfs(self):
@@ -160,6 +184,17 @@ class Machine:
         for number, path in enumerate(_early_modules(self.kernel)):
             files.append((f"modules/{number:02}-{path.name}", 0o100644, _decompressed(path)))
         return _cpio(files)
+
+
+def _newer_qemu():
+    """Debian 13's, with its own libraries, on this system's files."""
+    root = debian_root("qemu", "trixie", ["qemu-system-x86"]).path / "usr"
+    libraries = root / "lib/x86_64-linux-gnu"
+    return [
+        *(str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries)),
+        *(str(root / "bin/qemu-system-x86_64"), "-L", str(root / "share/qemu")),
+        *("-L", str(root / "share/seabios"), "-L", str(root / "lib/ipxe/qemu")),
+    ]
 
 
 # --- the initial RAM file system ------------------------------------------------------------

@@ -27,7 +27,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from debian import DebianError  # noqa: E402
 from kernel import KERNELS, kernel_get  # noqa: E402
-from machine import SHARE, Machine, MachineError  # noqa: E402
+from machine import MODELS, SHARE, Machine, MachineError  # noqa: E402
 from run import RESULTS, Tally, merge_groups  # noqa: E402
 from system import system_get  # noqa: E402
 
@@ -65,6 +65,7 @@ class Job(NamedTuple):
     has_xml: bool = True
     nics: int = 0
     queues: int = 4
+    models: tuple = ()
     memory_mb: int = 1024
     arch: str = "amd64"  # that it is for
 
@@ -87,6 +88,9 @@ def jobs(parity_seconds):
         pytest_job("vm", "vlans", "test_vlan.py", "test_vlan_changes.py", "test_vrf.py"),
         # two emulated CPUs, so that one can receive what the other sends
         pytest_job("vm", "nics", "test_nic_generator.py", cpus=2, nics=8),
+        # two ports of each model, and the hosts at the other ends of their cables
+        pytest_job("vm", "nic-models", "test_nic_models.py", cpus=2,
+                   models=(*(model for model in MODELS for _ in "ab"), *["virtio-1"] * 2 * len(MODELS))),
         pytest_job("vm", "bench-nic", "test_bench_nic.py", cpus=2, nics=8, queues=8),
         pytest_job("vm", "arm64", "test_arm64.py", nics=4, arch="arm64"),
         pytest_job("e2e", "e2e-routes", "test_routes.py", "test_changes.py", "test_silent.py"),
@@ -144,7 +148,7 @@ def script(command, build):
 
 
 def job_machine(kernel, system, share, job):
-    return Machine(kernel, share, job.cpus, job.memory_mb, nics=job.nics, queues=job.queues,
+    return Machine(kernel, share, job.cpus, job.memory_mb, job.nics, job.queues, job.models,
                    root=system.root, binds=system.binds)  # fmt: skip
 
 
@@ -156,7 +160,7 @@ def run_job(kernel, system, job):
     try:
         machine = job_machine(kernel, system, share, job)
         status, error = machine.run(script(command, system.build), JOB_TIMEOUT_S), ""
-    except MachineError as failed:
+    except (MachineError, DebianError) as failed:
         status, error = None, str(failed)
     return status, error, time.monotonic() - started
 
@@ -224,9 +228,10 @@ def run_command(kernel, system, args):
         shows.start()
         try:
             machine = Machine(kernel, share.resolve(), 2, nics=args.nics, queues=args.queues,
+                              models=args.models.split(",") if args.models else (),
                               root=system.root, binds=system.binds)  # fmt: skip
             return machine.run(script(shlex.join(args.command), system.build), JOB_TIMEOUT_S)
-        except MachineError as error:
+        except (MachineError, DebianError) as error:
             print(f"vm: {error}", file=sys.stderr)
             return 125
         finally:
@@ -251,6 +256,8 @@ def options():
                         help="with a command: cabled NICs of the machine (default: none)")
     parser.add_argument("--queues", type=int, metavar="N", default=4,
                         help="of each of these (default: %(default)s)")
+    parser.add_argument("--models", metavar="LIST",
+                        help=f"instead of --nics: each one's model, of {', '.join(MODELS)}")
     parser.add_argument("--share", metavar="DIR",
                         help=f"with a command: made anew, and {SHARE} of the machine (default: none is kept)")
     parser.add_argument("--list", action="store_true",

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""NICs of the models that machines have, as qemu plays them: two of each are ports of a router, and
+their cables lead to its hosts. e1000e has no native XDP, and runs the program in generic mode.
+
+virtio-1 has one queue, virtio-4 four and one for each CPU.
+"""
+
+import pathlib
+import re
+
+import frames as fr
+import pytest
+from lab import command, wait_until
+from machine import MAC, MODELS
+from tap import pass_marker
+from topology import HOST_MAC, PORT, PORT_MAC, Net, host_addr, router_addr
+
+NETWORK, PCI = pathlib.Path("/sys/class/net"), pathlib.Path("/sys/bus/pci/devices")
+FAR_ENDS = 2 * len(MODELS)  # the number of the first
+COUNT = 50
+LARGE = (64, 1500, 3400, 3486, 3495, 3507, 3600, 4096, 8999, 9000)
+# The driver's counters of what XDP received and redirected, and of what it sent.
+RECEIVED = {"virtio": r"rx.*\d_xdp_redirects", "vmxnet3": "xdp redirects"}
+SENT = {"virtio": r"tx.*\d_xdp_tx", "vmxnet3": "xdp xmit"}
+
+
+class NicNet(Net):
+    """The topology with hosts a and b, by NICs."""
+
+    def __init__(self, model):
+        self.model, self.kind = model, model.partition("-")[0]
+        self.native, self.bus = model != "e1000e", {}
+        super().__init__(hosts="ab")
+
+    def _link(self, host, ns, queues):
+        number = 2 * MODELS.index(self.model) + "ab".index(host)
+        self.bus[PORT[host]] = take(self.r, number, PORT[host], PORT_MAC[host])
+        take(ns, FAR_ENDS + number, "h0", HOST_MAC[host])
+
+    def start(self):
+        for host in self.hosts:  # XDP does not see tags that the NIC takes off
+            self.r.run("ethtool", "-K", PORT[host], "rxvlan", "off", check=False)
+        if self.native:
+            return super().start()
+        self.router.attach("sixlane-generic")
+        return super().start(attach=None)
+
+    def connect(self):
+        """What a port that was down has lost, and the time until it has a carrier."""
+        for host in self.hosts:
+            self.r.ip("link set dev", PORT[host], "up")
+            addresses = (router_addr(host) + "/64", "fe80::1/64")
+            self.r.batch("addr replace %s dev %s nodad" % (each, PORT[host]) for each in addresses)
+        self.resolve_hosts()
+        wait_until(self.is_running, 30, "carriers")
+        self.sync_addresses()
+
+    def flavour(self, port="p0"):
+        shown = self.router.port_status(port)
+        return shown and shown["flavour"]
+
+    def packets(self, port, direction):
+        (shown,) = self.r.ipj("-s link show dev", port)
+        return shown["stats64"][direction]["packets"]
+
+    def uncounted(self):
+        """What the NICs received more than the program saw."""
+        received = sum(self.packets(PORT[host], "rx") for host in self.hosts)
+        return received - sum(self.router.stats().values())
+
+    def driver_count(self, port, names):
+        shown = self.r.run("ethtool", "-S", port).stdout
+        pattern = r"^\s*%s: (\d+)$" % names[self.kind]
+        return sum(int(count) for count in re.findall(pattern, shown, re.MULTILINE))
+
+
+def take(ns, number, name, mac):
+    """Bring the machine's NIC of that number into the namespace. Returns its place on the bus."""
+    (device,) = (
+        device
+        for device in NETWORK.iterdir()
+        if (device / "address").read_text().strip() == MAC.format(number)
+    )
+    place = (device / "device").resolve().name
+    command(["ip", "link", "set", "dev", device.name, "down", "netns", ns.name, "name", name])
+    ns.ip("link set dev", name, "address", mac)
+    return place
+
+
+@pytest.fixture(scope="module")
+def drivers():
+    command(["modprobe", "-a", "igb", "vmxnet3", "e1000e"])
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def net(drivers, request):
+    with NicNet(request.param) as net:
+        yield net.start()
+    assert net.lab.leftovers() == []
+
+
+def to_b(*sizes):
+    return [fr.udp(host_addr("b"), size=size) for size in sizes]
+
+
+def back(count):
+    return fr.many(count, host_addr("a"), src=host_addr("b"), src_mac=HOST_MAC["b"], dst_mac=PORT_MAC["b"])
+
+
+def test_mode(net):
+    for port in net.router.status()["ports"]:
+        assert port["mode"] == ("native" if net.native else "generic")
+        assert port["flavour"] == "plain"
+
+
+def test_forward(net):
+    """Both ways, and all who count agree: the program, the kernel, and a driver that tells of XDP."""
+    before, sent = net.uncounted(), net.packets("p1", "tx")
+    tells = net.kind in RECEIVED
+    counts = tells and [net.driver_count("p0", RECEIVED), net.driver_count("p1", SENT)]
+    net.assert_forwarded(fr.many(COUNT, host_addr("b")), to="b")
+    net.assert_forwarded(back(COUNT), to="a", source="b")
+    wait_until(lambda: net.uncounted() == before, 20, lambda: "%d, not %d" % (net.uncounted(), before))
+    if net.kind != "virtio":  # counts the last ones there when more are sent
+        wait_until(lambda: net.packets("p1", "tx") >= sent + COUNT, 20)
+    if tells:
+        assert net.driver_count("p0", RECEIVED) == counts[0] + COUNT
+        assert net.driver_count("p1", SENT) == counts[1] + COUNT
+
+
+def set_mtu(net, mtu):
+    """Of both ports; hosts always have 9000. True: the driver takes it."""
+    done = [net.r.run("ip", "link", "set", "dev", PORT[h], "mtu", mtu, check=False) for h in "ab"]
+    return not any(each.returncode for each in done)
+
+
+def test_mtu(net):
+    for host in "ab":
+        net.host[host].ip("link set dev h0 mtu 9000")
+    assert set_mtu(net, 9000) == (net.kind != "igb")
+    if net.kind == "virtio":
+        wait_until(lambda: (net.flavour("p0"), net.flavour("p1")) == ("frags", "frags"), 20)
+    elif net.kind == "vmxnet3":
+        wait_until(lambda: (net.flavour("p0"), net.flavour("p1")) == (None, None), 20)
+        assert "p0: its driver takes no program at MTU 9000" in net.router.log()
+    net.sync()
+    if net.kind in ("virtio", "e1000e"):
+        net.settle(to_b(9000), forward=1)
+        net.assert_forwarded(to_b(*LARGE), to="b")
+    elif net.kind == "vmxnet3":  # qemu's loses larger ones also without a program
+        net.assert_forwarded_by_kernel(to_b(1500, 3000))
+    assert set_mtu(net, 1500)
+    wait_until(net.is_running, 30, "carriers")
+    if net.kind == "vmxnet3":
+        wait_until(lambda: (net.flavour("p0"), net.flavour("p1")) == ("plain", "plain"), 20)
+    net.sync()
+    net.assert_forwarded(to_b(64, 1500), to="b")
+
+
+def test_channels(net):
+    """igb changes them under a program, virtio_net without, if there are several; the others never."""
+    for count in (1, 2):
+        off = net.model == "virtio-4"
+        if off:
+            net.router.detach(["p0"])
+        done = net.r.run("ethtool", "-L", "p0", "combined", count, check=False)
+        if off:
+            net.router.sixlane("attach p0")
+    assert (done.returncode == 0) == (net.model in ("virtio-4", "igb")), done.stderr
+    wait_until(net.is_running, 30, "carriers")
+    net.sync()
+    net.assert_forwarded(fr.many(COUNT, host_addr("b")), to="b")
+
+
+def test_down_and_up(net):
+    for port in ("p0", "p1"):
+        net.r.ip("link set dev", port, "down")
+    net.sync()
+    net.connect()
+    if net.kind == "vmxnet3":  # no longer runs a program that was there before: the kernel forwards
+        net.assert_forwarded_by_kernel(fr.many(COUNT, host_addr("b")))
+        net.router.detach()
+        net.router.sixlane("attach p0 p1")
+        net.sync()
+    net.assert_forwarded(fr.many(COUNT, host_addr("b")), to="b")
+    net.assert_forwarded(back(COUNT), to="a", source="b")
+
+
+def test_unplugged(net):
+    """The last one. The daemon goes on, and serves the other port."""
+    if net.kind != "igb":
+        pytest.skip("igb stands for all: the kernel may wait for a program on a virtio_net")
+    (PCI / net.bus["p0"] / "remove").write_text("1")
+    wait_until(lambda: net.router.port_status("p0") is None, 20, net.router.log)
+    net.sync()
+    assert net.router.status()["in_sync"] and net.flavour("p1") == "plain"
+    # there is no route to a any more, of which the kernel tells b
+    _, rise = net.counted(lambda: pass_to(net, back(COUNT)))
+    assert rise["pass_no_route"] == COUNT, rise
+
+
+def pass_to(net, frames):
+    """From b to its port, and to the program there."""
+    for frame in frames:
+        net.tap["b"].send(frame)
+    pass_marker(net.tap["b"], net.port_tap["b"])
