@@ -4,6 +4,7 @@
 # make test      every test that this kernel can run
 # make test-vm   bonds, VLANs, VRFs and more under Debian's kernels from 6.1 to the newest, in virtual machines
 # make matrix    every clang's objects under the verifiers of five kernels: instructions and stack (QUICK=1)
+# make release   make demo in a fresh Debian 13 (RELEASE=bookworm: 12; TARGETS="demo test")
 # make parity    1,000 random configurations with 1,000 packets each, against the kernel alone
 # make lint      formatting, static analysis, the verifier's budget
 # make bench     lookups and exceptions as the papers measured them, and forwarding; plots in build/bench (QUICK=1)
@@ -159,7 +160,7 @@ check-programs: all $(UNIT_PROGRAMS) $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZ
 
 # Packages first, then a fresh make, which sees what they brought; on all CPUs unless this one was told how many.
 FRESH = -s --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))
-.PHONY: deps root demo test test-vm matrix parity bench bench-vm figures lint
+.PHONY: deps root demo test test-vm matrix release parity bench bench-vm figures lint
 deps:
 	@tests/deps.sh build demo test test-vm matrix lint bench
 
@@ -180,6 +181,13 @@ matrix: root
 	@tests/deps.sh build matrix
 	@$(MAKE) $(FRESH) $(B)/verify
 	@$(PYTHON) tests/vm/matrix.py $(if $(QUICK),--quick) $(if $(KERNEL),--kernel $(KERNEL))
+
+# As a new user of another Debian release would.
+RELEASE := trixie
+TARGETS := demo
+release: root
+	@tests/deps.sh build matrix
+	@$(PYTHON) tests/vm/release.py $(RELEASE) $(TARGETS)
 
 CONFIGURATIONS := 1000
 PACKETS := 1000

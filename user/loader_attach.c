@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 
 #include "loader_arena.h"
+#include "loader_driver.h"
 #include "loader_query.h"
 #include "loader_run.h"
 
@@ -106,12 +107,7 @@ bool loader_mtu_is_jumbo(uint32_t mtu)
 
 static bool is_jumbo(const char *port)
 {
-	struct ifreq request = { 0 };
-	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	strncpy(request.ifr_name, port, IFNAMSIZ - 1);
-	return fd >= 0 && !ioctl(fd, SIOCGIFMTU, &request) &&
-	       loader_mtu_is_jumbo((uint32_t)request.ifr_mtu);
+	return loader_mtu_is_jumbo(loader_driver_mtu(port));
 }
 
 /* What to offer a driver, in this order. */

@@ -53,7 +53,7 @@ bool loader_driver_lacks_native(const char *said)
 	return strstr(said, "does not support XDP in native mode");
 }
 
-static uint32_t read_mtu(const char *port)
+uint32_t loader_driver_mtu(const char *port)
 {
 	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct ifreq request = { 0 };
@@ -107,7 +107,7 @@ void loader_driver_refusal(int rc, const struct loader_driver *driver, const cha
 int loader_fail_native(int rc, const char *port, char *err)
 {
 	struct loader_driver driver = { .port = port,
-					.mtu = read_mtu(port),
+					.mtu = loader_driver_mtu(port),
 					.page_bytes = (size_t)sysconf(_SC_PAGESIZE) };
 
 	/* rights, or another program: not the driver's affair */

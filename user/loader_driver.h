@@ -30,5 +30,7 @@ void loader_driver_refusal(int rc, const struct loader_driver *driver, const cha
 bool loader_driver_locks_queues(const char *driver, uint32_t n_pairs, uint32_t n_cpus);
 /* That may come to be, which drivers count. */
 uint32_t loader_cpus(void);
+/* As it is now; 0: it cannot be read. */
+uint32_t loader_driver_mtu(const char *port);
 
 #endif

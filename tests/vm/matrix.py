@@ -9,6 +9,8 @@ Nothing is skipped: a compiler or a kernel that cannot be had fails the run.
 
 import argparse
 import concurrent.futures
+import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -227,10 +229,20 @@ def run_kernel(name, chosen, only_carried):
     return release, paths, judge_here(paths) if name == "here" else judge_emulated(name, paths)
 
 
+@contextlib.contextmanager
+def locked():
+    """make lint and make matrix may run side by side, and build the same objects."""
+    (BUILD / "matrix").mkdir(parents=True, exist_ok=True)
+    with open(BUILD / "matrix" / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def run(args, tally):
     every = compilers()
-    for compiler in every:
-        build(compiler)
+    with locked():
+        for compiler in every:
+            build(compiler)
     ends = [every[0], every[-1]]
     with concurrent.futures.ThreadPoolExecutor(args.machines) as pool:
         running = {
