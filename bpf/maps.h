@@ -16,7 +16,7 @@
 #include "sixlane.h"
 
 /* What most packets do is laid out in a row, and what few do behind it. */
-#ifndef likely /* libbpf has both since 1.6 */
+#ifndef likely /* newer libbpf has both */
 #define likely(condition) __builtin_expect(!!(condition), 1)
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 #endif
