@@ -2,7 +2,7 @@
 /*
  * RTM_NEWROUTE and RTM_DELROUTE of AF_INET6. What rt6_fill_node (net/ipv6/route.c) can say is
  * either in struct route or marks it so that it gets punted; nothing that changes a packet's fate
- * is left out silently. So the tables have what kernels up to 7.2 send of IPv6 routes, and no more:
+ * is left out silently. So the tables have what kernels up to 7.3 send of IPv6 routes, and no more:
  * whatever else comes is unknown, be it an attribute of IPv4 or one of questions (RTA_FLOWLABEL).
  */
 #include "parse.h"
@@ -15,16 +15,20 @@
 #include "parse_attr.h"
 
 /* Of a route and of each hop in its RTA_MULTIPATH alike. */
+/* RTA_DEL_REASON of Linux 7.3: why a route is deleted, and nothing of the route. */
+enum { ROUTE_DEL_REASON = 32 };
+
 static const struct attr_spec route_attrs[] = {
-	[RTA_DST] = ATTR_ADDR,	     [RTA_SRC] = ATTR_ADDR,
-	[RTA_OIF] = ATTR_U32,	     [RTA_GATEWAY] = ATTR_ADDR,
-	[RTA_PRIORITY] = ATTR_U32,   [RTA_METRICS] = ATTR_NEST,
-	[RTA_MULTIPATH] = ATTR_ANY,  [RTA_CACHEINFO] = ATTR_MIN(sizeof(struct rta_cacheinfo)),
-	[RTA_TABLE] = ATTR_U32,	     [RTA_VIA] = ATTR_MIN(sizeof(struct rtvia)),
-	[RTA_ENCAP_TYPE] = ATTR_U16, [RTA_ENCAP] = ATTR_ANY,
-	[RTA_EXPIRES] = ATTR_U32,    [RTA_NH_ID] = ATTR_U32,
-	[RTA_PREF] = ATTR_U8,	     [RTA_PREFSRC] = ATTR_ADDR,
-	[RTA_IIF] = ATTR_U32,	     [RTA_PAD] = ATTR_ANY,
+	[RTA_DST] = ATTR_ADDR,	       [RTA_SRC] = ATTR_ADDR,
+	[RTA_OIF] = ATTR_U32,	       [RTA_GATEWAY] = ATTR_ADDR,
+	[RTA_PRIORITY] = ATTR_U32,     [RTA_METRICS] = ATTR_NEST,
+	[RTA_MULTIPATH] = ATTR_ANY,    [RTA_CACHEINFO] = ATTR_MIN(sizeof(struct rta_cacheinfo)),
+	[RTA_TABLE] = ATTR_U32,	       [RTA_VIA] = ATTR_MIN(sizeof(struct rtvia)),
+	[RTA_ENCAP_TYPE] = ATTR_U16,   [RTA_ENCAP] = ATTR_ANY,
+	[RTA_EXPIRES] = ATTR_U32,      [RTA_NH_ID] = ATTR_U32,
+	[RTA_PREF] = ATTR_U8,	       [RTA_PREFSRC] = ATTR_ADDR,
+	[RTA_IIF] = ATTR_U32,	       [RTA_PAD] = ATTR_ANY,
+	[ROUTE_DEL_REASON] = ATTR_ANY,
 };
 #define N_ROUTE_ATTRS ARRAY_SIZE(route_attrs)
 
@@ -98,6 +102,8 @@ static int multipath_parse(const struct nlattr *attr, struct route *route, struc
 			      N_ROUTE_ATTRS, at, &route->unknown_attr);
 		if (r < 0)
 			return r;
+		if (at[ROUTE_DEL_REASON])
+			route->unknown_attr = attr_unknown(ROUTE_DEL_REASON);
 		route->encap |= has_encap(at);
 		if (route->n_hops < ROUTE_MAX_HOPS)
 			hop_fill(at, (uint32_t)rtnh->rtnh_ifindex, rtnh->rtnh_hops + 1,
@@ -230,9 +236,9 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 	r = hops_parse(at, &route, hops);
 	if (r < 0)
 		return r;
+	if (at[ROUTE_DEL_REASON] && nlh->nlmsg_type != RTM_DELROUTE)
+		route.unknown_attr = attr_unknown(ROUTE_DEL_REASON);
 	route.unknown = route.unknown_attr != 0;
-	/* as with encapsulations, routes that look alike may differ in it */
-	route.encap |= route.unknown;
 	*out = route;
 	return 0;
 }

@@ -52,8 +52,7 @@ struct route {
 	bool mtu_locked;    /* RTAX_LOCK says so of RTAX_MTU */
 	bool own_source;    /* what the kernel itself sends by it is not as what else leaves by the
 			       device: RTA_PREFSRC, RTAX_HOPLIMIT, an MTU too small to send */
-	bool encap;	/* RTA_ENCAP, a gateway not of IPv6 (RTA_VIA), or what is unknown, on the
-			   route or a hop */
+	bool encap;	/* RTA_ENCAP or a gateway not of IPv6 (RTA_VIA), on the route or a hop */
 	bool unknown;	/* an attribute that the parser does not know, on the route or a hop */
 	bool expires;	/* has a finite lifetime */
 	bool cloned;	/* RTM_F_CLONED: an exception, not a route */

@@ -426,20 +426,27 @@ static struct rib_route **single_victim(struct rib_route **list, const struct ro
 	return link;
 }
 
+/* Routes that are the same by what is known of them, of which fib6 may have both all the same. */
+static bool may_be_unlike(const struct rib_route *a, const struct route *b)
+{
+	return b->encap || b->unknown || a->unknown;
+}
+
 static struct rib_outcome add_single(struct rib_counts *counts, struct rib_route **list,
 				     const struct route *route, uint16_t flags)
 {
 	struct rib_route **link, *old;
 	struct rib_outcome outcome = { 0 };
-	bool again = false;
+	bool again = false, unlike = false;
 
 	if (flags & NLM_F_REPLACE) {
 		link = single_victim(list, route, &again);
 	} else {
 		link = flags ? list_find_same(list, route)
 			     : list_find_dumped(list, route, counts->visit);
+		unlike = flags && link && may_be_unlike(*link, route);
 		/* A dump tells all routes of a prefix in one run. */
-		if (link && (flags ? route->encap : (*link)->visit == counts->visit))
+		if (unlike || (!flags && link && (*link)->visit == counts->visit))
 			(*link)->repeated = true;
 		if (!flags && link)
 			link = list_reorder(counts, list, link);
@@ -448,8 +455,10 @@ static struct rib_outcome add_single(struct rib_counts *counts, struct rib_route
 	if (old && rib_route_equal(old, route)) {
 		confirm(counts, old);
 	} else {
-		outcome = put(counts, old ? link : list_end(list, route->metric), old,
-			      rib_route_new(route, route->hops, route->n_hops));
+		link = old ? link : list_end(list, route->metric);
+		outcome = put(counts, link, old, rib_route_new(route, route->hops, route->n_hops));
+		if (!outcome.err && unlike)
+			(*link)->repeated = true;
 	}
 	if (!outcome.err && again)
 		outcome.err = -EAGAIN;
@@ -524,7 +533,7 @@ static struct rib_outcome del_hops(struct rib_counts *counts, struct rib_route *
 		return (struct rib_outcome){ .err = -ENOMEM };
 	copy->uniform = old->uniform;
 	/* nor is the lifetime of any number of unlike ones known */
-	if ((n == 1 || old->expires) && (!old->uniform || old->encap)) {
+	if ((n == 1 || old->expires) && (!old->uniform || old->encap || old->unknown)) {
 		copy->truncated = true;
 		doubt = true;
 	}

@@ -203,7 +203,8 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 
 	if (ret)
 		return ret;
-	apply_note_unknown(sync, SYNC_ROUTE, route.unknown_attr);
+	if (nlh->nlmsg_type == RTM_NEWROUTE)
+		apply_note_unknown(sync, SYNC_ROUTE, route.unknown_attr);
 	if (route.expires)
 		route.expires_ns = sync->told_after_ns + route.lifetime_ms * (uint64_t)NS_PER_MS;
 	else if (nlh->nlmsg_type == RTM_NEWROUTE)
@@ -232,7 +233,7 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
 		return ret;
 	/* a withdrawal from before the dump, of what the dump therefore did not tell */
-	return ret == -EAGAIN && sync->replaying ? 0 : ret;
+	return ret == -EAGAIN && sync->replaying && !route.unknown ? 0 : ret;
 }
 
 /*

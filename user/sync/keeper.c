@@ -33,13 +33,17 @@ static void mark_used(void *ctx, uint32_t slot)
 /*
  * A reachable neighbour that is in use goes to DELAY and is probed, never stale. NTF_USE makes the
  * kernel forget NUD_PERMANENT (since 5.16): should an operator make a neighbour permanent between
- * the notifications just read and this message, it has to be resolved again. The kernel refreshes
- * NTF_EXT_MANAGED ones itself, and NTF_USE would clear what is not known.
+ * the notifications just read and this message, it has to be resolved again.
  */
 static bool wants_care(const struct neigh *neigh)
 {
-	return (neigh->state == NUD_REACHABLE || neigh->state == NUD_STALE) &&
-	       !(neigh->flags_ext & ~EXT_VALIDATED);
+	return neigh->state == NUD_REACHABLE || neigh->state == NUD_STALE;
+}
+
+/* The kernel refreshes NTF_EXT_MANAGED ones itself, and NTF_USE would clear what is not known. */
+static bool is_others(const struct neigh *neigh)
+{
+	return neigh->unknown_attr || neigh->flags_ext & ~EXT_VALIDATED;
 }
 
 /*
@@ -85,8 +89,11 @@ static size_t put_care(struct sync *sync, uint32_t slot, char *buf)
 		.ifindex = key->ifindex,
 		.addr = key->addr,
 		.flags = neigh ? neigh->flags : 0,
+		.flags_ext = neigh ? neigh->flags_ext : 0,
 	};
 
+	if (neigh && is_others(neigh))
+		return 0;
 	if (neigh && wants_care(neigh))
 		put_use(buf, neigh, 0);
 	else if (wants_resolving(neigh) && is_gateway(sync, slot, key))

@@ -275,7 +275,23 @@ static void unknown_attributes(void **state)
 	assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
 	assert_int_equal(route.table, 300);
 	assert_int_equal(route.unknown_attr, 201);
-	assert_true(route.unknown && route.encap);
+	assert_true(route.unknown && !route.encap);
+}
+
+#define DEL_REASON 32 /* RTA_DEL_REASON of Linux 7.3, which only deletions have */
+
+static void why_a_route_is_deleted(void **state)
+{
+	struct nlmsghdr *nlh = build_route();
+	struct route route;
+
+	(void)state;
+	mnl_attr_put_u8(nlh, DEL_REASON, 1);
+	assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
+	assert_int_equal(route.unknown_attr, DEL_REASON + 1);
+	nlh->nlmsg_type = RTM_DELROUTE;
+	assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
+	assert_false(route.unknown);
 }
 
 static bool is_known(uint16_t type)
@@ -484,6 +500,7 @@ UNIT_TESTS()
 		cmocka_unit_test(multipath_malformed),
 		cmocka_unit_test(failure_leaves_the_result_alone),
 		cmocka_unit_test(unknown_attributes),
+		cmocka_unit_test(why_a_route_is_deleted),
 		cmocka_unit_test(every_other_attribute_of_a_route),
 		cmocka_unit_test(metrics),
 		cmocka_unit_test(attributes_of_encapsulations),

@@ -190,12 +190,35 @@ static void test_unknown_attribute(void **state)
 	assert_int_equal(steps_apply(&world, &step), 0);
 	assert_false(rib_find(world.rib, RT_TABLE_MAIN, &world.dst)->routes->unknown);
 	step.flags = REPLACE;
-	step.unknown = step.encap = true;
+	step.unknown = true;
 	assert_int_equal(steps_apply(&world, &step), 0);
 	assert_true(rib_find(world.rib, RT_TABLE_MAIN, &world.dst)->routes->unknown);
 	step.unknown = false;
 	assert_int_equal(steps_apply(&world, &step), 0);
 	assert_false(rib_find(world.rib, RT_TABLE_MAIN, &world.dst)->routes->unknown);
+	/* nor does what only the deletion has keep the route */
+	step.flags = DEL;
+	step.unknown = true;
+	assert_int_equal(steps_apply(&world, &step), 0);
+	assert_null(rib_find(world.rib, RT_TABLE_MAIN, &world.dst));
+	rib_free(world.rib);
+}
+
+/* fib6 may have both of two routes that differ only in what is not known: which one goes is not,
+ * either. */
+static void test_unlike_by_the_unknown(void **state)
+{
+	struct step step = { .flags = CREATE, .n_hops = 1, .hops = { DEV(1) }, .unknown = true };
+	struct steps_world world;
+
+	(void)state;
+	steps_open(&world);
+	assert_int_equal(steps_apply(&world, &step), 0);
+	step.flags = APPEND;
+	step.unknown = false;
+	assert_int_equal(steps_apply(&world, &step), 0);
+	step.flags = DEL;
+	assert_int_equal(steps_apply(&world, &step), -EAGAIN);
 	rib_free(world.rib);
 }
 
@@ -524,6 +547,7 @@ UNIT_TESTS()
 		cmocka_unit_test(test_missed),
 		cmocka_unit_test(test_encapsulation),
 		cmocka_unit_test(test_unknown_attribute),
+		cmocka_unit_test(test_unlike_by_the_unknown),
 		cmocka_unit_test(test_mark_and_sweep),
 		cmocka_unit_test(test_twins_in_a_dump),
 		cmocka_unit_test(test_dump_in_rounds),
