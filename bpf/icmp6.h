@@ -46,8 +46,8 @@ struct icmp6_query {
 	__u32 mtu, exception;			/* as in struct packet */
 	__u32 flags;				/* ICMP6_* */
 	__u32 told;				/* MTU that the answer names */
-	__u32 zero;
-	__u64 dst_mac;		     /* word of the answer's: union packet_mac */
+	__u32 egress_flags; /* of the answer's port, as they were when it was found to be sent */
+	__u64 dst_mac;	    /* word of the answer's: union packet_mac */
 	union sixlane_addr src, dst; /* the answer's */
 };
 
@@ -350,6 +350,7 @@ static __always_inline int icmp6_address(const struct packet *pkt, struct icmp6_
 		return 0;
 	if (!icmp6_read_source(pkt->egress_port, &query->src))
 		return 0;
+	query->egress_flags = pkt->egress_flags;
 	query->dst = pkt->ip6->src;
 	mac.pieces[0] = pkt->eth->src[0];
 	mac.pieces[1] = pkt->eth->src[1];
@@ -432,6 +433,7 @@ __attribute__((noinline)) int icmp6_answer(struct xdp_md *ctx, struct icmp6_quer
 	if (!icmp6_take_token(meta))
 		return SIXLANE_DROP_TOO_BIG_RATE;
 	pkt.dst_mac.word = query->dst_mac;
+	pkt.egress_flags = query->egress_flags;
 	return icmp6_write(&pkt, query, meta);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The maps of the datapath, as sixlane.h lays them out. All are pinned by name, so that the
- * second port loaded by `ip link` shares those of the first. Knows no packet.
+ * second port loaded by `ip link` shares those of the first (but for scratch.h). Knows no packet.
  *
  * The arrays are mapped into the daemon, which stores to them while packets are under way:
  * a word that is tested and then used, or published by one store, is read by READ_ONCE.

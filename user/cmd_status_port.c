@@ -43,7 +43,7 @@ static const char *mode_name(const struct status_port *port)
 	static const char *const names[] = {
 		[XDP_MODE_NONE] = "none",	[XDP_MODE_NATIVE] = "native",
 		[XDP_MODE_GENERIC] = "generic", [XDP_MODE_OFFLOAD] = "offload",
-		[XDP_MODE_MULTI] = "native",
+		[XDP_MODE_MULTI] = "native",	[XDP_MODE_UNKNOWN] = "unknown",
 	};
 
 	return port->prog.dispatcher ? "dispatcher" : names[port->prog.mode];

@@ -127,7 +127,7 @@ static void order_flavours(const char *object, bool frags_first, struct flavours
 /*
  * Most drivers refuse a program that wants each frame in one buffer on a port whose MTU does not
  * fit in one: with as many different errors as there are drivers. Each flavour is offered; if both
- * are refused, what was said first is the reason.
+ * are refused, what was said of the one for single buffers is the reason.
  */
 static int attach_direct(const char *object, int ifindex, const char *port, enum loader_mode mode,
 			 char *err)
@@ -142,7 +142,10 @@ static int attach_direct(const char *object, int ifindex, const char *port, enum
 	/* what the verifier refuses is no matter of the driver's */
 	if (!rc || rc == -EEXIST || loader_refused() || !flavours.second)
 		return rc;
-	return attach_object(flavours.second, ifindex, port, mode, NULL) ? rc : 0;
+	return attach_object(flavours.second, ifindex, port, mode,
+			     flavours.first == object ? NULL : err)
+		       ? rc
+		       : 0;
 }
 
 int loader_touch(int ifindex)
@@ -265,7 +268,10 @@ static int replace(const char *object, int ifindex, const char *port, const stru
 	rc = swap_object(flavours.first, ifindex, port, old, err);
 	if (!rc || rc == -EEXIST || loader_refused() || !native || !flavours.second)
 		return rc;
-	return swap_object(flavours.second, ifindex, port, old, NULL) ? rc : 0;
+	return swap_object(flavours.second, ifindex, port, old,
+			   flavours.first == object ? NULL : err)
+		       ? rc
+		       : 0;
 }
 
 static bool same_mode(const struct loader_prog *prog, enum loader_mode mode)
@@ -347,6 +353,18 @@ static bool is_outgrown(const struct loader_prog *prog, const char *port)
 	return prog->mode == XDP_MODE_NATIVE && !prog->dispatcher && !prog->frags && is_jumbo(port);
 }
 
+/* Another flavour in the place of an outgrown program, unless somebody was faster. */
+static int outgrow(const char *object, int ifindex, const char *port,
+		   const struct loader_prog *prog, char *err)
+{
+	struct loader_prog now;
+	int rc = replace(object, ifindex, port, prog, err);
+
+	if (rc == -EEXIST && !loader_query((uint32_t)ifindex, NULL, &now) && now.frags)
+		return 0;
+	return rc;
+}
+
 /* Attach where prog runs now, the maps being pinned. */
 static int attach_over(const char *object, int ifindex, const char *port,
 		       const struct loader_prog *prog, enum loader_mode mode, char *err)
@@ -359,7 +377,7 @@ static int attach_over(const char *object, int ifindex, const char *port,
 		    loader_wants_arena(object, NULL) > 0)
 			return give_arena(object, ifindex, port, prog, err);
 		if (same && is_outgrown(prog, port))
-			return replace(object, ifindex, port, prog, err);
+			return outgrow(object, ifindex, port, prog, err);
 		return same ? 0 : occupied(prog, ifindex, port, err);
 	case LOADER_OTHER_MAPS:
 		if (same && !prog->dispatcher)
@@ -446,7 +464,7 @@ int loader_adopt_port(const char *object, uint32_t ifindex, char *err)
 	if (prog.no_arena)
 		return give_arena(object, (int)ifindex, port, &prog, err);
 	if (prog.owner == LOADER_OURS)
-		return is_outgrown(&prog, port) ? replace(object, (int)ifindex, port, &prog, err)
+		return is_outgrown(&prog, port) ? outgrow(object, (int)ifindex, port, &prog, err)
 						: 0;
 	if (prog.owner != LOADER_OTHER_MAPS)
 		return loader_fail(err, -ENOENT, "%s does not run sixlane", port);

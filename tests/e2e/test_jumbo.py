@@ -191,7 +191,7 @@ def test_no_other_flavour(make):
     wait_program(net, "p0", None)
     net.sync()
     log = net.router.log()
-    assert "p0: its driver takes no program at MTU 9000" in log, log
+    assert "p0: its program cannot be replaced at MTU 9000" in log, log
     assert net.router.port_status("p0") is None
     twins.assert_same([fr.udp(host_addr("b"), size=size) for size in SIZES])
     net.r.ip("link set dev p0 mtu 4000")
@@ -200,6 +200,37 @@ def test_no_other_flavour(make):
     wait_program(net, "p0", "sixlane")
     net.sync()
     net.assert_forwarded([fr.udp(host_addr("b"), size=PLAIN_MOST)], to="b")
+
+
+def test_a_port_without_a_program_at_its_mtu_does_not_keep_the_daemon_from_the_others(make):
+    net = make(Net)
+    grow(net, hosts="a")
+    net.router.start("--object", object_without_frags(net), ports=["p0", "p1", "p2"])
+    wait_until(lambda: "p0: not attached until its MTU is lower" in net.router.log(), 10, net.router.log)
+    assert flavours(net) == {"p1": "plain", "p2": "plain"}
+    # by its peer's MTU veth decides, of which there is no message: so the port's falls once more behind it
+    net.r.ip("link set dev p0 mtu 1500")
+    wait_until(lambda: "p0: at MTU 1500 its program does not come back" in net.router.log(), 10, net.router.log)
+    net.host["a"].ip("link set dev h0 mtu 1500")
+    net.r.ip("link set dev p0 mtu 1600")
+    net.r.ip("link set dev p0 mtu 1500")
+    wait_program(net, "p0", "sixlane")
+    net.sync()
+    net.assert_forwarded([fr.udp(host_addr("b"), size=1500)], to="b")
+
+
+def test_sixlane_attach_beside_the_daemon_that_replaces(make):
+    """Whoever is faster, the port gets the flavour that it needs, and nobody fails."""
+    net = make(Net)
+    forget_limit(net, ["p0"])
+    net.router.start()
+    for _ in range(5):
+        grow(net, hosts="a")
+        net.router.sixlane("attach p0")
+        wait_program(net, "p0", "sixlane_frags")
+        grow(net, 1500, hosts="a")
+        net.r.ip("-force link set dev p0 xdpdrv obj", OBJECT, "sec xdp")
+        wait_until(lambda: flavours(net).get("p0") == "plain")
 
 
 def bpf(command, *words):

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../loader_driver.h"
 #include "state.h"
 
 static void take_off(struct device *device, const char *why)
@@ -18,13 +19,13 @@ static void take_off(struct device *device, const char *why)
 
 	if (ret && ret != -ENOENT) {
 		log_warning(
-			"%s: at MTU %u large packets may be lost: its program can neither be replaced (%s) nor taken off: %s",
-			name, device->link.mtu, why, err);
+			"%s: at MTU %u large packets may be lost: its program can neither be replaced (%s) nor taken off (%s); lower the MTU, then 'sixlane detach %s'",
+			name, device->link.mtu, why, err, name);
 		return;
 	}
-	device->refused_mtu = device->link.mtu;
+	device->refused_mtu = loader_driver_mtu(name);
 	log_warning(
-		"%s: its driver takes no program at MTU %u, under which large packets may be lost: it is taken off until the MTU is lower (%s)",
+		"%s: its program cannot be replaced at MTU %u, under which large packets may be lost: it is taken off until the MTU is lower (%s)",
 		name, device->link.mtu, why);
 }
 
@@ -33,8 +34,8 @@ static void come_back(struct sync *sync, struct device *device)
 	const char *name = device->link.name;
 	char err[LOADER_ERR];
 
-	device->refused_mtu = device->link.mtu;
 	if (loader_attach(sync->config->object, name, LOADER_NATIVE, err)) {
+		device->refused_mtu = loader_driver_mtu(name);
 		log_warning("%s: at MTU %u its program does not come back: %s", name,
 			    device->link.mtu, err);
 		return;
@@ -49,14 +50,12 @@ static void replace(struct sync *sync, struct device *device, struct loader_prog
 	char err[LOADER_ERR];
 	int ret = loader_adopt_port(sync->config->object, device->ifindex, err);
 
-	/* what came there instead is about to be announced */
-	if (ret == -EEXIST)
+	/* what came there instead, or that it went, is about to be announced */
+	if (loader_query(device->ifindex, sync->fds, prog) || prog->owner != LOADER_OURS)
 		return;
-	if (ret) {
+	if (ret && ret != -EEXIST && prog->id == id)
 		take_off(device, err);
-		return;
-	}
-	if (loader_query(device->ifindex, sync->fds, prog) || prog->id == id)
+	if (ret || prog->id == id)
 		return;
 	device->replaced = true;
 	log_info("%s: at MTU %u its program is replaced by one %s", device->link.name,
@@ -69,7 +68,9 @@ void jumbo_fit(struct sync *sync, struct device *device)
 {
 	struct loader_prog prog;
 
-	if (device->link.mtu < device->refused_mtu)
+	if (device->refused_mtu && device->link.mtu > device->refused_mtu)
+		device->refused_mtu = device->link.mtu;
+	else if (device->link.mtu < device->refused_mtu)
 		come_back(sync, device);
 	if (!loader_mtu_is_jumbo(device->link.mtu))
 		device->fitted_mtu = 0;

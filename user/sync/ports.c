@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../fib/resolve_port.h"
+#include "../loader_driver.h"
 #include "state.h"
 
 static bool names(const struct config_ports *ports, const char *name)
@@ -200,10 +201,14 @@ static void attach_newcomer(struct sync *sync, struct device *device)
 	device->attach_tried = true;
 	if (device->program || !names(&sync->config->ports, device->link.name))
 		return;
-	if (loader_attach(sync->config->object, device->link.name, sync->config->mode, err))
-		log_error("%s: came back, but cannot attach: %s", device->link.name, err);
-	else
+	if (!loader_attach(sync->config->object, device->link.name, sync->config->mode, err)) {
 		log_info("%s: came back, attached", device->link.name);
+	} else if (loader_mtu_is_jumbo(device->link.mtu)) {
+		device->refused_mtu = device->link.mtu;
+		log_warning("%s: not attached until its MTU is lower: %s", device->link.name, err);
+	} else {
+		log_error("%s: came back, but cannot attach: %s", device->link.name, err);
+	}
 }
 
 void ports_gone(const struct sync *sync, const struct device *device, bool moved)
@@ -385,6 +390,10 @@ int ports_attach(struct sync *sync, char *err)
 		    before.owner == LOADER_OURS) /* however it was loaded: served as it is */
 			continue;
 		ret = loader_attach(sync->config->object, ports->names[i], sync->config->mode, err);
+		/* as a port whose MTU grows: attach_newcomer() sees to it, the others are served */
+		if (ret && ret != -EEXIST && sync->config->mode == LOADER_NATIVE &&
+		    loader_mtu_is_jumbo(loader_driver_mtu(ports->names[i])))
+			continue;
 		if (ret) {
 			detach_ports(ports, attached);
 			return ret;
