@@ -78,14 +78,14 @@ $(B)/full-view.txt: tests/data/full-view-v6.txt.gz
 objects: $(OBJECTS) $(BENCH_OBJECTS) $(B)/census.bpf.o $(B)/bound.bpf.o
 
 vpath %.bpf.c bpf user/sync tests/bpf tests/vm
-$(B)/%.bpf.o: %.bpf.c
+$(B)/%.bpf.o: %.bpf.c Makefile
 	@mkdir -p $(@D)
 	@echo "  BPF   $@"
 	@$(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
 # Which folder its source is in, its name does not say.
 define BENCH_OBJECT
-$(B)/bench-$(notdir $(1:.c=.o)): $(1)
+$(B)/bench-$(notdir $(1:.c=.o)): $(1) Makefile
 	@mkdir -p $$(@D)
 	@echo "  BPF   $$@"
 	@$$(CLANG) $$(BPF_CFLAGS) -c $$< -o $$@

@@ -44,9 +44,9 @@ packages_of()
 		bpftool_packages ;;
 	# qemu boots other kernels, which take a busybox, cpio and the compressions of modules
 	test-vm) packages_of test && echo qemu-system-x86 busybox-static cpio zstd xz-utils kmod \
-		qemu-system-arm gcc-aarch64-linux-gnu ;;
+		qemu-system-arm gcc-aarch64-linux-gnu debootstrap debian-archive-keyring ;;
 	# a machine has one compiler or two, and Debian's releases have all: in roots of their own
-	matrix) packages_of test-vm && echo python3 debootstrap debian-archive-keyring ;;
+	matrix) packages_of test-vm ;;
 	lint) packages_of build && echo python3 clang-format clang-tidy cppcheck shellcheck mandoc \
 		python3-pyflakes libcmocka-dev debootstrap debian-archive-keyring ;;
 	*) die "unknown group '$1'; known: build demo test test-vm matrix lint bench" ;;

@@ -15,7 +15,7 @@ endif
 # A test run does not measure, but what measures must build.
 check-programs: $(BENCH_PROGRAMS)
 
-$(B)/kinds.bpf.o: $(B)/%.bpf.o: tests/bench/%.bpf.c
+$(B)/kinds.bpf.o: $(B)/%.bpf.o: tests/bench/%.bpf.c Makefile
 	@mkdir -p $(@D)
 	@echo "  BPF   $@"
 	@$(CLANG) $(BPF_CFLAGS) -c $< -o $@

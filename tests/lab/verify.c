@@ -2,8 +2,9 @@
 /*
  * verify OBJECT...: let this kernel's verifier judge the programs of BPF objects, and print what it
  * says, a line of JSON a program: how many instructions it went through, and how many bytes of
- * stack the worst chain of calls takes; or why it refused. Attaches nothing. Wants a bpffs, where
- * it pins maps by name as a loader does: give it one of its own.
+ * stack the worst chain of calls takes; or why it refused. The last line of an object says how many
+ * lines there are of it. Attaches nothing. Wants a bpffs, where it pins maps by name as a loader
+ * does: give it one of its own.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -206,8 +207,9 @@ static int print_program(const char *path, const struct bpf_program *loaded, con
 	json_t *line;
 
 	find_functions(&program, loaded);
-	if (!read_stacks(&program, log)) {
-		print_refusal(path, bpf_program__name(loaded), -EBADMSG, "no depth of the stack");
+	if (read_processed(log) < 0 || !read_stacks(&program, log)) {
+		print_refusal(path, bpf_program__name(loaded), -EBADMSG,
+			      "no statistics that are understood");
 		return -EBADMSG;
 	}
 	read_names(&program, bpf_program__fd(loaded), btf);
@@ -219,6 +221,15 @@ static int print_program(const char *path, const struct bpf_program *loaded, con
 	putchar('\n');
 	json_decref(line);
 	return 0;
+}
+
+static void print_end(const char *path, size_t lines)
+{
+	json_t *line = json_pack("{ss,sI}", "object", path, "programs", (json_int_t)lines);
+
+	json_dumpf(line, stdout, 0);
+	putchar('\n');
+	json_decref(line);
 }
 
 static int print_loaded(const char *path, struct bpf_object *object, char *const *logs)
@@ -271,8 +282,10 @@ static int verify(const char *path)
 	int rc, failed;
 
 	if (!object) {
-		print_refusal(path, "", -errno, "cannot be opened");
-		return -errno;
+		rc = -errno;
+		print_refusal(path, "", rc, "cannot be opened");
+		print_end(path, 1);
+		return rc;
 	}
 	bpf_object__for_each_program(program, object)
 	{
@@ -285,6 +298,7 @@ static int verify(const char *path)
 	}
 	rc = bpf_object__load(object);
 	failed = rc ? print_refused(path, object, logs, rc) : print_loaded(path, object, logs);
+	print_end(path, rc ? 1 : n);
 	while (n)
 		free(logs[--n]);
 	bpf_object__close(object);

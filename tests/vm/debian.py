@@ -12,6 +12,7 @@ Invariants
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import pathlib
 import shutil
@@ -23,13 +24,15 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # These get new versions every few days; what the cache holds of them is renewed after a week.
 MOVING_SUITES = ("trixie-backports", "sid")
 WEEK_S = 7 * 24 * 3600
-# SCRATCH, where it is given, takes what is changed in ROOT. BINDS: folders that are there, too.
+# SCRATCH, where it is given: an empty folder, for memory that takes what is changed in ROOT.
+# BINDS: folders that are there, too.
 ENTER = """
 set -e
 root=$1 scratch=$2 binds=$3
 shift 3
 mount --make-rprivate /
 if [ -n "$scratch" ]; then
+	mount -t tmpfs scratch "$scratch"
 	mkdir "$scratch/upper" "$scratch/work" "$scratch/merged"
 	mount -t overlay -o "lowerdir=$root,upperdir=$scratch/upper,workdir=$scratch/work" \
 		root "$scratch/merged"
@@ -50,6 +53,11 @@ exec chroot "$root" "$@"
 """
 
 
+# Mounts and processes of its own, which end with us however we end.
+APART = ["setpriv", "--pdeathsig", "KILL", "--",
+         "unshare", "--mount", "--pid", "--fork", "--kill-child"]  # fmt: skip
+
+
 class DebianError(Exception):
     """Why something cannot be had from Debian, in one line."""
 
@@ -65,25 +73,28 @@ def cache_directory():
     return pathlib.Path(base) / "sixlane" / "vm"
 
 
-def cached(name, suite, make):
-    """The path of that name in the cache. If it is not there, make(folder, path) makes it."""
+def cached(name, suite, make, key=()):
+    """The path of that name in the cache. If it is not there, make(folder, path) makes it.
+
+    key: what it depends on beside the suite; what was made of another one is of no use any more."""
     cache = cache_directory()
     cache.mkdir(parents=True, exist_ok=True)
-    place = cache / name
+    digest = hashlib.sha256(repr((suite, *key)).encode()).hexdigest()[:8]
+    place = cache / (f"{name}-{digest}" if key else name)
     # without the lock, which another one may hold for minutes to make something else
     if _is_good(place, suite):
         return place
-    with _locked(cache):
-        if place.exists() and not _is_good(place, suite):
-            shutil.rmtree(place)
-        if not place.exists():
-            with tempfile.TemporaryDirectory(prefix="new-", dir=cache) as work:
-                print(f"debian: making {place} from Debian {suite}", flush=True)
-                made = pathlib.Path(work) / "made"
-                made.mkdir()
-                make(pathlib.Path(work), made)
-                os.utime(made)  # packages bring times of their own
-                made.rename(place)
+    with _locked(cache), tempfile.TemporaryDirectory(prefix="new-", dir=cache) as work:
+        if not _is_good(place, suite):
+            print(f"debian: making {place} from Debian {suite}", flush=True)
+            made = pathlib.Path(work) / "made"
+            made.mkdir()
+            make(pathlib.Path(work), made)
+            os.utime(made)  # packages bring times of their own
+            for number, old in enumerate([place, *cache.glob(f"{name}-????????")] if key else [place]):
+                if old.exists():
+                    old.rename(pathlib.Path(work) / f"old{number}")
+            made.rename(place)
     return place
 
 
@@ -92,8 +103,11 @@ def _locked(cache):
     """One at a time; a second one then finds what the first has brought."""
     with open(cache / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for rest in cache.glob("new-*"):  # of one that was killed
-            shutil.rmtree(rest)
+        try:
+            for rest in cache.glob("new-*"):  # of one that was killed
+                shutil.rmtree(rest)
+        except OSError as error:
+            raise DebianError(f"cannot remove what a killed run has left: {error}") from None
         yield
 
 
@@ -184,6 +198,11 @@ class Archive:
             raise DebianError(f"Debian {self.suite}, {self.mirror}: {error}") from None
 
 
+def environment_outside():
+    """Ours without what this run of make or of the tests is told."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "SIXLANE_"))}
+
+
 def debian_call(argv, **kwargs):
     """What the command says. DebianError with its last words about an error if it fails."""
     try:
@@ -213,19 +232,19 @@ class Root:
         scratch: an empty folder that takes all changes; without one they stay in the root.
         binds: folders of this system that are there, too, by the same names."""
         return [
-            *("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, "enter"),
-            *(str(self.path), str(scratch), " ".join(map(str, binds))),
+            *APART,
+            *("sh", "-c", ENTER, "enter", str(self.path), str(scratch), " ".join(map(str, binds))),
             *command,
         ]
 
 
-def debian_root(name, suite, packages=(), install=None):
+def debian_root(name, suite, packages=(), install=None, key=""):
     """The Root of that name in the cache: a minimal system of the suite, and the packages.
 
-    install(root) may do more to it when it is made."""
+    install(root) may do more to it when it is made; key: what that depends on."""
 
     def make(_, made):
-        debian_call(["debootstrap", "--variant=minbase", f"--keyring={KEYRING}",
+        debian_call([*APART, "debootstrap", "--variant=minbase", f"--keyring={KEYRING}",
                      suite, made, debian_mirror()])  # fmt: skip
         policy = made / "usr/sbin/policy-rc.d"
         policy.write_text("#!/bin/sh\nexit 101\n")  # no package starts its service
@@ -238,7 +257,7 @@ def debian_root(name, suite, packages=(), install=None):
             install(root)
         debian_call(root.argv(["apt-get", "clean"]))
 
-    return Root(cached(f"root-{name}", suite, make))
+    return Root(cached(f"root-{name}", suite, make, (*packages, key)))
 
 
 def debian_files(name, suite, arch, packages):
@@ -250,4 +269,4 @@ def debian_files(name, suite, arch, packages):
         for package in Archive(work, suite, arch).download_all(packages):
             debian_call(["dpkg-deb", "-x", package, made])
 
-    return cached(f"files-{name}", suite, make)
+    return cached(f"files-{name}", suite, make, (arch, *packages))

@@ -25,7 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from debian import DebianError, debian_call, debian_root  # noqa: E402
+from debian import DebianError, debian_call, debian_root, environment_outside  # noqa: E402
 from kernel import kernel_get  # noqa: E402
 from machine import Machine, MachineError  # noqa: E402
 from run import BUILD, Tally  # noqa: E402
@@ -97,7 +97,11 @@ def build(compiler):
         shutil.rmtree(compiler.folder)  # what another version has built
     compiler.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="sixlane-matrix-") as scratch:
-        debian_call(compiler.root.argv([str(word) for word in make], scratch, [ROOT, BUILD]))
+        debian_call(compiler.root.argv([str(word) for word in make], scratch, [ROOT, BUILD]),
+                    env=environment_outside())  # fmt: skip
+    missing = [name for name in CARRIED if not (compiler.folder / f"{name}.bpf.o").exists()]
+    if missing:
+        raise DebianError(f"clang {compiler.version} built no {', '.join(missing)}: mend CARRIED")
 
 
 # --- kernels --------------------------------------------------------------------------------
@@ -124,22 +128,29 @@ class Verdict(NamedTuple):
 
 
 def script(paths):
-    """Each object in a bpffs of its own, since they pin maps by name."""
+    """Each object in a bpffs of its own, since they pin maps by name. What fails is told by the lines."""
     verify = "mount -t bpf bpf /sys/fs/bpf && exec \"$@\""
     words = ["unshare", "--mount", "sh", "-c", verify, "verify", str(BUILD / "verify")]
-    return "\n".join(f"{shlex.join([*words, str(path)])} || status=1" for path in paths) + "\ntrue\n"
+    return "\n".join(shlex.join([*words, str(path)]) for path in paths) + "\ntrue\n"
 
 
 def parse(output):
     """{(path of the object, program): Verdict}"""
-    verdicts = {}
+    verdicts, ended = {}, set()
     for line in output.splitlines():
         if not line.startswith("{"):
             continue
         said = json.loads(line)
+        if "programs" in said:
+            if said["programs"] != sum(of == said["object"] for of, _ in verdicts):
+                verdicts[said["object"], "?"] = Verdict(error="not all of its programs were judged")
+            ended.add(said["object"])
+            continue
         error = f"{said['error']}: {said['verifier']}" if "error" in said else ""
         verdicts[said["object"], said["program"]] = Verdict(
             said.get("instructions", 0), said.get("stack", 0), said.get("chain", ""), error)  # fmt: skip
+    for path in {of for of, _ in verdicts} - ended:
+        verdicts.setdefault((path, "?"), Verdict(error="it was not judged to its end"))
     return verdicts
 
 

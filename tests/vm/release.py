@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE))
 
-from debian import DebianError, debian_call, debian_root  # noqa: E402
+from debian import DebianError, debian_call, debian_root, environment_outside  # noqa: E402
 
 # What the README asks a user to have before the first command.
 ASKED = ["git", "make", "ca-certificates"]
@@ -25,11 +25,14 @@ PLACE = "/root/sixlane"
 def release_root(suite):
     """With the packages that the project's own script installs there."""
 
-    def install(root):
-        script = ["/bin/bash", ROOT / "tests/deps.sh", "build", "demo", "test"]
-        debian_call(root.argv([str(word) for word in script], binds=[ROOT]))
+    script = (ROOT / "tests/deps.sh").read_text()
 
-    return debian_root(f"release-{suite}", suite, ASKED, install)
+    def install(root):
+        # below /tmp, which is gone when the command ends
+        words = ["/bin/bash", "-c", 'cat >/tmp/deps.sh && bash /tmp/deps.sh "$@"', "deps"]
+        debian_call(root.argv([*words, "build", "demo", "test"]), input=script)
+
+    return debian_root(f"release-{suite}", suite, ASKED, install, script)
 
 
 def copy_project(target):
@@ -56,10 +59,11 @@ def main():
     with tempfile.TemporaryDirectory(prefix="sixlane-release-") as scratch:
         project = pathlib.Path(scratch) / "project"
         copy_project(project)
-        make = f"cp -r {project} {PLACE} && make -C {PLACE} {' '.join(args.target)}"
+        make = f"cp -rT {project} {PLACE} && make -C {PLACE} {' '.join(args.target)}"
         inside = pathlib.Path(scratch) / "root"
         inside.mkdir()
-        return subprocess.run(root.argv(["sh", "-c", make], inside, [project]), check=False).returncode
+        argv = root.argv(["sh", "-c", make], inside, [project])
+        return subprocess.run(argv, env=environment_outside(), check=False).returncode
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 system's own, for others Debian's packages and a cross build. Standard library only.
 """
 
-import os
 import pathlib
 import subprocess
 import sys
@@ -13,7 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from debian import DebianError, debian_files  # noqa: E402
+from debian import DebianError, debian_files, environment_outside  # noqa: E402
 from run import BUILD  # noqa: E402
 
 # What the tests call, what sixlane is built with, and what the machine boots by.
@@ -46,10 +45,8 @@ def system_get(arch, jobs):
 
 def _build(cross, sysroot, build, jobs):
     print(f"vm: building {build}", flush=True)
-    # not a part of the make that may have called us
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     argv = ["make", "-s", f"-j{jobs}", f"CROSS={cross}", f"SYSROOT={sysroot}", f"B={build}"]
-    done = subprocess.run([*argv, "all", f"{build}/test_bpf"], cwd=ROOT, env=environment,
+    done = subprocess.run([*argv, "all", f"{build}/test_bpf"], cwd=ROOT, env=environment_outside(),
                           stdout=subprocess.DEVNULL, check=False)  # fmt: skip
     if done.returncode:
         raise DebianError(f"make CROSS={cross} ended with {done.returncode}: see above")

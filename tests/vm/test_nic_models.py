@@ -166,7 +166,7 @@ def test_channels(net):
         done = net.r.run("ethtool", "-L", "p0", "combined", count, check=False)
         if off:
             net.router.sixlane("attach p0")
-    assert (done.returncode == 0) == (net.model in ("virtio-4", "igb")), done.stderr
+        assert (done.returncode == 0) == (net.model in ("virtio-4", "igb")), done.stderr
     wait_until(net.is_running, 30, "carriers")
     net.sync()
     net.assert_forwarded(fr.many(COUNT, host_addr("b")), to="b")

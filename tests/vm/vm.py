@@ -243,7 +243,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("command", nargs="*",
                         help="run this in one machine instead of the tests (after --)")
-    parser.add_argument("--kernel", default="6.1,6.12,sid,arm64,arm64-16k", metavar="LIST",
+    parser.add_argument("--kernel", default="6.1,6.12,backports,arm64,arm64-16k", metavar="LIST",
                         help=f"of {', '.join(KERNELS)} (default: %(default)s)")
     names = ", ".join(job.name for job in jobs(0))
     parser.add_argument("--only", metavar="LIST",
@@ -278,8 +278,9 @@ def options():
     for name in args.kernels:
         if name not in KERNELS:
             parser.error(f"no kernel {name!r}; there are {', '.join(KERNELS)}")
-    if not args.command and not args.jobs:
-        parser.error("none of these jobs is for these kernels")
+    for word in wanted if args.only else ():
+        if not any(word in (job.name, f"{name}/{job.name}") for name, job in args.jobs):
+            parser.error(f"{word}: that job is not for {args.kernel}")
     return args
 
 
