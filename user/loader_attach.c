@@ -323,6 +323,21 @@ static int occupied(const struct loader_prog *prog, int ifindex, const char *por
 			   prog->name, prog->id, how, advice);
 }
 
+/* The same, and 0 also if another process, the daemon mostly, was faster to put sixlane there anew.
+ */
+static int replace_or_outrun(const char *object, int ifindex, const char *port,
+			     const struct loader_prog *prog, char *err)
+{
+	struct loader_prog now;
+	int rc = replace(object, ifindex, port, prog, err);
+
+	/* without maps to compare, any sixlane has others */
+	if (rc == -EEXIST && !loader_query((uint32_t)ifindex, NULL, &now) &&
+	    now.owner == LOADER_OTHER_MAPS && now.id != prog->id)
+		return 0;
+	return rc;
+}
+
 /* In the place of a program that does not read the arena, one of the object, if that does. */
 static int give_arena(const char *object, int ifindex, const char *port,
 		      const struct loader_prog *prog, char *err)
@@ -344,25 +359,13 @@ static int give_arena(const char *object, int ifindex, const char *port,
 			"arena; nor does that of %s: install sixlane.arena.bpf.o and "
 			"sixlane.arena.frags.bpf.o beside it",
 			port, object);
-	return replace(object, ifindex, port, prog, err);
+	return replace_or_outrun(object, ifindex, port, prog, err);
 }
 
 /* Frames of the port's MTU may not fit in the one buffer that its program wants. */
 static bool is_outgrown(const struct loader_prog *prog, const char *port)
 {
 	return prog->mode == XDP_MODE_NATIVE && !prog->dispatcher && !prog->frags && is_jumbo(port);
-}
-
-/* Another flavour in the place of an outgrown program, unless somebody was faster. */
-static int outgrow(const char *object, int ifindex, const char *port,
-		   const struct loader_prog *prog, char *err)
-{
-	struct loader_prog now;
-	int rc = replace(object, ifindex, port, prog, err);
-
-	if (rc == -EEXIST && !loader_query((uint32_t)ifindex, NULL, &now) && now.frags)
-		return 0;
-	return rc;
 }
 
 /* Attach where prog runs now, the maps being pinned. */
@@ -377,7 +380,7 @@ static int attach_over(const char *object, int ifindex, const char *port,
 		    loader_wants_arena(object, NULL) > 0)
 			return give_arena(object, ifindex, port, prog, err);
 		if (same && is_outgrown(prog, port))
-			return outgrow(object, ifindex, port, prog, err);
+			return replace_or_outrun(object, ifindex, port, prog, err);
 		return same ? 0 : occupied(prog, ifindex, port, err);
 	case LOADER_OTHER_MAPS:
 		if (same && !prog->dispatcher)
@@ -464,8 +467,9 @@ int loader_adopt_port(const char *object, uint32_t ifindex, char *err)
 	if (prog.no_arena)
 		return give_arena(object, (int)ifindex, port, &prog, err);
 	if (prog.owner == LOADER_OURS)
-		return is_outgrown(&prog, port) ? outgrow(object, (int)ifindex, port, &prog, err)
-						: 0;
+		return is_outgrown(&prog, port)
+			       ? replace_or_outrun(object, (int)ifindex, port, &prog, err)
+			       : 0;
 	if (prog.owner != LOADER_OTHER_MAPS)
 		return loader_fail(err, -ENOENT, "%s does not run sixlane", port);
 	if (prog.dispatcher)

@@ -53,6 +53,11 @@ bool loader_driver_lacks_native(const char *said)
 	return strstr(said, "does not support XDP in native mode");
 }
 
+int loader_driver_error(int rc, const char *said)
+{
+	return rc == -EOPNOTSUPP && *said && !loader_driver_lacks_native(said) ? -EINVAL : rc;
+}
+
 uint32_t loader_driver_mtu(const char *port)
 {
 	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -116,5 +121,5 @@ int loader_fail_native(int rc, const char *port, char *err)
 	ethtool_driver(port, driver.name);
 	if (err)
 		loader_driver_refusal(rc, &driver, loader_kernel_said(), err);
-	return rc;
+	return loader_driver_error(rc, loader_kernel_said());
 }

@@ -19,6 +19,8 @@ struct loader_driver {
 
 /* The kernel's own words for a driver without native XDP, whatever its settings. */
 bool loader_driver_lacks_native(const char *said);
+/* -EOPNOTSUPP is for good; where a driver says so of its present settings it becomes -EINVAL. */
+int loader_driver_error(int rc, const char *said);
 /* Why it takes no program, into LOADER_ERR bytes. said: the kernel's words, "": none. */
 void loader_driver_refusal(int rc, const struct loader_driver *driver, const char *said, char *out);
 

@@ -75,10 +75,7 @@ int loader_try_native(const char *port, char *err)
 	rc = try_native((int)ifindex);
 	if (!rc)
 		return 0;
-	/* a driver that could, but not as it is set up now, is another matter */
-	if (rc == -EOPNOTSUPP && *loader_kernel_said() &&
-	    !loader_driver_lacks_native(loader_kernel_said()))
-		rc = -EINVAL;
+	rc = loader_driver_error(rc, loader_kernel_said());
 	if (rc == -EOPNOTSUPP)
 		return loader_fail(err, rc, "%s has no native XDP (%s)", port,
 				   *loader_kernel_said() ? loader_kernel_said() : strerror(-rc));

@@ -391,7 +391,8 @@ int ports_attach(struct sync *sync, char *err)
 			continue;
 		ret = loader_attach(sync->config->object, ports->names[i], sync->config->mode, err);
 		/* as a port whose MTU grows: attach_newcomer() sees to it, the others are served */
-		if (ret && ret != -EEXIST && sync->config->mode == LOADER_NATIVE &&
+		if (ret && ret != -EEXIST && ret != -EOPNOTSUPP &&
+		    sync->config->mode == LOADER_NATIVE &&
 		    loader_mtu_is_jumbo(loader_driver_mtu(ports->names[i])))
 			continue;
 		if (ret) {
