@@ -142,7 +142,7 @@ def test_mtu(net):
         wait_until(lambda: (net.flavour("p0"), net.flavour("p1")) == ("frags", "frags"), 20)
     elif net.kind == "vmxnet3":
         wait_until(lambda: (net.flavour("p0"), net.flavour("p1")) == (None, None), 20)
-        assert "p0: its driver takes no program at MTU 9000" in net.router.log()
+        assert "p0: its program cannot be replaced at MTU 9000" in net.router.log()
     net.sync()
     if net.kind in ("virtio", "e1000e"):
         net.settle(to_b(9000), forward=1)
@@ -159,6 +159,7 @@ def test_mtu(net):
 
 def test_channels(net):
     """igb changes them under a program, virtio_net without, if there are several; the others never."""
+    can = net.model in ("virtio-4", "igb")
     for count in (1, 2):
         off = net.model == "virtio-4"
         if off:
@@ -166,7 +167,8 @@ def test_channels(net):
         done = net.r.run("ethtool", "-L", "p0", "combined", count, check=False)
         if off:
             net.router.sixlane("attach p0")
-        assert (done.returncode == 0) == (net.model in ("virtio-4", "igb")), done.stderr
+        if can or count == 2:  # one may be what there is already
+            assert (done.returncode == 0) == can, done.stderr
     wait_until(net.is_running, 30, "carriers")
     net.sync()
     net.assert_forwarded(fr.many(COUNT, host_addr("b")), to="b")
