@@ -34,7 +34,7 @@ from run import BUILD, Tally  # noqa: E402
 MAX_INSTRUCTIONS = 1_000_000 * 3 // 4
 MAX_STACK_BYTES = 512 * 3 // 4
 # Of the program that carries packets, on any kernel. A jump is explained in the commit that allows it here.
-BUDGET_INSTRUCTIONS = 60_000
+BUDGET_INSTRUCTIONS = 70_000
 # The release that a compiler is taken from. The newest of sid is found there.
 COMPILERS = {14: "bookworm", 15: "bookworm", 16: "bookworm", 17: "trixie", 18: "trixie", 19: "trixie"}
 # "here" is the kernel that runs this.
