@@ -26,12 +26,15 @@ MOVING_SUITES = ("trixie-backports", "sid")
 WEEK_S = 7 * 24 * 3600
 # SCRATCH, where it is given: an empty folder, for memory that takes what is changed in ROOT.
 # BINDS: folders that are there, too.
+# The root becomes that of the mounts, too, since nsenter --mount goes there and not to where chroot led.
 ENTER = """
 set -e
 root=$1 scratch=$2 binds=$3
 shift 3
 mount --make-rprivate /
-if [ -n "$scratch" ]; then
+if [ -z "$scratch" ]; then
+	mount --bind "$root" "$root"
+else
 	mount -t tmpfs scratch "$scratch"
 	mkdir "$scratch/upper" "$scratch/work" "$scratch/merged"
 	mount -t overlay -o "lowerdir=$root,upperdir=$scratch/upper,workdir=$scratch/work" \
@@ -49,7 +52,10 @@ for folder in $binds; do
 	mkdir -p "$root$folder"
 	mount --bind "$folder" "$root$folder"
 done
-exec chroot "$root" "$@"
+cd "$root"
+pivot_root . .
+umount --lazy .
+exec chroot . "$@"
 """
 
 
