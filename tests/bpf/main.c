@@ -48,35 +48,13 @@ static const char *name_by_trie(const char *name)
 	return text;
 }
 
+/* By both engines. What else is to hold of the trie, the tests that both engines agree show. */
 static void add_rows(const struct row *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		add(rows[i].name, table_test_row, &rows[i]);
 		add(name_by_trie(rows[i].name), table_test_row_by_trie, &rows[i]);
 	}
-}
-
-static int use_trie(void **state)
-{
-	(void)state;
-	harness_answer_by(SIXLANE_ENGINE_TRIE, SIXLANE_DROP_BLACKHOLE);
-	return 0;
-}
-
-static int use_compiled(void **state)
-{
-	(void)state;
-	harness_answer_by(SIXLANE_ENGINE_COMPILED, SIXLANE_DROP_BLACKHOLE);
-	return 0;
-}
-
-/* What turns on which route is found, beside the rows: by the trie as well. */
-static void add_by_both(const char *name, CMUnitTestFunction function)
-{
-	add(name, function, NULL);
-	add(name_by_trie(name), function, NULL);
-	tests[n_tests - 1].setup_func = use_trie;
-	tests[n_tests - 1].teardown_func = use_compiled;
 }
 
 static void add_all(void)
@@ -105,9 +83,9 @@ static void add_all(void)
 	add("every next header", sweep_test_every_next_header, NULL);
 	add("every bit of traffic class and flow label", sweep_test_every_class_and_flow_bit, NULL);
 	add("every size around the MTU", sweep_test_every_size_around_the_mtu, NULL);
-	add_by_both("every prefix length alone", sweep_test_every_prefix_length_alone);
-	add_by_both("every prefix length over the shorter",
-		    sweep_test_every_prefix_length_over_the_shorter);
+	add("every prefix length alone", sweep_test_every_prefix_length_alone, NULL);
+	add("every prefix length over the shorter", sweep_test_every_prefix_length_over_the_shorter,
+	    NULL);
 	add("every length with tags", sweep_test_every_length_with_tags, NULL);
 	add("every VID", sweep_test_every_vid, NULL);
 	add("every priority of a tag", sweep_test_every_priority, NULL);
@@ -156,7 +134,7 @@ static void add_all(void)
 	add("a next hop's fate changes at once", race_test_fate_changes_at_once, NULL);
 	add("a member's fate changes at once", race_test_member_changes_at_once, NULL);
 	add("a cell changes at once", race_test_cell_changes_at_once, NULL);
-	add_by_both("the list of rules changes at once", race_test_rules_change_at_once);
+	add("the list of rules changes at once", race_test_rules_change_at_once, NULL);
 	add("an exception changes at once", race_test_exception_changes_at_once, NULL);
 	add("an exception is not another destination's",
 	    race_test_exception_is_not_another_destinations, NULL);
