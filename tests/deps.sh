@@ -38,9 +38,9 @@ packages_of()
 	demo) packages_of build && echo python3 iproute2 ethtool bird2 iputils-ping traceroute ;;
 	# gnuplot draws what was measured
 	bench) packages_of build && echo python3 iproute2 ethtool gnuplot-nox ;;
-	# tracepath is what people look at a path's MTU with
+	# tracepath is what people look at a path's MTU with; pgrep of procps finds the daemon of a benchmark
 	test) packages_of demo && echo libcmocka-dev python3-pytest python3-pytest-xdist python3-scapy \
-		xdp-tools iputils-tracepath gnuplot-nox &&
+		xdp-tools iputils-tracepath gnuplot-nox procps &&
 		bpftool_packages ;;
 	# qemu boots other kernels, which take a busybox, cpio and the compressions of modules
 	test-vm) packages_of test && echo qemu-system-x86 busybox-static cpio zstd xz-utils kmod \

@@ -44,6 +44,7 @@ fi
 mount -t proc proc "$root/proc"
 mount -t sysfs sys "$root/sys"
 mount -t bpf -o mode=700 bpf "$root/sys/fs/bpf"
+mount --rbind /sys/fs/cgroup "$root/sys/fs/cgroup"
 mount --rbind /dev "$root/dev"
 mount -t tmpfs run "$root/run"
 mount -t tmpfs tmp "$root/tmp"
