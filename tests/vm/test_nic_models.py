@@ -55,6 +55,12 @@ class NicNet(Net):
         wait_until(self.is_running, 30, "carriers")
         self.sync_addresses()
 
+    def is_running(self):
+        """Also that a driver has brought a carrier back which it took off: of that the kernel takes
+        notice later."""
+        flags = [self.r.link(PORT[host])["flags"] for host in self.hosts]
+        return all("LOWER_UP" in each for each in flags) and super().is_running()
+
     def flavour(self, port="p0"):
         shown = self.router.port_status(port)
         return shown and shown["flavour"]
@@ -131,6 +137,7 @@ def test_forward(net):
 def set_mtu(net, mtu):
     """Of both ports; hosts always have 9000. True: the driver takes it."""
     done = [net.r.run("ip", "link", "set", "dev", PORT[h], "mtu", mtu, check=False) for h in "ab"]
+    wait_until(net.is_running, 30, "carriers")
     return not any(each.returncode for each in done)
 
 
@@ -150,7 +157,6 @@ def test_mtu(net):
     elif net.kind == "vmxnet3":  # qemu's loses larger ones also without a program
         net.assert_forwarded_by_kernel(to_b(1500, 3000))
     assert set_mtu(net, 1500)
-    wait_until(net.is_running, 30, "carriers")
     if net.kind == "vmxnet3":
         wait_until(lambda: (net.flavour("p0"), net.flavour("p1")) == ("plain", "plain"), 20)
     net.sync()
