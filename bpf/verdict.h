@@ -6,6 +6,7 @@
 #ifndef SIXLANE_VERDICT_H
 #define SIXLANE_VERDICT_H
 
+#include "bound.h"
 #include "packet.h"
 
 _Static_assert(!SIXLANE_FORWARD, "a step says 'go on' by 0");
@@ -31,8 +32,7 @@ static __always_inline void verdict_count(const struct packet *pkt, enum sixlane
 	counters = bpf_map_lookup_elem(&sl_counters, &slot);
 	if (!counters)
 		return;
-	/* The mask changes nothing; it bounds the index for the verifier whatever clang does. */
-	counter = &counters->verdicts[(__u32)verdict & (SIXLANE_MAX_VERDICTS - 1)];
+	counter = &counters->verdicts[bound_index((__u32)verdict, SIXLANE_MAX_VERDICTS)];
 	counter->packets++;
 	counter->bytes += pkt->bytes;
 }
