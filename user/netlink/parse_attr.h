@@ -22,7 +22,7 @@
 enum attr_kind { ATTR_KIND_UNKNOWN, ATTR_KIND_EXACT, ATTR_KIND_MIN, ATTR_KIND_STRING };
 
 struct attr_spec {
-	uint8_t kind;  /* enum attr_kind; absent from a table: skipped */
+	uint8_t kind;  /* enum attr_kind; 0, not in the table: see attr_walk() */
 	uint16_t size; /* bytes; of strings the most, with their NUL */
 };
 

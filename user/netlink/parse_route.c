@@ -14,10 +14,10 @@
 
 #include "parse_attr.h"
 
-/* Of a route and of each hop in its RTA_MULTIPATH alike. */
 /* RTA_DEL_REASON of Linux 7.3: why a route is deleted, and nothing of the route. */
 enum { ROUTE_DEL_REASON = 32 };
 
+/* Of a route and of each hop in its RTA_MULTIPATH alike. */
 static const struct attr_spec route_attrs[] = {
 	[RTA_DST] = ATTR_ADDR,	       [RTA_SRC] = ATTR_ADDR,
 	[RTA_OIF] = ATTR_U32,	       [RTA_GATEWAY] = ATTR_ADDR,
