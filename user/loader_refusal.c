@@ -13,6 +13,7 @@
 
 #include "loader.h"
 #include "loader_internal.h"
+#include "verifier_log.h"
 
 #define RUN_DIR "/run/sixlane"
 /* What the verifier says last decides. */
@@ -59,31 +60,6 @@ void loader_refusal_note(const char *text)
 bool loader_refused(void)
 {
 	return verifier_log;
-}
-
-/* Of the verifier's account at the end of its log. */
-static bool is_statistics(const char *line)
-{
-	static const char *const begins[] = { "processed ", "verification time ", "stack depth ",
-					      "subprog " /* since Linux 7.3 */ };
-
-	for (size_t i = 0; i < ARRAY_SIZE(begins); i++)
-		if (!strncmp(line, begins[i], strlen(begins[i])))
-			return true;
-	return false;
-}
-
-/* Its last line that gives a reason. */
-static void read_reason(const char *log, char *out, size_t size)
-{
-	const char *line = log, *end;
-
-	snprintf(out, size, "no reason given");
-	for (; *line; line = *end ? end + 1 : end) {
-		end = strchrnul(line, '\n');
-		if (end != line && !is_statistics(line))
-			snprintf(out, size, "%.*s", (int)(end - line), line);
-	}
 }
 
 /* --- the file ------------------------------------------------------------------------------- */
@@ -244,7 +220,8 @@ int loader_fail_refused(char *err, int rc, const char *object, const char *port)
 	snprintf(refusal.kernel, sizeof(refusal.kernel), "%s", kernel.release);
 	if (!loader_object_compiler(object, refusal.compiler))
 		snprintf(refusal.compiler, sizeof(refusal.compiler), LOADER_COMPILER_UNKNOWN);
-	read_reason(log, refusal.reason, sizeof(refusal.reason));
+	if (!verifier_log_reason(log, refusal.reason, sizeof(refusal.reason)))
+		snprintf(refusal.reason, sizeof(refusal.reason), "no reason given");
 	if (*caps)
 		snprintf(refusal.advice, sizeof(refusal.advice),
 			 "run as root, this process lacks %s", caps);

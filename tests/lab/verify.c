@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../../user/util.h"
+#include "../../user/verifier_log.h"
 
 #define LOG_BYTES (16u << 20)
 #define LOG_STATISTICS 4u /* BPF_LOG_STATS of include/linux/bpf_verifier.h */
@@ -94,6 +94,8 @@ static bool read_stacks(struct program *program, const char *log)
 	for (size_t i = 0; i < program->n; i++) {
 		if (strncmp(at, "max ", 4)) {
 			program->functions[i].stack = (unsigned int)strtoul(at, &end, 10);
+			if (end == at)
+				return false;
 			at = *end == '+' ? end + 1 : end;
 			continue;
 		}
@@ -162,31 +164,6 @@ static long read_processed(const char *log)
 	return at ? atol(at + strlen("\nprocessed ")) : -1;
 }
 
-static bool is_statistics(const char *line)
-{
-	static const char *const starts[] = { "processed ", "verification time ", "stack depth ",
-					      "subprog " };
-
-	for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
-		if (!strncmp(line, starts[i], strlen(starts[i])))
-			return true;
-	}
-	return false;
-}
-
-/* The last line that says why: statistics come behind it. */
-static void last_words(const char *log, char *words, size_t size)
-{
-	_cleanup_free_ char *copy = strdup(log);
-	char *line, *rest = NULL;
-
-	*words = '\0';
-	for (line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		if (!is_statistics(line))
-			snprintf(words, size, "%s", line);
-	}
-}
-
 static void print_refusal(const char *path, const char *program, int rc, const char *words)
 {
 	json_t *line = json_pack("{ss,ss,ss,ss}", "object", path, "program", program, "error",
@@ -253,8 +230,7 @@ static int print_refused(const char *path, struct bpf_object *object, char *cons
 
 	bpf_object__for_each_program(program, object)
 	{
-		last_words(*logs++, words, sizeof(words));
-		if (*words) {
+		if (verifier_log_reason(*logs++, words, sizeof(words))) {
 			print_refusal(path, bpf_program__name(program), rc, words);
 			return rc;
 		}
