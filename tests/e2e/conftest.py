@@ -14,7 +14,7 @@ from topology import COVER, PREFIX, SEED, Net, Twins, host_addr  # noqa: E402
 
 NETS = pytest.StashKey()
 # What the daemon says where this kernel is newer than its tables of attributes.
-UNKNOWN = "than this version knows"
+UNKNOWN = "has an attribute that sixlane does not apply"
 
 
 def pytest_sessionstart(session):

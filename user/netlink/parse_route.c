@@ -133,7 +133,9 @@ static int metrics_parse(const struct nlattr *nest, struct metrics *out, uint16_
 
 	if (r < 0)
 		return r;
-	if (unknown_metric || attr_u32(at[RTAX_FEATURES], 0) & ~(uint32_t)HARMLESS_FEATURES)
+	if (attr_u32(at[RTAX_FEATURES], 0) & ~(uint32_t)HARMLESS_FEATURES)
+		unknown_metric = attr_unknown(RTAX_FEATURES);
+	if (unknown_metric && !*unknown)
 		*unknown = attr_unknown(RTA_METRICS);
 	out->mtu = attr_u32(at[RTAX_MTU], 0);
 	out->mtu_locked = attr_u32(at[RTAX_LOCK], 0) & 1u << RTAX_MTU;
@@ -274,8 +276,6 @@ int parse_exception(const struct nlmsghdr *nlh, struct route_exception *out)
 	exception.type = rtm->rtm_type;
 	exception.protocol = rtm->rtm_protocol;
 	exception.has_src = src.len != 0;
-	exception.mtu = metrics.mtu;
-	exception.mtu_locked = metrics.mtu_locked;
 	exception.lifetime_ms = lifetime_parse(at, &exception.expires);
 	*out = exception;
 	return 0;

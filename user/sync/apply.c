@@ -115,7 +115,7 @@ void apply_note_unknown(struct sync *sync, enum sync_object object, uint16_t unk
 		return;
 	*reported |= bit;
 	log_warning(
-		"the kernel says more of a %s than this version knows (attribute %u): packets that meet such a one pass to the kernel",
+		"a %s has an attribute that sixlane does not apply (number %u, or what is in it): packets that meet such a one pass to the kernel",
 		names[object], attr);
 }
 

@@ -207,6 +207,9 @@ static void unknown(void **state)
 	mnl_attr_nest_end(nlh, nest);
 	assert_int_equal(PARSE(parse_exception, nlh, &out), 0);
 	assert_int_equal(out.unknown_attr, RTA_METRICS + 1);
+	mnl_attr_put_u32(nlh, 40, 1);
+	assert_int_equal(PARSE(parse_exception, nlh, &out), 0);
+	assert_int_equal(out.unknown_attr, 41); /* the first that was met in the message itself */
 }
 
 static void damaged(void **state)
