@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Ports: switches that turn forwarding off, masters and uppers, devices that cannot take frames."""
 
+import signal
+
 import frames as fr
 import pytest
 from lab import assume_xmit, kernel_version, wait_until
@@ -107,6 +109,33 @@ def test_forwarding_off_again_takes_force_forwarding_back(forcing):
     forcing.r.sysctl("net.ipv6.conf.all.forwarding", 0)
     forcing.settle(frames(), forward=0, pass_no_forwarding=5)
     forcing.assert_dropped(frames(), "pass_no_forwarding")
+
+
+def test_force_forwarding_ends_while_tables_are_read(forcing):
+    """The daemon is stopped at several moments of its first dump; which, hangs on the machine."""
+    net = forcing
+    net.r.sysctl("net.ipv6.conf.all.forwarding", 0)
+    via = host_addr("b")
+    net.r.batch("route add 2001:db7:%x::/48 via %s dev p1" % (n, via) for n in range(20_000))
+    net.router.attach_one()
+    for step in range(1, 12):
+        net.r.sysctl("net.ipv6.conf.p0.force_forwarding", 1)
+        daemon = net.router.start(*NO_POLLS, sync=False)
+        wait_until(lambda daemon=daemon, ticks=step: cpu_ticks(daemon.pid) >= ticks, 20, net.router.log)
+        daemon.send_signal(signal.SIGSTOP)
+        net.r.sysctl("net.ipv6.conf.p0.force_forwarding", 0)
+        daemon.send_signal(signal.SIGCONT)
+        net.router.wait_in_sync()
+        wait_until(lambda: "forwarding" not in net.router.port_status("p0")["flags"], 10, "step %d" % step)
+        net.router.stop()
+
+
+def cpu_ticks(pid):
+    """What a process has taken of the CPU, in hundredths of a second; 0 before it is what it will be."""
+    with open("/proc/%d/stat" % pid, encoding="ascii") as stat:
+        name, _, values = stat.read().rpartition(") ")
+    values = values.split()
+    return int(values[11]) + int(values[12]) if "sixlaned" in name else 0
 
 
 def test_ipv6_disabled_on_ingress(net):

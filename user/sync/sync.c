@@ -250,6 +250,8 @@ static void synchronise(struct sync *sync)
 	nexthops_mark(sync->nexthops);
 	rib_mark(sync->rib);
 	settings_read(sync);
+	/* sooner, if a message from now on wants it */
+	sync->next_poll_ns = start_ns + (uint64_t)sync->config->poll_ms * NS_PER_MS;
 	sync->told_after_ns = start_ns;
 	ret = dump_all(sync);
 	usable = finish_dump(sync, ret);
@@ -268,7 +270,6 @@ static void synchronise(struct sync *sync)
 	if (usable) {
 		sync->complete = true;
 		report_sync(sync, start_ns);
-		sync->next_poll_ns = start_ns + (uint64_t)sync->config->poll_ms * NS_PER_MS;
 	}
 	if (!sync->wanted && sync->config->audit_s)
 		sync->next_sync_ns = util_now_ns() + sync->config->audit_s * NS_PER_S;
