@@ -99,7 +99,8 @@ enum loader_mode { LOADER_NATIVE, LOADER_GENERIC, LOADER_DISPATCHER };
 /*
  * Load the object with the pinned maps (made if missing) and attach it to a port.
  * -EEXIST: a program that is not sixlane's is there (named in err), or sixlane in another mode;
- * -EOPNOTSUPP: no native XDP, or not as the port is set up (err says to ask for generic). A port
+ * -EOPNOTSUPP: no native XDP, or not as the port is set up (err says to ask for generic);
+ * -EMSGSIZE: no native XDP at the port's MTU, as far as can be told; a smaller one may do. A port
  * that already has sixlane with these maps in this mode: 0 and nothing is done.
  */
 int loader_attach(const char *object, const char *port, enum loader_mode mode, char *err);
@@ -143,6 +144,9 @@ int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader
 
 /* Packets of this MTU may need more than the one buffer that drivers have for XDP. */
 bool loader_mtu_is_jumbo(uint32_t mtu);
+/* At this MTU of its port a sixlane program may not see all packets: it takes each in one buffer.
+ */
+bool loader_prog_outgrown(const struct loader_prog *prog, uint32_t mtu);
 
 /* The id of the BPF link that holds a port's program, which `ip link` then cannot take off; 0: none
  * does. */

@@ -105,6 +105,11 @@ bool loader_mtu_is_jumbo(uint32_t mtu)
 	return mtu + HEADERS > loader_run_linear_bytes();
 }
 
+bool loader_prog_outgrown(const struct loader_prog *prog, uint32_t mtu)
+{
+	return prog->mode == XDP_MODE_NATIVE && !prog->frags && loader_mtu_is_jumbo(mtu);
+}
+
 static bool is_jumbo(const char *port)
 {
 	return loader_mtu_is_jumbo(loader_driver_mtu(port));
@@ -142,10 +147,9 @@ static int attach_direct(const char *object, int ifindex, const char *port, enum
 	/* what the verifier refuses is no matter of the driver's */
 	if (!rc || rc == -EEXIST || loader_refused() || !flavours.second)
 		return rc;
-	return attach_object(flavours.second, ifindex, port, mode,
-			     flavours.first == object ? NULL : err)
-		       ? rc
-		       : 0;
+	if (flavours.second == object)
+		return attach_object(object, ifindex, port, mode, err);
+	return attach_object(flavours.second, ifindex, port, mode, NULL) ? rc : 0;
 }
 
 int loader_touch(int ifindex)
@@ -248,12 +252,14 @@ static int swap_object(const char *object, int ifindex, const char *port,
 	if (object && old->mode == XDP_MODE_NATIVE && is_of_bonding_driver(port))
 		return swap_on_bond(ifindex, fd, old_fd, port, err);
 	rc = swap_prog(ifindex, fd, old_fd, mode_flags(old->mode));
+	if (!rc)
+		return 0;
+	/* first, since to ask for a link makes the kernel say something else */
+	loader_fail_errno(err, rc, "cannot %s the program on %s", object ? "replace" : "detach",
+			  port);
 	if (rc == -EBUSY && loader_query_link((uint32_t)ifindex, old))
 		return held_by_link(ifindex, port, old, err);
-	if (rc)
-		return loader_fail_errno(err, rc, "cannot %s the program on %s",
-					 object ? "replace" : "detach", port);
-	return 0;
+	return rc;
 }
 
 /* The same with a flavour of the object that the driver takes, as attach_direct() finds it. */
@@ -268,10 +274,9 @@ static int replace(const char *object, int ifindex, const char *port, const stru
 	rc = swap_object(flavours.first, ifindex, port, old, err);
 	if (!rc || rc == -EEXIST || loader_refused() || !native || !flavours.second)
 		return rc;
-	return swap_object(flavours.second, ifindex, port, old,
-			   flavours.first == object ? NULL : err)
-		       ? rc
-		       : 0;
+	if (flavours.second == object)
+		return swap_object(object, ifindex, port, old, err);
+	return swap_object(flavours.second, ifindex, port, old, NULL) ? rc : 0;
 }
 
 static bool same_mode(const struct loader_prog *prog, enum loader_mode mode)
@@ -362,10 +367,10 @@ static int give_arena(const char *object, int ifindex, const char *port,
 	return replace_or_outrun(object, ifindex, port, prog, err);
 }
 
-/* Frames of the port's MTU may not fit in the one buffer that its program wants. */
+/* What runs under a dispatcher is not replaced. */
 static bool is_outgrown(const struct loader_prog *prog, const char *port)
 {
-	return prog->mode == XDP_MODE_NATIVE && !prog->dispatcher && !prog->frags && is_jumbo(port);
+	return !prog->dispatcher && loader_prog_outgrown(prog, loader_driver_mtu(port));
 }
 
 /* Attach where prog runs now, the maps being pinned. */

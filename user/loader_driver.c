@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Why a driver takes no program in native mode, and what would help: from what the kernel said, and
- * from what is known of a driver that gives no figures (Linux 5.15 to 7.2). Knows no program.
+ * from what is known of a driver that gives no figures. Knows no program.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -36,6 +36,18 @@ static uint32_t max_mtu(const char *driver, size_t page_bytes)
 	return 0;
 }
 
+/* A smaller MTU may do. What was said, if anything was, may be about it. */
+static bool mtu_matters(const struct loader_driver *driver, const char *said)
+{
+	uint32_t max = max_mtu(driver->name, driver->page_bytes);
+
+	if (max)
+		return driver->mtu > max;
+	return driver->mtu > ETH_DATA_LEN &&
+	       (!*said || strcasestr(said, "mtu") || strcasestr(said, "frame") ||
+		strcasestr(said, "buffer"));
+}
+
 bool loader_driver_locks_queues(const char *driver, uint32_t n_pairs, uint32_t n_cpus)
 {
 	return !strcmp(driver, "virtio_net") && n_pairs && n_pairs <= n_cpus;
@@ -58,6 +70,14 @@ int loader_driver_error(int rc, const char *said)
 	return rc == -EOPNOTSUPP && *said && !loader_driver_lacks_native(said) ? -EINVAL : rc;
 }
 
+int loader_driver_attach_error(int rc, const struct loader_driver *driver, const char *said)
+{
+	rc = loader_driver_error(rc, said);
+	if (rc == -EOPNOTSUPP || rc == -ENOMEM)
+		return rc;
+	return mtu_matters(driver, said) ? -EMSGSIZE : rc;
+}
+
 uint32_t loader_driver_mtu(const char *port)
 {
 	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -67,23 +87,18 @@ uint32_t loader_driver_mtu(const char *port)
 	return fd < 0 || ioctl(fd, SIOCGIFMTU, &request) ? 0 : (uint32_t)request.ifr_mtu;
 }
 
-/* What was said, if anything was, may be about the MTU. */
-static bool may_be_mtu(const char *said)
-{
-	return !*said || strcasestr(said, "mtu") || strcasestr(said, "frame") ||
-	       strcasestr(said, "buffer");
-}
-
 /* What to do about the MTU, to append to a reason; "" if it is no matter of that. */
 static void mtu_hint(const struct loader_driver *driver, const char *said, char *out, size_t size)
 {
 	uint32_t max = max_mtu(driver->name, driver->page_bytes);
 
 	*out = '\0';
-	if (max && driver->mtu > max)
+	if (!mtu_matters(driver, said))
+		return;
+	if (max)
 		snprintf(out, size, "; its MTU is %u, and %s takes native XDP up to MTU %u",
 			 driver->mtu, driver->name, max);
-	else if (!max && driver->mtu > ETH_DATA_LEN && may_be_mtu(said))
+	else
 		snprintf(out, size, "; its MTU is %u, and a smaller one may do", driver->mtu);
 }
 
@@ -121,5 +136,5 @@ int loader_fail_native(int rc, const char *port, char *err)
 	ethtool_driver(port, driver.name);
 	if (err)
 		loader_driver_refusal(rc, &driver, loader_kernel_said(), err);
-	return loader_driver_error(rc, loader_kernel_said());
+	return loader_driver_attach_error(rc, &driver, loader_kernel_said());
 }

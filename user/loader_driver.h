@@ -21,6 +21,8 @@ struct loader_driver {
 bool loader_driver_lacks_native(const char *said);
 /* -EOPNOTSUPP is for good; where a driver says so of its present settings it becomes -EINVAL. */
 int loader_driver_error(int rc, const char *said);
+/* The same, and -EMSGSIZE for what a smaller MTU may mend. */
+int loader_driver_attach_error(int rc, const struct loader_driver *driver, const char *said);
 /* Why it takes no program, into LOADER_ERR bytes. said: the kernel's words, "": none. */
 void loader_driver_refusal(int rc, const struct loader_driver *driver, const char *said, char *out);
 

@@ -4,6 +4,7 @@
 import ctypes
 import os
 import shutil
+import signal
 import struct
 
 import frames as fr
@@ -200,6 +201,35 @@ def test_no_other_flavour(make):
     wait_program(net, "p0", "sixlane")
     net.sync()
     net.assert_forwarded([fr.udp(host_addr("b"), size=PLAIN_MOST)], to="b")
+
+
+def test_renamed_while_its_mtu_grows(make):
+    """The daemon hears of both late, and goes by the names of now."""
+    net = make(Net)
+    forget_limit(net, ["p0", "p1"])
+    daemon = net.router.start("--object", object_without_frags(net))
+    net.sync()
+    daemon.send_signal(signal.SIGSTOP)
+    grow(net, hosts="a")
+    for old, new in (("p0", "x0"), ("p1", "p0")):
+        net.r.ip("link set dev", old, "down")
+        net.r.ip("link set dev", old, "name", new)
+    daemon.send_signal(signal.SIGCONT)
+    wait_program(net, "x0", None)
+    wait_until(lambda: "x0: its program cannot be replaced at MTU 9000" in net.router.log(), 10, net.router.log)
+    assert net.r.link("p0")["xdp"]["prog"]["name"] == "sixlane"
+
+
+def test_device_above_with_a_program(make):
+    """The kernel then lets nobody replace it or take it off: it is said what may be lost."""
+    net = make(Net)
+    forget_limit(net, ["p0"])
+    net.router.start()
+    net.r.ip("link add m0 link p0 type macvlan mode bridge")
+    net.r.ip("link set dev m0 xdpgeneric obj", OBJECT, "sec xdp")
+    grow(net, hosts="a")
+    said = "p0: at MTU 9000 large packets may be lost: its program can neither be replaced"
+    wait_until(lambda: said in net.router.log(), 20, net.router.log)
 
 
 def test_a_port_without_a_program_at_its_mtu_does_not_keep_the_daemon_from_the_others(make):

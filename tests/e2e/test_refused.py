@@ -126,3 +126,9 @@ def test_refused_log_is_bounded(idle):
     says(text, "port: p0", "bytes are left out", "processed ")
     says(said, text.split("reason: ", 1)[1].splitlines()[0])
     assert text.splitlines()[-1].startswith("processed "), text[-200:]
+
+
+def test_refused_program_at_a_large_mtu(idle, refused):
+    """A smaller one would not help, so the daemon does not wait for it."""
+    idle.r.ip("link set dev p0 mtu 9000")
+    says_refusal(attempt(idle, refused + "/sixlaned", "p0"), refused)

@@ -161,6 +161,24 @@ def test_mtu(net):
         wait_until(lambda: (net.flavour("p0"), net.flavour("p1")) == ("plain", "plain"), 20)
     net.sync()
     net.assert_forwarded(to_b(64, 1500), to="b")
+    if net.kind == "igb":
+        start_at_refused_mtu(net, 3400)
+        net.assert_forwarded(to_b(64, 1500), to="b")
+
+
+def start_at_refused_mtu(net, mtu):
+    """The daemon serves the other port, and this one when its MTU is lower."""
+    net.router.stop()
+    net.router.detach(["p0"])
+    net.r.ip("link set dev p0 mtu", mtu)
+    net.router.start(ports=["p0", "p1"])
+    wait_until(lambda: "p0: not attached until its MTU is lower" in net.router.log(), 20, net.router.log)
+    assert "its MTU is %d, and igb takes native XDP up to MTU 3046" % mtu in net.router.log()
+    assert (net.flavour("p0"), net.flavour("p1")) == (None, "plain")
+    assert set_mtu(net, 1500)
+    wait_until(lambda: net.flavour("p0") == "plain", 20, net.router.log)
+    wait_until(net.is_running, 30, "carriers")
+    net.sync()
 
 
 def test_channels(net):

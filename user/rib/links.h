@@ -24,9 +24,9 @@ struct device {
 	bool program;		  /* any XDP program is */
 	uint32_t kept_prog_id;	  /* a program that could not be replaced */
 	bool replaced;		  /* the program was, and the new one is not announced yet */
-	uint32_t fitted_mtu;	  /* the jumbo MTU that the program was replaced for */
-	uint32_t refused_mtu;	  /* the MTU for which it was taken off; 0: it was not */
-	bool doubtful;		  /* routes by it may be gone without a word */
+	uint32_t fitted_mtu;	  /* the jumbo MTU to which the program was fitted; 0: none */
+	uint32_t refused_mtu; /* the MTU at which its driver takes no program; 0: none is known */
+	bool doubtful;	      /* routes by it may be gone without a word */
 	bool taken_elsewhere; /* an upper device that takes its frames went to another namespace */
 	bool tags_elsewhere;  /* the same of a VLAN device, which takes but its tags */
 	bool strips_tags;     /* the NIC takes VLAN tags off before XDP sees them */

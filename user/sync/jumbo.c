@@ -6,10 +6,24 @@
  * takes neither flavour at that MTU, it gets no program until the MTU is lower.
  */
 #include <errno.h>
-#include <string.h>
+#include <net/if.h>
 
 #include "../loader_driver.h"
 #include "state.h"
+
+/* The loader goes by names. Before the message of a rename is read, this one may be another's. */
+static bool has_its_name(const struct device *device)
+{
+	return if_nametoindex(device->link.name) == device->ifindex;
+}
+
+/* The messages may be behind. */
+static void refuse_mtu(struct device *device)
+{
+	uint32_t mtu = loader_driver_mtu(device->link.name);
+
+	device->refused_mtu = mtu ? mtu : device->link.mtu;
+}
 
 static void take_off(struct device *device, const char *why)
 {
@@ -23,19 +37,20 @@ static void take_off(struct device *device, const char *why)
 			name, device->link.mtu, why, err, name);
 		return;
 	}
-	device->refused_mtu = loader_driver_mtu(name);
+	refuse_mtu(device);
 	log_warning(
 		"%s: its program cannot be replaced at MTU %u, under which large packets may be lost: it is taken off until the MTU is lower (%s)",
 		name, device->link.mtu, why);
 }
 
+/* In native mode, in which it was or was to be. */
 static void come_back(struct sync *sync, struct device *device)
 {
 	const char *name = device->link.name;
 	char err[LOADER_ERR];
 
 	if (loader_attach(sync->config->object, name, LOADER_NATIVE, err)) {
-		device->refused_mtu = loader_driver_mtu(name);
+		refuse_mtu(device);
 		log_warning("%s: at MTU %u its program does not come back: %s", name,
 			    device->link.mtu, err);
 		return;
@@ -53,7 +68,8 @@ static void replace(struct sync *sync, struct device *device, struct loader_prog
 	/* what came there instead, or that it went, is about to be announced */
 	if (loader_query(device->ifindex, sync->fds, prog) || prog->owner != LOADER_OURS)
 		return;
-	if (ret && ret != -EEXIST && prog->id == id)
+	/* also after -EEXIST: nobody was faster, a device above has a program */
+	if (ret && prog->id == id)
 		take_off(device, err);
 	if (ret || prog->id == id)
 		return;
@@ -64,23 +80,14 @@ static void replace(struct sync *sync, struct device *device, struct loader_prog
 			     : "of the same flavour, which its driver takes");
 }
 
-void jumbo_fit(struct sync *sync, struct device *device)
+static void fit(struct sync *sync, struct device *device)
 {
 	struct loader_prog prog;
 
-	if (device->refused_mtu && device->link.mtu > device->refused_mtu)
-		device->refused_mtu = device->link.mtu;
-	else if (device->link.mtu < device->refused_mtu)
-		come_back(sync, device);
-	if (!loader_mtu_is_jumbo(device->link.mtu))
-		device->fitted_mtu = 0;
-	if (!device->ours || !loader_mtu_is_jumbo(device->link.mtu) ||
-	    device->link.mtu <= device->fitted_mtu)
-		return;
 	if (loader_query(device->ifindex, sync->fds, &prog) || prog.owner != LOADER_OURS)
 		return;
 	device->fitted_mtu = device->link.mtu;
-	if (prog.frags || prog.mode != XDP_MODE_NATIVE)
+	if (!loader_prog_outgrown(&prog, device->link.mtu))
 		return;
 	if (prog.dispatcher)
 		log_warning(
@@ -88,4 +95,23 @@ void jumbo_fit(struct sync *sync, struct device *device)
 			device->link.name, device->link.mtu, device->link.name, device->link.name);
 	else
 		replace(sync, device, &prog);
+}
+
+void jumbo_fit(struct sync *sync, struct device *device)
+{
+	uint32_t mtu = device->link.mtu;
+	bool is_jumbo = loader_mtu_is_jumbo(mtu), is_back, is_new;
+
+	if (!is_jumbo)
+		device->fitted_mtu = 0;
+	if (device->refused_mtu && mtu > device->refused_mtu)
+		device->refused_mtu = mtu;
+	is_back = mtu < device->refused_mtu;
+	is_new = device->ours && is_jumbo && mtu > device->fitted_mtu;
+	if ((!is_back && !is_new) || !has_its_name(device))
+		return;
+	if (is_back)
+		come_back(sync, device);
+	if (is_new)
+		fit(sync, device);
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "../fib/resolve_port.h"
-#include "../loader_driver.h"
 #include "state.h"
 
 static bool names(const struct config_ports *ports, const char *name)
@@ -195,15 +194,17 @@ static void apply_names(struct sync *sync, struct device *device)
 static void attach_newcomer(struct sync *sync, struct device *device)
 {
 	char err[LOADER_ERR];
+	int ret;
 
 	if (device->attach_tried)
 		return;
 	device->attach_tried = true;
 	if (device->program || !names(&sync->config->ports, device->link.name))
 		return;
-	if (!loader_attach(sync->config->object, device->link.name, sync->config->mode, err)) {
+	ret = loader_attach(sync->config->object, device->link.name, sync->config->mode, err);
+	if (!ret) {
 		log_info("%s: came back, attached", device->link.name);
-	} else if (loader_mtu_is_jumbo(device->link.mtu)) {
+	} else if (ret == -EMSGSIZE) {
 		device->refused_mtu = device->link.mtu;
 		log_warning("%s: not attached until its MTU is lower: %s", device->link.name, err);
 	} else {
@@ -391,9 +392,7 @@ int ports_attach(struct sync *sync, char *err)
 			continue;
 		ret = loader_attach(sync->config->object, ports->names[i], sync->config->mode, err);
 		/* as a port whose MTU grows: attach_newcomer() sees to it, the others are served */
-		if (ret && ret != -EEXIST && ret != -EOPNOTSUPP &&
-		    sync->config->mode == LOADER_NATIVE &&
-		    loader_mtu_is_jumbo(loader_driver_mtu(ports->names[i])))
+		if (ret == -EMSGSIZE)
 			continue;
 		if (ret) {
 			detach_ports(ports, attached);

@@ -280,6 +280,7 @@ static void test_driver_refusals(void **state)
 		{ "igb", "", "up to MTU 2022", 2500, -EINVAL, 16384, false },
 		{ "other", "other: MTU too big", "its MTU is 9000, and a smaller one may do", 9000,
 		  -EINVAL, 4096, false },
+		{ "other", "", "Cannot allocate memory", 1500, -ENOMEM, 4096, false },
 		{ "other", "other: too few queues", "other: too few queues", 9000, -ENOSPC, 4096,
 		  false },
 		{ "virtio_net", "virtio_net: Can't set XDP while host is implementing GRO_HW/CSUM",
@@ -288,6 +289,7 @@ static void test_driver_refusals(void **state)
 		  4096, false },
 	};
 	char text[LOADER_ERR];
+	bool is_mtu;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -295,6 +297,8 @@ static void test_driver_refusals(void **state)
 
 		strcpy(driver.name, rows[i].name);
 		loader_driver_refusal(rows[i].rc, &driver, rows[i].said, text);
+		is_mtu = loader_driver_attach_error(rows[i].rc, &driver, rows[i].said) == -EMSGSIZE;
+		assert_int_equal(is_mtu, !!strstr(rows[i].words, "MTU"));
 		assert_non_null(strstr(text, "eth0"));
 		assert_non_null(strstr(text, rows[i].said));
 		assert_non_null(strstr(text, rows[i].words));
