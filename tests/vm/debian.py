@@ -219,7 +219,8 @@ def debian_call(argv, **kwargs):
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines()
         lines = lines or [f"exit status {done.returncode}"]
-        errors = [line for line in lines if line.startswith("E: ")] or lines[-1:]
+        # apt's, or a compiler's, behind whose make has the last word
+        errors = [line for line in lines if line.startswith("E: ") or " error: " in line] or lines[-1:]
         raise DebianError(f"{argv[0]} {argv[-1]}: {errors[0].removeprefix('E: ')}")
     return done.stdout
 

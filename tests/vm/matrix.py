@@ -101,7 +101,7 @@ def build(compiler):
                     env=environment_outside())  # fmt: skip
     missing = [name for name in CARRIED if not (compiler.folder / f"{name}.bpf.o").exists()]
     if missing:
-        raise DebianError(f"clang {compiler.version} built no {', '.join(missing)}: mend CARRIED")
+        raise DebianError(f"clang {compiler.version} built no {', '.join(missing)}, which CARRIED names")
 
 
 # --- kernels --------------------------------------------------------------------------------
