@@ -451,6 +451,8 @@ _Static_assert(sizeof(struct sixlane_neigh) == 40, "layout is ABI");
 #define SIXLANE_PORT_SLAVES (1u << 21)	/* VLAN device on a bond: frames go to one of slaves */
 /* source is what the kernel would choose for an ICMPv6 error that leaves by this port. */
 #define SIXLANE_PORT_SOURCE (1u << 22)
+/* Told to people alone: its program is to come once its MTU is lower. */
+#define SIXLANE_PORT_WAITS (1u << 23)
 #define SIXLANE_PORT_NO_XMIT \
 	(SIXLANE_PORT_BRIDGE | SIXLANE_PORT_MACVLAN | SIXLANE_PORT_TUNNEL | SIXLANE_PORT_STRANGE)
 

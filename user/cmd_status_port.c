@@ -36,6 +36,7 @@ static const struct {
 	{ SIXLANE_PORT_STRANGE, "strange" },
 	{ SIXLANE_PORT_SLAVES, "slaves" },
 	{ SIXLANE_PORT_SOURCE, "source" },
+	{ SIXLANE_PORT_WAITS, "waits" },
 };
 
 static const char *mode_name(const struct status_port *port)
@@ -86,7 +87,8 @@ static const char *program_text(const struct status_port *port)
 
 int status_ports_read(struct cmd_view *view, struct status_ports *ports)
 {
-	const uint32_t shown = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP;
+	const uint32_t shown = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP |
+			       SIXLANE_PORT_WAITS;
 	const struct ports *all = &view->ports;
 
 	ports->at = calloc(all->n + 1, sizeof(*ports->at));

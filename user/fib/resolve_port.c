@@ -138,6 +138,8 @@ static uint32_t ingress_flags(const struct facts *facts)
 		flags |= SIXLANE_PORT_FORWARDING;
 	if (facts->links->proxy_ndp)
 		flags |= SIXLANE_PORT_PROXY_NDP;
+	if (device->refused_mtu)
+		flags |= SIXLANE_PORT_WAITS;
 	return flags;
 }
 

@@ -33,7 +33,8 @@ static void resolve_for(const struct sync *sync, const struct device *device,
 /* needed: also as a mere egress. */
 static void tell_datapath(struct sync *sync, const struct device *device, bool needed)
 {
-	const uint32_t ingress = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP;
+	const uint32_t ingress = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP |
+				 SIXLANE_PORT_WAITS;
 	struct sixlane_port port;
 	int ret;
 
