@@ -4,6 +4,7 @@
  * everything about them that an operator should know but might not ask.
  */
 #include <errno.h>
+#include <net/if.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -20,8 +21,6 @@ struct status {
 	uint64_t hints_lost;
 	bool daemon;
 	struct status_ports ports;
-	struct loader_refusal refusal;
-	bool refused; /* … a program for a port that does without since */
 	char *warnings[MAX_WARNINGS];
 	size_t n_warnings;
 };
@@ -120,6 +119,12 @@ static void warn_of_port(struct status *status, const struct status_port *port)
 		     port->prog.id);
 		return;
 	}
+	if (port->prog.owner == LOADER_NO_PROG && port->port.flags & SIXLANE_PORT_WAITS) {
+		warn(status,
+		     "%s runs no XDP program, since its driver takes none at MTU %u: sixlaned attaches it when the MTU is lower",
+		     name, port->link->mtu);
+		return;
+	}
 	/* what comes in by a VLAN device runs the program of the device below */
 	if (port->prog.owner == LOADER_NO_PROG && !(port->port.flags & SIXLANE_PORT_TAGGED)) {
 		warn(status, "%s is served but runs no XDP program", name);
@@ -150,33 +155,32 @@ static bool is_served(const struct status *status, const char *name)
 	return false;
 }
 
-static bool read_refusal(const struct status *status, struct loader_refusal *refusal)
+/* Of the i-th device: false if no program for it was refused, or it has got one since. */
+static bool read_refusal(const struct status *status, size_t i, struct loader_refusal *refusal)
 {
-	const struct ports *all = &status->view->ports;
+	const char *name = status->view->ports.links[i].name;
 
-	if (!loader_refusal_read(refusal) || is_served(status, refusal->port))
-		return false;
-	for (size_t i = 0; i < all->n; i++)
-		if (!strcmp(all->links[i].name, refusal->port))
-			return true;
-	return false;
+	return loader_refusal_read(name, refusal) && !is_served(status, name);
 }
 
-static void warn_of_refusal(struct status *status)
+static void warn_of_refusals(struct status *status)
 {
+	struct loader_refusal refusal;
 	char text[LOADER_ERR];
 
-	if (!status->refused)
-		return;
-	loader_refusal_text(&status->refusal, text);
-	warn(status, "%s", text);
+	for (size_t i = 0; i < status->view->ports.n; i++) {
+		if (!read_refusal(status, i, &refusal))
+			continue;
+		loader_refusal_text(&refusal, text);
+		warn(status, "%s", text);
+	}
 }
 
 static void warn_of_all(struct status *status)
 {
 	const struct sixlane_meta *meta = &status->meta;
 
-	warn_of_refusal(status);
+	warn_of_refusals(status);
 	if (!status->daemon && meta->flags & SIXLANE_META_READY)
 		warn(status,
 		     "sixlaned does not run: packets are forwarded by routes that nobody updates");
@@ -291,14 +295,10 @@ static json_t *hash_json(const struct sixlane_meta *meta)
 	return object;
 }
 
-static json_t *refusal_json(const struct status *status)
+static json_t *refusal_json(const struct loader_refusal *refusal)
 {
-	const struct loader_refusal *refusal = &status->refusal;
-	json_t *object;
+	json_t *object = json_object();
 
-	if (!status->refused)
-		return json_null();
-	object = json_object();
 	print_set(object, "port", print_string(refusal->port));
 	print_set(object, "object", print_string(refusal->object));
 	print_set(object, "kernel", print_string(refusal->kernel));
@@ -307,6 +307,17 @@ static json_t *refusal_json(const struct status *status)
 	print_set(object, "advice", print_string(refusal->advice));
 	print_set(object, "log", print_string(refusal->log));
 	return object;
+}
+
+static json_t *refusals_json(const struct status *status)
+{
+	struct loader_refusal refusal;
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < status->view->ports.n; i++)
+		if (read_refusal(status, i, &refusal))
+			print_append(array, refusal_json(&refusal));
+	return array;
 }
 
 static json_t *to_json(const struct status *status)
@@ -346,7 +357,7 @@ static json_t *to_json(const struct status *status)
 		print_append(ports, status_port_json(status->view, &status->ports.at[i]));
 	print_set(object, "ports", ports);
 	print_set(object, "maps", maps_json(status));
-	print_set(object, "refused", refusal_json(status));
+	print_set(object, "refused", refusals_json(status));
 	for (size_t i = 0; i < status->n_warnings; i++)
 		print_append(warnings, print_string(status->warnings[i]));
 	print_set(object, "warnings", warnings);
@@ -386,15 +397,20 @@ static void to_text(const struct cmd_options *options, const struct status *stat
 }
 
 /* There may be no maps since the program was refused. */
-static void say_refusal(void)
+static void say_refusals(void)
 {
+	struct if_nameindex *devices = if_nameindex();
 	struct loader_refusal refusal;
 	char text[LOADER_ERR];
 
-	if (!loader_refusal_read(&refusal))
-		return;
-	loader_refusal_text(&refusal, text);
-	log_error("%s", text);
+	for (struct if_nameindex *device = devices; device && device->if_index; device++) {
+		if (!loader_refusal_read(device->if_name, &refusal))
+			continue;
+		loader_refusal_text(&refusal, text);
+		log_error("%s", text);
+	}
+	if (devices)
+		if_freenameindex(devices);
 }
 
 static int run(const struct cmd_options *options, int argc, char **argv)
@@ -407,7 +423,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 		return cmd_usage(&cmd_status, "\"%s\" is too much", argv[0]);
 	rc = cmd_view_open(&view);
 	if (rc) {
-		say_refusal();
+		say_refusals();
 		return rc;
 	}
 	status.view = &view;
@@ -419,7 +435,6 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 		log_error("out of memory");
 		rc = CMD_FAILED;
 	} else {
-		status.refused = read_refusal(&status, &status.refusal);
 		warn_of_all(&status);
 		if (options->json) {
 			rc = print_json(options, to_json(&status));

@@ -182,9 +182,9 @@ const char *loader_version(const char *object);
 
 /*
  * The last program for a port that the kernel's verifier refused, as it is kept in a file until the
- * port is served.
+ * port is served or detached.
  */
-#define LOADER_LOG_NAME 56
+#define LOADER_LOG_NAME 72
 struct loader_refusal {
 	char port[IFNAMSIZ];
 	char object[256];
@@ -195,10 +195,10 @@ struct loader_refusal {
 	char log[LOADER_LOG_NAME + 16]; /* the file; "": it could not be written */
 };
 /* False: there is none. */
-bool loader_refusal_read(struct loader_refusal *out);
+bool loader_refusal_read(const char *port, struct loader_refusal *out);
 /* One line with all of it, into LOADER_ERR bytes. */
 void loader_refusal_text(const struct loader_refusal *refusal, char *out);
-/* The port is served now. */
+/* The port is served now, or is not to be. */
 void loader_refusal_forget(const char *port);
 
 /* sixlane.bpf.o next to the executable, else in ../lib/sixlane from there. Static storage. */

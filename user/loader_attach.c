@@ -438,6 +438,7 @@ int loader_detach(const char *port, char *err)
 	ifindex = port_ifindex(port, err);
 	if (ifindex < 0)
 		return ifindex;
+	loader_refusal_forget(port);
 	rc = query_port(ifindex, port, NULL, &prog, err);
 	if (rc)
 		return rc;

@@ -2,8 +2,8 @@
 /*
  * A program that the kernel's verifier refused: one line for people, and a file with its log,
  * from which `sixlane status` says it again until the port is served. There is one such file for
- * each pin directory. It lies in a directory that only root can make, and never in one that
- * everybody may write to.
+ * each port and pin directory. It lies in a directory that only root can make, and never in one
+ * that everybody may write to.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,15 +65,16 @@ bool loader_refused(void)
 /* --- the file ------------------------------------------------------------------------------- */
 
 /* Pin directories are told apart by device and inode, as those of other mounts have the same path.
- * port: whether the program was for one, and not for `sixlane explain`. */
-static void name_log(bool port, char name[LOADER_LOG_NAME])
+ * port: "" for `sixlane explain`, whose program is for none. */
+static void name_log(const char *port, char name[LOADER_LOG_NAME])
 {
 	struct stat pins = { 0 };
 
 	if (stat(loader_pin_dir(), &pins))
 		pins = (struct stat){ 0 };
-	snprintf(name, LOADER_LOG_NAME, "%s.%llx.%llx.log", port ? "verifier" : "explain",
-		 (unsigned long long)pins.st_dev, (unsigned long long)pins.st_ino);
+	snprintf(name, LOADER_LOG_NAME, "%s.%llx.%llx%s%.*s.log", *port ? "verifier" : "explain",
+		 (unsigned long long)pins.st_dev, (unsigned long long)pins.st_ino, *port ? "." : "",
+		 IFNAMSIZ - 1, port);
 }
 
 /* A descriptor or -errno. */
@@ -123,7 +124,7 @@ static int keep_log(struct loader_refusal *refusal, const char *log)
 
 	if (dir < 0)
 		return dir;
-	name_log(*refusal->port, name);
+	name_log(refusal->port, name);
 	snprintf(fresh, sizeof(fresh), "%s.new", name);
 	unlinkat(dir, fresh, 0);
 	fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -162,13 +163,13 @@ static FILE *open_log(const char *name)
 	return file;
 }
 
-bool loader_refusal_read(struct loader_refusal *out)
+bool loader_refusal_read(const char *port, struct loader_refusal *out)
 {
 	char name[LOADER_LOG_NAME], line[LOADER_ERR];
 	_cleanup_fclose_ FILE *file = NULL;
 
 	*out = (struct loader_refusal){ 0 };
-	name_log(true, name);
+	name_log(port, name);
 	file = open_log(name);
 	while (file && fgets(line, sizeof(line), file) && *line != '\n') {
 		line[strcspn(line, "\n")] = '\0';
@@ -180,14 +181,12 @@ bool loader_refusal_read(struct loader_refusal *out)
 
 void loader_refusal_forget(const char *port)
 {
-	_cleanup_close_ int dir = -1;
-	struct loader_refusal refusal;
+	_cleanup_close_ int dir = open_run_dir(false);
+	char name[LOADER_LOG_NAME];
 
-	if (!loader_refusal_read(&refusal) || strcmp(refusal.port, port) != 0)
-		return;
-	dir = open_run_dir(false);
+	name_log(port, name);
 	if (dir >= 0)
-		unlinkat(dir, strrchr(refusal.log, '/') + 1, 0);
+		unlinkat(dir, name, 0);
 }
 
 /* --- the line ------------------------------------------------------------------------------- */

@@ -178,6 +178,13 @@ def object_without_frags(net):
     return shutil.copy(OBJECT, folder)
 
 
+def assert_waits(net, port):
+    """status says that it has no program for its MTU."""
+    status = net.router.status()
+    assert "waits" in net.router.port_status(port)["flags"]
+    assert any(port + " runs no XDP program, since" in each for each in status["warnings"]), status
+
+
 def test_no_other_flavour(make):
     """The driver takes the plain program at that MTU, or it is taken off until the MTU is lower."""
     twins = make(Twins)
@@ -193,7 +200,7 @@ def test_no_other_flavour(make):
     net.sync()
     log = net.router.log()
     assert "p0: its program cannot be replaced at MTU 9000" in log, log
-    assert net.router.port_status("p0") is None
+    assert_waits(net, "p0")
     twins.assert_same([fr.udp(host_addr("b"), size=size) for size in SIZES])
     net.r.ip("link set dev p0 mtu 4000")
     wait_until(lambda: "p0: at MTU 4000 its program does not come back" in net.router.log())
@@ -237,7 +244,8 @@ def test_a_port_without_a_program_at_its_mtu_does_not_keep_the_daemon_from_the_o
     grow(net, hosts="a")
     net.router.start("--object", object_without_frags(net), ports=["p0", "p1", "p2"])
     wait_until(lambda: "p0: not attached until its MTU is lower" in net.router.log(), 10, net.router.log)
-    assert flavours(net) == {"p1": "plain", "p2": "plain"}
+    assert flavours(net) == {"p0": None, "p1": "plain", "p2": "plain"}
+    assert_waits(net, "p0")
     # by its peer's MTU veth decides, of which there is no message: so the port's falls once more behind it
     net.r.ip("link set dev p0 mtu 1500")
     wait_until(lambda: "p0: at MTU 1500 its program does not come back" in net.router.log(), 10, net.router.log)
@@ -246,6 +254,7 @@ def test_a_port_without_a_program_at_its_mtu_does_not_keep_the_daemon_from_the_o
     net.r.ip("link set dev p0 mtu 1500")
     wait_program(net, "p0", "sixlane")
     net.sync()
+    assert "waits" not in net.router.port_status("p0")["flags"]
     net.assert_forwarded([fr.udp(host_addr("b"), size=1500)], to="b")
 
 

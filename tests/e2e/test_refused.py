@@ -77,7 +77,7 @@ def test_refused_program(idle, refused):
 def test_refused_program_under_the_daemon(idle, refused):
     """status says it until the port is served, however that comes about."""
     idle.router.start()
-    assert idle.router.status()["refused"] is None
+    assert idle.router.status()["refused"] == []
     for method in ("sixlane", "ip"):
         done = idle.r.run(refused + "/sixlane", "attach", "p0", check=False)
         assert done.returncode == 1
@@ -85,13 +85,30 @@ def test_refused_program_under_the_daemon(idle, refused):
         says_refusal(idle.router.sixlane("status").stdout, refused)
         status = idle.router.status()
         assert status["in_sync"] and status["ports"] == []
-        assert (status["refused"]["port"], status["refused"]["reason"]) == ("p0", REASON)
-        assert status["refused"]["log"] == log and status["refused"]["kernel"] in os.uname().release
+        (said,) = status["refused"]
+        assert (said["port"], said["reason"], said["log"]) == ("p0", REASON, log)
+        assert said["kernel"] in os.uname().release
         idle.router.attach(method, ["p0"])
         wait_until(lambda log=log: not os.path.exists(log), 10, "the log is gone")
         status = idle.router.status()
-        assert status["refused"] is None and not any("refused" in w for w in status["warnings"])
+        assert status["refused"] == [] and not any("refused" in w for w in status["warnings"])
         idle.router.detach(["p0"])
+
+
+def refused_ports(net):
+    return [said["port"] for said in net.router.status()["refused"]]
+
+
+def test_refused_program_of_several_ports(idle, refused):
+    """Each is named until it is served or detached."""
+    idle.router.start()
+    for port in ("p0", "p1", "p2"):
+        assert idle.r.run(refused + "/sixlane", "attach", port, check=False).returncode == 1
+    assert refused_ports(idle) == ["p0", "p1", "p2"]
+    idle.router.sixlane("attach p1")
+    assert refused_ports(idle) == ["p0", "p2"]
+    assert idle.r.run(SIXLANE, "detach", "p2", check=False).returncode == 1
+    assert refused_ports(idle) == ["p0"]
 
 
 def test_refused_program_of_explain(idle, refused):
@@ -100,7 +117,7 @@ def test_refused_program_of_explain(idle, refused):
     done = idle.r.run(refused + "/sixlane", "explain", host_addr("a"), host_addr("b"), check=False)
     assert done.returncode == 1
     says(done.stderr, REASON, os.uname().release, "its log is in " + RUN_DIR + "/explain.")
-    assert idle.router.status()["refused"] is None
+    assert idle.router.status()["refused"] == []
 
 
 def test_refused_log_where_nobody_else_may_write(idle, refused):
