@@ -22,7 +22,7 @@ def assert_not(net, verdict, frames):
 @pytest.fixture
 def net(idle):
     ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
-    return idle.start("--log-level", "debug", "--poll-ms", "200")
+    return idle.start("--log-level", "debug", "--poll-ms", "50")
 
 
 def test_carrier_comes_back_in_a_large_table(idle):

@@ -35,7 +35,7 @@ def options():
                         "--seconds allow)" % DEFAULT_CONFIGURATIONS)  # fmt: skip
     parser.add_argument("--packets", default=1000, **number, help="of each (default: 1000)")
     parser.add_argument("--seconds", **number, help="begin no configuration after that time")
-    parser.add_argument("--jobs", default=1, **number, help="workers, each on a CPU of its own")
+    parser.add_argument("--jobs", default=1, **number, help="workers, each on one CPU, in turn")
     parser.add_argument("--features", metavar="LIST", help="only these, with commas between")
     parser.add_argument("--failures", default=1, **number, help="end after so many (default: 1)")
     parser.add_argument("--least", default=20, **number,
