@@ -182,7 +182,7 @@ const char *loader_version(const char *object);
 
 /*
  * The last program for a port that the kernel's verifier refused, as it is kept in a file until the
- * port is served or detached.
+ * port is served or detached, or sixlaned sees it go.
  */
 #define LOADER_LOG_NAME 72
 struct loader_refusal {
@@ -198,7 +198,7 @@ struct loader_refusal {
 bool loader_refusal_read(const char *port, struct loader_refusal *out);
 /* One line with all of it, into LOADER_ERR bytes. */
 void loader_refusal_text(const struct loader_refusal *refusal, char *out);
-/* The port is served now, or is not to be. */
+/* The port is served now, is not to be, or is gone. */
 void loader_refusal_forget(const char *port);
 
 /* sixlane.bpf.o next to the executable, else in ../lib/sixlane from there. Static storage. */

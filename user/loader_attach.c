@@ -39,11 +39,12 @@ static uint32_t mode_flags(enum xdp_mode mode)
 }
 
 /* The port's ifindex, or -ENODEV and iproute2's words. */
-static int port_ifindex(const char *port, char *err)
+/* name: the device's own, where port is an alternative one. */
+static int port_ifindex(const char *port, char name[IF_NAMESIZE], char *err)
 {
 	unsigned int ifindex = if_nametoindex(port);
 
-	if (!ifindex)
+	if (!ifindex || !if_indextoname(ifindex, name))
 		return loader_fail(err, -ENODEV, "cannot find device \"%s\"", port);
 	return (int)ifindex;
 }
@@ -408,12 +409,13 @@ int loader_attach(const char *object, const char *port, enum loader_mode mode, c
 	struct loader_maps maps;
 	struct loader_prog prog;
 	bool had_pins = loader_have_pins();
-	char path[PATH_MAX];
+	char name[IF_NAMESIZE], path[PATH_MAX];
 	int ifindex, rc;
 
-	ifindex = port_ifindex(port, err);
+	ifindex = port_ifindex(port, name, err);
 	if (ifindex < 0)
 		return ifindex;
+	port = name;
 	rc = loader_make_maps(object, &maps, err);
 	if (rc)
 		return rc;
@@ -433,11 +435,13 @@ int loader_attach(const char *object, const char *port, enum loader_mode mode, c
 int loader_detach(const char *port, char *err)
 {
 	struct loader_prog prog;
+	char name[IF_NAMESIZE];
 	int ifindex, rc;
 
-	ifindex = port_ifindex(port, err);
+	ifindex = port_ifindex(port, name, err);
 	if (ifindex < 0)
 		return ifindex;
+	port = name;
 	loader_refusal_forget(port);
 	rc = query_port(ifindex, port, NULL, &prog, err);
 	if (rc)

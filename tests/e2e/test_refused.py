@@ -111,6 +111,41 @@ def test_refused_program_of_several_ports(idle, refused):
     assert refused_ports(idle) == ["p0"]
 
 
+def test_refused_program_of_a_port_that_is_detached(idle, refused):
+    """It is served, but by another tool and with no daemon to see it, so the log is still there."""
+    idle.router.attach_one(["p1"])
+    log = says_refusal(attempt(idle, refused + "/sixlane", "attach", "p0"), refused)
+    program = idle.r.link("p1")["xdp"]["prog"]["id"]
+    idle.r.run("bpftool", "net", "attach", "xdp", "id", program, "dev", "p0")
+    assert refused_ports(idle) == [] and os.path.exists(log)
+    idle.router.sixlane("detach p0")
+    assert refused_ports(idle) == [] and not os.path.exists(log)
+
+
+def test_refused_program_of_a_device_that_goes(idle, refused):
+    """Another one of that name was refused nothing."""
+    idle.router.start()
+    idle.r.ip("link add q0 type veth peer name q1")
+    done = idle.r.run(refused + "/sixlane", "attach", "q0", check=False)
+    log = re.search(r"its log is in (\S+);", done.stderr)[1]
+    assert refused_ports(idle) == ["q0"]
+    idle.r.ip("link del q0")
+    wait_until(lambda: not os.path.exists(log), 10, "the log is gone")
+    idle.r.ip("link add q0 type veth peer name q1")
+    assert refused_ports(idle) == []
+
+
+def test_refused_program_of_an_alternative_name(idle, refused):
+    """status knows the port by its own."""
+    idle.router.start()
+    idle.r.ip("link property add dev p0 altname west")
+    done = idle.r.run(refused + "/sixlane", "attach", "west", check=False)
+    assert done.returncode == 1 and "error: p0: " in done.stderr, done
+    assert refused_ports(idle) == ["p0"]
+    idle.router.sixlane("attach west")
+    assert refused_ports(idle) == []
+
+
 def test_refused_program_of_explain(idle, refused):
     """It is of no port, and status knows nothing of it."""
     idle.start()

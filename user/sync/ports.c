@@ -217,6 +217,8 @@ void ports_gone(const struct sync *sync, const struct device *device, bool moved
 {
 	const char *name = device->link.name;
 
+	if (device->has_link)
+		loader_refusal_forget(name);
 	if (!device->ours)
 		return;
 	if (moved)
