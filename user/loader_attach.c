@@ -38,8 +38,8 @@ static uint32_t mode_flags(enum xdp_mode mode)
 	}
 }
 
-/* The port's ifindex, or -ENODEV and iproute2's words. */
-/* name: the device's own, where port is an alternative one. */
+/* The port's ifindex, or -ENODEV and iproute2's words. name becomes the device's own, where port
+ * is an alternative one. */
 static int port_ifindex(const char *port, char name[IF_NAMESIZE], char *err)
 {
 	unsigned int ifindex = if_nametoindex(port);
