@@ -10,8 +10,11 @@
 
 static int detach(const char *port)
 {
-	char err[LOADER_ERR];
+	char err[LOADER_ERR], name[IF_NAMESIZE];
 
+	/* also of a device that is gone; or that has other names beside its own, by which it is
+	 * kept */
+	loader_refusal_forget(if_indextoname(if_nametoindex(port), name) ? name : port);
 	if (!loader_detach(port, err))
 		return CMD_OK;
 	log_error("%s", err);

@@ -120,9 +120,12 @@ static void warn_of_port(struct status *status, const struct status_port *port)
 		return;
 	}
 	if (port->prog.owner == LOADER_NO_PROG && port->port.flags & SIXLANE_PORT_WAITS) {
-		warn(status,
-		     "%s runs no XDP program, since its driver takes none at MTU %u: sixlaned attaches it when the MTU is lower",
-		     name, port->link->mtu);
+		if (status->daemon)
+			warn(status,
+			     "%s runs no XDP program: at its MTU (%u) none could be attached, as sixlaned's log says; it tries again when the MTU is lower",
+			     name, port->link->mtu);
+		else
+			warn(status, "%s runs no XDP program: 'sixlane attach %s'", name, name);
 		return;
 	}
 	/* what comes in by a VLAN device runs the program of the device below */

@@ -442,7 +442,6 @@ int loader_detach(const char *port, char *err)
 	if (ifindex < 0)
 		return ifindex;
 	port = name;
-	loader_refusal_forget(port);
 	rc = query_port(ifindex, port, NULL, &prog, err);
 	if (rc)
 		return rc;

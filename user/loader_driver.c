@@ -37,10 +37,12 @@ static uint32_t max_mtu(const char *driver, size_t page_bytes)
 }
 
 /* A smaller MTU may do. What was said, if anything was, may be about it. */
-static bool mtu_matters(const struct loader_driver *driver, const char *said)
+static bool mtu_matters(int rc, const struct loader_driver *driver, const char *said)
 {
 	uint32_t max = max_mtu(driver->name, driver->page_bytes);
 
+	if (rc == -ENOMEM)
+		return false;
 	if (max)
 		return driver->mtu > max;
 	return driver->mtu > ETH_DATA_LEN &&
@@ -73,9 +75,7 @@ int loader_driver_error(int rc, const char *said)
 int loader_driver_attach_error(int rc, const struct loader_driver *driver, const char *said)
 {
 	rc = loader_driver_error(rc, said);
-	if (rc == -EOPNOTSUPP || rc == -ENOMEM)
-		return rc;
-	return mtu_matters(driver, said) ? -EMSGSIZE : rc;
+	return rc != -EOPNOTSUPP && mtu_matters(rc, driver, said) ? -EMSGSIZE : rc;
 }
 
 uint32_t loader_driver_mtu(const char *port)
@@ -88,12 +88,13 @@ uint32_t loader_driver_mtu(const char *port)
 }
 
 /* What to do about the MTU, to append to a reason; "" if it is no matter of that. */
-static void mtu_hint(const struct loader_driver *driver, const char *said, char *out, size_t size)
+static void mtu_hint(int rc, const struct loader_driver *driver, const char *said, char *out,
+		     size_t size)
 {
 	uint32_t max = max_mtu(driver->name, driver->page_bytes);
 
 	*out = '\0';
-	if (!mtu_matters(driver, said))
+	if (!mtu_matters(rc, driver, said))
 		return;
 	if (max)
 		snprintf(out, size, "; its MTU is %u, and %s takes native XDP up to MTU %u",
@@ -108,7 +109,7 @@ void loader_driver_refusal(int rc, const struct loader_driver *driver, const cha
 	char hint[128], why[256];
 
 	snprintf(why, sizeof(why), "%s", *said ? said : strerror(-rc));
-	mtu_hint(driver, said, hint, sizeof(hint));
+	mtu_hint(rc, driver, said, hint, sizeof(hint));
 	if (loader_driver_lacks_native(said))
 		snprintf(out, LOADER_ERR,
 			 "%s has no native XDP (%s): 'sixlane attach %s generic' runs it in the "

@@ -6,8 +6,9 @@ import re
 import shutil
 
 import pytest
-from lab import REPO, RUN_DIR, SIXLANE, SIXLANED, command, wait_until
+from lab import OBJECT, REPO, RUN_DIR, SIXLANE, SIXLANED, command, wait_until
 from test_bad_input import attempt, says
+from test_jumbo import forget_limit, grow
 from topology import host_addr
 
 REFUSED_SOURCE = """
@@ -184,3 +185,17 @@ def test_refused_program_at_a_large_mtu(idle, refused):
     """A smaller one would not help, so the daemon does not wait for it."""
     idle.r.ip("link set dev p0 mtu 9000")
     says_refusal(attempt(idle, refused + "/sixlaned", "p0"), refused)
+
+
+def test_refused_program_for_large_frames(idle, refused):
+    """The log that the daemon names outlives that it takes the other program off."""
+    os.rename(refused + "/sixlane.bpf.o", refused + "/sixlane.frags.bpf.o")
+    shutil.copy(OBJECT, refused)
+    forget_limit(idle, ["p0"])
+    idle.router.start("--object", refused + "/sixlane.bpf.o")
+    grow(idle, hosts="a")
+    wait_until(lambda: "it is taken off until the MTU is lower" in idle.router.log(), 20, idle.router.log)
+    (said,) = idle.router.status()["refused"]
+    assert said["log"] in idle.router.log() and os.path.exists(said["log"])
+    idle.router.stop()
+    assert "p0 runs no XDP program: 'sixlane attach p0'" in idle.router.status()["warnings"]

@@ -25,7 +25,7 @@ struct device {
 	uint32_t kept_prog_id;	  /* a program that could not be replaced */
 	bool replaced;		  /* the program was, and the new one is not announced yet */
 	uint32_t fitted_mtu;	  /* the jumbo MTU to which the program was fitted; 0: none */
-	uint32_t refused_mtu; /* the MTU at which its driver takes no program; 0: none is known */
+	uint32_t refused_mtu; /* the MTU at which no program could be attached; 0: none is known */
 	bool doubtful;	      /* routes by it may be gone without a word */
 	bool taken_elsewhere; /* an upper device that takes its frames went to another namespace */
 	bool tags_elsewhere;  /* the same of a VLAN device, which takes but its tags */

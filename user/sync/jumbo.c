@@ -17,15 +17,16 @@ static bool has_its_name(const struct device *device)
 	return if_nametoindex(device->link.name) == device->ifindex;
 }
 
-/* The messages may be behind. */
-static void refuse_mtu(struct device *device)
+/* What a driver is about to be asked for: messages may be behind it, and it may change meanwhile.
+ */
+static uint32_t mtu_now(const struct device *device)
 {
 	uint32_t mtu = loader_driver_mtu(device->link.name);
 
-	device->refused_mtu = mtu ? mtu : device->link.mtu;
+	return mtu ? mtu : device->link.mtu;
 }
 
-static void take_off(struct device *device, const char *why)
+static void take_off(struct device *device, uint32_t mtu, const char *why)
 {
 	const char *name = device->link.name;
 	char err[LOADER_ERR];
@@ -37,7 +38,7 @@ static void take_off(struct device *device, const char *why)
 			name, device->link.mtu, why, err, name);
 		return;
 	}
-	refuse_mtu(device);
+	device->refused_mtu = mtu;
 	log_warning(
 		"%s: its program cannot be replaced at MTU %u, under which large packets may be lost: it is taken off until the MTU is lower (%s)",
 		name, device->link.mtu, why);
@@ -47,10 +48,11 @@ static void take_off(struct device *device, const char *why)
 static void come_back(struct sync *sync, struct device *device)
 {
 	const char *name = device->link.name;
+	uint32_t mtu = mtu_now(device);
 	char err[LOADER_ERR];
 
 	if (loader_attach(sync->config->object, name, LOADER_NATIVE, err)) {
-		refuse_mtu(device);
+		device->refused_mtu = mtu;
 		log_warning("%s: at MTU %u its program does not come back: %s", name,
 			    device->link.mtu, err);
 		return;
@@ -61,7 +63,7 @@ static void come_back(struct sync *sync, struct device *device)
 
 static void replace(struct sync *sync, struct device *device, struct loader_prog *prog)
 {
-	uint32_t id = prog->id;
+	uint32_t id = prog->id, mtu = mtu_now(device);
 	char err[LOADER_ERR];
 	int ret = loader_adopt_port(sync->config->object, device->ifindex, err);
 
@@ -70,7 +72,7 @@ static void replace(struct sync *sync, struct device *device, struct loader_prog
 		return;
 	/* also after -EEXIST: nobody was faster, a device above has a program */
 	if (ret && prog->id == id)
-		take_off(device, err);
+		take_off(device, mtu, err);
 	if (ret || prog->id == id)
 		return;
 	device->replaced = true;

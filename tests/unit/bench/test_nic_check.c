@@ -280,7 +280,7 @@ static void test_driver_refusals(void **state)
 		{ "igb", "", "up to MTU 2022", 2500, -EINVAL, 16384, false },
 		{ "other", "other: MTU too big", "its MTU is 9000, and a smaller one may do", 9000,
 		  -EINVAL, 4096, false },
-		{ "other", "", "Cannot allocate memory", 1500, -ENOMEM, 4096, false },
+		{ "other", "", "Cannot allocate memory", 9000, -ENOMEM, 4096, false },
 		{ "other", "other: too few queues", "other: too few queues", 9000, -ENOSPC, 4096,
 		  false },
 		{ "virtio_net", "virtio_net: Can't set XDP while host is implementing GRO_HW/CSUM",
