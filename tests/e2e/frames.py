@@ -122,7 +122,9 @@ def icmp_type(frame):
 
 
 def is_chatter(frame):
-    return frame[12:14] == b"\x88\xb5" or icmp_type(frame) in CHATTER
+    """What hosts, routers and bridges say unasked; IGMP from a bridge, which joins the group of snoopers."""
+    igmp = frame[12:14] == b"\x08\x00" and frame[23:24] == b"\x02"
+    return frame[12:14] == b"\x88\xb5" or igmp or icmp_type(frame) in CHATTER
 
 
 def icmp_error(frame):
