@@ -51,7 +51,7 @@ def test_believed(idle):
     much memory that is."""
     net = ex.start(idle, "--max-exceptions", "10240")
     sizes = []
-    for turn in range(3):
+    for turn in range(4):
         ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), turn * COUNT, COUNT))
         # What found no room is settled by a dump that finds all of them.
         wait_until(lambda: not net.router.status()["exceptions_missing"], 120, "room for all")
@@ -59,10 +59,10 @@ def test_believed(idle):
         sizes.append((resident_kb(net), map_bytes(net, "sl_exceptions"), len(ex.shown(net))))
         net.assert_forwarded([fr.udp(FAR, size=1500)], to="b")
     assert kernel_count(net) < 2 * COUNT, "the kernel keeps all: the flood is too small"
-    memory, maps, count = sizes[2]
-    assert memory <= sizes[1][0] + SLACK_KB, sizes
-    assert maps <= sizes[1][1] * 1.5, sizes
-    assert count <= 1024 * 10, sizes
+    for memory, maps, count in sizes[2:]:
+        assert memory <= sizes[1][0] + SLACK_KB, sizes
+        assert maps <= sizes[1][1] * 1.5, sizes
+        assert count <= 1024 * 10, sizes
 
 
 NOT_BELIEVED = {
