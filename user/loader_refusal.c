@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A program that the kernel's verifier refused: one line for people, and a file with its log,
- * from which `sixlane status` says it again until the port is served. There is one such file for
- * each port and pin directory. It lies in a directory that only root can make, and never in one
- * that everybody may write to.
+ * from which `sixlane status` says it again until the port is served or detached. There is one such
+ * file for each port and pin directory. It lies in a directory that only root can make, and never
+ * in one that everybody may write to.
  */
 #include <errno.h>
 #include <fcntl.h>
