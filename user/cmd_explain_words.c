@@ -62,6 +62,10 @@ static void tell_maps(struct explain *explain)
 
 	if (!(flags & SIXLANE_META_READY))
 		explain_say(explain, "maps", "no daemon has filled them yet");
+	else if (!(flags & SIXLANE_META_GUARDED))
+		explain_say(
+			explain, "maps",
+			"no daemon has read yet which firewall rules, policies and qdiscs there are");
 	else if (!explain->daemon)
 		explain_say(explain, "maps", "sixlaned does not run: they are as it left them");
 	else if (!(flags & SIXLANE_META_IN_SYNC))

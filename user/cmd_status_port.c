@@ -37,6 +37,12 @@ static const struct {
 	{ SIXLANE_PORT_SLAVES, "slaves" },
 	{ SIXLANE_PORT_SOURCE, "source" },
 	{ SIXLANE_PORT_WAITS, "waits" },
+	{ SIXLANE_PORT_IN_FIREWALL, "in_firewall" },
+	{ SIXLANE_PORT_IN_TC, "in_tc" },
+	{ SIXLANE_PORT_OUT_FIREWALL, "out_firewall" },
+	{ SIXLANE_PORT_OUT_TC, "out_tc" },
+	{ SIXLANE_PORT_GUARD, "guard" },
+	{ SIXLANE_PORT_OPEN_CHECKSUMS, "open_checksums" },
 };
 
 static const char *mode_name(const struct status_port *port)
@@ -128,6 +134,10 @@ const char *status_port_passed(const struct status_port *port)
 		return "its bond does not listen to it";
 	if (flags & SIXLANE_PORT_UPPER)
 		return "a master or upper device takes its frames";
+	if (flags & SIXLANE_PORT_IN_FIREWALL)
+		return "netfilter rules may touch whatever comes in by it";
+	if (flags & SIXLANE_PORT_IN_TC)
+		return "a tc filter or program may touch whatever comes in by it";
 	if (!(flags & SIXLANE_PORT_UP))
 		return "it is down";
 	if (!(flags & SIXLANE_PORT_IPV6))
