@@ -92,6 +92,12 @@ static __always_inline int guard_may_be_fragment(__u8 next_header)
 	       next_header == IPPROTO_AH || next_header == IPPROTO_DSTOPTS;
 }
 
+/* … or an ICMPv6 error. */
+static __always_inline int guard_may_be_icmp6(__u8 next_header)
+{
+	return next_header == IPPROTO_ICMPV6 || guard_may_be_fragment(next_header);
+}
+
 /* Whether both addresses are under one policy's. */
 static __always_inline int guard_has_policy(const struct packet_ip6 *ip6)
 {
@@ -118,7 +124,8 @@ static __always_inline enum sixlane_verdict guard_check_pair(const struct packet
 	flags = READ_ONCE(meta->flags);
 	if (flags & SIXLANE_META_FRAGMENTS && guard_may_be_fragment(ip6->next_header))
 		return SIXLANE_PASS_FIREWALL;
-	if (flags & SIXLANE_META_IPSEC_ALL)
+	if (flags & SIXLANE_META_IPSEC_ALL ||
+	    (flags & SIXLANE_META_IPSEC_ICMP6 && guard_may_be_icmp6(ip6->next_header)))
 		return SIXLANE_PASS_IPSEC;
 	return flags & SIXLANE_META_IPSEC && guard_has_policy(ip6) ? SIXLANE_PASS_IPSEC
 								   : SIXLANE_FORWARD;

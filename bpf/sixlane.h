@@ -72,6 +72,8 @@ union sixlane_mac {
 /* … packets may be under a policy in sl_policies, or under one whatever their addresses. */
 #define SIXLANE_META_IPSEC (1u << 9)
 #define SIXLANE_META_IPSEC_ALL (1u << 10)
+/* … ICMPv6 errors under one of the packets that they are about. */
+#define SIXLANE_META_IPSEC_ICMP6 (1u << 11)
 
 /* A list of rules: published by one store, so that it is changed as a whole. */
 union sixlane_rules {

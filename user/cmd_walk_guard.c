@@ -40,7 +40,9 @@ enum sixlane_verdict walk_check_guard(const struct maps *maps, const struct walk
 		return SIXLANE_PASS_FIREWALL;
 	if (flags & SIXLANE_META_FRAGMENTS && query->has_flow && may_be_fragment(query->proto))
 		return SIXLANE_PASS_FIREWALL;
-	if (flags & SIXLANE_META_IPSEC_ALL)
+	if (flags & SIXLANE_META_IPSEC_ALL ||
+	    (flags & SIXLANE_META_IPSEC_ICMP6 && query->has_flow &&
+	     (query->proto == IPPROTO_ICMPV6 || may_be_fragment(query->proto))))
 		return SIXLANE_PASS_IPSEC;
 	return flags & SIXLANE_META_IPSEC && query->has_src &&
 			       maps_has_policy(maps, &query->src, &query->dst)

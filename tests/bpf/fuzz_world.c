@@ -161,7 +161,7 @@ static void random_selectors(const struct world *world, struct sixlane_rule *rul
 {
 	static const uint8_t protos[] = { 6, 17, 50, 58, 44, 41 };
 
-	rule->flags = 1u << fuzz_below(11) & (fuzz_one_in(2) ? ~0u : 0);
+	rule->flags = 1u << fuzz_below(12) & (fuzz_one_in(2) ? ~0u : 0);
 	if (fuzz_one_in(2))
 		rule->flags |= 1u << fuzz_below(11);
 	if (fuzz_one_in(4))
@@ -475,6 +475,7 @@ static void add_guard(struct world *world)
 			world->held[in][out] = fuzz_one_in(4);
 	world->meta.flags |= (kinds & 1 ? SIXLANE_META_FRAGMENTS : 0) |
 			     (kinds & 2 ? SIXLANE_META_IPSEC : 0) |
+			     (kinds & 4 ? SIXLANE_META_IPSEC_ICMP6 : 0) |
 			     (kinds == 7 ? SIXLANE_META_IPSEC_ALL : 0);
 	for (uint32_t i = 0; i < policies; i++) {
 		world_add_policy(world, fuzz_below(3), "::/0", 1 + fuzz_below(2));

@@ -63,6 +63,9 @@ enum sixlane_verdict model_judge_guard(const struct walk *w, uint32_t out)
 		return SIXLANE_PASS_FIREWALL;
 	if (flags & SIXLANE_META_IPSEC_ALL)
 		return SIXLANE_PASS_IPSEC;
+	if (flags & SIXLANE_META_IPSEC_ICMP6 &&
+	    (bytes[AT_NEXT_HEADER] == 58 || may_be_fragment(bytes[AT_NEXT_HEADER])))
+		return SIXLANE_PASS_IPSEC;
 	return flags & SIXLANE_META_IPSEC && has_policy(w->world, bytes) ? SIXLANE_PASS_IPSEC
 									 : SIXLANE_FORWARD;
 }

@@ -106,6 +106,12 @@ static void ipsec_all(struct world *w)
 	w->meta.flags |= SIXLANE_META_IPSEC_ALL;
 }
 
+static void ipsec_of_icmp_errors(struct world *w)
+{
+	guard(w);
+	w->meta.flags |= SIXLANE_META_IPSEC_ICMP6;
+}
+
 static void add_policies(struct world *w)
 {
 	guard(w);
@@ -209,6 +215,15 @@ const struct row rows_guard[] = {
 	  .patches = NEXT("2c"),
 	  .arrange = fragments_elsewhere },
 	{ .name = "IPsec for all", .arrange = ipsec_all, .verdict = SIXLANE_PASS_IPSEC },
+	{ .name = "IPsec of ICMPv6 errors",
+	  .patches = NEXT("3a"),
+	  .arrange = ipsec_of_icmp_errors,
+	  .verdict = SIXLANE_PASS_IPSEC },
+	{ .name = "IPsec of ICMPv6 errors behind a header, perhaps",
+	  .patches = NEXT("3c"),
+	  .arrange = ipsec_of_icmp_errors,
+	  .verdict = SIXLANE_PASS_IPSEC },
+	{ .name = "IPsec of ICMPv6 errors, and none", .arrange = ipsec_of_icmp_errors },
 	{ .name = "under a policy", .arrange = add_policies, .verdict = SIXLANE_PASS_IPSEC },
 	{ .name = "source under no policy of its destination",
 	  .src = "2001:db8:1::2",
