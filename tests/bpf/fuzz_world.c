@@ -161,7 +161,7 @@ static void random_selectors(const struct world *world, struct sixlane_rule *rul
 {
 	static const uint8_t protos[] = { 6, 17, 50, 58, 44, 41 };
 
-	rule->flags = 1u << fuzz_below(12) & (fuzz_one_in(2) ? ~0u : 0);
+	rule->flags = 1u << fuzz_below(11) & (fuzz_one_in(2) ? ~0u : 0);
 	if (fuzz_one_in(2))
 		rule->flags |= 1u << fuzz_below(11);
 	if (fuzz_one_in(4))
@@ -503,7 +503,7 @@ void fuzz_world(struct world *world)
 	if (fuzz_one_in(3))
 		disturb_neighbours(world);
 	if (fuzz_one_in(20))
-		world->meta.flags ^= 1u << fuzz_below(11);
+		world->meta.flags ^= 1u << fuzz_below(12);
 	if (fuzz_one_in(100))
 		world->meta.abi = fuzz_below(4);
 	for (size_t i = 0; i < WORLD_NEXT_HOPS; i++)

@@ -19,8 +19,9 @@ const char *const guard_cause_names[GUARD_N_CAUSES] = {
  * holds back meanwhile.
  */
 #define SLOW_NS 20000000u
-/* The share of a CPU that a source may be read with, while it changes: one part of so many. */
+/* A source may be read for one part in so many of a CPU's time: while it changes, or by polling. */
 #define SHARE 10
+#define SHARE_POLLED 100
 
 static const struct source_kind {
 	const char *name; /* for people */
@@ -217,7 +218,8 @@ static void read_source(struct guard *guard, enum guard_source_kind kind,
 		ret = kinds[kind].read(guard, links);
 	end_ns = util_now_ns();
 	source->took_ns = end_ns - start_ns;
-	source->next_ns = end_ns + SHARE * source->took_ns;
+	source->next_ns =
+		end_ns + (kinds[kind].polled ? SHARE_POLLED : SHARE) * source->took_ns;
 	source->stale = false;
 	source->read |= !ret;
 	note_result(guard, kind, ret);
@@ -265,12 +267,6 @@ void guard_poll(struct guard *guard)
 {
 	for (int kind = 0; kind < GUARD_N_SOURCES; kind++)
 		guard->sources[kind].wanted |= kinds[kind].polled || guard->sources[kind].error;
-}
-
-bool guard_devices_changed(struct guard *guard, const struct links *links)
-{
-	guard->sources[GUARD_SOURCE_DEVICES].wanted = true;
-	return guard_judge(guard, links);
 }
 
 /* --- coming and going --------------------------------------------------------------------------- */

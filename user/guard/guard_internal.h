@@ -5,6 +5,8 @@
 #ifndef GUARD_GUARD_INTERNAL_H
 #define GUARD_GUARD_INTERNAL_H
 
+#include <net/if.h>
+
 #include "guard.h"
 #include "reader.h"
 
@@ -36,6 +38,11 @@ struct guard_device {
 	char hook_in[GUARD_REASON_LEN], hook_out[GUARD_REASON_LEN];
 };
 
+struct guard_class {
+	uint32_t ifindex;
+	char name[IFNAMSIZ]; /* by which it was judged */
+};
+
 struct guard {
 	uint32_t bypassed;
 	size_t rcvbuf_bytes;
@@ -57,7 +64,7 @@ struct guard {
 	 * Devices that a rule names are classes of their own, all others are class 0: pairs of
 	 * classes meet the same rules. pairs: [n_classes][n_classes], guard_pair; filled on demand.
 	 */
-	uint32_t *classes; /* ifindexes; the first is 0 */
+	struct guard_class *classes; /* by ascending ifindex; the first has 0 */
 	size_t n_classes;
 	uint8_t *pairs;
 	uint64_t judge_until_ns; /* what is not judged by then is held back */
@@ -65,8 +72,8 @@ struct guard {
 	char all[GUARD_REASON_LEN];
 };
 
-/* Judge anew on the grounds of what was read. True: the outcome may be another. */
-bool guard_judge(struct guard *guard, const struct links *links);
+/* Judge anew on the grounds of what was read. */
+void guard_judge(struct guard *guard, const struct links *links);
 
 /* Why a cause holds back everything: it was not read, or not successfully. NULL: it was. */
 const char *guard_unread(const struct guard *guard, enum guard_cause cause, char *reason);

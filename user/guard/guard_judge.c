@@ -179,35 +179,51 @@ static const struct guard_iface unnamed = { .ifindex = UINT32_MAX, .name = "", .
 
 static size_t class_of(const struct guard *guard, uint32_t ifindex)
 {
-	for (size_t i = 1; i < guard->n_classes; i++)
-		if (guard->classes[i] == ifindex)
-			return i;
+	size_t low = 1, high = guard->n_classes;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (guard->classes[middle].ifindex == ifindex)
+			return middle;
+		if (guard->classes[middle].ifindex < ifindex)
+			low = middle + 1;
+		else
+			high = middle;
+	}
 	return 0;
 }
 
-/* 0 or -ENOMEM. */
-static int find_classes(struct guard *guard, const struct links *links)
+/* NULL on lack of memory. */
+static struct guard_class *find_classes(const struct guard *guard, const struct links *links,
+					size_t *n)
 {
-	uint32_t *classes = calloc(links->n + 1, sizeof(*classes));
-	size_t n = 1;
-	uint8_t *pairs;
+	struct guard_class *classes = calloc(links->n + 1, sizeof(*classes));
 
-	if (!classes)
-		return -1;
-	for (size_t i = 0; i < links->n; i++)
-		if (links->devices[i].has_link && is_named(guard, &links->devices[i]))
-			classes[n++] = links->devices[i].ifindex;
-	pairs = calloc(n * n, sizeof(*pairs));
-	if (!pairs) {
-		free(classes);
-		return -1;
+	*n = 1;
+	for (size_t i = 0; classes && i < links->n; i++) {
+		const struct device *device = &links->devices[i];
+
+		if (!device->has_link || !is_named(guard, device))
+			continue;
+		classes[*n].ifindex = device->ifindex;
+		memcpy(classes[*n].name, device->link.name, sizeof(classes[*n].name));
+		++*n;
 	}
+	return classes;
+}
+
+/* False on lack of memory. Owns classes in any case. */
+static bool take_classes(struct guard *guard, struct guard_class *classes, size_t n)
+{
+	uint8_t *pairs = classes ? calloc(n * n, sizeof(*pairs)) : NULL;
+
 	free(guard->classes);
 	free(guard->pairs);
 	guard->classes = classes;
 	guard->pairs = pairs;
-	guard->n_classes = n;
-	return 0;
+	guard->n_classes = pairs ? n : 0;
+	return pairs != NULL;
 }
 
 static bool class_iface(const struct guard *guard, const struct links *links, size_t class,
@@ -218,7 +234,7 @@ static bool class_iface(const struct guard *guard, const struct links *links, si
 	*out = unnamed;
 	if (!class)
 		return true;
-	device = links_find(links, guard->classes[class]);
+	device = links_find(links, guard->classes[class].ifindex);
 	if (!device || !device->has_link)
 		return false;
 	*out = iface_of(device);
@@ -242,13 +258,36 @@ static bool class_pair_is_free(const struct guard *guard, const struct links *li
 	return *known == PAIR_FREE;
 }
 
-bool guard_judge(struct guard *guard, const struct links *links)
+void guard_judge(struct guard *guard, const struct links *links)
 {
+	struct guard_class *classes;
+	size_t n;
+
 	guard->judge_until_ns = util_now_ns() + JUDGE_NS;
 	*guard->all = '\0';
-	if (bypasses(guard, GUARD_NETFILTER))
-		return true;
-	if (!netfilter_holds_all(guard, guard->all) && find_classes(guard, links))
+	if (bypasses(guard, GUARD_NETFILTER) || netfilter_holds_all(guard, guard->all))
+		return;
+	classes = find_classes(guard, links, &n);
+	if (!take_classes(guard, classes, n))
+		snprintf(guard->all, sizeof(guard->all), "out of memory");
+}
+
+bool guard_devices_changed(struct guard *guard, const struct links *links)
+{
+	struct guard_class *classes;
+	size_t n;
+
+	guard->sources[GUARD_SOURCE_DEVICES].wanted = true;
+	if (bypasses(guard, GUARD_NETFILTER) || *guard->all)
+		return false;
+	classes = find_classes(guard, links, &n);
+	if (classes && n == guard->n_classes &&
+	    !memcmp(classes, guard->classes, n * sizeof(*classes))) {
+		free(classes);
+		return false;
+	}
+	guard->judge_until_ns = util_now_ns() + JUDGE_NS;
+	if (!take_classes(guard, classes, n))
 		snprintf(guard->all, sizeof(guard->all), "out of memory");
 	return true;
 }

@@ -46,7 +46,11 @@ static void device_changed(struct sync *sync, uint32_t ifindex, const struct for
 	note_next_hops_by(sync, ifindex);
 	if (sync->quiet)
 		return;
+	if (guarding_devices_changed(sync))
+		ports_tell_all(sync);
 	ports_update(sync, ifindex);
+	if (was->master != is.master)
+		guarding_apply(sync);
 	if (was->master != is.master)
 		ports_update_slaves(sync, was->master);
 	/* whose addresses it has: a VRF's; and one that is down may keep some */

@@ -38,6 +38,7 @@ static void drain_notifications(void *ctx)
 {
 	struct sync *sync = ctx;
 
+	guarding_run(sync);
 	if (!sync->dumping)
 		return;
 	if (nl_socket_read(sync->notify, keep_message, sync) < 0)

@@ -6,6 +6,7 @@
 #define SYNC_STATE_H
 
 #include "../fib/resolve.h"
+#include "../guard/guard.h"
 #include "../netlink/socket.h"
 #include "../rib/addrs.h"
 #include "../rib/neighs.h"
@@ -96,6 +97,12 @@ struct sync {
 		uint64_t number; /* of the wish that it is for */
 		unsigned int n_told;
 	} verify;
+	struct guard *guard;
+	bool guarded; /* the maps have what the guard says */
+	uint64_t guard_due_ns;
+	uint64_t policies_version; /* of those in the maps */
+	int policies_failed;	   /* -errno of writing them */
+	char guard_said[GUARD_N_CAUSES][GUARD_REASON_LEN]; /* in the log, of each cause */
 	struct exceptions *exceptions;
 	struct hints *hints;
 	struct operator_list *operator;
@@ -198,6 +205,8 @@ void ports_update_slaves(struct sync *sync, uint32_t master);
 void ports_gone(const struct sync *sync, const struct device *device, bool moved);
 /* An address, or whose it is, changed: this may be of consequence to any port. */
 void ports_update_sources(struct sync *sync);
+/* Something that no device says of itself changed: tell the datapath of all of them. */
+void ports_tell_all(struct sync *sync);
 /* Make sure that the datapath knows an egress device. */
 void ports_need(struct sync *sync, uint32_t ifindex);
 /* Off every device of this namespace that has the program with our maps. 0 or the first -errno. */
@@ -215,6 +224,20 @@ void bonds_look(struct sync *sync, const struct device *bond);
 
 /* jumbo.c: a port's program takes frames of its MTU, or is off it. */
 void jumbo_fit(struct sync *sync, struct device *device);
+
+/* guarding.c: what the guard says into the maps. run: whenever its descriptors have input, it is
+ * due, or anything else happens. */
+void guarding_run(struct sync *sync);
+/* The devices were read for the first time: from now on packets may be forwarded. */
+void guarding_start(struct sync *sync);
+/* A device came, went or was renamed. True: ports are to be told anew. */
+bool guarding_devices_changed(struct sync *sync);
+/* All of it anew. */
+void guarding_apply(struct sync *sync);
+/* The pairs of a device that has a slot. */
+void guarding_write_pairs(struct sync *sync, const struct device *device);
+/* Of SIXLANE_META_*. */
+uint32_t guarding_flags(const struct sync *sync);
 
 /* tags.c: ports whose NIC hides VLAN tags pass everything. */
 void tags_check(struct sync *sync);

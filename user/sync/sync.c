@@ -100,6 +100,8 @@ static int dump_all(struct sync *sync)
 	int ret = request_links(sync, take_message);
 
 	if (!ret)
+		guarding_start(sync);
+	if (!ret)
 		ret = request_features(sync, take_genl_message);
 	sync->features_wanted = false;
 	if (!ret)
@@ -311,6 +313,8 @@ static void poll_settings(struct sync *sync)
 		log_warning_limited("cannot read the devices' settings: %s", strerror(-ret));
 	tags_check(sync);
 	settings_read(sync);
+	guard_poll(sync->guard);
+	guarding_run(sync);
 }
 
 static void read_features(struct sync *sync)
@@ -394,7 +398,7 @@ static uint64_t earliest(const struct sync *sync)
 	if (sync->rules_wanted || (sync->complete && (sync->next_hops_wanted ||
 						      sync->features_wanted || sync->addrs_wanted)))
 		return 0;
-	next_ns = earlier(next_ns, sync->next_retry_ns);
+	next_ns = earlier(earlier(next_ns, sync->next_retry_ns), sync->guard_due_ns);
 	if (sync->wanted || sync->config->audit_s)
 		next_ns = earlier(next_ns, sync->next_sync_ns);
 	if (sync->complete)
@@ -411,6 +415,7 @@ int sync_run(struct sync *sync)
 	uint64_t now_ns, next_ns, verify_ns, compile_ns;
 
 	sync->behind = !sync_follow(sync);
+	guarding_run(sync);
 	now_ns = util_now_ns();
 	if (sync->rules_wanted)
 		read_rules(sync);
@@ -455,4 +460,5 @@ void sync_fds(const struct sync *sync, int fds[SYNC_FDS])
 	fds[1] = sync->genl_notify ? nl_socket_fd(sync->genl_notify) : -1;
 	fds[2] = may_learn(sync) ? hints_fd(sync) : -1;
 	fds[3] = may_learn(sync) ? operator_fd(sync) : -1;
+	guard_fds(sync->guard, fds + 4);
 }
