@@ -30,6 +30,7 @@
 #define SIXLANE_MAX_FIRST 16u  /* members of SIXLANE_KIND_FIRST; more are punted */
 #define SIXLANE_MAX_RULES 64u  /* a list; longer ones punt */
 #define SIXLANE_MAX_EXCEPTIONS 262144u /* never preallocated */
+#define SIXLANE_MAX_POLICIES 65536u    /* entries of sl_policies, never preallocated */
 
 union sixlane_addr {
 	__u8 bytes[16];
