@@ -51,7 +51,7 @@ static bool can_match(const struct nlattr *const *at)
 
 	if (at[XFRMA_MARK])
 		attr_copy(&mark, at[XFRMA_MARK], sizeof(mark));
-	return attr_u32(at[XFRMA_IF_ID], 0) == 0 && mark.v == 0;
+	return attr_u32(at[XFRMA_IF_ID], 0) == 0 && (mark.v & mark.m) == 0;
 }
 
 /* Not only its own action counts: after one of direction fwd, __xfrm_policy_check() also asks for
