@@ -17,6 +17,8 @@ from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, Net, host_addr, router_add
 from xfrm_rows import NETS, ROWS, A, policy, undo
 
 XFRM_DUMP = os.path.join(BUILD, "xfrm_dump")
+# Routing, fragment, ICMPv6, destination options: next headers of what may be an ICMPv6 error.
+MAY_BE_ICMP = {43, 44, 58, 60}
 RELEASE = tuple(int(word) for word in os.uname().release.split("-")[0].split(".")[:2])
 
 
@@ -52,7 +54,7 @@ def holds(net, frame):
     """Why the reader would hold back the frame, or ""."""
     src, dst = (socket.inet_ntop(socket.AF_INET6, frame[at : at + 16]) for at in (22, 38))
     said = reads(net, src, dst)
-    icmp = said["icmp_errors"] if fr.icmp_error(frame) else ""
+    icmp = said["icmp_errors"] if frame[fr.ETH_LEN + 6] in MAY_BE_ICMP else ""
     return said["all"] or said["held"] or icmp
 
 

@@ -5,10 +5,11 @@ A row is made by commands of `ip xfrm` on the router, and undone by `undo`. Its 
 a to host b.
 """
 
+import socket
 from dataclasses import dataclass
 
 import frames as fr
-from scapy.layers.inet6 import ICMPv6DestUnreach, ICMPv6EchoRequest, IPv6
+from scapy.layers.inet6 import ICMPv6DestUnreach, ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt
 from scapy.layers.l2 import Ether
 from topology import HOST_MAC, PORT_MAC, host_addr
 
@@ -29,6 +30,14 @@ def icmp_error(inner_src, inner_dst, src=OTHER):
     covers the packet within, the other way round, but not the error."""
     inner = fr.udp(inner_dst, src=inner_src)[fr.ETH_LEN :]
     return from_a(IPv6(src=src, dst=B) / ICMPv6DestUnreach(code=4) / inner)
+
+
+def hidden_error(inner_src, inner_dst):
+    """An error behind an extension header: 48 bytes into the packet, where the kernel takes the
+    packet within to begin without looking, there is the ICMPv6 header, and then these addresses."""
+    error = ICMPv6DestUnreach(code=4, unused=17 << 8)
+    addresses = b"".join(socket.inet_pton(socket.AF_INET6, text) for text in (inner_src, inner_dst))
+    return from_a(IPv6(src=OTHER, dst=B) / IPv6ExtHdrDestOpt() / error / (addresses + bytes(64)))
 
 
 UDP = fr.udp(B)
@@ -126,7 +135,7 @@ ROWS = [
     row("state without a policy", "state add %s %s" % (SA, KEY), clear=True, held=False,
         needs="esp"),
     # ICMPv6: by the packet within.
-    row("echo", policy("dir fwd action block", BACK), packet=ECHO, clear=True, held=False),
+    row("echo", policy("dir fwd action block", BACK), packet=ECHO, clear=True, held=True),
     row("error, nothing", packet=ERROR, clear=True, held=False),
     row("error, fwd block", policy("dir fwd action block"), packet=ERROR,
         clear=False, held=True, since=(6, 8)),
@@ -148,6 +157,9 @@ ROWS = [
     row("error to another host, fwd block",
         policy("dir fwd action block", "src 2001:db8:a::/64 dst 2001:db8:c::/64"),
         packet=icmp_error("2001:db8:c::2", A), clear=False, held=True, since=(6, 8)),
+    row("error behind options, nothing", packet=hidden_error(B, A), clear=True, held=False),
+    row("error behind options, fwd block", policy("dir fwd action block"),
+        packet=hidden_error(B, A), clear=False, held=True, since=(6, 8)),
 ]  # fmt: skip
 
 

@@ -30,8 +30,9 @@ struct policies {
 	 * back, whatever the list says. "": no. */
 	char all[GUARD_REASON_LEN];
 	/*
-	 * A policy with .icmp: ICMPv6 errors (and what may hide one behind extension headers) are
-	 * held back whatever their own addresses are. "": there is none.
+	 * A policy with .icmp: ICMPv6 errors are held back whatever their own addresses are, and
+	 * so is what may be one behind extension headers (next header 43, 44, 58 or 60). "": there
+	 * is none.
 	 */
 	char icmp_errors[GUARD_REASON_LEN];
 };

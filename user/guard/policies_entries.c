@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "../rib/radix.h"
-#include "../util.h"
 #include "policies.h"
 
 #define MAX_DEPTH (128 + 1) /* destinations around each other */
@@ -242,17 +241,23 @@ int policies_entries(const struct policies *policies,
 		     int (*fn)(void *ctx, const struct sixlane_route_key *key, uint32_t value),
 		     void *ctx)
 {
-	_cleanup_free_ const struct policy **order = NULL;
-	_cleanup_(plan_free) struct plan plan = { 0 };
+	const struct policy **order;
+	struct plan plan;
 	int r;
 
 	if (policies->n == 0)
 		return 0;
 	order = calloc(policies->n, sizeof(*order));
-	if (!order || plan_init(&plan, policies->n) < 0)
+	if (!order)
 		return -ENOMEM;
 	for (size_t i = 0; i < policies->n; i++)
 		order[i] = &policies->at[i];
-	r = make_plan(&plan, order, policies->n);
-	return r < 0 ? r : tell(&plan, fn, ctx);
+	r = plan_init(&plan, policies->n);
+	if (r == 0)
+		r = make_plan(&plan, order, policies->n);
+	if (r == 0)
+		r = tell(&plan, fn, ctx);
+	plan_free(&plan);
+	free(order);
+	return r;
 }

@@ -112,7 +112,8 @@ int xfrm_parse_policy(const struct nlmsghdr *nlh, struct policy *out)
 		 * Since Linux 6.8 an ICMPv6 error for which there is no policy is looked up by the
 		 * packet within, the other way round: among those of direction fwd whatever their
 		 * flags are (xfrm_in_fwd_icmp()), and among those of direction out with this one
-		 * (xfrm_out_fwd_icmp()).
+		 * (xfrm_out_fwd_icmp()). What is taken for that packet begins 48 bytes into the
+		 * error, also if extension headers stand there.
 		 */
 		.icmp = info.dir == XFRM_POLICY_FWD || info.flags & XFRM_POLICY_ICMP,
 		.index = info.index,
