@@ -7,16 +7,19 @@ The reader must hold back what the kernel does not forward in the clear.
 import json
 import os
 import socket
+import struct
 import subprocess
 
 import frames as fr
 import pytest
+import raw_netlink
 from conftest import tear_down
 from lab import BUILD, wait_until
 from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, Net, host_addr, router_addr
 from xfrm_rows import NETS, ROWS, A, policy, undo
 
 XFRM_DUMP = os.path.join(BUILD, "xfrm_dump")
+NETLINK_XFRM = 6
 # Routing, fragment, ICMPv6, destination options: next headers of what may be an ICMPv6 error.
 MAY_BE_ICMP = {43, 44, 58, 60}
 RELEASE = tuple(int(word) for word in os.uname().release.split("-")[0].split(".")[:2])
@@ -81,6 +84,30 @@ def test_policies_of_answers(router):
     assert router.exchange([frame])["a"] == []
     assert holds(router, frame) == ""
     assert reads(router, router_addr("a"), A)["held"]
+
+
+def add_any(net, family):
+    """Block all that leaves, by a policy for that family; the kernel's error, or 0."""
+    XFRM_MSG_NEWPOLICY, XFRM_POLICY_OUT, XFRM_POLICY_BLOCK = 0x13, 1, 1
+    selector = struct.pack("=40xH14x", family)
+    lifetimes = struct.pack("=32s32x32x", b"\xff" * 32)
+    ends = struct.pack("=IIBBBB4x", 0, 0, XFRM_POLICY_OUT, XFRM_POLICY_BLOCK, 0, 0)
+    body = selector + lifetimes + ends
+    netlink = net.r.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_XFRM)
+    flags = raw_netlink.NLM_F_REQUEST | raw_netlink.NLM_F_ACK
+    size = raw_netlink.HEADER.size
+    netlink.send(raw_netlink.HEADER.pack(size + len(body), XFRM_MSG_NEWPOLICY, flags, 1, 0) + body)
+    return -struct.unpack_from("=i", netlink.recv(4096), size)[0]
+
+
+def test_policy_of_any_family(router):
+    """The kernel takes none; if it did one day, it would count for every address."""
+    if add_any(router, socket.AF_UNSPEC) == 0:
+        assert reads(router)["held"]
+    else:
+        assert reads(router)["policies"] == 0
+    assert add_any(router, socket.AF_INET6) == 0
+    assert reads(router)["held"].startswith("policy out ::/0 to ::/0")
 
 
 class Follower:
