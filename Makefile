@@ -50,7 +50,9 @@ LIBS_sixlaned := -lmnl -lbpf -lxdp -lconfig
 LIBS_sixlane := -lmnl -lbpf -lxdp -ljansson -lm
 
 PURE_SRC := $(wildcard user/rib/*.c user/netlink/parse*.c user/fib/resolve*.c user/fib/fib*.c user/fib/compiled*.c) user/log.c
-COMMON_SRC := $(PURE_SRC) $(wildcard user/netlink/socket*.c user/fib/maps*.c user/loader*.c) user/poke.c user/ethtool.c
+GUARD_SRC := $(wildcard user/guard/*.c)
+COMMON_SRC := $(PURE_SRC) $(wildcard user/netlink/socket*.c user/fib/maps*.c user/loader*.c) user/poke.c user/ethtool.c \
+	$(GUARD_SRC)
 DAEMON_SRC := user/sixlaned.c user/config.c $(filter-out %.bpf.c,$(wildcard user/sync/*.c)) $(COMMON_SRC)
 CLI_SRC := user/sixlane.c $(wildcard user/cmd*.c user/print*.c) \
 	$(filter-out %.bpf.c,$(wildcard user/bench/*.c user/bench/*/*.c)) $(COMMON_SRC)
@@ -150,13 +152,18 @@ $(B)/test_bpf: $(call obj,$(filter-out %.bpf.c,$(wildcard tests/bpf/*.c)) $(COMM
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -lcmocka -lpthread
 
+# Tells what the guard reads of IPsec policies.
+$(B)/xfrm_dump: $(call obj,tests/lab/xfrm_dump.c $(COMMON_SRC))
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -ljansson
+
 # Loads objects, and tells what the verifier says of them.
 $(B)/verify: $(B)/obj/tests/lab/verify.o
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -ljansson
 
 .PHONY: check-programs
-check-programs: all $(UNIT_PROGRAMS) $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf
+check-programs: all $(UNIT_PROGRAMS) $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf $(B)/xfrm_dump
 
 # Packages first, then a fresh make, which sees what they brought; on all CPUs unless this one was told how many.
 FRESH = -s --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))
