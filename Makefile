@@ -46,13 +46,12 @@ BPF_CFLAGS = -O2 -g -target bpf -mcpu=v3 $(filter-out -Wmissing-prototypes,$(WAR
 	$(addprefix --sysroot=,$(SYSROOT)) -I$(SYSROOT)/usr/include/$(HOST_ARCH) -MMD -MP
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
-LIBS_sixlaned := -lmnl -lbpf -lxdp -lconfig
-LIBS_sixlane := -lmnl -lbpf -lxdp -ljansson -lm
+LIBS_sixlaned := -lmnl -lnftnl -lbpf -lxdp -lconfig
+LIBS_sixlane := -lmnl -lnftnl -lbpf -lxdp -ljansson -lm
 
 PURE_SRC := $(wildcard user/rib/*.c user/netlink/parse*.c user/fib/resolve*.c user/fib/fib*.c user/fib/compiled*.c) user/log.c
 GUARD_SRC := $(wildcard user/guard/*.c)
-COMMON_SRC := $(PURE_SRC) $(wildcard user/netlink/socket*.c user/fib/maps*.c user/loader*.c) user/poke.c user/ethtool.c \
-	$(GUARD_SRC)
+COMMON_SRC := $(PURE_SRC) $(GUARD_SRC) $(wildcard user/netlink/socket*.c user/fib/maps*.c user/loader*.c) user/poke.c user/ethtool.c
 DAEMON_SRC := user/sixlaned.c user/config.c $(filter-out %.bpf.c,$(wildcard user/sync/*.c)) $(COMMON_SRC)
 CLI_SRC := user/sixlane.c $(wildcard user/cmd*.c user/print*.c) \
 	$(filter-out %.bpf.c,$(wildcard user/bench/*.c user/bench/*/*.c)) $(COMMON_SRC)
@@ -145,7 +144,7 @@ $(UNIT_PROGRAMS): $(B)/asan/libunit.a $(B)/asan/libsixlane.a
 $(B)/fuzz/%: $(B)/asan/tests/fuzz/%.o $(B)/asan/libsixlane.a
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@$(CC) $(SANITIZE) -o $@ $^ -lmnl
+	@$(CC) $(SANITIZE) -o $@ $^ -lmnl -lnftnl
 
 # With what the daemon has to write to the maps, to compile routes as it does.
 $(B)/test_bpf: $(call obj,$(filter-out %.bpf.c,$(wildcard tests/bpf/*.c)) $(COMMON_SRC)) | $(B)/agree.bpf.o $(B)/agree.arena.bpf.o

@@ -33,8 +33,8 @@ bpftool_packages()
 packages_of()
 {
 	case $1 in
-	build) echo gcc libc6-dev make clang llvm libbpf-dev libxdp-dev libmnl-dev libconfig-dev \
-		libjansson-dev ;;
+	build) echo gcc libc6-dev make clang llvm libbpf-dev libxdp-dev libmnl-dev libnftnl-dev \
+		libconfig-dev libjansson-dev ;;
 	demo) packages_of build && echo python3 iproute2 ethtool bird2 iputils-ping traceroute ;;
 	# gnuplot draws what was measured
 	bench) packages_of build && echo python3 iproute2 ethtool gnuplot-nox ;;

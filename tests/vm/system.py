@@ -19,7 +19,8 @@ from run import BUILD  # noqa: E402
 PACKAGES = [
     *("base-files", "coreutils", "dash", "kmod", "mount", "util-linux", "busybox-static"),
     *("iproute2", "ethtool", "bpftool", "python3-pytest", "python3-scapy"),
-    *("libbpf-dev", "libxdp-dev", "libmnl-dev", "libconfig-dev", "libjansson-dev", "libcmocka-dev"),
+    *("libbpf-dev", "libxdp-dev", "libmnl-dev", "libnftnl-dev", "libconfig-dev", "libjansson-dev"),
+    "libcmocka-dev",
 ]
 CROSS = {"arm64": "aarch64-linux-gnu-"}
 

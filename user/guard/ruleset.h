@@ -39,7 +39,7 @@ struct guard_iface {
 /* What a register may be loaded with. GUARD_FACT_OTHER: something that differs by packet. */
 enum guard_fact {
 	GUARD_FACT_OTHER,
-	GUARD_FACT_IIF,	    /* u32, host order */
+	GUARD_FACT_IIF, /* u32, host order */
 	GUARD_FACT_OIF,
 	GUARD_FACT_IIFNAME, /* IFNAMSIZ bytes, zero-padded */
 	GUARD_FACT_OIFNAME,
@@ -75,6 +75,9 @@ enum guard_verdict {
 /* Over these a set holds everything back. */
 #define GUARD_MAX_RULES 1000000u
 #define GUARD_MAX_BYTES (256u << 20)
+/* Over these a query holds: elements and operations looked at, and jumps within jumps. */
+#define GUARD_MAX_STEPS 20000000u
+#define GUARD_MAX_DEPTH 256u
 
 struct guard_ruleset;
 
@@ -103,24 +106,39 @@ uint32_t guard_add_chain(struct guard_ruleset *rules, uint32_t table, const char
 void guard_set_base(struct guard_ruleset *rules, uint32_t chain, enum guard_hook hook, bool accepts,
 		    const char *device, bool nat);
 
-/* The set of elements named in lookups. key_bytes: of a concatenation, each part padded to four. */
+/*
+ * The set of elements named in lookups. key_bytes: of a concatenation, each part padded to four.
+ * Sets may get their elements before or after rules look them up.
+ */
 uint32_t guard_add_set(struct guard_ruleset *rules, uint32_t key_bytes);
 /* Its elements are not all known: a lookup then may hit and may not, with any verdict. */
 void guard_set_unknown(struct guard_ruleset *rules, uint32_t set);
-/* A key; of a verdict map also what it leads to (chain: of _JUMP and _GOTO). */
+/*
+ * Its keys are not compared (prefixes, intervals): a lookup may hit any element. Call it before
+ * elements are added: their keys are then not kept.
+ */
+void guard_set_inexact(struct guard_ruleset *rules, uint32_t set);
+/*
+ * A key, or NULL: whatever no other element has. Of a verdict map also what it leads to (chain: of
+ * _JUMP and _GOTO).
+ */
 void guard_add_element(struct guard_ruleset *rules, uint32_t set, const void *key);
 void guard_add_verdict_element(struct guard_ruleset *rules, uint32_t set, const void *key,
 			       enum guard_verdict verdict, uint32_t chain);
 
 /* Begin the next rule of a chain; what follows belongs to it. handle: for people; 0: none. */
 void guard_add_rule(struct guard_ruleset *rules, uint32_t chain, uint64_t handle);
+/*
+ * bytes: of _OTHER only; the others have sizes of their own, padded to four with zeros. What is not
+ * known for a query may be missing from a packet, which ends the rule.
+ */
 void guard_load(struct guard_ruleset *rules, unsigned int reg, unsigned int bytes,
 		enum guard_fact fact);
 void guard_store(struct guard_ruleset *rules, unsigned int reg, unsigned int bytes,
 		 const void *value);
 void guard_compare(struct guard_ruleset *rules, unsigned int reg, unsigned int bytes,
 		   enum guard_compare how, const void *value);
-/* A condition that is not understood. */
+/* A condition that is not understood; registers keep what they have. */
 void guard_may_match(struct guard_ruleset *rules);
 void guard_lookup(struct guard_ruleset *rules, uint32_t set, unsigned int reg, bool inverted);
 /* A verdict by a verdict map; a key that is not there ends the rule. */
@@ -128,10 +146,13 @@ void guard_lookup_verdict(struct guard_ruleset *rules, uint32_t set, unsigned in
 void guard_verdict(struct guard_ruleset *rules, enum guard_verdict verdict, uint32_t chain);
 /* words: of people for it, "log", "reject", "limit"; a string constant, which is not copied. */
 void guard_effect(struct guard_ruleset *rules, const char *words);
+/* The same of something without a word of its own: "NAME, which sixlane does not know". */
+void guard_unknown_effect(struct guard_ruleset *rules, const char *name);
 /* The rule asks connection tracking, which therefore has to see every packet. */
 void guard_asks_conntrack(struct guard_ruleset *rules);
 
-/* 0, or the first -errno: -ENOMEM, -E2BIG (over a bound above), -ELOOP (jumps in a circle). */
+/* 0, or the first -errno: -ENOMEM, -E2BIG (over a bound above), -EINVAL (no such chain, set,
+ * register). */
 int guard_ruleset_error(const struct guard_ruleset *rules);
 
 /*
@@ -142,18 +163,26 @@ int guard_ruleset_error(const struct guard_ruleset *rules);
 
 /*
  * Whether an IPv6 packet may meet anything at a hook but acceptance: a drop, a side effect, a
- * policy that drops. in, out: NULL if not known, or any. Of _INGRESS only in counts, of _EGRESS
- * only out. reason: NULL, or GUARD_REASON_LEN bytes: "table inet fw, chain forward, rule handle 7:
- * drop", cut if it is longer; untouched if nothing holds.
+ * policy that drops. in, out: NULL if not known, or any. Of _INGRESS and _PREROUTING only in
+ * counts, of _OUTPUT and _EGRESS only out. A packet takes registers as unknown into each rule. The
+ * answer takes time in proportion to the rules and elements, whatever their jumps. reason: NULL, or
+ * GUARD_REASON_LEN bytes: "table inet fw, chain forward, rule handle 7: drop", cut if it is longer;
+ * untouched if nothing holds.
  */
 bool guard_ruleset_holds(const struct guard_ruleset *rules, enum guard_hook hook,
 			 const struct guard_iface *in, const struct guard_iface *out, char *reason);
 
-/* Whether a rule that any forwarded IPv6 packet may come to asks connection tracking. */
+/* Whether a rule that any forwarded IPv6 packet may come to asks connection tracking. A set with an
+ * error, too. */
 bool guard_ruleset_tracks(const struct guard_ruleset *rules, char *reason);
 
-/* Whether a rule names a device so that two devices may differ in what they meet; else one answer
- * of guard_ruleset_holds() is that of all devices that are named by no rule. */
+/* Whether there is a base chain of type nat at a hook, with or without rules. */
+bool guard_ruleset_nat(const struct guard_ruleset *rules, enum guard_hook hook, char *reason);
+
+/*
+ * Whether a rule or a base chain names a device, so that it may meet something else than others.
+ * One answer of guard_ruleset_holds() is that of all devices that are named by none.
+ */
 bool guard_ruleset_names(const struct guard_ruleset *rules, const struct guard_iface *iface);
 
 #endif

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rulesets: what a packet may meet, by abstract interpretation. Each condition holds, does not, or
+ * may do either; each chain is walked once a query, since what it comes to does not depend on how
+ * it was reached.
+ */
+#include "ruleset_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What may come next. Bits, since several may. None: what was looked for has been found. */
+enum outcome {
+	OUTCOME_REST = 1,	/* the operations that follow */
+	OUTCOME_NEXT = 2,	/* the next rule */
+	OUTCOME_END = 4,	/* the chain's end */
+	OUTCOME_ACCEPT = 8,	/* the base chain's end, in acceptance */
+	OUTCOME_WALKING = 0x80, /* of a chain that is being walked */
+};
+
+struct walk {
+	const struct guard_ruleset *rules;
+	enum goal goal;
+	struct facts facts;
+	uint8_t *chains, *sets; /* outcomes, 0: not yet; of sets: of any element */
+	uint32_t depth, steps;
+	char *reason;
+	bool found;
+	const struct base *base;
+};
+
+/* --- finding --- */
+
+/* rule: NULL if it is not a rule's doing. Returns no outcome. */
+static uint8_t find(struct walk *walk, uint32_t number, const struct rule *rule, const char *words)
+{
+	const struct chain *chain = &walk->rules->chains[number];
+	const char *table = walk->rules->tables[chain->table];
+
+	if (walk->reason && !walk->found && rule && rule->handle)
+		snprintf(walk->reason, GUARD_REASON_LEN, "%s, chain %s, rule handle %llu: %s",
+			 table, chain->name, (unsigned long long)rule->handle, words);
+	else if (walk->reason && !walk->found)
+		snprintf(walk->reason, GUARD_REASON_LEN, "%s, chain %s: %s", table, chain->name,
+			 words);
+	walk->found = true;
+	return 0;
+}
+
+/* Something that ends acceleration, but no search for connection tracking. */
+static uint8_t find_held(struct walk *walk, uint32_t chain, const struct rule *rule,
+			 const char *words, uint8_t otherwise)
+{
+	return walk->goal == GOAL_HELD ? find(walk, chain, rule, words) : otherwise;
+}
+
+/* Whether there is time for so many more steps. */
+static bool step(struct walk *walk, uint32_t chain, uint32_t n)
+{
+	if (walk->steps + n > GUARD_MAX_STEPS)
+		find(walk, chain, NULL, "its rules take too long to be looked at");
+	else
+		walk->steps += n;
+	return !walk->found;
+}
+
+/* --- sets --- */
+
+static enum truth matches(const struct set *set, uint32_t element, const struct registers *regs,
+			  unsigned int reg)
+{
+	if (set->inexact)
+		return MAYBE;
+	return registers_compare(regs, reg, set->key_bytes, GUARD_EQ,
+				 set->keys + (size_t)element * set->key_bytes);
+}
+
+/* Whether nothing is known of a key, so that one element is like another. */
+static bool is_any(const struct set *set, const struct registers *regs, unsigned int reg)
+{
+	return set->inexact || !registers_know(regs, reg, set->key_bytes);
+}
+
+static enum truth lookup(struct walk *walk, uint32_t chain, const struct set *set,
+			 const struct registers *regs, unsigned int reg)
+{
+	bool maybe = false;
+
+	if (set->unknown)
+		return MAYBE;
+	if (is_any(set, regs, reg))
+		return set->catch_all ? TRUE : set->n ? MAYBE : FALSE;
+	for (uint32_t i = 0; i < set->n && step(walk, chain, 1); i++) {
+		enum truth truth = matches(set, i, regs, reg);
+
+		if (truth == TRUE)
+			return TRUE;
+		maybe |= truth == MAYBE;
+	}
+	return set->catch_all ? TRUE : maybe ? MAYBE : FALSE;
+}
+
+static uint8_t walk_verdict(struct walk *walk, uint32_t chain, const struct rule *rule,
+			    enum guard_verdict verdict, uint32_t target);
+
+static uint8_t walk_target(struct walk *walk, uint32_t chain, const struct rule *rule,
+			   const struct target *target)
+{
+	return walk_verdict(walk, chain, rule, target->verdict, target->chain);
+}
+
+/* Of a key that no element surely has. */
+static uint8_t walk_other(struct walk *walk, uint32_t chain, const struct rule *rule,
+			  const struct set *set)
+{
+	return set->catch_all ? walk_target(walk, chain, rule, &set->other) : OUTCOME_NEXT;
+}
+
+/* What may come of a lookup that knows nothing of the key. */
+static uint8_t walk_any_element(struct walk *walk, uint32_t chain, const struct rule *rule,
+				uint32_t number)
+{
+	const struct set *set = &walk->rules->sets[number];
+	uint8_t outcome = walk->sets[number];
+
+	if (outcome)
+		return outcome;
+	outcome = walk_other(walk, chain, rule, set);
+	for (uint32_t i = 0; i < set->n && !walk->found && step(walk, chain, 1); i++)
+		outcome |= walk_target(walk, chain, rule, &set->targets[i]);
+	walk->sets[number] = outcome;
+	return outcome;
+}
+
+static uint8_t lookup_verdict(struct walk *walk, uint32_t chain, const struct rule *rule,
+			      uint32_t number, const struct registers *regs, unsigned int reg)
+{
+	const struct set *set = &walk->rules->sets[number];
+	uint8_t outcome = 0;
+
+	if (set->unknown || ((set->n || set->catch_all) && !set->map))
+		return find_held(walk, chain, rule, "a verdict map that is not known",
+				 OUTCOME_NEXT | OUTCOME_END | OUTCOME_ACCEPT | OUTCOME_REST);
+	if (is_any(set, regs, reg))
+		return walk_any_element(walk, chain, rule, number);
+	for (uint32_t i = 0; i < set->n && !walk->found && step(walk, chain, 1); i++) {
+		enum truth truth = matches(set, i, regs, reg);
+
+		if (truth == TRUE)
+			return walk_target(walk, chain, rule, &set->targets[i]);
+		if (truth == MAYBE)
+			outcome |= walk_target(walk, chain, rule, &set->targets[i]);
+	}
+	return outcome | walk_other(walk, chain, rule, set);
+}
+
+/* --- rules and chains --- */
+
+/* No deeper than GUARD_MAX_DEPTH. */
+static uint8_t walk_chain(struct walk *walk, uint32_t number);
+
+static uint8_t walk_jump(struct walk *walk, uint32_t target, uint8_t at_end)
+{
+	uint8_t outcome = walk_chain(walk, target);
+
+	if (walk->found)
+		return 0;
+	return (outcome & OUTCOME_ACCEPT) | (outcome & OUTCOME_END ? at_end : 0);
+}
+
+static uint8_t walk_verdict(struct walk *walk, uint32_t chain, const struct rule *rule,
+			    enum guard_verdict verdict, uint32_t target)
+{
+	switch (verdict) {
+	case GUARD_ACCEPT:
+		return OUTCOME_ACCEPT;
+	case GUARD_DROP:
+		return find_held(walk, chain, rule, "drop", OUTCOME_ACCEPT);
+	case GUARD_JUMP:
+		return walk_jump(walk, target, OUTCOME_NEXT);
+	case GUARD_GOTO:
+		return walk_jump(walk, target, OUTCOME_END);
+	case GUARD_RETURN:
+		return OUTCOME_END;
+	case GUARD_CONTINUE:
+		return OUTCOME_REST;
+	}
+	return find_held(walk, chain, rule, "a verdict that sixlane does not know", OUTCOME_ACCEPT);
+}
+
+static uint32_t operand_u32(const uint8_t *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+static uint8_t outcome_of(enum truth truth)
+{
+	if (truth == MAYBE)
+		return OUTCOME_REST | OUTCOME_NEXT;
+	return truth == TRUE ? OUTCOME_REST : OUTCOME_NEXT;
+}
+
+static enum truth invert(enum truth truth, bool inverted)
+{
+	return truth == MAYBE || !inverted ? truth : truth == TRUE ? FALSE : TRUE;
+}
+
+static uint8_t walk_effect(struct walk *walk, uint32_t chain, const struct rule *rule,
+			   const uint8_t *at)
+{
+	const char *words;
+
+	memcpy(&words, at, sizeof(words));
+	/* What a side effect is the end of (reject, queue) is not told; the rest may come. */
+	return find_held(walk, chain, rule, words, OUTCOME_REST | OUTCOME_NEXT);
+}
+
+static uint8_t walk_unknown_effect(struct walk *walk, uint32_t chain, const struct rule *rule,
+				   const uint8_t *at)
+{
+	char words[GUARD_REASON_LEN];
+
+	snprintf(words, sizeof(words), "%.*s, which sixlane does not know", at[0],
+		 (const char *)at + 1);
+	return find_held(walk, chain, rule, words, OUTCOME_REST | OUTCOME_NEXT);
+}
+
+/* One operation; *at goes behind it. */
+static uint8_t walk_op(struct walk *walk, uint32_t chain, const struct rule *rule,
+		       struct registers *regs, const uint8_t **at)
+{
+	const uint8_t *operands = *at + 1;
+	const struct set *sets = walk->rules->sets;
+
+	switch (**at) {
+	case OP_LOAD:
+		*at = operands + 3;
+		return outcome_of(registers_load(regs, operands[0], operands[1],
+						 &walk->facts.at[operands[2]]));
+	case OP_STORE:
+		*at = operands + 2 + operands[1];
+		registers_write(regs, operands[0], operands[1], operands + 2);
+		return OUTCOME_REST;
+	case OP_COMPARE:
+		*at = operands + 3 + operands[1];
+		return outcome_of(registers_compare(regs, operands[0], operands[1], operands[2],
+						    operands + 3));
+	case OP_MAY_MATCH:
+		*at = operands;
+		return outcome_of(MAYBE);
+	case OP_LOOKUP:
+		*at = operands + 2 + sizeof(uint32_t);
+		return outcome_of(invert(
+			lookup(walk, chain, &sets[operand_u32(operands + 2)], regs, operands[0]),
+			operands[1]));
+	case OP_LOOKUP_VERDICT:
+		*at = operands + 1 + sizeof(uint32_t);
+		return lookup_verdict(walk, chain, rule, operand_u32(operands + 1), regs,
+				      operands[0]);
+	case OP_VERDICT:
+		*at = operands + 1 + sizeof(uint32_t);
+		return walk_verdict(walk, chain, rule, operands[0], operand_u32(operands + 1));
+	case OP_EFFECT:
+		*at = operands + sizeof(const char *);
+		return walk_effect(walk, chain, rule, operands);
+	case OP_UNKNOWN_EFFECT:
+		*at = operands + 1 + operands[0];
+		return walk_unknown_effect(walk, chain, rule, operands);
+	case OP_CONNTRACK:
+		*at = operands;
+		if (walk->goal == GOAL_TRACKED)
+			return find(walk, chain, rule, "connection tracking");
+		return OUTCOME_REST;
+	}
+	return find(walk, chain, rule, "an operation that sixlane does not know");
+}
+
+static uint8_t walk_rule(struct walk *walk, uint32_t chain, uint32_t number)
+{
+	const struct guard_ruleset *rules = walk->rules;
+	const struct rule *rule = &rules->rules[number];
+	uint32_t end = number + 1 < rules->n_rules ? rule[1].code : rules->n_code;
+	const uint8_t *at = rules->code + rule->code;
+	struct registers regs = { .known = 0 };
+	uint8_t outcome = OUTCOME_REST;
+
+	while (outcome & OUTCOME_REST && at < rules->code + end) {
+		if (!step(walk, chain, 1))
+			return 0;
+		outcome &= (uint8_t)~OUTCOME_REST;
+		outcome |= walk_op(walk, chain, rule, &regs, &at);
+		if (walk->found)
+			return 0;
+	}
+	if (outcome & OUTCOME_REST)
+		outcome |= OUTCOME_NEXT;
+	return outcome & (uint8_t)~OUTCOME_REST;
+}
+
+static uint8_t walk_rules(struct walk *walk, uint32_t number)
+{
+	const struct guard_ruleset *rules = walk->rules;
+	uint8_t outcome = OUTCOME_NEXT;
+
+	for (uint32_t i = rules->chains[number].first; i != NONE; i = rules->rules[i].next) {
+		if (!(outcome & OUTCOME_NEXT))
+			return outcome;
+		if (!step(walk, number, 1))
+			return 0;
+		outcome &= (uint8_t)~OUTCOME_NEXT;
+		outcome |= walk_rule(walk, number, i);
+		if (walk->found)
+			return 0;
+	}
+	if (outcome & OUTCOME_NEXT)
+		outcome |= OUTCOME_END;
+	return outcome & (uint8_t)~OUTCOME_NEXT;
+}
+
+static uint8_t walk_chain(struct walk *walk, uint32_t number)
+{
+	uint8_t outcome = walk->chains[number];
+
+	if (outcome == OUTCOME_WALKING)
+		return find(walk, number, NULL, "jumps in a circle");
+	if (outcome)
+		return outcome;
+	if (walk->depth == GUARD_MAX_DEPTH)
+		return find(walk, number, NULL, "jumps within too many jumps");
+	walk->chains[number] = OUTCOME_WALKING;
+	walk->depth++;
+	outcome = walk_rules(walk, number);
+	walk->depth--;
+	/* Never 0 without a find: a walk ends somewhere. */
+	walk->chains[number] = outcome;
+	return outcome;
+}
+
+/* --- queries --- */
+
+/* Whether packets of a device meet the chain; iface NULL: of any. */
+static bool hangs_at(const struct base *base, const struct guard_iface *iface)
+{
+	size_t length = strlen(base->device);
+
+	if (!length || !iface)
+		return true;
+	if (base->device[length - 1] == '*')
+		return !strncmp(base->device, iface->name, length - 1);
+	return !strcmp(base->device, iface->name);
+}
+
+static void walk_base(struct walk *walk, const struct base *base)
+{
+	uint8_t outcome = walk_chain(walk, base->chain);
+
+	if (!walk->found && outcome & OUTCOME_END && !base->accepts)
+		find_held(walk, base->chain, NULL, "policy drop", 0);
+}
+
+static void walk_hook(struct walk *walk, enum guard_hook hook, const struct guard_iface *in,
+		      const struct guard_iface *out)
+{
+	const struct guard_iface *at = hook == GUARD_HOOK_EGRESS ? out : in;
+
+	for (uint32_t i = 0; i < walk->rules->n_bases && !walk->found; i++) {
+		const struct base *base = &walk->rules->bases[i];
+
+		if (base->hook == hook && hangs_at(base, at))
+			walk_base(walk, base);
+	}
+}
+
+static const char *error_words(int error)
+{
+	switch (error) {
+	case -ENOMEM:
+		return "not enough memory for the rules";
+	case -E2BIG:
+		return "more rules than sixlane looks at";
+	}
+	return "rules that sixlane cannot read";
+}
+
+static bool fail(char *reason, int error)
+{
+	if (reason)
+		snprintf(reason, GUARD_REASON_LEN, "%s", error_words(error));
+	return true;
+}
+
+bool ruleset_walk(const struct guard_ruleset *rules, enum goal goal, enum guard_hook hook,
+		  const struct guard_iface *in, const struct guard_iface *out, char *reason,
+		  uint32_t *steps)
+{
+	struct walk walk = { .rules = rules, .goal = goal, .reason = reason };
+
+	if (rules->error)
+		return fail(reason, rules->error);
+	walk.chains = calloc((size_t)rules->n_chains + rules->n_sets + 1, 1);
+	if (!walk.chains)
+		return fail(reason, -ENOMEM);
+	walk.sets = walk.chains + rules->n_chains;
+	ruleset_facts(&walk.facts, hook, in, out);
+	walk_hook(&walk, hook, in, out);
+	free(walk.chains);
+	if (steps)
+		*steps = walk.steps;
+	return walk.found;
+}
+
+bool guard_ruleset_holds(const struct guard_ruleset *rules, enum guard_hook hook,
+			 const struct guard_iface *in, const struct guard_iface *out, char *reason)
+{
+	return ruleset_walk(rules, GOAL_HELD, hook, in, out, reason, NULL);
+}
+
+bool guard_ruleset_tracks(const struct guard_ruleset *rules, char *reason)
+{
+	static const enum guard_hook hooks[] = { GUARD_HOOK_PREROUTING, GUARD_HOOK_FORWARD,
+						 GUARD_HOOK_POSTROUTING };
+
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
+		if (ruleset_walk(rules, GOAL_TRACKED, hooks[i], NULL, NULL, reason, NULL))
+			return true;
+	}
+	return false;
+}
+
+bool guard_ruleset_nat(const struct guard_ruleset *rules, enum guard_hook hook, char *reason)
+{
+	if (rules->error)
+		return fail(reason, rules->error);
+	for (uint32_t i = 0; i < rules->n_bases; i++) {
+		const struct base *base = &rules->bases[i];
+		const struct chain *chain = &rules->chains[base->chain];
+
+		if (base->hook != hook || !base->nat)
+			continue;
+		if (reason)
+			snprintf(reason, GUARD_REASON_LEN, "%s, chain %s: type nat",
+				 rules->tables[chain->table], chain->name);
+		return true;
+	}
+	return false;
+}
