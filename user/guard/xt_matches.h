@@ -10,13 +10,14 @@
 enum xt_class {
 	XT_PURE = 0,	  /* it looks at the packet; it may match and may not */
 	XT_CONNTRACK = 1, /* it asks connection tracking */
-	XT_STATEFUL = 2,  /* it leaves a trace: it counts, logs, or writes to the packet */
+	XT_STATEFUL = 2,  /* it does more: it counts, logs, writes to the packet, or may drop it */
 	XT_CONNTRACK_STATEFUL = XT_CONNTRACK | XT_STATEFUL,
+	XT_ALWAYS = 4, /* it matches every packet */
 };
 
 /*
- * words (may be NULL): what people call it, a string constant as guard_effect() wants it. A name
- * that is not in the table is XT_STATEFUL.
+ * words (may be NULL): what people call it or its effect, a string constant as guard_effect() wants
+ * it. A name that is not in the table is XT_STATEFUL.
  */
 enum xt_class xt_match_class(const char *name, const char **words);
 

@@ -19,8 +19,9 @@ struct row {
 };
 
 static const struct row rows[] = {
-	{ xt_match_class, "tcp", XT_PURE, "tcp" },
-	{ xt_match_class, "comment", XT_PURE, "comment" },
+	{ xt_match_class, "mark", XT_PURE, "mark" },
+	{ xt_match_class, "comment", XT_ALWAYS, "comment" },
+	{ xt_match_class, "tcp", XT_STATEFUL, "match tcp, which drops packets cut short" },
 	{ xt_match_class, "conntrack", XT_CONNTRACK, "conntrack" },
 	{ xt_match_class, "state", XT_CONNTRACK, "state" },
 	{ xt_match_class, "limit", XT_STATEFUL, "limit" },
