@@ -294,6 +294,14 @@ static int add_header(struct guard_ruleset *rules, const struct ip6t_ip6 *ip, bo
 	return 0;
 }
 
+static void add_effect(struct guard_ruleset *rules, const char *words, const char *name)
+{
+	if (words)
+		guard_effect(rules, words);
+	else
+		guard_unknown_effect(rules, name);
+}
+
 static void add_match(struct guard_ruleset *rules, const char *name, bool holds)
 {
 	const char *words;
@@ -302,7 +310,7 @@ static void add_match(struct guard_ruleset *rules, const char *name, bool holds)
 	if (class & XT_CONNTRACK)
 		guard_asks_conntrack(rules);
 	if (class & XT_STATEFUL && !holds)
-		guard_effect(rules, words);
+		add_effect(rules, words, name);
 	if (!(class & XT_ALWAYS))
 		guard_may_match(rules);
 }
@@ -335,7 +343,7 @@ static int add_target(const struct table *table, const struct entry *entry)
 	if (strcmp(entry->target_name, XT_STANDARD_TARGET) != 0) {
 		if (xt_target_class(entry->target_name, &words) & XT_CONNTRACK)
 			guard_asks_conntrack(table->rules);
-		guard_effect(table->rules, words);
+		add_effect(table->rules, words, entry->target_name);
 		return 0;
 	}
 	r = standard_number(entry, &number);

@@ -133,7 +133,7 @@ static const struct extension targets[] = {
 };
 
 static enum xt_class find(const struct extension *at, size_t n, const char *name,
-			  const char *unknown, const char **words)
+			  const char **words)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(at[i].name, name) != 0)
@@ -143,16 +143,16 @@ static enum xt_class find(const struct extension *at, size_t n, const char *name
 		return at[i].class;
 	}
 	if (words)
-		*words = unknown;
+		*words = NULL;
 	return XT_STATEFUL;
 }
 
 enum xt_class xt_match_class(const char *name, const char **words)
 {
-	return find(matches, ARRAY_SIZE(matches), name, "a match that is not known", words);
+	return find(matches, ARRAY_SIZE(matches), name, words);
 }
 
 enum xt_class xt_target_class(const char *name, const char **words)
 {
-	return find(targets, ARRAY_SIZE(targets), name, "a target that is not known", words);
+	return find(targets, ARRAY_SIZE(targets), name, words);
 }

@@ -17,7 +17,7 @@ enum xt_class {
 
 /*
  * words (may be NULL): what people call it or its effect, a string constant as guard_effect() wants
- * it. A name that is not in the table is XT_STATEFUL.
+ * it, or NULL for guard_unknown_effect(): a name that is not in the table, which is XT_STATEFUL.
  */
 enum xt_class xt_match_class(const char *name, const char **words);
 

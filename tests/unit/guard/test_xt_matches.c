@@ -27,22 +27,25 @@ static const struct row rows[] = {
 	{ xt_match_class, "limit", XT_STATEFUL, "limit" },
 	{ xt_match_class, "bpf", XT_STATEFUL, "bpf" },
 	{ xt_match_class, "connlimit", XT_CONNTRACK_STATEFUL, "connlimit" },
-	{ xt_match_class, "tc", XT_STATEFUL, "a match that is not known" },
-	{ xt_match_class, "", XT_STATEFUL, "a match that is not known" },
+	{ xt_match_class, "tc", XT_STATEFUL, NULL },
+	{ xt_match_class, "", XT_STATEFUL, NULL },
 	{ xt_target_class, "LOG", XT_STATEFUL, "LOG" },
 	{ xt_target_class, "MASQUERADE", XT_CONNTRACK_STATEFUL, "MASQUERADE" },
-	{ xt_target_class, "tcp", XT_STATEFUL, "a target that is not known" },
-	{ xt_target_class, "", XT_STATEFUL, "a target that is not known" },
+	{ xt_target_class, "tcp", XT_STATEFUL, NULL },
+	{ xt_target_class, "", XT_STATEFUL, NULL },
 };
 
 static void classes_and_words(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const char *words = NULL;
+		const char *words = "";
 
 		assert_int_equal(rows[i].class_of(rows[i].name, &words), rows[i].want);
-		assert_string_equal(words, rows[i].words);
+		if (rows[i].words)
+			assert_string_equal(words, rows[i].words);
+		else
+			assert_null(words);
 		assert_int_equal(rows[i].class_of(rows[i].name, NULL), rows[i].want);
 	}
 }

@@ -90,6 +90,12 @@ void guard_effect(struct guard_ruleset *rules, const char *words)
 	say(" effect(%s)", words);
 }
 
+void guard_unknown_effect(struct guard_ruleset *rules, const char *name)
+{
+	(void)rules;
+	say(" unknown(%s)", name);
+}
+
 void guard_asks_conntrack(struct guard_ruleset *rules)
 {
 	(void)rules;
@@ -196,8 +202,8 @@ static const struct row rows[] = {
 	  "ip6tables table mangle; chain FORWARD at 2 accept; 0.1: may accept; "
 	  "0.2: asks may accept; 0.3: asks effect(connlimit) may effect(limit) may accept; "
 	  "0.4: asks may drop; 0.5: may effect(LOG); "
-	  "0.6: effect(a match that is not known) may accept; "
-	  "0.7: effect(a target that is not known)" },
+	  "0.6: unknown(no) may accept; "
+	  "0.7: unknown(NO)" },
 	{ "user chains: jump, goto, backwards and forwards",
 	  "filter",
 	  { { FIRST, .verdict = BLOB_TO(4) },
