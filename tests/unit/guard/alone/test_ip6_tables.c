@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a legacy table comes to. The builder of rules is replaced by one that writes down what it is
+ * told, so that each operation is seen, whatever is later made of it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "../../../../user/util.h"
+#include "../../unit.h"
+#include "../ip6_tables_blob.h"
+
+/* --- the recorder -------------------------------------------------------------------------------
+ */
+
+static char text[4096];
+static uint32_t n_chains;
+
+static void _printf_(1, 2) say(const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text + used, sizeof(text) - used, format, args);
+	va_end(args);
+}
+
+uint32_t guard_add_table(struct guard_ruleset *rules, const char *words)
+{
+	(void)rules;
+	say("%s", words);
+	return 0;
+}
+
+uint32_t guard_add_chain(struct guard_ruleset *rules, uint32_t table, const char *name)
+{
+	(void)rules;
+	(void)table;
+	say("; chain %s", name);
+	return n_chains++;
+}
+
+void guard_set_base(struct guard_ruleset *rules, uint32_t chain, enum guard_hook hook, bool accepts,
+		    const char *device, bool nat)
+{
+	(void)rules;
+	(void)chain;
+	assert_null(device);
+	say(" at %d %s%s", hook, accepts ? "accept" : "drop", nat ? " nat" : "");
+}
+
+void guard_add_rule(struct guard_ruleset *rules, uint32_t chain, uint64_t handle)
+{
+	(void)rules;
+	say("; %u.%u:", chain, (unsigned int)handle);
+}
+
+void guard_load(struct guard_ruleset *rules, unsigned int reg, unsigned int bytes,
+		enum guard_fact fact)
+{
+	(void)rules;
+	assert_int_equal(reg, 0);
+	assert_int_equal(bytes, IFNAMSIZ);
+	say(" %s", fact == GUARD_FACT_IIFNAME ? "in" : "out");
+}
+
+void guard_compare(struct guard_ruleset *rules, unsigned int reg, unsigned int bytes,
+		   enum guard_compare how, const void *value)
+{
+	(void)rules;
+	assert_int_equal(reg, 0);
+	say("%s%.*s/%u", how == GUARD_EQ ? "=" : "!=", (int)bytes, (const char *)value, bytes);
+}
+
+void guard_may_match(struct guard_ruleset *rules)
+{
+	(void)rules;
+	say(" may");
+}
+
+void guard_effect(struct guard_ruleset *rules, const char *words)
+{
+	(void)rules;
+	say(" effect(%s)", words);
+}
+
+void guard_unknown_effect(struct guard_ruleset *rules, const char *name)
+{
+	(void)rules;
+	say(" unknown(%s)", name);
+}
+
+void guard_asks_conntrack(struct guard_ruleset *rules)
+{
+	(void)rules;
+	say(" asks");
+}
+
+void guard_verdict(struct guard_ruleset *rules, enum guard_verdict verdict, uint32_t chain)
+{
+	static const char *const names[] = {
+		"accept", "drop", "jump", "goto", "return", "continue"
+	};
+
+	(void)rules;
+	say(" %s", names[verdict]);
+	if (verdict == GUARD_JUMP || verdict == GUARD_GOTO)
+		say(" %u", chain);
+}
+
+/* --- tables that are as the tool makes them
+ * -------------------------------------------------------- */
+
+#define FORWARD .hook = NF_INET_FORWARD
+#define FIRST .is = BLOB_HOOK, FORWARD
+#define POLICY(number)                                          \
+	{                                                       \
+		.is = BLOB_POLICY, FORWARD, .verdict = (number) \
+	}
+
+struct row {
+	const char *what, *table;
+	struct blob_entry entries[12];
+	unsigned int n;
+	const char *want;
+};
+
+static const struct row rows[] = {
+	{ "no rule, policies",
+	  "filter",
+	  { { .is = BLOB_HOOK, .hook = NF_INET_LOCAL_IN, .verdict = BLOB_DROP },
+	    { FIRST, .verdict = BLOB_DROP },
+	    { .is = BLOB_HOOK, .hook = NF_INET_LOCAL_OUT, .verdict = BLOB_ACCEPT } },
+	  3,
+	  "ip6tables table filter; chain FORWARD at 2 drop; chain OUTPUT at 3 accept" },
+	{ "rules of input are left out",
+	  "mangle",
+	  { { .is = BLOB_HOOK, .hook = NF_INET_LOCAL_IN, .target = "LOG" },
+	    { .is = BLOB_POLICY, .hook = NF_INET_LOCAL_IN, .verdict = BLOB_ACCEPT } },
+	  2,
+	  "ip6tables table mangle" },
+	{ "nat",
+	  "nat",
+	  { { .is = BLOB_HOOK, .hook = NF_INET_POST_ROUTING, .out = "wan", .target = "MASQUERADE" },
+	    { .is = BLOB_POLICY, .hook = NF_INET_POST_ROUTING, .verdict = BLOB_ACCEPT } },
+	  2,
+	  "ip6tables table nat; chain POSTROUTING at 4 accept nat; "
+	  "0.1: out=wan/4 asks effect(MASQUERADE)" },
+	{ "devices: exact, by prefix, inverted, any",
+	  "filter",
+	  { { FIRST, .in = "lan", .out = "wan", .verdict = BLOB_ACCEPT },
+	    { .in = "eth+", .verdict = BLOB_ACCEPT },
+	    { .in = "lan", .invflags = IP6T_INV_VIA_IN, .verdict = BLOB_DROP },
+	    { .out = "e+", .invflags = IP6T_INV_VIA_OUT, .verdict = BLOB_DROP },
+	    { .in = "+", .verdict = BLOB_ACCEPT },
+	    { .in = "+", .invflags = IP6T_INV_VIA_IN, .verdict = BLOB_DROP },
+	    { .in = "eth+", .odd_mask = 0x40, .verdict = BLOB_DROP },
+	    POLICY(BLOB_ACCEPT) },
+	  8,
+	  "ip6tables table filter; chain FORWARD at 2 accept; 0.1: in=lan/4 out=wan/4 accept; "
+	  "0.2: in=eth/3 accept; 0.3: in!=lan/4 drop; 0.4: out!=e/1 drop; 0.5: accept; "
+	  "0.6: may drop; 0.7: may drop" },
+	{ "addresses, protocol, tos",
+	  "filter",
+	  { { FIRST, .source_len = 8, .verdict = BLOB_DROP },
+	    { .invflags = IP6T_INV_DSTIP, .verdict = BLOB_DROP },
+	    { .flags = IP6T_F_PROTO, .verdict = BLOB_DROP },
+	    { .flags = IP6T_F_PROTO, .verdict = BLOB_ACCEPT },
+	    { .flags = IP6T_F_TOS, .verdict = BLOB_DROP },
+	    POLICY(BLOB_ACCEPT) },
+	  6,
+	  "ip6tables table filter; chain FORWARD at 2 accept; 0.1: may drop; 0.2: may drop; "
+	  "0.3: may drop; 0.4: effect(protocol, which drops packets cut short) may accept; "
+	  "0.5: may drop" },
+	{ "verdicts, and no target",
+	  "filter",
+	  { { FIRST, .verdict = BLOB_TO(1) },
+	    { .verdict = BLOB_QUEUE },
+	    { .verdict = -NF_STOLEN - 1 },
+	    { .in = "lan", .verdict = XT_RETURN },
+	    POLICY(BLOB_ACCEPT) },
+	  5,
+	  "ip6tables table filter; chain FORWARD at 2 accept; 0.1:; 0.2: drop; 0.3: drop; "
+	  "0.4: in=lan/4 return" },
+	{ "matches and targets",
+	  "mangle",
+	  { { FIRST, .matches = { "comment", "mark" }, .verdict = BLOB_ACCEPT },
+	    { .matches = { "conntrack" }, .verdict = BLOB_ACCEPT },
+	    { .matches = { "comment", "connlimit", "limit" }, .verdict = BLOB_ACCEPT },
+	    { .matches = { "connlimit" }, .verdict = BLOB_DROP },
+	    { .matches = { "limit" }, .target = "LOG" },
+	    { .matches = { "no" }, .verdict = BLOB_ACCEPT },
+	    { .target = "NO" },
+	    POLICY(BLOB_ACCEPT) },
+	  8,
+	  "ip6tables table mangle; chain FORWARD at 2 accept; 0.1: may accept; "
+	  "0.2: asks may accept; 0.3: asks effect(connlimit) may effect(limit) may accept; "
+	  "0.4: asks may drop; 0.5: may effect(LOG); "
+	  "0.6: unknown(no) may accept; "
+	  "0.7: unknown(NO)" },
+	{ "user chains: jump, goto, backwards and forwards",
+	  "filter",
+	  { { FIRST, .verdict = BLOB_TO(4) },
+	    { .flags = IP6T_F_GOTO, .verdict = BLOB_TO(7) },
+	    POLICY(BLOB_DROP),
+	    { .chain = "one" },
+	    { .in = "lan", .verdict = BLOB_TO(7) },
+	    { .verdict = XT_RETURN },
+	    { .chain = "two" },
+	    { .verdict = BLOB_ACCEPT } },
+	  8,
+	  "ip6tables table filter; chain FORWARD at 2 drop; chain one; chain two; 0.1: jump 1; "
+	  "0.2: goto 2; 1.1: in=lan/4 jump 2; 1.2: return; 2.1: accept" },
+	/* The kernel would refuse it, and so does the model. */
+	{ "a circle is told as it is",
+	  "filter",
+	  { { FIRST, .verdict = BLOB_ACCEPT },
+	    { .chain = "one" },
+	    { .verdict = BLOB_TO(5) },
+	    { .verdict = XT_RETURN },
+	    { .chain = "two" },
+	    { .verdict = BLOB_TO(2) },
+	    { .verdict = XT_RETURN } },
+	  7,
+	  "ip6tables table filter; chain FORWARD at 2 accept; chain one; chain two; 1.1: jump 2; "
+	  "1.2: return; 2.1: jump 1; 2.2: return" },
+};
+
+static int parse(const struct blob *blob)
+{
+	text[0] = '\0';
+	n_chains = 0;
+	return ip6_tables_parse(NULL, &blob->info, blob->bytes, blob->size);
+}
+
+static void tables(void **state)
+{
+	static struct blob blob;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		blob_build(&blob, rows[i].table, rows[i].entries, rows[i].n);
+		assert_int_equal(parse(&blob), 0);
+		if (strcmp(text, rows[i].want) != 0)
+			fail_msg("%s: %s", rows[i].what, text);
+	}
+}
+
+/* --- blobs that contradict themselves
+ * -------------------------------------------------------------- */
+
+static const struct blob_entry sound[] = {
+	{ FIRST, .matches = { "comment" }, .verdict = BLOB_TO(3) },
+	POLICY(BLOB_ACCEPT),
+	{ .chain = "one" },
+	{ .in = "lan", .verdict = BLOB_ACCEPT },
+	{ .verdict = XT_RETURN },
+};
+
+static struct ip6t_entry *entry_at(struct blob *blob, unsigned int n)
+{
+	return (void *)(blob->bytes + blob->offsets[n]);
+}
+
+static struct xt_entry_target *target_at(struct blob *blob, unsigned int n)
+{
+	return (void *)((uint8_t *)entry_at(blob, n) + entry_at(blob, n)->target_offset);
+}
+
+static struct xt_entry_match *match_at(struct blob *blob, unsigned int n)
+{
+	return (void *)entry_at(blob, n)->elems;
+}
+
+static void into_the_middle(struct blob *b)
+{
+	*blob_verdict(b, 0) = (int)b->offsets[4];
+}
+static void into_a_base_chain(struct blob *b)
+{
+	*blob_verdict(b, 3) = 0;
+}
+static void beyond_the_end(struct blob *b)
+{
+	*blob_verdict(b, 0) = (int)b->size;
+}
+static void between_entries(struct blob *b)
+{
+	*blob_verdict(b, 0) = (int)b->offsets[3] + 8;
+}
+static void hook_between(struct blob *b)
+{
+	b->info.hook_entry[NF_INET_FORWARD] = 8;
+}
+static void hook_beyond(struct blob *b)
+{
+	b->info.hook_entry[NF_INET_FORWARD] = 1u << 30;
+}
+static void hook_in_user_chain(struct blob *b)
+{
+	b->info.hook_entry[NF_INET_FORWARD] = b->offsets[3];
+}
+static void hook_twice(struct blob *b)
+{
+	b->info.valid_hooks |= 1u << NF_INET_LOCAL_OUT;
+	b->info.underflow[NF_INET_LOCAL_OUT] = b->offsets[1];
+}
+static void hook_unknown(struct blob *b)
+{
+	b->info.valid_hooks |= 1u << NF_INET_NUMHOOKS;
+}
+static void underflow_beyond(struct blob *b)
+{
+	b->info.underflow[NF_INET_FORWARD] = 1u << 30;
+}
+static void underflow_in_user_chain(struct blob *b)
+{
+	b->info.underflow[NF_INET_FORWARD] = b->offsets[4];
+}
+static void underflow_has_match(struct blob *b)
+{
+	b->info.underflow[NF_INET_FORWARD] = 0;
+}
+static void policy_returns(struct blob *b)
+{
+	*blob_verdict(b, 1) = XT_RETURN;
+}
+static void policy_jumps(struct blob *b)
+{
+	*blob_verdict(b, 1) = (int)b->offsets[3];
+}
+static void policy_of_device(struct blob *b)
+{
+	entry_at(b, 1)->ipv6.iniface[0] = 'l';
+}
+static void user_chain_goes_on(struct blob *b)
+{
+	*blob_verdict(b, 4) = (int)b->offsets[5];
+}
+static void flags_unknown(struct blob *b)
+{
+	entry_at(b, 0)->ipv6.flags = 0x80;
+}
+static void invflags_unknown(struct blob *b)
+{
+	entry_at(b, 0)->ipv6.invflags = 0x80;
+}
+static void next_zero(struct blob *b)
+{
+	entry_at(b, 0)->next_offset = 0;
+}
+static void next_small(struct blob *b)
+{
+	entry_at(b, 0)->next_offset = sizeof(struct ip6t_entry);
+}
+static void next_beyond(struct blob *b)
+{
+	entry_at(b, 5)->next_offset = 0xffff;
+}
+static void target_before(struct blob *b)
+{
+	entry_at(b, 0)->target_offset = 8;
+}
+static void target_beyond(struct blob *b)
+{
+	entry_at(b, 0)->target_offset = 0xfff0;
+}
+static void target_small(struct blob *b)
+{
+	target_at(b, 0)->u.target_size = 4;
+}
+static void target_large(struct blob *b)
+{
+	target_at(b, 0)->u.target_size = 0xffff;
+}
+static void target_no_verdict(struct blob *b)
+{
+	target_at(b, 0)->u.target_size = sizeof(struct xt_entry_target);
+}
+static void target_name_open(struct blob *b)
+{
+	memset(target_at(b, 0)->u.user.name, 'x', 29);
+}
+static void chain_name_open(struct blob *b)
+{
+	memset(target_at(b, 2)->data, 'x', 32);
+}
+static void match_zero(struct blob *b)
+{
+	match_at(b, 0)->u.match_size = 0;
+}
+static void match_small(struct blob *b)
+{
+	match_at(b, 0)->u.match_size = 31;
+}
+static void match_large(struct blob *b)
+{
+	match_at(b, 0)->u.match_size = 0xffff;
+}
+static void match_leaves_rest(struct blob *b)
+{
+	match_at(b, 0)->u.match_size -= 8;
+}
+static void match_name_open(struct blob *b)
+{
+	memset(match_at(b, 0)->u.user.name, 'x', 29);
+}
+static void count_wrong(struct blob *b)
+{
+	b->info.num_entries++;
+}
+static void size_wrong(struct blob *b)
+{
+	b->info.size += 8;
+}
+static void table_name_open(struct blob *b)
+{
+	memset(b->info.name, 'x', sizeof(b->info.name));
+}
+static void no_end(struct blob *b)
+{
+	b->size = b->offsets[5];
+	b->info.size = (unsigned int)b->size;
+	b->info.num_entries--;
+}
+static void no_hook(struct blob *b)
+{
+	b->info.valid_hooks = 0;
+}
+static void hook_missing(struct blob *b)
+{
+	b->info.valid_hooks |= 1u << NF_INET_LOCAL_OUT;
+	b->info.hook_entry[NF_INET_LOCAL_OUT] = 1u << 20;
+}
+
+#define BREAK(fn)       \
+	{               \
+#fn, fn \
+	}
+
+static const struct {
+	const char *name;
+	void (*fn)(struct blob *blob);
+} breaks[] = {
+	BREAK(into_the_middle),
+	BREAK(into_a_base_chain),
+	BREAK(beyond_the_end),
+	BREAK(between_entries),
+	BREAK(hook_between),
+	BREAK(hook_beyond),
+	BREAK(hook_in_user_chain),
+	BREAK(hook_twice),
+	BREAK(hook_unknown),
+	BREAK(underflow_beyond),
+	BREAK(underflow_in_user_chain),
+	BREAK(underflow_has_match),
+	BREAK(policy_returns),
+	BREAK(policy_jumps),
+	BREAK(policy_of_device),
+	BREAK(user_chain_goes_on),
+	BREAK(flags_unknown),
+	BREAK(invflags_unknown),
+	BREAK(next_zero),
+	BREAK(next_small),
+	BREAK(next_beyond),
+	BREAK(target_before),
+	BREAK(target_beyond),
+	BREAK(target_small),
+	BREAK(target_large),
+	BREAK(target_no_verdict),
+	BREAK(target_name_open),
+	BREAK(chain_name_open),
+	BREAK(match_zero),
+	BREAK(match_small),
+	BREAK(match_large),
+	BREAK(match_leaves_rest),
+	BREAK(match_name_open),
+	BREAK(count_wrong),
+	BREAK(size_wrong),
+	BREAK(table_name_open),
+	BREAK(no_end),
+	BREAK(no_hook),
+	BREAK(hook_missing),
+};
+
+static void contradictions(void **state)
+{
+	static struct blob blob;
+
+	(void)state;
+	blob_build(&blob, "filter", sound, ARRAY_SIZE(sound));
+	assert_int_equal(parse(&blob), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(breaks); i++) {
+		blob_build(&blob, "filter", sound, ARRAY_SIZE(sound));
+		breaks[i].fn(&blob);
+		if (parse(&blob) != -EBADMSG)
+			fail_msg("%s: %s", breaks[i].name, text);
+	}
+}
+
+/* Cut anywhere; the rest is poisoned by being on the heap in its very size. */
+static void truncations(void **state)
+{
+	static struct blob blob;
+
+	(void)state;
+	blob_build(&blob, "filter", sound, ARRAY_SIZE(sound));
+	for (size_t size = 0; size < blob.size; size++) {
+		struct ip6t_getinfo info = blob.info;
+		_cleanup_free_ uint8_t *bytes = malloc(size + 1);
+
+		assert_non_null(bytes);
+		memcpy(bytes + 1, blob.bytes, size);
+		assert_int_equal(ip6_tables_parse(NULL, &info, bytes + 1, size), -EBADMSG);
+		info.size = (unsigned int)size;
+		text[0] = '\0';
+		assert_int_equal(ip6_tables_parse(NULL, &info, bytes + 1, size), -EBADMSG);
+	}
+}
+
+UNIT_TESTS()
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tables),
+		cmocka_unit_test(contradictions),
+		cmocka_unit_test(truncations),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Extensions of x_tables by name: what matches and targets do beyond answering. Legacy tables name
+ * them, and so do nf_tables rules that iptables-nft made. Pure: a table with a reason each.
+ */
+#ifndef GUARD_XT_MATCHES_H
+#define GUARD_XT_MATCHES_H
+
+/* A bit each: some do both. */
+enum xt_class {
+	XT_PURE = 0,	  /* it looks at the packet; it may match and may not */
+	XT_CONNTRACK = 1, /* it asks connection tracking */
+	XT_STATEFUL = 2,  /* it does more: it counts, logs, writes to the packet, or may drop it */
+	XT_CONNTRACK_STATEFUL = XT_CONNTRACK | XT_STATEFUL,
+	XT_ALWAYS = 4, /* it matches every packet */
+};
+
+/*
+ * words (may be NULL): what people call it or its effect, a string constant as guard_effect() wants
+ * it, or NULL for guard_unknown_effect(): a name that is not in the table, which is XT_STATEFUL.
+ */
+enum xt_class xt_match_class(const char *name, const char **words);
+
+/* The same of a target, which is never XT_PURE. The standard target ("") is none of these. */
+enum xt_class xt_target_class(const char *name, const char **words);
+
+#endif
