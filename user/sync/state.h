@@ -68,6 +68,7 @@ struct sync {
 	bool rules_wanted;
 	bool next_hops_wanted; /* objects may have changed without a word */
 	bool features_wanted;  /* a device is new: ask what frames it takes */
+	bool owners_wanted;    /* a device's uppers may have changed */
 	bool addrs_wanted;     /* addresses changed: the ports' sources are to be chosen anew */
 	bool complete;	       /* one full synchronisation succeeded */
 	uint64_t generation, overruns, malformed, sync_ns, synced_at;
@@ -103,6 +104,7 @@ struct sync {
 	uint64_t policies_version; /* of those in the maps */
 	int policies_failed;	   /* -errno of writing them */
 	char guard_said[GUARD_N_CAUSES][GUARD_REASON_LEN]; /* in the log, of each cause */
+	struct uppers *uppers; /* NULL: not yet, or they cannot be seen */
 	struct exceptions *exceptions;
 	struct hints *hints;
 	struct operator_list *operator;
@@ -184,6 +186,8 @@ int request_features(struct sync *sync, nl_msg_fn fn);
  * look. The kernel's -errno, too, is an answer. */
 int request_destination(struct sync *sync, const union sixlane_addr *dst,
 			const union sixlane_addr *src, uint32_t oif, nl_msg_fn fn, void *ctx);
+/* RTM_NEWLINK of the device of this name. */
+int request_link(struct sync *sync, const char *name, nl_msg_fn fn, void *ctx);
 /* Begin a dump of routes and exceptions: nl_socket_dump_next() hands them on. */
 int request_exceptions(struct nl_socket *socket);
 /* Look the "netdev" family up and subscribe to it; its absence is no error. */
@@ -241,6 +245,11 @@ uint32_t guarding_flags(const struct sync *sync);
 
 /* tags.c: ports whose NIC hides VLAN tags pass everything. */
 void tags_check(struct sync *sync);
+
+/* owners.c: ports whose frames another device takes pass everything. note: a message came about a
+ * device. check: those that messages came about, or all. */
+void owners_note(struct sync *sync, const struct link *link);
+void owners_check(struct sync *sync, bool all);
 
 /*
  * exceptions.c: what the kernel has learnt of single destinations. After the first full
