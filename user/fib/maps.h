@@ -67,13 +67,15 @@ int maps_source_lookup(const struct maps *maps, uint32_t set, const union sixlan
 /* Whether both addresses are under one IPsec policy in sl_policies. */
 bool maps_has_policy(const struct maps *maps, const union sixlane_addr *src,
 		     const union sixlane_addr *dst);
-/* Replace them by others, as of policies_entries(). Packets by the old or the new ones, or both,
- * may be under way meanwhile: the caller has set SIXLANE_META_IPSEC_ALL. 0 or -errno, and then some
- * may be missing. */
 struct maps_policy {
 	struct sixlane_route_key key;
 	uint32_t value;
 };
+/*
+ * Replace all of sl_policies by others, as of policies_entries(). The caller has set
+ * SIXLANE_META_IPSEC_ALL; packets that came before are waited for. 0 or -errno, and then some may be
+ * missing.
+ */
 int maps_set_policies(const struct maps *maps, const struct maps_policy *policies, size_t n);
 
 /* Whether no firewall rule can touch what goes from one port's slot to another's; sl_guard. */

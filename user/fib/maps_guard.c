@@ -72,7 +72,7 @@ int maps_set_policies(const struct maps *maps, const struct maps_policy *policie
 		qsort(sorted, n, sizeof(*sorted), by_key);
 	}
 	old.kept = sorted;
-	ret = maps_policy_each(maps, note_gone, &old);
+	ret = maps_write_grace(NULL) ?: maps_policy_each(maps, note_gone, &old);
 	for (size_t i = 0; !ret && i < old.n_gone; i++) {
 		ret = maps_erase(maps, LOADER_POLICIES, &old.gone[i].key);
 		ret = ret == -ENOENT ? 0 : ret;

@@ -43,6 +43,14 @@ struct guard_class {
 	char name[IFNAMSIZ]; /* by which it was judged */
 };
 
+enum { GUARD_PAIR_UNKNOWN, GUARD_PAIR_FREE, GUARD_PAIR_HELD };
+
+/* What pairs of classes come to; filled on demand. */
+struct guard_pairs {
+	uint64_t spent_ns;
+	uint8_t known[]; /* [n_classes][n_classes], GUARD_PAIR_* */
+};
+
 struct guard {
 	uint32_t bypassed;
 	size_t rcvbuf_bytes;
@@ -62,12 +70,11 @@ struct guard {
 
 	/*
 	 * Devices that a rule names are classes of their own, all others are class 0: pairs of
-	 * classes meet the same rules. pairs: [n_classes][n_classes], guard_pair; filled on demand.
+	 * classes meet the same rules.
 	 */
 	struct guard_class *classes; /* by ascending ifindex; the first has 0 */
 	size_t n_classes;
-	uint8_t *pairs;
-	uint64_t judge_until_ns; /* what is not judged by then is held back */
+	struct guard_pairs *pairs;
 	/* Of every packet; "": not. */
 	char all[GUARD_REASON_LEN];
 };

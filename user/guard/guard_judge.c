@@ -9,12 +9,11 @@
  */
 #include <string.h>
 
+#include "../util.h"
 #include "guard_internal.h"
 
-/* Of one answer; the rest is held back. A change is to act within 50 ms. */
-#define JUDGE_NS 30000000u
-
-enum guard_pair { PAIR_UNKNOWN, PAIR_FREE, PAIR_HELD };
+/* To judge all pairs in; what is left is held back. */
+#define JUDGE_NS 100000000u
 
 static bool bypasses(const struct guard *guard, enum guard_cause cause)
 {
@@ -216,7 +215,9 @@ static struct guard_class *find_classes(const struct guard *guard, const struct 
 /* False on lack of memory. Owns classes in any case. */
 static bool take_classes(struct guard *guard, struct guard_class *classes, size_t n)
 {
-	uint8_t *pairs = classes ? calloc(n * n, sizeof(*pairs)) : NULL;
+	struct guard_pairs *pairs =
+		classes ? calloc(1, sizeof(*pairs) + n * n * sizeof(*pairs->known)) : NULL;
+
 
 	free(guard->classes);
 	free(guard->pairs);
@@ -244,18 +245,20 @@ static bool class_iface(const struct guard *guard, const struct links *links, si
 static bool class_pair_is_free(const struct guard *guard, const struct links *links, size_t in,
 			       size_t out)
 {
-	uint8_t *known = &guard->pairs[in * guard->n_classes + out];
+	uint8_t *known = &guard->pairs->known[in * guard->n_classes + out];
+	uint64_t start_ns = util_now_ns();
 	struct guard_iface from, to;
 
-	if (*known != PAIR_UNKNOWN)
-		return *known == PAIR_FREE;
-	if (util_now_ns() > guard->judge_until_ns || !class_iface(guard, links, in, &from) ||
+	if (*known != GUARD_PAIR_UNKNOWN)
+		return *known == GUARD_PAIR_FREE;
+	if (guard->pairs->spent_ns > JUDGE_NS || !class_iface(guard, links, in, &from) ||
 	    !class_iface(guard, links, out, &to) ||
 	    rules_hold(guard, GUARD_HOOK_FORWARD, &from, &to, NULL))
-		*known = PAIR_HELD;
+		*known = GUARD_PAIR_HELD;
 	else
-		*known = PAIR_FREE;
-	return *known == PAIR_FREE;
+		*known = GUARD_PAIR_FREE;
+	guard->pairs->spent_ns += util_now_ns() - start_ns;
+	return *known == GUARD_PAIR_FREE;
 }
 
 void guard_judge(struct guard *guard, const struct links *links)
@@ -263,7 +266,6 @@ void guard_judge(struct guard *guard, const struct links *links)
 	struct guard_class *classes;
 	size_t n;
 
-	guard->judge_until_ns = util_now_ns() + JUDGE_NS;
 	*guard->all = '\0';
 	if (bypasses(guard, GUARD_NETFILTER) || netfilter_holds_all(guard, guard->all))
 		return;
@@ -286,7 +288,6 @@ bool guard_devices_changed(struct guard *guard, const struct links *links)
 		free(classes);
 		return false;
 	}
-	guard->judge_until_ns = util_now_ns() + JUDGE_NS;
 	if (!take_classes(guard, classes, n))
 		snprintf(guard->all, sizeof(guard->all), "out of memory");
 	return true;

@@ -29,6 +29,7 @@ struct device {
 	bool doubtful;	      /* routes by it may be gone without a word */
 	bool taken_elsewhere; /* an upper device that takes its frames went to another namespace */
 	bool tags_elsewhere;  /* the same of a VLAN device, which takes but its tags */
+	bool open_checksums;  /* its driver may hand on frames whose checksum is not complete */
 	bool strips_tags;     /* the NIC takes VLAN tags off before XDP sees them */
 	char owner[IFNAMSIZ]; /* an upper device that takes its frames, by the kernel's own links */
 	bool owner_stale;     /* … which may have changed */

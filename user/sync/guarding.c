@@ -95,8 +95,6 @@ static void write_policies(struct sync *sync)
 	if (!policies || version == sync->policies_version)
 		return;
 	ret = policies_entries(policies, add_entry, &entries);
-	/* packets that read the flags before they said so may still look the old ones up */
-	ret = ret ?: maps_write_grace(sync->maps);
 	ret = ret ?: maps_set_policies(sync->maps, entries.at, entries.n);
 	free(entries.at);
 	sync->policies_failed = ret;
@@ -150,6 +148,24 @@ static void report(struct sync *sync, enum guard_cause cause)
 	memcpy(sync->guard_said[cause], held ? reason : "", held ? sizeof(reason) : 1);
 }
 
+/* An earlier daemon's ports, as far as this one knows only what holds them back. */
+static void update_adopted(struct sync *sync)
+{
+	const uint32_t guards = SIXLANE_PORT_IN_HELD | SIXLANE_PORT_OUT_HELD | SIXLANE_PORT_GUARD;
+
+	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++) {
+		struct sixlane_port port = sync->maps->ports[slot];
+		const struct device *device =
+			port.ifindex ? links_find(&sync->links, port.ifindex) : NULL;
+
+		if (!device || !device->has_link || fib_port_slot(sync->fib, port.ifindex) != slot)
+			continue;
+		port.flags &= ~guards;
+		port.flags |= guard_port_flags(sync->guard, &sync->links, device);
+		fib_set_port(sync->fib, &port);
+	}
+}
+
 void guarding_apply(struct sync *sync)
 {
 	apply_meta(sync);
@@ -170,24 +186,6 @@ void guarding_run(struct sync *sync)
 {
 	if (sync->guarded && guard_run(sync->guard, &sync->links, &sync->guard_due_ns))
 		guarding_apply(sync);
-}
-
-/* An earlier daemon's ports, as far as this one knows only what holds them back. */
-static void update_adopted(struct sync *sync)
-{
-	const uint32_t guards = SIXLANE_PORT_IN_HELD | SIXLANE_PORT_OUT_HELD | SIXLANE_PORT_GUARD;
-
-	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++) {
-		struct sixlane_port port = sync->maps->ports[slot];
-		const struct device *device =
-			port.ifindex ? links_find(&sync->links, port.ifindex) : NULL;
-
-		if (!device || !device->has_link || fib_port_slot(sync->fib, port.ifindex) != slot)
-			continue;
-		port.flags &= ~guards;
-		port.flags |= guard_port_flags(sync->guard, &sync->links, device);
-		fib_set_port(sync->fib, &port);
-	}
 }
 
 void guarding_start(struct sync *sync)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../ethtool.h"
 #include "../fib/resolve_port.h"
 #include "state.h"
 
@@ -246,9 +247,27 @@ void ports_gone(const struct sync *sync, const struct device *device, bool moved
 			name, name);
 }
 
+/*
+ * Drivers of virtual NICs: what one machine of a host sends to another may come with its checksum
+ * open (VIRTIO_NET_HDR_F_NEEDS_CSUM and its like), of which XDP is not told.
+ */
+static void look_at_driver(struct device *device)
+{
+	static const char *const drivers[] = { "virtio_net", "vif", "hv_netvsc", "vmxnet3" };
+	char driver[32];
+
+	if (*device->link.kind)
+		return;
+	ethtool_driver(device->link.name, driver);
+	device->open_checksums = false;
+	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++)
+		device->open_checksums |= !strcmp(driver, drivers[i]);
+}
+
 static void look_at(struct sync *sync, struct device *device)
 {
 	apply_names(sync, device);
+	look_at_driver(device);
 	query_program(sync, device);
 	jumbo_fit(sync, device);
 	attach_newcomer(sync, device);
