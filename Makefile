@@ -166,8 +166,13 @@ $(B)/tc_dump: $(call obj,tests/lab/tc_dump.c $(COMMON_SRC))
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -ljansson
 
+# Says what the guard reads, for end-to-end tests to compare with what packets meet.
+$(B)/guard_dump: $(call obj,tests/lab/guard_dump.c $(COMMON_SRC))
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -ljansson
+
 .PHONY: check-programs
-check-programs: all $(UNIT_PROGRAMS) $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf $(B)/xfrm_dump $(B)/tc_dump
+check-programs: all $(UNIT_PROGRAMS) $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf $(B)/xfrm_dump $(B)/tc_dump $(B)/guard_dump
 
 # Packages first, then a fresh make, which sees what they brought; on all CPUs unless this one was told how many.
 FRESH = -s --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))
