@@ -52,6 +52,17 @@ struct nf_hooks {
 int nf_hooks_read(struct nf_hooks *out);
 /* At a device's ingress and egress: sets unknown[GUARD_HOOK_INGRESS] and [GUARD_HOOK_EGRESS]. */
 int nf_hooks_read_device(uint32_t ifindex, const char *name, struct nf_hooks *out);
+/*
+ * Where hooks are not known: add the BPF programs that links hold at them (Linux 6.4), with
+ * CAP_SYS_ADMIN. A link does not tell its network namespace, so that those of all count.
+ */
+int nf_hooks_read_bpf(struct nf_hooks *out);
+/*
+ * Where hooks are not known: whether this network namespace has tracked connections, and therefore
+ * puts fragments together. It may do so without one, and it may have some of IPv4 only: rules that
+ * ask connection tracking, guard_ruleset_tracks(), are to be asked beside this.
+ */
+int nf_hooks_guess_defragments(bool *out);
 
 /* --- xfrm.c: NETLINK_XFRM --------------------------------------------------------------------------- */
 
