@@ -76,6 +76,8 @@ static int read_hooks(struct guard *guard, const struct links *links)
 	int ret = nf_hooks_read(&read);
 
 	(void)links;
+	if (!ret && !read.known)
+		ret = nf_hooks_read_bpf(&read) ?: nf_hooks_guess_defragments(&read.defragments);
 	if (!ret)
 		guard->hooks = read;
 	return ret;

@@ -7,6 +7,7 @@
 #include "ip6_tables_parse.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -296,10 +297,10 @@ static int add_header(struct guard_ruleset *rules, const struct ip6t_ip6 *ip, bo
 
 static void add_effect(struct guard_ruleset *rules, const char *words, const char *name)
 {
-	if (words)
-		guard_effect(rules, words);
-	else
-		guard_unknown_effect(rules, name);
+	char unknown[GUARD_REASON_LEN];
+
+	snprintf(unknown, sizeof(unknown), "%s, which sixlane does not know", name);
+	guard_effect(rules, words ? words : unknown);
 }
 
 static void add_match(struct guard_ruleset *rules, const char *name, bool holds)
