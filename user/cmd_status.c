@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cmd_fib.h"
+#include "cmd_guard.h"
 #include "cmd_status.h"
 #include "loader_driver.h"
 #include "log.h"
@@ -21,6 +22,7 @@ struct status {
 	uint64_t hints_lost;
 	bool daemon;
 	struct status_ports ports;
+	struct held_list held;
 	char *warnings[MAX_WARNINGS];
 	size_t n_warnings;
 };
@@ -166,6 +168,20 @@ static bool read_refusal(const struct status *status, size_t i, struct loader_re
 	return loader_refusal_read(name, refusal) && !is_served(status, name);
 }
 
+static void warn_of_held(struct status *status)
+{
+	char text[2 * GUARD_REASON_LEN];
+
+	for (size_t i = 0; i < status->held.n; i++) {
+		held_text(&status->held.at[i], text, sizeof(text));
+		warn(status, "%s", text);
+	}
+	for (int cause = 0; cause < GUARD_N_CAUSES; cause++)
+		if (status->meta.bypassed >> cause & 1)
+			warn(status, "%s is bypassed: it does not see what sixlane forwards",
+			     guard_cause_names[cause]);
+}
+
 static void warn_of_refusals(struct status *status)
 {
 	struct loader_refusal refusal;
@@ -184,6 +200,7 @@ static void warn_of_all(struct status *status)
 	const struct sixlane_meta *meta = &status->meta;
 
 	warn_of_refusals(status);
+	warn_of_held(status);
 	if (!status->daemon && meta->flags & SIXLANE_META_READY)
 		warn(status,
 		     "sixlaned does not run: packets are forwarded by routes that nobody updates");
@@ -361,6 +378,7 @@ static json_t *to_json(const struct status *status)
 	print_set(object, "ports", ports);
 	print_set(object, "maps", maps_json(status));
 	print_set(object, "refused", refusals_json(status));
+	print_set(object, "guard", held_json(status->view, &status->held));
 	for (size_t i = 0; i < status->n_warnings; i++)
 		print_append(warnings, print_string(status->warnings[i]));
 	print_set(object, "warnings", warnings);
@@ -434,7 +452,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	status.daemon = loader_daemon_runs();
 	if (maps_hints_lost(&view.maps, &status.hints_lost))
 		status.hints_lost = 0;
-	if (status_ports_read(&view, &status.ports)) {
+	if (status_ports_read(&view, &status.ports) || held_read(&view, &status.held)) {
 		log_error("out of memory");
 		rc = CMD_FAILED;
 	} else {
@@ -449,6 +467,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	while (status.n_warnings)
 		free(status.warnings[--status.n_warnings]);
 	free(status.ports.at);
+	held_free(&status.held);
 	cmd_view_close(&view);
 	return rc;
 }
