@@ -4,7 +4,7 @@
  * loader_pin.c: the pinned maps; loader_query.c: what runs on a port; loader_attach.c: putting
  * it there; loader_try.c: whether that can be; loader_link.c: what holds it; loader_driver.c: why a
  * driver will not; loader_compiler.c: who built it; loader_refusal.c: what the verifier said;
- * loader_file.c: where that is kept;
+ * loader_file.c: where that is kept; loader_names.c: what ports sixlaned was given;
  * loader_dispatch.c: the only caller of libxdp.
  *
  * Knows neither rib/object.h nor loader.h: libxdp's header uses some of the same names.
