@@ -360,6 +360,16 @@ static void name_add(void *ctx, const char *name)
 	strcat(strcat(names->text, name), " ");
 }
 
+static void link_names_captured(void **state)
+{
+	_cleanup_free_ struct nlmsghdr *nlh = capture_message("link_alt_names");
+	struct names names = { 0 };
+
+	(void)state;
+	assert_int_equal(parse_link_names(nlh, name_add, &names), 0);
+	assert_string_equal(names.text, "six0 uplink a:name-of-more-than-15-characters ");
+}
+
 /* As many as there are, in order; what else the list may hold one day is no name. */
 static void link_names(void **state)
 {
@@ -490,6 +500,7 @@ UNIT_TESTS()
 		cmocka_unit_test(link_bonds),
 		cmocka_unit_test(link_slaves),
 		cmocka_unit_test(link_names),
+		cmocka_unit_test(link_names_captured),
 		cmocka_unit_test(link_not_described),
 		cmocka_unit_test(link_conf_of_older_kernels),
 		cmocka_unit_test(link_hop_limits),
