@@ -12,6 +12,7 @@
 #include "../rib/neighs.h"
 #include "../rib/nexthops.h"
 #include "../rib/rules.h"
+#include "alarm.h"
 #include "names.h"
 #include "sync.h"
 
@@ -100,10 +101,11 @@ struct sync {
 		unsigned int n_told;
 	} verify;
 	struct guard *guard;
-	bool guarded; /* the maps have what the guard says */
+	bool guarded;	     /* the maps have what the guard says */
+	struct alarm *alarm; /* NULL: not yet */
 	uint64_t guard_due_ns;
-	uint64_t policies_version; /* of those in the maps */
-	int policies_failed;	   /* -errno of writing them */
+	uint64_t policies_version;			   /* of those in the maps */
+	int policies_failed;				   /* -errno of writing them */
 	char guard_said[GUARD_N_CAUSES][GUARD_REASON_LEN]; /* in the log, of each cause */
 	struct uppers *uppers; /* NULL: not yet, or they cannot be seen */
 	struct exceptions *exceptions;
