@@ -179,6 +179,8 @@ int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 	was = former_of(sync, ret ? ipv6.ifindex : link.ifindex);
 	if (!ret && set_link(sync, &link, &link_changed))
 		return -ENOMEM;
+	if (!ret)
+		owners_note(sync, &link);
 	if (ipv6_ret)
 		ipv6_changed = clear_ipv6(sync, link.ifindex);
 	else if (set_ipv6(sync, &ipv6, &ipv6_changed))
@@ -210,6 +212,7 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 	if (device)
 		ports_gone(sync, device, link.moved);
 	links_delete(&sync->links, link.ifindex);
+	owners_note(sync, &link);
 	operator_device_changed(sync);
 	if (rib_may_use_device(sync->rib, link.ifindex))
 		sync->withdrawals += rib_prune(sync->rib, uses_device, &link.ifindex);

@@ -7,6 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
+#include "../guard/reader.h"
 #include "state.h"
 
 #define NS_PER_S 1000000000ull
@@ -132,6 +133,7 @@ void sync_free(struct sync *sync)
 	hints_free(sync->hints);
 	operator_free(sync->operator);
 	exceptions_free(sync->exceptions);
+	uppers_free(sync->uppers);
 	queue_clear(&sync->queue);
 	links_clear(&sync->links);
 	addrs_clear(&sync->addrs);

@@ -84,6 +84,7 @@ struct sync {
 				 others out */
 	bool behind;	      /* notifications wait that there was no time for */
 	bool flow_labels;     /* the kernel gives its ICMPv6 errors one */
+	bool owners_wanted;   /* a device's uppers may have changed */
 	struct compile_state {
 		uint64_t next_ns, wait_ns; /* when to try again, and how long after that */
 		uint64_t built_at;	   /* seconds since the epoch; 0: not yet */
@@ -96,6 +97,7 @@ struct sync {
 		uint64_t number; /* of the wish that it is for */
 		unsigned int n_told;
 	} verify;
+	struct uppers *uppers; /* NULL: not yet, or they cannot be seen */
 	struct exceptions *exceptions;
 	struct hints *hints;
 	struct operator_list *operator;
@@ -177,6 +179,8 @@ int request_features(struct sync *sync, nl_msg_fn fn);
  * look. The kernel's -errno, too, is an answer. */
 int request_destination(struct sync *sync, const union sixlane_addr *dst,
 			const union sixlane_addr *src, uint32_t oif, nl_msg_fn fn, void *ctx);
+/* RTM_NEWLINK of the device of this name. */
+int request_link(struct sync *sync, const char *name, nl_msg_fn fn, void *ctx);
 /* Begin a dump of routes and exceptions: nl_socket_dump_next() hands them on. */
 int request_exceptions(struct nl_socket *socket);
 /* Look the "netdev" family up and subscribe to it; its absence is no error. */
@@ -218,6 +222,11 @@ void jumbo_fit(struct sync *sync, struct device *device);
 
 /* tags.c: ports whose NIC hides VLAN tags pass everything. */
 void tags_check(struct sync *sync);
+
+/* owners.c: ports whose frames another device takes pass everything. note: a message came about a
+ * device. check: those that messages came about, or all. */
+void owners_note(struct sync *sync, const struct link *link);
+void owners_check(struct sync *sync, bool all);
 
 /*
  * exceptions.c: what the kernel has learnt of single destinations. After the first full

@@ -264,6 +264,7 @@ static void synchronise(struct sync *sync)
 		census_run(sync, true);
 		apply_all(sync);
 		tags_check(sync);
+		owners_check(sync, true);
 	}
 	sync->in_sync = usable && !sync->wanted;
 	sync->quiet = !usable && !sync->complete;
@@ -310,6 +311,7 @@ static void poll_settings(struct sync *sync)
 	if (ret && ret != -EINTR)
 		log_warning_limited("cannot read the devices' settings: %s", strerror(-ret));
 	tags_check(sync);
+	owners_check(sync, true);
 	settings_read(sync);
 }
 
@@ -391,8 +393,9 @@ static uint64_t earliest(const struct sync *sync)
 	uint64_t next_ns = sync->complete ? sync->next_poll_ns : UINT64_MAX;
 
 	/* wanted by a message that was read in the midst of something else */
-	if (sync->rules_wanted || (sync->complete && (sync->next_hops_wanted ||
-						      sync->features_wanted || sync->addrs_wanted)))
+	if (sync->rules_wanted ||
+	    (sync->complete && (sync->next_hops_wanted || sync->features_wanted ||
+				sync->addrs_wanted || sync->owners_wanted)))
 		return 0;
 	next_ns = earlier(next_ns, sync->next_retry_ns);
 	if (sync->wanted || sync->config->audit_s)
@@ -420,6 +423,8 @@ int sync_run(struct sync *sync)
 		read_features(sync);
 	if (sync->complete && sync->addrs_wanted)
 		ports_update_sources(sync);
+	if (sync->complete && sync->owners_wanted)
+		owners_check(sync, false);
 	if (sync->complete &&
 	    due(now_ns, &sync->next_poll_ns, (uint64_t)sync->config->poll_ms * NS_PER_MS))
 		poll_settings(sync);
