@@ -88,6 +88,7 @@ struct sync {
 				 others out */
 	bool behind;	      /* notifications wait that there was no time for */
 	bool flow_labels;     /* the kernel gives its ICMPv6 errors one */
+	bool owners_wanted;   /* a device's uppers may have changed */
 	struct compile_state {
 		uint64_t next_ns, wait_ns; /* when to try again, and how long after that */
 		uint64_t built_at;	   /* seconds since the epoch; 0: not yet */
