@@ -156,8 +156,13 @@ $(B)/verify: $(B)/obj/tests/lab/verify.o
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ -lbpf -ljansson
 
+# Says what the guard reads, for end-to-end tests to compare with what packets meet.
+$(B)/guard_dump: $(call obj,tests/lab/guard_dump.c $(COMMON_SRC))
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -ljansson
+
 .PHONY: check-programs
-check-programs: all $(UNIT_PROGRAMS) $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf
+check-programs: all $(UNIT_PROGRAMS) $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf $(B)/guard_dump
 
 # Packages first, then a fresh make, which sees what they brought; on all CPUs unless this one was told how many.
 FRESH = -s --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))

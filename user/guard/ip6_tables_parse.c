@@ -294,23 +294,15 @@ static int add_header(struct guard_ruleset *rules, const struct ip6t_ip6 *ip, bo
 	return 0;
 }
 
-static void add_effect(struct guard_ruleset *rules, const char *words, const char *name)
-{
-	if (words)
-		guard_effect(rules, words);
-	else
-		guard_unknown_effect(rules, name);
-}
-
 static void add_match(struct guard_ruleset *rules, const char *name, bool holds)
 {
-	const char *words;
-	enum xt_class class = xt_match_class(name, &words);
+	char words[XT_WORDS_LEN];
+	enum xt_class class = xt_match_class(name, words);
 
 	if (class & XT_CONNTRACK)
 		guard_asks_conntrack(rules);
 	if (class & XT_STATEFUL && !holds)
-		add_effect(rules, words, name);
+		guard_effect(rules, words);
 	if (!(class & XT_ALWAYS))
 		guard_may_match(rules);
 }
@@ -336,14 +328,14 @@ static int add_matches(const struct table *table, const struct entry *entry, boo
 
 static int add_target(const struct table *table, const struct entry *entry)
 {
-	const char *words;
+	char words[XT_WORDS_LEN];
 	uint32_t chain;
 	int number, r;
 
 	if (strcmp(entry->target_name, XT_STANDARD_TARGET) != 0) {
-		if (xt_target_class(entry->target_name, &words) & XT_CONNTRACK)
+		if (xt_target_class(entry->target_name, words) & XT_CONNTRACK)
 			guard_asks_conntrack(table->rules);
-		add_effect(table->rules, words, entry->target_name);
+		guard_effect(table->rules, words);
 		return 0;
 	}
 	r = standard_number(entry, &number);

@@ -422,21 +422,18 @@ void guard_verdict(struct guard_ruleset *rules, enum guard_verdict verdict, uint
 
 void guard_effect(struct guard_ruleset *rules, const char *words)
 {
-	uint8_t *at = add_op(rules, OP_EFFECT, sizeof(words));
-
-	if (at)
-		memcpy(at, &words, sizeof(words));
-}
-
-void guard_unknown_effect(struct guard_ruleset *rules, const char *name)
-{
-	size_t length = strnlen(name, UINT8_MAX);
-	uint8_t *at = add_op(rules, OP_UNKNOWN_EFFECT, 1 + length);
+	size_t length = strnlen(words, UINT8_MAX);
+	uint8_t *at = add_op(rules, OP_EFFECT, 1 + length);
 
 	if (!at)
 		return;
 	at[0] = (uint8_t)length;
-	memcpy(at + 1, name, length);
+	memcpy(at + 1, words, length);
+}
+
+bool guard_set_matters(const struct guard_ruleset *rules, uint32_t set)
+{
+	return set < rules->n_sets && rules->sets[set].matters;
 }
 
 void guard_asks_conntrack(struct guard_ruleset *rules)

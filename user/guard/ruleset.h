@@ -144,12 +144,13 @@ void guard_lookup(struct guard_ruleset *rules, uint32_t set, unsigned int reg, b
 /* A verdict by a verdict map; a key that is not there ends the rule. */
 void guard_lookup_verdict(struct guard_ruleset *rules, uint32_t set, unsigned int reg);
 void guard_verdict(struct guard_ruleset *rules, enum guard_verdict verdict, uint32_t chain);
-/* words: of people for it, "log", "reject", "limit"; a string constant, which is not copied. */
+/* words: of people for it, "log", "reject", "limit"; copied, and cut at 255 characters. */
 void guard_effect(struct guard_ruleset *rules, const char *words);
-/* The same of something without a word of its own: "NAME, which sixlane does not know". */
-void guard_unknown_effect(struct guard_ruleset *rules, const char *name);
 /* The rule asks connection tracking, which therefore has to see every packet. */
 void guard_asks_conntrack(struct guard_ruleset *rules);
+
+/* Whether a rule looks something up in the set that is known, so that its elements matter. */
+bool guard_set_matters(const struct guard_ruleset *rules, uint32_t set);
 
 /* 0, or the first -errno: -ENOMEM, -E2BIG (over a bound above), -EINVAL (no such chain, set,
  * register). */

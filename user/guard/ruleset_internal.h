@@ -24,8 +24,7 @@ enum op {
 	OP_LOOKUP,	   /* reg, inverted, u32 set */
 	OP_LOOKUP_VERDICT, /* reg, u32 set */
 	OP_VERDICT,	   /* verdict, u32 chain */
-	OP_EFFECT,	   /* const char * */
-	OP_UNKNOWN_EFFECT, /* length, name */
+	OP_EFFECT,	   /* length, words */
 	OP_CONNTRACK,
 };
 
@@ -57,6 +56,7 @@ struct target {
 struct set {
 	uint32_t key_bytes;
 	bool unknown, inexact;
+	bool matters;		/* guard_set_matters() */
 	bool map;		/* its elements lead to verdicts */
 	bool catch_all;		/* has an element for what no other one has */
 	struct target other;	/* of that one */

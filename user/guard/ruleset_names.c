@@ -149,6 +149,7 @@ void ruleset_names_lookup(struct guard_ruleset *rules, struct set *set, unsigned
 		const struct origin *origin = &rules->origins[i];
 		uint8_t *fact = &set->facts[i - first];
 
+		set->matters |= origin->fact != GUARD_FACT_OTHER;
 		if (trait_of(origin->fact) == TRAIT_NONE)
 			continue;
 		/* Two devices by one set, or a part of a name: seldom enough. */

@@ -213,20 +213,11 @@ static enum truth invert(enum truth truth, bool inverted)
 static uint8_t walk_effect(struct walk *walk, uint32_t chain, const struct rule *rule,
 			   const uint8_t *at)
 {
-	const char *words;
+	char words[UINT8_MAX + 1];
 
-	memcpy(&words, at, sizeof(words));
-	/* What a side effect is the end of (reject, queue) is not told; the rest may come. */
-	return find_held(walk, chain, rule, words, OUTCOME_REST | OUTCOME_NEXT);
-}
-
-static uint8_t walk_unknown_effect(struct walk *walk, uint32_t chain, const struct rule *rule,
-				   const uint8_t *at)
-{
-	char words[GUARD_REASON_LEN];
-
-	snprintf(words, sizeof(words), "%.*s, which sixlane does not know", at[0],
-		 (const char *)at + 1);
+	memcpy(words, at + 1, at[0]);
+	words[at[0]] = '\0';
+	/* A side effect may end a rule (limit) or not (log): which ones do is not told. */
 	return find_held(walk, chain, rule, words, OUTCOME_REST | OUTCOME_NEXT);
 }
 
@@ -266,11 +257,8 @@ static uint8_t walk_op(struct walk *walk, uint32_t chain, const struct rule *rul
 		*at = operands + 1 + sizeof(uint32_t);
 		return walk_verdict(walk, chain, rule, operands[0], operand_u32(operands + 1));
 	case OP_EFFECT:
-		*at = operands + sizeof(const char *);
-		return walk_effect(walk, chain, rule, operands);
-	case OP_UNKNOWN_EFFECT:
 		*at = operands + 1 + operands[0];
-		return walk_unknown_effect(walk, chain, rule, operands);
+		return walk_effect(walk, chain, rule, operands);
 	case OP_CONNTRACK:
 		*at = operands;
 		if (walk->goal == GOAL_TRACKED)

@@ -364,12 +364,6 @@ static void build_left_register(struct guard_ruleset *rules)
 	guard_verdict(rules, GUARD_DROP, 0);
 }
 
-static void build_unknown_effect(struct guard_ruleset *rules)
-{
-	add_rule(rules, add_forward(rules, true));
-	guard_unknown_effect(rules, "frobnicate");
-}
-
 /* Of a condition that surely fails before it, an effect is none. */
 static void build_effect_elsewhere(struct guard_ruleset *rules)
 {
@@ -429,7 +423,6 @@ static const struct {
 	{ "kind", build_kind, NULL, NULL, "drop" },
 	{ "order", build_ordered, NULL, "drop", NULL },
 	{ "register of another rule", build_left_register, "drop", "drop", "drop" },
-	{ "unknown effect", build_unknown_effect, "frobnicate, which", "frobnicate", "frob" },
 	{ "effect elsewhere", build_effect_elsewhere, NULL, NULL, NULL },
 	{ "circle", build_circle, "circle", "circle", "circle" },
 	{ "no such chain", build_no_chain, "cannot read", "cannot read", "cannot read" },

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the guard's readers say of the netfilter rules of a namespace, by the program guard_dump."""
+
+import contextlib
+import json
+import os
+import subprocess
+
+from lab import BUILD
+
+GUARD_DUMP = os.path.join(BUILD, "guard_dump")
+HOOKS = ("ingress", "prerouting", "forward", "postrouting", "egress")
+
+
+def nft(ns, text):
+    """Replace the ruleset."""
+    ns.run("nft", "-f", "-", stdin="flush ruleset\n" + text + "\n")
+
+
+class Answer:
+    """One reading: what is held back for which pair of devices."""
+
+    def __init__(self, line):
+        self.all = json.loads(line)
+        self.pairs = {(p["in"], p["out"]): p["held"] for p in self.all.get("pairs", ())}
+
+    def reasons(self, in_dev, out_dev):
+        """By hook, in the order in which a forwarded packet meets them."""
+        held = self.pairs[in_dev, out_dev]
+        return {hook: held[hook] for hook in HOOKS if held[hook]}
+
+
+def read_guard(ns, *devices, source="nf_tables"):
+    return Answer(ns.run(GUARD_DUMP, "-s", source, *devices).stdout)
+
+
+class Follower:
+    """A reader that goes on following notifications."""
+
+    def __init__(self, ns, *devices):
+        self._process = ns.popen(
+            GUARD_DUMP, "-f", *devices, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.answer = Answer(self._process.stdout.readline())
+
+    def follow(self):
+        """Whether something that came since the last call made it read anew."""
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if json.loads(line).get("changed") is False:
+            return False
+        self.answer = Answer(line)
+        return True
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.wait(10)
+        self._process.stdout.close()
+
+
+@contextlib.contextmanager
+def following(ns, *devices):
+    follower = Follower(ns, *devices)
+    try:
+        yield follower
+    finally:
+        follower.close()

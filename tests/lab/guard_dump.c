@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * guard_dump [-f] [-s SOURCE] DEVICE...: what the guard's reader of netfilter rules makes of those
+ * of this network namespace, in a line of JSON: for each pair of devices and each hook the reason
+ * why its packets are held back, or null. With -f it then waits for lines of input. For each it
+ * reads the notifications that have come, says {"changed": false} if none mattered, and else reads
+ * anew.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+
+#include "../../user/guard/reader.h"
+#include "../../user/netlink/parse.h"
+#include "../../user/netlink/socket.h"
+
+#define TIMEOUT_MS 5000
+
+struct device {
+	struct link link;
+	struct guard_iface iface;
+};
+
+static const char *const hooks[GUARD_N_HOOKS] = {
+	[GUARD_HOOK_INGRESS] = "ingress", [GUARD_HOOK_PREROUTING] = "prerouting",
+	[GUARD_HOOK_FORWARD] = "forward", [GUARD_HOOK_OUTPUT] = "output",
+	[GUARD_HOOK_EGRESS] = "egress",	  [GUARD_HOOK_POSTROUTING] = "postrouting",
+};
+
+static void die(const char *what, int error)
+{
+	fprintf(stderr, "guard_dump: %s: %s\n", what, strerror(-error));
+	exit(2);
+}
+
+static int link_message(const struct nlmsghdr *nlh, void *link)
+{
+	return parse_link(nlh, link);
+}
+
+static void device_read(struct nl_socket *socket, const char *name, struct device *device)
+{
+	char buffer[256] __attribute__((aligned(8))) = { 0 };
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buffer);
+	struct ifinfomsg *header = mnl_nlmsg_put_extra_header(nlh, sizeof(*header));
+	int r;
+
+	nlh->nlmsg_type = RTM_GETLINK;
+	header->ifi_index = (int)if_nametoindex(name);
+	r = nl_socket_ask(socket, nlh, link_message, &device->link, TIMEOUT_MS);
+	if (r < 0)
+		die(name, r);
+	device->iface = (struct guard_iface){
+		.ifindex = device->link.ifindex,
+		.type = device->link.type,
+		.name = device->link.name,
+		.kind = device->link.kind,
+	};
+}
+
+/* --- what is said --- */
+
+static json_t *reason_json(bool held, const char *reason)
+{
+	return held ? json_string(reason) : json_null();
+}
+
+static json_t *pair_json(const struct guard_ruleset *rules, const struct guard_iface *in,
+			 const struct guard_iface *out)
+{
+	json_t *held = json_object();
+	char reason[GUARD_REASON_LEN];
+
+	for (enum guard_hook hook = 0; hook < GUARD_N_HOOKS; hook++)
+		json_object_set_new(
+			held, hooks[hook],
+			reason_json(guard_ruleset_holds(rules, hook, in, out, reason), reason));
+	return json_pack("{s:s, s:s, s:o}", "in", in->name, "out", out->name, "held", held);
+}
+
+static json_t *pairs_json(const struct guard_ruleset *rules, const struct device *devices, size_t n)
+{
+	json_t *pairs = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t j = 0; j < n; j++) {
+			if (i != j)
+				json_array_append_new(pairs, pair_json(rules, &devices[i].iface,
+								       &devices[j].iface));
+		}
+	}
+	return pairs;
+}
+
+static json_t *nat_json(const struct guard_ruleset *rules)
+{
+	json_t *nat = json_object();
+	char reason[GUARD_REASON_LEN];
+
+	for (enum guard_hook hook = 0; hook < GUARD_N_HOOKS; hook++) {
+		if (guard_ruleset_nat(rules, hook, reason))
+			json_object_set_new(nat, hooks[hook], json_string(reason));
+	}
+	return nat;
+}
+
+static json_t *named_json(const struct guard_ruleset *rules, const struct device *devices, size_t n)
+{
+	json_t *named = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		if (guard_ruleset_names(rules, &devices[i].iface))
+			json_array_append_new(named, json_string(devices[i].iface.name));
+	}
+	return named;
+}
+
+static void say(json_t *object)
+{
+	json_dumpf(object, stdout, JSON_COMPACT);
+	putchar('\n');
+	fflush(stdout);
+	json_decref(object);
+}
+
+static double cpu_ms(void)
+{
+	return (double)clock() * 1000 / CLOCKS_PER_SEC;
+}
+
+/* --- sources --- */
+
+/* Functions of other sources than nf_tables need no handle. */
+struct source {
+	const char *name;
+	int (*read)(struct nf_tables *tables, struct guard_ruleset **out);
+};
+
+static int read_ip6_tables(struct nf_tables *tables, struct guard_ruleset **out)
+{
+	(void)tables;
+	return ip6_tables_read(out);
+}
+
+static const struct source sources[] = {
+	{ "nf_tables", nf_tables_read },
+	{ "ip6_tables", read_ip6_tables },
+};
+
+static void read_rules(const struct source *source, struct nf_tables *tables,
+		       const struct device *devices, size_t n)
+{
+	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = NULL;
+	char reason[GUARD_REASON_LEN];
+	double before = cpu_ms(), after;
+	int r = source->read(tables, &rules);
+	bool tracks;
+
+	if (r < 0) {
+		say(json_pack("{s:s}", "failed", strerror(-r)));
+		return;
+	}
+	after = cpu_ms();
+	tracks = guard_ruleset_tracks(rules, reason);
+	say(json_pack("{s:i, s:f, s:o, s:o, s:o, s:o}", "error", guard_ruleset_error(rules),
+		      "read_ms", after - before, "tracks", reason_json(tracks, reason), "nat",
+		      nat_json(rules), "names", named_json(rules, devices, n), "pairs",
+		      pairs_json(rules, devices, n)));
+}
+
+static void follow(const struct source *source, struct nf_tables *tables,
+		   const struct device *devices, size_t n)
+{
+	char line[16];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		if (nf_tables_follow(tables))
+			read_rules(source, tables, devices, n);
+		else
+			say(json_pack("{s:b}", "changed", 0));
+	}
+}
+
+static const struct source *find_source(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+		if (!strcmp(sources[i].name, name))
+			return &sources[i];
+	}
+	die(name, -ENOENT);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	_cleanup_(nl_socket_freep) struct nl_socket *links = NULL;
+	const struct source *source = &sources[0];
+	_cleanup_free_ struct device *devices = NULL;
+	struct nf_tables *tables;
+	bool follows = false;
+	size_t n;
+	int c, r;
+
+	while ((c = getopt(argc, argv, "fs:")) >= 0) {
+		if (c == 'f')
+			follows = true;
+		else if (c == 's')
+			source = find_source(optarg);
+		else
+			return 2;
+	}
+	n = (size_t)(argc - optind);
+	devices = calloc(n + 1, sizeof(*devices));
+	r = devices ? nl_socket_new(NETLINK_ROUTE, 0, &links) : -ENOMEM;
+	if (r < 0)
+		die("netlink", r);
+	for (size_t i = 0; i < n; i++)
+		device_read(links, argv[optind + (int)i], &devices[i]);
+	r = nf_tables_new(0, &tables);
+	if (r < 0)
+		die("nf_tables", r);
+	read_rules(source, tables, devices, n);
+	if (follows)
+		follow(source, tables, devices, n);
+	nf_tables_free(tables);
+	return 0;
+}

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A rule of nf_tables into operations of a ruleset: one table says of each expression what it is.
+ * What the table does not have is taken for a side effect.
+ */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include <libnftnl/expr.h>
+#include <libnftnl/rule.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <string.h>
+
+#include "../netlink/parse_attr.h"
+#include "nf_tables_internal.h"
+#include "xt_matches.h"
+
+/* As many bytes as any expression but "payload" writes to the registers, which says how many. */
+#define LOAD_BYTES 16u
+
+struct conversion {
+	struct nf_parser *parser;
+	struct guard_ruleset *rules;
+	uint8_t family;
+	const char *table;
+	int error;
+};
+
+static void fail(struct conversion *c, int error)
+{
+	if (!c->error)
+		c->error = error;
+}
+
+/* 0 if it is not there, for which libnftnl would read from nowhere. */
+static uint32_t expr_u32(const struct nftnl_expr *expr, uint16_t attr)
+{
+	return nftnl_expr_is_set(expr, attr) ? nftnl_expr_get_u32(expr, attr) : 0;
+}
+
+/* Where a register of the kernel's is among 64 bytes; nft_parse_register(). */
+static unsigned int register_offset(struct conversion *c, uint32_t reg)
+{
+	if (reg >= NFT_REG_1 && reg <= NFT_REG_4)
+		return (reg - NFT_REG_1) * NFT_REG_SIZE;
+	if (reg >= NFT_REG32_00 && reg <= NFT_REG32_15)
+		return (reg - NFT_REG32_00) * NFT_REG32_SIZE;
+	fail(c, -EBADMSG);
+	return 0;
+}
+
+static unsigned int register_of(struct conversion *c, struct nftnl_expr *expr, uint16_t attr)
+{
+	return register_offset(c, expr_u32(expr, attr));
+}
+
+static void load_other(struct conversion *c, unsigned int reg, unsigned int bytes)
+{
+	if (bytes > GUARD_REGISTER_BYTES - reg)
+		bytes = GUARD_REGISTER_BYTES - reg;
+	guard_load(c->rules, reg, bytes, GUARD_FACT_OTHER);
+}
+
+static enum guard_fact fact_of(const struct conversion *c, uint32_t key)
+{
+	switch (key) {
+	case NFT_META_IIF:
+		return GUARD_FACT_IIF;
+	case NFT_META_OIF:
+		return GUARD_FACT_OIF;
+	case NFT_META_IIFNAME:
+		return GUARD_FACT_IIFNAME;
+	case NFT_META_OIFNAME:
+		return GUARD_FACT_OIFNAME;
+	case NFT_META_IIFTYPE:
+		return GUARD_FACT_IIFTYPE;
+	case NFT_META_OIFTYPE:
+		return GUARD_FACT_OIFTYPE;
+	case NFT_META_IIFKIND:
+		return GUARD_FACT_IIFKIND;
+	case NFT_META_OIFKIND:
+		return GUARD_FACT_OIFKIND;
+	case NFT_META_NFPROTO:
+		/* At a netdev hook it is NFPROTO_NETDEV. */
+		return c->family == NFPROTO_NETDEV ? GUARD_FACT_OTHER : GUARD_FACT_NFPROTO;
+	case NFT_META_PROTOCOL:
+		return GUARD_FACT_PROTOCOL;
+	}
+	return GUARD_FACT_OTHER;
+}
+
+static const char *meta_words(uint32_t key)
+{
+	switch (key) {
+	case NFT_META_MARK:
+		return "meta mark set";
+	case NFT_META_PRIORITY:
+		return "meta priority set";
+	case NFT_META_NFTRACE:
+		return "meta nftrace set";
+	case NFT_META_PKTTYPE:
+		return "meta pkttype set";
+	}
+	return "meta set";
+}
+
+static void convert_meta(struct conversion *c, struct nftnl_expr *expr)
+{
+	uint32_t key = expr_u32(expr, NFTNL_EXPR_META_KEY);
+	enum guard_fact fact = fact_of(c, key);
+	unsigned int reg;
+
+	if (!nftnl_expr_is_set(expr, NFTNL_EXPR_META_DREG)) {
+		guard_effect(c->rules, meta_words(key));
+		return;
+	}
+	reg = register_of(c, expr, NFTNL_EXPR_META_DREG);
+	if (fact == GUARD_FACT_OTHER)
+		load_other(c, reg, LOAD_BYTES);
+	else
+		guard_load(c->rules, reg, 0, fact);
+}
+
+static void convert_payload(struct conversion *c, struct nftnl_expr *expr)
+{
+	if (nftnl_expr_is_set(expr, NFTNL_EXPR_PAYLOAD_DREG))
+		load_other(c, register_of(c, expr, NFTNL_EXPR_PAYLOAD_DREG),
+			   expr_u32(expr, NFTNL_EXPR_PAYLOAD_LEN));
+	else
+		guard_effect(c->rules, "payload set");
+}
+
+static bool compare_of(uint32_t op, enum guard_compare *how)
+{
+	static const enum guard_compare compares[] = {
+		[NFT_CMP_EQ] = GUARD_EQ,  [NFT_CMP_NEQ] = GUARD_NE, [NFT_CMP_LT] = GUARD_LT,
+		[NFT_CMP_LTE] = GUARD_LE, [NFT_CMP_GT] = GUARD_GT,  [NFT_CMP_GTE] = GUARD_GE,
+	};
+
+	if (op >= ARRAY_SIZE(compares))
+		return false;
+	*how = compares[op];
+	return true;
+}
+
+static void convert_cmp(struct conversion *c, struct nftnl_expr *expr)
+{
+	unsigned int reg = register_of(c, expr, NFTNL_EXPR_CMP_SREG);
+	enum guard_compare how;
+	uint32_t bytes = 0;
+	const void *value = nftnl_expr_get(expr, NFTNL_EXPR_CMP_DATA, &bytes);
+
+	if (value && compare_of(expr_u32(expr, NFTNL_EXPR_CMP_OP), &how))
+		guard_compare(c->rules, reg, bytes, how, value);
+	else
+		guard_may_match(c->rules);
+}
+
+static void convert_range(struct conversion *c, struct nftnl_expr *expr)
+{
+	unsigned int reg = register_of(c, expr, NFTNL_EXPR_RANGE_SREG);
+	uint32_t from_bytes = 0, to_bytes = 0;
+	const void *from = nftnl_expr_get(expr, NFTNL_EXPR_RANGE_FROM_DATA, &from_bytes);
+	const void *to = nftnl_expr_get(expr, NFTNL_EXPR_RANGE_TO_DATA, &to_bytes);
+
+	if (!from || !to || expr_u32(expr, NFTNL_EXPR_RANGE_OP) != NFT_RANGE_EQ) {
+		guard_may_match(c->rules);
+		return;
+	}
+	guard_compare(c->rules, reg, from_bytes, GUARD_GE, from);
+	guard_compare(c->rules, reg, to_bytes, GUARD_LE, to);
+}
+
+static void convert_lookup(struct conversion *c, struct nftnl_expr *expr)
+{
+	const char *name = nftnl_expr_get_str(expr, NFTNL_EXPR_LOOKUP_SET);
+	const struct nf_object *set =
+		name ? nf_find(c->parser, NF_SET, c->family, c->table, name) : NULL;
+	bool maps = nftnl_expr_is_set(expr, NFTNL_EXPR_LOOKUP_DREG);
+	uint32_t flags = expr_u32(expr, NFTNL_EXPR_LOOKUP_FLAGS);
+	unsigned int reg = register_of(c, expr, NFTNL_EXPR_LOOKUP_SREG);
+
+	if (!set) {
+		fail(c, name ? -EINTR : -EBADMSG);
+		return;
+	}
+	if (set->stateful)
+		guard_effect(c->rules, "a set with state");
+	if (maps && expr_u32(expr, NFTNL_EXPR_LOOKUP_DREG) == NFT_REG_VERDICT) {
+		guard_lookup_verdict(c->rules, set->number, reg);
+		return;
+	}
+	if (flags & ~(uint32_t)NFT_LOOKUP_F_INV)
+		guard_may_match(c->rules);
+	else
+		guard_lookup(c->rules, set->number, reg, flags & NFT_LOOKUP_F_INV);
+	if (maps)
+		load_other(c, register_of(c, expr, NFTNL_EXPR_LOOKUP_DREG), GUARD_REGISTER_BYTES);
+}
+
+static void convert_verdict(struct conversion *c, struct nftnl_expr *expr)
+{
+	const char *name = nftnl_expr_get_str(expr, NFTNL_EXPR_IMM_CHAIN);
+	uint32_t code = expr_u32(expr, NFTNL_EXPR_IMM_VERDICT), chain = 0;
+	enum guard_verdict verdict;
+
+	if ((int32_t)code == NFT_BREAK) {
+		guard_may_match(c->rules);
+		return;
+	}
+	if (!nf_verdict(c->parser, c->family, c->table, code, name, &verdict, &chain))
+		fail(c, -EINTR);
+	else
+		guard_verdict(c->rules, verdict, chain);
+}
+
+static void convert_immediate(struct conversion *c, struct nftnl_expr *expr)
+{
+	uint32_t bytes = 0;
+	const void *value;
+
+	if (nftnl_expr_is_set(expr, NFTNL_EXPR_IMM_VERDICT)) {
+		convert_verdict(c, expr);
+		return;
+	}
+	value = nftnl_expr_get(expr, NFTNL_EXPR_IMM_DATA, &bytes);
+	if (value)
+		guard_store(c->rules, register_of(c, expr, NFTNL_EXPR_IMM_DREG), bytes, value);
+	else
+		fail(c, -EBADMSG);
+}
+
+static void convert_ct(struct conversion *c, struct nftnl_expr *expr)
+{
+	guard_asks_conntrack(c->rules);
+	if (nftnl_expr_is_set(expr, NFTNL_EXPR_CT_DREG))
+		load_other(c, register_of(c, expr, NFTNL_EXPR_CT_DREG), LOAD_BYTES);
+	else
+		guard_effect(c->rules, "ct set");
+}
+
+/* "inc" counts packets, so that each changes what the next ones get. */
+static void convert_numgen(struct conversion *c, struct nftnl_expr *expr)
+{
+	if (expr_u32(expr, NFTNL_EXPR_NG_TYPE) != NFT_NG_RANDOM)
+		guard_effect(c->rules, "numgen inc");
+	load_other(c, register_of(c, expr, NFTNL_EXPR_NG_DREG), LOAD_BYTES);
+}
+
+static void convert_objref(struct conversion *c, struct nftnl_expr *expr)
+{
+	const char *name = nftnl_expr_get_str(expr, NFTNL_EXPR_OBJREF_SET_NAME);
+	const struct nf_object *set;
+
+	if (name) {
+		set = nf_find(c->parser, NF_SET, c->family, c->table, name);
+		if (!set)
+			fail(c, -EINTR);
+		else if (!set->counters)
+			guard_effect(c->rules, "a map of stateful objects");
+		guard_may_match(c->rules);
+	} else if (expr_u32(expr, NFTNL_EXPR_OBJREF_IMM_TYPE) != NFT_OBJECT_COUNTER) {
+		guard_effect(c->rules, "a stateful object");
+	}
+}
+
+static void effect_of(struct conversion *c, const char *what, const char *name, const char *tail)
+{
+	char words[GUARD_REASON_LEN];
+
+	snprintf(words, sizeof(words), "%s %s%s", what, name, tail);
+	guard_effect(c->rules, words);
+}
+
+static void convert_match(struct conversion *c, struct nftnl_expr *expr)
+{
+	const char *name = nftnl_expr_get_str(expr, NFTNL_EXPR_MT_NAME);
+	char words[XT_WORDS_LEN];
+	enum xt_class class;
+
+	if (!name) {
+		fail(c, -EBADMSG);
+		return;
+	}
+	class = xt_match_class(name, words);
+	if (class & XT_CONNTRACK)
+		guard_asks_conntrack(c->rules);
+	if (class & XT_STATEFUL)
+		guard_effect(c->rules, words);
+	if (!(class & XT_ALWAYS))
+		guard_may_match(c->rules);
+}
+
+static void convert_target(struct conversion *c, struct nftnl_expr *expr)
+{
+	const char *name = nftnl_expr_get_str(expr, NFTNL_EXPR_TG_NAME);
+	char words[XT_WORDS_LEN];
+
+	if (!name) {
+		fail(c, -EBADMSG);
+		return;
+	}
+	if (xt_target_class(name, words) & XT_CONNTRACK)
+		guard_asks_conntrack(c->rules);
+	guard_effect(c->rules, words);
+}
+
+static void convert_inner(struct conversion *c, struct nftnl_expr *expr)
+{
+	(void)expr;
+	load_other(c, 0, GUARD_REGISTER_BYTES);
+}
+
+static const struct expression {
+	const char *name;
+	void (*convert)(struct conversion *c, struct nftnl_expr *expr);
+	/* Without a function: what it writes to, if anything; and what it does to the packet. */
+	uint16_t dreg;
+	const char *effect;
+	bool tracks; /* it needs connection tracking */
+} expressions[] = {
+	{ .name = "meta", .convert = convert_meta },
+	{ .name = "cmp", .convert = convert_cmp },
+	{ .name = "payload", .convert = convert_payload },
+	{ .name = "counter" },
+	{ .name = "immediate", .convert = convert_immediate },
+	{ .name = "lookup", .convert = convert_lookup },
+	{ .name = "ct", .convert = convert_ct },
+	{ .name = "bitwise", .dreg = NFTNL_EXPR_BITWISE_DREG },
+	{ .name = "match", .convert = convert_match },
+	{ .name = "target", .convert = convert_target },
+	{ .name = "range", .convert = convert_range },
+	{ .name = "byteorder", .dreg = NFTNL_EXPR_BYTEORDER_DREG },
+	{ .name = "last" },
+	{ .name = "exthdr", .dreg = NFTNL_EXPR_EXTHDR_DREG, .effect = "exthdr set" },
+	{ .name = "fib", .dreg = NFTNL_EXPR_FIB_DREG },
+	{ .name = "hash", .dreg = NFTNL_EXPR_HASH_DREG },
+	{ .name = "inner", .convert = convert_inner },
+	{ .name = "numgen", .convert = convert_numgen },
+	{ .name = "objref", .convert = convert_objref },
+	{ .name = "osf", .dreg = NFTNL_EXPR_OSF_DREG },
+	{ .name = "rt", .dreg = NFTNL_EXPR_RT_DREG },
+	{ .name = "socket", .dreg = NFTNL_EXPR_SOCKET_DREG },
+	{ .name = "tunnel", .dreg = NFTNL_EXPR_TUNNEL_DREG },
+	{ .name = "xfrm", .dreg = NFTNL_EXPR_XFRM_DREG },
+	{ .name = "connlimit", .effect = "ct count", .tracks = true },
+	{ .name = "dup", .effect = "dup" },
+	{ .name = "dynset", .effect = "set update" },
+	{ .name = "flow_offload", .effect = "flow offload", .tracks = true },
+	{ .name = "fwd", .effect = "fwd" },
+	{ .name = "limit", .effect = "limit" },
+	{ .name = "log", .effect = "log" },
+	{ .name = "masq", .effect = "masquerade", .tracks = true },
+	{ .name = "nat", .effect = "nat", .tracks = true },
+	{ .name = "notrack", .effect = "notrack" },
+	{ .name = "queue", .effect = "queue" },
+	{ .name = "quota", .effect = "quota" },
+	{ .name = "redir", .effect = "redirect", .tracks = true },
+	{ .name = "reject", .effect = "reject" },
+	{ .name = "synproxy", .effect = "synproxy", .tracks = true },
+	{ .name = "tproxy", .effect = "tproxy" },
+};
+
+static const struct expression *find_expression(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(expressions); i++) {
+		if (!strcmp(expressions[i].name, name))
+			return &expressions[i];
+	}
+	return NULL;
+}
+
+static void convert_by_table(struct conversion *c, const struct expression *expression,
+			     struct nftnl_expr *expr)
+{
+	bool loads = expression->dreg && nftnl_expr_is_set(expr, expression->dreg);
+
+	if (expression->tracks)
+		guard_asks_conntrack(c->rules);
+	if (loads)
+		load_other(c, register_of(c, expr, expression->dreg), GUARD_REGISTER_BYTES);
+	else if (expression->effect)
+		guard_effect(c->rules, expression->effect);
+	else if (expression->dreg)
+		fail(c, -EBADMSG);
+}
+
+static int convert_expression(struct nftnl_expr *expr, void *ctx)
+{
+	const char *name = nftnl_expr_get_str(expr, NFTNL_EXPR_NAME);
+	const struct expression *expression = find_expression(name);
+	struct conversion *c = ctx;
+
+	if (!expression)
+		effect_of(c, "expression", name, ", which sixlane does not know");
+	else if (expression->convert)
+		expression->convert(c, expr);
+	else
+		convert_by_table(c, expression, expr);
+	return c->error;
+}
+
+static const struct attr_spec rule_specs[NFTA_RULE_MAX + 1] = {
+	[NFTA_RULE_TABLE] = ATTR_STRING(NFT_TABLE_MAXNAMELEN),
+	[NFTA_RULE_CHAIN] = ATTR_STRING(NFT_CHAIN_MAXNAMELEN),
+	[NFTA_RULE_HANDLE] = ATTR_U64,
+	[NFTA_RULE_EXPRESSIONS] = ATTR_NEST,
+};
+
+static const struct attr_spec expression_specs[NFTA_EXPR_MAX + 1] = {
+	[NFTA_EXPR_NAME] = ATTR_STRING(128),
+	[NFTA_EXPR_DATA] = ATTR_NEST,
+};
+
+/*
+ * Every expression has a name, which libnftnl takes for granted. *missing: one that libnftnl does
+ * not know, or NULL; looked for only if asked.
+ */
+static int check_names(const struct nlattr *list, const char **missing)
+{
+	const struct nlattr *at[NFTA_EXPR_MAX + 1], *attr;
+	struct nftnl_expr *expr;
+
+	if (!list)
+		return 0;
+	mnl_attr_for_each_nested(attr, list)
+	{
+		if (attr_walk_nest(attr, expression_specs, ARRAY_SIZE(at), at) < 0 ||
+		    !at[NFTA_EXPR_NAME])
+			return -EBADMSG;
+		if (!missing || *missing)
+			continue;
+		expr = nftnl_expr_alloc(mnl_attr_get_str(at[NFTA_EXPR_NAME]));
+		if (!expr)
+			*missing = mnl_attr_get_str(at[NFTA_EXPR_NAME]);
+		else
+			nftnl_expr_free(expr);
+	}
+	return 0;
+}
+
+/* libnftnl refuses the whole rule for one expression that it does not know. */
+static int convert_refused(struct conversion *c, const struct nlattr *list)
+{
+	const char *missing = NULL;
+	int r = check_names(list, &missing);
+
+	if (r < 0 || !missing)
+		return -EBADMSG;
+	effect_of(c, "expression", missing, ", which libnftnl does not know");
+	return 0;
+}
+
+static int convert(struct conversion *c, const struct nlmsghdr *nlh, const struct nlattr *list)
+{
+	struct nftnl_rule *rule = nftnl_rule_alloc();
+	int r;
+
+	if (!rule)
+		return -ENOMEM;
+	if (nftnl_rule_nlmsg_parse(nlh, rule) < 0) {
+		r = convert_refused(c, list);
+	} else {
+		(void)nftnl_expr_foreach(rule, convert_expression, c);
+		r = c->error;
+	}
+	nftnl_rule_free(rule);
+	return r;
+}
+
+int nf_parse_rule(const struct nlmsghdr *nlh, void *ctx)
+{
+	const struct nlattr *at[NFTA_RULE_MAX + 1];
+	struct nf_parser *parser = ctx;
+	struct conversion c = { .parser = parser, .rules = parser->rules };
+	const struct nf_object *chain;
+	int r;
+
+	if (!nf_family(nlh, &c.family))
+		return 0;
+	if (attr_walk_message(nlh, sizeof(struct nfgenmsg), rule_specs, ARRAY_SIZE(at), at, NULL) <
+		    0 ||
+	    !at[NFTA_RULE_TABLE] || !at[NFTA_RULE_CHAIN])
+		return -EBADMSG;
+	if (check_names(at[NFTA_RULE_EXPRESSIONS], NULL) < 0)
+		return -EBADMSG;
+	c.table = mnl_attr_get_str(at[NFTA_RULE_TABLE]);
+	chain = nf_find(parser, NF_CHAIN, c.family, c.table, mnl_attr_get_str(at[NFTA_RULE_CHAIN]));
+	if (!chain)
+		return -EINTR;
+	guard_add_rule(parser->rules, chain->number, be64toh(attr_u64(at[NFTA_RULE_HANDLE], 0)));
+	r = convert(&c, nlh, at[NFTA_RULE_EXPRESSIONS]);
+	return r < 0 ? r : guard_ruleset_error(parser->rules);
+}
