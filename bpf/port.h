@@ -94,10 +94,11 @@ _Static_assert(__builtin_offsetof(struct sixlane_meta, abi) == 0 &&
 /* Whether the maps may be believed, and the switches that hold for every port. */
 static __always_inline enum sixlane_verdict port_check_all(void)
 {
-	const union port_meta_head good = { .abi = SIXLANE_ABI, .flags = SIXLANE_META_READY };
+	const __u32 ready = SIXLANE_META_READY | SIXLANE_META_GUARDED;
+	const union port_meta_head good = { .abi = SIXLANE_ABI, .flags = ready };
 	const union port_meta_head asked = {
 		.abi = ~0u,
-		.flags = SIXLANE_META_READY | SIXLANE_META_PASS_ALL | SIXLANE_META_RULES,
+		.flags = ready | SIXLANE_META_PASS_ALL | SIXLANE_META_RULES,
 	};
 	const union port_meta_head *meta;
 	union port_meta_head head;
@@ -109,7 +110,7 @@ static __always_inline enum sixlane_verdict port_check_all(void)
 	head.word = READ_ONCE(meta->word);
 	if (likely((head.word & asked.word) == good.word))
 		return SIXLANE_FORWARD;
-	if (head.abi != SIXLANE_ABI || !(head.flags & SIXLANE_META_READY))
+	if (head.abi != SIXLANE_ABI || (head.flags & ready) != ready)
 		return SIXLANE_PASS_NOT_READY;
 	return head.flags & SIXLANE_META_PASS_ALL ? SIXLANE_PASS_ALL : SIXLANE_PUNT_RULES;
 }
@@ -117,8 +118,8 @@ static __always_inline enum sixlane_verdict port_check_all(void)
 /* Whether packets that come in by this port may be forwarded. */
 static __always_inline enum sixlane_verdict port_check(const struct packet *pkt)
 {
-	const __u32 never =
-		SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER | SIXLANE_PORT_BACKUP | SIXLANE_PORT_SLAVE;
+	const __u32 never = SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER | SIXLANE_PORT_BACKUP |
+			    SIXLANE_PORT_SLAVE | SIXLANE_PORT_IN_HELD;
 
 	if (!pkt->port)
 		return SIXLANE_PASS_UNKNOWN_PORT;
@@ -128,8 +129,12 @@ static __always_inline enum sixlane_verdict port_check(const struct packet *pkt)
 		return SIXLANE_PASS_UNKNOWN_PORT;
 	if (pkt->ingress_flags & SIXLANE_PORT_PASS)
 		return SIXLANE_PASS_PORT;
-	return pkt->ingress_flags & SIXLANE_PORT_BACKUP ? SIXLANE_PASS_BOND_SLAVE
-							: SIXLANE_PASS_PORT_UPPER;
+	if (pkt->ingress_flags & SIXLANE_PORT_BACKUP)
+		return SIXLANE_PASS_BOND_SLAVE;
+	if (pkt->ingress_flags & (SIXLANE_PORT_UPPER | SIXLANE_PORT_SLAVE))
+		return SIXLANE_PASS_PORT_UPPER;
+	return pkt->ingress_flags & SIXLANE_PORT_IN_FIREWALL ? SIXLANE_PASS_FIREWALL
+							     : SIXLANE_PASS_TC;
 }
 
 /* Whether a frame is sent to this port's own MAC. */

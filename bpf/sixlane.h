@@ -14,7 +14,7 @@
 #include "sixlane_verdicts.h"
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 14u
+#define SIXLANE_ABI 15u
 
 /* What a BTF tag of the program begins with that names its compiler. */
 #define SIXLANE_COMPILER_TAG "sixlane_compiler:"
@@ -30,6 +30,7 @@
 #define SIXLANE_MAX_FIRST 16u  /* members of SIXLANE_KIND_FIRST; more are punted */
 #define SIXLANE_MAX_RULES 64u  /* a list; longer ones punt */
 #define SIXLANE_MAX_EXCEPTIONS 262144u /* never preallocated */
+#define SIXLANE_MAX_POLICIES 65536u    /* entries of sl_policies, never preallocated */
 
 union sixlane_addr {
 	__u8 bytes[16];
@@ -63,6 +64,16 @@ union sixlane_mac {
 #define SIXLANE_META_FLOW_LABEL                                          \
 	(1u << 6) /* net.ipv6.auto_flowlabels: answers have a flow label \
 		   */
+
+/* The guard has read everything once: without this bit every packet passes. */
+#define SIXLANE_META_GUARDED (1u << 7)
+/* Of ports with SIXLANE_PORT_GUARD: fragments may be put together before they are forwarded … */
+#define SIXLANE_META_FRAGMENTS (1u << 8)
+/* … packets may be under a policy in sl_policies, or under one whatever their addresses. */
+#define SIXLANE_META_IPSEC (1u << 9)
+#define SIXLANE_META_IPSEC_ALL (1u << 10)
+/* … ICMPv6 errors under one of the packets that they are about. */
+#define SIXLANE_META_IPSEC_ICMP6 (1u << 11)
 
 /* A list of rules: published by one store, so that it is changed as a whole. */
 union sixlane_rules {
@@ -453,6 +464,17 @@ _Static_assert(sizeof(struct sixlane_neigh) == 40, "layout is ABI");
 #define SIXLANE_PORT_SOURCE (1u << 22)
 /* Told to people alone: its program is to come once its MTU is lower. */
 #define SIXLANE_PORT_WAITS (1u << 23)
+/* Something that XDP comes before would touch all that comes in here, or all that leaves here. */
+#define SIXLANE_PORT_IN_FIREWALL (1u << 24)
+#define SIXLANE_PORT_IN_TC (1u << 25)
+#define SIXLANE_PORT_OUT_FIREWALL (1u << 26)
+#define SIXLANE_PORT_OUT_TC (1u << 27)
+/* … or some of what comes in here: look at sl_guard, sl_policies and SIXLANE_META_FRAGMENTS. */
+#define SIXLANE_PORT_GUARD (1u << 28)
+/* Senders may have left checksums to the device: veth, tap, virtio. */
+#define SIXLANE_PORT_OPEN_CHECKSUMS (1u << 29)
+#define SIXLANE_PORT_IN_HELD (SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_IN_TC)
+#define SIXLANE_PORT_OUT_HELD (SIXLANE_PORT_OUT_FIREWALL | SIXLANE_PORT_OUT_TC)
 #define SIXLANE_PORT_NO_XMIT \
 	(SIXLANE_PORT_BRIDGE | SIXLANE_PORT_MACVLAN | SIXLANE_PORT_TUNNEL | SIXLANE_PORT_STRANGE)
 
@@ -557,6 +579,28 @@ struct sixlane_rule {
 	__u64 reserved1[2];
 };
 _Static_assert(sizeof(struct sixlane_rule) == 128, "layout is ABI");
+
+/* --- sl_guard: ARRAY of __u64, mmapable --------------------------------------------------- */
+
+/*
+ * For a slot of an ingress port a row of bits, one for each slot of an egress port: set where no
+ * firewall rule can touch a forwarded IPv6 packet of this pair. What is new is held back: the bits
+ * of a slot are clear before it is given to a device.
+ */
+#define SIXLANE_GUARD_ROW (SIXLANE_MAX_PORTS / 64u)
+#define SIXLANE_GUARD_WORDS (SIXLANE_MAX_PORTS * SIXLANE_GUARD_ROW)
+
+static inline __u32 sixlane_guard_word(__u32 in_slot, __u32 out_slot)
+{
+	return in_slot * SIXLANE_GUARD_ROW + out_slot / 64;
+}
+
+/* --- sl_policies: LPM_TRIE, key sixlane_route_key, value __u32 ------------------------------ */
+
+/*
+ * IPsec policies by addresses. In table 0 destinations, whose value is the number of a table of
+ * sources (never 0); a packet whose source is under an entry there is held back.
+ */
 
 /* --- sl_counters: PERCPU_ARRAY; index = slot in sl_ports of the ingress port ----------- */
 

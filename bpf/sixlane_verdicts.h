@@ -17,7 +17,8 @@
 #define SIXLANE_VERDICTS(X)                                                                        \
 	X(FORWARD, REDIRECT, "forward", "forwarded in XDP")                                        \
 	X(DROP_BLACKHOLE, DROP, "drop_blackhole", "blackhole route")                               \
-	X(PASS_NOT_READY, PASS, "pass_not_ready", "no daemon has filled the maps yet")             \
+	X(PASS_NOT_READY, PASS, "pass_not_ready",                                                  \
+	  "no daemon has filled the maps or read the firewall's rules yet")                        \
 	X(PASS_ALL, PASS, "pass_all", "acceleration is switched off for all ports")                \
 	X(PUNT_RULES, PASS, "punt_rules", "'ip -6 rule' holds what sixlane cannot express")        \
 	X(PASS_UNKNOWN_PORT, PASS, "pass_unknown_port", "the daemon does not serve this port")     \
@@ -25,6 +26,8 @@
 	X(PASS_PORT_UPPER, PASS, "pass_port_upper", "a master or upper device takes its frames")   \
 	X(PASS_BOND_SLAVE, PASS, "pass_bond_slave",                                                \
 	  "came in by a slave that its bond does not use")                                         \
+	X(PASS_FIREWALL, PASS, "pass_firewall", "netfilter rules may touch it")                    \
+	X(PASS_TC, PASS, "pass_tc", "a tc filter, program or qdisc may touch it")                  \
 	X(PASS_NOT_IPV6, PASS, "pass_not_ipv6", "not an IPv6 frame")                               \
 	X(PASS_VLAN_UNKNOWN, PASS, "pass_vlan_unknown", "tag of a VLAN that no device here takes") \
 	X(PUNT_VLAN_DEPTH, PASS, "punt_vlan_depth", "more than two VLAN tags")                     \
@@ -59,6 +62,9 @@
 	  "hash (multipath, bond) over headers that XDP cannot reach")                             \
 	X(PUNT_EXCEPTION, PASS, "punt_exception", "exception that only the kernel can apply")      \
 	X(PASS_NO_FORWARDING, PASS, "pass_no_forwarding", "forwarding is off")                     \
+	X(PASS_IPSEC, PASS, "pass_ipsec", "an IPsec (xfrm) policy may hold for it")                \
+	X(PASS_CHECKSUM, PASS, "pass_checksum",                                                    \
+	  "its checksum may have been left to the device")                                         \
 	X(PASS_HOP_LIMIT, PASS, "pass_hop_limit", "hop limit is used up")                          \
 	X(PASS_SAME_PORT, PASS, "pass_same_port", "leaves by the port it came in by")              \
 	X(PASS_EGRESS_DOWN, PASS, "pass_egress_down",                                              \

@@ -62,6 +62,10 @@ static void tell_maps(struct explain *explain)
 
 	if (!(flags & SIXLANE_META_READY))
 		explain_say(explain, "maps", "no daemon has filled them yet");
+	else if (!(flags & SIXLANE_META_GUARDED))
+		explain_say(
+			explain, "maps",
+			"no daemon has read yet which firewall rules, policies and qdiscs there are");
 	else if (!explain->daemon)
 		explain_say(explain, "maps", "sixlaned does not run: they are as it left them");
 	else if (!(flags & SIXLANE_META_IN_SYNC))
@@ -104,6 +108,20 @@ static void tell_program_of_port(struct explain *explain)
 				    : ", of another build than the one that is run here");
 }
 
+/* Which device is meant by SIXLANE_PASS_PORT_UPPER. */
+static void tell_owner(struct explain *explain)
+{
+	const struct ports *ports = &explain->view.ports;
+	const struct link *port = ports_find(ports, explain->walk.in.ifindex);
+	struct port_owner owner;
+
+	if (!(explain->walk.in.flags & SIXLANE_PORT_UPPER) || !port ||
+	    !ports_find_owner(ports, port, &owner))
+		return;
+	explain_say(explain, "port", "%s takes the frames of %s%s%s", owner.name, port->name,
+		    owner.kind[0] ? ": it is of kind " : "", owner.kind);
+}
+
 static void tell_port(struct explain *explain)
 {
 	const struct walk *walk = &explain->walk;
@@ -127,6 +145,7 @@ static void tell_port(struct explain *explain)
 	if (walk->in.flags & SIXLANE_PORT_VRF)
 		explain_say(explain, "port", "belongs to the VRF %s: table %u",
 			    explain_device(explain, walk->in.iif, name), walk->in.table);
+	tell_owner(explain);
 	tell_program_of_port(explain);
 	if (!walk->in_slot)
 		explain_say(explain, "port", "the maps do not know it");

@@ -7,9 +7,12 @@
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "guard/reader.h"
 #include "netlink/parse.h"
 #include "netlink/socket.h"
+#include "rib/links.h"
 
 #define DUMP_TRIES 8
 #define DUMP_TIMEOUT_MS 5000
@@ -91,4 +94,48 @@ const struct link *ports_find(const struct ports *ports, uint32_t ifindex)
 	if (!ports->n)
 		return NULL;
 	return bsearch(&key, ports->links, ports->n, sizeof(key), by_ifindex);
+}
+
+static const struct link *find_name(const struct ports *ports, const char *name)
+{
+	for (size_t i = 0; i < ports->n; i++)
+		if (!strcmp(ports->links[i].name, name))
+			return &ports->links[i];
+	return NULL;
+}
+
+struct owner_search {
+	const struct ports *ports;
+	struct port_owner owner; /* kind NULL: none yet */
+};
+
+static void take_upper(void *ctx, const char *name)
+{
+	struct owner_search *search = ctx;
+	const struct link *upper = find_name(search->ports, name);
+
+	if (search->owner.kind || !links_upper_takes(upper))
+		return;
+	snprintf(search->owner.name, sizeof(search->owner.name), "%s", name);
+	search->owner.kind = upper ? upper->kind : "";
+}
+
+bool ports_find_owner(const struct ports *ports, const struct link *link, struct port_owner *out)
+{
+	const struct link *master = link->master ? ports_find(ports, link->master) : NULL;
+	struct owner_search search = { .ports = ports };
+	struct uppers *uppers;
+
+	/* an error: what netlink tells is all there is */
+	if (!uppers_new(&uppers)) {
+		(void)uppers_each(uppers, link->name, take_upper, &search);
+		uppers_free(uppers);
+	}
+	if (!search.owner.kind && master) {
+		memcpy(search.owner.name, master->name, sizeof(search.owner.name));
+		search.owner.kind = master->kind;
+	}
+	if (search.owner.kind)
+		*out = search.owner;
+	return search.owner.kind;
 }

@@ -21,4 +21,16 @@ void ports_free(struct ports *ports);
 /* NULL: no such device. */
 const struct link *ports_find(const struct ports *ports, uint32_t ifindex);
 
+/* The device that takes a port's frames before IPv6 sees them. */
+struct port_owner {
+	char name[IFNAMSIZ];
+	const char *kind; /* as IFLA_INFO_KIND says, or "" */
+};
+
+/*
+ * Find it by the kernel's own links, or else by the master that netlink tells. False: none that
+ * can be seen.
+ */
+bool ports_find_owner(const struct ports *ports, const struct link *link, struct port_owner *out);
+
 #endif

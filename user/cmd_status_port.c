@@ -37,6 +37,12 @@ static const struct {
 	{ SIXLANE_PORT_SLAVES, "slaves" },
 	{ SIXLANE_PORT_SOURCE, "source" },
 	{ SIXLANE_PORT_WAITS, "waits" },
+	{ SIXLANE_PORT_IN_FIREWALL, "in_firewall" },
+	{ SIXLANE_PORT_IN_TC, "in_tc" },
+	{ SIXLANE_PORT_OUT_FIREWALL, "out_firewall" },
+	{ SIXLANE_PORT_OUT_TC, "out_tc" },
+	{ SIXLANE_PORT_GUARD, "guard" },
+	{ SIXLANE_PORT_OPEN_CHECKSUMS, "open_checksums" },
 };
 
 static const char *mode_name(const struct status_port *port)
@@ -128,6 +134,10 @@ const char *status_port_passed(const struct status_port *port)
 		return "its bond does not listen to it";
 	if (flags & SIXLANE_PORT_UPPER)
 		return "a master or upper device takes its frames";
+	if (flags & SIXLANE_PORT_IN_FIREWALL)
+		return "netfilter rules may touch whatever comes in by it";
+	if (flags & SIXLANE_PORT_IN_TC)
+		return "a tc filter or program may touch whatever comes in by it";
 	if (!(flags & SIXLANE_PORT_UP))
 		return "it is down";
 	if (!(flags & SIXLANE_PORT_IPV6))
@@ -161,6 +171,17 @@ static json_t *slaves_json(const struct cmd_view *view, const struct sixlane_por
 	return slaves;
 }
 
+/* Absent if it is not known. */
+static void owner_json(const struct cmd_view *view, const struct status_port *port, json_t *object)
+{
+	struct port_owner owner;
+
+	if (!ports_find_owner(&view->ports, port->link, &owner))
+		return;
+	print_set(object, "owner", print_string(owner.name));
+	print_set(object, "owner_kind", print_string(owner.kind));
+}
+
 /* What makes a port another than the device by which its packets come in, or leave. */
 static void roles_json(const struct cmd_view *view, const struct status_port *port, json_t *object)
 {
@@ -175,6 +196,8 @@ static void roles_json(const struct cmd_view *view, const struct status_port *po
 		print_set(object, "slaves", slaves_json(view, &port->port));
 	if (flags & (SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP))
 		print_set(object, "bond", print_string(device_name(view, port->link->master)));
+	if (flags & SIXLANE_PORT_UPPER)
+		owner_json(view, port, object);
 	if (flags & SIXLANE_PORT_VRF)
 		print_set(object, "vrf", print_string(device_name(view, port->port.iif)));
 	if (port->slot)
@@ -184,6 +207,7 @@ static void roles_json(const struct cmd_view *view, const struct status_port *po
 static void roles_text(const struct cmd_view *view, const struct status_port *port)
 {
 	uint32_t flags = port->port.flags;
+	struct port_owner owner;
 	char tags[SHOW_TAGS_LEN];
 
 	if (flags & SIXLANE_PORT_TAGGED)
@@ -191,6 +215,9 @@ static void roles_text(const struct cmd_view *view, const struct status_port *po
 		       device_name(view, port->port.xmit));
 	if (flags & (SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP))
 		printf(", slave of %s", device_name(view, port->link->master));
+	if (flags & SIXLANE_PORT_UPPER && ports_find_owner(&view->ports, port->link, &owner))
+		printf(", frames go to %s%s%s%s", owner.name, owner.kind[0] ? " (" : "", owner.kind,
+		       owner.kind[0] ? ")" : "");
 	if (flags & SIXLANE_PORT_VRF)
 		printf(", in VRF %s (table %u)", device_name(view, port->port.iif),
 		       port->port.table);

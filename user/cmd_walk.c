@@ -10,9 +10,10 @@
 
 static enum sixlane_verdict check_all(const struct maps *maps)
 {
+	const uint32_t ready = SIXLANE_META_READY | SIXLANE_META_GUARDED;
 	uint32_t flags = walk_load(&maps->meta->flags);
 
-	if (walk_load(&maps->meta->abi) != SIXLANE_ABI || !(flags & SIXLANE_META_READY))
+	if (walk_load(&maps->meta->abi) != SIXLANE_ABI || (flags & ready) != ready)
 		return SIXLANE_PASS_NOT_READY;
 	if (flags & SIXLANE_META_PASS_ALL)
 		return SIXLANE_PASS_ALL;
@@ -62,8 +63,8 @@ static enum sixlane_verdict find_vlan(const struct maps *maps, const struct walk
 
 static enum sixlane_verdict check_port(const struct walk_query *query, const struct walk *walk)
 {
-	const uint32_t never =
-		SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER | SIXLANE_PORT_BACKUP | SIXLANE_PORT_SLAVE;
+	const uint32_t never = SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER | SIXLANE_PORT_BACKUP |
+			       SIXLANE_PORT_SLAVE | SIXLANE_PORT_IN_HELD;
 	uint32_t flags = walk->in.flags;
 
 	if (!query->ingress)
@@ -74,7 +75,11 @@ static enum sixlane_verdict check_port(const struct walk_query *query, const str
 		return SIXLANE_FORWARD;
 	if (flags & SIXLANE_PORT_PASS)
 		return SIXLANE_PASS_PORT;
-	return flags & SIXLANE_PORT_BACKUP ? SIXLANE_PASS_BOND_SLAVE : SIXLANE_PASS_PORT_UPPER;
+	if (flags & SIXLANE_PORT_BACKUP)
+		return SIXLANE_PASS_BOND_SLAVE;
+	if (flags & (SIXLANE_PORT_UPPER | SIXLANE_PORT_SLAVE))
+		return SIXLANE_PASS_PORT_UPPER;
+	return flags & SIXLANE_PORT_IN_FIREWALL ? SIXLANE_PASS_FIREWALL : SIXLANE_PASS_TC;
 }
 
 /* --- the header (bpf/parse.h) ------------------------------------------------------------ */

@@ -5,8 +5,8 @@
  * every member, and of one packet the one that its hash falls upon.
  *
  * cmd_walk.c: the whole way; cmd_walk_rule.c: rules and tables; cmd_walk_hop.c: next hops, groups;
- * cmd_walk_hash.c: the hash and its member; cmd_walk_exception.c: exceptions, packets that are too
- * big.
+ * cmd_walk_hash.c: the hash and its member; cmd_walk_guard.c: firewalls and their like;
+ * cmd_walk_exception.c: exceptions, packets that are too big.
  */
 #ifndef USER_CMD_WALK_H
 #define USER_CMD_WALK_H
@@ -210,6 +210,10 @@ void walk_next_hop(const struct maps *maps, const struct walk_query *query, stru
 /* The neighbour that the destination itself is, of a hop without a gateway. */
 void walk_find_on_link(const struct maps *maps, const union sixlane_addr *dst,
 		       struct walk_hop *hop);
+
+/* cmd_walk_guard.c (bpf/guard.h): of a packet by hop, whose port is set. */
+enum sixlane_verdict walk_check_guard(const struct maps *maps, const struct walk_query *query,
+				      const struct walk *walk, const struct walk_hop *hop);
 
 /* cmd_walk_exception.c. Sets exception, whose outcome is that of any member that it holds for. */
 void walk_find_exception(const struct maps *maps, const struct walk_query *query,

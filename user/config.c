@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "guard/guard.h"
+
 enum setting_type {
 	SETTING_UINT,
 	SETTING_BOOL,
@@ -18,6 +20,7 @@ enum setting_type {
 	SETTING_LEVEL,
 	SETTING_EXCEPTIONS,
 	SETTING_FIB,
+	SETTING_BYPASS,
 	SETTING_PATH
 };
 
@@ -51,6 +54,7 @@ static const struct setting settings[] = {
 		.max = SIXLANE_MAX_EXCEPTIONS),
 	SETTING("answer_rate", answer_rate, SETTING_UINT, .min = 0, .max = 1000000000),
 	SETTING("answer_too_big", answer_too_big, SETTING_BOOL),
+	SETTING("bypass", bypass, SETTING_BYPASS),
 	SETTING("pass_all", pass_all, SETTING_BOOL),
 	SETTING("teardown", teardown, SETTING_BOOL),
 };
@@ -154,6 +158,19 @@ static int set_fib(uint32_t *out, const char *value, char *err)
 	return -EINVAL;
 }
 
+static int add_bypass(uint32_t *out, const char *value, char *err)
+{
+	for (int cause = 0; cause < GUARD_N_CAUSES; cause++) {
+		if (strcmp(guard_cause_names[cause], value) != 0)
+			continue;
+		*out |= 1u << cause;
+		return 0;
+	}
+	snprintf(err, CONFIG_ERR, "bypass holds \"%.60s\"; it may hold netfilter, xfrm and tc",
+		 value);
+	return -EINVAL;
+}
+
 static int set_level(enum log_level *out, const char *value, char *err)
 {
 	if (!log_level_parse(value, out))
@@ -211,6 +228,8 @@ static int set_string(struct config *config, const struct setting *setting, cons
 		return set_exceptions(place, value, err);
 	case SETTING_FIB:
 		return set_fib(place, value, err);
+	case SETTING_BYPASS:
+		return add_bypass(place, value, err);
 	case SETTING_PATH:
 		return set_path(setting, place, value, err);
 	case SETTING_UINT:
@@ -253,23 +272,38 @@ int config_set(struct config *config, const char *name, const char *value, char 
 	return set_uint(setting, place, number, err);
 }
 
-static int set_port_list(struct config *config, const struct setting *setting,
-			 const config_setting_t *item, char *err)
+static const char *example_of(const struct setting *setting)
 {
-	struct config_ports *ports = (void *)((char *)config + setting->offset);
+	return setting->type == SETTING_PORTS ? "\"eth0\", \"eth1\"" : "\"netfilter\", \"tc\"";
+}
 
-	ports->n = 0;
+static bool is_list(const struct setting *setting)
+{
+	return setting->type == SETTING_PORTS || setting->type == SETTING_BYPASS;
+}
+
+static void clear_list(const struct setting *setting, void *place)
+{
+	if (setting->type == SETTING_PORTS)
+		((struct config_ports *)place)->n = 0;
+	else
+		*(uint32_t *)place = 0;
+}
+
+static int set_list(struct config *config, const struct setting *setting,
+		    const config_setting_t *item, char *err)
+{
+	clear_list(setting, (char *)config + setting->offset);
 	for (int i = 0; i < config_setting_length(item); i++) {
 		const char *name = config_setting_get_string_elem(item, i);
 		int ret;
 
 		if (!name) {
-			snprintf(err, CONFIG_ERR,
-				 "%s must hold names in quotes, as in [ \"eth0\", \"eth1\" ]",
-				 setting->name);
+			snprintf(err, CONFIG_ERR, "%s must hold names in quotes, as in [ %s ]",
+				 setting->name, example_of(setting));
 			return -EINVAL;
 		}
-		ret = add_port(setting, ports, name, err);
+		ret = set_string(config, setting, name, err);
 		if (ret)
 			return ret;
 	}
@@ -287,11 +321,11 @@ static int apply_item(struct config *config, const config_setting_t *item, char 
 		return -EINVAL;
 	}
 	place = (char *)config + setting->offset;
-	if (setting->type == SETTING_PORTS) {
+	if (is_list(setting)) {
 		if (type == CONFIG_TYPE_ARRAY || type == CONFIG_TYPE_LIST)
-			return set_port_list(config, setting, item, err);
-		snprintf(err, CONFIG_ERR, "%s must be a list, as in [ \"eth0\", \"eth1\" ]",
-			 setting->name);
+			return set_list(config, setting, item, err);
+		snprintf(err, CONFIG_ERR, "%s must be a list, as in [ %s ]", setting->name,
+			 example_of(setting));
 		return -EINVAL;
 	}
 	if (setting->type == SETTING_BOOL && type == CONFIG_TYPE_BOOL) {

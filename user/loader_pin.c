@@ -59,6 +59,8 @@ static const struct map_spec specs[LOADER_N_MAPS] = {
 	[LOADER_PORTS] = { "sl_ports", ARRAY_OF(struct sixlane_port, SIXLANE_MAX_PORTS) },
 	[LOADER_VLANS] = { "sl_vlans", INDEX_OF(struct sixlane_vlan_key, SIXLANE_MAX_VLANS) },
 	[LOADER_RULES] = { "sl_rules", ARRAY_OF(struct sixlane_rule, 2 * SIXLANE_MAX_RULES) },
+	[LOADER_GUARD] = { "sl_guard", ARRAY_OF(uint64_t, SIXLANE_GUARD_WORDS) },
+	[LOADER_POLICIES] = { "sl_policies", TRIE_OF(SIXLANE_MAX_POLICIES) },
 	[LOADER_COUNTERS] = { "sl_counters", BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint32_t),
 			      sizeof(struct sixlane_counters), SIXLANE_MAX_PORTS, 0 },
 };

@@ -38,6 +38,7 @@ static const char usage_text[] =
 	"      --answer-too-big   make it also for the plain MTU of a route or device\n"
 	"      --assume-xmit PORT PORT takes redirected frames (kernels before 6.3, veth)\n"
 	"      --pass-port PORT   pass every packet of PORT to the kernel\n"
+	"      --bypass CAUSE     go past netfilter, xfrm or tc, whatever they hold\n"
 	"      --pass-all         pass every packet to the kernel\n"
 	"  -h, --help             this text\n"
 	"  -V, --version          version, ABI of the maps, compiler of the object\n"
@@ -62,6 +63,7 @@ static const struct option options[] = {
 	{ "answer-too-big", no_argument, NULL, 'b' },
 	{ "assume-xmit", required_argument, NULL, 'X' },
 	{ "pass-port", required_argument, NULL, 'p' },
+	{ "bypass", required_argument, NULL, 'y' },
 	{ "pass-all", no_argument, NULL, 'a' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
@@ -82,6 +84,7 @@ static const char *setting_of(int option)
 		{ 'a', "pass_all" },	   { 'E', "exceptions" },
 		{ 'M', "max_exceptions" }, { 'r', "answer_rate" },
 		{ 'b', "answer_too_big" }, { 'F', "fib" },
+		{ 'y', "bypass" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(map); i++)

@@ -258,7 +258,7 @@ static void disturb_port(struct sixlane_port *port)
 		memset(&port->source, 0, sizeof(port->source));
 		break;
 	default:
-		port->flags ^= 1u << fuzz_below(23);
+		port->flags ^= 1u << fuzz_below(30);
 		if (!port->tags[0].word)
 			port->flags &= ~SIXLANE_PORT_TAGGED;
 	}
@@ -457,6 +457,32 @@ static void add_routes_and_sources(struct world *world)
 	}
 }
 
+/* Ports with a guard, pairs that are held, policies. */
+static void add_guard(struct world *world)
+{
+	const uint32_t policies = fuzz_below(WORLD_POLICIES), kinds = fuzz_below(8);
+
+	for (int dev = 0; dev < N_DEVICES; dev++) {
+		if (dev == DEV_STRANGER)
+			continue;
+		if (fuzz_one_in(2))
+			world_port(world, (enum device)dev)->flags |= SIXLANE_PORT_GUARD;
+		if (fuzz_one_in(3))
+			world_port(world, (enum device)dev)->flags |= SIXLANE_PORT_OPEN_CHECKSUMS;
+	}
+	for (uint32_t in = 0; in < WORLD_PORTS; in++)
+		for (uint32_t out = 0; out < WORLD_PORTS; out++)
+			world->held[in][out] = fuzz_one_in(4);
+	world->meta.flags |= (kinds & 1 ? SIXLANE_META_FRAGMENTS : 0) |
+			     (kinds & 2 ? SIXLANE_META_IPSEC : 0) |
+			     (kinds & 4 ? SIXLANE_META_IPSEC_ICMP6 : 0) |
+			     (kinds == 7 ? SIXLANE_META_IPSEC_ALL : 0);
+	for (uint32_t i = 0; i < policies; i++) {
+		world_add_policy(world, fuzz_below(3), "::/0", 1 + fuzz_below(2));
+		randomize_last(world->policies, &world->n_policies, random_len());
+	}
+}
+
 void fuzz_world(struct world *world)
 {
 	harness_world(world);
@@ -471,11 +497,13 @@ void fuzz_world(struct world *world)
 		add_exceptions(world);
 	if (!fuzz_one_in(4))
 		add_way_back(world);
+	if (fuzz_one_in(4))
+		add_guard(world);
 	disturb_ports(world);
 	if (fuzz_one_in(3))
 		disturb_neighbours(world);
 	if (fuzz_one_in(20))
-		world->meta.flags ^= 1u << fuzz_below(5);
+		world->meta.flags ^= 1u << fuzz_below(12);
 	if (fuzz_one_in(100))
 		world->meta.abi = fuzz_below(4);
 	for (size_t i = 0; i < WORLD_NEXT_HOPS; i++)

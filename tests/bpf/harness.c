@@ -160,6 +160,8 @@ static void uninstall(void)
 	bpf_map_delete_elem(fd[MAP_ROUTES], &decoy_key);
 	for (size_t i = 0; i < installed.n_sources; i++)
 		bpf_map_delete_elem(fd[MAP_SOURCES], &installed.sources[i].key);
+	for (size_t i = 0; i < installed.n_policies; i++)
+		bpf_map_delete_elem(fd[MAP_POLICIES], &installed.policies[i].key);
 }
 
 void harness_answer_by(uint32_t by, enum sixlane_verdict otherwise)
@@ -204,6 +206,16 @@ static void install_routes(const struct world *w)
 	tables.maps.fib_head->engine = engine;
 }
 
+/* Slots out of the world are free. */
+static void install_pairs(const struct world *w)
+{
+	memset(setup.guard, 0xff, SIXLANE_GUARD_WORDS * sizeof(*setup.guard));
+	for (uint32_t in = 0; in < WORLD_PORTS; in++)
+		for (uint32_t out = 0; out < WORLD_PORTS; out++)
+			if (w->held[in][out])
+				setup.guard[sixlane_guard_word(in, out)] &= ~(1ull << out % 64);
+}
+
 void harness_install(const struct world *w)
 {
 	uninstall();
@@ -225,6 +237,9 @@ void harness_install(const struct world *w)
 	install_routes(w);
 	for (size_t i = 0; i < w->n_sources; i++)
 		put(MAP_SOURCES, &w->sources[i].key, &w->sources[i].value, "sl_sources");
+	for (size_t i = 0; i < w->n_policies; i++)
+		put(MAP_POLICIES, &w->policies[i].key, &w->policies[i].value, "sl_policies");
+	install_pairs(w);
 	figures_install(w);
 }
 

@@ -76,6 +76,7 @@ static void add_all(void)
 	add_rows(rows_answer, rows_answer_n);
 	add_rows(rows_answer_way, rows_answer_way_n);
 	add_rows(rows_hint, rows_hint_n);
+	add_rows(rows_guard, rows_guard_n);
 	add("every verdict has a row", table_test_every_verdict_has_a_row, NULL);
 	add("every length", sweep_test_every_length, NULL);
 	add("every padding", sweep_test_every_padding, NULL);

@@ -65,7 +65,8 @@ static enum sixlane_verdict judge_switches(const struct walk *w)
 {
 	const struct sixlane_meta *meta = &w->world->meta;
 
-	if (meta->abi != SIXLANE_ABI || !(meta->flags & SIXLANE_META_READY))
+	if (meta->abi != SIXLANE_ABI || !(meta->flags & SIXLANE_META_READY) ||
+	    !(meta->flags & SIXLANE_META_GUARDED))
 		return SIXLANE_PASS_NOT_READY;
 	if (meta->flags & SIXLANE_META_PASS_ALL)
 		return SIXLANE_PASS_ALL;
@@ -140,7 +141,9 @@ static enum sixlane_verdict judge_port(const struct walk *w)
 		return SIXLANE_PASS_BOND_SLAVE;
 	if (model_has(w->port, SIXLANE_PORT_UPPER) || model_has(w->port, SIXLANE_PORT_SLAVE))
 		return SIXLANE_PASS_PORT_UPPER;
-	return SIXLANE_FORWARD;
+	if (model_has(w->port, SIXLANE_PORT_IN_FIREWALL))
+		return SIXLANE_PASS_FIREWALL;
+	return model_has(w->port, SIXLANE_PORT_IN_TC) ? SIXLANE_PASS_TC : SIXLANE_FORWARD;
 }
 
 static enum sixlane_verdict judge_frame(struct walk *w)
@@ -219,6 +222,10 @@ static enum sixlane_verdict judge_device(const struct walk *w, const struct sixl
 		return SIXLANE_PASS_SAME_PORT;
 	if (!egress->ifindex || !model_has(egress, SIXLANE_PORT_UP | SIXLANE_PORT_IPV6))
 		return SIXLANE_PASS_EGRESS_DOWN;
+	if (model_has(egress, SIXLANE_PORT_OUT_FIREWALL))
+		return SIXLANE_PASS_FIREWALL;
+	if (model_has(egress, SIXLANE_PORT_OUT_TC))
+		return SIXLANE_PASS_TC;
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
 		if (model_has(egress, devices[i].flag))
 			return devices[i].verdict;
@@ -287,6 +294,9 @@ static enum sixlane_verdict judge_fate(const struct walk *w, union sixlane_fate 
 						: SIXLANE_PUNT_ROUTE;
 	if (!model_has(w->port, SIXLANE_PORT_FORWARDING))
 		return SIXLANE_PASS_NO_FORWARDING;
+	verdict = model_judge_guard(w, fate.port);
+	if (verdict != SIXLANE_FORWARD)
+		return verdict;
 	if (w->bare.bytes[AT_HOP_LIMIT] <= 1)
 		return SIXLANE_PASS_HOP_LIMIT;
 	egress = model_port(w->world, fate.port);

@@ -79,6 +79,9 @@ enum sixlane_verdict model_choose_slave(const struct walk *w, const struct sixla
 /* The route's prefix is marked, and there is one for the destination, or one may be missing. */
 bool model_may_have_exception(const struct walk *w);
 
+/* What would have touched a packet that leaves by the port in slot out. */
+enum sixlane_verdict model_judge_guard(const struct walk *w, uint32_t out);
+
 /* Sets hit. False: the packet is the kernel's. */
 bool model_apply_exception(const struct walk *w, struct way *way, struct model_result *result);
 

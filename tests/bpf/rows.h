@@ -125,5 +125,7 @@ extern const struct row rows_answer_way[]; /* and the way back */
 extern const size_t rows_answer_way_n;
 extern const struct row rows_hint[]; /* messages that the kernel learns from */
 extern const size_t rows_hint_n;
+extern const struct row rows_guard[]; /* firewalls, IPsec, tc, open checksums */
+extern const size_t rows_guard_n;
 
 #endif

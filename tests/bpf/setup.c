@@ -44,6 +44,8 @@ static const char *const map_names[N_MAPS] = {
 	[MAP_PORTS] = "sl_ports",
 	[MAP_VLANS] = "sl_vlans",
 	[MAP_RULES] = "sl_rules",
+	[MAP_GUARD] = "sl_guard",
+	[MAP_POLICIES] = "sl_policies",
 	[MAP_COUNTERS] = "sl_counters",
 };
 
@@ -243,7 +245,8 @@ static int find_maps(struct setup *setup)
 		map_array(setup, MAP_EXCEPTED, SIXLANE_EXCEPTED_WORDS * sizeof(*setup->excepted));
 	setup->missing =
 		map_array(setup, MAP_MISSING, SIXLANE_MISSING_WORDS * sizeof(*setup->missing));
-	if (!setup->excepted || !setup->missing || !setup->meta || !setup->ports ||
+	setup->guard = map_array(setup, MAP_GUARD, SIXLANE_GUARD_WORDS * sizeof(*setup->guard));
+	if (!setup->excepted || !setup->missing || !setup->guard || !setup->meta || !setup->ports ||
 	    !setup->next_hops || !setup->cells || !setup->neighbours || !setup->rules)
 		return -EIO;
 	setup->n_cpus = libbpf_num_possible_cpus();

@@ -31,6 +31,8 @@ enum setup_map {
 	MAP_PORTS,
 	MAP_VLANS,
 	MAP_RULES,
+	MAP_GUARD,
+	MAP_POLICIES,
 	MAP_COUNTERS,
 	N_MAPS
 };
@@ -48,7 +50,7 @@ struct setup {
 	union sixlane_cell *cells;
 	struct sixlane_rule *rules;
 	struct sixlane_neigh *neighbours;
-	uint64_t *excepted, *missing;
+	uint64_t *excepted, *missing, *guard;
 	struct ring_buffer *hints;
 	int n_cpus; /* possible ones */
 };

@@ -214,6 +214,16 @@ void world_add_source(struct world *world, uint32_t set, const char *prefix, uin
 	source->value = sixlane_route_value(next_hop, len);
 }
 
+void world_add_policy(struct world *world, uint32_t table, const char *prefix, uint32_t value)
+{
+	struct world_route *policy = &world->policies[world->n_policies++];
+
+	assert(world->n_policies <= WORLD_POLICIES);
+	policy->key.prefix_len = SIXLANE_TABLE_BITS + parse_prefix(&policy->key.addr, prefix);
+	policy->key.table = htonl(table);
+	policy->value = value;
+}
+
 void world_add_exception(struct world *world, const char *dst, uint32_t table,
 			 const struct sixlane_exception *value)
 {
@@ -407,7 +417,7 @@ void world_init(struct world *world, const uint32_t ifindex[N_DEVICES])
 {
 	memset(world, 0, sizeof(*world));
 	world->meta.abi = SIXLANE_ABI;
-	world->meta.flags = SIXLANE_META_READY | SIXLANE_META_IN_SYNC;
+	world->meta.flags = SIXLANE_META_READY | SIXLANE_META_GUARDED | SIXLANE_META_IN_SYNC;
 	world->meta.hash_seed = 0x5eed;
 	init_ports(world, ifindex);
 	init_neighbours(world, ifindex);
@@ -417,16 +427,22 @@ void world_init(struct world *world, const uint32_t ifindex[N_DEVICES])
 void world_move_ports_home(struct world *world)
 {
 	struct sixlane_port old[WORLD_PORTS];
+	bool held[WORLD_PORTS][WORLD_PORTS];
 	uint32_t home[WORLD_PORTS] = { 0 };
 
 	memcpy(old, world->ports, sizeof(old));
+	memcpy(held, world->held, sizeof(held));
 	memset(world->ports, 0, sizeof(world->ports));
+	memset(world->held, 0, sizeof(world->held));
 	for (uint32_t slot = 1; slot < WORLD_PORTS; slot++) {
 		home[slot] = old[slot].ifindex % SIXLANE_MAX_PORTS;
 		assert(home[slot] < WORLD_PORTS);
 		if (home[slot])
 			world->ports[home[slot]] = old[slot];
 	}
+	for (uint32_t in = 0; in < WORLD_PORTS; in++)
+		for (uint32_t out = 0; out < WORLD_PORTS; out++)
+			world->held[home[in]][home[out]] |= held[in][out];
 	for (size_t i = 0; i < WORLD_NEXT_HOPS; i++) {
 		union sixlane_fate *fate = &world->next_hops[i].fate;
 

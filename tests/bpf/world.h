@@ -10,6 +10,7 @@
 #ifndef TESTS_BPF_WORLD_H
 #define TESTS_BPF_WORLD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -87,6 +88,7 @@ _Static_assert((int)NH_SOURCES < (int)NH_GROUP, "ids of next hops");
 #define WORLD_CELLS 128
 #define WORLD_RULES (2 * SIXLANE_MAX_RULES)
 #define WORLD_EXCEPTIONS 24
+#define WORLD_POLICIES 16
 #define WORLD_SET 7u	    /* a set of sources */
 #define WORLD_VRF 1001u	    /* a table, of ports that a test puts into a VRF, … */
 #define WORLD_VRF_IFINDEX 9 /* … which is this device */
@@ -131,6 +133,9 @@ struct world {
 	size_t n_exceptions;
 	union sixlane_addr missing[WORLD_EXCEPTIONS]; /* those of sl_missing */
 	size_t n_missing;
+	bool held[WORLD_PORTS][WORLD_PORTS]; /* pairs of slots, ingress and egress, in sl_guard */
+	struct world_route policies[WORLD_POLICIES];
+	size_t n_policies;
 };
 
 /* ifindex of each device and nothing routed yet. */
@@ -156,6 +161,10 @@ void world_add_exception(struct world *world, const char *dst, uint32_t table,
 
 /* One that the map lacks; the rest as above. */
 void world_add_missing(struct world *world, const char *dst);
+
+/* An IPsec policy's sources, in the table that a destination's entry names; table 0: destinations.
+ */
+void world_add_policy(struct world *world, uint32_t table, const char *prefix, uint32_t value);
 
 /* FRAME_DST's route to NH_GATEWAY, this exception of it, and a way back by NEIGH_IN. */
 void world_add_exception_and_ways(struct world *world, const struct sixlane_exception *value);

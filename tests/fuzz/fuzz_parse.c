@@ -8,6 +8,7 @@
  *   fuzz_parse -w DIRECTORY           write the captured messages there, a corpus for libFuzzer
  */
 #include "../unit/netlink/netlink_messages.h"
+#include "mutate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,65 +22,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 
 #define DEFAULT_ITERATIONS 3000000
-#define DEFAULT_SEED 20250101
-#define MAX_BYTES 8192
-
-static uint64_t random_state;
-
-/* xorshift64*: the same run from the same seed everywhere. */
-static uint64_t random_next(void)
-{
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return random_state * 2685821657736338717u;
-}
-
-static size_t random_below(size_t bound)
-{
-	return bound ? random_next() % bound : 0;
-}
-
-/* Lengths and types are 16 bits at even offsets: what hits them finds more than single bits do. */
-static size_t mutate(uint8_t *bytes, size_t size)
-{
-	static const uint16_t lengths[] = { 0, 1, 3, 4, 5, 8, 12, 16, 20, 255, 0x7fff, 0xffff };
-	size_t at = random_below(size), n;
-	uint16_t value;
-
-	switch (random_below(6)) {
-	case 0:
-		bytes[at] ^= (uint8_t)(1u << random_below(8));
-		break;
-	case 1:
-		bytes[at] = (uint8_t)random_next();
-		break;
-	case 2:
-	case 3:
-		at &= ~(size_t)3;
-		if (at + sizeof(value) > size)
-			break;
-		memcpy(&value, bytes + at, sizeof(value));
-		if (random_below(2))
-			value = lengths[random_below(ARRAY_SIZE(lengths))];
-		else
-			value = (uint16_t)(value + random_below(9) - 4);
-		memcpy(bytes + at, &value, sizeof(value));
-		break;
-	case 4:
-		size = 1 + random_below(size);
-		break;
-	case 5: /* repeat a piece of it at its end */
-		at &= ~(size_t)3;
-		n = random_below(size - at);
-		if (size + n <= MAX_BYTES) {
-			memmove(bytes + size, bytes + at, n);
-			size += n;
-		}
-		break;
-	}
-	return size;
-}
 
 static int run(unsigned long iterations)
 {
@@ -95,8 +37,7 @@ static int run(unsigned long iterations)
 		int r;
 
 		memcpy(bytes, originals[which], size);
-		for (size_t n = 1 + random_below(4); n > 0; n--)
-			size = mutate(bytes, size);
+		size = mutate_often(bytes, size);
 		r = parse_all(bytes, size);
 		if (r < 0) {
 			fprintf(stderr, "fuzz_parse: contract broken in iteration %lu\n", i);
@@ -136,9 +77,7 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && strcmp(argv[1], "-w") == 0)
 		return corpus_write(argv[2]);
-	random_state = argc > 2 ? strtoul(argv[2], NULL, 10) : DEFAULT_SEED;
-	if (random_state == 0)
-		random_state = DEFAULT_SEED; /* xorshift never leaves 0 */
+	random_start(argc > 2 ? argv[2] : NULL);
 	printf("fuzz_parse: %lu mutated messages from seed %llu\n", iterations,
 	       (unsigned long long)random_state);
 	fflush(stdout);

@@ -155,6 +155,24 @@ uint32_t maps_neigh_slot(const struct maps *of, uint32_t ifindex, const union si
 	return ifindex == OUT && !memcmp(addr, &wanted, sizeof(wanted)) ? ON_LINK : 0;
 }
 
+/* Firewall rules that hold packets of IN to OUT; policies that hold those to the DESTINATION. */
+static bool pair_is_held, has_policy;
+
+bool maps_pair_is_free(const struct maps *of, uint32_t in_slot, uint32_t out_slot)
+{
+	(void)of;
+	return !pair_is_held || in_slot != SLOT_IN || out_slot != SLOT_OUT;
+}
+
+bool maps_has_policy(const struct maps *of, const union sixlane_addr *src,
+		     const union sixlane_addr *dst)
+{
+	union sixlane_addr from = address(SOURCE), to = address(DESTINATION);
+
+	(void)of;
+	return has_policy && !memcmp(src, &from, sizeof(from)) && !memcmp(dst, &to, sizeof(to));
+}
+
 static inline void world_add(struct entry *entries, uint32_t *n, uint32_t table, const char *addr,
 			     uint32_t len, uint32_t id)
 {
@@ -212,8 +230,10 @@ static inline void world_clear(void)
 	memset(cells, 0, sizeof(cells));
 	memset(rules, 0, sizeof(rules));
 	memset(missing, 0, sizeof(missing));
+	pair_is_held = has_policy = false;
 	n_routes = n_sources = n_vlans = n_exceptions = 0;
-	meta = (struct sixlane_meta){ .abi = SIXLANE_ABI, .flags = SIXLANE_META_READY };
+	meta = (struct sixlane_meta){ .abi = SIXLANE_ABI,
+				      .flags = SIXLANE_META_READY | SIXLANE_META_GUARDED };
 	world_port(SLOT_IN, IN, SERVED);
 	world_port(SLOT_OUT, OUT, LIVE);
 	for (int i = GATEWAY; i <= OTHER_GATEWAY; i++)

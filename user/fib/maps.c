@@ -38,6 +38,7 @@ static const struct mapped {
 	{ LOADER_MISSING, offsetof(struct maps, missing), sizeof(uint64_t), SIXLANE_MISSING_WORDS },
 	{ LOADER_RULES, offsetof(struct maps, rules), sizeof(struct sixlane_rule),
 	  2 * SIXLANE_MAX_RULES },
+	{ LOADER_GUARD, offsetof(struct maps, guard), sizeof(uint64_t), SIXLANE_GUARD_WORDS },
 };
 
 static int map_array(struct maps *maps, const struct mapped *array, bool writable)
@@ -125,6 +126,21 @@ int maps_source_lookup(const struct maps *maps, uint32_t set, const union sixlan
 		       uint32_t *value)
 {
 	return trie_lookup(maps, LOADER_SOURCES, set, addr, value);
+}
+
+bool maps_has_policy(const struct maps *maps, const union sixlane_addr *src,
+		     const union sixlane_addr *dst)
+{
+	uint32_t sources, held;
+
+	return !trie_lookup(maps, LOADER_POLICIES, 0, dst, &sources) &&
+	       !trie_lookup(maps, LOADER_POLICIES, sources, src, &held);
+}
+
+bool maps_pair_is_free(const struct maps *maps, uint32_t in_slot, uint32_t out_slot)
+{
+	return ATOMIC_LOAD(&maps->guard[sixlane_guard_word(in_slot, out_slot)]) >>
+		       (out_slot % 64) & 1;
 }
 
 uint32_t maps_neigh_slot(const struct maps *maps, uint32_t ifindex, const union sixlane_addr *addr)

@@ -24,6 +24,7 @@ struct maps {
 	struct sixlane_neigh *neighbours;   /* [SIXLANE_MAX_NEIGHBOURS] */
 	union sixlane_cell *cells;	    /* [SIXLANE_MAX_CELLS] */
 	struct sixlane_rule *rules;	    /* [2 * SIXLANE_MAX_RULES] */
+	uint64_t *guard;		    /* [SIXLANE_GUARD_WORDS] */
 	uint64_t *excepted;		    /* [SIXLANE_EXCEPTED_WORDS] */
 	uint64_t *missing;		    /* [SIXLANE_MISSING_WORDS] */
 	/* own memory, if opened writable: */
@@ -63,6 +64,24 @@ void maps_unview(struct compiled_view *view);
 int maps_source_lookup(const struct maps *maps, uint32_t set, const union sixlane_addr *addr,
 		       uint32_t *value);
 
+/* Whether both addresses are under one IPsec policy in sl_policies. */
+bool maps_has_policy(const struct maps *maps, const union sixlane_addr *src,
+		     const union sixlane_addr *dst);
+struct maps_policy {
+	struct sixlane_route_key key;
+	uint32_t value;
+};
+/*
+ * Replace all of sl_policies by others, as of policies_entries(). The caller has set
+ * SIXLANE_META_IPSEC_ALL; packets that came before are waited for. 0 or -errno, and then some may be
+ * missing.
+ */
+int maps_set_policies(const struct maps *maps, const struct maps_policy *policies, size_t n);
+
+/* Whether no firewall rule can touch what goes from one port's slot to another's; sl_guard. */
+bool maps_pair_is_free(const struct maps *maps, uint32_t in_slot, uint32_t out_slot);
+void maps_set_pair(struct maps *maps, uint32_t in_slot, uint32_t out_slot, bool is_free);
+
 /* Slot in sl_ports of the VLAN device that takes a tag off frames of lower, 0: none. */
 uint32_t maps_vlan_slot(const struct maps *maps, uint32_t lower, union sixlane_tag tag);
 
@@ -76,10 +95,11 @@ int maps_set_rules(struct maps *maps, const struct sixlane_rule *rules, uint32_t
 
 typedef int (*maps_route_fn)(void *ctx, const struct sixlane_route_key *key, uint32_t value);
 
-/* Every entry of sl_routes or of sl_sources, in the trie's order. 0, -errno, or fn's non-zero
- * return. */
+/* Every entry of sl_routes, sl_sources or sl_policies, in the trie's order. 0, -errno, or fn's
+ * non-zero return. */
 int maps_route_each(const struct maps *maps, maps_route_fn fn, void *ctx);
 int maps_source_each(const struct maps *maps, maps_route_fn fn, void *ctx);
+int maps_policy_each(const struct maps *maps, maps_route_fn fn, void *ctx);
 
 /* Slot in sl_neighbours of an on-link destination, 0: none. */
 uint32_t maps_neigh_slot(const struct maps *maps, uint32_t ifindex, const union sixlane_addr *addr);

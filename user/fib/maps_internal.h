@@ -40,6 +40,9 @@ void maps_excepted_adopted(const struct maps *maps, bool all);
 /* maps_write.c: of fib_writer. */
 int maps_write_grace(void *ctx);
 
+/* maps_guard.c: a slot is about to be another device's: all its pairs are held back. */
+void maps_guard_clear(struct maps *maps, uint32_t slot);
+
 /* --- maps_fib.c: of fib_writer, and what remains of an earlier one ---------------------------- */
 
 /* Map the arena, or else the head of the chunks: of fd[LOADER_FIB_ARENA] or fd[LOADER_FIB_FIRST].

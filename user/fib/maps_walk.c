@@ -200,6 +200,14 @@ int maps_source_each(const struct maps *maps, maps_route_fn fn, void *ctx)
 			  &each);
 }
 
+int maps_policy_each(const struct maps *maps, maps_route_fn fn, void *ctx)
+{
+	struct route_each each = { fn, ctx };
+
+	return entry_each(maps->fd[LOADER_POLICIES], sizeof(struct sixlane_route_key), each_route,
+			  &each);
+}
+
 /* --- adopting ---------------------------------------------------------------------------- */
 
 struct adopt {

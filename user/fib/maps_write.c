@@ -15,7 +15,9 @@
 /* Port flags by which packets are passed when set; the others let packets be forwarded. */
 #define FLAGS_FORBID                                                                             \
 	(SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER | SIXLANE_PORT_PROXY_NDP | SIXLANE_PORT_BACKUP | \
-	 SIXLANE_PORT_SKIP | SIXLANE_PORT_SKIP_OBJECT | SIXLANE_PORT_NO_XMIT)
+	 SIXLANE_PORT_SKIP | SIXLANE_PORT_SKIP_OBJECT | SIXLANE_PORT_NO_XMIT |                   \
+	 SIXLANE_PORT_IN_HELD | SIXLANE_PORT_OUT_HELD | SIXLANE_PORT_GUARD |                     \
+	 SIXLANE_PORT_OPEN_CHECKSUMS)
 
 /*
  * The release stores here order what a packet sees, if its CPU loads in the order of the program.
@@ -179,6 +181,8 @@ static void write_port(void *ctx, uint32_t slot, const struct sixlane_port *port
 		ATOMIC_STORE(&to->source.halves[0], 0);
 	if ((other || renumbered) && live)
 		maps_write_grace(maps);
+	if (port->ifindex != to->ifindex)
+		maps_guard_clear(maps, slot);
 	ATOMIC_STORE(&to->ifindex, port->ifindex);
 	ATOMIC_STORE(&to->mtu, port->mtu);
 	ATOMIC_STORE(&to->table, port->table);

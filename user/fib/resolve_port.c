@@ -115,6 +115,30 @@ static uint32_t slave_flags(const struct facts *facts)
 	return SIXLANE_PORT_SLAVE;
 }
 
+/* Senders beside these leave checksums to the device, which hands them on as they are. */
+static bool hands_on_open_checksums(const struct device *device)
+{
+	return device->open_checksums || !strcmp(device->link.kind, "veth") ||
+	       !strcmp(device->link.kind, "tun");
+}
+
+/* Of a bond: of any of its slaves. */
+static bool may_have_open_checksums(const struct facts *facts)
+{
+	const struct device *bottom = facts->bottom;
+
+	if (any_below(facts, hands_on_open_checksums))
+		return true;
+	for (size_t i = 0; bottom && i < facts->links->n; i++) {
+		const struct device *slave = &facts->links->devices[i];
+
+		if (slave->has_link && slave->link.master == bottom->ifindex &&
+		    hands_on_open_checksums(slave))
+			return true;
+	}
+	return false;
+}
+
 static uint32_t ingress_flags(const struct facts *facts)
 {
 	const struct device *device = facts->device, *bottom = facts->bottom;
@@ -136,6 +160,8 @@ static uint32_t ingress_flags(const struct facts *facts)
 		flags |= SIXLANE_PORT_IPV6;
 	if (facts->links->forwarding || (device->has_ipv6 && device->ipv6.force_forwarding))
 		flags |= SIXLANE_PORT_FORWARDING;
+	if (may_have_open_checksums(facts))
+		flags |= SIXLANE_PORT_OPEN_CHECKSUMS;
 	if (facts->links->proxy_ndp)
 		flags |= SIXLANE_PORT_PROXY_NDP;
 	if (device->refused_mtu)

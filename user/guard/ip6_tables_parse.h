@@ -10,6 +10,7 @@
 #define GUARD_IP6_TABLES_PARSE_H
 
 /* Before the kernel's headers, which then leave out what it has. */
+#include <net/if.h> /* before <linux/if.h>, which then leaves out what is there */
 #include <netinet/in.h>
 
 #include <linux/netfilter.h>

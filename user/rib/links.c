@@ -234,6 +234,23 @@ static bool harmless_upper(const struct link *upper)
 	return false;
 }
 
+/* A VRF's and a bond's ports name them as their master, which says all there is to know. */
+bool links_upper_takes(const struct link *upper)
+{
+	if (!upper)
+		return true;
+	return strcmp(upper->kind, "vrf") != 0 && strcmp(upper->kind, "bond") != 0 &&
+	       !harmless_upper(upper);
+}
+
+const struct device *links_find_name(const struct links *links, const char *name)
+{
+	for (size_t i = 0; i < links->n; i++)
+		if (links->devices[i].has_link && !strcmp(links->devices[i].link.name, name))
+			return &links->devices[i];
+	return NULL;
+}
+
 void links_note_moved(struct links *links, const struct link *link)
 {
 	struct device *lower = link->lower ? links_find(links, link->lower) : NULL;
@@ -349,7 +366,7 @@ static bool master_takes(const struct links *links, const struct device *device)
 
 bool links_taken(const struct links *links, const struct device *device)
 {
-	if (master_takes(links, device) || device->taken_elsewhere)
+	if (master_takes(links, device) || device->taken_elsewhere || device->owner[0])
 		return true;
 	for (size_t i = 0; i < links->n; i++) {
 		const struct link *upper = &links->devices[i].link;

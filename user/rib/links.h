@@ -29,7 +29,10 @@ struct device {
 	bool doubtful;	      /* routes by it may be gone without a word */
 	bool taken_elsewhere; /* an upper device that takes its frames went to another namespace */
 	bool tags_elsewhere;  /* the same of a VLAN device, which takes but its tags */
+	bool open_checksums;  /* its driver may hand on frames whose checksum is not complete */
 	bool strips_tags;     /* the NIC takes VLAN tags off before XDP sees them */
+	char owner[IFNAMSIZ]; /* an upper device that takes its frames, by the kernel's own links */
+	bool owner_stale;     /* … which may have changed */
 	bool mtu_moves;	      /* its MTU has changed, and IPv6 has not been seen to take it over */
 	uint32_t slave_place; /* of a bond's slave: in the bond's list, from 1 on; 0: not known */
 	bool attach_tried;    /* whether it is a configured port was asked */
@@ -80,9 +83,18 @@ bool links_ignored(const struct links *links, uint32_t ifindex);
  * Another device takes frames off this one before IPv6 sees them: a master (bridge, team, a bond
  * that sixlane does not serve …; not a VRF), or an upper that shares its MAC (ipvlan, macvlan in
  * mode passthru or source, macsec …). An upper kind that is not known to leave frames alone counts
- * as taking them.
+ * as taking them; so does owner, which is set from the kernel's links.
  */
 bool links_taken(const struct links *links, const struct device *device);
+
+/*
+ * Whether an upper device, of which the kernel has a link to the lower, may take frames off it by
+ * other means than as a master that is told. upper: NULL if only its name is known.
+ */
+bool links_upper_takes(const struct link *upper);
+
+/* A device of this name; NULL: not known. */
+const struct device *links_find_name(const struct links *links, const char *name);
 
 /* A VLAN device stands on this very one. */
 bool links_tags_taken(const struct links *links, const struct device *device);

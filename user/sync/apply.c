@@ -414,6 +414,7 @@ void apply_meta(struct sync *sync)
 	/* maps that an earlier daemon completed go on forwarding while this one reads the tables */
 	if (sync->complete || (meta->flags & SIXLANE_META_READY))
 		flags |= SIXLANE_META_READY;
+	flags |= guarding_flags(sync);
 	if (sync->config->pass_all)
 		flags |= SIXLANE_META_PASS_ALL;
 	if (sync->config->answer_too_big)

@@ -46,7 +46,11 @@ static void device_changed(struct sync *sync, uint32_t ifindex, const struct for
 	note_next_hops_by(sync, ifindex);
 	if (sync->quiet)
 		return;
+	if (guarding_devices_changed(sync))
+		ports_tell_all(sync);
 	ports_update(sync, ifindex);
+	if (was->master != is.master)
+		guarding_apply(sync);
 	if (was->master != is.master)
 		ports_update_slaves(sync, was->master);
 	/* whose addresses it has: a VRF's; and one that is down may keep some */
@@ -179,6 +183,8 @@ int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 	was = former_of(sync, ret ? ipv6.ifindex : link.ifindex);
 	if (!ret && set_link(sync, &link, &link_changed))
 		return -ENOMEM;
+	if (!ret)
+		owners_note(sync, &link);
 	if (ipv6_ret)
 		ipv6_changed = clear_ipv6(sync, link.ifindex);
 	else if (set_ipv6(sync, &ipv6, &ipv6_changed))
@@ -210,6 +216,7 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 	if (device)
 		ports_gone(sync, device, link.moved);
 	links_delete(&sync->links, link.ifindex);
+	owners_note(sync, &link);
 	operator_device_changed(sync);
 	if (rib_may_use_device(sync->rib, link.ifindex))
 		sync->withdrawals += rib_prune(sync->rib, uses_device, &link.ifindex);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../ethtool.h"
 #include "../fib/resolve_port.h"
 #include "state.h"
 
@@ -28,6 +29,14 @@ static void resolve_for(const struct sync *sync, const struct device *device,
 	};
 
 	resolve_port(&sync->links, device, &policy, port);
+	if (!device->has_link)
+		return;
+	port->flags |= guard_port_flags(sync->guard, &sync->links, device);
+	if (guard_may_answer(sync->guard, &sync->links, device))
+		return;
+	port->flags &= ~SIXLANE_PORT_SOURCE;
+	port->source = (union sixlane_addr){ 0 };
+	port->hop_limit = 0;
 }
 
 /* needed: also as a mere egress. */
@@ -36,12 +45,16 @@ static void tell_datapath(struct sync *sync, const struct device *device, bool n
 	const uint32_t ingress = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP |
 				 SIXLANE_PORT_WAITS;
 	struct sixlane_port port;
+	bool is_new;
 	int ret;
 
 	resolve_for(sync, device, &port);
 	if (!needed && !(port.flags & ingress) && !fib_port_slot(sync->fib, device->ifindex))
 		return;
+	is_new = !fib_port_slot(sync->fib, device->ifindex);
 	ret = fib_set_port(sync->fib, &port);
+	if (!ret && is_new)
+		guarding_write_pairs(sync, device);
 	if (ret == -ENOSPC)
 		log_warning_limited(
 			"%s: more than %u devices in use; packets by this one pass to the kernel",
@@ -234,9 +247,27 @@ void ports_gone(const struct sync *sync, const struct device *device, bool moved
 			name, name);
 }
 
+/*
+ * Drivers of virtual NICs: what one machine of a host sends to another may come with its checksum
+ * open (VIRTIO_NET_HDR_F_NEEDS_CSUM and its like), of which XDP is not told.
+ */
+static void look_at_driver(struct device *device)
+{
+	static const char *const drivers[] = { "virtio_net", "vif", "hv_netvsc", "vmxnet3" };
+	char driver[32];
+
+	if (*device->link.kind)
+		return;
+	ethtool_driver(device->link.name, driver);
+	device->open_checksums = false;
+	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++)
+		device->open_checksums |= !strcmp(driver, drivers[i]);
+}
+
 static void look_at(struct sync *sync, struct device *device)
 {
 	apply_names(sync, device);
+	look_at_driver(device);
 	query_program(sync, device);
 	jumbo_fit(sync, device);
 	attach_newcomer(sync, device);
@@ -316,6 +347,7 @@ static bool any_turns(const struct sync *sync)
 void ports_update_all(struct sync *sync)
 {
 	sync->addrs_wanted = false;
+	guarding_devices_changed(sync);
 	for (size_t i = 0; i < sync->links.n; i++)
 		if (sync->links.devices[i].has_link)
 			look_at(sync, &sync->links.devices[i]);
@@ -335,12 +367,17 @@ void ports_update_all(struct sync *sync)
 	}
 }
 
-void ports_update_sources(struct sync *sync)
+void ports_tell_all(struct sync *sync)
 {
-	sync->addrs_wanted = false;
 	for (size_t i = 0; i < sync->links.n; i++)
 		if (sync->links.devices[i].has_link)
 			tell_datapath(sync, &sync->links.devices[i], false);
+}
+
+void ports_update_sources(struct sync *sync)
+{
+	sync->addrs_wanted = false;
+	ports_tell_all(sync);
 }
 
 void ports_need(struct sync *sync, uint32_t ifindex)

@@ -38,6 +38,7 @@ static void drain_notifications(void *ctx)
 {
 	struct sync *sync = ctx;
 
+	guarding_run(sync);
 	if (!sync->dumping)
 		return;
 	if (nl_socket_read(sync->notify, keep_message, sync) < 0)
@@ -162,6 +163,16 @@ int request_destination(struct sync *sync, const union sixlane_addr *dst,
 	}
 	if (oif)
 		mnl_attr_put_u32(nlh, RTA_OIF, oif);
+	return nl_socket_ask(sync->dump, nlh, fn, ctx, DUMP_TIMEOUT_MS);
+}
+
+int request_link(struct sync *sync, const char *name, nl_msg_fn fn, void *ctx)
+{
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh = start_request(buf, RTM_GETLINK);
+
+	mnl_nlmsg_put_extra_header(nlh, sizeof(struct ifinfomsg));
+	mnl_attr_put_strz(nlh, IFLA_IFNAME, name);
 	return nl_socket_ask(sync->dump, nlh, fn, ctx, DUMP_TIMEOUT_MS);
 }
 

@@ -7,6 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
+#include "../guard/reader.h"
 #include "state.h"
 
 #define NS_PER_S 1000000000ull
@@ -32,6 +33,7 @@ static int subscribe(struct sync *sync)
 static int allocate(struct sync *sync)
 {
 	struct fib_writer writer = maps_writer(sync->maps);
+	int ret;
 
 	sync->rib = rib_new(apply_route_changed, sync);
 	sync->neighs = neighs_new();
@@ -46,7 +48,16 @@ static int allocate(struct sync *sync)
 		return -ENOMEM;
 	nexthops_follow(sync->nexthops, sync->rib);
 	fib_set_max_exceptions(sync->fib, sync->config->max_exceptions);
-	return operator_new(sync);
+	ret = guard_new(sync->config->bypass, sync->config->rcvbuf_bytes, &sync->guard);
+	return ret ? ret : operator_new(sync);
+}
+
+static void say_bypassed(uint32_t bypass)
+{
+	for (int cause = 0; cause < GUARD_N_CAUSES; cause++)
+		if (bypass >> cause & 1)
+			log_warning("%s is bypassed: forwarded packets are not seen by it",
+				    guard_cause_names[cause]);
 }
 
 /* A CPU may answer so many packets a second, a tenth of that at once. */
@@ -72,6 +83,7 @@ static int start(struct sync *sync, char *err)
 		snprintf(err, LOADER_ERR, "cannot open netlink sockets: %s", strerror(-ret));
 		return ret;
 	}
+	say_bypassed(sync->config->bypass);
 	ret = maps_adopt(sync->maps, sync->fib);
 	if (ret == -EINVAL) {
 		log_warning(
@@ -110,7 +122,8 @@ int sync_new(const struct config *config, struct maps *maps, const struct loader
 	sync->next_census_ns = UINT64_MAX;
 	sync->census_wait_ns = SYNC_LATER_NS;
 	/* what an earlier daemon said of itself holds no more; its count goes on */
-	__atomic_fetch_and(&maps->meta->flags, ~SIXLANE_META_IN_SYNC, __ATOMIC_RELEASE);
+	__atomic_fetch_and(&maps->meta->flags, ~(SIXLANE_META_IN_SYNC | SIXLANE_META_GUARDED),
+			   __ATOMIC_RELEASE);
 	sync->generation = maps->meta->generation;
 	ret = start(sync, err);
 	if (ret) {
@@ -129,9 +142,11 @@ void sync_free(struct sync *sync)
 	nl_socket_free(sync->dump);
 	nl_socket_free(sync->genl_notify);
 	nl_socket_free(sync->genl);
+	guard_free(sync->guard);
 	hints_free(sync->hints);
 	operator_free(sync->operator);
 	exceptions_free(sync->exceptions);
+	uppers_free(sync->uppers);
 	queue_clear(&sync->queue);
 	links_clear(&sync->links);
 	addrs_clear(&sync->addrs);

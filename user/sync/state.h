@@ -6,6 +6,7 @@
 #define SYNC_STATE_H
 
 #include "../fib/resolve.h"
+#include "../guard/guard.h"
 #include "../netlink/socket.h"
 #include "../rib/addrs.h"
 #include "../rib/neighs.h"
@@ -67,6 +68,7 @@ struct sync {
 	bool rules_wanted;
 	bool next_hops_wanted; /* objects may have changed without a word */
 	bool features_wanted;  /* a device is new: ask what frames it takes */
+	bool owners_wanted;    /* a device's uppers may have changed */
 	bool addrs_wanted;     /* addresses changed: the ports' sources are to be chosen anew */
 	bool complete;	       /* one full synchronisation succeeded */
 	uint64_t generation, overruns, malformed, sync_ns, synced_at;
@@ -96,6 +98,13 @@ struct sync {
 		uint64_t number; /* of the wish that it is for */
 		unsigned int n_told;
 	} verify;
+	struct guard *guard;
+	bool guarded; /* the maps have what the guard says */
+	uint64_t guard_due_ns;
+	uint64_t policies_version; /* of those in the maps */
+	int policies_failed;	   /* -errno of writing them */
+	char guard_said[GUARD_N_CAUSES][GUARD_REASON_LEN]; /* in the log, of each cause */
+	struct uppers *uppers; /* NULL: not yet, or they cannot be seen */
 	struct exceptions *exceptions;
 	struct hints *hints;
 	struct operator_list *operator;
@@ -177,6 +186,8 @@ int request_features(struct sync *sync, nl_msg_fn fn);
  * look. The kernel's -errno, too, is an answer. */
 int request_destination(struct sync *sync, const union sixlane_addr *dst,
 			const union sixlane_addr *src, uint32_t oif, nl_msg_fn fn, void *ctx);
+/* RTM_NEWLINK of the device of this name. */
+int request_link(struct sync *sync, const char *name, nl_msg_fn fn, void *ctx);
 /* Begin a dump of routes and exceptions: nl_socket_dump_next() hands them on. */
 int request_exceptions(struct nl_socket *socket);
 /* Look the "netdev" family up and subscribe to it; its absence is no error. */
@@ -198,6 +209,8 @@ void ports_update_slaves(struct sync *sync, uint32_t master);
 void ports_gone(const struct sync *sync, const struct device *device, bool moved);
 /* An address, or whose it is, changed: this may be of consequence to any port. */
 void ports_update_sources(struct sync *sync);
+/* Something that no device says of itself changed: tell the datapath of all of them. */
+void ports_tell_all(struct sync *sync);
 /* Make sure that the datapath knows an egress device. */
 void ports_need(struct sync *sync, uint32_t ifindex);
 /* Off every device of this namespace that has the program with our maps. 0 or the first -errno. */
@@ -216,8 +229,27 @@ void bonds_look(struct sync *sync, const struct device *bond);
 /* jumbo.c: a port's program takes frames of its MTU, or is off it. */
 void jumbo_fit(struct sync *sync, struct device *device);
 
+/* guarding.c: what the guard says into the maps. run: whenever its descriptors have input, it is
+ * due, or anything else happens. */
+void guarding_run(struct sync *sync);
+/* The devices were read for the first time: from now on packets may be forwarded. */
+void guarding_start(struct sync *sync);
+/* A device came, went or was renamed. True: ports are to be told anew. */
+bool guarding_devices_changed(struct sync *sync);
+/* All of it anew. */
+void guarding_apply(struct sync *sync);
+/* The pairs of a device that has a slot. */
+void guarding_write_pairs(struct sync *sync, const struct device *device);
+/* Of SIXLANE_META_*. */
+uint32_t guarding_flags(const struct sync *sync);
+
 /* tags.c: ports whose NIC hides VLAN tags pass everything. */
 void tags_check(struct sync *sync);
+
+/* owners.c: ports whose frames another device takes pass everything. note: a message came about a
+ * device. check: those that messages came about, or all. */
+void owners_note(struct sync *sync, const struct link *link);
+void owners_check(struct sync *sync, bool all);
 
 /*
  * exceptions.c: what the kernel has learnt of single destinations. After the first full

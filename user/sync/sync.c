@@ -100,6 +100,8 @@ static int dump_all(struct sync *sync)
 	int ret = request_links(sync, take_message);
 
 	if (!ret)
+		guarding_start(sync);
+	if (!ret)
 		ret = request_features(sync, take_genl_message);
 	sync->features_wanted = false;
 	if (!ret)
@@ -264,6 +266,7 @@ static void synchronise(struct sync *sync)
 		census_run(sync, true);
 		apply_all(sync);
 		tags_check(sync);
+		owners_check(sync, true);
 	}
 	sync->in_sync = usable && !sync->wanted;
 	sync->quiet = !usable && !sync->complete;
@@ -310,7 +313,10 @@ static void poll_settings(struct sync *sync)
 	if (ret && ret != -EINTR)
 		log_warning_limited("cannot read the devices' settings: %s", strerror(-ret));
 	tags_check(sync);
+	owners_check(sync, true);
 	settings_read(sync);
+	guard_poll(sync->guard);
+	guarding_run(sync);
 }
 
 static void read_features(struct sync *sync)
@@ -391,10 +397,11 @@ static uint64_t earliest(const struct sync *sync)
 	uint64_t next_ns = sync->complete ? sync->next_poll_ns : UINT64_MAX;
 
 	/* wanted by a message that was read in the midst of something else */
-	if (sync->rules_wanted || (sync->complete && (sync->next_hops_wanted ||
-						      sync->features_wanted || sync->addrs_wanted)))
+	if (sync->rules_wanted ||
+	    (sync->complete && (sync->next_hops_wanted || sync->features_wanted ||
+				sync->addrs_wanted || sync->owners_wanted)))
 		return 0;
-	next_ns = earlier(next_ns, sync->next_retry_ns);
+	next_ns = earlier(earlier(next_ns, sync->next_retry_ns), sync->guard_due_ns);
 	if (sync->wanted || sync->config->audit_s)
 		next_ns = earlier(next_ns, sync->next_sync_ns);
 	if (sync->complete)
@@ -411,6 +418,7 @@ int sync_run(struct sync *sync)
 	uint64_t now_ns, next_ns, verify_ns, compile_ns;
 
 	sync->behind = !sync_follow(sync);
+	guarding_run(sync);
 	now_ns = util_now_ns();
 	if (sync->rules_wanted)
 		read_rules(sync);
@@ -420,6 +428,8 @@ int sync_run(struct sync *sync)
 		read_features(sync);
 	if (sync->complete && sync->addrs_wanted)
 		ports_update_sources(sync);
+	if (sync->complete && sync->owners_wanted)
+		owners_check(sync, false);
 	if (sync->complete &&
 	    due(now_ns, &sync->next_poll_ns, (uint64_t)sync->config->poll_ms * NS_PER_MS))
 		poll_settings(sync);
@@ -455,4 +465,5 @@ void sync_fds(const struct sync *sync, int fds[SYNC_FDS])
 	fds[1] = sync->genl_notify ? nl_socket_fd(sync->genl_notify) : -1;
 	fds[2] = may_learn(sync) ? hints_fd(sync) : -1;
 	fds[3] = may_learn(sync) ? operator_fd(sync) : -1;
+	guard_fds(sync->guard, fds + 4);
 }

@@ -8,7 +8,7 @@
 #include "../cmd_world.h"
 #include "../unit.h"
 
-#define READY SIXLANE_META_READY
+#define READY (SIXLANE_META_READY | SIXLANE_META_GUARDED)
 #define HOP 5u /* id */
 
 /* Everything is there to forward, from any port, but for what a row changes. */
@@ -53,6 +53,40 @@ static const struct row rows[] = {
 	  .ingress = IN,
 	  .in_set = SIXLANE_PORT_UPPER,
 	  .verdict = SIXLANE_PASS_PORT_UPPER },
+	{ .name = "firewall at the ingress",
+	  .ingress = IN,
+	  .in_set = SIXLANE_PORT_IN_HELD,
+	  .verdict = SIXLANE_PASS_FIREWALL },
+	{ .name = "tc at the ingress",
+	  .ingress = IN,
+	  .in_set = SIXLANE_PORT_IN_TC,
+	  .verdict = SIXLANE_PASS_TC },
+	{ .name = "firewall at the egress",
+	  .ingress = IN,
+	  .out_set = SIXLANE_PORT_OUT_HELD,
+	  .verdict = SIXLANE_PASS_FIREWALL },
+	{ .name = "tc at the egress",
+	  .ingress = IN,
+	  .out_set = SIXLANE_PORT_OUT_TC,
+	  .verdict = SIXLANE_PASS_TC },
+	{ .name = "guard that holds nothing", .ingress = IN, .in_set = SIXLANE_PORT_GUARD },
+	{ .name = "fragment that is put together",
+	  .ingress = IN,
+	  .in_set = SIXLANE_PORT_GUARD,
+	  .meta_set = SIXLANE_META_FRAGMENTS,
+	  .proto = 44,
+	  .verdict = SIXLANE_PASS_FIREWALL },
+	{ .name = "IPsec for all",
+	  .ingress = IN,
+	  .in_set = SIXLANE_PORT_GUARD,
+	  .meta_set = SIXLANE_META_IPSEC_ALL,
+	  .verdict = SIXLANE_PASS_IPSEC },
+	{ .name = "UDP of a veth", .ingress = IN, .in_set = SIXLANE_PORT_OPEN_CHECKSUMS },
+	{ .name = "SCTP of a veth",
+	  .ingress = IN,
+	  .in_set = SIXLANE_PORT_OPEN_CHECKSUMS,
+	  .proto = 132,
+	  .verdict = SIXLANE_PASS_CHECKSUM },
 	{ .name = "slave that its bond does not use",
 	  .ingress = IN,
 	  .in_set = SIXLANE_PORT_BACKUP,
@@ -402,9 +436,30 @@ static void what_decided_before_is_told_beside_the_route(void **state)
 	assert_int_equal(verdict_of(&query, &walk), SIXLANE_PASS_ALL);
 	assert_int_equal(walk.before, SIXLANE_PASS_ALL);
 	assert_int_equal(walk.hop.verdict, SIXLANE_FORWARD);
-	meta.flags = SIXLANE_META_READY;
+	meta.flags = READY;
 	assert_int_equal(verdict_of(&query, &walk), SIXLANE_FORWARD);
 	assert_int_equal(walk.before, SIXLANE_FORWARD);
+}
+
+static void pairs_and_policies(void **state)
+{
+	struct walk_query query = world_query(IN);
+	struct walk walk;
+
+	(void)state;
+	fill(&rows[0]);
+	pair_is_held = has_policy = true;
+	meta.flags |= SIXLANE_META_IPSEC;
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_FORWARD);
+	ports[SLOT_IN].flags |= SIXLANE_PORT_GUARD;
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_PASS_FIREWALL);
+	pair_is_held = false;
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_PASS_IPSEC);
+	query.src.bytes[15]++;
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_FORWARD);
+	query.src.bytes[15]--;
+	meta.flags &= ~SIXLANE_META_IPSEC;
+	assert_int_equal(verdict_of(&query, &walk), SIXLANE_FORWARD);
 }
 
 UNIT_TESTS()
@@ -416,6 +471,7 @@ UNIT_TESTS()
 		cmocka_unit_test(a_slave_is_its_bond),
 		cmocka_unit_test(tags_lead_to_vlan_devices),
 		cmocka_unit_test(what_decided_before_is_told_beside_the_route),
+		cmocka_unit_test(pairs_and_policies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -283,7 +283,10 @@ static struct sixlane_next_hop next_hops[SIXLANE_MAX_NEXT_HOPS];
 static struct sixlane_neigh neighbours[SIXLANE_MAX_NEIGHBOURS];
 static union sixlane_cell cells[SIXLANE_MAX_CELLS];
 static struct sixlane_rule rules[2 * SIXLANE_MAX_RULES];
+static uint64_t guard[SIXLANE_GUARD_WORDS];
+
 static struct maps maps = {
+	.guard = guard,
 	.meta = &meta,
 	.fib_head = &fib_head,
 	.ports = ports,
@@ -706,6 +709,31 @@ static void a_slots_new_device_counts_from_zero(void **state)
 	assert_int_equal(cleared_slots[0], 6);
 }
 
+static void a_slots_new_device_is_held_back(void **state)
+{
+	const struct fib_writer writer = maps_writer(&maps);
+	struct sixlane_port port = { .ifindex = 3 };
+
+	(void)state;
+	writer.port_set(writer.ctx, 6, &port);
+	for (uint32_t slot = 5; slot < 8; slot++) {
+		maps_set_pair(&maps, 6, slot, true);
+		maps_set_pair(&maps, slot, 6, true);
+	}
+	maps_set_pair(&maps, 5, 7, true);
+	port.mtu = 1280;
+	writer.port_set(writer.ctx, 6, &port);
+	assert_true(maps_pair_is_free(&maps, 6, 7) && maps_pair_is_free(&maps, 5, 6));
+	port.ifindex = 4;
+	writer.port_set(writer.ctx, 6, &port);
+	for (uint32_t slot = 5; slot < 8; slot++)
+		assert_false(maps_pair_is_free(&maps, 6, slot) ||
+			     maps_pair_is_free(&maps, slot, 6));
+	assert_true(maps_pair_is_free(&maps, 5, 7));
+	maps_set_pair(&maps, 5, 7, false);
+	assert_false(maps_pair_is_free(&maps, 5, 7));
+}
+
 static unsigned int used_slots;
 
 static void take_used(void *ctx, uint32_t slot)
@@ -760,6 +788,7 @@ UNIT_TESTS()
 		cmocka_unit_test_setup(counters_are_summed, setup),
 		cmocka_unit_test_setup(writer_stores_whole_entries, setup),
 		cmocka_unit_test_setup(a_slots_new_device_counts_from_zero, setup),
+		cmocka_unit_test_setup(a_slots_new_device_is_held_back, setup),
 		cmocka_unit_test_setup(tags_are_checked_against_their_ports, setup),
 		cmocka_unit_test_setup(sources_are_of_their_set, setup),
 		cmocka_unit_test_setup(gaps_are_one_flag_of_several, setup),

@@ -180,6 +180,41 @@ static void test_taken(void **state)
 	}
 }
 
+/* Those that the kernel's own links name, whether or not netlink does. */
+static void test_owner(void **state)
+{
+	static const struct {
+		const char *kind;
+		bool takes_frames, takes;
+	} uppers[] = {
+		{ "hsr", false, true },	   { "macsec", false, true },	   { "team", false, true },
+		{ "bridge", false, true }, { "openvswitch", false, true }, { "", false, true },
+		{ "macvlan", true, true }, { "macvlan", false, false },	   { "vlan", false, false },
+		{ "vxlan", false, false }, { "vrf", false, false },	   { "bond", false, false },
+	};
+	struct link port = make_link(1, "p", ""), other = make_link(2, "u", "hsr");
+	struct links links = { 0 };
+
+	(void)state;
+	assert_true(links_upper_takes(NULL));
+	for (size_t i = 0; i < ARRAY_SIZE(uppers); i++) {
+		struct link upper = make_link(2, "u", uppers[i].kind);
+
+		upper.takes_frames = uppers[i].takes_frames;
+		assert_int_equal(links_upper_takes(&upper), uppers[i].takes);
+	}
+	set(&links, &port);
+	assert_null(links_find_name(&links, "u"));
+	set(&links, &other);
+	assert_ptr_equal(links_find_name(&links, "u"), links_find(&links, 2));
+	assert_false(links_taken(&links, links_find(&links, 1)));
+	strcpy(links_find(&links, 1)->owner, "u");
+	set(&links, &port); /* no message takes that back */
+	assert_true(links_taken(&links, links_find(&links, 1)));
+	assert_false(links_taken(&links, links_find(&links, 2)));
+	links_clear(&links);
+}
+
 /* What a master does with its ports' frames decides; one that is not known may do anything. */
 static void test_masters(void **state)
 {
@@ -530,6 +565,7 @@ UNIT_TESTS()
 		cmocka_unit_test(test_linkdown),
 		cmocka_unit_test(test_force_forwarding),
 		cmocka_unit_test(test_taken),
+		cmocka_unit_test(test_owner),
 		cmocka_unit_test(test_masters),
 		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_bottom),

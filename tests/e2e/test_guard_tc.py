@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the guard reads of traffic control, from this kernel: which commands of tc hold a device's
+packets back, where, and by which words."""
+
+import json
+import re
+import shlex
+import subprocess
+
+import pytest
+from lab import BUILD, Lab, wait_until
+
+TC_DUMP = BUILD + "/tc_dump"
+NO_KIND = ("Specified qdisc kind is unknown", "TC classifier not found", "load TC action module")
+# The one classifier that every kernel here has; an action is a module of its own.
+U32 = "u32 match u32 0 0 classid 1:1"
+
+# What tc is told ("X" is the device), and what then stands in the way at ingress and at egress.
+ROWS = [
+    ("nothing", [], None, None),
+    ("noqueue", ["qdisc add dev X root noqueue"], None, None),
+    ("clsact", ["qdisc add dev X clsact"], None, None),
+    ("ingress", ["qdisc add dev X ingress"], None, None),
+    ("ingress_filter",
+     ["qdisc add dev X ingress", "filter add dev X ingress prio 7 " + U32],
+     "filter u32 at ingress (ingress), priority 7", None),
+    ("clsact_ingress", ["qdisc add dev X clsact", "filter add dev X ingress " + U32],
+     "filter u32 at ingress (clsact), priority 49152", None),
+    ("clsact_egress", ["qdisc add dev X clsact", "filter add dev X egress " + U32],
+     None, "filter u32 at egress (clsact), priority 49152"),
+    ("clsact_both",
+     ["qdisc add dev X clsact", "filter add dev X ingress " + U32, "filter add dev X egress " + U32],
+     "filter u32 at ingress", "filter u32 at egress"),
+    ("u32_drop", ["qdisc add dev X clsact", "filter add dev X ingress " + U32 + " action drop"],
+     "filter u32 at ingress", None),
+    ("flower_drop",
+     ["qdisc add dev X clsact", "filter add dev X ingress protocol ipv6 flower action drop"],
+     "filter flower at ingress", None),
+    ("matchall_drop", ["qdisc add dev X clsact", "filter add dev X egress matchall action drop"],
+     None, "filter matchall at egress"),
+    ("bpf",
+     ["qdisc add dev X clsact", "filter add dev X ingress bpf bytecode '1,6 0 0 0,' classid 1:1"],
+     "filter bpf at ingress (clsact)", None),
+    ("chain", ["qdisc add dev X clsact", "filter add dev X ingress chain 5 " + U32],
+     "filter u32 at ingress", None),
+    ("shared_block",
+     ["qdisc add dev X ingress_block 22 clsact", "filter add block 22 " + U32],
+     "filter u32 at ingress", None),
+    ("shared_block_egress",
+     ["qdisc add dev X egress_block 23 clsact", "filter add block 23 " + U32],
+     None, "filter u32 at egress"),
+    ("shared_block_of_ingress",
+     ["qdisc add dev X ingress_block 24 ingress", "filter add block 24 " + U32],
+     "filter u32 at ingress (ingress)", None),
+    ("deleted",
+     ["qdisc add dev X clsact", "filter add dev X ingress prio 1 " + U32,
+      "filter del dev X ingress prio 1"], None, None),
+    ("htb", ["qdisc add dev X root handle 1: htb"], None, "qdisc htb 1:"),
+    ("htb_class",
+     ["qdisc add dev X root handle 1: htb default 1",
+      "class add dev X parent 1: classid 1:1 htb rate 1gbit"], None, "qdisc htb 1:"),
+    ("tbf", ["qdisc add dev X root handle a: tbf rate 1mbit burst 10k latency 50ms"],
+     None, "qdisc tbf a:"),
+    ("cake", ["qdisc add dev X root cake"], None, "qdisc cake "),
+    ("netem", ["qdisc add dev X root netem delay 1ms"], None, "qdisc netem "),
+    ("prio", ["qdisc add dev X root prio"], None, "qdisc prio "),
+    ("codel", ["qdisc add dev X root codel"], None, "qdisc codel "),
+    ("fq_codel", ["qdisc add dev X root fq_codel"], None, None),
+    ("fq_codel_quantum", ["qdisc add dev X root fq_codel quantum 300"], None, None),
+    ("fq_codel_limit", ["qdisc add dev X root handle 5: fq_codel limit 10"],
+     None, "qdisc fq_codel 5: with limit 10"),
+    ("fq_codel_target", ["qdisc add dev X root fq_codel target 1ms"], None, "with target 999"),
+    ("fq_codel_noecn", ["qdisc add dev X root fq_codel noecn"], None, "with ecn 0"),
+    ("fq_codel_ce", ["qdisc add dev X root fq_codel ce_threshold 1ms"], None, "with ce_threshold"),
+    ("fq_codel_filter",
+     ["qdisc add dev X root handle 1: fq_codel", "filter add dev X parent 1: " + U32],
+     None, "filter u32 of qdisc fq_codel 1:, priority 49152"),
+    ("fq", ["qdisc add dev X root fq"], None, None),
+    ("fq_pacing", ["qdisc add dev X root fq nopacing"], None, None),
+    ("fq_maxrate", ["qdisc add dev X root handle 1: fq maxrate 1mbit"],
+     None, "qdisc fq 1: with maxrate 125000"),
+    ("fq_flow_limit", ["qdisc add dev X root fq flow_limit 5"], None, "with flow_limit 5"),
+    ("pfifo_fast", ["qdisc add dev X root pfifo_fast"], None, None),
+    ("pfifo", ["qdisc add dev X root pfifo"], None, None),
+    ("pfifo_limit", ["qdisc add dev X root handle 1: pfifo limit 10"],
+     None, "qdisc pfifo 1: with limit 10"),
+    ("bfifo", ["qdisc add dev X root bfifo"], None, None),
+    ("bfifo_limit", ["qdisc add dev X root handle 1: bfifo limit 15000"],
+     None, "qdisc bfifo 1: with limit 15000"),
+    ("mq", ["qdisc add dev X root handle 1: mq"], None, None),
+    ("mq_child", ["qdisc add dev X root handle 1: mq", "qdisc add dev X parent 1:2 handle 2: tbf "
+                  "rate 1mbit burst 10k latency 50ms"], None, "qdisc tbf 2:"),
+    ("mq_child_limit", ["qdisc add dev X root handle 1: mq",
+                        "qdisc add dev X parent 1:2 handle 2: pfifo limit 3"],
+     None, "qdisc pfifo 2: with limit 3"),
+    ("sizes", ["qdisc add dev X root stab overhead 24 pfifo"], None, "with a table of sizes"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def ns():
+    """Its devices have several queues, and so may have mq."""
+    with Lab() as lab:
+        there = lab.ns("tc")
+        there.ip(
+            "link add x numtxqueues 4 numrxqueues 4 type veth peer name y numtxqueues 4 numrxqueues 4"
+        )
+        there.ip("link set x up")
+        there.ip("link set y up")
+        yield there
+
+
+def read(ns, *devices):
+    out = ns.run(TC_DUMP, *(devices or ["x"])).stdout
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def tc_or_skip(ns, line):
+    done = ns.run("tc", *shlex.split(line), check=False)
+    if done.returncode and any(word in done.stderr for word in NO_KIND):
+        pytest.skip("this kernel has none: tc " + line)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("commands", "ingress", "egress"), [row[1:] for row in ROWS],
+                         ids=[row[0] for row in ROWS])  # fmt: skip
+def test_row(ns, commands, ingress, egress):
+    for line in commands:
+        tc_or_skip(ns, line.replace("X", "x"))
+    there, other = read(ns, "x", "y")
+    for seen, wanted in ((there["ingress"], ingress), (there["egress"], egress)):
+        assert wanted in seen if wanted else not seen, there
+    assert not other["ingress"] and not other["egress"]
+
+
+def test_queue_lengths_other_than_the_default(ns):
+    ns.ip("link set dev x txqueuelen 10")
+    ns.run("tc", "qdisc", "add", "dev", "x", "root", "pfifo_fast")
+    assert not read(ns)[0]["egress"]
+    ns.run("tc", "qdisc", "replace", "dev", "x", "root", "pfifo")
+    assert not read(ns)[0]["egress"]
+
+
+def test_many_filters(ns):
+    """The kernel would go on to tell all 20,000 of them."""
+    ns.run("tc", "qdisc", "add", "dev", "x", "clsact")
+    lines = "".join(
+        "filter add dev x ingress prio %d protocol ipv6 u32 match u32 %d 0xffffffff at 36 classid 1:1\n"
+        % (1 + i // 2000, i)
+        for i in range(20000)
+    )
+    ns.run("tc", "-batch", "-", stdin=lines)
+    assert "filter u32 at ingress" in read(ns)[0]["ingress"]
+
+
+def test_changes_are_told(ns):
+    def told(*command, wait_ms=3000):
+        process = ns.popen(TC_DUMP, "-f", str(wait_ms), "x", stdout=subprocess.PIPE, text=True)
+        assert process.stdout.readline() == "waits\n"
+        ns.run(*command)
+        return json.loads(process.stdout.readline())
+
+    assert told("tc", "qdisc", "add", "dev", "x", "clsact")["follow"]
+    seen = told("tc", "filter", "add", "dev", "x", "ingress", *U32.split())
+    assert seen["follow"] and seen["ingress"]
+    seen = told("tc", "filter", "del", "dev", "x", "ingress")
+    assert seen["follow"] and not seen["ingress"]
+    assert not told("ip", "link", "set", "x", "mtu", "1400", wait_ms=300)["follow"]
+    assert told("ip", "link", "set", "x", "down")["follow"]
+
+
+def test_tcx(ns):
+    for where, key in (("ingress", "tcx_ingress"), ("egress", "tcx_egress")):
+        process = ns.popen(
+            TC_DUMP, "-x", "x", where, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        if process.stdout.readline() != "attached\n":
+            error = process.stderr.read()
+            assert "Invalid argument" in error, error
+            pytest.skip("no tcx before Linux 6.6")
+        there, other = read(ns, "x", "y")
+        assert re.fullmatch(r"tcx program \d+ at " + where, there.pop(key))
+        assert not any(value for name, value in there.items() if name != "device"), there
+        assert not any(value for name, value in other.items() if name != "device"), other
+        process.stdin.close()
+        wait_until(lambda key=key: not read(ns)[0][key], 5, "program is gone")

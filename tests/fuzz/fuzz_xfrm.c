@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Any bytes through the parsers of NETLINK_XFRM, and what they take through policies_entries().
+ * With libFuzzer (clang -fsanitize=fuzzer,address,undefined
+ * -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION) the entry below is all there is; otherwise main()
+ * makes a bounded run: messages as the kernel makes them, mutated, from a seed that it prints.
+ *
+ *   fuzz_xfrm [ITERATIONS [SEED]]    0 iterations: run until stopped
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../user/guard/xfrm_parse.h"
+#include "../../user/rib/radix.h"
+#include "../unit/guard/xfrm_messages.h"
+#include "mutate.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool is_in_order(const struct prefix *prefix)
+{
+	struct prefix masked = *prefix;
+
+	if (prefix->len > 128)
+		return false;
+	prefix_mask(&masked);
+	return prefix_equal(prefix, &masked);
+}
+
+static int check_key(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+{
+	(void)ctx;
+	return value != 0 && key->prefix_len >= SIXLANE_TABLE_BITS &&
+			       key->prefix_len <= SIXLANE_TABLE_BITS + 128
+		       ? 0
+		       : -1;
+}
+
+/* What was taken is in order, among policies of other messages, too. */
+static void check_policy(const struct policy *policy)
+{
+	static struct policies *policies;
+
+	if (!is_in_order(&policy->src) || !is_in_order(&policy->dst) ||
+	    (policy->dir != XFRM_POLICY_FWD && policy->dir != XFRM_POLICY_OUT))
+		abort();
+	if (!policies)
+		policies = policies_new();
+	if (!policies || policies_add(policies, policy) < 0)
+		abort();
+	if (policies->n < 50)
+		return;
+	if (policies_entries(policies, check_key, NULL) != 0)
+		abort();
+	policies_free(policies);
+	policies = NULL;
+}
+
+/* How many of the parsers took it. */
+static int parse_all(const uint8_t *data, size_t size)
+{
+	char reason[GUARD_REASON_LEN];
+	struct policy policy;
+	struct nlmsghdr *nlh;
+	int taken = 0, r;
+
+	if (size < sizeof(*nlh))
+		return 0;
+	nlh = malloc(size); /* its very size, for ASan */
+	if (!nlh)
+		abort();
+	memcpy(nlh, data, size);
+	nlh->nlmsg_len = (uint32_t)size;
+	r = xfrm_parse_policy(nlh, &policy);
+	if (r > 0)
+		check_policy(&policy);
+	taken += r >= 0;
+	taken += xfrm_parse_default(nlh, reason) == 0;
+	(void)xfrm_parse_is_change(nlh);
+	free(nlh);
+	return taken;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	(void)parse_all(data, size);
+	return 0;
+}
+
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+
+#define DEFAULT_ITERATIONS 1000000
+
+static struct nlmsghdr *build_message(size_t which)
+{
+	static const struct policy_row rows[] = {
+		{ .src = "2001:db8:a::",
+		  .dst = "2001:db8:b::",
+		  .src_len = 64,
+		  .dst_len = 64,
+		  .dir = XFRM_POLICY_FWD,
+		  .action = XFRM_POLICY_BLOCK },
+		{ .src = "2001:db8:a::1",
+		  .dst = "::",
+		  .src_len = 128,
+		  .dir = XFRM_POLICY_OUT,
+		  .n_templates = 2,
+		  .mark = { 1, 1 },
+		  .if_id = 7 },
+		{ .src = "::",
+		  .dst = "2001:db8::",
+		  .dst_len = 32,
+		  .dir = XFRM_POLICY_OUT,
+		  .n_templates = 1,
+		  .security = true,
+		  .offload = true,
+		  .sub = true },
+	};
+
+	if (which < ARRAY_SIZE(rows))
+		return build_policy(&rows[which]);
+	return build_default(XFRM_USERPOLICY_ACCEPT, XFRM_USERPOLICY_BLOCK, XFRM_USERPOLICY_ACCEPT);
+}
+#define N_MESSAGES 4
+
+static int run(unsigned long iterations)
+{
+	static uint8_t bytes[MAX_BYTES];
+	unsigned long taken = 0;
+
+	for (unsigned long i = 0; iterations == 0 || i < iterations; i++) {
+		const struct nlmsghdr *nlh = build_message(random_below(N_MESSAGES));
+		size_t size = nlh->nlmsg_len;
+
+		memcpy(bytes, nlh, size);
+		size = mutate_often(bytes, size);
+		taken += parse_all(bytes, size) > 0;
+	}
+	printf("%lu of them parsed\n", taken);
+	/* A mutator that spoils everything, or nothing, tests nothing. */
+	return taken == 0 || taken == iterations;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long iterations = argc > 1 ? strtoul(argv[1], NULL, 10) : DEFAULT_ITERATIONS;
+
+	random_start(argc > 2 ? argv[2] : NULL);
+	printf("fuzz_xfrm: %lu mutated messages from seed %llu\n", iterations,
+	       (unsigned long long)random_state);
+	fflush(stdout);
+	return run(iterations);
+}
+
+#endif

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * xfrm_dump [SRC DST]: a line of JSON with what the guard's reader says of the IPsec policies of
+ * this network namespace, and of packets from SRC to DST; then another one each time that it says
+ * that they may have changed, until its input ends.
+ */
+#include <arpa/inet.h>
+#include <jansson.h>
+#include <poll.h>
+#include <string.h>
+
+#include "../../user/guard/reader.h"
+#include "../../user/util.h"
+
+static int count_entry(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+{
+	size_t *n = ctx;
+
+	(void)key;
+	(void)value;
+	(*n)++;
+	return 0;
+}
+
+static int print_line(struct xfrm *xfrm, const union sixlane_addr *src,
+		      const union sixlane_addr *dst)
+{
+	_cleanup_(policies_freep) struct policies *policies = NULL;
+	const struct policy *policy = NULL;
+	char held[GUARD_REASON_LEN] = "";
+	size_t n_entries = 0;
+	json_t *line;
+	int r = xfrm_read(xfrm, &policies);
+
+	if (r == 0)
+		r = policies_entries(policies, count_entry, &n_entries);
+	if (r < 0) {
+		fprintf(stderr, "xfrm_dump: %s\n", strerror(-r));
+		return 1;
+	}
+	if (src)
+		policy = policies_find(policies, src, dst);
+	if (policy)
+		policy_words(policy, held);
+	line = json_pack("{s:b, s:i, s:i, s:s, s:s, s:s}", "xfrm", xfrm_fd(xfrm) >= 0, "policies",
+			 (int)policies->n, "entries", (int)n_entries, "all", policies->all,
+			 "icmp_errors", policies->icmp_errors, "held", held);
+	json_dumpf(line, stdout, JSON_COMPACT);
+	json_decref(line);
+	putchar('\n');
+	fflush(stdout);
+	return 0;
+}
+
+static int follow(struct xfrm *xfrm, const union sixlane_addr *src, const union sixlane_addr *dst)
+{
+	struct pollfd fds[] = { { .fd = STDIN_FILENO, .events = POLLIN },
+				{ .fd = xfrm_fd(xfrm), .events = POLLIN } };
+	int r = print_line(xfrm, src, dst);
+
+	while (r == 0 && poll(fds, ARRAY_SIZE(fds), -1) > 0 && !fds[0].revents) {
+		if (xfrm_follow(xfrm))
+			r = print_line(xfrm, src, dst);
+	}
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	union sixlane_addr addrs[2];
+	struct xfrm *xfrm;
+	int r;
+
+	for (int i = 1; i < 3 && argc == 3; i++) {
+		if (inet_pton(AF_INET6, argv[i], &addrs[i - 1]) != 1)
+			return 2;
+	}
+	r = xfrm_new(&xfrm);
+	if (r < 0) {
+		fprintf(stderr, "xfrm_dump: %s\n", strerror(-r));
+		return 1;
+	}
+	r = follow(xfrm, argc == 3 ? &addrs[0] : NULL, &addrs[1]);
+	xfrm_free(xfrm);
+	return r;
+}

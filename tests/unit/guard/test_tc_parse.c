@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Messages about traffic control: what they say, and what is refused of damaged ones.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <errno.h>
+
+#include "../../../user/guard/tc_parse.h"
+#include "../unit.h"
+#include "tc_build.h"
+
+static void test_qdisc(void **state)
+{
+	struct qdisc qdisc;
+
+	(void)state;
+	assert_int_equal(PARSE(tc_parse_qdisc, build_fq_codel(), &qdisc), 0);
+	assert_int_equal(qdisc.ifindex, 7);
+	assert_int_equal(qdisc.handle, 0x80010000);
+	assert_int_equal(qdisc.parent, TC_H_ROOT);
+	assert_string_equal(qdisc.kind, "fq_codel");
+	assert_false(qdisc.sized);
+	assert_int_equal(qdisc.options[TCA_FQ_CODEL_LIMIT], 10240);
+	assert_true(qdisc.has & 1u << TCA_FQ_CODEL_FLOWS);
+	assert_false(qdisc.has & 1u << TCA_FQ_CODEL_CE_THRESHOLD);
+	assert_false(qdisc.has_more);
+}
+
+static void test_fifo(void **state)
+{
+	struct nlmsghdr *nlh = build_tc(RTM_NEWQDISC, 0, 1, "bfifo");
+	struct qdisc qdisc;
+
+	(void)state;
+	mnl_attr_put_u16(nlh, TCA_OPTIONS, 1);
+	assert_int_equal(PARSE(tc_parse_qdisc, nlh, &qdisc), -EBADMSG);
+	assert_int_equal(PARSE(tc_parse_qdisc, build_pfifo(), &qdisc), 0);
+	assert_int_equal(qdisc.has, 1);
+	assert_int_equal(qdisc.options[0], 10);
+}
+
+/* The options of other kinds are structures, which would not do as attributes. */
+static void test_other_kind(void **state)
+{
+	struct nlmsghdr *nlh = build_tc(RTM_NEWQDISC, 0, TC_H_ROOT, "htb");
+	struct qdisc qdisc;
+
+	(void)state;
+	mnl_attr_put_u32(nlh, TCA_OPTIONS, UINT32_MAX);
+	mnl_attr_put_u32(nlh, TCA_STAB, 0);
+	assert_int_equal(PARSE(tc_parse_qdisc, nlh, &qdisc), 0);
+	assert_int_equal(qdisc.has, 0);
+	assert_true(qdisc.sized);
+}
+
+static void test_options(void **state)
+{
+	struct nlmsghdr *nlh = build_tc(RTM_NEWQDISC, 0, TC_H_ROOT, "fq");
+	struct nlattr *options = mnl_attr_nest_start(nlh, TCA_OPTIONS);
+	struct qdisc qdisc;
+
+	(void)state;
+	mnl_attr_put_u8(nlh, TCA_FQ_HORIZON_DROP, 1);
+	mnl_attr_put_u16(nlh, 30, 0x1234);
+	mnl_attr_put_u64(nlh, 31, 5);
+	mnl_attr_put_u32(nlh, 32, 5);
+	mnl_attr_nest_end(nlh, options);
+	assert_int_equal(PARSE(tc_parse_qdisc, nlh, &qdisc), 0);
+	assert_int_equal(qdisc.options[TCA_FQ_HORIZON_DROP], 1);
+	assert_int_equal(qdisc.options[30], 0x1234);
+	assert_int_equal(qdisc.options[31], 0);
+	assert_int_equal(qdisc.has, 1u << TCA_FQ_HORIZON_DROP | 1u << 30 | 1u << 31);
+	assert_true(qdisc.has_more);
+
+	mnl_attr_put_u16(nlh, TCA_OPTIONS, 1); /* too short for an attribute */
+	assert_int_equal(PARSE(tc_parse_qdisc, nlh, &qdisc), -EBADMSG);
+}
+
+static void test_filter(void **state)
+{
+	struct filter filter;
+
+	(void)state;
+	assert_int_equal(PARSE(tc_parse_filter, build_filter(), &filter), 0);
+	assert_string_equal(filter.kind, "flower");
+	assert_int_equal(filter.priority, 49152);
+	assert_int_equal(PARSE(tc_parse_filter, build_pfifo(), &filter), -ENOMSG);
+}
+
+static void test_device(void **state)
+{
+	struct qdisc_device device;
+
+	(void)state;
+	assert_int_equal(PARSE(tc_parse_device, build_queue(), &device), 0);
+	assert_int_equal(device.queue_len, 1000);
+	assert_int_equal(device.frame_len, 1514);
+	assert_int_equal(PARSE(tc_parse_device, build_link_unspec(), &device), -EBADMSG);
+	assert_int_equal(PARSE(tc_parse_device, build_pfifo(), &device), -ENOMSG);
+}
+
+static void test_damage(void **state)
+{
+	struct nlmsghdr *nlh = build_tc(RTM_NEWQDISC, 0, TC_H_ROOT, "kind-that-has-no-end");
+	struct tcmsg *tcm;
+	struct qdisc qdisc;
+	struct filter filter;
+
+	(void)state;
+	assert_int_equal(PARSE(tc_parse_qdisc, nlh, &qdisc), -EBADMSG);
+	nlh = build_pfifo();
+	tcm = mnl_nlmsg_get_payload(nlh);
+	tcm->tcm_ifindex = 0;
+	assert_int_equal(PARSE(tc_parse_qdisc, nlh, &qdisc), -EBADMSG);
+	nlh->nlmsg_len = NLMSG_LENGTH(4);
+	assert_int_equal(PARSE(tc_parse_qdisc, nlh, &qdisc), -EBADMSG);
+	nlh->nlmsg_type = RTM_NEWTFILTER;
+	assert_int_equal(PARSE(tc_parse_filter, nlh, &filter), -EBADMSG);
+	nlh->nlmsg_len = NLMSG_LENGTH(sizeof(struct tcmsg));
+	assert_int_equal(PARSE(tc_parse_filter, nlh, &filter), -EBADMSG);
+	for (uint32_t size = sizeof(*nlh); size < build_fq_codel()->nlmsg_len; size++) {
+		nlh = build_fq_codel();
+		nlh->nlmsg_len = size;
+		(void)PARSE(tc_parse_qdisc, nlh, &qdisc);
+	}
+}
+
+static bool matters(uint16_t type, uint8_t family, uint32_t change)
+{
+	struct nlmsghdr *nlh = build_link(family);
+	struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+
+	nlh->nlmsg_type = type;
+	ifi->ifi_change = change;
+	return tc_parse_matters(nlh);
+}
+
+static void test_matters(void **state)
+{
+	static const uint16_t types[] = { RTM_NEWQDISC,	  RTM_DELQDISC, RTM_NEWTFILTER,
+					  RTM_DELTFILTER, RTM_NEWCHAIN, RTM_DELCHAIN };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		assert_true(matters(types[i], AF_UNSPEC, 0));
+	assert_false(matters(RTM_NEWTCLASS, AF_UNSPEC, 0));
+	assert_false(matters(RTM_NEWACTION, AF_UNSPEC, 0));
+	assert_false(matters(RTM_DELLINK, AF_UNSPEC, UINT32_MAX));
+	assert_false(matters(RTM_NEWLINK, AF_UNSPEC, 0));
+	assert_true(matters(RTM_NEWLINK, AF_UNSPEC, IFF_UP | IFF_RUNNING));
+	assert_false(matters(RTM_NEWLINK, AF_BRIDGE, IFF_UP));
+}
+
+UNIT_TESTS()
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_qdisc),	   cmocka_unit_test(test_fifo),
+		cmocka_unit_test(test_other_kind), cmocka_unit_test(test_options),
+		cmocka_unit_test(test_filter),	   cmocka_unit_test(test_device),
+		cmocka_unit_test(test_damage),	   cmocka_unit_test(test_matters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

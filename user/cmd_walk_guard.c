@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What XDP would pass by, as far as it depends on the packet (bpf/guard.h).
+ */
+#include <netinet/in.h>
+
+#include "cmd_walk.h"
+
+#define UDP_VXLAN 4789
+#define UDP_VXLAN_OLD 8472
+#define UDP_GENEVE 6081
+
+/* Of a packet whose own checksum is complete. */
+static bool checksum_may_be_open(const struct walk_query *query)
+{
+	if (query->proto == IPPROTO_UDP)
+		return query->dport == UDP_VXLAN || query->dport == UDP_VXLAN_OLD ||
+		       query->dport == UDP_GENEVE;
+	return query->proto != IPPROTO_TCP && query->proto != IPPROTO_ICMPV6 &&
+	       query->proto != IPPROTO_ESP;
+}
+
+static bool may_be_fragment(uint8_t proto)
+{
+	return proto == IPPROTO_FRAGMENT || proto == IPPROTO_ROUTING || proto == IPPROTO_AH ||
+	       proto == IPPROTO_DSTOPTS;
+}
+
+enum sixlane_verdict walk_check_guard(const struct maps *maps, const struct walk_query *query,
+				      const struct walk *walk, const struct walk_hop *hop)
+{
+	const uint32_t flags = walk_load(&maps->meta->flags);
+
+	if (walk->in.flags & SIXLANE_PORT_OPEN_CHECKSUMS && query->has_flow &&
+	    checksum_may_be_open(query))
+		return SIXLANE_PASS_CHECKSUM;
+	if (!(walk->in.flags & SIXLANE_PORT_GUARD))
+		return SIXLANE_FORWARD;
+	if (!maps_pair_is_free(maps, walk->in_slot, hop->port))
+		return SIXLANE_PASS_FIREWALL;
+	if (flags & SIXLANE_META_FRAGMENTS && query->has_flow && may_be_fragment(query->proto))
+		return SIXLANE_PASS_FIREWALL;
+	if (flags & SIXLANE_META_IPSEC_ALL ||
+	    (flags & SIXLANE_META_IPSEC_ICMP6 && query->has_flow &&
+	     (query->proto == IPPROTO_ICMPV6 || may_be_fragment(query->proto))))
+		return SIXLANE_PASS_IPSEC;
+	return flags & SIXLANE_META_IPSEC && query->has_src &&
+			       maps_has_policy(maps, &query->src, &query->dst)
+		       ? SIXLANE_PASS_IPSEC
+		       : SIXLANE_FORWARD;
+}

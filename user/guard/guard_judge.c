@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the sources come to: for a device, for a pair of devices, for every packet.
+ *
+ * The order of the kernel, for a forwarded packet: tc and netdev chains at the ingress of each
+ * device that it comes through, prerouting, the forward policies of IPsec, forward, postrouting,
+ * the output policies, and tc and netdev chains at the egress of each device that it leaves
+ * through. In a VRF netfilter sees it a second time, as coming in by the VRF.
+ */
+#include <string.h>
+
+#include "../util.h"
+#include "guard_internal.h"
+
+/* To judge all pairs in; what is left is held back. */
+#define JUDGE_NS 100000000u
+
+static bool bypasses(const struct guard *guard, enum guard_cause cause)
+{
+	return guard->bypassed >> cause & 1;
+}
+
+static struct guard_iface iface_of(const struct device *device)
+{
+	return (struct guard_iface){
+		.ifindex = device->ifindex,
+		.type = device->link.type,
+		.name = device->link.name,
+		.kind = device->link.kind,
+	};
+}
+
+/* --- what a packet goes through ------------------------------------------------------------------ */
+
+#define MAX_DEPTH 8u
+
+typedef bool (*below_fn)(const struct guard *guard, const struct device *device, char *reason);
+
+static bool is_kind(const struct device *device, const char *kind)
+{
+	return !strcmp(device->link.kind, kind);
+}
+
+/* Whether fn says yes of the device, or of one that its frames go through below it. */
+static bool any_below(const struct guard *guard, const struct links *links,
+		      const struct device *device, unsigned int depth, below_fn fn, char *reason)
+{
+	const struct device *lower;
+
+	if (fn(guard, device, reason))
+		return true;
+	if (!depth)
+		return false;
+	lower = is_kind(device, "vlan") ? links_find(links, device->link.lower) : NULL;
+	if (lower && lower->has_link)
+		return any_below(guard, links, lower, depth - 1, fn, reason);
+	if (!is_kind(device, "bond"))
+		return false;
+	for (size_t i = 0; i < links->n; i++) {
+		const struct device *slave = &links->devices[i];
+
+		if (slave->has_link && slave->link.master == device->ifindex &&
+		    any_below(guard, links, slave, depth - 1, fn, reason))
+			return true;
+	}
+	return false;
+}
+
+static const struct guard_device *unannounced(const struct guard *guard, uint32_t ifindex)
+{
+	for (size_t i = 0; i < guard->n_devices; i++)
+		if (guard->devices[i].ifindex == ifindex)
+			return &guard->devices[i];
+	return NULL;
+}
+
+static bool take(char *reason, const char *words)
+{
+	if (!*words)
+		return false;
+	if (reason)
+		snprintf(reason, GUARD_REASON_LEN, "%s", words);
+	return true;
+}
+
+/* reason: that of words, and where it is. */
+static bool take_at(char *reason, const struct device *device, const char *words)
+{
+	if (!*words)
+		return false;
+	if (reason)
+		snprintf(reason, GUARD_REASON_LEN, "%s: %.*s", device->link.name,
+			 GUARD_REASON_LEN - (int)IFNAMSIZ - 3, words);
+	return true;
+}
+
+static bool tc_in(const struct guard *guard, const struct device *device, char *reason)
+{
+	const struct queueing_device *queueing = queueing_find(guard->queueing, device->ifindex);
+	const struct guard_device *other = unannounced(guard, device->ifindex);
+
+	return (queueing && take_at(reason, device, queueing->ingress)) ||
+	       (other && take_at(reason, device, other->tcx_in));
+}
+
+static bool tc_out(const struct guard *guard, const struct device *device, char *reason)
+{
+	const struct queueing_device *queueing = queueing_find(guard->queueing, device->ifindex);
+	const struct guard_device *other = unannounced(guard, device->ifindex);
+
+	return (queueing && take_at(reason, device, queueing->egress)) ||
+	       (other && take_at(reason, device, other->tcx_out));
+}
+
+static bool rules_hold(const struct guard *guard, enum guard_hook hook,
+		       const struct guard_iface *in, const struct guard_iface *out, char *reason)
+{
+	for (size_t i = 0; i < GUARD_N_RULES; i++)
+		if (guard->rules[i] &&
+		    guard_ruleset_holds(guard->rules[i], hook, in, out, reason))
+			return true;
+	return false;
+}
+
+static bool netdev_in(const struct guard *guard, const struct device *device, char *reason)
+{
+	const struct guard_device *other = unannounced(guard, device->ifindex);
+	const struct guard_iface iface = iface_of(device);
+
+	return (other && take_at(reason, device, other->hook_in)) ||
+	       rules_hold(guard, GUARD_HOOK_INGRESS, &iface, NULL, reason);
+}
+
+static bool netdev_out(const struct guard *guard, const struct device *device, char *reason)
+{
+	const struct guard_device *other = unannounced(guard, device->ifindex);
+	const struct guard_iface iface = iface_of(device);
+
+	return (other && take_at(reason, device, other->hook_out)) ||
+	       rules_hold(guard, GUARD_HOOK_EGRESS, NULL, &iface, reason);
+}
+
+/* --- every packet ---------------------------------------------------------------------------------- */
+
+/* What netfilter does to all forwarded packets, whatever devices they are between. */
+static bool netfilter_holds_all(const struct guard *guard, char *reason)
+{
+	static const enum guard_hook hooks[] = { GUARD_HOOK_PREROUTING, GUARD_HOOK_FORWARD,
+						 GUARD_HOOK_POSTROUTING };
+
+	if (guard_unread(guard, GUARD_NETFILTER, reason))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (take(reason, guard->hooks.unknown[hooks[i]]))
+			return true;
+	for (size_t i = 0; i < GUARD_N_RULES; i++)
+		if (guard_ruleset_tracks(guard->rules[i], reason) ||
+		    guard_ruleset_nat(guard->rules[i], GUARD_HOOK_PREROUTING, reason) ||
+		    guard_ruleset_nat(guard->rules[i], GUARD_HOOK_POSTROUTING, reason))
+			return true;
+	return false;
+}
+
+/* --- classes of devices ------------------------------------------------------------------------------ */
+
+static bool is_named(const struct guard *guard, const struct device *device)
+{
+	const struct guard_iface iface = iface_of(device);
+
+	for (size_t i = 0; i < GUARD_N_RULES; i++)
+		if (guard->rules[i] && guard_ruleset_names(guard->rules[i], &iface))
+			return true;
+	return false;
+}
+
+/* Any device that no rule names. */
+static const struct guard_iface unnamed = { .ifindex = UINT32_MAX, .name = "", .kind = "" };
+
+static size_t class_of(const struct guard *guard, uint32_t ifindex)
+{
+	size_t low = 1, high = guard->n_classes;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (guard->classes[middle].ifindex == ifindex)
+			return middle;
+		if (guard->classes[middle].ifindex < ifindex)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return 0;
+}
+
+/* NULL on lack of memory. */
+static struct guard_class *find_classes(const struct guard *guard, const struct links *links,
+					size_t *n)
+{
+	struct guard_class *classes = calloc(links->n + 1, sizeof(*classes));
+
+	*n = 1;
+	for (size_t i = 0; classes && i < links->n; i++) {
+		const struct device *device = &links->devices[i];
+
+		if (!device->has_link || !is_named(guard, device))
+			continue;
+		classes[*n].ifindex = device->ifindex;
+		memcpy(classes[*n].name, device->link.name, sizeof(classes[*n].name));
+		++*n;
+	}
+	return classes;
+}
+
+/* False on lack of memory. Owns classes in any case. */
+static bool take_classes(struct guard *guard, struct guard_class *classes, size_t n)
+{
+	struct guard_pairs *pairs =
+		classes ? calloc(1, sizeof(*pairs) + n * n * sizeof(*pairs->known)) : NULL;
+
+
+	free(guard->classes);
+	free(guard->pairs);
+	guard->classes = classes;
+	guard->pairs = pairs;
+	guard->n_classes = pairs ? n : 0;
+	return pairs != NULL;
+}
+
+static bool class_iface(const struct guard *guard, const struct links *links, size_t class,
+			struct guard_iface *out)
+{
+	const struct device *device;
+
+	*out = unnamed;
+	if (!class)
+		return true;
+	device = links_find(links, guard->classes[class].ifindex);
+	if (!device || !device->has_link)
+		return false;
+	*out = iface_of(device);
+	return true;
+}
+
+static bool class_pair_is_free(const struct guard *guard, const struct links *links, size_t in,
+			       size_t out)
+{
+	uint8_t *known = &guard->pairs->known[in * guard->n_classes + out];
+	uint64_t start_ns = util_now_ns();
+	struct guard_iface from, to;
+
+	if (*known != GUARD_PAIR_UNKNOWN)
+		return *known == GUARD_PAIR_FREE;
+	if (guard->pairs->spent_ns > JUDGE_NS || !class_iface(guard, links, in, &from) ||
+	    !class_iface(guard, links, out, &to) ||
+	    rules_hold(guard, GUARD_HOOK_FORWARD, &from, &to, NULL))
+		*known = GUARD_PAIR_HELD;
+	else
+		*known = GUARD_PAIR_FREE;
+	guard->pairs->spent_ns += util_now_ns() - start_ns;
+	return *known == GUARD_PAIR_FREE;
+}
+
+void guard_judge(struct guard *guard, const struct links *links)
+{
+	struct guard_class *classes;
+	size_t n;
+
+	*guard->all = '\0';
+	if (bypasses(guard, GUARD_NETFILTER) || netfilter_holds_all(guard, guard->all))
+		return;
+	classes = find_classes(guard, links, &n);
+	if (!take_classes(guard, classes, n))
+		snprintf(guard->all, sizeof(guard->all), "out of memory");
+}
+
+bool guard_devices_changed(struct guard *guard, const struct links *links)
+{
+	struct guard_class *classes;
+	size_t n;
+
+	guard->sources[GUARD_SOURCE_DEVICES].wanted = true;
+	if (bypasses(guard, GUARD_NETFILTER) || *guard->all)
+		return false;
+	classes = find_classes(guard, links, &n);
+	if (classes && n == guard->n_classes &&
+	    !memcmp(classes, guard->classes, n * sizeof(*classes))) {
+		free(classes);
+		return false;
+	}
+	if (!take_classes(guard, classes, n))
+		snprintf(guard->all, sizeof(guard->all), "out of memory");
+	return true;
+}
+
+/* --- answers --------------------------------------------------------------------------------------------- */
+
+/* By which devices rules see what comes in by one: itself, and the VRF that it belongs to. */
+static size_t ingress_ifaces(const struct links *links, const struct device *device,
+			     const struct device *out[2])
+{
+	const struct device *vrf = links_vrf(links, device);
+
+	out[0] = device;
+	out[1] = vrf;
+	return vrf ? 2 : 1;
+}
+
+bool guard_pair_is_free(const struct guard *guard, const struct links *links,
+			const struct device *in, const struct device *out)
+{
+	const struct device *ins[2];
+	size_t n = ingress_ifaces(links, in, ins);
+
+	if (bypasses(guard, GUARD_NETFILTER))
+		return true;
+	if (*guard->all)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!class_pair_is_free(guard, links, class_of(guard, ins[i]->ifindex),
+					class_of(guard, out->ifindex)))
+			return false;
+	return true;
+}
+
+static bool any_pair_is_held(const struct guard *guard, const struct links *links,
+			     const struct device *device)
+{
+	const struct device *ins[2];
+	size_t n = ingress_ifaces(links, device, ins);
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t out = 0; out < guard->n_classes; out++)
+			if (!class_pair_is_free(guard, links, class_of(guard, ins[i]->ifindex),
+						out))
+				return true;
+	return false;
+}
+
+static bool netfilter_in(const struct guard *guard, const struct links *links,
+			 const struct device *device, char *reason)
+{
+	const struct device *ins[2];
+	size_t n = ingress_ifaces(links, device, ins);
+
+	if (take(reason, guard->all))
+		return true;
+	for (size_t i = 0; i < n; i++) {
+		const struct guard_iface iface = iface_of(ins[i]);
+
+		if (rules_hold(guard, GUARD_HOOK_PREROUTING, &iface, NULL, reason))
+			return true;
+	}
+	return any_below(guard, links, device, MAX_DEPTH, netdev_in, reason);
+}
+
+static bool netfilter_out(const struct guard *guard, const struct links *links,
+			  const struct device *device, char *reason)
+{
+	const struct guard_iface iface = iface_of(device);
+
+	return take(reason, guard->all) ||
+	       rules_hold(guard, GUARD_HOOK_POSTROUTING, NULL, &iface, reason) ||
+	       any_below(guard, links, device, MAX_DEPTH, netdev_out, reason);
+}
+
+static bool tc_holds(const struct guard *guard, const struct links *links,
+		     const struct device *device, below_fn direction, char *reason)
+{
+	return guard_unread(guard, GUARD_TC, reason) != NULL ||
+	       any_below(guard, links, device, MAX_DEPTH, direction, reason);
+}
+
+uint32_t guard_port_flags(const struct guard *guard, const struct links *links,
+			  const struct device *device)
+{
+	char reason[GUARD_REASON_LEN];
+	uint32_t flags = 0;
+
+	if (!bypasses(guard, GUARD_NETFILTER)) {
+		if (netfilter_in(guard, links, device, NULL))
+			flags |= SIXLANE_PORT_IN_FIREWALL;
+		else if (any_pair_is_held(guard, links, device))
+			flags |= SIXLANE_PORT_GUARD;
+		if (netfilter_out(guard, links, device, NULL))
+			flags |= SIXLANE_PORT_OUT_FIREWALL;
+	}
+	if (!bypasses(guard, GUARD_TC)) {
+		if (tc_holds(guard, links, device, tc_in, reason))
+			flags |= SIXLANE_PORT_IN_TC;
+		if (tc_holds(guard, links, device, tc_out, reason))
+			flags |= SIXLANE_PORT_OUT_TC;
+	}
+	return guard_meta_flags(guard) ? flags | SIXLANE_PORT_GUARD : flags;
+}
+
+uint32_t guard_meta_flags(const struct guard *guard)
+{
+	char reason[GUARD_REASON_LEN];
+	uint32_t flags = 0;
+
+	if (!bypasses(guard, GUARD_NETFILTER) && guard->hooks.defragments)
+		flags |= SIXLANE_META_FRAGMENTS;
+	if (bypasses(guard, GUARD_XFRM))
+		return flags;
+	if (guard_unread(guard, GUARD_XFRM, reason) || *guard->policies->all)
+		return flags | SIXLANE_META_IPSEC_ALL;
+	if (*guard->policies->icmp_errors)
+		flags |= SIXLANE_META_IPSEC_ICMP6;
+	return guard->policies->n ? flags | SIXLANE_META_IPSEC : flags;
+}
+
+bool guard_may_answer(const struct guard *guard, const struct links *links,
+		      const struct device *device)
+{
+	const uint32_t ipsec =
+		SIXLANE_META_IPSEC | SIXLANE_META_IPSEC_ALL | SIXLANE_META_IPSEC_ICMP6;
+	const struct guard_iface iface = iface_of(device);
+
+	if (guard_meta_flags(guard) & ipsec ||
+	    guard_port_flags(guard, links, device) & SIXLANE_PORT_OUT_HELD)
+		return false;
+	return bypasses(guard, GUARD_NETFILTER) ||
+	       (!*guard->hooks.unknown[GUARD_HOOK_OUTPUT] &&
+		!rules_hold(guard, GUARD_HOOK_OUTPUT, NULL, &iface, NULL));
+}
+
+/* --- reasons ------------------------------------------------------------------------------------------------ */
+
+static bool netfilter_reason(const struct guard *guard, const struct links *links,
+			     const struct device *in, const struct device *out, char *reason)
+{
+	const struct device *ins[2];
+	size_t n = ingress_ifaces(links, in, ins);
+
+	if (netfilter_in(guard, links, in, reason))
+		return true;
+	if (!out)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct guard_iface from = iface_of(ins[i]), to = iface_of(out);
+
+		if (rules_hold(guard, GUARD_HOOK_FORWARD, &from, &to, reason))
+			return true;
+	}
+	return netfilter_out(guard, links, out, reason);
+}
+
+static bool xfrm_reason(const struct guard *guard, const union sixlane_addr *src,
+			const union sixlane_addr *dst, char *reason)
+{
+	const struct policy *policy;
+
+	if (guard_unread(guard, GUARD_XFRM, reason) || take(reason, guard->policies->all))
+		return true;
+	policy = src && dst	      ? policies_find(guard->policies, src, dst)
+		 : guard->policies->n ? &guard->policies->at[0]
+				      : NULL;
+	if (policy)
+		policy_words(policy, reason);
+	return policy || (!src && take(reason, guard->policies->icmp_errors));
+}
+
+bool guard_reason(const struct guard *guard, const struct links *links, enum guard_cause cause,
+		  const struct device *in, const struct device *out,
+		  const union sixlane_addr *src, const union sixlane_addr *dst, char *reason)
+{
+	if (bypasses(guard, cause))
+		return false;
+	switch (cause) {
+	case GUARD_NETFILTER:
+		return netfilter_reason(guard, links, in, out, reason);
+	case GUARD_XFRM:
+		return xfrm_reason(guard, src, dst, reason);
+	case GUARD_TC:
+		return tc_holds(guard, links, in, tc_in, reason) ||
+		       (out && tc_holds(guard, links, out, tc_out, reason));
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reads traffic control from the kernel: all qdiscs by one dump, and for each one that filters may
+ * be attached to whether it has any, by the first message of a dump of its filters, however many
+ * there are. tcx programs, which belong to no qdisc, by BPF_PROG_QUERY.
+ *
+ * A block of filters that devices share is dumped as if it were the device's own.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../netlink/socket.h"
+#include "reader.h"
+#include "tc_parse.h"
+
+#define TIMEOUT_MS 5000
+#define TRIES 8
+/* Of those that have to be asked about one by one. */
+#define MAX_QDISCS 262144u
+
+/* BPF_TCX_INGRESS and _EGRESS of Linux 6.6, which the oldest headers lack. */
+#define TCX_INGRESS_6_6 ((enum bpf_attach_type)46)
+#define TCX_EGRESS_6_6 ((enum bpf_attach_type)47)
+#define MAX_TCX 64u /* BPF_MPROG_MAX */
+
+struct tc {
+	struct nl_socket *notify, *dump;
+	struct nl_socket *filters; /* NULL after a dump that was ended early */
+};
+
+/* A whole read: what is held back, and qdiscs that are yet to be asked about. */
+struct reading {
+	struct queueing *queueing;
+	struct qdisc *asks;
+	size_t n, capacity;
+};
+
+static void reading_clear(struct reading *reading)
+{
+	queueing_free(reading->queueing);
+	free(reading->asks);
+}
+
+int tc_new(size_t rcvbuf_bytes, struct tc **out)
+{
+	struct tc *tc = calloc(1, sizeof(*tc));
+	int r;
+
+	if (!tc)
+		return -ENOMEM;
+	r = nl_socket_new(NETLINK_ROUTE, rcvbuf_bytes, &tc->notify);
+	if (!r)
+		r = nl_socket_join(tc->notify, RTNLGRP_TC);
+	if (!r)
+		r = nl_socket_join(tc->notify, RTNLGRP_LINK);
+	if (!r)
+		r = nl_socket_new(NETLINK_ROUTE, 0, &tc->dump);
+	if (r) {
+		tc_free(tc);
+		return r;
+	}
+	*out = tc;
+	return 0;
+}
+
+void tc_free(struct tc *tc)
+{
+	if (!tc)
+		return;
+	nl_socket_free(tc->notify);
+	nl_socket_free(tc->dump);
+	nl_socket_free(tc->filters);
+	free(tc);
+}
+
+int tc_fd(const struct tc *tc)
+{
+	return nl_socket_fd(tc->notify);
+}
+
+static int take_notification(const struct nlmsghdr *nlh, void *ctx)
+{
+	bool *matters = ctx;
+
+	*matters |= tc_parse_matters(nlh);
+	return 0;
+}
+
+bool tc_follow(struct tc *tc)
+{
+	bool matters = false;
+
+	return nl_socket_read(tc->notify, take_notification, &matters) < 0 || matters;
+}
+
+/* --- qdiscs ----------------------------------------------------------------------------------- */
+
+static int keep(struct reading *reading, const struct qdisc *qdisc)
+{
+	if (reading->n == reading->capacity) {
+		size_t capacity = reading->capacity ? 2 * reading->capacity : 64;
+		struct qdisc *grown;
+
+		if (capacity > MAX_QDISCS)
+			return -E2BIG;
+		grown = reallocarray(reading->asks, capacity, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		reading->asks = grown;
+		reading->capacity = capacity;
+	}
+	reading->asks[reading->n++] = *qdisc;
+	return 0;
+}
+
+static int judge(struct reading *reading, const struct qdisc *qdisc,
+		 const struct qdisc_device *device)
+{
+	char reason[GUARD_REASON_LEN];
+
+	if (!qdisc_holds(qdisc, device, reason))
+		return 0;
+	return queueing_hold(reading->queueing, qdisc->ifindex, true, reason);
+}
+
+static int take_qdisc(const struct nlmsghdr *nlh, void *ctx)
+{
+	struct reading *reading = ctx;
+	struct qdisc qdisc;
+	int r = tc_parse_qdisc(nlh, &qdisc);
+
+	if (r)
+		return r == -ENOMSG ? 0 : r;
+	if (qdisc_is_hook(&qdisc) || qdisc_takes_filters(&qdisc) || qdisc_wants_device(&qdisc))
+		r = keep(reading, &qdisc);
+	if (!r && !qdisc_wants_device(&qdisc))
+		r = judge(reading, &qdisc, NULL);
+	return r;
+}
+
+static struct nlmsghdr *tc_request(void *buf, uint16_t type, uint32_t ifindex, uint32_t parent)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct tcmsg *tcm;
+
+	nlh->nlmsg_type = type;
+	tcm = mnl_nlmsg_put_extra_header(nlh, sizeof(*tcm));
+	tcm->tcm_ifindex = (int)ifindex;
+	tcm->tcm_parent = parent;
+	return nlh;
+}
+
+#define TC_REQUEST_BYTES (MNL_ALIGN(sizeof(struct nlmsghdr)) + MNL_ALIGN(sizeof(struct tcmsg)))
+
+static int qdiscs_dump(struct tc *tc, struct reading *reading)
+{
+	uint8_t buf[TC_REQUEST_BYTES] __attribute__((aligned(NLMSG_ALIGNTO)));
+
+	return nl_socket_dump(tc->dump, tc_request(buf, RTM_GETQDISC, 0, 0), take_qdisc, reading,
+			      NULL, NULL, TIMEOUT_MS, NULL);
+}
+
+/* --- filters ---------------------------------------------------------------------------------- */
+
+/* kind "": none yet. */
+static int take_filter(const struct nlmsghdr *nlh, void *ctx)
+{
+	struct filter *filter = ctx;
+	int r;
+
+	if (filter->kind[0])
+		return 0;
+	r = tc_parse_filter(nlh, filter);
+	return r == -ENOMSG ? 0 : r;
+}
+
+static int wait_for(const struct nl_socket *socket)
+{
+	struct pollfd pfd = { .fd = nl_socket_fd(socket), .events = POLLIN };
+	int r;
+
+	do
+		r = poll(&pfd, 1, TIMEOUT_MS);
+	while (r < 0 && errno == EINTR);
+	if (r < 0)
+		return -errno;
+	return r ? 0 : -ETIMEDOUT;
+}
+
+/*
+ * The first filter of a class. Only closing its socket ends a dump early, which otherwise goes
+ * through all of them.
+ */
+static int filter_find(struct tc *tc, uint32_t ifindex, uint32_t class, struct filter *filter)
+{
+	uint8_t buf[TC_REQUEST_BYTES] __attribute__((aligned(NLMSG_ALIGNTO)));
+	int r = tc->filters ? 0 : nl_socket_new(NETLINK_ROUTE, 0, &tc->filters);
+
+	*filter = (struct filter){ 0 };
+	if (r)
+		return r;
+	r = nl_socket_dump_start(tc->filters, tc_request(buf, RTM_GETTFILTER, ifindex, class));
+	if (!r)
+		r = 1;
+	while (r == 1 && !filter->kind[0]) {
+		r = wait_for(tc->filters);
+		if (!r)
+			r = nl_socket_dump_next(tc->filters, take_filter, filter);
+	}
+	if (r) {
+		nl_socket_free(tc->filters);
+		tc->filters = NULL;
+	}
+	/* one is enough, whatever changed meanwhile */
+	return filter->kind[0] ? 0 : r;
+}
+
+static int hold_filter(struct tc *tc, struct reading *reading, const struct qdisc *qdisc,
+		       uint32_t class, bool egress)
+{
+	char reason[GUARD_REASON_LEN];
+	struct filter filter;
+	int r = filter_find(tc, qdisc->ifindex, class, &filter);
+
+	if (r || !filter.kind[0])
+		return r;
+	if (qdisc_is_hook(qdisc))
+		snprintf(reason, sizeof(reason), "filter %s at %s (%s), priority %u", filter.kind,
+			 egress ? "egress" : "ingress", qdisc->kind, filter.priority);
+	else
+		snprintf(reason, sizeof(reason), "filter %s of qdisc %s %x:, priority %u",
+			 filter.kind, qdisc->kind, TC_H_MAJ(qdisc->handle) >> 16, filter.priority);
+	return queueing_hold(reading->queueing, qdisc->ifindex, egress, reason);
+}
+
+static int ask_hook(struct tc *tc, struct reading *reading, const struct qdisc *qdisc)
+{
+	int r = hold_filter(tc, reading, qdisc, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), false);
+
+	/* An ingress qdisc has the same filters whatever it is asked for. */
+	if (r || strcmp(qdisc->kind, "clsact") != 0)
+		return r;
+	return hold_filter(tc, reading, qdisc, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS), true);
+}
+
+/* --- devices of fifos --------------------------------------------------------------------------
+ */
+
+static int take_device(const struct nlmsghdr *nlh, void *ctx)
+{
+	int r = tc_parse_device(nlh, ctx);
+
+	return r == -ENOMSG ? 0 : r;
+}
+
+static int device_read(struct tc *tc, uint32_t ifindex, struct qdisc_device *device)
+{
+	uint8_t buf[MNL_ALIGN(sizeof(struct nlmsghdr)) + MNL_ALIGN(sizeof(struct ifinfomsg))]
+		__attribute__((aligned(NLMSG_ALIGNTO)));
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct ifinfomsg *ifi;
+
+	nlh->nlmsg_type = RTM_GETLINK;
+	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
+	ifi->ifi_index = (int)ifindex;
+	return nl_socket_ask(tc->dump, nlh, take_device, device, TIMEOUT_MS);
+}
+
+/* --- all of it ----------------------------------------------------------------------------------
+ */
+
+static int ask_all(struct tc *tc, struct reading *reading)
+{
+	struct qdisc_device device = { 0 };
+	uint32_t known = 0; /* the ifindex that device is of: those of one come together */
+	int r = 0;
+
+	for (size_t i = 0; i < reading->n && !r; i++) {
+		const struct qdisc *qdisc = &reading->asks[i];
+
+		if (qdisc_is_hook(qdisc)) {
+			r = ask_hook(tc, reading, qdisc);
+		} else if (qdisc_takes_filters(qdisc)) {
+			r = hold_filter(tc, reading, qdisc, qdisc->handle, true);
+		} else {
+			if (known != qdisc->ifindex)
+				r = device_read(tc, qdisc->ifindex, &device);
+			known = qdisc->ifindex;
+			/* gone meanwhile, as the notification says that is to come */
+			if (r == -ENODEV)
+				r = known = 0;
+			else if (!r)
+				r = judge(reading, qdisc, &device);
+		}
+	}
+	return r;
+}
+
+static int read_once(struct tc *tc, struct queueing **out)
+{
+	_cleanup_(reading_clear) struct reading reading = {
+		.queueing = calloc(1, sizeof(*reading.queueing)),
+	};
+	int r;
+
+	if (!reading.queueing)
+		return -ENOMEM;
+	r = qdiscs_dump(tc, &reading);
+	if (!r)
+		r = ask_all(tc, &reading);
+	if (r)
+		return r;
+	*out = reading.queueing;
+	reading.queueing = NULL;
+	return 0;
+}
+
+int tc_read(struct tc *tc, struct queueing **out)
+{
+	int r = -EINTR;
+
+	for (int i = 0; i < TRIES && r == -EINTR; i++)
+		r = read_once(tc, out);
+	return r;
+}
+
+/* --- tcx
+ * ------------------------------------------------------------------------------------------ */
+
+static int tcx_query(uint32_t ifindex, enum bpf_attach_type type, const char *where, char *reason)
+{
+	uint32_t ids[MAX_TCX] = { 0 };
+	LIBBPF_OPTS(bpf_prog_query_opts, query, .prog_ids = ids, .prog_cnt = ARRAY_SIZE(ids));
+	int r = bpf_prog_query_opts((int)ifindex, type, &query);
+
+	reason[0] = '\0';
+	/* before Linux 6.6 the type is not known */
+	if (r == -EINVAL || r == -ENODEV || (!r && !query.prog_cnt))
+		return 0;
+	if (r && r != -ENOSPC)
+		return r;
+	snprintf(reason, GUARD_REASON_LEN, "tcx program %u at %s", ids[0], where);
+	return 0;
+}
+
+int tc_read_tcx(uint32_t ifindex, char *ingress, char *egress)
+{
+	char in[GUARD_REASON_LEN], out[GUARD_REASON_LEN];
+	int r = tcx_query(ifindex, TCX_INGRESS_6_6, "ingress", in);
+
+	if (!r)
+		r = tcx_query(ifindex, TCX_EGRESS_6_6, "egress", out);
+	if (r)
+		return r;
+	memcpy(ingress, in, sizeof(in));
+	memcpy(egress, out, sizeof(out));
+	return 0;
+}

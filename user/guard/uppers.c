@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The kernel's own links from a device to those above it. Netlink tells only some of them:
+ * IFLA_MASTER, and IFLA_LINK as far as the upper device's kind sets it (hsr's does not).
+ *
+ * The kernel makes links between devices of one namespace alone.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include "../util.h"
+#include "reader.h"
+
+#define PREFIX "upper_"
+
+struct uppers {
+	int root; /* of a sysfs that is mounted nowhere */
+};
+
+static int sysfs_mount(void)
+{
+	_cleanup_close_ int fs = fsopen("sysfs", FSOPEN_CLOEXEC);
+	int root;
+
+	if (fs < 0 || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -errno;
+	root = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY);
+	return root < 0 ? -errno : root;
+}
+
+int uppers_new(struct uppers **out)
+{
+	struct uppers *uppers = malloc(sizeof(*uppers));
+
+	if (!uppers)
+		return -ENOMEM;
+	uppers->root = sysfs_mount();
+	if (uppers->root < 0) {
+		int r = uppers->root;
+
+		free(uppers);
+		return r;
+	}
+	*out = uppers;
+	return 0;
+}
+
+void uppers_free(struct uppers *uppers)
+{
+	if (!uppers)
+		return;
+	close(uppers->root);
+	free(uppers);
+}
+
+int uppers_each(const struct uppers *uppers, const char *device,
+		void (*fn)(void *ctx, const char *name), void *ctx)
+{
+	char path[64];
+	const struct dirent *entry;
+	DIR *folder;
+	int fd;
+
+	snprintf(path, sizeof(path), "class/net/%s", device);
+	fd = openat(uppers->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	folder = fdopendir(fd);
+	if (!folder) {
+		int r = -errno;
+
+		close(fd);
+		return r;
+	}
+	for (errno = 0; (entry = readdir(folder)); errno = 0)
+		if (!strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
+			fn(ctx, entry->d_name + strlen(PREFIX));
+	fd = -errno;
+	closedir(folder);
+	return fd;
+}

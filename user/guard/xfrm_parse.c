@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which IPsec policies may touch a forwarded packet: ip6_forward() asks for the policy of direction
+ * fwd by __xfrm_policy_check(), then for that of direction out by xfrm6_route_forward().
+ *
+ * Of those that xfrm_policy_match() can find for a packet, all count but the ones that only allow:
+ * without a template nothing is transformed, asked of a key manager or dropped. One that allows may
+ * come before one that blocks, and so let packets go on that are held back here. That is only
+ * slower.
+ */
+#include "xfrm_parse.h"
+
+#include <linux/xfrm.h>
+
+#include <sys/socket.h>
+
+#include "../netlink/parse_attr.h"
+#include "../rib/radix.h"
+
+/* What dump_one_policy() puts behind its header. */
+static const struct attr_spec policy_attrs[] = {
+	[XFRMA_TMPL] = ATTR_ANY,
+	[XFRMA_SEC_CTX] = ATTR_ANY,
+	[XFRMA_POLICY_TYPE] = ATTR_MIN(sizeof(struct xfrm_userpolicy_type)),
+	[XFRMA_MARK] = ATTR_MIN(sizeof(struct xfrm_mark)),
+	[XFRMA_PAD] = ATTR_ANY,
+	[XFRMA_OFFLOAD_DEV] = ATTR_ANY,
+	[XFRMA_IF_ID] = ATTR_U32,
+};
+#define N_ATTRS ARRAY_SIZE(policy_attrs)
+
+/*
+ * Per-socket policies, which the dump has as well, follow behind these directions. A forwarded
+ * packet has no socket; nor does it meet direction in (but see is_sub()).
+ */
+static bool is_of_forwarding(const struct xfrm_userpolicy_info *info)
+{
+	if (info->dir != XFRM_POLICY_FWD && info->dir != XFRM_POLICY_OUT)
+		return false;
+	/* The kernel takes no AF_UNSPEC today; it would stand for every address. */
+	return info->sel.family != AF_INET;
+}
+
+/*
+ * A packet has if_id 0 unless it comes from an xfrm interface, which is no port, and mark 0 unless
+ * a rule of netfilter or tc marks it, of which the guard's other parts know.
+ */
+static bool can_match(const struct nlattr *const *at)
+{
+	struct xfrm_mark mark = { 0 };
+
+	if (at[XFRMA_MARK])
+		attr_copy(&mark, at[XFRMA_MARK], sizeof(mark));
+	return attr_u32(at[XFRMA_IF_ID], 0) == 0 && (mark.v & mark.m) == 0;
+}
+
+/* Not only its own action counts: after one of direction fwd, __xfrm_policy_check() also asks for
+ * one of the main type, and of direction in. */
+static bool is_sub(const struct nlattr *const *at)
+{
+	struct xfrm_userpolicy_type type = { .type = XFRM_POLICY_TYPE_MAIN };
+
+	if (at[XFRMA_POLICY_TYPE])
+		attr_copy(&type, at[XFRMA_POLICY_TYPE], sizeof(type));
+	return type.type != XFRM_POLICY_TYPE_MAIN;
+}
+
+/* Allows, and no more: no security label is compared, no use starts the clock of an expiry. */
+static bool only_allows(const struct xfrm_userpolicy_info *info, const struct nlattr *const *at)
+{
+	return info->action == XFRM_POLICY_ALLOW && !at[XFRMA_TMPL] && !at[XFRMA_SEC_CTX] &&
+	       !at[XFRMA_OFFLOAD_DEV] && !is_sub(at) && !info->lft.soft_use_expires_seconds &&
+	       !info->lft.hard_use_expires_seconds;
+}
+
+static void set_prefix(struct prefix *out, const struct xfrm_selector *sel,
+		       const xfrm_address_t *addr, uint8_t len)
+{
+	*out = (struct prefix){ 0 };
+	if (sel->family != AF_INET6)
+		return; /* any address */
+	memcpy(&out->addr, addr, sizeof(out->addr));
+	out->len = len;
+	prefix_mask(out);
+}
+
+int xfrm_parse_policy(const struct nlmsghdr *nlh, struct policy *out)
+{
+	struct xfrm_userpolicy_info info;
+	const void *header = attr_header(nlh, sizeof(info));
+	const struct nlattr *at[N_ATTRS];
+	uint16_t unknown = 0;
+	int r;
+
+	if (!header || nlh->nlmsg_type != XFRM_MSG_NEWPOLICY)
+		return -EBADMSG;
+	memcpy(&info, header, sizeof(info));
+	r = attr_walk_message(nlh, sizeof(info), policy_attrs, N_ATTRS, at, &unknown);
+	if (r < 0)
+		return r;
+	if (info.sel.prefixlen_s > 128 || info.sel.prefixlen_d > 128)
+		return -EBADMSG;
+	if (!is_of_forwarding(&info))
+		return 0;
+	/* An attribute that is not known may make it match, or do, anything. */
+	if (!unknown && (!can_match(at) || only_allows(&info, at)))
+		return 0;
+	*out = (struct policy){
+		.dir = info.dir,
+		.block = info.action != XFRM_POLICY_ALLOW,
+		/*
+		 * Since Linux 6.8 an ICMPv6 error for which there is no policy is looked up by the
+		 * packet within, the other way round: among those of direction fwd whatever their
+		 * flags are (xfrm_in_fwd_icmp()), and among those of direction out with this one
+		 * (xfrm_out_fwd_icmp()). What is taken for that packet begins 48 bytes into the
+		 * error, also if extension headers stand there.
+		 */
+		.icmp = info.dir == XFRM_POLICY_FWD || info.flags & XFRM_POLICY_ICMP,
+		.index = info.index,
+		.priority = info.priority,
+	};
+	set_prefix(&out->src, &info.sel, &info.sel.saddr, info.sel.prefixlen_s);
+	set_prefix(&out->dst, &info.sel, &info.sel.daddr, info.sel.prefixlen_d);
+	return 1;
+}
+
+int xfrm_parse_default(const struct nlmsghdr *nlh, char reason[GUARD_REASON_LEN])
+{
+	const struct xfrm_userpolicy_default *defaults = attr_header(nlh, sizeof(*defaults));
+
+	if (!defaults || nlh->nlmsg_type != XFRM_MSG_GETDEFAULT)
+		return -EBADMSG;
+	reason[0] = '\0';
+	if (defaults->fwd != XFRM_USERPOLICY_ACCEPT)
+		snprintf(reason, GUARD_REASON_LEN, "default of policies fwd is block");
+	else if (defaults->out != XFRM_USERPOLICY_ACCEPT)
+		snprintf(reason, GUARD_REASON_LEN, "default of policies out is block");
+	return 0;
+}
+
+bool xfrm_parse_is_change(const struct nlmsghdr *nlh)
+{
+	switch (nlh->nlmsg_type) {
+	case XFRM_MSG_NEWSA:
+	case XFRM_MSG_DELSA:
+	case XFRM_MSG_UPDSA:
+	case XFRM_MSG_FLUSHSA:
+	case XFRM_MSG_EXPIRE:
+	case XFRM_MSG_NEWAE:
+		return false; /* of states; policies name templates, not states */
+	}
+	return true;
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the guard says, written to the maps: flags of ports (by way of ports.c), pairs of ports,
+ * IPsec policies. What is held back is written before what is free.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "state.h"
+
+/* Devices with a slot, in the order of slots. */
+struct in_use {
+	uint32_t slots[SIXLANE_MAX_PORTS];
+	const struct device *devices[SIXLANE_MAX_PORTS];
+	size_t n;
+};
+
+static void find_in_use(const struct sync *sync, struct in_use *in_use)
+{
+	in_use->n = 0;
+	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++) {
+		uint32_t ifindex = sync->maps->ports[slot].ifindex;
+		const struct device *device = ifindex ? links_find(&sync->links, ifindex) : NULL;
+
+		if (!device || !device->has_link)
+			continue;
+		in_use->slots[in_use->n] = slot;
+		in_use->devices[in_use->n++] = device;
+	}
+}
+
+static void write_pair(struct sync *sync, const struct in_use *in_use, size_t in, size_t out)
+{
+	maps_set_pair(sync->maps, in_use->slots[in], in_use->slots[out],
+		      guard_pair_is_free(sync->guard, &sync->links, in_use->devices[in],
+					 in_use->devices[out]));
+}
+
+static void write_all_pairs(struct sync *sync)
+{
+	struct in_use in_use;
+
+	find_in_use(sync, &in_use);
+	for (size_t in = 0; in < in_use.n; in++)
+		for (size_t out = 0; out < in_use.n; out++)
+			write_pair(sync, &in_use, in, out);
+}
+
+void guarding_write_pairs(struct sync *sync, const struct device *device)
+{
+	struct in_use in_use;
+
+	find_in_use(sync, &in_use);
+	for (size_t at = 0; at < in_use.n; at++) {
+		if (in_use.devices[at] != device)
+			continue;
+		for (size_t other = 0; other < in_use.n; other++) {
+			write_pair(sync, &in_use, at, other);
+			write_pair(sync, &in_use, other, at);
+		}
+	}
+}
+
+/* --- IPsec policies ------------------------------------------------------------------------------ */
+
+struct entries {
+	struct maps_policy *at;
+	size_t n;
+};
+
+static int add_entry(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+{
+	struct entries *entries = ctx;
+
+	if (!(entries->n & (entries->n - 1))) {
+		struct maps_policy *grown = reallocarray(
+			entries->at, entries->n ? 2 * entries->n : 1, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		entries->at = grown;
+	}
+	entries->at[entries->n++] = (struct maps_policy){ *key, value };
+	return 0;
+}
+
+/* Every packet of a guarded port passes until they are written. */
+static void write_policies(struct sync *sync)
+{
+	const struct policies *policies = guard_policies(sync->guard);
+	uint64_t version = guard_policies_version(sync->guard);
+	struct entries entries = { 0 };
+	int ret;
+
+	if (!policies || version == sync->policies_version)
+		return;
+	ret = policies_entries(policies, add_entry, &entries);
+	ret = ret ?: maps_set_policies(sync->maps, entries.at, entries.n);
+	free(entries.at);
+	sync->policies_failed = ret;
+	if (ret)
+		log_warning_limited(
+			"cannot hold back packets by the addresses of IPsec policies: %s; every packet passes to the kernel (pass_ipsec)",
+			ret == -E2BIG ? "there are too many" : strerror(-ret));
+	else
+		sync->policies_version = version;
+}
+
+uint32_t guarding_flags(const struct sync *sync)
+{
+	uint32_t flags = guard_meta_flags(sync->guard);
+
+	if (sync->guarded)
+		flags |= SIXLANE_META_GUARDED;
+	if (flags & SIXLANE_META_IPSEC &&
+	    (sync->policies_failed ||
+	     sync->policies_version != guard_policies_version(sync->guard)))
+		flags |= SIXLANE_META_IPSEC_ALL;
+	return flags;
+}
+
+/* --- when ------------------------------------------------------------------------------------------ */
+
+/* Say it once what a cause holds back, and once that it holds nothing back any more. */
+static void report(struct sync *sync, enum guard_cause cause)
+{
+	char reason[GUARD_REASON_LEN] = "";
+	bool held = false;
+
+	for (size_t i = 0; !held && i < sync->links.n; i++) {
+		const struct device *device = &sync->links.devices[i];
+
+		held = device->has_link && device->ours &&
+		       guard_reason(sync->guard, &sync->links, cause, device, NULL, NULL, NULL,
+				    reason);
+		for (size_t j = 0; !held && device->has_link && device->ours && j < sync->links.n;
+		     j++)
+			held = sync->links.devices[j].has_link &&
+			       fib_port_slot(sync->fib, sync->links.devices[j].ifindex) &&
+			       guard_reason(sync->guard, &sync->links, cause, device,
+					    &sync->links.devices[j], NULL, NULL, reason);
+	}
+	if (held && strcmp(reason, sync->guard_said[cause]) != 0)
+		log_warning_limited("%s holds packets back: %s; 'sixlane status' says of which ports",
+				    guard_cause_names[cause], reason);
+	else if (!held && *sync->guard_said[cause])
+		log_info("%s holds nothing back any more", guard_cause_names[cause]);
+	memcpy(sync->guard_said[cause], held ? reason : "", held ? sizeof(reason) : 1);
+}
+
+/* An earlier daemon's ports, as far as this one knows only what holds them back. */
+static void update_adopted(struct sync *sync)
+{
+	const uint32_t guards = SIXLANE_PORT_IN_HELD | SIXLANE_PORT_OUT_HELD | SIXLANE_PORT_GUARD;
+
+	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++) {
+		struct sixlane_port port = sync->maps->ports[slot];
+		const struct device *device =
+			port.ifindex ? links_find(&sync->links, port.ifindex) : NULL;
+
+		if (!device || !device->has_link || fib_port_slot(sync->fib, port.ifindex) != slot)
+			continue;
+		port.flags &= ~guards;
+		port.flags |= guard_port_flags(sync->guard, &sync->links, device);
+		fib_set_port(sync->fib, &port);
+	}
+}
+
+void guarding_apply(struct sync *sync)
+{
+	apply_meta(sync);
+	write_all_pairs(sync);
+	if (sync->quiet)
+		update_adopted(sync);
+	else
+		ports_tell_all(sync);
+	write_policies(sync);
+	apply_meta(sync);
+	if (sync->quiet)
+		return;
+	for (int cause = 0; cause < GUARD_N_CAUSES; cause++)
+		report(sync, (enum guard_cause)cause);
+}
+
+void guarding_run(struct sync *sync)
+{
+	if (sync->guarded && guard_run(sync->guard, &sync->links, &sync->guard_due_ns))
+		guarding_apply(sync);
+}
+
+void guarding_start(struct sync *sync)
+{
+	if (sync->guarded)
+		return;
+	guard_run(sync->guard, &sync->links, &sync->guard_due_ns);
+	write_all_pairs(sync);
+	update_adopted(sync);
+	write_policies(sync);
+	sync->guarded = true;
+	apply_meta(sync);
+}
+
+bool guarding_devices_changed(struct sync *sync)
+{
+	if (!sync->guarded || !guard_devices_changed(sync->guard, &sync->links))
+		return false;
+	write_all_pairs(sync);
+	return true;
+}
