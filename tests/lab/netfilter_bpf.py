@@ -56,7 +56,7 @@ def id_of(program):
 
 def main():
     program = load()
-    _link = attach(program, HOOKS[sys.argv[1]])
+    attach(program, HOOKS[sys.argv[1]])  # until this process ends
     print(id_of(program), flush=True)
     sys.stdin.read()
 

@@ -119,12 +119,13 @@ static int standard_number(const struct entry *entry, int *number)
 /* As the kernel has it: the standard target, no match, and a header of zeros. */
 static bool is_unconditional_verdict(const struct entry *entry, int *number)
 {
-	static const struct ip6t_ip6 any;
+	static const uint8_t any[sizeof(entry->header.ipv6)];
+	const uint8_t *header = (const uint8_t *)&entry->header.ipv6;
 
 	return strcmp(entry->target_name, XT_STANDARD_TARGET) == 0 &&
 	       entry->header.target_offset == sizeof(entry->header) &&
-	       memcmp(&entry->header.ipv6, &any, sizeof(any)) == 0 &&
-	       standard_number(entry, number) == 0 && *number < 0;
+	       memcmp(header, any, sizeof(any)) == 0 && standard_number(entry, number) == 0 &&
+	       *number < 0;
 }
 
 static enum guard_verdict verdict_of(int number)
@@ -426,7 +427,6 @@ int ip6_tables_parse(struct guard_ruleset *rules, const struct ip6t_getinfo *inf
 		     const void *entries, size_t size)
 {
 	struct table table = { .rules = rules, .info = info, .bytes = entries, .size = size };
-	_cleanup_free_ struct head *heads = NULL;
 	char words[sizeof(info->name) + sizeof("ip6tables table ")];
 	int r;
 
@@ -442,6 +442,6 @@ int ip6_tables_parse(struct guard_ruleset *rules, const struct ip6t_getinfo *inf
 		r = -EBADMSG;
 	if (r == 0)
 		r = walk(&table, second_walk);
-	heads = table.heads;
+	free(table.heads);
 	return r;
 }

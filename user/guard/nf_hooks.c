@@ -54,9 +54,9 @@ static const int inet_hooks[GUARD_N_HOOKS] = {
 static char first_character(const char *path)
 {
 	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	int character = file ? fgetc(file) : EOF;
+	char character;
 
-	return character == EOF ? 0 : (char)character;
+	return file && fscanf(file, "%c", &character) == 1 ? character : 0;
 }
 
 static struct nf_hooks_facts read_facts(void)
@@ -222,16 +222,23 @@ int nf_hooks_read_bpf(struct nf_hooks *out)
 	return 0;
 }
 
+/* Behind a line of titles each CPU's line begins with the number of the namespace's connections. */
+static int read_connections(FILE *file, unsigned int *n)
+{
+	return fscanf(file, "%*[^\n]") < 0 || fscanf(file, "%x", n) != 1 ? -EIO : 0;
+}
+
 int nf_hooks_guess_defragments(bool *out)
 {
 	_cleanup_fclose_ FILE *file = fopen(CONNTRACK_STATISTICS, "re");
-	unsigned int entries = 0;
+	unsigned int n = 0;
+	int r;
 
-	if (!file && errno != ENOENT)
-		return -errno;
-	/* Each CPU's line begins with the number of all connections of the namespace. */
-	if (file && (fscanf(file, "%*[^\n]") < 0 || fscanf(file, "%x", &entries) != 1))
-		return -EIO;
-	*out = entries > 0;
-	return 0;
+	if (file)
+		r = read_connections(file, &n);
+	else
+		r = errno == ENOENT ? 0 : -errno;
+	if (r == 0)
+		*out = n > 0;
+	return r;
 }
