@@ -134,7 +134,8 @@ struct sixlane_meta {
 	__u64 fib_verify_wanted, fib_verify_done;
 	__u64 fib_verify_checked, fib_verify_wrong; /* addresses, of the last time */
 	__u64 fib_memory;			    /* SIXLANE_FIB_IN_*; 0: no daemon yet */
-	__u64 reserved1[8];
+	__u64 bypassed; /* bit n: enum guard_cause n of user/guard holds nothing back */
+	__u64 reserved1[7];
 };
 _Static_assert(sizeof(struct sixlane_meta) == 384, "layout is ABI");
 _Static_assert(__builtin_offsetof(struct sixlane_meta, generation) <= 64,

@@ -2,11 +2,11 @@
 /*
  * sixlane attach: all of the named ports or none.
  */
-#include <net/if.h>
 #include <string.h>
 
 #include "cmd.h"
 #include "log.h"
+#include "netlink/socket_link.h"
 
 static bool parse_mode(const char *word, enum loader_mode *mode)
 {
@@ -32,7 +32,7 @@ static bool runs_sixlane(const char *port)
 {
 	struct loader_prog prog;
 
-	return !loader_query(if_nametoindex(port), NULL, &prog) &&
+	return !loader_query(nl_link_find(port, NULL), NULL, &prog) &&
 	       (prog.owner == LOADER_OURS || prog.owner == LOADER_OTHER_MAPS);
 }
 
@@ -82,7 +82,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	for (int i = 0; i < argc; i++) {
 		if (argv[i][0] == '-')
 			return cmd_usage(&cmd_attach, "unknown option \"%s\"", argv[i]);
-		if (if_nametoindex(argv[i]))
+		if (nl_link_find(argv[i], NULL))
 			continue;
 		if (i && i == argc - 1 && !mode_given)
 			return cmd_usage(&cmd_attach, "cannot find device \"%s\", nor is it a mode",

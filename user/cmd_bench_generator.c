@@ -91,12 +91,12 @@ static int open_ports(const char *list, struct generator_port *ports, size_t *n)
 	while (list && (name = strsep(&left, ","))) {
 		if (*n == GENERATOR_MOST_PORTS)
 			return bench_bad(-E2BIG, "more than %u devices", GENERATOR_MOST_PORTS);
-		for (size_t i = 0; i < *n; i++)
-			if (!strcmp(ports[i].name, name))
-				return bench_bad(-EINVAL, "%s is named twice", name);
 		ret = generator_port_open(name, &ports[*n]);
 		if (ret)
 			return ret;
+		for (size_t i = 0; i < *n; i++)
+			if (ports[i].ifindex == ports[*n].ifindex)
+				return bench_bad(-EINVAL, "%s is named twice", name);
 		(*n)++;
 	}
 	return 0;

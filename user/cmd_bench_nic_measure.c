@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/generator/generator.h"
+#include "netlink/socket_link.h"
 
 #define ROUNDS 3u
 #define TRIAL_S 1.0
@@ -151,10 +152,10 @@ int nic_measure_take(struct nic_args *args, int option)
 	case 'f':
 		return take_table(args, option == 'f');
 	case 'I':
-		nic->in = optarg;
+		nic->in = nl_link_own_name(optarg, nic->in_name);
 		return CMD_OK;
 	case 'O':
-		nic->out = optarg;
+		nic->out = nl_link_own_name(optarg, nic->out_name);
 		return CMD_OK;
 	case 'g':
 		nic->generator = optarg;

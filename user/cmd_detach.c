@@ -2,11 +2,11 @@
 /*
  * sixlane detach: the kernel forwards for these ports again. The maps stay for the other ports.
  */
-#include <net/if.h>
 #include <string.h>
 
 #include "cmd.h"
 #include "log.h"
+#include "netlink/socket_link.h"
 
 static int detach(const char *port)
 {
@@ -14,7 +14,7 @@ static int detach(const char *port)
 
 	/* also of a device that is gone; or that has other names beside its own, by which it is
 	 * kept */
-	loader_refusal_forget(if_indextoname(if_nametoindex(port), name) ? name : port);
+	loader_refusal_forget(nl_link_own_name(port, name));
 	if (!loader_detach(port, err))
 		return CMD_OK;
 	log_error("%s", err);

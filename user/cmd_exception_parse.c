@@ -5,12 +5,12 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "cmd_exception.h"
+#include "netlink/socket_link.h"
 
 #define MTU_MIN 1280u /* RFC 8200 section 5 */
 #define MTU_MAX 65535u
@@ -79,10 +79,8 @@ static bool take_via(const char *word, struct exception_request *out, char *err)
 
 static bool take_dev(const char *word, struct exception_request *out, char *err)
 {
-	unsigned int ifindex = strlen(word) < sizeof(out->value.device) ? if_nametoindex(word) : 0;
-
-	/* an alternative name is taken as well: the daemon knows only the other one */
-	if (!ifindex || !if_indextoname(ifindex, out->value.device))
+	/* the daemon goes by the device's own name */
+	if (!nl_link_find(word, out->value.device))
 		return fail(err, "cannot find device \"%s\"", word);
 	return true;
 }

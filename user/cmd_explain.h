@@ -9,6 +9,7 @@
 
 #include "cmd_packet.h"
 #include "cmd_show.h"
+#include "guard/ruleset.h"
 #include "loader_run.h"
 
 #define EXPLAIN_MAX_STEPS 512
@@ -45,6 +46,7 @@ struct explain {
 	struct packet out; /* of result.frame, if it is a whole IPv6 frame */
 	bool agree;
 
+	char held_by[GUARD_REASON_LEN]; /* of a verdict of the guard's; "": another one */
 	struct explain_step steps[EXPLAIN_MAX_STEPS];
 	size_t n_steps;
 };

@@ -167,6 +167,8 @@ json_t *explain_json(const struct explain *explain)
 	print_set(object, "answer", answer_json(explain));
 	print_set(object, "output", output_json(explain));
 	print_set(object, "verdict", print_string(cmd_verdict_name(explain->walk.verdict)));
+	if (*explain->held_by)
+		print_set(object, "held_by", print_string(explain->held_by));
 	print_set(object, "program_verdict",
 		  print_string(cmd_verdict_name(explain->result.verdict)));
 	print_set(object, "compiler", print_string(*explain->compiler ? explain->compiler : NULL));

@@ -6,6 +6,7 @@
 #include <linux/bpf.h>
 
 #include "cmd_explain.h"
+#include "cmd_guard.h"
 
 /* --- the exception ----------------------------------------------------------------------- */
 
@@ -219,10 +220,32 @@ static void tell_answer(struct explain *explain)
 	tell_output(explain);
 }
 
+/* What holds it back. */
+static void tell_guard(struct explain *explain)
+{
+	const uint32_t verdict = explain->walk.verdict;
+	struct cmd_guard guard;
+
+	if (verdict != SIXLANE_PASS_FIREWALL && verdict != SIXLANE_PASS_IPSEC &&
+	    verdict != SIXLANE_PASS_TC)
+		return;
+	if (cmd_guard_open(&explain->view, &guard)) {
+		snprintf(explain->held_by, sizeof(explain->held_by), "out of memory");
+	} else {
+		cmd_guard_reason(&guard, verdict, explain->walk.in.ifindex,
+				 explain->walk.hop.egress.ifindex, &explain->packet.src,
+				 &explain->packet.dst, explain->held_by);
+		cmd_guard_close(&guard);
+	}
+	explain_say(explain, "held by", "%s", explain->held_by);
+}
+
 void explain_tell_verdict(struct explain *explain)
 {
 	uint32_t verdict = explain->result.verdict;
 	char name[IFNAMSIZ];
+
+	tell_guard(explain);
 
 	explain_say(explain, "program", "%s (%s), counted for %s", cmd_verdict_name(verdict),
 		    cmd_verdict_text(verdict),

@@ -9,6 +9,7 @@
 
 #include "cmd_explain.h"
 #include "log.h"
+#include "netlink/socket_link.h"
 
 /* A sender that nobody knows: locally administered. */
 static const uint8_t some_mac[6] = { 0x02, 0, 0, 0, 0, 0x01 };
@@ -75,16 +76,13 @@ static int choose_port(struct explain *explain)
 
 static int name_port(struct explain *explain, const char *name)
 {
-	const struct ports *ports = &explain->view.ports;
+	const struct link *port = ports_find(&explain->view.ports, nl_link_find(name, NULL));
 
-	for (size_t i = 0; i < ports->n; i++) {
-		if (strcmp(ports->links[i].name, name) != 0)
-			continue;
-		explain->port = &ports->links[i];
-		explain->port_reason = "as asked for";
-		return CMD_OK;
-	}
-	return cmd_usage(&cmd_explain, "cannot find device \"%s\"", name);
+	if (!port)
+		return cmd_usage(&cmd_explain, "cannot find device \"%s\"", name);
+	explain->port = port;
+	explain->port_reason = "as asked for";
+	return CMD_OK;
 }
 
 /* Down from a VLAN device to the one below all tags, which are noted. */

@@ -6,12 +6,12 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <net/if.h>
 #include <string.h>
 
 #include "cmd.h"
 #include "cmd_show.h"
 #include "log.h"
+#include "netlink/socket_link.h"
 
 struct lookup {
 	const struct cmd_options *options;
@@ -252,7 +252,7 @@ static int take_words(int argc, char **argv, struct walk_query *query)
 		const char *word = argv[argc - 2], *value = argv[argc - 1];
 
 		if (!strcmp(word, "dev")) {
-			query->ingress = if_nametoindex(value);
+			query->ingress = nl_link_find(value, NULL);
 			if (!query->ingress)
 				return -cmd_usage(&cmd_lookup, "cannot find device \"%s\"", value);
 		} else if (!strcmp(word, "table")) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cmd_fib.h"
+#include "cmd_guard.h"
 #include "cmd_status.h"
 #include "loader_driver.h"
 #include "log.h"
@@ -21,20 +22,42 @@ struct status {
 	uint64_t hints_lost;
 	bool daemon;
 	struct status_ports ports;
+	struct held_list held;
+	struct status_asked asked;
+	json_t *missing_ports, *refused;
+	bool failed; /* a warning matters for the exit status */
 	char *warnings[MAX_WARNINGS];
 	size_t n_warnings;
 };
 
+static void add_warning(struct status *status, const char *fmt, va_list ap) _printf_(2, 0);
+static void add_warning(struct status *status, const char *fmt, va_list ap)
+{
+	if (status->n_warnings < MAX_WARNINGS &&
+	    vasprintf(&status->warnings[status->n_warnings], fmt, ap) >= 0)
+		status->n_warnings++;
+}
+
+/* Packets are not forwarded in XDP that should be, or something is not as the operator said. */
 static void warn(struct status *status, const char *fmt, ...) _printf_(2, 3);
 static void warn(struct status *status, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (status->n_warnings == MAX_WARNINGS)
-		return;
 	va_start(ap, fmt);
-	if (vasprintf(&status->warnings[status->n_warnings], fmt, ap) >= 0)
-		status->n_warnings++;
+	add_warning(status, fmt, ap);
+	va_end(ap);
+	status->failed = true;
+}
+
+/* It could be faster, or is so because the operator wants it. */
+static void hint(struct status *status, const char *fmt, ...) _printf_(2, 3);
+static void hint(struct status *status, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_warning(status, fmt, ap);
 	va_end(ap);
 }
 
@@ -59,11 +82,11 @@ static void warn_of_egress(struct status *status, const struct status_port *port
 	uint32_t flags = port->port.flags;
 
 	if (flags & SIXLANE_PORT_NO_XMIT)
-		warn(status,
+		hint(status,
 		     "%s takes no redirected frames: packets that leave by it are the kernel's",
 		     port->link->name);
 	else if (!(flags & SIXLANE_PORT_XMIT) && has_native_ingress(status, port))
-		warn(status,
+		hint(status,
 		     "%s takes no frames redirected from native XDP: packets from ports in native "
 		     "mode that leave by it are the kernel's",
 		     port->link->name);
@@ -80,14 +103,14 @@ static void warn_of_queues(struct status *status, const struct status_port *port
 	    !loader_driver_locks_queues(driver, channels->combined_count, cpus))
 		return;
 	if (channels->max_combined > cpus)
-		warn(status,
+		hint(status,
 		     "%s redirects in the slow, locked mode of virtio_net: of its %u queue pairs %u "
 		     "must be left for the CPUs: 'sixlane detach %s', 'ethtool -L %s combined %u', "
 		     "'sixlane attach %s'",
 		     port->link->name, channels->max_combined, cpus, port->link->name,
 		     port->link->name, channels->max_combined - cpus, port->link->name);
 	else
-		warn(status,
+		hint(status,
 		     "%s redirects in the slow, locked mode of virtio_net: without a lock that takes "
 		     "more queue pairs than the %u CPUs, and it has %u",
 		     port->link->name, cpus, channels->max_combined);
@@ -110,13 +133,15 @@ static void warn_of_port(struct status *status, const struct status_port *port)
 		return;
 	}
 	if (port->prog.no_arena)
-		warn(status,
+		hint(status,
 		     "the trie answers for %s, whose program does not read the compiled FIB's arena: "
 		     "load sixlane.arena.bpf.o there%s",
 		     name, status->daemon ? "" : ", or start sixlaned");
 	if (port->prog.owner == LOADER_FOREIGN) {
-		warn(status, "%s runs another XDP program, \"%s\" (id %u)", name, port->prog.name,
-		     port->prog.id);
+		/* what nobody asked for may be as it should */
+		(status->asked.all ? hint : warn)(status,
+						  "%s runs another XDP program, \"%s\" (id %u)",
+						  name, port->prog.name, port->prog.id);
 		return;
 	}
 	if (port->prog.owner == LOADER_NO_PROG && port->port.flags & SIXLANE_PORT_WAITS) {
@@ -134,36 +159,63 @@ static void warn_of_port(struct status *status, const struct status_port *port)
 		return;
 	}
 	if (port->prog.mode == XDP_MODE_GENERIC)
-		warn(status,
+		hint(status,
 		     "%s runs in GENERIC mode, in the network stack: much slower than native",
 		     name);
 	warn_of_queues(status, port);
 	/* As long as the maps are not ready that is said once, for all ports. */
 	if (!(status->meta.flags & SIXLANE_META_READY))
 		return;
-	if (why)
-		warn(status, "%s passes every packet to the kernel: %s", name, why);
-	else
+	if (!why)
 		warn_of_egress(status, port);
+	else if (port->port.flags & SIXLANE_PORT_PASS || !(port->port.flags & SIXLANE_PORT_UP))
+		hint(status, "%s passes every packet to the kernel: %s", name, why);
+	else
+		warn(status, "%s passes every packet to the kernel: %s", name, why);
 }
 
-static bool is_served(const struct status *status, const char *name)
+/* Those of which nothing else is to be said: no program runs there, and none was refused. */
+static void warn_of_unserved(struct status *status)
 {
-	for (size_t i = 0; i < status->ports.n; i++) {
-		const struct status_port *port = &status->ports.at[i];
+	for (size_t k = 0; k < status->asked.n; k++) {
+		const struct link *link =
+			ports_find(&status->view->ports, status->asked.ifindexes[k]);
+		bool listed = false;
 
-		if (!strcmp(port->link->name, name))
-			return port->prog.owner == LOADER_OURS && !port->prog.no_arena;
+		for (size_t i = 0; i < status->ports.n && link; i++)
+			listed |= status->ports.at[i].link == link;
+		if (link && !listed)
+			warn(status, "%s runs no XDP program: 'sixlane attach %s'", link->name,
+			     link->name);
 	}
-	return false;
 }
 
-/* Of the i-th device: false if no program for it was refused, or it has got one since. */
-static bool read_refusal(const struct status *status, size_t i, struct loader_refusal *refusal)
+static void warn_of_missing(struct status *status)
 {
-	const char *name = status->view->ports.links[i].name;
+	const char *name, *setting;
+	const json_t *missing;
+	size_t i;
 
-	return loader_refusal_read(name, refusal) && !is_served(status, name);
+	json_array_foreach(status->missing_ports, i, missing)
+	{
+		name = json_string_value(json_object_get(missing, "name"));
+		setting = json_string_value(json_object_get(missing, "setting"));
+		warn(status, "no device is named \"%s\", as sixlaned's %s has it", name, setting);
+	}
+}
+
+static void warn_of_held(struct status *status)
+{
+	char text[2 * GUARD_REASON_LEN];
+
+	for (size_t i = 0; i < status->held.n; i++) {
+		held_text(&status->held.at[i], text, sizeof(text));
+		hint(status, "%s", text);
+	}
+	for (int cause = 0; cause < GUARD_N_CAUSES; cause++)
+		if (status->meta.bypassed >> cause & 1)
+			hint(status, "%s is bypassed: it does not see what sixlane forwards",
+			     guard_cause_names[cause]);
 }
 
 static void warn_of_refusals(struct status *status)
@@ -172,7 +224,10 @@ static void warn_of_refusals(struct status *status)
 	char text[LOADER_ERR];
 
 	for (size_t i = 0; i < status->view->ports.n; i++) {
-		if (!read_refusal(status, i, &refusal))
+		const struct link *link = &status->view->ports.links[i];
+
+		if (!status_asked_has(&status->asked, link->ifindex) ||
+		    !status_refusal_read(link->name, &status->ports, &refusal))
 			continue;
 		loader_refusal_text(&refusal, text);
 		warn(status, "%s", text);
@@ -184,6 +239,7 @@ static void warn_of_all(struct status *status)
 	const struct sixlane_meta *meta = &status->meta;
 
 	warn_of_refusals(status);
+	warn_of_held(status);
 	if (!status->daemon && meta->flags & SIXLANE_META_READY)
 		warn(status,
 		     "sixlaned does not run: packets are forwarded by routes that nobody updates");
@@ -203,25 +259,28 @@ static void warn_of_all(struct status *status)
 		     "%llu prefixes found no room in the maps: the kernel forwards for them",
 		     (unsigned long long)meta->routes_missing);
 	if (meta->exceptions_missing)
-		warn(status,
+		hint(status,
 		     "%llu exceptions found no room, or no next hop: the kernel gets the packets to them",
 		     (unsigned long long)meta->exceptions_missing);
 	if (meta->fib_failures && fib_why_not(&status->view->maps, status->daemon))
-		warn(status, "the trie answers, more slowly than the compiled FIB would: %s",
+		hint(status, "the trie answers, more slowly than the compiled FIB would: %s",
 		     fib_why_not(&status->view->maps, status->daemon));
 	if (meta->neighbours >= SIXLANE_MAX_NEIGHBOURS - 1)
 		warn(status,
 		     "no room for more than %u neighbours: the kernel forwards to those that found none",
 		     SIXLANE_MAX_NEIGHBOURS - 1);
 	if (meta->flags & SIXLANE_META_GAPS)
-		warn(status,
+		hint(status,
 		     "a table lacks a prefix: where it has no route, packets that other rules would "
 		     "lead on are passed to the kernel");
+	warn_of_missing(status);
 	for (size_t i = 0; i < status->ports.n; i++) {
 		/* a slave has no IPv6 and sends nothing by itself: its bond has and does */
-		if (!status_port_is_slave(&status->ports.at[i]))
+		if (!status_port_is_slave(&status->ports.at[i]) &&
+		    status_asked_has(&status->asked, status->ports.at[i].link->ifindex))
 			warn_of_port(status, &status->ports.at[i]);
 	}
+	warn_of_unserved(status);
 }
 
 struct occupancy {
@@ -298,31 +357,6 @@ static json_t *hash_json(const struct sixlane_meta *meta)
 	return object;
 }
 
-static json_t *refusal_json(const struct loader_refusal *refusal)
-{
-	json_t *object = json_object();
-
-	print_set(object, "port", print_string(refusal->port));
-	print_set(object, "object", print_string(refusal->object));
-	print_set(object, "kernel", print_string(refusal->kernel));
-	print_set(object, "compiler", print_string(refusal->compiler));
-	print_set(object, "reason", print_string(refusal->reason));
-	print_set(object, "advice", print_string(refusal->advice));
-	print_set(object, "log", print_string(refusal->log));
-	return object;
-}
-
-static json_t *refusals_json(const struct status *status)
-{
-	struct loader_refusal refusal;
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < status->view->ports.n; i++)
-		if (read_refusal(status, i, &refusal))
-			print_append(array, refusal_json(&refusal));
-	return array;
-}
-
 static json_t *to_json(const struct status *status)
 {
 	const struct sixlane_meta *meta = &status->meta;
@@ -360,7 +394,9 @@ static json_t *to_json(const struct status *status)
 		print_append(ports, status_port_json(status->view, &status->ports.at[i]));
 	print_set(object, "ports", ports);
 	print_set(object, "maps", maps_json(status));
-	print_set(object, "refused", refusals_json(status));
+	print_set(object, "refused", json_incref(status->refused));
+	print_set(object, "missing_ports", json_incref(status->missing_ports));
+	print_set(object, "guard", held_json(status->view, &status->held));
 	for (size_t i = 0; i < status->n_warnings; i++)
 		print_append(warnings, print_string(status->warnings[i]));
 	print_set(object, "warnings", warnings);
@@ -399,63 +435,86 @@ static void to_text(const struct cmd_options *options, const struct status *stat
 		printf("%swarning: %s\n", i ? "" : "\n", status->warnings[i]);
 }
 
-/* There may be no maps since the program was refused. */
-static void say_refusals(void)
+/* What is left of the ports is to be shown. */
+static void keep_asked(struct status *status)
 {
-	struct if_nameindex *devices = if_nameindex();
-	struct loader_refusal refusal;
-	char text[LOADER_ERR];
+	struct status_ports *ports = &status->ports;
+	size_t n = 0;
 
-	for (struct if_nameindex *device = devices; device && device->if_index; device++) {
-		if (!loader_refusal_read(device->if_name, &refusal))
-			continue;
-		loader_refusal_text(&refusal, text);
-		log_error("%s", text);
+	for (size_t i = 0; i < ports->n; i++)
+		if (status_asked_has(&status->asked, ports->at[i].link->ifindex))
+			ports->at[n++] = ports->at[i];
+	ports->n = n;
+}
+
+static int show(const struct cmd_options *options, struct status *status)
+{
+	int rc;
+
+	warn_of_all(status);
+	status->refused = status_refusals_json(status->view, &status->ports);
+	keep_asked(status);
+	if (options->json) {
+		rc = print_json(options, to_json(status));
+	} else {
+		to_text(options, status);
+		rc = print_flush();
 	}
-	if (devices)
-		if_freenameindex(devices);
+	if (!in_sync(status) || !(status->meta.flags & SIXLANE_META_READY) || status->failed)
+		return rc ?: CMD_FAILED;
+	return rc;
+}
+
+static int show_view(const struct cmd_options *options, struct status *status)
+{
+	int rc;
+
+	status->meta = *status->view->maps.meta;
+	status->daemon = loader_daemon_runs();
+	status->missing_ports = status->daemon ? status_missing_ports() : json_array();
+	if (maps_hints_lost(&status->view->maps, &status->hints_lost))
+		status->hints_lost = 0;
+	if (status_ports_read(status->view, &status->ports) ||
+	    held_read(status->view, &status->held)) {
+		log_error("out of memory");
+		rc = CMD_FAILED;
+	} else {
+		rc = show(options, status);
+	}
+	while (status->n_warnings)
+		free(status->warnings[--status->n_warnings]);
+	free(status->ports.at);
+	held_free(&status->held);
+	json_decref(status->missing_ports);
+	json_decref(status->refused);
+	return rc;
 }
 
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
 	struct status status = { 0 };
 	struct cmd_view view;
-	int rc;
+	int found, rc;
 
-	if (argc)
-		return cmd_usage(&cmd_status, "\"%s\" is too much", argv[0]);
+	for (int i = 0; i < argc; i++)
+		if (argv[i][0] == '-')
+			return cmd_usage(&cmd_status, "unknown option \"%s\"", argv[i]);
+	found = status_asked_find(argc, argv, &status.asked);
 	rc = cmd_view_open(&view);
 	if (rc) {
-		say_refusals();
-		return rc;
-	}
-	status.view = &view;
-	status.meta = *view.maps.meta;
-	status.daemon = loader_daemon_runs();
-	if (maps_hints_lost(&view.maps, &status.hints_lost))
-		status.hints_lost = 0;
-	if (status_ports_read(&view, &status.ports)) {
-		log_error("out of memory");
-		rc = CMD_FAILED;
+		status_say_refusals();
 	} else {
-		warn_of_all(&status);
-		if (options->json) {
-			rc = print_json(options, to_json(&status));
-		} else {
-			to_text(options, &status);
-			rc = print_flush();
-		}
+		status.view = &view;
+		rc = show_view(options, &status);
+		cmd_view_close(&view);
 	}
-	while (status.n_warnings)
-		free(status.warnings[--status.n_warnings]);
-	free(status.ports.at);
-	cmd_view_close(&view);
-	return rc;
+	free(status.asked.ifindexes);
+	return rc ?: found;
 }
 
 const struct cmd cmd_status = {
 	.name = "status",
-	.args = "",
-	.help = "the daemon, the maps and the ports",
+	.args = "[DEV...]",
+	.help = "the daemon, the maps and the ports; exit status 1 if something is to be put right",
 	.run = run,
 };

@@ -46,6 +46,27 @@ static inline bool status_port_is_slave(const struct status_port *port)
 	return port->port.flags & (SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP);
 }
 
+/* The ports of the command line that are there; all: it names none. */
+struct status_asked {
+	bool all;
+	uint32_t *ifindexes; /* to be freed */
+	size_t n;
+};
+
+/* CMD_OK; CMD_FAILED, which is said, also for each that is not there: *out has the others. */
+int status_asked_find(int argc, char **argv, struct status_asked *out);
+bool status_asked_has(const struct status_asked *asked, uint32_t ifindex);
+
+/* An array of the names in sixlaned's settings that no device has: "setting" and "name" of each. */
+json_t *status_missing_ports(void);
+
+/* False: no program for the device was refused, or it has got one since. */
+bool status_refusal_read(const char *name, const struct status_ports *ports,
+			 struct loader_refusal *out);
+json_t *status_refusals_json(const struct cmd_view *view, const struct status_ports *ports);
+/* As errors, where there are no maps: there may be none because the program was refused. */
+void status_say_refusals(void);
+
 json_t *status_port_json(const struct cmd_view *view, const struct status_port *port);
 void status_ports_text(const struct cmd_options *options, const struct cmd_view *view,
 		       const struct status_ports *ports);

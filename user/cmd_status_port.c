@@ -134,10 +134,6 @@ const char *status_port_passed(const struct status_port *port)
 		return "its bond does not listen to it";
 	if (flags & SIXLANE_PORT_UPPER)
 		return "a master or upper device takes its frames";
-	if (flags & SIXLANE_PORT_IN_FIREWALL)
-		return "netfilter rules may touch whatever comes in by it";
-	if (flags & SIXLANE_PORT_IN_TC)
-		return "a tc filter or program may touch whatever comes in by it";
 	if (!(flags & SIXLANE_PORT_UP))
 		return "it is down";
 	if (!(flags & SIXLANE_PORT_IPV6))

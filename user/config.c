@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <libconfig.h>
+#include <linux/if.h> /* ALTIFNAMSIZ, behind net/if.h */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -91,6 +92,8 @@ void config_defaults(struct config *config)
 	};
 	snprintf(config->object, sizeof(config->object), "%s", loader_object_path());
 }
+
+_Static_assert(CONFIG_PORT_NAME_LEN == ALTIFNAMSIZ, "any name of a device fits");
 
 static const struct setting *find_setting(const char *name)
 {
@@ -185,11 +188,11 @@ static int add_port(const struct setting *setting, struct config_ports *ports, c
 {
 	size_t len = strlen(value);
 
-	if (!len || len >= IFNAMSIZ || strpbrk(value, "/ \t")) {
+	if (!len || len >= CONFIG_PORT_NAME_LEN || strpbrk(value, "/ \t\n\v\f\r")) {
 		snprintf(
 			err, CONFIG_ERR,
 			"%s holds \"%.60s\"; an interface name has 1 to %d characters and no slash or space",
-			setting->name, value, IFNAMSIZ - 1);
+			setting->name, value, CONFIG_PORT_NAME_LEN - 1);
 		return -EINVAL;
 	}
 	if (ports->n == CONFIG_MAX_PORTS) {

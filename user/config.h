@@ -13,10 +13,11 @@
 
 #define CONFIG_DEFAULT_FILE "/etc/sixlane/sixlaned.conf"
 #define CONFIG_MAX_PORTS 64
+#define CONFIG_PORT_NAME_LEN 128
 #define CONFIG_ERR 512
 
 struct config_ports {
-	char names[CONFIG_MAX_PORTS][IFNAMSIZ];
+	char names[CONFIG_MAX_PORTS][CONFIG_PORT_NAME_LEN]; /* own or alternative ones */
 	unsigned int n;
 };
 

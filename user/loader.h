@@ -203,6 +203,17 @@ void loader_refusal_text(const struct loader_refusal *refusal, char *out);
 /* The port is served now, is not to be, or is gone. */
 void loader_refusal_forget(const char *port);
 
+/*
+ * The names of ports that sixlaned's settings hold, of this pin directory. write: 0 or -errno.
+ * read: fn for each that the last sixlaned was given, if it was in this network namespace.
+ */
+struct loader_port_name {
+	const char *setting, *name;
+};
+typedef void (*loader_name_fn)(void *ctx, const struct loader_port_name *name);
+int loader_names_write(const struct loader_port_name *names, size_t n);
+void loader_names_read(loader_name_fn fn, void *ctx);
+
 /* sixlane.bpf.o next to the executable, else in ../lib/sixlane from there. Static storage. */
 const char *loader_object_path(void);
 

@@ -22,6 +22,7 @@
 #include "loader_driver.h"
 #include "loader_query.h"
 #include "loader_run.h"
+#include "netlink/socket_link.h"
 
 /* Headers before a packet: Ethernet with two tags, and virtio_net's own, in the same buffer. */
 #define HEADERS (ETH_HLEN + 2 * 4 + 20)
@@ -42,9 +43,9 @@ static uint32_t mode_flags(enum xdp_mode mode)
  * is an alternative one. */
 static int port_ifindex(const char *port, char name[IF_NAMESIZE], char *err)
 {
-	unsigned int ifindex = if_nametoindex(port);
+	uint32_t ifindex = nl_link_find(port, name);
 
-	if (!ifindex || !if_indextoname(ifindex, name))
+	if (!ifindex)
 		return loader_fail(err, -ENODEV, "cannot find device \"%s\"", port);
 	return (int)ifindex;
 }

@@ -4,6 +4,7 @@
  * loader_pin.c: the pinned maps; loader_query.c: what runs on a port; loader_attach.c: putting
  * it there; loader_try.c: whether that can be; loader_link.c: what holds it; loader_driver.c: why a
  * driver will not; loader_compiler.c: who built it; loader_refusal.c: what the verifier said;
+ * loader_file.c: where that is kept; loader_names.c: what ports sixlaned was given;
  * loader_dispatch.c: the only caller of libxdp.
  *
  * Knows neither rib/object.h nor loader.h: libxdp's header uses some of the same names.
@@ -67,6 +68,18 @@ int loader_object_load(struct bpf_object *object, const char *path, const char *
 /* loader_driver.c: loader_fail_errno() for a port that takes no program in native mode, with what
  * is known of its driver. */
 int loader_fail_native(int rc, const char *port, char *err);
+
+/* --- loader_file.c: files below LOADER_RUN_DIR ----------------------------------------------- */
+
+#define LOADER_RUN_DIR "/run/sixlane"
+/* KIND.DEV.INODE and end: of this pin directory alone. */
+void loader_file_name(const char *kind, const char *end, char *name, size_t size);
+/* As a whole, in place of the one that is there. 0 or -errno. */
+int loader_file_write(const char *name, void (*write_to)(FILE *file, const void *ctx),
+		      const void *ctx);
+/* NULL: there is none. */
+FILE *loader_file_open(const char *name);
+void loader_file_remove(const char *name);
 
 /* --- loader_refusal.c: what the verifier said since loader_quiet() ------------------------- */
 

@@ -2,20 +2,16 @@
 /*
  * A program that the kernel's verifier refused: one line for people, and a file with its log,
  * from which `sixlane status` says it again until the port is served or detached. There is one such
- * file for each port and pin directory. It lies in a directory that only root can make, and never
- * in one that everybody may write to.
+ * file for each port and pin directory.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "loader.h"
 #include "loader_internal.h"
 #include "verifier_log.h"
 
-#define RUN_DIR "/run/sixlane"
 /* What the verifier says last decides. */
 #define LOG_MAX_BYTES (1u << 20)
 
@@ -64,80 +60,46 @@ bool loader_refused(void)
 
 /* --- the file ------------------------------------------------------------------------------- */
 
-/* Pin directories are told apart by device and inode, as those of other mounts have the same path.
- * port: "" for `sixlane explain`, whose program is for none. */
+/* port: "" for `sixlane explain`, whose program is for none. */
 static void name_log(const char *port, char name[LOADER_LOG_NAME])
 {
-	struct stat pins = { 0 };
+	char end[IFNAMSIZ + sizeof(".log")];
 
-	if (stat(loader_pin_dir(), &pins))
-		pins = (struct stat){ 0 };
-	snprintf(name, LOADER_LOG_NAME, "%s.%llx.%llx%s%.*s.log", *port ? "verifier" : "explain",
-		 (unsigned long long)pins.st_dev, (unsigned long long)pins.st_ino, *port ? "." : "",
-		 IFNAMSIZ - 1, port);
+	snprintf(end, sizeof(end), "%s%.*s.log", *port ? "." : "", IFNAMSIZ - 1, port);
+	loader_file_name(*port ? "verifier" : "explain", end, name, LOADER_LOG_NAME);
 }
 
-/* A descriptor or -errno. */
-static int open_run_dir(bool make)
+struct kept {
+	const struct loader_refusal *refusal;
+	const char *log;
+};
+
+static void write_log(FILE *file, const void *ctx)
 {
-	_cleanup_close_ int fd = -1;
-	struct stat dir;
+	const struct kept *kept = ctx;
+	const struct loader_refusal *refusal = kept->refusal;
+	size_t length = strlen(kept->log), left_out = 0;
 
-	if (make && mkdir(RUN_DIR, 0700) && errno != EEXIST)
-		return -errno;
-	fd = open(RUN_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &dir))
-		return -errno;
-	if ((dir.st_uid && dir.st_uid != geteuid()) || dir.st_mode & (S_IWGRP | S_IWOTH))
-		return -EPERM;
-	return util_take_fd(&fd);
-}
-
-static int write_log(int fd, const struct loader_refusal *refusal, const char *log)
-{
-	size_t length = strlen(log), left_out = 0;
-	FILE *file = fdopen(fd, "w");
-	bool failed;
-
-	if (!file) {
-		close(fd);
-		return -ENOMEM;
-	}
 	if (length > LOG_MAX_BYTES)
-		left_out = (size_t)(strchrnul(log + length - LOG_MAX_BYTES, '\n') - log);
+		left_out =
+			(size_t)(strchrnul(kept->log + length - LOG_MAX_BYTES, '\n') - kept->log);
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		fprintf(file, "%s: %s\n", fields[i].name, (const char *)refusal + fields[i].offset);
 	fprintf(file, "\n");
 	if (left_out)
 		fprintf(file, "(the first %zu bytes are left out)", left_out);
-	fputs(log + left_out, file);
-	failed = ferror(file);
-	return fclose(file) || failed ? -EIO : 0;
+	fputs(kept->log + left_out, file);
 }
 
-/* Sets refusal->log. 0 or -errno. */
-static int keep_log(struct loader_refusal *refusal, const char *log)
+/* Sets refusal->log. */
+static void keep_log(struct loader_refusal *refusal, const char *log)
 {
-	_cleanup_close_ int dir = open_run_dir(true);
-	char name[LOADER_LOG_NAME], fresh[LOADER_LOG_NAME + 4];
-	int fd, rc;
+	const struct kept kept = { .refusal = refusal, .log = log };
+	char name[LOADER_LOG_NAME];
 
-	if (dir < 0)
-		return dir;
 	name_log(refusal->port, name);
-	snprintf(fresh, sizeof(fresh), "%s.new", name);
-	unlinkat(dir, fresh, 0);
-	fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	rc = write_log(fd, refusal, log);
-	if (!rc && renameat(dir, fresh, dir, name))
-		rc = -errno;
-	if (rc)
-		unlinkat(dir, fresh, 0);
-	else
-		snprintf(refusal->log, sizeof(refusal->log), RUN_DIR "/%s", name);
-	return rc;
+	if (!loader_file_write(name, write_log, &kept))
+		snprintf(refusal->log, sizeof(refusal->log), LOADER_RUN_DIR "/%s", name);
 }
 
 static void read_field(const char *line, struct loader_refusal *out)
@@ -151,18 +113,6 @@ static void read_field(const char *line, struct loader_refusal *out)
 	}
 }
 
-/* NULL: there is none. */
-static FILE *open_log(const char *name)
-{
-	_cleanup_close_ int dir = open_run_dir(false);
-	int fd = dir < 0 ? -1 : openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-
-	if (!file && fd >= 0)
-		close(fd);
-	return file;
-}
-
 bool loader_refusal_read(const char *port, struct loader_refusal *out)
 {
 	char name[LOADER_LOG_NAME], line[LOADER_ERR];
@@ -170,23 +120,21 @@ bool loader_refusal_read(const char *port, struct loader_refusal *out)
 
 	*out = (struct loader_refusal){ 0 };
 	name_log(port, name);
-	file = open_log(name);
+	file = loader_file_open(name);
 	while (file && fgets(line, sizeof(line), file) && *line != '\n') {
 		line[strcspn(line, "\n")] = '\0';
 		read_field(line, out);
 	}
-	snprintf(out->log, sizeof(out->log), RUN_DIR "/%s", name);
+	snprintf(out->log, sizeof(out->log), LOADER_RUN_DIR "/%s", name);
 	return *out->port;
 }
 
 void loader_refusal_forget(const char *port)
 {
-	_cleanup_close_ int dir = open_run_dir(false);
 	char name[LOADER_LOG_NAME];
 
 	name_log(port, name);
-	if (dir >= 0)
-		unlinkat(dir, name, 0);
+	loader_file_remove(name);
 }
 
 /* --- the line ------------------------------------------------------------------------------- */
@@ -198,7 +146,7 @@ void loader_refusal_text(const struct loader_refusal *refusal, char *out)
 		"%s%sthe kernel's verifier refused the XDP program of %s: \"%s\" (Linux %s, object built by %s); %s%s; %s",
 		refusal->port, *refusal->port ? ": " : "", refusal->object, refusal->reason,
 		refusal->kernel, refusal->compiler,
-		*refusal->log ? "its log is in " : "its log could not be kept in " RUN_DIR,
+		*refusal->log ? "its log is in " : "its log could not be kept in " LOADER_RUN_DIR,
 		refusal->log, refusal->advice);
 }
 

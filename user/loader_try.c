@@ -14,6 +14,7 @@
 #include "loader.h"
 #include "loader_driver.h"
 #include "loader_internal.h"
+#include "netlink/socket_link.h"
 
 #define XDP_HAS_FRAGS (1u << 5) /* BPF_F_XDP_HAS_FRAGS, of Linux 5.18 */
 
@@ -66,7 +67,7 @@ static int try_native(int ifindex)
 
 int loader_try_native(const char *port, char *err)
 {
-	unsigned int ifindex = if_nametoindex(port);
+	uint32_t ifindex = nl_link_find(port, NULL);
 	int rc;
 
 	if (!ifindex)

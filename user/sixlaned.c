@@ -19,6 +19,7 @@ static const char usage_text[] =
 	"Usage: sixlaned [OPTION...] [PORT...]\n"
 	"Keep sixlane's maps equal to the kernel's IPv6 routes, and attach to the PORTs.\n"
 	"Ports that 'ip link', xdp-loader or 'sixlane attach' loaded are served as well.\n"
+	"A port that is not there yet is served as soon as a device has its name.\n"
 	"\n"
 	"  -c, --config FILE      settings (default: " CONFIG_DEFAULT_FILE ", if there)\n"
 	"  -m, --mode MODE        how to attach: native (default), generic, dispatcher\n"
@@ -166,18 +167,6 @@ static int configure(int argc, char **argv, struct config *config)
 	return read_options(argc, argv, config);
 }
 
-static int check_ports(const struct config_ports *ports)
-{
-	for (unsigned int i = 0; i < ports->n; i++) {
-		if (!if_nametoindex(ports->names[i])) {
-			log_error("cannot find device \"%s\"; 'ip link' lists those there are",
-				  ports->names[i]);
-			return -ENODEV;
-		}
-	}
-	return 0;
-}
-
 static int open_signals(void)
 {
 	sigset_t set;
@@ -258,9 +247,6 @@ static int run(const struct config *config)
 	bool had_pins;
 	int ret;
 
-	ret = check_ports(&config->ports);
-	if (ret)
-		return ret;
 	lock = loader_lock(err);
 	if (lock < 0) {
 		log_error("%s", err);

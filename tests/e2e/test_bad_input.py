@@ -57,12 +57,11 @@ def says(text, *words):
 def test_unknown_interface(bystander):
     says(attempt(bystander, SIXLANE, "attach", "nosuch0"), "nosuch0")
     says(attempt(bystander, SIXLANE, "detach", "nosuch0"), "nosuch0")
-    says(attempt(bystander, SIXLANED, "nosuch0"), "nosuch0")
 
 
 def test_unknown_interface_beside_a_good_one(bystander):
     """Nothing is half done: the good port is not attached either."""
-    says(attempt(bystander, SIXLANED, "p0", "nosuch0"), "nosuch0")
+    says(attempt(bystander, SIXLANE, "attach", "nosuch0", "p0"), "nosuch0")
 
 
 def test_detach_where_nothing_is(bystander):
@@ -221,7 +220,7 @@ def test_missing_capability(bystander, missing):
         [SIXLANED, "--bogus"], [SIXLANED, "--max-routes", "0"], [SIXLANED, "--max-routes", "many"],
         [SIXLANED, "--max-routes", "99999999999"], [SIXLANED, "--log-level", "loud"],
         [SIXLANED, "--mode", "fast"], [SIXLANED, "--poll-ms", "-5"], [SIXLANED, "--rcvbuf", ""],
-        [SIXLANED, "name-much-too-long-for-an-interface"],
+        [SIXLANED, "l" * 128],
     ],
     ids=lambda argv: " ".join([os.path.basename(argv[0])] + argv[1:]),
 )  # fmt: skip
@@ -269,7 +268,7 @@ def read_config(net, path):
         ("ports = 5;\n", 1, ["ports", "list"]),
         ("ports = [ 1, 2 ];\n", 1, ["ports", "quotes"]),
         ('ports = [ "" ];\n', 1, ["ports", "name"]),
-        ('ports = [ "much-too-long-name" ];\n', 1, ["ports", "15"]),
+        ('ports = [ "%s" ];\n' % ("l" * 128), 1, ["ports", "127"]),
         ("teardown = 1;\n", 1, ["teardown", "true"]),
         ("poll_ms 100;\n", 1, ["="]),
         ("\0\1\2", 1, []),

@@ -381,6 +381,6 @@ def test_status_counts_them(idle):
     assert [status[key] for key in keys] == [1, 0, 0, 0]
     row = {row["name"]: row for row in status["maps"]}["sl_exceptions"]
     assert (row["entries"], row["max_entries"]) == (1, 2)
-    assert "exceptions  1 of 2\n" in idle.router.sixlane("status").stdout
-    text = idle.router.sixlane("status -s").stdout
+    assert "exceptions  1 of 2\n" in idle.router.status_text()
+    text = idle.router.status_text("-s")
     assert "no room     0 exceptions went for it, 0 found none, 0 hints lost\n" in text

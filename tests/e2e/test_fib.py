@@ -147,13 +147,13 @@ def test_it_is_told(routed):
         shown["used_bytes"] / shown["routes"], abs=0.11
     )
     assert routed.router.status()["fib"].keys() == KEYS
-    text = routed.router.sixlane("status").stdout
+    text = routed.router.status_text()
     assert "fib         compiled answers, compiled FIB of 4096 kB" in text
-    assert "replans" in routed.router.sixlane("-s status").stdout and "replans" not in text
+    assert "replans" in routed.router.status_text("-s") and "replans" not in text
     text = routed.router.sixlane("fib show").stdout
     assert "answers     compiled\n" in text and "bytes for each of" in text
     routed.router.sixlane("fib trie")
-    assert "fib         trie answers" in routed.router.sixlane("status").stdout
+    assert "fib         trie answers" in routed.router.status_text()
     assert routed.router.status()["warnings"] == []
 
 

@@ -105,7 +105,7 @@ def test_a_configured_port_that_comes_back(make):
         5,
         lambda: "p2 attached again: %s\n%s" % (net.router.port_status("p2"), net.router.log()),
     )
-    wait_until(lambda: "came back" in net.router.log(), 5, net.router.log)
+    wait_until(lambda: "came, attached" in net.router.log(), 5, net.router.log)
 
 
 def test_a_port_that_is_gone(net):

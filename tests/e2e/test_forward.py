@@ -126,7 +126,7 @@ def test_queues_in_use_are_shown(make):
     assert (port["rx_queues"], port["tx_queues"]) == (4, 4)
     assert (port["rx_queues_in_use"], port["tx_queues_in_use"]) == (3, 2)
     line = next(
-        line for line in net.router.sixlane("status").stdout.splitlines() if line.startswith("p0 ")
+        line for line in net.router.status_text().splitlines() if line.startswith("p0 ")
     )
     assert line.split()[3:5] == ["3/4", "2/4"], line
     net.assert_forwarded(fr.many(50, host_addr("b")), to="b")

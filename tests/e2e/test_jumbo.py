@@ -118,7 +118,7 @@ def test_mtu_grows(make):
         wait_program(net, port, "sixlane_frags")
     net.sync()
     assert flavours(net) == {"p0": "frags", "p1": "frags", "p2": "plain"}
-    assert "sixlane_frags" in net.router.sixlane("status").stdout
+    assert "sixlane_frags" in net.router.status_text()
     assert "p0: at MTU 9000 its program is replaced by one for frames in several" in net.router.log()
     frames = [fr.udp(host_addr("b"), size=size) for size in (64, 1500, 3498, 3499, PLAIN_MOST)]
     net.assert_forwarded(frames, to="b")

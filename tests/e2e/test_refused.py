@@ -83,7 +83,7 @@ def test_refused_program_under_the_daemon(idle, refused):
         done = idle.r.run(refused + "/sixlane", "attach", "p0", check=False)
         assert done.returncode == 1
         log = says_refusal(done.stderr, refused)
-        says_refusal(idle.router.sixlane("status").stdout, refused)
+        says_refusal(idle.router.status_text(), refused)
         status = idle.router.status()
         assert status["in_sync"] and status["ports"] == []
         (said,) = status["refused"]

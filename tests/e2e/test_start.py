@@ -364,7 +364,7 @@ def test_status_names_the_compiler(idle, method):
     names = ["p0"] if is_dispatched(idle, "p0") else idle.router.ports
     for port in names:
         assert re.search(r"Clang \d+", built[port]), built
-    assert "built by " + built["p0"] in idle.router.sixlane("-s status").stdout
+    assert "built by " + built["p0"] in idle.router.status_text("-s")
 
 
 def test_a_stripped_object_names_its_compiler(idle):

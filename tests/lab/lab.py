@@ -405,6 +405,9 @@ class Router:
 
     def sixlane_json(self, *args, check=True, **kwargs):
         done = self.ns.run(SIXLANE, "-j", *split_words(args), check=check, **kwargs)
+        return self._parse(args, done, check)
+
+    def _parse(self, args, done, check):
         try:
             return json.loads(done.stdout)
         except ValueError:
@@ -413,7 +416,12 @@ class Router:
             return None
 
     def status(self, check=True):
-        return self.sixlane_json("status", check=check)
+        """Its exit status is 1 also where there is something to warn of."""
+        done = self.ns.run(SIXLANE, "-j", "status", check=False)
+        return self._parse("status", done, check)
+
+    def status_text(self, *args):
+        return self.ns.run(SIXLANE, "status", *split_words(args), check=False).stdout
 
     def port_status(self, port):
         for entry in self.status()["ports"]:

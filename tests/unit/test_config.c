@@ -45,6 +45,8 @@ static int load(const char *text, struct config *config, char *err, char path[64
 	return ret;
 }
 
+#define TEN "0123456789"
+
 static void test_every_setting(void **state)
 {
 	struct config config;
@@ -55,7 +57,8 @@ static void test_every_setting(void **state)
 	assert_int_equal(load("ports = [ \"eth0\", \"eth1\" ];\n"
 			      "mode = \"generic\"; log_level = \"debug\"; object = \"/x/y.o\";\n"
 			      "max_routes = 1000; rcvbuf = 8192; poll_ms = 20; audit = 0;\n"
-			      "pass_all = true; teardown = true; pass_ports = (\"p\");\n"
+			      "pass_all = true; teardown = true; pass_ports = (\"" TEN TEN TEN TEN
+				      TEN TEN TEN TEN TEN TEN TEN TEN "1234567\");\n"
 			      "assume_xmit = [ \"q\" ]; exceptions = \"observe\";\n"
 			      "fib = \"trie\";\n"
 			      "max_exceptions = 262144; answer_rate = 0; answer_too_big = true;\n",
@@ -73,7 +76,7 @@ static void test_every_setting(void **state)
 	assert_int_equal(config.audit_s, 0);
 	assert_true(config.pass_all);
 	assert_true(config.teardown);
-	assert_string_equal(config.pass_ports.names[0], "p");
+	assert_int_equal(strlen(config.pass_ports.names[0]), 127);
 	assert_string_equal(config.assume_xmit.names[0], "q");
 	assert_int_equal(config.fib, SIXLANE_ENGINE_TRIE);
 	assert_int_equal(config.exceptions, CONFIG_EXCEPTIONS_OBSERVE);
@@ -106,9 +109,12 @@ static const struct {
 	  { "unknown setting \"port\"", "ports", "max_routes" } },
 	{ "ports = \"eth0\";", 1, { "must be a list", "[ \"eth0\", \"eth1\" ]" } },
 	{ "ports = [ 1, 2 ];", 1, { "names in quotes", "\"eth0\"" } },
-	{ "ports = [ \"\" ];", 1, { "interface name", "1 to 15" } },
+	{ "ports = [ \"\" ];", 1, { "interface name", "1 to 127" } },
 	{ "ports = [ \"a/b\" ];", 1, { "a/b", "no slash" } },
-	{ "ports = [ \"sixteencharacter\" ];", 1, { "sixteencharacter", "1 to 15" } },
+	{ "ports = [ \"a\\nb\" ];", 1, { "1 to 127" } },
+	{ "pass_ports = [ \"" TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "12345678\" ];",
+	  1,
+	  { TEN, "1 to 127" } },
 	{ "\nmode = \"fast\";", 2, { "\"fast\"", "native, generic or dispatcher" } },
 	{ "mode = 1;", 1, { "mode", "quotes" } },
 	{ "log_level = \"loud\";", 1, { "\"loud\"", "error, warning, info or debug" } },

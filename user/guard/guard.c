@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../log.h"
+#include "../util.h"
 #include "guard_internal.h"
 
 const char *const guard_cause_names[GUARD_N_CAUSES] = {
@@ -194,19 +194,6 @@ static bool set_stale(struct guard_source *source)
 	return !was;
 }
 
-static void note_result(struct guard *guard, enum guard_source_kind kind, int ret)
-{
-	struct guard_source *source = &guard->sources[kind];
-
-	if (ret && ret != source->error)
-		log_warning("the guard cannot read %s (%s): %s holds back every packet until it can",
-			    kinds[kind].name, strerror(-ret),
-			    guard_cause_names[kinds[kind].cause]);
-	else if (!ret && source->error)
-		log_info("the guard can read %s again", kinds[kind].name);
-	source->error = ret;
-}
-
 static void read_source(struct guard *guard, enum guard_source_kind kind,
 			const struct links *links)
 {
@@ -224,7 +211,7 @@ static void read_source(struct guard *guard, enum guard_source_kind kind,
 		end_ns + (kinds[kind].polled ? SHARE_POLLED : SHARE) * source->took_ns;
 	source->stale = false;
 	source->read |= !ret;
-	note_result(guard, kind, ret);
+	source->error = ret;
 }
 
 /* True: something may be another than before. Sets *due_ns lower if there is more to do. */

@@ -42,6 +42,13 @@ int parse_exception(const struct nlmsghdr *nlh, struct route_exception *out);
 int parse_link(const struct nlmsghdr *nlh, struct link *out);
 
 /*
+ * fn for each name of the device, its own and the alternative ones. nlh: parse_link() took it. 0,
+ * or -EBADMSG, when fn may have got some of them.
+ */
+typedef void (*link_name_fn)(void *ctx, const char *name);
+int parse_link_names(const struct nlmsghdr *nlh, link_name_fn fn, void *ctx);
+
+/*
  * IFLA_INET6_CONF, in an RTM_NEWLINK of AF_INET6 (IFLA_PROTINFO) or of AF_UNSPEC
  * (IFLA_AF_SPEC). A message without it: -ENOMSG.
  */

@@ -35,8 +35,8 @@ struct device {
 	bool owner_stale;     /* … which may have changed */
 	bool mtu_moves;	      /* its MTU has changed, and IPv6 has not been seen to take it over */
 	uint32_t slave_place; /* of a bond's slave: in the bond's list, from 1 on; 0: not known */
-	bool attach_tried;    /* whether it is a configured port was asked */
-	bool pass, assume_xmit; /* its name, now or earlier, is among those of the operator */
+	bool attach_tried;    /* as a configured port */
+	bool pass, assume_xmit; /* a name of it, now or earlier, is among those of the operator */
 };
 
 struct links {

@@ -397,6 +397,7 @@ void apply_meta(struct sync *sync)
 	meta->sync_ns = sync->sync_ns;
 	meta->synced_at = sync->synced_at;
 	meta->malformed = sync->malformed;
+	meta->bypassed = sync->config->bypass;
 	meta->max_routes = sync->config->max_routes;
 	meta->exceptions = stats.exceptions;
 	meta->exceptions_evicted = stats.exceptions_evicted;

@@ -167,7 +167,7 @@ int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	struct link_ipv6 ipv6;
 	struct link link;
-	bool link_changed = false, ipv6_changed = false;
+	bool link_changed = false, ipv6_changed = false, names_changed = false;
 	struct former was;
 	int ret = parse_link(nlh, &link);
 	int ipv6_ret = parse_link_ipv6(nlh, &ipv6);
@@ -178,6 +178,8 @@ int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 		return ipv6_ret;
 	if (ret && ipv6_ret)
 		return -ENOMSG;
+	if (!ret && names_note(sync->names, nlh, link.ifindex, &names_changed))
+		return -EBADMSG;
 	if (!ret)
 		apply_note_unknown(sync, SYNC_DEVICE, link.unknown_attr);
 	was = former_of(sync, ret ? ipv6.ifindex : link.ifindex);
@@ -189,8 +191,10 @@ int apply_link(struct sync *sync, const struct nlmsghdr *nlh)
 		ipv6_changed = clear_ipv6(sync, link.ifindex);
 	else if (set_ipv6(sync, &ipv6, &ipv6_changed))
 		return -ENOMEM;
-	if (link_changed || ipv6_changed)
+	if (link_changed || ipv6_changed || names_changed)
 		device_changed(sync, ret ? ipv6.ifindex : link.ifindex, &was);
+	if (names_changed && !sync->quiet)
+		names_report(sync->names, &sync->links);
 	return 0;
 }
 
@@ -223,6 +227,7 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 	note_next_hops_by(sync, link.ifindex);
 	if (sync->quiet)
 		return 0;
+	names_report(sync->names, &sync->links);
 	ports_update_all(sync);
 	apply_rules(sync);
 	return 0;

@@ -8,15 +8,8 @@
 
 #include "../ethtool.h"
 #include "../fib/resolve_port.h"
+#include "../netlink/socket_link.h"
 #include "state.h"
-
-static bool names(const struct config_ports *ports, const char *name)
-{
-	for (unsigned int i = 0; i < ports->n; i++)
-		if (!strcmp(ports->names[i], name))
-			return true;
-	return false;
-}
 
 static void resolve_for(const struct sync *sync, const struct device *device,
 			struct sixlane_port *port)
@@ -197,32 +190,34 @@ static void query_program(struct sync *sync, struct device *device)
 	report_program(sync, device, &prog);
 }
 
-/* A device keeps what its name once brought it: a rename must not open a port that is to pass. */
+/* A device keeps what a name once brought it: losing the name must not open a port that is to pass.
+ */
 static void apply_names(struct sync *sync, struct device *device)
 {
-	device->pass |= names(&sync->config->pass_ports, device->link.name);
-	device->assume_xmit |= names(&sync->config->assume_xmit, device->link.name);
+	device->pass |= names_has(sync->names, NAMES_PASS_PORTS, device->ifindex);
+	device->assume_xmit |= names_has(sync->names, NAMES_ASSUME_XMIT, device->ifindex);
 }
 
-/* A configured port that came (back) after the start. One that had the program is left alone. */
+/* A port that came (back) or got a configured name after the start. One that had the program is
+ * left alone. */
 static void attach_newcomer(struct sync *sync, struct device *device)
 {
 	char err[LOADER_ERR];
 	int ret;
 
-	if (device->attach_tried)
+	if (device->attach_tried || !names_has(sync->names, NAMES_PORTS, device->ifindex))
 		return;
 	device->attach_tried = true;
-	if (device->program || !names(&sync->config->ports, device->link.name))
+	if (device->program)
 		return;
 	ret = loader_attach(sync->config->object, device->link.name, sync->config->mode, err);
 	if (!ret) {
-		log_info("%s: came back, attached", device->link.name);
+		log_info("%s: came, attached", device->link.name);
 	} else if (ret == -EMSGSIZE) {
 		device->refused_mtu = device->link.mtu;
 		log_warning("%s: not attached until its MTU is lower: %s", device->link.name, err);
 	} else {
-		log_error("%s: came back, but cannot attach: %s", device->link.name, err);
+		log_error("%s: came, but cannot attach: %s", device->link.name, err);
 	}
 }
 
@@ -238,7 +233,7 @@ void ports_gone(const struct sync *sync, const struct device *device, bool moved
 		log_warning(
 			"%s: went to another network namespace, where its packets are the kernel's",
 			name);
-	else if (names(&sync->config->ports, name))
+	else if (names_has(sync->names, NAMES_PORTS, device->ifindex))
 		log_warning("%s: gone, and its program with it; attached anew when it is back",
 			    name);
 	else
@@ -424,22 +419,25 @@ int ports_attach(struct sync *sync, char *err)
 
 	for (unsigned int i = 0; i < ports->n; i++) {
 		struct loader_prog before = { .owner = LOADER_NO_PROG };
-		unsigned int ifindex = if_nametoindex(ports->names[i]);
+		char name[IFNAMSIZ];
+		uint32_t ifindex = nl_link_find(ports->names[i], name);
 		int ret;
 
-		if (ifindex && !loader_query(ifindex, sync->fds, &before) &&
+		if (!ifindex)
+			continue;
+		if (!loader_query(ifindex, sync->fds, &before) &&
 		    before.owner == LOADER_OURS) /* however it was loaded: served as it is */
 			continue;
-		ret = loader_attach(sync->config->object, ports->names[i], sync->config->mode, err);
-		/* as a port whose MTU grows: attach_newcomer() sees to it, the others are served */
-		if (ret == -EMSGSIZE)
+		ret = loader_attach(sync->config->object, name, sync->config->mode, err);
+		/* not there, or its MTU is too large, now: attach_newcomer() sees to it */
+		if (ret == -ENODEV || ret == -EMSGSIZE)
 			continue;
 		if (ret) {
 			detach_ports(ports, attached);
 			return ret;
 		}
 		attached[i] = true;
-		ret = check_attached(sync, ifindex, ports->names[i], err);
+		ret = check_attached(sync, ifindex, name, err);
 		if (ret) {
 			detach_ports(ports, attached);
 			return ret;

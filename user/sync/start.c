@@ -43,9 +43,11 @@ static int allocate(struct sync *sync)
 	sync->fib = fib_new(&writer, sync->config->max_routes);
 	sync->used = calloc(SIXLANE_MAX_NEIGHBOURS / 64, sizeof(*sync->used));
 	sync->exceptions = exceptions_new();
+	sync->names = names_new(sync->config);
 	if (!sync->rib || !sync->neighs || !sync->nexthops || !sync->resolve || !sync->fib ||
-	    !sync->used || !sync->exceptions)
+	    !sync->used || !sync->exceptions || !sync->names)
 		return -ENOMEM;
+	names_publish(sync->names);
 	nexthops_follow(sync->nexthops, sync->rib);
 	fib_set_max_exceptions(sync->fib, sync->config->max_exceptions);
 	ret = guard_new(sync->config->bypass, sync->config->rcvbuf_bytes, &sync->guard);
@@ -147,6 +149,7 @@ void sync_free(struct sync *sync)
 	operator_free(sync->operator);
 	exceptions_free(sync->exceptions);
 	uppers_free(sync->uppers);
+	names_free(sync->names);
 	queue_clear(&sync->queue);
 	links_clear(&sync->links);
 	addrs_clear(&sync->addrs);

@@ -12,6 +12,7 @@
 #include "../rib/neighs.h"
 #include "../rib/nexthops.h"
 #include "../rib/rules.h"
+#include "names.h"
 #include "sync.h"
 
 /* Messages that arrive while a dump is under way, kept in order. */
@@ -108,6 +109,7 @@ struct sync {
 	struct exceptions *exceptions;
 	struct hints *hints;
 	struct operator_list *operator;
+	struct names *names; /* of ports, in the settings */
 
 	uint64_t *used; /* bitmap of neighbour slots that had traffic and are still to be kept alive
 			 */

@@ -273,6 +273,7 @@ static void synchronise(struct sync *sync)
 	if (usable) {
 		sync->complete = true;
 		report_sync(sync, start_ns);
+		names_report(sync->names, &sync->links);
 	}
 	if (!sync->wanted && sync->config->audit_s)
 		sync->next_sync_ns = util_now_ns() + sync->config->audit_s * NS_PER_S;

@@ -142,6 +142,9 @@ def capture_links(cap):
         how = "ip link set six0 xdpgeneric obj pass.o sec xdp"
         one_link(cap, "link_veth_xdp_generic", how, "six0")
         run("ip link set six0 xdpgeneric off")
+    how = "ip link property add dev six0 altname uplink altname a:name-of-more-than-15-characters"
+    cap.event("link_alt_names", how, NEWLINK, AF_UNSPEC, True)
+    run(how.replace("add dev", "del dev"))
     how = "ip link add six2 link six0 type macvlan mode passthru"
     run(how)
     one_link(cap, "link_macvlan_passthru", how, "six2")

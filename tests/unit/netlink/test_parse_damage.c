@@ -129,8 +129,9 @@ static int take_route(const struct nlmsghdr *nlh)
 static int take_link(const struct nlmsghdr *nlh)
 {
 	struct link out;
+	size_t name_bytes = 0;
 
-	return parse_link(nlh, &out);
+	return parse_link(nlh, &out) ?: parse_link_names(nlh, name_read, &name_bytes);
 }
 
 static int take_link_ipv6(const struct nlmsghdr *nlh)
@@ -254,6 +255,7 @@ static const struct size_case size_cases[] = {
 	ROUTE(RTAX_LOCK, .nests = { RTA_METRICS }, .size = 4),
 	ROUTE(RTAX_MTU, .nests = { RTA_METRICS }, .size = 4),
 	LINK(IFLA_IFNAME, .kind = STRING_WITHIN, .size = IFNAMSIZ),
+	LINK(IFLA_ALT_IFNAME, .nests = { IFLA_PROP_LIST }, .kind = STRING_WITHIN, .size = 128),
 	LINK(IFLA_MTU, .size = 4),
 	LINK(IFLA_LINK, .size = 4),
 	LINK(IFLA_MASTER, .size = 4),

@@ -347,6 +347,54 @@ static void link_slaves(void **state)
 	}
 }
 
+struct names {
+	char text[4096];
+	size_t n;
+};
+
+static void name_add(void *ctx, const char *name)
+{
+	struct names *names = ctx;
+
+	names->n++;
+	strcat(strcat(names->text, name), " ");
+}
+
+static void link_names_captured(void **state)
+{
+	_cleanup_free_ struct nlmsghdr *nlh = capture_message("link_alt_names");
+	struct names names = { 0 };
+
+	(void)state;
+	assert_int_equal(parse_link_names(nlh, name_add, &names), 0);
+	assert_string_equal(names.text, "six0 uplink a:name-of-more-than-15-characters ");
+}
+
+/* As many as there are, in order; what else the list may hold one day is no name. */
+static void link_names(void **state)
+{
+	char longest[128], expected[256];
+	struct nlmsghdr *nlh = build_link(AF_UNSPEC);
+	struct names names = { 0 };
+	struct nlattr *list;
+
+	(void)state;
+	assert_int_equal(PARSE(parse_link_names, nlh, name_add, &names), 0);
+	assert_string_equal(names.text, "port ");
+	memset(longest, 'l', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	list = mnl_attr_nest_start(nlh, IFLA_PROP_LIST | NLA_F_NESTED);
+	mnl_attr_put_strz(nlh, IFLA_ALT_IFNAME, "uplink");
+	mnl_attr_put_strz(nlh, IFLA_IFALIAS, "no name");
+	mnl_attr_put_strz(nlh, IFLA_ALT_IFNAME, longest);
+	mnl_attr_nest_end(nlh, list);
+	names = (struct names){ 0 };
+	assert_int_equal(PARSE(parse_link_names, nlh, name_add, &names), 0);
+	snprintf(expected, sizeof(expected), "port uplink %s ", longest);
+	assert_string_equal(names.text, expected);
+	assert_int_equal(names.n, 3);
+}
+
 static void link_not_described(void **state)
 {
 	struct nlmsghdr *nlh = message_start();
@@ -451,6 +499,8 @@ UNIT_TESTS()
 		cmocka_unit_test(link_vrf),
 		cmocka_unit_test(link_bonds),
 		cmocka_unit_test(link_slaves),
+		cmocka_unit_test(link_names),
+		cmocka_unit_test(link_names_captured),
 		cmocka_unit_test(link_not_described),
 		cmocka_unit_test(link_conf_of_older_kernels),
 		cmocka_unit_test(link_hop_limits),

@@ -12,6 +12,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "../../netlink/socket_link.h"
+
 #define MBIT 1000000ull
 
 static int ask(int sock, unsigned long what, struct ifreq *request)
@@ -73,14 +75,13 @@ int generator_port_open(const char *name, struct generator_port *out)
 
 	if (sock < 0)
 		return bench_fail(-errno, "socket");
-	if (!*name || strlen(name) >= sizeof(port.name) || !if_nametoindex(name))
+	port.ifindex = (int)nl_link_find(name, port.name);
+	if (!port.ifindex)
 		return bench_bad(-ENODEV,
 				 "there is no device \"%s\" in this network namespace (see "
 				 "`ip link`; --netns names another)",
 				 name);
-	snprintf(port.name, sizeof(port.name), "%s", name);
 	memcpy(request.ifr_name, port.name, sizeof(port.name));
-	port.ifindex = (int)if_nametoindex(name);
 	ret = ask(sock, SIOCGIFHWADDR, &request);
 	if (!ret && request.ifr_hwaddr.sa_family != 1)
 		return bench_bad(-EINVAL, "%s is not an Ethernet device", name);

@@ -42,7 +42,8 @@ extern const size_t nic_n_measures;
 /* What is asked for. */
 struct nic_options {
 	struct nic_machine machine;
-	const char *in, *out;	/* devices or bonds of the machine */
+	const char *in, *out; /* devices or bonds of the machine */
+	char in_name[IFNAMSIZ], out_name[IFNAMSIZ];
 	const char *generator;	/* a command: nic_agent.h */
 	const char *prefixes;	/* the table's file as the generator sees it; NULL: as it is here */
 	const char *table_file; /* where it is here; NULL: the table is in no file */

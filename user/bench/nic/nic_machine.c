@@ -3,8 +3,10 @@
 #include "nic_machine.h"
 
 #include <errno.h>
+#include <linux/if.h> /* ALTIFNAMSIZ, behind net/if.h */
 #include <string.h>
 
+#include "../../netlink/socket_link.h"
 #include "../../print.h"
 #include "../bench.h"
 #include "nic_check.h"
@@ -16,6 +18,9 @@
 
 int nic_machine_add(struct nic_machine *machine, const char *dev)
 {
+	char own[IFNAMSIZ];
+
+	dev = nl_link_own_name(dev, own);
 	if (!*dev || strlen(dev) >= IFNAMSIZ)
 		return -ENAMETOOLONG;
 	for (size_t i = 0; i < machine->n_devs; i++)
@@ -35,7 +40,8 @@ static int add_slave(struct nic_machine *machine, struct nic_bond_want *bond, co
 		return -E2BIG;
 	ret = nic_machine_add(machine, dev);
 	if (!ret)
-		snprintf(bond->slaves[bond->n_slaves++], IFNAMSIZ, "%s", dev);
+		memcpy(bond->slaves[bond->n_slaves++], machine->devs[machine->n_devs - 1],
+		       IFNAMSIZ);
 	return ret;
 }
 
@@ -43,7 +49,7 @@ int nic_machine_add_bond(struct nic_machine *machine, const char *spec)
 {
 	struct nic_bond_want *bond = &machine->bonds[machine->n_bonds];
 	const char *at = strchr(spec, '=');
-	char dev[IFNAMSIZ];
+	char dev[ALTIFNAMSIZ];
 	int ret = 0;
 
 	if (machine->n_bonds == NIC_MAX_BONDS)

@@ -24,9 +24,12 @@ struct nic_machine {
 	bool isolate;		 /* in a network namespace of their own: nic_setup_isolate() */
 };
 
-/* Pure. 0 or -errno with nothing said: -ENAMETOOLONG; -E2BIG: too many; -EEXIST: there already. */
+/*
+ * By any of its names; a device that is not there is found out later. 0 or -errno with nothing
+ * said: -ENAMETOOLONG; -E2BIG: too many; -EEXIST: there already.
+ */
 int nic_machine_add(struct nic_machine *machine, const char *dev);
-/* Pure. "bond0=eth0,eth1"; also -EINVAL: not of that form. */
+/* The same. "bond0=eth0,eth1"; also -EINVAL: not of that form. */
 int nic_machine_add_bond(struct nic_machine *machine, const char *spec);
 /* Pure. By the names that `ip link` takes; those without native XDP are -EINVAL. */
 int nic_bond_parse_mode(const char *name, uint8_t *mode);

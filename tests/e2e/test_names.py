@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Names of ports: alternative ones wherever a port is named, and those that no device has."""
+
+import json
+
+import frames as fr
+import pytest
+from lab import SIXLANE, wait_until
+from topology import Net, host_addr
+
+SHORT, LONG = "uplink", "l" + "o" * 98 + "ng"
+NAMES = pytest.mark.parametrize("name", [SHORT, LONG])
+
+
+def named(net, name, port="p0"):
+    net.r.ip("link property add dev", port, "altname", name)
+    return net
+
+
+def frames():
+    return fr.many(10, host_addr("b"))
+
+
+def run(net, *argv):
+    return net.r.run(SIXLANE, *argv, check=False)
+
+
+def says(net, text):
+    wait_until(lambda: text in net.router.log(), 10, net.router.log)
+
+
+# --- alternative names ----------------------------------------------------------------------
+
+
+@NAMES
+def test_attach_and_detach(make, name):
+    net = named(make(Net), name)
+    assert run(net, "attach", name, "p1").returncode == 0
+    assert net.r.link("p0")["xdp"]["mode"] == 1
+    assert run(net, "detach", name).returncode == 0
+    assert "xdp" not in net.r.link("p0")
+
+
+@NAMES
+def test_commands_that_take_a_device(net, name):
+    named(net, name)
+    for own in (
+        ["lookup", host_addr("b"), "dev", "p0"],
+        ["explain", host_addr("a"), host_addr("b"), "dev", "p0"],
+        ["status", "p0"],
+    ):
+        command = [name if word == "p0" else word for word in own]
+        wanted, got = run(net, "-j", *own), run(net, "-j", *command)
+        assert got.returncode == 0, got
+        assert got.stdout == wanted.stdout
+
+
+@NAMES
+def test_exception_by_a_device(net, name):
+    named(net, name, "p2")
+    done = run(net, "exception", "add", host_addr("b"), "via", host_addr("c"), "dev", name)
+    assert done.returncode == 0, done
+    assert "dev p2" in net.router.sixlane("exception show").stdout
+
+
+@NAMES
+def test_benches_that_take_a_device(make, name):
+    """They see that both names are of one device."""
+    net = named(make(Net), name)
+    done = run(net, "bench", "nic", "--check", name, "p0")
+    assert done.returncode == 2 and '"p0" names a device twice' in done.stderr
+    done = run(net, "bench", "generator", "--tx", name + ",p0")
+    assert done.returncode == 1 and "p0 is named twice" in done.stderr
+
+
+@NAMES
+def test_ports_of_the_daemon(make, name):
+    net = named(make(Net), name)
+    net.router.start(ports=[name, "p1"])
+    net.assert_forwarded(frames(), to="b")
+
+
+@NAMES
+@pytest.mark.parametrize("by_file", [False, True])
+def test_a_port_that_is_to_pass(make, name, by_file):
+    net = named(make(Net), name)
+    if by_file:
+        path = net.lab.path("sixlaned.conf")
+        with open(path, "w", encoding="ascii") as file:
+            file.write('pass_ports = [ "%s" ];\n' % name)
+        net.start("--config", path)
+    else:
+        net.start("--pass-port", name)
+    net.assert_kernel_forwards(frames(), "pass_port")
+    assert not net.router.status()["missing_ports"]
+
+
+def test_a_name_that_comes_and_goes(make):
+    """What it once brought stays: else a port that is to pass would be open between two names."""
+    net = make(Net).start("--pass-port", LONG)
+    net.assert_forwarded(frames(), to="b")
+    named(net, LONG)
+    wait_until(lambda: "pass" in net.router.port_status("p0")["flags"], 5, net.router.log)
+    net.assert_kernel_forwards(frames(), "pass_port")
+    net.r.ip("link property del dev p0 altname", LONG)
+    net.router.barrier()
+    net.assert_kernel_forwards(frames(), "pass_port")
+
+
+def test_a_port_that_gets_its_name_later(make):
+    """No event is needed but that of the name."""
+    net = make(Net)
+    net.router.start(ports=["p1", SHORT])
+    assert "xdp" not in net.r.link("p0")
+    named(net, SHORT)
+    says(net, "p0: came, attached")
+    wait_until(lambda: (net.router.port_status("p0") or {}).get("program") == "sixlane", 5)
+    net.assert_forwarded(frames(), to="b")
+
+
+def test_a_port_that_was_detached_stays_so(make):
+    """The daemon attaches a port once, whatever names it gets."""
+    net = named(make(Net), SHORT)
+    net.router.start(ports=[SHORT, LONG, "p1"])
+    assert run(net, "detach", "p0").returncode == 0
+    named(net, LONG)
+    says(net, '"%s" is there now' % LONG)
+    net.router.barrier()
+    assert "xdp" not in net.r.link("p0")
+
+
+# --- names that no device has ---------------------------------------------------------------
+
+MISSING = {"ports": "nosuch0", "pass_ports": "nosuch1", "assume_xmit": LONG}
+
+
+@pytest.mark.parametrize("by_file", [False, True])
+def test_missing_names(make, by_file):
+    """In whatever setting: a warning in the log and in status, once and as long as it holds."""
+    net = make(Net)
+    if by_file:
+        path = net.lab.path("sixlaned.conf")
+        with open(path, "w", encoding="ascii") as file:
+            file.writelines('%s = [ "%s" ];\n' % item for item in MISSING.items())
+        net.start("--config", path)
+    else:
+        net.start("--pass-port=nosuch1", "--assume-xmit=" + LONG, ports=["nosuch0"])
+    net.assert_forwarded(frames(), to="b")
+    net.router.barrier()
+    for setting, name in MISSING.items():
+        assert net.router.log().count('%s: no device is named "%s"' % (setting, name)) == 1
+    done = run(net, "-j", "status")
+    status = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert {row["setting"]: row["name"] for row in status["missing_ports"]} == MISSING
+    text = net.router.status_text()
+    for setting, name in MISSING.items():
+        warning = 'no device is named "%s", as sixlaned\'s %s has it' % (name, setting)
+        assert warning in status["warnings"] and "warning: " + warning in text
+    for name in MISSING.values():
+        named(net, name)
+        says(net, '"%s" is there now: p0' % name)
+    assert not net.router.status()["missing_ports"]
+
+
+def test_missing_names_are_of_the_daemon_that_runs(make):
+    """Neither one that was killed, nor one elsewhere, is asked for its names."""
+    net = make(Net).start("--pass-port=nosuch1")
+    assert net.router.status()["missing_ports"]
+    done = net.lab.ns("elsewhere").run(SIXLANE, "-j", "status", check=False)
+    assert not json.loads(done.stdout)["missing_ports"]
+    net.router.restart(number=9)
+    assert not net.router.status()["missing_ports"]
+
+
+def test_a_device_that_goes_takes_its_names_along(make):
+    net = named(make(Net), SHORT, "p2")
+    net.start("--pass-port", SHORT)
+    assert not net.router.status()["missing_ports"]
+    net.r.ip("link delete dev p2")
+    says(net, 'pass_ports: no device is named "%s"' % SHORT)
+    assert {"setting": "pass_ports", "name": SHORT} in net.router.status()["missing_ports"]
+
+
+# --- the exit status of `status` ------------------------------------------------------------
+
+
+def test_status_of_ports(net):
+    assert run(net, "status").returncode == 0
+    done = run(net, "-j", "status", "p1", "p0")
+    assert done.returncode == 0
+    assert [port["name"] for port in json.loads(done.stdout)["ports"]] == ["p0", "p1"]
+    done = run(net, "status", "p0", "nosuch0")
+    assert done.returncode == 1 and 'cannot find device "nosuch0"' in done.stderr
+    assert "\np0 " in done.stdout and "\np1 " not in done.stdout
+    done = run(net, "status", "lo")
+    assert done.returncode == 1 and "warning: lo runs no XDP program" in done.stdout
+    assert run(net, "status", "--nosuch").returncode == 2
+
+
+def test_status_that_says_no(net):
+    net.r.sysctl("net.ipv6.conf.all.forwarding", 0)
+    wait_until(lambda: run(net, "status").returncode == 1, 5, net.router.status_text)
+    assert "forwarding is off" in net.router.status_text()
+    net.r.sysctl("net.ipv6.conf.all.forwarding", 1)
+    wait_until(lambda: run(net, "status").returncode == 0, 5, net.router.status_text)
+    net.router.stop()
+    assert run(net, "status").returncode == 1 and "in sync     NO" in net.router.status_text()
+
+
+def test_status_that_is_as_the_operator_wants(make):
+    """A port that is to pass, and one in generic mode, are warned of and no failure."""
+    net = make(Net).start("--pass-port", "p0")
+    net.r.ip("link set dev p1 down")
+    wait_until(lambda: "up" not in net.router.port_status("p1")["flags"], 5)
+    done = run(net, "status")
+    assert done.returncode == 0, done
+    assert "p0 passes every packet" in done.stdout and "p1 passes every packet" in done.stdout

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the daemon's guard holds back, and why: the flags are the maps', the reasons are read anew,
+ * by the same code as the daemon's.
+ */
+#ifndef USER_CMD_GUARD_H
+#define USER_CMD_GUARD_H
+
+#include "cmd.h"
+#include "guard/guard.h"
+#include "print.h"
+
+struct cmd_guard {
+	struct guard *guard;
+	struct links links;
+};
+
+/* 0 or -errno. Close with cmd_guard_close(). */
+int cmd_guard_open(const struct cmd_view *view, struct cmd_guard *out);
+void cmd_guard_close(struct cmd_guard *guard);
+
+/*
+ * Why a verdict of the guard's holds packets back that come in by one device and leave by another
+ * (ifindex; out 0: any). src, dst: NULL: any. In GUARD_REASON_LEN bytes, always.
+ */
+void cmd_guard_reason(const struct cmd_guard *guard, enum sixlane_verdict verdict, uint32_t in,
+		      uint32_t out, const union sixlane_addr *src, const union sixlane_addr *dst,
+		      char *reason);
+
+/* --- cmd_status_guard.c ---------------------------------------------------------------------- */
+
+/* Packets that are held back for one reason: from some ports, to some or (n_to 0) to all. */
+struct held {
+	enum sixlane_verdict verdict;
+	char reason[GUARD_REASON_LEN];
+	const char **from, **to; /* names, of the view's ports; owned are the arrays */
+	size_t n_from, n_to;
+};
+
+struct held_list {
+	struct held *at;
+	size_t n;
+};
+
+/* All that the maps hold back at ports that are served. 0 or -errno. */
+int held_read(const struct cmd_view *view, struct held_list *out);
+void held_free(struct held_list *list);
+/* "packets from p0, p1 to p2 pass to the kernel (pass_firewall): REASON" */
+void held_text(const struct held *held, char *buf, size_t size);
+json_t *held_json(const struct cmd_view *view, const struct held_list *list);
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Files that outlive a process, below a directory that only root can make, and never in one that
+ * everybody may write to. Pin directories are told apart by device and inode, as those of other
+ * mounts have the same path.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "loader.h"
+#include "loader_internal.h"
+
+void loader_file_name(const char *kind, const char *end, char *name, size_t size)
+{
+	struct stat pins = { 0 };
+
+	if (stat(loader_pin_dir(), &pins))
+		pins = (struct stat){ 0 };
+	snprintf(name, size, "%s.%llx.%llx%s", kind, (unsigned long long)pins.st_dev,
+		 (unsigned long long)pins.st_ino, end);
+}
+
+/* A descriptor or -errno. */
+static int open_run_dir(bool make)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat dir;
+
+	if (make && mkdir(LOADER_RUN_DIR, 0700) && errno != EEXIST)
+		return -errno;
+	fd = open(LOADER_RUN_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &dir))
+		return -errno;
+	if ((dir.st_uid && dir.st_uid != geteuid()) || dir.st_mode & (S_IWGRP | S_IWOTH))
+		return -EPERM;
+	return util_take_fd(&fd);
+}
+
+/* Closes fd. */
+static int fill(int fd, void (*write_to)(FILE *file, const void *ctx), const void *ctx)
+{
+	FILE *file = fdopen(fd, "w");
+	bool failed;
+
+	if (!file) {
+		close(fd);
+		return -ENOMEM;
+	}
+	write_to(file, ctx);
+	failed = ferror(file);
+	return fclose(file) || failed ? -EIO : 0;
+}
+
+int loader_file_write(const char *name, void (*write_to)(FILE *file, const void *ctx),
+		      const void *ctx)
+{
+	_cleanup_close_ int dir = open_run_dir(true);
+	char fresh[LOADER_LOG_NAME + 4];
+	int fd, rc;
+
+	if (dir < 0)
+		return dir;
+	snprintf(fresh, sizeof(fresh), "%s.new", name);
+	unlinkat(dir, fresh, 0);
+	fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	rc = fill(fd, write_to, ctx);
+	if (!rc && renameat(dir, fresh, dir, name))
+		rc = -errno;
+	if (rc)
+		unlinkat(dir, fresh, 0);
+	return rc;
+}
+
+FILE *loader_file_open(const char *name)
+{
+	_cleanup_close_ int dir = open_run_dir(false);
+	int fd = dir < 0 ? -1 : openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (!file && fd >= 0)
+		close(fd);
+	return file;
+}
+
+void loader_file_remove(const char *name)
+{
+	_cleanup_close_ int dir = open_run_dir(false);
+
+	if (dir >= 0)
+		unlinkat(dir, name, 0);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The names of ports in sixlaned's settings, in a file for `sixlane status`. Which of them are
+ * missing the reader finds out, in the daemon's network namespace only: elsewhere other devices
+ * have the names.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "loader.h"
+#include "loader_internal.h"
+
+#define NETNS "netns"
+
+static void name_file(char name[LOADER_LOG_NAME])
+{
+	loader_file_name("names", "", name, LOADER_LOG_NAME);
+}
+
+/* Never the same for two since boot, other than an inode's number. 0: it cannot be told. */
+static uint64_t netns_cookie(void)
+{
+	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	uint64_t cookie = 0;
+	socklen_t size = sizeof(cookie);
+
+	return fd < 0 || getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) ? 0 : cookie;
+}
+
+struct list {
+	const struct loader_port_name *names;
+	size_t n;
+};
+
+static void write_names(FILE *file, const void *ctx)
+{
+	const struct list *list = ctx;
+
+	fprintf(file, NETNS " %llu\n", (unsigned long long)netns_cookie());
+	for (size_t i = 0; i < list->n; i++)
+		fprintf(file, "%s %s\n", list->names[i].setting, list->names[i].name);
+}
+
+int loader_names_write(const struct loader_port_name *names, size_t n)
+{
+	const struct list list = { .names = names, .n = n };
+	char file[LOADER_LOG_NAME];
+
+	name_file(file);
+	if (n)
+		return loader_file_write(file, write_names, &list);
+	loader_file_remove(file);
+	return 0;
+}
+
+void loader_names_read(loader_name_fn fn, void *ctx)
+{
+	char path[LOADER_LOG_NAME], line[256], setting[32], name[129];
+	_cleanup_fclose_ FILE *file = NULL;
+
+	name_file(path);
+	file = loader_file_open(path);
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%31s %128s", setting, name) != 2)
+			continue;
+		if (strcmp(setting, NETNS) != 0)
+			fn(ctx, &(struct loader_port_name){ .setting = setting, .name = name });
+		else if (strtoull(name, NULL, 10) != netns_cookie())
+			return;
+	}
+}
