@@ -134,6 +134,16 @@ def test_connection_tracking(ns):
     assert not answer.reasons("p1", "p0")
 
 
+def test_connection_tracking_at_input(ns):
+    """Forwarded packets do not come there, but the kernel tracks them as well, and puts fragments together."""
+    legacy(ns, "-P INPUT DROP")
+    assert not read_guard(ns, *PORTS, source="ip6_tables").all["asks_conntrack"]
+    legacy(ns, "-A INPUT -m conntrack --ctstate ESTABLISHED -j ACCEPT")
+    answer = read_guard(ns, *PORTS, source="ip6_tables")
+    assert answer.all["asks_conntrack"] and answer.all["tracks"] is None
+    assert not answer.reasons("p0", "p1")
+
+
 def test_a_rule_that_goes(ns):
     legacy(ns, "-A FORWARD -j DROP")
     assert read_guard(ns, *PORTS, source="ip6_tables").reasons("p0", "p1")

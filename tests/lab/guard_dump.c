@@ -172,7 +172,8 @@ static void read_rules(const struct source *source, struct nf_tables *tables,
 	}
 	after = cpu_ms();
 	tracks = guard_ruleset_tracks(rules, reason);
-	say(json_pack("{s:i, s:f, s:o, s:o, s:o, s:o}", "error", guard_ruleset_error(rules),
+	say(json_pack("{s:b, s:i, s:f, s:o, s:o, s:o, s:o}", "asks_conntrack",
+		      guard_ruleset_asks_conntrack(rules), "error", guard_ruleset_error(rules),
 		      "read_ms", after - before, "tracks", reason_json(tracks, reason), "nat",
 		      nat_json(rules), "names", named_json(rules, devices, n), "pairs",
 		      pairs_json(rules, devices, n)));

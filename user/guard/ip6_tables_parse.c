@@ -27,10 +27,10 @@ struct table {
 	const struct ip6t_getinfo *info;
 	const uint8_t *bytes;
 	size_t size;
-	uint32_t number;		 /* of the model */
-	uint32_t base[NF_INET_NUMHOOKS]; /* NO_CHAIN: of input */
-	unsigned int complete;		 /* bit set of hooks whose underflow has been seen */
-	struct head *heads;		 /* by ascending offset */
+	uint32_t number; /* of the model */
+	uint32_t base[NF_INET_NUMHOOKS];
+	unsigned int complete; /* bit set of hooks whose underflow has been seen */
+	struct head *heads;    /* by ascending offset */
 	size_t n_heads, capacity;
 };
 
@@ -45,19 +45,20 @@ struct entry {
 
 /* A walk over the entries knows in which chain it is. */
 struct position {
-	int hook;	/* of a base chain; -1: none */
-	bool user;	/* in a user chain */
-	bool ends;	/* the entry before ended the user chain in any case */
-	uint32_t chain; /* NO_CHAIN: not of interest */
-	uint32_t rule;	/* its number in the chain, from 1 on */
+	int hook;  /* of a base chain; -1: none */
+	bool user; /* in a user chain */
+	bool ends; /* the entry before ended the user chain in any case */
+	uint32_t chain;
+	uint32_t rule; /* its number in the chain, from 1 on */
 };
 
 static const struct {
 	const char *name;
 	enum guard_hook hook;
-	bool forwarded; /* packets that are forwarded, and what is sent for them, come here */
+	bool forwarded; /* forwarded packets, and what is sent for them, come here */
 } hooks[NF_INET_NUMHOOKS] = {
 	[NF_INET_PRE_ROUTING] = { "PREROUTING", GUARD_HOOK_PREROUTING, true },
+	[NF_INET_LOCAL_IN] = { .name = "INPUT" },
 	[NF_INET_FORWARD] = { "FORWARD", GUARD_HOOK_FORWARD, true },
 	[NF_INET_LOCAL_OUT] = { "OUTPUT", GUARD_HOOK_OUTPUT, true },
 	[NF_INET_POST_ROUTING] = { "POSTROUTING", GUARD_HOOK_POSTROUTING, true },
@@ -213,9 +214,9 @@ static void add_base(struct table *table, int hook, const struct entry *policy)
 	int number;
 
 	table->complete |= 1u << hook;
+	table->base[hook] = guard_add_chain(table->rules, table->number, hooks[hook].name);
 	if (!hooks[hook].forwarded || standard_number(policy, &number) < 0)
 		return;
-	table->base[hook] = guard_add_chain(table->rules, table->number, hooks[hook].name);
 	guard_set_base(table->rules, table->base[hook], hooks[hook].hook,
 		       verdict_of(number) == GUARD_ACCEPT, NULL,
 		       strcmp(table->info->name, "nat") == 0);
@@ -396,7 +397,7 @@ static int second_walk(struct table *table, const struct entry *entry, struct po
 {
 	if (role == ROLE_HEAD)
 		return chain_at(table, entry->next, &p->chain);
-	return role == ROLE_RULE && p->chain != NO_CHAIN ? add_rule(table, entry, p) : 0;
+	return role == ROLE_RULE ? add_rule(table, entry, p) : 0;
 }
 
 static int walk(struct table *table, int (*fn)(struct table *table, const struct entry *entry,

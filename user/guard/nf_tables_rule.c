@@ -362,7 +362,7 @@ static const struct expression {
 	{ .name = "redir", .effect = "redirect", .tracks = true },
 	{ .name = "reject", .effect = "reject" },
 	{ .name = "synproxy", .effect = "synproxy", .tracks = true },
-	{ .name = "tproxy", .effect = "tproxy" },
+	{ .name = "tproxy", .effect = "tproxy", .tracks = true }, /* puts fragments together */
 };
 
 static const struct expression *find_expression(const char *name)

@@ -82,9 +82,9 @@ static const struct extension matches[] = {
 	{ "osf", XT_STATEFUL }, /* logs what it matches */
 	{ "quota", XT_STATEFUL },
 	{ "recent", XT_STATEFUL },
-	{ "set", XT_STATEFUL },	      /* updates counters of the element that it finds */
-	{ "socket", XT_STATEFUL },    /* may take the packet's mark from the socket */
-	{ "statistic", XT_STATEFUL }, /* mode nth counts */
+	{ "set", XT_STATEFUL },		     /* updates counters of the element that it finds */
+	{ "socket", XT_CONNTRACK_STATEFUL }, /* may take the packet's mark from the socket */
+	{ "statistic", XT_STATEFUL },	     /* mode nth counts */
 };
 
 static const struct extension targets[] = {
@@ -120,7 +120,7 @@ static const struct extension targets[] = {
 	{ "TCPOPTSTRIP", XT_STATEFUL },
 	{ "TEE", XT_STATEFUL },
 	{ "TOS", XT_STATEFUL },
-	{ "TPROXY", XT_STATEFUL },
+	{ "TPROXY", XT_CONNTRACK_STATEFUL }, /* has fragments put together */
 	{ "TRACE", XT_STATEFUL },
 };
 
