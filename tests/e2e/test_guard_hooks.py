@@ -108,7 +108,9 @@ def test_rules_of_all_kinds(ns):
             chain n { type nat hook postrouting priority 100; }
             chain r { type route hook output priority 0; }
         }
-        table ip6 t { chain pre { type filter hook prerouting priority 0; } }
+        table ip6 t {
+            chain pre { type filter hook prerouting priority 0; }
+        }
         table netdev t {
             chain i { type filter hook ingress device "p0" priority 0; }
             chain e { type filter hook egress device "p0" priority 0; }

@@ -35,6 +35,9 @@
 #define SELINUX_CHECKS "/sys/fs/selinux/policy_capabilities/always_check_network"
 #define CONNTRACK_STATISTICS "/proc/thread-self/net/stat/nf_conntrack"
 
+/* The kernel lacks it. Each further question would have it look for the module, by a process. */
+static bool lacking;
+
 struct dump {
 	enum guard_hook hook;
 	struct nf_hooks_facts facts;
@@ -114,7 +117,7 @@ int nf_hooks_read(struct nf_hooks *out)
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
 	struct nf_hooks hooks = { .known = true };
 	struct dump dump = { .facts = read_facts(), .out = &hooks };
-	int r = nl_socket_new(NETLINK_NETFILTER, 0, &socket);
+	int r = lacking ? -EINVAL : nl_socket_new(NETLINK_NETFILTER, 0, &socket);
 
 	for (int hook = 0; r == 0 && hook < GUARD_N_HOOKS; hook++) {
 		dump.hook = hook;
@@ -124,6 +127,7 @@ int nf_hooks_read(struct nf_hooks *out)
 	}
 	if (is_lacking(r)) {
 		hooks = (struct nf_hooks){ .known = false };
+		lacking = true;
 		r = 0;
 	}
 	if (r == 0)
@@ -145,7 +149,7 @@ int nf_hooks_read_device(uint32_t ifindex, const char *name, struct nf_hooks *ou
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
 	struct nf_hooks hooks = { .known = true };
 	struct dump dump = { .hook = GUARD_HOOK_INGRESS, .out = &hooks };
-	int r = nl_socket_new(NETLINK_NETFILTER, 0, &socket);
+	int r = lacking ? -EINVAL : nl_socket_new(NETLINK_NETFILTER, 0, &socket);
 
 	if (r == 0)
 		r = dump_device(socket, NF_NETDEV_INGRESS, name, &dump);
