@@ -438,5 +438,11 @@ bool guard_set_matters(const struct guard_ruleset *rules, uint32_t set)
 
 void guard_asks_conntrack(struct guard_ruleset *rules)
 {
+	rules->asks_conntrack = true;
 	(void)add_op(rules, OP_CONNTRACK, 0);
+}
+
+bool guard_ruleset_asks_conntrack(const struct guard_ruleset *rules)
+{
+	return rules->asks_conntrack;
 }

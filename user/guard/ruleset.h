@@ -177,6 +177,12 @@ bool guard_ruleset_holds(const struct guard_ruleset *rules, enum guard_hook hook
  * error, too. */
 bool guard_ruleset_tracks(const struct guard_ruleset *rules, char *reason);
 
+/*
+ * Whether any rule asks it, also one that forwarded packets do not come to: the kernel then tracks
+ * every packet of the namespace, and puts fragments together before that.
+ */
+bool guard_ruleset_asks_conntrack(const struct guard_ruleset *rules);
+
 /* Whether there is a base chain of type nat at a hook, with or without rules. */
 bool guard_ruleset_nat(const struct guard_ruleset *rules, enum guard_hook hook, char *reason);
 

@@ -88,6 +88,7 @@ struct guard_ruleset {
 	void *names;
 	bool names_all;	  /* by an order, or by a part of a name */
 	bool names_kinds; /* whether a device has a kind makes a difference */
+	bool asks_conntrack;
 };
 
 /* Account for more memory. False, with the error kept, if it is too much. */
