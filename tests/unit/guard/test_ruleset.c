@@ -201,6 +201,22 @@ static void build_half_known(struct guard_ruleset *rules)
 	guard_verdict(rules, GUARD_DROP, 0);
 }
 
+/* iifname . tcp dport vmap { "wan0" . 22 : accept }, and a drop: a hit is no more than possible. */
+static void build_half_known_map(struct guard_ruleset *rules)
+{
+	uint32_t forward = add_forward(rules, true), map = guard_add_set(rules, 20);
+	char key[20] = "wan0";
+
+	guard_add_verdict_element(rules, map, key, GUARD_ACCEPT, 0);
+	add_rule(rules, forward);
+	guard_load(rules, 0, 16, GUARD_FACT_IIFNAME);
+	guard_load(rules, 16, 2, GUARD_FACT_OTHER);
+	guard_lookup_verdict(rules, map, 0);
+	add_rule(rules, forward);
+	iifname(rules, "wan0");
+	guard_verdict(rules, GUARD_DROP, 0);
+}
+
 static void build_unknown_set(struct guard_ruleset *rules)
 {
 	uint32_t forward = add_forward(rules, true), set = guard_add_set(rules, 16);
@@ -410,6 +426,7 @@ static const struct {
 	{ "not in a set", build_not_in_set, NULL, "drop", "drop" },
 	{ "two devices in a set", build_concatenation, "reject", NULL, NULL },
 	{ "device and port in a set", build_half_known, NULL, "drop", NULL },
+	{ "device and port in a map", build_half_known_map, NULL, "drop", NULL },
 	{ "unknown set", build_unknown_set, "drop", "drop", "drop" },
 	{ "zones", build_verdict_map, NULL, "chain public", NULL },
 	{ "a miss in a map", build_map_without_others, NULL, NULL, "drop" },
