@@ -210,6 +210,11 @@ ROWS = {
         None,
     ),
     "egress": (base("drop", hook='egress device "p1"', family="netdev"), ANY, None),
+    "type at egress": (
+        base("iiftype ether drop", hook='egress device "p1"', family="netdev"),
+        ANY,
+        None,
+    ),
     "fwd": (
         base('fwd to "p1"', hook='ingress device "p0"', family="netdev"),
         ": fwd",
