@@ -104,7 +104,10 @@ ROWS = {
         "a set with state",
     ),
     "set update": (
-        base('iifname "p0" add @s { ip6 saddr }', before="set s { type ipv6_addr; size 9; flags dynamic; }"),
+        base(
+            'iifname "p0" add @s { ip6 saddr }',
+            before="set s { type ipv6_addr; size 9; flags dynamic; }",
+        ),
         "set update",
         None,
     ),
