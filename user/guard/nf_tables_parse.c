@@ -80,10 +80,11 @@ static struct nf_object *new_object(enum nf_kind kind, uint8_t family, const cha
 {
 	size_t table_bytes = strlen(table) + 1, name_bytes = strlen(name) + 1;
 	struct nf_object *object = calloc(1, sizeof(*object) + table_bytes + name_bytes);
-	char *text = (char *)(object + 1);
+	char *text;
 
 	if (!object)
 		return NULL;
+	text = (char *)(object + 1);
 	memcpy(text, table, table_bytes);
 	memcpy(text + table_bytes, name, name_bytes);
 	object->kind = kind;
