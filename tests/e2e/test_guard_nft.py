@@ -2,6 +2,7 @@
 """nf_tables as the guard reads it: which pairs of ports are held back, and in which words."""
 
 import os
+import time
 
 import pytest
 from guard_rules import following, nft, read_guard
@@ -349,6 +350,31 @@ def test_changes_that_cannot_matter_are_not_read(ns):
             assert not guard.follow(), words
         ns.run("nft", "add chain inet fw other")
         assert guard.follow()
+
+
+def test_a_reading_is_of_one_ruleset(ns, tmp_path):
+    """Two rulesets take turns, each of which holds one direction back: never both, never none."""
+    between = "".join("chain c%d { }\n" % i for i in range(300))
+    chains = "chain x { %s; }\n" + between + "chain y { %s; }\n"
+    for name, rules in (("a", ('iifname "p0" drop', "counter")), ("b", ("counter", 'iifname "p1" drop'))):
+        text = base("jump x\njump y", before=chains % rules)
+        (tmp_path / name).write_text("flush ruleset\n" + text)
+    nft(ns, (tmp_path / "a").read_text())
+    loop = 'while nft -f "$0/a" && nft -f "$0/b"; do :; done'
+    process = ns.popen("sh", "-c", loop, tmp_path)
+    consistent = 0
+    try:
+        deadline = time.monotonic() + 2
+        while time.monotonic() < deadline or not consistent:
+            answer = read_guard(ns, "p0", "p1")
+            if "failed" in answer.all:
+                continue
+            held = [bool(answer.reasons(*pair)) for pair in (("p0", "p1"), ("p1", "p0"))]
+            assert sum(held) == 1, answer.all
+            consistent += 1
+    finally:
+        ns.lab.end(process)
+    assert consistent
 
 
 def test_many_rules(ns):
