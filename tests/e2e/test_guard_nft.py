@@ -2,9 +2,12 @@
 """nf_tables as the guard reads it: which pairs of ports are held back, and in which words."""
 
 import os
+import socket
+import struct
 import time
 
 import pytest
+import raw_netlink as raw
 from guard_rules import following, nft, read_guard
 from lab import Lab
 
@@ -350,6 +353,50 @@ def test_changes_that_cannot_matter_are_not_read(ns):
             assert not guard.follow(), words
         ns.run("nft", "add chain inet fw other")
         assert guard.follow()
+
+
+NFT_NEWCHAIN, BATCH_BEGIN, BATCH_END = 0xA03, 16, 17
+NETLINK_NETFILTER, NETDEV, DEVICE_PREFIX = 12, 5, 2
+
+
+def batch(ns, kind, values):
+    """One message of nf_tables, family netdev. Returns the errno of each one's answer."""
+
+    def message(number, flags, family, subsystem, attributes):
+        body = struct.pack("!BBH", family, 0, subsystem) + attributes
+        return raw.HEADER.pack(raw.HEADER.size + len(body), number, flags, 1, 0) + body
+
+    netlink = ns.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_NETFILTER)
+    netlink.send(
+        message(BATCH_BEGIN, raw.NLM_F_REQUEST, 0, 10, b"")
+        + message(
+            kind,
+            raw.NLM_F_REQUEST | raw.NLM_F_ACK | raw.NLM_F_CREATE,
+            NETDEV,
+            0,
+            raw.attributes(values),
+        )
+        + message(BATCH_END, raw.NLM_F_REQUEST, 0, 10, b"")
+    )
+    answer = netlink.recv(4096)
+    netlink.close()
+    return -struct.unpack_from("=i", answer, raw.HEADER.size)[0]
+
+
+def test_devices_by_prefix(ns):
+    """Since Linux 6.18 a chain may hang at all devices of a prefix, which Debian's nft cannot say."""
+    nft(ns, "table netdev fw { }")
+    number = struct.Struct("!I").pack
+    hook = {1: number(0), 2: number(0), 4: {DEVICE_PREFIX: b"p\0"}}
+    values = {1: b"fw\0", 3: b"base\0", 4: hook, 5: number(0), 7: b"filter\0"}
+    error = batch(ns, NFT_NEWCHAIN, values)
+    if error:
+        pytest.skip("this kernel refuses it: " + os.strerror(error))
+    answer = read_guard(ns, *PORTS)
+    reason = {"ingress": "table netdev fw, chain base: policy drop"}
+    assert answer.reasons("p0", "lan0") == reason and answer.reasons("p1", "p0") == reason
+    assert answer.reasons("lan0", "p0") == {}
+    assert answer.all["names"] == ["p0", "p1"]
 
 
 def test_a_reading_is_of_one_ruleset(ns, tmp_path):
