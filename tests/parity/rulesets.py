@@ -143,6 +143,8 @@ class Table:
     def base(self):
         policy = "drop" if self.rng.random() < 0.12 else "accept"
         hook = self.rng.choice(HOOKS)
+        if self.family == "inet" and self.rng.random() < 0.1:
+            hook = 'ingress device "%s"' % self.rng.choice(self.ports)
         if self.family == "netdev":
             hook = '%s device "%s"' % (self.rng.choice(("ingress", "egress")), self.rng.choice(self.ports))
         return "    type filter hook %s priority %d; policy %s" % (hook, self.rng.randrange(-9, 9), policy)

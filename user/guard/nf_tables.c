@@ -28,8 +28,9 @@
 #define REQUEST_BYTES 1024
 
 struct nf_tables {
-	struct nl_socket *requests, *notifications; /* NULL: this kernel has no such protocol */
-	struct nf_parser *parser;		    /* of what was read last; NULL: nothing yet */
+	struct nl_socket *notifications; /* NULL: this kernel has no such protocol */
+	struct nl_socket *requests;	 /* NULL: to be opened */
+	struct nf_parser *parser;	 /* of what was read last; NULL: nothing yet */
 	bool changed;
 	void (*idle)(void *ctx);
 	void *idle_ctx;
@@ -37,13 +38,10 @@ struct nf_tables {
 
 static int open_sockets(struct nf_tables *tables, size_t rcvbuf_bytes)
 {
-	int r = nl_socket_new(NETLINK_NETFILTER, 0, &tables->requests);
+	int r = nl_socket_new(NETLINK_NETFILTER, rcvbuf_bytes, &tables->notifications);
 
 	if (r == -EPROTONOSUPPORT)
 		return 0;
-	if (r < 0)
-		return r;
-	r = nl_socket_new(NETLINK_NETFILTER, rcvbuf_bytes, &tables->notifications);
 	return r < 0 ? r : nl_socket_join(tables->notifications, NFNLGRP_NFTABLES);
 }
 
@@ -142,13 +140,6 @@ struct reading {
 	uint64_t deadline_ns;
 };
 
-static int request_reopen(struct nf_tables *tables)
-{
-	nl_socket_free(tables->requests);
-	tables->requests = NULL;
-	return nl_socket_new(NETLINK_NETFILTER, 0, &tables->requests);
-}
-
 /* The answer to a dump request, piece by piece. 0 or -errno. */
 static int dump_pieces(struct reading *reading, nl_msg_fn fn)
 {
@@ -167,15 +158,11 @@ static int dump_pieces(struct reading *reading, nl_msg_fn fn)
 	return r;
 }
 
-/* A dump that does not come to its end leaves a socket of no use. */
 static int dump(struct reading *reading, struct nlmsghdr *nlh, nl_msg_fn fn)
 {
-	int r = nl_socket_dump_start(reading->tables->requests, nlh), reopened;
+	int r = nl_socket_dump_start(reading->tables->requests, nlh);
 
-	if (r == 0)
-		r = dump_pieces(reading, fn);
-	reopened = r < 0 ? request_reopen(reading->tables) : 0;
-	return reopened < 0 ? reopened : r;
+	return r < 0 ? r : dump_pieces(reading, fn);
 }
 
 /* A dump for each family: the kernel then leaves out those of IPv4 and bridges. */
@@ -236,6 +223,14 @@ static int dump_all(struct reading *reading)
 	return r < 0 ? r : nf_parser_sets(reading->parser, dump_elements, reading);
 }
 
+static int replace_parser(struct nf_tables *tables, struct nf_parser **parser)
+{
+	nf_parser_free(tables->parser);
+	tables->parser = *parser;
+	*parser = NULL;
+	return 0;
+}
+
 /* Into an empty ruleset. -EINTR: it has changed meanwhile. */
 static int read_once(struct nf_tables *tables, struct guard_ruleset *rules, uint64_t deadline_ns)
 {
@@ -253,17 +248,35 @@ static int read_once(struct nf_tables *tables, struct guard_ruleset *rules, uint
 	if (r == 0)
 		r = dump_all(&reading);
 	/* A ruleset that could not be built says so itself, and holds everything back. */
-	if (r < 0 && !guard_ruleset_error(rules))
-		return r;
-	r = read_generation(tables, &after);
+	if (guard_ruleset_error(rules))
+		return replace_parser(tables, &parser);
+	if (r == 0)
+		r = read_generation(tables, &after);
 	if (r < 0)
 		return r;
 	if (before != after)
 		return -EINTR;
-	nf_parser_free(tables->parser);
-	tables->parser = parser;
-	parser = NULL;
-	return 0;
+	return replace_parser(tables, &parser);
+}
+
+/* With a socket of its own: a dump that does not come to its end leaves it of no use. */
+static int read_anew(struct nf_tables *tables, struct guard_ruleset *rules, uint64_t deadline_ns)
+{
+	int r;
+
+	if (!tables->notifications)
+		return 0;
+	if (!tables->requests) {
+		r = nl_socket_new(NETLINK_NETFILTER, 0, &tables->requests);
+		if (r < 0)
+			return r;
+	}
+	r = read_once(tables, rules, deadline_ns);
+	if (r < 0 || guard_ruleset_error(rules)) {
+		nl_socket_free(tables->requests);
+		tables->requests = NULL;
+	}
+	return r;
 }
 
 int nf_tables_read(struct nf_tables *tables, struct guard_ruleset **out)
@@ -277,7 +290,7 @@ int nf_tables_read(struct nf_tables *tables, struct guard_ruleset **out)
 		rules = guard_ruleset_new();
 		if (!rules)
 			return -ENOMEM;
-		r = tables->requests ? read_once(tables, rules, deadline_ns) : 0;
+		r = read_anew(tables, rules, deadline_ns);
 	}
 	if (r < 0)
 		return r;
