@@ -120,6 +120,7 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-guard-rules", "test_guard_nft.py", "test_guard_legacy.py",
                    "test_guard_hooks.py"),
         pytest_job("e2e", "e2e-explain", "test_explain.py", "test_exception_explain.py", "test_jumbo.py"),
+        pytest_job("e2e", "e2e-guard", "test_guard_nft.py", "test_guard_random.py"),
         Job("parity", "parity", "/usr/bin/python3 tests/parity/parity.py --save {share}/parity"
             f" --seconds {parity_seconds} --packets {PARITY_PACKETS}", has_xml=False),
         # the objects that programs are of on this kernel

@@ -318,10 +318,9 @@ static void convert_inner(struct conversion *c, struct nftnl_expr *expr)
 static const struct expression {
 	const char *name;
 	void (*convert)(struct conversion *c, struct nftnl_expr *expr);
-	/* Without a function: what it writes to, if anything; and what it does to the packet. */
-	uint16_t dreg;
-	const char *effect;
-	bool tracks; /* it needs connection tracking */
+	const char *effect; /* without a function: what it does to the packet */
+	uint16_t dreg;	    /* without a function: what it writes to; then it has no effect */
+	bool tracks;	    /* it needs connection tracking */
 } expressions[] = {
 	{ .name = "meta", .convert = convert_meta },
 	{ .name = "cmp", .convert = convert_cmp },

@@ -29,9 +29,15 @@ int nf_tables_fd(const struct nf_tables *tables);
  * rule looks devices up in.
  */
 bool nf_tables_follow(struct nf_tables *tables);
-/* The whole ruleset of families ip6, inet and netdev. -EINTR: it changed meanwhile, again and
- * again. Free with guard_ruleset_free(). */
+/*
+ * The whole ruleset of families ip6, inet and netdev. -EINTR: it changed meanwhile, again and
+ * again. -ETIMEDOUT: it took longer than NF_TABLES_MAX_SECONDS, which the kernel takes for some
+ * 200,000 rules of one chain. Free with guard_ruleset_free().
+ */
+#define NF_TABLES_MAX_SECONDS 30u
 int nf_tables_read(struct nf_tables *tables, struct guard_ruleset **out);
+/* To be called every few milliseconds of a reading; it may call nf_tables_follow(). NULL: none. */
+void nf_tables_set_idle(struct nf_tables *tables, void (*idle)(void *ctx), void *ctx);
 
 /* --- ip6_tables.c: socket options of the legacy tables ------------------------------------------
  */

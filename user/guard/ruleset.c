@@ -158,8 +158,8 @@ void guard_set_base(struct guard_ruleset *rules, uint32_t chain, enum guard_hook
 		return;
 	}
 	if (device) {
-		strcpy(base->device, device);
-		ruleset_names_device(rules, device);
+		memcpy(base->device, device, strlen(device) + 1);
+		ruleset_names_device(rules, base->device);
 	}
 	rules->n_bases++;
 }

@@ -43,7 +43,7 @@ enum guard_fact {
 	GUARD_FACT_OIF,
 	GUARD_FACT_IIFNAME, /* IFNAMSIZ bytes, zero-padded */
 	GUARD_FACT_OIFNAME,
-	GUARD_FACT_IIFTYPE, /* u16, host order */
+	GUARD_FACT_IIFTYPE, /* u16, host order: of what nft calls so, NFT_META_IIFTYPE */
 	GUARD_FACT_OIFTYPE,
 	GUARD_FACT_IIFKIND, /* IFNAMSIZ bytes, zero-padded */
 	GUARD_FACT_OIFKIND,
