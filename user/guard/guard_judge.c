@@ -396,12 +396,26 @@ uint32_t guard_port_flags(const struct guard *guard, const struct links *links,
 	return guard_meta_flags(guard) ? flags | SIXLANE_PORT_GUARD : flags;
 }
 
+/*
+ * Connection tracking puts fragments together first. Without the kernel's word whether it does that
+ * here: it does where any rule asks it, and where it has connections.
+ */
+static bool defragments(const struct guard *guard)
+{
+	if (guard->hooks.known || guard->hooks.defragments)
+		return guard->hooks.defragments;
+	for (size_t i = 0; i < GUARD_N_RULES; i++)
+		if (guard->rules[i] && guard_ruleset_asks_conntrack(guard->rules[i]))
+			return true;
+	return false;
+}
+
 uint32_t guard_meta_flags(const struct guard *guard)
 {
 	char reason[GUARD_REASON_LEN];
 	uint32_t flags = 0;
 
-	if (!bypasses(guard, GUARD_NETFILTER) && guard->hooks.defragments)
+	if (!bypasses(guard, GUARD_NETFILTER) && defragments(guard))
 		flags |= SIXLANE_META_FRAGMENTS;
 	if (bypasses(guard, GUARD_XFRM))
 		return flags;
