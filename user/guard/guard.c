@@ -32,7 +32,7 @@ static const struct source_kind {
 	bool polled; /* the kernel announces nothing */
 } kinds[GUARD_N_SOURCES];
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------- */
 
 static int open_nf_tables(struct guard *guard)
 {

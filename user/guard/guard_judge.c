@@ -140,8 +140,7 @@ static bool netdev_out(const struct guard *guard, const struct device *device, c
 	       rules_hold(guard, GUARD_HOOK_EGRESS, NULL, &iface, reason);
 }
 
-/* --- every packet
- * ---------------------------------------------------------------------------------- */
+/* --- every packet -------------------------------------------------------------------------- */
 
 /* What netfilter does to all forwarded packets, whatever devices they are between. */
 static bool netfilter_holds_all(const struct guard *guard, char *reason)
@@ -162,8 +161,7 @@ static bool netfilter_holds_all(const struct guard *guard, char *reason)
 	return false;
 }
 
-/* --- classes of devices
- * ------------------------------------------------------------------------------ */
+/* --- classes of devices -------------------------------------------------------------------- */
 
 static bool is_named(const struct guard *guard, const struct device *device)
 {
@@ -294,8 +292,7 @@ bool guard_devices_changed(struct guard *guard, const struct links *links)
 	return true;
 }
 
-/* --- answers
- * --------------------------------------------------------------------------------------------- */
+/* --- answers ------------------------------------------------------------------------------- */
 
 /* By which devices rules see what comes in by one: itself, and the VRF that it belongs to. */
 static size_t ingress_ifaces(const struct links *links, const struct device *device,

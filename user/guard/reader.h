@@ -73,8 +73,7 @@ int nf_hooks_read_bpf(struct nf_hooks *out);
  */
 int nf_hooks_guess_defragments(bool *out);
 
-/* --- xfrm.c: NETLINK_XFRM
- * --------------------------------------------------------------------------- */
+/* --- xfrm.c: NETLINK_XFRM ------------------------------------------------------------------ */
 
 struct xfrm;
 
@@ -86,8 +85,7 @@ bool xfrm_follow(struct xfrm *xfrm);
 /* Free with policies_free(). */
 int xfrm_read(struct xfrm *xfrm, struct policies **out);
 
-/* --- tc.c: NETLINK_ROUTE and BPF_PROG_QUERY
- * ---------------------------------------------------------- */
+/* --- tc.c: NETLINK_ROUTE and BPF_PROG_QUERY ------------------------------------------------ */
 
 struct tc;
 
@@ -101,8 +99,7 @@ int tc_read(struct tc *tc, struct queueing **out);
  * "": none. */
 int tc_read_tcx(uint32_t ifindex, char *ingress, char *egress);
 
-/* --- uppers.c: sysfs of this network namespace
- * ----------------------------------------------------------- */
+/* --- uppers.c: sysfs of this network namespace --------------------------------------------- */
 
 /*
  * fn for each device above one, by the kernel's own links (upper_*). name: of the upper device, as

@@ -120,8 +120,7 @@ uint32_t guarding_flags(const struct sync *sync)
 	return flags;
 }
 
-/* --- when
- * ------------------------------------------------------------------------------------------ */
+/* --- when ---------------------------------------------------------------------------------- */
 
 /* Say it once what a cause holds back, and once that it holds nothing back any more. */
 static void report(struct sync *sync, enum guard_cause cause)
