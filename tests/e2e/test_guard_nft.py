@@ -79,6 +79,16 @@ ROWS = {
     "bridge": (base("drop", family="bridge"), None, None),
     "dormant": (base("drop", flags="flags dormant;"), None, None),
     "input": (base("drop", hook="input", policy="drop"), None, None),
+    "keepalived": (
+        base(
+            "icmpv6 type nd-neighbor-advert ip6 saddr @vips drop",
+            hook="output",
+            before="set vips { type ipv6_addr; elements = { 2001:db8::5 }; }",
+            family="ip6",
+        ),
+        None,
+        None,
+    ),
     "prerouting": (base('iifname "p0" drop', hook="prerouting"), ANY, None),
     "no egress before routing": (base('oifname "p1" drop', hook="prerouting"), None, None),
     "postrouting": (base('iifname "p0" oifname "p1" drop', hook="postrouting"), ANY, None),
@@ -124,6 +134,11 @@ ROWS = {
         ANY,
     ),
     "map of addresses": (base("ip6 saddr vmap { ::/1 : accept, 8000::/1 : return }"), None, None),
+    "dropping prefixes of a device": (
+        base('iifname . ip6 saddr vmap { "p0" . 2001:db8::/32 : drop }'),
+        ANY,
+        ANY,
+    ),
     "dropping addresses": (base("ip6 saddr vmap { ::/1 : accept, 8000::/1 : drop }"), ANY, ANY),
     "jump to an address's chain": (
         base("tcp dport vmap { 22 : jump ssh }", before='chain ssh { iifname "p0" log; }'),
@@ -259,6 +274,48 @@ def test_nothing_is_left_of_the_rules_before(ns):
     assert answer.all["tracks"] is None and answer.all["nat"] == {} and answer.all["names"] == []
 
 
+# Conditions that leave no trace, as far as this kernel has them.
+HARMLESS = (
+    "jhash ip6 saddr mod 2 0",
+    "symhash mod 2 0",
+    "socket transparent 1",
+    "rt nexthop 2001:db8::1",
+    "ipsec in reqid 1",
+    "meta ipsec exists",
+    "osf name \"Linux\"",
+    "exthdr frag exists",
+    "tcp option maxseg size 1300",
+    "ip6 dscp 1",
+    "ip6 flowlabel 7",
+    "meta mark and 0xff00 == 0x100",
+    "meta length 100-200",
+    "tcp flags syn / syn,ack",
+    "meta cgroup 1",
+    "meta cpu 0",
+    "meta hour 1-2",
+    "ether saddr 02:00:00:00:00:01",
+    "vlan id 5",
+    "iifgroup 1",
+    "@th,16,16 80",
+    "ct mark 7",
+)
+
+
+def test_harmless_conditions(ns):
+    known = []
+    for words in HARMLESS:
+        text = base(words + " counter last accept", hook="prerouting")
+        done = ns.run("nft", "-f", "-", stdin="flush ruleset\n" + text, check=False)
+        if done.returncode:
+            text = text.replace(" last", "")
+            done = ns.run("nft", "-f", "-", stdin="flush ruleset\n" + text, check=False)
+        if not done.returncode:
+            known.append(words)
+            assert read_guard(ns, *PORTS).reasons("p0", "p1") == {}, words
+    print("unknown to this kernel or nft: %s" % [w for w in HARMLESS if w not in known])
+    assert len(known) > 10
+
+
 TRACKS = {
     "state": (base("ct state new"), "chain base, rule handle"),
     "nat": (base("masquerade", hook="postrouting", kind="nat"), "connection tracking"),
@@ -317,6 +374,39 @@ def test_iptables_nft(ns, name):
     assert not expected or expected in reasons["forward"].lower() or expected in reasons["forward"]
     assert answer.reasons("p1", "p0") == {}
     assert bool(answer.all["tracks"]) == (name == "connection")
+
+
+# The shape of what Docker has on every host with IPv6, for one bridge that is not among the ports.
+DOCKER = """*filter
+:FORWARD ACCEPT
+:DOCKER -
+:DOCKER-BRIDGE -
+:DOCKER-CT -
+:DOCKER-FORWARD -
+:DOCKER-USER -
+-A FORWARD -j DOCKER-USER
+-A FORWARD -j DOCKER-FORWARD
+-A DOCKER-FORWARD -j DOCKER-CT
+-A DOCKER-FORWARD -j DOCKER-BRIDGE
+-A DOCKER-FORWARD -i docker0 -j ACCEPT
+-A DOCKER-CT -o docker0 -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
+-A DOCKER-BRIDGE -o docker0 -j DOCKER
+-A DOCKER ! -i docker0 -o docker0 -j DROP
+-A DOCKER-USER -j RETURN
+COMMIT
+"""
+
+
+def test_docker(ns):
+    nft(ns, "")
+    ns.run("ip6tables-nft-restore", stdin=DOCKER)
+    answer = read_guard(ns, *PORTS)
+    assert answer.reasons("p0", "p1") == {} and answer.reasons("p1", "p0") == {}
+    # Of what goes to the bridge nothing is sure.
+    ns.run("ip6tables-nft-restore", stdin=DOCKER.replace("docker0", "p1"))
+    answer = read_guard(ns, *PORTS)
+    assert "chain DOCKER, rule handle" in answer.reasons("p0", "p1")["forward"]
+    assert answer.reasons("p1", "p0") == {}
 
 
 def test_changes_are_noticed(ns):
