@@ -39,8 +39,10 @@ packages_of()
 	# gnuplot draws what was measured
 	bench) packages_of build && echo python3 iproute2 ethtool gnuplot-nox ;;
 	# tracepath is what people look at a path's MTU with; pgrep of procps finds the daemon of a benchmark
+	# the rest are the firewalls, and who else writes rules, that tests put beside sixlane
 	test) packages_of demo && echo libcmocka-dev python3-pytest python3-pytest-xdist python3-scapy \
-		xdp-tools iputils-tracepath gnuplot-nox procps &&
+		xdp-tools iputils-tracepath gnuplot-nox procps \
+		nftables iptables ufw firewalld keepalived &&
 		bpftool_packages ;;
 	# qemu boots other kernels, which take a busybox, cpio and the compressions of modules
 	test-vm) packages_of test && echo qemu-system-x86 busybox-static cpio zstd xz-utils kmod \
@@ -93,6 +95,14 @@ forbid_services()
 	trap 'rm -f /usr/sbin/policy-rc.d' EXIT
 }
 
+# … nor whenever the machine boots: firewalld would close its ports.
+forbid_boot()
+{
+	case " $* " in
+	*" firewalld "*) systemctl disable firewalld >&2 || true ;;
+	esac
+}
+
 # Package lists may be absent (fresh container) or too old to download from: then, once, update.
 install_packages()
 {
@@ -139,6 +149,7 @@ need()
 	echo "deps: installing ${missing[*]}" >&2
 	forbid_services
 	install_packages "${missing[@]}"
+	forbid_boot "${missing[@]}"
 }
 
 # Never fails.
