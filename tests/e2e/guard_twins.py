@@ -79,6 +79,22 @@ class GuardTwins(Twins):
         assert rise.get("forward", 0) == (fate == FAST), rise
         assert rise.get(verdict, 0) >= (fate != FAST), rise
 
+    def check_all(self, verdict, held, marker=None, marked=None):
+        """Of every pair. held: {pair: (fate, words of the reason)} of those that do not go by XDP.
+
+        Where there is none of them, marker(net) adds what holds back those of `marked`: then all that
+        was there before has been read, too.
+        """
+        if not held:
+            self.each(marker)
+            held = marked
+        reasons = {words: pair for pair, (_, words) in held.items()}
+        for words, (source, to) in reasons.items():
+            self.wait_held(source, to, verdict, words)
+        for source, to in PAIRS:
+            fate, _ = held.get(source + to, (FAST, ""))
+            self.check(source, to, fate, verdict)
+
 
 @contextlib.contextmanager
 def started(*options, **kwargs):

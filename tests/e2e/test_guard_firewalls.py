@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 
 import pytest
 from firewall_programs import firewalld, keepalived, need, ufw
-from guard_twins import FAST, NONE, PAIRS, SLOW, started, wait_free
+from guard_twins import NONE, PAIRS, SLOW, started, wait_free
+
+VERDICT = "pass_firewall"
+# What markers come to: rules that hold back one pair, and tell that those before them were read.
+MARKED = {"ca": (NONE, "chain")}
 
 
 @dataclass(frozen=True)
@@ -50,19 +54,6 @@ def twins(shared):
     yield shared
     shared.each(clear)
     wait_free(shared.fast)
-
-
-def check(twins, held, marker):
-    """Rules are there in both; marker(net) adds what proves that they were read."""
-    if not held:
-        twins.each(marker)
-        held = {"ca": (NONE, "")}
-    first = next(iter(held))
-    for source, to in held if len(set(held.values())) > 1 else [first]:
-        twins.wait_held(source, to, "pass_firewall", held[source + to][1])
-    for source, to in PAIRS:
-        fate, _ = held.get(source + to, (FAST, ""))
-        twins.check(source, to, fate, "pass_firewall")
 
 
 # --- nftables ---------------------------------------------------------------------------------------
@@ -129,7 +120,7 @@ def nft_marker(net):
 @pytest.mark.parametrize("row", NFT_ROWS, ids=lambda row: row.name)
 def test_nftables(twins, row):
     twins.each(lambda net: nft(net, row.rules))
-    check(twins, row.held, nft_marker)
+    twins.check_all(VERDICT, row.held, nft_marker, MARKED)
 
 
 # --- iptables, both kinds -----------------------------------------------------------------------------
@@ -165,7 +156,7 @@ def iptables_marker(tool):
 @pytest.mark.parametrize("tool", ["ip6tables-nft", "ip6tables-legacy"])
 def test_iptables(twins, tool, row):
     twins.each(lambda net: legacy(net, tool, row.rules.splitlines()))
-    check(twins, row.held, iptables_marker(tool))
+    twins.check_all(VERDICT, row.held, iptables_marker(tool), MARKED)
 
 
 # --- programs that write rules ------------------------------------------------------------------------
@@ -174,24 +165,24 @@ def test_iptables(twins, tool, row):
 def test_ufw(twins):
     need("ufw")
     twins.each(lambda net: ufw(net, "--force", "enable"))
-    check(twins, all_pairs(NONE, "chain ufw6-before-forward, rule"), None)
+    twins.check_all(VERDICT, all_pairs(NONE, "chain ufw6-before-forward, rule"))
     twins.each(lambda net: ufw(net, "route", "allow", "in", "on", "p0", "out", "on", "p1"))
-    twins.check("a", "b", SLOW, "pass_firewall")
-    twins.check("b", "c", NONE, "pass_firewall")
+    twins.check("a", "b", SLOW, VERDICT)
+    twins.check("b", "c", NONE, VERDICT)
     twins.each(lambda net: ufw(net, "disable"))
     wait_free(twins.fast)
     # What it leaves behind is harmless, but there.
     assert "chain ufw6-before-forward" in twins.fast.r.run("nft", "list", "ruleset").stdout
-    check(twins, {}, nft_marker)
+    twins.check_all(VERDICT, {}, nft_marker, MARKED)
 
 
 def test_firewalld(twins):
     need("firewalld", "dbus-daemon")
     with contextlib.ExitStack() as stack:
         twins.each(lambda net: stack.enter_context(firewalld(net)))
-        check(twins, all_pairs(NONE, "table inet firewalld, chain"), None)
+        twins.check_all(VERDICT, all_pairs(NONE, "table inet firewalld, chain"))
     wait_free(twins.fast)
-    check(twins, {}, nft_marker)
+    twins.check_all(VERDICT, {}, nft_marker, MARKED)
 
 
 def test_keepalived(twins):
@@ -199,4 +190,4 @@ def test_keepalived(twins):
     need("keepalived")
     with contextlib.ExitStack() as stack:
         twins.each(lambda net: stack.enter_context(keepalived(net)))
-        check(twins, {}, nft_marker)
+        twins.check_all(VERDICT, {}, nft_marker, MARKED)
