@@ -41,8 +41,8 @@ packages_of()
 	# tracepath is what people look at a path's MTU with; pgrep of procps finds the daemon of a benchmark
 	# the rest are the firewalls, and who else writes rules, that tests put beside sixlane
 	test) packages_of demo && echo libcmocka-dev python3-pytest python3-pytest-xdist python3-scapy \
-		xdp-tools iputils-tracepath gnuplot-nox procps \
-		nftables iptables ufw firewalld keepalived &&
+		nftables iptables python3-nftables ufw firewalld keepalived \
+		xdp-tools iputils-tracepath gnuplot-nox procps &&
 		bpftool_packages ;;
 	# qemu boots other kernels, which take a busybox, cpio and the compressions of modules
 	test-vm) packages_of test && echo qemu-system-x86 busybox-static cpio zstd xz-utils kmod \
