@@ -211,7 +211,7 @@ static bool set_stale(struct guard_source *source)
 static void read_source(struct guard *guard, enum guard_source_kind kind, const struct links *links)
 {
 	struct guard_source *source = &guard->sources[kind];
-	uint64_t start_ns = util_now_ns(), end_ns;
+	uint64_t start_ns = util_now_ns(), start_cpu_ns = util_cpu_ns(), end_ns;
 	int ret = kinds[kind].open && !source->opened ? kinds[kind].open(guard) : 0;
 
 	source->opened |= !ret;
@@ -222,7 +222,8 @@ static void read_source(struct guard *guard, enum guard_source_kind kind, const 
 	guard->reading_ns = 0;
 	end_ns = util_now_ns();
 	source->took_ns = end_ns - start_ns;
-	source->next_ns = end_ns + (kinds[kind].polled ? SHARE_POLLED : SHARE) * source->took_ns;
+	source->next_ns = end_ns + (kinds[kind].polled ? SHARE_POLLED : SHARE) *
+					   (util_cpu_ns() - start_cpu_ns);
 	source->stale = false;
 	source->read |= !ret;
 	source->error = ret;
