@@ -175,9 +175,9 @@ json_t *held_json(const struct cmd_view *view, const struct held_list *list)
 
 		print_set(one, "verdict", print_string(cmd_verdict_name(list->at[i].verdict)));
 		print_set(one, "from", names_json(list->at[i].from, list->at[i].n_from));
-		print_set(one, "to", list->at[i].n_to
-					     ? names_json(list->at[i].to, list->at[i].n_to)
-					     : json_null());
+		print_set(one, "to",
+			  list->at[i].n_to ? names_json(list->at[i].to, list->at[i].n_to)
+					   : json_null());
 		print_set(one, "reason", print_string(list->at[i].reason));
 		print_append(held, one);
 	}
