@@ -21,6 +21,7 @@ struct checkup {
 	struct held_list held;
 	json_t *missing_ports;
 	struct findings findings;
+	struct doctor_gateways *gateways; /* of doctor: one check finds them, another one tells */
 	const struct check *running;
 };
 
@@ -52,6 +53,13 @@ void check_advise(struct checkup *checkup, const char *fmt, ...) _printf_(2, 3);
 
 /* Some port takes packets in in native mode, other than this one. */
 bool checkup_has_native_ingress(const struct checkup *checkup, const struct status_port *but);
+
+/* The device to attach to for packets of this one: itself, that below a VLAN, a slave's bond. */
+const struct link *check_device_to_attach(const struct ports *ports, const struct link *link);
+
+/* Of an egress that takes no redirected frames. */
+#define CHECK_EGRESS_ADVICE \
+	"many drivers take them only while they run a program: 'sixlane attach' there; a veth while its peer has GRO on"
 
 /* Fill in what is there, view, has_maps and asked being set; held is left. 0 or -ENOMEM. */
 int checkup_read(struct checkup *checkup);

@@ -8,6 +8,21 @@
 #include "cmd_check.h"
 #include "loader_driver.h"
 
+const struct link *check_device_to_attach(const struct ports *ports, const struct link *link)
+{
+	const struct link *next = link;
+
+	for (int depth = 0; next && depth < 4; depth++) {
+		link = next;
+		next = NULL;
+		if (!strcmp(link->kind, "vlan"))
+			next = ports_find(ports, link->lower);
+		else if (link->master && !strcmp(link->master_kind, "bond"))
+			next = ports_find(ports, link->master);
+	}
+	return link;
+}
+
 static bool check_seen(struct checkup *checkup, const struct status_port *port)
 {
 	if (!port->error)
@@ -27,13 +42,16 @@ static void say_missing(struct checkup *checkup, const struct status_port *port)
 			checkup, FINDING_MUST, name,
 			"%s runs no XDP program: at its MTU (%u) none could be attached, as sixlaned's log says; it tries again when the MTU is lower",
 			name, port->link->mtu);
+		check_advise(checkup, "ip link set dev %s mtu %u", name, loader_max_plain_mtu());
 	} else if (port->port.flags & SIXLANE_PORT_INGRESS &&
 		   !(port->port.flags & SIXLANE_PORT_WAITS)) {
 		check_say(checkup, FINDING_MUST, name, "%s is served but runs no XDP program",
 			  name);
+		check_advise(checkup, "'sixlane attach %s'", name);
 	} else {
 		check_say(checkup, FINDING_MUST, name, "%s runs no XDP program", name);
-		check_advise(checkup, "'sixlane attach %s'", name);
+		check_advise(checkup, "'sixlane attach %s'",
+			     check_device_to_attach(&checkup->view->ports, port->link)->name);
 	}
 }
 
@@ -50,22 +68,28 @@ static bool check_program(struct checkup *checkup, const struct status_port *por
 			     port->link_id ? loader_link_advice(port->link_id, advice)
 					   : "'sixlane attach' or sixlaned replaces it");
 		return false;
-	case LOADER_FOREIGN:
-		/* what nobody asked for may be as it should */
-		check_say(checkup, checkup->asked.all ? FINDING_NOTE : FINDING_MUST, name,
-			  "%s runs another XDP program, \"%s\" (id %u)", name, port->prog.name,
-			  port->prog.id);
-		return false;
 	case LOADER_NO_PROG:
 		/* what comes in by a VLAN device runs the program of the device below */
 		if (port->port.flags & SIXLANE_PORT_TAGGED)
 			return true;
 		say_missing(checkup, port);
 		return false;
+	case LOADER_FOREIGN:
 	case LOADER_OURS:
 		break;
 	}
 	return true;
+}
+
+static bool check_foreign(struct checkup *checkup, const struct status_port *port)
+{
+	if (port->prog.owner != LOADER_FOREIGN)
+		return true;
+	/* what nobody asked for may be as it should */
+	check_say(checkup, checkup->asked.all ? FINDING_NOTE : FINDING_MUST, port->link->name,
+		  "%s runs another XDP program, \"%s\" (id %u)", port->link->name, port->prog.name,
+		  port->prog.id);
+	return false;
 }
 
 static bool check_arena(struct checkup *checkup, const struct status_port *port)
@@ -120,6 +144,10 @@ static bool check_passed(struct checkup *checkup, const struct status_port *port
 	/* As long as the maps are not ready that is said once, for all ports. */
 	if (!(checkup->meta.flags & SIXLANE_META_READY))
 		return false;
+	/* said of the machine already, if nothing else keeps them */
+	if (why && strstr(why, "forwarding is off") &&
+	    findings_has(&checkup->findings, "forwarding"))
+		return false;
 	if (why)
 		check_say(checkup, meant ? FINDING_NOTE : FINDING_MUST, port->link->name,
 			  "%s passes every packet to the kernel: %s", port->link->name, why);
@@ -147,14 +175,15 @@ static bool check_egress(struct checkup *checkup, const struct status_port *port
 
 static const struct check checks[] = {
 	{ "rights", .run_port = check_seen, .usual = "run as root" },
-	{ "program", .run_port = check_program,
+	{ "program", .run_port = check_program, .usual = NULL },
+	{ "foreign", .run_port = check_foreign,
 	  .usual = "'sixlane detach' leaves it alone: whoever loaded it is to take it off" },
 	{ "arena", .run_port = check_arena, .usual = NULL },
 	{ "mode", .run_port = check_mode,
 	  .usual = "'sixlane detach' and 'sixlane attach', if its driver has native XDP" },
 	{ "lock", .run_port = check_lock, .usual = NULL },
 	{ "passed", .run_port = check_passed, .usual = NULL },
-	{ "egress", .run_port = check_egress, .usual = NULL },
+	{ "egress", .run_port = check_egress, .usual = CHECK_EGRESS_ADVICE },
 };
 
 const struct checks checks_of_programs = { checks, ARRAY_SIZE(checks) };

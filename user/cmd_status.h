@@ -17,6 +17,9 @@ struct status_port {
 	uint32_t link_id;		  /* of the BPF link that holds the program; 0: none */
 	struct ethtool_channels channels; /* zero if its driver does not tell */
 	int error;			  /* of the query: prog is not known */
+	/* NETDEV_XDP_ACT_*, which doctor asks for where the kernel tells. */
+	bool has_features;
+	uint64_t xdp_features;
 };
 
 struct status_ports {
