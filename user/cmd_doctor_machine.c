@@ -77,14 +77,16 @@ static void check_arena(struct checkup *checkup)
 {
 	if (!checkup->has_maps || !checkup->daemon || checkup->view->fds.arena)
 		return;
-	if (loader_arena_usable() == 1)
-		check_say(
-			checkup, FINDING_SHOULD, NULL,
-			"the compiled FIB lies in array maps, though this kernel has arenas, in which lookups are faster");
-	else
+	if (loader_arena_usable() != 1) {
 		check_say(
 			checkup, FINDING_NOTE, NULL,
 			"the compiled FIB lies in array maps: this kernel has no arenas, in which lookups are somewhat faster");
+		return;
+	}
+	check_say(
+		checkup, FINDING_SHOULD, NULL,
+		"the compiled FIB lies in array maps, though this kernel has arenas, in which lookups are faster");
+	check_advise(checkup, "start sixlaned anew, with sixlane.arena.bpf.o beside its object");
 }
 
 static void check_membarrier(struct checkup *checkup)
@@ -168,7 +170,8 @@ static const struct check checks[] = {
 	{ "memlock", check_memlock, .usual = "ulimit -l unlimited" },
 	{ "jit", check_jit, .usual = "sysctl -w net.core.bpf_jit_enable=1" },
 	{ "btf", check_btf, .usual = "a kernel with CONFIG_DEBUG_INFO_BTF" },
-	{ "arena", check_arena, .usual = NULL },
+	{ "arena", check_arena,
+	  .usual = "nothing on this kernel: Linux 6.9 and newer have arenas" },
 	{ "membarrier", check_membarrier,
 	  .usual = "boot without nohz_full=, where the last nanoseconds of a lookup matter" },
 	{ "forwarding", check_forwarding, .usual = "sysctl -w net.ipv6.conf.all.forwarding=1" },

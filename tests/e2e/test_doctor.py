@@ -7,7 +7,7 @@ import os
 import frames as fr
 import pytest
 from guard_rules import nft
-from lab import BPFFS, SIXLANE, wait_until
+from lab import BPFFS, SIXLANE, kernel_version, wait_until
 from test_bpf_link import held, load
 from topology import FAR, PREFIX, Net, host_addr
 
@@ -84,7 +84,8 @@ def test_text(net):
     lines = done.stdout.splitlines()
     for finding in findings:
         at = lines.index("%-7s %s" % (finding["severity"], finding["text"]))
-        assert lines[at + 1] == "        -> " + finding["advice"]
+        if finding["advice"]:
+            assert lines[at + 1] == "        -> " + finding["advice"]
     counts = [sum(each["severity"] == severity for each in findings) for severity in ORDER]
     assert lines[-1] == "%d must be put right, %d should be better, %d to know" % tuple(counts)
 
@@ -260,6 +261,8 @@ def test_names_in_settings(make):
 
 def test_egress_that_takes_no_frames(make):
     """A port that is served, and one that packets only leave by."""
+    if kernel_version() < (6, 3):
+        pytest.skip("this kernel does not tell who takes redirected frames (Linux 6.3)")
     net = make(Net, gro="ac").start(ports=["p0", "p1"], attach=None)
     finding = find(examine(net), "egress")
     assert finding["port"] == "p1" and finding["severity"] == "should"
