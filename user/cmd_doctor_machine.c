@@ -136,6 +136,26 @@ static void check_maps(struct checkup *checkup)
 	check_say(checkup, FINDING_MUST, NULL, "the maps in %s cannot be read", loader_pin_dir());
 }
 
+/* Ports are told apart by numbers, which other devices have in another namespace. */
+static void look_for_others(struct checkup *checkup)
+{
+	uint32_t *ids = calloc(checkup->ports.n + 1, sizeof(*ids)), other;
+	bool seen = true;
+
+	for (size_t i = 0; ids && i < checkup->ports.n; i++) {
+		ids[i] = checkup->ports.at[i].prog.id;
+		seen &= !checkup->ports.at[i].error;
+	}
+	other = ids && seen ? loader_find_other_prog(&checkup->view->fds, ids, checkup->ports.n)
+			    : 0;
+	free(ids);
+	if (other)
+		check_say(
+			checkup, FINDING_MUST, NULL,
+			"a sixlane program with the maps in %s (id %u) runs on no port here, but in another network namespace, where its packets may go wrong",
+			loader_pin_dir(), other);
+}
+
 static void check_namespace(struct checkup *checkup)
 {
 	pid_t pid = loader_daemon_elsewhere();
@@ -145,6 +165,8 @@ static void check_namespace(struct checkup *checkup)
 			checkup, FINDING_MUST, NULL,
 			"the sixlaned that serves the maps in %s (process %d) is in another network namespace: none of its ports is one of this",
 			loader_pin_dir(), pid);
+	else if (checkup->has_maps)
+		look_for_others(checkup);
 }
 
 static bool runs_ours(const struct status_port *port)

@@ -123,26 +123,32 @@ static bool is_up(const struct checkup *checkup, uint32_t ifindex)
 	return link && link->flags & IFF_UP && link->carrier;
 }
 
-static void check_gateways(struct checkup *checkup)
+static int read_gateways(struct gateways *gateways)
 {
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
-	_cleanup_free_ struct gateways *gateways = calloc(1, sizeof(*gateways));
-	int ret = gateways ? nl_socket_new(NETLINK_ROUTE, 0, &socket) : -ENOMEM;
+	int ret = nl_socket_new(NETLINK_ROUTE, 0, &socket);
 
 	if (!ret)
 		ret = dump(socket, RTM_GETROUTE, take_route, gateways);
 	/* changed meanwhile: what was told will do */
 	if (!ret || ret == -EINTR)
 		ret = dump(socket, RTM_GETNEIGH, take_neigh, gateways);
-	if (ret && ret != -EINTR) {
+	return ret == -EINTR ? 0 : ret;
+}
+
+static void check_gateways(struct checkup *checkup)
+{
+	struct gateways *gateways = calloc(1, sizeof(*gateways));
+	int ret = gateways ? read_gateways(gateways) : -ENOMEM;
+
+	if (ret)
 		check_say(checkup, FINDING_NOTE, NULL, "cannot read routes and neighbours: %s",
 			  strerror(-ret));
-		return;
-	}
-	for (size_t i = 0; i < gateways->n; i++)
+	for (size_t i = 0; !ret && i < gateways->n; i++)
 		if (!gateways->at[i].resolved && is_up(checkup, gateways->at[i].key.ifindex))
 			doctor_add_gateway(checkup->gateways, &gateways->at[i].key.addr,
 					   gateways->at[i].key.ifindex);
+	free(gateways);
 	doctor_say_gateways(checkup, checkup->gateways);
 }
 

@@ -149,6 +149,12 @@ struct loader_prog {
 /* What runs on a port. maps may be NULL (then sixlane's is LOADER_OTHER_MAPS). */
 int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader_prog *out);
 
+/*
+ * A program with these maps and counters that is none of those given: of a port in another network
+ * namespace, as a rule. Its id; 0: there is none, or it cannot be seen.
+ */
+uint32_t loader_find_other_prog(const struct loader_maps *maps, const uint32_t *ids, size_t n);
+
 /* Packets of this MTU may need more than the one buffer that drivers have for XDP. */
 bool loader_mtu_is_jumbo(uint32_t mtu);
 /* The largest that is not. */

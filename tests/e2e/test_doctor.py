@@ -3,11 +3,13 @@
 
 import json
 import os
+import pathlib
+import re
 
 import frames as fr
 import pytest
 from guard_rules import nft
-from lab import BPFFS, SIXLANE, kernel_version, wait_until
+from lab import BPFFS, REPO, SIXLANE, kernel_version, wait_until
 from test_bpf_link import held, load
 from topology import FAR, PREFIX, Net, host_addr
 
@@ -309,3 +311,25 @@ def test_another_network_namespace(net):
     assert finding["severity"] == "must"
     assert "(process %d)" % net.router.daemon.pid in finding["text"]
     assert not has(examine(net), "namespace")
+
+
+def test_a_port_of_another_network_namespace(net):
+    """Its program goes by the same maps, where its number may be another port's."""
+    elsewhere = net.lab.ns("elsewhere")
+    net.lab.link(elsewhere, "e0", elsewhere, "e1")
+    elsewhere.run(SIXLANE, "attach", "e0")
+    program = elsewhere.link("e0")["xdp"]["prog"]["id"]
+    finding = find(examine(net), "namespace")
+    assert finding["severity"] == "must" and "(id %d)" % program in finding["text"]
+    elsewhere.run(SIXLANE, "detach", "e0")
+    wait_until(lambda: not has(examine(net), "namespace"), 5)
+
+
+def test_manual_names_all_checks():
+    """And no others."""
+    sources = [p for p in pathlib.Path(REPO, "user").glob("cmd_*.c") if "check" in p.name or "doctor" in p.name]
+    names = {name for p in sources for name in re.findall(r'^\t{ "(\w+)", (?:\.run_port|check_)', p.read_text(), re.M)}
+    manual = pathlib.Path(REPO, "user", "sixlane.8").read_text()
+    told = manual.partition(".Sh JSON OUTPUT\n")[2].partition(".It Cm status")[0].partition("is one of\n")[2]
+    names -= {"place"}  # only skips the others
+    assert names and set(re.findall(r"^\.Dq (\w+)", told, re.M)) == names

@@ -7,8 +7,8 @@
 #include <linux/fib_rules.h>
 #include <string.h>
 
-#include "../netlink/parse.h"
 #include "../kernel.h"
+#include "../netlink/parse.h"
 #include "state.h"
 
 /*
