@@ -52,8 +52,8 @@ static __always_inline int guard_is_tunnel(__be16 port)
 
 /*
  * Whether the checksum may be open. Of TCP and UDP the field tells; ICMPv6 and ESP are never left
- * to a device; anything else may be, or may hold a packet whose own is. A complete checksum has the
- * value of an open one once in 65,536 packets.
+ * to a device, and "no next header" has none; anything else may be, or may hold a packet whose own
+ * is. A complete checksum has the value of an open one once in 65,536 packets.
  */
 static __always_inline int guard_checksum_is_open(struct xdp_md *ctx, const struct packet_ip6 *ip6)
 {
@@ -71,7 +71,8 @@ static __always_inline int guard_checksum_is_open(struct xdp_md *ctx, const stru
 			return 1;
 		break;
 	default:
-		return ip6->next_header != IPPROTO_ICMPV6 && ip6->next_header != IPPROTO_ESP;
+		return ip6->next_header != IPPROTO_ICMPV6 && ip6->next_header != IPPROTO_ESP &&
+		       ip6->next_header != IPPROTO_NONE;
 	}
 	return (void *)(check + 1) > packet_end(ctx) || *check == guard_pseudo_sum(ip6);
 }

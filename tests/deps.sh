@@ -40,6 +40,7 @@ packages_of()
 	bench) packages_of build && echo python3 iproute2 ethtool gnuplot-nox ;;
 	# tracepath is what people look at a path's MTU with; pgrep of procps finds the daemon of a benchmark
 	test) packages_of demo && echo libcmocka-dev python3-pytest python3-pytest-xdist python3-scapy \
+		nftables iptables python3-nftables \
 		xdp-tools iputils-tracepath gnuplot-nox procps &&
 		bpftool_packages ;;
 	# qemu boots other kernels, which take a busybox, cpio and the compressions of modules

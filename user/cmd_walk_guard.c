@@ -17,7 +17,7 @@ static bool checksum_may_be_open(const struct walk_query *query)
 		return query->dport == UDP_VXLAN || query->dport == UDP_VXLAN_OLD ||
 		       query->dport == UDP_GENEVE;
 	return query->proto != IPPROTO_TCP && query->proto != IPPROTO_ICMPV6 &&
-	       query->proto != IPPROTO_ESP;
+	       query->proto != IPPROTO_ESP && query->proto != IPPROTO_NONE;
 }
 
 static bool may_be_fragment(uint8_t proto)

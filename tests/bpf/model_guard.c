@@ -24,7 +24,7 @@ static bool checksum_may_be_open(const struct frame *frame)
 	size_t at = AT_PAYLOAD + (next == 6 ? 16 : 6);
 	uint16_t port;
 
-	if (next == 50 || next == 58)
+	if (next == 50 || next == 58 || next == 59)
 		return false;
 	if ((next != 6 && next != 17) || at + 2 > frame->len)
 		return true;

@@ -277,6 +277,7 @@ const struct row rows_guard[] = {
 	  .arrange = open_checksums,
 	  .verdict = SIXLANE_PASS_CHECKSUM },
 	{ .name = "ICMPv6 has its checksum", .patches = NEXT("3a"), .arrange = open_checksums },
+	{ .name = "no next header, no checksum", .patches = NEXT("3b"), .arrange = open_checksums },
 	{ .name = "ESP", .patches = NEXT("32"), .arrange = open_checksums },
 	{ .name = "fragment, whose checksum is out of reach",
 	  .patches = NEXT("2c"),

@@ -46,6 +46,12 @@ class Numbered:
             tap.drain()
         wait_until(lambda: self.flow.sent >= wanted, 10, "traffic goes on")
 
+    def assert_restarted_over(self):
+        """XDP forwarded all but those that came while a new daemon read what may stand in their way."""
+        by_kernel = self.rise.get("pass_not_ready", 0)
+        assert self.rise["forward"] + by_kernel == self.sent, self.rise
+        assert self.rise["forward"] > by_kernel, self.rise
+
     def arrivals(self):
         """{number: [hosts]}; every arriving packet is whole and in the right envelope."""
         arrived = collections.defaultdict(list)

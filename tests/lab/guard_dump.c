@@ -5,6 +5,9 @@
  * why its packets are held back, or null. With -f it then waits for lines of input. For each it
  * reads the notifications that have come, says {"changed": false} if none mattered, and else reads
  * anew.
+ *
+ * guard_dump -s hooks DEVICE...: what functions at netfilter's hooks it finds, and programs by
+ * links.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -142,8 +145,16 @@ struct source {
 	int (*read)(struct nf_tables *tables, struct guard_ruleset **out);
 };
 
+static int read_ip6_tables(struct nf_tables *tables, struct guard_ruleset **out)
+{
+	(void)tables;
+	return ip6_tables_read(out);
+}
+
 static const struct source sources[] = {
 	{ "nf_tables", nf_tables_read },
+	{ "ip6_tables", read_ip6_tables },
+	{ "hooks", NULL },
 };
 
 static void read_rules(const struct source *source, struct nf_tables *tables,
@@ -161,7 +172,8 @@ static void read_rules(const struct source *source, struct nf_tables *tables,
 	}
 	after = cpu_ms();
 	tracks = guard_ruleset_tracks(rules, reason);
-	say(json_pack("{s:i, s:f, s:o, s:o, s:o, s:o}", "error", guard_ruleset_error(rules),
+	say(json_pack("{s:b, s:i, s:f, s:o, s:o, s:o, s:o}", "asks_conntrack",
+		      guard_ruleset_asks_conntrack(rules), "error", guard_ruleset_error(rules),
 		      "read_ms", after - before, "tracks", reason_json(tracks, reason), "nat",
 		      nat_json(rules), "names", named_json(rules, devices, n), "pairs",
 		      pairs_json(rules, devices, n)));
@@ -178,6 +190,55 @@ static void follow(const struct source *source, struct nf_tables *tables,
 		else
 			say(json_pack("{s:b}", "changed", 0));
 	}
+}
+
+/* --- functions at hooks, which are no rules --- */
+
+static json_t *unknown_json(const struct nf_hooks *found)
+{
+	json_t *unknown = json_object();
+
+	for (enum guard_hook hook = 0; hook < GUARD_N_HOOKS; hook++) {
+		if (found->unknown[hook][0])
+			json_object_set_new(unknown, hooks[hook],
+					    json_string(found->unknown[hook]));
+	}
+	return unknown;
+}
+
+static json_t *hooks_json(const struct nf_hooks *found)
+{
+	return json_pack("{s:b, s:b, s:o}", "known", found->known, "defragments",
+			 found->defragments, "unknown", unknown_json(found));
+}
+
+static int read_hooks(const struct device *devices, size_t n)
+{
+	struct nf_hooks all = { 0 }, links = { 0 };
+	json_t *answer, *each = json_object();
+	bool guess;
+	int r = nf_hooks_read(&all);
+
+	if (r == 0)
+		r = nf_hooks_read_bpf(&links);
+	if (r == 0)
+		r = nf_hooks_guess_defragments(&guess);
+	if (r < 0)
+		die("hooks", r);
+	for (size_t i = 0; i < n; i++) {
+		struct nf_hooks one = { 0 };
+
+		r = nf_hooks_read_device(devices[i].iface.ifindex, devices[i].iface.name, &one);
+		if (r < 0)
+			die(devices[i].iface.name, r);
+		json_object_set_new(each, devices[i].iface.name, hooks_json(&one));
+	}
+	answer = hooks_json(&all);
+	json_object_set_new(answer, "devices", each);
+	json_object_set_new(answer, "links", unknown_json(&links));
+	json_object_set_new(answer, "guess", json_boolean(guess));
+	say(answer);
+	return 0;
 }
 
 static const struct source *find_source(const char *name)
@@ -215,6 +276,8 @@ int main(int argc, char **argv)
 		die("netlink", r);
 	for (size_t i = 0; i < n; i++)
 		device_read(links, argv[optind + (int)i], &devices[i]);
+	if (!source->read)
+		return read_hooks(devices, n);
 	r = nf_tables_new(0, &tables);
 	if (r < 0)
 		die("nf_tables", r);

@@ -93,7 +93,7 @@ def jobs(parity_seconds):
                    models=(*(model for model in MODELS for _ in "ab"), *["virtio-1"] * 2 * len(MODELS))),
         pytest_job("vm", "bench-nic", "test_bench_nic.py", cpus=2, nics=8, queues=8),
         pytest_job("vm", "arm64", "test_arm64.py", nics=4, arch="arm64"),
-        pytest_job("e2e", "e2e-guard", "test_guard_tc.py", "test_guard_uppers.py"),
+        pytest_job("e2e", "e2e-guard-devices", "test_guard_tc.py", "test_guard_uppers.py"),
         pytest_job("e2e", "e2e-routes", "test_routes.py", "test_changes.py", "test_silent.py"),
         pytest_job("e2e", "e2e-ports", "test_ports.py", "test_mtu.py", "test_names.py"),
         pytest_job("e2e", "e2e-forward", "test_forward.py", "test_neighbours.py", "test_follow.py"),
@@ -117,7 +117,10 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-floods", "test_exception_floods.py", "test_exception_scale.py",
                    "test_path_mtu_hosts.py"),
         pytest_job("e2e", "e2e-guard-xfrm", "test_guard_xfrm.py", "test_doctor.py"),
+        pytest_job("e2e", "e2e-guard-rules", "test_guard_nft.py", "test_guard_legacy.py",
+                   "test_guard_hooks.py"),
         pytest_job("e2e", "e2e-explain", "test_explain.py", "test_exception_explain.py", "test_jumbo.py"),
+        pytest_job("e2e", "e2e-guard", "test_guard_nft.py", "test_guard_random.py"),
         Job("parity", "parity", "/usr/bin/python3 tests/parity/parity.py --save {share}/parity"
             f" --seconds {parity_seconds} --packets {PARITY_PACKETS}", has_xml=False),
         # the objects that programs are of on this kernel

@@ -139,8 +139,8 @@ bool maps_has_policy(const struct maps *maps, const union sixlane_addr *src,
 
 bool maps_pair_is_free(const struct maps *maps, uint32_t in_slot, uint32_t out_slot)
 {
-	return ATOMIC_LOAD(&maps->guard[sixlane_guard_word(in_slot, out_slot)]) >>
-		       (out_slot % 64) & 1;
+	return ATOMIC_LOAD(&maps->guard[sixlane_guard_word(in_slot, out_slot)]) >> (out_slot % 64) &
+	       1;
 }
 
 uint32_t maps_neigh_slot(const struct maps *maps, uint32_t ifindex, const union sixlane_addr *addr)

@@ -73,8 +73,8 @@ struct maps_policy {
 };
 /*
  * Replace all of sl_policies by others, as of policies_entries(). The caller has set
- * SIXLANE_META_IPSEC_ALL; packets that came before are waited for. 0 or -errno, and then some may be
- * missing.
+ * SIXLANE_META_IPSEC_ALL; packets that came before are waited for. 0 or -errno, and then some may
+ * be missing.
  */
 int maps_set_policies(const struct maps *maps, const struct maps_policy *policies, size_t n);
 

@@ -222,13 +222,15 @@ static int write_vlan_del(void *ctx, const struct sixlane_vlan_key *key)
 	return maps_erase(ctx, LOADER_VLANS, key);
 }
 
-/* The other flags of sl_meta are the daemon's, which is this thread. */
+/* The other flags of sl_meta are the daemon's, of which another thread may clear one. */
 static void write_gaps(void *ctx, bool gaps)
 {
 	struct maps *maps = ctx;
-	uint32_t flags = ATOMIC_LOAD(&maps->meta->flags) & ~SIXLANE_META_GAPS;
 
-	ATOMIC_STORE(&maps->meta->flags, flags | (gaps ? SIXLANE_META_GAPS : 0));
+	if (gaps)
+		__atomic_fetch_or(&maps->meta->flags, SIXLANE_META_GAPS, __ATOMIC_ACQ_REL);
+	else
+		__atomic_fetch_and(&maps->meta->flags, ~SIXLANE_META_GAPS, __ATOMIC_ACQ_REL);
 }
 
 /*

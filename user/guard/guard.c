@@ -32,7 +32,7 @@ static const struct source_kind {
 	bool polled; /* the kernel announces nothing */
 } kinds[GUARD_N_SOURCES];
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------- */
 
 static int open_nf_tables(struct guard *guard)
 {
@@ -167,12 +167,11 @@ static int read_devices(struct guard *guard, const struct links *links)
 }
 
 static const struct source_kind kinds[GUARD_N_SOURCES] = {
-	[GUARD_SOURCE_NF_TABLES] = { "nf_tables", GUARD_NETFILTER, open_nf_tables,
-				     follow_nf_tables, read_nf_tables, false },
+	[GUARD_SOURCE_NF_TABLES] = { "nf_tables", GUARD_NETFILTER, open_nf_tables, follow_nf_tables,
+				     read_nf_tables, false },
 	[GUARD_SOURCE_IP6_TABLES] = { "ip6_tables", GUARD_NETFILTER, NULL, NULL, read_ip6_tables,
 				      true },
-	[GUARD_SOURCE_HOOKS] = { "netfilter hooks", GUARD_NETFILTER, NULL, NULL, read_hooks,
-				 true },
+	[GUARD_SOURCE_HOOKS] = { "netfilter hooks", GUARD_NETFILTER, NULL, NULL, read_hooks, true },
 	[GUARD_SOURCE_XFRM] = { "IPsec policies", GUARD_XFRM, open_xfrm, follow_xfrm, read_xfrm,
 				false },
 	[GUARD_SOURCE_TC] = { "qdiscs and filters", GUARD_TC, open_tc, follow_tc, read_tc, false },
@@ -194,8 +193,7 @@ static bool set_stale(struct guard_source *source)
 	return !was;
 }
 
-static void read_source(struct guard *guard, enum guard_source_kind kind,
-			const struct links *links)
+static void read_source(struct guard *guard, enum guard_source_kind kind, const struct links *links)
 {
 	struct guard_source *source = &guard->sources[kind];
 	uint64_t start_ns = util_now_ns(), end_ns;
@@ -207,8 +205,7 @@ static void read_source(struct guard *guard, enum guard_source_kind kind,
 		ret = kinds[kind].read(guard, links);
 	end_ns = util_now_ns();
 	source->took_ns = end_ns - start_ns;
-	source->next_ns =
-		end_ns + (kinds[kind].polled ? SHARE_POLLED : SHARE) * source->took_ns;
+	source->next_ns = end_ns + (kinds[kind].polled ? SHARE_POLLED : SHARE) * source->took_ns;
 	source->stale = false;
 	source->read |= !ret;
 	source->error = ret;
@@ -258,7 +255,8 @@ void guard_poll(struct guard *guard)
 		guard->sources[kind].wanted |= kinds[kind].polled || guard->sources[kind].error;
 }
 
-/* --- coming and going --------------------------------------------------------------------------- */
+/* --- coming and going ---------------------------------------------------------------------------
+ */
 
 int guard_new(uint32_t bypassed, size_t rcvbuf_bytes, struct guard **out)
 {

@@ -68,7 +68,7 @@ uint64_t guard_policies_version(const struct guard *guard);
  * bytes. src, dst: NULL: any. out NULL: any. False: they are not.
  */
 bool guard_reason(const struct guard *guard, const struct links *links, enum guard_cause cause,
-		  const struct device *in, const struct device *out,
-		  const union sixlane_addr *src, const union sixlane_addr *dst, char *reason);
+		  const struct device *in, const struct device *out, const union sixlane_addr *src,
+		  const union sixlane_addr *dst, char *reason);
 
 #endif

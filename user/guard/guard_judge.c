@@ -30,7 +30,8 @@ static struct guard_iface iface_of(const struct device *device)
 	};
 }
 
-/* --- what a packet goes through ------------------------------------------------------------------ */
+/* --- what a packet goes through ------------------------------------------------------------------
+ */
 
 #define MAX_DEPTH 8u
 
@@ -116,8 +117,7 @@ static bool rules_hold(const struct guard *guard, enum guard_hook hook,
 		       const struct guard_iface *in, const struct guard_iface *out, char *reason)
 {
 	for (size_t i = 0; i < GUARD_N_RULES; i++)
-		if (guard->rules[i] &&
-		    guard_ruleset_holds(guard->rules[i], hook, in, out, reason))
+		if (guard->rules[i] && guard_ruleset_holds(guard->rules[i], hook, in, out, reason))
 			return true;
 	return false;
 }
@@ -140,7 +140,7 @@ static bool netdev_out(const struct guard *guard, const struct device *device, c
 	       rules_hold(guard, GUARD_HOOK_EGRESS, NULL, &iface, reason);
 }
 
-/* --- every packet ---------------------------------------------------------------------------------- */
+/* --- every packet -------------------------------------------------------------------------- */
 
 /* What netfilter does to all forwarded packets, whatever devices they are between. */
 static bool netfilter_holds_all(const struct guard *guard, char *reason)
@@ -161,7 +161,7 @@ static bool netfilter_holds_all(const struct guard *guard, char *reason)
 	return false;
 }
 
-/* --- classes of devices ------------------------------------------------------------------------------ */
+/* --- classes of devices -------------------------------------------------------------------- */
 
 static bool is_named(const struct guard *guard, const struct device *device)
 {
@@ -217,7 +217,6 @@ static bool take_classes(struct guard *guard, struct guard_class *classes, size_
 {
 	struct guard_pairs *pairs =
 		classes ? calloc(1, sizeof(*pairs) + n * n * sizeof(*pairs->known)) : NULL;
-
 
 	free(guard->classes);
 	free(guard->pairs);
@@ -293,7 +292,7 @@ bool guard_devices_changed(struct guard *guard, const struct links *links)
 	return true;
 }
 
-/* --- answers --------------------------------------------------------------------------------------------- */
+/* --- answers ------------------------------------------------------------------------------- */
 
 /* By which devices rules see what comes in by one: itself, and the VRF that it belongs to. */
 static size_t ingress_ifaces(const struct links *links, const struct device *device,
@@ -394,12 +393,26 @@ uint32_t guard_port_flags(const struct guard *guard, const struct links *links,
 	return guard_meta_flags(guard) ? flags | SIXLANE_PORT_GUARD : flags;
 }
 
+/*
+ * Connection tracking puts fragments together first. Without the kernel's word whether it does that
+ * here: it does where any rule asks it, and where it has connections.
+ */
+static bool defragments(const struct guard *guard)
+{
+	if (guard->hooks.known || guard->hooks.defragments)
+		return guard->hooks.defragments;
+	for (size_t i = 0; i < GUARD_N_RULES; i++)
+		if (guard->rules[i] && guard_ruleset_asks_conntrack(guard->rules[i]))
+			return true;
+	return false;
+}
+
 uint32_t guard_meta_flags(const struct guard *guard)
 {
 	char reason[GUARD_REASON_LEN];
 	uint32_t flags = 0;
 
-	if (!bypasses(guard, GUARD_NETFILTER) && guard->hooks.defragments)
+	if (!bypasses(guard, GUARD_NETFILTER) && defragments(guard))
 		flags |= SIXLANE_META_FRAGMENTS;
 	if (bypasses(guard, GUARD_XFRM))
 		return flags;
@@ -425,7 +438,9 @@ bool guard_may_answer(const struct guard *guard, const struct links *links,
 		!rules_hold(guard, GUARD_HOOK_OUTPUT, NULL, &iface, NULL));
 }
 
-/* --- reasons ------------------------------------------------------------------------------------------------ */
+/* --- reasons
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static bool netfilter_reason(const struct guard *guard, const struct links *links,
 			     const struct device *in, const struct device *out, char *reason)
@@ -462,8 +477,8 @@ static bool xfrm_reason(const struct guard *guard, const union sixlane_addr *src
 }
 
 bool guard_reason(const struct guard *guard, const struct links *links, enum guard_cause cause,
-		  const struct device *in, const struct device *out,
-		  const union sixlane_addr *src, const union sixlane_addr *dst, char *reason)
+		  const struct device *in, const struct device *out, const union sixlane_addr *src,
+		  const union sixlane_addr *dst, char *reason)
 {
 	if (bypasses(guard, cause))
 		return false;

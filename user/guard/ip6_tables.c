@@ -98,11 +98,12 @@ static int read_tables(FILE *names, struct guard_ruleset *rules)
 int ip6_tables_read(struct guard_ruleset **out)
 {
 	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = guard_ruleset_new();
-	_cleanup_fclose_ FILE *names = fopen(NAMES, "re");
+	_cleanup_fclose_ FILE *names = NULL;
 	int r;
 
 	if (!rules)
 		return -ENOMEM;
+	names = fopen(NAMES, "re");
 	/* Without the file the kernel has no legacy tables. */
 	if (!names && errno != ENOENT)
 		return -errno;

@@ -7,7 +7,6 @@
 #include "ip6_tables_parse.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,10 +27,10 @@ struct table {
 	const struct ip6t_getinfo *info;
 	const uint8_t *bytes;
 	size_t size;
-	uint32_t number;		 /* of the model */
-	uint32_t base[NF_INET_NUMHOOKS]; /* NO_CHAIN: of input */
-	unsigned int complete;		 /* bit set of hooks whose underflow has been seen */
-	struct head *heads;		 /* by ascending offset */
+	uint32_t number; /* of the model */
+	uint32_t base[NF_INET_NUMHOOKS];
+	unsigned int complete; /* bit set of hooks whose underflow has been seen */
+	struct head *heads;    /* by ascending offset */
 	size_t n_heads, capacity;
 };
 
@@ -46,19 +45,20 @@ struct entry {
 
 /* A walk over the entries knows in which chain it is. */
 struct position {
-	int hook;	/* of a base chain; -1: none */
-	bool user;	/* in a user chain */
-	bool ends;	/* the entry before ended the user chain in any case */
-	uint32_t chain; /* NO_CHAIN: not of interest */
-	uint32_t rule;	/* its number in the chain, from 1 on */
+	int hook;  /* of a base chain; -1: none */
+	bool user; /* in a user chain */
+	bool ends; /* the entry before ended the user chain in any case */
+	uint32_t chain;
+	uint32_t rule; /* its number in the chain, from 1 on */
 };
 
 static const struct {
 	const char *name;
 	enum guard_hook hook;
-	bool forwarded; /* packets that are forwarded, and what is sent for them, come here */
+	bool forwarded; /* forwarded packets, and what is sent for them, come here */
 } hooks[NF_INET_NUMHOOKS] = {
 	[NF_INET_PRE_ROUTING] = { "PREROUTING", GUARD_HOOK_PREROUTING, true },
+	[NF_INET_LOCAL_IN] = { .name = "INPUT" },
 	[NF_INET_FORWARD] = { "FORWARD", GUARD_HOOK_FORWARD, true },
 	[NF_INET_LOCAL_OUT] = { "OUTPUT", GUARD_HOOK_OUTPUT, true },
 	[NF_INET_POST_ROUTING] = { "POSTROUTING", GUARD_HOOK_POSTROUTING, true },
@@ -120,12 +120,13 @@ static int standard_number(const struct entry *entry, int *number)
 /* As the kernel has it: the standard target, no match, and a header of zeros. */
 static bool is_unconditional_verdict(const struct entry *entry, int *number)
 {
-	static const struct ip6t_ip6 any;
+	static const uint8_t any[sizeof(entry->header.ipv6)];
+	const uint8_t *header = (const uint8_t *)&entry->header.ipv6;
 
 	return strcmp(entry->target_name, XT_STANDARD_TARGET) == 0 &&
 	       entry->header.target_offset == sizeof(entry->header) &&
-	       memcmp(&entry->header.ipv6, &any, sizeof(any)) == 0 &&
-	       standard_number(entry, number) == 0 && *number < 0;
+	       memcmp(header, any, sizeof(any)) == 0 && standard_number(entry, number) == 0 &&
+	       *number < 0;
 }
 
 static enum guard_verdict verdict_of(int number)
@@ -213,9 +214,9 @@ static void add_base(struct table *table, int hook, const struct entry *policy)
 	int number;
 
 	table->complete |= 1u << hook;
+	table->base[hook] = guard_add_chain(table->rules, table->number, hooks[hook].name);
 	if (!hooks[hook].forwarded || standard_number(policy, &number) < 0)
 		return;
-	table->base[hook] = guard_add_chain(table->rules, table->number, hooks[hook].name);
 	guard_set_base(table->rules, table->base[hook], hooks[hook].hook,
 		       verdict_of(number) == GUARD_ACCEPT, NULL,
 		       strcmp(table->info->name, "nat") == 0);
@@ -295,23 +296,15 @@ static int add_header(struct guard_ruleset *rules, const struct ip6t_ip6 *ip, bo
 	return 0;
 }
 
-static void add_effect(struct guard_ruleset *rules, const char *words, const char *name)
-{
-	char unknown[GUARD_REASON_LEN];
-
-	snprintf(unknown, sizeof(unknown), "%s, which sixlane does not know", name);
-	guard_effect(rules, words ? words : unknown);
-}
-
 static void add_match(struct guard_ruleset *rules, const char *name, bool holds)
 {
-	const char *words;
-	enum xt_class class = xt_match_class(name, &words);
+	char words[XT_WORDS_LEN];
+	enum xt_class class = xt_match_class(name, words);
 
 	if (class & XT_CONNTRACK)
 		guard_asks_conntrack(rules);
 	if (class & XT_STATEFUL && !holds)
-		add_effect(rules, words, name);
+		guard_effect(rules, words);
 	if (!(class & XT_ALWAYS))
 		guard_may_match(rules);
 }
@@ -337,14 +330,14 @@ static int add_matches(const struct table *table, const struct entry *entry, boo
 
 static int add_target(const struct table *table, const struct entry *entry)
 {
-	const char *words;
+	char words[XT_WORDS_LEN];
 	uint32_t chain;
 	int number, r;
 
 	if (strcmp(entry->target_name, XT_STANDARD_TARGET) != 0) {
-		if (xt_target_class(entry->target_name, &words) & XT_CONNTRACK)
+		if (xt_target_class(entry->target_name, words) & XT_CONNTRACK)
 			guard_asks_conntrack(table->rules);
-		add_effect(table->rules, words, entry->target_name);
+		guard_effect(table->rules, words);
 		return 0;
 	}
 	r = standard_number(entry, &number);
@@ -404,7 +397,7 @@ static int second_walk(struct table *table, const struct entry *entry, struct po
 {
 	if (role == ROLE_HEAD)
 		return chain_at(table, entry->next, &p->chain);
-	return role == ROLE_RULE && p->chain != NO_CHAIN ? add_rule(table, entry, p) : 0;
+	return role == ROLE_RULE ? add_rule(table, entry, p) : 0;
 }
 
 static int walk(struct table *table, int (*fn)(struct table *table, const struct entry *entry,
@@ -435,7 +428,6 @@ int ip6_tables_parse(struct guard_ruleset *rules, const struct ip6t_getinfo *inf
 		     const void *entries, size_t size)
 {
 	struct table table = { .rules = rules, .info = info, .bytes = entries, .size = size };
-	_cleanup_free_ struct head *heads = NULL;
 	char words[sizeof(info->name) + sizeof("ip6tables table ")];
 	int r;
 
@@ -451,6 +443,6 @@ int ip6_tables_parse(struct guard_ruleset *rules, const struct ip6t_getinfo *inf
 		r = -EBADMSG;
 	if (r == 0)
 		r = walk(&table, second_walk);
-	heads = table.heads;
+	free(table.heads);
 	return r;
 }

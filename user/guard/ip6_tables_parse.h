@@ -19,7 +19,8 @@
 #include "ruleset.h"
 
 /*
- * Add the table to the rules. Chains of input are left out, which forwarded packets do not meet.
+ * Add the table to the rules. The chain of input is no base chain, since forwarded packets do not
+ * come there; its rules may still ask connection tracking, which then sees all packets.
  * 0; -EBADMSG: the blob contradicts itself, or has another shape; -ENOMEM. On failure part of the
  * table is in rules, which are then not to be used.
  */

@@ -35,6 +35,9 @@
 #define SELINUX_CHECKS "/sys/fs/selinux/policy_capabilities/always_check_network"
 #define CONNTRACK_STATISTICS "/proc/thread-self/net/stat/nf_conntrack"
 
+/* The kernel lacks it. Each further question would have it look for the module, by a process. */
+static bool lacking;
+
 struct dump {
 	enum guard_hook hook;
 	struct nf_hooks_facts facts;
@@ -54,9 +57,9 @@ static const int inet_hooks[GUARD_N_HOOKS] = {
 static char first_character(const char *path)
 {
 	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	int character = file ? fgetc(file) : EOF;
+	char character;
 
-	return character == EOF ? 0 : (char)character;
+	return file && fscanf(file, "%c", &character) == 1 ? character : 0;
 }
 
 static struct nf_hooks_facts read_facts(void)
@@ -114,7 +117,7 @@ int nf_hooks_read(struct nf_hooks *out)
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
 	struct nf_hooks hooks = { .known = true };
 	struct dump dump = { .facts = read_facts(), .out = &hooks };
-	int r = nl_socket_new(NETLINK_NETFILTER, 0, &socket);
+	int r = lacking ? -EINVAL : nl_socket_new(NETLINK_NETFILTER, 0, &socket);
 
 	for (int hook = 0; r == 0 && hook < GUARD_N_HOOKS; hook++) {
 		dump.hook = hook;
@@ -124,6 +127,7 @@ int nf_hooks_read(struct nf_hooks *out)
 	}
 	if (is_lacking(r)) {
 		hooks = (struct nf_hooks){ .known = false };
+		lacking = true;
 		r = 0;
 	}
 	if (r == 0)
@@ -145,7 +149,7 @@ int nf_hooks_read_device(uint32_t ifindex, const char *name, struct nf_hooks *ou
 	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
 	struct nf_hooks hooks = { .known = true };
 	struct dump dump = { .hook = GUARD_HOOK_INGRESS, .out = &hooks };
-	int r = nl_socket_new(NETLINK_NETFILTER, 0, &socket);
+	int r = lacking ? -EINVAL : nl_socket_new(NETLINK_NETFILTER, 0, &socket);
 
 	if (r == 0)
 		r = dump_device(socket, NF_NETDEV_INGRESS, name, &dump);
@@ -222,16 +226,23 @@ int nf_hooks_read_bpf(struct nf_hooks *out)
 	return 0;
 }
 
+/* Behind a line of titles each CPU's line begins with the number of the namespace's connections. */
+static int read_connections(FILE *file, unsigned int *n)
+{
+	return fscanf(file, "%*[^\n]") < 0 || fscanf(file, "%x", n) != 1 ? -EIO : 0;
+}
+
 int nf_hooks_guess_defragments(bool *out)
 {
 	_cleanup_fclose_ FILE *file = fopen(CONNTRACK_STATISTICS, "re");
-	unsigned int entries = 0;
+	unsigned int n = 0;
+	int r;
 
-	if (!file && errno != ENOENT)
-		return -errno;
-	/* Each CPU's line begins with the number of all connections of the namespace. */
-	if (file && (fscanf(file, "%*[^\n]") < 0 || fscanf(file, "%x", &entries) != 1))
-		return -EIO;
-	*out = entries > 0;
-	return 0;
+	if (file)
+		r = read_connections(file, &n);
+	else
+		r = errno == ENOENT ? 0 : -errno;
+	if (r == 0)
+		*out = n > 0;
+	return r;
 }

@@ -8,12 +8,12 @@
 #include "reader.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <libnftnl/common.h>
 #include <libnftnl/gen.h>
-#include <libnftnl/set.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
@@ -24,23 +24,24 @@
 /* What is read under continuous changes ends with -EINTR after so many attempts. */
 #define ATTEMPTS 5
 #define TIMEOUT_MS 5000
+#define IDLE_MS 10
 #define REQUEST_BYTES 1024
 
 struct nf_tables {
-	struct nl_socket *requests, *notifications; /* NULL: this kernel has no such protocol */
-	struct nf_parser *parser;		    /* of what was read last; NULL: nothing yet */
+	struct nl_socket *notifications; /* NULL: this kernel has no such protocol */
+	struct nl_socket *requests;	 /* NULL: to be opened */
+	struct nf_parser *parser;	 /* of what was read last; NULL: nothing yet */
 	bool changed;
+	void (*idle)(void *ctx);
+	void *idle_ctx;
 };
 
 static int open_sockets(struct nf_tables *tables, size_t rcvbuf_bytes)
 {
-	int r = nl_socket_new(NETLINK_NETFILTER, 0, &tables->requests);
+	int r = nl_socket_new(NETLINK_NETFILTER, rcvbuf_bytes, &tables->notifications);
 
 	if (r == -EPROTONOSUPPORT)
 		return 0;
-	if (r < 0)
-		return r;
-	r = nl_socket_new(NETLINK_NETFILTER, rcvbuf_bytes, &tables->notifications);
 	return r < 0 ? r : nl_socket_join(tables->notifications, NFNLGRP_NFTABLES);
 }
 
@@ -73,6 +74,12 @@ void nf_tables_free(struct nf_tables *tables)
 int nf_tables_fd(const struct nf_tables *tables)
 {
 	return tables->notifications ? nl_socket_fd(tables->notifications) : -1;
+}
+
+void nf_tables_set_idle(struct nf_tables *tables, void (*idle)(void *ctx), void *ctx)
+{
+	tables->idle = idle;
+	tables->idle_ctx = ctx;
 }
 
 /* --- notifications --- */
@@ -127,69 +134,108 @@ static int read_generation(struct nf_tables *tables, uint32_t *generation)
 	return nl_socket_request(tables->requests, nlh, generation_message, generation, TIMEOUT_MS);
 }
 
-/* A dump for each family: the kernel then leaves out those of IPv4 and bridges. */
-static int dump(struct nf_tables *tables, uint16_t type, nl_msg_fn fn, struct nf_parser *parser)
-{
-	static const uint8_t families[] = { NFPROTO_INET, NFPROTO_IPV6, NFPROTO_NETDEV };
-	char buffer[REQUEST_BYTES] __attribute__((aligned(8)));
-	struct nlmsghdr *nlh;
-	int r = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(families) && r == 0; i++) {
-		nlh = nftnl_nlmsg_build_hdr(buffer, type, families[i], 0, 0);
-		r = nl_socket_dump(tables->requests, nlh, fn, parser, NULL, NULL, TIMEOUT_MS, NULL);
-	}
-	return r;
-}
-
 struct reading {
 	struct nf_tables *tables;
 	struct nf_parser *parser;
+	uint64_t deadline_ns;
 };
 
-static int dump_elements(void *ctx, const struct nf_set_name *name)
+/* The answer to a dump request, piece by piece. 0 or -errno. */
+static int dump_pieces(struct reading *reading, nl_msg_fn fn)
 {
-	char buffer[REQUEST_BYTES] __attribute__((aligned(8)));
-	struct nlmsghdr *nlh =
-		nftnl_nlmsg_build_hdr(buffer, NFT_MSG_GETSETELEM, name->family, 0, 0);
-	struct nftnl_set *set = nftnl_set_alloc();
-	struct reading *reading = ctx;
+	struct nf_tables *tables = reading->tables;
+	struct pollfd pfd = { .fd = nl_socket_fd(tables->requests), .events = POLLIN };
 	int r;
 
-	if (!set)
-		return -ENOMEM;
-	r = nftnl_set_set_str(set, NFTNL_SET_TABLE, name->table);
-	r |= nftnl_set_set_str(set, NFTNL_SET_NAME, name->name);
-	if (r < 0) {
-		nftnl_set_free(set);
-		return -ENOMEM;
-	}
-	nftnl_set_elems_nlmsg_build_payload(nlh, set);
-	nftnl_set_free(set);
-	r = nl_socket_dump(reading->tables->requests, nlh, nf_parse_elements, reading->parser, NULL,
-			   NULL, TIMEOUT_MS, NULL);
+	do {
+		if (util_now_ns() > reading->deadline_ns)
+			return -ETIMEDOUT;
+		(void)poll(&pfd, 1, IDLE_MS);
+		r = nl_socket_dump_next(tables->requests, fn, reading->parser);
+		if (tables->idle)
+			tables->idle(tables->idle_ctx);
+	} while (r > 0);
+	return r;
+}
+
+static int dump(struct reading *reading, struct nlmsghdr *nlh, nl_msg_fn fn)
+{
+	int r = nl_socket_dump_start(reading->tables->requests, nlh);
+
+	return r < 0 ? r : dump_pieces(reading, fn);
+}
+
+/* A dump for each family: the kernel then leaves out those of IPv4 and bridges. */
+static int dump_families(struct reading *reading, uint16_t type, nl_msg_fn fn)
+{
+	static const uint8_t families[] = { NFPROTO_INET, NFPROTO_IPV6, NFPROTO_NETDEV };
+	char buffer[REQUEST_BYTES] __attribute__((aligned(8)));
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(families) && r == 0; i++)
+		r = dump(reading, nftnl_nlmsg_build_hdr(buffer, type, families[i], 0, 0), fn);
+	return r;
+}
+
+/* What is gone by now was there before: so it is another generation. */
+static int dump_of(struct reading *reading, struct nlmsghdr *nlh, nl_msg_fn fn)
+{
+	int r = dump(reading, nlh, fn);
+
 	return r == -ENOENT ? -EINTR : r;
 }
 
-static int dump_all(struct nf_tables *tables, struct nf_parser *parser)
+/*
+ * Each chain by itself: the kernel begins every piece of a dump at its first rule, so that all in
+ * one would take it time by the square of them.
+ */
+static int dump_rules(void *ctx, const struct nf_name *chain)
 {
-	struct reading reading = { .tables = tables, .parser = parser };
+	char buffer[REQUEST_BYTES] __attribute__((aligned(8)));
+	struct nlmsghdr *nlh = nftnl_nlmsg_build_hdr(buffer, NFT_MSG_GETRULE, chain->family, 0, 0);
+
+	mnl_attr_put_strz(nlh, NFTA_RULE_TABLE, chain->table);
+	mnl_attr_put_strz(nlh, NFTA_RULE_CHAIN, chain->name);
+	return dump_of(ctx, nlh, nf_parse_rule);
+}
+
+static int dump_elements(void *ctx, const struct nf_name *set)
+{
+	char buffer[REQUEST_BYTES] __attribute__((aligned(8)));
+	struct nlmsghdr *nlh = nftnl_nlmsg_build_hdr(buffer, NFT_MSG_GETSETELEM, set->family, 0, 0);
+
+	mnl_attr_put_strz(nlh, NFTA_SET_ELEM_LIST_TABLE, set->table);
+	mnl_attr_put_strz(nlh, NFTA_SET_ELEM_LIST_SET, set->name);
+	return dump_of(ctx, nlh, nf_parse_elements);
+}
+
+static int dump_all(struct reading *reading)
+{
 	int r;
 
-	r = dump(tables, NFT_MSG_GETTABLE, nf_parse_table, parser);
+	r = dump_families(reading, NFT_MSG_GETTABLE, nf_parse_table);
 	if (r == 0)
-		r = dump(tables, NFT_MSG_GETCHAIN, nf_parse_chain, parser);
+		r = dump_families(reading, NFT_MSG_GETCHAIN, nf_parse_chain);
 	if (r == 0)
-		r = dump(tables, NFT_MSG_GETSET, nf_parse_set, parser);
+		r = dump_families(reading, NFT_MSG_GETSET, nf_parse_set);
 	if (r == 0)
-		r = dump(tables, NFT_MSG_GETRULE, nf_parse_rule, parser);
-	return r < 0 ? r : nf_parser_sets(parser, dump_elements, &reading);
+		r = nf_parser_chains(reading->parser, dump_rules, reading);
+	return r < 0 ? r : nf_parser_sets(reading->parser, dump_elements, reading);
+}
+
+static int replace_parser(struct nf_tables *tables, struct nf_parser **parser)
+{
+	nf_parser_free(tables->parser);
+	tables->parser = *parser;
+	*parser = NULL;
+	return 0;
 }
 
 /* Into an empty ruleset. -EINTR: it has changed meanwhile. */
-static int read_once(struct nf_tables *tables, struct guard_ruleset *rules)
+static int read_once(struct nf_tables *tables, struct guard_ruleset *rules, uint64_t deadline_ns)
 {
 	_cleanup_(nf_parser_freep) struct nf_parser *parser = nf_parser_new(rules);
+	struct reading reading = { .tables = tables, .parser = parser, .deadline_ns = deadline_ns };
 	uint32_t before = 0, after = 0;
 	int r;
 
@@ -200,24 +246,43 @@ static int read_once(struct nf_tables *tables, struct guard_ruleset *rules)
 	if (r == -EINVAL || r == -EOPNOTSUPP)
 		return 0;
 	if (r == 0)
-		r = dump_all(tables, parser);
+		r = dump_all(&reading);
 	/* A ruleset that could not be built says so itself, and holds everything back. */
-	if (r < 0 && !guard_ruleset_error(rules))
-		return r;
-	r = read_generation(tables, &after);
+	if (guard_ruleset_error(rules))
+		return replace_parser(tables, &parser);
+	if (r == 0)
+		r = read_generation(tables, &after);
 	if (r < 0)
 		return r;
 	if (before != after)
 		return -EINTR;
-	nf_parser_free(tables->parser);
-	tables->parser = parser;
-	parser = NULL;
-	return 0;
+	return replace_parser(tables, &parser);
+}
+
+/* With a socket of its own: a dump that does not come to its end leaves it of no use. */
+static int read_anew(struct nf_tables *tables, struct guard_ruleset *rules, uint64_t deadline_ns)
+{
+	int r;
+
+	if (!tables->notifications)
+		return 0;
+	if (!tables->requests) {
+		r = nl_socket_new(NETLINK_NETFILTER, 0, &tables->requests);
+		if (r < 0)
+			return r;
+	}
+	r = read_once(tables, rules, deadline_ns);
+	if (r < 0 || guard_ruleset_error(rules)) {
+		nl_socket_free(tables->requests);
+		tables->requests = NULL;
+	}
+	return r;
 }
 
 int nf_tables_read(struct nf_tables *tables, struct guard_ruleset **out)
 {
 	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = NULL;
+	uint64_t deadline_ns = util_now_ns() + NF_TABLES_MAX_SECONDS * UINT64_C(1000000000);
 	int r = -EINTR;
 
 	for (int i = 0; i < ATTEMPTS && r == -EINTR; i++) {
@@ -225,7 +290,7 @@ int nf_tables_read(struct nf_tables *tables, struct guard_ruleset **out)
 		rules = guard_ruleset_new();
 		if (!rules)
 			return -ENOMEM;
-		r = tables->requests ? read_once(tables, rules) : 0;
+		r = read_anew(tables, rules, deadline_ns);
 	}
 	if (r < 0)
 		return r;

@@ -23,20 +23,25 @@ struct nf_object {
 	bool wanted;   /* its elements are, and changes of them */
 };
 
+/* In the order in which they came. */
+struct nf_objects {
+	struct nf_object **at;
+	size_t n, room;
+};
+
 struct nf_parser {
 	struct guard_ruleset *rules;
-	void *objects; /* a tree of struct nf_object by tsearch() */
-	struct nf_object **sets;
-	size_t n_sets, sets_room;
+	void *names; /* of all objects: a tree of struct nf_object by tsearch() */
+	struct nf_objects chains, sets;
 };
 
 /* NULL: not told of. */
 struct nf_object *nf_find(const struct nf_parser *parser, enum nf_kind kind, uint8_t family,
 			  const char *table, const char *name);
 
-/* Add an object, or find the one of that name. NULL: no memory. */
-struct nf_object *nf_add(struct nf_parser *parser, enum nf_kind kind, uint8_t family,
-			 const char *table, const char *name);
+/* Add a new object. 0, -ENOMEM, or -EINTR: there is one of that name. */
+int nf_add(struct nf_parser *parser, enum nf_kind kind, uint8_t family, const char *table,
+	   const char *name, struct nf_object **out);
 
 /* False: none of the families that IPv6 packets meet, or a message that is too short. */
 bool nf_family(const struct nlmsghdr *nlh, uint8_t *family);

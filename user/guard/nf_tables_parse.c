@@ -15,6 +15,7 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <net/if.h>
 #include <search.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../netlink/parse_attr.h"
@@ -37,8 +38,9 @@ void nf_parser_free(struct nf_parser *parser)
 {
 	if (!parser)
 		return;
-	tdestroy(parser->objects, free);
-	free(parser->sets);
+	tdestroy(parser->names, free);
+	free(parser->chains.at);
+	free(parser->sets.at);
 	free(parser);
 }
 
@@ -68,16 +70,16 @@ struct nf_object *nf_find(const struct nf_parser *parser, enum nf_kind kind, uin
 	const struct nf_object wanted = {
 		.kind = kind, .family = family, .table = table, .name = name
 	};
-	void *const *at = tfind(&wanted, &parser->objects, object_compare);
+	void *const *at = tfind(&wanted, &parser->names, object_compare);
 
 	return at ? *at : NULL;
 }
 
-struct nf_object *nf_add(struct nf_parser *parser, enum nf_kind kind, uint8_t family,
-			 const char *table, const char *name)
+static struct nf_object *new_object(enum nf_kind kind, uint8_t family, const char *table,
+				    const char *name)
 {
 	size_t table_bytes = strlen(table) + 1, name_bytes = strlen(name) + 1;
-	struct nf_object *object = calloc(1, sizeof(*object) + table_bytes + name_bytes), **at;
+	struct nf_object *object = calloc(1, sizeof(*object) + table_bytes + name_bytes);
 	char *text;
 
 	if (!object)
@@ -89,10 +91,61 @@ struct nf_object *nf_add(struct nf_parser *parser, enum nf_kind kind, uint8_t fa
 	object->family = family;
 	object->table = text;
 	object->name = text + table_bytes;
-	at = tsearch(object, &parser->objects, object_compare);
-	if (!at || *at != object)
+	return object;
+}
+
+static bool reserve(struct nf_objects *objects)
+{
+	size_t room = objects->room ? 2 * objects->room : 16;
+	struct nf_object **grown;
+
+	if (objects->n < objects->room)
+		return true;
+	grown = realloc(objects->at, room * sizeof(struct nf_object *));
+	if (!grown)
+		return false;
+	objects->at = grown;
+	objects->room = room;
+	return true;
+}
+
+int nf_add(struct nf_parser *parser, enum nf_kind kind, uint8_t family, const char *table,
+	   const char *name, struct nf_object **out)
+{
+	struct nf_objects *list = kind == NF_CHAIN ? &parser->chains : &parser->sets;
+	struct nf_object *object, **at;
+
+	if (nf_find(parser, kind, family, table, name))
+		return -EINTR;
+	if (kind != NF_TABLE && !reserve(list))
+		return -ENOMEM;
+	object = new_object(kind, family, table, name);
+	if (!object)
+		return -ENOMEM;
+	at = tsearch(object, &parser->names, object_compare);
+	if (!at) {
 		free(object);
-	return at ? *at : NULL;
+		return -ENOMEM;
+	}
+	if (kind != NF_TABLE)
+		list->at[list->n++] = object;
+	*out = object;
+	return 0;
+}
+
+int nf_parser_chains(const struct nf_parser *parser, nf_name_fn fn, void *ctx)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < parser->chains.n && r == 0; i++) {
+		const struct nf_object *chain = parser->chains.at[i];
+		const struct nf_name name = { .family = chain->family,
+					      .table = chain->table,
+					      .name = chain->name };
+
+		r = fn(ctx, &name);
+	}
+	return r;
 }
 
 static const char *family_name(uint8_t family)
@@ -125,12 +178,13 @@ static int add_table(struct nf_parser *parser, uint8_t family, const struct nftn
 	const char *name = nftnl_table_get_str(table, NFTNL_TABLE_NAME);
 	char words[NFT_TABLE_MAXNAMELEN + sizeof("table netdev ")];
 	struct nf_object *object;
+	int r;
 
 	if (!name)
 		return -EBADMSG;
-	object = nf_add(parser, NF_TABLE, family, name, "");
-	if (!object)
-		return -ENOMEM;
+	r = nf_add(parser, NF_TABLE, family, name, "", &object);
+	if (r < 0)
+		return r;
 	object->flags = nftnl_table_get_u32(table, NFTNL_TABLE_FLAGS);
 	snprintf(words, sizeof(words), "table %s %s", family_name(family), name);
 	object->number = guard_add_table(parser->rules, words);
@@ -266,7 +320,7 @@ int nf_parse_chain(const struct nlmsghdr *nlh, void *ctx)
 	struct nf_object *table, *chain;
 	struct nf_parser *parser = ctx;
 	uint8_t family;
-	int r = 0;
+	int r;
 
 	if (!nf_family(nlh, &family))
 		return 0;
@@ -277,10 +331,10 @@ int nf_parse_chain(const struct nlmsghdr *nlh, void *ctx)
 	table = nf_find(parser, NF_TABLE, family, mnl_attr_get_str(at[NFTA_CHAIN_TABLE]), "");
 	if (!table)
 		return -EINTR;
-	chain = nf_add(parser, NF_CHAIN, family, table->table,
-		       mnl_attr_get_str(at[NFTA_CHAIN_NAME]));
-	if (!chain)
-		return -ENOMEM;
+	r = nf_add(parser, NF_CHAIN, family, table->table, mnl_attr_get_str(at[NFTA_CHAIN_NAME]),
+		   &chain);
+	if (r < 0)
+		return r;
 	chain->number = guard_add_chain(parser->rules, table->number, chain->name);
 	/* A dormant table's chains hang nowhere. */
 	if (at[NFTA_CHAIN_HOOK] && !(table->flags & NFT_TABLE_F_DORMANT))

@@ -27,19 +27,24 @@ int nf_parse_set(const struct nlmsghdr *nlh, void *parser);
 int nf_parse_rule(const struct nlmsghdr *nlh, void *parser);
 int nf_parse_elements(const struct nlmsghdr *nlh, void *parser);
 
-struct nf_set_name {
+/* Which chain or set to ask for; the texts are the parser's. */
+struct nf_name {
 	uint8_t family;
-	const char *table, *name; /* the parser's */
+	const char *table, *name;
 };
+
+/* 0, or a negative number to end with. */
+typedef int (*nf_name_fn)(void *ctx, const struct nf_name *name);
+
+/* After the chains: fn for each, to read its rules. */
+int nf_parser_chains(const struct nf_parser *parser, nf_name_fn fn, void *ctx);
 
 /*
  * After the rules: fn for each set whose elements are wanted, since a rule looks up what is known,
  * or since they hold verdicts. All other sets, and those beyond NF_MAX_SETS, become unknown here.
- * 0, or fn's negative return.
  */
 #define NF_MAX_SETS 16384u
-int nf_parser_sets(struct nf_parser *parser, int (*fn)(void *ctx, const struct nf_set_name *set),
-		   void *ctx);
+int nf_parser_sets(struct nf_parser *parser, nf_name_fn fn, void *ctx);
 
 /* Whether a notification may change what was parsed. */
 bool nf_parser_concerns(const struct nf_parser *parser, const struct nlmsghdr *nlh);

@@ -279,20 +279,18 @@ static void effect_of(struct conversion *c, const char *what, const char *name, 
 static void convert_match(struct conversion *c, struct nftnl_expr *expr)
 {
 	const char *name = nftnl_expr_get_str(expr, NFTNL_EXPR_MT_NAME);
+	char words[XT_WORDS_LEN];
 	enum xt_class class;
-	const char *words;
 
 	if (!name) {
 		fail(c, -EBADMSG);
 		return;
 	}
-	class = xt_match_class(name, &words);
+	class = xt_match_class(name, words);
 	if (class & XT_CONNTRACK)
 		guard_asks_conntrack(c->rules);
-	if (class & XT_STATEFUL && words)
+	if (class & XT_STATEFUL)
 		guard_effect(c->rules, words);
-	else if (class & XT_STATEFUL)
-		effect_of(c, "match", name, ", which sixlane does not know");
 	if (!(class & XT_ALWAYS))
 		guard_may_match(c->rules);
 }
@@ -300,8 +298,15 @@ static void convert_match(struct conversion *c, struct nftnl_expr *expr)
 static void convert_target(struct conversion *c, struct nftnl_expr *expr)
 {
 	const char *name = nftnl_expr_get_str(expr, NFTNL_EXPR_TG_NAME);
+	char words[XT_WORDS_LEN];
 
-	effect_of(c, "target", name ? name : "", "");
+	if (!name) {
+		fail(c, -EBADMSG);
+		return;
+	}
+	if (xt_target_class(name, words) & XT_CONNTRACK)
+		guard_asks_conntrack(c->rules);
+	guard_effect(c->rules, words);
 }
 
 static void convert_inner(struct conversion *c, struct nftnl_expr *expr)
@@ -313,10 +318,9 @@ static void convert_inner(struct conversion *c, struct nftnl_expr *expr)
 static const struct expression {
 	const char *name;
 	void (*convert)(struct conversion *c, struct nftnl_expr *expr);
-	/* Without a function: what it writes to, if anything; and what it does to the packet. */
-	uint16_t dreg;
-	const char *effect;
-	bool tracks; /* it needs connection tracking */
+	const char *effect; /* without a function: what it does to the packet */
+	uint16_t dreg;	    /* without a function: what it writes to; then it has no effect */
+	bool tracks;	    /* it needs connection tracking */
 } expressions[] = {
 	{ .name = "meta", .convert = convert_meta },
 	{ .name = "cmp", .convert = convert_cmp },
@@ -357,7 +361,7 @@ static const struct expression {
 	{ .name = "redir", .effect = "redirect", .tracks = true },
 	{ .name = "reject", .effect = "reject" },
 	{ .name = "synproxy", .effect = "synproxy", .tracks = true },
-	{ .name = "tproxy", .effect = "tproxy" },
+	{ .name = "tproxy", .effect = "tproxy", .tracks = true }, /* puts fragments together */
 };
 
 static const struct expression *find_expression(const char *name)

@@ -21,35 +21,18 @@ static int is_harmless(struct nftnl_expr *expr, void *ctx)
 	return strcmp(name, "counter") && strcmp(name, "last") ? -1 : 0;
 }
 
-static bool remember_set(struct nf_parser *parser, struct nf_object *set)
-{
-	size_t room = parser->sets_room ? 2 * parser->sets_room : 16;
-	struct nf_object **grown;
-
-	if (parser->n_sets == parser->sets_room) {
-		grown = realloc(parser->sets, room * sizeof(struct nf_object *));
-		if (!grown)
-			return false;
-		parser->sets = grown;
-		parser->sets_room = room;
-	}
-	parser->sets[parser->n_sets++] = set;
-	return true;
-}
-
 static int add_set(struct nf_parser *parser, uint8_t family, const struct nftnl_set *set)
 {
 	const char *table = nftnl_set_get_str(set, NFTNL_SET_TABLE);
 	const char *name = nftnl_set_get_str(set, NFTNL_SET_NAME);
 	struct nf_object *object;
+	int r;
 
 	if (!table || !name)
 		return -EBADMSG;
-	if (nf_find(parser, NF_SET, family, table, name))
-		return -EINTR;
-	object = nf_add(parser, NF_SET, family, table, name);
-	if (!object || !remember_set(parser, object))
-		return -ENOMEM;
+	r = nf_add(parser, NF_SET, family, table, name, &object);
+	if (r < 0)
+		return r;
 	object->flags = nftnl_set_get_u32(set, NFTNL_SET_FLAGS);
 	object->key_bytes = nftnl_set_get_u32(set, NFTNL_SET_KEY_LEN);
 	object->verdicts = object->flags & NFT_SET_MAP &&
@@ -93,17 +76,16 @@ static bool is_wanted(const struct nf_parser *parser, const struct nf_object *se
 	return !(set->flags & NFT_SET_INTERVAL) && guard_set_matters(parser->rules, set->number);
 }
 
-int nf_parser_sets(struct nf_parser *parser, int (*fn)(void *ctx, const struct nf_set_name *set),
-		   void *ctx)
+int nf_parser_sets(struct nf_parser *parser, nf_name_fn fn, void *ctx)
 {
 	size_t n_wanted = 0;
 	int r;
 
-	for (size_t i = 0; i < parser->n_sets; i++) {
-		struct nf_object *set = parser->sets[i];
-		const struct nf_set_name name = { .family = set->family,
-						  .table = set->table,
-						  .name = set->name };
+	for (size_t i = 0; i < parser->sets.n; i++) {
+		struct nf_object *set = parser->sets.at[i];
+		const struct nf_name name = { .family = set->family,
+					      .table = set->table,
+					      .name = set->name };
 
 		set->wanted = n_wanted < NF_MAX_SETS && is_wanted(parser, set);
 		n_wanted += set->wanted;

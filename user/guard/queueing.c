@@ -99,30 +99,25 @@ struct option {
 	bool strange;	  /* the kernel by itself never sets it */
 };
 
-#define NO_LIMIT  \
-	{         \
-		0 \
-	}
-
 /* sch_fq.c: fq_init(), fq_dump() */
 static const struct option fq_options[] = {
-	[TCA_FQ_PLIMIT] = { "limit", 10000 },
-	[TCA_FQ_FLOW_PLIMIT] = { "flow_limit", 100 },
-	[TCA_FQ_FLOW_MAX_RATE] = { "maxrate", UINT32_MAX },
-	[TCA_FQ_CE_THRESHOLD] = { "ce_threshold", UINT32_MAX },
-	[FQ_OFFLOAD_HORIZON_6_13] = NO_LIMIT,
+	[TCA_FQ_PLIMIT] = { .name = "limit", .least = 10000 },
+	[TCA_FQ_FLOW_PLIMIT] = { .name = "flow_limit", .least = 100 },
+	[TCA_FQ_FLOW_MAX_RATE] = { .name = "maxrate", .least = UINT32_MAX },
+	[TCA_FQ_CE_THRESHOLD] = { .name = "ce_threshold", .least = UINT32_MAX },
+	[FQ_OFFLOAD_HORIZON_6_13] = { 0 },
 };
 
 /* sch_fq_codel.c: fq_codel_init(), codel_params_init(); times in microseconds as they are told */
 static const struct option fq_codel_options[] = {
-	[TCA_FQ_CODEL_TARGET] = { "target", 4999 },
-	[TCA_FQ_CODEL_LIMIT] = { "limit", 10240 },
-	[TCA_FQ_CODEL_INTERVAL] = { "interval", 99999 },
-	[TCA_FQ_CODEL_ECN] = { "ecn", 1 },
-	[TCA_FQ_CODEL_CE_THRESHOLD] = { "ce_threshold", .strange = true },
-	[TCA_FQ_CODEL_MEMORY_LIMIT] = { "memory_limit", 32u << 20 },
-	[TCA_FQ_CODEL_CE_THRESHOLD_SELECTOR] = NO_LIMIT,
-	[TCA_FQ_CODEL_CE_THRESHOLD_MASK] = NO_LIMIT,
+	[TCA_FQ_CODEL_TARGET] = { .name = "target", .least = 4999 },
+	[TCA_FQ_CODEL_LIMIT] = { .name = "limit", .least = 10240 },
+	[TCA_FQ_CODEL_INTERVAL] = { .name = "interval", .least = 99999 },
+	[TCA_FQ_CODEL_ECN] = { .name = "ecn", .least = 1 },
+	[TCA_FQ_CODEL_CE_THRESHOLD] = { .name = "ce_threshold", .strange = true },
+	[TCA_FQ_CODEL_MEMORY_LIMIT] = { .name = "memory_limit", .least = 32u << 20 },
+	[TCA_FQ_CODEL_CE_THRESHOLD_SELECTOR] = { 0 },
+	[TCA_FQ_CODEL_CE_THRESHOLD_MASK] = { 0 },
 };
 
 enum kind_how { KIND_PLAIN, KIND_PACKETS, KIND_BYTES, KIND_OPTIONS };
@@ -130,17 +125,17 @@ enum kind_how { KIND_PLAIN, KIND_PACKETS, KIND_BYTES, KIND_OPTIONS };
 /* What the kernel attaches by itself, or may be told to (net.core.default_qdisc). */
 static const struct kind {
 	const char *name;
+	const struct option *options; /* of KIND_OPTIONS, n of them */
 	enum kind_how how;
-	const struct option *options;
 	uint32_t n;
 } kinds[] = {
-	{ "noqueue", KIND_PLAIN, NULL, 0 },
-	{ "mq", KIND_PLAIN, NULL, 0 },
-	{ "pfifo_fast", KIND_PLAIN, NULL, 0 }, /* its limit is txqueuelen, also when that changes */
-	{ "pfifo", KIND_PACKETS, NULL, 0 },
-	{ "bfifo", KIND_BYTES, NULL, 0 },
-	{ "fq", KIND_OPTIONS, fq_options, ARRAY_SIZE(fq_options) },
-	{ "fq_codel", KIND_OPTIONS, fq_codel_options, ARRAY_SIZE(fq_codel_options) },
+	{ "noqueue", NULL, KIND_PLAIN, 0 },
+	{ "mq", NULL, KIND_PLAIN, 0 },
+	{ "pfifo_fast", NULL, KIND_PLAIN, 0 }, /* its limit is txqueuelen, also when that changes */
+	{ "pfifo", NULL, KIND_PACKETS, 0 },
+	{ "bfifo", NULL, KIND_BYTES, 0 },
+	{ "fq", fq_options, KIND_OPTIONS, ARRAY_SIZE(fq_options) },
+	{ "fq_codel", fq_codel_options, KIND_OPTIONS, ARRAY_SIZE(fq_codel_options) },
 };
 
 static const struct kind *kind_of(const struct qdisc *qdisc)

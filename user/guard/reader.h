@@ -13,7 +13,8 @@
 #include "queueing.h"
 #include "ruleset.h"
 
-/* --- nf_tables.c: NETLINK_NETFILTER, by libnftnl ------------------------------------------------ */
+/* --- nf_tables.c: NETLINK_NETFILTER, by libnftnl ------------------------------------------------
+ */
 
 struct nf_tables;
 
@@ -28,20 +29,28 @@ int nf_tables_fd(const struct nf_tables *tables);
  * rule looks devices up in.
  */
 bool nf_tables_follow(struct nf_tables *tables);
-/* The whole ruleset of families ip6, inet and netdev. -EINTR: it changed meanwhile, again and
- * again. Free with guard_ruleset_free(). */
+/*
+ * The whole ruleset of families ip6, inet and netdev. -EINTR: it changed meanwhile, again and
+ * again. -ETIMEDOUT: it took longer than NF_TABLES_MAX_SECONDS, which the kernel takes for some
+ * 200,000 rules of one chain. Free with guard_ruleset_free().
+ */
+#define NF_TABLES_MAX_SECONDS 30u
 int nf_tables_read(struct nf_tables *tables, struct guard_ruleset **out);
+/* To be called every few milliseconds of a reading; it may call nf_tables_follow(). NULL: none. */
+void nf_tables_set_idle(struct nf_tables *tables, void (*idle)(void *ctx), void *ctx);
 
-/* --- ip6_tables.c: socket options of the legacy tables ------------------------------------------ */
+/* --- ip6_tables.c: socket options of the legacy tables ------------------------------------------
+ */
 
 /* Tables that exist; asks for no other, which would create it. Free as above. */
 int ip6_tables_read(struct guard_ruleset **out);
 
-/* --- nf_hooks.c: nfnetlink_hook (Linux 5.14) ----------------------------------------------------- */
+/* --- nf_hooks.c: nfnetlink_hook (Linux 5.14) -----------------------------------------------------
+ */
 
 /* Functions at hooks that are no tables of rules. */
 struct nf_hooks {
-	bool known;	/* the kernel tells; else nothing below is known */
+	bool known;	  /* the kernel tells; else nothing below is known */
 	bool defragments; /* IPv6 fragments are put together before they are forwarded */
 	/* A function that is not known to leave packets alone, by hook; "": none. As people should
 	 * read it: "BPF program 12 at forward", "function foo of module bar at postrouting". */
@@ -64,7 +73,7 @@ int nf_hooks_read_bpf(struct nf_hooks *out);
  */
 int nf_hooks_guess_defragments(bool *out);
 
-/* --- xfrm.c: NETLINK_XFRM --------------------------------------------------------------------------- */
+/* --- xfrm.c: NETLINK_XFRM ------------------------------------------------------------------ */
 
 struct xfrm;
 
@@ -76,7 +85,7 @@ bool xfrm_follow(struct xfrm *xfrm);
 /* Free with policies_free(). */
 int xfrm_read(struct xfrm *xfrm, struct policies **out);
 
-/* --- tc.c: NETLINK_ROUTE and BPF_PROG_QUERY ---------------------------------------------------------- */
+/* --- tc.c: NETLINK_ROUTE and BPF_PROG_QUERY ------------------------------------------------ */
 
 struct tc;
 
@@ -90,7 +99,7 @@ int tc_read(struct tc *tc, struct queueing **out);
  * "": none. */
 int tc_read_tcx(uint32_t ifindex, char *ingress, char *egress);
 
-/* --- uppers.c: sysfs of this network namespace ----------------------------------------------------------- */
+/* --- uppers.c: sysfs of this network namespace --------------------------------------------- */
 
 /*
  * fn for each device above one, by the kernel's own links (upper_*). name: of the upper device, as

@@ -158,8 +158,8 @@ void guard_set_base(struct guard_ruleset *rules, uint32_t chain, enum guard_hook
 		return;
 	}
 	if (device) {
-		strcpy(base->device, device);
-		ruleset_names_device(rules, device);
+		memcpy(base->device, device, strlen(device) + 1);
+		ruleset_names_device(rules, base->device);
 	}
 	rules->n_bases++;
 }
@@ -438,5 +438,11 @@ bool guard_set_matters(const struct guard_ruleset *rules, uint32_t set)
 
 void guard_asks_conntrack(struct guard_ruleset *rules)
 {
+	rules->asks_conntrack = true;
 	(void)add_op(rules, OP_CONNTRACK, 0);
+}
+
+bool guard_ruleset_asks_conntrack(const struct guard_ruleset *rules)
+{
+	return rules->asks_conntrack;
 }

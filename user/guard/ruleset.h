@@ -43,7 +43,7 @@ enum guard_fact {
 	GUARD_FACT_OIF,
 	GUARD_FACT_IIFNAME, /* IFNAMSIZ bytes, zero-padded */
 	GUARD_FACT_OIFNAME,
-	GUARD_FACT_IIFTYPE, /* u16, host order */
+	GUARD_FACT_IIFTYPE, /* u16, host order: of what nft calls so, NFT_META_IIFTYPE */
 	GUARD_FACT_OIFTYPE,
 	GUARD_FACT_IIFKIND, /* IFNAMSIZ bytes, zero-padded */
 	GUARD_FACT_OIFKIND,
@@ -176,6 +176,12 @@ bool guard_ruleset_holds(const struct guard_ruleset *rules, enum guard_hook hook
 /* Whether a rule that any forwarded IPv6 packet may come to asks connection tracking. A set with an
  * error, too. */
 bool guard_ruleset_tracks(const struct guard_ruleset *rules, char *reason);
+
+/*
+ * Whether any rule asks it, also one that forwarded packets do not come to: the kernel then tracks
+ * every packet of the namespace, and puts fragments together before that.
+ */
+bool guard_ruleset_asks_conntrack(const struct guard_ruleset *rules);
 
 /* Whether there is a base chain of type nat at a hook, with or without rules. */
 bool guard_ruleset_nat(const struct guard_ruleset *rules, enum guard_hook hook, char *reason);

@@ -88,6 +88,7 @@ struct guard_ruleset {
 	void *names;
 	bool names_all;	  /* by an order, or by a part of a name */
 	bool names_kinds; /* whether a device has a kind makes a difference */
+	bool asks_conntrack;
 };
 
 /* Account for more memory. False, with the error kept, if it is too much. */
@@ -106,7 +107,8 @@ void ruleset_names_compare(struct guard_ruleset *rules, unsigned int reg, unsign
 			   enum guard_compare how, const void *value);
 void ruleset_names_lookup(struct guard_ruleset *rules, struct set *set, unsigned int reg);
 void ruleset_names_element(struct guard_ruleset *rules, const struct set *set, const uint8_t *key);
-void ruleset_names_device(struct guard_ruleset *rules, const char *device);
+/* Padded with zeros. */
+void ruleset_names_device(struct guard_ruleset *rules, const char device[NAME_BYTES]);
 void ruleset_names_free(struct guard_ruleset *rules);
 
 /* --- ruleset_registers.c: conditions of which not everything is known --- */

@@ -81,16 +81,14 @@ void ruleset_names_rule(struct guard_ruleset *rules)
 	memset(rules->origins, 0, sizeof(rules->origins));
 }
 
-void ruleset_names_device(struct guard_ruleset *rules, const char *device)
+void ruleset_names_device(struct guard_ruleset *rules, const char device[NAME_BYTES])
 {
 	size_t length = strlen(device);
-	char name[NAME_BYTES] = { 0 };
 
-	memcpy(name, device, length);
-	if (length && name[length - 1] == '*')
-		add_named(rules, TRAIT_NAME, name, (unsigned int)length - 1);
+	if (length && device[length - 1] == '*')
+		add_named(rules, TRAIT_NAME, device, (unsigned int)length - 1);
 	else
-		add_named(rules, TRAIT_NAME, name, sizeof(name));
+		add_named(rules, TRAIT_NAME, device, NAME_BYTES);
 }
 
 void ruleset_names_load(struct guard_ruleset *rules, unsigned int reg, unsigned int bytes,

@@ -136,6 +136,22 @@ static bool has_out(enum guard_hook hook)
 	return hook != GUARD_HOOK_INGRESS && hook != GUARD_HOOK_PREROUTING;
 }
 
+/*
+ * What nft calls iiftype is the type of skb->dev (NFT_META_IFTYPE, Linux 5.16): behind the routing
+ * that of the egress device. Linux 5.15 asks for the ingress device there.
+ */
+static void set_iiftype(struct facts *facts, enum guard_hook hook, const struct guard_iface *in,
+			const struct guard_iface *out)
+{
+	struct fact_value *iiftype = &facts->at[GUARD_FACT_IIFTYPE];
+
+	if (hook == GUARD_HOOK_EGRESS)
+		*iiftype = facts->at[GUARD_FACT_OIFTYPE];
+	else if (hook == GUARD_HOOK_OUTPUT ||
+		 (hook == GUARD_HOOK_POSTROUTING && (!in || !out || in->type != out->type)))
+		iiftype->state = UNKNOWN;
+}
+
 void ruleset_facts(struct facts *facts, enum guard_hook hook, const struct guard_iface *in,
 		   const struct guard_iface *out)
 {
@@ -144,6 +160,7 @@ void ruleset_facts(struct facts *facts, enum guard_hook hook, const struct guard
 
 	set_device(facts, GUARD_FACT_IIF, in, has_in(hook) ? SIDE_DEVICE : SIDE_ABSENT);
 	set_device(facts, GUARD_FACT_OIF, out, has_out(hook) ? SIDE_DEVICE : SIDE_ABSENT);
+	set_iiftype(facts, hook, in, out);
 	set_fact(facts, GUARD_FACT_NFPROTO, &nfproto, sizeof(nfproto));
 	/* A VLAN's device may have written the tag already. */
 	if (hook != GUARD_HOOK_EGRESS)

@@ -375,7 +375,7 @@ static const char *error_words(int error)
 	return "rules that sixlane cannot read";
 }
 
-static bool fail(char *reason, int error)
+static bool say_error(char *reason, int error)
 {
 	if (reason)
 		snprintf(reason, GUARD_REASON_LEN, "%s", error_words(error));
@@ -389,10 +389,10 @@ bool ruleset_walk(const struct guard_ruleset *rules, enum goal goal, enum guard_
 	struct walk walk = { .rules = rules, .goal = goal, .reason = reason };
 
 	if (rules->error)
-		return fail(reason, rules->error);
+		return say_error(reason, rules->error);
 	walk.chains = calloc((size_t)rules->n_chains + rules->n_sets + 1, 1);
 	if (!walk.chains)
-		return fail(reason, -ENOMEM);
+		return say_error(reason, -ENOMEM);
 	walk.sets = walk.chains + rules->n_chains;
 	ruleset_facts(&walk.facts, hook, in, out);
 	walk_hook(&walk, hook, in, out);
@@ -423,7 +423,7 @@ bool guard_ruleset_tracks(const struct guard_ruleset *rules, char *reason)
 bool guard_ruleset_nat(const struct guard_ruleset *rules, enum guard_hook hook, char *reason)
 {
 	if (rules->error)
-		return fail(reason, rules->error);
+		return say_error(reason, rules->error);
 	for (uint32_t i = 0; i < rules->n_bases; i++) {
 		const struct base *base = &rules->bases[i];
 		const struct chain *chain = &rules->chains[base->chain];

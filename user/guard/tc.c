@@ -335,7 +335,9 @@ int tc_read(struct tc *tc, struct queueing **out)
 static int tcx_query(uint32_t ifindex, enum bpf_attach_type type, const char *where, char *reason)
 {
 	uint32_t ids[MAX_TCX] = { 0 };
-	LIBBPF_OPTS(bpf_prog_query_opts, query, .prog_ids = ids, .prog_cnt = ARRAY_SIZE(ids));
+	struct bpf_prog_query_opts query = { .sz = sizeof(query),
+					     .prog_ids = ids,
+					     .prog_cnt = ARRAY_SIZE(ids) };
 	int r = bpf_prog_query_opts((int)ifindex, type, &query);
 
 	reason[0] = '\0';

@@ -6,153 +6,151 @@
 
 #include "../util.h"
 
-struct extension {
-	const char *name;
-	enum xt_class class;
-	const char *words;
-};
-
-#define EXTENSION(name, class)    \
-	{                         \
-		name, class, name \
-	}
 /*
  * par->hotdrop in the kernel: a match that cannot read the header that it was asked about (a
  * truncated packet, a fragment) drops the packet, whatever the rule's target.
  */
-#define PARSES(name)                                                               \
-	{                                                                          \
-		name, XT_STATEFUL, "match " name ", which drops packets cut short" \
-	}
+#define XT_PARSES (XT_STATEFUL | 8)
+
+struct extension {
+	const char *name;
+	int class;
+};
 
 /* Those that read the packet, its device, its route, its socket or the clock, and nothing else,
  * stand first. */
 static const struct extension matches[] = {
-	EXTENSION("addrtype", XT_PURE),
-	EXTENSION("cgroup", XT_PURE),
-	EXTENSION("comment", XT_ALWAYS),
-	EXTENSION("cpu", XT_PURE),
-	EXTENSION("devgroup", XT_PURE),
-	EXTENSION("dscp", XT_PURE),
-	EXTENSION("ecn", XT_PURE),
-	EXTENSION("hl", XT_PURE),
-	EXTENSION("iprange", XT_PURE),
-	EXTENSION("l2tp", XT_PURE),
-	EXTENSION("length", XT_PURE),
-	EXTENSION("mac", XT_PURE),
-	EXTENSION("mark", XT_PURE),
-	EXTENSION("owner", XT_PURE),
-	EXTENSION("physdev", XT_PURE),
-	EXTENSION("pkttype", XT_PURE),
-	EXTENSION("policy", XT_PURE),
-	EXTENSION("rateest", XT_PURE), /* the target of this name counts, not the match */
-	EXTENSION("realm", XT_PURE),
-	EXTENSION("rpfilter", XT_PURE),
-	EXTENSION("srh", XT_PURE),
-	EXTENSION("string", XT_PURE),
-	EXTENSION("time", XT_PURE),
-	EXTENSION("tos", XT_PURE),
-	EXTENSION("u32", XT_PURE),
+	{ "addrtype", XT_PURE },
+	{ "cgroup", XT_PURE },
+	{ "comment", XT_ALWAYS },
+	{ "cpu", XT_PURE },
+	{ "devgroup", XT_PURE },
+	{ "dscp", XT_PURE },
+	{ "ecn", XT_PURE },
+	{ "hl", XT_PURE },
+	{ "iprange", XT_PURE },
+	{ "l2tp", XT_PURE },
+	{ "length", XT_PURE },
+	{ "mac", XT_PURE },
+	{ "mark", XT_PURE },
+	{ "owner", XT_PURE },
+	{ "physdev", XT_PURE },
+	{ "pkttype", XT_PURE },
+	{ "policy", XT_PURE },
+	{ "rateest", XT_PURE }, /* the target of this name counts, not the match */
+	{ "realm", XT_PURE },
+	{ "rpfilter", XT_PURE },
+	{ "srh", XT_PURE },
+	{ "string", XT_PURE },
+	{ "time", XT_PURE },
+	{ "tos", XT_PURE },
+	{ "u32", XT_PURE },
 
-	PARSES("ah"),
-	PARSES("dccp"),
-	PARSES("dst"),
-	PARSES("esp"),
-	PARSES("eui64"),
-	PARSES("frag"),
-	PARSES("hbh"),
-	PARSES("icmp6"),
-	PARSES("ipcomp"),
-	PARSES("ipv6header"),
-	PARSES("mh"),
-	PARSES("multiport"),
-	PARSES("rt"),
-	PARSES("sctp"),
-	PARSES("tcp"),
-	PARSES("tcpmss"),
-	PARSES("udp"),
-	PARSES("udplite"),
+	{ "ah", XT_PARSES },
+	{ "dccp", XT_PARSES },
+	{ "dst", XT_PARSES },
+	{ "esp", XT_PARSES },
+	{ "eui64", XT_PARSES },
+	{ "frag", XT_PARSES },
+	{ "hbh", XT_PARSES },
+	{ "icmp6", XT_PARSES },
+	{ "ipcomp", XT_PARSES },
+	{ "ipv6header", XT_PARSES },
+	{ "mh", XT_PARSES },
+	{ "multiport", XT_PARSES },
+	{ "rt", XT_PARSES },
+	{ "sctp", XT_PARSES },
+	{ "tcp", XT_PARSES },
+	{ "tcpmss", XT_PARSES },
+	{ "udp", XT_PARSES },
+	{ "udplite", XT_PARSES },
 
-	EXTENSION("cluster", XT_CONNTRACK),
-	EXTENSION("connbytes", XT_CONNTRACK),
-	EXTENSION("connlabel", XT_CONNTRACK),
-	EXTENSION("connmark", XT_CONNTRACK),
-	EXTENSION("conntrack", XT_CONNTRACK),
-	EXTENSION("helper", XT_CONNTRACK),
-	EXTENSION("ipvs", XT_CONNTRACK),
-	EXTENSION("state", XT_CONNTRACK),
+	{ "cluster", XT_CONNTRACK },
+	{ "connbytes", XT_CONNTRACK },
+	{ "connlabel", XT_CONNTRACK },
+	{ "connmark", XT_CONNTRACK },
+	{ "conntrack", XT_CONNTRACK },
+	{ "helper", XT_CONNTRACK },
+	{ "ipvs", XT_CONNTRACK },
+	{ "state", XT_CONNTRACK },
 
-	EXTENSION("bpf", XT_STATEFUL), /* its program may write to maps */
-	EXTENSION("connlimit", XT_CONNTRACK_STATEFUL),
-	EXTENSION("hashlimit", XT_STATEFUL),
-	EXTENSION("limit", XT_STATEFUL),
-	EXTENSION("nfacct", XT_STATEFUL),
-	EXTENSION("osf", XT_STATEFUL), /* logs what it matches */
-	EXTENSION("quota", XT_STATEFUL),
-	EXTENSION("recent", XT_STATEFUL),
-	EXTENSION("set", XT_STATEFUL),	     /* updates counters of the element that it finds */
-	EXTENSION("socket", XT_STATEFUL),    /* may take the packet's mark from the socket */
-	EXTENSION("statistic", XT_STATEFUL), /* mode nth counts */
+	{ "bpf", XT_STATEFUL }, /* its program may write to maps */
+	{ "connlimit", XT_CONNTRACK_STATEFUL },
+	{ "hashlimit", XT_STATEFUL },
+	{ "limit", XT_STATEFUL },
+	{ "nfacct", XT_STATEFUL },
+	{ "osf", XT_STATEFUL }, /* logs what it matches */
+	{ "quota", XT_STATEFUL },
+	{ "recent", XT_STATEFUL },
+	{ "set", XT_STATEFUL },		     /* updates counters of the element that it finds */
+	{ "socket", XT_CONNTRACK_STATEFUL }, /* may take the packet's mark from the socket */
+	{ "statistic", XT_STATEFUL },	     /* mode nth counts */
 };
 
 static const struct extension targets[] = {
-	EXTENSION("AUDIT", XT_STATEFUL),
-	EXTENSION("CHECKSUM", XT_STATEFUL),
-	EXTENSION("CLASSIFY", XT_STATEFUL),
-	EXTENSION("CONNMARK", XT_CONNTRACK_STATEFUL),
-	EXTENSION("CONNSECMARK", XT_CONNTRACK_STATEFUL),
-	EXTENSION("CT", XT_CONNTRACK_STATEFUL),
-	EXTENSION("DNAT", XT_CONNTRACK_STATEFUL),
-	EXTENSION("DNPT", XT_STATEFUL),
-	EXTENSION("DSCP", XT_STATEFUL),
-	EXTENSION("HL", XT_STATEFUL),
-	EXTENSION("HMARK", XT_STATEFUL),
-	EXTENSION("IDLETIMER", XT_STATEFUL),
-	EXTENSION("LED", XT_STATEFUL),
-	EXTENSION("LOG", XT_STATEFUL),
-	EXTENSION("MARK", XT_STATEFUL),
-	EXTENSION("MASQUERADE", XT_CONNTRACK_STATEFUL),
-	EXTENSION("NETMAP", XT_CONNTRACK_STATEFUL),
-	EXTENSION("NFLOG", XT_STATEFUL),
-	EXTENSION("NFQUEUE", XT_STATEFUL),
-	EXTENSION("NOTRACK", XT_STATEFUL),
-	EXTENSION("RATEEST", XT_STATEFUL),
-	EXTENSION("REDIRECT", XT_CONNTRACK_STATEFUL),
-	EXTENSION("REJECT", XT_STATEFUL),
-	EXTENSION("SECMARK", XT_STATEFUL),
-	EXTENSION("SET", XT_STATEFUL),
-	EXTENSION("SNAT", XT_CONNTRACK_STATEFUL),
-	EXTENSION("SNPT", XT_STATEFUL),
-	EXTENSION("SYNPROXY", XT_CONNTRACK_STATEFUL),
-	EXTENSION("TCPMSS", XT_STATEFUL),
-	EXTENSION("TCPOPTSTRIP", XT_STATEFUL),
-	EXTENSION("TEE", XT_STATEFUL),
-	EXTENSION("TOS", XT_STATEFUL),
-	EXTENSION("TPROXY", XT_STATEFUL),
-	EXTENSION("TRACE", XT_STATEFUL),
+	{ "AUDIT", XT_STATEFUL },
+	{ "CHECKSUM", XT_STATEFUL },
+	{ "CLASSIFY", XT_STATEFUL },
+	{ "CONNMARK", XT_CONNTRACK_STATEFUL },
+	{ "CONNSECMARK", XT_CONNTRACK_STATEFUL },
+	{ "CT", XT_CONNTRACK_STATEFUL },
+	{ "DNAT", XT_CONNTRACK_STATEFUL },
+	{ "DNPT", XT_STATEFUL },
+	{ "DSCP", XT_STATEFUL },
+	{ "HL", XT_STATEFUL },
+	{ "HMARK", XT_STATEFUL },
+	{ "IDLETIMER", XT_STATEFUL },
+	{ "LED", XT_STATEFUL },
+	{ "LOG", XT_STATEFUL },
+	{ "MARK", XT_STATEFUL },
+	{ "MASQUERADE", XT_CONNTRACK_STATEFUL },
+	{ "NETMAP", XT_CONNTRACK_STATEFUL },
+	{ "NFLOG", XT_STATEFUL },
+	{ "NFQUEUE", XT_STATEFUL },
+	{ "NOTRACK", XT_STATEFUL },
+	{ "RATEEST", XT_STATEFUL },
+	{ "REDIRECT", XT_CONNTRACK_STATEFUL },
+	{ "REJECT", XT_STATEFUL },
+	{ "SECMARK", XT_STATEFUL },
+	{ "SET", XT_STATEFUL },
+	{ "SNAT", XT_CONNTRACK_STATEFUL },
+	{ "SNPT", XT_STATEFUL },
+	{ "SYNPROXY", XT_CONNTRACK_STATEFUL },
+	{ "TCPMSS", XT_STATEFUL },
+	{ "TCPOPTSTRIP", XT_STATEFUL },
+	{ "TEE", XT_STATEFUL },
+	{ "TOS", XT_STATEFUL },
+	{ "TPROXY", XT_CONNTRACK_STATEFUL }, /* has fragments put together */
+	{ "TRACE", XT_STATEFUL },
 };
 
-static enum xt_class find(const struct extension *at, size_t n, const char *name,
-			  const char **words)
+/* What follows the name in words. */
+static const char *tail(const struct extension *extension)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(at[i].name, name) != 0)
-			continue;
-		if (words)
-			*words = at[i].words;
-		return at[i].class;
-	}
-	if (words)
-		*words = NULL;
-	return XT_STATEFUL;
+	if (!extension)
+		return ", which sixlane does not know";
+	return extension->class == XT_PARSES ? ", which drops packets cut short" : "";
 }
 
-enum xt_class xt_match_class(const char *name, const char **words)
+static enum xt_class find(const struct extension *at, size_t n, const char *what, const char *name,
+			  char *words)
 {
-	return find(matches, ARRAY_SIZE(matches), name, words);
+	const struct extension *found = NULL;
+
+	for (size_t i = 0; i < n && !found; i++)
+		if (strcmp(at[i].name, name) == 0)
+			found = &at[i];
+	if (words && snprintf(words, XT_WORDS_LEN, "%s %s%s", what, name, tail(found)) < 0)
+		words[0] = '\0';
+	return found ? found->class & XT_BITS : XT_STATEFUL;
 }
 
-enum xt_class xt_target_class(const char *name, const char **words)
+enum xt_class xt_match_class(const char *name, char *words)
 {
-	return find(targets, ARRAY_SIZE(targets), name, words);
+	return find(matches, ARRAY_SIZE(matches), "match", name, words);
+}
+
+enum xt_class xt_target_class(const char *name, char *words)
+{
+	return find(targets, ARRAY_SIZE(targets), "target", name, words);
 }

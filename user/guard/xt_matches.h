@@ -13,15 +13,19 @@ enum xt_class {
 	XT_STATEFUL = 2,  /* it does more: it counts, logs, writes to the packet, or may drop it */
 	XT_CONNTRACK_STATEFUL = XT_CONNTRACK | XT_STATEFUL,
 	XT_ALWAYS = 4, /* it matches every packet */
+	XT_BITS = 7,
 };
 
+/* Of words, which are cut if they are longer. */
+#define XT_WORDS_LEN 96
+
 /*
- * words (may be NULL): what people call it or its effect, a string constant as guard_effect() wants
- * it, or NULL for guard_unknown_effect(): a name that is not in the table, which is XT_STATEFUL.
+ * words (may be NULL): for guard_effect(), such as "match limit". A name that is not in the table
+ * is XT_STATEFUL.
  */
-enum xt_class xt_match_class(const char *name, const char **words);
+enum xt_class xt_match_class(const char *name, char *words);
 
 /* The same of a target, which is never XT_PURE. The standard target ("") is none of these. */
-enum xt_class xt_target_class(const char *name, const char **words);
+enum xt_class xt_target_class(const char *name, char *words);
 
 #endif

@@ -426,5 +426,8 @@ void apply_meta(struct sync *sync)
 	flags |= meta->flags & SIXLANE_META_GAPS; /* the FIB's own */
 	if (sync->in_sync && !sync->rules_wanted && !sync->next_hops_wanted)
 		flags |= SIXLANE_META_IN_SYNC;
-	__atomic_store_n(&meta->flags, flags, __ATOMIC_RELEASE);
+	__atomic_store_n(&meta->flags, flags, __ATOMIC_SEQ_CST);
+	/* raised since: the other thread has cleared it in what was there before */
+	if (flags & SIXLANE_META_GUARDED && alarm_is_raised(sync->alarm))
+		__atomic_fetch_and(&meta->flags, ~SIXLANE_META_GUARDED, __ATOMIC_SEQ_CST);
 }

@@ -61,7 +61,8 @@ void guarding_write_pairs(struct sync *sync, const struct device *device)
 	}
 }
 
-/* --- IPsec policies ------------------------------------------------------------------------------ */
+/* --- IPsec policies ------------------------------------------------------------------------------
+ */
 
 struct entries {
 	struct maps_policy *at;
@@ -73,8 +74,8 @@ static int add_entry(void *ctx, const struct sixlane_route_key *key, uint32_t va
 	struct entries *entries = ctx;
 
 	if (!(entries->n & (entries->n - 1))) {
-		struct maps_policy *grown = reallocarray(
-			entries->at, entries->n ? 2 * entries->n : 1, sizeof(*grown));
+		struct maps_policy *grown =
+			reallocarray(entries->at, entries->n ? 2 * entries->n : 1, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
@@ -110,7 +111,7 @@ uint32_t guarding_flags(const struct sync *sync)
 {
 	uint32_t flags = guard_meta_flags(sync->guard);
 
-	if (sync->guarded)
+	if (sync->guarded && !alarm_is_raised(sync->alarm))
 		flags |= SIXLANE_META_GUARDED;
 	if (flags & SIXLANE_META_IPSEC &&
 	    (sync->policies_failed ||
@@ -119,7 +120,7 @@ uint32_t guarding_flags(const struct sync *sync)
 	return flags;
 }
 
-/* --- when ------------------------------------------------------------------------------------------ */
+/* --- when ---------------------------------------------------------------------------------- */
 
 /* Say it once what a cause holds back, and once that it holds nothing back any more. */
 static void report(struct sync *sync, enum guard_cause cause)
@@ -141,8 +142,9 @@ static void report(struct sync *sync, enum guard_cause cause)
 					    &sync->links.devices[j], NULL, NULL, reason);
 	}
 	if (held && strcmp(reason, sync->guard_said[cause]) != 0)
-		log_warning_limited("%s holds packets back: %s; 'sixlane status' says of which ports",
-				    guard_cause_names[cause], reason);
+		log_warning_limited(
+			"%s holds packets back: %s; 'sixlane status' says of which ports",
+			guard_cause_names[cause], reason);
 	else if (!held && *sync->guard_said[cause])
 		log_info("%s holds nothing back any more", guard_cause_names[cause]);
 	memcpy(sync->guard_said[cause], held ? reason : "", held ? sizeof(reason) : 1);
@@ -184,15 +186,37 @@ void guarding_apply(struct sync *sync)
 
 void guarding_run(struct sync *sync)
 {
-	if (sync->guarded && guard_run(sync->guard, &sync->links, &sync->guard_due_ns))
+	if (!sync->guarded)
+		return;
+	if (guard_run(sync->guard, &sync->links, &sync->guard_due_ns))
 		guarding_apply(sync);
+	if (alarm_reset(sync->alarm))
+		apply_meta(sync);
+}
+
+/* 0 or -errno. */
+static int set_alarm(struct sync *sync)
+{
+	int fds[GUARD_FDS];
+
+	guard_fds(sync->guard, fds);
+	return alarm_new(fds, GUARD_FDS, &sync->maps->meta->flags, SIXLANE_META_GUARDED,
+			 &sync->alarm);
 }
 
 void guarding_start(struct sync *sync)
 {
+	int ret;
+
 	if (sync->guarded)
 		return;
 	guard_run(sync->guard, &sync->links, &sync->guard_due_ns);
+	ret = set_alarm(sync);
+	if (ret) {
+		log_warning_limited("cannot start a thread: %s; every packet passes to the kernel",
+				    strerror(-ret));
+		return;
+	}
 	write_all_pairs(sync);
 	update_adopted(sync);
 	write_policies(sync);

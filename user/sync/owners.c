@@ -61,17 +61,22 @@ static void take_upper(void *ctx, const char *name)
 	snprintf(search->owner.name, sizeof(search->owner.name), "%s", name);
 }
 
-static void report(const char *port, const struct link *owner)
+static void report(const struct device *device, const struct link *owner)
 {
-	if (!owner->name[0])
-		log_info("%s: no other device takes its frames now", port);
-	else if (!strcmp(owner->name, UNREADABLE))
+	const char *port = device->link.name;
+
+	if (!owner->name[0]) {
+		/* … unless it has only left this namespace */
+		if (!device->taken_elsewhere)
+			log_info("%s: no other device takes its frames now", port);
+	} else if (!strcmp(owner->name, UNREADABLE)) {
 		log_warning(
 			"%s: PASSES EVERY PACKET to the kernel: which devices stand above it cannot be read from sysfs",
 			port);
-	else
+	} else {
 		log_warning("%s: PASSES EVERY PACKET to the kernel: %s (%s) takes its frames", port,
 			    owner->name, owner->kind[0] ? owner->kind : "of no known kind");
+	}
 }
 
 static void update(struct sync *sync, struct device *device)
@@ -88,8 +93,8 @@ static void update(struct sync *sync, struct device *device)
 		strcpy(search.owner.name, UNREADABLE);
 	if (!strcmp(search.owner.name, device->owner))
 		return;
-	strcpy(device->owner, search.owner.name);
-	report(device->link.name, &search.owner);
+	memcpy(device->owner, search.owner.name, sizeof(device->owner));
+	report(device, &search.owner);
 	ports_update(sync, device->ifindex);
 }
 

@@ -123,6 +123,7 @@ int sync_new(const struct config *config, struct maps *maps, const struct loader
 	sync->maps = maps;
 	sync->fds = fds;
 	sync->next_census_ns = UINT64_MAX;
+	sync->guard_due_ns = UINT64_MAX;
 	sync->census_wait_ns = SYNC_LATER_NS;
 	/* what an earlier daemon said of itself holds no more; its count goes on */
 	__atomic_fetch_and(&maps->meta->flags, ~(SIXLANE_META_IN_SYNC | SIXLANE_META_GUARDED),
@@ -145,6 +146,7 @@ void sync_free(struct sync *sync)
 	nl_socket_free(sync->dump);
 	nl_socket_free(sync->genl_notify);
 	nl_socket_free(sync->genl);
+	alarm_free(sync->alarm);
 	guard_free(sync->guard);
 	hints_free(sync->hints);
 	operator_free(sync->operator);

@@ -12,6 +12,7 @@
 #include "../rib/neighs.h"
 #include "../rib/nexthops.h"
 #include "../rib/rules.h"
+#include "alarm.h"
 #include "names.h"
 #include "sync.h"
 
@@ -69,7 +70,6 @@ struct sync {
 	bool rules_wanted;
 	bool next_hops_wanted; /* objects may have changed without a word */
 	bool features_wanted;  /* a device is new: ask what frames it takes */
-	bool owners_wanted;    /* a device's uppers may have changed */
 	bool addrs_wanted;     /* addresses changed: the ports' sources are to be chosen anew */
 	bool complete;	       /* one full synchronisation succeeded */
 	uint64_t generation, overruns, malformed, sync_ns, synced_at;
@@ -87,6 +87,7 @@ struct sync {
 				 others out */
 	bool behind;	      /* notifications wait that there was no time for */
 	bool flow_labels;     /* the kernel gives its ICMPv6 errors one */
+	bool owners_wanted;   /* a device's uppers may have changed */
 	struct compile_state {
 		uint64_t next_ns, wait_ns; /* when to try again, and how long after that */
 		uint64_t built_at;	   /* seconds since the epoch; 0: not yet */
@@ -100,10 +101,11 @@ struct sync {
 		unsigned int n_told;
 	} verify;
 	struct guard *guard;
-	bool guarded; /* the maps have what the guard says */
+	bool guarded;	     /* the maps have what the guard says */
+	struct alarm *alarm; /* NULL: not yet */
 	uint64_t guard_due_ns;
-	uint64_t policies_version; /* of those in the maps */
-	int policies_failed;	   /* -errno of writing them */
+	uint64_t policies_version;			   /* of those in the maps */
+	int policies_failed;				   /* -errno of writing them */
 	char guard_said[GUARD_N_CAUSES][GUARD_REASON_LEN]; /* in the log, of each cause */
 	struct uppers *uppers; /* NULL: not yet, or they cannot be seen */
 	struct exceptions *exceptions;

@@ -201,6 +201,22 @@ static void build_half_known(struct guard_ruleset *rules)
 	guard_verdict(rules, GUARD_DROP, 0);
 }
 
+/* iifname . tcp dport vmap { "wan0" . 22 : accept }, and a drop: a hit is no more than possible. */
+static void build_half_known_map(struct guard_ruleset *rules)
+{
+	uint32_t forward = add_forward(rules, true), map = guard_add_set(rules, 20);
+	char key[20] = "wan0";
+
+	guard_add_verdict_element(rules, map, key, GUARD_ACCEPT, 0);
+	add_rule(rules, forward);
+	guard_load(rules, 0, 16, GUARD_FACT_IIFNAME);
+	guard_load(rules, 16, 2, GUARD_FACT_OTHER);
+	guard_lookup_verdict(rules, map, 0);
+	add_rule(rules, forward);
+	iifname(rules, "wan0");
+	guard_verdict(rules, GUARD_DROP, 0);
+}
+
 static void build_unknown_set(struct guard_ruleset *rules)
 {
 	uint32_t forward = add_forward(rules, true), set = guard_add_set(rules, 16);
@@ -410,6 +426,7 @@ static const struct {
 	{ "not in a set", build_not_in_set, NULL, "drop", "drop" },
 	{ "two devices in a set", build_concatenation, "reject", NULL, NULL },
 	{ "device and port in a set", build_half_known, NULL, "drop", NULL },
+	{ "device and port in a map", build_half_known_map, NULL, "drop", NULL },
 	{ "unknown set", build_unknown_set, "drop", "drop", "drop" },
 	{ "zones", build_verdict_map, NULL, "chain public", NULL },
 	{ "a miss in a map", build_map_without_others, NULL, NULL, "drop" },
@@ -474,6 +491,36 @@ static bool meets(enum guard_hook hook, enum guard_fact fact, enum guard_compare
 	compare_name(rules, fact, how, name);
 	guard_verdict(rules, GUARD_DROP, 0);
 	return guard_ruleset_holds(rules, hook, &lan, &wan, NULL);
+}
+
+/* The same of what nft calls iiftype. */
+static bool meets_type(enum guard_hook hook, const struct guard_iface *in,
+		       const struct guard_iface *out, uint16_t type)
+{
+	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = guard_ruleset_new();
+	uint32_t table = guard_add_table(rules, "table inet fw");
+	uint32_t chain = guard_add_chain(rules, table, "chain");
+
+	guard_set_base(rules, chain, hook, true, NULL, false);
+	add_rule(rules, chain);
+	guard_load(rules, 0, 2, GUARD_FACT_IIFTYPE);
+	guard_compare(rules, 0, 2, GUARD_EQ, &type);
+	guard_verdict(rules, GUARD_DROP, 0);
+	return guard_ruleset_holds(rules, hook, in, out, NULL);
+}
+
+/* Behind the routing it is the type of the egress device, or was until Linux 5.16 not. */
+static void test_iiftype(void **state)
+{
+	(void)state;
+	assert_true(meets_type(GUARD_HOOK_FORWARD, &tunnel, &lan, ARPHRD_NONE));
+	assert_false(meets_type(GUARD_HOOK_FORWARD, &tunnel, &lan, ARPHRD_ETHER));
+	assert_true(meets_type(GUARD_HOOK_POSTROUTING, &tunnel, &lan, ARPHRD_NONE));
+	assert_true(meets_type(GUARD_HOOK_POSTROUTING, &tunnel, &lan, ARPHRD_ETHER));
+	assert_true(meets_type(GUARD_HOOK_POSTROUTING, &wan, &lan, ARPHRD_ETHER));
+	assert_false(meets_type(GUARD_HOOK_POSTROUTING, &wan, &lan, ARPHRD_NONE));
+	assert_true(meets_type(GUARD_HOOK_EGRESS, NULL, &lan, ARPHRD_ETHER));
+	assert_false(meets_type(GUARD_HOOK_EGRESS, NULL, &lan, ARPHRD_NONE));
 }
 
 static void test_devices_of_hooks(void **state)
@@ -724,6 +771,7 @@ UNIT_TESTS()
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cases),
 		cmocka_unit_test(test_devices_of_hooks),
+		cmocka_unit_test(test_iiftype),
 		cmocka_unit_test(test_chains_at_devices),
 		cmocka_unit_test(test_connection_tracking),
 		cmocka_unit_test(test_tracking_behind_an_effect),

@@ -73,7 +73,8 @@ static int read_tally(const struct group *group, struct tally *out)
 
 	if (ret)
 		return bench_fail(ret, "sixlane's counters");
-	out->forwarded = counters.verdicts[SIXLANE_FORWARD].packets;
+	out->forwarded = counters.verdicts[SIXLANE_FORWARD].packets +
+			 counters.verdicts[SIXLANE_PASS_CHECKSUM].packets;
 	return exceptions_count_ours(maps, NULL, &out->hits);
 }
 

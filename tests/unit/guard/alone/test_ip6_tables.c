@@ -90,12 +90,6 @@ void guard_effect(struct guard_ruleset *rules, const char *words)
 	say(" effect(%s)", words);
 }
 
-void guard_unknown_effect(struct guard_ruleset *rules, const char *name)
-{
-	(void)rules;
-	say(" unknown(%s)", name);
-}
-
 void guard_asks_conntrack(struct guard_ruleset *rules)
 {
 	(void)rules;
@@ -138,20 +132,20 @@ static const struct row rows[] = {
 	    { FIRST, .verdict = BLOB_DROP },
 	    { .is = BLOB_HOOK, .hook = NF_INET_LOCAL_OUT, .verdict = BLOB_ACCEPT } },
 	  3,
-	  "ip6tables table filter; chain FORWARD at 2 drop; chain OUTPUT at 3 accept" },
-	{ "rules of input are left out",
+	  "ip6tables table filter; chain INPUT; chain FORWARD at 2 drop; chain OUTPUT at 3 accept" },
+	{ "input is no base chain",
 	  "mangle",
 	  { { .is = BLOB_HOOK, .hook = NF_INET_LOCAL_IN, .target = "LOG" },
 	    { .is = BLOB_POLICY, .hook = NF_INET_LOCAL_IN, .verdict = BLOB_ACCEPT } },
 	  2,
-	  "ip6tables table mangle" },
+	  "ip6tables table mangle; chain INPUT; 0.1: effect(target LOG)" },
 	{ "nat",
 	  "nat",
 	  { { .is = BLOB_HOOK, .hook = NF_INET_POST_ROUTING, .out = "wan", .target = "MASQUERADE" },
 	    { .is = BLOB_POLICY, .hook = NF_INET_POST_ROUTING, .verdict = BLOB_ACCEPT } },
 	  2,
 	  "ip6tables table nat; chain POSTROUTING at 4 accept nat; "
-	  "0.1: out=wan/4 asks effect(MASQUERADE)" },
+	  "0.1: out=wan/4 asks effect(target MASQUERADE)" },
 	{ "devices: exact, by prefix, inverted, any",
 	  "filter",
 	  { { FIRST, .in = "lan", .out = "wan", .verdict = BLOB_ACCEPT },
@@ -200,10 +194,10 @@ static const struct row rows[] = {
 	    POLICY(BLOB_ACCEPT) },
 	  8,
 	  "ip6tables table mangle; chain FORWARD at 2 accept; 0.1: may accept; "
-	  "0.2: asks may accept; 0.3: asks effect(connlimit) may effect(limit) may accept; "
-	  "0.4: asks may drop; 0.5: may effect(LOG); "
-	  "0.6: unknown(no) may accept; "
-	  "0.7: unknown(NO)" },
+	  "0.2: asks may accept; 0.3: asks effect(match connlimit) may effect(match limit) may accept; "
+	  "0.4: asks may drop; 0.5: may effect(target LOG); "
+	  "0.6: effect(match no, which sixlane does not know) may accept; "
+	  "0.7: effect(target NO, which sixlane does not know)" },
 	{ "user chains: jump, goto, backwards and forwards",
 	  "filter",
 	  { { FIRST, .verdict = BLOB_TO(4) },

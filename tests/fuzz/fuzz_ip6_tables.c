@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Any bytes as a legacy table, and what is taken of it through the judgement of rules. With
+ * libFuzzer (clang -fsanitize=fuzzer,address,undefined -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION)
+ * the entry below is all there is; otherwise main() makes a bounded run: tables as the tool makes
+ * them, mutated, from a seed that it prints.
+ *
+ *   fuzz_ip6_tables [ITERATIONS [SEED]]    0 iterations: run until stopped
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../user/guard/ip6_tables_parse.h"
+#include "../unit/guard/ip6_tables_blob.h"
+#include "mutate.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void judge(const struct guard_ruleset *rules)
+{
+	static const struct guard_iface in = { .ifindex = 1, .name = "lan", .kind = "" };
+	static const struct guard_iface out = { .ifindex = 2, .name = "eth0", .kind = "" };
+	char reason[GUARD_REASON_LEN] = "";
+
+	for (int hook = 0; hook < GUARD_N_HOOKS; hook++) {
+		bool held = guard_ruleset_holds(rules, hook, &in, &out, reason);
+
+		if (strnlen(reason, sizeof(reason)) == sizeof(reason) || (held && !reason[0]))
+			abort();
+	}
+	(void)guard_ruleset_tracks(rules, reason);
+}
+
+/* The table's head, then its entries. Returns whether it was taken. */
+static bool parse(const uint8_t *data, size_t size)
+{
+	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = guard_ruleset_new();
+	_cleanup_free_ uint8_t *entries = NULL;
+	struct ip6t_getinfo info;
+
+	if (!rules)
+		abort();
+	if (size < sizeof(info))
+		return false;
+	memcpy(&info, data, sizeof(info));
+	size -= sizeof(info);
+	entries = malloc(size + 1); /* its very size, for ASan, and not aligned */
+	if (!entries)
+		abort();
+	memcpy(entries + 1, data + sizeof(info), size);
+	info.size = (unsigned int)size;
+	if (ip6_tables_parse(rules, &info, entries + 1, size) < 0)
+		return false;
+	judge(rules);
+	return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	(void)parse(data, size);
+	return 0;
+}
+
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+
+#define DEFAULT_ITERATIONS 1000000
+
+#define FIRST .is = BLOB_HOOK, .hook = NF_INET_FORWARD
+#define POLICY                                                                      \
+	{                                                                           \
+		.is = BLOB_POLICY, .hook = NF_INET_FORWARD, .verdict = BLOB_ACCEPT, \
+	}
+
+static const struct blob_entry plain[] = {
+	{ FIRST, .in = "eth+", .out = "lan", .matches = { "conntrack" }, .verdict = BLOB_ACCEPT },
+	{ .in = "lan", .invflags = IP6T_INV_VIA_IN, .target = "LOG" },
+	POLICY,
+};
+
+static const struct blob_entry chains[] = {
+	{ FIRST, .verdict = BLOB_TO(4) },
+	{ .flags = IP6T_F_GOTO, .matches = { "comment", "limit" }, .verdict = BLOB_TO(7) },
+	POLICY,
+	{ .chain = "one" },
+	{ .in = "lan", .verdict = BLOB_TO(7) },
+	{ .verdict = XT_RETURN },
+	{ .chain = "two" },
+	{ .verdict = BLOB_DROP },
+};
+
+static int run(unsigned long iterations)
+{
+	static struct blob blobs[2];
+	static uint8_t bytes[MAX_BYTES];
+	unsigned long taken = 0;
+
+	blob_build(&blobs[0], "nat", plain, ARRAY_SIZE(plain));
+	blob_build(&blobs[1], "filter", chains, ARRAY_SIZE(chains));
+	for (unsigned long i = 0; iterations == 0 || i < iterations; i++) {
+		const struct blob *blob = &blobs[random_below(ARRAY_SIZE(blobs))];
+		size_t size = sizeof(blob->info) + blob->size;
+
+		memcpy(bytes, &blob->info, sizeof(blob->info));
+		memcpy(bytes + sizeof(blob->info), blob->bytes, blob->size);
+		size = mutate_often(bytes, size);
+		taken += parse(bytes, size);
+	}
+	printf("%lu of them parsed\n", taken);
+	/* A mutator that spoils everything, or nothing, tests nothing. */
+	return taken == 0 || taken == iterations;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long iterations = argc > 1 ? strtoul(argv[1], NULL, 10) : DEFAULT_ITERATIONS;
+
+	random_start(argc > 2 ? argv[2] : NULL);
+	printf("fuzz_ip6_tables: %lu iterations, seed %llu\n", iterations,
+	       (unsigned long long)random_state);
+	return run(iterations);
+}
+
+#endif

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A small ruleset of nf_tables as messages, mutated, through the guard's parsers; what comes of it
+ * is then asked everything. Messages that libnftnl parses keep the framing of their attributes: it
+ * ends the process over one of a wrong size ("kernel ABI is broken"). Those that sixlane parses by
+ * itself, chains and notifications, are mutated as a whole. With libFuzzer (see fuzz_parse.c) the
+ * entry is such a message.
+ *
+ *   fuzz_nf_tables [ITERATIONS [SEED]]    0 iterations: run until stopped
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libmnl/libmnl.h>
+#include <libnftnl/expr.h>
+#include <libnftnl/rule.h>
+#include <libnftnl/set.h>
+#include <libnftnl/table.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+
+#include "../../user/guard/nf_tables_parse.h"
+#include "../../user/util.h"
+
+#define MAX_BYTES 8192
+
+/* Exactly as large as it says, so that ASan sees what is read behind it. */
+static struct nlmsghdr *message_copy(const void *bytes, size_t size)
+{
+	struct nlmsghdr *nlh = malloc(size);
+
+	memcpy(nlh, bytes, size);
+	nlh->nlmsg_len = (uint32_t)size;
+	return nlh;
+}
+
+static int no_elements(void *ctx, const struct nf_name *name)
+{
+	(void)ctx;
+	return name->table[0] && name->name[0] ? 0 : -EINVAL;
+}
+
+static void ask_everything(const struct guard_ruleset *rules)
+{
+	const struct guard_iface in = { .ifindex = 2, .type = 1, .name = "p0", .kind = "veth" };
+	const struct guard_iface out = { .ifindex = 3, .type = 1, .name = "p1", .kind = "" };
+	char reason[GUARD_REASON_LEN];
+
+	for (enum guard_hook hook = 0; hook < GUARD_N_HOOKS; hook++) {
+		(void)guard_ruleset_holds(rules, hook, &in, &out, reason);
+		(void)guard_ruleset_holds(rules, hook, NULL, NULL, reason);
+		(void)guard_ruleset_nat(rules, hook, reason);
+	}
+	(void)guard_ruleset_tracks(rules, reason);
+	(void)guard_ruleset_names(rules, &in);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct guard_ruleset *rules = guard_ruleset_new();
+	struct nf_parser *parser = nf_parser_new(rules);
+	struct nlmsghdr *nlh;
+
+	if (size >= sizeof(*nlh)) {
+		nlh = message_copy(data, size);
+		(void)nf_parse_chain(nlh, parser);
+		(void)nf_parser_concerns(parser, nlh);
+		free(nlh);
+	}
+	nf_parser_free(parser);
+	guard_ruleset_free(rules);
+	return 0;
+}
+
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+
+#define DEFAULT_ITERATIONS 100000
+#define DEFAULT_SEED 20250101
+
+static uint64_t random_state;
+
+static uint64_t random_next(void)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return random_state * 2685821657736338717u;
+}
+
+static size_t random_below(size_t bound)
+{
+	return bound ? random_next() % bound : 0;
+}
+
+/* --- the messages --- */
+
+enum message { TABLE, CHAIN, BASE, NAMES, MAP, RULE, ELEMENTS, N_MESSAGES };
+
+static char messages[N_MESSAGES][MAX_BYTES] __attribute__((aligned(8)));
+
+static struct nlmsghdr *start(enum message message, uint16_t type)
+{
+	return nftnl_nlmsg_build_hdr(messages[message], type, NFPROTO_INET, 0, 0);
+}
+
+static void build_table(void)
+{
+	struct nftnl_table *table = nftnl_table_alloc();
+
+	nftnl_table_set_str(table, NFTNL_TABLE_NAME, "fw");
+	nftnl_table_set_u32(table, NFTNL_TABLE_FLAGS, 0);
+	nftnl_table_nlmsg_build_payload(start(TABLE, NFT_MSG_NEWTABLE), table);
+	nftnl_table_free(table);
+}
+
+static struct nlmsghdr *build_chain(enum message message, const char *name)
+{
+	struct nlmsghdr *nlh = start(message, NFT_MSG_NEWCHAIN);
+
+	mnl_attr_put_strz(nlh, NFTA_CHAIN_TABLE, "fw");
+	mnl_attr_put_strz(nlh, NFTA_CHAIN_NAME, name);
+	return nlh;
+}
+
+/* At a device, by its name and by a prefix. */
+static void build_base(void)
+{
+	struct nlmsghdr *nlh = build_chain(BASE, "base");
+	struct nlattr *hook = mnl_attr_nest_start(nlh, NFTA_CHAIN_HOOK), *devices;
+
+	mnl_attr_put_u32(nlh, NFTA_HOOK_HOOKNUM, htonl(NF_INET_INGRESS));
+	mnl_attr_put_u32(nlh, NFTA_HOOK_PRIORITY, 0);
+	devices = mnl_attr_nest_start(nlh, NFTA_HOOK_DEVS);
+	mnl_attr_put_strz(nlh, 1, "p0");
+	mnl_attr_put_str(nlh, 1, "p");
+	mnl_attr_put_strz(nlh, 2, "q");
+	mnl_attr_nest_end(nlh, devices);
+	mnl_attr_nest_end(nlh, hook);
+	mnl_attr_put_u32(nlh, NFTA_CHAIN_POLICY, htonl(NF_ACCEPT));
+	mnl_attr_put_strz(nlh, NFTA_CHAIN_TYPE, "filter");
+}
+
+static void build_set(enum message message, const char *name, bool maps)
+{
+	struct nftnl_set *set = nftnl_set_alloc();
+
+	nftnl_set_set_str(set, NFTNL_SET_TABLE, "fw");
+	nftnl_set_set_str(set, NFTNL_SET_NAME, name);
+	nftnl_set_set_u32(set, NFTNL_SET_ID, 1);
+	nftnl_set_set_u32(set, NFTNL_SET_KEY_LEN, 16);
+	nftnl_set_set_u32(set, NFTNL_SET_FLAGS, maps ? NFT_SET_MAP : 0);
+	if (maps)
+		nftnl_set_set_u32(set, NFTNL_SET_DATA_TYPE, NFT_DATA_VERDICT);
+	nftnl_set_nlmsg_build_payload(start(message, NFT_MSG_NEWSET), set);
+	nftnl_set_free(set);
+}
+
+/* As the kernel numbers elements; libnftnl counts them, and does not read what it has written. */
+static void renumber_elements(struct nlmsghdr *nlh)
+{
+	struct nlattr *list, *elem;
+
+	mnl_attr_for_each(list, nlh, sizeof(struct nfgenmsg))
+	{
+		if (mnl_attr_get_type(list) != NFTA_SET_ELEM_LIST_ELEMENTS)
+			continue;
+		mnl_attr_for_each_nested(elem, list) elem->nla_type = NFTA_LIST_ELEM | NLA_F_NESTED;
+	}
+}
+
+static void build_elements(void)
+{
+	struct nlmsghdr *nlh = start(ELEMENTS, NFT_MSG_NEWSETELEM);
+	struct nftnl_set *set = nftnl_set_alloc();
+	struct nftnl_set_elem *elem;
+
+	nftnl_set_set_str(set, NFTNL_SET_TABLE, "fw");
+	nftnl_set_set_str(set, NFTNL_SET_NAME, "map");
+	for (unsigned int i = 0; i < 3; i++) {
+		char key[16] = { 'p', (char)('0' + i) };
+
+		elem = nftnl_set_elem_alloc();
+		nftnl_set_elem_set(elem, NFTNL_SET_ELEM_KEY, key, sizeof(key));
+		nftnl_set_elem_set_u32(elem, NFTNL_SET_ELEM_FLAGS, 0);
+		nftnl_set_elem_set_u32(elem, NFTNL_SET_ELEM_VERDICT,
+				       i ? (uint32_t)NFT_JUMP : NF_ACCEPT);
+		if (i)
+			nftnl_set_elem_set_str(elem, NFTNL_SET_ELEM_CHAIN, "chain");
+		nftnl_set_elem_add(set, elem);
+	}
+	nftnl_set_elems_nlmsg_build_payload(nlh, set);
+	renumber_elements(nlh);
+	nftnl_set_free(set);
+}
+
+struct number {
+	uint16_t attr;
+	uint32_t value;
+};
+
+/* An expression of numbers; attr 0 ends them. */
+static struct nftnl_expr *add_expr(struct nftnl_rule *rule, const char *name,
+				   const struct number *numbers)
+{
+	struct nftnl_expr *expr = nftnl_expr_alloc(name);
+
+	for (; numbers->attr; numbers++)
+		nftnl_expr_set_u32(expr, numbers->attr, numbers->value);
+	nftnl_rule_add_expr(rule, expr);
+	return expr;
+}
+
+#define EXPR(rule, name, ...) add_expr(rule, name, (const struct number[]){ __VA_ARGS__, { 0, 0 } })
+
+static void add_conditions(struct nftnl_rule *rule)
+{
+	struct nftnl_expr *expr;
+
+	EXPR(rule, "meta", { NFTNL_EXPR_META_KEY, NFT_META_IIFNAME },
+	     { NFTNL_EXPR_META_DREG, NFT_REG_1 });
+	expr = EXPR(rule, "cmp", { NFTNL_EXPR_CMP_SREG, NFT_REG_1 },
+		    { NFTNL_EXPR_CMP_OP, NFT_CMP_EQ });
+	nftnl_expr_set(expr, NFTNL_EXPR_CMP_DATA, "p0\0", 3);
+	expr = EXPR(rule, "lookup", { NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1 },
+		    { NFTNL_EXPR_LOOKUP_FLAGS, 0 });
+	nftnl_expr_set_str(expr, NFTNL_EXPR_LOOKUP_SET, "names");
+	EXPR(rule, "payload", { NFTNL_EXPR_PAYLOAD_DREG, NFT_REG32_04 },
+	     { NFTNL_EXPR_PAYLOAD_BASE, 1 }, { NFTNL_EXPR_PAYLOAD_OFFSET, 8 },
+	     { NFTNL_EXPR_PAYLOAD_LEN, 16 });
+	expr = EXPR(rule, "range", { NFTNL_EXPR_RANGE_SREG, NFT_REG32_05 },
+		    { NFTNL_EXPR_RANGE_OP, NFT_RANGE_EQ });
+	nftnl_expr_set(expr, NFTNL_EXPR_RANGE_FROM_DATA, "\1\2\3\4", 4);
+	nftnl_expr_set(expr, NFTNL_EXPR_RANGE_TO_DATA, "\4\3\2\1", 4);
+	EXPR(rule, "byteorder", { NFTNL_EXPR_BYTEORDER_SREG, NFT_REG_2 },
+	     { NFTNL_EXPR_BYTEORDER_DREG, NFT_REG_2 }, { NFTNL_EXPR_BYTEORDER_OP, 0 },
+	     { NFTNL_EXPR_BYTEORDER_LEN, 4 }, { NFTNL_EXPR_BYTEORDER_SIZE, 4 });
+	expr = EXPR(rule, "immediate", { NFTNL_EXPR_IMM_DREG, NFT_REG_3 });
+	nftnl_expr_set(expr, NFTNL_EXPR_IMM_DATA, "abcd", 4);
+}
+
+static void add_ends(struct nftnl_rule *rule)
+{
+	struct nftnl_expr *expr;
+
+	EXPR(rule, "ct", { NFTNL_EXPR_CT_KEY, 0 }, { NFTNL_EXPR_CT_DREG, NFT_REG_4 });
+	EXPR(rule, "numgen", { NFTNL_EXPR_NG_DREG, NFT_REG_1 }, { NFTNL_EXPR_NG_MODULUS, 2 },
+	     { NFTNL_EXPR_NG_TYPE, NFT_NG_RANDOM }, { NFTNL_EXPR_NG_OFFSET, 0 });
+	expr = EXPR(rule, "match", { NFTNL_EXPR_MT_REV, 0 });
+	nftnl_expr_set_str(expr, NFTNL_EXPR_MT_NAME, "comment");
+	expr = EXPR(rule, "objref", { NFTNL_EXPR_OBJREF_IMM_TYPE, NFT_OBJECT_COUNTER });
+	nftnl_expr_set_str(expr, NFTNL_EXPR_OBJREF_IMM_NAME, "c");
+	EXPR(rule, "meta", { NFTNL_EXPR_META_KEY, NFT_META_OIF },
+	     { NFTNL_EXPR_META_DREG, NFT_REG32_00 });
+	expr = EXPR(rule, "lookup", { NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1 },
+		    { NFTNL_EXPR_LOOKUP_DREG, NFT_REG_VERDICT }, { NFTNL_EXPR_LOOKUP_FLAGS, 0 });
+	nftnl_expr_set_str(expr, NFTNL_EXPR_LOOKUP_SET, "map");
+	expr = EXPR(rule, "immediate", { NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT },
+		    { NFTNL_EXPR_IMM_VERDICT, (uint32_t)NFT_JUMP });
+	nftnl_expr_set_str(expr, NFTNL_EXPR_IMM_CHAIN, "chain");
+}
+
+static void build_rule(void)
+{
+	struct nftnl_rule *rule = nftnl_rule_alloc();
+
+	nftnl_rule_set_str(rule, NFTNL_RULE_TABLE, "fw");
+	nftnl_rule_set_str(rule, NFTNL_RULE_CHAIN, "base");
+	nftnl_rule_set_u64(rule, NFTNL_RULE_HANDLE, 7);
+	add_conditions(rule);
+	add_ends(rule);
+	nftnl_rule_nlmsg_build_payload(start(RULE, NFT_MSG_NEWRULE), rule);
+	nftnl_rule_free(rule);
+}
+
+static void build_messages(void)
+{
+	build_table();
+	build_chain(CHAIN, "chain");
+	build_base();
+	build_set(NAMES, "names", false);
+	build_set(MAP, "map", true);
+	build_rule();
+	build_elements();
+}
+
+/* --- mutation --- */
+
+/* Whether bytes are attributes from one end to the other. */
+static bool is_nest(const char *bytes, size_t size)
+{
+	const struct nlattr *attr = (const void *)bytes;
+	size_t left = size;
+
+	while (left >= sizeof(*attr)) {
+		if (attr->nla_len < sizeof(*attr) || (size_t)MNL_ALIGN(attr->nla_len) > left ||
+		    mnl_attr_get_type(attr) > 32)
+			return false;
+		left -= MNL_ALIGN(attr->nla_len);
+		attr = mnl_attr_next(attr);
+	}
+	return size && left == 0;
+}
+
+/* A byte of some value, not of a length or a type, nor the NUL at the end of a text. */
+static void mutate_value(char *bytes, size_t size)
+{
+	struct nlattr *attr = (void *)bytes;
+	size_t n = 0, chosen, length;
+	char *value;
+
+	for (size_t left = size; left >= sizeof(*attr); n++) {
+		left -= MNL_ALIGN(attr->nla_len);
+		attr = mnl_attr_next(attr);
+	}
+	chosen = random_below(n);
+	attr = (void *)bytes;
+	while (chosen--)
+		attr = mnl_attr_next(attr);
+	length = mnl_attr_get_payload_len(attr);
+	value = mnl_attr_get_payload(attr);
+	if (is_nest(value, MNL_ALIGN(length)))
+		mutate_value(value, MNL_ALIGN(length));
+	else if (length > 1)
+		value[random_below(length - !value[length - 1])] = (char)random_next();
+}
+
+static size_t mutate_any(char *bytes, size_t size)
+{
+	size_t at = sizeof(struct nlmsghdr) + random_below(size - sizeof(struct nlmsghdr));
+
+	if (size == sizeof(struct nlmsghdr))
+		return size;
+	switch (random_below(3)) {
+	case 0:
+		bytes[at] ^= (char)(1u << random_below(8));
+		break;
+	case 1:
+		bytes[at] = (char)random_next();
+		break;
+	case 2:
+		return at;
+	}
+	return size;
+}
+
+static int (*const parsers[N_MESSAGES])(const struct nlmsghdr *, void *) = {
+	[TABLE] = nf_parse_table,	[CHAIN] = nf_parse_chain, [BASE] = nf_parse_chain,
+	[NAMES] = nf_parse_set,		[MAP] = nf_parse_set,	  [RULE] = nf_parse_rule,
+	[ELEMENTS] = nf_parse_elements,
+};
+
+/* A message's copy, mutated a few times if it is the one. */
+static struct nlmsghdr *message_get(enum message message, bool mutated)
+{
+	const size_t header = sizeof(struct nlmsghdr) + sizeof(struct nfgenmsg);
+	const struct nlmsghdr *original = (const void *)messages[message];
+	static char bytes[MAX_BYTES] __attribute__((aligned(8)));
+	size_t size = original->nlmsg_len;
+
+	memcpy(bytes, original, size);
+	for (size_t n = mutated ? 1 + random_below(4) : 0; n > 0; n--) {
+		if (message == CHAIN || message == BASE)
+			size = mutate_any(bytes, size);
+		else
+			mutate_value(bytes + header, size - header);
+	}
+	return message_copy(bytes, size);
+}
+
+/* Returns whether all of it was taken. */
+static bool run_once(void)
+{
+	struct guard_ruleset *rules = guard_ruleset_new();
+	struct nf_parser *parser = nf_parser_new(rules);
+	enum message chosen = random_below(N_MESSAGES);
+	bool taken = true;
+
+	for (enum message i = 0; i < N_MESSAGES; i++) {
+		struct nlmsghdr *nlh = message_get(i, i == chosen);
+
+		if (i == ELEMENTS)
+			taken &= nf_parser_sets(parser, no_elements, NULL) == 0;
+		taken &= parsers[i](nlh, parser) == 0;
+		(void)nf_parser_concerns(parser, nlh);
+		free(nlh);
+	}
+	ask_everything(rules);
+	nf_parser_free(parser);
+	guard_ruleset_free(rules);
+	return taken;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long iterations = argc > 1 ? strtoul(argv[1], NULL, 10) : DEFAULT_ITERATIONS;
+	unsigned long taken = 0;
+
+	random_state = argc > 2 ? strtoul(argv[2], NULL, 10) : DEFAULT_SEED;
+	if (random_state == 0)
+		random_state = DEFAULT_SEED; /* xorshift never leaves 0 */
+	printf("fuzz_nf_tables: %lu mutated rulesets from seed %llu\n", iterations,
+	       (unsigned long long)random_state);
+	fflush(stdout);
+	build_messages();
+	for (unsigned long i = 0; iterations == 0 || i < iterations; i++)
+		taken += run_once();
+	printf("%lu of them parsed\n", taken);
+	/* A mutator that spoils everything, or nothing, tests nothing. */
+	return taken == 0 || taken == iterations;
+}
+
+#endif
