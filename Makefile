@@ -51,7 +51,7 @@ LIBS_sixlane := -lmnl -lnftnl -lbpf -lxdp -ljansson -lm
 
 PURE_SRC := $(wildcard user/rib/*.c user/netlink/parse*.c user/fib/resolve*.c user/fib/fib*.c user/fib/compiled*.c) user/log.c
 GUARD_SRC := $(wildcard user/guard/*.c)
-COMMON_SRC := $(PURE_SRC) $(GUARD_SRC) $(wildcard user/netlink/socket*.c user/fib/maps*.c user/loader*.c) user/poke.c user/ethtool.c
+COMMON_SRC := $(PURE_SRC) $(GUARD_SRC) $(wildcard user/netlink/socket*.c user/fib/maps*.c user/loader*.c) user/poke.c user/ethtool.c user/kernel.c
 DAEMON_SRC := user/sixlaned.c user/config.c $(filter-out %.bpf.c,$(wildcard user/sync/*.c)) $(COMMON_SRC)
 CLI_SRC := user/sixlane.c $(wildcard user/cmd*.c user/print*.c) \
 	$(filter-out %.bpf.c,$(wildcard user/bench/*.c user/bench/*/*.c)) $(COMMON_SRC)

@@ -29,8 +29,8 @@ struct cmd {
 	const struct cmd *const *subcommands;
 };
 
-extern const struct cmd cmd_attach, cmd_bench, cmd_detach, cmd_exception, cmd_explain, cmd_fib,
-	cmd_lookup, cmd_routes, cmd_stats, cmd_status, cmd_unpin;
+extern const struct cmd cmd_attach, cmd_bench, cmd_detach, cmd_doctor, cmd_exception, cmd_explain,
+	cmd_fib, cmd_lookup, cmd_routes, cmd_stats, cmd_status, cmd_unpin;
 
 /* "sixlane: text", the command's usage, CMD_USAGE. */
 int cmd_usage(const struct cmd *cmd, const char *fmt, ...) _printf_(2, 3);

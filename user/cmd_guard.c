@@ -9,9 +9,10 @@
 int cmd_guard_open(const struct cmd_view *view, struct cmd_guard *out)
 {
 	struct cmd_guard opened = { 0 };
+	uint32_t bypassed = view->maps.meta ? (uint32_t)view->maps.meta->bypassed : 0;
 	uint64_t due_ns;
 	bool changed;
-	int ret = guard_new((uint32_t)view->maps.meta->bypassed, 0, &opened.guard);
+	int ret = guard_new(bypassed, 0, &opened.guard);
 
 	for (size_t i = 0; !ret && i < view->ports.n; i++)
 		ret = links_set(&opened.links, &view->ports.links[i], &changed);

@@ -15,7 +15,7 @@ struct cmd_guard {
 	struct links links;
 };
 
-/* 0 or -errno. Close with cmd_guard_close(). */
+/* Without maps nothing is bypassed. 0 or -errno. Close with cmd_guard_close(). */
 int cmd_guard_open(const struct cmd_view *view, struct cmd_guard *out);
 void cmd_guard_close(struct cmd_guard *guard);
 
@@ -44,6 +44,9 @@ struct held_list {
 
 /* All that the maps hold back at ports that are served. 0 or -errno. */
 int held_read(const struct cmd_view *view, struct held_list *out);
+/* What a daemon would hold back between these devices if it served them. 0 or -errno. */
+int held_foresee(const struct cmd_view *view, const struct link *const *links, size_t n,
+		 struct held_list *out);
 void held_free(struct held_list *list);
 /* "packets from p0, p1 to p2 pass to the kernel (pass_firewall): REASON" */
 void held_text(const struct held *held, char *buf, size_t size);

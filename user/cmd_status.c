@@ -3,285 +3,20 @@
  * sixlane status: whether the maps are in step with the kernel, which ports run what, and
  * everything about them that an operator should know but might not ask.
  */
-#include <errno.h>
-#include <net/if.h>
-#include <stdarg.h>
 #include <string.h>
 
+#include "cmd_check.h"
 #include "cmd_fib.h"
-#include "cmd_guard.h"
-#include "cmd_status.h"
-#include "loader_driver.h"
 #include "log.h"
 
-#define MAX_WARNINGS 64
-
 struct status {
-	struct cmd_view *view;
+	struct checkup checkup;
+	struct cmd_view *view; /* … of checkup, as are the next two */
 	struct sixlane_meta meta;
-	uint64_t hints_lost;
 	bool daemon;
-	struct status_ports ports;
-	struct held_list held;
-	struct status_asked asked;
-	json_t *missing_ports, *refused;
-	bool failed; /* a warning matters for the exit status */
-	char *warnings[MAX_WARNINGS];
-	size_t n_warnings;
+	uint64_t hints_lost;
+	json_t *refused;
 };
-
-static void add_warning(struct status *status, const char *fmt, va_list ap) _printf_(2, 0);
-static void add_warning(struct status *status, const char *fmt, va_list ap)
-{
-	if (status->n_warnings < MAX_WARNINGS &&
-	    vasprintf(&status->warnings[status->n_warnings], fmt, ap) >= 0)
-		status->n_warnings++;
-}
-
-/* Packets are not forwarded in XDP that should be, or something is not as the operator said. */
-static void warn(struct status *status, const char *fmt, ...) _printf_(2, 3);
-static void warn(struct status *status, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	add_warning(status, fmt, ap);
-	va_end(ap);
-	status->failed = true;
-}
-
-/* It could be faster, or is so because the operator wants it. */
-static void hint(struct status *status, const char *fmt, ...) _printf_(2, 3);
-static void hint(struct status *status, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	add_warning(status, fmt, ap);
-	va_end(ap);
-}
-
-/* Packets come in here in native mode, and may leave by another port. */
-static bool is_native_ingress(const struct status_port *port)
-{
-	return (port->port.flags & (SIXLANE_PORT_INGRESS | SIXLANE_PORT_GENERIC)) ==
-	       SIXLANE_PORT_INGRESS;
-}
-
-static bool has_native_ingress(const struct status *status, const struct status_port *but)
-{
-	for (size_t i = 0; i < status->ports.n; i++)
-		if (&status->ports.at[i] != but && is_native_ingress(&status->ports.at[i]))
-			return true;
-	return false;
-}
-
-/* What generic mode redirects leaves as an skb, which every Ethernet device takes. */
-static void warn_of_egress(struct status *status, const struct status_port *port)
-{
-	uint32_t flags = port->port.flags;
-
-	if (flags & SIXLANE_PORT_NO_XMIT)
-		hint(status,
-		     "%s takes no redirected frames: packets that leave by it are the kernel's",
-		     port->link->name);
-	else if (!(flags & SIXLANE_PORT_XMIT) && has_native_ingress(status, port))
-		hint(status,
-		     "%s takes no frames redirected from native XDP: packets from ports in native "
-		     "mode that leave by it are the kernel's",
-		     port->link->name);
-}
-
-static void warn_of_queues(struct status *status, const struct status_port *port)
-{
-	const struct ethtool_channels *channels = &port->channels;
-	uint32_t cpus = loader_cpus();
-	char driver[32];
-
-	ethtool_driver(port->link->name, driver);
-	if (port->prog.mode != XDP_MODE_NATIVE ||
-	    !loader_driver_locks_queues(driver, channels->combined_count, cpus))
-		return;
-	if (channels->max_combined > cpus)
-		hint(status,
-		     "%s redirects in the slow, locked mode of virtio_net: of its %u queue pairs %u "
-		     "must be left for the CPUs: 'sixlane detach %s', 'ethtool -L %s combined %u', "
-		     "'sixlane attach %s'",
-		     port->link->name, channels->max_combined, cpus, port->link->name,
-		     port->link->name, channels->max_combined - cpus, port->link->name);
-	else
-		hint(status,
-		     "%s redirects in the slow, locked mode of virtio_net: without a lock that takes "
-		     "more queue pairs than the %u CPUs, and it has %u",
-		     port->link->name, cpus, channels->max_combined);
-}
-
-static void warn_of_port(struct status *status, const struct status_port *port)
-{
-	const char *name = port->link->name, *why = status_port_passed(port);
-	char advice[LOADER_LINK_ADVICE];
-
-	if (port->error) {
-		warn(status, "%s: cannot see its XDP program: %s%s", name, strerror(-port->error),
-		     port->error == -EPERM ? " (that takes CAP_SYS_ADMIN)" : "");
-		return;
-	}
-	if (port->prog.owner == LOADER_OTHER_MAPS) {
-		warn(status, "%s runs sixlane with maps of its own, which nobody serves: %s", name,
-		     port->link_id ? loader_link_advice(port->link_id, advice)
-				   : "'sixlane attach' or sixlaned replaces it");
-		return;
-	}
-	if (port->prog.no_arena)
-		hint(status,
-		     "the trie answers for %s, whose program does not read the compiled FIB's arena: "
-		     "load sixlane.arena.bpf.o there%s",
-		     name, status->daemon ? "" : ", or start sixlaned");
-	if (port->prog.owner == LOADER_FOREIGN) {
-		/* what nobody asked for may be as it should */
-		(status->asked.all ? hint : warn)(status,
-						  "%s runs another XDP program, \"%s\" (id %u)",
-						  name, port->prog.name, port->prog.id);
-		return;
-	}
-	if (port->prog.owner == LOADER_NO_PROG && port->port.flags & SIXLANE_PORT_WAITS) {
-		if (status->daemon)
-			warn(status,
-			     "%s runs no XDP program: at its MTU (%u) none could be attached, as sixlaned's log says; it tries again when the MTU is lower",
-			     name, port->link->mtu);
-		else
-			warn(status, "%s runs no XDP program: 'sixlane attach %s'", name, name);
-		return;
-	}
-	/* what comes in by a VLAN device runs the program of the device below */
-	if (port->prog.owner == LOADER_NO_PROG && !(port->port.flags & SIXLANE_PORT_TAGGED)) {
-		warn(status, "%s is served but runs no XDP program", name);
-		return;
-	}
-	if (port->prog.mode == XDP_MODE_GENERIC)
-		hint(status,
-		     "%s runs in GENERIC mode, in the network stack: much slower than native",
-		     name);
-	warn_of_queues(status, port);
-	/* As long as the maps are not ready that is said once, for all ports. */
-	if (!(status->meta.flags & SIXLANE_META_READY))
-		return;
-	if (!why)
-		warn_of_egress(status, port);
-	else if (port->port.flags & SIXLANE_PORT_PASS || !(port->port.flags & SIXLANE_PORT_UP))
-		hint(status, "%s passes every packet to the kernel: %s", name, why);
-	else
-		warn(status, "%s passes every packet to the kernel: %s", name, why);
-}
-
-/* Those of which nothing else is to be said: no program runs there, and none was refused. */
-static void warn_of_unserved(struct status *status)
-{
-	for (size_t k = 0; k < status->asked.n; k++) {
-		const struct link *link =
-			ports_find(&status->view->ports, status->asked.ifindexes[k]);
-		bool listed = false;
-
-		for (size_t i = 0; i < status->ports.n && link; i++)
-			listed |= status->ports.at[i].link == link;
-		if (link && !listed)
-			warn(status, "%s runs no XDP program: 'sixlane attach %s'", link->name,
-			     link->name);
-	}
-}
-
-static void warn_of_missing(struct status *status)
-{
-	const char *name, *setting;
-	const json_t *missing;
-	size_t i;
-
-	json_array_foreach(status->missing_ports, i, missing)
-	{
-		name = json_string_value(json_object_get(missing, "name"));
-		setting = json_string_value(json_object_get(missing, "setting"));
-		warn(status, "no device is named \"%s\", as sixlaned's %s has it", name, setting);
-	}
-}
-
-static void warn_of_held(struct status *status)
-{
-	char text[2 * GUARD_REASON_LEN];
-
-	for (size_t i = 0; i < status->held.n; i++) {
-		held_text(&status->held.at[i], text, sizeof(text));
-		hint(status, "%s", text);
-	}
-	for (int cause = 0; cause < GUARD_N_CAUSES; cause++)
-		if (status->meta.bypassed >> cause & 1)
-			hint(status, "%s is bypassed: it does not see what sixlane forwards",
-			     guard_cause_names[cause]);
-}
-
-static void warn_of_refusals(struct status *status)
-{
-	struct loader_refusal refusal;
-	char text[LOADER_ERR];
-
-	for (size_t i = 0; i < status->view->ports.n; i++) {
-		const struct link *link = &status->view->ports.links[i];
-
-		if (!status_asked_has(&status->asked, link->ifindex) ||
-		    !status_refusal_read(link->name, &status->ports, &refusal))
-			continue;
-		loader_refusal_text(&refusal, text);
-		warn(status, "%s", text);
-	}
-}
-
-static void warn_of_all(struct status *status)
-{
-	const struct sixlane_meta *meta = &status->meta;
-
-	warn_of_refusals(status);
-	warn_of_held(status);
-	if (!status->daemon && meta->flags & SIXLANE_META_READY)
-		warn(status,
-		     "sixlaned does not run: packets are forwarded by routes that nobody updates");
-	else if (!status->daemon)
-		warn(status, "sixlaned does not run: every packet is passed to the kernel");
-	else if (!(meta->flags & SIXLANE_META_IN_SYNC))
-		warn(status, "sixlaned is synchronising");
-	if (meta->flags & SIXLANE_META_PASS_ALL)
-		warn(status, "acceleration is switched off: every packet is passed to the kernel");
-	if (meta->flags & SIXLANE_META_RULES)
-		warn(status,
-		     "'ip -6 rule' changes just now, or holds more than %u rules: every packet is "
-		     "passed to the kernel",
-		     SIXLANE_MAX_RULES);
-	if (meta->routes_missing)
-		warn(status,
-		     "%llu prefixes found no room in the maps: the kernel forwards for them",
-		     (unsigned long long)meta->routes_missing);
-	if (meta->exceptions_missing)
-		hint(status,
-		     "%llu exceptions found no room, or no next hop: the kernel gets the packets to them",
-		     (unsigned long long)meta->exceptions_missing);
-	if (meta->fib_failures && fib_why_not(&status->view->maps, status->daemon))
-		hint(status, "the trie answers, more slowly than the compiled FIB would: %s",
-		     fib_why_not(&status->view->maps, status->daemon));
-	if (meta->neighbours >= SIXLANE_MAX_NEIGHBOURS - 1)
-		warn(status,
-		     "no room for more than %u neighbours: the kernel forwards to those that found none",
-		     SIXLANE_MAX_NEIGHBOURS - 1);
-	if (meta->flags & SIXLANE_META_GAPS)
-		hint(status,
-		     "a table lacks a prefix: where it has no route, packets that other rules would "
-		     "lead on are passed to the kernel");
-	warn_of_missing(status);
-	for (size_t i = 0; i < status->ports.n; i++) {
-		/* a slave has no IPv6 and sends nothing by itself: its bond has and does */
-		if (!status_port_is_slave(&status->ports.at[i]) &&
-		    status_asked_has(&status->asked, status->ports.at[i].link->ifindex))
-			warn_of_port(status, &status->ports.at[i]);
-	}
-	warn_of_unserved(status);
-}
 
 struct occupancy {
 	enum loader_map map;
@@ -357,10 +92,23 @@ static json_t *hash_json(const struct sixlane_meta *meta)
 	return object;
 }
 
+static json_t *warnings_json(const struct findings *findings)
+{
+	json_t *warnings = json_array();
+
+	for (size_t i = 0; i < findings->n; i++) {
+		_cleanup_free_ char *warning = finding_warning(&findings->at[i]);
+
+		print_append(warnings, warning ? print_string(warning) : NULL);
+	}
+	return warnings;
+}
+
 static json_t *to_json(const struct status *status)
 {
+	const struct checkup *checkup = &status->checkup;
 	const struct sixlane_meta *meta = &status->meta;
-	json_t *object = json_object(), *ports = json_array(), *warnings = json_array();
+	json_t *object = json_object(), *ports = json_array();
 	const struct {
 		const char *key;
 		uint64_t value;
@@ -390,21 +138,20 @@ static json_t *to_json(const struct status *status)
 	print_set(object, "sync_ms", json_real(sync_ms(status)));
 	print_set(object, "multipath_hash", hash_json(meta));
 	print_set(object, "fib", fib_json(&status->view->maps, status->daemon));
-	for (size_t i = 0; i < status->ports.n; i++)
-		print_append(ports, status_port_json(status->view, &status->ports.at[i]));
+	for (size_t i = 0; i < checkup->ports.n; i++)
+		print_append(ports, status_port_json(status->view, &checkup->ports.at[i]));
 	print_set(object, "ports", ports);
 	print_set(object, "maps", maps_json(status));
 	print_set(object, "refused", json_incref(status->refused));
-	print_set(object, "missing_ports", json_incref(status->missing_ports));
-	print_set(object, "guard", held_json(status->view, &status->held));
-	for (size_t i = 0; i < status->n_warnings; i++)
-		print_append(warnings, print_string(status->warnings[i]));
-	print_set(object, "warnings", warnings);
+	print_set(object, "missing_ports", json_incref(checkup->missing_ports));
+	print_set(object, "guard", held_json(status->view, &checkup->held));
+	print_set(object, "warnings", warnings_json(&checkup->findings));
 	return object;
 }
 
 static void to_text(const struct cmd_options *options, const struct status *status)
 {
+	const struct findings *findings = &status->checkup.findings;
 	const struct sixlane_meta *meta = &status->meta;
 	struct occupancy maps[N_OCCUPANCIES];
 
@@ -430,62 +177,62 @@ static void to_text(const struct cmd_options *options, const struct status *stat
 		       (unsigned long long)meta->exceptions_missing,
 		       (unsigned long long)status->hints_lost);
 	putchar('\n');
-	status_ports_text(options, status->view, &status->ports);
-	for (size_t i = 0; i < status->n_warnings; i++)
-		printf("%swarning: %s\n", i ? "" : "\n", status->warnings[i]);
+	status_ports_text(options, status->view, &status->checkup.ports);
+	for (size_t i = 0; i < findings->n; i++) {
+		_cleanup_free_ char *warning = finding_warning(&findings->at[i]);
+
+		printf("%swarning: %s\n", i ? "" : "\n", warning ? warning : "out of memory");
+	}
 }
 
 /* What is left of the ports is to be shown. */
-static void keep_asked(struct status *status)
+static void keep_asked(struct checkup *checkup)
 {
-	struct status_ports *ports = &status->ports;
+	struct status_ports *ports = &checkup->ports;
 	size_t n = 0;
 
 	for (size_t i = 0; i < ports->n; i++)
-		if (status_asked_has(&status->asked, ports->at[i].link->ifindex))
+		if (status_asked_has(&checkup->asked, ports->at[i].link->ifindex))
 			ports->at[n++] = ports->at[i];
 	ports->n = n;
 }
 
 static int show(const struct cmd_options *options, struct status *status)
 {
+	struct checkup *checkup = &status->checkup;
 	int rc;
 
-	warn_of_all(status);
-	status->refused = status_refusals_json(status->view, &status->ports);
-	keep_asked(status);
+	checks_run(checkup, &checks_of_maps);
+	checks_run_ports(checkup, &checks_of_programs);
+	status->refused = status_refusals_json(status->view, &checkup->ports);
+	keep_asked(checkup);
 	if (options->json) {
 		rc = print_json(options, to_json(status));
 	} else {
 		to_text(options, status);
 		rc = print_flush();
 	}
-	if (!in_sync(status) || !(status->meta.flags & SIXLANE_META_READY) || status->failed)
+	if (!in_sync(status) || !(status->meta.flags & SIXLANE_META_READY) ||
+	    findings_count(&checkup->findings, FINDING_MUST) || checkup->findings.lost)
 		return rc ?: CMD_FAILED;
 	return rc;
 }
 
 static int show_view(const struct cmd_options *options, struct status *status)
 {
+	struct checkup *checkup = &status->checkup;
 	int rc;
 
-	status->meta = *status->view->maps.meta;
-	status->daemon = loader_daemon_runs();
-	status->missing_ports = status->daemon ? status_missing_ports() : json_array();
+	checkup->has_maps = true;
+	if (checkup_read(checkup) || held_read(status->view, &checkup->held)) {
+		log_error("out of memory");
+		return CMD_FAILED;
+	}
+	status->meta = checkup->meta;
+	status->daemon = checkup->daemon;
 	if (maps_hints_lost(&status->view->maps, &status->hints_lost))
 		status->hints_lost = 0;
-	if (status_ports_read(status->view, &status->ports) ||
-	    held_read(status->view, &status->held)) {
-		log_error("out of memory");
-		rc = CMD_FAILED;
-	} else {
-		rc = show(options, status);
-	}
-	while (status->n_warnings)
-		free(status->warnings[--status->n_warnings]);
-	free(status->ports.at);
-	held_free(&status->held);
-	json_decref(status->missing_ports);
+	rc = show(options, status);
 	json_decref(status->refused);
 	return rc;
 }
@@ -499,16 +246,20 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	for (int i = 0; i < argc; i++)
 		if (argv[i][0] == '-')
 			return cmd_usage(&cmd_status, "unknown option \"%s\"", argv[i]);
-	found = status_asked_find(argc, argv, &status.asked);
+	if (status_asked_find(argc, argv, &status.checkup.asked)) {
+		log_error("out of memory");
+		return CMD_FAILED;
+	}
+	found = status_say_absent(&status.checkup.asked);
 	rc = cmd_view_open(&view);
 	if (rc) {
 		status_say_refusals();
 	} else {
-		status.view = &view;
+		status.view = status.checkup.view = &view;
 		rc = show_view(options, &status);
 		cmd_view_close(&view);
 	}
-	free(status.asked.ifindexes);
+	checkup_free(&status.checkup);
 	return rc ?: found;
 }
 

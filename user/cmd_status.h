@@ -17,6 +17,9 @@ struct status_port {
 	uint32_t link_id;		  /* of the BPF link that holds the program; 0: none */
 	struct ethtool_channels channels; /* zero if its driver does not tell */
 	int error;			  /* of the query: prog is not known */
+	/* NETDEV_XDP_ACT_*, which doctor asks for where the kernel tells. */
+	bool has_features;
+	uint64_t xdp_features;
 };
 
 struct status_ports {
@@ -24,8 +27,20 @@ struct status_ports {
 	size_t n;
 };
 
-/* The ports that run any XDP program or are served, slaves of served bonds too. 0 or -ENOMEM. */
-int status_ports_read(struct cmd_view *view, struct status_ports *ports);
+/* The ports of the command line; all: it names none. */
+struct status_asked {
+	bool all;
+	uint32_t *ifindexes; /* of those that are there */
+	const char **absent; /* names of the others */
+	size_t n, n_absent;
+};
+
+/*
+ * The ports that run any XDP program or are served, slaves of served bonds too, and those that were
+ * asked for by name. 0 or -ENOMEM.
+ */
+int status_ports_read(struct cmd_view *view, const struct status_asked *asked,
+		      struct status_ports *ports);
 
 /* Of its queues those in use; 0: not known. */
 static inline uint32_t status_port_rx_in_use(const struct status_port *port)
@@ -46,16 +61,12 @@ static inline bool status_port_is_slave(const struct status_port *port)
 	return port->port.flags & (SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP);
 }
 
-/* The ports of the command line that are there; all: it names none. */
-struct status_asked {
-	bool all;
-	uint32_t *ifindexes; /* to be freed */
-	size_t n;
-};
-
-/* CMD_OK; CMD_FAILED, which is said, also for each that is not there: *out has the others. */
+/* 0 or -ENOMEM. Free with status_asked_free(). */
 int status_asked_find(int argc, char **argv, struct status_asked *out);
+void status_asked_free(struct status_asked *asked);
 bool status_asked_has(const struct status_asked *asked, uint32_t ifindex);
+/* An error for each that is absent: CMD_OK or CMD_FAILED. */
+int status_say_absent(const struct status_asked *asked);
 
 /* An array of the names in sixlaned's settings that no device has: "setting" and "name" of each. */
 json_t *status_missing_ports(void);

@@ -52,6 +52,17 @@ static struct held *find_or_add(struct held_list *list, enum sixlane_verdict ver
 	return &grown[list->n++];
 }
 
+/* to: NULL: whatever they leave by. */
+static void add(struct reading *reading, enum sixlane_verdict verdict, const char *reason,
+		const struct link *from, const struct link *to)
+{
+	struct held *held = find_or_add(reading->list, verdict, reason);
+
+	if (!held || !add_name(&held->from, &held->n_from, from->name) ||
+	    (to && !add_name(&held->to, &held->n_to, to->name)))
+		reading->error = -ENOMEM;
+}
+
 /* out: NULL: whatever they leave by. */
 static void note(struct reading *reading, enum sixlane_verdict verdict,
 		 const struct sixlane_port *in, const struct sixlane_port *out)
@@ -59,7 +70,6 @@ static void note(struct reading *reading, enum sixlane_verdict verdict,
 	const struct link *from = ports_find(&reading->view->ports, in->ifindex);
 	const struct link *to = out ? ports_find(&reading->view->ports, out->ifindex) : NULL;
 	char reason[GUARD_REASON_LEN];
-	struct held *held;
 
 	if (!from || (out && !to))
 		return;
@@ -70,10 +80,7 @@ static void note(struct reading *reading, enum sixlane_verdict verdict,
 	reading->opened = true;
 	cmd_guard_reason(&reading->guard, verdict, in->ifindex, out ? out->ifindex : 0, NULL, NULL,
 			 reason);
-	held = find_or_add(reading->list, verdict, reason);
-	if (!held || !add_name(&held->from, &held->n_from, from->name) ||
-	    (to && !add_name(&held->to, &held->n_to, to->name)))
-		reading->error = -ENOMEM;
+	add(reading, verdict, reason, from, to);
 }
 
 static void read_pair(struct reading *reading, uint32_t in_slot, uint32_t out_slot)
@@ -109,6 +116,18 @@ static void read_port(struct reading *reading, uint32_t slot)
 		read_pair(reading, slot, out);
 }
 
+static int finish(struct reading *reading, struct held_list *out)
+{
+	if (reading->opened)
+		cmd_guard_close(&reading->guard);
+	if (reading->error) {
+		held_free(reading->list);
+		return reading->error;
+	}
+	*out = *reading->list;
+	return 0;
+}
+
 int held_read(const struct cmd_view *view, struct held_list *out)
 {
 	struct held_list list = { 0 };
@@ -117,14 +136,44 @@ int held_read(const struct cmd_view *view, struct held_list *out)
 	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++)
 		if (is_served(&view->maps.ports[slot]))
 			read_port(&reading, slot);
-	if (reading.opened)
-		cmd_guard_close(&reading.guard);
-	if (reading.error) {
-		held_free(&list);
-		return reading.error;
-	}
-	*out = list;
-	return 0;
+	return finish(&reading, out);
+}
+
+/* to: NULL: whatever they leave by. */
+static bool foresee(struct reading *reading, enum guard_cause cause, const struct link *from,
+		    const struct link *to)
+{
+	static const enum sixlane_verdict verdicts[GUARD_N_CAUSES] = {
+		[GUARD_NETFILTER] = SIXLANE_PASS_FIREWALL,
+		[GUARD_XFRM] = SIXLANE_PASS_IPSEC,
+		[GUARD_TC] = SIXLANE_PASS_TC,
+	};
+	const struct links *links = &reading->guard.links;
+	const struct device *in = links_find(links, from->ifindex);
+	const struct device *out = to ? links_find(links, to->ifindex) : NULL;
+	char reason[GUARD_REASON_LEN];
+
+	if (!in || !guard_reason(reading->guard.guard, links, cause, in, out, NULL, NULL, reason))
+		return false;
+	add(reading, verdicts[cause], reason, from, to);
+	return true;
+}
+
+int held_foresee(const struct cmd_view *view, const struct link *const *links, size_t n,
+		 struct held_list *out)
+{
+	struct held_list list = { 0 };
+	struct reading reading = { .view = view, .list = &list };
+
+	reading.error = cmd_guard_open(view, &reading.guard);
+	reading.opened = !reading.error;
+	for (size_t in = 0; in < n && !reading.error; in++)
+		for (enum guard_cause cause = 0; cause < GUARD_N_CAUSES; cause++)
+			if (!foresee(&reading, cause, links[in], NULL))
+				for (size_t to = 0; to < n; to++)
+					if (to != in)
+						foresee(&reading, cause, links[in], links[to]);
+	return finish(&reading, out);
 }
 
 void held_free(struct held_list *list)

@@ -11,27 +11,40 @@
 
 int status_asked_find(int argc, char **argv, struct status_asked *out)
 {
-	int rc = CMD_OK;
+	size_t n = argc > 0 ? (size_t)argc : 0;
 
-	*out = (struct status_asked){ .all = argc <= 0 };
-	if (argc <= 0)
-		return CMD_OK;
-	out->ifindexes = calloc((size_t)argc, sizeof(*out->ifindexes));
-	if (!out->ifindexes) {
-		log_error("out of memory");
-		return CMD_FAILED;
+	*out = (struct status_asked){ .all = !n };
+	if (!n)
+		return 0;
+	out->ifindexes = calloc(n, sizeof(*out->ifindexes));
+	out->absent = calloc(n, sizeof(*out->absent));
+	if (!out->ifindexes || !out->absent) {
+		status_asked_free(out);
+		return -ENOMEM;
 	}
-	for (int i = 0; i < argc; i++) {
+	for (size_t i = 0; i < n; i++) {
 		uint32_t ifindex = nl_link_find(argv[i], NULL);
 
-		if (ifindex) {
+		if (ifindex)
 			out->ifindexes[out->n++] = ifindex;
-			continue;
-		}
-		log_error("cannot find device \"%s\"", argv[i]);
-		rc = CMD_FAILED;
+		else
+			out->absent[out->n_absent++] = argv[i];
 	}
-	return rc;
+	return 0;
+}
+
+void status_asked_free(struct status_asked *asked)
+{
+	free(asked->ifindexes);
+	free(asked->absent);
+	*asked = (struct status_asked){ 0 };
+}
+
+int status_say_absent(const struct status_asked *asked)
+{
+	for (size_t i = 0; i < asked->n_absent; i++)
+		log_error("cannot find device \"%s\"", asked->absent[i]);
+	return asked->n_absent ? CMD_FAILED : CMD_OK;
 }
 
 bool status_asked_has(const struct status_asked *asked, uint32_t ifindex)

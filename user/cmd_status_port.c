@@ -91,7 +91,13 @@ static const char *program_text(const struct status_port *port)
 	return program ? program : "-";
 }
 
-int status_ports_read(struct cmd_view *view, struct status_ports *ports)
+static bool is_named(const struct status_asked *asked, uint32_t ifindex)
+{
+	return !asked->all && status_asked_has(asked, ifindex);
+}
+
+int status_ports_read(struct cmd_view *view, const struct status_asked *asked,
+		      struct status_ports *ports)
 {
 	const uint32_t shown = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP |
 			       SIXLANE_PORT_WAITS;
@@ -112,7 +118,7 @@ int status_ports_read(struct cmd_view *view, struct status_ports *ports)
 				port.prog.mode = port.link->xdp_mode;
 			else
 				port.link_id = loader_query_link(port.link->ifindex, &port.prog);
-		} else if (!(port.port.flags & shown)) {
+		} else if (!(port.port.flags & shown) && !is_named(asked, port.link->ifindex)) {
 			continue;
 		}
 		if (ethtool_get_channels(port.link->name, &port.channels))

@@ -88,6 +88,39 @@ int ethtool_set_coalesce(const char *dev, const struct ethtool_coalesce *coalesc
 	return set(dev, ETHTOOL_SCOALESCE, coalesce, sizeof(*coalesce));
 }
 
+static uint32_t count_distinct(const uint32_t *at, uint32_t n)
+{
+	uint32_t distinct = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t before = 0;
+
+		while (before < i && at[before] != at[i])
+			before++;
+		distinct += before == i;
+	}
+	return distinct;
+}
+
+int ethtool_count_rss_queues(const char *dev, uint32_t *n)
+{
+	struct ethtool_rxfh_indir ask = { .cmd = ETHTOOL_GRXFHINDIR }, *table;
+	int ret = run(dev, &ask);
+
+	if (ret || !ask.size)
+		return ret ? ret : -EOPNOTSUPP;
+	table = calloc(1, sizeof(*table) + ask.size * sizeof(table->ring_index[0]));
+	if (!table)
+		return -ENOMEM;
+	*table = ask;
+	table->cmd = ETHTOOL_GRXFHINDIR;
+	ret = run(dev, table);
+	if (!ret)
+		*n = count_distinct(table->ring_index, ask.size);
+	free(table);
+	return ret;
+}
+
 void ethtool_driver(const char *dev, char driver[32])
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };

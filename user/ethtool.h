@@ -29,6 +29,9 @@ struct nic_feature {
 int ethtool_get_feature(const char *dev, const char *name, struct nic_feature *out);
 int ethtool_set_feature(const char *dev, const char *name, bool on);
 
+/* How many queues the indirection table of receive side scaling names. */
+int ethtool_count_rss_queues(const char *dev, uint32_t *n);
+
 /* The driver's name, "" if it has none. */
 void ethtool_driver(const char *dev, char driver[32]);
 

@@ -14,6 +14,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 #include "loader.h"
@@ -318,9 +319,52 @@ int loader_lock(char *err)
 	return loader_fail(err, -EBUSY, "another sixlaned serves the maps in %s", loader_pin_dir());
 }
 
+bool loader_parse_lock(const char *line, struct loader_lock_line *out)
+{
+	struct loader_lock_line lock;
+
+	if (sscanf(line, "%*u: FLOCK ADVISORY WRITE %d %x:%x:%llu", &lock.pid, &lock.major,
+		   &lock.minor, &lock.inode) != 4)
+		return false;
+	*out = lock;
+	return true;
+}
+
 bool loader_daemon_runs(void)
 {
 	_cleanup_close_ int fd = open_pin_dir(false);
 
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+}
+
+/* Of the lock, among those that this process may see. */
+static pid_t find_locker(const struct stat *pins)
+{
+	_cleanup_fclose_ FILE *file = fopen("/proc/locks", "re");
+	char line[256];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		struct loader_lock_line lock;
+
+		if (loader_parse_lock(line, &lock) && lock.major == major(pins->st_dev) &&
+		    lock.minor == minor(pins->st_dev) && lock.inode == pins->st_ino)
+			return lock.pid;
+	}
+	return 0;
+}
+
+pid_t loader_daemon_elsewhere(void)
+{
+	_cleanup_close_ int fd = open_pin_dir(false);
+	struct stat pins, own, its;
+	char path[64];
+	pid_t pid;
+
+	if (fd < 0 || fstat(fd, &pins))
+		return 0;
+	pid = find_locker(&pins);
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
+	if (pid <= 0 || stat("/proc/self/ns/net", &own) || stat(path, &its))
+		return 0;
+	return own.st_dev != its.st_dev || own.st_ino != its.st_ino ? pid : 0;
 }

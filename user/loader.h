@@ -71,6 +71,11 @@ void loader_pin_path(enum loader_map map, char path[PATH_MAX]);
 const char *loader_bpffs(void);
 const char *loader_pin_dir(void);
 
+/* -ENODEV and a message unless a bpffs is mounted where the pins go. */
+int loader_check_bpffs(char *err);
+/* The capabilities that loading and attaching need and this process lacks, by name. */
+void loader_missing_caps(char *buf, size_t size);
+
 /*
  * Open the pinned maps of an existing sixlane. read_only: for the CLI's reading commands. Checks
  * type, sizes, flags and sixlane_meta.abi (0 is accepted: no daemon has seen them yet). -ENOENT:
@@ -144,8 +149,16 @@ struct loader_prog {
 /* What runs on a port. maps may be NULL (then sixlane's is LOADER_OTHER_MAPS). */
 int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader_prog *out);
 
+/*
+ * A program with these maps and counters that is none of those given: of a port in another network
+ * namespace, as a rule. Its id; 0: there is none, or it cannot be seen.
+ */
+uint32_t loader_find_other_prog(const struct loader_maps *maps, const uint32_t *ids, size_t n);
+
 /* Packets of this MTU may need more than the one buffer that drivers have for XDP. */
 bool loader_mtu_is_jumbo(uint32_t mtu);
+/* The largest that is not. */
+uint32_t loader_max_plain_mtu(void);
 /* At this MTU of its port a sixlane program may not see all packets: it takes each in one buffer.
  */
 bool loader_prog_outgrown(const struct loader_prog *prog, uint32_t mtu);
@@ -173,6 +186,8 @@ int loader_adopt_port(const char *object, uint32_t ifindex, char *err);
 int loader_lock(char *err);
 /* A daemon serves the pin directory now. */
 bool loader_daemon_runs(void);
+/* It does so in another network namespace than this process's: its id; 0: no, or not to be seen. */
+pid_t loader_daemon_elsewhere(void);
 
 /* "Debian Clang 14.0.6", of an object or of a loaded program. False: it does not say. */
 #define LOADER_COMPILER_LEN 80

@@ -102,9 +102,14 @@ static int attach_object(const char *object, int ifindex, const char *port, enum
 	return rc ? attach_failed(rc, port, mode, err) : 0;
 }
 
+uint32_t loader_max_plain_mtu(void)
+{
+	return (uint32_t)loader_run_linear_bytes() - HEADERS;
+}
+
 bool loader_mtu_is_jumbo(uint32_t mtu)
 {
-	return mtu + HEADERS > loader_run_linear_bytes();
+	return mtu > loader_max_plain_mtu();
 }
 
 bool loader_prog_outgrown(const struct loader_prog *prog, uint32_t mtu)

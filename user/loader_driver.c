@@ -24,8 +24,7 @@
 #define IGB_BUFFER_OF_SMALL_PAGES 3072
 #define IGB_BUFFER 2048
 
-/* The largest MTU at which it takes a native program; 0: not known. */
-static uint32_t max_mtu(const char *driver, size_t page_bytes)
+uint32_t loader_driver_max_mtu(const char *driver, size_t page_bytes)
 {
 	size_t overhead = (size_t)sysconf(_SC_PAGESIZE) - loader_run_linear_bytes();
 
@@ -39,7 +38,7 @@ static uint32_t max_mtu(const char *driver, size_t page_bytes)
 /* A smaller MTU may do. What was said, if anything was, may be about it. */
 static bool mtu_matters(int rc, const struct loader_driver *driver, const char *said)
 {
-	uint32_t max = max_mtu(driver->name, driver->page_bytes);
+	uint32_t max = loader_driver_max_mtu(driver->name, driver->page_bytes);
 
 	if (rc == -ENOMEM)
 		return false;
@@ -53,6 +52,16 @@ static bool mtu_matters(int rc, const struct loader_driver *driver, const char *
 bool loader_driver_locks_queues(const char *driver, uint32_t n_pairs, uint32_t n_cpus)
 {
 	return !strcmp(driver, "virtio_net") && n_pairs && n_pairs <= n_cpus;
+}
+
+bool loader_driver_opens_checksums(const char *driver)
+{
+	static const char *const drivers[] = { "virtio_net", "vif", "hv_netvsc", "vmxnet3" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++)
+		if (!strcmp(driver, drivers[i]))
+			return true;
+	return false;
 }
 
 uint32_t loader_cpus(void)
@@ -91,7 +100,7 @@ uint32_t loader_driver_mtu(const char *port)
 static void mtu_hint(int rc, const struct loader_driver *driver, const char *said, char *out,
 		     size_t size)
 {
-	uint32_t max = max_mtu(driver->name, driver->page_bytes);
+	uint32_t max = loader_driver_max_mtu(driver->name, driver->page_bytes);
 
 	*out = '\0';
 	if (!mtu_matters(rc, driver, said))

@@ -26,6 +26,15 @@ int loader_driver_attach_error(int rc, const struct loader_driver *driver, const
 /* Why it takes no program, into LOADER_ERR bytes. said: the kernel's words, "": none. */
 void loader_driver_refusal(int rc, const struct loader_driver *driver, const char *said, char *out);
 
+/* The largest MTU at which it takes a native program; 0: not known. page_bytes: the kernel's. */
+uint32_t loader_driver_max_mtu(const char *driver, size_t page_bytes);
+
+/*
+ * Drivers of virtual NICs: what one machine of a host sends to another may come with its checksum
+ * open (VIRTIO_NET_HDR_F_NEEDS_CSUM and its like), of which XDP is not told.
+ */
+bool loader_driver_opens_checksums(const char *driver);
+
 /*
  * virtio_net gives each CPU a transmit queue of its own for redirected frames, if there are so many
  * pairs of queues beside those for the stack; else CPUs share those, under a lock. n_pairs: in use

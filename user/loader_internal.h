@@ -41,11 +41,13 @@ void loader_note(const char *library, char *text);
 /* The kernel's own words since loader_quiet(), "" for none. */
 const char *loader_kernel_said(void);
 
-/* The capabilities that loading and attaching need and this process lacks, by name. */
-void loader_missing_caps(char *buf, size_t size);
-
-/* -ENODEV and a message unless a bpffs is mounted where the pins go. */
-int loader_check_bpffs(char *err);
+/* A line of /proc/locks about a whole file that is locked for writing. False: it is of others. */
+struct loader_lock_line {
+	int pid;
+	unsigned int major, minor;
+	unsigned long long inode;
+};
+bool loader_parse_lock(const char *line, struct loader_lock_line *out);
 
 /* The pin directory exists afterwards. 0 or -errno. */
 int loader_make_pin_dir(char *err);

@@ -195,3 +195,31 @@ int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader
 	*out = prog;
 	return 0;
 }
+
+static bool is_among(uint32_t id, const uint32_t *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ids[i] == id)
+			return true;
+	return false;
+}
+
+/* What `sixlane explain` loads counts for itself. */
+static bool has_maps_of(uint32_t prog_id, const struct loader_maps *maps)
+{
+	uint32_t map_ids[MAX_PROG_MAPS] = { 0 };
+	int n = prog_info(prog_id, NULL, map_ids);
+
+	return n > 0 && is_among(maps->id[LOADER_META], map_ids, (size_t)n) &&
+	       is_among(maps->id[LOADER_COUNTERS], map_ids, (size_t)n);
+}
+
+uint32_t loader_find_other_prog(const struct loader_maps *maps, const uint32_t *ids, size_t n)
+{
+	uint32_t id = 0;
+
+	while (!bpf_prog_get_next_id(id, &id))
+		if (!is_among(id, ids, n) && has_maps_of(id, maps))
+			return id;
+	return 0;
+}

@@ -112,11 +112,29 @@ def test_modes_without_xdp(make, mode):
     net.router.ports = ["p0"]  # what is said of others before Linux 6.3 would be a lie
     net.start_on("p0")
     assert net.router.attach("ip-native", ["bond0"], check=False).returncode != 0
+    assert found(net, "bond_mode", "bond0")["text"].endswith("a bond in mode %s takes no XDP program" % mode)
     frames = packets(B)
     got, rise = net.counted(lambda: net.exchange(frames))
     arrived = [forwarded(frame, HOST_MAC["b"], BOND_MAC) for frame in frames]
     assert set(fr.show(got["b"] + got["c"])) == set(fr.show(arrived))
     net.assert_rise(rise, len(frames), "kernel")
+
+
+def found(net, check, port):
+    """The only finding of a check of `sixlane doctor`."""
+    findings = net.router.sixlane_json("doctor", "bond0", check=False)
+    (finding,) = (each for each in findings if each["check"] == check)
+    assert finding["severity"] == "must" and finding["port"] == port
+    return finding
+
+
+def test_slave_with_a_program_of_its_own(make):
+    """The bond takes none then."""
+    net = make(LanNet)
+    add_bond(net, "balance-rr")
+    net.router.attach("ip", ["p1"])
+    assert net.router.attach("sixlane", ["bond0"], check=False).returncode != 0
+    assert "detach p1" in found(net, "bond_slaves", "p1")["advice"]
 
 
 def test_slaves_whose_peers_take_no_redirected_frames(make):

@@ -134,6 +134,28 @@ def test_forward(net):
         assert net.driver_count("p1", SENT) == counts[1] + COUNT
 
 
+def doctor(net, port="p0"):
+    """What it finds of a port: {check: (severity, advice)}."""
+    findings = net.router.sixlane_json("doctor", port, check=False)
+    return {each["check"]: (each["severity"], each["advice"]) for each in findings if each["port"] == port}
+
+
+def test_doctor(net):
+    found = doctor(net)
+    assert "native" not in found and "rxvlan" not in found
+    assert ("mode" in found) == (not net.native)
+    assert ("lock" in found) == (net.model == "virtio-1")
+    assert ("checksums" in found) == (net.kind in ("virtio", "vmxnet3"))
+    if net.r.run("ethtool", "-K", "p0", "rxvlan", "on", check=False).returncode:
+        return
+    wait_until(net.is_running, 30, "carriers")
+    assert doctor(net)["rxvlan"] == ("must", "ethtool -K p0 rxvlan off")
+    net.r.run("ethtool", "-K", "p0", "rxvlan", "off")
+    wait_until(net.is_running, 30, "carriers")
+    assert "rxvlan" not in doctor(net)
+    wait_until(lambda: "pass" not in net.router.port_status("p0")["flags"], 20, net.router.log)
+
+
 def set_mtu(net, mtu):
     """Of both ports; hosts always have 9000. True: the driver takes it."""
     done = [net.r.run("ip", "link", "set", "dev", PORT[h], "mtu", mtu, check=False) for h in "ab"]
@@ -175,6 +197,7 @@ def start_at_refused_mtu(net, mtu):
     wait_until(lambda: "p0: not attached until its MTU is lower" in net.router.log(), 20, net.router.log)
     assert "its MTU is %d, and igb takes native XDP up to MTU 3046" % mtu in net.router.log()
     assert (net.flavour("p0"), net.flavour("p1")) == (None, "plain")
+    assert doctor(net)["mtu"] == ("must", "ip link set dev p0 mtu 3046")
     assert set_mtu(net, 1500)
     wait_until(lambda: net.flavour("p0") == "plain", 20, net.router.log)
     wait_until(net.is_running, 30, "carriers")

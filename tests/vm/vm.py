@@ -116,7 +116,7 @@ def jobs(parity_seconds):
                    "test_exceptions_shared.py"),
         pytest_job("e2e", "e2e-floods", "test_exception_floods.py", "test_exception_scale.py",
                    "test_path_mtu_hosts.py"),
-        pytest_job("e2e", "e2e-guard-xfrm", "test_guard_xfrm.py"),
+        pytest_job("e2e", "e2e-guard-xfrm", "test_guard_xfrm.py", "test_doctor.py"),
         pytest_job("e2e", "e2e-guard-rules", "test_guard_nft.py", "test_guard_legacy.py",
                    "test_guard_hooks.py"),
         pytest_job("e2e", "e2e-explain", "test_explain.py", "test_exception_explain.py", "test_jumbo.py"),

@@ -216,8 +216,8 @@ int nf_hooks_read_bpf(struct nf_hooks *out)
 
 	while (bpf_link_get_next_id(id, &id) == 0) {
 		r = read_link(id, &hooks);
-		/* It has gone meanwhile. */
-		if (r < 0 && r != -ENOENT)
+		/* It has gone meanwhile; or it is being made, and the next reading has it. */
+		if (r < 0 && r != -ENOENT && r != -EAGAIN)
 			return r;
 	}
 	if (errno != ENOENT)

@@ -7,6 +7,7 @@
 #include <linux/fib_rules.h>
 #include <string.h>
 
+#include "../kernel.h"
 #include "../netlink/parse.h"
 #include "state.h"
 
@@ -39,7 +40,7 @@ int apply_rule(struct sync *sync, const struct nlmsghdr *nlh)
 		return ret;
 	apply_note_unknown(sync, SYNC_RULE, rule.unknown_attr);
 	/* From then on rules compare the DSCP alone, before that the ECN bits as well. */
-	if (rule.tclass_mask && settings_kernel_before(5, 18))
+	if (rule.tclass_mask && kernel_before(5, 18))
 		rule.unknown = true;
 	if (names_unknown_device(sync, nlh, &rule)) {
 		rule.iif[0] = '\0';

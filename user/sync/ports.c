@@ -8,6 +8,7 @@
 
 #include "../ethtool.h"
 #include "../fib/resolve_port.h"
+#include "../loader_driver.h"
 #include "../netlink/socket_link.h"
 #include "state.h"
 
@@ -242,21 +243,14 @@ void ports_gone(const struct sync *sync, const struct device *device, bool moved
 			name, name);
 }
 
-/*
- * Drivers of virtual NICs: what one machine of a host sends to another may come with its checksum
- * open (VIRTIO_NET_HDR_F_NEEDS_CSUM and its like), of which XDP is not told.
- */
 static void look_at_driver(struct device *device)
 {
-	static const char *const drivers[] = { "virtio_net", "vif", "hv_netvsc", "vmxnet3" };
 	char driver[32];
 
 	if (*device->link.kind)
 		return;
 	ethtool_driver(device->link.name, driver);
-	device->open_checksums = false;
-	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++)
-		device->open_checksums |= !strcmp(driver, drivers[i]);
+	device->open_checksums = loader_driver_opens_checksums(driver);
 }
 
 static void look_at(struct sync *sync, struct device *device)

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <linux/fib_rules.h>
-#include <linux/genetlink.h>
 #include <linux/if_addr.h>
 #include <linux/neighbour.h>
 #include <linux/netconf.h>
@@ -14,16 +13,11 @@
 #include <string.h>
 
 #include "../netlink/parse.h"
+#include "../netlink/socket_features.h"
 #include "state.h"
 
 #define DUMP_TIMEOUT_MS 10000
 #define REQUEST_BYTES 256
-
-/* linux/netdev.h, Linux 6.3 and newer */
-#define NETDEV_FAMILY "netdev"
-#define NETDEV_GROUP "mgmt"
-#define NETDEV_DEV_GET 1
-#define NETDEV_VERSION 1
 
 /* Notifications must not pile up in the socket while a long dump is read. */
 static int keep_message(const struct nlmsghdr *nlh, void *ctx)
@@ -189,55 +183,22 @@ int request_exceptions(struct nl_socket *socket)
 
 int request_features(struct sync *sync, nl_msg_fn fn)
 {
-	char buf[REQUEST_BYTES];
-	struct nlmsghdr *nlh;
-	struct genlmsghdr *body;
+	char buf[NL_FEATURES_BYTES];
 
 	if (!sync->netdev_family)
 		return 0;
-	nlh = start_request(buf, sync->netdev_family);
-	body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
-	body->cmd = NETDEV_DEV_GET;
-	body->version = NETDEV_VERSION;
-	return run_dump(sync, sync->genl, nlh, fn);
-}
-
-struct family {
-	uint16_t id;
-	uint32_t group;
-};
-
-static int take_family(const struct nlmsghdr *nlh, void *ctx)
-{
-	struct family *family = ctx;
-	int ret = parse_genl_family(nlh, NETDEV_GROUP, &family->id, &family->group);
-
-	return ret == -ENOMSG ? 0 : ret;
-}
-
-static int find_family(struct nl_socket *socket, struct family *family)
-{
-	char buf[REQUEST_BYTES];
-	struct nlmsghdr *nlh = start_request(buf, GENL_ID_CTRL);
-	struct genlmsghdr *body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
-
-	body->cmd = CTRL_CMD_GETFAMILY;
-	body->version = 1;
-	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, NETDEV_FAMILY);
-	return nl_socket_request(socket, nlh, take_family, family, DUMP_TIMEOUT_MS);
+	return run_dump(sync, sync->genl, nl_features_request(buf, sync->netdev_family), fn);
 }
 
 int request_netdev_family(struct sync *sync)
 {
-	struct family family = { 0 };
+	struct nl_features_family family;
 	int ret = nl_socket_new(NETLINK_GENERIC, 0, &sync->genl);
 
 	if (ret)
 		return ret;
-	ret = find_family(sync->genl, &family);
-	if (ret == -ENOENT || (!ret && !family.id))
-		return 0;
-	if (ret)
+	ret = nl_features_family(sync->genl, &family);
+	if (ret || !family.id)
 		return ret;
 	ret = nl_socket_new(NETLINK_GENERIC, 0, &sync->genl_notify);
 	if (ret)

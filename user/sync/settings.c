@@ -4,41 +4,20 @@
  * made, and whether ICMPv6 errors have a flow label. Until a change is seen packets go by the other
  * fields, which changes members, not their set.
  */
-#include <errno.h>
-#include <stdio.h>
 #include <sys/random.h>
-#include <sys/utsname.h>
 
+#include "../kernel.h"
 #include "state.h"
 
-#define SYSCTL_DIR "/proc/sys/net/ipv6/"
+#define SYSCTL_DIR "net/ipv6/"
 #define AUTO_FLOW_LABELS_OPT_OUT 1u
 #define AUTO_FLOW_LABELS_FORCED 3u
 #define DEFAULT_FIELDS 7u /* FIB_MULTIPATH_HASH_FIELD_DEFAULT_MASK: addresses and protocol */
 
-/* otherwise: what this kernel does, which does not have the setting. */
-static uint32_t read_sysctl(const char *path, uint32_t otherwise)
-{
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	unsigned int value;
-
-	return file && fscanf(file, "%u", &value) == 1 ? value : otherwise;
-}
-
-bool settings_kernel_before(unsigned int major, unsigned int minor)
-{
-	unsigned int here_major, here_minor;
-	struct utsname name;
-
-	if (uname(&name) || sscanf(name.release, "%u.%u", &here_major, &here_minor) != 2)
-		return true;
-	return here_major < major || (here_major == major && here_minor < minor);
-}
-
 /* ip6_default_np_autolabel(): the socket of ICMPv6 neither opts in nor out. */
 static bool read_flow_labels(void)
 {
-	uint32_t value = read_sysctl(SYSCTL_DIR "auto_flowlabels", AUTO_FLOW_LABELS_OPT_OUT);
+	uint32_t value = kernel_sysctl(SYSCTL_DIR "auto_flowlabels", AUTO_FLOW_LABELS_OPT_OUT);
 
 	return value == AUTO_FLOW_LABELS_OPT_OUT || value == AUTO_FLOW_LABELS_FORCED;
 }
@@ -47,8 +26,8 @@ void settings_read(struct sync *sync)
 {
 	struct sixlane_meta *meta = sync->maps->meta;
 	const union sixlane_hash_policy policy = {
-		.policy = read_sysctl(SYSCTL_DIR "fib_multipath_hash_policy", SIXLANE_HASH_L3),
-		.fields = read_sysctl(SYSCTL_DIR "fib_multipath_hash_fields", DEFAULT_FIELDS),
+		.policy = kernel_sysctl(SYSCTL_DIR "fib_multipath_hash_policy", SIXLANE_HASH_L3),
+		.fields = kernel_sysctl(SYSCTL_DIR "fib_multipath_hash_fields", DEFAULT_FIELDS),
 	};
 	uint64_t seed;
 

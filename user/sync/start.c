@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../guard/reader.h"
+#include "../kernel.h"
 #include "state.h"
 
 #define NS_PER_S 1000000000ull
@@ -26,7 +27,7 @@ static int subscribe(struct sync *sync)
 		ret = nl_socket_new(NETLINK_ROUTE, 0, &sync->dump);
 	for (size_t i = 0; !ret && i < ARRAY_SIZE(groups); i++)
 		ret = nl_socket_join(sync->notify, groups[i]);
-	sync->old_bonds = settings_kernel_before(5, 18);
+	sync->old_bonds = kernel_before(5, 18);
 	return ret ? ret : request_netdev_family(sync);
 }
 

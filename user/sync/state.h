@@ -166,8 +166,6 @@ void apply_rules(struct sync *sync);
 
 /* settings.c */
 void settings_read(struct sync *sync);
-/* Whether the kernel is older than MAJOR.MINOR; true also if it does not say. */
-bool settings_kernel_before(unsigned int major, unsigned int minor);
 
 /* apply_link.c: those about devices. */
 int apply_link(struct sync *sync, const struct nlmsghdr *nlh);

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`sixlane doctor`: what it finds before and after attaching, what it advises, and its exit status."""
+
+import json
+import os
+import pathlib
+import re
+
+import frames as fr
+import pytest
+from guard_rules import nft
+from lab import BPFFS, REPO, SIXLANE, kernel_version, wait_until
+from test_bpf_link import held, load
+from topology import FAR, PREFIX, Net, host_addr
+
+KEYS = {"check", "severity", "port", "text", "advice"}
+ORDER = ["must", "should", "note"]
+COUNT = 200  # of packets that are worth a word
+FORWARDING = "net.ipv6.conf.all.forwarding"
+RULES = """table inet fw {
+    chain forward {
+        type filter hook forward priority 0; policy accept
+        iifname "p0" oifname "p1" drop
+    }
+}
+"""
+
+
+def run(net, *args, ns=None):
+    return (ns or net.r).run(SIXLANE, *args, check=False)
+
+
+def examine(net, *ports, ns=None, options=()):
+    """The findings, in a form that all commands of these tests agree upon."""
+    done = run(net, "-j", *options, "doctor", *ports, ns=ns)
+    assert done.returncode in (0, 1) and not done.stderr, done
+    findings = json.loads(done.stdout)
+    assert all(set(each) == KEYS for each in findings)
+    places = [ORDER.index(each["severity"]) for each in findings]
+    assert places == sorted(places)
+    assert done.returncode == (1 if "must" in {each["severity"] for each in findings} else 0)
+    return findings
+
+
+def find(findings, check, port=None):
+    """The one finding of a check, of a port if one is named."""
+    found = [f for f in findings if f["check"] == check and port in (None, f["port"])]
+    assert len(found) == 1, (check, port, findings)
+    return found[0]
+
+
+def has(findings, check, port=None):
+    return any(each["check"] == check and port in (None, each["port"]) for each in findings)
+
+
+def checks(findings, severity):
+    return {each["check"] for each in findings if each["severity"] == severity}
+
+
+def until(net, *ports, holds):
+    """Until a condition holds of the findings: what the daemon polls takes its time."""
+    seen = [None]
+
+    def right():
+        seen[0] = examine(net, *ports)
+        return holds(seen[0])
+
+    wait_until(right, 10, lambda: json.dumps(seen[0], indent=1))
+    return seen[0]
+
+
+# --- the command ----------------------------------------------------------------------------
+
+
+def test_usage(bystander):
+    assert run(bystander, "doctor", "--nosuch").returncode == 2
+    assert "  doctor    [PORT...]" in run(bystander, "help").stdout
+    assert "doctor [PORT...]" in run(bystander, "help", "doctor").stdout
+
+
+def test_text(net):
+    """A line a finding, its advice below, and a summary."""
+    findings = examine(net)
+    done = run(net, "doctor")
+    assert done.returncode == 0 and not done.stderr
+    lines = done.stdout.splitlines()
+    for finding in findings:
+        at = lines.index("%-7s %s" % (finding["severity"], finding["text"]))
+        if finding["advice"]:
+            assert lines[at + 1] == "        -> " + finding["advice"]
+    counts = [sum(each["severity"] == severity for each in findings) for severity in ORDER]
+    assert lines[-1] == "%d must be put right, %d should be better, %d to know" % tuple(counts)
+
+
+def test_without_rights(idle):
+    """It says what it may not see, and goes on."""
+    done = run(idle, "doctor", "p0")
+    assert "this process lacks" not in done.stdout
+    done = idle.r.run(
+        *"setpriv --reuid 65534 --regid 65534 --clear-groups".split(),
+        *(SIXLANE, "-j", "doctor", "p0"), check=False)  # fmt: skip
+    if "not found" in done.stderr or "Permission denied" in done.stderr:
+        pytest.skip("nobody but root may run what was built here")
+    assert done.returncode == 1
+    assert "this process lacks CAP_BPF" in find(json.loads(done.stdout), "rights")["text"]
+
+
+# --- before attaching -----------------------------------------------------------------------
+
+
+def test_nothing_attached(idle):
+    findings = examine(idle)
+    assert checks(findings, "must") == {"maps", "ports", "daemon"}
+    assert "sixlane attach" in find(findings, "ports")["advice"]
+
+
+def test_ports_before_attaching(make):
+    net = make(Net, mtu={"a": 9000})
+    nft(net.r, RULES)
+    findings = examine(net, "p0", "p1")
+    assert checks(findings, "must") == {"maps", "daemon", "program"}
+    for port in ("p0", "p1"):
+        program = find(findings, "program", port)
+        assert program["text"] == port + " runs no XDP program"
+        assert program["advice"] == "'sixlane attach %s'" % port
+        assert find(findings, "checksums", port)["severity"] == "note"
+    assert "at MTU 9000" in find(findings, "mtu", "p0")["text"]
+    guard = find(findings, "guard")
+    assert guard["severity"] == "note"
+    assert "packets from p0 to p1 pass" in guard["text"]
+    assert "table inet fw, chain forward, rule handle" in guard["text"]
+
+
+def test_ports_that_are_not_there(idle):
+    findings = examine(idle, "nosuch0", "p0")
+    assert find(findings, "absent")["port"] == "nosuch0"
+    assert find(findings, "absent")["severity"] == "must"
+
+
+def test_forwarding_off_before_attaching(idle):
+    idle.r.sysctl(FORWARDING, 0)
+    finding = find(examine(idle, "p0"), "forwarding")
+    assert finding["severity"] == "must"
+    assert finding["advice"] == "sysctl -w %s=1" % FORWARDING
+
+
+def test_owner_of_a_port(idle):
+    idle.r.ip("link add br0 type bridge")
+    idle.r.ip("link set dev p0 master br0")
+    finding = find(examine(idle, "p0"), "owner")
+    assert finding["severity"] == "must" and "its frames go to br0 (bridge)" in finding["text"]
+
+
+def test_gateways_before_attaching(idle):
+    idle.r.route("add", PREFIX, "via 2001:db8:b::99 dev p1")
+    idle.r.route("add 2001:db8:f01::/48 via", host_addr("b"), "dev p1")
+    finding = find(examine(idle), "neighbours")
+    assert finding["severity"] == "note" and finding["port"] == "p1"
+    assert "gateway 2001:db8:b::99 on p1" in finding["text"]
+
+
+def test_other_program(idle):
+    """Named, it is in the way; else it may be as it should."""
+    arch = os.uname().machine + "-linux-gnu"
+    foreign = load(idle, "/usr/lib/%s/bpf/xdpfilt_alw_all.o" % arch, BPFFS + "/foreign")
+    with held(idle, "p0", foreign):
+        finding = find(examine(idle, "p0"), "foreign")
+        assert finding["severity"] == "must" and "(id %s)" % foreign in finding["text"]
+        assert find(examine(idle), "foreign")["severity"] == "note"
+
+
+# --- a router that is served ----------------------------------------------------------------
+
+
+def test_as_it_should_be(net):
+    net.assert_forwarded(fr.many(COUNT, host_addr("b")), to="b")
+    assert checks(examine(net), "must") == set()
+    assert "traffic" not in checks(examine(net), "should")
+    assert {f["port"] for f in examine(net, "p1")} <= {"p1", None}
+
+
+def test_alternative_name(net):
+    net.r.ip("link property add dev p0 altname uplink")
+    assert examine(net, "uplink") == examine(net, "p0")
+
+
+def test_forwarding_off(net):
+    """Said once, not for each port."""
+    net.r.sysctl(FORWARDING, 0)
+    findings = until(net, holds=lambda found: has(found, "forwarding"))
+    net.sync()
+    assert checks(findings, "must") == checks(examine(net), "must") == {"forwarding"}
+
+
+def test_no_daemon(net):
+    net.router.stop()
+    finding = find(examine(net), "daemon")
+    assert finding["severity"] == "must" and "sixlaned does not run" in finding["text"]
+
+
+def test_guard(net):
+    """The rule is named; a cause that is bypassed holds nothing back, which is said, too."""
+    nft(net.r, RULES)
+    finding = find(until(net, holds=lambda found: has(found, "guard")), "guard")
+    assert finding["severity"] == "note"
+    assert "table inet fw, chain forward, rule handle" in finding["text"]
+    net.router.restart("--bypass", "netfilter")
+    findings = examine(net)
+    assert not has(findings, "guard")
+    assert "netfilter is bypassed" in find(findings, "bypass")["text"]
+
+
+def test_gateways(net):
+    net.route("add", PREFIX, "via 2001:db8:b::99 dev p1")
+    finding = find(examine(net), "neighbours")
+    assert finding["severity"] == "should" and "2001:db8:b::99" in finding["text"]
+    net.r.ip("neigh replace 2001:db8:b::99 lladdr 02:00:00:00:99:99 dev p1 nud permanent")
+    net.sync()
+    assert not has(examine(net), "neighbours")
+
+
+def test_punted_routes_and_their_traffic(net):
+    done = net.r.run(
+        *("ip -6 route add %s encap seg6 mode encap segs 2001:db8:c::9 dev p2" % PREFIX).split(),
+        check=False,
+    )
+    if done.returncode:
+        pytest.skip("this kernel has no seg6 encapsulation: " + done.stderr.strip())
+    net.sync()
+    finding = find(examine(net), "routes")
+    assert finding["severity"] == "should" and finding["text"].startswith("1 route is ")
+    assert "punt_encap" in finding["text"] and PREFIX in finding["text"]
+    assert not has(examine(net), "traffic")
+    net.assert_passed(fr.many(COUNT, FAR), "punt_encap")
+    net.assert_forwarded(fr.many(COUNT, host_addr("b")), to="b")
+    findings = examine(net)
+    (finding,) = (f for f in findings if f["check"] == "traffic" and "(punt_encap)" in f["text"])
+    share = float(finding["text"].split()[0])
+    assert finding["severity"] == "should" and 45 < share <= 50, finding
+    assert "take %.1f %%" % share in find(findings, "routes")["text"]
+    assert not any("(punt_encap)" in f["text"] for f in examine(net, "p1") if f["check"] == "traffic")
+
+
+def test_few_packets_are_no_share(net):
+    """Of all that is counted something is said with -s only."""
+    net.assert_passed(fr.many(2, "2001:db8:dead::1"), "pass_no_route")
+    assert not has(examine(net), "traffic")
+    findings = examine(net, options=["-s"])
+    assert any("(pass_no_route)" in f["text"] and f["severity"] == "note" for f in findings)
+
+
+def test_port_that_is_to_pass(make):
+    net = make(Net).start("--pass-port", "p0")
+    finding = find(examine(net), "passed")
+    assert finding["port"] == "p0" and finding["severity"] == "note"
+
+
+def test_names_in_settings(make):
+    net = make(Net).start("--pass-port", "nosuch0")
+    finding = find(examine(net), "names")
+    assert finding["severity"] == "must" and finding["port"] == "nosuch0"
+
+
+def test_egress_that_takes_no_frames(make):
+    """A port that is served, and one that packets only leave by."""
+    if kernel_version() < (6, 3):
+        pytest.skip("this kernel does not tell who takes redirected frames (Linux 6.3)")
+    net = make(Net, gro="ac").start(ports=["p0", "p1"], attach=None)
+    finding = find(examine(net), "egress")
+    assert finding["port"] == "p1" and finding["severity"] == "should"
+    far = net.lab.ns("far")
+    net.lab.link(net.r, "x0", far, "y0")
+    far.run("ethtool", "-K", "y0", "gro", "off")
+    far.ip("link set dev y0 up")
+    net.r.ip("link set dev x0 up")
+    wait_until(lambda: net.r.is_running("x0"), 10)
+    net.route("add", PREFIX, "via fe80::1 dev x0")
+    finding = find(until(net, holds=lambda found: has(found, "egress", "x0")), "egress", "x0")
+    assert finding["severity"] == "should" and "GRO" in finding["advice"]
+
+
+def test_large_packets(make):
+    net = make(Net, mtu={"a": 9000, "b": 9000}).start()
+    finding = find(examine(net, "p0"), "mtu")
+    assert finding["severity"] == "note" and "at MTU 9000" in finding["text"]
+
+
+def test_generic_mode(make):
+    net = make(Net).start(attach="sixlane-generic")
+    finding = find(examine(net, "p0"), "mode")
+    assert finding["severity"] == "should" and "GENERIC" in finding["text"]
+
+
+def test_queues(make):
+    """More of them than are in use help where there are more CPUs."""
+    if os.cpu_count() < 2:
+        pytest.skip("one CPU")
+    net = make(Net, queues=2)
+    net.r.run("ethtool", "-L", "p0", "rx", "1")
+    finding = find(examine(net, "p0"), "queues")
+    assert finding["severity"] == "should"
+    assert finding["advice"] == "ethtool -L p0 rx 2"
+    net.r.run("ethtool", "-L", "p0", "rx", "2")
+    assert not any(f["severity"] == "should" for f in examine(net, "p0") if f["check"] == "queues")
+
+
+def test_another_network_namespace(net):
+    """One bpffs for two: the daemon's ports are not those of the other."""
+    findings = examine(net, ns=net.lab.ns("elsewhere"))
+    finding = find(findings, "namespace")
+    assert finding["severity"] == "must"
+    assert "(process %d)" % net.router.daemon.pid in finding["text"]
+    assert not has(examine(net), "namespace")
+
+
+def test_a_port_of_another_network_namespace(net):
+    """Its program goes by the same maps, where its number may be another port's."""
+    elsewhere = net.lab.ns("elsewhere")
+    net.lab.link(elsewhere, "e0", elsewhere, "e1")
+    elsewhere.run(SIXLANE, "attach", "e0")
+    program = elsewhere.link("e0")["xdp"]["prog"]["id"]
+    finding = find(examine(net), "namespace")
+    assert finding["severity"] == "must" and "(id %d)" % program in finding["text"]
+    elsewhere.run(SIXLANE, "detach", "e0")
+    wait_until(lambda: not has(examine(net), "namespace"), 5)
+
+
+def test_manual_names_all_checks():
+    """And no others."""
+    sources = [p for p in pathlib.Path(REPO, "user").glob("cmd_*.c") if "check" in p.name or "doctor" in p.name]
+    names = {name for p in sources for name in re.findall(r'^\t{ "(\w+)", (?:\.run_port|check_)', p.read_text(), re.M)}
+    manual = pathlib.Path(REPO, "user", "sixlane.8").read_text()
+    told = manual.partition(".Sh JSON OUTPUT\n")[2].partition(".It Cm status")[0].partition("is one of\n")[2]
+    names -= {"place"}  # only skips the others
+    assert names and set(re.findall(r"^\.Dq (\w+)", told, re.M)) == names
