@@ -149,13 +149,14 @@ __attribute__((noinline)) int guard_ask(struct xdp_md *ctx, __u32 tag_bytes, __u
 					  : SIXLANE_FORWARD;
 }
 
-/* Of a packet whose way out is known, by a port with one of GUARD_ASKS. */
+/* Of a packet whose way out is known. */
 static __always_inline enum sixlane_verdict guard_check(struct packet *pkt)
 {
-	int verdict =
+	if (likely(!(pkt->ingress_flags & GUARD_ASKS)))
+		return SIXLANE_FORWARD;
+	pkt->decided =
 		guard_ask(pkt->ctx, pkt->tag_bytes, pkt->slot, pkt->fate.port, pkt->ingress_flags);
-
-	return verdict == SIXLANE_FORWARD ? SIXLANE_FORWARD : packet_decide(pkt, verdict);
+	return pkt->decided == SIXLANE_FORWARD ? SIXLANE_FORWARD : PACKET_DECIDED;
 }
 
 #endif

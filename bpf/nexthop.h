@@ -12,7 +12,8 @@
 #ifndef SIXLANE_NEXTHOP_H
 #define SIXLANE_NEXTHOP_H
 
-#include "guard.h"
+#include "packet.h"
+#include "port.h"
 
 /* The fate that the route itself gives; one that this object does not know is punted. */
 static __always_inline enum sixlane_verdict nexthop_check_fate(struct packet *pkt)
@@ -24,18 +25,11 @@ static __always_inline enum sixlane_verdict nexthop_check_fate(struct packet *pk
 	return sixlane_is_fate(fate) ? packet_decide(pkt, fate) : SIXLANE_PUNT_ROUTE;
 }
 
-/* What ip6_forward() asks of any packet that has a way out, and what else may stand in it. */
-static __always_inline enum sixlane_verdict nexthop_check_forwarding(struct packet *pkt)
+/* What ip6_forward() asks of any packet that has a way out. */
+static __always_inline enum sixlane_verdict nexthop_check_forwarding(const struct packet *pkt)
 {
-	enum sixlane_verdict verdict;
-
-	if (unlikely((pkt->ingress_flags & (SIXLANE_PORT_FORWARDING | GUARD_ASKS)) !=
-		     SIXLANE_PORT_FORWARDING)) {
-		verdict = pkt->ingress_flags & SIXLANE_PORT_FORWARDING ? guard_check(pkt)
-								       : SIXLANE_PASS_NO_FORWARDING;
-		if (verdict != SIXLANE_FORWARD)
-			return verdict;
-	}
+	if (!(pkt->ingress_flags & SIXLANE_PORT_FORWARDING))
+		return SIXLANE_PASS_NO_FORWARDING;
 	if (pkt->ip6->hop_limit <= 1)
 		return SIXLANE_PASS_HOP_LIMIT;
 	return SIXLANE_FORWARD;
@@ -87,8 +81,7 @@ static __always_inline enum sixlane_verdict nexthop_find_egress(struct packet *p
 	if ((pkt->egress_flags & alive) != alive)
 		return SIXLANE_PASS_EGRESS_DOWN;
 	if (pkt->egress_flags & SIXLANE_PORT_OUT_HELD)
-		return pkt->egress_flags & SIXLANE_PORT_OUT_FIREWALL ? SIXLANE_PASS_FIREWALL
-								     : SIXLANE_PASS_TC;
+		return port_decide_held(pkt, pkt->egress_flags & SIXLANE_PORT_OUT_FIREWALL);
 	if (pkt->egress_flags & SIXLANE_PORT_NO_XMIT)
 		return nexthop_device_verdict(pkt->egress_flags);
 	return pkt->generic ? SIXLANE_FORWARD : SIXLANE_PASS_EGRESS_DEVICE;

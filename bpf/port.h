@@ -115,8 +115,16 @@ static __always_inline enum sixlane_verdict port_check_all(void)
 	return head.flags & SIXLANE_META_PASS_ALL ? SIXLANE_PASS_ALL : SIXLANE_PUNT_RULES;
 }
 
+_Static_assert(SIXLANE_PASS_TC == SIXLANE_PASS_FIREWALL + 1, "either by arithmetic");
+
+/* By arithmetic, where the verifier would go on by both ways of a choice. */
+static __always_inline enum sixlane_verdict port_decide_held(struct packet *pkt, __u32 by_firewall)
+{
+	return packet_decide(pkt, SIXLANE_PASS_TC - !!by_firewall);
+}
+
 /* Whether packets that come in by this port may be forwarded. */
-static __always_inline enum sixlane_verdict port_check(const struct packet *pkt)
+static __always_inline enum sixlane_verdict port_check(struct packet *pkt)
 {
 	const __u32 never = SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER | SIXLANE_PORT_BACKUP |
 			    SIXLANE_PORT_SLAVE | SIXLANE_PORT_IN_HELD;
@@ -133,8 +141,7 @@ static __always_inline enum sixlane_verdict port_check(const struct packet *pkt)
 		return SIXLANE_PASS_BOND_SLAVE;
 	if (pkt->ingress_flags & (SIXLANE_PORT_UPPER | SIXLANE_PORT_SLAVE))
 		return SIXLANE_PASS_PORT_UPPER;
-	return pkt->ingress_flags & SIXLANE_PORT_IN_FIREWALL ? SIXLANE_PASS_FIREWALL
-							     : SIXLANE_PASS_TC;
+	return port_decide_held(pkt, pkt->ingress_flags & SIXLANE_PORT_IN_FIREWALL);
 }
 
 /* Whether a frame is sent to this port's own MAC. */

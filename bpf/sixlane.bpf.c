@@ -10,6 +10,7 @@
 #include "bond.h"
 #include "exception.h"
 #include "group.h"
+#include "guard.h"
 #include "hint.h"
 #include "mtu.h"
 #include "nexthop.h"
@@ -42,6 +43,7 @@ static __always_inline enum sixlane_verdict walk_out(struct packet *pkt)
 {
 	return nexthop_check_forwarding(pkt) ?:
 	       nexthop_find_egress(pkt) ?:
+	       guard_check(pkt) ?:
 	       mtu_check(pkt) ?:
 	       nexthop_find_neighbour(pkt);
 }

@@ -63,8 +63,7 @@
 	X(PUNT_EXCEPTION, PASS, "punt_exception", "exception that only the kernel can apply")      \
 	X(PASS_NO_FORWARDING, PASS, "pass_no_forwarding", "forwarding is off")                     \
 	X(PASS_IPSEC, PASS, "pass_ipsec", "an IPsec (xfrm) policy may hold for it")                \
-	X(PASS_CHECKSUM, PASS, "pass_checksum",                                                    \
-	  "its checksum may have been left to the device")                                         \
+	X(PASS_CHECKSUM, PASS, "pass_checksum", "its checksum may have been left to the device")   \
 	X(PASS_HOP_LIMIT, PASS, "pass_hop_limit", "hop limit is used up")                          \
 	X(PASS_SAME_PORT, PASS, "pass_same_port", "leaves by the port it came in by")              \
 	X(PASS_EGRESS_DOWN, PASS, "pass_egress_down",                                              \

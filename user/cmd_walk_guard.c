@@ -31,6 +31,8 @@ enum sixlane_verdict walk_check_guard(const struct maps *maps, const struct walk
 {
 	const uint32_t flags = walk_load(&maps->meta->flags);
 
+	if (!walk->in_slot)
+		return SIXLANE_FORWARD;
 	if (walk->in.flags & SIXLANE_PORT_OPEN_CHECKSUMS && query->has_flow &&
 	    checksum_may_be_open(query))
 		return SIXLANE_PASS_CHECKSUM;

@@ -54,17 +54,11 @@ void walk_find_on_link(const struct maps *maps, const union sixlane_addr *dst, s
 	hop->has_mac = hop->neigh.mac.flags & SIXLANE_MAC_VALID;
 }
 
-static enum sixlane_verdict check_forwarding(const struct maps *maps,
-					     const struct walk_query *query,
-					     const struct walk *walk, const struct walk_hop *hop)
+static enum sixlane_verdict check_forwarding(const struct walk_query *query,
+					     const struct walk *walk)
 {
-	enum sixlane_verdict verdict;
-
 	if (walk->in_slot && !(walk->in.flags & SIXLANE_PORT_FORWARDING))
 		return SIXLANE_PASS_NO_FORWARDING;
-	verdict = walk->in_slot ? walk_check_guard(maps, query, walk, hop) : SIXLANE_FORWARD;
-	if (verdict != SIXLANE_FORWARD)
-		return verdict;
 	return query->has_flow && query->hop_limit <= 1 ? SIXLANE_PASS_HOP_LIMIT : SIXLANE_FORWARD;
 }
 
@@ -108,7 +102,8 @@ static void check_hop(const struct maps *maps, const struct walk_query *query,
 		return;
 	if (!hop->has_gateway)
 		walk_find_on_link(maps, &query->dst, hop);
-	hop->verdict = check_forwarding(maps, query, walk, hop) ?: check_egress(query, walk, hop);
+	hop->verdict = check_forwarding(query, walk) ?: check_egress(query, walk, hop) ?:
+		       walk_check_guard(maps, query, walk, hop);
 	if (!hop->verdict && query->has_flow && query->ip_bytes > hop->mtu)
 		hop->verdict = walk_too_big(maps, query, walk, hop);
 	if (!hop->verdict && !hop->has_mac)

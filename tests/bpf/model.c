@@ -294,13 +294,12 @@ static enum sixlane_verdict judge_fate(const struct walk *w, union sixlane_fate 
 						: SIXLANE_PUNT_ROUTE;
 	if (!model_has(w->port, SIXLANE_PORT_FORWARDING))
 		return SIXLANE_PASS_NO_FORWARDING;
-	verdict = model_judge_guard(w, fate.port);
-	if (verdict != SIXLANE_FORWARD)
-		return verdict;
 	if (w->bare.bytes[AT_HOP_LIMIT] <= 1)
 		return SIXLANE_PASS_HOP_LIMIT;
 	egress = model_port(w->world, fate.port);
 	verdict = judge_device(w, egress);
+	if (verdict == SIXLANE_FORWARD)
+		verdict = model_judge_guard(w, fate.port);
 	if (verdict != SIXLANE_FORWARD)
 		return verdict;
 	verdict = model_judge_mtu(w, &way, egress, result);
