@@ -39,8 +39,9 @@ packages_of()
 	# gnuplot draws what was measured
 	bench) packages_of build && echo python3 iproute2 ethtool gnuplot-nox ;;
 	# tracepath is what people look at a path's MTU with; pgrep of procps finds the daemon of a benchmark
+	# the rest are the firewalls, and who else writes rules, that tests put beside sixlane
 	test) packages_of demo && echo libcmocka-dev python3-pytest python3-pytest-xdist python3-scapy \
-		nftables iptables python3-nftables \
+		nftables iptables python3-nftables ufw firewalld keepalived \
 		xdp-tools iputils-tracepath gnuplot-nox procps &&
 		bpftool_packages ;;
 	# qemu boots other kernels, which take a busybox, cpio and the compressions of modules
@@ -94,6 +95,14 @@ forbid_services()
 	trap 'rm -f /usr/sbin/policy-rc.d' EXIT
 }
 
+# … nor whenever the machine boots: firewalld would close its ports.
+forbid_boot()
+{
+	case " $* " in
+	*" firewalld "*) systemctl disable firewalld >&2 || true ;;
+	esac
+}
+
 # Package lists may be absent (fresh container) or too old to download from: then, once, update.
 install_packages()
 {
@@ -140,6 +149,7 @@ need()
 	echo "deps: installing ${missing[*]}" >&2
 	forbid_services
 	install_packages "${missing[@]}"
+	forbid_boot "${missing[@]}"
 }
 
 # Never fails.

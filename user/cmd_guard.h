@@ -27,7 +27,7 @@ void cmd_guard_reason(const struct cmd_guard *guard, enum sixlane_verdict verdic
 		      uint32_t out, const union sixlane_addr *src, const union sixlane_addr *dst,
 		      char *reason);
 
-/* --- cmd_status_guard.c -------------------------------------------------------------------- */
+/* --- cmd_status_guard.c -------------------------------------------------------------- */
 
 /* Packets that are held back for one reason: from some ports, to some or (n_to 0) to all. */
 struct held {

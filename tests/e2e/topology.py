@@ -37,6 +37,8 @@ CHATTY = {
     "pass_port_upper",
     "pass_bond_slave",
     "pass_not_ready",
+    "pass_firewall",
+    "pass_tc",
     "pass_other_mac",
     "punt_rules",
 }

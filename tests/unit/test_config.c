@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "../../user/config.h"
+#include "../../user/guard/guard.h"
 #include "unit.h"
 
 struct file {
@@ -60,7 +61,7 @@ static void test_every_setting(void **state)
 			      "pass_all = true; teardown = true; pass_ports = (\"" TEN TEN TEN TEN
 				      TEN TEN TEN TEN TEN TEN TEN TEN "1234567\");\n"
 			      "assume_xmit = [ \"q\" ]; exceptions = \"observe\";\n"
-			      "fib = \"trie\";\n"
+			      "fib = \"trie\"; bypass = [ \"netfilter\", \"tc\" ];\n"
 			      "max_exceptions = 262144; answer_rate = 0; answer_too_big = true;\n",
 			      &config, err, path),
 			 0);
@@ -79,6 +80,7 @@ static void test_every_setting(void **state)
 	assert_int_equal(strlen(config.pass_ports.names[0]), 127);
 	assert_string_equal(config.assume_xmit.names[0], "q");
 	assert_int_equal(config.fib, SIXLANE_ENGINE_TRIE);
+	assert_int_equal(config.bypass, 1u << GUARD_NETFILTER | 1u << GUARD_TC);
 	assert_int_equal(config.exceptions, CONFIG_EXCEPTIONS_OBSERVE);
 	assert_int_equal(config.max_exceptions, 262144);
 	assert_int_equal(config.answer_rate, 0);
@@ -92,6 +94,7 @@ static void test_defaults(void **state)
 	(void)state;
 	config_defaults(&config);
 	assert_int_equal(config.fib, SIXLANE_ENGINE_COMPILED);
+	assert_int_equal(config.bypass, 0);
 	assert_int_equal(config.exceptions, CONFIG_EXCEPTIONS_KERNEL);
 	assert_int_equal(config.max_exceptions, 65536);
 	assert_int_equal(config.answer_rate, 10000);
@@ -131,6 +134,9 @@ static const struct {
 	{ "exceptions = true;", 1, { "exceptions", "quotes" } },
 	{ "fib = \"hash\";", 1, { "\"hash\"", "compiled or trie" } },
 	{ "fib = 1;", 1, { "fib", "quotes" } },
+	{ "bypass = \"xfrm\";", 1, { "bypass must be a list" } },
+	{ "bypass = [ 1 ];", 1, { "bypass", "quotes" } },
+	{ "bypass = [ \"xfrm\", \"iptables\" ];", 1, { "\"iptables\"", "netfilter, xfrm and tc" } },
 	{ "max_exceptions = 0;", 1, { "max_exceptions is 0", "between 1 and 262144" } },
 	{ "max_exceptions = 262145;", 1, { "262145", "between 1 and 262144" } },
 	{ "answer_rate = -1;", 1, { "answer_rate is -1", "between 0 and 1000000000" } },

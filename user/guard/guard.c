@@ -32,11 +32,26 @@ static const struct source_kind {
 	bool polled; /* the kernel announces nothing */
 } kinds[GUARD_N_SOURCES];
 
-/* --- reading ------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------- */
+
+static void take_time(void *ctx)
+{
+	struct guard *guard = ctx;
+
+	if (!guard->reading_ns || util_now_ns() - guard->reading_ns < SLOW_NS)
+		return;
+	guard->reading_ns = 0;
+	if (guard->slow)
+		guard->slow(guard->slow_ctx);
+}
 
 static int open_nf_tables(struct guard *guard)
 {
-	return nf_tables_new(guard->rcvbuf_bytes, &guard->nf_tables);
+	int ret = nf_tables_new(guard->rcvbuf_bytes, &guard->nf_tables);
+
+	if (!ret)
+		nf_tables_set_idle(guard->nf_tables, take_time, guard);
+	return ret;
 }
 
 static bool follow_nf_tables(struct guard *guard)
@@ -196,16 +211,19 @@ static bool set_stale(struct guard_source *source)
 static void read_source(struct guard *guard, enum guard_source_kind kind, const struct links *links)
 {
 	struct guard_source *source = &guard->sources[kind];
-	uint64_t start_ns = util_now_ns(), end_ns;
+	uint64_t start_ns = util_now_ns(), start_cpu_ns = util_cpu_ns(), end_ns;
 	int ret = kinds[kind].open && !source->opened ? kinds[kind].open(guard) : 0;
 
 	source->opened |= !ret;
 	source->wanted = false;
+	guard->reading_ns = start_ns;
 	if (!ret)
 		ret = kinds[kind].read(guard, links);
+	guard->reading_ns = 0;
 	end_ns = util_now_ns();
 	source->took_ns = end_ns - start_ns;
-	source->next_ns = end_ns + (kinds[kind].polled ? SHARE_POLLED : SHARE) * source->took_ns;
+	source->next_ns = end_ns + (kinds[kind].polled ? SHARE_POLLED : SHARE) *
+					   (util_cpu_ns() - start_cpu_ns);
 	source->stale = false;
 	source->read |= !ret;
 	source->error = ret;
@@ -249,14 +267,19 @@ bool guard_run(struct guard *guard, const struct links *links, uint64_t *due_ns)
 	return changed;
 }
 
+void guard_set_slow(struct guard *guard, void (*slow)(void *ctx), void *ctx)
+{
+	guard->slow = slow;
+	guard->slow_ctx = ctx;
+}
+
 void guard_poll(struct guard *guard)
 {
 	for (int kind = 0; kind < GUARD_N_SOURCES; kind++)
 		guard->sources[kind].wanted |= kinds[kind].polled || guard->sources[kind].error;
 }
 
-/* --- coming and going ---------------------------------------------------------------------------
- */
+/* --- coming and going ---------------------------------------------------------------- */
 
 int guard_new(uint32_t bypassed, size_t rcvbuf_bytes, struct guard **out)
 {

@@ -31,6 +31,12 @@ struct guard;
 int guard_new(uint32_t bypassed, size_t rcvbuf_bytes, struct guard **out);
 void guard_free(struct guard *guard);
 
+/*
+ * slow(ctx) is called when a reading takes so long that a change would act too late: packets are to
+ * pass until guard_run() returns. NULL: nobody cares.
+ */
+void guard_set_slow(struct guard *guard, void (*slow)(void *ctx), void *ctx);
+
 /* To be polled for input; -1: none. */
 #define GUARD_FDS 3
 void guard_fds(const struct guard *guard, int fds[GUARD_FDS]);

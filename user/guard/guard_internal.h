@@ -56,6 +56,10 @@ struct guard {
 	size_t rcvbuf_bytes;
 	struct guard_source sources[GUARD_N_SOURCES];
 
+	void (*slow)(void *ctx);
+	void *slow_ctx;
+	uint64_t reading_ns; /* since when; 0: not, or slow() was called */
+
 	struct nf_tables *nf_tables;
 	struct xfrm *xfrm;
 	struct tc *tc;

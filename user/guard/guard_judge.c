@@ -30,8 +30,7 @@ static struct guard_iface iface_of(const struct device *device)
 	};
 }
 
-/* --- what a packet goes through ------------------------------------------------------------------
- */
+/* --- what a packet goes through ------------------------------------------------------ */
 
 #define MAX_DEPTH 8u
 
@@ -140,7 +139,7 @@ static bool netdev_out(const struct guard *guard, const struct device *device, c
 	       rules_hold(guard, GUARD_HOOK_EGRESS, NULL, &iface, reason);
 }
 
-/* --- every packet -------------------------------------------------------------------------- */
+/* --- every packet -------------------------------------------------------------------- */
 
 /* What netfilter does to all forwarded packets, whatever devices they are between. */
 static bool netfilter_holds_all(const struct guard *guard, char *reason)
@@ -161,7 +160,7 @@ static bool netfilter_holds_all(const struct guard *guard, char *reason)
 	return false;
 }
 
-/* --- classes of devices -------------------------------------------------------------------- */
+/* --- classes of devices -------------------------------------------------------------- */
 
 static bool is_named(const struct guard *guard, const struct device *device)
 {
@@ -289,10 +288,12 @@ bool guard_devices_changed(struct guard *guard, const struct links *links)
 	}
 	if (!take_classes(guard, classes, n))
 		snprintf(guard->all, sizeof(guard->all), "out of memory");
+	/* before Linux 6.16 a chain stays at a device that is renamed, and nothing says so */
+	guard->sources[GUARD_SOURCE_NF_TABLES].wanted = true;
 	return true;
 }
 
-/* --- answers ------------------------------------------------------------------------------- */
+/* --- answers ------------------------------------------------------------------------- */
 
 /* By which devices rules see what comes in by one: itself, and the VRF that it belongs to. */
 static size_t ingress_ifaces(const struct links *links, const struct device *device,
@@ -438,10 +439,7 @@ bool guard_may_answer(const struct guard *guard, const struct links *links,
 		!rules_hold(guard, GUARD_HOOK_OUTPUT, NULL, &iface, NULL));
 }
 
-/* --- reasons
- * ------------------------------------------------------------------------------------------------
- */
-
+/* --- reasons ------------------------------------------------------------------------- */
 static bool netfilter_reason(const struct guard *guard, const struct links *links,
 			     const struct device *in, const struct device *out, char *reason)
 {

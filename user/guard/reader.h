@@ -13,8 +13,7 @@
 #include "queueing.h"
 #include "ruleset.h"
 
-/* --- nf_tables.c: NETLINK_NETFILTER, by libnftnl ------------------------------------------------
- */
+/* --- nf_tables.c: NETLINK_NETFILTER, by libnftnl ------------------------------------- */
 
 struct nf_tables;
 
@@ -39,14 +38,12 @@ int nf_tables_read(struct nf_tables *tables, struct guard_ruleset **out);
 /* To be called every few milliseconds of a reading; it may call nf_tables_follow(). NULL: none. */
 void nf_tables_set_idle(struct nf_tables *tables, void (*idle)(void *ctx), void *ctx);
 
-/* --- ip6_tables.c: socket options of the legacy tables ------------------------------------------
- */
+/* --- ip6_tables.c: socket options of the legacy tables ------------------------------- */
 
 /* Tables that exist; asks for no other, which would create it. Free as above. */
 int ip6_tables_read(struct guard_ruleset **out);
 
-/* --- nf_hooks.c: nfnetlink_hook (Linux 5.14) -----------------------------------------------------
- */
+/* --- nf_hooks.c: nfnetlink_hook (Linux 5.14) ----------------------------------------- */
 
 /* Functions at hooks that are no tables of rules. */
 struct nf_hooks {
@@ -73,7 +70,7 @@ int nf_hooks_read_bpf(struct nf_hooks *out);
  */
 int nf_hooks_guess_defragments(bool *out);
 
-/* --- xfrm.c: NETLINK_XFRM ------------------------------------------------------------------ */
+/* --- xfrm.c: NETLINK_XFRM ------------------------------------------------------------ */
 
 struct xfrm;
 
@@ -85,7 +82,7 @@ bool xfrm_follow(struct xfrm *xfrm);
 /* Free with policies_free(). */
 int xfrm_read(struct xfrm *xfrm, struct policies **out);
 
-/* --- tc.c: NETLINK_ROUTE and BPF_PROG_QUERY ------------------------------------------------ */
+/* --- tc.c: NETLINK_ROUTE and BPF_PROG_QUERY ------------------------------------------ */
 
 struct tc;
 
@@ -99,7 +96,7 @@ int tc_read(struct tc *tc, struct queueing **out);
  * "": none. */
 int tc_read_tcx(uint32_t ifindex, char *ingress, char *egress);
 
-/* --- uppers.c: sysfs of this network namespace --------------------------------------------- */
+/* --- uppers.c: sysfs of this network namespace --------------------------------------- */
 
 /*
  * fn for each device above one, by the kernel's own links (upper_*). name: of the upper device, as

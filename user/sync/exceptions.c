@@ -53,10 +53,7 @@
 
 uint64_t exceptions_cpu_ns(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+	return util_cpu_ns();
 }
 
 struct learnt_world exceptions_world(struct sync *sync)

@@ -61,8 +61,7 @@ void guarding_write_pairs(struct sync *sync, const struct device *device)
 	}
 }
 
-/* --- IPsec policies ------------------------------------------------------------------------------
- */
+/* --- IPsec policies ------------------------------------------------------------------ */
 
 struct entries {
 	struct maps_policy *at;
@@ -111,7 +110,7 @@ uint32_t guarding_flags(const struct sync *sync)
 {
 	uint32_t flags = guard_meta_flags(sync->guard);
 
-	if (sync->guarded && !alarm_is_raised(sync->alarm))
+	if (sync->guarded && !sync->guard_slow && !alarm_is_raised(sync->alarm))
 		flags |= SIXLANE_META_GUARDED;
 	if (flags & SIXLANE_META_IPSEC &&
 	    (sync->policies_failed ||
@@ -120,27 +119,56 @@ uint32_t guarding_flags(const struct sync *sync)
 	return flags;
 }
 
-/* --- when ---------------------------------------------------------------------------------- */
+/* --- when ---------------------------------------------------------------------------- */
+
+/* What of a port's flags is of a cause, as an ingress and as an egress. */
+static const struct {
+	uint32_t in, out;
+} flags_of[GUARD_N_CAUSES] = {
+	[GUARD_NETFILTER] = { SIXLANE_PORT_IN_FIREWALL, SIXLANE_PORT_OUT_FIREWALL },
+	[GUARD_TC] = { SIXLANE_PORT_IN_TC, SIXLANE_PORT_OUT_TC },
+};
+
+static bool holds_pair(const struct sync *sync, enum guard_cause cause, uint32_t in, uint32_t out)
+{
+	const struct sixlane_port *ports = sync->maps->ports;
+
+	if (in == out)
+		return false;
+	return ports[out].flags & flags_of[cause].out ||
+	       (cause == GUARD_NETFILTER && ports[in].flags & SIXLANE_PORT_GUARD &&
+		!maps_pair_is_free(sync->maps, in, out));
+}
+
+/* Something that a cause holds back at a port that is served, and why. */
+static bool find_held(const struct sync *sync, enum guard_cause cause, char *reason)
+{
+	struct in_use in_use;
+
+	find_in_use(sync, &in_use);
+	for (size_t in = 0; in < in_use.n; in++) {
+		const uint32_t flags = sync->maps->ports[in_use.slots[in]].flags;
+
+		if (!(flags & SIXLANE_PORT_INGRESS))
+			continue;
+		if (cause == GUARD_XFRM || flags & flags_of[cause].in)
+			return guard_reason(sync->guard, &sync->links, cause, in_use.devices[in],
+					    NULL, NULL, NULL, reason);
+		for (size_t out = 0; out < in_use.n; out++)
+			if (holds_pair(sync, cause, in_use.slots[in], in_use.slots[out]))
+				return guard_reason(sync->guard, &sync->links, cause,
+						    in_use.devices[in], in_use.devices[out], NULL,
+						    NULL, reason);
+	}
+	return false;
+}
 
 /* Say it once what a cause holds back, and once that it holds nothing back any more. */
 static void report(struct sync *sync, enum guard_cause cause)
 {
 	char reason[GUARD_REASON_LEN] = "";
-	bool held = false;
+	bool held = find_held(sync, cause, reason);
 
-	for (size_t i = 0; !held && i < sync->links.n; i++) {
-		const struct device *device = &sync->links.devices[i];
-
-		held = device->has_link && device->ours &&
-		       guard_reason(sync->guard, &sync->links, cause, device, NULL, NULL, NULL,
-				    reason);
-		for (size_t j = 0; !held && device->has_link && device->ours && j < sync->links.n;
-		     j++)
-			held = sync->links.devices[j].has_link &&
-			       fib_port_slot(sync->fib, sync->links.devices[j].ifindex) &&
-			       guard_reason(sync->guard, &sync->links, cause, device,
-					    &sync->links.devices[j], NULL, NULL, reason);
-	}
 	if (held && strcmp(reason, sync->guard_said[cause]) != 0)
 		log_warning_limited(
 			"%s holds packets back: %s; 'sixlane status' says of which ports",
@@ -184,13 +212,26 @@ void guarding_apply(struct sync *sync)
 		report(sync, (enum guard_cause)cause);
 }
 
+static void be_slow(void *ctx)
+{
+	struct sync *sync = ctx;
+
+	sync->guard_slow = true;
+	apply_meta(sync);
+}
+
 void guarding_run(struct sync *sync)
 {
+	bool changed, was_slow;
+
 	if (!sync->guarded)
 		return;
-	if (guard_run(sync->guard, &sync->links, &sync->guard_due_ns))
+	changed = guard_run(sync->guard, &sync->links, &sync->guard_due_ns);
+	if (changed)
 		guarding_apply(sync);
-	if (alarm_reset(sync->alarm))
+	was_slow = sync->guard_slow;
+	sync->guard_slow = false;
+	if (alarm_reset(sync->alarm) || was_slow)
 		apply_meta(sync);
 }
 
@@ -220,6 +261,7 @@ void guarding_start(struct sync *sync)
 	write_all_pairs(sync);
 	update_adopted(sync);
 	write_policies(sync);
+	guard_set_slow(sync->guard, be_slow, sync);
 	sync->guarded = true;
 	apply_meta(sync);
 }

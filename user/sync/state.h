@@ -101,6 +101,7 @@ struct sync {
 		unsigned int n_told;
 	} verify;
 	struct guard *guard;
+	bool guard_slow;     /* it takes too long to read */
 	bool guarded;	     /* the maps have what the guard says */
 	struct alarm *alarm; /* NULL: not yet */
 	uint64_t guard_due_ns;

@@ -10,9 +10,11 @@
 
 #include <cmocka.h>
 #include <net/if_arp.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../../../user/guard/guard_internal.h"
+#include "../../../user/util.h"
 #include "../unit.h"
 
 enum { P0 = 2, P1, SLAVE, BOND, VLAN, VRF };

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the operator says is to be gone past: it is, all else is not, and status and log say so."""
+
+import pytest
+from guard_twins import explain, packet, wait_verdict
+from lab import SIXLANED
+from topology import Net
+
+CAUSES = ("netfilter", "xfrm", "tc")
+VERDICTS = {"netfilter": "pass_firewall", "xfrm": "pass_ipsec", "tc": "pass_tc"}
+# Each stops what goes from a to b.
+STOPS = {
+    "netfilter": ["nft add table ip6 fw",
+                  "nft add chain ip6 fw c { type filter hook forward priority 0; policy drop; }"],
+    "xfrm": ["ip xfrm policy add src ::/0 dst 2001:db8:b::/64 dir out action block"],
+    "tc": ["tc qdisc add dev p0 clsact",
+           "tc filter add dev p0 ingress protocol ipv6 u32 match u32 0 0 action mirred egress"
+           " redirect dev x0"],
+}  # fmt: skip
+FRAME = packet("a", "b")
+
+
+@pytest.fixture
+def net(make):
+    made = make(Net)
+    # A device that is down, so that what a filter hands to it is dropped.
+    made.lab.link(made.r, "x0", made.host["c"], "x1")
+    return made
+
+
+def stop(net, *causes):
+    for cause in causes:
+        for line in STOPS[cause]:
+            net.r.run(*line.split())
+    assert net.exchange([FRAME])["b"] == []
+
+
+def assert_said(net, bypassed):
+    assert net.router.status()["guard"]["bypassed"] == list(bypassed)
+    for cause in CAUSES:
+        said = "%s is bypassed" % cause
+        assert (said in net.router.status_text()) == (said in net.router.log()) == (cause in bypassed)
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_one_cause(net, cause):
+    """… is gone past, the others hold back as ever."""
+    stop(net, cause)
+    net.start("--bypass", cause)
+    net.assert_forwarded([FRAME])
+    assert "held_by" not in explain(net, "a", "b")
+    assert_said(net, [cause])
+    others = [other for other in CAUSES if other != cause]
+    stop_at_once(net, others)
+
+
+def stop_at_once(net, causes):
+    """One after the other, with the daemon running."""
+    for cause in causes:
+        for line in STOPS[cause]:
+            net.r.run(*line.split())
+        wait_verdict(net, "a", "b", VERDICTS[cause])
+        net.assert_dropped([FRAME], VERDICTS[cause])
+        undo(net, cause)
+        wait_verdict(net, "a", "b", "forward")
+
+
+def undo(net, cause):
+    words = {"netfilter": "nft flush ruleset", "xfrm": "ip xfrm policy flush",
+             "tc": "tc qdisc del dev p0 clsact"}  # fmt: skip
+    net.r.run(*words[cause].split())
+
+
+def test_config_file(net):
+    stop(net, *CAUSES)
+    path = net.lab.path("bypass.conf")
+    with open(path, "w", encoding="ascii") as file:
+        file.write('bypass = [ "netfilter", "xfrm", "tc" ];\n')
+    net.start("--config", path)
+    net.assert_forwarded([FRAME])
+    assert_said(net, CAUSES)
+    # A daemon without the setting has what there is held back again.
+    net.router.restart()
+    wait_verdict(net, "a", "b", "pass_tc")
+    net.assert_dropped([FRAME], "pass_tc")
+    assert_said(net, [])
+
+
+def test_refused(net):
+    done = net.r.run(SIXLANED, "--bypass", "iptables", check=False)
+    assert done.returncode and "netfilter, xfrm and tc" in done.stderr and "iptables" in done.stderr
+    path = net.lab.path("refused.conf")
+    with open(path, "w", encoding="ascii") as file:
+        file.write('bypass = "xfrm";\n')
+    done = net.r.run(SIXLANED, "--config", path, check=False)
+    assert done.returncode and "refused.conf:1: bypass must be a list" in done.stderr

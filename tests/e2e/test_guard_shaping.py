@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Traffic control beside the kernel alone: qdiscs that an operator has set, filters, tcx programs."""
+
+import os
+import subprocess
+
+import pytest
+from guard_twins import NONE, SLOW, started, wait_free
+from lab import BUILD
+
+VERDICT = "pass_tc"
+TC_DUMP = os.path.join(BUILD, "tc_dump")
+U32 = "protocol ipv6 u32 match u32 0 0 "
+TO_NOWHERE = U32 + "action mirred egress redirect dev x0"
+NO_KIND = ("unknown", "not found", "No such file", "not supported", "Failed to load")
+
+
+def out_of(port, fate, words):
+    host = "abc"[int(port[1])]
+    return {source + host: (fate, words) for source in "abc" if source != host}
+
+
+def into(port, fate, words):
+    host = "abc"[int(port[1])]
+    return {host + to: (fate, words) for to in "abc" if to != host}
+
+
+# What tc is told, and the pairs that do not go by XDP then.
+ROWS = {
+    "empty clsact": (["qdisc add dev p0 clsact", "qdisc add dev p1 ingress"], {}),
+    "default qdiscs": (["qdisc add dev p0 root pfifo", "qdisc add dev p1 root noqueue"], {}),
+    "fq_codel": (["qdisc add dev p1 root fq_codel"], {}),
+    "fq": (["qdisc add dev p1 root fq"], {}),
+    "htb": (["qdisc add dev p1 root handle 1: htb default 1",
+             "class add dev p1 parent 1: classid 1:1 htb rate 1gbit"],
+            out_of("p1", SLOW, "p1: qdisc htb 1:")),
+    "tbf": (["qdisc add dev p1 root handle 2: tbf rate 1gbit burst 100k latency 50ms"],
+            out_of("p1", SLOW, "p1: qdisc tbf 2:")),
+    "cake": (["qdisc add dev p1 root cake bandwidth 1gbit"], out_of("p1", SLOW, "p1: qdisc cake")),
+    "netem": (["qdisc add dev p2 root netem limit 1000"], out_of("p2", SLOW, "p2: qdisc netem")),
+    "limit": (["qdisc add dev p1 root handle 3: pfifo limit 100"],
+              out_of("p1", SLOW, "p1: qdisc pfifo 3: with limit 100")),
+    "ingress drops": (["qdisc add dev p0 clsact", "filter add dev p0 ingress " + TO_NOWHERE],
+                      into("p0", NONE, "p0: filter u32 at ingress (clsact)")),
+    "egress drops": (["qdisc add dev p1 clsact", "filter add dev p1 egress " + TO_NOWHERE],
+                     out_of("p1", NONE, "p1: filter u32 at egress (clsact)")),
+    "ingress marks": (["qdisc add dev p2 ingress", "filter add dev p2 ingress " + U32 + "classid 1:1"],
+                      into("p2", SLOW, "p2: filter u32 at ingress (ingress)")),
+    "flower": (["qdisc add dev p0 clsact",
+                "filter add dev p0 ingress protocol ipv6 flower ip_proto udp action drop"],
+               into("p0", NONE, "p0: filter flower at ingress")),
+    "bpf": (["qdisc add dev p0 clsact",
+             "filter add dev p0 ingress protocol ipv6 bpf bytecode 1,6_0_0_1, classid 1:1"],
+            into("p0", SLOW, "p0: filter bpf at ingress")),
+}  # fmt: skip
+MARKED = into("p2", SLOW, "p2: filter u32 at ingress")
+
+
+def tc(net, line):
+    return net.r.run("tc", *[word.replace("_", " ") if "," in word else word for word in line.split()],
+                     check=False)  # fmt: skip
+
+
+def clear(net):
+    for port in ("p0", "p1", "p2"):
+        for what in ("root", "ingress", "clsact"):
+            tc(net, "qdisc del dev %s %s" % (port, what))
+
+
+@pytest.fixture(scope="module")
+def shared():
+    with started() as twins:
+        # A device that is down, so that what a filter hands to it is dropped.
+        twins.each(lambda net: net.lab.link(net.r, "x0", net.host["c"], "x1"))
+        wait_free(twins.fast)
+        yield twins
+
+
+@pytest.fixture
+def twins(shared):
+    yield shared
+    shared.each(clear)
+    wait_free(shared.fast)
+
+
+def marker(net):
+    for line in ("qdisc add dev p2 ingress", "filter add dev p2 ingress " + U32 + "classid 1:1"):
+        assert tc(net, line).returncode == 0
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_row(twins, name):
+    commands, held = ROWS[name]
+    for net in (twins.plain, twins.fast):
+        for line in commands:
+            done = tc(net, line)
+            if done.returncode and any(word in done.stderr for word in NO_KIND):
+                pytest.skip("this kernel has none: tc " + line)
+            assert done.returncode == 0, done.stderr
+    twins.check_all(VERDICT, held, marker, MARKED)
+
+
+@pytest.mark.parametrize("where", ["ingress", "egress"])
+def test_tcx(twins, where):
+    """Of which the kernel does not tell."""
+    held = into("p1", SLOW, "tcx") if where == "ingress" else out_of("p1", SLOW, "tcx")
+    for net in (twins.plain, twins.fast):
+        process = net.r.popen(TC_DUMP, "-x", "p1", where, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+        if process.stdout.readline() != "attached\n":
+            error = process.stderr.read()
+            assert "Invalid argument" in error, error
+            pytest.skip("no tcx before Linux 6.6")
+    twins.check_all(VERDICT, held)
+    for net in (twins.plain, twins.fast):
+        for process in list(net.lab.processes):
+            if process is not net.router.daemon:
+                net.lab.end(process)
