@@ -38,7 +38,7 @@ static int take_family(const struct nlmsghdr *nlh, void *ctx)
 
 int nl_features_family(struct nl_socket *socket, struct nl_features_family *out)
 {
-	char buf[NL_FEATURES_BYTES];
+	char buf[NL_FEATURES_BYTES] __attribute__((aligned(NLMSG_ALIGNTO)));
 	struct nlmsghdr *nlh = start(buf, GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
 	int ret;
 

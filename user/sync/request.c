@@ -183,7 +183,7 @@ int request_exceptions(struct nl_socket *socket)
 
 int request_features(struct sync *sync, nl_msg_fn fn)
 {
-	char buf[NL_FEATURES_BYTES];
+	char buf[NL_FEATURES_BYTES] __attribute__((aligned(NLMSG_ALIGNTO)));
 
 	if (!sync->netdev_family)
 		return 0;

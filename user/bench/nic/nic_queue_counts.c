@@ -7,13 +7,10 @@
 #include <errno.h>
 #include <linux/genetlink.h>
 
-#include "../../netlink/parse.h"
 #include "../../netlink/parse_attr.h"
-#include "../../netlink/socket.h"
+#include "../../netlink/socket_features.h"
 #include "nic_counts.h"
 
-#define FAMILY "netdev"
-#define GROUP "mgmt"
 #define QSTATS_GET 12
 #define SCOPE_QUEUE 1
 #define TIMEOUT_MS 5000
@@ -52,25 +49,6 @@ static struct nlmsghdr *begin(char *buf, uint16_t type, uint8_t cmd)
 	return nlh;
 }
 
-static int take_family(const struct nlmsghdr *nlh, void *ctx)
-{
-	uint32_t group;
-	int ret = parse_genl_family(nlh, GROUP, ctx, &group);
-
-	return ret == -ENOMSG ? 0 : ret;
-}
-
-static int find_family(struct nl_socket *socket, uint16_t *id)
-{
-	char buf[REQUEST_BYTES] __attribute__((aligned(NLMSG_ALIGNTO))) = { 0 };
-	struct nlmsghdr *nlh = begin(buf, GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
-	int ret;
-
-	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, FAMILY);
-	ret = nl_socket_request(socket, nlh, take_family, id, TIMEOUT_MS);
-	return ret == -ENOENT || (!ret && !*id) ? -EOPNOTSUPP : ret;
-}
-
 /* Four bytes where these are enough, else eight. */
 static bool add(const struct nlattr *attr, uint64_t *sum)
 {
@@ -103,12 +81,12 @@ int nic_queue_counts_read(uint32_t ifindex, struct nic_counts *counts, uint32_t 
 	char buf[REQUEST_BYTES] __attribute__((aligned(NLMSG_ALIGNTO))) = { 0 };
 	struct sums sums = { .ifindex = ifindex };
 	struct nlmsghdr *nlh;
-	uint16_t family = 0;
-	int ret = nl_socket_new(NETLINK_GENERIC, 0, &socket) ?: find_family(socket, &family);
+	struct nl_features_family family = { 0 };
+	int ret = nl_socket_new(NETLINK_GENERIC, 0, &socket) ?: nl_features_family(socket, &family);
 
-	if (ret)
-		return ret;
-	nlh = begin(buf, family, QSTATS_GET);
+	if (ret || !family.id)
+		return ret ? ret : -EOPNOTSUPP;
+	nlh = begin(buf, family.id, QSTATS_GET);
 	mnl_attr_put_u32(nlh, QSTATS_IFINDEX, ifindex);
 	mnl_attr_put_u32(nlh, QSTATS_SCOPE, SCOPE_QUEUE);
 	ret = nl_socket_dump(socket, nlh, take_queue, &sums, NULL, NULL, TIMEOUT_MS, NULL);
