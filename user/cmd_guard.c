@@ -53,5 +53,5 @@ void cmd_guard_reason(const struct cmd_guard *guard, enum sixlane_verdict verdic
 	if (!from || !guard_reason(guard->guard, &guard->links, cause_of(verdict), from, to, src,
 				   dst, reason))
 		snprintf(reason, GUARD_REASON_LEN,
-			 "something that is not there any more; sixlaned is about to see it");
+			 "nothing that can be found now: sixlaned is reading it anew, or about to");
 }
