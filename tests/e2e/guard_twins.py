@@ -91,6 +91,10 @@ class GuardTwins(Twins):
         reasons = {words: pair for pair, (_, words) in held.items()}
         for words, (source, to) in reasons.items():
             self.wait_held(source, to, verdict, words)
+        # What was read before all was there may have held back more.
+        for source, to in PAIRS:
+            if source + to not in held:
+                wait_verdict(self.fast, source, to, "forward")
         for source, to in PAIRS:
             fate, _ = held.get(source + to, (FAST, ""))
             self.check(source, to, fate, verdict)

@@ -126,3 +126,17 @@ def test_while_no_daemon_runs(net, change, number):
     change.goes(net)
     wait_free(net)
     net.assert_forwarded(fr.many(5, FAR))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["ended", "killed"])
+def test_nothing_goes_by_xdp_before_all_was_read(net, number):
+    """Rules that take a while to read, and stop nothing of this."""
+    rules = "".join('iifname "x%d" drop\n' % other for other in range(5000))
+    nft("table inet fw { chain c { type filter hook forward priority 0; \n%s }; }" % rules)(net)
+    net.router.stop(number)
+    with Numbered(net, rate=RATE) as numbered:
+        numbered.wait_more()
+        net.router.start("--poll-ms", "50")
+        wait_rise(net, "forward")
+    numbered.assert_all_arrived("b")
+    assert numbered.rise.get("pass_not_ready"), numbered.rise

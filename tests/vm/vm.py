@@ -119,6 +119,10 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-guard-xfrm", "test_guard_xfrm.py", "test_doctor.py"),
         pytest_job("e2e", "e2e-guard-rules", "test_guard_nft.py", "test_guard_legacy.py",
                    "test_guard_hooks.py"),
+        pytest_job("e2e", "e2e-guard-firewalls", "test_guard_firewalls.py", "test_guard_hosts.py",
+                   "test_guard_changes.py"),
+        pytest_job("e2e", "e2e-guard-others", "test_guard_ipsec.py", "test_guard_shaping.py",
+                   "test_guard_answers.py", "test_guard_bypass.py"),
         pytest_job("e2e", "e2e-explain", "test_explain.py", "test_exception_explain.py", "test_jumbo.py"),
         pytest_job("e2e", "e2e-guard", "test_guard_nft.py", "test_guard_random.py"),
         Job("parity", "parity", "/usr/bin/python3 tests/parity/parity.py --save {share}/parity"
