@@ -50,7 +50,7 @@ void guard_fds(const struct guard *guard, int fds[GUARD_FDS]);
 bool guard_run(struct guard *guard, const struct links *links, uint64_t *due_ns);
 /* Read what the kernel does not announce with the next guard_run(). */
 void guard_poll(struct guard *guard);
-/* A device came, went or was renamed. True: pairs may be others than before. */
+/* A device came, went, was renamed, came up or went down. True: pairs may be others than before. */
 bool guard_devices_changed(struct guard *guard, const struct links *links);
 
 /* SIXLANE_PORT_IN_*, OUT_* and SIXLANE_PORT_GUARD of a device. */

@@ -277,6 +277,8 @@ bool guard_devices_changed(struct guard *guard, const struct links *links)
 	struct guard_class *classes;
 	size_t n;
 
+	/* a device that comes up gets its qdiscs in silence */
+	guard->sources[GUARD_SOURCE_TC].wanted = true;
 	guard->sources[GUARD_SOURCE_DEVICES].wanted = true;
 	if (bypasses(guard, GUARD_NETFILTER) || *guard->all)
 		return false;

@@ -89,6 +89,7 @@ struct tc;
 int tc_new(size_t rcvbuf_bytes, struct tc **out);
 void tc_free(struct tc *tc);
 int tc_fd(const struct tc *tc);
+/* A device that comes up may get its qdiscs without a notification: then read anew as well. */
 bool tc_follow(struct tc *tc);
 /* Qdiscs and filters of all devices. Free with queueing_free(). */
 int tc_read(struct tc *tc, struct queueing **out);

@@ -57,8 +57,6 @@ int tc_new(size_t rcvbuf_bytes, struct tc **out)
 	if (!r)
 		r = nl_socket_join(tc->notify, RTNLGRP_TC);
 	if (!r)
-		r = nl_socket_join(tc->notify, RTNLGRP_LINK);
-	if (!r)
 		r = nl_socket_new(NETLINK_ROUTE, 0, &tc->dump);
 	if (r) {
 		tc_free(tc);

@@ -155,14 +155,6 @@ int tc_parse_device(const struct nlmsghdr *nlh, struct qdisc_device *out)
 	return 0;
 }
 
-/* A device that comes up gets the qdiscs of net.core.default_qdisc, which nothing else tells. */
-static bool link_matters(const struct nlmsghdr *nlh)
-{
-	const struct ifinfomsg *ifi = attr_header(nlh, sizeof(*ifi));
-
-	return !ifi || (ifi->ifi_family == AF_UNSPEC && ifi->ifi_change & IFF_UP);
-}
-
 bool tc_parse_matters(const struct nlmsghdr *nlh)
 {
 	switch (nlh->nlmsg_type) {
@@ -173,8 +165,6 @@ bool tc_parse_matters(const struct nlmsghdr *nlh)
 	case RTM_NEWCHAIN:
 	case RTM_DELCHAIN:
 		return true;
-	case RTM_NEWLINK:
-		return link_matters(nlh);
 	default:
 		return false;
 	}
