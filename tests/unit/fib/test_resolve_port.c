@@ -41,6 +41,11 @@ CHANGE(pass)
 	device->pass = true;
 }
 
+CHANGE(open_checksums)
+{
+	device->open_checksums = true;
+}
+
 CHANGE(strips_tags)
 {
 	device->strips_tags = true;
@@ -148,6 +153,7 @@ static const struct row rows[] = {
 	{ "not served", not_ours, P(INGRESS), 0 },
 	{ "to pass", pass, 0, P(PASS) },
 	{ "strips tags", strips_tags, 0, P(PASS) },
+	{ "open checksums", open_checksums, 0, P(OPEN_CHECKSUMS) },
 	{ "no IPv6", no_ipv6, P(IPV6), 0 },
 	{ "disable_ipv6", ipv6_disabled, P(IPV6), P(SKIP) },
 	{ "no forwarding", no_forwarding, P(FORWARDING), 0 },
@@ -201,10 +207,10 @@ static void test_kinds(void **state)
 		uint16_t type;
 		uint32_t flag;
 	} kinds[] = {
-		{ "veth", ARPHRD_ETHER, 0 },
-		{ "tun", ARPHRD_ETHER, 0 },
+		{ "veth", ARPHRD_ETHER, P(OPEN_CHECKSUMS) },
+		{ "tun", ARPHRD_ETHER, P(OPEN_CHECKSUMS) },
 		{ "bond", ARPHRD_ETHER, 0 },
-		{ "tun", ARPHRD_NONE, P(TUNNEL) },
+		{ "tun", ARPHRD_NONE, P(TUNNEL) | P(OPEN_CHECKSUMS) },
 		{ "sit", ARPHRD_SIT, P(TUNNEL) },
 		{ "gretap", ARPHRD_ETHER, P(TUNNEL) },
 		{ "wireguard", ARPHRD_NONE, P(TUNNEL) },

@@ -49,6 +49,9 @@ static void test_vlan(void **state)
 	links_find(&links, 5)->strips_tags = true;
 	assert_int_equal(ports_port(&links, 6).flags, TO_VLAN | P(PASS));
 	links_find(&links, 5)->strips_tags = false;
+	links_find(&links, 5)->open_checksums = true;
+	assert_int_equal(ports_port(&links, 6).flags, TO_VLAN | P(OPEN_CHECKSUMS));
+	links_find(&links, 5)->open_checksums = false;
 	links_find(&links, 5)->xdp_features = 0;
 	links_find(&links, 6)->link.vlan_maps_priority = true;
 	assert_int_equal(ports_port(&links, 6).flags, (TO_VLAN & ~P(XMIT)) | P(STRANGE));
@@ -100,9 +103,8 @@ static void test_vlan_on_others(void **state)
 		const char *kind;
 		uint32_t flag;
 	} lower[] = {
-		{ "bridge", P(BRIDGE) }, { "macvlan", P(MACVLAN) },
-		{ "gretap", P(TUNNEL) }, { "team", P(STRANGE) },
-		{ "veth", 0 },		 { "bond", 0 },
+		{ "bridge", P(BRIDGE) }, { "macvlan", P(MACVLAN) },	{ "gretap", P(TUNNEL) },
+		{ "team", P(STRANGE) },	 { "veth", P(OPEN_CHECKSUMS) }, { "bond", 0 },
 	};
 
 	(void)state;
