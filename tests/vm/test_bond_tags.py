@@ -21,6 +21,8 @@ MACS = ["02:00:00:00:a1:%02x" % last for last in (2, 3, 4, 5, 0x80)]
 ICMPV4, ICMPV6 = 1, 58
 # TCP, UDP, DCCP, ESP, AH, SCTP and UDP-Lite have ports or what counts as such; the others none.
 PROTOCOLS = [6, 17, 33, 50, 51, 132, 136, 4, 41, 43, 44, 47, 59, 60, 200]
+# Those that XDP forwards from a veth: others may have a checksum that was left open.
+FROM_VETH = [6, 17, 50, 59]
 # Echoes and what has an identifier in ICMP, errors, which go by what they are about, and others.
 ICMP_TYPES = [128, 129, 0, 8, 13, 14, 1, 2, 3, 4, 100, 160]
 
@@ -44,7 +46,7 @@ def quoted(rng):
 def random_frame(rng, dst):
     src = subnet("a", rng.randrange(2, 10000))
     if rng.random() < 0.5:
-        return header(rng, rng.choice(PROTOCOLS), rng.randbytes(32), src, dst)
+        return header(rng, rng.choice(FROM_VETH), rng.randbytes(32), src, dst)
     kind = rng.choice(ICMP_TYPES)
     start = bytes([kind, rng.randrange(8), 0, 0]) + rng.choice([b"\0\0", rng.randbytes(2)])
     return header(rng, ICMPV6, start + rng.randbytes(2) + quoted(rng), src, dst)
@@ -173,11 +175,14 @@ def test_other_tags(make_twins):
 def test_what_only_the_kernel_hashes(make_twins):
     twins = make_twins("layer3+4")
     rng = random.Random(1)
-    # ICMP in IPv6, which the kernel looks into as if it were in IPv4, and headers that are cut
-    frames = [header(rng, ICMPV4, rng.randbytes(32))]
-    frames += [header(rng, protocol, rng.randbytes(3)) for protocol in (6, 17, ICMPV6)]
+    # headers that are cut
+    frames = [header(rng, ICMPV6, rng.randbytes(3))]
     frames += [header(rng, ICMPV6, b"\1\0\0\0" + bytes(4) + quoted(rng)[:39])]
     assert_same_choice(twins, frames, "kernel", "punt_hash")
+    # ICMP in IPv6, which the kernel looks into as if it were in IPv4, and what has no checksum
+    frames = [header(rng, ICMPV4, rng.randbytes(32))]
+    frames += [header(rng, protocol, rng.randbytes(3)) for protocol in (6, 17)]
+    assert_same_choice(twins, frames, "kernel", "pass_checksum")
     # of another MTU than the bond: what is too big hangs on the slave
     frames = random_frames(10, 1)
     twins.each(lambda net: net.r.ip("link set dev p2 mtu 1400"))
