@@ -15,10 +15,19 @@
 
 #define GUARD_ASKS (SIXLANE_PORT_GUARD | SIXLANE_PORT_OPEN_CHECKSUMS)
 
-/* UDP ports of tunnels, whose inner packets may be the ones with an open checksum. */
+/*
+ * UDP ports of tunnels, whose inner packets may be the ones with an open checksum: the outer one
+ * is then complete (local checksum offload), and tells nothing.
+ */
+#define GUARD_UDP_L2TP 1701
+#define GUARD_UDP_GTP 2152
+#define GUARD_UDP_GRE 4754
 #define GUARD_UDP_VXLAN 4789
-#define GUARD_UDP_VXLAN_OLD 8472 /* the kernel's default */
+#define GUARD_UDP_VXLAN_GPE 4790
+#define GUARD_UDP_GUE 6080
 #define GUARD_UDP_GENEVE 6081
+#define GUARD_UDP_MPLS 6635
+#define GUARD_UDP_VXLAN_OLD 8472 /* the kernel's default */
 
 /* Where a checksum stands in its header (struct tcphdr, struct udphdr). */
 #define GUARD_TCP_CHECK 16
@@ -47,7 +56,10 @@ static __always_inline __u16 guard_pseudo_sum(const struct packet_ip6 *ip6)
 static __always_inline int guard_is_tunnel(__be16 port)
 {
 	return port == bpf_htons(GUARD_UDP_VXLAN) || port == bpf_htons(GUARD_UDP_VXLAN_OLD) ||
-	       port == bpf_htons(GUARD_UDP_GENEVE);
+	       port == bpf_htons(GUARD_UDP_GENEVE) || port == bpf_htons(GUARD_UDP_L2TP) ||
+	       port == bpf_htons(GUARD_UDP_GTP) || port == bpf_htons(GUARD_UDP_GRE) ||
+	       port == bpf_htons(GUARD_UDP_VXLAN_GPE) || port == bpf_htons(GUARD_UDP_GUE) ||
+	       port == bpf_htons(GUARD_UDP_MPLS);
 }
 
 /*

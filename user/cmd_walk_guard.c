@@ -5,17 +5,24 @@
 #include <netinet/in.h>
 
 #include "cmd_walk.h"
+#include "util.h"
 
-#define UDP_VXLAN 4789
-#define UDP_VXLAN_OLD 8472
-#define UDP_GENEVE 6081
+/* bpf/guard.h has their names. */
+static bool is_tunnel(uint16_t port)
+{
+	static const uint16_t ports[] = { 1701, 2152, 4754, 4789, 4790, 6080, 6081, 6635, 8472 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ports); i++)
+		if (ports[i] == port)
+			return true;
+	return false;
+}
 
 /* Of a packet whose own checksum is complete. */
 static bool checksum_may_be_open(const struct walk_query *query)
 {
 	if (query->proto == IPPROTO_UDP)
-		return query->dport == UDP_VXLAN || query->dport == UDP_VXLAN_OLD ||
-		       query->dport == UDP_GENEVE;
+		return is_tunnel(query->dport);
 	return query->proto != IPPROTO_TCP && query->proto != IPPROTO_ICMPV6 &&
 	       query->proto != IPPROTO_ESP && query->proto != IPPROTO_NONE;
 }

@@ -18,18 +18,27 @@ static uint16_t pseudo_sum(const uint8_t *bytes)
 	return (uint16_t)sum;
 }
 
+static bool is_tunnel(uint16_t port)
+{
+	static const uint16_t ports[] = { 1701, 2152, 4754, 4789, 4790, 6080, 6081, 6635, 8472 };
+
+	for (size_t i = 0; i < sizeof(ports) / sizeof(ports[0]); i++) {
+		if (ports[i] == port)
+			return true;
+	}
+	return false;
+}
+
 static bool checksum_may_be_open(const struct frame *frame)
 {
 	const uint8_t next = frame->bytes[AT_NEXT_HEADER];
 	size_t at = AT_PAYLOAD + (next == 6 ? 16 : 6);
-	uint16_t port;
 
 	if (next == 50 || next == 58 || next == 59)
 		return false;
 	if ((next != 6 && next != 17) || at + 2 > frame->len)
 		return true;
-	port = frame_get16(frame, AT_PAYLOAD + 2);
-	if (next == 17 && (port == 4789 || port == 8472 || port == 6081))
+	if (next == 17 && is_tunnel(frame_get16(frame, AT_PAYLOAD + 2)))
 		return true;
 	return frame_get16(frame, at) == pseudo_sum(frame->bytes);
 }

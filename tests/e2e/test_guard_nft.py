@@ -112,6 +112,16 @@ ROWS = {
         "a set with state",
         "a set with state",
     ),
+    "an element with a limit": (
+        base('iifname { "p0" limit rate 1/minute, "p1" } accept', policy="drop"),
+        "policy drop",
+        "policy drop",
+    ),
+    "an element with a counter": (
+        base('iifname { "p0" counter, "p1" } accept', policy="drop"),
+        None,
+        None,
+    ),
     "set that rules change": (
         base("ip6 saddr @s accept", before="set s { type ipv6_addr; flags dynamic; }"),
         "a set with state",

@@ -146,6 +146,7 @@ static void add_verdict(struct elements *elements, struct nftnl_set_elem *elem, 
 		guard_add_verdict_element(rules, set->number, key, verdict, chain);
 }
 
+/* An element with a limit or a quota of its own is found or not (nft_set_elem_update_expr()). */
 static int add_element(struct nftnl_set_elem *elem, void *ctx)
 {
 	struct elements *elements = ctx;
@@ -154,6 +155,8 @@ static int add_element(struct nftnl_set_elem *elem, void *ctx)
 
 	if (flags & NFT_SET_ELEM_INTERVAL_END)
 		return 0;
+	if (nftnl_set_elem_expr_foreach(elem, is_harmless, NULL) < 0)
+		guard_set_unknown(elements->parser->rules, elements->set->number);
 	if (!key_of(elements, elem, flags, &key))
 		elements->error = -EBADMSG;
 	else if (elements->set->verdicts)

@@ -48,9 +48,10 @@ static void device_changed(struct sync *sync, uint32_t ifindex, const struct for
 		return;
 	if (guarding_devices_changed(sync))
 		ports_tell_all(sync);
-	ports_update(sync, ifindex);
+	/* by a VRF rules know it, too: pairs before the port */
 	if (was->master != is.master)
 		guarding_apply(sync);
+	ports_update(sync, ifindex);
 	if (was->master != is.master)
 		ports_update_slaves(sync, was->master);
 	/* whose addresses it has: a VRF's; and one that is down may keep some */

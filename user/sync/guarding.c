@@ -192,6 +192,11 @@ static void update_adopted(struct sync *sync)
 			continue;
 		port.flags &= ~guards;
 		port.flags |= guard_port_flags(sync->guard, &sync->links, device);
+		if (!guard_may_answer(sync->guard, &sync->links, device)) {
+			port.flags &= ~SIXLANE_PORT_SOURCE;
+			port.source = (union sixlane_addr){ 0 };
+			port.hop_limit = 0;
+		}
 		fib_set_port(sync->fib, &port);
 	}
 }
@@ -272,4 +277,13 @@ bool guarding_devices_changed(struct sync *sync)
 		return false;
 	write_all_pairs(sync);
 	return true;
+}
+
+/* Whatever has changed while nobody looked: names, or which device is in which VRF. */
+void guarding_all_changed(struct sync *sync)
+{
+	if (!sync->guarded)
+		return;
+	guard_devices_changed(sync->guard, &sync->links);
+	write_all_pairs(sync);
 }

@@ -45,7 +45,8 @@ static void tell_datapath(struct sync *sync, const struct device *device, bool n
 	resolve_for(sync, device, &port);
 	if (!needed && !(port.flags & ingress) && !fib_port_slot(sync->fib, device->ifindex))
 		return;
-	is_new = !fib_port_slot(sync->fib, device->ifindex);
+	/* or known by number alone, from a route */
+	is_new = !sync->maps->ports[fib_port_slot(sync->fib, device->ifindex)].flags;
 	ret = fib_set_port(sync->fib, &port);
 	if (!ret && is_new)
 		guarding_write_pairs(sync, device);
@@ -336,7 +337,7 @@ static bool any_turns(const struct sync *sync)
 void ports_update_all(struct sync *sync)
 {
 	sync->addrs_wanted = false;
-	guarding_devices_changed(sync);
+	guarding_all_changed(sync);
 	for (size_t i = 0; i < sync->links.n; i++)
 		if (sync->links.devices[i].has_link)
 			look_at(sync, &sync->links.devices[i]);

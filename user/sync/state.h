@@ -239,6 +239,8 @@ void guarding_run(struct sync *sync);
 void guarding_start(struct sync *sync);
 /* A device came, went or was renamed. True: ports are to be told anew. */
 bool guarding_devices_changed(struct sync *sync);
+/* … or did while nobody looked, or went to another VRF. Ports are to be told anew. */
+void guarding_all_changed(struct sync *sync);
 /* All of it anew. */
 void guarding_apply(struct sync *sync);
 /* The pairs of a device that has a slot. */
