@@ -23,6 +23,9 @@ const char *const guard_cause_names[GUARD_N_CAUSES] = {
 #define SHARE 10
 #define SHARE_POLLED 100
 
+/* Of read(): it was read, and is what it was before. */
+#define UNCHANGED 1
+
 static const struct source_kind {
 	const char *name; /* for people */
 	enum guard_cause cause;
@@ -75,14 +78,18 @@ static int read_nf_tables(struct guard *guard, const struct links *links)
 static int read_ip6_tables(struct guard *guard, const struct links *links)
 {
 	struct guard_ruleset *read;
+	bool unchanged;
 	int ret = ip6_tables_read(&read);
 
 	(void)links;
 	if (ret)
 		return ret;
+	unchanged = guard->rules[GUARD_RULES_IP6_TABLES] &&
+		    guard_ruleset_is_empty(guard->rules[GUARD_RULES_IP6_TABLES]) &&
+		    guard_ruleset_is_empty(read);
 	guard_ruleset_free(guard->rules[GUARD_RULES_IP6_TABLES]);
 	guard->rules[GUARD_RULES_IP6_TABLES] = read;
-	return 0;
+	return unchanged ? UNCHANGED : 0;
 }
 
 static int read_hooks(struct guard *guard, const struct links *links)
@@ -93,6 +100,8 @@ static int read_hooks(struct guard *guard, const struct links *links)
 	(void)links;
 	if (!ret && !read.known)
 		ret = nf_hooks_read_bpf(&read) ?: nf_hooks_guess_defragments(&read.defragments);
+	if (!ret && !memcmp(&guard->hooks, &read, sizeof(read)))
+		return UNCHANGED;
 	if (!ret)
 		guard->hooks = read;
 	return ret;
@@ -149,6 +158,7 @@ static int read_tc(struct guard *guard, const struct links *links)
 static int read_devices(struct guard *guard, const struct links *links)
 {
 	struct guard_device *read = calloc(links->n + 1, sizeof(*read));
+	bool unchanged;
 	size_t n = 0;
 	int ret = read ? 0 : -ENOMEM;
 
@@ -175,10 +185,12 @@ static int read_devices(struct guard *guard, const struct links *links)
 		free(read);
 		return ret;
 	}
+	unchanged =
+		n == guard->n_devices && (!n || !memcmp(read, guard->devices, n * sizeof(*read)));
 	free(guard->devices);
 	guard->devices = read;
 	guard->n_devices = n;
-	return 0;
+	return unchanged ? UNCHANGED : 0;
 }
 
 static const struct source_kind kinds[GUARD_N_SOURCES] = {
@@ -208,11 +220,13 @@ static bool set_stale(struct guard_source *source)
 	return !was;
 }
 
-static void read_source(struct guard *guard, enum guard_source_kind kind, const struct links *links)
+/* False: what was read is what was known. */
+static bool read_source(struct guard *guard, enum guard_source_kind kind, const struct links *links)
 {
 	struct guard_source *source = &guard->sources[kind];
 	uint64_t start_ns = util_now_ns(), start_cpu_ns = util_cpu_ns(), end_ns;
 	int ret = kinds[kind].open && !source->opened ? kinds[kind].open(guard) : 0;
+	bool unchanged;
 
 	source->opened |= !ret;
 	source->wanted = false;
@@ -224,9 +238,12 @@ static void read_source(struct guard *guard, enum guard_source_kind kind, const 
 	source->took_ns = end_ns - start_ns;
 	source->next_ns = end_ns + (kinds[kind].polled ? SHARE_POLLED : SHARE) *
 					   (util_cpu_ns() - start_cpu_ns);
+	unchanged = ret == UNCHANGED && source->read && !source->stale && !source->error;
+	ret = ret == UNCHANGED ? 0 : ret;
 	source->stale = false;
 	source->read |= !ret;
 	source->error = ret;
+	return !unchanged;
 }
 
 /* True: something may be another than before. Sets *due_ns lower if there is more to do. */
@@ -250,8 +267,7 @@ static bool run_source(struct guard *guard, enum guard_source_kind kind, const s
 		*due_ns = 0;
 		return true;
 	}
-	read_source(guard, kind, links);
-	return true;
+	return read_source(guard, kind, links);
 }
 
 bool guard_run(struct guard *guard, const struct links *links, uint64_t *due_ns)

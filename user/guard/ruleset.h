@@ -152,6 +152,9 @@ void guard_asks_conntrack(struct guard_ruleset *rules);
 /* Whether a rule looks something up in the set that is known, so that its elements matter. */
 bool guard_set_matters(const struct guard_ruleset *rules, uint32_t set);
 
+/* Without a base chain no packet meets anything. */
+bool guard_ruleset_is_empty(const struct guard_ruleset *rules);
+
 /* 0, or the first -errno: -ENOMEM, -E2BIG (over a bound above), -EINVAL (no such chain, set,
  * register). */
 int guard_ruleset_error(const struct guard_ruleset *rules);

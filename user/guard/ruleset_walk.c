@@ -408,6 +408,11 @@ bool guard_ruleset_holds(const struct guard_ruleset *rules, enum guard_hook hook
 	return ruleset_walk(rules, GOAL_HELD, hook, in, out, reason, NULL);
 }
 
+bool guard_ruleset_is_empty(const struct guard_ruleset *rules)
+{
+	return !rules->error && !rules->n_bases;
+}
+
 bool guard_ruleset_tracks(const struct guard_ruleset *rules, char *reason)
 {
 	static const enum guard_hook hooks[] = { GUARD_HOOK_PREROUTING, GUARD_HOOK_FORWARD,

@@ -8,6 +8,8 @@
 
 #include "state.h"
 
+static const uint32_t guards = SIXLANE_PORT_IN_HELD | SIXLANE_PORT_OUT_HELD | SIXLANE_PORT_GUARD;
+
 /* Devices with a slot, in the order of slots. */
 struct in_use {
 	uint32_t slots[SIXLANE_MAX_PORTS];
@@ -29,11 +31,17 @@ static void find_in_use(const struct sync *sync, struct in_use *in_use)
 	}
 }
 
+static bool pair_is_free(const struct sync *sync, const struct in_use *in_use, size_t in,
+			 size_t out)
+{
+	return guard_pair_is_free(sync->guard, &sync->links, in_use->devices[in],
+				  in_use->devices[out]);
+}
+
 static void write_pair(struct sync *sync, const struct in_use *in_use, size_t in, size_t out)
 {
 	maps_set_pair(sync->maps, in_use->slots[in], in_use->slots[out],
-		      guard_pair_is_free(sync->guard, &sync->links, in_use->devices[in],
-					 in_use->devices[out]));
+		      pair_is_free(sync, in_use, in, out));
 }
 
 static void write_all_pairs(struct sync *sync)
@@ -44,6 +52,17 @@ static void write_all_pairs(struct sync *sync)
 	for (size_t in = 0; in < in_use.n; in++)
 		for (size_t out = 0; out < in_use.n; out++)
 			write_pair(sync, &in_use, in, out);
+}
+
+static void hold_pairs(struct sync *sync)
+{
+	struct in_use in_use;
+
+	find_in_use(sync, &in_use);
+	for (size_t in = 0; in < in_use.n; in++)
+		for (size_t out = 0; out < in_use.n; out++)
+			if (!pair_is_free(sync, &in_use, in, out))
+				write_pair(sync, &in_use, in, out);
 }
 
 void guarding_write_pairs(struct sync *sync, const struct device *device)
@@ -178,11 +197,17 @@ static void report(struct sync *sync, enum guard_cause cause)
 	memcpy(sync->guard_said[cause], held ? reason : "", held ? sizeof(reason) : 1);
 }
 
+uint32_t guarding_port_flags(const struct sync *sync, const struct device *device)
+{
+	uint32_t flags = guard_port_flags(sync->guard, &sync->links, device);
+	uint32_t slot = sync->guard_tightens ? fib_port_slot(sync->fib, device->ifindex) : 0;
+
+	return slot ? flags | (sync->maps->ports[slot].flags & guards) : flags;
+}
+
 /* An earlier daemon's ports, as far as this one knows only what holds them back. */
 static void update_adopted(struct sync *sync)
 {
-	const uint32_t guards = SIXLANE_PORT_IN_HELD | SIXLANE_PORT_OUT_HELD | SIXLANE_PORT_GUARD;
-
 	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++) {
 		struct sixlane_port port = sync->maps->ports[slot];
 		const struct device *device =
@@ -191,7 +216,7 @@ static void update_adopted(struct sync *sync)
 		if (!device || !device->has_link || fib_port_slot(sync->fib, port.ifindex) != slot)
 			continue;
 		port.flags &= ~guards;
-		port.flags |= guard_port_flags(sync->guard, &sync->links, device);
+		port.flags |= guarding_port_flags(sync, device);
 		if (!guard_may_answer(sync->guard, &sync->links, device)) {
 			port.flags &= ~SIXLANE_PORT_SOURCE;
 			port.source = (union sixlane_addr){ 0 };
@@ -201,14 +226,27 @@ static void update_adopted(struct sync *sync)
 	}
 }
 
-void guarding_apply(struct sync *sync)
+static void tell_ports(struct sync *sync)
 {
-	apply_meta(sync);
-	write_all_pairs(sync);
 	if (sync->quiet)
 		update_adopted(sync);
 	else
 		ports_tell_all(sync);
+}
+
+void guarding_apply(struct sync *sync)
+{
+	/*
+	 * What a rule held and another one holds now is held by either, before it is free of the
+	 * first: of pairs and of ports alike.
+	 */
+	apply_meta(sync);
+	hold_pairs(sync);
+	sync->guard_tightens = true;
+	tell_ports(sync);
+	sync->guard_tightens = false;
+	write_all_pairs(sync);
+	tell_ports(sync);
 	write_policies(sync);
 	apply_meta(sync);
 	if (sync->quiet)
@@ -261,6 +299,7 @@ void guarding_start(struct sync *sync)
 	if (ret) {
 		log_warning_limited("cannot start a thread: %s; every packet passes to the kernel",
 				    strerror(-ret));
+		sync->guard_due_ns = UINT64_MAX;
 		return;
 	}
 	write_all_pairs(sync);

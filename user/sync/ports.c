@@ -25,7 +25,7 @@ static void resolve_for(const struct sync *sync, const struct device *device,
 	resolve_port(&sync->links, device, &policy, port);
 	if (!device->has_link)
 		return;
-	port->flags |= guard_port_flags(sync->guard, &sync->links, device);
+	port->flags |= guarding_port_flags(sync, device);
 	if (guard_may_answer(sync->guard, &sync->links, device))
 		return;
 	port->flags &= ~SIXLANE_PORT_SOURCE;

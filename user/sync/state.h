@@ -102,6 +102,7 @@ struct sync {
 	} verify;
 	struct guard *guard;
 	bool guard_slow;     /* it takes too long to read */
+	bool guard_tightens; /* what was held is held until all that is to be is */
 	bool guarded;	     /* the maps have what the guard says */
 	struct alarm *alarm; /* NULL: not yet */
 	uint64_t guard_due_ns;
@@ -245,6 +246,8 @@ void guarding_all_changed(struct sync *sync);
 void guarding_apply(struct sync *sync);
 /* The pairs of a device that has a slot. */
 void guarding_write_pairs(struct sync *sync, const struct device *device);
+/* Of a port's SIXLANE_PORT_*. */
+uint32_t guarding_port_flags(const struct sync *sync, const struct device *device);
 /* Of SIXLANE_META_*. */
 uint32_t guarding_flags(const struct sync *sync);
 

@@ -318,6 +318,8 @@ static void poll_settings(struct sync *sync)
 	settings_read(sync);
 	guard_poll(sync->guard);
 	guarding_run(sync);
+	if (sync->policies_failed)
+		guarding_apply(sync);
 }
 
 static void read_features(struct sync *sync)
