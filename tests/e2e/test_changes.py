@@ -49,8 +49,8 @@ class Numbered:
     def assert_restarted_over(self):
         """XDP forwarded all but those that came while a new daemon read what may stand in their way."""
         by_kernel = self.rise.get("pass_not_ready", 0)
-        assert self.rise["forward"] + by_kernel == self.sent, self.rise
-        assert self.rise["forward"] > by_kernel, self.rise
+        # which counts hosts' own chatter as well
+        assert by_kernel < self.rise["forward"] <= self.sent <= self.rise["forward"] + by_kernel
 
     def arrivals(self):
         """{number: [hosts]}; every arriving packet is whole and in the right envelope."""

@@ -224,20 +224,19 @@ static bool set_stale(struct guard_source *source)
 static bool read_source(struct guard *guard, enum guard_source_kind kind, const struct links *links)
 {
 	struct guard_source *source = &guard->sources[kind];
-	uint64_t start_ns = util_now_ns(), start_cpu_ns = util_cpu_ns(), end_ns;
+	uint64_t start_cpu_ns = util_cpu_ns();
 	int ret = kinds[kind].open && !source->opened ? kinds[kind].open(guard) : 0;
 	bool unchanged;
 
 	source->opened |= !ret;
 	source->wanted = false;
-	guard->reading_ns = start_ns;
+	guard->reading_ns = util_now_ns();
 	if (!ret)
 		ret = kinds[kind].read(guard, links);
 	guard->reading_ns = 0;
-	end_ns = util_now_ns();
-	source->took_ns = end_ns - start_ns;
-	source->next_ns = end_ns + (kinds[kind].polled ? SHARE_POLLED : SHARE) *
-					   (util_cpu_ns() - start_cpu_ns);
+	source->took_ns = util_cpu_ns() - start_cpu_ns;
+	source->next_ns =
+		util_now_ns() + (kinds[kind].polled ? SHARE_POLLED : SHARE) * source->took_ns;
 	unchanged = ret == UNCHANGED && source->read && !source->stale && !source->error;
 	ret = ret == UNCHANGED ? 0 : ret;
 	source->stale = false;

@@ -23,12 +23,13 @@ enum guard_source_kind {
 enum guard_rules { GUARD_RULES_NF_TABLES, GUARD_RULES_IP6_TABLES, GUARD_N_RULES };
 
 struct guard_source {
-	bool opened; /* its socket */
-	bool read;   /* successfully, once */
-	bool wanted; /* to be read */
-	bool stale;  /* what was read may not hold any more, and reading takes its time */
-	int error;   /* of the last time; 0: none */
-	uint64_t took_ns, next_ns; /* the last reading; the earliest next one */
+	bool opened;	  /* its socket */
+	bool read;	  /* successfully, once */
+	bool wanted;	  /* to be read */
+	bool stale;	  /* what was read may not hold any more, and reading takes its time */
+	int error;	  /* of the last time; 0: none */
+	uint64_t took_ns; /* CPU time of the last reading */
+	uint64_t next_ns; /* not earlier is it read again */
 };
 
 /* What the kernel does not announce of a device; "": nothing. */
