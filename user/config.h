@@ -45,7 +45,7 @@ struct config {
 	uint32_t max_exceptions; /* 1 to SIXLANE_MAX_EXCEPTIONS */
 	uint32_t answer_rate;	 /* Packet Too Big made in XDP, a second and CPU; 0: any number */
 	bool answer_too_big;	 /* also to packets over the plain MTU of a route or device */
-	uint32_t bypass; /* bit n: enum guard_cause n holds nothing back */
+	uint32_t bypass;	 /* bit n: enum guard_cause n holds nothing back */
 	bool pass_all;		 /* pass every packet of every port */
 	bool teardown;		 /* at the end: detach and remove the pins */
 };

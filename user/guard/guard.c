@@ -28,10 +28,10 @@ const char *const guard_cause_names[GUARD_N_CAUSES] = {
 
 static const struct source_kind {
 	const char *name; /* for people */
-	enum guard_cause cause;
 	int (*open)(struct guard *guard);
 	bool (*follow)(struct guard *guard);
 	int (*read)(struct guard *guard, const struct links *links);
+	enum guard_cause cause;
 	bool polled; /* the kernel announces nothing */
 } kinds[GUARD_N_SOURCES];
 
@@ -194,16 +194,33 @@ static int read_devices(struct guard *guard, const struct links *links)
 }
 
 static const struct source_kind kinds[GUARD_N_SOURCES] = {
-	[GUARD_SOURCE_NF_TABLES] = { "nf_tables", GUARD_NETFILTER, open_nf_tables, follow_nf_tables,
-				     read_nf_tables, false },
-	[GUARD_SOURCE_IP6_TABLES] = { "ip6_tables", GUARD_NETFILTER, NULL, NULL, read_ip6_tables,
-				      true },
-	[GUARD_SOURCE_HOOKS] = { "netfilter hooks", GUARD_NETFILTER, NULL, NULL, read_hooks, true },
-	[GUARD_SOURCE_XFRM] = { "IPsec policies", GUARD_XFRM, open_xfrm, follow_xfrm, read_xfrm,
-				false },
-	[GUARD_SOURCE_TC] = { "qdiscs and filters", GUARD_TC, open_tc, follow_tc, read_tc, false },
-	[GUARD_SOURCE_DEVICES] = { "programs at devices", GUARD_TC, NULL, NULL, read_devices,
-				   true },
+	[GUARD_SOURCE_NF_TABLES] = { .name = "nf_tables",
+				     .open = open_nf_tables,
+				     .follow = follow_nf_tables,
+				     .read = read_nf_tables,
+				     .cause = GUARD_NETFILTER },
+	[GUARD_SOURCE_IP6_TABLES] = { .name = "ip6_tables",
+				      .read = read_ip6_tables,
+				      .cause = GUARD_NETFILTER,
+				      .polled = true },
+	[GUARD_SOURCE_HOOKS] = { .name = "netfilter hooks",
+				 .read = read_hooks,
+				 .cause = GUARD_NETFILTER,
+				 .polled = true },
+	[GUARD_SOURCE_XFRM] = { .name = "IPsec policies",
+				.open = open_xfrm,
+				.follow = follow_xfrm,
+				.read = read_xfrm,
+				.cause = GUARD_XFRM },
+	[GUARD_SOURCE_TC] = { .name = "qdiscs and filters",
+			      .open = open_tc,
+			      .follow = follow_tc,
+			      .read = read_tc,
+			      .cause = GUARD_TC },
+	[GUARD_SOURCE_DEVICES] = { .name = "programs at devices",
+				   .read = read_devices,
+				   .cause = GUARD_TC,
+				   .polled = true },
 };
 
 static bool is_bypassed(const struct guard *guard, enum guard_cause cause)
