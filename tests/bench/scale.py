@@ -35,10 +35,10 @@ def demand(what, value, wanted):
         raise ScaleError("%s: %s, not %s" % (what, f"{value:,}", f"{wanted:,}"))
 
 
-def demand_forwarded(rise, sent):
+def demand_by_xdp(what, verdict, rise, sent):
     """One checksum in 65,536 looks like one that a veth's sender left open: these are the kernel's."""
     alike = rise.get("pass_checksum", 0)
-    demand("forwarded by XDP", rise["forward"] + alike, sent)
+    demand(what, rise[verdict] + alike, sent)
     if alike > sent / 8192 + 8:
         raise ScaleError("%d of %d checksums look open" % (alike, sent))
 
@@ -129,17 +129,17 @@ def run(flow, prefixes, peers_count=PEERS):
     sent, delivered, rise = flood(flow, "all", peers_count)
     demand("packets to all peers", sent, peers_count)
     demand("delivered of these", delivered, sent)
-    demand_forwarded(rise, sent)
+    demand_by_xdp("forwarded by XDP", "forward", rise, sent)
     # So many picks that each of the thousand is among them, for all that chance can do.
     sent, delivered, rise = flood(flow, "smaller", 65536)
     demand("delivered to those with a smaller MTU", delivered, sent)
-    demand_forwarded(rise, sent)
+    demand_by_xdp("forwarded by XDP", "forward", rise, sent)
     rows = exceptions(flow)
     demand("packets that met an exception", sum(row["hits"] for row in rows), sent)
     demand("exceptions that were met", sum(row["hits"] > 0 for row in rows), SMALLER)
     sent, delivered, rise = flood(flow, "smaller", 65536, size=1514)
     demand("delivered of those over the Path MTU", delivered, 0)
-    demand("answered by XDP", rise["answer_too_big"], sent)
+    demand_by_xdp("answered by XDP", "answer_too_big", rise, sent)
 
     rows = exceptions(flow)
     demand("exceptions", len(rows), SMALLER)
