@@ -85,6 +85,9 @@ struct sync {
 
 	uint64_t withdrawals; /* how often routes went, or may have: what is dumped meanwhile leaves
 				 others out */
+	bool guarded;	      /* the maps have what the guard says */
+	bool guard_slow;      /* it takes too long to read */
+	bool guard_tightens;  /* what was held is held until all that is to be is */
 	bool behind;	      /* notifications wait that there was no time for */
 	bool flow_labels;     /* the kernel gives its ICMPv6 errors one */
 	bool owners_wanted;   /* a device's uppers may have changed */
@@ -101,13 +104,9 @@ struct sync {
 		unsigned int n_told;
 	} verify;
 	struct guard *guard;
-	bool guard_slow;     /* it takes too long to read */
-	bool guard_tightens; /* what was held is held until all that is to be is */
-	bool guarded;	     /* the maps have what the guard says */
 	struct alarm *alarm; /* NULL: not yet */
 	uint64_t guard_due_ns;
 	uint64_t policies_version;			   /* of those in the maps */
-	int policies_failed;				   /* -errno of writing them */
 	char guard_said[GUARD_N_CAUSES][GUARD_REASON_LEN]; /* in the log, of each cause */
 	struct uppers *uppers; /* NULL: not yet, or they cannot be seen */
 	struct exceptions *exceptions;
@@ -117,7 +116,8 @@ struct sync {
 
 	uint64_t *used; /* bitmap of neighbour slots that had traffic and are still to be kept alive
 			 */
-	uint32_t used_from; /* where the keeper goes on */
+	int policies_failed; /* -errno of writing them */
+	uint32_t used_from;  /* where the keeper goes on */
 };
 
 /* sync.c: something was missed; synchronise anew after delay_ns (0: at once), or sooner if so
