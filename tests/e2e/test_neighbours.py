@@ -288,14 +288,15 @@ def memory_mb(net):
 
 
 def assert_each_by_its_own(net, neighbours):
-    """Every one gets its packet by XDP, with its own MAC."""
+    """Every one gets its packet by XDP, with its own MAC; but for the few whose checksum looks open."""
     for at in range(0, len(neighbours), 500):
         some = neighbours[at : at + 500]
         frames = [fr.udp(address, number=i) for i, (address, _) in enumerate(some)]
         got, rise = net.counted(lambda frames=frames: net.exchange(frames))
         wanted = [fr.forwarded(f, mac, PORT_MAC["b"]) for f, (_, mac) in zip(frames, some)]
         assert fr.show(got["b"]) == fr.show(wanted)
-        assert rise["forward"] == len(frames), rise
+        alike = sum(map(fr.looks_open, frames))
+        assert rise["forward"] == len(frames) - alike and rise.get("pass_checksum", 0) == alike, rise
 
 
 def test_a_hundred_thousand_neighbours_on_one_link(net):
