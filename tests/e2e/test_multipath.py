@@ -161,8 +161,8 @@ def test_unresolved_member_gets_resolved(make):
 
 # --- the hash -------------------------------------------------------------------------------
 
-# Fragments, extension headers and tunnels from a veth are the kernel's, as a checksum may be open. That is asked
-# after the way is chosen, so punt_hash comes first. What XDP's hash is over: tests/bpf/hash_bits.c.
+# Fragments, extension headers and tunnels from a veth are the kernel's, as a checksum may be open. That is
+# asked after the way is chosen: punt_hash comes first. What XDP's hash is over: tests/bpf/hash_bits.c.
 OPEN = {"verdict": "pass_checksum"}
 
 
