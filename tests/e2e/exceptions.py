@@ -236,6 +236,16 @@ def wait_same(pair, frames, source="a", timeout=15):
     wait_until(same, timeout, lambda: str(seen[0]))
 
 
+def dumps(net):
+    """How often all that the kernel has learnt was read, since the maps were made."""
+    return net.router.status()["exception_dumps"]
+
+
+def wait_read(net, after=0):
+    """Until it was read once more."""
+    wait_until(lambda: dumps(net) > after, 15, "exceptions read")
+
+
 def wait_dumped(net):
     """Two hints at most and a dump speak of what was learnt before; nothing asks for another."""
 

@@ -88,7 +88,7 @@ def test_not_believed(idle, frame):
     net = ex.start(idle)
     ex.accept_redirects(net, "b")
     # The first one makes use of memory that the later ones use again.
-    wait_until(lambda: net.router.status()["exception_dumps"], 15, "exceptions read")
+    ex.wait_read(net)
     before = resident_kb(net)
     ex.flood(net, ex.crowd(frame, 0, COUNT))
     ex.learn(net, MTU)

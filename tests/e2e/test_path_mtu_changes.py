@@ -220,7 +220,9 @@ def test_restart_of_the_daemon(pair, number):
     pair.fast.router.stop(number)
     pair.assert_same(FRAMES)
     pair.each(ex.forget)
+    dumps = ex.dumps(pair.fast)
     pair.fast.router.start("--answer-rate", 0)
+    ex.wait_read(pair.fast, dumps)
     check(pair, ("to", "b"))
 
 
@@ -228,7 +230,9 @@ def test_learnt_while_the_daemon_is_away(pair):
     pair.fast.router.stop()
     pair.each(ex.forget)
     pair.each(lambda net: ex.learn(net, 1290))
+    dumps = ex.dumps(pair.fast)
     pair.fast.router.start("--answer-rate", 0)
+    ex.wait_read(pair.fast, dumps)
     check(pair, ("answer", 1290))
 
 
