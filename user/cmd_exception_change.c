@@ -17,7 +17,7 @@
 #include "poke.h"
 
 #define WAIT_NS 3000000000ull /* at least, and for each request … */
-#define WAIT_EACH_NS 40000ull
+#define WAIT_EACH_NS 100000ull
 #define PAUSE_NS 200000
 /* A daemon may be told of many thousands at once, a person not. */
 #define MAX_TOLD 10
