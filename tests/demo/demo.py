@@ -155,9 +155,12 @@ def flood_kernel(flow, prefixes, seed):
 def flood_sixlane(flow, prefixes, seed):
     load(flow)
     wait("sixlaned takes the ports", lambda: ports_served(flow), 10)
-    before = forwarded(flow)
+    before = flow.router.stats()
     run = flow.flood(prefixes, PACKETS, FLOOD_LIMIT_S, seed, ADDRESSES, "flood by sixlane")
-    run["forwarded"] = forwarded(flow) - before
+    after = flow.router.stats()
+    run["forwarded"] = after["forward"] - before["forward"]
+    # Of a veth's frames one checksum in 65,536 looks as if it was left to the device.
+    run["alike"] = after["pass_checksum"] - before["pass_checksum"]
     return run
 
 
@@ -174,7 +177,10 @@ def flood(flow, prefixes, claims):
             claims.equal("%s, round %d, delivered" % (side, seed), run["delivered"], run["sent"])
             claims.equal("%s, round %d, wrong hop limit" % (side, seed), run["wrong_hop_limit"], 0)
             if side == "sixlane":
-                claims.equal("round %d, forwarded in XDP" % seed, run["forwarded"], run["sent"])
+                claims.equal("round %d, forwarded in XDP, but for checksums that look open" % seed,
+                             run["forwarded"] + run["alike"], run["sent"])  # fmt: skip
+                claims.check(run["alike"] <= run["sent"] / 8192 + 8,
+                             "round %d: %d checksums look open" % (seed, run["alike"]))  # fmt: skip
     return runs
 
 
@@ -198,6 +204,7 @@ def print_table(flow, runs, sync):
     row("", "sixlane", "kernel alone")
     row("packets sent", total("sixlane", "sent"), total("kernel", "sent"))
     row("forwarded in XDP", total("sixlane", "forwarded"), "0")
+    row("by the kernel: checksum looks open", total("sixlane", "alike"), "")
     row("delivered", total("sixlane", "delivered"), total("kernel", "delivered"))
     row("Mpps, median, one core", *["%.3f" % rates[side][0] for side in runs])
     row("Mpps, lowest – highest", *["%.3f – %.3f" % rates[side][1:] for side in runs])
