@@ -32,7 +32,7 @@ static void judge(const struct guard_ruleset *rules)
 }
 
 /* The table's head, then its entries. Returns whether it was taken. */
-static bool parse(const uint8_t *data, size_t size)
+static int parse(const uint8_t *data, size_t size)
 {
 	_cleanup_(guard_ruleset_freep) struct guard_ruleset *rules = guard_ruleset_new();
 	_cleanup_free_ uint8_t *entries = NULL;
@@ -63,8 +63,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 
-#define DEFAULT_ITERATIONS 1000000
-
 #define FIRST .is = BLOB_HOOK, .hook = NF_INET_FORWARD
 #define POLICY                                                                      \
 	{                                                                           \
@@ -88,36 +86,22 @@ static const struct blob_entry chains[] = {
 	{ .verdict = BLOB_DROP },
 };
 
-static int run(unsigned long iterations)
+static struct blob blobs[2];
+
+static size_t build(uint8_t *bytes)
 {
-	static struct blob blobs[2];
-	static uint8_t bytes[MAX_BYTES];
-	unsigned long taken = 0;
+	const struct blob *blob = &blobs[random_below(ARRAY_SIZE(blobs))];
 
-	blob_build(&blobs[0], "nat", plain, ARRAY_SIZE(plain));
-	blob_build(&blobs[1], "filter", chains, ARRAY_SIZE(chains));
-	for (unsigned long i = 0; iterations == 0 || i < iterations; i++) {
-		const struct blob *blob = &blobs[random_below(ARRAY_SIZE(blobs))];
-		size_t size = sizeof(blob->info) + blob->size;
-
-		memcpy(bytes, &blob->info, sizeof(blob->info));
-		memcpy(bytes + sizeof(blob->info), blob->bytes, blob->size);
-		size = mutate_often(bytes, size);
-		taken += parse(bytes, size);
-	}
-	printf("%lu of them parsed\n", taken);
-	/* A mutator that spoils everything, or nothing, tests nothing. */
-	return taken == 0 || taken == iterations;
+	memcpy(bytes, &blob->info, sizeof(blob->info));
+	memcpy(bytes + sizeof(blob->info), blob->bytes, blob->size);
+	return sizeof(blob->info) + blob->size;
 }
 
 int main(int argc, char **argv)
 {
-	unsigned long iterations = argc > 1 ? strtoul(argv[1], NULL, 10) : DEFAULT_ITERATIONS;
-
-	random_start(argc > 2 ? argv[2] : NULL);
-	printf("fuzz_ip6_tables: %lu iterations, seed %llu\n", iterations,
-	       (unsigned long long)random_state);
-	return run(iterations);
+	blob_build(&blobs[0], "nat", plain, ARRAY_SIZE(plain));
+	blob_build(&blobs[1], "filter", chains, ARRAY_SIZE(chains));
+	return mutate_main("fuzz_ip6_tables", argc, argv, build, parse);
 }
 
 #endif

@@ -90,8 +90,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 
-#define DEFAULT_ITERATIONS 1000000
-
 static struct nlmsghdr *build_message(size_t which)
 {
 	static const struct policy_row rows[] = {
@@ -124,33 +122,17 @@ static struct nlmsghdr *build_message(size_t which)
 }
 #define N_MESSAGES 4
 
-static int run(unsigned long iterations)
+static size_t build(uint8_t *bytes)
 {
-	static uint8_t bytes[MAX_BYTES];
-	unsigned long taken = 0;
+	const struct nlmsghdr *nlh = build_message(random_below(N_MESSAGES));
 
-	for (unsigned long i = 0; iterations == 0 || i < iterations; i++) {
-		const struct nlmsghdr *nlh = build_message(random_below(N_MESSAGES));
-		size_t size = nlh->nlmsg_len;
-
-		memcpy(bytes, nlh, size);
-		size = mutate_often(bytes, size);
-		taken += parse_all(bytes, size) > 0;
-	}
-	printf("%lu of them parsed\n", taken);
-	/* A mutator that spoils everything, or nothing, tests nothing. */
-	return taken == 0 || taken == iterations;
+	memcpy(bytes, nlh, nlh->nlmsg_len);
+	return nlh->nlmsg_len;
 }
 
 int main(int argc, char **argv)
 {
-	unsigned long iterations = argc > 1 ? strtoul(argv[1], NULL, 10) : DEFAULT_ITERATIONS;
-
-	random_start(argc > 2 ? argv[2] : NULL);
-	printf("fuzz_xfrm: %lu mutated messages from seed %llu\n", iterations,
-	       (unsigned long long)random_state);
-	fflush(stdout);
-	return run(iterations);
+	return mutate_main("fuzz_xfrm", argc, argv, build, parse_all);
 }
 
 #endif

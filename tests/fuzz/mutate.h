@@ -7,11 +7,13 @@
 #define FUZZ_MUTATE_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../../user/util.h"
 
 #define DEFAULT_SEED 20250101
+#define MUTATE_ITERATIONS 1000000
 #define MAX_BYTES 8192
 
 static uint64_t random_state;
@@ -84,6 +86,40 @@ static inline size_t mutate_often(uint8_t *bytes, size_t size)
 	for (size_t n = 1 + random_below(4); n > 0; n--)
 		size = mutate(bytes, size);
 	return size;
+}
+
+/*
+ * A bounded run: what build() writes into MAX_BYTES, and returns the size of, is mutated and given
+ * to parse(), which returns whether any parser took it. 0 iterations: until stopped. Returns the
+ * exit status: a mutator that spoils everything, or nothing, tests nothing.
+ */
+static inline int mutate_run(unsigned long iterations, size_t (*build)(uint8_t *bytes),
+			     int (*parse)(const uint8_t *bytes, size_t size))
+{
+	static uint8_t bytes[MAX_BYTES];
+	unsigned long taken = 0;
+
+	for (unsigned long i = 0; iterations == 0 || i < iterations; i++) {
+		size_t size = mutate_often(bytes, build(bytes));
+
+		taken += parse(bytes, size) > 0;
+	}
+	printf("%lu of them parsed\n", taken);
+	return taken == 0 || taken == iterations;
+}
+
+/* The same for main(): NAME [ITERATIONS [SEED]]. */
+static inline int mutate_main(const char *name, int argc, char **argv,
+			      size_t (*build)(uint8_t *bytes),
+			      int (*parse)(const uint8_t *bytes, size_t size))
+{
+	unsigned long iterations = argc > 1 ? strtoul(argv[1], NULL, 10) : MUTATE_ITERATIONS;
+
+	random_start(argc > 2 ? argv[2] : NULL);
+	printf("%s: %lu mutated messages from seed %llu\n", name, iterations,
+	       (unsigned long long)random_state);
+	fflush(stdout);
+	return mutate_run(iterations, build, parse);
 }
 
 #endif
