@@ -21,7 +21,7 @@ static int is_harmless(struct nftnl_expr *expr, void *ctx)
 	return strcmp(name, "counter") && strcmp(name, "last") ? -1 : 0;
 }
 
-static int add_set(struct nf_parser *parser, uint8_t family, const struct nftnl_set *set)
+static int add_set(struct nf_parser *parser, uint8_t family, struct nftnl_set *set)
 {
 	const char *table = nftnl_set_get_str(set, NFTNL_SET_TABLE);
 	const char *name = nftnl_set_get_str(set, NFTNL_SET_NAME);
@@ -46,7 +46,10 @@ static int add_set(struct nf_parser *parser, uint8_t family, const struct nftnl_
 	return guard_ruleset_error(parser->rules);
 }
 
-int nf_parse_set(const struct nlmsghdr *nlh, void *ctx)
+/* A message about a set: parsed by libnftnl, handed on to add. */
+static int parse_set(const struct nlmsghdr *nlh, void *ctx,
+		     int (*parse)(const struct nlmsghdr *nlh, struct nftnl_set *set),
+		     int (*add)(struct nf_parser *parser, uint8_t family, struct nftnl_set *set))
 {
 	struct nftnl_set *set;
 	uint8_t family;
@@ -57,10 +60,15 @@ int nf_parse_set(const struct nlmsghdr *nlh, void *ctx)
 	set = nftnl_set_alloc();
 	if (!set)
 		return -ENOMEM;
-	if (nftnl_set_nlmsg_parse(nlh, set) >= 0)
-		r = add_set(ctx, family, set);
+	if (parse(nlh, set) >= 0)
+		r = add(ctx, family, set);
 	nftnl_set_free(set);
 	return r;
+}
+
+int nf_parse_set(const struct nlmsghdr *nlh, void *ctx)
+{
+	return parse_set(nlh, ctx, nftnl_set_nlmsg_parse, add_set);
 }
 
 /*
@@ -184,17 +192,5 @@ static int add_elements(struct nf_parser *parser, uint8_t family, struct nftnl_s
 
 int nf_parse_elements(const struct nlmsghdr *nlh, void *ctx)
 {
-	struct nftnl_set *set;
-	uint8_t family;
-	int r = -EBADMSG;
-
-	if (!nf_family(nlh, &family))
-		return 0;
-	set = nftnl_set_alloc();
-	if (!set)
-		return -ENOMEM;
-	if (nftnl_set_elems_nlmsg_parse(nlh, set) >= 0)
-		r = add_elements(ctx, family, set);
-	nftnl_set_free(set);
-	return r;
+	return parse_set(nlh, ctx, nftnl_set_elems_nlmsg_parse, add_elements);
 }
