@@ -140,3 +140,16 @@ def test_nothing_goes_by_xdp_before_all_was_read(net, number):
         wait_rise(net, "forward")
     numbered.assert_all_arrived("b")
     assert numbered.rise.get("pass_not_ready"), numbered.rise
+
+
+@pytest.mark.parametrize("options", [(), ("--bypass", "tc", "--bypass", "xfrm")], ids=str)
+def test_the_log_says_what_holds(idle, options):
+    """Of rules that were there before the daemon, too, and when nothing holds any more."""
+    rule = "add table ip6 f; add chain ip6 f c { type filter hook forward priority 0; policy drop; }"
+    idle.r.run("nft", rule)
+    idle.start(*options)
+    held = "netfilter holds packets back: table ip6 f, chain c"
+    wait_until(lambda: held in idle.router.log(), 10, "the log says so")
+    idle.r.run("nft", "flush", "ruleset")
+    wait_until(lambda: "netfilter holds nothing back" in idle.router.log(), 10, "it says that, too")
+    assert idle.router.log().count(held) == 1

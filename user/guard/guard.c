@@ -223,11 +223,6 @@ static const struct source_kind kinds[GUARD_N_SOURCES] = {
 				   .polled = true },
 };
 
-static bool is_bypassed(const struct guard *guard, enum guard_cause cause)
-{
-	return guard->bypassed >> cause & 1;
-}
-
 /* True: it holds back from now on what it did not. */
 static bool set_stale(struct guard_source *source)
 {
@@ -292,7 +287,7 @@ bool guard_run(struct guard *guard, const struct links *links, uint64_t *due_ns)
 
 	*due_ns = UINT64_MAX;
 	for (int kind = 0; kind < GUARD_N_SOURCES; kind++)
-		if (!is_bypassed(guard, kinds[kind].cause))
+		if (!guard_bypasses(guard, kinds[kind].cause))
 			changed |= run_source(guard, kind, links, due_ns);
 	if (changed)
 		guard_judge(guard, links);
@@ -366,7 +361,7 @@ const char *guard_unread(const struct guard *guard, enum guard_cause cause, char
 	for (int kind = 0; kind < GUARD_N_SOURCES; kind++) {
 		const struct guard_source *source = &guard->sources[kind];
 
-		if (kinds[kind].cause != cause || is_bypassed(guard, cause))
+		if (kinds[kind].cause != cause || guard_bypasses(guard, cause))
 			continue;
 		if (source->error)
 			snprintf(reason, GUARD_REASON_LEN, "cannot read %s: %s", kinds[kind].name,

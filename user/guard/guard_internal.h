@@ -84,6 +84,11 @@ struct guard {
 	char all[GUARD_REASON_LEN];
 };
 
+static inline bool guard_bypasses(const struct guard *guard, enum guard_cause cause)
+{
+	return guard->bypassed >> cause & 1;
+}
+
 /* Judge anew on the grounds of what was read. */
 void guard_judge(struct guard *guard, const struct links *links);
 

@@ -15,11 +15,6 @@
 /* To judge all pairs in; what is left is held back. */
 #define JUDGE_NS 100000000u
 
-static bool bypasses(const struct guard *guard, enum guard_cause cause)
-{
-	return guard->bypassed >> cause & 1;
-}
-
 static struct guard_iface iface_of(const struct device *device)
 {
 	return (struct guard_iface){
@@ -265,7 +260,7 @@ void guard_judge(struct guard *guard, const struct links *links)
 	size_t n;
 
 	*guard->all = '\0';
-	if (bypasses(guard, GUARD_NETFILTER) || netfilter_holds_all(guard, guard->all))
+	if (guard_bypasses(guard, GUARD_NETFILTER) || netfilter_holds_all(guard, guard->all))
 		return;
 	classes = find_classes(guard, links, &n);
 	if (!take_classes(guard, classes, n))
@@ -280,7 +275,7 @@ bool guard_devices_changed(struct guard *guard, const struct links *links)
 	/* a device that comes up gets its qdiscs in silence */
 	guard->sources[GUARD_SOURCE_TC].wanted = true;
 	guard->sources[GUARD_SOURCE_DEVICES].wanted = true;
-	if (bypasses(guard, GUARD_NETFILTER) || *guard->all)
+	if (guard_bypasses(guard, GUARD_NETFILTER) || *guard->all)
 		return false;
 	classes = find_classes(guard, links, &n);
 	if (classes && n == guard->n_classes &&
@@ -314,7 +309,7 @@ bool guard_pair_is_free(const struct guard *guard, const struct links *links,
 	const struct device *ins[2];
 	size_t n = ingress_ifaces(links, in, ins);
 
-	if (bypasses(guard, GUARD_NETFILTER))
+	if (guard_bypasses(guard, GUARD_NETFILTER))
 		return true;
 	if (*guard->all)
 		return false;
@@ -379,7 +374,7 @@ uint32_t guard_port_flags(const struct guard *guard, const struct links *links,
 	char reason[GUARD_REASON_LEN];
 	uint32_t flags = 0;
 
-	if (!bypasses(guard, GUARD_NETFILTER)) {
+	if (!guard_bypasses(guard, GUARD_NETFILTER)) {
 		if (netfilter_in(guard, links, device, NULL))
 			flags |= SIXLANE_PORT_IN_FIREWALL;
 		else if (any_pair_is_held(guard, links, device))
@@ -387,7 +382,7 @@ uint32_t guard_port_flags(const struct guard *guard, const struct links *links,
 		if (netfilter_out(guard, links, device, NULL))
 			flags |= SIXLANE_PORT_OUT_FIREWALL;
 	}
-	if (!bypasses(guard, GUARD_TC)) {
+	if (!guard_bypasses(guard, GUARD_TC)) {
 		if (tc_holds(guard, links, device, tc_in, reason))
 			flags |= SIXLANE_PORT_IN_TC;
 		if (tc_holds(guard, links, device, tc_out, reason))
@@ -415,9 +410,9 @@ uint32_t guard_meta_flags(const struct guard *guard)
 	char reason[GUARD_REASON_LEN];
 	uint32_t flags = 0;
 
-	if (!bypasses(guard, GUARD_NETFILTER) && defragments(guard))
+	if (!guard_bypasses(guard, GUARD_NETFILTER) && defragments(guard))
 		flags |= SIXLANE_META_FRAGMENTS;
-	if (bypasses(guard, GUARD_XFRM))
+	if (guard_bypasses(guard, GUARD_XFRM))
 		return flags;
 	if (guard_unread(guard, GUARD_XFRM, reason) || *guard->policies->all)
 		return flags | SIXLANE_META_IPSEC_ALL;
@@ -426,22 +421,21 @@ uint32_t guard_meta_flags(const struct guard *guard)
 	return guard->policies->n ? flags | SIXLANE_META_IPSEC : flags;
 }
 
-bool guard_may_answer(const struct guard *guard, const struct links *links,
-		      const struct device *device)
+bool guard_may_answer(const struct guard *guard, const struct device *device, uint32_t flags)
 {
 	const uint32_t ipsec =
 		SIXLANE_META_IPSEC | SIXLANE_META_IPSEC_ALL | SIXLANE_META_IPSEC_ICMP6;
 	const struct guard_iface iface = iface_of(device);
 
-	if (guard_meta_flags(guard) & ipsec ||
-	    guard_port_flags(guard, links, device) & SIXLANE_PORT_OUT_HELD)
+	if (guard_meta_flags(guard) & ipsec || flags & SIXLANE_PORT_OUT_HELD)
 		return false;
-	return bypasses(guard, GUARD_NETFILTER) ||
+	return guard_bypasses(guard, GUARD_NETFILTER) ||
 	       (!*guard->hooks.unknown[GUARD_HOOK_OUTPUT] &&
 		!rules_hold(guard, GUARD_HOOK_OUTPUT, NULL, &iface, NULL));
 }
 
 /* --- reasons ------------------------------------------------------------------------- */
+
 static bool netfilter_reason(const struct guard *guard, const struct links *links,
 			     const struct device *in, const struct device *out, char *reason)
 {
@@ -480,7 +474,7 @@ bool guard_reason(const struct guard *guard, const struct links *links, enum gua
 		  const struct device *in, const struct device *out, const union sixlane_addr *src,
 		  const union sixlane_addr *dst, char *reason)
 {
-	if (bypasses(guard, cause))
+	if (guard_bypasses(guard, cause))
 		return false;
 	switch (cause) {
 	case GUARD_NETFILTER:

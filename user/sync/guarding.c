@@ -44,24 +44,16 @@ static void write_pair(struct sync *sync, const struct in_use *in_use, size_t in
 		      pair_is_free(sync, in_use, in, out));
 }
 
-static void write_all_pairs(struct sync *sync)
+enum which_pairs { PAIRS_HELD, PAIRS_ALL };
+
+static void write_pairs(struct sync *sync, enum which_pairs which)
 {
 	struct in_use in_use;
 
 	find_in_use(sync, &in_use);
 	for (size_t in = 0; in < in_use.n; in++)
 		for (size_t out = 0; out < in_use.n; out++)
-			write_pair(sync, &in_use, in, out);
-}
-
-static void hold_pairs(struct sync *sync)
-{
-	struct in_use in_use;
-
-	find_in_use(sync, &in_use);
-	for (size_t in = 0; in < in_use.n; in++)
-		for (size_t out = 0; out < in_use.n; out++)
-			if (!pair_is_free(sync, &in_use, in, out))
+			if (which == PAIRS_ALL || !pair_is_free(sync, &in_use, in, out))
 				write_pair(sync, &in_use, in, out);
 }
 
@@ -69,6 +61,7 @@ void guarding_write_pairs(struct sync *sync, const struct device *device)
 {
 	struct in_use in_use;
 
+	sync->guard_unreported = true;
 	find_in_use(sync, &in_use);
 	for (size_t at = 0; at < in_use.n; at++) {
 		if (in_use.devices[at] != device)
@@ -197,12 +190,26 @@ static void report(struct sync *sync, enum guard_cause cause)
 	memcpy(sync->guard_said[cause], held ? reason : "", held ? sizeof(reason) : 1);
 }
 
-uint32_t guarding_port_flags(const struct sync *sync, const struct device *device)
+static void report_all(struct sync *sync)
+{
+	sync->guard_unreported = false;
+	for (int cause = 0; cause < GUARD_N_CAUSES; cause++)
+		report(sync, (enum guard_cause)cause);
+}
+
+void guarding_mark(const struct sync *sync, const struct device *device, struct sixlane_port *port)
 {
 	uint32_t flags = guard_port_flags(sync->guard, &sync->links, device);
 	uint32_t slot = sync->guard_tightens ? fib_port_slot(sync->fib, device->ifindex) : 0;
 
-	return slot ? flags | (sync->maps->ports[slot].flags & guards) : flags;
+	port->flags = (port->flags & ~guards) | flags;
+	if (slot)
+		port->flags |= sync->maps->ports[slot].flags & guards;
+	if (guard_may_answer(sync->guard, device, flags))
+		return;
+	port->flags &= ~SIXLANE_PORT_SOURCE;
+	port->source = (union sixlane_addr){ 0 };
+	port->hop_limit = 0;
 }
 
 /* An earlier daemon's ports, as far as this one knows only what holds them back. */
@@ -215,13 +222,7 @@ static void update_adopted(struct sync *sync)
 
 		if (!device || !device->has_link || fib_port_slot(sync->fib, port.ifindex) != slot)
 			continue;
-		port.flags &= ~guards;
-		port.flags |= guarding_port_flags(sync, device);
-		if (!guard_may_answer(sync->guard, &sync->links, device)) {
-			port.flags &= ~SIXLANE_PORT_SOURCE;
-			port.source = (union sixlane_addr){ 0 };
-			port.hop_limit = 0;
-		}
+		guarding_mark(sync, device, &port);
 		fib_set_port(sync->fib, &port);
 	}
 }
@@ -241,18 +242,15 @@ void guarding_apply(struct sync *sync)
 	 * first: of pairs and of ports alike.
 	 */
 	apply_meta(sync);
-	hold_pairs(sync);
+	write_pairs(sync, PAIRS_HELD);
 	sync->guard_tightens = true;
 	tell_ports(sync);
 	sync->guard_tightens = false;
-	write_all_pairs(sync);
+	write_pairs(sync, PAIRS_ALL);
 	tell_ports(sync);
 	write_policies(sync);
 	apply_meta(sync);
-	if (sync->quiet)
-		return;
-	for (int cause = 0; cause < GUARD_N_CAUSES; cause++)
-		report(sync, (enum guard_cause)cause);
+	sync->guard_unreported = true;
 }
 
 static void be_slow(void *ctx)
@@ -276,6 +274,8 @@ void guarding_run(struct sync *sync)
 	sync->guard_slow = false;
 	if (alarm_reset(sync->alarm) || was_slow)
 		apply_meta(sync);
+	if (sync->guard_unreported && !sync->quiet)
+		report_all(sync);
 }
 
 /* 0 or -errno. */
@@ -302,7 +302,7 @@ void guarding_start(struct sync *sync)
 		sync->guard_due_ns = UINT64_MAX;
 		return;
 	}
-	write_all_pairs(sync);
+	write_pairs(sync, PAIRS_ALL);
 	update_adopted(sync);
 	write_policies(sync);
 	guard_set_slow(sync->guard, be_slow, sync);
@@ -314,7 +314,7 @@ bool guarding_devices_changed(struct sync *sync)
 {
 	if (!sync->guarded || !guard_devices_changed(sync->guard, &sync->links))
 		return false;
-	write_all_pairs(sync);
+	write_pairs(sync, PAIRS_ALL);
 	return true;
 }
 
@@ -324,5 +324,6 @@ void guarding_all_changed(struct sync *sync)
 	if (!sync->guarded)
 		return;
 	guard_devices_changed(sync->guard, &sync->links);
-	write_all_pairs(sync);
+	write_pairs(sync, PAIRS_ALL);
+	sync->guard_unreported = true;
 }

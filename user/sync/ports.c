@@ -23,14 +23,8 @@ static void resolve_for(const struct sync *sync, const struct device *device,
 	};
 
 	resolve_port(&sync->links, device, &policy, port);
-	if (!device->has_link)
-		return;
-	port->flags |= guarding_port_flags(sync, device);
-	if (guard_may_answer(sync->guard, &sync->links, device))
-		return;
-	port->flags &= ~SIXLANE_PORT_SOURCE;
-	port->source = (union sixlane_addr){ 0 };
-	port->hop_limit = 0;
+	if (device->has_link)
+		guarding_mark(sync, device, port);
 }
 
 /* needed: also as a mere egress. */

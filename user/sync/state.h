@@ -87,10 +87,11 @@ struct sync {
 				 others out */
 	bool guarded;	      /* the maps have what the guard says */
 	bool guard_slow;      /* it takes too long to read */
-	bool guard_tightens;  /* what was held is held until all that is to be is */
-	bool behind;	      /* notifications wait that there was no time for */
-	bool flow_labels;     /* the kernel gives its ICMPv6 errors one */
-	bool owners_wanted;   /* a device's uppers may have changed */
+	bool guard_unreported; /* the log may lack what is held back now */
+	bool guard_tightens;   /* what was held is held until all that is to be is */
+	bool behind;	       /* notifications wait that there was no time for */
+	bool flow_labels;      /* the kernel gives its ICMPv6 errors one */
+	bool owners_wanted;    /* a device's uppers may have changed */
 	struct compile_state {
 		uint64_t next_ns, wait_ns; /* when to try again, and how long after that */
 		uint64_t built_at;	   /* seconds since the epoch; 0: not yet */
@@ -246,8 +247,8 @@ void guarding_all_changed(struct sync *sync);
 void guarding_apply(struct sync *sync);
 /* The pairs of a device that has a slot. */
 void guarding_write_pairs(struct sync *sync, const struct device *device);
-/* Of a port's SIXLANE_PORT_*. */
-uint32_t guarding_port_flags(const struct sync *sync, const struct device *device);
+/* Of a device's port: what the guard holds back, and whether XDP may answer by it. */
+void guarding_mark(const struct sync *sync, const struct device *device, struct sixlane_port *port);
 /* Of SIXLANE_META_*. */
 uint32_t guarding_flags(const struct sync *sync);
 

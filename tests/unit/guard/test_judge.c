@@ -55,6 +55,11 @@ static uint32_t flags_of(uint32_t ifindex)
 	return guard_port_flags(&guard, &links, device(ifindex));
 }
 
+static bool may_answer(uint32_t ifindex)
+{
+	return guard_may_answer(&guard, device(ifindex), flags_of(ifindex));
+}
+
 /* Two ports, the second in a VRF; a bond with a slave, and a VLAN device on it. All is read. */
 static int setup(void **state)
 {
@@ -117,7 +122,7 @@ static void nothing_holds(void **state)
 	(void)state;
 	for (uint32_t in = P0; in <= VRF; in++) {
 		assert_int_equal(flags_of(in), 0);
-		assert_true(guard_may_answer(&guard, &links, device(in)));
+		assert_true(may_answer(in));
 		for (uint32_t out = P0; out <= VRF; out++)
 			assert_true(guard_pair_is_free(&guard, &links, device(in), device(out)));
 	}
@@ -174,7 +179,7 @@ static void postrouting_is_of_the_egress(void **state)
 	(void)chain;
 	guard_judge(&guard, &links);
 	assert_int_equal(flags_of(P0), SIXLANE_PORT_OUT_FIREWALL);
-	assert_false(guard_may_answer(&guard, &links, device(P0)));
+	assert_false(may_answer(P0));
 }
 
 /* What is at a slave is in the way of its bond and of the VLAN device on that, in no one else's. */
@@ -283,7 +288,7 @@ static void what_is_bypassed_does_not(void **state)
 	assert_int_equal(flags_of(P0), 0);
 	assert_int_equal(guard_meta_flags(&guard), 0);
 	assert_true(guard_pair_is_free(&guard, &links, device(P0), device(P1)));
-	assert_true(guard_may_answer(&guard, &links, device(P0)));
+	assert_true(may_answer(P0));
 }
 
 static void policies_guard_all_ports(void **state)
@@ -292,7 +297,7 @@ static void policies_guard_all_ports(void **state)
 	policies.n = 1;
 	assert_int_equal(guard_meta_flags(&guard), SIXLANE_META_IPSEC);
 	assert_int_equal(flags_of(P0), SIXLANE_PORT_GUARD);
-	assert_false(guard_may_answer(&guard, &links, device(P0)));
+	assert_false(may_answer(P0));
 	snprintf(policies.icmp_errors, GUARD_REASON_LEN, "policy fwd");
 	assert_int_equal(guard_meta_flags(&guard), SIXLANE_META_IPSEC | SIXLANE_META_IPSEC_ICMP6);
 	snprintf(policies.all, GUARD_REASON_LEN, "default of fwd");
@@ -330,7 +335,7 @@ static void output_is_of_answers(void **state)
 	add_base(GUARD_HOOK_OUTPUT, false, NULL, false);
 	guard_judge(&guard, &links);
 	assert_int_equal(flags_of(P0), 0);
-	assert_false(guard_may_answer(&guard, &links, device(P0)));
+	assert_false(may_answer(P0));
 }
 
 UNIT_TESTS()
