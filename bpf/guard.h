@@ -11,6 +11,7 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 
+#include "flowtable.h"
 #include "route.h"
 
 #define GUARD_ASKS (SIXLANE_PORT_GUARD | SIXLANE_PORT_OPEN_CHECKSUMS)
@@ -129,19 +130,17 @@ static __always_inline enum sixlane_verdict guard_check_pair(const struct packet
 	const struct sixlane_meta *meta;
 	__u32 zero = 0, flags;
 
-	if (guard_pair_is_held(in_slot, out_slot))
-		return SIXLANE_PASS_FIREWALL;
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
 	if (!meta)
 		return SIXLANE_PASS_NOT_READY;
 	flags = READ_ONCE(meta->flags);
+	if (flags & SIXLANE_META_IPSEC_ALL ||
+	    (flags & SIXLANE_META_IPSEC_ICMP6 && guard_may_be_icmp6(ip6->next_header)) ||
+	    (flags & SIXLANE_META_IPSEC && guard_has_policy(ip6)))
+		return SIXLANE_PASS_IPSEC;
 	if (flags & SIXLANE_META_FRAGMENTS && guard_may_be_fragment(ip6->next_header))
 		return SIXLANE_PASS_FIREWALL;
-	if (flags & SIXLANE_META_IPSEC_ALL ||
-	    (flags & SIXLANE_META_IPSEC_ICMP6 && guard_may_be_icmp6(ip6->next_header)))
-		return SIXLANE_PASS_IPSEC;
-	return flags & SIXLANE_META_IPSEC && guard_has_policy(ip6) ? SIXLANE_PASS_IPSEC
-								   : SIXLANE_FORWARD;
+	return guard_pair_is_held(in_slot, out_slot) ? SIXLANE_PASS_FIREWALL : SIXLANE_FORWARD;
 }
 
 /*
@@ -161,6 +160,26 @@ __attribute__((noinline)) int guard_ask(struct xdp_md *ctx, __u32 tag_bytes, __u
 					  : SIXLANE_FORWARD;
 }
 
+/*
+ * Of a packet that only rules hold back: flows do not meet them. neighbour: slot of the gateway, or
+ * 0. enum sixlane_verdict.
+ */
+__attribute__((noinline)) int guard_ask_flows(struct xdp_md *ctx, __u32 neighbour, __u32 out_slot)
+{
+	const struct sixlane_port *port = bpf_map_lookup_elem(&sl_ports, &out_slot);
+	const struct sixlane_neigh *gateway = bpf_map_lookup_elem(&sl_neighbours, &neighbour);
+	struct packet pkt = { .ctx = ctx };
+	union sixlane_addr next_hop;
+
+	if (!port || !gateway || !packet_point(&pkt, 0))
+		return SIXLANE_PASS_FIREWALL;
+	next_hop = neighbour ? gateway->key.addr : pkt.ip6->dst;
+	return flowtable_forwards(ctx, READ_ONCE(port->ifindex), next_hop.halves[0],
+				  next_hop.halves[1])
+		       ? SIXLANE_FORWARD
+		       : SIXLANE_PASS_FIREWALL;
+}
+
 /* Of a packet whose way out is known. */
 static __always_inline enum sixlane_verdict guard_check(struct packet *pkt)
 {
@@ -168,6 +187,8 @@ static __always_inline enum sixlane_verdict guard_check(struct packet *pkt)
 		return SIXLANE_FORWARD;
 	pkt->decided =
 		guard_ask(pkt->ctx, pkt->tag_bytes, pkt->slot, pkt->fate.port, pkt->ingress_flags);
+	if (pkt->decided == SIXLANE_PASS_FIREWALL && pkt->ingress_flags & SIXLANE_PORT_FLOWS)
+		pkt->decided = guard_ask_flows(pkt->ctx, pkt->fate.neighbour, pkt->fate.port);
 	return pkt->decided == SIXLANE_FORWARD ? SIXLANE_FORWARD : PACKET_DECIDED;
 }
 

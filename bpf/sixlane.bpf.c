@@ -97,6 +97,8 @@ resize:
 ended:
 	if (verdict == PACKET_DECIDED)
 		verdict = pkt.decided;
+	if (unlikely(pkt.ingress_flags & SIXLANE_PORT_FLOWS) && verdict_drops(verdict))
+		verdict = SIXLANE_PASS_FIREWALL;
 	hint_consider(&pkt, verdict);
 	verdict_count(&pkt, verdict);
 	if (!verdict_redirects(verdict))

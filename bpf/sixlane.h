@@ -474,6 +474,11 @@ _Static_assert(sizeof(struct sixlane_neigh) == 40, "layout is ABI");
 #define SIXLANE_PORT_GUARD (1u << 28)
 /* Senders may have left checksums to the device: veth, tap, virtio. */
 #define SIXLANE_PORT_OPEN_CHECKSUMS (1u << 29)
+/*
+ * With _GUARD: what rules hold back of what comes in here may belong to a flow of a flowtable, which
+ * would take it past them. Whatever is not such a packet is the kernel's.
+ */
+#define SIXLANE_PORT_FLOWS (1u << 30)
 #define SIXLANE_PORT_IN_HELD (SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_IN_TC)
 #define SIXLANE_PORT_OUT_HELD (SIXLANE_PORT_OUT_FIREWALL | SIXLANE_PORT_OUT_TC)
 #define SIXLANE_PORT_NO_XMIT \

@@ -52,10 +52,15 @@ static __always_inline int verdict_redirect(__u32 ifindex)
 	return (int)bpf_redirect(ifindex, 0);
 }
 
-/* The XDP action of any other. */
+static __always_inline int verdict_drops(enum sixlane_verdict verdict)
+{
+	return verdict_drop_bits >> verdict & 1;
+}
+
+/* The XDP action of what does not leave. */
 static __always_inline int verdict_act(enum sixlane_verdict verdict)
 {
-	return verdict_drop_bits >> verdict & 1 ? XDP_DROP : XDP_PASS;
+	return verdict_drops(verdict) ? XDP_DROP : XDP_PASS;
 }
 
 #endif

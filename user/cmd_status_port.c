@@ -43,6 +43,7 @@ static const struct {
 	{ SIXLANE_PORT_OUT_TC, "out_tc" },
 	{ SIXLANE_PORT_GUARD, "guard" },
 	{ SIXLANE_PORT_OPEN_CHECKSUMS, "open_checksums" },
+	{ SIXLANE_PORT_FLOWS, "flows" },
 };
 
 static const char *mode_name(const struct status_port *port)

@@ -171,6 +171,8 @@ void walk_packet(const struct maps *maps, const struct walk_query *query, struct
 	find_route(maps, query, out);
 	if (out->before)
 		out->verdict = out->before;
+	if (out->in.flags & SIXLANE_PORT_FLOWS && out->verdict == SIXLANE_DROP_BLACKHOLE)
+		out->verdict = SIXLANE_PASS_FIREWALL;
 }
 
 void walk_value(const struct maps *maps, uint32_t value, struct walk *out)

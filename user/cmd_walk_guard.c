@@ -45,16 +45,14 @@ enum sixlane_verdict walk_check_guard(const struct maps *maps, const struct walk
 		return SIXLANE_PASS_CHECKSUM;
 	if (!(walk->in.flags & SIXLANE_PORT_GUARD))
 		return SIXLANE_FORWARD;
-	if (!maps_pair_is_free(maps, walk->in_slot, hop->port))
-		return SIXLANE_PASS_FIREWALL;
-	if (flags & SIXLANE_META_FRAGMENTS && query->has_flow && may_be_fragment(query->proto))
-		return SIXLANE_PASS_FIREWALL;
 	if (flags & SIXLANE_META_IPSEC_ALL ||
 	    (flags & SIXLANE_META_IPSEC_ICMP6 && query->has_flow &&
-	     (query->proto == IPPROTO_ICMPV6 || may_be_fragment(query->proto))))
+	     (query->proto == IPPROTO_ICMPV6 || may_be_fragment(query->proto))) ||
+	    (flags & SIXLANE_META_IPSEC && query->has_src &&
+	     maps_has_policy(maps, &query->src, &query->dst)))
 		return SIXLANE_PASS_IPSEC;
-	return flags & SIXLANE_META_IPSEC && query->has_src &&
-			       maps_has_policy(maps, &query->src, &query->dst)
-		       ? SIXLANE_PASS_IPSEC
-		       : SIXLANE_FORWARD;
+	if (flags & SIXLANE_META_FRAGMENTS && query->has_flow && may_be_fragment(query->proto))
+		return SIXLANE_PASS_FIREWALL;
+	return maps_pair_is_free(maps, walk->in_slot, hop->port) ? SIXLANE_FORWARD
+								 : SIXLANE_PASS_FIREWALL;
 }

@@ -258,7 +258,7 @@ static void disturb_port(struct sixlane_port *port)
 		memset(&port->source, 0, sizeof(port->source));
 		break;
 	default:
-		port->flags ^= 1u << fuzz_below(30);
+		port->flags ^= 1u << fuzz_below(31);
 		if (!port->tags[0].word)
 			port->flags &= ~SIXLANE_PORT_TAGGED;
 	}
@@ -466,7 +466,8 @@ static void add_guard(struct world *world)
 		if (dev == DEV_STRANGER)
 			continue;
 		if (fuzz_one_in(2))
-			world_port(world, (enum device)dev)->flags |= SIXLANE_PORT_GUARD;
+			world_port(world, (enum device)dev)->flags |=
+				SIXLANE_PORT_GUARD | (fuzz_one_in(4) ? SIXLANE_PORT_FLOWS : 0);
 		if (fuzz_one_in(3))
 			world_port(world, (enum device)dev)->flags |= SIXLANE_PORT_OPEN_CHECKSUMS;
 	}

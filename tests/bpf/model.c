@@ -283,6 +283,7 @@ static enum sixlane_verdict judge_fate(const struct walk *w, union sixlane_fate 
 	};
 	const struct sixlane_port *egress;
 	const struct sixlane_neigh *neigh;
+	static struct model_result before;
 	enum sixlane_verdict verdict;
 	uint32_t tags[2];
 
@@ -302,7 +303,12 @@ static enum sixlane_verdict judge_fate(const struct walk *w, union sixlane_fate 
 		verdict = model_judge_guard(w, fate.port);
 	if (verdict != SIXLANE_FORWARD)
 		return verdict;
+	before = *result;
 	verdict = model_judge_mtu(w, &way, egress, result);
+	if (verdict != SIXLANE_FORWARD && model_has(w->port, SIXLANE_PORT_FLOWS)) {
+		*result = before;
+		return SIXLANE_PASS_TOO_BIG;
+	}
 	if (verdict != SIXLANE_FORWARD)
 		return verdict;
 	neigh = model_neighbour(w, fate.neighbour, w->bare.bytes + AT_DST, egress->ifindex);
@@ -343,6 +349,16 @@ static enum sixlane_verdict judge(struct walk *w)
 	return verdict;
 }
 
+/* Where flows are looked up, what is not forwarded is the kernel's. */
+static enum sixlane_verdict spare(const struct walk *w, enum sixlane_verdict verdict)
+{
+	bool drops = verdict == SIXLANE_DROP_BLACKHOLE || verdict == SIXLANE_DROP_TOO_BIG ||
+		     verdict == SIXLANE_DROP_TOO_BIG_RATE;
+
+	return drops && w->port && model_has(w->port, SIXLANE_PORT_FLOWS) ? SIXLANE_PASS_FIREWALL
+									  : verdict;
+}
+
 size_t model_run(const struct world *world, uint32_t ingress, const struct frame *in,
 		 struct model_result results[MODEL_FATES])
 {
@@ -361,9 +377,9 @@ size_t model_run(const struct world *world, uint32_t ingress, const struct frame
 		results[i].egress = 0;
 		results[i].hit = NULL;
 		results[i].out = *in;
-		results[i].verdict = verdict == SIXLANE_FORWARD
-					     ? judge_fate(&w, w.fates[i], &results[i])
-					     : verdict;
+		results[i].verdict = spare(&w, verdict == SIXLANE_FORWARD
+						       ? judge_fate(&w, w.fates[i], &results[i])
+						       : verdict);
 		model_hint(&w, &results[i]);
 	}
 	return w.n_fates;

@@ -66,15 +66,16 @@ enum sixlane_verdict model_judge_guard(const struct walk *w, uint32_t out)
 		return SIXLANE_PASS_CHECKSUM;
 	if (!model_has(w->port, SIXLANE_PORT_GUARD))
 		return SIXLANE_FORWARD;
-	if (out >= SIXLANE_MAX_PORTS || (out < WORLD_PORTS && w->world->held[w->slot][out]))
-		return SIXLANE_PASS_FIREWALL;
-	if (flags & SIXLANE_META_FRAGMENTS && may_be_fragment(bytes[AT_NEXT_HEADER]))
-		return SIXLANE_PASS_FIREWALL;
 	if (flags & SIXLANE_META_IPSEC_ALL)
 		return SIXLANE_PASS_IPSEC;
 	if (flags & SIXLANE_META_IPSEC_ICMP6 &&
 	    (bytes[AT_NEXT_HEADER] == 58 || may_be_fragment(bytes[AT_NEXT_HEADER])))
 		return SIXLANE_PASS_IPSEC;
-	return flags & SIXLANE_META_IPSEC && has_policy(w->world, bytes) ? SIXLANE_PASS_IPSEC
-									 : SIXLANE_FORWARD;
+	if (flags & SIXLANE_META_IPSEC && has_policy(w->world, bytes))
+		return SIXLANE_PASS_IPSEC;
+	if (flags & SIXLANE_META_FRAGMENTS && may_be_fragment(bytes[AT_NEXT_HEADER]))
+		return SIXLANE_PASS_FIREWALL;
+	return out >= SIXLANE_MAX_PORTS || (out < WORLD_PORTS && w->world->held[w->slot][out])
+		       ? SIXLANE_PASS_FIREWALL
+		       : SIXLANE_FORWARD;
 }

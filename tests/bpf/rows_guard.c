@@ -89,6 +89,21 @@ static void pair_held_too_big(struct world *w)
 	world_port(w, DEV_OUT)->mtu = 1280;
 }
 
+static void flows(struct world *w)
+{
+	pair_held(w);
+	in_port(w)->flags |= SIXLANE_PORT_FLOWS;
+}
+
+/* By the kernel, even if no rule holds it. */
+static void flows_too_big(struct world *w)
+{
+	guard(w);
+	in_port(w)->flags |= SIXLANE_PORT_FLOWS;
+	world_port(w, DEV_OUT)->mtu = 1280;
+	w->meta.flags |= SIXLANE_META_ANSWER;
+}
+
 static void fragments(struct world *w)
 {
 	guard(w);
@@ -190,6 +205,15 @@ const struct row rows_guard[] = {
 	  .payload = 1300,
 	  .arrange = pair_held_too_big,
 	  .verdict = SIXLANE_PASS_FIREWALL },
+	{ .name = "pair held, of no flow", .arrange = flows, .verdict = SIXLANE_PASS_FIREWALL },
+	{ .name = "flows are looked up, blackhole",
+	  .routes = { TO(NH_FATE + SIXLANE_DROP_BLACKHOLE) },
+	  .arrange = flows,
+	  .verdict = SIXLANE_PASS_FIREWALL },
+	{ .name = "flows are looked up, packet over the MTU",
+	  .payload = 1300,
+	  .arrange = flows_too_big,
+	  .verdict = SIXLANE_PASS_TOO_BIG },
 	{ .name = "pair held, ports in the slots tried first",
 	  .at_home = true,
 	  .arrange = pair_held,

@@ -4,7 +4,8 @@
  * says, a line of JSON a program: how many instructions it went through, and how many bytes of
  * stack the worst chain of calls takes; or why it refused. The last line of an object says how many
  * lines there are of it. Attaches nothing. Wants a bpffs, where it pins maps by name as a loader
- * does: give it one of its own.
+ * does: give it one of its own. An object with an extension lies beside sixlane.bpf.o, which is
+ * loaded for it.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -248,10 +249,42 @@ static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
 	return 0;
 }
 
+/* What an extension is made for, loaded. NULL: that did not work. */
+static struct bpf_object *load_target(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char beside[PATH_MAX];
+	struct bpf_object *object;
+
+	snprintf(beside, sizeof(beside), "%.*ssixlane.bpf.o", slash ? (int)(slash - path) + 1 : 0,
+		 path);
+	object = bpf_object__open_file(beside, NULL);
+	if (object && bpf_object__load(object)) {
+		bpf_object__close(object);
+		return NULL;
+	}
+	return object;
+}
+
+/* *target: NULL for all but an extension; to be closed by the caller. 0 or -errno. */
+static int set_target(const char *path, struct bpf_program *program, struct bpf_object **target)
+{
+	static const char section[] = "freplace/";
+
+	if (bpf_program__type(program) != BPF_PROG_TYPE_EXT)
+		return 0;
+	*target = load_target(path);
+	if (!*target)
+		return -ENOENT;
+	return bpf_program__set_attach_target(
+		program, bpf_program__fd(bpf_object__next_program(*target, NULL)),
+		bpf_program__section_name(program) + strlen(section));
+}
+
 /* 0 if all of the object's programs are loaded. */
 static int verify(const char *path)
 {
-	struct bpf_object *object = bpf_object__open_file(path, NULL);
+	struct bpf_object *object = bpf_object__open_file(path, NULL), *target = NULL;
 	char *logs[16] = { 0 };
 	struct bpf_program *program;
 	size_t n = 0;
@@ -272,11 +305,13 @@ static int verify(const char *path)
 		bpf_program__set_log_level(program, LOG_STATISTICS);
 		bpf_program__set_log_buf(program, logs[n++], LOG_BYTES);
 	}
-	rc = bpf_object__load(object);
+	rc = set_target(path, bpf_object__next_program(object, NULL), &target);
+	rc = rc ? rc : bpf_object__load(object);
 	failed = rc ? print_refused(path, object, logs, rc) : print_loaded(path, object, logs);
 	print_end(path, rc ? 1 : n);
 	while (n)
 		free(logs[--n]);
+	bpf_object__close(target);
 	bpf_object__close(object);
 	return failed;
 }

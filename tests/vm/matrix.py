@@ -41,7 +41,9 @@ COMPILERS = {14: "bookworm", 15: "bookworm", 16: "bookworm", 17: "trixie", 18: "
 KERNELS = ["6.1", "6.12", "here", "backports", "sid"]
 HEADERS = ["make", "libbpf-dev", "libc6-dev"]
 # Kernels in emulation get what carries packets, and what the daemon runs.
-CARRIED = ["sixlane", "sixlane.frags", "sixlane.arena", "sixlane.arena.frags", "census", "bound"]
+CARRIED = ["sixlane", "sixlane.frags", "sixlane.arena", "sixlane.arena.frags", "sixlane.flows", "census",
+           "bound"]  # fmt: skip
+FLOWS_SINCE = (6, 11)
 ARENA_SINCE = (6, 9)
 MACHINE_TIMEOUT_S = 1200
 
@@ -131,7 +133,9 @@ def script(paths):
     """Each object in a bpffs of its own, since they pin maps by name. What fails is told by the lines."""
     verify = "mount -t bpf bpf /sys/fs/bpf && exec \"$@\""
     words = ["unshare", "--mount", "sh", "-c", verify, "verify", str(BUILD / "verify")]
-    return "\n".join(shlex.join([*words, str(path)]) for path in paths) + "\ntrue\n"
+    return "\n".join([
+        "modprobe -q nf_flow_table", *(shlex.join([*words, str(path)]) for path in paths), "true\n"
+    ])  # fmt: skip
 
 
 def parse(output):
@@ -176,14 +180,26 @@ def has_arenas(release):
     return tuple(int(word) for word in release.split(".")[:2]) >= ARENA_SINCE
 
 
-def objects_for(release, chosen, only_carried):
+def has_flows(name, release):
+    """bpf_xdp_flow_lookup() is there, or in a module that the machine has."""
+    if name == "here":
+        return pathlib.Path("/sys/kernel/btf/nf_flow_table").exists()
+    return tuple(int(word) for word in release.split(".")[:2]) >= FLOWS_SINCE
+
+
+def objects_for(name, release, chosen, only_carried):
     """The paths of those that this kernel is to load."""
     paths = []
     for compiler in chosen:
         for path in sorted(compiler.folder.glob("*.bpf.o")):
             stem = path.name.removesuffix(".bpf.o")
-            if (stem in CARRIED or not only_carried) and (".arena" not in stem or has_arenas(release)):
-                paths.append(path)
+            if stem not in CARRIED and only_carried:
+                continue
+            if (".arena" in stem and not has_arenas(release)) or (
+                stem.endswith(".flows") and not has_flows(name, release)
+            ):
+                continue
+            paths.append(path)
     return paths
 
 
@@ -236,7 +252,7 @@ def tell_most_stack(paths, verdicts):
 
 def run_kernel(name, chosen, only_carried):
     release = release_of(name)
-    paths = objects_for(release, chosen, only_carried or name != "here")
+    paths = objects_for(name, release, chosen, only_carried or name != "here")
     return release, paths, judge_here(paths) if name == "here" else judge_emulated(name, paths)
 
 
