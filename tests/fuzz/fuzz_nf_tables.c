@@ -56,6 +56,7 @@ static void ask_everything(const struct guard_ruleset *rules)
 		(void)guard_ruleset_nat(rules, hook, reason);
 	}
 	(void)guard_ruleset_tracks(rules, reason);
+	(void)guard_ruleset_flows(rules, &in, reason);
 	(void)guard_ruleset_names(rules, &in);
 }
 
@@ -70,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size >= sizeof(*nlh)) {
 		nlh = message_copy(data, size);
 		(void)nf_parse_chain(nlh, parser);
+		(void)nf_parse_flowtable(nlh, parser);
 		(void)nf_parser_concerns(parser, nlh);
 		free(nlh);
 	}
@@ -100,7 +102,7 @@ static size_t random_below(size_t bound)
 
 /* --- the messages --- */
 
-enum message { TABLE, CHAIN, BASE, NAMES, MAP, RULE, ELEMENTS, N_MESSAGES };
+enum message { TABLE, CHAIN, BASE, FLOWTABLE, NAMES, MAP, RULE, ELEMENTS, N_MESSAGES };
 
 static char messages[N_MESSAGES][MAX_BYTES] __attribute__((aligned(8)));
 
@@ -128,19 +130,38 @@ static struct nlmsghdr *build_chain(enum message message, const char *name)
 	return nlh;
 }
 
-/* At a device, by its name and by a prefix. */
-static void build_base(void)
+/* By names and by a prefix. */
+static void put_devices(struct nlmsghdr *nlh, uint16_t type)
 {
-	struct nlmsghdr *nlh = build_chain(BASE, "base");
-	struct nlattr *hook = mnl_attr_nest_start(nlh, NFTA_CHAIN_HOOK), *devices;
+	struct nlattr *devices = mnl_attr_nest_start(nlh, type);
 
-	mnl_attr_put_u32(nlh, NFTA_HOOK_HOOKNUM, htonl(NF_INET_INGRESS));
-	mnl_attr_put_u32(nlh, NFTA_HOOK_PRIORITY, 0);
-	devices = mnl_attr_nest_start(nlh, NFTA_HOOK_DEVS);
 	mnl_attr_put_strz(nlh, 1, "p0");
 	mnl_attr_put_str(nlh, 1, "p");
 	mnl_attr_put_strz(nlh, 2, "q");
 	mnl_attr_nest_end(nlh, devices);
+}
+
+static void build_flowtable(void)
+{
+	struct nlmsghdr *nlh = start(FLOWTABLE, NFT_MSG_NEWFLOWTABLE);
+	struct nlattr *hook;
+
+	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_TABLE, "fw");
+	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_NAME, "f");
+	hook = mnl_attr_nest_start(nlh, NFTA_FLOWTABLE_HOOK);
+	put_devices(nlh, NFTA_FLOWTABLE_HOOK_DEVS);
+	mnl_attr_nest_end(nlh, hook);
+	mnl_attr_put_u32(nlh, NFTA_FLOWTABLE_FLAGS, 0);
+}
+
+static void build_base(void)
+{
+	struct nlmsghdr *nlh = build_chain(BASE, "base");
+	struct nlattr *hook = mnl_attr_nest_start(nlh, NFTA_CHAIN_HOOK);
+
+	mnl_attr_put_u32(nlh, NFTA_HOOK_HOOKNUM, htonl(NF_INET_INGRESS));
+	mnl_attr_put_u32(nlh, NFTA_HOOK_PRIORITY, 0);
+	put_devices(nlh, NFTA_HOOK_DEVS);
 	mnl_attr_nest_end(nlh, hook);
 	mnl_attr_put_u32(nlh, NFTA_CHAIN_POLICY, htonl(NF_ACCEPT));
 	mnl_attr_put_strz(nlh, NFTA_CHAIN_TYPE, "filter");
@@ -283,6 +304,7 @@ static void build_messages(void)
 	build_table();
 	build_chain(CHAIN, "chain");
 	build_base();
+	build_flowtable();
 	build_set(NAMES, "names", false);
 	build_set(MAP, "map", true);
 	build_rule();
@@ -350,9 +372,9 @@ static size_t mutate_any(char *bytes, size_t size)
 }
 
 static int (*const parsers[N_MESSAGES])(const struct nlmsghdr *, void *) = {
-	[TABLE] = nf_parse_table,	[CHAIN] = nf_parse_chain, [BASE] = nf_parse_chain,
-	[NAMES] = nf_parse_set,		[MAP] = nf_parse_set,	  [RULE] = nf_parse_rule,
-	[ELEMENTS] = nf_parse_elements,
+	[TABLE] = nf_parse_table,	  [CHAIN] = nf_parse_chain,	  [BASE] = nf_parse_chain,
+	[FLOWTABLE] = nf_parse_flowtable, [NAMES] = nf_parse_set,	  [MAP] = nf_parse_set,
+	[RULE] = nf_parse_rule,		  [ELEMENTS] = nf_parse_elements,
 };
 
 /* A message's copy, mutated a few times if it is the one. */
@@ -365,7 +387,7 @@ static struct nlmsghdr *message_get(enum message message, bool mutated)
 
 	memcpy(bytes, original, size);
 	for (size_t n = mutated ? 1 + random_below(4) : 0; n > 0; n--) {
-		if (message == CHAIN || message == BASE)
+		if (message == CHAIN || message == BASE || message == FLOWTABLE)
 			size = mutate_any(bytes, size);
 		else
 			mutate_value(bytes + header, size - header);

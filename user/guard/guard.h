@@ -53,7 +53,15 @@ void guard_poll(struct guard *guard);
 /* A device came, went, was renamed, came up or went down. True: pairs may be others than before. */
 bool guard_devices_changed(struct guard *guard, const struct links *links);
 
-/* SIXLANE_PORT_IN_*, OUT_* and SIXLANE_PORT_GUARD of a device. */
+/*
+ * XDP may forward what comes in by a device and belongs to a flow of nf_tables' flowtables, if its
+ * program looks it up there; device->looks_up_flows is then to be set.
+ */
+bool guard_wants_flows(const struct guard *guard, const struct device *device);
+/* looks_up_flows of some devices was set or cleared. */
+void guard_flows_changed(struct guard *guard, const struct links *links);
+
+/* SIXLANE_PORT_IN_*, OUT_*, _GUARD and _FLOWS of a device. */
 uint32_t guard_port_flags(const struct guard *guard, const struct links *links,
 			  const struct device *device);
 /* Nothing touches what this machine itself sends by a device: XDP may answer by it. flags: of

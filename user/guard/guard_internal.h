@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What guard.c (when sources are read) and guard_judge.c (what they come to) share.
+ * What guard.c (when sources are read), guard_judge.c (what they come to) and guard_pairs.c (what
+ * rules come to for pairs of devices) share.
  */
 #ifndef GUARD_GUARD_INTERNAL_H
 #define GUARD_GUARD_INTERNAL_H
@@ -42,6 +43,7 @@ struct guard_device {
 struct guard_class {
 	uint32_t ifindex;
 	char name[IFNAMSIZ]; /* by which it was judged */
+	bool flows;	     /* what comes in may belong to some */
 };
 
 enum { GUARD_PAIR_UNKNOWN, GUARD_PAIR_FREE, GUARD_PAIR_HELD };
@@ -80,8 +82,10 @@ struct guard {
 	struct guard_class *classes; /* by ascending ifindex; the first has 0 */
 	size_t n_classes;
 	struct guard_pairs *pairs;
-	/* Of every packet; "": not. */
+	/* Of every packet, from prerouting to postrouting; "": not. */
 	char all[GUARD_REASON_LEN];
+	bool blind; /* … since it is not known what there is */
+	bool flows; /* some device's packets are looked up in flowtables */
 };
 
 static inline bool guard_bypasses(const struct guard *guard, enum guard_cause cause)
@@ -91,6 +95,22 @@ static inline bool guard_bypasses(const struct guard *guard, enum guard_cause ca
 
 /* Judge anew on the grounds of what was read. */
 void guard_judge(struct guard *guard, const struct links *links);
+
+/* guard_judge.c. reason: NULL, or GUARD_REASON_LEN bytes. */
+struct guard_iface guard_iface_of(const struct device *device);
+bool guard_rules_hold(const struct guard *guard, enum guard_hook hook, const struct guard_iface *in,
+		      const struct guard_iface *out, char *reason);
+/* Flowtables are there, or at a device below. */
+bool guard_may_have_flows(const struct guard *guard, const struct links *links,
+			  const struct device *device, char *reason);
+
+/* guard_pairs.c. Classes anew; pairs are judged when they are asked for. */
+void guard_find_pairs(struct guard *guard, const struct links *links);
+bool guard_any_pair_is_held(const struct guard *guard, const struct links *links,
+			    const struct device *device);
+/* By which devices rules see what comes in by one: itself, and the VRF that it belongs to. */
+size_t guard_ingress_ifaces(const struct links *links, const struct device *device,
+			    const struct device *out[2]);
 
 /* Why a cause holds back everything: it was not read, or not successfully. NULL: it was. */
 const char *guard_unread(const struct guard *guard, enum guard_cause cause, char *reason);

@@ -12,10 +12,7 @@
 #include "../util.h"
 #include "guard_internal.h"
 
-/* To judge all pairs in; what is left is held back. */
-#define JUDGE_NS 100000000u
-
-static struct guard_iface iface_of(const struct device *device)
+struct guard_iface guard_iface_of(const struct device *device)
 {
 	return (struct guard_iface){
 		.ifindex = device->ifindex,
@@ -107,8 +104,8 @@ static bool tc_out(const struct guard *guard, const struct device *device, char 
 	       (other && take_at(reason, device, other->tcx_out));
 }
 
-static bool rules_hold(const struct guard *guard, enum guard_hook hook,
-		       const struct guard_iface *in, const struct guard_iface *out, char *reason)
+bool guard_rules_hold(const struct guard *guard, enum guard_hook hook, const struct guard_iface *in,
+		      const struct guard_iface *out, char *reason)
 {
 	for (size_t i = 0; i < GUARD_N_RULES; i++)
 		if (guard->rules[i] && guard_ruleset_holds(guard->rules[i], hook, in, out, reason))
@@ -119,19 +116,68 @@ static bool rules_hold(const struct guard *guard, enum guard_hook hook,
 static bool netdev_in(const struct guard *guard, const struct device *device, char *reason)
 {
 	const struct guard_device *other = unannounced(guard, device->ifindex);
-	const struct guard_iface iface = iface_of(device);
+	const struct guard_iface iface = guard_iface_of(device);
 
 	return (other && take_at(reason, device, other->hook_in)) ||
-	       rules_hold(guard, GUARD_HOOK_INGRESS, &iface, NULL, reason);
+	       guard_rules_hold(guard, GUARD_HOOK_INGRESS, &iface, NULL, reason);
 }
 
 static bool netdev_out(const struct guard *guard, const struct device *device, char *reason)
 {
 	const struct guard_device *other = unannounced(guard, device->ifindex);
-	const struct guard_iface iface = iface_of(device);
+	const struct guard_iface iface = guard_iface_of(device);
 
 	return (other && take_at(reason, device, other->hook_out)) ||
-	       rules_hold(guard, GUARD_HOOK_EGRESS, NULL, &iface, reason);
+	       guard_rules_hold(guard, GUARD_HOOK_EGRESS, NULL, &iface, reason);
+}
+
+/* --- flows -------------------------------------------------------------------------- */
+
+/* What the flowtables at a device come to. */
+static enum guard_flows flows_at(const struct guard *guard, const struct device *device,
+				 char *reason)
+{
+	const struct guard_iface iface = guard_iface_of(device);
+	enum guard_flows flows = GUARD_FLOWS_NONE;
+
+	for (size_t i = 0; i < GUARD_N_RULES && flows == GUARD_FLOWS_NONE; i++)
+		if (guard->rules[i])
+			flows = guard_ruleset_flows(guard->rules[i], &iface, reason);
+	return flows;
+}
+
+static bool flows_in(const struct guard *guard, const struct device *device, char *reason)
+{
+	return flows_at(guard, device, reason) != GUARD_FLOWS_NONE;
+}
+
+bool guard_may_have_flows(const struct guard *guard, const struct links *links,
+			  const struct device *device, char *reason)
+{
+	return any_below(guard, links, device, MAX_DEPTH, flows_in, reason);
+}
+
+/*
+ * The kernel's function looks flows up by the device that the frame came in by, and knows no tags.
+ */
+bool guard_wants_flows(const struct guard *guard, const struct device *device)
+{
+	return !guard_bypasses(guard, GUARD_NETFILTER) && !guard->blind &&
+	       !is_kind(device, "vlan") && !is_kind(device, "bond") &&
+	       flows_at(guard, device, NULL) == GUARD_FLOWS_XDP;
+}
+
+static bool looks_up_flows(const struct guard *guard, const struct device *device)
+{
+	return device->looks_up_flows && guard_wants_flows(guard, device);
+}
+
+static bool any_looks_up_flows(const struct guard *guard, const struct links *links)
+{
+	for (size_t i = 0; i < links->n; i++)
+		if (links->devices[i].has_link && looks_up_flows(guard, &links->devices[i]))
+			return true;
+	return false;
 }
 
 /* --- every packet -------------------------------------------------------------------- */
@@ -142,8 +188,6 @@ static bool netfilter_holds_all(const struct guard *guard, char *reason)
 	static const enum guard_hook hooks[] = { GUARD_HOOK_PREROUTING, GUARD_HOOK_FORWARD,
 						 GUARD_HOOK_POSTROUTING };
 
-	if (guard_unread(guard, GUARD_NETFILTER, reason))
-		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++)
 		if (take(reason, guard->hooks.unknown[hooks[i]]))
 			return true;
@@ -155,210 +199,86 @@ static bool netfilter_holds_all(const struct guard *guard, char *reason)
 	return false;
 }
 
-/* --- classes of devices -------------------------------------------------------------- */
-
-static bool is_named(const struct guard *guard, const struct device *device)
-{
-	const struct guard_iface iface = iface_of(device);
-
-	for (size_t i = 0; i < GUARD_N_RULES; i++)
-		if (guard->rules[i] && guard_ruleset_names(guard->rules[i], &iface))
-			return true;
-	return false;
-}
-
-/* Any device that no rule names. */
-static const struct guard_iface unnamed = { .ifindex = UINT32_MAX, .name = "", .kind = "" };
-
-static size_t class_of(const struct guard *guard, uint32_t ifindex)
-{
-	size_t low = 1, high = guard->n_classes;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (guard->classes[middle].ifindex == ifindex)
-			return middle;
-		if (guard->classes[middle].ifindex < ifindex)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return 0;
-}
-
-/* NULL on lack of memory. */
-static struct guard_class *find_classes(const struct guard *guard, const struct links *links,
-					size_t *n)
-{
-	struct guard_class *classes = calloc(links->n + 1, sizeof(*classes));
-
-	*n = 1;
-	for (size_t i = 0; classes && i < links->n; i++) {
-		const struct device *device = &links->devices[i];
-
-		if (!device->has_link || !is_named(guard, device))
-			continue;
-		classes[*n].ifindex = device->ifindex;
-		memcpy(classes[*n].name, device->link.name, sizeof(classes[*n].name));
-		++*n;
-	}
-	return classes;
-}
-
-/* False on lack of memory. Owns classes in any case. */
-static bool take_classes(struct guard *guard, struct guard_class *classes, size_t n)
-{
-	struct guard_pairs *pairs =
-		classes ? calloc(1, sizeof(*pairs) + n * n * sizeof(*pairs->known)) : NULL;
-
-	free(guard->classes);
-	free(guard->pairs);
-	guard->classes = classes;
-	guard->pairs = pairs;
-	guard->n_classes = pairs ? n : 0;
-	return pairs != NULL;
-}
-
-static bool class_iface(const struct guard *guard, const struct links *links, size_t class,
-			struct guard_iface *out)
-{
-	const struct device *device;
-
-	*out = unnamed;
-	if (!class)
-		return true;
-	device = links_find(links, guard->classes[class].ifindex);
-	if (!device || !device->has_link)
-		return false;
-	*out = iface_of(device);
-	return true;
-}
-
-static bool class_pair_is_free(const struct guard *guard, const struct links *links, size_t in,
-			       size_t out)
-{
-	uint8_t *known = &guard->pairs->known[in * guard->n_classes + out];
-	uint64_t start_ns = util_cpu_ns();
-	struct guard_iface from, to;
-
-	if (*known != GUARD_PAIR_UNKNOWN)
-		return *known == GUARD_PAIR_FREE;
-	if (guard->pairs->spent_ns > JUDGE_NS || !class_iface(guard, links, in, &from) ||
-	    !class_iface(guard, links, out, &to) ||
-	    rules_hold(guard, GUARD_HOOK_FORWARD, &from, &to, NULL))
-		*known = GUARD_PAIR_HELD;
-	else
-		*known = GUARD_PAIR_FREE;
-	guard->pairs->spent_ns += util_cpu_ns() - start_ns;
-	return *known == GUARD_PAIR_FREE;
-}
-
 void guard_judge(struct guard *guard, const struct links *links)
 {
-	struct guard_class *classes;
-	size_t n;
-
 	*guard->all = '\0';
-	if (guard_bypasses(guard, GUARD_NETFILTER) || netfilter_holds_all(guard, guard->all))
+	guard->blind = guard->flows = false;
+	if (guard_bypasses(guard, GUARD_NETFILTER))
 		return;
-	classes = find_classes(guard, links, &n);
-	if (!take_classes(guard, classes, n))
-		snprintf(guard->all, sizeof(guard->all), "out of memory");
+	guard->blind = guard_unread(guard, GUARD_NETFILTER, guard->all);
+	guard->flows = any_looks_up_flows(guard, links);
+	if (guard->blind || netfilter_holds_all(guard, guard->all))
+		return;
+	guard_find_pairs(guard, links);
 }
 
-bool guard_devices_changed(struct guard *guard, const struct links *links)
+void guard_flows_changed(struct guard *guard, const struct links *links)
 {
-	struct guard_class *classes;
-	size_t n;
-
-	/* a device that comes up gets its qdiscs in silence */
-	guard->sources[GUARD_SOURCE_TC].wanted = true;
-	guard->sources[GUARD_SOURCE_DEVICES].wanted = true;
-	if (guard_bypasses(guard, GUARD_NETFILTER) || *guard->all)
-		return false;
-	classes = find_classes(guard, links, &n);
-	if (classes && n == guard->n_classes &&
-	    !memcmp(classes, guard->classes, n * sizeof(*classes))) {
-		free(classes);
-		return false;
-	}
-	if (!take_classes(guard, classes, n))
-		snprintf(guard->all, sizeof(guard->all), "out of memory");
-	/* before Linux 6.16 a chain stays at a device that is renamed, and nothing says so */
-	guard->sources[GUARD_SOURCE_NF_TABLES].wanted = true;
-	return true;
+	guard_judge(guard, links);
 }
 
 /* --- answers ------------------------------------------------------------------------- */
 
-/* By which devices rules see what comes in by one: itself, and the VRF that it belongs to. */
-static size_t ingress_ifaces(const struct links *links, const struct device *device,
-			     const struct device *out[2])
-{
-	const struct device *vrf = links_vrf(links, device);
-
-	out[0] = device;
-	out[1] = vrf;
-	return vrf ? 2 : 1;
-}
-
-bool guard_pair_is_free(const struct guard *guard, const struct links *links,
-			const struct device *in, const struct device *out)
+/* Whatever flows go past. */
+static bool hooks_in(const struct guard *guard, const struct links *links,
+		     const struct device *device, char *reason)
 {
 	const struct device *ins[2];
-	size_t n = ingress_ifaces(links, in, ins);
+	size_t n = guard_ingress_ifaces(links, device, ins);
 
-	if (guard_bypasses(guard, GUARD_NETFILTER))
+	if (take(reason, guard->all) || guard_may_have_flows(guard, links, device, reason))
 		return true;
-	if (*guard->all)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (!class_pair_is_free(guard, links, class_of(guard, ins[i]->ifindex),
-					class_of(guard, out->ifindex)))
-			return false;
-	return true;
+	for (size_t i = 0; i < n; i++) {
+		const struct guard_iface iface = guard_iface_of(ins[i]);
+
+		if (guard_rules_hold(guard, GUARD_HOOK_PREROUTING, &iface, NULL, reason))
+			return true;
+	}
+	return false;
 }
 
-static bool any_pair_is_held(const struct guard *guard, const struct links *links,
-			     const struct device *device)
+static bool hooks_out(const struct guard *guard, const struct device *device, char *reason)
 {
-	const struct device *ins[2];
-	size_t n = ingress_ifaces(links, device, ins);
+	const struct guard_iface iface = guard_iface_of(device);
 
-	for (size_t i = 0; i < n; i++)
-		for (size_t out = 0; out < guard->n_classes; out++)
-			if (!class_pair_is_free(guard, links, class_of(guard, ins[i]->ifindex),
-						out))
-				return true;
-	return false;
+	return take(reason, guard->all) ||
+	       guard_rules_hold(guard, GUARD_HOOK_POSTROUTING, NULL, &iface, reason);
 }
 
 static bool netfilter_in(const struct guard *guard, const struct links *links,
 			 const struct device *device, char *reason)
 {
-	const struct device *ins[2];
-	size_t n = ingress_ifaces(links, device, ins);
-
-	if (take(reason, guard->all))
-		return true;
-	for (size_t i = 0; i < n; i++) {
-		const struct guard_iface iface = iface_of(ins[i]);
-
-		if (rules_hold(guard, GUARD_HOOK_PREROUTING, &iface, NULL, reason))
-			return true;
-	}
-	return any_below(guard, links, device, MAX_DEPTH, netdev_in, reason);
+	return hooks_in(guard, links, device, reason) ||
+	       any_below(guard, links, device, MAX_DEPTH, netdev_in, reason);
 }
 
 static bool netfilter_out(const struct guard *guard, const struct links *links,
 			  const struct device *device, char *reason)
 {
-	const struct guard_iface iface = iface_of(device);
-
-	return take(reason, guard->all) ||
-	       rules_hold(guard, GUARD_HOOK_POSTROUTING, NULL, &iface, reason) ||
+	return hooks_out(guard, device, reason) ||
 	       any_below(guard, links, device, MAX_DEPTH, netdev_out, reason);
+}
+
+/* What of all this is to stand in a port's flags. */
+static uint32_t netfilter_flags(const struct guard *guard, const struct links *links,
+				const struct device *device)
+{
+	bool asks = looks_up_flows(guard, device);
+	uint32_t flags = 0;
+
+	if (guard->blind)
+		return SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_OUT_FIREWALL;
+	if (any_below(guard, links, device, MAX_DEPTH, netdev_in, NULL) ||
+	    (!asks && hooks_in(guard, links, device, NULL)))
+		flags |= SIXLANE_PORT_IN_FIREWALL;
+	else if (asks)
+		flags |= SIXLANE_PORT_GUARD | SIXLANE_PORT_FLOWS;
+	else if (guard_any_pair_is_held(guard, links, device))
+		flags |= SIXLANE_PORT_GUARD;
+	if (any_below(guard, links, device, MAX_DEPTH, netdev_out, NULL) ||
+	    (!guard->flows && hooks_out(guard, device, NULL)))
+		flags |= SIXLANE_PORT_OUT_FIREWALL;
+	return flags;
 }
 
 static bool tc_holds(const struct guard *guard, const struct links *links,
@@ -374,14 +294,8 @@ uint32_t guard_port_flags(const struct guard *guard, const struct links *links,
 	char reason[GUARD_REASON_LEN];
 	uint32_t flags = 0;
 
-	if (!guard_bypasses(guard, GUARD_NETFILTER)) {
-		if (netfilter_in(guard, links, device, NULL))
-			flags |= SIXLANE_PORT_IN_FIREWALL;
-		else if (any_pair_is_held(guard, links, device))
-			flags |= SIXLANE_PORT_GUARD;
-		if (netfilter_out(guard, links, device, NULL))
-			flags |= SIXLANE_PORT_OUT_FIREWALL;
-	}
+	if (!guard_bypasses(guard, GUARD_NETFILTER))
+		flags |= netfilter_flags(guard, links, device);
 	if (!guard_bypasses(guard, GUARD_TC)) {
 		if (tc_holds(guard, links, device, tc_in, reason))
 			flags |= SIXLANE_PORT_IN_TC;
@@ -425,13 +339,13 @@ bool guard_may_answer(const struct guard *guard, const struct device *device, ui
 {
 	const uint32_t ipsec =
 		SIXLANE_META_IPSEC | SIXLANE_META_IPSEC_ALL | SIXLANE_META_IPSEC_ICMP6;
-	const struct guard_iface iface = iface_of(device);
+	const struct guard_iface iface = guard_iface_of(device);
 
-	if (guard_meta_flags(guard) & ipsec || flags & SIXLANE_PORT_OUT_HELD)
+	if (guard_meta_flags(guard) & ipsec || flags & (SIXLANE_PORT_OUT_HELD | SIXLANE_PORT_FLOWS))
 		return false;
 	return guard_bypasses(guard, GUARD_NETFILTER) ||
 	       (!*guard->hooks.unknown[GUARD_HOOK_OUTPUT] &&
-		!rules_hold(guard, GUARD_HOOK_OUTPUT, NULL, &iface, NULL));
+		!guard_rules_hold(guard, GUARD_HOOK_OUTPUT, NULL, &iface, NULL));
 }
 
 /* --- reasons ------------------------------------------------------------------------- */
@@ -440,16 +354,16 @@ static bool netfilter_reason(const struct guard *guard, const struct links *link
 			     const struct device *in, const struct device *out, char *reason)
 {
 	const struct device *ins[2];
-	size_t n = ingress_ifaces(links, in, ins);
+	size_t n = guard_ingress_ifaces(links, in, ins);
 
 	if (netfilter_in(guard, links, in, reason))
 		return true;
 	if (!out)
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		const struct guard_iface from = iface_of(ins[i]), to = iface_of(out);
+		const struct guard_iface from = guard_iface_of(ins[i]), to = guard_iface_of(out);
 
-		if (rules_hold(guard, GUARD_HOOK_FORWARD, &from, &to, reason))
+		if (guard_rules_hold(guard, GUARD_HOOK_FORWARD, &from, &to, reason))
 			return true;
 	}
 	return netfilter_out(guard, links, out, reason);

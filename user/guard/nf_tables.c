@@ -217,6 +217,8 @@ static int dump_all(struct reading *reading)
 	if (r == 0)
 		r = dump_families(reading, NFT_MSG_GETCHAIN, nf_parse_chain);
 	if (r == 0)
+		r = dump_families(reading, NFT_MSG_GETFLOWTABLE, nf_parse_flowtable);
+	if (r == 0)
 		r = dump_families(reading, NFT_MSG_GETSET, nf_parse_set);
 	if (r == 0)
 		r = nf_parser_chains(reading->parser, dump_rules, reading);

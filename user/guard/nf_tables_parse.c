@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tables and chains of nf_tables into a ruleset, and what notifications mean for it. Chains are
- * read without libnftnl, which refuses those of devices by prefix ("eth*", Linux 6.16).
+ * Tables, chains and flowtables of nf_tables into a ruleset, and what notifications mean for it.
+ * What hangs at devices is read without libnftnl, which refuses a prefix ("eth*", Linux 6.16).
  */
 #include "nf_tables_parse.h"
 
@@ -243,20 +243,24 @@ static bool hook_of(uint8_t family, uint32_t number, enum guard_hook *hook)
 	return true;
 }
 
+typedef void (*device_fn)(const void *ctx, const char *device);
+
 struct base {
+	struct guard_ruleset *rules;
 	uint32_t chain;
 	enum guard_hook hook;
 	bool accepts, nat;
 };
 
-static void set_base(struct nf_parser *parser, const struct base *base, const char *device)
+static void set_base(const void *ctx, const char *device)
 {
-	guard_set_base(parser->rules, base->chain, base->hook, base->accepts, device, base->nat);
+	const struct base *base = ctx;
+
+	guard_set_base(base->rules, base->chain, base->hook, base->accepts, device, base->nat);
 }
 
-/* A name may lack its NUL (Linux 6.16: then it is a prefix). */
-static int add_device(struct nf_parser *parser, const struct base *base, const struct nlattr *attr,
-		      bool prefix)
+/* fn for the name of a device. It may lack its NUL (Linux 6.16: then it is a prefix). */
+static int name_device(const struct nlattr *attr, bool prefix, device_fn fn, const void *ctx)
 {
 	size_t size = mnl_attr_get_payload_len(attr);
 	size_t length = strnlen(mnl_attr_get_payload(attr), size);
@@ -267,29 +271,33 @@ static int add_device(struct nf_parser *parser, const struct base *base, const s
 		return -EBADMSG;
 	snprintf(name, sizeof(name), "%.*s%s", (int)length,
 		 (const char *)mnl_attr_get_payload(attr), prefix ? "*" : "");
-	set_base(parser, base, name);
+	fn(ctx, name);
 	return 0;
 }
 
-/* A chain without devices hangs nowhere. */
-static int add_devices(struct nf_parser *parser, const struct base *base,
-		       const struct nlattr *const at[])
+static int name_devices(const struct nlattr *nest, device_fn fn, const void *ctx)
 {
 	const struct nlattr *attr;
-	int r;
+	int r = 0;
 
-	if (!at[NFTA_HOOK_DEVS])
-		return at[NFTA_HOOK_DEV] ? add_device(parser, base, at[NFTA_HOOK_DEV], false) : 0;
-	mnl_attr_for_each_nested(attr, at[NFTA_HOOK_DEVS])
+	mnl_attr_for_each_nested(attr, nest)
 	{
 		if (mnl_attr_get_type(attr) != DEVICE_NAME &&
 		    mnl_attr_get_type(attr) != DEVICE_PREFIX)
 			return -EBADMSG;
-		r = add_device(parser, base, attr, mnl_attr_get_type(attr) == DEVICE_PREFIX);
+		r = name_device(attr, mnl_attr_get_type(attr) == DEVICE_PREFIX, fn, ctx);
 		if (r < 0)
-			return r;
+			break;
 	}
-	return 0;
+	return r;
+}
+
+/* A chain without devices hangs nowhere. */
+static int add_devices(const struct base *base, const struct nlattr *const at[])
+{
+	if (at[NFTA_HOOK_DEVS])
+		return name_devices(at[NFTA_HOOK_DEVS], set_base, base);
+	return at[NFTA_HOOK_DEV] ? name_device(at[NFTA_HOOK_DEV], false, set_base, base) : 0;
 }
 
 static int add_base(struct nf_parser *parser, const struct nf_object *chain,
@@ -298,6 +306,7 @@ static int add_base(struct nf_parser *parser, const struct nf_object *chain,
 	const struct nlattr *at[NFTA_HOOK_MAX + 1];
 	const struct nlattr *type = chain_at[NFTA_CHAIN_TYPE];
 	struct base base = {
+		.rules = parser->rules,
 		.chain = chain->number,
 		.accepts = ntohl(attr_u32(chain_at[NFTA_CHAIN_POLICY], 0)) == NF_ACCEPT,
 		.nat = type && !strcmp(mnl_attr_get_str(type), "nat"),
@@ -309,8 +318,8 @@ static int add_base(struct nf_parser *parser, const struct nf_object *chain,
 	if (!hook_of(chain->family, ntohl(attr_u32(at[NFTA_HOOK_HOOKNUM], 0)), &base.hook))
 		return 0;
 	if (base.hook == GUARD_HOOK_INGRESS || base.hook == GUARD_HOOK_EGRESS)
-		return add_devices(parser, &base, at);
-	set_base(parser, &base, NULL);
+		return add_devices(&base, at);
+	set_base(&base, NULL);
 	return 0;
 }
 
@@ -339,6 +348,69 @@ int nf_parse_chain(const struct nlmsghdr *nlh, void *ctx)
 	/* A dormant table's chains hang nowhere. */
 	if (at[NFTA_CHAIN_HOOK] && !(table->flags & NFT_TABLE_F_DORMANT))
 		r = add_base(parser, chain, at);
+	return r < 0 ? r : guard_ruleset_error(parser->rules);
+}
+
+/* --- flowtables --- */
+
+static const struct attr_spec flowtable_specs[NFTA_FLOWTABLE_MAX + 1] = {
+	[NFTA_FLOWTABLE_TABLE] = ATTR_STRING(NFT_TABLE_MAXNAMELEN),
+	[NFTA_FLOWTABLE_NAME] = ATTR_STRING(NFT_NAME_MAXLEN),
+	[NFTA_FLOWTABLE_HOOK] = ATTR_NEST,
+	[NFTA_FLOWTABLE_FLAGS] = ATTR_U32,
+};
+
+static const struct attr_spec flowtable_hook_specs[NFTA_FLOWTABLE_HOOK_MAX + 1] = {
+	[NFTA_FLOWTABLE_HOOK_DEVS] = ATTR_NEST,
+};
+
+struct flowtable {
+	struct guard_ruleset *rules;
+	uint32_t table;
+	const char *name;
+	bool to_xdp;
+};
+
+static void add_flowtable(const void *ctx, const char *device)
+{
+	const struct flowtable *flowtable = ctx;
+
+	guard_add_flowtable(flowtable->rules, flowtable->table, flowtable->name, device,
+			    flowtable->to_xdp);
+}
+
+/*
+ * With any flag the kernel does more for a packet than to forward it (it counts), or may not have
+ * it (hardware forwards). Also of a dormant table.
+ */
+int nf_parse_flowtable(const struct nlmsghdr *nlh, void *ctx)
+{
+	const struct nlattr *at[NFTA_FLOWTABLE_MAX + 1], *hook_at[NFTA_FLOWTABLE_HOOK_MAX + 1];
+	struct nf_parser *parser = ctx;
+	const struct nf_object *table;
+	struct flowtable flowtable;
+	uint8_t family;
+	int r = 0;
+
+	if (!nf_family(nlh, &family))
+		return 0;
+	if (attr_walk_message(nlh, sizeof(struct nfgenmsg), flowtable_specs, ARRAY_SIZE(at), at,
+			      NULL) < 0 ||
+	    !at[NFTA_FLOWTABLE_TABLE] || !at[NFTA_FLOWTABLE_NAME] || !at[NFTA_FLOWTABLE_HOOK] ||
+	    attr_walk_nest(at[NFTA_FLOWTABLE_HOOK], flowtable_hook_specs, ARRAY_SIZE(hook_at),
+			   hook_at) < 0)
+		return -EBADMSG;
+	table = nf_find(parser, NF_TABLE, family, mnl_attr_get_str(at[NFTA_FLOWTABLE_TABLE]), "");
+	if (!table)
+		return -EINTR;
+	flowtable = (struct flowtable){
+		.rules = parser->rules,
+		.table = table->number,
+		.name = mnl_attr_get_str(at[NFTA_FLOWTABLE_NAME]),
+		.to_xdp = !attr_u32(at[NFTA_FLOWTABLE_FLAGS], 0),
+	};
+	if (hook_at[NFTA_FLOWTABLE_HOOK_DEVS])
+		r = name_devices(hook_at[NFTA_FLOWTABLE_HOOK_DEVS], add_flowtable, &flowtable);
 	return r < 0 ? r : guard_ruleset_error(parser->rules);
 }
 
@@ -406,6 +478,8 @@ bool nf_parser_concerns(const struct nf_parser *parser, const struct nlmsghdr *n
 	case NFT_MSG_DELCHAIN:
 	case NFT_MSG_NEWRULE:
 	case NFT_MSG_DELRULE:
+	case NFT_MSG_NEWFLOWTABLE:
+	case NFT_MSG_DELFLOWTABLE:
 		return true;
 	case NFT_MSG_NEWSETELEM:
 	case NFT_MSG_DELSETELEM:

@@ -2,10 +2,11 @@
 /*
  * Messages of nf_tables into a ruleset. Pure.
  *
- * They come in the order of their dependence: tables, chains, sets, rules, elements. Each function
- * is an nl_msg_fn whose context is the parser, and returns 0, -EBADMSG, -ENOMEM, -EINTR for an
- * object of something that was not told of (the ruleset has changed meanwhile), or the ruleset's
- * error, after which nothing that follows matters. Families but ip6, inet and netdev are left out.
+ * They come in the order of their dependence: tables, chains and flowtables, sets, rules, elements.
+ * Each function is an nl_msg_fn whose context is the parser, and returns 0, -EBADMSG, -ENOMEM,
+ * -EINTR for an object of something that was not told of (the ruleset has changed meanwhile), or
+ * the ruleset's error, after which nothing that follows matters. Families but ip6, inet and netdev
+ * are left out.
  */
 #ifndef GUARD_NF_TABLES_PARSE_H
 #define GUARD_NF_TABLES_PARSE_H
@@ -23,6 +24,7 @@ void nf_parser_freep(struct nf_parser **parser);
 
 int nf_parse_table(const struct nlmsghdr *nlh, void *parser);
 int nf_parse_chain(const struct nlmsghdr *nlh, void *parser);
+int nf_parse_flowtable(const struct nlmsghdr *nlh, void *parser);
 int nf_parse_set(const struct nlmsghdr *nlh, void *parser);
 int nf_parse_rule(const struct nlmsghdr *nlh, void *parser);
 int nf_parse_elements(const struct nlmsghdr *nlh, void *parser);

@@ -26,6 +26,8 @@ void guard_ruleset_free(struct guard_ruleset *rules)
 		free(rules->tables[i]);
 	for (uint32_t i = 0; i < rules->n_chains; i++)
 		free(rules->chains[i].name);
+	for (uint32_t i = 0; i < rules->n_flowtables; i++)
+		free(rules->flowtables[i].name);
 	for (uint32_t i = 0; i < rules->n_sets; i++) {
 		free(rules->sets[i].keys);
 		free(rules->sets[i].targets);
@@ -34,6 +36,7 @@ void guard_ruleset_free(struct guard_ruleset *rules)
 	free(rules->tables);
 	free(rules->chains);
 	free(rules->bases);
+	free(rules->flowtables);
 	free(rules->sets);
 	free(rules->rules);
 	free(rules->code);
@@ -142,6 +145,18 @@ uint32_t guard_add_chain(struct guard_ruleset *rules, uint32_t table, const char
 	return rules->n_chains++;
 }
 
+/* The name of a device that something hangs at. False, with the error kept: it is too long. */
+static bool keep_device(struct guard_ruleset *rules, const char *device, char out[NAME_BYTES])
+{
+	if (strlen(device) >= NAME_BYTES) {
+		ruleset_fail(rules, -EINVAL);
+		return false;
+	}
+	memcpy(out, device, strlen(device) + 1);
+	ruleset_names_device(rules, out);
+	return true;
+}
+
 void guard_set_base(struct guard_ruleset *rules, uint32_t chain, enum guard_hook hook, bool accepts,
 		    const char *device, bool nat)
 {
@@ -153,15 +168,29 @@ void guard_set_base(struct guard_ruleset *rules, uint32_t chain, enum guard_hook
 		return;
 	base = &rules->bases[rules->n_bases];
 	*base = (struct base){ .chain = chain, .hook = hook, .accepts = accepts, .nat = nat };
-	if (device && strlen(device) >= sizeof(base->device)) {
-		ruleset_fail(rules, -EINVAL);
+	if (!device || keep_device(rules, device, base->device))
+		rules->n_bases++;
+}
+
+void guard_add_flowtable(struct guard_ruleset *rules, uint32_t table, const char *name,
+			 const char *device, bool to_xdp)
+{
+	struct flowtable *flowtable;
+	char *copy;
+
+	if (!is_one_of(rules, table, rules->n_tables) ||
+	    !reserve(rules, &rules->flowtables, &rules->flowtables_room, rules->n_flowtables, 1,
+		     sizeof(*rules->flowtables)))
 		return;
-	}
-	if (device) {
-		memcpy(base->device, device, strlen(device) + 1);
-		ruleset_names_device(rules, base->device);
-	}
-	rules->n_bases++;
+	flowtable = &rules->flowtables[rules->n_flowtables];
+	*flowtable = (struct flowtable){ .table = table, .to_xdp = to_xdp };
+	if (!keep_device(rules, device, flowtable->device))
+		return;
+	copy = copy_text(rules, name);
+	if (!copy)
+		return;
+	flowtable->name = copy;
+	rules->n_flowtables++;
 }
 
 uint32_t guard_add_set(struct guard_ruleset *rules, uint32_t key_bytes)

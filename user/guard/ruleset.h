@@ -107,6 +107,13 @@ void guard_set_base(struct guard_ruleset *rules, uint32_t chain, enum guard_hook
 		    const char *device, bool nat);
 
 /*
+ * A flowtable at a device (one call a device, '*' at the end of its name: a prefix). to_xdp: XDP
+ * may forward its packets as well, since the kernel does no more with them than that.
+ */
+void guard_add_flowtable(struct guard_ruleset *rules, uint32_t table, const char *name,
+			 const char *device, bool to_xdp);
+
+/*
  * The set of elements named in lookups. key_bytes: of a concatenation, each part padded to four.
  * Sets may get their elements before or after rules look them up.
  */
@@ -152,7 +159,7 @@ void guard_asks_conntrack(struct guard_ruleset *rules);
 /* Whether a rule looks something up in the set that is known, so that its elements matter. */
 bool guard_set_matters(const struct guard_ruleset *rules, uint32_t set);
 
-/* Without a base chain no packet meets anything. */
+/* Without a base chain or a flowtable no packet meets anything. */
 bool guard_ruleset_is_empty(const struct guard_ruleset *rules);
 
 /* 0, or the first -errno: -ENOMEM, -E2BIG (over a bound above), -EINVAL (no such chain, set,
@@ -185,6 +192,18 @@ bool guard_ruleset_tracks(const struct guard_ruleset *rules, char *reason);
  * every packet of the namespace, and puts fragments together before that.
  */
 bool guard_ruleset_asks_conntrack(const struct guard_ruleset *rules);
+
+/*
+ * What comes in by a device may belong to flows, which the kernel forwards past the rules from
+ * prerouting on. reason: as above. A set with an error has none.
+ */
+enum guard_flows {
+	GUARD_FLOWS_NONE,
+	GUARD_FLOWS_KERNEL, /* only the kernel may do that */
+	GUARD_FLOWS_XDP,
+};
+enum guard_flows guard_ruleset_flows(const struct guard_ruleset *rules,
+				     const struct guard_iface *in, char *reason);
 
 /* Whether there is a base chain of type nat at a hook, with or without rules. */
 bool guard_ruleset_nat(const struct guard_ruleset *rules, enum guard_hook hook, char *reason);

@@ -47,6 +47,13 @@ struct base {
 	char device[NAME_BYTES]; /* "": any; with '*' at its end a prefix */
 };
 
+struct flowtable {
+	char *name;
+	uint32_t table;
+	bool to_xdp;
+	char device[NAME_BYTES]; /* as in struct base */
+};
+
 /* What an element of a verdict map leads to. */
 struct target {
 	uint32_t chain;
@@ -78,11 +85,13 @@ struct guard_ruleset {
 	char **tables;
 	struct chain *chains;
 	struct base *bases;
+	struct flowtable *flowtables;
 	struct set *sets;
 	struct rule *rules;
 	uint8_t *code;
-	uint32_t n_tables, n_chains, n_bases, n_sets, n_rules, n_code;
-	uint32_t tables_room, chains_room, bases_room, sets_room, rules_room, code_room;
+	uint32_t n_tables, n_chains, n_bases, n_flowtables, n_sets, n_rules, n_code;
+	uint32_t tables_room, chains_room, bases_room, flowtables_room, sets_room, rules_room,
+		code_room;
 	struct origin origins[N_WORDS];
 	/* Devices that rules name: a tree of struct named by tsearch(). */
 	void *names;

@@ -331,16 +331,16 @@ static uint8_t walk_chain(struct walk *walk, uint32_t number)
 
 /* --- queries --- */
 
-/* Whether packets of a device meet the chain; iface NULL: of any. */
-static bool hangs_at(const struct base *base, const struct guard_iface *iface)
+/* Whether packets of a device meet what hangs at one of this name; iface NULL: of any. */
+static bool hangs_at(const char device[NAME_BYTES], const struct guard_iface *iface)
 {
-	size_t length = strlen(base->device);
+	size_t length = strlen(device);
 
 	if (!length || !iface)
 		return true;
-	if (base->device[length - 1] == '*')
-		return !strncmp(base->device, iface->name, length - 1);
-	return !strcmp(base->device, iface->name);
+	if (device[length - 1] == '*')
+		return !strncmp(device, iface->name, length - 1);
+	return !strcmp(device, iface->name);
 }
 
 static void walk_base(struct walk *walk, const struct base *base)
@@ -359,7 +359,7 @@ static void walk_hook(struct walk *walk, enum guard_hook hook, const struct guar
 	for (uint32_t i = 0; i < walk->rules->n_bases && !walk->found; i++) {
 		const struct base *base = &walk->rules->bases[i];
 
-		if (base->hook == hook && hangs_at(base, at))
+		if (base->hook == hook && hangs_at(base->device, at))
 			walk_base(walk, base);
 	}
 }
@@ -410,7 +410,7 @@ bool guard_ruleset_holds(const struct guard_ruleset *rules, enum guard_hook hook
 
 bool guard_ruleset_is_empty(const struct guard_ruleset *rules)
 {
-	return !rules->error && !rules->n_bases;
+	return !rules->error && !rules->n_bases && !rules->n_flowtables;
 }
 
 bool guard_ruleset_tracks(const struct guard_ruleset *rules, char *reason)
@@ -441,4 +441,25 @@ bool guard_ruleset_nat(const struct guard_ruleset *rules, enum guard_hook hook, 
 		return true;
 	}
 	return false;
+}
+
+enum guard_flows guard_ruleset_flows(const struct guard_ruleset *rules,
+				     const struct guard_iface *in, char *reason)
+{
+	enum guard_flows flows = GUARD_FLOWS_NONE;
+
+	for (uint32_t i = 0; i < rules->n_flowtables; i++) {
+		const struct flowtable *flowtable = &rules->flowtables[i];
+
+		if (!hangs_at(flowtable->device, in))
+			continue;
+		if (reason)
+			snprintf(reason, GUARD_REASON_LEN,
+				 "%s, flowtable %s: forwards what it holds",
+				 rules->tables[flowtable->table], flowtable->name);
+		if (!flowtable->to_xdp)
+			return GUARD_FLOWS_KERNEL;
+		flows = GUARD_FLOWS_XDP;
+	}
+	return flows;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <net/if_arp.h>
 #include <stdio.h>
 #include <string.h>
@@ -338,6 +339,102 @@ static void output_is_of_answers(void **state)
 	assert_false(may_answer(P0));
 }
 
+static void add_flowtable(const char *at, bool to_xdp)
+{
+	guard_add_flowtable(rules, guard_add_table(rules, "table inet t"), "f", at, to_xdp);
+}
+
+static void look_up(uint32_t ifindex)
+{
+	links_find(&links, ifindex)->looks_up_flows = true;
+	guard_flows_changed(&guard, &links);
+}
+
+/* All is held, until the port's program looks packets up. */
+static void a_port_looks_flows_up(void **state)
+{
+	(void)state;
+	guard_add_rule(rules, add_base(GUARD_HOOK_FORWARD, true, NULL, false), 1);
+	guard_asks_conntrack(rules);
+	add_flowtable("p0", true);
+	guard_judge(&guard, &links);
+	assert_true(guard_wants_flows(&guard, device(P0)));
+	assert_false(guard_wants_flows(&guard, device(P1)));
+	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_OUT_FIREWALL);
+	look_up(P0);
+	assert_int_equal(flags_of(P0), SIXLANE_PORT_GUARD | SIXLANE_PORT_FLOWS);
+	assert_int_equal(flags_of(P1), SIXLANE_PORT_IN_FIREWALL);
+	assert_false(guard_pair_is_free(&guard, &links, device(P0), device(P1)));
+	assert_false(may_answer(P0));
+}
+
+/* Flows may be there though no rule makes any more. */
+static void flows_hold_without_rules(void **state)
+{
+	(void)state;
+	add_flowtable("p0", true);
+	guard_judge(&guard, &links);
+	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_FIREWALL);
+	assert_int_equal(flags_of(P1), 0);
+	look_up(P0);
+	assert_int_equal(flags_of(P0), SIXLANE_PORT_GUARD | SIXLANE_PORT_FLOWS);
+	assert_false(guard_pair_is_free(&guard, &links, device(P0), device(P1)));
+	assert_true(guard_pair_is_free(&guard, &links, device(P1), device(P0)));
+}
+
+static void only_the_kernel_may_forward_flows(void **state)
+{
+	(void)state;
+	add_flowtable("p0", true);
+	add_flowtable("p0", false);
+	look_up(P0);
+	assert_false(guard_wants_flows(&guard, device(P0)));
+	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_FIREWALL);
+}
+
+/* Tagged frames may be of flows, which XDP does not find. */
+static void flows_below_a_device(void **state)
+{
+	(void)state;
+	add_flowtable("s0", true);
+	add_flowtable("bond0", true);
+	look_up(BOND);
+	assert_int_equal(flags_of(VLAN), SIXLANE_PORT_IN_FIREWALL);
+	assert_int_equal(flags_of(BOND), SIXLANE_PORT_IN_FIREWALL);
+	assert_false(guard_pair_is_free(&guard, &links, device(VLAN), device(P0)));
+}
+
+/* Flows go past what holds them from prerouting to postrouting, and past nothing else. */
+static void what_flows_go_past(void **state)
+{
+	(void)state;
+	add_base(GUARD_HOOK_POSTROUTING, false, NULL, false);
+	add_flowtable("p0", true);
+	look_up(P0);
+	assert_int_equal(flags_of(P0), SIXLANE_PORT_GUARD | SIXLANE_PORT_FLOWS);
+	assert_int_equal(flags_of(P1), SIXLANE_PORT_GUARD);
+	assert_false(guard_pair_is_free(&guard, &links, device(P1), device(P0)));
+	drop_from(add_base(GUARD_HOOK_INGRESS, true, "p0", false), "p0");
+	guard_judge(&guard, &links);
+	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_FIREWALL);
+	guard_set_base(rules, guard_add_chain(rules, 0, "e"), GUARD_HOOK_EGRESS, false, "p1",
+		       false);
+	guard_judge(&guard, &links);
+	assert_true(flags_of(P1) & SIXLANE_PORT_OUT_FIREWALL);
+}
+
+/* Nothing is looked up past rules that could not be read. */
+static void blind_to_flows(void **state)
+{
+	(void)state;
+	add_flowtable("p0", true);
+	look_up(P0);
+	guard.sources[GUARD_SOURCE_HOOKS].error = -EIO;
+	guard_judge(&guard, &links);
+	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_OUT_FIREWALL);
+	assert_false(guard_wants_flows(&guard, device(P0)));
+}
+
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
@@ -357,6 +454,12 @@ UNIT_TESTS()
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(names_come_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(output_is_of_answers, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_port_looks_flows_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(flows_hold_without_rules, setup, teardown),
+		cmocka_unit_test_setup_teardown(only_the_kernel_may_forward_flows, setup, teardown),
+		cmocka_unit_test_setup_teardown(flows_below_a_device, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_flows_go_past, setup, teardown),
+		cmocka_unit_test_setup_teardown(blind_to_flows, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

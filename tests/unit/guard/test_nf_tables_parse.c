@@ -174,12 +174,12 @@ static void test_what_concerns(void **state)
 		uint16_t type;
 		bool expected;
 	} rows[] = {
-		{ NFT_MSG_NEWTABLE, true },	 { NFT_MSG_DELTABLE, true },
-		{ NFT_MSG_NEWCHAIN, true },	 { NFT_MSG_DELCHAIN, true },
-		{ NFT_MSG_NEWRULE, true },	 { NFT_MSG_DELRULE, true },
-		{ NFT_MSG_NEWSET, false },	 { NFT_MSG_DELSET, false },
-		{ NFT_MSG_NEWOBJ, false },	 { NFT_MSG_NEWGEN, false },
-		{ NFT_MSG_NEWFLOWTABLE, false },
+		{ NFT_MSG_NEWTABLE, true },	{ NFT_MSG_DELTABLE, true },
+		{ NFT_MSG_NEWCHAIN, true },	{ NFT_MSG_DELCHAIN, true },
+		{ NFT_MSG_NEWRULE, true },	{ NFT_MSG_DELRULE, true },
+		{ NFT_MSG_NEWSET, false },	{ NFT_MSG_DELSET, false },
+		{ NFT_MSG_NEWOBJ, false },	{ NFT_MSG_NEWGEN, false },
+		{ NFT_MSG_NEWFLOWTABLE, true }, { NFT_MSG_DELFLOWTABLE, true },
 	};
 	struct nlmsghdr *nlh;
 	struct world world;
@@ -237,6 +237,66 @@ static void test_devices(void **state)
 	assert_false(hangs_at("wan", 1, false));
 }
 
+/* At one device. flags: NFTA_FLOWTABLE_FLAGS; 0: older kernels do not say them. */
+static enum guard_flows flows_of(const char *device, uint16_t type, uint32_t flags)
+{
+	struct nlmsghdr *nlh;
+	struct nlattr *hook, *devices;
+	enum guard_flows flows;
+	char reason[GUARD_REASON_LEN] = "";
+	struct world world;
+
+	open_world(&world);
+	nlh = message(NFT_MSG_NEWFLOWTABLE, NFPROTO_INET);
+	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_TABLE, "fw");
+	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_NAME, "f");
+	hook = mnl_attr_nest_start(nlh, NFTA_FLOWTABLE_HOOK);
+	mnl_attr_put_u32(nlh, NFTA_FLOWTABLE_HOOK_NUM, htonl(NF_NETDEV_INGRESS));
+	devices = mnl_attr_nest_start(nlh, NFTA_FLOWTABLE_HOOK_DEVS);
+	mnl_attr_put_strz(nlh, type, device);
+	mnl_attr_nest_end(nlh, devices);
+	mnl_attr_nest_end(nlh, hook);
+	if (flags)
+		mnl_attr_put_u32(nlh, NFTA_FLOWTABLE_FLAGS, htonl(flags));
+	assert_int_equal(nf_parse_flowtable(nlh, world.parser), 0);
+	flows = guard_ruleset_flows(world.rules, &lan, reason);
+	assert_string_equal(reason,
+			    flows ? "table inet fw, flowtable f: forwards what it holds" : "");
+	close_world(&world);
+	return flows;
+}
+
+static void test_flowtables(void **state)
+{
+	(void)state;
+	assert_int_equal(flows_of("lan0", 1, 0), GUARD_FLOWS_XDP);
+	assert_int_equal(flows_of("lan", 2, 0), GUARD_FLOWS_XDP);
+	assert_int_equal(flows_of("wan0", 1, 0), GUARD_FLOWS_NONE);
+	assert_int_equal(flows_of("lan0", 1, NFT_FLOWTABLE_HW_OFFLOAD), GUARD_FLOWS_KERNEL);
+	assert_int_equal(flows_of("lan0", 1, NFT_FLOWTABLE_COUNTER), GUARD_FLOWS_KERNEL);
+}
+
+static void test_flowtables_that_are_damaged(void **state)
+{
+	struct nlmsghdr *nlh;
+	struct world world;
+
+	(void)state;
+	open_world(&world);
+	nlh = message(NFT_MSG_NEWFLOWTABLE, NFPROTO_INET);
+	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_TABLE, "fw");
+	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_NAME, "f");
+	assert_int_equal(nf_parse_flowtable(nlh, world.parser), -EBADMSG);
+	nlh = message(NFT_MSG_NEWFLOWTABLE, NFPROTO_INET);
+	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_TABLE, "other");
+	mnl_attr_put_strz(nlh, NFTA_FLOWTABLE_NAME, "f");
+	mnl_attr_nest_end(nlh, mnl_attr_nest_start(nlh, NFTA_FLOWTABLE_HOOK));
+	assert_int_equal(nf_parse_flowtable(nlh, world.parser), -EINTR);
+	assert_int_equal(
+		nf_parse_flowtable(message(NFT_MSG_NEWFLOWTABLE, NFPROTO_IPV4), world.parser), 0);
+	close_world(&world);
+}
+
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +306,8 @@ UNIT_TESTS()
 		cmocka_unit_test(test_other_families_are_left_out),
 		cmocka_unit_test(test_what_concerns),
 		cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_flowtables),
+		cmocka_unit_test(test_flowtables_that_are_damaged),
 	};
 
 	return cmocka_run_group_tests_name("nf_tables messages", tests, NULL, NULL);
