@@ -259,7 +259,7 @@ install: all
 	install -m 644 -t $(DESTDIR)$(PREFIX)/lib/sixlane $(BENCH_OBJECTS) $(B)/full-view.txt
 	install -D -m 644 user/sixlaned.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlaned.8
 	install -D -m 644 user/sixlane.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlane.8
-	install -D -m 644 configs/sixlaned.conf $(DESTDIR)$(PREFIX)/share/doc/sixlane/sixlaned.conf
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/sixlane configs/sixlaned.conf configs/nftables.conf
 	[ ! -e $(B)/bench-dpdk ] || install -D -m 755 $(B)/bench-dpdk $(DESTDIR)$(PREFIX)/lib/sixlane/bench-dpdk
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's#@PREFIX@#$(PREFIX)#' configs/sixlaned.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/sixlaned.service

@@ -26,6 +26,7 @@
 #define OBJECT_NAME "sixlane.bpf.o"
 #define OBJECT_SUFFIX ".bpf.o"
 #define FRAGS_SUFFIX ".frags.bpf.o"
+#define FLOWS_SUFFIX ".flows.bpf.o"
 #define ARENA_SUFFIX ".arena.bpf.o"
 #define PINS_BELOW "tc/globals"
 
@@ -86,6 +87,11 @@ static bool name_flavour(const char *object, const char *suffix, char path[PATH_
 bool loader_frags_path(const char *object, char path[PATH_MAX])
 {
 	return name_flavour(object, FRAGS_SUFFIX, path);
+}
+
+bool loader_flows_path(const char *object, char path[PATH_MAX])
+{
+	return name_flavour(object, FLOWS_SUFFIX, path);
 }
 
 bool loader_arena_path(const char *object, char path[PATH_MAX])

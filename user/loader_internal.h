@@ -5,7 +5,7 @@
  * it there; loader_try.c: whether that can be; loader_link.c: what holds it; loader_driver.c: why a
  * driver will not; loader_compiler.c: who built it; loader_refusal.c: what the verifier said;
  * loader_file.c: where that is kept; loader_names.c: what ports sixlaned was given;
- * loader_dispatch.c: the only caller of libxdp.
+ * loader_flows.c: the extension for flowtables; loader_dispatch.c: the only caller of libxdp.
  *
  * Knows neither rib/object.h nor loader.h: libxdp's header uses some of the same names.
  */
@@ -54,6 +54,9 @@ int loader_make_pin_dir(char *err);
 
 /* Path of the xdp.frags flavour beside an object. False: the object has no usual name. */
 bool loader_frags_path(const char *object, char path[PATH_MAX]);
+
+/* The same of the extension for flowtables. */
+bool loader_flows_path(const char *object, char path[PATH_MAX]);
 
 /* The same of the flavour that reads the compiled FIB in an arena. False also: the object is that.
  */

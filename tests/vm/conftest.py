@@ -32,6 +32,7 @@ pytest_sessionstart = end_to_end.pytest_sessionstart
 pytest_runtest_makereport = end_to_end.pytest_runtest_makereport
 pytest_terminal_summary = end_to_end.pytest_terminal_summary
 make = end_to_end.make
+tear_down = end_to_end.tear_down
 
 
 @pytest.fixture

@@ -202,7 +202,7 @@ void guarding_mark(const struct sync *sync, const struct device *device, struct 
 	uint32_t flags = guard_port_flags(sync->guard, &sync->links, device);
 	uint32_t slot = sync->guard_tightens ? fib_port_slot(sync->fib, device->ifindex) : 0;
 
-	port->flags = (port->flags & ~guards) | flags;
+	port->flags = (port->flags & ~(guards | SIXLANE_PORT_FLOWS)) | flags;
 	if (slot)
 		port->flags |= sync->maps->ports[slot].flags & guards;
 	if (guard_may_answer(sync->guard, device, flags))
@@ -268,6 +268,8 @@ void guarding_run(struct sync *sync)
 	if (!sync->guarded)
 		return;
 	changed = guard_run(sync->guard, &sync->links, &sync->guard_due_ns);
+	if (changed || sync->flows_wanted)
+		changed |= flows_run(sync);
 	if (changed)
 		guarding_apply(sync);
 	was_slow = sync->guard_slow;
@@ -295,6 +297,7 @@ void guarding_start(struct sync *sync)
 	if (sync->guarded)
 		return;
 	guard_run(sync->guard, &sync->links, &sync->guard_due_ns);
+	flows_run(sync);
 	ret = set_alarm(sync);
 	if (ret) {
 		log_warning_limited("cannot start a thread: %s; every packet passes to the kernel",

@@ -152,6 +152,7 @@ static void query_program(struct sync *sync, struct device *device)
 	if (device->link.xdp_prog_id == device->queried_prog_id)
 		return;
 	device->queried_prog_id = device->link.xdp_prog_id;
+	sync->flows_wanted = true;
 	if (!device->replaced)
 		device->fitted_mtu = 0;
 	device->ours = false;

@@ -9,6 +9,7 @@
 
 #include "../guard/reader.h"
 #include "../kernel.h"
+#include "../loader_flows.h"
 #include "state.h"
 
 #define NS_PER_S 1000000000ull
@@ -45,8 +46,9 @@ static int allocate(struct sync *sync)
 	sync->used = calloc(SIXLANE_MAX_NEIGHBOURS / 64, sizeof(*sync->used));
 	sync->exceptions = exceptions_new();
 	sync->names = names_new(sync->config);
+	sync->flows = loader_flows_new();
 	if (!sync->rib || !sync->neighs || !sync->nexthops || !sync->resolve || !sync->fib ||
-	    !sync->used || !sync->exceptions || !sync->names)
+	    !sync->used || !sync->exceptions || !sync->names || !sync->flows)
 		return -ENOMEM;
 	names_publish(sync->names);
 	nexthops_follow(sync->nexthops, sync->rib);
@@ -148,6 +150,7 @@ void sync_free(struct sync *sync)
 	nl_socket_free(sync->genl);
 	alarm_free(sync->alarm);
 	guard_free(sync->guard);
+	loader_flows_free(sync->flows);
 	hints_free(sync->hints);
 	operator_free(sync->operator);
 	exceptions_free(sync->exceptions);

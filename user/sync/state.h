@@ -109,6 +109,9 @@ struct sync {
 	uint64_t guard_due_ns;
 	uint64_t policies_version;			   /* of those in the maps */
 	char guard_said[GUARD_N_CAUSES][GUARD_REASON_LEN]; /* in the log, of each cause */
+	struct loader_flows *flows;
+	bool flows_wanted; /* a port's program is another one */
+	int flows_error;   /* -errno of extending them, as the log has it */
 	struct uppers *uppers; /* NULL: not yet, or they cannot be seen */
 	struct exceptions *exceptions;
 	struct hints *hints;
@@ -251,6 +254,9 @@ void guarding_write_pairs(struct sync *sync, const struct device *device);
 void guarding_mark(const struct sync *sync, const struct device *device, struct sixlane_port *port);
 /* Of SIXLANE_META_*. */
 uint32_t guarding_flags(const struct sync *sync);
+
+/* flows.c: which ports look flows up. True: guarding_apply() is to follow. */
+bool flows_run(struct sync *sync);
 
 /* tags.c: ports whose NIC hides VLAN tags pass everything. */
 void tags_check(struct sync *sync);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Ports at flowtables of nf_tables get the extension that looks packets up there (loader_flows.h),
+ * where the kernel has what it takes. Elsewhere rules hold packets back as if there were none.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "../loader_flows.h"
+#include "state.h"
+
+static bool wants(const struct sync *sync, const struct device *device)
+{
+	return device->has_link && device->ours && guard_wants_flows(sync->guard, device);
+}
+
+/* The program of a device, which may run under a dispatcher; 0: it has gone. */
+static uint32_t program_of(const struct sync *sync, const struct device *device)
+{
+	struct loader_prog prog;
+
+	return loader_query(device->ifindex, sync->fds, &prog) || prog.owner != LOADER_OURS
+		       ? 0
+		       : prog.id;
+}
+
+static void report(struct sync *sync, int rc, const char *err)
+{
+	if (rc == sync->flows_error)
+		return;
+	sync->flows_error = rc;
+	if (rc == -EOPNOTSUPP)
+		log_info("packets of flowtables pass to the kernel: %s", err);
+	else if (rc)
+		log_warning("packets of flowtables pass to the kernel: %s", err);
+}
+
+static bool mark(struct sync *sync)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < sync->links.n; i++) {
+		struct device *device = &sync->links.devices[i];
+		bool looks_up = wants(sync, device) &&
+				loader_flows_has(sync->flows, program_of(sync, device));
+
+		changed |= looks_up != device->looks_up_flows;
+		device->looks_up_flows = looks_up;
+	}
+	return changed;
+}
+
+bool flows_run(struct sync *sync)
+{
+	_cleanup_free_ uint32_t *prog_ids = calloc(sync->links.n + 1, sizeof(*prog_ids));
+	char err[LOADER_ERR] = "";
+	size_t n = 0;
+	bool changed;
+	int rc;
+
+	if (!prog_ids)
+		return false;
+	sync->flows_wanted = false;
+	for (size_t i = 0; i < sync->links.n; i++) {
+		uint32_t id = wants(sync, &sync->links.devices[i])
+				      ? program_of(sync, &sync->links.devices[i])
+				      : 0;
+
+		if (id)
+			prog_ids[n++] = id;
+	}
+	rc = loader_flows_extend(sync->flows, sync->config->object, prog_ids, n, err);
+	report(sync, rc, err);
+	changed = mark(sync);
+	if (changed)
+		guard_flows_changed(sync->guard, &sync->links);
+	return changed;
+}
