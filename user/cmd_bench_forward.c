@@ -127,6 +127,16 @@ static void set_defaults(struct args *args)
 		forward->n_patterns++; /* random */
 }
 
+static int check_engines(const struct forward *forward)
+{
+	for (size_t i = 0; i < forward->n_engines; i++)
+		if (forward_has_flows(forward) && !forward->engines[i]->is_sixlane)
+			return cmd_usage(
+				&cmd_bench_forward,
+				"flowtable is measured beside compiled, trie and rules only");
+	return CMD_OK;
+}
+
 static int parse_args(struct args *args, int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -144,7 +154,7 @@ static int parse_args(struct args *args, int argc, char **argv)
 	rc = rc ?: cmd_bench_check_end(&cmd_bench_forward, argc, argv);
 	if (!rc)
 		set_defaults(args);
-	return rc;
+	return rc ?: check_engines(&args->forward);
 }
 
 /* --- the command ---------------------------------------------------------------------------- */
@@ -189,7 +199,10 @@ static const char help[] =
 	"Engines: compiled and trie (sixlane), kernel, fib (bpf_fib_lookup, as xdp-forward asks it),\n"
 	"floor (a bare redirect: generator, veth and sink); by name only: bare (one lookup in an LPM\n"
 	"trie), load (one load from as much memory as the compiled FIB has), least (load, and the\n"
-	"checks that no router can leave out). Patterns: random (default), zipf or zipf:S, flow, miss.\n"
+	"checks that no router can leave out), rules (compiled, beside accepting ones of the shape of\n"
+	"Docker's), flowtable (compiled, behind a firewall whose flowtable has the flow: with --pattern\n"
+	"flow, UDP, beside sixlane's engines only, Linux 6.11; packet sockets send then).\n"
+	"Patterns: random (default), zipf or zipf:S, flow, miss.\n"
 	"\n"
 	"Rows: ns a packet of one CPU, Mpps of all CPUs, and p50 and p99 of the latency in ns, from the\n"
 	"time that the generator writes into a packet to the sink at the far end. Packets are made,\n"

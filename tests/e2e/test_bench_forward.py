@@ -16,6 +16,7 @@ from netns import command, wait_until
 
 ENGINES = ["compiled", "trie", "kernel", "fib", "floor"]
 EVERY = [*ENGINES, "bare", "load", "least"]
+BESIDE_RULES = ["rules", "flowtable"]
 # What looks nothing up forwards what has no route, and is not asked about it.
 LOOKS_UP = ["compiled", "trie", "kernel", "fib", "bare"]
 CPUS = len(os.sched_getaffinity(0))
@@ -158,6 +159,13 @@ def test_tables(tmp_path):
     assert {(row["table"], row["routes"]) for row in rows} == {("nested", 129), ("mine", 2)}
 
 
+def test_rules():
+    """What accepts all holds nothing back; in one run with and without, there and back."""
+    rows = measure(*engines("compiled", "rules"), "--size", 64, "--size", 128, "--threads", 1)
+    assert len(rows_of(rows, "ns")) == 4
+    assert {row["engine"] for row in rows_of(rows, "ratio")} == {"compiled/rules"}
+
+
 # --- errors ---------------------------------------------------------------------------------
 
 
@@ -179,8 +187,20 @@ def test_nothing_to_measure():
     assert "nothing" in refuse(*engines("floor", "load"), "--pattern", "miss", code=1)
 
 
+@pytest.mark.skipif(kernel_version() >= (6, 11), reason="this kernel looks flows up")
+def test_flowtable_is_not_looked_up():
+    words = ("--table", "10", *engines("flowtable"), "--pattern", "flow", "--size", 128, "--threads", 1)
+    assert "flowtables in XDP are of Linux 6.11" in refuse(*FEW, *words, code=1)
+
+
+def test_flowtable_wants_a_flow():
+    assert "flowtable is measured beside" in refuse(*engines("flowtable", "kernel"), "--pattern", "flow")
+    assert "flowtable is for --pattern flow" in refuse(*FEW, *engines("flowtable"), code=1)
+
+
 def test_bad_arguments(tmp_path):
-    assert '"nosuch" is not an engine; there are %s\n' % ", ".join(EVERY) in refuse("--engine", "nosuch")
+    assert '"nosuch" is not an engine; there are %s\n' % ", ".join(EVERY + BESIDE_RULES) in refuse(
+        "--engine", "nosuch")
     assert "nosuch" in refuse("--pattern", "nosuch")
     assert "zipf:11" in refuse("--pattern", "zipf:11")
     assert "CPUs" in refuse("--threads", 100_000)

@@ -258,7 +258,7 @@ static int open_group(struct group *group, const struct bench_table *table)
 	return make_room(group)
 		       ?: peers_choose(table, options->destinations, options->exceptions,
 				       options->seed, &group->peers)
-		       ?: forward_router_open(table, false, &group->router)
+		       ?: forward_router_open(table, false, false, &group->router)
 		       ?: forward_source_open(&group->router, EXCEPTIONS_FRAME_BYTES, 1,
 					      &group->source)
 		       ?: learn_open(&group->router, &group->learner);

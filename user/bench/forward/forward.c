@@ -48,6 +48,8 @@ static size_t n_sizes(const struct forward *forward, bool large)
 
 static bool can_measure(const struct forward_engine *engine, const struct forward_pattern *pattern)
 {
+	if (engine->rules == FORWARD_FLOWTABLE)
+		return pattern->kind == FORWARD_FLOW;
 	return engine->looks_up || pattern->kind != FORWARD_MISS;
 }
 
@@ -74,6 +76,18 @@ static int add_series(struct group *group, const struct forward_engine *engine, 
 		log_warning("%s is left out with table %s: the compiled FIB has more bytes than "
 			    "it can load from",
 			    engine->name, group->router.table->name);
+		return 0;
+	}
+	if (engine->rules && group->router.large) {
+		log_warning("%s is left out with frames of more than %u bytes: sixlaned does not "
+			    "follow rules there",
+			    engine->name, FORWARD_SIZE_LIVE);
+		return 0;
+	}
+	if (engine->rules == FORWARD_FLOWTABLE &&
+	    group->sources[source].size < FORWARD_SIZE_NO_STAMP) {
+		log_warning("%s is left out with frames of %u bytes, which have no room for UDP",
+			    engine->name, group->sources[source].size);
 		return 0;
 	}
 	*series = (struct forward_series){ .engine = engine,
@@ -144,7 +158,8 @@ static int open_group(struct group *group, const struct bench_table *table, bool
 		      size_t most_series)
 {
 	const struct forward *forward = group->bench->forward;
-	int ret = forward_router_open(table, large, &group->router);
+	int ret = forward_router_open(table, large, !large && forward_has_flows(forward),
+				      &group->router);
 
 	if (ret)
 		return ret;
@@ -257,6 +272,14 @@ static int measure_group(struct bench *bench, const struct bench_table *table, b
 	return ret ?: reported;
 }
 
+bool forward_has_flows(const struct forward *forward)
+{
+	for (size_t i = 0; i < forward->n_engines; i++)
+		if (forward->engines[i]->rules == FORWARD_FLOWTABLE)
+			return true;
+	return false;
+}
+
 int forward_measure(const struct forward *forward, struct bench_result *result)
 {
 	struct bench bench = { .forward = forward, .result = result };
@@ -265,7 +288,8 @@ int forward_measure(const struct forward *forward, struct bench_result *result)
 
 	if (!steps)
 		return bench_bad(-EINVAL, "nothing to measure: floor, load and least look nothing "
-					  "up, and so miss nothing");
+					  "up, and so miss nothing; flowtable is for "
+					  "--pattern flow");
 	bench_interrupt_catch();
 	bench_progress_begin(&bench.progress, "bench forward",
 			     2 * steps * forward->rounds * forward->n_tables);

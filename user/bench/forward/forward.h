@@ -14,6 +14,7 @@
 #include "../result.h"
 #include "forward_net.h"
 #include "forward_pattern.h"
+#include "forward_rules.h"
 #include "gen.h"
 #include "sink.h"
 
@@ -33,10 +34,11 @@
 struct forward_engine {
 	const char *name;
 	bool is_sixlane;
-	uint32_t choice;    /* of sixlane: SIXLANE_ENGINE_* */
-	bool looks_up;	    /* can tell that there is no route */
-	bool counts_passed; /* what it passes to the stack, in forward.bpf.c */
-	bool needs_load;    /* from as much memory as the compiled FIB has */
+	uint32_t choice;	  /* of sixlane: SIXLANE_ENGINE_* */
+	enum forward_rules rules; /* of its router */
+	bool looks_up;		  /* can tell that there is no route */
+	bool counts_passed;	  /* what it passes to the stack, in forward.bpf.c */
+	bool needs_load;	  /* from as much memory as the compiled FIB has */
 	bool by_default;
 };
 
@@ -65,6 +67,8 @@ struct forward {
 
 /* All of it, and rows of what was measured until it was done or interrupted (-EINTR). */
 int forward_measure(const struct forward *forward, struct bench_result *result);
+/* One of its engines is flowtable: only sixlane's can be measured beside it. */
+bool forward_has_flows(const struct forward *forward);
 
 /* --- one router with one table -------------------------------------------------------------- */
 
@@ -78,16 +82,21 @@ struct forward_source {
 struct forward_router {
 	const struct bench_table *table; /* NULL: not open */
 	bool large; /* MTU 9000, frames by sockets, programs for several buffers */
+	/* Frames come by sockets to sixlane's program where it is attached: what is extended for
+	 * flowtables is no program that another one may call. */
+	bool attached;
 	bool has_load;
 	struct forward_net net;
 	struct sink sink;
 	struct bench_daemon daemon;
 	struct bpf_object *sides;
-	int sixlane_fd; /* the program that the daemon attached */
-	uint32_t slot;	/* of p0 in sixlane's maps */
+	enum forward_rules rules; /* that are loaded */
+	int sixlane_fd;		  /* the program that the daemon attached */
+	uint32_t slot;		  /* of p0 in sixlane's maps */
 };
 
-int forward_router_open(const struct bench_table *table, bool large, struct forward_router *out);
+int forward_router_open(const struct bench_table *table, bool large, bool attached,
+			struct forward_router *out);
 void forward_router_close(struct forward_router *router);
 /* The program of an engine, which is the one that answers from now on; or -errno. */
 int forward_router_choose(struct forward_router *router, const struct forward_engine *engine);

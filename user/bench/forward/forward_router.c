@@ -29,6 +29,15 @@ const struct forward_engine forward_engines[] = {
 	{ .name = "bare", .looks_up = true, .counts_passed = true },
 	{ .name = "load", .needs_load = true },
 	{ .name = "least", .needs_load = true },
+	{ .name = "rules",
+	  .is_sixlane = true,
+	  .choice = SIXLANE_ENGINE_COMPILED,
+	  .rules = FORWARD_ACCEPTING,
+	  .looks_up = true },
+	{ .name = "flowtable",
+	  .is_sixlane = true,
+	  .choice = SIXLANE_ENGINE_COMPILED,
+	  .rules = FORWARD_FLOWTABLE },
 };
 const size_t forward_n_engines = ARRAY_SIZE(forward_engines);
 
@@ -85,9 +94,12 @@ static int check_ports(struct forward_router *router)
 	return router->sixlane_fd < 0 ? router->sixlane_fd : 0;
 }
 
-int forward_router_open(const struct bench_table *table, bool large, struct forward_router *out)
+int forward_router_open(const struct bench_table *table, bool large, bool attached,
+			struct forward_router *out)
 {
-	struct forward_router router = { .table = table, .large = large, .sixlane_fd = -1 };
+	struct forward_router router = {
+		.table = table, .large = large, .attached = attached, .sixlane_fd = -1
+	};
 	const struct bench_daemon_want want = {
 		.ports = { "p0", "p1" },
 		.assume_xmit = true,
@@ -125,8 +137,13 @@ void forward_router_close(struct forward_router *router)
 
 int forward_router_choose(struct forward_router *router, const struct forward_engine *engine)
 {
-	int ret;
+	int ret = 0;
 
+	if (router->rules != engine->rules)
+		ret = forward_rules_load(engine->rules, &router->daemon.maps, router->slot);
+	if (ret)
+		return ret;
+	router->rules = engine->rules;
 	if (!engine->is_sixlane)
 		return forward_sides_prog(router->sides, engine->name);
 	ret = bench_daemon_choose(&router->daemon, engine->choice);
@@ -146,8 +163,9 @@ int forward_source_open(const struct forward_router *router, uint32_t size, uint
 
 	if (ret)
 		return bench_fail(ret, "frames of %u bytes", size);
-	ret = router->large ? forward_sockets_open(net, &options.frame, threads, &source.sockets)
-			    : gen_new(&options, &source.gen);
+	ret = router->large || router->attached
+		      ? forward_sockets_open(net, &options.frame, threads, &source.sockets)
+		      : gen_new(&options, &source.gen);
 	if (!ret)
 		*out = source;
 	return ret;
