@@ -29,6 +29,8 @@
 #define GUARD_UDP_GENEVE 6081
 #define GUARD_UDP_MPLS 6635
 #define GUARD_UDP_VXLAN_OLD 8472 /* the kernel's default */
+#define GUARD_UDP_LOWEST GUARD_UDP_L2TP
+#define GUARD_UDP_HIGHEST GUARD_UDP_VXLAN_OLD
 
 /* Where a checksum stands in its header (struct tcphdr, struct udphdr). */
 #define GUARD_TCP_CHECK 16
@@ -56,6 +58,10 @@ static __always_inline __u16 guard_pseudo_sum(const struct packet_ip6 *ip6)
 
 static __always_inline int guard_is_tunnel(__be16 port)
 {
+	/* most are outside of where all of them are */
+	if (likely((__u16)(bpf_ntohs(port) - GUARD_UDP_LOWEST) >
+		   GUARD_UDP_HIGHEST - GUARD_UDP_LOWEST))
+		return 0;
 	return port == bpf_htons(GUARD_UDP_VXLAN) || port == bpf_htons(GUARD_UDP_VXLAN_OLD) ||
 	       port == bpf_htons(GUARD_UDP_GENEVE) || port == bpf_htons(GUARD_UDP_L2TP) ||
 	       port == bpf_htons(GUARD_UDP_GTP) || port == bpf_htons(GUARD_UDP_GRE) ||
@@ -143,41 +149,35 @@ static __always_inline enum sixlane_verdict guard_check_pair(const struct packet
 	return guard_pair_is_held(in_slot, out_slot) ? SIXLANE_PASS_FIREWALL : SIXLANE_FORWARD;
 }
 
-/*
- * flags: the ingress port's. enum sixlane_verdict. Not static, nor inlined: the verifier goes
- * through it once.
- */
+/* Whether a packet is of a flow, which rules do not see. neighbour: slot of the gateway, or 0. */
+static __always_inline int guard_is_flow(const struct packet *pkt, __u32 in_slot, __u32 out_slot,
+					 __u32 neighbour)
+{
+	const struct sixlane_port *in = bpf_map_lookup_elem(&sl_ports, &in_slot);
+	const struct sixlane_port *out = bpf_map_lookup_elem(&sl_ports, &out_slot);
+	const struct sixlane_neigh *gateway = bpf_map_lookup_elem(&sl_neighbours, &neighbour);
+	union sixlane_addr next_hop;
+
+	if (!in || !out || !gateway || !(READ_ONCE(in->flags) & SIXLANE_PORT_FLOWS))
+		return 0;
+	next_hop = neighbour ? gateway->key.addr : pkt->ip6->dst;
+	return flowtable_forwards(pkt->ctx, READ_ONCE(out->ifindex), next_hop.halves[0],
+				  next_hop.halves[1]);
+}
+
+/* enum sixlane_verdict. Not static, nor inlined: the verifier goes through it once. */
 __attribute__((noinline)) int guard_ask(struct xdp_md *ctx, __u32 tag_bytes, __u32 in_slot,
-					__u32 out_slot, __u32 flags)
+					__u32 out_slot, __u32 neighbour)
 {
 	struct packet pkt = { .ctx = ctx };
+	enum sixlane_verdict verdict;
 
 	if (!packet_point(&pkt, tag_bytes))
 		return SIXLANE_PASS_TRUNCATED;
-	if (flags & SIXLANE_PORT_OPEN_CHECKSUMS && guard_checksum_is_open(ctx, pkt.ip6))
-		return SIXLANE_PASS_CHECKSUM;
-	return flags & SIXLANE_PORT_GUARD ? guard_check_pair(pkt.ip6, in_slot, out_slot)
-					  : SIXLANE_FORWARD;
-}
-
-/*
- * Of a packet that only rules hold back: flows do not meet them. neighbour: slot of the gateway, or
- * 0. enum sixlane_verdict.
- */
-__attribute__((noinline)) int guard_ask_flows(struct xdp_md *ctx, __u32 neighbour, __u32 out_slot)
-{
-	const struct sixlane_port *port = bpf_map_lookup_elem(&sl_ports, &out_slot);
-	const struct sixlane_neigh *gateway = bpf_map_lookup_elem(&sl_neighbours, &neighbour);
-	struct packet pkt = { .ctx = ctx };
-	union sixlane_addr next_hop;
-
-	if (!port || !gateway || !packet_point(&pkt, 0))
-		return SIXLANE_PASS_FIREWALL;
-	next_hop = neighbour ? gateway->key.addr : pkt.ip6->dst;
-	return flowtable_forwards(ctx, READ_ONCE(port->ifindex), next_hop.halves[0],
-				  next_hop.halves[1])
+	verdict = guard_check_pair(pkt.ip6, in_slot, out_slot);
+	return verdict == SIXLANE_PASS_FIREWALL && guard_is_flow(&pkt, in_slot, out_slot, neighbour)
 		       ? SIXLANE_FORWARD
-		       : SIXLANE_PASS_FIREWALL;
+		       : verdict;
 }
 
 /* Of a packet whose way out is known. */
@@ -185,10 +185,13 @@ static __always_inline enum sixlane_verdict guard_check(struct packet *pkt)
 {
 	if (likely(!(pkt->ingress_flags & GUARD_ASKS)))
 		return SIXLANE_FORWARD;
+	if (pkt->ingress_flags & SIXLANE_PORT_OPEN_CHECKSUMS &&
+	    unlikely(guard_checksum_is_open(pkt->ctx, pkt->ip6)))
+		return SIXLANE_PASS_CHECKSUM;
+	if (likely(!(pkt->ingress_flags & SIXLANE_PORT_GUARD)))
+		return SIXLANE_FORWARD;
 	pkt->decided =
-		guard_ask(pkt->ctx, pkt->tag_bytes, pkt->slot, pkt->fate.port, pkt->ingress_flags);
-	if (pkt->decided == SIXLANE_PASS_FIREWALL && pkt->ingress_flags & SIXLANE_PORT_FLOWS)
-		pkt->decided = guard_ask_flows(pkt->ctx, pkt->fate.neighbour, pkt->fate.port);
+		guard_ask(pkt->ctx, pkt->tag_bytes, pkt->slot, pkt->fate.port, pkt->fate.neighbour);
 	return pkt->decided == SIXLANE_FORWARD ? SIXLANE_FORWARD : PACKET_DECIDED;
 }
 

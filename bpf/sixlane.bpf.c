@@ -95,10 +95,11 @@ resize:
 	if (verdict == SIXLANE_FORWARD)
 		goto forward;
 ended:
-	if (verdict == PACKET_DECIDED)
+	if (verdict == PACKET_DECIDED) {
 		verdict = pkt.decided;
-	if (unlikely(pkt.ingress_flags & SIXLANE_PORT_FLOWS) && verdict_drops(verdict))
-		verdict = SIXLANE_PASS_FIREWALL;
+		if (unlikely(pkt.ingress_flags & SIXLANE_PORT_FLOWS) && verdict_drops(verdict))
+			verdict = SIXLANE_PASS_FIREWALL;
+	}
 	hint_consider(&pkt, verdict);
 	verdict_count(&pkt, verdict);
 	if (!verdict_redirects(verdict))
