@@ -92,17 +92,67 @@ def test_text(net):
     assert lines[-1] == "%d must be put right, %d should be better, %d to know" % tuple(counts)
 
 
-def test_without_rights(idle):
-    """It says what it may not see, and goes on."""
-    done = run(idle, "doctor", "p0")
-    assert "this process lacks" not in done.stdout
-    done = idle.r.run(
-        *"setpriv --reuid 65534 --regid 65534 --clear-groups".split(),
-        *(SIXLANE, "-j", "doctor", "p0"), check=False)  # fmt: skip
-    if "not found" in done.stderr or "Permission denied" in done.stderr:
-        pytest.skip("nobody but root may run what was built here")
-    assert done.returncode == 1
-    assert "this process lacks CAP_BPF" in find(json.loads(done.stdout), "rights")["text"]
+# --- the machine ----------------------------------------------------------------------------
+
+MEMBARRIER = {"x86_64": 324, "aarch64": 283}
+# struct sock_filter: the number of the system call, if it is this one ERRNO with EPERM, else ALLOW.
+REFUSE = """import ctypes, os, struct, sys
+filters = struct.pack("=HBBIHBBIHBBIHBBI", 0x20, 0, 0, 0, 0x15, 0, 1, int(sys.argv[1]),
+                      6, 0, 0, 0x50001, 6, 0, 0, 0x7FFF0000)
+buffer = ctypes.create_string_buffer(filters, len(filters))
+program = ctypes.create_string_buffer(struct.pack("@HP", 4, ctypes.addressof(buffer)))
+if ctypes.CDLL(None).prctl(22, 2, program, 0, 0):
+    sys.exit("no seccomp")
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def examine_under(net, words):
+    """The findings of a doctor that runs under a command."""
+    done = net.r.run(*words, SIXLANE, "-j", "doctor", "p0", check=False)
+    assert done.returncode in (0, 1), done
+    return json.loads(done.stdout)
+
+
+def masked(place, *files):
+    """A command under which only these, {name: text}, are in a directory of the kernel's."""
+    lines = ["mount -t tmpfs none " + place, *("echo %s >%s/%s" % (text, place, name) for name, text in files)]
+    return ["unshare", "--mount", "sh", "-ec", "\n".join([*lines, 'exec "$@"']), "masked"]
+
+
+OLD = ["setarch", "--uname-2.6"]
+LITTLE_LOCKED = ["prlimit", "--memlock=65536"]
+# A command, a check, and how grave its only finding is then, with words of it; None: no finding.
+MACHINES = {
+    "no BTF": (masked("/sys/kernel/btf"), "btf", "should", "this kernel has no BTF"),
+    "no JIT": (masked("/proc/sys/net/core", ("bpf_jit_enable", "0")), "jit", "must", "interprets BPF programs"),
+    "JIT": (masked("/proc/sys/net/core", ("bpf_jit_enable", "1")), "jit", None, ""),
+    "no bpffs": (masked("/sys/fs/bpf"), "bpffs", "must", "mount -t bpf -o mode=700 bpf /sys/fs/bpf"),
+    "little locked memory": (OLD + LITTLE_LOCKED, "memlock", "must", "locked memory is 65536 bytes"),
+    "little locked memory since 5.11": (LITTLE_LOCKED, "memlock", None, ""),
+    "old kernel": (OLD, "kernel", "must", "older than Linux 5.15"),
+    "no membarrier()": (["/usr/bin/python3", "-c", REFUSE, MEMBARRIER.get(os.uname().machine, 0)],
+                        "membarrier", "should", "refuses membarrier()"),
+    "other calls refused": (["/usr/bin/python3", "-c", REFUSE, 0x7FFF], "membarrier", None, ""),
+    "no capabilities": (["setpriv", "--bounding-set", "-all"], "rights", "must",
+                        "lacks CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON, CAP_SYS_ADMIN: it cannot see"),
+    "no CAP_NET_ADMIN": (["setpriv", "--bounding-set", "-net_admin"], "rights", "must",
+                         "lacks CAP_NET_ADMIN: it cannot see"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_machine(bystander, name):
+    """Each condition is made for real, for this one process."""
+    words, check, severity, text = MACHINES[name]
+    assert not has(examine_under(bystander, []), check)
+    findings = examine_under(bystander, words)
+    if not severity:
+        assert not has(findings, check)
+        return
+    finding = find(findings, check)
+    assert finding["severity"] == severity and text in finding["text"]
+    assert finding["advice"] or check == "bpffs"
 
 
 # --- before attaching -----------------------------------------------------------------------

@@ -101,8 +101,17 @@ def drivers():
 @pytest.fixture(scope="module", params=MODELS)
 def net(drivers, request):
     with NicNet(request.param) as net:
+        net.lro = try_lro(net)
         yield net.start()
     assert net.lab.leftovers() == []
+
+
+def try_lro(net):
+    """What doctor says of it before there is a program, beside which drivers have none; None: nothing."""
+    net.r.run("ethtool", "-K", "p0", "lro", "on", check=False)
+    found = doctor(net).get("lro")
+    net.r.run("ethtool", "-K", "p0", "lro", "off", check=False)
+    return found
 
 
 def to_b(*sizes):
@@ -141,7 +150,9 @@ def doctor(net, port="p0"):
 
 
 def test_doctor(net):
+    assert net.lro == (("must", "ethtool -K p0 lro off") if net.kind == "vmxnet3" else None)
     found = doctor(net)
+    assert "lro" not in found and "rss" not in found
     assert "native" not in found and "rxvlan" not in found
     assert ("mode" in found) == (not net.native)
     assert ("lock" in found) == (net.model == "virtio-1")
@@ -154,6 +165,16 @@ def test_doctor(net):
     wait_until(net.is_running, 30, "carriers")
     assert "rxvlan" not in doctor(net)
     wait_until(lambda: "pass" not in net.router.port_status("p0")["flags"], 20, net.router.log)
+
+
+def test_spread(net):
+    """Receive side scaling that leaves out a queue, where a driver lets it."""
+    can = net.kind in ("igb", "vmxnet3")
+    assert (net.r.run("ethtool", "-X", "p0", "equal", 1, check=False).returncode == 0) == can
+    if can:
+        assert doctor(net)["rss"] == ("should", "ethtool -X p0 equal 2")
+        net.r.run("ethtool", "-X", "p0", "default")
+        assert "rss" not in doctor(net)
 
 
 def set_mtu(net, mtu):

@@ -87,6 +87,7 @@ def jobs(parity_seconds):
         pytest_job("vm", "flows", "test_flows.py"),
         pytest_job("vm", "nic-setup", "test_nic_setup.py", cpus=2, nics=2),
         pytest_job("vm", "vlans", "test_vlan.py", "test_vlan_changes.py", "test_vrf.py"),
+        pytest_job("vm", "guard-layers", "test_guard_layers.py"),
         # two emulated CPUs, so that one can receive what the other sends
         pytest_job("vm", "nics", "test_nic_generator.py", cpus=2, nics=8),
         # two ports of each model, and the hosts at the other ends of their cables

@@ -66,7 +66,8 @@ uint32_t guard_port_flags(const struct guard *guard, const struct links *links,
 			  const struct device *device);
 /* Nothing touches what this machine itself sends by a device: XDP may answer by it. flags: of
  * guard_port_flags(). */
-bool guard_may_answer(const struct guard *guard, const struct device *device, uint32_t flags);
+bool guard_may_answer(const struct guard *guard, const struct links *links,
+		      const struct device *device, uint32_t flags);
 /* No firewall rule can touch what comes in by one and leaves by the other. */
 bool guard_pair_is_free(const struct guard *guard, const struct links *links,
 			const struct device *in, const struct device *out);

@@ -5,7 +5,10 @@
  * The order of the kernel, for a forwarded packet: tc and netdev chains at the ingress of each
  * device that it comes through, prerouting, the forward policies of IPsec, forward, postrouting,
  * the output policies, and tc and netdev chains at the egress of each device that it leaves
- * through. In a VRF netfilter sees it a second time, as coming in by the VRF.
+ * through. In a VRF netfilter sees it as coming in by the VRF: prerouting a second time, and
+ * forward instead of the port, except for neighbour discovery. What the machine itself sends by a
+ * VRF's port goes through output, postrouting and the egress of the VRF, and then through those of
+ * the port.
  */
 #include <string.h>
 
@@ -335,17 +338,30 @@ uint32_t guard_meta_flags(const struct guard *guard)
 	return guard->policies->n ? flags | SIXLANE_META_IPSEC : flags;
 }
 
-bool guard_may_answer(const struct guard *guard, const struct device *device, uint32_t flags)
+/* flags: of guard_port_flags(). */
+static bool may_send_by(const struct guard *guard, const struct device *device, uint32_t flags)
 {
-	const uint32_t ipsec =
-		SIXLANE_META_IPSEC | SIXLANE_META_IPSEC_ALL | SIXLANE_META_IPSEC_ICMP6;
 	const struct guard_iface iface = guard_iface_of(device);
 
-	if (guard_meta_flags(guard) & ipsec || flags & (SIXLANE_PORT_OUT_HELD | SIXLANE_PORT_FLOWS))
+	if (flags & SIXLANE_PORT_OUT_HELD)
 		return false;
 	return guard_bypasses(guard, GUARD_NETFILTER) ||
 	       (!*guard->hooks.unknown[GUARD_HOOK_OUTPUT] &&
 		!guard_rules_hold(guard, GUARD_HOOK_OUTPUT, NULL, &iface, NULL));
+}
+
+bool guard_may_answer(const struct guard *guard, const struct links *links,
+		      const struct device *device, uint32_t flags)
+{
+	const uint32_t ipsec =
+		SIXLANE_META_IPSEC | SIXLANE_META_IPSEC_ALL | SIXLANE_META_IPSEC_ICMP6;
+	const struct device *vrf = links_vrf(links, device);
+
+	if (guard_meta_flags(guard) & ipsec || flags & SIXLANE_PORT_FLOWS ||
+	    !may_send_by(guard, device, flags))
+		return false;
+	/* what the machine itself sends goes out by the VRF first, see vrf_ip6_out() */
+	return !vrf || may_send_by(guard, vrf, guard_port_flags(guard, links, vrf));
 }
 
 /* --- reasons ------------------------------------------------------------------------- */

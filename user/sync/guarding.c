@@ -205,7 +205,7 @@ void guarding_mark(const struct sync *sync, const struct device *device, struct 
 	port->flags = (port->flags & ~(guards | SIXLANE_PORT_FLOWS)) | flags;
 	if (slot)
 		port->flags |= sync->maps->ports[slot].flags & guards;
-	if (guard_may_answer(sync->guard, device, flags))
+	if (guard_may_answer(sync->guard, &sync->links, device, flags))
 		return;
 	port->flags &= ~SIXLANE_PORT_SOURCE;
 	port->source = (union sixlane_addr){ 0 };

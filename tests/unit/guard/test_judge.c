@@ -58,7 +58,7 @@ static uint32_t flags_of(uint32_t ifindex)
 
 static bool may_answer(uint32_t ifindex)
 {
-	return guard_may_answer(&guard, device(ifindex), flags_of(ifindex));
+	return guard_may_answer(&guard, &links, device(ifindex), flags_of(ifindex));
 }
 
 /* Two ports, the second in a VRF; a bond with a slave, and a VLAN device on it. All is read. */
@@ -107,15 +107,20 @@ static uint32_t add_base(enum guard_hook hook, bool accepts, const char *at, boo
 	return chain;
 }
 
-static void drop_from(uint32_t chain, const char *name)
+static void drop_if(uint32_t chain, enum guard_fact fact, const char *name)
 {
 	char padded[IFNAMSIZ] = { 0 };
 
 	memcpy(padded, name, strlen(name));
 	guard_add_rule(rules, chain, 1);
-	guard_load(rules, 16, IFNAMSIZ, GUARD_FACT_IIFNAME);
+	guard_load(rules, 16, IFNAMSIZ, fact);
 	guard_compare(rules, 16, IFNAMSIZ, GUARD_EQ, padded);
 	guard_verdict(rules, GUARD_DROP, 0);
+}
+
+static void drop_from(uint32_t chain, const char *name)
+{
+	drop_if(chain, GUARD_FACT_IIFNAME, name);
 }
 
 static void nothing_holds(void **state)
@@ -435,6 +440,32 @@ static void blind_to_flows(void **state)
 	assert_false(guard_wants_flows(&guard, device(P0)));
 }
 
+/* What leaves by a VRF's port goes out by the VRF first. */
+static void answers_go_out_by_the_vrf(void **state)
+{
+	static const enum guard_hook hooks[] = { GUARD_HOOK_OUTPUT, GUARD_HOOK_POSTROUTING };
+	static const char *const names[] = { "red", "p1" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(hooks) * ARRAY_SIZE(names); i++) {
+		drop_if(add_base(hooks[i / 2], true, NULL, false), GUARD_FACT_OIFNAME,
+			names[i % 2]);
+		guard_judge(&guard, &links);
+		assert_false(may_answer(P1));
+		assert_true(may_answer(P0));
+		assert_true(may_answer(VLAN));
+		guard_ruleset_free(rules);
+		rules = guard.rules[GUARD_RULES_NF_TABLES] = guard_ruleset_new();
+	}
+	queues[0].ifindex = VRF;
+	snprintf(queues[0].egress, GUARD_REASON_LEN, "qdisc tbf 1:");
+	queueing.n = 1;
+	guard_judge(&guard, &links);
+	assert_false(may_answer(P1));
+	assert_true(may_answer(P0));
+	assert_int_equal(flags_of(P1), 0);
+}
+
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
@@ -460,6 +491,7 @@ UNIT_TESTS()
 		cmocka_unit_test_setup_teardown(flows_below_a_device, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_flows_go_past, setup, teardown),
 		cmocka_unit_test_setup_teardown(blind_to_flows, setup, teardown),
+		cmocka_unit_test_setup_teardown(answers_go_out_by_the_vrf, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

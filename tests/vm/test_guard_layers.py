@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Rules and traffic control at each layer of VLANs, bonds and VRFs, beside the kernel alone.
+
+Each row holds something back, so that what is counted tells that sixlane has read the row.
+"""
+
+import functools
+import re
+from typing import NamedTuple
+
+import frames as fr
+import pytest
+from bonds import add_bond
+from conftest import end_to_end
+from lab import wait_until
+from lans import BY_KERNEL, LanTwins, forwarded, is_noise, subnet, tag
+from test_vrf import add_vrf, enslave
+from topology import FAR, HOST_MAC, PORT_MAC, PREFIX, host_addr
+
+# What becomes of a packet: forwarded by XDP (if no row says anything of it), by the kernel, or not at all.
+FAST, SLOW, NONE = "by XDP", "by the kernel", "nowhere"
+FIREWALL, TC = "pass_firewall", "pass_tc"
+
+
+class End(NamedTuple):
+    """Where packets come from or go to: an address of a host, behind tags."""
+
+    host: str
+    addr: str
+    tags: tuple = ()
+
+
+class Flow(NamedTuple):
+    source: End
+    to: End
+
+    @functools.lru_cache  # to build one takes long where that is emulated
+    def frame(self, number):
+        host = self.source.host
+        frame = fr.udp(self.to.addr, src=self.source.addr, number=number,
+                       src_mac=HOST_MAC[host], dst_mac=PORT_MAC[host])  # fmt: skip
+        return tag(frame, *self.source.tags)
+
+    def arriving(self, frame):
+        """Devices have the MAC of what is below them, a bond that of p1, which is host b's."""
+        return forwarded(frame, HOST_MAC[self.to.host], PORT_MAC[self.to.host], *self.to.tags)
+
+
+class Row(NamedTuple):
+    name: str
+    commands: str  # a line each, of nft or tc
+    held: dict  # {flow: what becomes of it}, of those that XDP does not forward
+    verdict: str = FIREWALL
+
+
+# --- rows of commands -----------------------------------------------------------------------
+
+UDP_DROP = "meta l4proto udp drop"
+
+
+def forward(*matches, hook="forward"):
+    lines = ["nft add table inet t",
+             "nft add chain inet t c { type filter hook %s priority 0; policy accept; }" % hook]  # fmt: skip
+    return "\n".join(lines + ["nft add rule inet t c %s drop" % match for match in matches])
+
+
+def netdev(hook, *devices):
+    lines = ["nft add table netdev t"]
+    for number, device in enumerate(devices):
+        chain = "netdev t c%d" % number
+        lines += ["nft add chain %s { type filter hook %s device %s priority 0; }" % (chain, hook, device),
+                  "nft add rule %s %s" % (chain, UDP_DROP)]  # fmt: skip
+    return "\n".join(lines)
+
+
+def tc_drop(where, *devices):
+    """Markers of the tests, which are neither, go on."""
+    lines = []
+    for device in devices:
+        lines.append("tc qdisc add dev %s clsact" % device)
+        for number, protocol in enumerate(("ipv6", "802.1Q"), 1):
+            lines.append("tc filter add dev %s %s pref %d protocol %s matchall action drop"
+                         % (device, where, number, protocol))  # fmt: skip
+    return "\n".join(lines)
+
+
+def shape(device):
+    return "tc qdisc add dev %s root tbf rate 1gbit burst 100k latency 50ms" % device
+
+
+# --- a net, and what is checked in it -------------------------------------------------------
+
+
+class Layers(LanTwins):
+    """Twins with flows that XDP forwards as long as no row stands in their way."""
+
+    def __init__(self, build, flows, ports):
+        super().__init__()
+        self.flows = flows
+        try:
+            self.each(build)
+            self.each(lambda net: net.r.sysctl("net.ipv6.auto_flowlabels", 0))
+            self.fast.start_on(*ports)
+            self.wait({}, FIREWALL)
+        except BaseException:
+            self.close()
+            raise
+
+    def send(self, net):
+        """One packet of each flow at once; what each host got."""
+        net.flush()
+        net.clear()
+        for number, flow in enumerate(self.flows.values()):
+            net.tap[flow.source.host].send(flow.frame(number))
+        net.flush()
+        return {h: sorted(f for f in net.tap[h].drain() if not is_noise(f)) for h in net.hosts}
+
+    def wait(self, held, verdict):
+        """Until so many are forwarded, and so many held back; returns what then arrived."""
+        seen = [None, None]
+
+        def right():
+            seen[:] = self.fast.counted(lambda: self.send(self.fast))
+            rise = seen[1]
+            return rise is None or (rise.get("forward", 0) == len(self.flows) - len(held)
+                                    and rise.get(verdict, 0) >= len(held))  # fmt: skip
+
+        wait_until(right, 20, lambda: "%d held under %s: %s" % (len(held), verdict, seen[1]))
+        return seen[0]
+
+    def check(self, row):
+        """Do what the row says; then undo it."""
+        try:
+            self.each(lambda net: do(net, row.commands))
+            fast, plain = self.wait(row.held, row.verdict), self.send(self.plain)
+            assert fast == plain, {h: (fr.show(fast[h]), fr.show(plain[h])) for h in plain}
+            for number, (name, flow) in enumerate(self.flows.items()):
+                arrived = flow.arriving(flow.frame(number)) in plain[flow.to.host]
+                assert arrived == (row.held.get(name, FAST) != NONE), name
+        finally:
+            self.each(lambda net: undo(net, row.commands))
+        self.wait({}, row.verdict)
+
+
+def do(net, commands):
+    """In one process of each program: to start one takes long, too."""
+    for program, *how in (("nft", "-f", "-"), ("tc", "-batch", "-")):
+        lines = [line.removeprefix(program + " ") for line in commands.splitlines()
+                 if line.startswith(program + " ")]  # fmt: skip
+        if lines:
+            net.r.run(program, *how, stdin="\n".join(lines) + "\n")
+
+
+def undo(net, commands):
+    added = re.findall(r"^tc qdisc add (dev \S+ (?:root|clsact))", commands, re.M)
+    do(net, "\n".join(["nft flush ruleset"] * ("nft " in commands)
+                      + ["tc qdisc del " + words for words in added]))  # fmt: skip
+
+
+def layers(build, flows, ports):
+    """For all tests of one net."""
+    twins = Layers(build, flows, ports)
+    try:
+        yield twins
+    finally:
+        end_to_end.tear_down([twins])
+
+
+def all_of(fate, *flows):
+    return dict.fromkeys(flows, fate)
+
+
+def each_row(rows):
+    return pytest.mark.parametrize("row", rows, ids=lambda row: row.name)
+
+
+# --- VLANs: p0.5 and p1.7 -------------------------------------------------------------------
+
+A, B, C = (End(host, host_addr(host)) for host in "abc")
+FIVE, SEVEN = End("a", subnet(5, 2), (5,)), End("b", subnet(7, 2), (7,))
+VLAN_FLOWS = {
+    "5>7": Flow(FIVE, SEVEN), "5>b": Flow(FIVE, B), "a>7": Flow(A, SEVEN), "a>b": Flow(A, B),
+    "7>5": Flow(SEVEN, FIVE), "c>b": Flow(C, B),
+}  # fmt: skip
+VLAN_ROWS = [
+    Row("rule of a VLAN device", forward("iifname p0.5"), all_of(NONE, "5>7", "5>b")),
+    Row("rule of the port below", forward("iifname p0"), all_of(NONE, "a>7", "a>b")),
+    Row("rule of a VLAN device as output", forward("oifname p1.7"), all_of(NONE, "5>7", "a>7")),
+    Row("rule of both", forward("iifname p0.5 oifname p1"), all_of(NONE, "5>b")),
+    Row("prerouting", forward("iifname p0.5", hook="prerouting"), all_of(NONE, "5>7", "5>b")),
+    Row("postrouting", forward("oifname p1.7", hook="postrouting"), all_of(NONE, "5>7", "a>7")),
+    Row("ingress chain of the port", netdev("ingress", "p0"),
+        all_of(NONE, "5>7", "5>b", "a>7", "a>b")),
+    Row("ingress chain of a VLAN device", netdev("ingress", "p0.5"), all_of(NONE, "5>7", "5>b")),
+    Row("egress chain of the port", netdev("egress", "p1"),
+        all_of(NONE, "5>7", "5>b", "a>7", "a>b", "c>b")),
+    Row("egress chain of a VLAN device", netdev("egress", "p1.7"), all_of(NONE, "5>7", "a>7")),
+    Row("filter at ingress of the port", tc_drop("ingress", "p0"),
+        all_of(NONE, "5>7", "5>b", "a>7", "a>b"), TC),
+    Row("filter at ingress of a VLAN device", tc_drop("ingress", "p0.5"),
+        all_of(NONE, "5>7", "5>b"), TC),
+    Row("filter at egress of the port", tc_drop("egress", "p1"),
+        all_of(NONE, "5>7", "5>b", "a>7", "a>b", "c>b"), TC),
+    Row("filter at egress of a VLAN device", tc_drop("egress", "p1.7"), all_of(NONE, "5>7", "a>7"), TC),
+    Row("shaping of the port", shape("p1"), all_of(SLOW, "5>7", "5>b", "a>7", "a>b", "c>b"), TC),
+    Row("shaping of a VLAN device", shape("p1.7"), all_of(SLOW, "5>7", "a>7"), TC),
+]  # fmt: skip
+
+
+def build_vlans(net):
+    for name, lower, vid, host in (("p0.5", "p0", 5, "a"), ("p1.7", "p1", 7, "b")):
+        net.add_vlan(name, lower, vid)
+        net.add_subnet(name, vid, host)
+
+
+@pytest.fixture(scope="module")
+def vlans():
+    yield from layers(build_vlans, VLAN_FLOWS, ["p0", "p1", "p2"])
+
+
+@each_row(VLAN_ROWS)
+def test_vlans(vlans, row):
+    vlans.check(row)
+
+
+# --- a bond of p1, which is active, and p2; bond0.7 on it -----------------------------------
+
+BOND_FLOWS = {
+    "a>bond": Flow(A, B), "a>7": Flow(A, SEVEN), "bond>a": Flow(B, A), "7>a": Flow(SEVEN, A),
+}  # fmt: skip
+OUT, IN = ("a>bond", "a>7"), ("bond>a", "7>a")
+BOND_ROWS = [
+    Row("rule of the bond", forward("iifname bond0"), all_of(NONE, "bond>a")),
+    Row("rule of the bond as output", forward("oifname bond0"), all_of(NONE, "a>bond")),
+    Row("rule of the VLAN device", forward("iifname bond0.7"), all_of(NONE, "7>a")),
+    Row("rule of a slave", forward("iifname p1", "oifname p1", "iifname bond0.7"),
+        all_of(NONE, "7>a")),
+    Row("ingress chain of the slave", netdev("ingress", "p1"), all_of(NONE, *IN)),
+    Row("ingress chain of the bond", netdev("ingress", "bond0"), all_of(NONE, *IN)),
+    Row("ingress chain of the other slave", netdev("ingress", "p2"), all_of(SLOW, *IN)),
+    Row("egress chain of the slave", netdev("egress", "p1"), all_of(NONE, *OUT)),
+    Row("egress chain of the bond", netdev("egress", "bond0"), all_of(NONE, *OUT)),
+    Row("egress chain of the other slave", netdev("egress", "p2"), all_of(SLOW, *OUT)),
+    Row("filter at ingress of the slave", tc_drop("ingress", "p1"), all_of(NONE, *IN), TC),
+    Row("filter at ingress of the bond", tc_drop("ingress", "bond0"), all_of(NONE, *IN), TC),
+    Row("filter at egress of the slave", tc_drop("egress", "p1"), all_of(NONE, *OUT), TC),
+    Row("filter at egress of the bond", tc_drop("egress", "bond0"), all_of(NONE, *OUT), TC),
+    Row("filter at egress of the VLAN device", tc_drop("egress", "bond0.7"),
+        all_of(NONE, "a>7"), TC),
+    Row("shaping of the slave", shape("p1"), all_of(SLOW, *OUT), TC),
+    Row("shaping of the bond", shape("bond0"), all_of(SLOW, *OUT), TC),
+]  # fmt: skip
+
+
+def build_bond(net):
+    add_bond(net, "active-backup", "primary", "p1")
+    net.add_vlan("bond0.7", "bond0", 7)
+    net.add_subnet("bond0.7", 7, "b")
+
+
+@pytest.fixture(scope="module")
+def bonds():
+    yield from layers(build_bond, BOND_FLOWS, ["p0", "bond0"])
+
+
+@each_row(BOND_ROWS)
+def test_bonds(bonds, row):
+    bonds.check(row)
+
+
+# --- a VRF with p0 and p1, and routes out of it and into it ---------------------------------
+
+RED = 100
+MTU, OVER_MTU = 1280, "2001:db8:f01::1"
+VRF_FLOWS = {
+    "a>b": Flow(A, B), "b>a": Flow(B, A),
+    "a>c": Flow(A, End("c", FAR)), "c>b": Flow(C, End("b", FAR)),
+}  # fmt: skip
+VRF_ROWS = [
+    Row("rule of the VRF", forward("iifname red"), all_of(NONE, "a>b", "b>a", "a>c")),
+    # As which only neighbour discovery comes in there, see below.
+    Row("rule of a port", forward("iifname p0"), all_of(SLOW, "a>b", "a>c")),
+    Row("rule of a port as output", forward("oifname p1"), all_of(NONE, "a>b", "c>b")),
+    Row("rule of the VRF as output", forward("oifname red", "iifname p2"), all_of(NONE, "c>b")),
+    Row("prerouting of the VRF", forward("iifname red", hook="prerouting"),
+        all_of(NONE, "a>b", "b>a", "a>c")),
+    Row("prerouting of a port", forward("iifname p0", hook="prerouting"),
+        all_of(NONE, "a>b", "a>c")),
+    Row("postrouting", forward("oifname red", "oifname p0", hook="postrouting"),
+        all_of(NONE, "b>a")),
+    Row("ingress chain of a port", netdev("ingress", "p0"), all_of(NONE, "a>b", "a>c")),
+    Row("egress chains of a port and the VRF", netdev("egress", "red", "p1"), all_of(NONE, "a>b", "c>b")),
+    Row("filter at ingress of a port", tc_drop("ingress", "p0"), all_of(NONE, "a>b", "a>c"), TC),
+    Row("filters at egress of a port and the VRF", tc_drop("egress", "red", "p1"),
+        all_of(NONE, "a>b", "c>b"), TC),
+    Row("shaping of a port and the VRF", shape("red") + "\n" + shape("p1"),
+        all_of(SLOW, "a>b", "c>b"), TC),
+]  # fmt: skip
+
+
+def build_vrf(net):
+    add_vrf(net, "red", RED)
+    enslave(net, "red", "a", "b")
+    net.r.route("add", PREFIX, "via", host_addr("c"), "dev p2 table", RED)
+    net.r.route("add", PREFIX, "via", host_addr("b"), "dev p1")
+    net.r.route("add 2001:db8:f01::/48 via", host_addr("b"), "table", RED)
+
+
+@pytest.fixture(scope="module")
+def vrf():
+    for twins in layers(build_vrf, VRF_FLOWS, ["p0", "p1", "p2"]):
+        if not BY_KERNEL:
+            twins.fast.router.sixlane("exception add", OVER_MTU, "mtu", MTU, "table", RED)
+        yield twins
+
+
+@each_row(VRF_ROWS)
+def test_vrf(vrf, row):
+    vrf.check(row)
+
+
+def test_neighbour_discovery_that_is_forwarded(vrf):
+    """Rules see it as coming in by the port, so that rules of the port count."""
+    advertisement = fr.udp(host_addr("b"), nh=58)[: fr.ETH_LEN + fr.IPV6_LEN]
+    advertisement += bytes([136]) + bytes(23)
+    wanted, commands = forwarded(advertisement, HOST_MAC["b"], PORT_MAC["b"]), forward("iifname p0")
+    for rules, arrives in (("", True), (commands, False)):
+        vrf.each(lambda net: do(net, rules))
+        vrf.wait(all_of(SLOW, "a>b", "a>c") if rules else {}, FIREWALL)
+        for net in (vrf.plain, vrf.fast):
+            net.flush()
+            net.clear()
+            net.tap["a"].send(advertisement)
+            net.flush()
+            # not by exchange(), to which it is chatter
+            assert (wanted in net.tap["b"].drain()) == arrives
+    vrf.each(lambda net: undo(net, commands))
+
+
+# What is done, and whether the kernel still answers: if not, nor does XDP.
+ANSWER_ROWS = {
+    "nothing": ("", True, True),
+    "output rule of the VRF": (forward("oifname red", hook="output"), False, False),
+    "output rule of the port": (forward("oifname p0", hook="output"), False, False),
+    "output rule of others": (forward("oifname p1", hook="output"), True, True),
+    "postrouting rule of the VRF": (forward("oifname red", hook="postrouting"), False, False),
+    "shaping of the VRF": (shape("red"), True, False),
+    # which packets pass by, unless the VRF has a qdisc with a queue
+    "filter at egress of the VRF": (tc_drop("egress", "red"), True, False),
+    "filter and shaping of the VRF": (shape("red") + "\n" + tc_drop("egress", "red"), False, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ANSWER_ROWS)
+def test_answers_of_a_vrf(vrf, name):
+    """Of an operator's exception only XDP knows; what the kernel sends goes the same way."""
+    commands, answered, by_xdp = ANSWER_ROWS[name]
+    verdict = "answer_too_big" if by_xdp else "drop_too_big"
+    try:
+        vrf.each(lambda net: do(net, commands))
+        if not BY_KERNEL:
+            vrf.fast.settle([fr.udp(OVER_MTU, size=MTU + 1)], **{verdict: 1})
+        frame = fr.udp(OVER_MTU, hop_limit=1)
+        for net in (vrf.plain, vrf.fast):
+            got = net.exchange([frame])
+            assert [fr.icmp_error(f)[:2] for f in got["a"]] == ([(3, 0)] if answered else [])
+    finally:
+        vrf.each(lambda net: undo(net, commands))
