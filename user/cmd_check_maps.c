@@ -126,7 +126,7 @@ static const struct check checks[] = {
 	{ "refused", check_refused, .usual = NULL },
 	{ "guard", check_guard,
 	  .usual =
-		  "where it need not see these packets, let it leave these ports out, or set bypass in sixlaned.conf" },
+		  "where it need not see these packets, let it leave these ports out, or set bypass in sixlaned.conf; a stateful firewall may offer flows to a flowtable" },
 	{ "bypass", check_bypass, .usual = "nothing, if that is meant: bypass in sixlaned.conf" },
 	{ "daemon", check_daemon, .usual = "'systemctl start sixlaned', or 'sixlaned PORT...'" },
 	{ "pass_all", check_switch, .usual = "pass_all in sixlaned.conf is to be false" },

@@ -232,7 +232,7 @@ static void tell_guard(struct explain *explain)
 	if (cmd_guard_open(&explain->view, &guard)) {
 		snprintf(explain->held_by, sizeof(explain->held_by), "out of memory");
 	} else {
-		cmd_guard_reason(&guard, verdict, explain->walk.in.ifindex,
+		cmd_guard_reason(&guard, verdict, &explain->walk.in,
 				 explain->walk.hop.egress.ifindex, &explain->packet.src,
 				 &explain->packet.dst, explain->held_by);
 		cmd_guard_close(&guard);

@@ -43,15 +43,19 @@ static enum guard_cause cause_of(enum sixlane_verdict verdict)
 	}
 }
 
-void cmd_guard_reason(const struct cmd_guard *guard, enum sixlane_verdict verdict, uint32_t in,
-		      uint32_t out, const union sixlane_addr *src, const union sixlane_addr *dst,
-		      char *reason)
+void cmd_guard_reason(const struct cmd_guard *guard, enum sixlane_verdict verdict,
+		      const struct sixlane_port *in, uint32_t out, const union sixlane_addr *src,
+		      const union sixlane_addr *dst, char *reason)
 {
-	const struct device *from = links_find(&guard->links, in);
+	static const char flows[] = "; packets of its flowtables go on in XDP";
+	const struct device *from = links_find(&guard->links, in->ifindex);
 	const struct device *to = out ? links_find(&guard->links, out) : NULL;
 
 	if (!from || !guard_reason(guard->guard, &guard->links, cause_of(verdict), from, to, src,
 				   dst, reason))
 		snprintf(reason, GUARD_REASON_LEN,
 			 "nothing that can be found now: sixlaned is reading it anew, or about to");
+	if (verdict == SIXLANE_PASS_FIREWALL && in->flags & SIXLANE_PORT_FLOWS &&
+	    strlen(reason) + sizeof(flows) <= GUARD_REASON_LEN)
+		strcat(reason, flows);
 }

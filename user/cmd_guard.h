@@ -20,11 +20,11 @@ int cmd_guard_open(const struct cmd_view *view, struct cmd_guard *out);
 void cmd_guard_close(struct cmd_guard *guard);
 
 /*
- * Why a verdict of the guard's holds packets back that come in by one device and leave by another
- * (ifindex; out 0: any). src, dst: NULL: any. In GUARD_REASON_LEN bytes, always.
+ * Why a verdict of the guard's holds packets back that come in by a port and leave by a device
+ * (ifindex; 0: any). src, dst: NULL: any. In GUARD_REASON_LEN bytes, always.
  */
-void cmd_guard_reason(const struct cmd_guard *guard, enum sixlane_verdict verdict, uint32_t in,
-		      uint32_t out, const union sixlane_addr *src, const union sixlane_addr *dst,
+void cmd_guard_reason(const struct cmd_guard *guard, enum sixlane_verdict verdict,
+		      const struct sixlane_port *in, uint32_t out, const union sixlane_addr *src, const union sixlane_addr *dst,
 		      char *reason);
 
 /* --- cmd_status_guard.c -------------------------------------------------------------- */

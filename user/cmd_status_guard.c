@@ -78,8 +78,7 @@ static void note(struct reading *reading, enum sixlane_verdict verdict,
 		return;
 	}
 	reading->opened = true;
-	cmd_guard_reason(&reading->guard, verdict, in->ifindex, out ? out->ifindex : 0, NULL, NULL,
-			 reason);
+	cmd_guard_reason(&reading->guard, verdict, in, out ? out->ifindex : 0, NULL, NULL, reason);
 	add(reading, verdict, reason, from, to);
 }
 

@@ -133,6 +133,8 @@ def test_flow(twins):
         flow.check(flow.frame(back), back, forward=1)
     stranger = Flow(twins, "b", "a")
     stranger.slow(stranger.frame(), arrives=False)
+    said = wait_verdict(twins.fast, "a", "b", "pass_firewall")
+    assert said["held_by"].endswith("; packets of its flowtables go on in XDP"), said
 
 
 @needs_lookup
