@@ -121,7 +121,9 @@ static int extend(struct loader_flows *flows, const char *path, uint32_t prog_id
 	link = bpf_program__attach_freplace(bpf_object__next_program(flows->object, NULL), fd,
 					    FUNCTION);
 	if (!link)
-		return loader_fail_errno(err, -errno, "cannot extend program %u", prog_id);
+		return loader_fail_errno(err, -errno, "cannot extend program %u%s", prog_id,
+					 errno == EBUSY ? ", which another program calls or extends"
+							: "");
 	flows->at[flows->n++] = (struct extended){ .prog_id = prog_id, .link = link };
 	return 0;
 }

@@ -44,8 +44,12 @@ static bool mark(struct sync *sync)
 		bool looks_up = wants(sync, device) &&
 				loader_flows_has(sync->flows, program_of(sync, device));
 
-		changed |= looks_up != device->looks_up_flows;
+		if (looks_up == device->looks_up_flows)
+			continue;
 		device->looks_up_flows = looks_up;
+		changed = true;
+		if (looks_up)
+			log_info("%s: packets of its flowtables go on in XDP", device->link.name);
 	}
 	return changed;
 }

@@ -43,32 +43,47 @@ static const struct {
 	},
 };
 
-static int run_nft(const char *text)
+/* While it is there all that comes in is held back: once that ends, what was loaded with it is
+ * read, too. */
+#define MARKER                                                                        \
+	"table netdev marker {\n"                                                     \
+	"  chain c { type filter hook ingress device p0 priority 0; policy drop; }\n" \
+	"}\n"
+
+static int run_nft(const char *text, const char *more)
 {
 	FILE *nft = popen("nft -f -", "we");
 	int status;
 
 	if (!nft)
 		return bench_fail(-errno, "nft");
-	fprintf(nft, "flush ruleset\n%s", text);
+	fprintf(nft, "%s%s", text, more);
 	status = pclose(nft);
 	return status ? bench_bad(-ENOENT, "nft (package nftables) did not load the rules") : 0;
 }
 
-int forward_rules_load(enum forward_rules rules, const struct maps *maps, uint32_t slot)
+static int wait_served(const struct maps *maps, uint32_t slot, uint32_t flags)
 {
 	const uint32_t which = SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_GUARD | SIXLANE_PORT_FLOWS;
 	uint64_t deadline_ns = util_now_ns() + SERVED_NS;
-	int ret = run_nft(rulesets[rules].text);
 
-	while (!ret && (maps->ports[slot].flags & which) != rulesets[rules].flags) {
+	while ((maps->ports[slot].flags & which) != flags ||
+	       !(maps->meta->flags & SIXLANE_META_GUARDED)) {
 		if (util_now_ns() > deadline_ns)
 			return bench_bad(
 				-EOPNOTSUPP,
 				"sixlaned does not take the rules as it should: flowtables in XDP are of Linux 6.11");
 		poll(NULL, 0, 1);
 	}
-	return ret;
+	return 0;
+}
+
+int forward_rules_load(enum forward_rules rules, const struct maps *maps, uint32_t slot)
+{
+	return run_nft("flush ruleset\n" MARKER, rulesets[rules].text)
+		       ?: wait_served(maps, slot, SIXLANE_PORT_IN_FIREWALL)
+		       ?: run_nft("delete table netdev marker\n", "")
+		       ?: wait_served(maps, slot, rulesets[rules].flags);
 }
 
 /* --- the answer ----------------------------------------------------------------------------- */
