@@ -47,15 +47,17 @@ void cmd_guard_reason(const struct cmd_guard *guard, enum sixlane_verdict verdic
 		      const struct sixlane_port *in, uint32_t out, const union sixlane_addr *src,
 		      const union sixlane_addr *dst, char *reason)
 {
-	static const char flows[] = "; packets of its flowtables go on in XDP";
 	const struct device *from = links_find(&guard->links, in->ifindex);
 	const struct device *to = out ? links_find(&guard->links, out) : NULL;
+	size_t length;
 
 	if (!from || !guard_reason(guard->guard, &guard->links, cause_of(verdict), from, to, src,
 				   dst, reason))
 		snprintf(reason, GUARD_REASON_LEN,
 			 "nothing that can be found now: sixlaned is reading it anew, or about to");
-	if (verdict == SIXLANE_PASS_FIREWALL && in->flags & SIXLANE_PORT_FLOWS &&
-	    strlen(reason) + sizeof(flows) <= GUARD_REASON_LEN)
-		strcat(reason, flows);
+	if (verdict != SIXLANE_PASS_FIREWALL || !(in->flags & SIXLANE_PORT_FLOWS))
+		return;
+	length = strlen(reason);
+	snprintf(reason + length, GUARD_REASON_LEN - length, "%s",
+		 "; packets of its flowtables go on in XDP");
 }

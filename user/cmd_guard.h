@@ -24,8 +24,8 @@ void cmd_guard_close(struct cmd_guard *guard);
  * (ifindex; 0: any). src, dst: NULL: any. In GUARD_REASON_LEN bytes, always.
  */
 void cmd_guard_reason(const struct cmd_guard *guard, enum sixlane_verdict verdict,
-		      const struct sixlane_port *in, uint32_t out, const union sixlane_addr *src, const union sixlane_addr *dst,
-		      char *reason);
+		      const struct sixlane_port *in, uint32_t out, const union sixlane_addr *src,
+		      const union sixlane_addr *dst, char *reason);
 
 /* --- cmd_status_guard.c -------------------------------------------------------------- */
 

@@ -15,7 +15,7 @@ import pytest
 from benches import Bench, rows_of
 from guard_twins import started, wait_free, wait_verdict
 from lab import REPO, kernel_version, wait_until
-from scapy.layers.inet import TCP, UDP
+from scapy.layers.inet import UDP
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw

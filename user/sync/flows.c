@@ -56,7 +56,7 @@ static bool mark(struct sync *sync)
 
 bool flows_run(struct sync *sync)
 {
-	_cleanup_free_ uint32_t *prog_ids = calloc(sync->links.n + 1, sizeof(*prog_ids));
+	uint32_t *prog_ids = calloc(sync->links.n + 1, sizeof(*prog_ids));
 	char err[LOADER_ERR] = "";
 	size_t n = 0;
 	bool changed;
@@ -74,6 +74,7 @@ bool flows_run(struct sync *sync)
 			prog_ids[n++] = id;
 	}
 	rc = loader_flows_extend(sync->flows, sync->config->object, prog_ids, n, err);
+	free(prog_ids);
 	report(sync, rc, err);
 	changed = mark(sync);
 	if (changed)

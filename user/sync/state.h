@@ -110,8 +110,8 @@ struct sync {
 	uint64_t policies_version;			   /* of those in the maps */
 	char guard_said[GUARD_N_CAUSES][GUARD_REASON_LEN]; /* in the log, of each cause */
 	struct loader_flows *flows;
-	bool flows_wanted; /* a port's program is another one */
-	int flows_error;   /* -errno of extending them, as the log has it */
+	bool flows_wanted;     /* a port's program is another one */
+	int flows_error;       /* -errno of extending them, as the log has it */
 	struct uppers *uppers; /* NULL: not yet, or they cannot be seen */
 	struct exceptions *exceptions;
 	struct hints *hints;
