@@ -10,6 +10,7 @@ Nothing here is random and nothing goes by the clock: names, MACs and ifindexes 
 other router, timers of neighbours stand still, and ICMPv6 errors are not rationed.
 """
 
+import os
 import re
 import socket
 
@@ -56,6 +57,8 @@ ROUTER_SETTINGS = {
 HASH_POLICY = "net/ipv6/fib_multipath_hash_policy"
 # Linux 6.11. With the same seed both kernels keep a Path MTU at the same member of a route.
 HASH_SEED = "net/ipv4/fib_multipath_hash_seed"
+# What a firewall remembers of packets does not end within a run.
+TRACKING = "/proc/sys/net/netfilter"
 COMMAND_LINE_ERROR = 255
 NAMES_A_DEVICE = {"dev", "link", "master"}
 
@@ -134,6 +137,7 @@ class Side:
             for port in PORTS
         ]
         self.batch(lines)
+        self.load_rules([])
         self.restore()
         for port in PORTS:
             self.write("net/ipv6/conf/%s/mtu" % port, 1500)
@@ -196,6 +200,23 @@ class Side:
         if not path.endswith("/mtu"):  # bound by the device's, which is given back with that
             self.saved.setdefault(path, before)
         return ""
+
+    def load_rules(self, commands):
+        """The whole ruleset, or nothing of it; what nft said."""
+        text = "".join(command + "\n" for command in ["flush ruleset", *commands])
+        said = self.r.run("nft", "-f", "-", stdin=text, check=False).stderr
+        if " ct " in text:
+            self.freeze_tracking()
+        return said
+
+    def freeze_tracking(self):
+        """These settings are there once the kernel has been asked to track connections."""
+        with self.r.entered():
+            names = os.listdir(TRACKING)
+        for name in names:
+            path = "net/netfilter/" + name
+            if "timeout" in name and self.r.sysctl(path) != str(HOUR):
+                self.r.sysctl(path, HOUR)
 
     def restore(self):
         # Last come, first back: "all" overwrites what single devices were given.

@@ -14,6 +14,7 @@ import bonding
 import packets
 import state
 import wire
+from firewalls import Firewalls
 from lab import Lab, Router, assume_xmit, wait_until
 from members import Members
 from side import HASH_POLICY, PORTS, REST_IN_A_HURRY_S, WITNESS, HarnessError, Side, far
@@ -34,6 +35,7 @@ class World:
             self.sides = (self.kernel, self.fast)
             self.router = Router(self.fast.r, [*PORTS, WITNESS])
             self.router.attach()
+            self.firewalls = Firewalls(self.sides, self.router)
             self.start_daemon()
             self.in_a_hurry = False
             # Counted over the world's life: packets, commands refused, packets of another member.
@@ -170,12 +172,20 @@ class World:
         elif self.router.daemon:
             self.router.stop(9 if what == "kill" else 15)
 
+    def _do_nft(self, *words):
+        self.firewalls.commands.append(" ".join(words))
+
+    def _do_rules(self):
+        """The ruleset is all that "nft" has said since the last one."""
+        self.errors += not self.firewalls.load()
+
     def _do_reset(self):
         self.reset()
 
     def start_daemon(self):
         bond = assume_xmit(["bond1"])
         self.router.start("--poll-ms", POLL_MS, "--audit", 0, *bond)
+        self.firewalls.daemon_started()
 
     def _rest(self):
         if self.restless:
@@ -216,6 +226,7 @@ class World:
         said = [side.pin(self.pins) for side in self.sides]
         if said[0] != said[1]:
             raise HarnessError("neighbours: %s and %s" % tuple(said))
+        self.firewalls.check_read()
         if not self.router.daemon:
             return
         self.router.barrier()
@@ -313,12 +324,14 @@ class World:
         """Undo whatever scripts have done. HarnessError unless all is as it was, verified."""
         for side in self.sides:
             side.clear()
+        self.firewalls.forget()
         if not self.router.daemon:
             self.start_daemon()
         for port in PORTS:
             if not self.fast.r.link(port).get("xdp"):
                 self.router.attach(ports=[port])
         self._forget()
+        self.firewalls.wait_none()
         self.unannounced = True
         self._wait_same(self.baseline)
 
