@@ -22,12 +22,15 @@
 #define HINT_MIN_MTU 1280	 /* __ip6_rt_update_pmtu() ignores a smaller one */
 #define HINT_NDISC_HOP_LIMIT 255 /* ndisc_rcv() ignores any other */
 
-/* Those of packets that are, or may be, addressed to this machine. */
+/* Verdicts of packets that are, or may be, addressed to this machine. */
 static const __u64 hint_verdicts = 1ull << SIXLANE_PASS_LOCAL | 1ull << SIXLANE_PASS_ANYCAST |
 				   1ull << SIXLANE_PASS_SOURCE | 1ull << SIXLANE_PASS_DESTINATION |
-				   1ull << SIXLANE_PASS_PROXY_NDP;
+				   1ull << SIXLANE_PASS_PROXY_NDP | 1ull << SIXLANE_PASS_PORT |
+				   1ull << SIXLANE_PASS_FIREWALL | 1ull << SIXLANE_PASS_TC;
 /* … of which these end the walk before anybody has asked to whom. */
-static const __u64 hint_unasked = 1ull << SIXLANE_PASS_SOURCE | 1ull << SIXLANE_PASS_PROXY_NDP;
+static const __u64 hint_unasked = 1ull << SIXLANE_PASS_SOURCE | 1ull << SIXLANE_PASS_PROXY_NDP |
+				  1ull << SIXLANE_PASS_PORT | 1ull << SIXLANE_PASS_FIREWALL |
+				  1ull << SIXLANE_PASS_TC;
 
 /* struct rd_msg of the kernel, without options. */
 struct hint_redirect {

@@ -117,8 +117,31 @@ static bool is_ours(const struct walk *w)
 	return kind == SIXLANE_PASS_LOCAL || kind == SIXLANE_PASS_ANYCAST;
 }
 
-static bool is_told(const struct walk *w, enum sixlane_verdict verdict)
+/* Such verdicts come before the frame was looked at. */
+static bool is_of_port(enum sixlane_verdict verdict)
 {
+	return verdict == SIXLANE_PASS_PORT || verdict == SIXLANE_PASS_FIREWALL ||
+	       verdict == SIXLANE_PASS_TC;
+}
+
+/* An IPv6 header behind no, one or two tags, whatever these are. */
+static bool find_header(struct walk *w)
+{
+	for (size_t tag_bytes = 0; tag_bytes <= 8; tag_bytes += 4) {
+		if (w->in->len < AT_PAYLOAD + tag_bytes ||
+		    frame_get16(w->in, AT_ETHERTYPE + tag_bytes) != 0x86dd)
+			continue;
+		w->bare = *w->in;
+		frame_pop(&w->bare, tag_bytes);
+		return true;
+	}
+	return false;
+}
+
+static bool is_told(struct walk *w, enum sixlane_verdict verdict)
+{
+	if (is_of_port(verdict))
+		return find_header(w) && is_ours(w);
 	if (verdict == SIXLANE_PASS_SOURCE || verdict == SIXLANE_PASS_PROXY_NDP)
 		return is_ours(w);
 	return verdict == SIXLANE_PASS_LOCAL || verdict == SIXLANE_PASS_ANYCAST ||
@@ -129,7 +152,8 @@ static bool is_told(const struct walk *w, enum sixlane_verdict verdict)
 static bool read_hint(const struct walk *w, struct sixlane_hint *hint)
 {
 	const uint8_t *bytes = w->bare.bytes;
-	size_t payload = frame_get16(&w->bare, AT_PAYLOAD_LEN);
+	size_t said = frame_get16(&w->bare, AT_PAYLOAD_LEN), there = w->bare.len - AT_PAYLOAD;
+	size_t payload = said < there ? said : there;
 
 	hint->type = bytes[AT_TYPE];
 	hint->ifindex = w->port->ifindex;
@@ -144,7 +168,7 @@ static bool read_hint(const struct walk *w, struct sixlane_hint *hint)
 	return hint->type == 137 && payload >= 40 && bytes[AT_HOP_LIMIT] == 255;
 }
 
-void model_hint(const struct walk *w, struct model_result *result)
+void model_hint(struct walk *w, struct model_result *result)
 {
 	memset(&result->hint, 0, sizeof(result->hint));
 	result->has_hint = is_told(w, result->verdict) && w->bare.bytes[AT_NEXT_HEADER] == 58 &&

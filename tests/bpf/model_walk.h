@@ -91,7 +91,7 @@ enum sixlane_verdict model_judge_mtu(const struct walk *w, const struct way *way
 				     struct model_result *result);
 
 /* Sets hint and has_hint by the verdict. */
-void model_hint(const struct walk *w, struct model_result *result);
+void model_hint(struct walk *w, struct model_result *result);
 
 /* From the next hop to all fates that are right. */
 enum sixlane_verdict model_choose(struct walk *w);

@@ -54,6 +54,22 @@ static void proxy_ndp(struct world *w)
 }
 #define BY_PROXY .arrange = proxy_ndp, .verdict = SIXLANE_PASS_PROXY_NDP
 
+/* What comes in is passed before anything is asked, and the kernel learns from it all the same. */
+static void pass_port(struct world *w)
+{
+	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_PASS;
+}
+
+static void in_firewall(struct world *w)
+{
+	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_IN_FIREWALL;
+}
+
+static void in_tc(struct world *w)
+{
+	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_IN_TC;
+}
+
 const struct row rows_hint[] = {
 	/* to whom */
 	{ .name = "Packet Too Big to us", TO_US, IS_TOO_BIG, TOLD_TOO_BIG },
@@ -155,6 +171,29 @@ const struct row rows_hint[] = {
 	  TOLD_TOO_BIG },
 	{ .name = "Packet Too Big to another, proxy NDP", THEIRS, BY_PROXY, IS_TOO_BIG },
 	{ .name = "Redirect to us, proxy NDP", OURS, BY_PROXY, IS_REDIRECT, TOLD_REDIRECT },
+	{ .name = "Packet Too Big to us, pass port",
+	  .arrange = pass_port,
+	  .verdict = SIXLANE_PASS_PORT,
+	  OURS,
+	  IS_TOO_BIG,
+	  TOLD_TOO_BIG },
+	{ .name = "Packet Too Big to us, held by a firewall",
+	  .arrange = in_firewall,
+	  .verdict = SIXLANE_PASS_FIREWALL,
+	  OURS,
+	  IS_TOO_BIG,
+	  TOLD_TOO_BIG },
+	{ .name = "Packet Too Big to another, held by a firewall",
+	  .arrange = in_firewall,
+	  .verdict = SIXLANE_PASS_FIREWALL,
+	  THEIRS,
+	  IS_TOO_BIG },
+	{ .name = "Redirect to us, held by tc",
+	  .arrange = in_tc,
+	  .verdict = SIXLANE_PASS_TC,
+	  OURS,
+	  IS_REDIRECT,
+	  TOLD_REDIRECT },
 	{ .name = "Packet Too Big while all is passed",
 	  .arrange = pass_all,
 	  .verdict = SIXLANE_PASS_ALL,

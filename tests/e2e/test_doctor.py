@@ -231,7 +231,8 @@ def test_as_it_should_be(net):
 
 def test_alternative_name(net):
     net.r.ip("link property add dev p0 altname uplink")
-    assert examine(net, "uplink") == examine(net, "p0")
+    # Either says how things are at its own moment.
+    wait_until(lambda: examine(net, "uplink") == examine(net, "p0"), 10, "the same of both names")
 
 
 def test_forwarding_off(net):

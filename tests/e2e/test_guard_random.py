@@ -138,7 +138,7 @@ def test_what_is_left_alone_passes(worker):
         bench = Bench(lab)
         with following(bench.router, *PORTS) as guard:
             for i in range(worker, COUNT, WORKERS):
-                text = ruleset("%d/%d" % (SEED, i), PORTS)
+                text = "\n".join(ruleset("%d/%d" % (SEED, i), PORTS))
                 bench.load(text)
                 guard.follow()
                 held = {

@@ -25,6 +25,10 @@ def run(net, *argv):
     return net.r.run(SIXLANE, *argv, check=False)
 
 
+def said(net, words):
+    return run(net, "-j", *words).stdout
+
+
 def says(net, text):
     wait_until(lambda: text in net.router.log(), 10, net.router.log)
 
@@ -50,9 +54,9 @@ def test_commands_that_take_a_device(net, name):
         ["status", "p0"],
     ):
         command = [name if word == "p0" else word for word in own]
-        wanted, got = run(net, "-j", *own), run(net, "-j", *command)
-        assert got.returncode == 0, got
-        assert got.stdout == wanted.stdout
+        assert run(net, "-j", *command).returncode == 0
+        # Either says how things are at its own moment: how often the kernel was asked, say.
+        wait_until(lambda own=own, command=command: said(net, own) == said(net, command), 10, own)
 
 
 @NAMES

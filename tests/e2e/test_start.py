@@ -245,9 +245,7 @@ def test_restart_under_traffic(net, number):
         numbered.wait_more()
         net.router.stop(number)
         numbered.wait_more(500)
-        generation = net.router.status()["generation"]
-        net.router.start(sync=False)
-        net.router.wait_in_sync(after=generation)
+        net.router.start(dumps=net.router.status()["exception_dumps"])
         numbered.wait_more()
     numbered.assert_all_arrived("b")
     numbered.assert_restarted_over()

@@ -130,14 +130,15 @@ class Net:
         self.lab.close()
 
     def start(self, *options, attach="one", **kwargs):
-        """Program onto all ports, then the daemon, in step with the kernel.
+        """Program onto all ports, then the daemon, in step with the kernel, also with what that has
+        learnt.
 
         attach: a way of ATTACH, "one" for one program on all ports, or None for no program."""
         if attach == "one":
             self.router.attach_one()
         elif attach:
             self.router.attach(attach)
-        self.router.start(*options, **kwargs)
+        self.router.start(*options, dumps=0, **kwargs)
         return self
 
     def rename_or_skip(self, port, name):

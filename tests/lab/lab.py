@@ -337,11 +337,13 @@ class Router:
 
     # -- daemon
 
-    def start(self, *options, ports=(), sync=True, timeout=30, under=()):
+    def start(self, *options, ports=(), sync=True, timeout=30, under=(), dumps=None):
         """Start the daemon and wait until the maps are in step with the kernel.
 
-        under: a command that runs the one that follows its own arguments.
+        under: a command that runs the one that follows its own arguments. dumps: of wait_in_sync().
         """
+        # What an earlier daemon has left says for a moment that it is in sync.
+        after = (self.status(check=False) or {}).get("generation") if sync and self._runs else None
         self._runs += 1
         self._log_path = self.lab.path("sixlaned-%s-%d.log" % (self.ns.role, self._runs))
         with open(self._log_path, "wb") as log:
@@ -349,7 +351,7 @@ class Router:
                 *under, SIXLANED, *assume_xmit(self.ports), *options, *ports, stderr=log, stdout=log
             )
         if sync:
-            self.wait_in_sync(timeout)
+            self.wait_in_sync(timeout, after, dumps)
         return self.daemon
 
     def stop(self, number=signal.SIGTERM, timeout=10):
@@ -364,10 +366,8 @@ class Router:
             self.lab.end(daemon)
 
     def restart(self, *options, number=signal.SIGTERM, **kwargs):
-        generation = self.status()["generation"]
         self.stop(number)
-        self.start(*options, sync=False, **kwargs)
-        self.wait_in_sync(after=generation)
+        self.start(*options, **kwargs)
 
     def log(self):
         """What the daemon that was started last has said so far."""
@@ -376,8 +376,12 @@ class Router:
         with open(self._log_path, encoding="utf-8", errors="replace") as file:
             return file.read()
 
-    def wait_in_sync(self, timeout=30, after=None):
-        """Until status says in_sync, of a later generation than `after` if that is given."""
+    def wait_in_sync(self, timeout=30, after=None, dumps=None):
+        """Until status says in_sync, of a later generation than `after` if that is given.
+
+        dumps: so often, and once more, all that the kernel has learnt was read. Until then packets
+        may be the kernel's, and `lookup` and `routes` say that there may be exceptions.
+        """
         seen = [None]
 
         def in_sync():
@@ -387,6 +391,7 @@ class Router:
                 seen[0]
                 and seen[0].get("in_sync")
                 and (after is None or seen[0]["generation"] > after)
+                and (dumps is None or seen[0]["exception_dumps"] > dumps)
                 and seen[0]
             )
 

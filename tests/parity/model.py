@@ -66,6 +66,7 @@ class Model:
         # MTUs and hop limits are those of whichever was used first. Nothing to compare by.
         self.shared_next_hops = False
         self.mixed_metrics = False
+        self.stateful_firewall = False
 
     # -- choice
 
@@ -148,7 +149,8 @@ class Feature:
     """One kind of thing that a configuration may have.
 
     weight: how likely a configuration has it. share: how often a change is one of its own.
-    needs: lines of `ip` that a kernel without it refuses. sign: by what it is seen in a script.
+    needs: lines of `ip`, `nft` or "sysctl" that a kernel without it refuses. sign: by what it is seen in
+    a script.
     """
 
     name, weight, share, needs, sign = None, 1.0, 1.0, (), None

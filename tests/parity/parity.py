@@ -36,7 +36,8 @@ def options():
     parser.add_argument("--packets", default=1000, **number, help="of each (default: 1000)")
     parser.add_argument("--seconds", **number, help="begin no configuration after that time")
     parser.add_argument("--jobs", default=1, **number, help="workers, each on one CPU, in turn")
-    parser.add_argument("--features", metavar="LIST", help="only these, with commas between")
+    parser.add_argument("--features", metavar="LIST", help="only these, with commas between, of: "
+                        + ", ".join(scenario.NAMES))  # fmt: skip
     parser.add_argument("--failures", default=1, **number, help="end after so many (default: 1)")
     parser.add_argument("--least", default=20, **number,
                         help="percentage of packets that XDP must forward, somewhat less of few "

@@ -1,30 +1,51 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Random nf_tables rulesets as text: chains, jumps, devices, sets, maps, policies, side effects.
+"""Random nf_tables rulesets as commands of nft: chains, jumps, devices, sets, maps, policies, effects.
 
-A ruleset is of a seed alone. Jumps lead to later chains only, since the kernel takes no circle.
-Nothing logs, queues or reaches beyond the network namespace.
+A ruleset is of its arguments alone. Jumps lead to later chains only, since the kernel takes no circle.
+Nothing logs, queues, goes by the clock or reaches beyond the network namespace.
 """
 
 import random
 
 HOOKS = ("prerouting", "forward", "forward", "forward", "postrouting", "input", "output")
+NETS = tuple("2001:db8:%d::/64" % i for i in range(4))
 EFFECTS = (
     "meta mark set 7",
     "limit rate 1/day burst 1 packets",
     "quota over 1 bytes",
     "ip6 hoplimit set 33",
     "meta priority set 1:2",
-    "ct mark set 5",
     "numgen inc mod 2 0",
     "add @seen { ip6 saddr }",
 )
+# What cannot be missed on a packet, or does nothing to it.
+PLAIN = ("drop", "drop", "ip6 hoplimit set 33", "accept", "counter")
+# What becomes of a packet hangs on those before it. Each is for what a router itself never sends, and
+# asks for one ingress device, which packets enter in order.
+STATES = (
+    "limit rate over 1/day burst 5 packets drop",
+    "limit rate 1/day burst 9 packets accept",
+    "quota over 2000 bytes drop",
+    "quota until 3000 bytes accept",
+    "numgen inc mod 3 0 drop",
+    "add @met { ip6 saddr }",
+    "ip6 saddr @met drop",
+    "ct mark set 5",
+    "ct mark 5 drop",
+)
+# Frames of a harness, which must get through.
+MARKERS_PASS = "meta protocol 0x88b5 accept"
 
 
 class Table:
-    """One table being written. ports: names of the router's devices."""
+    """One table being written. ports, nets: names of the router's devices, and what lies behind them.
 
-    def __init__(self, rng, name, family, ports):
-        self.rng, self.name, self.family, self.ports = rng, name, family, ports
+    stateful: it may track connections, and have STATES where all packets of an ingress device come by.
+    """
+
+    def __init__(self, rng, name, family, ports, nets, stateful):
+        self.rng, self.family, self.ports, self.nets = rng, family, ports, nets
+        self.named, self.stateful = "%s %s" % (family, name), stateful
         self.n_chains = rng.choice((0, 1, 2, 4))
         # Most rulesets of real machines do nothing to most packets.
         self.calm = rng.random() < 0.6
@@ -64,8 +85,8 @@ class Table:
     def by_packet(self):
         return self.rng.choice(
             (
-                "ip6 saddr 2001:db8:%d::/64" % self.rng.randrange(4),
-                "ip6 daddr { 2001:db8:1::2, 2001:db8:2::2 }",
+                "ip6 saddr " + self.rng.choice(self.nets),
+                "ip6 daddr { %s, %s }" % tuple(self.nets[1:3]),
                 "ip6 daddr != 2001:db8::/32",
                 "th dport 53",
                 "th dport { 22, 80-90 }",
@@ -82,8 +103,8 @@ class Table:
         if self.family == "inet":
             words += ["meta nfproto ipv6", "meta nfproto ipv4"]
         if self.family != "netdev":
-            words += ["ct state new,established", "ct state invalid"]
             words += ['meta iifkind "veth"', 'meta oifkind "vrf"']
+            words += ["ct state new,established", "ct state invalid"] if self.stateful else []
         return self.rng.choice(words)
 
     def conditions(self):
@@ -118,7 +139,7 @@ class Table:
                 ("oifname", ['"%s"' % port for port in self.ports]),
                 ("iifname . oifname", ['"%s" . "%s"' % (a, b) for a in self.ports for b in self.ports]),
                 ("th dport", ["22", "53", "4000"]),
-                ("ip6 daddr", ["2001:db8:%d::/64" % i for i in range(4)]),
+                ("ip6 daddr", list(self.nets)),
             )
         )
         keys = rng.sample(keys, rng.choice((1, 2, 3))) + ["*"] * rng.choice((0, 1))
@@ -134,41 +155,71 @@ class Table:
             return self.verdict_map(chain)
         return self.rng.choice(("counter ", "")) + self.verdict(chain)
 
-    # -- the text
+    def state(self):
+        port, effect = self.rng.choice(self.ports), self.rng.choice(STATES)
+        return 'iifname "%s" meta l4proto { tcp, udp } %s' % (port, effect)
 
-    def rules(self, chain):
+    # -- the commands
+
+    def rules(self, name, chain):
         for _ in range(self.rng.choice((0, 1, 2, 3, 4))):
-            yield "    " + self.rule(chain)
+            yield "add rule %s %s %s" % (self.named, name, self.rule(chain))
 
-    def base(self):
-        policy = "drop" if self.rng.random() < 0.12 else "accept"
+    def hook(self):
         hook = self.rng.choice(HOOKS)
         if self.family == "inet" and self.rng.random() < 0.1:
             hook = 'ingress device "%s"' % self.rng.choice(self.ports)
         if self.family == "netdev":
             hook = '%s device "%s"' % (self.rng.choice(("ingress", "egress")), self.rng.choice(self.ports))
-        return "    type filter hook %s priority %d; policy %s" % (hook, self.rng.randrange(-9, 9), policy)
+        return hook
+
+    def base(self, name):
+        policy, hook = "drop" if self.rng.random() < 0.12 else "accept", self.hook()
+        yield "add chain %s %s { type filter hook %s priority %d; policy %s; }" % (
+            self.named, name, hook, self.rng.randrange(-9, 9), policy,
+        )  # fmt: skip
+        if self.family == "netdev":
+            yield "add rule %s %s %s" % (self.named, name, MARKERS_PASS)
+        yield from self.rules(name, -1)
+
+    def pairs(self):
+        """Of some pairs of devices only, as routers between networks have them."""
+        yield "add chain %s pairs { type filter hook forward priority 0; }" % self.named
+        for _ in range(self.rng.choice((1, 2, 3))):
+            words = 'iifname "%s" oifname "%s" ' % (self.port(), self.port())
+            if self.rng.random() < 0.3:
+                words = "iifname . oifname %s " % self.pairs_set()
+            yield "add rule %s pairs %s" % (self.named, words + self.rng.choice(PLAIN))
+
+    def states(self):
+        yield "add chain %s states { type filter hook prerouting priority 9; }" % self.named
+        for _ in range(self.rng.choice((1, 2, 2, 4))):
+            yield "add rule %s states %s" % (self.named, self.state())
 
     def lines(self):
-        yield "table %s %s {" % (self.family, self.name)
-        yield "  set names { type ifname; elements = %s; }" % self.ports_set()
-        yield "  set seen { type ipv6_addr; size 999; flags dynamic; }"
+        yield "add table " + self.named
+        yield "add set %s names { type ifname; elements = %s; }" % (self.named, self.ports_set())
+        for name in ("seen", "met"):
+            yield "add set %s %s { type ipv6_addr; size 999; flags dynamic; }" % (self.named, name)
         for chain in range(self.n_chains):
-            yield "  chain c%d {" % chain
-            yield from self.rules(chain)
-            yield "  }"
+            yield "add chain %s c%d" % (self.named, chain)
+        for chain in range(self.n_chains):
+            yield from self.rules("c%d" % chain, chain)
         for number in range(self.rng.choice((1, 1, 2, 3))):
-            yield "  chain base%d {" % number
-            yield self.base()
-            yield from self.rules(-1)
-            yield "  }"
-        yield "}"
+            yield from self.base("base%d" % number)
+        if self.family == "netdev":
+            return
+        if self.rng.random() < 0.4:
+            yield from self.pairs()
+        if self.stateful and self.rng.random() < 0.3:
+            yield from self.states()
 
 
-def ruleset(seed, ports):
+def ruleset(seed, ports, nets=NETS, stateful=True):
+    """Lines, each a command."""
     rng = random.Random(seed)
     lines = []
     for number in range(rng.choice((1, 1, 2))):
         family = rng.choice(("inet", "inet", "ip6", "netdev"))
-        lines += Table(rng, "t%d" % number, family, list(ports)).lines()
-    return "\n".join(lines)
+        lines += Table(rng, "t%d" % number, family, list(ports), list(nets), stateful).lines()
+    return lines

@@ -9,6 +9,7 @@ import random
 
 import gen_bonds
 import gen_exceptions
+import gen_firewall
 import gen_links
 import gen_nexthops
 import gen_routes
@@ -21,7 +22,7 @@ from packets import Packets
 FEATURES = [
     feature
     for module in (gen_bonds, gen_stacked, gen_links, gen_nexthops, gen_routes, gen_rules,
-                   gen_exceptions)
+                   gen_exceptions, gen_firewall)
     for feature in module.FEATURES
 ]
 ALWAYS = {"routes", "neighbours"}
@@ -43,11 +44,16 @@ def signs(lines):
 
 
 def _has(ns, feature):
-    for line in feature.needs:
-        family = [] if line.startswith(("link", "nexthop add id 1 group")) else ["-6"]
-        if ns.run("ip", *family, *line.split(), check=False).returncode:
-            return False
-    return True
+    return all(map(lambda line: _takes(ns, line), feature.needs))
+
+
+def _takes(ns, line):
+    word, _, rest = line.partition(" ")
+    if word == "sysctl":
+        return ns.has_sysctl(rest)
+    family = [] if line.startswith(("link", "nexthop add id 1 group")) else ["-6"]
+    argv = ["nft", rest] if word == "nft" else ["ip", *family, *line.split()]
+    return ns.run(*argv, check=False).returncode == 0
 
 
 class Scenario:

@@ -10,6 +10,7 @@ Nothing here is random and nothing goes by the clock: names, MACs and ifindexes 
 other router, timers of neighbours stand still, and ICMPv6 errors are not rationed.
 """
 
+import os
 import re
 import socket
 
@@ -17,6 +18,7 @@ import bonding
 import state
 from lab import LabError, command, wait_until
 from neighbours import Neighbours
+from netns import PATIENCE
 from tap import pass_marker
 from wire import MarkerTap, PortTap, identity, is_noise, without_random
 
@@ -56,7 +58,12 @@ ROUTER_SETTINGS = {
 HASH_POLICY = "net/ipv6/fib_multipath_hash_policy"
 # Linux 6.11. With the same seed both kernels keep a Path MTU at the same member of a route.
 HASH_SEED = "net/ipv4/fib_multipath_hash_seed"
+# What a firewall remembers of packets does not end within a run.
+TRACKING = "/proc/sys/net/netfilter"
 COMMAND_LINE_ERROR = 255
+LEARNT = "route show cache table all"
+# For what it cannot delete, behind a route of a longer prefix, `ip` tries again for 30 seconds.
+FLUSH_CACHE, FLUSH_CACHE_S = "route flush cache", 1
 NAMES_A_DEVICE = {"dev", "link", "master"}
 
 
@@ -134,6 +141,7 @@ class Side:
             for port in PORTS
         ]
         self.batch(lines)
+        self.load_rules([])
         self.restore()
         for port in PORTS:
             self.write("net/ipv6/conf/%s/mtu" % port, 1500)
@@ -158,11 +166,10 @@ class Side:
         lines, said = self._possible(list(lines))
         at = 0
         while at < len(lines):
-            end, family = at, _family(lines[at])
-            while end < len(lines) and _family(lines[end]) == family:
+            end, argv = at, _argv(lines[at])
+            while end < len(lines) and _argv(lines[end]) == argv:
                 end += 1
             text = "".join(line + "\n" for line in lines[at:end])
-            argv = ["ip", *family, "-force", "-batch", "-"]
             done = self.r.run(*argv, stdin=text, check=False)
             if done.returncode == COMMAND_LINE_ERROR:
                 raise HarnessError("ip does not know a line of\n%s%s" % (text, done.stderr))
@@ -196,6 +203,23 @@ class Side:
         if not path.endswith("/mtu"):  # bound by the device's, which is given back with that
             self.saved.setdefault(path, before)
         return ""
+
+    def load_rules(self, commands):
+        """The whole ruleset, or nothing of it; what nft said."""
+        text = "".join(command + "\n" for command in ["flush ruleset", *commands])
+        said = self.r.run("nft", "-f", "-", stdin=text, check=False).stderr
+        if " ct " in text:
+            self.freeze_tracking()
+        return said
+
+    def freeze_tracking(self):
+        """These settings are there once the kernel has been asked to track connections."""
+        with self.r.entered():
+            names = os.listdir(TRACKING)
+        for name in names:
+            path = "net/netfilter/" + name
+            if "timeout" in name and self.r.sysctl(path) != str(HOUR):
+                self.r.sysctl(path, HOUR)
 
     def restore(self):
         # Last come, first back: "all" overwrites what single devices were given.
@@ -298,11 +322,14 @@ class Side:
 
     def state(self):
         """Links first: what hangs on them comes after them."""
-        shows = ["link show", "addr show", "route show table all", "route show cache table all"]
-        shows.append("rule show")
+        shows = ["link show", "addr show", "route show table all", LEARNT, "rule show"]
         text = self.r.run("ip", "-6", "-batch", "-", stdin="\n".join(shows) + "\n").stdout
         text = state.comparable(text + self.r.run("ip", "nexthop", "show").stdout)
         return text + bonding.text(self.r)
+
+    def learnt(self):
+        """What it knows of single destinations."""
+        return state.comparable(self.r.run("ip", "-6", *LEARNT.split()).stdout)
 
     def wait_rest(self):
         """Until the kernel has done what it does a moment after it was told."""
@@ -313,10 +340,12 @@ class Side:
         wait_until(lambda: bonding.at_rest(self.r), self.patience_s, "bonds at rest")
 
 
-def _family(line):
-    """What `ip` must be told; groups of next hops are of no family, and -6 refuses them."""
+def _argv(line):
+    """What reads it; groups of next hops are of no family, and -6 refuses them."""
     words = line.split()
-    return () if words[0] == "nexthop" and {"group", "flush"} & set(words) else ("-6",)
+    no_family = words[0] == "nexthop" and {"group", "flush"} & set(words)
+    limit = ["timeout", FLUSH_CACHE_S * PATIENCE] if line == FLUSH_CACHE else []
+    return [*limit, "ip", *([] if no_family else ["-6"]), "-force", "-batch", "-"]
 
 
 def _said(message, lines):

@@ -24,6 +24,8 @@ REPORT_EVERY_S = 10
 SHARE_SPREAD = 18
 # Of configurations with exceptions every second or third has an answer: in so many there is one.
 EXCEPTED, ANSWER = 30, "answer_too_big"
+# Of those with a ruleset every other one holds packets back.
+RULED, HELD = 20, "pass_firewall"
 
 
 class Run:
@@ -100,6 +102,8 @@ class Totals:
             return "XDP forwarded no packet of any configuration"
         if self.features.get("exceptions", 0) >= EXCEPTED and not self.meeting.get(ANSWER):
             return "XDP answered no packet of any configuration"
+        if self.features.get("firewall", 0) >= RULED and not self.meeting.get(HELD):
+            return "no ruleset held packets back"
         least = self.least_share(args.least)
         return "XDP forwarded less than %.1f %%" % least if self.share() < least else None
 

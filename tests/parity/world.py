@@ -14,6 +14,7 @@ import bonding
 import packets
 import state
 import wire
+from firewalls import Firewalls
 from lab import Lab, Router, assume_xmit, wait_until
 from members import Members
 from side import HASH_POLICY, PORTS, REST_IN_A_HURRY_S, WITNESS, HarnessError, Side, far
@@ -34,6 +35,7 @@ class World:
             self.sides = (self.kernel, self.fast)
             self.router = Router(self.fast.r, [*PORTS, WITNESS])
             self.router.attach()
+            self.firewalls = Firewalls(self.sides, self.router)
             self.start_daemon()
             self.in_a_hurry = False
             # Counted over the world's life: packets, commands refused, packets of another member.
@@ -57,6 +59,7 @@ class World:
     def _forget(self):
         self.pins, self.alike, self.unannounced, self.restless = {}, {}, False, True
         self.lessons, self.taught, self.settled = [], False, 0
+        self.dumped = None  # what the kernel had learnt when that was read last
         self.fast.given_up = lambda: None
         self.open_ports = {}
         self.bonded = set()  # bonds and all that were slaves of one
@@ -170,12 +173,21 @@ class World:
         elif self.router.daemon:
             self.router.stop(9 if what == "kill" else 15)
 
+    def _do_nft(self, *words):
+        self.firewalls.commands.append(" ".join(words))
+
+    def _do_rules(self):
+        """The ruleset is all that "nft" has said since the last one."""
+        self.errors += not self.firewalls.load()
+
     def _do_reset(self):
         self.reset()
 
     def start_daemon(self):
         bond = assume_xmit(["bond1"])
         self.router.start("--poll-ms", POLL_MS, "--audit", 0, *bond)
+        self.firewalls.daemon_started()
+        self.dumped = None
 
     def _rest(self):
         if self.restless:
@@ -216,6 +228,7 @@ class World:
         said = [side.pin(self.pins) for side in self.sides]
         if said[0] != said[1]:
             raise HarnessError("neighbours: %s and %s" % tuple(said))
+        self.firewalls.check_read()
         if not self.router.daemon:
             return
         self.router.barrier()
@@ -238,7 +251,7 @@ class World:
         for side in self.sides:
             side.teach(self.lessons, self.open_ports)
         self.lessons, self.taught = [], True
-        self.fast.given_up = self._wait_dumped
+        self.fast.given_up = self._wait_told
         self._wait_same()
         return True
 
@@ -246,10 +259,16 @@ class World:
         """The daemon has read all that its kernel has learnt: twice, as it may have begun before."""
         if not self.router.daemon:
             return
+        self.dumped = self.fast.learnt()
         wanted = self.router.status()["exception_dumps"] + 2
         wait_until(
             lambda: self.router.status()["exception_dumps"] >= wanted, what="exceptions read"
         )
+
+    def _wait_told(self):
+        """The same, where that is something else than the last time."""
+        if self.fast.learnt() != self.dumped:
+            self._wait_dumped()
 
     def _wait_polled(self):
         """The daemon has read every setting that is not announced: one that is set last shows up.
@@ -313,12 +332,14 @@ class World:
         """Undo whatever scripts have done. HarnessError unless all is as it was, verified."""
         for side in self.sides:
             side.clear()
+        self.firewalls.forget()
         if not self.router.daemon:
             self.start_daemon()
         for port in PORTS:
             if not self.fast.r.link(port).get("xdp"):
                 self.router.attach(ports=[port])
         self._forget()
+        self.firewalls.wait_none()
         self.unannounced = True
         self._wait_same(self.baseline)
 

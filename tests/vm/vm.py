@@ -126,7 +126,7 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-guard-others", "test_guard_ipsec.py", "test_guard_shaping.py",
                    "test_guard_answers.py", "test_guard_bypass.py"),
         pytest_job("e2e", "e2e-explain", "test_explain.py", "test_exception_explain.py", "test_jumbo.py"),
-        pytest_job("e2e", "e2e-guard", "test_guard_nft.py", "test_guard_random.py"),
+        pytest_job("e2e", "e2e-guard-random", "test_guard_random.py"),
         Job("parity", "parity", "/usr/bin/python3 tests/parity/parity.py --save {share}/parity"
             f" --seconds {parity_seconds} --packets {PARITY_PACKETS}", has_xml=False),
         # the objects that programs are of on this kernel

@@ -117,6 +117,20 @@ static inline void history_verify(const struct history *history)
 	fib_verify_end(&run);
 }
 
+/*
+ * The operator's exceptions are missing where there is no room for them. Their bits outlive them
+ * until the kernel has told all of its own, and are those of all tables.
+ */
+static inline void history_note_missing(struct history *history)
+{
+	struct model_exception *exceptions = history->model.now.exceptions;
+
+	if (!history->trouble && !history->tight)
+		return;
+	for (size_t i = 0; i < N_EXCEPTIONS; i++)
+		exceptions[i].was_told |= sim_is_missing(history->sim, &exceptions[i].dst);
+}
+
 /* Between operations. */
 static inline void history_check(struct history *history)
 {
@@ -126,6 +140,7 @@ static inline void history_check(struct history *history)
 
 	fib_get_stats(history->fib, &stats);
 	exact = !stats.missing && !stats.exceptions_failed && !history->forgot && !history->lost;
+	history_note_missing(history);
 	history->model.before = history->model.now;
 	for (size_t i = 0; i < N_PROBES; i++)
 		history_check_probe(history, &history->model.probes[i], exact);

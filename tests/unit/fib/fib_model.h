@@ -64,7 +64,7 @@ struct model_exception {
 	bool there[FIB_N_ORIGINS];
 	struct fib_exception said[FIB_N_ORIGINS];
 	enum model_doubt doubt;
-	bool was_told; /* by the kernel, since no bits of missing ones were set */
+	bool was_told; /* by the kernel, or was missing, since no bits of missing ones were set */
 };
 
 struct model_state {

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The same ruleset of nf_tables in both routers, and whether the daemon goes by it."""
+
+from lab import wait_until
+from side import WITNESS, HarnessError
+
+# What holds back packets of WITNESS alone, by the flag that its status then has. The guard reads rules as
+# a whole: whichever of the two shows up, it has come with all others of its ruleset.
+MARKERS = {
+    flag: [
+        "add table netdev witness",
+        'add chain netdev witness c { type filter hook %s device "%s" priority 0; policy drop; }'
+        % (hook, WITNESS),
+    ]
+    for flag, hook in (("in_firewall", "ingress"), ("out_firewall", "egress"))
+}
+
+
+class Firewalls:
+    def __init__(self, sides, router):
+        self.sides, self.router = sides, router
+        self.forget()
+
+    def forget(self):
+        """Commands of the next ruleset; the flag that shows that the last one was read; that one came
+        while no daemon ran."""
+        self.commands, self.flag, self.unread = [], None, False
+
+    def load(self):
+        """Make a ruleset of the commands. False: nft refuses it, and the one before stays."""
+        commands, self.commands = self.commands, []
+        flag = self._new_flag()
+        if self._load(commands + MARKERS[flag]):
+            return False
+        self.flag, self.unread = flag, not self.router.daemon
+        self.wait_read()
+        return True
+
+    def _load(self, commands):
+        said = [side.load_rules(commands) for side in self.sides]
+        if said[0] != said[1]:
+            raise HarnessError("nft answers differently: %s\nand %s" % tuple(said))
+        return said[0]
+
+    def _flags(self):
+        return set(self.router.port_status(WITNESS)["flags"]) & set(MARKERS)
+
+    def _new_flag(self):
+        """One that is not set by the rules of now; without rules none is."""
+        free = sorted(set(MARKERS) - self._flags())
+        if not free and self.router.daemon:
+            self._load([])
+            self.wait_none()
+        return free[0] if free else "in_firewall"
+
+    def wait_read(self):
+        """The daemon goes by the last ruleset, if there are both."""
+        if self.flag and self.router.daemon:
+            wait_until(
+                lambda: self.flag in self._flags(),
+                what=lambda: "rules read, %s\n%s" % (self.flag, self.router.log()),
+            )
+
+    def wait_none(self):
+        wait_until(lambda: not self._flags(), what=lambda: "no rules\n" + self.router.log())
+
+    def daemon_started(self):
+        self.unread = False
+        self.wait_read()
+
+    def check_read(self):
+        if self.unread:
+            raise HarnessError("without a daemon nobody reads the rules")
