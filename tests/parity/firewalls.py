@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The same ruleset of nf_tables in both routers, and whether the daemon goes by it."""
 
+import re
+
 from lab import wait_until
 from side import WITNESS, HarnessError
 
 # What holds back packets of WITNESS alone, by the flag that its status then has. The guard reads rules as
 # a whole: whichever of the two shows up, it has come with all others of its ruleset.
-MARKERS = {
+WITNESS_CHAINS = {
     flag: [
         "add table netdev witness",
         'add chain netdev witness c { type filter hook %s device "%s" priority 0; policy drop; }'
@@ -14,6 +16,17 @@ MARKERS = {
     ]
     for flag, hook in (("in_firewall", "ingress"), ("out_firewall", "egress"))
 }
+
+HOOKED_AT_DEVICE = re.compile("add chain (netdev \\S+ \\S+) {")
+
+
+def with_markers(commands):
+    """The same, and the markers of flush() get through whatever a script says, and leaves out."""
+    for command in commands:
+        yield command
+        chain = HOOKED_AT_DEVICE.match(command)
+        if chain:
+            yield "add rule %s meta protocol 0x88b5 accept" % chain.group(1)
 
 
 class Firewalls:
@@ -30,7 +43,7 @@ class Firewalls:
         """Make a ruleset of the commands. False: nft refuses it, and the one before stays."""
         commands, self.commands = self.commands, []
         flag = self._new_flag()
-        if self._load(commands + MARKERS[flag]):
+        if self._load([*with_markers(commands), *WITNESS_CHAINS[flag]]):
             return False
         self.flag, self.unread = flag, not self.router.daemon
         self.wait_read()
@@ -43,11 +56,11 @@ class Firewalls:
         return said[0]
 
     def _flags(self):
-        return set(self.router.port_status(WITNESS)["flags"]) & set(MARKERS)
+        return set(self.router.port_status(WITNESS)["flags"]) & set(WITNESS_CHAINS)
 
     def _new_flag(self):
         """One that is not set by the rules of now; without rules none is."""
-        free = sorted(set(MARKERS) - self._flags())
+        free = sorted(set(WITNESS_CHAINS) - self._flags())
         if not free and self.router.daemon:
             self._load([])
             self.wait_none()

@@ -33,8 +33,6 @@ STATES = (
     "ct mark set 5",
     "ct mark 5 drop",
 )
-# Frames of a harness, which must get through.
-MARKERS_PASS = "meta protocol 0x88b5 accept"
 
 
 class Table:
@@ -178,8 +176,6 @@ class Table:
         yield "add chain %s %s { type filter hook %s priority %d; policy %s; }" % (
             self.named, name, hook, self.rng.randrange(-9, 9), policy,
         )  # fmt: skip
-        if self.family == "netdev":
-            yield "add rule %s %s %s" % (self.named, name, MARKERS_PASS)
         yield from self.rules(name, -1)
 
     def pairs(self):
