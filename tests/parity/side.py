@@ -61,7 +61,6 @@ HASH_SEED = "net/ipv4/fib_multipath_hash_seed"
 # What a firewall remembers of packets does not end within a run.
 TRACKING = "/proc/sys/net/netfilter"
 COMMAND_LINE_ERROR = 255
-LEARNT = "route show cache table all"
 # For what it cannot delete, behind a route of a longer prefix, `ip` tries again for 30 seconds.
 FLUSH_CACHE, FLUSH_CACHE_S = "route flush cache", 1
 NAMES_A_DEVICE = {"dev", "link", "master"}
@@ -322,14 +321,11 @@ class Side:
 
     def state(self):
         """Links first: what hangs on them comes after them."""
-        shows = ["link show", "addr show", "route show table all", LEARNT, "rule show"]
+        shows = ["link show", "addr show", "route show table all", "route show cache table all"]
+        shows.append("rule show")
         text = self.r.run("ip", "-6", "-batch", "-", stdin="\n".join(shows) + "\n").stdout
         text = state.comparable(text + self.r.run("ip", "nexthop", "show").stdout)
         return text + bonding.text(self.r)
-
-    def learnt(self):
-        """What it knows of single destinations."""
-        return state.comparable(self.r.run("ip", "-6", *LEARNT.split()).stdout)
 
     def wait_rest(self):
         """Until the kernel has done what it does a moment after it was told."""

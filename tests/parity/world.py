@@ -59,7 +59,6 @@ class World:
     def _forget(self):
         self.pins, self.alike, self.unannounced, self.restless = {}, {}, False, True
         self.lessons, self.taught, self.settled = [], False, 0
-        self.dumped = None  # what the kernel had learnt when that was read last
         self.fast.given_up = lambda: None
         self.open_ports = {}
         self.bonded = set()  # bonds and all that were slaves of one
@@ -187,7 +186,6 @@ class World:
         bond = assume_xmit(["bond1"])
         self.router.start("--poll-ms", POLL_MS, "--audit", 0, *bond)
         self.firewalls.daemon_started()
-        self.dumped = None
 
     def _rest(self):
         if self.restless:
@@ -251,7 +249,7 @@ class World:
         for side in self.sides:
             side.teach(self.lessons, self.open_ports)
         self.lessons, self.taught = [], True
-        self.fast.given_up = self._wait_told
+        self.fast.given_up = self._wait_dumped
         self._wait_same()
         return True
 
@@ -259,16 +257,10 @@ class World:
         """The daemon has read all that its kernel has learnt: twice, as it may have begun before."""
         if not self.router.daemon:
             return
-        self.dumped = self.fast.learnt()
         wanted = self.router.status()["exception_dumps"] + 2
         wait_until(
             lambda: self.router.status()["exception_dumps"] >= wanted, what="exceptions read"
         )
-
-    def _wait_told(self):
-        """The same, where that is something else than the last time."""
-        if self.fast.learnt() != self.dumped:
-            self._wait_dumped()
 
     def _wait_polled(self):
         """The daemon has read every setting that is not announced: one that is set last shows up.
