@@ -180,6 +180,16 @@ def test_what_is_of_no_flow(twins):
 
 
 @needs_lookup
+def test_bytes_behind_the_packet(twins):
+    """Of a flow's packets the kernel does not cut them off, which it does of all others."""
+    twins.each(load)
+    wait_flows(twins.fast, "p0", "p1")
+    flow = Flow(twins).begin()
+    flow.slow(flow.frame() + b"padding")
+    flow.check(flow.frame(), forward=1)
+
+
+@needs_lookup
 def test_too_big(twins):
     """The kernel says so, though XDP does where rules hold nothing back."""
     for net in (twins.plain, twins.fast):
@@ -287,6 +297,30 @@ def test_route_changes(twins, name):
         twins.each(lambda net: net.r.route("del", PREFIX))
         if change[0] == "add":
             twins.each(lambda net: net.r.route("del", LONGER))
+        twins.fast.sync()
+
+
+UNRELATED = "2001:db8:e00::/48"
+
+
+@needs_lookup
+def test_route_with_a_nexthop_object(twins):
+    """Any change of a route ends the flows of those."""
+    twins.each(lambda net: net.r.ip("nexthop add id 7 via", host_addr("b"), "dev p1"))
+    twins.each(lambda net: net.r.route("add", PREFIX, "nhid 7"))
+    twins.each(load)
+    try:
+        wait_flows(twins.fast, "p0", "p1")
+        flow = Flow(twins, dst=FAR).begin()
+        flow.check(flow.frame(), forward=1)
+        twins.each(lambda net: net.r.route("add", UNRELATED, "via", host_addr("c")))
+        twins.each(lambda net: net.r.run("nft", "insert rule inet fw c drop"))
+        twins.fast.sync()
+        flow.slow(flow.frame(), arrives=False)
+    finally:
+        twins.each(lambda net: net.r.route("del", PREFIX))
+        twins.each(lambda net: net.r.ip("nexthop del id 7"))
+        twins.each(lambda net: net.r.ip("-6 route flush", UNRELATED))
         twins.fast.sync()
 
 
