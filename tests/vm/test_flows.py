@@ -515,3 +515,15 @@ def test_bench():
     rows = bench.rows("--engine", "compiled", "--engine", "rules", "--engine", "flowtable",
                       "--pattern", "flow", "--size", "128")  # fmt: skip
     assert {row["engine"] for row in rows_of(rows, "ns")} == {"compiled", "rules", "flowtable"}
+
+
+@needs_lookup
+def test_port_is_renamed(net):
+    """The flowtable stays at the device."""
+    load(net)
+    wait_flows(net, "p0", "p1")
+    net.r.ip("link set p0 name q0")
+    try:
+        wait_until(lambda: has_flows(net, "q0"), 10, net.router.log)
+    finally:
+        net.r.ip("link set q0 name p0")
