@@ -98,11 +98,11 @@ static int load(struct loader_flows *flows, const char *path, int prog_fd, char 
 		return 0;
 	}
 	bpf_object__close(object);
-	if (loader_refused() || rc == -EPERM || rc == -ENOMEM)
-		return loader_fail_errno(err, rc, "the kernel refused the program of %s", path);
-	/* libbpf has not found what the program calls or reads */
-	flows->missing = true;
-	return loader_fail(err, -EOPNOTSUPP, MISSING);
+	/* of libbpf, which has not found what the program calls */
+	flows->missing = !loader_refused() && (rc == -EINVAL || rc == -ESRCH);
+	return flows->missing
+		       ? loader_fail(err, -EOPNOTSUPP, MISSING)
+		       : loader_fail_errno(err, rc, "the kernel refused the program of %s", path);
 }
 
 static int extend(struct loader_flows *flows, const char *path, uint32_t prog_id, char *err)
@@ -146,10 +146,12 @@ int loader_flows_extend(struct loader_flows *flows, const char *object, const ui
 		return loader_fail_errno(err, -ENOMEM, "cannot extend programs");
 	flows->at = grown;
 	for (size_t i = 0; i < n; i++) {
-		int rc = loader_flows_has(flows, prog_ids[i])
-				 ? 0
-				 : extend(flows, path, prog_ids[i], result ? NULL : err);
+		int rc;
 
+		/* ports share programs, and what was refused once is not tried for each */
+		if (loader_flows_has(flows, prog_ids[i]) || has(prog_ids, i, prog_ids[i]))
+			continue;
+		rc = extend(flows, path, prog_ids[i], result ? NULL : err);
 		result = result ? result : rc;
 	}
 	return result;

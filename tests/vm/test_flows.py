@@ -6,6 +6,7 @@ them back, and only those; all else is as by the kernel alone.
 import itertools
 import json
 import os
+import shutil
 import socket
 import struct
 import time
@@ -14,7 +15,7 @@ import frames as fr
 import pytest
 from benches import Bench, rows_of
 from guard_twins import started, wait_free, wait_verdict
-from lab import REPO, kernel_version, wait_until
+from lab import BUILD, REPO, command, kernel_version, wait_until
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
 from scapy.layers.l2 import Ether
@@ -527,3 +528,33 @@ def test_port_is_renamed(net):
         wait_until(lambda: has_flows(net, "q0"), 10, net.router.log)
     finally:
         net.r.ip("link set q0 name p0")
+
+
+# What no verifier takes: it reads a packet without a look at where that ends.
+REFUSED = """
+#include <linux/bpf.h>
+#define SEC(name) __attribute__((section(name), used))
+SEC("freplace/flowtable_forwards")
+int flowtable_forwards(struct xdp_md *ctx, __u32 egress, __u64 high, __u64 low)
+{
+    return *(volatile int *)(long)ctx->data;
+}
+char LICENSE[] SEC("license") = "GPL";
+"""
+
+
+@needs_lookup
+def test_extension_is_refused(make):
+    """The log says that, not that the kernel has none."""
+    net = make(LanNet)
+    folder = net.lab.path("refused")
+    os.mkdir(folder)
+    for name in ("sixlane.bpf.o", "sixlane.frags.bpf.o"):
+        shutil.copy(os.path.join(BUILD, name), folder)
+    command(["clang", "-O2", "-g", "-target", "bpf", "-I/usr/include/x86_64-linux-gnu", "-xc", "-c", "-",
+             "-o", os.path.join(folder, "sixlane.flows.bpf.o")], stdin=REFUSED)  # fmt: skip
+    net.start("--object", os.path.join(folder, "sixlane.bpf.o"))
+    load(net)
+    said = "the kernel refused the program of"
+    wait_until(lambda: said in net.router.log(), 10, net.router.log)
+    assert not has_flows(net, "p0")
