@@ -28,13 +28,29 @@
 #define FLOW_RTF_CACHE 0x01000000
 #define FLOW_FORCE_CHK (-1) /* DST_OBSOLETE_FORCE_CHK */
 
-/* --- the kernel's own types, as far as they are read: libbpf finds where the fields are --------
- */
+/* --- the kernel's own types: libbpf finds where the fields are that are read ------------------ */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct netns_ipv6 {
+	atomic_t fib6_sernum;
+};
+
+struct net {
+	struct netns_ipv6 ipv6;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
 struct net_device {
 	int ifindex;
+	possible_net_t nd_net;
 };
 
 struct dst_entry {
@@ -60,6 +76,7 @@ struct rt6key {
 struct rt6_info {
 	struct dst_entry dst;
 	struct fib6_info *from;
+	int sernum;
 	struct rt6key rt6i_dst;
 	struct in6_addr rt6i_gateway;
 	__u32 rt6i_flags;
@@ -144,10 +161,20 @@ static __always_inline struct flow_offload_tuple_rhash *flow_find(struct xdp_md 
 
 /* --- the flow ------------------------------------------------------------------------------ */
 
+/* Linux 6.19: a tunnel whose packets come in by the tuple, and those of the other one go out by. */
+static __always_inline int flow_has_tunnel(const struct flow_offload_tuple_rhash *hash)
+{
+	const struct flow_offload_tuple *tuple = &hash->tuple;
+
+	return bpf_core_field_exists(tuple->tun_num) &&
+	       BPF_CORE_READ_BITFIELD_PROBED(tuple, tun_num);
+}
+
 /* Whether the kernel sends packets of the flow as they are, by a neighbour. */
 static __always_inline int flow_is_plain(const struct flow_offload_tuple_rhash *found)
 {
 	const struct flow_offload_tuple *tuple = &found->tuple;
+	const __u64 size = bpf_core_type_size(struct flow_offload_tuple_rhash);
 	/* both directions stand in the flow, one behind the other, before its flags */
 	const void *flow = found;
 	unsigned long flags;
@@ -156,11 +183,11 @@ static __always_inline int flow_is_plain(const struct flow_offload_tuple_rhash *
 		    bpf_core_enum_value(enum flow_offload_xmit_type, FLOW_OFFLOAD_XMIT_NEIGH) ||
 	    BPF_CORE_READ_BITFIELD(tuple, encap_num))
 		return 0;
-	if (bpf_core_field_exists(tuple->tun_num) && BPF_CORE_READ_BITFIELD(tuple, tun_num))
-		return 0;
 	if (BPF_CORE_READ_BITFIELD(tuple, dir))
-		flow -= bpf_core_type_size(struct flow_offload_tuple_rhash);
-	if (bpf_probe_read_kernel(&flags, sizeof(flags),
+		/* not by adding what is negative, which no verifier takes */
+		asm volatile("%0 -= %1" : "+r"(flow) : "r"(size));
+	if (flow_has_tunnel(flow) || flow_has_tunnel(flow + size) ||
+	    bpf_probe_read_kernel(&flags, sizeof(flags),
 				  flow + bpf_core_field_offset(struct flow_offload, flags)))
 		return 0;
 	return !(flags & (1ul << bpf_core_enum_value(enum nf_flow_flags, NF_FLOW_SNAT) |
@@ -173,13 +200,21 @@ static __always_inline int flow_has_expired(__u32 flags, unsigned long expires)
 	return flags & FLOW_RTF_EXPIRES && (__s64)(bpf_jiffies64() - expires) > 0;
 }
 
-/* As ip6_dst_check() finds it. */
+/*
+ * As ip6_dst_check() finds it. Of a route with a nexthop object the cookie is the number of the
+ * last change of any route, and else of those on the way to its node.
+ */
 static __always_inline int flow_route_stands(const struct rt6_info *rt, __u32 cookie)
 {
 	const struct fib6_info *from = rt->from;
 	const struct fib6_node *node = from ? from->fib6_node : NULL;
+	__u32 number;
 
-	return node && node->fn_sernum == cookie && rt->dst.obsolete == FLOW_FORCE_CHK &&
+	if (!node)
+		return 0;
+	number = rt->sernum ? (__u32)rt->dst.dev->nd_net.net->ipv6.fib6_sernum.counter
+			    : node->fn_sernum;
+	return number == cookie && rt->dst.obsolete == FLOW_FORCE_CHK &&
 	       !flow_has_expired(rt->rt6i_flags, rt->dst.expires) &&
 	       !flow_has_expired(from->fib6_flags, from->expires);
 }
@@ -226,6 +261,9 @@ int flowtable_forwards(struct xdp_md *ctx, __u32 egress, __u64 next_hop_high, __
 	    eth->h_proto != bpf_htons(ETH_P_IPV6))
 		return 0;
 	bytes = sizeof(*ip6) + bpf_ntohs(ip6->payload_len);
+	/* the kernel cuts off what stands behind a packet, but not behind a flow's */
+	if (bpf_xdp_get_buff_len(ctx) != sizeof(*eth) + bytes)
+		return 0;
 	on_link = flow_addr_is(&ip6->daddr, &next_hop);
 	found = flow_find(ctx, ip6);
 	return found && bytes <= found->tuple.mtu && flow_is_plain(found) &&

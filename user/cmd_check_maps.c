@@ -28,6 +28,10 @@ static void check_guard(struct checkup *checkup)
 	for (size_t i = 0; i < checkup->held.n; i++) {
 		held_text(&checkup->held.at[i], text, sizeof(text));
 		check_say(checkup, FINDING_NOTE, NULL, "%s", text);
+		if (checkup->held.at[i].verdict == SIXLANE_PASS_FIREWALL)
+			check_advise(
+				checkup,
+				"where it need not see these packets, let it leave these ports out, or set bypass in sixlaned.conf; a stateful firewall may offer flows to a flowtable");
 	}
 }
 
@@ -126,7 +130,7 @@ static const struct check checks[] = {
 	{ "refused", check_refused, .usual = NULL },
 	{ "guard", check_guard,
 	  .usual =
-		  "where it need not see these packets, let it leave these ports out, or set bypass in sixlaned.conf; a stateful firewall may offer flows to a flowtable" },
+		  "where it need not see these packets, let it leave these ports out, or set bypass in sixlaned.conf" },
 	{ "bypass", check_bypass, .usual = "nothing, if that is meant: bypass in sixlaned.conf" },
 	{ "daemon", check_daemon, .usual = "'systemctl start sixlaned', or 'sixlaned PORT...'" },
 	{ "pass_all", check_switch, .usual = "pass_all in sixlaned.conf is to be false" },

@@ -61,6 +61,13 @@ bool loader_flows_has(const struct loader_flows *flows, uint32_t prog_id)
 	return false;
 }
 
+/* Or else the module of flowtables could not be removed, nor the program that it was made for. */
+static void unload(struct loader_flows *flows)
+{
+	bpf_object__close(flows->object);
+	flows->object = NULL;
+}
+
 /* A link keeps its program in memory, with all maps. */
 static void let_go(struct loader_flows *flows, const uint32_t *prog_ids, size_t n)
 {
@@ -73,12 +80,6 @@ static void let_go(struct loader_flows *flows, const uint32_t *prog_ids, size_t 
 			bpf_link__destroy(flows->at[i].link);
 	}
 	flows->n = kept;
-	if (n)
-		return;
-	/* or else the module of flowtables could not be removed */
-	bpf_object__close(flows->object);
-	flows->object = NULL;
-	flows->missing = false;
 }
 
 /* The extension is made for one program, and fits all that have the same function. */
@@ -98,11 +99,11 @@ static int load(struct loader_flows *flows, const char *path, int prog_fd, char 
 		return 0;
 	}
 	bpf_object__close(object);
-	if (loader_refused() || rc == -EPERM || rc == -ENOMEM)
-		return loader_fail_errno(err, rc, "the kernel refused the program of %s", path);
-	/* libbpf has not found what the program calls or reads */
-	flows->missing = true;
-	return loader_fail(err, -EOPNOTSUPP, MISSING);
+	/* of libbpf, which has not found what the program calls */
+	flows->missing = !loader_refused() && (rc == -EINVAL || rc == -ESRCH);
+	return flows->missing
+		       ? loader_fail(err, -EOPNOTSUPP, MISSING)
+		       : loader_fail_errno(err, rc, "the kernel refused the program of %s", path);
 }
 
 static int extend(struct loader_flows *flows, const char *path, uint32_t prog_id, char *err)
@@ -136,8 +137,11 @@ int loader_flows_extend(struct loader_flows *flows, const char *object, const ui
 	int result = 0;
 
 	let_go(flows, prog_ids, n);
-	if (!n)
+	if (!n) {
+		unload(flows);
+		flows->missing = false;
 		return 0;
+	}
 	if (flows->missing)
 		return loader_fail(err, -EOPNOTSUPP, MISSING);
 	if (!loader_flows_path(object, path))
@@ -148,11 +152,15 @@ int loader_flows_extend(struct loader_flows *flows, const char *object, const ui
 		return loader_fail_errno(err, -ENOMEM, "cannot extend programs");
 	flows->at = grown;
 	for (size_t i = 0; i < n; i++) {
-		int rc = loader_flows_has(flows, prog_ids[i])
-				 ? 0
-				 : extend(flows, path, prog_ids[i], result ? NULL : err);
+		int rc;
 
+		/* ports share programs, and what was refused once is not tried for each */
+		if (loader_flows_has(flows, prog_ids[i]) || has(prog_ids, i, prog_ids[i]))
+			continue;
+		rc = extend(flows, path, prog_ids[i], result ? NULL : err);
 		result = result ? result : rc;
 	}
+	if (!flows->n)
+		unload(flows);
 	return result;
 }

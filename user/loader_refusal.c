@@ -15,8 +15,9 @@
 /* What the verifier says last decides. */
 #define LOG_MAX_BYTES (1u << 20)
 
-/* Of sixlane and sixlane_frags: libxdp loads programs of its own. */
+/* Of sixlane, sixlane_frags and the extension: libxdp loads programs of its own. */
 #define LOG_OF "prog 'sixlane"
+#define LOG_OF_EXTENSION "prog 'flowtable_forwards'"
 #define LOG_BEGIN "-- BEGIN PROG LOAD LOG --\n"
 #define LOG_END "-- END PROG LOAD LOG --"
 
@@ -45,7 +46,7 @@ void loader_refusal_note(const char *text)
 {
 	const char *begin = strstr(text, LOG_BEGIN), *end;
 
-	if (!begin || !strstr(text, LOG_OF))
+	if (!begin || (!strstr(text, LOG_OF) && !strstr(text, LOG_OF_EXTENSION)))
 		return;
 	begin += strlen(LOG_BEGIN);
 	end = strstr(begin, LOG_END);

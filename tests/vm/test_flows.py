@@ -6,6 +6,7 @@ them back, and only those; all else is as by the kernel alone.
 import itertools
 import json
 import os
+import shutil
 import socket
 import struct
 import time
@@ -14,7 +15,7 @@ import frames as fr
 import pytest
 from benches import Bench, rows_of
 from guard_twins import started, wait_free, wait_verdict
-from lab import REPO, kernel_version, wait_until
+from lab import BUILD, REPO, command, kernel_version, wait_until
 from scapy.layers.inet import UDP
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
 from scapy.layers.l2 import Ether
@@ -180,6 +181,16 @@ def test_what_is_of_no_flow(twins):
 
 
 @needs_lookup
+def test_bytes_behind_the_packet(twins):
+    """Of a flow's packets the kernel does not cut them off, which it does of all others."""
+    twins.each(load)
+    wait_flows(twins.fast, "p0", "p1")
+    flow = Flow(twins).begin()
+    flow.slow(flow.frame() + b"padding")
+    flow.check(flow.frame(), forward=1)
+
+
+@needs_lookup
 def test_too_big(twins):
     """The kernel says so, though XDP does where rules hold nothing back."""
     for net in (twins.plain, twins.fast):
@@ -287,6 +298,30 @@ def test_route_changes(twins, name):
         twins.each(lambda net: net.r.route("del", PREFIX))
         if change[0] == "add":
             twins.each(lambda net: net.r.route("del", LONGER))
+        twins.fast.sync()
+
+
+UNRELATED = "2001:db8:e00::/48"
+
+
+@needs_lookup
+def test_route_with_a_nexthop_object(twins):
+    """Any change of a route ends the flows of those."""
+    twins.each(lambda net: net.r.ip("nexthop add id 7 via", host_addr("b"), "dev p1"))
+    twins.each(lambda net: net.r.route("add", PREFIX, "nhid 7"))
+    twins.each(load)
+    try:
+        wait_flows(twins.fast, "p0", "p1")
+        flow = Flow(twins, dst=FAR).begin()
+        flow.check(flow.frame(), forward=1)
+        twins.each(lambda net: net.r.route("add", UNRELATED, "via", host_addr("c")))
+        twins.each(lambda net: net.r.run("nft", "insert rule inet fw c drop"))
+        twins.fast.sync()
+        flow.slow(flow.frame(), arrives=False)
+    finally:
+        twins.each(lambda net: net.r.route("del", PREFIX))
+        twins.each(lambda net: net.r.ip("nexthop del id 7"))
+        twins.each(lambda net: net.r.ip("-6 route flush", UNRELATED))
         twins.fast.sync()
 
 
@@ -481,3 +516,45 @@ def test_bench():
     rows = bench.rows("--engine", "compiled", "--engine", "rules", "--engine", "flowtable",
                       "--pattern", "flow", "--size", "128")  # fmt: skip
     assert {row["engine"] for row in rows_of(rows, "ns")} == {"compiled", "rules", "flowtable"}
+
+
+@needs_lookup
+def test_port_is_renamed(net):
+    """The flowtable stays at the device."""
+    load(net)
+    wait_flows(net, "p0", "p1")
+    net.r.ip("link set p0 name q0")
+    try:
+        wait_until(lambda: has_flows(net, "q0"), 10, net.router.log)
+    finally:
+        net.r.ip("link set q0 name p0")
+
+
+# What no verifier takes: it reads a packet without a look at where that ends.
+REFUSED = """
+#include <linux/bpf.h>
+#define SEC(name) __attribute__((section(name), used))
+SEC("freplace/flowtable_forwards")
+int flowtable_forwards(struct xdp_md *ctx, __u32 egress, __u64 high, __u64 low)
+{
+    return *(volatile int *)(long)ctx->data;
+}
+char LICENSE[] SEC("license") = "GPL";
+"""
+
+
+@needs_lookup
+def test_extension_is_refused(make):
+    """The log says that, not that the kernel has none."""
+    net = make(LanNet)
+    folder = net.lab.path("refused")
+    os.mkdir(folder)
+    for name in ("sixlane.bpf.o", "sixlane.frags.bpf.o"):
+        shutil.copy(os.path.join(BUILD, name), folder)
+    command(["clang", "-O2", "-g", "-target", "bpf", "-I/usr/include/x86_64-linux-gnu", "-xc", "-c", "-",
+             "-o", os.path.join(folder, "sixlane.flows.bpf.o")], stdin=REFUSED)  # fmt: skip
+    net.start("--object", os.path.join(folder, "sixlane.bpf.o"))
+    load(net)
+    said = "the kernel refused the program of"
+    wait_until(lambda: said in net.router.log(), 10, net.router.log)
+    assert not has_flows(net, "p0")

@@ -186,20 +186,19 @@ static bool any_looks_up_flows(const struct guard *guard, const struct links *li
 /* --- every packet -------------------------------------------------------------------- */
 
 /* What netfilter does to all forwarded packets, whatever devices they are between. */
-static bool netfilter_holds_all(const struct guard *guard, char *reason)
+static void find_what_holds_all(const struct guard *guard, char *reason)
 {
 	static const enum guard_hook hooks[] = { GUARD_HOOK_PREROUTING, GUARD_HOOK_FORWARD,
 						 GUARD_HOOK_POSTROUTING };
 
 	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++)
 		if (take(reason, guard->hooks.unknown[hooks[i]]))
-			return true;
+			return;
 	for (size_t i = 0; i < GUARD_N_RULES; i++)
 		if (guard_ruleset_tracks(guard->rules[i], reason) ||
 		    guard_ruleset_nat(guard->rules[i], GUARD_HOOK_PREROUTING, reason) ||
 		    guard_ruleset_nat(guard->rules[i], GUARD_HOOK_POSTROUTING, reason))
-			return true;
-	return false;
+			return;
 }
 
 void guard_judge(struct guard *guard, const struct links *links)
@@ -210,8 +209,9 @@ void guard_judge(struct guard *guard, const struct links *links)
 		return;
 	guard->blind = guard_unread(guard, GUARD_NETFILTER, guard->all);
 	guard->flows = any_looks_up_flows(guard, links);
-	if (guard->blind || netfilter_holds_all(guard, guard->all))
+	if (guard->blind)
 		return;
+	find_what_holds_all(guard, guard->all);
 	guard_find_pairs(guard, links);
 }
 

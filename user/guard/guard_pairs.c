@@ -149,7 +149,7 @@ bool guard_devices_changed(struct guard *guard, const struct links *links)
 	/* a device that comes up gets its qdiscs in silence */
 	guard->sources[GUARD_SOURCE_TC].wanted = true;
 	guard->sources[GUARD_SOURCE_DEVICES].wanted = true;
-	if (guard_bypasses(guard, GUARD_NETFILTER) || *guard->all)
+	if (guard_bypasses(guard, GUARD_NETFILTER) || guard->blind)
 		return false;
 	classes = find_classes(guard, links, &n);
 	if (classes && n == guard->n_classes &&

@@ -244,6 +244,24 @@ static void some_things_hold_everything(void **state)
 	assert_int_equal(flags_of(P0), SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_OUT_FIREWALL);
 }
 
+/* Flows go past what holds everything: where flowtables hang matters then, too. */
+static void a_renamed_device_is_read_anew(void **state)
+{
+	struct guard_source *source = &guard.sources[GUARD_SOURCE_NF_TABLES];
+	struct device *device = links_find(&links, P0);
+
+	(void)state;
+	guard_add_flowtable(rules, guard_add_table(rules, "table inet t"), "f", "p0", true);
+	add_base(GUARD_HOOK_POSTROUTING, true, NULL, true);
+	guard_judge(&guard, &links);
+	assert_string_not_equal(guard.all, "");
+	assert_false(guard_devices_changed(&guard, &links));
+	assert_false(source->wanted);
+	snprintf(device->link.name, sizeof(device->link.name), "q0");
+	assert_true(guard_devices_changed(&guard, &links));
+	assert_true(source->wanted);
+}
+
 static void translation_holds_everything(void **state)
 {
 	(void)state;
@@ -477,6 +495,7 @@ UNIT_TESTS()
 		cmocka_unit_test_setup_teardown(layers_below_count, setup, teardown),
 		cmocka_unit_test_setup_teardown(programs_at_devices_count, setup, teardown),
 		cmocka_unit_test_setup_teardown(some_things_hold_everything, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_renamed_device_is_read_anew, setup, teardown),
 		cmocka_unit_test_setup_teardown(translation_holds_everything, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_not_read_holds, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_bypassed_does_not, setup, teardown),
