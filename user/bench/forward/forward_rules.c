@@ -13,6 +13,7 @@
 #include "frame.h"
 
 #define SERVED_NS 10000000000ull
+#define STEADY_NS 200000000ull
 
 static const struct {
 	const char *text;
@@ -62,28 +63,39 @@ static int run_nft(const char *text, const char *more)
 	return status ? bench_bad(-ENOENT, "nft (package nftables) did not load the rules") : 0;
 }
 
-static int wait_served(const struct maps *maps, uint32_t slot, uint32_t flags)
+static bool is_served(const struct maps *maps, uint32_t slot, uint32_t which, uint32_t flags)
 {
-	const uint32_t which = SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_GUARD | SIXLANE_PORT_FLOWS;
-	uint64_t deadline_ns = util_now_ns() + SERVED_NS;
+	return (maps->ports[slot].flags & which) == flags &&
+	       maps->meta->flags & SIXLANE_META_GUARDED;
+}
 
-	while ((maps->ports[slot].flags & which) != flags ||
-	       !(maps->meta->flags & SIXLANE_META_GUARDED)) {
-		if (util_now_ns() > deadline_ns)
+/* The daemon may read one change in several goes, in which packets pass if they take long. */
+static int wait_served(const struct maps *maps, uint32_t slot, uint32_t which, uint32_t flags)
+{
+	uint64_t now_ns = util_now_ns(), deadline_ns = now_ns + SERVED_NS, since_ns = now_ns;
+
+	while (now_ns - since_ns < STEADY_NS) {
+		if (!is_served(maps, slot, which, flags))
+			since_ns = now_ns;
+		if (now_ns > deadline_ns)
 			return bench_bad(
 				-EOPNOTSUPP,
 				"sixlaned does not take the rules as it should: flowtables in XDP are of Linux 6.11");
 		poll(NULL, 0, 1);
+		now_ns = util_now_ns();
 	}
 	return 0;
 }
 
 int forward_rules_load(enum forward_rules rules, const struct maps *maps, uint32_t slot)
 {
+	const uint32_t marked = SIXLANE_PORT_IN_FIREWALL;
+	const uint32_t all = marked | SIXLANE_PORT_GUARD | SIXLANE_PORT_FLOWS;
+
 	return run_nft("flush ruleset\n" MARKER, rulesets[rules].text)
-		       ?: wait_served(maps, slot, SIXLANE_PORT_IN_FIREWALL)
+		       ?: wait_served(maps, slot, marked, marked)
 		       ?: run_nft("delete table netdev marker\n", "")
-		       ?: wait_served(maps, slot, rulesets[rules].flags);
+		       ?: wait_served(maps, slot, all, rulesets[rules].flags);
 }
 
 /* --- the answer ----------------------------------------------------------------------------- */
