@@ -2,7 +2,7 @@
 /*
  * What XDP would pass by: firewall rules, IPsec policies, checksums that are not complete. The
  * daemon decides ahead of packets; here is what only a packet tells, and only ports that the daemon
- * has marked come here. Writes nothing.
+ * has marked come here. Writes to no map; a flow that is found lives on.
  */
 #ifndef SIXLANE_GUARD_H
 #define SIXLANE_GUARD_H
@@ -149,7 +149,8 @@ static __always_inline enum sixlane_verdict guard_check_pair(const struct packet
 	return guard_pair_is_held(in_slot, out_slot) ? SIXLANE_PASS_FIREWALL : SIXLANE_FORWARD;
 }
 
-/* Whether a packet is of a flow, which rules do not see. neighbour: slot of the gateway, or 0. */
+/* Whether a packet is of a flow, which rules do not see. neighbour: slot of the gateway; 0: on
+ * link. */
 static __always_inline int guard_is_flow(const struct packet *pkt, __u32 in_slot, __u32 out_slot,
 					 __u32 neighbour)
 {

@@ -107,6 +107,7 @@ static __always_inline enum sixlane_verdict mtu_check(struct packet *pkt)
 
 	if (likely(pkt->ip_bytes <= device_mtu && (!pkt->mtu || pkt->ip_bytes <= pkt->mtu)))
 		return SIXLANE_FORWARD;
+	/* rules see it before the kernel answers or drops it */
 	if (pkt->ingress_flags & SIXLANE_PORT_FLOWS)
 		return SIXLANE_PASS_TOO_BIG;
 	return mtu_ask(pkt, device_mtu);

@@ -97,6 +97,7 @@ resize:
 ended:
 	if (verdict == PACKET_DECIDED) {
 		verdict = pkt.decided;
+		/* rules see it before the kernel drops it */
 		if (unlikely(pkt.ingress_flags & SIXLANE_PORT_FLOWS) && verdict_drops(verdict))
 			verdict = SIXLANE_PASS_FIREWALL;
 	}

@@ -2,10 +2,10 @@
 /*
  * What takes the place of flowtable_forwards() in a loaded program: see flowtable.h. Has no maps.
  *
- * The kernel forwards a packet of a flow in nf_flow_offload_ipv6_hook(): TCP and UDP without
- * extension headers, by the route that the flow was set up with, as long as that stands. So
- * whatever it would not forward there, or would translate, or send another way than sixlane has
- * found, is none here.
+ * The kernel forwards a packet of a flow in nf_flow_offload_ipv6_hook(), by the route that the flow
+ * was set up with, as long as that stands. Only TCP and UDP without extension headers are looked up
+ * here. What the kernel would not forward there, or would translate, or send another way than
+ * sixlane has found, is not taken for a packet of a flow.
  */
 #include <linux/bpf.h> /* first: libbpf's headers need its types */
 
@@ -122,8 +122,8 @@ struct flow_ports {
 };
 
 /*
- * The ports of a packet that a flow may go on with; NULL: none, or they are not in the packet. The
- * first and the last packets of a connection change the flow, which is for the kernel to do.
+ * The ports of a packet that a flow may go on with; NULL: not TCP or UDP, cut off, SYN, FIN or RST.
+ * The first and the last packets of a connection change the flow, which is for the kernel to do.
  */
 static __always_inline const struct flow_ports *flow_ports_of(struct xdp_md *ctx,
 							      const struct ipv6hdr *ip6)
@@ -161,7 +161,7 @@ static __always_inline struct flow_offload_tuple_rhash *flow_find(struct xdp_md 
 
 /* --- the flow ------------------------------------------------------------------------------ */
 
-/* Linux 6.19: a tunnel whose packets come in by the tuple, and those of the other one go out by. */
+/* Linux 6.19: this direction comes in by a tunnel, and so the other one leaves by it. */
 static __always_inline int flow_has_tunnel(const struct flow_offload_tuple_rhash *hash)
 {
 	const struct flow_offload_tuple *tuple = &hash->tuple;
@@ -184,7 +184,7 @@ static __always_inline int flow_is_plain(const struct flow_offload_tuple_rhash *
 	    BPF_CORE_READ_BITFIELD(tuple, encap_num))
 		return 0;
 	if (BPF_CORE_READ_BITFIELD(tuple, dir))
-		/* not by adding what is negative, which no verifier takes */
+		/* a subtraction: the verifier refuses to add a negative constant */
 		asm volatile("%0 -= %1" : "+r"(flow) : "r"(size));
 	if (flow_has_tunnel(flow) || flow_has_tunnel(flow + size) ||
 	    bpf_probe_read_kernel(&flags, sizeof(flags),
@@ -201,8 +201,8 @@ static __always_inline int flow_has_expired(__u32 flags, unsigned long expires)
 }
 
 /*
- * As ip6_dst_check() finds it. Of a route with a nexthop object the cookie is the number of the
- * last change of any route, and else of those on the way to its node.
+ * As ip6_dst_check() finds it. The cookie is the network namespace's serial number for a route by a
+ * nexthop object, and else its node's.
  */
 static __always_inline int flow_route_stands(const struct rt6_info *rt, __u32 cookie)
 {
@@ -261,7 +261,7 @@ int flowtable_forwards(struct xdp_md *ctx, __u32 egress, __u64 next_hop_high, __
 	    eth->h_proto != bpf_htons(ETH_P_IPV6))
 		return 0;
 	bytes = sizeof(*ip6) + bpf_ntohs(ip6->payload_len);
-	/* the kernel cuts off what stands behind a packet, but not behind a flow's */
+	/* the kernel cuts padding off a packet, but not off one of a flow */
 	if (bpf_xdp_get_buff_len(ctx) != sizeof(*eth) + bytes)
 		return 0;
 	on_link = flow_addr_is(&ip6->daddr, &next_hop);

@@ -475,8 +475,8 @@ _Static_assert(sizeof(struct sixlane_neigh) == 40, "layout is ABI");
 /* Senders may have left checksums to the device: veth, tap, virtio. */
 #define SIXLANE_PORT_OPEN_CHECKSUMS (1u << 29)
 /*
- * With _GUARD: what rules hold back of what comes in here may belong to a flow of a flowtable,
- * which would take it past them. Whatever is not such a packet is the kernel's.
+ * With _GUARD: what comes in here and is held back may belong to a flow of a flowtable, which takes
+ * it past the rules. All else passes, also what XDP would drop or answer.
  */
 #define SIXLANE_PORT_FLOWS (1u << 30)
 #define SIXLANE_PORT_IN_HELD (SIXLANE_PORT_IN_FIREWALL | SIXLANE_PORT_IN_TC)

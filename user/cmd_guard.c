@@ -59,5 +59,5 @@ void cmd_guard_reason(const struct cmd_guard *guard, enum sixlane_verdict verdic
 		return;
 	length = strlen(reason);
 	snprintf(reason + length, GUARD_REASON_LEN - length, "%s",
-		 "; packets of its flowtables go on in XDP");
+		 "; packets of the port's flowtables go on in XDP");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The extension for flowtables. A link holds it in a program, and goes with this process: nobody
- * else would see to it that packets are looked up only where they may be.
+ * The extension for flowtables. A link holds it in a program, and goes with this process: no lookup
+ * outlives the daemon, which alone knows where packets may be looked up.
  */
 #include "loader_flows.h"
 
@@ -9,7 +9,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "loader_internal.h"
 
@@ -24,7 +23,7 @@ struct extended {
 
 struct loader_flows {
 	struct bpf_object *object; /* loaded; NULL: not yet */
-	bool missing;		   /* the kernel's function is, as long as programs are wanted */
+	bool missing;		   /* bpf_xdp_flow_lookup() is; until no program is wanted */
 	struct extended *at;
 	size_t n;
 };
@@ -61,7 +60,7 @@ bool loader_flows_has(const struct loader_flows *flows, uint32_t prog_id)
 	return false;
 }
 
-/* Or else the module of flowtables could not be removed, nor the program that it was made for. */
+/* It keeps the module nf_flow_table and the program that it was loaded for. */
 static void unload(struct loader_flows *flows)
 {
 	bpf_object__close(flows->object);
@@ -82,7 +81,7 @@ static void let_go(struct loader_flows *flows, const uint32_t *prog_ids, size_t 
 	flows->n = kept;
 }
 
-/* The extension is made for one program, and fits all that have the same function. */
+/* The extension is loaded for one program, and fits all whose function has the same prototype. */
 static int load(struct loader_flows *flows, const char *path, int prog_fd, char *err)
 {
 	struct bpf_object *object;
@@ -92,8 +91,11 @@ static int load(struct loader_flows *flows, const char *path, int prog_fd, char 
 		return rc;
 	rc = bpf_program__set_attach_target(bpf_object__next_program(object, NULL), prog_fd,
 					    FUNCTION);
-	if (!rc)
-		rc = bpf_object__load(object);
+	if (rc) {
+		bpf_object__close(object);
+		return loader_fail_errno(err, rc, "the program has no function " FUNCTION "()");
+	}
+	rc = bpf_object__load(object);
 	if (!rc) {
 		flows->object = object;
 		return 0;

@@ -10,12 +10,14 @@
 
 struct loader_flows;
 
-/* NULL: no memory. A program stays extended until it is not asked for any more, or until free. */
+/* NULL: no memory. A program stays extended until it is not asked for any more, or until free,
+ * which takes NULL. */
 struct loader_flows *loader_flows_new(void);
 void loader_flows_free(struct loader_flows *flows);
 
 /*
- * Let these programs of sixlane's be the extended ones, with the extension beside the object. 0, or
+ * Let these programs of sixlane's be the extended ones, with the extension beside the object (its
+ * path). The same id may come several times; none: all is unloaded. err: LOADER_ERR bytes. 0, or
  * the first -errno with err, of which -EOPNOTSUPP means that this kernel has none; the others are
  * extended all the same. What is not extended takes no packet for one of a flow. A program that
  * another one calls cannot be (-EBUSY).

@@ -135,7 +135,7 @@ def test_flow(twins):
     stranger = Flow(twins, "b", "a")
     stranger.slow(stranger.frame(), arrives=False)
     said = wait_verdict(twins.fast, "a", "b", "pass_firewall")
-    assert said["held_by"].endswith("; packets of its flowtables go on in XDP"), said
+    assert said["held_by"].endswith("; packets of the port's flowtables go on in XDP"), said
 
 
 @needs_lookup
@@ -154,8 +154,7 @@ def test_example(twins):
 
 
 @needs_lookup
-def test_flow_of_large_packets(twins):
-    """Tiny ones, too."""
+def test_sizes(twins):
     twins.each(load)
     wait_flows(twins.fast, "p0", "p1")
     flow = Flow(twins).begin()
@@ -486,7 +485,7 @@ def test_vlan_above_a_flowtable(net):
 
 @pytest.mark.skipif(kernel_version() >= (6, 11), reason="this kernel looks flows up")
 def test_kernel_without(net):
-    """All is as if there were no flowtable, and the log says it."""
+    """All that comes in is held back, and the log says why."""
     load(net)
     wait_verdict(net, "a", "b", "pass_firewall")
     assert "this kernel has no bpf_xdp_flow_lookup()" in net.router.log()

@@ -55,10 +55,10 @@ bool guard_devices_changed(struct guard *guard, const struct links *links);
 
 /*
  * XDP may forward what comes in by a device and belongs to a flow of nf_tables' flowtables, if its
- * program looks it up there; device->looks_up_flows is then to be set.
+ * program looks it up there. The caller then sets device->looks_up_flows.
  */
 bool guard_wants_flows(const struct guard *guard, const struct device *device);
-/* looks_up_flows of some devices was set or cleared. */
+/* looks_up_flows of some devices was set or cleared: judge anew. */
 void guard_flows_changed(struct guard *guard, const struct links *links);
 
 /* SIXLANE_PORT_IN_*, OUT_*, _GUARD and _FLOWS of a device. */
@@ -71,7 +71,7 @@ bool guard_may_answer(const struct guard *guard, const struct links *links,
 /* No firewall rule can touch what comes in by one and leaves by the other. */
 bool guard_pair_is_free(const struct guard *guard, const struct links *links,
 			const struct device *in, const struct device *out);
-/* SIXLANE_META_FRAGMENTS, _IPSEC, _IPSEC_ALL. */
+/* SIXLANE_META_FRAGMENTS, _IPSEC, _IPSEC_ALL, _IPSEC_ICMP6. */
 uint32_t guard_meta_flags(const struct guard *guard);
 /* What _IPSEC is about. Valid until the next guard_run(). */
 const struct policies *guard_policies(const struct guard *guard);

@@ -76,16 +76,16 @@ struct guard {
 	size_t n_devices;
 
 	/*
-	 * Devices that a rule names are classes of their own, all others are class 0: pairs of
-	 * classes meet the same rules.
+	 * Devices that a rule names, or that flowtables are at, are classes of their own, all
+	 * others are class 0: pairs of classes meet the same rules.
 	 */
 	struct guard_class *classes; /* by ascending ifindex; the first has 0 */
 	size_t n_classes;
 	struct guard_pairs *pairs;
 	/* Of every packet, from prerouting to postrouting; "": not. */
 	char all[GUARD_REASON_LEN];
-	bool blind; /* … since it is not known what there is */
-	bool flows; /* some device's packets are looked up in flowtables */
+	bool blind; /* … since what there is could not be read */
+	bool flows; /* any device's packets are looked up in flowtables */
 };
 
 static inline bool guard_bypasses(const struct guard *guard, enum guard_cause cause)
@@ -100,7 +100,7 @@ void guard_judge(struct guard *guard, const struct links *links);
 struct guard_iface guard_iface_of(const struct device *device);
 bool guard_rules_hold(const struct guard *guard, enum guard_hook hook, const struct guard_iface *in,
 		      const struct guard_iface *out, char *reason);
-/* Flowtables are there, or at a device below. */
+/* A flowtable is at the device, or at one below it. */
 bool guard_may_have_flows(const struct guard *guard, const struct links *links,
 			  const struct device *device, char *reason);
 

@@ -161,7 +161,8 @@ bool guard_may_have_flows(const struct guard *guard, const struct links *links,
 }
 
 /*
- * The kernel's function looks flows up by the device that the frame came in by, and knows no tags.
+ * No VLAN device or bond: the kernel's function looks flows up by the device that the frame came in
+ * by, and knows no tags.
  */
 bool guard_wants_flows(const struct guard *guard, const struct device *device)
 {
@@ -222,7 +223,7 @@ void guard_flows_changed(struct guard *guard, const struct links *links)
 
 /* --- answers ------------------------------------------------------------------------- */
 
-/* Whatever flows go past. */
+/* What flows bypass, at the ingress … */
 static bool hooks_in(const struct guard *guard, const struct links *links,
 		     const struct device *device, char *reason)
 {
@@ -240,6 +241,7 @@ static bool hooks_in(const struct guard *guard, const struct links *links,
 	return false;
 }
 
+/* … and at the egress. */
 static bool hooks_out(const struct guard *guard, const struct device *device, char *reason)
 {
 	const struct guard_iface iface = guard_iface_of(device);
@@ -345,9 +347,11 @@ static bool may_send_by(const struct guard *guard, const struct device *device, 
 
 	if (flags & SIXLANE_PORT_OUT_HELD)
 		return false;
+	/* what holds all that leaves is not among the flags where flows are looked up */
 	return guard_bypasses(guard, GUARD_NETFILTER) ||
 	       (!*guard->hooks.unknown[GUARD_HOOK_OUTPUT] &&
-		!guard_rules_hold(guard, GUARD_HOOK_OUTPUT, NULL, &iface, NULL));
+		!guard_rules_hold(guard, GUARD_HOOK_OUTPUT, NULL, &iface, NULL) &&
+		!hooks_out(guard, device, NULL));
 }
 
 bool guard_may_answer(const struct guard *guard, const struct links *links,

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pairs of an ingress and an egress device. Devices that rules name are classes of their own, all
- * others are one class: pairs of classes meet the same rules, and are judged once.
+ * Pairs of an ingress and an egress device. Devices that rules name, or that flowtables are at, are
+ * classes of their own, all others are one class: pairs of classes meet the same rules, and are
+ * judged once.
  */
 #include <string.h>
 
 #include "../util.h"
 #include "guard_internal.h"
 
-/* To judge all pairs in; what is left is held back. */
+/* CPU time to judge all pairs in; what is left is held back. */
 #define JUDGE_NS 100000000u
 
 /* --- classes of devices -------------------------------------------------------------- */
@@ -95,8 +96,8 @@ static bool class_iface(const struct guard *guard, const struct links *links, si
 }
 
 /*
- * Where some ports look flows up, what all packets of a device meet is not among their flags, but
- * among what holds their pairs.
+ * Where any port looks flows up, prerouting and postrouting hold pairs and not ports: a flow goes
+ * past what holds a pair alone.
  */
 static bool pair_is_held(const struct guard *guard, const struct guard_iface *in,
 			 const struct guard_iface *out)

@@ -195,11 +195,11 @@ bool guard_ruleset_asks_conntrack(const struct guard_ruleset *rules);
 
 /*
  * What comes in by a device may belong to flows, which the kernel forwards past the rules from
- * prerouting on. reason: as above. A set with an error has none.
+ * prerouting on. reason: as above. A set with an error, which holds everything, says none.
  */
 enum guard_flows {
 	GUARD_FLOWS_NONE,
-	GUARD_FLOWS_KERNEL, /* only the kernel may do that */
+	GUARD_FLOWS_KERNEL, /* only the kernel may forward them */
 	GUARD_FLOWS_XDP,
 };
 enum guard_flows guard_ruleset_flows(const struct guard_ruleset *rules,

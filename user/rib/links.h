@@ -22,7 +22,7 @@ struct device {
 	uint32_t queried_prog_id; /* the program that the two below speak of */
 	bool ours;		  /* sixlane with our maps is attached here */
 	bool program;		  /* any XDP program is */
-	bool looks_up_flows;	  /* ours does so in nf_tables' flowtables */
+	bool looks_up_flows;	  /* … and is extended to look packets up in flowtables */
 	uint32_t kept_prog_id;	  /* a program that could not be replaced */
 	bool replaced;		  /* the program was, and the new one is not announced yet */
 	uint32_t fitted_mtu;	  /* the jumbo MTU to which the program was fitted; 0: none */

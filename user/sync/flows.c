@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Ports at flowtables of nf_tables get the extension that looks packets up there (loader_flows.h),
- * where the kernel has what it takes. Elsewhere rules hold packets back as if there were none.
+ * where the kernel has what it takes. Elsewhere all that comes in by such a port passes to the
+ * kernel.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "../loader_flows.h"
 #include "state.h"

@@ -255,7 +255,7 @@ void guarding_mark(const struct sync *sync, const struct device *device, struct 
 /* Of SIXLANE_META_*. */
 uint32_t guarding_flags(const struct sync *sync);
 
-/* flows.c: which ports look flows up. True: guarding_apply() is to follow. */
+/* flows.c: which ports look flows up. True: what the guard says is to be written anew. */
 bool flows_run(struct sync *sync);
 
 /* tags.c: ports whose NIC hides VLAN tags pass everything. */

@@ -436,6 +436,7 @@ static void what_flows_go_past(void **state)
 	look_up(P0);
 	assert_int_equal(flags_of(P0), SIXLANE_PORT_GUARD | SIXLANE_PORT_FLOWS);
 	assert_int_equal(flags_of(P1), SIXLANE_PORT_GUARD);
+	assert_false(may_answer(P1));
 	assert_false(guard_pair_is_free(&guard, &links, device(P1), device(P0)));
 	drop_from(add_base(GUARD_HOOK_INGRESS, true, "p0", false), "p0");
 	guard_judge(&guard, &links);

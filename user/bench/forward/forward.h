@@ -82,8 +82,8 @@ struct forward_source {
 struct forward_router {
 	const struct bench_table *table; /* NULL: not open */
 	bool large; /* MTU 9000, frames by sockets, programs for several buffers */
-	/* Frames come by sockets to sixlane's program where it is attached: what is extended for
-	 * flowtables is no program that another one may call. */
+	/* Frames come by sockets to sixlane's program where it is attached: one that was extended
+	 * for flowtables cannot be called by the generator's. */
 	bool attached;
 	bool has_load;
 	struct forward_net net;

@@ -17,7 +17,7 @@
 
 static const struct {
 	const char *text;
-	uint32_t flags; /* of the port, among those that say what is held back */
+	uint32_t flags; /* that the port then has, of those that say what is held back */
 } rulesets[FORWARD_N_RULES] = {
 	[FORWARD_NO_RULES] = { .text = "" },
 	[FORWARD_ACCEPTING] = {
@@ -69,7 +69,7 @@ static bool is_served(const struct maps *maps, uint32_t slot, uint32_t which, ui
 	       maps->meta->flags & SIXLANE_META_GUARDED;
 }
 
-/* The daemon may read one change in several goes, in which packets pass if they take long. */
+/* The daemon may read one change in several steps, and pass packets meanwhile. */
 static int wait_served(const struct maps *maps, uint32_t slot, uint32_t which, uint32_t flags)
 {
 	uint64_t now_ns = util_now_ns(), deadline_ns = now_ns + SERVED_NS, since_ns = now_ns;
@@ -80,7 +80,7 @@ static int wait_served(const struct maps *maps, uint32_t slot, uint32_t which, u
 		if (now_ns > deadline_ns)
 			return bench_bad(
 				-EOPNOTSUPP,
-				"sixlaned does not take the rules as it should: flowtables in XDP are of Linux 6.11");
+				"sixlaned does not serve p0 by the rules that were loaded (flowtables in XDP are of Linux 6.11)");
 		poll(NULL, 0, 1);
 		now_ns = util_now_ns();
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Firewalls of the router that is measured, by nft(8): rules that accept all, and one whose flows a
- * flowtable has.
+ * Firewalls of the router that is measured, by nft(8): rules that accept all, and a stateful one
+ * with a flowtable.
  *
  * Functions return 0 or -errno and say on stderr what failed.
  */
@@ -18,10 +18,12 @@ enum forward_rules {
 	FORWARD_N_RULES,
 };
 
-/* In the place of what is there. Until the port in this slot is served as they want. */
+/* In the place of the ruleset of the caller's network namespace. Waits, 10 s at most, until the
+ * maps serve the port in this slot by them. */
 int forward_rules_load(enum forward_rules rules, const struct maps *maps, uint32_t slot);
 
-/* Host b answers the first packet of a flow that this address got (FLOOD_SRC_PORT_FIRST). */
+/* Host b's reply from this address to a packet of source port FLOOD_SRC_PORT_FIRST, which
+ * establishes the flow. */
 int forward_rules_answer(const struct forward_net *net, const union sixlane_addr *address);
 
 #endif
