@@ -21,6 +21,9 @@ static void check_refused(struct checkup *checkup)
 	}
 }
 
+#define GUARD_ADVICE \
+	"where it need not see these packets, let it leave these ports out, or set bypass in sixlaned.conf"
+
 static void check_guard(struct checkup *checkup)
 {
 	char text[2 * GUARD_REASON_LEN];
@@ -29,9 +32,8 @@ static void check_guard(struct checkup *checkup)
 		held_text(&checkup->held.at[i], text, sizeof(text));
 		check_say(checkup, FINDING_NOTE, NULL, "%s", text);
 		if (checkup->held.at[i].verdict == SIXLANE_PASS_FIREWALL)
-			check_advise(
-				checkup,
-				"where it need not see these packets, let it leave these ports out, or set bypass in sixlaned.conf; a stateful firewall may offer flows to a flowtable");
+			check_advise(checkup, GUARD_ADVICE
+				     "; a stateful firewall may offer flows to a flowtable");
 	}
 }
 
@@ -128,9 +130,7 @@ static void check_names(struct checkup *checkup)
 
 static const struct check checks[] = {
 	{ "refused", check_refused, .usual = NULL },
-	{ "guard", check_guard,
-	  .usual =
-		  "where it need not see these packets, let it leave these ports out, or set bypass in sixlaned.conf" },
+	{ "guard", check_guard, .usual = GUARD_ADVICE },
 	{ "bypass", check_bypass, .usual = "nothing, if that is meant: bypass in sixlaned.conf" },
 	{ "daemon", check_daemon, .usual = "'systemctl start sixlaned', or 'sixlaned PORT...'" },
 	{ "pass_all", check_switch, .usual = "pass_all in sixlaned.conf is to be false" },

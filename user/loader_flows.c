@@ -52,6 +52,14 @@ static bool has(const uint32_t *prog_ids, size_t n, uint32_t prog_id)
 	return false;
 }
 
+static bool is_none(const uint32_t *prog_ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (prog_ids[i])
+			return false;
+	return true;
+}
+
 bool loader_flows_has(const struct loader_flows *flows, uint32_t prog_id)
 {
 	for (size_t i = 0; i < flows->n; i++)
@@ -139,7 +147,7 @@ int loader_flows_extend(struct loader_flows *flows, const char *object, const ui
 	int result = 0;
 
 	let_go(flows, prog_ids, n);
-	if (!n) {
+	if (is_none(prog_ids, n)) {
 		unload(flows);
 		flows->missing = false;
 		return 0;
@@ -157,7 +165,8 @@ int loader_flows_extend(struct loader_flows *flows, const char *object, const ui
 		int rc;
 
 		/* ports share programs, and what was refused once is not tried for each */
-		if (loader_flows_has(flows, prog_ids[i]) || has(prog_ids, i, prog_ids[i]))
+		if (!prog_ids[i] || loader_flows_has(flows, prog_ids[i]) ||
+		    has(prog_ids, i, prog_ids[i]))
 			continue;
 		rc = extend(flows, path, prog_ids[i], result ? NULL : err);
 		result = result ? result : rc;

@@ -17,10 +17,10 @@ void loader_flows_free(struct loader_flows *flows);
 
 /*
  * Let these programs of sixlane's be the extended ones, with the extension beside the object (its
- * path). The same id may come several times; none: all is unloaded. err: LOADER_ERR bytes. 0, or
- * the first -errno with err, of which -EOPNOTSUPP means that this kernel has none; the others are
- * extended all the same. What is not extended takes no packet for one of a flow. A program that
- * another one calls cannot be (-EBUSY).
+ * path). The same id may come several times, 0 is none; without any all is unloaded. err:
+ * LOADER_ERR bytes. 0, or the first -errno with err, of which -EOPNOTSUPP means that this kernel
+ * has none; the others are extended all the same. What is not extended takes no packet for one of a
+ * flow. A program that another one calls cannot be (-EBUSY).
  */
 int loader_flows_extend(struct loader_flows *flows, const char *object, const uint32_t *prog_ids,
 			size_t n, char *err);

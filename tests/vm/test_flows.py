@@ -428,16 +428,22 @@ def test_blackhole(twins):
 @needs_lookup
 def test_daemon_stops(net):
     """Nobody would hear of a change: what rules hold back passes, and is fast again with the daemon."""
-    load(net)
-    wait_flows(net, "p0", "p1")
-    flow = Flow(None)
-    for back in (False, True):
-        net.exchange([flow.frame(back)], "ab"[back])
+    flow = begun(net)
     assert fast(net, flow)
     net.router.stop()
     assert not fast(net, flow)
     net.router.start("--poll-ms", "20")
     wait_until(lambda: fast(net, flow), 10, net.router.log)
+
+
+def begun(net):
+    """A flow of a router without a twin."""
+    load(net)
+    wait_flows(net, "p0", "p1")
+    flow = Flow(None)
+    for back in (False, True):
+        net.exchange([flow.frame(back)], "ab"[back])
+    return flow
 
 
 def fast(net, flow):
@@ -449,11 +455,7 @@ def fast(net, flow):
 
 @needs_lookup
 def test_program_is_replaced(net):
-    load(net)
-    wait_flows(net, "p0", "p1")
-    flow = Flow(None)
-    for back in (False, True):
-        net.exchange([flow.frame(back)], "ab"[back])
+    flow = begun(net)
     net.router.sixlane("detach p0")
     assert not fast(net, flow)
     net.router.sixlane("attach p0")
@@ -463,11 +465,7 @@ def test_program_is_replaced(net):
 @needs_lookup
 def test_several_buffers(make):
     net = make(LanNet, mtu={"a": 9000, "b": 9000}).start("--poll-ms", "20")
-    load(net)
-    wait_flows(net, "p0", "p1")
-    flow = Flow(None)
-    for back in (False, True):
-        net.exchange([flow.frame(back)], "ab"[back])
+    flow = begun(net)
     got, rise = net.counted(lambda: net.exchange([flow.frame(payload=b"x" * 8000)]))
     assert len(got["b"]) == 1 and rise.get("forward") == 1, rise
 

@@ -58,8 +58,8 @@ bool guard_devices_changed(struct guard *guard, const struct links *links);
  * program looks it up there. The caller then sets device->looks_up_flows.
  */
 bool guard_wants_flows(const struct guard *guard, const struct device *device);
-/* looks_up_flows of some devices was set or cleared: judge anew. */
-void guard_flows_changed(struct guard *guard, const struct links *links);
+/* Judge anew what was read: looks_up_flows of some devices was set or cleared, say. */
+void guard_judge(struct guard *guard, const struct links *links);
 
 /* SIXLANE_PORT_IN_*, OUT_*, _GUARD and _FLOWS of a device. */
 uint32_t guard_port_flags(const struct guard *guard, const struct links *links,

@@ -93,9 +93,6 @@ static inline bool guard_bypasses(const struct guard *guard, enum guard_cause ca
 	return guard->bypassed >> cause & 1;
 }
 
-/* Judge anew on the grounds of what was read. */
-void guard_judge(struct guard *guard, const struct links *links);
-
 /* guard_judge.c. reason: NULL, or GUARD_REASON_LEN bytes. */
 struct guard_iface guard_iface_of(const struct device *device);
 bool guard_rules_hold(const struct guard *guard, enum guard_hook hook, const struct guard_iface *in,

@@ -6,9 +6,8 @@
  * device that it comes through, prerouting, the forward policies of IPsec, forward, postrouting,
  * the output policies, and tc and netdev chains at the egress of each device that it leaves
  * through. In a VRF netfilter sees it as coming in by the VRF: prerouting a second time, and
- * forward instead of the port, except for neighbour discovery. What the machine itself sends by a
- * VRF's port goes through output, postrouting and the egress of the VRF, and then through those of
- * the port.
+ * forward instead of the port. What the machine itself sends by a VRF's port goes through output,
+ * postrouting and the egress of the VRF, and then through those of the port.
  */
 #include <string.h>
 
@@ -140,13 +139,10 @@ static bool netdev_out(const struct guard *guard, const struct device *device, c
 static enum guard_flows flows_at(const struct guard *guard, const struct device *device,
 				 char *reason)
 {
+	const struct guard_ruleset *rules = guard->rules[GUARD_RULES_NF_TABLES];
 	const struct guard_iface iface = guard_iface_of(device);
-	enum guard_flows flows = GUARD_FLOWS_NONE;
 
-	for (size_t i = 0; i < GUARD_N_RULES && flows == GUARD_FLOWS_NONE; i++)
-		if (guard->rules[i])
-			flows = guard_ruleset_flows(guard->rules[i], &iface, reason);
-	return flows;
+	return rules ? guard_ruleset_flows(rules, &iface, reason) : GUARD_FLOWS_NONE;
 }
 
 static bool flows_in(const struct guard *guard, const struct device *device, char *reason)
@@ -214,11 +210,6 @@ void guard_judge(struct guard *guard, const struct links *links)
 		return;
 	find_what_holds_all(guard, guard->all);
 	guard_find_pairs(guard, links);
-}
-
-void guard_flows_changed(struct guard *guard, const struct links *links)
-{
-	guard_judge(guard, links);
 }
 
 /* --- answers ------------------------------------------------------------------------- */

@@ -35,14 +35,14 @@ static void report(struct sync *sync, int rc, const char *err)
 		log_warning("packets of flowtables pass to the kernel: %s", err);
 }
 
-static bool mark(struct sync *sync)
+/* prog_ids: of the devices, in their order. */
+static bool mark(struct sync *sync, const uint32_t *prog_ids)
 {
 	bool changed = false;
 
 	for (size_t i = 0; i < sync->links.n; i++) {
 		struct device *device = &sync->links.devices[i];
-		bool looks_up = wants(sync, device) &&
-				loader_flows_has(sync->flows, program_of(sync, device));
+		bool looks_up = loader_flows_has(sync->flows, prog_ids[i]);
 
 		if (looks_up == device->looks_up_flows)
 			continue;
@@ -58,26 +58,20 @@ bool flows_run(struct sync *sync)
 {
 	uint32_t *prog_ids = calloc(sync->links.n + 1, sizeof(*prog_ids));
 	char err[LOADER_ERR] = "";
-	size_t n = 0;
 	bool changed;
-	int rc;
 
 	if (!prog_ids)
 		return false;
 	sync->flows_wanted = false;
-	for (size_t i = 0; i < sync->links.n; i++) {
-		uint32_t id = wants(sync, &sync->links.devices[i])
-				      ? program_of(sync, &sync->links.devices[i])
-				      : 0;
-
-		if (id)
-			prog_ids[n++] = id;
-	}
-	rc = loader_flows_extend(sync->flows, sync->config->object, prog_ids, n, err);
+	for (size_t i = 0; i < sync->links.n; i++)
+		if (wants(sync, &sync->links.devices[i]))
+			prog_ids[i] = program_of(sync, &sync->links.devices[i]);
+	report(sync,
+	       loader_flows_extend(sync->flows, sync->config->object, prog_ids, sync->links.n, err),
+	       err);
+	changed = mark(sync, prog_ids);
 	free(prog_ids);
-	report(sync, rc, err);
-	changed = mark(sync);
 	if (changed)
-		guard_flows_changed(sync->guard, &sync->links);
+		guard_judge(sync->guard, &sync->links);
 	return changed;
 }

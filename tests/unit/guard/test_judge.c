@@ -370,7 +370,7 @@ static void add_flowtable(const char *at, bool to_xdp)
 static void look_up(uint32_t ifindex)
 {
 	links_find(&links, ifindex)->looks_up_flows = true;
-	guard_flows_changed(&guard, &links);
+	guard_judge(&guard, &links);
 }
 
 /* All is held, until the port's program looks packets up. */
