@@ -164,12 +164,19 @@ def test_neighbour_without_traffic_is_left_alone(unresolved):
     at once, as the kernel does."""
     net = unresolved
     hurry(net)
-    net.exchange([fr.udp(FAR)])
-    net.wait_lookup(FAR, verdict="forward")
-    wait_until(lambda: state(net) == "STALE", 20, lambda: "STALE: %s" % state(net))
-    until = time.monotonic() + 1.5
-    wait_until(lambda: time.monotonic() > until or state(net) != "STALE", 5, "a quiet time")
-    assert state(net) == "STALE"
+
+    # The kernel collects idle entries when others want room: all namespaces share one table.
+    def stays():
+        net.exchange([fr.udp(FAR)])
+        net.wait_lookup(FAR, verdict="forward")
+        wait_until(lambda: state(net) in ("STALE", None), 20, lambda: "STALE: %s" % state(net))
+        until = time.monotonic() + 1.5
+        wait_until(lambda: time.monotonic() > until or state(net) != "STALE", 5, "a quiet time")
+        left = state(net)
+        assert left in ("STALE", None)
+        return left
+
+    wait_until(stays, 60, "an entry that stays to be seen")
     # What the probe brings is to last until it is seen.
     net.r.sysctl("net.ipv6.neigh.p1.base_reachable_time_ms", HOUR_MS)
     net.assert_forwarded(fr.many(10, FAR), to="b")
