@@ -29,6 +29,8 @@ SYSROOT :=
 B := build$(patsubst %-,-%,$(CROSS))
 CC := $(CROSS)gcc
 AR := $(CROSS)ar
+LD := $(CROSS)ld
+OBJCOPY := $(CROSS)objcopy
 CLANG := clang
 PYTHON := /usr/bin/python3
 HOST_ARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
@@ -49,18 +51,15 @@ SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-o
 LIBS_sixlaned := -lmnl -lnftnl -lbpf -lxdp -lconfig
 LIBS_sixlane := -lmnl -lnftnl -lbpf -lxdp -ljansson -lm
 
-PURE_SRC := $(wildcard user/rib/*.c user/netlink/parse*.c user/fib/resolve*.c user/fib/fib*.c user/fib/compiled*.c) user/log.c
-GUARD_SRC := $(wildcard user/guard/*.c)
-COMMON_SRC := $(PURE_SRC) $(GUARD_SRC) $(wildcard user/netlink/socket*.c user/fib/maps*.c user/loader*.c) user/poke.c user/ethtool.c user/kernel.c
-DAEMON_SRC := user/sixlaned.c user/config.c $(filter-out %.bpf.c,$(wildcard user/sync/*.c)) $(COMMON_SRC)
-CLI_SRC := user/sixlane.c $(wildcard user/cmd*.c user/print*.c) \
-	$(filter-out %.bpf.c,$(wildcard user/bench/*.c user/bench/*/*.c)) $(COMMON_SRC)
+# The sources of folders of user/. BPF programs are built apart.
+src = $(filter-out %.bpf.c,$(wildcard $(addprefix user/,$(addsuffix /*.c,$(1)))))
+COMMON_SRC := $(call src,lib netlink rib resolve compiled fib guard maps loader)
+DAEMON_SRC := $(call src,daemon) $(COMMON_SRC)
+CLI_SRC := $(call src,cli bench bench/*) $(COMMON_SRC)
 OBJECTS := $(patsubst bpf/%.c,$(B)/%.o,$(wildcard bpf/*.bpf.c))
 BENCH_BPF_SRC := $(wildcard user/bench/*/*.bpf.c)
 BENCH_OBJECTS := $(patsubst %.bpf.c,$(B)/bench-%.bpf.o,$(notdir $(BENCH_BPF_SRC)))
 UNIT_SRC := $(shell find tests/unit -name '*.c')
-UNIT_ALONE := $(foreach file,$(UNIT_SRC),$(if $(findstring /alone/test_,$(file)),$(file)))
-UNIT_TOGETHER := $(filter-out $(UNIT_ALONE),$(foreach file,$(UNIT_SRC),$(if $(findstring /test_,$(file)),$(file))))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
@@ -78,7 +77,7 @@ $(B)/full-view.txt: tests/data/full-view-v6.txt.gz
 .PHONY: objects
 objects: $(OBJECTS) $(BENCH_OBJECTS) $(B)/census.bpf.o $(B)/bound.bpf.o
 
-vpath %.bpf.c bpf user/sync tests/bpf tests/vm
+vpath %.bpf.c bpf user/daemon tests/bpf tests/vm
 $(B)/%.bpf.o: %.bpf.c Makefile
 	@mkdir -p $(@D)
 	@echo "  BPF   $@"
@@ -99,7 +98,7 @@ $(B)/obj/%.o: %.c Makefile
 	@$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 # It carries the object within itself.
-$(B)/obj/user/sync/census.o $(B)/asan/user/sync/census.o: $(B)/census.bpf.o
+$(B)/obj/user/daemon/census.o $(B)/asan/user/daemon/census.o: $(B)/census.bpf.o
 
 $(B)/sixlaned: $(call obj,$(DAEMON_SRC))
 	@echo "  LINK  $@"
@@ -118,28 +117,35 @@ $(B)/asan/%.o: %.c Makefile
 	@$(CC) $(ALL_CFLAGS) $(SANITIZE) -c $< -o $@
 
 # Everything but the programs' main files, for a unit test to take what it calls.
-$(B)/asan/libsixlane.a: $(call asan_obj,$(filter-out user/sixlaned.c user/sixlane.c,$(sort $(DAEMON_SRC) $(CLI_SRC))))
+$(B)/asan/libsixlane.a: $(call asan_obj,$(filter-out %/main.c,$(sort $(DAEMON_SRC) $(CLI_SRC))))
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
-# What tests share, unit.c with main() included.
-$(B)/asan/libunit.a: $(call asan_obj,$(filter-out $(UNIT_ALONE) $(UNIT_TOGETHER),$(UNIT_SRC)))
+# What tests of several folders share.
+$(B)/asan/libunit.a: $(call asan_obj,$(filter-out tests/unit/unit.c $(foreach file,$(UNIT_SRC),$(if $(findstring /test_,$(file)),$(file))),$(UNIT_SRC)))
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
-# One program a folder, and one a file in alone/ (tests/unit/unit.h says why).
+# One program of unit tests a folder, build/unit/FOLDER. A file in alone/ replaces functions of sixlane: it is
+# linked with what it tests into one object first, whose names are made its own, so that all others keep theirs.
+UNIT_LIBRARIES := $(B)/asan/libunit.a $(B)/asan/libsixlane.a
 define UNIT_PROGRAM
-UNIT_PROGRAMS += $(B)/unit/programs/$(1)
-$(B)/unit/programs/$(1): $(call asan_obj,$(2))
+UNIT_PROGRAMS += $(B)/unit/$(1)
+$(B)/unit/$(1): $(call asan_obj,$(wildcard tests/unit/$(1)/test_*.c)) \
+	$(patsubst tests/unit/%.c,$(B)/alone/%.o,$(wildcard tests/unit/$(1)/alone/*.c))
 endef
-$(foreach folder,$(sort $(dir $(UNIT_TOGETHER))),$(eval \
-	$(call UNIT_PROGRAM,$(notdir $(folder:/=)),$(filter $(wildcard $(folder)*.c),$(UNIT_TOGETHER)))))
-$(foreach file,$(UNIT_ALONE),$(eval $(call UNIT_PROGRAM,$(basename $(notdir $(file))),$(file))))
+$(foreach folder,$(wildcard tests/unit/*/),$(eval $(call UNIT_PROGRAM,$(folder:tests/unit/%/=%))))
 
-$(UNIT_PROGRAMS): $(B)/asan/libunit.a $(B)/asan/libsixlane.a
+$(B)/alone/%.o: $(B)/asan/tests/unit/%.o $(UNIT_LIBRARIES)
+	@mkdir -p $(@D)
+	@$(LD) -r -o $@.whole $^
+	@$(OBJCOPY) --keep-global-symbol=none $@.whole $@
+	@rm $@.whole
+
+$(UNIT_PROGRAMS): $(call asan_obj,tests/unit/unit.c) $(UNIT_LIBRARIES)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@$(CC) $(SANITIZE) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(sort $(LIBS_sixlaned) $(LIBS_sixlane))
+	@$(CC) $(SANITIZE) -o $@ $(filter %.o,$^) $(UNIT_LIBRARIES) -lcmocka $(sort $(LIBS_sixlaned) $(LIBS_sixlane))
 
 $(B)/fuzz/%: $(B)/asan/tests/fuzz/%.o $(B)/asan/libsixlane.a
 	@mkdir -p $(@D)
@@ -257,8 +263,8 @@ install: all
 	install -D -m 755 $(B)/sixlane $(DESTDIR)$(PREFIX)/sbin/sixlane
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/sixlane $(OBJECTS)
 	install -m 644 -t $(DESTDIR)$(PREFIX)/lib/sixlane $(BENCH_OBJECTS) $(B)/full-view.txt
-	install -D -m 644 user/sixlaned.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlaned.8
-	install -D -m 644 user/sixlane.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlane.8
+	install -D -m 644 user/daemon/sixlaned.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlaned.8
+	install -D -m 644 user/cli/sixlane.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlane.8
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/sixlane configs/sixlaned.conf configs/nftables.conf
 	[ ! -e $(B)/bench-dpdk ] || install -D -m 755 $(B)/bench-dpdk $(DESTDIR)$(PREFIX)/lib/sixlane/bench-dpdk
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system

@@ -7,7 +7,7 @@
 #ifndef SIXLANE_BOND_HASH_H
 #define SIXLANE_BOND_HASH_H
 
-#include "sixlane.h"
+#include "abi/sixlane.h"
 
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))

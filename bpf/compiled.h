@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Lookup in the compiled FIB (sixlane_fib.h). Knows neither tables nor what a value means, and
+ * Lookup in the compiled FIB (bpf/abi/fib.h). Knows neither tables nor what a value means, and
  * believes nothing that it reads: whatever memory holds, it comes to an end.
  */
 #ifndef SIXLANE_COMPILED_H

@@ -11,7 +11,7 @@
 
 #include <bpf/bpf_endian.h>
 
-#include "sixlane.h"
+#include "abi/sixlane.h"
 
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))

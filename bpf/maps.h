@@ -13,7 +13,7 @@
 
 #include <bpf/bpf_helpers.h> /* wants the types of the above */
 
-#include "sixlane.h"
+#include "abi/sixlane.h"
 
 /* What most packets do is laid out in a row, and what few do behind it. */
 #ifndef likely /* newer libbpf has both */

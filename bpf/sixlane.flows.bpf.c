@@ -18,7 +18,7 @@
 #include <linux/ipv6.h>
 #include <linux/tcp.h>
 
-#include "sixlane.h"
+#include "abi/sixlane.h"
 
 #define FLOW_AF_INET6 10 /* AF_INET6 */
 

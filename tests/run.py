@@ -135,8 +135,8 @@ def pytest(name, *words, **kwargs):
 def unit():
     """One process a file, so that those of a program run side by side and none hides another's crash."""
     return [
-        cmocka(file, program, file)
-        for program in sorted((BUILD / "unit" / "programs").iterdir())
+        cmocka(f"{program.name}-{file}", program, file)
+        for program in sorted((BUILD / "unit").iterdir())
         for file in subprocess.check_output([program, "--list"], text=True).split()
     ]
 

@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 
 #include "../../user/bench/bench.h"
-#include "../../user/log.h"
+#include "../../user/lib/log.h"
 
 #define GIVE_UP_NS 2000000000u
 

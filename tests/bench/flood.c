@@ -16,7 +16,7 @@
 
 #include "../../user/bench/forward/gen.h"
 #include "../../user/bench/forward/sink.h"
-#include "../../user/log.h"
+#include "../../user/lib/log.h"
 #include "draw.h"
 
 #define EXIT_USAGE 2

@@ -18,7 +18,7 @@
 
 #include "../../user/bench/forward/forward_side.h"
 #include "../../user/bench/forward/gen.h"
-#include "../../user/log.h"
+#include "../../user/lib/log.h"
 #include "draw.h"
 #include "side.h"
 

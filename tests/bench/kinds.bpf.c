@@ -8,7 +8,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-#include "../../bpf/sixlane.h"
+#include "../../bpf/abi/sixlane.h"
 #include "kinds.h"
 
 #define KIND(name, kind_type, kind_flags)                    \

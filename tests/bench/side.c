@@ -7,8 +7,8 @@
 #include <limits.h>
 #include <string.h>
 
-#include "../../bpf/sixlane.h"
-#include "../../user/util.h"
+#include "../../bpf/abi/sixlane.h"
+#include "../../user/lib/util.h"
 
 static int complain(int err, const char *what)
 {

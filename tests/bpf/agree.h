@@ -3,7 +3,7 @@
 #ifndef TESTS_BPF_AGREE_H
 #define TESTS_BPF_AGREE_H
 
-#include "../../bpf/sixlane.h"
+#include "../../bpf/abi/sixlane.h"
 
 #define AGREE_PROBES 16384u
 #define AGREE_BATCH 1024u /* one run's */

@@ -21,8 +21,8 @@
 
 #include <cmocka.h>
 
-#include "../../user/fib/maps_internal.h"
-#include "../../user/util.h"
+#include "../../user/lib/util.h"
+#include "../../user/maps/maps_internal.h"
 #include "agree_run.h"
 #include "churn.h"
 #include "fuzz.h"

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/loader_arena.h"
+#include "../../user/loader/arena.h"
 #include "agree_run.h"
 #include "tests.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The model of the datapath, written from the verdicts' meanings in bpf/sixlane.h and from what
+ * The model of the datapath, written from the verdicts' meanings in bpf/abi/sixlane.h and from what
  * the kernel's IPv6 input and forwarding do, not from the XDP program. Here: from the wire to the
  * route, and from the next hop to the wire.
  */

@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/util.h"
+#include "../../user/lib/util.h"
 #include "tests.h"
 
 #define RUNS 50000

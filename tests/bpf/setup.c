@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../user/loader_arena.h"
+#include "../../user/loader/arena.h"
 
 /*
  * Over what a new namespace may bring along (sit0 …), under WORLD_PORTS, and no slot of the

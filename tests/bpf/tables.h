@@ -7,13 +7,13 @@
 #ifndef TESTS_BPF_TABLES_H
 #define TESTS_BPF_TABLES_H
 
-#include "../../user/fib/compiled.h"
-#include "../../user/fib/maps.h"
+#include "../../user/compiled/compiled.h"
+#include "../../user/maps/maps.h"
 
 #define TABLES_MAX 32
 
 struct tables {
-	struct maps maps; /* what maps_fib.c needs of them, no more */
+	struct maps maps; /* what maps/fib.c needs of them, no more */
 	struct compiled *compiled;
 	bool has_readers; /* else nobody needs to be waited for */
 	uint64_t graces;  /* periods that were waited for */

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../bpf/sixlane.h"
+#include "../../bpf/abi/sixlane.h"
 
 enum device {
 	/* Real ones, made by the harness, since BPF_PROG_TEST_RUN takes no others as ingress. */

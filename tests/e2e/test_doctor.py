@@ -378,9 +378,9 @@ def test_a_port_of_another_network_namespace(net):
 
 def test_manual_names_all_checks():
     """And no others."""
-    sources = [p for p in pathlib.Path(REPO, "user").glob("cmd_*.c") if "check" in p.name or "doctor" in p.name]
+    sources = [p for p in pathlib.Path(REPO, "user", "cli").glob("*.c") if "check" in p.name or "doctor" in p.name]
     names = {name for p in sources for name in re.findall(r'^\t{ "(\w+)", (?:\.run_port|check_)', p.read_text(), re.M)}
-    manual = pathlib.Path(REPO, "user", "sixlane.8").read_text()
+    manual = pathlib.Path(REPO, "user", "cli", "sixlane.8").read_text()
     told = manual.partition(".Sh JSON OUTPUT\n")[2].partition(".It Cm status")[0].partition("is one of\n")[2]
     names -= {"place"}  # only skips the others
     assert names and set(re.findall(r"^\.Dq (\w+)", told, re.M)) == names

@@ -14,7 +14,7 @@ from topology import COVER, FAR, PREFIX, host_addr, host_ll, next_hop_objects
 
 MTU = 1300
 MAIN = 254
-# SIXLANE_EXCEPTION_* of bpf/sixlane.h
+# SIXLANE_EXCEPTION_* of bpf/abi/sixlane.h
 HAS_MTU, LOCKED, UNDER, PUNT, KERNEL = 1 << 0, 1 << 2, 1 << 3, 1 << 4, 1 << 6
 FLAGS = HAS_MTU | LOCKED | UNDER | PUNT | KERNEL
 

@@ -24,7 +24,7 @@
 #include <linux/netfilter/nfnetlink.h>
 
 #include "../../user/guard/nf_tables_parse.h"
-#include "../../user/util.h"
+#include "../../user/lib/util.h"
 
 #define MAX_BYTES 8192
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../user/util.h"
+#include "../../user/lib/util.h"
 
 #define DEFAULT_SEED 20250101
 #define MUTATE_ITERATIONS 1000000

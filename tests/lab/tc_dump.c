@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "../../user/guard/reader.h"
-#include "../../user/util.h"
+#include "../../user/lib/util.h"
 
 /* BPF_TCX_INGRESS and _EGRESS of Linux 6.6 */
 #define TCX_INGRESS 46

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../../user/verifier_log.h"
+#include "../../user/loader/verifier_log.h"
 
 #define LOG_BYTES (16u << 20)
 #define LOG_STATISTICS 4u /* BPF_LOG_STATS of include/linux/bpf_verifier.h */

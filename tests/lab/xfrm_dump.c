@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../../user/guard/reader.h"
-#include "../../user/util.h"
+#include "../../user/lib/util.h"
 
 static int count_entry(void *ctx, const struct sixlane_route_key *key, uint32_t value)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * main() of the unit tests. Runs the files that are named, as in `build/unit/programs/fib
+ * main() of the unit tests. Runs the files that are named, as in `build/unit/fib
  * test_fib`, or all of the program; --list prints their names. Where there are several, each has a
  * process of its own, so that the others run on after a crash.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What a file of unit tests is to the program that it is linked into. The files of a folder make
- *one program. A file in a folder alone/ makes one by itself, since it defines functions that the
- * code under test calls, or builds that code into itself.
+ * one program. A file in a folder alone/ replaces functions of sixlane, or builds the code under
+ * test into itself. The Makefile makes all names of it and of what it calls local, so that the
+ * other files of the program keep the real functions.
  *
  *	UNIT_TESTS()
  *	{

@@ -9,9 +9,9 @@
 #ifndef USER_BENCH_H
 #define USER_BENCH_H
 
-#include "../cmd.h"
+#include "../cli/cmd.h"
+#include "../lib/util.h"
 #include "../rib/radix.h"
-#include "../util.h"
 #include "lookup/lookup.h"
 
 /* Of a frame, around what the MTU counts: header and FCS. */

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "../log.h"
+#include "../lib/log.h"
 #include "bench.h"
 
 const char *const bench_mode_names[BENCH_N_MODES] = { "independent", "dependent" };

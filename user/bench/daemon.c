@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "../cmd_fib.h"
+#include "../cli/fib.h"
 #include "memory.h"
 #include "progress.h"
 

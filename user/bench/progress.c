@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-#include "../util.h"
+#include "../lib/util.h"
 
 #define QUIET_NS 1000000000u	      /* what takes no longer is not worth a word */
 #define TERMINAL_PERIOD_NS 250000000u /* between two lines */

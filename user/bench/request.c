@@ -7,7 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 
-#include "../util.h"
+#include "../lib/util.h"
 
 /* Messages of one send(): the kernel takes them one after the other, so more save nothing. */
 #define BATCH_BYTES 32768u

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../../bpf/sixlane.h"
+#include "../../bpf/abi/sixlane.h"
 
 struct bench_request;
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../print.h"
+#include "../cli/print.h"
 #include "bench.h"
 
 /* --- what a row says ------------------------------------------------------------------------ */

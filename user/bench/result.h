@@ -11,7 +11,7 @@
 
 #include <jansson.h>
 
-#include "../cmd.h"
+#include "../cli/cmd.h"
 #include "machine.h"
 
 /* Of strings that do not apply NULL, of numbers 0. */

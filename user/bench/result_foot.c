@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "../util.h"
+#include "../lib/util.h"
 #include "result_plot.h"
 
 #define FONT "monospace,9"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../print.h"
+#include "../cli/print.h"
 #include "bench.h"
 #include "result.h"
 

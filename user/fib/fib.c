@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../util.h"
-#include "fib_host.h"
+#include "../lib/util.h"
+#include "host.h"
 
 /* The next hop for what finds no room, there before anything can fail. */
 static int reserve_full(struct fib *fib)

@@ -26,8 +26,8 @@
 #ifndef FIB_FIB_H
 #define FIB_FIB_H
 
-#include "compiled.h"
-#include "fib_target.h"
+#include "../compiled/compiled.h"
+#include "target.h"
 
 #define FIB_MISSING_NOW 1u    /* it was not lacking before, … */
 #define FIB_MISSING_ANEW 2u   /* … or not since begin, … */
@@ -131,7 +131,7 @@ int fib_set_object(struct fib *fib, uint32_t id, const struct fib_object *object
  * What a destination has of its own, as one origin says: a Path MTU, another next hop, or both.
  * The prefix with the longest match in its table owns it, and only packets that are forwarded by
  * that prefix's route meet it. Beside the operator's word the kernel's makes what that lets
- * through the kernel's packets, unless it cannot be about them (has_more() in fib_host.c).
+ * through the kernel's packets, unless it cannot be about them (has_more() in host.c).
  */
 enum fib_origin { FIB_KERNEL, FIB_OPERATOR, FIB_N_ORIGINS };
 

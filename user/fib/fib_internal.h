@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the parts of the fib know of each other: ids and slots (fib_pool.c), cells (fib_cells.c),
- * ports and their VLANs, neighbours, next hops and what they lead to (fib_group.c,
- * fib_object.c, fib_source.c), and the trie's entries on top (fib_route.c, fib_cover.c). Beside
- * these stand destinations with exceptions (fib_host.h). Each object is reference-counted by what
+ * What the parts of the fib know of each other: ids and slots (pool.c), cells (cells.c),
+ * ports and their VLANs, neighbours, next hops and what they lead to (group.c,
+ * object.c, source.c), and the trie's entries on top (route.c, cover.c). Beside
+ * these stand destinations with exceptions (host.h). Each object is reference-counted by what
  * names it in the maps or is about to; it leaves the maps with its last reference. Private to fib/.
  *
  * Invariants beside those of fib.h
  * - A port or a neighbour has a slot exactly while the index map names it.
- * - Next hops are found by their meaning (fib_key.h): one id for each. A member of a group is a
+ * - Next hops are found by their meaning (key.h): one id for each. A member of a group is a
  *   next hop like any other, shared with routes and other groups; its fate never changes but
  *   for poison.
  * - Poisoned: the fate says PUNT_MAP_FULL, since a route names the id that should not and
@@ -24,10 +24,10 @@
 
 #include "../rib/radix.h"
 #include "fib.h"
-#include "fib_hash.h"
-#include "fib_heap.h"
-#include "fib_key.h"
-#include "fib_list.h"
+#include "hash.h"
+#include "heap.h"
+#include "key.h"
+#include "list.h"
 
 /* The next hop that punts what found no room. Reserved, so that a punt can never fail. */
 #define FIB_ID_FULL 1u
@@ -195,7 +195,7 @@ struct fib_entry {
 };
 _Static_assert(sizeof(struct fib_entry) <= 88, "a full table has hundreds of thousands");
 
-/* What nobody remembers: see fib_host_lost.c. Of what the kernel does not tell, by LOST_*. */
+/* What nobody remembers: see host_lost.c. Of what the kernel does not tell, by LOST_*. */
 struct fib_untold {
 	uint64_t n;	   /* destinations */
 	uint64_t until_ns; /* they are kept; 0: there are none … */
@@ -220,7 +220,7 @@ struct fib_lost {
 	uint64_t now_ns, finding_since_ns;
 };
 
-/* Destinations with exceptions as a whole: see fib_host.h. */
+/* Destinations with exceptions as a whole: see host.h. */
 struct fib_hosts {
 	size_t n, n_written, n_failed, max;
 	struct fib_heap expiry, eviction;
@@ -273,7 +273,7 @@ struct fib {
 	bool lost_in_sync; /* since fib_sync_begin() */
 };
 
-/* --- fib_pool.c ------------------------------------------------------------------------------- */
+/* --- pool.c ------------------------------------------------------------------------------- */
 
 int fib_pool_init(struct fib_pool *pool, uint32_t limit);
 void fib_pool_free(struct fib_pool *pool);
@@ -291,7 +291,7 @@ void fib_pool_adopt(struct fib_pool *pool, bool (*taken)(const struct fib *fib, 
 /* Wait until what was given back may be reused, cells too. False: it may not. */
 bool fib_grace(struct fib *fib);
 
-/* --- fib_cells.c ------------------------------------------------------------------------------ */
+/* --- cells.c ------------------------------------------------------------------------------ */
 
 int fib_cells_init(struct fib_cells *cells, uint32_t limit);
 void fib_cells_free(struct fib_cells *cells);
@@ -310,7 +310,7 @@ bool fib_cells_adopt(struct fib_cells *cells, uint32_t first, uint32_t n,
 		     const union sixlane_cell *contents);
 void fib_cell_set(struct fib *fib, uint32_t index, union sixlane_cell cell);
 
-/* --- fib_port.c, fib_vlan.c ------------------------------------------------------------------- */
+/* --- port.c, vlan.c ------------------------------------------------------------------- */
 
 struct fib_port *fib_port_find(const struct fib *fib, uint32_t ifindex);
 struct fib_port *fib_port_at(const struct fib *fib, uint32_t slot);
@@ -332,7 +332,7 @@ void fib_vlan_after(struct fib *fib, struct fib_port *port, bool again);
 void fib_vlan_sweep(struct fib *fib, bool confirm);
 void fib_vlan_free_all(struct fib *fib);
 
-/* --- fib_neigh.c ------------------------------------------------------------------------------ */
+/* --- neigh.c ------------------------------------------------------------------------------ */
 
 /* With a reference, unresolved if it is not known. NULL: no room or no memory. */
 struct fib_neigh *fib_neigh_get(struct fib *fib, uint32_t ifindex, const union sixlane_addr *addr);
@@ -341,7 +341,7 @@ void fib_neigh_put(struct fib *fib, struct fib_neigh *neigh);
 void fib_neigh_sweep(struct fib *fib, bool confirm);
 void fib_neigh_free_all(struct fib *fib);
 
-/* --- fib_group.c ------------------------------------------------------------------------------ */
+/* --- group.c ------------------------------------------------------------------------------ */
 
 /* With one reference, published. NULL: no room or no memory. */
 
@@ -359,7 +359,7 @@ bool fib_group_set_buckets(struct fib *fib, struct fib_group **group,
 union sixlane_fate fib_group_fate(const struct fib_group *group, uint16_t kind);
 void fib_group_put(struct fib *fib, struct fib_group *group);
 
-/* --- fib_source.c ----------------------------------------------------------------------------- */
+/* --- source.c ----------------------------------------------------------------------------- */
 
 struct fib_set *fib_set_find(const struct fib *fib, uint32_t id);
 /* The set of a key of kind FIB_SOURCES, with all its entries. NULL: no room or no memory. */
@@ -370,7 +370,7 @@ void fib_set_drop(struct fib *fib, struct fib_set *set);
 void fib_set_sweep(struct fib *fib);
 void fib_set_free_all(struct fib *fib);
 
-/* --- fib_object.c ----------------------------------------------------------------------------- */
+/* --- object.c ----------------------------------------------------------------------------- */
 
 /* The state of an object. NULL: it is not known. */
 struct fib_object_state *fib_object_find(const struct fib *fib, uint32_t id);
@@ -392,7 +392,7 @@ void fib_object_feed(struct fib *fib);
 void fib_object_forget(struct fib *fib);
 void fib_object_free_all(struct fib *fib);
 
-/* --- fib_next_hop.c --------------------------------------------------------------------------- */
+/* --- nexthop.c --------------------------------------------------------------------------- */
 
 /* Room for a key of so many bytes; in no pool and no table. NULL: no memory. */
 struct fib_next_hop *fib_next_hop_alloc(size_t key_bytes);
@@ -419,7 +419,7 @@ void fib_next_hop_release(struct fib *fib, struct fib_next_hop *next_hop);
 void fib_next_hop_feed(struct fib *fib);
 void fib_next_hop_free_all(struct fib *fib);
 
-/* --- fib_cover.c ------------------------------------------------------------------------------ */
+/* --- cover.c ------------------------------------------------------------------------------ */
 
 /* Make the trie say at this prefix what it should, as far as it can be made to. */
 void fib_entry_settle(struct fib *fib, struct fib_entry *entry);
@@ -433,7 +433,7 @@ static inline bool fib_entry_is_set(const struct fib *fib, const struct fib_entr
 /* Whether a prefix is missing, if that is not what was told last. */
 void fib_gaps_tell(struct fib *fib);
 
-/* --- fib_route.c ------------------------------------------------------------------------------ */
+/* --- route.c ------------------------------------------------------------------------------ */
 
 struct fib_table *fib_table_find(const struct fib *fib, uint32_t id);
 /* NULL: no memory. */
@@ -450,7 +450,7 @@ void fib_entry_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_entr
 void fib_entry_set_wanted(struct fib_entry *entry, struct fib_next_hop *wanted);
 void fib_route_free_all(struct fib *fib);
 
-/* --- fib_adopt.c ------------------------------------------------------------------------------ */
+/* --- adopt.c ------------------------------------------------------------------------------ */
 
 /* The first call of anything but fib_adopt_*. */
 void fib_adopt_finish(struct fib *fib);
@@ -461,7 +461,7 @@ bool fib_adopt_hop(const struct fib *fib, union sixlane_fate fate, struct fib_ke
 /* Adopted keys that no prefix of ours has go. */
 void fib_adopt_drop_strays(struct fib *fib);
 
-/* --- fib_compiled.c --------------------------------------------------------------------------- */
+/* --- compiled.c --------------------------------------------------------------------------- */
 
 int fib_compiled_init(struct fib *fib);
 /* What the trie holds for an entry, as a compiled_value_fn. */

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../util.h"
+#include "../lib/util.h"
 #include "guard_internal.h"
 
 const char *const guard_cause_names[GUARD_N_CAUSES] = {

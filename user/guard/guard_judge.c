@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "../util.h"
+#include "../lib/util.h"
 #include "guard_internal.h"
 
 struct guard_iface guard_iface_of(const struct device *device)

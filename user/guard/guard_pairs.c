@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "../util.h"
+#include "../lib/util.h"
 #include "guard_internal.h"
 
 /* CPU time to judge all pairs in; what is left is held back. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "../util.h"
+#include "../lib/util.h"
 #include "ip6_tables_parse.h"
 #include "reader.h"
 

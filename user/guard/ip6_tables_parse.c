@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../util.h"
+#include "../lib/util.h"
 #include "xt_matches.h"
 
 #define NO_CHAIN UINT32_MAX

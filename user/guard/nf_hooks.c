@@ -18,8 +18,8 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_hook.h>
 
+#include "../lib/util.h"
 #include "../netlink/socket.h"
-#include "../util.h"
 #include "nf_hooks_parse.h"
 #include "reader.h"
 

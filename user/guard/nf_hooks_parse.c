@@ -8,8 +8,8 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_hook.h>
 
+#include "../lib/util.h"
 #include "../netlink/parse_attr.h"
-#include "../util.h"
 
 /* Newer than the kernel's headers in Debian 12: enum nfnl_hook_chaintype, nfnl_hook_bpf_attributes.
  */

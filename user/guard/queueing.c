@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../util.h"
+#include "../lib/util.h"
 
 #define FQ_OFFLOAD_HORIZON_6_13 18 /* TCA_FQ_OFFLOAD_HORIZON, the last one so far */
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mount.h>
 
-#include "../util.h"
+#include "../lib/util.h"
 #include "reader.h"
 
 #define PREFIX "upper_"

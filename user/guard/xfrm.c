@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../lib/util.h"
 #include "../netlink/socket.h"
-#include "../util.h"
 #include "reader.h"
 #include "xfrm_parse.h"
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "../util.h"
+#include "../lib/util.h"
 
 /*
  * par->hotdrop in the kernel: a match that cannot read the header that it was asked about (a

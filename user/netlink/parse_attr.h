@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "../lib/util.h"
 #include "../rib/object.h"
-#include "../util.h"
 
 enum attr_kind { ATTR_KIND_UNKNOWN, ATTR_KIND_EXACT, ATTR_KIND_MIN, ATTR_KIND_STRING };
 

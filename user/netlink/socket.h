@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "../util.h"
+#include "../lib/util.h"
 
 struct nl_socket;
 

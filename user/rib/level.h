@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What stands at one level (destination, source, metric, in one table) as one number: of the RIB
- * and, by the same code in a BPF program (sync/census.bpf.c), of fib6 itself. Equal sums are equal
- * routes, whatever their order.
+ * and, by the same code in a BPF program (daemon/census.bpf.c), of fib6 itself. Equal sums are
+ * equal routes, whatever their order.
  */
 #ifndef RIB_LEVEL_H
 #define RIB_LEVEL_H

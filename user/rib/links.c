@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../util.h"
+#include "../lib/util.h"
 
 /*
  * Upper devices (by IFLA_LINK) that leave frames sent to the lower device's own MAC alone: they

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../../bpf/sixlane.h"
+#include "../../bpf/abi/sixlane.h"
 
 /*
  * unknown_attr, in any of these: 1 + the type of an attribute that the parser does not know, for

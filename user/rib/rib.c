@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../util.h"
+#include "../lib/util.h"
 #include "rib_list.h"
 #include "rib_route.h"
 

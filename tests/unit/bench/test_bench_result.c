@@ -10,7 +10,7 @@
 
 #include "../../../user/bench/bench.h"
 #include "../../../user/bench/result_plot.h"
-#include "../../../user/util.h"
+#include "../../../user/lib/util.h"
 #include "../unit.h"
 
 static const struct bench_row simple = {

@@ -15,9 +15,9 @@
 #include <errno.h>
 
 #include "../../../user/bench/nic/nic_check.h"
-#include "../../../user/loader.h"
-#include "../../../user/loader_driver.h"
-#include "../../../user/util.h"
+#include "../../../user/lib/util.h"
+#include "../../../user/loader/driver.h"
+#include "../../../user/loader/loader.h"
 #include "../unit.h"
 
 static struct nic_facts make_facts(void)

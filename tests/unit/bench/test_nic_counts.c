@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "../../../user/bench/nic/nic_counts.h"
-#include "../../../user/util.h"
+#include "../../../user/lib/util.h"
 #include "../unit.h"
 
 enum { IN, IN0, IN1, OUT, OUT0, OUT1, N_PORTS };

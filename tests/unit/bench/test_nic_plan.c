@@ -15,7 +15,7 @@
 #include <errno.h>
 
 #include "../../../user/bench/nic/nic_machine.h"
-#include "../../../user/util.h"
+#include "../../../user/lib/util.h"
 #include "../unit.h"
 
 static const unsigned int cpus[] = { 2, 3, 40 };

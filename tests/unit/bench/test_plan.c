@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "../../../user/bench/plan.h"
-#include "../../../user/util.h"
+#include "../../../user/lib/util.h"
 #include "../unit.h"
 
 static void assert_near(double value, double expected)

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "../../../user/bench/nic/search.h"
-#include "../../../user/util.h"
+#include "../../../user/lib/util.h"
 #include "../unit.h"
 
 #define MIN_RATE 9001.0

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "../../../user/bench/nic/search_load.h"
-#include "../../../user/util.h"
+#include "../../../user/lib/util.h"
 #include "../unit.h"
 
 static void assert_near(double value, double expected)

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
+#include "../../../user/lib/util.h"
 #include "../../../user/rib/radix.h"
-#include "../../../user/util.h"
 #include "fib_model.h"
 
 static uint32_t rnd(struct model *model, uint32_t n)

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
+#include "../../../user/lib/util.h"
 #include "../../../user/rib/radix.h"
-#include "../../../user/util.h"
 #include "sim_maps.h"
 
 struct world {

@@ -2,7 +2,7 @@
 /*
  * The fib on simulated maps: the order of writes, sharing and quarantine of ids and slots. The same
  * for groups, objects, source sets and tables is in files of their own; random histories
- * (tests/unit/test_fib_random.c) check all of it against a model.
+ * (tests/unit/fib/alone/test_fib_random.c) check all of it against a model.
  */
 #include <errno.h>
 

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "../../../user/fib/fib_alias.h"
+#include "../../../user/fib/alias.h"
 #include "../../../user/fib/fib_internal.h"
-#include "../../../user/util.h"
+#include "../../../user/lib/util.h"
 #include "../unit.h"
 
 #define MAX_MEMBERS 65535u

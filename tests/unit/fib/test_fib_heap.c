@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "../../../user/fib/fib_heap.h"
-#include "../../../user/util.h"
+#include "../../../user/fib/heap.h"
+#include "../../../user/lib/util.h"
 #include "../unit.h"
 
 #define N_ITEMS 200u

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../../../user/guard/ip6_tables_parse.h"
-#include "../../../user/util.h"
+#include "../../../user/lib/util.h"
 
 #define BLOB_BYTES 16384
 #define BLOB_ENTRIES 32

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "../../../user/guard/guard_internal.h"
-#include "../../../user/util.h"
+#include "../../../user/lib/util.h"
 #include "../unit.h"
 
 enum { P0 = 2, P1, SLAVE, BOND, VLAN, VRF };

@@ -12,7 +12,7 @@
 #include <linux/netfilter/nfnetlink_hook.h>
 
 #include "../../../user/guard/nf_hooks_parse.h"
-#include "../../../user/util.h"
+#include "../../../user/lib/util.h"
 #include "../unit.h"
 
 #define TYPE_BPF 2

@@ -21,7 +21,7 @@
 #include <linux/netfilter/nfnetlink.h>
 
 #include "../../../user/guard/nf_tables_parse.h"
-#include "../../../user/util.h"
+#include "../../../user/lib/util.h"
 #include "../unit.h"
 #include "ruleset_rules.h"
 

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "../../../user/guard/policies.h"
+#include "../../../user/lib/util.h"
 #include "../../../user/rib/radix.h"
-#include "../../../user/util.h"
 #include "../unit.h"
 
 /* sl_policies, as a list. */

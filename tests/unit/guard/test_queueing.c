@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "../../../user/guard/queueing.h"
-#include "../../../user/util.h"
+#include "../../../user/lib/util.h"
 #include "../unit.h"
 
 #define ROOT TC_H_ROOT

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "../../../user/guard/ruleset_internal.h"
-#include "../../../user/util.h"
+#include "../../../user/lib/util.h"
 #include "../unit.h"
 #include "ruleset_rules.h"
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "../../../user/guard/xt_matches.h"
-#include "../../../user/util.h"
+#include "../../../user/lib/util.h"
 #include "../unit.h"
 
 struct row {

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
+#include "../../../user/lib/util.h"
 #include "../../../user/netlink/parse.h"
-#include "../../../user/util.h"
 
 #include <linux/fib_rules.h>
 #include <linux/genetlink.h>

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../user/lib/util.h"
 #include "../../../user/netlink/parse.h"
-#include "../../../user/util.h"
 #include "netlink_captures.h"
 
 /* Decode one into memory of exactly its size, which the caller frees. */

@@ -19,8 +19,8 @@
 
 #include <cmocka.h>
 
+#include "../../../user/lib/util.h"
 #include "../../../user/rib/rib.h"
-#include "../../../user/util.h"
 
 /* What the kernel puts into nlmsg_flags of announcements. */
 #define CREATE (NLM_F_CREATE | NLM_F_EXCL)

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "../../../user/lib/util.h"
 #include "../../../user/rib/addrs.h"
-#include "../../../user/util.h"
 #include "../unit.h"
 
 #define MANY 1000u

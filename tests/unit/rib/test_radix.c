@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
+#include "../../../user/lib/util.h"
 #include "../../../user/rib/radix.h"
-#include "../../../user/util.h"
 #include "../unit.h"
 
 static struct prefix pfx(const char *text)

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
+#include "../../../user/lib/util.h"
 #include "../../../user/rib/rib.h"
-#include "../../../user/util.h"
 #include "../unit.h"
 
 #define NS_PER_MS 1000000ull

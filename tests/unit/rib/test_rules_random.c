@@ -16,9 +16,9 @@
 
 #include <cmocka.h>
 
+#include "../../../user/lib/util.h"
 #include "../../../user/rib/radix.h"
 #include "../../../user/rib/rules.h"
-#include "../../../user/util.h"
 #include "../unit.h"
 
 /* Devices: p1 (ifindex 1), p2 (2), and v (3), a VRF. */

@@ -8,7 +8,7 @@
 #ifndef BENCH_EXCEPTIONS_COUNT_H
 #define BENCH_EXCEPTIONS_COUNT_H
 
-#include "../../fib/maps.h"
+#include "../../maps/maps.h"
 
 struct exceptions_counts {
 	uint64_t kernel_routes, kernel_exceptions;

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../log.h"
+#include "../../lib/log.h"
 #include "../progress.h"
 #include "forward.h"
 #include "forward_report.h"

@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "../../loader.h"
+#include "../../loader/loader.h"
 #include "../kernel_net.h"
 #include "../own_mounts.h"
 #include "../request.h"

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../log.h"
+#include "../../lib/log.h"
 #include "../kernel_net.h"
 #include "forward.h"
 #include "forward_side.h"

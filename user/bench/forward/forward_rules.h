@@ -8,7 +8,7 @@
 #ifndef BENCH_FORWARD_RULES_H
 #define BENCH_FORWARD_RULES_H
 
-#include "../../fib/maps.h"
+#include "../../maps/maps.h"
 #include "forward_net.h"
 
 enum forward_rules {

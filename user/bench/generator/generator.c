@@ -9,7 +9,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "../../print.h"
+#include "../../cli/print.h"
 #include "../progress.h"
 
 #define MOST_BYTES 65536u

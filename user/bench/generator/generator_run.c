@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../../print.h"
+#include "../../cli/print.h"
 #include "../machine.h"
 
 /* Who asks more may be a mistake; a queue takes as many as its source does. */

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "../../util.h"
+#include "../../lib/util.h"
 
 #define PKTGEN_DIR "/proc/net/pktgen"
 /* Of a thread or an entry, of which pktgen takes 31 characters. */

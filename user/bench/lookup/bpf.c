@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "../../loader_arena.h"
+#include "../../loader/arena.h"
 #include "../kernel_net.h"
 
 /* An empty run is so short that its time, in whole nanoseconds, needs many lookups to be exact. */

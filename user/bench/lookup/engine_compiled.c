@@ -3,14 +3,14 @@
  * The compiled FIB, built by the daemon's own code over maps of the bench's own, which are no one
  * else's: nothing is pinned.
  */
-#include "../../fib/compiled.h"
+#include "../../compiled/compiled.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "../../fib/maps_internal.h"
-#include "../../loader_arena.h"
+#include "../../loader/arena.h"
+#include "../../maps/maps_internal.h"
 #include "bpf.h"
 #include "user_walk.h"
 

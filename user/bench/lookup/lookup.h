@@ -6,7 +6,7 @@
 #ifndef BENCH_LOOKUP_H
 #define BENCH_LOOKUP_H
 
-#include "../../../bpf/sixlane.h"
+#include "../../../bpf/abi/sixlane.h"
 
 /* So many that no branch predictor learns their sequence. A power of two. */
 #define BENCH_ADDRESSES 65536u

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../log.h"
+#include "../../lib/log.h"
 #include "../bench.h"
 #include "../progress.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../../ethtool.h"
-#include "../../log.h"
-#include "../../print.h"
+#include "../../cli/print.h"
+#include "../../lib/ethtool.h"
+#include "../../lib/log.h"
 #include "nic.h"
 
 #define MOST_TRIALS 3 /* of the highest rate */

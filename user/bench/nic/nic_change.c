@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "../../cmd_ports.h"
-#include "../../util.h"
+#include "../../cli/ports.h"
+#include "../../lib/util.h"
 #include "nic_netns.h"
 
 /* --- asking --------------------------------------------------------------------------------- */

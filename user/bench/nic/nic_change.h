@@ -10,7 +10,7 @@
 #ifndef USER_BENCH_NIC_CHANGE_H
 #define USER_BENCH_NIC_CHANGE_H
 
-#include "../../ethtool.h"
+#include "../../lib/ethtool.h"
 #include "nic_link.h"
 
 enum nic_what {

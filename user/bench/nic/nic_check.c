@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../log.h"
+#include "../../lib/log.h"
 #include "../bench.h"
 
 /* --- native XDP ----------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 #ifndef USER_BENCH_NIC_CHECK_H
 #define USER_BENCH_NIC_CHECK_H
 
-#include "../../loader.h"
+#include "../../loader/loader.h"
 #include "nic_login.h"
 #include "nic_plan.h"
 

@@ -9,8 +9,8 @@
 #include <linux/if_bonding.h>
 #include <string.h>
 
-#include "../../print.h"
-#include "../../util.h"
+#include "../../cli/print.h"
+#include "../../lib/util.h"
 #include "nic_change.h"
 #include "nic_netns.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../util.h"
+#include "../../lib/util.h"
 
 /* So many of kinds that nobody counts (ARP, LLDP), or between two readings, on each port. */
 #define STRAY 8u

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../../bpf/sixlane.h"
+#include "../../../bpf/abi/sixlane.h"
 
 /* Of a device since it was made, or between two readings. */
 struct nic_counts {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../ethtool.h"
+#include "../../lib/ethtool.h"
 #include "../../netlink/parse_attr.h"
 #include "../../netlink/socket.h"
 #include "nic_counts.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../util.h"
+#include "../../lib/util.h"
 
 /* --- names ---------------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 
 #include <netinet/in.h>
 
-#include "../../cmd_ports.h"
+#include "../../cli/ports.h"
 
 #define NIC_MAX_LOGINS 8
 

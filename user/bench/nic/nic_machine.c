@@ -6,8 +6,8 @@
 #include <linux/if.h> /* ALTIFNAMSIZ, behind net/if.h */
 #include <string.h>
 
+#include "../../cli/print.h"
 #include "../../netlink/socket_link.h"
-#include "../../print.h"
 #include "../bench.h"
 #include "nic_check.h"
 

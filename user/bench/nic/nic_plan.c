@@ -6,9 +6,9 @@
 #include <limits.h>
 #include <string.h>
 
-#include "../../cmd_ports.h"
-#include "../../print.h"
-#include "../../util.h"
+#include "../../cli/ports.h"
+#include "../../cli/print.h"
+#include "../../lib/util.h"
 
 const char *const nic_features[NIC_N_FEATURES] = { "rx-lro", "rx-gro-hw", "rx-vlan-hw-parse",
 						   "rx-vlan-stag-hw-parse" };

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "../../log.h"
+#include "../../lib/log.h"
 #include "nic.h"
 #include "search.h"
 

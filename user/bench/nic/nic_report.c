@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../ethtool.h"
+#include "../../lib/ethtool.h"
 #include "nic.h"
 
 const char nic_generator_limit[] = "the generator is the limit: it sends no more";

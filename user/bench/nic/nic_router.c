@@ -7,7 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-#include "../../cmd_ports.h"
+#include "../../cli/ports.h"
 
 #define METRIC 1024u
 #define CONF "/proc/sys/net/ipv6/conf/"

@@ -7,9 +7,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "../../cmd_ports.h"
-#include "../../log.h"
-#include "../../util.h"
+#include "../../cli/ports.h"
+#include "../../lib/log.h"
+#include "../../lib/util.h"
 #include "../bench.h"
 #include "../progress.h"
 #include "nic_check.h"

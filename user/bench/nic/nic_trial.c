@@ -6,8 +6,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "../../cmd.h"
-#include "../../print.h"
+#include "../../cli/cmd.h"
+#include "../../cli/print.h"
 #include "nic.h"
 
 /* What is under way is counted until no more comes (RFC 2544, section 23: two seconds), and the

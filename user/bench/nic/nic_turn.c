@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../cmd.h"
+#include "../../cli/cmd.h"
 #include "nic.h"
 
 const struct nic_engine nic_engines[] = {

@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "../../log.h"
-#include "../../util.h"
+#include "../../lib/log.h"
+#include "../../lib/util.h"
 #include "../bench.h"
 
 struct nic_undo {

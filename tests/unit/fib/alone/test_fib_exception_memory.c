@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A fib that has no memory for an exception: the operator's is refused, and the kernel's is lost,
- * so that packets to whatever is not known are punted until all was told again. fib_exception.c is
+ * so that packets to whatever is not known are punted until all was told again. fib/exception.c is
  * built into this test with a calloc that fails when told.
  */
 #include <errno.h>
@@ -17,7 +17,7 @@ static void *calloc_unless_told(size_t n, size_t size)
 }
 
 #define calloc calloc_unless_told
-#include "../../../../user/fib/fib_exception.c"
+#include "../../../../user/fib/exception.c"
 #undef calloc
 
 static int say_without_memory(struct world *world, enum fib_origin origin, const char *dst)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A fib that has no memory for a prefix cannot even remember that it is missing: whatever covers it
- * must be punted until a synchronisation has told everything again. fib_route.c is built
+ * must be punted until a synchronisation has told everything again. fib/route.c is built
  * into this test with a calloc that fails when told.
  */
 #include <errno.h>
@@ -17,7 +17,7 @@ static void *calloc_unless_told(size_t n, size_t size)
 }
 
 #define calloc calloc_unless_told
-#include "../../../../user/fib/fib_route.c"
+#include "../../../../user/fib/route.c"
 #undef calloc
 
 static void test_prefix_is_lost(void **state)

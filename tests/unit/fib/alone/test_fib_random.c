@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "../../../../user/fib/fib_internal.h"
-#include "../../../../user/util.h"
+#include "../../../../user/lib/util.h"
 #include "../../unit.h"
 #include "../fib_history_check.h"
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../../../user/util.h"
+#include "../../../../user/lib/util.h"
 #include "../../unit.h"
 #include "../ip6_tables_blob.h"
 

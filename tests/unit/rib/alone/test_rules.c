@@ -33,8 +33,8 @@ static void *reallocarray_unless_told(void *old, size_t n, size_t size)
 #include "../../../../user/rib/rules.c"
 #undef reallocarray
 
+#include "../../../../user/lib/util.h"
 #include "../../../../user/rib/radix.h"
-#include "../../../../user/util.h"
 #include "../../unit.h"
 
 #define VRF 3u

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Source sets in order, whatever the trie's order and however often it shows an entry.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../../user/cli/sources.h"
+#include "../../unit.h"
+
+#define SOURCES_FD 77
+
+static const struct {
+	uint32_t set;
+	const char *addr;
+	uint32_t len;
+} entries[] = {
+	{ 300, "2001:db8:a::", 48 }, { 2, "2001:db8::", 32 }, { 2, "::", 0 }, { 300, "::", 0 },
+	{ 2, "2001:db8::", 32 },     { 2, "2001:db8::", 33 },
+};
+
+int maps_source_each(const struct maps *maps, maps_route_fn fn, void *ctx)
+{
+	struct sixlane_route_key key;
+	int rc = 0;
+
+	assert_int_equal(maps->fd[LOADER_SOURCES], SOURCES_FD);
+	for (uint32_t i = 0; i < ARRAY_SIZE(entries) && !rc; i++) {
+		key = (struct sixlane_route_key){ .prefix_len = SIXLANE_TABLE_BITS + entries[i].len,
+						  .table = htonl(entries[i].set) };
+		inet_pton(AF_INET6, entries[i].addr, &key.addr);
+		rc = fn(ctx, &key, i + 1);
+	}
+	return rc;
+}
+
+static struct sources read_all(void)
+{
+	const struct maps maps = { .fd = { [LOADER_SOURCES] = SOURCES_FD } };
+	struct sources sources = { 0 };
+
+	assert_int_equal(sources_read(&maps, &sources), 0);
+	assert_int_equal(sources_read(&maps, &sources), 0);
+	return sources;
+}
+
+static void sets_are_told_apart(void **state)
+{
+	struct sources sources = read_all();
+	const struct source *at;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(sources.n, 5);
+	at = sources_of(&sources, 2, &n);
+	assert_int_equal(n, 3);
+	assert_int_equal(source_len(&at[0]), 0);
+	assert_int_equal(source_len(&at[1]), 32);
+	assert_int_equal(source_len(&at[2]), 33);
+	at = sources_of(&sources, 300, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(at[1].value, 1);
+	assert_null(sources_of(&sources, 3, &n));
+	assert_int_equal(n, 0);
+	assert_null(sources_of(&sources, UINT32_MAX, &n));
+	sources_free(&sources);
+}
+
+static uint32_t match(const struct sources *sources, uint32_t set, const char *text)
+{
+	const struct source *found;
+	union sixlane_addr addr;
+
+	inet_pton(AF_INET6, text, &addr);
+	found = sources_match(sources, set, &addr);
+	return found ? source_len(found) : UINT32_MAX;
+}
+
+static void the_longest_prefix_matches(void **state)
+{
+	struct sources sources = read_all();
+
+	(void)state;
+	assert_int_equal(match(&sources, 2, "2001:db8:7fff::"), 33);
+	assert_int_equal(match(&sources, 2, "2001:db8:8000::"), 32);
+	assert_int_equal(match(&sources, 2, "2001:db9::"), 0);
+	assert_int_equal(match(&sources, 300, "2001:db8:a::1"), 48);
+	assert_int_equal(match(&sources, 300, "2001:db8:b::1"), 0);
+	assert_int_equal(match(&sources, 4, "2001:db8:b::1"), UINT32_MAX);
+	sources_free(&sources);
+}
+
+UNIT_TESTS()
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sets_are_told_apart),
+		cmocka_unit_test(the_longest_prefix_matches),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

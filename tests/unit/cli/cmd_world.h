@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Maps in memory for the tests of `sixlane lookup` and `sixlane explain`: the readers of the
+ * kernel's maps are replaced by lists. From two plain Ethernet ports, IN to OUT, everything is
+ * there to forward.
+ */
+#ifndef UNIT_CLI_CMD_WORLD_H
+#define UNIT_CLI_CMD_WORLD_H
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../user/cli/walk.h"
+
+#define IN 7u /* ifindexes */
+#define OUT 8u
+#define OTHER 9u
+#define DEVICE_MTU 1500u
+#define DESTINATION "2001:db8::1"
+#define SOURCE "2001:db8:a::1"
+
+#define LIVE (SIXLANE_PORT_IPV6 | SIXLANE_PORT_UP | SIXLANE_PORT_XMIT)
+#define SERVED (LIVE | SIXLANE_PORT_INGRESS | SIXLANE_PORT_FORWARDING)
+
+enum { SLOT_IN = 1, SLOT_OUT, SLOT_OTHER, SLOT_MORE };
+enum { GATEWAY = 1, ON_LINK, OTHER_GATEWAY };
+
+struct entry {
+	uint32_t table; /* or set */
+	union sixlane_addr addr;
+	uint32_t len, value;
+};
+
+struct vlan {
+	uint32_t lower;
+	union sixlane_tag tag;
+	uint32_t slot;
+};
+
+struct exception {
+	struct sixlane_exception_key key;
+	struct sixlane_exception value;
+};
+
+#define WORLD_ENTRIES 16
+static struct sixlane_meta meta;
+static struct sixlane_port ports[SIXLANE_MAX_PORTS];
+static struct sixlane_next_hop next_hops[SIXLANE_MAX_NEXT_HOPS];
+static struct sixlane_neigh neighbours[SIXLANE_MAX_NEIGHBOURS];
+static union sixlane_cell cells[SIXLANE_MAX_CELLS];
+static struct sixlane_rule rules[2 * SIXLANE_MAX_RULES];
+static struct entry routes[WORLD_ENTRIES], sources[WORLD_ENTRIES];
+static struct vlan vlans[WORLD_ENTRIES];
+static struct exception exceptions[WORLD_ENTRIES];
+static uint64_t missing[SIXLANE_MISSING_WORDS];
+static uint32_t n_routes, n_sources, n_vlans, n_exceptions;
+
+static const struct maps maps = { .meta = &meta,
+				  .ports = ports,
+				  .next_hops = next_hops,
+				  .neighbours = neighbours,
+				  .cells = cells,
+				  .missing = missing,
+				  .rules = rules };
+
+static inline union sixlane_addr address(const char *text)
+{
+	union sixlane_addr addr = { 0 };
+
+	assert_int_equal(inet_pton(AF_INET6, text, &addr), 1);
+	return addr;
+}
+
+static inline bool covers(const struct entry *entry, uint32_t table, const union sixlane_addr *addr)
+{
+	for (uint32_t bit = 0; bit < entry->len; bit++) {
+		if ((entry->addr.bytes[bit / 8] ^ addr->bytes[bit / 8]) >> (7 - bit % 8) & 1)
+			return false;
+	}
+	return entry->table == table;
+}
+
+static inline int longest(const struct entry *entries, uint32_t n, uint32_t table,
+			  const union sixlane_addr *addr, uint32_t *value)
+{
+	int best = -1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!covers(&entries[i], table, addr) || (int)entries[i].len <= best)
+			continue;
+		best = (int)entries[i].len;
+		*value = entries[i].value;
+	}
+	return best < 0 ? -2 : 0;
+}
+
+int maps_route_lookup(const struct maps *of, uint32_t table, const union sixlane_addr *addr,
+		      uint32_t *value)
+{
+	(void)of;
+	return longest(routes, n_routes, table, addr, value);
+}
+
+int maps_source_lookup(const struct maps *of, uint32_t set, const union sixlane_addr *addr,
+		       uint32_t *value)
+{
+	(void)of;
+	return longest(sources, n_sources, set, addr, value);
+}
+
+uint32_t maps_vlan_slot(const struct maps *of, uint32_t lower, union sixlane_tag tag)
+{
+	(void)of;
+	for (uint32_t i = 0; i < n_vlans; i++) {
+		if (vlans[i].lower == lower && vlans[i].tag.word == tag.word)
+			return vlans[i].slot;
+	}
+	return 0;
+}
+
+int maps_exception(const struct maps *of, const struct sixlane_exception_key *key,
+		   struct sixlane_exception *out)
+{
+	(void)of;
+	for (uint32_t i = 0; i < n_exceptions; i++) {
+		if (memcmp(&exceptions[i].key, key, sizeof(*key)) != 0)
+			continue;
+		*out = exceptions[i].value;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+uint32_t maps_port_slot(const struct maps *of, uint32_t ifindex)
+{
+	for (uint32_t slot = 1; slot < 16; slot++) {
+		if (ifindex && of->ports[slot].ifindex == ifindex)
+			return slot;
+	}
+	return 0;
+}
+
+uint32_t maps_neigh_slot(const struct maps *of, uint32_t ifindex, const union sixlane_addr *addr)
+{
+	union sixlane_addr wanted = address(DESTINATION);
+
+	(void)of;
+	return ifindex == OUT && !memcmp(addr, &wanted, sizeof(wanted)) ? ON_LINK : 0;
+}
+
+/* Firewall rules that hold packets of IN to OUT; policies that hold those to the DESTINATION. */
+static bool pair_is_held, has_policy;
+
+bool maps_pair_is_free(const struct maps *of, uint32_t in_slot, uint32_t out_slot)
+{
+	(void)of;
+	return !pair_is_held || in_slot != SLOT_IN || out_slot != SLOT_OUT;
+}
+
+bool maps_has_policy(const struct maps *of, const union sixlane_addr *src,
+		     const union sixlane_addr *dst)
+{
+	union sixlane_addr from = address(SOURCE), to = address(DESTINATION);
+
+	(void)of;
+	return has_policy && !memcmp(src, &from, sizeof(from)) && !memcmp(dst, &to, sizeof(to));
+}
+
+static inline void world_add(struct entry *entries, uint32_t *n, uint32_t table, const char *addr,
+			     uint32_t len, uint32_t id)
+{
+	assert_true(*n < WORLD_ENTRIES);
+	entries[(*n)++] = (struct entry){ table, address(addr), len, sixlane_route_value(id, len) };
+}
+
+/* A route, or a source of a set; the value names the destination's length in both. */
+static inline void world_route(uint32_t table, const char *addr, uint32_t len, uint32_t id)
+{
+	world_add(routes, &n_routes, table, addr, len, id);
+}
+
+static inline void world_source(uint32_t set, const char *addr, uint32_t len, uint32_t id)
+{
+	world_add(sources, &n_sources, set, addr, len, id);
+}
+
+static inline void world_exception(uint32_t table, const char *addr, struct sixlane_exception value)
+{
+	assert_true(n_exceptions < WORLD_ENTRIES);
+	exceptions[n_exceptions++] =
+		(struct exception){ .key = { .dst = address(addr), .table = table },
+				    .value = value };
+}
+
+static inline void world_port(uint32_t slot, uint32_t ifindex, uint32_t flags)
+{
+	ports[slot] = (struct sixlane_port){ .ifindex = ifindex,
+					     .flags = flags,
+					     .mtu = DEVICE_MTU,
+					     .table = SIXLANE_TABLE_MAIN,
+					     .iif = ifindex,
+					     .xmit = ifindex };
+}
+
+/* A next hop of its own: out by a port, by a gateway (slot of the neighbour) or on-link (0). */
+static inline void world_hop(uint32_t id, uint32_t slot, uint32_t neighbour)
+{
+	next_hops[id] = (struct sixlane_next_hop){
+		.fate = { .kind = SIXLANE_FORWARD, .port = (uint16_t)slot, .neighbour = neighbour }
+	};
+}
+
+static inline void world_fate(uint32_t id, uint16_t kind)
+{
+	next_hops[id] = (struct sixlane_next_hop){ .fate = { .kind = kind } };
+}
+
+/* Ports, neighbours and no route at all. */
+static inline void world_clear(void)
+{
+	memset(next_hops, 0, sizeof(next_hops));
+	memset(ports, 0, sizeof(ports));
+	memset(cells, 0, sizeof(cells));
+	memset(rules, 0, sizeof(rules));
+	memset(missing, 0, sizeof(missing));
+	pair_is_held = has_policy = false;
+	n_routes = n_sources = n_vlans = n_exceptions = 0;
+	meta = (struct sixlane_meta){ .abi = SIXLANE_ABI,
+				      .flags = SIXLANE_META_READY | SIXLANE_META_GUARDED };
+	world_port(SLOT_IN, IN, SERVED);
+	world_port(SLOT_OUT, OUT, LIVE);
+	for (int i = GATEWAY; i <= OTHER_GATEWAY; i++)
+		neighbours[i].mac.flags = SIXLANE_MAC_VALID;
+}
+
+/* To DESTINATION, and if it came in by a port also from SOURCE, as one UDP packet. */
+static inline struct walk_query world_query(uint32_t ingress)
+{
+	return (struct walk_query){ .dst = address(DESTINATION),
+				    .src = address(ingress ? SOURCE : "::"),
+				    .ingress = ingress,
+				    .has_src = ingress,
+				    .has_flow = ingress,
+				    .proto = 17,
+				    .hop_limit = 64,
+				    .sport = 1000,
+				    .dport = 53,
+				    .ip_bytes = 100 };
+}
+
+#endif

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A compiled FIB whose memory ends, of chunks or of its own, or whose grace periods fail: whenever
+ * something cannot be done it is absent, and can be built again; else it is right.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../../user/lib/util.h"
+#include "../../unit.h"
+#include "../compiled_world.h"
+
+/* Allocations that still succeed; negative: all do. */
+static int allocations_left = -1;
+
+static bool allocation_fails(void)
+{
+	if (allocations_left > 0) {
+		allocations_left--;
+		return false;
+	}
+	return allocations_left == 0;
+}
+
+void *__interceptor_calloc(size_t n, size_t size);
+void *__interceptor_realloc(void *old, size_t size);
+void *calloc(size_t n, size_t size);
+void *realloc(void *old, size_t size);
+
+void *calloc(size_t n, size_t size)
+{
+	return allocation_fails() ? NULL : __interceptor_calloc(n, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+	return allocation_fails() ? NULL : __interceptor_realloc(old, size);
+}
+
+static struct cworld world;
+
+static void check_or_absent(int err)
+{
+	assert_int_equal(compiled_is_live(world.compiled), err == 0);
+	assert_int_equal(world.view.fib.word != 0, err == 0);
+	if (!err)
+		cworld_check_all(&world);
+}
+
+static struct cworld_table *open_with(enum cworld_shape shape, uint32_t room)
+{
+	cworld_open(&world, util_now_ns());
+	print_message("SEED=%llu\n", (unsigned long long)world.seed);
+	return cworld_add_table(&world, SIXLANE_TABLE_MAIN, shape, room);
+}
+
+static void assert_can_be_built(void)
+{
+	allocations_left = -1;
+	world.grace_error = 0;
+	world.chunks_max = SIXLANE_FIB_CHUNKS;
+	assert_int_equal(cworld_build(&world), 0);
+	check_or_absent(0);
+	cworld_audit(&world);
+}
+
+/* --- chunks ----------------------------------------------------------------------------------- */
+
+static void test_build_without_chunks(void **state)
+{
+	struct cworld_table *table = open_with(CWORLD_REAL, 300000);
+	uint32_t needed;
+
+	(void)state;
+	cworld_fill(&world, table, 200000);
+	assert_int_equal(cworld_build(&world), 0);
+	needed = world.n_chunks;
+	assert_true(needed >= 2);
+	for (uint32_t n = 0; n < needed; n++) {
+		cworld_close(&world);
+		table = open_with(CWORLD_REAL, 300000);
+		cworld_fill(&world, table, 200000);
+		world.chunks_max = n;
+		assert_int_equal(cworld_build(&world), -ENOSPC);
+		check_or_absent(-ENOSPC);
+		/* Nor is it better the second time. */
+		assert_int_equal(cworld_build(&world), -ENOSPC);
+		check_or_absent(-ENOSPC);
+		/* To what is absent nothing changes. */
+		assert_int_equal(cworld_tell(&world, table, &table->routes[0].prefix, true), 0);
+	}
+	assert_can_be_built();
+	cworld_close(&world);
+}
+
+/* Changes with so little left that some cannot be made. */
+static void changes_in_little_memory(uint32_t units)
+{
+	struct compiled_stats before, stats;
+	unsigned int failed = 0, done = 0;
+
+	compiled_get_stats(world.compiled, &before);
+	cworld_make_tight(&world, units);
+	for (int i = 0; i < 600; i++) {
+		struct cworld_change change = cworld_random_change(&world, 250);
+		int err = cworld_set(&world, change.table, &change.prefix, change.after);
+
+		if (err)
+			assert_int_equal(err, -ENOSPC);
+		assert_int_equal(compiled_is_live(world.compiled), err == 0);
+		if (err) {
+			failed++;
+			check_or_absent(err);
+			assert_can_be_built();
+			cworld_make_tight(&world, units);
+			continue;
+		}
+		done++;
+		cworld_check_edges(&world, change.table, &change.prefix);
+		if (i % 50 == 0) {
+			cworld_check_all(&world);
+			cworld_audit(&world);
+		}
+	}
+	compiled_get_stats(world.compiled, &stats);
+	assert_int_equal(stats.failures - before.failures, failed);
+	assert_true(done);
+	assert_true(failed || units > 20);
+}
+
+static void test_changes_without_chunks(void **state)
+{
+	(void)state;
+	open_with(CWORLD_ANY, 300);
+	cworld_add_table(&world, 1000, CWORLD_PATHS, 300);
+	cworld_add_table(&world, 0, CWORLD_SMALL, 300);
+	cworld_fill(&world, &world.tables[0], 150);
+	assert_can_be_built();
+	for (uint32_t units = 0; units < 1500; units = units * 3 / 2 + 5)
+		changes_in_little_memory(units);
+	assert_can_be_built();
+	cworld_close(&world);
+}
+
+/* --- grace periods ---------------------------------------------------------------------------- */
+
+/* What waits is never written while it cannot be waited for, so that memory ends instead. */
+static uint8_t one_chunk[SIXLANE_FIB_CHUNK_BYTES] __attribute__((aligned(64)));
+static unsigned int chunks_asked;
+
+static void *only_one(void *ctx, uint32_t n)
+{
+	(void)ctx;
+	chunks_asked++;
+	return n ? NULL : one_chunk;
+}
+
+static int no_wait(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+/* Two units across a line are all that is left: they are used, and no chunk is asked for twice. */
+static void test_room_across_lines(void **state)
+{
+	const struct compiled_memory memory = { .chunk = only_one, .grace = no_wait };
+	uint32_t unit, across = 0, n = 0;
+	struct compiled_store store;
+
+	(void)state;
+	compiled_store_init(&store, &memory);
+	while ((unit = compiled_take(&store, 1)))
+		n++;
+	assert_int_equal(n, SIXLANE_FIB_CHUNK_UNITS - 1);
+	assert_int_equal(chunks_asked, 2);
+	across = 4 * 1000 + 3;
+	compiled_give(&store, across, 1);
+	compiled_give(&store, across + 1, 1);
+	assert_int_equal(compiled_take(&store, 2), across);
+	assert_int_equal(compiled_take(&store, 1), 0);
+	assert_int_equal(chunks_asked, 2);
+	compiled_store_free(&store);
+}
+
+static void test_grace_fails(void **state)
+{
+	struct cworld_table *table = open_with(CWORLD_ANY, 300);
+	uint64_t graces;
+	int err = 0;
+
+	(void)state;
+	cworld_fill(&world, table, 200);
+	assert_can_be_built();
+	cworld_make_tight(&world, 2000);
+	world.grace_error = -EINVAL;
+	graces = world.graces;
+	for (int i = 0; i < 100000 && !err; i++) {
+		struct cworld_change change = cworld_random_change(&world, 200);
+
+		err = cworld_set(&world, change.table, &change.prefix, change.after);
+		if (!err)
+			cworld_check_edges(&world, table, &change.prefix);
+	}
+	assert_int_equal(err, -ENOSPC);
+	check_or_absent(err);
+	/* Readers of the old one may still be under way: nothing may be written. */
+	assert_int_equal(cworld_build(&world), -EINVAL);
+	check_or_absent(-EINVAL);
+	assert_int_equal(world.graces, graces);
+	assert_int_equal(cworld_build(&world), -EINVAL);
+	assert_can_be_built();
+	assert_true(world.graces > graces);
+	/* And where there is room, it need not be waited for. */
+	world.grace_error = -EINVAL;
+	for (int i = 0; i < 5000; i++) {
+		struct cworld_change change = cworld_random_change(&world, 200);
+
+		assert_int_equal(cworld_set(&world, change.table, &change.prefix, change.after), 0);
+	}
+	check_or_absent(0);
+	cworld_audit(&world);
+	world.grace_error = 0;
+	cworld_close(&world);
+}
+
+/* --- its own memory --------------------------------------------------------------------------- */
+
+static void test_new_without_memory(void **state)
+{
+	static const struct compiled_memory memory;
+
+	(void)state;
+	allocations_left = 0;
+	assert_null(compiled_new(&memory, NULL));
+	allocations_left = -1;
+	compiled_free(NULL);
+}
+
+/* For every n: the n-th allocation and all later ones fail. */
+static void test_build_without_memory(void **state)
+{
+	struct cworld_table *table;
+	int n, err = -ENOMEM;
+
+	(void)state;
+	for (n = 0; err; n++) {
+		table = open_with(CWORLD_ANY, 200);
+		cworld_fill(&world, table, 100);
+		cworld_fill(&world, cworld_add_table(&world, 7, CWORLD_PATHS, 100), 50);
+		cworld_fill(&world, cworld_add_table(&world, 8, CWORLD_SMALL, 100), 2);
+		assert_true(n < 20);
+		allocations_left = n;
+		err = cworld_build(&world);
+		if (err)
+			assert_true(err == -ENOMEM || err == -ENOSPC);
+		check_or_absent(err);
+		assert_can_be_built();
+		cworld_close(&world);
+	}
+	assert_true(n > 2);
+}
+
+/*
+ * Of what cannot be remembered to wait, some is lost until all is built anew, and nothing is
+ * written too early.
+ */
+static void change_without_memory(int n, bool tight)
+{
+	unsigned int failed = 0;
+
+	if (tight)
+		cworld_make_tight(&world, 600);
+	for (int i = 0; i < 400; i++) {
+		struct cworld_change change = cworld_random_change(&world, 150);
+		bool was = change.before != 0;
+		int err;
+
+		cworld_put(&world, change.table, &change.prefix, change.after);
+		allocations_left = n;
+		err = cworld_tell(&world, change.table, &change.prefix, was && change.after);
+		allocations_left = -1;
+		if (err)
+			assert_true(err == -ENOMEM || err == -ENOSPC);
+		failed += err != 0;
+		check_or_absent(err);
+		if (err)
+			assert_can_be_built();
+		if (err && tight)
+			cworld_make_tight(&world, 600);
+	}
+	print_message("allocation %d fails: %u of 400 changes failed\n", n, failed);
+}
+
+static void test_changes_without_memory(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		open_with(CWORLD_ANY, 300);
+		cworld_add_table(&world, 7, CWORLD_SMALL, 100);
+		cworld_add_table(&world, 8, CWORLD_SMALL, 100);
+		cworld_fill(&world, &world.tables[0], 100);
+		/* Not assert_can_be_built(), which would come to have lists with room. */
+		assert_int_equal(cworld_build(&world), 0);
+		change_without_memory(i / 2, i % 2);
+		assert_can_be_built();
+		cworld_close(&world);
+	}
+}
+
+UNIT_TESTS()
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_build_without_chunks),
+		cmocka_unit_test(test_changes_without_chunks),
+		cmocka_unit_test(test_room_across_lines),
+		cmocka_unit_test(test_grace_fails),
+		cmocka_unit_test(test_new_without_memory),
+		cmocka_unit_test(test_build_without_memory),
+		cmocka_unit_test(test_changes_without_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A compiled FIB in user space, the tables that it is compiled from, and a naive longest match to
+ * compare it with: one hash over all (length, bits) of a table, asked for each length from the
+ * longest down. The naive side shares no code with the tries.
+ *
+ * Grace periods end at once here, and what waited for one is overwritten with rubbish: a node that
+ * readers can still come to must not be among it.
+ */
+#ifndef UNIT_COMPILED_COMPILED_WORLD_H
+#define UNIT_COMPILED_COMPILED_WORLD_H
+
+#include "../../../user/compiled/compiled_internal.h"
+
+#define CWORLD_TABLES 6u
+#define CWORLD_NONE UINT32_MAX
+
+/* What a table's prefixes are like. */
+enum cworld_shape {
+	CWORLD_REAL,	/* lengths as in the Internet's table */
+	CWORLD_DENSE48, /* /48s beside each other */
+	CWORLD_HOSTS,	/* /128s in a /108 */
+	CWORLD_PATHS,	/* all lengths on few paths */
+	CWORLD_ANY,	/* any length of any address, many near each other */
+	CWORLD_SMALL,	/* none, one, or two */
+	CWORLD_SHAPES
+};
+
+/* A prefix; addr has no bits beyond len. */
+struct cworld_prefix {
+	compiled_bits addr;
+	uint8_t len;
+};
+
+struct cworld_entry {
+	struct radix_node node;
+	uint32_t value;
+};
+
+struct cworld_route {
+	struct cworld_prefix prefix;
+	uint32_t value;		    /* 0: withdrawn, though the trie still has its entry */
+	uint32_t next;		    /* in the bucket: an index, or CWORLD_NONE */
+	struct cworld_entry *entry; /* in the trie */
+};
+
+struct cworld_table {
+	uint32_t id;
+	enum cworld_shape shape;
+	compiled_bits pool[8]; /* addresses that prefixes are made of */
+	struct radix radix;
+	struct cworld_route *routes;
+	uint32_t n, room, n_live, n_buckets;
+	uint32_t *buckets;
+	uint32_t by_length[129];
+};
+
+struct cworld {
+	uint64_t seed, random, lookups, graces;
+	struct compiled *compiled;
+	struct compiled_view view;
+	uint8_t *chunks; /* room for all of them */
+	uint32_t n_chunks;
+	struct cworld_table tables[CWORLD_TABLES];
+	uint32_t n_tables;
+	/* Trouble. */
+	uint32_t chunks_max;
+	int grace_error;
+	struct compiled_run ballast[64]; /* taken as if by nodes */
+	uint32_t n_ballast;
+	/* Told of what happens, NULL: nobody is. */
+	void (*published)(struct cworld *world);
+	void (*grace)(struct cworld *world);
+	void *ctx;
+};
+
+/* --- compiled_world.c ------------------------------------------------------------------------- */
+
+/*
+ * Histories, each of its own seed: HISTORIES of them from SEED on, if the environment says so; else
+ * n of them. How many there were.
+ */
+uint64_t cworld_play(uint64_t n, void (*play)(uint64_t seed));
+/* Of a world that a failed test left open: how to have it again, and where it failed. */
+void cworld_tell_seed(const struct cworld *world, unsigned int at);
+
+/* No table yet. The first is to be the main one, or not. */
+void cworld_open(struct cworld *world, uint64_t seed);
+void cworld_close(struct cworld *world);
+struct cworld_table *cworld_add_table(struct cworld *world, uint32_t id, enum cworld_shape shape,
+				      uint32_t room);
+/* All tables, from begin to end. */
+int cworld_build(struct cworld *world);
+
+/* Leave but about so many units free, until all is built anew, and give no further chunk. */
+void cworld_make_tight(struct cworld *world, uint32_t units);
+
+/* What the route says from now on, for tries and the naive side alike; value 0: withdrawn. */
+void cworld_put(struct cworld *world, struct cworld_table *table,
+		const struct cworld_prefix *prefix, uint32_t value);
+/* compiled_change() after it. */
+int cworld_tell(struct cworld *world, struct cworld_table *table,
+		const struct cworld_prefix *prefix, bool same_prefix);
+/* Both. */
+int cworld_set(struct cworld *world, struct cworld_table *table, const struct cworld_prefix *prefix,
+	       uint32_t value);
+/* Take some of the withdrawn out of the trie: nobody is told. */
+void cworld_sweep(struct cworld *world, struct cworld_table *table);
+
+uint32_t cworld_value(const struct cworld_table *table, const struct cworld_prefix *prefix);
+uint32_t cworld_naive(const struct cworld_table *table, compiled_bits addr);
+/* By what is published; -ENODATA. */
+int cworld_find(const struct cworld *world, const struct cworld_table *table, compiled_bits addr,
+		uint32_t *value);
+/* Both agree, else the test fails and tells of it. */
+void cworld_check(struct cworld *world, const struct cworld_table *table, compiled_bits addr);
+void cworld_check_edges(struct cworld *world, const struct cworld_table *table,
+			const struct cworld_prefix *prefix);
+void cworld_check_all(struct cworld *world);
+
+/* --- compiled_world_random.c ------------------------------------------------------------------ */
+
+uint32_t cworld_random(struct cworld *world, uint32_t n);
+compiled_bits cworld_random_addr(struct cworld *world);
+uint32_t cworld_random_value(struct cworld *world, uint8_t len);
+struct cworld_prefix cworld_random_prefix(struct cworld *world, const struct cworld_table *table);
+/* The prefix of one that is there, if any is. */
+struct cworld_prefix cworld_random_present(struct cworld *world, const struct cworld_table *table);
+/* Of the tables' kinds, among them often the edge of a prefix. */
+compiled_bits cworld_random_target(struct cworld *world, const struct cworld_table *table);
+void cworld_fill(struct cworld *world, struct cworld_table *table, uint32_t n);
+
+struct cworld_change {
+	struct cworld_table *table;
+	struct cworld_prefix prefix;
+	uint32_t before, after;
+};
+/* A change that keeps about as many prefixes as want; nothing is done yet. */
+struct cworld_change cworld_random_change(struct cworld *world, uint32_t want);
+
+/* --- compiled_world_audit.c ------------------------------------------------------------------- */
+
+/* Every unit of every chunk is either a live node's, or waits, or is free; all is counted right. */
+void cworld_audit(const struct cworld *world);
+
+/* --- addresses -------------------------------------------------------------------------------- */
+
+static inline compiled_bits cworld_mask(uint8_t len)
+{
+	return len ? ~(compiled_bits)0 << (128 - len) : 0;
+}
+
+static inline bool cworld_covers(const struct cworld_prefix *prefix, compiled_bits addr)
+{
+	return (addr & cworld_mask(prefix->len)) == prefix->addr;
+}
+
+static inline compiled_bits cworld_last(const struct cworld_prefix *prefix)
+{
+	return prefix->addr | ~cworld_mask(prefix->len);
+}
+
+static inline union sixlane_addr cworld_network(compiled_bits addr)
+{
+	return (union sixlane_addr){ .halves = { __builtin_bswap64((uint64_t)(addr >> 64)),
+						 __builtin_bswap64((uint64_t)addr) } };
+}
+
+#endif

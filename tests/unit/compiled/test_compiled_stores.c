@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Changes of the compiled FIB store by store: between any two stores to its memory, readers find
+ * for each address the answer of before the change or the one after it, and what has become new
+ * stays so. Addresses: the edges of the changed prefix, of what covers it and of what it covers,
+ * and others, of the same and of all other tables. SEED and HISTORIES from the environment.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "../../../user/lib/util.h"
+#include "../unit.h"
+#include "compiled_step.h"
+#include "compiled_world.h"
+
+#define N_HISTORIES 16
+#define N_CHANGES 330
+#define MAX_PROBES 96u
+
+struct probe {
+	const struct cworld_table *table;
+	compiled_bits addr;
+	uint32_t before, after, last;
+};
+
+static struct cworld world;
+static struct cworld_change change;
+static struct probe probes[MAX_PROBES];
+static uint32_t n_probes;
+static unsigned int n_change;
+static bool may_be_absent, tight;
+static unsigned long looks, all_stores, replans, came, went, publications, graces;
+
+/* The first that was wrong; told once the signal handler is left. */
+static struct {
+	const struct probe *probe;
+	uint32_t value;
+	int err;
+} wrong;
+
+static void look(void *ctx)
+{
+	(void)ctx;
+	looks++;
+	for (uint32_t i = 0; i < n_probes && !wrong.probe; i++) {
+		struct probe *probe = &probes[i];
+		uint32_t value = 0;
+		int err = cworld_find(&world, probe->table, probe->addr, &value);
+
+		if (err == -ENODATA && may_be_absent && !world.view.fib.word)
+			continue;
+		if (err || (value != probe->last && value != probe->after)) {
+			wrong.probe = probe;
+			wrong.value = value;
+			wrong.err = err;
+		}
+		probe->last = value;
+	}
+}
+
+static void look_after_publication(struct cworld *at)
+{
+	(void)at;
+	publications++;
+	look(NULL);
+}
+
+/* --- probes ----------------------------------------------------------------------------------- */
+
+static void add_probe(const struct cworld_table *table, compiled_bits addr)
+{
+	if (n_probes < MAX_PROBES)
+		probes[n_probes++] = (struct probe){ .table = table, .addr = addr };
+}
+
+static void add_edges(const struct cworld_table *table, const struct cworld_prefix *prefix)
+{
+	add_probe(table, prefix->addr);
+	add_probe(table, cworld_last(prefix));
+	add_probe(table, prefix->addr - 1);
+	add_probe(table, cworld_last(prefix) + 1);
+}
+
+/* From a random one on, so that all have their turn. */
+static void add_related(const struct cworld_table *table, const struct cworld_prefix *prefix)
+{
+	uint32_t first = table->n ? cworld_random(&world, table->n) : 0, n = 0;
+
+	for (uint32_t i = 0; i < table->n && n < 12; i++) {
+		const struct cworld_prefix *other = &table->routes[(first + i) % table->n].prefix;
+
+		if (cworld_covers(other, prefix->addr) || cworld_covers(prefix, other->addr)) {
+			add_edges(table, other);
+			n++;
+		}
+	}
+}
+
+static void choose_probes(void)
+{
+	n_probes = 0;
+	add_edges(change.table, &change.prefix);
+	for (int i = 0; i < 4; i++)
+		add_probe(change.table, change.prefix.addr | (cworld_random_addr(&world) &
+							      ~cworld_mask(change.prefix.len)));
+	for (uint32_t i = 0; i < world.n_tables; i++) {
+		for (int j = 0; j < 3; j++)
+			add_probe(&world.tables[i], cworld_random_target(&world, &world.tables[i]));
+	}
+	add_related(change.table, &change.prefix);
+}
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
+static void assert_none_wrong(const char *what)
+{
+	const struct probe *probe = wrong.probe;
+
+	if (!probe)
+		return;
+	fail_msg("SEED=%llu change %u (%s), table %u %016llx%016llx: error %d, "
+		 "value %08x, before %08x, after %08x",
+		 (unsigned long long)world.seed, n_change, what, probe->table->id,
+		 (unsigned long long)(probe->addr >> 64), (unsigned long long)probe->addr,
+		 wrong.err, wrong.value, probe->before, probe->after);
+}
+
+static void watch(void)
+{
+	compiled_step_begin(world.chunks, (size_t)SIXLANE_FIB_CHUNKS * SIXLANE_FIB_CHUNK_BYTES,
+			    look, NULL);
+	world.published = look_after_publication;
+}
+
+static void watch_no_more(void)
+{
+	world.published = NULL;
+	all_stores += compiled_step_end();
+}
+
+static void note_probes(bool after)
+{
+	for (uint32_t i = 0; i < n_probes; i++) {
+		uint32_t value = cworld_naive(probes[i].table, probes[i].addr);
+
+		*(after ? &probes[i].after : &probes[i].before) = value;
+		if (!after)
+			probes[i].last = value;
+	}
+}
+
+/* Absent, or right. */
+static void build_anew(void)
+{
+	int err;
+
+	choose_probes();
+	note_probes(false);
+	note_probes(true);
+	may_be_absent = true;
+	world.chunks_max = SIXLANE_FIB_CHUNKS;
+	watch();
+	err = cworld_build(&world);
+	watch_no_more();
+	assert_int_equal(err, 0);
+	assert_none_wrong("build");
+	/* Then changes may fail, and must wait for readers in their midst. */
+	may_be_absent = tight;
+	if (tight)
+		cworld_make_tight(&world, 100 + cworld_random(&world, 600));
+}
+
+static void do_change(uint32_t want)
+{
+	uint32_t live;
+	int err;
+
+	change = cworld_random_change(&world, want);
+	live = change.table->n_live;
+	choose_probes();
+	note_probes(false);
+	cworld_put(&world, change.table, &change.prefix, change.after);
+	note_probes(true);
+	/* What lies outside is the same: else it is the test that is wrong. */
+	for (uint32_t i = 0; i < n_probes; i++)
+		assert_true(probes[i].before == probes[i].after ||
+			    cworld_covers(&change.prefix, probes[i].addr));
+	came += !live && change.table->n_live;
+	went += live && !change.table->n_live;
+	watch();
+	err = cworld_tell(&world, change.table, &change.prefix, change.before && change.after);
+	watch_no_more();
+	assert_none_wrong("in between");
+	if (err) {
+		assert_true(tight && err == -ENOSPC);
+		assert_int_equal(world.view.fib.word, 0);
+		build_anew();
+	}
+	for (uint32_t i = 0; i < n_probes; i++)
+		cworld_check(&world, probes[i].table, probes[i].addr);
+}
+
+static uint32_t add_tables(uint64_t kind)
+{
+	static const uint32_t ids[] = { 1, SIXLANE_TABLE_MAIN, 255, UINT32_MAX, 0, 1000 };
+	uint32_t want = kind < CWORLD_SHAPES ? 40 + 110 * cworld_random(&world, 3) : 6;
+
+	if (kind < CWORLD_SHAPES) {
+		cworld_add_table(&world, ids[cworld_random(&world, 2)], (enum cworld_shape)kind,
+				 want + 20);
+		return want;
+	}
+	for (uint32_t i = 0; i < ARRAY_SIZE(ids); i++)
+		cworld_add_table(&world, ids[i],
+				 (enum cworld_shape)cworld_random(&world, CWORLD_SHAPES),
+				 want + 20);
+	return want;
+}
+
+static void play(uint64_t seed)
+{
+	uint64_t kind = seed % (CWORLD_SHAPES + 2);
+	struct compiled_stats stats;
+	uint32_t want, n;
+
+	cworld_open(&world, seed);
+	tight = seed / (CWORLD_SHAPES + 2) % 2;
+	/* One comes to a new shape for certain. */
+	n = kind == CWORLD_ANY && !tight ? 4 * N_CHANGES : N_CHANGES;
+	want = add_tables(kind);
+	change = (struct cworld_change){ .table = &world.tables[0] };
+	for (uint32_t i = 0; i < world.n_tables; i++)
+		cworld_fill(&world, &world.tables[i], cworld_random(&world, want + 1));
+	build_anew();
+	for (n_change = 0; n_change < n; n_change++)
+		do_change(want);
+	build_anew();
+	cworld_check_all(&world);
+	cworld_audit(&world);
+	compiled_get_stats(world.compiled, &stats);
+	graces += world.graces;
+	replans += stats.replans;
+	cworld_close(&world);
+}
+
+static int tell_seed(void **state)
+{
+	(void)state;
+	cworld_tell_seed(&world, n_change);
+	return 0;
+}
+
+static void test_histories(void **state)
+{
+	uint64_t n;
+
+	(void)state;
+	n = cworld_play(N_HISTORIES, play);
+	print_message(
+		"%lu stores, %lu looks; %lu publications, %lu replans, %lu grace periods, tables: %lu came, "
+		"%lu went\n",
+		all_stores, looks, publications, replans, graces, came, went);
+	/* All that can happen did. */
+	if (n >= 2 * (CWORLD_SHAPES + 2))
+		assert_true(all_stores && publications && replans && came && went);
+}
+
+UNIT_TESTS()
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_histories, tell_seed) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The log: what a line looks like, which lines come, how a storm of them is held back, and what is
+ * said once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "../../../user/daemon/state.h"
+#include "../../../user/lib/log.h"
+#include "../netlink/netlink_build.h"
+#include "../unit.h"
+
+static int real_stderr, pipe_fds[2];
+static char text[65536];
+
+static int setup(void **state)
+{
+	(void)state;
+	real_stderr = dup(STDERR_FILENO);
+	if (real_stderr < 0 || pipe(pipe_fds) < 0 || dup2(pipe_fds[1], STDERR_FILENO) < 0)
+		return -1;
+	log_init("prog", LOG_INFO);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	dup2(real_stderr, STDERR_FILENO);
+	close(real_stderr);
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+	return 0;
+}
+
+/* All that was logged since the last call. A mark behind it keeps read() from waiting. */
+static const char *logged(void)
+{
+	ssize_t n;
+
+	assert_int_equal(write(pipe_fds[1], "", 1), 1);
+	n = read(pipe_fds[0], text, sizeof(text));
+	assert_true(n > 0);
+	assert_int_equal(text[n - 1], '\0');
+	return text;
+}
+
+static void levels(void **state)
+{
+	static const struct {
+		enum log_level threshold;
+		const char *expected;
+	} cases[] = {
+		{ LOG_ERROR, "prog: error: 1\n" },
+		{ LOG_WARNING, "prog: error: 1\nprog: warning: 2\n" },
+		{ LOG_INFO, "prog: error: 1\nprog: warning: 2\nprog: info: 3\n" },
+		{ LOG_DEBUG, "prog: error: 1\nprog: warning: 2\nprog: info: 3\nprog: debug: 4\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		log_init("prog", cases[i].threshold);
+		log_error("%d", 1);
+		log_warning("%d", 2);
+		log_info("%d", 3);
+		log_debug("%d", 4);
+		assert_string_equal(logged(), cases[i].expected);
+	}
+}
+
+static void level_names(void **state)
+{
+	enum log_level level = LOG_INFO;
+
+	(void)state;
+	assert_int_equal(log_level_parse("loud", &level), -EINVAL);
+	assert_int_equal(log_level_parse("", &level), -EINVAL);
+	assert_int_equal(level, LOG_INFO);
+	assert_int_equal(log_level_parse("error", &level), 0);
+	assert_int_equal(level, LOG_ERROR);
+	assert_int_equal(log_level_parse("warning", &level), 0);
+	assert_int_equal(level, LOG_WARNING);
+	assert_int_equal(log_level_parse("info", &level), 0);
+	assert_int_equal(level, LOG_INFO);
+	assert_int_equal(log_level_parse("debug", &level), 0);
+	assert_int_equal(level, LOG_DEBUG);
+}
+
+static void one_line_whatever_is_in_it(void **state)
+{
+	char longest[5000];
+	const char *line;
+
+	(void)state;
+	log_info("a%sb", "\n\r\033[1m\x7f");
+	assert_string_equal(logged(), "prog: info: a   [1m b\n");
+	memset(longest, 'x', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	log_info("%s", longest);
+	line = logged();
+	assert_in_range(strlen(line), 500, 1024);
+	assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+	log_info("%s", "caf\xc3\xa9");
+	assert_string_equal(logged(), "prog: info: caf\xc3\xa9\n");
+}
+
+static void errno_survives(void **state)
+{
+	(void)state;
+	errno = ENOENT;
+	log_info("%m");
+	assert_int_equal(errno, ENOENT);
+	assert_string_equal(logged(), "prog: info: No such file or directory\n");
+}
+
+static unsigned int lines(const char *all)
+{
+	unsigned int n = 0;
+
+	while ((all = strchr(all, '\n'))) {
+		all++;
+		n++;
+	}
+	return n;
+}
+
+static void storms_are_held_back(void **state)
+{
+	struct log_ratelimit limit = { 0 };
+	unsigned int burst;
+
+	(void)state;
+	for (unsigned int i = 0; i < 1000; i++)
+		log_limited(&limit, LOG_WARNING, "storm");
+	burst = lines(logged());
+	assert_in_range(burst, 1, 100);
+	/* As if a minute had passed. */
+	limit.window_start_ns -= 60000000000u;
+	log_limited(&limit, LOG_WARNING, "calm");
+	snprintf(text, sizeof(text), "prog: warning: calm (%u similar messages left out)\n",
+		 1000 - burst);
+	{
+		_cleanup_free_ char *expected = strdup(text);
+
+		assert_string_equal(logged(), expected);
+	}
+	log_limited(&limit, LOG_WARNING, "calm");
+	assert_string_equal(logged(), "prog: warning: calm\n");
+}
+
+static void unheard_messages_use_up_no_burst(void **state)
+{
+	struct log_ratelimit limit = { 0 };
+
+	(void)state;
+	for (unsigned int i = 0; i < 1000; i++)
+		log_limited(&limit, LOG_DEBUG, "detail");
+	log_limited(&limit, LOG_WARNING, "news");
+	assert_string_equal(logged(), "prog: warning: news\n");
+}
+
+static void each_place_has_its_own_limit(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 1000; i++)
+		log_warning_limited("one place");
+	(void)logged();
+	log_warning_limited("another place");
+	assert_string_equal(logged(), "prog: warning: another place\n");
+}
+
+/* A message into the stores, as one of the first dump. */
+static void apply(struct sync *sync, struct nlmsghdr *nlh, uint16_t unknown_type)
+{
+	mnl_attr_put_u32(nlh, unknown_type, 1);
+	apply_message(sync, nlh);
+}
+
+/* Of each kind of object and each attribute, however often the kernel says it. */
+static void what_is_not_known_is_said_once(void **state)
+{
+	struct sync sync = { .rib = rib_new(NULL, NULL), .dumping = true, .quiet = true };
+	const struct prefix all = { .len = 0 };
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		apply(&sync, build_route(), 77);
+	assert_string_equal(
+		logged(),
+		"prog: warning: a route has an attribute that sixlane does not apply (number 77, or what is in it): packets that meet such a one pass to the kernel\n");
+	assert_true(rib_find(sync.rib, RT_TABLE_UNSPEC, &all)->routes->unknown);
+	for (int i = 0; i < 3; i++)
+		apply(&sync, build_rule(), 77);
+	assert_non_null(
+		strstr(logged(), "a rule has an attribute that sixlane does not apply (number 77"));
+	assert_int_equal(sync.rules.n, 3);
+	apply(&sync, build_rule(), 40);
+	assert_non_null(
+		strstr(logged(), "a rule has an attribute that sixlane does not apply (number 40"));
+	apply(&sync, build_rule(), 40);
+	assert_string_equal(logged(), "");
+	assert_int_equal(sync.malformed, 0);
+	rules_clear(&sync.rules);
+	rib_free(sync.rib);
+}
+
+UNIT_TESTS()
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(levels, setup, teardown),
+		cmocka_unit_test_setup_teardown(level_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_line_whatever_is_in_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(errno_survives, setup, teardown),
+		cmocka_unit_test_setup_teardown(storms_are_held_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(unheard_messages_use_up_no_burst, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_place_has_its_own_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_not_known_is_said_once, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("log", tests, NULL, NULL);
+}

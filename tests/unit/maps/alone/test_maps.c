@@ -1,0 +1,803 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The map writer and readers on a kernel made of arrays: walks by batches and without, what a
+ * restarted daemon takes over, counters. The modules under test are included, and libbpf replaced.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../../unit.h"
+
+#include "../../../../user/maps/maps.c"
+#include "../../../../user/maps/walk.c"
+#include "../../../../user/maps/write.c"
+
+#define ROOM 10000u
+#define N_CPUS 3
+
+/* A map of the fake kernel; its descriptor is its enum loader_map. */
+static struct fake {
+	size_t key_size, n, deleted;
+	uint8_t keys[ROOM][MAX_KEY];
+	uint32_t values[ROOM];
+} fakes[LOADER_N_MAPS];
+
+/* How the batches behave. */
+static struct {
+	int refuse;		 /* errno of the first one, 0: none */
+	int refuse_later;	 /* errno of the second one */
+	unsigned int interrupts; /* so many end early, after the first entry */
+	bool stuck;		 /* every one is interrupted before the first entry */
+	unsigned int calls, singles;
+	bool no_room; /* for new maps */
+} kernel;
+
+static struct sixlane_counters cpu_counters[2][N_CPUS];
+static unsigned int cleared_slots[8], n_cleared;
+
+static struct fake *fake_find(int fd, const void *key, size_t *at)
+{
+	struct fake *fake = &fakes[fd];
+
+	for (*at = 0; *at < fake->n; ++*at) {
+		if (!memcmp(fake->keys[*at], key, fake->key_size))
+			return fake;
+	}
+	return NULL;
+}
+
+static int fail_with(int error)
+{
+	errno = error;
+	return -error;
+}
+
+int bpf_map_create(enum bpf_map_type type, const char *name, __u32 key_size, __u32 value_size,
+		   __u32 max_entries, const struct bpf_map_create_opts *opts)
+{
+	(void)type;
+	(void)name;
+	(void)key_size;
+	(void)value_size;
+	(void)max_entries;
+	(void)opts;
+	return kernel.no_room ? fail_with(ENOMEM) : dup(STDOUT_FILENO);
+}
+
+int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
+{
+	const struct sixlane_counters *counters = value;
+
+	(void)flags;
+	if (fd != LOADER_COUNTERS)
+		return fail_with(EBADF);
+	for (int cpu = 0; cpu < N_CPUS; cpu++)
+		assert_int_equal(counters[cpu].verdicts[0].packets, 0);
+	cleared_slots[n_cleared++] = *(const uint32_t *)key;
+	return 0;
+}
+
+int bpf_map_delete_elem(int fd, const void *key)
+{
+	size_t at;
+
+	if (!fake_find(fd, key, &at))
+		return fail_with(ENOENT);
+	fakes[fd].deleted++;
+	return 0;
+}
+
+int bpf_map_lookup_elem(int fd, const void *key, void *value)
+{
+	size_t at;
+
+	if (fd == LOADER_COUNTERS) {
+		memcpy(value, cpu_counters[*(const uint32_t *)key], sizeof(cpu_counters[0]));
+		return 0;
+	}
+	if (!fake_find(fd, key, &at))
+		return fail_with(ENOENT);
+	*(uint32_t *)value = fakes[fd].values[at];
+	return 0;
+}
+
+int bpf_map_get_next_key(int fd, const void *prev, void *next)
+{
+	size_t at = 0;
+
+	kernel.singles++;
+	if (prev && fake_find(fd, prev, &at))
+		at++;
+	if (at >= fakes[fd].n)
+		return fail_with(ENOENT);
+	memcpy(next, fakes[fd].keys[at], fakes[fd].key_size);
+	return 0;
+}
+
+/* The token is the number of the next entry, as of a hash's bucket. */
+int bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *values, __u32 *count,
+			 const struct bpf_map_batch_opts *opts)
+{
+	const struct fake *fake = &fakes[fd];
+	uint32_t room = *count, at = 0, n = 0;
+	int error = 0;
+
+	(void)opts;
+	kernel.calls++;
+	*count = 0;
+	if (kernel.calls == 1 && kernel.refuse)
+		return fail_with(kernel.refuse);
+	if (kernel.calls == 2 && kernel.refuse_later)
+		return fail_with(kernel.refuse_later);
+	if (kernel.stuck)
+		return fail_with(EINTR);
+	if (in)
+		memcpy(&at, in, sizeof(at));
+	if (kernel.interrupts) {
+		kernel.interrupts--;
+		room = 1;
+		error = EINTR;
+	}
+	for (; n < room && at < fake->n; n++, at++) {
+		memcpy((uint8_t *)keys + n * fake->key_size, fake->keys[at], fake->key_size);
+		((uint32_t *)values)[n] = fake->values[at];
+	}
+	memcpy(out, &at, sizeof(at));
+	*count = n;
+	if (at == fake->n)
+		error = ENOENT;
+	return error ? fail_with(error) : 0;
+}
+
+int libbpf_num_possible_cpus(void)
+{
+	return N_CPUS;
+}
+
+/* --- what was adopted --------------------------------------------------------------------- */
+
+static char adopted[256];
+
+static int note(const char *what, uint32_t number)
+{
+	size_t used = strlen(adopted);
+
+	snprintf(adopted + used, sizeof(adopted) - used, "%s%u ", what, number);
+	return 0;
+}
+
+int fib_adopt_next_hop(struct fib *fib, uint32_t id, const struct sixlane_next_hop *next_hop)
+{
+	(void)fib;
+	(void)next_hop;
+	return note("next hop ", id);
+}
+
+int fib_adopt_neigh(struct fib *fib, uint32_t slot, const struct sixlane_neigh *neigh)
+{
+	(void)fib;
+	(void)neigh;
+	return note("neigh ", slot);
+}
+
+int fib_adopt_port(struct fib *fib, uint32_t slot, const struct sixlane_port *port)
+{
+	(void)fib;
+	(void)port;
+	return note("port ", slot);
+}
+
+int fib_adopt_vlan(struct fib *fib, const struct sixlane_vlan_key *key, uint32_t slot)
+{
+	(void)fib;
+	assert_int_equal(key->lower, 3);
+	return note("vlan ", slot);
+}
+
+void fib_adopt_cells(struct fib *fib, const union sixlane_cell *given)
+{
+	(void)fib;
+	note("cells ", given->bound);
+}
+
+int fib_adopt_source(struct fib *fib, const struct sixlane_route_key *key, uint32_t value)
+{
+	(void)fib;
+	(void)key;
+	return note("source ", value);
+}
+
+int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32_t value)
+{
+	(void)fib;
+	(void)key;
+	note("route ", value);
+	return -EINVAL;
+}
+
+/* test_maps_exception.c has the real ones. */
+void maps_except(struct maps *of, const struct sixlane_exception_key *key)
+{
+	(void)of;
+	note("bit ", key->table);
+}
+
+void maps_excepted_adopted(const struct maps *of, bool all)
+{
+	(void)of;
+	note("all bits ", all);
+}
+
+int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
+			 const struct sixlane_exception *value)
+{
+	(void)ctx;
+	(void)key;
+	(void)value;
+	return 0;
+}
+
+void maps_write_operator_over(void *ctx, const struct sixlane_exception_key *key, uint64_t now_ns)
+{
+	(void)ctx;
+	(void)key;
+	(void)now_ns;
+}
+
+int maps_write_exception_del(void *ctx, const struct sixlane_exception_key *key)
+{
+	(void)ctx;
+	(void)key;
+	return 0;
+}
+
+int maps_exception_each(const struct maps *of, maps_exception_fn fn, void *ctx)
+{
+	const struct sixlane_exception_key key = { .table = 254 };
+	const struct sixlane_exception value = { .mtu = 1300 };
+
+	(void)of;
+	return fn(ctx, &key, &value);
+}
+
+static int exception_error;
+
+int fib_adopt_exception(struct fib *fib, const struct sixlane_exception_key *key,
+			const struct sixlane_exception *value)
+{
+	(void)fib;
+	note("exception ", key->table + value->mtu);
+	return exception_error;
+}
+
+/* --- tests ------------------------------------------------------------------------------- */
+
+static struct sixlane_meta meta;
+static struct sixlane_fib_head fib_head;
+static struct sixlane_port ports[SIXLANE_MAX_PORTS];
+static struct sixlane_next_hop next_hops[SIXLANE_MAX_NEXT_HOPS];
+static struct sixlane_neigh neighbours[SIXLANE_MAX_NEIGHBOURS];
+static union sixlane_cell cells[SIXLANE_MAX_CELLS];
+static struct sixlane_rule rules[2 * SIXLANE_MAX_RULES];
+static uint64_t guard[SIXLANE_GUARD_WORDS];
+
+static struct maps maps = {
+	.guard = guard,
+	.meta = &meta,
+	.fib_head = &fib_head,
+	.ports = ports,
+	.next_hops = next_hops,
+	.neighbours = neighbours,
+	.cells = cells,
+	.rules = rules,
+};
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(fakes, 0, sizeof(fakes));
+	memset(&kernel, 0, sizeof(kernel));
+	memset(&meta, 0, sizeof(meta));
+	memset(&fib_head, 0, sizeof(fib_head));
+	memset(rules, 0, sizeof(rules));
+	memset(ports, 0, sizeof(ports));
+	memset(next_hops, 0, sizeof(next_hops));
+	memset(neighbours, 0, sizeof(neighbours));
+	adopted[0] = '\0';
+	n_cleared = 0;
+	for (int i = 0; i < LOADER_N_MAPS; i++) {
+		maps.fd[i] = i;
+		fakes[i].key_size = sizeof(uint32_t);
+	}
+	maps.fd[LOADER_FIB_ARENA] = -1;
+	maps.arena = NULL;
+	fakes[LOADER_ROUTES].key_size = sizeof(struct sixlane_route_key);
+	fakes[LOADER_SOURCES].key_size = sizeof(struct sixlane_route_key);
+	fakes[LOADER_NEIGH_INDEX].key_size = sizeof(struct sixlane_neigh_key);
+	fakes[LOADER_VLANS].key_size = sizeof(struct sixlane_vlan_key);
+	return 0;
+}
+
+static void put(enum loader_map map, const void *key, uint32_t value)
+{
+	struct fake *fake = &fakes[map];
+
+	memcpy(fake->keys[fake->n], key, fake->key_size);
+	fake->values[fake->n++] = value;
+}
+
+static void put_routes(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct sixlane_route_key key = { .prefix_len = 160, .addr.words = { i } };
+
+		put(LOADER_ROUTES, &key, i + 1);
+	}
+}
+
+static uint8_t seen[ROOM + 1];
+
+static int see(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+{
+	(void)ctx;
+	assert_int_equal(key->addr.words[0], value - 1);
+	seen[value]++;
+	return 0;
+}
+
+/* Walk n routes; each must be seen once. */
+static void walk(uint32_t n)
+{
+	put_routes(n);
+	memset(seen, 0, sizeof(seen));
+	assert_int_equal(maps_route_each(&maps, see, NULL), 0);
+	for (uint32_t i = 1; i <= n; i++)
+		assert_int_equal(seen[i], 1);
+}
+
+static void walks_by_batches(void **state)
+{
+	static const uint32_t sizes[] = { 0, 1, BATCH - 1, BATCH, BATCH + 1, 2 * BATCH, ROOM };
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		setup(state);
+		walk(sizes[i]);
+		assert_int_equal(kernel.singles, 0);
+	}
+}
+
+static void walks_without_batches(void **state)
+{
+	static const int errors[] = { EINVAL, EOPNOTSUPP, ENOTSUPP_KERNEL };
+
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+		setup(state);
+		kernel.refuse = errors[i];
+		walk(1000);
+		assert_int_equal(kernel.singles, 1001);
+	}
+}
+
+static void walk_goes_on_when_entries_go_away(void **state)
+{
+	(void)state;
+	kernel.interrupts = 5;
+	walk(BATCH + 10);
+}
+
+static void walk_ends_with_its_errors(void **state)
+{
+	(void)state;
+	put_routes(BATCH + 10);
+	kernel.refuse_later = EINVAL; /* too late to start anew without batches */
+	assert_int_equal(maps_route_each(&maps, see, NULL), -EINVAL);
+	assert_int_equal(kernel.singles, 0);
+	kernel.stuck = true;
+	assert_int_equal(maps_route_each(&maps, see, NULL), -EAGAIN);
+}
+
+/* Index entries that contradict their slots go; what is named comes before what names it. */
+static void adopts_what_is_consistent(void **state)
+{
+	struct sixlane_neigh_key good = { .ifindex = 3, .addr.words = { 1 } };
+	struct sixlane_neigh_key bad = { .ifindex = 3, .addr.words = { 2 } };
+	const struct sixlane_vlan_key tag = { .lower = 3 };
+	const struct sixlane_route_key all = { .prefix_len = 32 };
+	const uint32_t eth = 3, gone = 4, wild = 5;
+
+	(void)state;
+	ports[1].ifindex = eth;
+	ports[2].ifindex = 99;
+	put(LOADER_PORT_INDEX, &eth, 1);
+	put(LOADER_PORT_INDEX, &gone, 2);
+	put(LOADER_PORT_INDEX, &wild, SIXLANE_MAX_PORTS);
+	neighbours[7].key = good;
+	put(LOADER_NEIGH_INDEX, &good, 7);
+	put(LOADER_NEIGH_INDEX, &bad, 7);
+	next_hops[0].fate.port = 1; /* id 0 is never used */
+	next_hops[4].fate.kind = SIXLANE_PASS_LOCAL;
+	next_hops[SIXLANE_MAX_NEXT_HOPS - 1].fate.port = 1;
+	cells[0].bound = 77;
+	put(LOADER_VLANS, &tag, 9);
+	put(LOADER_SOURCES, &all, 6);
+	put_routes(2);
+	assert_int_equal(maps_adopt(&maps, NULL), -EINVAL);
+	assert_string_equal(adopted, "port 1 neigh 7 vlan 9 next hop 4 next hop 65535 cells 77 "
+				     "source 6 route 1 route 2 bit 254 exception 1554 all bits 1 ");
+	assert_int_equal(fakes[LOADER_PORT_INDEX].deleted, 2);
+	assert_int_equal(fakes[LOADER_NEIGH_INDEX].deleted, 1);
+	/* Without memory nobody goes on, whatever else there was. */
+	exception_error = -ENOMEM;
+	assert_int_equal(maps_adopt(&maps, NULL), -ENOMEM);
+	exception_error = 0;
+}
+
+static void slots_are_checked_against_their_keys(void **state)
+{
+	struct sixlane_neigh_key key = { .ifindex = 3, .addr.words = { 1 } };
+	const uint32_t ifindex = 3;
+
+	(void)state;
+	put(LOADER_NEIGH_INDEX, &key, 5);
+	put(LOADER_PORT_INDEX, &ifindex, 5);
+	assert_int_equal(maps_neigh_slot(&maps, 3, &key.addr), 0);
+	assert_int_equal(maps_port_slot(&maps, 3), 0);
+	neighbours[5].key = key;
+	ports[5].ifindex = 3;
+	assert_int_equal(maps_neigh_slot(&maps, 3, &key.addr), 5);
+	assert_int_equal(maps_neigh_slot(&maps, 4, &key.addr), 0);
+	assert_int_equal(maps_port_slot(&maps, 3), 5);
+}
+
+static void tags_are_checked_against_their_ports(void **state)
+{
+	const struct sixlane_vlan_key key = { .lower = 3, .tag = { .tpid = 0x81, .tci = 5 } };
+	const struct sixlane_vlan_key wild = { .lower = 4, .tag = key.tag };
+
+	(void)state;
+	put(LOADER_VLANS, &key, 5);
+	put(LOADER_VLANS, &wild, SIXLANE_MAX_PORTS);
+	assert_int_equal(maps_vlan_slot(&maps, 3, key.tag), 0);
+	ports[5].lower = 3;
+	assert_int_equal(maps_vlan_slot(&maps, 3, key.tag), 0);
+	ports[5].tag = key.tag;
+	assert_int_equal(maps_vlan_slot(&maps, 3, key.tag), 5);
+	assert_int_equal(maps_vlan_slot(&maps, 4, key.tag), 0);
+	assert_int_equal(maps_vlan_slot(&maps, 2, key.tag), 0);
+}
+
+/* The trie answers by longest match; a fake one only knows whole addresses. */
+static void sources_are_of_their_set(void **state)
+{
+	const union sixlane_addr addr = { .words = { 7 } };
+	const struct sixlane_route_key key = { .prefix_len = 160,
+					       .table = htonl(0x01020304),
+					       .addr = addr };
+	uint32_t value;
+
+	(void)state;
+	put(LOADER_SOURCES, &key, 99);
+	assert_int_equal(maps_source_lookup(&maps, 0x01020304, &addr, &value), 0);
+	assert_int_equal(value, 99);
+	assert_int_equal(maps_source_lookup(&maps, 1, &addr, &value), -ENOENT);
+	assert_int_equal(maps_route_lookup(&maps, 0x01020304, &addr, &value), -ENOENT);
+}
+
+static void counters_are_summed(void **state)
+{
+	struct sixlane_counters sum;
+
+	(void)state;
+	for (int cpu = 0; cpu < N_CPUS; cpu++) {
+		cpu_counters[1][cpu].verdicts[0].packets = 1u << cpu;
+		cpu_counters[1][cpu].verdicts[SIXLANE_MAX_VERDICTS - 1].bytes = 10u << cpu;
+	}
+	assert_int_equal(maps_counters(&maps, 1, &sum), 0);
+	assert_int_equal(sum.verdicts[0].packets, 7);
+	assert_int_equal(sum.verdicts[0].bytes, 0);
+	assert_int_equal(sum.verdicts[SIXLANE_MAX_VERDICTS - 1].bytes, 70);
+}
+
+static void writer_stores_whole_entries(void **state)
+{
+	const struct fib_writer writer = maps_writer(&maps);
+	const struct sixlane_port port = { .ifindex = 3,
+					   .flags = SIXLANE_PORT_INGRESS | SIXLANE_PORT_UPPER,
+					   .mtu = 1500,
+					   .table = 254,
+					   .iif = 4,
+					   .lower = 5,
+					   .xmit = 6,
+					   .tag.word = 7,
+					   .tags = { { .word = 8 }, { .word = 9 } },
+					   .mac.word = 0x0605040302010000,
+					   .slaves_by = 10,
+					   .slaves_type = 11,
+					   .n_slaves = SIXLANE_MAX_SLAVES,
+					   .slaves = { 12, [SIXLANE_MAX_SLAVES - 1] = 13 } };
+	const struct sixlane_neigh neigh = { .mac.word = 0x1,
+					     .key.ifindex = 3,
+					     .key.addr.words = { 1, 2, 3, 4 } };
+	const struct sixlane_next_hop next_hop = {
+		.fate = { .port = 1, .neighbour = 2 }, .mtu = 3, .flags = 4, .expires_ns = 5
+	};
+	const union sixlane_fate fate = { .word = 11 };
+	const union sixlane_cell cell = { .word = 12 };
+
+	(void)state;
+	writer.port_set(writer.ctx, 2, &port);
+	assert_memory_equal(&ports[2], &port, sizeof(port));
+	writer.neigh_set(writer.ctx, 2, &neigh);
+	assert_memory_equal(&neighbours[2], &neigh, sizeof(neigh));
+	writer.neigh_set_mac(writer.ctx, 2, (union sixlane_mac){ .word = 9 });
+	assert_int_equal(neighbours[2].mac.word, 9);
+	writer.next_hop_set(writer.ctx, 2, &next_hop);
+	assert_memory_equal(&next_hops[2], &next_hop, sizeof(next_hop));
+	writer.next_hop_set_fate(writer.ctx, 2, fate);
+	assert_int_equal(next_hops[2].fate.word, 11);
+	assert_int_equal(next_hops[2].mtu, 3);
+	writer.cell_set(writer.ctx, 2, cell);
+	assert_int_equal(cells[2].word, 12);
+}
+
+static void gaps_are_one_flag_of_several(void **state)
+{
+	const struct fib_writer writer = maps_writer(&maps);
+
+	(void)state;
+	meta.flags = SIXLANE_META_READY | SIXLANE_META_IN_SYNC;
+	writer.gaps_set(writer.ctx, true);
+	assert_int_equal(meta.flags, SIXLANE_META_READY | SIXLANE_META_IN_SYNC | SIXLANE_META_GAPS);
+	writer.gaps_set(writer.ctx, false);
+	assert_int_equal(meta.flags, SIXLANE_META_READY | SIXLANE_META_IN_SYNC);
+}
+
+/* What packets see at the moment of a grace period. */
+static struct {
+	unsigned int n;
+	int error;
+	uint64_t rules;
+	uint32_t port_flags, port_table;
+	union sixlane_addr source;
+} at_grace;
+
+long syscall(long number, ...)
+{
+	assert_int_equal(number, SYS_membarrier);
+	at_grace.n++;
+	at_grace.rules = meta.rules.word;
+	at_grace.port_flags = ports[2].flags;
+	at_grace.port_table = ports[2].table;
+	at_grace.source = ports[2].source;
+	errno = at_grace.error;
+	return at_grace.error ? -1 : 0;
+}
+
+static void a_live_port_passes_while_its_meaning_changes(void **state)
+{
+	const struct fib_writer writer = maps_writer(&maps);
+	struct sixlane_port port = { .ifindex = 3, .flags = SIXLANE_PORT_UP, .table = 254 };
+
+	(void)state;
+	memset(&at_grace, 0, sizeof(at_grace));
+	writer.port_set(writer.ctx, 2, &port);
+	port.flags |= SIXLANE_PORT_RULES;
+	port.mtu = 9000;
+	writer.port_set(writer.ctx, 2, &port);
+	assert_int_equal(at_grace.n, 0);
+	port.table = 1000;
+	writer.port_set(writer.ctx, 2, &port);
+	assert_int_equal(at_grace.n, 1);
+	assert_int_equal(at_grace.port_flags, 0);
+	assert_int_equal(at_grace.port_table, 254);
+	assert_memory_equal(&ports[2], &port, sizeof(port));
+	/* Which slave takes a frame may be another for each; whether the bond chooses may not. */
+	port.n_slaves = 1;
+	port.slaves[0] = 4;
+	writer.port_set(writer.ctx, 2, &port);
+	assert_int_equal(at_grace.n, 1);
+	port.flags |= SIXLANE_PORT_SLAVES;
+	writer.port_set(writer.ctx, 2, &port);
+	assert_int_equal(at_grace.n, 2);
+	assert_int_equal(at_grace.port_flags, 0);
+	assert_memory_equal(&ports[2], &port, sizeof(port));
+}
+
+static void a_source_is_taken_back_before_another_is_given(void **state)
+{
+	const union sixlane_addr one = { .halves = { 1, 11 } }, two = { .halves = { 1, 22 } };
+	const uint32_t sure = SIXLANE_PORT_UP | SIXLANE_PORT_SOURCE;
+	const struct fib_writer writer = maps_writer(&maps);
+	struct sixlane_port port = { .ifindex = 3, .flags = SIXLANE_PORT_UP, .table = 254 };
+
+	(void)state;
+	memset(&at_grace, 0, sizeof(at_grace));
+	writer.port_set(writer.ctx, 2, &port);
+	port.source = one;
+	writer.port_set(writer.ctx, 2, &port);
+	port.flags = sure;
+	port.hop_limit = 9;
+	writer.port_set(writer.ctx, 2, &port);
+	assert_memory_equal(&ports[2], &port, sizeof(port));
+	assert_int_equal(at_grace.n, 0);
+	/* whoever has seen the first half or the flag must not find the second half changed */
+	port.source = two;
+	writer.port_set(writer.ctx, 2, &port);
+	assert_int_equal(at_grace.n, 1);
+	assert_int_equal(at_grace.port_flags, SIXLANE_PORT_UP);
+	assert_int_equal(at_grace.source.halves[0], 0);
+	assert_int_equal(at_grace.source.halves[1], one.halves[1]);
+	assert_memory_equal(&ports[2], &port, sizeof(port));
+	/* the same for a source that is not sure, and for none */
+	port.flags = SIXLANE_PORT_UP;
+	writer.port_set(writer.ctx, 2, &port);
+	assert_int_equal(at_grace.n, 1);
+	port.source = (union sixlane_addr){ .halves = { 0, 0 } };
+	writer.port_set(writer.ctx, 2, &port);
+	assert_int_equal(at_grace.n, 2);
+	assert_int_equal(at_grace.source.halves[1], two.halves[1]);
+	assert_memory_equal(&ports[2], &port, sizeof(port));
+}
+
+static void assert_rules(uint32_t first, uint32_t n, uint32_t priority)
+{
+	assert_int_equal(meta.rules.first, first);
+	assert_int_equal(meta.rules.n, n);
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(rules[first + i].priority, priority + i);
+}
+
+/* The list beside the one in use is written after a grace period, and published whole. */
+static void rules_change_as_a_whole(void **state)
+{
+	struct sixlane_rule list[SIXLANE_MAX_RULES + 1] = { { .priority = 10 },
+							    { .priority = 11 } };
+	uint64_t before;
+
+	(void)state;
+	memset(&at_grace, 0, sizeof(at_grace));
+	assert_int_equal(maps_set_rules(&maps, list, 2), 0);
+	assert_rules(SIXLANE_MAX_RULES, 2, 10);
+	before = meta.rules.word;
+	assert_int_equal(at_grace.n, 1);
+	assert_true(maps_has_rules(&maps, list, 2));
+	assert_false(maps_has_rules(&maps, list, 1));
+	/* As it is, though what it leads to may not be. */
+	assert_int_equal(maps_set_rules(&maps, list, 2), 0);
+	assert_int_equal(meta.rules.word, before);
+	assert_int_equal(at_grace.n, 2);
+	list[0].priority = 20;
+	list[1].priority = 21;
+	assert_false(maps_has_rules(&maps, list, 2));
+	assert_int_equal(maps_set_rules(&maps, list, 2), 0);
+	assert_int_equal(at_grace.n, 3);
+	assert_int_equal(at_grace.rules, before);
+	assert_rules(0, 2, 20);
+	assert_int_equal(rules[SIXLANE_MAX_RULES].priority, 10);
+	/* Without a grace period the old one stays. */
+	at_grace.error = EINVAL;
+	assert_int_equal(maps_set_rules(&maps, list, 1), -EINVAL);
+	assert_rules(0, 2, 20);
+	at_grace.error = 0;
+	assert_int_equal(maps_set_rules(&maps, list, SIXLANE_MAX_RULES + 1), -E2BIG);
+	assert_int_equal(maps_set_rules(&maps, list, 0), 0);
+	assert_rules(SIXLANE_MAX_RULES, 0, 0);
+	for (uint32_t i = 0; i < SIXLANE_MAX_RULES; i++)
+		list[i].priority = i;
+	assert_int_equal(maps_set_rules(&maps, list, SIXLANE_MAX_RULES), 0);
+	assert_rules(0, SIXLANE_MAX_RULES, 0);
+}
+
+static void a_slots_new_device_counts_from_zero(void **state)
+{
+	const struct fib_writer writer = maps_writer(&maps);
+	struct sixlane_port port = { .ifindex = 3 };
+
+	(void)state;
+	writer.port_set(writer.ctx, 6, &port);
+	port.mtu = 1280;
+	writer.port_set(writer.ctx, 6, &port); /* the same device goes on counting */
+	port.ifindex = 4;
+	writer.port_set(writer.ctx, 6, &port);
+	port.ifindex = 0;
+	writer.port_set(writer.ctx, 6, &port);
+	assert_int_equal(n_cleared, 2);
+	assert_int_equal(cleared_slots[0], 6);
+}
+
+static void a_slots_new_device_is_held_back(void **state)
+{
+	const struct fib_writer writer = maps_writer(&maps);
+	struct sixlane_port port = { .ifindex = 3 };
+
+	(void)state;
+	writer.port_set(writer.ctx, 6, &port);
+	for (uint32_t slot = 5; slot < 8; slot++) {
+		maps_set_pair(&maps, 6, slot, true);
+		maps_set_pair(&maps, slot, 6, true);
+	}
+	maps_set_pair(&maps, 5, 7, true);
+	port.mtu = 1280;
+	writer.port_set(writer.ctx, 6, &port);
+	assert_true(maps_pair_is_free(&maps, 6, 7) && maps_pair_is_free(&maps, 5, 6));
+	port.ifindex = 4;
+	writer.port_set(writer.ctx, 6, &port);
+	for (uint32_t slot = 5; slot < 8; slot++)
+		assert_false(maps_pair_is_free(&maps, 6, slot) ||
+			     maps_pair_is_free(&maps, slot, 6));
+	assert_true(maps_pair_is_free(&maps, 5, 7));
+	maps_set_pair(&maps, 5, 7, false);
+	assert_false(maps_pair_is_free(&maps, 5, 7));
+}
+
+static unsigned int used_slots;
+
+static void take_used(void *ctx, uint32_t slot)
+{
+	(void)ctx;
+	used_slots += slot;
+}
+
+static void use_is_told_once(void **state)
+{
+	(void)state;
+	neighbours[3].used = 1;
+	neighbours[SIXLANE_MAX_NEIGHBOURS - 1].used = 1;
+	used_slots = 0;
+	maps_take_used(&maps, take_used, NULL);
+	assert_int_equal(used_slots, 3 + SIXLANE_MAX_NEIGHBOURS - 1);
+	maps_take_used(&maps, take_used, NULL);
+	assert_int_equal(used_slots, 3 + SIXLANE_MAX_NEIGHBOURS - 1);
+}
+
+/* Rather than at a store to them, at which there is nobody to ask. */
+static void refused_pages_of_an_arena_are_no_chunk(void **state)
+{
+	const size_t bytes = (size_t)SIXLANE_FIB_CHUNKS * SIXLANE_FIB_CHUNK_BYTES;
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	(void)state;
+	assert_true(at != MAP_FAILED);
+	maps.arena = at;
+	assert_ptr_equal(maps_write_fib_chunk(&maps, 1), maps.arena + SIXLANE_FIB_CHUNK_BYTES);
+	kernel.no_room = true;
+	assert_null(maps_write_fib_chunk(&maps, 2));
+	kernel.no_room = false;
+	assert_ptr_equal(maps_write_fib_chunk(&maps, 2), maps.arena + 2 * SIXLANE_FIB_CHUNK_BYTES);
+	assert_int_equal(mprotect(maps.arena + 3 * SIXLANE_FIB_CHUNK_BYTES, SIXLANE_FIB_CHUNK_BYTES,
+				  PROT_READ),
+			 0);
+	assert_null(maps_write_fib_chunk(&maps, 3));
+	assert_int_equal(munmap(at, bytes), 0);
+}
+
+UNIT_TESTS()
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(walks_by_batches, setup),
+		cmocka_unit_test_setup(walks_without_batches, setup),
+		cmocka_unit_test_setup(walk_goes_on_when_entries_go_away, setup),
+		cmocka_unit_test_setup(walk_ends_with_its_errors, setup),
+		cmocka_unit_test_setup(adopts_what_is_consistent, setup),
+		cmocka_unit_test_setup(slots_are_checked_against_their_keys, setup),
+		cmocka_unit_test_setup(counters_are_summed, setup),
+		cmocka_unit_test_setup(writer_stores_whole_entries, setup),
+		cmocka_unit_test_setup(a_slots_new_device_counts_from_zero, setup),
+		cmocka_unit_test_setup(a_slots_new_device_is_held_back, setup),
+		cmocka_unit_test_setup(tags_are_checked_against_their_ports, setup),
+		cmocka_unit_test_setup(sources_are_of_their_set, setup),
+		cmocka_unit_test_setup(gaps_are_one_flag_of_several, setup),
+		cmocka_unit_test_setup(a_live_port_passes_while_its_meaning_changes, setup),
+		cmocka_unit_test_setup(a_source_is_taken_back_before_another_is_given, setup),
+		cmocka_unit_test_setup(rules_change_as_a_whole, setup),
+		cmocka_unit_test_setup(use_is_told_once, setup),
+		cmocka_unit_test_setup(refused_pages_of_an_arena_are_no_chunk, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

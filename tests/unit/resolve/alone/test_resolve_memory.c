@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A resolver without memory says so, and knows the right answer once there is some; that it could
+ * not note where sources count makes it look further, not less far. The files that allocate are
+ * built into this test with allocators that fail when told.
+ */
+#include <linux/rtnetlink.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static unsigned int allowed; /* allocations that still succeed */
+
+static void *calloc_if_left(size_t n, size_t size)
+{
+	return allowed && allowed-- ? calloc(n, size) : NULL;
+}
+
+static void *reallocarray_if_left(void *old, size_t n, size_t size)
+{
+	return allowed && allowed-- ? reallocarray(old, n, size) : NULL;
+}
+
+#define calloc calloc_if_left
+#define reallocarray reallocarray_if_left
+#include "../../../../user/resolve/affected.c"
+#include "../../../../user/resolve/resolve.c"
+#undef calloc
+#undef reallocarray
+
+#include "../../../../user/daemon/learnt.h"
+#include "../../unit.h"
+#include "../resolve_world.h"
+
+static struct world *world_with_memory(void)
+{
+	allowed = 1;
+	return world_new(true);
+}
+
+static void test_new(void **state)
+{
+	const struct resolve_view view = { 0 };
+
+	(void)state;
+	allowed = 0;
+	assert_null(resolve_new(&view));
+	resolve_free(NULL);
+}
+
+/* Fails at every allocation in turn; returns how many it takes. */
+static unsigned int allocations(struct world *world, const char *dst, const char *expected)
+{
+	const struct prefix prefix = world_prefix(dst);
+	const struct fib_target *target, *const untouched = (void *)&target;
+	char text[WORLD_TEXT];
+	unsigned int n = 0;
+	int ret;
+
+	do {
+		resolve_free(world->resolve);
+		allowed = 1;
+		world->resolve = resolve_new(&world->view);
+		target = untouched;
+		allowed = n++;
+		ret = resolve_prefix(world->resolve, 254, &prefix, &target);
+		assert_ptr_equal(target == untouched, ret != 1);
+		if (ret < 0)
+			assert_int_equal(ret, -ENOMEM);
+	} while (ret < 0);
+	allowed = 0; /* there is enough already */
+	world_tell(world, 254, dst, text);
+	assert_string_equal(text, expected);
+	return n - 1;
+}
+
+static void test_prefix(void **state)
+{
+	struct world *world = world_with_memory();
+
+	(void)state;
+	world_add(world, "::/0 via 3 via 4");
+	world_add(world, "2001:db8::/32 from 3000::/16 dev 4");
+	world_add(world, "local 2001:db8:1::/48 table 255 dev 4");
+	/* items, hops; of sources nodes and sources as well */
+	assert_int_equal(allocations(world, "::/0", "hashed via 3*1 via 4*1"), 2);
+	assert_int_equal(allocations(world, "2001:db8:1::/48", "pass_local"), 2);
+	assert_int_equal(allocations(world, "2001:db8::/32",
+				     "sources ::/0 hashed via 3*1 via 4*1 @0; "
+				     "3000::/16 one dev 4 @32;"),
+			 4);
+	world_free(world);
+}
+
+static void count(void *ctx, uint32_t table, const struct prefix *dst)
+{
+	(void)table;
+	(void)dst;
+	++*(unsigned int *)ctx;
+}
+
+static unsigned int told(struct world *world, uint32_t table, const char *dst)
+{
+	const struct prefix prefix = world_prefix(dst);
+	unsigned int n = 0;
+
+	resolve_affected(world->resolve, table, &prefix, count, &n);
+	return n;
+}
+
+static void test_affected(void **state)
+{
+	struct world *world = world_with_memory();
+	unsigned int n = 0;
+
+	(void)state;
+	world_add(world, "2001:db8::/32 dev 7");
+	world_add(world, "2001:db8::/32 dev 7 table 100");
+	world_add(world, "::/0 from 3000::/16 dev 3");
+	allowed = 0;
+	assert_int_equal(told(world, 254, "::/0"), 2);
+	assert_int_equal(told(world, 100, "::/0"), 2);
+	world_del(world, "::/0 from 3000::/16 dev 3");
+	assert_int_equal(told(world, 254, "::/0"), 2);
+	resolve_each(world->resolve, count, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(told(world, 254, "::/0"), 1);
+	assert_int_equal(told(world, 100, "::/0"), 1);
+	world_free(world);
+}
+
+/* Whose an exception is nobody knows then: that is not the same as nobody's. */
+static void test_owner_of_exception(void **state)
+{
+	struct world *world = world_with_memory();
+	const struct learnt_world learnt = { .view = &world->view, .resolve = world->resolve };
+	const struct route_exception told = {
+		.table = 254,
+		.metric = 7,
+		.protocol = 8,
+		.type = RTN_UNICAST,
+		.dst = world_prefix("2001:db8::1/128").addr,
+		.hop = { .ifindex = 3 },
+		.expires = true,
+		.lifetime_ms = 600000,
+		.mtu = 1300,
+	};
+	struct fib_hop hops[LEARNT_MAX_HOPS];
+	struct fib_exception exception;
+	size_t n;
+
+	(void)state;
+	world_add(world, "2001:db8::/32 dev 3 metric 7 proto 8");
+	allowed = 0;
+	assert_int_equal(learnt_told(&learnt, &told, 0, &exception), LEARNT_UNCERTAIN);
+	assert_true(exception.punt);
+	assert_int_equal(learnt_answered(&learnt, &told, 0, &exception), LEARNT_UNCERTAIN);
+	assert_true(exception.punt);
+	assert_int_equal(learnt_paths(&learnt, 254, &told.dst, hops, &n), LEARNT_BY_SOURCE);
+	allowed = 2;
+	assert_int_equal(learnt_told(&learnt, &told, 0, &exception), LEARNT_ONLY);
+	assert_false(exception.punt);
+	assert_int_equal(learnt_answered(&learnt, &told, 0, &exception), LEARNT_ONLY);
+	assert_int_equal(learnt_paths(&learnt, 254, &told.dst, hops, &n), LEARNT_BY_ONE);
+	world_free(world);
+}
+
+UNIT_TESTS()
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_new),
+		cmocka_unit_test(test_prefix),
+		cmocka_unit_test(test_affected),
+		cmocka_unit_test(test_owner_of_exception),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sixlane attach: all of the named ports or none.
+ */
+#include <string.h>
+
+#include "../lib/log.h"
+#include "../netlink/socket_link.h"
+#include "cmd.h"
+
+static bool parse_mode(const char *word, enum loader_mode *mode)
+{
+	static const struct {
+		const char *name;
+		enum loader_mode mode;
+	} modes[] = {
+		{ "native", LOADER_NATIVE },
+		{ "generic", LOADER_GENERIC },
+		{ "dispatcher", LOADER_DISPATCHER },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		if (strcmp(word, modes[i].name) != 0)
+			continue;
+		*mode = modes[i].mode;
+		return true;
+	}
+	return false;
+}
+
+static bool runs_sixlane(const char *port)
+{
+	struct loader_prog prog;
+
+	return !loader_query(nl_link_find(port, NULL), NULL, &prog) &&
+	       (prog.owner == LOADER_OURS || prog.owner == LOADER_OTHER_MAPS);
+}
+
+/* Attach the ports in turn, up to the first that fails. Returns how many were done, all or not. */
+static int attach_in_turn(char **ports, int n, enum loader_mode mode, bool *fresh)
+{
+	char err[LOADER_ERR];
+
+	for (int i = 0; i < n; i++) {
+		fresh[i] = !runs_sixlane(ports[i]);
+		if (!loader_attach(loader_object_path(), ports[i], mode, err))
+			continue;
+		log_error("%s", err);
+		return i;
+	}
+	return n;
+}
+
+static int attach_all(char **ports, int n, enum loader_mode mode, bool *fresh)
+{
+	bool had_pins = loader_have_pins();
+	char err[LOADER_ERR];
+	int done;
+
+	done = attach_in_turn(ports, n, mode, fresh);
+	if (done == n)
+		return CMD_OK;
+	for (int i = done - 1; i >= 0; i--) {
+		if (fresh[i] && loader_detach(ports[i], err))
+			log_error("%s", err);
+	}
+	if (!had_pins && !loader_daemon_runs())
+		loader_unpin(NULL);
+	return CMD_FAILED;
+}
+
+static int run(const struct cmd_options *options, int argc, char **argv)
+{
+	enum loader_mode mode = LOADER_NATIVE;
+	bool *fresh, mode_given = argc > 1 && parse_mode(argv[argc - 1], &mode);
+	int rc;
+
+	(void)options;
+	argc -= mode_given;
+	if (argc < 1)
+		return cmd_usage(&cmd_attach, "which device?");
+	for (int i = 0; i < argc; i++) {
+		if (argv[i][0] == '-')
+			return cmd_usage(&cmd_attach, "unknown option \"%s\"", argv[i]);
+		if (nl_link_find(argv[i], NULL))
+			continue;
+		if (i && i == argc - 1 && !mode_given)
+			return cmd_usage(&cmd_attach, "cannot find device \"%s\", nor is it a mode",
+					 argv[i]);
+		log_error("cannot find device \"%s\"", argv[i]);
+		return CMD_FAILED;
+	}
+	fresh = calloc((size_t)argc, sizeof(*fresh));
+	if (!fresh) {
+		log_error("out of memory");
+		return CMD_FAILED;
+	}
+	rc = attach_all(argv, argc, mode, fresh);
+	free(fresh);
+	return rc;
+}
+
+const struct cmd cmd_attach = {
+	.name = "attach",
+	.args = "DEV... [native|generic|dispatcher]",
+	.help = "forward packets that come in by these ports",
+	.run = run,
+};

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Checks of the daemon and of the maps as a whole: what keeps packets of all ports from XDP.
+ */
+#include "check.h"
+#include "fib.h"
+
+static void check_refused(struct checkup *checkup)
+{
+	struct loader_refusal refusal;
+	char text[LOADER_ERR];
+
+	for (size_t i = 0; i < checkup->view->ports.n; i++) {
+		const struct link *link = &checkup->view->ports.links[i];
+
+		if (!status_asked_has(&checkup->asked, link->ifindex) ||
+		    !status_refusal_read(link->name, &checkup->ports, &refusal))
+			continue;
+		loader_refusal_text(&refusal, text);
+		check_say(checkup, FINDING_MUST, link->name, "%s", text);
+	}
+}
+
+#define GUARD_ADVICE \
+	"where it need not see these packets, let it leave these ports out, or set bypass in sixlaned.conf"
+
+static void check_guard(struct checkup *checkup)
+{
+	char text[2 * GUARD_REASON_LEN];
+
+	for (size_t i = 0; i < checkup->held.n; i++) {
+		held_text(&checkup->held.at[i], text, sizeof(text));
+		check_say(checkup, FINDING_NOTE, NULL, "%s", text);
+		if (checkup->held.at[i].verdict == SIXLANE_PASS_FIREWALL)
+			check_advise(checkup, GUARD_ADVICE
+				     "; a stateful firewall may offer flows to a flowtable");
+	}
+}
+
+static void check_bypass(struct checkup *checkup)
+{
+	for (int cause = 0; cause < GUARD_N_CAUSES; cause++)
+		if (checkup->meta.bypassed >> cause & 1)
+			check_say(checkup, FINDING_NOTE, NULL,
+				  "%s is bypassed: it does not see what sixlane forwards",
+				  guard_cause_names[cause]);
+}
+
+static void check_daemon(struct checkup *checkup)
+{
+	uint32_t flags = checkup->meta.flags;
+
+	if (!checkup->daemon && flags & SIXLANE_META_READY)
+		check_say(
+			checkup, FINDING_MUST, NULL,
+			"sixlaned does not run: packets are forwarded by routes that nobody updates");
+	else if (!checkup->daemon)
+		check_say(checkup, FINDING_MUST, NULL,
+			  "sixlaned does not run: every packet is passed to the kernel");
+	else if (checkup->has_maps && !(flags & SIXLANE_META_IN_SYNC))
+		check_say(checkup, FINDING_MUST, NULL, "sixlaned is synchronising");
+}
+
+static void check_switch(struct checkup *checkup)
+{
+	if (checkup->meta.flags & SIXLANE_META_PASS_ALL)
+		check_say(checkup, FINDING_MUST, NULL,
+			  "acceleration is switched off: every packet is passed to the kernel");
+}
+
+static void check_rules(struct checkup *checkup)
+{
+	if (checkup->meta.flags & SIXLANE_META_RULES)
+		check_say(
+			checkup, FINDING_MUST, NULL,
+			"'ip -6 rule' changes just now, or holds more than %u rules: every packet is passed to the kernel",
+			SIXLANE_MAX_RULES);
+	if (checkup->meta.flags & SIXLANE_META_GAPS)
+		check_say(
+			checkup, FINDING_SHOULD, NULL,
+			"a table lacks a prefix: where it has no route, packets that other rules would lead on are passed to the kernel");
+}
+
+static void check_room(struct checkup *checkup)
+{
+	const struct sixlane_meta *meta = &checkup->meta;
+
+	if (meta->routes_missing)
+		check_say(checkup, FINDING_MUST, NULL,
+			  "%llu prefixes found no room in the maps: the kernel forwards for them",
+			  (unsigned long long)meta->routes_missing);
+	if (meta->exceptions_missing)
+		check_say(
+			checkup, FINDING_SHOULD, NULL,
+			"%llu exceptions found no room, or no next hop: the kernel gets the packets to them",
+			(unsigned long long)meta->exceptions_missing);
+	if (meta->neighbours >= SIXLANE_MAX_NEIGHBOURS - 1)
+		check_say(
+			checkup, FINDING_MUST, NULL,
+			"no room for more than %u neighbours: the kernel forwards to those that found none",
+			SIXLANE_MAX_NEIGHBOURS - 1);
+}
+
+static void check_fib(struct checkup *checkup)
+{
+	const char *why;
+
+	if (!checkup->meta.fib_failures)
+		return;
+	why = fib_why_not(&checkup->view->maps, checkup->daemon);
+	if (why)
+		check_say(checkup, FINDING_SHOULD, NULL,
+			  "the trie answers, more slowly than the compiled FIB would: %s", why);
+}
+
+static void check_names(struct checkup *checkup)
+{
+	const json_t *missing;
+	size_t i;
+
+	json_array_foreach(checkup->missing_ports, i, missing)
+	{
+		const char *name = json_string_value(json_object_get(missing, "name"));
+
+		check_say(checkup, FINDING_MUST, name,
+			  "no device is named \"%s\", as sixlaned's %s has it", name,
+			  json_string_value(json_object_get(missing, "setting")));
+	}
+}
+
+static const struct check checks[] = {
+	{ "refused", check_refused, .usual = NULL },
+	{ "guard", check_guard, .usual = GUARD_ADVICE },
+	{ "bypass", check_bypass, .usual = "nothing, if that is meant: bypass in sixlaned.conf" },
+	{ "daemon", check_daemon, .usual = "'systemctl start sixlaned', or 'sixlaned PORT...'" },
+	{ "pass_all", check_switch, .usual = "pass_all in sixlaned.conf is to be false" },
+	{ "rules", check_rules, .usual = "fewer rules, or ask again in a moment" },
+	{ "room", check_room, .usual = "max_routes or max_exceptions in sixlaned.conf" },
+	{ "fib", check_fib, .usual = "'sixlane fib' says more" },
+	{ "names", check_names,
+	  .usual = "correct the setting; or it counts as soon as there is one" },
+};
+
+const struct checks checks_of_maps = { checks, ARRAY_SIZE(checks) };

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sixlane detach: the kernel forwards for these ports again. The maps stay for the other ports.
+ */
+#include <string.h>
+
+#include "../lib/log.h"
+#include "../netlink/socket_link.h"
+#include "cmd.h"
+
+static int detach(const char *port)
+{
+	char err[LOADER_ERR], name[IF_NAMESIZE];
+
+	/* also of a device that is gone; or that has other names beside its own, by which it is
+	 * kept */
+	loader_refusal_forget(nl_link_own_name(port, name));
+	if (!loader_detach(port, err))
+		return CMD_OK;
+	log_error("%s", err);
+	return CMD_FAILED;
+}
+
+/* Every port of this namespace that runs sixlane. None is fine. */
+static int detach_all(void)
+{
+	struct if_nameindex *ports = if_nameindex();
+	struct loader_prog prog;
+	int rc = CMD_OK;
+
+	if (!ports) {
+		log_error("cannot list the network devices");
+		return CMD_FAILED;
+	}
+	for (struct if_nameindex *port = ports; port->if_index; port++) {
+		int error = loader_query(port->if_index, NULL, &prog);
+
+		if (error) {
+			log_error("cannot see which XDP program %s runs: %s", port->if_name,
+				  strerror(-error));
+			rc = CMD_FAILED;
+		} else if (prog.owner == LOADER_OURS || prog.owner == LOADER_OTHER_MAPS) {
+			rc |= detach(port->if_name);
+		}
+	}
+	if_freenameindex(ports);
+	return rc;
+}
+
+static int run(const struct cmd_options *options, int argc, char **argv)
+{
+	int rc = CMD_OK;
+
+	(void)options;
+	if (argc < 1)
+		return cmd_usage(&cmd_detach, "which device?");
+	if (argc == 1 && !strcmp(argv[0], "all"))
+		return detach_all();
+	for (int i = 0; i < argc; i++) {
+		if (argv[i][0] == '-')
+			return cmd_usage(&cmd_detach, "unknown option \"%s\"", argv[i]);
+		rc |= detach(argv[i]);
+	}
+	return rc;
+}
+
+const struct cmd cmd_detach = {
+	.name = "detach",
+	.args = "DEV... | all",
+	.help = "take sixlane off these ports",
+	.run = run,
+};

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Checks of a device, whether a program runs there or not: what its driver and its settings mean
+ * for XDP.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "../loader/driver.h"
+#include "doctor.h"
+
+static bool is_kind(const struct link *link, const char *kind)
+{
+	return !strcmp(link->kind, kind);
+}
+
+/* Of a VLAN device or a slave all this is to be asked of another. */
+static bool check_place(struct checkup *checkup, const struct status_port *port)
+{
+	return check_device_to_attach(&checkup->view->ports, port->link) == port->link;
+}
+
+static bool check_owner(struct checkup *checkup, const struct status_port *port)
+{
+	struct port_owner owner;
+
+	/* the maps say it, where they know the port */
+	if (port->port.flags & SIXLANE_PORT_INGRESS || !strcmp(port->link->master_kind, "vrf") ||
+	    !ports_find_owner(&checkup->view->ports, port->link, &owner))
+		return true;
+	check_say(checkup, FINDING_MUST, port->link->name,
+		  "%s: its frames go to %s%s%s%s, and packets pass to the kernel", port->link->name,
+		  owner.name, *owner.kind ? " (" : "", owner.kind, *owner.kind ? ")" : "");
+	check_advise(checkup, "serve other ports, or 'ip link set dev %s nomaster'",
+		     port->link->name);
+	return true;
+}
+
+static bool check_native(struct checkup *checkup, const struct status_port *port)
+{
+	const char *name = port->link->name;
+	char driver[32];
+
+	if (!port->has_features || port->xdp_features & DOCTOR_XDP_BASIC ||
+	    port->prog.mode == XDP_MODE_GENERIC)
+		return true;
+	ethtool_driver(name, driver);
+	check_say(checkup, FINDING_MUST, name, "%s has no native XDP (driver %s)", name,
+		  *driver ? driver : "unknown");
+	check_advise(checkup, "'sixlane attach %s generic' works in the network stack, much slower",
+		     name);
+	return false;
+}
+
+static void say_mtu(struct checkup *checkup, const struct link *link, const char *driver,
+		    uint32_t max)
+{
+	check_say(checkup, FINDING_MUST, link->name,
+		  "%s: at MTU %u its driver (%s) takes no native XDP, but up to MTU %u", link->name,
+		  link->mtu, driver, max);
+	check_advise(checkup, "ip link set dev %s mtu %u", link->name, max);
+}
+
+static bool check_mtu(struct checkup *checkup, const struct status_port *port)
+{
+	const struct link *link = port->link;
+	char driver[32];
+	uint32_t max;
+
+	ethtool_driver(link->name, driver);
+	max = loader_driver_max_mtu(driver, (size_t)sysconf(_SC_PAGESIZE));
+	if (max && link->mtu > max) {
+		say_mtu(checkup, link, driver, max);
+	} else if (!loader_mtu_is_jumbo(link->mtu)) {
+		return true;
+	} else if (port->prog.owner == LOADER_OURS &&
+		   loader_prog_outgrown(&port->prog, link->mtu)) {
+		check_say(
+			checkup, FINDING_MUST, link->name,
+			"%s: at MTU %u large packets may be lost: its program takes each in one buffer",
+			link->name, link->mtu);
+		check_advise(checkup, "'sixlane detach %s', 'sixlane attach %s'", link->name,
+			     link->name);
+	} else if (port->has_features && !(port->xdp_features & DOCTOR_XDP_RX_SG)) {
+		say_mtu(checkup, link, driver, loader_max_plain_mtu());
+	} else {
+		check_say(
+			checkup, FINDING_NOTE, link->name,
+			"%s: at MTU %u packets take several buffers, and the program for these, which is a little slower",
+			link->name, link->mtu);
+		check_advise(checkup, "up to MTU %u one does", loader_max_plain_mtu());
+	}
+	return true;
+}
+
+/* What the daemon does not do without: frames of several buffers are not redirected there. */
+static bool check_large(struct checkup *checkup, const struct status_port *port)
+{
+	const uint32_t xmit = port->port.flags & (SIXLANE_PORT_XMIT | SIXLANE_PORT_XMIT_FRAGS);
+
+	if (xmit == SIXLANE_PORT_XMIT && loader_mtu_is_jumbo(port->link->mtu) &&
+	    checkup_has_native_ingress(checkup, port))
+		check_say(
+			checkup, FINDING_SHOULD, port->link->name,
+			"%s takes no redirected frames of several buffers: large packets that leave by it are the kernel's",
+			port->link->name);
+	return true;
+}
+
+static bool feature_is_on(const struct link *link, const char *feature)
+{
+	struct nic_feature value;
+
+	return !ethtool_get_feature(link->name, feature, &value) && value.on;
+}
+
+/* Of a bond: of its slaves, since its own flag says nothing. */
+static void each_nic(struct checkup *checkup, const struct status_port *port,
+		     void (*fn)(struct checkup *checkup, const struct link *nic))
+{
+	const struct ports *ports = &checkup->view->ports;
+
+	if (!is_kind(port->link, "bond"))
+		fn(checkup, port->link);
+	for (size_t i = 0; is_kind(port->link, "bond") && i < ports->n; i++)
+		if (ports->links[i].master == port->link->ifindex)
+			fn(checkup, &ports->links[i]);
+}
+
+/* A veth strips nothing by itself. */
+static void look_at_tags(struct checkup *checkup, const struct link *nic)
+{
+	if (is_kind(nic, "veth") || !feature_is_on(nic, "rx-vlan-hw-parse"))
+		return;
+	check_say(
+		checkup, FINDING_MUST, nic->name,
+		"%s takes VLAN tags off frames (rxvlan), which XDP then cannot see: sixlaned passes all its packets to the kernel",
+		nic->name);
+	check_advise(checkup, "ethtool -K %s rxvlan off", nic->name);
+}
+
+static bool check_tags(struct checkup *checkup, const struct status_port *port)
+{
+	each_nic(checkup, port, look_at_tags);
+	return true;
+}
+
+static void look_at_lro(struct checkup *checkup, const struct link *nic)
+{
+	if (!feature_is_on(nic, "rx-lro"))
+		return;
+	check_say(checkup, FINDING_MUST, nic->name,
+		  "%s merges packets (LRO): what is forwarded are not those that came", nic->name);
+	check_advise(checkup, "ethtool -K %s lro off", nic->name);
+}
+
+static bool check_lro(struct checkup *checkup, const struct status_port *port)
+{
+	each_nic(checkup, port, look_at_lro);
+	return true;
+}
+
+static bool hands_on_open_checksums(const struct link *link)
+{
+	char driver[32];
+
+	if (is_kind(link, "veth") || is_kind(link, "tun"))
+		return true;
+	ethtool_driver(link->name, driver);
+	return !*link->kind && loader_driver_opens_checksums(driver);
+}
+
+static bool check_checksums(struct checkup *checkup, const struct status_port *port)
+{
+	if (port->port.flags & SIXLANE_PORT_OPEN_CHECKSUMS ||
+	    (!port->slot && hands_on_open_checksums(port->link)))
+		check_say(
+			checkup, FINDING_NOTE, port->link->name,
+			"%s: senders on the same host may leave checksums to the device; such TCP and UDP packets pass to the kernel (pass_checksum)",
+			port->link->name);
+	return true;
+}
+
+static bool check_others(struct checkup *checkup, const struct status_port *port)
+{
+	char advice[LOADER_LINK_ADVICE];
+
+	if (port->prog.owner != LOADER_OURS)
+		return true;
+	if (port->prog.dispatcher)
+		check_say(
+			checkup, FINDING_NOTE, port->link->name,
+			"%s runs sixlane under libxdp's dispatcher, which costs a call, and sixlaned does not replace it",
+			port->link->name);
+	if (port->link_id) {
+		check_say(checkup, FINDING_NOTE, port->link->name,
+			  "%s: neither 'sixlane detach' nor sixlaned can take its program off",
+			  port->link->name);
+		check_advise(checkup, "%s", loader_link_advice(port->link_id, advice));
+	}
+	return true;
+}
+
+static const struct check checks[] = {
+	{ "place", .run_port = check_place, .usual = NULL },
+	{ "owner", .run_port = check_owner, .usual = NULL },
+	{ "native", .run_port = check_native, .usual = NULL },
+	{ "mtu", .run_port = check_mtu, .usual = NULL },
+	{ "large", .run_port = check_large, .usual = "a smaller MTU at the ports they come in by" },
+	{ "rxvlan", .run_port = check_tags, .usual = NULL },
+	{ "lro", .run_port = check_lro, .usual = NULL },
+	{ "checksums", .run_port = check_checksums,
+	  .usual = "at the sender: 'ethtool -K DEV tx off'" },
+	{ "others", .run_port = check_others, .usual = "'sixlane detach', then 'sixlane attach'" },
+};
+
+const struct checks doctor_devices = { checks, ARRAY_SIZE(checks) };

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Checks of the machine: what XDP, the maps and the daemon need of the kernel, whatever the ports.
+ */
+#include <linux/membarrier.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "../lib/kernel.h"
+#include "../loader/arena.h"
+#include "doctor.h"
+
+#define BTF "/sys/kernel/btf/vmlinux"
+
+static void check_absent(struct checkup *checkup)
+{
+	for (size_t i = 0; i < checkup->asked.n_absent; i++)
+		check_say(checkup, FINDING_MUST, checkup->asked.absent[i],
+			  "no device is named \"%s\"", checkup->asked.absent[i]);
+}
+
+static void check_kernel(struct checkup *checkup)
+{
+	if (kernel_before(5, 15))
+		check_say(checkup, FINDING_MUST, NULL, "this kernel is older than Linux 5.15");
+}
+
+static void check_rights(struct checkup *checkup)
+{
+	char caps[96];
+
+	loader_missing_caps(caps, sizeof(caps));
+	if (*caps)
+		check_say(
+			checkup, FINDING_MUST, NULL,
+			"this process lacks %s: it cannot see all maps, programs, policies and rules, and what is said here may lack something",
+			caps);
+}
+
+static void check_bpffs(struct checkup *checkup)
+{
+	char err[LOADER_ERR];
+
+	if (loader_check_bpffs(err))
+		check_say(checkup, FINDING_MUST, NULL, "%s", err);
+}
+
+/* Since Linux 5.11 the memory of maps counts to the cgroup's. */
+static void check_memlock(struct checkup *checkup)
+{
+	struct rlimit limit;
+
+	if (kernel_before(5, 11) && !getrlimit(RLIMIT_MEMLOCK, &limit) &&
+	    limit.rlim_cur != RLIM_INFINITY)
+		check_say(checkup, FINDING_MUST, NULL,
+			  "the limit of locked memory is %llu bytes, too few for the maps",
+			  (unsigned long long)limit.rlim_cur);
+}
+
+/* Only the first network namespace has the setting: elsewhere it cannot be seen. */
+static void check_jit(struct checkup *checkup)
+{
+	if (!kernel_sysctl("net/core/bpf_jit_enable", 1))
+		check_say(checkup, FINDING_MUST, NULL,
+			  "the kernel interprets BPF programs: none of them is fast");
+}
+
+static void check_btf(struct checkup *checkup)
+{
+	if (access(BTF, R_OK))
+		check_say(checkup, FINDING_SHOULD, NULL,
+			  "this kernel has no BTF (" BTF
+			  "): multipath routes that were read from a dump are left to it");
+}
+
+static void check_arena(struct checkup *checkup)
+{
+	if (!checkup->has_maps || !checkup->daemon || checkup->view->fds.arena)
+		return;
+	if (loader_arena_usable() != 1) {
+		check_say(
+			checkup, FINDING_NOTE, NULL,
+			"the compiled FIB lies in array maps: this kernel has no arenas, in which lookups are somewhat faster");
+		return;
+	}
+	check_say(
+		checkup, FINDING_SHOULD, NULL,
+		"the compiled FIB lies in array maps, though this kernel has arenas, in which lookups are faster");
+	check_advise(checkup, "start sixlaned anew, with sixlane.arena.bpf.o beside its object");
+}
+
+static void check_membarrier(struct checkup *checkup)
+{
+	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+
+	if (commands < 0 || !(commands & MEMBARRIER_CMD_GLOBAL))
+		check_say(
+			checkup, FINDING_SHOULD, NULL,
+			"the kernel refuses membarrier(), as with nohz_full=: there is no compiled FIB, and the trie answers, more slowly");
+}
+
+static bool any_forces(const struct checkup *checkup)
+{
+	char name[64 + IFNAMSIZ];
+
+	for (size_t i = 0; i < checkup->ports.n; i++) {
+		const struct link *link = checkup->ports.at[i].link;
+
+		snprintf(name, sizeof(name), "net/ipv6/conf/%s/force_forwarding", link->name);
+		if (status_asked_has(&checkup->asked, link->ifindex) && kernel_sysctl(name, 0))
+			return true;
+	}
+	return false;
+}
+
+static void check_forwarding(struct checkup *checkup)
+{
+	if (!kernel_sysctl("net/ipv6/conf/all/forwarding", 1) && !any_forces(checkup))
+		check_say(
+			checkup, FINDING_MUST, NULL,
+			"forwarding is off (net.ipv6.conf.all.forwarding): neither the kernel nor sixlane forwards");
+}
+
+static void check_maps(struct checkup *checkup)
+{
+	struct loader_maps maps;
+	char err[LOADER_ERR];
+
+	if (checkup->has_maps || loader_check_bpffs(err))
+		return;
+	if (loader_open_maps(&maps, true, err)) {
+		check_say(checkup, FINDING_MUST, NULL, "%s", err);
+		return;
+	}
+	loader_close_maps(&maps);
+	check_say(checkup, FINDING_MUST, NULL, "the maps in %s cannot be read", loader_pin_dir());
+}
+
+/* Ports are told apart by numbers, which other devices have in another namespace. */
+static void look_for_others(struct checkup *checkup)
+{
+	uint32_t *ids = calloc(checkup->ports.n + 1, sizeof(*ids)), other;
+	bool seen = true;
+
+	for (size_t i = 0; ids && i < checkup->ports.n; i++) {
+		ids[i] = checkup->ports.at[i].prog.id;
+		seen &= !checkup->ports.at[i].error;
+	}
+	other = ids && seen ? loader_find_other_prog(&checkup->view->fds, ids, checkup->ports.n)
+			    : 0;
+	free(ids);
+	if (other)
+		check_say(
+			checkup, FINDING_MUST, NULL,
+			"a sixlane program with the maps in %s (id %u) runs on no port here, but in another network namespace, where its packets may go wrong",
+			loader_pin_dir(), other);
+}
+
+static void check_namespace(struct checkup *checkup)
+{
+	pid_t pid = loader_daemon_elsewhere();
+
+	if (pid)
+		check_say(
+			checkup, FINDING_MUST, NULL,
+			"the sixlaned that serves the maps in %s (process %d) is in another network namespace: none of its ports is one of this",
+			loader_pin_dir(), pid);
+	else if (checkup->has_maps)
+		look_for_others(checkup);
+}
+
+static bool runs_ours(const struct status_port *port)
+{
+	return port->prog.owner == LOADER_OURS || port->prog.owner == LOADER_OTHER_MAPS;
+}
+
+static void check_ports(struct checkup *checkup)
+{
+	if (!checkup->asked.all)
+		return;
+	for (size_t i = 0; i < checkup->ports.n; i++)
+		if (runs_ours(&checkup->ports.at[i]) || checkup->ports.at[i].error)
+			return;
+	check_say(checkup, FINDING_MUST, NULL, "no port of this network namespace runs sixlane");
+}
+
+static const struct check checks[] = {
+	{ "absent", check_absent, .usual = "'ip link' names them" },
+	{ "kernel", check_kernel, .usual = "a newer kernel" },
+	{ "rights", check_rights, .usual = "run as root" },
+	{ "bpffs", check_bpffs, .usual = NULL },
+	{ "memlock", check_memlock, .usual = "ulimit -l unlimited" },
+	{ "jit", check_jit, .usual = "sysctl -w net.core.bpf_jit_enable=1" },
+	{ "btf", check_btf, .usual = "a kernel with CONFIG_DEBUG_INFO_BTF" },
+	{ "arena", check_arena,
+	  .usual = "nothing on this kernel: Linux 6.9 and newer have arenas" },
+	{ "membarrier", check_membarrier,
+	  .usual = "boot without nohz_full=, where the last nanoseconds of a lookup matter" },
+	{ "forwarding", check_forwarding, .usual = "sysctl -w net.ipv6.conf.all.forwarding=1" },
+	{ "maps", check_maps, .usual = NULL },
+	{ "namespace", check_namespace,
+	  .usual =
+		  "a bpffs for each: 'unshare -m', 'mount -t bpf bpf /sys/fs/bpf', then sixlaned" },
+	{ "ports", check_ports, .usual = "'sixlane attach PORT...', or 'sixlaned PORT...'" },
+};
+
+const struct checks doctor_machine = { checks, ARRAY_SIZE(checks) };

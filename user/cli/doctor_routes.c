@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the routes in the maps come to: those that the kernel alone can follow, by kind, and
+ * gateways that are not resolved. Each next hop is looked at once, however many routes lead there.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "doctor.h"
+
+struct use {
+	uint64_t routes;
+	struct sixlane_route_key first; /* with routes */
+	uint32_t value;
+};
+
+static int count(void *ctx, const struct sixlane_route_key *key, uint32_t value)
+{
+	struct use *use = (struct use *)ctx + sixlane_route_next_hop(value) % SIXLANE_MAX_NEXT_HOPS;
+
+	if (!use->routes++) {
+		use->first = *key;
+		use->value = value;
+	}
+	return 0;
+}
+
+static struct use *read_uses(const struct maps *maps)
+{
+	struct use *uses = calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(*uses));
+
+	if (!uses || maps_route_each(maps, count, uses)) {
+		free(uses);
+		return NULL;
+	}
+	return uses;
+}
+
+static bool is_punt(uint32_t verdict)
+{
+	return verdict < SIXLANE_N_VERDICTS && !strncmp(cmd_verdict_name(verdict), "punt_", 5);
+}
+
+static void add_use(struct use *sum, const struct use *use)
+{
+	if (!sum->routes)
+		*sum = *use;
+	else
+		sum->routes += use->routes;
+}
+
+static void add_gateway(struct doctor_gateways *gateways, const struct walk_hop *hop)
+{
+	if (hop->has_gateway && !hop->has_mac && hop->egress.flags & SIXLANE_PORT_UP)
+		doctor_add_gateway(gateways, &hop->neigh.key.addr, hop->neigh.key.ifindex);
+}
+
+static void look_at(struct checkup *checkup, const struct use *use, struct use *punted,
+		    struct doctor_gateways *gateways)
+{
+	struct walk walk;
+
+	walk_value(&checkup->view->maps, use->value, &walk);
+	if (is_punt(walk.verdict))
+		add_use(&punted[walk.verdict], use);
+	add_gateway(gateways, &walk.hop);
+	for (uint32_t i = 0; i < walk.group.n_members; i++)
+		add_gateway(gateways, &walk.group.members[i].hop);
+}
+
+static void say_punted(struct checkup *checkup, const struct use *punted)
+{
+	uint64_t packets[SIXLANE_N_VERDICTS] = { 0 };
+	char first[PRINT_PREFIX_LEN];
+
+	(void)doctor_count_packets(checkup, packets);
+	for (uint32_t v = 0; v < SIXLANE_N_VERDICTS; v++) {
+		const struct use *use = &punted[v];
+
+		if (!use->routes)
+			continue;
+		print_prefix(&use->first.addr, use->first.prefix_len - SIXLANE_TABLE_BITS, false,
+			     first);
+		check_say(
+			checkup, FINDING_SHOULD, NULL,
+			"%llu %s the kernel's to follow (%s), %s among them, which take %.1f %% of the IPv6 packets so far: %s",
+			(unsigned long long)use->routes,
+			use->routes == 1 ? "route is" : "routes are", cmd_verdict_name(v), first,
+			doctor_share(packets, v), cmd_verdict_text(v));
+		if (doctor_verdict(v)->advice)
+			check_advise(checkup, "%s", doctor_verdict(v)->advice);
+	}
+}
+
+static void check_routes(struct checkup *checkup)
+{
+	struct use punted[SIXLANE_N_VERDICTS] = { 0 };
+	struct use *uses = read_uses(&checkup->view->maps);
+
+	for (size_t i = 0; uses && i < SIXLANE_MAX_NEXT_HOPS; i++)
+		if (uses[i].routes)
+			look_at(checkup, &uses[i], punted, checkup->gateways);
+	if (!uses) {
+		check_say(checkup, FINDING_SHOULD, NULL, "the routes in the maps cannot be read");
+		return;
+	}
+	free(uses);
+	say_punted(checkup, punted);
+}
+
+static void check_gateways(struct checkup *checkup)
+{
+	doctor_say_gateways(checkup, checkup->gateways);
+}
+
+static const struct check checks[] = {
+	{ "routes", check_routes, .usual = "'sixlane routes' shows which" },
+	{ "neighbours", check_gateways,
+	  .usual = "see that it is up and answers; 'ip -6 neigh' shows what the kernel knows" },
+};
+
+const struct checks doctor_routes = { checks, ARRAY_SIZE(checks) };

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files of `sixlane explain` share: explain.c asks and answers, explain_port.c
+ * finds where the packet comes in, explain_words.c and explain_out.c tell every step,
+ * explain_json.c the results.
+ */
+#ifndef USER_CLI_EXPLAIN_H
+#define USER_CLI_EXPLAIN_H
+
+#include "../guard/ruleset.h"
+#include "../loader/run.h"
+#include "packet.h"
+#include "show.h"
+
+#define EXPLAIN_MAX_STEPS 512
+
+struct explain_step {
+	const char *name;
+	char *text; /* owned */
+};
+
+struct explain {
+	struct cmd_view view;
+	struct packet packet;
+	struct walk_query query;
+	bool daemon;
+
+	/* Where it comes in. */
+	const struct link *port; /* as asked for or chosen */
+	const char *port_reason;
+	const struct link *ingress; /* what the program runs on: of a VLAN the lower, of a bond a
+				       slave */
+	struct loader_prog prog;    /* … and which one that is */
+	bool prog_known;	    /* prog could be read */
+	bool same_build;	    /* as the object that was run here */
+	char compiler[LOADER_COMPILER_LEN]; /* of that object; "": it does not say */
+
+	/* What the maps and what the program say. */
+	struct walk walk;
+	struct sources sources;
+	const struct source *source; /* the prefix in the source set; NULL: none */
+	uint8_t frame[LOADER_RUN_ROOM];
+	size_t frame_len;
+	uint8_t wanted[LOADER_RUN_ROOM]; /* what should come out if it is forwarded or answered */
+	struct loader_run_result result;
+	struct packet out; /* of result.frame, if it is a whole IPv6 frame */
+	bool agree;
+
+	char held_by[GUARD_REASON_LEN]; /* of a verdict of the guard's; "": another one */
+	struct explain_step steps[EXPLAIN_MAX_STEPS];
+	size_t n_steps;
+};
+
+/*
+ * Set port, ingress and what depends on them in query and packet. name: of the port, NULL: choose.
+ * CMD_OK, CMD_USAGE or CMD_FAILED (said).
+ */
+int explain_find_port(struct explain *explain, const char *name);
+
+/* Everything, in words, into steps. False: out of memory. */
+bool explain_tell(struct explain *explain);
+
+/* explain_words.c: another step. */
+void explain_say(struct explain *explain, const char *name, const char *fmt, ...) _printf_(3, 4);
+/* A device's name, or "#IFINDEX" for one that is not in this namespace. */
+const char *explain_device(const struct explain *explain, uint32_t ifindex, char buf[IFNAMSIZ]);
+
+/* explain_out.c */
+void explain_tell_way_out(struct explain *explain);
+void explain_tell_verdict(struct explain *explain);
+
+json_t *explain_json(const struct explain *explain);
+
+#endif

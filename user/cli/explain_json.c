@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * An explained packet as JSON: the keys are always there, null where there is nothing to tell.
+ */
+#include "explain.h"
+
+static json_t *address_json(const union sixlane_addr *addr)
+{
+	char text[PRINT_PREFIX_LEN];
+
+	print_prefix(addr, 128, true, text);
+	return print_string(text);
+}
+
+static json_t *tags_json(const union sixlane_tag tags[2])
+{
+	json_t *array = json_array();
+	char text[SHOW_TAGS_LEN];
+
+	for (int i = 0; i < 2 && tags[i].word; i++) {
+		const union sixlane_tag one[2] = { tags[i] };
+
+		print_append(array, print_string(show_tags(one, text)));
+	}
+	return array;
+}
+
+static void packet_json(const struct explain *explain, json_t *object)
+{
+	const struct packet *packet = &explain->packet;
+
+	print_set(object, "source", address_json(&packet->src));
+	print_set(object, "destination", address_json(&packet->dst));
+	print_set(object, "protocol", json_integer(packet->proto));
+	print_set(object, "sport", json_integer(packet->sport));
+	print_set(object, "dport", json_integer(packet->dport));
+	print_set(object, "flow_label", json_integer(packet->label));
+	print_set(object, "size", json_integer(packet->ip_bytes));
+	print_set(object, "port", print_string(explain->port->name));
+	print_set(object, "port_reason", print_string(explain->port_reason));
+	print_set(object, "ingress", print_string(explain->ingress->name));
+	print_set(object, "ingress_tags", tags_json(packet->tags));
+}
+
+/* Null where nothing is drawn: no group, or a hash that XDP cannot make. */
+static json_t *draws_json(const struct walk_group *group)
+{
+	json_t *array, *object;
+
+	if (!group->n_draws || group->n_cells == 1)
+		return json_null();
+	array = json_array();
+	for (uint32_t i = 0; i < group->n_draws; i++) {
+		uint32_t member = group->draws[i].member;
+
+		object = json_object();
+		print_set(object, "cell", json_integer(group->draws[i].cell));
+		print_set(object, "member",
+			  member == WALK_NO_MEMBER ? json_null() : json_integer(member));
+		print_set(object, "skipped",
+			  json_boolean(member == WALK_NO_MEMBER || group->members[member].skipped));
+		print_append(array, object);
+	}
+	return array;
+}
+
+/* Keys of the route; null where there is none. */
+static void route_json(const struct explain *explain, json_t *object)
+{
+	const struct walk *walk = &explain->walk;
+	char text[PRINT_PREFIX_LEN];
+
+	print_set(object, "table", walk->table ? json_integer(walk->table) : json_null());
+	print_set(object, "rule",
+		  walk->by_rules && walk->n_rules
+			  ? json_integer(walk->rules[walk->n_rules - 1].rule.priority)
+			  : json_null());
+	show_covering(&explain->packet.dst, walk->prefix_len, text);
+	print_set(object, "prefix", print_string(walk->has_prefix ? text : NULL));
+	if (explain->source)
+		print_prefix(&explain->source->key.addr, source_len(explain->source), false, text);
+	print_set(object, "source_prefix", print_string(explain->source ? text : NULL));
+	print_set(object, "group", json_null());
+	show_group_json(&explain->view, walk, object);
+	print_set(object, "draws", draws_json(&walk->group));
+	print_set(object, "bucket",
+		  walk->group.buckets && walk->group.n_draws && !walk->group.scanned
+			  ? json_integer(walk->group.draws[walk->group.n_draws - 1].cell)
+			  : json_null());
+}
+
+static json_t *neighbour_json(const struct explain *explain)
+{
+	const struct walk_hop *hop = &explain->walk.hop;
+	json_t *object;
+	char mac[PRINT_MAC_LEN];
+
+	if (!hop->port)
+		return json_null();
+	object = json_object();
+	print_mac(hop->neigh.mac.bytes, mac);
+	print_set(object, "address",
+		  address_json(hop->has_gateway ? &hop->neigh.key.addr : &explain->packet.dst));
+	print_set(object, "on_link", json_boolean(!hop->has_gateway));
+	print_set(object, "mac", print_string(hop->has_mac ? mac : NULL));
+	return object;
+}
+
+static void way_out_json(const struct explain *explain, json_t *object)
+{
+	const struct walk_hop *hop = &explain->walk.hop;
+	json_t *member = json_null();
+
+	if (hop->port) {
+		member = json_object();
+		show_hop_json(&explain->view, hop, true, member);
+	}
+	print_set(object, "member", member);
+	print_set(object, "neighbour", neighbour_json(explain));
+	print_set(object, "mtu", hop->mtu ? json_integer(hop->mtu) : json_null());
+}
+
+/* Packet Too Big by the program. */
+static json_t *answer_json(const struct explain *explain)
+{
+	const struct walk_answer *answer = &explain->walk.hop.answer;
+	json_t *object;
+
+	if (explain->result.verdict != SIXLANE_ANSWER_TOO_BIG)
+		return json_null();
+	object = json_object();
+	print_set(object, "mtu", json_integer(answer->mtu));
+	print_set(object, "source", address_json(&explain->out.src));
+	print_set(object, "to_sender", json_boolean(answer->to_sender));
+	return object;
+}
+
+static json_t *output_json(const struct explain *explain)
+{
+	const struct packet *out = &explain->out;
+	json_t *object;
+	char mac[PRINT_MAC_LEN];
+
+	if (explain->result.verdict != SIXLANE_FORWARD &&
+	    explain->result.verdict != SIXLANE_ANSWER_TOO_BIG)
+		return json_null();
+	object = json_object();
+	print_mac(out->dst_mac, mac);
+	print_set(object, "dst_mac", print_string(mac));
+	print_mac(out->src_mac, mac);
+	print_set(object, "src_mac", print_string(mac));
+	print_set(object, "tags", tags_json(out->tags));
+	print_set(object, "hop_limit", json_integer(out->hop_limit));
+	print_set(object, "size", json_integer(out->ip_bytes));
+	return object;
+}
+
+json_t *explain_json(const struct explain *explain)
+{
+	json_t *object = json_object(), *steps = json_array(), *step;
+
+	packet_json(explain, object);
+	route_json(explain, object);
+	way_out_json(explain, object);
+	print_set(object, "exception", json_null());
+	show_exception_json(&explain->view, &explain->walk, object);
+	print_set(object, "answer", answer_json(explain));
+	print_set(object, "output", output_json(explain));
+	print_set(object, "verdict", print_string(cmd_verdict_name(explain->walk.verdict)));
+	if (*explain->held_by)
+		print_set(object, "held_by", print_string(explain->held_by));
+	print_set(object, "program_verdict",
+		  print_string(cmd_verdict_name(explain->result.verdict)));
+	print_set(object, "compiler", print_string(*explain->compiler ? explain->compiler : NULL));
+	print_set(object, "agree", json_boolean(explain->agree));
+	for (size_t i = 0; i < explain->n_steps; i++) {
+		step = json_object();
+		print_set(step, "step", print_string(explain->steps[i].name));
+		print_set(step, "text", print_string(explain->steps[i].text));
+		print_append(steps, step);
+	}
+	print_set(object, "steps", steps);
+	return object;
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The steps of an explained packet in words, from the member that is chosen to the verdict. Decides
+ * nothing.
+ */
+#include <linux/bpf.h>
+
+#include "explain.h"
+#include "guard.h"
+
+/* --- the exception ----------------------------------------------------------------------- */
+
+#define WAY_LEN 96
+
+/* "via GATEWAY dev PORT", as far as there are such. */
+static const char *way_text(const struct explain *explain, const struct walk_hop *hop,
+			    char buf[WAY_LEN])
+{
+	char gateway[PRINT_PREFIX_LEN], name[IFNAMSIZ];
+
+	if (hop->has_gateway)
+		print_prefix(&hop->neigh.key.addr, 128, true, gateway);
+	snprintf(buf, WAY_LEN, "%s%s%sdev %s", hop->has_gateway ? "via " : "",
+		 hop->has_gateway ? gateway : "", hop->has_gateway ? " " : "",
+		 cmd_slot_name(&explain->view, hop->port, name) ?: "none");
+	return buf;
+}
+
+static const char *outcome_text(const struct explain *explain, char buf[2 * WAY_LEN])
+{
+	const struct walk_exception *exception = &explain->walk.exception;
+	struct walk_hop under;
+	char way[WAY_LEN];
+
+	switch (exception->outcome) {
+	case WALK_EXCEPTION_EXPIRED:
+		return "expired: the route holds";
+	case WALK_EXCEPTION_OBSERVED:
+		return "only counted: what the kernel has learnt is observed and not applied";
+	case WALK_EXCEPTION_PUNTED:
+		return "only the kernel can apply it";
+	case WALK_EXCEPTION_ELSEWHERE:
+		walk_fill_fate(&explain->view.maps, exception->value.under,
+			       (struct walk_limit){ 0 }, &under);
+		snprintf(buf, 2 * WAY_LEN, "not for this packet: only for those that go %s",
+			 way_text(explain, &under, way));
+		return buf;
+	default:
+		return "holds instead of what the route says";
+	}
+}
+
+/* What it says; who says so; until when. */
+static void tell_entry(struct explain *explain)
+{
+	const struct sixlane_exception *value = &explain->walk.exception.value;
+	char mtu[48] = "", way[WAY_LEN] = "", hop[WAY_LEN + 16] = "", left[48] = "";
+	uint32_t flags = value->flags;
+	struct walk_hop other;
+
+	if (flags & SIXLANE_EXCEPTION_MTU)
+		snprintf(mtu, sizeof(mtu), "Path MTU %u, ", value->mtu);
+	if (flags & SIXLANE_EXCEPTION_NEXT_HOP) {
+		walk_fill_hop(&explain->view.maps, value->next_hop, (struct walk_limit){ 0 },
+			      &other);
+		snprintf(hop, sizeof(hop), "next hop %s, ", way_text(explain, &other, way));
+	}
+	if (value->expires_ns && value->expires_ns <= util_now_ns())
+		snprintf(left, sizeof(left), ", expired");
+	else if (value->expires_ns)
+		snprintf(left, sizeof(left), ", expires in %.3f s",
+			 (double)(int64_t)(value->expires_ns - util_now_ns()) / 1e9);
+	explain_say(explain, "exception", "%s%s%s%s", mtu, hop,
+		    !(flags & SIXLANE_EXCEPTION_OPERATOR) ? "learnt by the kernel"
+		    : flags & SIXLANE_EXCEPTION_KERNEL	  ? "by the kernel and the operator"
+							  : "by the operator",
+		    left);
+}
+
+static void tell_exception(struct explain *explain)
+{
+	char buf[2 * WAY_LEN];
+
+	switch (explain->walk.exception.outcome) {
+	case WALK_EXCEPTION_UNASKED:
+		explain_say(explain, "exception", "none: no destination of this prefix has one");
+		return;
+	case WALK_EXCEPTION_ABSENT:
+		explain_say(explain, "exception", "none for this destination");
+		return;
+	case WALK_EXCEPTION_MISSING:
+		explain_say(explain, "exception",
+			    "none, perhaps since it found no room: the kernel knows");
+		return;
+	default:
+		tell_entry(explain);
+		explain_say(explain, "exception", "%s", outcome_text(explain, buf));
+	}
+}
+
+/* --- the way out ------------------------------------------------------------------------- */
+
+static void tell_neighbour(struct explain *explain)
+{
+	const struct walk_hop *hop = &explain->walk.hop;
+	const char *what = hop->has_gateway ? "the gateway" : "on-link, the destination itself:";
+	char text[PRINT_PREFIX_LEN], mac[PRINT_MAC_LEN];
+
+	print_prefix(hop->has_gateway ? &hop->neigh.key.addr : &explain->packet.dst, 128, true,
+		     text);
+	print_mac(hop->neigh.mac.bytes, mac);
+	if (hop->has_mac)
+		explain_say(explain, "neighbour", "%s %s, resolved: %s", what, text, mac);
+	else
+		explain_say(explain, "neighbour",
+			    "%s %s, not resolved: the kernel asks for it when it gets the packet",
+			    what, text);
+}
+
+static void tell_egress(struct explain *explain)
+{
+	const struct sixlane_port *egress = &explain->walk.hop.egress;
+	char name[IFNAMSIZ], below[IFNAMSIZ], tags[SHOW_TAGS_LEN];
+
+	explain_device(explain, egress->ifindex, name);
+	if (egress->flags & SIXLANE_PORT_TAGGED)
+		explain_say(explain, "egress", "%s: frames go to %s with tag %s", name,
+			    explain_device(explain, egress->xmit, below),
+			    show_tags(egress->tags, tags));
+	else
+		explain_say(explain, "egress", "%s", name);
+	if (!(egress->flags & SIXLANE_PORT_UP))
+		explain_say(explain, "egress", "%s is down", name);
+	else if (!(egress->flags & SIXLANE_PORT_IPV6))
+		explain_say(explain, "egress", "IPv6 is off on %s", name);
+	else if (egress->flags & SIXLANE_PORT_NO_XMIT || !(egress->flags & SIXLANE_PORT_XMIT))
+		explain_say(explain, "egress", "%s takes no frames redirected from native XDP",
+			    name);
+}
+
+/* Which slave the bond below a VLAN device would choose. */
+static void tell_slave(struct explain *explain)
+{
+	static const char *const over[] = {
+		[SIXLANE_SLAVES_BY_L2] = "MACs",
+		[SIXLANE_SLAVES_BY_L34] = "addresses and ports",
+		[SIXLANE_SLAVES_BY_L23] = "MACs and addresses",
+	};
+	const struct walk_hop *hop = &explain->walk.hop;
+	const struct sixlane_port *egress = &hop->egress;
+	char bond[IFNAMSIZ], slave[IFNAMSIZ];
+
+	if (!(egress->flags & SIXLANE_PORT_SLAVES) || egress->slaves_by >= ARRAY_SIZE(over))
+		return;
+	explain_device(explain, egress->xmit, bond);
+	if (!egress->n_slaves)
+		explain_say(explain, "slave", "none: %s uses none", bond);
+	else if (hop->slave)
+		explain_say(explain, "slave", "%s, by the hash of %s over %s, one of %u in use",
+			    explain_device(explain, hop->slave, slave), bond,
+			    over[egress->slaves_by], egress->n_slaves);
+	else if (hop->verdict == SIXLANE_PUNT_HASH)
+		explain_say(explain, "slave", "of %s: hashed over headers that XDP cannot reach",
+			    bond);
+}
+
+static void tell_mtu(struct explain *explain)
+{
+	const struct walk_hop *hop = &explain->walk.hop;
+	bool own = hop->limit.mtu && hop->limit.mtu <= hop->mtu;
+	uint32_t bytes = explain->packet.ip_bytes;
+	char name[IFNAMSIZ];
+
+	explain_say(explain, "mtu", "%u bytes, %s%s: the packet has %u%s", hop->mtu,
+		    !own		      ? "that of "
+		    : hop->limit.by_exception ? "the exception's"
+					      : "the route's",
+		    own ? "" : explain_device(explain, hop->egress.ifindex, name), bytes,
+		    bytes > hop->mtu ? ", too many" : "");
+}
+
+void explain_tell_way_out(struct explain *explain)
+{
+	const struct walk *walk = &explain->walk;
+
+	if (walk->hop.port || walk->exception.outcome != WALK_EXCEPTION_UNASKED)
+		tell_exception(explain);
+	if (!walk->hop.port)
+		return;
+	tell_egress(explain);
+	tell_neighbour(explain);
+	tell_mtu(explain);
+	tell_slave(explain);
+}
+
+/* --- the verdict ------------------------------------------------------------------------- */
+
+static void tell_output(struct explain *explain)
+{
+	const struct packet *out = &explain->out;
+	char src[PRINT_MAC_LEN], dst[PRINT_MAC_LEN], tags[SHOW_TAGS_LEN];
+
+	print_mac(out->src_mac, src);
+	print_mac(out->dst_mac, dst);
+	show_tags(out->tags, tags);
+	explain_say(explain, "output", "to %s, from %s, %s%s, hop limit %u, %u bytes", dst, src,
+		    *tags ? "tag " : "untagged", tags, out->hop_limit, out->ip_bytes);
+}
+
+static void tell_answer(struct explain *explain)
+{
+	const struct walk_answer *answer = &explain->walk.hop.answer;
+	char src[PRINT_PREFIX_LEN], dst[PRINT_PREFIX_LEN];
+
+	print_prefix(&explain->out.src, 128, true, src);
+	print_prefix(&explain->out.dst, 128, true, dst);
+	explain_say(explain, "answer", "Packet Too Big, MTU %u, from %s to %s, back by %s%s",
+		    answer->mtu, src, dst, explain->port->name,
+		    answer->to_sender ? ", to where the frame came from" : "");
+	tell_output(explain);
+}
+
+/* What holds it back. */
+static void tell_guard(struct explain *explain)
+{
+	const uint32_t verdict = explain->walk.verdict;
+	struct cmd_guard guard;
+
+	if (verdict != SIXLANE_PASS_FIREWALL && verdict != SIXLANE_PASS_IPSEC &&
+	    verdict != SIXLANE_PASS_TC)
+		return;
+	if (cmd_guard_open(&explain->view, &guard)) {
+		snprintf(explain->held_by, sizeof(explain->held_by), "out of memory");
+	} else {
+		cmd_guard_reason(&guard, verdict, &explain->walk.in,
+				 explain->walk.hop.egress.ifindex, &explain->packet.src,
+				 &explain->packet.dst, explain->held_by);
+		cmd_guard_close(&guard);
+	}
+	explain_say(explain, "held by", "%s", explain->held_by);
+}
+
+void explain_tell_verdict(struct explain *explain)
+{
+	uint32_t verdict = explain->result.verdict;
+	char name[IFNAMSIZ];
+
+	tell_guard(explain);
+
+	explain_say(explain, "program", "%s (%s), counted for %s", cmd_verdict_name(verdict),
+		    cmd_verdict_text(verdict),
+		    cmd_slot_name(&explain->view, explain->result.slot, name) ?: "unknown ports");
+	explain_say(explain, "program", "built by %s",
+		    *explain->compiler ? explain->compiler : LOADER_COMPILER_UNKNOWN);
+	if (verdict == SIXLANE_FORWARD)
+		tell_output(explain);
+	if (verdict == SIXLANE_ANSWER_TOO_BIG)
+		tell_answer(explain);
+	if (explain->agree) {
+		explain_say(explain, "verdict", "%s: %s%s", cmd_verdict_name(verdict),
+			    cmd_verdict_text(verdict),
+			    explain->result.action == XDP_PASS ? "; the kernel gets it as it came"
+							       : "");
+		return;
+	}
+	explain_say(
+		explain, "verdict",
+		"THE PROGRAM AND THE MAPS AS READ HERE DISAGREE: the program says %s, the steps above "
+		"come to %s. Please report this with all that is above",
+		cmd_verdict_name(verdict), cmd_verdict_name(explain->walk.verdict));
+}

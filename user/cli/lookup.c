@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sixlane lookup: what the maps make of packets to an address, by the datapath's own order of
+ * checks (walk.h), and whether the compiled FIB agrees with the trie. Reads any number of
+ * addresses from stdin.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "../lib/log.h"
+#include "../netlink/socket_link.h"
+#include "cmd.h"
+#include "show.h"
+
+struct lookup {
+	const struct cmd_options *options;
+	struct cmd_view *view;
+	struct print_list *list; /* NULL: a single JSON object, or no JSON */
+	struct walk_query query; /* but for the destination */
+	struct sources sources;	 /* read when the first set is met */
+	struct walk walk;	 /* of the address at hand */
+	bool has_compiled;
+	struct compiled_view compiled;
+};
+
+static void depends_json(uint32_t depends, json_t *object)
+{
+	json_t *array = json_array();
+
+	for (uint32_t bit = 1; show_depends(bit); bit <<= 1) {
+		if (depends & bit)
+			print_append(array, print_string(show_depends(bit)));
+	}
+	print_set(object, "depends_on", array);
+}
+
+/* The set's own prefix around the source that was asked for; the set as a whole without one. */
+static void sources_json(const struct lookup *lookup, const struct walk *walk, json_t *object)
+{
+	const struct source *match;
+	char text[PRINT_PREFIX_LEN];
+
+	if (!lookup->query.has_src) {
+		show_sources_json(lookup->view, &lookup->sources, walk->set, object);
+		return;
+	}
+	match = sources_match(&lookup->sources, walk->set, &lookup->query.src);
+	if (match) {
+		print_prefix(&match->key.addr, source_len(match), false, text);
+		print_set(object, "source_prefix", print_string(text));
+	}
+}
+
+/* "same" or "differs", from the trie that the walk has asked; NULL: it does not say. */
+static const char *compiled_says(const struct lookup *lookup)
+{
+	const struct walk *walk = &lookup->walk;
+	uint32_t found, wanted;
+
+	if (!lookup->has_compiled || !walk->has_prefix)
+		return NULL;
+	/* a route may change in between */
+	for (int i = 0; i < 3; i++) {
+		struct compiled_view now = lookup->compiled;
+
+		now.fib.word =
+			__atomic_load_n(&lookup->view->maps.fib_head->fib.word, __ATOMIC_ACQUIRE);
+		if (compiled_find(&now, walk->table, &lookup->query.dst, &found) ||
+		    maps_route_lookup(&lookup->view->maps, walk->table, &lookup->query.dst,
+				      &wanted))
+			return NULL;
+		if (found == wanted)
+			return "same";
+	}
+	return "differs";
+}
+
+static json_t *to_json(const struct lookup *lookup)
+{
+	const struct walk_query *query = &lookup->query;
+	const struct walk *walk = &lookup->walk;
+	const char *compiled = compiled_says(lookup);
+	char text[PRINT_PREFIX_LEN];
+	json_t *object = json_object();
+
+	print_prefix(&query->dst, 128, true, text);
+	print_set(object, "address", print_string(text));
+	if (walk->has_prefix) {
+		show_covering(&query->dst, walk->prefix_len, text);
+		print_set(object, "prefix", print_string(text));
+		print_set(object, "table", json_integer(walk->table));
+	}
+	if (compiled)
+		print_set(object, "compiled", print_string(compiled));
+	if (walk->by_source)
+		sources_json(lookup, walk, object);
+	show_hop_json(lookup->view, &walk->hop, true, object);
+	show_group_json(lookup->view, walk, object);
+	if (walk->marks)
+		print_set(object, "exceptions", json_true());
+	show_exception_json(lookup->view, walk, object);
+	if (walk->expires_ns)
+		print_set(object, "expires_s", json_real(show_expires_s(walk)));
+	if (walk->depends)
+		depends_json(walk->depends, object);
+	print_set(object, "verdict", print_string(cmd_verdict_name(walk->verdict)));
+	return object;
+}
+
+static void route_text(const struct lookup *lookup)
+{
+	const struct walk *walk = &lookup->walk;
+	char text[PRINT_PREFIX_LEN], table[SHOW_TABLE_LEN];
+	const struct source *match = NULL;
+
+	if (!walk->has_prefix)
+		return;
+	show_covering(&lookup->query.dst, walk->prefix_len, text);
+	printf(" prefix %s", text);
+	if (walk->by_source && lookup->query.has_src)
+		match = sources_match(&lookup->sources, walk->set, &lookup->query.src);
+	if (match) {
+		print_prefix(&match->key.addr, source_len(match), false, text);
+		printf(" from %s", text);
+	}
+	if (walk->table != SIXLANE_TABLE_MAIN)
+		printf(" table %s", show_table(walk->table, table));
+}
+
+static void depends_text(uint32_t depends)
+{
+	const char *before = " depends on ";
+
+	for (uint32_t bit = 1; show_depends(bit); bit <<= 1) {
+		if (!(depends & bit))
+			continue;
+		printf("%s%s", before, show_depends(bit));
+		before = ",";
+	}
+}
+
+static void to_text(const struct lookup *lookup)
+{
+	const struct walk *walk = &lookup->walk;
+	char text[PRINT_PREFIX_LEN];
+
+	print_prefix(&lookup->query.dst, 128, true, text);
+	fputs(text, stdout);
+	show_way_text(lookup->view, &walk->hop);
+	route_text(lookup);
+	show_frame_text(&walk->hop);
+	show_exception_text(walk);
+	if (walk->expires_ns)
+		printf(" expires %.3f s", show_expires_s(walk));
+	printf(" verdict %s", cmd_verdict_name(walk->verdict));
+	if (lookup->options->statistics)
+		printf(" (%s)", cmd_verdict_text(walk->verdict));
+	if (lookup->options->statistics && compiled_says(lookup))
+		printf(" compiled FIB: %s",
+		       !strcmp(compiled_says(lookup), "same") ? "the same" : "differs");
+	depends_text(walk->depends);
+	putchar('\n');
+	show_group_text(lookup->view, walk);
+	if (walk->by_source && !lookup->query.has_src)
+		show_sources_text(lookup->view, &lookup->sources, walk->set);
+}
+
+static int lookup_one(struct lookup *lookup, const union sixlane_addr *addr)
+{
+	int error;
+
+	lookup->query.dst = *addr;
+	walk_packet(&lookup->view->maps, &lookup->query, &lookup->walk);
+	error = lookup->walk.by_source ? sources_read(&lookup->view->maps, &lookup->sources) : 0;
+	if (error) {
+		log_error("cannot read the source-specific routes: %s", strerror(-error));
+		return CMD_FAILED;
+	}
+	if (lookup->list)
+		print_list_add(lookup->list, to_json(lookup));
+	else if (lookup->options->json)
+		return print_json(lookup->options, to_json(lookup));
+	else
+		to_text(lookup);
+	return CMD_OK;
+}
+
+static int lookup_stdin(struct lookup *lookup)
+{
+	_cleanup_free_ char *line = NULL;
+	union sixlane_addr addr;
+	unsigned int number = 0;
+	size_t size = 0;
+
+	while (getline(&line, &size, stdin) >= 0) {
+		char *word = line + strspn(line, " \t");
+
+		number++;
+		word[strcspn(word, " \t\r\n")] = '\0';
+		if (!*word)
+			continue;
+		if (inet_pton(AF_INET6, word, &addr) != 1) {
+			log_error("line %u: \"%s\" is not an IPv6 address", number, word);
+			return CMD_FAILED;
+		}
+		if (lookup_one(lookup, &addr))
+			return CMD_FAILED;
+	}
+	return CMD_OK;
+}
+
+static int lookup_args(struct lookup *lookup, int argc, char **argv)
+{
+	union sixlane_addr addr;
+	int rc = CMD_OK;
+
+	for (int i = 0; i < argc && !rc; i++) {
+		inet_pton(AF_INET6, argv[i], &addr);
+		rc = lookup_one(lookup, &addr);
+	}
+	return rc;
+}
+
+static int lookup_all(const struct cmd_options *options, const struct walk_query *query, int argc,
+		      char **argv)
+{
+	bool from_stdin = !strcmp(argv[0], "-");
+	struct print_list list = { .options = options };
+	struct cmd_view view;
+	struct lookup lookup = { .options = options, .view = &view, .query = *query };
+	int rc = cmd_view_open(&view), end;
+
+	if (rc)
+		return rc;
+	if (options->json || options->statistics)
+		lookup.has_compiled = !maps_view(&view.maps, &lookup.compiled);
+	if (options->json && (from_stdin || argc > 1))
+		lookup.list = &list;
+	rc = from_stdin ? lookup_stdin(&lookup) : lookup_args(&lookup, argc, argv);
+	end = lookup.list ? print_list_end(&list) : print_flush();
+	sources_free(&lookup.sources);
+	maps_unview(&lookup.compiled);
+	cmd_view_close(&view);
+	return rc ? rc : end;
+}
+
+/* The words behind the addresses, from the end. Returns how many words are left, or -CMD_*. */
+static int take_words(int argc, char **argv, struct walk_query *query)
+{
+	for (; argc > 2; argc -= 2) {
+		const char *word = argv[argc - 2], *value = argv[argc - 1];
+
+		if (!strcmp(word, "dev")) {
+			query->ingress = nl_link_find(value, NULL);
+			if (!query->ingress)
+				return -cmd_usage(&cmd_lookup, "cannot find device \"%s\"", value);
+		} else if (!strcmp(word, "table")) {
+			if (!cmd_parse_table(value, &query->table))
+				return -cmd_usage(&cmd_lookup, "\"%s\" is not a table", value);
+		} else if (!strcmp(word, "from")) {
+			query->has_src = inet_pton(AF_INET6, value, &query->src) == 1;
+			if (!query->has_src)
+				return -cmd_usage(&cmd_lookup, "\"%s\" is not an IPv6 address",
+						  value);
+		} else {
+			break;
+		}
+	}
+	return argc;
+}
+
+static int run(const struct cmd_options *options, int argc, char **argv)
+{
+	struct walk_query query = { 0 };
+	union sixlane_addr addr;
+
+	argc = take_words(argc, argv, &query);
+	if (argc < 0)
+		return -argc;
+	if (argc < 1)
+		return cmd_usage(&cmd_lookup, "which address?");
+	if (!strcmp(argv[0], "-") && argc > 1)
+		return cmd_usage(&cmd_lookup, "\"%s\" is too much", argv[1]);
+	for (int i = 0; i < argc && strcmp(argv[0], "-") != 0; i++) {
+		if (inet_pton(AF_INET6, argv[i], &addr) != 1)
+			return cmd_usage(&cmd_lookup, "\"%s\" is not an IPv6 address", argv[i]);
+	}
+	return lookup_all(options, &query, argc, argv);
+}
+
+const struct cmd cmd_lookup = {
+	.name = "lookup",
+	.args = "ADDR... | - [from SRC] [dev PORT] [table N]",
+	.help = "what the maps make of packets to an address",
+	.run = run,
+};

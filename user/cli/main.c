@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The CLI: finds the command and its common options; the commands have a file each. Exit codes:
+ * 0 done, 1 failed, 2 not understood.
+ */
+#include <string.h>
+
+#include "../lib/log.h"
+#include "cmd.h"
+
+#ifndef SIXLANE_VERSION
+#define SIXLANE_VERSION "0.1"
+#endif
+
+static const struct cmd *const cmds[] = { &cmd_attach, &cmd_detach, &cmd_status,  &cmd_doctor,
+					  &cmd_routes, &cmd_lookup, &cmd_explain, &cmd_exception,
+					  &cmd_fib,    &cmd_stats,  &cmd_unpin,	  &cmd_bench };
+
+#define ARGS_WIDTH 44
+
+static void print_line(FILE *to, const char *name, const char *args, const char *help)
+{
+	fprintf(to, "  %-9s %-*s", name, ARGS_WIDTH, args);
+	if (strlen(args) > ARGS_WIDTH)
+		fprintf(to, "\n  %-9s %-*s", "", ARGS_WIDTH, "");
+	fprintf(to, " %s\n", help);
+}
+
+static int print_help(FILE *to, int code)
+{
+	fprintf(to, "usage: sixlane [-j] [-p] [-s] COMMAND [ARGUMENT...]\n\n");
+	for (size_t i = 0; i < ARRAY_SIZE(cmds); i++)
+		print_line(to, cmds[i]->name, cmds[i]->args, cmds[i]->help);
+	print_line(to, "help", "[COMMAND]", "this text, or a command's usage");
+	fputc('\n', to);
+	fprintf(to, "Commands may be abbreviated. Options, before or behind the command:\n"
+		    "  -j, -json        JSON with stable keys\n"
+		    "  -p, -pretty      JSON on several lines\n"
+		    "  -s, -statistics  say more\n"
+		    "  -h, -help        usage of the command\n"
+		    "  -V, -Version     version, ABI of the maps, compiler of the object\n");
+	return code;
+}
+
+static void print_usage(const struct cmd *cmd)
+{
+	printf("usage: sixlane [-j] [-p] [-s] %s %s\n%s\n", cmd->name, cmd->args, cmd->help);
+}
+
+static int print_cmd_help(const struct cmd *cmd)
+{
+	if (!cmd->subcommands)
+		print_usage(cmd);
+	else
+		for (size_t i = 0; cmd->subcommands[i]; i++)
+			print_usage(cmd->subcommands[i]);
+	return CMD_OK;
+}
+
+/* NULL after having said why. */
+static const struct cmd *find_cmd(const char *word)
+{
+	const struct cmd *found[ARRAY_SIZE(cmds)];
+	size_t n = cmd_match(cmds, ARRAY_SIZE(cmds), word, found), used = 0;
+	char names[256] = "";
+
+	if (n == 1)
+		return found[0];
+	for (size_t i = 0; i < n && used < sizeof(names); i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
+					 found[i]->name);
+	if (n)
+		log_error("command \"%s\" is ambiguous: %s", word, names);
+	else if (word[0] == '-')
+		log_error("unknown option \"%s\", try 'sixlane help'", word);
+	else
+		log_error("unknown command \"%s\", try 'sixlane help'", word);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct cmd_options options = { 0 };
+	bool help = false, version = false;
+	const struct cmd *cmd;
+
+	log_init("sixlane", getenv("SIXLANE_DEBUG") ? LOG_DEBUG : LOG_WARNING);
+	argc = cmd_take_options(argc - 1, argv + 1, &options, &help, &version);
+	argv++;
+	if (version) {
+		printf("sixlane %s, ABI %u, %s\n", SIXLANE_VERSION, SIXLANE_ABI,
+		       loader_version(loader_object_path()));
+		return CMD_OK;
+	}
+	if (argc && *argv[0] && !strncmp("help", argv[0], strlen(argv[0]))) {
+		help = true;
+		argc--;
+		argv++;
+	}
+	if (!argc)
+		return help ? print_help(stdout, CMD_OK) : print_help(stderr, CMD_USAGE);
+	cmd = find_cmd(argv[0]);
+	if (!cmd)
+		return CMD_USAGE;
+	if (help)
+		return print_cmd_help(cmd);
+	return cmd->run(&options, argc - 1, argv + 1);
+}

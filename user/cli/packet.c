@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * See packet.h.
+ */
+#include "packet.h"
+
+#include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cmd.h"
+
+#define TCP_BYTES 20
+#define UDP_BYTES 8
+#define ICMP6_BYTES 8
+#define ICMP6_ECHO_REQUEST 128
+#define ICMP6_TOO_BIG 2
+#define ERROR_MAX 1280u /* of an ICMPv6 error: RFC 4443 section 2.4 (c) */
+#define QUOTE_MAX (ERROR_MAX - PACKET_IP6_BYTES - ICMP6_BYTES)
+#define HOP_LIMIT_AT 7
+#define FRAME_MAX (PACKET_ETH_BYTES + 2 * sizeof(union sixlane_tag) + ERROR_MAX)
+#define TCP_DATA_OFFSET (TCP_BYTES / 4 << 4)
+#define TCP_SYN 0x02
+#define OTHER_BYTES 8 /* whatever it is: room for two ports or an extension header */
+
+static const struct {
+	const char *name, *title;
+	uint8_t proto;
+	uint8_t bytes;
+} known[] = {
+	{ "udp", "UDP", IPPROTO_UDP, UDP_BYTES },
+	{ "tcp", "TCP", IPPROTO_TCP, TCP_BYTES },
+	{ "icmp6", "ICMPv6", IPPROTO_ICMPV6, ICMP6_BYTES },
+	{ "icmpv6", "ICMPv6", IPPROTO_ICMPV6, ICMP6_BYTES },
+	{ "ipv6-icmp", "ICMPv6", IPPROTO_ICMPV6, ICMP6_BYTES },
+};
+
+uint32_t packet_min_bytes(uint8_t proto)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (known[i].proto == proto)
+			return PACKET_IP6_BYTES + known[i].bytes;
+	}
+	return PACKET_IP6_BYTES + OTHER_BYTES;
+}
+
+bool packet_parse_proto(const char *word, uint8_t *proto)
+{
+	uint32_t number;
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (strcasecmp(word, known[i].name) != 0)
+			continue;
+		*proto = known[i].proto;
+		return true;
+	}
+	if (!cmd_parse_number(word, UINT8_MAX, &number))
+		return false;
+	*proto = (uint8_t)number;
+	return true;
+}
+
+const char *packet_proto_name(uint8_t proto, char buf[16])
+{
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (known[i].proto == proto)
+			return known[i].title;
+	}
+	snprintf(buf, 16, "protocol %u", proto);
+	return buf;
+}
+
+static uint8_t *put(uint8_t *at, const void *bytes, size_t n)
+{
+	memcpy(at, bytes, n);
+	return at + n;
+}
+
+static uint8_t *put16(uint8_t *at, uint16_t value)
+{
+	value = htons(value);
+	return put(at, &value, sizeof(value));
+}
+
+static uint8_t *put_ethernet(uint8_t *at, const struct packet *packet)
+{
+	at = put(at, packet->dst_mac, sizeof(packet->dst_mac));
+	at = put(at, packet->src_mac, sizeof(packet->src_mac));
+	for (size_t i = 0; i < ARRAY_SIZE(packet->tags) && packet->tags[i].word; i++)
+		at = put(at, &packet->tags[i], sizeof(packet->tags[i]));
+	return put16(at, ETH_P_IPV6);
+}
+
+static uint8_t *put_ip6(uint8_t *at, const struct packet *packet)
+{
+	at[0] = (uint8_t)(6 << 4 | packet->tclass >> 4);
+	at[1] = (uint8_t)(packet->tclass << 4 | packet->label >> 16);
+	put16(at + 2, (uint16_t)packet->label);
+	at = put16(at + 4, (uint16_t)(packet->ip_bytes - PACKET_IP6_BYTES));
+	*at++ = packet->proto;
+	*at++ = packet->hop_limit;
+	at = put(at, &packet->src, sizeof(packet->src));
+	return put(at, &packet->dst, sizeof(packet->dst));
+}
+
+/* The rest of the frame is zero already. */
+static void put_upper(uint8_t *at, const struct packet *packet)
+{
+	if (packet->proto == IPPROTO_ICMPV6) {
+		*at = ICMP6_ECHO_REQUEST;
+		return;
+	}
+	at = put16(at, packet->sport);
+	at = put16(at, packet->dport);
+	if (packet->proto == IPPROTO_UDP) {
+		put16(at, (uint16_t)(packet->ip_bytes - PACKET_IP6_BYTES));
+	} else if (packet->proto == IPPROTO_TCP) {
+		at[8] = TCP_DATA_OFFSET;
+		at[9] = TCP_SYN;
+	}
+}
+
+size_t packet_build(struct packet *packet, uint8_t *frame, size_t room)
+{
+	uint32_t least = packet_min_bytes(packet->proto);
+	uint8_t *at;
+	size_t len;
+
+	if (packet->ip_bytes < least)
+		packet->ip_bytes = least;
+	len = PACKET_ETH_BYTES + packet->ip_bytes;
+	for (size_t i = 0; i < ARRAY_SIZE(packet->tags) && packet->tags[i].word; i++)
+		len += sizeof(packet->tags[i]);
+	if (len > room || packet->ip_bytes - PACKET_IP6_BYTES > UINT16_MAX)
+		return 0;
+	memset(frame, 0, len);
+	at = put_ethernet(frame, packet);
+	at = put_ip6(at, packet);
+	put_upper(at, packet);
+	return len;
+}
+
+/* --- Packet Too Big ---------------------------------------------------------------------- */
+
+/* RFC 1071, on top of a sum so far; n is even but for the last piece. */
+static uint32_t sum_up(uint32_t sum, const uint8_t *at, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sum += i % 2 ? at[i] : (uint32_t)at[i] << 8;
+	return sum;
+}
+
+static uint16_t checksum_of(const struct packet *ip6, const uint8_t *payload, size_t n)
+{
+	uint32_t sum = (uint32_t)n + ip6->proto;
+
+	sum = sum_up(sum, ip6->src.bytes, sizeof(ip6->src));
+	sum = sum_up(sum, ip6->dst.bytes, sizeof(ip6->dst));
+	sum = sum_up(sum, payload, n);
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~sum;
+}
+
+static struct packet headers_of(const struct packet_too_big *answer, const struct packet *about)
+{
+	struct packet outer = { .proto = IPPROTO_ICMPV6,
+				.src = answer->src,
+				.dst = about->src,
+				.label = answer->label,
+				.hop_limit = answer->hop_limit };
+
+	memcpy(outer.dst_mac, answer->dst_mac, sizeof(outer.dst_mac));
+	memcpy(outer.src_mac, answer->src_mac, sizeof(outer.src_mac));
+	memcpy(outer.tags, answer->tags, sizeof(outer.tags));
+	return outer;
+}
+
+size_t packet_build_too_big(const struct packet_too_big *answer, const uint8_t *about, size_t len,
+			    uint8_t *frame, size_t room)
+{
+	struct packet outer, quoted;
+	uint8_t *at, *icmp6;
+	size_t n;
+
+	if (!packet_read(about, len, &quoted) || room < FRAME_MAX)
+		return 0;
+	n = quoted.ip_bytes < QUOTE_MAX ? quoted.ip_bytes : QUOTE_MAX;
+	outer = headers_of(answer, &quoted);
+	outer.ip_bytes = (uint32_t)(PACKET_IP6_BYTES + ICMP6_BYTES + n);
+	icmp6 = put_ip6(put_ethernet(frame, &outer), &outer);
+	at = put16(icmp6, ICMP6_TOO_BIG << 8);
+	at = put16(at, 0);
+	at = put16(at, (uint16_t)(answer->mtu >> 16));
+	at = put16(at, (uint16_t)answer->mtu);
+	at = put(at, about + len - quoted.ip_bytes, n);
+	(at - n)[HOP_LIMIT_AT] -= answer->aged;
+	put16(icmp6 + 2, checksum_of(&outer, icmp6, (size_t)(at - icmp6)));
+	return (size_t)(at - frame);
+}
+
+/* --- reading ----------------------------------------------------------------------------- */
+
+static uint16_t get16(const uint8_t *at)
+{
+	return (uint16_t)(at[0] << 8 | at[1]);
+}
+
+static bool is_tag(uint16_t type)
+{
+	return type == ETH_P_8021Q || type == ETH_P_8021AD;
+}
+
+bool packet_read(const uint8_t *frame, size_t len, struct packet *packet)
+{
+	struct packet read = { 0 };
+	size_t at = 2 * sizeof(read.dst_mac);
+
+	if (len < PACKET_ETH_BYTES)
+		return false;
+	memcpy(read.dst_mac, frame, sizeof(read.dst_mac));
+	memcpy(read.src_mac, frame + sizeof(read.dst_mac), sizeof(read.src_mac));
+	for (size_t i = 0; i < ARRAY_SIZE(read.tags) && at + 6 <= len && is_tag(get16(frame + at));
+	     i++) {
+		memcpy(&read.tags[i], frame + at, sizeof(read.tags[i]));
+		at += sizeof(read.tags[i]);
+	}
+	if (at + 2 + PACKET_IP6_BYTES > len || get16(frame + at) != ETH_P_IPV6)
+		return false;
+	at += 2;
+	read.tclass = (uint8_t)(frame[at] << 4 | frame[at + 1] >> 4);
+	read.label = (frame[at + 1] & 0x0fu) << 16 | get16(frame + at + 2);
+	read.ip_bytes = PACKET_IP6_BYTES + get16(frame + at + 4);
+	read.proto = frame[at + 6];
+	read.hop_limit = frame[at + 7];
+	memcpy(&read.src, frame + at + 8, sizeof(read.src));
+	memcpy(&read.dst, frame + at + 24, sizeof(read.dst));
+	*packet = read;
+	return at + read.ip_bytes <= len;
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * See show.h.
+ */
+#include "show.h"
+
+#include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <string.h>
+
+const char *show_tags(const union sixlane_tag tags[2], char buf[SHOW_TAGS_LEN])
+{
+	size_t used = 0;
+
+	*buf = '\0';
+	for (int i = 0; i < 2 && tags[i].word; i++)
+		used += (size_t)snprintf(buf + used, SHOW_TAGS_LEN - used, "%s%s %u", i ? " " : "",
+					 tags[i].tpid == htons(ETH_P_8021AD) ? "802.1ad" : "802.1Q",
+					 ntohs(tags[i].tci) & 0xfffu);
+	return buf;
+}
+
+const char *show_table(uint32_t table, char buf[SHOW_TABLE_LEN])
+{
+	if (table == 255)
+		return "local";
+	if (table == SIXLANE_TABLE_MAIN)
+		return "main";
+	snprintf(buf, SHOW_TABLE_LEN, "%u", table);
+	return buf;
+}
+
+void show_covering(const union sixlane_addr *addr, uint32_t len, char buf[PRINT_PREFIX_LEN])
+{
+	union sixlane_addr base = { 0 };
+
+	for (uint32_t bit = 0; bit < len && bit < 128; bit += 8) {
+		uint32_t keep = len - bit < 8 ? len - bit : 8;
+
+		base.bytes[bit / 8] = addr->bytes[bit / 8] & (uint8_t)(0xff << (8 - keep));
+	}
+	print_prefix(&base, len, false, buf);
+}
+
+const char *show_depends(uint32_t bit)
+{
+	switch (bit) {
+	case WALK_ON_SOURCE:
+		return "source";
+	case WALK_ON_PORT:
+		return "port";
+	case WALK_ON_TCLASS:
+		return "traffic_class";
+	case WALK_ON_FLOW:
+		return "flow";
+	default:
+		return NULL;
+	}
+}
+
+double show_expires_s(const struct walk *walk)
+{
+	return (double)(int64_t)(walk->expires_ns - util_now_ns()) / 1e9;
+}
+
+/* --- one next hop ------------------------------------------------------------------------ */
+
+void show_way_text(const struct cmd_view *view, const struct walk_hop *hop)
+{
+	char text[PRINT_PREFIX_LEN], name[IFNAMSIZ];
+
+	if (hop->has_gateway) {
+		print_prefix(&hop->neigh.key.addr, 128, true, text);
+		printf(" via %s", text);
+	}
+	if (hop->port)
+		printf(" dev %s", cmd_slot_name(view, hop->port, name));
+}
+
+void show_frame_text(const struct walk_hop *hop)
+{
+	char mac[PRINT_MAC_LEN], tags[SHOW_TAGS_LEN];
+
+	if (hop->mtu)
+		printf(" mtu %u", hop->mtu);
+	if (hop->port) {
+		print_mac(hop->egress.mac.bytes, mac);
+		printf(" src_mac %s", mac);
+	}
+	if (hop->has_mac) {
+		print_mac(hop->neigh.mac.bytes, mac);
+		printf(" dst_mac %s", mac);
+	}
+	if (hop->port && hop->egress.flags & SIXLANE_PORT_TAGGED)
+		printf(" tags %s", show_tags(hop->egress.tags, tags));
+}
+
+static void tags_json(const struct cmd_view *view, const struct walk_hop *hop, json_t *object)
+{
+	const struct sixlane_port *egress = &hop->egress;
+	const struct link *below = ports_find(&view->ports, hop->slave ? hop->slave : egress->xmit);
+	char text[SHOW_TAGS_LEN];
+	json_t *tags = json_array();
+
+	for (int i = 0; i < 2 && egress->tags[i].word; i++) {
+		const union sixlane_tag one[2] = { egress->tags[i] };
+
+		print_append(tags, print_string(show_tags(one, text)));
+	}
+	print_set(object, "tags", tags);
+	print_set(object, "xmit", print_string(below ? below->name : NULL));
+}
+
+void show_way_json(const struct cmd_view *view, const struct walk_hop *hop, json_t *object)
+{
+	char text[PRINT_PREFIX_LEN], name[IFNAMSIZ];
+
+	if (hop->has_gateway) {
+		print_prefix(&hop->neigh.key.addr, 128, true, text);
+		print_set(object, "next_hop", print_string(text));
+	}
+	if (hop->port)
+		print_set(object, "port", print_string(cmd_slot_name(view, hop->port, name)));
+}
+
+const char *show_origin(uint32_t flags)
+{
+	if (!(flags & SIXLANE_EXCEPTION_OPERATOR))
+		return flags & SIXLANE_EXCEPTION_KERNEL ? "kernel" : NULL;
+	return flags & SIXLANE_EXCEPTION_KERNEL ? "both" : "operator";
+}
+
+void show_hop_json(const struct cmd_view *view, const struct walk_hop *hop, bool frame,
+		   json_t *object)
+{
+	char mac[PRINT_MAC_LEN];
+
+	show_way_json(view, hop, object);
+	if (hop->mtu)
+		print_set(object, "mtu", json_integer(hop->mtu));
+	if (hop->port && frame) {
+		print_mac(hop->egress.mac.bytes, mac);
+		print_set(object, "src_mac", print_string(mac));
+	}
+	if (hop->has_mac && frame) {
+		print_mac(hop->neigh.mac.bytes, mac);
+		print_set(object, "dst_mac", print_string(mac));
+	}
+	if (hop->port && frame && hop->egress.flags & SIXLANE_PORT_TAGGED)
+		tags_json(view, hop, object);
+}
+
+/* --- exceptions -------------------------------------------------------------------------- */
+
+static const char *const outcomes[] = {
+	[WALK_EXCEPTION_MISSING] = "missing",	[WALK_EXCEPTION_EXPIRED] = "expired",
+	[WALK_EXCEPTION_OBSERVED] = "observed", [WALK_EXCEPTION_ELSEWHERE] = "elsewhere",
+	[WALK_EXCEPTION_PUNTED] = "punted",	[WALK_EXCEPTION_APPLIED] = "applied",
+};
+
+void show_exception_text(const struct walk *walk)
+{
+	const struct walk_exception *exception = &walk->exception;
+
+	if (exception->outcome < WALK_EXCEPTION_MISSING)
+		return;
+	printf(" exception %s", outcomes[exception->outcome]);
+	if (exception->value.flags & SIXLANE_EXCEPTION_MTU)
+		printf(" mtu %u", exception->value.mtu);
+}
+
+void show_exception_json(const struct cmd_view *view, const struct walk *walk, json_t *object)
+{
+	const struct walk_exception *exception = &walk->exception;
+	const struct sixlane_exception *value = &exception->value;
+	struct walk_hop hop;
+	json_t *one;
+
+	if (exception->outcome < WALK_EXCEPTION_MISSING)
+		return;
+	one = json_object();
+	print_set(one, "outcome", print_string(outcomes[exception->outcome]));
+	print_set(one, "origin", print_string(show_origin(value->flags)));
+	if (value->flags & SIXLANE_EXCEPTION_MTU)
+		print_set(one, "mtu", json_integer(value->mtu));
+	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP) {
+		walk_fill_hop(&view->maps, value->next_hop, (struct walk_limit){ 0 }, &hop);
+		show_way_json(view, &hop, one);
+	}
+	print_set(object, "exception", one);
+}
+
+/* --- groups ------------------------------------------------------------------------------ */
+
+static bool has_choice(const struct walk *walk)
+{
+	return walk->group.kind && walk->group.n_members != 1;
+}
+
+double show_share(const struct walk_group *group, const struct walk_member *member)
+{
+	return (double)member->share / ((double)group->n_cells * (1ull << 32));
+}
+
+void show_group_text(const struct cmd_view *view, const struct walk *walk)
+{
+	const struct walk_group *group = &walk->group;
+
+	for (uint32_t i = 0; has_choice(walk) && i < group->n_members; i++) {
+		const struct walk_member *member = &group->members[i];
+
+		printf("   ");
+		show_way_text(view, &member->hop);
+		if (group->kind == SIXLANE_KIND_GROUP)
+			printf(" %s %u (%.1f %%)", group->buckets ? "buckets" : "weight",
+			       member->weight, 100 * show_share(group, member));
+		show_frame_text(&member->hop);
+		printf(" verdict %s%s\n", cmd_verdict_name(member->hop.verdict),
+		       member->skipped ? ", skipped: its port is down" : "");
+	}
+}
+
+static json_t *member_json(const struct cmd_view *view, const struct walk_group *group,
+			   const struct walk_member *member)
+{
+	json_t *object = json_object();
+
+	show_hop_json(view, &member->hop, true, object);
+	if (group->kind == SIXLANE_KIND_GROUP) {
+		print_set(object, "weight", json_integer(member->weight));
+		print_set(object, "share", json_real(show_share(group, member)));
+	}
+	print_set(object, "skipped", json_boolean(member->skipped));
+	print_set(object, "verdict", print_string(cmd_verdict_name(member->hop.verdict)));
+	return object;
+}
+
+void show_group_json(const struct cmd_view *view, const struct walk *walk, json_t *object)
+{
+	const struct walk_group *group = &walk->group;
+	json_t *members;
+
+	if (!has_choice(walk))
+		return;
+	members = json_array();
+	for (uint32_t i = 0; i < group->n_members; i++)
+		print_append(members, member_json(view, group, &group->members[i]));
+	print_set(object, "group", members);
+	print_set(object, "group_kind",
+		  print_string(group->kind == SIXLANE_KIND_FIRST ? "first"
+			       : group->buckets			 ? "buckets"
+								 : "hash"));
+	if (group->buckets)
+		print_set(object, "buckets", json_integer(group->n_cells));
+}
+
+/* --- sources ----------------------------------------------------------------------------- */
+
+void show_sources_text(const struct cmd_view *view, const struct sources *sources, uint32_t set)
+{
+	char text[PRINT_PREFIX_LEN];
+	const struct source *at;
+	struct walk walk;
+	size_t n;
+
+	at = sources_of(sources, set, &n);
+	for (size_t i = 0; i < n; i++) {
+		walk_value(&view->maps, at[i].value, &walk);
+		print_prefix(&at[i].key.addr, source_len(&at[i]), false, text);
+		printf("  from %s", text);
+		show_way_text(view, &walk.hop);
+		printf(" verdict %s\n", cmd_verdict_name(walk.verdict));
+		show_group_text(view, &walk);
+	}
+}
+
+void show_sources_json(const struct cmd_view *view, const struct sources *sources, uint32_t set,
+		       json_t *object)
+{
+	json_t *array = json_array(), *one;
+	char text[PRINT_PREFIX_LEN];
+	const struct source *at;
+	struct walk walk;
+	size_t n;
+
+	at = sources_of(sources, set, &n);
+	for (size_t i = 0; i < n; i++) {
+		walk_value(&view->maps, at[i].value, &walk);
+		one = json_object();
+		print_prefix(&at[i].key.addr, source_len(&at[i]), false, text);
+		print_set(one, "source", print_string(text));
+		print_set(one, "verdict", print_string(cmd_verdict_name(walk.verdict)));
+		print_set(one, "id", json_integer(walk.next_hop));
+		show_hop_json(view, &walk.hop, false, one);
+		show_group_json(view, &walk, one);
+		print_append(array, one);
+	}
+	print_set(object, "sources", array);
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What `sixlane status` shows of a port: its program, what the datapath was told of it, and by
+ * which device its packets come in if not by itself.
+ */
+#include <errno.h>
+
+#include "status.h"
+
+#define QUEUES_LEN 24
+
+static const struct {
+	uint32_t flag;
+	const char *name;
+} port_flags[] = {
+	{ SIXLANE_PORT_INGRESS, "ingress" },
+	{ SIXLANE_PORT_PASS, "pass" },
+	{ SIXLANE_PORT_UPPER, "upper" },
+	{ SIXLANE_PORT_IPV6, "ipv6" },
+	{ SIXLANE_PORT_FORWARDING, "forwarding" },
+	{ SIXLANE_PORT_UP, "up" },
+	{ SIXLANE_PORT_XMIT, "xmit" },
+	{ SIXLANE_PORT_XMIT_FRAGS, "xmit_frags" },
+	{ SIXLANE_PORT_GENERIC, "generic" },
+	{ SIXLANE_PORT_PROXY_NDP, "proxy_ndp" },
+	{ SIXLANE_PORT_RULES, "rules" },
+	{ SIXLANE_PORT_VRF, "vrf" },
+	{ SIXLANE_PORT_SLAVE, "slave" },
+	{ SIXLANE_PORT_BACKUP, "backup" },
+	{ SIXLANE_PORT_TAGGED, "tagged" },
+	{ SIXLANE_PORT_SKIP, "skip" },
+	{ SIXLANE_PORT_SKIP_OBJECT, "skip_object" },
+	{ SIXLANE_PORT_BRIDGE, "bridge" },
+	{ SIXLANE_PORT_MACVLAN, "macvlan" },
+	{ SIXLANE_PORT_TUNNEL, "tunnel" },
+	{ SIXLANE_PORT_STRANGE, "strange" },
+	{ SIXLANE_PORT_SLAVES, "slaves" },
+	{ SIXLANE_PORT_SOURCE, "source" },
+	{ SIXLANE_PORT_WAITS, "waits" },
+	{ SIXLANE_PORT_IN_FIREWALL, "in_firewall" },
+	{ SIXLANE_PORT_IN_TC, "in_tc" },
+	{ SIXLANE_PORT_OUT_FIREWALL, "out_firewall" },
+	{ SIXLANE_PORT_OUT_TC, "out_tc" },
+	{ SIXLANE_PORT_GUARD, "guard" },
+	{ SIXLANE_PORT_OPEN_CHECKSUMS, "open_checksums" },
+	{ SIXLANE_PORT_FLOWS, "flows" },
+};
+
+static const char *mode_name(const struct status_port *port)
+{
+	static const char *const names[] = {
+		[XDP_MODE_NONE] = "none",	[XDP_MODE_NATIVE] = "native",
+		[XDP_MODE_GENERIC] = "generic", [XDP_MODE_OFFLOAD] = "offload",
+		[XDP_MODE_MULTI] = "native",	[XDP_MODE_UNKNOWN] = "unknown",
+	};
+
+	return port->prog.dispatcher ? "dispatcher" : names[port->prog.mode];
+}
+
+/* NULL: none. */
+static const char *program_name(const struct status_port *port)
+{
+	if (port->error)
+		return "unknown";
+	switch (port->prog.owner) {
+	case LOADER_OURS:
+		return "sixlane";
+	case LOADER_OTHER_MAPS:
+		return "other maps";
+	case LOADER_FOREIGN:
+		return port->prog.name;
+	default:
+		return NULL;
+	}
+}
+
+/* Of the object that sixlane's program is of; NULL: it is not sixlane's. */
+static const char *flavour_name(const struct status_port *port)
+{
+	if (port->error ||
+	    (port->prog.owner != LOADER_OURS && port->prog.owner != LOADER_OTHER_MAPS))
+		return NULL;
+	return port->prog.frags ? "frags" : "plain";
+}
+
+static const char *program_text(const struct status_port *port)
+{
+	const char *program = program_name(port);
+
+	if (port->prog.owner == LOADER_OURS && port->prog.frags)
+		return LOADER_FRAGS_PROG;
+	return program ? program : "-";
+}
+
+static bool is_named(const struct status_asked *asked, uint32_t ifindex)
+{
+	return !asked->all && status_asked_has(asked, ifindex);
+}
+
+int status_ports_read(struct cmd_view *view, const struct status_asked *asked,
+		      struct status_ports *ports)
+{
+	const uint32_t shown = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP |
+			       SIXLANE_PORT_WAITS;
+	const struct ports *all = &view->ports;
+
+	ports->at = calloc(all->n + 1, sizeof(*ports->at));
+	if (!ports->at)
+		return -ENOMEM;
+	for (size_t i = 0; i < all->n; i++) {
+		struct status_port port = { .link = &all->links[i] };
+
+		port.slot = maps_port_slot(&view->maps, port.link->ifindex);
+		if (port.slot)
+			port.port = view->maps.ports[port.slot];
+		if (port.link->xdp_mode != XDP_MODE_NONE) {
+			port.error = loader_query(port.link->ifindex, &view->fds, &port.prog);
+			if (port.error)
+				port.prog.mode = port.link->xdp_mode;
+			else
+				port.link_id = loader_query_link(port.link->ifindex, &port.prog);
+		} else if (!(port.port.flags & shown) && !is_named(asked, port.link->ifindex)) {
+			continue;
+		}
+		if (ethtool_get_channels(port.link->name, &port.channels))
+			port.channels = (struct ethtool_channels){ 0 };
+		ports->at[ports->n++] = port;
+	}
+	return 0;
+}
+
+const char *status_port_passed(const struct status_port *port)
+{
+	uint32_t flags = port->port.flags;
+
+	if (!port->slot || !(flags & SIXLANE_PORT_INGRESS))
+		return "the daemon does not serve it";
+	if (flags & SIXLANE_PORT_PASS)
+		return "acceleration is switched off for it";
+	if (flags & SIXLANE_PORT_BACKUP)
+		return "its bond does not listen to it";
+	if (flags & SIXLANE_PORT_UPPER)
+		return "a master or upper device takes its frames";
+	if (!(flags & SIXLANE_PORT_UP))
+		return "it is down";
+	if (!(flags & SIXLANE_PORT_IPV6))
+		return "IPv6 is off on it (net.ipv6.conf.DEV.disable_ipv6)";
+	if (!(flags & SIXLANE_PORT_FORWARDING))
+		return "forwarding is off (net.ipv6.conf.all.forwarding)";
+	return NULL;
+}
+
+static const char *device_name(const struct cmd_view *view, uint32_t ifindex)
+{
+	const struct link *link = ports_find(&view->ports, ifindex);
+
+	return link ? link->name : "?";
+}
+
+/* What built the program; NULL: not sixlane, or it does not say. */
+static const char *compiler_of(const struct status_port *port, char buf[LOADER_COMPILER_LEN])
+{
+	bool sixlane = port->prog.owner == LOADER_OURS || port->prog.owner == LOADER_OTHER_MAPS;
+
+	return sixlane && loader_prog_compiler(port->prog.id, buf) ? buf : NULL;
+}
+
+static json_t *slaves_json(const struct cmd_view *view, const struct sixlane_port *port)
+{
+	json_t *slaves = json_array();
+
+	for (uint32_t i = 0; i < port->n_slaves && i < SIXLANE_MAX_SLAVES; i++)
+		print_append(slaves, print_string(device_name(view, port->slaves[i])));
+	return slaves;
+}
+
+/* Absent if it is not known. */
+static void owner_json(const struct cmd_view *view, const struct status_port *port, json_t *object)
+{
+	struct port_owner owner;
+
+	if (!ports_find_owner(&view->ports, port->link, &owner))
+		return;
+	print_set(object, "owner", print_string(owner.name));
+	print_set(object, "owner_kind", print_string(owner.kind));
+}
+
+/* What makes a port another than the device by which its packets come in, or leave. */
+static void roles_json(const struct cmd_view *view, const struct status_port *port, json_t *object)
+{
+	uint32_t flags = port->port.flags;
+	char tags[SHOW_TAGS_LEN];
+
+	if (flags & SIXLANE_PORT_TAGGED) {
+		print_set(object, "tags", print_string(show_tags(port->port.tags, tags)));
+		print_set(object, "lower", print_string(device_name(view, port->port.xmit)));
+	}
+	if (flags & SIXLANE_PORT_SLAVES)
+		print_set(object, "slaves", slaves_json(view, &port->port));
+	if (flags & (SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP))
+		print_set(object, "bond", print_string(device_name(view, port->link->master)));
+	if (flags & SIXLANE_PORT_UPPER)
+		owner_json(view, port, object);
+	if (flags & SIXLANE_PORT_VRF)
+		print_set(object, "vrf", print_string(device_name(view, port->port.iif)));
+	if (port->slot)
+		print_set(object, "table", json_integer(port->port.table));
+}
+
+static void roles_text(const struct cmd_view *view, const struct status_port *port)
+{
+	uint32_t flags = port->port.flags;
+	struct port_owner owner;
+	char tags[SHOW_TAGS_LEN];
+
+	if (flags & SIXLANE_PORT_TAGGED)
+		printf(", %s on %s", show_tags(port->port.tags, tags),
+		       device_name(view, port->port.xmit));
+	if (flags & (SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP))
+		printf(", slave of %s", device_name(view, port->link->master));
+	if (flags & SIXLANE_PORT_UPPER && ports_find_owner(&view->ports, port->link, &owner))
+		printf(", frames go to %s%s%s%s", owner.name, owner.kind[0] ? " (" : "", owner.kind,
+		       owner.kind[0] ? ")" : "");
+	if (flags & SIXLANE_PORT_VRF)
+		printf(", in VRF %s (table %u)", device_name(view, port->port.iif),
+		       port->port.table);
+}
+
+/* By which address XDP answers, if any: the first half is 0 while there is none. */
+static bool has_source(const struct sixlane_port *port)
+{
+	return port->source.halves[0] != 0;
+}
+
+static void answers_json(const struct sixlane_port *port, json_t *object)
+{
+	char source[PRINT_PREFIX_LEN];
+
+	print_prefix(&port->source, 128, true, source);
+	print_set(object, "source", print_string(has_source(port) ? source : NULL));
+	print_set(object, "hop_limit", json_integer(port->hop_limit));
+}
+
+static json_t *in_use_json(uint32_t in_use)
+{
+	return in_use ? json_integer(in_use) : json_null();
+}
+
+json_t *status_port_json(const struct cmd_view *view, const struct status_port *port)
+{
+	json_t *object = json_object(), *flags = json_array();
+	char mac[PRINT_MAC_LEN], compiler[LOADER_COMPILER_LEN];
+
+	print_mac(port->link->mac, mac);
+	print_set(object, "name", print_string(port->link->name));
+	print_set(object, "ifindex", json_integer(port->link->ifindex));
+	print_set(object, "slot", json_integer(port->slot));
+	print_set(object, "mode", print_string(mode_name(port)));
+	print_set(object, "program", print_string(program_name(port)));
+	print_set(object, "flavour", print_string(flavour_name(port)));
+	print_set(object, "program_id", json_integer(port->prog.id));
+	print_set(object, "link_id",
+		  port->link_id && port->link_id != LOADER_LINK_UNKNOWN
+			  ? json_integer(port->link_id)
+			  : json_null());
+	print_set(object, "compiler", print_string(compiler_of(port, compiler)));
+	print_set(object, "rx_queues", json_integer(port->link->n_rx_queues));
+	print_set(object, "tx_queues", json_integer(port->link->n_tx_queues));
+	print_set(object, "rx_queues_in_use", in_use_json(status_port_rx_in_use(port)));
+	print_set(object, "tx_queues_in_use", in_use_json(status_port_tx_in_use(port)));
+	print_set(object, "mac", print_string(mac));
+	print_set(object, "mtu", json_integer(port->slot ? port->port.mtu : port->link->mtu));
+	for (size_t i = 0; i < ARRAY_SIZE(port_flags); i++) {
+		if (port->port.flags & port_flags[i].flag)
+			print_append(flags, print_string(port_flags[i].name));
+	}
+	print_set(object, "flags", flags);
+	roles_json(view, port, object);
+	if (port->slot)
+		answers_json(&port->port, object);
+	return object;
+}
+
+static void statistics_text(const struct status_port *port)
+{
+	char source[PRINT_PREFIX_LEN], compiler[LOADER_COMPILER_LEN];
+
+	print_prefix(&port->port.source, 128, true, source);
+	printf(" (ifindex %u, slot %u, program id %u", port->link->ifindex, port->slot,
+	       port->prog.id);
+	if (compiler_of(port, compiler))
+		printf(", built by %s", compiler);
+	if (has_source(&port->port))
+		printf(", answers from %s", source);
+	putchar(')');
+}
+
+/* "2/8": in use, and of how many. */
+static const char *queues_text(uint32_t in_use, uint32_t all, char buf[QUEUES_LEN])
+{
+	if (in_use)
+		snprintf(buf, QUEUES_LEN, "%u/%u", in_use, all);
+	else
+		snprintf(buf, QUEUES_LEN, "%u", all);
+	return buf;
+}
+
+void status_ports_text(const struct cmd_options *options, const struct cmd_view *view,
+		       const struct status_ports *ports)
+{
+	char mac[PRINT_MAC_LEN], rx[QUEUES_LEN], tx[QUEUES_LEN];
+
+	if (!ports->n) {
+		puts("ports       none");
+		return;
+	}
+	printf("%-15s %-10s %-15s %7s %7s %6s  %-17s  %s\n", "port", "mode", "program", "rxq",
+	       "txq", "mtu", "mac", "flags");
+	for (size_t i = 0; i < ports->n; i++) {
+		const struct status_port *port = &ports->at[i];
+		bool generic = port->prog.mode == XDP_MODE_GENERIC;
+
+		print_mac(port->link->mac, mac);
+		printf("%-15s %-10s %-15s %7s %7s %6u  %s ", port->link->name,
+		       generic ? "GENERIC" : mode_name(port), program_text(port),
+		       queues_text(status_port_rx_in_use(port), port->link->n_rx_queues, rx),
+		       queues_text(status_port_tx_in_use(port), port->link->n_tx_queues, tx),
+		       port->slot ? port->port.mtu : port->link->mtu, mac);
+		for (size_t f = 0; f < ARRAY_SIZE(port_flags); f++) {
+			if (port->port.flags & port_flags[f].flag)
+				printf(" %s", port_flags[f].name);
+		}
+		roles_text(view, port);
+		if (options->statistics)
+			statistics_text(port);
+		putchar('\n');
+	}
+}

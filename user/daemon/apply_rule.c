@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rules: a list read as a whole, compiled, and published as a whole. While it is being read or
+ * changed every packet passes, and so it does for good if the list cannot be expressed.
+ */
+#include <errno.h>
+#include <linux/fib_rules.h>
+#include <string.h>
+
+#include "../lib/kernel.h"
+#include "../netlink/parse.h"
+#include "state.h"
+
+/*
+ * An `iif` may be given by an alternative name of a device, which the kernel attaches the rule to
+ * and which links do not have. What gets to such a rule is the kernel's.
+ */
+static bool names_unknown_device(const struct sync *sync, const struct nlmsghdr *nlh,
+				 const struct rule *rule)
+{
+	const struct fib_rule_hdr *header = mnl_nlmsg_get_payload(nlh);
+
+	if (!rule->iif[0] || header->flags & FIB_RULE_IIF_DETACHED)
+		return false;
+	for (size_t i = 0; i < sync->links.n; i++) {
+		const struct device *device = &sync->links.devices[i];
+
+		if (device->has_link && !strcmp(device->link.name, rule->iif))
+			return false;
+	}
+	return true;
+}
+
+int apply_rule(struct sync *sync, const struct nlmsghdr *nlh)
+{
+	struct rule rule;
+	int ret = parse_rule(nlh, &rule);
+
+	if (ret)
+		return ret;
+	apply_note_unknown(sync, SYNC_RULE, rule.unknown_attr);
+	/* From then on rules compare the DSCP alone, before that the ECN bits as well. */
+	if (rule.tclass_mask && kernel_before(5, 18))
+		rule.unknown = true;
+	if (names_unknown_device(sync, nlh, &rule)) {
+		rule.iif[0] = '\0';
+		rule.unknown = true;
+	}
+	return rules_add(&sync->rules, &rule);
+}
+
+/* In doubt punt at once; the list is then read anew as a whole. */
+void apply_rules_changed(struct sync *sync)
+{
+	sync->rules_wanted = true;
+	sync->rules_ready = false;
+	apply_meta(sync);
+}
+
+static void report(const struct sync *sync, const struct rules_program *program)
+{
+	if (!program->expressible)
+		log_warning(
+			"'ip -6 rule' holds more than %u rules: EVERY PACKET PASSES to the kernel",
+			SIXLANE_MAX_RULES);
+	else if (!sync->program.expressible && sync->complete)
+		log_info("'ip -6 rule' can be expressed again");
+}
+
+/* The datapath forwards by the new list from here on. */
+static int publish(struct sync *sync, const struct rules_program *program)
+{
+	bool moved = program->local_first != sync->view.local_first;
+	bool parted = program->local_within != sync->view.local_within;
+	uint32_t n = program->expressible ? program->n : 0;
+	bool known = maps_has_rules(sync->maps, program->rules, n);
+	int ret;
+
+	report(sync, program);
+	/* Those of an earlier daemon go on forwarding until then, by tables that fit them. */
+	if (sync->quiet && !known)
+		apply_hold(sync);
+	/* What is kept at routes of local is told for main as well from here on, which may lack it.
+	 */
+	if (moved && program->local_first && (sync->published || !known)) {
+		fib_join_exceptions(sync->fib);
+		exceptions_want(sync);
+	}
+	ret = maps_set_rules(sync->maps, program->rules, n);
+	if (ret)
+		return ret;
+	sync->program = *program;
+	sync->view.local_first = program->local_first;
+	sync->view.local_within = program->local_within;
+	/*
+	 * What is kept at routes of table local is looked for in main, or is not any more. No other
+	 * change of rules is of consequence: the kernel keeps exceptions at routes, in whichever
+	 * table, and by rules only packets come to another one, where they find its own.
+	 */
+	if (sync->complete && moved)
+		fib_doubt_exceptions(sync->fib, 0, NULL);
+	if (!sync->quiet && moved)
+		apply_all_routes(sync);
+	else if (!sync->quiet && parted)
+		apply_routes_of(sync, RT_TABLE_LOCAL);
+	if (!sync->quiet)
+		ports_update_all(sync);
+	return 0;
+}
+
+static bool same_program(const struct rules_program *a, const struct rules_program *b)
+{
+	return a->expressible == b->expressible && a->local_first == b->local_first &&
+	       a->local_within == b->local_within && a->n == b->n &&
+	       !memcmp(a->rules, b->rules, sizeof(a->rules));
+}
+
+void apply_rules(struct sync *sync)
+{
+	struct rules_program program;
+	int ret = 0;
+
+	if (!sync->rules_known)
+		return;
+	memset(&program, 0, sizeof(program));
+	rules_compile(&sync->rules, &sync->links, &program);
+	if (!sync->published || !same_program(&program, &sync->program)) {
+		sync->rules_ready = false;
+		apply_meta(sync);
+		ret = publish(sync, &program);
+	}
+	sync->published = !ret;
+	sync->rules_ready = !ret && !sync->rules_wanted;
+	if (ret) {
+		log_warning_limited("cannot write the rules: %s; packets pass to the kernel",
+				    strerror(-ret));
+		sync_want(sync, SYNC_LATER_NS);
+	}
+}

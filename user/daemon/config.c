@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Settings by one table: name, type, bounds and place. The file (libconfig) and the command line
+ * go through the same checks, so that they accept and refuse the same values in the same words.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <libconfig.h>
+#include <linux/if.h> /* ALTIFNAMSIZ, behind net/if.h */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../guard/guard.h"
+
+enum setting_type {
+	SETTING_UINT,
+	SETTING_BOOL,
+	SETTING_PORTS,
+	SETTING_MODE,
+	SETTING_LEVEL,
+	SETTING_EXCEPTIONS,
+	SETTING_FIB,
+	SETTING_BYPASS,
+	SETTING_PATH
+};
+
+struct setting {
+	const char *name;
+	enum setting_type type;
+	size_t offset;
+	uint32_t min, max; /* SETTING_UINT */
+};
+
+#define SETTING(setting_name, member, kind, ...)                                                   \
+	{                                                                                          \
+		.name = (setting_name), .type = (kind), .offset = offsetof(struct config, member), \
+		__VA_ARGS__                                                                        \
+	}
+
+static const struct setting settings[] = {
+	SETTING("ports", ports, SETTING_PORTS),
+	SETTING("pass_ports", pass_ports, SETTING_PORTS),
+	SETTING("assume_xmit", assume_xmit, SETTING_PORTS),
+	SETTING("mode", mode, SETTING_MODE),
+	SETTING("log_level", log_level, SETTING_LEVEL),
+	SETTING("object", object, SETTING_PATH),
+	SETTING("max_routes", max_routes, SETTING_UINT, .min = 1, .max = SIXLANE_MAX_ROUTES),
+	SETTING("rcvbuf", rcvbuf_bytes, SETTING_UINT, .min = 4096, .max = 1u << 30),
+	SETTING("poll_ms", poll_ms, SETTING_UINT, .min = 10, .max = 60000),
+	SETTING("fib", fib, SETTING_FIB),
+	SETTING("audit", audit_s, SETTING_UINT, .min = 0, .max = 86400),
+	SETTING("exceptions", exceptions, SETTING_EXCEPTIONS),
+	SETTING("max_exceptions", max_exceptions, SETTING_UINT, .min = 1,
+		.max = SIXLANE_MAX_EXCEPTIONS),
+	SETTING("answer_rate", answer_rate, SETTING_UINT, .min = 0, .max = 1000000000),
+	SETTING("answer_too_big", answer_too_big, SETTING_BOOL),
+	SETTING("bypass", bypass, SETTING_BYPASS),
+	SETTING("pass_all", pass_all, SETTING_BOOL),
+	SETTING("teardown", teardown, SETTING_BOOL),
+};
+
+static const char *const mode_names[] = {
+	[LOADER_NATIVE] = "native",
+	[LOADER_GENERIC] = "generic",
+	[LOADER_DISPATCHER] = "dispatcher",
+};
+
+static const char *const exceptions_names[] = {
+	[CONFIG_EXCEPTIONS_KERNEL] = "kernel",
+	[CONFIG_EXCEPTIONS_ALWAYS] = "always",
+	[CONFIG_EXCEPTIONS_OBSERVE] = "observe",
+};
+
+static const char *const fib_names[] = {
+	[SIXLANE_ENGINE_COMPILED] = "compiled",
+	[SIXLANE_ENGINE_TRIE] = "trie",
+};
+
+void config_defaults(struct config *config)
+{
+	*config = (struct config){
+		.mode = LOADER_NATIVE,
+		.log_level = LOG_INFO,
+		.max_routes = SIXLANE_MAX_ROUTES,
+		.rcvbuf_bytes = 64u << 20,
+		.poll_ms = 500,
+		.audit_s = 600,
+		.fib = SIXLANE_ENGINE_COMPILED,
+		.max_exceptions = 65536,
+		.answer_rate = 10000,
+	};
+	snprintf(config->object, sizeof(config->object), "%s", loader_object_path());
+}
+
+_Static_assert(CONFIG_PORT_NAME_LEN == ALTIFNAMSIZ, "any name of a device fits");
+
+static const struct setting *find_setting(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
+		if (!strcmp(settings[i].name, name))
+			return &settings[i];
+	return NULL;
+}
+
+static void list_settings(char *err, const char *name)
+{
+	int used = snprintf(err, CONFIG_ERR, "unknown setting \"%s\"; known are", name);
+
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
+		used += snprintf(err + used, CONFIG_ERR - (size_t)used, "%s %s", i ? "," : "",
+				 settings[i].name);
+}
+
+static int set_uint(const struct setting *setting, uint32_t *out, long long value, char *err)
+{
+	if (value < setting->min || value > setting->max) {
+		snprintf(err, CONFIG_ERR, "%s is %lld; it must be between %u and %u", setting->name,
+			 value, setting->min, setting->max);
+		return -EINVAL;
+	}
+	*out = (uint32_t)value;
+	return 0;
+}
+
+static int set_mode(enum loader_mode *out, const char *value, char *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(mode_names); i++) {
+		if (!strcmp(mode_names[i], value)) {
+			*out = (enum loader_mode)i;
+			return 0;
+		}
+	}
+	snprintf(err, CONFIG_ERR, "mode is \"%.60s\"; it must be native, generic or dispatcher",
+		 value);
+	return -EINVAL;
+}
+
+static int set_exceptions(enum config_exceptions *out, const char *value, char *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(exceptions_names); i++) {
+		if (!strcmp(exceptions_names[i], value)) {
+			*out = (enum config_exceptions)i;
+			return 0;
+		}
+	}
+	snprintf(err, CONFIG_ERR, "exceptions is \"%.60s\"; it must be kernel, always or observe",
+		 value);
+	return -EINVAL;
+}
+
+static int set_fib(uint32_t *out, const char *value, char *err)
+{
+	for (uint32_t i = 0; i < ARRAY_SIZE(fib_names); i++) {
+		if (!strcmp(fib_names[i], value)) {
+			*out = i;
+			return 0;
+		}
+	}
+	snprintf(err, CONFIG_ERR, "fib is \"%.60s\"; it must be compiled or trie", value);
+	return -EINVAL;
+}
+
+static int add_bypass(uint32_t *out, const char *value, char *err)
+{
+	for (int cause = 0; cause < GUARD_N_CAUSES; cause++) {
+		if (strcmp(guard_cause_names[cause], value) != 0)
+			continue;
+		*out |= 1u << cause;
+		return 0;
+	}
+	snprintf(err, CONFIG_ERR, "bypass holds \"%.60s\"; it may hold netfilter, xfrm and tc",
+		 value);
+	return -EINVAL;
+}
+
+static int set_level(enum log_level *out, const char *value, char *err)
+{
+	if (!log_level_parse(value, out))
+		return 0;
+	snprintf(err, CONFIG_ERR,
+		 "log_level is \"%.60s\"; it must be error, warning, info or debug", value);
+	return -EINVAL;
+}
+
+static int add_port(const struct setting *setting, struct config_ports *ports, const char *value,
+		    char *err)
+{
+	size_t len = strlen(value);
+
+	if (!len || len >= CONFIG_PORT_NAME_LEN || strpbrk(value, "/ \t\n\v\f\r")) {
+		snprintf(
+			err, CONFIG_ERR,
+			"%s holds \"%.60s\"; an interface name has 1 to %d characters and no slash or space",
+			setting->name, value, CONFIG_PORT_NAME_LEN - 1);
+		return -EINVAL;
+	}
+	if (ports->n == CONFIG_MAX_PORTS) {
+		snprintf(err, CONFIG_ERR, "%s holds more than %d interfaces", setting->name,
+			 CONFIG_MAX_PORTS);
+		return -EINVAL;
+	}
+	memcpy(ports->names[ports->n++], value, len + 1);
+	return 0;
+}
+
+static int set_path(const struct setting *setting, char out[4096], const char *value, char *err)
+{
+	if (!*value || strlen(value) >= 4096) {
+		snprintf(err, CONFIG_ERR, "%s must be a path of 1 to 4095 characters",
+			 setting->name);
+		return -EINVAL;
+	}
+	snprintf(out, 4096, "%s", value);
+	return 0;
+}
+
+static int set_string(struct config *config, const struct setting *setting, const char *value,
+		      char *err)
+{
+	void *place = (char *)config + setting->offset;
+
+	switch (setting->type) {
+	case SETTING_PORTS:
+		return add_port(setting, place, value, err);
+	case SETTING_MODE:
+		return set_mode(place, value, err);
+	case SETTING_LEVEL:
+		return set_level(place, value, err);
+	case SETTING_EXCEPTIONS:
+		return set_exceptions(place, value, err);
+	case SETTING_FIB:
+		return set_fib(place, value, err);
+	case SETTING_BYPASS:
+		return add_bypass(place, value, err);
+	case SETTING_PATH:
+		return set_path(setting, place, value, err);
+	case SETTING_UINT:
+		snprintf(err, CONFIG_ERR,
+			 "%s is a string; it must be a number from %u to %u without quotes",
+			 setting->name, setting->min, setting->max);
+		return -EINVAL;
+	case SETTING_BOOL:
+		break;
+	}
+	snprintf(err, CONFIG_ERR, "%s must be true or false, without quotes", setting->name);
+	return -EINVAL;
+}
+
+int config_set(struct config *config, const char *name, const char *value, char *err)
+{
+	const struct setting *setting = find_setting(name);
+	void *place;
+	char *end;
+	long long number;
+
+	if (!setting) {
+		list_settings(err, name);
+		return -EINVAL;
+	}
+	place = (char *)config + setting->offset;
+	if (setting->type == SETTING_BOOL) {
+		*(bool *)place = true;
+		return 0;
+	}
+	if (setting->type != SETTING_UINT)
+		return set_string(config, setting, value, err);
+	errno = 0;
+	number = strtoll(value, &end, 10);
+	if (errno || end == value || *end) {
+		snprintf(err, CONFIG_ERR, "%s is \"%.60s\"; it must be a number from %u to %u",
+			 name, value, setting->min, setting->max);
+		return -EINVAL;
+	}
+	return set_uint(setting, place, number, err);
+}
+
+static const char *example_of(const struct setting *setting)
+{
+	return setting->type == SETTING_PORTS ? "\"eth0\", \"eth1\"" : "\"netfilter\", \"tc\"";
+}
+
+static bool is_list(const struct setting *setting)
+{
+	return setting->type == SETTING_PORTS || setting->type == SETTING_BYPASS;
+}
+
+static void clear_list(const struct setting *setting, void *place)
+{
+	if (setting->type == SETTING_PORTS)
+		((struct config_ports *)place)->n = 0;
+	else
+		*(uint32_t *)place = 0;
+}
+
+static int set_list(struct config *config, const struct setting *setting,
+		    const config_setting_t *item, char *err)
+{
+	clear_list(setting, (char *)config + setting->offset);
+	for (int i = 0; i < config_setting_length(item); i++) {
+		const char *name = config_setting_get_string_elem(item, i);
+		int ret;
+
+		if (!name) {
+			snprintf(err, CONFIG_ERR, "%s must hold names in quotes, as in [ %s ]",
+				 setting->name, example_of(setting));
+			return -EINVAL;
+		}
+		ret = set_string(config, setting, name, err);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int apply_item(struct config *config, const config_setting_t *item, char *err)
+{
+	const struct setting *setting = find_setting(config_setting_name(item));
+	int type = config_setting_type(item);
+	void *place;
+
+	if (!setting) {
+		list_settings(err, config_setting_name(item));
+		return -EINVAL;
+	}
+	place = (char *)config + setting->offset;
+	if (is_list(setting)) {
+		if (type == CONFIG_TYPE_ARRAY || type == CONFIG_TYPE_LIST)
+			return set_list(config, setting, item, err);
+		snprintf(err, CONFIG_ERR, "%s must be a list, as in [ %s ]", setting->name,
+			 example_of(setting));
+		return -EINVAL;
+	}
+	if (setting->type == SETTING_BOOL && type == CONFIG_TYPE_BOOL) {
+		*(bool *)place = config_setting_get_bool(item);
+		return 0;
+	}
+	if (setting->type == SETTING_UINT && (type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64))
+		return set_uint(setting, place, config_setting_get_int64(item), err);
+	if (type == CONFIG_TYPE_STRING)
+		return set_string(config, setting, config_setting_get_string(item), err);
+	if (setting->type == SETTING_UINT)
+		snprintf(err, CONFIG_ERR, "%s must be a whole number from %u to %u", setting->name,
+			 setting->min, setting->max);
+	else if (setting->type == SETTING_BOOL)
+		snprintf(err, CONFIG_ERR, "%s must be true or false", setting->name);
+	else
+		snprintf(err, CONFIG_ERR, "%s must be a text in quotes", setting->name);
+	return -EINVAL;
+}
+
+/* An included file is named by libconfig, the outermost one is not. */
+static const char *place_of(const char *included, const char *path)
+{
+	return included ? included : path;
+}
+
+static int apply_file(const char *path, config_t *file, struct config *config, char *err)
+{
+	const config_setting_t *root = config_root_setting(file);
+
+	for (int i = 0; i < config_setting_length(root); i++) {
+		const config_setting_t *item = config_setting_get_elem(root, (unsigned int)i);
+		char why[CONFIG_ERR];
+		int ret = apply_item(config, item, why);
+
+		if (ret) {
+			snprintf(err, CONFIG_ERR, "%.200s:%u: %.300s",
+				 place_of(config_setting_source_file(item), path),
+				 config_setting_source_line(item), why);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+int config_load(const char *path, struct config *config, char *err)
+{
+	_cleanup_fclose_ FILE *stream = fopen(path, "re");
+	struct config result = *config;
+	struct stat stat = { 0 };
+	config_t file;
+	int ret;
+
+	if (stream && !fstat(fileno(stream), &stat) && S_ISDIR(stat.st_mode))
+		errno = EISDIR;
+	if (!stream || S_ISDIR(stat.st_mode)) {
+		ret = -errno;
+		snprintf(err, CONFIG_ERR, "%.200s: %s", path, strerror(-ret));
+		return ret;
+	}
+	config_init(&file);
+	if (config_read(&file, stream) != CONFIG_TRUE) {
+		snprintf(err, CONFIG_ERR,
+			 "%.200s:%d: %s; a setting is written NAME = VALUE; as in poll_ms = 500;",
+			 place_of(config_error_file(&file), path), config_error_line(&file),
+			 config_error_text(&file));
+		ret = -EINVAL;
+	} else {
+		ret = apply_file(path, &file, &result, err);
+	}
+	config_destroy(&file);
+	if (!ret)
+		*config = result;
+	return ret;
+}

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which programs run on which devices, and what the datapath is told of each device that it serves
+ * or sends to. A device gets a slot only when it is one of these.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "../lib/ethtool.h"
+#include "../loader/driver.h"
+#include "../netlink/socket_link.h"
+#include "../resolve/port.h"
+#include "state.h"
+
+static void resolve_for(const struct sync *sync, const struct device *device,
+			struct sixlane_port *port)
+{
+	const struct resolve_port_policy policy = {
+		.kernel_tells = sync->netdev_family != 0,
+		.old_bonds = sync->old_bonds,
+		.rules = &sync->program,
+		.addrs = &sync->addrs,
+	};
+
+	resolve_port(&sync->links, device, &policy, port);
+	if (device->has_link)
+		guarding_mark(sync, device, port);
+}
+
+/* needed: also as a mere egress. */
+static void tell_datapath(struct sync *sync, const struct device *device, bool needed)
+{
+	const uint32_t ingress = SIXLANE_PORT_INGRESS | SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP |
+				 SIXLANE_PORT_WAITS;
+	struct sixlane_port port;
+	bool is_new;
+	int ret;
+
+	resolve_for(sync, device, &port);
+	if (!needed && !(port.flags & ingress) && !fib_port_slot(sync->fib, device->ifindex))
+		return;
+	/* or known by number alone, from a route */
+	is_new = !sync->maps->ports[fib_port_slot(sync->fib, device->ifindex)].flags;
+	ret = fib_set_port(sync->fib, &port);
+	if (!ret && is_new)
+		guarding_write_pairs(sync, device);
+	if (ret == -ENOSPC)
+		log_warning_limited(
+			"%s: more than %u devices in use; packets by this one pass to the kernel",
+			device->link.name, SIXLANE_MAX_PORTS - 1);
+	else if (ret)
+		sync_want(sync, SYNC_LATER_NS);
+}
+
+static const char *mode_name(enum xdp_mode mode)
+{
+	switch (mode) {
+	case XDP_MODE_NATIVE:
+		return "native";
+	case XDP_MODE_GENERIC:
+		return "generic";
+	case XDP_MODE_OFFLOAD:
+		return "offload";
+	case XDP_MODE_MULTI:
+		return "multi";
+	case XDP_MODE_UNKNOWN:
+		return "unknown";
+	case XDP_MODE_NONE:
+		break;
+	}
+	return "none";
+}
+
+static void report_program(const struct sync *sync, const struct device *device,
+			   const struct loader_prog *prog)
+{
+	const char *name = device->link.name;
+
+	if (prog->owner == LOADER_OURS && !prog->no_arena)
+		loader_refusal_forget(name);
+	if (prog->owner == LOADER_OURS && prog->mode == XDP_MODE_GENERIC &&
+	    sync->config->mode != LOADER_GENERIC)
+		log_warning(
+			"%s: sixlane runs in GENERIC mode (slow): the driver has no native XDP, or the program was loaded with xdpgeneric",
+			name);
+	else if (prog->owner == LOADER_OURS)
+		log_info("%s: serving (%s mode, program %u%s)", name, mode_name(prog->mode),
+			 prog->id, prog->dispatcher ? ", dispatcher" : "");
+	else if (prog->owner == LOADER_FOREIGN)
+		log_info("%s: not served: holds another XDP program, \"%s\" (id %u)", name,
+			 prog->name, prog->id);
+	else if (prog->owner == LOADER_OTHER_MAPS)
+		log_warning(
+			"%s: not served: its sixlane program has maps of its own; load it with 'ip link' or 'xdp-loader load -p %s'",
+			name, loader_pin_dir());
+}
+
+static bool pins_are_ours(const struct sync *sync)
+{
+	struct loader_maps pins;
+	bool ours;
+
+	if (loader_open_maps(&pins, true, NULL))
+		return false;
+	ours = !memcmp(pins.id, sync->fds->id, sizeof(pins.id));
+	loader_close_maps(&pins);
+	return ours;
+}
+
+/* Its place is for a program that goes with this daemon's maps. Tried once: a bond that takes none
+ * announces the old one again. */
+static bool is_to_be_replaced(const struct sync *sync, const struct device *device,
+			      const struct loader_prog *prog)
+{
+	if (prog->id == device->kept_prog_id)
+		return false;
+	if (prog->no_arena)
+		return pins_are_ours(sync);
+	return prog->owner == LOADER_OTHER_MAPS && !prog->dispatcher;
+}
+
+/* True: such a program is there now, which the kernel announces. False: *prog is what is there. */
+static bool replace_program(const struct sync *sync, struct device *device,
+			    struct loader_prog *prog)
+{
+	const char *name = device->link.name;
+	char err[LOADER_ERR];
+
+	if (loader_adopt_port(sync->config->object, device->ifindex, err)) {
+		log_warning("%s: %s", name, err);
+		device->kept_prog_id = prog->id;
+		if (loader_query(device->ifindex, sync->fds, prog))
+			prog->owner = LOADER_NO_PROG;
+		return false;
+	}
+	device->replaced = true;
+	if (prog->no_arena)
+		log_info("%s: its sixlane program read no arena; replaced by one that does", name);
+	else
+		log_info(
+			"%s: its sixlane program had maps of its own; replaced by one with the shared maps",
+			name);
+	return true;
+}
+
+/* Look at a device's program anew, if it is another one than last time. */
+static void query_program(struct sync *sync, struct device *device)
+{
+	struct loader_prog prog = { .owner = LOADER_NO_PROG };
+	int ret;
+
+	if (device->link.xdp_prog_id == device->queried_prog_id)
+		return;
+	device->queried_prog_id = device->link.xdp_prog_id;
+	sync->flows_wanted = true;
+	if (!device->replaced)
+		device->fitted_mtu = 0;
+	device->ours = false;
+	device->program = device->link.xdp_prog_id != 0;
+	if (!device->program) {
+		/* or for the instant that a bond is without one */
+		if (!device->replaced)
+			log_info("%s: no XDP program any more", device->link.name);
+		return;
+	}
+	device->replaced = false;
+	ret = loader_query(device->ifindex, sync->fds, &prog);
+	if (ret == -ENODEV || ret == -ENOENT) /* gone meanwhile: a message about it is on its way */
+		return;
+	if (ret) {
+		log_warning("%s: cannot tell what XDP program runs there: %s; not served",
+			    device->link.name, strerror(-ret));
+		return;
+	}
+	if (prog.owner == LOADER_OTHER_MAPS && !pins_are_ours(sync)) {
+		log_error(
+			"%s: not served: the maps pinned in %s are not this daemon's any more; restart it",
+			device->link.name, loader_pin_dir());
+		return;
+	}
+	if (prog.owner != LOADER_NO_PROG)
+		device->refused_mtu = 0;
+	device->ours = prog.owner == LOADER_OURS;
+	if (is_to_be_replaced(sync, device, &prog) && replace_program(sync, device, &prog))
+		return;
+	device->ours = prog.owner == LOADER_OURS;
+	report_program(sync, device, &prog);
+}
+
+/* A device keeps what a name once brought it: losing the name must not open a port that is to pass.
+ */
+static void apply_names(struct sync *sync, struct device *device)
+{
+	device->pass |= names_has(sync->names, NAMES_PASS_PORTS, device->ifindex);
+	device->assume_xmit |= names_has(sync->names, NAMES_ASSUME_XMIT, device->ifindex);
+}
+
+/* A port that came (back) or got a configured name after the start. One that had the program is
+ * left alone. */
+static void attach_newcomer(struct sync *sync, struct device *device)
+{
+	char err[LOADER_ERR];
+	int ret;
+
+	if (device->attach_tried || !names_has(sync->names, NAMES_PORTS, device->ifindex))
+		return;
+	device->attach_tried = true;
+	if (device->program)
+		return;
+	ret = loader_attach(sync->config->object, device->link.name, sync->config->mode, err);
+	if (!ret) {
+		log_info("%s: came, attached", device->link.name);
+	} else if (ret == -EMSGSIZE) {
+		device->refused_mtu = device->link.mtu;
+		log_warning("%s: not attached until its MTU is lower: %s", device->link.name, err);
+	} else {
+		log_error("%s: came, but cannot attach: %s", device->link.name, err);
+	}
+}
+
+void ports_gone(const struct sync *sync, const struct device *device, bool moved)
+{
+	const char *name = device->link.name;
+
+	if (device->has_link)
+		loader_refusal_forget(name);
+	if (!device->ours)
+		return;
+	if (moved)
+		log_warning(
+			"%s: went to another network namespace, where its packets are the kernel's",
+			name);
+	else if (names_has(sync->names, NAMES_PORTS, device->ifindex))
+		log_warning("%s: gone, and its program with it; attached anew when it is back",
+			    name);
+	else
+		log_warning(
+			"%s: gone, and its program with it; 'sixlane attach %s' when it is back, which sixlaned does by itself for ports that it is given",
+			name, name);
+}
+
+static void look_at_driver(struct device *device)
+{
+	char driver[32];
+
+	if (*device->link.kind)
+		return;
+	ethtool_driver(device->link.name, driver);
+	device->open_checksums = loader_driver_opens_checksums(driver);
+}
+
+static void look_at(struct sync *sync, struct device *device)
+{
+	apply_names(sync, device);
+	look_at_driver(device);
+	query_program(sync, device);
+	jumbo_fit(sync, device);
+	attach_newcomer(sync, device);
+}
+
+static void update_device(struct sync *sync, struct device *device)
+{
+	look_at(sync, device);
+	tell_datapath(sync, device, false);
+}
+
+static void update_dependent(void *ctx, uint32_t ifindex)
+{
+	struct device *device = links_find(&((struct sync *)ctx)->links, ifindex);
+
+	if (device && device->has_link)
+		update_device(ctx, device);
+}
+
+static bool is_bond(const struct device *device)
+{
+	return device && device->has_link && !strcmp(device->link.kind, "bond");
+}
+
+void ports_update_slaves(struct sync *sync, uint32_t master)
+{
+	const struct device *device = links_find(&sync->links, master);
+
+	if (!is_bond(device))
+		return;
+	bonds_look(sync, device);
+	links_each_dependent(&sync->links, master, update_dependent, sync);
+}
+
+void ports_update(struct sync *sync, uint32_t ifindex)
+{
+	struct device *device = links_find(&sync->links, ifindex), *lower;
+	uint32_t lower_ifindex = device && device->has_link ? device->link.lower : 0;
+
+	if (device && device->has_link)
+		update_device(sync, device);
+	if (is_bond(device))
+		bonds_look(sync, device);
+	links_each_dependent(&sync->links, ifindex, update_dependent, sync);
+	if (device && device->has_link && device->link.master)
+		ports_update_slaves(sync, device->link.master);
+	/* an upper device that came or went decides whether the lower one may be served */
+	lower = lower_ifindex ? links_find(&sync->links, lower_ifindex) : NULL;
+	if (lower && lower != device && lower->has_link)
+		update_device(sync, lower);
+}
+
+/* Packets that come in by the device are about to be forwarded, or by other tables than so far. */
+static bool turns(const struct sync *sync, const struct device *device)
+{
+	const uint32_t which = SIXLANE_PORT_INGRESS | SIXLANE_PORT_RULES | SIXLANE_PORT_VRF;
+	const struct sixlane_port *old =
+		&sync->maps->ports[fib_port_slot(sync->fib, device->ifindex)];
+	struct sixlane_port port;
+
+	resolve_for(sync, device, &port);
+	if (!(port.flags & SIXLANE_PORT_INGRESS))
+		return false;
+	return (old->flags ^ port.flags) & which || old->table != port.table ||
+	       old->iif != port.iif;
+}
+
+static bool any_turns(const struct sync *sync)
+{
+	for (size_t i = 0; i < sync->links.n; i++)
+		if (sync->links.devices[i].has_link && turns(sync, &sync->links.devices[i]))
+			return true;
+	return false;
+}
+
+/* What a slave or a VLAN device is depends on what runs on another: all are looked at first. */
+void ports_update_all(struct sync *sync)
+{
+	sync->addrs_wanted = false;
+	guarding_all_changed(sync);
+	for (size_t i = 0; i < sync->links.n; i++)
+		if (sync->links.devices[i].has_link)
+			look_at(sync, &sync->links.devices[i]);
+	for (size_t i = 0; i < sync->links.n; i++)
+		if (is_bond(&sync->links.devices[i]))
+			bonds_look(sync, &sync->links.devices[i]);
+	if (sync->quiet && any_turns(sync))
+		apply_hold(sync);
+	for (size_t i = 0; i < sync->links.n; i++)
+		if (sync->links.devices[i].has_link)
+			tell_datapath(sync, &sync->links.devices[i], false);
+	for (uint32_t slot = 1; slot < SIXLANE_MAX_PORTS; slot++) {
+		uint32_t ifindex = sync->maps->ports[slot].ifindex;
+
+		if (ifindex && !links_find(&sync->links, ifindex))
+			fib_set_port(sync->fib, &(struct sixlane_port){ .ifindex = ifindex });
+	}
+}
+
+void ports_tell_all(struct sync *sync)
+{
+	for (size_t i = 0; i < sync->links.n; i++)
+		if (sync->links.devices[i].has_link)
+			tell_datapath(sync, &sync->links.devices[i], false);
+}
+
+void ports_update_sources(struct sync *sync)
+{
+	sync->addrs_wanted = false;
+	ports_tell_all(sync);
+}
+
+void ports_need(struct sync *sync, uint32_t ifindex)
+{
+	const struct device *device;
+
+	if (fib_port_slot(sync->fib, ifindex))
+		return;
+	device = links_find(&sync->links, ifindex);
+	if (device && device->has_link)
+		tell_datapath(sync, device, true);
+}
+
+static void detach_ports(const struct config_ports *ports, const bool attached[])
+{
+	char err[LOADER_ERR];
+
+	for (unsigned int i = 0; i < ports->n; i++)
+		if (attached[i] && loader_detach(ports->names[i], err))
+			log_error("%s: cannot detach: %s", ports->names[i], err);
+}
+
+/* What was attached must also be recognised, which takes more rights: else nothing would be served.
+ */
+static int check_attached(const struct sync *sync, unsigned int ifindex, const char *name,
+			  char *err)
+{
+	struct loader_prog prog;
+	int ret = loader_query(ifindex, sync->fds, &prog);
+
+	if (!ret && prog.owner == LOADER_OURS)
+		return 0;
+	snprintf(
+		err, LOADER_ERR,
+		"%s: attached, but cannot look at the program there: %s; the daemon needs CAP_SYS_ADMIN for it",
+		name, strerror(ret ? -ret : EINVAL));
+	return ret ? ret : -EINVAL;
+}
+
+int ports_attach(struct sync *sync, char *err)
+{
+	const struct config_ports *ports = &sync->config->ports;
+	bool attached[CONFIG_MAX_PORTS] = { false };
+
+	for (unsigned int i = 0; i < ports->n; i++) {
+		struct loader_prog before = { .owner = LOADER_NO_PROG };
+		char name[IFNAMSIZ];
+		uint32_t ifindex = nl_link_find(ports->names[i], name);
+		int ret;
+
+		if (!ifindex)
+			continue;
+		if (!loader_query(ifindex, sync->fds, &before) &&
+		    before.owner == LOADER_OURS) /* however it was loaded: served as it is */
+			continue;
+		ret = loader_attach(sync->config->object, name, sync->config->mode, err);
+		/* not there, or its MTU is too large, now: attach_newcomer() sees to it */
+		if (ret == -ENODEV || ret == -EMSGSIZE)
+			continue;
+		if (ret) {
+			detach_ports(ports, attached);
+			return ret;
+		}
+		attached[i] = true;
+		ret = check_attached(sync, ifindex, name, err);
+		if (ret) {
+			detach_ports(ports, attached);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+int ports_detach_all(struct sync *sync)
+{
+	struct if_nameindex *devices = if_nameindex();
+	struct loader_prog prog;
+	char err[LOADER_ERR];
+	int result = devices ? 0 : -errno;
+
+	for (struct if_nameindex *device = devices; device && device->if_index; device++) {
+		int ret = loader_query(device->if_index, sync->fds, &prog);
+
+		if (ret || prog.owner != LOADER_OURS)
+			continue;
+		ret = loader_detach(device->if_name, err);
+		if (ret)
+			log_error("%s: %s", device->if_name, err);
+		result = result ? result : ret;
+	}
+	if (devices)
+		if_freenameindex(devices);
+	return result;
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * From a target to its canonical bytes. What a verdict or a kind leaves unused is zero, a set of
+ * one is that one, and what cannot be a target at all becomes a punt.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../lib/util.h"
+#include "key.h"
+
+#define MAX_CELLS UINT16_MAX /* of a group: union sixlane_fate has no room for more */
+
+/* Zeroed bytes at the end of the buffer. NULL: no memory. */
+static void *append(struct fib_key_buffer *buffer, size_t bytes)
+{
+	size_t size = buffer->size ? buffer->size : 256;
+	void *grown;
+
+	while (size < buffer->used + bytes)
+		size *= 2;
+	if (size != buffer->size) {
+		grown = realloc(buffer->bytes, size);
+		if (!grown)
+			return NULL;
+		buffer->bytes = grown;
+		buffer->size = size;
+	}
+	buffer->used += bytes;
+	return memset(buffer->bytes + buffer->used - bytes, 0, bytes);
+}
+
+static struct fib_key *key_at(const struct fib_key_buffer *buffer, size_t at)
+{
+	return (struct fib_key *)(buffer->bytes + at);
+}
+
+struct fib_key_hop fib_key_hop(const struct fib_hop *hop)
+{
+	struct fib_key_hop out = { .ifindex = hop->ifindex, .weight = hop->weight };
+
+	if (hop->ifindex && hop->has_gateway) {
+		out.gateway = hop->gateway;
+		out.has_gateway = 1;
+	}
+	return out;
+}
+
+/* --- sets of hops ----------------------------------------------------------------------------- */
+
+bool fib_key_hop_is(const struct fib_key_hop *a, const struct fib_key_hop *b)
+{
+	return !memcmp(a, b, offsetof(struct fib_key_hop, weight));
+}
+
+static int compare_hops(const void *a, const void *b)
+{
+	return memcmp(a, b, offsetof(struct fib_key_hop, weight));
+}
+
+/* Sort, and make one of hops that are the same. Returns how many are left. */
+static uint32_t merge_hops(struct fib_key_hop *hops, uint32_t n)
+{
+	uint32_t kept = 0;
+
+	qsort(hops, n, sizeof(*hops), compare_hops);
+	for (uint32_t i = 1; i < n; i++) {
+		if (fib_key_hop_is(&hops[kept], &hops[i]))
+			hops[kept].weight += hops[i].weight;
+		else
+			hops[++kept] = hops[i];
+	}
+	return kept + 1;
+}
+
+/* What discards. Only groups expire, and rules would take one for a way out: that is punted. */
+static uint32_t verdict_of_discard(uint64_t expires_ns)
+{
+	return expires_ns ? SIXLANE_PUNT_EXPIRES : SIXLANE_DROP_BLACKHOLE;
+}
+
+/* A hop alone: as it is, unless it has an expiry, which only groups have. */
+static void settle_one(struct fib_key *key, struct fib_key_hop *hop)
+{
+	if (!hop->ifindex) {
+		*key = (struct fib_key){ .verdict = verdict_of_discard(key->expires_ns) };
+		return;
+	}
+	key->n = 1;
+	key->kind = key->expires_ns ? FIB_HASHED : FIB_ONE;
+	hop->weight = key->expires_ns ? 1 : 0;
+}
+
+static int encode_hops(struct fib_key_buffer *buffer, size_t at, const struct fib_hop *hops,
+		       uint32_t n)
+{
+	struct fib_key_hop *out = append(buffer, n * sizeof(*out));
+	struct fib_key *key;
+
+	if (!out)
+		return -ENOMEM;
+	key = key_at(buffer, at);
+	for (uint32_t i = 0; i < n; i++) {
+		out[i] = fib_key_hop(&hops[i]);
+		if (key->kind == FIB_FIRST)
+			out[i].weight = 0;
+		else if (!out[i].weight)
+			out[i].weight = 1;
+	}
+	key->n = key->kind == FIB_HASHED ? merge_hops(out, n) : n;
+	if (key->n == 1)
+		settle_one(key, out);
+	/* whoever has several hops to choose from asks the kernel for its source in any case */
+	if (key->kind != FIB_ONE)
+		key->own_source = 0;
+	buffer->used = at + sizeof(*key) + key->n * sizeof(*out);
+	return 0;
+}
+
+/* --- sets of sources -------------------------------------------------------------------------- */
+
+static int encode(struct fib_key_buffer *buffer, const struct fib_target *target);
+
+/* Shorter prefixes first: the order in which the entries of a set are deleted. */
+static int compare_sources(const void *a, const void *b)
+{
+	const struct prefix *p = &(*(const struct fib_source *const *)a)->src;
+	const struct prefix *q = &(*(const struct fib_source *const *)b)->src;
+
+	if (p->len != q->len)
+		return p->len < q->len ? -1 : 1;
+	return memcmp(&p->addr, &q->addr, sizeof(p->addr));
+}
+
+static int encode_sources(struct fib_key_buffer *buffer, const struct fib_source *sources,
+			  uint32_t n)
+{
+	_cleanup_free_ const struct fib_source **order = calloc(n, sizeof(*order));
+	struct fib_key_source *out;
+	int err = order ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < n; i++)
+		order[i] = &sources[i];
+	if (!err)
+		qsort(order, n, sizeof(*order), compare_sources);
+	for (uint32_t i = 0; !err && i < n; i++) {
+		out = append(buffer, sizeof(*out));
+		if (!out)
+			return -ENOMEM;
+		out->addr = order[i]->src.addr;
+		out->len = order[i]->src.len;
+		out->dst_len = order[i]->dst_len;
+		err = encode(buffer, &order[i]->target);
+	}
+	return err;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+/* What a target comes to that cannot be brought into the maps as it is. */
+static uint32_t verdict_of(const struct fib_target *target)
+{
+	if (target->verdict == SIXLANE_DROP_BLACKHOLE)
+		return verdict_of_discard(target->expires_ns);
+	if (target->verdict != SIXLANE_FORWARD || target->kind == FIB_OBJECT)
+		return target->verdict;
+	if (target->kind == FIB_SOURCES)
+		return target->n_sources && target->n_sources < SIXLANE_MAX_SOURCES
+			       ? SIXLANE_FORWARD
+			       : SIXLANE_PUNT_SOURCE_ROUTE;
+	if (!target->n_hops || target->n_hops > MAX_CELLS)
+		return SIXLANE_PUNT_MULTIPATH;
+	if (target->kind == FIB_FIRST && target->n_hops > SIXLANE_MAX_FIRST)
+		return SIXLANE_PUNT_EQUAL_METRIC;
+	return SIXLANE_FORWARD;
+}
+
+/* Append the target's key. */
+static int encode(struct fib_key_buffer *buffer, const struct fib_target *target)
+{
+	struct fib_key *key = append(buffer, sizeof(*key));
+	size_t at;
+	int err = 0;
+
+	if (!key)
+		return -ENOMEM;
+	at = (size_t)((uint8_t *)key - buffer->bytes);
+	key->verdict = verdict_of(target);
+	if (key->verdict == SIXLANE_FORWARD) {
+		key->kind = target->kind;
+		if (target->kind != FIB_SOURCES) {
+			fib_key_set_mtu(key, target->mtu, target->mtu_locked);
+			key->own_source = target->own_source;
+			key->expires_ns = target->expires_ns;
+		}
+		if (target->kind == FIB_OBJECT) {
+			key->object = target->object;
+		} else if (target->kind == FIB_SOURCES) {
+			key->n = (uint32_t)target->n_sources;
+			err = encode_sources(buffer, target->sources, key->n);
+		} else {
+			err = encode_hops(buffer, at, target->hops,
+					  target->kind == FIB_ONE ? 1 : (uint32_t)target->n_hops);
+		}
+	}
+	key_at(buffer, at)->bytes = (uint32_t)(buffer->used - at);
+	return err;
+}
+
+const struct fib_key *fib_key_make(struct fib_key_buffer *buffer, const struct fib_target *target)
+{
+	buffer->used = 0;
+	return encode(buffer, target) ? NULL : key_at(buffer, 0);
+}
+
+void fib_key_buffer_free(struct fib_key_buffer *buffer)
+{
+	free(buffer->bytes);
+	buffer->bytes = NULL;
+}
+
+void fib_key_set_mtu(struct fib_key *key, uint32_t mtu, bool locked)
+{
+	key->mtu = mtu;
+	key->mtu_locked = mtu && locked;
+}
+
+void fib_key_of_hop(struct fib_leaf_key *out, const struct fib_key_hop *hop)
+{
+	if (!hop->ifindex) {
+		fib_key_of_verdict(out, SIXLANE_DROP_BLACKHOLE);
+		return;
+	}
+	*out = (struct fib_leaf_key){
+		.key = { .bytes = sizeof(*out), .kind = FIB_ONE, .n = 1 },
+		.hop = *hop,
+	};
+	out->hop.weight = 0;
+}
+
+void fib_key_of_verdict(struct fib_leaf_key *out, uint32_t verdict)
+{
+	*out = (struct fib_leaf_key){ .key = { .bytes = sizeof(out->key), .verdict = verdict } };
+}
+
+void fib_key_of_object(struct fib_leaf_key *out, uint32_t object, uint64_t expires_ns)
+{
+	*out = (struct fib_leaf_key){
+		.key = { .bytes = sizeof(out->key),
+			 .kind = FIB_OBJECT,
+			 .expires_ns = expires_ns,
+			 .object = object },
+	};
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The fate of a prefix: what resolve.c says and fib.c brings into the maps. Plain values.
+ */
+#ifndef USER_FIB_TARGET_H
+#define USER_FIB_TARGET_H
+
+#include <stddef.h>
+
+#include "../rib/object.h"
+
+enum fib_kind {
+	FIB_ONE,     /* hops[0] */
+	FIB_HASHED,  /* one of hops, by hash and weight */
+	FIB_FIRST,   /* hops[0], but the one by the ingress port before it (SIXLANE_KIND_FIRST) */
+	FIB_OBJECT,  /* what fib_set_object() says of object, now and later */
+	FIB_SOURCES, /* by source: one of sources */
+};
+
+struct fib_hop {
+	union sixlane_addr gateway; /* if has_gateway */
+	uint32_t ifindex;	    /* egress device; 0: the hop discards (DROP_BLACKHOLE) */
+	uint32_t weight;	    /* of FIB_HASHED, 1 to 65536 */
+	bool has_gateway;	    /* false: on-link */
+};
+
+struct fib_target {
+	enum sixlane_verdict verdict; /* SIXLANE_FORWARD: by what follows, which else is 0 */
+	enum fib_kind kind;
+	uint32_t mtu; /* bytes, the route's, locked or not: ip6_finish_output heeds both; 0: none */
+	bool mtu_locked; /* ip6_forward heeds it, too, instead of the device's */
+	bool own_source; /* SIXLANE_NEXT_HOP_NO_ANSWER; counts where there is one hop, or an object
+			  */
+	uint64_t expires_ns; /* CLOCK_MONOTONIC; 0: never */
+	uint32_t object;     /* id */
+	size_t n_hops;
+	const struct fib_hop *hops;
+	size_t n_sources;
+	const struct fib_source *sources;
+};
+
+/* Whether a verdict stands for a route, or several, whose next hops are not expressed. */
+static inline bool fib_hides_hops(uint32_t verdict)
+{
+	switch (verdict) {
+	case SIXLANE_PUNT_MULTIPATH:
+	case SIXLANE_PUNT_NEXT_HOP_OBJECT:
+	case SIXLANE_PUNT_ENCAP:
+	case SIXLANE_PUNT_SOURCE_ROUTE:
+	case SIXLANE_PUNT_EXPIRES:
+	case SIXLANE_PUNT_EQUAL_METRIC:
+	case SIXLANE_PUNT_ROUTE:
+	case SIXLANE_PUNT_MAP_FULL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * What holds for packets to a destination whose longest source prefix in the set is src. Exactly
+ * one is for ::/0. dst_len: of the prefix whose route it is, which may be a shorter one than
+ * the destination's. target.kind is not FIB_SOURCES.
+ */
+struct fib_source {
+	struct prefix src;
+	uint8_t dst_len;
+	struct fib_target target;
+};
+
+/* What a next-hop object means. */
+struct fib_object {
+	enum sixlane_verdict verdict; /* SIXLANE_FORWARD: by hops */
+	size_t n_hops;		      /* one: as FIB_ONE, several: as FIB_HASHED */
+	const struct fib_hop *hops;
+	/* Of a resilient group: which hop each bucket belongs to. */
+	size_t n_buckets; /* at most 65535; 0: by hash and weight */
+	const uint16_t *buckets;
+};
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Messages for people, on stderr: "sixlaned: warning: text". Only the layer that handles
+ * an error logs it, once, with what to do. Knows nothing of what is logged.
+ */
+#ifndef USER_LIB_LOG_H
+#define USER_LIB_LOG_H
+
+#include "util.h"
+
+enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
+
+/* program: name before each line, not copied. Messages above level are dropped. */
+void log_init(const char *program, enum log_level level);
+
+/* "error", "warning", "info" or "debug". 0 and *level, or -EINVAL. */
+int log_level_parse(const char *name, enum log_level *level);
+
+void log_msg(enum log_level level, const char *fmt, ...) _printf_(2, 3);
+
+/*
+ * For what netlink or packets can trigger: at most burst messages in a window of
+ * interval seconds for each caller's state; the first message after a silent window
+ * says how many were left out. state: static and zeroed by the caller.
+ */
+struct log_ratelimit {
+	uint64_t window_start_ns;
+	unsigned int sent, suppressed;
+};
+void log_limited(struct log_ratelimit *state, enum log_level level, const char *fmt, ...)
+	_printf_(3, 4);
+
+#define log_error(...) log_msg(LOG_ERROR, __VA_ARGS__)
+#define log_warning(...) log_msg(LOG_WARNING, __VA_ARGS__)
+#define log_info(...) log_msg(LOG_INFO, __VA_ARGS__)
+#define log_debug(...) log_msg(LOG_DEBUG, __VA_ARGS__)
+
+/* The same, rate-limited by the place in the code. */
+#define log_warning_limited(...)                                    \
+	({                                                          \
+		static struct log_ratelimit log_state_;             \
+		log_limited(&log_state_, LOG_WARNING, __VA_ARGS__); \
+	})
+
+#endif

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Arenas for the compiled FIB: which kernels and objects can, making and mapping one, and whether
+ * the pinned maps have one. What a program reads is decided when its maps are made, and once at
+ * each start of the daemon; from then on every program that is loaded is of the flavour that they
+ * are of.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "arena.h"
+#include "query.h"
+
+size_t loader_arena_bytes(void)
+{
+	return SIXLANE_FIB_ARENA_PAGES * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Not by libbpf: from 1.4 on it maps what it makes, and unmaps it with the object. */
+int loader_arena_new(uint64_t at)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts);
+	int fd;
+
+	opts.map_flags = BPF_F_MMAPABLE;
+	opts.map_extra = at;
+	fd = bpf_map_create(SIXLANE_MAP_TYPE_ARENA, loader_map_name(LOADER_FIB_ARENA), 0, 0,
+			    SIXLANE_FIB_ARENA_PAGES, &opts);
+	return fd < 0 ? -errno : fd;
+}
+
+void *loader_arena_map(int fd, int prot)
+{
+	struct bpf_map_info info = { 0 };
+	uint32_t size = sizeof(info);
+	void *at;
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &size))
+		return NULL;
+	at = mmap((void *)(uintptr_t)info.map_extra, loader_arena_bytes(), prot,
+		  MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+	return at == MAP_FAILED ? NULL : at;
+}
+
+void loader_arena_unmap(void *at)
+{
+	munmap(at, loader_arena_bytes());
+}
+
+const char *loader_arena_hint(const struct loader_maps *maps, int error)
+{
+	static char hint[160];
+
+	hint[0] = '\0';
+	if (maps->arena && error == -ENOMEM)
+		snprintf(
+			hint, sizeof(hint),
+			" (the compiled FIB's arena takes %zu MiB of addresses: is ulimit -v too low?)",
+			loader_arena_bytes() >> 20);
+	if (maps->arena && error == -EEXIST)
+		snprintf(
+			hint, sizeof(hint),
+			" (the compiled FIB's arena must be at 0x%x, where this process has something "
+			"else: build it as a position-independent executable)",
+			SIXLANE_FIB_ARENA);
+	return hint;
+}
+
+/* A process with fewer addresses may need all of them for its routes. */
+#define ENOUGH_ADDRESSES (4ull << 30)
+
+static bool can_map(int fd)
+{
+	struct rlimit limit;
+	void *at;
+
+	if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur < ENOUGH_ADDRESSES)
+		return false;
+	at = loader_arena_map(fd, PROT_READ | PROT_WRITE);
+	if (at)
+		loader_arena_unmap(at);
+	return at;
+}
+
+/* 0 or -errno: the kernel makes the map also where its JIT, which alone knows arenas, is off. */
+static int load_reader(int fd)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_LD | BPF_DW /* BPF_IMM */, .src_reg = BPF_PSEUDO_MAP_FD, .imm = fd },
+		{ 0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	_cleanup_close_ int prog = bpf_prog_load(BPF_PROG_TYPE_XDP, "sl_try_arena", "GPL", insns,
+						 ARRAY_SIZE(insns), NULL);
+
+	return prog < 0 ? -errno : 0;
+}
+
+/* 1, 0 or -errno. */
+static int try_arena(void)
+{
+	_cleanup_close_ int fd = loader_arena_new(SIXLANE_FIB_ARENA);
+	int rc = fd < 0 ? fd : load_reader(fd);
+
+	/* no such type of map, no JIT for it, or no 4 GiB of the kernel's own addresses */
+	if (rc == -EINVAL || rc == -EOPNOTSUPP || rc == -ENOMEM)
+		return 0;
+	return rc ?: can_map(fd);
+}
+
+int loader_arena_usable(void)
+{
+	static int usable = -ENODATA;
+
+	if (usable < 0)
+		usable = try_arena();
+	return usable;
+}
+
+/* 1, 0 or -errno. */
+static int reads_arena(const char *object, char *err)
+{
+	struct bpf_object *opened;
+	int rc = loader_object_open(object, &opened, err);
+
+	if (rc)
+		return rc;
+	rc = loader_check_object(opened, object, err);
+	if (!rc)
+		rc = bpf_object__find_map_by_name(opened, loader_map_name(LOADER_FIB_ARENA)) !=
+		     NULL;
+	bpf_object__close(opened);
+	return rc;
+}
+
+/* Also the object for frames of several buffers, if there is one for array maps. */
+static bool is_complete(const char *object, const char *arena)
+{
+	char frags[PATH_MAX];
+
+	return !access(arena, R_OK) && (!loader_frags_path(object, frags) || access(frags, R_OK) ||
+					(loader_frags_path(arena, frags) && !access(frags, R_OK)));
+}
+
+const char *loader_object_for(const char *object, const struct loader_maps *maps,
+			      char path[PATH_MAX])
+{
+	return maps->arena && loader_arena_path(object, path) && is_complete(object, path) ? path
+											   : object;
+}
+
+int loader_wants_arena(const char *object, char *err)
+{
+	static const struct loader_maps with_arena = { .arena = true };
+	int usable = loader_arena_usable(), reads;
+	char path[PATH_MAX];
+
+	if (usable < 0)
+		return loader_fail_errno(err, usable, "cannot tell whether the kernel has arenas");
+	reads = reads_arena(usable ? loader_object_for(object, &with_arena, path) : object, err);
+	if (reads > 0 && !usable)
+		return loader_fail(
+			err, -EOPNOTSUPP,
+			"%s reads an arena, which this kernel does not have (Linux 6.9, on some "
+			"CPUs later), or this process may not map (ulimit -v below %llu MiB): use "
+			"sixlane.bpf.o",
+			object, ENOUGH_ADDRESSES >> 20);
+	return reads;
+}
+
+int loader_arena_pin(char *err)
+{
+	_cleanup_close_ int fd = loader_arena_new(SIXLANE_FIB_ARENA);
+	char path[PATH_MAX];
+
+	if (fd < 0)
+		return loader_fail_errno(err, fd, "cannot make an arena");
+	loader_pin_path(LOADER_FIB_ARENA, path);
+	if (bpf_obj_pin(fd, path) && errno != EEXIST)
+		return loader_fail_errno(err, -errno, "cannot pin %s", path);
+	return 0;
+}
+
+/* From the next packet on no program finds a compiled FIB in it. 0 or -errno. */
+static int empty(const struct loader_maps *maps, char *err)
+{
+	struct sixlane_fib_head *head =
+		loader_arena_map(maps->fd[LOADER_FIB_ARENA], PROT_READ | PROT_WRITE);
+	int rc = head ? 0 : -errno;
+
+	if (rc)
+		return loader_fail(err, rc, "cannot map the pinned arena, to leave it empty: %s%s",
+				   strerror(-rc), loader_arena_hint(maps, rc));
+	__atomic_store_n(&head->fib.word, 0, __ATOMIC_RELAXED);
+	loader_arena_unmap(head);
+	return 0;
+}
+
+static int leave(struct loader_maps *maps, char *err)
+{
+	char path[PATH_MAX];
+	/* one that no daemon has written is empty */
+	int rc = maps->fib_memory == SIXLANE_FIB_IN_ARENA && maps->arena ? empty(maps, err) : 0;
+
+	if (rc)
+		return rc;
+	loader_pin_path(LOADER_FIB_ARENA, path);
+	if (unlink(path) && errno != ENOENT)
+		return loader_fail_errno(err, -errno, "cannot remove %s", path);
+	util_close(&maps->fd[LOADER_FIB_ARENA]);
+	maps->fd[LOADER_FIB_ARENA] = -1;
+	maps->id[LOADER_FIB_ARENA] = 0;
+	maps->arena = false;
+	return 0;
+}
+
+int loader_arena_settle(const char *object, struct loader_maps *maps, char *err)
+{
+	int wants = loader_wants_arena(object, err), rc;
+
+	if (wants < 0)
+		return wants;
+	if (!wants)
+		return leave(maps, err);
+	if (maps->arena)
+		return 0;
+	rc = loader_arena_pin(err);
+	return rc ? rc : loader_open_arena(maps, err);
+}

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Putting sixlane on a port, replacing it and taking it off, each in one step (replacing on a bond
+ * in two) that fails rather than meet another program. Never falls back to another mode than the
+ * one that was asked for.
+ */
+#include <net/if.h> /* first: linux/if.h gives way to it */
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/if_bonding.h>
+#include <linux/if_ether.h>
+#include <linux/if_link.h>
+#include <linux/sockios.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "../netlink/socket_link.h"
+#include "arena.h"
+#include "driver.h"
+#include "query.h"
+#include "run.h"
+
+/* Headers before a packet: Ethernet with two tags, and virtio_net's own, in the same buffer. */
+#define HEADERS (ETH_HLEN + 2 * 4 + 20)
+
+static uint32_t mode_flags(enum xdp_mode mode)
+{
+	switch (mode) {
+	case XDP_MODE_GENERIC:
+		return XDP_FLAGS_SKB_MODE;
+	case XDP_MODE_OFFLOAD:
+		return XDP_FLAGS_HW_MODE;
+	default:
+		return XDP_FLAGS_DRV_MODE;
+	}
+}
+
+/* The port's ifindex, or -ENODEV and iproute2's words. name becomes the device's own, where port
+ * is an alternative one. */
+static int port_ifindex(const char *port, char name[IF_NAMESIZE], char *err)
+{
+	uint32_t ifindex = nl_link_find(port, name);
+
+	if (!ifindex)
+		return loader_fail(err, -ENODEV, "cannot find device \"%s\"", port);
+	return (int)ifindex;
+}
+
+static int query_port(int ifindex, const char *port, const struct loader_maps *maps,
+		      struct loader_prog *out, char *err)
+{
+	int rc = loader_query((uint32_t)ifindex, maps, out);
+
+	if (rc)
+		return loader_fail_errno(err, rc, "cannot see which XDP program %s runs", port);
+	return 0;
+}
+
+/* Load the object's program with the pinned maps, for a port. Returns its descriptor or -errno. */
+static int load_prog(const char *path, const char *port, char *err)
+{
+	struct bpf_object *object;
+	struct bpf_program *prog;
+	int rc = loader_object_open(path, &object, err);
+
+	if (rc)
+		return rc;
+	rc = loader_object_load(object, path, port, &prog, err);
+	if (!rc) {
+		rc = dup(bpf_program__fd(prog));
+		if (rc < 0)
+			rc = loader_fail_errno(err, -errno, "cannot keep the program of %s", path);
+	}
+	bpf_object__close(object);
+	return rc;
+}
+
+static int attach_failed(int rc, const char *port, enum loader_mode mode, char *err)
+{
+	if (rc == -EBUSY)
+		rc = -EEXIST;
+	if (mode == LOADER_NATIVE)
+		return loader_fail_native(rc, port, err);
+	return loader_fail_errno(err, rc, "cannot attach to %s", port);
+}
+
+static int attach_object(const char *object, int ifindex, const char *port, enum loader_mode mode,
+			 char *err)
+{
+	uint32_t flags = mode == LOADER_GENERIC ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
+	_cleanup_close_ int fd = load_prog(object, port, err);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	loader_quiet();
+	rc = bpf_xdp_attach(ifindex, fd, flags | XDP_FLAGS_UPDATE_IF_NOEXIST, NULL);
+	return rc ? attach_failed(rc, port, mode, err) : 0;
+}
+
+uint32_t loader_max_plain_mtu(void)
+{
+	return (uint32_t)loader_run_linear_bytes() - HEADERS;
+}
+
+bool loader_mtu_is_jumbo(uint32_t mtu)
+{
+	return mtu > loader_max_plain_mtu();
+}
+
+bool loader_prog_outgrown(const struct loader_prog *prog, uint32_t mtu)
+{
+	return prog->mode == XDP_MODE_NATIVE && !prog->frags && loader_mtu_is_jumbo(mtu);
+}
+
+static bool is_jumbo(const char *port)
+{
+	return loader_mtu_is_jumbo(loader_driver_mtu(port));
+}
+
+/* What to offer a driver, in this order. */
+struct flavours {
+	const char *first, *second; /* second: NULL if there is none */
+	char frags[PATH_MAX];
+};
+
+static void order_flavours(const char *object, bool frags_first, struct flavours *out)
+{
+	bool has_frags = loader_frags_path(object, out->frags);
+
+	out->first = has_frags && frags_first ? out->frags : object;
+	out->second = !has_frags ? NULL : frags_first ? object : out->frags;
+}
+
+/*
+ * Most drivers refuse a program that wants each frame in one buffer on a port whose MTU does not
+ * fit in one: with as many different errors as there are drivers. Each flavour is offered; if both
+ * are refused, what was said of the one for single buffers is the reason.
+ */
+static int attach_direct(const char *object, int ifindex, const char *port, enum loader_mode mode,
+			 char *err)
+{
+	struct flavours flavours;
+	int rc;
+
+	if (mode != LOADER_NATIVE)
+		return attach_object(object, ifindex, port, mode, err);
+	order_flavours(object, is_jumbo(port), &flavours);
+	rc = attach_object(flavours.first, ifindex, port, mode, err);
+	/* what the verifier refuses is no matter of the driver's */
+	if (!rc || rc == -EEXIST || loader_refused() || !flavours.second)
+		return rc;
+	if (flavours.second == object)
+		return attach_object(object, ifindex, port, mode, err);
+	return attach_object(flavours.second, ifindex, port, mode, NULL) ? rc : 0;
+}
+
+int loader_touch(int ifindex)
+{
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
+
+	loader_quiet();
+	opts.old_prog_fd = -1;
+	return bpf_xdp_attach(ifindex, -1, XDP_FLAGS_SKB_MODE | XDP_FLAGS_REPLACE, &opts);
+}
+
+/* fd in the place of old_fd, -1 for none. */
+static int swap_prog(int ifindex, int fd, int old_fd, uint32_t mode)
+{
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
+
+	opts.old_prog_fd = old_fd;
+	return bpf_xdp_attach(ifindex, fd, mode | XDP_FLAGS_REPLACE, &opts);
+}
+
+/* Also if there is no telling: what is right for a bond does for others. */
+static bool is_of_bonding_driver(const char *port)
+{
+	struct ifbond bond;
+	struct ifreq request = { .ifr_data = (void *)&bond };
+	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	strncpy(request.ifr_name, port, IFNAMSIZ - 1);
+	return fd < 0 || !ioctl(fd, SIOCBONDINFOQUERY, &request);
+}
+
+/* fd where no program is. The old one comes back if the driver refuses it. */
+static int attach_or_put_back(int ifindex, int fd, int old_fd, const char *port, char *err)
+{
+	const uint32_t flags = XDP_FLAGS_DRV_MODE | XDP_FLAGS_UPDATE_IF_NOEXIST;
+	int rc = bpf_xdp_attach(ifindex, fd, flags, NULL);
+
+	if (!rc)
+		return 0;
+	if (rc == -EBUSY || rc == -EEXIST)
+		return loader_fail(err, -EEXIST,
+				   "%s got another program while its own was replaced: 'sixlane "
+				   "status' shows which",
+				   port);
+	loader_fail_errno(err, rc, "cannot replace the program on %s", port);
+	if (bpf_xdp_attach(ifindex, old_fd, flags, NULL))
+		return loader_fail(err, rc,
+				   "%s has lost its program, and its driver takes no other (%s): "
+				   "'sixlane attach %s' tries again",
+				   port, strerror(-rc), port);
+	return rc;
+}
+
+/*
+ * A bond in native mode lets go of a program only when it is taken off: one that another replaces
+ * is in memory with all its maps until the next boot (bond_xdp_set(), from Linux 5.15 on). So not
+ * in one step here, and packets pass to the kernel in between. No signal ends the process there.
+ */
+static int swap_on_bond(int ifindex, int fd, int old_fd, const char *port, char *err)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	rc = swap_prog(ifindex, -1, old_fd, XDP_FLAGS_DRV_MODE);
+	if (rc)
+		rc = loader_fail_errno(err, rc, "cannot replace the program on %s", port);
+	else
+		rc = attach_or_put_back(ifindex, fd, old_fd, port, err);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+static int held_by_link(int ifindex, const char *port, const struct loader_prog *prog, char *err)
+{
+	char advice[LOADER_LINK_ADVICE];
+
+	return loader_fail(err, -EBUSY, "%s runs \"%s\" (id %u), which stays as it is: %s", port,
+			   prog->name, prog->id,
+			   loader_link_advice(loader_query_link((uint32_t)ifindex, prog), advice));
+}
+
+/* Swap a program that is attached directly for this object's, or for none (object NULL). */
+static int swap_object(const char *object, int ifindex, const char *port,
+		       const struct loader_prog *old, char *err)
+{
+	_cleanup_close_ int old_fd = bpf_prog_get_fd_by_id(old->id);
+	_cleanup_close_ int fd = -1;
+	int rc;
+
+	if (old_fd < 0)
+		return loader_fail_errno(err, -errno, "cannot get hold of the program on %s", port);
+	if (object) {
+		fd = load_prog(object, port, err);
+		if (fd < 0)
+			return fd;
+	}
+	loader_quiet();
+	if (object && old->mode == XDP_MODE_NATIVE && is_of_bonding_driver(port))
+		return swap_on_bond(ifindex, fd, old_fd, port, err);
+	rc = swap_prog(ifindex, fd, old_fd, mode_flags(old->mode));
+	if (!rc)
+		return 0;
+	/* first, since to ask for a link makes the kernel say something else */
+	loader_fail_errno(err, rc, "cannot %s the program on %s", object ? "replace" : "detach",
+			  port);
+	if (rc == -EBUSY && loader_query_link((uint32_t)ifindex, old))
+		return held_by_link(ifindex, port, old, err);
+	return rc;
+}
+
+/* The same with a flavour of the object that the driver takes, as attach_direct() finds it. */
+static int replace(const char *object, int ifindex, const char *port, const struct loader_prog *old,
+		   char *err)
+{
+	bool native = old->mode == XDP_MODE_NATIVE;
+	struct flavours flavours;
+	int rc;
+
+	order_flavours(object, old->frags || (native && is_jumbo(port)), &flavours);
+	rc = swap_object(flavours.first, ifindex, port, old, err);
+	if (!rc || rc == -EEXIST || loader_refused() || !native || !flavours.second)
+		return rc;
+	if (flavours.second == object)
+		return swap_object(object, ifindex, port, old, err);
+	return swap_object(flavours.second, ifindex, port, old, NULL) ? rc : 0;
+}
+
+static bool same_mode(const struct loader_prog *prog, enum loader_mode mode)
+{
+	switch (mode) {
+	case LOADER_DISPATCHER:
+		return prog->dispatcher;
+	case LOADER_GENERIC:
+		return !prog->dispatcher && prog->mode == XDP_MODE_GENERIC;
+	default:
+		return !prog->dispatcher && prog->mode == XDP_MODE_NATIVE;
+	}
+}
+
+/* How to take off what runs on a port. */
+static void take_off_advice(int ifindex, const char *port, const struct loader_prog *prog,
+			    char buf[LOADER_LINK_ADVICE])
+{
+	uint32_t link_id = loader_query_link((uint32_t)ifindex, prog);
+
+	if (link_id)
+		loader_link_advice(link_id, buf);
+	else if (prog->owner != LOADER_FOREIGN)
+		snprintf(buf, LOADER_LINK_ADVICE, "'sixlane detach %s' first", port);
+	else
+		snprintf(buf, LOADER_LINK_ADVICE,
+			 "detach that one first ('ip link set dev %s xdp%s off')", port,
+			 prog->mode == XDP_MODE_GENERIC ? "generic" : "");
+}
+
+/* -EEXIST, and who is there. */
+static int occupied(const struct loader_prog *prog, int ifindex, const char *port, char *err)
+{
+	const char *how = prog->dispatcher ? "dispatcher" : loader_xdp_mode_name(prog->mode);
+	char advice[LOADER_LINK_ADVICE];
+
+	take_off_advice(ifindex, port, prog, advice);
+	if (prog->owner != LOADER_FOREIGN)
+		return loader_fail(err, -EEXIST, "%s already runs sixlane in %s mode (id %u): %s",
+				   port, how, prog->id, advice);
+	if (prog->dispatcher)
+		return loader_fail(
+			err, -EEXIST,
+			"%s already runs other XDP programs under libxdp's dispatcher (id %u): "
+			"'sixlane attach %s dispatcher' joins them",
+			port, prog->id, port);
+	return loader_fail(err, -EEXIST,
+			   "%s already runs another XDP program, \"%s\" (id %u, %s): %s", port,
+			   prog->name, prog->id, how, advice);
+}
+
+/* The same, and 0 also if another process, the daemon mostly, was faster to put sixlane there anew.
+ */
+static int replace_or_outrun(const char *object, int ifindex, const char *port,
+			     const struct loader_prog *prog, char *err)
+{
+	struct loader_prog now;
+	int rc = replace(object, ifindex, port, prog, err);
+
+	/* without maps to compare, any sixlane has others */
+	if (rc == -EEXIST && !loader_query((uint32_t)ifindex, NULL, &now) &&
+	    now.owner == LOADER_OTHER_MAPS && now.id != prog->id)
+		return 0;
+	return rc;
+}
+
+/* In the place of a program that does not read the arena, one of the object, if that does. */
+static int give_arena(const char *object, int ifindex, const char *port,
+		      const struct loader_prog *prog, char *err)
+{
+	int reads = loader_wants_arena(object, err);
+
+	if (prog->dispatcher)
+		return loader_fail(
+			err, -EOPNOTSUPP,
+			"the trie answers for %s, whose program does not read the compiled FIB's "
+			"arena: 'sixlane detach %s', then 'sixlane attach %s dispatcher'",
+			port, port, port);
+	if (reads < 0)
+		return reads;
+	if (!reads)
+		return loader_fail(
+			err, -ENOENT,
+			"the trie answers for %s, whose program does not read the compiled FIB's "
+			"arena; nor does that of %s: install sixlane.arena.bpf.o and "
+			"sixlane.arena.frags.bpf.o beside it",
+			port, object);
+	return replace_or_outrun(object, ifindex, port, prog, err);
+}
+
+/* What runs under a dispatcher is not replaced. */
+static bool is_outgrown(const struct loader_prog *prog, const char *port)
+{
+	return !prog->dispatcher && loader_prog_outgrown(prog, loader_driver_mtu(port));
+}
+
+/* Attach where prog runs now, the maps being pinned. */
+static int attach_over(const char *object, int ifindex, const char *port,
+		       const struct loader_prog *prog, enum loader_mode mode, char *err)
+{
+	bool same = same_mode(prog, mode);
+
+	switch (prog->owner) {
+	case LOADER_OURS:
+		if (same && prog->no_arena && !prog->dispatcher &&
+		    loader_wants_arena(object, NULL) > 0)
+			return give_arena(object, ifindex, port, prog, err);
+		if (same && is_outgrown(prog, port))
+			return replace_or_outrun(object, ifindex, port, prog, err);
+		return same ? 0 : occupied(prog, ifindex, port, err);
+	case LOADER_OTHER_MAPS:
+		if (same && !prog->dispatcher)
+			return replace(object, ifindex, port, prog, err);
+		return occupied(prog, ifindex, port, err);
+	case LOADER_FOREIGN:
+		if (!prog->dispatcher || mode != LOADER_DISPATCHER)
+			return occupied(prog, ifindex, port, err);
+		break;
+	case LOADER_NO_PROG:
+		break;
+	}
+	if (mode == LOADER_DISPATCHER)
+		return dispatch_attach(object, loader_pin_dir(), ifindex, port, err);
+	return attach_direct(object, ifindex, port, mode, err);
+}
+
+int loader_attach(const char *object, const char *port, enum loader_mode mode, char *err)
+{
+	struct loader_maps maps;
+	struct loader_prog prog;
+	bool had_pins = loader_have_pins();
+	char name[IF_NAMESIZE], path[PATH_MAX];
+	int ifindex, rc;
+
+	ifindex = port_ifindex(port, name, err);
+	if (ifindex < 0)
+		return ifindex;
+	port = name;
+	rc = loader_make_maps(object, &maps, err);
+	if (rc)
+		return rc;
+	object = loader_object_for(object, &maps, path);
+	rc = query_port(ifindex, port, &maps, &prog, err);
+	if (!rc)
+		rc = attach_over(object, ifindex, port, &prog, mode, err);
+	loader_close_maps(&maps);
+	if (!rc)
+		loader_refusal_forget(port);
+	/* A failure leaves nothing behind that was not there before. */
+	if (rc && !had_pins && !loader_daemon_runs())
+		loader_unpin(NULL);
+	return rc;
+}
+
+int loader_detach(const char *port, char *err)
+{
+	struct loader_prog prog;
+	char name[IF_NAMESIZE];
+	int ifindex, rc;
+
+	ifindex = port_ifindex(port, name, err);
+	if (ifindex < 0)
+		return ifindex;
+	port = name;
+	rc = query_port(ifindex, port, NULL, &prog, err);
+	if (rc)
+		return rc;
+	if (prog.owner == LOADER_NO_PROG)
+		return loader_fail(err, -ENOENT, "%s runs no XDP program", port);
+	if (prog.owner == LOADER_FOREIGN)
+		return loader_fail(err, -EBUSY,
+				   "%s runs another XDP program, \"%s\" (id %u), not sixlane", port,
+				   prog.name, prog.id);
+	if (prog.dispatcher)
+		return dispatch_detach(ifindex, prog.id, port, err);
+	return swap_object(NULL, ifindex, port, &prog, err);
+}
+
+int loader_adopt_port(const char *object, uint32_t ifindex, char *err)
+{
+	struct loader_maps maps;
+	struct loader_prog prog;
+	char port[IF_NAMESIZE], path[PATH_MAX];
+	int rc;
+
+	if (!if_indextoname(ifindex, port))
+		return loader_fail(err, -ENODEV, "device %u is gone", ifindex);
+	rc = loader_make_maps(object, &maps, err);
+	if (rc)
+		return rc;
+	object = loader_object_for(object, &maps, path);
+	rc = query_port((int)ifindex, port, &maps, &prog, err);
+	loader_close_maps(&maps);
+	if (rc)
+		return rc;
+	if (prog.no_arena)
+		return give_arena(object, (int)ifindex, port, &prog, err);
+	if (prog.owner == LOADER_OURS)
+		return is_outgrown(&prog, port)
+			       ? replace_or_outrun(object, (int)ifindex, port, &prog, err)
+			       : 0;
+	if (prog.owner != LOADER_OTHER_MAPS)
+		return loader_fail(err, -ENOENT, "%s does not run sixlane", port);
+	if (prog.dispatcher)
+		return loader_fail(
+			err, -EOPNOTSUPP,
+			"%s runs sixlane with other maps under libxdp's dispatcher: 'sixlane detach "
+			"%s', then 'sixlane attach %s dispatcher'",
+			port, port, port);
+	return replace(object, (int)ifindex, port, &prog, err);
+}

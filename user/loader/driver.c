@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Why a driver takes no program in native mode, and what would help: from what the kernel said, and
+ * from what is known of a driver that gives no figures. Knows no program.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "../lib/ethtool.h"
+#include "driver.h"
+#include "loader.h"
+#include "loader_internal.h"
+#include "run.h"
+
+#define VLAN_HLEN 4
+#define FRAME_EXTRA (ETH_HLEN + 2 * VLAN_HLEN + ETH_FCS_LEN)
+
+/* The largest MTU that igb takes: its receive buffers, two to a pair of pages. */
+#define IGB_BUFFER_OF_SMALL_PAGES 3072
+#define IGB_BUFFER 2048
+
+uint32_t loader_driver_max_mtu(const char *driver, size_t page_bytes)
+{
+	size_t overhead = (size_t)sysconf(_SC_PAGESIZE) - loader_run_linear_bytes();
+
+	if (!strcmp(driver, "igb"))
+		return (page_bytes < 8192 ? IGB_BUFFER_OF_SMALL_PAGES : IGB_BUFFER) - FRAME_EXTRA;
+	if (!strcmp(driver, "vmxnet3"))
+		return (uint32_t)(page_bytes - overhead) - FRAME_EXTRA;
+	return 0;
+}
+
+/* A smaller MTU may do. What was said, if anything was, may be about it. */
+static bool mtu_matters(int rc, const struct loader_driver *driver, const char *said)
+{
+	uint32_t max = loader_driver_max_mtu(driver->name, driver->page_bytes);
+
+	if (rc == -ENOMEM)
+		return false;
+	if (max)
+		return driver->mtu > max;
+	return driver->mtu > ETH_DATA_LEN &&
+	       (!*said || strcasestr(said, "mtu") || strcasestr(said, "frame") ||
+		strcasestr(said, "buffer"));
+}
+
+bool loader_driver_locks_queues(const char *driver, uint32_t n_pairs, uint32_t n_cpus)
+{
+	return !strcmp(driver, "virtio_net") && n_pairs && n_pairs <= n_cpus;
+}
+
+bool loader_driver_opens_checksums(const char *driver)
+{
+	static const char *const drivers[] = { "virtio_net", "vif", "hv_netvsc", "vmxnet3" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++)
+		if (!strcmp(driver, drivers[i]))
+			return true;
+	return false;
+}
+
+uint32_t loader_cpus(void)
+{
+	int n = libbpf_num_possible_cpus();
+
+	return n > 0 ? (uint32_t)n : 1;
+}
+
+bool loader_driver_lacks_native(const char *said)
+{
+	return strstr(said, "does not support XDP in native mode");
+}
+
+int loader_driver_error(int rc, const char *said)
+{
+	return rc == -EOPNOTSUPP && *said && !loader_driver_lacks_native(said) ? -EINVAL : rc;
+}
+
+int loader_driver_attach_error(int rc, const struct loader_driver *driver, const char *said)
+{
+	rc = loader_driver_error(rc, said);
+	return rc != -EOPNOTSUPP && mtu_matters(rc, driver, said) ? -EMSGSIZE : rc;
+}
+
+uint32_t loader_driver_mtu(const char *port)
+{
+	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq request = { 0 };
+
+	strncpy(request.ifr_name, port, IFNAMSIZ - 1);
+	return fd < 0 || ioctl(fd, SIOCGIFMTU, &request) ? 0 : (uint32_t)request.ifr_mtu;
+}
+
+/* What to do about the MTU, to append to a reason; "" if it is no matter of that. */
+static void mtu_hint(int rc, const struct loader_driver *driver, const char *said, char *out,
+		     size_t size)
+{
+	uint32_t max = loader_driver_max_mtu(driver->name, driver->page_bytes);
+
+	*out = '\0';
+	if (!mtu_matters(rc, driver, said))
+		return;
+	if (max)
+		snprintf(out, size, "; its MTU is %u, and %s takes native XDP up to MTU %u",
+			 driver->mtu, driver->name, max);
+	else
+		snprintf(out, size, "; its MTU is %u, and a smaller one may do", driver->mtu);
+}
+
+void loader_driver_refusal(int rc, const struct loader_driver *driver, const char *said, char *out)
+{
+	const char *port = driver->port;
+	char hint[128], why[256];
+
+	snprintf(why, sizeof(why), "%s", *said ? said : strerror(-rc));
+	mtu_hint(rc, driver, said, hint, sizeof(hint));
+	if (loader_driver_lacks_native(said))
+		snprintf(out, LOADER_ERR,
+			 "%s has no native XDP (%s): 'sixlane attach %s generic' runs it in the "
+			 "network stack, much slower",
+			 port, why, port);
+	else if (rc == -EOPNOTSUPP)
+		snprintf(out, LOADER_ERR,
+			 "%s takes no program in native mode as it is set up%s (%s)%s; 'sixlane "
+			 "attach %s generic' runs it in the network stack, much slower",
+			 port, *said ? "" : ", or never", why, hint, port);
+	else
+		snprintf(out, LOADER_ERR, "cannot attach to %s: %s%s%s%s", port, strerror(-rc),
+			 *said ? ": " : "", said, hint);
+}
+
+int loader_fail_native(int rc, const char *port, char *err)
+{
+	struct loader_driver driver = { .port = port,
+					.mtu = loader_driver_mtu(port),
+					.page_bytes = (size_t)sysconf(_SC_PAGESIZE) };
+
+	/* rights, or another program: not the driver's affair */
+	if (rc == -EPERM || rc == -EACCES || rc == -EEXIST)
+		return loader_fail_errno(err, rc, "cannot attach to %s", port);
+	ethtool_driver(port, driver.name);
+	if (err)
+		loader_driver_refusal(rc, &driver, loader_kernel_said(), err);
+	return loader_driver_attach_error(rc, &driver, loader_kernel_said());
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What runs on a port, and whose it is. A program is sixlane's by the names of its maps, not by
+ * its own: whoever loads it may name it. Changes nothing.
+ */
+#include "query.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/if_link.h>
+#include <string.h>
+
+#define MAX_PROG_MAPS 64
+
+const char *loader_xdp_mode_name(enum xdp_mode mode)
+{
+	static const char *const names[] = {
+		[XDP_MODE_NONE] = "none",	[XDP_MODE_NATIVE] = "native",
+		[XDP_MODE_GENERIC] = "generic", [XDP_MODE_OFFLOAD] = "offload",
+		[XDP_MODE_MULTI] = "multi",	[XDP_MODE_UNKNOWN] = "unknown",
+	};
+
+	return names[mode];
+}
+
+void loader_prog_maps_close(struct loader_prog_maps *maps)
+{
+	for (int i = 0; i < LOADER_N_MAPS; i++) {
+		util_close(&maps->fd[i]);
+		maps->fd[i] = -1;
+	}
+}
+
+/* Keep the descriptor in out if the map has one of sixlane's names. */
+static int take_map(uint32_t map_id, struct loader_prog_maps *out)
+{
+	_cleanup_close_ int fd = bpf_map_get_fd_by_id(map_id);
+	struct bpf_map_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	if (fd < 0)
+		return -errno;
+	if (bpf_obj_get_info_by_fd(fd, &info, &size))
+		return -errno;
+	for (int i = 0; i < LOADER_N_MAPS; i++) {
+		if (out->fd[i] >= 0 || strcmp(info.name, loader_map_name(i)) != 0)
+			continue;
+		out->fd[i] = util_take_fd(&fd);
+		out->id[i] = map_id;
+		break;
+	}
+	return 0;
+}
+
+/* The number of map ids or -errno. name may be NULL. */
+static int prog_info(uint32_t prog_id, char name[16], uint32_t map_ids[MAX_PROG_MAPS])
+{
+	_cleanup_close_ int fd = bpf_prog_get_fd_by_id(prog_id);
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	if (fd < 0)
+		return -errno;
+	info.nr_map_ids = MAX_PROG_MAPS;
+	info.map_ids = (uintptr_t)map_ids;
+	if (bpf_obj_get_info_by_fd(fd, &info, &size))
+		return -errno;
+	if (name)
+		snprintf(name, 16, "%s", info.name);
+	return info.nr_map_ids < MAX_PROG_MAPS ? (int)info.nr_map_ids : MAX_PROG_MAPS;
+}
+
+static int open_named(const uint32_t *map_ids, int n_maps, struct loader_prog_maps *out)
+{
+	int rc;
+
+	for (int i = 0; i < LOADER_N_MAPS; i++) {
+		out->fd[i] = -1;
+		out->id[i] = 0;
+	}
+	for (int i = 0; i < n_maps; i++) {
+		rc = take_map(map_ids[i], out);
+		if (!rc || rc == -ENOENT)
+			continue;
+		loader_prog_maps_close(out);
+		return rc;
+	}
+	return 0;
+}
+
+int loader_prog_maps_open(uint32_t prog_id, struct loader_prog_maps *out)
+{
+	uint32_t map_ids[MAX_PROG_MAPS] = { 0 };
+	int n_maps = prog_info(prog_id, NULL, map_ids);
+
+	return n_maps < 0 ? n_maps : open_named(map_ids, n_maps, out);
+}
+
+/* Whose program it is. out->owner, id and name are set unless an error is returned. */
+static int identify(uint32_t prog_id, const struct loader_maps *maps, struct loader_prog *out)
+{
+	uint32_t map_ids[MAX_PROG_MAPS] = { 0 };
+	struct loader_prog_maps of;
+	char name[sizeof(out->name)];
+	int n_maps, rc;
+
+	n_maps = prog_info(prog_id, name, map_ids);
+	if (n_maps < 0)
+		return n_maps;
+	rc = open_named(map_ids, n_maps, &of);
+	if (rc)
+		return rc;
+	out->id = prog_id;
+	memcpy(out->name, name, sizeof(name));
+	out->frags = !strcmp(name, LOADER_FRAGS_PROG);
+	if (of.fd[LOADER_META] < 0 || of.fd[LOADER_ROUTES] < 0) {
+		out->owner = LOADER_FOREIGN;
+	} else {
+		/* One map of another set is enough to forward by contents that nobody serves. */
+		out->owner = maps ? LOADER_OURS : LOADER_OTHER_MAPS;
+		for (int i = 0; maps && i < LOADER_N_MAPS; i++) {
+			if (of.fd[i] >= 0 && of.id[i] != maps->id[i])
+				out->owner = LOADER_OTHER_MAPS;
+		}
+		out->no_arena =
+			out->owner == LOADER_OURS && maps->arena && of.fd[LOADER_FIB_ARENA] < 0;
+	}
+	loader_prog_maps_close(&of);
+	return 0;
+}
+
+/* A dispatcher runs: report sixlane if it is one of its programs, else the dispatcher. */
+static int identify_dispatched(uint32_t ifindex, const struct loader_maps *maps,
+			       struct loader_prog *out)
+{
+	struct loader_prog one = *out;
+	uint32_t ids[DISPATCH_MAX_PROGS];
+	int n = dispatch_progs((int)ifindex, ids);
+
+	out->dispatcher = true;
+	for (int i = 0; i < n; i++) {
+		one.dispatcher = true;
+		if (!identify(ids[i], maps, &one) && one.owner != LOADER_FOREIGN) {
+			*out = one;
+			break;
+		}
+	}
+	return 0;
+}
+
+/* The program that sees received packets first, and how it is attached. */
+static uint32_t running_prog(const struct bpf_xdp_query_opts *query, enum xdp_mode *mode)
+{
+	switch (query->attach_mode) {
+	case XDP_ATTACHED_DRV:
+		*mode = XDP_MODE_NATIVE;
+		return query->prog_id;
+	case XDP_ATTACHED_SKB:
+		*mode = XDP_MODE_GENERIC;
+		return query->prog_id;
+	case XDP_ATTACHED_HW:
+		*mode = XDP_MODE_OFFLOAD;
+		return query->prog_id;
+	case XDP_ATTACHED_MULTI:
+		*mode = XDP_MODE_MULTI;
+		return query->drv_prog_id ? query->drv_prog_id : query->skb_prog_id;
+	default:
+		*mode = XDP_MODE_NONE;
+		return 0;
+	}
+}
+
+int loader_query(uint32_t ifindex, const struct loader_maps *maps, struct loader_prog *out)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	struct loader_prog prog = { .owner = LOADER_NO_PROG };
+	uint32_t id;
+	int rc;
+
+	loader_quiet();
+	rc = bpf_xdp_query((int)ifindex, 0, &query);
+	if (rc)
+		return rc;
+	id = running_prog(&query, &prog.mode);
+	if (id) {
+		rc = identify(id, maps, &prog);
+		if (!rc && !strcmp(prog.name, DISPATCH_PROG_NAME))
+			rc = identify_dispatched(ifindex, maps, &prog);
+		if (rc && rc != -ENOENT)
+			return rc;
+		if (rc) /* detached since the query */
+			prog = (struct loader_prog){ .owner = LOADER_NO_PROG };
+	}
+	*out = prog;
+	return 0;
+}
+
+static bool is_among(uint32_t id, const uint32_t *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ids[i] == id)
+			return true;
+	return false;
+}
+
+/* What `sixlane explain` loads counts for itself. */
+static bool has_maps_of(uint32_t prog_id, const struct loader_maps *maps)
+{
+	uint32_t map_ids[MAX_PROG_MAPS] = { 0 };
+	int n = prog_info(prog_id, NULL, map_ids);
+
+	return n > 0 && is_among(maps->id[LOADER_META], map_ids, (size_t)n) &&
+	       is_among(maps->id[LOADER_COUNTERS], map_ids, (size_t)n);
+}
+
+uint32_t loader_find_other_prog(const struct loader_maps *maps, const uint32_t *ids, size_t n)
+{
+	uint32_t id = 0;
+
+	while (!bpf_prog_get_next_id(id, &id))
+		if (!is_among(id, ids, n) && has_maps_of(id, maps))
+			return id;
+	return 0;
+}

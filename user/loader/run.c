@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * See run.h. The verdict is the one counter that rose: an XDP action alone does not tell
+ * why.
+ */
+#include "run.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "arena.h"
+#include "loader_internal.h"
+
+struct loader_run {
+	struct bpf_object *object;
+	int prog_fd, counters_fd; /* the object's */
+	int n_cpus;
+	struct sixlane_counters *cpus; /* [n_cpus] */
+};
+
+/* What a run changes that others read; of its own, these are made anew and end with the object. */
+static bool is_own(enum loader_map map)
+{
+	return map == LOADER_COUNTERS || map == LOADER_CPU || map == LOADER_HINTS;
+}
+
+/* The pinned maps for all others. */
+static int use_maps(struct bpf_object *object, const char *path, const struct loader_maps *maps,
+		    char *err)
+{
+	struct bpf_map *map;
+	int rc;
+
+	for (int i = 0; i < LOADER_N_MAPS; i++) {
+		map = bpf_object__find_map_by_name(object, loader_map_name(i));
+		if (!map && !loader_map_is_needed(i))
+			continue;
+		if (!map)
+			return loader_fail(err, -EPROTO, "%s has no map %s: not sixlane's object",
+					   path, loader_map_name(i));
+		rc = bpf_map__set_pin_path(map, NULL);
+		if (!rc && !is_own(i))
+			rc = bpf_map__reuse_fd(map, maps->fd[i]);
+		if (rc)
+			return loader_fail_errno(err, rc, "cannot use the pinned map %s",
+						 loader_map_name(i));
+	}
+	return 0;
+}
+
+static int load(struct loader_run *run, const char *path, const struct loader_maps *maps, char *err)
+{
+	struct bpf_program *prog;
+	int rc = use_maps(run->object, path, maps, err);
+
+	if (!rc)
+		rc = loader_object_load(run->object, path, NULL, &prog, err);
+	if (rc)
+		return rc;
+	run->prog_fd = bpf_program__fd(prog);
+	run->counters_fd =
+		bpf_object__find_map_fd_by_name(run->object, loader_map_name(LOADER_COUNTERS));
+	run->n_cpus = libbpf_num_possible_cpus();
+	if (run->n_cpus > 0)
+		run->cpus = calloc((size_t)run->n_cpus, sizeof(*run->cpus));
+	return run->cpus ? 0 : loader_fail(err, -ENOMEM, "out of memory");
+}
+
+int loader_run_open(const char *object, bool frags, const struct loader_maps *maps,
+		    struct loader_run **out, char *err)
+{
+	struct loader_run *run = calloc(1, sizeof(*run));
+	char path[PATH_MAX], frags_path[PATH_MAX];
+	int rc;
+
+	if (!run)
+		return loader_fail(err, -ENOMEM, "out of memory");
+	object = loader_object_for(object, maps, path);
+	if (frags && loader_frags_path(object, frags_path))
+		object = frags_path;
+	rc = loader_object_open(object, &run->object, err);
+	if (!rc)
+		rc = load(run, object, maps, err);
+	if (rc) {
+		loader_run_close(run);
+		return rc;
+	}
+	*out = run;
+	return 0;
+}
+
+void loader_run_close(struct loader_run *run)
+{
+	if (!run)
+		return;
+	bpf_object__close(run->object);
+	free(run->cpus);
+	free(run);
+}
+
+/* The verdict counted in a slot; -ENOENT: none; -errno. Counts are taken back to zero. */
+static int take_verdict(struct loader_run *run, uint32_t slot)
+{
+	int found = -ENOENT;
+
+	if (bpf_map_lookup_elem(run->counters_fd, &slot, run->cpus))
+		return -errno;
+	for (int cpu = 0; cpu < run->n_cpus; cpu++) {
+		for (int v = 0; v < SIXLANE_N_VERDICTS; v++) {
+			if (run->cpus[cpu].verdicts[v].packets)
+				found = v;
+		}
+	}
+	if (found < 0)
+		return found;
+	memset(run->cpus, 0, (size_t)run->n_cpus * sizeof(*run->cpus));
+	return bpf_map_update_elem(run->counters_fd, &slot, run->cpus, BPF_ANY) ? -errno : found;
+}
+
+static int find_verdict(struct loader_run *run, struct loader_run_result *out, char *err)
+{
+	for (uint32_t slot = 0; slot < SIXLANE_MAX_PORTS; slot++) {
+		int verdict = take_verdict(run, slot);
+
+		if (verdict == -ENOENT)
+			continue;
+		if (verdict < 0)
+			return loader_fail_errno(err, verdict, "cannot read the counters");
+		out->slot = slot;
+		out->verdict = (uint32_t)verdict;
+		return 0;
+	}
+	return loader_fail(err, -EPROTO, "the program counted no verdict: build it anew");
+}
+
+int loader_run_frame(struct loader_run *run, uint32_t ifindex, const void *frame, size_t len,
+		     struct loader_run_result *out, char *err)
+{
+	struct xdp_md ctx = { .data_end = (uint32_t)len, .ingress_ifindex = ifindex };
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	int rc;
+
+	opts.data_in = frame;
+	opts.data_size_in = (uint32_t)len;
+	opts.data_out = out->frame;
+	opts.data_size_out = sizeof(out->frame);
+	opts.ctx_in = &ctx;
+	opts.ctx_size_in = sizeof(ctx);
+	opts.repeat = 1;
+	loader_quiet();
+	rc = bpf_prog_test_run_opts(run->prog_fd, &opts);
+	if (rc)
+		return loader_fail_errno(
+			err, rc,
+			"cannot run a frame of %zu bytes through the program (that takes Linux 5.15 "
+			"or newer, and more than about 3500 bytes the flavour for several buffers)",
+			len);
+	out->action = opts.retval;
+	out->len = opts.data_size_out;
+	return find_verdict(run, out, err);
+}
+
+bool loader_run_compiler(const struct loader_run *run, char out[LOADER_COMPILER_LEN])
+{
+	return loader_btf_compiler(bpf_object__btf(run->object), out);
+}
+
+#define HEADROOM 256 /* XDP_PACKET_HEADROOM */
+#define TAILROOM 320 /* struct skb_shared_info, in whole cache lines */
+
+size_t loader_run_linear_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE) - HEADROOM - TAILROOM;
+}
+
+static int read_tag(int prog_fd, uint8_t tag[BPF_TAG_SIZE])
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	if (prog_fd < 0 || bpf_obj_get_info_by_fd(prog_fd, &info, &size))
+		return -errno;
+	memcpy(tag, info.tag, BPF_TAG_SIZE);
+	return 0;
+}
+
+bool loader_run_is_same(const struct loader_run *run, uint32_t prog_id)
+{
+	_cleanup_close_ int fd = bpf_prog_get_fd_by_id(prog_id);
+	uint8_t mine[BPF_TAG_SIZE], theirs[BPF_TAG_SIZE];
+
+	if (read_tag(run->prog_fd, mine) || read_tag(fd, theirs))
+		return true;
+	return !memcmp(mine, theirs, sizeof(mine));
+}

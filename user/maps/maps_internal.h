@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files about the maps share. Nothing outside includes it.
+ */
+#ifndef USER_MAPS_MAPS_INTERNAL_H
+#define USER_MAPS_MAPS_INTERNAL_H
+
+#include "maps.h"
+
+/* The datapath stores and reads as well. */
+#define ATOMIC_STORE(ptr, value) __atomic_store_n(ptr, value, __ATOMIC_RELEASE)
+#define ATOMIC_LOAD(ptr) __atomic_load_n(ptr, __ATOMIC_ACQUIRE)
+
+/* All entries of a map; value_bytes as bpf_map_lookup_elem() fills them, so those of all CPUs. */
+struct maps_walk {
+	int fd;
+	size_t key_bytes, value_bytes;
+	int (*fn)(void *ctx, const void *key, const void *value); /* value: aligned to 4 bytes */
+	void *ctx;
+};
+
+/* In no order; fn may delete the entry that it is given. 0, -errno, or fn's non-zero return. */
+int maps_walk(const struct maps_walk *walk);
+/* About a thousand more of a hash, which may change between the calls: as far as that goes an entry
+ * that is there all the time is met once. 1: there may be more; else as maps_walk(). */
+int maps_walk_some(const struct maps_walk *walk, struct maps_cursor *cursor);
+
+/* 0 or -errno. */
+int maps_update(const struct maps *maps, enum loader_map map, const void *key, const void *value);
+int maps_erase(const struct maps *maps, enum loader_map map, const void *key);
+
+/* --- excepted.c ----------------------------------------------------------------------- */
+
+/* Before an entry of sl_exceptions comes, and when it has gone, or not come. */
+void maps_except(struct maps *maps, const struct sixlane_exception_key *key);
+void maps_unexcept(struct maps *maps, const struct sixlane_exception_key *key);
+/* maps_except() was called for all entries of an earlier daemon, or not for all of them. */
+void maps_excepted_adopted(const struct maps *maps, bool all);
+
+/* write.c: of fib_writer. */
+int maps_write_grace(void *ctx);
+
+/* guard.c: a slot is about to be another device's: all its pairs are held back. */
+void maps_guard_clear(struct maps *maps, uint32_t slot);
+
+/* --- fib.c: of fib_writer, and what remains of an earlier one ---------------------------- */
+
+/* Map the arena, or else the head of the chunks: of fd[LOADER_FIB_ARENA] or fd[LOADER_FIB_FIRST].
+ * 0 or -errno. */
+int maps_fib_open(struct maps *maps, bool arena, bool writable);
+/* That, and the chunks that there are. */
+void maps_fib_close(struct maps *maps);
+void *maps_write_fib_chunk(void *ctx, uint32_t n);
+void maps_write_fib(void *ctx, union sixlane_fib fib);
+/* The trie answers, and the memory of an earlier daemon is the kernel's again. 0 or -errno. */
+int maps_fib_drop(struct maps *maps);
+
+/* --- missing.c: of fib_writer --------------------------------------------------------- */
+
+unsigned int maps_write_missing(void *ctx, const union sixlane_addr *dst, bool untold);
+bool maps_write_missing_has(void *ctx, const union sixlane_addr *dst);
+bool maps_write_missing_adopt(void *ctx);
+void maps_write_missing_begin(void *ctx, bool turn);
+void maps_write_missing_end(void *ctx);
+
+/* --- exception.c: of fib_writer ------------------------------------------------------- */
+
+int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
+			 const struct sixlane_exception *value);
+int maps_write_exception_del(void *ctx, const struct sixlane_exception_key *key);
+void maps_write_operator_over(void *ctx, const struct sixlane_exception_key *key, uint64_t now_ns);
+
+#endif
