@@ -178,7 +178,7 @@ static __always_inline __u32 group_cell(union sixlane_fate group, __u64 hash)
 	const union sixlane_cell *found;
 	union sixlane_cell cell;
 
-	found = bpf_map_lookup_elem(&sl_cells, &index);
+	found = bpf_map_lookup_elem(&sl_nh_buckets, &index);
 	if (!found)
 		return 0;
 	cell.word = READ_ONCE(found->word);
@@ -234,7 +234,7 @@ __attribute__((noinline)) int group_scan_cell(struct group_scan *scan, __u32 num
 	if (!scan)
 		return 0;
 	index = scan->first_cell + number;
-	found = bpf_map_lookup_elem(&sl_cells, &index);
+	found = bpf_map_lookup_elem(&sl_nh_buckets, &index);
 	if (!found)
 		return 0;
 	hash = scan->hash + 2ull * number;
@@ -286,7 +286,7 @@ __attribute__((noinline)) __u64 group_first(__u64 word, __u32 ingress)
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < SIXLANE_MAX_FIRST && i < group.n_cells; i++) {
 		index = group.first_cell + i;
-		cell = bpf_map_lookup_elem(&sl_cells, &index);
+		cell = bpf_map_lookup_elem(&sl_nh_buckets, &index);
 		if (!cell)
 			return 0;
 		id = READ_ONCE(cell->below);

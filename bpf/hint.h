@@ -132,7 +132,7 @@ __attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 slot, __u32 ve
 	if (hint_unasked >> (verdict & 63) & 1 && !hint_is_to_us(&pkt, port))
 		return 0;
 	hint.ifindex = READ_ONCE(port->ifindex);
-	room = bpf_ringbuf_reserve(&sl_hints, sizeof(*room), 0);
+	room = bpf_ringbuf_reserve(&sl_icmp_events, sizeof(*room), 0);
 	if (!room) {
 		hint_count_lost();
 		return 0;

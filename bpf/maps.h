@@ -85,7 +85,7 @@ struct {
 	__type(key, struct sixlane_route_key);
 	__type(value, __u32);
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_sources SEC(".maps");
+} sl_src_routes SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -103,7 +103,7 @@ struct {
 	__type(key, __u32);
 	__type(value, union sixlane_cell);
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_cells SEC(".maps");
+} sl_nh_buckets SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
@@ -145,7 +145,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, SIXLANE_HINTS_BYTES);
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_hints SEC(".maps");
+} sl_icmp_events SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

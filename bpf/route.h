@@ -53,7 +53,7 @@ static __always_inline enum sixlane_verdict route_by_source(const union sixlane_
 							    struct route *route)
 {
 	struct sixlane_route_key key = route_key(route->fate.set, src);
-	const __u32 *found = bpf_map_lookup_elem(&sl_sources, &key);
+	const __u32 *found = bpf_map_lookup_elem(&sl_src_routes, &key);
 
 	/* Every set has an entry for all sources: this one has just been replaced. */
 	if (!found)

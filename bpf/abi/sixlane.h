@@ -14,7 +14,7 @@
 #include "verdicts.h"
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 15u
+#define SIXLANE_ABI 16u
 
 /* What a BTF tag of the program begins with that names its compiler. */
 #define SIXLANE_COMPILER_TAG "sixlane_compiler:"
@@ -118,8 +118,8 @@ struct sixlane_meta {
 	__u64 synced_at;      /* its end, seconds since the epoch */
 	__u64 malformed;      /* netlink messages that were refused */
 	__u64 max_routes;     /* the daemon's own bound, at most SIXLANE_MAX_ROUTES */
-	__u64 sources;	      /* entries of sl_sources */
-	__u64 cells;	      /* of sl_cells that belong to groups */
+	__u64 sources;	      /* entries of sl_src_routes */
+	__u64 cells;	      /* of sl_nh_buckets that belong to groups */
 	__u64 exceptions;     /* entries of sl_exceptions */
 	__u64 exceptions_evicted; /* that went since the map was full, since the daemon started … */
 	__u64 exceptions_missing; /* … and destinations that found no room and are punted now */
@@ -186,7 +186,7 @@ static inline __u32 sixlane_route_len(__u32 value)
 	return value >> SIXLANE_ROUTE_LEN_SHIFT & SIXLANE_ROUTE_LEN_MASK;
 }
 
-/* --- sl_sources: LPM_TRIE, key sixlane_route_key, value as in sl_routes ---------------- */
+/* --- sl_src_routes: LPM_TRIE, key sixlane_route_key, value as in sl_routes ---------------- */
 
 /*
  * The routes of one destination by source prefix (SIXLANE_KIND_SOURCES): table is the set's id,
@@ -211,8 +211,8 @@ union sixlane_fate {
 		};
 		union {
 			__u32 neighbour; /* gateway: in sl_neighbours; 0: on-link, by destination */
-			__u32 first_cell; /* of a group: index in sl_cells */
-			__u32 set;	  /* of sources: id in sl_sources */
+			__u32 first_cell; /* of a group: index in sl_nh_buckets */
+			__u32 set;	  /* of sources: id in sl_src_routes */
 		};
 	};
 };
@@ -243,7 +243,7 @@ struct sixlane_next_hop {
 };
 _Static_assert(sizeof(struct sixlane_next_hop) == 32, "layout is ABI");
 
-/* --- sl_cells: ARRAY, mmapable; the members of groups ---------------------------------- */
+/* --- sl_nh_buckets: ARRAY, mmapable; the members of groups ---------------------------------- */
 
 /*
  * A group's cells stand side by side. A 32-bit hash times their number is the cell (upper half)
@@ -384,7 +384,8 @@ struct sixlane_operator {
 };
 _Static_assert(sizeof(struct sixlane_operator) == 56, "layout is ABI");
 
-/* --- sl_hints: RINGBUF of sixlane_hint --------------------------------------------------- */
+/* --- sl_icmp_events: RINGBUF of sixlane_hint ---------------------------------------------------
+ */
 
 #define SIXLANE_HINTS_BYTES 262144u
 
@@ -405,7 +406,7 @@ _Static_assert(sizeof(struct sixlane_hint) == 40, "layout is ABI");
 /* What a CPU keeps for itself, whatever the packet. */
 struct sixlane_cpu {
 	__u64 filled_ns;  /* CLOCK_MONOTONIC at which its bucket of answers would have been empty */
-	__u64 hints_lost; /* sl_hints was full */
+	__u64 hints_lost; /* sl_icmp_events was full */
 	__u64 tick;	  /* jiffies at which it was last asked what time it is … */
 	__u64 tick_ns;	  /* … and what it was: CLOCK_MONOTONIC_COARSE */
 };

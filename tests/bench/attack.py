@@ -210,14 +210,14 @@ def _rise(before, after, key):
 
 def _whole(flow, kind, first):
     """All destinations once. Returns what there is of it then."""
-    lost, before = flow.router.status()["hints_lost"], flow.router.stats()
+    lost, before = flow.router.status()["icmp_events_lost"], flow.router.stats()
     with Flood(flow, kind, COUNT) as flood:
         sent = flood.report()["sent"]
     arrived = _rise(before, flow.router.stats(), kind.verdict)
     if sent != COUNT or arrived < ARRIVE * COUNT:
         raise BenchError("%s: %d frames sent, %d arrived" % (kind.name, sent, arrived))
     entries, kernel = _settle(flow, kind, first)
-    lost = flow.router.status()["hints_lost"] - lost
+    lost = flow.router.status()["icmp_events_lost"] - lost
     if kind.verdict == "forward" and lost:
         raise BenchError("%s: hints of what is not to us" % kind.name)
     return {

@@ -77,8 +77,8 @@ static int prepare_map(struct bpf_map *map, const char *pins)
 /* Not what the datapath writes, nor exceptions: of these it has none. */
 static bool is_copied(const struct bpf_map *map)
 {
-	static const char *const left_out[] = { "sl_counters", "sl_exceptions", "sl_excepted",
-						"sl_operator", "sl_hints",	"sl_cpu",
+	static const char *const left_out[] = { "sl_counters", "sl_exceptions",	 "sl_excepted",
+						"sl_operator", "sl_icmp_events", "sl_cpu",
 						"sl_missing" };
 
 	return !strncmp(bpf_map__name(map), "sl_", 3) &&

@@ -236,7 +236,7 @@ void harness_install(const struct world *w)
 		    "sl_neigh_index");
 	install_routes(w);
 	for (size_t i = 0; i < w->n_sources; i++)
-		put(MAP_SOURCES, &w->sources[i].key, &w->sources[i].value, "sl_sources");
+		put(MAP_SOURCES, &w->sources[i].key, &w->sources[i].value, "sl_src_routes");
 	for (size_t i = 0; i < w->n_policies; i++)
 		put(MAP_POLICIES, &w->policies[i].key, &w->policies[i].value, "sl_policies");
 	install_pairs(w);

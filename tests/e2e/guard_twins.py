@@ -44,7 +44,7 @@ def wait_free(net):
     held = [None]
 
     def free():
-        held[0] = net.router.status()["guard"]["held"]
+        held[0] = net.router.status()["guard"]["restricted"]
         return not held[0]
 
     wait_until(free, 10, lambda: "nothing is held: %s" % held[0])

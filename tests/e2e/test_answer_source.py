@@ -87,8 +87,8 @@ def test_sure_sources_are_the_kernels(net):
         ports = {port["name"]: port for port in net.router.status()["ports"]}
         for host in SENDERS:
             port, got = ports[PORT[host]], answers(net, host, senders(host))
-            if "source" in port["flags"]:
-                assert got == {(port["source"], port["hop_limit"])}, (PORT[host], lines)
+            if "icmp_source" in port["flags"]:
+                assert got == {(port["icmp_source"], port["icmp_hop_limit"])}, (PORT[host], lines)
                 sure += 1
             else:
                 differ += len(got) > 1
@@ -102,7 +102,7 @@ def test_each_change_of_an_address(net):
     def check(source, sure):
         net.sync_addresses()
         port = net.router.port_status("p0")
-        assert (port["source"], "source" in port["flags"]) == (source, sure)
+        assert (port["icmp_source"], "icmp_source" in port["flags"]) == (source, sure)
         if sure:
             assert answers(net, "a", senders("a")) == {(source, 64)}
 
@@ -137,14 +137,14 @@ def test_an_address_that_is_not_announced(net):
     net.r.sysctl("net.ipv6.conf.p2.use_optimistic", 0)
     net.r.ip("addr add 2001:db8:77::1 dev p0 nodad")
     net.sync_addresses()
-    assert "source" in net.router.port_status("p0")["flags"]
+    assert "icmp_source" in net.router.port_status("p0")["flags"]
     net.r.ip("addr add", site, "dev p2 noprefixroute optimistic")
     net.sync_addresses()
-    assert "source" not in net.router.port_status("p0")["flags"]
+    assert "icmp_source" not in net.router.port_status("p0")["flags"]
     assert answers(net, "a", senders("a")) == {(site, 64), ("2001:db8:77::1", 64)}
     net.r.ip("addr del", site + "/128", "dev p2")
     net.sync_addresses()
-    assert "source" in net.router.port_status("p0")["flags"]
+    assert "icmp_source" in net.router.port_status("p0")["flags"]
 
 
 def test_preferred_lifetime_ends(net):
@@ -153,9 +153,9 @@ def test_preferred_lifetime_ends(net):
     net.r.ip("addr add 2001:db8:77::1 dev lo nodad")
     net.r.ip("addr add 2001:db8:77::2 dev p0 nodad valid_lft forever preferred_lft 3")
     net.sync_addresses()
-    assert net.router.port_status("p0")["source"] == "2001:db8:77::2"
+    assert net.router.port_status("p0")["icmp_source"] == "2001:db8:77::2"
     wait_until(
-        lambda: net.router.port_status("p0")["source"] == "2001:db8:77::1", 15, "an end of it"
+        lambda: net.router.port_status("p0")["icmp_source"] == "2001:db8:77::1", 15, "an end of it"
     )
     assert answers(net, "a", senders("a")) == {("2001:db8:77::1", 64)}
 
@@ -165,10 +165,10 @@ def test_settings_that_are_polled(net):
     net.r.ip("addr add 2001:db8:77::1 dev lo nodad")
     net.sync_addresses()
     net.r.sysctl("net.ipv6.conf.p0.hop_limit", 77)
-    wait_until(lambda: net.router.port_status("p0")["hop_limit"] == 77, 10, "the hop limit")
+    wait_until(lambda: net.router.port_status("p0")["icmp_hop_limit"] == 77, 10, "the hop limit")
     assert answers(net, "a", senders("a")) == {("2001:db8:77::1", 77)}
     net.r.sysctl("net.ipv6.conf.p0.use_oif_addrs_only", 1)
-    wait_until(lambda: not net.router.port_status("p0")["source"], 10, "no source")
+    wait_until(lambda: not net.router.port_status("p0")["icmp_source"], 10, "no source")
     (answer,) = answers(net, "a", senders("a"))
     assert answer[0].startswith("fe80::") and answer[1] == 77
 
@@ -182,15 +182,15 @@ def test_an_address_that_outlasts_its_device(net):
     net.r.addr("k0", kept + "/128")
     net.r.ip("addr add 2001:db8:77::1 dev p0 nodad")
     net.sync_addresses()
-    assert "source" in net.router.port_status("p0")["flags"]
+    assert "icmp_source" in net.router.port_status("p0")["flags"]
     assert answers(net, "a", [other]) == {("2001:db8:77::1", 64)}
     net.r.ip("link set k0 down")
     net.sync_addresses()
-    assert "source" not in net.router.port_status("p0")["flags"]
+    assert "icmp_source" not in net.router.port_status("p0")["flags"]
     assert answers(net, "a", [kept, other]) == {(kept, 64), ("2001:db8:77::1", 64)}
     net.r.ip("link set k0 up")
     net.sync_addresses()
-    assert "source" in net.router.port_status("p0")["flags"]
+    assert "icmp_source" in net.router.port_status("p0")["flags"]
 
 
 def test_dad_begins_anew_with_the_device(net):
@@ -202,11 +202,11 @@ def test_dad_begins_anew_with_the_device(net):
     net.r.ip("addr add 2001:db8:77::2 dev p2")
     wait_until(lambda: not net.r.ipj("addr show dev p2 tentative"), 5, "an end of DAD")
     net.sync_addresses()
-    assert net.router.port_status("p2")["source"] == "2001:db8:77::2"
+    assert net.router.port_status("p2")["icmp_source"] == "2001:db8:77::2"
     net.r.sysctl("net.ipv6.conf.p2.accept_dad", 1)
     net.r.ip("link set p2 down")
     net.r.ip("link set p2 up")
     net.resolve_hosts()
     net.route("add 2001:db8:5c::/48 via", host_ll("c"), "dev p2")
-    assert net.router.port_status("p2")["source"] == "2001:db8:77::1"
+    assert net.router.port_status("p2")["icmp_source"] == "2001:db8:77::1"
     assert answers(net, "c", ["2001:db8:5c::9"]) == {("2001:db8:77::1", 64)}

@@ -144,7 +144,7 @@ def test_an_arena_that_nobody_writes(routed):
     assert os.path.exists(arena.PIN)
     assert_right(routed, False)
     routed.router.sixlane("fib trie")
-    assert fib(routed)["answers"] == "trie"
+    assert fib(routed)["active"] == "trie"
     routed.router.restart()
     assert_right(routed, True)
 

@@ -20,7 +20,7 @@ MTU = 1300
 MAX_EXCEPTIONS = 262_144  # SIXLANE_MAX_EXCEPTIONS
 SECOND, THIRD = "2001:db8:f00::2", "2001:db8:f00::3"
 ALWAYS = {
-    "destination", "table", "origin", "hits", "bytes", "age_s", "punted", "observed", "in_force",
+    "destination", "table", "origin", "hits", "bytes", "age_s", "punted", "observed", "active",
 }  # fmt: skip
 
 
@@ -73,8 +73,8 @@ def test_keys(net):
     rows = ex.shown(net)
     assert rows[FAR].keys() == ALWAYS | {"mtu", "locked", "expires_s", "used_s"}
     assert rows[SECOND].keys() == ALWAYS | {"next_hop", "port"}
-    assert rows[THIRD].keys() == ALWAYS | {"mtu", "locked", "expires_s", "under"}
-    assert rows[THIRD]["under"] == {"next_hop": host_ll("b"), "port": "p1"}
+    assert rows[THIRD].keys() == ALWAYS | {"mtu", "locked", "expires_s", "covering"}
+    assert rows[THIRD]["covering"] == {"next_hop": host_ll("b"), "port": "p1"}
     assert [rows[dst]["origin"] for dst in (FAR, SECOND, THIRD)] == ["operator"] * 2 + ["kernel"]
     assert [rows[dst].get("locked") for dst in (FAR, SECOND, THIRD)] == [True, None, False]
     assert 500 < rows[THIRD]["expires_s"] <= 600
@@ -82,15 +82,15 @@ def test_keys(net):
 
 def test_keys_of_changes(net):
     lines = "%s mtu 1300\n%s mtu 1300\n" % (FAR, SECOND)
-    done = {"requested": 2, "carried_out": 2, "daemon": True}
+    done = {"requested": 2, "applied": 2, "daemon": True}
     assert net.router.sixlane_json("exception add -", stdin=lines) == done
     assert net.router.sixlane_json("exception flush") == done
-    assert net.router.sixlane_json("exception flush") == {**done, "requested": 0, "carried_out": 0}
+    assert net.router.sixlane_json("exception flush") == {**done, "requested": 0, "applied": 0}
     net.router.stop()
     assert net.router.sixlane_json("exception add -", stdin=lines) == {
-        "requested": 2, "carried_out": 0, "daemon": False,
+        "requested": 2, "applied": 0, "daemon": False,
     }  # fmt: skip
-    assert {row["why_not"] for row in ex.shown(net).values()} == {"sixlaned does not run"}
+    assert {row["reason"] for row in ex.shown(net).values()} == {"sixlaned does not run"}
 
 
 def test_changes_without_a_daemon_are_not_carried_out(net):
@@ -108,9 +108,9 @@ def test_changes_without_a_daemon_are_not_carried_out(net):
     ):
         done = exception(net, "replace", FAR, *words)
         assert "noted, but not in force: sixlaned does not run" in done.stderr, words
-        assert ex.shown(net)[FAR]["why_not"] == "sixlaned does not run", words
+        assert ex.shown(net)[FAR]["reason"] == "sixlaned does not run", words
     assert not exception(net, "replace", FAR, *before).stderr
-    assert ex.shown(net)[FAR]["in_force"]
+    assert ex.shown(net)[FAR]["active"]
 
 
 def test_replace_keeps_the_figures(net):
@@ -210,7 +210,7 @@ def test_full(idle):
     # … also by itself.
     exception(idle, "replace 2001:db8:f00::2 mtu 1302 expires 2")
     exception(idle, "add 2001:db8:f00::a mtu 1410", check=False)
-    wait_until(lambda: ex.shown(idle)["2001:db8:f00::a"]["in_force"], what="room")
+    wait_until(lambda: ex.shown(idle)["2001:db8:f00::a"]["active"], what="room")
     assert_mtu(idle, 1410, "2001:db8:f00::a")
 
 
@@ -334,7 +334,7 @@ def test_an_alternative_name_is_the_device(net):
     net.r.run(*"ip link property add dev p1 altname uplink1".split())
     exception(net, "add", FAR, "via", ex.OTHER, "dev uplink1")
     row = ex.shown(net)[FAR]
-    assert row["in_force"] and row["port"] == "p1", row
+    assert row["active"] and row["port"] == "p1", row
 
 
 def test_bad_lines(net):
@@ -377,7 +377,7 @@ def test_status_counts_them(idle):
     ex.start(idle, "--max-exceptions", 2)
     exception(idle, "add", FAR, "mtu", MTU)
     status = idle.router.status()
-    keys = ("exceptions", "exceptions_evicted", "exceptions_missing", "hints_lost")
+    keys = ("exceptions", "exceptions_evicted", "exceptions_overflow", "icmp_events_lost")
     assert [status[key] for key in keys] == [1, 0, 0, 0]
     row = {row["name"]: row for row in status["maps"]}["sl_exceptions"]
     assert (row["entries"], row["max_entries"]) == (1, 2)

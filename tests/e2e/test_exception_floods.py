@@ -54,7 +54,7 @@ def test_believed(idle):
     for turn in range(4):
         ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), turn * COUNT, COUNT))
         # What found no room is settled by a dump that finds all of them.
-        wait_until(lambda: not net.router.status()["exceptions_missing"], 120, "room for all")
+        wait_until(lambda: not net.router.status()["exceptions_overflow"], 120, "room for all")
         ex.wait_as_kernel(net, timeout=120)
         sizes.append((resident_kb(net), map_bytes(net, "sl_exceptions"), len(ex.shown(net))))
         net.assert_forwarded([fr.udp(FAR, size=1500)], to="b")
@@ -115,7 +115,7 @@ def test_through_the_router(idle):
         _, rise = net.counted(lambda frames=frames: ex.flood(net, frames))
         assert rise["forward"] == COUNT, rise
     net.router.daemon.send_signal(signal.SIGCONT)
-    assert net.router.status()["hints_lost"] == 0
+    assert net.router.status()["icmp_events_lost"] == 0
     ex.learn(net, MTU)
     ex.wait_shown(net, FAR, mtu=MTU)
     assert set(ex.shown(net)) == {FAR}
@@ -141,7 +141,7 @@ def test_bound(idle):
     # So few that the kernel, which keeps as few as five in a bucket, drops none.
     numbers = range(1, 301)
     ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 0, len(numbers)))
-    wait_until(lambda: net.router.status()["exceptions_missing"] > 0, 15, "missing")
+    wait_until(lambda: net.router.status()["exceptions_overflow"] > 0, 15, "missing")
     assert len(ex.shown(net)) <= 100
     frames, others = _large(numbers), _large(range(301, 601))
 
@@ -199,6 +199,6 @@ def test_hints_are_lost(idle):
     net.router.daemon.send_signal(signal.SIGCONT)
     ex.wait_as_kernel(net, timeout=120)
     assert kernel_count(net) > 1000 and len(ex.shown(net)) == kernel_count(net)
-    assert net.router.status()["hints_lost"] > 0
+    assert net.router.status()["icmp_events_lost"] > 0
     ex.learn(net, 1280)
     ex.wait_shown(net, FAR, mtu=1280)

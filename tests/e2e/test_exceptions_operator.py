@@ -181,7 +181,7 @@ def test_asked_for_without_a_daemon(net):
     assert "noted" in done.stderr and "sixlaned does not run" in done.stderr, done.stderr
     assert_mtu(net, 1500)
     net.router.start()
-    ex.wait_shown(net, FAR, in_force=True)
+    ex.wait_shown(net, FAR, active=True)
     assert_mtu(net, MTU)
     net.router.stop()
     exception(net, "del", FAR)
@@ -196,7 +196,7 @@ def test_asked_for_before_the_first_daemon(idle):
     idle.router.attach()
     exception(idle, "add", FAR, "mtu", MTU)
     idle.router.start()
-    ex.wait_shown(idle, FAR, in_force=True)
+    ex.wait_shown(idle, FAR, active=True)
     assert_mtu(idle, MTU)
 
 
@@ -226,9 +226,9 @@ def test_no_route_and_then_one(net):
     net.sync()
     done = exception(net, "add", FAR, "mtu", MTU, check=False)
     assert "no route" in done.stderr, done.stderr
-    assert not ex.shown(net)[FAR]["in_force"]
+    assert not ex.shown(net)[FAR]["active"]
     net.route("add", PREFIX, "via", host_addr("b"))
-    assert ex.shown(net)[FAR]["in_force"]
+    assert ex.shown(net)[FAR]["active"]
     assert_mtu(net, MTU)
 
 
@@ -242,7 +242,7 @@ def test_port_goes_and_comes(net):
     net.sync()
     got, rise = net.counted(lambda: net.exchange([fr.udp(FAR)] * 2))
     assert len(got["b"]) == 2, rise
-    assert not ex.shown(net)[FAR]["in_force"], ex.shown(net)
+    assert not ex.shown(net)[FAR]["active"], ex.shown(net)
     exception(net, "del", FAR)
     net.assert_forwarded([fr.udp(FAR)], to="b")
 
@@ -259,7 +259,7 @@ def test_beside_the_kernels(net):
     """Each goes by itself."""
     exception(net, "add", FAR, "mtu 1400")
     ex.learn(net, MTU)
-    ex.wait_shown(net, FAR, origin="both", mtu=1400, punted=True, in_force=True)
+    ex.wait_shown(net, FAR, origin="both", mtu=1400, punted=True, active=True)
     assert_beside(net, 1400, MTU)
     exception(net, "replace", FAR, "mtu 1290")  # the kernel allows more
     ex.wait_shown(net, FAR, origin="both", mtu=1290, punted=False)
@@ -312,7 +312,7 @@ def test_the_operators_ends_first(net):
     net.router.stop()
     net.settle([fr.udp(FAR, size=1291)], punt_exception=1)
     row = ex.shown(net)[FAR]
-    assert row["punted"] and not row["in_force"] and row["why_not"] == "expired", row
+    assert row["punted"] and not row["active"] and row["reason"] == "expired", row
     got = net.assert_passed([fr.udp(FAR, size=MTU + 1)], "punt_exception")
     assert [fr.icmp_error(frame)[:3] for frame in got["a"]] == [(2, 0, MTU)], fr.show(got["a"])
     net.router.start()

@@ -422,7 +422,7 @@ def test_sources(net):
 def test_status_counts_sources_and_cells(net):
     def entries():
         rows = {row["name"]: row["entries"] for row in net.router.status()["maps"]}
-        return rows["sl_sources"], rows["sl_cells"]
+        return rows["sl_src_routes"], rows["sl_nh_buckets"]
 
     sources, cells = entries()
     net.route("add", PREFIX, "from 2001:db8:a::/64 via", C)

@@ -18,7 +18,7 @@ from topology import COVER, FAR, PREFIX, host_addr
 
 B, C = (host_addr(h) for h in "bc")
 KEYS = {
-    "wanted", "answers", "why_not", "arena", "routes", "memory_bytes", "used_bytes", "free_bytes", "nodes",
+    "configured", "active", "reason", "arena", "routes", "memory_bytes", "used_bytes", "free_bytes", "nodes",
     "builds", "failures", "replans", "built_at", "bytes_per_route", "build_ms",
 }  # fmt: skip
 CHUNK_BYTES = 4 << 20
@@ -31,7 +31,7 @@ def fib(net):
 def built(net, builds=1):
     """Until the compiled FIB answers and was built so often."""
     wait_until(
-        lambda: fib(net)["answers"] == "compiled" and fib(net)["builds"] >= builds,
+        lambda: fib(net)["active"] == "compiled" and fib(net)["builds"] >= builds,
         20,
         lambda: "compiled FIB: %s\n%s" % (fib(net), net.router.log()),
     )
@@ -93,7 +93,7 @@ def test_switch_under_traffic(routed):
         for _ in range(10):
             for engine in ("trie", "compiled"):
                 routed.router.sixlane("fib", engine)
-                assert fib(routed)["answers"] == engine
+                assert fib(routed)["active"] == engine
                 numbered.wait_more()
     numbered.assert_all_arrived("b")
     assert numbered.rise["forward"] == numbered.sent, numbered.rise
@@ -124,14 +124,14 @@ def test_setting_and_option(idle):
         file.write('fib = "trie";\n')
     idle.start("--config", path)
     wait_until(lambda: fib(idle)["builds"], 10, "it is built in any case")
-    assert (fib(idle)["wanted"], fib(idle)["answers"]) == ("trie", "trie")
+    assert (fib(idle)["configured"], fib(idle)["active"]) == ("trie", "trie")
     idle.assert_forwarded(fr.many(20, FAR))
     idle.router.sixlane("fib compiled")
-    assert built(idle)["wanted"] == "compiled"
+    assert built(idle)["configured"] == "compiled"
     idle.router.restart("--fib", "trie")
-    assert fib(idle)["wanted"] == "trie"
+    assert fib(idle)["configured"] == "trie"
     idle.router.restart()
-    assert built(idle)["wanted"] == "compiled"
+    assert built(idle)["configured"] == "compiled"
 
 
 # --- what is told of it -----------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_setting_and_option(idle):
 def test_it_is_told(routed):
     shown = fib(routed)
     assert set(shown) == KEYS
-    assert shown["why_not"] is None and shown["builds"] == 1 and shown["failures"] == 0
+    assert shown["reason"] is None and shown["builds"] == 1 and shown["failures"] == 0
     assert shown["memory_bytes"] == CHUNK_BYTES and 0 < shown["used_bytes"] < CHUNK_BYTES
     assert shown["nodes"] >= 2 and shown["build_ms"] > 0 and shown["built_at"] > 1.6e9
     assert shown["bytes_per_route"] == pytest.approx(
@@ -167,14 +167,14 @@ def test_lookup_tells_whether_both_agree(routed):
 def test_no_daemon_has_built_it(idle):
     idle.router.attach()
     shown = fib(idle)
-    assert (shown["wanted"], shown["answers"], shown["builds"]) == ("compiled", "trie", 0)
-    assert shown["why_not"] == "no daemon has built it"
+    assert (shown["configured"], shown["active"], shown["builds"]) == ("compiled", "trie", 0)
+    assert shown["reason"] == "no daemon has built it"
     done = idle.router.sixlane("fib compiled", check=False)
     assert done.returncode == 0 and "noted, but the trie answers" in done.stderr
     done = idle.router.sixlane("fib verify", check=False)
     assert done.returncode == 1 and "no compiled FIB to compare: no daemon" in done.stderr
     idle.router.sixlane("fib trie")
-    assert fib(idle)["why_not"] is None
+    assert fib(idle)["reason"] is None
     done = idle.router.sixlane("fib verify", check=False)
     assert done.returncode == 1 and "no compiled FIB to compare: no daemon" in done.stderr
 
@@ -195,7 +195,7 @@ def test_verify_finds_nothing(routed):
     shown = verify(routed, "random", 20000, "seed", 7)
     assert shown["wrong"] == 0 and shown["differences"] == [] and shown["seed"] == 7
     assert shown["addresses"] == shown["compared"] == 4 * shown["routes"] + 20000
-    assert shown["tables"] >= 2 and shown["asked"] == shown["addresses"]
+    assert shown["tables"] >= 2 and shown["trie_lookups"] == shown["addresses"]
     assert shown["daemon"] == {
         "runs": True, "done": True, "compared": 4 * shown["routes"], "wrong": 0,
     }  # fmt: skip
@@ -285,8 +285,8 @@ def test_no_memory(routed):
     routed.router.start(*options, under=("prlimit", "--as=%d:" % limit))  # the soft limit
     wait_until(lambda: fib(routed)["failures"], 10, lambda: str(fib(routed)))
     shown = fib(routed)
-    assert (shown["answers"], shown["builds"], shown["memory_bytes"]) == ("trie", 0, 0), shown
-    assert "could not be built" in shown["why_not"] and "no compiled FIB: " in routed.router.log()
+    assert (shown["active"], shown["builds"], shown["memory_bytes"]) == ("trie", 0, 0), shown
+    assert "could not be built" in shown["reason"] and "no compiled FIB: " in routed.router.log()
     assert any("the trie answers" in text for text in routed.router.status()["warnings"])
     routed.assert_forwarded(fr.many(20, FAR), to="b")
     routed.route("replace", PREFIX, "via", C)
@@ -313,5 +313,5 @@ def test_tables_of_rules(tables):
     assert where(tables, dns) == ("b", "forward")
     tables.route("add", PREFIX, "via", C, "table 100")
     assert where(tables, dns) == ("c", "forward")
-    assert fib(tables)["answers"] == "compiled"
+    assert fib(tables)["active"] == "compiled"
     assert verify(tables, "random", 1000)["tables"] >= 3

@@ -71,7 +71,7 @@ def test_what_a_new_device_takes_is_known(net):
 
     def lacking():
         flags = {port["name"]: port["flags"] for port in net.router.status()["ports"]}
-        return [tap for tap in taps if "xmit" not in flags.get(tap, [])]
+        return [tap for tap in taps if "ndo_xmit" not in flags.get(tap, [])]
 
     wait_until(lambda: not lacking(), 5, lambda: "xmit seen, but not on %s" % lacking())
 

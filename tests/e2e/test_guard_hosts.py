@@ -135,7 +135,7 @@ def set_offload(net, state):
 def test_open_checksums(net):
     """Packets whose checksums are still to be filled in are left to the kernel, which does that."""
     for port in PORT.values():
-        assert "open_checksums" in net.router.port_status(port)["flags"]
+        assert "partial_checksums" in net.router.port_status(port)["flags"]
     set_offload(net, "on")
     _, rise = net.counted(lambda: tcp(net, "a", "b"))
     assert rise["pass_checksum"] > 100 and "forward" not in rise, rise

@@ -59,7 +59,7 @@ def test_owner(make, name):
     for command in commands:
         link_or_skip(net, command)
     port = wait_flag(net, True)
-    assert (port["owner"], port["owner_kind"]) == ("up0", kind)
+    assert (port["upper"], port["upper_kind"]) == ("up0", kind)
     assert "frames go to up0 (%s)" % kind in net.router.status_text()
     told = net.router.sixlane("explain", host_addr("a"), host_addr("b"), "dev", "p0").stdout
     assert "up0 takes the frames of p0: it is of kind " + kind in told
@@ -69,7 +69,7 @@ def test_owner(make, name):
     net.r.ip("link delete up0")
     net.r.ip("link set p0 up")
     port = wait_flag(net, False)
-    assert "owner" not in port
+    assert "upper" not in port
 
 
 @pytest.mark.parametrize("name", OWNERS)
@@ -78,7 +78,7 @@ def test_owner_before_the_start(make, name):
     for command in OWNERS[name][0]:
         link_or_skip(net, command)
     net.start()
-    assert net.router.port_status("p0")["owner"] == "up0"
+    assert net.router.port_status("p0")["upper"] == "up0"
     assert "upper" in net.router.port_status("p0")["flags"]
 
 

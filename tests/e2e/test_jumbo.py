@@ -181,7 +181,7 @@ def object_without_frags(net):
 def assert_waits(net, port):
     """status says that it has no program for its MTU."""
     status = net.router.status()
-    assert "waits" in net.router.port_status(port)["flags"]
+    assert "attach_pending" in net.router.port_status(port)["flags"]
     assert any(port + " runs no XDP program: at its MTU" in each for each in status["warnings"]), status
 
 
@@ -254,7 +254,7 @@ def test_a_port_without_a_program_at_its_mtu_does_not_keep_the_daemon_from_the_o
     net.r.ip("link set dev p0 mtu 1500")
     wait_program(net, "p0", "sixlane")
     net.sync()
-    assert "waits" not in net.router.port_status("p0")["flags"]
+    assert "attach_pending" not in net.router.port_status("p0")["flags"]
     net.assert_forwarded([fr.udp(host_addr("b"), size=1500)], to="b")
 
 

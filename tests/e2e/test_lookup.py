@@ -63,8 +63,8 @@ def test_status_counts_what_there_is(tables):
     tables.route("add 2001:db8:f03::/48 from 2001:db8:a::/64 via", C)
     maps = {m["name"]: m for m in tables.router.status()["maps"]}
     assert maps["sl_rules"]["entries"] == 3 and maps["sl_rules"]["max_entries"] == 64
-    assert maps["sl_sources"]["entries"] == 2
-    assert maps["sl_cells"]["entries"] >= 2
+    assert maps["sl_src_routes"]["entries"] == 2
+    assert maps["sl_nh_buckets"]["entries"] >= 2
     assert maps["sl_vlans"]["entries"] == 0
-    assert "rules" in tables.router.port_status("p0")["flags"]
+    assert "policy_rules" in tables.router.port_status("p0")["flags"]
     assert not tables.router.status()["warnings"]

@@ -135,7 +135,7 @@ def test_a_port_that_was_detached_stays_so(make):
 
 # --- names that no device has ---------------------------------------------------------------
 
-MISSING = {"ports": "nosuch0", "pass_ports": "nosuch1", "assume_xmit": LONG}
+MISSING = {"ports": "nosuch0", "pass_ports": "nosuch1", "assume_ndo_xmit": LONG}
 
 
 @pytest.mark.parametrize("by_file", [False, True])
@@ -148,7 +148,7 @@ def test_missing_names(make, by_file):
             file.writelines('%s = [ "%s" ];\n' % item for item in MISSING.items())
         net.start("--config", path)
     else:
-        net.start("--pass-port=nosuch1", "--assume-xmit=" + LONG, ports=["nosuch0"])
+        net.start("--pass-port=nosuch1", "--assume-ndo-xmit=" + LONG, ports=["nosuch0"])
     net.assert_forwarded(frames(), to="b")
     net.router.barrier()
     for setting, name in MISSING.items():

@@ -86,7 +86,7 @@ def test_more_routes_than_room(small):
     net.r.batch(
         "route add 2001:db8:%x::/48 via %s" % (0x3000 + i, host_addr("c")) for i in range(100)
     )
-    missing = wait_until(lambda: net.router.status().get("routes_missing"), 10, "missing routes")
+    missing = wait_until(lambda: net.router.status().get("routes_overflow"), 10, "missing routes")
     assert missing >= 40
     wait_until(lambda: net.router.status()["routes"] <= 60, 5, "bound kept")
     frames = [fr.udp(far(i), number=i) for i in range(100)]
@@ -98,7 +98,7 @@ def test_more_routes_than_room(small):
     net.assert_kernel_forwards([fr.udp("2001:db8:9999::1")], "punt_map_full")
 
     net.r.batch("route delete 2001:db8:%x::/48" % (0x3000 + i) for i in range(80))
-    wait_until(lambda: net.router.status()["routes_missing"] == 0, 10, "all routes have room")
+    wait_until(lambda: net.router.status()["routes_overflow"] == 0, 10, "all routes have room")
     frames = [fr.udp(far(i), number=i) for i in range(80)]
     net.assert_forwarded(frames, to="b")
     net.assert_forwarded([fr.udp(far(i), number=i) for i in range(80, 100)], to="c")
@@ -113,7 +113,7 @@ def test_no_room_from_the_start(make):
     )
     net.router.attach("ip")
     net.router.start("--max-routes", "60", sync=False)
-    wait_until(lambda: (net.router.status(check=False) or {}).get("routes_missing"), 10, "missing")
+    wait_until(lambda: (net.router.status(check=False) or {}).get("routes_overflow"), 10, "missing")
     frames = [fr.udp(far(i), number=i) for i in range(100)]
     got, _ = net.counted(lambda: net.exchange(frames))
     assert len(got["c"]) == 100 and not got["b"]

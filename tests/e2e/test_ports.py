@@ -5,7 +5,7 @@ import signal
 
 import frames as fr
 import pytest
-from lab import assume_xmit, kernel_version, wait_until
+from lab import assume_ndo_xmit, kernel_version, wait_until
 from tap import Tap
 from topology import HOST_MAC, PORT_MAC, Net, host_addr
 
@@ -269,7 +269,7 @@ def test_peer_gets_gro_later(make):
 
 def test_assume_xmit(make):
     """For kernels that do not tell: the operator's word counts."""
-    net = make(Net).start("--assume-xmit", "p1")
+    net = make(Net).start("--assume-ndo-xmit", "p1")
     net.assert_forwarded(frames(), to="b")
 
 
@@ -333,7 +333,7 @@ def test_native_and_generic_mode_to_a_device_that_takes_no_frames(make):
 
 def test_interface_that_appears_later(make):
     """A new device, its address and its neighbours are used without a restart."""
-    net = make(Net).start(*assume_xmit(["p3"]))
+    net = make(Net).start(*assume_ndo_xmit(["p3"]))
     extra = net.lab.ns("d")
     net.lab.link(net.r, "p3", extra, "h0", peer_mac="02:00:00:00:a3:02")
     net.r.addr("p3", "2001:db8:d::1/64")

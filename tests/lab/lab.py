@@ -49,7 +49,7 @@ __all__ = [
     "LabError",
     "Namespace",
     "Router",
-    "assume_xmit",
+    "assume_ndo_xmit",
     "command",
     "cpu_seconds",
     "enter_private_mounts",
@@ -287,9 +287,9 @@ def kernel_version():
     return tuple(int(part) for part in os.uname().release.split(".")[:2])
 
 
-def assume_xmit(ports):
+def assume_ndo_xmit(ports):
     """The daemon's options for veth ports on kernels that do not tell what they take (before 6.3)."""
-    return [] if kernel_version() >= (6, 3) else ["--assume-xmit=%s" % port for port in ports]
+    return [] if kernel_version() >= (6, 3) else ["--assume-ndo-xmit=%s" % port for port in ports]
 
 
 class Router:
@@ -348,7 +348,7 @@ class Router:
         self._log_path = self.lab.path("sixlaned-%s-%d.log" % (self.ns.role, self._runs))
         with open(self._log_path, "wb") as log:
             self.daemon = self.ns.popen(
-                *under, SIXLANED, *assume_xmit(self.ports), *options, *ports, stderr=log, stdout=log
+                *under, SIXLANED, *assume_ndo_xmit(self.ports), *options, *ports, stderr=log, stdout=log
             )
         if sync:
             self.wait_in_sync(timeout, after, dumps)

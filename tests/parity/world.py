@@ -15,7 +15,7 @@ import packets
 import state
 import wire
 from firewalls import Firewalls
-from lab import Lab, Router, assume_xmit, wait_until
+from lab import Lab, Router, assume_ndo_xmit, wait_until
 from members import Members
 from side import HASH_POLICY, PORTS, REST_IN_A_HURRY_S, WITNESS, HarnessError, Side, far
 
@@ -183,7 +183,7 @@ class World:
         self.reset()
 
     def start_daemon(self):
-        bond = assume_xmit(["bond1"])
+        bond = assume_ndo_xmit(["bond1"])
         self.router.start("--poll-ms", POLL_MS, "--audit", 0, *bond)
         self.firewalls.daemon_started()
 

@@ -42,7 +42,7 @@ def test_in_step(nic_net):
 
 def test_arena_answers(nic_net):
     answer = built(nic_net)
-    assert answer["arena"] and answer["answers"] == "compiled", answer
+    assert answer["arena"] and answer["active"] == "compiled", answer
 
 
 def test_forwards(nic_net):
@@ -89,7 +89,7 @@ def test_either_index_finds_all_routes(nic_net, prefixes):
     assert verify(nic_net, "random", 5000)["wrong"] == 0
     forwards_all(nic_net, prefixes)
     nic_net.router.sixlane("fib trie")
-    assert fib(nic_net)["answers"] == "trie"
+    assert fib(nic_net)["active"] == "trie"
     forwards_all(nic_net, prefixes)
     nic_net.router.sixlane("fib compiled")
 
@@ -98,7 +98,7 @@ def test_array_maps_answer(nic_net, prefixes):
     """The memory of kernels without arenas, of which each map is in whole pages."""
     nic_net.router.restart("--object", nic_net.router.object_without_arena())
     answer = built(nic_net)
-    assert not answer["arena"] and answer["answers"] == "compiled", answer
+    assert not answer["arena"] and answer["active"] == "compiled", answer
     assert verify(nic_net, "random", 5000)["wrong"] == 0
     forwards_all(nic_net, prefixes)
     assert explain(nic_net, A, B)["program_verdict"] == "forward"

@@ -124,7 +124,7 @@ def found(net, check, port):
     """The only finding of a check of `sixlane doctor`."""
     findings = net.router.sixlane_json("doctor", "bond0", check=False)
     (finding,) = (each for each in findings if each["check"] == check)
-    assert finding["severity"] == "must" and finding["port"] == port
+    assert finding["severity"] == "error" and finding["port"] == port
     return finding
 
 

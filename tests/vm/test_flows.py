@@ -54,7 +54,7 @@ def load(net, devices="p0, p1", flags="", more=""):
 
 
 def has_flows(net, port):
-    return "flows" in net.router.port_status(port)["flags"]
+    return "flowtable" in net.router.port_status(port)["flags"]
 
 
 def wait_flows(net, *names):

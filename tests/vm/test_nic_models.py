@@ -150,17 +150,17 @@ def doctor(net, port="p0"):
 
 
 def test_doctor(net):
-    assert net.lro == (("must", "ethtool -K p0 lro off") if net.kind == "vmxnet3" else None)
+    assert net.lro == (("error", "ethtool -K p0 lro off") if net.kind == "vmxnet3" else None)
     found = doctor(net)
     assert "lro" not in found and "rss" not in found
     assert "native" not in found and "rxvlan" not in found
     assert ("mode" in found) == (not net.native)
-    assert ("lock" in found) == (net.model == "virtio-1")
+    assert ("xdp_tx_lock" in found) == (net.model == "virtio-1")
     assert ("checksums" in found) == (net.kind in ("virtio", "vmxnet3"))
     if net.r.run("ethtool", "-K", "p0", "rxvlan", "on", check=False).returncode:
         return
     wait_until(net.is_running, 30, "carriers")
-    assert doctor(net)["rxvlan"] == ("must", "ethtool -K p0 rxvlan off")
+    assert doctor(net)["rxvlan"] == ("error", "ethtool -K p0 rxvlan off")
     net.r.run("ethtool", "-K", "p0", "rxvlan", "off")
     wait_until(net.is_running, 30, "carriers")
     assert "rxvlan" not in doctor(net)
@@ -172,7 +172,7 @@ def test_spread(net):
     can = net.kind in ("igb", "vmxnet3")
     assert (net.r.run("ethtool", "-X", "p0", "equal", 1, check=False).returncode == 0) == can
     if can:
-        assert doctor(net)["rss"] == ("should", "ethtool -X p0 equal 2")
+        assert doctor(net)["rss"] == ("warning", "ethtool -X p0 equal 2")
         net.r.run("ethtool", "-X", "p0", "default")
         assert "rss" not in doctor(net)
 
@@ -218,7 +218,7 @@ def start_at_refused_mtu(net, mtu):
     wait_until(lambda: "p0: not attached until its MTU is lower" in net.router.log(), 20, net.router.log)
     assert "its MTU is %d, and igb takes native XDP up to MTU 3046" % mtu in net.router.log()
     assert (net.flavour("p0"), net.flavour("p1")) == (None, "plain")
-    assert doctor(net)["mtu"] == ("must", "ip link set dev p0 mtu 3046")
+    assert doctor(net)["mtu"] == ("error", "ip link set dev p0 mtu 3046")
     assert set_mtu(net, 1500)
     wait_until(lambda: net.flavour("p0") == "plain", 20, net.router.log)
     wait_until(net.is_running, 30, "carriers")

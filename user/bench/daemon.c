@@ -40,7 +40,7 @@ static _Noreturn void run(const char *path, const struct bench_daemon_want *want
 
 	for (size_t i = 0; i < ARRAY_SIZE(want->ports); i++) {
 		if (want->assume_xmit) {
-			argv[n++] = "--assume-xmit";
+			argv[n++] = "--assume-ndo-xmit";
 			argv[n++] = want->ports[i];
 		}
 		argv[n++] = want->ports[i];

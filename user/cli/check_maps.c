@@ -129,15 +129,15 @@ static void check_names(struct checkup *checkup)
 }
 
 static const struct check checks[] = {
-	{ "refused", check_refused, .usual = NULL },
+	{ "verifier", check_refused, .usual = NULL },
 	{ "guard", check_guard, .usual = GUARD_ADVICE },
 	{ "bypass", check_bypass, .usual = "nothing, if that is meant: bypass in sixlaned.conf" },
 	{ "daemon", check_daemon, .usual = "'systemctl start sixlaned', or 'sixlaned PORT...'" },
 	{ "pass_all", check_switch, .usual = "pass_all in sixlaned.conf is to be false" },
 	{ "rules", check_rules, .usual = "fewer rules, or ask again in a moment" },
-	{ "room", check_room, .usual = "max_routes or max_exceptions in sixlaned.conf" },
+	{ "map_full", check_room, .usual = "max_routes or max_exceptions in sixlaned.conf" },
 	{ "fib", check_fib, .usual = "'sixlane fib' says more" },
-	{ "names", check_names,
+	{ "port_names", check_names,
 	  .usual = "correct the setting; or it counts as soon as there is one" },
 };
 

@@ -174,15 +174,15 @@ static bool check_egress(struct checkup *checkup, const struct status_port *port
 }
 
 static const struct check checks[] = {
-	{ "rights", .run_port = check_seen, .usual = "run as root" },
+	{ "capabilities", .run_port = check_seen, .usual = "run as root" },
 	{ "program", .run_port = check_program, .usual = NULL },
-	{ "foreign", .run_port = check_foreign,
+	{ "other_program", .run_port = check_foreign,
 	  .usual = "'sixlane detach' leaves it alone: whoever loaded it is to take it off" },
 	{ "arena", .run_port = check_arena, .usual = NULL },
 	{ "mode", .run_port = check_mode,
 	  .usual = "'sixlane detach' and 'sixlane attach', if its driver has native XDP" },
-	{ "lock", .run_port = check_lock, .usual = NULL },
-	{ "passed", .run_port = check_passed, .usual = NULL },
+	{ "xdp_tx_lock", .run_port = check_lock, .usual = NULL },
+	{ "port_passes", .run_port = check_passed, .usual = NULL },
 	{ "egress", .run_port = check_egress, .usual = CHECK_EGRESS_ADVICE },
 };
 

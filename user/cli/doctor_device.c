@@ -202,16 +202,18 @@ static bool check_others(struct checkup *checkup, const struct status_port *port
 }
 
 static const struct check checks[] = {
-	{ "place", .run_port = check_place, .usual = NULL },
-	{ "owner", .run_port = check_owner, .usual = NULL },
+	{ "attach_device", .run_port = check_place, .usual = NULL },
+	{ "upper_device", .run_port = check_owner, .usual = NULL },
 	{ "native", .run_port = check_native, .usual = NULL },
 	{ "mtu", .run_port = check_mtu, .usual = NULL },
-	{ "large", .run_port = check_large, .usual = "a smaller MTU at the ports they come in by" },
+	{ "multi_buffer", .run_port = check_large,
+	  .usual = "a smaller MTU at the ports they come in by" },
 	{ "rxvlan", .run_port = check_tags, .usual = NULL },
 	{ "lro", .run_port = check_lro, .usual = NULL },
 	{ "checksums", .run_port = check_checksums,
 	  .usual = "at the sender: 'ethtool -K DEV tx off'" },
-	{ "others", .run_port = check_others, .usual = "'sixlane detach', then 'sixlane attach'" },
+	{ "dispatcher", .run_port = check_others,
+	  .usual = "'sixlane detach', then 'sixlane attach'" },
 };
 
 const struct checks doctor_devices = { checks, ARRAY_SIZE(checks) };

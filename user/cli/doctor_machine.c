@@ -185,9 +185,9 @@ static void check_ports(struct checkup *checkup)
 }
 
 static const struct check checks[] = {
-	{ "absent", check_absent, .usual = "'ip link' names them" },
+	{ "arguments", check_absent, .usual = "'ip link' names them" },
 	{ "kernel", check_kernel, .usual = "a newer kernel" },
-	{ "rights", check_rights, .usual = "run as root" },
+	{ "capabilities", check_rights, .usual = "run as root" },
 	{ "bpffs", check_bpffs, .usual = NULL },
 	{ "memlock", check_memlock, .usual = "ulimit -l unlimited" },
 	{ "jit", check_jit, .usual = "sysctl -w net.core.bpf_jit_enable=1" },

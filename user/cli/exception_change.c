@@ -227,7 +227,7 @@ static int print_result(const struct change *change, size_t n_short)
 		return print_flush();
 	object = json_object();
 	print_set(object, "requested", json_integer((json_int_t)change->requests->n));
-	print_set(object, "carried_out", json_integer((json_int_t)(change->requests->n - n_short)));
+	print_set(object, "applied", json_integer((json_int_t)(change->requests->n - n_short)));
 	print_set(object, "daemon", json_boolean(change->daemon));
 	return print_json(change->options, object);
 }

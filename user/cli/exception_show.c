@@ -272,13 +272,13 @@ static json_t *to_json(const struct cmd_view *view, const struct shown *shown, u
 	if (*shown->port)
 		print_set(object, "port", print_string(shown->port));
 	if (shown->under.port)
-		print_set(object, "under", under_json(view, &shown->under));
+		print_set(object, "covering", under_json(view, &shown->under));
 	figures_json(shown, now_ns, object);
 	print_set(object, "punted", json_boolean(is_punted(&shown->state->entry)));
 	print_set(object, "observed", json_boolean(flags & SIXLANE_EXCEPTION_OBSERVE));
-	print_set(object, "in_force", json_boolean(!shown->why_not));
+	print_set(object, "active", json_boolean(!shown->why_not));
 	if (shown->why_not)
-		print_set(object, "why_not", print_string(shown->why_not));
+		print_set(object, "reason", print_string(shown->why_not));
 	return object;
 }
 

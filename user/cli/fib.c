@@ -74,9 +74,9 @@ json_t *fib_json(const struct maps *maps, bool daemon)
 		{ "built_at", meta->fib_built_at },
 	};
 
-	print_set(object, "wanted", print_string(name_of(is_wanted(maps))));
-	print_set(object, "answers", print_string(fib_answers(maps)));
-	print_set(object, "why_not", why ? print_string(why) : json_null());
+	print_set(object, "configured", print_string(name_of(is_wanted(maps))));
+	print_set(object, "active", print_string(fib_answers(maps)));
+	print_set(object, "reason", why ? print_string(why) : json_null());
 	print_set(object, "arena", json_boolean(maps->arena));
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		print_set(object, numbers[i].key, json_integer((json_int_t)numbers[i].value));

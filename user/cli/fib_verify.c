@@ -274,7 +274,7 @@ static json_t *to_json(const struct verify *verify, uint32_t seed)
 	} numbers[] = {
 		{ "addresses", verify->n },
 		{ "compared", verify->compared },
-		{ "asked", verify->asked },
+		{ "trie_lookups", verify->asked },
 		{ "routes", verify->routes.n },
 		{ "tables", verify->routes.n_tables },
 		{ "wrong", verify->wrong },

@@ -8,8 +8,8 @@
 
 static const char *const severity_names[FINDING_N_SEVERITIES] = {
 	[FINDING_NOTE] = "note",
-	[FINDING_SHOULD] = "should",
-	[FINDING_MUST] = "must",
+	[FINDING_SHOULD] = "warning",
+	[FINDING_MUST] = "error",
 };
 
 static void free_one(struct finding *finding)

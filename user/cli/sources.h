@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The source sets (sl_sources) read at one moment and in order, for commands that show a set as a
- * whole or the prefix in it that a source falls under, which the trie's values do not tell.
+ * The source sets (sl_src_routes) read at one moment and in order, for commands that show a set as
+ * a whole or the prefix in it that a source falls under, which the trie's values do not tell.
  */
 #ifndef USER_CLI_SOURCES_H
 #define USER_CLI_SOURCES_H

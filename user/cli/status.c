@@ -117,15 +117,15 @@ static json_t *to_json(const struct status *status)
 		{ "routes", meta->routes },
 		{ "next_hops", meta->next_hops },
 		{ "neighbours", meta->neighbours },
-		{ "routes_missing", meta->routes_missing },
+		{ "routes_overflow", meta->routes_missing },
 		{ "overruns", meta->overruns },
 		{ "malformed", meta->malformed },
 		{ "synced_at", meta->synced_at },
 		{ "exceptions", meta->exceptions },
 		{ "exceptions_evicted", meta->exceptions_evicted },
-		{ "exceptions_missing", meta->exceptions_missing },
+		{ "exceptions_overflow", meta->exceptions_missing },
 		{ "exception_dumps", meta->exception_dumps },
-		{ "hints_lost", status->hints_lost },
+		{ "icmp_events_lost", status->hints_lost },
 	};
 
 	print_set(object, "in_sync", json_boolean(in_sync(status)));

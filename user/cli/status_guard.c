@@ -233,6 +233,6 @@ json_t *held_json(const struct cmd_view *view, const struct held_list *list)
 		if (view->maps.meta->bypassed >> cause & 1)
 			print_append(bypassed, print_string(guard_cause_names[cause]));
 	print_set(object, "bypassed", bypassed);
-	print_set(object, "held", held);
+	print_set(object, "restricted", held);
 	return object;
 }

@@ -19,31 +19,31 @@ static const struct {
 	{ SIXLANE_PORT_IPV6, "ipv6" },
 	{ SIXLANE_PORT_FORWARDING, "forwarding" },
 	{ SIXLANE_PORT_UP, "up" },
-	{ SIXLANE_PORT_XMIT, "xmit" },
-	{ SIXLANE_PORT_XMIT_FRAGS, "xmit_frags" },
+	{ SIXLANE_PORT_XMIT, "ndo_xmit" },
+	{ SIXLANE_PORT_XMIT_FRAGS, "ndo_xmit_sg" },
 	{ SIXLANE_PORT_GENERIC, "generic" },
 	{ SIXLANE_PORT_PROXY_NDP, "proxy_ndp" },
-	{ SIXLANE_PORT_RULES, "rules" },
+	{ SIXLANE_PORT_RULES, "policy_rules" },
 	{ SIXLANE_PORT_VRF, "vrf" },
-	{ SIXLANE_PORT_SLAVE, "slave" },
-	{ SIXLANE_PORT_BACKUP, "backup" },
-	{ SIXLANE_PORT_TAGGED, "tagged" },
-	{ SIXLANE_PORT_SKIP, "skip" },
-	{ SIXLANE_PORT_SKIP_OBJECT, "skip_object" },
+	{ SIXLANE_PORT_SLAVE, "active_slave" },
+	{ SIXLANE_PORT_BACKUP, "inactive_slave" },
+	{ SIXLANE_PORT_TAGGED, "vlan" },
+	{ SIXLANE_PORT_SKIP, "linkdown_skip" },
+	{ SIXLANE_PORT_SKIP_OBJECT, "linkdown_skip_object" },
 	{ SIXLANE_PORT_BRIDGE, "bridge" },
 	{ SIXLANE_PORT_MACVLAN, "macvlan" },
 	{ SIXLANE_PORT_TUNNEL, "tunnel" },
-	{ SIXLANE_PORT_STRANGE, "strange" },
-	{ SIXLANE_PORT_SLAVES, "slaves" },
-	{ SIXLANE_PORT_SOURCE, "source" },
-	{ SIXLANE_PORT_WAITS, "waits" },
+	{ SIXLANE_PORT_STRANGE, "unsupported" },
+	{ SIXLANE_PORT_SLAVES, "vlan_on_bond" },
+	{ SIXLANE_PORT_SOURCE, "icmp_source" },
+	{ SIXLANE_PORT_WAITS, "attach_pending" },
 	{ SIXLANE_PORT_IN_FIREWALL, "in_firewall" },
 	{ SIXLANE_PORT_IN_TC, "in_tc" },
 	{ SIXLANE_PORT_OUT_FIREWALL, "out_firewall" },
 	{ SIXLANE_PORT_OUT_TC, "out_tc" },
 	{ SIXLANE_PORT_GUARD, "guard" },
-	{ SIXLANE_PORT_OPEN_CHECKSUMS, "open_checksums" },
-	{ SIXLANE_PORT_FLOWS, "flows" },
+	{ SIXLANE_PORT_OPEN_CHECKSUMS, "partial_checksums" },
+	{ SIXLANE_PORT_FLOWS, "flowtable" },
 };
 
 static const char *mode_name(const struct status_port *port)
@@ -181,8 +181,8 @@ static void owner_json(const struct cmd_view *view, const struct status_port *po
 
 	if (!ports_find_owner(&view->ports, port->link, &owner))
 		return;
-	print_set(object, "owner", print_string(owner.name));
-	print_set(object, "owner_kind", print_string(owner.kind));
+	print_set(object, "upper", print_string(owner.name));
+	print_set(object, "upper_kind", print_string(owner.kind));
 }
 
 /* What makes a port another than the device by which its packets come in, or leave. */
@@ -237,8 +237,8 @@ static void answers_json(const struct sixlane_port *port, json_t *object)
 	char source[PRINT_PREFIX_LEN];
 
 	print_prefix(&port->source, 128, true, source);
-	print_set(object, "source", print_string(has_source(port) ? source : NULL));
-	print_set(object, "hop_limit", json_integer(port->hop_limit));
+	print_set(object, "icmp_source", print_string(has_source(port) ? source : NULL));
+	print_set(object, "icmp_hop_limit", json_integer(port->hop_limit));
 }
 
 static json_t *in_use_json(uint32_t in_use)

@@ -157,7 +157,7 @@ struct walk {
 	uint32_t prefix_len;
 	uint32_t marks;	   /* WALK_MARKS */
 	bool by_source;	   /* of the source set: */
-	uint32_t set;	   /* its id in sl_sources */
+	uint32_t set;	   /* its id in sl_src_routes */
 	uint32_t next_hop; /* id */
 	uint32_t flags;	   /* SIXLANE_NEXT_HOP_* */
 	uint32_t route_mtu;
@@ -173,8 +173,8 @@ struct walk {
 void walk_packet(const struct maps *maps, const struct walk_query *query, struct walk *out);
 
 /*
- * Fill in what an entry of sl_routes or sl_sources leads to, without a verdict of the ports. Of a
- * source set: what holds for all other sources.
+ * Fill in what an entry of sl_routes or sl_src_routes leads to, without a verdict of the ports. Of
+ * a source set: what holds for all other sources.
  */
 void walk_value(const struct maps *maps, uint32_t value, struct walk *out);
 
@@ -189,7 +189,7 @@ void walk_fill_fate(const struct maps *maps, union sixlane_fate fate, struct wal
 
 /* What a table says of a packet. */
 struct walk_route {
-	uint32_t value; /* of sl_routes or sl_sources */
+	uint32_t value; /* of sl_routes or sl_src_routes */
 	union sixlane_fate fate;
 	bool by_source;
 	uint32_t set;

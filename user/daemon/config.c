@@ -41,7 +41,7 @@ struct setting {
 static const struct setting settings[] = {
 	SETTING("ports", ports, SETTING_PORTS),
 	SETTING("pass_ports", pass_ports, SETTING_PORTS),
-	SETTING("assume_xmit", assume_xmit, SETTING_PORTS),
+	SETTING("assume_ndo_xmit", assume_xmit, SETTING_PORTS),
 	SETTING("mode", mode, SETTING_MODE),
 	SETTING("log_level", log_level, SETTING_LEVEL),
 	SETTING("object", object, SETTING_PATH),

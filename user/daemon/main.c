@@ -37,7 +37,7 @@ static const char usage_text[] =
 	"      --max-exceptions N keep at most N of them\n"
 	"      --answer-rate N    Packet Too Big made in XDP, a second and CPU; 0: no limit\n"
 	"      --answer-too-big   make it also for the plain MTU of a route or device\n"
-	"      --assume-xmit PORT PORT takes redirected frames (kernels before 6.3, veth)\n"
+	"      --assume-ndo-xmit PORT PORT takes redirected frames (kernels before 6.3, veth)\n"
 	"      --pass-port PORT   pass every packet of PORT to the kernel\n"
 	"      --bypass CAUSE     go past netfilter, xfrm or tc, whatever they hold\n"
 	"      --pass-all         pass every packet to the kernel\n"
@@ -62,7 +62,7 @@ static const struct option options[] = {
 	{ "max-exceptions", required_argument, NULL, 'M' },
 	{ "answer-rate", required_argument, NULL, 'r' },
 	{ "answer-too-big", no_argument, NULL, 'b' },
-	{ "assume-xmit", required_argument, NULL, 'X' },
+	{ "assume-ndo-xmit", required_argument, NULL, 'X' },
 	{ "pass-port", required_argument, NULL, 'p' },
 	{ "bypass", required_argument, NULL, 'y' },
 	{ "pass-all", no_argument, NULL, 'a' },
@@ -77,14 +77,22 @@ static const char *setting_of(int option)
 		int option;
 		const char *setting;
 	} map[] = {
-		{ 'm', "mode" },	   { 'l', "log_level" },
-		{ 'o', "object" },	   { 't', "teardown" },
-		{ 'R', "max_routes" },	   { 'B', "rcvbuf" },
-		{ 'P', "poll_ms" },	   { 'A', "audit" },
-		{ 'X', "assume_xmit" },	   { 'p', "pass_ports" },
-		{ 'a', "pass_all" },	   { 'E', "exceptions" },
-		{ 'M', "max_exceptions" }, { 'r', "answer_rate" },
-		{ 'b', "answer_too_big" }, { 'F', "fib" },
+		{ 'm', "mode" },
+		{ 'l', "log_level" },
+		{ 'o', "object" },
+		{ 't', "teardown" },
+		{ 'R', "max_routes" },
+		{ 'B', "rcvbuf" },
+		{ 'P', "poll_ms" },
+		{ 'A', "audit" },
+		{ 'X', "assume_ndo_xmit" },
+		{ 'p', "pass_ports" },
+		{ 'a', "pass_all" },
+		{ 'E', "exceptions" },
+		{ 'M', "max_exceptions" },
+		{ 'r', "answer_rate" },
+		{ 'b', "answer_too_big" },
+		{ 'F', "fib" },
 		{ 'y', "bypass" },
 	};
 

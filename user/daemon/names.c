@@ -28,7 +28,7 @@ struct names {
 static const char *const setting_names[] = {
 	[NAMES_PORTS] = "ports",
 	[NAMES_PASS_PORTS] = "pass_ports",
-	[NAMES_ASSUME_XMIT] = "assume_xmit",
+	[NAMES_ASSUME_XMIT] = "assume_ndo_xmit",
 };
 
 static void add_all(struct names *names, enum names_setting setting,

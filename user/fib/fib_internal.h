@@ -102,7 +102,7 @@ struct fib_set_entry {
 	uint32_t dst_len;
 };
 
-/* An id in sl_sources with its entries, those of shorter prefixes first. */
+/* An id in sl_src_routes with its entries, those of shorter prefixes first. */
 struct fib_set {
 	struct fib_hash_node node; /* by id */
 	uint32_t id;
@@ -253,7 +253,7 @@ struct fib {
 	size_t n_ids;				 /* next hops that have an id */
 	size_t n_written, n_absent, n_failed;
 	size_t n_hungry;	   /* next hops and objects */
-	size_t n_sources;	   /* entries of sl_sources */
+	size_t n_sources;	   /* entries of sl_src_routes */
 	unsigned int objects_held; /* none goes meanwhile … */
 	bool objects_gone;	   /* … and some are to */
 	size_t n_dying_sets;	   /* whose entries could not be deleted yet */
@@ -265,7 +265,7 @@ struct fib {
 	bool syncing;	     /* between fib_sync_begin() and _end() */
 	bool retrying;	     /* in fib_retry() … */
 	bool no_room;	     /* … and an insertion failed: further ones will too, */
-	bool no_source_room; /* the same of sl_sources, */
+	bool no_source_room; /* the same of sl_src_routes, */
 	bool graced;	     /* and a grace period was asked for */
 	bool gaps;	     /* as last told, or as an earlier daemon left it … */
 	bool gaps_known;   /* … if this is false: then it is cleared only by a synchronisation */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Source sets: the entries of sl_sources under one id, for destinations whose routes are chosen
+ * Source sets: the entries of sl_src_routes under one id, for destinations whose routes are chosen
  * among by source. A set is written whole before anything names it and is never changed; another
  * choice is another set.
  */

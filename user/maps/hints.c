@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The reader of sl_hints, and how many hints were lost.
+ * The reader of sl_icmp_events, and how many hints were lost.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

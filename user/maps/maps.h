@@ -95,7 +95,7 @@ int maps_set_rules(struct maps *maps, const struct sixlane_rule *rules, uint32_t
 
 typedef int (*maps_route_fn)(void *ctx, const struct sixlane_route_key *key, uint32_t value);
 
-/* Every entry of sl_routes, sl_sources or sl_policies, in the trie's order. 0, -errno, or fn's
+/* Every entry of sl_routes, sl_src_routes or sl_policies, in the trie's order. 0, -errno, or fn's
  * non-zero return. */
 int maps_route_each(const struct maps *maps, maps_route_fn fn, void *ctx);
 int maps_source_each(const struct maps *maps, maps_route_fn fn, void *ctx);
@@ -150,10 +150,11 @@ int maps_operator_some(const struct maps *maps, struct maps_cursor *cursor, maps
 void maps_operator_expire(const struct maps *maps, const struct sixlane_exception_key *key,
 			  uint64_t now_ns);
 
-/* Hints that found no room in sl_hints, over all CPUs, since the map was made. 0 or -errno. */
+/* Hints that found no room in sl_icmp_events, over all CPUs, since the map was made. 0 or -errno.
+ */
 int maps_hints_lost(const struct maps *maps, uint64_t *lost);
 
-/* The reader of sl_hints; one at a time. */
+/* The reader of sl_icmp_events; one at a time. */
 struct maps_hints;
 /* 0 or -errno. fn is called by maps_hints_read(). */
 int maps_hints_open(const struct maps *maps, void (*fn)(void *ctx, const struct sixlane_hint *hint),

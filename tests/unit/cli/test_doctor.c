@@ -89,7 +89,7 @@ static void advice_is_of_the_last_finding(void **state)
 	assert_string_equal(json_string_value(json_object_get(json_array_get(json, 1), "advice")),
 			    "do that");
 	assert_string_equal(json_string_value(json_object_get(json_array_get(json, 1), "severity")),
-			    "must");
+			    "error");
 	json_decref(json);
 	findings_free(&findings);
 }

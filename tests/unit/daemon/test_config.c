@@ -60,7 +60,7 @@ static void test_every_setting(void **state)
 			      "max_routes = 1000; rcvbuf = 8192; poll_ms = 20; audit = 0;\n"
 			      "pass_all = true; teardown = true; pass_ports = (\"" TEN TEN TEN TEN
 				      TEN TEN TEN TEN TEN TEN TEN TEN "1234567\");\n"
-			      "assume_xmit = [ \"q\" ]; exceptions = \"observe\";\n"
+			      "assume_ndo_xmit = [ \"q\" ]; exceptions = \"observe\";\n"
 			      "fib = \"trie\"; bypass = [ \"netfilter\", \"tc\" ];\n"
 			      "max_exceptions = 262144; answer_rate = 0; answer_too_big = true;\n",
 			      &config, err, path),
