@@ -186,7 +186,7 @@ static inline __u32 sixlane_route_len(__u32 value)
 	return value >> SIXLANE_ROUTE_LEN_SHIFT & SIXLANE_ROUTE_LEN_MASK;
 }
 
-/* --- sl_src_routes: LPM_TRIE, key sixlane_route_key, value as in sl_routes ---------------- */
+/* --- sl_src_routes: LPM_TRIE, key sixlane_route_key, value as in sl_routes ------------- */
 
 /*
  * The routes of one destination by source prefix (SIXLANE_KIND_SOURCES): table is the set's id,
@@ -243,7 +243,7 @@ struct sixlane_next_hop {
 };
 _Static_assert(sizeof(struct sixlane_next_hop) == 32, "layout is ABI");
 
-/* --- sl_nh_buckets: ARRAY, mmapable; the members of groups ---------------------------------- */
+/* --- sl_nh_buckets: ARRAY, mmapable; the members of groups ----------------------------- */
 
 /*
  * A group's cells stand side by side. A 32-bit hash times their number is the cell (upper half)
@@ -384,8 +384,7 @@ struct sixlane_operator {
 };
 _Static_assert(sizeof(struct sixlane_operator) == 56, "layout is ABI");
 
-/* --- sl_icmp_events: RINGBUF of sixlane_hint ---------------------------------------------------
- */
+/* --- sl_icmp_events: RINGBUF of sixlane_hint --------------------------------------------- */
 
 #define SIXLANE_HINTS_BYTES 262144u
 

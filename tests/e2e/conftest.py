@@ -14,7 +14,7 @@ from topology import COVER, PREFIX, SEED, Net, Twins, host_addr  # noqa: E402
 
 NETS = pytest.StashKey()
 # What the daemon says where this kernel is newer than its tables of attributes.
-UNKNOWN = "has an attribute that sixlane does not apply"
+UNKNOWN = "has an unsupported attribute"
 
 
 def pytest_sessionstart(session):

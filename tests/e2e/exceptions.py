@@ -250,7 +250,7 @@ def wait_dumped(net):
     """Two hints at most and a dump speak of what was learnt before; nothing asks for another."""
 
     def dumps():
-        return net.router.log().count("exceptions told")
+        return net.router.log().count("exceptions in")
 
     for _ in range(2):
         told = dumps()

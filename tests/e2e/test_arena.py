@@ -70,7 +70,7 @@ def test_maps_made_by_ip_link(routed):
     assert not os.path.exists(arena.PIN) and not reads_arena(routed)
     routed.router.start()
     assert_right(routed, True)
-    assert "p0: its sixlane program read no arena; replaced" in routed.router.log()
+    assert "p0: replaced its sixlane program by one that reads the arena" in routed.router.log()
 
 
 def test_ip_link_after_the_daemon(routed):
@@ -271,7 +271,7 @@ def test_no_room_for_its_addresses(routed):
     # what is written there must be emptied first
     for command in (SIXLANE, "fib"), (SIXLANED,):
         done = routed.r.run(*under, *command, check=False)
-        assert done.returncode == 1 and "128 MiB of addresses" in done.stderr, done
+        assert done.returncode == 1 and "128 MiB of address space" in done.stderr, done
     fd = arena.pinned()
     assert roots(fd)
     os.close(fd)

@@ -209,7 +209,7 @@ def test_error_on_the_way(wire):
     wire.h.run("ethtool", "-L", "h0", "tx", 3)
     before = wire.state()
     done = wire.r.run(SIXLANE, "bench", "nic", "--hold", *WANTED, check=False)
-    assert done.returncode == 1 and "takes no XDP program in native mode" in done.stderr
+    assert done.returncode == 1 and "accepts no XDP program in native mode" in done.stderr
     assert "tried again" in done.stderr and not done.stdout
     assert wire.state() == before
     wire.check("--queues", 3, "p0")
@@ -408,7 +408,7 @@ def test_isolated_and_refused_later(wire):
     use_it(wire)
     before = all_of(wire)
     done = wire.r.run(*SYSFS, SIXLANE, "bench", "nic", "--hold", *ISOLATED, check=False)
-    assert done.returncode == 1 and "takes no XDP program in native mode" in done.stderr
+    assert done.returncode == 1 and "accepts no XDP program in native mode" in done.stderr
     assert all_of(wire) == before
 
 

@@ -91,8 +91,8 @@ def test_not_of_the_route_that_packets_take(net):
     # More than one dump later it is as it was.
     ex.learn(net, MTU, "2001:db8:e00::1")
     wait_map(net, {("2001:db8:e00::1", MAIN): known()})
-    told = net.router.log().count("exceptions told")
-    wait_until(lambda: net.router.log().count("exceptions told") > told + 1, 30, "two dumps")
+    told = net.router.log().count("exceptions in")
+    wait_until(lambda: net.router.log().count("exceptions in") > told + 1, 30, "two dumps")
     assert in_map(net) == {("2001:db8:e00::1", MAIN): known()}
     net.route("del", PREFIX)
     wait_map(net, {("2001:db8:e00::1", MAIN): known(), (FAR, MAIN): known()})
@@ -248,8 +248,8 @@ def test_table_of_the_kernels_own_packets(net):
     ex.learn(net, MTU)
     wait_map(net, {(FAR, 100): known()})
     # A dump tells it again, and that it is told for one table only.
-    told = net.router.log().count("exceptions told")
-    wait_until(lambda: net.router.log().count("exceptions told") > told, 30, "a dump")
+    told = net.router.log().count("exceptions in")
+    wait_until(lambda: net.router.log().count("exceptions in") > told, 30, "a dump")
     assert in_map(net) == {(FAR, 100): known()}
 
 

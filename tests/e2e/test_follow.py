@@ -98,21 +98,21 @@ def test_a_configured_port_that_comes_back(make):
     back = net.lab.ns("back")
     net.r.ip("link delete dev p2")
     wait_until(lambda: not net.router.port_status("p2"), 5, "p2 gone")
-    wait_until(lambda: "p2: gone, and its program with it; attached anew" in net.router.log(), 5)
+    wait_until(lambda: "p2: the device was removed; sixlaned attaches again" in net.router.log(), 5)
     net.lab.link(net.r, "p2", back, "h0")
     wait_until(
         lambda: (net.router.port_status("p2") or {}).get("program") == "sixlane",
         5,
         lambda: "p2 attached again: %s\n%s" % (net.router.port_status("p2"), net.router.log()),
     )
-    wait_until(lambda: "came, attached" in net.router.log(), 5, net.router.log)
+    wait_until(lambda: "the device appeared; attached" in net.router.log(), 5, net.router.log)
 
 
 def test_a_port_that_is_gone(net):
     """As by a driver that is unbound: it is to be attached anew, and the daemon says so."""
     net.r.ip("link delete dev p2")
-    wait_until(lambda: "'sixlane attach p2' when it is back" in net.router.log(), 5, net.router.log)
-    assert "p2: gone, and its program with it" in net.router.log()
+    wait_until(lambda: "'sixlane attach p2' when it reappears" in net.router.log(), 5, net.router.log)
+    assert "p2: the device was removed" in net.router.log()
     net.lab.link(net.r, "p2", net.lab.ns("back"), "h0")
     net.router.sixlane("attach p2")
     wait_until(
@@ -124,4 +124,4 @@ def test_a_port_that_is_gone(net):
 
 def test_a_port_that_moves_away(net):
     net.r.ip("link set dev p2 netns", net.lab.ns("far").name)
-    wait_until(lambda: "p2: went to another network namespace" in net.router.log(), 5)
+    wait_until(lambda: "p2: the device moved to another network namespace" in net.router.log(), 5)

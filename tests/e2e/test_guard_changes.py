@@ -148,8 +148,8 @@ def test_the_log_says_what_holds(idle, options):
     rule = "add table ip6 f; add chain ip6 f c { type filter hook forward priority 0; policy drop; }"
     idle.r.run("nft", rule)
     idle.start(*options)
-    held = "netfilter holds packets back: table ip6 f, chain c"
+    held = "because of netfilter: table ip6 f, chain c"
     wait_until(lambda: held in idle.router.log(), 10, "the log says so")
     idle.r.run("nft", "flush", "ruleset")
-    wait_until(lambda: "netfilter holds nothing back" in idle.router.log(), 10, "it says that, too")
+    wait_until(lambda: "no packets pass to the kernel because of netfilter" in idle.router.log(), 10, "it says that, too")
     assert idle.router.log().count(held) == 1

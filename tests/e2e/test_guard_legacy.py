@@ -52,7 +52,7 @@ ROWS = {
     "addresses": (("-A FORWARD -s 2001:db8::/32 -j DROP",), "drop", "drop"),
     "addresses and device": (("-A FORWARD -i p0 -d 2001:db8::/32 -j DROP",), "drop", None),
     "protocol": (("-A FORWARD -i p0 -p tcp -j DROP",), "drop", None),
-    "accepted protocol": (("-A FORWARD -i p0 -p tcp -j ACCEPT",), "cut short", None),
+    "accepted protocol": (("-A FORWARD -i p0 -p tcp -j ACCEPT",), "truncated packets", None),
     "rule without a target": (("-A FORWARD -i p0", "-A FORWARD -s 2001:db8::/32"), None, None),
     "comment": (
         ("-P FORWARD DROP", "-A FORWARD -i p0 -m comment --comment all -j ACCEPT"),

@@ -93,7 +93,7 @@ ROWS = [
     ("mq_child_limit", ["qdisc add dev X root handle 1: mq",
                         "qdisc add dev X parent 1:2 handle 2: pfifo limit 3"],
      None, "qdisc pfifo 2: with limit 3"),
-    ("sizes", ["qdisc add dev X root stab overhead 24 pfifo"], None, "with a table of sizes"),
+    ("sizes", ["qdisc add dev X root stab overhead 24 pfifo"], None, "with a size table"),
 ]  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def test_names_in_the_log_only_once(make):
     assert net.router.log().count("up0 (macvlan) takes its frames") == 1
     net.r.ip("link delete up0")
     wait_flag(net, False)
-    assert net.router.log().count("no other device takes its frames") == 1
+    assert net.router.log().count("no upper device takes its frames") == 1
 
 
 @pytest.mark.parametrize("name", OWNERS)

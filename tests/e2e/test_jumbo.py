@@ -119,7 +119,7 @@ def test_mtu_grows(make):
     net.sync()
     assert flavours(net) == {"p0": "frags", "p1": "frags", "p2": "plain"}
     assert "sixlane_frags" in net.router.status_text()
-    assert "p0: at MTU 9000 its program is replaced by one for frames in several" in net.router.log()
+    assert "p0: replaced its program at MTU 9000 by one for frames in several" in net.router.log()
     frames = [fr.udp(host_addr("b"), size=size) for size in (64, 1500, 3498, 3499, PLAIN_MOST)]
     net.assert_forwarded(frames, to="b")
     large = (PLAIN_MOST + 1, 3520, 4096, 8999, 9000)
@@ -192,18 +192,18 @@ def test_no_other_flavour(make):
     forget_limit(net, ["p0"])
     net.router.start("--object", object_without_frags(net))
     net.r.ip("link set dev p0 mtu 9000")  # the peer's is what veth looks at
-    wait_until(lambda: "of the same flavour, which its driver takes" in net.router.log())
+    wait_until(lambda: "of the same flavour, which its driver accepts" in net.router.log())
     net.r.ip("link set dev p0 mtu 1500")
     net.sync()
     twins.each(grow)
     wait_program(net, "p0", None)
     net.sync()
     log = net.router.log()
-    assert "p0: its program cannot be replaced at MTU 9000" in log, log
+    assert "p0: detached until the MTU is lowered: at MTU 9000" in log, log
     assert_waits(net, "p0")
     twins.assert_same([fr.udp(host_addr("b"), size=size) for size in SIZES])
     net.r.ip("link set dev p0 mtu 4000")
-    wait_until(lambda: "p0: at MTU 4000 its program does not come back" in net.router.log())
+    wait_until(lambda: "p0: cannot attach again at MTU 4000" in net.router.log())
     twins.each(lambda net: grow(net, PLAIN_MOST))
     wait_program(net, "p0", "sixlane")
     net.sync()
@@ -223,7 +223,7 @@ def test_renamed_while_its_mtu_grows(make):
         net.r.ip("link set dev", old, "name", new)
     daemon.send_signal(signal.SIGCONT)
     wait_program(net, "x0", None)
-    wait_until(lambda: "x0: its program cannot be replaced at MTU 9000" in net.router.log(), 10, net.router.log)
+    wait_until(lambda: "x0: detached until the MTU is lowered: at MTU 9000" in net.router.log(), 10, net.router.log)
     assert net.r.link("p0")["xdp"]["prog"]["name"] == "sixlane"
 
 
@@ -248,7 +248,7 @@ def test_a_port_without_a_program_at_its_mtu_does_not_keep_the_daemon_from_the_o
     assert_waits(net, "p0")
     # by its peer's MTU veth decides, of which there is no message: so the port's falls once more behind it
     net.r.ip("link set dev p0 mtu 1500")
-    wait_until(lambda: "p0: at MTU 1500 its program does not come back" in net.router.log(), 10, net.router.log)
+    wait_until(lambda: "p0: cannot attach again at MTU 1500" in net.router.log(), 10, net.router.log)
     net.host["a"].ip("link set dev h0 mtu 1500")
     net.r.ip("link set dev p0 mtu 1600")
     net.r.ip("link set dev p0 mtu 1500")

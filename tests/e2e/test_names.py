@@ -128,7 +128,7 @@ def test_a_port_that_was_detached_stays_so(make):
     net.router.start(ports=[SHORT, LONG, "p1"])
     assert run(net, "detach", "p0").returncode == 0
     named(net, LONG)
-    says(net, '"%s" is there now' % LONG)
+    says(net, '"%s" exists now' % LONG)
     net.router.barrier()
     assert "xdp" not in net.r.link("p0")
 
@@ -163,7 +163,7 @@ def test_missing_names(make, by_file):
         assert warning in status["warnings"] and "warning: " + warning in text
     for name in MISSING.values():
         named(net, name)
-        says(net, '"%s" is there now: p0' % name)
+        says(net, '"%s" exists now: p0' % name)
     assert not net.router.status()["missing_ports"]
 
 

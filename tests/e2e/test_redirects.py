@@ -118,7 +118,7 @@ def test_by_a_rule_for_whom_it_is_addressed_to(make):
     pair.each(lambda net: net.r.route("add", ex.BY_B, "table 100"))
     pair.each(lambda net: net.r.ip("rule add from 2001:db8:a::/64 lookup 100 pref 1000"))
     pair.fast.start("--answer-rate", 0, "--poll-ms", 60_000, "--log-level", "debug")
-    wait_until(lambda: "exceptions told" in pair.fast.router.log(), 10, "the first dump")
+    wait_until(lambda: "exceptions in" in pair.fast.router.log(), 10, "the first dump")
     pair.fast.assert_forwarded([fr.udp(FAR)], to="b")
     redirect(pair, ex.OTHER, to=own)
     check(pair, ex.OTHER_MAC)

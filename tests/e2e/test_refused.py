@@ -165,7 +165,7 @@ def test_refused_log_where_nobody_else_may_write(idle, refused):
         assert os.listdir(RUN_DIR) == logs
     finally:
         idle.r.run("chmod", "700", RUN_DIR)
-    says(said, REASON, "could not be kept in " + RUN_DIR)
+    says(said, REASON, "could not be saved in " + RUN_DIR)
 
 
 def test_refused_log_is_bounded(idle):
@@ -194,7 +194,7 @@ def test_refused_program_for_large_frames(idle, refused):
     forget_limit(idle, ["p0"])
     idle.router.start("--object", refused + "/sixlane.bpf.o")
     grow(idle, hosts="a")
-    wait_until(lambda: "it is taken off until the MTU is lower" in idle.router.log(), 20, idle.router.log)
+    wait_until(lambda: "detached until the MTU is lowered" in idle.router.log(), 20, idle.router.log)
     (said,) = idle.router.status()["refused"]
     assert said["log"] in idle.router.log() and os.path.exists(said["log"])
     idle.router.stop()

@@ -144,7 +144,7 @@ def test_a_route_that_dumps_leave_out(idle):
     got = idle.assert_passed(frames_to(FAR), "punt_equal_metric")
     assert not got["b"] and not got["c"]
     assert_spread(idle, frames_to(OTHER_FAR))
-    wait_until(lambda: "dumps cannot tell all of them" in idle.router.log(), what="the log says so")
+    wait_until(lambda: "a dump does not show all routes of their metric" in idle.router.log(), what="the log says so")
     idle.r.route("delete", PREFIX, "dev p0")
     for what in ("told", "read anew"):
         wait_until(
@@ -182,7 +182,7 @@ def test_a_kernel_that_cannot_be_looked_into(idle):
     for host in "bc":
         idle.r.route("append", OTHER, "via", host_addr(host))
     idle.start(under=WITHOUT_BTF)
-    assert "cannot look into the kernel's table" in idle.router.log()
+    assert "cannot run the kernel reader" in idle.router.log()
     idle.assert_passed(frames_to(OTHER_FAR), "punt_equal_metric")
     for host in "bc":
         idle.r.route("append", PREFIX, "via", host_addr(host))

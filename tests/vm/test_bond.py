@@ -304,10 +304,10 @@ def test_a_replaced_program_is_freed(make):
     shutil.rmtree(PINS)
     net.attach("p0")  # makes maps without an arena, which would be what is said of bond0
     net.start("--poll-ms", "20", attach=None)
-    assert "bond0: its sixlane program had maps of its own; replaced" in net.router.log()
+    assert "bond0: replaced its sixlane program, which had maps of its own" in net.router.log()
     net.sync()
     eventually(lambda: assert_works(net, "bc", ""))
-    assert "no XDP program any more" not in net.router.log()
+    assert "its XDP program was removed" not in net.router.log()
     wait_until(lambda: not is_loaded(net, old), 10, "an end of the old program")
 
 
@@ -338,7 +338,7 @@ def test_mtu_grows(make_bonded):
     """The flavour for several buffers takes the place of the other one, of which the slaves are rid."""
     net = make_bonded("balance-rr")
     net.r.ip("link set dev bond0 mtu 9000")
-    told = "bond0: at MTU 9000 its program is replaced by one for frames in several buffers"
+    told = "bond0: replaced its program at MTU 9000 by one for frames in several buffers"
     wait_until(lambda: told in net.router.log(), 20, net.router.log)
     net.sync()
     for h in "bc":  # veth lets the peer's MTU grow only now

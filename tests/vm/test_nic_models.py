@@ -192,7 +192,7 @@ def test_mtu(net):
         wait_until(lambda: (net.flavour("p0"), net.flavour("p1")) == ("frags", "frags"), 20)
     elif net.kind == "vmxnet3":
         wait_until(lambda: (net.flavour("p0"), net.flavour("p1")) == (None, None), 20)
-        assert "p0: its program cannot be replaced at MTU 9000" in net.router.log()
+        assert "p0: detached until the MTU is lowered: at MTU 9000" in net.router.log()
     net.sync()
     if net.kind in ("virtio", "e1000e"):
         net.settle(to_b(9000), forward=1)
@@ -216,7 +216,7 @@ def start_at_refused_mtu(net, mtu):
     net.r.ip("link set dev p0 mtu", mtu)
     net.router.start(ports=["p0", "p1"])
     wait_until(lambda: "p0: not attached until its MTU is lower" in net.router.log(), 20, net.router.log)
-    assert "its MTU is %d, and igb takes native XDP up to MTU 3046" % mtu in net.router.log()
+    assert "its MTU is %d, and igb supports native XDP up to MTU 3046" % mtu in net.router.log()
     assert (net.flavour("p0"), net.flavour("p1")) == (None, "plain")
     assert doctor(net)["mtu"] == ("error", "ip link set dev p0 mtu 3046")
     assert set_mtu(net, 1500)

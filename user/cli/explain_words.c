@@ -88,7 +88,7 @@ static void tell_program_of_port(struct explain *explain)
 	const char *name = explain->ingress->name;
 
 	if (!explain->prog_known)
-		explain_say(explain, "port", "cannot see which XDP program %s runs", name);
+		explain_say(explain, "port", "cannot query the XDP program of %s", name);
 	else if (prog->owner == LOADER_NO_PROG)
 		explain_say(explain, "port",
 			    "%s runs no XDP program: real packets never come as far as this one",

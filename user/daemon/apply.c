@@ -84,7 +84,7 @@ void apply_note(struct sync *sync, const char *what, int ret)
 		sync->malformed++;
 		sync->dump_damaged = true;
 		log_warning_limited(
-			"the kernel sent a malformed %s message; ignored, asking for everything anew",
+			"the kernel sent a malformed %s message; sixlaned ignores it and reads all tables again",
 			what);
 	}
 	if (ret == -EINPROGRESS) {
@@ -115,7 +115,7 @@ void apply_note_unknown(struct sync *sync, enum sync_object object, uint16_t unk
 		return;
 	*reported |= bit;
 	log_warning(
-		"a %s has an attribute that sixlane does not apply (number %u, or what is in it): packets that meet such a one pass to the kernel",
+		"a %s has an unsupported attribute (number %u, or one nested in it): packets that depend on it pass to the kernel",
 		names[object], attr);
 }
 
@@ -269,7 +269,7 @@ static void set_neigh(void *ctx, const struct neigh *neigh)
 
 	if (ret == -ENOSPC)
 		log_warning_limited(
-			"more than %u neighbours: packets to the others pass to the kernel",
+			"there are more than %u neighbours: packets to the others pass to the kernel",
 			SIXLANE_MAX_NEIGHBOURS - 1);
 	else if (ret)
 		sync_want(sync, SYNC_LATER_NS);

@@ -61,10 +61,10 @@ static void report(const struct sync *sync, const struct rules_program *program)
 {
 	if (!program->expressible)
 		log_warning(
-			"'ip -6 rule' holds more than %u rules: EVERY PACKET PASSES to the kernel",
+			"'ip -6 rule' has more than %u rules: EVERY PACKET PASSES to the kernel; remove some rules",
 			SIXLANE_MAX_RULES);
 	else if (!sync->program.expressible && sync->complete)
-		log_info("'ip -6 rule' can be expressed again");
+		log_info("'ip -6 rule' is within the limit again");
 }
 
 /* The datapath forwards by the new list from here on. */
@@ -132,8 +132,9 @@ void apply_rules(struct sync *sync)
 	sync->published = !ret;
 	sync->rules_ready = !ret && !sync->rules_wanted;
 	if (ret) {
-		log_warning_limited("cannot write the rules: %s; packets pass to the kernel",
-				    strerror(-ret));
+		log_warning_limited(
+			"cannot write the rules to the maps: %s; packets pass to the kernel",
+			strerror(-ret));
 		sync_want(sync, SYNC_LATER_NS);
 	}
 }

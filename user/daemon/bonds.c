@@ -17,7 +17,7 @@
 static void warn(const struct device *bond)
 {
 	log_warning_limited(
-		"%s: cannot ask for the order of its slaves: %s; the kernel forwards what leaves by VLANs on it",
+		"%s: cannot query the order of its slaves: %s; packets that leave through VLANs on it pass to the kernel",
 		bond->link.name, strerror(errno));
 }
 

@@ -101,7 +101,7 @@ static void report(struct sync *sync, const struct asking *asking)
 
 	if (asking->err) {
 		log_warning_limited(
-			"cannot look into the kernel's table of routes (%s): multipath routes that were read from a dump, which may leave out others beside them, are left to the kernel; needs a kernel with BTF and CAP_PERFMON; trying again in %llu s",
+			"cannot run the kernel reader (%s): multipath routes from dumps may be incomplete and pass to the kernel; it needs BTF and CAP_PERFMON; sixlaned tries again in %llu s",
 			strerror(-asking->err),
 			(unsigned long long)(sync->census_wait_ns / WAIT_NS));
 		return;
@@ -109,10 +109,10 @@ static void report(struct sync *sync, const struct asking *asking)
 	sync->untellable = asking->untellable;
 	if (asking->untellable && !before)
 		log_warning(
-			"%zu multipath routes are left to the kernel (punt_equal_metric), for dumps cannot tell all of them: others of the same metric stand between their hops, or these are unlike in MTU, lifetime, preference or type; give the others another metric, the hops like attributes, or use next-hop objects",
+			"%zu multipath routes pass to the kernel (punt_equal_metric): a dump does not show all routes of their metric; use different metrics, equal MTU, lifetime, preference and type, or next-hop objects",
 			asking->untellable);
 	else if (before && !asking->untellable)
-		log_info("all multipath routes can be told again");
+		log_info("all multipath routes are complete again");
 }
 
 void census_want(struct sync *sync)

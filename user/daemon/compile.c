@@ -14,7 +14,7 @@ static void report_failure(struct sync *sync, int err)
 {
 	if (!sync->compile.failed)
 		log_warning(
-			"no compiled FIB: %s; the trie answers, more slowly. It is tried again; see Limits in README",
+			"no compiled FIB: %s; lookups use the slower LPM trie; sixlaned tries again",
 			strerror(-err));
 	sync->compile.failed = true;
 }
@@ -41,7 +41,7 @@ static void note_loss(struct sync *sync)
 	sync->compile.built = false;
 	sync->compile.failed = true;
 	log_warning_limited(
-		"no memory for a change of the compiled FIB: the trie answers, more slowly, until it is built anew; more memory or fewer routes would keep it");
+		"out of memory while changing the compiled FIB; lookups use the slower LPM trie until it is rebuilt; add memory or filter routes");
 }
 
 /* … after a while. Returns when. */

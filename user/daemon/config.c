@@ -105,7 +105,8 @@ static const struct setting *find_setting(const char *name)
 
 static void list_settings(char *err, const char *name)
 {
-	int used = snprintf(err, CONFIG_ERR, "unknown setting \"%s\"; known are", name);
+	int used =
+		snprintf(err, CONFIG_ERR, "unknown setting \"%s\"; the known settings are", name);
 
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
 		used += snprintf(err + used, CONFIG_ERR - (size_t)used, "%s %s", i ? "," : "",
@@ -345,7 +346,7 @@ static int apply_item(struct config *config, const config_setting_t *item, char 
 	else if (setting->type == SETTING_BOOL)
 		snprintf(err, CONFIG_ERR, "%s must be true or false", setting->name);
 	else
-		snprintf(err, CONFIG_ERR, "%s must be a text in quotes", setting->name);
+		snprintf(err, CONFIG_ERR, "%s must be a string in quotes", setting->name);
 	return -EINVAL;
 }
 

@@ -494,14 +494,14 @@ static void report_missing(struct sync *sync)
 	exceptions->reported = reason;
 	if (reason == MISSING_FAILED)
 		log_warning_limited(
-			"%llu exceptions (Path MTUs, redirects) cannot be written, for lack of the kernel's memory or of next hops: packets to their destinations pass to the kernel; trying again every second",
+			"cannot write %llu exceptions (Path MTUs, redirects): kernel memory or next-hop entries ran out; packets to their destinations pass to the kernel; sixlaned tries again every second",
 			(unsigned long long)stats.exceptions_failed);
 	else if (reason == MISSING_BOUND)
 		log_warning_limited(
-			"more exceptions (Path MTUs, redirects) than max_exceptions (%u): packets to destinations that have found no room pass to the kernel; raise max_exceptions, or find out who sends so many ICMPv6 messages",
+			"more exceptions (Path MTUs, redirects) than max_exceptions (%u): packets to the other destinations pass to the kernel; raise max_exceptions, or find the sender of the ICMPv6 messages",
 			sync->config->max_exceptions);
 	else
-		log_info("all exceptions found room again");
+		log_info("all exceptions fit again");
 }
 
 void exceptions_run(struct sync *sync)

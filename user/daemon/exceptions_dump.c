@@ -167,7 +167,7 @@ static void end(struct exceptions *exceptions)
 static void fail(struct sync *sync, int err)
 {
 	log_warning_limited(
-		"cannot read what the kernel has learnt of Path MTUs and redirects: %s; trying again later",
+		"cannot read the kernel's route exceptions (Path MTUs, redirects): %s; sixlaned tries again later",
 		strerror(-err));
 	end(sync->exceptions);
 	exceptions_want(sync);
@@ -266,7 +266,7 @@ static void finish(struct sync *sync)
 	fib_exceptions_end(sync->fib, FIB_KERNEL, complete, whole ? is_gone : is_doubtful, sync);
 	sync->maps->meta->exception_dumps++;
 	dump->cost_ns += exceptions_cpu_ns() - begin_ns;
-	log_debug("%zu exceptions told in %llu ms of CPU time", dump->n_told,
+	log_debug("read %zu exceptions in %llu ms of CPU time", dump->n_told,
 		  (unsigned long long)dump->cost_ns / 1000000);
 	end(sync->exceptions);
 }

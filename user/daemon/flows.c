@@ -49,7 +49,8 @@ static bool mark(struct sync *sync, const uint32_t *prog_ids)
 		device->looks_up_flows = looks_up;
 		changed = true;
 		if (looks_up)
-			log_info("%s: packets of its flowtables go on in XDP", device->link.name);
+			log_info("%s: XDP forwards the packets of its flowtables",
+				 device->link.name);
 	}
 	return changed;
 }

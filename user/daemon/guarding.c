@@ -112,8 +112,8 @@ static void write_policies(struct sync *sync)
 	sync->policies_failed = ret;
 	if (ret)
 		log_warning_limited(
-			"cannot hold back packets by the addresses of IPsec policies: %s; every packet passes to the kernel (pass_ipsec)",
-			ret == -E2BIG ? "there are too many" : strerror(-ret));
+			"cannot match packets against IPsec policies: %s; every packet passes to the kernel (pass_ipsec)",
+			ret == -E2BIG ? "there are too many policies" : strerror(-ret));
 	else
 		sync->policies_version = version;
 }
@@ -183,10 +183,11 @@ static void report(struct sync *sync, enum guard_cause cause)
 
 	if (held && strcmp(reason, sync->guard_said[cause]) != 0)
 		log_warning_limited(
-			"%s holds packets back: %s; 'sixlane status' says of which ports",
+			"packets pass to the kernel because of %s: %s; 'sixlane status' lists the ports",
 			guard_cause_names[cause], reason);
 	else if (!held && *sync->guard_said[cause])
-		log_info("%s holds nothing back any more", guard_cause_names[cause]);
+		log_info("no packets pass to the kernel because of %s any more",
+			 guard_cause_names[cause]);
 	memcpy(sync->guard_said[cause], held ? reason : "", held ? sizeof(reason) : 1);
 }
 

@@ -131,7 +131,8 @@ static void read_some(struct hints *hints, uint64_t now_ns)
 	n = maps_hints_read(hints->reader, READ_MAX);
 	hints->next_read_ns = n > 0 ? now_ns + READ_GAP_NS : 0;
 	if (n < 0)
-		log_warning_limited("cannot read hints of the datapath: %s", strerror(-n));
+		log_warning_limited("cannot read the ICMP events of the datapath: %s",
+				    strerror(-n));
 }
 
 static void look_for_lost(struct hints *hints)

@@ -34,13 +34,13 @@ static void take_off(struct device *device, uint32_t mtu, const char *why)
 
 	if (ret && ret != -ENOENT) {
 		log_warning(
-			"%s: at MTU %u large packets may be lost: its program can neither be replaced (%s) nor taken off (%s); lower the MTU, then 'sixlane detach %s'",
+			"%s: at MTU %u large packets may be lost: its program can neither be replaced (%s) nor detached (%s); lower the MTU, then run 'sixlane detach %s'",
 			name, device->link.mtu, why, err, name);
 		return;
 	}
 	device->refused_mtu = mtu;
 	log_warning(
-		"%s: its program cannot be replaced at MTU %u, under which large packets may be lost: it is taken off until the MTU is lower (%s)",
+		"%s: detached until the MTU is lowered: at MTU %u large packets may be lost, and the program cannot be replaced (%s)",
 		name, device->link.mtu, why);
 }
 
@@ -53,12 +53,11 @@ static void come_back(struct sync *sync, struct device *device)
 
 	if (loader_attach(sync->config->object, name, LOADER_NATIVE, err)) {
 		device->refused_mtu = mtu;
-		log_warning("%s: at MTU %u its program does not come back: %s", name,
-			    device->link.mtu, err);
+		log_warning("%s: cannot attach again at MTU %u: %s", name, device->link.mtu, err);
 		return;
 	}
 	device->refused_mtu = 0;
-	log_info("%s: at MTU %u its program is back", name, device->link.mtu);
+	log_info("%s: attached again at MTU %u", name, device->link.mtu);
 }
 
 static void replace(struct sync *sync, struct device *device, struct loader_prog *prog)
@@ -76,10 +75,10 @@ static void replace(struct sync *sync, struct device *device, struct loader_prog
 	if (ret || prog->id == id)
 		return;
 	device->replaced = true;
-	log_info("%s: at MTU %u its program is replaced by one %s", device->link.name,
+	log_info("%s: replaced its program at MTU %u by one %s", device->link.name,
 		 device->link.mtu,
 		 prog->frags ? "for frames in several buffers"
-			     : "of the same flavour, which its driver takes");
+			     : "of the same flavour, which its driver accepts");
 }
 
 static void fit(struct sync *sync, struct device *device)
@@ -93,7 +92,7 @@ static void fit(struct sync *sync, struct device *device)
 		return;
 	if (prog.dispatcher)
 		log_warning(
-			"%s: at MTU %u large packets may be lost: what runs under a dispatcher is not replaced; 'sixlane detach %s', then 'sixlane attach %s'",
+			"%s: at MTU %u large packets may be lost: sixlaned replaces no program under a dispatcher; run 'sixlane detach %s', then 'sixlane attach %s'",
 			device->link.name, device->link.mtu, device->link.name, device->link.name);
 	else
 		replace(sync, device, &prog);

@@ -109,7 +109,7 @@ static void send_batch(struct sync *sync, const char *buf, size_t size)
 
 	if (ret)
 		log_warning_limited(
-			"cannot tell the kernel which neighbours are in use: %s; they may go stale",
+			"cannot refresh the neighbours in use: %s; they may become stale",
 			strerror(-ret));
 }
 

@@ -99,11 +99,12 @@ static void report(struct name *name, const struct device *device)
 	const char *setting = setting_names[name->setting];
 
 	if (!device && !name->missing)
-		log_limited(&name->limit, LOG_WARNING,
-			    "%s: no device is named \"%s\"; it counts as soon as one is", setting,
-			    name->text);
+		log_limited(
+			&name->limit, LOG_WARNING,
+			"%s: no device is named \"%s\"; the setting applies once a device has that name",
+			setting, name->text);
 	else if (device && name->missing)
-		log_limited(&name->limit, LOG_INFO, "%s: \"%s\" is there now: %s", setting,
+		log_limited(&name->limit, LOG_INFO, "%s: \"%s\" exists now: %s", setting,
 			    name->text, device->link.name);
 	name->missing = !device;
 }
@@ -130,6 +131,6 @@ void names_publish(const struct names *names)
 	ret = loader_names_write(list, names->n);
 	if (ret)
 		log_warning(
-			"cannot note the names of ports below /run/sixlane: %s; 'sixlane status' does not tell which are missing",
+			"cannot save the configured names of ports in /run/sixlane: %s; 'sixlane status' cannot list the missing ones",
 			strerror(-ret));
 }

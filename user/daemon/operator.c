@@ -139,11 +139,11 @@ static void report(const struct operator_list *list)
 
 	if (found->missing && found->missing != last->missing)
 		log_warning_limited(
-			"%zu of the operator's exceptions lead out by devices that are not there: they wait for these",
+			"%zu operator exceptions name devices that do not exist; they stay inactive until the devices appear",
 			found->missing);
 	if (found->refused && found->refused != last->refused)
 		log_warning_limited(
-			"%zu of the operator's exceptions found no room: raise max_exceptions (%u) and restart, or delete some",
+			"%zu operator exceptions do not fit: raise max_exceptions (now %u) and restart sixlaned, or delete some",
 			found->refused, list->sync->config->max_exceptions);
 }
 
@@ -169,8 +169,9 @@ static void read_some(struct operator_list *list)
 		list->wanted = true;
 		list->again = false;
 		list->next_look_ns = util_now_ns() + LOOK_INTERVAL_NS;
-		log_warning_limited("cannot read the operator's exceptions: %s; trying again",
-				    strerror(-ret));
+		log_warning_limited(
+			"cannot read the operator's exceptions: %s; sixlaned tries again",
+			strerror(-ret));
 		return;
 	}
 	fib_exceptions_end(list->sync->fib, FIB_OPERATOR, true, NULL, NULL);
@@ -292,7 +293,7 @@ int operator_new(struct sync *sync)
 	list->poke_fd = poke_open();
 	if (list->poke_fd < 0)
 		log_warning(
-			"cannot listen to 'sixlane exception': %s; its changes take up to a second",
+			"cannot listen for changes by 'sixlane exception': %s; they take effect within a second",
 			strerror(-list->poke_fd));
 	sync->operator= list;
 	return 0;

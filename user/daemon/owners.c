@@ -68,14 +68,15 @@ static void report(const struct device *device, const struct link *owner)
 	if (!owner->name[0]) {
 		/* … unless it has only left this namespace */
 		if (!device->taken_elsewhere)
-			log_info("%s: no other device takes its frames now", port);
+			log_info("%s: no upper device takes its frames any more", port);
 	} else if (!strcmp(owner->name, UNREADABLE)) {
 		log_warning(
-			"%s: PASSES EVERY PACKET to the kernel: which devices stand above it cannot be read from sysfs",
+			"%s: EVERY PACKET PASSES to the kernel: cannot read its upper devices from sysfs",
 			port);
 	} else {
-		log_warning("%s: PASSES EVERY PACKET to the kernel: %s (%s) takes its frames", port,
-			    owner->name, owner->kind[0] ? owner->kind : "of no known kind");
+		log_warning(
+			"%s: EVERY PACKET PASSES to the kernel: the upper device %s (%s) takes its frames",
+			port, owner->name, owner->kind[0] ? owner->kind : "unknown kind");
 	}
 }
 
@@ -118,7 +119,7 @@ void owners_check(struct sync *sync, bool all)
 		ret = uppers_new(&sync->uppers);
 		if (ret)
 			log_warning_limited(
-				"cannot mount sysfs (%s), which tells what devices stand above the ports: CAP_SYS_ADMIN is needed",
+				"cannot mount sysfs (%s), which lists the upper devices of ports: run sixlaned with CAP_SYS_ADMIN",
 				strerror(-ret));
 	}
 	for (size_t i = 0; i < sync->links.n; i++) {

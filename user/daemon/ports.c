@@ -46,7 +46,7 @@ static void tell_datapath(struct sync *sync, const struct device *device, bool n
 		guarding_write_pairs(sync, device);
 	if (ret == -ENOSPC)
 		log_warning_limited(
-			"%s: more than %u devices in use; packets by this one pass to the kernel",
+			"%s: more than %u devices are in use; packets through this one pass to the kernel",
 			device->link.name, SIXLANE_MAX_PORTS - 1);
 	else if (ret)
 		sync_want(sync, SYNC_LATER_NS);
@@ -87,8 +87,9 @@ static void report_program(const struct sync *sync, const struct device *device,
 		log_info("%s: serving (%s mode, program %u%s)", name, mode_name(prog->mode),
 			 prog->id, prog->dispatcher ? ", dispatcher" : "");
 	else if (prog->owner == LOADER_FOREIGN)
-		log_info("%s: not served: holds another XDP program, \"%s\" (id %u)", name,
-			 prog->name, prog->id);
+		log_info(
+			"%s: not served: it runs another XDP program, \"%s\" (id %u); detach that program first",
+			name, prog->name, prog->id);
 	else if (prog->owner == LOADER_OTHER_MAPS)
 		log_warning(
 			"%s: not served: its sixlane program has maps of its own; load it with 'ip link' or 'xdp-loader load -p %s'",
@@ -135,10 +136,10 @@ static bool replace_program(const struct sync *sync, struct device *device,
 	}
 	device->replaced = true;
 	if (prog->no_arena)
-		log_info("%s: its sixlane program read no arena; replaced by one that does", name);
+		log_info("%s: replaced its sixlane program by one that reads the arena", name);
 	else
 		log_info(
-			"%s: its sixlane program had maps of its own; replaced by one with the shared maps",
+			"%s: replaced its sixlane program, which had maps of its own, by one with the shared maps",
 			name);
 	return true;
 }
@@ -160,7 +161,7 @@ static void query_program(struct sync *sync, struct device *device)
 	if (!device->program) {
 		/* or for the instant that a bond is without one */
 		if (!device->replaced)
-			log_info("%s: no XDP program any more", device->link.name);
+			log_info("%s: its XDP program was removed", device->link.name);
 		return;
 	}
 	device->replaced = false;
@@ -168,13 +169,13 @@ static void query_program(struct sync *sync, struct device *device)
 	if (ret == -ENODEV || ret == -ENOENT) /* gone meanwhile: a message about it is on its way */
 		return;
 	if (ret) {
-		log_warning("%s: cannot tell what XDP program runs there: %s; not served",
-			    device->link.name, strerror(-ret));
+		log_warning("%s: not served: cannot query its XDP program: %s", device->link.name,
+			    strerror(-ret));
 		return;
 	}
 	if (prog.owner == LOADER_OTHER_MAPS && !pins_are_ours(sync)) {
 		log_error(
-			"%s: not served: the maps pinned in %s are not this daemon's any more; restart it",
+			"%s: not served: the maps pinned in %s no longer belong to this daemon; restart sixlaned",
 			device->link.name, loader_pin_dir());
 		return;
 	}
@@ -209,12 +210,14 @@ static void attach_newcomer(struct sync *sync, struct device *device)
 		return;
 	ret = loader_attach(sync->config->object, device->link.name, sync->config->mode, err);
 	if (!ret) {
-		log_info("%s: came, attached", device->link.name);
+		log_info("%s: the device appeared; attached", device->link.name);
 	} else if (ret == -EMSGSIZE) {
 		device->refused_mtu = device->link.mtu;
-		log_warning("%s: not attached until its MTU is lower: %s", device->link.name, err);
+		log_warning("%s: not attached until its MTU is lowered: %s", device->link.name,
+			    err);
 	} else {
-		log_error("%s: came, but cannot attach: %s", device->link.name, err);
+		log_error("%s: the device appeared, but sixlaned cannot attach: %s",
+			  device->link.name, err);
 	}
 }
 
@@ -228,14 +231,14 @@ void ports_gone(const struct sync *sync, const struct device *device, bool moved
 		return;
 	if (moved)
 		log_warning(
-			"%s: went to another network namespace, where its packets are the kernel's",
+			"%s: the device moved to another network namespace, where the kernel forwards its packets",
 			name);
 	else if (names_has(sync->names, NAMES_PORTS, device->ifindex))
-		log_warning("%s: gone, and its program with it; attached anew when it is back",
+		log_warning("%s: the device was removed; sixlaned attaches again when it reappears",
 			    name);
 	else
 		log_warning(
-			"%s: gone, and its program with it; 'sixlane attach %s' when it is back, which sixlaned does by itself for ports that it is given",
+			"%s: the device was removed; run 'sixlane attach %s' when it reappears, or add it to ports in sixlaned.conf",
 			name, name);
 }
 
@@ -397,7 +400,7 @@ static int check_attached(const struct sync *sync, unsigned int ifindex, const c
 		return 0;
 	snprintf(
 		err, LOADER_ERR,
-		"%s: attached, but cannot look at the program there: %s; the daemon needs CAP_SYS_ADMIN for it",
+		"%s: attached, but cannot query its XDP program: %s; sixlaned needs CAP_SYS_ADMIN for that",
 		name, strerror(ret ? -ret : EINVAL));
 	return ret ? ret : -EINVAL;
 }

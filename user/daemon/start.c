@@ -61,7 +61,7 @@ static void say_bypassed(uint32_t bypass)
 {
 	for (int cause = 0; cause < GUARD_N_CAUSES; cause++)
 		if (bypass >> cause & 1)
-			log_warning("%s is bypassed: forwarded packets are not seen by it",
+			log_warning("%s is bypassed: it does not see forwarded packets",
 				    guard_cause_names[cause]);
 }
 
@@ -92,18 +92,18 @@ static int start(struct sync *sync, char *err)
 	ret = maps_adopt(sync->maps, sync->fib);
 	if (ret == -EINVAL) {
 		log_warning(
-			"the maps that were found contradict themselves in places; these are written anew");
+			"the pinned maps are inconsistent; sixlaned rewrites the wrong entries");
 	} else if (ret) {
-		snprintf(err, LOADER_ERR, "cannot read the maps that were found: %s",
-			 strerror(-ret));
+		snprintf(err, LOADER_ERR, "cannot read the pinned maps: %s", strerror(-ret));
 		return ret;
 	}
 	if (sync->maps->no_fib)
 		log_warning(
-			"no compiled FIB: the kernel refuses membarrier(), as with nohz_full=; the trie answers, more slowly");
+			"no compiled FIB: the kernel refuses membarrier(), as with nohz_full=; lookups use the slower LPM trie");
 	ret = hints_new(sync);
 	if (ret) {
-		snprintf(err, LOADER_ERR, "cannot read hints of the datapath: %s", strerror(-ret));
+		snprintf(err, LOADER_ERR, "cannot read the ICMP events of the datapath: %s",
+			 strerror(-ret));
 		return ret;
 	}
 	set_answers(sync);

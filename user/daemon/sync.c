@@ -91,7 +91,7 @@ static int dump_routes(struct sync *sync)
 			return 0;
 		added_before = added;
 	}
-	log_debug("routes changed under %u dumps in a row", MAX_ROUNDS);
+	log_debug("the routes changed during each of the last %u dumps", MAX_ROUNDS);
 	return 0;
 }
 
@@ -190,7 +190,7 @@ static void renew_cached(struct sync *sync)
 	}
 	nexthops_doubt(sync->nexthops);
 	log_warning_limited(
-		"routes by next-hop objects pass to the kernel until a route is added: cannot make it forget what it cached for them: %s%s",
+		"routes with next-hop objects pass to the kernel until a route is added: cannot flush the routes that the kernel cached: %s%s",
 		strerror(-ret), ret == -ENETDOWN ? " (lo has no ::1)" : "");
 }
 
@@ -209,8 +209,8 @@ static bool finish_dump(struct sync *sync, int ret)
 	sync_want(sync, SYNC_LATER_NS);
 	if (ret == -EINTR)
 		return true;
-	log_warning_limited("cannot read the kernel's tables: %s; trying again in a second",
-			    sync->dump_damaged ? "a message was malformed or found no memory"
+	log_warning_limited("cannot read the kernel's tables: %s; sixlaned tries again in a second",
+			    sync->dump_damaged ? "a message was malformed, or memory ran out"
 					       : strerror(-ret));
 	return false;
 }
@@ -224,7 +224,7 @@ static void report_sync(struct sync *sync, uint64_t start_ns)
 	sync->generation++;
 	fib_get_stats(sync->fib, &stats);
 	log_info("%s: %llu routes, %llu next hops, %llu neighbours in %llu ms (generation %llu)",
-		 sync->in_sync ? "in sync" : "tables read, to be read again",
+		 sync->in_sync ? "in sync" : "tables read, but they changed meanwhile",
 		 (unsigned long long)stats.routes, (unsigned long long)stats.next_hops,
 		 (unsigned long long)stats.neighbours,
 		 (unsigned long long)(sync->sync_ns / NS_PER_MS),
@@ -295,7 +295,7 @@ bool sync_follow(struct sync *sync)
 		sync->overruns++;
 		sync_want(sync, 0);
 		log_warning_limited(
-			"the kernel dropped notifications (%s): reading all tables anew; a larger rcvbuf makes this rarer",
+			"the kernel dropped notifications (%s): reading all tables again; raise rcvbuf if this repeats",
 			strerror(-ret));
 	}
 	if (!sync->genl_notify)
@@ -312,7 +312,7 @@ static void poll_settings(struct sync *sync)
 	int ret = request_links(sync, take_message);
 
 	if (ret && ret != -EINTR)
-		log_warning_limited("cannot read the devices' settings: %s", strerror(-ret));
+		log_warning_limited("cannot read the settings of devices: %s", strerror(-ret));
 	tags_check(sync);
 	owners_check(sync, true);
 	settings_read(sync);
@@ -328,7 +328,7 @@ static void read_features(struct sync *sync)
 
 	sync->features_wanted = false;
 	if (ret)
-		log_warning_limited("cannot ask which devices take redirected frames: %s",
+		log_warning_limited("cannot query which devices accept redirected frames: %s",
 				    strerror(-ret));
 }
 
@@ -370,11 +370,11 @@ static void report_missing(struct sync *sync)
 	sync->reported_missing = stats.missing;
 	if (stats.missing)
 		log_warning_limited(
-			"%llu routes found no room (max_routes %u, %llu in use): they and the routes that cover them pass to the kernel; raise max_routes or filter routes",
+			"%llu routes do not fit (max_routes %u, %llu in use): they and their covering routes pass to the kernel; raise max_routes or filter routes",
 			(unsigned long long)stats.missing, sync->config->max_routes,
 			(unsigned long long)stats.routes);
 	else
-		log_info("all routes found room again");
+		log_info("all routes fit again");
 }
 
 static bool due(uint64_t now_ns, uint64_t *next_ns, uint64_t interval_ns)

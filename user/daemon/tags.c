@@ -52,10 +52,10 @@ static void update(struct sync *sync, struct device *device, int fd)
 	device->strips_tags = strips;
 	if (strips)
 		log_warning(
-			"%s: PASSES EVERY PACKET to the kernel: the NIC takes off VLAN tags, which XDP then cannot see; 'ethtool -K %s rxvlan off' (of a bond: on its slaves)",
+			"%s: EVERY PACKET PASSES to the kernel: the NIC strips VLAN tags, so XDP cannot see them; run 'ethtool -K %s rxvlan off' (for a bond, on its slaves)",
 			device->link.name, device->link.name);
 	else
-		log_info("%s: the NIC leaves VLAN tags alone now", device->link.name);
+		log_info("%s: the NIC no longer strips VLAN tags", device->link.name);
 	ports_update(sync, device->ifindex);
 }
 
@@ -64,7 +64,7 @@ void tags_check(struct sync *sync)
 	_cleanup_close_ int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0) {
-		log_warning_limited("cannot ask the ports for their VLAN offloads: %s",
+		log_warning_limited("cannot query the VLAN offloads of the ports: %s",
 				    strerror(errno));
 		return;
 	}

@@ -27,8 +27,8 @@ static void tell_wrong(void *ctx, uint32_t table, const union sixlane_addr *addr
 	if (state->n_told++ >= MAX_TOLD)
 		return;
 	inet_ntop(AF_INET6, addr, text, sizeof(text));
-	log_error("the compiled FIB is wrong at %s in table %u: 0x%x instead of 0x%x", text, table,
-		  compiled, told);
+	log_error("the compiled FIB is wrong at %s in table %u: it holds 0x%x instead of 0x%x",
+		  text, table, compiled, told);
 }
 
 static void finish(struct sync *sync)
@@ -38,7 +38,7 @@ static void finish(struct sync *sync)
 
 	if (state->run.wrong) {
 		log_error(
-			"the compiled FIB is wrong for %llu of %llu addresses: the trie answers until it is built anew; please report this",
+			"the compiled FIB is wrong for %llu of %llu addresses; lookups use the LPM trie until it is rebuilt; please report this",
 			(unsigned long long)state->run.wrong,
 			(unsigned long long)state->run.checked);
 		compile_distrust(sync);

@@ -290,7 +290,7 @@ static int add_header(struct guard_ruleset *rules, const struct ip6t_ip6 *ip, bo
 	/* ip6_packet_match() drops a packet in whose extension headers the protocol is not found.
 	 */
 	if (ip->flags & IP6T_F_PROTO && !holds)
-		guard_effect(rules, "protocol, which drops packets cut short");
+		guard_effect(rules, "protocol, which drops truncated packets");
 	if (ip->flags & (IP6T_F_PROTO | IP6T_F_TOS))
 		guard_may_match(rules);
 	return 0;

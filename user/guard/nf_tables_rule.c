@@ -395,7 +395,7 @@ static int convert_expression(struct nftnl_expr *expr, void *ctx)
 	struct conversion *c = ctx;
 
 	if (!expression)
-		effect_of(c, "expression", name, ", which sixlane does not know");
+		effect_of(c, "expression", name, ", unknown to sixlane");
 	else if (expression->convert)
 		expression->convert(c, expr);
 	else
@@ -450,7 +450,7 @@ static int convert_refused(struct conversion *c, const struct nlattr *list)
 
 	if (r < 0 || !missing)
 		return -EBADMSG;
-	effect_of(c, "expression", missing, ", which libnftnl does not know");
+	effect_of(c, "expression", missing, ", unknown to libnftnl");
 	return 0;
 }
 

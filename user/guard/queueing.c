@@ -187,7 +187,7 @@ static bool option_holds(const struct qdisc *qdisc, const struct option *option,
 	if (option->strange)
 		return has && hold(qdisc, reason, " with %s", option->name);
 	if (!has)
-		return hold(qdisc, reason, " of which %s is not known", option->name);
+		return hold(qdisc, reason, " with an unknown %s", option->name);
 	return qdisc->options[n] < option->least &&
 	       hold(qdisc, reason, " with %s %u", option->name, qdisc->options[n]);
 }
@@ -198,7 +198,7 @@ static bool options_hold(const struct qdisc *qdisc, const struct kind *kind, cha
 	uint32_t unknown = kind->n < QDISC_N_OPTIONS ? qdisc->has >> kind->n : 0;
 
 	if (unknown || qdisc->has_more)
-		return hold(qdisc, reason, " with options that sixlane does not know");
+		return hold(qdisc, reason, " with options unknown to sixlane");
 	for (uint32_t i = 0; i < kind->n; i++) {
 		if (option_holds(qdisc, &kind->options[i], i, reason))
 			return true;
@@ -213,7 +213,7 @@ static bool fifo_holds(const struct qdisc *qdisc, const struct kind *kind,
 	uint64_t least = device ? device->queue_len : 0;
 
 	if (!device || !(qdisc->has & 1))
-		return hold(qdisc, reason, " of which the limit is not known");
+		return hold(qdisc, reason, " with an unknown limit");
 	if (kind->how == KIND_BYTES)
 		least *= device->frame_len;
 	return qdisc->options[0] < least &&
@@ -229,7 +229,7 @@ bool qdisc_holds(const struct qdisc *qdisc, const struct qdisc_device *device, c
 	if (!kind)
 		return hold(qdisc, reason, "%s", "");
 	if (qdisc->sized)
-		return hold(qdisc, reason, " with a table of sizes");
+		return hold(qdisc, reason, " with a size table");
 	if (kind->how == KIND_PLAIN)
 		return false;
 	if (kind->how == KIND_OPTIONS)

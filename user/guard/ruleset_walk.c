@@ -60,7 +60,7 @@ static uint8_t find_held(struct walk *walk, uint32_t chain, const struct rule *r
 static bool step(struct walk *walk, uint32_t chain, uint32_t n)
 {
 	if (walk->steps + n > GUARD_MAX_STEPS)
-		find(walk, chain, NULL, "its rules take too long to be looked at");
+		find(walk, chain, NULL, "its rules take too long to analyse");
 	else
 		walk->steps += n;
 	return !walk->found;
@@ -141,7 +141,7 @@ static uint8_t lookup_verdict(struct walk *walk, uint32_t chain, const struct ru
 	uint8_t outcome = 0;
 
 	if (set->unknown || ((set->n || set->catch_all) && !set->map))
-		return find_held(walk, chain, rule, "a verdict map that is not known",
+		return find_held(walk, chain, rule, "an unknown verdict map",
 				 OUTCOME_NEXT | OUTCOME_END | OUTCOME_ACCEPT | OUTCOME_REST);
 	if (is_any(set, regs, reg))
 		return walk_any_element(walk, chain, rule, number);
@@ -187,7 +187,7 @@ static uint8_t walk_verdict(struct walk *walk, uint32_t chain, const struct rule
 	case GUARD_CONTINUE:
 		return OUTCOME_REST;
 	}
-	return find_held(walk, chain, rule, "a verdict that sixlane does not know", OUTCOME_ACCEPT);
+	return find_held(walk, chain, rule, "a verdict unknown to sixlane", OUTCOME_ACCEPT);
 }
 
 static uint32_t operand_u32(const uint8_t *at)
@@ -265,7 +265,7 @@ static uint8_t walk_op(struct walk *walk, uint32_t chain, const struct rule *rul
 			return find(walk, chain, rule, "connection tracking");
 		return OUTCOME_REST;
 	}
-	return find(walk, chain, rule, "an operation that sixlane does not know");
+	return find(walk, chain, rule, "an operation unknown to sixlane");
 }
 
 static uint8_t walk_rule(struct walk *walk, uint32_t chain, uint32_t number)
@@ -315,11 +315,11 @@ static uint8_t walk_chain(struct walk *walk, uint32_t number)
 	uint8_t outcome = walk->chains[number];
 
 	if (outcome == OUTCOME_WALKING)
-		return find(walk, number, NULL, "jumps in a circle");
+		return find(walk, number, NULL, "a loop of jumps");
 	if (outcome)
 		return outcome;
 	if (walk->depth == GUARD_MAX_DEPTH)
-		return find(walk, number, NULL, "jumps within too many jumps");
+		return find(walk, number, NULL, "jumps nested too deeply");
 	walk->chains[number] = OUTCOME_WALKING;
 	walk->depth++;
 	outcome = walk_rules(walk, number);
@@ -368,9 +368,9 @@ static const char *error_words(int error)
 {
 	switch (error) {
 	case -ENOMEM:
-		return "not enough memory for the rules";
+		return "out of memory for the rules";
 	case -E2BIG:
-		return "more rules than sixlane looks at";
+		return "more rules than sixlane analyses";
 	}
 	return "rules that sixlane cannot read";
 }
@@ -454,8 +454,7 @@ enum guard_flows guard_ruleset_flows(const struct guard_ruleset *rules,
 		if (!hangs_at(flowtable->device, in))
 			continue;
 		if (reason)
-			snprintf(reason, GUARD_REASON_LEN,
-				 "%s, flowtable %s: forwards what it holds",
+			snprintf(reason, GUARD_REASON_LEN, "%s, flowtable %s: forwards its flows",
 				 rules->tables[flowtable->table], flowtable->name);
 		if (!flowtable->to_xdp)
 			return GUARD_FLOWS_KERNEL;

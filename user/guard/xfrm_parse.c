@@ -132,9 +132,9 @@ int xfrm_parse_default(const struct nlmsghdr *nlh, char reason[GUARD_REASON_LEN]
 		return -EBADMSG;
 	reason[0] = '\0';
 	if (defaults->fwd != XFRM_USERPOLICY_ACCEPT)
-		snprintf(reason, GUARD_REASON_LEN, "default of policies fwd is block");
+		snprintf(reason, GUARD_REASON_LEN, "the default action of fwd policies is block");
 	else if (defaults->out != XFRM_USERPOLICY_ACCEPT)
-		snprintf(reason, GUARD_REASON_LEN, "default of policies out is block");
+		snprintf(reason, GUARD_REASON_LEN, "the default action of out policies is block");
 	return 0;
 }
 

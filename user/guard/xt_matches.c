@@ -128,8 +128,8 @@ static const struct extension targets[] = {
 static const char *tail(const struct extension *extension)
 {
 	if (!extension)
-		return ", which sixlane does not know";
-	return extension->class == XT_PARSES ? ", which drops packets cut short" : "";
+		return ", unknown to sixlane";
+	return extension->class == XT_PARSES ? ", which drops truncated packets" : "";
 }
 
 static enum xt_class find(const struct extension *at, size_t n, const char *what, const char *name,

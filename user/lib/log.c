@@ -125,7 +125,7 @@ void log_limited(struct log_ratelimit *state, enum log_level level, const char *
 	line_grow(&line, vsnprintf(LINE_REST(&line), fmt, args));
 	va_end(args);
 	if (state->suppressed > 0)
-		line_grow(&line, snprintf(LINE_REST(&line), " (%u similar messages left out)",
+		line_grow(&line, snprintf(LINE_REST(&line), " (%u similar messages suppressed)",
 					  state->suppressed));
 	state->suppressed = 0;
 	line_end(&line);

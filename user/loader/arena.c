@@ -59,7 +59,7 @@ const char *loader_arena_hint(const struct loader_maps *maps, int error)
 	if (maps->arena && error == -ENOMEM)
 		snprintf(
 			hint, sizeof(hint),
-			" (the compiled FIB's arena takes %zu MiB of addresses: is ulimit -v too low?)",
+			" (the compiled FIB's arena needs %zu MiB of address space: raise ulimit -v)",
 			loader_arena_bytes() >> 20);
 	if (maps->arena && error == -EEXIST)
 		snprintf(
@@ -166,9 +166,7 @@ int loader_wants_arena(const char *object, char *err)
 	if (reads > 0 && !usable)
 		return loader_fail(
 			err, -EOPNOTSUPP,
-			"%s reads an arena, which this kernel does not have (Linux 6.9, on some "
-			"CPUs later), or this process may not map (ulimit -v below %llu MiB): use "
-			"sixlane.bpf.o",
+			"%s needs an arena: this kernel has none (Linux 6.9, later on some CPUs), or ulimit -v is below %llu MiB; use sixlane.bpf.o",
 			object, ENOUGH_ADDRESSES >> 20);
 	return reads;
 }
@@ -179,7 +177,7 @@ int loader_arena_pin(char *err)
 	char path[PATH_MAX];
 
 	if (fd < 0)
-		return loader_fail_errno(err, fd, "cannot make an arena");
+		return loader_fail_errno(err, fd, "cannot create an arena");
 	loader_pin_path(LOADER_FIB_ARENA, path);
 	if (bpf_obj_pin(fd, path) && errno != EEXIST)
 		return loader_fail_errno(err, -errno, "cannot pin %s", path);

@@ -56,7 +56,7 @@ static int query_port(int ifindex, const char *port, const struct loader_maps *m
 	int rc = loader_query((uint32_t)ifindex, maps, out);
 
 	if (rc)
-		return loader_fail_errno(err, rc, "cannot see which XDP program %s runs", port);
+		return loader_fail_errno(err, rc, "cannot query the XDP program of %s", port);
 	return 0;
 }
 
@@ -197,16 +197,16 @@ static int attach_or_put_back(int ifindex, int fd, int old_fd, const char *port,
 	if (!rc)
 		return 0;
 	if (rc == -EBUSY || rc == -EEXIST)
-		return loader_fail(err, -EEXIST,
-				   "%s got another program while its own was replaced: 'sixlane "
-				   "status' shows which",
-				   port);
+		return loader_fail(
+			err, -EEXIST,
+			"%s received another program during the replacement: 'sixlane status' shows which",
+			port);
 	loader_fail_errno(err, rc, "cannot replace the program on %s", port);
 	if (bpf_xdp_attach(ifindex, old_fd, flags, NULL))
-		return loader_fail(err, rc,
-				   "%s has lost its program, and its driver takes no other (%s): "
-				   "'sixlane attach %s' tries again",
-				   port, strerror(-rc), port);
+		return loader_fail(
+			err, rc,
+			"%s lost its program, and its driver accepts no other (%s): run 'sixlane attach %s' to try again",
+			port, strerror(-rc), port);
 	return rc;
 }
 
@@ -235,8 +235,8 @@ static int held_by_link(int ifindex, const char *port, const struct loader_prog 
 {
 	char advice[LOADER_LINK_ADVICE];
 
-	return loader_fail(err, -EBUSY, "%s runs \"%s\" (id %u), which stays as it is: %s", port,
-			   prog->name, prog->id,
+	return loader_fail(err, -EBUSY, "%s runs \"%s\" (id %u), which sixlane leaves in place: %s",
+			   port, prog->name, prog->id,
 			   loader_link_advice(loader_query_link((uint32_t)ifindex, prog), advice));
 }
 
@@ -249,7 +249,7 @@ static int swap_object(const char *object, int ifindex, const char *port,
 	int rc;
 
 	if (old_fd < 0)
-		return loader_fail_errno(err, -errno, "cannot get hold of the program on %s", port);
+		return loader_fail_errno(err, -errno, "cannot open the program on %s", port);
 	if (object) {
 		fd = load_prog(object, port, err);
 		if (fd < 0)
@@ -307,7 +307,7 @@ static void take_off_advice(int ifindex, const char *port, const struct loader_p
 	if (link_id)
 		loader_link_advice(link_id, buf);
 	else if (prog->owner != LOADER_FOREIGN)
-		snprintf(buf, LOADER_LINK_ADVICE, "'sixlane detach %s' first", port);
+		snprintf(buf, LOADER_LINK_ADVICE, "run 'sixlane detach %s' first", port);
 	else
 		snprintf(buf, LOADER_LINK_ADVICE,
 			 "detach that one first ('ip link set dev %s xdp%s off')", port,
@@ -327,8 +327,7 @@ static int occupied(const struct loader_prog *prog, int ifindex, const char *por
 	if (prog->dispatcher)
 		return loader_fail(
 			err, -EEXIST,
-			"%s already runs other XDP programs under libxdp's dispatcher (id %u): "
-			"'sixlane attach %s dispatcher' joins them",
+			"%s already runs other XDP programs under libxdp's dispatcher (id %u): run 'sixlane attach %s dispatcher' to join them",
 			port, prog->id, port);
 	return loader_fail(err, -EEXIST,
 			   "%s already runs another XDP program, \"%s\" (id %u, %s): %s", port,
@@ -359,17 +358,14 @@ static int give_arena(const char *object, int ifindex, const char *port,
 	if (prog->dispatcher)
 		return loader_fail(
 			err, -EOPNOTSUPP,
-			"the trie answers for %s, whose program does not read the compiled FIB's "
-			"arena: 'sixlane detach %s', then 'sixlane attach %s dispatcher'",
+			"lookups on %s use the LPM trie: its program does not read the compiled FIB's arena; run 'sixlane detach %s', then 'sixlane attach %s dispatcher'",
 			port, port, port);
 	if (reads < 0)
 		return reads;
 	if (!reads)
 		return loader_fail(
 			err, -ENOENT,
-			"the trie answers for %s, whose program does not read the compiled FIB's "
-			"arena; nor does that of %s: install sixlane.arena.bpf.o and "
-			"sixlane.arena.frags.bpf.o beside it",
+			"lookups on %s use the LPM trie: neither its program nor %s reads the compiled FIB's arena; install sixlane.arena.bpf.o and sixlane.arena.frags.bpf.o beside it",
 			port, object);
 	return replace_or_outrun(object, ifindex, port, prog, err);
 }
@@ -490,8 +486,7 @@ int loader_adopt_port(const char *object, uint32_t ifindex, char *err)
 	if (prog.dispatcher)
 		return loader_fail(
 			err, -EOPNOTSUPP,
-			"%s runs sixlane with other maps under libxdp's dispatcher: 'sixlane detach "
-			"%s', then 'sixlane attach %s dispatcher'",
+			"%s runs sixlane with other maps under libxdp's dispatcher: run 'sixlane detach %s', then 'sixlane attach %s dispatcher'",
 			port, port, port);
 	return replace(object, (int)ifindex, port, &prog, err);
 }

@@ -119,7 +119,7 @@ int dispatch_attach(const char *object, const char *pin_dir, int ifindex, const 
 	prog = xdp_program__open_file(object, "xdp", &opts);
 	rc = (int)libxdp_get_error(prog);
 	if (rc)
-		return loader_fail_errno(err, rc, "libxdp does not take %s", object);
+		return loader_fail_errno(err, rc, "libxdp rejects %s", object);
 	return attach_prog(prog, object, ifindex, port, err);
 }
 
@@ -142,5 +142,5 @@ int dispatch_detach(int ifindex, uint32_t prog_id, const char *port, char *err)
 			return loader_fail_errno(err, rc, "libxdp cannot detach from %s", port);
 		return 0;
 	}
-	return loader_fail(err, -ENOENT, "sixlane has left the dispatcher of %s meanwhile", port);
+	return loader_fail(err, -ENOENT, "sixlane is no longer in the dispatcher of %s", port);
 }

@@ -106,10 +106,10 @@ static void mtu_hint(int rc, const struct loader_driver *driver, const char *sai
 	if (!mtu_matters(rc, driver, said))
 		return;
 	if (max)
-		snprintf(out, size, "; its MTU is %u, and %s takes native XDP up to MTU %u",
+		snprintf(out, size, "; its MTU is %u, and %s supports native XDP up to MTU %u",
 			 driver->mtu, driver->name, max);
 	else
-		snprintf(out, size, "; its MTU is %u, and a smaller one may do", driver->mtu);
+		snprintf(out, size, "; its MTU is %u, and a smaller one may work", driver->mtu);
 }
 
 void loader_driver_refusal(int rc, const struct loader_driver *driver, const char *said, char *out)
@@ -120,15 +120,15 @@ void loader_driver_refusal(int rc, const struct loader_driver *driver, const cha
 	snprintf(why, sizeof(why), "%s", *said ? said : strerror(-rc));
 	mtu_hint(rc, driver, said, hint, sizeof(hint));
 	if (loader_driver_lacks_native(said))
-		snprintf(out, LOADER_ERR,
-			 "%s has no native XDP (%s): 'sixlane attach %s generic' runs it in the "
-			 "network stack, much slower",
-			 port, why, port);
+		snprintf(
+			out, LOADER_ERR,
+			"%s has no native XDP (%s): 'sixlane attach %s generic' uses the much slower generic mode",
+			port, why, port);
 	else if (rc == -EOPNOTSUPP)
-		snprintf(out, LOADER_ERR,
-			 "%s takes no program in native mode as it is set up%s (%s)%s; 'sixlane "
-			 "attach %s generic' runs it in the network stack, much slower",
-			 port, *said ? "" : ", or never", why, hint, port);
+		snprintf(
+			out, LOADER_ERR,
+			"%s accepts no native program in its present configuration%s (%s)%s; 'sixlane attach %s generic' uses the much slower generic mode",
+			port, *said ? "" : ", or never", why, hint, port);
 	else
 		snprintf(out, LOADER_ERR, "cannot attach to %s: %s%s%s%s", port, strerror(-rc),
 			 *said ? ": " : "", said, hint);

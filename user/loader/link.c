@@ -63,12 +63,11 @@ uint32_t loader_query_link(uint32_t ifindex, const struct loader_prog *prog)
 const char *loader_link_advice(uint32_t link_id, char buf[LOADER_LINK_ADVICE])
 {
 	if (link_id == LOADER_LINK_UNKNOWN)
-		snprintf(buf, LOADER_LINK_ADVICE,
-			 "a BPF link holds it: 'bpftool link' shows which, 'bpftool link detach id "
-			 "ID' takes it off");
+		snprintf(
+			buf, LOADER_LINK_ADVICE,
+			"a BPF link holds it: find it with 'bpftool link', then run 'bpftool link detach id ID'");
 	else
 		snprintf(buf, LOADER_LINK_ADVICE,
-			 "BPF link %u holds it: 'bpftool link detach id %u' takes it off", link_id,
-			 link_id);
+			 "BPF link %u holds it: run 'bpftool link detach id %u'", link_id, link_id);
 	return buf;
 }

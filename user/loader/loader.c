@@ -279,7 +279,7 @@ static int check_owner(int fd, char *err)
 	struct stat dir, parent;
 
 	if (fstat(fd, &dir) || fstatat(fd, "..", &parent, 0))
-		return loader_fail_errno(err, -errno, "cannot look at %s", loader_pin_dir());
+		return loader_fail_errno(err, -errno, "cannot inspect %s", loader_pin_dir());
 	if ((!dir.st_uid || dir.st_uid == geteuid()) &&
 	    (!parent.st_uid || parent.st_uid == geteuid()))
 		return 0;
@@ -297,10 +297,10 @@ int loader_make_pin_dir(char *err)
 	loader_quiet();
 	/* a bpffs may be open to all: leave no directory behind that could not be filled anyway */
 	if (!has_cap(CAP_BPF) && !has_cap(CAP_SYS_ADMIN))
-		return loader_fail_errno(err, -EPERM, "cannot make maps in %s", loader_pin_dir());
+		return loader_fail_errno(err, -EPERM, "cannot create maps in %s", loader_pin_dir());
 	fd = open_pin_dir(true);
 	if (fd < 0)
-		return loader_fail_errno(err, fd, "cannot make %s", loader_pin_dir());
+		return loader_fail_errno(err, fd, "cannot create %s", loader_pin_dir());
 	return check_owner(fd, err);
 }
 
@@ -322,7 +322,8 @@ int loader_lock(char *err)
 			return loader_fail_errno(err, -errno, "cannot lock %s", loader_pin_dir());
 		nanosleep(&nap, NULL);
 	}
-	return loader_fail(err, -EBUSY, "another sixlaned serves the maps in %s", loader_pin_dir());
+	return loader_fail(err, -EBUSY, "another sixlaned serves the maps in %s; stop it first",
+			   loader_pin_dir());
 }
 
 bool loader_parse_lock(const char *line, struct loader_lock_line *out)

@@ -84,7 +84,7 @@ void loader_pin_path(enum loader_map map, char path[PATH_MAX])
 }
 
 static const char start_anew[] =
-	"use that version, or take it off with 'sixlane detach all' and 'sixlane unpin', then start anew";
+	"use that version, or run 'sixlane detach all' and 'sixlane unpin', then start again";
 
 /* Compare a map with the layout of this version. where, hint: for the message. */
 static int check_layout(enum loader_map map, const struct map_spec *is, const char *where,
@@ -138,9 +138,7 @@ static int read_meta(int meta_fd, const char *where, struct sixlane_meta *meta, 
 		return 0;
 	return loader_fail(
 		err, -EPROTO,
-		"the maps in %s are of ABI %u, this sixlane speaks ABI %u: use the version that "
-		"made them, or take it off with 'sixlane detach all' and 'sixlane unpin', "
-		"then start anew",
+		"the maps in %s have ABI %u, this sixlane has ABI %u: use the version that made them, or run 'sixlane detach all' and 'sixlane unpin', then start again",
 		where, meta->abi, SIXLANE_ABI);
 }
 
@@ -234,13 +232,11 @@ int loader_open_maps(struct loader_maps *maps, bool read_only, char *err)
 	if (rc)
 		return loader_fail(
 			err, -ENOENT,
-			"only %d of sixlane's %d maps are pinned in %s: 'sixlane attach DEV' or "
-			"sixlaned makes the others",
+			"only %d of sixlane's %d maps are pinned in %s: run 'sixlane attach DEV' or start sixlaned to create the others",
 			rc, N_NEEDED, loader_pin_dir());
 	return loader_fail(
 		err, -ENOENT,
-		"no maps of sixlane are pinned in %s: load a port first, with 'sixlane attach "
-		"DEV', 'sixlaned DEV' or 'ip link set dev DEV xdp obj %s sec xdp'",
+		"no sixlane maps are pinned in %s: attach a port first, with 'sixlane attach DEV', 'sixlaned DEV' or 'ip link set dev DEV xdp obj %s sec xdp'",
 		loader_pin_dir(), loader_object_path());
 }
 
@@ -311,8 +307,9 @@ int loader_check_object(const struct bpf_object *object, const char *path, char 
 		if (!map && !loader_map_is_needed(i))
 			continue;
 		if (!map)
-			return loader_fail(err, -EPROTO, "%s has no map %s: not sixlane's object",
-					   path, specs[i].name);
+			return loader_fail(err, -EPROTO,
+					   "%s has no map %s: it is not a sixlane object", path,
+					   specs[i].name);
 		is = (struct map_spec){ specs[i].name,
 					bpf_map__type(map),
 					bpf_map__key_size(map),
@@ -344,7 +341,7 @@ static int create_pins(const char *path, char *err)
 		}
 		rc = bpf_object__load(object);
 		if (rc)
-			rc = loader_fail_errno(err, rc, "cannot make the maps of %s", path);
+			rc = loader_fail_errno(err, rc, "cannot create the maps of %s", path);
 	}
 	bpf_object__close(object);
 	return rc;

@@ -147,7 +147,7 @@ void loader_refusal_text(const struct loader_refusal *refusal, char *out)
 		"%s%sthe kernel's verifier refused the XDP program of %s: \"%s\" (Linux %s, object built by %s); %s%s; %s",
 		refusal->port, *refusal->port ? ": " : "", refusal->object, refusal->reason,
 		refusal->kernel, refusal->compiler,
-		*refusal->log ? "its log is in " : "its log could not be kept in " LOADER_RUN_DIR,
+		*refusal->log ? "its log is in " : "its log could not be saved in " LOADER_RUN_DIR,
 		refusal->log, refusal->advice);
 }
 

@@ -38,8 +38,9 @@ static int use_maps(struct bpf_object *object, const char *path, const struct lo
 		if (!map && !loader_map_is_needed(i))
 			continue;
 		if (!map)
-			return loader_fail(err, -EPROTO, "%s has no map %s: not sixlane's object",
-					   path, loader_map_name(i));
+			return loader_fail(err, -EPROTO,
+					   "%s has no map %s: it is not a sixlane object", path,
+					   loader_map_name(i));
 		rc = bpf_map__set_pin_path(map, NULL);
 		if (!rc && !is_own(i))
 			rc = bpf_map__reuse_fd(map, maps->fd[i]);
@@ -132,7 +133,7 @@ static int find_verdict(struct loader_run *run, struct loader_run_result *out, c
 		out->verdict = (uint32_t)verdict;
 		return 0;
 	}
-	return loader_fail(err, -EPROTO, "the program counted no verdict: build it anew");
+	return loader_fail(err, -EPROTO, "the program counted no verdict: rebuild it");
 }
 
 int loader_run_frame(struct loader_run *run, uint32_t ifindex, const void *frame, size_t len,

@@ -80,5 +80,5 @@ int loader_try_native(const char *port, char *err)
 	if (rc == -EOPNOTSUPP)
 		return loader_fail(err, rc, "%s has no native XDP (%s)", port,
 				   *loader_kernel_said() ? loader_kernel_said() : strerror(-rc));
-	return loader_fail_errno(err, rc, "%s takes no XDP program in native mode", port);
+	return loader_fail_errno(err, rc, "%s accepts no XDP program in native mode", port);
 }

@@ -110,7 +110,7 @@ static void test_unknown_expression(void **state)
 	assert_int_equal(nf_parse_rule(rule_message("frobnicate"), world.parser), 0);
 	assert_true(guard_ruleset_holds(world.rules, GUARD_HOOK_FORWARD, &lan, &wan, reason));
 	assert_string_equal(reason, "table inet fw, chain base, rule handle 7: expression "
-				    "frobnicate, which libnftnl does not know");
+				    "frobnicate, unknown to libnftnl");
 	close_world(&world);
 }
 
@@ -260,8 +260,7 @@ static enum guard_flows flows_of(const char *device, uint16_t type, uint32_t fla
 		mnl_attr_put_u32(nlh, NFTA_FLOWTABLE_FLAGS, htonl(flags));
 	assert_int_equal(nf_parse_flowtable(nlh, world.parser), 0);
 	flows = guard_ruleset_flows(world.rules, &lan, reason);
-	assert_string_equal(reason,
-			    flows ? "table inet fw, flowtable f: forwards what it holds" : "");
+	assert_string_equal(reason, flows ? "table inet fw, flowtable f: forwards its flows" : "");
 	close_world(&world);
 	return flows;
 }

@@ -107,7 +107,7 @@ static void test_sizes(void **state)
 
 	(void)state;
 	qdisc.sized = true;
-	expect(qdisc, "qdisc pfifo_fast 8001: with a table of sizes");
+	expect(qdisc, "qdisc pfifo_fast 8001: with a size table");
 }
 
 static void test_hooks(void **state)
@@ -137,7 +137,7 @@ static void test_fifos(void **state)
 	expect(fifo("pfifo", 999), "qdisc pfifo 8001: with limit 999");
 	expect(fifo("bfifo", 1514000), NULL);
 	expect(fifo("bfifo", 1513999), "qdisc bfifo 8001: with limit 1513999");
-	expect(unknown, "qdisc pfifo 8001: of which the limit is not known");
+	expect(unknown, "qdisc pfifo 8001: with an unknown limit");
 	unknown = fifo("pfifo", 1000);
 	assert_true(qdisc_holds(&unknown, NULL, reason));
 }
@@ -159,7 +159,7 @@ static void test_fq_codel(void **state)
 		{ TCA_FQ_CODEL_QUANTUM, 300, NULL },
 		{ TCA_FQ_CODEL_FLOWS, 1, NULL },
 		{ TCA_FQ_CODEL_DROP_BATCH_SIZE, 1, NULL },
-		{ 12, 0, "with options that sixlane does not know" },
+		{ 12, 0, "with options unknown to sixlane" },
 	};
 	char reason[GUARD_REASON_LEN];
 
@@ -184,7 +184,7 @@ static void test_fq(void **state)
 	option(&qdisc, 18, 0); /* TCA_FQ_OFFLOAD_HORIZON of Linux 6.13 */
 	expect(qdisc, NULL);
 	option(&qdisc, 19, 0);
-	expect(qdisc, "qdisc fq 8001: with options that sixlane does not know");
+	expect(qdisc, "qdisc fq 8001: with options unknown to sixlane");
 	qdisc = fq();
 	option(&qdisc, TCA_FQ_FLOW_MAX_RATE, 125000);
 	expect(qdisc, "qdisc fq 8001: with maxrate 125000");
@@ -196,10 +196,10 @@ static void test_fq(void **state)
 	expect(qdisc, NULL);
 	qdisc = fq();
 	qdisc.has_more = true;
-	expect(qdisc, "qdisc fq 8001: with options that sixlane does not know");
+	expect(qdisc, "qdisc fq 8001: with options unknown to sixlane");
 	qdisc = fq();
 	qdisc.has &= ~BIT(TCA_FQ_PLIMIT);
-	expect(qdisc, "qdisc fq 8001: of which limit is not known");
+	expect(qdisc, "qdisc fq 8001: with an unknown limit");
 }
 
 static void test_filters_of_classes(void **state)

@@ -433,7 +433,8 @@ static const struct {
 	{ "map of ports", build_accepting_ports, NULL, NULL, NULL },
 	{ "map of ports, drop", build_dropping_ports, "drop", "drop", "drop" },
 	{ "no header", build_missing_header, "policy drop", "policy drop", "policy drop" },
-	{ "unknown map", build_unknown_map, "not known", "not known", "not known" },
+	{ "unknown map", build_unknown_map, "unknown verdict map", "unknown verdict map",
+	  "unknown verdict map" },
 	{ "protocols", build_protocols, NULL, "drop", NULL },
 	{ "ifindex", build_index, NULL, "meta mark set", NULL },
 	{ "type", build_type, NULL, NULL, "drop" },
@@ -710,7 +711,7 @@ static void test_depth(void **state)
 		chain = next;
 	}
 	assert_true(guard_ruleset_holds(rules, GUARD_HOOK_FORWARD, &lan, &wan, reason));
-	assert_non_null(strstr(reason, "too many jumps"));
+	assert_non_null(strstr(reason, "nested too deeply"));
 }
 
 /* 100,000 rules of an ordinary kind: few bytes each, and a few steps each. */
@@ -740,7 +741,7 @@ static void assert_too_many(const struct guard_ruleset *rules)
 
 	assert_int_equal(guard_ruleset_error(rules), -E2BIG);
 	assert_true(guard_ruleset_holds(rules, GUARD_HOOK_PREROUTING, &lan, &wan, reason));
-	assert_string_equal(reason, "more rules than sixlane looks at");
+	assert_string_equal(reason, "more rules than sixlane analyses");
 	assert_true(guard_ruleset_tracks(rules, NULL));
 	assert_true(guard_ruleset_nat(rules, GUARD_HOOK_OUTPUT, NULL));
 }

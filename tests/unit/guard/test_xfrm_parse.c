@@ -164,11 +164,11 @@ static void test_defaults(void **state)
 		{ XFRM_USERPOLICY_ACCEPT, XFRM_USERPOLICY_ACCEPT, XFRM_USERPOLICY_ACCEPT, "" },
 		{ XFRM_USERPOLICY_BLOCK, XFRM_USERPOLICY_ACCEPT, XFRM_USERPOLICY_ACCEPT, "" },
 		{ XFRM_USERPOLICY_ACCEPT, XFRM_USERPOLICY_BLOCK, XFRM_USERPOLICY_ACCEPT,
-		  "default of policies fwd is block" },
+		  "the default action of fwd policies is block" },
 		{ XFRM_USERPOLICY_ACCEPT, XFRM_USERPOLICY_ACCEPT, XFRM_USERPOLICY_BLOCK,
-		  "default of policies out is block" },
+		  "the default action of out policies is block" },
 		{ XFRM_USERPOLICY_ACCEPT, XFRM_USERPOLICY_ACCEPT, 7,
-		  "default of policies out is block" },
+		  "the default action of out policies is block" },
 	};
 	char reason[GUARD_REASON_LEN];
 	struct nlmsghdr *nlh;

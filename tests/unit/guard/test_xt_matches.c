@@ -21,18 +21,18 @@ struct row {
 static const struct row rows[] = {
 	{ xt_match_class, "mark", XT_PURE, "match mark" },
 	{ xt_match_class, "comment", XT_ALWAYS, "match comment" },
-	{ xt_match_class, "tcp", XT_STATEFUL, "match tcp, which drops packets cut short" },
+	{ xt_match_class, "tcp", XT_STATEFUL, "match tcp, which drops truncated packets" },
 	{ xt_match_class, "conntrack", XT_CONNTRACK, "match conntrack" },
 	{ xt_match_class, "state", XT_CONNTRACK, "match state" },
 	{ xt_match_class, "limit", XT_STATEFUL, "match limit" },
 	{ xt_match_class, "bpf", XT_STATEFUL, "match bpf" },
 	{ xt_match_class, "connlimit", XT_CONNTRACK_STATEFUL, "match connlimit" },
-	{ xt_match_class, "tc", XT_STATEFUL, "match tc, which sixlane does not know" },
-	{ xt_match_class, "", XT_STATEFUL, "match , which sixlane does not know" },
+	{ xt_match_class, "tc", XT_STATEFUL, "match tc, unknown to sixlane" },
+	{ xt_match_class, "", XT_STATEFUL, "match , unknown to sixlane" },
 	{ xt_target_class, "LOG", XT_STATEFUL, "target LOG" },
 	{ xt_target_class, "MASQUERADE", XT_CONNTRACK_STATEFUL, "target MASQUERADE" },
-	{ xt_target_class, "tcp", XT_STATEFUL, "target tcp, which sixlane does not know" },
-	{ xt_target_class, "", XT_STATEFUL, "target , which sixlane does not know" },
+	{ xt_target_class, "tcp", XT_STATEFUL, "target tcp, unknown to sixlane" },
+	{ xt_target_class, "", XT_STATEFUL, "target , unknown to sixlane" },
 };
 
 static void classes_and_words(void **state)

@@ -145,7 +145,7 @@ static void storms_are_held_back(void **state)
 	/* As if a minute had passed. */
 	limit.window_start_ns -= 60000000000u;
 	log_limited(&limit, LOG_WARNING, "calm");
-	snprintf(text, sizeof(text), "prog: warning: calm (%u similar messages left out)\n",
+	snprintf(text, sizeof(text), "prog: warning: calm (%u similar messages suppressed)\n",
 		 1000 - burst);
 	{
 		_cleanup_free_ char *expected = strdup(text);
@@ -195,16 +195,14 @@ static void what_is_not_known_is_said_once(void **state)
 		apply(&sync, build_route(), 77);
 	assert_string_equal(
 		logged(),
-		"prog: warning: a route has an attribute that sixlane does not apply (number 77, or what is in it): packets that meet such a one pass to the kernel\n");
+		"prog: warning: a route has an unsupported attribute (number 77, or one nested in it): packets that depend on it pass to the kernel\n");
 	assert_true(rib_find(sync.rib, RT_TABLE_UNSPEC, &all)->routes->unknown);
 	for (int i = 0; i < 3; i++)
 		apply(&sync, build_rule(), 77);
-	assert_non_null(
-		strstr(logged(), "a rule has an attribute that sixlane does not apply (number 77"));
+	assert_non_null(strstr(logged(), "a rule has an unsupported attribute (number 77"));
 	assert_int_equal(sync.rules.n, 3);
 	apply(&sync, build_rule(), 40);
-	assert_non_null(
-		strstr(logged(), "a rule has an attribute that sixlane does not apply (number 40"));
+	assert_non_null(strstr(logged(), "a rule has an unsupported attribute (number 40"));
 	apply(&sync, build_rule(), 40);
 	assert_string_equal(logged(), "");
 	assert_int_equal(sync.malformed, 0);

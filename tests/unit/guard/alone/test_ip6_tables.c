@@ -170,7 +170,7 @@ static const struct row rows[] = {
 	    POLICY(BLOB_ACCEPT) },
 	  6,
 	  "ip6tables table filter; chain FORWARD at 2 accept; 0.1: may drop; 0.2: may drop; "
-	  "0.3: may drop; 0.4: effect(protocol, which drops packets cut short) may accept; "
+	  "0.3: may drop; 0.4: effect(protocol, which drops truncated packets) may accept; "
 	  "0.5: may drop" },
 	{ "verdicts, and no target",
 	  "filter",
@@ -196,8 +196,8 @@ static const struct row rows[] = {
 	  "ip6tables table mangle; chain FORWARD at 2 accept; 0.1: may accept; "
 	  "0.2: asks may accept; 0.3: asks effect(match connlimit) may effect(match limit) may accept; "
 	  "0.4: asks may drop; 0.5: may effect(target LOG); "
-	  "0.6: effect(match no, which sixlane does not know) may accept; "
-	  "0.7: effect(target NO, which sixlane does not know)" },
+	  "0.6: effect(match no, unknown to sixlane) may accept; "
+	  "0.7: effect(target NO, unknown to sixlane)" },
 	{ "user chains: jump, goto, backwards and forwards",
 	  "filter",
 	  { { FIRST, .verdict = BLOB_TO(4) },

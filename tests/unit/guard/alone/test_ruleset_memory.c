@@ -114,7 +114,7 @@ static void test_every_allocation(void **state)
 		allocations_left = -1;
 		if (held) {
 			n_failed++;
-			assert_string_equal(reason, "not enough memory for the rules");
+			assert_string_equal(reason, "out of memory for the rules");
 		} else {
 			assert_int_equal(guard_ruleset_error(rules), 0);
 		}
