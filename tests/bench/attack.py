@@ -223,7 +223,7 @@ def _whole(flow, kind, first):
     return {
         "entries": entries,
         "of kernel": kernel,
-        "hints lost": lost,
+        "ICMP events lost": lost,
         "rss": fl.memory_bytes(flow.router.daemon.pid)["rss"],
         "map": _map_bytes(flow),
     }
@@ -235,7 +235,7 @@ def _keep(flow, kind, name, results):
     for key in ("rss", "map"):
         if found[-1][key] > max(before[key] for before in found[:-1]) + SLACK_BYTES:
             raise BenchError("%s: %s grows: %s" % (kind.name, key, found))
-    units = {"hints lost": "", "rss": "MB"}
+    units = {"ICMP events lost": "", "rss": "MB"}
     if kind.learnt:
         units = {"entries": "", "of kernel": "", **units, "map": "MB"}
     for key, unit in units.items():

@@ -55,7 +55,7 @@ def assert_right(net, in_arena):
     assert built(net)["arena"] == in_arena
     words = "in an arena" if in_arena else "in array maps"
     assert words in net.router.sixlane("fib").stdout
-    assert not any("the trie answers" in text for text in net.router.status()["warnings"])
+    assert not any("lookups use the LPM trie" in text for text in net.router.status()["warnings"])
     net.sync()
     net.assert_forwarded(fr.many(50, FAR), to="b")
     net.route("replace", PREFIX, "via", C)
@@ -191,7 +191,7 @@ def test_under_a_dispatcher(routed):
     routed.sync()
     routed.assert_forwarded(fr.many(50, FAR), to="b")
     assert "'sixlane attach p0 dispatcher'" in routed.router.log()
-    assert any("the trie answers for p0" in text for text in routed.router.status()["warnings"])
+    assert any("lookups on p0 use the LPM trie" in text for text in routed.router.status()["warnings"])
 
 
 # --- a daemon that has the other object than the one before -----------------------------------
@@ -245,7 +245,7 @@ def test_the_object_goes_while_the_daemon_runs(routed, tmp_path):
     routed.sync()
     routed.assert_forwarded(fr.many(50, FAR), to="b")
     assert routed.router.log().count("install sixlane.arena.bpf.o and") == len(routed.router.ports)
-    assert any("the trie answers for p0" in text for text in routed.router.status()["warnings"])
+    assert any("lookups on p0 use the LPM trie" in text for text in routed.router.status()["warnings"])
     assert routed.router.stop() == 0
 
 

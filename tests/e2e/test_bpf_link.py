@@ -74,7 +74,7 @@ def test_sixlane_of_a_link_with_other_maps(idle):
         assert (port["program"], port["link_id"]) == ("other maps", int(link))
         warning = next(warning for warning in status["warnings"] if "p0" in warning)
         says(warning, "maps of its own", detach)
-        assert "replaces it" not in warning
+        assert "to replace it" not in warning
         says(idle.router.log(), detach)
         idle.r.run("bpftool", "link", "detach", "id", link)
         idle.router.sixlane("attach p0")

@@ -89,7 +89,7 @@ def test_text(net):
         if finding["advice"]:
             assert lines[at + 1] == "        -> " + finding["advice"]
     counts = [sum(each["severity"] == severity for each in findings) for severity in ORDER]
-    assert lines[-1] == "%d must be put right, %d should be better, %d to know" % tuple(counts)
+    assert lines[-1] == "%d errors, %d warnings, %d notes" % tuple(counts)
 
 
 # --- the machine ----------------------------------------------------------------------------
@@ -135,9 +135,9 @@ MACHINES = {
                         "membarrier", "warning", "refuses membarrier()"),
     "other calls refused": (["/usr/bin/python3", "-c", REFUSE, 0x7FFF], "membarrier", None, ""),
     "no capabilities": (["setpriv", "--bounding-set", "-all"], "capabilities", "error",
-                        "lacks CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON, CAP_SYS_ADMIN: it cannot see"),
+                        "lacks CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON, CAP_SYS_ADMIN: it cannot read"),
     "no CAP_NET_ADMIN": (["setpriv", "--bounding-set", "-net_admin"], "capabilities", "error",
-                         "lacks CAP_NET_ADMIN: it cannot see"),
+                         "lacks CAP_NET_ADMIN: it cannot read"),
 }  # fmt: skip
 
 
@@ -172,7 +172,7 @@ def test_ports_before_attaching(make):
     for port in ("p0", "p1"):
         program = find(findings, "program", port)
         assert program["text"] == port + " runs no XDP program"
-        assert program["advice"] == "'sixlane attach %s'" % port
+        assert program["advice"] == "run 'sixlane attach %s'" % port
         assert find(findings, "checksums", port)["severity"] == "note"
     assert "at MTU 9000" in find(findings, "mtu", "p0")["text"]
     guard = find(findings, "guard")
@@ -198,7 +198,7 @@ def test_owner_of_a_port(idle):
     idle.r.ip("link add br0 type bridge")
     idle.r.ip("link set dev p0 master br0")
     finding = find(examine(idle, "p0"), "upper_device")
-    assert finding["severity"] == "error" and "its frames go to br0 (bridge)" in finding["text"]
+    assert finding["severity"] == "error" and "the upper device br0 (bridge) takes its frames" in finding["text"]
 
 
 def test_gateways_before_attaching(idle):
@@ -288,7 +288,7 @@ def test_punted_routes_and_their_traffic(net):
     (finding,) = (f for f in findings if f["check"] == "traffic" and "(punt_encap)" in f["text"])
     share = float(finding["text"].split()[0])
     assert finding["severity"] == "warning" and 45 < share <= 50, finding
-    assert "take %.1f %%" % share in find(findings, "routes")["text"]
+    assert "receive %.1f %%" % share in find(findings, "routes")["text"]
     assert not any("(punt_encap)" in f["text"] for f in examine(net, "p1") if f["check"] == "traffic")
 
 

@@ -148,12 +148,12 @@ def test_it_is_told(routed):
     )
     assert routed.router.status()["fib"].keys() == KEYS
     text = routed.router.status_text()
-    assert "fib         compiled answers, compiled FIB of 4096 kB" in text
+    assert "fib         lookups use compiled, compiled FIB of 4096 kB" in text
     assert "replans" in routed.router.status_text("-s") and "replans" not in text
     text = routed.router.sixlane("fib show").stdout
-    assert "answers     compiled\n" in text and "bytes for each of" in text
+    assert "active      compiled\n" in text and "bytes for each of" in text
     routed.router.sixlane("fib trie")
-    assert "fib         trie answers" in routed.router.status_text()
+    assert "fib         lookups use trie" in routed.router.status_text()
     assert routed.router.status()["warnings"] == []
 
 
@@ -168,15 +168,15 @@ def test_no_daemon_has_built_it(idle):
     idle.router.attach()
     shown = fib(idle)
     assert (shown["configured"], shown["active"], shown["builds"]) == ("compiled", "trie", 0)
-    assert shown["reason"] == "no daemon has built it"
+    assert shown["reason"] == "sixlaned does not run, and has not built it"
     done = idle.router.sixlane("fib compiled", check=False)
-    assert done.returncode == 0 and "noted, but the trie answers" in done.stderr
+    assert done.returncode == 0 and "the setting is stored, but lookups use the LPM trie" in done.stderr
     done = idle.router.sixlane("fib verify", check=False)
-    assert done.returncode == 1 and "no compiled FIB to compare: no daemon" in done.stderr
+    assert done.returncode == 1 and "no compiled FIB to compare: sixlaned does not run" in done.stderr
     idle.router.sixlane("fib trie")
     assert fib(idle)["reason"] is None
     done = idle.router.sixlane("fib verify", check=False)
-    assert done.returncode == 1 and "no compiled FIB to compare: no daemon" in done.stderr
+    assert done.returncode == 1 and "no compiled FIB to compare: sixlaned does not run" in done.stderr
 
 
 def test_words_that_are_not_understood(net):
@@ -286,8 +286,8 @@ def test_no_memory(routed):
     wait_until(lambda: fib(routed)["failures"], 10, lambda: str(fib(routed)))
     shown = fib(routed)
     assert (shown["active"], shown["builds"], shown["memory_bytes"]) == ("trie", 0, 0), shown
-    assert "could not be built" in shown["reason"] and "no compiled FIB: " in routed.router.log()
-    assert any("the trie answers" in text for text in routed.router.status()["warnings"])
+    assert "could not build" in shown["reason"] and "no compiled FIB: " in routed.router.log()
+    assert any("lookups use the LPM trie" in text for text in routed.router.status()["warnings"])
     routed.assert_forwarded(fr.many(20, FAR), to="b")
     routed.route("replace", PREFIX, "via", C)
     routed.assert_forwarded(fr.many(20, FAR), to="c")

@@ -117,7 +117,7 @@ def test_a_port_that_gets_its_name_later(make):
     net.router.start(ports=["p1", SHORT])
     assert "xdp" not in net.r.link("p0")
     named(net, SHORT)
-    says(net, "p0: came, attached")
+    says(net, "p0: the device appeared; attached")
     wait_until(lambda: (net.router.port_status("p0") or {}).get("program") == "sixlane", 5)
     net.assert_forwarded(frames(), to="b")
 
@@ -159,7 +159,7 @@ def test_missing_names(make, by_file):
     assert {row["setting"]: row["name"] for row in status["missing_ports"]} == MISSING
     text = net.router.status_text()
     for setting, name in MISSING.items():
-        warning = 'no device is named "%s", as sixlaned\'s %s has it' % (name, setting)
+        warning = 'no device is named "%s", but sixlaned\'s setting %s names it' % (name, setting)
         assert warning in status["warnings"] and "warning: " + warning in text
     for name in MISSING.values():
         named(net, name)
@@ -219,4 +219,4 @@ def test_status_that_is_as_the_operator_wants(make):
     wait_until(lambda: "up" not in net.router.port_status("p1")["flags"], 5)
     done = run(net, "status")
     assert done.returncode == 0, done
-    assert "p0 passes every packet" in done.stdout and "p1 passes every packet" in done.stdout
+    assert all("every packet that %s receives passes" % port in done.stdout for port in ("p0", "p1"))

@@ -198,4 +198,4 @@ def test_refused_program_for_large_frames(idle, refused):
     (said,) = idle.router.status()["refused"]
     assert said["log"] in idle.router.log() and os.path.exists(said["log"])
     idle.router.stop()
-    assert "p0 runs no XDP program: 'sixlane attach p0'" in idle.router.status()["warnings"]
+    assert "p0 runs no XDP program: run 'sixlane attach p0'" in idle.router.status()["warnings"]

@@ -112,7 +112,7 @@ def test_modes_without_xdp(make, mode):
     net.router.ports = ["p0"]  # what is said of others before Linux 6.3 would be a lie
     net.start_on("p0")
     assert net.router.attach("ip-native", ["bond0"], check=False).returncode != 0
-    assert found(net, "bond_mode", "bond0")["text"].endswith("a bond in mode %s takes no XDP program" % mode)
+    assert found(net, "bond_mode", "bond0")["text"].endswith("a bond in mode %s supports no XDP program" % mode)
     frames = packets(B)
     got, rise = net.counted(lambda: net.exchange(frames))
     arrived = [forwarded(frame, HOST_MAC["b"], BOND_MAC) for frame in frames]

@@ -78,14 +78,14 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	(void)options;
 	argc -= mode_given;
 	if (argc < 1)
-		return cmd_usage(&cmd_attach, "which device?");
+		return cmd_usage(&cmd_attach, "a device is needed");
 	for (int i = 0; i < argc; i++) {
 		if (argv[i][0] == '-')
 			return cmd_usage(&cmd_attach, "unknown option \"%s\"", argv[i]);
 		if (nl_link_find(argv[i], NULL))
 			continue;
 		if (i && i == argc - 1 && !mode_given)
-			return cmd_usage(&cmd_attach, "cannot find device \"%s\", nor is it a mode",
+			return cmd_usage(&cmd_attach, "\"%s\" is neither a device nor a mode",
 					 argv[i]);
 		log_error("cannot find device \"%s\"", argv[i]);
 		return CMD_FAILED;
@@ -103,6 +103,6 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 const struct cmd cmd_attach = {
 	.name = "attach",
 	.args = "DEV... [native|generic|dispatcher]",
-	.help = "forward packets that come in by these ports",
+	.help = "forward packets that these ports receive",
 	.run = run,
 };

@@ -150,7 +150,7 @@ int cmd_bench_parse(const struct option *known, int argc, char **argv,
 
 int cmd_bench_check_end(const struct cmd *cmd, int argc, char **argv)
 {
-	return optind < argc ? cmd_usage(cmd, "\"%s\" is too much", argv[optind]) : CMD_OK;
+	return optind < argc ? cmd_usage(cmd, "unexpected argument \"%s\"", argv[optind]) : CMD_OK;
 }
 
 int cmd_bench_need_root(const struct cmd *cmd)

@@ -59,7 +59,7 @@ const struct link *check_device_to_attach(const struct ports *ports, const struc
 
 /* Of an egress that takes no redirected frames. */
 #define CHECK_EGRESS_ADVICE \
-	"many drivers take them only while they run a program: 'sixlane attach' there; a veth while its peer has GRO on"
+	"run 'sixlane attach' there, which many drivers need; for a veth, enable GRO on its peer"
 
 /* Fill in what is there, view, has_maps and asked being set; held is left. 0 or -ENOMEM. */
 int checkup_read(struct checkup *checkup);

@@ -21,8 +21,7 @@ static void check_refused(struct checkup *checkup)
 	}
 }
 
-#define GUARD_ADVICE \
-	"where it need not see these packets, let it leave these ports out, or set bypass in sixlaned.conf"
+#define GUARD_ADVICE "exclude these ports from its rules, or set bypass in sixlaned.conf"
 
 static void check_guard(struct checkup *checkup)
 {
@@ -41,9 +40,10 @@ static void check_bypass(struct checkup *checkup)
 {
 	for (int cause = 0; cause < GUARD_N_CAUSES; cause++)
 		if (checkup->meta.bypassed >> cause & 1)
-			check_say(checkup, FINDING_NOTE, NULL,
-				  "%s is bypassed: it does not see what sixlane forwards",
-				  guard_cause_names[cause]);
+			check_say(
+				checkup, FINDING_NOTE, NULL,
+				"%s is bypassed: it does not see the packets that sixlane forwards",
+				guard_cause_names[cause]);
 }
 
 static void check_daemon(struct checkup *checkup)
@@ -53,19 +53,19 @@ static void check_daemon(struct checkup *checkup)
 	if (!checkup->daemon && flags & SIXLANE_META_READY)
 		check_say(
 			checkup, FINDING_MUST, NULL,
-			"sixlaned does not run: packets are forwarded by routes that nobody updates");
+			"sixlaned does not run: packets follow routes that are no longer updated");
 	else if (!checkup->daemon)
 		check_say(checkup, FINDING_MUST, NULL,
-			  "sixlaned does not run: every packet is passed to the kernel");
+			  "sixlaned does not run: every packet passes to the kernel");
 	else if (checkup->has_maps && !(flags & SIXLANE_META_IN_SYNC))
-		check_say(checkup, FINDING_MUST, NULL, "sixlaned is synchronising");
+		check_say(checkup, FINDING_MUST, NULL, "sixlaned is reading the kernel's tables");
 }
 
 static void check_switch(struct checkup *checkup)
 {
 	if (checkup->meta.flags & SIXLANE_META_PASS_ALL)
 		check_say(checkup, FINDING_MUST, NULL,
-			  "acceleration is switched off: every packet is passed to the kernel");
+			  "acceleration is off: every packet passes to the kernel");
 }
 
 static void check_rules(struct checkup *checkup)
@@ -73,12 +73,12 @@ static void check_rules(struct checkup *checkup)
 	if (checkup->meta.flags & SIXLANE_META_RULES)
 		check_say(
 			checkup, FINDING_MUST, NULL,
-			"'ip -6 rule' changes just now, or holds more than %u rules: every packet is passed to the kernel",
+			"'ip -6 rule' is being read, or has more than %u rules: every packet passes to the kernel",
 			SIXLANE_MAX_RULES);
 	if (checkup->meta.flags & SIXLANE_META_GAPS)
 		check_say(
 			checkup, FINDING_SHOULD, NULL,
-			"a table lacks a prefix: where it has no route, packets that other rules would lead on are passed to the kernel");
+			"a table is incomplete: packets without a route in it pass to the kernel, instead of following the next rule");
 }
 
 static void check_room(struct checkup *checkup)
@@ -87,17 +87,17 @@ static void check_room(struct checkup *checkup)
 
 	if (meta->routes_missing)
 		check_say(checkup, FINDING_MUST, NULL,
-			  "%llu prefixes found no room in the maps: the kernel forwards for them",
+			  "%llu prefixes do not fit the maps: packets to them pass to the kernel",
 			  (unsigned long long)meta->routes_missing);
 	if (meta->exceptions_missing)
 		check_say(
 			checkup, FINDING_SHOULD, NULL,
-			"%llu exceptions found no room, or no next hop: the kernel gets the packets to them",
+			"%llu exceptions do not fit the maps, or lack a next hop: packets to them pass to the kernel",
 			(unsigned long long)meta->exceptions_missing);
 	if (meta->neighbours >= SIXLANE_MAX_NEIGHBOURS - 1)
 		check_say(
 			checkup, FINDING_MUST, NULL,
-			"no room for more than %u neighbours: the kernel forwards to those that found none",
+			"the maps are full with %u neighbours: packets to others pass to the kernel",
 			SIXLANE_MAX_NEIGHBOURS - 1);
 }
 
@@ -110,7 +110,8 @@ static void check_fib(struct checkup *checkup)
 	why = fib_why_not(&checkup->view->maps, checkup->daemon);
 	if (why)
 		check_say(checkup, FINDING_SHOULD, NULL,
-			  "the trie answers, more slowly than the compiled FIB would: %s", why);
+			  "lookups use the LPM trie, which is slower than the compiled FIB: %s",
+			  why);
 }
 
 static void check_names(struct checkup *checkup)
@@ -123,7 +124,7 @@ static void check_names(struct checkup *checkup)
 		const char *name = json_string_value(json_object_get(missing, "name"));
 
 		check_say(checkup, FINDING_MUST, name,
-			  "no device is named \"%s\", as sixlaned's %s has it", name,
+			  "no device is named \"%s\", but sixlaned's setting %s names it", name,
 			  json_string_value(json_object_get(missing, "setting")));
 	}
 }
@@ -131,14 +132,15 @@ static void check_names(struct checkup *checkup)
 static const struct check checks[] = {
 	{ "verifier", check_refused, .usual = NULL },
 	{ "guard", check_guard, .usual = GUARD_ADVICE },
-	{ "bypass", check_bypass, .usual = "nothing, if that is meant: bypass in sixlaned.conf" },
-	{ "daemon", check_daemon, .usual = "'systemctl start sixlaned', or 'sixlaned PORT...'" },
-	{ "pass_all", check_switch, .usual = "pass_all in sixlaned.conf is to be false" },
-	{ "rules", check_rules, .usual = "fewer rules, or ask again in a moment" },
-	{ "map_full", check_room, .usual = "max_routes or max_exceptions in sixlaned.conf" },
-	{ "fib", check_fib, .usual = "'sixlane fib' says more" },
-	{ "port_names", check_names,
-	  .usual = "correct the setting; or it counts as soon as there is one" },
+	{ "bypass", check_bypass,
+	  .usual = "none needed if intended; otherwise remove it from bypass in sixlaned.conf" },
+	{ "daemon", check_daemon,
+	  .usual = "run 'systemctl start sixlaned', or 'sixlaned PORT...'" },
+	{ "pass_all", check_switch, .usual = "set pass_all to false in sixlaned.conf" },
+	{ "rules", check_rules, .usual = "remove some rules, or try again in a moment" },
+	{ "map_full", check_room, .usual = "raise max_routes or max_exceptions in sixlaned.conf" },
+	{ "fib", check_fib, .usual = "'sixlane fib' shows details" },
+	{ "port_names", check_names, .usual = "correct the setting, or create the device" },
 };
 
 const struct checks checks_of_maps = { checks, ARRAY_SIZE(checks) };

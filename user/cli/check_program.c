@@ -27,9 +27,9 @@ static bool check_seen(struct checkup *checkup, const struct status_port *port)
 {
 	if (!port->error)
 		return true;
-	check_say(checkup, FINDING_MUST, port->link->name, "%s: cannot see its XDP program: %s%s",
+	check_say(checkup, FINDING_MUST, port->link->name, "%s: cannot query its XDP program: %s%s",
 		  port->link->name, strerror(-port->error),
-		  port->error == -EPERM ? " (that takes CAP_SYS_ADMIN)" : "");
+		  port->error == -EPERM ? " (this needs CAP_SYS_ADMIN)" : "");
 	return false;
 }
 
@@ -40,17 +40,17 @@ static void say_missing(struct checkup *checkup, const struct status_port *port)
 	if (port->port.flags & SIXLANE_PORT_WAITS && checkup->daemon) {
 		check_say(
 			checkup, FINDING_MUST, name,
-			"%s runs no XDP program: at its MTU (%u) none could be attached, as sixlaned's log says; it tries again when the MTU is lower",
+			"%s runs no XDP program: none could be attached at its MTU (%u), see sixlaned's log; sixlaned tries again when the MTU is lower",
 			name, port->link->mtu);
 		check_advise(checkup, "ip link set dev %s mtu %u", name, loader_max_plain_mtu());
 	} else if (port->port.flags & SIXLANE_PORT_INGRESS &&
 		   !(port->port.flags & SIXLANE_PORT_WAITS)) {
 		check_say(checkup, FINDING_MUST, name, "%s is served but runs no XDP program",
 			  name);
-		check_advise(checkup, "'sixlane attach %s'", name);
+		check_advise(checkup, "run 'sixlane attach %s'", name);
 	} else {
 		check_say(checkup, FINDING_MUST, name, "%s runs no XDP program", name);
-		check_advise(checkup, "'sixlane attach %s'",
+		check_advise(checkup, "run 'sixlane attach %s'",
 			     check_device_to_attach(&checkup->view->ports, port->link)->name);
 	}
 }
@@ -63,10 +63,11 @@ static bool check_program(struct checkup *checkup, const struct status_port *por
 	switch (port->prog.owner) {
 	case LOADER_OTHER_MAPS:
 		check_say(checkup, FINDING_MUST, name,
-			  "%s runs sixlane with maps of its own, which nobody serves", name);
+			  "%s runs sixlane with maps of its own, which no daemon serves", name);
 		check_advise(checkup, "%s",
-			     port->link_id ? loader_link_advice(port->link_id, advice)
-					   : "'sixlane attach' or sixlaned replaces it");
+			     port->link_id
+				     ? loader_link_advice(port->link_id, advice)
+				     : "run 'sixlane attach', or start sixlaned, to replace it");
 		return false;
 	case LOADER_NO_PROG:
 		/* what comes in by a VLAN device runs the program of the device below */
@@ -97,7 +98,7 @@ static bool check_arena(struct checkup *checkup, const struct status_port *port)
 	if (port->prog.no_arena)
 		check_say(
 			checkup, FINDING_SHOULD, port->link->name,
-			"the trie answers for %s, whose program does not read the compiled FIB's arena: load sixlane.arena.bpf.o there%s",
+			"lookups on %s use the LPM trie: its program does not read the compiled FIB's arena; load sixlane.arena.bpf.o%s",
 			port->link->name, checkup->daemon ? "" : ", or start sixlaned");
 	return true;
 }
@@ -106,7 +107,7 @@ static bool check_mode(struct checkup *checkup, const struct status_port *port)
 {
 	if (port->prog.mode == XDP_MODE_GENERIC)
 		check_say(checkup, FINDING_SHOULD, port->link->name,
-			  "%s runs in GENERIC mode, in the network stack: much slower than native",
+			  "%s runs in GENERIC mode, which is much slower than native mode",
 			  port->link->name);
 	return true;
 }
@@ -125,13 +126,13 @@ static bool check_lock(struct checkup *checkup, const struct status_port *port)
 	if (channels->max_combined > cpus)
 		check_say(
 			checkup, FINDING_SHOULD, name,
-			"%s redirects in the slow, locked mode of virtio_net: of its %u queue pairs %u must be left for the CPUs: 'sixlane detach %s', 'ethtool -L %s combined %u', 'sixlane attach %s'",
+			"%s redirects in virtio_net's slow, locked mode: of its %u queue pairs leave %u free for the CPUs: run 'sixlane detach %s', 'ethtool -L %s combined %u', 'sixlane attach %s'",
 			name, channels->max_combined, cpus, name, name,
 			channels->max_combined - cpus, name);
 	else
 		check_say(
 			checkup, FINDING_SHOULD, name,
-			"%s redirects in the slow, locked mode of virtio_net: without a lock that takes more queue pairs than the %u CPUs, and it has %u",
+			"%s redirects in virtio_net's slow, locked mode: the other mode needs more queue pairs than the %u CPUs, and it has %u",
 			name, cpus, channels->max_combined);
 	return true;
 }
@@ -150,7 +151,8 @@ static bool check_passed(struct checkup *checkup, const struct status_port *port
 		return false;
 	if (why)
 		check_say(checkup, meant ? FINDING_NOTE : FINDING_MUST, port->link->name,
-			  "%s passes every packet to the kernel: %s", port->link->name, why);
+			  "every packet that %s receives passes to the kernel: %s",
+			  port->link->name, why);
 	return !why;
 }
 
@@ -163,12 +165,12 @@ static bool check_egress(struct checkup *checkup, const struct status_port *port
 	if (flags & SIXLANE_PORT_NO_XMIT)
 		check_say(
 			checkup, FINDING_SHOULD, name,
-			"%s takes no redirected frames: packets that leave by it are the kernel's",
+			"%s accepts no redirected frames: packets that leave through it pass to the kernel",
 			name);
 	else if (!(flags & SIXLANE_PORT_XMIT) && checkup_has_native_ingress(checkup, port))
 		check_say(
 			checkup, FINDING_SHOULD, name,
-			"%s takes no frames redirected from native XDP: packets from ports in native mode that leave by it are the kernel's",
+			"%s accepts no frames redirected from native XDP: packets from ports in native mode that leave through it pass to the kernel",
 			name);
 	return true;
 }
@@ -177,10 +179,10 @@ static const struct check checks[] = {
 	{ "capabilities", .run_port = check_seen, .usual = "run as root" },
 	{ "program", .run_port = check_program, .usual = NULL },
 	{ "other_program", .run_port = check_foreign,
-	  .usual = "'sixlane detach' leaves it alone: whoever loaded it is to take it off" },
+	  .usual = "detach it with the tool that loaded it: 'sixlane detach' leaves it in place" },
 	{ "arena", .run_port = check_arena, .usual = NULL },
 	{ "mode", .run_port = check_mode,
-	  .usual = "'sixlane detach' and 'sixlane attach', if its driver has native XDP" },
+	  .usual = "run 'sixlane detach' and 'sixlane attach' if its driver has native XDP" },
 	{ "xdp_tx_lock", .run_port = check_lock, .usual = NULL },
 	{ "port_passes", .run_port = check_passed, .usual = NULL },
 	{ "egress", .run_port = check_egress, .usual = CHECK_EGRESS_ADVICE },

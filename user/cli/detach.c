@@ -53,7 +53,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 
 	(void)options;
 	if (argc < 1)
-		return cmd_usage(&cmd_detach, "which device?");
+		return cmd_usage(&cmd_detach, "a device is needed");
 	if (argc == 1 && !strcmp(argv[0], "all"))
 		return detach_all();
 	for (int i = 0; i < argc; i++) {
@@ -67,6 +67,6 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 const struct cmd cmd_detach = {
 	.name = "detach",
 	.args = "DEV... | all",
-	.help = "take sixlane off these ports",
+	.help = "detach sixlane from these ports",
 	.run = run,
 };

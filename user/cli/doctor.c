@@ -134,7 +134,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	}
 	rc = rc ?: examine(&checkup);
 	if (rc)
-		log_error("cannot look at everything: %s", strerror(-rc));
+		log_error("cannot check everything: %s", strerror(-rc));
 	rc = rc ? CMD_FAILED : show(options, &checkup);
 	checkup_free(&checkup);
 	if (checkup.view)
@@ -145,6 +145,6 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 const struct cmd cmd_doctor = {
 	.name = "doctor",
 	.args = "[PORT...]",
-	.help = "why packets would not be fast, or not be right, and what to do; exit status 1 if something must be done",
+	.help = "find what slows or breaks forwarding, and what to do; exit status 1 if there is an error",
 	.run = run,
 };

@@ -52,8 +52,8 @@ static bool check_mode(struct checkup *checkup, const struct status_port *port)
 
 	if (mode < 0 || takes_xdp(mode))
 		return true;
-	check_say(checkup, FINDING_MUST, name, "%s: a bond in mode %s takes no XDP program", name,
-		  mode_names[mode]);
+	check_say(checkup, FINDING_MUST, name, "%s: a bond in mode %s supports no XDP program",
+		  name, mode_names[mode]);
 	return true;
 }
 
@@ -70,9 +70,9 @@ static bool check_slaves(struct checkup *checkup, const struct status_port *port
 			continue;
 		check_say(
 			checkup, FINDING_MUST, slave->name,
-			"%s, a slave of %s, runs an XDP program of its own, so that the bond takes none",
+			"%s, a slave of %s, runs an XDP program of its own, so the bond accepts none",
 			slave->name, port->link->name);
-		check_advise(checkup, "'sixlane detach %s' or 'ip link set dev %s xdp off'",
+		check_advise(checkup, "run 'sixlane detach %s' or 'ip link set dev %s xdp off'",
 			     slave->name, slave->name);
 	}
 	return true;
@@ -80,7 +80,7 @@ static bool check_slaves(struct checkup *checkup, const struct status_port *port
 
 static const struct check checks[] = {
 	{ "bond_mode", .run_port = check_mode,
-	  .usual = "one of balance-rr, active-backup, balance-xor, 802.3ad" },
+	  .usual = "use balance-rr, active-backup, balance-xor or 802.3ad" },
 	{ "bond_slaves", .run_port = check_slaves, .usual = NULL },
 };
 

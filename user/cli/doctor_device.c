@@ -29,9 +29,10 @@ static bool check_owner(struct checkup *checkup, const struct status_port *port)
 	    !ports_find_owner(&checkup->view->ports, port->link, &owner))
 		return true;
 	check_say(checkup, FINDING_MUST, port->link->name,
-		  "%s: its frames go to %s%s%s%s, and packets pass to the kernel", port->link->name,
-		  owner.name, *owner.kind ? " (" : "", owner.kind, *owner.kind ? ")" : "");
-	check_advise(checkup, "serve other ports, or 'ip link set dev %s nomaster'",
+		  "%s: the upper device %s%s%s%s takes its frames, so packets pass to the kernel",
+		  port->link->name, owner.name, *owner.kind ? " (" : "", owner.kind,
+		  *owner.kind ? ")" : "");
+	check_advise(checkup, "attach to other ports, or run 'ip link set dev %s nomaster'",
 		     port->link->name);
 	return true;
 }
@@ -47,7 +48,7 @@ static bool check_native(struct checkup *checkup, const struct status_port *port
 	ethtool_driver(name, driver);
 	check_say(checkup, FINDING_MUST, name, "%s has no native XDP (driver %s)", name,
 		  *driver ? driver : "unknown");
-	check_advise(checkup, "'sixlane attach %s generic' works in the network stack, much slower",
+	check_advise(checkup, "'sixlane attach %s generic' uses the much slower generic mode",
 		     name);
 	return false;
 }
@@ -56,8 +57,8 @@ static void say_mtu(struct checkup *checkup, const struct link *link, const char
 		    uint32_t max)
 {
 	check_say(checkup, FINDING_MUST, link->name,
-		  "%s: at MTU %u its driver (%s) takes no native XDP, but up to MTU %u", link->name,
-		  link->mtu, driver, max);
+		  "%s: its MTU is %u, and its driver (%s) supports native XDP only up to MTU %u",
+		  link->name, link->mtu, driver, max);
 	check_advise(checkup, "ip link set dev %s mtu %u", link->name, max);
 }
 
@@ -77,18 +78,19 @@ static bool check_mtu(struct checkup *checkup, const struct status_port *port)
 		   loader_prog_outgrown(&port->prog, link->mtu)) {
 		check_say(
 			checkup, FINDING_MUST, link->name,
-			"%s: at MTU %u large packets may be lost: its program takes each in one buffer",
+			"%s: at MTU %u large packets may be lost: its program supports only one buffer a packet",
 			link->name, link->mtu);
-		check_advise(checkup, "'sixlane detach %s', 'sixlane attach %s'", link->name,
-			     link->name);
+		check_advise(checkup, "run 'sixlane detach %s', then 'sixlane attach %s'",
+			     link->name, link->name);
 	} else if (port->has_features && !(port->xdp_features & DOCTOR_XDP_RX_SG)) {
 		say_mtu(checkup, link, driver, loader_max_plain_mtu());
 	} else {
 		check_say(
 			checkup, FINDING_NOTE, link->name,
-			"%s: at MTU %u packets take several buffers, and the program for these, which is a little slower",
+			"%s: at MTU %u packets need several buffers, and the slightly slower program for them",
 			link->name, link->mtu);
-		check_advise(checkup, "up to MTU %u one does", loader_max_plain_mtu());
+		check_advise(checkup, "packets fit one buffer up to MTU %u",
+			     loader_max_plain_mtu());
 	}
 	return true;
 }
@@ -102,7 +104,7 @@ static bool check_large(struct checkup *checkup, const struct status_port *port)
 	    checkup_has_native_ingress(checkup, port))
 		check_say(
 			checkup, FINDING_SHOULD, port->link->name,
-			"%s takes no redirected frames of several buffers: large packets that leave by it are the kernel's",
+			"%s accepts no redirected frames of several buffers: large packets that leave through it pass to the kernel",
 			port->link->name);
 	return true;
 }
@@ -134,7 +136,7 @@ static void look_at_tags(struct checkup *checkup, const struct link *nic)
 		return;
 	check_say(
 		checkup, FINDING_MUST, nic->name,
-		"%s takes VLAN tags off frames (rxvlan), which XDP then cannot see: sixlaned passes all its packets to the kernel",
+		"%s strips VLAN tags (rxvlan), so XDP cannot see them: all its packets pass to the kernel",
 		nic->name);
 	check_advise(checkup, "ethtool -K %s rxvlan off", nic->name);
 }
@@ -150,7 +152,7 @@ static void look_at_lro(struct checkup *checkup, const struct link *nic)
 	if (!feature_is_on(nic, "rx-lro"))
 		return;
 	check_say(checkup, FINDING_MUST, nic->name,
-		  "%s merges packets (LRO): what is forwarded are not those that came", nic->name);
+		  "%s merges packets (LRO), which a router must not forward", nic->name);
 	check_advise(checkup, "ethtool -K %s lro off", nic->name);
 }
 
@@ -190,11 +192,11 @@ static bool check_others(struct checkup *checkup, const struct status_port *port
 	if (port->prog.dispatcher)
 		check_say(
 			checkup, FINDING_NOTE, port->link->name,
-			"%s runs sixlane under libxdp's dispatcher, which costs a call, and sixlaned does not replace it",
+			"%s runs sixlane under libxdp's dispatcher: this costs a call a packet, and sixlaned does not replace the program",
 			port->link->name);
 	if (port->link_id) {
 		check_say(checkup, FINDING_NOTE, port->link->name,
-			  "%s: neither 'sixlane detach' nor sixlaned can take its program off",
+			  "%s: neither 'sixlane detach' nor sixlaned can detach its program",
 			  port->link->name);
 		check_advise(checkup, "%s", loader_link_advice(port->link_id, advice));
 	}
@@ -206,14 +208,13 @@ static const struct check checks[] = {
 	{ "upper_device", .run_port = check_owner, .usual = NULL },
 	{ "native", .run_port = check_native, .usual = NULL },
 	{ "mtu", .run_port = check_mtu, .usual = NULL },
-	{ "multi_buffer", .run_port = check_large,
-	  .usual = "a smaller MTU at the ports they come in by" },
+	{ "multi_buffer", .run_port = check_large, .usual = "lower the MTU of the ingress ports" },
 	{ "rxvlan", .run_port = check_tags, .usual = NULL },
 	{ "lro", .run_port = check_lro, .usual = NULL },
 	{ "checksums", .run_port = check_checksums,
-	  .usual = "at the sender: 'ethtool -K DEV tx off'" },
+	  .usual = "run 'ethtool -K DEV tx off' at the sender" },
 	{ "dispatcher", .run_port = check_others,
-	  .usual = "'sixlane detach', then 'sixlane attach'" },
+	  .usual = "run 'sixlane detach', then 'sixlane attach'" },
 };
 
 const struct checks doctor_devices = { checks, ARRAY_SIZE(checks) };

@@ -33,7 +33,7 @@ static void check_rights(struct checkup *checkup)
 	if (*caps)
 		check_say(
 			checkup, FINDING_MUST, NULL,
-			"this process lacks %s: it cannot see all maps, programs, policies and rules, and what is said here may lack something",
+			"this process lacks %s: it cannot read all maps, programs, policies and rules, so this report may be incomplete",
 			caps);
 }
 
@@ -53,7 +53,7 @@ static void check_memlock(struct checkup *checkup)
 	if (kernel_before(5, 11) && !getrlimit(RLIMIT_MEMLOCK, &limit) &&
 	    limit.rlim_cur != RLIM_INFINITY)
 		check_say(checkup, FINDING_MUST, NULL,
-			  "the limit of locked memory is %llu bytes, too few for the maps",
+			  "the limit of locked memory is %llu bytes, too small for the maps",
 			  (unsigned long long)limit.rlim_cur);
 }
 
@@ -62,7 +62,7 @@ static void check_jit(struct checkup *checkup)
 {
 	if (!kernel_sysctl("net/core/bpf_jit_enable", 1))
 		check_say(checkup, FINDING_MUST, NULL,
-			  "the kernel interprets BPF programs: none of them is fast");
+			  "the kernel interprets BPF programs, which makes them slow");
 }
 
 static void check_btf(struct checkup *checkup)
@@ -70,7 +70,7 @@ static void check_btf(struct checkup *checkup)
 	if (access(BTF, R_OK))
 		check_say(checkup, FINDING_SHOULD, NULL,
 			  "this kernel has no BTF (" BTF
-			  "): multipath routes that were read from a dump are left to it");
+			  "): multipath routes that were read from a dump pass to the kernel");
 }
 
 static void check_arena(struct checkup *checkup)
@@ -80,13 +80,13 @@ static void check_arena(struct checkup *checkup)
 	if (loader_arena_usable() != 1) {
 		check_say(
 			checkup, FINDING_NOTE, NULL,
-			"the compiled FIB lies in array maps: this kernel has no arenas, in which lookups are somewhat faster");
+			"the compiled FIB lies in array maps: this kernel has no arenas, which make lookups somewhat faster");
 		return;
 	}
 	check_say(
 		checkup, FINDING_SHOULD, NULL,
-		"the compiled FIB lies in array maps, though this kernel has arenas, in which lookups are faster");
-	check_advise(checkup, "start sixlaned anew, with sixlane.arena.bpf.o beside its object");
+		"the compiled FIB lies in array maps, although this kernel has arenas, which make lookups faster");
+	check_advise(checkup, "restart sixlaned with sixlane.arena.bpf.o beside its object");
 }
 
 static void check_membarrier(struct checkup *checkup)
@@ -96,7 +96,7 @@ static void check_membarrier(struct checkup *checkup)
 	if (commands < 0 || !(commands & MEMBARRIER_CMD_GLOBAL))
 		check_say(
 			checkup, FINDING_SHOULD, NULL,
-			"the kernel refuses membarrier(), as with nohz_full=: there is no compiled FIB, and the trie answers, more slowly");
+			"the kernel refuses membarrier(), as with nohz_full=: there is no compiled FIB, and lookups use the slower LPM trie");
 }
 
 static bool any_forces(const struct checkup *checkup)
@@ -152,7 +152,7 @@ static void look_for_others(struct checkup *checkup)
 	if (other)
 		check_say(
 			checkup, FINDING_MUST, NULL,
-			"a sixlane program with the maps in %s (id %u) runs on no port here, but in another network namespace, where its packets may go wrong",
+			"a sixlane program with the maps in %s (id %u) runs in another network namespace, where it may misroute packets",
 			loader_pin_dir(), other);
 }
 
@@ -163,7 +163,7 @@ static void check_namespace(struct checkup *checkup)
 	if (pid)
 		check_say(
 			checkup, FINDING_MUST, NULL,
-			"the sixlaned that serves the maps in %s (process %d) is in another network namespace: none of its ports is one of this",
+			"the sixlaned that serves the maps in %s (process %d) is in another network namespace, and serves no port of this one",
 			loader_pin_dir(), pid);
 	else if (checkup->has_maps)
 		look_for_others(checkup);
@@ -185,23 +185,22 @@ static void check_ports(struct checkup *checkup)
 }
 
 static const struct check checks[] = {
-	{ "arguments", check_absent, .usual = "'ip link' names them" },
-	{ "kernel", check_kernel, .usual = "a newer kernel" },
+	{ "arguments", check_absent, .usual = "'ip link' lists the devices" },
+	{ "kernel", check_kernel, .usual = "boot a newer kernel" },
 	{ "capabilities", check_rights, .usual = "run as root" },
 	{ "bpffs", check_bpffs, .usual = NULL },
-	{ "memlock", check_memlock, .usual = "ulimit -l unlimited" },
+	{ "memlock", check_memlock, .usual = "run 'ulimit -l unlimited'" },
 	{ "jit", check_jit, .usual = "sysctl -w net.core.bpf_jit_enable=1" },
-	{ "btf", check_btf, .usual = "a kernel with CONFIG_DEBUG_INFO_BTF" },
-	{ "arena", check_arena,
-	  .usual = "nothing on this kernel: Linux 6.9 and newer have arenas" },
+	{ "btf", check_btf, .usual = "boot a kernel with CONFIG_DEBUG_INFO_BTF" },
+	{ "arena", check_arena, .usual = "none on this kernel: Linux 6.9 and newer have arenas" },
 	{ "membarrier", check_membarrier,
-	  .usual = "boot without nohz_full=, where the last nanoseconds of a lookup matter" },
+	  .usual = "boot without nohz_full= if lookups must be fastest" },
 	{ "forwarding", check_forwarding, .usual = "sysctl -w net.ipv6.conf.all.forwarding=1" },
 	{ "maps", check_maps, .usual = NULL },
 	{ "namespace", check_namespace,
 	  .usual =
-		  "a bpffs for each: 'unshare -m', 'mount -t bpf bpf /sys/fs/bpf', then sixlaned" },
-	{ "ports", check_ports, .usual = "'sixlane attach PORT...', or 'sixlaned PORT...'" },
+		  "give each namespace its own bpffs: 'unshare -m', 'mount -t bpf bpf /sys/fs/bpf', then start sixlaned" },
+	{ "ports", check_ports, .usual = "run 'sixlane attach PORT...', or 'sixlaned PORT...'" },
 };
 
 const struct checks doctor_machine = { checks, ARRAY_SIZE(checks) };

@@ -41,7 +41,7 @@ void doctor_say_gateways(struct checkup *checkup, const struct doctor_gateways *
 		print_prefix(&key->addr, 128, true, addr);
 		check_say(checkup, checkup->daemon ? FINDING_SHOULD : FINDING_NOTE,
 			  link ? link->name : NULL,
-			  "gateway %s on %s is not resolved: packets to it pass to the kernel",
+			  "the gateway %s on %s is not resolved: packets to it pass to the kernel",
 			  addr, link ? link->name : "a device that is gone");
 	}
 	if (gateways->more)
@@ -154,7 +154,7 @@ static void check_gateways(struct checkup *checkup)
 
 static const struct check checks[] = {
 	{ "neighbours", check_gateways,
-	  .usual = "nothing, if it was not in use: sixlaned has the kernel resolve it" },
+	  .usual = "none needed if it was not in use: sixlaned lets the kernel resolve it" },
 };
 
 const struct checks doctor_kernel_routes = { checks, ARRAY_SIZE(checks) };

@@ -15,8 +15,8 @@ static bool check_number(struct checkup *checkup, const struct status_port *port
 	if (!in_use || cpus < 1 || in_use >= (uint32_t)cpus)
 		return true;
 	check_say(checkup, in_use < most ? FINDING_SHOULD : FINDING_NOTE, name,
-		  "%s has %u receive %s in use: no more than %u of %ld CPUs take its packets in",
-		  name, in_use, in_use == 1 ? "queue" : "queues", in_use, cpus);
+		  "%s uses %u receive %s: at most %u of %ld CPUs receive its packets", name, in_use,
+		  in_use == 1 ? "queue" : "queues", in_use, cpus);
 	if (in_use < most)
 		check_advise(checkup, "ethtool -L %s %s %u", name,
 			     channels->max_combined ? "combined" : "rx",
@@ -32,14 +32,14 @@ static bool check_spread(struct checkup *checkup, const struct status_port *port
 	if (in_use < 2 || ethtool_count_rss_queues(name, &reached) || reached >= in_use)
 		return true;
 	check_say(checkup, FINDING_SHOULD, name,
-		  "%s: receive side scaling spreads packets over %u of its %u queues", name,
+		  "%s: receive side scaling spreads packets over only %u of its %u queues", name,
 		  reached, in_use);
 	check_advise(checkup, "ethtool -X %s equal %u", name, in_use);
 	return true;
 }
 
 static const struct check checks[] = {
-	{ "queues", .run_port = check_number, .usual = "its driver has no more" },
+	{ "queues", .run_port = check_number, .usual = "none: its driver has no more queues" },
 	{ "rss", .run_port = check_spread, .usual = NULL },
 };
 

@@ -83,7 +83,7 @@ static void say_punted(struct checkup *checkup, const struct use *punted)
 			     first);
 		check_say(
 			checkup, FINDING_SHOULD, NULL,
-			"%llu %s the kernel's to follow (%s), %s among them, which take %.1f %% of the IPv6 packets so far: %s",
+			"%llu %s left to the kernel (%s), for example %s, which receive %.1f %% of the IPv6 packets so far: %s",
 			(unsigned long long)use->routes,
 			use->routes == 1 ? "route is" : "routes are", cmd_verdict_name(v), first,
 			doctor_share(packets, v), cmd_verdict_text(v));
@@ -114,9 +114,9 @@ static void check_gateways(struct checkup *checkup)
 }
 
 static const struct check checks[] = {
-	{ "routes", check_routes, .usual = "'sixlane routes' shows which" },
+	{ "routes", check_routes, .usual = "'sixlane routes' shows the routes" },
 	{ "neighbours", check_gateways,
-	  .usual = "see that it is up and answers; 'ip -6 neigh' shows what the kernel knows" },
+	  .usual = "check that the neighbour is up and answers; 'ip -6 neigh' shows its state" },
 };
 
 const struct checks doctor_routes = { checks, ARRAY_SIZE(checks) };

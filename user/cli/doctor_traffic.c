@@ -13,47 +13,52 @@
 #define WORTH_PACKETS 100u
 
 static const struct doctor_verdict verdicts[SIXLANE_N_VERDICTS] = {
-	[SIXLANE_PASS_NOT_READY] = { FINDING_NOTE, "it rises only while sixlaned starts" },
-	[SIXLANE_PUNT_RULES] = { FINDING_SHOULD, "fewer rules" },
+	[SIXLANE_PASS_NOT_READY] = { FINDING_NOTE,
+				     "this counter rises only while sixlaned starts" },
+	[SIXLANE_PUNT_RULES] = { FINDING_SHOULD, "remove some rules" },
 	[SIXLANE_PASS_UNKNOWN_PORT] = { FINDING_SHOULD,
-					"start sixlaned, or 'sixlane detach' there" },
-	[SIXLANE_PASS_PORT] = { FINDING_NOTE, "pass_ports in sixlaned.conf" },
-	[SIXLANE_PASS_PORT_UPPER] = { FINDING_SHOULD, "serve other ports, or the bond itself" },
+					"start sixlaned, or run 'sixlane detach' on the port" },
+	[SIXLANE_PASS_PORT] = { FINDING_NOTE, "pass_ports in sixlaned.conf names this port" },
+	[SIXLANE_PASS_PORT_UPPER] = { FINDING_SHOULD,
+				      "attach to other ports, or to the bond itself" },
 	[SIXLANE_PASS_FIREWALL] = { FINDING_NOTE, "'sixlane explain SRC DST' names the rule" },
 	[SIXLANE_PASS_TC] = { FINDING_NOTE, "'sixlane explain SRC DST' names the filter or qdisc" },
 	[SIXLANE_PASS_IPSEC] = { FINDING_NOTE, "'sixlane explain SRC DST' names the policy" },
-	[SIXLANE_PUNT_VLAN_DEPTH] = { FINDING_SHOULD, "no more than two VLAN tags" },
-	[SIXLANE_PASS_TRUNCATED] = { FINDING_NOTE, "a sender or a wire spoils packets" },
+	[SIXLANE_PUNT_VLAN_DEPTH] = { FINDING_SHOULD, "use no more than two VLAN tags" },
+	[SIXLANE_PASS_TRUNCATED] = { FINDING_NOTE,
+				     "check the senders and cables for damaged packets" },
 	[SIXLANE_PASS_IPV6_OFF] = { FINDING_SHOULD, "sysctl -w net.ipv6.conf.DEV.disable_ipv6=0" },
 	[SIXLANE_PUNT_RULE] = { FINDING_SHOULD,
-				"rules by address, protocol, port, traffic class or ingress" },
-	[SIXLANE_PASS_NO_ROUTE] = { FINDING_NOTE, "a route, if they are to go anywhere" },
-	[SIXLANE_PUNT_MULTIPATH] = { FINDING_SHOULD, "'sixlane routes' shows which" },
-	[SIXLANE_PUNT_NEXT_HOP_OBJECT] = { FINDING_SHOULD, "'sixlane routes' shows which" },
-	[SIXLANE_PUNT_ENCAP] = { FINDING_SHOULD, "a route without encap, where that will do" },
-	[SIXLANE_PUNT_SOURCE_ROUTE] = { FINDING_SHOULD, "a rule ('from') and a table" },
-	[SIXLANE_PUNT_EXPIRES] = { FINDING_SHOULD, "a route without a lifetime" },
-	[SIXLANE_PUNT_EQUAL_METRIC] = { FINDING_SHOULD, "routes of different metrics" },
-	[SIXLANE_PUNT_ROUTE] = { FINDING_SHOULD, "'sixlane routes' shows which" },
-	[SIXLANE_PUNT_MAP_FULL] = { FINDING_SHOULD, "max_routes in sixlaned.conf" },
+				"use rules that match only address, protocol, port, traffic class or ingress" },
+	[SIXLANE_PASS_NO_ROUTE] = { FINDING_NOTE,
+				    "add a route if these packets are to be forwarded" },
+	[SIXLANE_PUNT_MULTIPATH] = { FINDING_SHOULD, "'sixlane routes' shows the routes" },
+	[SIXLANE_PUNT_NEXT_HOP_OBJECT] = { FINDING_SHOULD, "'sixlane routes' shows the routes" },
+	[SIXLANE_PUNT_ENCAP] = { FINDING_SHOULD, "use a route without encap where possible" },
+	[SIXLANE_PUNT_SOURCE_ROUTE] = { FINDING_SHOULD, "use a rule ('from') and a table instead" },
+	[SIXLANE_PUNT_EXPIRES] = { FINDING_SHOULD, "use a route without a lifetime" },
+	[SIXLANE_PUNT_EQUAL_METRIC] = { FINDING_SHOULD, "give the routes different metrics" },
+	[SIXLANE_PUNT_ROUTE] = { FINDING_SHOULD, "'sixlane routes' shows the routes" },
+	[SIXLANE_PUNT_MAP_FULL] = { FINDING_SHOULD, "raise max_routes in sixlaned.conf" },
 	[SIXLANE_PUNT_HASH] = { FINDING_SHOULD, "sysctl -w net.ipv6.fib_multipath_hash_policy=0" },
 	[SIXLANE_PUNT_EXCEPTION] = { FINDING_SHOULD,
-				     "'sixlane exception show'; max_exceptions in sixlaned.conf" },
+				     "see 'sixlane exception show'; raise max_exceptions in sixlaned.conf" },
 	[SIXLANE_PASS_NO_FORWARDING] = { FINDING_SHOULD,
 					 "sysctl -w net.ipv6.conf.all.forwarding=1" },
-	[SIXLANE_PASS_CHECKSUM] = { FINDING_SHOULD, "at the sender: 'ethtool -K DEV tx off'" },
+	[SIXLANE_PASS_CHECKSUM] = { FINDING_SHOULD, "run 'ethtool -K DEV tx off' at the sender" },
 	[SIXLANE_PASS_SAME_PORT] = { FINDING_SHOULD,
-				     "senders that heed Redirects, or have routes" },
-	[SIXLANE_PUNT_BRIDGE] = { FINDING_SHOULD, "routes by a port that is in no bridge" },
-	[SIXLANE_PUNT_MACVLAN] = { FINDING_SHOULD, "routes by the device below it" },
-	[SIXLANE_PUNT_TUNNEL] = { FINDING_NOTE, "the kernel puts headers in front" },
+				     "let the senders accept Redirects, or give them routes" },
+	[SIXLANE_PUNT_BRIDGE] = { FINDING_SHOULD, "route through a port that is in no bridge" },
+	[SIXLANE_PUNT_MACVLAN] = { FINDING_SHOULD, "route through its lower device" },
+	[SIXLANE_PUNT_TUNNEL] = { FINDING_NOTE, "the kernel adds the headers" },
 	[SIXLANE_PASS_EGRESS_DEVICE] = { FINDING_SHOULD,
-					 "'sixlane attach' at the egress; of a veth GRO at its peer" },
+					 "run 'sixlane attach' on the egress port; for a veth, enable GRO on its peer" },
 	[SIXLANE_PASS_TOO_BIG] = { FINDING_SHOULD,
-				   "answer_too_big in sixlaned.conf, or equal MTUs" },
-	[SIXLANE_PASS_UNRESOLVED] = { FINDING_SHOULD, "'ip -6 neigh' shows who does not answer" },
-	[SIXLANE_PASS_NO_HEADROOM] = { FINDING_SHOULD, "another driver at the ingress" },
-	[SIXLANE_PASS_TRIM_FAILED] = { FINDING_SHOULD, "another driver at the ingress" },
+				   "set answer_too_big in sixlaned.conf, or use equal MTUs" },
+	[SIXLANE_PASS_UNRESOLVED] = { FINDING_SHOULD,
+				      "'ip -6 neigh' shows which neighbours do not answer" },
+	[SIXLANE_PASS_NO_HEADROOM] = { FINDING_SHOULD, "use another driver at the ingress port" },
+	[SIXLANE_PASS_TRIM_FAILED] = { FINDING_SHOULD, "use another driver at the ingress port" },
 };
 
 const struct doctor_verdict *doctor_verdict(uint32_t verdict)
@@ -157,16 +162,16 @@ static void check_egresses(struct checkup *checkup)
 			continue;
 		check_say(
 			checkup, FINDING_SHOULD, link->name,
-			"%s, by which routes lead, takes no redirected frames: packets that leave by it are the kernel's",
+			"%s, the egress of some routes, accepts no redirected frames: packets that leave through it pass to the kernel",
 			link->name);
 		if (port->flags & SIXLANE_PORT_NO_XMIT)
-			check_advise(checkup, "routes by the device below it, where that will do");
+			check_advise(checkup, "route through its lower device where possible");
 	}
 }
 
 static const struct check checks[] = {
 	{ "egress", check_egresses, .usual = CHECK_EGRESS_ADVICE },
-	{ "traffic", check_counters, .usual = "nothing: the kernel must see them" },
+	{ "traffic", check_counters, .usual = "none needed: the kernel must see these packets" },
 };
 
 const struct checks doctor_traffic = { checks, ARRAY_SIZE(checks) };

@@ -101,6 +101,6 @@ const struct cmd cmd_exception = {
 	.args = "[show [DST] [table T]]\n"
 		"            add|replace DST [mtu N] [via GW dev PORT] [expires SEC] [table T]\n"
 		"            del DST [table T] | flush [table T] | add|replace|del -",
-	.help = "what single destinations have of their own: Path MTU, next hop",
+	.help = "exceptions of single destinations: Path MTU, next hop",
 	.run = run,
 };

@@ -133,7 +133,7 @@ static int write_all(struct change *change, bool set)
 			continue;
 		undo(change, i);
 		if (rc == -E2BIG)
-			snprintf(why, sizeof(why), "no room for more than %u of the operator's",
+			snprintf(why, sizeof(why), "the limit of %u operator exceptions is reached",
 				 SIXLANE_MAX_EXCEPTIONS);
 		else
 			snprintf(why, sizeof(why), "%s",
@@ -180,13 +180,13 @@ static const char *shortcoming(const struct change *change, const struct excepti
 	if (rc)
 		return strerror(-rc);
 	if (set && !now.has_wish)
-		return "it has expired, or somebody else has removed it";
+		return "it has expired, or another process has removed it";
 	if (set)
 		return exception_why_not(&change->view, change->daemon, &now, why);
 	if (!now.has_entry || !(now.entry.flags & SIXLANE_EXCEPTION_OPERATOR))
 		return NULL;
 	why->refused = change->daemon;
-	return change->daemon ? "sixlaned has not carried it out" : "sixlaned does not run";
+	return change->daemon ? "sixlaned has not applied it" : "sixlaned does not run";
 }
 
 struct outcome {
@@ -211,11 +211,12 @@ static struct outcome tell_shortcomings(const struct change *change, bool set)
 		outcome.n_refused += buf.refused;
 		if (outcome.n_short++ >= MAX_TOLD)
 			continue;
-		log_warning("%s: noted, but %s: %s", name_of(&request->key, name),
-			    set ? "not in force" : "still in force", why);
+		log_warning("%s: stored, but %s: %s", name_of(&request->key, name),
+			    set ? "inactive" : "still active", why);
 	}
 	if (outcome.n_short > MAX_TOLD)
-		log_warning("… and so are %zu others", outcome.n_short - MAX_TOLD);
+		log_warning("%zu more exceptions are in the same state",
+			    outcome.n_short - MAX_TOLD);
 	return outcome;
 }
 
@@ -321,7 +322,7 @@ static const char *why_no_way(const struct ports *ports, const struct sixlane_op
 		return NULL;
 	for (; all; all = all->ifa_next) {
 		if (all->ifa_flags & IFF_LOOPBACK && !strcmp(all->ifa_name, wish->device))
-			return "via a loopback device, by which nothing is forwarded";
+			return "via a loopback device, which forwards nothing";
 		if (is_own(ports, wish, all))
 			return "via an address of the router itself";
 	}
@@ -378,11 +379,10 @@ static int check_there(const struct change *change)
 		if (state->has_wish)
 			continue;
 		if (!state->has_entry || !(state->entry.flags & SIXLANE_EXCEPTION_KERNEL))
-			return fail(request, "there is none of the operator's");
+			return fail(request, "there is no operator exception");
 		print_prefix(&request->key.dst, 128, true, addr);
 		snprintf(why, sizeof(why),
-			 "learnt by the kernel: 'ip -6 route flush cache %s' makes it forget",
-			 addr);
+			 "learned by the kernel: 'ip -6 route flush cache %s' removes it", addr);
 		return fail(request, why);
 	}
 	return CMD_OK;

@@ -41,7 +41,7 @@ static bool parse_unicast(const char *word, const char *what, union sixlane_addr
 		return fail(err, "\"%s\" is not an IPv6 address", word);
 	if (IN6_IS_ADDR_MULTICAST(&addr) || IN6_IS_ADDR_UNSPECIFIED(&addr) ||
 	    IN6_IS_ADDR_LOOPBACK(&addr))
-		return fail(err, "%s %s: a unicast address that packets are sent to", what, word);
+		return fail(err, "%s %s: it must be a unicast address", what, word);
 	memcpy(out, &addr, sizeof(*out));
 	return true;
 }
@@ -51,7 +51,7 @@ static bool take_dst(const char *word, struct exception_request *out, char *err)
 	if (!parse_unicast(word, "destination", &out->key.dst, err))
 		return false;
 	if (IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)&out->key.dst))
-		return fail(err, "destination %s: link-local, which nobody forwards", word);
+		return fail(err, "destination %s: link-local addresses are not forwarded", word);
 	out->has_dst = true;
 	return true;
 }
@@ -66,8 +66,7 @@ static bool take_mtu(const char *word, struct exception_request *out, char *err)
 	uint32_t mtu;
 
 	if (!cmd_parse_number(word, MTU_MAX, &mtu) || mtu < MTU_MIN)
-		return fail(err, "mtu %s: bytes of the IPv6 packet, from %u to %u", word, MTU_MIN,
-			    MTU_MAX);
+		return fail(err, "mtu %s: it must be from %u to %u bytes", word, MTU_MIN, MTU_MAX);
 	out->value.mtu = mtu;
 	return true;
 }
@@ -90,7 +89,8 @@ static bool take_expires(const char *word, struct exception_request *out, char *
 	uint32_t seconds;
 
 	if (!cmd_parse_number(word, EXPIRES_MAX_S, &seconds) || !seconds)
-		return fail(err, "expires %s: seconds from 1 to %u", word, EXPIRES_MAX_S);
+		return fail(err, "expires %s: it must be from 1 to %u seconds", word,
+			    EXPIRES_MAX_S);
 	out->value.expires_ns = out->value.added_ns + seconds * NS_PER_S;
 	return true;
 }
@@ -120,11 +120,11 @@ static bool take_pairs(int argc, char **argv, size_t n_known, uint32_t *seen,
 		while (k < n_known && strcmp(argv[i], known[k].name) != 0)
 			k++;
 		if (k == n_known)
-			return fail(err, "\"%s\" is too much", argv[i]);
+			return fail(err, "unexpected argument \"%s\"", argv[i]);
 		if (i + 1 == argc)
-			return fail(err, "what after \"%s\"?", argv[i]);
+			return fail(err, "\"%s\" needs a value", argv[i]);
 		if (*seen & 1u << k)
-			return fail(err, "\"%s\" is there twice", argv[i]);
+			return fail(err, "\"%s\" is given twice", argv[i]);
 		*seen |= 1u << k;
 		if (!known[k].take(argv[i + 1], out, err))
 			return false;
@@ -137,11 +137,13 @@ static bool check_whole(uint32_t seen, char *err)
 	bool via = seen & 1u << WORD_VIA, dev = seen & 1u << WORD_DEV;
 
 	if (via && !dev)
-		return fail(err, "via which device? \"via GW dev PORT\"");
+		return fail(err, "via needs a device: \"via GW dev PORT\"");
 	if (dev && !via)
-		return fail(err, "dev goes with via: \"via GW dev PORT\"");
+		return fail(err, "dev needs via: \"via GW dev PORT\"");
 	if (!via && !(seen & 1u << WORD_MTU))
-		return fail(err, "which exception? \"mtu N\", \"via GW dev PORT\" or both");
+		return fail(
+			err,
+			"the exception is missing: give \"mtu N\", \"via GW dev PORT\" or both");
 	return true;
 }
 
@@ -155,11 +157,12 @@ static bool parse_words(enum exception_words words, int argc, char **argv,
 	int at = 0;
 
 	if (words == EXCEPTION_TABLE && argc && inet_pton(AF_INET6, argv[0], &addr) == 1)
-		return fail(err, "\"%s\" is too much: 'del %s' removes one", argv[0], argv[0]);
+		return fail(err, "unexpected argument \"%s\": 'del %s' removes the exception",
+			    argv[0], argv[0]);
 	if (needs_dst ||
 	    (words == EXCEPTION_ANY && argc && strcmp(argv[0], known[WORD_TABLE].name) != 0)) {
 		if (!argc)
-			return fail(err, "which destination?");
+			return fail(err, "a destination is needed");
 		if (!take_dst(argv[at++], out, err))
 			return false;
 	}
@@ -218,7 +221,7 @@ static int split(char *line, char *words[MAX_WORDS])
 static bool parse_line(enum exception_words words, char *line, unsigned int number,
 		       struct exception_requests *out, char *err)
 {
-	char *argv[MAX_WORDS], why[EXCEPTION_ERR] = "too many words";
+	char *argv[MAX_WORDS], why[EXCEPTION_ERR] = "the line has too many words";
 	struct exception_request request;
 	int argc = split(line, argv);
 
@@ -246,7 +249,7 @@ static bool check_twice(struct exception_requests *requests, char *err)
 		const struct exception_request *at = &requests->at[i];
 
 		if (!memcmp(&at[-1].key, &at->key, sizeof(at->key)))
-			return fail(err, "line %u: the destination of line %u again", at->line,
+			return fail(err, "line %u: repeats the destination of line %u", at->line,
 				    at[-1].line);
 	}
 	return true;
@@ -264,9 +267,9 @@ bool exception_parse_lines(enum exception_words words, FILE *from, struct except
 	while (good && (n = getline(&line, &size, from)) >= 0) {
 		number++;
 		good = strlen(line) == (size_t)n ? parse_line(words, line, number, out, err)
-						 : fail(err, "line %u: not text", number);
+						 : fail(err, "line %u: it is not text", number);
 	}
 	if (good && ferror(from))
-		good = fail(err, "cannot read: %s", strerror(errno));
+		good = fail(err, "cannot read the list: %s", strerror(errno));
 	return good && check_twice(out, err);
 }

@@ -216,7 +216,7 @@ static void to_text(const struct cmd_view *view, const struct shown *shown, uint
 		printf(" mtu %s%u", shown->locked ? "lock " : "", shown->mtu);
 	printf(" origin %s", shown->origin);
 	if (shown->under.port) {
-		fputs(" under", stdout);
+		fputs(" covered by", stdout);
 		show_way_text(view, &shown->under);
 	}
 	figures_text(shown, now_ns);
@@ -225,7 +225,7 @@ static void to_text(const struct cmd_view *view, const struct shown *shown, uint
 	if (flags & SIXLANE_EXCEPTION_OBSERVE)
 		fputs(" observed", stdout);
 	if (shown->why_not)
-		printf(" not in force: %s", shown->why_not);
+		printf(" inactive: %s", shown->why_not);
 	putchar('\n');
 }
 

@@ -81,8 +81,8 @@ static const char *why_verdict(uint32_t verdict, struct exception_why *out)
 	const char *name = cmd_verdict_name(verdict);
 
 	if (strncmp(name, "punt_", strlen("punt_")) != 0)
-		return "the route that covers it does not forward";
-	snprintf(out->buf, sizeof(out->buf), "its route is left to the kernel (%s)", name);
+		return "its covering route does not forward";
+	snprintf(out->buf, sizeof(out->buf), "its route passes to the kernel (%s)", name);
 	return out->buf;
 }
 
@@ -94,7 +94,7 @@ static const char *why_no_route(const struct maps *maps, const struct sixlane_ex
 	uint32_t value, id;
 
 	if (maps_route_lookup(maps, key->table, &key->dst, &value))
-		return "no route of its table covers it";
+		return "its table has no route for it";
 	id = sixlane_route_next_hop(value);
 	if (id >= SIXLANE_MAX_NEXT_HOPS)
 		return NULL;
@@ -112,8 +112,8 @@ static const char *why_no_device(const struct cmd_view *view, const char *name,
 
 	if (device && maps_port_slot(&view->maps, device->ifindex))
 		return NULL;
-	snprintf(out->buf, sizeof(out->buf), "waits for %s, which %s", name,
-		 device ? "the maps do not know" : "is not there");
+	snprintf(out->buf, sizeof(out->buf), "waits for device %s, which %s", name,
+		 device ? "is not in the maps" : "does not exist");
 	return out->buf;
 }
 
@@ -122,8 +122,8 @@ static const char *why_refused(const struct sixlane_meta *meta, struct exception
 {
 	out->refused = true;
 	if (!meta->max_exceptions || meta->exceptions < meta->max_exceptions)
-		return "sixlaned has not carried it out";
-	snprintf(out->buf, sizeof(out->buf), "no room for more than %llu exceptions",
+		return "sixlaned has not applied it";
+	snprintf(out->buf, sizeof(out->buf), "the limit of %llu exceptions is reached",
 		 (unsigned long long)meta->max_exceptions);
 	return out->buf;
 }
@@ -138,8 +138,8 @@ const char *exception_why_not(const struct cmd_view *view, bool daemon,
 	if (exception_is_over(wished ? state->wish.expires_ns : state->entry.expires_ns))
 		return state->has_wish || !(state->entry.flags & SIXLANE_EXCEPTION_MORE) ? "expired"
 		       : state->entry.flags & SIXLANE_EXCEPTION_MTU
-			       ? "about to be over in the kernel, or sixlaned does not run"
-			       : "nobody has asked the kernel about it for too long";
+			       ? "about to expire in the kernel, or sixlaned does not run"
+			       : "not confirmed by the kernel for too long";
 	if (wished && !daemon)
 		return "sixlaned does not run";
 	why = why_no_route(&view->maps, &state->key, out);

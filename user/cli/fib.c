@@ -35,9 +35,9 @@ const char *fib_why_absent(const struct maps *maps, bool daemon)
 	if (maps->fib_head->fib.word)
 		return NULL;
 	if (!daemon)
-		return "no daemon has built it";
+		return "sixlaned does not run, and has not built it";
 	if (maps->meta->fib_failures)
-		return "it could not be built or kept, as sixlaned's log says; tried again";
+		return "sixlaned could not build or keep it (see its log), and tries again";
 	return "sixlaned has not built it yet";
 }
 
@@ -109,8 +109,8 @@ static void to_text(const struct maps *maps, bool daemon)
 	const struct sixlane_meta *meta = maps->meta;
 	const char *why = fib_why_not(maps, daemon);
 
-	printf("wanted      %s\n", name_of(is_wanted(maps)));
-	printf("answers     %s%s%s\n", fib_answers(maps), why ? ": " : "", why ?: "");
+	printf("configured  %s\n", name_of(is_wanted(maps)));
+	printf("active      %s%s%s\n", fib_answers(maps), why ? ": " : "", why ?: "");
 	printf("memory      %llu kB of at most %llu, %s\n", kilobytes(meta->fib_chunk_bytes),
 	       kilobytes((uint64_t)SIXLANE_FIB_CHUNKS * SIXLANE_FIB_CHUNK_BYTES),
 	       maps->arena ? "in an arena" : "in array maps");
@@ -128,11 +128,11 @@ void fib_status_text(const struct cmd_options *options, const struct maps *maps,
 	const struct sixlane_meta *meta = maps->meta;
 	const char *why = fib_why_not(maps, daemon);
 
-	printf("fib         %s answers", fib_answers(maps));
+	printf("fib         lookups use %s", fib_answers(maps));
 	if (maps->fib_head->fib.word)
 		printf(", compiled FIB of %llu kB", kilobytes(meta->fib_chunk_bytes));
 	if (why)
-		printf(" (compiled is wanted: %s)", why);
+		printf(" (compiled is configured: %s)", why);
 	putchar('\n');
 	if (options->statistics)
 		printf("compiled    %llu kB used by %llu nodes (%.1f bytes a route), %llu kB free; builds %llu (%.3f ms), replans %llu, failures %llu\n",
@@ -146,7 +146,7 @@ void fib_status_text(const struct cmd_options *options, const struct maps *maps,
 
 static int too_much(const char *word)
 {
-	return cmd_usage(&cmd_fib, "\"%s\" is too much", word);
+	return cmd_usage(&cmd_fib, "unexpected argument \"%s\"", word);
 }
 
 static int run_show(const struct cmd_options *options, int argc, char **argv)
@@ -183,7 +183,7 @@ static int choose(const struct cmd_options *options, uint32_t engine)
 	__atomic_store_n(&view.maps.fib_head->engine, engine, __ATOMIC_RELAXED);
 	why = fib_why_not(&view.maps, daemon);
 	if (why)
-		log_warning("noted, but the trie answers: %s", why);
+		log_warning("the setting is stored, but lookups use the LPM trie: %s", why);
 	if (options->json)
 		rc = print_json(options, fib_json(&view.maps, daemon));
 	cmd_view_close(&view);
@@ -212,7 +212,8 @@ static int run_verify(const struct cmd_options *options, int argc, char **argv)
 		else if (!strcmp(argv[0], "seed"))
 			number = &seed;
 		if (!number)
-			return cmd_usage(&cmd_fib, "\"%s\" is neither random nor seed", argv[0]);
+			return cmd_usage(&cmd_fib, "\"%s\" is neither \"random\" nor \"seed\"",
+					 argv[0]);
 		if (!cmd_parse_number(argv[1], UINT32_MAX, number))
 			return cmd_usage(&cmd_fib, "\"%s\" is not a number up to %u", argv[1],
 					 UINT32_MAX);
@@ -238,6 +239,6 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 const struct cmd cmd_fib = {
 	.name = "fib",
 	.args = "[show | trie | compiled | verify [random N] [seed N]]",
-	.help = "trie or compiled FIB: which answers, the switch, do they agree",
+	.help = "show, choose or compare the engines of lookups: LPM trie and compiled FIB",
 	.run = run,
 };

@@ -217,9 +217,9 @@ static void ask_daemon(struct verify *verify)
 	verify->daemon.compared = meta->fib_verify_checked;
 	verify->daemon.wrong = meta->fib_verify_wrong;
 	if (!verify->daemon.came)
-		log_warning("sixlaned has not compared it with its own table yet");
+		log_warning("sixlaned has not compared the compiled FIB with its own table yet");
 	else if (!verify->daemon.compared && verify->routes.n)
-		log_warning("sixlaned had none to compare with its own table");
+		log_warning("sixlaned had no compiled FIB to compare with its own table");
 	verify->daemon.came &= verify->daemon.compared || !verify->routes.n;
 }
 
@@ -236,7 +236,7 @@ static const char *value_text(const struct difference *difference, uint32_t valu
 	if (!value)
 		return "no route";
 	show_covering(&difference->addr, len, prefix);
-	snprintf(buf, VALUE_LEN, "%s next hop %u marks 0x%x", prefix, sixlane_route_next_hop(value),
+	snprintf(buf, VALUE_LEN, "%s next hop %u flags 0x%x", prefix, sixlane_route_next_hop(value),
 		 value >> SIXLANE_ROUTE_MARKS_SHIFT);
 	return buf;
 }
@@ -299,7 +299,7 @@ static void daemon_text(const struct verify *verify)
 	else if (!verify->daemon.came)
 		printf("sixlaned's own table was not compared\n");
 	else if (verify->daemon.wrong)
-		printf("sixlaned compared %llu addresses with its own table: %llu or more differ, see its log; the trie answers now\n",
+		printf("sixlaned compared %llu addresses with its own table: at least %llu differ; see its log; lookups use the LPM trie now\n",
 		       (unsigned long long)verify->daemon.compared,
 		       (unsigned long long)verify->daemon.wrong);
 	else
@@ -326,7 +326,7 @@ static void to_text(const struct verify *verify, uint32_t seed)
 	else
 		printf("no difference\n");
 	if (verify->n != verify->compared)
-		printf("%llu more are the trie's to answer\n",
+		printf("%llu more addresses are left to the LPM trie\n",
 		       (unsigned long long)(verify->n - verify->compared));
 	daemon_text(verify);
 }
@@ -354,7 +354,7 @@ static int fail(const struct verify *verify)
 	if (verify->error == -ENODATA)
 		log_error("there is no compiled FIB to compare: %s",
 			  fib_why_absent(verify->maps, loader_daemon_runs())
-				  ?: "it went meanwhile");
+				  ?: "it was removed meanwhile");
 	else
 		log_error("cannot read the maps: %s", strerror(-verify->error));
 	return CMD_FAILED;

@@ -130,7 +130,7 @@ void findings_text(const struct findings *findings)
 		if (advice_of(finding))
 			printf("        -> %s\n", advice_of(finding));
 	}
-	printf("%s%zu must be put right, %zu should be better, %zu to know\n",
-	       findings->n ? "\n" : "", findings_count(findings, FINDING_MUST),
-	       findings_count(findings, FINDING_SHOULD), findings_count(findings, FINDING_NOTE));
+	printf("%s%zu errors, %zu warnings, %zu notes\n", findings->n ? "\n" : "",
+	       findings_count(findings, FINDING_MUST), findings_count(findings, FINDING_SHOULD),
+	       findings_count(findings, FINDING_NOTE));
 }

@@ -54,10 +54,10 @@ void cmd_guard_reason(const struct cmd_guard *guard, enum sixlane_verdict verdic
 	if (!from || !guard_reason(guard->guard, &guard->links, cause_of(verdict), from, to, src,
 				   dst, reason))
 		snprintf(reason, GUARD_REASON_LEN,
-			 "nothing that can be found now: sixlaned is reading it anew, or about to");
+			 "nothing now: sixlaned is about to read it again");
 	if (verdict != SIXLANE_PASS_FIREWALL || !(in->flags & SIXLANE_PORT_FLOWS))
 		return;
 	length = strlen(reason);
 	snprintf(reason + length, GUARD_REASON_LEN - length, "%s",
-		 "; packets of the port's flowtables go on in XDP");
+		 "; XDP forwards the packets of the port's flowtables");
 }

@@ -31,12 +31,12 @@ static int print_help(FILE *to, int code)
 	fprintf(to, "usage: sixlane [-j] [-p] [-s] COMMAND [ARGUMENT...]\n\n");
 	for (size_t i = 0; i < ARRAY_SIZE(cmds); i++)
 		print_line(to, cmds[i]->name, cmds[i]->args, cmds[i]->help);
-	print_line(to, "help", "[COMMAND]", "this text, or a command's usage");
+	print_line(to, "help", "[COMMAND]", "this text, or the usage of a command");
 	fputc('\n', to);
-	fprintf(to, "Commands may be abbreviated. Options, before or behind the command:\n"
+	fprintf(to, "Commands may be abbreviated. Options, before or after the command:\n"
 		    "  -j, -json        JSON with stable keys\n"
 		    "  -p, -pretty      JSON on several lines\n"
-		    "  -s, -statistics  say more\n"
+		    "  -s, -statistics  more details\n"
 		    "  -h, -help        usage of the command\n"
 		    "  -V, -Version     version, ABI of the maps, compiler of the object\n");
 	return code;

@@ -170,7 +170,7 @@ static int parse_args(int argc, char **argv, struct entries *entries)
 		argc -= 2;
 	}
 	if (argc > 1)
-		return cmd_usage(&cmd_routes, "\"%s\" is too much", argv[1]);
+		return cmd_usage(&cmd_routes, "unexpected argument \"%s\"", argv[1]);
 	if (argc && !parse_prefix(argv[0], &entries->within))
 		return cmd_usage(&cmd_routes, "\"%s\" is not an IPv6 prefix", argv[0]);
 	return CMD_OK;
@@ -205,6 +205,6 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 const struct cmd cmd_routes = {
 	.name = "routes",
 	.args = "[PREFIX] [table N|all]",
-	.help = "the routes in the maps, or those within a prefix",
+	.help = "show the routes in the maps, or those within a prefix",
 	.run = run,
 };

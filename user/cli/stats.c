@@ -265,13 +265,15 @@ static int parse(int argc, char **argv, struct watch *how)
 		case 'w':
 			how->seconds = strtod(optarg, &end);
 			if (*end || !(how->seconds >= 0.1 && how->seconds <= 3600))
-				return cmd_usage(&cmd_stats, "-w %s: seconds from 0.1 to 3600",
+				return cmd_usage(&cmd_stats,
+						 "-w %s: it must be from 0.1 to 3600 seconds",
 						 optarg);
 			break;
 		case 'n':
 			how->count = strtoul(optarg, &end, 10);
 			if (*end || *optarg == '-' || !how->count)
-				return cmd_usage(&cmd_stats, "-n %s: a number from 1", optarg);
+				return cmd_usage(&cmd_stats, "-n %s: it must be at least 1",
+						 optarg);
 			break;
 		case ':':
 			return cmd_usage(&cmd_stats, "option -%c needs a value", optopt);
@@ -280,9 +282,9 @@ static int parse(int argc, char **argv, struct watch *how)
 		}
 	}
 	if (optind <= argc)
-		return cmd_usage(&cmd_stats, "\"%s\" is too much", argv[optind - 1]);
+		return cmd_usage(&cmd_stats, "unexpected argument \"%s\"", argv[optind - 1]);
 	if (how->count && how->seconds == 0)
-		return cmd_usage(&cmd_stats, "-n goes with -w");
+		return cmd_usage(&cmd_stats, "-n needs -w");
 	return CMD_OK;
 }
 
@@ -316,6 +318,6 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 const struct cmd cmd_stats = {
 	.name = "stats",
 	.args = "[-w SECONDS [-n COUNT]]",
-	.help = "packets by verdict, in all and by port",
+	.help = "count packets by verdict, in total and by port",
 	.run = run,
 };

@@ -170,9 +170,9 @@ static void to_text(const struct cmd_options *options, const struct status *stat
 	printf("hash        policy %u, fields 0x%x\n", meta->hash_policy.policy,
 	       meta->hash_policy.fields);
 	if (meta->routes_missing)
-		printf("missing     %llu\n", (unsigned long long)meta->routes_missing);
+		printf("overflow    %llu prefixes\n", (unsigned long long)meta->routes_missing);
 	if (options->statistics)
-		printf("no room     %llu exceptions went for it, %llu found none, %llu hints lost\n",
+		printf("exceptions  %llu evicted, %llu overflowed, %llu ICMP events lost\n",
 		       (unsigned long long)meta->exceptions_evicted,
 		       (unsigned long long)meta->exceptions_missing,
 		       (unsigned long long)status->hints_lost);
@@ -266,6 +266,6 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 const struct cmd cmd_status = {
 	.name = "status",
 	.args = "[DEV...]",
-	.help = "the daemon, the maps and the ports; exit status 1 if something is to be put right",
+	.help = "show the daemon, the maps and the ports; exit status 1 if there is an error",
 	.run = run,
 };

@@ -134,13 +134,13 @@ const char *status_port_passed(const struct status_port *port)
 	uint32_t flags = port->port.flags;
 
 	if (!port->slot || !(flags & SIXLANE_PORT_INGRESS))
-		return "the daemon does not serve it";
+		return "sixlaned does not serve it";
 	if (flags & SIXLANE_PORT_PASS)
-		return "acceleration is switched off for it";
+		return "acceleration is off for it (pass_ports)";
 	if (flags & SIXLANE_PORT_BACKUP)
-		return "its bond does not listen to it";
+		return "it is an inactive slave of its bond";
 	if (flags & SIXLANE_PORT_UPPER)
-		return "a master or upper device takes its frames";
+		return "an upper device takes its frames";
 	if (!(flags & SIXLANE_PORT_UP))
 		return "it is down";
 	if (!(flags & SIXLANE_PORT_IPV6))
@@ -219,7 +219,7 @@ static void roles_text(const struct cmd_view *view, const struct status_port *po
 	if (flags & (SIXLANE_PORT_SLAVE | SIXLANE_PORT_BACKUP))
 		printf(", slave of %s", device_name(view, port->link->master));
 	if (flags & SIXLANE_PORT_UPPER && ports_find_owner(&view->ports, port->link, &owner))
-		printf(", frames go to %s%s%s%s", owner.name, owner.kind[0] ? " (" : "", owner.kind,
+		printf(", upper device %s%s%s%s", owner.name, owner.kind[0] ? " (" : "", owner.kind,
 		       owner.kind[0] ? ")" : "");
 	if (flags & SIXLANE_PORT_VRF)
 		printf(", in VRF %s (table %u)", device_name(view, port->port.iif),
@@ -291,7 +291,7 @@ static void statistics_text(const struct status_port *port)
 	if (compiler_of(port, compiler))
 		printf(", built by %s", compiler);
 	if (has_source(&port->port))
-		printf(", answers from %s", source);
+		printf(", ICMPv6 source %s", source);
 	putchar(')');
 }
 

@@ -33,14 +33,14 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 
 	(void)options;
 	if (argc)
-		return cmd_usage(&cmd_unpin, "\"%s\" is too much", argv[0]);
+		return cmd_usage(&cmd_unpin, "unexpected argument \"%s\"", argv[0]);
 	if (loader_daemon_runs()) {
-		log_error("sixlaned serves the maps: stop it first");
+		log_error("sixlaned serves the maps; stop it first");
 		return CMD_FAILED;
 	}
 	if (port_in_use(name)) {
 		log_error(
-			"%s runs sixlane, or this user may not see what it runs: 'sixlane detach all' first",
+			"%s runs sixlane, or this user may not query its program; run 'sixlane detach all' first",
 			name);
 		return CMD_FAILED;
 	}
@@ -54,6 +54,6 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 const struct cmd cmd_unpin = {
 	.name = "unpin",
 	.args = "",
-	.help = "remove the pinned maps, once no port uses them",
+	.help = "remove the pinned maps when no port uses them",
 	.run = run,
 };

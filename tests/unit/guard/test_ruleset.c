@@ -442,7 +442,7 @@ static const struct {
 	{ "order", build_ordered, NULL, "drop", NULL },
 	{ "register of another rule", build_left_register, "drop", "drop", "drop" },
 	{ "effect elsewhere", build_effect_elsewhere, NULL, NULL, NULL },
-	{ "circle", build_circle, "circle", "circle", "circle" },
+	{ "circle", build_circle, "a loop", "a loop", "a loop" },
 	{ "no such chain", build_no_chain, "cannot read", "cannot read", "cannot read" },
 };
 

@@ -122,31 +122,33 @@ static void what_is_wrong_is_named(void **state)
 		enum exception_words words;
 		const char *line, *part; /* of the message */
 	} rows[] = {
-		{ EXCEPTION_WHOLE, "", "which destination" },
+		{ EXCEPTION_WHOLE, "", "destination is needed" },
 		{ EXCEPTION_WHOLE, "x mtu 1300", "\"x\" is not an IPv6 address" },
 		{ EXCEPTION_WHOLE, "2001:db8::1/128 mtu 1300", "is not an IPv6 address" },
 		{ EXCEPTION_WHOLE, "192.0.2.1 mtu 1300", "is not an IPv6 address" },
-		{ EXCEPTION_WHOLE, "ff02::1 mtu 1300", "destination ff02::1: a unicast" },
+		{ EXCEPTION_WHOLE, "ff02::1 mtu 1300",
+		  "destination ff02::1: it must be a unicast" },
 		{ EXCEPTION_WHOLE, ":: mtu 1300", "destination ::: a unicast" },
 		{ EXCEPTION_WHOLE, "::1 mtu 1300", "destination ::1: a unicast" },
 		{ EXCEPTION_WHOLE, "fe80::1 mtu 1300", "destination fe80::1: link-local" },
 		{ EXCEPTION_WHOLE, "febf::1 mtu 1300", "destination febf::1: link-local" },
-		{ EXCEPTION_WHOLE, "2001:db8::1", "which exception" },
-		{ EXCEPTION_WHOLE, "2001:db8::1 expires 5", "which exception" },
+		{ EXCEPTION_WHOLE, "2001:db8::1", "exception is missing" },
+		{ EXCEPTION_WHOLE, "2001:db8::1 expires 5", "exception is missing" },
 		{ EXCEPTION_WHOLE, "2001:db8::1 mtu 1279", "mtu 1279: " },
 		{ EXCEPTION_WHOLE, "2001:db8::1 mtu 65536", "mtu 65536: " },
 		{ EXCEPTION_WHOLE, "2001:db8::1 mtu -1", "mtu -1: " },
 		{ EXCEPTION_WHOLE, "2001:db8::1 mtu 1300x", "mtu 1300x: " },
 		{ EXCEPTION_WHOLE, "2001:db8::1 mtu", "what after \"mtu\"" },
-		{ EXCEPTION_WHOLE, "2001:db8::1 mtu 1300 mtu 1300", "\"mtu\" is there twice" },
+		{ EXCEPTION_WHOLE, "2001:db8::1 mtu 1300 mtu 1300", "\"mtu\" is given twice" },
 		{ EXCEPTION_WHOLE, "2001:db8::1 mtu 1300 expires 0", "expires 0: " },
 		{ EXCEPTION_WHOLE, "2001:db8::1 mtu 1300 expires 4294968", "expires 4294968: " },
 		{ EXCEPTION_WHOLE, "2001:db8::1 mtu 1300 table 0", "\"0\" is not a table" },
 		{ EXCEPTION_WHOLE, "2001:db8::1 mtu 1300 table x", "\"x\" is not a table" },
-		{ EXCEPTION_WHOLE, "2001:db8::1 via fe80::1", "via which device" },
-		{ EXCEPTION_WHOLE, "2001:db8::1 dev lo", "dev goes with via" },
-		{ EXCEPTION_WHOLE, "2001:db8::1 mtu 1300 dev lo", "dev goes with via" },
-		{ EXCEPTION_WHOLE, "2001:db8::1 via ff02::1 dev lo", "via ff02::1: a unicast" },
+		{ EXCEPTION_WHOLE, "2001:db8::1 via fe80::1", "via needs a device" },
+		{ EXCEPTION_WHOLE, "2001:db8::1 dev lo", "dev needs via" },
+		{ EXCEPTION_WHOLE, "2001:db8::1 mtu 1300 dev lo", "dev needs via" },
+		{ EXCEPTION_WHOLE, "2001:db8::1 via ff02::1 dev lo",
+		  "via ff02::1: it must be a unicast" },
 		{ EXCEPTION_WHOLE, "2001:db8::1 via :: dev lo", "via ::: a unicast" },
 		{ EXCEPTION_WHOLE, "2001:db8::1 via ::1 dev lo", "via ::1: a unicast" },
 		{ EXCEPTION_WHOLE, "2001:db8::1 via x dev lo", "\"x\" is not an IPv6 address" },
@@ -154,12 +156,12 @@ static void what_is_wrong_is_named(void **state)
 		  "cannot find device \"no-such-dev\"" },
 		{ EXCEPTION_WHOLE, "2001:db8::1 via fe80::1 dev a-name-of-sixteen",
 		  "cannot find device" },
-		{ EXCEPTION_WHOLE, "2001:db8::1 lock 1300", "\"lock\" is too much" },
-		{ EXCEPTION_KEY, "", "which destination" },
-		{ EXCEPTION_KEY, "2001:db8::1 mtu 1300", "\"mtu\" is too much" },
-		{ EXCEPTION_ANY, "2001:db8::1 mtu 1300", "\"mtu\" is too much" },
-		{ EXCEPTION_ANY, "ff02::1", "a unicast" },
-		{ EXCEPTION_TABLE, "2001:db8::1", "\"2001:db8::1\" is too much" },
+		{ EXCEPTION_WHOLE, "2001:db8::1 lock 1300", "unexpected argument \"lock\"" },
+		{ EXCEPTION_KEY, "", "destination is needed" },
+		{ EXCEPTION_KEY, "2001:db8::1 mtu 1300", "unexpected argument \"mtu\"" },
+		{ EXCEPTION_ANY, "2001:db8::1 mtu 1300", "unexpected argument \"mtu\"" },
+		{ EXCEPTION_ANY, "ff02::1", "unicast address" },
+		{ EXCEPTION_TABLE, "2001:db8::1", "unexpected argument \"2001:db8::1\"" },
 		{ EXCEPTION_TABLE, "2001:db8::1", "'del 2001:db8::1' removes one" },
 		{ EXCEPTION_ANY, "table", "what after \"table\"" },
 		{ EXCEPTION_ANY, "2001:db8::1 table", "what after \"table\"" },
@@ -223,8 +225,9 @@ static void lines_are_named(void **state)
 	} rows[] = {
 		{ "2001:db8::1 mtu 1300\n2001:db8::2 mtu 1\n", "line 2: mtu 1: " },
 		{ "2001:db8::1 mtu 1300\n\n2001:db8::2 mtu 1300\n2001:db8::1 mtu 1400\n",
-		  "line 4: the destination of line 1 again" },
-		{ "2001:db8::1 a a a a a a a a a a a a a a a a\n", "line 1: too many words" },
+		  "line 4: repeats the destination of line 1" },
+		{ "2001:db8::1 a a a a a a a a a a a a a a a a\n",
+		  "line 1: the line has too many words" },
 	};
 	struct exception_requests all;
 	char err[EXCEPTION_ERR];
@@ -239,7 +242,7 @@ static void lines_are_named(void **state)
 	}
 	all = (struct exception_requests){ 0 };
 	assert_false(parse_bytes("2001:db8::1 mtu 1300\n\0\n", 23, &all, err));
-	assert_string_equal(err, "line 2: not text");
+	assert_string_equal(err, "line 2: it is not text");
 	free(all.at);
 }
 
@@ -290,14 +293,14 @@ static void what_is_carried_out(void **state)
 	/* the daemon may be gone since */
 	assert_string_equal(why_not(false), "");
 	exceptions[0].value.mtu = 1299;
-	assert_string_equal(why_not(true), "sixlaned has not carried it out");
+	assert_string_equal(why_not(true), "sixlaned has not applied it");
 	assert_true(refused);
 	exceptions[0].value.mtu = 1300;
 	/* whatever the kernel has learnt besides */
 	exceptions[0].value.flags |= SIXLANE_EXCEPTION_KERNEL | SIXLANE_EXCEPTION_PUNT;
 	assert_string_equal(why_not(true), "");
 	exceptions[0].value.flags = SIXLANE_EXCEPTION_KERNEL | SIXLANE_EXCEPTION_MTU;
-	assert_string_equal(why_not(true), "sixlaned has not carried it out");
+	assert_string_equal(why_not(true), "sixlaned has not applied it");
 	has_wish = false;
 	assert_string_equal(why_not(true), "");
 	assert_false(refused);
@@ -308,20 +311,20 @@ static void a_next_hop_is_asked_for(void **state)
 	(void)state;
 	in_force();
 	strcpy(wish.device, "out");
-	assert_string_equal(why_not(true), "sixlaned has not carried it out");
+	assert_string_equal(why_not(true), "sixlaned has not applied it");
 	assert_true(refused);
 	strcpy(wish.device, "unknown");
-	assert_string_equal(why_not(true), "waits for unknown, which the maps do not know");
+	assert_string_equal(why_not(true), "waits for device unknown, which is not in the maps");
 	assert_false(refused);
 	strcpy(wish.device, "gone");
-	assert_string_equal(why_not(true), "waits for gone, which is not there");
+	assert_string_equal(why_not(true), "waits for device gone, which does not exist");
 	assert_false(refused);
 	/* it may have been there */
 	exceptions[0].value.flags |= SIXLANE_EXCEPTION_NEXT_HOP;
 	exceptions[0].value.next_hop = 6;
 	world_hop(6, SLOT_OUT, GATEWAY);
 	neighbours[GATEWAY].key.addr = wish.gateway = address("fe80::1");
-	assert_string_equal(why_not(true), "waits for gone, which is not there");
+	assert_string_equal(why_not(true), "waits for device gone, which does not exist");
 	strcpy(wish.device, "out");
 	assert_string_equal(why_not(true), "");
 }
@@ -375,9 +378,9 @@ static void why_it_is_not_there(void **state)
 	n_exceptions = 0;
 	assert_string_equal(why_not(false), "sixlaned does not run");
 	assert_false(refused);
-	assert_string_equal(why_not(true), "sixlaned has not carried it out");
+	assert_string_equal(why_not(true), "sixlaned has not applied it");
 	meta.exceptions = 10;
-	assert_string_equal(why_not(true), "no room for more than 10 exceptions");
+	assert_string_equal(why_not(true), "the limit of 10 exceptions is reached");
 	assert_true(refused);
 	wish.expires_ns = 1;
 	assert_string_equal(why_not(true), "expired");
@@ -391,17 +394,16 @@ static void no_packet_comes_to_it(void **state)
 		in_force();
 		n_exceptions = (uint32_t)with_entry;
 		n_routes = 0;
-		assert_string_equal(why_not(true), "no route of its table covers it");
+		assert_string_equal(why_not(true), "its table has no route for it");
 		assert_false(refused);
 		world_route(SIXLANE_TABLE_MAIN, DESTINATION, 128, 6);
 		world_fate(6, SIXLANE_PASS_LOCAL);
-		assert_string_equal(why_not(true), "the route that covers it does not forward");
+		assert_string_equal(why_not(true), "its covering route does not forward");
 		next_hops[6].fate.kind = SIXLANE_PUNT_ROUTE;
-		assert_string_equal(why_not(true), "its route is left to the kernel (punt_route)");
+		assert_string_equal(why_not(true), "its route passes to the kernel (punt_route)");
 		assert_false(refused);
 		next_hops[6].fate.kind = SIXLANE_KIND_GROUP;
-		assert_string_equal(why_not(true),
-				    with_entry ? "" : "sixlaned has not carried it out");
+		assert_string_equal(why_not(true), with_entry ? "" : "sixlaned has not applied it");
 	}
 	in_force();
 	exceptions[0].value.expires_ns = wish.expires_ns = 1;
@@ -419,10 +421,10 @@ static void nobody_has_asked(void **state)
 	entry->flags = SIXLANE_EXCEPTION_KERNEL | SIXLANE_EXCEPTION_MORE;
 	assert_string_equal(why_not(true), "");
 	entry->expires_ns = 1;
-	assert_string_equal(why_not(true), "nobody has asked the kernel about it for too long");
+	assert_string_equal(why_not(true), "not confirmed by the kernel for too long");
 	entry->flags |= SIXLANE_EXCEPTION_MTU;
 	assert_string_equal(why_not(true),
-			    "about to be over in the kernel, or sixlaned does not run");
+			    "about to expire in the kernel, or sixlaned does not run");
 	entry->flags = SIXLANE_EXCEPTION_KERNEL;
 	assert_string_equal(why_not(true), "expired");
 	/* What the operator has asked for is over by itself. */
