@@ -48,6 +48,11 @@ man_pages() {
 	! mandoc -Tlint -W style user/*/*.8 2>/dev/null | grep -v 'referenced manual not found'
 }
 
+# What users read: no private words, no long sentences.
+user_words() {
+	/usr/bin/python3 tests/lint_words.py
+}
+
 # Every file of the end-to-end tests is run in virtual machines, too; starting one takes minutes, this does not.
 vm_jobs() {
 	/usr/bin/python3 tests/vm/vm.py --list >/dev/null
@@ -65,6 +70,7 @@ check "cppcheck" cpp_check
 check "shellcheck" shellcheck -x -S warning "${shell_files[@]}"
 check "pyflakes" /usr/bin/python3 -m pyflakes "${python_files[@]}"
 check "man pages" man_pages
+check "words that users meet" user_words
 check "jobs of the virtual machines" vm_jobs
 check "the verifier's budget" verifier_budget
 echo "$passed passed, $failed failed, 0 skipped"

@@ -94,7 +94,7 @@ enum sixlane_verdict {
 #undef X
 		SIXLANE_N_VERDICTS
 };
-_Static_assert(SIXLANE_N_VERDICTS <= SIXLANE_MAX_VERDICTS, "counters have no room for a verdict");
+_Static_assert(SIXLANE_N_VERDICTS <= SIXLANE_MAX_VERDICTS, "SIXLANE_MAX_VERDICTS is too small");
 
 /* Whether a next hop or a rule may say that packets end by it; an answer has to be made first. */
 static inline int sixlane_is_fate(__u32 verdict)

@@ -19,7 +19,7 @@ refuse = EXCEPTIONS.refuse
 
 FEW = ["--table", "100", "--destinations", 3000, "--exceptions", 50, "--rounds", 2,
        "--count", 1024]  # fmt: skip
-STAGES = ["before", "traffic", "learnt", "forgotten"]
+STAGES = ["before", "traffic", "learned", "forgotten"]
 ENGINES = ["compiled", "trie", "kernel"]
 LISTS = ["elsewhere", "same-route", "hit"]
 
@@ -59,7 +59,7 @@ def test_rows():
     assert all("--seed 7" in row["command"] for row in rows)
     assert_entries(rows, 50)
     every = {(engine, name) for engine in ENGINES for name in LISTS}
-    for mode in ("none", "learnt", "added"):
+    for mode in ("none", "learned", "added"):
         times = rows_of(rows, "ns", mode)
         assert {(row["engine"], row["pattern"]) for row in times} == every
         assert all(row["rounds"] == 2 and row["frame_bytes"] == 64 for row in times)
@@ -76,7 +76,7 @@ def test_added_is_the_difference():
     at = {(row["engine"], row["pattern"], row["mode"]): row["median"] for row in rows}
     for engine in ENGINES:
         for name in LISTS:
-            added = at[engine, name, "learnt"] - at[engine, name, "none"]
+            added = at[engine, name, "learned"] - at[engine, name, "none"]
             assert at[engine, name, "added"] == pytest.approx(added, abs=0.01)
 
 
@@ -153,8 +153,8 @@ def test_bad_arguments(tmp_path):
 
 def test_no_such_destinations(tmp_path):
     """A single route is the same for all; hosts have none beside them; few addresses are soon told."""
-    assert "under other routes" in refuse("--table", "1", code=1)
-    assert "beside it" in refuse("--table", "hosts-108:1000", code=1)
+    assert "too few destinations for" in refuse("--table", "1", code=1)
+    assert "too few destinations for" in refuse("--table", "hosts-108:1000", code=1)
     path = tmp_path / "small.txt"
     path.write_text("".join("2400:%x::/120\n" % number for number in range(16)))
     error = refuse("--file", path, "--destinations", 5000, "--exceptions", 10, code=1)

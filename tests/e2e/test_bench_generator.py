@@ -284,4 +284,4 @@ def test_refusals(world):
             with pytest.raises(GeneratorError, match="allow"):
                 run(world, generator, **fields)
         busy = refuse(world.gen, "--source", "xdp", "--tx", "g1", "--rx", "s0")
-        assert "XDP program already" in busy
+        assert "already has an XDP program" in busy

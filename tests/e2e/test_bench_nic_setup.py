@@ -157,7 +157,7 @@ def test_login_by_what_is_on_it(wire):
 
 def test_bad_arguments(wire):
     for words, argv in (
-        ("which devices", []),
+        ("devices are needed", []),
         ("names a device twice", ["p0", "p0"]),
         ("names a device twice", ["--bond", "bond0=p0", "p0"]),
         ("of the form", ["--bond", "bond0"]),
@@ -168,7 +168,7 @@ def test_bad_arguments(wire):
     ):
         assert words in wire.check(*argv, code=2), argv
     done = wire.r.run(SIXLANE, "bench", "nic", "p0", check=False)
-    assert done.returncode == 2 and "--in: which" in done.stderr
+    assert done.returncode == 2 and "--in needs a device" in done.stderr
 
 
 # --- what is set, and set back --------------------------------------------------------------
@@ -385,7 +385,7 @@ def test_isolated_and_its_name_taken(wire):
     assert wire.lab.end(process) == 1
     said = process.stderr.read().decode()
     assert "File exists" in said and "ip link set dev p0 netns /run/netns/" + wire.r.name in said
-    assert said.count("cannot set back") == 1
+    assert said.count("cannot restore") == 1
     other = wire.r.link("p0")
     assert (other["mtu"], other["operstate"]) == (2222, "DOWN")
     assert "inet" not in wire.r.run("ip", "addr", "show", "dev", "p0").stdout

@@ -314,9 +314,9 @@ def test_bad_numbers(argv):
 def test_bad_arguments(write):
     path = write([forward()])
     for argv in ([], ["--ns", "350", "--from", path], ["--ns", "350", "--cycles", "9", "--ghz", "3"]):
-        assert "what does a packet cost?" in refuse(*argv)
+        assert "the cost of a packet is needed" in refuse(*argv)
     for argv in (["--cycles", "1000"], ["--ns", "350", "--ghz", "3"]):
-        assert "--cycles and --ghz" in refuse(*argv)
+        assert "--cycles needs --ghz" in refuse(*argv)
     assert "--engine" in refuse("--ns", "350", "--engine", "trie")
     assert "unknown or incomplete option" in refuse("--ns", "350", "--nosuch")
     assert "unknown or incomplete option" in refuse("--ns")

@@ -352,7 +352,7 @@ def test_bad_devices(pktgen, table):
     with Generator(["eth2"], ["eth6"]) as generator:
         assert "ip link set eth2 up" in refusal(generator, table)
         busy = refuse("--tx", "eth3", "--rx", "eth6")
-        assert "XDP program already" in busy
+        assert "already has an XDP program" in busy
         command(["ip", "link", "set", "eth2", "up"])
         wait_until(lambda: run(generator, table)["received"] == 64)
 
@@ -363,7 +363,7 @@ def test_bad_requests(pair, table, tmp_path):
         (dict(pattern="zipf"), "random, flow"),
         (dict(frame_bytes=64), "82 to 1518"),
         (dict(frame_bytes=1519), "82 to 1518"),
-        (dict(count=0), "how long"),
+        (dict(count=0), "a duration is needed"),
         (dict(count=-1), "count"),
         (dict(rate_pps="fast"), "rate_pps"),
         (dict(src="ff02::1"), "src"),

@@ -272,13 +272,13 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 		if (!strcmp(last_word(*bench), argv[0]))
 			return (*bench)->run(options, argc, argv);
 	return argc ? cmd_usage(&cmd_bench, "\"%s\" is not a bench", argv[0])
-		    : cmd_usage(&cmd_bench, "which bench?");
+		    : cmd_usage(&cmd_bench, "a bench is needed");
 }
 
 const struct cmd cmd_bench = {
 	.name = "bench",
 	.args = "lookup|forward|exceptions|nic|generator|plan [OPTION]...",
-	.help = "what lookups, forwarding and exceptions cost, by sixlane and others; what to expect of NICs",
+	.help = "measure lookups, forwarding and exceptions of sixlane and others; estimate the speed with NICs",
 	.run = run,
 	.subcommands = benches,
 };

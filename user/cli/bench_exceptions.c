@@ -112,14 +112,17 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 }
 
 static const char help[] =
-	"how many entries destinations take of which few have another Path MTU, and what those cost\n"
+	"measure the entries and the cost of exceptions, in sixlane and in the kernel\n"
 	"\n"
-	"Packets go to all destinations, by sixlane and by the kernel; then the kernel learns the Path\n"
-	"MTUs from ICMPv6, as any router does. Entries of routes and of exceptions, of both, are counted\n"
-	"before, with traffic, learnt and forgotten. Then, in each round, ns a packet to destinations\n"
-	"that have an exception (hit), to others of the same routes (same-route) and under other routes\n"
-	"(elsewhere), without any (none), with all of them (learnt), and the difference (added); and how\n"
-	"long sixlane takes from the message to the entry, for one, and for the rest of them at once.";
+	"A few of many destinations have another Path MTU. Packets go to all destinations, through\n"
+	"sixlane and through the kernel; then the kernel learns the Path MTUs from ICMPv6.\n"
+	"Both count their route and exception entries four times: before, with traffic, with the\n"
+	"exceptions learned, and with them forgotten.\n"
+	"\n"
+	"Each round then measures ns a packet to three kinds of destinations: with an exception (hit),\n"
+	"on the same routes (same-route), and on other routes (elsewhere). It does so without exceptions\n"
+	"(none) and with all of them (learned), and shows the difference (added). It also measures the\n"
+	"time from the ICMPv6 message to the entry, for one exception and for all others at once.";
 
 const struct cmd cmd_bench_exceptions = {
 	.name = "bench exceptions",

@@ -194,25 +194,29 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 }
 
 static const char help[] =
-	"what forwarding costs, by sixlane and others in turn, without a NIC\n"
+	"measure the cost of forwarding, by sixlane and others in turn, without a NIC\n"
 	"\n"
-	"Engines: compiled and trie (sixlane), kernel, fib (bpf_fib_lookup, as xdp-forward asks it),\n"
-	"floor (a bare redirect: generator, veth and sink); by name only: bare (one lookup in an LPM\n"
-	"trie), load (one load from as much memory as the compiled FIB has), least (load, and the\n"
-	"checks that no router can leave out), rules (compiled, beside accepting ones of the shape of\n"
-	"Docker's), flowtable (compiled, behind a firewall whose flowtable has the flow: with --pattern\n"
-	"flow, UDP, beside sixlane's engines only, Linux 6.11; packet sockets send then).\n"
+	"Engines by default: compiled and trie (sixlane), kernel, fib (bpf_fib_lookup, as xdp-forward\n"
+	"uses it), floor (a bare redirect: the cost of generator, veth and sink).\n"
+	"Engines by name only:\n"
+	"  bare       one lookup in an LPM trie\n"
+	"  load       one load from as much memory as the compiled FIB has\n"
+	"  least      load, and the checks that every router needs\n"
+	"  rules      compiled, with accepting netfilter rules in the shape of Docker's\n"
+	"  flowtable  compiled, with a firewall whose flowtable has the flow (Linux 6.11); it needs\n"
+	"             --pattern flow, compares with sixlane's engines only, and uses packet sockets\n"
 	"Patterns: random (default), zipf or zipf:S, flow, miss.\n"
 	"\n"
-	"Rows: ns a packet of one CPU, Mpps of all CPUs, and p50 and p99 of the latency in ns, from the\n"
-	"time that the generator writes into a packet to the sink at the far end. Packets are made,\n"
-	"forwarded and taken in batches of 64, so it contains the rest of the batch, veth and the sink.\n"
-	"Sizes are those of RFC 2544, with the checksum of Ethernet. Up to 65 bytes there is no room for\n"
-	"UDP (next header 59 then), from 66 to 71 none for the time. Frames of more than 1518 bytes are\n"
-	"more than a page, which test runs do not take: packet sockets send them, to all engines alike.\n"
-	"Ratios are of Mpps: more than 1 where the first engine is faster.\n"
+	"Rows: ns a packet on one CPU, Mpps on all CPUs, and p50 and p99 of the latency in ns.\n"
+	"The latency runs from the generator's timestamp in the packet to the sink. It includes the\n"
+	"rest of the batch of 64, veth and the sink.\n"
 	"\n"
-	"By default: table 10k, 64 bytes, one CPU and all of them, runs of 200000 packets a CPU, 12 rounds.";
+	"Sizes are those of RFC 2544, with the Ethernet FCS. Frames below 66 bytes carry no UDP (next\n"
+	"header 59), and those below 72 bytes carry no timestamp. Packet sockets send frames over 1518\n"
+	"bytes, to all engines alike, because BPF test runs cannot send them.\n"
+	"Ratios are of Mpps: above 1 the first engine is faster.\n"
+	"\n"
+	"Defaults: table 10k, 64 bytes, one CPU and all CPUs, 200000 packets a CPU, 12 rounds.";
 
 const struct cmd cmd_bench_forward = {
 	.name = "bench forward",

@@ -61,7 +61,8 @@ static int parse_args(struct args *args, int argc, char **argv)
 
 	if (rc)
 		return rc;
-	return args->tx ? CMD_OK : cmd_usage(&cmd_bench_generator, "--tx: which devices send?");
+	return args->tx ? CMD_OK
+			: cmd_usage(&cmd_bench_generator, "--tx is needed: the devices that send");
 }
 
 /* By name, as `ip netns` has them, or by path. */
@@ -148,6 +149,6 @@ const struct cmd cmd_bench_generator = {
 	.name = "bench generator",
 	.args = "--tx DEVICE[,DEVICE]... [--rx DEVICE[,DEVICE]...] [--netns NAME] "
 		"[--source pktgen|xdp]",
-	.help = "send and count packets for `bench nic`, by requests on the standard input",
+	.help = "send and count packets for `bench nic`; requests come on the standard input",
 	.run = run,
 };

@@ -337,13 +337,16 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 }
 
 static const char help[] =
-	"what lookups cost, by sixlane's engines and others in turn\n"
+	"measure the cost of lookups, by sixlane's engines and others in turn\n"
 	"\n"
 	"Engines: compiled, trie, load, load-user, compiled-load, compiled-chunks, kernel6, kernel4,\n"
 	"dpdk-fib6, dpdk-lpm6. Modes: independent, dependent. Patterns: hit (default), miss, fallback.\n"
-	"By default: all engines, both modes, table 10k, one thread, 12 rounds. Changes (--writer, a\n"
-	"second) are beside lookups of one thread. Ratios are of times: less than 1 where the first one\n"
-	"is faster; of several threads to one, and beside changes to without, of rates.";
+	"\n"
+	"Defaults: all engines, both modes, table 10k, one thread, 12 rounds. --writer N changes N\n"
+	"routes a second during lookups of one thread.\n"
+	"\n"
+	"Ratios between engines are of times: below 1 the first engine is faster. Ratios between numbers\n"
+	"of threads, and with changes to without, are of rates.";
 
 const struct cmd cmd_bench_lookup = {
 	.name = "bench lookup",

@@ -166,9 +166,10 @@ static int parse_args(struct nic_args *args, int argc, char **argv)
 	for (int i = optind; !rc && i < argc; i++)
 		rc = add(nic_machine_add(&args->nic.machine, argv[i]), argv[i]);
 	if (!rc && !args->nic.machine.n_devs)
-		rc = cmd_usage(&cmd_bench_nic, "which devices?");
+		rc = cmd_usage(&cmd_bench_nic, "devices are needed");
 	if (!rc && args->check + args->hold + args->measures > 1)
-		rc = cmd_usage(&cmd_bench_nic, "--check, --hold, or the options of a measurement?");
+		rc = cmd_usage(&cmd_bench_nic,
+			       "one of --check, --hold, or the options of a measurement is needed");
 	for (size_t i = 0; i < args->nic.machine.n_bonds; i++)
 		args->nic.machine.bonds[i].bond = args->bond;
 	if (!rc && !args->check && !args->hold)
@@ -335,22 +336,27 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 }
 
 static const char help[] =
-	"a router of real NICs: what it forwards without loss, in what time, what it loses in changes\n"
+	"measure a router of real NICs: throughput without loss, latency, loss during changes\n"
 	"\n"
-	"The devices, and bonds of them, are set up, moved into a network namespace, routed through, and\n"
-	"set back. --generator is the command of an agent (`bench generator`, here or by ssh, or TRex's\n"
-	"in tests/trex) that sends into --in and counts what comes out of --out.\n"
+	"The command sets up the devices and bonds, moves them into a network namespace, routes through\n"
+	"them, and restores them. --generator is the command of an agent that sends into --in and counts\n"
+	"what leaves by --out: `bench generator` (here or by ssh), or the TRex agent in tests/trex.\n"
 	"\n"
-	"Measures: ndr (MLRsearch, RFC 9971: rates without loss, and with 0.5 % of it), flood (what is\n"
-	"forwarded of the highest rate), latency (at 10, 50 and 90 % of ndr), burst (back-to-back frames,\n"
-	"RFC 9004), and what is lost when routes change (churn), a slave leaves its bond and comes back\n"
-	"(slave), a next hop fails (next-hop), sixlaned restarts (restart); by name only: throughput\n"
-	"(RFC 2544, by halving). Counts of NICs, bonds, queues, verdicts and the generator that do not\n"
-	"add up make a row INVALID.\n"
+	"Measures by default:\n"
+	"  ndr, pdr   rates without loss, and with 0.5 % of it (MLRsearch, RFC 9971)\n"
+	"  flood      what is forwarded of the highest rate\n"
+	"  latency    at 10, 50 and 90 % of ndr\n"
+	"  burst      back-to-back frames (RFC 9004)\n"
+	"  churn      loss while routes change\n"
+	"  slave      loss while a slave leaves its bond and returns\n"
+	"  next-hop   loss when a next hop fails\n"
+	"  restart    loss when sixlaned restarts\n"
+	"Measure by name only: throughput (RFC 2544, by bisection).\n"
+	"A row is INVALID if the counters of NICs, bonds, queues, verdicts and generator do not add up.\n"
 	"\n"
-	"wang: his experiment of 2017, a flood of SYNs into a bond of two NICs with eight queues each.\n"
-	"--check only says what would be done, with --isolate as for a measurement; --hold sets it up\n"
-	"for generators started by hand.";
+	"wang: the experiment of 2017, a flood of SYNs into a bond of two NICs with eight queues each.\n"
+	"--check only shows what would be done, with --isolate as for a measurement. --hold sets up the\n"
+	"devices for generators that are started by hand.";
 
 const struct cmd cmd_bench_nic = {
 	.name = "bench nic",

@@ -212,7 +212,7 @@ static bool is_slave(const struct nic_options *nic, const char *name)
 static int check_port(const struct nic_options *nic, const char *option, const char *name)
 {
 	if (!name)
-		return cmd_usage(&cmd_bench_nic, "%s: which device or bond?", option);
+		return cmd_usage(&cmd_bench_nic, "%s needs a device or bond", option);
 	if (find_bond(nic, name))
 		return CMD_OK;
 	for (size_t i = 0; i < nic->machine.n_devs; i++)
@@ -230,7 +230,7 @@ static int set_wang(struct nic_args *args)
 	if (!bond || bond->n_slaves != WANG_NICS)
 		return cmd_usage(&cmd_bench_nic, "wang: --in is a bond of %u NICs", WANG_NICS);
 	if (nic->pattern)
-		return cmd_usage(&cmd_bench_nic, "wang: his pattern is syn");
+		return cmd_usage(&cmd_bench_nic, "wang: its pattern is syn");
 	nic->pattern = generator_pattern_names[GENERATOR_SYN];
 	if (!nic->machine.want.queues)
 		nic->machine.want.queues = WANG_QUEUES;
@@ -285,9 +285,9 @@ int nic_measure_check(struct nic_args *args)
 	if (!rc && !strcmp(nic->in, nic->out))
 		rc = cmd_usage(&cmd_bench_nic, "--in and --out are the same");
 	if (!rc && !nic->generator)
-		rc = cmd_usage(&cmd_bench_nic,
-			       "--generator: which command sends and counts? (as \"sixlane bench "
-			       "generator --tx DEV --rx DEV\", or by ssh)");
+		rc = cmd_usage(
+			&cmd_bench_nic,
+			"--generator is needed: the command that sends and counts (such as \"sixlane bench generator --tx DEV --rx DEV\", or by ssh)");
 	if (!rc && nic->sum_s > 0 && nic->sum_s < nic->trial_s)
 		rc = cmd_usage(&cmd_bench_nic, "--sum is less than one --trial");
 	if (!rc && nic->machine.isolate)

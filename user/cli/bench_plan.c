@@ -130,10 +130,9 @@ static int check_source(const struct args *args)
 	if ((args->ns > 0) + (args->cycles > 0) + !!args->from != 1)
 		return cmd_usage(
 			&cmd_bench_plan,
-			"what does a packet cost? Either --ns N, or --cycles N --ghz F, or "
-			"--from FILE, which `sixlane bench forward --output DIR` makes");
+			"the cost of a packet is needed: --ns N, or --cycles N --ghz F, or --from FILE, which `sixlane bench forward --output DIR` writes");
 	if ((args->cycles > 0) != (args->ghz > 0))
-		return cmd_usage(&cmd_bench_plan, "--cycles and --ghz go together");
+		return cmd_usage(&cmd_bench_plan, "--cycles needs --ghz, and --ghz needs --cycles");
 	return args->engine && !args->from ? cmd_usage(&cmd_bench_plan, "--engine is one of --from")
 					   : CMD_OK;
 }
@@ -312,6 +311,6 @@ const struct cmd cmd_bench_plan = {
 	.name = "bench plan",
 	.args = "--ns N|--cycles N --ghz F|--from FILE [--engine NAME] [--cores N] [--ports N] "
 		"[--rate GBIT[,GBIT]...] [--sizes BYTES[,BYTES]...] [--output DIR]",
-	.help = "what to expect of faster ports and more CPUs, from what a packet costs",
+	.help = "estimate the speed of faster ports and more CPUs from the cost of a packet",
 	.run = run,
 };

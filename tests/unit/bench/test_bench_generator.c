@@ -221,10 +221,10 @@ static void test_bad_requests(void **state)
 	static const struct {
 		const char *request, *word;
 	} rows[] = {
-		{ "{" MACS "," REST "}", "how long" },
-		{ "{'seconds':-1," MACS "," REST "}", "how long" },
-		{ "{'seconds':1e9," MACS "," REST "}", "how long" },
-		{ "{'seconds':'1'," MACS "," REST "}", "how long" },
+		{ "{" MACS "," REST "}", "a duration is needed" },
+		{ "{'seconds':-1," MACS "," REST "}", "a duration is needed" },
+		{ "{'seconds':1e9," MACS "," REST "}", "a duration is needed" },
+		{ "{'seconds':'1'," MACS "," REST "}", "a duration is needed" },
 		{ "{'count':1.5," MACS "," REST "}", "count" },
 		{ "{'count':1e300," MACS "," REST "}", "count" },
 		{ "{'count':1,'rate_pps':-1," MACS "," REST "}", "rate_pps" },
@@ -245,7 +245,7 @@ static void test_bad_requests(void **state)
 		  "UDP only" },
 		{ "{'count':1," MACS ",'src':'2001:db8::1','pattern':'random'}", "prefixes" },
 		{ "{'count':1,'latency':true," MACS "," REST "}", "nothing receives" },
-		{ "[]", "how long" },
+		{ "[]", "a duration is needed" },
 	};
 	struct generator_request request, before;
 

@@ -90,8 +90,7 @@ static int check_hits(const struct tally *before, const struct tally *after, uin
 		return 0;
 	return bench_bad(
 		-EPROTO,
-		"%llu packets have met an exception in sixlane, not %llu: the time of such "
-		"a run would mean nothing",
+		"%llu packets matched an exception in sixlane instead of %llu: the result would be meaningless",
 		(unsigned long long)hits, (unsigned long long)wanted);
 }
 

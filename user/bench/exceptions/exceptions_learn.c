@@ -135,10 +135,10 @@ static int wait_kernel(uint64_t wanted)
 	} while (is_in_time(deadline_ns));
 	if (bench_interrupted())
 		return -EINTR;
-	return bench_bad(-ENOSPC,
-			 "the kernel has %llu exceptions, not %llu: it keeps only some of those "
-			 "under one route: fewer exceptions, or a table of more routes",
-			 (unsigned long long)n, (unsigned long long)wanted);
+	return bench_bad(
+		-ENOSPC,
+		"the kernel has %llu exceptions instead of %llu: it limits those of one route; use fewer exceptions, or a table with more routes",
+		(unsigned long long)n, (unsigned long long)wanted);
 }
 
 static int wait_ours(const struct maps *maps, uint64_t wanted)

@@ -132,11 +132,10 @@ static int choose(struct chooser *chooser)
 	while (chooser->n_elsewhere < peers->n_excepted || chooser->n_hit < peers->n_excepted) {
 		route = draw(chooser, &addr);
 		if (!route)
-			return bench_bad(-ERANGE,
-					 "table %s: its routes have not %zu destinations each with "
-					 "another one beside it, and as many under other routes: "
-					 "fewer exceptions, or another table",
-					 chooser->table->name, peers->n_excepted);
+			return bench_bad(
+				-ERANGE,
+				"table %s: its routes have too few destinations for %zu exceptions; use fewer exceptions, or another table",
+				chooser->table->name, peers->n_excepted);
 		add_listed(chooser, route, &addr);
 	}
 	chooser->tries = TRIES * peers->n;

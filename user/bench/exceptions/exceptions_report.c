@@ -7,9 +7,9 @@
 
 #include "exceptions.h"
 
-static const char *const stages[EXCEPTIONS_N_STAGES] = { "before", "traffic", "learnt",
+static const char *const stages[EXCEPTIONS_N_STAGES] = { "before", "traffic", "learned",
 							 "forgotten" };
-static const char *const states[EXCEPTIONS_N_STATES] = { "none", "learnt" };
+static const char *const states[EXCEPTIONS_N_STATES] = { "none", "learned" };
 
 struct report {
 	const struct exceptions_options *options;

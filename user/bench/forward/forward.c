@@ -86,7 +86,7 @@ static int add_series(struct group *group, const struct forward_engine *engine, 
 	}
 	if (engine->rules == FORWARD_FLOWTABLE &&
 	    group->sources[source].size < FORWARD_SIZE_NO_STAMP) {
-		log_warning("%s is left out with frames of %u bytes, which have no room for UDP",
+		log_warning("%s is left out with frames of %u bytes, which are too small for UDP",
 			    engine->name, group->sources[source].size);
 		return 0;
 	}

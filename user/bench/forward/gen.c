@@ -139,7 +139,8 @@ static int check_about(const struct gen_options *options)
 		return bench_bad(-EINVAL, "no such frame can be sent");
 	for (uint32_t i = 0; i < about->n_places; i++)
 		if (about->places[i] % 2 || about->places[i] + 8 > about->frame_bytes)
-			return bench_bad(-EINVAL, "the number has no room at %u", about->places[i]);
+			return bench_bad(-EINVAL, "the sequence number does not fit at offset %u",
+					 about->places[i]);
 	return 0;
 }
 

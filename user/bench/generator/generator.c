@@ -70,7 +70,7 @@ static json_t *answer(struct generator *generator, const char *line, bool *quit)
 	if (!json)
 		bench_bad(-EINVAL, "this is not JSON: %s", error.text);
 	else if (!verb)
-		bench_bad(-EINVAL, "\"do\" what? hello, run or quit");
+		bench_bad(-EINVAL, "\"do\" is needed: hello, run or quit");
 	else if (!strcmp(verb, "hello"))
 		reply = answer_hello(generator);
 	else if (!strcmp(verb, "run"))

@@ -411,7 +411,7 @@ static int collect(const struct thread *threads, unsigned int n, struct generato
 				threads[i].flood->traffic->ports[port_of(&threads[i])].name);
 	if (refused)
 		snprintf(out->note, sizeof(out->note),
-			 "the driver had no room for %llu more frames",
+			 "the driver rejected %llu more frames, its ring was full",
 			 (unsigned long long)refused);
 	return 0;
 }

@@ -51,7 +51,7 @@ static int parse_length(const json_t *json, struct generator_traffic *traffic)
 	if (traffic->count ? seconds != 0 : !(seconds > 0 && seconds <= MOST_SECONDS))
 		return bench_bad(
 			-EINVAL,
-			"how long? either \"seconds\", up to %.0f, or \"count\", of frames",
+			"a duration is needed: either \"seconds\", up to %.0f, or \"count\", of frames",
 			MOST_SECONDS);
 	traffic->ns = (uint64_t)(seconds * 1e9);
 	return 0;
@@ -162,8 +162,7 @@ int generator_parse(const struct generator *generator, const json_t *json,
 	request.latency = json_is_true(json_object_get(json, "latency"));
 	request.prefixes = json_string_value(json_object_get(json, "prefixes"));
 	if (!request.prefixes)
-		return bench_bad(-EINVAL,
-				 "\"prefixes\": which file of the table, on this machine?");
+		return bench_bad(-EINVAL, "\"prefixes\" is needed: a file on this machine");
 	if (request.latency && !generator->n_rx)
 		return bench_bad(-EINVAL, "\"latency\": nothing receives (--rx)");
 	*out = request;

@@ -98,8 +98,7 @@ static int attach_failed(int ret, const char *name)
 	if (ret == -EBUSY || ret == -EEXIST)
 		return bench_bad(
 			-EBUSY,
-			"%s has an XDP program already, so that what arrives cannot be "
-			"counted there: `ip link set dev %s xdp off`, or name another --rx",
+			"%s already has an XDP program, so received packets cannot be counted: run `ip link set dev %s xdp off`, or use another --rx",
 			name, name);
 	return bench_fail(ret, "%s: cannot count what arrives (root and XDP are needed)", name);
 }

@@ -310,7 +310,7 @@ static int collect_entry(const struct generator_port *port, const char *entry, u
 		    2 ||
 	    sscanf(pktgen_behind(text, "started:"), " %lluus stopped: %lluus", &started,
 		   &stopped) != 2)
-		return bench_bad(-EPROTO, PKTGEN_DIR "/%s: this pktgen speaks another language",
+		return bench_bad(-EPROTO, PKTGEN_DIR "/%s: this version of pktgen is not supported",
 				 entry);
 	if (!is_final(text)) /* it was to end before it began */
 		frames = errors = started = stopped = 0;

@@ -131,10 +131,11 @@ int pktgen_check(void)
 			"containers, outside of them); `make bench-vm` shows it in an emulated "
 			"machine, tests/vm/vm.py --nics 8 -- COMMAND runs others there");
 	if (pktgen_find_entry("Running:", entry))
-		return bench_bad(-EBUSY,
-				 "pktgen is sending by %s for somebody else: wait for its end, or "
-				 "end it by `echo stop >" PKTGEN_DIR "/pgctrl`",
-				 entry);
+		return bench_bad(
+			-EBUSY,
+			"another process sends through %s with pktgen: wait for its end, or stop it by `echo stop >" PKTGEN_DIR
+			"/pgctrl`",
+			entry);
 	if (pktgen_find_entry("Stopped:", entry))
 		return bench_bad(
 			-EBUSY,

@@ -40,7 +40,7 @@ static int ask(const struct dpdk *dpdk, const struct bench_dpdk_question *questi
 	if (!n)
 		n = read(dpdk->from, out, sizeof(*out));
 	/* It has said why. */
-	return n == sizeof(*out) ? 0 : bench_bad(-EPIPE, "bench-dpdk has given up");
+	return n == sizeof(*out) ? 0 : bench_bad(-EPIPE, "bench-dpdk has failed");
 }
 
 /* A descriptor of the shared table. */

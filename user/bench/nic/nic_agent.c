@@ -181,8 +181,9 @@ static int take(struct nic_agent *agent)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0)
-		return agent->used == MOST_BYTES ? bench_bad(-EMSGSIZE, "generator: too much said")
-						 : lost(agent);
+		return agent->used == MOST_BYTES
+			       ? bench_bad(-EMSGSIZE, "generator: its answer is too long")
+			       : lost(agent);
 	agent->used += (size_t)n;
 	return 0;
 }

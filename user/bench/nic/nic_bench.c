@@ -200,11 +200,11 @@ static int check_sizes(const struct nic_options *options, const struct nic_state
 {
 	for (size_t i = 0; i < options->n_sizes; i++)
 		if (options->sizes[i] > state->mtu + BENCH_ETHERNET_BYTES)
-			return bench_bad(-EMSGSIZE,
-					 "%s: its MTU of %u has no room for frames of %u bytes: "
-					 "--mtu %u",
-					 state->dev, state->mtu, options->sizes[i],
-					 options->sizes[i] - BENCH_ETHERNET_BYTES);
+			return bench_bad(
+				-EMSGSIZE,
+				"%s: its MTU of %u is too small for frames of %u bytes; use --mtu %u",
+				state->dev, state->mtu, options->sizes[i],
+				options->sizes[i] - BENCH_ETHERNET_BYTES);
 	return 0;
 }
 

@@ -54,9 +54,7 @@ static int check_device(const struct ports *ports, const char *dev, const struct
 	int ret = nic_facts_read(ports, dev, logins, n_logins, &facts);
 
 	if (ret == -ENODEV)
-		return bench_bad(ret,
-				 "cannot find device \"%s\": 'ip link' lists those that there "
-				 "are",
+		return bench_bad(ret, "cannot find device \"%s\": 'ip link' lists the devices",
 				 dev);
 	if (ret)
 		return bench_fail(ret, "cannot see what %s is there for", dev);

@@ -29,7 +29,7 @@ static int let_pass(struct nic_bench *bench, uint64_t ns)
 	int ret = nic_agent_wait(bench->agent, util_now_ns() + ns, &is_there);
 
 	if (!ret && is_there)
-		return bench_bad(-EBADMSG, "the generator did not send until it was told to stop");
+		return bench_bad(-EBADMSG, "the generator stopped sending before it was asked to");
 	return ret;
 }
 

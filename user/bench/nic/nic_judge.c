@@ -53,9 +53,7 @@ static void judge_programs(const struct nic_facts *facts, const struct nic_check
 		    dev, facts->filter, dev, facts->filter);
 	if (*facts->queueing && want->isolate)
 		add(list, -EBUSY,
-		    "%s is busy: it has a qdisc \"%s\" that somebody chose, and would lose it in "
-		    "another network namespace; 'tc qdisc del dev %s root' first, if nobody needs "
-		    "it",
+		    "%s is busy: in another network namespace it would lose its configured qdisc \"%s\"; if nobody needs that, run 'tc qdisc del dev %s root' first",
 		    dev, facts->queueing, dev);
 	else if (*facts->queueing)
 		add(list, 0,
@@ -103,8 +101,7 @@ static void judge_addresses(const struct nic_facts *facts, const struct nic_chec
 		    what);
 	if (facts->n_neighbours && (want->enslave || want->isolate))
 		add(list, -EBUSY,
-		    "%s is busy: somebody gave it %zu neighbours, which it would lose when it is "
-		    "taken down; 'ip neigh flush dev %s nud permanent' first, if nobody needs them",
+		    "%s is busy: it would lose its %zu configured neighbours; if nobody needs them, run 'ip neigh flush dev %s nud permanent' first",
 		    dev, facts->n_neighbours, dev);
 	if (facts->has_default_route)
 		add(list, 0,

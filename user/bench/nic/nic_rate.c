@@ -110,7 +110,7 @@ static const char *note_of(const struct look *look, const struct search_result *
 		if (result->unsent <= look->bench->options->width)
 			return NULL;
 		snprintf(text, BENCH_NOTE_LEN,
-			 "the generator sent up to %.1f %% less than it was told to",
+			 "the generator sent up to %.1f %% less than requested",
 			 100 * result->unsent);
 		return text;
 	default:
@@ -261,7 +261,7 @@ static int measure_latency(struct nic_bench *bench, size_t load, double base_pps
 	if (ret)
 		return ret;
 	if (!outcome.probes) {
-		log_warning("%s: no frame that tells the latency has come back at %.0f a second",
+		log_warning("%s: no frame with a timestamp has returned at %.0f a second",
 			    bench->engine->name, trial.pps);
 		return 0;
 	}
@@ -271,7 +271,7 @@ static int measure_latency(struct nic_bench *bench, size_t load, double base_pps
 			 (unsigned long long)(outcome.sent - outcome.received),
 			 (unsigned long long)outcome.sent);
 	if (outcome.probes < outcome.probes_sent)
-		add_text(text, "%llu of the %llu that tell it were lost",
+		add_text(text, "%llu of the %llu frames with a timestamp were lost",
 			 (unsigned long long)(outcome.probes_sent - outcome.probes),
 			 (unsigned long long)outcome.probes_sent);
 	if (nic_trial_is_slow(&trial, &outcome))

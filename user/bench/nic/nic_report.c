@@ -106,7 +106,7 @@ static void begin_report(struct report *report)
 	ethtool_driver(options->machine.devs[0], report->driver);
 	snprintf(report->common, sizeof(report->common), "sent by %s%s",
 		 report->bench->generator.name,
-		 report->bench->is_veth ? "; veth, no NICs: functional only" : "");
+		 report->bench->is_veth ? "; veth, no NICs: a functional test only" : "");
 	for (size_t i = 0; i < n; i++)
 		bench_note_add(report->common, sizeof(report->common), notes[i]);
 	report->row = (struct bench_row){

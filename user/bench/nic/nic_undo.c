@@ -45,7 +45,8 @@ static void say_failed(const struct nic_change *former, int error)
 	char command[NIC_COMMAND_LEN];
 
 	nic_change_command(former, command);
-	log_error("cannot set back what was changed (%s); by hand: %s%s", strerror(-error), command,
+	log_error("cannot restore what was changed (%s); restore it by hand: %s%s",
+		  strerror(-error), command,
 		  former->what == NIC_NETNS
 			  ? ", and its addresses and settings (the kernel puts it "
 			    "where process 1 is, as dev0 or the like if its name "
