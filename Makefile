@@ -263,8 +263,8 @@ install: all
 	install -D -m 755 $(B)/sixlane $(DESTDIR)$(PREFIX)/sbin/sixlane
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/sixlane $(OBJECTS)
 	install -m 644 -t $(DESTDIR)$(PREFIX)/lib/sixlane $(BENCH_OBJECTS) $(B)/full-view.txt
-	install -D -m 644 user/daemon/sixlaned.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlaned.8
-	install -D -m 644 user/cli/sixlane.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlane.8
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 $(wildcard user/*/*.8)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man5 $(wildcard user/*/*.5)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/sixlane configs/sixlaned.conf configs/nftables.conf
 	[ ! -e $(B)/bench-dpdk ] || install -D -m 755 $(B)/bench-dpdk $(DESTDIR)$(PREFIX)/lib/sixlane/bench-dpdk
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system

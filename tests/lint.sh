@@ -45,7 +45,7 @@ cpp_check() {
 
 man_pages() {
 	# the pages of other packages may not be installed or indexed here
-	! mandoc -Tlint -W style user/*/*.8 2>/dev/null | grep -v 'referenced manual not found'
+	! mandoc -Tlint -W style user/*/*.8 user/*/*.5 2>/dev/null | grep -v 'referenced manual not found'
 }
 
 # Every file of the end-to-end tests is run in virtual machines, too; starting one takes minutes, this does not.
