@@ -255,7 +255,7 @@ bench-vm: root
 figures: root
 	@tests/deps.sh build bench
 	@$(MAKE) $(FRESH) all $(BENCH_PROGRAMS)
-	@$(PYTHON) tests/bench/bench.py $(if $(QUICK),--quick)
+	@$(PYTHON) tests/bench/bench.py $(if $(QUICK),--quick) --output $(B)/figures/figures.json
 
 .PHONY: install clean
 install: all
