@@ -29,7 +29,7 @@ NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 # A path in backquotes or as the target of a link.
 QUOTED = re.compile(r"`([\w.*/@-]+)`|\]\(([\w./-]+)\)")
 IN_PICTURE = re.compile(r"\b([\w.]+\.(?:h|c|py|sh|md))\b|(?<![\w/.])((?:[\w.-]+/)+)(?=\s|:|$)")
-PLACEHOLDER = re.compile(r"\*|\b(?:[A-Z]{3,}|test_NAME|fuzz_NAME)\b(?!\.md)")
+PLACEHOLDER = re.compile(r"\*|\b(?:FOLDER|DIR)\b|(?:\b|_)NAME\b")
 TOP = ("bpf/", "user/", "tests/", "configs/", "findings/")
 
 
