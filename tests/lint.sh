@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# make lint: formatting, compiler warnings of clang, static analysis, man pages, Python, and what the verifier makes
+# make lint: formatting, compiler warnings of clang, static analysis, documents, Python, and what the verifier makes
 # of the XDP program. Every check runs, also after one has failed; the exit status is 1 if any did.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -65,6 +65,7 @@ check "cppcheck" cpp_check
 check "shellcheck" shellcheck -x -S warning "${shell_files[@]}"
 check "pyflakes" /usr/bin/python3 -m pyflakes "${python_files[@]}"
 check "man pages" man_pages
+check "documents" /usr/bin/python3 tests/lint_docs.py
 check "jobs of the virtual machines" vm_jobs
 check "the verifier's budget" verifier_budget
 echo "$passed passed, $failed failed, 0 skipped"

@@ -29,6 +29,10 @@ NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 # A path in backquotes or as the target of a link.
 QUOTED = re.compile(r"`([\w.*/@-]+)`|\]\(([\w./-]+)\)")
 IN_PICTURE = re.compile(r"\b([\w.]+\.(?:h|c|py|sh|md))\b|(?<![\w/.])((?:[\w.-]+/)+)(?=\s|:|$)")
+KEYS = (
+    re.compile(r'\b(?:print_set|set_\w+|add_\w+)\(\s*[\w>.&-]+,\s*"([a-z][a-z0-9_]+)"'),
+    re.compile(r'^\t\{ SIXLANE_PORT_\w+, "([a-z][a-z0-9_]+)" \}', re.M),
+)
 PLACEHOLDER = re.compile(r"\*|\b(?:FOLDER|DIR)\b|(?:\b|_)NAME\b")
 TOP = ("bpf/", "user/", "tests/", "configs/", "findings/")
 
@@ -132,6 +136,28 @@ def check_settings(docs: Docs) -> Iterator[str]:
         yield f"{SETTINGS_MANUAL}: {name} is {'missing' if name in names else 'no setting'}"
 
 
+def check_keys(docs: Docs) -> Iterator[str]:
+    """JSON keys that commands print, and flags of ports."""
+    sources = [(path, text) for path, text in docs.texts.items() if path.endswith(".c") and path.startswith("user/")]
+    keys = {key: path for path, text in sources for pattern in KEYS for key in pattern.findall(text)}
+    if not keys:
+        yield "user/cli: no JSON key was found"
+    for key, path in sorted(keys.items()):
+        if not re.search(rf"\b{key}\b", docs.manuals()):
+            yield f"{path}: the key {key} is in no manual"
+
+
+def check_maps(docs: Docs) -> Iterator[str]:
+    """Maps that documents name exist."""
+    maps = set(re.findall(r"^\} (sl_\w+) SEC", docs.texts.get("bpf/maps.h", ""), re.M))
+    if not maps:
+        yield "bpf/maps.h: no map was found"
+    for path, text in docs.texts.items():
+        for name in sorted(set(re.findall(r"\bsl_[a-z_]+\w", text)) - maps):
+            if path.endswith((".md", ".8", ".5")):
+                yield f"{path}: no map {name}"
+
+
 def check_paths(docs: Docs) -> Iterator[str]:
     """Every path of this repository that a document names exists."""
     for path, text in docs.markdown():
@@ -154,7 +180,8 @@ def check_paths(docs: Docs) -> Iterator[str]:
 
 
 RULES: tuple[Callable[[Docs], Iterator[str]], ...] = (
-    check_lengths, check_cells, check_dates, check_results, check_verdicts, check_settings, check_paths,
+    check_lengths, check_cells, check_dates, check_results, check_verdicts, check_settings, check_keys,
+    check_maps, check_paths,
 )  # fmt: skip
 
 # --- the rules themselves -----------------------------------------------------------------------
@@ -168,6 +195,8 @@ GOOD = Docs(
         SETTINGS_MANUAL: ".It Va mode Pq text\n",
         "bpf/abi/verdicts.h": '\tX(PASS_ALL, PASS, "pass_all", "")\n',
         "user/daemon/config.c": '\tSETTING("mode", mode, SETTING_MODE),\n',
+        "user/cli/a.c": 'print_set(object, "mode", value);\n',
+        "bpf/maps.h": "} sl_meta SEC(\".maps\");\n",
     },
     {"user/a.c", "bpf/b.h"},
 )
@@ -186,6 +215,11 @@ BAD = (
     (check_verdicts, "bpf/abi/verdicts.h", ""),
     (check_settings, SETTINGS_MANUAL, ".It Va node Pq text\n"),
     (check_settings, "user/daemon/config.c", ""),
+    (check_keys, "user/cli/a.c", 'print_set(object, "node", value);\n'),
+    (check_keys, "user/cli/a.c", '\t{ SIXLANE_PORT_UP, "node" },\n'),
+    (check_keys, "user/cli/a.c", ""),
+    (check_maps, "a.8", "sl_metal\n"),
+    (check_maps, "bpf/maps.h", ""),
     (check_paths, README, "`user/b.c`\n"),
     (check_paths, README, "[here](user/b.c)\n"),
     (check_paths, RESULTS, "[here](../b.c)\n"),
@@ -208,7 +242,9 @@ def read_docs() -> Docs:
                             capture_output=True, text=True).stdout.split("\n")  # fmt: skip
     files = {name for name in listed if name and (ROOT / name).exists()}
     wanted = {name for name in files if name.endswith((".md", ".8", ".5"))}
-    wanted |= {"bpf/abi/verdicts.h", "user/daemon/config.c"} & files
+    wanted |= {"bpf/abi/verdicts.h", "bpf/maps.h", "user/daemon/config.c"} & files
+    wanted |= {name for name in files if name.startswith("user/cli/") and name.endswith(".c")}
+    wanted |= {"user/bench/result_out.c"} & files
     return Docs({name: (ROOT / name).read_text(encoding="utf-8") for name in sorted(wanted)}, files)
 
 
