@@ -14,6 +14,7 @@ import math
 import pathlib
 import re
 import shlex
+import shutil
 import sys
 from typing import Callable, Iterable
 
@@ -314,7 +315,24 @@ def readme_table(rows: list[Row]) -> str:
     return table(head, lines)
 
 
-def results_text(files: dict[str, list[Row]], machine: dict[str, str], date: str) -> str:
+def plot_name(name: str) -> str:
+    folder, _, file = name.removesuffix(".json").rpartition("/")
+    return f"{file}-{folder}" if folder else file
+
+
+def copy_plots(build: pathlib.Path, folder: pathlib.Path) -> set[str]:
+    """What was drawn by the same run; plots of another one go. The names of those that are there."""
+    found = {plot_name(name): build / "bench" / name.replace(".json", ".svg") for name in BENCH_FILES}
+    found = {name: path for name, path in found.items() if path.exists()}
+    for old in folder.glob("*.svg"):
+        old.unlink()
+    for name, path in found.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, folder / f"{name}.svg")
+    return set(found)
+
+
+def results_text(files: dict[str, list[Row]], machine: dict[str, str], date: str, plots: set[str]) -> str:
     text = "# Results\n\n<!-- Written by user/bench/results.py: do not edit. -->\n\n" + where(machine, date, False) + "\n\n"
     text += "By `make figures` and `make bench`. Values are medians (lowest – highest) of all rounds, unless a section says\n"
     text += "otherwise. What is compared was measured in turn in one run. Only ratios mean anything on another machine.\n\n"
@@ -324,7 +342,9 @@ def results_text(files: dict[str, list[Row]], machine: dict[str, str], date: str
             text += readme_table(rows) + "\n"
             sections += figures_sections(rows)
         else:
-            sections.append(BENCH_FILES[name](rows))
+            plot = plot_name(name)
+            drawn = f"\n![{plot}](plots/{plot}.svg)\n" if plot in plots else ""
+            sections.append(BENCH_FILES[name](rows) + drawn)
     return text + "\n".join(section for section in sections if section)
 
 
@@ -355,7 +375,8 @@ def main() -> None:
         machine = machine_of([row for rows in files.values() for row in rows])
         date = options.date.isoformat()
         readme = readme_text(options.readme.read_text(), files["figures.json"], machine, date)
-        options.results.write_text(results_text(files, machine, date))
+        plots = copy_plots(options.build, options.results.parent / "plots")
+        options.results.write_text(results_text(files, machine, date, plots))
         options.readme.write_text(readme)
     except (ResultsError, KeyError) as error:
         sys.exit(f"results: {error}")
