@@ -91,7 +91,7 @@ class Results:
         self._met.add(key)
         sense, bound = FIGURES[key]
         holds = row["median"] >= bound if sense == "least" else row["median"] <= bound
-        row.update(aim="at %s %g" % (sense, bound), met=holds)
+        row.update(aim="at %s %s" % (sense, f"{bound:,}" if bound >= 1 else "%.3g" % bound), met=holds)
         text = "%s %s %s" % ("ok:" if holds else "MISSED:", row["aim"], row["unit"])
         if not holds:
             self.missed.append("%s %s %s: %s, %s" % (

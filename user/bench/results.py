@@ -21,6 +21,7 @@ from typing import Callable, Iterable
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- results: begin", "<!-- results: end"
 MACHINE = ("machine", "cpu", "cpus", "kernel", "mitigations")
+FULL_ROUNDS = 9
 Row = dict
 Key = Callable[[Row], str]
 
@@ -133,9 +134,9 @@ def forward_section(rows: list[Row]) -> str:
 
 def engines_of(command: str) -> str:
     words = shlex.split(command)
-    options = {"--writer": "beside %s changes a second", "--threads": "%s CPUs"}
+    options = {"--writer": "beside %s changes a second", "--threads": "by %s CPU"}
     said = [options[word] % value for word, value in zip(words, words[1:]) if word in options]
-    return ", ".join(said)
+    return ", ".join(said + ["beside DPDK"] * any(word.startswith("dpdk") for word in words))
 
 
 def lookup_section(rows: list[Row]) -> str:
@@ -180,11 +181,11 @@ BENCH_TITLES = {
 
 
 def aims_section(rows: list[Row]) -> str:
-    found = [row for row in rows if row.get("aim")]
+    found = {(row["bench"], row["engine"], row.get("mode"), row["table"]): row for row in reversed(rows) if row.get("aim")}
     text = "## Against what sixlane is to reach\n\n"
     return text + table(["bench, engine", "table", "value", "unit", "aim", ""], [
         [f"{row['bench']}, {row['engine']}" + (f", {row['mode']}" if row.get("mode") else ""), row["table"],
-         spread(row), row["unit"], row["aim"], "" if row["met"] else "**missed**"] for row in found])  # fmt: skip
+         spread(row), row["unit"], row["aim"], "" if row["met"] else "**missed**"] for row in reversed(found.values())])  # fmt: skip
 
 
 def figures_sections(rows: list[Row]) -> Iterable[str]:
@@ -210,7 +211,7 @@ def kubecek_section(rows: list[Row]) -> str:
         part = select(found, threads=threads)
         text += f"\n{threads} CPU{'s' if threads > 1 else ''}:\n\n"
         text += pivot(part, "engine, pattern", lambda row: f"{lookup_engine(row)}, {row['pattern']}",
-                      lambda row: f"{row['routes']:,}", average)  # fmt: skip
+                      lambda row: row["table"].removeprefix("ipv4:"), average)  # fmt: skip
     return text
 
 
@@ -248,7 +249,8 @@ def veth_section(title: str, column: Key) -> Callable[[list[Row]], str]:
     def section(rows: list[Row]) -> str:
         text = f"## Forwarding through veth, {title}\n\n`sixlane bench forward`.\n"
         for unit, mode, what in (("Mpps", (None, ""), "Millions of packets a second"),
-                                 ("us", ("p50",), "Microseconds from generator to sink, median")):  # fmt: skip
+                                 ("ns", ("p50",), "Nanoseconds from generator to sink, batches of 64 included, median"),
+                                 ("ns", ("p99",), "The same, 99th percentile")):  # fmt: skip
             found = [row for row in select(rows, unit=unit, mode=mode) if "/" not in row["engine"]]
             if found:
                 text += f"\n{what}:\n\n"
@@ -278,9 +280,15 @@ def machine_of(rows: list[Row]) -> dict[str, str]:
     return dict(zip(MACHINE, found.pop()))
 
 
-def where(machine: dict[str, str], date: str, short: bool) -> str:
-    text = f"Measured on {date}: {machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}"
+def where(machine: dict[str, str], rows: list[Row], date: str, short: bool) -> str:
+    text = "**A short run, which shows little.** " if is_short(rows) else ""
+    text += f"Measured on {date}: {machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}"
     return text + ("." if short else f", on {machine['machine']}.\nMitigations: {machine['mitigations'] or 'none'}.")
+
+
+def is_short(rows: list[Row]) -> bool:
+    """As with QUICK=1."""
+    return min(row.get("rounds") or FULL_ROUNDS for row in select(rows, bench="forward")) < FULL_ROUNDS
 
 
 def only(rows: list[Row], **wanted) -> Row | None:
@@ -302,7 +310,7 @@ def readme_table(rows: list[Row]) -> str:
     lines = []
     for title, forward, lookup in (
         ("**sixlane, compiled FIB**", "compiled", "compiled"),
-        ("LPM trie of the kernel's BPF", "bare", "trie"),
+        ("`BPF_MAP_TYPE_LPM_TRIE`", "bare", "trie"),
         ("`bpf_fib_lookup`, as xdp-forward", "fib", "kernel6"),
         ("kernel forwarding", "kernel", None),
         ("DPDK `rte_fib6`, user space", None, "dpdk-fib6"),
@@ -311,7 +319,7 @@ def readme_table(rows: list[Row]) -> str:
         ns, ratio = only(found, engine=forward, unit="ns", mode=(None, "")), only(found, engine=f"compiled/{forward}", unit="ratio")
         lines.append([title, spread(ns) if ns else "–", spread(ratio) if ratio else "" if ns else "–",
                       *(lookup_cells(rows, lookup) if lookup else ["–", "–"])])  # fmt: skip
-    head = ["full view", "forwarding, ns a packet", "sixlane's rate is × that", "lookup, ns", "sixlane's time is × that"]
+    head = ["full view", "forwarding, ns a packet", "rate of sixlane / this", "lookup, ns", "time of sixlane / this"]
     return table(head, lines)
 
 
@@ -333,7 +341,7 @@ def copy_plots(build: pathlib.Path, folder: pathlib.Path) -> set[str]:
 
 
 def results_text(files: dict[str, list[Row]], machine: dict[str, str], date: str, plots: set[str]) -> str:
-    text = "# Results\n\n<!-- Written by user/bench/results.py: do not edit. -->\n\n" + where(machine, date, False) + "\n\n"
+    text = "# Results\n\n<!-- Written by user/bench/results.py: do not edit. -->\n\n" + where(machine, files["figures.json"], date, False) + "\n\n"
     text += "By `make figures` and `make bench`. Values are medians (lowest – highest) of all rounds, unless a section says\n"
     text += "otherwise. What is compared was measured in turn in one run. Only ratios mean anything on another machine.\n\n"
     sections = []
@@ -352,7 +360,7 @@ def readme_text(readme: str, figures: list[Row], machine: dict[str, str], date: 
     block = re.compile(rf"({re.escape(BEGIN)}[^\n]*-->\n).*?({re.escape(END)})", re.S)
     if not block.search(readme):
         raise ResultsError("README.md has no marks for the results")
-    new = f"{where(machine, date, True)}\nMedians (lowest – highest), 64-byte packets through veth on one CPU:\n\n{readme_table(figures)}"
+    new = f"{where(machine, figures, date, True)}\nMedians (lowest – highest), 64-byte packets through veth on one CPU:\n\n{readme_table(figures)}"
     return block.sub(lambda match: match[1] + new + match[2], readme)
 
 
@@ -378,7 +386,7 @@ def main() -> None:
         plots = copy_plots(options.build, options.results.parent / "plots")
         options.results.write_text(results_text(files, machine, date, plots))
         options.readme.write_text(readme)
-    except (ResultsError, KeyError) as error:
+    except (ResultsError, KeyError, ValueError) as error:
         sys.exit(f"results: {error}")
 
 
