@@ -10,7 +10,6 @@ is missing leaves its sections out; one of another machine or kernel is refused.
 import argparse
 import datetime
 import json
-import math
 import pathlib
 import re
 import shlex
@@ -18,103 +17,19 @@ import shutil
 import sys
 from typing import Callable, Iterable
 
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent)]
+
+import results_tables as rt  # noqa: E402
+from results_tables import Row, average, engine, lookup_engine, only, ordered, select, spread  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- results: begin", "<!-- results: end"
 MACHINE = ("machine", "cpu", "cpus", "kernel", "mitigations")
 FULL_ROUNDS = 9
-Row = dict
-Key = Callable[[Row], str]
-
-FORWARD_NAMES = {
-    "compiled": "**sixlane, compiled FIB**",
-    "trie": "sixlane, LPM trie",
-    "bare": "a bare `LPM_TRIE` lookup, rewrite and redirect",
-    "fib": "`bpf_fib_lookup` and redirect, as xdp-forward",
-    "kernel": "kernel forwarding",
-    "floor": "rewrite and redirect without a lookup",
-    "load": "… behind one load at random from as much memory",
-    "least": "… and the least checks of a router",
-}
-LOOKUP_NAMES = {
-    "compiled": "**compiled FIB**",
-    "trie": "`LPM_TRIE`",
-    "kernel6": "kernel IPv6, `bpf_fib_lookup`",
-    "kernel4": "kernel IPv4, `bpf_fib_lookup`",
-    "dpdk-fib6": "DPDK `rte_fib6`, user space",
-    "dpdk-lpm6": "DPDK `rte_lpm6`, user space",
-    "load": "one load at random from as much memory",
-    "load-user": "one such load in user space",
-}
 
 
 class ResultsError(Exception):
     """The files cannot be one run's."""
-
-
-# --- numbers ------------------------------------------------------------------------------------
-
-
-def number(value: float | None) -> str:
-    """Three significant digits, or all of those before the point."""
-    if value is None:
-        return "–"
-    digits = 2 - math.floor(math.log10(abs(value))) if value else 0
-    return f"{value:,.{min(max(digits, 0), 4)}f}"
-
-
-def spread(row: Row) -> str:
-    if row["low"] == row["high"]:
-        return number(row["median"])
-    return f"{number(row['median'])} ({number(row['low'])} – {number(row['high'])})"
-
-
-def average(row: Row) -> str:
-    return f"{number(row['mean'])} ± {number(row['deviation'])}"
-
-
-# --- tables -------------------------------------------------------------------------------------
-
-
-def select(rows: Iterable[Row], **wanted) -> list[Row]:
-    """Rows with these values; a tuple allows several."""
-
-    def fits(row: Row) -> bool:
-        for key, value in wanted.items():
-            allowed = value if isinstance(value, tuple) else (value,)
-            if row.get(key) not in allowed:
-                return False
-        return True
-
-    return [row for row in rows if fits(row)]
-
-
-def ordered(values: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(values))
-
-
-def table(head: list[str], lines: Iterable[list[str]]) -> str:
-    rule = ["---"] * len(head)
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *lines]) + "\n"
-
-
-def pivot(rows: list[Row], corner: str, line: Key, column: Key, cell: Key = spread) -> str:
-    """A table of one value for each line and column; the last row of a place counts."""
-    cells = {(line(row), column(row)): cell(row) for row in rows}
-    columns = ordered(column(row) for row in rows)
-    lines = ordered(line(row) for row in rows)
-    return table([corner, *columns], [[name, *[cells.get((name, c), "") for c in columns]] for name in lines])
-
-
-def listing(rows: list[Row], head: str, name: Key) -> str:
-    return table([head, "", ""], [[name(row), spread(row), row["unit"]] for row in rows])
-
-
-def engine(row: Row, names: dict[str, str] | None = None) -> str:
-    return (names or {}).get(row["engine"], row["engine"])
-
-
-def lookup_engine(row: Row) -> str:
-    return engine(row, LOOKUP_NAMES)
 
 
 # --- sections from `make figures` ---------------------------------------------------------------
@@ -127,9 +42,9 @@ def forward_section(rows: list[Row]) -> str:
     if not ns:
         return ""
     text = "## Forwarding\n\nNanoseconds a packet of 64 bytes, one CPU, generator included; columns are TABLE#SEED.\n\n"
-    text += pivot(ns, "way", lambda row: engine(row, FORWARD_NAMES), lambda row: row["table"])
+    text += rt.pivot(ns, "way", lambda row: engine(row, rt.FORWARD_NAMES), lambda row: row["table"])
     text += "\nPackets a second of sixlane over those of another way: more than 1 where sixlane is faster.\n\n"
-    return text + pivot(ratios, "ratio", engine, lambda row: row["table"])
+    return text + rt.pivot(ratios, "ratio", engine, lambda row: row["table"])
 
 
 def engines_of(command: str) -> str:
@@ -157,10 +72,10 @@ def lookup_section(rows: list[Row]) -> str:
             more += ["%d changes/s" % row["writer_rate"]] if row.get("writer_rate") else []
             return ", ".join(more)
 
-        text += pivot(times, "engine", lookup_engine, column)
+        text += rt.pivot(times, "engine", lookup_engine, column)
         ratios = select(part, unit="ratio")
         if ratios:
-            text += "\n" + table(["ratio", "table", "mode", "value"],
+            text += "\n" + rt.table(["ratio", "table", "mode", "value"],
                                  [[row["engine"], row["table"], row["mode"], spread(row)] for row in ratios])  # fmt: skip
     return text if found else ""
 
@@ -181,11 +96,16 @@ BENCH_TITLES = {
 
 
 def aims_section(rows: list[Row]) -> str:
-    found = {(row["bench"], row["engine"], row.get("mode"), row["table"]): row for row in reversed(rows) if row.get("aim")}
+    keys = ("bench", "engine", "mode", "table")
+    # what several commands measured stands here once, as the first one found it
+    found = {tuple(row.get(key) for key in keys): row for row in reversed(rows) if row.get("aim")}
     text = "## Against what sixlane is to reach\n\n"
-    return text + table(["bench, engine", "table", "value", "unit", "aim", ""], [
-        [f"{row['bench']}, {row['engine']}" + (f", {row['mode']}" if row.get("mode") else ""), row["table"],
-         spread(row), row["unit"], row["aim"], "" if row["met"] else "**missed**"] for row in reversed(found.values())])  # fmt: skip
+    lines = []
+    for row in reversed(found.values()):
+        name = ", ".join(row[key] for key in keys[:3] if row.get(key))
+        missed = "" if row["met"] else "**missed**"
+        lines.append([name, row["table"], spread(row), row["unit"], row["aim"], missed])
+    return text + rt.table(["what", "table", "value", "unit", "aim", ""], lines)
 
 
 def figures_sections(rows: list[Row]) -> Iterable[str]:
@@ -195,7 +115,7 @@ def figures_sections(rows: list[Row]) -> Iterable[str]:
     for bench, title in BENCH_TITLES.items():
         found = select(rows, bench=bench)
         if found:
-            yield f"## {title}\n\n" + BENCH_NOTES.get(bench, "") + listing(found, "what", engine)
+            yield f"## {title}\n\n" + BENCH_NOTES.get(bench, "") + rt.listing(found, "what", engine)
 
 
 # --- sections from `make bench` -----------------------------------------------------------------
@@ -210,7 +130,7 @@ def kubecek_section(rows: list[Row]) -> str:
     for threads in sorted({row["threads"] for row in found}):
         part = select(found, threads=threads)
         text += f"\n{threads} CPU{'s' if threads > 1 else ''}:\n\n"
-        text += pivot(part, "engine, pattern", lambda row: f"{lookup_engine(row)}, {row['pattern']}",
+        text += rt.pivot(part, "engine, pattern", lambda row: f"{lookup_engine(row)}, {row['pattern']}",
                       lambda row: row["table"].removeprefix("ipv4:"), average)  # fmt: skip
     return text
 
@@ -219,33 +139,40 @@ def writers_section(rows: list[Row]) -> str:
     found = [row for row in select(rows, unit="ns", mode="independent") if "/" not in row["engine"]]
     text = "## Lookups beside changes of routes\n\n"
     text += "`sixlane bench lookup writers`: nanoseconds a lookup, average ± mean deviation, by changes a second.\n\n"
-    return text + pivot(found, "table, engine", lambda row: f"{row['table'].removeprefix('ipv4:')}, {lookup_engine(row)}",
-                        lambda row: f"{row['writer_rate'] or 0:,}", average)  # fmt: skip
+
+    def name(row: Row) -> str:
+        return f"{row['table'].removeprefix('ipv4:')}, {lookup_engine(row)}"
+
+    return text + rt.pivot(found, "table, engine", name, lambda row: f"{row['writer_rate'] or 0:,}", average)
 
 
 def bernat_section(rows: list[Row]) -> str:
     units = ("ns", "nodes", "bytes/route", "ns/route", "ns/change")
-    found = [row for row in select(rows, unit=units, threads=1)
-             if "/" not in row["engine"] and row["mode"] in ("independent", "depth", "memory", "insert", "change")]  # fmt: skip
+    modes = ("independent", "depth", "memory", "insert", "change")
+    found = [row for row in select(rows, unit=units, mode=modes, threads=1) if "/" not in row["engine"]]
     text = "## Lookups as in Bernat's experiment\n\n"
     text += "`sixlane bench lookup bernat`: time, depth, memory, insertion and change, by table.\n"
-    text += "His kernel 4.13 (2017) took 450 ns in a full view of 40,000 routes, which took 20 MB, and 150 ns in an empty\n"
-    text += "table; 500,000 routes were inserted in 60 s.\n"
+    text += "His kernel 4.13 (2017) took 450 ns in a full view of 40,000 routes, which took 20 MB, and 150 ns\n"
+    text += "in an empty table; 500,000 routes were inserted in 60 s.\n"
     for mode in ordered(row["mode"] for row in found):
         part = select(found, mode=mode)
         text += f"\n{mode}, {part[0]['unit']}:\n\n"
-        text += pivot(part, "table", lambda row: row["table"].removeprefix("ipv4:"), lookup_engine)
+        text += rt.pivot(part, "table", lambda row: row["table"].removeprefix("ipv4:"), lookup_engine)
     return text
 
 
 def exceptions_section(rows: list[Row]) -> str:
-    text = "## Entries of many destinations\n\n`sixlane bench exceptions`: entries, and what packets pay. Before Linux 4.2 each\n"
-    text += "destination with traffic had an entry in the routing tree: 300,000 where 1,000 had another MTU (Lau, 2015).\n\n"
-    return text + table(["what", "engine", "packets", "value", "unit"], [
+    text = "## Entries of many destinations\n\n`sixlane bench exceptions`: entries, and what packets pay.\n"
+    text += "Before Linux 4.2 each destination with traffic had an entry in the routing tree: 300,000 where\n"
+    text += "1,000 had another MTU (Lau, 2015).\n\n"
+    return text + rt.table(["what", "engine", "packets", "value", "unit"], [
         [row["mode"] or "", row["engine"], row["pattern"] or "", spread(row), row["unit"]] for row in rows])  # fmt: skip
 
 
-def veth_section(title: str, column: Key) -> Callable[[list[Row]], str]:
+def veth_section(title: str, column: rt.Key) -> Callable[[list[Row]], str]:
+    def way(row: Row) -> str:
+        return f"{row['threads']}, {engine(row, rt.FORWARD_NAMES)}"
+
     def section(rows: list[Row]) -> str:
         text = f"## Forwarding through veth, {title}\n\n`sixlane bench forward`.\n"
         for unit, mode, what in (("Mpps", (None, ""), "Millions of packets a second"),
@@ -254,7 +181,7 @@ def veth_section(title: str, column: Key) -> Callable[[list[Row]], str]:
             found = [row for row in select(rows, unit=unit, mode=mode) if "/" not in row["engine"]]
             if found:
                 text += f"\n{what}:\n\n"
-                text += pivot(found, "CPUs, way", lambda row: f"{row['threads']}, {engine(row, FORWARD_NAMES)}", column)
+                text += rt.pivot(found, "CPUs, way", way, column)
         return text
 
     return section
@@ -283,17 +210,14 @@ def machine_of(rows: list[Row]) -> dict[str, str]:
 def where(machine: dict[str, str], rows: list[Row], date: str, short: bool) -> str:
     text = "**A short run, which shows little.** " if is_short(rows) else ""
     text += f"Measured on {date}: {machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}"
-    return text + ("." if short else f", on {machine['machine']}.\nMitigations: {machine['mitigations'] or 'none'}.")
+    if short:
+        return text + "."
+    return text + f", on {machine['machine']}.\nMitigations: {machine['mitigations'] or 'none'}."
 
 
 def is_short(rows: list[Row]) -> bool:
     """As with QUICK=1."""
     return min(row.get("rounds") or FULL_ROUNDS for row in select(rows, bench="forward")) < FULL_ROUNDS
-
-
-def only(rows: list[Row], **wanted) -> Row | None:
-    found = select(rows, **wanted)
-    return found[0] if found else None
 
 
 def lookup_cells(rows: list[Row], name: str) -> list[str]:
@@ -316,11 +240,12 @@ def readme_table(rows: list[Row]) -> str:
         ("DPDK `rte_fib6`, user space", None, "dpdk-fib6"),
     ):
         found = select(rows, bench="forward", table="full-view#1", threads=1)
-        ns, ratio = only(found, engine=forward, unit="ns", mode=(None, "")), only(found, engine=f"compiled/{forward}", unit="ratio")
+        ns = only(found, engine=forward, unit="ns", mode=(None, ""))
+        ratio = only(found, engine=f"compiled/{forward}", unit="ratio")
         lines.append([title, spread(ns) if ns else "–", spread(ratio) if ratio else "" if ns else "–",
                       *(lookup_cells(rows, lookup) if lookup else ["–", "–"])])  # fmt: skip
-    head = ["full view", "forwarding, ns a packet", "rate of sixlane / this", "lookup, ns", "time of sixlane / this"]
-    return table(head, lines)
+    forwarding = ["forwarding, ns a packet", "rate of sixlane / this"]
+    return rt.table(["full view", *forwarding, "lookup, ns", "time of sixlane / this"], lines)
 
 
 def plot_name(name: str) -> str:
@@ -341,9 +266,11 @@ def copy_plots(build: pathlib.Path, folder: pathlib.Path) -> set[str]:
 
 
 def results_text(files: dict[str, list[Row]], machine: dict[str, str], date: str, plots: set[str]) -> str:
-    text = "# Results\n\n<!-- Written by user/bench/results.py: do not edit. -->\n\n" + where(machine, files["figures.json"], date, False) + "\n\n"
-    text += "By `make figures` and `make bench`. Values are medians (lowest – highest) of all rounds, unless a section says\n"
-    text += "otherwise. What is compared was measured in turn in one run. Only ratios mean anything on another machine.\n\n"
+    text = "# Results\n\n<!-- Written by user/bench/results.py: do not edit. -->\n\n"
+    text += where(machine, files["figures.json"], date, False) + "\n\n"
+    text += "By `make figures` and `make bench`. Values are medians (lowest – highest) of all rounds, unless\n"
+    text += "a section says otherwise. What is compared was measured in turn in one run. Only ratios mean\n"
+    text += "anything on another machine.\n\n"
     sections = []
     for name, rows in files.items():
         if name == "figures.json":
@@ -360,12 +287,15 @@ def readme_text(readme: str, figures: list[Row], machine: dict[str, str], date: 
     block = re.compile(rf"({re.escape(BEGIN)}[^\n]*-->\n).*?({re.escape(END)})", re.S)
     if not block.search(readme):
         raise ResultsError("README.md has no marks for the results")
-    new = f"{where(machine, figures, date, True)}\nMedians (lowest – highest), 64-byte packets through veth on one CPU:\n\n{readme_table(figures)}"
+    new = where(machine, figures, date, True)
+    new += "\nMedians (lowest – highest), 64-byte packets through veth on one CPU:\n\n"
+    new += readme_table(figures)
     return block.sub(lambda match: match[1] + new + match[2], readme)
 
 
 def read(build: pathlib.Path) -> dict[str, list[Row]]:
-    paths = {"figures.json": build / "figures" / "figures.json", **{name: build / "bench" / name for name in BENCH_FILES}}
+    paths = {"figures.json": build / "figures" / "figures.json"}
+    paths |= {name: build / "bench" / name for name in BENCH_FILES}
     return {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}
 
 
