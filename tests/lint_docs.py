@@ -109,12 +109,15 @@ def results_of(readme: str) -> str:
 
 
 def check_results(docs: Docs) -> Iterator[str]:
-    """README's results are some of RESULTS.md's."""
-    results = results_of(docs.texts.get(README, ""))
-    numbers, known = set(NUMBER.findall(results)), set(NUMBER.findall(docs.texts.get(RESULTS, "")))
-    if not any(tables(results)):
+    """README's results are RESULTS.md's: its tables line by line, and every number beside them."""
+    results, known = results_of(docs.texts.get(README, "")), docs.texts.get(RESULTS, "")
+    rows = [line for _, lines in tables(results) for line in lines]
+    if not rows:
         yield f"{README}: no table of results between its marks"
-    for number in sorted(numbers - known):
+    for row in rows:
+        if row not in known.splitlines():
+            yield f"{README}: not in {RESULTS}: {row}"
+    for number in sorted(set(NUMBER.findall(results)) - set(NUMBER.findall(known))):
         yield f"{README}: {number} is not in {RESULTS}"
 
 
@@ -189,7 +192,7 @@ RULES: tuple[Callable[[Docs], Iterator[str]], ...] = (
 GOOD = Docs(
     {
         README: "`user/a.c`\n```\nbpf/ a.c\n```\n%s -->\n2026-11-28\n| 1,200 |\n%s -->\n" % (BEGIN, END),
-        RESULTS: "2026-11-28\n| 1,200 | 3.5 |\n",
+        RESULTS: "2026-11-28\n| 1,200 |\n| 3.5 |\n",
         "tests/README.md": "where\n",
         "a.8": "pass_all\n",
         SETTINGS_MANUAL: ".It Va mode Pq text\n",
@@ -210,6 +213,8 @@ BAD = (
     (check_dates, "other.md", "| 27.11.2026 | 11/28/2026 |\n"),
     (check_dates, README, "as on another day\n"),
     (check_results, README, "%s -->\n| 1,201 |\n%s -->\n" % (BEGIN, END)),
+    (check_results, README, "%s -->\n| 1,200 | 3.5 |\n%s -->\n" % (BEGIN, END)),
+    (check_results, README, "%s -->\n6.19\n| 1,200 |\n%s -->\n" % (BEGIN, END)),
     (check_results, README, "none\n"),
     (check_verdicts, "a.8", "pass_alls\n"),
     (check_verdicts, "bpf/abi/verdicts.h", ""),
