@@ -122,7 +122,7 @@ def check_results(docs: Docs) -> Iterator[str]:
 
 
 def check_verdicts(docs: Docs) -> Iterator[str]:
-    names = re.findall(r'^\tX\(\w+, \w+, "(\w+)"', docs.texts.get("bpf/abi/verdicts.h", ""), re.M)
+    names = re.findall(r'^\tX\(\w+,[\s\\]*\w+,[\s\\]*"(\w+)"', docs.texts.get("bpf/abi/verdicts.h", ""), re.M)
     if not names:
         yield "bpf/abi/verdicts.h: no verdict was found"
     for name in names:
