@@ -9,7 +9,8 @@
 # make lint      formatting, static analysis, the verifier's budget
 # make bench     lookups and exceptions as the papers measured them, and forwarding; plots in build/bench (QUICK=1)
 # make bench-vm  routers of bonded NICs, in an emulated machine: it shows that it works, no figures
-# make figures   sixlane against the figures that it is to reach
+# make figures   sixlane against the figures that it is to reach, into build/figures (QUICK=1)
+# make results   RESULTS.md and README's table from what make figures and make bench left (DATE=YYYY-MM-DD)
 # make install   into PREFIX (/usr/local), with man pages and an example configuration
 # make deps      the Debian or Ubuntu packages that the above need (they call it themselves)
 #
@@ -182,7 +183,7 @@ check-programs: all $(UNIT_PROGRAMS) $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZ
 
 # Packages first, then a fresh make, which sees what they brought; on all CPUs unless this one was told how many.
 FRESH = -s --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))
-.PHONY: deps root demo test test-vm matrix release parity bench bench-vm figures lint
+.PHONY: deps root demo test test-vm matrix release parity bench bench-vm figures results lint
 deps:
 	@tests/deps.sh build demo test test-vm matrix lint bench
 
@@ -255,7 +256,11 @@ bench-vm: root
 figures: root
 	@tests/deps.sh build bench
 	@$(MAKE) $(FRESH) all $(BENCH_PROGRAMS)
-	@$(PYTHON) tests/bench/bench.py $(if $(QUICK),--quick)
+	@$(PYTHON) tests/bench/bench.py $(if $(QUICK),--quick) --output $(B)/figures/figures.json
+
+DATE := $(shell date +%F)
+results:
+	@$(PYTHON) user/bench/results.py --build $(B) --date $(DATE)
 
 .PHONY: install clean
 install: all
@@ -263,8 +268,8 @@ install: all
 	install -D -m 755 $(B)/sixlane $(DESTDIR)$(PREFIX)/sbin/sixlane
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/sixlane $(OBJECTS)
 	install -m 644 -t $(DESTDIR)$(PREFIX)/lib/sixlane $(BENCH_OBJECTS) $(B)/full-view.txt
-	install -D -m 644 user/daemon/sixlaned.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlaned.8
-	install -D -m 644 user/cli/sixlane.8 $(DESTDIR)$(PREFIX)/share/man/man8/sixlane.8
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 $(wildcard user/*/*.8)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man5 $(wildcard user/*/*.5)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/sixlane configs/sixlaned.conf configs/nftables.conf
 	[ ! -e $(B)/bench-dpdk ] || install -D -m 755 $(B)/bench-dpdk $(DESTDIR)$(PREFIX)/lib/sixlane/bench-dpdk
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system

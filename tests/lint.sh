@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# make lint: formatting, compiler warnings of clang, static analysis, man pages, Python, and what the verifier makes
+# make lint: formatting, compiler warnings of clang, static analysis, documents, Python, and what the verifier makes
 # of the XDP program. Every check runs, also after one has failed; the exit status is 1 if any did.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -45,7 +45,7 @@ cpp_check() {
 
 man_pages() {
 	# the pages of other packages may not be installed or indexed here
-	! mandoc -Tlint -W style user/*/*.8 2>/dev/null | grep -v 'referenced manual not found'
+	! mandoc -Tlint -W style user/*/*.8 user/*/*.5 2>/dev/null | grep -v 'referenced manual not found'
 }
 
 # What users read: no private words, no long sentences.
@@ -71,6 +71,7 @@ check "shellcheck" shellcheck -x -S warning "${shell_files[@]}"
 check "pyflakes" /usr/bin/python3 -m pyflakes "${python_files[@]}"
 check "man pages" man_pages
 check "words that users meet" user_words
+check "documents" /usr/bin/python3 tests/lint_docs.py
 check "jobs of the virtual machines" vm_jobs
 check "the verifier's budget" verifier_budget
 echo "$passed passed, $failed failed, 0 skipped"

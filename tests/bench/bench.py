@@ -147,6 +147,7 @@ def bench_table(table, results, options):
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("-j", "--json", action="store_true", help="print a JSON list")
+    parser.add_argument("--output", metavar="FILE", help="also write the JSON list to this file")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, packets and seeds")
     parser.add_argument("--strict", action="store_true", help="exit status 1 if a figure is missed")
     parser.add_argument("--bench", action="append", choices=[*COMMANDS, *BENCHES],
@@ -180,6 +181,13 @@ def warn_if_busy():
               % (load, os.cpu_count()), file=sys.stderr)  # fmt: skip
 
 
+def write_rows(path, rows):
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(rows, file, indent=1)
+        file.write("\n")
+
+
 def main():
     options = parse_options()
     if os.geteuid() != 0:
@@ -202,6 +210,8 @@ def main():
     except KeyboardInterrupt:
         print("\nbench: interrupted; everything is cleared up", file=sys.stderr)
         sys.exit(130)
+    if options.output:
+        write_rows(options.output, results.rows)
     if options.json:
         json.dump(results.rows, sys.stdout, indent=1)
         print()

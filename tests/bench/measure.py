@@ -74,7 +74,8 @@ class Results:
         self.add_row(row)
 
     def add_row(self, row):
-        """One that was measured elsewhere. It has its figure by engine and mode, if it has modes."""
+        """One that was measured elsewhere. It has its figure by engine and mode, if it has modes.
+        Where there is a figure the row gets the keys aim and met."""
         self.rows.append(row)
         verdict = self._judge(row)
         if not self.quiet:
@@ -90,7 +91,8 @@ class Results:
         self._met.add(key)
         sense, bound = FIGURES[key]
         holds = row["median"] >= bound if sense == "least" else row["median"] <= bound
-        text = "%s %s %g %s" % ("ok:" if holds else "MISSED:", "at " + sense, bound, row["unit"])
+        row.update(aim="at %s %s" % (sense, f"{bound:,}" if bound >= 1 else "%.3g" % bound), met=holds)
+        text = "%s %s %s" % ("ok:" if holds else "MISSED:", row["aim"], row["unit"])
         if not holds:
             self.missed.append("%s %s %s: %s, %s" % (
                 row["bench"], _name(row), row["table"], _number(row["median"]), text))  # fmt: skip
