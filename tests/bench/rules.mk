@@ -2,7 +2,7 @@
 # The generator of demo and benchmarks, and the measuring programs. Included by the Makefile.
 
 # Of the bench's own: tables of prefixes, and what makes packets and counts them.
-TABLE_OBJ := $(call obj,$(addprefix user/,bench/common.c bench/table.c bench/table_file.c rib/prefix.c rib/radix.c lib/log.c))
+TABLE_OBJ := $(call obj,$(addprefix user/,bench/common.c bench/table.c bench/table_file.c rib/prefix.c rib/radix.c lib/input.c lib/log.c))
 GEN_OBJ := $(call obj,tests/bench/draw.c $(addprefix user/bench/forward/,forward_pattern.c frame.c gen.c sink.c)) $(TABLE_OBJ)
 
 BENCH_PROGRAMS := $(addprefix $(B)/,flood bench-forward bench-change bench-kinds kinds.bpf.o)

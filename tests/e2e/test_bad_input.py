@@ -146,7 +146,7 @@ def test_pinned_map_of_another_size(idle, missing):
 
 
 def abi():
-    with open(os.path.join(REPO, "bpf", "sixlane.h"), encoding="utf-8") as header:
+    with open(os.path.join(REPO, "bpf", "abi", "sixlane.h"), encoding="utf-8") as header:
         return int(re.search(r"define SIXLANE_ABI (\d+)u", header.read())[1])
 
 
@@ -281,6 +281,12 @@ def test_malformed_config(bystander, text, line, words):
         file.write(text)
     done = read_config(bystander, path)
     says(done.stderr, "%s:%d" % (path, line), *words)
+
+
+def test_config_from_standard_input(bystander):
+    done = bystander.r.run("timeout", 10 * PATIENCE, SIXLANED, "-c", "-", stdin="\npoll_ms = 0;\n", check=False)
+    assert done.returncode == 1
+    says(done.stderr, "standard input:2", "poll_ms")
 
 
 def test_config_that_is_not_there(bystander):

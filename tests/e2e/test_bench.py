@@ -196,6 +196,7 @@ def test_unusable_output(tmp_path):
     (tmp_path / "file").write_text("")
     table = ("lookup", "--table", "1")
     assert "Not a directory" in refuse(*table, "--output", tmp_path / "file" / "in", code=1)
+    assert "file is a file: --output names a folder" in refuse(*table, "--output", tmp_path / "file", code=1)
     bare = {"PATH": str(tmp_path)}
     done = subprocess.run([SIXLANE, "bench", *table, "--output", tmp_path / "out"], env=bare,
                           capture_output=True, text=True, check=False)  # fmt: skip
@@ -248,6 +249,14 @@ def test_file(tmp_path):
     assert {(row["table"], row["routes"]) for row in rows if row["engine"] == "trie"} == {("mine", 3)}
 
 
+def test_table_from_standard_input():
+    words = ["--file", "-", "--mode", "independent", "--engine", "trie", "--rounds", 2]
+    done = command([SIXLANE, "-j", "bench", "lookup", *words], stdin="2001:db8::/32\n2001:db9::/32\n")
+    assert {(row["table"], row["routes"]) for row in json.loads(done.stdout)} == {("stdin", 2)}
+    done = command([SIXLANE, "-j", "bench", "lookup", *words], stdin="\nx\n", check=False)
+    assert done.returncode == 1 and 'standard input:2: "x"' in done.stderr
+
+
 def test_bad_files(tmp_path):
     path = tmp_path / "bad.txt"
     path.write_text("2001:db8::/32\n2001:db8::/129\n::/0\nff02::/16\n")
@@ -255,9 +264,11 @@ def test_bad_files(tmp_path):
     assert "bad.txt:2: " in error and "bad.txt:4: " in error and "bad.txt:3" not in error
     path.write_text("10.0.0.0/8\n" * 1000)
     error = refuse("lookup", "--file", path, code=1)
-    assert "bad.txt:10: " in error and "bad.txt:11" not in error and "not read beyond 10 bad lines" in error
+    assert "bad.txt:10: " in error and "bad.txt:11" not in error and "10 bad lines: a table has one IPv6 prefix a line" in error
+    assert "a table has one IPv6 prefix a line" in error
     path.write_text("# nothing\n")
-    assert "no prefixes" in refuse("lookup", "--file", path, code=1)
+    assert "no prefixes: a table has one IPv6 prefix a line" in refuse("lookup", "--file", path, code=1)
+    assert "Is a directory" in refuse("lookup", "--file", tmp_path, code=1)
     assert "No such file" in refuse("lookup", "--file", tmp_path / "none", code=1)
 
 

@@ -159,7 +159,7 @@ def test_missing_names(make, by_file):
     assert {row["setting"]: row["name"] for row in status["missing_ports"]} == MISSING
     text = net.router.status_text()
     for setting, name in MISSING.items():
-        warning = 'no device is named "%s", but sixlaned\'s setting %s names it' % (name, setting)
+        warning = 'no device is named "%s", which sixlaned\'s command line or settings name in %s' % (name, setting)
         assert warning in status["warnings"] and "warning: " + warning in text
     for name in MISSING.values():
         named(net, name)
@@ -189,11 +189,24 @@ def test_a_device_that_goes_takes_its_names_along(make):
 # --- the exit status of `status` ------------------------------------------------------------
 
 
+def test_status_of_a_port_that_is_away(make):
+    """Named on sixlaned's command line, and for `status` as well."""
+    net = make(Net)
+    net.start(ports=["away0"])
+    done = run(net, "status")
+    assert done.returncode == 1 and 'no device is named "away0"' in done.stdout and "command line" in done.stdout
+    done = run(net, "status", "away0")
+    assert done.returncode == 1
+    assert 'cannot find device "away0": sixlaned waits for it to appear' in done.stderr
+
+
 def test_status_of_ports(net):
     assert run(net, "status").returncode == 0
     done = run(net, "-j", "status", "p1", "p0")
     assert done.returncode == 0
     assert [port["name"] for port in json.loads(done.stdout)["ports"]] == ["p0", "p1"]
+    done = run(net, "status", "nosuch0")
+    assert "waits for it" not in done.stderr
     done = run(net, "status", "p0", "nosuch0")
     assert done.returncode == 1 and 'cannot find device "nosuch0"' in done.stderr
     assert "\np0 " in done.stdout and "\np1 " not in done.stdout

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../lib/input.h"
 #include "bench.h"
 #include "machine.h"
 #include "plan.h"
@@ -223,8 +224,8 @@ static int take_rows(struct plan *plan, struct rows *rows)
 
 int plan_read_rows(struct plan *plan, const char *path, const char *engine)
 {
-	struct rows rows = { .path = path, .engine = engine };
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	struct rows rows = { .path = input_name(path), .engine = engine };
+	_cleanup_fclose_ FILE *file = input_open(path);
 	json_error_t error;
 	json_t *all;
 	int ret;
@@ -233,9 +234,9 @@ int plan_read_rows(struct plan *plan, const char *path, const char *engine)
 		return bench_bad(-errno, "%s: %s; " HOW, path, strerror(errno));
 	all = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
 	if (!all && ferror(file))
-		return bench_bad(-EIO, "%s: %s; " HOW, path, strerror(errno));
+		return bench_bad(-EIO, "%s: %s; " HOW, rows.path, strerror(errno));
 	if (!all)
-		return bench_bad(-EINVAL, "%s:%d: %s; " HOW, path, error.line, error.text);
+		return bench_bad(-EINVAL, "%s:%d: %s; " HOW, rows.path, error.line, error.text);
 	rows.all = all;
 	ret = take_rows(plan, &rows);
 	json_decref(all);

@@ -118,7 +118,12 @@ static int make_directories(const char *path)
 static int check_output(const char *path)
 {
 	int ret = make_directories(path);
+	struct stat what;
 
+	if (!stat(path, &what) && !S_ISDIR(what.st_mode))
+		return bench_bad(-ENOTDIR,
+				 "%s is a file: --output names a folder, and makes it if need be",
+				 path);
 	if (!ret && access(path, W_OK | X_OK))
 		ret = -errno;
 	return ret ? bench_fail(ret, "%s: no files can be written there", path)

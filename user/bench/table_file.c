@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../lib/input.h"
 #include "bench.h"
 
 #define MOST_SAID 10 /* bad lines: a file of something else has as many as it likes */
@@ -77,6 +78,9 @@ static int parse_line(const char *text, const char *path, size_t number, struct 
 	return 0;
 }
 
+/* Of other lines than prefixes the file has none, or it is another kind of file. */
+#define EXPECTED "a table has one IPv6 prefix a line, as 2001:db8::/32"
+
 static int read_lines(FILE *file, const char *path, struct bench_table *table)
 {
 	_cleanup_free_ char *line = NULL;
@@ -90,7 +94,7 @@ static int read_lines(FILE *file, const char *path, struct bench_table *table)
 			continue;
 		if (parse_line(text, path, number, &prefix)) {
 			if (++bad == MOST_SAID)
-				return bench_bad(-EINVAL, "%s: not read beyond %d bad lines", path,
+				return bench_bad(-EINVAL, "%s: %d bad lines: " EXPECTED, path,
 						 MOST_SAID);
 		} else if (append(table, &room, &prefix)) {
 			return bench_fail(-ENOMEM, "%s:%zu", path, number);
@@ -99,8 +103,8 @@ static int read_lines(FILE *file, const char *path, struct bench_table *table)
 	if (ferror(file))
 		return bench_fail(-EIO, "%s: cannot be read", path);
 	if (bad)
-		return -EINVAL;
-	return table->n ? 0 : bench_bad(-ENODATA, "%s has no prefixes", path);
+		return bench_bad(-EINVAL, "%s: " EXPECTED, path);
+	return table->n ? 0 : bench_bad(-ENODATA, "%s has no prefixes: " EXPECTED, path);
 }
 
 /* "/tmp/full-view.txt" is called full-view. */
@@ -108,20 +112,22 @@ static void take_name(const char *path, struct bench_table *table)
 {
 	const char *name = strrchr(path, '/');
 
+	if (input_is_stdin(path))
+		name = "/stdin";
 	snprintf(table->name, sizeof(table->name), "%s", name ? name + 1 : path);
 	table->name[strcspn(table->name, ".")] = '\0';
 }
 
 int bench_table_file(const char *path, uint64_t seed, struct bench_table *out)
 {
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	_cleanup_fclose_ FILE *file = input_open(path);
 	struct bench_table table = { .seed = seed };
 	int ret;
 
 	if (!file)
 		return bench_fail(-errno, "%s", path);
 	take_name(path, &table);
-	ret = read_lines(file, path, &table) ?: bench_table_finish(&table);
+	ret = read_lines(file, input_name(path), &table) ?: bench_table_finish(&table);
 	if (ret)
 		bench_table_free(&table);
 	else

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../bench/generator/generator.h"
+#include "../lib/input.h"
 #include "../netlink/socket_link.h"
 
 #define ROUNDS 3u
@@ -139,7 +140,8 @@ static int take_table(struct nic_args *args, bool is_file)
 	if (args->tables.n_names)
 		return cmd_usage(&cmd_bench_nic, "more than one table");
 	if (is_file)
-		args->nic.table_file = optarg;
+		/* what was read from standard input is in no file */
+		args->nic.table_file = input_is_stdin(optarg) ? NULL : optarg;
 	return cmd_bench_add_table(&cmd_bench_nic, &args->tables, optarg, is_file);
 }
 

@@ -101,6 +101,29 @@ static void check_room(struct checkup *checkup)
 			SIXLANE_MAX_NEIGHBOURS - 1);
 }
 
+/* False: packets by it stay in XDP as far as the route is concerned, or the table has none. */
+static bool default_expires(const struct maps *maps, uint32_t table)
+{
+	uint32_t value;
+
+	return !maps_default_route(maps, table, &value) &&
+	       maps->next_hops[sixlane_route_next_hop(value)].fate.kind == SIXLANE_PUNT_EXPIRES;
+}
+
+/* By an advertisement, as on most hosts; of a router it would be nearly all packets. */
+static void check_default(struct checkup *checkup)
+{
+	const struct maps *maps = &checkup->view->maps;
+
+	if (checkup->gateways) /* of all routes with a lifetime `doctor` tells */
+		return;
+	if (default_expires(maps, SIXLANE_TABLE_MAIN))
+		check_say(
+			checkup, FINDING_SHOULD, NULL,
+			"the default route expires, as one by a router advertisement does: the kernel forwards its packets (%s)",
+			cmd_verdict_name(SIXLANE_PUNT_EXPIRES));
+}
+
 static void check_fib(struct checkup *checkup)
 {
 	const char *why;
@@ -123,9 +146,10 @@ static void check_names(struct checkup *checkup)
 	{
 		const char *name = json_string_value(json_object_get(missing, "name"));
 
-		check_say(checkup, FINDING_MUST, name,
-			  "no device is named \"%s\", but sixlaned's setting %s names it", name,
-			  json_string_value(json_object_get(missing, "setting")));
+		check_say(
+			checkup, FINDING_MUST, name,
+			"no device is named \"%s\", which sixlaned's command line or settings name in %s",
+			name, json_string_value(json_object_get(missing, "setting")));
 	}
 }
 
@@ -139,6 +163,8 @@ static const struct check checks[] = {
 	{ "pass_all", check_switch, .usual = "set pass_all to false in sixlaned.conf" },
 	{ "rules", check_rules, .usual = "remove some rules, or try again in a moment" },
 	{ "map_full", check_room, .usual = "raise max_routes or max_exceptions in sixlaned.conf" },
+	{ "default_route", check_default,
+	  .usual = "run 'ip -6 route replace default via GATEWAY dev PORT', without a lifetime" },
 	{ "fib", check_fib, .usual = "'sixlane fib' shows details" },
 	{ "port_names", check_names, .usual = "correct the setting, or create the device" },
 };

@@ -3,6 +3,7 @@
  * The ports that are named for `sixlane status`: on its command line, and in sixlaned's settings.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "../lib/log.h"
 #include "../netlink/socket_link.h"
@@ -40,10 +41,27 @@ void status_asked_free(struct status_asked *asked)
 	*asked = (struct status_asked){ 0 };
 }
 
+struct wanted {
+	const char *name;
+	bool found;
+};
+
+static void find_wanted(void *ctx, const struct loader_port_name *name)
+{
+	struct wanted *wanted = ctx;
+
+	wanted->found |= !strcmp(wanted->name, name->name);
+}
+
 int status_say_absent(const struct status_asked *asked)
 {
-	for (size_t i = 0; i < asked->n_absent; i++)
-		log_error("cannot find device \"%s\"", asked->absent[i]);
+	for (size_t i = 0; i < asked->n_absent; i++) {
+		struct wanted wanted = { .name = asked->absent[i] };
+
+		loader_names_read(find_wanted, &wanted);
+		log_error("cannot find device \"%s\"%s", wanted.name,
+			  wanted.found ? ": sixlaned waits for it to appear" : "");
+	}
 	return asked->n_absent ? CMD_FAILED : CMD_OK;
 }
 

@@ -9,9 +9,9 @@
 #include <libconfig.h>
 #include <linux/if.h> /* ALTIFNAMSIZ, behind net/if.h */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "../guard/guard.h"
+#include "../lib/input.h"
 
 enum setting_type {
 	SETTING_UINT,
@@ -377,19 +377,17 @@ static int apply_file(const char *path, config_t *file, struct config *config, c
 
 int config_load(const char *path, struct config *config, char *err)
 {
-	_cleanup_fclose_ FILE *stream = fopen(path, "re");
+	_cleanup_fclose_ FILE *stream = input_open(path);
 	struct config result = *config;
-	struct stat stat = { 0 };
 	config_t file;
 	int ret;
 
-	if (stream && !fstat(fileno(stream), &stat) && S_ISDIR(stat.st_mode))
-		errno = EISDIR;
-	if (!stream || S_ISDIR(stat.st_mode)) {
+	if (!stream) {
 		ret = -errno;
 		snprintf(err, CONFIG_ERR, "%.200s: %s", path, strerror(-ret));
 		return ret;
 	}
+	path = input_name(path);
 	config_init(&file);
 	if (config_read(&file, stream) != CONFIG_TRUE) {
 		snprintf(err, CONFIG_ERR,

@@ -122,6 +122,14 @@ int maps_route_lookup(const struct maps *maps, uint32_t table, const union sixla
 	return trie_lookup(maps, LOADER_ROUTES, table, addr, value);
 }
 
+int maps_default_route(const struct maps *maps, uint32_t table, uint32_t *value)
+{
+	/* a lookup of no more bits than the table's finds no longer prefix */
+	struct sixlane_route_key key = { .prefix_len = SIXLANE_TABLE_BITS, .table = htonl(table) };
+
+	return bpf_map_lookup_elem(maps->fd[LOADER_ROUTES], &key, value) ? -errno : 0;
+}
+
 int maps_source_lookup(const struct maps *maps, uint32_t set, const union sixlane_addr *addr,
 		       uint32_t *value)
 {

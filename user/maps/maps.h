@@ -53,6 +53,9 @@ int maps_adopt(struct maps *maps, struct fib *fib);
 int maps_route_lookup(const struct maps *maps, uint32_t table, const union sixlane_addr *addr,
 		      uint32_t *value);
 
+/* The default route of a table, whatever more specific routes it has. As maps_route_lookup(). */
+int maps_default_route(const struct maps *maps, uint32_t table, uint32_t *value);
+
 /*
  * The compiled FIB as it is now, for reading; what is there goes on changing. Its chunks stay
  * mapped until maps_unview(), whatever comes of them. 0, -ENODATA: the trie answers; or -errno.
