@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Run the suites and add them up.
 
-Those that need both CPUs or a clock that runs true are in front, one after the other, with the
-screen. Those of one busy process a program run behind them: end-to-end tests wait for the kernel
-half of their time.
+Three kinds of work run at the same time, so that no CPU idles while a test waits for the kernel:
+- in front, one after the other, with the screen: end-to-end tests and parity;
+- beside the end-to-end tests, at the same priority: the BPF tests, since their deadlines must hold;
+- behind, at the lowest priority: programs of one busy process.
 
 Every suite writes JUnit XML, from which the closing line is counted; a program that dies without
 having written any counts as one failure. Knows how to start each suite, not what it tests.
@@ -79,7 +80,7 @@ class Work(NamedTuple):
     argv: list
     count: Callable  # adds what it left, by (tally, exit status)
     environment: dict = {}
-    is_front: bool = False
+    place: str = "behind"  # "alone": in front, with nothing beside it; "front", "beside"
 
 
 # --- what each suite is made of ---------------------------------------------------------------
@@ -146,7 +147,7 @@ def unit():
 def bpf():
     """The object for any kernel, and that for kernels with arenas. Answers are limited by time."""
     return [
-        cmocka(f"test_bpf-{name}", BUILD / "test_bpf", BUILD / f"{name}.bpf.o", is_front=True)
+        cmocka(f"test_bpf-{name}", BUILD / "test_bpf", BUILD / f"{name}.bpf.o", place="beside")
         for name in ("sixlane", "sixlane.arena")
     ]
 
@@ -163,8 +164,8 @@ def e2e():
     where the kernel does not tell whose they are: their tests run by themselves."""
     folder = ROOT / "tests" / "e2e"
     alone = folder / "test_guard_hooks.py"
-    options = ["-n", str(2 * CPUS), "--dist", "loadfile", f"--ignore={alone}"]
-    return [pytest("e2e", *options, folder, is_front=True), pytest("e2e-hooks", alone, is_front=True)]
+    options = ["-n", str(3 * CPUS), "--dist", "loadfile", f"--ignore={alone}"]
+    return [pytest("e2e", *options, folder, place="front"), pytest("e2e-hooks", alone, place="alone")]
 
 
 def trex():
@@ -182,7 +183,7 @@ def parity():
     """
     script = ROOT / "tests" / "parity" / "parity.py"
     options = ["--seconds", str(PARITY_SECONDS), "--jobs", str(2 * CPUS), "--seed", PARITY_SEED]
-    return [by_status("parity", "/usr/bin/python3", script, *options, is_front=True)]
+    return [by_status("parity", "/usr/bin/python3", script, *options, place="alone")]
 
 
 SUITES = {suite.__name__: suite for suite in (unit, fuzz, bpf, e2e, trex, parity)}
@@ -192,16 +193,16 @@ SUITES = {suite.__name__: suite for suite in (unit, fuzz, bpf, e2e, trex, parity
 
 
 class Running:
-    """A work that was started. One behind the front leaves the CPUs to those before it, or their
-    deadlines would not hold, and says nothing until show()."""
+    """A work that was started. Only one with the screen says anything before show()."""
 
     def __init__(self, work):
         self.work, self.output = work, None
         argv = ["setpriv", "--pdeathsig", "KILL", "--", *work.argv]
-        if work.is_front:
+        if work.place in ("front", "alone"):
             print(f"== {work.name}", flush=True)
         else:
             self.output = tempfile.TemporaryFile("w+", errors="replace")
+        if work.place == "behind":
             argv = ["nice", "-n", "19", *argv]
         self.process = subprocess.Popen(
             argv, env=dict(os.environ, **work.environment), cwd=ROOT,
@@ -226,36 +227,38 @@ class Running:
 
 
 class Runner:
+    MOST = {"alone": 1, "front": 1, "beside": 1, "behind": CPUS}
+
     def __init__(self, works, tally):
-        self.front = [work for work in works if work.is_front]
-        self.behind = [work for work in works if not work.is_front]
+        self.waiting = {place: [work for work in works if work.place == place] for place in self.MOST}
         self.tally, self.running, self.unseen = tally, [], []
 
     def run(self):
         try:
-            while self.front or self.behind or self.running:
-                self.start()
+            while self.running or any(self.waiting.values()):
+                for place in self.MOST:
+                    self.start(place)
                 for running in select.select(self.running, [], [])[0]:
                     self.finish(running)
         finally:  # after Ctrl-C, too
             for running in self.running:
                 running.end()
 
-    def is_front_busy(self):
-        return any(running.work.is_front for running in self.running)
+    def count(self, *places):
+        return sum(running.work.place in places for running in self.running)
 
-    def start(self):
-        if self.front and not self.is_front_busy():
-            self.running.append(Running(self.front.pop(0)))
-        while self.behind and len(self.running) - self.is_front_busy() < CPUS:
-            self.running.append(Running(self.behind.pop(0)))
+    def start(self, place):
+        while self.waiting[place] and self.count(place) < self.MOST[place]:
+            if place in ("front", "beside") and self.count("alone"):
+                break
+            self.running.append(Running(self.waiting[place].pop(0)))
 
     def finish(self, running):
         self.running.remove(running)
         running.work.count(self.tally, running.end())
-        if not running.work.is_front:
+        if running.output:
             self.unseen.append(running)
-        while self.unseen and not self.is_front_busy():
+        while self.unseen and not self.count("front", "alone"):
             self.unseen.pop(0).show()
 
 

@@ -18,7 +18,7 @@
 #include "compiled_step.h"
 #include "compiled_world.h"
 
-#define N_HISTORIES 16
+#define N_HISTORIES 10
 #define N_CHANGES 330
 #define MAX_PROBES 96u
 

@@ -21,7 +21,7 @@
 #include "../../unit.h"
 #include "../fib_history_check.h"
 
-#define N_HISTORIES 24
+#define N_HISTORIES 16
 #define N_OPERATIONS 900
 
 /* --- memory that runs out --------------------------------------------------------------------- */
