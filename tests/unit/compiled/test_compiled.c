@@ -287,7 +287,7 @@ static void churn(enum cworld_shape shape, uint32_t n, uint32_t changes)
 static void test_churn_of_real_lengths(void **state)
 {
 	(void)state;
-	churn(CWORLD_REAL, 200000, 120000);
+	churn(CWORLD_REAL, 100000, 150000);
 }
 
 static void test_churn_of_dense(void **state)
@@ -299,7 +299,7 @@ static void test_churn_of_dense(void **state)
 static void test_churn_of_hosts(void **state)
 {
 	(void)state;
-	churn(CWORLD_HOSTS, 200000, 100000);
+	churn(CWORLD_HOSTS, 100000, 100000);
 }
 
 /* --- prefixes that are alone behind the cells of a wide node ---------------------------------- */
