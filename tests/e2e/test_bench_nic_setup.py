@@ -420,7 +420,7 @@ def test_isolated_is_refused(wire):
     wire.refuse("in another network namespace", "--force", "--isolate", "p0")
     wire.r.ip("route flush dev p0 proto boot")
     wire.r.ip("neigh replace", PEER, "lladdr 02:00:00:00:00:77 dev p0 nud permanent")
-    wire.refuse("1 neighbours", "--force", "--isolate", "p0")
+    wire.refuse("1 configured neighbours", "--force", "--isolate", "p0")
     wire.r.ip("neigh flush dev p0 nud permanent")
     plan = wire.check("--force", "--isolate", "p0")
     assert "\tip link set dev p0 netns NETNS\n" in plan and "\tip link set dev p0 up\n" in plan

@@ -178,7 +178,7 @@ def test_restart(net):
 def test_asked_for_without_a_daemon(net):
     net.router.stop()
     done = exception(net, "add", FAR, "mtu", MTU)
-    assert "noted" in done.stderr and "sixlaned does not run" in done.stderr, done.stderr
+    assert "stored" in done.stderr and "sixlaned does not run" in done.stderr, done.stderr
     assert_mtu(net, 1500)
     net.router.start()
     ex.wait_shown(net, FAR, active=True)

@@ -60,7 +60,7 @@ def test_owner(make, name):
         link_or_skip(net, command)
     port = wait_flag(net, True)
     assert (port["upper"], port["upper_kind"]) == ("up0", kind)
-    assert "frames go to up0 (%s)" % kind in net.router.status_text()
+    assert "upper device up0 (%s)" % kind in net.router.status_text()
     told = net.router.sixlane("explain", host_addr("a"), host_addr("b"), "dev", "p0").stdout
     assert "up0 takes the frames of p0: it is of kind " + kind in told
     net.r.ip("link set up0 up")

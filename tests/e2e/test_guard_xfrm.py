@@ -143,7 +143,7 @@ def test_changes_are_told(router):
     router.r.run("ip", "xfrm", "policy", "flush")
     follower.wait(policies=0)
     router.r.run("ip", "xfrm", "policy", "setdefault", "out", "block")
-    follower.wait(all="default action of out policies is block")
+    follower.wait(all="the default action of out policies is block")
     router.r.run("ip", "xfrm", "policy", "setdefault", "out", "accept")
     follower.wait(all="")
     # A timer removes this one.

@@ -328,7 +328,7 @@ def test_native_and_generic_mode_to_a_device_that_takes_no_frames(make):
     generic = [fr.udp(B, src=host_addr("c"), src_mac=HOST_MAC["c"], dst_mac=PORT_MAC["c"])]
     net.assert_forwarded(generic, to="b", source="c")
     warning, = egress_warnings(net)
-    assert warning.startswith("p1 takes no frames redirected from native XDP"), warning
+    assert warning.startswith("p1 accepts no frames redirected from native XDP"), warning
 
 
 def test_interface_that_appears_later(make):

@@ -131,7 +131,7 @@ static void test_neighbours(void **state)
 	(void)state;
 	facts.n_neighbours = 2;
 	assert_int_equal(judge(&facts, plain), 0);
-	assert_one(&facts, forced_slave, -EBUSY, "2 neighbours");
+	assert_one(&facts, forced_slave, -EBUSY, "2 configured neighbours");
 	assert_one(&facts, isolated, -EBUSY, "ip neigh flush");
 }
 

@@ -138,7 +138,7 @@ static void what_is_wrong_is_named(void **state)
 		{ EXCEPTION_WHOLE, "2001:db8::1 mtu 65536", "mtu 65536: " },
 		{ EXCEPTION_WHOLE, "2001:db8::1 mtu -1", "mtu -1: " },
 		{ EXCEPTION_WHOLE, "2001:db8::1 mtu 1300x", "mtu 1300x: " },
-		{ EXCEPTION_WHOLE, "2001:db8::1 mtu", "what after \"mtu\"" },
+		{ EXCEPTION_WHOLE, "2001:db8::1 mtu", "\"mtu\" needs a value" },
 		{ EXCEPTION_WHOLE, "2001:db8::1 mtu 1300 mtu 1300", "\"mtu\" is given twice" },
 		{ EXCEPTION_WHOLE, "2001:db8::1 mtu 1300 expires 0", "expires 0: " },
 		{ EXCEPTION_WHOLE, "2001:db8::1 mtu 1300 expires 4294968", "expires 4294968: " },
@@ -162,10 +162,10 @@ static void what_is_wrong_is_named(void **state)
 		{ EXCEPTION_ANY, "2001:db8::1 mtu 1300", "unexpected argument \"mtu\"" },
 		{ EXCEPTION_ANY, "ff02::1", "unicast address" },
 		{ EXCEPTION_TABLE, "2001:db8::1", "unexpected argument \"2001:db8::1\"" },
-		{ EXCEPTION_TABLE, "2001:db8::1", "'del 2001:db8::1' removes one" },
-		{ EXCEPTION_ANY, "table", "what after \"table\"" },
-		{ EXCEPTION_ANY, "2001:db8::1 table", "what after \"table\"" },
-		{ EXCEPTION_TABLE, "table", "what after \"table\"" },
+		{ EXCEPTION_TABLE, "2001:db8::1", "'del 2001:db8::1' removes the exception" },
+		{ EXCEPTION_ANY, "table", "\"table\" needs a value" },
+		{ EXCEPTION_ANY, "2001:db8::1 table", "\"table\" needs a value" },
+		{ EXCEPTION_TABLE, "table", "\"table\" needs a value" },
 	};
 	struct exception_request request, before;
 	char err[EXCEPTION_ERR];
