@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The hash by which a bond chooses the slave for a frame of the kernel's own (bond_xmit_hash()):
- * arithmetic on what the caller has read. The XDP program (bond.h) and user space (`sixlane
- * explain`) compile the same lines. Knows neither packets nor maps.
+ * arithmetic on what the caller has read. Knows neither packets nor maps.
  */
 #ifndef SIXLANE_BOND_HASH_H
 #define SIXLANE_BOND_HASH_H

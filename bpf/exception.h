@@ -12,6 +12,7 @@
 
 #include "packet.h"
 #include "route.h"
+#include "trace.h"
 
 /* The word that tells whether the others belong together: see struct sixlane_exception. */
 union exception_head {
@@ -28,6 +29,12 @@ struct exception_terms {
 	union sixlane_fate under;
 	__u64 expires_ns;
 };
+
+#define EXCEPTION_TRACE(verdict, how, terms)                                           \
+	TRACE(EXCEPTION, verdict, exception, .outcome = SIXLANE_TRACE_EXCEPTION_##how, \
+	      .flags = (terms)->head.flags, .mtu = (terms)->head.mtu,                  \
+	      .next_hop = (terms)->next_hop, .under = (terms)->under,                  \
+	      .expires_ns = (terms)->expires_ns)
 
 static __always_inline int exception_bit_is_clear(__u32 check)
 {
@@ -139,17 +146,22 @@ static __always_inline enum sixlane_verdict exception_impose(struct packet *pkt,
 	const struct sixlane_next_hop *next_hop;
 	__u32 id = terms->next_hop;
 
-	if (flags & SIXLANE_EXCEPTION_PUNT && !exception_forbids(pkt, &terms->head))
+	if (flags & SIXLANE_EXCEPTION_PUNT && !exception_forbids(pkt, &terms->head)) {
+		EXCEPTION_TRACE(SIXLANE_PUNT_EXCEPTION, PUNTED, terms);
 		return SIXLANE_PUNT_EXCEPTION;
+	}
 	if (flags & SIXLANE_EXCEPTION_NEXT_HOP) {
 		next_hop = bpf_map_lookup_elem(&sl_next_hops, &id);
-		if (!id || !next_hop)
+		if (!id || !next_hop) {
+			EXCEPTION_TRACE(SIXLANE_PUNT_EXCEPTION, PUNTED, terms);
 			return SIXLANE_PUNT_EXCEPTION;
+		}
 		pkt->fate.word = READ_ONCE(next_hop->fate.word);
 	}
 	if (flags & SIXLANE_EXCEPTION_MTU)
 		pkt->mtu = terms->head.mtu;
 	pkt->exception = flags;
+	EXCEPTION_TRACE(SIXLANE_FORWARD, APPLIED, terms);
 	return SIXLANE_FORWARD;
 }
 
@@ -162,17 +174,38 @@ static __always_inline enum sixlane_verdict exception_find(struct packet *pkt)
 	__u64 now_ns;
 
 	found = exception_lookup(&key, check);
-	if (!found)
-		return exception_may_be_missing(pkt->route, &key.dst) ? SIXLANE_PUNT_EXCEPTION
-								      : SIXLANE_FORWARD;
-	if (!exception_read(found, check, &terms))
+	if (!found) {
+		if (exception_may_be_missing(pkt->route, &key.dst)) {
+			TRACE(EXCEPTION, SIXLANE_PUNT_EXCEPTION, exception,
+			      .outcome = SIXLANE_TRACE_EXCEPTION_MISSING);
+			return SIXLANE_PUNT_EXCEPTION;
+		}
+		TRACE(EXCEPTION, SIXLANE_FORWARD, exception,
+		      .outcome = SIXLANE_TRACE_EXCEPTION_ABSENT);
+		return SIXLANE_FORWARD;
+	}
+	if (!exception_read(found, check, &terms)) {
+		TRACE(EXCEPTION, SIXLANE_PUNT_EXCEPTION, exception,
+		      .outcome = SIXLANE_TRACE_EXCEPTION_PUNTED);
 		return SIXLANE_PUNT_EXCEPTION;
+	}
 	now_ns = exception_now_ns();
-	if (terms.expires_ns - 1 < now_ns) /* 0, which is never, wraps */
-		return terms.head.flags & SIXLANE_EXCEPTION_MORE ? SIXLANE_PUNT_EXCEPTION
-								 : SIXLANE_FORWARD;
+	if (terms.expires_ns - 1 < now_ns) { /* 0, which is never, wraps */
+		if (terms.head.flags & SIXLANE_EXCEPTION_MORE) {
+			EXCEPTION_TRACE(SIXLANE_PUNT_EXCEPTION, PUNTED, &terms);
+			return SIXLANE_PUNT_EXCEPTION;
+		}
+		EXCEPTION_TRACE(SIXLANE_FORWARD, EXPIRED, &terms);
+		return SIXLANE_FORWARD;
+	}
 	exception_count(found, pkt, now_ns);
-	return exception_holds(&terms, pkt->fate) ? exception_impose(pkt, &terms) : SIXLANE_FORWARD;
+	if (exception_holds(&terms, pkt->fate))
+		return exception_impose(pkt, &terms);
+	if (terms.head.flags & SIXLANE_EXCEPTION_OBSERVE)
+		EXCEPTION_TRACE(SIXLANE_FORWARD, OBSERVED, &terms);
+	else
+		EXCEPTION_TRACE(SIXLANE_FORWARD, ELSEWHERE, &terms);
+	return SIXLANE_FORWARD;
 }
 
 /* Whether there may be one for dst, whose route in this table has this value in the trie. */

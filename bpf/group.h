@@ -13,6 +13,7 @@
 
 #include "flow.h"
 #include "hash.h"
+#include "trace.h"
 
 /* --- the hash ---------------------------------------------------------------------------- */
 
@@ -182,6 +183,7 @@ static __always_inline __u32 group_cell(union sixlane_fate group, __u64 hash)
 	if (!found)
 		return 0;
 	cell.word = READ_ONCE(found->word);
+	TRACE(CELL, SIXLANE_FORWARD, cell, .number = place >> 32, .id = hash_pick(cell, place));
 	return hash_pick(cell, place);
 }
 
@@ -262,6 +264,7 @@ __attribute__((noinline)) __u64 group_draw_again(__u64 word, __u64 hash, __u32 s
 	}
 	if (fate)
 		return fate;
+	TRACE(SCAN, SIXLANE_FORWARD, none, .words = { 0 });
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < HASH_SCAN && i < group.n_cells; i++)
 		group_scan_cell(&scan, hash_scan_cell(group, scan.hash, i));
@@ -316,6 +319,7 @@ static __always_inline enum sixlane_verdict group_find_member(struct packet *pkt
 		return SIXLANE_PASS_EGRESS_DOWN;
 	if (pkt->fate.n_cells > 1) {
 		hash = group_hash(pkt);
+		TRACE(HASH, hash ? SIXLANE_FORWARD : SIXLANE_PUNT_HASH, hash, .hash = hash);
 		if (!hash)
 			return SIXLANE_PUNT_HASH;
 	}
@@ -349,6 +353,8 @@ static __always_inline enum sixlane_verdict group_choose(struct packet *pkt)
 	if (pkt->fate.kind < SIXLANE_KIND_GROUP)
 		return SIXLANE_FORWARD;
 	expires_ns = READ_ONCE(pkt->next_hop->expires_ns);
+	TRACE(GROUP, SIXLANE_FORWARD, group, .fate = pkt->fate, .expires_ns = expires_ns,
+	      .flags = pkt->next_hop->flags);
 	if (unlikely(expires_ns && bpf_ktime_get_ns() >= expires_ns))
 		return SIXLANE_PUNT_EXPIRES;
 	if (likely(pkt->fate.kind == SIXLANE_KIND_GROUP))

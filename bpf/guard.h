@@ -13,6 +13,7 @@
 
 #include "flowtable.h"
 #include "route.h"
+#include "trace.h"
 
 #define GUARD_ASKS (SIXLANE_PORT_GUARD | SIXLANE_PORT_OPEN_CHECKSUMS)
 
@@ -102,6 +103,8 @@ static __always_inline int guard_pair_is_held(__u32 in_slot, __u32 out_slot)
 	__u32 word = sixlane_guard_word(in_slot, out_slot);
 	const __u64 *free = bpf_map_lookup_elem(&sl_guard, &word);
 
+	TRACE(PAIR, SIXLANE_FORWARD, pair, .value = free ? *free : 0, .word = word,
+	      .bit = out_slot % 64);
 	return !free || !(READ_ONCE(*free) >> (out_slot % 64) & 1);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The multipath hash, and the member of a group that it falls upon: arithmetic on what the caller
- * has read. The XDP program (group.h) and user space (`sixlane explain`) compile the same lines, so
- * that what is told of a flow is what happens to it. Knows neither packets nor maps.
+ * has read. Tests in user space compile the same lines. Knows neither packets nor maps.
  *
  * Label and ports are in network order, as they stand in a packet.
  */

@@ -17,6 +17,7 @@
 #include "nexthop.h"
 #include "rewrite.h"
 #include "route.h"
+#include "trace.h"
 #include "vlan.h"
 
 #define ICMP6_MIN_MTU 1280u /* RFC 8200, section 5 */
@@ -432,6 +433,8 @@ __attribute__((noinline)) int icmp6_answer(struct xdp_md *ctx, struct icmp6_quer
 		return icmp6_refusal(query);
 	if (!icmp6_take_token(meta))
 		return SIXLANE_DROP_TOO_BIG_RATE;
+	TRACE(ANSWER, SIXLANE_ANSWER_TOO_BIG, answer, .mtu = query->told, .way = way,
+	      .dst_mac = query->dst_mac, .source = query->src);
 	pkt.dst_mac.word = query->dst_mac;
 	pkt.egress_flags = query->egress_flags;
 	return icmp6_write(&pkt, query, meta);

@@ -10,6 +10,7 @@
 
 #include "icmp6.h"
 #include "scratch.h"
+#include "trace.h"
 
 /*
  * Sets told and flags. False: the answer is none of ours. A locked MTU over the device's the kernel
@@ -108,7 +109,7 @@ static __always_inline enum sixlane_verdict mtu_check(struct packet *pkt)
 	if (likely(pkt->ip_bytes <= device_mtu && (!pkt->mtu || pkt->ip_bytes <= pkt->mtu)))
 		return SIXLANE_FORWARD;
 	/* rules see it before the kernel answers or drops it */
-	if (pkt->ingress_flags & SIXLANE_PORT_FLOWS)
+	if (pkt->ingress_flags & SIXLANE_PORT_FLOWS || trace_decided())
 		return SIXLANE_PASS_TOO_BIG;
 	return mtu_ask(pkt, device_mtu);
 }

@@ -14,6 +14,7 @@
 
 #include "packet.h"
 #include "port.h"
+#include "trace.h"
 
 /* The fate that the route itself gives; one that this object does not know is punted. */
 static __always_inline enum sixlane_verdict nexthop_check_fate(struct packet *pkt)
@@ -151,9 +152,14 @@ static __always_inline enum sixlane_verdict nexthop_find_neighbour(struct packet
 	union sixlane_mac mac;
 
 	neigh = nexthop_neighbour(pkt->fate.neighbour, &pkt->ip6->dst, pkt->egress_port);
-	if (!neigh)
+	if (!neigh) {
+		TRACE(NEIGHBOUR, SIXLANE_PASS_UNRESOLVED, neighbour, .addr = pkt->ip6->dst);
 		return SIXLANE_PASS_UNRESOLVED;
+	}
 	mac.word = READ_ONCE(neigh->mac.word);
+	TRACE(NEIGHBOUR, mac.flags & SIXLANE_MAC_VALID ? SIXLANE_FORWARD : SIXLANE_PASS_UNRESOLVED,
+	      neighbour, .gateway = pkt->fate.neighbour, .found = 1, .mac = mac.word,
+	      .addr = neigh->key.addr);
 	if (unlikely(!(mac.flags & SIXLANE_MAC_VALID)) && !nexthop_is_ours(pkt))
 		return SIXLANE_PASS_UNRESOLVED;
 	nexthop_mark_used(neigh);

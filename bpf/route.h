@@ -12,6 +12,7 @@
 
 #include "compiled.h"
 #include "packet.h"
+#include "trace.h"
 
 #define ROUTE_KEY_BITS (SIXLANE_TABLE_BITS + 8u * (__u32)sizeof(union sixlane_addr))
 #define ROUTE_MARKS (SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING)
@@ -56,11 +57,15 @@ static __always_inline enum sixlane_verdict route_by_source(const union sixlane_
 	const __u32 *found = bpf_map_lookup_elem(&sl_src_routes, &key);
 
 	/* Every set has an entry for all sources: this one has just been replaced. */
-	if (!found)
+	if (!found) {
+		TRACE(SOURCE, SIXLANE_PUNT_SOURCE_ROUTE, route, .table = route->fate.set);
 		return SIXLANE_PUNT_SOURCE_ROUTE;
+	}
 	route->value = (READ_ONCE(*found) & ~ROUTE_MARKS) | (route->value & ROUTE_MARKS);
 	if (!route_take(route) || route->fate.kind == SIXLANE_KIND_SOURCES)
 		return SIXLANE_PUNT_ROUTE;
+	TRACE(SOURCE, SIXLANE_FORWARD, route, .table = bpf_ntohl(key.table), .value = route->value,
+	      .fate = route->fate);
 	return SIXLANE_FORWARD;
 }
 
@@ -126,8 +131,11 @@ static __always_inline enum sixlane_verdict route_lookup(__u32 table, const unio
 {
 	enum sixlane_verdict verdict = route_by_destination(table, dst, code, route);
 
-	if (verdict != SIXLANE_FORWARD)
+	if (verdict != SIXLANE_FORWARD) {
+		TRACE(ROUTE, verdict, route, .table = table, .value = route->value);
 		return verdict;
+	}
+	TRACE(ROUTE, verdict, route, .table = table, .value = route->value, .fate = route->fate);
 	if (route->fate.kind == SIXLANE_KIND_SOURCES)
 		return route_by_source(src, route);
 	return SIXLANE_FORWARD;

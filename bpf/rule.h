@@ -12,6 +12,7 @@
 #include "exception.h"
 #include "flow.h"
 #include "scratch.h"
+#include "trace.h"
 
 /* What a packet and its port say to rules. */
 struct rule_query {
@@ -47,27 +48,34 @@ static __always_inline int rule_holds(const struct rule_query *query,
 	__u32 flags = rule->flags;
 
 	if (flags & SIXLANE_RULE_L3MDEV && !query->vrf_table)
-		return 0;
+		return trace_differs(SIXLANE_RULE_L3MDEV);
 	if (flags & SIXLANE_RULE_IIF && rule->iif != query->iif)
-		return 0;
+		return trace_differs(SIXLANE_RULE_IIF);
 	if (flags & SIXLANE_RULE_SOURCE &&
 	    !rule_addr_is_in(&query->src, &rule->src, &rule->src_mask))
-		return 0;
+		return trace_differs(SIXLANE_RULE_SOURCE);
 	if (flags & SIXLANE_RULE_DESTINATION &&
 	    !rule_addr_is_in(&query->dst, &rule->dst, &rule->dst_mask))
-		return 0;
+		return trace_differs(SIXLANE_RULE_DESTINATION);
 	if (flags & SIXLANE_RULE_TCLASS && (query->tclass & rule->tclass_mask) != rule->tclass)
-		return 0;
+		return trace_differs(SIXLANE_RULE_TCLASS);
 	if (!query->ports_known)
 		return 1;
 	if (flags & SIXLANE_RULE_PROTO && query->proto != rule->proto)
-		return 0;
+		return trace_differs(SIXLANE_RULE_PROTO);
 	if (flags & SIXLANE_RULE_SPORT &&
 	    !rule_port_is_in(query->ports.src, rule->sport_low, rule->sport_high))
-		return 0;
-	return !(flags & SIXLANE_RULE_DPORT) ||
-	       rule_port_is_in(query->ports.dst, rule->dport_low, rule->dport_high);
+		return trace_differs(SIXLANE_RULE_SPORT);
+	if (flags & SIXLANE_RULE_DPORT &&
+	    !rule_port_is_in(query->ports.dst, rule->dport_low, rule->dport_high))
+		return trace_differs(SIXLANE_RULE_DPORT);
+	return 1;
 }
+
+/* Of the rule before query->at. */
+#define RULE_TRACE(query, verdict, how, asked)                                                 \
+	TRACE(RULE, verdict, rule, .at = (query)->at - 1, .outcome = SIXLANE_TRACE_RULE_##how, \
+	      .selector = trace_selector(), .table = asked)
 
 #define RULE_L4 (SIXLANE_RULE_PROTO | SIXLANE_RULE_SPORT | SIXLANE_RULE_DPORT)
 
@@ -81,11 +89,21 @@ static __always_inline enum sixlane_verdict rule_match(const struct rule_query *
 	__u32 flags = rule->flags;
 	__u32 inverted = flags & SIXLANE_RULE_INVERT;
 
-	if (!rule_holds(query, rule))
-		return inverted ? SIXLANE_FORWARD : SIXLANE_PASS_NO_ROUTE;
-	if (flags & SIXLANE_RULE_UNKNOWN || (flags & RULE_L4 && !query->ports_known))
+	trace_differs(SIXLANE_RULE_INVERT);
+	if (!rule_holds(query, rule)) {
+		if (inverted)
+			return SIXLANE_FORWARD;
+		RULE_TRACE(query, SIXLANE_FORWARD, DIFFERS, 0);
+		return SIXLANE_PASS_NO_ROUTE;
+	}
+	if (flags & SIXLANE_RULE_UNKNOWN || (flags & RULE_L4 && !query->ports_known)) {
+		RULE_TRACE(query, SIXLANE_PUNT_RULE, UNSEEN, 0);
 		return SIXLANE_PUNT_RULE;
-	return inverted ? SIXLANE_PASS_NO_ROUTE : SIXLANE_FORWARD;
+	}
+	if (!inverted)
+		return SIXLANE_FORWARD;
+	RULE_TRACE(query, SIXLANE_FORWARD, DIFFERS, 0);
+	return SIXLANE_PASS_NO_ROUTE;
 }
 
 /*
@@ -105,12 +123,33 @@ static __always_inline enum sixlane_verdict rule_suppress(const struct rule_quer
 	    (kind != SIXLANE_FORWARD && kind < SIXLANE_KIND_GROUP && kind != SIXLANE_PASS_LOCAL &&
 	     kind != SIXLANE_PASS_ANYCAST && kind != SIXLANE_PASS_MULTICAST))
 		return SIXLANE_FORWARD;
-	if (READ_ONCE(route->next_hop->flags) & SIXLANE_NEXT_HOP_OBJECT)
+	if (READ_ONCE(route->next_hop->flags) & SIXLANE_NEXT_HOP_OBJECT) {
+		RULE_TRACE(query, SIXLANE_PUNT_RULE, SHARED, query->table);
 		return SIXLANE_PUNT_RULE;
+	}
 	if (sixlane_route_len(route->value) > rule->suppress_len)
 		return SIXLANE_FORWARD;
-	return exception_may_be(&query->dst, query->table, route->value) ? SIXLANE_PUNT_RULE
-									 : SIXLANE_PASS_NO_ROUTE;
+	if (exception_may_be(&query->dst, query->table, route->value)) {
+		RULE_TRACE(query, SIXLANE_PUNT_RULE, EXCEPTED, query->table);
+		return SIXLANE_PUNT_RULE;
+	}
+	RULE_TRACE(query, SIXLANE_FORWARD, SUPPRESSED, query->table);
+	return SIXLANE_PASS_NO_ROUTE;
+}
+
+/* A table that was asked has no route to end by, or a verdict. */
+static __always_inline void rule_trace_end(const struct rule_query *query,
+					   enum sixlane_verdict verdict, __u32 table)
+{
+	if (verdict == SIXLANE_PASS_NO_ROUTE)
+		RULE_TRACE(query, SIXLANE_FORWARD, NO_ROUTE, table);
+	else if (verdict == SIXLANE_PASS_THROW)
+		RULE_TRACE(query, SIXLANE_FORWARD, THROW, table);
+	else
+		RULE_TRACE(query, verdict, DECIDES, table);
+	(void)query;
+	(void)verdict;
+	(void)table;
 }
 
 /*
@@ -124,18 +163,30 @@ static __always_inline enum sixlane_verdict rule_apply(struct rule_query *query,
 	enum sixlane_verdict verdict;
 	struct route route;
 
-	if (rule->action != SIXLANE_RULE_LOOKUP)
-		return sixlane_is_fate(rule->fate) ? rule->fate : SIXLANE_PUNT_RULES;
-	verdict = route_lookup(table, &query->dst, &query->src, ROUTE_SHARED, &route);
-	if (verdict == SIXLANE_PASS_NO_ROUTE && gaps)
-		return SIXLANE_PUNT_MAP_FULL;
-	if (verdict != SIXLANE_FORWARD)
+	if (rule->action != SIXLANE_RULE_LOOKUP) {
+		verdict = sixlane_is_fate(rule->fate) ? rule->fate : SIXLANE_PUNT_RULES;
+		RULE_TRACE(query, verdict, DECIDES, 0);
 		return verdict;
-	if (route.fate.kind == SIXLANE_PASS_NO_ROUTE || route.fate.kind == SIXLANE_PASS_THROW)
+	}
+	verdict = route_lookup(table, &query->dst, &query->src, ROUTE_SHARED, &route);
+	if (verdict == SIXLANE_PASS_NO_ROUTE && gaps) {
+		RULE_TRACE(query, SIXLANE_PUNT_MAP_FULL, DECIDES, table);
+		return SIXLANE_PUNT_MAP_FULL;
+	}
+	if (verdict != SIXLANE_FORWARD) {
+		rule_trace_end(query, verdict, table);
+		return verdict;
+	}
+	if (route.fate.kind == SIXLANE_PASS_NO_ROUTE || route.fate.kind == SIXLANE_PASS_THROW) {
+		rule_trace_end(query, route.fate.kind, table);
 		return route.fate.kind;
+	}
 	query->table = table;
 	query->value = route.value;
-	return rule_suppress(query, rule, &route);
+	verdict = rule_suppress(query, rule, &route);
+	if (verdict == SIXLANE_FORWARD)
+		RULE_TRACE(query, SIXLANE_FORWARD, DECIDES, table);
+	return verdict;
 }
 
 /*
@@ -160,6 +211,7 @@ __attribute__((noinline)) int rule_step(struct rule_query *query, __u32 first, _
 		return match;
 	if (rule->action != SIXLANE_RULE_GOTO)
 		return rule_apply(query, rule, gaps);
+	RULE_TRACE(query, SIXLANE_FORWARD, GOTO, 0);
 	query->at = rule->target;
 	return SIXLANE_PASS_NO_ROUTE;
 }
@@ -177,6 +229,8 @@ static __always_inline int rule_walk(struct rule_query *query)
 		return SIXLANE_PASS_NOT_READY;
 	gaps = READ_ONCE(meta->flags) & SIXLANE_META_GAPS;
 	list.word = READ_ONCE(meta->rules.word);
+	TRACE(RULES, SIXLANE_FORWARD, rules, .list = list, .iif = query->iif,
+	      .vrf_table = query->vrf_table, .ports_known = query->ports_known);
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < SIXLANE_MAX_RULES && query->at < list.n; i++) {
 		verdict = rule_step(query, list.first, gaps);

@@ -18,6 +18,7 @@
 #include "port.h"
 #include "rewrite.h"
 #include "rule.h"
+#include "trace.h"
 #include "verdict.h"
 #include "vlan.h"
 
@@ -29,23 +30,24 @@
 /* From the port to the route. */
 static __always_inline enum sixlane_verdict walk_in(struct packet *pkt)
 {
-	return port_check_all() ?:
-	       vlan_find_port(pkt) ?:
-	       port_check(pkt) ?:
-	       parse_frame(pkt) ?:
-	       parse_addressee(pkt) ?:
-	       parse_ip6(pkt) ?:
+	return TRACE_EARLY(meta, pkt, port_check_all()) ?:
+	       TRACE_EARLY(vlan, pkt, vlan_find_port(pkt)) ?:
+	       TRACE_EARLY(port, pkt, port_check(pkt)) ?:
+	       TRACE_STEP(frame, pkt, parse_frame(pkt)) ?:
+	       TRACE_EARLY(addressee, pkt, parse_addressee(pkt)) ?:
+	       TRACE_EARLY(header, pkt, parse_ip6(pkt)) ?:
 	       rule_find_route(pkt);
 }
 
 /* From one next hop, whose port has been looked up, to its neighbour. */
 static __always_inline enum sixlane_verdict walk_out(struct packet *pkt)
 {
-	return nexthop_check_forwarding(pkt) ?:
-	       nexthop_find_egress(pkt) ?:
-	       guard_check(pkt) ?:
-	       mtu_check(pkt) ?:
-	       nexthop_find_neighbour(pkt);
+	return TRACE_STEP(forwarding, pkt, nexthop_check_forwarding(pkt)) ?:
+	       TRACE_STEP(egress, pkt, nexthop_find_egress(pkt)) ?:
+	       TRACE_STEP(guard, pkt, guard_check(pkt)) ?:
+	       TRACE_STEP(mtu, pkt, mtu_check(pkt)) ?:
+	       nexthop_find_neighbour(pkt) ?:
+	       trace_stop(pkt);
 }
 
 /* Which compiler it is by: a tag in BTF stays in a stripped object, and with a loaded program. */
@@ -57,6 +59,7 @@ SEC(SIXLANE_SECTION) int SIXLANE_PROGRAM(struct xdp_md *ctx)
 	__u32 ifindex;
 
 	port_find(&pkt);
+	trace_arrival(&pkt);
 	verdict = walk_in(&pkt);
 	if (unlikely(verdict != SIXLANE_FORWARD))
 		goto ended;
@@ -73,6 +76,7 @@ met:
 		goto resize;
 	rewrite_headers(&pkt);
 forward:
+	trace_rewrite(&pkt);
 	verdict_count(&pkt, SIXLANE_FORWARD);
 	ifindex = pkt.xmit;
 redirect:
@@ -80,7 +84,7 @@ redirect:
 
 	/* Few packets come here. The compiler for BPF lays code out as it stands in the source. */
 choose:
-	verdict = group_choose(&pkt);
+	verdict = TRACE_STEP(member, &pkt, group_choose(&pkt));
 	if (unlikely(verdict != SIXLANE_FORWARD))
 		goto ended;
 	/* no likely(), which costs the verifier a sixth more instructions */
@@ -91,7 +95,7 @@ choose:
 		goto chosen;
 	goto ended;
 resize:
-	verdict = bond_choose_slave(&pkt) ?: rewrite_packet(&pkt);
+	verdict = TRACE_STEP(slave, &pkt, bond_choose_slave(&pkt)) ?: rewrite_packet(&pkt);
 	if (verdict == SIXLANE_FORWARD)
 		goto forward;
 ended:
@@ -101,6 +105,7 @@ ended:
 		if (unlikely(pkt.ingress_flags & SIXLANE_PORT_FLOWS) && verdict_drops(verdict))
 			verdict = SIXLANE_PASS_FIREWALL;
 	}
+	verdict = trace_override(verdict);
 	hint_consider(&pkt, verdict);
 	verdict_count(&pkt, verdict);
 	if (!verdict_redirects(verdict))

@@ -8,6 +8,7 @@
 
 #include "bound.h"
 #include "packet.h"
+#include "trace.h"
 
 _Static_assert(!SIXLANE_FORWARD, "a step says 'go on' by 0");
 
@@ -29,6 +30,7 @@ static __always_inline void verdict_count(const struct packet *pkt, enum sixlane
 	struct sixlane_counter *counter;
 	__u32 slot = pkt->slot;
 
+	TRACE(END, verdict, end, .slot = slot, .bytes = pkt->bytes);
 	counters = bpf_map_lookup_elem(&sl_counters, &slot);
 	if (!counters)
 		return;

@@ -13,6 +13,7 @@
 
 #include "packet.h"
 #include "port.h"
+#include "trace.h"
 
 #define VLAN_VID_MASK bpf_htons(0x0fff)
 
@@ -66,6 +67,7 @@ static __always_inline enum sixlane_verdict vlan_enter(struct packet *pkt, __u32
 	own.tpid = tag->tpid;
 	own.tci = tag->tci & VLAN_VID_MASK;
 	port = vlan_port(pkt, own, &slot, &taken);
+	TRACE(TAG, SIXLANE_FORWARD, tag, .tag = own, .slot = port ? slot : 0, .taken = taken);
 	if (port) {
 		port_set(pkt, port, slot, READ_ONCE(port->ifindex));
 		return SIXLANE_FORWARD;

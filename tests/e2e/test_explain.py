@@ -2,7 +2,6 @@
 """`sixlane explain`: what it says is held against what happens to the very packet, sent by a host."""
 
 import ipaddress
-import json
 import os
 import random
 import shutil
@@ -10,75 +9,13 @@ import subprocess
 import time
 
 import pytest
+from explained import A, B, C, devices, explain, packet, where, words_of
 from lab import BUILD, REPO, SIXLANE, kernel_version
 from netns import PATIENCE
-from scapy.layers.inet import TCP, UDP
+from scapy.layers.inet import UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
-from topology import (
-    CHATTY,
-    COVER,
-    FAR,
-    HOST_MAC,
-    PORT,
-    PORT_MAC,
-    PREFIX,
-    SEED,
-    Net,
-    host_addr,
-    next_hop_objects,
-    router_addr,
-)
-
-A, B, C = (host_addr(h) for h in "abc")
-# That all of them fall upon one of two members happens once in a million runs.
-N_FLOWS = 21
-HOST = {port: host for host, port in PORT.items()}
-KEYS = {
-    "source", "destination", "protocol", "sport", "dport", "flow_label", "size", "port",
-    "port_reason", "ingress", "ingress_tags", "table", "rule", "prefix", "source_prefix", "group",
-    "draws", "bucket", "member", "neighbour", "mtu", "output", "verdict", "program_verdict",
-    "agree", "compiler", "steps",
-}  # fmt: skip
-
-
-def explain(net, *words, status=0, program=SIXLANE):
-    """The answer, which must be one in which program and walk agree."""
-    done = net.r.run(program, "-j", "explain", *" ".join(str(w) for w in words).split(), check=False)
-    assert done.returncode == status, done.stdout + done.stderr
-    answer = json.loads(done.stdout)
-    assert KEYS <= set(answer), KEYS - set(answer)
-    assert answer["agree"] == (status == 0), answer
-    return answer
-
-
-def words_of(answer, step):
-    return " / ".join(s["text"] for s in answer["steps"] if s["step"] == step)
-
-
-def packet(dst, src=A, sport=4000, dport=5000, tcp=False, **fields):
-    """The frame of `explain SRC DST PROTO SPORT DPORT`, from host a."""
-    upper = TCP if tcp else UDP
-    ether = Ether(src=HOST_MAC["a"], dst=PORT_MAC["a"])
-    return bytes(ether / IPv6(src=src, dst=dst, **fields) / upper(sport=sport, dport=dport))
-
-
-def where(net, frame):
-    """(host that a frame from a got to or None, the verdict counted for it)."""
-    got, rise = net.counted(lambda: net.exchange([frame]))
-    hosts = [h for h in net.hosts if h != "a" and got[h]]
-    (verdict,) = set(rise) - CHATTY
-    return (hosts[0] if hosts else None), verdict
-
-
-def devices(ns, *lines):
-    """Make devices, or skip where this kernel has none of the kind."""
-    for line in lines:
-        done = ns.ip(line, check=False)
-        if done.returncode and ("not supported" in done.stderr or "Unknown" in done.stderr):
-            pytest.skip("this kernel lacks it: %s: %s" % (line, done.stderr.strip()))
-        assert done.returncode == 0, line + ": " + done.stderr
-
+from topology import COVER, FAR, HOST_MAC, PORT, PORT_MAC, PREFIX, SEED, Net, router_addr
 
 # --- what is said ---------------------------------------------------------------------------
 
@@ -86,7 +23,7 @@ def devices(ns, *lines):
 def test_forwarded_by_a_gateway(net):
     net.route("add", PREFIX, "via", B)
     answer = explain(net, A, FAR, "udp 4000 5000")
-    assert answer["verdict"] == answer["program_verdict"] == "forward"
+    assert answer["verdict"] == answer["trace_verdict"] == "forward"
     assert (answer["port"], answer["ingress"], answer["ingress_tags"]) == ("p0", "p0", [])
     assert (answer["table"], answer["rule"], answer["prefix"]) == (254, None, PREFIX)
     assert answer["group"] is None and answer["source_prefix"] is None
@@ -234,152 +171,38 @@ def test_before_any_daemon(idle):
     assert done.returncode == 1 and "dev PORT" in done.stderr
 
 
-# --- groups ---------------------------------------------------------------------------------
+def test_another_mac(net):
+    """What the frame's address decides, and how the packet would go on with the port's."""
+    answer = explain(net, A, B, "mac", HOST_MAC["c"])
+    assert answer["verdict"] == "pass_other_mac" and answer["output"] is None
+    assert HOST_MAC["c"] in words_of(answer, "mac") and PORT_MAC["a"] in words_of(answer, "mac")
+    assert "pass_other_mac" in words_of(answer, "decided")
+    assert answer["member"]["port"] == "p1" and answer["mtu"] == 1500
+    assert explain(net, A, B, "mac", PORT_MAC["a"])["verdict"] == "forward"
+    frame = bytes(Ether(src=HOST_MAC["a"], dst=HOST_MAC["c"]) / IPv6(src=A, dst=B) / UDP())
+    _, rise = net.counted(lambda: net.exchange([frame]))
+    assert rise["pass_other_mac"] >= 1
 
 
-def assert_member(net, answer, **fields):
-    """The member told is the one that the very packet, sent by a host, goes to. Returns that host."""
-    dst, src = answer["destination"], answer["source"]
-    sport, dport = answer["sport"], answer["dport"]
-    frame = packet(dst, src, sport, dport, answer["protocol"] == 6, fl=answer["flow_label"], **fields)
-    host, verdict = where(net, frame)
-    assert (verdict, answer["verdict"]) == ("forward", "forward")
-    assert HOST[answer["member"]["port"]] == host
-    assert answer["output"]["dst_mac"] == HOST_MAC[host]
-    drawn = answer["draws"]
-    ports = [answer["group"][draw["member"]]["port"] for draw in drawn]
-    assert ports[-1] == answer["member"]["port"]
-    assert [draw["skipped"] for draw in drawn] == [True] * (len(drawn) - 1) + [False]
-    return host
+def test_the_port_by_rules(net):
+    """Where rules choose the table, the kernel says by which port the source is reached."""
+    net.r.route("add 2a00::/16 via", B, "table 100")
+    net.r.route("add default via", C)
+    net.r.ip("rule add to 2a00::/16 lookup 100 pref 1000")
+    net.sync()
+    answer = explain(net, "2a00::1", C)
+    assert answer["port"] == "p1" and "source is reached" in answer["port_reason"]
 
 
-def test_the_member_is_the_one_that_packets_take(net):
-    net.route("add", PREFIX, "nexthop via", B, "weight 2 nexthop via", C)
-    seen = set()
-    for i in range(30):
-        answer = explain(net, "2001:db8:a::%x" % (i + 16), FAR, "udp 4000 5000 dev p0")
-        seen.add(assert_member(net, answer))
-        assert len(answer["group"]) == 2 and len(answer["draws"]) == 1
-        assert answer["group_kind"] == "hash" and answer["bucket"] is None
-        # in words: where the hash fell, and the member with its share
-        cell, number = answer["draws"][0]["cell"], answer["draws"][0]["member"] + 1
-        said = words_of(answer, "cell")
-        assert said == "%d of 0 to 1, by the hash: member %d" % (cell, number)
-        share = {B: "weight 2 (66.7 %)", C: "weight 1 (33.3 %)"}[answer["member"]["next_hop"]]
-        said = words_of(answer, "member")
-        assert said.startswith("%d, via %s" % (number, answer["member"]["next_hop"])), said
-        assert said.endswith(share), said
-    assert seen == {"b", "c"}
-    assert {m["next_hop"]: m["weight"] for m in answer["group"]} == {B: 2, C: 1}
-    assert "policy 0" in words_of(answer, "group")
-
-
-def test_the_flow_label_counts(net):
-    """Hosts set one by default, and policy 0 is over it."""
-    net.route("add", PREFIX, "nexthop via", B, "nexthop via", C)
-    seen = set()
-    for label in [0, 0xFFFFF, 0x12345] + [1 << bit for bit in range(20)]:
-        answer = explain(net, A, FAR, "udp 4000 5000 flowlabel 0x%x" % label)
-        assert answer["flow_label"] == label and "0x%05x" % label in words_of(answer, "packet")
-        seen.add(assert_member(net, answer))
-    assert seen == {"b", "c"}
-
-
-@pytest.mark.parametrize("policy", [1, 2, 3])
-def test_hash_policies(make, policy):
-    net = make(Net)
-    net.r.sysctl("net.ipv6.fib_multipath_hash_policy", policy)
-    net.start()
-    net.route("add", PREFIX, "nexthop via", B, "nexthop via", C)
-    seen = set()
-    for port in range(1, N_FLOWS + 1):
-        answer = explain(net, A, FAR, "tcp", port, "80")
-        seen.add(assert_member(net, answer))
-        assert "policy %d" % policy in words_of(answer, "group")
-    # without ports in it, the hash is one
-    assert (len(seen) == 2) == (policy == 1), seen
-    for number in range(1, N_FLOWS + 1):
-        answer = explain(net, A, "2001:db8:f00::%d" % number, "50")
-        assert answer["output"]["dst_mac"] == HOST_MAC[HOST[answer["member"]["port"]]]
-    answer = explain(net, A, FAR, "43")
-    assert answer["verdict"] == "punt_hash" and answer["draws"] is answer["member"] is None
-    assert "cannot reach" in words_of(answer, "member")
-
-
-def test_a_member_that_is_down_is_passed_over(net):
-    net.r.sysctl("net.ipv6.conf.p2.ignore_routes_with_linkdown", 1)
-    net.route("add", PREFIX, "nexthop via", B, "nexthop via", C)
-    net.host["c"].ip("link set dev h0 down")
-    net.wait_lookup(C, verdict="pass_no_route")
-    again = 0
-    for i in range(N_FLOWS):
-        answer = explain(net, "2001:db8:a::%x" % (i + 16), FAR, "dev p0")
-        assert answer["member"]["port"] == "p1" and answer["verdict"] == "forward"
-        again += len(answer["draws"]) > 1
-        for draw in answer["draws"][:-1]:
-            assert draw["skipped"] and answer["group"][draw["member"]]["port"] == "p2"
-            said = "%d of 0 to 1, by the hash" % draw["cell"]
-            assert said in words_of(answer, "cell")
-            assert "member %d, passed over" % (draw["member"] + 1) in words_of(answer, "cell")
-    assert 0 < again < N_FLOWS
-    assert [m["skipped"] for m in answer["group"] if m["port"] == "p2"] == [True]
-    assert "is down" in words_of(answer, "group")
-    net.r.sysctl("net.ipv6.conf.p1.ignore_routes_with_linkdown", 1)
-    net.host["b"].ip("link set dev h0 down")
-    net.wait_lookup(B, verdict="pass_no_route")
-    answer = explain(net, A, FAR, "dev p0")
-    # the kernel may have taken the route away as well
-    assert answer["verdict"] in ("pass_egress_down", "pass_no_route", "pass_unreachable")
-    if answer["verdict"] == "pass_egress_down":
-        assert "none" in words_of(answer, "member") and answer["member"] is None
-
-
-def test_a_member_that_is_not_resolved(net):
-    net.route("add", PREFIX, "nexthop via", B, "nexthop via 2001:db8:c::dead dev p2")
-    verdicts = set()
-    for i in range(N_FLOWS):
-        answer = explain(net, "2001:db8:a::%x" % (i + 16), FAR, "dev p0")
-        assert answer["member"]["port"] == ("p1" if answer["verdict"] == "forward" else "p2")
-        verdicts.add(answer["verdict"])
-    assert verdicts == {"forward", "pass_unresolved"}
-
-
-@pytest.mark.parametrize("policy", [0, 1])
-def test_next_hop_group(make, policy):
-    net = make(Net)
-    net.r.sysctl("net.ipv6.fib_multipath_hash_policy", policy)
-    net.start()
-    next_hop_objects(net, "7,3/8")
-    net.route("add", PREFIX, "nhid 10")
-    seen = set()
-    for i in range(12):
-        answer = explain(net, "2001:db8:a::%x" % (i + 16), FAR, "udp %d 5000 dev p0" % (4000 + i))
-        seen.add(assert_member(net, answer))
-        assert {m["next_hop"]: m["weight"] for m in answer["group"]} == {B: 3, C: 1}
-    assert "b" in seen and answer["bucket"] is None
-    assert "object" in words_of(answer, "route")
-
-
-def test_resilient_group(net):
-    """The bucket is the kernel's, by its index, and it is the kernel's that says whose it is."""
-    next_hop_objects(net, "7,10/8,10 type resilient buckets 64")
-    net.route("add", PREFIX, "nhid 10")
-    done = net.r.run("ip", "-j", "nexthop", "bucket", "show", "id", "10")
-    owner = {e["bucket"]["index"]: e["bucket"]["nhid"] for e in json.loads(done.stdout)}
-    assert set(owner) == set(range(64))
-    seen, buckets = set(), set()
-    for i in range(N_FLOWS):
-        answer = explain(net, "2001:db8:a::%x" % (i + 16), FAR, "udp 4000 5000 dev p0")
-        host = assert_member(net, answer)
-        assert owner[answer["bucket"]] == {"b": 7, "c": 8}[host]
-        assert words_of(answer, "bucket").startswith("%d of 0 to 63" % answer["bucket"])
-        seen.add(host)
-        buckets.add(answer["bucket"])
-    assert seen == {"b", "c"} and len(buckets) > 8
-    assert (answer["group_kind"], answer["buckets"]) == ("buckets", 64)
-    assert {m["next_hop"]: m["weight"] for m in answer["group"]} == {B: 32, C: 32}
-    assert "64 buckets" in words_of(answer, "group")
-    assert "object" in words_of(answer, "route")
+def test_more_rules_than_the_maps_hold(net):
+    """All packets are the kernel's, and the port is still that of the source's link."""
+    rules = ("rule add from 2001:db8:%x::/64 lookup main pref %d" % (i + 256, i + 1000) for i in range(70))
+    net.r.batch(list(rules))
+    net.wait_lookup(B, verdict="punt_rules")
+    answer = explain(net, C, B)
+    assert (answer["port"], answer["verdict"]) == ("p2", "punt_rules")
+    assert "source is reached" in answer["port_reason"], answer["port_reason"]
+    assert "punt_rules" in words_of(answer, "decided")
 
 
 # --- rules and sources ----------------------------------------------------------------------
@@ -464,13 +287,13 @@ def random_lines(rng, count):
 
 
 def test_random_tables(net):
-    """Whatever the tables are, the walk in user space is the program's."""
+    """Whatever the tables are, the program and its trace agree."""
     rng = random.Random(SEED)
-    for _ in range(3):
+    for _ in range(2):
         lines = random_lines(rng, 60)
         net.r.batch(lines, force=True)
         net.sync()
-        for _ in range(25):
+        for _ in range(10):
             line = rng.choice([line for line in lines if line.startswith("route")])
             prefix = ipaddress.ip_network(next(w for w in line.split() if "/" in w))
             dst = prefix[rng.getrandbits(128 - prefix.prefixlen)]
@@ -571,6 +394,7 @@ def other_program(net, old, new):
         ["clang", "-O2", "-g", "-target", "bpf", "-mcpu=v3", "-I/usr/include/" + arch.stdout.strip(),
          "-c", source + "/sixlane.bpf.c", "-o", place + "/sixlane.bpf.o"], check=True,
     )  # fmt: skip
+    shutil.copy(os.path.join(BUILD, "sixlane.trace.bpf.o"), place)
     return shutil.copy(os.path.join(BUILD, "sixlane"), place)
 
 
@@ -586,7 +410,7 @@ def other_program(net, old, new):
 def test_a_program_that_does_other_things_is_found_out(net, old, new, verdict):
     program = other_program(net, old, new)
     answer = explain(net, A, B, status=1, program=program)
-    assert answer["program_verdict"] == verdict
+    assert (answer["verdict"], answer["trace_verdict"]) == (verdict, "forward")
     assert "DISAGREE" in words_of(answer, "verdict") and "report" in words_of(answer, "verdict")
     assert "another build" in words_of(answer, "port")
     assert explain(net, A, B)["agree"]

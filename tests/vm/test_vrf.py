@@ -50,6 +50,25 @@ def test_within_a_vrf(net):
     net.assert_moved(packets(host_addr("a"), source="b"), "a", source="b")
 
 
+def test_explain_chooses_a_port_of_the_vrf(net):
+    """Without `dev`: by the tables of the VRFs, of which main knows nothing."""
+    add_red_and_blue(net)
+    route_in(net, RED, PREFIX, "via", host_addr("b"))
+    route_in(net, BLUE, "2a00::/16 via", host_addr("c"))
+    for src, dst, port, table in (
+        (host_addr("a"), host_addr("b"), "p0", RED),
+        (host_addr("b"), host_addr("a"), "p1", RED),
+        (FAR, host_addr("a"), "p1", RED),
+        ("2a00::1", host_addr("a"), "p2", BLUE),
+    ):
+        answer = net.router.sixlane_json("explain", src, dst)
+        assert answer["port"] == port and "source is reached" in answer["port_reason"], answer
+        if table == RED:
+            assert (answer["verdict"], answer["table"]) == ("forward", RED)
+        else:  # a is not there
+            assert answer["verdict"] == "pass_no_route", answer
+
+
 def test_from_one_vrf_to_another(net):
     """Other VRFs' subnets are not there."""
     add_red_and_blue(net)

@@ -50,7 +50,7 @@ LEFT_OUT = {
     "test_others.py": ["more_than_64_ports"],
     # the program is verified for each of 126 answers; what packets do under these policies is in
     # test_multipath.py
-    "test_explain.py": ["hash_policies"],
+    "test_explain_groups.py": ["hash_policies"],
 }
 PYTEST = "/usr/bin/python3 -m pytest -q -ra -p no:cacheprovider --junitxml={share}/result.xml"
 
@@ -125,7 +125,8 @@ def jobs(parity_seconds):
                    "test_guard_changes.py"),
         pytest_job("e2e", "e2e-guard-others", "test_guard_ipsec.py", "test_guard_shaping.py",
                    "test_guard_answers.py", "test_guard_bypass.py"),
-        pytest_job("e2e", "e2e-explain", "test_explain.py", "test_exception_explain.py", "test_jumbo.py"),
+        pytest_job("e2e", "e2e-explain", "test_explain.py", "test_explain_groups.py", "test_exception_explain.py",
+                   "test_jumbo.py"),
         pytest_job("e2e", "e2e-guard-random", "test_guard_random.py"),
         Job("parity", "parity", "/usr/bin/python3 tests/parity/parity.py --save {share}/parity"
             f" --seconds {parity_seconds} --packets {PARITY_PACKETS}", has_xml=False),

@@ -49,7 +49,7 @@ static void add_use(struct use *sum, const struct use *use)
 		sum->routes += use->routes;
 }
 
-static void add_gateway(struct doctor_gateways *gateways, const struct walk_hop *hop)
+static void add_gateway(struct doctor_gateways *gateways, const struct hop_view *hop)
 {
 	if (hop->has_gateway && !hop->has_mac && hop->egress.flags & SIXLANE_PORT_UP)
 		doctor_add_gateway(gateways, &hop->neigh.key.addr, hop->neigh.key.ifindex);
@@ -58,14 +58,14 @@ static void add_gateway(struct doctor_gateways *gateways, const struct walk_hop 
 static void look_at(struct checkup *checkup, const struct use *use, struct use *punted,
 		    struct doctor_gateways *gateways)
 {
-	struct walk walk;
+	struct route_view route;
 
-	walk_value(&checkup->view->maps, use->value, &walk);
-	if (is_punt(walk.verdict))
-		add_use(&punted[walk.verdict], use);
-	add_gateway(gateways, &walk.hop);
-	for (uint32_t i = 0; i < walk.group.n_members; i++)
-		add_gateway(gateways, &walk.group.members[i].hop);
+	route_view_value(&checkup->view->maps, use->value, NULL, &route);
+	if (is_punt(route.verdict))
+		add_use(&punted[route.verdict], use);
+	add_gateway(gateways, &route.hop);
+	for (uint32_t i = 0; i < route.group.n_members; i++)
+		add_gateway(gateways, &route.group.members[i].hop);
 }
 
 static void say_punted(struct checkup *checkup, const struct use *punted)

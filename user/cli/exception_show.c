@@ -123,7 +123,7 @@ struct shown {
 	bool locked;
 	char gateway[PRINT_PREFIX_LEN]; /* "": on-link, or no next hop of its own */
 	char port[IFNAMSIZ];		/* "": no next hop of its own */
-	struct walk_hop under;		/* without a port: of any next hop */
+	struct hop_view under;		/* without a port: of any next hop */
 	uint64_t expires_ns;
 };
 
@@ -131,11 +131,11 @@ static void fill_way(const struct cmd_view *view, struct shown *shown)
 {
 	const struct exception_state *state = shown->state;
 	const struct sixlane_exception *entry = &state->entry;
-	struct walk_hop hop = { 0 };
+	struct hop_view hop = { 0 };
 	char name[IFNAMSIZ];
 
 	if (entry->flags & SIXLANE_EXCEPTION_NEXT_HOP) {
-		walk_fill_hop(&view->maps, entry->next_hop, (struct walk_limit){ 0 }, &hop);
+		route_view_hop(&view->maps, entry->next_hop, &hop);
 		if (hop.has_gateway)
 			print_prefix(&hop.neigh.key.addr, 128, true, shown->gateway);
 		snprintf(shown->port, sizeof(shown->port), "%s",
@@ -147,7 +147,7 @@ static void fill_way(const struct cmd_view *view, struct shown *shown)
 		snprintf(shown->port, sizeof(shown->port), "%s", state->wish.device);
 	}
 	if (entry->flags & SIXLANE_EXCEPTION_UNDER)
-		walk_fill_fate(&view->maps, entry->under, (struct walk_limit){ 0 }, &shown->under);
+		route_view_fate(&view->maps, entry->under, &shown->under);
 }
 
 static void fill_shown(const struct cmd_view *view, bool daemon,
@@ -231,7 +231,7 @@ static void to_text(const struct cmd_view *view, const struct shown *shown, uint
 
 /* --- in JSON ----------------------------------------------------------------------------- */
 
-static json_t *under_json(const struct cmd_view *view, const struct walk_hop *under)
+static json_t *under_json(const struct cmd_view *view, const struct hop_view *under)
 {
 	json_t *object = json_object();
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "exception.h"
-#include "walk.h"
+#include "route_view.h"
 
 int exception_read(const struct maps *maps, const struct sixlane_exception_key *key,
 		   struct exception_state *out)
@@ -51,13 +51,13 @@ static bool is_way_carried_out(const struct cmd_view *view, const struct excepti
 {
 	const struct sixlane_operator *wish = &state->wish;
 	const struct link *device;
-	struct walk_hop hop;
+	struct hop_view hop;
 
 	if (!*wish->device)
 		return !(state->entry.flags & SIXLANE_EXCEPTION_NEXT_HOP);
 	if (!(state->entry.flags & SIXLANE_EXCEPTION_NEXT_HOP))
 		return false;
-	walk_fill_hop(&view->maps, state->entry.next_hop, (struct walk_limit){ 0 }, &hop);
+	route_view_hop(&view->maps, state->entry.next_hop, &hop);
 	if (!hop.port)
 		return true;
 	device = find_device(view, wish->device);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane explain: one packet, told step by step. The steps come from a walk through the maps in
- * user space (walk.h), the verdict from the real program on the same maps and on that very
- * packet; that the two agree is part of the answer.
+ * sixlane explain: one packet, told step by step. The trace flavour of the program records what
+ * its steps decide; the flavour that runs on the port says what happens. Both get that very packet
+ * with the same maps; that they do the same is part of the answer.
  */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <netinet/in.h>
@@ -18,15 +19,15 @@
 #define SPORT 49152 /* the first of those that anybody may use */
 #define DPORT 33434 /* traceroute's */
 
-/* The daemon may write between walk and run; what differs so often is no coincidence. */
-#define TRIES 4
+/* The daemon may write between the two runs; what differs so often is no coincidence. */
+#define TRIES 3
 
 /* --- the command line -------------------------------------------------------------------- */
 
 static bool is_keyword(const char *word)
 {
 	return !strcmp(word, "dev") || !strcmp(word, "size") || !strcmp(word, "tos") ||
-	       !strcmp(word, "flowlabel");
+	       !strcmp(word, "flowlabel") || !strcmp(word, "mac");
 }
 
 /* PROTO SPORT DPORT, as far as they are there. Returns how many words they are, or -CMD_USAGE. */
@@ -74,10 +75,28 @@ static bool parse_bits(const char *word, unsigned long max, uint32_t *out)
 	return true;
 }
 
+/* Six bytes as `ip link` prints them. True on success. */
+static bool parse_mac(const char *word, uint8_t mac[6])
+{
+	char *end;
+
+	for (int i = 0; i < 6; i++) {
+		unsigned long byte = strtoul(word, &end, 16);
+
+		if (!isxdigit((unsigned char)*word) || end - word > 2 ||
+		    *end != (i < 5 ? ':' : '\0'))
+			return false;
+		mac[i] = (uint8_t)byte;
+		word = end + 1;
+	}
+	return true;
+}
+
 /* CMD_OK or CMD_USAGE (said). */
-static int take_keyword(const char *word, const char *value, struct packet *packet,
+static int take_keyword(const char *word, const char *value, struct explain *explain,
 			const char **port)
 {
+	struct packet *packet = &explain->packet;
 	uint32_t tclass;
 
 	if (!strcmp(word, "dev")) {
@@ -97,6 +116,13 @@ static int take_keyword(const char *word, const char *value, struct packet *pack
 		return cmd_usage(&cmd_explain, "flowlabel %s: a flow label from 0 to 0x%x", value,
 				 PACKET_MAX_LABEL);
 	}
+	if (!strcmp(word, "mac")) {
+		explain->has_mac = parse_mac(value, packet->dst_mac);
+		return explain->has_mac
+			       ? CMD_OK
+			       : cmd_usage(&cmd_explain,
+					   "mac %s: a MAC address, as 02:00:00:00:00:01", value);
+	}
 	if (strcmp(word, "tos") != 0)
 		return cmd_usage(&cmd_explain, "\"%s\" is too much", word);
 	if (!parse_bits(value, UINT8_MAX, &tclass))
@@ -105,8 +131,9 @@ static int take_keyword(const char *word, const char *value, struct packet *pack
 	return CMD_OK;
 }
 
-static int parse_args(int argc, char **argv, struct packet *packet, const char **port)
+static int parse_args(int argc, char **argv, struct explain *explain, const char **port)
 {
+	struct packet *packet = &explain->packet;
 	int at = 2, n, rc;
 
 	if (argc < 2)
@@ -121,113 +148,59 @@ static int parse_args(int argc, char **argv, struct packet *packet, const char *
 	for (at += n; at < argc; at += 2) {
 		if (at + 1 == argc)
 			return cmd_usage(&cmd_explain, "what after \"%s\"?", argv[at]);
-		rc = take_keyword(argv[at], argv[at + 1], packet, port);
+		rc = take_keyword(argv[at], argv[at + 1], explain, port);
 		if (rc)
 			return rc;
 	}
 	return CMD_OK;
 }
 
-/* --- walk and run ------------------------------------------------------------------------ */
+/* --- two runs ---------------------------------------------------------------------------- */
 
 static bool build(struct explain *explain)
 {
-	struct packet *packet = &explain->packet;
-
-	packet->hop_limit = HOP_LIMIT;
-	explain->frame_len = packet_build(packet, explain->frame, sizeof(explain->frame));
-	explain->query.has_src = explain->query.has_flow = true;
-	explain->query.proto = packet->proto;
-	explain->query.tclass = packet->tclass;
-	explain->query.hop_limit = packet->hop_limit;
-	explain->query.sport = packet->sport;
-	explain->query.dport = packet->dport;
-	explain->query.label = packet->label;
-	explain->query.ip_bytes = packet->ip_bytes;
+	explain->packet.hop_limit = HOP_LIMIT;
+	explain->frame_len = packet_build(&explain->packet, explain->frame, sizeof(explain->frame));
 	return explain->frame_len;
 }
 
-/* The frame that leaves by the next hop which the walk came to, into explain->wanted. */
-static size_t build_output(struct explain *explain)
+/* Of an answer the flow label is drawn at random. */
+static void clear_label(struct loader_run_result *result)
 {
-	const struct walk_hop *hop = &explain->walk.hop;
-	struct packet packet = explain->packet;
+	struct packet packet;
+	uint8_t *label;
 
-	memcpy(packet.src_mac, hop->egress.mac.bytes, sizeof(packet.src_mac));
-	memcpy(packet.dst_mac, hop->neigh.mac.bytes, sizeof(packet.dst_mac));
-	memset(packet.tags, 0, sizeof(packet.tags));
-	if (hop->egress.flags & SIXLANE_PORT_TAGGED)
-		memcpy(packet.tags, hop->egress.tags, sizeof(packet.tags));
-	packet.hop_limit--;
-	return packet_build(&packet, explain->wanted, sizeof(explain->wanted));
-}
-
-/* The same of the answer. A label is drawn at random, so what the program drew is taken for it. */
-static size_t build_answer(struct explain *explain)
-{
-	const struct walk_answer *walked = &explain->walk.hop.answer;
-	const struct sixlane_port *port = &explain->walk.in;
-	struct packet_too_big answer = { .src = walked->source,
-					 .mtu = walked->mtu,
-					 .aged = walked->aged,
-					 .hop_limit = (uint8_t)port->hop_limit };
-
-	memcpy(answer.dst_mac, walked->to_sender ? explain->packet.src_mac : walked->mac,
-	       sizeof(answer.dst_mac));
-	memcpy(answer.src_mac, port->mac.bytes, sizeof(answer.src_mac));
-	if (port->flags & SIXLANE_PORT_TAGGED)
-		memcpy(answer.tags, port->tags, sizeof(answer.tags));
-	if (explain->view.maps.meta->flags & SIXLANE_META_FLOW_LABEL)
-		answer.label = explain->out.label;
-	return packet_build_too_big(&answer, explain->frame, explain->frame_len, explain->wanted,
-				    sizeof(explain->wanted));
-}
-
-static uint32_t action_of(uint32_t verdict)
-{
-	static const uint8_t actions[] = {
-#define X(name, action, string, text) XDP_##action,
-		SIXLANE_VERDICTS(X)
-#undef X
-	};
-
-	return actions[verdict];
-}
-
-/* What was put out is what the verdict says: forwarded by that hop, an answer, or what came in. */
-static bool output_agrees(struct explain *explain)
-{
-	const struct loader_run_result *result = &explain->result;
-	const uint8_t *wanted = explain->wanted;
-	size_t len;
-
-	if (result->verdict == SIXLANE_FORWARD) {
-		len = build_output(explain);
-	} else if (result->verdict == SIXLANE_ANSWER_TOO_BIG) {
-		len = build_answer(explain);
-	} else {
-		wanted = explain->frame;
-		len = explain->frame_len;
-	}
-	return result->len == len && !memcmp(result->frame, wanted, len);
+	if (result->verdict != SIXLANE_ANSWER_TOO_BIG ||
+	    !packet_read(result->frame, result->len, &packet))
+		return;
+	label = result->frame + PACKET_ETH_BYTES + 1;
+	for (int i = 0; i < 2 && packet.tags[i].word; i++)
+		label += sizeof(packet.tags[i]);
+	label[0] &= 0xf0;
+	label[1] = label[2] = 0;
 }
 
 static bool agrees(struct explain *explain)
 {
-	const struct loader_run_result *result = &explain->result;
+	const struct loader_run_result *a = &explain->traced, *b = &explain->result;
 
-	return explain->walk.verdict == result->verdict && result->slot == explain->walk.in_slot &&
-	       result->action == action_of(result->verdict) && output_agrees(explain);
+	clear_label(&explain->traced);
+	clear_label(&explain->result);
+	return a->verdict == b->verdict && a->slot == b->slot && a->action == b->action &&
+	       a->len == b->len && !memcmp(a->frame, b->frame, a->len);
 }
 
-/* One walk and one run. 0 or -errno and err. */
-static int compare(struct explain *explain, struct loader_run *run, char *err)
+/* 0 or -errno and err. */
+static int compare(struct explain *explain, struct loader_run *tracer, struct loader_run *run,
+		   char *err)
 {
-	int rc;
+	uint32_t ingress = explain->ingress->ifindex;
+	int rc = loader_run_trace(tracer, ingress, explain->frame, explain->frame_len,
+				  &explain->traced, &explain->trace.records, err);
 
-	walk_packet(&explain->view.maps, &explain->query, &explain->walk);
-	rc = loader_run_frame(run, explain->query.ingress, explain->frame, explain->frame_len,
-			      &explain->result, err);
+	if (!rc)
+		rc = loader_run_frame(run, ingress, explain->frame, explain->frame_len,
+				      &explain->result, err);
 	if (rc)
 		return rc;
 	if (!packet_read(explain->result.frame, explain->result.len, &explain->out))
@@ -241,40 +214,53 @@ static int find_source(struct explain *explain)
 	int rc;
 
 	explain->sources = (struct sources){ 0 };
-	if (!explain->walk.by_source)
+	if (!explain->trace.view.by_source)
 		return 0;
 	rc = sources_read(&explain->view.maps, &explain->sources);
 	if (rc) {
 		log_error("cannot read the source-specific routes: %s", strerror(-rc));
 		return rc;
 	}
-	explain->source = sources_match(&explain->sources, explain->walk.set, &explain->packet.src);
+	explain->source =
+		sources_match(&explain->sources, explain->trace.view.set, &explain->packet.src);
 	return 0;
+}
+
+static int run_both(struct explain *explain, struct loader_run *tracer, struct loader_run *run,
+		    char *err)
+{
+	int rc = 0;
+
+	for (int i = 0; i < TRIES && !rc && !explain->agree; i++)
+		rc = compare(explain, tracer, run, err);
+	explain->same_build =
+		explain->prog.owner != LOADER_OURS || loader_run_is_same(run, explain->prog.id);
+	loader_run_compiler(run, explain->compiler);
+	return rc;
 }
 
 /* CMD_OK or CMD_FAILED (said). */
 static int find_out(struct explain *explain)
 {
 	bool frags = explain->prog_known && explain->prog.frags;
-	struct loader_run *run;
+	struct loader_run *tracer = NULL, *run = NULL;
+	const char *object = loader_object_path();
 	char err[LOADER_ERR];
-	int rc = loader_run_open(loader_object_path(), frags, &explain->view.fds, &run, err);
+	int rc;
 
-	explain->query.frags = explain->frame_len > loader_run_linear_bytes();
-	if (rc) {
-		log_error("%s", err);
-		return CMD_FAILED;
-	}
-	for (int i = 0; i < TRIES && !rc && !explain->agree; i++)
-		rc = compare(explain, run, err);
-	explain->same_build =
-		explain->prog.owner != LOADER_OURS || loader_run_is_same(run, explain->prog.id);
-	loader_run_compiler(run, explain->compiler);
+	rc = loader_run_open(object, frags, &explain->view.fds, &run, err);
+	if (!rc)
+		rc = loader_run_open_trace(object, frags, &explain->view.fds, &tracer, err);
+	if (!rc)
+		rc = run_both(explain, tracer, run, err);
+	loader_run_close(tracer);
 	loader_run_close(run);
 	if (rc) {
 		log_error("%s", err);
 		return CMD_FAILED;
 	}
+	trace_read(&explain->view.maps, explain->ingress->ifindex, &explain->packet.dst,
+		   &explain->packet.src, &explain->trace);
 	return find_source(explain) ? CMD_FAILED : CMD_OK;
 }
 
@@ -317,8 +303,6 @@ static int explain_packet(const struct cmd_options *options, struct explain *exp
 	if (rc)
 		return rc;
 	explain->daemon = loader_daemon_runs();
-	explain->query.src = explain->packet.src;
-	explain->query.dst = explain->packet.dst;
 	rc = explain_find_port(explain, port);
 	if (!rc && !build(explain)) {
 		log_error("the frame is too long");
@@ -345,7 +329,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 		log_error("out of memory");
 		return CMD_FAILED;
 	}
-	rc = parse_args(argc, argv, &explain->packet, &port);
+	rc = parse_args(argc, argv, explain, &port);
 	if (!rc)
 		rc = explain_packet(options, explain, port);
 	free(explain);
@@ -354,7 +338,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 
 const struct cmd cmd_explain = {
 	.name = "explain",
-	.args = "SRC DST [PROTO [SPORT DPORT]] [dev PORT] [size BYTES] [tos TOS] [flowlabel LABEL]",
+	.args = "SRC DST [PROTO [SPORT DPORT]] [dev PORT] [size BYTES] [tos TOS] [flowlabel LABEL] [mac MAC]",
 	.help = "every step of one packet, by the real program",
 	.run = run,
 };

@@ -11,6 +11,7 @@
 #include "../loader/run.h"
 #include "packet.h"
 #include "show.h"
+#include "trace.h"
 
 #define EXPLAIN_MAX_STEPS 512
 
@@ -22,7 +23,7 @@ struct explain_step {
 struct explain {
 	struct cmd_view view;
 	struct packet packet;
-	struct walk_query query;
+	bool has_mac; /* the frame's destination MAC was asked for */
 	bool daemon;
 
 	/* Where it comes in. */
@@ -35,16 +36,16 @@ struct explain {
 	bool same_build;	    /* as the object that was run here */
 	char compiler[LOADER_COMPILER_LEN]; /* of that object; "": it does not say */
 
-	/* What the maps and what the program say. */
-	struct walk walk;
+	/* What the program recorded, and what came of it. */
+	struct trace trace;
 	struct sources sources;
 	const struct source *source; /* the prefix in the source set; NULL: none */
 	uint8_t frame[LOADER_RUN_ROOM];
 	size_t frame_len;
-	uint8_t wanted[LOADER_RUN_ROOM]; /* what should come out if it is forwarded or answered */
-	struct loader_run_result result;
-	struct packet out; /* of result.frame, if it is a whole IPv6 frame */
-	bool agree;
+	struct loader_run_result traced; /* by the trace flavour */
+	struct loader_run_result result; /* by the flavour that runs on the port */
+	struct packet out;		 /* of result.frame, if it is a whole IPv6 frame */
+	bool agree;			 /* the two did the same */
 
 	char held_by[GUARD_REASON_LEN]; /* of a verdict of the guard's; "": another one */
 	struct explain_step steps[EXPLAIN_MAX_STEPS];
@@ -52,7 +53,7 @@ struct explain {
 };
 
 /*
- * Set port, ingress and what depends on them in query and packet. name: of the port, NULL: choose.
+ * Set port, ingress and what depends on them in packet. name: of the port, NULL: choose.
  * CMD_OK, CMD_USAGE or CMD_FAILED (said).
  */
 int explain_find_port(struct explain *explain, const char *name);

@@ -43,22 +43,38 @@ static void packet_json(const struct explain *explain, json_t *object)
 }
 
 /* Null where nothing is drawn: no group, or a hash that XDP cannot make. */
-static json_t *draws_json(const struct walk_group *group)
+static json_t *draws_json(const struct trace *trace)
 {
+	const struct trace_choice *choice = &trace->choice;
 	json_t *array, *object;
 
-	if (!group->n_draws || group->n_cells == 1)
+	if (!choice->n_draws || trace->view.group.n_cells == 1)
 		return json_null();
 	array = json_array();
-	for (uint32_t i = 0; i < group->n_draws; i++) {
-		uint32_t member = group->draws[i].member;
+	for (uint32_t i = 0; i < choice->n_draws; i++) {
+		const struct trace_draw *draw = &choice->draws[i];
 
 		object = json_object();
-		print_set(object, "cell", json_integer(group->draws[i].cell));
+		print_set(object, "cell", json_integer(draw->cell));
 		print_set(object, "member",
-			  member == WALK_NO_MEMBER ? json_null() : json_integer(member));
-		print_set(object, "skipped",
-			  json_boolean(member == WALK_NO_MEMBER || group->members[member].skipped));
+			  draw->member == TRACE_NO_MEMBER ? json_null()
+							  : json_integer(draw->member));
+		print_set(object, "skipped", json_boolean(draw->skipped));
+		print_append(array, object);
+	}
+	return array;
+}
+
+/* The steps that the program came to. */
+static json_t *records_json(const struct sixlane_trace *trace)
+{
+	json_t *array = json_array(), *object;
+
+	for (uint32_t i = 0; i < trace->n && i < SIXLANE_TRACE_RECORDS; i++) {
+		object = json_object();
+		print_set(object, "step", print_string(trace_step_name(trace->records[i].step)));
+		print_set(object, "verdict",
+			  print_string(cmd_verdict_name(trace->records[i].verdict)));
 		print_append(array, object);
 	}
 	return array;
@@ -67,31 +83,32 @@ static json_t *draws_json(const struct walk_group *group)
 /* Keys of the route; null where there is none. */
 static void route_json(const struct explain *explain, json_t *object)
 {
-	const struct walk *walk = &explain->walk;
+	const struct trace *trace = &explain->trace;
+	const struct trace_choice *choice = &trace->choice;
+	const uint32_t table = trace->route.table;
 	char text[PRINT_PREFIX_LEN];
 
-	print_set(object, "table", walk->table ? json_integer(walk->table) : json_null());
+	print_set(object, "table", table ? json_integer(table) : json_null());
 	print_set(object, "rule",
-		  walk->by_rules && walk->n_rules
-			  ? json_integer(walk->rules[walk->n_rules - 1].rule.priority)
-			  : json_null());
-	show_covering(&explain->packet.dst, walk->prefix_len, text);
-	print_set(object, "prefix", print_string(walk->has_prefix ? text : NULL));
+		  trace->n_rules ? json_integer(trace->rules[trace->n_rules - 1].rule.priority)
+				 : json_null());
+	show_covering(&explain->packet.dst, trace->view.prefix_len, text);
+	print_set(object, "prefix", print_string(trace->view.value ? text : NULL));
 	if (explain->source)
 		print_prefix(&explain->source->key.addr, source_len(explain->source), false, text);
 	print_set(object, "source_prefix", print_string(explain->source ? text : NULL));
 	print_set(object, "group", json_null());
-	show_group_json(&explain->view, walk, object);
-	print_set(object, "draws", draws_json(&walk->group));
+	show_group_json(&explain->view, &trace->view, object);
+	print_set(object, "draws", draws_json(trace));
 	print_set(object, "bucket",
-		  walk->group.buckets && walk->group.n_draws && !walk->group.scanned
-			  ? json_integer(walk->group.draws[walk->group.n_draws - 1].cell)
+		  trace->view.group.buckets && choice->n_draws && !choice->scanned
+			  ? json_integer(choice->draws[choice->n_draws - 1].cell)
 			  : json_null());
 }
 
 static json_t *neighbour_json(const struct explain *explain)
 {
-	const struct walk_hop *hop = &explain->walk.hop;
+	const struct hop_view *hop = &explain->trace.view.hop;
 	json_t *object;
 	char mac[PRINT_MAC_LEN];
 
@@ -108,7 +125,7 @@ static json_t *neighbour_json(const struct explain *explain)
 
 static void way_out_json(const struct explain *explain, json_t *object)
 {
-	const struct walk_hop *hop = &explain->walk.hop;
+	const struct hop_view *hop = &explain->trace.view.hop;
 	json_t *member = json_null();
 
 	if (hop->port) {
@@ -123,15 +140,17 @@ static void way_out_json(const struct explain *explain, json_t *object)
 /* Packet Too Big by the program. */
 static json_t *answer_json(const struct explain *explain)
 {
-	const struct walk_answer *answer = &explain->walk.hop.answer;
+	const union sixlane_trace_facts *answer =
+		trace_facts(&explain->trace.records, SIXLANE_TRACE_ANSWER);
 	json_t *object;
 
-	if (explain->result.verdict != SIXLANE_ANSWER_TOO_BIG)
+	if (explain->result.verdict != SIXLANE_ANSWER_TOO_BIG || !answer)
 		return json_null();
 	object = json_object();
-	print_set(object, "mtu", json_integer(answer->mtu));
+	print_set(object, "mtu", json_integer(answer->answer.mtu));
 	print_set(object, "source", address_json(&explain->out.src));
-	print_set(object, "to_sender", json_boolean(answer->to_sender));
+	print_set(object, "to_sender",
+		  json_boolean(answer->answer.way == SIXLANE_TRACE_WAY_SENDER));
 	return object;
 }
 
@@ -163,14 +182,13 @@ json_t *explain_json(const struct explain *explain)
 	route_json(explain, object);
 	way_out_json(explain, object);
 	print_set(object, "exception", json_null());
-	show_exception_json(&explain->view, &explain->walk, object);
+	show_exception_json(&explain->view, &explain->trace.view, object);
 	print_set(object, "answer", answer_json(explain));
 	print_set(object, "output", output_json(explain));
-	print_set(object, "verdict", print_string(cmd_verdict_name(explain->walk.verdict)));
+	print_set(object, "verdict", print_string(cmd_verdict_name(explain->result.verdict)));
 	if (*explain->held_by)
 		print_set(object, "held_by", print_string(explain->held_by));
-	print_set(object, "program_verdict",
-		  print_string(cmd_verdict_name(explain->result.verdict)));
+	print_set(object, "trace_verdict", print_string(cmd_verdict_name(explain->trace.verdict)));
 	print_set(object, "compiler", print_string(*explain->compiler ? explain->compiler : NULL));
 	print_set(object, "agree", json_boolean(explain->agree));
 	for (size_t i = 0; i < explain->n_steps; i++) {
@@ -180,5 +198,6 @@ json_t *explain_json(const struct explain *explain)
 		print_append(steps, step);
 	}
 	print_set(object, "steps", steps);
+	print_set(object, "trace", records_json(&explain->trace.records));
 	return object;
 }

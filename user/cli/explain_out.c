@@ -13,7 +13,7 @@
 #define WAY_LEN 96
 
 /* "via GATEWAY dev PORT", as far as there are such. */
-static const char *way_text(const struct explain *explain, const struct walk_hop *hop,
+static const char *way_text(const struct explain *explain, const struct hop_view *hop,
 			    char buf[WAY_LEN])
 {
 	char gateway[PRINT_PREFIX_LEN], name[IFNAMSIZ];
@@ -28,20 +28,19 @@ static const char *way_text(const struct explain *explain, const struct walk_hop
 
 static const char *outcome_text(const struct explain *explain, char buf[2 * WAY_LEN])
 {
-	const struct walk_exception *exception = &explain->walk.exception;
-	struct walk_hop under;
+	const struct exception_view *exception = &explain->trace.view.exception;
+	struct hop_view under;
 	char way[WAY_LEN];
 
 	switch (exception->outcome) {
-	case WALK_EXCEPTION_EXPIRED:
+	case SIXLANE_TRACE_EXCEPTION_EXPIRED:
 		return "expired: the route holds";
-	case WALK_EXCEPTION_OBSERVED:
+	case SIXLANE_TRACE_EXCEPTION_OBSERVED:
 		return "only counted: what the kernel has learnt is observed and not applied";
-	case WALK_EXCEPTION_PUNTED:
+	case SIXLANE_TRACE_EXCEPTION_PUNTED:
 		return "only the kernel can apply it";
-	case WALK_EXCEPTION_ELSEWHERE:
-		walk_fill_fate(&explain->view.maps, exception->value.under,
-			       (struct walk_limit){ 0 }, &under);
+	case SIXLANE_TRACE_EXCEPTION_ELSEWHERE:
+		route_view_fate(&explain->view.maps, exception->value.under, &under);
 		snprintf(buf, 2 * WAY_LEN, "not for this packet: only for those that go %s",
 			 way_text(explain, &under, way));
 		return buf;
@@ -53,16 +52,15 @@ static const char *outcome_text(const struct explain *explain, char buf[2 * WAY_
 /* What it says; who says so; until when. */
 static void tell_entry(struct explain *explain)
 {
-	const struct sixlane_exception *value = &explain->walk.exception.value;
+	const struct sixlane_exception *value = &explain->trace.view.exception.value;
 	char mtu[48] = "", way[WAY_LEN] = "", hop[WAY_LEN + 16] = "", left[48] = "";
 	uint32_t flags = value->flags;
-	struct walk_hop other;
+	struct hop_view other;
 
 	if (flags & SIXLANE_EXCEPTION_MTU)
 		snprintf(mtu, sizeof(mtu), "Path MTU %u, ", value->mtu);
 	if (flags & SIXLANE_EXCEPTION_NEXT_HOP) {
-		walk_fill_hop(&explain->view.maps, value->next_hop, (struct walk_limit){ 0 },
-			      &other);
+		route_view_hop(&explain->view.maps, value->next_hop, &other);
 		snprintf(hop, sizeof(hop), "next hop %s, ", way_text(explain, &other, way));
 	}
 	if (value->expires_ns && value->expires_ns <= util_now_ns())
@@ -81,14 +79,15 @@ static void tell_exception(struct explain *explain)
 {
 	char buf[2 * WAY_LEN];
 
-	switch (explain->walk.exception.outcome) {
-	case WALK_EXCEPTION_UNASKED:
+	if (!explain->trace.view.exception.asked) {
 		explain_say(explain, "exception", "none: no destination of this prefix has one");
 		return;
-	case WALK_EXCEPTION_ABSENT:
+	}
+	switch (explain->trace.view.exception.outcome) {
+	case SIXLANE_TRACE_EXCEPTION_ABSENT:
 		explain_say(explain, "exception", "none for this destination");
 		return;
-	case WALK_EXCEPTION_MISSING:
+	case SIXLANE_TRACE_EXCEPTION_MISSING:
 		explain_say(explain, "exception",
 			    "none, perhaps since it found no room: the kernel knows");
 		return;
@@ -102,7 +101,7 @@ static void tell_exception(struct explain *explain)
 
 static void tell_neighbour(struct explain *explain)
 {
-	const struct walk_hop *hop = &explain->walk.hop;
+	const struct hop_view *hop = &explain->trace.view.hop;
 	const char *what = hop->has_gateway ? "the gateway" : "on-link, the destination itself:";
 	char text[PRINT_PREFIX_LEN], mac[PRINT_MAC_LEN];
 
@@ -119,7 +118,7 @@ static void tell_neighbour(struct explain *explain)
 
 static void tell_egress(struct explain *explain)
 {
-	const struct sixlane_port *egress = &explain->walk.hop.egress;
+	const struct sixlane_port *egress = &explain->trace.view.hop.egress;
 	char name[IFNAMSIZ], below[IFNAMSIZ], tags[SHOW_TAGS_LEN];
 
 	explain_device(explain, egress->ifindex, name);
@@ -146,7 +145,7 @@ static void tell_slave(struct explain *explain)
 		[SIXLANE_SLAVES_BY_L34] = "addresses and ports",
 		[SIXLANE_SLAVES_BY_L23] = "MACs and addresses",
 	};
-	const struct walk_hop *hop = &explain->walk.hop;
+	const struct hop_view *hop = &explain->trace.view.hop;
 	const struct sixlane_port *egress = &hop->egress;
 	char bond[IFNAMSIZ], slave[IFNAMSIZ];
 
@@ -159,35 +158,50 @@ static void tell_slave(struct explain *explain)
 		explain_say(explain, "slave", "%s, by the hash of %s over %s, one of %u in use",
 			    explain_device(explain, hop->slave, slave), bond,
 			    over[egress->slaves_by], egress->n_slaves);
-	else if (hop->verdict == SIXLANE_PUNT_HASH)
+	else if (explain->trace.verdict == SIXLANE_PUNT_HASH)
 		explain_say(explain, "slave", "of %s: hashed over headers that XDP cannot reach",
 			    bond);
 }
 
+/* Which bit of the guard was asked about this pair of ports. */
+static void tell_pair(struct explain *explain)
+{
+	const union sixlane_trace_facts *facts =
+		trace_facts(&explain->trace.records, SIXLANE_TRACE_PAIR);
+
+	if (facts)
+		explain_say(explain, "guard", "bit %u of word %u in sl_guard is %s",
+			    facts->pair.bit, facts->pair.word,
+			    facts->pair.value >> (facts->pair.bit % 64) & 1
+				    ? "set: no firewall rule can touch this pair of ports"
+				    : "clear: firewall rules may touch this pair of ports");
+}
+
 static void tell_mtu(struct explain *explain)
 {
-	const struct walk_hop *hop = &explain->walk.hop;
-	bool own = hop->limit.mtu && hop->limit.mtu <= hop->mtu;
+	const struct hop_view *hop = &explain->trace.view.hop;
+	bool own = hop->limit && hop->limit <= hop->mtu;
 	uint32_t bytes = explain->packet.ip_bytes;
 	char name[IFNAMSIZ];
 
 	explain_say(explain, "mtu", "%u bytes, %s%s: the packet has %u%s", hop->mtu,
-		    !own		      ? "that of "
-		    : hop->limit.by_exception ? "the exception's"
-					      : "the route's",
+		    !own		? "that of "
+		    : hop->by_exception ? "the exception's"
+					: "the route's",
 		    own ? "" : explain_device(explain, hop->egress.ifindex, name), bytes,
 		    bytes > hop->mtu ? ", too many" : "");
 }
 
 void explain_tell_way_out(struct explain *explain)
 {
-	const struct walk *walk = &explain->walk;
+	const struct route_view *route = &explain->trace.view;
 
-	if (walk->hop.port || walk->exception.outcome != WALK_EXCEPTION_UNASKED)
+	if (route->hop.port || route->exception.asked)
 		tell_exception(explain);
-	if (!walk->hop.port)
+	if (!route->hop.port)
 		return;
 	tell_egress(explain);
+	tell_pair(explain);
 	tell_neighbour(explain);
 	tell_mtu(explain);
 	tell_slave(explain);
@@ -209,21 +223,26 @@ static void tell_output(struct explain *explain)
 
 static void tell_answer(struct explain *explain)
 {
-	const struct walk_answer *answer = &explain->walk.hop.answer;
+	const union sixlane_trace_facts *answer =
+		trace_facts(&explain->trace.records, SIXLANE_TRACE_ANSWER);
 	char src[PRINT_PREFIX_LEN], dst[PRINT_PREFIX_LEN];
 
+	if (!answer)
+		return;
 	print_prefix(&explain->out.src, 128, true, src);
 	print_prefix(&explain->out.dst, 128, true, dst);
 	explain_say(explain, "answer", "Packet Too Big, MTU %u, from %s to %s, back by %s%s",
-		    answer->mtu, src, dst, explain->port->name,
-		    answer->to_sender ? ", to where the frame came from" : "");
+		    answer->answer.mtu, src, dst, explain->port->name,
+		    answer->answer.way == SIXLANE_TRACE_WAY_SENDER
+			    ? ", to where the frame came from"
+			    : "");
 	tell_output(explain);
 }
 
 /* What holds it back. */
 static void tell_guard(struct explain *explain)
 {
-	const uint32_t verdict = explain->walk.verdict;
+	const uint32_t verdict = explain->result.verdict;
 	struct cmd_guard guard;
 
 	if (verdict != SIXLANE_PASS_FIREWALL && verdict != SIXLANE_PASS_IPSEC &&
@@ -232,8 +251,8 @@ static void tell_guard(struct explain *explain)
 	if (cmd_guard_open(&explain->view, &guard)) {
 		snprintf(explain->held_by, sizeof(explain->held_by), "out of memory");
 	} else {
-		cmd_guard_reason(&guard, verdict, &explain->walk.in,
-				 explain->walk.hop.egress.ifindex, &explain->packet.src,
+		cmd_guard_reason(&guard, verdict, &explain->trace.port,
+				 explain->trace.view.hop.egress.ifindex, &explain->packet.src,
 				 &explain->packet.dst, explain->held_by);
 		cmd_guard_close(&guard);
 	}
@@ -265,7 +284,9 @@ void explain_tell_verdict(struct explain *explain)
 	}
 	explain_say(
 		explain, "verdict",
-		"THE PROGRAM AND THE MAPS AS READ HERE DISAGREE: the program says %s, the steps above "
-		"come to %s. Please report this with all that is above",
-		cmd_verdict_name(verdict), cmd_verdict_name(explain->walk.verdict));
+		"THE PROGRAM AND ITS TRACE DISAGREE: the program says %s%s, the steps above come to %s. "
+		"Please report this with all that is above",
+		cmd_verdict_name(verdict),
+		verdict == explain->trace.verdict ? " with another frame" : "",
+		cmd_verdict_name(explain->trace.verdict));
 }

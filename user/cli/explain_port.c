@@ -9,6 +9,7 @@
 
 #include "../lib/log.h"
 #include "../netlink/socket_link.h"
+#include "../netlink/socket_route.h"
 #include "explain.h"
 
 /* A sender that nobody knows: locally administered. */
@@ -29,22 +30,79 @@ static bool is_served(const struct explain *explain, uint32_t ifindex)
 	return flags & SIXLANE_PORT_INGRESS && !(flags & slave);
 }
 
-/* The served port by which packets to the source leave; 0: none. */
+/* How well a port's own way to the source is known. */
+struct way_back {
+	uint32_t ifindex; /* 0: none */
+	uint32_t len;	  /* of the route's prefix */
+};
+
+static bool leaves_by(const struct route_view *route, uint32_t ifindex)
+{
+	const struct group_view *group = &route->group;
+
+	if (route->hop.egress.ifindex == ifindex)
+		return true;
+	for (uint32_t i = 0; i < group->n_members; i++) {
+		if (!group->members[i].skipped && group->members[i].hop.egress.ifindex == ifindex)
+			return true;
+	}
+	return false;
+}
+
+/* Whether packets to the source leave by a port, in the table that packets by it are looked up in.
+ */
+static bool is_way_back(const struct maps *maps, const struct sixlane_port *port,
+			const union sixlane_addr *src, uint32_t *len)
+{
+	struct route_view *route;
+	uint32_t value;
+	bool found;
+
+	if (maps_route_lookup(maps, port->table, src, &value))
+		return false;
+	route = malloc(sizeof(*route));
+	if (!route)
+		return false;
+	route_view_value(maps, value, NULL, route);
+	found = leaves_by(route, port->ifindex);
+	*len = route->prefix_len;
+	free(route);
+	return found;
+}
+
+/* With rules the kernel says which table it is; those of VRFs have their own. */
+static bool asks_rules(const struct sixlane_port *port)
+{
+	return (port->flags & (SIXLANE_PORT_RULES | SIXLANE_PORT_VRF)) == SIXLANE_PORT_RULES;
+}
+
+/* The served port by which its source is reached, by the longest prefix if there are several. */
 static uint32_t way_back(const struct explain *explain)
 {
-	const struct walk_query query = { .dst = explain->query.src };
-	struct walk walk;
+	const struct ports *ports = &explain->view.ports;
+	const union sixlane_addr *src = &explain->packet.src;
+	struct way_back best = { 0 };
+	uint32_t len = 0, by_rules = 0, rules_len = 0;
 
-	walk_packet(&explain->view.maps, &query, &walk);
-	if (is_served(explain, walk.hop.egress.ifindex))
-		return walk.hop.egress.ifindex;
-	for (uint32_t i = 0; i < walk.group.n_members; i++) {
-		uint32_t ifindex = walk.group.members[i].hop.egress.ifindex;
+	if (nl_route_get(src, &by_rules, &rules_len))
+		by_rules = 0;
+	for (size_t i = 0; i < ports->n; i++) {
+		uint32_t ifindex = ports->links[i].ifindex;
+		const struct sixlane_port *port = slot_of(explain, ifindex);
 
-		if (!walk.group.members[i].skipped && is_served(explain, ifindex))
-			return ifindex;
+		if (!is_served(explain, ifindex))
+			continue;
+		if (asks_rules(port)) {
+			if (ifindex != by_rules)
+				continue;
+			len = rules_len;
+		} else if (!is_way_back(&explain->view.maps, port, src, &len)) {
+			continue;
+		}
+		if (!best.ifindex || len > best.len)
+			best = (struct way_back){ ifindex, len };
 	}
-	return 0;
+	return best.ifindex;
 }
 
 static int choose_port(struct explain *explain)
@@ -89,7 +147,7 @@ static int name_port(struct explain *explain, const char *name)
 static int go_below(struct explain *explain)
 {
 	const struct link *at = explain->port;
-	union sixlane_tag *tags = explain->query.tags;
+	union sixlane_tag *tags = explain->packet.tags;
 
 	while (!strcmp(at->kind, "vlan")) {
 		if (tags[1].word) {
@@ -142,14 +200,14 @@ static int go_to_slave(struct explain *explain)
 static void address_frame(struct explain *explain)
 {
 	const struct maps *maps = &explain->view.maps;
-	uint32_t slot = maps_neigh_slot(maps, explain->port->ifindex, &explain->query.src);
+	uint32_t slot = maps_neigh_slot(maps, explain->port->ifindex, &explain->packet.src);
 	union sixlane_mac mac = { .word = slot ? maps->neighbours[slot].mac.word : 0 };
 
-	memcpy(explain->packet.dst_mac, explain->port->mac, sizeof(explain->packet.dst_mac));
+	if (!explain->has_mac)
+		memcpy(explain->packet.dst_mac, explain->port->mac,
+		       sizeof(explain->packet.dst_mac));
 	memcpy(explain->packet.src_mac, mac.flags & SIXLANE_MAC_VALID ? mac.bytes : some_mac,
 	       sizeof(explain->packet.src_mac));
-	memcpy(explain->packet.tags, explain->query.tags, sizeof(explain->packet.tags));
-	explain->query.ingress = explain->ingress->ifindex;
 }
 
 /* A slave runs the program of its bond, which is the one that tells of it. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The steps of an explained packet in words, in the order of the datapath's walk, up to the member
+ * The steps of an explained packet in words, in the order of the datapath's steps, up to the member
  * that is chosen. Decides nothing.
  */
 #include <arpa/inet.h>
@@ -112,10 +112,10 @@ static void tell_program_of_port(struct explain *explain)
 static void tell_owner(struct explain *explain)
 {
 	const struct ports *ports = &explain->view.ports;
-	const struct link *port = ports_find(ports, explain->walk.in.ifindex);
+	const struct link *port = ports_find(ports, explain->trace.port.ifindex);
 	struct port_owner owner;
 
-	if (!(explain->walk.in.flags & SIXLANE_PORT_UPPER) || !port ||
+	if (!(explain->trace.port.flags & SIXLANE_PORT_UPPER) || !port ||
 	    !ports_find_owner(ports, port, &owner))
 		return;
 	explain_say(explain, "port", "%s takes the frames of %s%s%s", owner.name, port->name,
@@ -124,41 +124,58 @@ static void tell_owner(struct explain *explain)
 
 static void tell_port(struct explain *explain)
 {
-	const struct walk *walk = &explain->walk;
+	const struct trace *trace = &explain->trace;
 	const struct link *port = explain->port;
 	char tags[SHOW_TAGS_LEN], name[IFNAMSIZ];
 
 	explain_say(explain, "port", "%s (ifindex %u): %s", port->name, port->ifindex,
 		    explain->port_reason);
 	if (explain->ingress->master && explain->ingress->ifindex != port->ifindex &&
-	    (walk->by_slave || !strcmp(explain->ingress->master_kind, "bond")))
+	    (trace->by_slave || !strcmp(explain->ingress->master_kind, "bond")))
 		explain_say(explain, "port", "%s is a slave of %s: %s", explain->ingress->name,
 			    explain_device(explain, explain->ingress->master, name),
-			    walk->by_slave ? "what comes in by it came in by the bond"
-					   : "one that the bond does not use, or not served");
-	if (explain->query.tags[0].word)
+			    trace->by_slave ? "what comes in by it came in by the bond"
+					    : "one that the bond does not use, or not served");
+	if (explain->packet.tags[0].word)
 		explain_say(explain, "port", "frames of %s come in by %s with tag %s", port->name,
-			    explain->ingress->name, show_tags(explain->query.tags, tags));
-	if (walk->in_slot && walk->in.ifindex != port->ifindex)
+			    explain->ingress->name, show_tags(explain->packet.tags, tags));
+	if (trace->in->port.slot && trace->port.ifindex != port->ifindex)
 		explain_say(explain, "port", "to the program it came in by %s",
-			    explain_device(explain, walk->in.ifindex, name));
-	if (walk->in.flags & SIXLANE_PORT_VRF)
+			    explain_device(explain, trace->port.ifindex, name));
+	if (trace->port.flags & SIXLANE_PORT_VRF)
 		explain_say(explain, "port", "belongs to the VRF %s: table %u",
-			    explain_device(explain, walk->in.iif, name), walk->in.table);
+			    explain_device(explain, trace->port.iif, name), trace->port.table);
 	tell_owner(explain);
 	tell_program_of_port(explain);
-	if (!walk->in_slot)
+	if (!trace->in->port.slot)
 		explain_say(explain, "port", "the maps do not know it");
 	else
 		explain_say(explain, "port", "%s",
-			    walk->in.flags & SIXLANE_PORT_INGRESS ? "served by the daemon"
-								  : "not served by the daemon");
+			    trace->port.flags & SIXLANE_PORT_INGRESS ? "served by the daemon"
+								     : "not served by the daemon");
+}
+
+/* Of a frame that is not for the port, or whose MAC was asked for. */
+static void tell_mac(struct explain *explain)
+{
+	const union sixlane_trace_facts *facts =
+		trace_facts(&explain->trace.records, SIXLANE_TRACE_ADDRESSEE);
+	const struct packet *packet = &explain->packet;
+	char mac[PRINT_MAC_LEN], own[PRINT_MAC_LEN];
+
+	if (!facts || !explain->has_mac)
+		return;
+	print_mac(packet->dst_mac, mac);
+	print_mac(explain->trace.port.mac.bytes, own);
+	explain_say(explain, "mac", "the frame is for %s, %s%s", mac,
+		    facts->addressee.addressed ? "a device below the port's VLAN" : "the port has ",
+		    facts->addressee.addressed ? "" : own);
 }
 
 /* What is decided without a route; the rest is told all the same. */
 static void tell_before(struct explain *explain)
 {
-	uint32_t before = explain->walk.before;
+	uint32_t before = explain->trace.decided;
 
 	if (before)
 		explain_say(explain, "decided",
@@ -168,26 +185,51 @@ static void tell_before(struct explain *explain)
 
 /* --- which route ------------------------------------------------------------------------- */
 
-static const char *outcome_words(const struct walk_rule *step)
+/* Why a rule does not apply, by the first selector that does not hold. */
+static const char *differs_words(uint32_t selector)
+{
+	switch (selector) {
+	case SIXLANE_RULE_L3MDEV:
+		return "does not apply: the port belongs to no VRF";
+	case SIXLANE_RULE_IIF:
+		return "does not apply: another ingress";
+	case SIXLANE_RULE_SOURCE:
+		return "does not apply: another source";
+	case SIXLANE_RULE_DESTINATION:
+		return "does not apply: another destination";
+	case SIXLANE_RULE_TCLASS:
+		return "does not apply: another traffic class";
+	case SIXLANE_RULE_PROTO:
+		return "does not apply: another protocol";
+	case SIXLANE_RULE_SPORT:
+		return "does not apply: another source port";
+	case SIXLANE_RULE_DPORT:
+		return "does not apply: another destination port";
+	default:
+		return "does not apply";
+	}
+}
+
+static const char *outcome_words(const struct trace_rule *step)
 {
 	switch (step->outcome) {
-	case WALK_RULE_DIFFERS:
-		return "does not apply";
-	case WALK_RULE_UNSEEN:
+	case SIXLANE_TRACE_RULE_DIFFERS:
+		return differs_words(step->selector);
+	case SIXLANE_TRACE_RULE_UNSEEN:
 		return "XDP cannot see whether it applies";
-	case WALK_RULE_GOTO:
+	case SIXLANE_TRACE_RULE_GOTO:
 		return "applies, and leads on to the next line's";
-	case WALK_RULE_NO_ROUTE:
+	case SIXLANE_TRACE_RULE_NO_ROUTE:
 		return "applies, but its table has no route";
-	case WALK_RULE_THROW:
+	case SIXLANE_TRACE_RULE_THROW:
 		return "applies, but its table has a throw route";
-	case WALK_RULE_SUPPRESSED:
+	case SIXLANE_TRACE_RULE_SUPPRESSED:
 		return "applies, but suppresses so short a prefix";
-	case WALK_RULE_SHARED:
+	case SIXLANE_TRACE_RULE_SHARED:
 		return "applies, and may suppress: for a next-hop object the kernel asks any route by it";
-	case WALK_RULE_EXCEPTED:
+	case SIXLANE_TRACE_RULE_EXCEPTED:
 		return "applies, and suppresses so short a prefix, but not what the kernel has learnt of the destination";
-	case WALK_RULE_DECIDES:
+	case SIXLANE_TRACE_RULE_DECIDES:
 		return "applies, and decides";
 	}
 	return "";
@@ -195,41 +237,40 @@ static const char *outcome_words(const struct walk_rule *step)
 
 static void tell_rules(struct explain *explain)
 {
-	const struct walk *walk = &explain->walk;
+	const struct trace *trace = &explain->trace;
 	char text[CMD_RULE_LEN], table[SHOW_TABLE_LEN];
 
-	if (!walk->by_rules)
-		explain_say(explain, "rules",
-			    "not walked: for packets of this port they come to %s",
-			    walk->in.flags & SIXLANE_PORT_VRF
+	if (!trace->route.by_rules)
+		explain_say(explain, "rules", "not asked: for packets of this port they come to %s",
+			    trace->port.flags & SIXLANE_PORT_VRF
 				    ? "the VRF's table"
 				    : "local and then main, which stand in one table");
-	for (uint32_t i = 0; i < walk->n_rules; i++)
+	for (uint32_t i = 0; i < trace->n_rules; i++)
 		explain_say(explain, "rules", "%s: %s",
-			    cmd_rule_text(&explain->view.ports, &walk->rules[i].rule, text),
-			    outcome_words(&walk->rules[i]));
-	if (walk->table)
-		explain_say(explain, "table", "%s", show_table(walk->table, table));
+			    cmd_rule_text(&explain->view.ports, &trace->rules[i].rule, text),
+			    outcome_words(&trace->rules[i]));
+	if (trace->route.table)
+		explain_say(explain, "table", "%s", show_table(trace->route.table, table));
 }
 
 static void tell_route(struct explain *explain)
 {
-	const struct walk *walk = &explain->walk;
+	const struct trace *trace = &explain->trace;
 	char text[PRINT_PREFIX_LEN];
 	size_t n;
 
-	if (!walk->has_prefix) {
+	if (!trace->view.value) {
 		explain_say(explain, "prefix", "none%s",
-			    walk->table ? ": the table has no route"
-			    : walk->verdict == SIXLANE_PUNT_RULE
+			    trace->route.table ? ": the table has no route"
+			    : trace->verdict == SIXLANE_PUNT_RULE
 				    ? ": it hangs on a rule that only the kernel can decide"
 				    : ": the rule decides without a table");
 		return;
 	}
-	show_covering(&explain->packet.dst, walk->prefix_len, text);
+	show_covering(&explain->packet.dst, trace->view.prefix_len, text);
 	explain_say(explain, "prefix", "%s", text);
-	if (walk->by_source) {
-		sources_of(&explain->sources, walk->set, &n);
+	if (trace->view.by_source) {
+		sources_of(&explain->sources, trace->view.set, &n);
 		if (explain->source)
 			print_prefix(&explain->source->key.addr, source_len(explain->source), false,
 				     text);
@@ -238,10 +279,10 @@ static void tell_route(struct explain *explain)
 			    explain->source ? "from " : "none is found",
 			    explain->source ? text : "", n);
 	}
-	if (walk->flags & SIXLANE_NEXT_HOP_OBJECT)
+	if (trace->view.flags & SIXLANE_NEXT_HOP_OBJECT)
 		explain_say(explain, "route", "by a next-hop object");
-	if (walk->expires_ns)
-		explain_say(explain, "route", "expires in %.3f s", show_expires_s(walk));
+	if (trace->view.expires_ns)
+		explain_say(explain, "route", "expires in %.3f s", show_expires_s(&trace->view));
 }
 
 /* --- which member ------------------------------------------------------------------------ */
@@ -269,8 +310,8 @@ static void tell_policy(struct explain *explain)
 /* "via GATEWAY dev PORT, weight 2 (66.7 %)", as far as there are such. */
 static const char *member_text(const struct explain *explain, uint32_t number, char buf[MEMBER_LEN])
 {
-	const struct walk_group *group = &explain->walk.group;
-	const struct walk_member *member = &group->members[number];
+	const struct group_view *group = &explain->trace.view.group;
+	const struct member_view *member = &group->members[number];
 	char gateway[PRINT_PREFIX_LEN], name[IFNAMSIZ], share[64] = "";
 	bool out = member->hop.port;
 
@@ -289,7 +330,7 @@ static const char *member_text(const struct explain *explain, uint32_t number, c
 
 static void tell_members(struct explain *explain)
 {
-	const struct walk_group *group = &explain->walk.group;
+	const struct group_view *group = &explain->trace.view.group;
 	char text[MEMBER_LEN];
 
 	for (uint32_t i = 0; i < group->n_members; i++)
@@ -302,56 +343,54 @@ static void tell_members(struct explain *explain)
 
 static void tell_draws(struct explain *explain)
 {
-	const struct walk_group *group = &explain->walk.group;
+	const struct group_view *group = &explain->trace.view.group;
+	const struct trace_choice *choice = &explain->trace.choice;
 
-	for (uint32_t i = 0; i < group->n_draws; i++) {
-		const struct walk_draw *draw = &group->draws[i];
-		bool none = draw->member == WALK_NO_MEMBER;
+	for (uint32_t i = 0; i < choice->n_draws; i++) {
+		const struct trace_draw *draw = &choice->draws[i];
 		char member[32] = "no member";
 
-		if (!none)
+		if (draw->member != TRACE_NO_MEMBER)
 			snprintf(member, sizeof(member), "member %u", draw->member + 1);
 		explain_say(explain, group->buckets ? "bucket" : "cell",
 			    "%u of 0 to %u, by the hash%s: %s%s", draw->cell, group->n_cells - 1,
-			    i ? " mixed again" : "", member,
-			    none || group->members[draw->member].skipped ? ", passed over" : "");
+			    i ? " mixed again" : "", member, draw->skipped ? ", passed over" : "");
 	}
 }
 
 static void tell_chosen(struct explain *explain)
 {
-	const struct walk_group *group = &explain->walk.group;
+	const struct trace_choice *choice = &explain->trace.choice;
 	char text[MEMBER_LEN];
-	uint32_t number;
 
-	if (!group->n_draws) {
+	if (!choice->n_draws) {
 		explain_say(explain, "member",
 			    "none: the hash is over headers that XDP cannot reach");
 		return;
 	}
 	tell_draws(explain);
-	number = group->chosen;
-	if (number == WALK_NO_MEMBER)
+	if (choice->chosen == TRACE_NO_MEMBER)
 		explain_say(explain, "member", "none: packets pass all of them over");
 	else
-		explain_say(explain, "member", "%u, %s%s", number + 1,
-			    member_text(explain, number, text),
-			    group->scanned ? ": by the hash and the weights of those in use" : "");
+		explain_say(explain, "member", "%u, %s%s", choice->chosen + 1,
+			    member_text(explain, choice->chosen, text),
+			    choice->scanned ? ": by the hash and the weights of those in use" : "");
 }
 
 static void tell_first(struct explain *explain)
 {
-	const struct walk_group *group = &explain->walk.group;
+	const struct group_view *group = &explain->trace.view.group;
+	const uint32_t chosen = explain->trace.choice.chosen;
 	char text[MEMBER_LEN];
 
-	if (group->chosen < group->n_members)
-		explain_say(explain, "member", "%u, %s", group->chosen + 1,
-			    member_text(explain, group->chosen, text));
+	if (chosen < group->n_members)
+		explain_say(explain, "member", "%u, %s", chosen + 1,
+			    member_text(explain, chosen, text));
 }
 
 static void tell_group(struct explain *explain)
 {
-	const struct walk_group *group = &explain->walk.group;
+	const struct group_view *group = &explain->trace.view.group;
 	const char *plural = group->n_members == 1 ? "" : "s";
 
 	if (!group->kind || (group->n_members == 1 && group->n_cells == 1))
@@ -382,6 +421,7 @@ bool explain_tell(struct explain *explain)
 	tell_packet(explain);
 	tell_maps(explain);
 	tell_port(explain);
+	tell_mac(explain);
 	tell_before(explain);
 	tell_rules(explain);
 	tell_route(explain);

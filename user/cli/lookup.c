@@ -1,64 +1,83 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sixlane lookup: what the maps make of packets to an address, by the datapath's own order of
- * checks (walk.h), and whether the compiled FIB agrees with the trie. Reads any number of
- * addresses from stdin.
+ * sixlane lookup: what the maps make of packets to an address, and whether the compiled FIB agrees
+ * with the trie. Reads any number of addresses from stdin.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 
 #include "../lib/log.h"
+#include "../loader/run.h"
 #include "../netlink/socket_link.h"
-#include "cmd.h"
+#include "lookup.h"
 #include "show.h"
 
 struct lookup {
 	const struct cmd_options *options;
 	struct cmd_view *view;
-	struct print_list *list; /* NULL: a single JSON object, or no JSON */
-	struct walk_query query; /* but for the destination */
-	struct sources sources;	 /* read when the first set is met */
-	struct walk walk;	 /* of the address at hand */
+	struct print_list *list;   /* NULL: a single JSON object, or no JSON */
+	struct lookup_query query; /* but for the destination */
+	struct sources sources;	   /* read when the first set is met */
+	struct loader_run *run;	   /* the program, once it was needed */
+	struct lookup_route found; /* of the address at hand */
 	bool has_compiled;
 	struct compiled_view compiled;
 };
+
+/* "port", "source" … of LOOKUP_ON_*, bit by bit; NULL: no such bit. */
+static const char *depends_name(uint32_t bit)
+{
+	switch (bit) {
+	case LOOKUP_ON_SOURCE:
+		return "source";
+	case LOOKUP_ON_PORT:
+		return "port";
+	case LOOKUP_ON_TCLASS:
+		return "traffic_class";
+	case LOOKUP_ON_FLOW:
+		return "flow";
+	default:
+		return NULL;
+	}
+}
 
 static void depends_json(uint32_t depends, json_t *object)
 {
 	json_t *array = json_array();
 
-	for (uint32_t bit = 1; show_depends(bit); bit <<= 1) {
+	for (uint32_t bit = 1; depends_name(bit); bit <<= 1) {
 		if (depends & bit)
-			print_append(array, print_string(show_depends(bit)));
+			print_append(array, print_string(depends_name(bit)));
 	}
 	print_set(object, "depends_on", array);
 }
 
 /* The set's own prefix around the source that was asked for; the set as a whole without one. */
-static void sources_json(const struct lookup *lookup, const struct walk *walk, json_t *object)
+static void sources_json(const struct lookup *lookup, const struct route_view *route,
+			 json_t *object)
 {
 	const struct source *match;
 	char text[PRINT_PREFIX_LEN];
 
 	if (!lookup->query.has_src) {
-		show_sources_json(lookup->view, &lookup->sources, walk->set, object);
+		show_sources_json(lookup->view, &lookup->sources, route->set, object);
 		return;
 	}
-	match = sources_match(&lookup->sources, walk->set, &lookup->query.src);
+	match = sources_match(&lookup->sources, route->set, &lookup->query.src);
 	if (match) {
 		print_prefix(&match->key.addr, source_len(match), false, text);
 		print_set(object, "source_prefix", print_string(text));
 	}
 }
 
-/* "same" or "differs", from the trie that the walk has asked; NULL: it does not say. */
+/* "same" or "differs", beside the trie; NULL: it does not say. */
 static const char *compiled_says(const struct lookup *lookup)
 {
-	const struct walk *walk = &lookup->walk;
+	const struct route_view *route = &lookup->found.view;
 	uint32_t found, wanted;
 
-	if (!lookup->has_compiled || !walk->has_prefix)
+	if (!lookup->has_compiled || !route->value)
 		return NULL;
 	/* a route may change in between */
 	for (int i = 0; i < 3; i++) {
@@ -66,8 +85,8 @@ static const char *compiled_says(const struct lookup *lookup)
 
 		now.fib.word =
 			__atomic_load_n(&lookup->view->maps.fib_head->fib.word, __ATOMIC_ACQUIRE);
-		if (compiled_find(&now, walk->table, &lookup->query.dst, &found) ||
-		    maps_route_lookup(&lookup->view->maps, walk->table, &lookup->query.dst,
+		if (compiled_find(&now, lookup->found.table, &lookup->query.dst, &found) ||
+		    maps_route_lookup(&lookup->view->maps, lookup->found.table, &lookup->query.dst,
 				      &wanted))
 			return NULL;
 		if (found == wanted)
@@ -78,92 +97,92 @@ static const char *compiled_says(const struct lookup *lookup)
 
 static json_t *to_json(const struct lookup *lookup)
 {
-	const struct walk_query *query = &lookup->query;
-	const struct walk *walk = &lookup->walk;
+	const struct lookup_query *query = &lookup->query;
+	const struct route_view *route = &lookup->found.view;
 	const char *compiled = compiled_says(lookup);
 	char text[PRINT_PREFIX_LEN];
 	json_t *object = json_object();
 
 	print_prefix(&query->dst, 128, true, text);
 	print_set(object, "address", print_string(text));
-	if (walk->has_prefix) {
-		show_covering(&query->dst, walk->prefix_len, text);
+	if (route->value) {
+		show_covering(&query->dst, route->prefix_len, text);
 		print_set(object, "prefix", print_string(text));
-		print_set(object, "table", json_integer(walk->table));
+		print_set(object, "table", json_integer(lookup->found.table));
 	}
 	if (compiled)
 		print_set(object, "compiled", print_string(compiled));
-	if (walk->by_source)
-		sources_json(lookup, walk, object);
-	show_hop_json(lookup->view, &walk->hop, true, object);
-	show_group_json(lookup->view, walk, object);
-	if (walk->marks)
+	if (route->by_source)
+		sources_json(lookup, route, object);
+	show_hop_json(lookup->view, &route->hop, true, object);
+	show_group_json(lookup->view, route, object);
+	if (route->marks)
 		print_set(object, "exceptions", json_true());
-	show_exception_json(lookup->view, walk, object);
-	if (walk->expires_ns)
-		print_set(object, "expires_s", json_real(show_expires_s(walk)));
-	if (walk->depends)
-		depends_json(walk->depends, object);
-	print_set(object, "verdict", print_string(cmd_verdict_name(walk->verdict)));
+	show_exception_json(lookup->view, route, object);
+	if (route->expires_ns)
+		print_set(object, "expires_s", json_real(show_expires_s(route)));
+	if (lookup->found.depends)
+		depends_json(lookup->found.depends, object);
+	print_set(object, "verdict", print_string(cmd_verdict_name(lookup->found.verdict)));
 	return object;
 }
 
 static void route_text(const struct lookup *lookup)
 {
-	const struct walk *walk = &lookup->walk;
+	const struct route_view *route = &lookup->found.view;
 	char text[PRINT_PREFIX_LEN], table[SHOW_TABLE_LEN];
 	const struct source *match = NULL;
 
-	if (!walk->has_prefix)
+	if (!route->value)
 		return;
-	show_covering(&lookup->query.dst, walk->prefix_len, text);
+	show_covering(&lookup->query.dst, route->prefix_len, text);
 	printf(" prefix %s", text);
-	if (walk->by_source && lookup->query.has_src)
-		match = sources_match(&lookup->sources, walk->set, &lookup->query.src);
+	if (route->by_source && lookup->query.has_src)
+		match = sources_match(&lookup->sources, route->set, &lookup->query.src);
 	if (match) {
 		print_prefix(&match->key.addr, source_len(match), false, text);
 		printf(" from %s", text);
 	}
-	if (walk->table != SIXLANE_TABLE_MAIN)
-		printf(" table %s", show_table(walk->table, table));
+	if (lookup->found.table != SIXLANE_TABLE_MAIN)
+		printf(" table %s", show_table(lookup->found.table, table));
 }
 
 static void depends_text(uint32_t depends)
 {
 	const char *before = " depends on ";
 
-	for (uint32_t bit = 1; show_depends(bit); bit <<= 1) {
+	for (uint32_t bit = 1; depends_name(bit); bit <<= 1) {
 		if (!(depends & bit))
 			continue;
-		printf("%s%s", before, show_depends(bit));
+		printf("%s%s", before, depends_name(bit));
 		before = ",";
 	}
 }
 
 static void to_text(const struct lookup *lookup)
 {
-	const struct walk *walk = &lookup->walk;
+	const struct route_view *route = &lookup->found.view;
 	char text[PRINT_PREFIX_LEN];
 
 	print_prefix(&lookup->query.dst, 128, true, text);
 	fputs(text, stdout);
-	show_way_text(lookup->view, &walk->hop);
+	show_way_text(lookup->view, &route->hop);
 	route_text(lookup);
-	show_frame_text(&walk->hop);
-	show_exception_text(walk);
-	if (walk->expires_ns)
-		printf(" expires %.3f s", show_expires_s(walk));
-	printf(" verdict %s", cmd_verdict_name(walk->verdict));
+	show_frame_text(&route->hop);
+	show_exception_text(route);
+	if (route->expires_ns)
+		printf(" expires %.3f s", show_expires_s(route));
+	printf(" verdict %s", cmd_verdict_name(lookup->found.verdict));
 	if (lookup->options->statistics)
-		printf(" (%s)", cmd_verdict_text(walk->verdict));
+		printf(" (%s)", cmd_verdict_text(lookup->found.verdict));
 	if (lookup->options->statistics && compiled_says(lookup))
 		printf(" compiled FIB: %s",
 		       !strcmp(compiled_says(lookup), "same") ? "the same" : "differs");
-	depends_text(walk->depends);
+	depends_text(lookup->found.depends);
 	putchar('\n');
-	show_group_text(lookup->view, walk);
-	if (walk->by_source && !lookup->query.has_src)
-		show_sources_text(lookup->view, &lookup->sources, walk->set);
+	show_group_text(lookup->view, route);
+	if (route->by_source && !lookup->query.has_src)
+		show_sources_text(lookup->view, &lookup->sources, route->set);
 }
 
 static int lookup_one(struct lookup *lookup, const union sixlane_addr *addr)
@@ -171,8 +190,10 @@ static int lookup_one(struct lookup *lookup, const union sixlane_addr *addr)
 	int error;
 
 	lookup->query.dst = *addr;
-	walk_packet(&lookup->view->maps, &lookup->query, &lookup->walk);
-	error = lookup->walk.by_source ? sources_read(&lookup->view->maps, &lookup->sources) : 0;
+	if (lookup_find(lookup->view, &lookup->query, &lookup->run, &lookup->found))
+		return CMD_FAILED;
+	error = lookup->found.view.by_source ? sources_read(&lookup->view->maps, &lookup->sources)
+					     : 0;
 	if (error) {
 		log_error("cannot read the source-specific routes: %s", strerror(-error));
 		return CMD_FAILED;
@@ -222,7 +243,7 @@ static int lookup_args(struct lookup *lookup, int argc, char **argv)
 	return rc;
 }
 
-static int lookup_all(const struct cmd_options *options, const struct walk_query *query, int argc,
+static int lookup_all(const struct cmd_options *options, const struct lookup_query *query, int argc,
 		      char **argv)
 {
 	bool from_stdin = !strcmp(argv[0], "-");
@@ -239,6 +260,7 @@ static int lookup_all(const struct cmd_options *options, const struct walk_query
 		lookup.list = &list;
 	rc = from_stdin ? lookup_stdin(&lookup) : lookup_args(&lookup, argc, argv);
 	end = lookup.list ? print_list_end(&list) : print_flush();
+	loader_run_close(lookup.run);
 	sources_free(&lookup.sources);
 	maps_unview(&lookup.compiled);
 	cmd_view_close(&view);
@@ -246,7 +268,7 @@ static int lookup_all(const struct cmd_options *options, const struct walk_query
 }
 
 /* The words behind the addresses, from the end. Returns how many words are left, or -CMD_*. */
-static int take_words(int argc, char **argv, struct walk_query *query)
+static int take_words(int argc, char **argv, struct lookup_query *query)
 {
 	for (; argc > 2; argc -= 2) {
 		const char *word = argv[argc - 2], *value = argv[argc - 1];
@@ -272,7 +294,7 @@ static int take_words(int argc, char **argv, struct walk_query *query)
 
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
-	struct walk_query query = { 0 };
+	struct lookup_query query = { 0 };
 	union sixlane_addr addr;
 
 	argc = take_words(argc, argv, &query);

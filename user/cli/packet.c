@@ -16,11 +16,6 @@
 #define UDP_BYTES 8
 #define ICMP6_BYTES 8
 #define ICMP6_ECHO_REQUEST 128
-#define ICMP6_TOO_BIG 2
-#define ERROR_MAX 1280u /* of an ICMPv6 error: RFC 4443 section 2.4 (c) */
-#define QUOTE_MAX (ERROR_MAX - PACKET_IP6_BYTES - ICMP6_BYTES)
-#define HOP_LIMIT_AT 7
-#define FRAME_MAX (PACKET_ETH_BYTES + 2 * sizeof(union sixlane_tag) + ERROR_MAX)
 #define TCP_DATA_OFFSET (TCP_BYTES / 4 << 4)
 #define TCP_SYN 0x02
 #define OTHER_BYTES 8 /* whatever it is: room for two ports or an extension header */
@@ -140,65 +135,6 @@ size_t packet_build(struct packet *packet, uint8_t *frame, size_t room)
 	at = put_ip6(at, packet);
 	put_upper(at, packet);
 	return len;
-}
-
-/* --- Packet Too Big ---------------------------------------------------------------------- */
-
-/* RFC 1071, on top of a sum so far; n is even but for the last piece. */
-static uint32_t sum_up(uint32_t sum, const uint8_t *at, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		sum += i % 2 ? at[i] : (uint32_t)at[i] << 8;
-	return sum;
-}
-
-static uint16_t checksum_of(const struct packet *ip6, const uint8_t *payload, size_t n)
-{
-	uint32_t sum = (uint32_t)n + ip6->proto;
-
-	sum = sum_up(sum, ip6->src.bytes, sizeof(ip6->src));
-	sum = sum_up(sum, ip6->dst.bytes, sizeof(ip6->dst));
-	sum = sum_up(sum, payload, n);
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)~sum;
-}
-
-static struct packet headers_of(const struct packet_too_big *answer, const struct packet *about)
-{
-	struct packet outer = { .proto = IPPROTO_ICMPV6,
-				.src = answer->src,
-				.dst = about->src,
-				.label = answer->label,
-				.hop_limit = answer->hop_limit };
-
-	memcpy(outer.dst_mac, answer->dst_mac, sizeof(outer.dst_mac));
-	memcpy(outer.src_mac, answer->src_mac, sizeof(outer.src_mac));
-	memcpy(outer.tags, answer->tags, sizeof(outer.tags));
-	return outer;
-}
-
-size_t packet_build_too_big(const struct packet_too_big *answer, const uint8_t *about, size_t len,
-			    uint8_t *frame, size_t room)
-{
-	struct packet outer, quoted;
-	uint8_t *at, *icmp6;
-	size_t n;
-
-	if (!packet_read(about, len, &quoted) || room < FRAME_MAX)
-		return 0;
-	n = quoted.ip_bytes < QUOTE_MAX ? quoted.ip_bytes : QUOTE_MAX;
-	outer = headers_of(answer, &quoted);
-	outer.ip_bytes = (uint32_t)(PACKET_IP6_BYTES + ICMP6_BYTES + n);
-	icmp6 = put_ip6(put_ethernet(frame, &outer), &outer);
-	at = put16(icmp6, ICMP6_TOO_BIG << 8);
-	at = put16(at, 0);
-	at = put16(at, (uint16_t)(answer->mtu >> 16));
-	at = put16(at, (uint16_t)answer->mtu);
-	at = put(at, about + len - quoted.ip_bytes, n);
-	(at - n)[HOP_LIMIT_AT] -= answer->aged;
-	put16(icmp6 + 2, checksum_of(&outer, icmp6, (size_t)(at - icmp6)));
-	return (size_t)(at - frame);
 }
 
 /* --- reading ----------------------------------------------------------------------------- */

@@ -32,21 +32,6 @@ uint32_t packet_min_bytes(uint8_t proto);
 /* The frame's length, 0: it does not fit into room. Sets packet->ip_bytes. */
 size_t packet_build(struct packet *packet, uint8_t *frame, size_t room);
 
-/* Packet Too Big, as RFC 4443 section 3.2 has it. */
-struct packet_too_big {
-	uint8_t dst_mac[6], src_mac[6];
-	union sixlane_tag tags[2];
-	union sixlane_addr src;
-	uint32_t label; /* host order */
-	uint32_t mtu;	/* that it tells */
-	uint8_t hop_limit;
-	bool aged; /* the packet is quoted with its hop limit decremented */
-};
-
-/* The answer to a frame of len bytes that packet_build() made. Its length, 0: it does not fit. */
-size_t packet_build_too_big(const struct packet_too_big *answer, const uint8_t *about, size_t len,
-			    uint8_t *frame, size_t room);
-
 /* Read MACs, tags, addresses, protocol, hop limit, traffic class, flow label and length. False: not
  * a whole IPv6 frame. */
 bool packet_read(const uint8_t *frame, size_t len, struct packet *packet);

@@ -69,7 +69,7 @@ static uint32_t entry_len(const struct entry *entry)
 }
 
 static json_t *to_json(const struct cmd_view *view, const struct entries *entries,
-		       const struct entry *entry, const struct walk *walk)
+		       const struct entry *entry, const struct route_view *route)
 {
 	char text[PRINT_PREFIX_LEN];
 	json_t *object = json_object();
@@ -77,47 +77,47 @@ static json_t *to_json(const struct cmd_view *view, const struct entries *entrie
 	print_prefix(&entry->key.addr, entry_len(entry), false, text);
 	print_set(object, "prefix", print_string(text));
 	print_set(object, "table", json_integer(ntohl(entry->key.table)));
-	print_set(object, "verdict", print_string(cmd_verdict_name(walk->verdict)));
-	print_set(object, "id", json_integer(walk->next_hop));
-	show_hop_json(view, &walk->hop, false, object);
-	show_group_json(view, walk, object);
-	if (walk->flags & SIXLANE_NEXT_HOP_OBJECT)
+	print_set(object, "verdict", print_string(cmd_verdict_name(route->verdict)));
+	print_set(object, "id", json_integer(route->next_hop));
+	show_hop_json(view, &route->hop, false, object);
+	show_group_json(view, route, object);
+	if (route->flags & SIXLANE_NEXT_HOP_OBJECT)
 		print_set(object, "object", json_true());
-	if (walk->marks)
+	if (route->marks)
 		print_set(object, "exceptions", json_true());
-	if (walk->expires_ns)
-		print_set(object, "expires_s", json_real(show_expires_s(walk)));
-	if (walk->by_source)
-		show_sources_json(view, &entries->sources, walk->set, object);
+	if (route->expires_ns)
+		print_set(object, "expires_s", json_real(show_expires_s(route)));
+	if (route->by_source)
+		show_sources_json(view, &entries->sources, route->set, object);
 	return object;
 }
 
 static void to_text(const struct cmd_options *options, const struct cmd_view *view,
 		    const struct entries *entries, const struct entry *entry,
-		    const struct walk *walk)
+		    const struct route_view *route)
 {
 	char text[PRINT_PREFIX_LEN], table[SHOW_TABLE_LEN];
 
 	print_prefix(&entry->key.addr, entry_len(entry), false, text);
 	fputs(text, stdout);
-	show_way_text(view, &walk->hop);
+	show_way_text(view, &route->hop);
 	if (ntohl(entry->key.table) != SIXLANE_TABLE_MAIN)
 		printf(" table %s", show_table(ntohl(entry->key.table), table));
-	if (walk->hop.mtu)
-		printf(" mtu %u", walk->hop.mtu);
-	if (walk->flags & SIXLANE_NEXT_HOP_OBJECT)
+	if (route->hop.mtu)
+		printf(" mtu %u", route->hop.mtu);
+	if (route->flags & SIXLANE_NEXT_HOP_OBJECT)
 		printf(" object");
-	if (walk->marks)
+	if (route->marks)
 		printf(" exceptions");
-	if (walk->expires_ns)
-		printf(" expires %.3f s", show_expires_s(walk));
-	printf(" verdict %s", cmd_verdict_name(walk->verdict));
+	if (route->expires_ns)
+		printf(" expires %.3f s", show_expires_s(route));
+	printf(" verdict %s", cmd_verdict_name(route->verdict));
 	if (options->statistics)
-		printf(" id %u (%s)", walk->next_hop, cmd_verdict_text(walk->verdict));
+		printf(" id %u (%s)", route->next_hop, cmd_verdict_text(route->verdict));
 	putchar('\n');
-	show_group_text(view, walk);
-	if (walk->by_source)
-		show_sources_text(view, &entries->sources, walk->set);
+	show_group_text(view, route);
+	if (route->by_source)
+		show_sources_text(view, &entries->sources, route->set);
 }
 
 static int print_entries(const struct cmd_options *options, const struct cmd_view *view,
@@ -129,16 +129,16 @@ static int print_entries(const struct cmd_options *options, const struct cmd_vie
 		qsort(entries->at, entries->n, sizeof(*entries->at), by_prefix);
 	for (size_t i = 0; i < entries->n; i++) {
 		const struct entry *entry = &entries->at[i];
-		struct walk walk;
+		struct route_view route;
 
 		/* A walk of a trie that changes meanwhile may meet an entry twice. */
 		if (i && !by_prefix(&entry[-1], entry))
 			continue;
-		walk_value(&view->maps, entry->value, &walk);
+		route_view_value(&view->maps, entry->value, NULL, &route);
 		if (options->json)
-			print_list_add(&list, to_json(view, entries, entry, &walk));
+			print_list_add(&list, to_json(view, entries, entry, &route));
 		else
-			to_text(options, view, entries, entry, &walk);
+			to_text(options, view, entries, entry, &route);
 	}
 	return options->json ? print_list_end(&list) : print_flush();
 }

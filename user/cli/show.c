@@ -42,30 +42,14 @@ void show_covering(const union sixlane_addr *addr, uint32_t len, char buf[PRINT_
 	print_prefix(&base, len, false, buf);
 }
 
-const char *show_depends(uint32_t bit)
+double show_expires_s(const struct route_view *route)
 {
-	switch (bit) {
-	case WALK_ON_SOURCE:
-		return "source";
-	case WALK_ON_PORT:
-		return "port";
-	case WALK_ON_TCLASS:
-		return "traffic_class";
-	case WALK_ON_FLOW:
-		return "flow";
-	default:
-		return NULL;
-	}
-}
-
-double show_expires_s(const struct walk *walk)
-{
-	return (double)(int64_t)(walk->expires_ns - util_now_ns()) / 1e9;
+	return (double)(int64_t)(route->expires_ns - util_now_ns()) / 1e9;
 }
 
 /* --- one next hop ------------------------------------------------------------------------ */
 
-void show_way_text(const struct cmd_view *view, const struct walk_hop *hop)
+void show_way_text(const struct cmd_view *view, const struct hop_view *hop)
 {
 	char text[PRINT_PREFIX_LEN], name[IFNAMSIZ];
 
@@ -77,7 +61,7 @@ void show_way_text(const struct cmd_view *view, const struct walk_hop *hop)
 		printf(" dev %s", cmd_slot_name(view, hop->port, name));
 }
 
-void show_frame_text(const struct walk_hop *hop)
+void show_frame_text(const struct hop_view *hop)
 {
 	char mac[PRINT_MAC_LEN], tags[SHOW_TAGS_LEN];
 
@@ -95,7 +79,7 @@ void show_frame_text(const struct walk_hop *hop)
 		printf(" tags %s", show_tags(hop->egress.tags, tags));
 }
 
-static void tags_json(const struct cmd_view *view, const struct walk_hop *hop, json_t *object)
+static void tags_json(const struct cmd_view *view, const struct hop_view *hop, json_t *object)
 {
 	const struct sixlane_port *egress = &hop->egress;
 	const struct link *below = ports_find(&view->ports, hop->slave ? hop->slave : egress->xmit);
@@ -111,7 +95,7 @@ static void tags_json(const struct cmd_view *view, const struct walk_hop *hop, j
 	print_set(object, "xmit", print_string(below ? below->name : NULL));
 }
 
-void show_way_json(const struct cmd_view *view, const struct walk_hop *hop, json_t *object)
+void show_way_json(const struct cmd_view *view, const struct hop_view *hop, json_t *object)
 {
 	char text[PRINT_PREFIX_LEN], name[IFNAMSIZ];
 
@@ -130,7 +114,7 @@ const char *show_origin(uint32_t flags)
 	return flags & SIXLANE_EXCEPTION_KERNEL ? "both" : "operator";
 }
 
-void show_hop_json(const struct cmd_view *view, const struct walk_hop *hop, bool frame,
+void show_hop_json(const struct cmd_view *view, const struct hop_view *hop, bool frame,
 		   json_t *object)
 {
 	char mac[PRINT_MAC_LEN];
@@ -153,30 +137,40 @@ void show_hop_json(const struct cmd_view *view, const struct walk_hop *hop, bool
 /* --- exceptions -------------------------------------------------------------------------- */
 
 static const char *const outcomes[] = {
-	[WALK_EXCEPTION_MISSING] = "missing",	[WALK_EXCEPTION_EXPIRED] = "expired",
-	[WALK_EXCEPTION_OBSERVED] = "observed", [WALK_EXCEPTION_ELSEWHERE] = "elsewhere",
-	[WALK_EXCEPTION_PUNTED] = "punted",	[WALK_EXCEPTION_APPLIED] = "applied",
+	[SIXLANE_TRACE_EXCEPTION_MISSING] = "missing",
+	[SIXLANE_TRACE_EXCEPTION_EXPIRED] = "expired",
+	[SIXLANE_TRACE_EXCEPTION_OBSERVED] = "observed",
+	[SIXLANE_TRACE_EXCEPTION_ELSEWHERE] = "elsewhere",
+	[SIXLANE_TRACE_EXCEPTION_PUNTED] = "punted",
+	[SIXLANE_TRACE_EXCEPTION_APPLIED] = "applied",
 };
 
-void show_exception_text(const struct walk *walk)
+static bool has_exception(const struct exception_view *exception)
 {
-	const struct walk_exception *exception = &walk->exception;
+	return exception->asked && exception->outcome != SIXLANE_TRACE_EXCEPTION_ABSENT &&
+	       exception->outcome < ARRAY_SIZE(outcomes);
+}
 
-	if (exception->outcome < WALK_EXCEPTION_MISSING)
+void show_exception_text(const struct route_view *route)
+{
+	const struct exception_view *exception = &route->exception;
+
+	if (!has_exception(exception))
 		return;
 	printf(" exception %s", outcomes[exception->outcome]);
 	if (exception->value.flags & SIXLANE_EXCEPTION_MTU)
 		printf(" mtu %u", exception->value.mtu);
 }
 
-void show_exception_json(const struct cmd_view *view, const struct walk *walk, json_t *object)
+void show_exception_json(const struct cmd_view *view, const struct route_view *route,
+			 json_t *object)
 {
-	const struct walk_exception *exception = &walk->exception;
+	const struct exception_view *exception = &route->exception;
 	const struct sixlane_exception *value = &exception->value;
-	struct walk_hop hop;
+	struct hop_view hop;
 	json_t *one;
 
-	if (exception->outcome < WALK_EXCEPTION_MISSING)
+	if (!has_exception(exception))
 		return;
 	one = json_object();
 	print_set(one, "outcome", print_string(outcomes[exception->outcome]));
@@ -184,7 +178,7 @@ void show_exception_json(const struct cmd_view *view, const struct walk *walk, j
 	if (value->flags & SIXLANE_EXCEPTION_MTU)
 		print_set(one, "mtu", json_integer(value->mtu));
 	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP) {
-		walk_fill_hop(&view->maps, value->next_hop, (struct walk_limit){ 0 }, &hop);
+		route_view_hop(&view->maps, value->next_hop, &hop);
 		show_way_json(view, &hop, one);
 	}
 	print_set(object, "exception", one);
@@ -192,22 +186,22 @@ void show_exception_json(const struct cmd_view *view, const struct walk *walk, j
 
 /* --- groups ------------------------------------------------------------------------------ */
 
-static bool has_choice(const struct walk *walk)
+static bool has_choice(const struct route_view *route)
 {
-	return walk->group.kind && walk->group.n_members != 1;
+	return route->group.kind && route->group.n_members != 1;
 }
 
-double show_share(const struct walk_group *group, const struct walk_member *member)
+double show_share(const struct group_view *group, const struct member_view *member)
 {
 	return (double)member->share / ((double)group->n_cells * (1ull << 32));
 }
 
-void show_group_text(const struct cmd_view *view, const struct walk *walk)
+void show_group_text(const struct cmd_view *view, const struct route_view *route)
 {
-	const struct walk_group *group = &walk->group;
+	const struct group_view *group = &route->group;
 
-	for (uint32_t i = 0; has_choice(walk) && i < group->n_members; i++) {
-		const struct walk_member *member = &group->members[i];
+	for (uint32_t i = 0; has_choice(route) && i < group->n_members; i++) {
+		const struct member_view *member = &group->members[i];
 
 		printf("   ");
 		show_way_text(view, &member->hop);
@@ -220,8 +214,8 @@ void show_group_text(const struct cmd_view *view, const struct walk *walk)
 	}
 }
 
-static json_t *member_json(const struct cmd_view *view, const struct walk_group *group,
-			   const struct walk_member *member)
+static json_t *member_json(const struct cmd_view *view, const struct group_view *group,
+			   const struct member_view *member)
 {
 	json_t *object = json_object();
 
@@ -235,12 +229,12 @@ static json_t *member_json(const struct cmd_view *view, const struct walk_group 
 	return object;
 }
 
-void show_group_json(const struct cmd_view *view, const struct walk *walk, json_t *object)
+void show_group_json(const struct cmd_view *view, const struct route_view *route, json_t *object)
 {
-	const struct walk_group *group = &walk->group;
+	const struct group_view *group = &route->group;
 	json_t *members;
 
-	if (!has_choice(walk))
+	if (!has_choice(route))
 		return;
 	members = json_array();
 	for (uint32_t i = 0; i < group->n_members; i++)
@@ -260,17 +254,17 @@ void show_sources_text(const struct cmd_view *view, const struct sources *source
 {
 	char text[PRINT_PREFIX_LEN];
 	const struct source *at;
-	struct walk walk;
+	struct route_view route;
 	size_t n;
 
 	at = sources_of(sources, set, &n);
 	for (size_t i = 0; i < n; i++) {
-		walk_value(&view->maps, at[i].value, &walk);
+		route_view_value(&view->maps, at[i].value, NULL, &route);
 		print_prefix(&at[i].key.addr, source_len(&at[i]), false, text);
 		printf("  from %s", text);
-		show_way_text(view, &walk.hop);
-		printf(" verdict %s\n", cmd_verdict_name(walk.verdict));
-		show_group_text(view, &walk);
+		show_way_text(view, &route.hop);
+		printf(" verdict %s\n", cmd_verdict_name(route.verdict));
+		show_group_text(view, &route);
 	}
 }
 
@@ -280,19 +274,19 @@ void show_sources_json(const struct cmd_view *view, const struct sources *source
 	json_t *array = json_array(), *one;
 	char text[PRINT_PREFIX_LEN];
 	const struct source *at;
-	struct walk walk;
+	struct route_view route;
 	size_t n;
 
 	at = sources_of(sources, set, &n);
 	for (size_t i = 0; i < n; i++) {
-		walk_value(&view->maps, at[i].value, &walk);
+		route_view_value(&view->maps, at[i].value, NULL, &route);
 		one = json_object();
 		print_prefix(&at[i].key.addr, source_len(&at[i]), false, text);
 		print_set(one, "source", print_string(text));
-		print_set(one, "verdict", print_string(cmd_verdict_name(walk.verdict)));
-		print_set(one, "id", json_integer(walk.next_hop));
-		show_hop_json(view, &walk.hop, false, one);
-		show_group_json(view, &walk, one);
+		print_set(one, "verdict", print_string(cmd_verdict_name(route.verdict)));
+		print_set(one, "id", json_integer(route.next_hop));
+		show_hop_json(view, &route.hop, false, one);
+		show_group_json(view, &route, one);
 		print_append(array, one);
 	}
 	print_set(object, "sources", array);

@@ -6,8 +6,8 @@
 #define USER_CLI_SHOW_H
 
 #include "print.h"
+#include "route_view.h"
 #include "sources.h"
-#include "walk.h"
 
 #define SHOW_TAGS_LEN 40
 #define SHOW_TABLE_LEN 24
@@ -18,35 +18,34 @@ const char *show_tags(const union sixlane_tag tags[2], char buf[SHOW_TAGS_LEN]);
 const char *show_table(uint32_t table, char buf[SHOW_TABLE_LEN]);
 /* The prefix of len bits around addr. */
 void show_covering(const union sixlane_addr *addr, uint32_t len, char buf[PRINT_PREFIX_LEN]);
-/* "port", "source" … of WALK_ON_*, bit by bit; NULL: no such bit. */
-const char *show_depends(uint32_t bit);
 
 /* " via GATEWAY dev PORT", as far as there are such. */
-void show_way_text(const struct cmd_view *view, const struct walk_hop *hop);
+void show_way_text(const struct cmd_view *view, const struct hop_view *hop);
 /* " mtu M src_mac MAC dst_mac MAC tags TAGS", the same. */
-void show_frame_text(const struct walk_hop *hop);
+void show_frame_text(const struct hop_view *hop);
 /* next_hop, port and mtu; with frame also src_mac, dst_mac, tags and xmit. */
-void show_hop_json(const struct cmd_view *view, const struct walk_hop *hop, bool frame,
+void show_hop_json(const struct cmd_view *view, const struct hop_view *hop, bool frame,
 		   json_t *object);
 
 /* next_hop and port alone. */
-void show_way_json(const struct cmd_view *view, const struct walk_hop *hop, json_t *object);
+void show_way_json(const struct cmd_view *view, const struct hop_view *hop, json_t *object);
 
 /* "kernel", "operator" or "both", by SIXLANE_EXCEPTION_* of one; NULL: nobody. */
 const char *show_origin(uint32_t flags);
 
 /* What became of the destination's exception; nothing where there is none. */
-void show_exception_text(const struct walk *walk);
+void show_exception_text(const struct route_view *route);
 /* The key exception, likewise. */
-void show_exception_json(const struct cmd_view *view, const struct walk *walk, json_t *object);
+void show_exception_json(const struct cmd_view *view, const struct route_view *route,
+			 json_t *object);
 
 /* Of all draws, from 0 to 1. */
-double show_share(const struct walk_group *group, const struct walk_member *member);
+double show_share(const struct group_view *group, const struct member_view *member);
 
-/* A line a member; nothing for a walk that met no group, or one of a single member. */
-void show_group_text(const struct cmd_view *view, const struct walk *walk);
+/* A line a member; nothing for a route that met no group, or one of a single member. */
+void show_group_text(const struct cmd_view *view, const struct route_view *route);
 /* The keys group and group_kind, for the same groups. */
-void show_group_json(const struct cmd_view *view, const struct walk *walk, json_t *object);
+void show_group_json(const struct cmd_view *view, const struct route_view *route, json_t *object);
 
 /* All that a set says: a line a source, or the key sources. */
 void show_sources_text(const struct cmd_view *view, const struct sources *sources, uint32_t set);
@@ -54,6 +53,6 @@ void show_sources_json(const struct cmd_view *view, const struct sources *source
 		       json_t *object);
 
 /* Seconds until a route expires; below 0: it has. */
-double show_expires_s(const struct walk *walk);
+double show_expires_s(const struct route_view *route);
 
 #endif

@@ -28,6 +28,7 @@
 #define FRAGS_SUFFIX ".frags.bpf.o"
 #define FLOWS_SUFFIX ".flows.bpf.o"
 #define ARENA_SUFFIX ".arena.bpf.o"
+#define TRACE_SUFFIX ".trace.bpf.o"
 #define PINS_BELOW "tc/globals"
 
 /* A reader holds the lock for microseconds; a daemon that finds it taken asks again this often. */
@@ -92,6 +93,11 @@ bool loader_frags_path(const char *object, char path[PATH_MAX])
 bool loader_flows_path(const char *object, char path[PATH_MAX])
 {
 	return name_flavour(object, FLOWS_SUFFIX, path);
+}
+
+bool loader_trace_path(const char *object, char path[PATH_MAX])
+{
+	return name_flavour(object, TRACE_SUFFIX, path);
 }
 
 bool loader_arena_path(const char *object, char path[PATH_MAX])

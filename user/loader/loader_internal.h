@@ -58,6 +58,9 @@ bool loader_frags_path(const char *object, char path[PATH_MAX]);
 /* The same of the extension for flowtables. */
 bool loader_flows_path(const char *object, char path[PATH_MAX]);
 
+/* The same of the flavour that records what its steps decide. */
+bool loader_trace_path(const char *object, char path[PATH_MAX]);
+
 /* The same of the flavour that reads the compiled FIB in an arena. False also: the object is that.
  */
 bool loader_arena_path(const char *object, char path[PATH_MAX]);

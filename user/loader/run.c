@@ -16,6 +16,7 @@
 struct loader_run {
 	struct bpf_object *object;
 	int prog_fd, counters_fd; /* the object's */
+	int trace_fd;		  /* of sl_trace; -1: not the trace flavour */
 	int n_cpus;
 	struct sixlane_counters *cpus; /* [n_cpus] */
 };
@@ -63,33 +64,66 @@ static int load(struct loader_run *run, const char *path, const struct loader_ma
 	run->prog_fd = bpf_program__fd(prog);
 	run->counters_fd =
 		bpf_object__find_map_fd_by_name(run->object, loader_map_name(LOADER_COUNTERS));
+	run->trace_fd = bpf_object__find_map_fd_by_name(run->object, "sl_trace");
 	run->n_cpus = libbpf_num_possible_cpus();
 	if (run->n_cpus > 0)
 		run->cpus = calloc((size_t)run->n_cpus, sizeof(*run->cpus));
 	return run->cpus ? 0 : loader_fail(err, -ENOMEM, "out of memory");
 }
 
-int loader_run_open(const char *object, bool frags, const struct loader_maps *maps,
-		    struct loader_run **out, char *err)
+/* Opened but not loaded. frags: see trace_frags of bpf/sixlane.trace.bpf.c. */
+static int set_trace_frags(struct bpf_object *object, const char *path, char *err)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata.frags");
+	struct bpf_program *prog = bpf_object__next_program(object, NULL);
+	const uint32_t yes = 1;
+
+	if (!map || !prog || bpf_map__set_initial_value(map, &yes, sizeof(yes)))
+		return loader_fail(err, -EPROTO,
+				   "%s is not sixlane's trace flavour: install it anew", path);
+	return bpf_program__set_flags(prog, bpf_program__flags(prog) | BPF_F_XDP_HAS_FRAGS);
+}
+
+static int open_and_load(const char *path, bool trace_frags, const struct loader_maps *maps,
+			 struct loader_run **out, char *err)
 {
 	struct loader_run *run = calloc(1, sizeof(*run));
-	char path[PATH_MAX], frags_path[PATH_MAX];
 	int rc;
 
 	if (!run)
 		return loader_fail(err, -ENOMEM, "out of memory");
-	object = loader_object_for(object, maps, path);
-	if (frags && loader_frags_path(object, frags_path))
-		object = frags_path;
-	rc = loader_object_open(object, &run->object, err);
+	rc = loader_object_open(path, &run->object, err);
+	if (!rc && trace_frags)
+		rc = set_trace_frags(run->object, path, err);
 	if (!rc)
-		rc = load(run, object, maps, err);
+		rc = load(run, path, maps, err);
 	if (rc) {
 		loader_run_close(run);
 		return rc;
 	}
 	*out = run;
 	return 0;
+}
+
+int loader_run_open(const char *object, bool frags, const struct loader_maps *maps,
+		    struct loader_run **out, char *err)
+{
+	char path[PATH_MAX], frags_path[PATH_MAX];
+
+	object = loader_object_for(object, maps, path);
+	if (frags && loader_frags_path(object, frags_path))
+		object = frags_path;
+	return open_and_load(object, false, maps, out, err);
+}
+
+int loader_run_open_trace(const char *object, bool frags, const struct loader_maps *maps,
+			  struct loader_run **out, char *err)
+{
+	char path[PATH_MAX];
+
+	if (!loader_trace_path(object, path))
+		return loader_fail(err, -EINVAL, "%s has no trace flavour beside it", object);
+	return open_and_load(path, frags, maps, out, err);
 }
 
 void loader_run_close(struct loader_run *run)
@@ -136,7 +170,7 @@ static int find_verdict(struct loader_run *run, struct loader_run_result *out, c
 	return loader_fail(err, -EPROTO, "the program counted no verdict: rebuild it");
 }
 
-int loader_run_frame(struct loader_run *run, uint32_t ifindex, const void *frame, size_t len,
+static int run_frame(const struct loader_run *run, uint32_t ifindex, const void *frame, size_t len,
 		     struct loader_run_result *out, char *err)
 {
 	struct xdp_md ctx = { .data_end = (uint32_t)len, .ingress_ifindex = ifindex };
@@ -160,7 +194,37 @@ int loader_run_frame(struct loader_run *run, uint32_t ifindex, const void *frame
 			len);
 	out->action = opts.retval;
 	out->len = opts.data_size_out;
-	return find_verdict(run, out, err);
+	return 0;
+}
+
+int loader_run_frame(struct loader_run *run, uint32_t ifindex, const void *frame, size_t len,
+		     struct loader_run_result *out, char *err)
+{
+	int rc = run_frame(run, ifindex, frame, len, out, err);
+
+	return rc ? rc : find_verdict(run, out, err);
+}
+
+int loader_run_trace(struct loader_run *run, uint32_t ifindex, const void *frame, size_t len,
+		     struct loader_run_result *out, struct sixlane_trace *trace, char *err)
+{
+	const struct sixlane_trace_record *end;
+	uint32_t zero = 0;
+	int rc = run_frame(run, ifindex, frame, len, out, err);
+
+	if (rc)
+		return rc;
+	if (bpf_map_lookup_elem(run->trace_fd, &zero, trace))
+		return loader_fail_errno(err, -errno, "cannot read what the program recorded");
+	end = trace->n && trace->n <= SIXLANE_TRACE_RECORDS ? &trace->records[trace->n - 1] : NULL;
+	if (!end || trace->dropped || end->step != SIXLANE_TRACE_END)
+		return loader_fail(
+			err, -EPROTO,
+			"the program recorded %u steps, lost %u and did not end: build it anew",
+			trace->n, trace->dropped);
+	out->verdict = end->verdict;
+	out->slot = end->facts.end.slot;
+	return 0;
 }
 
 bool loader_run_compiler(const struct loader_run *run, char out[LOADER_COMPILER_LEN])

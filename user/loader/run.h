@@ -8,6 +8,7 @@
 #ifndef USER_LOADER_RUN_H
 #define USER_LOADER_RUN_H
 
+#include "../../bpf/abi/trace.h"
 #include "loader.h"
 
 /* Longer frames than any port takes. */
@@ -29,6 +30,9 @@ struct loader_run_result {
  */
 int loader_run_open(const char *object, bool frags, const struct loader_maps *maps,
 		    struct loader_run **out, char *err);
+/* The same of the trace flavour beside the object, whatever flavour runs on a port. */
+int loader_run_open_trace(const char *object, bool frags, const struct loader_maps *maps,
+			  struct loader_run **out, char *err);
 void loader_run_close(struct loader_run *run);
 
 /*
@@ -37,6 +41,13 @@ void loader_run_close(struct loader_run *run);
  */
 int loader_run_frame(struct loader_run *run, uint32_t ifindex, const void *frame, size_t len,
 		     struct loader_run_result *out, char *err);
+
+/*
+ * The same of the trace flavour, and what it recorded: *out is as by loader_run_frame(), but
+ * verdict and slot are those that the trace ends by.
+ */
+int loader_run_trace(struct loader_run *run, uint32_t ifindex, const void *frame, size_t len,
+		     struct loader_run_result *out, struct sixlane_trace *trace, char *err);
 
 /* Which compiler built the object. False: it does not say. */
 bool loader_run_compiler(const struct loader_run *run, char out[LOADER_COMPILER_LEN]);

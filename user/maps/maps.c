@@ -136,15 +136,6 @@ int maps_source_lookup(const struct maps *maps, uint32_t set, const union sixlan
 	return trie_lookup(maps, LOADER_SOURCES, set, addr, value);
 }
 
-bool maps_has_policy(const struct maps *maps, const union sixlane_addr *src,
-		     const union sixlane_addr *dst)
-{
-	uint32_t sources, held;
-
-	return !trie_lookup(maps, LOADER_POLICIES, 0, dst, &sources) &&
-	       !trie_lookup(maps, LOADER_POLICIES, sources, src, &held);
-}
-
 bool maps_pair_is_free(const struct maps *maps, uint32_t in_slot, uint32_t out_slot)
 {
 	return ATOMIC_LOAD(&maps->guard[sixlane_guard_word(in_slot, out_slot)]) >> (out_slot % 64) &
@@ -171,19 +162,6 @@ uint32_t maps_port_slot(const struct maps *maps, uint32_t ifindex)
 	if (bpf_map_lookup_elem(maps->fd[LOADER_PORT_INDEX], &ifindex, &slot))
 		return 0;
 	if (slot >= SIXLANE_MAX_PORTS || maps->ports[slot].ifindex != ifindex)
-		return 0;
-	return slot;
-}
-
-uint32_t maps_vlan_slot(const struct maps *maps, uint32_t lower, union sixlane_tag tag)
-{
-	const struct sixlane_vlan_key key = { .lower = lower, .tag = tag };
-	uint32_t slot;
-
-	if (bpf_map_lookup_elem(maps->fd[LOADER_VLANS], &key, &slot))
-		return 0;
-	if (slot >= SIXLANE_MAX_PORTS || maps->ports[slot].lower != lower ||
-	    maps->ports[slot].tag.word != tag.word)
 		return 0;
 	return slot;
 }

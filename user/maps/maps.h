@@ -67,9 +67,6 @@ void maps_unview(struct compiled_view *view);
 int maps_source_lookup(const struct maps *maps, uint32_t set, const union sixlane_addr *addr,
 		       uint32_t *value);
 
-/* Whether both addresses are under one IPsec policy in sl_policies. */
-bool maps_has_policy(const struct maps *maps, const union sixlane_addr *src,
-		     const union sixlane_addr *dst);
 struct maps_policy {
 	struct sixlane_route_key key;
 	uint32_t value;
@@ -84,9 +81,6 @@ int maps_set_policies(const struct maps *maps, const struct maps_policy *policie
 /* Whether no firewall rule can touch what goes from one port's slot to another's; sl_guard. */
 bool maps_pair_is_free(const struct maps *maps, uint32_t in_slot, uint32_t out_slot);
 void maps_set_pair(struct maps *maps, uint32_t in_slot, uint32_t out_slot, bool is_free);
-
-/* Slot in sl_ports of the VLAN device that takes a tag off frames of lower, 0: none. */
-uint32_t maps_vlan_slot(const struct maps *maps, uint32_t lower, union sixlane_tag tag);
 
 /* The list in use is this one. */
 bool maps_has_rules(const struct maps *maps, const struct sixlane_rule *rules, uint32_t n);

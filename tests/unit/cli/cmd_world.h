@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "../../../user/cli/walk.h"
+#include "../../../user/cli/route_view.h"
 
 #define IN 7u /* ifindexes */
 #define OUT 8u
@@ -38,12 +38,6 @@ struct entry {
 	uint32_t len, value;
 };
 
-struct vlan {
-	uint32_t lower;
-	union sixlane_tag tag;
-	uint32_t slot;
-};
-
 struct exception {
 	struct sixlane_exception_key key;
 	struct sixlane_exception value;
@@ -57,10 +51,9 @@ static struct sixlane_neigh neighbours[SIXLANE_MAX_NEIGHBOURS];
 static union sixlane_cell cells[SIXLANE_MAX_CELLS];
 static struct sixlane_rule rules[2 * SIXLANE_MAX_RULES];
 static struct entry routes[WORLD_ENTRIES], sources[WORLD_ENTRIES];
-static struct vlan vlans[WORLD_ENTRIES];
 static struct exception exceptions[WORLD_ENTRIES];
 static uint64_t missing[SIXLANE_MISSING_WORDS];
-static uint32_t n_routes, n_sources, n_vlans, n_exceptions;
+static uint32_t n_routes, n_sources, n_exceptions;
 
 static const struct maps maps = { .meta = &meta,
 				  .ports = ports,
@@ -115,16 +108,6 @@ int maps_source_lookup(const struct maps *of, uint32_t set, const union sixlane_
 	return longest(sources, n_sources, set, addr, value);
 }
 
-uint32_t maps_vlan_slot(const struct maps *of, uint32_t lower, union sixlane_tag tag)
-{
-	(void)of;
-	for (uint32_t i = 0; i < n_vlans; i++) {
-		if (vlans[i].lower == lower && vlans[i].tag.word == tag.word)
-			return vlans[i].slot;
-	}
-	return 0;
-}
-
 int maps_exception(const struct maps *of, const struct sixlane_exception_key *key,
 		   struct sixlane_exception *out)
 {
@@ -153,24 +136,6 @@ uint32_t maps_neigh_slot(const struct maps *of, uint32_t ifindex, const union si
 
 	(void)of;
 	return ifindex == OUT && !memcmp(addr, &wanted, sizeof(wanted)) ? ON_LINK : 0;
-}
-
-/* Firewall rules that hold packets of IN to OUT; policies that hold those to the DESTINATION. */
-static bool pair_is_held, has_policy;
-
-bool maps_pair_is_free(const struct maps *of, uint32_t in_slot, uint32_t out_slot)
-{
-	(void)of;
-	return !pair_is_held || in_slot != SLOT_IN || out_slot != SLOT_OUT;
-}
-
-bool maps_has_policy(const struct maps *of, const union sixlane_addr *src,
-		     const union sixlane_addr *dst)
-{
-	union sixlane_addr from = address(SOURCE), to = address(DESTINATION);
-
-	(void)of;
-	return has_policy && !memcmp(src, &from, sizeof(from)) && !memcmp(dst, &to, sizeof(to));
 }
 
 static inline void world_add(struct entry *entries, uint32_t *n, uint32_t table, const char *addr,
@@ -230,29 +195,13 @@ static inline void world_clear(void)
 	memset(cells, 0, sizeof(cells));
 	memset(rules, 0, sizeof(rules));
 	memset(missing, 0, sizeof(missing));
-	pair_is_held = has_policy = false;
-	n_routes = n_sources = n_vlans = n_exceptions = 0;
+	n_routes = n_sources = n_exceptions = 0;
 	meta = (struct sixlane_meta){ .abi = SIXLANE_ABI,
 				      .flags = SIXLANE_META_READY | SIXLANE_META_GUARDED };
 	world_port(SLOT_IN, IN, SERVED);
 	world_port(SLOT_OUT, OUT, LIVE);
 	for (int i = GATEWAY; i <= OTHER_GATEWAY; i++)
 		neighbours[i].mac.flags = SIXLANE_MAC_VALID;
-}
-
-/* To DESTINATION, and if it came in by a port also from SOURCE, as one UDP packet. */
-static inline struct walk_query world_query(uint32_t ingress)
-{
-	return (struct walk_query){ .dst = address(DESTINATION),
-				    .src = address(ingress ? SOURCE : "::"),
-				    .ingress = ingress,
-				    .has_src = ingress,
-				    .has_flow = ingress,
-				    .proto = 17,
-				    .hop_limit = 64,
-				    .sport = 1000,
-				    .dport = 53,
-				    .ip_bytes = 100 };
 }
 
 #endif

@@ -108,61 +108,6 @@ static void what_is_built_is_read(void **state)
 	assert_false(packet_read(frame, len, &back));
 }
 
-/* The sum over pseudo-header and payload of a right packet is 0xffff (RFC 8200 section 8.1). */
-static uint32_t checksum_with(const uint8_t *ip6, size_t ip_bytes)
-{
-	uint32_t sum = (uint32_t)(ip_bytes - 40) + 58;
-
-	for (size_t i = 8; i < ip_bytes; i += 2)
-		sum += (uint32_t)ip6[i] << 8 | (i + 1 < ip_bytes ? ip6[i + 1] : 0);
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return sum;
-}
-
-static void too_big_byte_for_byte(void **state)
-{
-	static const uint8_t wanted[] = {
-		2,    0,    0,	  0,	0,    3,    2,	0,   0, 0, 0, 4, /* MACs */
-		0x81, 0,    0,	  10,	0x86, 0xdd,			 /* tag */
-		0x60, 0x0a, 0xbc, 0xde, 4,    0xd8, 58, 255, /* IPv6: 1240 bytes follow */
-		0x20, 0x01, 0x0d, 0xb8, 0,    0,    0,	0,   0, 0, 0, 0, 0, 0, 0, 9, 0x20,
-		0x01, 0x0d, 0xb8, 0,	0,    0,    0,	0,   0, 0, 0, 0, 0, 0, 1, 2, 0,
-	};
-	struct packet_too_big answer = { .dst_mac = { 2, 0, 0, 0, 0, 3 },
-					 .src_mac = { 2, 0, 0, 0, 0, 4 },
-					 .tags = { { .tpid = htons(0x8100), .tci = htons(10) } },
-					 .label = 0xabcde,
-					 .mtu = 0x10203,
-					 .hop_limit = 255 };
-	struct packet packet = example(17);
-	uint8_t about[2048], frame[2048];
-	size_t len, n;
-
-	(void)state;
-	inet_pton(AF_INET6, "2001:db8::9", &answer.src);
-	packet.ip_bytes = 1501;
-	packet.tags[0] = (union sixlane_tag){ .tpid = htons(0x88a8), .tci = htons(5) };
-	len = packet_build(&packet, about, sizeof(about));
-	n = packet_build_too_big(&answer, about, len, frame, sizeof(frame));
-	assert_int_equal(n, 18 + 1280);
-	assert_memory_equal(frame, wanted, sizeof(wanted));
-	assert_memory_equal(frame + 18 + 44, "\0\1\2\3", 4);
-	assert_memory_equal(frame + 18 + 48, about + 18, 1232);
-	assert_int_equal(checksum_with(frame + 18, 1280), 0xffff);
-	answer.aged = true;
-	assert_int_equal(packet_build_too_big(&answer, about, len, frame, sizeof(frame)), n);
-	assert_int_equal(frame[18 + 48 + 7], 63);
-	assert_int_equal(checksum_with(frame + 18, 1280), 0xffff);
-	assert_int_equal(packet_build_too_big(&answer, about, len, frame, n - 1), 0);
-	/* a short packet is quoted whole */
-	packet.ip_bytes = 49;
-	len = packet_build(&packet, about, sizeof(about));
-	n = packet_build_too_big(&answer, about, len, frame, sizeof(frame));
-	assert_int_equal(n, 18 + 48 + 49);
-	assert_int_equal(checksum_with(frame + 18, n - 18), 0xffff);
-}
-
 static void protocols_have_names(void **state)
 {
 	uint8_t proto = 99;
@@ -187,8 +132,9 @@ static void protocols_have_names(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(udp_byte_for_byte),	 cmocka_unit_test(headers_are_whole),
-		cmocka_unit_test(what_is_built_is_read), cmocka_unit_test(too_big_byte_for_byte),
+		cmocka_unit_test(udp_byte_for_byte),
+		cmocka_unit_test(headers_are_whole),
+		cmocka_unit_test(what_is_built_is_read),
 		cmocka_unit_test(protocols_have_names),
 	};
 

@@ -453,23 +453,6 @@ static void slots_are_checked_against_their_keys(void **state)
 	assert_int_equal(maps_port_slot(&maps, 3), 5);
 }
 
-static void tags_are_checked_against_their_ports(void **state)
-{
-	const struct sixlane_vlan_key key = { .lower = 3, .tag = { .tpid = 0x81, .tci = 5 } };
-	const struct sixlane_vlan_key wild = { .lower = 4, .tag = key.tag };
-
-	(void)state;
-	put(LOADER_VLANS, &key, 5);
-	put(LOADER_VLANS, &wild, SIXLANE_MAX_PORTS);
-	assert_int_equal(maps_vlan_slot(&maps, 3, key.tag), 0);
-	ports[5].lower = 3;
-	assert_int_equal(maps_vlan_slot(&maps, 3, key.tag), 0);
-	ports[5].tag = key.tag;
-	assert_int_equal(maps_vlan_slot(&maps, 3, key.tag), 5);
-	assert_int_equal(maps_vlan_slot(&maps, 4, key.tag), 0);
-	assert_int_equal(maps_vlan_slot(&maps, 2, key.tag), 0);
-}
-
 /* The trie answers by longest match; a fake one only knows whole addresses. */
 static void sources_are_of_their_set(void **state)
 {
@@ -789,7 +772,6 @@ UNIT_TESTS()
 		cmocka_unit_test_setup(writer_stores_whole_entries, setup),
 		cmocka_unit_test_setup(a_slots_new_device_counts_from_zero, setup),
 		cmocka_unit_test_setup(a_slots_new_device_is_held_back, setup),
-		cmocka_unit_test_setup(tags_are_checked_against_their_ports, setup),
 		cmocka_unit_test_setup(sources_are_of_their_set, setup),
 		cmocka_unit_test_setup(gaps_are_one_flag_of_several, setup),
 		cmocka_unit_test_setup(a_live_port_passes_while_its_meaning_changes, setup),

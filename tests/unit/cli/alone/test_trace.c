@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Records of the trace flavour, and what `sixlane explain` and `lookup` read out of them.
+ */
+#include "../cmd_world.h"
+
+#include "../../../../user/cli/explain.h"
+#include "../../../../user/cli/guard.h"
+#include "../../../../user/cli/lookup.h"
+#include "../../unit.h"
+#include "../cmd_stubs.h"
+
+int maps_source_each(const struct maps *of, maps_route_fn fn, void *ctx)
+{
+	(void)of;
+	(void)fn;
+	(void)ctx;
+	return 0;
+}
+
+/* No verdict here is of the guard. */
+int cmd_guard_open(const struct cmd_view *view, struct cmd_guard *out)
+{
+	(void)view;
+	(void)out;
+	return -ENOMEM;
+}
+
+void cmd_guard_close(struct cmd_guard *guard)
+{
+	(void)guard;
+}
+
+void cmd_guard_reason(const struct cmd_guard *guard, enum sixlane_verdict verdict,
+		      const struct sixlane_port *in, uint32_t egress, const union sixlane_addr *src,
+		      const union sixlane_addr *dst, char *reason)
+{
+	(void)guard;
+	(void)verdict;
+	(void)in;
+	(void)egress;
+	(void)src;
+	(void)dst;
+	*reason = '\0';
+}
+
+#define GROUP 50u
+#define FIRST_CELL 1000u
+
+enum { BY_OUT = 5, BY_OTHER };
+
+static struct explain explain;
+static struct trace *const trace = &explain.trace;
+static struct link links[3];
+
+static void record(enum sixlane_trace_step step, uint32_t verdict, union sixlane_trace_facts facts)
+{
+	struct sixlane_trace *records = &trace->records;
+
+	assert_in_range(records->n, 0, SIXLANE_TRACE_RECORDS - 1);
+	records->records[records->n++] = (struct sixlane_trace_record){ step, verdict, facts };
+}
+
+#define RECORD(step, verdict, member, ...)              \
+	record(SIXLANE_TRACE_##step, SIXLANE_##verdict, \
+	       (union sixlane_trace_facts){ .member = { __VA_ARGS__ } })
+
+static void arrive(void)
+{
+	explain = (struct explain){ 0 };
+	RECORD(ARRIVAL, FORWARD, port, .slot = SLOT_IN, .ifindex = IN);
+	RECORD(PORT, FORWARD, port, .slot = SLOT_IN, .ifindex = IN, .flags = SERVED,
+	       .table = SIXLANE_TABLE_MAIN);
+}
+
+/* Two ports, a gateway, a route by it. */
+static void fill(void)
+{
+	world_clear();
+	world_port(SLOT_OTHER, OTHER, LIVE);
+	world_hop(BY_OUT, SLOT_OUT, GATEWAY);
+	world_hop(BY_OTHER, SLOT_OTHER, OTHER_GATEWAY);
+	world_route(SIXLANE_TABLE_MAIN, "2001:db8::", 48, BY_OUT);
+	arrive();
+}
+
+#define ROUTE(in_table, id)                                                                      \
+	RECORD(ROUTE, FORWARD, route, .table = (in_table), .value = sixlane_route_value(id, 48), \
+	       .fate = next_hops[id].fate)
+
+static void end_by(uint32_t verdict)
+{
+	const union sixlane_addr dst = address(DESTINATION), src = address(SOURCE);
+
+	record(SIXLANE_TRACE_END, verdict,
+	       (union sixlane_trace_facts){ .end = { .slot = SLOT_IN } });
+	trace_read(&maps, IN, &dst, &src, trace);
+	assert_int_equal(trace->verdict, verdict);
+}
+
+/* --- what is read ------------------------------------------------------------------------ */
+
+static void a_route_by_a_gateway(void **state)
+{
+	(void)state;
+	fill();
+	ROUTE(SIXLANE_TABLE_MAIN, BY_OUT);
+	RECORD(EGRESS, FORWARD, egress, .slot = SLOT_OUT, .ifindex = OUT, .flags = LIVE,
+	       .xmit = OUT, .mtu = 1400);
+	RECORD(MTU, FORWARD, mtu, .ip_bytes = 48, .device_mtu = 1400, .mtu = 1350);
+	RECORD(NEIGHBOUR, FORWARD, neighbour, .gateway = GATEWAY, .found = 1, .mac = ~0ull);
+	end_by(SIXLANE_FORWARD);
+	assert_int_equal(trace->slot, SLOT_IN);
+	assert_int_equal(trace->port.ifindex, IN);
+	assert_false(trace->by_slave || trace->route.by_rules);
+	assert_int_equal(trace->route.table, SIXLANE_TABLE_MAIN);
+	assert_int_equal(trace->view.prefix_len, 48);
+	assert_int_equal(trace->view.hop.port, SLOT_OUT);
+	assert_int_equal(trace->view.hop.mtu, 1350);
+	assert_true(trace->view.hop.has_mac && trace->view.hop.has_gateway);
+	assert_int_equal(trace->view.hop.neigh.mac.bytes[0], 0xff);
+}
+
+static void a_rule_that_decides(void **state)
+{
+	(void)state;
+	fill();
+	rules[3].priority = 100;
+	rules[4].priority = 200;
+	RECORD(RULES, FORWARD, rules, .list = { .first = 3, .n = 2 });
+	RECORD(RULE, FORWARD, rule, .at = 0, .outcome = SIXLANE_TRACE_RULE_DIFFERS,
+	       .selector = SIXLANE_RULE_SOURCE);
+	ROUTE(100, BY_OTHER);
+	RECORD(RULE, FORWARD, rule, .at = 1, .outcome = SIXLANE_TRACE_RULE_DECIDES, .table = 100);
+	end_by(SIXLANE_FORWARD);
+	assert_int_equal(trace->n_rules, 2);
+	assert_int_equal(trace->rules[0].rule.priority, 100);
+	assert_int_equal(trace->rules[0].selector, SIXLANE_RULE_SOURCE);
+	assert_int_equal(trace->rules[1].rule.priority, 200);
+	assert_true(trace->route.by_rules);
+	assert_int_equal(trace->route.table, 100);
+	assert_int_equal(trace->view.hop.port, SLOT_OTHER);
+}
+
+static void a_route_of_a_rule_that_goes_on_does_not_count(void **state)
+{
+	(void)state;
+	fill();
+	RECORD(RULES, FORWARD, rules, .list = { .first = 0, .n = 2 });
+	ROUTE(100, BY_OTHER);
+	RECORD(RULE, FORWARD, rule, .at = 0, .outcome = SIXLANE_TRACE_RULE_SUPPRESSED,
+	       .table = 100);
+	RECORD(RULE, FORWARD, rule, .at = 1, .outcome = SIXLANE_TRACE_RULE_DIFFERS);
+	end_by(SIXLANE_PASS_NO_ROUTE);
+	assert_int_equal(trace->route.value, 0);
+	assert_int_equal(trace->view.hop.port, 0);
+	/* nor does any where a rule says the verdict itself */
+	fill();
+	RECORD(RULES, FORWARD, rules, .list = { .first = 0, .n = 2 });
+	RECORD(ROUTE, PASS_NO_ROUTE, route, .table = 100);
+	RECORD(RULE, FORWARD, rule, .at = 0, .outcome = SIXLANE_TRACE_RULE_NO_ROUTE, .table = 100);
+	RECORD(RULE, PASS_PROHIBIT, rule, .at = 1, .outcome = SIXLANE_TRACE_RULE_DECIDES);
+	end_by(SIXLANE_PASS_PROHIBIT);
+	assert_int_equal(trace->route.table, 0);
+	assert_int_equal(trace->route.value, 0);
+}
+
+static void fill_group(void)
+{
+	fill();
+	next_hops[GROUP].fate = (union sixlane_fate){ .kind = SIXLANE_KIND_GROUP,
+						      .n_cells = 2,
+						      .first_cell = FIRST_CELL };
+	cells[FIRST_CELL] = (union sixlane_cell){ .below = BY_OUT, .above = BY_OUT };
+	cells[FIRST_CELL + 1] = (union sixlane_cell){ .below = BY_OTHER, .above = BY_OTHER };
+	ROUTE(SIXLANE_TABLE_MAIN, GROUP);
+	RECORD(GROUP, FORWARD, group, .fate = next_hops[GROUP].fate);
+	RECORD(HASH, FORWARD, hash, .hash = 1);
+	RECORD(CELL, FORWARD, cell, .number = 0, .id = BY_OUT);
+}
+
+static void the_last_draw_is_taken(void **state)
+{
+	(void)state;
+	fill_group();
+	RECORD(CELL, FORWARD, cell, .number = 1, .id = BY_OTHER);
+	RECORD(MEMBER, FORWARD, member, .fate = next_hops[BY_OTHER].fate);
+	end_by(SIXLANE_FORWARD);
+	assert_int_equal(trace->choice.n_draws, 2);
+	assert_true(trace->choice.draws[0].skipped);
+	assert_false(trace->choice.draws[1].skipped || trace->choice.scanned);
+	assert_int_equal(trace->view.group.members[trace->choice.chosen].hop.id, BY_OTHER);
+	assert_int_equal(trace->view.hop.port, SLOT_OTHER);
+}
+
+static void what_is_found_by_asking_all_is_taken(void **state)
+{
+	(void)state;
+	fill_group();
+	RECORD(SCAN, FORWARD, none, .words = { 0 });
+	RECORD(MEMBER, FORWARD, member, .fate = next_hops[BY_OTHER].fate);
+	end_by(SIXLANE_FORWARD);
+	assert_true(trace->choice.scanned && trace->choice.draws[0].skipped);
+	assert_int_equal(trace->view.group.members[trace->choice.chosen].hop.id, BY_OTHER);
+	/* or nothing is */
+	fill_group();
+	RECORD(SCAN, FORWARD, none, .words = { 0 });
+	RECORD(MEMBER, PASS_EGRESS_DOWN, member, .fate = next_hops[GROUP].fate);
+	end_by(SIXLANE_PASS_EGRESS_DOWN);
+	assert_int_equal(trace->choice.chosen, TRACE_NO_MEMBER);
+	assert_int_equal(trace->view.hop.port, 0);
+}
+
+static void an_exception_takes_the_packet_elsewhere(void **state)
+{
+	(void)state;
+	fill();
+	ROUTE(SIXLANE_TABLE_MAIN, BY_OUT);
+	RECORD(EXCEPTION, FORWARD, exception, .outcome = SIXLANE_TRACE_EXCEPTION_APPLIED,
+	       .flags = SIXLANE_EXCEPTION_NEXT_HOP | SIXLANE_EXCEPTION_MTU, .mtu = 1300,
+	       .next_hop = BY_OTHER);
+	end_by(SIXLANE_PASS_HOP_LIMIT);
+	assert_true(trace->view.exception.asked);
+	assert_int_equal(trace->view.hop.port, SLOT_OTHER);
+	assert_int_equal(trace->view.hop.mtu, 1300);
+	assert_true(trace->view.hop.by_exception);
+}
+
+static void no_record_is_believed(void **state)
+{
+	const union sixlane_addr addr = address(DESTINATION);
+
+	(void)state;
+	fill();
+	trace_read(&maps, IN, &addr, &addr, trace);
+	assert_int_equal(trace->verdict, SIXLANE_PASS_NOT_READY);
+	memset(&trace->records, 0xff, sizeof(trace->records));
+	trace_read(&maps, IN, &addr, &addr, trace);
+	assert_int_equal(trace->verdict, SIXLANE_PASS_NOT_READY);
+	memset(&trace->records, 0xff, sizeof(trace->records));
+	for (uint32_t i = 0; i < SIXLANE_TRACE_RECORDS; i++)
+		trace->records.records[i].step = i % SIXLANE_TRACE_N_STEPS;
+	trace_read(&maps, IN, &addr, &addr, trace);
+	assert_int_equal(trace->port.ifindex, 0);
+	assert_string_equal(trace_step_name(SIXLANE_TRACE_N_STEPS), "unknown");
+}
+
+/* --- what is said ------------------------------------------------------------------------ */
+
+static const char *said(const char *name)
+{
+	static char all[2048];
+
+	*all = '\0';
+	for (size_t i = 0; i < explain.n_steps; i++) {
+		if (strcmp(explain.steps[i].name, name) != 0)
+			continue;
+		strncat(all, explain.steps[i].text, sizeof(all) - strlen(all) - 1);
+		strncat(all, "\n", sizeof(all) - strlen(all) - 1);
+	}
+	return all;
+}
+
+static void tell(uint32_t verdict)
+{
+	end_by(verdict);
+	links[0] = (struct link){ .ifindex = IN, .name = "in0" };
+	links[1] = (struct link){ .ifindex = OUT, .name = "out0" };
+	links[2] = (struct link){ .ifindex = OTHER, .name = "other0" };
+	explain.view.maps = maps;
+	explain.view.ports = (struct ports){ .links = links, .n = 3 };
+	explain.port = explain.ingress = &links[0];
+	explain.port_reason = "as asked for";
+	explain.result.verdict = verdict;
+	explain.agree = true;
+	assert_true(explain_tell(&explain));
+}
+
+static void forget(void)
+{
+	for (size_t i = 0; i < explain.n_steps; i++)
+		free(explain.steps[i].text);
+	explain.n_steps = 0;
+}
+
+static void every_rule_is_said_with_why(void **state)
+{
+	static const struct {
+		uint32_t outcome, selector;
+		const char *words;
+	} rows[] = {
+		{ SIXLANE_TRACE_RULE_DIFFERS, SIXLANE_RULE_SOURCE, "another source\n" },
+		{ SIXLANE_TRACE_RULE_DIFFERS, SIXLANE_RULE_DPORT, "another destination port" },
+		{ SIXLANE_TRACE_RULE_UNSEEN, 0, "XDP cannot see" },
+		{ SIXLANE_TRACE_RULE_GOTO, 0, "leads on" },
+		{ SIXLANE_TRACE_RULE_NO_ROUTE, 0, "no route" },
+		{ SIXLANE_TRACE_RULE_THROW, 0, "throw" },
+		{ SIXLANE_TRACE_RULE_SUPPRESSED, 0, "suppresses so short" },
+		{ SIXLANE_TRACE_RULE_SHARED, 0, "next-hop object" },
+		{ SIXLANE_TRACE_RULE_EXCEPTED, 0, "has learnt" },
+		{ SIXLANE_TRACE_RULE_DECIDES, 0, "decides" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		fill();
+		RECORD(RULES, FORWARD, rules, .list = { .first = 0, .n = 1 });
+		RECORD(RULE, FORWARD, rule, .outcome = rows[i].outcome,
+		       .selector = rows[i].selector);
+		tell(SIXLANE_PASS_NO_ROUTE);
+		if (!strstr(said("rules"), rows[i].words))
+			fail_msg("\"%s\" lacks \"%s\"", said("rules"), rows[i].words);
+		forget();
+	}
+}
+
+static void what_was_decided_before_the_route_is_said(void **state)
+{
+	(void)state;
+	fill();
+	trace->records.decided = SIXLANE_PASS_PORT;
+	ROUTE(SIXLANE_TABLE_MAIN, BY_OUT);
+	tell(SIXLANE_PASS_PORT);
+	assert_non_null(strstr(said("decided"), "pass_port"));
+	assert_non_null(strstr(said("egress"), "out0"));
+	assert_non_null(strstr(said("verdict"), "pass_port"));
+	forget();
+}
+
+static void the_guards_bit_is_said(void **state)
+{
+	(void)state;
+	for (uint32_t bit = 0; bit < 2; bit++) {
+		fill();
+		ROUTE(SIXLANE_TABLE_MAIN, BY_OUT);
+		RECORD(PAIR, FORWARD, pair, .value = (uint64_t)bit << 2, .word = 16, .bit = 2);
+		tell(SIXLANE_PASS_UNRESOLVED);
+		assert_non_null(strstr(said("guard"), bit ? "is set" : "is clear"));
+		assert_non_null(strstr(said("guard"), "bit 2 of word 16"));
+		forget();
+	}
+}
+
+static void another_mac_is_said(void **state)
+{
+	(void)state;
+	fill();
+	explain.has_mac = true;
+	explain.packet.dst_mac[5] = 9;
+	trace->records.decided = SIXLANE_PASS_OTHER_MAC;
+	RECORD(ADDRESSEE, PASS_OTHER_MAC, addressee, .dst = 1);
+	ROUTE(SIXLANE_TABLE_MAIN, BY_OUT);
+	tell(SIXLANE_PASS_OTHER_MAC);
+	assert_non_null(strstr(said("mac"), "for 00:00:00:00:00:09"));
+	forget();
+}
+
+/* --- what lookup leaves open ------------------------------------------------------------- */
+
+static void selectors_that_were_not_told_are_open(void **state)
+{
+	const uint32_t differs = SIXLANE_TRACE_RULE_DIFFERS, decides = SIXLANE_TRACE_RULE_DECIDES;
+	const struct {
+		uint32_t flags, outcome, selector;
+		bool has_src, has_port;
+		uint32_t open;
+	} rows[] = {
+		{ SIXLANE_RULE_SOURCE, differs, SIXLANE_RULE_SOURCE, false, true,
+		  LOOKUP_ON_SOURCE },
+		{ SIXLANE_RULE_SOURCE, differs, SIXLANE_RULE_SOURCE, true, true, 0 },
+		{ SIXLANE_RULE_IIF, differs, SIXLANE_RULE_IIF, true, false, LOOKUP_ON_PORT },
+		{ SIXLANE_RULE_TCLASS, decides, 0, true, true, LOOKUP_ON_TCLASS },
+		{ SIXLANE_RULE_SOURCE | SIXLANE_RULE_PROTO, differs, SIXLANE_RULE_PROTO, true, true,
+		  LOOKUP_ON_FLOW },
+		{ SIXLANE_RULE_SOURCE | SIXLANE_RULE_PROTO, differs, SIXLANE_RULE_SOURCE, true,
+		  true, 0 },
+		/* another destination decides, whatever the source */
+		{ SIXLANE_RULE_SOURCE | SIXLANE_RULE_DESTINATION, differs, SIXLANE_RULE_SOURCE,
+		  false, true, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct trace_rule tried = {
+			.rule = { .flags = rows[i].flags,
+				  .dst = { .bytes = { 1 } },
+				  .dst_mask = { .bytes = { 0xff } } },
+			.outcome = rows[i].outcome,
+			.selector = rows[i].selector,
+		};
+		const struct lookup_query query = { .has_src = rows[i].has_src,
+						    .ingress = rows[i].has_port ? IN : 0 };
+
+		assert_int_equal(lookup_left_open(&tried, 1, &query), rows[i].open);
+	}
+}
+
+UNIT_TESTS()
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_route_by_a_gateway),
+		cmocka_unit_test(a_rule_that_decides),
+		cmocka_unit_test(a_route_of_a_rule_that_goes_on_does_not_count),
+		cmocka_unit_test(the_last_draw_is_taken),
+		cmocka_unit_test(what_is_found_by_asking_all_is_taken),
+		cmocka_unit_test(an_exception_takes_the_packet_elsewhere),
+		cmocka_unit_test(no_record_is_believed),
+		cmocka_unit_test(every_rule_is_said_with_why),
+		cmocka_unit_test(what_was_decided_before_the_route_is_said),
+		cmocka_unit_test(the_guards_bit_is_said),
+		cmocka_unit_test(another_mac_is_said),
+		cmocka_unit_test(selectors_that_were_not_told_are_open),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * See route_view.h. Members and weights of groups are in route_group.c.
+ */
+#include "route_view.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* --- one next hop ------------------------------------------------------------------------ */
+
+static void set_limit(struct hop_view *hop, uint32_t limit)
+{
+	hop->limit = limit;
+	hop->mtu = hop->egress.mtu;
+	if (limit && limit < hop->mtu)
+		hop->mtu = limit;
+}
+
+void route_view_fate(const struct maps *maps, union sixlane_fate fate, struct hop_view *hop)
+{
+	*hop = (struct hop_view){ .verdict = SIXLANE_PUNT_ROUTE, .fate = fate };
+	if (fate.kind != SIXLANE_FORWARD && !sixlane_is_fate(fate.kind))
+		return;
+	hop->verdict = fate.kind;
+	if (hop->verdict != SIXLANE_FORWARD)
+		return;
+	if (fate.port < SIXLANE_MAX_PORTS) {
+		hop->port = fate.port;
+		hop->egress = maps->ports[fate.port];
+	}
+	set_limit(hop, 0);
+	if (fate.neighbour && fate.neighbour < SIXLANE_MAX_NEIGHBOURS) {
+		hop->has_gateway = true;
+		hop->neigh = maps->neighbours[fate.neighbour];
+		hop->has_mac = hop->neigh.mac.flags & SIXLANE_MAC_VALID;
+	}
+}
+
+void route_view_hop(const struct maps *maps, uint32_t id, struct hop_view *hop)
+{
+	union sixlane_fate fate = { .kind = SIXLANE_PUNT_ROUTE };
+
+	if (id < SIXLANE_MAX_NEXT_HOPS)
+		fate.word = route_view_load64(&maps->next_hops[id].fate.word);
+	route_view_fate(maps, fate, hop);
+	hop->id = id;
+}
+
+void route_view_on_link(const struct maps *maps, const union sixlane_addr *dst,
+			struct hop_view *hop)
+{
+	uint32_t slot = maps_neigh_slot(maps, hop->egress.ifindex, dst);
+
+	if (!slot)
+		return;
+	hop->neigh = maps->neighbours[slot];
+	hop->has_mac = hop->neigh.mac.flags & SIXLANE_MAC_VALID;
+}
+
+static enum sixlane_verdict check_device(uint32_t flags)
+{
+	if (flags & SIXLANE_PORT_BRIDGE)
+		return SIXLANE_PUNT_BRIDGE;
+	if (flags & SIXLANE_PORT_MACVLAN)
+		return SIXLANE_PUNT_MACVLAN;
+	if (flags & SIXLANE_PORT_TUNNEL)
+		return SIXLANE_PUNT_TUNNEL;
+	return flags & SIXLANE_PORT_STRANGE || !(flags & SIXLANE_PORT_XMIT)
+		       ? SIXLANE_PASS_EGRESS_DEVICE
+		       : SIXLANE_FORWARD;
+}
+
+static enum sixlane_verdict check_egress(const struct sixlane_port *egress)
+{
+	const uint32_t alive = SIXLANE_PORT_UP | SIXLANE_PORT_IPV6;
+
+	if (!egress->ifindex || (egress->flags & alive) != alive)
+		return SIXLANE_PASS_EGRESS_DOWN;
+	if (egress->flags & SIXLANE_PORT_OUT_HELD)
+		return egress->flags & SIXLANE_PORT_OUT_FIREWALL ? SIXLANE_PASS_FIREWALL
+								 : SIXLANE_PASS_TC;
+	/* of a bond that uses no slave */
+	if (egress->flags & SIXLANE_PORT_SLAVES && !egress->n_slaves)
+		return SIXLANE_PASS_EGRESS_DOWN;
+	return check_device(egress->flags);
+}
+
+void route_view_check(const struct maps *maps, const union sixlane_addr *dst, struct hop_view *hop)
+{
+	if (hop->verdict != SIXLANE_FORWARD)
+		return;
+	if (!hop->has_gateway)
+		route_view_on_link(maps, dst, hop);
+	hop->verdict = check_egress(&hop->egress);
+	if (!hop->verdict && !hop->has_mac)
+		hop->verdict = SIXLANE_PASS_UNRESOLVED;
+}
+
+/* --- the exception ----------------------------------------------------------------------- */
+
+static void find_exception(const struct maps *maps, uint32_t table, const union sixlane_addr *dst,
+			   struct route_view *view)
+{
+	const struct sixlane_exception_key key = { .dst = *dst, .table = table };
+	struct exception_view *found = &view->exception;
+	const struct sixlane_exception *value = &found->value;
+
+	found->asked = view->marks;
+	if (!found->asked)
+		return;
+	if (maps_exception(maps, &key, &found->value))
+		found->outcome = maps_exception_may_be_missing(maps, dst, view->marks)
+					 ? SIXLANE_TRACE_EXCEPTION_MISSING
+					 : SIXLANE_TRACE_EXCEPTION_ABSENT;
+	else if (value->expires_ns && util_now_ns() >= value->expires_ns)
+		found->outcome = value->flags & SIXLANE_EXCEPTION_MORE
+					 ? SIXLANE_TRACE_EXCEPTION_PUNTED
+					 : SIXLANE_TRACE_EXCEPTION_EXPIRED;
+	else if (value->flags & SIXLANE_EXCEPTION_OBSERVE)
+		found->outcome = SIXLANE_TRACE_EXCEPTION_OBSERVED;
+	else if (value->flags & SIXLANE_EXCEPTION_PUNT)
+		found->outcome = SIXLANE_TRACE_EXCEPTION_PUNTED;
+	else
+		found->outcome = SIXLANE_TRACE_EXCEPTION_APPLIED;
+}
+
+/* What it makes of one hop that leads out. Returns the outcome for packets by that hop. */
+static uint32_t except(const struct maps *maps, const struct exception_view *exception,
+		       struct hop_view *hop)
+{
+	const struct sixlane_exception *value = &exception->value;
+	uint32_t limit = hop->limit, outcome = exception->outcome;
+
+	if (outcome < SIXLANE_TRACE_EXCEPTION_PUNTED && outcome != SIXLANE_TRACE_EXCEPTION_MISSING)
+		return outcome;
+	if (outcome != SIXLANE_TRACE_EXCEPTION_MISSING && value->flags & SIXLANE_EXCEPTION_UNDER &&
+	    hop->fate.word != value->under.word)
+		return SIXLANE_TRACE_EXCEPTION_ELSEWHERE;
+	if (outcome != SIXLANE_TRACE_EXCEPTION_APPLIED) {
+		hop->verdict = SIXLANE_PUNT_EXCEPTION;
+		return outcome;
+	}
+	if (value->flags & SIXLANE_EXCEPTION_MTU)
+		limit = value->mtu;
+	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP)
+		route_view_hop(maps, value->next_hop, hop);
+	set_limit(hop, limit);
+	hop->by_exception = value->flags & SIXLANE_EXCEPTION_MTU;
+	return outcome;
+}
+
+/* --- the route --------------------------------------------------------------------------- */
+
+/* Of several, the best of those in use. dst NULL: whatever the exception. */
+static void choose_any(const struct maps *maps, const union sixlane_addr *dst,
+		       struct route_view *view)
+{
+	const struct group_view *group = &view->group;
+	struct hop_view hop;
+	bool any = false;
+
+	for (uint32_t i = 0; i < group->n_members; i++) {
+		if (group->members[i].skipped)
+			continue;
+		hop = group->members[i].hop;
+		if (dst && view->exception.asked && hop.port) {
+			except(maps, &view->exception, &hop);
+			route_view_check(maps, dst, &hop);
+		}
+		if (!any || (view->verdict && !hop.verdict))
+			view->verdict = hop.verdict;
+		any = true;
+	}
+	if (!any)
+		view->verdict = SIXLANE_PASS_EGRESS_DOWN;
+}
+
+static void choose(const struct maps *maps, const union sixlane_addr *dst, struct route_view *view)
+{
+	const struct group_view *group = &view->group;
+	bool first = group->kind == SIXLANE_KIND_FIRST;
+
+	if (first && !group->n_members) {
+		view->verdict = SIXLANE_PUNT_EQUAL_METRIC;
+	} else if (first || (group->n_members == 1 && !group->members[0].skipped)) {
+		view->hop = group->members[0].hop;
+		view->verdict = view->hop.verdict;
+	} else {
+		choose_any(maps, dst, view);
+	}
+	if (view->expires_ns && util_now_ns() >= view->expires_ns)
+		view->verdict = SIXLANE_PUNT_EXPIRES;
+}
+
+static int take_source(const struct maps *maps, const union sixlane_addr *src,
+		       struct route_view *view)
+{
+	static const union sixlane_addr none;
+	uint32_t value;
+
+	if (maps_source_lookup(maps, view->set, src ?: &none, &value)) {
+		view->verdict = SIXLANE_PUNT_SOURCE_ROUTE;
+		return -ENOENT;
+	}
+	view->next_hop = sixlane_route_next_hop(value);
+	return 0;
+}
+
+static uint16_t kind_of(const struct maps *maps, const struct route_view *view)
+{
+	union sixlane_fate fate;
+
+	if (view->next_hop >= SIXLANE_MAX_NEXT_HOPS)
+		return SIXLANE_PUNT_ROUTE;
+	fate.word = route_view_load64(&maps->next_hops[view->next_hop].fate.word);
+	return fate.kind;
+}
+
+static void take_next_hop(const struct maps *maps, struct route_view *view)
+{
+	const struct sixlane_next_hop *next_hop = &maps->next_hops[view->next_hop];
+	union sixlane_fate fate;
+
+	if (view->next_hop >= SIXLANE_MAX_NEXT_HOPS)
+		return;
+	fate.word = route_view_load64(&next_hop->fate.word);
+	view->flags = next_hop->flags;
+	if (fate.kind == SIXLANE_KIND_GROUP || fate.kind == SIXLANE_KIND_FIRST) {
+		view->expires_ns = next_hop->expires_ns;
+		route_view_group(maps, fate, view->flags, next_hop->mtu, &view->group);
+		choose(maps, NULL, view);
+		return;
+	}
+	route_view_hop(maps, view->next_hop, &view->hop);
+	if (view->hop.verdict == SIXLANE_FORWARD)
+		set_limit(&view->hop, next_hop->mtu);
+	view->verdict = view->hop.verdict;
+}
+
+void route_view_value(const struct maps *maps, uint32_t value, const union sixlane_addr *src,
+		      struct route_view *out)
+{
+	/* The members are of any use only as far as their number says, and they are many. */
+	memset(out, 0, offsetof(struct route_view, group.members));
+	out->value = value;
+	out->prefix_len = sixlane_route_len(value);
+	out->marks = value & ROUTE_MARKS;
+	out->next_hop = sixlane_route_next_hop(value);
+	out->verdict = SIXLANE_PUNT_ROUTE;
+	if (kind_of(maps, out) == SIXLANE_KIND_SOURCES) {
+		out->by_source = true;
+		out->set = maps->next_hops[out->next_hop].fate.set;
+		if (take_source(maps, src, out))
+			return;
+	}
+	take_next_hop(maps, out);
+}
+
+void route_view_resolve(const struct maps *maps, uint32_t table, const union sixlane_addr *dst,
+			struct route_view *view)
+{
+	struct exception_view *exception = &view->exception;
+	struct group_view *group = &view->group;
+
+	if (!view->hop.port && !group->n_members)
+		return;
+	find_exception(maps, table, dst, view);
+	for (uint32_t i = 0; i < group->n_members; i++)
+		route_view_check(maps, dst, &group->members[i].hop);
+	if (group->n_members > 1 && group->kind == SIXLANE_KIND_GROUP) {
+		choose(maps, dst, view);
+		return;
+	}
+	if (exception->asked && view->hop.port)
+		exception->outcome = except(maps, exception, &view->hop);
+	route_view_check(maps, dst, &view->hop);
+	if (view->verdict != SIXLANE_PUNT_EXPIRES)
+		view->verdict = view->hop.verdict;
+}
