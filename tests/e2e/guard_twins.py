@@ -64,7 +64,7 @@ class GuardTwins(Twins):
     def wait_held(self, source, to, verdict, words):
         """Until the pair is held back, for a reason that has these words in it."""
         said = wait_verdict(self.fast, source, to, verdict)
-        assert words in said["held_by"], said["held_by"]
+        assert words in said["guard_reason"], said["guard_reason"]
 
     def check(self, source, to, fate, verdict):
         """A packet of the pair: the same in both, and counted once under its verdict."""

@@ -361,7 +361,7 @@ def test_lookup_and_routes_tell_of_it(net):
     row = net.router.lookup(FAR)
     assert (row["mtu"], row["next_hop"], row["exceptions"]) == (MTU, ex.OTHER, True)
     assert row["exception"] == {
-        "outcome": "applied", "origin": "operator", "mtu": MTU, "next_hop": ex.OTHER, "port": "p1",
+        "state": "applied", "origin": "operator", "mtu": MTU, "next_hop": ex.OTHER, "port": "p1",
     }  # fmt: skip
     assert " exception applied mtu 1300 " in net.router.sixlane("lookup", FAR).stdout
     row = net.router.lookup(SECOND)

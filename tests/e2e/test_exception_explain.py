@@ -36,7 +36,7 @@ def test_explain_tells_of_it(net):
     assert row["answer"] == {"mtu": MTU, "source": "2001:db8:a::1", "to_sender": False}
     assert row["output"]["size"] == 1280 and row["output"]["dst_mac"] == "02:00:00:00:a0:02"
     text = net.router.sixlane("explain", A, FAR, "udp 4000 5000 size", MTU + 1).stdout
-    assert "Path MTU 1300, by the operator, expires in " in text
+    assert "Path MTU 1300, from the operator, expires in " in text
     assert "the exception's: the packet has 1301, too many" in text
     assert "Packet Too Big, MTU 1300, from 2001:db8:a::1 to 2001:db8:a::2, back by p0" in text
     assert explain(net, SECOND)["exception"] is None
@@ -97,7 +97,7 @@ def test_explain_of_modes(idle):
     ex.learn(idle, MTU)
     ex.wait_shown(idle, FAR, observed=True)
     row = explain(idle, FAR, "udp size", MTU + 1)
-    assert (row["verdict"], row["exception"]["outcome"]) == ("forward", "observed")
+    assert (row["verdict"], row["exception"]["state"]) == ("forward", "observed")
     assert "only counted" in idle.router.sixlane("explain", A, FAR).stdout
 
 
@@ -113,9 +113,9 @@ def test_explain_of_groups(net):
     for dst in seen:
         for label in range(10):
             row = explain(net, dst, "udp 4000 5000 flowlabel", label, "size", MTU + 1)
-            seen[dst].add((row["verdict"], row["exception"]["outcome"]))
+            seen[dst].add((row["verdict"], row["exception"]["state"]))
     assert seen[FAR] == {("answer_too_big", "applied")}
-    assert seen[SECOND] == {("answer_too_big", "applied"), ("forward", "elsewhere")}
+    assert seen[SECOND] == {("answer_too_big", "applied"), ("forward", "other_next_hop")}
 
 
 def random_case(rng):

@@ -323,7 +323,7 @@ def test_vlans_in_and_out(net):
     assert answer["ingress_tags"] == ["802.1Q 10"]
     assert answer["output"]["tags"] == ["802.1ad 5", "802.1Q 6"]
     assert answer["member"]["tags"] == ["802.1ad 5", "802.1Q 6"]
-    assert answer["member"]["xmit"] == "p1"
+    assert answer["member"]["tx_device"] == "p1"
     assert "p0 with tag 802.1Q 10" in words_of(answer, "port")
     row = {port["name"]: port for port in net.router.status()["ports"]}["p0.10"]
     assert (row["tags"], row["lower"]) == ("802.1Q 10", "p0")

@@ -35,10 +35,10 @@ def test_the_member_is_the_one_that_packets_take(net):
         answer = explain(net, "2001:db8:a::%x" % (i + 16), FAR, "udp 4000 5000 dev p0")
         seen.add(assert_member(net, answer))
         assert len(answer["group"]) == 2 and len(answer["draws"]) == 1
-        assert answer["group_kind"] == "hash" and answer["bucket"] is None
+        assert answer["group_type"] == "hash" and answer["bucket"] is None
         # in words: where the hash fell, and the member with its share
-        cell, number = answer["draws"][0]["cell"], answer["draws"][0]["member"] + 1
-        said = words_of(answer, "cell")
+        cell, number = answer["draws"][0]["bucket"], answer["draws"][0]["member"] + 1
+        said = words_of(answer, "bucket")
         assert said == "%d of 0 to 1, by the hash: member %d" % (cell, number)
         share = {B: "weight 2 (66.7 %)", C: "weight 1 (33.3 %)"}[answer["member"]["next_hop"]]
         said = words_of(answer, "member")
@@ -93,9 +93,9 @@ def test_a_member_that_is_down_is_passed_over(net):
         again += len(answer["draws"]) > 1
         for draw in answer["draws"][:-1]:
             assert draw["skipped"] and answer["group"][draw["member"]]["port"] == "p2"
-            said = "%d of 0 to 1, by the hash" % draw["cell"]
-            assert said in words_of(answer, "cell")
-            assert "member %d, passed over" % (draw["member"] + 1) in words_of(answer, "cell")
+            said = "%d of 0 to 1, by the hash" % draw["bucket"]
+            assert said in words_of(answer, "bucket")
+            assert "member %d, passed over" % (draw["member"] + 1) in words_of(answer, "bucket")
     assert 0 < again < N_FLOWS
     assert [m["skipped"] for m in answer["group"] if m["port"] == "p2"] == [True]
     assert "is down" in words_of(answer, "group")
@@ -151,7 +151,7 @@ def test_resilient_group(net):
         seen.add(host)
         buckets.add(answer["bucket"])
     assert seen == {"b", "c"} and len(buckets) > 8
-    assert (answer["group_kind"], answer["buckets"]) == ("buckets", 64)
+    assert (answer["group_type"], answer["buckets"]) == ("buckets", 64)
     assert {m["next_hop"]: m["weight"] for m in answer["group"]} == {B: 32, C: 32}
     assert "64 buckets" in words_of(answer, "group")
     assert "object" in words_of(answer, "route")

@@ -48,7 +48,7 @@ def test_one_cause(net, cause):
     stop(net, cause)
     net.start("--bypass", cause)
     net.assert_forwarded([FRAME])
-    assert "held_by" not in explain(net, "a", "b")
+    assert "guard_reason" not in explain(net, "a", "b")
     assert_said(net, [cause])
     others = [other for other in CAUSES if other != cause]
     stop_at_once(net, others)

@@ -50,8 +50,8 @@ def test_routes_tell_groups_objects_and_sources(net):
     net.route("add 2001:db8:f03::/48 from 2001:db8:a::/64 via", C)
     rows = {r["prefix"]: r for r in net.router.routes()}
     single, group = rows["2001:db8:f01::/48"], rows["2001:db8:f02::/48"]
-    assert single["object"] and single["next_hop"] == B
-    assert group["object"] and {m["next_hop"]: m["weight"] for m in group["group"]} == {B: 2, C: 1}
+    assert single["nexthop_object"] and single["next_hop"] == B
+    assert group["nexthop_object"] and {m["next_hop"]: m["weight"] for m in group["group"]} == {B: 2, C: 1}
     sources = rows["2001:db8:f03::/48"]["sources"]
     assert [(s["source"], s["verdict"]) for s in sources] == [
         ("::/0", "pass_no_route"), ("2001:db8:a::/64", "forward"),

@@ -311,7 +311,7 @@ def test_explain(make_twins):
             "explain", subnet("a", i), DST, "udp 4000", fr.UDP_PORT, "dev p0"
         )
         assert answer["agree"] and answer["verdict"] == "forward", answer
-        slave = answer["member"]["xmit"]
+        slave = answer["member"]["tx_device"]
         words = [step["text"] for step in answer["steps"] if step["step"] == "slave"]
         assert [text.split(",")[0] for text in words] == [slave]
         named[forwarded(frame, HOST_MAC["b"], BOND_MAC, 5)] = hosts[slave]

@@ -135,7 +135,7 @@ def test_flow(twins):
     stranger = Flow(twins, "b", "a")
     stranger.slow(stranger.frame(), arrives=False)
     said = wait_verdict(twins.fast, "a", "b", "pass_firewall")
-    assert said["held_by"].endswith("; XDP forwards the packets of the port's flowtables"), said
+    assert said["guard_reason"].endswith("; XDP forwards the packets of the port's flowtables"), said
 
 
 @needs_lookup

@@ -45,10 +45,10 @@ static int take_flow(int argc, char **argv, struct packet *packet)
 				  "255, before the ports",
 				  argv[0]);
 	if (n > 3)
-		return -cmd_usage(&cmd_explain, "\"%s\" is too much", argv[3]);
+		return -cmd_usage(&cmd_explain, "unexpected argument \"%s\"", argv[3]);
 	if (n == 2)
 		return -cmd_usage(&cmd_explain,
-				  "\"%s %s\": a protocol alone, or with both ports behind it",
+				  "\"%s %s\": give a protocol alone, or followed by both ports",
 				  argv[0], argv[1]);
 	if (n == 3 && !proto_has_ports(packet->proto))
 		return -cmd_usage(&cmd_explain, "\"%s\" has no ports", argv[0]);
@@ -124,7 +124,7 @@ static int take_keyword(const char *word, const char *value, struct explain *exp
 					   "mac %s: a MAC address, as 02:00:00:00:00:01", value);
 	}
 	if (strcmp(word, "tos") != 0)
-		return cmd_usage(&cmd_explain, "\"%s\" is too much", word);
+		return cmd_usage(&cmd_explain, "unexpected argument \"%s\"", word);
 	if (!parse_bits(value, UINT8_MAX, &tclass))
 		return cmd_usage(&cmd_explain, "tos %s: a traffic class from 0 to 0xff", value);
 	packet->tclass = (uint8_t)tclass;
@@ -273,7 +273,7 @@ static void to_text(const struct explain *explain)
 	for (size_t i = 0; i < explain->n_steps; i++) {
 		const char *name = explain->steps[i].name;
 
-		printf("%-10s %s\n", strcmp(name, last) != 0 ? name : "", explain->steps[i].text);
+		printf("%-13s %s\n", strcmp(name, last) != 0 ? name : "", explain->steps[i].text);
 		last = name;
 	}
 }

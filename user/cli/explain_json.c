@@ -55,7 +55,7 @@ static json_t *draws_json(const struct trace *trace)
 		const struct trace_draw *draw = &choice->draws[i];
 
 		object = json_object();
-		print_set(object, "cell", json_integer(draw->cell));
+		print_set(object, "bucket", json_integer(draw->cell));
 		print_set(object, "member",
 			  draw->member == TRACE_NO_MEMBER ? json_null()
 							  : json_integer(draw->member));
@@ -187,7 +187,7 @@ json_t *explain_json(const struct explain *explain)
 	print_set(object, "output", output_json(explain));
 	print_set(object, "verdict", print_string(cmd_verdict_name(explain->result.verdict)));
 	if (*explain->held_by)
-		print_set(object, "held_by", print_string(explain->held_by));
+		print_set(object, "guard_reason", print_string(explain->held_by));
 	print_set(object, "trace_verdict", print_string(cmd_verdict_name(explain->trace.verdict)));
 	print_set(object, "compiler", print_string(*explain->compiler ? explain->compiler : NULL));
 	print_set(object, "agree", json_boolean(explain->agree));

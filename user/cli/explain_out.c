@@ -36,7 +36,7 @@ static const char *outcome_text(const struct explain *explain, char buf[2 * WAY_
 	case SIXLANE_TRACE_EXCEPTION_EXPIRED:
 		return "expired: the route holds";
 	case SIXLANE_TRACE_EXCEPTION_OBSERVED:
-		return "only counted: what the kernel has learnt is observed and not applied";
+		return "only counted: exceptions of the kernel are observed and not applied";
 	case SIXLANE_TRACE_EXCEPTION_PUNTED:
 		return "only the kernel can apply it";
 	case SIXLANE_TRACE_EXCEPTION_ELSEWHERE:
@@ -69,9 +69,9 @@ static void tell_entry(struct explain *explain)
 		snprintf(left, sizeof(left), ", expires in %.3f s",
 			 (double)(int64_t)(value->expires_ns - util_now_ns()) / 1e9);
 	explain_say(explain, "exception", "%s%s%s%s", mtu, hop,
-		    !(flags & SIXLANE_EXCEPTION_OPERATOR) ? "learnt by the kernel"
-		    : flags & SIXLANE_EXCEPTION_KERNEL	  ? "by the kernel and the operator"
-							  : "by the operator",
+		    !(flags & SIXLANE_EXCEPTION_OPERATOR) ? "from the kernel"
+		    : flags & SIXLANE_EXCEPTION_KERNEL	  ? "from the kernel and the operator"
+							  : "from the operator",
 		    left);
 }
 
@@ -89,7 +89,7 @@ static void tell_exception(struct explain *explain)
 		return;
 	case SIXLANE_TRACE_EXCEPTION_MISSING:
 		explain_say(explain, "exception",
-			    "none, perhaps since it found no room: the kernel knows");
+			    "none; the map may have been full: the kernel decides");
 		return;
 	default:
 		tell_entry(explain);
@@ -256,7 +256,7 @@ static void tell_guard(struct explain *explain)
 				 &explain->packet.dst, explain->held_by);
 		cmd_guard_close(&guard);
 	}
-	explain_say(explain, "held by", "%s", explain->held_by);
+	explain_say(explain, "guard reason", "%s", explain->held_by);
 }
 
 void explain_tell_verdict(struct explain *explain)

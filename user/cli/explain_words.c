@@ -228,7 +228,7 @@ static const char *outcome_words(const struct trace_rule *step)
 	case SIXLANE_TRACE_RULE_SHARED:
 		return "applies, and may suppress: for a next-hop object the kernel asks any route by it";
 	case SIXLANE_TRACE_RULE_EXCEPTED:
-		return "applies, and suppresses so short a prefix, but not what the kernel has learnt of the destination";
+		return "applies, and suppresses so short a prefix, but not an exception of the destination";
 	case SIXLANE_TRACE_RULE_DECIDES:
 		return "applies, and decides";
 	}
@@ -352,9 +352,9 @@ static void tell_draws(struct explain *explain)
 
 		if (draw->member != TRACE_NO_MEMBER)
 			snprintf(member, sizeof(member), "member %u", draw->member + 1);
-		explain_say(explain, group->buckets ? "bucket" : "cell",
-			    "%u of 0 to %u, by the hash%s: %s%s", draw->cell, group->n_cells - 1,
-			    i ? " mixed again" : "", member, draw->skipped ? ", passed over" : "");
+		explain_say(explain, "bucket", "%u of 0 to %u, by the hash%s: %s%s", draw->cell,
+			    group->n_cells - 1, i ? " mixed again" : "", member,
+			    draw->skipped ? ", passed over" : "");
 	}
 }
 
@@ -410,7 +410,7 @@ static void tell_group(struct explain *explain)
 		return;
 	}
 	explain_say(explain, "group", "%u member%s, in %u %s", group->n_members, plural,
-		    group->n_cells, group->buckets ? "buckets" : "cells as large as each other");
+		    group->n_cells, group->buckets ? "buckets" : "buckets of equal size");
 	tell_policy(explain);
 	tell_members(explain);
 	tell_chosen(explain);

@@ -303,7 +303,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	if (argc < 1)
 		return cmd_usage(&cmd_lookup, "which address?");
 	if (!strcmp(argv[0], "-") && argc > 1)
-		return cmd_usage(&cmd_lookup, "\"%s\" is too much", argv[1]);
+		return cmd_usage(&cmd_lookup, "unexpected argument \"%s\"", argv[1]);
 	for (int i = 0; i < argc && strcmp(argv[0], "-") != 0; i++) {
 		if (inet_pton(AF_INET6, argv[i], &addr) != 1)
 			return cmd_usage(&cmd_lookup, "\"%s\" is not an IPv6 address", argv[i]);

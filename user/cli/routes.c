@@ -82,7 +82,7 @@ static json_t *to_json(const struct cmd_view *view, const struct entries *entrie
 	show_hop_json(view, &route->hop, false, object);
 	show_group_json(view, route, object);
 	if (route->flags & SIXLANE_NEXT_HOP_OBJECT)
-		print_set(object, "object", json_true());
+		print_set(object, "nexthop_object", json_true());
 	if (route->marks)
 		print_set(object, "exceptions", json_true());
 	if (route->expires_ns)

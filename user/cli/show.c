@@ -92,7 +92,7 @@ static void tags_json(const struct cmd_view *view, const struct hop_view *hop, j
 		print_append(tags, print_string(show_tags(one, text)));
 	}
 	print_set(object, "tags", tags);
-	print_set(object, "xmit", print_string(below ? below->name : NULL));
+	print_set(object, "tx_device", print_string(below ? below->name : NULL));
 }
 
 void show_way_json(const struct cmd_view *view, const struct hop_view *hop, json_t *object)
@@ -137,10 +137,10 @@ void show_hop_json(const struct cmd_view *view, const struct hop_view *hop, bool
 /* --- exceptions -------------------------------------------------------------------------- */
 
 static const char *const outcomes[] = {
-	[SIXLANE_TRACE_EXCEPTION_MISSING] = "missing",
+	[SIXLANE_TRACE_EXCEPTION_MISSING] = "not_found",
 	[SIXLANE_TRACE_EXCEPTION_EXPIRED] = "expired",
 	[SIXLANE_TRACE_EXCEPTION_OBSERVED] = "observed",
-	[SIXLANE_TRACE_EXCEPTION_ELSEWHERE] = "elsewhere",
+	[SIXLANE_TRACE_EXCEPTION_ELSEWHERE] = "other_next_hop",
 	[SIXLANE_TRACE_EXCEPTION_PUNTED] = "punted",
 	[SIXLANE_TRACE_EXCEPTION_APPLIED] = "applied",
 };
@@ -173,7 +173,7 @@ void show_exception_json(const struct cmd_view *view, const struct route_view *r
 	if (!has_exception(exception))
 		return;
 	one = json_object();
-	print_set(one, "outcome", print_string(outcomes[exception->outcome]));
+	print_set(one, "state", print_string(outcomes[exception->outcome]));
 	print_set(one, "origin", print_string(show_origin(value->flags)));
 	if (value->flags & SIXLANE_EXCEPTION_MTU)
 		print_set(one, "mtu", json_integer(value->mtu));
@@ -240,8 +240,8 @@ void show_group_json(const struct cmd_view *view, const struct route_view *route
 	for (uint32_t i = 0; i < group->n_members; i++)
 		print_append(members, member_json(view, group, &group->members[i]));
 	print_set(object, "group", members);
-	print_set(object, "group_kind",
-		  print_string(group->kind == SIXLANE_KIND_FIRST ? "first"
+	print_set(object, "group_type",
+		  print_string(group->kind == SIXLANE_KIND_FIRST ? "equal_metric"
 			       : group->buckets			 ? "buckets"
 								 : "hash"));
 	if (group->buckets)

@@ -80,7 +80,7 @@ static int set_trace_frags(struct bpf_object *object, const char *path, char *er
 
 	if (!map || !prog || bpf_map__set_initial_value(map, &yes, sizeof(yes)))
 		return loader_fail(err, -EPROTO,
-				   "%s is not sixlane's trace flavour: install it anew", path);
+				   "%s is not sixlane's trace flavour: install it again", path);
 	return bpf_program__set_flags(prog, bpf_program__flags(prog) | BPF_F_XDP_HAS_FRAGS);
 }
 
@@ -220,7 +220,7 @@ int loader_run_trace(struct loader_run *run, uint32_t ifindex, const void *frame
 	if (!end || trace->dropped || end->step != SIXLANE_TRACE_END)
 		return loader_fail(
 			err, -EPROTO,
-			"the program recorded %u steps, lost %u and did not end: build it anew",
+			"the program recorded %u steps, lost %u and did not end: build it again",
 			trace->n, trace->dropped);
 	out->verdict = end->verdict;
 	out->slot = end->facts.end.slot;
