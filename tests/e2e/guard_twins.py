@@ -66,11 +66,22 @@ class GuardTwins(Twins):
         said = wait_verdict(self.fast, source, to, verdict)
         assert words in said["guard_reason"], said["guard_reason"]
 
+    def _exchange_ready(self, frame, source):
+        """What hosts got, and what was counted, in a moment in which the guard was not reading."""
+        seen = []
+
+        def once():
+            seen[:] = self.fast.counted(lambda: self.fast.exchange([frame], source))
+            return "pass_not_ready" not in seen[1]
+
+        wait_until(once, 10, lambda: "the guard goes on reading: %s" % seen[1])
+        return seen
+
     def check(self, source, to, fate, verdict):
         """A packet of the pair: the same in both, and counted once under its verdict."""
         frame = packet(source, to)
         plain = self.plain.exchange([frame], source)
-        fast, rise = self.fast.counted(lambda: self.fast.exchange([frame], source))
+        fast, rise = self._exchange_ready(frame, source)
         shown = {host: (fr.show(plain[host]), fr.show(fast[host])) for host in "abc"}
         assert plain == fast, shown
         arrived = fr.forwarded(frame, HOST_MAC[to], PORT_MAC[to]) in plain[to]

@@ -260,7 +260,7 @@ def test_undone(net):
 
 
 def test_added_twice_at_once(net):
-    count = 60_000
+    count = 20_000
     processes = start_adding(net, count, 3)
     said = [process.communicate(timeout=60)[1] for process in processes]
     codes = sorted(process.returncode for process in processes)
