@@ -2,7 +2,8 @@
 /*
  * From a route with several next hops to one of them (fib6_select_path). The hash is not the
  * kernel's, which is keyed by a secret, but is over the fields that the kernel's is over
- * (rt6_multipath_hash), so that what keeps together there keeps together here.
+ * (rt6_multipath_hash), so that what keeps together there keeps together here. Members stand in
+ * sl_nh_buckets (union sixlane_cell).
  *
  * Invariant: a flow stays with its member as long as the group stands and the member's port is up.
  */

@@ -2,7 +2,7 @@
 /*
  * The XDP program: one packet's walk, top to bottom, a header a step. A step returns
  * SIXLANE_FORWARD ("so far so good") or the packet's final verdict, and notes in struct packet
- * what it found.
+ * what it found. TRACE_STEP() and TRACE_EARLY() hand the step's verdict on (trace.h).
  *
  * Invariants: every packet is counted exactly once; nothing is written to a packet before all
  * checks are through; whatever is in doubt is the kernel's.
@@ -68,7 +68,7 @@ SEC(SIXLANE_SECTION) int SIXLANE_PROGRAM(struct xdp_md *ctx)
 		goto choose;
 chosen:
 	pkt.egress_port = nexthop_port(&pkt);
-met:
+met: /* group_choose() has found the port */
 	verdict = walk_out(&pkt);
 	if (unlikely(verdict != SIXLANE_FORWARD))
 		goto ended;

@@ -152,10 +152,13 @@ def bpf():
     ]
 
 
+FUZZ_ITERATIONS = 500_000
+
+
 def fuzz():
     """A bounded run from a fixed seed: crashes and sanitizer reports end it with a status."""
     programs = sorted((BUILD / "fuzz").glob("fuzz_*"))
-    return [by_status(program.name, program) for program in programs if not program.suffix]
+    return [by_status(program.name, program, str(FUZZ_ITERATIONS)) for program in programs if not program.suffix]
 
 
 def e2e():
@@ -172,7 +175,7 @@ def trex():
     return [pytest("trex", ROOT / "tests" / "trex")]
 
 
-PARITY_SECONDS = 40
+PARITY_SECONDS = 30
 PARITY_SEED = "24"
 
 

@@ -51,7 +51,7 @@ def test_believed(idle):
     much memory that is."""
     net = ex.start(idle, "--max-exceptions", "10240")
     sizes = []
-    for turn in range(4):
+    for turn in range(3):
         ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), turn * COUNT, COUNT))
         # What found no room is settled by a dump that finds all of them.
         wait_until(lambda: not net.router.status()["exceptions_overflow"], 120, "room for all")

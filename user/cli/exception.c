@@ -91,7 +91,7 @@ static const struct cmd verbs[] = {
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
 	static const struct cmd_verbs all = { &cmd_exception, verbs, ARRAY_SIZE(verbs),
-					      "add, replace, del, show, flush" };
+					      "add, replace, delete, show, flush" };
 
 	return argc ? cmd_run_verb(&all, options, argc, argv) : run_show(options, 0, NULL);
 }
@@ -100,7 +100,7 @@ const struct cmd cmd_exception = {
 	.name = "exception",
 	.args = "[show [DST] [table T]]\n"
 		"            add|replace DST [mtu N] [via GW dev PORT] [expires SEC] [table T]\n"
-		"            del DST [table T] | flush [table T] | add|replace|del -",
+		"            delete DST [table T] | flush [table T] | add|replace|delete -",
 	.help = "exceptions of single destinations: Path MTU, next hop",
 	.run = run,
 };

@@ -212,7 +212,8 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 	if (!sync->dumping && route.table == RT_TABLE_LOCAL && route.type == RTN_MULTICAST)
 		apply_ipv6_toggled(sync, &route);
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
-		/* fib6_info_hw_flags_set() notifies without any flag, as if it were a dump */
+		/* Calls apply_route_changed() for what is new (start.c).
+		 * fib6_info_hw_flags_set() notifies without any flag, as if it were a dump. */
 		ret = rib_add(sync->rib, &route,
 			      sync->dumping ? 0 : nlh->nlmsg_flags | NLM_F_CREATE);
 	else

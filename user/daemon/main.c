@@ -30,7 +30,7 @@ static const char usage_text[] =
 	"      --max-routes N     limit of entries in the LPM trie\n"
 	"      --rcvbuf BYTES     receive buffer for route notifications\n"
 	"      --poll-ms N        interval for reading settings that the kernel does not announce\n"
-	"      --fib ENGINE       engine of lookups: compiled (default) or trie\n"
+	"      --fib INDEX        index that answers lookups: compiled (default) or trie\n"
 	"      --audit SEC        interval for comparing with the kernel's tables; 0: never\n"
 	"      --exceptions MODE  use of learned Path MTUs and redirects: kernel (default),\n"
 	"                         always or observe\n"

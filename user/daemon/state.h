@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the files of this room share. Nothing outside includes it.
+ * What the files of user/daemon/ share. Nothing outside includes it.
  */
 #ifndef USER_DAEMON_STATE_H
 #define USER_DAEMON_STATE_H

@@ -2,7 +2,7 @@
 /*
  * What the maps should say, and the difference to what they do say. Owns the ids of next hops and
  * of source sets, the slots of neighbours and ports, and the cells of groups; remembers what
- * was written. Pure but for the writer that it is given: fib/maps_write.c on a router, a recorder
+ * was written. Pure but for the writer that it is given: maps/write.c on a router, a recorder
  * in tests.
  *
  * Invariants

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The prefixes of each table: what each should say, full synchronisation, and trying again. How an
- * entry gets into the trie is cover.c's.
+ * entry gets into the trie is cover.c's, and how the compiled FIB follows compiled.c's.
  */
 #include <errno.h>
 #include <stdlib.h>

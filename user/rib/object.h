@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the kernel says, as plain values: prefixes, routes, links, neighbours, rules. Filled by
- * netlink/parse.c, kept by rib/, read by fib/. Knows neither netlink nor maps.
+ * netlink/parse_*.c, kept by rib/, read by resolve/ and fib/. Knows neither netlink nor maps.
  *
  * Addresses are in network order; every integer is in host order.
  */

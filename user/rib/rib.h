@@ -3,7 +3,7 @@
  * The kernel's IPv6 routes as it announced them: all tables, all metrics, every prefix. Applies
  * notifications and dumps with the kernel's own rules of identity (fib6_add_rt2node,
  * fib6_del_route), so that what is left at a prefix is what fib6 has there, in fib6's order.
- * Pure: knows neither netlink sockets nor maps; does not choose a best path (fib/resolve does).
+ * Pure: knows neither netlink sockets nor maps; does not choose a best path (resolve/ does).
  */
 #ifndef RIB_RIB_H
 #define RIB_RIB_H

@@ -15,7 +15,7 @@
 #include "../unit.h"
 #include "compiled_world.h"
 
-#define N_HISTORIES 100
+#define N_HISTORIES 60
 #define N_OPERATIONS 2000
 
 static struct cworld world;

@@ -19,7 +19,7 @@
 #include "../unit.h"
 #include "compiled_world.h"
 
-#define N_HISTORIES 120
+#define N_HISTORIES 80
 #define N_OPERATIONS 3000
 #define N_READERS 24u
 #define MAX_CHANGES 32u /* that one reader sees; then it is hurried to its end */

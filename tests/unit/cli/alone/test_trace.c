@@ -297,7 +297,7 @@ static void every_rule_is_said_with_why(void **state)
 		{ SIXLANE_TRACE_RULE_THROW, 0, "throw" },
 		{ SIXLANE_TRACE_RULE_SUPPRESSED, 0, "suppresses so short" },
 		{ SIXLANE_TRACE_RULE_SHARED, 0, "next-hop object" },
-		{ SIXLANE_TRACE_RULE_EXCEPTED, 0, "has learnt" },
+		{ SIXLANE_TRACE_RULE_EXCEPTED, 0, "not an exception of the destination" },
 		{ SIXLANE_TRACE_RULE_DECIDES, 0, "decides" },
 	};
 
