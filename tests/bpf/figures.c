@@ -99,6 +99,20 @@ static struct sixlane_exception *of_exception(struct sixlane_exception *values, 
 	return values + i * (size_t)setup->n_cpus;
 }
 
+/* Memory for each CPU is taken from a stock that the kernel fills up by a work queue. */
+static void put_values(const struct sixlane_exception_key *key, const void *values, uint64_t flags)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	const time_t deadline = time(NULL) + 10;
+	int ret;
+
+	while ((ret = bpf_map_update_elem(setup->map_fd[MAP_EXCEPTIONS], key, values, flags)) ==
+		       -ENOMEM &&
+	       time(NULL) < deadline)
+		nanosleep(&pause, NULL);
+	setup_must(ret, "sl_exceptions");
+}
+
 static void read_values(struct sixlane_exception *to)
 {
 	for (size_t i = 0; i < n_installed; i++)
@@ -169,9 +183,7 @@ void figures_install(const struct world *world)
 		for (int cpu = 0; cpu < setup->n_cpus; cpu++)
 			of_exception(before, i)[cpu] = installed[i].value;
 		set_excepted(&installed[i].key, true);
-		setup_must(bpf_map_update_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].key,
-					       of_exception(before, i), BPF_NOEXIST),
-			   "sl_exceptions");
+		put_values(&installed[i].key, of_exception(before, i), BPF_NOEXIST);
 	}
 	setup_must(cpus ? bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, cpus, BPF_ANY)
 			: -ENOMEM,
@@ -186,9 +198,7 @@ void harness_put_exception(const struct world_exception *exception)
 	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
 		values[cpu] = exception->value;
 	set_excepted(&exception->key, true);
-	setup_must(bpf_map_update_elem(setup->map_fd[MAP_EXCEPTIONS], &exception->key, values,
-				       BPF_ANY),
-		   "sl_exceptions");
+	put_values(&exception->key, values, BPF_ANY);
 }
 
 void harness_hide_exception(const struct world_exception *exception, bool few)
