@@ -175,7 +175,7 @@ def trex():
     return [pytest("trex", ROOT / "tests" / "trex")]
 
 
-PARITY_SECONDS = 30
+PARITY_SECONDS = 25
 PARITY_SEED = "24"
 
 

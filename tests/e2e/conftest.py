@@ -31,6 +31,11 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line("SIXLANE_SEED=%d" % SEED)
 
 
+def pytest_collection_modifyitems(items):
+    """Files that take little last, so that no worker is left with a long one: those of the guard's readers."""
+    items.sort(key=lambda item: item.path.name.startswith("test_guard"))
+
+
 def tear_down(made):
     nets = [
         net

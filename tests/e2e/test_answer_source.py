@@ -12,7 +12,7 @@ from topology import FAR, HOST_MAC, PORT, PORT_MAC, PREFIX, SEED, Net, host_ll
 # Hosts a and c may send more than goes on to b: the kernel answers with Packet Too Big.
 BIG = {"a": 3000, "b": 1500, "c": 3000}
 SENDERS = "ac"
-CONFIGURATIONS = 40
+CONFIGURATIONS = 25
 DEVICES = ["lo", "p0", "p1", "p2"]
 # Networks behind a sender, and addresses of the router that are near to some of them.
 BEHIND = ["2001:db8:5%s:%d::", "2002:5%s:%d::", "fd5%s:%d::", "2620:5%s:%d::", "fec0:5%s:%d::"]
