@@ -198,6 +198,7 @@ def main():
     warn_if_busy()
     results = Results(quiet=options.json)
     results.header()
+    error = None
     try:
         for bench, run in COMMANDS.items():
             if bench in options.bench:
@@ -205,13 +206,14 @@ def main():
                 options.bench.remove(bench)
         for table in options.table if options.bench else []:
             bench_table(table, results, options)
-    except (lab.LabError, BenchError, TimeoutError) as error:
-        sys.exit("bench: FAILED: %s" % error)
+    except (lab.LabError, BenchError, TimeoutError) as failure:
+        error = "bench: FAILED: %s" % failure
     except KeyboardInterrupt:
-        print("\nbench: interrupted; everything is cleared up", file=sys.stderr)
-        sys.exit(130)
-    if options.output:
+        error = "bench: interrupted; everything is cleared up"
+    if options.output:  # what was measured until then, too
         write_rows(options.output, results.rows)
+    if error:
+        sys.exit(error)
     if options.json:
         json.dump(results.rows, sys.stdout, indent=1)
         print()
