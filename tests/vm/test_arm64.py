@@ -65,7 +65,7 @@ def test_explain_agrees(nic_net):
         (FAR, "udp 1 2", "pass_no_route"),
     ):
         answer = explain(nic_net, A, dst, words)
-        assert (answer["verdict"], answer["program_verdict"]) == (verdict, verdict), answer
+        assert (answer["verdict"], answer["trace_verdict"]) == (verdict, verdict), answer
 
 
 @pytest.fixture
@@ -101,4 +101,4 @@ def test_array_maps_answer(nic_net, prefixes):
     assert not answer["arena"] and answer["active"] == "compiled", answer
     assert verify(nic_net, "random", 5000)["wrong"] == 0
     forwards_all(nic_net, prefixes)
-    assert explain(nic_net, A, B)["program_verdict"] == "forward"
+    assert explain(nic_net, A, B)["trace_verdict"] == "forward"
