@@ -36,7 +36,7 @@ MAX_STACK_BYTES = 512 * 3 // 4
 # Of the program that carries packets, on any kernel. A jump is explained in the commit that allows it here.
 BUDGET_INSTRUCTIONS = 70_000
 # … and of its trace flavour, which carries none: `sixlane explain` loads it, and nothing is called below it.
-TRACE_INSTRUCTIONS = 150_000
+TRACE_INSTRUCTIONS = 200_000  # Linux 6.1 takes three times what later ones do: 157,386 by clang 14
 TRACE_STACK_BYTES = 480
 # The release that a compiler is taken from. The newest of sid is found there.
 COMPILERS = {14: "bookworm", 15: "bookworm", 16: "bookworm", 17: "trixie", 18: "trixie", 19: "trixie"}
