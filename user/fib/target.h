@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The fate of a prefix: what resolve/ says and fib_set() (route.c) brings into the maps. Plain values.
+ * The fate of a prefix: what resolve/ says and fib_set() (route.c) brings into the maps. Plain
+ * values.
  */
 #ifndef USER_FIB_TARGET_H
 #define USER_FIB_TARGET_H
