@@ -268,7 +268,7 @@ def copy_plots(build: pathlib.Path, folder: pathlib.Path) -> set[str]:
 def results_text(files: dict[str, list[Row]], machine: dict[str, str], date: str, plots: set[str]) -> str:
     text = "# Results\n\n<!-- Written by user/bench/results.py: do not edit. -->\n\n"
     text += where(machine, files["figures.json"], date, False) + "\n\n"
-    text += "By `make figures` and `make bench`. Values are medians (lowest – highest) of all rounds, unless\n"
+    text += "Sections are of `make figures`, and of `make bench` if that was run. Values are medians (lowest – highest) of all rounds, unless\n"
     text += "a section says otherwise. What is compared was measured in turn in one run. Only ratios mean\n"
     text += "anything on another machine.\n\n"
     sections = []
