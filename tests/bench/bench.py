@@ -198,7 +198,7 @@ def main():
     warn_if_busy()
     results = Results(quiet=options.json)
     results.header()
-    error = None
+    error, status = None, 1
     try:
         for bench, run in COMMANDS.items():
             if bench in options.bench:
@@ -209,11 +209,12 @@ def main():
     except (lab.LabError, BenchError, TimeoutError) as failure:
         error = "bench: FAILED: %s" % failure
     except KeyboardInterrupt:
-        error = "bench: interrupted; everything is cleared up"
+        error, status = "\nbench: interrupted; everything is cleared up", 130
     if options.output:  # what was measured until then, too
         write_rows(options.output, results.rows)
     if error:
-        sys.exit(error)
+        print(error, file=sys.stderr)
+        sys.exit(status)
     if options.json:
         json.dump(results.rows, sys.stdout, indent=1)
         print()
