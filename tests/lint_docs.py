@@ -33,6 +33,8 @@ KEYS = (
     re.compile(r'\b(?:print_set|set_\w+|add_\w+)\(\s*[\w>.&-]+,\s*"([a-z][a-z0-9_]+)"'),
     re.compile(r'^\t\{ SIXLANE_PORT_\w+, "([a-z][a-z0-9_]+)" \}', re.M),
 )
+# The line below a table's head, without its first bar.
+NO_BAR = re.compile(r"\s*:?-+:?\s*\|")
 PLACEHOLDER = re.compile(r"\*|\b(?:FOLDER|DIR)\b|(?:\b|_)NAME\b")
 TOP = ("bpf/", "user/", "tests/", "configs/", "findings/")
 
@@ -79,13 +81,21 @@ def check_lengths(docs: Docs) -> Iterator[str]:
             yield f"{path}: {lines} lines, at most {most} are allowed"
 
 
+def cells(path: str, line: str) -> list[str]:
+    """Of a line of a table; of another line none."""
+    if path.endswith(".md"):
+        return re.split(r"(?<!\\)\|", line) if line.lstrip().startswith("|") else []
+    return re.split(r" Ta ", line) if path[-2:] in (".8", ".5") and " Ta " in line else []
+
+
 def check_cells(docs: Docs) -> Iterator[str]:
-    for path, text in docs.markdown():
-        for first, lines in tables(text):
-            for number, line in enumerate(lines, first):
-                for cell in re.split(r"(?<!\\)\|", line):
-                    if len(cell.split()) > MAX_CELL_WORDS:
-                        yield f"{path}:{number}: a table cell of {len(cell.split())} words, at most {MAX_CELL_WORDS}"
+    for path, text in docs.texts.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if path.endswith(".md") and NO_BAR.match(line):
+                yield f"{path}:{number}: the lines of a table begin with a bar"
+            for cell in cells(path, line):
+                if len(cell.split()) > MAX_CELL_WORDS:
+                    yield f"{path}:{number}: a table cell of {len(cell.split())} words, at most {MAX_CELL_WORDS}"
 
 
 def check_dates(docs: Docs) -> Iterator[str]:
@@ -208,6 +218,8 @@ BAD = (
     (check_lengths, README, "line\n" * 201),
     (check_lengths, "tests/README.md", "line\n" * 21),
     (check_cells, RESULTS, "| " + "word " * 21 + "|\n"),
+    (check_cells, RESULTS, "a | b\n- | -\n"),
+    (check_cells, "a.8", ".It a Ta " + "word " * 21 + "\n"),
     (check_dates, RESULTS, "| 1 of 2026-11-28 | 2 of 27 November 2026 |\n"),
     (check_dates, RESULTS, "of 2026-11-28\n\nand November 27, 2026\n"),
     (check_dates, "other.md", "| 27.11.2026 | 11/28/2026 |\n"),
