@@ -198,7 +198,8 @@ static __always_inline enum sixlane_verdict exception_find(struct packet *pkt)
 		EXCEPTION_TRACE(SIXLANE_FORWARD, EXPIRED, &terms);
 		return SIXLANE_FORWARD;
 	}
-	exception_count(found, pkt, now_ns);
+	if (trace_is_traffic())
+		exception_count(found, pkt, now_ns);
 	if (exception_holds(&terms, pkt->fate))
 		return exception_impose(pkt, &terms);
 	if (terms.head.flags & SIXLANE_EXCEPTION_OBSERVE)

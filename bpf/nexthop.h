@@ -131,7 +131,7 @@ nexthop_neighbour(__u32 gateway, const union sixlane_addr *addr, const struct si
 /* Read first: a store would take the line from all other CPUs, packet by packet. */
 static __always_inline void nexthop_mark_used(struct sixlane_neigh *neigh)
 {
-	if (!READ_ONCE(neigh->used))
+	if (trace_is_traffic() && !READ_ONCE(neigh->used))
 		WRITE_ONCE(neigh->used, 1);
 }
 

@@ -19,6 +19,11 @@
 #define TRACE_STEP(name, pkt, verdict) (verdict)
 #define TRACE_EARLY(name, pkt, verdict) (verdict)
 
+static __always_inline int trace_is_traffic(void)
+{
+	return 1;
+}
+
 static __always_inline int trace_differs(__u32 selector)
 {
 	(void)selector;
@@ -54,6 +59,12 @@ static __always_inline void trace_rewrite(const struct packet *pkt)
 #else
 
 #include "abi/trace.h"
+
+/* Whether the packet counts as a use of its neighbour and of its exception. */
+static __always_inline int trace_is_traffic(void)
+{
+	return 0;
+}
 
 /* Not pinned: one process runs the program, and reads what it has recorded. */
 struct {

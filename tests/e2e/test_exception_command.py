@@ -12,9 +12,10 @@ import exceptions as ex
 import frames as fr
 import pytest
 from exceptions import assert_mtu, exception
+from explained import A, explain
 from lab import SIXLANE, CommandError
 from netns import wait_until
-from topology import FAR, PREFIX, host_ll
+from topology import FAR, PORT, PREFIX, host_ll
 
 MTU = 1300
 MAX_EXCEPTIONS = 262_144  # SIXLANE_MAX_EXCEPTIONS
@@ -62,6 +63,15 @@ def test_show(net):
     assert "mtu lock 1300" in text and "hits 7 " in text, text
     one = exception(net, "show", SECOND).stdout.splitlines()
     assert len(one) == 1 and "via %s dev p1" % ex.OTHER in one[0], one
+
+
+def test_only_the_ports_own_program_counts_hits(net):
+    exception(net, "add", FAR, "mtu", MTU)
+    row = net.router.sixlane_json("lookup", FAR, "dev", PORT)
+    assert row["exceptions"] and row["verdict"] == "forward", row
+    assert ex.shown(net)[FAR]["hits"] == 0
+    explain(net, A, FAR)  # by two flavours
+    assert ex.shown(net)[FAR]["hits"] == 1
 
 
 def test_keys(net):
