@@ -35,6 +35,7 @@ KEYS = (
 )
 # The line below a table's head, without its first bar.
 NO_BAR = re.compile(r"\s*:?-+:?\s*\|")
+KEY_READ = re.compile(r'\bstatus\([^()]*\)\["(\w+)"\]')
 PLACEHOLDER = re.compile(r"\*|\b(?:FOLDER|DIR)\b|(?:\b|_)NAME\b")
 TOP = ("bpf/", "user/", "tests/", "configs/", "findings/")
 
@@ -150,11 +151,13 @@ def check_settings(docs: Docs) -> Iterator[str]:
 
 
 def check_keys(docs: Docs) -> Iterator[str]:
-    """JSON keys that commands print, and flags of ports."""
+    """JSON keys that commands print or that tests read of `status`, and flags of ports."""
     sources = [(path, text) for path, text in docs.texts.items() if path.endswith(".c") and path.startswith("user/")]
     keys = {key: path for path, text in sources for pattern in KEYS for key in pattern.findall(text)}
     if not keys:
         yield "user/cli: no JSON key was found"
+    for path, text in docs.texts.items():
+        keys.update({key: path for key in KEY_READ.findall(text) if path.endswith(".py")})
     for key, path in sorted(keys.items()):
         if not re.search(rf"\b{key}\b", docs.manuals()):
             yield f"{path}: the key {key} is in no manual"
@@ -235,6 +238,7 @@ BAD = (
     (check_keys, "user/cli/a.c", 'print_set(object, "node", value);\n'),
     (check_keys, "user/cli/a.c", '\t{ SIXLANE_PORT_UP, "node" },\n'),
     (check_keys, "user/cli/a.c", ""),
+    (check_keys, "tests/a.py", 'router.status()[' + '"node"]'),
     (check_maps, "a.8", "sl_metal\n"),
     (check_maps, "bpf/maps.h", ""),
     (check_paths, README, "`user/b.c`\n"),
@@ -262,6 +266,7 @@ def read_docs() -> Docs:
     wanted |= {"bpf/abi/verdicts.h", "bpf/maps.h", "user/daemon/config.c"} & files
     wanted |= {name for name in files if name.startswith("user/cli/") and name.endswith(".c")}
     wanted |= {"user/bench/result_out.c"} & files
+    wanted |= {name for name in files if name.startswith("tests/") and name.endswith(".py")}
     return Docs({name: (ROOT / name).read_text(encoding="utf-8") for name in sorted(wanted)}, files)
 
 

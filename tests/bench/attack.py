@@ -195,8 +195,8 @@ def _forget(flow):
     """As an operator would, and by new routes, since of those the daemon hears."""
     flow.r.ip("route flush cache")
     flow.r.batch("route %s %s" % (verb, route) for route in ROUTES for verb in ("delete", "add"))
-    wait("nothing is learnt", lambda: not any(flow.router.status()[key] for key in (
-        "exceptions", "exceptions_missing")), DEADLINE_S)  # fmt: skip
+    wait("nothing is learnt", lambda: not (flow.router.status()["exceptions"]
+         or flow.router.status()["exceptions_overflow"]), DEADLINE_S)  # fmt: skip
 
 
 def _map_bytes(flow):
@@ -318,7 +318,7 @@ def _turns(flow, kind, path, options, side, count, turns):
 
 def _fill(flow, kind):
     _whole(flow, kind, first=True)
-    wait("there is no room for all", lambda: flow.router.status()["exceptions_missing"], DEADLINE_S)
+    wait("there is no room for all", lambda: flow.router.status()["exceptions_overflow"], DEADLINE_S)
 
 
 def _cpu_seconds(daemon):

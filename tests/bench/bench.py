@@ -210,8 +210,9 @@ def main():
         error = "bench: FAILED: %s" % failure
     except KeyboardInterrupt:
         error, status = "\nbench: interrupted; everything is cleared up", 130
-    if options.output:  # what was measured until then, too
-        write_rows(options.output, results.rows)
+    finally:  # what was measured until then, too
+        if options.output:
+            write_rows(options.output, results.rows)
     if error:
         print(error, file=sys.stderr)
         sys.exit(status)
