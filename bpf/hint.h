@@ -17,6 +17,7 @@
 #include "packet.h"
 #include "parse.h"
 #include "route.h"
+#include "trace.h"
 
 #define HINT_LOCAL_TABLE 255u	 /* RT_TABLE_LOCAL */
 #define HINT_MIN_MTU 1280	 /* __ip6_rt_update_pmtu() ignores a smaller one */
@@ -145,7 +146,7 @@ __attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 slot, __u32 ve
 /* Not a step: the verdict stands. */
 static __always_inline void hint_consider(const struct packet *pkt, enum sixlane_verdict verdict)
 {
-	if (unlikely(hint_verdicts >> verdict & 1))
+	if (trace_is_traffic() && unlikely(hint_verdicts >> verdict & 1))
 		hint_send(pkt->ctx, pkt->slot, verdict);
 }
 

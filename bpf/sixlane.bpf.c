@@ -105,7 +105,7 @@ ended:
 		if (unlikely(pkt.ingress_flags & SIXLANE_PORT_FLOWS) && verdict_drops(verdict))
 			verdict = SIXLANE_PASS_FIREWALL;
 	}
-	verdict = trace_override(verdict);
+	verdict = trace_override(&pkt, verdict);
 	hint_consider(&pkt, verdict);
 	verdict_count(&pkt, verdict);
 	if (!verdict_redirects(verdict))

@@ -41,8 +41,10 @@ static __always_inline enum sixlane_verdict trace_stop(const struct packet *pkt)
 	return SIXLANE_FORWARD;
 }
 
-static __always_inline enum sixlane_verdict trace_override(enum sixlane_verdict verdict)
+static __always_inline enum sixlane_verdict trace_override(struct packet *pkt,
+							   enum sixlane_verdict verdict)
 {
+	(void)pkt;
 	return verdict;
 }
 
@@ -60,7 +62,7 @@ static __always_inline void trace_rewrite(const struct packet *pkt)
 
 #include "abi/trace.h"
 
-/* Whether the packet counts as a use of its neighbour and of its exception. */
+/* Whether the packet uses its neighbour and its exception, and may be an ICMP event. */
 static __always_inline int trace_is_traffic(void)
 {
 	return 0;
@@ -136,12 +138,15 @@ static __always_inline __u32 trace_selector(void)
 	return trace ? trace->selector : 0;
 }
 
-__attribute__((noinline)) int trace_decide(__u32 verdict)
+/* slot: that the packet is counted for. */
+__attribute__((noinline)) int trace_decide(__u32 verdict, __u32 slot)
 {
 	struct sixlane_trace *trace = trace_get();
 
-	if (trace && !trace->decided)
+	if (trace && !trace->decided) {
 		trace->decided = verdict;
+		trace->decided_slot = slot;
+	}
 	return 0;
 }
 
@@ -161,9 +166,16 @@ static __always_inline enum sixlane_verdict trace_stop(struct packet *pkt)
 	return decided ? packet_decide(pkt, decided) : SIXLANE_FORWARD;
 }
 
-static __always_inline enum sixlane_verdict trace_override(enum sixlane_verdict verdict)
+/* A VLAN device that was found since then is not what the packet is counted for. */
+static __always_inline enum sixlane_verdict trace_override(struct packet *pkt,
+							   enum sixlane_verdict verdict)
 {
-	return trace_decided() ?: verdict;
+	const struct sixlane_trace *trace = trace_get();
+
+	if (!trace || !trace->decided)
+		return verdict;
+	pkt->slot = trace->decided_slot;
+	return trace->decided;
 }
 
 static __always_inline __u32 trace_verdict_of(const struct packet *pkt,
@@ -178,7 +190,7 @@ static __always_inline enum sixlane_verdict trace_early(const struct packet *pkt
 {
 	if (verdict == SIXLANE_FORWARD || !pkt->port)
 		return verdict;
-	trace_decide(trace_verdict_of(pkt, verdict));
+	trace_decide(trace_verdict_of(pkt, verdict), pkt->slot);
 	return SIXLANE_FORWARD;
 }
 

@@ -222,9 +222,9 @@ struct sixlane_trace {
 	__u32 dropped; /* records that found no room */
 	/*
 	 * The verdict of a step before the route, by which the ordinary program ends; the trace
-	 * goes on, and ends by it after all checks. 0: none.
+	 * goes on, and ends by it after all checks. 0: none. The slot is that of END then.
 	 */
-	__u32 decided;
+	__u16 decided, decided_slot;
 	__u32 selector; /* of the rule at hand */
 	struct sixlane_trace_record records[SIXLANE_TRACE_RECORDS];
 };

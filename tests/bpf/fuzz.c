@@ -33,11 +33,13 @@ struct tally {
 	uint64_t verdicts[SIXLANE_N_VERDICTS], answers, hits, hints;
 };
 
-/* The programs by turns: what was compiled, where it redirects to, and the other flavour. */
+/* The programs by turns: what was compiled, where it redirects to, and the other flavours. */
 static bool agrees(const struct world *world, enum device dev, const struct frame *frame,
 		   uint64_t turn, struct tally *tally)
 {
-	static const enum harness_prog progs[] = { PROG_AS_IS, PROG_SHOWS_EGRESS, PROG_FRAGS };
+	static const enum harness_prog progs[] = { PROG_AS_IS, PROG_SHOWS_EGRESS, PROG_FRAGS,
+						   PROG_TRACE };
+	const uint64_t n_progs = harness_has(PROG_TRACE) ? 4 : 3;
 	static struct model_result results[MODEL_FATES];
 	struct expected expected[MODEL_FATES];
 	uint32_t ingress = harness_ifindex()[dev];
@@ -57,8 +59,8 @@ static bool agrees(const struct world *world, enum device dev, const struct fram
 			  results[0].out.bytes[AT_NEXT_HEADER] == 58; /* not just a route's fate */
 	tally->hits += results[0].hit != NULL;
 	tally->hints += results[0].has_hint;
-	return harness_check(progs[turn % 3], ingress, frame, expected, n,
-			     turn % FRAMES_PER_WORLD ? SWEEP_WORLD : SWEEP_ALL);
+	return harness_check(progs[(turn + turn / FRAMES_PER_WORLD) % n_progs], ingress, frame,
+			     expected, n, turn % FRAMES_PER_WORLD ? SWEEP_WORLD : SWEEP_ALL);
 }
 
 /* A fuzzer that reaches little proves little. */

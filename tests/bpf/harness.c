@@ -43,9 +43,9 @@ const char *harness_verdict_name(uint32_t verdict)
 	return verdict < SIXLANE_N_VERDICTS ? names[verdict] : "(no such verdict)";
 }
 
-int harness_open(const char *object, const char *frags_object)
+int harness_open(const char *object, const char *frags_object, const char *trace_object)
 {
-	int err = setup_open(&setup, object, frags_object, figures_note_hint, NULL);
+	int err = setup_open(&setup, object, frags_object, trace_object, figures_note_hint, NULL);
 	size_t n = SIXLANE_MAX_PORTS * (size_t)(err ? 0 : setup.n_cpus);
 
 	if (!err)
@@ -72,6 +72,11 @@ void harness_close(void)
 const uint32_t *harness_ifindex(void)
 {
 	return setup.ifindex;
+}
+
+_Bool harness_has(enum harness_prog prog)
+{
+	return setup.objects[prog];
 }
 
 int harness_prog_fd(enum harness_prog prog)
@@ -399,12 +404,21 @@ static bool is_counted(const struct risen *risen, const struct frame *in,
 	       risen->bytes == in->len;
 }
 
+static bool are_figures(enum harness_prog prog, const struct expected *expected)
+{
+	struct expected untold = *expected;
+
+	if (prog == PROG_TRACE)
+		untold.hit = NULL, untold.hint = NULL;
+	return figures_are(&untold);
+}
+
 static bool is_fate(enum harness_prog prog, const struct frame *in, const struct outcome *outcome,
 		    const struct expected *expected)
 {
 	return outcome->action == expected_action(prog, outcome->ingress, expected) &&
 	       is_same_frame(&outcome->out, expected->out) &&
-	       is_counted(&outcome->risen, in, expected) && figures_are(expected);
+	       is_counted(&outcome->risen, in, expected) && are_figures(prog, expected);
 }
 
 static void explain(enum harness_prog prog, const struct frame *in, const struct outcome *outcome,
@@ -421,7 +435,7 @@ static void explain(enum harness_prog prog, const struct frame *in, const struct
 		fprintf(stderr, "%zu counters rose: %s in slot %u by %llu packets, %llu bytes\n",
 			risen->n, harness_verdict_name(risen->verdict), risen->slot,
 			(unsigned long long)risen->packets, (unsigned long long)risen->bytes);
-	if (!figures_are(expected))
+	if (!are_figures(prog, expected))
 		figures_explain(expected);
 	if (!is_same_frame(&outcome->out, expected->out)) {
 		frame_dump("came out", &outcome->out);
@@ -465,6 +479,9 @@ void harness_expect(enum harness_prog prog, enum device dev, const struct frame 
 	if (prog == PROG_AS_IS) {
 		assert_true(
 			harness_check(PROG_SHOWS_EGRESS, ingress, in, expected, 1, SWEEP_WORLD));
+		if (harness_has(PROG_TRACE))
+			assert_true(
+				harness_check(PROG_TRACE, ingress, in, expected, 1, SWEEP_WORLD));
 		prog = PROG_FRAGS;
 	}
 	if (prog == PROG_FRAGS)

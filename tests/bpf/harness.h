@@ -23,15 +23,20 @@ enum harness_prog {
 	PROG_CANNOT_TRIM,
 	PROG_FRAGS,
 	PROG_FRAGS_SHOWS_EGRESS,
+	/* The trace flavour, which must do the same, but hits no exception and sends no hint. */
+	PROG_TRACE,
 	N_PROGS
 };
 
 /*
  * 0 or -errno; says on stderr what is missing. Leaves this process in a new network namespace.
- * frags_object: of the xdp.frags flavour.
+ * frags_object: of the xdp.frags flavour; trace_object: of the trace flavour, or NULL.
  */
-int harness_open(const char *object, const char *frags_object);
+int harness_open(const char *object, const char *frags_object, const char *trace_object);
 void harness_close(void);
+
+/* Whether there is this program: PROG_TRACE may be missing. */
+_Bool harness_has(enum harness_prog prog);
 
 const uint32_t *harness_ifindex(void); /* [N_DEVICES] */
 int harness_prog_fd(enum harness_prog prog);
@@ -87,7 +92,7 @@ _Bool harness_check(enum harness_prog prog, uint32_t ingress, const struct frame
 /* One fate of the program as it is, as a cmocka failure. */
 void harness_expect_once(enum device dev, const struct frame *in, const struct expected *expected);
 
-/* The same, by all programs: of the one as it is both flavours, and what shows their egress. */
+/* The same, by all programs: of the one as it is all flavours, and what shows their egress. */
 void harness_expect(enum harness_prog prog, enum device dev, const struct frame *in,
 		    const struct expected *expected, enum harness_sweep sweep);
 

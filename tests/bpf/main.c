@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * test_bpf [OBJECT [FRAGS_OBJECT]]: the XDP object through BPF_PROG_TEST_RUN, and its xdp.frags
- * flavour, by default the .frags.bpf.o beside the .bpf.o. Needs root; touches nothing outside a
- * network namespace of its own. SIXLANE_FUZZ_SEED and SIXLANE_FUZZ_RUNS repeat a run of the fuzzer;
- * SIXLANE_BPF_TESTS names tests, by a pattern with * and ?.
+ * flavour, by default the .frags.bpf.o beside the .bpf.o; with array maps also the .trace.bpf.o
+ * there. Needs root; touches nothing outside a network namespace of its own. SIXLANE_FUZZ_SEED and
+ * SIXLANE_FUZZ_RUNS repeat a run of the fuzzer; SIXLANE_BPF_TESTS names tests, by a pattern with *
+ * and ?.
  */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -97,6 +99,7 @@ static void add_all(void)
 	add("traffic marks gateways of exceptions that are silent",
 	    mark_test_used_is_set_of_silent_exceptions, NULL);
 	add("answers mark their neighbour", mark_test_used_is_set_by_answers, NULL);
+	add("the trace marks no neighbour", mark_test_used_is_not_set_by_the_trace, NULL);
 	add("passed packets mark no neighbour", mark_test_used_is_not_set_by_passed_packets, NULL);
 	add("a packet that meets scratch memory taken is the kernel's", scratch_test_taken, NULL);
 	add("every bit of the packet, under every hash policy", hash_test_every_bit_of_the_packet,
@@ -156,6 +159,11 @@ static void add_all(void)
 static const char *object = "build/sixlane.bpf.o";
 static const char *frags_object;
 
+static bool is_arena(void)
+{
+	return strstr(object, ".arena.");
+}
+
 /* agree.bpf.o lies beside the object, or agree.arena.bpf.o if it is of that flavour. */
 static void find_agree_object(void)
 {
@@ -167,20 +175,26 @@ static void find_agree_object(void)
 	agree_set_path(beside);
 }
 
-static int open_harness(void **state)
+/* The object of another flavour beside this one. */
+static const char *find_flavour(const char *flavour, char path[PATH_MAX])
 {
 	static const char ending[] = ".bpf.o";
 	size_t stem = strlen(object);
-	static char beside[PATH_MAX];
+
+	if (stem > strlen(ending) && !strcmp(object + stem - strlen(ending), ending))
+		stem -= strlen(ending);
+	snprintf(path, PATH_MAX, "%.*s.%s%s", (int)stem, object, flavour, ending);
+	return path;
+}
+
+static int open_harness(void **state)
+{
+	static char frags[PATH_MAX], trace[PATH_MAX];
 
 	(void)state;
-	if (!frags_object) {
-		if (stem > strlen(ending) && !strcmp(object + stem - strlen(ending), ending))
-			stem -= strlen(ending);
-		snprintf(beside, sizeof(beside), "%.*s.frags.bpf.o", (int)stem, object);
-	}
 	find_agree_object();
-	return harness_open(object, frags_object ? frags_object : beside);
+	return harness_open(object, frags_object ?: find_flavour("frags", frags),
+			    is_arena() ? NULL : find_flavour("trace", trace));
 }
 
 static int close_harness(void **state)
@@ -210,7 +224,7 @@ int main(int argc, char **argv)
 		object = argv[1];
 	if (argc > 2)
 		frags_object = argv[2];
-	if (strstr(object, ".arena.") && loader_arena_usable() <= 0)
+	if (is_arena() && loader_arena_usable() <= 0)
 		return run_none();
 	add_all();
 	cmocka_set_test_filter(getenv("SIXLANE_BPF_TESTS"));

@@ -55,6 +55,25 @@ void mark_test_used_is_set_by_traffic(void **state)
 	expect_used(NEIGH_ALT);
 }
 
+void mark_test_used_is_not_set_by_the_trace(void **state)
+{
+	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN] };
+	static struct frame in, out;
+	static struct world world;
+	uint32_t action;
+
+	(void)state;
+	if (!harness_has(PROG_TRACE))
+		skip();
+	harness_world(&world);
+	world_add_route(&world, "2001:db8:2::/48", 0, NH_GATEWAY);
+	harness_install(&world);
+	frame_build(&in, &spec);
+	assert_int_equal(harness_run(PROG_TRACE, harness_ifindex()[DEV_IN], &in, &out, &action), 0);
+	assert_int_equal(action, XDP_REDIRECT);
+	expect_used(N_NEIGHBOURS);
+}
+
 /* The kernel may send the packet to another member, and never ask for this one. */
 void mark_test_used_is_set_of_silent_members(void **state)
 {

@@ -196,9 +196,16 @@ static struct bpf_program *open_program(const char *path, struct bpf_object **ob
 	return prog;
 }
 
+static const char *path_of(const struct setup *setup, enum harness_prog variant)
+{
+	if (variant == PROG_TRACE)
+		return setup->trace_path;
+	return variant >= PROG_FRAGS ? setup->frags_path : setup->path;
+}
+
 static int load(struct setup *setup, enum harness_prog variant)
 {
-	const char *path = variant >= PROG_FRAGS ? setup->frags_path : setup->path;
+	const char *path = path_of(setup, variant);
 	struct bpf_program *prog = open_program(path, &setup->objects[variant]);
 	int err;
 
@@ -254,13 +261,14 @@ static int find_maps(struct setup *setup)
 }
 
 int setup_open(struct setup *setup, const char *object, const char *frags_object,
-	       ring_buffer_sample_fn hint_fn, void *ctx)
+	       const char *trace_object, ring_buffer_sample_fn hint_fn, void *ctx)
 {
 	int err;
 
 	memset(setup, 0, sizeof(*setup));
 	setup->path = object;
 	setup->frags_path = frags_object;
+	setup->trace_path = trace_object;
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	err = make_namespace(setup->ifindex);
 	if (!err)
@@ -268,7 +276,8 @@ int setup_open(struct setup *setup, const char *object, const char *frags_object
 	if (!err)
 		err = find_maps(setup);
 	for (int variant = PROG_AS_IS + 1; !err && variant < N_PROGS; variant++)
-		err = load(setup, (enum harness_prog)variant);
+		if (path_of(setup, (enum harness_prog)variant))
+			err = load(setup, (enum harness_prog)variant);
 	if (err)
 		return err;
 	setup->hints = ring_buffer__new(setup->map_fd[MAP_HINTS], hint_fn, ctx, NULL);

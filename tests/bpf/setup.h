@@ -40,6 +40,7 @@ enum setup_map {
 struct setup {
 	const char *path; /* of the object */
 	const char *frags_path;
+	const char *trace_path; /* NULL: without PROG_TRACE */
 	uint32_t ifindex[N_DEVICES];
 	struct bpf_object *objects[N_PROGS];
 	int prog_fd[N_PROGS];
@@ -57,7 +58,7 @@ struct setup {
 
 /* 0 or -errno, said on stderr. hint_fn and ctx are for ring_buffer__new(). */
 int setup_open(struct setup *setup, const char *object, const char *frags_object,
-	       ring_buffer_sample_fn hint_fn, void *ctx);
+	       const char *trace_object, ring_buffer_sample_fn hint_fn, void *ctx);
 void setup_close(struct setup *setup);
 
 /* An arena of the map's own, there. 0 or -errno. */

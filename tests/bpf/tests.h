@@ -32,6 +32,7 @@ void mark_test_used_is_set_by_traffic(void **state);
 void mark_test_used_is_set_of_silent_members(void **state);
 void mark_test_used_is_set_of_silent_exceptions(void **state);
 void mark_test_used_is_set_by_answers(void **state);
+void mark_test_used_is_not_set_by_the_trace(void **state);
 void mark_test_used_is_not_set_by_passed_packets(void **state);
 
 /* scratch.c */

@@ -67,7 +67,7 @@ def test_show(net):
 
 def test_only_the_ports_own_program_counts_hits(net):
     exception(net, "add", FAR, "mtu", MTU)
-    row = net.router.sixlane_json("lookup", FAR, "dev", PORT)
+    row = net.router.sixlane_json("lookup", FAR, "dev", PORT["a"])
     assert row["exceptions"] and row["verdict"] == "forward", row
     assert ex.shown(net)[FAR]["hits"] == 0
     explain(net, A, FAR)  # by two flavours
