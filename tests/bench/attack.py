@@ -50,6 +50,7 @@ FEWEST = 5 * 1024  # that the kernel keeps for a next hop of so many: its bucket
 # Of the other traffic, at least, where the kernel learns: what hints do not find any more may be
 # missing until a dump has told, and of many destinations one has the same bits.
 BY_XDP = 0.99
+DELIVERED = 0.999  # of the other traffic, at least, where a flood leaves by the same egress
 ARRIVE = 0.9  # of the frames: where others take the CPU, the wire drops some
 TIMES = 3
 # The speed of a virtual machine goes up and down by the second: many short turns.
@@ -289,8 +290,10 @@ def _turns(flow, kind, path, options, side, count, turns):
         for sample in samples:
             if "forwarded" not in sample:
                 continue
-            if kind.verdict == "forward":  # the flood is, too
+            if kind.verdict == "forward":  # the flood is, too, and its packets fill the egress's ring
                 sample["forwarded"] = min(sample["forwarded"], sample["sent"])
+                if sample["delivered"] >= DELIVERED * sample["sent"]:
+                    sample["delivered"] = sample["sent"]
             if kind.learnt and side == "sixlane":
                 by_xdp = sample["forwarded"] / sample["sent"]
                 turns.by_xdp.append(by_xdp)
