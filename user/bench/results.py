@@ -13,7 +13,6 @@ import json
 import pathlib
 import re
 import shlex
-import shutil
 import sys
 from typing import Callable, Iterable
 
@@ -82,7 +81,7 @@ def lookup_section(rows: list[Row]) -> str:
 
 BENCH_NOTES = {
     "attack": "What the kernel believes costs other traffic with and without sixlane: it frees what it replaces by workers on\n"
-    "any CPU. The kernel keeps some 6,600 exceptions of a route.\n\n",
+    "any CPU. A flood \"through\" the machine leaves by the same egress as the other traffic.\n\n",
 }
 BENCH_TITLES = {
     "features": "What a packet pays more, on one route",
@@ -248,38 +247,19 @@ def readme_table(rows: list[Row]) -> str:
     return rt.table(["full view", *forwarding, "lookup, ns", "time of sixlane / this"], lines)
 
 
-def plot_name(name: str) -> str:
-    folder, _, file = name.removesuffix(".json").rpartition("/")
-    return f"{file}-{folder}" if folder else file
-
-
-def copy_plots(build: pathlib.Path, folder: pathlib.Path) -> set[str]:
-    """What was drawn by the same run; plots of another one go. The names of those that are there."""
-    found = {plot_name(name): build / "bench" / name.replace(".json", ".svg") for name in BENCH_FILES}
-    found = {name: path for name, path in found.items() if path.exists()}
-    for old in folder.glob("*.svg"):
-        old.unlink()
-    for name, path in found.items():
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, folder / f"{name}.svg")
-    return set(found)
-
-
-def results_text(files: dict[str, list[Row]], machine: dict[str, str], date: str, plots: set[str]) -> str:
+def results_text(files: dict[str, list[Row]], machine: dict[str, str], date: str) -> str:
     text = "# Results\n\n<!-- Written by user/bench/results.py: do not edit. -->\n\n"
     text += where(machine, files["figures.json"], date, False) + "\n\n"
-    text += "Sections are of `make figures`, and of `make bench` if that was run. Values are medians (lowest – highest) of all rounds, unless\n"
-    text += "a section says otherwise. What is compared was measured in turn in one run. Only ratios mean\n"
-    text += "anything on another machine.\n\n"
+    text += "`make figures` and `make bench` measure this. Values are medians (lowest – highest) of all rounds, unless a section\n"
+    text += "says otherwise. What is compared was measured in turn in one run. Only ratios mean anything on another machine.\n"
+    text += "`make bench` also draws plots, into build/bench.\n\n"
     sections = []
     for name, rows in files.items():
         if name == "figures.json":
             text += readme_table(rows) + "\n"
             sections += figures_sections(rows)
         else:
-            plot = plot_name(name)
-            drawn = f"\n![{plot}](plots/{plot}.svg)\n" if plot in plots else ""
-            sections.append(BENCH_FILES[name](rows) + drawn)
+            sections.append(BENCH_FILES[name](rows))
     return text + "\n".join(section for section in sections if section)
 
 
@@ -313,8 +293,7 @@ def main() -> None:
         machine = machine_of([row for rows in files.values() for row in rows])
         date = options.date.isoformat()
         readme = readme_text(options.readme.read_text(), files["figures.json"], machine, date)
-        plots = copy_plots(options.build, options.results.parent / "plots")
-        options.results.write_text(results_text(files, machine, date, plots))
+        options.results.write_text(results_text(files, machine, date))
         options.readme.write_text(readme)
     except (ResultsError, KeyError, ValueError) as error:
         sys.exit(f"results: {error}")
