@@ -105,10 +105,10 @@ static const struct setting *find_setting(const char *name)
 
 static void list_settings(char *err, const char *name)
 {
-	int used =
-		snprintf(err, CONFIG_ERR, "unknown setting \"%s\"; the known settings are", name);
+	int used = snprintf(err, CONFIG_ERR, "unknown setting \"%.64s\"; the known settings are",
+			    name);
 
-	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(settings) && used < CONFIG_ERR; i++)
 		used += snprintf(err + used, CONFIG_ERR - (size_t)used, "%s %s", i ? "," : "",
 				 settings[i].name);
 }

@@ -101,6 +101,9 @@ static void test_defaults(void **state)
 	assert_false(config.answer_too_big);
 }
 
+#define A64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define A512 A64 A64 A64 A64 A64 A64 A64 A64
+
 static const struct {
 	const char *text;
 	unsigned int line;
@@ -110,6 +113,7 @@ static const struct {
 	{ "# fine\nport = [ \"eth0\" ];",
 	  2,
 	  { "unknown setting \"port\"", "ports", "max_routes" } },
+	{ A512 " = 1;", 1, { "unknown setting \"" A64 "\"", "max_routes" } },
 	{ "ports = \"eth0\";", 1, { "must be a list", "[ \"eth0\", \"eth1\" ]" } },
 	{ "ports = [ 1, 2 ];", 1, { "names in quotes", "\"eth0\"" } },
 	{ "ports = [ \"\" ];", 1, { "interface name", "1 to 127" } },
