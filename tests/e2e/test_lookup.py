@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What `sixlane lookup`, `routes` and `status` say of groups, sources, tables and rules."""
 
-from topology import COVER, FAR, PREFIX, host_addr, next_hop_objects
+from explained import explain
+from netns import wait_until
+from topology import COVER, FAR, PREFIX, Net, host_addr, next_hop_objects
 
 A, B, C = (host_addr(h) for h in "abc")
 
@@ -32,6 +34,45 @@ def test_lookup_in_a_table(tables):
     for words in ("table 0", "table x", "from x"):
         done = tables.router.sixlane("lookup", FAR, words, check=False)
         assert done.returncode == 2
+
+
+def by_port(net, *words):
+    return net.router.sixlane_json("lookup", FAR, *words)["verdict"]
+
+
+def test_lookup_by_a_port(net):
+    """The port of arrival counts, whether or not a source is given."""
+    net.route("add", PREFIX, "via", B)
+    for source in ((), ("from", A)):
+        assert by_port(net, "dev p0", *source) == "forward"
+        assert by_port(net, "dev p1", *source) == "pass_same_port"
+    net.r.run("nft", "-f", "-", stdin="table ip6 t { chain c { type filter hook forward priority 0;"
+              " iifname p0 oifname p1 drop; }; }")  # fmt: skip
+    wait_until(lambda: by_port(net, "dev p0") == "pass_firewall")
+    assert by_port(net, "dev p0 from", A) == "pass_firewall"
+    assert by_port(net, "dev p2") == by_port(net) == "forward"
+    net.r.run("nft", "flush", "ruleset")
+    net.r.sysctl("net.ipv6.conf.all.forwarding", 0)
+    wait_until(lambda: by_port(net, "dev p0") == "pass_no_forwarding")
+    assert by_port(net, "dev p0 from", A) == "pass_no_forwarding"
+
+
+def test_lookup_beside_policies_of_others(net):
+    """A policy of direction fwd holds ICMPv6 of all addresses, but no other packets."""
+    net.route("add", PREFIX, "via", B)
+    net.r.run("ip", "xfrm", *"policy add dir fwd src 2001:db8:aa::/48 dst 2001:db8:bb::/48 action block".split())
+    wait_until(lambda: explain(net, A, FAR, "icmp6", "dev p0")["verdict"] == "pass_ipsec")
+    assert by_port(net, "dev p0 from", A) == "forward"
+
+
+def test_lookup_without_a_port(make):
+    """No switch of one port is an answer for all."""
+    net = make(Net).start("--pass-port", "p0")
+    net.r.ip("rule add from 2001:db8:c:77::/64 lookup 100")
+    net.sync()
+    wait_until(lambda: "source" in net.router.lookup("2001:db8:ffff::1").get("depends_on", []))
+    assert net.router.lookup("2001:db8:ffff::1")["verdict"] == "pass_no_route"
+    assert net.router.sixlane_json("lookup 2001:db8:ffff::1 dev p0")["verdict"] == "pass_port"
 
 
 def test_routes_of_tables(tables):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The route of an address: one read of the trie where every packet asks the same table. Where a
- * port or rules decide, the program is asked, with a packet that fits the query: an echo request,
+ * port or rules decide, the program is asked, with a packet that fits the query: a UDP datagram,
  * from :: if no source was told, which no rule with a selector for it matches.
  */
 #include <errno.h>
@@ -88,10 +88,9 @@ uint32_t lookup_left_open(const struct trace_rule *rules, uint32_t n,
 static int run_program(const struct cmd_view *view, const struct lookup_query *query,
 		       uint32_t ingress, struct loader_run **run, struct trace *trace)
 {
-	struct packet packet = { .src = query->src,
-				 .dst = query->dst,
-				 .proto = IPPROTO_ICMPV6,
-				 .hop_limit = HOP_LIMIT };
+	struct packet packet = {
+		.src = query->src, .dst = query->dst, .proto = IPPROTO_UDP, .hop_limit = HOP_LIMIT
+	};
 	uint32_t slot = maps_port_slot(&view->maps, ingress);
 	struct loader_run_result *result;
 	uint8_t frame[256];
@@ -123,8 +122,21 @@ static int run_program(const struct cmd_view *view, const struct lookup_query *q
 /* What the packet's own header made the program decide says nothing of the query's packets. */
 static bool is_of_header(const struct lookup_query *query, uint32_t verdict)
 {
-	return verdict == SIXLANE_PASS_PROXY_NDP ||
-	       (verdict == SIXLANE_PASS_SOURCE && !query->has_src);
+	return verdict == SIXLANE_PASS_SOURCE && !query->has_src;
+}
+
+/* What a step from first to last decided behind the route; SIXLANE_FORWARD: nothing. */
+static uint32_t verdict_of_steps(const struct trace *trace, uint32_t first, uint32_t last)
+{
+	const struct sixlane_trace *records = &trace->records;
+
+	for (uint32_t i = 0; i < records->n && i < SIXLANE_TRACE_RECORDS; i++) {
+		const struct sixlane_trace_record *record = &records->records[i];
+
+		if (record->step >= first && record->step <= last && record->verdict)
+			return record->verdict;
+	}
+	return SIXLANE_FORWARD;
 }
 
 /* What rules or table decided of a packet that found no route. */
@@ -145,12 +157,28 @@ static uint32_t verdict_without_route(const struct trace *trace)
 	return verdict;
 }
 
+/* Of several members the packet took one: what that one met is not all that packets meet. */
+static uint32_t verdict_behind_route(const struct lookup_query *query, const struct trace *trace,
+				     const struct lookup_route *route)
+{
+	const bool alone = route->view.group.n_members <= 1;
+	uint32_t verdict = SIXLANE_FORWARD;
+
+	if (query->ingress && alone)
+		verdict = verdict_of_steps(trace, SIXLANE_TRACE_MEMBER, SIXLANE_TRACE_SLAVE);
+	else if (query->ingress)
+		verdict =
+			verdict_of_steps(trace, SIXLANE_TRACE_FORWARDING, SIXLANE_TRACE_FORWARDING);
+	if (query->ingress && alone && !verdict && !is_of_header(query, trace->decided))
+		return trace->verdict;
+	return verdict ?: route->view.verdict;
+}
+
 static int find_by_program(const struct cmd_view *view, const struct lookup_query *query,
 			   uint32_t ingress, struct loader_run **run, struct lookup_route *out)
 {
 	const union sixlane_addr *src = query->has_src ? &query->src : NULL;
 	struct trace *trace = calloc(1, sizeof(*trace));
-	bool alone;
 	int rc;
 
 	if (!trace) {
@@ -165,18 +193,18 @@ static int find_by_program(const struct cmd_view *view, const struct lookup_quer
 	out->table = trace->route.table;
 	out->depends |= lookup_left_open(trace->rules, trace->n_rules, query);
 	out->view.value = trace->route.value;
-	out->verdict =
-		is_of_header(query, trace->decided) ? verdict_without_route(trace) : trace->verdict;
 	if (out->view.value) {
 		route_view_value(&view->maps, trace->route.value, src, &out->view);
 		route_view_resolve(&view->maps, out->table, &query->dst, &out->view);
-		alone = out->view.group.n_members <= 1;
-		/* of several members the packet took one */
-		if (!alone || !query->ingress || is_of_header(query, trace->decided))
-			out->verdict = out->view.verdict;
 	}
 	if (query->ingress && trace->decided && !is_of_header(query, trace->decided))
 		out->verdict = trace->decided;
+	else if (out->view.value)
+		out->verdict = verdict_behind_route(query, trace, out);
+	else if (!query->ingress || is_of_header(query, trace->decided))
+		out->verdict = verdict_without_route(trace);
+	else
+		out->verdict = trace->verdict;
 	free(trace);
 	return 0;
 }
