@@ -67,7 +67,8 @@ static __always_inline enum sixlane_verdict vlan_enter(struct packet *pkt, __u32
 	own.tpid = tag->tpid;
 	own.tci = tag->tci & VLAN_VID_MASK;
 	port = vlan_port(pkt, own, &slot, &taken);
-	TRACE(TAG, SIXLANE_FORWARD, tag, .tag = own, .slot = port ? slot : 0, .taken = taken);
+	TRACE(TAG, port || !(own.tci || taken) ? SIXLANE_FORWARD : SIXLANE_PASS_VLAN_UNKNOWN, tag,
+	      .tag = own, .slot = port ? slot : 0, .taken = taken);
 	if (port) {
 		port_set(pkt, port, slot, READ_ONCE(port->ifindex));
 		return SIXLANE_FORWARD;

@@ -167,6 +167,7 @@ def test_before_any_daemon(idle):
     idle.router.attach("ip")
     answer = explain(idle, A, B, "dev p0")
     assert answer["verdict"] == "pass_not_ready"
+    assert "not reached" in words_of(answer, "rules") and words_of(answer, "prefix") == "none"
     done = idle.router.sixlane("explain", A, B, check=False)
     assert done.returncode == 1 and "dev PORT" in done.stderr
 
@@ -226,10 +227,12 @@ def test_rules_that_decide_alone(tables):
     answer = explain(tables, A, FAR, "tos 0x10")
     assert (answer["verdict"], answer["rule"]) == ("pass_prohibit", 900)
     assert answer["table"] is None and answer["prefix"] is None
+    assert "decides without a route" in words_of(answer, "prefix")
     assert explain(tables, A, FAR)["verdict"] == "forward"
     answer = explain(tables, A, "2a00::1")
     assert (answer["verdict"], answer["rule"]) == ("punt_rule", 901)
     assert "cannot see" in words_of(answer, "rules")
+    assert "only the kernel can decide" in words_of(answer, "prefix")
 
 
 def test_sources(net):

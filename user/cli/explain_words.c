@@ -235,12 +235,20 @@ static const char *outcome_words(const struct trace_rule *step)
 	return "";
 }
 
+static bool reached_route(const struct trace *trace)
+{
+	return trace->route.by_rules || trace_facts(&trace->records, SIXLANE_TRACE_ROUTE);
+}
+
 static void tell_rules(struct explain *explain)
 {
 	const struct trace *trace = &explain->trace;
 	char text[CMD_RULE_LEN], table[SHOW_TABLE_LEN];
 
-	if (!trace->route.by_rules)
+	if (!reached_route(trace))
+		explain_say(explain, "rules",
+			    "not reached: the maps have no port that it came in by");
+	else if (!trace->route.by_rules)
 		explain_say(explain, "rules", "not asked: for packets of this port they come to %s",
 			    trace->port.flags & SIXLANE_PORT_VRF
 				    ? "the VRF's table"
@@ -253,6 +261,23 @@ static void tell_rules(struct explain *explain)
 		explain_say(explain, "table", "%s", show_table(trace->route.table, table));
 }
 
+static const char *no_route_words(const struct trace *trace)
+{
+	if (!reached_route(trace))
+		return "";
+	if (!trace->n_rules)
+		return ": the table has no route";
+	switch (trace->rules[trace->n_rules - 1].outcome) {
+	case SIXLANE_TRACE_RULE_UNSEEN:
+	case SIXLANE_TRACE_RULE_SHARED:
+	case SIXLANE_TRACE_RULE_EXCEPTED:
+		return ": it hangs on a rule that only the kernel can decide";
+	case SIXLANE_TRACE_RULE_DECIDES:
+		return ": the rule decides without a route";
+	}
+	return ": no rule leads to a route";
+}
+
 static void tell_route(struct explain *explain)
 {
 	const struct trace *trace = &explain->trace;
@@ -260,11 +285,7 @@ static void tell_route(struct explain *explain)
 	size_t n;
 
 	if (!trace->view.value) {
-		explain_say(explain, "prefix", "none%s",
-			    trace->route.table ? ": the table has no route"
-			    : trace->verdict == SIXLANE_PUNT_RULE
-				    ? ": it hangs on a rule that only the kernel can decide"
-				    : ": the rule decides without a table");
+		explain_say(explain, "prefix", "none%s", no_route_words(trace));
 		return;
 	}
 	show_covering(&explain->packet.dst, trace->view.prefix_len, text);
@@ -364,8 +385,10 @@ static void tell_chosen(struct explain *explain)
 	char text[MEMBER_LEN];
 
 	if (!choice->n_draws) {
-		explain_say(explain, "member",
-			    "none: the hash is over headers that XDP cannot reach");
+		explain_say(explain, "member", "none: %s",
+			    trace_facts(&explain->trace.records, SIXLANE_TRACE_HASH)
+				    ? "the hash is over headers that XDP cannot reach"
+				    : "the route expires");
 		return;
 	}
 	tell_draws(explain);
