@@ -80,7 +80,7 @@
 	X(ANSWER_TOO_BIG, REDIRECT, "answer_too_big",                                             \
 	  "the packet exceeds the MTU: XDP sends Packet Too Big")                                 \
 	X(DROP_TOO_BIG, DROP, "drop_too_big",                                                     \
-	  "the packet exceeds the MTU, and ICMPv6 forbids an error for it")                       \
+	  "the packet exceeds the MTU, and no Packet Too Big can be sent for it")                 \
 	X(DROP_TOO_BIG_RATE, DROP, "drop_too_big_rate",                                           \
 	  "the packet exceeds the MTU, and the rate limit of Packet Too Big")                     \
 	X(PASS_UNRESOLVED, PASS, "pass_unresolved", "the neighbour is not resolved")              \

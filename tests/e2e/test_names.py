@@ -159,7 +159,7 @@ def test_missing_names(make, by_file):
     assert {row["setting"]: row["name"] for row in status["missing_ports"]} == MISSING
     text = net.router.status_text()
     for setting, name in MISSING.items():
-        warning = 'no device is named "%s", which sixlaned\'s command line or settings name in %s' % (name, setting)
+        warning = 'no device is named "%s" (%s, in sixlaned\'s settings or on its command line)' % (name, setting)
         assert warning in status["warnings"] and "warning: " + warning in text
     for name in MISSING.values():
         named(net, name)

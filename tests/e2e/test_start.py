@@ -390,6 +390,7 @@ def test_status_of_a_default_route_by_advertisement(net):
     net.r.route("add default via", host_ll("b"), "dev p1 proto ra expires 1800")
     net.sync()
     assert warnings() and "punt_expires" in warnings()[0]
+    assert "ip -6 route replace default via" in net.router.sixlane("status", check=False).stdout
     net.r.route("add 2000::/3 via", host_ll("b"), "dev p1 expires 1800")
     net.r.route("replace default via", host_ll("b"), "dev p1")
     net.sync()

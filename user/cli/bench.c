@@ -53,7 +53,7 @@ int cmd_bench_range(const struct cmd *cmd, const char *what, const char *word, u
 	uint32_t number;
 
 	if (!cmd_parse_number(word, max, &number) || number < min)
-		return cmd_usage(cmd, "\"%s\" %s: from %u to %u", word, what, min, max);
+		return cmd_usage(cmd, "\"%s\" %s: it must be from %u to %u", word, what, min, max);
 	*out = number;
 	return CMD_OK;
 }
@@ -272,7 +272,9 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 		if (!strcmp(last_word(*bench), argv[0]))
 			return (*bench)->run(options, argc, argv);
 	return argc ? cmd_usage(&cmd_bench, "\"%s\" is not a bench", argv[0])
-		    : cmd_usage(&cmd_bench, "a bench is needed");
+		    : cmd_usage(
+			      &cmd_bench,
+			      "a bench is needed: lookup, forward, exceptions, nic, generator or plan");
 }
 
 const struct cmd cmd_bench = {

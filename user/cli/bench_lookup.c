@@ -127,8 +127,9 @@ static int take_option(void *ctx, int option)
 	struct args *args = ctx;
 
 	if (args->preset && !strchr("rsox", option))
-		return cmd_usage(&cmd_bench_lookup,
-				 "with a preset only --rounds, --seed, --output and --most-routes");
+		return cmd_usage(
+			&cmd_bench_lookup,
+			"an experiment takes only --rounds, --seed, --output and --most-routes");
 	switch (option) {
 	case 't':
 	case 'f':
@@ -296,7 +297,7 @@ static const struct preset *find_preset(const char *name)
 {
 	size_t i = 0;
 
-	return cmd_bench_choose(&cmd_bench_lookup, "a preset", name, ARRAY_SIZE(presets),
+	return cmd_bench_choose(&cmd_bench_lookup, "an experiment", name, ARRAY_SIZE(presets),
 				preset_name, &i)
 		       ? NULL
 		       : &presets[i];

@@ -117,11 +117,14 @@ static void check_default(struct checkup *checkup)
 
 	if (checkup->gateways) /* of all routes with a lifetime `doctor` tells */
 		return;
-	if (default_expires(maps, SIXLANE_TABLE_MAIN))
-		check_say(
-			checkup, FINDING_SHOULD, NULL,
-			"the default route expires, as one by a router advertisement does: the kernel forwards its packets (%s)",
-			cmd_verdict_name(SIXLANE_PUNT_EXPIRES));
+	if (!default_expires(maps, SIXLANE_TABLE_MAIN))
+		return;
+	check_say(
+		checkup, FINDING_SHOULD, NULL,
+		"the default route expires, as one by a router advertisement does: the kernel forwards its packets (%s)",
+		cmd_verdict_name(SIXLANE_PUNT_EXPIRES));
+	check_advise(checkup,
+		     "run 'ip -6 route replace default via GATEWAY dev PORT', without a lifetime");
 }
 
 static void check_fib(struct checkup *checkup)
@@ -148,7 +151,7 @@ static void check_names(struct checkup *checkup)
 
 		check_say(
 			checkup, FINDING_MUST, name,
-			"no device is named \"%s\", which sixlaned's command line or settings name in %s",
+			"no device is named \"%s\" (%s, in sixlaned's settings or on its command line)",
 			name, json_string_value(json_object_get(missing, "setting")));
 	}
 }
@@ -163,8 +166,7 @@ static const struct check checks[] = {
 	{ "pass_all", check_switch, .usual = "set pass_all to false in sixlaned.conf" },
 	{ "rules", check_rules, .usual = "remove some rules, or try again in a moment" },
 	{ "map_full", check_room, .usual = "raise max_routes or max_exceptions in sixlaned.conf" },
-	{ "default_route", check_default,
-	  .usual = "run 'ip -6 route replace default via GATEWAY dev PORT', without a lifetime" },
+	{ "default_route", check_default, .usual = NULL },
 	{ "fib", check_fib, .usual = "'sixlane fib' shows details" },
 	{ "port_names", check_names, .usual = "correct the setting, or create the device" },
 };

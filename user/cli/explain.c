@@ -137,7 +137,7 @@ static int parse_args(int argc, char **argv, struct explain *explain, const char
 	int at = 2, n, rc;
 
 	if (argc < 2)
-		return cmd_usage(&cmd_explain, "from which address to which?");
+		return cmd_usage(&cmd_explain, "two addresses are needed: SRC DST");
 	if (inet_pton(AF_INET6, argv[0], &packet->src) != 1)
 		return cmd_usage(&cmd_explain, "\"%s\" is not an IPv6 address", argv[0]);
 	if (inet_pton(AF_INET6, argv[1], &packet->dst) != 1)
@@ -147,7 +147,7 @@ static int parse_args(int argc, char **argv, struct explain *explain, const char
 		return -n;
 	for (at += n; at < argc; at += 2) {
 		if (at + 1 == argc)
-			return cmd_usage(&cmd_explain, "what after \"%s\"?", argv[at]);
+			return cmd_usage(&cmd_explain, "\"%s\" needs a value", argv[at]);
 		rc = take_keyword(argv[at], argv[at + 1], explain, port);
 		if (rc)
 			return rc;

@@ -122,7 +122,10 @@ int loader_run_open_trace(const char *object, bool frags, const struct loader_ma
 	char path[PATH_MAX];
 
 	if (!loader_trace_path(object, path))
-		return loader_fail(err, -EINVAL, "%s has no trace flavour beside it", object);
+		return loader_fail(
+			err, -EINVAL,
+			"\"%s\" does not end with .bpf.o, so sixlane.trace.bpf.o beside it is not found",
+			object);
 	return open_and_load(path, frags, maps, out, err);
 }
 
@@ -220,7 +223,7 @@ int loader_run_trace(struct loader_run *run, uint32_t ifindex, const void *frame
 	if (!end || trace->dropped || end->step != SIXLANE_TRACE_END)
 		return loader_fail(
 			err, -EPROTO,
-			"the program recorded %u steps, lost %u and did not end: build it again",
+			"sixlane.trace.bpf.o recorded %u steps and lost %u: install sixlane again, it is of another version",
 			trace->n, trace->dropped);
 	out->verdict = end->verdict;
 	out->slot = end->facts.end.slot;
