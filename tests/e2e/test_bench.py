@@ -297,7 +297,7 @@ def test_bad_arguments():
     assert "rounds" in refuse("lookup", "--rounds", 0)
     assert "nosuch" in refuse("lookup", "nosuch")
     assert "bernat" in refuse("lookup", "nosuch")
-    assert "preset" in refuse("lookup", "kubecek", "--table", 1)
+    assert "experiment" in refuse("lookup", "kubecek", "--table", 1)
     assert "pattern" in refuse("lookup", "--pattern", "nosuch")
     assert "2m" in refuse("lookup", "--table", "hosts-108:2m", code=1)
     assert "dense-48-5" in refuse("lookup", "--table", "dense-48-5")
