@@ -162,15 +162,14 @@ static uint32_t verdict_behind_route(const struct lookup_query *query, const str
 				     const struct lookup_route *route)
 {
 	const bool alone = route->view.group.n_members <= 1;
-	uint32_t verdict = SIXLANE_FORWARD;
+	uint32_t verdict;
 
-	if (query->ingress && alone)
-		verdict = verdict_of_steps(trace, SIXLANE_TRACE_MEMBER, SIXLANE_TRACE_SLAVE);
-	else if (query->ingress)
-		verdict =
-			verdict_of_steps(trace, SIXLANE_TRACE_FORWARDING, SIXLANE_TRACE_FORWARDING);
-	if (query->ingress && alone && !verdict && !is_of_header(query, trace->decided))
+	if (!query->ingress)
+		return route->view.verdict;
+	if (alone && !is_of_header(query, trace->decided))
 		return trace->verdict;
+	verdict = verdict_of_steps(trace, alone ? SIXLANE_TRACE_MEMBER : SIXLANE_TRACE_FORWARDING,
+				   alone ? SIXLANE_TRACE_SLAVE : SIXLANE_TRACE_FORWARDING);
 	return verdict ?: route->view.verdict;
 }
 
