@@ -57,6 +57,38 @@ def test_lookup_by_a_port(net):
     assert by_port(net, "dev p0 from", A) == "pass_no_forwarding"
 
 
+def members_by_port(net, *words):
+    row = net.router.sixlane_json("lookup", FAR, *words)
+    return row["verdict"], {m["port"]: m["verdict"] for m in row["group"]}
+
+
+def test_members_of_a_group_by_a_port(net):
+    """Packets by a port may meet another verdict at each member."""
+    net.r.route("add", PREFIX, "nexthop via", B, "nexthop via", C)
+    net.sync()
+    free = {"p1": "forward", "p2": "forward"}
+    same = {"p1": "pass_same_port", "p2": "forward"}
+    for source in ((), ("from", A)):
+        assert members_by_port(net, "dev p0", *source) == ("forward", free)
+        assert members_by_port(net, "dev p1", *source) == ("forward", same)
+    assert members_by_port(net) == ("forward", free)
+    net.r.run("nft", "-f", "-", stdin="table ip6 t { chain c { type filter hook forward priority 0;"
+              " iifname p0 oifname p1 drop; iifname p1 drop; }; }")  # fmt: skip
+    held = {"p1": "pass_firewall", "p2": "forward"}
+    wait_until(lambda: members_by_port(net, "dev p0") == ("forward", held))
+    assert members_by_port(net, "dev p0 from", A) == ("forward", held)
+    none = ("pass_same_port", {"p1": "pass_same_port", "p2": "pass_firewall"})
+    assert members_by_port(net, "dev p1") == none
+    assert members_by_port(net) == ("forward", free)
+    answer = explain(net, A, FAR, "dev p0")
+    assert {m["port"]: m["verdict"] for m in answer["group"]} == held
+    net.r.run("nft", "flush", "ruleset")
+    net.r.sysctl("net.ipv6.conf.all.forwarding", 0)
+    wait_until(lambda: by_port(net, "dev p0") == "pass_no_forwarding")
+    assert by_port(net, "dev p0 from", A) == "pass_no_forwarding"
+    assert by_port(net) == "forward"
+
+
 def test_lookup_beside_policies_of_others(net):
     """A policy of direction fwd holds ICMPv6 of all addresses, but no other packets."""
     net.route("add", PREFIX, "via", B)

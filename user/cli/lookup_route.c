@@ -125,15 +125,16 @@ static bool is_of_header(const struct lookup_query *query, uint32_t verdict)
 	return verdict == SIXLANE_PASS_SOURCE && !query->has_src;
 }
 
-/* What a step from first to last decided behind the route; SIXLANE_FORWARD: nothing. */
-static uint32_t verdict_of_steps(const struct trace *trace, uint32_t first, uint32_t last)
+/* What was decided behind the route; SIXLANE_FORWARD: nothing. */
+static uint32_t verdict_of_steps(const struct trace *trace)
 {
 	const struct sixlane_trace *records = &trace->records;
 
 	for (uint32_t i = 0; i < records->n && i < SIXLANE_TRACE_RECORDS; i++) {
 		const struct sixlane_trace_record *record = &records->records[i];
 
-		if (record->step >= first && record->step <= last && record->verdict)
+		if (record->step >= SIXLANE_TRACE_MEMBER && record->step <= SIXLANE_TRACE_SLAVE &&
+		    record->verdict)
 			return record->verdict;
 	}
 	return SIXLANE_FORWARD;
@@ -161,16 +162,13 @@ static uint32_t verdict_without_route(const struct trace *trace)
 static uint32_t verdict_behind_route(const struct lookup_query *query, const struct trace *trace,
 				     const struct lookup_route *route)
 {
-	const bool alone = route->view.group.n_members <= 1;
-	uint32_t verdict;
+	const struct group_view *group = &route->view.group;
 
-	if (!query->ingress)
+	if (!query->ingress || (group->kind == SIXLANE_KIND_GROUP && group->n_members > 1))
 		return route->view.verdict;
-	if (alone && !is_of_header(query, trace->decided))
+	if (!is_of_header(query, trace->decided))
 		return trace->verdict;
-	verdict = verdict_of_steps(trace, alone ? SIXLANE_TRACE_MEMBER : SIXLANE_TRACE_FORWARDING,
-				   alone ? SIXLANE_TRACE_SLAVE : SIXLANE_TRACE_FORWARDING);
-	return verdict ?: route->view.verdict;
+	return verdict_of_steps(trace) ?: route->view.verdict;
 }
 
 static int find_by_program(const struct cmd_view *view, const struct lookup_query *query,
@@ -178,6 +176,7 @@ static int find_by_program(const struct cmd_view *view, const struct lookup_quer
 {
 	const union sixlane_addr *src = query->has_src ? &query->src : NULL;
 	struct trace *trace = calloc(1, sizeof(*trace));
+	struct route_packets packets = { .dst = &query->dst, .src = src };
 	int rc;
 
 	if (!trace) {
@@ -194,7 +193,9 @@ static int find_by_program(const struct cmd_view *view, const struct lookup_quer
 	out->view.value = trace->route.value;
 	if (out->view.value) {
 		route_view_value(&view->maps, trace->route.value, src, &out->view);
-		route_view_resolve(&view->maps, out->table, &query->dst, &out->view);
+		if (query->ingress)
+			trace_packets(trace, &query->dst, src, &packets);
+		route_view_resolve(&view->maps, out->table, &packets, &out->view);
 	}
 	if (query->ingress && trace->decided && !is_of_header(query, trace->decided))
 		out->verdict = trace->decided;
@@ -214,6 +215,7 @@ static void find_by_trie(const struct maps *maps, const struct lookup_query *que
 			 struct lookup_route *out)
 {
 	const union sixlane_addr *src = query->has_src ? &query->src : NULL;
+	const struct route_packets packets = { .dst = &query->dst, .src = src };
 	uint32_t value;
 
 	out->table = table;
@@ -222,7 +224,7 @@ static void find_by_trie(const struct maps *maps, const struct lookup_query *que
 		return;
 	}
 	route_view_value(maps, value, src, &out->view);
-	route_view_resolve(maps, table, &query->dst, &out->view);
+	route_view_resolve(maps, table, &packets, &out->view);
 	out->verdict = out->view.verdict;
 }
 

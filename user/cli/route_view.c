@@ -58,7 +58,7 @@ void route_view_on_link(const struct maps *maps, const union sixlane_addr *dst,
 	hop->has_mac = hop->neigh.mac.flags & SIXLANE_MAC_VALID;
 }
 
-static enum sixlane_verdict check_device(uint32_t flags)
+static enum sixlane_verdict check_device(const struct route_packets *packets, uint32_t flags)
 {
 	if (flags & SIXLANE_PORT_BRIDGE)
 		return SIXLANE_PUNT_BRIDGE;
@@ -66,15 +66,18 @@ static enum sixlane_verdict check_device(uint32_t flags)
 		return SIXLANE_PUNT_MACVLAN;
 	if (flags & SIXLANE_PORT_TUNNEL)
 		return SIXLANE_PUNT_TUNNEL;
-	return flags & SIXLANE_PORT_STRANGE || !(flags & SIXLANE_PORT_XMIT)
+	return flags & SIXLANE_PORT_STRANGE || (!packets->generic && !(flags & SIXLANE_PORT_XMIT))
 		       ? SIXLANE_PASS_EGRESS_DEVICE
 		       : SIXLANE_FORWARD;
 }
 
-static enum sixlane_verdict check_egress(const struct sixlane_port *egress)
+static enum sixlane_verdict check_egress(const struct route_packets *packets,
+					 const struct sixlane_port *egress)
 {
 	const uint32_t alive = SIXLANE_PORT_UP | SIXLANE_PORT_IPV6;
 
+	if (packets->in && packets->in->ifindex == egress->ifindex)
+		return SIXLANE_PASS_SAME_PORT;
 	if (!egress->ifindex || (egress->flags & alive) != alive)
 		return SIXLANE_PASS_EGRESS_DOWN;
 	if (egress->flags & SIXLANE_PORT_OUT_HELD)
@@ -83,16 +86,38 @@ static enum sixlane_verdict check_egress(const struct sixlane_port *egress)
 	/* of a bond that uses no slave */
 	if (egress->flags & SIXLANE_PORT_SLAVES && !egress->n_slaves)
 		return SIXLANE_PASS_EGRESS_DOWN;
-	return check_device(egress->flags);
+	return check_device(packets, egress->flags);
 }
 
-void route_view_check(const struct maps *maps, const union sixlane_addr *dst, struct hop_view *hop)
+/* Of packets of any protocol. */
+static enum sixlane_verdict check_guard(const struct maps *maps,
+					const struct route_packets *packets, uint32_t out_slot)
+{
+	static const union sixlane_addr none;
+	const uint32_t flags = route_view_load(&maps->meta->flags);
+
+	if (!packets->in || !(packets->in->flags & SIXLANE_PORT_GUARD))
+		return SIXLANE_FORWARD;
+	if (flags & SIXLANE_META_IPSEC_ALL ||
+	    (flags & SIXLANE_META_IPSEC &&
+	     maps_has_policy(maps, packets->src ?: &none, packets->dst)))
+		return SIXLANE_PASS_IPSEC;
+	return maps_pair_is_free(maps, packets->in_slot, out_slot) ? SIXLANE_FORWARD
+								   : SIXLANE_PASS_FIREWALL;
+}
+
+void route_view_check(const struct maps *maps, const struct route_packets *packets,
+		      struct hop_view *hop)
 {
 	if (hop->verdict != SIXLANE_FORWARD)
 		return;
 	if (!hop->has_gateway)
-		route_view_on_link(maps, dst, hop);
-	hop->verdict = check_egress(&hop->egress);
+		route_view_on_link(maps, packets->dst, hop);
+	if (packets->in && !(packets->in->flags & SIXLANE_PORT_FORWARDING))
+		hop->verdict = SIXLANE_PASS_NO_FORWARDING;
+	else
+		hop->verdict = check_egress(packets, &hop->egress)
+				       ?: check_guard(maps, packets, hop->port);
 	if (!hop->verdict && !hop->has_mac)
 		hop->verdict = SIXLANE_PASS_UNRESOLVED;
 }
@@ -152,8 +177,8 @@ static uint32_t except(const struct maps *maps, const struct exception_view *exc
 
 /* --- the route --------------------------------------------------------------------------- */
 
-/* Of several, the best of those in use. dst NULL: whatever the exception. */
-static void choose_any(const struct maps *maps, const union sixlane_addr *dst,
+/* Of several, the best of those in use. packets NULL: whatever the exception. */
+static void choose_any(const struct maps *maps, const struct route_packets *packets,
 		       struct route_view *view)
 {
 	const struct group_view *group = &view->group;
@@ -164,9 +189,9 @@ static void choose_any(const struct maps *maps, const union sixlane_addr *dst,
 		if (group->members[i].skipped)
 			continue;
 		hop = group->members[i].hop;
-		if (dst && view->exception.asked && hop.port) {
+		if (packets && view->exception.asked && hop.port) {
 			except(maps, &view->exception, &hop);
-			route_view_check(maps, dst, &hop);
+			route_view_check(maps, packets, &hop);
 		}
 		if (!any || (view->verdict && !hop.verdict))
 			view->verdict = hop.verdict;
@@ -176,7 +201,8 @@ static void choose_any(const struct maps *maps, const union sixlane_addr *dst,
 		view->verdict = SIXLANE_PASS_EGRESS_DOWN;
 }
 
-static void choose(const struct maps *maps, const union sixlane_addr *dst, struct route_view *view)
+static void choose(const struct maps *maps, const struct route_packets *packets,
+		   struct route_view *view)
 {
 	const struct group_view *group = &view->group;
 	bool first = group->kind == SIXLANE_KIND_FIRST;
@@ -187,7 +213,7 @@ static void choose(const struct maps *maps, const union sixlane_addr *dst, struc
 		view->hop = group->members[0].hop;
 		view->verdict = view->hop.verdict;
 	} else {
-		choose_any(maps, dst, view);
+		choose_any(maps, packets, view);
 	}
 	if (view->expires_ns && util_now_ns() >= view->expires_ns)
 		view->verdict = SIXLANE_PUNT_EXPIRES;
@@ -257,24 +283,24 @@ void route_view_value(const struct maps *maps, uint32_t value, const union sixla
 	take_next_hop(maps, out);
 }
 
-void route_view_resolve(const struct maps *maps, uint32_t table, const union sixlane_addr *dst,
-			struct route_view *view)
+void route_view_resolve(const struct maps *maps, uint32_t table,
+			const struct route_packets *packets, struct route_view *view)
 {
 	struct exception_view *exception = &view->exception;
 	struct group_view *group = &view->group;
 
 	if (!view->hop.port && !group->n_members)
 		return;
-	find_exception(maps, table, dst, view);
+	find_exception(maps, table, packets->dst, view);
 	for (uint32_t i = 0; i < group->n_members; i++)
-		route_view_check(maps, dst, &group->members[i].hop);
+		route_view_check(maps, packets, &group->members[i].hop);
 	if (group->n_members > 1 && group->kind == SIXLANE_KIND_GROUP) {
-		choose(maps, dst, view);
+		choose(maps, packets, view);
 		return;
 	}
 	if (exception->asked && view->hop.port)
 		exception->outcome = except(maps, exception, &view->hop);
-	route_view_check(maps, dst, &view->hop);
+	route_view_check(maps, packets, &view->hop);
 	if (view->verdict != SIXLANE_PUNT_EXPIRES)
 		view->verdict = view->hop.verdict;
 }

@@ -10,6 +10,14 @@
 #include "../../bpf/abi/trace.h"
 #include "../maps/maps.h"
 
+/* Packets whose way is looked at. */
+struct route_packets {
+	const union sixlane_addr *dst, *src; /* src NULL: as of :: */
+	const struct sixlane_port *in;	     /* they come in by this port; NULL: by any */
+	uint32_t in_slot;		     /* its slot in sl_ports */
+	bool generic;			     /* and the program runs in generic mode there */
+};
+
 /* A next hop that is no group: a way out, or a verdict. What is not known is zero. */
 struct hop_view {
 	enum sixlane_verdict verdict;
@@ -72,10 +80,10 @@ struct route_view {
 void route_view_value(const struct maps *maps, uint32_t value, const union sixlane_addr *src,
 		      struct route_view *out);
 
-/* The exception of dst, whose route of this table is in view; and verdicts as ports, neighbours and
- * it make them, for packets of any size. */
-void route_view_resolve(const struct maps *maps, uint32_t table, const union sixlane_addr *dst,
-			struct route_view *view);
+/* The exception of the destination, whose route of this table is in view; and verdicts as ports,
+ * neighbours, the guard and it make them, for packets of any size. */
+void route_view_resolve(const struct maps *maps, uint32_t table,
+			const struct route_packets *packets, struct route_view *view);
 
 /* A next hop that is no group, by its id or by its word; verdict: its own. */
 void route_view_hop(const struct maps *maps, uint32_t id, struct hop_view *hop);
@@ -89,8 +97,9 @@ void route_view_on_link(const struct maps *maps, const union sixlane_addr *dst,
 void route_view_group(const struct maps *maps, union sixlane_fate fate, uint32_t flags,
 		      uint32_t limit, struct group_view *group);
 
-/* What ports and neighbours make of a hop for packets to dst: sets verdict and what it hangs on. */
-void route_view_check(const struct maps *maps, const union sixlane_addr *dst, struct hop_view *hop);
+/* What ports, neighbours and the guard make of a hop: sets verdict and what it hangs on. */
+void route_view_check(const struct maps *maps, const struct route_packets *packets,
+		      struct hop_view *hop);
 
 static inline uint32_t route_view_load(const __u32 *word)
 {

@@ -233,9 +233,20 @@ static uint32_t limit_of(const struct maps *maps, uint32_t id)
 	return id < SIXLANE_MAX_NEXT_HOPS ? maps->next_hops[id].mtu : 0;
 }
 
+void trace_packets(const struct trace *trace, const union sixlane_addr *dst,
+		   const union sixlane_addr *src, struct route_packets *out)
+{
+	*out = (struct route_packets){ .dst = dst,
+				       .src = src,
+				       .in = trace->port.ifindex ? &trace->port : NULL,
+				       .in_slot = trace->in->port.slot,
+				       .generic = trace->in->port.generic };
+}
+
 void trace_read(const struct maps *maps, uint32_t came_in, const union sixlane_addr *dst,
 		const union sixlane_addr *src, struct trace *trace)
 {
+	struct route_packets packets;
 	const uint32_t n = count(&trace->records);
 	const struct sixlane_trace_record *end = n ? &trace->records.records[n - 1] : NULL;
 	bool complete = end && end->step == SIXLANE_TRACE_END && end->verdict < SIXLANE_N_VERDICTS;
@@ -249,8 +260,9 @@ void trace_read(const struct maps *maps, uint32_t came_in, const union sixlane_a
 	memset(&trace->view, 0, offsetof(struct route_view, group.members));
 	if (trace->route.value)
 		route_view_value(maps, trace->route.value, src, &trace->view);
+	trace_packets(trace, dst, src, &packets);
 	for (uint32_t i = 0; i < trace->view.group.n_members; i++)
-		route_view_check(maps, dst, &trace->view.group.members[i].hop);
+		route_view_check(maps, &packets, &trace->view.group.members[i].hop);
 	read_exception(&trace->records, &trace->view.exception);
 	trace_choice(&trace->records, &trace->view.group, &trace->choice);
 	trace->view.hop = (struct hop_view){ .limit = limit_of(maps, trace->view.next_hop) };

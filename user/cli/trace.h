@@ -66,6 +66,10 @@ struct trace {
 	struct trace_choice choice;
 };
 
+/* Packets between these addresses that come in where the traced one did. Borrows all three. */
+void trace_packets(const struct trace *trace, const union sixlane_addr *dst,
+		   const union sixlane_addr *src, struct route_packets *out);
+
 /*
  * From records, into all others. came_in: ifindex of the device that the program ran on. dst and
  * src: of the packet. An incomplete trace has no verdict but SIXLANE_PASS_NOT_READY.

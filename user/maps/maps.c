@@ -136,6 +136,15 @@ int maps_source_lookup(const struct maps *maps, uint32_t set, const union sixlan
 	return trie_lookup(maps, LOADER_SOURCES, set, addr, value);
 }
 
+bool maps_has_policy(const struct maps *maps, const union sixlane_addr *src,
+		     const union sixlane_addr *dst)
+{
+	uint32_t sources, held;
+
+	return !trie_lookup(maps, LOADER_POLICIES, 0, dst, &sources) &&
+	       !trie_lookup(maps, LOADER_POLICIES, sources, src, &held);
+}
+
 bool maps_pair_is_free(const struct maps *maps, uint32_t in_slot, uint32_t out_slot)
 {
 	return ATOMIC_LOAD(&maps->guard[sixlane_guard_word(in_slot, out_slot)]) >> (out_slot % 64) &

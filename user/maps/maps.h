@@ -78,6 +78,9 @@ struct maps_policy {
  */
 int maps_set_policies(const struct maps *maps, const struct maps_policy *policies, size_t n);
 
+/* Whether both addresses are under one policy's; sl_policies. */
+bool maps_has_policy(const struct maps *maps, const union sixlane_addr *src,
+		     const union sixlane_addr *dst);
 /* Whether no firewall rule can touch what goes from one port's slot to another's; sl_guard. */
 bool maps_pair_is_free(const struct maps *maps, uint32_t in_slot, uint32_t out_slot);
 void maps_set_pair(struct maps *maps, uint32_t in_slot, uint32_t out_slot, bool is_free);

@@ -54,6 +54,7 @@ static struct entry routes[WORLD_ENTRIES], sources[WORLD_ENTRIES];
 static struct exception exceptions[WORLD_ENTRIES];
 static uint64_t missing[SIXLANE_MISSING_WORDS];
 static uint32_t n_routes, n_sources, n_exceptions;
+static bool pair_is_free, has_policy;
 
 static const struct maps maps = { .meta = &meta,
 				  .ports = ports,
@@ -128,6 +129,22 @@ uint32_t maps_port_slot(const struct maps *of, uint32_t ifindex)
 			return slot;
 	}
 	return 0;
+}
+
+bool maps_pair_is_free(const struct maps *of, uint32_t in_slot, uint32_t out_slot)
+{
+	(void)of;
+	return pair_is_free && in_slot == SLOT_IN && out_slot == SLOT_OUT;
+}
+
+bool maps_has_policy(const struct maps *of, const union sixlane_addr *src,
+		     const union sixlane_addr *dst)
+{
+	const union sixlane_addr wanted[] = { address(SOURCE), address(DESTINATION) };
+
+	(void)of;
+	return has_policy && !memcmp(src, &wanted[0], sizeof(*src)) &&
+	       !memcmp(dst, &wanted[1], sizeof(*dst));
 }
 
 uint32_t maps_neigh_slot(const struct maps *of, uint32_t ifindex, const union sixlane_addr *addr)

@@ -54,13 +54,19 @@ static void fill(void)
 }
 
 /* The verdict for packets to DESTINATION by a route with such an id and marks. */
-static uint32_t verdict_of(uint32_t id, uint32_t marks)
+static uint32_t verdict_of_packets(uint32_t id, uint32_t marks, struct route_packets packets)
 {
 	const union sixlane_addr dst = address(DESTINATION);
 
+	packets.dst = &dst;
 	route_view_value(&maps, sixlane_route_value(id, 48) | marks, NULL, &view);
-	route_view_resolve(&maps, SIXLANE_TABLE_MAIN, &dst, &view);
+	route_view_resolve(&maps, SIXLANE_TABLE_MAIN, &packets, &view);
 	return view.verdict;
+}
+
+static uint32_t verdict_of(uint32_t id, uint32_t marks)
+{
+	return verdict_of_packets(id, marks, (struct route_packets){ 0 });
 }
 
 static const struct member_view *member(uint32_t id)
@@ -111,6 +117,64 @@ static void port_and_neighbour_decide(void **state)
 	world_fate(HOLE, 63);
 	assert_int_equal(verdict_of(HOLE, 0), SIXLANE_PUNT_ROUTE);
 	assert_int_equal(verdict_of(SIXLANE_MAX_NEXT_HOPS, 0), SIXLANE_PUNT_ROUTE);
+}
+
+static void the_port_of_arrival_decides(void **state)
+{
+	static const struct {
+		uint32_t flags, meta_flags, verdict;
+		bool no_src, is_free;
+	} rows[] = {
+		{ SERVED, 0, SIXLANE_FORWARD, false, false },
+		{ SERVED & ~SIXLANE_PORT_FORWARDING, 0, SIXLANE_PASS_NO_FORWARDING, false, true },
+		{ SERVED | SIXLANE_PORT_GUARD, 0, SIXLANE_FORWARD, false, true },
+		{ SERVED | SIXLANE_PORT_GUARD, 0, SIXLANE_PASS_FIREWALL, false, false },
+		{ SERVED | SIXLANE_PORT_GUARD, SIXLANE_META_IPSEC, SIXLANE_PASS_IPSEC, false,
+		  true },
+		{ SERVED | SIXLANE_PORT_GUARD, SIXLANE_META_IPSEC, SIXLANE_FORWARD, true, true },
+		{ SERVED | SIXLANE_PORT_GUARD, SIXLANE_META_IPSEC_ALL, SIXLANE_PASS_IPSEC, true,
+		  true },
+		{ SERVED, SIXLANE_META_IPSEC_ALL, SIXLANE_FORWARD, false, true },
+	};
+	const union sixlane_addr src = address(SOURCE);
+	struct route_packets packets = { .in = &ports[SLOT_IN], .in_slot = SLOT_IN };
+
+	(void)state;
+	fill();
+	has_policy = true;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		world_port(SLOT_IN, IN, rows[i].flags);
+		meta.flags = rows[i].meta_flags;
+		pair_is_free = rows[i].is_free;
+		packets.src = rows[i].no_src ? NULL : &src;
+		assert_int_equal(verdict_of_packets(BY_OUT, 0, packets), rows[i].verdict);
+	}
+	/* nothing of this holds for packets by any port */
+	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
+	meta.flags = 0;
+	ports[SLOT_OUT].flags &= ~SIXLANE_PORT_XMIT;
+	assert_int_equal(verdict_of_packets(BY_OUT, 0, packets), SIXLANE_PASS_EGRESS_DEVICE);
+	packets.generic = true;
+	assert_int_equal(verdict_of_packets(BY_OUT, 0, packets), SIXLANE_FORWARD);
+}
+
+static void members_are_asked_one_by_one(void **state)
+{
+	struct route_packets packets = { .in = &ports[SLOT_OTHER], .in_slot = SLOT_OTHER };
+
+	(void)state;
+	fill();
+	ports[SLOT_OTHER].flags = SERVED;
+	assert_int_equal(verdict_of_packets(GROUP, 0, packets), SIXLANE_FORWARD);
+	assert_int_equal(member(BY_OUT)->hop.verdict, SIXLANE_FORWARD);
+	assert_int_equal(member(BY_OTHER)->hop.verdict, SIXLANE_PASS_SAME_PORT);
+	packets = (struct route_packets){ .in = &ports[SLOT_IN], .in_slot = SLOT_IN };
+	world_port(SLOT_IN, IN, SERVED | SIXLANE_PORT_GUARD);
+	pair_is_free = true;
+	assert_int_equal(verdict_of_packets(GROUP, 0, packets), SIXLANE_FORWARD);
+	assert_int_equal(member(BY_OTHER)->hop.verdict, SIXLANE_PASS_FIREWALL);
+	pair_is_free = false;
+	assert_int_equal(verdict_of_packets(GROUP, 0, packets), SIXLANE_PASS_FIREWALL);
 }
 
 static void the_mtu_is_the_smaller_one(void **state)
@@ -337,6 +401,8 @@ UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(port_and_neighbour_decide),
+		cmocka_unit_test(the_port_of_arrival_decides),
+		cmocka_unit_test(members_are_asked_one_by_one),
 		cmocka_unit_test(the_mtu_is_the_smaller_one),
 		cmocka_unit_test(members_have_their_weights),
 		cmocka_unit_test(buckets_are_counted),
