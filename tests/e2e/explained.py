@@ -15,7 +15,7 @@ KEYS = {
     "source", "destination", "protocol", "sport", "dport", "flow_label", "size", "port",
     "port_reason", "ingress", "ingress_tags", "table", "rule", "prefix", "source_prefix", "group",
     "draws", "bucket", "member", "neighbour", "mtu", "output", "verdict", "trace_verdict",
-    "agree", "compiler", "steps", "trace",
+    "trace_output", "agree", "differs", "compiler", "steps", "trace",
 }  # fmt: skip
 
 
@@ -25,7 +25,8 @@ def explain(net, *words, status=0, program=SIXLANE):
     assert done.returncode == status, done.stdout + done.stderr
     answer = json.loads(done.stdout)
     assert KEYS <= set(answer), KEYS - set(answer)
-    assert answer["agree"] == (status == 0), answer
+    assert answer["agree"] == (not answer["differs"]) == (status == 0), answer
+    assert not answer["agree"] or answer["output"] == answer["trace_output"]
     return answer
 
 

@@ -402,19 +402,25 @@ def other_program(net, old, new):
 
 
 @pytest.mark.parametrize(
-    "old, new, verdict",
+    "old, new, verdict, differs, byte",
     [
-        ("ip6->hop_limit <= 1", "ip6->hop_limit <= 100", "pass_hop_limit"),
-        ("ip6->hop_limit--", "ip6->hop_limit -= 2", "forward"),
-        ("eth->src[2] = src_mac.pieces[2];", "eth->src[2] = src_mac.pieces[1];", "forward"),
+        ("ip6->hop_limit <= 1", "ip6->hop_limit <= 100", "pass_hop_limit", ["verdict", "action", "frame"], 4),
+        ("ip6->hop_limit--", "ip6->hop_limit -= 2", "forward", ["frame"], 21),
+        ("eth->src[2] = src_mac.pieces[2];", "eth->src[2] = src_mac.pieces[1];", "forward", ["frame"], 10),
     ],
     ids=["verdict", "hop limit", "MAC"],
-)
-def test_a_program_that_does_other_things_is_found_out(net, old, new, verdict):
+)  # fmt: skip
+def test_a_program_that_does_other_things_is_found_out(net, old, new, verdict, differs, byte):
     program = other_program(net, old, new)
     answer = explain(net, A, B, status=1, program=program)
-    assert (answer["verdict"], answer["trace_verdict"]) == (verdict, "forward")
-    assert "DISAGREE" in words_of(answer, "verdict") and "report" in words_of(answer, "verdict")
+    assert (answer["verdict"], answer["trace_verdict"], answer["differs"]) == (verdict, "forward", differs)
+    told = words_of(answer, "verdict")
+    assert "DISAGREE in %s from byte %d on" % (", ".join(differs), byte) in told and "report" in told
+    assert "forward" in words_of(answer, "trace") and verdict in words_of(answer, "program")
+    assert ("XDP_PASS" in words_of(answer, "program")) == ("action" in differs)
+    ours, its = words_of(answer, "output"), words_of(answer, "trace output")
+    assert "hop limit 63" in its and PORT_MAC["b"] in its and ours != its
+    assert answer["trace_output"]["hop_limit"] == 63 and answer["output"] != answer["trace_output"]
     assert "another build" in words_of(answer, "port")
     assert explain(net, A, B)["agree"]
 

@@ -180,14 +180,28 @@ static void clear_label(struct loader_run_result *result)
 	label[1] = label[2] = 0;
 }
 
-static bool agrees(struct explain *explain)
+static uint32_t differences(struct explain *explain)
 {
 	const struct loader_run_result *a = &explain->traced, *b = &explain->result;
+	uint32_t differs = 0;
 
 	clear_label(&explain->traced);
 	clear_label(&explain->result);
-	return a->verdict == b->verdict && a->slot == b->slot && a->action == b->action &&
-	       a->len == b->len && !memcmp(a->frame, b->frame, a->len);
+	if (a->verdict != b->verdict)
+		differs |= EXPLAIN_VERDICT;
+	if (a->slot != b->slot)
+		differs |= EXPLAIN_PORT;
+	if (a->action != b->action)
+		differs |= EXPLAIN_ACTION;
+	if (a->len != b->len || memcmp(a->frame, b->frame, a->len) != 0)
+		differs |= EXPLAIN_FRAME;
+	return differs;
+}
+
+static void read_frame(const struct loader_run_result *result, struct packet *out)
+{
+	if (!packet_read(result->frame, result->len, out))
+		*out = (struct packet){ 0 };
 }
 
 /* 0 or -errno and err. */
@@ -203,9 +217,9 @@ static int compare(struct explain *explain, struct loader_run *tracer, struct lo
 				      &explain->result, err);
 	if (rc)
 		return rc;
-	if (!packet_read(explain->result.frame, explain->result.len, &explain->out))
-		explain->out = (struct packet){ 0 };
-	explain->agree = agrees(explain);
+	read_frame(&explain->result, &explain->out);
+	read_frame(&explain->traced, &explain->traced_out);
+	explain->differs = differences(explain);
 	return 0;
 }
 
@@ -229,10 +243,11 @@ static int find_source(struct explain *explain)
 static int run_both(struct explain *explain, struct loader_run *tracer, struct loader_run *run,
 		    char *err)
 {
-	int rc = 0;
+	int rc = 0, tries = 0;
 
-	for (int i = 0; i < TRIES && !rc && !explain->agree; i++)
+	do
 		rc = compare(explain, tracer, run, err);
+	while (!rc && explain->differs && ++tries < TRIES);
 	explain->same_build =
 		explain->prog.owner != LOADER_OURS || loader_run_is_same(run, explain->prog.id);
 	loader_run_compiler(run, explain->compiler);
@@ -292,7 +307,7 @@ static int answer(const struct cmd_options *options, struct explain *explain)
 		to_text(explain);
 		rc = print_flush();
 	}
-	return explain->agree ? rc : CMD_FAILED;
+	return explain->differs ? CMD_FAILED : rc;
 }
 
 static int explain_packet(const struct cmd_options *options, struct explain *explain,

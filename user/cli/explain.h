@@ -15,6 +15,12 @@
 
 #define EXPLAIN_MAX_STEPS 512
 
+/* In what the results of the two programs differ. */
+#define EXPLAIN_VERDICT (1u << 0)
+#define EXPLAIN_PORT (1u << 1) /* that the packet was counted for */
+#define EXPLAIN_ACTION (1u << 2)
+#define EXPLAIN_FRAME (1u << 3)
+
 struct explain_step {
 	const char *name;
 	char *text; /* owned */
@@ -44,8 +50,8 @@ struct explain {
 	size_t frame_len;
 	struct loader_run_result traced; /* by the trace flavour */
 	struct loader_run_result result; /* by the flavour that runs on the port */
-	struct packet out;		 /* of result.frame, if it is a whole IPv6 frame */
-	bool agree;			 /* the two did the same */
+	struct packet out, traced_out;	 /* of their frames; zero: not a whole IPv6 frame */
+	uint32_t differs;		 /* EXPLAIN_*; 0: the two did the same */
 
 	char held_by[GUARD_REASON_LEN]; /* of a verdict of the guard's; "": another one */
 	struct explain_step steps[EXPLAIN_MAX_STEPS];
@@ -69,6 +75,8 @@ const char *explain_device(const struct explain *explain, uint32_t ifindex, char
 /* explain_out.c */
 void explain_tell_way_out(struct explain *explain);
 void explain_tell_verdict(struct explain *explain);
+/* "verdict", "port" … of EXPLAIN_*; NULL: no such bit. */
+const char *explain_difference(uint32_t bit);
 
 json_t *explain_json(const struct explain *explain);
 

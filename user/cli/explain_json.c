@@ -154,14 +154,13 @@ static json_t *answer_json(const struct explain *explain)
 	return object;
 }
 
-static json_t *output_json(const struct explain *explain)
+/* Null of a packet that is passed or dropped. */
+static json_t *output_json(uint32_t verdict, const struct packet *out)
 {
-	const struct packet *out = &explain->out;
 	json_t *object;
 	char mac[PRINT_MAC_LEN];
 
-	if (explain->result.verdict != SIXLANE_FORWARD &&
-	    explain->result.verdict != SIXLANE_ANSWER_TOO_BIG)
+	if (verdict != SIXLANE_FORWARD && verdict != SIXLANE_ANSWER_TOO_BIG)
 		return json_null();
 	object = json_object();
 	print_mac(out->dst_mac, mac);
@@ -174,6 +173,17 @@ static json_t *output_json(const struct explain *explain)
 	return object;
 }
 
+static json_t *differs_json(uint32_t differs)
+{
+	json_t *array = json_array();
+
+	for (uint32_t bit = 1; explain_difference(bit); bit <<= 1) {
+		if (differs & bit)
+			print_append(array, print_string(explain_difference(bit)));
+	}
+	return array;
+}
+
 json_t *explain_json(const struct explain *explain)
 {
 	json_t *object = json_object(), *steps = json_array(), *step;
@@ -184,13 +194,16 @@ json_t *explain_json(const struct explain *explain)
 	print_set(object, "exception", json_null());
 	show_exception_json(&explain->view, &explain->trace.view, object);
 	print_set(object, "answer", answer_json(explain));
-	print_set(object, "output", output_json(explain));
+	print_set(object, "output", output_json(explain->result.verdict, &explain->out));
 	print_set(object, "verdict", print_string(cmd_verdict_name(explain->result.verdict)));
 	if (*explain->held_by)
 		print_set(object, "guard_reason", print_string(explain->held_by));
 	print_set(object, "trace_verdict", print_string(cmd_verdict_name(explain->trace.verdict)));
 	print_set(object, "compiler", print_string(*explain->compiler ? explain->compiler : NULL));
-	print_set(object, "agree", json_boolean(explain->agree));
+	print_set(object, "trace_output",
+		  output_json(explain->traced.verdict, &explain->traced_out));
+	print_set(object, "agree", json_boolean(!explain->differs));
+	print_set(object, "differs", differs_json(explain->differs));
 	for (size_t i = 0; i < explain->n_steps; i++) {
 		step = json_object();
 		print_set(step, "step", print_string(explain->steps[i].name));

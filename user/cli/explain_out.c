@@ -209,16 +209,27 @@ void explain_tell_way_out(struct explain *explain)
 
 /* --- the verdict ------------------------------------------------------------------------- */
 
-static void tell_output(struct explain *explain)
+/* out: of a frame of len bytes. */
+static void tell_frame(struct explain *explain, const char *name, const struct packet *out,
+		       size_t len)
 {
-	const struct packet *out = &explain->out;
 	char src[PRINT_MAC_LEN], dst[PRINT_MAC_LEN], tags[SHOW_TAGS_LEN];
+
+	if (!out->ip_bytes) {
+		explain_say(explain, name, "%zu bytes that are not a whole IPv6 frame", len);
+		return;
+	}
 
 	print_mac(out->src_mac, src);
 	print_mac(out->dst_mac, dst);
 	show_tags(out->tags, tags);
-	explain_say(explain, "output", "to %s, from %s, %s%s, hop limit %u, %u bytes", dst, src,
+	explain_say(explain, name, "to %s, from %s, %s%s, hop limit %u, %u bytes", dst, src,
 		    *tags ? "tag " : "untagged", tags, out->hop_limit, out->ip_bytes);
+}
+
+static void tell_output(struct explain *explain)
+{
+	tell_frame(explain, "output", &explain->out, explain->result.len);
 }
 
 static void tell_answer(struct explain *explain)
@@ -259,34 +270,91 @@ static void tell_guard(struct explain *explain)
 	explain_say(explain, "guard reason", "%s", explain->held_by);
 }
 
+/* The verdict and what is counted; the action, where it is another than that of the verdict. */
+static void tell_result(struct explain *explain, const char *name,
+			const struct loader_run_result *result)
+{
+	static const char *const actions[] = {
+		[XDP_ABORTED] = "XDP_ABORTED",	 [XDP_DROP] = "XDP_DROP",
+		[XDP_PASS] = "XDP_PASS",	 [XDP_TX] = "XDP_TX",
+		[XDP_REDIRECT] = "XDP_REDIRECT",
+	};
+	const bool action = explain->differs & EXPLAIN_ACTION;
+	char port[IFNAMSIZ];
+
+	explain_say(explain, name, "%s (%s), counted for %s%s%s", cmd_verdict_name(result->verdict),
+		    cmd_verdict_text(result->verdict),
+		    cmd_slot_name(&explain->view, result->slot, port) ?: "unknown ports",
+		    action ? ", " : "",
+		    !action				   ? ""
+		    : result->action < ARRAY_SIZE(actions) ? actions[result->action]
+							   : "an action that XDP does not have");
+}
+
+/* Offset of the first byte that is another, or the shorter one's length. */
+static size_t first_difference(const struct loader_run_result *a, const struct loader_run_result *b)
+{
+	size_t len = a->len < b->len ? a->len : b->len, i = 0;
+
+	while (i < len && a->frame[i] == b->frame[i])
+		i++;
+	return i;
+}
+
+const char *explain_difference(uint32_t bit)
+{
+	switch (bit) {
+	case EXPLAIN_VERDICT:
+		return "verdict";
+	case EXPLAIN_PORT:
+		return "port";
+	case EXPLAIN_ACTION:
+		return "action";
+	case EXPLAIN_FRAME:
+		return "frame";
+	default:
+		return NULL;
+	}
+}
+
+static void tell_disagreement(struct explain *explain)
+{
+	char what[64] = "", from[48] = "";
+	size_t used = 0;
+
+	tell_result(explain, "trace", &explain->traced);
+	tell_frame(explain, "trace output", &explain->traced_out, explain->traced.len);
+	for (uint32_t bit = 1; explain_difference(bit); bit <<= 1) {
+		if (explain->differs & bit)
+			used += (size_t)snprintf(what + used, sizeof(what) - used, "%s%s",
+						 used ? ", " : "", explain_difference(bit));
+	}
+	if (explain->differs & EXPLAIN_FRAME)
+		snprintf(from, sizeof(from), " from byte %zu on",
+			 first_difference(&explain->result, &explain->traced));
+	explain_say(explain, "verdict",
+		    "THE PROGRAM AND ITS TRACE DISAGREE in %s%s. Please report this with all that "
+		    "is above",
+		    what, from);
+}
+
 void explain_tell_verdict(struct explain *explain)
 {
 	uint32_t verdict = explain->result.verdict;
-	char name[IFNAMSIZ];
 
 	tell_guard(explain);
-
-	explain_say(explain, "program", "%s (%s), counted for %s", cmd_verdict_name(verdict),
-		    cmd_verdict_text(verdict),
-		    cmd_slot_name(&explain->view, explain->result.slot, name) ?: "unknown ports");
+	tell_result(explain, "program", &explain->result);
 	explain_say(explain, "program", "built by %s",
 		    *explain->compiler ? explain->compiler : LOADER_COMPILER_UNKNOWN);
-	if (verdict == SIXLANE_FORWARD)
-		tell_output(explain);
 	if (verdict == SIXLANE_ANSWER_TOO_BIG)
 		tell_answer(explain);
-	if (explain->agree) {
+	else if (verdict == SIXLANE_FORWARD || explain->differs)
+		tell_output(explain);
+	if (explain->differs)
+		tell_disagreement(explain);
+	else
 		explain_say(explain, "verdict", "%s: %s%s", cmd_verdict_name(verdict),
 			    cmd_verdict_text(verdict),
 			    explain->result.action == XDP_PASS ? "; the kernel gets it as it came"
 							       : "");
-		return;
-	}
-	explain_say(
-		explain, "verdict",
-		"THE PROGRAM AND ITS TRACE DISAGREE: the program says %s%s, the steps above come to %s. "
-		"Please report this with all that is above",
-		cmd_verdict_name(verdict),
-		verdict == explain->trace.verdict ? " with another frame" : "",
-		cmd_verdict_name(explain->trace.verdict));
 }

@@ -272,7 +272,6 @@ static void tell(uint32_t verdict)
 	explain.port = explain.ingress = &links[0];
 	explain.port_reason = "as asked for";
 	explain.result.verdict = verdict;
-	explain.agree = true;
 	assert_true(explain_tell(&explain));
 }
 
