@@ -4,6 +4,7 @@
 import ipaddress
 import os
 import random
+import re
 import shutil
 import subprocess
 import time
@@ -423,6 +424,15 @@ def test_a_program_that_does_other_things_is_found_out(net, old, new, verdict, d
     assert answer["trace_output"]["hop_limit"] == 63 and answer["output"] != answer["trace_output"]
     assert "another build" in words_of(answer, "port")
     assert explain(net, A, B)["agree"]
+
+
+def test_more_bytes_than_one_buffer_holds(net):
+    """The error says how many fit, and that many do."""
+    done = net.router.sixlane("explain", A, B, "size 8000", check=False)
+    assert done.returncode == 1 and "sixlane attach" in done.stderr, done.stderr
+    most = int(re.search(r"at most (\d+) bytes", done.stderr).group(1))
+    assert net.router.sixlane("explain", A, B, "size", most + 1, check=False).stderr.count("at most %d bytes" % most)
+    assert explain(net, A, B, "size", most)["verdict"] == "pass_too_big"
 
 
 def test_rights_are_named(net):

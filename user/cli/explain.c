@@ -254,6 +254,19 @@ static int run_both(struct explain *explain, struct loader_run *tracer, struct l
 	return rc;
 }
 
+/* Whether the frame is one that the port's program takes; if not, it is said. */
+static bool fits(const struct explain *explain, bool frags)
+{
+	const size_t max = loader_run_linear_bytes(), ip_bytes = explain->packet.ip_bytes;
+
+	if (frags || explain->frame_len <= max)
+		return true;
+	log_error("size %zu: the program of %s takes frames in one buffer, so at most %zu bytes; "
+		  "\"sixlane attach\" loads the one for several buffers where the MTU needs it",
+		  ip_bytes, explain->ingress->name, max - (explain->frame_len - ip_bytes));
+	return false;
+}
+
 /* CMD_OK or CMD_FAILED (said). */
 static int find_out(struct explain *explain)
 {
@@ -263,6 +276,8 @@ static int find_out(struct explain *explain)
 	char err[LOADER_ERR];
 	int rc;
 
+	if (!fits(explain, frags))
+		return CMD_FAILED;
 	rc = loader_run_open(object, frags, &explain->view.fds, &run, err);
 	if (!rc)
 		rc = loader_run_open_trace(object, frags, &explain->view.fds, &tracer, err);
