@@ -17,10 +17,7 @@ enum setting_type {
 	SETTING_UINT,
 	SETTING_BOOL,
 	SETTING_PORTS,
-	SETTING_MODE,
-	SETTING_LEVEL,
-	SETTING_EXCEPTIONS,
-	SETTING_FIB,
+	SETTING_WORD,
 	SETTING_BYPASS,
 	SETTING_PATH
 };
@@ -29,36 +26,19 @@ struct setting {
 	const char *name;
 	enum setting_type type;
 	size_t offset;
-	uint32_t min, max; /* SETTING_UINT */
+	uint32_t min, max;	  /* SETTING_UINT */
+	const char *const *words; /* SETTING_WORD: [n_words], each at its value */
+	uint32_t n_words;
 };
+
+#define WORDS_LEN 128
+#define WORDS(list) .words = (list), .n_words = ARRAY_SIZE(list)
 
 #define SETTING(setting_name, member, kind, ...)                                                   \
 	{                                                                                          \
 		.name = (setting_name), .type = (kind), .offset = offsetof(struct config, member), \
 		__VA_ARGS__                                                                        \
 	}
-
-static const struct setting settings[] = {
-	SETTING("ports", ports, SETTING_PORTS),
-	SETTING("pass_ports", pass_ports, SETTING_PORTS),
-	SETTING("assume_ndo_xmit", assume_xmit, SETTING_PORTS),
-	SETTING("mode", mode, SETTING_MODE),
-	SETTING("log_level", log_level, SETTING_LEVEL),
-	SETTING("object", object, SETTING_PATH),
-	SETTING("max_routes", max_routes, SETTING_UINT, .min = 1, .max = SIXLANE_MAX_ROUTES),
-	SETTING("rcvbuf", rcvbuf_bytes, SETTING_UINT, .min = 4096, .max = 1u << 30),
-	SETTING("poll_ms", poll_ms, SETTING_UINT, .min = 10, .max = 60000),
-	SETTING("fib", fib, SETTING_FIB),
-	SETTING("audit", audit_s, SETTING_UINT, .min = 0, .max = 86400),
-	SETTING("exceptions", exceptions, SETTING_EXCEPTIONS),
-	SETTING("max_exceptions", max_exceptions, SETTING_UINT, .min = 1,
-		.max = SIXLANE_MAX_EXCEPTIONS),
-	SETTING("answer_rate", answer_rate, SETTING_UINT, .min = 0, .max = 1000000000),
-	SETTING("answer_too_big", answer_too_big, SETTING_BOOL),
-	SETTING("bypass", bypass, SETTING_BYPASS),
-	SETTING("pass_all", pass_all, SETTING_BOOL),
-	SETTING("teardown", teardown, SETTING_BOOL),
-};
 
 static const char *const mode_names[] = {
 	[LOADER_NATIVE] = "native",
@@ -77,6 +57,28 @@ static const char *const fib_names[] = {
 	[SIXLANE_ENGINE_TRIE] = "trie",
 };
 
+static const struct setting settings[] = {
+	SETTING("ports", ports, SETTING_PORTS),
+	SETTING("pass_ports", pass_ports, SETTING_PORTS),
+	SETTING("assume_ndo_xmit", assume_xmit, SETTING_PORTS),
+	SETTING("mode", mode, SETTING_WORD, WORDS(mode_names)),
+	SETTING("log_level", log_level, SETTING_WORD, WORDS(log_level_names)),
+	SETTING("object", object, SETTING_PATH),
+	SETTING("max_routes", max_routes, SETTING_UINT, .min = 1, .max = SIXLANE_MAX_ROUTES),
+	SETTING("rcvbuf", rcvbuf_bytes, SETTING_UINT, .min = 4096, .max = 1u << 30),
+	SETTING("poll_ms", poll_ms, SETTING_UINT, .min = 10, .max = 60000),
+	SETTING("fib", fib, SETTING_WORD, WORDS(fib_names)),
+	SETTING("audit", audit_s, SETTING_UINT, .min = 0, .max = 86400),
+	SETTING("exceptions", exceptions, SETTING_WORD, WORDS(exceptions_names)),
+	SETTING("max_exceptions", max_exceptions, SETTING_UINT, .min = 1,
+		.max = SIXLANE_MAX_EXCEPTIONS),
+	SETTING("answer_rate", answer_rate, SETTING_UINT, .min = 0, .max = 1000000000),
+	SETTING("answer_too_big", answer_too_big, SETTING_BOOL),
+	SETTING("bypass", bypass, SETTING_BYPASS),
+	SETTING("pass_all", pass_all, SETTING_BOOL),
+	SETTING("teardown", teardown, SETTING_BOOL),
+};
+
 void config_defaults(struct config *config)
 {
 	*config = (struct config){
@@ -93,6 +95,10 @@ void config_defaults(struct config *config)
 	snprintf(config->object, sizeof(config->object), "%s", loader_object_path());
 }
 
+_Static_assert(sizeof(enum loader_mode) == sizeof(uint32_t) &&
+		       sizeof(enum log_level) == sizeof(uint32_t) &&
+		       sizeof(enum config_exceptions) == sizeof(uint32_t),
+	       "a word's value is stored as a uint32_t");
 _Static_assert(CONFIG_PORT_NAME_LEN == ALTIFNAMSIZ, "any name of a device fits");
 
 static const struct setting *find_setting(const char *name)
@@ -124,41 +130,32 @@ static int set_uint(const struct setting *setting, uint32_t *out, long long valu
 	return 0;
 }
 
-static int set_mode(enum loader_mode *out, const char *value, char *err)
+/* The words of a setting, as in "a, b or c". */
+static const char *words_of(const struct setting *setting, char buf[WORDS_LEN])
 {
-	for (size_t i = 0; i < ARRAY_SIZE(mode_names); i++) {
-		if (!strcmp(mode_names[i], value)) {
-			*out = (enum loader_mode)i;
-			return 0;
-		}
-	}
-	snprintf(err, CONFIG_ERR, "mode is \"%.60s\"; it must be native, generic or dispatcher",
-		 value);
-	return -EINVAL;
+	int used = 0;
+
+	for (uint32_t i = 0; i < setting->n_words && used < WORDS_LEN; i++)
+		used += snprintf(buf + used, WORDS_LEN - (size_t)used, "%s%s",
+				 !i			    ? ""
+				 : i + 1 < setting->n_words ? ", "
+							    : " or ",
+				 setting->words[i]);
+	return buf;
 }
 
-static int set_exceptions(enum config_exceptions *out, const char *value, char *err)
+static int set_word(const struct setting *setting, uint32_t *out, const char *value, char *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(exceptions_names); i++) {
-		if (!strcmp(exceptions_names[i], value)) {
-			*out = (enum config_exceptions)i;
-			return 0;
-		}
-	}
-	snprintf(err, CONFIG_ERR, "exceptions is \"%.60s\"; it must be kernel, always or observe",
-		 value);
-	return -EINVAL;
-}
+	char words[WORDS_LEN];
 
-static int set_fib(uint32_t *out, const char *value, char *err)
-{
-	for (uint32_t i = 0; i < ARRAY_SIZE(fib_names); i++) {
-		if (!strcmp(fib_names[i], value)) {
+	for (uint32_t i = 0; i < setting->n_words; i++) {
+		if (!strcmp(setting->words[i], value)) {
 			*out = i;
 			return 0;
 		}
 	}
-	snprintf(err, CONFIG_ERR, "fib is \"%.60s\"; it must be compiled or trie", value);
+	snprintf(err, CONFIG_ERR, "%s is \"%.60s\"; it must be %s", setting->name, value,
+		 words_of(setting, words));
 	return -EINVAL;
 }
 
@@ -172,15 +169,6 @@ static int add_bypass(uint32_t *out, const char *value, char *err)
 	}
 	snprintf(err, CONFIG_ERR, "bypass holds \"%.60s\"; it may hold netfilter, xfrm and tc",
 		 value);
-	return -EINVAL;
-}
-
-static int set_level(enum log_level *out, const char *value, char *err)
-{
-	if (!log_level_parse(value, out))
-		return 0;
-	snprintf(err, CONFIG_ERR,
-		 "log_level is \"%.60s\"; it must be error, warning, info or debug", value);
 	return -EINVAL;
 }
 
@@ -224,14 +212,8 @@ static int set_string(struct config *config, const struct setting *setting, cons
 	switch (setting->type) {
 	case SETTING_PORTS:
 		return add_port(setting, place, value, err);
-	case SETTING_MODE:
-		return set_mode(place, value, err);
-	case SETTING_LEVEL:
-		return set_level(place, value, err);
-	case SETTING_EXCEPTIONS:
-		return set_exceptions(place, value, err);
-	case SETTING_FIB:
-		return set_fib(place, value, err);
+	case SETTING_WORD:
+		return set_word(setting, place, value, err);
 	case SETTING_BYPASS:
 		return add_bypass(place, value, err);
 	case SETTING_PATH:
@@ -278,7 +260,8 @@ int config_set(struct config *config, const char *name, const char *value, char 
 
 static const char *example_of(const struct setting *setting)
 {
-	return setting->type == SETTING_PORTS ? "\"eth0\", \"eth1\"" : "\"netfilter\", \"tc\"";
+	return setting->type == SETTING_PORTS ? "\"eth0\", \"eth1\""
+					      : "\"netfilter\", \"xfrm\", \"tc\"";
 }
 
 static bool is_list(const struct setting *setting)
@@ -318,6 +301,7 @@ static int apply_item(struct config *config, const config_setting_t *item, char 
 {
 	const struct setting *setting = find_setting(config_setting_name(item));
 	int type = config_setting_type(item);
+	char words[WORDS_LEN];
 	void *place;
 
 	if (!setting) {
@@ -345,8 +329,11 @@ static int apply_item(struct config *config, const config_setting_t *item, char 
 			 setting->min, setting->max);
 	else if (setting->type == SETTING_BOOL)
 		snprintf(err, CONFIG_ERR, "%s must be true or false", setting->name);
+	else if (setting->type == SETTING_WORD)
+		snprintf(err, CONFIG_ERR, "%s must be %s, in quotes", setting->name,
+			 words_of(setting, words));
 	else
-		snprintf(err, CONFIG_ERR, "%s must be a string in quotes", setting->name);
+		snprintf(err, CONFIG_ERR, "%s must be a path in quotes", setting->name);
 	return -EINVAL;
 }
 

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <string.h>
 
 #define LINE_MAX_BYTES 1024
 #define LIMIT_BURST 10
@@ -17,7 +16,7 @@
 static const char *log_program = "sixlane";
 static enum log_level log_threshold = LOG_INFO;
 
-static const char *const level_names[] = {
+const char *const log_level_names[] = {
 	[LOG_ERROR] = "error",
 	[LOG_WARNING] = "warning",
 	[LOG_INFO] = "info",
@@ -28,17 +27,6 @@ void log_init(const char *program, enum log_level level)
 {
 	log_program = program;
 	log_threshold = level;
-}
-
-int log_level_parse(const char *name, enum log_level *level)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(level_names); i++) {
-		if (strcmp(name, level_names[i]) == 0) {
-			*level = (enum log_level)i;
-			return 0;
-		}
-	}
-	return -EINVAL;
 }
 
 /* What snprintf says it would have written, cut to what fits. */
@@ -61,7 +49,7 @@ static void line_begin(struct line *line, enum log_level level)
 	line->saved_errno = errno;
 	line->room = sizeof(line->text) - 1;
 	line->length = fitting(
-		snprintf(line->text, line->room, "%s: %s: ", log_program, level_names[level]),
+		snprintf(line->text, line->room, "%s: %s: ", log_program, log_level_names[level]),
 		line->room);
 	errno = line->saved_errno; /* for %m */
 }

@@ -9,12 +9,10 @@
 #include "util.h"
 
 enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
+extern const char *const log_level_names[LOG_DEBUG + 1];
 
 /* program: name before each line, not copied. Messages above level are dropped. */
 void log_init(const char *program, enum log_level level);
-
-/* "error", "warning", "info" or "debug". 0 and *level, or -EINVAL. */
-int log_level_parse(const char *name, enum log_level *level);
 
 void log_msg(enum log_level level, const char *fmt, ...) _printf_(2, 3);
 

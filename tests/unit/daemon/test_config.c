@@ -123,7 +123,8 @@ static const struct {
 	  1,
 	  { TEN, "1 to 127" } },
 	{ "\nmode = \"fast\";", 2, { "\"fast\"", "native, generic or dispatcher" } },
-	{ "mode = 1;", 1, { "mode", "quotes" } },
+	{ "mode = 1;", 1, { "mode must be native, generic or dispatcher, in quotes" } },
+	{ "log_level = 3;", 1, { "log_level must be error, warning, info or debug, in quotes" } },
 	{ "log_level = \"loud\";", 1, { "\"loud\"", "error, warning, info or debug" } },
 	{ "max_routes = 0;", 1, { "max_routes is 0", "between 1 and 4194304" } },
 	{ "max_routes = 4194305;", 1, { "4194305", "between 1 and 4194304" } },
@@ -135,17 +136,20 @@ static const struct {
 	{ "pass_all = 1;", 1, { "pass_all", "true or false" } },
 	{ "pass_all = \"yes\";", 1, { "pass_all", "true or false" } },
 	{ "exceptions = \"never\";", 1, { "\"never\"", "kernel, always or observe" } },
-	{ "exceptions = true;", 1, { "exceptions", "quotes" } },
+	{ "exceptions = true;", 1, { "exceptions must be kernel, always or observe, in quotes" } },
 	{ "fib = \"hash\";", 1, { "\"hash\"", "compiled or trie" } },
-	{ "fib = 1;", 1, { "fib", "quotes" } },
-	{ "bypass = \"xfrm\";", 1, { "bypass must be a list" } },
-	{ "bypass = [ 1 ];", 1, { "bypass", "quotes" } },
+	{ "fib = 1;", 1, { "fib must be compiled or trie, in quotes" } },
+	{ "bypass = \"xfrm\";",
+	  1,
+	  { "bypass must be a list", "[ \"netfilter\", \"xfrm\", \"tc\" ]" } },
+	{ "bypass = [ 1 ];", 1, { "bypass", "quotes", "\"netfilter\", \"xfrm\", \"tc\"" } },
 	{ "bypass = [ \"xfrm\", \"iptables\" ];", 1, { "\"iptables\"", "netfilter, xfrm and tc" } },
 	{ "max_exceptions = 0;", 1, { "max_exceptions is 0", "between 1 and 262144" } },
 	{ "max_exceptions = 262145;", 1, { "262145", "between 1 and 262144" } },
 	{ "answer_rate = -1;", 1, { "answer_rate is -1", "between 0 and 1000000000" } },
 	{ "answer_rate = \"any\";", 1, { "answer_rate", "without quotes" } },
 	{ "answer_too_big = 1;", 1, { "answer_too_big", "true or false" } },
+	{ "object = 1;", 1, { "object must be a path in quotes" } },
 	{ "object = \"\";", 1, { "object", "path" } },
 	{ "mode = \"native\";\nmode = \"generic\";", 2, { "duplicate" } },
 };
@@ -199,6 +203,20 @@ static void test_no_file(void **state)
 	assert_non_null(strstr(err, "/tmp: Is a directory"));
 }
 
+static void test_log_levels(void **state)
+{
+	static const char *const names[] = { "error", "warning", "info", "debug" };
+	struct config config;
+	char err[CONFIG_ERR];
+
+	(void)state;
+	config_defaults(&config);
+	for (int level = LOG_ERROR; level <= LOG_DEBUG; level++) {
+		assert_int_equal(config_set(&config, "log_level", names[level], err), 0);
+		assert_int_equal(config.log_level, level);
+	}
+}
+
 static void test_command_line(void **state)
 {
 	struct config config;
@@ -237,9 +255,10 @@ static void test_command_line(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults), cmocka_unit_test(test_every_setting),
-		cmocka_unit_test(test_errors),	 cmocka_unit_test(test_included_file),
-		cmocka_unit_test(test_no_file),	 cmocka_unit_test(test_command_line),
+		cmocka_unit_test(test_defaults),     cmocka_unit_test(test_every_setting),
+		cmocka_unit_test(test_errors),	     cmocka_unit_test(test_included_file),
+		cmocka_unit_test(test_no_file),	     cmocka_unit_test(test_log_levels),
+		cmocka_unit_test(test_command_line),
 	};
 
 	return cmocka_run_group_tests_name("config", tests, NULL, NULL);

@@ -76,24 +76,6 @@ static void levels(void **state)
 	}
 }
 
-static void level_names(void **state)
-{
-	enum log_level level = LOG_INFO;
-
-	(void)state;
-	assert_int_equal(log_level_parse("loud", &level), -EINVAL);
-	assert_int_equal(log_level_parse("", &level), -EINVAL);
-	assert_int_equal(level, LOG_INFO);
-	assert_int_equal(log_level_parse("error", &level), 0);
-	assert_int_equal(level, LOG_ERROR);
-	assert_int_equal(log_level_parse("warning", &level), 0);
-	assert_int_equal(level, LOG_WARNING);
-	assert_int_equal(log_level_parse("info", &level), 0);
-	assert_int_equal(level, LOG_INFO);
-	assert_int_equal(log_level_parse("debug", &level), 0);
-	assert_int_equal(level, LOG_DEBUG);
-}
-
 static void one_line_whatever_is_in_it(void **state)
 {
 	char longest[5000];
@@ -214,7 +196,6 @@ UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(levels, setup, teardown),
-		cmocka_unit_test_setup_teardown(level_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_line_whatever_is_in_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(errno_survives, setup, teardown),
 		cmocka_unit_test_setup_teardown(storms_are_held_back, setup, teardown),
