@@ -182,13 +182,14 @@ static uint64_t added_ns(const struct exception_state *state)
 static void figures_text(const struct shown *shown, uint64_t now_ns)
 {
 	const struct sixlane_exception *entry = &shown->state->entry;
+	char expiry[SHOW_EXPIRY_LEN];
 
 	printf(" hits %llu bytes %llu age %.3f s", (unsigned long long)entry->hits,
 	       (unsigned long long)entry->bytes, seconds(added_ns(shown->state), now_ns));
 	if (entry->hits)
 		printf(" used %.3f s ago", seconds(entry->used_ns, now_ns));
 	if (shown->expires_ns)
-		printf(" expires %.3f s", seconds(now_ns, shown->expires_ns));
+		printf(" %s", show_expiry(shown->expires_ns, expiry));
 }
 
 /* What is over the operator's MTU is not, until that has expired. */

@@ -53,7 +53,7 @@ static const char *outcome_text(const struct explain *explain, char buf[2 * WAY_
 static void tell_entry(struct explain *explain)
 {
 	const struct sixlane_exception *value = &explain->trace.view.exception.value;
-	char mtu[48] = "", way[WAY_LEN] = "", hop[WAY_LEN + 16] = "", left[48] = "";
+	char mtu[48] = "", way[WAY_LEN] = "", hop[WAY_LEN + 16] = "", expiry[SHOW_EXPIRY_LEN];
 	uint32_t flags = value->flags;
 	struct hop_view other;
 
@@ -63,16 +63,12 @@ static void tell_entry(struct explain *explain)
 		route_view_hop(&explain->view.maps, value->next_hop, &other);
 		snprintf(hop, sizeof(hop), "next hop %s, ", way_text(explain, &other, way));
 	}
-	if (value->expires_ns && value->expires_ns <= util_now_ns())
-		snprintf(left, sizeof(left), ", expired");
-	else if (value->expires_ns)
-		snprintf(left, sizeof(left), ", expires in %.3f s",
-			 (double)(int64_t)(value->expires_ns - util_now_ns()) / 1e9);
-	explain_say(explain, "exception", "%s%s%s%s", mtu, hop,
+	explain_say(explain, "exception", "%s%s%s%s%s", mtu, hop,
 		    !(flags & SIXLANE_EXCEPTION_OPERATOR) ? "from the kernel"
 		    : flags & SIXLANE_EXCEPTION_KERNEL	  ? "from the kernel and the operator"
 							  : "from the operator",
-		    left);
+		    value->expires_ns ? ", " : "",
+		    value->expires_ns ? show_expiry(value->expires_ns, expiry) : "");
 }
 
 static void tell_exception(struct explain *explain)

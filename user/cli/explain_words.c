@@ -281,7 +281,7 @@ static const char *no_route_words(const struct trace *trace)
 static void tell_route(struct explain *explain)
 {
 	const struct trace *trace = &explain->trace;
-	char text[PRINT_PREFIX_LEN];
+	char text[PRINT_PREFIX_LEN], expiry[SHOW_EXPIRY_LEN];
 	size_t n;
 
 	if (!trace->view.value) {
@@ -303,7 +303,7 @@ static void tell_route(struct explain *explain)
 	if (trace->view.flags & SIXLANE_NEXT_HOP_OBJECT)
 		explain_say(explain, "route", "by a next-hop object");
 	if (trace->view.expires_ns)
-		explain_say(explain, "route", "expires in %.3f s", show_expires_s(&trace->view));
+		explain_say(explain, "route", "%s", show_expiry(trace->view.expires_ns, expiry));
 }
 
 /* --- which member ------------------------------------------------------------------------ */

@@ -120,7 +120,7 @@ static json_t *to_json(const struct lookup *lookup)
 		print_set(object, "exceptions", json_true());
 	show_exception_json(lookup->view, route, object);
 	if (route->expires_ns)
-		print_set(object, "expires_s", json_real(show_expires_s(route)));
+		print_set(object, "expires_s", json_real(show_expires_s(route->expires_ns)));
 	if (lookup->found.depends)
 		depends_json(lookup->found.depends, object);
 	print_set(object, "verdict", print_string(cmd_verdict_name(lookup->found.verdict)));
@@ -162,7 +162,7 @@ static void depends_text(uint32_t depends)
 static void to_text(const struct lookup *lookup)
 {
 	const struct route_view *route = &lookup->found.view;
-	char text[PRINT_PREFIX_LEN];
+	char text[PRINT_PREFIX_LEN], expiry[SHOW_EXPIRY_LEN];
 
 	print_prefix(&lookup->query.dst, 128, true, text);
 	fputs(text, stdout);
@@ -171,7 +171,7 @@ static void to_text(const struct lookup *lookup)
 	show_frame_text(&route->hop);
 	show_exception_text(route);
 	if (route->expires_ns)
-		printf(" expires %.3f s", show_expires_s(route));
+		printf(" %s", show_expiry(route->expires_ns, expiry));
 	printf(" verdict %s", cmd_verdict_name(lookup->found.verdict));
 	if (lookup->options->statistics)
 		printf(" (%s)", cmd_verdict_text(lookup->found.verdict));

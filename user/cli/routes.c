@@ -86,7 +86,7 @@ static json_t *to_json(const struct cmd_view *view, const struct entries *entrie
 	if (route->marks)
 		print_set(object, "exceptions", json_true());
 	if (route->expires_ns)
-		print_set(object, "expires_s", json_real(show_expires_s(route)));
+		print_set(object, "expires_s", json_real(show_expires_s(route->expires_ns)));
 	if (route->by_source)
 		show_sources_json(view, &entries->sources, route->set, object);
 	return object;
@@ -96,7 +96,7 @@ static void to_text(const struct cmd_options *options, const struct cmd_view *vi
 		    const struct entries *entries, const struct entry *entry,
 		    const struct route_view *route)
 {
-	char text[PRINT_PREFIX_LEN], table[SHOW_TABLE_LEN];
+	char text[PRINT_PREFIX_LEN], table[SHOW_TABLE_LEN], expiry[SHOW_EXPIRY_LEN];
 
 	print_prefix(&entry->key.addr, entry_len(entry), false, text);
 	fputs(text, stdout);
@@ -110,7 +110,7 @@ static void to_text(const struct cmd_options *options, const struct cmd_view *vi
 	if (route->marks)
 		printf(" exceptions");
 	if (route->expires_ns)
-		printf(" expires %.3f s", show_expires_s(route));
+		printf(" %s", show_expiry(route->expires_ns, expiry));
 	printf(" verdict %s", cmd_verdict_name(route->verdict));
 	if (options->statistics)
 		printf(" id %u (%s)", route->next_hop, cmd_verdict_text(route->verdict));

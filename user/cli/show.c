@@ -42,9 +42,18 @@ void show_covering(const union sixlane_addr *addr, uint32_t len, char buf[PRINT_
 	print_prefix(&base, len, false, buf);
 }
 
-double show_expires_s(const struct route_view *route)
+double show_expires_s(uint64_t expires_ns)
 {
-	return (double)(int64_t)(route->expires_ns - util_now_ns()) / 1e9;
+	return (double)(int64_t)(expires_ns - util_now_ns()) / 1e9;
+}
+
+const char *show_expiry(uint64_t expires_ns, char buf[SHOW_EXPIRY_LEN])
+{
+	const double left = show_expires_s(expires_ns);
+
+	snprintf(buf, SHOW_EXPIRY_LEN, left < 0 ? "expired %.3f s ago" : "expires in %.3f s",
+		 left < 0 ? -left : left);
+	return buf;
 }
 
 /* --- one next hop ------------------------------------------------------------------------ */

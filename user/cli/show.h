@@ -11,6 +11,7 @@
 
 #define SHOW_TAGS_LEN 40
 #define SHOW_TABLE_LEN 24
+#define SHOW_EXPIRY_LEN 48
 
 /* "802.1Q 10", "802.1ad 5 802.1Q 10"; "" without tags. */
 const char *show_tags(const union sixlane_tag tags[2], char buf[SHOW_TAGS_LEN]);
@@ -52,7 +53,9 @@ void show_sources_text(const struct cmd_view *view, const struct sources *source
 void show_sources_json(const struct cmd_view *view, const struct sources *sources, uint32_t set,
 		       json_t *object);
 
-/* Seconds until a route expires; below 0: it has. */
-double show_expires_s(const struct route_view *route);
+/* Seconds until a time of CLOCK_MONOTONIC; below 0: it is over. */
+double show_expires_s(uint64_t expires_ns);
+/* "expires in 3.000 s", "expired 3.000 s ago". */
+const char *show_expiry(uint64_t expires_ns, char buf[SHOW_EXPIRY_LEN]);
 
 #endif

@@ -354,6 +354,23 @@ static void another_mac_is_said(void **state)
 	forget();
 }
 
+static void what_has_expired_is_not_said_to_expire(void **state)
+{
+	const uint64_t minute_ns = 60ull * 1000000000;
+	char expiry[SHOW_EXPIRY_LEN];
+	double seconds;
+
+	(void)state;
+	assert_int_equal(sscanf(show_expiry(util_now_ns() + 2 * minute_ns, expiry),
+				"expires in %lf s", &seconds),
+			 1);
+	assert_true(seconds > 60 && seconds <= 120);
+	assert_int_equal(sscanf(show_expiry(util_now_ns() - minute_ns, expiry), "expired %lf s ago",
+				&seconds),
+			 1);
+	assert_true(seconds >= 60 && seconds < 120);
+}
+
 /* --- what lookup leaves open ------------------------------------------------------------- */
 
 static void selectors_that_were_not_told_are_open(void **state)
@@ -408,6 +425,7 @@ UNIT_TESTS()
 		cmocka_unit_test(what_was_decided_before_the_route_is_said),
 		cmocka_unit_test(the_guards_bit_is_said),
 		cmocka_unit_test(another_mac_is_said),
+		cmocka_unit_test(what_has_expired_is_not_said_to_expire),
 		cmocka_unit_test(selectors_that_were_not_told_are_open),
 	};
 
