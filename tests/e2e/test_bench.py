@@ -294,7 +294,7 @@ def test_bad_arguments():
         assert re.search(r"\"nosuch\" is not an engine;.* %s\b" % name, refuse("lookup", "--engine", "nosuch"))
     assert "independent, dependent" in refuse("lookup", "--mode", "nosuch")
     assert "CPUs" in refuse("lookup", "--threads", 100_000)
-    assert "rounds" in refuse("lookup", "--rounds", 0)
+    assert '--rounds takes a number from 1 to 1000, not "0"' in refuse("lookup", "--rounds", 0)
     assert "nosuch" in refuse("lookup", "nosuch")
     assert "bernat" in refuse("lookup", "nosuch")
     assert "experiment" in refuse("lookup", "kubecek", "--table", 1)

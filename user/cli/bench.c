@@ -47,21 +47,22 @@ void cmd_bench_begin(struct cmd_bench_options *options, uint32_t rounds, int arg
 		used = add_word(options->command, used, size, argv[i]);
 }
 
-int cmd_bench_range(const struct cmd *cmd, const char *what, const char *word, uint32_t min,
+int cmd_bench_range(const struct cmd *cmd, const char *option, const char *word, uint32_t min,
 		    uint32_t max, uint32_t *out)
 {
 	uint32_t number;
 
 	if (!cmd_parse_number(word, max, &number) || number < min)
-		return cmd_usage(cmd, "\"%s\" %s: it must be from %u to %u", word, what, min, max);
+		return cmd_usage(cmd, "--%s takes a number from %u to %u, not \"%s\"", option, min,
+				 max, word);
 	*out = number;
 	return CMD_OK;
 }
 
-int cmd_bench_number(const struct cmd *cmd, const char *what, const char *word, uint32_t max,
+int cmd_bench_number(const struct cmd *cmd, const char *option, const char *word, uint32_t max,
 		     uint32_t *out)
 {
-	return cmd_bench_range(cmd, what, word, 1, max, out);
+	return cmd_bench_range(cmd, option, word, 1, max, out);
 }
 
 int cmd_bench_add_number(const struct cmd *cmd, uint32_t *list, size_t *n, size_t max,
@@ -127,7 +128,7 @@ int cmd_bench_take_option(const struct cmd *cmd, struct cmd_bench_options *optio
 	case 'r':
 		return cmd_bench_number(cmd, "rounds", optarg, MOST_ROUNDS, &options->rounds);
 	case 's':
-		return cmd_bench_number(cmd, "as a seed", optarg, UINT32_MAX, &options->seed);
+		return cmd_bench_number(cmd, "seed", optarg, UINT32_MAX, &options->seed);
 	case 'o':
 		options->output = optarg;
 		return CMD_OK;

@@ -53,11 +53,11 @@ int cmd_bench_open_result(const char *name, const struct cmd_bench_options *opti
  * or CMD_FAILED (said); BENCH_INTERRUPTED after -EINTR; with the rows until then. */
 int cmd_bench_end_result(struct bench_result *result, int error);
 
-/* A number from 1 to max. CMD_OK or CMD_USAGE (said); what: "rounds". */
-int cmd_bench_number(const struct cmd *cmd, const char *what, const char *word, uint32_t max,
+/* A number from 1 to max. CMD_OK or CMD_USAGE (said); option: "rounds". */
+int cmd_bench_number(const struct cmd *cmd, const char *option, const char *word, uint32_t max,
 		     uint32_t *out);
 /* One from min to max. */
-int cmd_bench_range(const struct cmd *cmd, const char *what, const char *word, uint32_t min,
+int cmd_bench_range(const struct cmd *cmd, const char *option, const char *word, uint32_t min,
 		    uint32_t max, uint32_t *out);
 /* One more number of at most max; that which is there already is one. CMD_OK or CMD_USAGE (said);
  * what: "sizes". */

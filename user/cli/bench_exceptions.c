@@ -39,7 +39,7 @@ static int take_option(void *ctx, int option)
 		return cmd_bench_number(&cmd_bench_exceptions, "exceptions", optarg,
 					EXCEPTIONS_MOST_PACKETS, &args->exceptions.exceptions);
 	case 'c':
-		return cmd_bench_range(&cmd_bench_exceptions, "packets", optarg, FORWARD_COUNT_MIN,
+		return cmd_bench_range(&cmd_bench_exceptions, "count", optarg, FORWARD_COUNT_MIN,
 				       EXCEPTIONS_MOST_PACKETS, &args->exceptions.packets);
 	default:
 		return cmd_bench_take_option(&cmd_bench_exceptions, &args->options, option);

@@ -56,7 +56,7 @@ static int add_threads(struct forward *forward, const char *word)
 static int add_size(struct forward *forward, const char *word)
 {
 	uint32_t size = 0;
-	int rc = cmd_bench_range(&cmd_bench_forward, "bytes of a frame", word, FORWARD_SIZE_MIN,
+	int rc = cmd_bench_range(&cmd_bench_forward, "size", word, FORWARD_SIZE_MIN,
 				 FORWARD_SIZE_MAX, &size);
 
 	return rc
@@ -100,7 +100,7 @@ static int take_option(void *ctx, int option)
 	case 'p':
 		return add_pattern(&args->forward, optarg);
 	case 'c':
-		return cmd_bench_range(&cmd_bench_forward, "packets", optarg, FORWARD_COUNT_MIN,
+		return cmd_bench_range(&cmd_bench_forward, "count", optarg, FORWARD_COUNT_MIN,
 				       MOST_COUNT, &args->forward.count);
 	default:
 		return cmd_bench_take_option(&cmd_bench_forward, &args->options, option);

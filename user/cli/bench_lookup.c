@@ -103,7 +103,7 @@ static int add_writer(struct args *args, const char *word)
 {
 	struct bench_lookup *lookup = &args->lookup;
 	uint32_t rate = 0;
-	int rc = cmd_bench_number(&cmd_bench_lookup, "changes a second", word, MOST_RATE, &rate);
+	int rc = cmd_bench_number(&cmd_bench_lookup, "writer", word, MOST_RATE, &rate);
 
 	return rc
 		       ?: cmd_bench_add_number(
@@ -145,7 +145,7 @@ static int take_option(void *ctx, int option)
 	case 'p':
 		return add_pattern(args, optarg);
 	case 'x':
-		return cmd_bench_number(&cmd_bench_lookup, "routes", optarg, UINT32_MAX,
+		return cmd_bench_number(&cmd_bench_lookup, "most-routes", optarg, UINT32_MAX,
 					&args->most_routes);
 	default:
 		return cmd_bench_take_option(&cmd_bench_lookup, &args->options, option);

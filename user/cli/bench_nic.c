@@ -63,9 +63,9 @@ static int take_hash(struct nic_args *args, const char *name)
 	return cmd_bench_unknown(&cmd_bench_nic, "a hash", name, nic_bond_n_policies, hash_name);
 }
 
-static int take_number(const char *what, uint32_t max, unsigned int *out)
+static int take_number(const char *option, uint32_t max, unsigned int *out)
 {
-	return cmd_bench_number(&cmd_bench_nic, what, optarg, max, out);
+	return cmd_bench_number(&cmd_bench_nic, option, optarg, max, out);
 }
 
 /* With less the kernel takes IPv6 off the device, and its addresses for good. */
@@ -73,7 +73,7 @@ static int take_number(const char *what, uint32_t max, unsigned int *out)
 static int take_mtu(unsigned int *out)
 {
 	unsigned int mtu;
-	int rc = take_number("bytes of MTU", MOST_MTU, &mtu);
+	int rc = take_number("mtu", MOST_MTU, &mtu);
 
 	if (!rc && mtu < LEAST_MTU)
 		rc = cmd_usage(&cmd_bench_nic, "IPv6 needs an MTU of %u", LEAST_MTU);
@@ -86,12 +86,11 @@ static int take_mtu(unsigned int *out)
 static int take_usecs(struct nic_want *want)
 {
 	uint32_t usecs;
+	int rc = cmd_bench_range(&cmd_bench_nic, "usecs", optarg, 0, MOST_USECS, &usecs);
 
-	if (!cmd_parse_number(optarg, MOST_USECS, &usecs))
-		return cmd_usage(&cmd_bench_nic, "\"%s\" microseconds: from 0 to %u", optarg,
-				 MOST_USECS);
-	want->usecs = (int)usecs;
-	return CMD_OK;
+	if (!rc)
+		want->usecs = (int)usecs;
+	return rc;
 }
 
 static int take_option(void *ctx, int option)
@@ -118,7 +117,7 @@ static int take_option(void *ctx, int option)
 	case 'q':
 		return take_number("queues", MOST_QUEUES, &machine->want.queues);
 	case 'd':
-		return take_number("descriptors", MOST_RING, &machine->want.ring);
+		return take_number("ring", MOST_RING, &machine->want.ring);
 	case 'u':
 		return take_mtu(&machine->want.mtu);
 	case 'e':

@@ -108,18 +108,17 @@ static int add_number(uint32_t *list, size_t *n, uint32_t number, const char *wh
 
 static int add_size(struct nic_options *nic)
 {
-	uint32_t size;
+	uint32_t size = 0;
+	int rc;
 
-	if (!cmd_parse_number(optarg, FRAME_MAX, &size) || size < FRAME_MIN)
-		return cmd_usage(&cmd_bench_nic, "\"%s\" bytes of a frame: from %u to %u", optarg,
-				 FRAME_MIN, FRAME_MAX);
-	return add_number(nic->sizes, &nic->n_sizes, size, "sizes");
+	rc = cmd_bench_range(&cmd_bench_nic, "size", optarg, FRAME_MIN, FRAME_MAX, &size);
+	return rc ?: add_number(nic->sizes, &nic->n_sizes, size, "sizes");
 }
 
 static int add_churn(struct nic_options *nic)
 {
 	uint32_t rate = 0;
-	int rc = cmd_bench_number(&cmd_bench_nic, "changes a second", optarg, MOST_CHURN, &rate);
+	int rc = cmd_bench_number(&cmd_bench_nic, "churn", optarg, MOST_CHURN, &rate);
 
 	return rc ?: add_number(nic->churn_rates, &nic->n_churn_rates, rate, "rates of changes");
 }
