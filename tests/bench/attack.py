@@ -285,27 +285,28 @@ def _turns(flow, kind, path, options, side, count, turns):
     alone, beside = [], []
     daemon = flow.router.daemon
 
-    def ns(count):
+    def ns(count, beside_flood):
         samples = traffic.samples(count)
         for sample in samples:
             if "forwarded" not in sample:
                 continue
             if kind.verdict == "forward":  # the flood is, too, and its packets fill the egress's ring
                 sample["forwarded"] = min(sample["forwarded"], sample["sent"])
-                if sample["delivered"] >= DELIVERED * sample["sent"]:
+                sample["checksum"] = sample["sent"] - sample["forwarded"]
+                if beside_flood and sample["delivered"] >= DELIVERED * sample["sent"]:
                     sample["delivered"] = sample["sent"]
             if kind.learnt and side == "sixlane":
                 by_xdp = sample["forwarded"] / sample["sent"]
                 turns.by_xdp.append(by_xdp)
                 if by_xdp >= BY_XDP:
-                    sample["forwarded"] = sample["sent"]
+                    sample["forwarded"], sample["checksum"] = sample["sent"], 0
         check_samples(samples)
         return mean_ns(samples)
 
     def beside_flood():
         begin, used = time.monotonic(), _cpu_seconds(daemon)
         with Flood(flow, kind) as flood:
-            beside.append(ns(SAMPLES))
+            beside.append(ns(SAMPLES, True))
             report = flood.end()
         turns.rates.append(1e3 * report["sent"] / report["elapsed_ns"])
         turns.shares.append(100 * (_cpu_seconds(daemon) - used) / (time.monotonic() - begin))
@@ -315,7 +316,7 @@ def _turns(flow, kind, path, options, side, count, turns):
             if number:
                 beside_flood()
             with _stopped(daemon):
-                alone.append(ns(ALONE_SAMPLES))
+                alone.append(ns(ALONE_SAMPLES, False))
     turns.ratios += [(a + b) / 2 / slow for a, b, slow in zip(alone, alone[1:], beside)]
 
 

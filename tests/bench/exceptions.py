@@ -58,7 +58,8 @@ def bench_kinds(_flow, table, _prefixes, results, options):
         if kind == "none":
             continue
         more = [value - none for value, none in zip(values, ns["none", spread, cpus])]
-        results.add("kinds", "%s, %d CPU" % (kind, cpus), table, spread, "ns", more)
+        name = "%s, %d CPU, of %s destinations" % (kind, cpus, f"{spread:,}")
+        results.add("kinds", name, table, spread, "ns", more)
 
 
 # --- packets --------------------------------------------------------------------------------

@@ -312,14 +312,14 @@ static struct flood_sink read_sink(const struct bench *bench)
 }
 
 /* Sides that are not sixlane count nothing. */
-static int read_forwarded(const struct bench *bench, const struct side *side, uint64_t *forwarded)
+static int read_counts(const struct bench *bench, const struct side *side, struct side_counts *out)
 {
-	*forwarded = 0;
-	return side->counted ? side_forwarded(side->counters_fd, bench->slot, forwarded) : 0;
+	*out = (struct side_counts){ 0 };
+	return side->counted ? side_counts(side->counters_fd, bench->slot, out) : 0;
 }
 
 static void print_run(const struct side *side, uint32_t round, const struct gen_result *result,
-		      const struct flood_sink *arrived, uint64_t forwarded)
+		      const struct flood_sink *arrived, const struct side_counts *counts)
 {
 	printf("{\"side\": \"%s\", \"round\": %u, \"sent\": %llu, \"delivered\": %llu, "
 	       "\"wrong_hop_limit\": %llu, \"elapsed_ns\": %llu",
@@ -327,7 +327,8 @@ static void print_run(const struct side *side, uint32_t round, const struct gen_
 	       (unsigned long long)arrived->packets, (unsigned long long)arrived->wrong,
 	       (unsigned long long)gen_elapsed_ns(result));
 	if (side->counted)
-		printf(", \"forwarded\": %llu", (unsigned long long)forwarded);
+		printf(", \"forwarded\": %llu, \"checksum\": %llu",
+		       (unsigned long long)counts->forwarded, (unsigned long long)counts->checksum);
 	printf("}\n");
 	fflush(stdout);
 }
@@ -346,19 +347,21 @@ static int measure(struct bench *bench, const struct options *options, const str
 		   uint32_t round)
 {
 	struct flood_sink before = read_sink(bench), after;
-	uint64_t forwarded_before, forwarded;
+	struct side_counts counts_before, counts;
 	struct gen_result result;
 	int ret;
 
-	ret = read_forwarded(bench, side, &forwarded_before)
+	ret = read_counts(bench, side, &counts_before)
 		      ?: run_frames(bench, options, options->count, &result)
-		      ?: read_forwarded(bench, side, &forwarded);
+		      ?: read_counts(bench, side, &counts);
 	if (ret)
 		return ret;
 	after = read_sink(bench);
 	after.packets -= before.packets;
 	after.wrong -= before.wrong;
-	print_run(side, round, &result, &after, forwarded - forwarded_before);
+	counts.forwarded -= counts_before.forwarded;
+	counts.checksum -= counts_before.checksum;
+	print_run(side, round, &result, &after, &counts);
 	return 0;
 }
 

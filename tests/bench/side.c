@@ -137,7 +137,7 @@ int side_counters_fd(const struct bpf_object *object)
 	return bpf_object__find_map_fd_by_name(object, "sl_counters");
 }
 
-int side_forwarded(int counters_fd, uint32_t slot, uint64_t *out)
+int side_counts(int counters_fd, uint32_t slot, struct side_counts *out)
 {
 	int n = libbpf_num_possible_cpus();
 	struct sixlane_counters *counters = calloc((size_t)n, sizeof(*counters));
@@ -147,9 +147,11 @@ int side_forwarded(int counters_fd, uint32_t slot, uint64_t *out)
 		return -ENOMEM;
 	if (bpf_map_lookup_elem(counters_fd, &slot, counters))
 		ret = complain(-errno, "cannot read the counters");
-	*out = 0;
-	for (int i = 0; i < n; i++)
-		*out += counters[i].verdicts[SIXLANE_FORWARD].packets;
+	*out = (struct side_counts){ 0 };
+	for (int i = 0; i < n; i++) {
+		out->forwarded += counters[i].verdicts[SIXLANE_FORWARD].packets;
+		out->checksum += counters[i].verdicts[SIXLANE_PASS_CHECKSUM].packets;
+	}
 	free(counters);
 	return ret;
 }

@@ -22,7 +22,12 @@ int side_open_pin(const char *pins, const char *map);
 int side_prog_fd(const struct bpf_object *object);
 int side_counters_fd(const struct bpf_object *object);
 
-/* Packets that were forwarded from the port in this slot. */
-int side_forwarded(int counters_fd, uint32_t slot, uint64_t *out);
+struct side_counts {
+	uint64_t forwarded;
+	uint64_t checksum; /* passed, as their checksum looked open */
+};
+
+/* Packets that came in by the port in this slot. */
+int side_counts(int counters_fd, uint32_t slot, struct side_counts *out);
 
 #endif

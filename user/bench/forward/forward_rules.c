@@ -13,7 +13,7 @@
 #include "frame.h"
 
 #define SERVED_NS 10000000000ull
-#define STEADY_NS 200000000ull
+#define STEADY_NS 1000000000ull
 
 static const struct {
 	const char *text;
