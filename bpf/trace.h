@@ -166,7 +166,7 @@ static __always_inline enum sixlane_verdict trace_stop(struct packet *pkt)
 	return decided ? packet_decide(pkt, decided) : SIXLANE_FORWARD;
 }
 
-/* A VLAN device that was found since then is not what the packet is counted for. */
+/* Counted for the port that decided, not for a VLAN device that was found after that. */
 static __always_inline enum sixlane_verdict trace_override(struct packet *pkt,
 							   enum sixlane_verdict verdict)
 {

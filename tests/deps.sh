@@ -44,8 +44,8 @@ packages_of()
 		nftables iptables python3-nftables ufw firewalld keepalived \
 		xdp-tools iputils-tracepath gnuplot-nox procps &&
 		bpftool_packages ;;
-	# qemu boots other kernels, which take a busybox, cpio and the compressions of modules; flowtables offload
-	# what connection tracking has, and conntrack empties that
+	# qemu boots other kernels, which take a busybox, cpio and the compressions of modules; test_flows.py runs
+	# conntrack
 	test-vm) packages_of test && echo conntrack qemu-system-x86 busybox-static cpio zstd xz-utils kmod \
 		qemu-system-arm gcc-aarch64-linux-gnu debootstrap debian-archive-keyring ;;
 	# a machine has one compiler or two, and Debian's releases have all: in roots of their own

@@ -222,7 +222,8 @@ struct sixlane_trace {
 	__u32 dropped; /* records that found no room */
 	/*
 	 * The verdict of a step before the route, by which the ordinary program ends; the trace
-	 * goes on, and ends by it after all checks. 0: none. The slot is that of END then.
+	 * goes on, and ends by it after all checks. 0: none, and decided_slot says nothing; else
+	 * END has that slot.
 	 */
 	__u16 decided, decided_slot;
 	__u32 selector; /* of the rule at hand */

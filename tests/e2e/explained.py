@@ -15,7 +15,8 @@ KEYS = {
     "source", "destination", "protocol", "sport", "dport", "flow_label", "size", "port",
     "port_reason", "ingress", "ingress_tags", "table", "rule", "prefix", "source_prefix", "group",
     "draws", "bucket", "member", "neighbour", "mtu", "output", "verdict", "trace_verdict",
-    "trace_output", "agree", "differs", "compiler", "steps", "trace",
+    "counted_for", "action", "trace_counted_for", "trace_action", "trace_output", "agree", "differs",
+    "differs_at", "compiler", "steps", "trace",
 }  # fmt: skip
 
 

@@ -293,8 +293,14 @@ def test_bad_arguments():
     for name in (*KERNEL, "load-user", "compiled-chunks", "dpdk-fib6", "dpdk-lpm6"):
         assert re.search(r"\"nosuch\" is not an engine;.* %s\b" % name, refuse("lookup", "--engine", "nosuch"))
     assert "independent, dependent" in refuse("lookup", "--mode", "nosuch")
-    assert "CPUs" in refuse("lookup", "--threads", 100_000)
+    assert "--threads takes a number from 1 to" in refuse("lookup", "--threads", 100_000)
     assert '--rounds takes a number from 1 to 1000, not "0"' in refuse("lookup", "--rounds", 0)
+    for bench, option in (
+        ("lookup", "--seed"), ("lookup", "--writer"), ("lookup", "--most-routes"), ("forward", "--size"),
+        ("forward", "--count"), ("exceptions", "--destinations"), ("exceptions", "--exceptions"),
+        ("exceptions", "--count"), ("plan", "--cores"), ("plan", "--ports"),
+    ):  # fmt: skip
+        assert re.search(option + r' takes a number from \d+ to \d+, not "0"', refuse(bench, option, 0))
     assert "nosuch" in refuse("lookup", "nosuch")
     assert "bernat" in refuse("lookup", "nosuch")
     assert "experiment" in refuse("lookup", "kubecek", "--table", 1)

@@ -382,12 +382,12 @@ def test_vrf(net):
 # --- when something is wrong ----------------------------------------------------------------
 
 
-def other_program(net, old, new):
+def other_program(net, header, old, new):
     """The CLI beside an object with another line in it."""
     place, source = net.lab.path("other"), net.lab.path("bpf")
     os.makedirs(place)
     shutil.copytree(os.path.join(REPO, "bpf"), source)
-    path = os.path.join(source, "nexthop.h" if "hop_limit <=" in old else "rewrite.h")
+    path = os.path.join(source, header)
     with open(path, encoding="utf-8") as file:
         text = file.read()
     assert text.count(old) == 1, "this line is not there any more"
@@ -403,20 +403,24 @@ def other_program(net, old, new):
 
 
 @pytest.mark.parametrize(
-    "old, new, verdict, differs, byte",
+    "header, old, new, verdict, differs, offset",
     [
-        ("ip6->hop_limit <= 1", "ip6->hop_limit <= 100", "pass_hop_limit", ["verdict", "action", "frame"], 4),
-        ("ip6->hop_limit--", "ip6->hop_limit -= 2", "forward", ["frame"], 21),
-        ("eth->src[2] = src_mac.pieces[2];", "eth->src[2] = src_mac.pieces[1];", "forward", ["frame"], 10),
+        ("nexthop.h", "ip6->hop_limit <= 1", "ip6->hop_limit <= 100", "pass_hop_limit", ["verdict", "action", "frame"], 4),
+        ("rewrite.h", "ip6->hop_limit--", "ip6->hop_limit -= 2", "forward", ["frame"], 21),
+        ("rewrite.h", "eth->src[2] = src_mac.pieces[2];", "eth->src[2] = src_mac.pieces[1];", "forward", ["frame"], 10),
     ],
     ids=["verdict", "hop limit", "MAC"],
 )  # fmt: skip
-def test_a_program_that_does_other_things_is_found_out(net, old, new, verdict, differs, byte):
-    program = other_program(net, old, new)
+def test_a_program_that_does_other_things_is_found_out(net, header, old, new, verdict, differs, offset):
+    program = other_program(net, header, old, new)
     answer = explain(net, A, B, status=1, program=program)
     assert (answer["verdict"], answer["trace_verdict"], answer["differs"]) == (verdict, "forward", differs)
     told = words_of(answer, "verdict")
-    assert "DISAGREE in %s from byte %d on" % (", ".join(differs), byte) in told and "report" in told
+    assert "DISAGREE" in told and "report" in told and answer["differs_at"] == offset
+    assert "differ in: %s, first at offset %d of the frame" % (", ".join(differs), offset) in told
+    assert answer["counted_for"] == answer["trace_counted_for"] == "p0"
+    assert (answer["action"], answer["trace_action"]) == (
+        "XDP_PASS" if verdict.startswith("pass") else "XDP_REDIRECT", "XDP_REDIRECT")  # fmt: skip
     assert "forward" in words_of(answer, "trace") and verdict in words_of(answer, "program")
     assert ("XDP_PASS" in words_of(answer, "program")) == ("action" in differs)
     ours, its = words_of(answer, "output"), words_of(answer, "trace output")
@@ -426,10 +430,20 @@ def test_a_program_that_does_other_things_is_found_out(net, old, new, verdict, d
     assert explain(net, A, B)["agree"]
 
 
+def test_an_answer_of_which_the_trace_knows_nothing(make):
+    """Both frames are shown all the same."""
+    net = make(Net).start("--answer-too-big")
+    small = other_program(net, "mtu.h", "device_mtu = READ_ONCE(pkt->egress_port->mtu);", "device_mtu = 1300;")
+    answer = explain(net, A, B, "size 1400", status=1, program=small)
+    assert (answer["verdict"], answer["trace_verdict"]) == ("answer_too_big", "forward")
+    assert answer["output"]["size"] == 1280 and answer["trace_output"]["size"] == 1400
+    assert "1280 bytes" in words_of(answer, "output") and "1400 bytes" in words_of(answer, "trace output")
+
+
 def test_more_bytes_than_one_buffer_holds(net):
     """The error says how many fit, and that many do."""
     done = net.router.sixlane("explain", A, B, "size 8000", check=False)
-    assert done.returncode == 1 and "sixlane attach" in done.stderr, done.stderr
+    assert done.returncode == 1 and "give a smaller size" in done.stderr, done.stderr
     most = int(re.search(r"at most (\d+) bytes", done.stderr).group(1))
     assert net.router.sixlane("explain", A, B, "size", most + 1, check=False).stderr.count("at most %d bytes" % most)
     assert explain(net, A, B, "size", most)["verdict"] == "pass_too_big"

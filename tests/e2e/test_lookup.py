@@ -89,6 +89,16 @@ def test_members_of_a_group_by_a_port(net):
     assert by_port(net) == "forward"
 
 
+def test_lookup_beside_policies_of_some_sources(net):
+    """Without a source it is not known whether the policy matches."""
+    net.route("add", PREFIX, "via", B)
+    net.r.run("ip", "xfrm", *("policy add dir fwd src 2001:db8:a::/48 dst %s action block" % PREFIX).split())
+    wait_until(lambda: by_port(net, "dev p0 from", A) == "pass_ipsec")
+    row = net.router.sixlane_json("lookup", FAR, "dev p0")
+    assert (row["verdict"], row["depends_on"]) == ("forward", ["source"])
+    assert "depends_on" not in net.router.sixlane_json("lookup", FAR, "dev p0 from 2001:db8:c::1")
+
+
 def test_lookup_beside_policies_of_others(net):
     """A policy of direction fwd holds ICMPv6 of all addresses, but no other packets."""
     net.route("add", PREFIX, "via", B)

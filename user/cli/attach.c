@@ -10,19 +10,10 @@
 
 static bool parse_mode(const char *word, enum loader_mode *mode)
 {
-	static const struct {
-		const char *name;
-		enum loader_mode mode;
-	} modes[] = {
-		{ "native", LOADER_NATIVE },
-		{ "generic", LOADER_GENERIC },
-		{ "dispatcher", LOADER_DISPATCHER },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
-		if (strcmp(word, modes[i].name) != 0)
+	for (size_t i = 0; i < ARRAY_SIZE(loader_mode_names); i++) {
+		if (strcmp(word, loader_mode_names[i]) != 0)
 			continue;
-		*mode = modes[i].mode;
+		*mode = (enum loader_mode)i;
 		return true;
 	}
 	return false;

@@ -87,10 +87,11 @@ int cmd_bench_add_threads(const struct cmd *cmd, uint32_t *list, size_t *n, size
 		first = 1;
 	else if (strcmp(word, "all") != 0) {
 		if (!cmd_parse_number(word, all, &first) || !first)
-			return cmd_usage(cmd,
-					 "\"%s\" threads: from 1 to %u, the CPUs that there are, "
-					 "all, or doubled (1, 2, 4 and so on, and all)",
-					 word, all);
+			return cmd_usage(
+				cmd,
+				"--threads takes a number from 1 to %u, \"all\", or \"doubled\" "
+				"(1, 2, 4 and so on, and all), not \"%s\"",
+				all, word);
 		all = first;
 	}
 	for (uint32_t threads = first; threads < all && !rc; threads *= 2)

@@ -53,7 +53,7 @@ int cmd_bench_open_result(const char *name, const struct cmd_bench_options *opti
  * or CMD_FAILED (said); BENCH_INTERRUPTED after -EINTR; with the rows until then. */
 int cmd_bench_end_result(struct bench_result *result, int error);
 
-/* A number from 1 to max. CMD_OK or CMD_USAGE (said); option: "rounds". */
+/* A number from 1 to max. CMD_OK or CMD_USAGE (said); option: its name without dashes. */
 int cmd_bench_number(const struct cmd *cmd, const char *option, const char *word, uint32_t max,
 		     uint32_t *out);
 /* One from min to max. */

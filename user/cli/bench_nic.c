@@ -72,14 +72,7 @@ static int take_number(const char *option, uint32_t max, unsigned int *out)
 #define LEAST_MTU 1280u
 static int take_mtu(unsigned int *out)
 {
-	unsigned int mtu;
-	int rc = take_number("mtu", MOST_MTU, &mtu);
-
-	if (!rc && mtu < LEAST_MTU)
-		rc = cmd_usage(&cmd_bench_nic, "IPv6 needs an MTU of %u", LEAST_MTU);
-	if (!rc)
-		*out = mtu;
-	return rc;
+	return cmd_bench_range(&cmd_bench_nic, "mtu", optarg, LEAST_MTU, MOST_MTU, out);
 }
 
 /* 0 is one as well. */

@@ -35,14 +35,14 @@ void nic_measure_begin(struct nic_args *args, int argc, char **argv)
 
 /* --- options one by one --------------------------------------------------------------------- */
 
-static int take_real(const char *what, double least, double most, double *out)
+static int take_real(const char *option, double least, double most, double *out)
 {
 	char *end;
 	double number = strtod(optarg, &end);
 
 	if (end == optarg || *end || !(number >= least && number <= most))
-		return cmd_usage(&cmd_bench_nic, "\"%s\" %s: from %g to %g", optarg, what, least,
-				 most);
+		return cmd_usage(&cmd_bench_nic, "--%s takes a number from %g to %g, not \"%s\"",
+				 option, least, most, optarg);
 	*out = number;
 	return CMD_OK;
 }
@@ -50,7 +50,7 @@ static int take_real(const char *what, double least, double most, double *out)
 static int take_width(struct nic_options *nic)
 {
 	double percent = 0;
-	int rc = take_real("per cent", 0.01, 50, &percent);
+	int rc = take_real("width", 0.01, 50, &percent);
 
 	if (!rc)
 		nic->width = percent / 100;
@@ -173,13 +173,13 @@ int nic_measure_take(struct nic_args *args, int option)
 	case 'p':
 		return take_pattern(nic);
 	case 'T':
-		return take_real("seconds", 0.01, MOST_SECONDS, &nic->trial_s);
+		return take_real("trial", 0.01, MOST_SECONDS, &nic->trial_s);
 	case 'S':
-		return take_real("seconds", 0.01, MOST_SECONDS, &nic->sum_s);
+		return take_real("sum", 0.01, MOST_SECONDS, &nic->sum_s);
 	case 'W':
 		return take_width(nic);
 	case 'R':
-		return take_real("frames a second", 1, MOST_PPS, &nic->most_pps);
+		return take_real("rate", 1, MOST_PPS, &nic->most_pps);
 	case 'C':
 		return add_churn(nic);
 	case 'H':

@@ -250,7 +250,7 @@ static void figures_json(const struct shown *shown, uint64_t now_ns, json_t *obj
 	if (entry->hits)
 		print_set(object, "used_s", json_real(seconds(entry->used_ns, now_ns)));
 	if (shown->expires_ns)
-		print_set(object, "expires_s", json_real(seconds(now_ns, shown->expires_ns)));
+		print_set(object, "expires_s", json_real(show_expires_s(shown->expires_ns)));
 }
 
 static json_t *to_json(const struct cmd_view *view, const struct shown *shown, uint64_t now_ns)

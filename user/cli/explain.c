@@ -190,7 +190,7 @@ static uint32_t differences(struct explain *explain)
 	if (a->verdict != b->verdict)
 		differs |= EXPLAIN_VERDICT;
 	if (a->slot != b->slot)
-		differs |= EXPLAIN_PORT;
+		differs |= EXPLAIN_COUNTED_FOR;
 	if (a->action != b->action)
 		differs |= EXPLAIN_ACTION;
 	if (a->len != b->len || memcmp(a->frame, b->frame, a->len) != 0)
@@ -254,16 +254,16 @@ static int run_both(struct explain *explain, struct loader_run *tracer, struct l
 	return rc;
 }
 
-/* Whether the frame is one that the port's program takes; if not, it is said. */
+/* Whether the program can be run with the frame; if not, it is said. */
 static bool fits(const struct explain *explain, bool frags)
 {
 	const size_t max = loader_run_linear_bytes(), ip_bytes = explain->packet.ip_bytes;
 
 	if (frags || explain->frame_len <= max)
 		return true;
-	log_error("size %zu: the program of %s takes frames in one buffer, so at most %zu bytes; "
-		  "\"sixlane attach\" loads the one for several buffers where the MTU needs it",
-		  ip_bytes, explain->ingress->name, max - (explain->frame_len - ip_bytes));
+	log_error(
+		"size %zu: explain runs at most %zu bytes through a program for one buffer: give a smaller size",
+		ip_bytes, max - (explain->frame_len - ip_bytes));
 	return false;
 }
 

@@ -17,7 +17,7 @@
 
 /* In what the results of the two programs differ. */
 #define EXPLAIN_VERDICT (1u << 0)
-#define EXPLAIN_PORT (1u << 1) /* that the packet was counted for */
+#define EXPLAIN_COUNTED_FOR (1u << 1)
 #define EXPLAIN_ACTION (1u << 2)
 #define EXPLAIN_FRAME (1u << 3)
 
@@ -75,8 +75,12 @@ const char *explain_device(const struct explain *explain, uint32_t ifindex, char
 /* explain_out.c */
 void explain_tell_way_out(struct explain *explain);
 void explain_tell_verdict(struct explain *explain);
-/* "verdict", "port" … of EXPLAIN_*; NULL: no such bit. */
+/* "verdict", "counted_for" … of EXPLAIN_*; NULL: no such bit. */
 const char *explain_difference(uint32_t bit);
+/* Offset of the first byte in which the two frames differ, or the length of the shorter one. */
+size_t explain_differs_at(const struct explain *explain);
+/* "XDP_PASS" … */
+const char *explain_action(uint32_t action);
 
 json_t *explain_json(const struct explain *explain);
 

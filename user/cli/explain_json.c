@@ -154,13 +154,15 @@ static json_t *answer_json(const struct explain *explain)
 	return object;
 }
 
-/* Null of a packet that is passed or dropped. */
-static json_t *output_json(uint32_t verdict, const struct packet *out)
+/* out: of a frame; null where it is not whole, and of packets that are not sent by either. */
+static json_t *output_json(const struct explain *explain, uint32_t verdict,
+			   const struct packet *out)
 {
+	const bool sent = verdict == SIXLANE_FORWARD || verdict == SIXLANE_ANSWER_TOO_BIG;
 	json_t *object;
 	char mac[PRINT_MAC_LEN];
 
-	if (verdict != SIXLANE_FORWARD && verdict != SIXLANE_ANSWER_TOO_BIG)
+	if (!out->ip_bytes || !(sent || explain->differs))
 		return json_null();
 	object = json_object();
 	print_mac(out->dst_mac, mac);
@@ -173,15 +175,21 @@ static json_t *output_json(uint32_t verdict, const struct packet *out)
 	return object;
 }
 
-static json_t *differs_json(uint32_t differs)
+/* What one of the two programs did: the keys NAMEverdict, NAMEcounted_for … */
+static void result_json(const struct explain *explain, const char *name,
+			const struct loader_run_result *result, const struct packet *out,
+			json_t *object)
 {
-	json_t *array = json_array();
+	char key[32], port[IFNAMSIZ];
 
-	for (uint32_t bit = 1; explain_difference(bit); bit <<= 1) {
-		if (differs & bit)
-			print_append(array, print_string(explain_difference(bit)));
-	}
-	return array;
+	snprintf(key, sizeof(key), "%sverdict", name);
+	print_set(object, key, print_string(cmd_verdict_name(result->verdict)));
+	snprintf(key, sizeof(key), "%scounted_for", name);
+	print_set(object, key, print_string(cmd_slot_name(&explain->view, result->slot, port)));
+	snprintf(key, sizeof(key), "%saction", name);
+	print_set(object, key, print_string(explain_action(result->action)));
+	snprintf(key, sizeof(key), "%soutput", name);
+	print_set(object, key, output_json(explain, result->verdict, out));
 }
 
 json_t *explain_json(const struct explain *explain)
@@ -194,16 +202,17 @@ json_t *explain_json(const struct explain *explain)
 	print_set(object, "exception", json_null());
 	show_exception_json(&explain->view, &explain->trace.view, object);
 	print_set(object, "answer", answer_json(explain));
-	print_set(object, "output", output_json(explain->result.verdict, &explain->out));
-	print_set(object, "verdict", print_string(cmd_verdict_name(explain->result.verdict)));
+	result_json(explain, "", &explain->result, &explain->out, object);
+	result_json(explain, "trace_", &explain->traced, &explain->traced_out, object);
 	if (*explain->held_by)
 		print_set(object, "guard_reason", print_string(explain->held_by));
-	print_set(object, "trace_verdict", print_string(cmd_verdict_name(explain->trace.verdict)));
 	print_set(object, "compiler", print_string(*explain->compiler ? explain->compiler : NULL));
-	print_set(object, "trace_output",
-		  output_json(explain->traced.verdict, &explain->traced_out));
 	print_set(object, "agree", json_boolean(!explain->differs));
-	print_set(object, "differs", differs_json(explain->differs));
+	print_set(object, "differs", print_bits_json(explain->differs, explain_difference));
+	print_set(object, "differs_at",
+		  explain->differs & EXPLAIN_FRAME
+			  ? json_integer((json_int_t)explain_differs_at(explain))
+			  : json_null());
 	for (size_t i = 0; i < explain->n_steps; i++) {
 		step = json_object();
 		print_set(step, "step", print_string(explain->steps[i].name));

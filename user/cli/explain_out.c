@@ -223,11 +223,6 @@ static void tell_frame(struct explain *explain, const char *name, const struct p
 		    *tags ? "tag " : "untagged", tags, out->hop_limit, out->ip_bytes);
 }
 
-static void tell_output(struct explain *explain)
-{
-	tell_frame(explain, "output", &explain->out, explain->result.len);
-}
-
 static void tell_answer(struct explain *explain)
 {
 	const union sixlane_trace_facts *answer =
@@ -243,7 +238,6 @@ static void tell_answer(struct explain *explain)
 		    answer->answer.way == SIXLANE_TRACE_WAY_SENDER
 			    ? ", to where the frame came from"
 			    : "");
-	tell_output(explain);
 }
 
 /* What holds it back. */
@@ -266,44 +260,13 @@ static void tell_guard(struct explain *explain)
 	explain_say(explain, "guard reason", "%s", explain->held_by);
 }
 
-/* The verdict and what is counted; the action, where it is another than that of the verdict. */
-static void tell_result(struct explain *explain, const char *name,
-			const struct loader_run_result *result)
-{
-	static const char *const actions[] = {
-		[XDP_ABORTED] = "XDP_ABORTED",	 [XDP_DROP] = "XDP_DROP",
-		[XDP_PASS] = "XDP_PASS",	 [XDP_TX] = "XDP_TX",
-		[XDP_REDIRECT] = "XDP_REDIRECT",
-	};
-	const bool action = explain->differs & EXPLAIN_ACTION;
-	char port[IFNAMSIZ];
-
-	explain_say(explain, name, "%s (%s), counted for %s%s%s", cmd_verdict_name(result->verdict),
-		    cmd_verdict_text(result->verdict),
-		    cmd_slot_name(&explain->view, result->slot, port) ?: "unknown ports",
-		    action ? ", " : "",
-		    !action				   ? ""
-		    : result->action < ARRAY_SIZE(actions) ? actions[result->action]
-							   : "an action that XDP does not have");
-}
-
-/* Offset of the first byte that is another, or the shorter one's length. */
-static size_t first_difference(const struct loader_run_result *a, const struct loader_run_result *b)
-{
-	size_t len = a->len < b->len ? a->len : b->len, i = 0;
-
-	while (i < len && a->frame[i] == b->frame[i])
-		i++;
-	return i;
-}
-
 const char *explain_difference(uint32_t bit)
 {
 	switch (bit) {
 	case EXPLAIN_VERDICT:
 		return "verdict";
-	case EXPLAIN_PORT:
-		return "port";
+	case EXPLAIN_COUNTED_FOR:
+		return "counted_for";
 	case EXPLAIN_ACTION:
 		return "action";
 	case EXPLAIN_FRAME:
@@ -313,25 +276,54 @@ const char *explain_difference(uint32_t bit)
 	}
 }
 
+size_t explain_differs_at(const struct explain *explain)
+{
+	const struct loader_run_result *a = &explain->result, *b = &explain->traced;
+	size_t len = a->len < b->len ? a->len : b->len, i = 0;
+
+	while (i < len && a->frame[i] == b->frame[i])
+		i++;
+	return i;
+}
+
+const char *explain_action(uint32_t action)
+{
+	static const char *const names[] = {
+		[XDP_ABORTED] = "XDP_ABORTED",	 [XDP_DROP] = "XDP_DROP",
+		[XDP_PASS] = "XDP_PASS",	 [XDP_TX] = "XDP_TX",
+		[XDP_REDIRECT] = "XDP_REDIRECT",
+	};
+
+	return action < ARRAY_SIZE(names) ? names[action] : "unknown";
+}
+
+/* The action only where the two differ in it: it is that of the verdict. */
+static void tell_result(struct explain *explain, const char *name,
+			const struct loader_run_result *result)
+{
+	const bool action = explain->differs & EXPLAIN_ACTION;
+	char port[IFNAMSIZ];
+
+	explain_say(explain, name, "%s (%s), counted for %s%s%s", cmd_verdict_name(result->verdict),
+		    cmd_verdict_text(result->verdict),
+		    cmd_slot_name(&explain->view, result->slot, port) ?: "unknown ports",
+		    action ? ", " : "", action ? explain_action(result->action) : "");
+}
+
 static void tell_disagreement(struct explain *explain)
 {
-	char what[64] = "", from[48] = "";
-	size_t used = 0;
+	char what[64], at[48] = "";
 
 	tell_result(explain, "trace", &explain->traced);
 	tell_frame(explain, "trace output", &explain->traced_out, explain->traced.len);
-	for (uint32_t bit = 1; explain_difference(bit); bit <<= 1) {
-		if (explain->differs & bit)
-			used += (size_t)snprintf(what + used, sizeof(what) - used, "%s%s",
-						 used ? ", " : "", explain_difference(bit));
-	}
+	print_bits(explain->differs, explain_difference, what, sizeof(what));
 	if (explain->differs & EXPLAIN_FRAME)
-		snprintf(from, sizeof(from), " from byte %zu on",
-			 first_difference(&explain->result, &explain->traced));
+		snprintf(at, sizeof(at), ", first at offset %zu of the frame",
+			 explain_differs_at(explain));
 	explain_say(explain, "verdict",
-		    "THE PROGRAM AND ITS TRACE DISAGREE in %s%s. Please report this with all that "
-		    "is above",
-		    what, from);
+		    "THE PROGRAM AND ITS TRACE DISAGREE. They differ in: %s%s. Please report this "
+		    "with all that is above",
+		    what, at);
 }
 
 void explain_tell_verdict(struct explain *explain)
@@ -344,8 +336,8 @@ void explain_tell_verdict(struct explain *explain)
 		    *explain->compiler ? explain->compiler : LOADER_COMPILER_UNKNOWN);
 	if (verdict == SIXLANE_ANSWER_TOO_BIG)
 		tell_answer(explain);
-	else if (verdict == SIXLANE_FORWARD || explain->differs)
-		tell_output(explain);
+	if (verdict == SIXLANE_ANSWER_TOO_BIG || verdict == SIXLANE_FORWARD || explain->differs)
+		tell_frame(explain, "output", &explain->out, explain->result.len);
 	if (explain->differs)
 		tell_disagreement(explain);
 	else

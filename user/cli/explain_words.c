@@ -273,7 +273,9 @@ static const char *no_route_words(const struct trace *trace)
 	case SIXLANE_TRACE_RULE_EXCEPTED:
 		return ": it hangs on a rule that only the kernel can decide";
 	case SIXLANE_TRACE_RULE_DECIDES:
-		return ": the rule decides without a route";
+		return trace_facts(&trace->records, SIXLANE_TRACE_RULE)->rule.table
+			       ? ": its table is incomplete in the maps, so only the kernel can decide"
+			       : ": the rule decides without a route";
 	}
 	return ": no rule leads to a route";
 }
@@ -388,7 +390,7 @@ static void tell_chosen(struct explain *explain)
 		explain_say(explain, "member", "none: %s",
 			    trace_facts(&explain->trace.records, SIXLANE_TRACE_HASH)
 				    ? "the hash is over headers that XDP cannot reach"
-				    : "the route expires");
+				    : "the route has expired");
 		return;
 	}
 	tell_draws(explain);

@@ -42,17 +42,6 @@ static const char *depends_name(uint32_t bit)
 	}
 }
 
-static void depends_json(uint32_t depends, json_t *object)
-{
-	json_t *array = json_array();
-
-	for (uint32_t bit = 1; depends_name(bit); bit <<= 1) {
-		if (depends & bit)
-			print_append(array, print_string(depends_name(bit)));
-	}
-	print_set(object, "depends_on", array);
-}
-
 /* The set's own prefix around the source that was asked for; the set as a whole without one. */
 static void sources_json(const struct lookup *lookup, const struct route_view *route,
 			 json_t *object)
@@ -122,7 +111,8 @@ static json_t *to_json(const struct lookup *lookup)
 	if (route->expires_ns)
 		print_set(object, "expires_s", json_real(show_expires_s(route->expires_ns)));
 	if (lookup->found.depends)
-		depends_json(lookup->found.depends, object);
+		print_set(object, "depends_on",
+			  print_bits_json(lookup->found.depends, depends_name));
 	print_set(object, "verdict", print_string(cmd_verdict_name(lookup->found.verdict)));
 	return object;
 }
@@ -147,22 +137,10 @@ static void route_text(const struct lookup *lookup)
 		printf(" table %s", show_table(lookup->found.table, table));
 }
 
-static void depends_text(uint32_t depends)
-{
-	const char *before = " depends on ";
-
-	for (uint32_t bit = 1; depends_name(bit); bit <<= 1) {
-		if (!(depends & bit))
-			continue;
-		printf("%s%s", before, depends_name(bit));
-		before = ",";
-	}
-}
-
 static void to_text(const struct lookup *lookup)
 {
 	const struct route_view *route = &lookup->found.view;
-	char text[PRINT_PREFIX_LEN], expiry[SHOW_EXPIRY_LEN];
+	char text[PRINT_PREFIX_LEN], expiry[SHOW_EXPIRY_LEN], depends[64];
 
 	print_prefix(&lookup->query.dst, 128, true, text);
 	fputs(text, stdout);
@@ -178,7 +156,9 @@ static void to_text(const struct lookup *lookup)
 	if (lookup->options->statistics && compiled_says(lookup))
 		printf(" compiled FIB: %s",
 		       !strcmp(compiled_says(lookup), "same") ? "the same" : "differs");
-	depends_text(lookup->found.depends);
+	print_bits(lookup->found.depends, depends_name, depends, sizeof(depends));
+	if (*depends)
+		printf(" depends on %s", depends);
 	putchar('\n');
 	show_group_text(lookup->view, route);
 	if (route->by_source && !lookup->query.has_src)
@@ -301,7 +281,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 	if (argc < 0)
 		return -argc;
 	if (argc < 1)
-		return cmd_usage(&cmd_lookup, "which address?");
+		return cmd_usage(&cmd_lookup, "an address is needed, or - for the standard input");
 	if (!strcmp(argv[0], "-") && argc > 1)
 		return cmd_usage(&cmd_lookup, "unexpected argument \"%s\"", argv[1]);
 	for (int i = 0; i < argc && strcmp(argv[0], "-") != 0; i++) {

@@ -125,21 +125,6 @@ static bool is_of_header(const struct lookup_query *query, uint32_t verdict)
 	return verdict == SIXLANE_PASS_SOURCE && !query->has_src;
 }
 
-/* What was decided behind the route; SIXLANE_FORWARD: nothing. */
-static uint32_t verdict_of_steps(const struct trace *trace)
-{
-	const struct sixlane_trace *records = &trace->records;
-
-	for (uint32_t i = 0; i < records->n && i < SIXLANE_TRACE_RECORDS; i++) {
-		const struct sixlane_trace_record *record = &records->records[i];
-
-		if (record->step >= SIXLANE_TRACE_MEMBER && record->step <= SIXLANE_TRACE_SLAVE &&
-		    record->verdict)
-			return record->verdict;
-	}
-	return SIXLANE_FORWARD;
-}
-
 /* What rules or table decided of a packet that found no route. */
 static uint32_t verdict_without_route(const struct trace *trace)
 {
@@ -168,7 +153,16 @@ static uint32_t verdict_behind_route(const struct lookup_query *query, const str
 		return route->view.verdict;
 	if (!is_of_header(query, trace->decided))
 		return trace->verdict;
-	return verdict_of_steps(trace) ?: route->view.verdict;
+	return trace_behind_route(&trace->records) ?: route->view.verdict;
+}
+
+/* An IPsec policy holds back what is of some sources. */
+static bool asks_source(const struct cmd_view *view, const struct lookup_query *query,
+			const struct trace *trace)
+{
+	return query->ingress && !query->has_src && trace->port.flags & SIXLANE_PORT_GUARD &&
+	       route_view_load(&view->maps.meta->flags) & SIXLANE_META_IPSEC &&
+	       maps_has_policy(&view->maps, NULL, &query->dst);
 }
 
 static int find_by_program(const struct cmd_view *view, const struct lookup_query *query,
@@ -205,6 +199,11 @@ static int find_by_program(const struct cmd_view *view, const struct lookup_quer
 		out->verdict = verdict_without_route(trace);
 	else
 		out->verdict = trace->verdict;
+	if (query->ingress && trace->port.flags & SIXLANE_PORT_FLOWS &&
+	    out->verdict == SIXLANE_DROP_BLACKHOLE)
+		out->verdict = SIXLANE_PASS_FIREWALL;
+	if (asks_source(view, query, trace))
+		out->depends |= LOOKUP_ON_SOURCE;
 	free(trace);
 	return 0;
 }

@@ -42,6 +42,29 @@ void print_append(json_t *array, json_t *value)
 		out_of_memory = true;
 }
 
+void print_bits(uint32_t bits, const char *(*name)(uint32_t bit), char *buf, size_t room)
+{
+	size_t used = 0;
+
+	*buf = '\0';
+	for (uint32_t bit = 1; name(bit) && used < room; bit <<= 1) {
+		if (bits & bit)
+			used += (size_t)snprintf(buf + used, room - used, "%s%s", used ? ", " : "",
+						 name(bit));
+	}
+}
+
+json_t *print_bits_json(uint32_t bits, const char *(*name)(uint32_t bit))
+{
+	json_t *array = json_array();
+
+	for (uint32_t bit = 1; name(bit); bit <<= 1) {
+		if (bits & bit)
+			print_append(array, print_string(name(bit)));
+	}
+	return array;
+}
+
 double print_rounded(uint64_t value, uint32_t step, uint32_t per)
 {
 	uint64_t steps = (value + step / 2) / step;

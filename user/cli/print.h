@@ -26,6 +26,10 @@ double print_rounded(uint64_t value, uint32_t step, uint32_t per);
 
 json_t *print_string(const char *string);
 
+/* The names of the bits that are set, as "a, b" or as an array. name: NULL behind the last bit. */
+void print_bits(uint32_t bits, const char *(*name)(uint32_t bit), char *buf, size_t room);
+json_t *print_bits_json(uint32_t bits, const char *(*name)(uint32_t bit));
+
 /* One value and a line end on stdout; the value is released. CMD_OK or CMD_FAILED (said). */
 int print_json(const struct cmd_options *options, json_t *value);
 

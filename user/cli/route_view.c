@@ -83,9 +83,6 @@ static enum sixlane_verdict check_egress(const struct route_packets *packets,
 	if (egress->flags & SIXLANE_PORT_OUT_HELD)
 		return egress->flags & SIXLANE_PORT_OUT_FIREWALL ? SIXLANE_PASS_FIREWALL
 								 : SIXLANE_PASS_TC;
-	/* of a bond that uses no slave */
-	if (egress->flags & SIXLANE_PORT_SLAVES && !egress->n_slaves)
-		return SIXLANE_PASS_EGRESS_DOWN;
 	return check_device(packets, egress->flags);
 }
 
@@ -120,6 +117,9 @@ void route_view_check(const struct maps *maps, const struct route_packets *packe
 				       ?: check_guard(maps, packets, hop->port);
 	if (!hop->verdict && !hop->has_mac)
 		hop->verdict = SIXLANE_PASS_UNRESOLVED;
+	/* a bond that uses none */
+	if (!hop->verdict && hop->egress.flags & SIXLANE_PORT_SLAVES && !hop->egress.n_slaves)
+		hop->verdict = SIXLANE_PASS_EGRESS_DOWN;
 }
 
 /* --- the exception ----------------------------------------------------------------------- */

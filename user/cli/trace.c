@@ -233,6 +233,29 @@ static uint32_t limit_of(const struct maps *maps, uint32_t id)
 	return id < SIXLANE_MAX_NEXT_HOPS ? maps->next_hops[id].mtu : 0;
 }
 
+uint32_t trace_behind_route(const struct sixlane_trace *trace)
+{
+	for (uint32_t i = 0; i < count(trace); i++) {
+		const struct sixlane_trace_record *record = &trace->records[i];
+
+		if (record->step >= SIXLANE_TRACE_MEMBER && record->step < SIXLANE_TRACE_END &&
+		    record->verdict)
+			return record->verdict;
+	}
+	return SIXLANE_FORWARD;
+}
+
+/* The member that the packet took; of the others it is not known what they would do with it. */
+static void take_member(struct trace *trace)
+{
+	struct group_view *group = &trace->view.group;
+
+	if (trace->choice.chosen == TRACE_NO_MEMBER)
+		return;
+	group->members[trace->choice.chosen].hop.verdict =
+		trace->decided ? trace_behind_route(&trace->records) : trace->verdict;
+}
+
 void trace_packets(const struct trace *trace, const union sixlane_addr *dst,
 		   const union sixlane_addr *src, struct route_packets *out)
 {
@@ -265,6 +288,7 @@ void trace_read(const struct maps *maps, uint32_t came_in, const union sixlane_a
 		route_view_check(maps, &packets, &trace->view.group.members[i].hop);
 	read_exception(&trace->records, &trace->view.exception);
 	trace_choice(&trace->records, &trace->view.group, &trace->choice);
+	take_member(trace);
 	trace->view.hop = (struct hop_view){ .limit = limit_of(maps, trace->view.next_hop) };
 	if (trace->route.value &&
 	    (!trace->view.group.kind || trace->choice.chosen != TRACE_NO_MEMBER))

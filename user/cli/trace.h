@@ -66,6 +66,9 @@ struct trace {
 	struct trace_choice choice;
 };
 
+/* What was decided behind the route, whatever was before it; SIXLANE_FORWARD: nothing. */
+uint32_t trace_behind_route(const struct sixlane_trace *trace);
+
 /* Packets between these addresses that come in where the traced one did. Borrows all three. */
 void trace_packets(const struct trace *trace, const union sixlane_addr *dst,
 		   const union sixlane_addr *src, struct route_packets *out);

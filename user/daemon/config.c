@@ -40,12 +40,6 @@ struct setting {
 		__VA_ARGS__                                                                        \
 	}
 
-static const char *const mode_names[] = {
-	[LOADER_NATIVE] = "native",
-	[LOADER_GENERIC] = "generic",
-	[LOADER_DISPATCHER] = "dispatcher",
-};
-
 static const char *const exceptions_names[] = {
 	[CONFIG_EXCEPTIONS_KERNEL] = "kernel",
 	[CONFIG_EXCEPTIONS_ALWAYS] = "always",
@@ -61,7 +55,7 @@ static const struct setting settings[] = {
 	SETTING("ports", ports, SETTING_PORTS),
 	SETTING("pass_ports", pass_ports, SETTING_PORTS),
 	SETTING("assume_ndo_xmit", assume_xmit, SETTING_PORTS),
-	SETTING("mode", mode, SETTING_WORD, WORDS(mode_names)),
+	SETTING("mode", mode, SETTING_WORD, WORDS(loader_mode_names)),
 	SETTING("log_level", log_level, SETTING_WORD, WORDS(log_level_names)),
 	SETTING("object", object, SETTING_PATH),
 	SETTING("max_routes", max_routes, SETTING_UINT, .min = 1, .max = SIXLANE_MAX_ROUTES),

@@ -102,6 +102,12 @@ static int attach_object(const char *object, int ifindex, const char *port, enum
 	return rc ? attach_failed(rc, port, mode, err) : 0;
 }
 
+const char *const loader_mode_names[] = {
+	[LOADER_NATIVE] = "native",
+	[LOADER_GENERIC] = "generic",
+	[LOADER_DISPATCHER] = "dispatcher",
+};
+
 uint32_t loader_max_plain_mtu(void)
 {
 	return (uint32_t)loader_run_linear_bytes() - HEADERS;

@@ -102,6 +102,7 @@ bool loader_have_pins(void);
 int loader_unpin(char *err);
 
 enum loader_mode { LOADER_NATIVE, LOADER_GENERIC, LOADER_DISPATCHER };
+extern const char *const loader_mode_names[LOADER_DISPATCHER + 1];
 
 /*
  * Load the object with the pinned maps (made if missing) and attach it to a port.

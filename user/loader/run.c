@@ -192,8 +192,8 @@ static int run_frame(const struct loader_run *run, uint32_t ifindex, const void 
 	if (rc)
 		return loader_fail_errno(
 			err, rc,
-			"cannot run a frame of %zu bytes through the program (Linux before 5.15 runs "
-			"none, some later kernels only smaller ones)",
+			"cannot run a frame of %zu bytes through the program, which needs Linux 5.15; "
+			"on a newer one try fewer bytes",
 			len);
 	out->action = opts.retval;
 	out->len = opts.data_size_out;

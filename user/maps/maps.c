@@ -142,7 +142,7 @@ bool maps_has_policy(const struct maps *maps, const union sixlane_addr *src,
 	uint32_t sources, held;
 
 	return !trie_lookup(maps, LOADER_POLICIES, 0, dst, &sources) &&
-	       !trie_lookup(maps, LOADER_POLICIES, sources, src, &held);
+	       (!src || !trie_lookup(maps, LOADER_POLICIES, sources, src, &held));
 }
 
 bool maps_pair_is_free(const struct maps *maps, uint32_t in_slot, uint32_t out_slot)

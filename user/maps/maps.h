@@ -78,7 +78,7 @@ struct maps_policy {
  */
 int maps_set_policies(const struct maps *maps, const struct maps_policy *policies, size_t n);
 
-/* Whether both addresses are under one policy's; sl_policies. */
+/* Whether both addresses are under one policy's; src NULL: whether dst is; sl_policies. */
 bool maps_has_policy(const struct maps *maps, const union sixlane_addr *src,
 		     const union sixlane_addr *dst);
 /* Whether no firewall rule can touch what goes from one port's slot to another's; sl_guard. */

@@ -143,7 +143,7 @@ bool maps_has_policy(const struct maps *of, const union sixlane_addr *src,
 	const union sixlane_addr wanted[] = { address(SOURCE), address(DESTINATION) };
 
 	(void)of;
-	return has_policy && !memcmp(src, &wanted[0], sizeof(*src)) &&
+	return has_policy && (!src || !memcmp(src, &wanted[0], sizeof(*src))) &&
 	       !memcmp(dst, &wanted[1], sizeof(*dst));
 }
 

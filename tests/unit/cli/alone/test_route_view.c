@@ -158,6 +158,41 @@ static void the_port_of_arrival_decides(void **state)
 	assert_int_equal(verdict_of_packets(BY_OUT, 0, packets), SIXLANE_FORWARD);
 }
 
+/* Of two reasons the one that the program meets first (bpf/nexthop.h). */
+static void the_first_reason_counts(void **state)
+{
+	static const struct {
+		uint32_t in_flags, out_flags, in, verdict;
+		bool resolved;
+	} rows[] = {
+		{ SERVED & ~SIXLANE_PORT_FORWARDING, LIVE & ~SIXLANE_PORT_UP, IN,
+		  SIXLANE_PASS_NO_FORWARDING, false },
+		{ SERVED, LIVE & ~SIXLANE_PORT_UP, OUT, SIXLANE_PASS_SAME_PORT, false },
+		{ SERVED, LIVE | SIXLANE_PORT_OUT_TC, OUT, SIXLANE_PASS_SAME_PORT, false },
+		{ SERVED | SIXLANE_PORT_GUARD, LIVE & ~SIXLANE_PORT_UP, IN,
+		  SIXLANE_PASS_EGRESS_DOWN, true },
+		{ SERVED | SIXLANE_PORT_GUARD, LIVE | SIXLANE_PORT_BRIDGE, IN, SIXLANE_PUNT_BRIDGE,
+		  true },
+		{ SERVED | SIXLANE_PORT_GUARD, LIVE, IN, SIXLANE_PASS_FIREWALL, false },
+		{ SERVED | SIXLANE_PORT_GUARD, LIVE | SIXLANE_PORT_SLAVES, IN,
+		  SIXLANE_PASS_FIREWALL, true },
+		{ SERVED, LIVE | SIXLANE_PORT_SLAVES, IN, SIXLANE_PASS_UNRESOLVED, false },
+		{ SERVED, LIVE | SIXLANE_PORT_SLAVES, IN, SIXLANE_PASS_EGRESS_DOWN, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct route_packets packets = { .in = &ports[SLOT_IN], .in_slot = SLOT_IN };
+
+		fill();
+		pair_is_free = false;
+		world_port(SLOT_IN, rows[i].in, rows[i].in_flags);
+		ports[SLOT_OUT].flags = rows[i].out_flags;
+		neighbours[GATEWAY].mac.flags = rows[i].resolved ? SIXLANE_MAC_VALID : 0;
+		assert_int_equal(verdict_of_packets(BY_OUT, 0, packets), rows[i].verdict);
+	}
+}
+
 static void members_are_asked_one_by_one(void **state)
 {
 	struct route_packets packets = { .in = &ports[SLOT_OTHER], .in_slot = SLOT_OTHER };
@@ -349,6 +384,19 @@ static void an_exception_holds_for_marked_routes(void **state)
 	assert_int_equal(view.exception.outcome, SIXLANE_TRACE_EXCEPTION_ABSENT);
 }
 
+static void an_exception_may_lead_back(void **state)
+{
+	const struct route_packets packets = { .in = &ports[SLOT_OTHER], .in_slot = SLOT_OTHER };
+
+	(void)state;
+	fill();
+	world_port(SLOT_OTHER, OTHER, SERVED);
+	except(SIXLANE_EXCEPTION_NEXT_HOP);
+	assert_int_equal(verdict_of_packets(GROUP, 0, packets), SIXLANE_FORWARD);
+	assert_int_equal(verdict_of_packets(GROUP, SIXLANE_ROUTE_EXCEPTIONS, packets),
+			 SIXLANE_PASS_SAME_PORT);
+}
+
 static void an_exception_may_not_apply(void **state)
 {
 	static const struct {
@@ -402,6 +450,7 @@ UNIT_TESTS()
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(port_and_neighbour_decide),
 		cmocka_unit_test(the_port_of_arrival_decides),
+		cmocka_unit_test(the_first_reason_counts),
 		cmocka_unit_test(members_are_asked_one_by_one),
 		cmocka_unit_test(the_mtu_is_the_smaller_one),
 		cmocka_unit_test(members_have_their_weights),
@@ -411,6 +460,7 @@ UNIT_TESTS()
 		cmocka_unit_test(expiry_ends_it),
 		cmocka_unit_test(a_source_set_is_asked_for_the_source),
 		cmocka_unit_test(an_exception_holds_for_marked_routes),
+		cmocka_unit_test(an_exception_may_lead_back),
 		cmocka_unit_test(an_exception_may_not_apply),
 		cmocka_unit_test(an_exception_that_the_map_lacks_is_punted),
 	};

@@ -340,6 +340,33 @@ static void the_guards_bit_is_said(void **state)
 	}
 }
 
+static void the_member_that_is_taken_has_the_verdict(void **state)
+{
+	(void)state;
+	for (uint32_t decided = 0; decided < 2; decided++) {
+		fill_group();
+		if (decided)
+			trace->records.decided = SIXLANE_PASS_SOURCE;
+		RECORD(MEMBER, FORWARD, member, .fate = next_hops[BY_OUT].fate);
+		RECORD(GUARD, PASS_IPSEC, guard, .in_flags = SIXLANE_PORT_GUARD);
+		end_by(decided ? SIXLANE_PASS_SOURCE : SIXLANE_PASS_IPSEC);
+		assert_int_equal(trace->view.group.members[0].hop.verdict, SIXLANE_PASS_IPSEC);
+		assert_int_equal(trace->view.group.members[1].hop.verdict, SIXLANE_FORWARD);
+	}
+}
+
+static void an_incomplete_table_is_said(void **state)
+{
+	(void)state;
+	fill();
+	RECORD(RULES, FORWARD, rules, .list = { .first = 0, .n = 1 });
+	RECORD(RULE, PUNT_MAP_FULL, rule, .outcome = SIXLANE_TRACE_RULE_DECIDES,
+	       .table = SIXLANE_TABLE_MAIN);
+	tell(SIXLANE_PUNT_MAP_FULL);
+	assert_non_null(strstr(said("prefix"), "incomplete"));
+	forget();
+}
+
 static void another_mac_is_said(void **state)
 {
 	(void)state;
@@ -424,6 +451,8 @@ UNIT_TESTS()
 		cmocka_unit_test(every_rule_is_said_with_why),
 		cmocka_unit_test(what_was_decided_before_the_route_is_said),
 		cmocka_unit_test(the_guards_bit_is_said),
+		cmocka_unit_test(the_member_that_is_taken_has_the_verdict),
+		cmocka_unit_test(an_incomplete_table_is_said),
 		cmocka_unit_test(another_mac_is_said),
 		cmocka_unit_test(what_has_expired_is_not_said_to_expire),
 		cmocka_unit_test(selectors_that_were_not_told_are_open),
