@@ -10,7 +10,7 @@
 # make bench     lookups and exceptions as the papers measured them, and forwarding; plots in build/bench (QUICK=1)
 # make bench-vm  routers of bonded NICs, in an emulated machine: it shows that it works, no figures
 # make figures   sixlane against the figures that it is to reach, into build/figures (QUICK=1)
-# make results   RESULTS.md and README's table from what make figures and make bench left (DATE=YYYY-MM-DD)
+# make results   RESULTS.md and README's table from what make figures and make bench left
 # make install   into PREFIX (/usr/local), with man pages and an example configuration
 # make deps      the Debian or Ubuntu packages that the above need (they call it themselves)
 #
@@ -258,9 +258,8 @@ figures: root
 	@$(MAKE) $(FRESH) all $(BENCH_PROGRAMS)
 	@$(PYTHON) tests/bench/bench.py $(if $(QUICK),--quick) --output $(B)/figures/figures.json
 
-DATE := $(shell date +%F)
 results:
-	@$(PYTHON) user/bench/results.py --build $(B) --date $(DATE)
+	@$(PYTHON) user/bench/results.py --build $(B)
 
 .PHONY: install clean
 install: all

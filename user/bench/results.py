@@ -3,8 +3,9 @@
 """Write RESULTS.md and README's table of results from the JSON files of one run.
 
 `make figures` leaves figures/figures.json in the build directory, `make bench` leaves the rest in
-bench/. All numbers of both documents come from these files, so that they always agree. A file that
-is missing leaves its sections out; one of another machine or kernel is refused.
+bench/. All numbers of both documents come from these files, so that they always agree. A file of
+`make bench` that is missing leaves its section out; files of several machines, kernels or days are
+refused, and so is a figures.json that lacks a bench.
 """
 
 import argparse
@@ -80,8 +81,12 @@ def lookup_section(rows: list[Row]) -> str:
 
 
 BENCH_NOTES = {
-    "attack": "What the kernel believes costs other traffic with and without sixlane: it frees what it replaces by workers on\n"
-    "any CPU. A flood \"through\" the machine leaves by the same egress as the other traffic.\n\n",
+    "features": "A row \"X - plain\" is the difference of the fastest rounds.\n\n",
+    "attack": "ICMPv6 errors that the kernel accepts slow other traffic down, with sixlane and without it, because workers of the\n"
+    "kernel free what is replaced. \"beside X/alone\" is the rate of other traffic during a flood, relative to that without\n"
+    "one; \"sixlane/no\" relates that to the same without sixlane. A flood \"through\" the machine leaves by the same egress as\n"
+    "the other traffic. Entries, memory and lost events are those after the last of three floods.\n\n",
+    "change": "Ranges are those of single changes.\n\n",
 }
 BENCH_TITLES = {
     "features": "What a packet pays more, on one route",
@@ -120,10 +125,14 @@ def figures_sections(rows: list[Row]) -> Iterable[str]:
 # --- sections from `make bench` -----------------------------------------------------------------
 
 
+def command_of(rows: list[Row]) -> str:
+    return "`%s`" % rows[0]["command"].partition(" --output ")[0]
+
+
 def kubecek_section(rows: list[Row]) -> str:
     found = [row for row in select(rows, unit="ns", mode="independent") if "/" not in row["engine"]]
     text = "## Lookups as in Kubeček's experiment\n\n"
-    text += "`sixlane bench lookup kubecek`: nanoseconds a lookup, average ± mean deviation, by number of routes.\n"
+    text += f"{command_of(rows)}: nanoseconds a lookup, average ± mean deviation, by number of routes.\n"
     text += "His kernel 4.4 (netdev 1.1, 2016) took 24 to 190 ns for IPv4 and 1096 to 1402 ns for IPv6, with 1 to\n"
     text += "100,000 routes; IPv6 with one route took 1257 ns on one CPU and 23,031 ns on 24.\n"
     for threads in sorted({row["threads"] for row in found}):
@@ -137,7 +146,7 @@ def kubecek_section(rows: list[Row]) -> str:
 def writers_section(rows: list[Row]) -> str:
     found = [row for row in select(rows, unit="ns", mode="independent") if "/" not in row["engine"]]
     text = "## Lookups beside changes of routes\n\n"
-    text += "`sixlane bench lookup writers`: nanoseconds a lookup, average ± mean deviation, by changes a second.\n\n"
+    text += f"{command_of(rows)}: nanoseconds a lookup, average ± mean deviation, by changes a second.\n\n"
 
     def name(row: Row) -> str:
         return f"{row['table'].removeprefix('ipv4:')}, {lookup_engine(row)}"
@@ -150,7 +159,7 @@ def bernat_section(rows: list[Row]) -> str:
     modes = ("independent", "depth", "memory", "insert", "change")
     found = [row for row in select(rows, unit=units, mode=modes, threads=1) if "/" not in row["engine"]]
     text = "## Lookups as in Bernat's experiment\n\n"
-    text += "`sixlane bench lookup bernat`: time, depth, memory, insertion and change, by table.\n"
+    text += f"{command_of(rows)}: time, depth, memory, insertion and change, by table.\n"
     text += "His kernel 4.13 (2017) took 450 ns in a full view of 40,000 routes, which took 20 MB, and 150 ns\n"
     text += "in an empty table; 500,000 routes were inserted in 60 s.\n"
     for mode in ordered(row["mode"] for row in found):
@@ -161,7 +170,7 @@ def bernat_section(rows: list[Row]) -> str:
 
 
 def exceptions_section(rows: list[Row]) -> str:
-    text = "## Entries of many destinations\n\n`sixlane bench exceptions`: entries, and what packets pay.\n"
+    text = f"## Entries of many destinations\n\n{command_of(rows)}: entries, and what packets pay.\n"
     text += "Before Linux 4.2 each destination with traffic had an entry in the routing tree: 300,000 where\n"
     text += "1,000 had another MTU (Lau, 2015).\n\n"
     return text + rt.table(["what", "engine", "packets", "value", "unit"], [
@@ -173,7 +182,7 @@ def veth_section(title: str, column: rt.Key) -> Callable[[list[Row]], str]:
         return f"{row['threads']}, {engine(row, rt.FORWARD_NAMES)}"
 
     def section(rows: list[Row]) -> str:
-        text = f"## Forwarding through veth, {title}\n\n`sixlane bench forward`.\n"
+        text = f"## Forwarding through veth, {title}\n\n{command_of(rows)}\n"
         for unit, mode, what in (("Mpps", (None, ""), "Millions of packets a second"),
                                  ("ns", ("p50",), "Nanoseconds from generator to sink, batches of 64 included, median"),
                                  ("ns", ("p99",), "The same, 99th percentile")):  # fmt: skip
@@ -204,6 +213,20 @@ def machine_of(rows: list[Row]) -> dict[str, str]:
     if len(found) != 1:
         raise ResultsError(f"the files are of {len(found)} machines, kernels or mitigations, not of one")
     return dict(zip(MACHINE, found.pop()))
+
+
+def date_of(paths: Iterable[pathlib.Path]) -> str:
+    """The day on which all files were written."""
+    found = {datetime.date.fromtimestamp(path.stat().st_mtime).isoformat() for path in paths}
+    if len(found) != 1:
+        raise ResultsError(f"the files are of {', '.join(sorted(found))}, not of one day: measure all of it again")
+    return found.pop()
+
+
+def check_whole(figures: list[Row]) -> None:
+    missing = {"forward", "lookup", *BENCH_TITLES} - {row["bench"] for row in figures}
+    if missing:
+        raise ResultsError(f"figures.json has nothing of {', '.join(sorted(missing))}: run make figures")
 
 
 def where(machine: dict[str, str], rows: list[Row], date: str, short: bool) -> str:
@@ -273,25 +296,26 @@ def readme_text(readme: str, figures: list[Row], machine: dict[str, str], date: 
     return block.sub(lambda match: match[1] + new + match[2], readme)
 
 
-def read(build: pathlib.Path) -> dict[str, list[Row]]:
+def paths_of(build: pathlib.Path) -> dict[str, pathlib.Path]:
     paths = {"figures.json": build / "figures" / "figures.json"}
     paths |= {name: build / "bench" / name for name in BENCH_FILES}
-    return {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}
+    return {name: path for name, path in paths.items() if path.exists()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="where the JSON files are (build)")
-    parser.add_argument("--date", type=datetime.date.fromisoformat, required=True, help="day of the run, YYYY-MM-DD")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "user" / "bench" / "RESULTS.md")
     parser.add_argument("--readme", type=pathlib.Path, default=ROOT / "README.md")
     options = parser.parse_args()
-    files = read(options.build)
-    if "figures.json" not in files:
+    paths = paths_of(options.build)
+    if "figures.json" not in paths:
         sys.exit(f"results: {options.build}/figures/figures.json is missing: run make figures")
     try:
+        files = {name: json.loads(path.read_text()) for name, path in paths.items()}
+        check_whole(files["figures.json"])
+        date = date_of(paths.values())
         machine = machine_of([row for rows in files.values() for row in rows])
-        date = options.date.isoformat()
         readme = readme_text(options.readme.read_text(), files["figures.json"], machine, date)
         options.results.write_text(results_text(files, machine, date))
         options.readme.write_text(readme)

@@ -90,6 +90,11 @@ def pivot(rows: list[Row], corner: str, line: Key, column: Key, cell: Key = spre
 
 
 def listing(rows: list[Row], head: str, name: Key) -> str:
+    """No two rows may have the same name: they could not be told apart."""
+    names = [name(row) for row in rows]
+    for one in ordered(names):
+        if names.count(one) > 1:
+            raise ValueError(f"several rows are named {one}")
     return table([head, "", ""], [[name(row), spread(row), row["unit"]] for row in rows])
 
 
