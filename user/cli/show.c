@@ -44,7 +44,9 @@ void show_covering(const union sixlane_addr *addr, uint32_t len, char buf[PRINT_
 
 double show_expires_s(uint64_t expires_ns)
 {
-	return (double)((int64_t)(expires_ns - util_now_ns()) / 1000000) / 1000;
+	const int64_t left_ms = (int64_t)(expires_ns - util_now_ns()) / 1000000;
+
+	return (double)left_ms / 1000;
 }
 
 const char *show_expiry(uint64_t expires_ns, char buf[SHOW_EXPIRY_LEN])

@@ -24,11 +24,11 @@ enum setting_type {
 
 struct setting {
 	const char *name;
-	enum setting_type type;
 	size_t offset;
-	uint32_t min, max;	  /* SETTING_UINT */
 	const char *const *words; /* SETTING_WORD: [n_words], each at its value */
 	uint32_t n_words;
+	enum setting_type type;
+	uint32_t min, max; /* SETTING_UINT */
 };
 
 #define WORDS_LEN 128
