@@ -274,9 +274,7 @@ static int run(const struct cmd_options *options, int argc, char **argv)
 		if (!strcmp(last_word(*bench), argv[0]))
 			return (*bench)->run(options, argc, argv);
 	return argc ? cmd_usage(&cmd_bench, "\"%s\" is not a bench", argv[0])
-		    : cmd_usage(
-			      &cmd_bench,
-			      "a bench is needed: lookup, forward, exceptions, nic, generator or plan");
+		    : cmd_usage(&cmd_bench, "a bench is needed");
 }
 
 const struct cmd cmd_bench = {

@@ -109,9 +109,8 @@ static int add_number(uint32_t *list, size_t *n, uint32_t number, const char *wh
 static int add_size(struct nic_options *nic)
 {
 	uint32_t size = 0;
-	int rc;
+	int rc = cmd_bench_range(&cmd_bench_nic, "size", optarg, FRAME_MIN, FRAME_MAX, &size);
 
-	rc = cmd_bench_range(&cmd_bench_nic, "size", optarg, FRAME_MIN, FRAME_MAX, &size);
 	return rc ?: add_number(nic->sizes, &nic->n_sizes, size, "sizes");
 }
 

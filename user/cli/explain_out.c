@@ -215,7 +215,6 @@ static void tell_frame(struct explain *explain, const char *name, const struct p
 		explain_say(explain, name, "%zu bytes that are not a whole IPv6 frame", len);
 		return;
 	}
-
 	print_mac(out->src_mac, src);
 	print_mac(out->dst_mac, dst);
 	show_tags(out->tags, tags);

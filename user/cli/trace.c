@@ -245,7 +245,7 @@ uint32_t trace_behind_route(const struct sixlane_trace *trace)
 	return SIXLANE_FORWARD;
 }
 
-/* The member that the packet took; of the others it is not known what they would do with it. */
+/* The member that the packet took has the packet's verdict, the others that of any packet. */
 static void take_member(struct trace *trace)
 {
 	struct group_view *group = &trace->view.group;
@@ -269,10 +269,10 @@ void trace_packets(const struct trace *trace, const union sixlane_addr *dst,
 void trace_read(const struct maps *maps, uint32_t came_in, const union sixlane_addr *dst,
 		const union sixlane_addr *src, struct trace *trace)
 {
-	struct route_packets packets;
 	const uint32_t n = count(&trace->records);
 	const struct sixlane_trace_record *end = n ? &trace->records.records[n - 1] : NULL;
 	bool complete = end && end->step == SIXLANE_TRACE_END && end->verdict < SIXLANE_N_VERDICTS;
+	struct route_packets packets;
 
 	trace->verdict = complete ? end->verdict : SIXLANE_PASS_NOT_READY;
 	trace->slot = complete ? end->facts.end.slot : 0;
