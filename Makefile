@@ -42,7 +42,9 @@ endif
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror
 DEFINES = -D_GNU_SOURCE -DSIXLANE_VERSION='"$(VERSION)"' \
-	-DSIXLANE_CENSUS_OBJECT='"$(B)/census.bpf.o"'
+	-DSIXLANE_CENSUS_OBJECT='"$(B)/census.bpf.o"' \
+	-DSIXLANE_KERNEL_READER_OBJECT='"$(B)/kernel_reader.bpf.o"' \
+	-DSIXLANE_KERNEL_READER_PROBE_OBJECT='"$(B)/kernel_reader.probe.bpf.o"'
 CFLAGS := -O2 -g
 ALL_CFLAGS = -std=gnu11 $(DEFINES) $(WARN) $(CFLAGS) -MMD -MP
 BPF_CFLAGS = -O2 -g -target bpf -mcpu=v3 $(filter-out -Wmissing-prototypes,$(WARN)) \
@@ -58,6 +60,7 @@ COMMON_SRC := $(call src,lib netlink rib resolve compiled fib guard maps loader)
 DAEMON_SRC := $(call src,daemon) $(COMMON_SRC)
 CLI_SRC := $(call src,cli bench bench/*) $(COMMON_SRC)
 OBJECTS := $(patsubst bpf/%.c,$(B)/%.o,$(wildcard bpf/*.bpf.c))
+KERNEL_READERS := $(B)/kernel_reader.bpf.o $(B)/kernel_reader.probe.bpf.o
 BENCH_BPF_SRC := $(wildcard user/bench/*/*.bpf.c)
 BENCH_OBJECTS := $(patsubst %.bpf.c,$(B)/bench-%.bpf.o,$(notdir $(BENCH_BPF_SRC)))
 UNIT_SRC := $(shell find tests/unit -name '*.c')
@@ -76,7 +79,7 @@ $(B)/full-view.txt: tests/data/full-view-v6.txt.gz
 
 # What a compiler for BPF has to show that a kernel takes.
 .PHONY: objects
-objects: $(OBJECTS) $(BENCH_OBJECTS) $(B)/census.bpf.o $(B)/bound.bpf.o
+objects: $(OBJECTS) $(BENCH_OBJECTS) $(B)/census.bpf.o $(KERNEL_READERS) $(B)/bound.bpf.o
 
 vpath %.bpf.c bpf user/daemon tests/bpf tests/vm
 $(B)/%.bpf.o: %.bpf.c Makefile
@@ -98,8 +101,9 @@ $(B)/obj/%.o: %.c Makefile
 	@echo "  CC    $<"
 	@$(CC) $(ALL_CFLAGS) -c $< -o $@
 
-# It carries the object within itself.
+# These carry objects within themselves.
 $(B)/obj/user/daemon/census.o $(B)/asan/user/daemon/census.o: $(B)/census.bpf.o
+$(B)/obj/user/daemon/kernel_reader.o $(B)/asan/user/daemon/kernel_reader.o: $(KERNEL_READERS)
 
 $(B)/sixlaned: $(call obj,$(DAEMON_SRC))
 	@echo "  LINK  $@"
@@ -178,8 +182,14 @@ $(B)/guard_dump: $(call obj,tests/lab/guard_dump.c $(COMMON_SRC))
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -ljansson
 
+# Says what the kernel reader reads, for end-to-end tests to compare with what rtnetlink says.
+$(B)/kernel_reader_dump: $(call obj,tests/lab/kernel_reader_dump.c user/daemon/kernel_reader.c $(COMMON_SRC))
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -ljansson
+
 .PHONY: check-programs
-check-programs: all $(UNIT_PROGRAMS) $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf $(B)/xfrm_dump $(B)/tc_dump $(B)/guard_dump
+check-programs: all $(UNIT_PROGRAMS) $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf $(B)/xfrm_dump $(B)/tc_dump $(B)/guard_dump \
+	$(B)/kernel_reader_dump
 
 # Packages first, then a fresh make, which sees what they brought; on all CPUs unless this one was told how many.
 FRESH = -s --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))

@@ -45,9 +45,10 @@ KERNELS = ["6.1", "6.12", "here", "backports", "sid"]
 HEADERS = ["make", "libbpf-dev", "libc6-dev"]
 # Kernels in emulation get what carries packets, and what the daemon runs.
 CARRIED = ["sixlane", "sixlane.frags", "sixlane.arena", "sixlane.arena.frags", "sixlane.flows", "sixlane.trace",
-           "census", "bound"]  # fmt: skip
+           "census", "kernel_reader", "kernel_reader.probe", "bound"]  # fmt: skip
 FLOWS_SINCE = (6, 11)
 ARENA_SINCE = (6, 9)
+CAST_SINCE = (6, 2)  # bpf_rdonly_cast()
 MACHINE_TIMEOUT_S = 1200
 
 
@@ -183,15 +184,15 @@ def release_of(name):
     return os.uname().release if name == "here" else kernel_get(name).release
 
 
-def has_arenas(release):
-    return tuple(int(word) for word in release.split(".")[:2]) >= ARENA_SINCE
+def is_since(release, version):
+    return tuple(int(word) for word in release.split(".")[:2]) >= version
 
 
 def has_flows(name, release):
     """bpf_xdp_flow_lookup() is there, or in a module that the machine has."""
     if name == "here":
         return pathlib.Path("/sys/kernel/btf/nf_flow_table").exists()
-    return tuple(int(word) for word in release.split(".")[:2]) >= FLOWS_SINCE
+    return is_since(release, FLOWS_SINCE)
 
 
 def objects_for(name, release, chosen, only_carried):
@@ -202,8 +203,10 @@ def objects_for(name, release, chosen, only_carried):
             stem = path.name.removesuffix(".bpf.o")
             if stem not in CARRIED and only_carried:
                 continue
-            if (".arena" in stem and not has_arenas(release)) or (
-                stem.endswith(".flows") and not has_flows(name, release)
+            if (
+                (".arena" in stem and not is_since(release, ARENA_SINCE))
+                or (stem.endswith(".flows") and not has_flows(name, release))
+                or (stem == "kernel_reader" and not is_since(release, CAST_SINCE))
             ):
                 continue
             paths.append(path)

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * kernel_reader_dump [-p] [-b BUDGET] [-x all|ADDRESS] COMMAND: what the kernel reader reads in
+ *this network namespace. A line of JSON a record, and one a call with how it ended.
+ *
+ *	walk TABLE		all of a table
+ *	find TABLE PREFIX	one destination
+ *	time TABLE PASSES	no records: how many, CPU milliseconds a pass, the longest call
+ *
+ * -p: by probe reads, as on kernels before Linux 6.2. -b: records a call. -x: with exceptions, of
+ *all destinations or of one.
+ */
+#include <arpa/inet.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+#include <time.h>
+
+#include "../../user/daemon/kernel_reader.h"
+#include "../../user/loader/loader.h"
+#include "../../user/rib/radix.h"
+
+struct options {
+	enum kernel_reader_kind kind;
+	uint32_t budget;
+	struct kernel_choice choice;
+};
+
+static void die(const char *what, int r)
+{
+	fprintf(stderr, "kernel_reader_dump: %s: %s\n", what, strerror(-r));
+	exit(2);
+}
+
+static void check(const char *what, int r)
+{
+	if (r)
+		die(what, r);
+}
+
+/* --- lines --- */
+
+static void print_address(const char *name, const uint8_t address[16])
+{
+	char text[INET6_ADDRSTRLEN];
+
+	printf("\"%s\": \"%s\", ", name, inet_ntop(AF_INET6, address, text, sizeof(text)));
+}
+
+static void print_record(const struct kernel_view *view, const struct kernel_record *record)
+{
+	static const char *const kinds[] = { "route", "exception", "object" };
+
+	printf("{\"kind\": \"%s\", ", kinds[record->kind]);
+	print_address("dst", record->dst);
+	print_address("src", record->src);
+	print_address("gateway", record->gateway);
+	printf("\"dst_len\": %u, \"src_len\": %u, \"flags\": %u, \"metric\": %u, ", record->dst_len,
+	       record->src_len, record->flags, record->metric);
+	printf("\"id\": %u, \"ifindex\": %u, \"mtu\": %u, \"hop_limit\": %u, \"features\": %u, ",
+	       record->next_hop_id, record->ifindex, record->mtu, record->hop_limit,
+	       record->features);
+	printf("\"siblings\": %u, \"weight\": %u, \"type\": %u, \"protocol\": %u, ",
+	       record->n_siblings, record->weight, record->type, record->protocol);
+	printf("\"preference\": %u, \"mtu_locked\": %u, \"encap\": %u, \"prefsrc\": %u, ",
+	       record->preference, record->mtu_locked, record->encap, record->prefsrc);
+	printf("\"expires_ns\": %llu}\n",
+	       (unsigned long long)kernel_reader_expires_ns(view, record));
+}
+
+static void print_view(const struct kernel_view *view)
+{
+	for (size_t i = 0; i < view->n; i++)
+		print_record(view, &view->records[i]);
+	printf("{\"kind\": \"call\", \"n\": %zu, \"now_ns\": %llu, \"end\": %u, \"cut\": %u, \"cut_routes\": %u}\n",
+	       view->n, (unsigned long long)view->now_ns, view->end, view->cut, view->cut_routes);
+}
+
+/* --- commands --- */
+
+static void do_walk(struct kernel_reader *reader, const struct options *options, uint32_t table)
+{
+	struct kernel_cursor cursor = { 0 };
+	struct kernel_view view;
+
+	do {
+		check("walk", kernel_reader_walk(reader, table, options->budget, &options->choice,
+						 &cursor, &view));
+		print_view(&view);
+	} while (!view.end);
+}
+
+static void do_find(struct kernel_reader *reader, const struct options *options, uint32_t table,
+		    const char *text)
+{
+	struct kernel_view view;
+	struct prefix dst;
+
+	check(text, prefix_parse(text, &dst));
+	check("find", kernel_reader_find(reader, table, &dst, &options->choice, &view));
+	print_view(&view);
+}
+
+static double now_ms(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static void time_pass(struct kernel_reader *reader, const struct options *options, uint32_t table)
+{
+	const double begin = now_ms(CLOCK_PROCESS_CPUTIME_ID);
+	struct kernel_cursor cursor = { 0 };
+	struct kernel_view view;
+	double longest = 0, cpu;
+	size_t n = 0, calls = 0;
+
+	do {
+		cpu = now_ms(CLOCK_PROCESS_CPUTIME_ID);
+		check("walk", kernel_reader_walk(reader, table, options->budget, &options->choice,
+						 &cursor, &view));
+		cpu = now_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+		longest = cpu > longest ? cpu : longest;
+		n += view.n;
+		calls++;
+	} while (!view.end);
+	printf("{\"records\": %zu, \"calls\": %zu, \"cpu_ms\": %.2f, \"longest_ms\": %.3f}\n", n,
+	       calls, now_ms(CLOCK_PROCESS_CPUTIME_ID) - begin, longest);
+}
+
+static int run(struct kernel_reader *reader, const struct options *options, int argc, char **argv)
+{
+	const uint32_t table = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : 0;
+
+	if (argc == 2 && !strcmp(argv[0], "walk"))
+		do_walk(reader, options, table);
+	else if (argc == 3 && !strcmp(argv[0], "find"))
+		do_find(reader, options, table, argv[2]);
+	else if (argc == 3 && !strcmp(argv[0], "time"))
+		for (int i = atoi(argv[2]); i > 0; i--)
+			time_pass(reader, options, table);
+	else
+		return -EINVAL;
+	return 0;
+}
+
+static int parse_choice(const char *text, struct kernel_choice *choice)
+{
+	if (!strcmp(text, "all")) {
+		choice->exceptions = KERNEL_EXCEPTIONS_ALL;
+		return 0;
+	}
+	choice->exceptions = KERNEL_EXCEPTIONS_ONE;
+	return inet_pton(AF_INET6, text, choice->dst.bytes) == 1 ? 0 : -EINVAL;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { .budget = 1024 };
+	struct kernel_reader *reader;
+	char err[LOADER_ERR];
+	int option;
+
+	while ((option = getopt(argc, argv, "pb:x:")) != -1) {
+		if (option == 'p')
+			options.kind = KERNEL_READER_PROBE;
+		else if (option == 'b')
+			options.budget = (uint32_t)strtoul(optarg, NULL, 0);
+		else if (option != 'x' || parse_choice(optarg, &options.choice))
+			return 2;
+	}
+	libbpf_set_print(NULL);
+	if (kernel_reader_open_kind(&reader, options.kind, err)) {
+		fprintf(stderr, "kernel_reader_dump: %s\n", err);
+		return 1;
+	}
+	check("command line", run(reader, &options, argc - optind, argv + optind));
+	kernel_reader_close(reader);
+	return 0;
+}

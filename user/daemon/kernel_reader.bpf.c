@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reads fib6's own tries: every fib6_info, with its exceptions, as the kernel has it now. Embedded
+ * in the daemon, which runs a program for one bounded call (BPF_PROG_TEST_RUN of a raw tracepoint's
+ * program, under RCU) in the network namespace that it is about.
+ *
+ * A walk is in pre-order, left before right: by address, then by length. It takes no lock, and
+ * between calls it keeps nothing but the last prefix. It reads each node's children once, and what
+ * lies below them has no address in common. So a route that stands all the while is reported
+ * exactly once, whatever comes and goes beside it: a node that was taken out keeps its children.
+ *
+ * A destination is one step if it has one route. What a step leaves for the next is in `walk`, not
+ * on the stack: Linux 6.1 takes values known there to stay what they are.
+ */
+#include "kernel_structs.bpf.h"
+
+#include "../../bpf/bound.h"
+#include "kernel_reader_abi.h"
+
+#define MAX_DEPTH 130 /* nodes from the root to a leaf, by destination or by source */
+#define STACK 512u    /* more than the nodes that wait: one a level, in both tries */
+#define NO_BASE STACK
+#define STEPS 256	/* times itself: more than a call of KERNEL_READER_RECORDS takes */
+#define TABLE_STEPS 128 /* times itself: more than KERNEL_READER_TABLES */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct kernel_reader_call);
+} kr_call SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, KERNEL_READER_RECORDS);
+	__type(key, __u32);
+	__type(value, struct kernel_record);
+} kr_records SEC(".maps");
+
+/* Not static, or clang splits it into variables that its own BTF does not describe. */
+struct {
+	__u64 stack[STACK]; /* nodes to visit, the next one on top */
+	__u32 depth;	    /* of the stack */
+	__u32 base;	    /* what lies above it is of the destination's source subtree */
+	__u64 node;	    /* on the way to the key */
+	__u64 route;	    /* the destination's next one */
+	__u64 null_entry;   /* stands for "no route" at a root */
+	__u64 key[2];	    /* of the question's prefix, in host order */
+	__u32 key_len;
+	__u32 n;      /* records written */
+	__u32 cost;   /* in records: what the call has done */
+	__u32 budget; /* and is to do */
+	__u32 first;  /* record of this destination */
+} walk;
+
+static __always_inline struct kernel_reader_call *the_call(void)
+{
+	const __u32 zero = 0;
+
+	return bpf_map_lookup_elem(&kr_call, &zero);
+}
+
+static __always_inline struct kernel_record *record_at(__u32 i)
+{
+	return bpf_map_lookup_elem(&kr_records, &i);
+}
+
+static __always_inline void copy_address(__u8 out[16], const void *address)
+{
+	__u64 *to = (__u64 *)out;
+	const __u64 *from = address;
+
+	to[0] = from[0];
+	to[1] = from[1];
+}
+
+static __always_inline void zero_address(__u8 out[16])
+{
+	__u64 *to = (__u64 *)out;
+
+	to[0] = 0;
+	to[1] = 0;
+}
+
+/* --- tables --- */
+
+static __always_inline const struct net *the_net(void)
+{
+	const struct task_struct *task = (const void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, nsproxy, net_ns);
+}
+
+struct {
+	__u64 heads; /* of the hash table */
+	__u64 node;  /* next one of a chain */
+	__u64 root;  /* of the one that was looked for */
+	__u32 bucket;
+	__u32 id; /* to look for */
+} tables;
+
+static __always_inline void enter_bucket(void)
+{
+	const struct hlist_head *heads = (const void *)tables.heads;
+	const __u32 bucket = tables.bucket % FIB6_TABLE_HASHSZ;
+
+	tables.node = (__u64)BPF_CORE_READ(&heads[bucket], first);
+}
+
+static __always_inline const struct fib6_table *next_table(void)
+{
+	const struct hlist_node *node = (const void *)tables.node;
+
+	tables.node = (__u64)BPF_CORE_READ(node, next);
+	return (const void *)node - bpf_core_field_offset(struct fib6_table, tb6_hlist);
+}
+
+/* Like all that are not static, verified once, not once a call. Not 0: no more calls. */
+__noinline int find_table(void)
+{
+	const struct fib6_table *table;
+
+	if (!tables.node)
+		return 1;
+	table = next_table();
+	if (BPF_CORE_READ(table, tb6_id) != tables.id)
+		return 0;
+	tables.root = MEMBER(fib6_table, table, tb6_root);
+	return 1;
+}
+
+__noinline int find_tables(void)
+{
+	for (int i = 0; i < TABLE_STEPS; i++)
+		if (find_table())
+			return 1;
+	return 0;
+}
+
+/* fib6_get_table(): the address of the root; 0: there is none. */
+static __always_inline __u64 find_root(__u32 id)
+{
+	tables.heads = (__u64)BPF_CORE_READ(the_net(), ipv6.fib_table_hash);
+	tables.bucket = id;
+	tables.id = id;
+	tables.root = 0;
+	enter_bucket();
+	for (int i = 0; i < TABLE_STEPS; i++)
+		if (find_tables())
+			break;
+	return tables.root;
+}
+
+/* --- a route --- */
+
+static __always_inline bool is_blackhole(__u64 object)
+{
+	const struct nexthop *nh = VIEW(nexthop, object);
+	const struct nh_group *group;
+
+	if (nh->is_group) {
+		group = BPF_CORE_READ((const struct nexthop *)object, nh_grp);
+		if (BPF_CORE_READ(group, num_nh) != 1)
+			return false;
+		nh = VIEW(nexthop, BPF_CORE_READ(group, nh_entries[0].nh));
+	}
+	return VIEW(nh_info, nh->nh_info)->reject_nh;
+}
+
+static __always_inline void fill_object(struct kernel_record *record, __u64 object)
+{
+	record->next_hop_id = VIEW(nexthop, object)->id;
+	record->ifindex = 0;
+	record->weight = 0;
+	record->encap = 0;
+	zero_address(record->gateway);
+	if (is_blackhole(object))
+		record->type = RTN_BLACKHOLE;
+}
+
+static __always_inline void fill_hop(struct kernel_record *record, const struct fib6_nh *hop)
+{
+	const __u32 family = hop->nh_common.nhc_gw_family;
+
+	record->next_hop_id = 0;
+	record->ifindex = (__u32)hop->nh_common.nhc_oif;
+	record->weight = (__u16)hop->nh_common.nhc_weight;
+	record->encap = hop->nh_common.nhc_lwtstate || (family && family != AF_INET6);
+	if (family == AF_INET6)
+		copy_address(record->gateway, VIEW_MEMBER(in6_addr, &hop->nh_common.nhc_gw));
+	else
+		zero_address(record->gateway);
+}
+
+static __always_inline void fill_metrics(struct kernel_record *record,
+					 const struct dst_metrics *metrics)
+{
+	record->mtu = metrics->metrics[RTAX_MTU - 1];
+	record->mtu_locked = metrics->metrics[RTAX_LOCK - 1] >> RTAX_MTU & 1;
+	record->hop_limit = metrics->metrics[RTAX_HOPLIMIT - 1];
+	record->features = metrics->metrics[RTAX_FEATURES - 1];
+}
+
+static __always_inline void fill_route(struct kernel_record *record, const struct fib6_info *route)
+{
+	const __u32 flags = route->fib6_flags, siblings = route->fib6_nsiblings;
+
+	copy_address(record->dst, &route->fib6_dst.addr);
+	record->dst_len = (__u8)route->fib6_dst.plen;
+	record->src_len = (__u8)route->fib6_src.plen;
+	if (record->src_len)
+		copy_address(record->src, &route->fib6_src.addr);
+	else
+		zero_address(record->src);
+	record->expires = route->expires;
+	record->flags = flags;
+	record->metric = route->fib6_metric;
+	record->n_siblings = siblings < 0xffff ? siblings : 0xffff;
+	record->kind = KERNEL_RECORD_ROUTE;
+	record->type = route->fib6_type;
+	record->protocol = route->fib6_protocol;
+	record->preference = IPV6_DECODE_PREF(flags >> 27 & 3);
+	record->prefsrc = route->fib6_prefsrc.plen != 0;
+	__builtin_memset(record->zero, 0, sizeof(record->zero));
+	fill_metrics(record, VIEW(dst_metrics, route->fib6_metrics));
+}
+
+/* --- a destination --- */
+
+/* There is no room for all of the destination. Not 0: the call ends. */
+static __always_inline int give_up(struct kernel_reader_call *call)
+{
+	walk.route = 0;
+	if (walk.first) { /* the next call begins with it */
+		walk.n = walk.first;
+		return 1;
+	}
+	call->answer.cut = 1;
+	call->answer.cut_routes = 1;
+	return 1;
+}
+
+/* Reports walk.route, and goes to the next one. */
+static __always_inline int add_route(struct kernel_reader_call *call)
+{
+	const __u64 address = walk.route;
+	struct kernel_record *record = record_at(walk.n);
+	const struct fib6_info *route;
+	__u64 object;
+
+	if (!record)
+		return give_up(call);
+	route = VIEW(fib6_info, address);
+	fill_route(record, route);
+	walk.route = (__u64)route->fib6_next;
+	object = (__u64)route->nh;
+	if (object)
+		fill_object(record, object);
+	else
+		fill_hop(record, VIEW(fib6_nh, MEMBER(fib6_info, address, fib6_nh)));
+	walk.n++;
+	walk.cost++;
+	return 0;
+}
+
+static __always_inline void push(__u64 node)
+{
+	if (node)
+		walk.stack[bound_index(walk.depth++, STACK)] = node;
+}
+
+static __always_inline __u64 pop(void)
+{
+	return walk.stack[bound_index(--walk.depth, STACK)];
+}
+
+/* Whether the leaf is the node's own, not one from below, not that of its source subtree. */
+static __always_inline bool is_own(const struct fib6_info *leaf, __u32 bit, bool by_source)
+{
+	const __u32 src_len = (__u32)leaf->fib6_src.plen;
+
+	if (by_source)
+		return src_len && src_len == bit;
+	return (__u32)leaf->fib6_dst.plen == bit && !src_len;
+}
+
+/* Its own routes are next, and what is of its source subtree behind them. */
+static __always_inline void enter_routes(const struct fib6_node *node, bool by_source)
+{
+	const __u32 bit = node->fn_bit;
+	const __u64 leaf = (__u64)node->leaf;
+
+	if (!by_source && bpf_core_field_exists(node->subtree) && node->subtree) {
+		walk.base = walk.depth;
+		push((__u64)node->subtree);
+	}
+	if (leaf && leaf != walk.null_entry && is_own(VIEW(fib6_info, leaf), bit, by_source))
+		walk.route = leaf;
+}
+
+static __always_inline void enter_node(__u64 address, bool by_source)
+{
+	const struct fib6_node *node = VIEW(fib6_node, address);
+
+	push((__u64)node->right);
+	push((__u64)node->left);
+	enter_routes(node, by_source);
+}
+
+/* The destination is through. Not 0: the call ends before the next one. */
+static __always_inline int end_destination(struct kernel_reader_call *call)
+{
+	walk.base = NO_BASE;
+	if (walk.n != walk.first) {
+		call->answer.last = walk.first;
+		walk.first = walk.n;
+	}
+	call->answer.end = !walk.depth;
+	return call->answer.cut || !walk.depth || walk.cost >= walk.budget;
+}
+
+/* A node with its first route, or another route of it. Not 0: the call ends. */
+__noinline int walk_step(void)
+{
+	struct kernel_reader_call *call = the_call();
+
+	if (!call)
+		return 1;
+	if (!walk.route) {
+		const bool by_source = walk.depth > walk.base;
+
+		if (walk.depth <= walk.base && end_destination(call))
+			return 1;
+		enter_node(pop(), by_source);
+		if (!walk.route)
+			return 0;
+	}
+	return add_route(call);
+}
+
+/* --- to a prefix --- */
+
+static __always_inline __u64 load_be64(const void *bytes)
+{
+	return __builtin_bswap64(*(const __u64 *)bytes);
+}
+
+/* The most significant bits, 0 to 64 of them. */
+static __always_inline __u64 mask_of(__u32 bits)
+{
+	return bits >= 64 ? ~0ull : ~(~0ull >> bits);
+}
+
+/* The key against an address, in their first bits: < 0, 0 or > 0. */
+static __always_inline int compare_key(const struct in6_addr *address, __u32 bits)
+{
+	const __u64 high_mask = mask_of(bits), low_mask = mask_of(bits > 64 ? bits - 64 : 0);
+	const __u64 high = load_be64(address) & high_mask;
+	const __u64 low = load_be64((const char *)address + 8) & low_mask;
+	const __u64 key_high = walk.key[0] & high_mask, key_low = walk.key[1] & low_mask;
+
+	if (key_high != high)
+		return key_high < high ? -1 : 1;
+	return key_low == low ? 0 : key_low < low ? -1 : 1;
+}
+
+static __always_inline bool key_bit(__u32 bit)
+{
+	return bit < 64 ? walk.key[0] >> (63 - bit) & 1 : walk.key[1] >> ((127 - bit) & 63) & 1;
+}
+
+/* A route at the node or below it: its leaf, but where this is being changed. 0: there is none. */
+static __always_inline __u64 any_leaf(__u64 address)
+{
+	for (int i = 0; address && i < MAX_DEPTH; i++) {
+		const struct fib6_node *node = VIEW(fib6_node, address);
+		const __u64 leaf = (__u64)node->leaf, left = (__u64)node->left;
+
+		if (leaf)
+			return leaf;
+		address = left ? left : (__u64)node->right;
+	}
+	return 0;
+}
+
+/* Whether the node's prefix covers the key. If not, and it is behind it, the node is pushed. */
+static __always_inline bool covers_key(__u64 address, __u32 bit)
+{
+	const __u32 len = walk.key_len;
+	const __u64 leaf = bit ? any_leaf(address) : 0;
+	int order = 0;
+
+	if (bit && !leaf)
+		return false;
+	if (leaf)
+		order = compare_key(&VIEW(fib6_info, leaf)->fib6_dst.addr, bit < len ? bit : len);
+	if (order < 0 || (!order && bit > len))
+		push(address);
+	return !order && bit <= len;
+}
+
+/* Pushes what is behind the key at walk.node, and goes to the child. Not 0: there is none. */
+__noinline int approach(void)
+{
+	const __u64 address = walk.node;
+	const struct fib6_node *node = VIEW(fib6_node, address);
+	const __u32 bit = node->fn_bit;
+	const __u64 left = (__u64)node->left, right = (__u64)node->right;
+
+	walk.node = 0;
+	if (!covers_key(address, bit))
+		return 1;
+	if (bit == walk.key_len || !key_bit(bit))
+		push(right);
+	if (bit == walk.key_len)
+		push(left);
+	else
+		walk.node = key_bit(bit) ? right : left;
+	return !walk.node;
+}
+
+static __always_inline void approach_key(void)
+{
+	for (int i = 0; walk.node && i < MAX_DEPTH; i++)
+		if (approach())
+			break;
+}
+
+/* fib6_locate_1(), by the key: the address of the node, or 0. */
+static __always_inline __u64 descend(__u64 address)
+{
+	for (int i = 0; address && i < MAX_DEPTH; i++) {
+		const struct fib6_node *node = VIEW(fib6_node, address);
+		const __u32 bit = node->fn_bit;
+
+		if (bit >= walk.key_len)
+			return bit == walk.key_len ? address : 0;
+		address = key_bit(bit) ? (__u64)node->right : (__u64)node->left;
+	}
+	return 0;
+}
+
+/* What is of the key's destination, if there are routes to it. */
+__noinline int enter_key(__u64 root)
+{
+	const __u64 address = descend(root), leaf = address ? any_leaf(address) : 0;
+
+	if (leaf && !compare_key(&VIEW(fib6_info, leaf)->fib6_dst.addr, walk.key_len))
+		enter_routes(VIEW(fib6_node, address), false);
+	return 0;
+}
+
+/* --- the programs --- */
+
+static __always_inline void begin(struct kernel_reader_call *call)
+{
+	const struct kernel_reader_question *question = &call->question;
+
+	__builtin_memset(&call->answer, 0, sizeof(call->answer));
+	call->answer.now_ns = bpf_ktime_get_ns();
+	call->answer.jiffies = bpf_jiffies64();
+	walk.depth = 0;
+	walk.base = NO_BASE;
+	walk.route = 0;
+	walk.null_entry = (__u64)BPF_CORE_READ(the_net(), ipv6.fib6_null_entry);
+	walk.key[0] = load_be64(question->dst);
+	walk.key[1] = load_be64(question->dst + 8);
+	walk.key_len = question->dst_len;
+	walk.n = 0;
+	walk.cost = 0;
+	walk.budget = question->budget;
+	walk.first = 0;
+}
+
+__noinline int walk_steps(void)
+{
+	for (int i = 0; i < STEPS; i++)
+		if (walk_step())
+			return 1;
+	return 0;
+}
+
+static __always_inline void run(struct kernel_reader_call *call)
+{
+	for (int i = 0; i < STEPS; i++)
+		if (walk_steps())
+			break;
+	call->answer.n = walk.n;
+}
+
+/* The destinations behind the last one, or all of a table. */
+SEC("raw_tp")
+int kr_walk(void *ctx)
+{
+	struct kernel_reader_call *call = the_call();
+
+	(void)ctx;
+	if (!call)
+		return 0;
+	begin(call);
+	walk.node = find_root(call->question.table);
+	if (!call->question.started)
+		push(walk.node);
+	else
+		approach_key();
+	run(call);
+	return 0;
+}
+
+/* Exactly one destination. */
+SEC("raw_tp")
+int kr_find(void *ctx)
+{
+	struct kernel_reader_call *call = the_call();
+
+	(void)ctx;
+	if (!call)
+		return 0;
+	begin(call);
+	enter_key(find_root(call->question.table));
+	run(call);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

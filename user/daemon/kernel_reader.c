@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Loads the programs of kernel_reader.bpf.c, which are embedded here, and runs one for each call.
+ * Question, answer and records lie in maps that this process has mapped.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/ipv6_route.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../loader/loader.h"
+#include "kernel_reader.h"
+
+#define NS_PER_S 1000000000ull
+
+#define EMBED(name, path)                                                                   \
+	__asm__(".pushsection .rodata\n"                                                    \
+		".balign 8\n" name ": .incbin \"" path "\"\n" name "_end: .balign 8\n" name \
+		"_bytes: .quad " name "_end - " name "\n"                                   \
+		".popsection\n")
+EMBED("kernel_reader_cast", SIXLANE_KERNEL_READER_OBJECT);
+EMBED("kernel_reader_probe", SIXLANE_KERNEL_READER_PROBE_OBJECT);
+extern const char kernel_reader_cast[], kernel_reader_probe[];
+extern const uint64_t kernel_reader_cast_bytes, kernel_reader_probe_bytes;
+
+enum program { PROGRAM_WALK, PROGRAM_FIND, N_PROGRAMS };
+
+static const char *const programs[N_PROGRAMS] = {
+	[PROGRAM_WALK] = "kr_walk",
+	[PROGRAM_FIND] = "kr_find",
+};
+
+struct kernel_reader {
+	enum kernel_reader_kind kind;
+	struct bpf_object *object;
+	int fd[N_PROGRAMS];
+	struct kernel_reader_call *call;
+	struct kernel_record *records;
+};
+
+/* --- opening --- */
+
+static size_t map_bytes(size_t bytes)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (bytes + page - 1) / page * page;
+}
+
+static int map_open(const struct bpf_object *object, const char *name, size_t bytes, int prot,
+		    void **out)
+{
+	void *map = mmap(NULL, map_bytes(bytes), prot, MAP_SHARED,
+			 bpf_object__find_map_fd_by_name(object, name), 0);
+
+	if (map == MAP_FAILED)
+		return -errno;
+	*out = map;
+	return 0;
+}
+
+void kernel_reader_close(struct kernel_reader *reader)
+{
+	if (!reader)
+		return;
+	if (reader->call)
+		munmap(reader->call, map_bytes(sizeof(*reader->call)));
+	if (reader->records)
+		munmap(reader->records,
+		       map_bytes(KERNEL_READER_RECORDS * sizeof(*reader->records)));
+	bpf_object__close(reader->object);
+	free(reader);
+}
+
+static struct bpf_object *open_object(enum kernel_reader_kind kind)
+{
+	if (kind == KERNEL_READER_CAST)
+		return bpf_object__open_mem(kernel_reader_cast, kernel_reader_cast_bytes, NULL);
+	return bpf_object__open_mem(kernel_reader_probe, kernel_reader_probe_bytes, NULL);
+}
+
+/* 0 or -errno; also on failure the caller closes it. */
+static int reader_load(struct kernel_reader *reader)
+{
+	void *call = NULL, *records = NULL;
+	int r;
+
+	reader->object = open_object(reader->kind);
+	if (!reader->object)
+		return -errno;
+	r = bpf_object__load(reader->object);
+	if (r)
+		return r;
+	for (size_t i = 0; i < N_PROGRAMS; i++)
+		reader->fd[i] = bpf_program__fd(
+			bpf_object__find_program_by_name(reader->object, programs[i]));
+	r = map_open(reader->object, KERNEL_READER_CALL_MAP, sizeof(*reader->call),
+		     PROT_READ | PROT_WRITE, &call);
+	reader->call = call;
+	if (r)
+		return r;
+	r = map_open(reader->object, KERNEL_READER_RECORD_MAP,
+		     KERNEL_READER_RECORDS * sizeof(*reader->records), PROT_READ, &records);
+	reader->records = records;
+	return r;
+}
+
+static int explain(int r, char *err)
+{
+	char caps[128];
+
+	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+		snprintf(err, LOADER_ERR, "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
+		return -EOPNOTSUPP;
+	}
+	loader_missing_caps(caps, sizeof(caps));
+	if ((r == -EPERM || r == -EACCES) && *caps) {
+		snprintf(err, LOADER_ERR, "run as root, this process lacks %s", caps);
+		return -EPERM;
+	}
+	snprintf(err, LOADER_ERR,
+		 "this kernel does not load the kernel reader: %s; log-level debug shows why",
+		 strerror(-r));
+	return r;
+}
+
+static int reader_open(struct kernel_reader **out, enum kernel_reader_kind kind)
+{
+	struct kernel_reader *reader = calloc(1, sizeof(*reader));
+	int r;
+
+	if (!reader)
+		return -ENOMEM;
+	reader->kind = kind;
+	r = reader_load(reader);
+	if (r) {
+		kernel_reader_close(reader);
+		return r;
+	}
+	*out = reader;
+	return 0;
+}
+
+int kernel_reader_open_kind(struct kernel_reader **out, enum kernel_reader_kind kind, char *err)
+{
+	int r = reader_open(out, kind);
+
+	return r ? explain(r, err) : 0;
+}
+
+int kernel_reader_open(struct kernel_reader **out, char *err)
+{
+	if (!reader_open(out, KERNEL_READER_CAST))
+		return 0;
+	return kernel_reader_open_kind(out, KERNEL_READER_PROBE, err);
+}
+
+enum kernel_reader_kind kernel_reader_kind(const struct kernel_reader *reader)
+{
+	return reader->kind;
+}
+
+/* --- calls --- */
+
+static struct kernel_reader_question *ask(struct kernel_reader *reader, uint32_t table,
+					  const struct kernel_choice *choice)
+{
+	struct kernel_reader_question *question = &reader->call->question;
+
+	memset(question, 0, sizeof(*question));
+	question->table = table;
+	question->budget = KERNEL_READER_RECORDS;
+	if (choice) {
+		question->exceptions = choice->exceptions;
+		memcpy(question->exception, choice->dst.bytes, sizeof(question->exception));
+	}
+	return question;
+}
+
+static int run(const struct kernel_reader *reader, enum program program)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	return bpf_prog_test_run_opts(reader->fd[program], &opts);
+}
+
+static void take_view(const struct kernel_reader *reader, struct kernel_view *view)
+{
+	const struct kernel_reader_answer *answer = &reader->call->answer;
+
+	*view = (struct kernel_view){
+		.records = reader->records,
+		.n = answer->n,
+		.now_ns = answer->now_ns,
+		.jiffies = answer->jiffies,
+		.end = answer->end,
+		.cut = answer->cut,
+		.cut_routes = answer->cut_routes,
+	};
+}
+
+static void set_prefix(struct kernel_reader_question *question, const struct prefix *prefix)
+{
+	memcpy(question->dst, prefix->addr.bytes, sizeof(question->dst));
+	question->dst_len = prefix->len;
+}
+
+int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t budget,
+		       const struct kernel_choice *choice, struct kernel_cursor *cursor,
+		       struct kernel_view *view)
+{
+	struct kernel_reader_question *question = ask(reader, table, choice);
+	const struct kernel_record *last;
+	int r;
+
+	question->budget = budget;
+	question->started = cursor->started;
+	set_prefix(question, &cursor->last);
+	r = run(reader, PROGRAM_WALK);
+	if (r)
+		return r;
+	take_view(reader, view);
+	if (!view->n)
+		return view->end ? 0 : -EIO; /* or it would never end */
+	last = &reader->records[reader->call->answer.last];
+	memcpy(cursor->last.addr.bytes, last->dst, sizeof(last->dst));
+	cursor->last.len = last->dst_len;
+	cursor->started = true;
+	return 0;
+}
+
+int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struct prefix *dst,
+		       const struct kernel_choice *choice, struct kernel_view *view)
+{
+	int r;
+
+	set_prefix(ask(reader, table, choice), dst);
+	r = run(reader, PROGRAM_FIND);
+	if (!r)
+		take_view(reader, view);
+	return r;
+}
+
+/* --- time --- */
+
+/* TICK_NSEC, which is how often the coarse clock moves. */
+static uint64_t jiffy_ns(void)
+{
+	struct timespec length;
+
+	clock_getres(CLOCK_MONOTONIC_COARSE, &length);
+	return (uint64_t)length.tv_sec * NS_PER_S + (uint64_t)length.tv_nsec;
+}
+
+uint64_t kernel_reader_expires_ns(const struct kernel_view *view,
+				  const struct kernel_record *record)
+{
+	const int64_t left = (int64_t)(record->expires - view->jiffies);
+	const uint64_t jiffy = jiffy_ns(), past = (uint64_t)-left * jiffy;
+
+	if (!(record->flags & RTF_EXPIRES))
+		return 0;
+	if (left >= 0)
+		return view->now_ns + (uint64_t)left * jiffy;
+	return past < view->now_ns ? view->now_ns - past : 1;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel's own IPv6 routes, exceptions and next-hop objects, read from its memory in bounded
+ * calls: also what no dump says and no notification announces. Reads the network namespace of the
+ * thread that calls. Knows neither the RIB nor netlink, and keeps nothing between calls.
+ *
+ * A route that stands all the while is read exactly once a walk, whatever changes beside it. Of
+ * what comes, goes or changes meanwhile either state may be read. Functions return 0 or -errno.
+ */
+#ifndef USER_DAEMON_KERNEL_READER_H
+#define USER_DAEMON_KERNEL_READER_H
+
+#include <stdbool.h>
+
+#include "../rib/object.h"
+#include "kernel_reader_abi.h"
+
+struct kernel_reader;
+
+/* Which exceptions a call is to report, behind the route or object that they are of. */
+struct kernel_choice {
+	enum kernel_exceptions exceptions;
+	union sixlane_addr dst; /* of KERNEL_EXCEPTIONS_ONE */
+};
+
+/* What a call has read. */
+struct kernel_view {
+	/* Borrowed, valid until the next call. All of a destination is in one view: first its plain
+	 * routes, as the kernel has ordered them, then those of its sources. */
+	const struct kernel_record *records;
+	size_t n;
+	uint64_t now_ns;  /* CLOCK_MONOTONIC of the call … */
+	uint64_t jiffies; /* … and the kernel's clock */
+	bool end;	  /* nothing is left behind these */
+	bool cut;	  /* the last destination (or object) has more than fits: exceptions … */
+	bool cut_routes;  /* … or even routes */
+};
+
+/* Where a walk goes on. All zero: at the beginning. */
+struct kernel_cursor {
+	struct prefix last;
+	bool started;
+	uint32_t object; /* id of the last next-hop object */
+};
+
+/* What the programs are built for; the first that this kernel takes is used. */
+enum kernel_reader_kind {
+	KERNEL_READER_CAST,  /* by bpf_rdonly_cast(): Linux 6.2 and newer */
+	KERNEL_READER_PROBE, /* copies what it looks at: any; slower */
+	KERNEL_READER_N_KINDS
+};
+
+/*
+ * Needs the kernel's BTF, CAP_BPF and CAP_PERFMON. -errno and why in words, in err (LOADER_ERR
+ * bytes): -EOPNOTSUPP: no BTF; -EPERM: a capability is missing; another one: refused.
+ */
+int kernel_reader_open(struct kernel_reader **out, char *err);
+/* The same with that kind only, for tests and measurements. */
+int kernel_reader_open_kind(struct kernel_reader **out, enum kernel_reader_kind kind, char *err);
+void kernel_reader_close(struct kernel_reader *reader); /* NULL: nothing */
+enum kernel_reader_kind kernel_reader_kind(const struct kernel_reader *reader);
+
+/*
+ * The destinations of a table behind the cursor, which moves, in the order of radix_next_under():
+ * by address, the shorter prefix first. The call ends at a destination's end once budget records
+ * are written. choice NULL: no exceptions. A table that does not exist is empty.
+ */
+int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t budget,
+		       const struct kernel_choice *choice, struct kernel_cursor *cursor,
+		       struct kernel_view *view);
+
+/* The routes of exactly this destination of a table. */
+int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struct prefix *dst,
+		       const struct kernel_choice *choice, struct kernel_view *view);
+
+/* CLOCK_MONOTONIC at which a record of the view expires, in the past if it has; 0: never. */
+uint64_t kernel_reader_expires_ns(const struct kernel_view *view,
+				  const struct kernel_record *record);
+
+#endif

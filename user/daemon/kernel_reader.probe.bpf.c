@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The same programs for Linux before 6.2, which has no bpf_rdonly_cast(): structures are copied
+ * before they are looked at.
+ */
+#define KERNEL_READER_PROBE 1
+#include "kernel_reader.bpf.c"

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the daemon (kernel_reader.c) asks the BPF program that reads fib6's own trie
+ * (kernel_reader.bpf.c), and what that answers.
+ */
+#ifndef USER_DAEMON_KERNEL_READER_ABI_H
+#define USER_DAEMON_KERNEL_READER_ABI_H
+
+#include <linux/types.h>
+
+/* Names of its maps: ARRAY, mmapable. */
+#define KERNEL_READER_CALL_MAP "kr_call"      /* [1] of struct kernel_reader_call */
+#define KERNEL_READER_RECORD_MAP "kr_records" /* [KERNEL_READER_RECORDS] */
+#define KERNEL_READER_RECORDS 16384u
+#define KERNEL_READER_TABLES 4096u
+
+enum kernel_record_kind {
+	KERNEL_RECORD_ROUTE,	 /* one fib6_info: a route, or one hop of a multipath route */
+	KERNEL_RECORD_EXCEPTION, /* one rt6_exception, of the route or object before it */
+	KERNEL_RECORD_OBJECT,	 /* one next-hop object (not a group): only next_hop_id counts */
+};
+
+/* Addresses are in network order, integers in host order. */
+struct kernel_record {
+	__u8 dst[16], src[16]; /* host bits 0 */
+	__u8 gateway[16];      /* 0: none */
+	__u64 expires;	       /* jiffies; counts only with RTF_EXPIRES in flags */
+	__u32 flags;	       /* RTF_* */
+	__u32 metric;
+	__u32 next_hop_id; /* of a next-hop object or group; 0: none. Then no gateway and ifindex */
+	__u32 ifindex;
+	__u32 mtu;	  /* RTAX_MTU, 0: none; of an exception its own */
+	__u32 hop_limit;  /* RTAX_HOPLIMIT, 0: none */
+	__u32 features;	  /* RTAX_FEATURES */
+	__u16 n_siblings; /* fib6_nsiblings, at most 65535: not 0: a hop of a multipath route */
+	__u16 weight;	  /* fib_nh_weight */
+	__u8 kind;	  /* enum kernel_record_kind */
+	__u8 dst_len, src_len;
+	__u8 type;	 /* RTN_*, as the route has it; RTN_BLACKHOLE if its object discards */
+	__u8 protocol;	 /* RTPROT_* */
+	__u8 preference; /* IPV6_DECODE_PREF(): 1 low, 2 medium, 3 high */
+	__u8 mtu_locked; /* RTAX_LOCK of RTAX_MTU */
+	__u8 encap;	 /* it has an lwtunnel state, or a gateway that is not of IPv6 */
+	__u8 prefsrc;	 /* RTA_PREFSRC is set */
+	__u8 zero[3];
+};
+_Static_assert(sizeof(struct kernel_record) == 104, "both sides see the same");
+
+/* Which exceptions follow the record of the route, or object, that they are of. */
+enum kernel_exceptions {
+	KERNEL_EXCEPTIONS_NONE,
+	KERNEL_EXCEPTIONS_ALL,
+	KERNEL_EXCEPTIONS_ONE, /* of one destination address */
+};
+
+struct kernel_reader_question {
+	__u8 dst[16];	    /* of the destination; or of the last one read, if started */
+	__u8 exception[16]; /* KERNEL_EXCEPTIONS_ONE: this address */
+	__u32 dst_len;
+	__u32 table;
+	__u32 object;	  /* objects: those with a greater id */
+	__u32 budget;	  /* a call ends where this many records are written */
+	__u32 exceptions; /* enum kernel_exceptions */
+	__u32 started;	  /* walk: there is a last one */
+};
+
+struct kernel_reader_answer {
+	__u64 now_ns;	  /* CLOCK_MONOTONIC */
+	__u64 jiffies;	  /* at the same time */
+	__u32 n;	  /* records, or ids of tables */
+	__u32 last;	  /* index of the first record of the last destination, or object */
+	__u32 end;	  /* nothing is left behind the last one */
+	__u32 cut;	  /* the last one has more than is reported: exceptions … */
+	__u32 cut_routes; /* … or routes */
+	__u32 zero;
+};
+
+struct kernel_reader_call {
+	struct kernel_reader_question question;
+	struct kernel_reader_answer answer;
+	__u32 tables[KERNEL_READER_TABLES]; /* ids, in no order */
+};
+
+#endif
