@@ -5,6 +5,8 @@
  *
  *	walk TABLE		all of a table
  *	find TABLE PREFIX	one destination
+ *	objects			the next-hop objects
+ *	tables			their ids, a line each
  *	time TABLE PASSES	no records: how many, CPU milliseconds a pass, the longest call
  *
  * -p: by probe reads, as on kernels before Linux 6.2. -b: records a call. -x: with exceptions, of
@@ -102,6 +104,28 @@ static void do_find(struct kernel_reader *reader, const struct options *options,
 	print_view(&view);
 }
 
+static void do_objects(struct kernel_reader *reader, const struct options *options)
+{
+	struct kernel_cursor cursor = { 0 };
+	struct kernel_view view;
+
+	do {
+		check("objects", kernel_reader_objects(reader, options->budget, &options->choice,
+						       &cursor, &view));
+		print_view(&view);
+	} while (!view.end);
+}
+
+static void do_tables(struct kernel_reader *reader)
+{
+	uint32_t ids[KERNEL_READER_TABLES];
+	size_t n;
+
+	check("tables", kernel_reader_tables(reader, ids, ARRAY_SIZE(ids), &n));
+	for (size_t i = 0; i < n; i++)
+		printf("%u\n", ids[i]);
+}
+
 static double now_ms(clockid_t clock)
 {
 	struct timespec now;
@@ -142,6 +166,10 @@ static int run(struct kernel_reader *reader, const struct options *options, int 
 	else if (argc == 3 && !strcmp(argv[0], "time"))
 		for (int i = atoi(argv[2]); i > 0; i--)
 			time_pass(reader, options, table);
+	else if (argc == 1 && !strcmp(argv[0], "objects"))
+		do_objects(reader, options);
+	else if (argc == 1 && !strcmp(argv[0], "tables"))
+		do_tables(reader);
 	else
 		return -EINVAL;
 	return 0;

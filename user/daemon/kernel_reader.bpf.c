@@ -12,257 +12,45 @@
  * A destination is one step if it has one route. What a step leaves for the next is in `walk`, not
  * on the stack: Linux 6.1 takes values known there to stay what they are.
  */
-#include "kernel_structs.bpf.h"
-
-#include "../../bpf/bound.h"
-#include "kernel_reader_abi.h"
+#include "kernel_exceptions.bpf.h"
+#include "kernel_objects.bpf.h"
+#include "kernel_route.bpf.h"
+#include "kernel_tables.bpf.h"
 
 #define MAX_DEPTH 130 /* nodes from the root to a leaf, by destination or by source */
-#define STACK 512u    /* more than the nodes that wait: one a level, in both tries */
-#define NO_BASE STACK
-#define STEPS 256	/* times itself: more than a call of KERNEL_READER_RECORDS takes */
-#define TABLE_STEPS 128 /* times itself: more than KERNEL_READER_TABLES */
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct kernel_reader_call);
-} kr_call SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, KERNEL_READER_RECORDS);
-	__type(key, __u32);
-	__type(value, struct kernel_record);
-} kr_records SEC(".maps");
-
-/* Not static, or clang splits it into variables that its own BTF does not describe. */
-struct {
-	__u64 stack[STACK]; /* nodes to visit, the next one on top */
-	__u32 depth;	    /* of the stack */
-	__u32 base;	    /* what lies above it is of the destination's source subtree */
-	__u64 node;	    /* on the way to the key */
-	__u64 route;	    /* the destination's next one */
-	__u64 null_entry;   /* stands for "no route" at a root */
-	__u64 key[2];	    /* of the question's prefix, in host order */
-	__u32 key_len;
-	__u32 n;      /* records written */
-	__u32 cost;   /* in records: what the call has done */
-	__u32 budget; /* and is to do */
-	__u32 first;  /* record of this destination */
-} walk;
-
-static __always_inline struct kernel_reader_call *the_call(void)
-{
-	const __u32 zero = 0;
-
-	return bpf_map_lookup_elem(&kr_call, &zero);
-}
-
-static __always_inline struct kernel_record *record_at(__u32 i)
-{
-	return bpf_map_lookup_elem(&kr_records, &i);
-}
-
-static __always_inline void copy_address(__u8 out[16], const void *address)
-{
-	__u64 *to = (__u64 *)out;
-	const __u64 *from = address;
-
-	to[0] = from[0];
-	to[1] = from[1];
-}
-
-static __always_inline void zero_address(__u8 out[16])
-{
-	__u64 *to = (__u64 *)out;
-
-	to[0] = 0;
-	to[1] = 0;
-}
-
-/* --- tables --- */
-
-static __always_inline const struct net *the_net(void)
-{
-	const struct task_struct *task = (const void *)bpf_get_current_task();
-
-	return BPF_CORE_READ(task, nsproxy, net_ns);
-}
-
-struct {
-	__u64 heads; /* of the hash table */
-	__u64 node;  /* next one of a chain */
-	__u64 root;  /* of the one that was looked for */
-	__u32 bucket;
-	__u32 id; /* to look for */
-} tables;
-
-static __always_inline void enter_bucket(void)
-{
-	const struct hlist_head *heads = (const void *)tables.heads;
-	const __u32 bucket = tables.bucket % FIB6_TABLE_HASHSZ;
-
-	tables.node = (__u64)BPF_CORE_READ(&heads[bucket], first);
-}
-
-static __always_inline const struct fib6_table *next_table(void)
-{
-	const struct hlist_node *node = (const void *)tables.node;
-
-	tables.node = (__u64)BPF_CORE_READ(node, next);
-	return (const void *)node - bpf_core_field_offset(struct fib6_table, tb6_hlist);
-}
-
-/* Like all that are not static, verified once, not once a call. Not 0: no more calls. */
-__noinline int find_table(void)
-{
-	const struct fib6_table *table;
-
-	if (!tables.node)
-		return 1;
-	table = next_table();
-	if (BPF_CORE_READ(table, tb6_id) != tables.id)
-		return 0;
-	tables.root = MEMBER(fib6_table, table, tb6_root);
-	return 1;
-}
-
-__noinline int find_tables(void)
-{
-	for (int i = 0; i < TABLE_STEPS; i++)
-		if (find_table())
-			return 1;
-	return 0;
-}
-
-/* fib6_get_table(): the address of the root; 0: there is none. */
-static __always_inline __u64 find_root(__u32 id)
-{
-	tables.heads = (__u64)BPF_CORE_READ(the_net(), ipv6.fib_table_hash);
-	tables.bucket = id;
-	tables.id = id;
-	tables.root = 0;
-	enter_bucket();
-	for (int i = 0; i < TABLE_STEPS; i++)
-		if (find_tables())
-			break;
-	return tables.root;
-}
-
-/* --- a route --- */
-
-static __always_inline bool is_blackhole(__u64 object)
-{
-	const struct nexthop *nh = VIEW(nexthop, object);
-	const struct nh_group *group;
-
-	if (nh->is_group) {
-		group = BPF_CORE_READ((const struct nexthop *)object, nh_grp);
-		if (BPF_CORE_READ(group, num_nh) != 1)
-			return false;
-		nh = VIEW(nexthop, BPF_CORE_READ(group, nh_entries[0].nh));
-	}
-	return VIEW(nh_info, nh->nh_info)->reject_nh;
-}
-
-static __always_inline void fill_object(struct kernel_record *record, __u64 object)
-{
-	record->next_hop_id = VIEW(nexthop, object)->id;
-	record->ifindex = 0;
-	record->weight = 0;
-	record->encap = 0;
-	zero_address(record->gateway);
-	if (is_blackhole(object))
-		record->type = RTN_BLACKHOLE;
-}
-
-static __always_inline void fill_hop(struct kernel_record *record, const struct fib6_nh *hop)
-{
-	const __u32 family = hop->nh_common.nhc_gw_family;
-
-	record->next_hop_id = 0;
-	record->ifindex = (__u32)hop->nh_common.nhc_oif;
-	record->weight = (__u16)hop->nh_common.nhc_weight;
-	record->encap = hop->nh_common.nhc_lwtstate || (family && family != AF_INET6);
-	if (family == AF_INET6)
-		copy_address(record->gateway, VIEW_MEMBER(in6_addr, &hop->nh_common.nhc_gw));
-	else
-		zero_address(record->gateway);
-}
-
-static __always_inline void fill_metrics(struct kernel_record *record,
-					 const struct dst_metrics *metrics)
-{
-	record->mtu = metrics->metrics[RTAX_MTU - 1];
-	record->mtu_locked = metrics->metrics[RTAX_LOCK - 1] >> RTAX_MTU & 1;
-	record->hop_limit = metrics->metrics[RTAX_HOPLIMIT - 1];
-	record->features = metrics->metrics[RTAX_FEATURES - 1];
-}
-
-static __always_inline void fill_route(struct kernel_record *record, const struct fib6_info *route)
-{
-	const __u32 flags = route->fib6_flags, siblings = route->fib6_nsiblings;
-
-	copy_address(record->dst, &route->fib6_dst.addr);
-	record->dst_len = (__u8)route->fib6_dst.plen;
-	record->src_len = (__u8)route->fib6_src.plen;
-	if (record->src_len)
-		copy_address(record->src, &route->fib6_src.addr);
-	else
-		zero_address(record->src);
-	record->expires = route->expires;
-	record->flags = flags;
-	record->metric = route->fib6_metric;
-	record->n_siblings = siblings < 0xffff ? siblings : 0xffff;
-	record->kind = KERNEL_RECORD_ROUTE;
-	record->type = route->fib6_type;
-	record->protocol = route->fib6_protocol;
-	record->preference = IPV6_DECODE_PREF(flags >> 27 & 3);
-	record->prefsrc = route->fib6_prefsrc.plen != 0;
-	__builtin_memset(record->zero, 0, sizeof(record->zero));
-	fill_metrics(record, VIEW(dst_metrics, route->fib6_metrics));
-}
+#define STEPS 256     /* times itself: more than a call of KERNEL_READER_RECORDS takes */
 
 /* --- a destination --- */
 
-/* There is no room for all of the destination. Not 0: the call ends. */
-static __always_inline int give_up(struct kernel_reader_call *call)
-{
-	walk.route = 0;
-	if (walk.first) { /* the next call begins with it */
-		walk.n = walk.first;
-		return 1;
-	}
-	call->answer.cut = 1;
-	call->answer.cut_routes = 1;
-	return 1;
-}
-
-/* Reports walk.route, and goes to the next one. */
+/* Reports walk.route, and goes to the next one. Not 0: the call ends. */
 static __always_inline int add_route(struct kernel_reader_call *call)
 {
 	const __u64 address = walk.route;
 	struct kernel_record *record = record_at(walk.n);
 	const struct fib6_info *route;
+	const struct fib6_nh *hop;
 	__u64 object;
 
-	if (!record)
-		return give_up(call);
+	if (!record) {
+		call->answer.cut_routes = !take_back(call);
+		return 1;
+	}
 	route = VIEW(fib6_info, address);
 	fill_route(record, route);
 	walk.route = (__u64)route->fib6_next;
 	object = (__u64)route->nh;
-	if (object)
-		fill_object(record, object);
-	else
-		fill_hop(record, VIEW(fib6_nh, MEMBER(fib6_info, address, fib6_nh)));
 	walk.n++;
 	walk.cost++;
-	return 0;
+	if (object) {
+		fill_object(record, object);
+		return 0;
+	}
+	walk.hop = MEMBER(fib6_info, address, fib6_nh);
+	hop = VIEW(fib6_nh, walk.hop);
+	fill_hop(record, hop);
+	if (!call->question.exceptions || call->answer.cut || !hop->rt6i_exception_bucket)
+		return 0;
+	return add_exceptions() && take_back(call);
 }
 
 static __always_inline void push(__u64 node)
@@ -472,6 +260,8 @@ static __always_inline void begin(struct kernel_reader_call *call)
 	walk.cost = 0;
 	walk.budget = question->budget;
 	walk.first = 0;
+	walk.object = question->object;
+	call->answer.object = question->object;
 }
 
 __noinline int walk_steps(void)
@@ -521,6 +311,41 @@ int kr_find(void *ctx)
 	begin(call);
 	enter_key(find_root(call->question.table));
 	run(call);
+	return 0;
+}
+
+/* The ids of all tables. */
+SEC("raw_tp")
+int kr_tables(void *ctx)
+{
+	struct kernel_reader_call *call = the_call();
+
+	(void)ctx;
+	if (!call)
+		return 0;
+	begin(call);
+	enter_tables(0);
+	for (int i = 0; i < TABLE_STEPS; i++)
+		if (list_tables())
+			break;
+	call->answer.n = tables.n;
+	return 0;
+}
+
+/* The next-hop objects behind one. */
+SEC("raw_tp")
+int kr_objects(void *ctx)
+{
+	struct kernel_reader_call *call = the_call();
+
+	(void)ctx;
+	if (!call)
+		return 0;
+	begin(call);
+	for (int i = 0; i < OBJECT_STEPS; i++)
+		if (object_steps())
+			break;
+	call->answer.n = walk.n;
 	return 0;
 }
 

@@ -27,11 +27,19 @@ EMBED("kernel_reader_probe", SIXLANE_KERNEL_READER_PROBE_OBJECT);
 extern const char kernel_reader_cast[], kernel_reader_probe[];
 extern const uint64_t kernel_reader_cast_bytes, kernel_reader_probe_bytes;
 
-enum program { PROGRAM_WALK, PROGRAM_FIND, N_PROGRAMS };
+enum program {
+	PROGRAM_WALK,
+	PROGRAM_FIND,
+	PROGRAM_TABLES,
+	PROGRAM_OBJECTS,
+	N_PROGRAMS,
+};
 
 static const char *const programs[N_PROGRAMS] = {
 	[PROGRAM_WALK] = "kr_walk",
 	[PROGRAM_FIND] = "kr_find",
+	[PROGRAM_TABLES] = "kr_tables",
+	[PROGRAM_OBJECTS] = "kr_objects",
 };
 
 struct kernel_reader {
@@ -214,6 +222,7 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 		       struct kernel_view *view)
 {
 	struct kernel_reader_question *question = ask(reader, table, choice);
+	const struct kernel_reader_answer *answer = &reader->call->answer;
 	const struct kernel_record *last;
 	int r;
 
@@ -221,12 +230,14 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 	question->started = cursor->started;
 	set_prefix(question, &cursor->last);
 	r = run(reader, PROGRAM_WALK);
+	if (!r && !answer->n && !answer->end)
+		r = -EIO; /* or it would never end */
 	if (r)
 		return r;
 	take_view(reader, view);
 	if (!view->n)
-		return view->end ? 0 : -EIO; /* or it would never end */
-	last = &reader->records[reader->call->answer.last];
+		return 0;
+	last = &reader->records[answer->last];
 	memcpy(cursor->last.addr.bytes, last->dst, sizeof(last->dst));
 	cursor->last.len = last->dst_len;
 	cursor->started = true;
@@ -243,6 +254,42 @@ int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struc
 	if (!r)
 		take_view(reader, view);
 	return r;
+}
+
+int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
+			  const struct kernel_choice *choice, struct kernel_cursor *cursor,
+			  struct kernel_view *view)
+{
+	struct kernel_reader_question *question = ask(reader, 0, choice);
+	const struct kernel_reader_answer *answer = &reader->call->answer;
+	int r;
+
+	question->budget = budget;
+	question->object = cursor->object;
+	r = run(reader, PROGRAM_OBJECTS);
+	if (!r && !answer->end && answer->object == cursor->object)
+		r = -EIO; /* or it would never end */
+	if (r)
+		return r;
+	cursor->object = answer->object;
+	take_view(reader, view);
+	return 0;
+}
+
+int kernel_reader_tables(struct kernel_reader *reader, uint32_t *ids, size_t max, size_t *n)
+{
+	const struct kernel_reader_answer *answer = &reader->call->answer;
+	int r;
+
+	ask(reader, 0, NULL);
+	r = run(reader, PROGRAM_TABLES);
+	if (r)
+		return r;
+	if (answer->cut || answer->n > max)
+		return -E2BIG;
+	memcpy(ids, reader->call->tables, answer->n * sizeof(*ids));
+	*n = answer->n;
+	return 0;
 }
 
 /* --- time --- */

@@ -73,6 +73,17 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struct prefix *dst,
 		       const struct kernel_choice *choice, struct kernel_view *view);
 
+/*
+ * The single next-hop objects of IPv6 with greater ids than the cursor's object, which moves. An
+ * object that was missed beside a change of objects comes with the next walk.
+ */
+int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
+			  const struct kernel_choice *choice, struct kernel_cursor *cursor,
+			  struct kernel_view *view);
+
+/* The ids of all IPv6 tables, in no order. -E2BIG: more than max, or than KERNEL_READER_TABLES. */
+int kernel_reader_tables(struct kernel_reader *reader, uint32_t *ids, size_t max, size_t *n);
+
 /* CLOCK_MONOTONIC at which a record of the view expires, in the past if it has; 0: never. */
 uint64_t kernel_reader_expires_ns(const struct kernel_view *view,
 				  const struct kernel_record *record);

@@ -72,7 +72,7 @@ struct kernel_reader_answer {
 	__u32 end;	  /* nothing is left behind the last one */
 	__u32 cut;	  /* the last one has more than is reported: exceptions … */
 	__u32 cut_routes; /* … or routes */
-	__u32 zero;
+	__u32 object;	  /* objects: id of the last one */
 };
 
 struct kernel_reader_call {

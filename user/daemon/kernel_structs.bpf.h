@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's structures that the kernel reader looks into, with the members that it reads, and
- * VIEW(), which makes one readable. libbpf finds the members by name (CO-RE), so neither order nor
- * gaps matter here.
- *
- * A VIEW is bpf_rdonly_cast() (Linux 6.2 and newer): loads that give 0 where nothing is mapped.
- * With KERNEL_READER_PROBE it is a copy of the whole structure. There is one copy a type: a second
- * VIEW of a type ends the first.
+ * The kernel's structures that the kernel reader looks into, with the members that it reads. libbpf
+ * finds the members by name (CO-RE), so neither order nor gaps matter here.
  */
 #ifndef USER_DAEMON_KERNEL_STRUCTS_BPF_H
 #define USER_DAEMON_KERNEL_STRUCTS_BPF_H
@@ -48,9 +43,11 @@ struct rb_root {
 };
 
 struct fib6_info;
+struct fib6_table;
 
 struct netns_ipv6 {
 	struct fib6_info *fib6_null_entry;
+	struct fib6_table *fib6_local_tbl; /* CONFIG_IPV6_MULTIPLE_TABLES */
 	struct hlist_head *fib_table_hash;
 };
 
@@ -172,45 +169,5 @@ struct rt6_exception {
 };
 
 #pragma clang attribute pop
-
-#ifdef KERNEL_READER_PROBE
-
-#define VIEW_BYTES 512u /* no structure is larger, or else the verifier refuses the program */
-#define VIEW_OF(type) static __u64 copy_of_##type[VIEW_BYTES / sizeof(__u64)]
-
-VIEW_OF(fib6_node);
-VIEW_OF(fib6_info);
-VIEW_OF(fib6_nh);
-VIEW_OF(dst_metrics);
-VIEW_OF(nexthop);
-VIEW_OF(nh_info);
-VIEW_OF(rt6_info);
-
-static __always_inline const void *view_copy(void *copy, __u32 size, __u64 address)
-{
-	bpf_probe_read_kernel(copy, size, (const void *)address); /* or else all are 0 */
-	return copy;
-}
-
-#define VIEW(type, address)                                                              \
-	((const struct type *)view_copy(copy_of_##type, bpf_core_type_size(struct type), \
-					(__u64)(address)))
-/* A member of a VIEW that lies in a union, as what it is there. */
-#define VIEW_MEMBER(type, member) ((const struct type *)(member))
-
-#else
-
-extern void *bpf_rdonly_cast(const void *address, __u32 btf_id) __ksym;
-
-#define VIEW(type, address)                                            \
-	((const struct type *)bpf_rdonly_cast((const void *)(address), \
-					      bpf_core_type_id_kernel(struct type)))
-#define VIEW_MEMBER(type, member) VIEW(type, member)
-
-#endif
-
-/* The address of a member, which need not be readable. */
-#define MEMBER(type, address, member) \
-	((__u64)(address) + bpf_core_field_offset(struct type, member))
 
 #endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the kernel reader's programs share: VIEW(), which makes a structure of the kernel readable;
+ * the maps of question, answer and records; and where a call is.
+ *
+ * A VIEW is bpf_rdonly_cast() (Linux 6.2 and newer): loads that give 0 where nothing is mapped.
+ * With KERNEL_READER_PROBE it is a copy of the whole structure. There is one copy a type: a second
+ * VIEW of a type ends the first.
+ *
+ * What a step leaves for the next is in `walk`, not on the stack: Linux 6.1 takes a value known
+ * there to stay what it is.
+ */
+#ifndef USER_DAEMON_KERNEL_CALL_BPF_H
+#define USER_DAEMON_KERNEL_CALL_BPF_H
+
+#include "../../bpf/bound.h"
+#include "kernel_reader_abi.h"
+#include "kernel_structs.bpf.h"
+
+/* More than the nodes that wait: one a level of a destination's trie, and of its source subtree. */
+#define STACK 512u
+#define NO_BASE STACK
+
+#ifdef KERNEL_READER_PROBE
+
+#define VIEW_BYTES 512u /* no structure is larger, or else the verifier refuses the program */
+#define VIEW_OF(type) static __u64 copy_of_##type[VIEW_BYTES / sizeof(__u64)]
+
+VIEW_OF(fib6_node);
+VIEW_OF(fib6_info);
+VIEW_OF(fib6_nh);
+VIEW_OF(dst_metrics);
+VIEW_OF(nexthop);
+VIEW_OF(nh_info);
+VIEW_OF(rt6_exception);
+VIEW_OF(rt6_info);
+
+static __always_inline const void *view_copy(void *copy, __u32 size, __u64 address)
+{
+	bpf_probe_read_kernel(copy, size, (const void *)address); /* or else all are 0 */
+	return copy;
+}
+
+#define VIEW(type, address)                                                              \
+	((const struct type *)view_copy(copy_of_##type, bpf_core_type_size(struct type), \
+					(__u64)(address)))
+/* A member of a VIEW that lies in a union, as what it is there. */
+#define VIEW_MEMBER(type, member) ((const struct type *)(member))
+
+#else
+
+extern void *bpf_rdonly_cast(const void *address, __u32 btf_id) __ksym;
+
+#define VIEW(type, address)                                            \
+	((const struct type *)bpf_rdonly_cast((const void *)(address), \
+					      bpf_core_type_id_kernel(struct type)))
+#define VIEW_MEMBER(type, member) VIEW(type, member)
+
+#endif
+
+/* The address of a member, which need not be readable. */
+#define MEMBER(type, address, member) \
+	((__u64)(address) + bpf_core_field_offset(struct type, member))
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct kernel_reader_call);
+} kr_call SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, KERNEL_READER_RECORDS);
+	__type(key, __u32);
+	__type(value, struct kernel_record);
+} kr_records SEC(".maps");
+
+/* Not static, or clang splits it into variables that its own BTF does not describe. */
+struct {
+	__u64 stack[STACK]; /* nodes to visit, the next one on top */
+	__u32 depth;	    /* of the stack */
+	__u32 base;	    /* what lies above it is of the destination's source subtree */
+	__u64 node;	    /* on the way to the key */
+	__u64 route;	    /* the destination's next one */
+	__u64 null_entry;   /* stands for "no route" at a root */
+	__u64 key[2];	    /* of the question's prefix, in host order */
+	__u32 key_len;
+	__u32 n;	 /* records written */
+	__u32 cost;	 /* in records: what the call has done */
+	__u32 budget;	 /* and is to do */
+	__u32 first;	 /* record of this destination (or object) */
+	__u32 object;	 /* id of the last next-hop object */
+	__u64 hop;	 /* fib6_nh of which exceptions are to be reported */
+	__u64 exception; /* the next one of a chain */
+} walk;
+
+static __always_inline struct kernel_reader_call *the_call(void)
+{
+	const __u32 zero = 0;
+
+	return bpf_map_lookup_elem(&kr_call, &zero);
+}
+
+static __always_inline struct kernel_record *record_at(__u32 i)
+{
+	return bpf_map_lookup_elem(&kr_records, &i);
+}
+
+static __always_inline void copy_address(__u8 out[16], const void *address)
+{
+	__u64 *to = (__u64 *)out;
+	const __u64 *from = address;
+
+	to[0] = from[0];
+	to[1] = from[1];
+}
+
+static __always_inline void zero_address(__u8 out[16])
+{
+	__u64 *to = (__u64 *)out;
+
+	to[0] = 0;
+	to[1] = 0;
+}
+
+static __always_inline const struct net *the_net(void)
+{
+	const struct task_struct *task = (const void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, nsproxy, net_ns);
+}
+
+/*
+ * There is no room for all of the destination (or object). True: the call ends, and the next one
+ * begins with it. False: it was the first one, and is cut.
+ */
+static __always_inline bool take_back(struct kernel_reader_call *call)
+{
+	if (walk.first) {
+		walk.n = walk.first;
+		return true;
+	}
+	call->answer.cut = 1;
+	return false;
+}
+
+#endif
