@@ -251,9 +251,11 @@ int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struc
 
 	set_prefix(ask(reader, table, choice), dst);
 	r = run(reader, PROGRAM_FIND);
-	if (!r)
-		take_view(reader, view);
-	return r;
+	if (r)
+		return r;
+	take_view(reader, view);
+	view->end = true;
+	return 0;
 }
 
 int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,

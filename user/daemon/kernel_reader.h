@@ -84,7 +84,10 @@ int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
 /* The ids of all IPv6 tables, in no order. -E2BIG: more than max, or than KERNEL_READER_TABLES. */
 int kernel_reader_tables(struct kernel_reader *reader, uint32_t *ids, size_t max, size_t *n);
 
-/* CLOCK_MONOTONIC at which a record of the view expires, in the past if it has; 0: never. */
+/*
+ * CLOCK_MONOTONIC at which a record of the view expires, in the past if it has; 0: never. Exact to
+ * a jiffy and never late. It is another one in each view: compare `expires` to see a change.
+ */
 uint64_t kernel_reader_expires_ns(const struct kernel_view *view,
 				  const struct kernel_record *record);
 

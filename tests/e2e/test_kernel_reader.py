@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The kernel reader's routes are those that rtnetlink says, of any table and beside any change."""
+
+import collections
+import random
+
+import kernel_reader as kr
+import pytest
+from lab import Lab, wait_until
+from topology import SEED
+
+OTHERS = (77, 77 + 256, 1_000_000)  # two of them in one bucket of the kernel's
+N_RECORDS = 16384  # KERNEL_READER_RECORDS
+HIGHEST_METRIC = 0xFFFFFFFF
+RTF_EXPIRES = 0x00400000
+OBJECTS = [
+    "nexthop add id 7 via fe80::7 dev d0",
+    "nexthop add id 8 via fe80::8 dev d1",
+    "nexthop add id 9 blackhole",
+]
+
+kinds = pytest.mark.parametrize("kind", kr.KINDS)
+
+
+@pytest.fixture
+def ns():
+    with Lab() as lab:
+        router, peer = lab.ns("r"), lab.ns("peer")
+        for i in range(3):
+            lab.link(router, "d%d" % i, peer, "e%d" % i)
+            peer.ip("link set dev e%d up" % i)
+            router.addr("d%d" % i, "2001:db8:%d::1/64" % i)
+        wait_until(lambda: all(router.is_running("d%d" % i) for i in range(3)), 10, "carriers")
+        yield router
+    assert lab.leftovers() == []
+
+
+# --- a table of all kinds of routes -----------------------------------------------------------
+
+
+def random_prefix(rng):
+    """Often within others, and often the same with another length."""
+    address = 0x20010DB8 << 96 | rng.choice((0, 1, 0xFFFF)) << 80 | rng.getrandbits(8) << 64
+    address |= rng.choice((0, 0, rng.getrandbits(64)))
+    length = rng.choice((0, 1, 31, 32, 33, 47, 48, 49, 56, 63, 64, 65, 96, 127, 128))
+    mask = (1 << 128) - (1 << (128 - length))
+    return kr.prefix(str(kr.ipaddress.IPv6Address(address & mask)), length)
+
+
+def random_hops(rng):
+    """Those of which the kernel makes a multipath route if they have a metric in common."""
+    gateway = "via fe80::%x dev d%d" % (rng.randrange(1, 9), rng.randrange(3))
+    return rng.choice((
+        gateway, gateway,
+        gateway + " mtu %d" % rng.randrange(1280, 1500),
+        gateway + " hoplimit %d" % rng.randrange(1, 255),
+        gateway + " pref " + rng.choice(("low", "high")),
+        gateway + " expires %d" % rng.randrange(1000, 9000),
+        gateway + " src 2001:db8:1::1",
+        "nexthop via fe80::5 dev d0 weight 3 nexthop via fe80::6 dev d1",
+    ))  # fmt: skip
+
+
+def random_route(rng):
+    """A dump skips what stands between a multipath route's hops, so that others have other metrics."""
+    verb = rng.choice(("add", "append", "prepend"))
+    kind = rng.choice(("blackhole", "unreachable", "prohibit", "throw"))
+    source = rng.choice(("", "", "from 2001:db8:%x::/48" % rng.randrange(4)))
+    metric, hops = rng.choice((1, 1024, HIGHEST_METRIC)), random_hops(rng)
+    if rng.random() < 0.4:
+        other = ("dev d%d" % rng.randrange(3), "nhid %d" % rng.choice((7, 8, 9, 10)), kind)
+        metric, hops = rng.choice((2, 1025)), rng.choice(other)
+    of_type, hops = (hops, "") if hops == kind else ("", hops)
+    return " ".join((
+        "route", verb, of_type, random_prefix(rng), source,
+        "table %d" % rng.choice((kr.MAIN, *OTHERS)), "proto %d" % rng.randrange(3, 200),
+        "metric %d" % metric, hops))  # fmt: skip
+
+
+def fill(ns, count):
+    rng = random.Random(SEED)
+    ns.batch(OBJECTS)
+    ns.run("ip", "nexthop", "add", "id", "10", "group", "7/8")
+    ns.batch((random_route(rng) for _ in range(count)), force=True)
+
+
+def without_unsaid(hops):
+    """In an order, and of hops of a multipath route what `ip` says of each: not its attributes."""
+    levels = collections.Counter((hop.dst, hop.src, hop.metric) for hop in hops)
+    return sorted(
+        hop._replace(protocol=0, preference=0, mtu=0, hop_limit=0, prefsrc=False)
+        if levels[hop.dst, hop.src, hop.metric] > 1 else hop
+        for hop in hops
+    )  # fmt: skip
+
+
+@kinds
+@pytest.mark.parametrize("budget", (1, 7, 16384))
+def test_all_tables_are_as_rtnetlink_says(ns, kind, budget):
+    fill(ns, 3000)
+    wanted = kr.said(ns)
+    assert set(wanted) == {kr.MAIN, kr.LOCAL, *OTHERS}
+    assert all(len(wanted[table]) > 300 for table in OTHERS)
+    for table, hops in wanted.items():
+        records = kr.walk(ns, table, kind, budget)
+        read = [kr.hop_read(record) for record in records]
+        assert without_unsaid(read) == without_unsaid(hops), table
+        places = [kr.place(record) for record in records]
+        assert places == sorted(places)
+        of_sources = [kr.place(record) + (record["src_len"] > 0,) for record in records]
+        assert of_sources == sorted(of_sources)
+
+
+@kinds
+def test_a_call_ends_with_a_destination(ns, kind):
+    fill(ns, 1000)
+    records, calls = kr.call(ns, kind, "-b", 3, "walk", OTHERS[0])
+    assert len(calls) > len(records) / 10
+    ends, at = [], 0
+    for each in calls[:-1]:
+        at += each["n"]
+        ends.append(at)
+        assert each["n"] >= 3
+    for end in ends:
+        assert end == len(records) or kr.place(records[end - 1]) != kr.place(records[end])
+
+
+@kinds
+def test_each_destination_is_found(ns, kind):
+    fill(ns, 300)
+    by_place = collections.defaultdict(list)
+    for record in kr.walk(ns, OTHERS[0], kind):
+        by_place[kr.prefix(record["dst"], record["dst_len"])].append(kr.hop_read(record))
+    assert any(hop.src != "::/0" for hops in by_place.values() for hop in hops)
+    for dst, hops in by_place.items():
+        assert [kr.hop_read(record) for record in kr.find(ns, dst, OTHERS[0], kind)] == hops
+    for dst in ("2001:db8::/20", "2001:db8::/34", "::1/128", "2001:db8:1:99::/66"):
+        assert kr.find(ns, dst, OTHERS[0], kind) == []
+
+
+@kinds
+def test_lifetimes(ns, kind):
+    ns.batch("route add 2001:db8:f%d::/48 via fe80::1 dev d0 expires %d" % (i, 100 + 50 * i)
+             for i in range(8))  # fmt: skip
+    said = kr.expiries_said(ns)
+    records, calls = kr.call(ns, kind, "walk", kr.MAIN)
+    assert len(said) == 8
+    for record in records:
+        seconds = said.get(kr.prefix(record["dst"], record["dst_len"]))
+        assert bool(record["flags"] & RTF_EXPIRES) == (seconds is not None)
+        if seconds is None:
+            assert record["expires_ns"] == 0
+        else:
+            assert abs((record["expires_ns"] - calls[0]["now_ns"]) / 1e9 - seconds) < 2
+
+
+@kinds
+def test_each_hop_has_its_own_metrics(ns, kind):
+    """Which a dump does not say."""
+    ns.batch(("route add 2001:db8:f::/48 via fe80::1 dev d0 mtu lock 1300",
+              "route append 2001:db8:f::/48 via fe80::2 dev d1 mtu 1400",
+              "route append 2001:db8:f::/48 via fe80::3 dev d2 hoplimit 9"))  # fmt: skip
+    records = kr.find(ns, "2001:db8:f::/48", kind=kind)
+    read = {record["gateway"]: record for record in records}
+    assert {gateway: (record["mtu"], record["mtu_locked"], record["hop_limit"])
+            for gateway, record in read.items()} == {
+        "fe80::1": (1300, 1, 0), "fe80::2": (1400, 0, 0), "fe80::3": (0, 0, 9)}  # fmt: skip
+    assert [record["siblings"] for record in records] == [2, 2, 2]
+
+
+@kinds
+def test_an_encapsulation(ns, kind):
+    route = "route add 2001:db8:f::/48 encap seg6 mode encap segs 2001:db8:e::1 dev d0"
+    if ns.run("ip", "-6", *route.split(), check=False).returncode:
+        pytest.skip("this kernel has no SRv6")
+    assert [record["encap"] for record in kr.find(ns, "2001:db8:f::/48", kind=kind)] == [1]
+
+
+@kinds
+def test_the_list_of_tables(ns, kind):
+    created = {1 + 256 * i for i in range(40)} | set(range(1000, 1300))
+    ns.batch("route add blackhole default table %d" % table for table in created)
+    listed = kr.tables(ns, kind)
+    assert len(listed) == len(set(listed))
+    assert set(listed) == created | {kr.MAIN, kr.LOCAL}
+    for table in (1, 1 + 256 * 39, 1299):
+        assert len(kr.walk(ns, table, kind)) == 1
+    assert kr.walk(ns, 999, kind) == []
+
+
+# --- more than fits ---------------------------------------------------------------------------
+
+
+@kinds
+def test_more_routes_to_a_destination_than_fit(ns, kind):
+    def routes(dst, count):
+        # The kernel looks through the list from its beginning.
+        return ("route add %s dev d0 metric %d" % (dst, count - i) for i in range(count))
+
+    ns.batch(routes("2001:db8:a::/48", N_RECORDS - 10))
+    ns.batch(routes("2001:db8:b::/48", 20))
+    ns.batch(routes("2001:db8:c::/48", N_RECORDS + 1))
+    ns.batch(routes("2001:db8:d::/48", 20))
+    records, calls = kr.call(ns, kind, "-b", N_RECORDS, "walk", kr.MAIN)
+    count = collections.Counter(kr.prefix(row["dst"], row["dst_len"]) for row in records)
+    assert [count["2001:db8:%s::/48" % name] for name in "abcd"] == [
+        N_RECORDS - 10, 20, N_RECORDS, 20]  # fmt: skip
+    cut = [each for each in calls if each["cut"]]
+    assert len(cut) == 1
+    assert cut[0]["cut_routes"] and cut[0]["n"] == N_RECORDS
+    for dst, is_cut in (("a", 0), ("c", 1)):
+        call = kr.call(ns, kind, "find", kr.MAIN, "2001:db8:%s::/48" % dst)[1][0]
+        assert (call["cut"], call["cut_routes"]) == (is_cut, is_cut)
+
+
+# --- beside changes ---------------------------------------------------------------------------
+
+
+def standing(count):
+    """Of many destinations; at some there are two metrics, two hops, or one of a source."""
+    for i in range(count):
+        dst = "2001:db8:%x:%x::/%d" % (i >> 4, i << 12 & 0xFFFF, (52, 56, 64)[i % 3])
+        yield "route add %s via fe80::1 dev d0 metric 500" % dst
+        if i % 7 == 0:
+            yield "route add %s via fe80::1 dev d0 metric 1500" % dst
+        if i % 11 == 0:
+            yield "route append %s via fe80::2 dev d1 metric 500" % dst
+        if i % 13 == 0:
+            yield "route add %s from 2001:db8:1::/48 via fe80::1 dev d0 metric 500" % dst
+
+
+def passing(count, rng):
+    """Above, below, beside and at the others; the highest metric tells them."""
+    added = []
+    for i in rng.sample(range(count), count // 4):
+        base = "2001:db8:%x:%x" % (i >> 4, i << 12 & 0xFFFF)
+        dst = rng.choice((base + "::/%d" % (52, 56, 64)[i % 3], base + "::/128", base + "::/53",
+                          "2001:db8:%x::/44" % (i >> 4), base + ":8000::/66"))  # fmt: skip
+        source = rng.choice(("", " from 2001:db8:1::/48", " from 2001:db8:2::/40"))
+        added.append("%s%s via fe80::9 dev d2 metric %d" % (dst, source, HIGHEST_METRIC))
+    added = sorted(set(added))
+    rng.shuffle(added)
+    return ["route add " + words for words in added] + ["route del " + words for words in added]
+
+
+@kinds
+def test_standing_routes_are_read_once_beside_changes(ns, kind, tmp_path):
+    count = 3000
+    ns.batch(standing(count))
+    wanted = sorted(kr.hop_read(record) for record in kr.walk(ns))
+    batch = tmp_path / "batch"
+    batch.write_text("\n".join(passing(count, random.Random(SEED))) + "\n")
+    writer = ns.popen("sh", "-c", 'while :; do ip -6 -force -batch "$0"; done', str(batch))
+    passes, others = 0, set()
+
+    def is_enough():
+        nonlocal passes
+        hops = [kr.hop_read(record) for record in kr.walk(ns, kind=kind, budget=16)]
+        others.add(sum(hop.metric == HIGHEST_METRIC for hop in hops))
+        assert sorted(hop for hop in hops if hop.metric != HIGHEST_METRIC) == wanted
+        passes += 1
+        return passes >= 25 and len(others) > 10
+
+    wait_until(is_enough, 60, lambda: "changes beside the passes: %s" % others)
+    assert writer.poll() is None
+    ns.lab.end(writer)
+
+
+# --- refused ----------------------------------------------------------------------------------
+
+
+def test_a_missing_capability_is_named(ns):
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    done = ns.run(*nobody, kr.DUMP, "tables", check=False)
+    assert done.returncode == 1
+    assert "CAP_BPF" in done.stderr and "CAP_PERFMON" in done.stderr

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The kernel reader's exceptions are those that Packet Too Big messages left: at each hop of a route,
+and at a next-hop object once, whatever routes are by it."""
+
+import ipaddress
+
+import exceptions as ex
+import kernel_reader as kr
+import pytest
+from topology import FAR, HOST_MAC, PREFIX, host_addr, next_hop_objects
+
+MTU = 1300
+LIFETIME_S = 600  # net.ipv6.route.mtu_expires
+RTF_DYNAMIC, RTF_MODIFIED, RTF_EXPIRES = 0x10, 0x20, 0x00400000
+MAX_COST = 16384 - 2048  # of the exceptions of one destination
+BOTH_HOPS = "%s nexthop via %s dev p1 nexthop via %s dev p2" % (
+    PREFIX, host_addr("b"), host_addr("c"))  # fmt: skip
+
+kinds = pytest.mark.parametrize("kind", kr.KINDS)
+
+
+@pytest.fixture
+def prepared(idle):
+    ex.prepare(idle)
+    return idle
+
+
+def learn_many(net, count, mtu=MTU):
+    """A Path MTU to each of that many destinations; returns these."""
+    ex.flood(net, ex.crowd(ex.too_big(mtu, ex.FIRST), 1, count))
+    return {str(ipaddress.ip_address(ex.crowd_address(number))) for number in range(2, count + 2)}
+
+
+def of_kind(records, kind):
+    return [record for record in records if record["kind"] == kind]
+
+
+def by_hop(records):
+    """[(record of a route or object, [its exceptions])]"""
+    hops = []
+    for record in records:
+        if record["kind"] == "exception":
+            hops[-1][1].append(record)
+        else:
+            hops.append((record, []))
+    return hops
+
+
+@kinds
+def test_a_plain_route(prepared, kind):
+    net = prepared
+    net.r.route("add", ex.BY_B)
+    assert of_kind(kr.walk(net.r, kind=kind, exceptions="all"), "exception") == []
+    ex.learn(net, MTU)
+    (route, exception), calls = kr.call(net.r, kind, "-x", "all", "find", kr.MAIN, PREFIX)
+    assert (route["kind"], exception["kind"]) == ("route", "exception")
+    assert (exception["dst"], exception["dst_len"], exception["mtu"]) == (FAR, 128, MTU)
+    assert exception["flags"] & RTF_MODIFIED and exception["flags"] & RTF_EXPIRES
+    left = (exception["expires_ns"] - calls[0]["now_ns"]) / 1e9
+    assert LIFETIME_S - 60 < left <= LIFETIME_S
+    assert exception["ifindex"] == route["ifindex"]
+    assert exception["gateway"] == route["gateway"]
+    walked = of_kind(kr.walk(net.r, kind=kind, exceptions="all"), "exception")
+    assert [row["dst"] for row in walked] == [FAR]
+
+
+@kinds
+def test_one_destination_or_none_is_asked_for(prepared, kind):
+    net = prepared
+    net.r.route("add", ex.BY_B)
+    ex.learn(net, MTU)
+    ex.learn(net, 1400, dst="2001:db8:f00::2")
+    for dst, mtus in ((FAR, [MTU]), ("2001:db8:f00::2", [1400]), ("2001:db8:f00::3", [])):
+        records = kr.find(net.r, PREFIX, kind=kind, exceptions=dst)
+        assert [record["mtu"] for record in of_kind(records, "exception")] == mtus
+    assert of_kind(kr.find(net.r, PREFIX, kind=kind), "exception") == []
+
+
+@kinds
+def test_a_forgotten_one(prepared, kind):
+    """Its table stays with the route."""
+    net = prepared
+    net.r.route("add", ex.BY_B)
+    ex.learn(net, MTU)
+    ex.forget(net)
+    ex.wait_forgotten(net)
+    assert len(kr.find(net.r, PREFIX, kind=kind, exceptions="all")) == 1
+
+
+@kinds
+def test_a_redirect(prepared, kind):
+    net = prepared
+    ex.accept_redirects(net, "b")
+    net.r.route("add", ex.BY_B)
+    ex.hear(net, ex.redirect(ex.OTHER, mac=ex.OTHER_MAC))
+    route, exception = kr.find(net.r, PREFIX, kind=kind, exceptions="all")
+    assert (exception["dst"], exception["gateway"], exception["mtu"]) == (FAR, ex.OTHER, 0)
+    assert exception["flags"] & RTF_DYNAMIC and exception["expires_ns"] == 0
+    assert exception["ifindex"] == route["ifindex"]
+
+
+@kinds
+def test_both_hops_of_a_multipath_route(prepared, kind):
+    """`ip route show cache` leaves out those of the second."""
+    net = prepared
+    net.r.route("add", BOTH_HOPS)
+    count = 64
+    wanted = learn_many(net, count)
+    hops = by_hop(kr.find(net.r, PREFIX, kind=kind, exceptions="all"))
+    assert [hop["gateway"] for hop, _ in hops] == [host_addr("b"), host_addr("c")]
+    assert all(exceptions for _, exceptions in hops)
+    for hop, exceptions in hops:
+        assert all(each["gateway"] == hop["gateway"] for each in exceptions)
+    learnt = [each["dst"] for _, exceptions in hops for each in exceptions]
+    assert len(learnt) == count and set(learnt) == wanted
+    assert len(net.r.ipj("route show cache")) < count, "the kernel shows all: say so"
+
+
+@kinds
+@pytest.mark.parametrize("words", ("nhid 7", "nhid 10"))
+def test_next_hop_objects_have_them_once(prepared, kind, words):
+    net = prepared
+    next_hop_objects(net, "7/8")
+    for i in range(3):
+        net.r.ip("nexthop add id %d via %s dev p1" % (1000 * i + 20, host_addr("b")))
+    net.r.route("add", PREFIX, words)
+    net.r.route("add 2001:db8:e00::/48", words)
+    wanted = learn_many(net, 40)
+    route = kr.find(net.r, PREFIX, kind=kind, exceptions="all")
+    assert [(record["kind"], record["id"]) for record in route] == [("route", int(words[5:]))]
+    for budget in (1, 1024):
+        records, calls = kr.call(net.r, kind, "-b", budget, "-x", "all", "objects")
+        assert (len(calls) > 4) == (budget == 1)
+        objects = by_hop(records)
+        assert [record["id"] for record, _ in objects] == [7, 8, 20, 1020, 2020]
+        learnt = [each["dst"] for _, exceptions in objects for each in exceptions]
+        assert len(learnt) == 40 and set(learnt) == wanted
+        assert bool(objects[1][1]) == (words == "nhid 10")
+    assert of_kind(kr.call(net.r, kind, "objects")[0], "exception") == []
+
+
+@kinds
+def test_as_many_as_the_kernel_keeps(prepared, kind):
+    net = prepared
+    net.r.route("add", ex.BY_B)
+    learn_many(net, 3000)
+    wanted = {row["dst"] for row in net.r.ipj("route show cache")}
+    assert len(wanted) > 2500
+    read = of_kind(kr.walk(net.r, kind=kind, exceptions="all"), "exception")
+    assert len(read) == len(wanted) and {record["dst"] for record in read} == wanted
+
+
+def test_more_than_fit_into_a_call(prepared):
+    """Routes are all reported, and that exceptions are missing is."""
+    net = prepared
+    gateways = ["fe80::b:%x" % i for i in range(16, 20)]
+    for gateway in gateways:  # or else the kernel's collector forgets all
+        ex.router(net, gateway, HOST_MAC["b"], "b")
+    net.r.route("add", PREFIX, *("nexthop via %s dev p1" % gateway for gateway in gateways))
+    net.r.route("add 2001:db8:e00::/48 via", gateways[0], "dev p1")
+    net.r.route("add 2001:db8:f01::/48 via", gateways[0], "dev p1")
+    learn_many(net, MAX_COST + 4000)
+    for kind in kr.KINDS:
+        records, calls = kr.call(net.r, kind, "-x", "all", "walk", kr.MAIN)
+        routes = of_kind(records, "route")
+        assert [row["dst"] for row in routes] == [
+            row["dst"] for row in of_kind(kr.walk(net.r), "route")]  # fmt: skip
+        cut = [each for each in calls if each["cut"]]
+        assert [each["cut_routes"] for each in cut] == [0]
+        assert MAX_COST - 200 < len(of_kind(records, "exception")) <= MAX_COST
+        # One destination's are few, but all have to be looked through.
+        found, calls = kr.call(net.r, kind, "-x", FAR, "find", kr.MAIN, PREFIX)
+        assert len(found) == 4 and calls[0]["cut"]
