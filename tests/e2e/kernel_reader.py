@@ -46,6 +46,17 @@ def place(record):
     return int(ipaddress.ip_address(record["dst"])), record["dst_len"]
 
 
+def cover(text, bits):
+    """The prefix that is shorter by that many bits."""
+    network = ipaddress.ip_network(text)
+    return str(network.supernet(new_prefix=max(network.prefixlen - bits, 0)))
+
+
+def place_of(text):
+    network = ipaddress.ip_network(text)
+    return int(network.network_address), network.prefixlen
+
+
 def call(ns, kind, *words):
     """The calls of a command: (their records, how each ended)."""
     records, calls = [], []
@@ -60,8 +71,9 @@ def call(ns, kind, *words):
     return records, calls
 
 
-def walk(ns, table=MAIN, kind="cast", budget=1024, exceptions=None):
+def walk(ns, table=MAIN, kind="cast", budget=1024, exceptions=None, after=None):
     options = ["-x", exceptions] if exceptions else []
+    options += ["-c", after] if after else []
     return call(ns, kind, "-b", budget, *options, "walk", table)[0]
 
 

@@ -2,7 +2,10 @@
 """The kernel reader's routes are those that rtnetlink says, of any table and beside any change."""
 
 import collections
+import contextlib
 import random
+import subprocess
+import threading
 
 import kernel_reader as kr
 import pytest
@@ -68,7 +71,7 @@ def random_route(rng):
     source = rng.choice(("", "", "from 2001:db8:%x::/48" % rng.randrange(4)))
     metric, hops = rng.choice((1, 1024, HIGHEST_METRIC)), random_hops(rng)
     if rng.random() < 0.4:
-        other = ("dev d%d" % rng.randrange(3), "nhid %d" % rng.choice((7, 8, 9, 10)), kind)
+        other = ("dev d%d" % rng.randrange(3), "nhid %d" % rng.choice((7, 8, 9, 10, 11)), kind)
         metric, hops = rng.choice((2, 1025)), rng.choice(other)
     of_type, hops = (hops, "") if hops == kind else ("", hops)
     return " ".join((
@@ -80,7 +83,8 @@ def random_route(rng):
 def fill(ns, count):
     rng = random.Random(SEED)
     ns.batch(OBJECTS)
-    ns.run("ip", "nexthop", "add", "id", "10", "group", "7/8")
+    for group in ("id 10 group 7/8", "id 11 group 9"):
+        ns.run("ip", "nexthop", "add", *group.split())
     ns.batch((random_route(rng) for _ in range(count)), force=True)
 
 
@@ -126,8 +130,25 @@ def test_a_call_ends_with_a_destination(ns, kind):
 
 
 @kinds
+def test_a_walk_goes_on_behind_any_prefix(ns, kind):
+    """Also one that has gone."""
+    fill(ns, 1000)
+    rng = random.Random(SEED)
+    records = kr.walk(ns, OTHERS[0])
+    read = {kr.prefix(record["dst"], record["dst_len"]) for record in records}
+    cursors = sorted(read)[::20] + [random_prefix(rng) for _ in range(20)]
+    cursors += [kr.cover(dst, rng.randrange(1, 8)) for dst in sorted(read)[10::20]]
+    assert any(cursor not in read for cursor in cursors)
+    for cursor in cursors:
+        place = kr.place_of(cursor)
+        behind = [kr.hop_read(record) for record in records if kr.place(record) > place]
+        read_behind = kr.walk(ns, OTHERS[0], kind, after=cursor)
+        assert [kr.hop_read(record) for record in read_behind] == behind, cursor
+
+
+@kinds
 def test_each_destination_is_found(ns, kind):
-    fill(ns, 300)
+    fill(ns, 200)
     by_place = collections.defaultdict(list)
     for record in kr.walk(ns, OTHERS[0], kind):
         by_place[kr.prefix(record["dst"], record["dst_len"])].append(kr.hop_read(record))
@@ -216,10 +237,14 @@ def test_more_routes_to_a_destination_than_fit(ns, kind):
 # --- beside changes ---------------------------------------------------------------------------
 
 
+def base(i):
+    return "2001:db8:%x:%x" % (i >> 4, i << 12 & 0xFFFF | 0x800)
+
+
 def standing(count):
     """Of many destinations; at some there are two metrics, two hops, or one of a source."""
     for i in range(count):
-        dst = "2001:db8:%x:%x::/%d" % (i >> 4, i << 12 & 0xFFFF, (52, 56, 64)[i % 3])
+        dst = base(i) + "::/%d" % (53, 56, 64)[i % 3]
         yield "route add %s via fe80::1 dev d0 metric 500" % dst
         if i % 7 == 0:
             yield "route add %s via fe80::1 dev d0 metric 1500" % dst
@@ -230,28 +255,46 @@ def standing(count):
 
 
 def passing(count, rng):
-    """Above, below, beside and at the others; the highest metric tells them."""
-    added = []
+    """Above, below, before, behind and at the others; the highest metric tells them."""
+    added = set()
     for i in rng.sample(range(count), count // 4):
-        base = "2001:db8:%x:%x" % (i >> 4, i << 12 & 0xFFFF)
-        dst = rng.choice((base + "::/%d" % (52, 56, 64)[i % 3], base + "::/128", base + "::/53",
-                          "2001:db8:%x::/44" % (i >> 4), base + ":8000::/66"))  # fmt: skip
+        hi, lo = i >> 4, i << 12 & 0xFFFF
+        dst = rng.choice((base(i) + "::/%d" % (53, 56, 64)[i % 3], base(i) + "::/128",
+                          "2001:db8:%x:%x::/52" % (hi, lo), "2001:db8:%x:%x::/60" % (hi, lo),
+                          "2001:db8:%x:%x::/60" % (hi, lo | 0xF00), "2001:db8:%x::/44" % (hi & ~15),
+                          base(i) + ":8000::/66"))  # fmt: skip
         source = rng.choice(("", " from 2001:db8:1::/48", " from 2001:db8:2::/40"))
-        added.append("%s%s via fe80::9 dev d2 metric %d" % (dst, source, HIGHEST_METRIC))
-    added = sorted(set(added))
-    rng.shuffle(added)
+        added.add("%s%s via fe80::9 dev d2 metric %d" % (dst, source, HIGHEST_METRIC))
+    added = rng.sample(sorted(added), len(added))
     return ["route add " + words for words in added] + ["route del " + words for words in added]
 
 
+@contextlib.contextmanager
+def written(ns, lines):
+    """The commands are carried out again and again within the block."""
+    writer = ns.popen("ip", "-6", "-force", "-batch", "-", stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    text = "".join(line + "\n" for line in lines).encode()
+
+    def feed():
+        with contextlib.suppress(BrokenPipeError), writer.stdin:
+            while True:
+                writer.stdin.write(text)
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    try:
+        yield
+        assert writer.poll() is None
+    finally:
+        ns.lab.end(writer)
+        feeder.join()
+
+
 @kinds
-def test_standing_routes_are_read_once_beside_changes(ns, kind, tmp_path):
-    count = 3000
+def test_standing_routes_are_read_once_beside_changes(ns, kind):
+    count, passes, others = 3000, 0, set()
     ns.batch(standing(count))
     wanted = sorted(kr.hop_read(record) for record in kr.walk(ns))
-    batch = tmp_path / "batch"
-    batch.write_text("\n".join(passing(count, random.Random(SEED))) + "\n")
-    writer = ns.popen("sh", "-c", 'while :; do ip -6 -force -batch "$0"; done', str(batch))
-    passes, others = 0, set()
 
     def is_enough():
         nonlocal passes
@@ -261,9 +304,8 @@ def test_standing_routes_are_read_once_beside_changes(ns, kind, tmp_path):
         passes += 1
         return passes >= 25 and len(others) > 10
 
-    wait_until(is_enough, 60, lambda: "changes beside the passes: %s" % others)
-    assert writer.poll() is None
-    ns.lab.end(writer)
+    with written(ns, passing(count, random.Random(SEED))):
+        wait_until(is_enough, 60, lambda: "changes beside the passes: %s" % others)
 
 
 # --- refused ----------------------------------------------------------------------------------

@@ -161,12 +161,14 @@ def test_more_than_fit_into_a_call(prepared):
     net.r.route("add 2001:db8:f01::/48 via", gateways[0], "dev p1")
     learn_many(net, MAX_COST + 4000)
     for kind in kr.KINDS:
-        records, calls = kr.call(net.r, kind, "-x", "all", "walk", kr.MAIN)
+        records, calls = kr.call(net.r, kind, "-b", 16384, "-x", "all", "walk", kr.MAIN)
         routes = of_kind(records, "route")
         assert [row["dst"] for row in routes] == [
             row["dst"] for row in of_kind(kr.walk(net.r), "route")]  # fmt: skip
         cut = [each for each in calls if each["cut"]]
         assert [each["cut_routes"] for each in cut] == [0]
+        last = records[sum(each["n"] for each in calls[: calls.index(cut[0]) + 1]) - 1]
+        assert kr.prefix(last["dst"], last["dst_len"]) in (PREFIX, kr.prefix(last["dst"], 128))
         assert MAX_COST - 200 < len(of_kind(records, "exception")) <= MAX_COST
         # One destination's are few, but all have to be looked through.
         found, calls = kr.call(net.r, kind, "-x", FAR, "find", kr.MAIN, PREFIX)

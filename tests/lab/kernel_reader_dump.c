@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kernel_reader_dump [-p] [-b BUDGET] [-x all|ADDRESS] COMMAND: what the kernel reader reads in
- *this network namespace. A line of JSON a record, and one a call with how it ended.
+ * kernel_reader_dump [-p] [-b BUDGET] [-c PREFIX] [-x all|ADDRESS] COMMAND: what the kernel reader
+ *reads in this network namespace. A line of JSON a record, and one a call with how it ended.
  *
  *	walk TABLE		all of a table
  *	find TABLE PREFIX	one destination
@@ -9,8 +9,8 @@
  *	tables			their ids, a line each
  *	time TABLE PASSES	no records: how many, CPU milliseconds a pass, the longest call
  *
- * -p: by probe reads, as on kernels before Linux 6.2. -b: records a call. -x: with exceptions, of
- *all destinations or of one.
+ * -p: by probe reads, as on kernels before Linux 6.2. -b: records a call. -c: behind it. -x: with
+ *exceptions, of all destinations or of one.
  */
 #include <arpa/inet.h>
 #include <bpf/libbpf.h>
@@ -27,6 +27,7 @@ struct options {
 	enum kernel_reader_kind kind;
 	uint32_t budget;
 	struct kernel_choice choice;
+	struct kernel_cursor begin;
 };
 
 static void die(const char *what, int r)
@@ -83,7 +84,7 @@ static void print_view(const struct kernel_view *view)
 
 static void do_walk(struct kernel_reader *reader, const struct options *options, uint32_t table)
 {
-	struct kernel_cursor cursor = { 0 };
+	struct kernel_cursor cursor = options->begin;
 	struct kernel_view view;
 
 	do {
@@ -185,6 +186,24 @@ static int parse_choice(const char *text, struct kernel_choice *choice)
 	return inet_pton(AF_INET6, text, choice->dst.bytes) == 1 ? 0 : -EINVAL;
 }
 
+static int parse_option(int option, struct options *options)
+{
+	switch (option) {
+	case 'p':
+		options->kind = KERNEL_READER_PROBE;
+		return 0;
+	case 'b':
+		options->budget = (uint32_t)strtoul(optarg, NULL, 0);
+		return 0;
+	case 'c':
+		options->begin.started = true;
+		return prefix_parse(optarg, &options->begin.last);
+	case 'x':
+		return parse_choice(optarg, &options->choice);
+	}
+	return -EINVAL;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = { .budget = 1024 };
@@ -192,14 +211,8 @@ int main(int argc, char **argv)
 	char err[LOADER_ERR];
 	int option;
 
-	while ((option = getopt(argc, argv, "pb:x:")) != -1) {
-		if (option == 'p')
-			options.kind = KERNEL_READER_PROBE;
-		else if (option == 'b')
-			options.budget = (uint32_t)strtoul(optarg, NULL, 0);
-		else if (option != 'x' || parse_choice(optarg, &options.choice))
-			return 2;
-	}
+	while ((option = getopt(argc, argv, "pb:c:x:")) != -1)
+		check("option", parse_option(option, &options));
 	libbpf_set_print(NULL);
 	if (kernel_reader_open_kind(&reader, options.kind, err)) {
 		fprintf(stderr, "kernel_reader_dump: %s\n", err);

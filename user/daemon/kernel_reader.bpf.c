@@ -200,7 +200,7 @@ __noinline int approach(void)
 	walk.node = 0;
 	if (!covers_key(address, bit))
 		return 1;
-	if (bit == walk.key_len || !key_bit(bit))
+	if (!key_bit(bit)) /* as are those behind the key's length */
 		push(right);
 	if (bit == walk.key_len)
 		push(left);
