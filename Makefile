@@ -42,7 +42,6 @@ endif
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror
 DEFINES = -D_GNU_SOURCE -DSIXLANE_VERSION='"$(VERSION)"' \
-	-DSIXLANE_CENSUS_OBJECT='"$(B)/census.bpf.o"' \
 	-DSIXLANE_KERNEL_READER_OBJECT='"$(B)/kernel_reader.bpf.o"' \
 	-DSIXLANE_KERNEL_READER_PROBE_OBJECT='"$(B)/kernel_reader.probe.bpf.o"'
 CFLAGS := -O2 -g
@@ -79,7 +78,7 @@ $(B)/full-view.txt: tests/data/full-view-v6.txt.gz
 
 # What a compiler for BPF has to show that a kernel takes.
 .PHONY: objects
-objects: $(OBJECTS) $(BENCH_OBJECTS) $(B)/census.bpf.o $(KERNEL_READERS) $(B)/bound.bpf.o
+objects: $(OBJECTS) $(BENCH_OBJECTS) $(KERNEL_READERS) $(B)/bound.bpf.o
 
 vpath %.bpf.c bpf user/daemon tests/bpf tests/vm
 $(B)/%.bpf.o: %.bpf.c Makefile
@@ -102,7 +101,6 @@ $(B)/obj/%.o: %.c Makefile
 	@$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 # These carry objects within themselves.
-$(B)/obj/user/daemon/census.o $(B)/asan/user/daemon/census.o: $(B)/census.bpf.o
 $(B)/obj/user/daemon/kernel_reader.o $(B)/asan/user/daemon/kernel_reader.o: $(KERNEL_READERS)
 
 $(B)/sixlaned: $(call obj,$(DAEMON_SRC))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Nothing announces that the kernel has learnt a Path MTU or followed a redirect. So the ICMPv6
- * messages to this machine that can teach it one are told to the daemon, which asks the kernel. The
- * packet passes as it would have; a hint that finds no room is counted and lost, since the daemon
- * looks for what it was not told.
+ * Nothing announces that the kernel has learnt a Path MTU, followed a redirect or taken a lifetime
+ * from a router advertisement. So the ICMPv6 messages to this machine that can teach it one are
+ * told to the daemon, which asks the kernel. The packet passes as it would have; a hint that finds
+ * no room is counted and lost, since the daemon looks for what it was not told.
  *
  * Whether the kernel believes the message is not asked here, but where it certainly does not (a
- * Path MTU under 1280, a redirect from beyond the link) there is no hint.
+ * Path MTU under 1280, a redirect or an advertisement from beyond the link) there is no hint.
  */
 #ifndef SIXLANE_HINT_H
 #define SIXLANE_HINT_H
@@ -22,12 +22,14 @@
 #define HINT_LOCAL_TABLE 255u	 /* RT_TABLE_LOCAL */
 #define HINT_MIN_MTU 1280	 /* __ip6_rt_update_pmtu() ignores a smaller one */
 #define HINT_NDISC_HOP_LIMIT 255 /* ndisc_rcv() ignores any other */
+#define HINT_ADVERT_BYTES 16	 /* struct ra_msg of the kernel */
 
 /* Verdicts of packets that are, or may be, addressed to this machine. */
 static const __u64 hint_verdicts = 1ull << SIXLANE_PASS_LOCAL | 1ull << SIXLANE_PASS_ANYCAST |
 				   1ull << SIXLANE_PASS_SOURCE | 1ull << SIXLANE_PASS_DESTINATION |
 				   1ull << SIXLANE_PASS_PROXY_NDP | 1ull << SIXLANE_PASS_PORT |
-				   1ull << SIXLANE_PASS_FIREWALL | 1ull << SIXLANE_PASS_TC;
+				   1ull << SIXLANE_PASS_FIREWALL | 1ull << SIXLANE_PASS_TC |
+				   1ull << SIXLANE_PASS_OTHER_MAC;
 /* … of which these end the walk before anybody has asked to whom. */
 static const __u64 hint_unasked = 1ull << SIXLANE_PASS_SOURCE | 1ull << SIXLANE_PASS_PROXY_NDP |
 				  1ull << SIXLANE_PASS_PORT | 1ull << SIXLANE_PASS_FIREWALL |
@@ -44,8 +46,16 @@ struct hint_too_big {
 	struct packet_ip6 inner;
 };
 
-/* What it is about: sets type, dst and src. False: nothing that the kernel would learn from. */
-static __always_inline int hint_read(const struct packet *pkt, struct sixlane_hint *hint)
+/* Of a router advertisement: sets src, the router. */
+static __always_inline int hint_read_advert(const struct packet *pkt, struct sixlane_hint *hint)
+{
+	hint->src = pkt->ip6->src;
+	return pkt->ip6->hop_limit == HINT_NDISC_HOP_LIMIT && pkt->ip6->src.bytes[0] == 0xfe &&
+	       (pkt->ip6->src.bytes[1] & 0xc0) == 0x80;
+}
+
+/* What else it is about: sets dst and src. False: nothing that the kernel would learn from. */
+static __always_inline int hint_read_exception(const struct packet *pkt, struct sixlane_hint *hint)
 {
 	const struct hint_too_big *too_big = (const void *)(pkt->ip6 + 1);
 	const struct hint_redirect *redirect = (const void *)too_big;
@@ -54,7 +64,6 @@ static __always_inline int hint_read(const struct packet *pkt, struct sixlane_hi
 	if (pkt->ip_bytes < sizeof(*pkt->ip6) + sizeof(*redirect) ||
 	    (void *)(redirect + 1) > packet_end(pkt->ctx))
 		return 0;
-	hint->type = redirect->icmp6.icmp6_type;
 	if (hint->type == SIXLANE_HINT_REDIRECT) {
 		hint->dst = redirect->dst;
 		/* ip6_redirect_no_header(); that of a packet quoted behind it is mostly the same */
@@ -68,6 +77,21 @@ static __always_inline int hint_read(const struct packet *pkt, struct sixlane_hi
 	hint->dst = too_big->inner.dst;
 	hint->src = too_big->inner.src;
 	return bpf_ntohl(too_big->icmp6.icmp6_mtu) >= HINT_MIN_MTU;
+}
+
+/* Sets type, dst and src. A frame to a group, other_mac, can only be an advertisement. */
+static __always_inline int hint_read(const struct packet *pkt, int other_mac,
+				     struct sixlane_hint *hint)
+{
+	const struct icmp6hdr *icmp6 = (const void *)(pkt->ip6 + 1);
+
+	if (pkt->ip_bytes < sizeof(*pkt->ip6) + HINT_ADVERT_BYTES ||
+	    (void *)icmp6 + HINT_ADVERT_BYTES > packet_end(pkt->ctx))
+		return 0;
+	hint->type = icmp6->icmp6_type;
+	if (hint->type == SIXLANE_HINT_ROUTER_ADVERT)
+		return hint_read_advert(pkt, hint);
+	return !other_mac && hint_read_exception(pkt, hint);
 }
 
 /* Whether the kernel takes it for its own. A scoped destination is one of ours or nobody's. */
@@ -128,7 +152,8 @@ __attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 slot, __u32 ve
 
 	if (!port || !hint_point(&pkt))
 		return 0;
-	if (pkt.ip6->next_header != IPPROTO_ICMPV6 || !hint_read(&pkt, &hint))
+	if (pkt.ip6->next_header != IPPROTO_ICMPV6 ||
+	    !hint_read(&pkt, verdict == SIXLANE_PASS_OTHER_MAC, &hint))
 		return 0;
 	if (hint_unasked >> (verdict & 63) & 1 && !hint_is_to_us(&pkt, port))
 		return 0;

@@ -23,7 +23,7 @@ mapfile -t c_files < <(git ls-files '*.c' '*.h')
 mapfile -t user_c < <(git ls-files 'user/*.c' | grep -v '\.bpf\.c$')
 mapfile -t shell_files < <(git ls-files '*.sh' .ci/run)
 mapfile -t python_files < <(git ls-files '*.py')
-defines=(-D_GNU_SOURCE '-DSIXLANE_VERSION="lint"' "-DSIXLANE_CENSUS_OBJECT=\"$build/census.bpf.o\""
+defines=(-D_GNU_SOURCE '-DSIXLANE_VERSION="lint"'
 	"-DSIXLANE_KERNEL_READER_OBJECT=\"$build/kernel_reader.bpf.o\""
 	"-DSIXLANE_KERNEL_READER_PROBE_OBJECT=\"$build/kernel_reader.probe.bpf.o\"")
 

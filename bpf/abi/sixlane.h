@@ -14,7 +14,7 @@
 #include "verdicts.h"
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 16u
+#define SIXLANE_ABI 17u
 
 /* What a BTF tag of the program begins with that names its compiler. */
 #define SIXLANE_COMPILER_TAG "sixlane_compiler:"
@@ -31,6 +31,7 @@
 #define SIXLANE_MAX_RULES 64u  /* a list; longer ones punt */
 #define SIXLANE_MAX_EXCEPTIONS 262144u /* never preallocated */
 #define SIXLANE_MAX_POLICIES 65536u    /* entries of sl_policies, never preallocated */
+#define SIXLANE_MAX_DIFFERENCES 16u    /* kinds that the audit counts */
 
 union sixlane_addr {
 	__u8 bytes[16];
@@ -135,9 +136,13 @@ struct sixlane_meta {
 	__u64 fib_verify_checked, fib_verify_wrong; /* addresses, of the last time */
 	__u64 fib_memory;			    /* SIXLANE_FIB_IN_*; 0: no daemon yet */
 	__u64 bypassed; /* bit n: enum guard_cause n of user/guard holds nothing back */
-	__u64 reserved1[7];
+	/* The audit: 1: of the kernel's own tables, 0: by dumps; passes over all tables, how long
+	 * the last one took, and what was corrected, by enum rib_difference of user/rib. */
+	__u64 audit_reader, audit_passes, audit_pass_ns;
+	__u64 audit_corrected[SIXLANE_MAX_DIFFERENCES];
+	__u64 reserved1[4];
 };
-_Static_assert(sizeof(struct sixlane_meta) == 384, "layout is ABI");
+_Static_assert(sizeof(struct sixlane_meta) == 512, "layout is ABI");
 _Static_assert(__builtin_offsetof(struct sixlane_meta, generation) <= 64,
 	       "what packets read is one line");
 
@@ -389,14 +394,19 @@ _Static_assert(sizeof(struct sixlane_operator) == 56, "layout is ABI");
 #define SIXLANE_HINTS_BYTES 262144u
 
 #define SIXLANE_HINT_TOO_BIG 2u /* ICMPv6 types */
+#define SIXLANE_HINT_ROUTER_ADVERT 134u
 #define SIXLANE_HINT_REDIRECT 137u
 
-/* An ICMPv6 message to this machine after which the kernel may have a new exception. */
+/*
+ * An ICMPv6 message to this machine after which the kernel may have a new exception, or another
+ * lifetime of a route.
+ */
 struct sixlane_hint {
-	union sixlane_addr dst; /* of the packet that the message is about */
-	union sixlane_addr src; /* its source; of a Redirect whom that is addressed to */
-	__u32 ifindex;		/* the message came in by */
-	__u32 type;		/* SIXLANE_HINT_* */
+	union sixlane_addr dst; /* of the packet that the message is about; of an advertisement 0 */
+	union sixlane_addr
+		src;   /* its source; of a Redirect whom that is addressed to; the router */
+	__u32 ifindex; /* the message came in by */
+	__u32 type;    /* SIXLANE_HINT_* */
 };
 _Static_assert(sizeof(struct sixlane_hint) == 40, "layout is ABI");
 

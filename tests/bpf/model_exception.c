@@ -145,10 +145,18 @@ static bool is_told(struct walk *w, enum sixlane_verdict verdict)
 	if (verdict == SIXLANE_PASS_SOURCE || verdict == SIXLANE_PASS_PROXY_NDP)
 		return is_ours(w);
 	return verdict == SIXLANE_PASS_LOCAL || verdict == SIXLANE_PASS_ANYCAST ||
-	       verdict == SIXLANE_PASS_DESTINATION;
+	       verdict == SIXLANE_PASS_DESTINATION || verdict == SIXLANE_PASS_OTHER_MAC;
 }
 
-/* Packet Too Big of no less than 1280, and redirects from the link. */
+static bool is_from_link(const struct walk *w)
+{
+	const uint8_t *src = w->bare.bytes + AT_SRC;
+
+	return w->bare.bytes[AT_HOP_LIMIT] == 255 && src[0] == 0xfe && src[1] >> 6 == 2;
+}
+
+/* Advertisements of routers on the link, Packet Too Big of no less than 1280, and redirects from
+ * the link. */
 static bool read_hint(const struct walk *w, struct sixlane_hint *hint)
 {
 	const uint8_t *bytes = w->bare.bytes;
@@ -157,6 +165,10 @@ static bool read_hint(const struct walk *w, struct sixlane_hint *hint)
 
 	hint->type = bytes[AT_TYPE];
 	hint->ifindex = w->port->ifindex;
+	if (hint->type == 134) {
+		memcpy(hint->src.bytes, bytes + AT_SRC, 16);
+		return payload >= 16 && is_from_link(w);
+	}
 	if (hint->type == 2 && payload >= 48) {
 		memcpy(hint->src.bytes, bytes + AT_INNER + 8, 16);
 		memcpy(hint->dst.bytes, bytes + AT_INNER + 24, 16);
@@ -172,5 +184,6 @@ void model_hint(struct walk *w, struct model_result *result)
 {
 	memset(&result->hint, 0, sizeof(result->hint));
 	result->has_hint = is_told(w, result->verdict) && w->bare.bytes[AT_NEXT_HEADER] == 58 &&
-			   read_hint(w, &result->hint);
+			   read_hint(w, &result->hint) &&
+			   (result->verdict != SIXLANE_PASS_OTHER_MAC || result->hint.type == 134);
 }

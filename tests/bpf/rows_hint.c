@@ -36,6 +36,14 @@
 #define TOLD_REDIRECT_AT(dst) .hint = { 137, INNER_DST, dst }
 #define TOLD_REDIRECT TOLD_REDIRECT_AT(FRAME_DST)
 
+/* Lifetime 1800 s. */
+#define ADVERT                                                 \
+	{ AT_NEXT_HEADER, "3aff" },                            \
+	{                                                      \
+		AT_PAYLOAD, "86000000400007080000000000000000" \
+	}
+#define TOLD_ADVERT .hint = { 134, "::", "fe80::1" }
+
 #define TO_US .routes = { TO(NH_FATE + SIXLANE_PASS_LOCAL) }, .verdict = SIXLANE_PASS_LOCAL
 #define FROM_LINK .src = "fe80::1", .verdict = SIXLANE_PASS_SOURCE
 #define TO_LINK .dst = "fe80::2", .verdict = SIXLANE_PASS_DESTINATION
@@ -264,6 +272,43 @@ const struct row rows_hint[] = {
 	  TO_US,
 	  .payload = 39,
 	  .patches = { REDIRECT } },
+	/* router advertisements */
+	{ .name = "advertisement to all nodes",
+	  .src = "fe80::1",
+	  .dst = "ff02::1",
+	  .verdict = SIXLANE_PASS_OTHER_MAC,
+	  .payload = 16,
+	  .patches = { ADVERT, { 0, "333300000001" } },
+	  TOLD_ADVERT },
+	{ .name = "advertisement to us alone",
+	  .src = "fe80::1",
+	  .dst = "fe80::2",
+	  .verdict = SIXLANE_PASS_SOURCE,
+	  .payload = 56,
+	  .patches = { ADVERT },
+	  TOLD_ADVERT },
+	{ .name = "advertisement cut short",
+	  .src = "fe80::1",
+	  .dst = "ff02::1",
+	  .verdict = SIXLANE_PASS_OTHER_MAC,
+	  .payload = 15,
+	  .patches = { ADVERT, { 0, "333300000001" } } },
+	{ .name = "advertisement from beyond the link",
+	  .src = "fe80::1",
+	  .dst = "ff02::1",
+	  .verdict = SIXLANE_PASS_OTHER_MAC,
+	  .payload = 16,
+	  .patches = { ADVERT, { 0, "333300000001" }, { AT_HOP_LIMIT, "fe" } } },
+	{ .name = "advertisement of a global address",
+	  .dst = "ff02::1",
+	  .verdict = SIXLANE_PASS_OTHER_MAC,
+	  .payload = 16,
+	  .patches = { ADVERT, { 0, "333300000001" } } },
+	{ .name = "Packet Too Big in another's frame",
+	  OURS,
+	  .verdict = SIXLANE_PASS_OTHER_MAC,
+	  .payload = 48,
+	  .patches = { TOO_BIG, { 0, "333300000001" } } },
 	{ .name = "Destination Unreachable to us",
 	  TO_US,
 	  .payload = 48,

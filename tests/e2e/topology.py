@@ -30,6 +30,8 @@ SEED = int(os.environ.setdefault("SIXLANE_SEED", str(random.SystemRandom().getra
 HOUR_MS = 3600 * 1000
 # Somewhere behind the hosts: a destination, its usual route, and one that covers it.
 FAR, PREFIX, COVER = "2001:db8:f00::1", "2001:db8:f00::/48", "2001:db8::/32"
+# Hides what programs that look into the kernel are loaded with, as a kernel without BTF lacks it.
+WITHOUT_BTF = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh")
 # Reasons that also hold for what hosts say by themselves, neighbour discovery and the like.
 CHATTY = {
     "pass_all",

@@ -184,7 +184,7 @@ class World:
 
     def start_daemon(self):
         bond = assume_ndo_xmit(["bond1"])
-        self.router.start("--poll-ms", POLL_MS, "--audit", 0, *bond)
+        self.router.start("--poll-ms", POLL_MS, "--audit-permille", 0, *bond)
         self.firewalls.daemon_started()
 
     def _rest(self):

@@ -45,7 +45,7 @@ KERNELS = ["6.1", "6.12", "here", "backports", "sid"]
 HEADERS = ["make", "libbpf-dev", "libc6-dev"]
 # Kernels in emulation get what carries packets, and what the daemon runs.
 CARRIED = ["sixlane", "sixlane.frags", "sixlane.arena", "sixlane.arena.frags", "sixlane.flows", "sixlane.trace",
-           "census", "kernel_reader", "kernel_reader.probe", "bound"]  # fmt: skip
+           "kernel_reader", "kernel_reader.probe", "bound"]  # fmt: skip
 FLOWS_SINCE = (6, 11)
 ARENA_SINCE = (6, 9)
 CAST_SINCE = (6, 2)  # bpf_rdonly_cast()

@@ -136,6 +136,7 @@ static json_t *to_json(const struct status *status)
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		print_set(object, numbers[i].key, json_integer((json_int_t)numbers[i].value));
 	print_set(object, "sync_ms", json_real(sync_ms(status)));
+	print_set(object, "audit", status_audit_json(meta));
 	print_set(object, "multipath_hash", hash_json(meta));
 	print_set(object, "fib", fib_json(&status->view->maps, status->daemon));
 	for (size_t i = 0; i < checkup->ports.n; i++)
@@ -166,6 +167,7 @@ static void to_text(const struct cmd_options *options, const struct status *stat
 		printf("%-11s %llu of %llu\n", loader_map_name(maps[i].map) + strlen("sl_"),
 		       (unsigned long long)maps[i].entries,
 		       (unsigned long long)maps[i].max_entries);
+	status_audit_text(options, meta);
 	fib_status_text(options, &status->view->maps, status->daemon);
 	printf("hash        policy %u, fields 0x%x\n", meta->hash_policy.policy,
 	       meta->hash_policy.fields);

@@ -78,6 +78,9 @@ json_t *status_refusals_json(const struct cmd_view *view, const struct status_po
 /* As errors, where there are no maps: there may be none because the program was refused. */
 void status_say_refusals(void);
 
+json_t *status_audit_json(const struct sixlane_meta *meta);
+void status_audit_text(const struct cmd_options *options, const struct sixlane_meta *meta);
+
 json_t *status_port_json(const struct cmd_view *view, const struct status_port *port);
 void status_ports_text(const struct cmd_options *options, const struct cmd_view *view,
 		       const struct status_ports *ports);

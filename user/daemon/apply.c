@@ -60,6 +60,7 @@ void apply_route_changed(void *ctx, uint32_t table, const struct prefix *dst)
 {
 	struct sync *sync = ctx;
 
+	audit_note_change(sync, table, dst);
 	if (!sync->quiet)
 		resolve_affected(sync->resolve, table, dst, set_prefix, sync);
 }
@@ -87,10 +88,6 @@ void apply_note(struct sync *sync, const char *what, int ret)
 			"the kernel sent a malformed %s message; sixlaned ignores it and reads all tables again",
 			what);
 	}
-	if (ret == -EINPROGRESS) {
-		census_want(sync);
-		return;
-	}
 	/* what found no room in memory is not gone */
 	if (ret == -ENOMEM)
 		sync->dump_damaged = true;
@@ -117,18 +114,6 @@ void apply_note_unknown(struct sync *sync, enum sync_object object, uint16_t unk
 	log_warning(
 		"a %s has an unsupported attribute (number %u, or one nested in it): packets that depend on it pass to the kernel",
 		names[object], attr);
-}
-
-/* Told as one that does not expire, while it may be about to: until that is over, it is. */
-static void keep_ending(struct sync *sync, struct route *route)
-{
-	uint64_t ends_ns = rib_ending(sync->rib, route, sync->told_after_ns, util_now_ns());
-
-	if (!ends_ns)
-		return;
-	route->expires = true;
-	route->expires_ns = ends_ns;
-	sync_want(sync, SYNC_LATER_NS);
 }
 
 /* Where there was none: the FIB sees it come. */
@@ -194,21 +179,81 @@ static int apply_unannounced(struct sync *sync, const struct nlmsghdr *nlh,
 	return ret;
 }
 
+/*
+ * The kernel tells a route that ends within a hundredth of a second, or has just ended, as one that
+ * does not. When one of this level that is known ends; 0: there is none.
+ */
+static uint64_t known_end_ns(const struct sync *sync, const struct route *route)
+{
+	const struct rib_dest *dest =
+		rib_transient(sync->rib) ? rib_find(sync->rib, route->table, &route->dst) : NULL;
+	const struct rib_route *known = dest ? dest->routes : NULL;
+
+	while (known && !(known->expires && known->metric == route->metric &&
+			  prefix_equal(&known->src, &route->src)))
+		known = known->next;
+	return known ? known->expires_ns : 0;
+}
+
+/* Whether that is now, by what was told: without a kernel reader such a route ends as it was. */
+#define LAPSE_NS 2000000000u
+
+static bool lapses_now(uint64_t end_ns)
+{
+	const uint64_t now_ns = util_now_ns();
+
+	return end_ns + LAPSE_NS > now_ns && end_ns < now_ns + LAPSE_NS;
+}
+
+static void set_lifetime(const struct sync *sync, struct route *route, uint64_t end_ns)
+{
+	if (route->expires)
+		route->expires_ns = sync->told_after_ns + route->lifetime_ms * (uint64_t)NS_PER_MS;
+	else if (!audit_reads_kernel(sync->audit) && lapses_now(end_ns)) {
+		route->expires = true;
+		route->expires_ns = end_ns;
+	}
+}
+
+/* What a message does not tell is read from the kernel's own table. ret, or what is left of it. */
+static int read_rest(struct sync *sync, const struct nlmsghdr *nlh, const struct route *route,
+		     int ret, bool lapses)
+{
+	const bool added = nlh->nlmsg_type == RTM_NEWROUTE;
+
+	if (sync->dumping) {
+		if (ret == -EINPROGRESS)
+			audit_note_dumped(sync, route->table, &route->dst);
+		return ret == -EINPROGRESS ? 0 : ret;
+	}
+	audit_note_message(sync, route->table, &route->dst);
+	/* a withdrawal from before the dump, of what the dump therefore did not tell */
+	if (ret == -EAGAIN && !added && sync->replaying && !route->unknown)
+		return 0;
+	/* ndisc_router_discovery() sets lifetime, MTU and hop limit after the message */
+	if (added && route->protocol == RTPROT_RA)
+		audit_read_soon(sync, route->table, &route->dst);
+	if ((ret == -EAGAIN || ret == -EINPROGRESS || lapses) &&
+	    audit_read(sync, route->table, &route->dst))
+		return 0;
+	return ret == -EINPROGRESS ? 0 : ret;
+}
+
 static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	const bool object_sources = rib_object_sources(sync->rib);
 	struct route_hop hops[ROUTE_MAX_HOPS];
 	struct route route;
+	uint64_t end_ns = 0;
 	int ret = parse_route(nlh, &route, hops);
 
 	if (ret)
 		return ret;
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
 		apply_note_unknown(sync, SYNC_ROUTE, route.unknown_attr);
-	if (route.expires)
-		route.expires_ns = sync->told_after_ns + route.lifetime_ms * (uint64_t)NS_PER_MS;
-	else if (nlh->nlmsg_type == RTM_NEWROUTE)
-		keep_ending(sync, &route);
+	if (nlh->nlmsg_type == RTM_NEWROUTE && !route.expires)
+		end_ns = known_end_ns(sync, &route);
+	set_lifetime(sync, &route, end_ns);
 	if (!sync->dumping && route.table == RT_TABLE_LOCAL && route.type == RTN_MULTICAST)
 		apply_ipv6_toggled(sync, &route);
 	if (nlh->nlmsg_type == RTM_NEWROUTE)
@@ -231,32 +276,7 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 		apply_all_routes(sync);
 	if (is_by_fib6_add(sync, nlh, &route))
 		nexthops_renewed(sync->nexthops);
-	if (nlh->nlmsg_type == RTM_NEWROUTE)
-		return ret;
-	/* a withdrawal from before the dump, of what the dump therefore did not tell */
-	return ret == -EAGAIN && sync->replaying && !route.unknown ? 0 : ret;
-}
-
-/*
- * An address with a lifetime gives its prefix's route one, for which there is no message: ask anew.
- */
-static int apply_address(struct sync *sync, const struct nlmsghdr *nlh)
-{
-	struct address address;
-	bool changed = false;
-	int ret = parse_address(nlh, &address);
-
-	if (ret)
-		return ret;
-	apply_note_unknown(sync, SYNC_ADDRESS, address.unknown_attr);
-	if (nlh->nlmsg_type == RTM_DELADDR)
-		changed = addrs_delete(&sync->addrs, address.ifindex, &address.addr);
-	else
-		ret = addrs_set(&sync->addrs, &address, &changed);
-	sync->addrs_wanted |= changed;
-	if (nlh->nlmsg_type == RTM_NEWADDR && address.expires && !sync->dumping)
-		sync_want(sync, sync->replaying ? SYNC_LATER_NS : 0);
-	return ret;
+	return read_rest(sync, nlh, &route, ret, end_ns != 0);
 }
 
 /* --- neighbours -------------------------------------------------------------------------- */
@@ -330,8 +350,8 @@ void apply_message(struct sync *sync, const struct nlmsghdr *nlh)
 		else
 			apply_rules_changed(sync);
 		break;
-	case RTM_NEWPREFIX: /* a router advertisement may have given a known prefix a lifetime */
-		sync_want(sync, sync->replaying ? SYNC_LATER_NS : 0);
+	case RTM_NEWPREFIX:
+		apply_note(sync, "prefix", apply_advertised(sync, nlh));
 		break;
 	case RTM_NEWADDR:
 	case RTM_DELADDR:
@@ -399,6 +419,7 @@ void apply_meta(struct sync *sync)
 	meta->synced_at = sync->synced_at;
 	meta->malformed = sync->malformed;
 	meta->bypassed = sync->config->bypass;
+	audit_tell(sync->audit, meta);
 	meta->max_routes = sync->config->max_routes;
 	meta->exceptions = stats.exceptions;
 	meta->exceptions_evicted = stats.exceptions_evicted;

@@ -125,6 +125,7 @@ static void note_mtu(struct sync *sync, const struct link *link)
 		return;
 	sync->next_poll_ns = 0;
 	exceptions_mtu_changes(sync);
+	audit_mtu_changed(sync, link->ifindex);
 }
 
 static int set_link(struct sync *sync, const struct link *link, bool *changed)
@@ -148,10 +149,13 @@ static int set_ipv6(struct sync *sync, const struct link_ipv6 *ipv6, bool *chang
 {
 	const struct device *device = links_find(&sync->links, ipv6->ifindex);
 	bool goes = device && device->has_ipv6 && !device->ipv6.disabled && ipv6->disabled;
+	bool mtu_changed = device && device->has_ipv6 && device->ipv6.mtu6 != ipv6->mtu6;
 	int ret = links_set_ipv6(&sync->links, ipv6, changed);
 
 	if (!ret && goes)
 		doubt_routes_by(sync, ipv6->ifindex);
+	if (!ret && mtu_changed)
+		audit_mtu_changed(sync, ipv6->ifindex);
 	return ret;
 }
 

@@ -38,7 +38,9 @@ struct hints {
 
 static uint32_t hash_of(const struct sixlane_hint *hint)
 {
-	return (uint32_t)level_mix(level_mix(hint->dst.halves[0]) ^ hint->dst.halves[1]);
+	const struct sixlane_exception_key key = { .dst = hint->dst };
+
+	return sixlane_exception_check(&key);
 }
 
 static bool is_same(const struct sixlane_hint *a, const struct sixlane_hint *b)
@@ -67,8 +69,13 @@ static struct slot *find_slot(struct hints *hints, const struct sixlane_hint *hi
 static void take_hint(void *ctx, const struct sixlane_hint *hint)
 {
 	struct hints *hints = ctx;
-	struct slot *slot = find_slot(hints, hint);
+	struct slot *slot;
 
+	if (hint->type == SIXLANE_HINT_ROUTER_ADVERT) {
+		audit_advertised(hints->sync, hint->ifindex);
+		return;
+	}
+	slot = find_slot(hints, hint);
 	if (!slot) {
 		exceptions_want(hints->sync);
 		return;

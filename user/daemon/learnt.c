@@ -170,8 +170,6 @@ static bool object_may_have(const struct learnt_world *world, uint32_t id,
 static bool may_have(const struct learnt_world *world, const struct rib_route *route,
 		     const struct route_exception *told)
 {
-	if (route->untold)
-		return true;
 	if (told->has_src != (route->src.len != 0))
 		return false;
 	if (route->next_hop_id)
@@ -208,7 +206,7 @@ static struct candidates find_candidates(const struct learnt_world *world,
 
 			found.n += may;
 			found.owner |= may && at_owner;
-			found.first |= may && at_owner && first && !r->untold;
+			found.first |= may && at_owner && first;
 			first &= r->src.len != 0;
 		}
 	}

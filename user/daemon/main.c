@@ -31,7 +31,8 @@ static const char usage_text[] =
 	"      --rcvbuf BYTES     receive buffer for route notifications\n"
 	"      --poll-ms N        interval for reading settings that the kernel does not announce\n"
 	"      --fib INDEX        index that answers lookups: compiled (default) or trie\n"
-	"      --audit SEC        interval for comparing with the kernel's tables; 0: never\n"
+	"      --audit-permille N thousandths of a CPU for comparing with the kernel's tables;\n"
+	"                         0: never\n"
 	"      --exceptions MODE  use of learned Path MTUs and redirects: kernel (default),\n"
 	"                         always or observe\n"
 	"      --max-exceptions N limit of exceptions\n"
@@ -58,7 +59,7 @@ static const struct option options[] = {
 	{ "rcvbuf", required_argument, NULL, 'B' },
 	{ "poll-ms", required_argument, NULL, 'P' },
 	{ "fib", required_argument, NULL, 'F' },
-	{ "audit", required_argument, NULL, 'A' },
+	{ "audit-permille", required_argument, NULL, 'A' },
 	{ "exceptions", required_argument, NULL, 'E' },
 	{ "max-exceptions", required_argument, NULL, 'M' },
 	{ "answer-rate", required_argument, NULL, 'r' },
@@ -85,7 +86,7 @@ static const char *setting_of(int option)
 		{ 'R', "max_routes" },
 		{ 'B', "rcvbuf" },
 		{ 'P', "poll_ms" },
-		{ 'A', "audit" },
+		{ 'A', "audit_permille" },
 		{ 'X', "assume_ndo_xmit" },
 		{ 'p', "pass_ports" },
 		{ 'a', "pass_all" },

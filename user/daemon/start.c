@@ -48,8 +48,9 @@ static int allocate(struct sync *sync)
 	sync->names = names_new(sync->config);
 	sync->flows = loader_flows_new();
 	if (!sync->rib || !sync->neighs || !sync->nexthops || !sync->resolve || !sync->fib ||
-	    !sync->used || !sync->exceptions || !sync->names || !sync->flows)
+	    !sync->used || !sync->exceptions || !sync->audit || !sync->names || !sync->flows)
 		return -ENOMEM;
+	sync->view.kernel_read = audit_reads_kernel(sync->audit);
 	names_publish(sync->names);
 	nexthops_follow(sync->nexthops, sync->rib);
 	fib_set_max_exceptions(sync->fib, sync->config->max_exceptions);
@@ -124,9 +125,9 @@ int sync_new(const struct config *config, struct maps *maps, const struct loader
 	sync->config = config;
 	sync->maps = maps;
 	sync->fds = fds;
-	sync->next_census_ns = UINT64_MAX;
+	/* first: it takes a tenth of a second, in which packets go on by the maps as they are */
+	sync->audit = audit_new();
 	sync->guard_due_ns = UINT64_MAX;
-	sync->census_wait_ns = SYNC_LATER_NS;
 	/* what an earlier daemon said of itself holds no more; its count goes on */
 	__atomic_fetch_and(&maps->meta->flags, ~(SIXLANE_META_IN_SYNC | SIXLANE_META_GUARDED),
 			   __ATOMIC_RELEASE);
@@ -154,6 +155,7 @@ void sync_free(struct sync *sync)
 	hints_free(sync->hints);
 	operator_free(sync->operator);
 	exceptions_free(sync->exceptions);
+	audit_free(sync->audit);
 	uppers_free(sync->uppers);
 	names_free(sync->names);
 	queue_clear(&sync->queue);

@@ -13,6 +13,7 @@
 #include "../rib/nexthops.h"
 #include "../rib/rules.h"
 #include "alarm.h"
+#include "audit.h"
 #include "names.h"
 #include "sync.h"
 
@@ -75,12 +76,8 @@ struct sync {
 	uint64_t generation, overruns, malformed, sync_ns, synced_at;
 	uint64_t unknown_reported[SYNC_N_OBJECTS]; /* bit n: the log has said it of attribute n */
 	unsigned int interrupted; /* dumps in a row that the kernel called inconsistent */
-	size_t untellable;	  /* levels of which the last census says that no dump tells all */
-	size_t tellable; /* … and those that a dump would tell; 0 after a census that followed a
-			    dump */
-	bool census_wanted;	 /* something has changed where something is untold */
-	uint64_t census_wait_ns; /* from one census to the next, as long as nothing changes */
-	uint64_t next_sync_ns, next_poll_ns, next_keep_ns, next_retry_ns, next_census_ns;
+	struct audit *audit;
+	uint64_t next_sync_ns, next_poll_ns, next_keep_ns, next_retry_ns;
 	uint64_t told_after_ns; /* what the kernel says now, it said after this moment */
 
 	uint64_t withdrawals; /* how often routes went, or may have: what is dumped meanwhile leaves
@@ -128,6 +125,11 @@ struct sync {
  * wanted. */
 #define SYNC_LATER_NS 1000000000u
 void sync_want(struct sync *sync, uint64_t delay_ns);
+/*
+ * Make the kernel forget what it has cached at next hops of objects, which may be of routes that
+ * went, or were others, before anybody listened: see nexthops_follow().
+ */
+void sync_renew_cached(struct sync *sync);
 /* Apply the notifications that have come. False: there may be more, or some were lost. */
 bool sync_follow(struct sync *sync);
 
@@ -156,6 +158,10 @@ void apply_meta(struct sync *sync);
  * a port or a rule is about to lead them to tables that may lack what should stop them.
  */
 void apply_hold(struct sync *sync);
+
+/* apply_address.c: addresses, and prefixes of router advertisements. */
+int apply_address(struct sync *sync, const struct nlmsghdr *nlh);
+int apply_advertised(struct sync *sync, const struct nlmsghdr *nlh);
 
 /* apply_nexthop.c: next-hop objects. */
 int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh);
@@ -223,13 +229,6 @@ void ports_tell_all(struct sync *sync);
 void ports_need(struct sync *sync, uint32_t ifindex);
 /* Off every device of this namespace that has the program with our maps. 0 or the first -errno. */
 int ports_detach_all(struct sync *sync);
-
-/*
- * census.c: settle what is untold in the RIB. dumped: right after a dump, before the FIB is
- * written; else when next_census_ns has come, which is so within a second of census_want().
- */
-void census_run(struct sync *sync, bool dumped);
-void census_want(struct sync *sync);
 
 /* bonds.c: find out in which order a bond has its slaves. */
 void bonds_look(struct sync *sync, const struct device *bond);

@@ -70,8 +70,8 @@ static int dump_next_hops(struct sync *sync)
 /*
  * When routes change under a dump, fib6's walker starts over and skips as many entries as it had
  * told. After deletions these are not the same any more: it leaves some out and does not say so.
- * Then dump again on top, until a round had no deletion under it, or brought nothing but what was
- * announced as new since the round before.
+ * The kernel reader finds those. Without it, dump again on top, until a round had no deletion under
+ * it, or brought nothing but what was announced as new since the round before.
  */
 #define MAX_ROUNDS 4
 
@@ -82,10 +82,15 @@ static int dump_routes(struct sync *sync)
 	for (unsigned int round = 0; round < MAX_ROUNDS; round++) {
 		size_t routes = rib_routes(sync->rib), added = sync->queue.routes_added;
 		size_t deleted = sync->queue.routes_deleted;
-		int ret = request_routes(sync, take_message);
+		int ret;
 
+		rib_dump_again(sync->rib);
+		ret = request_routes(sync, take_message);
 		if (ret || sync->queue.routes_deleted == deleted)
 			return ret;
+		audit_note_incomplete(sync);
+		if (audit_reads_kernel(sync->audit))
+			return 0;
 		if (round &&
 		    rib_routes(sync->rib) <= routes + sync->queue.routes_added - added_before)
 			return 0;
@@ -173,11 +178,7 @@ static bool has_loopback(const struct sync *sync)
 	       route->hops[0].ifindex == LOOPBACK_IFINDEX;
 }
 
-/*
- * Make the kernel forget what it has cached at next hops of objects, which may be of routes that
- * went before anybody listened: see nexthops_follow().
- */
-static void renew_cached(struct sync *sync)
+void sync_renew_cached(struct sync *sync)
 {
 	int ret;
 
@@ -233,7 +234,7 @@ static void report_sync(struct sync *sync, uint64_t start_ns)
 
 static void synchronise(struct sync *sync)
 {
-	uint64_t start_ns = util_now_ns();
+	uint64_t start_ns = util_now_ns(), cpu_ns = util_cpu_ns();
 	bool usable;
 	int ret;
 
@@ -259,11 +260,11 @@ static void synchronise(struct sync *sync)
 	usable = finish_dump(sync, ret);
 	if (usable) {
 		links_clear_doubts(&sync->links);
-		renew_cached(sync);
+		sync_renew_cached(sync);
 	}
 	replay_queue(sync);
 	if (usable || sync->complete) {
-		census_run(sync, true);
+		audit_settle(sync);
 		apply_all(sync);
 		tags_check(sync);
 		owners_check(sync, true);
@@ -275,8 +276,8 @@ static void synchronise(struct sync *sync)
 		report_sync(sync, start_ns);
 		names_report(sync->names, &sync->links);
 	}
-	if (!sync->wanted && sync->config->audit_s)
-		sync->next_sync_ns = util_now_ns() + sync->config->audit_s * NS_PER_S;
+	if (!sync->wanted)
+		sync->next_sync_ns = audit_dump_due_ns(sync, util_cpu_ns() - cpu_ns);
 	/* Before anybody hears of it, and before exceptions are asked for: it takes its time. */
 	compile_run(sync);
 	apply_meta(sync);
@@ -405,10 +406,9 @@ static uint64_t earliest(const struct sync *sync)
 				sync->addrs_wanted || sync->owners_wanted)))
 		return 0;
 	next_ns = earlier(earlier(next_ns, sync->next_retry_ns), sync->guard_due_ns);
-	if (sync->wanted || sync->config->audit_s)
-		next_ns = earlier(next_ns, sync->next_sync_ns);
+	next_ns = earlier(next_ns, sync->next_sync_ns);
 	if (sync->complete)
-		next_ns = earlier(next_ns, earlier(sync->next_census_ns, sync->next_keep_ns));
+		next_ns = earlier(next_ns, earlier(audit_due_ns(sync), sync->next_keep_ns));
 	if (may_learn(sync)) {
 		next_ns = earlier(next_ns, exceptions_due_ns(sync));
 		next_ns = earlier(next_ns, earlier(hints_due_ns(sync), operator_due_ns(sync)));
@@ -436,15 +436,14 @@ int sync_run(struct sync *sync)
 	if (sync->complete &&
 	    due(now_ns, &sync->next_poll_ns, (uint64_t)sync->config->poll_ms * NS_PER_MS))
 		poll_settings(sync);
-	if (sync->complete && now_ns >= sync->next_census_ns)
-		census_run(sync, false);
+	if (sync->complete)
+		audit_run(sync);
 	/* before that every neighbour is unknown, and would be asked for though it is permanent */
 	if (sync->complete && due(now_ns, &sync->next_keep_ns, KEEP_INTERVAL_NS))
 		keeper_run(sync);
 	if (due(now_ns, &sync->next_retry_ns, RETRY_INTERVAL_NS))
 		fib_retry(sync->fib);
-	if ((sync->wanted || sync->config->audit_s || !sync->complete) &&
-	    now_ns >= sync->next_sync_ns)
+	if (now_ns >= sync->next_sync_ns)
 		synchronise(sync);
 	if (may_learn(sync)) {
 		hints_run(sync);

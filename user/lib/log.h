@@ -34,10 +34,12 @@ void log_limited(struct log_ratelimit *state, enum log_level level, const char *
 #define log_debug(...) log_msg(LOG_DEBUG, __VA_ARGS__)
 
 /* The same, rate-limited by the place in the code. */
-#define log_warning_limited(...)                                    \
-	({                                                          \
-		static struct log_ratelimit log_state_;             \
-		log_limited(&log_state_, LOG_WARNING, __VA_ARGS__); \
+#define log_limited_here(level, ...)                          \
+	({                                                    \
+		static struct log_ratelimit log_state_;       \
+		log_limited(&log_state_, level, __VA_ARGS__); \
 	})
+#define log_warning_limited(...) log_limited_here(LOG_WARNING, __VA_ARGS__)
+#define log_info_limited(...) log_limited_here(LOG_INFO, __VA_ARGS__)
 
 #endif

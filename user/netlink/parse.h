@@ -14,16 +14,25 @@
 #define NETLINK_PARSE_H
 
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 
 #include "../rib/object.h"
+
+/*
+ * Of RTAX_FEATURES those of TCP. RTAX_FEATURE_ALLFRAG is none: kernels before 6.7 give each packet
+ * by such a route a fragment header. RTAX_FEATURE_TCP_USEC_TS (bit 4) came with Linux 6.7.
+ */
+#define PARSE_HARMLESS_FEATURES \
+	(RTAX_FEATURE_ECN | RTAX_FEATURE_SACK | RTAX_FEATURE_TIMESTAMP | 1u << 4)
+#define PARSE_MIN_MTU_BYTES 1280 /* ip6_append_data() refuses what has less */
 
 /*
  * RTM_NEWROUTE, RTM_DELROUTE. hops: caller's storage, out->hops points to it afterwards.
  *
  * lifetime_ms is what was left when the kernel wrote the message: to be counted from a time
- * before that (for a dump, when it was asked for). 0 with expires: it is past, or (RTPROT_RA, which
- * always expires) not known. The kernel says hundredths of a second, and 0 for "does not expire":
- * so for the last one before its end and the first after it, a route looks as if it did not.
+ * before that (for a dump, when it was asked for). 0 with expires: it is past. The kernel says
+ * hundredths of a second, and 0 for "does not expire": so for the last one before its end and the
+ * first after it, a route looks as if it did not.
  */
 int parse_route(const struct nlmsghdr *nlh, struct route *out,
 		struct route_hop hops[ROUTE_MAX_HOPS]);
@@ -65,6 +74,9 @@ int parse_neigh(const struct nlmsghdr *nlh, struct neigh *out);
 
 /* RTM_NEWADDR, RTM_DELADDR of AF_INET6. */
 int parse_address(const struct nlmsghdr *nlh, struct address *out);
+
+/* RTM_NEWPREFIX: a prefix of a router advertisement that came in by a device. */
+int parse_advertised(const struct nlmsghdr *nlh, struct prefix *prefix, uint32_t *ifindex);
 
 /*
  * RTM_NEWRULE, RTM_DELRULE of AF_INET6. A dump tells user ids as the reader sees them, a

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * RTM_NEWADDR and RTM_DELADDR of AF_INET6. Which addresses are this machine's is told by the local
- * table; an address itself says by which source the kernel speaks, and what its prefix's route does
- * not: that it has a lifetime.
+ * table; an address itself says by which source the kernel speaks, and of which prefixes the route
+ * may have got another lifetime. RTM_NEWPREFIX says only the latter.
  */
 #include <errno.h>
 #include <linux/if_addr.h>
@@ -51,6 +51,39 @@ int parse_address(const struct nlmsghdr *nlh, struct address *out)
 	address.ifindex = ifa->ifa_index;
 	address.flags = attr_u32(at[IFA_FLAGS], ifa->ifa_flags);
 	address.expires = info.ifa_valid != LIFETIME_INFINITE;
+	if (attr_prefix(own, ifa->ifa_prefixlen, &address.prefix) < 0)
+		return -EBADMSG;
+	if (at[IFA_LOCAL] && at[IFA_ADDRESS])
+		attr_copy(&address.peer, at[IFA_ADDRESS], sizeof(address.peer));
 	*out = address;
+	return 0;
+}
+
+static const struct attr_spec advertised_attrs[] = {
+	[PREFIX_ADDRESS] = ATTR_ADDR,
+	[PREFIX_CACHEINFO] = ATTR_ANY,
+};
+
+int parse_advertised(const struct nlmsghdr *nlh, struct prefix *prefix, uint32_t *ifindex)
+{
+	const struct prefixmsg *msg = attr_header(nlh, sizeof(*msg));
+	const struct nlattr *at[ARRAY_SIZE(advertised_attrs)];
+	uint16_t unknown = 0;
+	int r;
+
+	if (nlh->nlmsg_type != RTM_NEWPREFIX)
+		return -ENOMSG;
+	if (!msg)
+		return -EBADMSG;
+	if (msg->prefix_family != AF_INET6)
+		return -ENOMSG;
+	r = attr_walk_message(nlh, sizeof(*msg), advertised_attrs, ARRAY_SIZE(advertised_attrs), at,
+			      &unknown);
+	if (r < 0)
+		return r;
+	if (!at[PREFIX_ADDRESS] || msg->prefix_ifindex <= 0 ||
+	    attr_prefix(at[PREFIX_ADDRESS], msg->prefix_len, prefix) < 0)
+		return -EBADMSG;
+	*ifindex = (uint32_t)msg->prefix_ifindex;
 	return 0;
 }

@@ -32,8 +32,7 @@ static const struct attr_spec route_attrs[] = {
 };
 #define N_ROUTE_ATTRS ARRAY_SIZE(route_attrs)
 
-#define USER_TICK_MS 10		/* USER_HZ is 100 */
-#define IPV6_MIN_MTU_BYTES 1280 /* ip6_append_data() refuses what has less */
+#define USER_TICK_MS 10 /* USER_HZ is 100 */
 
 /* Those that only TCP heeds may have any size. */
 static const struct attr_spec metric_attrs[] = {
@@ -55,14 +54,6 @@ static const struct attr_spec metric_attrs[] = {
 	[RTAX_CC_ALGO] = ATTR_ANY,
 	[RTAX_FASTOPEN_NO_COOKIE] = ATTR_ANY,
 };
-
-/*
- * Those of TCP. RTAX_FEATURE_ALLFRAG is none: kernels before 6.7 give each packet by such a route a
- * fragment header. RTAX_FEATURE_TCP_USEC_TS came with Linux 6.7.
- */
-#define FEATURE_TCP_USEC_TS (1u << 4)
-#define HARMLESS_FEATURES \
-	(RTAX_FEATURE_ECN | RTAX_FEATURE_SACK | RTAX_FEATURE_TIMESTAMP | FEATURE_TCP_USEC_TS)
 
 /*
  * Next to encapsulations proper, RTA_VIA: a gateway that is not an IPv6 address. The kernel
@@ -133,7 +124,7 @@ static int metrics_parse(const struct nlattr *nest, struct metrics *out, uint16_
 
 	if (r < 0)
 		return r;
-	if (attr_u32(at[RTAX_FEATURES], 0) & ~(uint32_t)HARMLESS_FEATURES)
+	if (attr_u32(at[RTAX_FEATURES], 0) & ~(uint32_t)PARSE_HARMLESS_FEATURES)
 		unknown_metric = attr_unknown(RTAX_FEATURES);
 	if (unknown_metric && !*unknown)
 		*unknown = attr_unknown(RTA_METRICS);
@@ -229,12 +220,10 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 	route.mtu = metrics.mtu;
 	route.mtu_locked = metrics.mtu_locked;
 	route.own_source = at[RTA_PREFSRC] || metrics.hop_limit ||
-			   (metrics.mtu && metrics.mtu < IPV6_MIN_MTU_BYTES);
+			   (metrics.mtu && metrics.mtu < PARSE_MIN_MTU_BYTES);
 	route.preference = preference_of(at);
 	route.cloned = rtm->rtm_flags & RTM_F_CLONED;
 	route.lifetime_ms = lifetime_parse(at, &route.expires);
-	/* Routes from router advertisements get a lifetime later on without a message. */
-	route.expires |= route.protocol == RTPROT_RA;
 	r = hops_parse(at, &route, hops);
 	if (r < 0)
 		return r;

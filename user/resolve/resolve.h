@@ -20,6 +20,7 @@ struct resolve_view {
 	const struct links *links;
 	bool local_first;  /* RT_TABLE_MAIN is to stand with RT_TABLE_LOCAL laid over it */
 	bool local_within; /* and RT_TABLE_LOCAL only there, not by itself */
+	bool kernel_read;  /* what changes without a message is read from the kernel's own table */
 };
 
 /* NULL on lack of memory. */

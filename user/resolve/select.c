@@ -84,14 +84,14 @@ static enum sixlane_verdict verdict_by_hops(const struct rib_route *route)
 	return route->n_hops ? SIXLANE_FORWARD : SIXLANE_PUNT_ROUTE;
 }
 
-/* The kernel changes the lifetime of what routers advertise without a word. */
-static bool is_advertised(const struct rib_route *route)
+/* The kernel changes lifetimes, and all of what routers advertise, without a message. */
+static bool is_unread(const struct resolve *resolve, const struct rib_route *route)
 {
-	return route->expires && route->protocol == RTPROT_RA;
+	return !resolve->view->kernel_read && rib_route_is_transient(route);
 }
 
 /* What stops even a reject from being expressed comes first: only a forward can expire. */
-static enum sixlane_verdict verdict_of(const struct rib_route *route)
+static enum sixlane_verdict verdict_of(const struct resolve *resolve, const struct rib_route *route)
 {
 	enum sixlane_verdict verdict;
 
@@ -103,8 +103,8 @@ static enum sixlane_verdict verdict_of(const struct rib_route *route)
 		verdict = verdict_of_type(route->type);
 	if (route->encap && !route->next_hop_id)
 		return SIXLANE_PUNT_ENCAP;
-	if (route->expires &&
-	    (is_advertised(route) || !route->expires_ns || verdict != SIXLANE_FORWARD))
+	if (is_unread(resolve, route) ||
+	    (route->expires && (!route->expires_ns || verdict != SIXLANE_FORWARD)))
 		return SIXLANE_PUNT_EXPIRES;
 	if (verdict != SIXLANE_FORWARD || route->next_hop_id)
 		return verdict;
@@ -136,14 +136,11 @@ static void push_hop(struct resolve *resolve, struct fib_target *out, const stru
 		hop->weight = from->weight ? from->weight : 1;
 }
 
-/*
- * By one route that stands alone. In a set each hop is a route to fib6, with attributes of its own;
- * where they are unlike, something is untold.
- */
+/* By one route that stands alone. */
 static void set_route(struct resolve *resolve, struct fib_target *out,
 		      const struct rib_route *route)
 {
-	set_verdict(out, verdict_of(route));
+	set_verdict(out, verdict_of(resolve, route));
 	if (out->verdict != SIXLANE_FORWARD)
 		return;
 	out->mtu = route->mtu;
@@ -168,9 +165,11 @@ static void set_route(struct resolve *resolve, struct fib_target *out,
 struct contest {
 	const struct rib_route *best; /* the first of the highest preference */
 	size_t n;
-	bool objects, advertised;
+	bool objects;
+	bool unread;  /* the preference of one may be another by now */
 	bool unknown; /* what is not known of one may count in the choice */
-	bool untold;  /* … and perhaps some that are not known */
+	/* A set is not all known, or its hops are unlike: to fib6 each is a route of its own. */
+	bool stale;
 };
 
 static struct contest hold_contest(const struct resolve *resolve, const struct resolve_item *items,
@@ -181,13 +180,13 @@ static struct contest hold_contest(const struct resolve *resolve, const struct r
 	for (size_t i = 0; i < n; i++) {
 		const struct rib_route *route = items[i].route;
 
-		contest.untold |= route->untold;
+		contest.stale |= route->stale || route->unlike;
 		if (!is_usable(resolve->view->links, route))
 			continue;
 		contest.n++;
 		contest.objects |= route->next_hop_id != 0;
 		contest.unknown |= route->unknown;
-		contest.advertised |= is_advertised(route);
+		contest.unread |= is_unread(resolve, route);
 		if (!contest.best || route->preference > contest.best->preference)
 			contest.best = route;
 	}
@@ -288,7 +287,7 @@ static bool set_best(struct resolve *resolve, struct fib_target *out,
 {
 	struct contest contest = hold_contest(resolve, items, n);
 
-	if (contest.untold) {
+	if (contest.stale) {
 		set_verdict(out, SIXLANE_PUNT_EQUAL_METRIC);
 		return true;
 	}
@@ -296,8 +295,7 @@ static bool set_best(struct resolve *resolve, struct fib_target *out,
 		return false;
 	if (contest.n == 1)
 		set_route(resolve, out, contest.best);
-	/* The preference, too, changes without a word. */
-	else if (contest.advertised)
+	else if (contest.unread)
 		set_verdict(out, SIXLANE_PUNT_EXPIRES);
 	/* __find_rr_leaf() stops at an object that discards, which is not known here. */
 	else if (contest.objects || contest.unknown ||

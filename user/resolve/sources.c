@@ -67,7 +67,7 @@ static const struct level *add_level(struct flattening *f, const struct rib_dest
 			level->has_sources = true;
 		else
 			level->has_plain = true;
-		sure |= r->src.len && !r->untold;
+		sure |= r->src.len && !rib_route_is_trace(r);
 	}
 	level->doubtful = level->has_sources && !sure;
 	level->undefined =

@@ -57,6 +57,7 @@ struct route {
 	bool expires;	/* has a finite lifetime */
 	bool cloned;	/* RTM_F_CLONED: an exception, not a route */
 	bool truncated; /* more than ROUTE_MAX_HOPS hops */
+	bool unlike; /* its hops differ in more than gateway, device and weight: no message tells */
 	uint16_t unknown_attr;
 	uint16_t n_hops; /* 0 for routes that name no device */
 	const struct route_hop *hops;
@@ -185,6 +186,8 @@ struct link_ipv6 {
 /* An address of a device. */
 struct address {
 	union sixlane_addr addr;
+	union sixlane_addr peer; /* zero: none */
+	struct prefix prefix;	 /* of addr */
 	uint32_t ifindex;
 	uint32_t flags; /* IFA_F_*: what decides on a source, the kernel announces by these */
 	bool expires;	/* has a finite lifetime */

@@ -212,6 +212,34 @@ struct radix_node *radix_next_under(const struct radix_node *node, const struct 
 	return next;
 }
 
+/* The first entry at or below node, which may be NULL. */
+static struct radix_node *first_below(struct radix_node *node)
+{
+	while (node && node->glue)
+		node = node->child[0];
+	return node;
+}
+
+struct radix_node *radix_after(const struct radix *radix, const struct prefix *prefix)
+{
+	struct radix_node *node = radix->root, *behind = NULL;
+	unsigned int bit, common;
+
+	while (node && node->prefix.len <= prefix->len) {
+		common = common_bits(&node->prefix.addr, &prefix->addr, node->prefix.len);
+		if (common < node->prefix.len)
+			return first_below(bit_of(&prefix->addr, common) ? behind : node);
+		bit = node->prefix.len == prefix->len ? 0 : bit_of(&prefix->addr, common);
+		if (!bit && node->child[1])
+			behind = node->child[1];
+		node = node->child[bit];
+	}
+	if (!node)
+		return first_below(behind);
+	common = common_bits(&node->prefix.addr, &prefix->addr, prefix->len);
+	return first_below(common < prefix->len && bit_of(&prefix->addr, common) ? behind : node);
+}
+
 /* The last one in order at or below node: a leaf, which is never glue. */
 static struct radix_node *last_below(struct radix_node *node)
 {

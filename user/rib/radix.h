@@ -51,6 +51,9 @@ void radix_remove(struct radix *radix, struct radix_node *node);
 struct radix_node *radix_first_under(const struct radix *radix, const struct prefix *prefix);
 struct radix_node *radix_next_under(const struct radix_node *node, const struct prefix *prefix);
 
+/* The first entry behind prefix in that order, whether or not prefix is one; NULL: none. */
+struct radix_node *radix_after(const struct radix *radix, const struct prefix *prefix);
+
 /* The same in reverse: longer before shorter, the order in which adding breaks no longest match. */
 struct radix_node *radix_last_under(const struct radix *radix, const struct prefix *prefix);
 struct radix_node *radix_prev_under(const struct radix_node *node, const struct prefix *prefix);

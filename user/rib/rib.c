@@ -161,25 +161,6 @@ int rib_del(struct rib *rib, const struct route *route)
 	return outcome.err;
 }
 
-/* A hundredth of a second, the kernel's unit, and another for its clock's tick. */
-#define UNTOLD_NS 20000000u
-
-uint64_t rib_ending(const struct rib *rib, const struct route *route, uint64_t from_ns,
-		    uint64_t to_ns)
-{
-	const struct rib_dest *dest =
-		rib->counts.expiring ? rib_find(rib, route->table, &route->dst) : NULL;
-	const struct rib_route *other = dest ? dest->routes : NULL;
-
-	for (; other; other = other->next) {
-		if (other->expires && rib_route_same_level(other, route) &&
-		    other->expires_ns < to_ns + UNTOLD_NS &&
-		    other->expires_ns + RIB_LIFETIME_SLACK_NS + UNTOLD_NS > from_ns)
-			return other->expires_ns;
-	}
-	return 0;
-}
-
 /* --- the whole -------------------------------------------------------------------------------- */
 
 struct rib *rib_new(rib_changed_fn changed, void *ctx)
@@ -281,7 +262,7 @@ static bool picked(const struct rib_route *route, uint32_t table, const struct p
 	const struct route view = rib_route_view(route, table, dst);
 	const struct picker *picker = ctx;
 
-	return !route->untold && picker->fn(&view, picker->ctx);
+	return picker->fn(&view, picker->ctx);
 }
 
 struct mixture rib_by_object(const struct rib *rib, uint32_t next_hop_id)
@@ -312,6 +293,11 @@ size_t rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ct
 void rib_mark(struct rib *rib)
 {
 	rib->counts.generation++;
+	rib->counts.visit++;
+}
+
+void rib_dump_again(struct rib *rib)
+{
 	rib->counts.visit++;
 }
 
@@ -363,56 +349,44 @@ const struct rib_dest *rib_find(const struct rib *rib, uint32_t table, const str
 
 size_t rib_routes(const struct rib *rib)
 {
-	return rib->counts.routes - rib->counts.untold;
+	return rib->counts.routes;
 }
 
-/* --- what dumps leave out ----------------------------------------------------------------------
- */
+/* --- what messages do not tell --------------------------------------------------------------- */
 
-size_t rib_untold(const struct rib *rib)
+size_t rib_stale(const struct rib *rib)
 {
-	return rib->counts.untold;
+	return rib->counts.stale;
 }
 
-static bool settled(const struct rib_route *route, uint32_t table, const struct prefix *dst,
-		    void *ctx)
+size_t rib_transient(const struct rib *rib)
 {
-	(void)table;
-	(void)dst;
-	(void)ctx;
-	return route->untold && route->equal;
+	return rib->counts.transient;
 }
 
-void rib_settle(struct rib *rib)
+size_t rib_with_mtu(const struct rib *rib)
 {
-	if (rib->counts.untold)
-		prune(rib, settled, NULL);
+	return rib->counts.with_mtu;
 }
 
-static void compare_dest(struct rib_dest *dest, uint32_t table, rib_equal_fn fn, void *ctx)
+int rib_put(struct rib *rib, uint32_t table_id, const struct prefix *dst,
+	    const struct route *routes, size_t n)
 {
-	for (struct rib_route *route = dest->routes; route; route = route->next) {
-		struct level_sum known;
-		struct route level;
+	struct rib_table *table = n ? table_get(rib, table_id) : table_find(rib, table_id);
+	size_t sources = rib->counts.sources;
+	struct rib_dest *dest = NULL;
+	int err;
 
-		if (!route->untold)
-			continue;
-		level = rib_route_view(route, table, &dest->node.prefix);
-		rib_list_sum(dest->routes, &level, &known);
-		route->equal = fn(&level, &known, ctx);
-	}
-}
-
-void rib_compare(struct rib *rib, rib_equal_fn fn, void *ctx)
-{
-	static const struct prefix all;
-
-	for (size_t i = 0; rib->counts.untold && i < TABLE_BUCKETS; i++) {
-		for (struct rib_table *table = rib->tables[i]; table; table = table->next) {
-			struct radix_node *node = radix_first_under(&table->radix, &all);
-
-			for (; node; node = radix_next_under(node, &all))
-				compare_dest(dest_of(node), table->id, fn, ctx);
-		}
-	}
+	if (table)
+		dest = n ? dest_get(table, dst) : dest_of(radix_find(&table->radix, dst));
+	if (!dest)
+		return n ? -ENOMEM : 0;
+	err = rib_list_put(&dest->routes, &rib->counts, routes, n);
+	for (size_t i = 0; !err && i < n; i++)
+		rib->object_sources |= routes[i].next_hop_id && routes[i].own_source;
+	dest_put(table, dest);
+	table_count(rib, table, sources);
+	if (!err)
+		report(rib, table_id, dst);
+	return err;
 }

@@ -10,7 +10,6 @@
 
 #include <stddef.h>
 
-#include "level.h"
 #include "mixture.h"
 #include "radix.h"
 
@@ -21,7 +20,7 @@
 struct rib_route {
 	struct rib_route *next; /* ascending metric; equal ones in the kernel's order */
 	struct prefix src;
-	uint64_t expires_ns; /* the earliest time that was told of this lifetime; 0: never */
+	uint64_t expires_ns; /* the earliest end that was told of this lifetime; 0: never */
 	uint32_t metric;
 	uint32_t next_hop_id;
 	uint32_t mtu;
@@ -37,12 +36,9 @@ struct rib_route {
 	bool unknown : 1;
 	bool expires : 1;
 	bool truncated : 1;
-	bool set : 1;	   /* a multipath set, if only of one hop yet: see rib_route_is_set() */
-	bool repeated : 1; /* fib6 may have it twice: replaced by a twin, or unlike encapsulations
-			    */
-	bool untold : 1;   /* stands for what a dump may have left out: see rib_untold() */
-	bool equal : 1; /* … and the kernel seems to have just what is known: see rib_compare() */
-	bool uniform : 1; /* a set is announced with one hop's attributes: they hold for each */
+	bool set : 1;	 /* a multipath set, if only of one hop yet: see rib_route_is_set() */
+	bool unlike : 1; /* a set whose hops differ in more than gateway, device and weight */
+	bool stale : 1;	 /* a set of which not all is known: see rib_stale() */
 	struct route_hop hops[];
 };
 
@@ -70,26 +66,17 @@ void rib_freep(struct rib **rib);
  * there are any, which tells it from a dump's message, for which 0 is passed). Cloned routes are
  * ignored. Applying the same message twice is the same as once; so it is when expires_ns is later
  * by less than RIB_LIFETIME_SLACK_NS, since no lifetime is told twice to the same nanosecond and
- * the earlier end is the safe one. Returns 0, -ENOMEM, or -EAGAIN when the message fits the state
- * only if something was missed (the caller then synchronises anew; the route was applied all the
- * same), or -EINPROGRESS at a level where something is untold, now or since before: rib_settle()
- * shows whether anything was missed, and there is no hurry.
+ * the earlier end is the safe one. Returns 0, -ENOMEM, or
+ * -EAGAIN when the message fits the state only if something was missed; the route was applied all
+ * the same, and the destination is to be read from the kernel (rib_put(), or a dump);
+ * -EINPROGRESS when the message does not tell all that changed: see rib_stale().
  */
 int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags);
 
 /*
- * The kernel tells a route that ends within some hundredths of a second, or has just ended, as one
- * that does not. expires_ns of a route at the level of this one that says so, if what was told
- * between two moments may be that; 0: none.
- */
-uint64_t rib_ending(const struct rib *rib, const struct route *route, uint64_t from_ns,
-		    uint64_t to_ns);
-
-/*
  * Apply one RTM_DELROUTE in each of its shapes: one hop of a multipath route, one message for all
- * hops, a whole single-path route. 0; -EAGAIN as above (also when nothing matched, or when
- * hops are left whose own attributes only a dump can tell: they are marked truncated meanwhile);
- * -EINPROGRESS as above; -ENOMEM: nothing changed.
+ * hops, a whole single-path route. 0; -EAGAIN as above, also when nothing matched; -EINPROGRESS as
+ * above; -ENOMEM: nothing changed.
  */
 int rib_del(struct rib *rib, const struct route *route);
 
@@ -125,6 +112,8 @@ size_t rib_prune(struct rib *rib, bool (*fn)(const struct route *route, void *ct
 
 /* Mark and sweep: what is added from here on is of a new generation … */
 void rib_mark(struct rib *rib);
+/* A dump begins, on top of the one before. */
+void rib_dump_again(struct rib *rib);
 /* … and what was not added since rib_mark goes. Returns how many went. */
 size_t rib_sweep(struct rib *rib);
 
@@ -137,28 +126,63 @@ bool rib_table_has_sources(const struct rib *rib, uint32_t table);
 /* What is known at exactly this prefix, or NULL. */
 const struct rib_dest *rib_find(const struct rib *rib, uint32_t table, const struct prefix *dst);
 
-/* Routes in all tables, without those that are untold. */
+/* Routes in all tables. */
 size_t rib_routes(const struct rib *rib);
 
-/*
- * Dumps leave out what stands between the hops of a multipath set (fib6_dump_node goes on behind
- * the last one), and of the hops' MTUs, lifetimes, preferences and types they tell one's, as
- * announcements do. So a set that a dump tells, or whose hops may be unlike, has a route of no hops
- * at its level (destination, source, metric), marked untold: what may be there. It stays, whatever
- * becomes of the set, until rib_settle(), or until a later dump has no set there. How many there
- * are:
- */
-size_t rib_untold(const struct rib *rib);
-
-/* Whether fib6 has just what is known at this level, of which dst, src, table and metric count. */
-typedef bool (*rib_equal_fn)(const struct route *level, const struct level_sum *known, void *ctx);
+/* --- what messages do not tell --------------------------------------------------------------- */
 
 /*
- * Ask fn of each level where something is untold. What is equal may still be another state than
- * the one that messages under way begin from: the caller applies all that have come, and
- * rib_settle() then drops the untold routes of those levels that none of them spoke of.
+ * Multipath sets that are stale. A dump leaves out what stands between the hops of a set
+ * (fib6_dump_node() goes on behind the last one), and tells one hop's MTU, lifetime, preference
+ * and type, as announcements do. So a set of several hops that a dump tells, or whose hops may be
+ * unlike, is stale until rib_put() says what is there.
  */
-void rib_compare(struct rib *rib, rib_equal_fn fn, void *ctx);
-void rib_settle(struct rib *rib);
+size_t rib_stale(const struct rib *rib);
+/* All that is left of a stale set: perhaps others, which a dump has left out. */
+bool rib_route_is_trace(const struct rib_route *route);
+/* Routes that the kernel changes without a message: with a lifetime, or of router advertisements.
+ */
+size_t rib_transient(const struct rib *rib);
+bool rib_route_is_transient(const struct rib_route *route);
+/* Routes with an MTU of their own, which may follow a device's. */
+size_t rib_with_mtu(const struct rib *rib);
+
+/* In what the kernel's own table differs from what is known of a destination. */
+enum rib_difference {
+	RIB_SAME,
+	RIB_RENEWED,  /* not at all; but it is stale here, or a lifetime is about to be over */
+	RIB_LIFETIME, /* one ends sooner, or has an end only in one of the two */
+	RIB_MTU,      /* also whether it is locked */
+	RIB_PREFERENCE,
+	RIB_TYPE,	/* or protocol */
+	RIB_ATTRIBUTES, /* others */
+	RIB_REPLACED,	/* the kernel has other routes, or in another order */
+	RIB_EXTRA,	/* it has fewer */
+	RIB_MISSING,	/* it has more */
+	RIB_N_DIFFERENCES
+};
+extern const char *const rib_difference_names[RIB_N_DIFFERENCES];
+
+/*
+ * A lifetime that is longer in the kernel is taken over when so much of the known one is left:
+ * until then the earlier end is right, too.
+ */
+#define RIB_RENEW_NS 5000000000ull
+
+/*
+ * Compare a destination with its routes in the kernel's order, of which rib_put() says what they
+ * are. dest may be NULL: none is known. now_ns: CLOCK_MONOTONIC. Of several differences the last
+ * in the list above.
+ */
+enum rib_difference rib_compare(const struct rib_dest *dest, const struct route *routes, size_t n,
+				uint64_t now_ns);
+
+/*
+ * The destination has just these n routes, as the kernel's own table has them at this moment: a set
+ * is one of them, at its first hop's place. Of a route by an object the type and the hops stay as
+ * they were announced, and of any route what is `unknown`. 0 or -ENOMEM: nothing changed.
+ */
+int rib_put(struct rib *rib, uint32_t table, const struct prefix *dst, const struct route *routes,
+	    size_t n);
 
 #endif

@@ -7,7 +7,6 @@
  * - A list is in ascending order of metric, equal metrics in the order of fib6.
  * - At one level (source prefix and metric) there is at most one multipath set, single
  *   gateways being sets of one; fib6 keeps a set's hops as routes of their own and links them.
- * - At one level there is at most one route that is untold, see rib_untold().
  */
 #include <errno.h>
 #include <linux/netlink.h>
@@ -33,16 +32,16 @@ static void count_use(struct rib_counts *counts, const struct rib_route *route, 
 		counts->by_device[route->hops[0].ifindex % RIB_DEVICE_COUNTS] += (uint32_t)by;
 }
 
-/* Put route in at link, before what stands there. Its use of an object is reserved. */
-static void list_insert(struct rib_counts *counts, struct rib_route **link, struct rib_route *route)
+void rib_list_insert(struct rib_counts *counts, struct rib_route **link, struct rib_route *route)
 {
 	confirm(counts, route);
 	route->next = *link;
 	*link = route;
 	counts->routes++;
-	counts->untold += route->untold;
+	counts->stale += route->stale;
 	counts->sources += route->src.len != 0;
-	counts->expiring += route->expires;
+	counts->transient += rib_route_is_transient(route);
+	counts->with_mtu += route->mtu != 0;
 	count_use(counts, route, 1);
 }
 
@@ -52,9 +51,10 @@ void rib_list_remove(struct rib_route **link, struct rib_counts *counts)
 
 	*link = route->next;
 	counts->routes--;
-	counts->untold -= route->untold;
+	counts->stale -= route->stale;
 	counts->sources -= route->src.len != 0;
-	counts->expiring -= route->expires;
+	counts->transient -= rib_route_is_transient(route);
+	counts->with_mtu -= route->mtu != 0;
 	count_use(counts, route, -1);
 	free(route);
 }
@@ -63,7 +63,7 @@ void rib_list_remove(struct rib_route **link, struct rib_counts *counts)
 static void list_replace(struct rib_counts *counts, struct rib_route **link,
 			 struct rib_route *route)
 {
-	list_insert(counts, link, route);
+	rib_list_insert(counts, link, route);
 	rib_list_remove(&route->next, counts);
 }
 
@@ -100,10 +100,10 @@ static struct rib_route **list_reorder(const struct rib_counts *counts, struct r
 	return at;
 }
 
-/* Known, at route's level, and a set, or no set. */
+/* At route's level, and a set, or no set. */
 static bool is_kind(const struct rib_route *r, const struct route *route, bool set)
 {
-	return rib_route_same_level(r, route) && r->set == set && !r->untold;
+	return rib_route_same_level(r, route) && r->set == set;
 }
 
 /* The first of a kind; NULL: none. */
@@ -128,8 +128,8 @@ static struct rib_route **list_find_same(struct rib_route **list, const struct r
 }
 
 /*
- * The one that a dump's message means: an equal one, else one that the dump has not confirmed
- * yet. After a replacement by its twin, fib6 has a route twice. NULL: it is a new one.
+ * The one that a dump's message means, which the dump has not told yet: an equal one, else any. A
+ * route that was replaced by its twin is there twice. NULL: it is a new one.
  */
 static struct rib_route **list_find_dumped(struct rib_route **list, const struct route *route,
 					   uint32_t visit)
@@ -137,11 +137,11 @@ static struct rib_route **list_find_dumped(struct rib_route **list, const struct
 	struct rib_route **found = NULL;
 
 	for (struct rib_route **link = list; *link; link = &(*link)->next) {
-		if ((*link)->set || !rib_route_same(*link, route))
+		if ((*link)->set || (*link)->visit == visit || !rib_route_same(*link, route))
 			continue;
 		if (rib_route_equal(*link, route))
 			return link;
-		if (!found && (*link)->visit != visit)
+		if (!found)
 			found = link;
 	}
 	return found;
@@ -156,77 +156,14 @@ static size_t list_count_kind(struct rib_route *const *list, const struct route 
 	return n;
 }
 
-/* --- what dumps leave out ----------------------------------------------------------------------
- */
-
-/* What stands for it at route's level. NULL: nothing is left out. */
-static struct rib_route **list_find_untold(struct rib_route **list, const struct route *route)
+/* What is known of a set is not all that fib6 has, or is: see rib_stale(). Whether that is new. */
+static bool set_stale(struct rib_counts *counts, struct rib_route *set, bool stale)
 {
-	for (struct rib_route **link = list; *link; link = &(*link)->next) {
-		if ((*link)->untold && rib_route_same_level(*link, route))
-			return link;
-	}
-	return NULL;
-}
+	const bool changed = set->stale != stale;
 
-/* There may be more to a set than what a message tells. */
-static struct rib_outcome expect_untold(struct rib_counts *counts, struct rib_route **list,
-					const struct route *set)
-{
-	const struct route level = { .src = set->src, .metric = set->metric };
-	struct rib_route **link = list_find_untold(list, set), *untold;
-
-	if (link) {
-		confirm(counts, *link);
-		return (struct rib_outcome){ 0 };
-	}
-	untold = rib_route_new(&level, NULL, 0);
-	if (!untold)
-		return (struct rib_outcome){ .err = -ENOMEM };
-	untold->untold = true;
-	list_insert(counts, list_end(list, set->metric), untold);
-	return (struct rib_outcome){ .changed = true };
-}
-
-/* What is not certain at a level that is punted for being untold, asking the kernel may settle. */
-static struct rib_outcome beside_untold(struct rib_route **list, const struct route *route,
-					struct rib_outcome outcome)
-{
-	struct rib_route **link = list_find_untold(list, route);
-
-	if (!link || outcome.err == -ENOMEM)
-		return outcome;
-	(*link)->equal = false;
-	outcome.err = -EINPROGRESS;
-	return outcome;
-}
-
-void rib_list_sum(const struct rib_route *list, const struct route *level, struct level_sum *sum)
-{
-	*sum = (struct level_sum){ 0 };
-	for (const struct rib_route *r = list; r; r = r->next) {
-		struct level_entry entry = {
-			.next_hop_id = r->next_hop_id,
-			.mtu = r->mtu,
-			.mtu_locked = r->mtu_locked,
-			.type = r->next_hop_id ? 0 : r->type, /* the object's own */
-			.preference = r->preference,
-			.expires = r->expires && r->protocol != RTPROT_RA,
-		};
-		uint16_t i = 0;
-
-		/* of a truncated one not all is known, and that a dump is needed for */
-		if (r->untold || r->truncated || !rib_route_same_level(r, level))
-			continue;
-		do {
-			if (!r->next_hop_id && i < r->n_hops) {
-				entry.gateway[0] = r->hops[i].gateway.halves[0];
-				entry.gateway[1] = r->hops[i].gateway.halves[1];
-				entry.ifindex = r->hops[i].ifindex;
-			}
-			level_add(sum, &entry);
-		} while (r->set && ++i < r->n_hops);
-	}
+	counts->stale += (size_t)stale - set->stale;
+	set->stale = stale;
+	return changed;
 }
 
 /* --- RTM_NEWROUTE ----------------------------------------------------------------------------- */
@@ -242,7 +179,7 @@ static struct rib_outcome put(struct rib_counts *counts, struct rib_route **link
 	if (replace)
 		list_replace(counts, link, copy);
 	else
-		list_insert(counts, link, copy);
+		rib_list_insert(counts, link, copy);
 	return (struct rib_outcome){ .changed = true };
 }
 
@@ -279,39 +216,37 @@ static void order_hops(const struct rib_route *old, const struct route *route,
 	}
 }
 
-/* A set is announced whole: the message is what there is from now on. */
-static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route **list,
-				     struct rib_route **link, const struct route *route,
-				     uint16_t flags)
+/*
+ * A set is announced whole, with one hop's attributes. Unless these are those of the others, or a
+ * dump tells them, of which nobody knows whether they are, what is known is stale.
+ */
+static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route **link,
+				     const struct route *route, uint16_t flags)
 {
 	struct rib_route *old = *link, *copy;
 	struct route_hop hops[ROUTE_MAX_HOPS];
 	struct rib_outcome outcome = { 0 };
-	bool missed, told, uniform, alike;
+	bool missed, told, stale;
 
 	order_hops(old, route, hops, &missed, &told);
-	alike = told && rib_route_same_attributes(old, route);
-	/* A dump tells one hop's attributes. */
 	if (flags)
-		uniform = alike && old->uniform;
+		stale = old->stale || old->unlike || !told ||
+			!rib_route_same_attributes(old, route);
 	else
-		uniform = route->n_hops == 1;
+		stale = route->n_hops > 1;
 	confirm(counts, old);
-	if (rib_route_equal(old, route)) {
-		old->uniform = uniform;
-		return (struct rib_outcome){ 0 };
+	if (!rib_route_equal(old, route)) {
+		copy = rib_route_new(route, hops, route->n_hops);
+		outcome = put(counts, link, true, copy);
+		if (outcome.err)
+			return outcome;
+		old = copy;
 	}
-	if (flags && !alike)
-		outcome = expect_untold(counts, list, route);
-	if (outcome.err)
-		return outcome;
-	copy = rib_route_new(route, hops, route->n_hops);
-	outcome = put(counts, link, true, copy);
-	if (outcome.err)
-		return outcome;
-	copy->uniform = uniform;
+	outcome.changed |= set_stale(counts, old, stale);
 	if (flags && missed)
 		outcome.err = -EAGAIN;
+	else if (stale)
+		outcome.err = -EINPROGRESS;
 	return outcome;
 }
 
@@ -329,22 +264,27 @@ static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_rout
 				      const struct route *route)
 {
 	struct rib_route **link = list_find_kind(list, route, true);
-	struct rib_outcome outcome;
+	struct rib_outcome outcome = { 0 };
 	struct rib_route *copy;
-	bool again;
+	bool stale;
 
 	if (!link)
 		link = list_find_kind(list, route, false);
-	again = link && (*link)->repeated;
+	/* a dump may have left out what stands beside a set */
+	stale = link && (*link)->stale;
 	if (link && rib_route_equal(*link, route) && same_order(*link, route)) {
 		confirm(counts, *link);
-		(*link)->uniform = true;
-		return (struct rib_outcome){ 0 };
+	} else {
+		copy = rib_route_new(route, route->hops, route->n_hops);
+		outcome = put(counts, link ? link : list_end(list, route->metric), link, copy);
+		if (outcome.err)
+			return outcome;
+		outcome.changed |= set_stale(counts, copy, stale);
 	}
-	copy = rib_route_new(route, route->hops, route->n_hops);
-	outcome = put(counts, link ? link : list_end(list, route->metric), link, copy);
+	if (stale)
+		outcome.err = -EINPROGRESS;
 	/* Multipath requests say "replace" in any case, single-path ones when they did. */
-	if (!outcome.err && (again || (!link && route->n_hops == 1)))
+	else if (!link && route->n_hops == 1)
 		outcome.err = -EAGAIN;
 	return outcome;
 }
@@ -378,51 +318,37 @@ static struct rib_outcome add_set(struct rib_counts *counts, struct rib_route **
 	if (flags & NLM_F_REPLACE) {
 		outcome = set_replace(counts, list, route);
 	} else if (link) {
-		outcome = set_update(counts, list, link, route, flags);
+		outcome = set_update(counts, link, route, flags);
 	} else {
 		copy = rib_route_new(route, route->hops, route->n_hops);
 		outcome = put(counts, list_end(list, route->metric), false, copy);
-		if (!outcome.err)
-			copy->uniform = flags || route->n_hops == 1;
+		if (!outcome.err && !flags && set_stale(counts, copy, route->n_hops > 1))
+			outcome.err = -EINPROGRESS;
 	}
 	if (route->protocol == RTPROT_RA && outcome.err != -ENOMEM)
 		drop_hops_of_set(counts, list, route);
 	return outcome;
 }
 
-static struct rib_outcome add_dumped_set(struct rib_counts *counts, struct rib_route **list,
-					 const struct route *route)
-{
-	struct rib_outcome untold = { 0 }, outcome;
-
-	if (route->n_hops > 1)
-		untold = expect_untold(counts, list, route);
-	if (untold.err)
-		return untold;
-	outcome = add_set(counts, list, route, 0);
-	outcome.changed |= untold.changed;
-	return outcome;
-}
-
 /*
  * The victim of a replacement by a route that is no set. A next-hop object that changed has its
  * routes announced as replaced by themselves. *again: there are several that could be meant,
- * one perhaps a ghost that an old message, replayed over a newer dump, has brought back.
+ * one perhaps a ghost that an old message, replayed over a newer dump, has brought back; or there
+ * may be some beside a stale set, which is then not taken for the victim.
  */
 static struct rib_route **single_victim(struct rib_route **list, const struct route *route,
 					bool *again)
 {
 	struct rib_route **link = route->next_hop_id ? list_find_same(list, route) : NULL;
-	const bool untold = list_find_untold(list, route);
+	struct rib_route **set = list_find_kind(list, route, true);
+	const bool stale = set && (*set)->stale;
 
-	*again = list_count_kind(list, route, false) > 1 || untold;
+	*again = list_count_kind(list, route, false) > 1 || stale;
 	if (!link)
 		link = list_find_kind(list, route, false);
-	/* The untold one is replaced rather than the set. */
-	if (!link && !untold)
-		link = list_find_kind(list, route, true);
-	if (!link || (*link)->repeated)
-		*again = true;
+	if (!link && !stale)
+		link = set;
+	*again |= !link;
 	return link;
 }
 
@@ -437,18 +363,16 @@ static struct rib_outcome add_single(struct rib_counts *counts, struct rib_route
 {
 	struct rib_route **link, *old;
 	struct rib_outcome outcome = { 0 };
-	bool again = false, unlike = false;
+	bool again = false;
 
 	if (flags & NLM_F_REPLACE) {
 		link = single_victim(list, route, &again);
+	} else if (flags) {
+		link = list_find_same(list, route);
+		again = link && may_be_unlike(*link, route);
 	} else {
-		link = flags ? list_find_same(list, route)
-			     : list_find_dumped(list, route, counts->visit);
-		unlike = flags && link && may_be_unlike(*link, route);
-		/* A dump tells all routes of a prefix in one run. */
-		if (unlike || (!flags && link && (*link)->visit == counts->visit))
-			(*link)->repeated = true;
-		if (!flags && link)
+		link = list_find_dumped(list, route, counts->visit);
+		if (link)
 			link = list_reorder(counts, list, link);
 	}
 	old = link ? *link : NULL;
@@ -457,8 +381,6 @@ static struct rib_outcome add_single(struct rib_counts *counts, struct rib_route
 	} else {
 		link = old ? link : list_end(list, route->metric);
 		outcome = put(counts, link, old, rib_route_new(route, route->hops, route->n_hops));
-		if (!outcome.err && unlike)
-			(*link)->repeated = true;
 	}
 	if (!outcome.err && again)
 		outcome.err = -EAGAIN;
@@ -469,15 +391,9 @@ struct rib_outcome rib_list_add(struct rib_route **list, struct rib_counts *coun
 				const struct route *route, uint16_t nlm_flags)
 {
 	uint16_t flags = nlm_flags & (NLM_F_REPLACE | NLM_F_EXCL | NLM_F_CREATE | NLM_F_APPEND);
-	struct rib_outcome outcome;
 
-	if (!rib_route_is_set(route))
-		outcome = add_single(counts, list, route, flags);
-	else if (flags)
-		outcome = add_set(counts, list, route, flags);
-	else
-		outcome = add_dumped_set(counts, list, route);
-	return flags ? beside_untold(list, route, outcome) : outcome;
+	return rib_route_is_set(route) ? add_set(counts, list, route, flags)
+				       : add_single(counts, list, route, flags);
 }
 
 /* --- RTM_DELROUTE ----------------------------------------------------------------------------- */
@@ -506,39 +422,50 @@ static uint16_t subtract_hops(const struct rib_route *from, const struct route *
 	return n;
 }
 
-/* Hops of a set go. What is left of a set of unlike or unseen hops waits for a dump. */
+/*
+ * What is left of a set. Of hops that are unlike, or that nobody has told one by one, the
+ * attributes are not known; and beside a stale set there may be others when all its hops have gone.
+ */
+static struct rib_outcome set_shrink(struct rib_counts *counts, struct rib_route **link,
+				     const struct route *route, const struct route_hop *left,
+				     uint16_t n)
+{
+	const struct rib_route *old = *link;
+	const struct route view = rib_route_view(old, route->table, &route->dst);
+	const bool stale = old->stale || old->unlike || old->encap || old->unknown;
+	struct rib_route *copy = rib_route_new(&view, left, n);
+	struct rib_outcome outcome = put(counts, link, true, copy);
+
+	if (outcome.err)
+		return outcome;
+	set_stale(counts, copy, stale);
+	if (stale)
+		outcome.err = n > 1 ? -EINPROGRESS : -EAGAIN; /* a dump can tell one hop */
+	return outcome;
+}
+
+/* Hops of a set go. */
 static struct rib_outcome del_hops(struct rib_counts *counts, struct rib_route **link,
 				   const struct route *route)
 {
-	struct rib_route *old = *link, *copy;
+	struct rib_route *old = *link;
 	struct route_hop left[ROUTE_MAX_HOPS];
-	struct rib_outcome outcome;
-	struct route view;
-	bool unknown, doubt;
+	struct rib_outcome outcome = { .changed = true };
+	bool unknown, missed;
 	uint16_t n;
 
 	n = subtract_hops(old, route, left, &unknown);
-	doubt = unknown || (n && (old->truncated || route->n_hops > 1));
 	if (n == old->n_hops)
 		return (struct rib_outcome){ .err = -EAGAIN };
-	if (!n) {
-		if (!unknown && old->truncated && !route->truncated)
-			doubt = true;
+	missed = unknown || (n && (old->truncated || route->n_hops > 1));
+	if (!n && !old->stale) {
+		missed |= old->truncated && !route->truncated;
 		rib_list_remove(link, counts);
-		return (struct rib_outcome){ .err = doubt ? -EAGAIN : 0, .changed = true };
+	} else {
+		outcome = set_shrink(counts, link, route, left, n);
 	}
-	view = rib_route_view(old, route->table, &route->dst);
-	copy = rib_route_new(&view, left, n);
-	if (!copy)
-		return (struct rib_outcome){ .err = -ENOMEM };
-	copy->uniform = old->uniform;
-	/* nor is the lifetime of any number of unlike ones known */
-	if ((n == 1 || old->expires) && (!old->uniform || old->encap || old->unknown)) {
-		copy->truncated = true;
-		doubt = true;
-	}
-	outcome = put(counts, link, true, copy);
-	outcome.err = doubt ? -EAGAIN : 0;
+	if (missed && outcome.err != -ENOMEM)
+		outcome.err = -EAGAIN;
 	return outcome;
 }
 
@@ -553,12 +480,14 @@ struct rib_outcome rib_list_del(struct rib_route **list, struct rib_counts *coun
 	/* A set of which the message names no hop is another route than the one that went. */
 	if (set)
 		outcome = del_hops(counts, set, route);
-	if (!outcome.changed && outcome.err == -EAGAIN)
-		link = list_find_same(list, route);
-	if (link) {
-		outcome.err = (*link)->repeated ? -EAGAIN : 0;
-		outcome.changed = true;
-		rib_list_remove(link, counts);
-	}
-	return beside_untold(list, route, outcome);
+	if (outcome.changed || outcome.err != -EAGAIN)
+		return outcome;
+	link = list_find_same(list, route);
+	if (!link)
+		return outcome;
+	/* of two that look alike either may have gone */
+	outcome.err = list_find_same(&(*link)->next, route) ? -EAGAIN : 0;
+	outcome.changed = true;
+	rib_list_remove(link, counts);
+	return outcome;
 }

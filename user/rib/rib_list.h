@@ -16,9 +16,10 @@
 /* What all lists of a RIB share. */
 struct rib_counts {
 	size_t routes;
-	size_t untold;	     /* … and do not count as such: see rib_untold() */
+	size_t stale;	     /* see rib_stale() */
 	size_t sources;	     /* routes that are source-specific */
-	size_t expiring;     /* those with a lifetime */
+	size_t transient;    /* see rib_transient() */
+	size_t with_mtu;     /* those with an MTU of their own */
 	uint16_t generation; /* given to every route that a message confirms */
 	uint32_t visit;	     /* counts runs of messages for one destination */
 	struct rib_uses uses;
@@ -36,8 +37,11 @@ struct rib_outcome rib_list_add(struct rib_route **list, struct rib_counts *coun
 struct rib_outcome rib_list_del(struct rib_route **list, struct rib_counts *counts,
 				const struct route *route);
 
-/* Of what is known at level, of which src and metric count. */
-void rib_list_sum(const struct rib_route *list, const struct route *level, struct level_sum *sum);
+/* Put route in at link, before what stands there. Its use of an object is reserved. */
+void rib_list_insert(struct rib_counts *counts, struct rib_route **link, struct rib_route *route);
+/* rib_kernel.c: the list is these routes, see rib_put(). 0 or -ENOMEM: nothing changed. */
+int rib_list_put(struct rib_route **list, struct rib_counts *counts, const struct route *routes,
+		 size_t n);
 
 /* Take out and free *link. */
 void rib_list_remove(struct rib_route **link, struct rib_counts *counts);

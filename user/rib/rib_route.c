@@ -34,7 +34,7 @@ struct rib_route *rib_route_new(const struct route *route, const struct route_ho
 		.expires = route->expires,
 		.truncated = route->truncated,
 		.set = rib_route_is_set(route),
-		.uniform = true,
+		.unlike = route->unlike,
 	};
 	if (n_hops)
 		memcpy(copy->hops, hops, n_hops * sizeof(copy->hops[0]));
@@ -61,6 +61,7 @@ struct route rib_route_view(const struct rib_route *at_rest, uint32_t table,
 		.unknown = at_rest->unknown,
 		.expires = at_rest->expires,
 		.truncated = at_rest->truncated,
+		.unlike = at_rest->unlike,
 		.n_hops = at_rest->n_hops,
 		.hops = at_rest->hops,
 	};
@@ -70,6 +71,16 @@ bool rib_route_is_by_discard(const struct rib_route *route)
 {
 	return route->next_hop_id && route->type == RTN_BLACKHOLE && route->n_hops &&
 	       route->hops[0].ifindex == LOOPBACK_IFINDEX;
+}
+
+bool rib_route_is_trace(const struct rib_route *route)
+{
+	return route->stale && !route->n_hops;
+}
+
+bool rib_route_is_transient(const struct rib_route *route)
+{
+	return route->expires || route->protocol == RTPROT_RA;
 }
 
 uint64_t rib_route_kept(const struct rib_route *route)
@@ -111,7 +122,7 @@ int rib_hop_find(const struct route_hop *hops, uint16_t n, const struct route_ho
 
 bool rib_route_same(const struct rib_route *a, const struct route *b)
 {
-	if (a->untold || !rib_route_same_level(a, b) || a->next_hop_id != b->next_hop_id)
+	if (!rib_route_same_level(a, b) || a->next_hop_id != b->next_hop_id)
 		return false;
 	/* In compatibility mode an object's hops are shown too, and may have changed. */
 	if (a->next_hop_id)
@@ -141,8 +152,7 @@ bool rib_route_same_attributes(const struct rib_route *a, const struct route *b)
 	       a->next_hop_id == b->next_hop_id;
 }
 
-/* As multisets: with an encapsulation, two hops may have one gateway and device. */
-static bool same_hops(const struct rib_route *a, const struct route *b)
+bool rib_route_same_hops(const struct rib_route *a, const struct route *b)
 {
 	bool taken[ROUTE_MAX_HOPS] = { false };
 
@@ -166,5 +176,6 @@ bool rib_route_equal(const struct rib_route *a, const struct route *b)
 {
 	if (a->expires && b->expires && b->expires_ns < a->expires_ns)
 		return false;
-	return rib_route_same_level(a, b) && rib_route_same_attributes(a, b) && same_hops(a, b);
+	return rib_route_same_level(a, b) && rib_route_same_attributes(a, b) &&
+	       rib_route_same_hops(a, b);
 }

@@ -41,6 +41,9 @@ bool rib_route_equal(const struct rib_route *a, const struct route *b);
 /* The same but for the hops. */
 bool rib_route_same_attributes(const struct rib_route *a, const struct route *b);
 
+/* As multisets: with an encapsulation, two hops may have one gateway and device. */
+bool rib_route_same_hops(const struct rib_route *a, const struct route *b);
+
 bool rib_hop_equal(const struct route_hop *a, const struct route_hop *b);
 
 /* Index in hops of a hop with this gateway and device, or -1. */

@@ -55,16 +55,17 @@ static void test_every_setting(void **state)
 
 	(void)state;
 	config_defaults(&config);
-	assert_int_equal(load("ports = [ \"eth0\", \"eth1\" ];\n"
-			      "mode = \"generic\"; log_level = \"debug\"; object = \"/x/y.o\";\n"
-			      "max_routes = 1000; rcvbuf = 8192; poll_ms = 20; audit = 0;\n"
-			      "pass_all = true; teardown = true; pass_ports = (\"" TEN TEN TEN TEN
-				      TEN TEN TEN TEN TEN TEN TEN TEN "1234567\");\n"
-			      "assume_ndo_xmit = [ \"q\" ]; exceptions = \"observe\";\n"
-			      "fib = \"trie\"; bypass = [ \"netfilter\", \"tc\" ];\n"
-			      "max_exceptions = 262144; answer_rate = 0; answer_too_big = true;\n",
-			      &config, err, path),
-			 0);
+	assert_int_equal(
+		load("ports = [ \"eth0\", \"eth1\" ];\n"
+		     "mode = \"generic\"; log_level = \"debug\"; object = \"/x/y.o\";\n"
+		     "max_routes = 1000; rcvbuf = 8192; poll_ms = 20; audit_permille = 0;\n"
+		     "pass_all = true; teardown = true; pass_ports = (\"" TEN TEN TEN TEN TEN TEN
+			     TEN TEN TEN TEN TEN TEN "1234567\");\n"
+		     "assume_ndo_xmit = [ \"q\" ]; exceptions = \"observe\";\n"
+		     "fib = \"trie\"; bypass = [ \"netfilter\", \"tc\" ];\n"
+		     "max_exceptions = 262144; answer_rate = 0; answer_too_big = true;\n",
+		     &config, err, path),
+		0);
 	assert_int_equal(config.ports.n, 2);
 	assert_string_equal(config.ports.names[0], "eth0");
 	assert_string_equal(config.ports.names[1], "eth1");
@@ -74,7 +75,7 @@ static void test_every_setting(void **state)
 	assert_int_equal(config.max_routes, 1000);
 	assert_int_equal(config.rcvbuf_bytes, 8192);
 	assert_int_equal(config.poll_ms, 20);
-	assert_int_equal(config.audit_s, 0);
+	assert_int_equal(config.audit_permille, 0);
 	assert_true(config.pass_all);
 	assert_true(config.teardown);
 	assert_int_equal(strlen(config.pass_ports.names[0]), 127);

@@ -148,7 +148,7 @@ static void route_lifetimes(void **state)
 		{ 429496729, RTPROT_BOOT, true, 4294967290 },
 		{ 429496730, RTPROT_BOOT, true, UINT32_MAX },
 		{ INT32_MAX, RTPROT_BOOT, true, UINT32_MAX },
-		{ 0, RTPROT_RA, true, 0 },
+		{ 0, RTPROT_RA, false, 0 },
 		{ 100, RTPROT_RA, true, 1000 },
 	};
 	struct route route;

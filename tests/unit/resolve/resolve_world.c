@@ -47,7 +47,8 @@ struct world *world_new(bool local_first)
 		set_device(world, i);
 	world->view = (struct resolve_view){ .rib = world->rib,
 					     .links = &world->links,
-					     .local_first = local_first };
+					     .local_first = local_first,
+					     .kernel_read = true };
 	world->resolve = resolve_new(&world->view);
 	assert_non_null(world->resolve);
 	return world;

@@ -3,6 +3,7 @@
  * What becomes of the routes of one prefix, without sources: a table of cases; main with the local
  * table laid over it; and how far a change reaches.
  */
+#include <errno.h>
 #include <linux/rtnetlink.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +80,7 @@ static const struct row rows[] = {
 	{ "a blackhole expires", { "blackhole expires 9" }, "punt_expires" },
 	{ "local expires", { "local dev 3 expires 9" }, "punt_expires" },
 	{ "advertised", { "via 3 proto 9" }, "one via 3" },
-	{ "advertised, expires", { "via 3 proto 9 expires 9" }, "punt_expires" },
+	{ "advertised, expires", { "via 3 proto 9 expires 9" }, "one via 3 expires 9" },
 
 	{ "the lowest metric", { "metric 60 dev 4", "metric 50 dev 3", "dev 5" }, "one dev 3" },
 	{ "the lowest metric, not the preference",
@@ -155,9 +156,7 @@ static const struct row rows[] = {
 	  { "dev 3", "via 3 expires 8" },
 	  "one dev 3" },
 	{ "equal metrics, expiry unknown", { "dev 3", "dev 4 expires 0" }, "punt_equal_metric" },
-	{ "equal metrics, advertised",
-	  { "dev 3", "via 4 proto 9 expires 9 pref 1" },
-	  "punt_expires" },
+	{ "equal metrics, advertised", { "dev 3", "via 4 proto 9 expires 9 pref 1" }, "one dev 3" },
 	{ "equal metrics, advertised without end",
 	  { "dev 3", "via 4 proto 9" },
 	  "first dev 3 via 4" },
@@ -241,14 +240,15 @@ static const char *fate_of_dumped(const char *const routes[2])
 
 		snprintf(text, sizeof(text), "2001:db8::/32 %s", routes[i]);
 		world_parse(text, &route, hops);
-		assert_int_equal(rib_add(world->rib, &route, 0), 0);
+		assert_int_equal(rib_add(world->rib, &route, 0),
+				 !route.next_hop_id && route.n_hops > 1 ? -EINPROGRESS : 0);
 	}
 	world_tell(world, RT_TABLE_MAIN, "2001:db8::/32", now);
 	world_free(world);
 	return now;
 }
 
-static void test_untold(void **state)
+static void test_stale(void **state)
 {
 	static const char *const one[2] = { "via 3" }, *const set[2] = { "via 3 via 4" },
 				 *const object[2] = { "nhid 10 via 3 via 4" },
@@ -261,6 +261,48 @@ static void test_untold(void **state)
 	assert_string_equal(fate_of_dumped(higher), "one dev 3");
 	assert_string_equal(fate_of_dumped(set), "punt_equal_metric");
 	assert_string_equal(fate_of_dumped(idle), "punt_equal_metric");
+}
+
+/* Hops that are unlike are routes of their own to fib6. */
+static void test_unlike(void **state)
+{
+	struct world *world = world_new(false);
+	struct route_hop hops[ROUTE_MAX_HOPS];
+	struct route route;
+
+	(void)state;
+	world_parse("2001:db8::/32 via 3 via 4", &route, hops);
+	assert_int_equal(rib_put(world->rib, RT_TABLE_MAIN, &route.dst, &route, 1), 0);
+	assert_string_equal(fate(world, 254, "2001:db8::/32"), "hashed via 3*1 via 4*1");
+	route.unlike = true;
+	assert_int_equal(rib_put(world->rib, RT_TABLE_MAIN, &route.dst, &route, 1), 0);
+	assert_string_equal(fate(world, 254, "2001:db8::/32"), "punt_equal_metric");
+	world_free(world);
+}
+
+/* Where the kernel's own table cannot be read, what changes without a message is the kernel's. */
+static void test_transient_unread(void **state)
+{
+	static const char *const routes[] = { "via 3 expires 9", "via 3 proto 9" };
+	static const char *const pairs[][2] = { { "dev 3", "dev 4 expires 9" },
+						{ "dev 3", "via 4 proto 9 pref 1" } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
+		struct world *world = world_new(false);
+		char text[256];
+
+		world->view.kernel_read = false;
+		snprintf(text, sizeof(text), "2001:db8::/32 %s", routes[i]);
+		world_add(world, text);
+		assert_string_equal(fate(world, 254, "2001:db8::/32"), "punt_expires");
+		for (size_t j = 0; j < 2; j++) {
+			snprintf(text, sizeof(text), "2001:db9::/32 metric 9 %s", pairs[i][j]);
+			world_add(world, text);
+		}
+		assert_string_equal(fate(world, 254, "2001:db9::/32"), "punt_expires");
+		world_free(world);
+	}
 }
 
 static void test_tables_apart(void **state)
@@ -470,7 +512,9 @@ UNIT_TESTS()
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_sources_by_objects),
 		cmocka_unit_test(test_many_equals),
-		cmocka_unit_test(test_untold),
+		cmocka_unit_test(test_stale),
+		cmocka_unit_test(test_unlike),
+		cmocka_unit_test(test_transient_unread),
 		cmocka_unit_test(test_tables_apart),
 		cmocka_unit_test(test_local_before_main),
 		cmocka_unit_test(test_main_by_itself),

@@ -73,12 +73,8 @@ static bool may_be_unclear(const struct kernel_verdict *verdict)
 static bool may_expire(const struct kernel_verdict *verdict)
 {
 	const struct kernel_route *first = first_of(verdict);
-	bool advertised = false;
 
-	for (size_t i = 0; i < verdict->n_rivals; i++)
-		advertised |= verdict->rivals[i]->route.protocol == RTPROT_RA &&
-			      verdict->rivals[i]->route.expires;
-	return advertised || (first->route.expires && first->route.type != RTN_UNICAST);
+	return first->route.expires && first->route.type != RTN_UNICAST;
 }
 
 static bool same_hops(const struct fib_target *target, const struct kernel_route *r, bool weights)

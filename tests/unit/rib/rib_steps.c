@@ -42,8 +42,10 @@ static void format_route(FILE *out, const struct rib_route *route)
 		fprintf(out, " from /%u", route->src.len);
 	if (route->truncated)
 		fputs(" truncated", out);
-	if (route->untold)
-		fputs(" untold", out);
+	if (route->unlike)
+		fputs(" unlike", out);
+	if (route->stale)
+		fputs(" stale", out);
 }
 
 void steps_state(const struct steps_world *world, const char *request, const char *expected)
@@ -57,7 +59,7 @@ void steps_state(const struct steps_world *world, const char *request, const cha
 	for (const struct rib_route *r = dest ? dest->routes : NULL; r; r = r->next) {
 		fputs(r == dest->routes ? "" : "; ", out);
 		format_route(out, r);
-		count += !r->untold;
+		count++;
 	}
 	fclose(out);
 	if (strcmp(text, expected))

@@ -55,14 +55,6 @@ struct step {
 	bool changes;
 };
 
-static bool is_all(const struct route *level, const struct level_sum *known, void *ctx)
-{
-	(void)level;
-	(void)known;
-	(void)ctx;
-	return true;
-}
-
 static void play(const struct step *steps, size_t n, const struct route_hop *hops, uint16_t n_hops,
 		 uint16_t flags)
 {
@@ -70,7 +62,7 @@ static void play(const struct step *steps, size_t n, const struct route_hop *hop
 	struct rib *rib = rib_new(note_change, NULL);
 
 	for (size_t i = 0; i < n; i++) {
-		const bool untold = i && flags == DUMP && n_hops > 1; /* told, too, until counted */
+		const bool dumped = i && flags == DUMP && n_hops > 1;
 		const struct rib_route *kept;
 
 		changes = 0;
@@ -78,11 +70,10 @@ static void play(const struct step *steps, size_t n, const struct route_hop *hop
 		route.expires = steps[i].end_ms != 0;
 		/* without a lifetime the time means nothing */
 		route.expires_ns = route.expires ? steps[i].end_ms * NS_PER_MS : 4711 * i;
-		assert_int_equal(rib_add(rib, &route, i ? flags : ADD), 0);
-		if (changes != (steps[i].changes || untold))
+		assert_int_equal(rib_add(rib, &route, i ? flags : ADD), dumped ? -EINPROGRESS : 0);
+		/* the first dump of a set makes it stale */
+		if (changes != (steps[i].changes || (dumped && i == 1)))
 			fail_msg("step %zu: told %u times", i, changes);
-		rib_compare(rib, is_all, NULL);
-		rib_settle(rib);
 		kept = first(rib);
 		assert_null(kept->next);
 		assert_int_equal(kept->expires, route.expires);
@@ -148,35 +139,9 @@ static void test_hops_that_end_together(void **state)
 		route.expires_ns = cases[i].second_ms * NS_PER_MS;
 		assert_int_equal(rib_add(rib, &route, APPEND), cases[i].rc);
 		route = make_route(hops, 1);
-		assert_int_equal(rib_del(rib, &route), cases[i].rc);
+		assert_int_equal(rib_del(rib, &route), cases[i].rc ? -EAGAIN : 0);
 		assert_true(first(rib)->expires);
 		assert_int_equal(first(rib)->expires_ns, cases[i].second_ms * NS_PER_MS);
-		rib_free(rib);
-	}
-}
-
-/* Several hops are left of a set of which a dump told one's lifetime. */
-static void test_hops_left_that_end(void **state)
-{
-	static const struct route_hop hops[3] = {
-		{ .ifindex = 1, .weight = 1, .has_gateway = true },
-		{ .ifindex = 2, .weight = 1, .has_gateway = true },
-		{ .ifindex = 3, .weight = 1, .has_gateway = true },
-	};
-
-	(void)state;
-	for (int expires = 0; expires < 2; expires++) {
-		struct rib *rib = rib_new(NULL, NULL);
-		struct route route = make_route(hops, 3);
-
-		route.expires = expires;
-		route.expires_ns = 10000 * NS_PER_MS;
-		assert_int_equal(rib_add(rib, &route, DUMP), 0);
-		rib_compare(rib, is_all, NULL);
-		rib_settle(rib);
-		route.n_hops = 1;
-		assert_int_equal(rib_del(rib, &route), expires ? -EAGAIN : 0);
-		assert_int_equal(first(rib)->truncated, expires);
 		rib_free(rib);
 	}
 }
@@ -188,37 +153,6 @@ static bool has_everything(const struct route *route, void *ctx)
 	assert_int_equal(route->expires_ns, 5);
 	assert_int_equal(route->preference, 3);
 	return false;
-}
-
-/* Around its end, a route that expires is told as one that does not. */
-static void test_ending(void **state)
-{
-	const struct route_hop hop = { .ifindex = 3, .weight = 1 };
-	struct route route = make_route(&hop, 1), other = make_route(&hop, 1);
-	struct rib *rib = rib_new(note_change, NULL);
-
-	(void)state;
-	assert_int_equal(rib_ending(rib, &route, 0, UINT64_MAX / 2), 0);
-	route.expires = true;
-	route.expires_ns = 10000 * NS_PER_MS;
-	assert_int_equal(rib_add(rib, &route, ADD), 0);
-	route.expires = false;
-	route.expires_ns = 0;
-	assert_int_equal(rib_ending(rib, &route, 1000 * NS_PER_MS, 9979 * NS_PER_MS), 0);
-	assert_int_equal(rib_ending(rib, &route, 1000 * NS_PER_MS, 9981 * NS_PER_MS),
-			 10000 * NS_PER_MS);
-	/* The kernel's end may be later by the slack. */
-	assert_int_equal(rib_ending(rib, &route, 12019 * NS_PER_MS, 12019 * NS_PER_MS),
-			 10000 * NS_PER_MS);
-	assert_int_equal(rib_ending(rib, &route, 12021 * NS_PER_MS, 12021 * NS_PER_MS), 0);
-	other.metric = 1;
-	assert_int_equal(rib_ending(rib, &other, 0, 10000 * NS_PER_MS), 0);
-	other.metric = 0;
-	other.table = 100;
-	assert_int_equal(rib_ending(rib, &other, 0, 10000 * NS_PER_MS), 0);
-	assert_int_equal(rib_del(rib, &route), 0);
-	assert_int_equal(rib_ending(rib, &route, 0, 10000 * NS_PER_MS), 0);
-	rib_free(rib);
 }
 
 static void test_preference(void **state)
@@ -251,8 +185,6 @@ UNIT_TESTS()
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lifetimes),
 		cmocka_unit_test(test_hops_that_end_together),
-		cmocka_unit_test(test_hops_left_that_end),
-		cmocka_unit_test(test_ending),
 		cmocka_unit_test(test_preference),
 	};
 

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Passes through all tables, in pieces. A table's pass goes through the kernel's trie and the RIB's
+ * side by side, in their common order; what differs is read once more and corrected
+ * (audit_place.c). Small tables have their turn every second, before large ones, which take what
+ * is left of the budget.
+ *
+ * Without a kernel reader a pass is a dump of everything, as often as the budget allows.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "audit_internal.h"
+#include "state.h"
+
+#define NS_PER_S 1000000000ull
+#define INTERVAL_NS NS_PER_S
+#define PIECE_RECORDS 1024u
+#define SMALL_NS 1000000u /* a table whose pass takes less is small */
+#define MAX_TABLES 65536u
+/* More of them in one piece: messages were lost, and a dump is what helps. */
+#define MAX_SUSPECTS 2048u
+
+struct audit *audit_new(void)
+{
+	struct audit *audit = calloc(1, sizeof(*audit));
+	char err[LOADER_ERR];
+
+	if (audit && kernel_reader_open(&audit->reader, err))
+		log_warning(
+			"cannot read the kernel's own routing tables: %s; routes with a lifetime, and multipath routes from dumps, pass to the kernel",
+			err);
+	return audit;
+}
+
+void audit_free(struct audit *audit)
+{
+	if (!audit)
+		return;
+	kernel_reader_close(audit->reader);
+	kernel_routes_free(&audit->routes);
+	audit_event_free(audit);
+	free(audit->tables);
+	free(audit->suspects.list);
+	free(audit->dumped.list);
+	free(audit);
+}
+
+bool audit_reads_kernel(const struct audit *audit)
+{
+	return audit->reader;
+}
+
+/* --- a piece of a table ----------------------------------------------------------------------- */
+
+static int compare_prefixes(const struct prefix *a, const struct prefix *b)
+{
+	int order = memcmp(a->addr.bytes, b->addr.bytes, sizeof(a->addr.bytes));
+
+	return order ? order : a->len - b->len;
+}
+
+/* Where the two tables are compared. */
+struct side_by_side {
+	struct sync *sync;
+	uint32_t table;
+	const struct radix_node *node; /* the RIB's next destination */
+	uint64_t now_ns;
+	int err;
+};
+
+static void suspect(struct side_by_side *both, const struct prefix *dst)
+{
+	struct audit_places *suspects = &both->sync->audit->suspects;
+
+	if (suspects->n == MAX_SUSPECTS)
+		both->err = -E2BIG;
+	else if (!both->err)
+		both->err = audit_place_add(suspects, both->table, dst);
+}
+
+static void pass_node(struct side_by_side *both)
+{
+	static const struct prefix all;
+
+	both->node = radix_next_under(both->node, &all);
+}
+
+/* Those that the kernel does not have: up to dst, NULL: to the table's end. */
+static void suspect_up_to(struct side_by_side *both, const struct prefix *dst)
+{
+	while (both->node && (!dst || compare_prefixes(&both->node->prefix, dst) < 0)) {
+		suspect(both, &both->node->prefix);
+		pass_node(both);
+	}
+}
+
+/* The kernel's next destination. */
+static void compare_next(struct side_by_side *both, const struct kernel_view *view,
+			 const struct kernel_record *records, size_t n)
+{
+	struct kernel_routes *routes = &both->sync->audit->routes;
+	const struct prefix dst = kernel_routes_dst(records);
+	const struct rib_dest *dest = NULL;
+	enum rib_difference difference;
+
+	suspect_up_to(both, &dst);
+	if (both->node && prefix_equal(&both->node->prefix, &dst)) {
+		dest = (const struct rib_dest *)both->node;
+		pass_node(both);
+	}
+	if (!both->err)
+		both->err = kernel_routes_fill(routes, view, both->table, records, n);
+	if (both->err)
+		return;
+	difference = rib_compare(dest, routes->routes, routes->n, both->now_ns);
+	if (difference == RIB_RENEWED)
+		audit_place_put(both->sync, both->table, &dst);
+	else if (difference != RIB_SAME)
+		suspect(both, &dst);
+}
+
+static bool same_dst(const struct kernel_record *a, const struct kernel_record *b)
+{
+	return a->dst_len == b->dst_len && !memcmp(a->dst, b->dst, sizeof(a->dst));
+}
+
+static void compare_view(struct side_by_side *both, const struct kernel_view *view)
+{
+	size_t begin = 0, end;
+
+	for (; begin < view->n; begin = end) {
+		for (end = begin + 1; end < view->n; end++)
+			if (!same_dst(&view->records[begin], &view->records[end]))
+				break;
+		compare_next(both, view, &view->records[begin], end - begin);
+	}
+	if (view->end)
+		suspect_up_to(both, NULL);
+}
+
+static const struct radix_node *node_behind(const struct sync *sync, uint32_t table,
+					    const struct kernel_cursor *cursor)
+{
+	static const struct prefix all;
+	const struct radix *radix = rib_table(sync->rib, table);
+
+	if (!radix)
+		return NULL;
+	return cursor->started ? radix_after(radix, &cursor->last) : radix_first_under(radix, &all);
+}
+
+static void mend_suspects(struct sync *sync)
+{
+	struct audit *audit = sync->audit;
+
+	for (size_t i = 0; i < audit->suspects.n; i++)
+		audit_place_mend(sync, &audit->suspects.list[i], false);
+	audit->suspects.n = 0;
+}
+
+/* The next piece of a table's pass. Returns whether that is at its end. */
+static bool read_piece(struct sync *sync, struct audit_table *table)
+{
+	struct audit *audit = sync->audit;
+	struct side_by_side both = {
+		.sync = sync,
+		.table = table->id,
+		.node = node_behind(sync, table->id, &table->cursor),
+		.now_ns = util_now_ns(),
+	};
+	struct kernel_view view = { 0 };
+
+	audit->suspects.n = 0;
+	both.err = kernel_reader_walk(audit->reader, table->id, PIECE_RECORDS, NULL, &table->cursor,
+				      &view);
+	if (!both.err)
+		compare_view(&both, &view);
+	if (both.err) {
+		audit->suspects.n = 0;
+		sync_want(sync, both.err == -E2BIG ? 0 : SYNC_LATER_NS);
+		log_warning_limited(
+			"cannot audit table %u: %s; sixlaned reads all tables again", table->id,
+			both.err == -E2BIG ? "too many routes are not as the kernel has them"
+					   : strerror(-both.err));
+		return true;
+	}
+	return view.end;
+}
+
+/* --- which table ------------------------------------------------------------------------------ */
+
+static struct audit_table *find_table(struct audit *audit, uint32_t id)
+{
+	for (size_t i = 0; i < audit->n_tables; i++)
+		if (audit->tables[i].id == id)
+			return &audit->tables[i];
+	return NULL;
+}
+
+static void note_table(void *ctx, uint32_t id)
+{
+	struct audit *audit = ctx;
+	struct audit_table *table = find_table(audit, id), *list;
+
+	if (table) {
+		table->known = true;
+		return;
+	}
+	list = reallocarray(audit->tables, audit->n_tables + 1, sizeof(*list));
+	if (!list) /* looked for again in a second */
+		return;
+	audit->tables = list;
+	audit->tables[audit->n_tables++] = (struct audit_table){ .id = id, .known = true };
+}
+
+/* Tables that the kernel or the RIB has: one of the two may have missed that one came or went. */
+static void find_tables(struct sync *sync)
+{
+	static uint32_t ids[KERNEL_READER_TABLES];
+	struct audit *audit = sync->audit;
+	size_t n = 0, kept = 0;
+	int ret = kernel_reader_tables(audit->reader, ids, ARRAY_SIZE(ids), &n);
+
+	if (ret)
+		log_warning_limited("cannot list the kernel's routing tables: %s", strerror(-ret));
+	for (size_t i = 0; i < audit->n_tables; i++)
+		audit->tables[i].known = false;
+	for (size_t i = 0; i < n; i++)
+		note_table(audit, ids[i]);
+	rib_each_table(sync->rib, note_table, audit);
+	for (size_t i = 0; i < audit->n_tables; i++)
+		if (audit->tables[i].known)
+			audit->tables[kept++] = audit->tables[i];
+	audit->n_tables = kept;
+}
+
+static bool is_small(const struct audit_table *table)
+{
+	return table->last_cost_ns < SMALL_NS && table->cost_ns < SMALL_NS;
+}
+
+/* Of those that are due a small one, else the one that has waited longest. NULL: none is due. */
+static struct audit_table *choose(struct audit *audit, uint64_t now_ns)
+{
+	struct audit_table *best = NULL;
+
+	for (size_t i = 0; i < audit->n_tables; i++) {
+		struct audit_table *table = &audit->tables[i];
+
+		if (!table->running && table->next_ns > now_ns)
+			continue;
+		if (!best || is_small(table) > is_small(best) ||
+		    (is_small(table) == is_small(best) && table->next_ns < best->next_ns))
+			best = table;
+	}
+	return best;
+}
+
+static void begin_pass(struct audit_table *table, uint64_t now_ns)
+{
+	if (table->running)
+		return;
+	table->running = true;
+	table->cursor = (struct kernel_cursor){ 0 };
+	table->begin_ns = now_ns;
+	table->cost_ns = 0;
+	table->next_ns = now_ns + INTERVAL_NS;
+}
+
+/* Each has been gone through since the last time. */
+static void note_all_passed(struct audit *audit, uint64_t now_ns)
+{
+	uint64_t first_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < audit->n_tables; i++) {
+		if (audit->tables[i].done_ns <= audit->passed_ns)
+			return;
+		if (audit->tables[i].done_begin_ns < first_ns)
+			first_ns = audit->tables[i].done_begin_ns;
+	}
+	audit->passes++;
+	audit->pass_ns = now_ns - first_ns;
+	audit->passed_ns = now_ns;
+}
+
+static void end_pass(struct audit *audit, struct audit_table *table)
+{
+	table->running = false;
+	table->last_cost_ns = table->cost_ns;
+	table->done_begin_ns = table->begin_ns;
+	table->done_ns = util_now_ns();
+	note_all_passed(audit, table->done_ns);
+}
+
+/* One piece, with what it comes to. Returns the CPU time that it took. */
+static uint64_t run_piece(struct sync *sync, uint64_t now_ns)
+{
+	struct audit *audit = sync->audit;
+	struct audit_table *table = choose(audit, now_ns);
+	const uint64_t cpu_ns = util_cpu_ns();
+	uint64_t cost_ns;
+	bool end;
+
+	if (!table)
+		return 0;
+	begin_pass(table, now_ns);
+	end = read_piece(sync, table);
+	mend_suspects(sync); /* does not change the list of tables */
+	cost_ns = util_cpu_ns() - cpu_ns;
+	table->cost_ns += cost_ns;
+	if (end)
+		end_pass(audit, table);
+	return cost_ns;
+}
+
+/* --- all at once ------------------------------------------------------------------------------ */
+
+static void read_all(struct sync *sync)
+{
+	struct audit *audit = sync->audit;
+
+	find_tables(sync);
+	for (size_t i = 0; i < audit->n_tables; i++) {
+		struct audit_table *table = &audit->tables[i];
+		bool end = false;
+
+		table->running = false;
+		begin_pass(table, util_now_ns());
+		while (!end) {
+			end = read_piece(sync, table);
+			mend_suspects(sync);
+		}
+		end_pass(audit, table);
+	}
+}
+
+void audit_note_dumped(struct sync *sync, uint32_t table, const struct prefix *dst)
+{
+	struct audit *audit = sync->audit;
+
+	if (audit->incomplete)
+		return;
+	if (audit->dumped.n == MAX_SUSPECTS || audit_place_add(&audit->dumped, table, dst))
+		audit->incomplete = true;
+}
+
+void audit_note_incomplete(struct sync *sync)
+{
+	sync->audit->incomplete = true;
+}
+
+void audit_settle(struct sync *sync)
+{
+	struct audit *audit = sync->audit;
+	const bool all = audit->incomplete;
+
+	if (audit->reader && all)
+		read_all(sync);
+	for (size_t i = 0; audit->reader && !all && i < audit->dumped.n; i++)
+		audit_place_mend(sync, &audit->dumped.list[i], true);
+	audit->dumped.n = 0;
+	audit->incomplete = false;
+}
+
+/* --- when --------------------------------------------------------------------------------------
+ */
+
+/* So much time must pass for the budget to have been kept. UINT64_MAX: no audit. */
+static uint64_t rest_ns(const struct sync *sync, uint64_t cost_ns)
+{
+	const uint32_t permille = sync->config->audit_permille;
+
+	return permille ? cost_ns * (1000 / permille) : UINT64_MAX;
+}
+
+static uint64_t later(uint64_t now_ns, uint64_t rest)
+{
+	return rest > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + rest;
+}
+
+void audit_run(struct sync *sync)
+{
+	struct audit *audit = sync->audit;
+	const uint64_t now_ns = util_now_ns();
+
+	if (!audit->reader)
+		return;
+	audit_event_run(sync, now_ns);
+	if (audit->all_soon) {
+		audit->all_soon = false;
+		read_all(sync);
+	}
+	if (!sync->config->audit_permille)
+		return;
+	if (now_ns >= audit->next_tables_ns) {
+		audit->next_tables_ns = now_ns + INTERVAL_NS;
+		find_tables(sync);
+	}
+	if (now_ns >= audit->next_piece_ns)
+		audit->next_piece_ns = later(now_ns, rest_ns(sync, run_piece(sync, now_ns)));
+}
+
+uint64_t audit_due_ns(const struct sync *sync)
+{
+	const struct audit *audit = sync->audit;
+	uint64_t next_ns, piece_ns = audit->next_tables_ns;
+
+	if (!audit->reader)
+		return UINT64_MAX;
+	next_ns = audit_event_due_ns(audit);
+	if (audit->all_soon)
+		return 0;
+	if (!sync->config->audit_permille)
+		return next_ns;
+	for (size_t i = 0; i < audit->n_tables; i++) {
+		const struct audit_table *table = &audit->tables[i];
+		const uint64_t due_ns = table->running ? 0 : table->next_ns;
+
+		if (due_ns < piece_ns)
+			piece_ns = due_ns;
+	}
+	if (piece_ns < audit->next_piece_ns)
+		piece_ns = audit->next_piece_ns;
+	return piece_ns < next_ns ? piece_ns : next_ns;
+}
+
+uint64_t audit_dump_due_ns(const struct sync *sync, uint64_t cost_ns)
+{
+	const uint64_t rest = rest_ns(sync, cost_ns);
+
+	if (sync->audit->reader)
+		return UINT64_MAX;
+	return later(util_now_ns(), rest < INTERVAL_NS ? INTERVAL_NS : rest);
+}
+
+void audit_tell(const struct audit *audit, struct sixlane_meta *meta)
+{
+	meta->audit_reader = audit->reader != NULL;
+	meta->audit_passes = audit->passes;
+	meta->audit_pass_ns = audit->pass_ns;
+	for (size_t i = 0; i < RIB_N_DIFFERENCES; i++)
+		meta->audit_corrected[i] = audit->mended[i];
+}

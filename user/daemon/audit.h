@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel changes routes without a message. The audit compares the RIB with the kernel's own
+ * tables all the time, under a budget of CPU time, and reads at once what an event points at. Where
+ * the two differ, the RIB takes over what the kernel has.
+ *
+ * Without the kernel reader (no BTF, no right to read) the tables are dumped instead; what dumps do
+ * not tell is punted.
+ */
+#ifndef USER_DAEMON_AUDIT_H
+#define USER_DAEMON_AUDIT_H
+
+#include <linux/netlink.h>
+
+#include "../rib/rib.h"
+
+struct sync;
+struct audit;
+
+/* Without a kernel reader, with a warning that says why. NULL: no memory. */
+struct audit *audit_new(void);
+void audit_free(struct audit *audit);
+
+/* The kernel's own tables can be read. */
+bool audit_reads_kernel(const struct audit *audit);
+
+/*
+ * Routes of a destination, as the kernel's own table has them now, into the RIB. Call it when a
+ * message does not tell all. False: they cannot be read.
+ */
+bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst);
+
+/*
+ * The same for a destination that the kernel is about to change: within some milliseconds, and
+ * once more, in case that it was busy.
+ */
+void audit_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst);
+/* … of all that a router may have advertised on this device, … */
+void audit_advertised(struct sync *sync, uint32_t ifindex);
+/* … and of all with an MTU of their own, which may follow that of this device. */
+void audit_mtu_changed(struct sync *sync, uint32_t ifindex);
+
+/* A message was about this destination: it may have been under way when that was read. */
+void audit_note_message(struct sync *sync, uint32_t table, const struct prefix *dst);
+/* Something changed there: follow it, if it has routes that may change without a message. */
+void audit_note_change(struct sync *sync, uint32_t table, const struct prefix *dst);
+
+/*
+ * A dump told of a set that is stale, or routes were withdrawn under a dump, which then may have
+ * left others out. After the dump audit_settle() reads that destination, or all.
+ */
+void audit_note_dumped(struct sync *sync, uint32_t table, const struct prefix *dst);
+void audit_note_incomplete(struct sync *sync);
+void audit_settle(struct sync *sync);
+
+/* A piece of the audit, and what is to be read by now. */
+void audit_run(struct sync *sync);
+uint64_t audit_due_ns(const struct sync *sync);
+
+/*
+ * Without a kernel reader, when the next synchronisation is due as an audit, after one that took so
+ * much CPU time. UINT64_MAX: never.
+ */
+uint64_t audit_dump_due_ns(const struct sync *sync, uint64_t cost_ns);
+
+/* What the CLI shows of it, into sl_meta. */
+struct sixlane_meta;
+void audit_tell(const struct audit *audit, struct sixlane_meta *meta);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files of the audit share: audit.c (passes through the tables), audit_place.c (one
+ * destination), audit_event.c (what events point at). Nothing else includes it.
+ */
+#ifndef USER_DAEMON_AUDIT_INTERNAL_H
+#define USER_DAEMON_AUDIT_INTERNAL_H
+
+#include "audit.h"
+#include "kernel_reader.h"
+#include "kernel_routes.h"
+
+/* A destination in a table. Zeroed before it is filled: compared as bytes. */
+struct audit_place {
+	uint32_t table;
+	struct prefix dst;
+};
+
+struct audit_places {
+	struct audit_place *list;
+	size_t n, capacity;
+};
+
+#define AUDIT_MAX_SOON 256u
+
+/* To be read at due_ns, and once more when again is set. */
+struct audit_soon {
+	struct audit_place place;
+	uint64_t due_ns;
+	bool again;
+};
+
+/* One table's pass: from the begin of one to the begin of the next is at least a second. */
+struct audit_table {
+	uint32_t id;
+	bool running, known;
+	struct kernel_cursor cursor;
+	uint64_t begin_ns, cost_ns;		       /* of the pass under way, … */
+	uint64_t done_begin_ns, done_ns, last_cost_ns; /* … and of the one before */
+	uint64_t next_ns;
+};
+
+struct audit {
+	struct kernel_reader *reader; /* NULL: the tables are dumped */
+	struct kernel_routes routes;  /* of the destination that is looked at */
+	struct audit_table *tables;
+	size_t n_tables;
+	struct audit_places suspects; /* in the piece that was read last */
+	struct audit_places dumped;
+	bool incomplete; /* a dump may have left routes out */
+
+	struct audit_soon soon[AUDIT_MAX_SOON];
+	size_t n_soon;
+	bool all_soon;	 /* that did not suffice: all is read */
+	void *transient; /* tree of struct audit_place: those with transient routes */
+	size_t n_transient;
+
+	struct audit_place probed; /* the one that is being read, … */
+	bool probing, touched;	   /* … while messages about it may come */
+	uint64_t next_tables_ns, next_piece_ns, next_transient_ns;
+	uint64_t passes, pass_ns; /* all tables, and how long that took last … */
+	uint64_t passed_ns;	  /* … and when */
+	uint64_t mended[RIB_N_DIFFERENCES];
+};
+
+/* audit_place.c: 0 or -errno. */
+int audit_place_add(struct audit_places *places, uint32_t table, const struct prefix *dst);
+/* What was read into audit->routes is what the RIB has from now on. */
+void audit_place_put(struct sync *sync, uint32_t table, const struct prefix *dst);
+/*
+ * Read it, apply all messages that came meanwhile, and if the two still differ take over what the
+ * kernel has. expected: a difference is nothing to report.
+ */
+void audit_place_mend(struct sync *sync, const struct audit_place *place, bool expected);
+
+/* audit_event.c */
+void audit_event_run(struct sync *sync, uint64_t now_ns);
+uint64_t audit_event_due_ns(const struct audit *audit);
+void audit_event_free(struct audit *audit);
+
+#endif

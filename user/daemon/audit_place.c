@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One destination: read from the kernel's own table, compared with the RIB, and put there.
+ *
+ * Messages under way may be older or newer than what is read. Older ones have been applied before
+ * the comparison, and if one was about this destination it is read once more. What is read may
+ * also be newer than a message that is sent after it: that message then says what is known already.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "audit_internal.h"
+#include "state.h"
+
+#define TRIES 3
+
+int audit_place_add(struct audit_places *places, uint32_t table, const struct prefix *dst)
+{
+	size_t capacity = places->capacity ? 2 * places->capacity : 64;
+	struct audit_place *list;
+
+	if (places->n == places->capacity) {
+		list = reallocarray(places->list, capacity, sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		places->list = list;
+		places->capacity = capacity;
+	}
+	memset(&places->list[places->n], 0, sizeof(*places->list));
+	places->list[places->n].table = table;
+	places->list[places->n++].dst = *dst;
+	return 0;
+}
+
+/* Into audit->routes. 0 or -errno. */
+static int read_kernel(struct audit *audit, uint32_t table, const struct prefix *dst)
+{
+	struct kernel_view view;
+	int ret = kernel_reader_find(audit->reader, table, dst, NULL, &view);
+
+	if (!ret && view.cut_routes)
+		ret = -E2BIG;
+	return ret ? ret : kernel_routes_fill(&audit->routes, &view, table, view.records, view.n);
+}
+
+static void report_failure(struct sync *sync, const struct prefix *dst, int ret)
+{
+	char text[PREFIX_STRLEN];
+
+	if (ret == -E2BIG)
+		log_warning_limited("%s has more routes than the kernel reader holds: not audited",
+				    prefix_format(dst, text));
+	else
+		log_warning_limited(
+			"cannot read the routes to %s in the kernel's table: %s; sixlaned tries again",
+			prefix_format(dst, text), strerror(-ret));
+	if (ret == -ENOMEM)
+		sync_want(sync, SYNC_LATER_NS);
+}
+
+static enum rib_difference compare(const struct sync *sync, uint32_t table,
+				   const struct prefix *dst)
+{
+	const struct kernel_routes *routes = &sync->audit->routes;
+
+	return rib_compare(rib_find(sync->rib, table, dst), routes->routes, routes->n,
+			   util_now_ns());
+}
+
+void audit_place_put(struct sync *sync, uint32_t table, const struct prefix *dst)
+{
+	const struct kernel_routes *routes = &sync->audit->routes;
+	bool by_object = false;
+
+	for (size_t i = 0; i < routes->n; i++)
+		by_object |= routes->routes[i].next_hop_id != 0;
+	if (rib_put(sync->rib, table, dst, routes->routes, routes->n))
+		sync_want(sync, SYNC_LATER_NS);
+	if (by_object)
+		sync_renew_cached(sync);
+}
+
+bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst)
+{
+	struct audit *audit = sync->audit;
+	int ret;
+
+	if (!audit->reader)
+		return false;
+	if (audit->probing) { /* in the midst of another one */
+		audit_read_soon(sync, table, dst);
+		return true;
+	}
+	ret = read_kernel(audit, table, dst);
+	if (ret) {
+		report_failure(sync, dst, ret);
+		return false;
+	}
+	if (compare(sync, table, dst) != RIB_SAME)
+		audit_place_put(sync, table, dst);
+	return true;
+}
+
+void audit_note_message(struct sync *sync, uint32_t table, const struct prefix *dst)
+{
+	struct audit *audit = sync->audit;
+
+	if (audit->probing && audit->probed.table == table && prefix_equal(&audit->probed.dst, dst))
+		audit->touched = true;
+}
+
+/* 0: audit->routes is what the kernel has, and no message about it is left. */
+static int read_still(struct sync *sync, const struct audit_place *place)
+{
+	struct audit *audit = sync->audit;
+	int ret = 0;
+	bool all = true;
+
+	audit->probed = *place;
+	for (int i = 0; i < TRIES; i++) {
+		ret = read_kernel(audit, place->table, &place->dst);
+		if (ret)
+			return ret;
+		audit->touched = false;
+		audit->probing = true;
+		all = sync_follow(sync);
+		audit->probing = false;
+		if (all && !audit->touched)
+			return 0;
+	}
+	return -EAGAIN;
+}
+
+static void report(const struct audit_place *place, enum rib_difference difference)
+{
+	char text[PREFIX_STRLEN];
+
+	log_info_limited("audit: %s in table %u was not as the kernel has it (%s); corrected",
+			 prefix_format(&place->dst, text), place->table,
+			 rib_difference_names[difference]);
+}
+
+void audit_place_mend(struct sync *sync, const struct audit_place *place, bool expected)
+{
+	const struct audit_place copy = *place; /* lists may move meanwhile */
+	enum rib_difference difference;
+	int ret = read_still(sync, &copy);
+
+	/* routes that change all the time: the next pass comes by here, too */
+	if (ret == -EAGAIN)
+		return;
+	if (ret) {
+		report_failure(sync, &copy.dst, ret);
+		return;
+	}
+	difference = compare(sync, copy.table, &copy.dst);
+	if (difference == RIB_SAME)
+		return;
+	audit_place_put(sync, copy.table, &copy.dst);
+	if (expected || difference == RIB_RENEWED)
+		return;
+	sync->audit->mended[difference]++;
+	report(&copy, difference);
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Records of fib6_info into struct route, see kernel_routes.h. What rtnetlink would say of each is
+ * in the record (rt6_fill_node); a set's hops, which fib6 keeps as routes of their own, are put
+ * together here.
+ */
+#include "kernel_routes.h"
+
+#include <errno.h>
+#include <linux/ipv6_route.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../netlink/parse.h"
+
+/* Hops that were given lifetimes in one request. */
+#define TOGETHER_NS 1000000000u
+
+void kernel_routes_free(struct kernel_routes *routes)
+{
+	free(routes->routes);
+	free(routes->hops);
+	*routes = (struct kernel_routes){ 0 };
+}
+
+static struct prefix prefix_of(const __u8 addr[16], __u8 len)
+{
+	struct prefix prefix = { .len = len };
+
+	memcpy(prefix.addr.bytes, addr, sizeof(prefix.addr.bytes));
+	return prefix;
+}
+
+struct prefix kernel_routes_dst(const struct kernel_record *record)
+{
+	return prefix_of(record->dst, record->dst_len);
+}
+
+/* Room for n routes and as many hops. */
+static int reserve(struct kernel_routes *out, size_t n)
+{
+	struct route *routes;
+	struct route_hop *hops;
+
+	if (n <= out->capacity)
+		return 0;
+	routes = reallocarray(out->routes, n, sizeof(*routes));
+	if (!routes)
+		return -ENOMEM;
+	out->routes = routes;
+	hops = reallocarray(out->hops, n, sizeof(*hops));
+	if (!hops)
+		return -ENOMEM;
+	out->hops = hops;
+	out->capacity = n;
+	return 0;
+}
+
+/* rtnetlink shows the hop of an object that discards, and no other device of an object. */
+static uint32_t device_of(const struct kernel_record *record)
+{
+	if (!record->next_hop_id)
+		return record->ifindex;
+	return record->type == RTN_BLACKHOLE ? LOOPBACK_IFINDEX : 0;
+}
+
+static void add_hop(struct kernel_routes *out, struct route *route,
+		    const struct kernel_record *record)
+{
+	static const union sixlane_addr none;
+	struct route_hop *hop = &out->hops[out->n_hops];
+
+	if (!device_of(record))
+		return;
+	if (route->n_hops == ROUTE_MAX_HOPS) {
+		route->truncated = true;
+		return;
+	}
+	*hop = (struct route_hop){ .ifindex = device_of(record), .weight = record->weight };
+	memcpy(hop->gateway.bytes, record->gateway, sizeof(hop->gateway.bytes));
+	hop->has_gateway = memcmp(&hop->gateway, &none, sizeof(none)) != 0;
+	out->n_hops++;
+	route->n_hops++;
+}
+
+static bool has_own_source(const struct kernel_record *record)
+{
+	return record->prefsrc || record->hop_limit ||
+	       (record->mtu && record->mtu < PARSE_MIN_MTU_BYTES);
+}
+
+static struct route *add_route(struct kernel_routes *out, const struct kernel_view *view,
+			       uint32_t table, const struct kernel_record *record)
+{
+	struct route *route = &out->routes[out->n++];
+
+	*route = (struct route){
+		.dst = kernel_routes_dst(record),
+		.src = prefix_of(record->src, record->src_len),
+		.table = table,
+		.metric = record->metric,
+		.next_hop_id = record->next_hop_id,
+		.mtu = record->mtu,
+		.mtu_locked = record->mtu_locked,
+		.expires = record->flags & RTF_EXPIRES,
+		.expires_ns = kernel_reader_expires_ns(view, record),
+		.type = record->type,
+		.protocol = record->protocol,
+		.preference = record->preference,
+		.own_source = has_own_source(record),
+		.encap = record->encap,
+		.unknown = record->features & ~(uint32_t)PARSE_HARMLESS_FEATURES,
+		.hops = &out->hops[out->n_hops],
+	};
+	add_hop(out, route, record);
+	return route;
+}
+
+static bool same_level(const struct route *route, const struct kernel_record *record)
+{
+	return route->metric == record->metric && route->src.len == record->src_len &&
+	       !memcmp(route->src.addr.bytes, record->src, sizeof(record->src));
+}
+
+static bool ends_apart(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns + TOGETHER_NS < b_ns || b_ns + TOGETHER_NS < a_ns;
+}
+
+/* One more hop of a set: to fib6 a route of its own, with attributes of its own. */
+static void join(struct kernel_routes *out, const struct kernel_view *view, struct route *set,
+		 const struct kernel_record *record)
+{
+	const uint64_t expires_ns = kernel_reader_expires_ns(view, record);
+	const bool expires = record->flags & RTF_EXPIRES;
+
+	set->unlike |= set->mtu != record->mtu || set->mtu_locked != record->mtu_locked ||
+		       set->type != record->type || set->preference != record->preference ||
+		       set->expires != expires || ends_apart(set->expires_ns, expires_ns);
+	if (expires && expires_ns < set->expires_ns)
+		set->expires_ns = expires_ns;
+	set->encap |= record->encap;
+	set->own_source |= has_own_source(record);
+	set->unknown |= (record->features & ~(uint32_t)PARSE_HARMLESS_FEATURES) != 0;
+	add_hop(out, set, record);
+}
+
+/* All hops of one level that have siblings are one set. True: it has been put together already. */
+static bool is_known(const struct kernel_routes *out, size_t n_before,
+		     const struct kernel_record *records, const struct kernel_record *record)
+{
+	for (size_t i = 0; out->n && i < n_before; i++)
+		if (records[i].n_siblings && records[i].metric == record->metric &&
+		    records[i].src_len == record->src_len &&
+		    !memcmp(records[i].src, record->src, sizeof(record->src)))
+			return true;
+	return false;
+}
+
+int kernel_routes_fill(struct kernel_routes *out, const struct kernel_view *view, uint32_t table,
+		       const struct kernel_record *records, size_t n)
+{
+	struct route *route;
+	int ret = reserve(out, n);
+
+	if (ret)
+		return ret;
+	out->n = out->n_hops = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (records[i].n_siblings && is_known(out, i, records, &records[i]))
+			continue;
+		route = add_route(out, view, table, &records[i]);
+		for (size_t j = i + 1; records[i].n_siblings && j < n; j++)
+			if (records[j].n_siblings && same_level(route, &records[j]))
+				join(out, view, route, &records[j]);
+	}
+	return 0;
+}

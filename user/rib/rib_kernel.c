@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the kernel's own table has at a destination, beside what messages told of it: in what the
+ * two differ, and the one in place of the other. Knows neither who reads that table nor why.
+ */
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+
+#include "rib_list.h"
+#include "rib_route.h"
+
+/* By so much two readings of one end may differ: jiffies, and the time a message was under way. */
+#define SLACK_NS 100000000u
+
+const char *const rib_difference_names[RIB_N_DIFFERENCES] = {
+	[RIB_SAME] = "same",
+	[RIB_RENEWED] = "renewed",
+	[RIB_LIFETIME] = "lifetime",
+	[RIB_MTU] = "mtu",
+	[RIB_PREFERENCE] = "preference",
+	[RIB_TYPE] = "type",
+	[RIB_ATTRIBUTES] = "attributes",
+	[RIB_REPLACED] = "replaced",
+	[RIB_EXTRA] = "extra",
+	[RIB_MISSING] = "missing",
+};
+
+/* --- comparison ------------------------------------------------------------------------------- */
+
+static enum rib_difference compare_lifetime(const struct rib_route *known,
+					    const struct route *route, uint64_t now_ns)
+{
+	if (known->expires != route->expires)
+		return RIB_LIFETIME;
+	if (!known->expires)
+		return RIB_SAME;
+	if (route->expires_ns + SLACK_NS < known->expires_ns)
+		return RIB_LIFETIME;
+	return known->expires_ns < now_ns + RIB_RENEW_NS &&
+			       known->expires_ns + SLACK_NS < route->expires_ns
+		       ? RIB_RENEWED
+		       : RIB_SAME;
+}
+
+/* Of a route by an object messages tell the object's type and hops. */
+static bool same_way(const struct rib_route *known, const struct route *route)
+{
+	if (!rib_route_same_level(known, route) || known->next_hop_id != route->next_hop_id)
+		return false;
+	return known->next_hop_id ||
+	       (known->encap == route->encap && rib_route_same_hops(known, route));
+}
+
+static enum rib_difference compare_route(const struct rib_route *known, const struct route *route,
+					 uint64_t now_ns)
+{
+	if (!same_way(known, route))
+		return RIB_REPLACED;
+	if (known->mtu != route->mtu || known->mtu_locked != route->mtu_locked)
+		return RIB_MTU;
+	if (known->preference != (route->preference & 3))
+		return RIB_PREFERENCE;
+	if (known->protocol != route->protocol ||
+	    (known->type != route->type && !known->next_hop_id))
+		return RIB_TYPE;
+	if (known->own_source != route->own_source || known->unlike != route->unlike ||
+	    known->truncated != route->truncated)
+		return RIB_ATTRIBUTES;
+	return known->stale ? RIB_RENEWED : compare_lifetime(known, route, now_ns);
+}
+
+enum rib_difference rib_compare(const struct rib_dest *dest, const struct route *routes, size_t n,
+				uint64_t now_ns)
+{
+	const struct rib_route *known = dest ? dest->routes : NULL;
+	enum rib_difference worst = RIB_SAME, difference;
+
+	for (size_t i = 0; i < n; i++, known = known->next) {
+		if (!known)
+			return RIB_MISSING;
+		difference = compare_route(known, &routes[i], now_ns);
+		if (difference > worst)
+			worst = difference;
+	}
+	return known ? RIB_EXTRA : worst;
+}
+
+/* --- replacement ------------------------------------------------------------------------------ */
+
+static const struct rib_route *find_same(const struct rib_route *list, const struct route *route)
+{
+	while (list && !rib_route_same(list, route))
+		list = list->next;
+	return list;
+}
+
+/* An attribute that is not known is seen by who reads the message, not by who reads the table. */
+static bool is_unknown(const struct rib_route *list, const struct route *route)
+{
+	for (; list; list = list->next)
+		if (list->unknown && rib_route_same_level(list, route))
+			return true;
+	return false;
+}
+
+/* NULL: no memory. */
+static struct rib_route *copy_of(const struct rib_route *list, const struct route *route)
+{
+	const struct rib_route *told = route->next_hop_id ? find_same(list, route) : NULL;
+	struct rib_route *copy = told ? rib_route_new(route, told->hops, told->n_hops)
+				      : rib_route_new(route, route->hops, route->n_hops);
+
+	if (!copy)
+		return NULL;
+	copy->unknown |= is_unknown(list, route);
+	if (told) {
+		copy->type = told->type;
+		copy->encap = told->encap;
+	}
+	return copy;
+}
+
+static void free_list(struct rib_route *list)
+{
+	struct rib_route *next;
+
+	for (; list; list = next) {
+		next = list->next;
+		free(list);
+	}
+}
+
+/* The routes as a list that nobody counts yet. */
+static int copy_all(const struct rib_route *list, struct rib_counts *counts,
+		    const struct route *routes, size_t n, struct rib_route **out)
+{
+	struct rib_route *copies = NULL, **end = &copies;
+
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t id = routes[i].next_hop_id;
+
+		*end = copy_of(list, &routes[i]);
+		if (!*end) {
+			free_list(copies);
+			return -ENOMEM;
+		}
+		(*end)->next = NULL;
+		end = &(*end)->next;
+		if (id && rib_uses_reserve(&counts->uses, id)) {
+			free_list(copies);
+			return -ENOMEM;
+		}
+	}
+	*out = copies;
+	return 0;
+}
+
+/* The new ones come first: uses of an object are never fewer on the way than before and after. */
+int rib_list_put(struct rib_route **list, struct rib_counts *counts, const struct route *routes,
+		 size_t n)
+{
+	struct rib_route *copies, *next, **link = list;
+	int err = copy_all(*list, counts, routes, n, &copies);
+
+	if (err)
+		return err;
+	for (; copies; copies = next) {
+		next = copies->next;
+		rib_list_insert(counts, link, copies);
+		link = &copies->next;
+	}
+	while (*link)
+		rib_list_remove(link, counts);
+	return 0;
+}
