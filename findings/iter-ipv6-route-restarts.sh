@@ -65,7 +65,6 @@ clang -O2 -g -Wall -Werror -target bpf "-D__TARGET_ARCH_$arch" -I"$folder" -I"$f
 	-c "$folder/try.bpf.c" -o "$folder/try.bpf.o"
 cat >"$folder/try.py" <<'PY'
 import os
-import pathlib
 import subprocess
 import sys
 import threading
