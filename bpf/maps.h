@@ -174,6 +174,12 @@ struct {
 } sl_neighbours SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, SIXLANE_SAMPLES_BYTES);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_samples SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, SIXLANE_MAX_PORTS);
 	__type(key, __u32);

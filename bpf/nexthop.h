@@ -14,6 +14,7 @@
 
 #include "packet.h"
 #include "port.h"
+#include "sample.h"
 #include "trace.h"
 
 /* The fate that the route itself gives; one that this object does not know is punted. */
@@ -128,11 +129,26 @@ nexthop_neighbour(__u32 gateway, const union sixlane_addr *addr, const struct si
 		       : nexthop_on_link(addr, port);
 }
 
-/* Read first: a store would take the line from all other CPUs, packet by packet. */
-static __always_inline void nexthop_mark_used(struct sixlane_neigh *neigh)
+/* Read first: a store would take the line from all other CPUs, packet by packet. Returns whether it
+ * was not marked before, which is so about once a second. */
+static __always_inline int nexthop_mark_used(struct sixlane_neigh *neigh)
 {
-	if (trace_is_traffic() && !READ_ONCE(neigh->used))
-		WRITE_ONCE(neigh->used, 1);
+	if (!trace_is_traffic() || READ_ONCE(neigh->used))
+		return 0;
+	WRITE_ONCE(neigh->used, 1);
+	return 1;
+}
+
+/* The daemon may have asked for a sample of the neighbour's packets. */
+static __always_inline void nexthop_consider_sample(const struct packet *pkt,
+						    struct sixlane_neigh *neigh,
+						    union sixlane_mac mac)
+{
+	if (!READ_ONCE(neigh->draw) || pkt->exception || !(mac.flags & SIXLANE_MAC_VALID))
+		return;
+	WRITE_ONCE(neigh->draw, 0);
+	sample_send(pkt->ctx, sample_pair(pkt->slot, pkt->tag_bytes),
+		    sample_pair(pkt->fate.port, pkt->fate.neighbour), pkt->table);
 }
 
 /*
@@ -162,7 +178,8 @@ static __always_inline enum sixlane_verdict nexthop_find_neighbour(struct packet
 	      .addr = neigh->key.addr);
 	if (unlikely(!(mac.flags & SIXLANE_MAC_VALID)) && !nexthop_is_ours(pkt))
 		return SIXLANE_PASS_UNRESOLVED;
-	nexthop_mark_used(neigh);
+	if (unlikely(nexthop_mark_used(neigh)))
+		nexthop_consider_sample(pkt, neigh, mac);
 	if (!(mac.flags & SIXLANE_MAC_VALID))
 		return SIXLANE_PASS_UNRESOLVED;
 	pkt->dst_mac.word = mac.word;

@@ -14,7 +14,7 @@
 #include "verdicts.h"
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 17u
+#define SIXLANE_ABI 18u
 
 /* What a BTF tag of the program begins with that names its compiler. */
 #define SIXLANE_COMPILER_TAG "sixlane_compiler:"
@@ -140,7 +140,11 @@ struct sixlane_meta {
 	 * the last one took, and what was corrected, by enum rib_difference of user/rib. */
 	__u64 audit_reader, audit_passes, audit_pass_ns;
 	__u64 audit_corrected[SIXLANE_MAX_DIFFERENCES];
-	__u64 reserved1[4];
+	/* The parity check: flows that were compared with the kernel's answer, and those of them
+	 * that differed; prefixes that are punted for it now, and how often one was since the
+	 * daemon started. */
+	__u64 parity_checked, parity_differed;
+	__u64 parity_punted, parity_punts;
 };
 _Static_assert(sizeof(struct sixlane_meta) == 512, "layout is ABI");
 _Static_assert(__builtin_offsetof(struct sixlane_meta, generation) <= 64,
@@ -441,9 +445,30 @@ struct sixlane_neigh {
 	union sixlane_mac mac; /* 0 while unresolved */
 	struct sixlane_neigh_key key;
 	__u32 used; /* set to 1 by the datapath when 0, cleared by the daemon: "has traffic" */
-	__u32 reserved;
+	/* Set to 1 by the daemon: the packet that next sets used is to be told in sl_samples, and
+	 * clears it. */
+	__u32 draw;
 };
 _Static_assert(sizeof(struct sixlane_neigh) == 40, "layout is ABI");
+
+/* --- sl_samples: RINGBUF of sixlane_sample ------------------------------------------------ */
+
+#define SIXLANE_SAMPLES_BYTES 65536u /* a page, on every architecture */
+
+/* A packet that was forwarded, and where to. None that an exception was applied to. */
+struct sixlane_sample {
+	union sixlane_addr dst, src;
+	union sixlane_addr next_hop; /* the gateway, or on link the destination */
+	__u32 ingress;		     /* ifindex of the port, that of a VLAN or bond … */
+	__u32 iif;		     /* … and what rules see: the VRF of a VRF's port */
+	__u32 table;		     /* in which the route was found */
+	__u32 egress;		     /* ifindex of the route's device */
+	__be16 src_port, dst_port;   /* 0 where the protocol has none */
+	__u8 next_header;
+	__u8 tclass;
+	__u8 zero[2];
+};
+_Static_assert(sizeof(struct sixlane_sample) == 72, "layout is ABI");
 
 /* --- sl_port_index: HASH, key __u32 ifindex, value __u32 index in sl_ports ------------- */
 /* --- sl_ports: ARRAY, mmapable; slot 0 is never used, its counters are "unknown port" -- */

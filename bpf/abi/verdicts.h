@@ -59,6 +59,8 @@
 	  "several routes of equal metric, among which the kernel chooses")                       \
 	X(PUNT_ROUTE, PASS, "punt_route", "unsupported kind of route")                            \
 	X(PUNT_MAP_FULL, PASS, "punt_map_full", "a map is full, so the covering route is punted") \
+	X(PUNT_MISMATCH, PASS, "punt_mismatch",                                                   \
+	  "XDP and the kernel disagreed on a next hop of this prefix")                            \
 	X(PUNT_HASH, PASS, "punt_hash",                                                           \
 	  "a hash (multipath, bond) covers headers that XDP cannot read")                         \
 	X(PUNT_EXCEPTION, PASS, "punt_exception",                                                 \

@@ -21,6 +21,8 @@ static struct sixlane_exception_key last_hit;
 static int n_hits;
 static struct sixlane_hint last_hint, *wanted_hints;
 static size_t n_hints, n_wanted;
+static struct sixlane_sample *wanted_samples;
+static size_t n_samples, n_wanted_samples;
 
 int figures_note_hint(void *ctx, void *data, size_t bytes)
 {
@@ -43,6 +45,25 @@ size_t harness_take_hints(struct sixlane_hint *hints, size_t max)
 	ring_buffer__consume(setup->hints);
 	n_wanted = 0;
 	return n_hints;
+}
+
+int figures_note_sample(void *ctx, void *data, size_t bytes)
+{
+	(void)ctx;
+	if (bytes == sizeof(*wanted_samples) && n_samples < n_wanted_samples)
+		memcpy(&wanted_samples[n_samples], data, bytes);
+	n_samples++;
+	return 0;
+}
+
+size_t harness_take_samples(struct sixlane_sample *samples, size_t max)
+{
+	n_samples = 0;
+	wanted_samples = samples;
+	n_wanted_samples = max;
+	ring_buffer__consume(setup->samples);
+	n_wanted_samples = 0;
+	return n_samples;
 }
 
 int figures_open(const struct setup *of)

@@ -16,6 +16,7 @@ void figures_close(void);
 
 /* For ring_buffer__new(). */
 int figures_note_hint(void *ctx, void *data, size_t bytes);
+int figures_note_sample(void *ctx, void *data, size_t bytes);
 
 /* Put the world's exceptions in the place of the last one's, and empty the CPUs' buckets. */
 void figures_install(const struct world *world);

@@ -45,7 +45,8 @@ const char *harness_verdict_name(uint32_t verdict)
 
 int harness_open(const char *object, const char *frags_object, const char *trace_object)
 {
-	int err = setup_open(&setup, object, frags_object, trace_object, figures_note_hint, NULL);
+	int err = setup_open(&setup, object, frags_object, trace_object, figures_note_hint,
+			     figures_note_sample);
 	size_t n = SIXLANE_MAX_PORTS * (size_t)(err ? 0 : setup.n_cpus);
 
 	if (!err)

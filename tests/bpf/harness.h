@@ -115,6 +115,9 @@ void harness_fill_buckets(uint64_t filled_ns);
 /* Take what the ring holds, at most max of which are wanted; returns how many it held. */
 size_t harness_take_hints(struct sixlane_hint *hints, size_t max);
 
+/* The same of samples. */
+size_t harness_take_samples(struct sixlane_sample *samples, size_t max);
+
 /* Hints that found no room since the last harness_install(), over all CPUs. */
 uint64_t harness_hints_lost(void);
 

@@ -101,6 +101,11 @@ static void add_all(void)
 	add("answers mark their neighbour", mark_test_used_is_set_by_answers, NULL);
 	add("the trace marks no neighbour", mark_test_used_is_not_set_by_the_trace, NULL);
 	add("passed packets mark no neighbour", mark_test_used_is_not_set_by_passed_packets, NULL);
+	add("what a sample says", sample_test_what_it_says, NULL);
+	add("a sample of a protocol without ports", sample_test_without_ports, NULL);
+	add("when a sample is drawn", sample_test_when_it_is_drawn, NULL);
+	add("no sample of what is not forwarded", sample_test_none_of_what_is_not_forwarded, NULL);
+	add("no sample of exceptions", sample_test_none_of_exceptions, NULL);
 	add("a packet that meets scratch memory taken is the kernel's", scratch_test_taken, NULL);
 	add("every bit of the packet, under every hash policy", hash_test_every_bit_of_the_packet,
 	    NULL);

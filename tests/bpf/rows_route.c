@@ -182,6 +182,7 @@ const struct row rows_route[] = {
 	FATE(PUNT_EQUAL_METRIC),
 	FATE(PUNT_ROUTE),
 	FATE(PUNT_MAP_FULL),
+	FATE(PUNT_MISMATCH),
 	{ .name = "blackhole of a packet with hop limit 1",
 	  .routes = { TO(NH_FATE + SIXLANE_DROP_BLACKHOLE) },
 	  .patches = { { AT_HOP_LIMIT, "01" } },

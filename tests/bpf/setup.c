@@ -40,6 +40,7 @@ static const char *const map_names[N_MAPS] = {
 	[MAP_CPU] = "sl_cpu",
 	[MAP_NEIGH_INDEX] = "sl_neigh_index",
 	[MAP_NEIGHBOURS] = "sl_neighbours",
+	[MAP_SAMPLES] = "sl_samples",
 	[MAP_PORT_INDEX] = "sl_port_index",
 	[MAP_PORTS] = "sl_ports",
 	[MAP_VLANS] = "sl_vlans",
@@ -261,7 +262,8 @@ static int find_maps(struct setup *setup)
 }
 
 int setup_open(struct setup *setup, const char *object, const char *frags_object,
-	       const char *trace_object, ring_buffer_sample_fn hint_fn, void *ctx)
+	       const char *trace_object, ring_buffer_sample_fn hint_fn,
+	       ring_buffer_sample_fn sample_fn)
 {
 	int err;
 
@@ -280,8 +282,9 @@ int setup_open(struct setup *setup, const char *object, const char *frags_object
 			err = load(setup, (enum harness_prog)variant);
 	if (err)
 		return err;
-	setup->hints = ring_buffer__new(setup->map_fd[MAP_HINTS], hint_fn, ctx, NULL);
-	return setup->hints ? 0 : fail(-errno, "ring buffer");
+	setup->hints = ring_buffer__new(setup->map_fd[MAP_HINTS], hint_fn, NULL, NULL);
+	setup->samples = ring_buffer__new(setup->map_fd[MAP_SAMPLES], sample_fn, NULL, NULL);
+	return setup->hints && setup->samples ? 0 : fail(-errno, "ring buffer");
 }
 
 void setup_must(int err, const char *what)
@@ -295,6 +298,7 @@ void setup_must(int err, const char *what)
 void setup_close(struct setup *setup)
 {
 	ring_buffer__free(setup->hints);
+	ring_buffer__free(setup->samples);
 	for (int i = 0; i < N_PROGS; i++)
 		bpf_object__close(setup->objects[i]);
 }

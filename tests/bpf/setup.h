@@ -27,6 +27,7 @@ enum setup_map {
 	MAP_CPU,
 	MAP_NEIGH_INDEX,
 	MAP_NEIGHBOURS,
+	MAP_SAMPLES,
 	MAP_PORT_INDEX,
 	MAP_PORTS,
 	MAP_VLANS,
@@ -52,13 +53,14 @@ struct setup {
 	struct sixlane_rule *rules;
 	struct sixlane_neigh *neighbours;
 	uint64_t *excepted, *missing, *guard;
-	struct ring_buffer *hints;
+	struct ring_buffer *hints, *samples;
 	int n_cpus; /* possible ones */
 };
 
-/* 0 or -errno, said on stderr. hint_fn and ctx are for ring_buffer__new(). */
+/* 0 or -errno, said on stderr. hint_fn and sample_fn are for ring_buffer__new(). */
 int setup_open(struct setup *setup, const char *object, const char *frags_object,
-	       const char *trace_object, ring_buffer_sample_fn hint_fn, void *ctx);
+	       const char *trace_object, ring_buffer_sample_fn hint_fn,
+	       ring_buffer_sample_fn sample_fn);
 void setup_close(struct setup *setup);
 
 /* An arena of the map's own, there. 0 or -errno. */

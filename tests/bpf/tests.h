@@ -35,6 +35,13 @@ void mark_test_used_is_set_by_answers(void **state);
 void mark_test_used_is_not_set_by_the_trace(void **state);
 void mark_test_used_is_not_set_by_passed_packets(void **state);
 
+/* samples.c */
+void sample_test_what_it_says(void **state);
+void sample_test_without_ports(void **state);
+void sample_test_when_it_is_drawn(void **state);
+void sample_test_none_of_what_is_not_forwarded(void **state);
+void sample_test_none_of_exceptions(void **state);
+
 /* scratch.c */
 void scratch_test_taken(void **state);
 

@@ -94,6 +94,11 @@ static void check_room(struct checkup *checkup)
 			checkup, FINDING_SHOULD, NULL,
 			"%llu exceptions do not fit the maps, or lack a next hop: packets to them pass to the kernel",
 			(unsigned long long)meta->exceptions_missing);
+	if (meta->parity_punted)
+		check_say(
+			checkup, FINDING_SHOULD, NULL,
+			"XDP and the kernel disagreed on %llu prefixes: packets to them pass to the kernel for now; see the log of sixlaned",
+			(unsigned long long)meta->parity_punted);
 	if (meta->neighbours >= SIXLANE_MAX_NEIGHBOURS - 1)
 		check_say(
 			checkup, FINDING_MUST, NULL,

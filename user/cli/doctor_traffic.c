@@ -40,6 +40,7 @@ static const struct doctor_verdict verdicts[SIXLANE_N_VERDICTS] = {
 	[SIXLANE_PUNT_EQUAL_METRIC] = { FINDING_SHOULD, "give the routes different metrics" },
 	[SIXLANE_PUNT_ROUTE] = { FINDING_SHOULD, "'sixlane routes' shows the routes" },
 	[SIXLANE_PUNT_MAP_FULL] = { FINDING_SHOULD, "raise max_routes in sixlaned.conf" },
+	[SIXLANE_PUNT_MISMATCH] = { FINDING_SHOULD, "see the log of sixlaned, and report it" },
 	[SIXLANE_PUNT_HASH] = { FINDING_SHOULD, "sysctl -w net.ipv6.fib_multipath_hash_policy=0" },
 	[SIXLANE_PUNT_EXCEPTION] = { FINDING_SHOULD,
 				     "see 'sixlane exception show'; raise max_exceptions in sixlaned.conf" },

@@ -92,6 +92,32 @@ static json_t *hash_json(const struct sixlane_meta *meta)
 	return object;
 }
 
+static json_t *parity_json(const struct sixlane_meta *meta)
+{
+	json_t *object = json_object();
+
+	print_set(object, "checked", json_integer((json_int_t)meta->parity_checked));
+	print_set(object, "differed", json_integer((json_int_t)meta->parity_differed));
+	return object;
+}
+
+static json_t *auto_punt_json(const struct sixlane_meta *meta)
+{
+	json_t *object = json_object();
+
+	print_set(object, "prefixes", json_integer((json_int_t)meta->parity_punted));
+	print_set(object, "total", json_integer((json_int_t)meta->parity_punts));
+	return object;
+}
+
+static void parity_text(const struct sixlane_meta *meta)
+{
+	printf("continuous parity check  %llu packets, %llu differed\n",
+	       (unsigned long long)meta->parity_checked, (unsigned long long)meta->parity_differed);
+	printf("auto-punt on mismatch    %llu prefixes, %llu since sixlaned started\n",
+	       (unsigned long long)meta->parity_punted, (unsigned long long)meta->parity_punts);
+}
+
 static json_t *warnings_json(const struct findings *findings)
 {
 	json_t *warnings = json_array();
@@ -137,6 +163,8 @@ static json_t *to_json(const struct status *status)
 		print_set(object, numbers[i].key, json_integer((json_int_t)numbers[i].value));
 	print_set(object, "sync_ms", json_real(sync_ms(status)));
 	print_set(object, "audit", status_audit_json(meta));
+	print_set(object, "parity_check", parity_json(meta));
+	print_set(object, "auto_punt", auto_punt_json(meta));
 	print_set(object, "multipath_hash", hash_json(meta));
 	print_set(object, "fib", fib_json(&status->view->maps, status->daemon));
 	for (size_t i = 0; i < checkup->ports.n; i++)
@@ -171,6 +199,7 @@ static void to_text(const struct cmd_options *options, const struct status *stat
 	fib_status_text(options, &status->view->maps, status->daemon);
 	printf("hash        policy %u, fields 0x%x\n", meta->hash_policy.policy,
 	       meta->hash_policy.fields);
+	parity_text(meta);
 	if (meta->routes_missing)
 		printf("overflow    %llu prefixes\n", (unsigned long long)meta->routes_missing);
 	if (options->statistics)

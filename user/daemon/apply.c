@@ -51,9 +51,15 @@ static void set_prefix(void *ctx, uint32_t table, const struct prefix *dst)
 	    (ret ? has_others(sync, table, dst) : rib_find(sync->rib, table, dst) != NULL))
 		fib_move_exceptions(sync->fib, table, dst);
 	if (ret >= 0)
-		ret = fib_set(sync->fib, table, dst, ret ? target : NULL);
+		ret = fib_set(sync->fib, table, dst,
+			      parity_target(sync, table, dst, ret ? target : NULL));
 	if (ret == -ENOMEM)
 		sync_want(sync, SYNC_LATER_NS);
+}
+
+void apply_prefix(struct sync *sync, uint32_t table, const struct prefix *dst)
+{
+	set_prefix(sync, table, dst);
 }
 
 void apply_route_changed(void *ctx, uint32_t table, const struct prefix *dst)
@@ -420,6 +426,7 @@ void apply_meta(struct sync *sync)
 	meta->malformed = sync->malformed;
 	meta->bypassed = sync->config->bypass;
 	audit_tell(sync->audit, meta);
+	parity_tell(sync, meta);
 	meta->max_routes = sync->config->max_routes;
 	meta->exceptions = stats.exceptions;
 	meta->exceptions_evicted = stats.exceptions_evicted;

@@ -19,9 +19,10 @@
 
 static void mark_used(void *ctx, uint32_t slot)
 {
-	uint64_t *used = ctx;
+	struct sync *sync = ctx;
 
-	used[slot / 64] |= 1ull << slot % 64;
+	sync->used[slot / 64] |= 1ull << slot % 64;
+	parity_note_neighbour(sync, slot);
 }
 
 /*
@@ -148,7 +149,8 @@ static void send_used(struct sync *sync)
 
 void keeper_run(struct sync *sync)
 {
-	maps_take_used(sync->maps, mark_used, sync->used);
+	parity_forget_neighbours(sync);
+	maps_take_used(sync->maps, mark_used, sync);
 	operator_mark_gateways(sync, sync->used);
 	send_used(sync);
 }

@@ -10,6 +10,7 @@
 #include <linux/netconf.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
+#include <netinet/in.h>
 #include <string.h>
 
 #include "../netlink/parse.h"
@@ -18,6 +19,7 @@
 
 #define DUMP_TIMEOUT_MS 10000
 #define REQUEST_BYTES 256
+#define TCLASS_DSCP 0xfc /* rules compare no other bits, and the rest may be refused */
 
 /* Notifications must not pile up in the socket while a long dump is read. */
 static int keep_message(const struct nlmsghdr *nlh, void *ctx)
@@ -157,6 +159,45 @@ int request_destination(struct sync *sync, const union sixlane_addr *dst,
 	}
 	if (oif)
 		mnl_attr_put_u32(nlh, RTA_OIF, oif);
+	return nl_socket_ask(sync->dump, nlh, fn, ctx, DUMP_TIMEOUT_MS);
+}
+
+/* Linux 4.19 to the newest take these and no others (rtm_getroute_parse_ip_proto()). */
+bool request_takes_protocol(uint8_t protocol)
+{
+	return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_ICMPV6;
+}
+
+int request_packet(struct sync *sync, const struct sixlane_sample *packet, bool whole_route,
+		   nl_msg_fn fn, void *ctx)
+{
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh = start_request(buf, RTM_GETROUTE);
+	struct rtmsg *body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
+
+	body->rtm_family = AF_INET6;
+	body->rtm_dst_len = body->rtm_src_len = 128;
+	body->rtm_tos = packet->tclass & TCLASS_DSCP;
+	body->rtm_flags = whole_route ? RTM_F_FIB_MATCH : 0;
+	mnl_attr_put(nlh, RTA_DST, sizeof(packet->dst), &packet->dst);
+	mnl_attr_put(nlh, RTA_SRC, sizeof(packet->src), &packet->src);
+	mnl_attr_put_u32(nlh, RTA_IIF, packet->iif);
+	if (request_takes_protocol(packet->next_header))
+		mnl_attr_put_u8(nlh, RTA_IP_PROTO, packet->next_header);
+	if (packet->src_port)
+		mnl_attr_put_u16(nlh, RTA_SPORT, packet->src_port);
+	if (packet->dst_port)
+		mnl_attr_put_u16(nlh, RTA_DPORT, packet->dst_port);
+	return nl_socket_ask(sync->dump, nlh, fn, ctx, DUMP_TIMEOUT_MS);
+}
+
+int request_next_hop(struct sync *sync, uint32_t id, nl_msg_fn fn, void *ctx)
+{
+	char buf[REQUEST_BYTES];
+	struct nlmsghdr *nlh = start_request(buf, RTM_GETNEXTHOP);
+
+	mnl_nlmsg_put_extra_header(nlh, sizeof(struct nhmsg));
+	mnl_attr_put_u32(nlh, NHA_ID, id);
 	return nl_socket_ask(sync->dump, nlh, fn, ctx, DUMP_TIMEOUT_MS);
 }
 

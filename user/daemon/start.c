@@ -107,6 +107,12 @@ static int start(struct sync *sync, char *err)
 			 strerror(-ret));
 		return ret;
 	}
+	ret = parity_new(sync);
+	if (ret) {
+		snprintf(err, LOADER_ERR, "cannot read the samples of the datapath: %s",
+			 strerror(-ret));
+		return ret;
+	}
 	set_answers(sync);
 	sync->quiet = true;
 	return ports_attach(sync, err);
@@ -153,6 +159,7 @@ void sync_free(struct sync *sync)
 	guard_free(sync->guard);
 	loader_flows_free(sync->flows);
 	hints_free(sync->hints);
+	parity_free(sync->parity);
 	operator_free(sync->operator);
 	exceptions_free(sync->exceptions);
 	audit_free(sync->audit);

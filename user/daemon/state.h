@@ -112,6 +112,7 @@ struct sync {
 	struct uppers *uppers; /* NULL: not yet, or they cannot be seen */
 	struct exceptions *exceptions;
 	struct hints *hints;
+	struct parity_state *parity;
 	struct operator_list *operator;
 	struct names *names; /* of ports, in the settings */
 
@@ -148,6 +149,8 @@ void apply_note(struct sync *sync, const char *what, int ret);
 void apply_note_unknown(struct sync *sync, enum sync_object object, uint16_t unknown_attr);
 void apply_all_routes(struct sync *sync);
 void apply_routes_of(struct sync *sync, uint32_t table);
+/* A prefix of the FIB anew, by what the stores say. */
+void apply_prefix(struct sync *sync, uint32_t table, const struct prefix *dst);
 void apply_route_changed(void *ctx, uint32_t table, const struct prefix *dst);
 /* Everything in the stores into the FIB; deletes what is no longer there. */
 void apply_all(struct sync *sync);
@@ -200,6 +203,16 @@ int request_features(struct sync *sync, nl_msg_fn fn);
  * look. The kernel's -errno, too, is an answer. */
 int request_destination(struct sync *sync, const union sixlane_addr *dst,
 			const union sixlane_addr *src, uint32_t oif, nl_msg_fn fn, void *ctx);
+/*
+ * How a forwarded packet would be routed now, with the hop that its flow would take, or,
+ * whole_route, with all hops of its route. The kernel's -errno is an answer, too.
+ */
+int request_packet(struct sync *sync, const struct sixlane_sample *packet, bool whole_route,
+		   nl_msg_fn fn, void *ctx);
+/* Whether such a request can name the protocol, and so follow rules that match it. */
+bool request_takes_protocol(uint8_t protocol);
+/* RTM_NEWNEXTHOP of an object. */
+int request_next_hop(struct sync *sync, uint32_t id, nl_msg_fn fn, void *ctx);
 /* RTM_NEWLINK of the device of this name. */
 int request_link(struct sync *sync, const char *name, nl_msg_fn fn, void *ctx);
 /* Begin a dump of routes and exceptions: nl_socket_dump_next() hands them on. */
@@ -311,6 +324,24 @@ void compile_distrust(struct sync *sync);
 
 /* verify.c: compare it as the CLI wishes. Returns when to come back. */
 uint64_t verify_run(struct sync *sync);
+
+/*
+ * parity.c: the maps are compared with the kernel's answers, a few packets a second, and a prefix
+ * on which they disagree is punted. run: when parity_due_ns() has come or parity_fd() has input.
+ */
+int parity_new(struct sync *sync);
+void parity_free(struct parity_state *parity);
+void parity_run(struct sync *sync);
+int parity_fd(const struct sync *sync);
+uint64_t parity_due_ns(const struct sync *sync);
+/* Neighbours that had traffic in the last second: of some of these packets are drawn. */
+void parity_forget_neighbours(struct sync *sync);
+void parity_note_neighbour(struct sync *sync, uint32_t slot);
+/* What fib_set() gets instead of target; NULL: the prefix has no route any more. */
+const struct fib_target *parity_target(struct sync *sync, uint32_t table, const struct prefix *dst,
+				       const struct fib_target *target);
+/* Into sl_meta. */
+void parity_tell(const struct sync *sync, struct sixlane_meta *meta);
 
 /* keeper.c: neighbours with traffic in XDP, which the kernel does not see, stay alive. */
 void keeper_run(struct sync *sync);

@@ -412,6 +412,7 @@ static uint64_t earliest(const struct sync *sync)
 	if (may_learn(sync)) {
 		next_ns = earlier(next_ns, exceptions_due_ns(sync));
 		next_ns = earlier(next_ns, earlier(hints_due_ns(sync), operator_due_ns(sync)));
+		next_ns = earlier(next_ns, parity_due_ns(sync));
 	}
 	return next_ns;
 }
@@ -449,6 +450,7 @@ int sync_run(struct sync *sync)
 		hints_run(sync);
 		operator_run(sync);
 		exceptions_run(sync);
+		parity_run(sync);
 	}
 	if (sync->wanted)
 		sync->in_sync = false;
@@ -467,5 +469,6 @@ void sync_fds(const struct sync *sync, int fds[SYNC_FDS])
 	fds[1] = sync->genl_notify ? nl_socket_fd(sync->genl_notify) : -1;
 	fds[2] = may_learn(sync) ? hints_fd(sync) : -1;
 	fds[3] = may_learn(sync) ? operator_fd(sync) : -1;
-	guard_fds(sync->guard, fds + 4);
+	fds[4] = may_learn(sync) ? parity_fd(sync) : -1;
+	guard_fds(sync->guard, fds + 5);
 }

@@ -23,7 +23,7 @@ int sync_new(const struct config *config, struct maps *maps, const struct loader
 void sync_free(struct sync *sync);
 
 /* Descriptors to poll for input. */
-#define SYNC_FDS 7 /* -1: none, for now: ask before each poll */
+#define SYNC_FDS 8 /* -1: none, for now: ask before each poll */
 void sync_fds(const struct sync *sync, int fds[SYNC_FDS]);
 
 /* Input is there, or something may be due. Returns the milliseconds until sync_run is due again. */

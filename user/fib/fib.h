@@ -118,6 +118,15 @@ void fib_adopt_cells(struct fib *fib, const union sixlane_cell *cells);
 int fib_set(struct fib *fib, uint32_t table, const struct prefix *dst,
 	    const struct fib_target *target);
 
+/* The longest prefix of a table that has a next hop and covers addr. False: there is none. */
+bool fib_find_prefix(const struct fib *fib, uint32_t table, const union sixlane_addr *addr,
+		     struct prefix *out);
+/*
+ * Write once more what a prefix's next hop consists of, whatever stands in the maps: it may have
+ * been overwritten by others. The prefix itself is not written.
+ */
+void fib_rewrite(struct fib *fib, uint32_t table, const struct prefix *dst);
+
 /*
  * What a next-hop object means from now on, for every target of kind FIB_OBJECT that names it, by
  * one store each; NULL, or never set: PUNT_NEXT_HOP_OBJECT. Of a resilient group with the same

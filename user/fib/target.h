@@ -52,6 +52,7 @@ static inline bool fib_hides_hops(uint32_t verdict)
 	case SIXLANE_PUNT_EQUAL_METRIC:
 	case SIXLANE_PUNT_ROUTE:
 	case SIXLANE_PUNT_MAP_FULL:
+	case SIXLANE_PUNT_MISMATCH:
 		return true;
 	default:
 		return false;

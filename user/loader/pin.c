@@ -56,6 +56,7 @@ static const struct map_spec specs[LOADER_N_MAPS] = {
 				 INDEX_OF(struct sixlane_neigh_key, SIXLANE_MAX_NEIGHBOURS) },
 	[LOADER_NEIGHBOURS] = { "sl_neighbours",
 				ARRAY_OF(struct sixlane_neigh, SIXLANE_MAX_NEIGHBOURS) },
+	[LOADER_SAMPLES] = { "sl_samples", BPF_MAP_TYPE_RINGBUF, 0, 0, SIXLANE_SAMPLES_BYTES, 0 },
 	[LOADER_PORT_INDEX] = { "sl_port_index", INDEX_OF(uint32_t, SIXLANE_MAX_PORTS) },
 	[LOADER_PORTS] = { "sl_ports", ARRAY_OF(struct sixlane_port, SIXLANE_MAX_PORTS) },
 	[LOADER_VLANS] = { "sl_vlans", INDEX_OF(struct sixlane_vlan_key, SIXLANE_MAX_VLANS) },

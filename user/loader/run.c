@@ -24,7 +24,8 @@ struct loader_run {
 /* What a run changes that others read; of its own, these are made anew and end with the object. */
 static bool is_own(enum loader_map map)
 {
-	return map == LOADER_COUNTERS || map == LOADER_CPU || map == LOADER_HINTS;
+	return map == LOADER_COUNTERS || map == LOADER_CPU || map == LOADER_HINTS ||
+	       map == LOADER_SAMPLES;
 }
 
 /* The pinned maps for all others. */

@@ -165,6 +165,32 @@ int maps_hints_fd(const struct maps_hints *hints);
 /* Hand on what has come, at most max. The number of hints, or -errno. */
 int maps_hints_read(struct maps_hints *hints, size_t max);
 
+/* The reader of sl_samples; one at a time. 0 or -errno. */
+struct maps_samples;
+int maps_samples_open(const struct maps *maps, struct maps_samples **out);
+void maps_samples_close(struct maps_samples *samples);
+/* Readable when there are samples. */
+int maps_samples_fd(const struct maps_samples *samples);
+/* Take what has come, at most max. The number of samples, or -errno. */
+int maps_samples_read(struct maps_samples *samples, struct sixlane_sample *out, size_t max);
+/* Ask for a sample: of the next packet that is forwarded to the neighbour in this slot. */
+void maps_sample_draw(struct maps *maps, uint32_t slot);
+
+/* What a packet is looked up by, and a next hop that it may be forwarded to. */
+struct maps_flow {
+	uint32_t table;
+	union sixlane_addr dst, src;
+	uint32_t ifindex;
+	union sixlane_addr next_hop; /* the gateway, or on link the destination */
+};
+/*
+ * Whether the maps lead, or may lead, packets of a flow to its next hop now: by the engine in use,
+ * whatever the member that a hash would choose. Rules and exceptions do not count. *len: of the
+ * destination's prefix that was found, set only if they do.
+ */
+bool maps_may_lead(const struct maps *maps, const struct maps_flow *flow, uint64_t now_ns,
+		   uint8_t *len);
+
 /* Next state of every sixlane_neigh.used: fn is called for each slot that had traffic, which is
  * cleared. */
 void maps_take_used(struct maps *maps, void (*fn)(void *ctx, uint32_t slot), void *ctx);

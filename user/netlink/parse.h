@@ -38,6 +38,12 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 		struct route_hop hops[ROUTE_MAX_HOPS]);
 
 /*
+ * RTNH_F_* of each hop of the same message, in the order of parse_route(). The number of hops, or
+ * as above. Apart, since they change without a change of the route.
+ */
+int parse_route_flags(const struct nlmsghdr *nlh, uint8_t flags[ROUTE_MAX_HOPS]);
+
+/*
  * RTM_NEWROUTE with RTM_F_CLONED, of a dump of exceptions or in answer to a question about one
  * destination; the latter has a source in any case. Without it, or of a prefix: -ENOMSG. Of
  * lifetime_ms holds what is said above.

@@ -234,6 +234,43 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 	return 0;
 }
 
+static int multipath_flags(const struct nlattr *attr, uint8_t flags[ROUTE_MAX_HOPS])
+{
+	const char *data = mnl_attr_get_payload(attr);
+	size_t left = mnl_attr_get_payload_len(attr);
+	const struct rtnexthop *rtnh = (const void *)data;
+	int n = 0;
+
+	while (n < ROUTE_MAX_HOPS && left >= sizeof(*rtnh) && rtnh->rtnh_len >= sizeof(*rtnh) &&
+	       rtnh->rtnh_len <= left) {
+		const size_t step = RTNH_ALIGN(rtnh->rtnh_len);
+
+		flags[n++] = rtnh->rtnh_flags;
+		if (step >= left)
+			break;
+		left -= step;
+		rtnh = (const void *)((const char *)rtnh + step);
+	}
+	return n;
+}
+
+int parse_route_flags(const struct nlmsghdr *nlh, uint8_t flags[ROUTE_MAX_HOPS])
+{
+	const struct nlattr *at[N_ROUTE_ATTRS];
+	const struct rtmsg *rtm;
+	uint16_t unknown;
+	int r = header_parse(nlh, &rtm);
+
+	if (!r)
+		r = attributes_walk(nlh, at, &unknown);
+	if (r < 0)
+		return r;
+	if (at[RTA_MULTIPATH])
+		return multipath_flags(at[RTA_MULTIPATH], flags);
+	flags[0] = (uint8_t)rtm->rtm_flags;
+	return at[RTA_OIF] ? 1 : 0;
+}
+
 int parse_exception(const struct nlmsghdr *nlh, struct route_exception *out)
 {
 	const struct nlattr *at[N_ROUTE_ATTRS];

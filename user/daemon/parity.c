@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A second opinion, always on: a few packets a second that XDP has forwarded are compared with what
+ * the kernel would have done with them. Where both still differ a moment later, the kernel gets the
+ * prefix until the maps have been written again.
+ *
+ * Routes change under traffic, so a difference counts only if it is there while no notification is
+ * pending: the kernel's answer, then the notifications before it, then the maps as they are, and
+ * all of that once more.
+ */
+#include "parity.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "punted.h"
+#include "state.h"
+
+#define NS_PER_MS 1000000ull
+#define NS_PER_S 1000000000ull
+#define DRAW_INTERVAL_NS (250 * NS_PER_MS)
+#define AGAIN_NS (100 * NS_PER_MS)
+#define READ_MAX 4
+#define MAX_PENDING 8
+/* While the tables are being read, or change faster than they are followed. */
+#define MAX_DELAYS 50
+#define MAX_NEIGHBOURS 4
+
+struct pending {
+	struct sixlane_sample sample;
+	uint64_t due_ns;
+	uint64_t rules; /* that were published when it was taken */
+	unsigned int delays;
+};
+
+struct parity_state {
+	struct maps_samples *reader;
+	struct parity_kernel kernel;
+	struct punted punted;
+	struct pending pending[MAX_PENDING];
+	size_t n_pending;
+	/* Some of the neighbours that had traffic in the last second, each as likely as another. */
+	uint32_t neighbours[MAX_NEIGHBOURS];
+	uint32_t n_neighbours; /* so many had */
+	uint64_t next_draw_ns;
+	uint64_t random;
+	uint64_t checked, differed;
+};
+
+static const struct fib_target punt = { .verdict = SIXLANE_PUNT_MISMATCH };
+
+/* xorshift64: samples need not be unpredictable, only spread. */
+static uint32_t draw_number(struct parity_state *state, uint32_t below)
+{
+	state->random ^= state->random << 13;
+	state->random ^= state->random >> 7;
+	state->random ^= state->random << 17;
+	return (uint32_t)(state->random >> 32) % below;
+}
+
+/* --- drawing -------------------------------------------------------------------------------- */
+
+void parity_forget_neighbours(struct sync *sync)
+{
+	sync->parity->n_neighbours = 0;
+}
+
+void parity_note_neighbour(struct sync *sync, uint32_t slot)
+{
+	struct parity_state *state = sync->parity;
+	const uint32_t place = draw_number(state, ++state->n_neighbours);
+
+	if (state->n_neighbours <= MAX_NEIGHBOURS)
+		state->neighbours[state->n_neighbours - 1] = slot;
+	else if (place < MAX_NEIGHBOURS)
+		state->neighbours[place] = slot;
+}
+
+static void draw(struct sync *sync, uint64_t now_ns)
+{
+	struct parity_state *state = sync->parity;
+	const uint32_t n =
+		state->n_neighbours < MAX_NEIGHBOURS ? state->n_neighbours : MAX_NEIGHBOURS;
+
+	if (!n || now_ns < state->next_draw_ns)
+		return;
+	state->next_draw_ns = now_ns + DRAW_INTERVAL_NS;
+	maps_sample_draw(sync->maps, state->neighbours[draw_number(state, n)]);
+}
+
+/* --- a difference --------------------------------------------------------------------------- */
+
+static const char *name_of(const struct sync *sync, uint32_t ifindex)
+{
+	const struct device *device = links_find(&sync->links, ifindex);
+
+	return device && device->link.name[0] ? device->link.name : "a device that is gone";
+}
+
+static void format_hop(const struct sync *sync, const union sixlane_addr *next_hop,
+		       uint32_t ifindex, char *buf, size_t size)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	inet_ntop(AF_INET6, next_hop, text, sizeof(text));
+	snprintf(buf, size, "%s by %s", text, name_of(sync, ifindex));
+}
+
+static void format_answer(const struct sync *sync, const struct sixlane_sample *sample,
+			  const struct parity_answer *answer, char *buf, size_t size)
+{
+	const union sixlane_addr *next_hop =
+		answer->hop.has_gateway ? &answer->hop.gateway : &sample->dst;
+
+	if (answer->error)
+		snprintf(buf, size, "nowhere (%s)", strerror(-answer->error));
+	else if (answer->has_hop && answer->type == RTN_UNICAST)
+		format_hop(sync, next_hop, answer->hop.ifindex, buf, size);
+	else
+		snprintf(buf, size, "by a route of type %u", answer->type);
+}
+
+static void report(const struct sync *sync, const struct sixlane_sample *sample,
+		   const struct parity_answer *answer, const struct prefix *dst, uint64_t length_ns)
+{
+	char to[INET6_ADDRSTRLEN], prefix[PREFIX_STRLEN], by_xdp[128], by_kernel[128];
+
+	inet_ntop(AF_INET6, &sample->dst, to, sizeof(to));
+	prefix_format(dst, prefix);
+	format_hop(sync, &sample->next_hop, sample->egress, by_xdp, sizeof(by_xdp));
+	format_answer(sync, sample, answer, by_kernel, sizeof(by_kernel));
+	log_warning_limited(
+		"parity check: XDP sends packets from %s for %s to %s; the kernel sends them to %s; %s in table %u passes to the kernel for %llu s; please report this",
+		name_of(sync, sample->ingress), to, by_xdp, by_kernel, prefix, sample->table,
+		(unsigned long long)(length_ns / NS_PER_S));
+}
+
+static struct maps_flow flow_of(const struct sixlane_sample *sample)
+{
+	return (struct maps_flow){
+		.table = sample->table,
+		.dst = sample->dst,
+		.src = sample->src,
+		.ifindex = sample->egress,
+		.next_hop = sample->next_hop,
+	};
+}
+
+/* Whether packets from the same port are still looked up in that table, and led to that hop. */
+static bool still_leads(const struct sync *sync, const struct sixlane_sample *sample, uint8_t *len)
+{
+	const uint32_t slot = maps_port_slot(sync->maps, sample->ingress);
+	const struct sixlane_port *port = &sync->maps->ports[slot];
+	const struct maps_flow flow = flow_of(sample);
+
+	return slot && port->iif == sample->iif &&
+	       (port->flags & SIXLANE_PORT_RULES || port->table == sample->table) &&
+	       maps_may_lead(sync->maps, &flow, util_now_ns(), len);
+}
+
+/*
+ * The prefix that decided, or that should have: if the maps have one too many it is the longer one
+ * that they name, and if they lack one it is that.
+ */
+static struct prefix deciding_prefix(const struct sync *sync, const struct sixlane_sample *sample,
+				     uint8_t len)
+{
+	struct prefix found = { .addr = sample->dst, .len = len > 128 ? 128 : len }, own;
+
+	prefix_mask(&found);
+	if (fib_find_prefix(sync->fib, sample->table, &sample->dst, &own) && own.len > found.len)
+		return own;
+	return found;
+}
+
+/* Returns whether it is punted now. */
+static bool punt_prefix(struct sync *sync, const struct sixlane_sample *sample,
+			const struct parity_answer *answer, const struct prefix *dst)
+{
+	struct parity_state *state = sync->parity;
+	const uint64_t now_ns = util_now_ns();
+	uint64_t until_ns;
+	int ret = punted_add(&state->punted, sample->table, dst, now_ns, &until_ns);
+
+	if (ret) {
+		if (ret == -ENOSPC)
+			log_warning_limited(
+				"parity check: %u prefixes pass to the kernel already, no more are added; restart sixlaned to write the maps again",
+				PUNTED_MAX);
+		return false;
+	}
+	report(sync, sample, answer, dst, until_ns - now_ns);
+	if (fib_set(sync->fib, sample->table, dst, &punt))
+		sync_want(sync, SYNC_LATER_NS);
+	return true;
+}
+
+static void take_difference(struct sync *sync, const struct sixlane_sample *sample,
+			    const struct parity_answer *answer, uint8_t len)
+{
+	struct prefix dst = deciding_prefix(sync, sample, len);
+	struct prefix host = { .addr = sample->dst, .len = 128 };
+
+	sync->parity->checked++;
+	sync->parity->differed++;
+	fib_rewrite(sync->fib, sample->table, &dst);
+	if (!punt_prefix(sync, sample, answer, &dst) || !still_leads(sync, sample, &len))
+		return;
+	/* A wrong index beside the trie; or what the maps name is not what decides. */
+	compile_distrust(sync);
+	if (still_leads(sync, sample, &len))
+		punt_prefix(sync, sample, answer, &host);
+}
+
+/* --- asking again --------------------------------------------------------------------------- */
+
+/* The maps are all that the kernel has said, as far as is known. */
+static bool may_compare(const struct sync *sync)
+{
+	return !sync->behind && !sync->wanted && !sync->held && !sync->rules_wanted &&
+	       !sync->next_hops_wanted && sync->in_sync;
+}
+
+/* One turn of asking and looking. PARITY_UNKNOWN: routes changed, or are about to. */
+static enum parity compare_again(struct sync *sync, const struct pending *pending,
+				 struct parity_answer *answer, uint8_t *len)
+{
+	enum parity parity = parity_ask(sync, &sync->parity->kernel, &pending->sample, answer);
+
+	if (parity != PARITY_DIFFERS)
+		return parity;
+	sync->behind = !sync_follow(sync);
+	if (!may_compare(sync) || sync->maps->meta->rules.word != pending->rules ||
+	    !still_leads(sync, &pending->sample, len))
+		return PARITY_UNKNOWN;
+	return PARITY_DIFFERS;
+}
+
+static void ask_again(struct sync *sync, const struct pending *pending)
+{
+	enum parity parity = PARITY_DIFFERS;
+	struct parity_answer answer;
+	uint8_t len;
+
+	for (int turn = 0; turn < 2 && parity == PARITY_DIFFERS; turn++)
+		parity = compare_again(sync, pending, &answer, &len);
+	if (parity == PARITY_DIFFERS)
+		take_difference(sync, &pending->sample, &answer, len);
+	else if (parity == PARITY_SAME)
+		sync->parity->checked++;
+}
+
+static void run_pending(struct sync *sync, uint64_t now_ns)
+{
+	struct parity_state *state = sync->parity;
+	size_t n = state->n_pending;
+
+	state->n_pending = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct pending pending = state->pending[i];
+
+		if (now_ns >= pending.due_ns && may_compare(sync)) {
+			ask_again(sync, &pending);
+			continue;
+		}
+		if (now_ns >= pending.due_ns) {
+			pending.due_ns = now_ns + AGAIN_NS;
+			if (++pending.delays > MAX_DELAYS)
+				continue;
+		}
+		state->pending[state->n_pending++] = pending;
+	}
+}
+
+static void take_sample(struct sync *sync, const struct sixlane_sample *sample)
+{
+	struct parity_state *state = sync->parity;
+	struct parity_answer answer;
+	enum parity parity = parity_ask(sync, &state->kernel, sample, &answer);
+
+	state->checked += parity == PARITY_SAME;
+	if (parity == PARITY_DIFFERS && state->n_pending < MAX_PENDING)
+		state->pending[state->n_pending++] = (struct pending){
+			.sample = *sample,
+			.due_ns = util_now_ns() + AGAIN_NS,
+			.rules = sync->maps->meta->rules.word,
+		};
+}
+
+static void read_samples(struct sync *sync)
+{
+	struct sixlane_sample samples[READ_MAX];
+	int n = maps_samples_read(sync->parity->reader, samples, READ_MAX);
+
+	if (n < 0)
+		log_warning_limited("cannot read the samples of the datapath: %s", strerror(-n));
+	for (int i = 0; i < n && may_compare(sync); i++)
+		take_sample(sync, &samples[i]);
+}
+
+/* --- the rest of the daemon ----------------------------------------------------------------- */
+
+const struct fib_target *parity_target(struct sync *sync, uint32_t table, const struct prefix *dst,
+				       const struct fib_target *target)
+{
+	struct punted *punted = &sync->parity->punted;
+
+	if (target)
+		return punted_has(punted, table, dst) ? &punt : target;
+	punted_end(punted, table, dst, util_now_ns());
+	return NULL;
+}
+
+void parity_run(struct sync *sync)
+{
+	struct parity_state *state = sync->parity;
+	const uint64_t now_ns = util_now_ns();
+	struct prefix dst;
+	uint32_t table;
+
+	read_samples(sync);
+	run_pending(sync, now_ns);
+	while (punted_expire(&state->punted, now_ns, &table, &dst))
+		apply_prefix(sync, table, &dst);
+	draw(sync, now_ns);
+}
+
+uint64_t parity_due_ns(const struct sync *sync)
+{
+	const struct parity_state *state = sync->parity;
+	uint64_t due_ns = punted_due_ns(&state->punted);
+
+	if (state->n_neighbours && state->next_draw_ns < due_ns)
+		due_ns = state->next_draw_ns;
+	for (size_t i = 0; i < state->n_pending; i++)
+		if (state->pending[i].due_ns < due_ns)
+			due_ns = state->pending[i].due_ns;
+	return due_ns;
+}
+
+int parity_fd(const struct sync *sync)
+{
+	return maps_samples_fd(sync->parity->reader);
+}
+
+void parity_tell(const struct sync *sync, struct sixlane_meta *meta)
+{
+	const struct parity_state *state = sync->parity;
+
+	meta->parity_checked = state->checked;
+	meta->parity_differed = state->differed;
+	meta->parity_punted = state->punted.n_active;
+	meta->parity_punts = state->punted.total;
+}
+
+int parity_new(struct sync *sync)
+{
+	struct parity_state *state = calloc(1, sizeof(*state));
+	int ret;
+
+	if (!state)
+		return -ENOMEM;
+	ret = maps_samples_open(sync->maps, &state->reader);
+	if (ret) {
+		free(state);
+		return ret;
+	}
+	state->random = util_now_ns() | 1;
+	sync->parity = state;
+	return 0;
+}
+
+void parity_free(struct parity_state *state)
+{
+	if (!state)
+		return;
+	maps_samples_close(state->reader);
+	free(state);
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Where the kernel would send a packet that XDP has forwarded, and whether that is the same. The
+ * kernel is asked each time; what the daemon's stores and the maps say does not count here.
+ *
+ * Among several next hops the hash of XDP is not the kernel's, so that any live one is right.
+ */
+#include "parity.h"
+
+#include <errno.h>
+#include <linux/nexthop.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "../netlink/parse.h"
+#include "state.h"
+
+bool parity_is_hop(const struct sixlane_sample *sample, const struct route_hop *hop)
+{
+	const union sixlane_addr *next_hop = hop->has_gateway ? &hop->gateway : &sample->dst;
+
+	return hop->ifindex == sample->egress &&
+	       !memcmp(next_hop, &sample->next_hop, sizeof(*next_hop));
+}
+
+enum parity parity_of_error(int error, bool understood)
+{
+	switch (error) {
+	case -EINVAL: /* blackhole */
+		return understood ? PARITY_DIFFERS : PARITY_UNKNOWN;
+	case -ENETUNREACH:
+	case -EHOSTUNREACH: /* unreachable */
+	case -EACCES:	    /* prohibit */
+	case -EAGAIN:	    /* throw */
+		return PARITY_DIFFERS;
+	default:
+		return PARITY_UNKNOWN;
+	}
+}
+
+enum parity parity_of_choice(const struct sixlane_sample *sample, const struct nlmsghdr *nlh,
+			     struct parity_answer *answer)
+{
+	struct route_hop hops[ROUTE_MAX_HOPS];
+	struct route route;
+
+	if (parse_route(nlh, &route, hops) || route.unknown || route.n_hops > 1)
+		return PARITY_UNKNOWN;
+	*answer = (struct parity_answer){ .type = route.type, .has_hop = route.n_hops == 1 };
+	if (answer->has_hop)
+		answer->hop = hops[0];
+	if (route.type != RTN_UNICAST || route.encap || !answer->has_hop)
+		return PARITY_DIFFERS;
+	return parity_is_hop(sample, &hops[0]) ? PARITY_SAME : PARITY_DIFFERS;
+}
+
+enum parity parity_of_route(const struct sixlane_sample *sample, const struct nlmsghdr *nlh,
+			    uint32_t *object)
+{
+	struct route_hop hops[ROUTE_MAX_HOPS];
+	uint8_t flags[ROUTE_MAX_HOPS];
+	struct route route;
+
+	*object = 0;
+	if (parse_route(nlh, &route, hops) || route.unknown || route.truncated ||
+	    parse_route_flags(nlh, flags) != route.n_hops)
+		return PARITY_UNKNOWN;
+	if (route.type != RTN_UNICAST || route.encap)
+		return PARITY_DIFFERS;
+	/* One hop is the one that the kernel chose, if not by an object. */
+	for (size_t i = 0; route.n_hops > 1 && i < route.n_hops; i++)
+		if (!(flags[i] & RTNH_F_DEAD) && parity_is_hop(sample, &hops[i]))
+			return PARITY_SAME;
+	if (route.n_hops <= 1)
+		*object = route.next_hop_id;
+	return PARITY_DIFFERS;
+}
+
+/* --- asking ------------------------------------------------------------------------------- */
+
+struct question {
+	const struct sixlane_sample *sample;
+	struct parity_answer *answer;
+	enum parity parity;
+	uint32_t object;
+	struct next_hop next_hop;
+	struct next_hop_member members[NEXT_HOP_MAX_MEMBERS];
+	bool dead, parsed; /* of next_hop */
+};
+
+static int take_choice(const struct nlmsghdr *nlh, void *ctx)
+{
+	struct question *q = ctx;
+
+	q->parity = parity_of_choice(q->sample, nlh, q->answer);
+	return 0;
+}
+
+static int take_route(const struct nlmsghdr *nlh, void *ctx)
+{
+	struct question *q = ctx;
+
+	q->parity = parity_of_route(q->sample, nlh, &q->object);
+	return 0;
+}
+
+static int take_object(const struct nlmsghdr *nlh, void *ctx)
+{
+	const struct nhmsg *nhm = mnl_nlmsg_get_payload(nlh);
+	struct question *q = ctx;
+
+	q->parsed = !parse_next_hop(nlh, &q->next_hop, q->members);
+	q->dead = q->parsed && nhm->nh_flags & RTNH_F_DEAD;
+	return 0;
+}
+
+static bool get_object(struct sync *sync, struct question *q, uint32_t id)
+{
+	q->parsed = false;
+	return !request_next_hop(sync, id, take_object, q) && q->parsed;
+}
+
+/* An object of one hop is the kernel's choice already. */
+static enum parity ask_object(struct sync *sync, struct question *q)
+{
+	struct question member = { .sample = q->sample };
+
+	if (!get_object(sync, q, q->object))
+		return PARITY_UNKNOWN;
+	for (uint32_t i = 0; i < q->next_hop.n_members; i++) {
+		if (!get_object(sync, &member, q->members[i].id))
+			return PARITY_UNKNOWN;
+		if (!member.dead && member.next_hop.kind == NEXT_HOP_ONE &&
+		    parity_is_hop(q->sample, &member.next_hop.hop))
+			return PARITY_SAME;
+	}
+	return q->next_hop.kind == NEXT_HOP_OTHER ? PARITY_UNKNOWN : PARITY_DIFFERS;
+}
+
+/* The route has several hops, perhaps, of which the kernel chose another one. */
+static enum parity ask_route(struct sync *sync, struct question *q)
+{
+	q->parity = PARITY_UNKNOWN;
+	if (request_packet(sync, q->sample, true, take_route, q))
+		return PARITY_UNKNOWN;
+	return q->parity == PARITY_DIFFERS && q->object ? ask_object(sync, q) : q->parity;
+}
+
+/* Rules look at what the request cannot name. */
+static bool is_beyond_request(const struct sync *sync, const struct sixlane_sample *sample)
+{
+	const union sixlane_rules list = { .word = sync->maps->meta->rules.word };
+	const uint32_t l4 = SIXLANE_RULE_PROTO | SIXLANE_RULE_SPORT | SIXLANE_RULE_DPORT;
+	uint32_t flags = 0;
+
+	if (request_takes_protocol(sample->next_header))
+		return false;
+	for (uint32_t i = 0; i < list.n && list.first + i < 2 * SIXLANE_MAX_RULES; i++)
+		flags |= sync->maps->rules[list.first + i].flags;
+	return flags & l4;
+}
+
+enum parity parity_ask(struct sync *sync, struct parity_kernel *kernel,
+		       const struct sixlane_sample *sample, struct parity_answer *answer)
+{
+	struct question q = { .sample = sample, .answer = answer, .parity = PARITY_UNKNOWN };
+	bool *understood = &kernel->understood[request_takes_protocol(sample->next_header)];
+	int ret;
+
+	if (is_beyond_request(sync, sample))
+		return PARITY_UNKNOWN;
+	*answer = (struct parity_answer){ 0 };
+	ret = request_packet(sync, sample, false, take_choice, &q);
+	if (ret) {
+		answer->error = ret;
+		return parity_of_error(ret, *understood);
+	}
+	*understood = true;
+	if (q.parity != PARITY_DIFFERS || answer->type != RTN_UNICAST)
+		return q.parity;
+	return ask_route(sync, &q);
+}

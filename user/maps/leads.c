@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Where the maps lead the packets of a flow, read as the datapath reads them. Knows neither what
+ * the daemon believes to have written nor what the kernel says.
+ */
+#include <string.h>
+
+#include "maps_internal.h"
+
+/* By the engine in use. 0: no route. */
+static uint32_t find_route(const struct maps *maps, uint32_t table, const union sixlane_addr *dst)
+{
+	struct compiled_view view;
+	uint32_t value = 0;
+	bool found = false;
+
+	if (ATOMIC_LOAD(&maps->fib_head->engine) == SIXLANE_ENGINE_COMPILED &&
+	    !maps_view(maps, &view)) {
+		found = !compiled_find(&view, table, dst, &value);
+		maps_unview(&view);
+	}
+	return found || !maps_route_lookup(maps, table, dst, &value) ? value : 0;
+}
+
+/* Like nexthop_neighbour() of the datapath. */
+static bool goes_there(const struct maps *maps, const struct maps_flow *flow,
+		       union sixlane_fate fate)
+{
+	const union sixlane_addr *next_hop = &flow->dst;
+
+	if (fate.kind != SIXLANE_FORWARD || fate.port >= SIXLANE_MAX_PORTS ||
+	    fate.neighbour >= SIXLANE_MAX_NEIGHBOURS)
+		return false;
+	if (fate.neighbour)
+		next_hop = &maps->neighbours[fate.neighbour].key.addr;
+	return ATOMIC_LOAD(&maps->ports[fate.port].ifindex) == flow->ifindex &&
+	       !memcmp(next_hop, &flow->next_hop, sizeof(*next_hop));
+}
+
+static bool member_goes_there(const struct maps *maps, const struct maps_flow *flow, uint32_t id)
+{
+	const union sixlane_fate fate = { .word = ATOMIC_LOAD(&maps->next_hops[id].fate.word) };
+
+	return goes_there(maps, flow, fate);
+}
+
+static bool group_goes_there(const struct maps *maps, const struct maps_flow *flow,
+			     union sixlane_fate fate)
+{
+	for (uint32_t i = 0; i < fate.n_cells && fate.first_cell + i < SIXLANE_MAX_CELLS; i++) {
+		const union sixlane_cell cell = {
+			.word = ATOMIC_LOAD(&maps->cells[fate.first_cell + i].word),
+		};
+
+		if (member_goes_there(maps, flow, cell.below) ||
+		    member_goes_there(maps, flow, cell.above))
+			return true;
+	}
+	return false;
+}
+
+/* The id of the next hop for the flow's source. 0: none. */
+static uint32_t find_next_hop(const struct maps *maps, const struct maps_flow *flow, uint32_t value)
+{
+	const uint32_t id = sixlane_route_next_hop(value) % SIXLANE_MAX_NEXT_HOPS;
+	const union sixlane_fate fate = { .word = ATOMIC_LOAD(&maps->next_hops[id].fate.word) };
+	uint32_t by_source;
+
+	if (fate.kind != SIXLANE_KIND_SOURCES)
+		return id;
+	if (maps_source_lookup(maps, fate.set, &flow->src, &by_source))
+		return 0;
+	return sixlane_route_next_hop(by_source) % SIXLANE_MAX_NEXT_HOPS;
+}
+
+static bool next_hop_goes_there(const struct maps *maps, const struct maps_flow *flow, uint32_t id,
+				uint64_t now_ns)
+{
+	const union sixlane_fate fate = { .word = ATOMIC_LOAD(&maps->next_hops[id].fate.word) };
+	const uint64_t expires_ns = ATOMIC_LOAD(&maps->next_hops[id].expires_ns);
+
+	if (fate.kind != SIXLANE_KIND_GROUP && fate.kind != SIXLANE_KIND_FIRST)
+		return goes_there(maps, flow, fate);
+	return (!expires_ns || now_ns < expires_ns) && group_goes_there(maps, flow, fate);
+}
+
+bool maps_may_lead(const struct maps *maps, const struct maps_flow *flow, uint64_t now_ns,
+		   uint8_t *len)
+{
+	const uint32_t value = find_route(maps, flow->table, &flow->dst);
+	const uint32_t id = value ? find_next_hop(maps, flow, value) : 0;
+
+	if (!id || !next_hop_goes_there(maps, flow, id, now_ns))
+		return false;
+	*len = (uint8_t)sixlane_route_len(value);
+	return true;
+}
