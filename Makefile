@@ -185,9 +185,15 @@ $(B)/kernel_reader_dump: $(call obj,tests/lab/kernel_reader_dump.c user/daemon/k
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LIBS_sixlaned) -ljansson
 
+# Puts the daemon's clock ahead, for tests of what lasts.
+$(B)/clock_ahead.so: tests/lab/clock_ahead.c Makefile
+	@mkdir -p $(@D)
+	@echo "  CC    $@"
+	@$(CC) $(ALL_CFLAGS) -shared -fPIC -o $@ $< -ldl
+
 .PHONY: check-programs
 check-programs: all $(UNIT_PROGRAMS) $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC)) $(B)/test_bpf $(B)/xfrm_dump $(B)/tc_dump $(B)/guard_dump \
-	$(B)/kernel_reader_dump
+	$(B)/kernel_reader_dump $(B)/clock_ahead.so
 
 # Packages first, then a fresh make, which sees what they brought; on all CPUs unless this one was told how many.
 FRESH = -s --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))

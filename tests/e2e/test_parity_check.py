@@ -2,19 +2,21 @@
 """The continuous parity check: nothing differs as long as the maps are right; where somebody breaks
 them the prefix is punted, packets go as the kernel says, and the maps are written again."""
 
+import contextlib
+import json
+import os
 import struct
 
 import frames as fr
 import pytest
-from lab import PINS, wait_until
+from lab import BUILD, PINS, wait_until
 from test_changes import Numbered
 from test_fib import built, plant, value_of
-from topology import COVER, FAR, HOST_MAC, PORT_MAC, PREFIX, host_addr, next_hop_objects
+from topology import COVER, FAR, PREFIX, Net, host_addr, next_hop_objects
 
 B, C = (host_addr(h) for h in "bc")
-# Of struct sixlane_next_hop and of struct sixlane_neigh.
-NEXT_HOP_BYTES, NEIGH_BYTES, NEIGH_KEY_AT = 32, 40, 8
-ROUTE_LINES = ("continuous parity check", "auto-punt on mismatch")
+# By the same next hop as PREFIX; of another length, so that another value stands in the maps.
+OTHER, OTHER_FAR = "2001:db8:e00::/47", "2001:db8:e00::1"
 
 
 def parity(net):
@@ -58,22 +60,42 @@ def element(net, name, index):
         "bpftool", "-j", "map", "lookup", "pinned", PINS + "/" + name,
         "key", "hex", *("%02x" % byte for byte in struct.pack("<I", index)),
     )  # fmt: skip
-    import json
-
     return bytes(int(byte, 16) for byte in json.loads(shown.stdout)["value"])
 
 
+def route_key(prefix_hex, length, table=254):
+    key = struct.pack("<I", 32 + length) + struct.pack(">I", table) + bytes.fromhex(prefix_hex)
+    return key.ljust(24, b"\0")
+
+
+def wrong_value(net):
+    return value_of(net, PREFIX) & ~0xFFFFF | value_of(net, COVER) & 0xFFFFF
+
+
 def break_trie(net):
-    """PREFIX leads where COVER does, with all else as it was."""
-    key = struct.pack("<I", 32 + 48) + struct.pack(">I", 254) + bytes.fromhex("20010db80f00")
-    wrong = value_of(net, PREFIX) & ~0xFFFFF | value_of(net, COVER) & 0xFFFFF
-    update(net, "sl_routes", key.ljust(24, b"\0"), struct.pack("<I", wrong))
-    return wrong
+    """PREFIX leads where COVER does."""
+    update(net, "sl_routes", route_key("20010db80f00", 48), struct.pack("<I", wrong_value(net)))
 
 
 def break_both(net):
-    right = value_of(net, PREFIX)
-    plant(net, right, break_trie(net))
+    """The trie and the compiled FIB."""
+    right, wrong = value_of(net, PREFIX), wrong_value(net)
+    break_trie(net)
+    with contextlib.suppress(ValueError):
+        while True:  # it may stand in several buckets
+            plant(net, right, wrong)
+
+
+def lose_prefix(net):
+    """The trie has no PREFIX any more."""
+    net.r.run("bpftool", "map", "delete", "pinned", PINS + "/sl_routes", "key", "hex",
+              *("%02x" % byte for byte in route_key("20010db80f00", 48)))  # fmt: skip
+
+
+def add_prefix(net):
+    """The trie has a longer one that leads where COVER does."""
+    value = 64 << 20 | value_of(net, COVER) & 0xFFFFF
+    update(net, "sl_routes", route_key("20010db80f000000", 64), struct.pack("<I", value))
 
 
 def break_next_hop(net):
@@ -82,10 +104,21 @@ def break_next_hop(net):
     update(net, "sl_next_hops", struct.pack("<I", value_of(net, PREFIX) & 0xFFFFF), wrong)
 
 
+def break_gateway(net):
+    """The slot of PREFIX's gateway is overwritten by that of COVER's, and so is the egress port."""
+    slots = []
+    for prefix in (PREFIX, COVER):
+        fate = element(net, "sl_next_hops", value_of(net, prefix) & 0xFFFFF)
+        slots.append(struct.unpack_from("<HHI", fate)[1:])
+    for name, right, wrong in zip(("sl_ports", "sl_neighbours"), *slots):
+        update(net, name, struct.pack("<I", right), element(net, name, wrong))
+
+
 @pytest.fixture
 def routed(net):
     net.r.route("add", COVER, "via", C)
     net.r.route("add", PREFIX, "via", B)
+    net.r.route("add", OTHER, "via", B)
     net.sync()
     built(net)
     return net
@@ -167,31 +200,115 @@ def test_routes_that_change(routed):
 # --- what is broken -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "engine, spoil",
-    (("trie", break_trie), ("compiled", break_both), ("compiled", break_next_hop)),
-)
-def test_broken_maps_heal(routed, engine, spoil):
-    routed.router.sixlane("fib", engine)
-    routed.assert_forwarded(fr.many(20, FAR), to="b")
-    spoil(routed)
-    with Numbered(routed):
-        wait_punted(routed)
-    routed.assert_kernel_forwards(fr.many(20, FAR), "punt_mismatch", to="b")
-    assert parity(routed)["differed"] == 1 and punts(routed)["total"] == 1
-    assert "parity check: XDP sends packets from p0 for %s to %s by p2" % (FAR, C) in (
-        routed.router.log()
-    )
-    (warning,) = routed.router.status()["warnings"]
+def assert_punted(net, spoil, prefix=PREFIX):
+    """Broken so, it is found under traffic, and packets go as the kernel says."""
+    net.assert_forwarded(fr.many(20, FAR), to="b")
+    spoil(net)
+    net.assert_forwarded(fr.many(20, FAR), to="c")
+    with Numbered(net):
+        wait_punted(net)
+    net.assert_kernel_forwards(fr.many(20, FAR), "punt_mismatch", to="b")
+    assert parity(net)["differed"] == 1 and punts(net)["total"] == 1
+    log = net.router.log()
+    assert "parity check: XDP sends packets from p0 for %s to %s by p2" % (FAR, C) in log
+    assert "the kernel sends them to %s by p1; %s in table 254 passes" % (B, prefix) in log
+    (warning,) = net.router.status()["warnings"]
     assert "XDP and the kernel disagreed on 1 prefixes" in warning
-    assert routed.router.lookup(FAR)["verdict"] == "punt_mismatch"
-    # the end comes with that of the route
-    routed.r.route("delete", PREFIX)
-    routed.sync()
+    assert net.router.lookup(FAR)["verdict"] == "punt_mismatch"
+
+
+def assert_healed(net):
+    assert punts(net) == {"prefixes": 0, "total": 1}
+    assert net.router.status()["warnings"] == []
+    assert_goes_on(net)
+
+
+def assert_goes_on(net):
+    before = parity(net)["differed"]
+    with Numbered(net) as numbered:
+        shown = wait_checked(net)
+    assert numbered.rise["forward"] == numbered.sent, numbered.rise
+    assert shown["differed"] == before, net.router.log()
+    net.assert_forwarded(fr.many(20, FAR), to="b")
+
+
+@pytest.mark.parametrize("engine, spoil", (("trie", break_trie), ("compiled", break_both)))
+def test_a_route(routed, engine, spoil):
+    """Its end is that of the route; one that comes later is forwarded."""
+    routed.router.sixlane("fib", engine)
+    assert_punted(routed, spoil)
+    routed.route("delete", PREFIX)
     assert punts(routed) == {"prefixes": 0, "total": 1}
     routed.route("add", PREFIX, "via", B)
-    with Numbered(routed) as numbered:
-        shown = wait_checked(routed)
-    assert numbered.rise["forward"] == numbered.sent and shown["differed"] == 1, numbered.rise
-    routed.assert_forwarded(fr.many(20, FAR), to="b")
-    assert routed.router.status()["warnings"] == []
+    assert_healed(routed)
+    assert routed.router.sixlane_json("fib verify random 1000")["wrong"] == 0
+
+
+@pytest.mark.parametrize("spoil", (break_next_hop, break_gateway))
+def test_what_several_routes_lead_to(routed, spoil):
+    """It is written again at once, so that the other route needs no check of its own."""
+    assert_punted(routed, spoil)
+    routed.assert_forwarded(fr.many(20, OTHER_FAR), to="b")
+    assert punts(routed)["total"] == 1
+
+
+def test_a_route_that_is_missing(routed):
+    """It is not its cover that is punted."""
+    routed.router.sixlane("fib trie")
+    assert_punted(routed, lose_prefix)
+    routed.assert_forwarded(fr.many(20, "2001:db8:1234::1"), to="c")
+
+
+def test_a_route_too_many(routed):
+    """Which the daemon does not know of."""
+    routed.router.sixlane("fib trie")
+    assert_punted(routed, add_prefix, "2001:db8:f00::/64")
+    routed.assert_forwarded(fr.many(20, "2001:db8:f00:1::1"), to="b")
+
+
+def test_a_restart_ends_it(routed):
+    assert_punted(routed, break_both)
+    routed.router.restart()
+    built(routed)
+    assert punts(routed) == {"prefixes": 0, "total": 0}
+    assert_goes_on(routed)
+
+
+class Clock:
+    """A net whose daemon's clock can be put ahead."""
+
+    def __init__(self, net):
+        self.path = net.lab.path("clock")
+        self.go(0)
+        library = os.path.join(BUILD, "clock_ahead.so")
+        net.start(under=("env", "LD_PRELOAD=" + library, "CLOCK_AHEAD=" + self.path))
+
+    def go(self, seconds):
+        with open(self.path, "r+b" if os.path.exists(self.path) else "wb") as file:
+            file.write(struct.pack("<Q", seconds * 10**9))
+
+
+def test_it_ends_in_time(make):
+    net = make(Net)
+    net.r.route("add", COVER, "via", C)
+    net.r.route("add", PREFIX, "via", B)
+    clock = Clock(net)
+    built(net)
+    assert_punted(net, break_both)
+    assert "passes to the kernel for 60 s" in net.router.log()
+    net.sync()
+    assert punts(net)["prefixes"] == 1
+    clock.go(61)
+    wait_punted(net, 0)
+    assert_healed(net)
+    # and if it comes back, it stays for longer
+    break_both(net)
+    with Numbered(net):
+        wait_punted(net)
+    assert "passes to the kernel for 120 s" in net.router.log()
+    clock.go(61 + 100)
+    net.sync()
+    assert punts(net) == {"prefixes": 1, "total": 2}
+    clock.go(61 + 200)
+    wait_punted(net, 0)
+    assert_goes_on(net)
