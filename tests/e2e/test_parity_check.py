@@ -151,18 +151,27 @@ def test_routes(routed):
     assert_nothing_differs(routed, B)  # on link
 
 
+def assert_no_flow_differs(net):
+    """Of many, for most of which the kernel's hash and that of XDP choose unlike members."""
+    frames = [fr.udp("2001:db8:f00::%x" % number) for number in range(1, 65)]
+    while parity(net)["checked"] < 16:
+        _, rise = net.counted(lambda: net.exchange(frames))
+        assert rise["forward"] == len(frames), (rise, net.router.log())
+    assert parity(net)["differed"] == 0, net.router.log()
+
+
 def test_multipath(net):
-    net.route("add", PREFIX, "nexthop via", B, "nexthop via", C, "weight 3")
-    assert_nothing_differs(net)
+    net.route("add", PREFIX, "nexthop via", B, "nexthop via", C)
+    assert_no_flow_differs(net)
 
 
 @pytest.mark.parametrize("compat", (0, 1))
 def test_next_hop_objects(net, compat):
     net.r.sysctl("net.ipv4.nexthop_compat_mode", compat)
-    next_hop_objects(net, "7,3/8")
-    net.route("add", PREFIX, "nhid 10")
+    next_hop_objects(net, "7/8")
+    net.r.route("add", PREFIX, "nhid 10")
     net.route("add", COVER, "nhid 8")
-    assert_nothing_differs(net)
+    assert_no_flow_differs(net)
     assert_nothing_differs(net, "2001:db8:1234::1")
 
 
