@@ -92,6 +92,7 @@ static __always_inline void enter_node(__u64 address, bool by_source)
 {
 	const struct fib6_node *node = VIEW(fib6_node, address);
 
+	PREFETCH(node->left->fn_bit + node->right->fn_bit);
 	push((__u64)node->right);
 	push((__u64)node->left);
 	enter_routes(node, by_source);
@@ -249,6 +250,7 @@ static __always_inline void begin(struct kernel_reader_call *call)
 	__builtin_memset(&call->answer, 0, sizeof(call->answer));
 	call->answer.now_ns = bpf_ktime_get_ns();
 	call->answer.jiffies = bpf_jiffies64();
+	view_forget();
 	walk.depth = 0;
 	walk.base = NO_BASE;
 	walk.route = 0;
