@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lab import BUILD
 
 DUMP = os.path.join(BUILD, "kernel_reader_dump")
-KINDS = {"cast": [], "probe": ["-p"]}  # of the program
+KINDS = {"usual": [], "probe": ["-p"]}  # before Linux 6.2 they are the same
 MAIN, LOCAL = 254, 255
 BOOT = 3  # RTPROT_BOOT, which `ip` leaves out
 TYPES = {"unicast": 1, "local": 2, "anycast": 4, "multicast": 5, "blackhole": 6, "unreachable": 7,
@@ -71,18 +71,18 @@ def call(ns, kind, *words):
     return records, calls
 
 
-def walk(ns, table=MAIN, kind="cast", budget=1024, exceptions=None, after=None):
+def walk(ns, table=MAIN, kind="usual", budget=1024, exceptions=None, after=None):
     options = ["-x", exceptions] if exceptions else []
     options += ["-c", after] if after else []
     return call(ns, kind, "-b", budget, *options, "walk", table)[0]
 
 
-def find(ns, dst, table=MAIN, kind="cast", exceptions=None):
+def find(ns, dst, table=MAIN, kind="usual", exceptions=None):
     options = ["-x", exceptions] if exceptions else []
     return call(ns, kind, *options, "find", table, dst)[0]
 
 
-def tables(ns, kind="cast"):
+def tables(ns, kind="usual"):
     return [int(line) for line in ns.run(DUMP, *KINDS[kind], "tables").stdout.split()]
 
 

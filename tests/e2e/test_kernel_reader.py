@@ -9,7 +9,7 @@ import threading
 
 import kernel_reader as kr
 import pytest
-from lab import Lab, wait_until
+from lab import Lab, kernel_version, wait_until
 from topology import SEED
 
 OTHERS = (77, 77 + 256, 1_000_000)  # two of them in one bucket of the kernel's
@@ -234,6 +234,17 @@ def test_more_routes_to_a_destination_than_fit(ns, kind):
         assert (call["cut"], call["cut_routes"]) == (is_cut, is_cut)
 
 
+@kinds
+def test_as_many_nodes_a_record_as_there_can_be(ns, kind):
+    """Each destination has but a route of a source."""
+    count = N_RECORDS + 1000
+    ns.batch("route add blackhole 2001:db8:%x:%x::/64 from 2001:db8:1::/48 table 77"
+             % (i >> 4, i << 12 & 0xFFFF) for i in range(count))  # fmt: skip
+    records, calls = kr.call(ns, kind, "-b", N_RECORDS, "walk", 77)
+    assert [each["n"] for each in calls] == [N_RECORDS, count - N_RECORDS]
+    assert len({record["dst"] for record in records}) == count
+
+
 # --- beside changes ---------------------------------------------------------------------------
 
 
@@ -308,7 +319,13 @@ def test_standing_routes_are_read_once_beside_changes(ns, kind):
         wait_until(is_enough, 60, lambda: "changes beside the passes: %s" % others)
 
 
-# --- refused ----------------------------------------------------------------------------------
+# --- how it is loaded ------------------------------------------------------------------------
+
+
+def test_the_faster_object_is_used_where_it_can_be(ns):
+    kind = ns.run(kr.DUMP, "kind").stdout.strip()
+    assert kind == ("cast" if kernel_version() >= (6, 2) else "probe")
+    assert ns.run(kr.DUMP, "-p", "kind").stdout.strip() == "probe"
 
 
 def test_a_missing_capability_is_named(ns):

@@ -7,9 +7,10 @@
  *	find TABLE PREFIX	one destination
  *	objects			the next-hop objects
  *	tables			their ids, a line each
+ *	kind			cast or probe: how it reads
  *	time TABLE PASSES	no records: how many, CPU milliseconds a pass, the longest call
  *
- * -p: by probe reads, as on kernels before Linux 6.2. -b: records a call. -c: behind it. -x: with
+ * -p: by probe reads, as before Linux 6.2. -b: records a call. -c: behind it. -x: with
  *exceptions, of all destinations or of one.
  */
 #include <arpa/inet.h>
@@ -24,7 +25,7 @@
 #include "../../user/rib/radix.h"
 
 struct options {
-	enum kernel_reader_kind kind;
+	bool probe;
 	uint32_t budget;
 	struct kernel_choice choice;
 	struct kernel_cursor begin;
@@ -171,6 +172,8 @@ static int run(struct kernel_reader *reader, const struct options *options, int 
 		do_objects(reader, options);
 	else if (argc == 1 && !strcmp(argv[0], "tables"))
 		do_tables(reader);
+	else if (argc == 1 && !strcmp(argv[0], "kind"))
+		puts(kernel_reader_kind(reader) == KERNEL_READER_CAST ? "cast" : "probe");
 	else
 		return -EINVAL;
 	return 0;
@@ -190,7 +193,7 @@ static int parse_option(int option, struct options *options)
 {
 	switch (option) {
 	case 'p':
-		options->kind = KERNEL_READER_PROBE;
+		options->probe = true;
 		return 0;
 	case 'b':
 		options->budget = (uint32_t)strtoul(optarg, NULL, 0);
@@ -209,12 +212,14 @@ int main(int argc, char **argv)
 	struct options options = { .budget = 1024 };
 	struct kernel_reader *reader;
 	char err[LOADER_ERR];
-	int option;
+	int option, r;
 
 	while ((option = getopt(argc, argv, "pb:c:x:")) != -1)
 		check("option", parse_option(option, &options));
 	libbpf_set_print(NULL);
-	if (kernel_reader_open_kind(&reader, options.kind, err)) {
+	r = options.probe ? kernel_reader_open_kind(&reader, KERNEL_READER_PROBE, err)
+			  : kernel_reader_open(&reader, err);
+	if (r) {
 		fprintf(stderr, "kernel_reader_dump: %s\n", err);
 		return 1;
 	}

@@ -18,7 +18,9 @@
 #include "kernel_tables.bpf.h"
 
 #define MAX_DEPTH 130 /* nodes from the root to a leaf, by destination or by source */
-#define STEPS 256     /* times itself: more than a call of KERNEL_READER_RECORDS takes */
+/* Together more than a call takes: at most five nodes a record, in both tries. */
+#define STEPS 512
+#define STEPS_AT_ONCE 256
 
 /* --- a destination --- */
 
@@ -268,7 +270,7 @@ static __always_inline void begin(struct kernel_reader_call *call)
 
 __noinline int walk_steps(void)
 {
-	for (int i = 0; i < STEPS; i++)
+	for (int i = 0; i < STEPS_AT_ONCE; i++)
 		if (walk_step())
 			return 1;
 	return 0;
@@ -276,9 +278,12 @@ __noinline int walk_steps(void)
 
 static __always_inline void run(struct kernel_reader_call *call)
 {
-	for (int i = 0; i < STEPS; i++)
-		if (walk_steps())
-			break;
+	int ended = 0;
+
+	for (int i = 0; !ended && i < STEPS; i++)
+		ended = walk_steps();
+	if (!ended)
+		take_back(call);
 	call->answer.n = walk.n;
 }
 

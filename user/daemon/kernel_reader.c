@@ -226,7 +226,7 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 	const struct kernel_record *last;
 	int r;
 
-	question->budget = budget;
+	question->budget = budget ?: 1;
 	question->started = cursor->started;
 	set_prefix(question, &cursor->last);
 	r = run(reader, PROGRAM_WALK);
@@ -266,7 +266,7 @@ int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
 	const struct kernel_reader_answer *answer = &reader->call->answer;
 	int r;
 
-	question->budget = budget;
+	question->budget = budget ?: 1;
 	question->object = cursor->object;
 	r = run(reader, PROGRAM_OBJECTS);
 	if (!r && !answer->end && answer->object == cursor->object)
