@@ -92,6 +92,10 @@ bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst)
 		return true;
 	}
 	ret = read_kernel(audit, table, dst);
+	if (ret == -EAGAIN) { /* the kernel is just changing what leads there */
+		audit_read_soon(sync, table, dst);
+		return true;
+	}
 	if (ret) {
 		report_failure(sync, dst, ret);
 		return false;
