@@ -57,10 +57,14 @@ def place_of(text):
     return int(network.network_address), network.prefixlen
 
 
+def lines(ns, *words):
+    return ns.run(DUMP, *map(str, words)).stdout.splitlines()
+
+
 def call(ns, kind, *words):
     """The calls of a command: (their records, how each ended)."""
     records, calls = [], []
-    for line in ns.run(DUMP, *KINDS[kind], *map(str, words)).stdout.splitlines():
+    for line in lines(ns, *KINDS[kind], *words):
         row = json.loads(line)
         if row["kind"] != "call":
             records.append(row)
@@ -83,7 +87,7 @@ def find(ns, dst, table=MAIN, kind="usual", exceptions=None):
 
 
 def tables(ns, kind="usual"):
-    return [int(line) for line in ns.run(DUMP, *KINDS[kind], "tables").stdout.split()]
+    return [int(line) for line in lines(ns, *KINDS[kind], "tables")]
 
 
 def hop_read(record):

@@ -3,6 +3,7 @@
 
 import collections
 import contextlib
+import json
 import random
 import subprocess
 import threading
@@ -294,8 +295,7 @@ def written(ns, lines):
     feeder = threading.Thread(target=feed)
     feeder.start()
     try:
-        yield
-        assert writer.poll() is None
+        yield writer
     finally:
         ns.lab.end(writer)
         feeder.join()
@@ -312,11 +312,34 @@ def test_standing_routes_are_read_once_beside_changes(ns, kind):
         hops = [kr.hop_read(record) for record in kr.walk(ns, kind=kind, budget=16)]
         others.add(sum(hop.metric == HIGHEST_METRIC for hop in hops))
         assert sorted(hop for hop in hops if hop.metric != HIGHEST_METRIC) == wanted
+        assert writer.poll() is None
         passes += 1
         return passes >= 25 and len(others) > 10
 
-    with written(ns, passing(count, random.Random(SEED))):
+    with written(ns, passing(count, random.Random(SEED))) as writer:
         wait_until(is_enough, 60, lambda: "changes beside the passes: %s" % others)
+
+
+@kinds
+def test_a_branch_above_all_that_comes_and_goes(ns, kind):
+    """The kernel links it before what is below it."""
+    count, passes, seen = 2000, 100, set()
+    ns.batch("route add blackhole 2001:db8:%x:%x::/64 table 77" % (i >> 4, i << 12 & 0xFFFF)
+             for i in range(count))  # fmt: skip
+    lines = ["route %s blackhole 3001::/16 table 77" % verb for verb in ("add", "del")] * 1000
+
+    def is_enough():
+        words = [*kr.KINDS[kind], "-b", 1, "time", 77, passes]
+        lengths = [json.loads(line)["records"] for line in kr.lines(ns, *words)]
+        assert len(lengths) == passes
+        assert writer.poll() is None
+        seen.update(lengths)
+        assert min(seen) >= count
+        return seen == {count, count + 1}
+
+    with written(ns, lines) as writer:
+        for _ in range(2):
+            wait_until(is_enough, 60, lambda: "lengths of the passes: %s" % seen)
 
 
 # --- how it is loaded ------------------------------------------------------------------------

@@ -118,6 +118,7 @@ struct {
 	__u64 null_entry;   /* stands for "no route" at a root */
 	__u64 key[2];	    /* of the question's prefix, in host order */
 	__u32 key_len;
+	__u32 again;	 /* it met a node that the kernel is just linking */
 	__u32 n;	 /* records written */
 	__u32 cost;	 /* in records: what the call has done */
 	__u32 budget;	 /* and is to do */

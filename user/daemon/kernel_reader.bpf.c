@@ -6,8 +6,9 @@
  *
  * A walk is in pre-order, left before right: by address, then by length. It takes no lock, and
  * between calls it keeps nothing but the last prefix. It reads each node's children once, and what
- * lies below them has no address in common. So a route that stands all the while is reported
- * exactly once, whatever comes and goes beside it: a node that was taken out keeps its children.
+ * lies below them has no address in common. A node that was taken out keeps its children, and a
+ * call ends before one that is just being linked. So a route that stands all the while is reported
+ * exactly once, whatever comes and goes beside it.
  *
  * A destination is one step if it has one route. What a step leaves for the next is in `walk`, not
  * on the stack: Linux 6.1 takes values known there to stay what they are.
@@ -90,14 +91,37 @@ static __always_inline void enter_routes(const struct fib6_node *node, bool by_s
 		walk.route = leaf;
 }
 
-static __always_inline void enter_node(__u64 address, bool by_source)
+/*
+ * fib6_add_1() links a node that is to branch before it gives it its children, so that what is
+ * below cannot be reached for a moment. It has no route of its own, but the leaf of one from below.
+ */
+static __always_inline bool is_unfinished(const struct fib6_node *node, bool by_source)
+{
+	const struct fib6_info *leaf;
+
+	if (!node->fn_bit || !node->leaf || (node->left && node->right))
+		return false;
+	if (bpf_core_field_exists(node->subtree) && node->subtree)
+		return false;
+	leaf = VIEW(fib6_info, node->leaf);
+	return (by_source ? leaf->fib6_src.plen : leaf->fib6_dst.plen) > node->fn_bit;
+}
+
+/* Not 0: the call ends before the destination, since it cannot go on now. */
+static __always_inline int enter_node(__u64 address, bool by_source)
 {
 	const struct fib6_node *node = VIEW(fib6_node, address);
 
+	if (is_unfinished(node, by_source)) {
+		walk.again = 1;
+		walk.n = walk.first;
+		return 1;
+	}
 	PREFETCH(node->left->fn_bit + node->right->fn_bit);
 	push((__u64)node->right);
 	push((__u64)node->left);
 	enter_routes(node, by_source);
+	return 0;
 }
 
 /* The destination is through. Not 0: the call ends before the next one. */
@@ -124,7 +148,8 @@ __noinline int walk_step(void)
 
 		if (walk.depth <= walk.base && end_destination(call))
 			return 1;
-		enter_node(pop(), by_source);
+		if (enter_node(pop(), by_source))
+			return 1;
 		if (!walk.route)
 			return 0;
 	}
@@ -198,9 +223,15 @@ __noinline int approach(void)
 	const __u64 address = walk.node;
 	const struct fib6_node *node = VIEW(fib6_node, address);
 	const __u32 bit = node->fn_bit;
-	const __u64 left = (__u64)node->left, right = (__u64)node->right;
+	__u64 left, right;
 
 	walk.node = 0;
+	if (is_unfinished(node, false)) {
+		walk.again = 1;
+		return 1;
+	}
+	left = (__u64)node->left;
+	right = (__u64)node->right;
 	if (!covers_key(address, bit))
 		return 1;
 	if (!key_bit(bit)) /* as are those behind the key's length */
@@ -219,27 +250,34 @@ static __always_inline void approach_key(void)
 			break;
 }
 
-/* fib6_locate_1(), by the key: the address of the node, or 0. */
-static __always_inline __u64 descend(__u64 address)
+/* A step of fib6_locate_1(), by the key. Not 0: walk.node is the node, or 0 since there is none. */
+__noinline int descend(void)
 {
-	for (int i = 0; address && i < MAX_DEPTH; i++) {
-		const struct fib6_node *node = VIEW(fib6_node, address);
-		const __u32 bit = node->fn_bit;
+	const struct fib6_node *node = VIEW(fib6_node, walk.node);
+	const __u32 bit = node->fn_bit;
 
-		if (bit >= walk.key_len)
-			return bit == walk.key_len ? address : 0;
-		address = key_bit(bit) ? (__u64)node->right : (__u64)node->left;
+	if (bit >= walk.key_len) {
+		if (bit > walk.key_len)
+			walk.node = 0;
+		return 1;
 	}
+	if (is_unfinished(node, false))
+		walk.again = 1;
+	walk.node = key_bit(bit) ? (__u64)node->right : (__u64)node->left;
 	return 0;
 }
 
 /* What is of the key's destination, if there are routes to it. */
-__noinline int enter_key(__u64 root)
+__noinline int enter_key(void)
 {
-	const __u64 address = descend(root), leaf = address ? any_leaf(address) : 0;
+	__u64 leaf;
 
+	for (int i = 0; walk.node && i < MAX_DEPTH; i++)
+		if (descend())
+			break;
+	leaf = any_leaf(walk.node);
 	if (leaf && !compare_key(&VIEW(fib6_info, leaf)->fib6_dst.addr, walk.key_len))
-		enter_routes(VIEW(fib6_node, address), false);
+		enter_routes(VIEW(fib6_node, walk.node), false);
 	return 0;
 }
 
@@ -256,6 +294,7 @@ static __always_inline void begin(struct kernel_reader_call *call)
 	walk.depth = 0;
 	walk.base = NO_BASE;
 	walk.route = 0;
+	walk.again = 0;
 	walk.null_entry = (__u64)BPF_CORE_READ(the_net(), ipv6.fib6_null_entry);
 	walk.key[0] = load_be64(question->dst);
 	walk.key[1] = load_be64(question->dst + 8);
@@ -278,7 +317,7 @@ __noinline int walk_steps(void)
 
 static __always_inline void run(struct kernel_reader_call *call)
 {
-	int ended = 0;
+	int ended = walk.again;
 
 	for (int i = 0; !ended && i < STEPS; i++)
 		ended = walk_steps();
@@ -316,7 +355,8 @@ int kr_find(void *ctx)
 	if (!call)
 		return 0;
 	begin(call);
-	enter_key(find_root(call->question.table));
+	walk.node = find_root(call->question.table);
+	enter_key();
 	run(call);
 	return 0;
 }

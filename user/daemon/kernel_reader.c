@@ -16,6 +16,7 @@
 #include "kernel_reader.h"
 
 #define NS_PER_S 1000000000ull
+#define MAX_TRIES 1000 /* a millisecond; what is waited for takes nanoseconds */
 
 #define EMBED(name, path)                                                                   \
 	__asm__(".pushsection .rodata\n"                                                    \
@@ -196,6 +197,20 @@ static int run(const struct kernel_reader *reader, enum program program)
 	return bpf_prog_test_run_opts(reader->fd[program], &opts);
 }
 
+/* The same for routes: again while it has read nothing, since the kernel is just linking a node. */
+static int run_until_read(const struct kernel_reader *reader, enum program program)
+{
+	const struct kernel_reader_answer *answer = &reader->call->answer;
+	int r;
+
+	for (int i = 0; i < MAX_TRIES; i++) {
+		r = run(reader, program);
+		if (r || answer->n || answer->end)
+			return r;
+	}
+	return -EAGAIN;
+}
+
 static void take_view(const struct kernel_reader *reader, struct kernel_view *view)
 {
 	const struct kernel_reader_answer *answer = &reader->call->answer;
@@ -229,9 +244,7 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 	question->budget = budget ?: 1;
 	question->started = cursor->started;
 	set_prefix(question, &cursor->last);
-	r = run(reader, PROGRAM_WALK);
-	if (!r && !answer->n && !answer->end)
-		r = -EIO; /* or it would never end */
+	r = run_until_read(reader, PROGRAM_WALK);
 	if (r)
 		return r;
 	take_view(reader, view);
@@ -250,7 +263,7 @@ int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struc
 	int r;
 
 	set_prefix(ask(reader, table, choice), dst);
-	r = run(reader, PROGRAM_FIND);
+	r = run_until_read(reader, PROGRAM_FIND);
 	if (r)
 		return r;
 	take_view(reader, view);

@@ -63,13 +63,14 @@ enum kernel_reader_kind kernel_reader_kind(const struct kernel_reader *reader);
 /*
  * The destinations of a table behind the cursor, which moves, in the order of radix_next_under():
  * by address, the shorter prefix first. The call ends at a destination's end once budget records
- * are written. choice NULL: no exceptions. A table that does not exist is empty.
+ * are written. choice NULL: no exceptions. A table that does not exist is empty. -EAGAIN, which is
+ * rare: the kernel is in the middle of a change just there; the cursor has not moved.
  */
 int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t budget,
 		       const struct kernel_choice *choice, struct kernel_cursor *cursor,
 		       struct kernel_view *view);
 
-/* The routes of exactly this destination of a table. */
+/* The routes of exactly this destination of a table. -EAGAIN as above. */
 int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struct prefix *dst,
 		       const struct kernel_choice *choice, struct kernel_view *view);
 
