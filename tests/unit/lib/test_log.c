@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../../../user/daemon/audit_internal.h"
 #include "../../../user/daemon/state.h"
 #include "../../../user/lib/log.h"
 #include "../netlink/netlink_build.h"
@@ -169,7 +170,10 @@ static void apply(struct sync *sync, struct nlmsghdr *nlh, uint16_t unknown_type
 /* Of each kind of object and each attribute, however often the kernel says it. */
 static void what_is_not_known_is_said_once(void **state)
 {
-	struct sync sync = { .rib = rib_new(NULL, NULL), .dumping = true, .quiet = true };
+	struct audit audit = { 0 };
+	struct sync sync = {
+		.rib = rib_new(NULL, NULL), .audit = &audit, .dumping = true, .quiet = true
+	};
 	const struct prefix all = { .len = 0 };
 
 	(void)state;
