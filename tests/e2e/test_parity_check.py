@@ -7,6 +7,7 @@ import json
 import os
 import struct
 
+import exceptions as ex
 import frames as fr
 import pytest
 from lab import BUILD, PINS, wait_until
@@ -188,6 +189,26 @@ def test_sources(net):
     net.r.route("add", PREFIX, "via", B)
     net.route("add", PREFIX, "from 2001:db8:a::/64 via", C)
     assert_nothing_differs(net)
+
+
+def test_exceptions(idle):
+    """What the kernel has learned, XDP applies, or is told not to."""
+    ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
+    ex.accept_redirects(idle, "b")
+    idle.start("--exceptions", "observe", "--poll-ms", 50)
+    ex.hear(idle, ex.redirect(ex.OTHER))
+    ex.wait_shown(idle, FAR, next_hop=ex.OTHER)
+    frames = [fr.udp(dst) for dst in (FAR, "2001:db8:f00::2")]
+    for mode in ("observe", "kernel"):
+        while parity(idle)["checked"] < 8:
+            frames.reverse()  # the first is mostly the one that is drawn
+            _, rise = idle.counted(lambda: idle.exchange(frames))
+            assert rise["forward"] == len(frames), (rise, idle.router.log())
+        assert parity(idle)["differed"] == 0, (mode, idle.router.log())
+        if mode == "observe":
+            idle.router.restart("--exceptions", "kernel")
+            ex.wait_shown(idle, FAR, next_hop=ex.OTHER)
+            idle.settle(frames, forward=len(frames))
 
 
 def test_routes_that_change(routed):

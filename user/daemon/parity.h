@@ -17,8 +17,9 @@ enum parity {
 
 /* What the kernel would do with the packet. */
 struct parity_answer {
-	int error;    /* -errno of a packet that it does not forward; 0: by type and hop */
-	uint8_t type; /* RTN_* */
+	int error;	   /* -errno of a packet that it does not forward; 0: by type and hop */
+	uint8_t type;	   /* RTN_* */
+	bool by_exception; /* of the destination, which the kernel has learned */
 	bool has_hop;
 	struct route_hop hop;
 };
@@ -43,12 +44,8 @@ bool parity_is_hop(const struct sixlane_sample *sample, const struct route_hop *
 /* The kernel's hop for the flow, RTM_NEWROUTE without RTM_F_FIB_MATCH. */
 enum parity parity_of_choice(const struct sixlane_sample *sample, const struct nlmsghdr *nlh,
 			     struct parity_answer *answer);
-/*
- * Whether the packet went to any live hop of the whole route. *object: the id of a next-hop object
- * whose hops are not in the message, else 0.
- */
-enum parity parity_of_route(const struct sixlane_sample *sample, const struct nlmsghdr *nlh,
-			    uint32_t *object);
+/* Whether the packet went to any live hop of the whole route, which is not by a next-hop object. */
+enum parity parity_of_route(const struct sixlane_sample *sample, const struct nlmsghdr *nlh);
 /* Of an -errno instead of a route. */
 enum parity parity_of_error(int error, bool understood);
 

@@ -46,7 +46,11 @@ enum parity parity_of_choice(const struct sixlane_sample *sample, const struct n
 
 	if (parse_route(nlh, &route, hops) || route.unknown || route.n_hops > 1)
 		return PARITY_UNKNOWN;
-	*answer = (struct parity_answer){ .type = route.type, .has_hop = route.n_hops == 1 };
+	*answer = (struct parity_answer){
+		.type = route.type,
+		.by_exception = route.cloned,
+		.has_hop = route.n_hops == 1,
+	};
 	if (answer->has_hop)
 		answer->hop = hops[0];
 	if (route.type != RTN_UNICAST || route.encap || !answer->has_hop)
@@ -54,25 +58,21 @@ enum parity parity_of_choice(const struct sixlane_sample *sample, const struct n
 	return parity_is_hop(sample, &hops[0]) ? PARITY_SAME : PARITY_DIFFERS;
 }
 
-enum parity parity_of_route(const struct sixlane_sample *sample, const struct nlmsghdr *nlh,
-			    uint32_t *object)
+enum parity parity_of_route(const struct sixlane_sample *sample, const struct nlmsghdr *nlh)
 {
 	struct route_hop hops[ROUTE_MAX_HOPS];
 	uint8_t flags[ROUTE_MAX_HOPS];
 	struct route route;
 
-	*object = 0;
 	if (parse_route(nlh, &route, hops) || route.unknown || route.truncated ||
-	    parse_route_flags(nlh, flags) != route.n_hops)
+	    route.next_hop_id || parse_route_flags(nlh, flags) != route.n_hops)
 		return PARITY_UNKNOWN;
 	if (route.type != RTN_UNICAST || route.encap)
 		return PARITY_DIFFERS;
-	/* One hop is the one that the kernel chose, if not by an object. */
+	/* One hop is the one that the kernel chose. */
 	for (size_t i = 0; route.n_hops > 1 && i < route.n_hops; i++)
 		if (!(flags[i] & RTNH_F_DEAD) && parity_is_hop(sample, &hops[i]))
 			return PARITY_SAME;
-	if (route.n_hops <= 1)
-		*object = route.next_hop_id;
 	return PARITY_DIFFERS;
 }
 
@@ -82,7 +82,6 @@ struct question {
 	const struct sixlane_sample *sample;
 	struct parity_answer *answer;
 	enum parity parity;
-	uint32_t object;
 	struct next_hop next_hop;
 	struct next_hop_member members[NEXT_HOP_MAX_MEMBERS];
 	bool dead, parsed; /* of next_hop */
@@ -100,7 +99,7 @@ static int take_route(const struct nlmsghdr *nlh, void *ctx)
 {
 	struct question *q = ctx;
 
-	q->parity = parity_of_route(q->sample, nlh, &q->object);
+	q->parity = parity_of_route(q->sample, nlh);
 	return 0;
 }
 
@@ -120,30 +119,47 @@ static bool get_object(struct sync *sync, struct question *q, uint32_t id)
 	return !request_next_hop(sync, id, take_object, q) && q->parsed;
 }
 
-/* An object of one hop is the kernel's choice already. */
-static enum parity ask_object(struct sync *sync, struct question *q)
+static bool is_same_hop(const struct route_hop *a, const struct route_hop *b)
+{
+	return a->ifindex == b->ifindex && a->has_gateway == b->has_gateway &&
+	       !memcmp(&a->gateway, &b->gateway, sizeof(a->gateway));
+}
+
+/*
+ * By which object the kernel's route is only the daemon knows: the kernel caches routes at the
+ * object, and names one of all those that use it. So the group must have the kernel's choice among
+ * its members, too. An object of one hop is the choice already.
+ */
+static enum parity ask_object(struct sync *sync, struct question *q, uint32_t id)
 {
 	struct question member = { .sample = q->sample };
+	bool has_choice = false, has_packets = false;
 
-	if (!get_object(sync, q, q->object))
+	if (!get_object(sync, q, id) || q->next_hop.kind == NEXT_HOP_OTHER)
 		return PARITY_UNKNOWN;
 	for (uint32_t i = 0; i < q->next_hop.n_members; i++) {
 		if (!get_object(sync, &member, q->members[i].id))
 			return PARITY_UNKNOWN;
-		if (!member.dead && member.next_hop.kind == NEXT_HOP_ONE &&
-		    parity_is_hop(q->sample, &member.next_hop.hop))
-			return PARITY_SAME;
+		if (member.next_hop.kind != NEXT_HOP_ONE)
+			continue;
+		has_choice |= is_same_hop(&member.next_hop.hop, &q->answer->hop);
+		has_packets |= !member.dead && parity_is_hop(q->sample, &member.next_hop.hop);
 	}
-	return q->next_hop.kind == NEXT_HOP_OTHER ? PARITY_UNKNOWN : PARITY_DIFFERS;
+	return has_choice && has_packets ? PARITY_SAME : PARITY_DIFFERS;
 }
 
-/* The route has several hops, perhaps, of which the kernel chose another one. */
+/* The kernel chose another hop, perhaps of several. */
 static enum parity ask_route(struct sync *sync, struct question *q)
 {
-	q->parity = PARITY_UNKNOWN;
-	if (request_packet(sync, q->sample, true, take_route, q))
+	uint32_t object;
+
+	if (!fib_find_object(sync->fib, q->sample->table, &q->sample->dst, &object))
 		return PARITY_UNKNOWN;
-	return q->parity == PARITY_DIFFERS && q->object ? ask_object(sync, q) : q->parity;
+	if (object)
+		return ask_object(sync, q, object);
+	q->parity = PARITY_UNKNOWN;
+	(void)request_packet(sync, q->sample, true, take_route, q);
+	return q->parity;
 }
 
 /* Rules look at what the request cannot name. */
@@ -176,6 +192,9 @@ enum parity parity_ask(struct sync *sync, struct parity_kernel *kernel,
 		return parity_of_error(ret, *understood);
 	}
 	*understood = true;
+	/* XDP is told to differ */
+	if (answer->by_exception && sync->config->exceptions == CONFIG_EXCEPTIONS_OBSERVE)
+		return PARITY_UNKNOWN;
 	if (q.parity != PARITY_DIFFERS || answer->type != RTN_UNICAST)
 		return q.parity;
 	return ask_route(sync, &q);

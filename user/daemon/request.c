@@ -182,6 +182,8 @@ int request_packet(struct sync *sync, const struct sixlane_sample *packet, bool 
 	mnl_attr_put(nlh, RTA_DST, sizeof(packet->dst), &packet->dst);
 	mnl_attr_put(nlh, RTA_SRC, sizeof(packet->src), &packet->src);
 	mnl_attr_put_u32(nlh, RTA_IIF, packet->iif);
+	/* Of forwarded packets, by ip6_route_input(); a request without it would have no user. */
+	mnl_attr_put_u32(nlh, RTA_UID, 0);
 	if (request_takes_protocol(packet->next_header))
 		mnl_attr_put_u8(nlh, RTA_IP_PROTO, packet->next_header);
 	if (packet->src_port)

@@ -122,6 +122,12 @@ int fib_set(struct fib *fib, uint32_t table, const struct prefix *dst,
 bool fib_find_prefix(const struct fib *fib, uint32_t table, const union sixlane_addr *addr,
 		     struct prefix *out);
 /*
+ * The next-hop object that packets to addr go by, whatever their source. 0: by none. False: that
+ * depends on the source.
+ */
+bool fib_find_object(const struct fib *fib, uint32_t table, const union sixlane_addr *addr,
+		     uint32_t *object);
+/*
  * Write once more what a prefix's next hop consists of, whatever stands in the maps: it may have
  * been overwritten by others. The prefix itself is not written.
  */

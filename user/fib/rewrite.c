@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writing again what was written before, for a next hop whose entries in the maps were found to be
- * wrong. Every word gets the value that it should have anyway, so that packets under way are safe.
- * Changes nothing of what the fib remembers.
+ * For a prefix whose entries in the maps are in question: which one it is, and writing again what
+ * its next hop consists of. Every word gets the value that it should have anyway, so that packets
+ * under way are safe. Changes nothing of what the fib remembers.
  */
 #include "fib_internal.h"
 
@@ -26,6 +26,25 @@ bool fib_find_prefix(const struct fib *fib, uint32_t table, const union sixlane_
 	if (entry)
 		*out = entry->node.prefix;
 	return entry != NULL;
+}
+
+static uint32_t object_of(const struct fib_next_hop *next_hop)
+{
+	return next_hop->key.kind == FIB_OBJECT ? next_hop->key.object : 0;
+}
+
+bool fib_find_object(const struct fib *fib, uint32_t table, const union sixlane_addr *addr,
+		     uint32_t *object)
+{
+	const struct prefix host = { .addr = *addr, .len = 128 };
+	const struct fib_entry *entry = find_entry(fib, table, &host);
+	const struct fib_set *set = entry ? entry->wanted->set : NULL;
+
+	for (size_t i = 0; set && i < set->n; i++)
+		if (set->entries[i].next_hop && object_of(set->entries[i].next_hop))
+			return false;
+	*object = entry ? object_of(entry->wanted) : 0;
+	return true;
 }
 
 static void rewrite_neigh(struct fib *fib, const struct fib_neigh *neigh)

@@ -22,9 +22,17 @@ static uint32_t find_route(const struct maps *maps, uint32_t table, const union 
 	return found || !maps_route_lookup(maps, table, dst, &value) ? value : 0;
 }
 
-/* Like nexthop_neighbour() of the datapath. */
+/* Whether XDP forwards by the port, and by a member of a group that leads to it. */
+static bool is_in_use(const struct sixlane_port *port, uint32_t skip)
+{
+	const uint32_t alive = SIXLANE_PORT_UP | SIXLANE_PORT_IPV6;
+
+	return (ATOMIC_LOAD(&port->flags) & (alive | skip)) == alive;
+}
+
+/* Like nexthop_neighbour() of the datapath. skip: flags of ports that are passed over. */
 static bool goes_there(const struct maps *maps, const struct maps_flow *flow,
-		       union sixlane_fate fate)
+		       union sixlane_fate fate, uint32_t skip)
 {
 	const union sixlane_addr *next_hop = &flow->dst;
 
@@ -34,26 +42,28 @@ static bool goes_there(const struct maps *maps, const struct maps_flow *flow,
 	if (fate.neighbour)
 		next_hop = &maps->neighbours[fate.neighbour].key.addr;
 	return ATOMIC_LOAD(&maps->ports[fate.port].ifindex) == flow->ifindex &&
+	       is_in_use(&maps->ports[fate.port], skip) &&
 	       !memcmp(next_hop, &flow->next_hop, sizeof(*next_hop));
 }
 
-static bool member_goes_there(const struct maps *maps, const struct maps_flow *flow, uint32_t id)
+static bool member_goes_there(const struct maps *maps, const struct maps_flow *flow, uint32_t id,
+			      uint32_t skip)
 {
 	const union sixlane_fate fate = { .word = ATOMIC_LOAD(&maps->next_hops[id].fate.word) };
 
-	return goes_there(maps, flow, fate);
+	return goes_there(maps, flow, fate, skip);
 }
 
 static bool group_goes_there(const struct maps *maps, const struct maps_flow *flow,
-			     union sixlane_fate fate)
+			     union sixlane_fate fate, uint32_t skip)
 {
 	for (uint32_t i = 0; i < fate.n_cells && fate.first_cell + i < SIXLANE_MAX_CELLS; i++) {
 		const union sixlane_cell cell = {
 			.word = ATOMIC_LOAD(&maps->cells[fate.first_cell + i].word),
 		};
 
-		if (member_goes_there(maps, flow, cell.below) ||
-		    member_goes_there(maps, flow, cell.above))
+		if (member_goes_there(maps, flow, cell.below, skip) ||
+		    member_goes_there(maps, flow, cell.above, skip))
 			return true;
 	}
 	return false;
@@ -78,10 +88,13 @@ static bool next_hop_goes_there(const struct maps *maps, const struct maps_flow 
 {
 	const union sixlane_fate fate = { .word = ATOMIC_LOAD(&maps->next_hops[id].fate.word) };
 	const uint64_t expires_ns = ATOMIC_LOAD(&maps->next_hops[id].expires_ns);
+	const uint32_t skip = maps->next_hops[id].flags & SIXLANE_NEXT_HOP_OBJECT
+				      ? SIXLANE_PORT_SKIP_OBJECT
+				      : SIXLANE_PORT_SKIP;
 
 	if (fate.kind != SIXLANE_KIND_GROUP && fate.kind != SIXLANE_KIND_FIRST)
-		return goes_there(maps, flow, fate);
-	return (!expires_ns || now_ns < expires_ns) && group_goes_there(maps, flow, fate);
+		return goes_there(maps, flow, fate, 0);
+	return (!expires_ns || now_ns < expires_ns) && group_goes_there(maps, flow, fate, skip);
 }
 
 bool maps_may_lead(const struct maps *maps, const struct maps_flow *flow, uint64_t now_ns,

@@ -141,12 +141,49 @@ static void test_the_deciding_prefix(void **state)
 
 #define TEST_STORES(name) cmocka_unit_test_setup_teardown(name, setup_stores, teardown)
 
+static void expect_object(const struct world *world, const char *dst, uint32_t wanted)
+{
+	const union sixlane_addr to = addr(dst);
+	uint32_t object;
+
+	assert_true(fib_find_object(world->fib, SIXLANE_TABLE_MAIN, &to, &object));
+	assert_int_equal(object, wanted);
+}
+
+static void test_the_object(void **state)
+{
+	struct world *world = *state;
+	const struct fib_source sources[] = {
+		{ .dst_len = 32, .target = via("fe80::1", 3) },
+		{ .src = pfx("2001:db8:a::/48"), .dst_len = 32, .target = by_object(9) },
+	};
+	struct fib_target target = {
+		.verdict = SIXLANE_FORWARD,
+		.kind = FIB_SOURCES,
+		.n_sources = 1,
+		.sources = sources,
+	};
+	const union sixlane_addr to = addr("2001:db8::1");
+	uint32_t object;
+
+	expect_object(world, "2001:db8::1", 0);
+	set(world, "2001:db8::/32", via("fe80::1", 3));
+	expect_object(world, "2001:db8::1", 0);
+	set(world, "2001:db8:1::/48", by_object(9));
+	expect_object(world, "2001:db8:1::1", 9);
+	set(world, "2001:db8::/32", target);
+	expect_object(world, "2001:db8::1", 0);
+	target.n_sources = 2;
+	set(world, "2001:db8::/32", target);
+	assert_false(fib_find_object(world->fib, SIXLANE_TABLE_MAIN, &to, &object));
+}
+
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST_STORES(test_one_hop),	TEST_STORES(test_a_group),
 		TEST_STORES(test_an_object),	TEST_STORES(test_by_source),
-		TEST(test_the_deciding_prefix),
+		TEST(test_the_deciding_prefix), TEST(test_the_object),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
