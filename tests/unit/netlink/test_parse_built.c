@@ -190,12 +190,15 @@ static void hop_put(struct nlmsghdr *nlh, uint16_t rtnh_len, int ifindex)
 {
 	struct rtnexthop *rtnh = mnl_nlmsg_get_payload_tail(nlh);
 
-	*rtnh = (struct rtnexthop){ .rtnh_len = rtnh_len, .rtnh_ifindex = ifindex };
+	*rtnh = (struct rtnexthop){ .rtnh_len = rtnh_len,
+				    .rtnh_ifindex = ifindex,
+				    .rtnh_flags = (uint8_t)ifindex };
 	nlh->nlmsg_len += sizeof(*rtnh);
 }
 
 static void multipath_limits(void **state)
 {
+	uint8_t flags[ROUTE_MAX_HOPS];
 	struct route route;
 
 	(void)state;
@@ -209,14 +212,18 @@ static void multipath_limits(void **state)
 		assert_int_equal(PARSE(parse_route, nlh, &route, hops), 0);
 		assert_int_equal(route.truncated, n > ROUTE_MAX_HOPS);
 		assert_int_equal(route.n_hops, n > ROUTE_MAX_HOPS ? ROUTE_MAX_HOPS : n);
-		for (unsigned int i = 0; i < route.n_hops; i++)
+		assert_int_equal(PARSE(parse_route_flags, nlh, flags), route.n_hops);
+		for (unsigned int i = 0; i < route.n_hops; i++) {
 			assert_int_equal(hops[i].ifindex, i + 1);
+			assert_int_equal(flags[i], (uint8_t)(i + 1));
+		}
 	}
 }
 
 static void multipath_malformed(void **state)
 {
 	static const uint8_t bytes[32];
+	uint8_t flags[ROUTE_MAX_HOPS];
 	struct route route;
 
 	(void)state;
@@ -230,6 +237,8 @@ static void multipath_malformed(void **state)
 		mnl_attr_nest_end(nlh, nest);
 		assert_int_equal(PARSE(parse_route, nlh, &route, hops),
 				 len == sizeof(struct rtnexthop) ? 0 : -EBADMSG);
+		assert_int_equal(PARSE(parse_route_flags, nlh, flags),
+				 len == sizeof(struct rtnexthop) ? 2 : 1);
 	}
 	for (unsigned int size = 0; size < 32; size++) {
 		struct nlmsghdr *nlh = build_route();

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Whether the maps lead a flow to a next hop: each kind of next hop, and ports out of use. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+
+#include "../../unit.h"
+
+#include "../../../../user/maps/leads.c"
+
+#define LEN 48
+#define TABLE 100u
+#define SET 7u
+#define NOW 1000u
+
+enum { ON_LINK = 1, GATEWAY, BLACKHOLE, GROUP, FIRST, SOURCES };
+
+static struct sixlane_next_hop next_hops[SIXLANE_MAX_NEXT_HOPS];
+static struct sixlane_neigh neighbours[SIXLANE_MAX_NEIGHBOURS];
+static struct sixlane_port ports[SIXLANE_MAX_PORTS];
+static union sixlane_cell cells[SIXLANE_MAX_CELLS];
+static struct sixlane_fib_head head;
+static struct maps maps;
+static uint32_t in_trie, compiled, by_source; /* next hops; 0: no route */
+static bool has_index;
+
+int maps_view(const struct maps *of, struct compiled_view *view)
+{
+	(void)of;
+	(void)view;
+	return has_index ? 0 : -ENODATA;
+}
+
+void maps_unview(struct compiled_view *view)
+{
+	(void)view;
+}
+
+int compiled_find(const struct compiled_view *view, uint32_t table, const union sixlane_addr *addr,
+		  uint32_t *value)
+{
+	(void)view;
+	(void)addr;
+	assert_int_equal(table, TABLE);
+	*value = compiled ? sixlane_route_value(compiled, LEN + 1) : 0;
+	return 0;
+}
+
+int maps_route_lookup(const struct maps *of, uint32_t table, const union sixlane_addr *addr,
+		      uint32_t *value)
+{
+	(void)of;
+	(void)addr;
+	assert_int_equal(table, TABLE);
+	*value = sixlane_route_value(in_trie, LEN);
+	return in_trie ? 0 : -ENOENT;
+}
+
+int maps_source_lookup(const struct maps *of, uint32_t set, const union sixlane_addr *addr,
+		       uint32_t *value)
+{
+	(void)of;
+	(void)addr;
+	assert_int_equal(set, SET);
+	*value = sixlane_route_value(by_source, 32);
+	return by_source ? 0 : -ENOENT;
+}
+
+static const struct maps_flow by_gateway = {
+	.table = TABLE, .dst = { .bytes = { 1 } }, .ifindex = 40, .next_hop = { .bytes = { 2 } }
+};
+static const struct maps_flow on_link = {
+	.table = TABLE, .dst = { .bytes = { 1 } }, .ifindex = 50, .next_hop = { .bytes = { 1 } }
+};
+
+static int setup(void **state)
+{
+	(void)state;
+	next_hops[ON_LINK].fate = (union sixlane_fate){ .kind = SIXLANE_FORWARD, .port = 5 };
+	next_hops[GATEWAY].fate =
+		(union sixlane_fate){ .kind = SIXLANE_FORWARD, .port = 4, .neighbour = 9 };
+	next_hops[BLACKHOLE].fate.kind = SIXLANE_DROP_BLACKHOLE;
+	next_hops[GROUP] = (struct sixlane_next_hop){
+		.fate = { .kind = SIXLANE_KIND_GROUP, .n_cells = 2, .first_cell = 6 },
+	};
+	next_hops[FIRST].fate = next_hops[GROUP].fate;
+	next_hops[FIRST].fate.kind = SIXLANE_KIND_FIRST;
+	next_hops[SOURCES].fate = (union sixlane_fate){ .kind = SIXLANE_KIND_SOURCES, .set = SET };
+	cells[6] = (union sixlane_cell){ .below = BLACKHOLE, .above = BLACKHOLE };
+	cells[7] = (union sixlane_cell){ .below = BLACKHOLE, .above = GATEWAY };
+	cells[8] = (union sixlane_cell){ .below = ON_LINK, .above = ON_LINK };
+	neighbours[9].key.addr = by_gateway.next_hop;
+	ports[4] = (struct sixlane_port){ .ifindex = 40,
+					  .flags = SIXLANE_PORT_UP | SIXLANE_PORT_IPV6 };
+	ports[5] = (struct sixlane_port){ .ifindex = 50,
+					  .flags = SIXLANE_PORT_UP | SIXLANE_PORT_IPV6 };
+	head.engine = SIXLANE_ENGINE_COMPILED;
+	maps = (struct maps){ .next_hops = next_hops,
+			      .neighbours = neighbours,
+			      .ports = ports,
+			      .cells = cells,
+			      .fib_head = &head };
+	in_trie = compiled = by_source = 0;
+	has_index = false;
+	return 0;
+}
+
+static bool leads(const struct maps_flow *flow)
+{
+	uint8_t len;
+
+	return maps_may_lead(&maps, flow, NOW, &len);
+}
+
+static void each_kind(void **state)
+{
+	(void)state;
+	assert_false(leads(&by_gateway));
+	in_trie = GATEWAY;
+	assert_true(leads(&by_gateway));
+	assert_false(leads(&on_link));
+	in_trie = ON_LINK;
+	assert_true(leads(&on_link));
+	assert_false(leads(&by_gateway));
+	in_trie = BLACKHOLE;
+	assert_false(leads(&on_link));
+	for (in_trie = GROUP; in_trie <= FIRST; in_trie++) {
+		assert_true(leads(&by_gateway));
+		assert_false(leads(&on_link));
+	}
+	in_trie = SOURCES;
+	assert_false(leads(&by_gateway));
+	by_source = GATEWAY;
+	assert_true(leads(&by_gateway));
+	by_source = GROUP;
+	assert_true(leads(&by_gateway));
+	by_source = ON_LINK;
+	assert_false(leads(&by_gateway));
+}
+
+static void a_group_expires(void **state)
+{
+	(void)state;
+	in_trie = GROUP;
+	next_hops[GROUP].expires_ns = NOW + 1;
+	assert_true(leads(&by_gateway));
+	next_hops[GROUP].expires_ns = NOW;
+	assert_false(leads(&by_gateway));
+}
+
+static void ports_out_of_use(void **state)
+{
+	(void)state;
+	in_trie = GATEWAY;
+	ports[4].flags |= SIXLANE_PORT_SKIP | SIXLANE_PORT_SKIP_OBJECT;
+	assert_true(leads(&by_gateway));
+	in_trie = GROUP;
+	assert_false(leads(&by_gateway));
+	ports[4].flags &= ~SIXLANE_PORT_SKIP;
+	assert_true(leads(&by_gateway));
+	next_hops[GROUP].flags = SIXLANE_NEXT_HOP_OBJECT;
+	assert_false(leads(&by_gateway));
+	in_trie = GATEWAY;
+	ports[4].flags = SIXLANE_PORT_IPV6;
+	assert_false(leads(&by_gateway));
+}
+
+/* Of the engine that answers packets, and the length is its own. */
+static void by_the_engine_in_use(void **state)
+{
+	uint8_t len = 0;
+
+	(void)state;
+	in_trie = GATEWAY;
+	compiled = ON_LINK;
+	assert_true(maps_may_lead(&maps, &by_gateway, NOW, &len));
+	assert_int_equal(len, LEN);
+	has_index = true;
+	assert_false(maps_may_lead(&maps, &by_gateway, NOW, &len));
+	assert_true(maps_may_lead(&maps, &on_link, NOW, &len));
+	assert_int_equal(len, LEN + 1);
+	head.engine = SIXLANE_ENGINE_TRIE;
+	assert_true(maps_may_lead(&maps, &by_gateway, NOW, &len));
+	assert_int_equal(len, LEN);
+}
+
+UNIT_TESTS()
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(each_kind, setup),
+		cmocka_unit_test_setup(a_group_expires, setup),
+		cmocka_unit_test_setup(ports_out_of_use, setup),
+		cmocka_unit_test_setup(by_the_engine_in_use, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
