@@ -105,6 +105,7 @@ def jobs(parity_seconds):
         pytest_job("e2e", "e2e-start", "test_start.py"),
         pytest_job("e2e", "e2e-packets", "test_packets.py", "test_lookup.py", "test_others.py"),
         pytest_job("e2e", "e2e-fib", "test_fib.py", "test_arena.py"),
+        pytest_job("e2e", "e2e-parity-check", "test_parity_check.py"),
         pytest_job("e2e", "e2e-tables", "test_differential.py", "test_overrun.py", "test_fib_churn.py"),
         pytest_job("e2e", "e2e-inputs", "test_bad_input.py", "test_refused.py", "test_bpf_link.py",
                    "test_lab.py", "test_bench.py", "test_bench_plan.py", "test_bench_generator.py",
