@@ -83,11 +83,14 @@ static void draw(struct sync *sync, uint64_t now_ns)
 	struct parity_state *state = sync->parity;
 	const uint32_t n =
 		state->n_neighbours < MAX_NEIGHBOURS ? state->n_neighbours : MAX_NEIGHBOURS;
+	uint32_t slot;
 
 	if (!n || now_ns < state->next_draw_ns)
 		return;
 	state->next_draw_ns = now_ns + DRAW_INTERVAL_NS;
-	maps_sample_draw(sync->maps, state->neighbours[draw_number(state, n)]);
+	slot = state->neighbours[draw_number(state, n)];
+	if (maps_sample_draw(sync->maps, slot))
+		sync->used[slot / 64] |= 1ull << slot % 64; /* for the keeper */
 }
 
 /* --- a difference --------------------------------------------------------------------------- */

@@ -173,8 +173,9 @@ void maps_samples_close(struct maps_samples *samples);
 int maps_samples_fd(const struct maps_samples *samples);
 /* Take what has come, at most max. The number of samples, or -errno. */
 int maps_samples_read(struct maps_samples *samples, struct sixlane_sample *out, size_t max);
-/* Ask for a sample: of the next packet that is forwarded to the neighbour in this slot. */
-void maps_sample_draw(struct maps *maps, uint32_t slot);
+/* Ask for a sample: of the next packet that is forwarded to the neighbour in this slot. Returns
+ * whether it had traffic, which maps_take_used() then does not say. */
+bool maps_sample_draw(struct maps *maps, uint32_t slot);
 
 /* What a packet is looked up by, and a next hop that it may be forwarded to. */
 struct maps_flow {

@@ -68,8 +68,8 @@ int maps_samples_read(struct maps_samples *samples, struct sixlane_sample *out, 
 }
 
 /* The packet that finds `used` at 0 looks at `draw`. */
-void maps_sample_draw(struct maps *maps, uint32_t slot)
+bool maps_sample_draw(struct maps *maps, uint32_t slot)
 {
 	ATOMIC_STORE(&maps->neighbours[slot].draw, 1);
-	ATOMIC_STORE(&maps->neighbours[slot].used, 0);
+	return __atomic_exchange_n(&maps->neighbours[slot].used, 0, __ATOMIC_ACQ_REL) != 0;
 }

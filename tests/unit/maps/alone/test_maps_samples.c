@@ -93,7 +93,8 @@ static void a_sample_is_asked_for(void **state)
 	struct maps maps = { .neighbours = neighbours };
 
 	(void)state;
-	maps_sample_draw(&maps, 1);
+	assert_true(maps_sample_draw(&maps, 1));
+	assert_false(maps_sample_draw(&maps, 1));
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(neighbours[i].draw, i == 1);
 		assert_int_equal(neighbours[i].used, i != 1);
