@@ -5,6 +5,7 @@ them the prefix is punted, packets go as the kernel says, and the maps are writt
 import contextlib
 import json
 import os
+import socket
 import struct
 
 import exceptions as ex
@@ -56,6 +57,11 @@ def update(net, name, key, value):
     )  # fmt: skip
 
 
+def delete(net, name, key):
+    net.r.run("bpftool", "map", "delete", "pinned", PINS + "/" + name, "key", "hex",
+              *("%02x" % byte for byte in key))  # fmt: skip
+
+
 def element(net, name, index):
     shown = net.r.run(
         "bpftool", "-j", "map", "lookup", "pinned", PINS + "/" + name,
@@ -89,8 +95,7 @@ def break_both(net):
 
 def lose_prefix(net):
     """The trie has no PREFIX any more."""
-    net.r.run("bpftool", "map", "delete", "pinned", PINS + "/sl_routes", "key", "hex",
-              *("%02x" % byte for byte in route_key("20010db80f00", 48)))  # fmt: skip
+    delete(net, "sl_routes", route_key("20010db80f00", 48))
 
 
 def add_prefix(net):
@@ -294,6 +299,32 @@ def test_a_route_too_many(routed):
     routed.router.sixlane("fib trie")
     assert_punted(routed, add_prefix, "2001:db8:f00::/64")
     routed.assert_forwarded(fr.many(20, "2001:db8:f00:1::1"), to="b")
+
+
+def test_a_route_that_is_broken_again(routed):
+    """While it is punted."""
+    routed.router.sixlane("fib trie")
+    assert_punted(routed, break_trie)
+    break_trie(routed)
+    with Numbered(routed):
+        wait_until(lambda: punts(routed)["total"] == 2, 20, lambda: routed.router.log())
+    routed.assert_kernel_forwards(fr.many(20, FAR), "punt_mismatch", to="b")
+
+
+def test_an_exception_that_is_missing(idle):
+    """It is of one destination, and so is what follows."""
+    ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
+    ex.accept_redirects(idle, "b")
+    ex.hear(idle, ex.redirect(ex.OTHER))
+    idle.start()
+    ex.wait_shown(idle, FAR, next_hop=ex.OTHER)
+    key = socket.inet_pton(socket.AF_INET6, FAR) + struct.pack("<II", 254, 0)
+    delete(idle, "sl_exceptions", key)
+    with Numbered(idle):
+        wait_punted(idle)
+    assert idle.router.lookup(FAR)["verdict"] == "punt_mismatch"
+    assert "to %s by p1; %s in table 254 passes" % (ex.OTHER, FAR + "/128") in idle.router.log()
+    idle.assert_forwarded([fr.udp("2001:db8:f00::2")], to="b")
 
 
 def test_a_restart_ends_it(routed):

@@ -185,13 +185,16 @@ static bool punt_prefix(struct sync *sync, const struct sixlane_sample *sample,
 	struct parity_state *state = sync->parity;
 	const uint64_t now_ns = util_now_ns();
 	uint64_t until_ns;
-	int ret = punted_add(&state->punted, sample->table, dst, now_ns, &until_ns);
 
-	if (ret) {
-		if (ret == -ENOSPC)
-			log_warning_limited(
-				"parity check: %u prefixes pass to the kernel already, no more are added; restart sixlaned to write the maps again",
-				PUNTED_MAX);
+	/* The maps were changed again since: only what differs from before is written. */
+	if (punted_has(&state->punted, sample->table, dst)) {
+		punted_end(&state->punted, sample->table, dst, now_ns);
+		apply_prefix(sync, sample->table, dst);
+	}
+	if (punted_add(&state->punted, sample->table, dst, now_ns, &until_ns)) {
+		log_warning_limited(
+			"parity check: %u prefixes pass to the kernel already, no more are added; restart sixlaned to write the maps again",
+			PUNTED_MAX);
 		return false;
 	}
 	report(sync, sample, answer, dst, until_ns - now_ns);
@@ -203,8 +206,9 @@ static bool punt_prefix(struct sync *sync, const struct sixlane_sample *sample,
 static void take_difference(struct sync *sync, const struct sixlane_sample *sample,
 			    const struct parity_answer *answer, uint8_t len)
 {
-	struct prefix dst = deciding_prefix(sync, sample, len);
-	struct prefix host = { .addr = sample->dst, .len = 128 };
+	const struct prefix host = { .addr = sample->dst, .len = 128 };
+	/* What the kernel has learned of one destination is not about others. */
+	const struct prefix dst = answer->by_exception ? host : deciding_prefix(sync, sample, len);
 
 	sync->parity->checked++;
 	sync->parity->differed++;
