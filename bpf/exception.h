@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What holds for one destination instead of what its route says: a Path MTU, another next hop
- * (rt6_find_cached_rt). Looked for only where the route's prefix is marked to have any, so that
- * other traffic pays for a test of a bit. What has expired is as if it were not there until
- * user space removes it; nothing is ever removed here.
+ * (rt6_find_cached_rt), or that its packets are the kernel's. Looked for only where the route's
+ * prefix is marked to have any, or where sl_meta says to look, so that other traffic pays for a
+ * test of two words. What has expired is as if it were not there until user space removes it;
+ * nothing is ever removed here.
  *
- * Invariant: a hit writes to this CPU's value and to nothing that another CPU reads.
+ * Invariants: a hit writes to this CPU's value and to nothing that another CPU reads; without a
+ * mark no entry of sl_exceptions is applied.
  */
 #ifndef SIXLANE_EXCEPTION_H
 #define SIXLANE_EXCEPTION_H
@@ -25,15 +27,21 @@ union exception_head {
 /* What an exception says, as it was at one time. */
 struct exception_terms {
 	union exception_head head;
-	__u32 next_hop;
-	union sixlane_fate under;
+	__u32 next_hop, table;
 	__u64 expires_ns;
+};
+
+/* Why a destination is punt. */
+enum exception_punt {
+	EXCEPTION_NO_PUNT,
+	EXCEPTION_PUNTED, /* its bits in sl_punted are set */
+	EXCEPTION_FRESH,  /* its bytes in sl_fresh are */
 };
 
 #define EXCEPTION_TRACE(verdict, how, terms)                                           \
 	TRACE(EXCEPTION, verdict, exception, .outcome = SIXLANE_TRACE_EXCEPTION_##how, \
 	      .flags = (terms)->head.flags, .mtu = (terms)->head.mtu,                  \
-	      .next_hop = (terms)->next_hop, .under = (terms)->under,                  \
+	      .next_hop = (terms)->next_hop, .table = (terms)->table,                  \
 	      .expires_ns = (terms)->expires_ns)
 
 static __always_inline int exception_bit_is_clear(__u32 check)
@@ -49,33 +57,50 @@ static __always_inline int exception_bit_is_clear(__u32 check)
 	return excepted && !(READ_ONCE(*excepted) >> (bit % 64) & 1);
 }
 
-/* NULL: there is none. check: the key's. */
-static __always_inline struct sixlane_exception *
-exception_lookup(const struct sixlane_exception_key *key, __u32 check)
+/* NULL: there is none. check: the destination's. */
+static __always_inline struct sixlane_exception *exception_lookup(const union sixlane_addr *dst,
+								  __u32 check)
 {
 	if (likely(exception_bit_is_clear(check)))
 		return NULL;
-	return bpf_map_lookup_elem(&sl_exceptions, key);
+	return bpf_map_lookup_elem(&sl_exceptions, dst);
 }
 
-static __always_inline int exception_missing_bit(__u32 bit)
+static __always_inline int exception_punted_bit(__u32 bit)
 {
 	__u32 word = bit / 64;
-	const __u64 *missing = bpf_map_lookup_elem(&sl_missing, &word);
+	const __u64 *punted = bpf_map_lookup_elem(&sl_punted, &word);
 
-	return !missing || READ_ONCE(*missing) >> (bit % 64) & 1;
+	return !punted || READ_ONCE(*punted) >> (bit % 64) & 1;
 }
 
-/* Whether there may be one all the same. route: the value of its route in the trie. */
-static __always_inline int exception_may_be_missing(__u32 route, const union sixlane_addr *dst)
+/* Of either half: bits 0 and 8. */
+static __always_inline __u32 exception_fresh_bytes(__u32 byte)
 {
-	__u32 check;
+	__u32 word = byte / 8;
+	const __u64 *fresh = bpf_map_lookup_elem(&sl_fresh, &word);
 
-	if (likely(!(route & SIXLANE_ROUTE_EXCEPTIONS_MISSING)))
-		return 0;
-	check = sixlane_missing_check(dst);
-	return exception_missing_bit(sixlane_missing_bit(check, 0)) &&
-	       exception_missing_bit(sixlane_missing_bit(check, 1));
+	return fresh ? READ_ONCE(*fresh) >> byte % 8 * 8 & 0x0101 : 0x0101;
+}
+
+/* look: whether sl_meta says to look at sl_fresh, too. */
+static __always_inline enum exception_punt exception_find_punt(__u32 check, __u32 look)
+{
+	__u32 halves;
+
+	if (unlikely(exception_punted_bit(sixlane_punted_bit(check, 0))) &&
+	    exception_punted_bit(sixlane_punted_bit(check, 1)) &&
+	    exception_punted_bit(sixlane_punted_bit(check, 2)))
+		return EXCEPTION_PUNTED;
+	if (likely(!look))
+		return EXCEPTION_NO_PUNT;
+	halves = exception_fresh_bytes(sixlane_fresh_byte(check, 0));
+	if (likely(!halves))
+		return EXCEPTION_NO_PUNT;
+	/* all in the same half */
+	halves &= exception_fresh_bytes(sixlane_fresh_byte(check, 1)) &
+		  exception_fresh_bytes(sixlane_fresh_byte(check, 2));
+	return halves ? EXCEPTION_FRESH : EXCEPTION_NO_PUNT;
 }
 
 /* False: it is being changed, or was taken away and is another's now. */
@@ -86,10 +111,11 @@ static __always_inline int exception_read(const struct sixlane_exception *found,
 
 	terms->head.word = READ_ONCE(head->word);
 	terms->next_hop = READ_ONCE(found->next_hop);
-	terms->under.word = READ_ONCE(found->under.word);
+	terms->table = READ_ONCE(found->table);
 	terms->expires_ns = READ_ONCE(found->expires_ns);
 	/* one test of both: fewer ways for the verifier to go */
-	return !((READ_ONCE(found->check) ^ check) | (READ_ONCE(head->word) ^ terms->head.word));
+	return !((READ_ONCE(found->check) ^ check) | (READ_ONCE(head->word) ^ terms->head.word) |
+		 (terms->head.flags & SIXLANE_EXCEPTION_CHANGING));
 }
 
 /*
@@ -120,15 +146,6 @@ static __always_inline void exception_count(struct sixlane_exception *own, const
 	own->used_ns = now_ns;
 }
 
-/* Whether a packet is one of those that it is meant for. */
-static __always_inline int exception_holds(const struct exception_terms *terms,
-					   union sixlane_fate fate)
-{
-	if (terms->head.flags & SIXLANE_EXCEPTION_OBSERVE)
-		return 0;
-	return !(terms->head.flags & SIXLANE_EXCEPTION_UNDER) || terms->under.word == fate.word;
-}
-
 /* The kernel, which has not heard of the operator's MTU, would forward what is over it. */
 static __always_inline int exception_forbids(const struct packet *pkt,
 					     const union exception_head *head)
@@ -146,10 +163,6 @@ static __always_inline enum sixlane_verdict exception_impose(struct packet *pkt,
 	const struct sixlane_next_hop *next_hop;
 	__u32 id = terms->next_hop;
 
-	if (flags & SIXLANE_EXCEPTION_PUNT && !exception_forbids(pkt, &terms->head)) {
-		EXCEPTION_TRACE(SIXLANE_PUNT_EXCEPTION, PUNTED, terms);
-		return SIXLANE_PUNT_EXCEPTION;
-	}
 	if (flags & SIXLANE_EXCEPTION_NEXT_HOP) {
 		next_hop = bpf_map_lookup_elem(&sl_next_hops, &id);
 		if (!id || !next_hop) {
@@ -165,69 +178,99 @@ static __always_inline enum sixlane_verdict exception_impose(struct packet *pkt,
 	return SIXLANE_FORWARD;
 }
 
-static __always_inline enum sixlane_verdict exception_find(struct packet *pkt)
+/* No entry is applied: what the filters said holds. */
+static __always_inline enum sixlane_verdict exception_end(enum exception_punt punt)
 {
-	const struct sixlane_exception_key key = { .dst = pkt->ip6->dst, .table = pkt->table };
-	const __u32 check = sixlane_exception_check(&key);
-	struct sixlane_exception *found;
+	if (likely(!punt))
+		return SIXLANE_FORWARD;
+	TRACE(EXCEPTION, SIXLANE_PUNT_EXCEPTION, exception,
+	      .outcome = punt == EXCEPTION_FRESH ? SIXLANE_TRACE_EXCEPTION_FRESH
+						 : SIXLANE_TRACE_EXCEPTION_FILTERED);
+	return SIXLANE_PUNT_EXCEPTION;
+}
+
+/* An entry is there. */
+static __always_inline enum sixlane_verdict exception_meet(struct packet *pkt,
+							   struct sixlane_exception *found,
+							   __u32 check, enum exception_punt punt)
+{
 	struct exception_terms terms;
 	__u64 now_ns;
 
-	found = exception_lookup(&key, check);
-	if (!found) {
-		if (exception_may_be_missing(pkt->route, &key.dst)) {
-			TRACE(EXCEPTION, SIXLANE_PUNT_EXCEPTION, exception,
-			      .outcome = SIXLANE_TRACE_EXCEPTION_MISSING);
-			return SIXLANE_PUNT_EXCEPTION;
-		}
-		TRACE(EXCEPTION, SIXLANE_FORWARD, exception,
-		      .outcome = SIXLANE_TRACE_EXCEPTION_ABSENT);
-		return SIXLANE_FORWARD;
-	}
 	if (!exception_read(found, check, &terms)) {
 		TRACE(EXCEPTION, SIXLANE_PUNT_EXCEPTION, exception,
 		      .outcome = SIXLANE_TRACE_EXCEPTION_PUNTED);
 		return SIXLANE_PUNT_EXCEPTION;
 	}
+	if (terms.table != pkt->table) {
+		EXCEPTION_TRACE(SIXLANE_FORWARD, ELSEWHERE, &terms);
+		return exception_end(punt);
+	}
 	now_ns = exception_now_ns();
 	if (terms.expires_ns - 1 < now_ns) { /* 0, which is never, wraps */
-		if (terms.head.flags & SIXLANE_EXCEPTION_MORE) {
-			EXCEPTION_TRACE(SIXLANE_PUNT_EXCEPTION, PUNTED, &terms);
-			return SIXLANE_PUNT_EXCEPTION;
-		}
 		EXCEPTION_TRACE(SIXLANE_FORWARD, EXPIRED, &terms);
-		return SIXLANE_FORWARD;
+		return exception_end(punt);
 	}
 	if (trace_is_traffic())
 		exception_count(found, pkt, now_ns);
-	if (exception_holds(&terms, pkt->fate))
-		return exception_impose(pkt, &terms);
-	if (terms.head.flags & SIXLANE_EXCEPTION_OBSERVE)
+	if (terms.head.flags & SIXLANE_EXCEPTION_OBSERVE) {
 		EXCEPTION_TRACE(SIXLANE_FORWARD, OBSERVED, &terms);
-	else
-		EXCEPTION_TRACE(SIXLANE_FORWARD, ELSEWHERE, &terms);
-	return SIXLANE_FORWARD;
+		return exception_end(punt);
+	}
+	if (punt && !exception_forbids(pkt, &terms.head))
+		return exception_end(punt);
+	return exception_impose(pkt, &terms);
 }
 
-/* Whether there may be one for dst, whose route in this table has this value in the trie. */
-static __always_inline int exception_may_be(const union sixlane_addr *dst, __u32 table, __u32 route)
+/* Whether sl_meta says to look at the filters whatever the route. */
+static __always_inline __u32 exception_look(void)
 {
-	struct sixlane_exception_key key;
-	__u32 check;
+	const struct sixlane_meta *meta;
+	__u32 zero = 0;
 
-	if (likely(!(route & ROUTE_MARKS)))
+	meta = bpf_map_lookup_elem(&sl_meta, &zero);
+	return meta ? READ_ONCE(meta->flags) & SIXLANE_META_LOOK : SIXLANE_META_LOOK;
+}
+
+/*
+ * Whether there may be one for an address, whose route in this table has this value in the trie.
+ * Not static: the verifier goes through it once, and its key is on no caller's stack.
+ */
+__attribute__((noinline)) int exception_may_be(__be64 high, __be64 low, __u32 table, __u32 route)
+{
+	const union sixlane_addr dst = { .halves = { high, low } };
+	const __u32 marks = route & ROUTE_MARKS, look = exception_look();
+	const __u32 check = sixlane_exception_check(&dst);
+	const struct sixlane_exception *found;
+
+	if (likely(!(marks | look)))
 		return 0;
-	key = (struct sixlane_exception_key){ .dst = *dst, .table = table };
-	check = sixlane_exception_check(&key);
-	return exception_lookup(&key, check) || exception_may_be_missing(route, &key.dst);
+	if (exception_find_punt(check, look))
+		return 1;
+	found = marks ? exception_lookup(&dst, check) : NULL;
+	return found && READ_ONCE(found->table) == table;
 }
 
 /* Sets mtu, exception and fate to the exception's. */
 static __always_inline enum sixlane_verdict exception_apply(struct packet *pkt)
 {
-	if (likely(!(pkt->route & ROUTE_MARKS)) || pkt->fate.kind != SIXLANE_FORWARD)
+	const __u32 marks = pkt->route & ROUTE_MARKS;
+	struct sixlane_exception *found = NULL;
+	enum exception_punt punt;
+	union sixlane_addr dst;
+	__u32 check;
+
+	if (likely(!(marks | pkt->look)) || pkt->fate.kind != SIXLANE_FORWARD)
 		return SIXLANE_FORWARD;
-	return exception_find(pkt);
+	dst = pkt->ip6->dst;
+	check = sixlane_exception_check(&dst);
+	punt = exception_find_punt(check, pkt->look);
+	if (marks)
+		found = exception_lookup(&dst, check);
+	if (unlikely(found))
+		return exception_meet(pkt, found, check, punt);
+	TRACE(EXCEPTION, SIXLANE_FORWARD, exception, .outcome = SIXLANE_TRACE_EXCEPTION_ABSENT);
+	return exception_end(punt);
 }
 
 #endif

@@ -5,6 +5,9 @@
  * told to the daemon, which asks the kernel. The packet passes as it would have; a hint that finds
  * no room is counted and lost, since the daemon looks for what it was not told.
  *
+ * Until the daemon has asked, the destination that a Packet Too Big or a Redirect is about is punt:
+ * its bytes in sl_fresh are set before the kernel sees the message.
+ *
  * Whether the kernel believes the message is not asked here, but where it certainly does not (a
  * Path MTU under 1280, a redirect or an advertisement from beyond the link) there is no hint.
  */
@@ -14,6 +17,7 @@
 #include <bpf/bpf_endian.h>
 #include <linux/icmpv6.h>
 
+#include "bucket.h"
 #include "packet.h"
 #include "parse.h"
 #include "route.h"
@@ -23,6 +27,9 @@
 #define HINT_MIN_MTU 1280	 /* __ip6_rt_update_pmtu() ignores a smaller one */
 #define HINT_NDISC_HOP_LIMIT 255 /* ndisc_rcv() ignores any other */
 #define HINT_ADVERT_BYTES 16	 /* struct ra_msg of the kernel */
+/* A CPU puts 10,000 destinations a second into sl_fresh, and as many at once. */
+#define HINT_FRESH_NS 100000u
+#define HINT_FRESH_BURST 10000u
 
 /* Verdicts of packets that are, or may be, addressed to this machine. */
 static const __u64 hint_verdicts = 1ull << SIXLANE_PASS_LOCAL | 1ull << SIXLANE_PASS_ANYCAST |
@@ -120,6 +127,42 @@ static __always_inline void hint_count_lost(void)
 		own->hints_lost++;
 }
 
+static __always_inline void hint_store_fresh(__u32 byte)
+{
+	__u32 word = byte / 8;
+	__u8 *fresh = bpf_map_lookup_elem(&sl_fresh, &word);
+
+	if (fresh)
+		WRITE_ONCE(fresh[bound_index(byte, 8)], 1);
+}
+
+/*
+ * Punt dst until the daemon has read what the kernel has for it. The bytes first, then the flag,
+ * each time: the daemon clears the flag and looks at the bytes once more. False: too many at once.
+ */
+static __always_inline int hint_punt(const union sixlane_addr *dst)
+{
+	const __u32 check = sixlane_exception_check(dst);
+	struct sixlane_meta *meta;
+	struct sixlane_cpu *own;
+	__u32 zero = 0, half;
+
+	meta = bpf_map_lookup_elem(&sl_meta, &zero);
+	own = bpf_map_lookup_elem(&sl_cpu, &zero);
+	if (!meta || !own)
+		return 0;
+	if (READ_ONCE(meta->flags) & SIXLANE_META_OBSERVE)
+		return 1;
+	if (!bucket_take(&own->fresh_ns, HINT_FRESH_NS, HINT_FRESH_BURST))
+		return 0;
+	half = READ_ONCE(meta->fresh) & 1;
+	hint_store_fresh(sixlane_fresh_byte(check, 0) + half);
+	hint_store_fresh(sixlane_fresh_byte(check, 1) + half);
+	hint_store_fresh(sixlane_fresh_byte(check, 2) + half);
+	WRITE_ONCE(meta->flag_bytes[SIXLANE_META_LOOK_BYTE], 1);
+	return 1;
+}
+
 /* Whether an IPv6 header stands behind so many bytes of tags; then it sets eth, ip6 and ip_bytes.
  */
 static __always_inline int hint_point_behind(struct packet *pkt, __u32 tag_bytes)
@@ -143,12 +186,15 @@ static __always_inline int hint_point(struct packet *pkt)
 	       hint_point_behind(pkt, 2 * sizeof(union sixlane_tag));
 }
 
+#ifndef SIXLANE_TRACE
+
 /* A function of its own: see group_hash_rare(). Returns whether a hint was sent. */
 __attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 slot, __u32 verdict)
 {
 	struct packet pkt = { .ctx = ctx };
 	const struct sixlane_port *port = bpf_map_lookup_elem(&sl_ports, &slot);
 	struct sixlane_hint hint = { 0 }, *room;
+	int is_told;
 
 	if (!port || !hint_point(&pkt))
 		return 0;
@@ -157,22 +203,33 @@ __attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 slot, __u32 ve
 		return 0;
 	if (hint_unasked >> (verdict & 63) & 1 && !hint_is_to_us(&pkt, port))
 		return 0;
+	is_told = hint.type == SIXLANE_HINT_ROUTER_ADVERT || hint_punt(&hint.dst);
 	hint.ifindex = READ_ONCE(port->ifindex);
 	room = bpf_ringbuf_reserve(&sl_icmp_events, sizeof(*room), 0);
-	if (!room) {
-		hint_count_lost();
-		return 0;
+	if (room) {
+		*room = hint;
+		bpf_ringbuf_submit(room, 0);
 	}
-	*room = hint;
-	bpf_ringbuf_submit(room, 0);
-	return 1;
+	if (!room || !is_told)
+		hint_count_lost();
+	return !!room;
 }
 
 /* Not a step: the verdict stands. */
 static __always_inline void hint_consider(const struct packet *pkt, enum sixlane_verdict verdict)
 {
-	if (trace_is_traffic() && unlikely(hint_verdicts >> verdict & 1))
+	if (unlikely(hint_verdicts >> verdict & 1))
 		hint_send(pkt->ctx, pkt->slot, verdict);
 }
+
+#else
+
+static __always_inline void hint_consider(const struct packet *pkt, enum sixlane_verdict verdict)
+{
+	(void)pkt;
+	(void)verdict;
+}
+
+#endif
 
 #endif

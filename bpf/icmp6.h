@@ -14,6 +14,8 @@
 #include <linux/icmpv6.h>
 #include <linux/if_ether.h>
 
+#include "bucket.h"
+#include "exception.h"
 #include "nexthop.h"
 #include "rewrite.h"
 #include "route.h"
@@ -145,30 +147,17 @@ static __always_inline int icmp6_is_answerable(const struct packet *pkt)
 	return turn == ICMP6_ANSWERED;
 }
 
-/*
- * A CPU's bucket of answers. filled_ns lies as far back as there are answers in it, at most
- * the burst. Plain stores: see verdict_count().
- */
+/* From the CPU's bucket of answers. */
 static __always_inline int icmp6_take_token(const struct sixlane_meta *meta)
 {
-	__u64 each_ns = READ_ONCE(meta->answer_ns), most_ns, now_ns, start_ns;
+	__u64 each_ns = READ_ONCE(meta->answer_ns);
 	struct sixlane_cpu *own;
 	__u32 zero = 0;
 
 	if (!each_ns)
 		return 1;
 	own = bpf_map_lookup_elem(&sl_cpu, &zero);
-	if (!own)
-		return 0;
-	now_ns = bpf_ktime_get_ns();
-	most_ns = READ_ONCE(meta->answer_burst) * each_ns;
-	start_ns = own->filled_ns;
-	if (now_ns - start_ns > most_ns)
-		start_ns = now_ns - most_ns;
-	if (now_ns - start_ns < each_ns)
-		return 0;
-	own->filled_ns = start_ns + each_ns;
-	return 1;
+	return own && bucket_take(&own->filled_ns, each_ns, READ_ONCE(meta->answer_burst));
 }
 
 /* --- the way back --------------------------------------------------------------------------- */
@@ -237,7 +226,8 @@ __attribute__((noinline)) int icmp6_find_way(struct icmp6_query *query)
 		return ICMP6_WAY_UNSURE;
 	if (icmp6_is_anycast(&dst, &route))
 		return ICMP6_WAY_NONE;
-	if (!icmp6_is_exact(port, &route, query))
+	if (!icmp6_is_exact(port, &route, query) ||
+	    exception_may_be(dst.halves[0], dst.halves[1], READ_ONCE(port->table), route.value))
 		return ICMP6_WAY_UNSURE;
 	neigh = nexthop_neighbour(route.fate.neighbour, &dst, port);
 	if (!neigh)

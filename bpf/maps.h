@@ -109,7 +109,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, SIXLANE_MAX_EXCEPTIONS);
-	__type(key, struct sixlane_exception_key);
+	__type(key, union sixlane_addr);
 	__type(value, struct sixlane_exception);
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
 } sl_exceptions SEC(".maps");
@@ -126,17 +126,26 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, SIXLANE_MISSING_WORDS);
+	__uint(max_entries, SIXLANE_PUNTED_WORDS);
 	__type(key, __u32);
 	__type(value, __u64);
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
-} sl_missing SEC(".maps");
+} sl_punted SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SIXLANE_FRESH_WORDS);
+	__type(key, __u32);
+	__type(value, __u64);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+} sl_fresh SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, SIXLANE_MAX_EXCEPTIONS);
-	__type(key, struct sixlane_exception_key);
+	__type(key, union sixlane_addr);
 	__type(value, struct sixlane_operator);
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
 } sl_operator SEC(".maps");

@@ -86,6 +86,7 @@ struct packet {
 	__u32 tag_bytes; /* of VLAN tags before its ethertype */
 	__u32 untagged;	 /* a whole IPv6 header stands right behind the Ethernet header */
 	__u32 addressed; /* the destination MAC is that of a device below the VLAN's */
+	__u32 look;	 /* SIXLANE_META_LOOK, or 0 */
 	struct packet_eth *eth;
 	struct packet_ip6 *ip6;
 

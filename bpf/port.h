@@ -91,8 +91,8 @@ _Static_assert(__builtin_offsetof(struct sixlane_meta, abi) == 0 &&
 		       __builtin_offsetof(struct sixlane_meta, flags) == 4,
 	       "one word");
 
-/* Whether the maps may be believed, and the switches that hold for every port. */
-static __always_inline enum sixlane_verdict port_check_all(void)
+/* Whether the maps may be believed, and the switches that hold for every port. Sets look. */
+static __always_inline enum sixlane_verdict port_check_all(struct packet *pkt)
 {
 	const __u32 ready = SIXLANE_META_READY | SIXLANE_META_GUARDED;
 	const union port_meta_head good = { .abi = SIXLANE_ABI, .flags = ready };
@@ -108,6 +108,7 @@ static __always_inline enum sixlane_verdict port_check_all(void)
 	if (!meta)
 		return SIXLANE_PASS_NOT_READY;
 	head.word = READ_ONCE(meta->word);
+	pkt->look = head.flags & SIXLANE_META_LOOK;
 	if (likely((head.word & asked.word) == good.word))
 		return SIXLANE_FORWARD;
 	if (head.abi != SIXLANE_ABI || (head.flags & ready) != ready)

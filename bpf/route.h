@@ -15,7 +15,7 @@
 #include "trace.h"
 
 #define ROUTE_KEY_BITS (SIXLANE_TABLE_BITS + 8u * (__u32)sizeof(union sixlane_addr))
-#define ROUTE_MARKS (SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING)
+#define ROUTE_MARKS SIXLANE_ROUTE_EXCEPTIONS
 
 /* What a table says of a packet. */
 struct route {

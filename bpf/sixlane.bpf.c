@@ -30,7 +30,7 @@
 /* From the port to the route. */
 static __always_inline enum sixlane_verdict walk_in(struct packet *pkt)
 {
-	return TRACE_EARLY(meta, pkt, port_check_all()) ?:
+	return TRACE_EARLY(meta, pkt, port_check_all(pkt)) ?:
 	       TRACE_EARLY(vlan, pkt, vlan_find_port(pkt)) ?:
 	       TRACE_EARLY(port, pkt, port_check(pkt)) ?:
 	       TRACE_STEP(frame, pkt, parse_frame(pkt)) ?:
@@ -64,7 +64,7 @@ SEC(SIXLANE_SECTION) int SIXLANE_PROGRAM(struct xdp_md *ctx)
 	if (unlikely(verdict != SIXLANE_FORWARD))
 		goto ended;
 	pkt.mtu = READ_ONCE(pkt.next_hop->mtu);
-	if (unlikely(pkt.fate.kind | (pkt.route & ROUTE_MARKS)))
+	if (unlikely(pkt.fate.kind | (pkt.route & ROUTE_MARKS) | pkt.look))
 		goto choose;
 chosen:
 	pkt.egress_port = nexthop_port(&pkt);
@@ -88,7 +88,7 @@ choose:
 	if (unlikely(verdict != SIXLANE_FORWARD))
 		goto ended;
 	/* no likely(), which costs the verifier a sixth more instructions */
-	if (pkt.egress_port && !(pkt.route & ROUTE_MARKS))
+	if (pkt.egress_port && !((pkt.route & ROUTE_MARKS) | pkt.look))
 		goto met;
 	verdict = exception_apply(&pkt) ?: nexthop_check_fate(&pkt);
 	if (verdict == SIXLANE_FORWARD)

@@ -14,7 +14,7 @@
 #include "verdicts.h"
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 18u
+#define SIXLANE_ABI 19u
 
 /* What a BTF tag of the program begins with that names its compiler. */
 #define SIXLANE_COMPILER_TAG "sixlane_compiler:"
@@ -75,6 +75,15 @@ union sixlane_mac {
 #define SIXLANE_META_IPSEC_ALL (1u << 10)
 /* … ICMPv6 errors under one of the packets that they are about. */
 #define SIXLANE_META_IPSEC_ICMP6 (1u << 11)
+/* Exceptions of the kernel are only counted: the program sets nothing in sl_fresh. */
+#define SIXLANE_META_OBSERVE (1u << 13)
+/*
+ * Look at sl_punted and sl_fresh whatever the route. Set by the program after it has set something
+ * in sl_fresh, and by the daemon; cleared by the daemon alone. The program stores the whole byte,
+ * so all of it belongs to this flag.
+ */
+#define SIXLANE_META_LOOK_BYTE 3u
+#define SIXLANE_META_LOOK (1u << (8 * SIXLANE_META_LOOK_BYTE))
 
 /* A list of rules: published by one store, so that it is changed as a whole. */
 union sixlane_rules {
@@ -99,15 +108,18 @@ union sixlane_hash_policy {
 };
 
 struct sixlane_meta {
-	__u32 abi;		   /* SIXLANE_ABI; 0 in maps that no daemon has seen yet */
-	__u32 flags;		   /* SIXLANE_META_* */
+	__u32 abi; /* SIXLANE_ABI; 0 in maps that no daemon has seen yet */
+	union {
+		__u32 flags; /* SIXLANE_META_* */
+		__u8 flag_bytes[4];
+	};
 	union sixlane_rules rules; /* for ports with SIXLANE_PORT_RULES */
 	union sixlane_hash_policy hash_policy;
 	__u64 hash_seed; /* random: who sees the packets cannot tell their members */
 	__u64 answer_ns; /* a CPU may answer one packet in so many ns in the long run; 0: any … */
 	__u64 answer_burst;   /* … and so many at once */
 	__u32 few_exceptions; /* which bits of sl_excepted to look at */
-	__u32 reserved2;
+	__u32 fresh;	      /* which half of sl_fresh the program sets: 0 or 1 */
 	/* Below: written by the daemon for the CLI only, never read by the datapath. */
 	__u64 generation; /* full synchronisations completed */
 	__u64 routes;	  /* entries of sl_routes */
@@ -123,11 +135,11 @@ struct sixlane_meta {
 	__u64 cells;	      /* of sl_nh_buckets that belong to groups */
 	__u64 exceptions;     /* entries of sl_exceptions */
 	__u64 exceptions_evicted; /* that went since the map was full, since the daemon started … */
-	__u64 exceptions_missing; /* … and destinations that found no room and are punted now */
-	__u64 max_exceptions;	  /* the daemon's own bound, at most SIXLANE_MAX_EXCEPTIONS */
+	__u64 exceptions_overflow; /* … and destinations that found no room and are punted now */
+	__u64 max_exceptions;	   /* the daemon's own bound, at most SIXLANE_MAX_EXCEPTIONS */
 	/* sl_operator: the CLI counts its changes, the daemon says which it has carried out. */
 	__u64 operator_changes, operator_done;
-	__u64 exception_dumps; /* of the kernel's, read to the end */
+	__u64 exception_passes; /* over all exceptions of the kernel, to the end */
 	/* The compiled FIB: bytes, durations in ns, seconds since the epoch; see compiled_stats. */
 	__u64 fib_chunk_bytes, fib_used_bytes, fib_free_bytes, fib_nodes;
 	__u64 fib_builds, fib_failures, fib_replans, fib_build_ns, fib_built_at;
@@ -145,10 +157,13 @@ struct sixlane_meta {
 	 * daemon started. */
 	__u64 parity_checked, parity_differed;
 	__u64 parity_punted, parity_punts;
+	__u64 punted; /* destinations that are in sl_punted */
+	__u64 reserved1[7];
 };
-_Static_assert(sizeof(struct sixlane_meta) == 512, "layout is ABI");
+_Static_assert(sizeof(struct sixlane_meta) == 576, "layout is ABI");
 _Static_assert(__builtin_offsetof(struct sixlane_meta, generation) <= 64,
 	       "what packets read is one line");
+_Static_assert(__builtin_offsetof(struct sixlane_meta, flags) == 4, "one word with abi");
 
 /* --- sl_routes: LPM_TRIE, key sixlane_route_key, value __u32 --------------------------- */
 
@@ -174,11 +189,8 @@ _Static_assert(sizeof(struct sixlane_route_key) == 24, "layout is ABI");
 #define SIXLANE_ROUTE_LEN_SHIFT 20
 #define SIXLANE_ROUTE_LEN_MASK 0xffu
 #define SIXLANE_ROUTE_MARKS_SHIFT 28
-/* sl_exceptions holds destinations whose longest prefix this is: look there. */
+/* Some destination under this prefix is in sl_exceptions or sl_punted. Too often does no harm. */
 #define SIXLANE_ROUTE_EXCEPTIONS (1u << 28)
-/* … and may lack some, for want of room: destinations that are not there are asked of sl_missing.
- */
-#define SIXLANE_ROUTE_EXCEPTIONS_MISSING (1u << 29)
 
 static inline __u32 sixlane_route_value(__u32 next_hop, __u32 len)
 {
@@ -268,27 +280,22 @@ union sixlane_cell {
 };
 _Static_assert(SIXLANE_MAX_NEXT_HOPS <= 65536u, "a cell names next hops by 16 bits");
 
-/* --- sl_exceptions: PERCPU_HASH, key sixlane_exception_key, value sixlane_exception ------ */
+/*
+ * A destination is exact (in sl_exceptions), punt (in sl_punted, or for the time being in
+ * sl_fresh), or neither. What a destination has does not depend on the table, but see the value's.
+ */
 
-/* table: where the packet's route was found, so of a port without rules its own; host order. */
-struct sixlane_exception_key {
-	union sixlane_addr dst;
-	__u32 table;
-	__u32 zero;
-};
-_Static_assert(sizeof(struct sixlane_exception_key) == 24, "layout is ABI");
+/* --- sl_exceptions: PERCPU_HASH, key sixlane_addr, value sixlane_exception --------------- */
 
 #define SIXLANE_EXCEPTION_MTU (1u << 0)
 #define SIXLANE_EXCEPTION_NEXT_HOP (1u << 1)
 /* As of a route with `mtu lock`: asked by ip6_forward(), else by ip6_finish_output(). */
 #define SIXLANE_EXCEPTION_LOCKED (1u << 2)
-#define SIXLANE_EXCEPTION_UNDER (1u << 3)   /* only for packets whose route led to under */
-#define SIXLANE_EXCEPTION_PUNT (1u << 4)    /* the kernel's packet, but over the operator's MTU */
-#define SIXLANE_EXCEPTION_OBSERVE (1u << 5) /* counted and not applied */
+#define SIXLANE_EXCEPTION_OBSERVE (1u << 3) /* counted and not applied */
 /* Who said it: the kernel, the operator, or both. If the operator did, all else is of that. */
-#define SIXLANE_EXCEPTION_KERNEL (1u << 6)
-#define SIXLANE_EXCEPTION_OPERATOR (1u << 7)
-#define SIXLANE_EXCEPTION_MORE (1u << 8) /* after expires_ns the kernel's packet */
+#define SIXLANE_EXCEPTION_KERNEL (1u << 4)
+#define SIXLANE_EXCEPTION_OPERATOR (1u << 5)
+#define SIXLANE_EXCEPTION_CHANGING (1u << 6) /* half written: its packets are the kernel's */
 #define SIXLANE_EXCEPTION_VERSION_SHIFT 16
 #define SIXLANE_EXCEPTION_VERSION (0xffffu << SIXLANE_EXCEPTION_VERSION_SHIFT)
 
@@ -299,17 +306,17 @@ _Static_assert(sizeof(struct sixlane_exception_key) == 24, "layout is ABI");
  * The kernel copies a new value over the old one word by word, and gives the memory of one that
  * goes to the next one that comes, while packets read it. So a packet reads flags and mtu (one
  * word) first and once more at the end: if they are not the same any more, or check is not that of
- * its key, it is the kernel's. The version changes with every change of more than one word, and is
- * another one when an entry comes again.
+ * its key, or _CHANGING is set, it is the kernel's. The version changes with every change of more
+ * than one word, and is another one when an entry comes again.
  */
 struct sixlane_exception {
-	__u32 flags;		  /* SIXLANE_EXCEPTION_* */
-	__u32 mtu;		  /* bytes, at least 1280, with _MTU */
-	__u32 next_hop;		  /* id, with _NEXT_HOP */
-	__u32 check;		  /* sixlane_exception_check() of the key */
-	union sixlane_fate under; /* with _UNDER: the fate of the member of a group */
-	__u64 expires_ns; /* CLOCK_MONOTONIC; from then on as if it were not there, but for _MORE;
-			     0: never */
+	__u32 flags;	/* SIXLANE_EXCEPTION_* */
+	__u32 mtu;	/* bytes, at least 1280, with _MTU */
+	__u32 next_hop; /* id, with _NEXT_HOP */
+	__u32 check;	/* sixlane_exception_check() of the key */
+	__u32 table;	/* in which the packet's route is to be found, else it does not hold */
+	__u32 reserved;
+	__u64 expires_ns; /* CLOCK_MONOTONIC; from then on as if it were not there; 0: never */
 	__u64 added_ns;	  /* CLOCK_MONOTONIC */
 	__u64 hits;	  /* packets that found it, applied or not */
 	__u64 bytes;	  /* of these, from the Ethernet header on */
@@ -319,14 +326,14 @@ _Static_assert(sizeof(struct sixlane_exception) == 64, "layout is ABI");
 _Static_assert(__builtin_offsetof(struct sixlane_exception, flags) == 0, "one word with mtu");
 
 /* Of addresses that differ in a few bits it differs, too, wherever these stand. */
-static inline __u32 sixlane_exception_check(const struct sixlane_exception_key *key)
+static inline __u32 sixlane_exception_check(const union sixlane_addr *dst)
 {
 	const __u64 odd = 0x9e3779b97f4a7c15ull;
-	__u64 sum = key->dst.halves[0];
+	__u64 sum = dst->halves[0];
 
 	/* addresses differ most in their last bytes, which may be the highest of these numbers */
-	sum = (sum ^ sum >> 32) * odd ^ key->dst.halves[1];
-	sum = ((sum ^ sum >> 32) + key->table) * odd;
+	sum = (sum ^ sum >> 32) * odd ^ dst->halves[1];
+	sum = (sum ^ sum >> 32) * odd;
 	return (__u32)(sum >> 32);
 }
 
@@ -351,41 +358,67 @@ static inline __u32 sixlane_excepted_bit(__u32 check, __u32 few)
 	return few ? check >> 17 : SIXLANE_EXCEPTED_FEW + (check >> 12);
 }
 
-/* --- sl_missing: ARRAY of __u64, mmapable -------------------------------------------------- */
+/* --- sl_punted: ARRAY of __u64, mmapable --------------------------------------------------- */
 
 /*
- * Two bits are set if sl_exceptions lacks an entry of such a destination, in whatever table, that
- * the kernel may have: what it keeps at a next-hop object counts in all of them. Only the few
- * destinations of a prefix with SIXLANE_ROUTE_EXCEPTIONS_MISSING that have both are punted.
- * They are set before an entry goes that the kernel may still have, and where the mark is new
- * before it; and go when the kernel has told all that it has and not them.
+ * A destination whose bits are all set is punted if its route is marked, or if SIXLANE_META_LOOK is
+ * set. The daemon sets the bits before the mark, and before an entry of sl_exceptions goes that the
+ * kernel may still have.
+ *
+ * The first bit is of a page that stays in a CPU's first cache: while few destinations are punt,
+ * others pay for it alone. The other two are of many, and tell them apart when that page is full.
  */
-#define SIXLANE_MISSING_BITS \
-	(1u << 22) /* 512 KiB: 100,000 let one in 500 others seem to be lacking */
-#define SIXLANE_MISSING_WORDS (SIXLANE_MISSING_BITS / 64)
+#define SIXLANE_PUNTED_NUMBERS 3u
+#define SIXLANE_PUNTED_FEW (1u << 15)  /* 4 KiB */
+#define SIXLANE_PUNTED_MANY (1u << 22) /* 512 KiB: 100,000 punt one in 500 others, too */
+#define SIXLANE_PUNTED_BITS (SIXLANE_PUNTED_FEW + SIXLANE_PUNTED_MANY)
+#define SIXLANE_PUNTED_WORDS (SIXLANE_PUNTED_BITS / 64)
 
-static inline __u32 sixlane_missing_check(const union sixlane_addr *dst)
+/* check: sixlane_exception_check() of the destination. number: below SIXLANE_PUNTED_NUMBERS. */
+static inline __u32 sixlane_punted_bit(__u32 check, __u32 number)
 {
-	const struct sixlane_exception_key key = { .dst = *dst };
-
-	return sixlane_exception_check(&key);
+	if (!number)
+		return check >> 17;
+	return SIXLANE_PUNTED_FEW +
+	       ((number == 1 ? check >> 10 : check) & (SIXLANE_PUNTED_MANY - 1));
 }
 
-/* The first (0) or the second (1) of its bits. check: sixlane_missing_check(). */
-static inline __u32 sixlane_missing_bit(__u32 check, __u32 number)
+/* --- sl_fresh: ARRAY of __u64, mmapable ----------------------------------------------------- */
+
+/*
+ * Destinations that an ICMPv6 message to this machine was about, which the daemon has not read yet:
+ * with SIXLANE_META_LOOK they are punted. A destination has as many slots as it has bits in
+ * sl_punted, and for the same reason. A slot has a byte of either half, one beside the other. The
+ * program stores 1 to the slots of a destination, in the half that sl_meta names; the daemon clears
+ * the other half. Bytes, since that takes no atomic operation of the program, which not every
+ * kernel has on arm64.
+ */
+#define SIXLANE_FRESH_NUMBERS 3u
+#define SIXLANE_FRESH_FEW (1u << 12)  /* 8 KiB */
+#define SIXLANE_FRESH_MANY (1u << 18) /* 512 KiB */
+#define SIXLANE_FRESH_HALVES 2u
+#define SIXLANE_FRESH_BYTES ((SIXLANE_FRESH_FEW + SIXLANE_FRESH_MANY) * SIXLANE_FRESH_HALVES)
+#define SIXLANE_FRESH_WORDS (SIXLANE_FRESH_BYTES / 8)
+
+/* The byte in half 0 of a destination's slot; that in half 1 is next to it. As above. */
+static inline __u32 sixlane_fresh_byte(__u32 check, __u32 number)
 {
-	return (number ? check : check >> 10) & (SIXLANE_MISSING_BITS - 1);
+	if (!number)
+		return (check >> 20) * SIXLANE_FRESH_HALVES;
+	return (SIXLANE_FRESH_FEW +
+		((number == 1 ? check >> 10 : check) & (SIXLANE_FRESH_MANY - 1))) *
+	       SIXLANE_FRESH_HALVES;
 }
 
-/* --- sl_operator: HASH, key sixlane_exception_key, value sixlane_operator ---------------- */
+/* --- sl_operator: HASH, key sixlane_addr, value sixlane_operator ------------------------- */
 
 /*
  * What `sixlane exception add` asks for, whether or not a daemon runs. The CLI writes it and counts
  * operator_changes up, the daemon brings it into sl_exceptions. Never read by the datapath.
  */
 struct sixlane_operator {
-	__u32 mtu; /* bytes; 0: none */
-	__u32 zero;
+	__u32 mtu;		    /* bytes; 0: none */
+	__u32 table;		    /* as in struct sixlane_exception */
 	union sixlane_addr gateway; /* with a device */
 	char device[16];	    /* its name; empty: the route's next hop stays */
 	__u64 expires_ns;	    /* CLOCK_MONOTONIC; 0: never */
@@ -407,10 +440,9 @@ _Static_assert(sizeof(struct sixlane_operator) == 56, "layout is ABI");
  */
 struct sixlane_hint {
 	union sixlane_addr dst; /* of the packet that the message is about; of an advertisement 0 */
-	union sixlane_addr
-		src;   /* its source; of a Redirect whom that is addressed to; the router */
-	__u32 ifindex; /* the message came in by */
-	__u32 type;    /* SIXLANE_HINT_* */
+	union sixlane_addr src; /* its source; of a Redirect its addressee; else the router */
+	__u32 ifindex;		/* the message came in by */
+	__u32 type;		/* SIXLANE_HINT_* */
 };
 _Static_assert(sizeof(struct sixlane_hint) == 40, "layout is ABI");
 
@@ -419,11 +451,12 @@ _Static_assert(sizeof(struct sixlane_hint) == 40, "layout is ABI");
 /* What a CPU keeps for itself, whatever the packet. */
 struct sixlane_cpu {
 	__u64 filled_ns;  /* CLOCK_MONOTONIC at which its bucket of answers would have been empty */
-	__u64 hints_lost; /* sl_icmp_events was full */
+	__u64 hints_lost; /* sl_icmp_events was full, or too many came at once for sl_fresh */
 	__u64 tick;	  /* jiffies at which it was last asked what time it is … */
 	__u64 tick_ns;	  /* … and what it was: CLOCK_MONOTONIC_COARSE */
+	__u64 fresh_ns;	  /* as filled_ns, of the destinations that it puts into sl_fresh */
 };
-_Static_assert(sizeof(struct sixlane_cpu) == 32, "layout is ABI");
+_Static_assert(sizeof(struct sixlane_cpu) == 40, "layout is ABI");
 
 /* --- sl_neigh_index: HASH, key sixlane_neigh_key, value __u32 index in sl_neighbours --- */
 

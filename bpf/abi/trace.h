@@ -66,11 +66,12 @@ enum sixlane_trace_rule_outcome {
 
 enum sixlane_trace_exception_outcome {
 	SIXLANE_TRACE_EXCEPTION_ABSENT,	   /* the destination has none */
-	SIXLANE_TRACE_EXCEPTION_MISSING,   /* nor this one, perhaps for want of room: punted */
+	SIXLANE_TRACE_EXCEPTION_FILTERED,  /* punted by its bits in sl_punted … */
+	SIXLANE_TRACE_EXCEPTION_FRESH,	   /* … or by its bytes in sl_fresh */
 	SIXLANE_TRACE_EXCEPTION_EXPIRED,   /* the route holds */
 	SIXLANE_TRACE_EXCEPTION_OBSERVED,  /* counted and not applied */
-	SIXLANE_TRACE_EXCEPTION_ELSEWHERE, /* it holds for packets by another member */
-	SIXLANE_TRACE_EXCEPTION_PUNTED,
+	SIXLANE_TRACE_EXCEPTION_ELSEWHERE, /* it holds for packets by another table's route */
+	SIXLANE_TRACE_EXCEPTION_PUNTED,	   /* it is being changed, or names no next hop */
 	SIXLANE_TRACE_EXCEPTION_APPLIED,
 	SIXLANE_TRACE_EXCEPTION_N_OUTCOMES
 };
@@ -153,7 +154,7 @@ union sixlane_trace_facts {
 		__u32 flags; /* SIXLANE_EXCEPTION_* */
 		__u32 mtu;
 		__u32 next_hop;
-		union sixlane_fate under;
+		__u32 table; /* for whose routes it holds */
 		__u64 expires_ns;
 	} exception;
 	struct {

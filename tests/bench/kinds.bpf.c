@@ -16,7 +16,7 @@
 		__uint(type, BPF_MAP_TYPE_##kind_type);      \
 		__uint(map_flags, kind_flags);               \
 		__uint(max_entries, SIXLANE_MAX_EXCEPTIONS); \
-		__type(key, struct sixlane_exception_key);   \
+		__type(key, union sixlane_addr);             \
 		__type(value, struct sixlane_exception);     \
 	} name SEC(".maps")
 
@@ -51,10 +51,10 @@ static __always_inline __u32 next_number(void)
 
 static __always_inline int hit(void *map)
 {
-	struct sixlane_exception_key key = { .table = SIXLANE_TABLE_MAIN };
+	union sixlane_addr key = { 0 };
 	struct sixlane_exception *value;
 
-	key.dst.words[3] = next_number();
+	key.words[3] = next_number();
 	value = map ? bpf_map_lookup_elem(map, &key) : NULL;
 	if (!value) /* none, or dropped by the map itself */
 		return XDP_DROP;

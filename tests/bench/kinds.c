@@ -59,16 +59,13 @@ static unsigned long long memory_bytes(int fd)
 	return bytes;
 }
 
-static struct sixlane_exception_key key_of(uint32_t number)
+static union sixlane_addr key_of(uint32_t number)
 {
-	struct sixlane_exception_key key = { .table = SIXLANE_TABLE_MAIN };
-
-	key.dst.words[3] = number;
-	return key;
+	return (union sixlane_addr){ .words = { [3] = number } };
 }
 
 /* What is not preallocated comes from a reserve that a kernel thread refills. */
-static int insert(int fd, const struct sixlane_exception_key *key, const void *value)
+static int insert(int fd, const union sixlane_addr *key, const void *value)
 {
 	const struct timespec step = { .tv_nsec = REFILL_STEP_NS };
 
@@ -88,7 +85,7 @@ static int fill(int fd)
 	int ret = 0;
 
 	for (uint32_t i = 0; !ret && i < KINDS_ENTRIES; i++) {
-		struct sixlane_exception_key key = key_of(i);
+		union sixlane_addr key = key_of(i);
 
 		ret = insert(fd, &key, values);
 	}
@@ -101,7 +98,7 @@ static uint32_t count(int fd)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < KINDS_ENTRIES; i++) {
-		struct sixlane_exception_key key = key_of(i);
+		union sixlane_addr key = key_of(i);
 
 		n += !bpf_map_lookup_elem(fd, &key, values);
 	}

@@ -90,7 +90,13 @@ def learn(flow, peers):
     for peer in peers:
         sock.send(too_big(peer))
     wait("the kernel learns of them", lambda: count_kernel(flow) == len(peers), 30)
-    wait("sixlane has heard of them", lambda: len(exceptions(flow)) == len(peers), 30)
+    wait("sixlane has heard of them", lambda: is_settled(flow, len(peers)), 60)
+
+
+def is_settled(flow, count):
+    """All are there, and no packet is the kernel's for want of knowledge."""
+    rows = exceptions(flow)
+    return len(rows) == count and not any(row["punted"] for row in rows)
 
 
 def exceptions(flow):

@@ -79,7 +79,8 @@ static bool is_copied(const struct bpf_map *map)
 {
 	static const char *const left_out[] = { "sl_counters", "sl_exceptions",	 "sl_excepted",
 						"sl_operator", "sl_icmp_events", "sl_cpu",
-						"sl_missing",  "sl_samples",	 "sl_scratch" };
+						"sl_punted",   "sl_fresh",	 "sl_samples",
+						"sl_scratch" };
 
 	return !strncmp(bpf_map__name(map), "sl_", 3) &&
 	       !is_one_of(map, shared, ARRAY_SIZE(shared)) &&

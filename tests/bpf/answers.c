@@ -39,13 +39,12 @@ static void install(uint32_t mtu)
 	harness_install(&world);
 }
 
-static const struct sixlane_exception_key *key(void)
+static const union sixlane_addr *destination(void)
 {
-	static struct sixlane_exception_key key;
+	static union sixlane_addr dst;
 
-	key.dst = world_addr(FRAME_DST);
-	key.table = SIXLANE_TABLE_MAIN;
-	return &key;
+	dst = world_addr(FRAME_DST);
+	return &dst;
 }
 
 static void build(struct frame *frame, size_t size, size_t padding)
@@ -80,7 +79,7 @@ static struct expected expect_of(const struct frame *in, enum sixlane_verdict ve
 		.slot = world_port_slot(DEV_IN),
 		.egress = harness_ifindex()[DEV_OUT],
 		.out = out,
-		.hit = key(),
+		.hit = destination(),
 	};
 }
 
@@ -284,7 +283,7 @@ static void install_rate(uint64_t ns, uint64_t burst, uint64_t filled_ns)
 	world.meta.answer_ns = ns;
 	world.meta.answer_burst = burst;
 	harness_install(&world);
-	harness_fill_buckets(filled_ns);
+	harness_fill_buckets(filled_ns, 0);
 }
 
 static void expect_answers(const struct frame *in, int answers)

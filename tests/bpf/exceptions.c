@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -28,24 +29,21 @@ static void install(void)
 	harness_world(&world);
 	world_add_route(&world, "2001:db8:2::/48", 0, NH_GATEWAY);
 	world_mark_routes(&world, SIXLANE_ROUTE_EXCEPTIONS);
-	world_add_exception(&world, "2001:db8:2::2", 0, &via_alt);
-	world_add_exception(&world, FRAME_DST, 0, &via_alt);
+	world_add_exception(&world, "2001:db8:2::2", &via_alt);
+	world_add_exception(&world, FRAME_DST, &via_alt);
 	harness_install(&world);
 }
 
 static void hit(const struct frame *in)
 {
-	const struct sixlane_exception_key key = {
-		.dst = world_addr(FRAME_DST),
-		.table = SIXLANE_TABLE_MAIN,
-	};
+	const union sixlane_addr dst = world_addr(FRAME_DST);
 	static struct frame out;
 	const struct expected expected = {
 		.verdict = SIXLANE_FORWARD,
 		.slot = world_port_slot(DEV_IN),
 		.egress = harness_ifindex()[DEV_ALT],
 		.out = &out,
-		.hit = &key,
+		.hit = &dst,
 	};
 
 	out = *in;
@@ -57,9 +55,7 @@ static void hit(const struct frame *in)
 void exception_test_bit_comes_before_entry(void **state)
 {
 	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN] };
-	const struct world_exception own = {
-		.key = { .dst = world_addr(FRAME_DST), .table = SIXLANE_TABLE_MAIN },
-	};
+	const struct world_exception own = { .dst = world_addr(FRAME_DST) };
 	static struct frame frame, out;
 	const struct expected by_route = {
 		.verdict = SIXLANE_FORWARD,
@@ -173,4 +169,196 @@ void exception_test_full_ring_of_hints(void **state)
 	send_messages(5);
 	assert_int_equal(harness_take_hints(hints, 10), 5);
 	assert_int_equal(harness_hints_lost(), sent - n);
+}
+
+/* --- punt from the message on ---------------------------------------------------------------- */
+
+#define QUOTED "2001:db8:6::1"
+
+/* A packet to where the message was about is forwarded, or punted. */
+static void expect_packet(enum sixlane_verdict verdict)
+{
+	const struct frame_spec spec = { .dst = QUOTED, .dst_mac = world_device_mac[DEV_IN] };
+	static struct frame in, out;
+	const struct expected expected = {
+		.verdict = verdict,
+		.slot = world_port_slot(DEV_IN),
+		.egress = harness_ifindex()[DEV_OUT],
+		.out = &out,
+	};
+
+	frame_build(&in, &spec);
+	out = in;
+	if (verdict == SIXLANE_FORWARD)
+		frame_route(&out, world_neigh_mac[NEIGH_GATEWAY], world_device_mac[DEV_OUT]);
+	harness_expect(PROG_AS_IS, DEV_IN, &in, &expected, SWEEP_ALL);
+}
+
+static void arrange_to_look(struct world *world)
+{
+	harness_world(world);
+	world_add_route(world, "2001:db8:6::/48", 0, NH_GATEWAY);
+	world->meta.flags |= SIXLANE_META_LOOK;
+}
+
+static void install_punted(void)
+{
+	static struct world world;
+
+	arrange_to_look(&world);
+	world_add_punted(&world, QUOTED);
+	harness_install(&world);
+}
+
+/* In this half, but for one byte, which is in that one. */
+static void install_fresh(uint32_t half, uint32_t number, uint32_t its_half)
+{
+	static struct world world;
+
+	arrange_to_look(&world);
+	world_add_fresh(&world, QUOTED, half, half);
+	world.fresh[0].halves[number] = its_half;
+	harness_install(&world);
+}
+
+void exception_test_every_bit_of_sl_punted_counts(void **state)
+{
+	const union sixlane_addr quoted = world_addr(QUOTED);
+
+	(void)state;
+	for (uint32_t number = 0; number < SIXLANE_PUNTED_NUMBERS; number++) {
+		install_punted();
+		expect_packet(SIXLANE_PUNT_EXCEPTION);
+		harness_hide_punt(&quoted, number);
+		expect_packet(SIXLANE_FORWARD);
+	}
+}
+
+/* All of the same half: those of two halves may be other destinations'. */
+void exception_test_every_byte_of_sl_fresh_counts(void **state)
+{
+	const union sixlane_addr quoted = world_addr(QUOTED);
+
+	(void)state;
+	for (uint32_t half = 0; half < SIXLANE_FRESH_HALVES; half++) {
+		for (uint32_t number = 0; number < SIXLANE_FRESH_NUMBERS; number++) {
+			install_fresh(half, number, half);
+			expect_packet(SIXLANE_PUNT_EXCEPTION);
+			harness_hide_punt(&quoted, number);
+			expect_packet(SIXLANE_FORWARD);
+			install_fresh(half, number, !half);
+			expect_packet(SIXLANE_FORWARD);
+		}
+	}
+}
+
+static void send_message_to(enum harness_prog prog)
+{
+	static struct frame in, out;
+	uint32_t action;
+
+	build_message(&in, 1);
+	assert_int_equal(harness_run(prog, harness_ifindex()[DEV_IN], &in, &out, &action), 0);
+	assert_int_equal(action, XDP_PASS);
+}
+
+static void install_ours_and_theirs(uint32_t flags, uint32_t half)
+{
+	static struct world world;
+
+	harness_world(&world);
+	world_add_route(&world, "2001:db8:2::/48", 0, NH_FATE + SIXLANE_PASS_LOCAL);
+	world_add_route(&world, "2001:db8:6::/48", 0, NH_GATEWAY);
+	world.meta.flags |= flags;
+	world.meta.fresh = half;
+	harness_install(&world);
+}
+
+/* In either half, by either flavour that carries packets; nothing has told the daemon yet. */
+void exception_test_no_window_behind_a_message(void **state)
+{
+	static const enum harness_prog progs[] = { PROG_AS_IS, PROG_FRAGS };
+
+	(void)state;
+	for (uint32_t half = 0; half < SIXLANE_FRESH_HALVES; half++) {
+		for (size_t i = 0; i < sizeof(progs) / sizeof(progs[0]); i++) {
+			install_ours_and_theirs(0, half);
+			expect_packet(SIXLANE_FORWARD);
+			send_message_to(progs[i]);
+			expect_packet(SIXLANE_PUNT_EXCEPTION);
+		}
+	}
+}
+
+void exception_test_observed_and_traced_messages_punt_nothing(void **state)
+{
+	(void)state;
+	install_ours_and_theirs(SIXLANE_META_OBSERVE, 0);
+	send_message_to(PROG_AS_IS);
+	expect_packet(SIXLANE_FORWARD);
+	if (!harness_has(PROG_TRACE))
+		return;
+	install_ours_and_theirs(0, 0);
+	send_message_to(PROG_TRACE);
+	expect_packet(SIXLANE_FORWARD);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* A token comes after 100 us: false if a message always takes longer here. */
+static bool send_message_without_token(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		install_ours_and_theirs(0, 0);
+		harness_take_hints(NULL, 0);
+		harness_fill_buckets(0, now_ns());
+		send_message_to(PROG_AS_IS);
+		if (harness_hints_lost())
+			return true;
+	}
+	return false;
+}
+
+/* The bucket is empty: the message passes, is told, is counted as lost, and punts nothing. */
+void exception_test_rate_of_messages(void **state)
+{
+	(void)state;
+	if (!send_message_without_token()) {
+		fprintf(stderr, "SKIP: this machine is too slow to empty a bucket\n");
+		skip();
+	}
+	assert_int_equal(harness_take_hints(NULL, 0), 1);
+	assert_int_equal(harness_hints_lost(), 1);
+	expect_packet(SIXLANE_FORWARD);
+	harness_fill_buckets(0, 0);
+	send_message_to(PROG_AS_IS);
+	assert_int_equal(harness_hints_lost(), 1);
+	expect_packet(SIXLANE_PUNT_EXCEPTION);
+}
+
+/* Without pause: as many as the bucket holds are punt, and what has flowed in meanwhile. */
+void exception_test_burst_of_messages(void **state)
+{
+	const uint64_t sent = 30000, burst = 10000, each_ns = 100000;
+	uint64_t from_ns, ns;
+
+	(void)state;
+	install_ours_and_theirs(0, 0);
+	assert_true(harness_pin(0));
+	from_ns = now_ns();
+	for (uint64_t i = 0; i < sent; i++) {
+		send_message_to(PROG_AS_IS);
+		if (i % 1000 == 0)
+			harness_take_hints(NULL, 0);
+	}
+	ns = now_ns() - from_ns;
+	harness_unpin();
+	harness_take_hints(NULL, 0);
+	assert_in_range(sent - harness_hints_lost(), burst, burst + ns / each_ns + 1);
 }

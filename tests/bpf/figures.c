@@ -12,17 +12,25 @@
 static const struct setup *setup;
 static struct world_exception installed[WORLD_EXCEPTIONS];
 static size_t n_installed;
-static union sixlane_addr missing[WORLD_EXCEPTIONS];
-static size_t n_missing;
+static union sixlane_addr punted[WORLD_EXCEPTIONS];
+static size_t n_punted;
+static uint8_t fresh[SIXLANE_FRESH_BYTES];	 /* before a frame */
+static uint8_t look;				 /* likewise */
 static struct sixlane_exception *before, *after; /* [exception][cpu] */
 static uint64_t before_ns;			 /* the clock that the datapath reads */
 
-static struct sixlane_exception_key last_hit;
+static union sixlane_addr last_hit;
 static int n_hits;
 static struct sixlane_hint last_hint, *wanted_hints;
 static size_t n_hints, n_wanted;
 static struct sixlane_sample *wanted_samples;
 static size_t n_samples, n_wanted_samples;
+
+/* What a frame has changed in sl_fresh, and SIXLANE_META_LOOK. */
+#define MAX_CHANGES 4
+static uint32_t changed[MAX_CHANGES]; /* bytes */
+static size_t n_changed;
+static uint8_t look_after;
 
 int figures_note_hint(void *ctx, void *data, size_t bytes)
 {
@@ -93,13 +101,15 @@ static struct sixlane_cpu *read_cpus(void)
 	return cpus;
 }
 
-void harness_fill_buckets(uint64_t filled_ns)
+void harness_fill_buckets(uint64_t filled_ns, uint64_t fresh_ns)
 {
 	struct sixlane_cpu *cpus = read_cpus();
 	uint32_t zero = 0;
 
-	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
+	for (int cpu = 0; cpu < setup->n_cpus; cpu++) {
 		cpus[cpu].filled_ns = filled_ns;
+		cpus[cpu].fresh_ns = fresh_ns;
+	}
 	setup_must(bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, cpus, BPF_ANY), "sl_cpu");
 	free(cpus);
 }
@@ -121,13 +131,13 @@ static struct sixlane_exception *of_exception(struct sixlane_exception *values, 
 }
 
 /* Memory for each CPU is taken from a stock that the kernel fills up by a work queue. */
-static void put_values(const struct sixlane_exception_key *key, const void *values, uint64_t flags)
+static void put_values(const union sixlane_addr *dst, const void *values, uint64_t flags)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	const time_t deadline = time(NULL) + 10;
 	int ret;
 
-	while ((ret = bpf_map_update_elem(setup->map_fd[MAP_EXCEPTIONS], key, values, flags)) ==
+	while ((ret = bpf_map_update_elem(setup->map_fd[MAP_EXCEPTIONS], dst, values, flags)) ==
 		       -ENOMEM &&
 	       time(NULL) < deadline)
 		nanosleep(&pause, NULL);
@@ -137,7 +147,7 @@ static void put_values(const struct sixlane_exception_key *key, const void *valu
 static void read_values(struct sixlane_exception *to)
 {
 	for (size_t i = 0; i < n_installed; i++)
-		setup_must(bpf_map_lookup_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].key,
+		setup_must(bpf_map_lookup_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].dst,
 					       of_exception(to, i)),
 			   "sl_exceptions");
 }
@@ -165,24 +175,40 @@ static void set_bit(uint64_t *words, uint32_t bit, bool set)
 	*word = set ? *word | mask : *word & ~mask;
 }
 
-static void set_excepted_bit(const struct sixlane_exception_key *key, bool few, bool set)
+static void set_excepted_bit(const union sixlane_addr *dst, bool few, bool set)
 {
-	set_bit(setup->excepted, sixlane_excepted_bit(sixlane_exception_check(key), few), set);
+	set_bit(setup->excepted, sixlane_excepted_bit(sixlane_exception_check(dst), few), set);
 }
 
 /* The tests' own count of bits is none: what is alike is as good as there. */
-static void set_excepted(const struct sixlane_exception_key *key, bool set)
+static void set_excepted(const union sixlane_addr *dst, bool set)
 {
-	set_excepted_bit(key, false, set);
-	set_excepted_bit(key, true, set);
+	set_excepted_bit(dst, false, set);
+	set_excepted_bit(dst, true, set);
 }
 
-static void set_missing(const union sixlane_addr *dsts, size_t n, bool set)
+static void set_punted(const union sixlane_addr *dsts, size_t n, bool set)
 {
 	for (size_t i = 0; i < n; i++)
-		for (uint32_t number = 0; number < 2; number++)
-			set_bit(setup->missing,
-				sixlane_missing_bit(sixlane_missing_check(&dsts[i]), number), set);
+		for (uint32_t number = 0; number < SIXLANE_PUNTED_NUMBERS; number++)
+			set_bit(setup->punted,
+				sixlane_punted_bit(sixlane_exception_check(&dsts[i]), number), set);
+}
+
+/* Where a destination has its bytes in a half. */
+static uint32_t fresh_byte(const union sixlane_addr *dst, uint32_t number, uint32_t half)
+{
+	return sixlane_fresh_byte(sixlane_exception_check(dst), number) + half;
+}
+
+static void install_fresh(const struct world *world)
+{
+	memset(fresh, 0, sizeof(fresh));
+	for (size_t i = 0; i < world->n_fresh; i++)
+		for (uint32_t number = 0; number < SIXLANE_FRESH_NUMBERS; number++)
+			fresh[fresh_byte(&world->fresh[i].dst, number,
+					 world->fresh[i].halves[number])] = 1;
+	memcpy(setup->fresh, fresh, sizeof(fresh));
 }
 
 void figures_install(const struct world *world)
@@ -191,20 +217,21 @@ void figures_install(const struct world *world)
 	uint32_t zero = 0;
 
 	for (size_t i = 0; i < n_installed; i++) {
-		bpf_map_delete_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].key);
-		set_excepted(&installed[i].key, false);
+		bpf_map_delete_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].dst);
+		set_excepted(&installed[i].dst, false);
 	}
-	set_missing(missing, n_missing, false);
-	set_missing(world->missing, world->n_missing, true);
-	n_missing = world->n_missing;
-	memcpy(missing, world->missing, sizeof(missing));
+	set_punted(punted, n_punted, false);
+	set_punted(world->punted, world->n_punted, true);
+	n_punted = world->n_punted;
+	memcpy(punted, world->punted, sizeof(punted));
+	install_fresh(world);
 	n_installed = world->n_exceptions;
 	memcpy(installed, world->exceptions, sizeof(installed));
 	for (size_t i = 0; i < n_installed; i++) {
 		for (int cpu = 0; cpu < setup->n_cpus; cpu++)
 			of_exception(before, i)[cpu] = installed[i].value;
-		set_excepted(&installed[i].key, true);
-		put_values(&installed[i].key, of_exception(before, i), BPF_NOEXIST);
+		set_excepted(&installed[i].dst, true);
+		put_values(&installed[i].dst, of_exception(before, i), BPF_NOEXIST);
 	}
 	setup_must(cpus ? bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, cpus, BPF_ANY)
 			: -ENOMEM,
@@ -218,18 +245,25 @@ void harness_put_exception(const struct world_exception *exception)
 
 	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
 		values[cpu] = exception->value;
-	set_excepted(&exception->key, true);
-	put_values(&exception->key, values, BPF_ANY);
+	set_excepted(&exception->dst, true);
+	put_values(&exception->dst, values, BPF_ANY);
 }
 
 void harness_hide_exception(const struct world_exception *exception, bool few)
 {
-	set_excepted_bit(&exception->key, few, false);
+	set_excepted_bit(&exception->dst, few, false);
+}
+
+void harness_hide_punt(const union sixlane_addr *dst, uint32_t number)
+{
+	set_bit(setup->punted, sixlane_punted_bit(sixlane_exception_check(dst), number), false);
+	for (uint32_t half = 0; half < SIXLANE_FRESH_HALVES; half++)
+		setup->fresh[fresh_byte(dst, number, half)] = 0;
 }
 
 void harness_del_exception(const struct world_exception *exception)
 {
-	bpf_map_delete_elem(setup->map_fd[MAP_EXCEPTIONS], &exception->key);
+	bpf_map_delete_elem(setup->map_fd[MAP_EXCEPTIONS], &exception->dst);
 }
 
 void figures_begin(void)
@@ -237,6 +271,8 @@ void figures_begin(void)
 	read_values(before);
 	ring_buffer__consume(setup->hints);
 	n_hints = 0;
+	memcpy(fresh, setup->fresh, sizeof(fresh));
+	look = setup->meta->flag_bytes[SIXLANE_META_LOOK_BYTE];
 	before_ns = coarse_ns();
 }
 
@@ -276,12 +312,31 @@ static int count_hits(size_t i, const struct frame *in, uint64_t now_ns)
 	return hits;
 }
 
+/* What was there comes back, so that the next program finds the same. */
+static void note_fresh(void)
+{
+	n_changed = 0;
+	look_after = setup->meta->flag_bytes[SIXLANE_META_LOOK_BYTE];
+	setup->meta->flag_bytes[SIXLANE_META_LOOK_BYTE] = look;
+	if (!memcmp(setup->fresh, fresh, sizeof(fresh)))
+		return;
+	for (uint32_t byte = 0; byte < sizeof(fresh); byte++) {
+		if (setup->fresh[byte] == fresh[byte])
+			continue;
+		if (n_changed < MAX_CHANGES)
+			changed[n_changed] = byte;
+		n_changed += setup->fresh[byte] == 1 ? 1 : 1000; /* no number that is expected */
+		setup->fresh[byte] = fresh[byte];
+	}
+}
+
 void figures_end(const struct frame *in)
 {
 	uint64_t now_ns = coarse_ns();
 
 	ring_buffer__consume(setup->hints);
 	read_values(after);
+	note_fresh();
 	n_hits = 0;
 	for (size_t i = 0; i < n_installed; i++) {
 		int hits = count_hits(i, in, now_ns);
@@ -289,8 +344,35 @@ void figures_end(const struct frame *in)
 		if (!hits)
 			continue;
 		n_hits += hits < 0 ? 1000 : hits; /* no number of hits that is expected */
-		last_hit = installed[i].key;
+		last_hit = installed[i].dst;
 	}
+}
+
+static bool is_changed(uint32_t byte)
+{
+	for (size_t i = 0; i < n_changed && i < MAX_CHANGES; i++)
+		if (changed[i] == byte)
+			return true;
+	return false;
+}
+
+/* The destination of a message that the kernel learns from is in sl_fresh now, and nothing else. */
+static bool is_fresh_as(const struct sixlane_hint *hint)
+{
+	const bool punts = hint && hint->type != SIXLANE_HINT_ROUTER_ADVERT &&
+			   !(setup->meta->flags & SIXLANE_META_OBSERVE);
+	size_t n = 0;
+
+	for (uint32_t number = 0; punts && number < SIXLANE_FRESH_NUMBERS; number++) {
+		uint32_t byte = fresh_byte(&hint->dst, number, setup->meta->fresh);
+
+		if (fresh[byte])
+			continue;
+		if (!is_changed(byte))
+			return false;
+		n++;
+	}
+	return n_changed == n && look_after == (punts ? 1 : look);
 }
 
 bool figures_are(const struct expected *expected)
@@ -298,6 +380,8 @@ bool figures_are(const struct expected *expected)
 	if (n_hits != (expected->hit != NULL) || n_hints != (expected->hint != NULL))
 		return false;
 	if (expected->hit && memcmp(expected->hit, &last_hit, sizeof(last_hit)))
+		return false;
+	if (!is_fresh_as(expected->hint))
 		return false;
 	return !expected->hint || !memcmp(expected->hint, &last_hint, sizeof(last_hint));
 }
@@ -308,4 +392,6 @@ void figures_explain(const struct expected *expected)
 		expected->hit ? "one" : "none");
 	fprintf(stderr, "%zu hints, the last of type %u by %u; expected %s\n", n_hints,
 		last_hint.type, last_hint.ifindex, expected->hint ? "another" : "none");
+	fprintf(stderr, "%zu bytes of sl_fresh changed, to look: %u, then %u\n", n_changed, look,
+		look_after);
 }

@@ -187,16 +187,13 @@ void frags_test_answers_to_jumbo_frames(void **state)
 {
 	static const size_t payloads[] = { 1361,     ONE_BUFFER - 54, ONE_BUFFER, 4096,
 					   2 * 4096, 2 * 4096 + 54,   JUMBO - 41, JUMBO - 40 };
-	const struct sixlane_exception_key key = {
-		.dst = world_addr(FRAME_DST),
-		.table = SIXLANE_TABLE_MAIN,
-	};
+	const union sixlane_addr dst = world_addr(FRAME_DST);
 	static struct frame in, out;
 	const struct expected expected = {
 		.verdict = SIXLANE_ANSWER_TOO_BIG,
 		.slot = world_port_slot(DEV_IN),
 		.out = &out,
-		.hit = &key,
+		.hit = &dst,
 	};
 
 	(void)state;

@@ -13,13 +13,16 @@ static size_t random_payload(void)
 
 static void random_destination(const struct world *world, uint8_t addr[16])
 {
-	if (world->n_missing && fuzz_one_in(6)) {
-		memcpy(addr, world->missing[fuzz_below((uint32_t)world->n_missing)].bytes, 16);
+	if (world->n_punted && fuzz_one_in(6)) {
+		memcpy(addr, world->punted[fuzz_below((uint32_t)world->n_punted)].bytes, 16);
+		return;
+	}
+	if (world->n_fresh && fuzz_one_in(6)) {
+		memcpy(addr, world->fresh[fuzz_below((uint32_t)world->n_fresh)].dst.bytes, 16);
 		return;
 	}
 	if (world->n_exceptions && fuzz_one_in(2)) {
-		memcpy(addr,
-		       world->exceptions[fuzz_below((uint32_t)world->n_exceptions)].key.dst.bytes,
+		memcpy(addr, world->exceptions[fuzz_below((uint32_t)world->n_exceptions)].dst.bytes,
 		       16);
 		return;
 	}

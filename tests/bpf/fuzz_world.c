@@ -353,7 +353,7 @@ static bool is_double_exception(const struct world *world)
 	const struct world_exception *last = &world->exceptions[world->n_exceptions - 1];
 
 	for (const struct world_exception *e = world->exceptions; e < last; e++)
-		if (!memcmp(&e->key, &last->key, sizeof(e->key)))
+		if (!memcmp(&e->dst, &last->dst, sizeof(e->dst)))
 			return true;
 	return false;
 }
@@ -361,32 +361,48 @@ static bool is_double_exception(const struct world *world)
 static void add_random_exception(struct world *world)
 {
 	struct sixlane_exception value = {
-		.flags = fuzz_below(512) | fuzz_below(2) << SIXLANE_EXCEPTION_VERSION_SHIFT,
+		.flags = fuzz_below(128) | fuzz_below(2) << SIXLANE_EXCEPTION_VERSION_SHIFT,
 		.mtu = 1280 + fuzz_below(300),
 		.next_hop = random_next_hop(),
-		.under = world->next_hops[random_plain_next_hop()].fate,
+		.table = fuzz_one_in(2) ? 0 : random_table(),
 		.expires_ns = fuzz_one_in(2) ? UINT64_MAX * fuzz_below(2) : 1,
 	};
 	struct world_exception *added;
 
 	if (!fuzz_one_in(4))
-		value.flags &= ~(SIXLANE_EXCEPTION_PUNT | SIXLANE_EXCEPTION_OBSERVE);
+		value.flags &= ~(SIXLANE_EXCEPTION_CHANGING | SIXLANE_EXCEPTION_OBSERVE);
 	if (fuzz_one_in(2))
-		value.flags &= ~(SIXLANE_EXCEPTION_UNDER | SIXLANE_EXCEPTION_NEXT_HOP);
+		value.flags &= ~SIXLANE_EXCEPTION_NEXT_HOP;
 	if (!fuzz_one_in(3))
 		value.expires_ns = 0;
-	world_add_exception(world, "::", fuzz_one_in(2) ? 0 : random_table(), &value);
+	world_add_exception(world, "::", &value);
 	added = &world->exceptions[world->n_exceptions - 1];
-	added->key.dst = random_destination(world);
-	added->value.check = sixlane_exception_check(&added->key) + fuzz_one_in(30);
+	added->dst = random_destination(world);
+	added->value.check = sixlane_exception_check(&added->dst) + fuzz_one_in(30);
 	if (is_double_exception(world))
 		world->n_exceptions--;
 }
 
-static void add_random_missing(struct world *world)
+/* Of those that have an exception, too. */
+static union sixlane_addr random_punt_destination(const struct world *world)
 {
-	world_add_missing(world, "::");
-	world->missing[world->n_missing - 1] = random_destination(world);
+	if (world->n_exceptions && fuzz_one_in(3))
+		return world->exceptions[fuzz_below((uint32_t)world->n_exceptions)].dst;
+	return random_destination(world);
+}
+
+static void add_random_punted(struct world *world)
+{
+	world_add_punted(world, "::");
+	world->punted[world->n_punted - 1] = random_punt_destination(world);
+}
+
+static void add_random_fresh(struct world *world)
+{
+	uint32_t half = fuzz_below(2);
+
+	world_add_fresh(world, "::", half, fuzz_one_in(4) ? !half : half);
+	world->fresh[world->n_fresh - 1].dst = random_punt_destination(world);
 }
 
 /* A route to nothing but this, that leads out. */
@@ -406,15 +422,17 @@ static void add_exceptions(struct world *world)
 		add_random_exception(world);
 	for (size_t i = 0; i < world->n_exceptions; i++)
 		if (fuzz_one_in(2))
-			add_owner(world, &world->exceptions[i].key.dst);
-	for (uint32_t n = fuzz_below(WORLD_EXCEPTIONS); n; n--)
-		add_random_missing(world);
-	for (size_t i = 0; i < world->n_routes; i++) {
+			add_owner(world, &world->exceptions[i].dst);
+	for (uint32_t n = fuzz_below(WORLD_EXCEPTIONS / 2); n; n--)
+		add_random_punted(world);
+	for (uint32_t n = fuzz_below(WORLD_EXCEPTIONS / 2); n; n--)
+		add_random_fresh(world);
+	for (size_t i = 0; i < world->n_routes; i++)
 		if (!fuzz_one_in(3))
 			world->routes[i].value |= SIXLANE_ROUTE_EXCEPTIONS;
-		if (fuzz_one_in(4))
-			world->routes[i].value |= SIXLANE_ROUTE_EXCEPTIONS_MISSING;
-	}
+	if (fuzz_one_in(2))
+		world->meta.flags |= SIXLANE_META_LOOK;
+	world->meta.fresh = fuzz_below(2);
 }
 
 /* The way back to those who send by DEV_IN. */
@@ -487,7 +505,7 @@ static void add_guard(struct world *world)
 /* Any but SIXLANE_META_FLOW_LABEL, whose labels the model does not know. */
 static void flip_switch(struct world *world)
 {
-	uint32_t flag = 1u << fuzz_below(12);
+	uint32_t flag = 1u << fuzz_below(14);
 
 	if (flag != SIXLANE_META_FLOW_LABEL)
 		world->meta.flags ^= flag;

@@ -59,8 +59,8 @@ struct expected {
 	uint32_t slot;	 /* where it is counted */
 	uint32_t egress; /* ifindex that it is redirected to; of a forwarded frame */
 	const struct frame *out;
-	const struct sixlane_exception_key *hit; /* of the exception that it finds; NULL: none */
-	const struct sixlane_hint *hint;	 /* NULL: none */
+	const union sixlane_addr *hit;	 /* whose exception it finds; NULL: none */
+	const struct sixlane_hint *hint; /* NULL: none */
 };
 
 /* Where the counters are compared: everywhere, or in the slots of a world only (fast). */
@@ -108,9 +108,11 @@ void harness_put_exception(const struct world_exception *exception);
 /* Without its bit of few in sl_excepted, or that of many. */
 void harness_hide_exception(const struct world_exception *exception, _Bool few);
 void harness_del_exception(const struct world_exception *exception);
+/* Clear one of an address's bits in sl_punted, and of its bytes in both halves of sl_fresh. */
+void harness_hide_punt(const union sixlane_addr *dst, uint32_t number);
 
-/* Set what every CPU's bucket of answers says. */
-void harness_fill_buckets(uint64_t filled_ns);
+/* Set what every CPU's bucket of answers says, and that of destinations for sl_fresh. */
+void harness_fill_buckets(uint64_t filled_ns, uint64_t fresh_ns);
 
 /* Take what the ring holds, at most max of which are wanted; returns how many it held. */
 size_t harness_take_hints(struct sixlane_hint *hints, size_t max);

@@ -17,10 +17,10 @@
 
 struct model_result {
 	enum sixlane_verdict verdict;
-	uint32_t slot;	  /* where it is counted */
-	uint32_t egress;  /* ifindex that it is redirected to, if forwarded */
-	struct frame out; /* the frame afterwards */
-	const struct sixlane_exception_key *hit; /* in the world; NULL: no exception is hit */
+	uint32_t slot;		       /* where it is counted */
+	uint32_t egress;	       /* ifindex that it is redirected to, if forwarded */
+	struct frame out;	       /* the frame afterwards */
+	const union sixlane_addr *hit; /* in the world; NULL: no exception is hit */
 	bool has_hint;
 	struct sixlane_hint hint;
 };

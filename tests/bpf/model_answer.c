@@ -29,7 +29,6 @@ enum sender { NOBODY, NEIGHBOUR, SOMEBODY };
 static enum sender find_sender(const struct walk *w, const struct sixlane_port *egress,
 			       const uint8_t **mac)
 {
-	const uint32_t marks = SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING;
 	const uint8_t *src = w->bare.bytes + AT_SRC;
 	const struct world *world = w->world;
 	const struct sixlane_next_hop *next_hop;
@@ -53,8 +52,9 @@ static enum sender find_sender(const struct walk *w, const struct sixlane_port *
 	if (!model_has(w->port, SIXLANE_PORT_SOURCE) ||
 	    w->port->flags & (SIXLANE_PORT_RULES | SIXLANE_PORT_VRF | SIXLANE_PORT_SLAVES |
 			      SIXLANE_PORT_NO_XMIT) ||
-	    model_has(egress, SIXLANE_PORT_VRF) || value & marks ||
-	    next_hop->flags & SIXLANE_NEXT_HOP_NO_ANSWER || next_hop->fate.port != w->slot)
+	    model_has(egress, SIXLANE_PORT_VRF) || value & SIXLANE_ROUTE_EXCEPTIONS ||
+	    model_is_punt(w, src, false) || next_hop->flags & SIXLANE_NEXT_HOP_NO_ANSWER ||
+	    next_hop->fate.port != w->slot)
 		return SOMEBODY;
 	neigh = model_neighbour(w, next_hop->fate.neighbour, src, w->port->ifindex);
 	if (!neigh || !(neigh->mac.flags & SIXLANE_MAC_VALID))

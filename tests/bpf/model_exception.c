@@ -7,24 +7,45 @@
 static const struct world_exception *find(const struct walk *w)
 {
 	for (size_t i = 0; i < w->world->n_exceptions; i++) {
-		const struct sixlane_exception_key *key = &w->world->exceptions[i].key;
+		const struct world_exception *exception = &w->world->exceptions[i];
 
-		if (key->table == w->table && !memcmp(key->dst.bytes, w->bare.bytes + AT_DST, 16))
-			return &w->world->exceptions[i];
+		if (!memcmp(exception->dst.bytes, w->bare.bytes + AT_DST, 16))
+			return exception;
 	}
 	return NULL;
 }
 
-static bool is_missing(const struct walk *w)
+/* Whether packets are to look at the filters, whatever their route. */
+static bool looks(const struct walk *w)
+{
+	return w->world->meta.flags & SIXLANE_META_LOOK;
+}
+
+static bool is_fresh(const struct walk *w, const uint8_t *addr)
+{
+	uint32_t halves[SIXLANE_FRESH_NUMBERS] = { 0 };
+
+	for (size_t i = 0; i < w->world->n_fresh; i++) {
+		const struct world_fresh *fresh = &w->world->fresh[i];
+
+		if (memcmp(fresh->dst.bytes, addr, 16))
+			continue;
+		for (uint32_t number = 0; number < SIXLANE_FRESH_NUMBERS; number++)
+			halves[number] |= 1u << fresh->halves[number];
+	}
+	return halves[0] & halves[1] & halves[2];
+}
+
+bool model_is_punt(const struct walk *w, const uint8_t *addr, bool marked)
 {
 	const struct world *world = w->world;
 
-	if (!(w->value & SIXLANE_ROUTE_EXCEPTIONS_MISSING))
+	if (!marked && !looks(w))
 		return false;
-	for (size_t i = 0; i < world->n_missing; i++)
-		if (!memcmp(world->missing[i].bytes, w->bare.bytes + AT_DST, 16))
+	for (size_t i = 0; i < world->n_punted; i++)
+		if (!memcmp(world->punted[i].bytes, addr, 16))
 			return true;
-	return false;
+	return looks(w) && is_fresh(w, addr);
 }
 
 static bool has(const struct sixlane_exception *value, uint32_t flag)
@@ -38,21 +59,17 @@ static bool is_expired(const struct sixlane_exception *value)
 	return value->expires_ns && value->expires_ns < 1000;
 }
 
-static bool is_meant(const struct sixlane_exception *value, const struct way *way)
+/* The kernel knows nothing of the operator's MTU. */
+static bool is_forbidden(const struct walk *w, const struct sixlane_exception *value)
 {
-	if (has(value, SIXLANE_EXCEPTION_OBSERVE))
-		return false;
-	return !has(value, SIXLANE_EXCEPTION_UNDER) || value->under.word == way->fate.word;
+	size_t length = 40 + (size_t)frame_get16(&w->bare, AT_PAYLOAD_LEN);
+
+	return has(value, SIXLANE_EXCEPTION_OPERATOR) && has(value, SIXLANE_EXCEPTION_MTU) &&
+	       length > value->mtu;
 }
 
 static bool apply(const struct walk *w, const struct sixlane_exception *value, struct way *way)
 {
-	size_t length = 40 + (size_t)frame_get16(&w->bare, AT_PAYLOAD_LEN);
-	bool forbidden = has(value, SIXLANE_EXCEPTION_OPERATOR) &&
-			 has(value, SIXLANE_EXCEPTION_MTU) && length > value->mtu;
-
-	if (has(value, SIXLANE_EXCEPTION_PUNT) && !forbidden)
-		return false;
 	if (has(value, SIXLANE_EXCEPTION_NEXT_HOP)) {
 		if (!value->next_hop || value->next_hop >= SIXLANE_MAX_NEXT_HOPS)
 			return false;
@@ -70,28 +87,34 @@ static bool apply(const struct walk *w, const struct sixlane_exception *value, s
 
 bool model_may_have_exception(const struct walk *w)
 {
-	const uint32_t marks = SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING;
+	const bool marked = w->value & SIXLANE_ROUTE_EXCEPTIONS;
+	const struct world_exception *found = marked ? find(w) : NULL;
 
-	return (w->value & marks && find(w)) || is_missing(w);
+	return (found && found->value.table == w->table) ||
+	       model_is_punt(w, w->bare.bytes + AT_DST, marked);
 }
 
 bool model_apply_exception(const struct walk *w, struct way *way, struct model_result *result)
 {
-	bool marked = w->value & SIXLANE_ROUTE_EXCEPTIONS;
-	bool lacks = w->value & SIXLANE_ROUTE_EXCEPTIONS_MISSING;
-	const struct world_exception *found;
+	const bool marked = w->value & SIXLANE_ROUTE_EXCEPTIONS;
+	const bool punt = model_is_punt(w, w->bare.bytes + AT_DST, marked);
+	const struct world_exception *found = marked ? find(w) : NULL;
 
-	if ((!marked && !lacks) || way->fate.kind != SIXLANE_FORWARD)
+	if (way->fate.kind != SIXLANE_FORWARD)
 		return true;
-	found = find(w);
 	if (!found)
-		return !is_missing(w);
-	if (found->value.check != sixlane_exception_check(&found->key))
+		return !punt;
+	if (found->value.check != sixlane_exception_check(&found->dst) ||
+	    has(&found->value, SIXLANE_EXCEPTION_CHANGING))
 		return false;
-	if (is_expired(&found->value))
-		return !has(&found->value, SIXLANE_EXCEPTION_MORE);
-	result->hit = &found->key;
-	return !is_meant(&found->value, way) || apply(w, &found->value, way);
+	if (found->value.table != w->table || is_expired(&found->value))
+		return !punt;
+	result->hit = &found->dst;
+	if (has(&found->value, SIXLANE_EXCEPTION_OBSERVE))
+		return !punt;
+	if (punt && !is_forbidden(w, &found->value))
+		return false;
+	return apply(w, &found->value, way);
 }
 
 /* --- hints -------------------------------------------------------------------------------- */

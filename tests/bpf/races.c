@@ -344,9 +344,7 @@ static void put_version(const struct world_exception *said, bool kernels)
 	struct world_exception step = *said;
 
 	if (kernels) {
-		step.value.flags &= ~(SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_UNDER |
-				      SIXLANE_EXCEPTION_OBSERVE);
-		step.value.flags |= SIXLANE_EXCEPTION_PUNT | SIXLANE_EXCEPTION_MORE;
+		step.value.flags |= SIXLANE_EXCEPTION_CHANGING;
 	} else {
 		version += 1u << SIXLANE_EXCEPTION_VERSION_SHIFT;
 	}
@@ -367,24 +365,24 @@ static void change_exception(size_t i)
 }
 
 /* An exception of a destination is the i-th from now on. */
-static void set_exception(struct world *world, size_t i, const char *dst, uint32_t flags,
+static void set_exception(struct world *world, size_t i, const char *dst, uint32_t table,
 			  uint32_t next_hop)
 {
 	const struct sixlane_exception value = {
-		.flags = SIXLANE_EXCEPTION_NEXT_HOP | flags,
+		.flags = SIXLANE_EXCEPTION_NEXT_HOP,
 		.next_hop = next_hop,
-		.under.word = UINT64_MAX, /* no packet's */
+		.table = table,
 	};
 
 	harness_world(world);
 	world_add_route(world, "2001:db8:2::/48", 0, NH_GATEWAY);
 	world_mark_routes(world, SIXLANE_ROUTE_EXCEPTIONS);
-	world_add_exception(world, dst, 0, &value);
+	world_add_exception(world, dst, &value);
 	exceptions[i] = world->exceptions[0];
 }
 
 /* By turns: FRAME_DST by NH_ALT, and another exception, which its packets do not meet. */
-static void run_exceptions(void (*store)(size_t i), const char *other_dst, uint32_t other_flags,
+static void run_exceptions(void (*store)(size_t i), const char *other_dst, uint32_t other_table,
 			   bool rare)
 {
 	struct race race = {
@@ -397,7 +395,7 @@ static void run_exceptions(void (*store)(size_t i), const char *other_dst, uint3
 	};
 	static struct world world;
 
-	set_exception(&world, 1, other_dst, other_flags, NH_VIA(NEIGH_OUT_10));
+	set_exception(&world, 1, other_dst, other_table, NH_VIA(NEIGH_OUT_10));
 	set_exception(&world, 0, FRAME_DST, 0, NH_ALT);
 	harness_install(&world);
 	run(&race);
@@ -406,7 +404,7 @@ static void run_exceptions(void (*store)(size_t i), const char *other_dst, uint3
 void race_test_exception_changes_at_once(void **state)
 {
 	(void)state;
-	run_exceptions(change_exception, FRAME_DST, SIXLANE_EXCEPTION_UNDER, false);
+	run_exceptions(change_exception, FRAME_DST, 100, false);
 }
 
 /* One that the packets ask for and one that they do not, in the same memory by turns; of another

@@ -37,11 +37,12 @@ struct row {
 	} rules[ROW_RULES]; /* none: ports ask no rules */
 	struct {
 		const char *dst;
-		uint32_t table; /* 0: main */
-		struct sixlane_exception value;
+		struct sixlane_exception value; /* table 0: main */
 	} exceptions[ROW_EXCEPTIONS];
-	const char *missing; /* a destination whose exception the map lacks; NULL: none */
-	uint32_t marks;	     /* of the first route */
+	const char *punted; /* a destination that is punt; NULL: none */
+	const char *fresh;  /* one that a message was about, in half 0; NULL: none */
+	_Bool look;	    /* at the filters, whatever the route */
+	uint32_t marks;	    /* of the first route */
 	union sixlane_hash_policy hash;
 	void (*arrange)(struct world *world);
 	_Bool at_home; /* ports in the slots that are tried first, the index empty */

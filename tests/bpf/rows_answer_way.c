@@ -64,11 +64,6 @@ void rows_back_marked(struct world *w)
 	w->routes[1].value |= SIXLANE_ROUTE_EXCEPTIONS;
 }
 
-static void back_missing(struct world *w)
-{
-	w->routes[1].value |= SIXLANE_ROUTE_EXCEPTIONS_MISSING;
-}
-
 static void back_unlike(struct world *w)
 {
 	w->next_hops[NH_VIA(NEIGH_IN)].flags |= SIXLANE_NEXT_HOP_NO_ANSWER;
@@ -155,7 +150,9 @@ const struct row rows_answer_way[] = {
 	UNSURE("way back in another table",
 	       .routes = { TO(NH_GATEWAY), ROUTE_IN(100, "2001:db8:1::/48", NH_VIA(NEIGH_IN)) }),
 	UNSURE("way back with exceptions", PLAIN(NH_GATEWAY), .arrange = rows_back_marked),
-	UNSURE("way back that lacks exceptions", PLAIN(NH_GATEWAY), .arrange = back_missing),
+	UNSURE("way back to a sender that is punt", PLAIN(NH_GATEWAY), LOOK, .punted = FRAME_SRC),
+	UNSURE("way back to a sender that a message was about", PLAIN(NH_GATEWAY), LOOK,
+	       .fresh = FRAME_SRC),
 	UNSURE("way back with a source of its own", PLAIN(NH_GATEWAY), .arrange = back_unlike),
 	UNSURE("gateway back is lost", PLAIN(NH_GATEWAY), .arrange = back_lost),
 	UNSURE("on-link sender is unknown", ON_LINK("2001:db8:1::/64"), .src = "2001:db8:1::9"),

@@ -10,27 +10,18 @@
 #define FLAG(flag) SIXLANE_EXCEPTION_##flag
 #define VALUE_IN(table_, flags_, ...)                                                           \
 	{                                                                                       \
-		.dst = FRAME_DST, .table = (table_), .value = {.flags = (flags_), __VA_ARGS__ } \
+		.dst = FRAME_DST, .value = {.flags = (flags_), .table = (table_), __VA_ARGS__ } \
 	}
 #define VALUE(flags, ...) VALUE_IN(0, flags, __VA_ARGS__)
-#define PUNT VALUE(FLAG(PUNT) | FLAG(KERNEL))
 #define MTU(mtu_) VALUE(FLAG(MTU) | FLAG(KERNEL), .mtu = (mtu_))
 #define LOCKED(mtu_) VALUE(FLAG(MTU) | FLAG(LOCKED) | FLAG(KERNEL), .mtu = (mtu_))
 #define OPERATOR(mtu_) VALUE(FLAG(MTU) | FLAG(LOCKED) | FLAG(OPERATOR), .mtu = (mtu_))
 #define VIA(next_hop_) VALUE(FLAG(NEXT_HOP) | FLAG(KERNEL), .next_hop = (next_hop_))
 #define OPERATOR_VIA(next_hop_) VALUE(FLAG(NEXT_HOP) | FLAG(OPERATOR), .next_hop = (next_hop_))
-/* of the members of a group */
-#define UNDER(gateway)                                \
-	.under = {                                    \
-		.kind = SIXLANE_FORWARD,              \
-		.port = 2, /* DEV_OUT's slot */       \
-		.neighbour = (uint32_t)(gateway) + 1, \
-	}
-
 #define MARKED .marks = SIXLANE_ROUTE_EXCEPTIONS
-#define MISSING .marks = SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING
-
-#define LACKING .missing = FRAME_DST
+#define PUNT .punted = FRAME_DST
+#define FRESH .fresh = FRAME_DST
+#define LOOK .look = true
 
 /* The first route is marked, and there is an exception, which packets find or not. */
 #define HIT(...) MARKED, .exceptions = { __VA_ARGS__ }, .hit = 1

@@ -78,6 +78,16 @@ static void in_tc(struct world *w)
 	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_IN_TC;
 }
 
+static void observe(struct world *w)
+{
+	w->meta.flags |= SIXLANE_META_OBSERVE;
+}
+
+static void second_half(struct world *w)
+{
+	w->meta.fresh = 1;
+}
+
 const struct row rows_hint[] = {
 	/* to whom */
 	{ .name = "Packet Too Big to us", TO_US, IS_TOO_BIG, TOLD_TOO_BIG },
@@ -207,6 +217,22 @@ const struct row rows_hint[] = {
 	  .verdict = SIXLANE_PASS_ALL,
 	  OURS,
 	  IS_TOO_BIG },
+	{ .name = "Packet Too Big to us, exceptions are observed",
+	  TO_US,
+	  .arrange = observe,
+	  IS_TOO_BIG,
+	  TOLD_TOO_BIG },
+	{ .name = "Packet Too Big to us, second half",
+	  TO_US,
+	  .arrange = second_half,
+	  IS_TOO_BIG,
+	  TOLD_TOO_BIG },
+	{ .name = "Packet Too Big to us, once more",
+	  TO_US,
+	  .fresh = INNER_DST,
+	  .look = true,
+	  IS_TOO_BIG,
+	  TOLD_TOO_BIG },
 	{ .name = "Redirect to us", TO_US, IS_REDIRECT, TOLD_REDIRECT },
 	{ .name = "Redirect from link to link",
 	  .src = "fe80::1",

@@ -34,7 +34,8 @@ static const char *const map_names[N_MAPS] = {
 	[MAP_CELLS] = "sl_nh_buckets",
 	[MAP_EXCEPTIONS] = "sl_exceptions",
 	[MAP_EXCEPTED] = "sl_excepted",
-	[MAP_MISSING] = "sl_missing",
+	[MAP_PUNTED] = "sl_punted",
+	[MAP_FRESH] = "sl_fresh",
 	[MAP_OPERATOR] = "sl_operator",
 	[MAP_HINTS] = "sl_icmp_events",
 	[MAP_CPU] = "sl_cpu",
@@ -251,11 +252,12 @@ static int find_maps(struct setup *setup)
 	setup->rules = map_array(setup, MAP_RULES, WORLD_RULES * sizeof(*setup->rules));
 	setup->excepted =
 		map_array(setup, MAP_EXCEPTED, SIXLANE_EXCEPTED_WORDS * sizeof(*setup->excepted));
-	setup->missing =
-		map_array(setup, MAP_MISSING, SIXLANE_MISSING_WORDS * sizeof(*setup->missing));
+	setup->punted = map_array(setup, MAP_PUNTED, SIXLANE_PUNTED_WORDS * sizeof(*setup->punted));
+	setup->fresh = map_array(setup, MAP_FRESH, SIXLANE_FRESH_BYTES);
 	setup->guard = map_array(setup, MAP_GUARD, SIXLANE_GUARD_WORDS * sizeof(*setup->guard));
-	if (!setup->excepted || !setup->missing || !setup->guard || !setup->meta || !setup->ports ||
-	    !setup->next_hops || !setup->cells || !setup->neighbours || !setup->rules)
+	if (!setup->excepted || !setup->punted || !setup->fresh || !setup->guard || !setup->meta ||
+	    !setup->ports || !setup->next_hops || !setup->cells || !setup->neighbours ||
+	    !setup->rules)
 		return -EIO;
 	setup->n_cpus = libbpf_num_possible_cpus();
 	return setup->n_cpus < 0 ? setup->n_cpus : 0;

@@ -21,7 +21,8 @@ enum setup_map {
 	MAP_CELLS,
 	MAP_EXCEPTIONS,
 	MAP_EXCEPTED,
-	MAP_MISSING,
+	MAP_PUNTED,
+	MAP_FRESH,
 	MAP_OPERATOR,
 	MAP_HINTS,
 	MAP_CPU,
@@ -52,7 +53,8 @@ struct setup {
 	union sixlane_cell *cells;
 	struct sixlane_rule *rules;
 	struct sixlane_neigh *neighbours;
-	uint64_t *excepted, *missing, *guard;
+	uint64_t *excepted, *punted, *guard;
+	uint8_t *fresh; /* [SIXLANE_FRESH_BYTES] */
 	struct ring_buffer *hints, *samples;
 	int n_cpus; /* possible ones */
 };

@@ -36,10 +36,13 @@ static void arrange(const struct row *row, struct world *w)
 	w->meta.hash_policy = row->hash;
 	add_routes(w, row);
 	for (size_t i = 0; i < ROW_EXCEPTIONS && row->exceptions[i].dst; i++)
-		world_add_exception(w, row->exceptions[i].dst, row->exceptions[i].table,
-				    &row->exceptions[i].value);
-	if (row->missing)
-		world_add_missing(w, row->missing);
+		world_add_exception(w, row->exceptions[i].dst, &row->exceptions[i].value);
+	if (row->punted)
+		world_add_punted(w, row->punted);
+	if (row->fresh)
+		world_add_fresh(w, row->fresh, 0, 0);
+	if (row->look)
+		w->meta.flags |= SIXLANE_META_LOOK;
 	for (size_t i = 0; i < ROW_RULES && row->rules[i].rule.priority; i++)
 		world_add_rule(w, &row->rules[i].rule, row->rules[i].src, row->rules[i].dst);
 	if (row->arrange)
@@ -145,7 +148,7 @@ static void run(const struct row *row, uint32_t engine)
 									 : SIXLANE_DROP_BLACKHOLE);
 	arrange(row, &world);
 	if (row->hit)
-		expected.hit = &world.exceptions[row->hit - 1].key;
+		expected.hit = &world.exceptions[row->hit - 1].dst;
 	expected.hint = build_hint(row, &hint);
 	build(row, &bare);
 	in = bare;

@@ -224,24 +224,36 @@ void world_add_policy(struct world *world, uint32_t table, const char *prefix, u
 	policy->value = value;
 }
 
-void world_add_exception(struct world *world, const char *dst, uint32_t table,
+void world_add_exception(struct world *world, const char *dst,
 			 const struct sixlane_exception *value)
 {
 	struct world_exception *exception = &world->exceptions[world->n_exceptions++];
 
 	assert(world->n_exceptions <= WORLD_EXCEPTIONS);
-	parse_addr(&exception->key.dst, dst);
-	exception->key.table = table ? table : SIXLANE_TABLE_MAIN;
+	parse_addr(&exception->dst, dst);
 	exception->value = *value;
-	exception->value.check = sixlane_exception_check(&exception->key);
+	exception->value.check = sixlane_exception_check(&exception->dst);
+	if (!value->table)
+		exception->value.table = SIXLANE_TABLE_MAIN;
 }
 
-void world_add_missing(struct world *world, const char *dst)
+void world_add_punted(struct world *world, const char *dst)
 {
-	union sixlane_addr *missing = &world->missing[world->n_missing++];
+	union sixlane_addr *punted = &world->punted[world->n_punted++];
 
-	assert(world->n_missing <= WORLD_EXCEPTIONS);
-	parse_addr(missing, dst);
+	assert(world->n_punted <= WORLD_EXCEPTIONS);
+	parse_addr(punted, dst);
+}
+
+void world_add_fresh(struct world *world, const char *dst, uint32_t half, uint32_t last_half)
+{
+	struct world_fresh *fresh = &world->fresh[world->n_fresh++];
+
+	assert(world->n_fresh <= WORLD_EXCEPTIONS);
+	parse_addr(&fresh->dst, dst);
+	for (uint32_t number = 0; number < SIXLANE_FRESH_NUMBERS; number++)
+		fresh->halves[number] = half;
+	fresh->halves[SIXLANE_FRESH_NUMBERS - 1] = last_half;
 }
 
 void world_mark_routes(struct world *world, uint32_t marks)
@@ -255,7 +267,7 @@ void world_add_exception_and_ways(struct world *world, const struct sixlane_exce
 	world_add_route(world, "2001:db8:2::/48", 0, NH_GATEWAY);
 	world_mark_routes(world, SIXLANE_ROUTE_EXCEPTIONS);
 	world_add_route(world, "2001:db8:1::/48", 0, NH_VIA(NEIGH_IN));
-	world_add_exception(world, FRAME_DST, 0, value);
+	world_add_exception(world, FRAME_DST, value);
 }
 
 static void set_mask(union sixlane_addr *mask, uint32_t len)

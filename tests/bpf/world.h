@@ -100,8 +100,14 @@ struct world_route {
 
 /* value is the same for all CPUs, in the world as well as in the map until packets come. */
 struct world_exception {
-	struct sixlane_exception_key key;
+	union sixlane_addr dst;
 	struct sixlane_exception value;
+};
+
+/* A destination of sl_fresh: the half in which each of its bytes is set. */
+struct world_fresh {
+	union sixlane_addr dst;
+	uint32_t halves[SIXLANE_FRESH_NUMBERS];
 };
 
 struct world {
@@ -131,8 +137,10 @@ struct world {
 	size_t n_sources;
 	struct world_exception exceptions[WORLD_EXCEPTIONS];
 	size_t n_exceptions;
-	union sixlane_addr missing[WORLD_EXCEPTIONS]; /* those of sl_missing */
-	size_t n_missing;
+	union sixlane_addr punted[WORLD_EXCEPTIONS]; /* those of sl_punted */
+	size_t n_punted;
+	struct world_fresh fresh[WORLD_EXCEPTIONS];
+	size_t n_fresh;
 	bool held[WORLD_PORTS][WORLD_PORTS]; /* pairs of slots, ingress and egress, in sl_guard */
 	struct world_route policies[WORLD_POLICIES];
 	size_t n_policies;
@@ -153,14 +161,18 @@ void world_add_rule(struct world *world, const struct sixlane_rule *rule, const 
 		    const char *dst);
 
 /*
- * What holds for a destination instead of what the table says; table 0: main. The marks of the
- * prefix that it falls under are not set.
+ * What holds for a destination instead of what the table says; table 0: main. The mark of the
+ * prefix that it falls under is not set.
  */
-void world_add_exception(struct world *world, const char *dst, uint32_t table,
+void world_add_exception(struct world *world, const char *dst,
 			 const struct sixlane_exception *value);
 
-/* One that the map lacks; the rest as above. */
-void world_add_missing(struct world *world, const char *dst);
+/* Punt; the rest as above. */
+void world_add_punted(struct world *world, const char *dst);
+
+/* Of a message that has just come; last_half: that of its last byte. SIXLANE_META_LOOK is not set.
+ */
+void world_add_fresh(struct world *world, const char *dst, uint32_t half, uint32_t last_half);
 
 /* An IPsec policy's sources, in the table that a destination's entry names; table 0: destinations.
  */

@@ -187,8 +187,9 @@ def shown(net):
 
 
 def wait_shown(net, dst=FAR, timeout=10, **wanted):
-    """Until there is an exception with these values; returns it."""
+    """Until there is an exception with these values, and packets meet it; returns it."""
     seen = [None]
+    wanted.setdefault("punted", False)
 
     def right():
         seen[0] = shown(net).get(dst)
@@ -200,7 +201,22 @@ def wait_shown(net, dst=FAR, timeout=10, **wanted):
 
 
 def wait_gone(net, dst=FAR, timeout=10):
-    wait_until(lambda: dst not in shown(net), timeout, lambda: "none of %s: %s" % (dst, shown(net)))
+    """Until there is none, and its packets are not the kernel's for want of knowledge either."""
+    wait_until(
+        lambda: dst not in shown(net) and not is_punt(net, dst),
+        timeout,
+        lambda: "none of %s: %s" % (dst, shown(net)),
+    )
+
+
+def is_punt(net, dst=FAR):
+    """By a bit of a filter."""
+    found = net.router.sixlane_json("lookup", dst)
+    return found.get("exception", {}).get("state") in ("punted", "fresh")
+
+
+def wait_punt(net, dst=FAR, timeout=10):
+    wait_until(lambda: is_punt(net, dst), timeout, lambda: "%s is not punt" % dst)
 
 
 def wait_as_kernel(net, timeout=15):
@@ -238,23 +254,12 @@ def wait_same(pair, frames, source="a", timeout=15):
 
 def dumps(net):
     """How often all that the kernel has learnt was read, since the maps were made."""
-    return net.router.status()["exception_dumps"]
+    return net.router.status()["exception_passes"]
 
 
 def wait_read(net, after=0):
     """Until it was read once more."""
     wait_until(lambda: dumps(net) > after, 15, "exceptions read")
-
-
-def wait_dumped(net):
-    """Two hints at most and a dump speak of what was learnt before; nothing asks for another."""
-
-    def dumps():
-        return net.router.log().count("exceptions in")
-
-    for _ in range(2):
-        told = dumps()
-        wait_until(lambda told=told: dumps() > told, 30, "a dump")
 
 
 # --- the operator's ---------------------------------------------------------------------------

@@ -255,45 +255,64 @@ def assert_beside(net, mtu, kernels):
     assert len(got["b"]) == 1, fr.show(got["b"])
 
 
+def wait_beside(net):
+    """Until what the kernel has learnt is known, too."""
+    ex.wait_shown(net, FAR, origin="operator", punted=True, active=True)
+
+
 def test_beside_the_kernels(net):
     """Each goes by itself."""
     exception(net, "add", FAR, "mtu 1400")
     ex.learn(net, MTU)
-    ex.wait_shown(net, FAR, origin="both", mtu=1400, punted=True, active=True)
+    wait_beside(net)
     assert_beside(net, 1400, MTU)
     exception(net, "replace", FAR, "mtu 1290")  # the kernel allows more
-    ex.wait_shown(net, FAR, origin="both", mtu=1290, punted=False)
-    assert_mtu(net, 1290)
+    net.assert_answered([fr.udp(FAR, size=1291)], 1290)
+    got = net.assert_passed([fr.udp(FAR, size=1290)], "punt_exception")
+    assert len(got["b"]) == 1, fr.show(got["b"])
     ex.forget(net)
     ex.wait_shown(net, FAR, origin="operator", mtu=1290)
+    assert_mtu(net, 1290)
     exception(net, "del", FAR)
     ex.wait_gone(net, FAR)
     assert_mtu(net, 1500)
     exception(net, "add", FAR, "mtu 1400")
     ex.learn(net, MTU)
-    ex.wait_shown(net, FAR, origin="both")
+    wait_beside(net)
     exception(net, "del", FAR)
     ex.wait_shown(net, FAR, origin="kernel", mtu=MTU)
     assert_mtu(net, MTU)
 
 
+def test_after_the_kernels(net):
+    """No packet meets neither of them in between."""
+    ex.learn(net, MTU)
+    ex.wait_shown(net, FAR, origin="kernel")
+    exception(net, "add", FAR, "mtu 1400")
+    assert_beside(net, 1400, MTU)
+    exception(net, "del", FAR)
+    _, rise = net.counted(lambda: net.exchange([fr.udp(FAR, size=1400)]))
+    assert "forward" not in rise, rise
+    ex.wait_shown(net, FAR, origin="kernel", mtu=MTU)
+
+
 def test_next_hop_beside_the_kernels(net):
-    """What the kernel has learnt of its route's next hop is not about this one."""
+    """Whatever the kernel has learnt, its packets are the kernel's."""
     exception(net, "add", FAR, "via", host_addr("c"), "dev p2")
     ex.learn(net, MTU)
-    ex.wait_shown(net, FAR, origin="both", punted=False)
-    assert_mtu(net, 1500, to="c")
+    wait_beside(net)
+    net.assert_passed([fr.udp(FAR)], "punt_exception")
     exception(net, "del", FAR)
     ex.wait_shown(net, FAR, origin="kernel", mtu=MTU)
     assert_mtu(net, MTU)
 
 
 def test_the_kernels_ends_first(net):
-    """While no daemon is there to write it down: the operator's word holds on."""
-    net.r.sysctl("net.ipv6.route.mtu_expires", 2)
+    """While no daemon is there to write it down: the operator's holds on."""
+    net.r.sysctl("net.ipv6.route.mtu_expires", 3)
     exception(net, "add", FAR, "mtu 1400")
     ex.learn(net, MTU)
-    ex.wait_shown(net, FAR, origin="both")
+    wait_beside(net)
     net.router.stop()
     ex.wait_forgotten(net)
     net.assert_answered([fr.udp(FAR, size=1401)], 1400)
@@ -306,13 +325,11 @@ def test_the_kernels_ends_first(net):
 
 def test_the_operators_ends_first(net):
     """The same: what the kernel has learnt holds on."""
-    exception(net, "add", FAR, "mtu 1290 expires 2")
+    exception(net, "add", FAR, "mtu 1290 expires 3")
     ex.learn(net, MTU)
-    ex.wait_shown(net, FAR, origin="both")
+    wait_beside(net)
     net.router.stop()
     net.settle([fr.udp(FAR, size=1291)], punt_exception=1)
-    row = ex.shown(net)[FAR]
-    assert row["punted"] and not row["active"] and row["reason"] == "expired", row
     got = net.assert_passed([fr.udp(FAR, size=MTU + 1)], "punt_exception")
     assert [fr.icmp_error(frame)[:3] for frame in got["a"]] == [(2, 0, MTU)], fr.show(got["a"])
     net.router.start()
@@ -329,7 +346,7 @@ def test_spoofed_messages_of_two_members(net):
     exception(net, "add", FAR, "mtu", MTU)
     for by in "bc":
         ex.learn(net, 1490, by=by)
-    ex.wait_shown(net, FAR, origin="both")
+    wait_beside(net)
     net.assert_answered([fr.udp(FAR, size=size) for size in (MTU + 1, 1450, 1500)], MTU)
 
 

@@ -15,7 +15,7 @@ from topology import COVER, FAR, PREFIX, WITHOUT_BTF, Net, host_addr, host_ll, r
 MAPS = [
     "sl_meta", "sl_routes", "sl_fib", "sl_fib_first", "sl_next_hops", "sl_neigh_index", "sl_neighbours", "sl_port_index",
     "sl_ports", "sl_counters", "sl_src_routes", "sl_nh_buckets", "sl_vlans", "sl_rules", "sl_exceptions",
-    "sl_excepted", "sl_missing", "sl_operator", "sl_icmp_events", "sl_cpu", "sl_samples", "sl_guard", "sl_policies",
+    "sl_excepted", "sl_punted", "sl_fresh", "sl_operator", "sl_icmp_events", "sl_cpu", "sl_samples", "sl_guard", "sl_policies",
 ]  # fmt: skip
 ARENA = "sl_fib_arena"  # beside them where the kernel has arenas
 
@@ -245,7 +245,7 @@ def test_restart_under_traffic(net, number):
         numbered.wait_more()
         net.router.stop(number)
         numbered.wait_more(500)
-        net.router.start(dumps=net.router.status()["exception_dumps"])
+        net.router.start(dumps=net.router.status()["exception_passes"])
         numbered.wait_more()
     numbered.assert_all_arrived("b")
     numbered.assert_restarted_over()

@@ -391,7 +391,7 @@ class Router:
                 seen[0]
                 and seen[0].get("in_sync")
                 and (after is None or seen[0]["generation"] > after)
-                and (dumps is None or seen[0]["exception_dumps"] > dumps)
+                and (dumps is None or seen[0]["exception_passes"] > dumps)
                 and seen[0]
             )
 

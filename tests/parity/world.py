@@ -184,7 +184,8 @@ class World:
 
     def start_daemon(self):
         bond = assume_ndo_xmit(["bond1"])
-        self.router.start("--poll-ms", POLL_MS, "--audit-permille", 0, *bond)
+        # passes of the audit take their time: what is learned is to be read soon
+        self.router.start("--poll-ms", POLL_MS, "--audit-permille", 100, *bond)
         self.firewalls.daemon_started()
 
     def _rest(self):
@@ -257,9 +258,9 @@ class World:
         """The daemon has read all that its kernel has learnt: twice, as it may have begun before."""
         if not self.router.daemon:
             return
-        wanted = self.router.status()["exception_dumps"] + 2
+        wanted = self.router.status()["exception_passes"] + 2
         wait_until(
-            lambda: self.router.status()["exception_dumps"] >= wanted, what="exceptions read"
+            lambda: self.router.status()["exception_passes"] >= wanted, what="exceptions read"
         )
 
     def _wait_polled(self):

@@ -89,11 +89,11 @@ static void check_room(struct checkup *checkup)
 		check_say(checkup, FINDING_MUST, NULL,
 			  "%llu prefixes do not fit the maps: packets to them pass to the kernel",
 			  (unsigned long long)meta->routes_missing);
-	if (meta->exceptions_missing)
+	if (meta->exceptions_overflow)
 		check_say(
 			checkup, FINDING_SHOULD, NULL,
 			"%llu exceptions do not fit the maps, or lack a next hop: packets to them pass to the kernel",
-			(unsigned long long)meta->exceptions_missing);
+			(unsigned long long)meta->exceptions_overflow);
 	if (meta->parity_punted)
 		check_say(
 			checkup, FINDING_SHOULD, NULL,

@@ -11,10 +11,16 @@
 
 #define EXCEPTION_ERR 256
 
+/* A destination has one exception, which is of one table. */
+struct exception_key {
+	union sixlane_addr dst;
+	uint32_t table; /* 0: not said */
+};
+
 /* One exception as the operator names it. */
 struct exception_request {
-	struct sixlane_exception_key key; /* table 0: not said */
-	struct sixlane_operator value;	  /* added_ns: now */
+	struct exception_key key;
+	struct sixlane_operator value; /* added_ns: now */
 	bool has_dst;
 	unsigned int line; /* of the standard input; 0: of the command line */
 };
@@ -57,14 +63,15 @@ int exception_show(const struct cmd_options *options, const struct exception_req
 /* --- what is there of one destination ----------------------------------------------------- */
 
 struct exception_state {
-	struct sixlane_exception_key key;
+	struct exception_key key;
 	bool has_entry, has_wish;
+	uint32_t elsewhere; /* the table of another one that was asked for; 0: none was */
 	struct sixlane_exception entry; /* of sl_exceptions */
 	struct sixlane_operator wish;	/* of sl_operator */
 };
 
 /* exception_state.c. 0 or -errno. */
-int exception_read(const struct maps *maps, const struct sixlane_exception_key *key,
+int exception_read(const struct maps *maps, const struct exception_key *key,
 		   struct exception_state *out);
 
 /* Whoever wrote the entry, the name of its device ends. */
@@ -78,6 +85,9 @@ static inline bool exception_is_over(uint64_t expires_ns)
 {
 	return expires_ns && util_now_ns() >= expires_ns;
 }
+
+/* Its packets are the kernel's, but those over the operator's MTU. */
+bool exception_is_punted(const struct maps *maps, const union sixlane_addr *dst);
 
 /* What the operator asked for is in sl_exceptions, as it was asked for last. */
 bool exception_is_carried_out(const struct cmd_view *view, const struct exception_state *state);

@@ -37,7 +37,7 @@ struct change {
 #define NAME_LEN (PRINT_PREFIX_LEN + SHOW_TABLE_LEN + 8)
 
 /* "2001:db8::1", "2001:db8::1 table 100". */
-static const char *name_of(const struct sixlane_exception_key *key, char buf[NAME_LEN])
+static const char *name_of(const struct exception_key *key, char buf[NAME_LEN])
 {
 	char addr[PRINT_PREFIX_LEN], table[SHOW_TABLE_LEN];
 
@@ -96,10 +96,10 @@ static int read_before(struct change *change, const struct exception_requests *r
 
 /* --- writing ----------------------------------------------------------------------------- */
 
-static int write_one(const struct maps *maps, const struct sixlane_exception_key *key,
+static int write_one(const struct maps *maps, const union sixlane_addr *dst,
 		     const struct sixlane_operator *wish)
 {
-	return wish ? maps_operator_set(maps, key, wish) : maps_operator_del(maps, key);
+	return wish ? maps_operator_set(maps, dst, wish) : maps_operator_del(maps, dst);
 }
 
 static void undo(struct change *change, size_t n)
@@ -107,7 +107,7 @@ static void undo(struct change *change, size_t n)
 	while (n--) {
 		const struct exception_state *before = &change->before[n];
 
-		write_one(&change->view.maps, &before->key,
+		write_one(&change->view.maps, &before->key.dst,
 			  before->has_wish ? &before->wish : NULL);
 	}
 }
@@ -123,9 +123,10 @@ static int write_all(struct change *change, bool set)
 
 		/* somebody else may have added it since it was looked for */
 		if (set && change->adds && !change->before[i].has_wish)
-			rc = maps_operator_add(&change->view.maps, &request->key, &request->value);
+			rc = maps_operator_add(&change->view.maps, &request->key.dst,
+					       &request->value);
 		else
-			rc = write_one(&change->view.maps, &request->key,
+			rc = write_one(&change->view.maps, &request->key.dst,
 				       set ? &request->value : NULL);
 		/* who else removes it has done what was asked for */
 		change->written |= !rc;
@@ -269,6 +270,28 @@ static int write_and_settle(struct change *change, bool set)
 
 /* --- the verbs --------------------------------------------------------------------------- */
 
+/* A destination has one, whatever the table. */
+static int check_tables(const struct change *change)
+{
+	char addr[PRINT_PREFIX_LEN], buf[SHOW_TABLE_LEN], why[256];
+	const char *table;
+
+	for (size_t i = 0; i < change->requests->n; i++) {
+		const struct exception_state *before = &change->before[i];
+
+		if (!before->elsewhere)
+			continue;
+		print_prefix(&before->key.dst, 128, true, addr);
+		table = show_table(before->elsewhere, buf);
+		snprintf(
+			why, sizeof(why),
+			"it has one in table %s, and can have no other: 'sixlane exception delete %s table %s' removes that",
+			table, addr, table);
+		return fail(&change->requests->at[i], why);
+	}
+	return CMD_OK;
+}
+
 static int check_new(const struct change *change)
 {
 	for (size_t i = 0; i < change->requests->n; i++) {
@@ -358,6 +381,8 @@ int exception_add(const struct cmd_options *options, const struct exception_requ
 		return rc;
 	change.adds = !replace;
 	rc = read_before(&change, requests);
+	if (!rc)
+		rc = check_tables(&change);
 	if (!rc && !replace)
 		rc = check_new(&change);
 	if (!rc)
@@ -409,13 +434,13 @@ struct collect {
 	uint32_t table; /* 0: all */
 };
 
-static int collect(void *ctx, const struct sixlane_exception_key *key,
-		   const struct sixlane_operator *value)
+static int collect(void *ctx, const union sixlane_addr *dst, const struct sixlane_operator *value)
 {
-	const struct exception_request request = { .key = *key, .value = *value };
+	const struct exception_request request = { .key = { .dst = *dst, .table = value->table },
+						   .value = *value };
 	struct collect *to = ctx;
 
-	if (to->table && key->table != to->table)
+	if (to->table && value->table != to->table)
 		return 0;
 	return exception_append(&to->requests, &request) ? 0 : -ENOMEM;
 }

@@ -170,6 +170,7 @@ static bool parse_words(enum exception_words words, int argc, char **argv,
 		return false;
 	if (needs_dst && !out->key.table)
 		out->key.table = SIXLANE_TABLE_MAIN;
+	out->value.table = out->key.table;
 	return words != EXCEPTION_WHOLE || check_whole(seen, err);
 }
 
@@ -233,10 +234,17 @@ static bool parse_line(enum exception_words words, char *line, unsigned int numb
 	return exception_append(out, &request) || fail(err, "out of memory");
 }
 
+static int compare_keys(const struct exception_key *a, const struct exception_key *b)
+{
+	int rc = memcmp(&a->dst, &b->dst, sizeof(a->dst));
+
+	return rc ? rc : (a->table > b->table) - (a->table < b->table);
+}
+
 static int by_key(const void *a, const void *b)
 {
 	const struct exception_request *x = a, *y = b;
-	int rc = memcmp(&x->key, &y->key, sizeof(x->key));
+	int rc = compare_keys(&x->key, &y->key);
 
 	return rc ? rc : (x->line > y->line) - (x->line < y->line);
 }
@@ -248,7 +256,7 @@ static bool check_twice(struct exception_requests *requests, char *err)
 	for (size_t i = 1; i < requests->n; i++) {
 		const struct exception_request *at = &requests->at[i];
 
-		if (!memcmp(&at[-1].key, &at->key, sizeof(at->key)))
+		if (!compare_keys(&at[-1].key, &at->key))
 			return fail(err, "line %u: repeats the destination of line %u", at->line,
 				    at[-1].line);
 	}

@@ -19,7 +19,7 @@ struct list {
 
 /* --- reading ----------------------------------------------------------------------------- */
 
-static bool is_asked(const struct exception_request *asked, const struct sixlane_exception_key *key)
+static bool is_asked(const struct exception_request *asked, const struct exception_key *key)
 {
 	if (asked->key.table && key->table != asked->key.table)
 		return false;
@@ -27,7 +27,7 @@ static bool is_asked(const struct exception_request *asked, const struct sixlane
 }
 
 /* *state is NULL if the key is not asked for. */
-static int append(struct list *list, const struct sixlane_exception_key *key,
+static int append(struct list *list, const struct exception_key *key,
 		  struct exception_state **state)
 {
 	struct exception_state *grown;
@@ -48,11 +48,12 @@ static int append(struct list *list, const struct sixlane_exception_key *key,
 	return 0;
 }
 
-static int take_entry(void *ctx, const struct sixlane_exception_key *key,
+static int take_entry(void *ctx, const union sixlane_addr *dst,
 		      const struct sixlane_exception *value)
 {
+	const struct exception_key key = { .dst = *dst, .table = value->table };
 	struct exception_state *state;
-	int err = append(ctx, key, &state);
+	int err = append(ctx, &key, &state);
 
 	if (!state)
 		return err;
@@ -61,11 +62,11 @@ static int take_entry(void *ctx, const struct sixlane_exception_key *key,
 	return 0;
 }
 
-static int take_wish(void *ctx, const struct sixlane_exception_key *key,
-		     const struct sixlane_operator *value)
+static int take_wish(void *ctx, const union sixlane_addr *dst, const struct sixlane_operator *value)
 {
+	const struct exception_key key = { .dst = *dst, .table = value->table };
 	struct exception_state *state;
-	int err = append(ctx, key, &state);
+	int err = append(ctx, &key, &state);
 
 	if (!state)
 		return err;
@@ -123,7 +124,7 @@ struct shown {
 	bool locked;
 	char gateway[PRINT_PREFIX_LEN]; /* "": on-link, or no next hop of its own */
 	char port[IFNAMSIZ];		/* "": no next hop of its own */
-	struct hop_view under;		/* without a port: of any next hop */
+	bool punted;
 	uint64_t expires_ns;
 };
 
@@ -146,8 +147,6 @@ static void fill_way(const struct cmd_view *view, struct shown *shown)
 		print_prefix(&state->wish.gateway, 128, true, shown->gateway);
 		snprintf(shown->port, sizeof(shown->port), "%s", state->wish.device);
 	}
-	if (entry->flags & SIXLANE_EXCEPTION_UNDER)
-		route_view_fate(&view->maps, entry->under, &shown->under);
 }
 
 static void fill_shown(const struct cmd_view *view, bool daemon,
@@ -164,6 +163,7 @@ static void fill_shown(const struct cmd_view *view, bool daemon,
 		shown->mtu = state->wish.mtu;
 	shown->locked = state->has_entry ? entry->flags & SIXLANE_EXCEPTION_LOCKED : shown->mtu;
 	shown->expires_ns = state->has_entry ? entry->expires_ns : state->wish.expires_ns;
+	shown->punted = exception_is_punted(&view->maps, &state->key.dst);
 	fill_way(view, shown);
 }
 
@@ -192,16 +192,9 @@ static void figures_text(const struct shown *shown, uint64_t now_ns)
 		printf(" %s", show_expiry(shown->expires_ns, expiry));
 }
 
-/* What is over the operator's MTU is not, until that has expired. */
-static bool is_punted(const struct sixlane_exception *entry)
+static void to_text(const struct shown *shown, uint64_t now_ns)
 {
-	return entry->flags & SIXLANE_EXCEPTION_PUNT ||
-	       (entry->flags & SIXLANE_EXCEPTION_MORE && exception_is_over(entry->expires_ns));
-}
-
-static void to_text(const struct cmd_view *view, const struct shown *shown, uint64_t now_ns)
-{
-	const struct sixlane_exception_key *key = &shown->state->key;
+	const struct exception_key *key = &shown->state->key;
 	uint32_t flags = shown->state->entry.flags;
 	char addr[PRINT_PREFIX_LEN], table[SHOW_TABLE_LEN];
 
@@ -216,12 +209,8 @@ static void to_text(const struct cmd_view *view, const struct shown *shown, uint
 	if (shown->mtu)
 		printf(" mtu %s%u", shown->locked ? "lock " : "", shown->mtu);
 	printf(" origin %s", shown->origin);
-	if (shown->under.port) {
-		fputs(" covered by", stdout);
-		show_way_text(view, &shown->under);
-	}
 	figures_text(shown, now_ns);
-	if (is_punted(&shown->state->entry))
+	if (shown->punted)
 		fputs(" punted", stdout);
 	if (flags & SIXLANE_EXCEPTION_OBSERVE)
 		fputs(" observed", stdout);
@@ -231,14 +220,6 @@ static void to_text(const struct cmd_view *view, const struct shown *shown, uint
 }
 
 /* --- in JSON ----------------------------------------------------------------------------- */
-
-static json_t *under_json(const struct cmd_view *view, const struct hop_view *under)
-{
-	json_t *object = json_object();
-
-	show_way_json(view, under, object);
-	return object;
-}
 
 static void figures_json(const struct shown *shown, uint64_t now_ns, json_t *object)
 {
@@ -253,9 +234,9 @@ static void figures_json(const struct shown *shown, uint64_t now_ns, json_t *obj
 		print_set(object, "expires_s", json_real(show_expires_s(shown->expires_ns)));
 }
 
-static json_t *to_json(const struct cmd_view *view, const struct shown *shown, uint64_t now_ns)
+static json_t *to_json(const struct shown *shown, uint64_t now_ns)
 {
-	const struct sixlane_exception_key *key = &shown->state->key;
+	const struct exception_key *key = &shown->state->key;
 	uint32_t flags = shown->state->entry.flags;
 	json_t *object = json_object();
 	char addr[PRINT_PREFIX_LEN];
@@ -272,10 +253,8 @@ static json_t *to_json(const struct cmd_view *view, const struct shown *shown, u
 		print_set(object, "next_hop", print_string(shown->gateway));
 	if (*shown->port)
 		print_set(object, "port", print_string(shown->port));
-	if (shown->under.port)
-		print_set(object, "covering", under_json(view, &shown->under));
 	figures_json(shown, now_ns, object);
-	print_set(object, "punted", json_boolean(is_punted(&shown->state->entry)));
+	print_set(object, "punted", json_boolean(shown->punted));
 	print_set(object, "observed", json_boolean(flags & SIXLANE_EXCEPTION_OBSERVE));
 	print_set(object, "active", json_boolean(!shown->why_not));
 	if (shown->why_not)
@@ -285,11 +264,8 @@ static json_t *to_json(const struct cmd_view *view, const struct shown *shown, u
 
 /* --- all --------------------------------------------------------------------------------- */
 
-/* And nothing besides goes on to hold. */
 static bool is_expired(const struct exception_state *state)
 {
-	if (state->has_entry && state->entry.flags & SIXLANE_EXCEPTION_MORE)
-		return false;
 	return (!state->has_entry || exception_is_over(state->entry.expires_ns)) &&
 	       (!state->has_wish || exception_is_over(state->wish.expires_ns));
 }
@@ -308,9 +284,9 @@ static int print_all(const struct cmd_options *options, const struct cmd_view *v
 			continue;
 		fill_shown(view, daemon, &list->at[i], &shown);
 		if (options->json)
-			print_list_add(&array, to_json(view, &shown, now_ns));
+			print_list_add(&array, to_json(&shown, now_ns));
 		else
-			to_text(view, &shown, now_ns);
+			to_text(&shown, now_ns);
 	}
 	return options->json ? print_list_end(&array) : print_flush();
 }

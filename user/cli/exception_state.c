@@ -9,22 +9,29 @@
 #include "exception.h"
 #include "route_view.h"
 
-int exception_read(const struct maps *maps, const struct sixlane_exception_key *key,
+int exception_read(const struct maps *maps, const struct exception_key *key,
 		   struct exception_state *out)
 {
 	struct exception_state state = { .key = *key };
-	int rc = maps_exception(maps, key, &state.entry);
+	int rc = maps_exception(maps, &key->dst, &state.entry);
 
-	state.has_entry = !rc;
+	state.has_entry = !rc && state.entry.table == key->table;
 	if (rc && rc != -ENOENT)
 		return rc;
-	rc = maps_operator(maps, key, &state.wish);
-	state.has_wish = !rc;
+	rc = maps_operator(maps, &key->dst, &state.wish);
+	state.has_wish = !rc && state.wish.table == key->table;
 	if (rc && rc != -ENOENT)
 		return rc;
+	if (!rc && !state.has_wish && !exception_is_over(state.wish.expires_ns))
+		state.elsewhere = state.wish.table;
 	exception_end_name(&state.wish);
 	*out = state;
 	return 0;
+}
+
+bool exception_is_punted(const struct maps *maps, const union sixlane_addr *dst)
+{
+	return maps_punted_has(maps, dst) || (maps_looks(maps) && maps_fresh_has(maps, dst));
 }
 
 /* --- carried out ------------------------------------------------------------------------- */
@@ -87,7 +94,7 @@ static const char *why_verdict(uint32_t verdict, struct exception_why *out)
 }
 
 /* What is in the way of any exception of this destination; NULL: nothing. */
-static const char *why_no_route(const struct maps *maps, const struct sixlane_exception_key *key,
+static const char *why_no_route(const struct maps *maps, const struct exception_key *key,
 				struct exception_why *out)
 {
 	union sixlane_fate fate;
@@ -136,10 +143,7 @@ const char *exception_why_not(const struct cmd_view *view, bool daemon,
 
 	out->refused = false;
 	if (exception_is_over(wished ? state->wish.expires_ns : state->entry.expires_ns))
-		return state->has_wish || !(state->entry.flags & SIXLANE_EXCEPTION_MORE) ? "expired"
-		       : state->entry.flags & SIXLANE_EXCEPTION_MTU
-			       ? "about to expire in the kernel, or sixlaned does not run"
-			       : "not confirmed by the kernel for too long";
+		return "expired";
 	if (wished && !daemon)
 		return "sixlaned does not run";
 	why = why_no_route(&view->maps, &state->key, out);

@@ -29,8 +29,7 @@ static const char *way_text(const struct explain *explain, const struct hop_view
 static const char *outcome_text(const struct explain *explain, char buf[2 * WAY_LEN])
 {
 	const struct exception_view *exception = &explain->trace.view.exception;
-	struct hop_view under;
-	char way[WAY_LEN];
+	char table[SHOW_TABLE_LEN];
 
 	switch (exception->outcome) {
 	case SIXLANE_TRACE_EXCEPTION_EXPIRED:
@@ -38,11 +37,10 @@ static const char *outcome_text(const struct explain *explain, char buf[2 * WAY_
 	case SIXLANE_TRACE_EXCEPTION_OBSERVED:
 		return "only counted: exceptions of the kernel are observed and not applied";
 	case SIXLANE_TRACE_EXCEPTION_PUNTED:
-		return "only the kernel can apply it";
+		return "being changed: the kernel decides";
 	case SIXLANE_TRACE_EXCEPTION_ELSEWHERE:
-		route_view_fate(&explain->view.maps, exception->value.under, &under);
-		snprintf(buf, 2 * WAY_LEN, "not for this packet: only for those that go %s",
-			 way_text(explain, &under, way));
+		snprintf(buf, 2 * WAY_LEN, "not for this packet: only for routes of table %s",
+			 show_table(exception->value.table, table));
 		return buf;
 	default:
 		return "holds instead of what the route says";
@@ -83,9 +81,13 @@ static void tell_exception(struct explain *explain)
 	case SIXLANE_TRACE_EXCEPTION_ABSENT:
 		explain_say(explain, "exception", "none for this destination");
 		return;
-	case SIXLANE_TRACE_EXCEPTION_MISSING:
+	case SIXLANE_TRACE_EXCEPTION_FILTERED:
 		explain_say(explain, "exception",
-			    "none; the map may have been full: the kernel decides");
+			    "its bits in sl_punted are set: the kernel decides");
+		return;
+	case SIXLANE_TRACE_EXCEPTION_FRESH:
+		explain_say(explain, "exception",
+			    "an ICMPv6 message about it has just come: the kernel decides");
 		return;
 	default:
 		tell_entry(explain);

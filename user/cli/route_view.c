@@ -124,47 +124,65 @@ void route_view_check(const struct maps *maps, const struct route_packets *packe
 
 /* --- the exception ----------------------------------------------------------------------- */
 
+/* Whether the filters say that it is the kernel's; ABSENT: they do not. */
+static uint32_t find_punt(const struct maps *maps, const union sixlane_addr *dst)
+{
+	if (maps_punted_has(maps, dst))
+		return SIXLANE_TRACE_EXCEPTION_FILTERED;
+	if (maps_looks(maps) && maps_fresh_has(maps, dst))
+		return SIXLANE_TRACE_EXCEPTION_FRESH;
+	return SIXLANE_TRACE_EXCEPTION_ABSENT;
+}
+
+static uint32_t find_entry(const struct maps *maps, uint32_t table, const union sixlane_addr *dst,
+			   struct sixlane_exception *value)
+{
+	if (maps_exception(maps, dst, value))
+		return SIXLANE_TRACE_EXCEPTION_ABSENT;
+	if (value->table != table)
+		return SIXLANE_TRACE_EXCEPTION_ELSEWHERE;
+	if (value->expires_ns && util_now_ns() >= value->expires_ns)
+		return SIXLANE_TRACE_EXCEPTION_EXPIRED;
+	if (value->flags & SIXLANE_EXCEPTION_OBSERVE)
+		return SIXLANE_TRACE_EXCEPTION_OBSERVED;
+	return value->flags & SIXLANE_EXCEPTION_CHANGING ? SIXLANE_TRACE_EXCEPTION_PUNTED
+							 : SIXLANE_TRACE_EXCEPTION_APPLIED;
+}
+
+/* What is over the operator's MTU of a destination that is punt is not told here. */
 static void find_exception(const struct maps *maps, uint32_t table, const union sixlane_addr *dst,
 			   struct route_view *view)
 {
-	const struct sixlane_exception_key key = { .dst = *dst, .table = table };
 	struct exception_view *found = &view->exception;
-	const struct sixlane_exception *value = &found->value;
+	uint32_t punt;
 
-	found->asked = view->marks;
+	found->asked = view->marks || maps_looks(maps);
 	if (!found->asked)
 		return;
-	if (maps_exception(maps, &key, &found->value))
-		found->outcome = maps_exception_may_be_missing(maps, dst, view->marks)
-					 ? SIXLANE_TRACE_EXCEPTION_MISSING
-					 : SIXLANE_TRACE_EXCEPTION_ABSENT;
-	else if (value->expires_ns && util_now_ns() >= value->expires_ns)
-		found->outcome = value->flags & SIXLANE_EXCEPTION_MORE
-					 ? SIXLANE_TRACE_EXCEPTION_PUNTED
-					 : SIXLANE_TRACE_EXCEPTION_EXPIRED;
-	else if (value->flags & SIXLANE_EXCEPTION_OBSERVE)
-		found->outcome = SIXLANE_TRACE_EXCEPTION_OBSERVED;
-	else if (value->flags & SIXLANE_EXCEPTION_PUNT)
-		found->outcome = SIXLANE_TRACE_EXCEPTION_PUNTED;
-	else
-		found->outcome = SIXLANE_TRACE_EXCEPTION_APPLIED;
+	if (view->marks)
+		found->outcome = find_entry(maps, table, dst, &found->value);
+	punt = find_punt(maps, dst);
+	if (punt != SIXLANE_TRACE_EXCEPTION_ABSENT)
+		found->outcome = punt;
 }
 
-/* What it makes of one hop that leads out. Returns the outcome for packets by that hop. */
-static uint32_t except(const struct maps *maps, const struct exception_view *exception,
-		       struct hop_view *hop)
+/* What it makes of one hop that leads out. */
+static void except(const struct maps *maps, const struct exception_view *exception,
+		   struct hop_view *hop)
 {
 	const struct sixlane_exception *value = &exception->value;
-	uint32_t limit = hop->limit, outcome = exception->outcome;
+	uint32_t limit = hop->limit;
 
-	if (outcome < SIXLANE_TRACE_EXCEPTION_PUNTED && outcome != SIXLANE_TRACE_EXCEPTION_MISSING)
-		return outcome;
-	if (outcome != SIXLANE_TRACE_EXCEPTION_MISSING && value->flags & SIXLANE_EXCEPTION_UNDER &&
-	    hop->fate.word != value->under.word)
-		return SIXLANE_TRACE_EXCEPTION_ELSEWHERE;
-	if (outcome != SIXLANE_TRACE_EXCEPTION_APPLIED) {
+	switch (exception->outcome) {
+	case SIXLANE_TRACE_EXCEPTION_FILTERED:
+	case SIXLANE_TRACE_EXCEPTION_FRESH:
+	case SIXLANE_TRACE_EXCEPTION_PUNTED:
 		hop->verdict = SIXLANE_PUNT_EXCEPTION;
-		return outcome;
+		return;
+	case SIXLANE_TRACE_EXCEPTION_APPLIED:
+		break;
+	default:
+		return;
 	}
 	if (value->flags & SIXLANE_EXCEPTION_MTU)
 		limit = value->mtu;
@@ -172,7 +190,6 @@ static uint32_t except(const struct maps *maps, const struct exception_view *exc
 		route_view_hop(maps, value->next_hop, hop);
 	set_limit(hop, limit);
 	hop->by_exception = value->flags & SIXLANE_EXCEPTION_MTU;
-	return outcome;
 }
 
 /* --- the route --------------------------------------------------------------------------- */
@@ -299,7 +316,7 @@ void route_view_resolve(const struct maps *maps, uint32_t table,
 		return;
 	}
 	if (exception->asked && view->hop.port)
-		exception->outcome = except(maps, exception, &view->hop);
+		except(maps, exception, &view->hop);
 	route_view_check(maps, packets, &view->hop);
 	if (view->verdict != SIXLANE_PUNT_EXPIRES)
 		view->verdict = view->hop.verdict;

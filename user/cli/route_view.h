@@ -35,7 +35,7 @@ struct hop_view {
 };
 
 #define ROUTE_MAX_MEMBERS 256u
-#define ROUTE_MARKS (SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING)
+#define ROUTE_MARKS SIXLANE_ROUTE_EXCEPTIONS
 
 struct member_view {
 	struct hop_view hop;

@@ -148,11 +148,12 @@ void show_hop_json(const struct cmd_view *view, const struct hop_view *hop, bool
 /* --- exceptions -------------------------------------------------------------------------- */
 
 static const char *const outcomes[] = {
-	[SIXLANE_TRACE_EXCEPTION_MISSING] = "not_found",
+	[SIXLANE_TRACE_EXCEPTION_FILTERED] = "punted",
+	[SIXLANE_TRACE_EXCEPTION_FRESH] = "fresh",
 	[SIXLANE_TRACE_EXCEPTION_EXPIRED] = "expired",
 	[SIXLANE_TRACE_EXCEPTION_OBSERVED] = "observed",
-	[SIXLANE_TRACE_EXCEPTION_ELSEWHERE] = "other_next_hop",
-	[SIXLANE_TRACE_EXCEPTION_PUNTED] = "punted",
+	[SIXLANE_TRACE_EXCEPTION_ELSEWHERE] = "other_table",
+	[SIXLANE_TRACE_EXCEPTION_PUNTED] = "changing",
 	[SIXLANE_TRACE_EXCEPTION_APPLIED] = "applied",
 };
 

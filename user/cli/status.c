@@ -149,8 +149,9 @@ static json_t *to_json(const struct status *status)
 		{ "synced_at", meta->synced_at },
 		{ "exceptions", meta->exceptions },
 		{ "exceptions_evicted", meta->exceptions_evicted },
-		{ "exceptions_overflow", meta->exceptions_missing },
-		{ "exception_dumps", meta->exception_dumps },
+		{ "exceptions_overflow", meta->exceptions_overflow },
+		{ "exception_passes", meta->exception_passes },
+		{ "punted", meta->punted },
 		{ "icmp_events_lost", status->hints_lost },
 	};
 
@@ -203,9 +204,10 @@ static void to_text(const struct cmd_options *options, const struct status *stat
 	if (meta->routes_missing)
 		printf("overflow    %llu prefixes\n", (unsigned long long)meta->routes_missing);
 	if (options->statistics)
-		printf("exceptions  %llu evicted, %llu overflowed, %llu ICMP events lost\n",
+		printf("exceptions  %llu punted, %llu evicted, %llu overflowed, %llu ICMP events lost\n",
+		       (unsigned long long)meta->punted,
 		       (unsigned long long)meta->exceptions_evicted,
-		       (unsigned long long)meta->exceptions_missing,
+		       (unsigned long long)meta->exceptions_overflow,
 		       (unsigned long long)status->hints_lost);
 	putchar('\n');
 	status_ports_text(options, status->view, &status->checkup.ports);

@@ -142,7 +142,7 @@ static void read_exception(const struct sixlane_trace *trace, struct exception_v
 	out->value = (struct sixlane_exception){ .flags = facts->exception.flags,
 						 .mtu = facts->exception.mtu,
 						 .next_hop = facts->exception.next_hop,
-						 .under = facts->exception.under,
+						 .table = facts->exception.table,
 						 .expires_ns = facts->exception.expires_ns };
 }
 

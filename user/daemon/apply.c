@@ -29,16 +29,6 @@ static void need_ports(struct sync *sync, const struct fib_target *target)
 	}
 }
 
-/* Of the same destination, and not in effect, or by source; or of table local, laid over it. */
-static bool has_others(const struct sync *sync, uint32_t table, const struct prefix *dst)
-{
-	const struct rib_dest *dest = rib_find(sync->rib, table, dst);
-	bool overlaid = table == RT_TABLE_MAIN && sync->view.local_first;
-	const struct radix *local = overlaid ? rib_table(sync->rib, RT_TABLE_LOCAL) : NULL;
-
-	return dest && (dest->routes->next || (local && radix_match(local, dst)));
-}
-
 static void set_prefix(void *ctx, uint32_t table, const struct prefix *dst)
 {
 	struct sync *sync = ctx;
@@ -47,9 +37,7 @@ static void set_prefix(void *ctx, uint32_t table, const struct prefix *dst)
 
 	if (ret > 0)
 		need_ports(sync, target);
-	if (fib_any_exceptions(sync->fib) &&
-	    (ret ? has_others(sync, table, dst) : rib_find(sync->rib, table, dst) != NULL))
-		fib_move_exceptions(sync->fib, table, dst);
+	exceptions_route_changes(sync, table, dst, ret > 0 ? target : NULL);
 	if (ret >= 0)
 		ret = fib_set(sync->fib, table, dst,
 			      parity_target(sync, table, dst, ret ? target : NULL));
@@ -73,8 +61,6 @@ void apply_route_changed(void *ctx, uint32_t table, const struct prefix *dst)
 
 void apply_all_routes(struct sync *sync)
 {
-	/* one that was left out may be there again, with what it had */
-	fib_wake_exceptions(sync->fib);
 	resolve_each(sync->resolve, set_prefix, sync);
 }
 
@@ -120,41 +106,6 @@ void apply_note_unknown(struct sync *sync, enum sync_object object, uint16_t unk
 	log_warning(
 		"a %s has an unsupported attribute (number %u, or one nested in it): packets that depend on it pass to the kernel",
 		names[object], attr);
-}
-
-/* Where there was none: the FIB sees it come. */
-static bool is_first(const struct sync *sync, const struct nlmsghdr *nlh, const struct route *route)
-{
-	const struct rib_dest *dest = rib_find(sync->rib, route->table, &route->dst);
-
-	return nlh->nlmsg_type == RTM_NEWROUTE && !(nlh->nlmsg_flags & NLM_F_REPLACE) && dest &&
-	       !dest->routes->next;
-}
-
-/*
- * What was learnt of a route goes with it, also if the same takes its place; and it does not count
- * where another one by the same next hop comes before it. What is kept at an object counts for
- * all routes by it, and goes with any of them; by which one it was that is replaced nobody says.
- */
-static void note_changed(struct sync *sync, const struct nlmsghdr *nlh, const struct route *route)
-{
-	const bool over_main = route->table == RT_TABLE_LOCAL && sync->view.local_first;
-	const bool replaces = nlh->nlmsg_flags & NLM_F_REPLACE;
-
-	if (!sync_may_doubt(sync))
-		return;
-	if (over_main) {
-		fib_doubt_exceptions(sync->fib, RT_TABLE_MAIN, &route->dst);
-		/* laid over longer ones of main, too */
-		fib_doubt_exceptions_within(sync->fib, RT_TABLE_MAIN, &route->dst);
-		fib_doubt_exceptions_within(sync->fib, RT_TABLE_LOCAL, &route->dst);
-	} else if (is_first(sync, nlh, route)) {
-		return;
-	}
-	fib_doubt_exceptions(sync->fib, route->table, &route->dst);
-	if (replaces ? nexthops_count(sync->nexthops) : route->next_hop_id)
-		fib_doubt_object_exceptions(sync->fib, &route->dst,
-					    replaces ? 0 : route->next_hop_id);
 }
 
 /*
@@ -274,9 +225,9 @@ static int apply_route(struct sync *sync, const struct nlmsghdr *nlh)
 
 		ret = error ? error : ret;
 	}
-	/* of the hops that a route in another's place had nobody says that they are gone */
-	sync->withdrawals += nlh->nlmsg_type == RTM_DELROUTE || nlh->nlmsg_flags & NLM_F_REPLACE;
-	note_changed(sync, nlh, &route);
+	/* what was learnt of a route goes with it, also if the same takes its place */
+	if (!sync->dumping)
+		exceptions_route_changed(sync, route.table, &route.dst);
 	/* the first route of that kind changes all others by objects, once and for all */
 	if (!object_sources && rib_object_sources(sync->rib) && !sync->quiet)
 		apply_all_routes(sync);
@@ -314,7 +265,7 @@ static int apply_neigh(struct sync *sync, const struct nlmsghdr *nlh)
 	/* rt6_clean_tohost(): redirects to what is no router any more are gone */
 	known = neighs_find(sync->neighs, neigh.ifindex, &neigh.addr);
 	if (known && known->flags & NTF_ROUTER && !(neigh.flags & NTF_ROUTER))
-		exceptions_want(sync);
+		exceptions_router_gone(sync);
 	if (nlh->nlmsg_type == RTM_DELNEIGH) {
 		neigh.state = NUD_NONE;
 		neighs_delete(sync->neighs, neigh.ifindex, &neigh.addr);
@@ -429,8 +380,7 @@ void apply_meta(struct sync *sync)
 	parity_tell(sync, meta);
 	meta->max_routes = sync->config->max_routes;
 	meta->exceptions = stats.exceptions;
-	meta->exceptions_evicted = stats.exceptions_evicted;
-	meta->exceptions_missing = stats.exceptions_missing + stats.exceptions_failed;
+	exceptions_tell(sync, meta);
 	meta->max_exceptions = sync->config->max_exceptions;
 	meta->fib_chunk_bytes = stats.compiled.chunk_bytes;
 	meta->fib_used_bytes = stats.compiled.used_bytes;
@@ -451,11 +401,13 @@ void apply_meta(struct sync *sync)
 		flags |= SIXLANE_META_ANSWER;
 	if (sync->flow_labels)
 		flags |= SIXLANE_META_FLOW_LABEL;
+	if (sync->config->exceptions == CONFIG_EXCEPTIONS_OBSERVE)
+		flags |= SIXLANE_META_OBSERVE;
 	flags |= rules_flag(sync);
 	flags |= meta->flags & SIXLANE_META_GAPS; /* the FIB's own */
 	if (sync->in_sync && !sync->rules_wanted && !sync->next_hops_wanted)
 		flags |= SIXLANE_META_IN_SYNC;
-	__atomic_store_n(&meta->flags, flags, __ATOMIC_SEQ_CST);
+	maps_set_flags(sync->maps, flags);
 	/* raised since: the other thread has cleared it in what was there before */
 	if (flags & SIXLANE_META_GUARDED && alarm_is_raised(sync->alarm))
 		__atomic_fetch_and(&meta->flags, ~SIXLANE_META_GUARDED, __ATOMIC_SEQ_CST);

@@ -87,7 +87,6 @@ static void doubt_routes_by(struct sync *sync, uint32_t ifindex)
 	if (!device || !skip_notify_on_dev_down())
 		return;
 	device->doubtful = true;
-	sync->withdrawals++;
 	sync_want(sync, AFTER_DOWN_NS);
 	if (!sync->quiet)
 		ports_update(sync, ifindex);
@@ -228,7 +227,7 @@ int apply_link_gone(struct sync *sync, const struct nlmsghdr *nlh)
 	owners_note(sync, &link);
 	operator_device_changed(sync);
 	if (rib_may_use_device(sync->rib, link.ifindex))
-		sync->withdrawals += rib_prune(sync->rib, uses_device, &link.ifindex);
+		rib_prune(sync->rib, uses_device, &link.ifindex);
 	note_next_hops_by(sync, link.ifindex);
 	if (sync->quiet)
 		return 0;

@@ -19,7 +19,7 @@ static bool uses_next_hop(const struct route *route, void *ctx)
 static void prune_routes_by(struct sync *sync, uint32_t id)
 {
 	if (rib_by_object(sync->rib, id).n)
-		sync->withdrawals += rib_prune(sync->rib, uses_next_hop, &id);
+		rib_prune(sync->rib, uses_next_hop, &id);
 }
 
 static void fill_hops(struct sync *sync, const struct nexthop_view *view, struct fib_hop *hops)
@@ -95,7 +95,6 @@ void apply_all_next_hops(struct sync *sync)
 int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 {
 	struct next_hop_member members[NEXT_HOP_MAX_MEMBERS];
-	struct nexthop_view view;
 	struct next_hop next_hop;
 	int ret = parse_next_hop(nlh, &next_hop, members);
 
@@ -103,9 +102,6 @@ int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 		return ret;
 	apply_note_unknown(sync, SYNC_NEXT_HOP, next_hop.unknown_attr);
 	if (nlh->nlmsg_type == RTM_DELNEXTHOP) {
-		/* with its routes goes what was learnt of them, which may count for others */
-		if (sync_may_doubt(sync) && rib_by_object(sync->rib, next_hop.id).n)
-			fib_doubt_object_exceptions(sync->fib, &(struct prefix){ 0 }, next_hop.id);
 		nexthops_delete(sync->nexthops, next_hop.id);
 		/* buckets of a member that goes move to others without a word */
 		if (nexthops_any_resilient(sync->nexthops) && !sync->dumping)
@@ -114,14 +110,6 @@ int apply_next_hop(struct sync *sync, const struct nlmsghdr *nlh)
 		if (!sync->quiet)
 			prune_routes_by(sync, next_hop.id);
 		return 0;
-	}
-	/* the same again, and yet with none of what was learnt of its hops, also for groups with it
-	 */
-	if (nlh->nlmsg_flags & NLM_F_REPLACE && sync_may_doubt(sync) &&
-	    nexthops_view(sync->nexthops, next_hop.id, &view)) {
-		fib_doubt_object_exceptions(sync->fib, &(struct prefix){ 0 }, next_hop.id);
-		/* a group's new member may have what the old one by the same hop had not */
-		fib_share_object_exceptions(sync->fib, next_hop.id);
 	}
 	/* which bucket is whose is not told here, and only of some later moves */
 	if (next_hop.kind == NEXT_HOP_RESILIENT && !sync->dumping)

@@ -80,25 +80,15 @@ static int publish(struct sync *sync, const struct rules_program *program)
 	/* Those of an earlier daemon go on forwarding until then, by tables that fit them. */
 	if (sync->quiet && !known)
 		apply_hold(sync);
-	/* What is kept at routes of local is told for main as well from here on, which may lack it.
-	 */
-	if (moved && program->local_first && (sync->published || !known)) {
-		fib_join_exceptions(sync->fib);
-		exceptions_want(sync);
-	}
+	/* what is kept at routes of local counts in main from here on, or does no more */
+	if (moved)
+		exceptions_all_change(sync);
 	ret = maps_set_rules(sync->maps, program->rules, n);
 	if (ret)
 		return ret;
 	sync->program = *program;
 	sync->view.local_first = program->local_first;
 	sync->view.local_within = program->local_within;
-	/*
-	 * What is kept at routes of table local is looked for in main, or is not any more. No other
-	 * change of rules is of consequence: the kernel keeps exceptions at routes, in whichever
-	 * table, and by rules only packets come to another one, where they find its own.
-	 */
-	if (sync->complete && moved)
-		fib_doubt_exceptions(sync->fib, 0, NULL);
 	if (!sync->quiet && moved)
 		apply_all_routes(sync);
 	else if (!sync->quiet && parted)

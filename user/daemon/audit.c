@@ -3,7 +3,8 @@
  * Passes through all tables, in pieces. A table's pass goes through the kernel's trie and the RIB's
  * side by side, in their common order; what differs is read once more and corrected
  * (audit_place.c). Small tables have their turn every second, before large ones, which take what
- * is left of the budget.
+ * is left of the budget. The exceptions that stand behind the routes are handed on, and those of
+ * next-hop objects, which have a pass of their own beside the tables.
  *
  * Without a kernel reader a pass is a dump of everything, as often as the budget allows.
  */
@@ -15,6 +16,7 @@
 
 #define NS_PER_S 1000000000ull
 #define INTERVAL_NS NS_PER_S
+#define USUAL_PERMILLE 5u
 #define PIECE_RECORDS 1024u
 #define SMALL_NS 1000000u /* a table whose pass takes less is small */
 #define MAX_TABLES 65536u
@@ -47,6 +49,11 @@ void audit_free(struct audit *audit)
 }
 
 bool audit_reads_kernel(const struct audit *audit)
+{
+	return audit->reader;
+}
+
+struct kernel_reader *audit_reader(const struct audit *audit)
 {
 	return audit->reader;
 }
@@ -120,9 +127,11 @@ static void compare_next(struct side_by_side *both, const struct kernel_view *vi
 		suspect(both, &dst);
 }
 
-static bool same_dst(const struct kernel_record *a, const struct kernel_record *b)
+/* A route of the same destination, or an exception of it. */
+static bool belongs_to(const struct kernel_record *a, const struct kernel_record *b)
 {
-	return a->dst_len == b->dst_len && !memcmp(a->dst, b->dst, sizeof(a->dst));
+	return b->kind == KERNEL_RECORD_EXCEPTION ||
+	       (a->dst_len == b->dst_len && !memcmp(a->dst, b->dst, sizeof(a->dst)));
 }
 
 static void compare_view(struct side_by_side *both, const struct kernel_view *view)
@@ -131,9 +140,10 @@ static void compare_view(struct side_by_side *both, const struct kernel_view *vi
 
 	for (; begin < view->n; begin = end) {
 		for (end = begin + 1; end < view->n; end++)
-			if (!same_dst(&view->records[begin], &view->records[end]))
+			if (!belongs_to(&view->records[begin], &view->records[end]))
 				break;
 		compare_next(both, view, &view->records[begin], end - begin);
+		exceptions_note(both->sync, both->table, view, &view->records[begin], end - begin);
 	}
 	if (view->end)
 		suspect_up_to(both, NULL);
@@ -159,6 +169,23 @@ static void mend_suspects(struct sync *sync)
 	audit->suspects.n = 0;
 }
 
+static const struct kernel_choice all_exceptions = { .exceptions = KERNEL_EXCEPTIONS_ALL };
+
+static bool read_objects(struct sync *sync, struct audit_table *table)
+{
+	struct kernel_view view = { 0 };
+	int ret = kernel_reader_objects(sync->audit->reader, PIECE_RECORDS, &all_exceptions,
+					&table->cursor, &view);
+
+	if (ret) {
+		log_warning_limited("cannot read the kernel's next-hop objects: %s",
+				    strerror(-ret));
+		return true;
+	}
+	exceptions_note(sync, 0, &view, view.records, view.n);
+	return view.end;
+}
+
 /* The next piece of a table's pass. Returns whether that is at its end. */
 static bool read_piece(struct sync *sync, struct audit_table *table)
 {
@@ -172,8 +199,10 @@ static bool read_piece(struct sync *sync, struct audit_table *table)
 	struct kernel_view view = { 0 };
 
 	audit->suspects.n = 0;
-	both.err = kernel_reader_walk(audit->reader, table->id, PIECE_RECORDS, NULL, &table->cursor,
-				      &view);
+	if (table->objects)
+		return read_objects(sync, table);
+	both.err = kernel_reader_walk(audit->reader, table->id, PIECE_RECORDS, &all_exceptions,
+				      &table->cursor, &view);
 	if (both.err == -EAGAIN) /* the kernel is just changing what comes next */
 		return false;
 	if (!both.err)
@@ -187,23 +216,27 @@ static bool read_piece(struct sync *sync, struct audit_table *table)
 					   : strerror(-both.err));
 		return true;
 	}
+	if (view.cut)
+		log_warning_limited(
+			"a route in table %u has more exceptions than the kernel reader holds",
+			table->id);
 	return view.end;
 }
 
 /* --- which table ------------------------------------------------------------------------------ */
 
-static struct audit_table *find_table(struct audit *audit, uint32_t id)
+static struct audit_table *find_table(struct audit *audit, uint32_t id, bool objects)
 {
 	for (size_t i = 0; i < audit->n_tables; i++)
-		if (audit->tables[i].id == id)
+		if (audit->tables[i].id == id && audit->tables[i].objects == objects)
 			return &audit->tables[i];
 	return NULL;
 }
 
-static void note_table(void *ctx, uint32_t id)
+/* objects: not a table, but all next-hop objects. */
+static void note_pass(struct audit *audit, uint32_t id, bool objects)
 {
-	struct audit *audit = ctx;
-	struct audit_table *table = find_table(audit, id), *list;
+	struct audit_table *table = find_table(audit, id, objects), *list;
 
 	if (table) {
 		table->known = true;
@@ -213,7 +246,13 @@ static void note_table(void *ctx, uint32_t id)
 	if (!list) /* looked for again in a second */
 		return;
 	audit->tables = list;
-	audit->tables[audit->n_tables++] = (struct audit_table){ .id = id, .known = true };
+	audit->tables[audit->n_tables++] =
+		(struct audit_table){ .id = id, .objects = objects, .known = true };
+}
+
+static void note_table(void *ctx, uint32_t id)
+{
+	note_pass(ctx, id, false);
 }
 
 /* Tables that the kernel or the RIB has: one of the two may have missed that one came or went. */
@@ -231,6 +270,8 @@ static void find_tables(struct sync *sync)
 	for (size_t i = 0; i < n; i++)
 		note_table(audit, ids[i]);
 	rib_each_table(sync->rib, note_table, audit);
+	if (nexthops_count(sync->nexthops))
+		note_pass(audit, 0, true);
 	for (size_t i = 0; i < audit->n_tables; i++)
 		if (audit->tables[i].known)
 			audit->tables[kept++] = audit->tables[i];
@@ -259,7 +300,15 @@ static struct audit_table *choose(struct audit *audit, uint64_t now_ns)
 	return best;
 }
 
-static void begin_pass(struct audit_table *table, uint64_t now_ns)
+/* Small tables are compared so often; with a larger budget than usual more often. */
+static uint64_t interval_ns(const struct sync *sync)
+{
+	const uint32_t permille = sync->config->audit_permille;
+
+	return permille > USUAL_PERMILLE ? INTERVAL_NS * USUAL_PERMILLE / permille : INTERVAL_NS;
+}
+
+static void begin_pass(const struct sync *sync, struct audit_table *table, uint64_t now_ns)
 {
 	if (table->running)
 		return;
@@ -267,7 +316,7 @@ static void begin_pass(struct audit_table *table, uint64_t now_ns)
 	table->cursor = (struct kernel_cursor){ 0 };
 	table->begin_ns = now_ns;
 	table->cost_ns = 0;
-	table->next_ns = now_ns + INTERVAL_NS;
+	table->next_ns = now_ns + interval_ns(sync);
 }
 
 /* Each has been gone through since the last time. */
@@ -295,6 +344,16 @@ static void end_pass(struct audit *audit, struct audit_table *table)
 	note_all_passed(audit, table->done_ns);
 }
 
+uint64_t audit_read_since_ns(const struct audit *audit)
+{
+	uint64_t since_ns = audit->n_tables ? UINT64_MAX : 0;
+
+	for (size_t i = 0; i < audit->n_tables; i++)
+		if (audit->tables[i].done_begin_ns < since_ns)
+			since_ns = audit->tables[i].done_begin_ns;
+	return since_ns;
+}
+
 /* One piece, with what it comes to. Returns the CPU time that it took. */
 static uint64_t run_piece(struct sync *sync, uint64_t now_ns)
 {
@@ -306,7 +365,7 @@ static uint64_t run_piece(struct sync *sync, uint64_t now_ns)
 
 	if (!table)
 		return 0;
-	begin_pass(table, now_ns);
+	begin_pass(sync, table, now_ns);
 	end = read_piece(sync, table);
 	mend_suspects(sync); /* does not change the list of tables */
 	cost_ns = util_cpu_ns() - cpu_ns;
@@ -318,17 +377,19 @@ static uint64_t run_piece(struct sync *sync, uint64_t now_ns)
 
 /* --- all at once ------------------------------------------------------------------------------ */
 
-static void read_all(struct sync *sync)
+void audit_read_all(struct sync *sync)
 {
 	struct audit *audit = sync->audit;
 
+	if (!audit->reader)
+		return;
 	find_tables(sync);
 	for (size_t i = 0; i < audit->n_tables; i++) {
 		struct audit_table *table = &audit->tables[i];
 		bool end = false;
 
 		table->running = false;
-		begin_pass(table, util_now_ns());
+		begin_pass(sync, table, util_now_ns());
 		while (!end) {
 			end = read_piece(sync, table);
 			mend_suspects(sync);
@@ -357,12 +418,13 @@ void audit_settle(struct sync *sync)
 	struct audit *audit = sync->audit;
 	const bool all = audit->incomplete;
 
-	if (audit->reader && all)
-		read_all(sync);
+	if (all)
+		audit_read_all(sync);
 	for (size_t i = 0; audit->reader && !all && i < audit->dumped.n; i++)
 		audit_place_mend(sync, &audit->dumped.list[i], true);
 	audit->dumped.n = 0;
 	audit->incomplete = false;
+	audit->passes += !audit->reader;
 }
 
 /* --- when --------------------------------------------------------------------------------------
@@ -391,7 +453,7 @@ void audit_run(struct sync *sync)
 	audit_event_run(sync, now_ns);
 	if (audit->all_soon) {
 		audit->all_soon = false;
-		read_all(sync);
+		audit_read_all(sync);
 	}
 	if (!sync->config->audit_permille)
 		return;
@@ -436,10 +498,13 @@ uint64_t audit_dump_due_ns(const struct sync *sync, uint64_t cost_ns)
 	return later(util_now_ns(), rest < INTERVAL_NS ? INTERVAL_NS : rest);
 }
 
-void audit_tell(const struct audit *audit, struct sixlane_meta *meta)
+void audit_tell(struct audit *audit, struct sixlane_meta *meta)
 {
 	meta->audit_reader = audit->reader != NULL;
 	meta->audit_passes = audit->passes;
+	/* of all daemons */
+	meta->exception_passes += audit->passes - audit->passes_told;
+	audit->passes_told = audit->passes;
 	meta->audit_pass_ns = audit->pass_ns;
 	for (size_t i = 0; i < RIB_N_DIFFERENCES; i++)
 		meta->audit_corrected[i] = audit->mended[i];

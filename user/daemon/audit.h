@@ -16,13 +16,19 @@
 
 struct sync;
 struct audit;
+struct kernel_reader;
 
 /* Without a kernel reader, with a warning that says why. NULL: no memory. */
 struct audit *audit_new(void);
 void audit_free(struct audit *audit);
 
-/* The kernel's own tables can be read. */
+/* The kernel's own tables can be read, by this one; NULL: they cannot. */
 bool audit_reads_kernel(const struct audit *audit);
+struct kernel_reader *audit_reader(const struct audit *audit);
+/* All tables, and all exceptions, have been read after that time; 0: not yet. */
+uint64_t audit_read_since_ns(const struct audit *audit);
+/* Read all of them now. */
+void audit_read_all(struct sync *sync);
 
 /*
  * Routes of a destination, as the kernel's own table has them now, into the RIB. Call it when a
@@ -65,6 +71,6 @@ uint64_t audit_dump_due_ns(const struct sync *sync, uint64_t cost_ns);
 
 /* What the CLI shows of it, into sl_meta. */
 struct sixlane_meta;
-void audit_tell(const struct audit *audit, struct sixlane_meta *meta);
+void audit_tell(struct audit *audit, struct sixlane_meta *meta);
 
 #endif

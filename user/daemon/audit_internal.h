@@ -34,6 +34,7 @@ struct audit_soon {
 struct audit_table {
 	uint32_t id;
 	bool running, known;
+	bool objects; /* all next-hop objects instead */
 	struct kernel_cursor cursor;
 	uint64_t begin_ns, cost_ns;		       /* of the pass under way, … */
 	uint64_t done_begin_ns, done_ns, last_cost_ns; /* … and of the one before */
@@ -60,6 +61,7 @@ struct audit {
 	uint64_t next_tables_ns, next_piece_ns, next_transient_ns;
 	uint64_t passes, pass_ns; /* all tables, and how long that took last … */
 	uint64_t passed_ns;	  /* … and when */
+	uint64_t passes_told;	  /* into sl_meta */
 	uint64_t mended[RIB_N_DIFFERENCES];
 };
 

@@ -1,72 +1,154 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What exceptions.c and exceptions_dump.c share. Nothing else includes it.
+ * What the files of the kernel's exceptions share: exceptions_store.c (what the kernel has),
+ * exceptions_decide.c (what comes of it), exceptions.c (when it is read), exceptions_event.c (why
+ * it is read again), exceptions_fresh.c (what is punt before it is). Nothing else includes it.
+ *
+ * Invariants
+ * - A destination is exact only if all that the kernel has of it is known, and is one exception
+ *   at the hop that its packets take. In any other case it is punt.
+ * - Before an exact destination is something else, its bits in sl_punted are set.
  */
 #ifndef USER_DAEMON_EXCEPTIONS_H
 #define USER_DAEMON_EXCEPTIONS_H
 
-#include "learnt.h"
+#include <sys/queue.h>
+
+#include "kernel_reader.h"
+#include "kernel_routes.h"
 #include "state.h"
 
-/* A dump of all that the kernel has learnt, read in pieces. */
-struct exceptions_dump {
-	struct nl_socket *socket; /* NULL: none is under way */
-	bool wanted;
-	bool over;		     /* all was read, and notifications of meanwhile are to be */
-	bool interrupted;	     /* … but it was inconsistent */
-	bool split;		     /* some route's exceptions may stand in two datagrams */
-	const struct nlmsghdr *last; /* read, valid until the next datagram is */
-	uint64_t withdrawals;	     /* of routes, when it began */
-	uint64_t news;		     /* count_news() when the last piece was read */
-	bool stale;		     /* what is being read is older than an answer or doubt since */
-	uint64_t begin_ns, told_after_ns;
-	uint64_t cost_ns; /* CPU time so far */
-	uint64_t next_piece_ns;
-	size_t n_told;
-	void *seen; /* tsearch(): those of groups, which may be told more than once */
-	size_t n_seen;
+/* One exception of the kernel's, and where that keeps it. */
+struct finding {
+	struct finding *next; /* of the same destination */
+	uint32_t table;	      /* of its route, … */
+	struct prefix prefix;
+	struct fib_hop kept; /* … and the hop that it is kept at */
+	uint32_t metric;
+	uint32_t object;    /* or the id of the next-hop object that it is kept at; 0: at none */
+	bool plain;	    /* its route is the only one of its prefix, and has one hop … */
+	bool several;	    /* … or several of its own; neither: punt */
+	struct fib_hop hop; /* what it says: a hop, … */
+	uint32_t mtu;	    /* … if expires is not 0 */
+	bool mtu_locked;
+	uint64_t expires; /* jiffies; 0: no end */
+	uint64_t expires_ns, seen_ns;
 };
 
-/* Why the kernel gets packets to destinations that have exceptions. */
-enum missing_reason {
-	MISSING_NONE,
-	MISSING_BOUND,	/* more than max_exceptions */
-	MISSING_FAILED, /* for now */
+enum excepted_state { EXCEPTED_NONE, EXCEPTED_EXACT, EXCEPTED_PUNT };
+
+/* A destination that the kernel has exceptions of, or may have. */
+struct excepted {
+	struct radix_node node;	    /* of 128 bits */
+	TAILQ_ENTRY(excepted) soon; /* in one of the queues, if due_ns … */
+	uint64_t due_ns;
+	uint64_t came_ns;  /* … since this time, … */
+	uint64_t again_ns; /* … and once more, since this one; 0: not */
+	struct finding *findings;
+	enum excepted_state state;
+	bool second;  /* in the queue of second readings */
+	bool known;   /* findings are all that the kernel has */
+	bool no_room; /* it would be exact */
 };
+TAILQ_HEAD(excepted_queue, excepted);
 
 struct exceptions {
-	int64_t questions_left_ns;		  /* CPU time that they may take at once, … */
-	uint64_t questions_at_ns;		  /* … at this time */
-	uint64_t hints_again_ns, doubts_again_ns; /* no question about them before these times */
-	bool flooded;				  /* hints are being lost */
-	uint64_t settled;			  /* by an answer, since the start */
-	bool doubts_left;
-	enum missing_reason reported;
-	uint64_t next_expire_ns;
+	/* exceptions_store.c */
+	struct radix store;
+	uint64_t n_punted, n_by_object, n_no_room, n_evicted;
+	uint64_t *shadow;      /* [SIXLANE_PUNTED_WORDS]: what sl_punted is to be */
+	uint64_t *overflow[2]; /* those that found no room in the store: now, and before … */
+	uint64_t overflow_ns;  /* … this time */
+	uint64_t n_overflow[2];
+	bool dirty; /* sl_punted has bits of destinations that are punt no more */
+	/* exceptions.c */
+	bool ready; /* all has been read once: sl_punted may lose bits */
+	struct excepted_queue first, second;
+	size_t n_soon;
+	int64_t budget_ns;			/* CPU time that readings may take at once, … */
+	uint64_t budget_at_ns, paused_until_ns; /* … at this time */
+	uint64_t start_ns, next_look_ns, next_rebuild_ns;
 	uint64_t mtu_look_ns,
 		mtu_until_ns; /* whether IPv6 has taken a device's MTU over; at most */
-	bool dump_wanted;     /* something is to be found by it */
-	bool dumped;	      /* since the last full synchronisation */
-	bool split_before;    /* the last one was whole but for what a split leaves out */
-	uint64_t dump_begin_ns, dump_end_ns, dump_cost_ns; /* of the last one */
-	struct exceptions_dump dump;
+	struct {
+		bool draining; /* a half is to be cleared, when all of before turned_ns was read */
+		bool lost;     /* … of which some was lost, … */
+		bool lost_since; /* … or of what came since */
+		uint64_t turned_ns, next_turn_ns;
+		uint64_t n_lost; /* as counted then */
+	} fresh;
+	enum missing_reason { MISSING_NONE, MISSING_BOUND } reported;
 };
 
-/* exceptions.c */
-uint64_t exceptions_cpu_ns(void); /* used by this thread so far */
-struct learnt_world exceptions_world(struct sync *sync);
-void exceptions_tell(struct sync *sync, uint32_t table, const union sixlane_addr *dst,
-		     const struct fib_exception *exception);
-/* It has one there that does not count for packets as they go now: see fib_lose_exception(). */
-void exceptions_lack(struct sync *sync, uint32_t table, const union sixlane_addr *dst, bool asked);
-/*
- * Ask the kernel about dst, and tell the FIB. False: answers do not say all that holds; if a dump
- * does, it is wanted now.
- */
-bool exceptions_settle(struct sync *sync, uint32_t table, const union sixlane_addr *dst);
+/* --- exceptions_store.c ------------------------------------------------------------------- */
 
-/* exceptions_dump.c: begin one if it is due, or go on with it. */
-void exceptions_dump_run(struct sync *sync, uint64_t now_ns, bool due);
-void exceptions_dump_abort(struct exceptions *exceptions);
+int exceptions_store_new(struct exceptions *exceptions);
+void exceptions_store_free(struct exceptions *exceptions);
+
+struct excepted *exceptions_find(const struct exceptions *exceptions,
+				 const union sixlane_addr *dst);
+/* Made if there is none. NULL: no room, and punt from now on until all has been read again. */
+struct excepted *exceptions_get(struct sync *sync, const union sixlane_addr *dst);
+/* Punt until all has been read again, without a place in the store. */
+void exceptions_lose(struct sync *sync, const union sixlane_addr *dst);
+/* If nothing is known of it, and nothing is to be read. */
+void exceptions_forget(struct sync *sync, struct excepted *excepted);
+
+/* Findings that were seen last before that time are gone. */
+void exceptions_drop_unseen(struct sync *sync, struct excepted *excepted, uint64_t since_ns);
+
+/* sl_punted loses the bits of those that are punt no more. */
+void exceptions_rebuild(struct sync *sync);
+/* Those that found no room in the store before all was read were read again, or are gone. */
+void exceptions_turn_overflow(struct exceptions *exceptions, uint64_t read_since_ns);
+
+static inline struct excepted *excepted_of(struct radix_node *node)
+{
+	return (struct excepted *)node; /* its first member */
+}
+
+void exceptions_set_state(struct exceptions *exceptions, struct excepted *excepted,
+			  enum excepted_state state);
+void exceptions_set_no_room(struct exceptions *exceptions, struct excepted *excepted, bool no_room);
+bool exceptions_same_hop(const struct fib_hop *a, const struct fib_hop *b);
+
+static inline bool exceptions_observe(const struct sync *sync)
+{
+	return sync->config->exceptions == CONFIG_EXCEPTIONS_OBSERVE;
+}
+
+/* --- exceptions_decide.c ------------------------------------------------------------------ */
+
+/* So long before its end a Path MTU is punt, since its end is known to a jiffy only. */
+uint64_t exceptions_ahead_ns(const struct sync *sync);
+/* Bring into the maps what the findings come to. */
+void exceptions_decide(struct sync *sync, struct excepted *excepted);
+/* It would be exact if it were decided about, by what was read before. */
+bool exceptions_may_be_exact(const struct sync *sync, const struct excepted *excepted);
+/* It is punt until it is decided about. */
+void exceptions_punt(struct sync *sync, struct excepted *excepted);
+/* --- exceptions.c ------------------------------------------------------------------------- */
+
+/* More at once are left to the next pass, which is cheaper. */
+#define EXCEPTIONS_MAX_SOON 1024u
+/* Read it in some milliseconds, and once more. */
+void exceptions_read_soon(struct sync *sync, struct excepted *excepted);
+/* All that came until then was read, but for what was left to a pass. */
+bool exceptions_read_until(const struct exceptions *exceptions, uint64_t until_ns);
+/* All that the kernel has was read after that time; where it cannot be read, it has forgotten it.
+ */
+uint64_t exceptions_read_since_ns(const struct sync *sync);
+
+/* --- exceptions_event.c ------------------------------------------------------------------- */
+
+/* What waits for IPv6 to take a device's MTU over. */
+void exceptions_mtu_run(struct sync *sync, uint64_t now_ns);
+
+/* --- exceptions_fresh.c ------------------------------------------------------------------- */
+
+/* Something that came is not going to be read. */
+void exceptions_fresh_lost(struct exceptions *exceptions);
+void exceptions_fresh_run(struct sync *sync, uint64_t now_ns);
+uint64_t exceptions_fresh_due_ns(const struct sync *sync);
 
 #endif

@@ -168,6 +168,8 @@ int kernel_routes_fill(struct kernel_routes *out, const struct kernel_view *view
 		return ret;
 	out->n = out->n_hops = 0;
 	for (size_t i = 0; i < n; i++) {
+		if (records[i].kind != KERNEL_RECORD_ROUTE)
+			continue;
 		if (records[i].n_siblings && is_known(out, i, records, &records[i]))
 			continue;
 		route = add_route(out, view, table, &records[i]);

@@ -20,7 +20,7 @@ struct kernel_routes {
 /*
  * The routes of n records, all of one destination of a table, in place of what is there. A
  * multipath set is one route, at its first hop's place: of unlike hops it says so, and has the
- * first hop's attributes and the earliest end. 0 or -ENOMEM.
+ * first hop's attributes and the earliest end. Exceptions among them do not count. 0 or -ENOMEM.
  */
 int kernel_routes_fill(struct kernel_routes *out, const struct kernel_view *view, uint32_t table,
 		       const struct kernel_record *records, size_t n);

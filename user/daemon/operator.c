@@ -3,7 +3,7 @@
  * The operator's exceptions: what `sixlane exception` has put into sl_operator, brought into the
  * FIB. The CLI counts its changes and says when to look; without that they are found within a
  * second. All are read anew, in pieces, between which routes and packets' neighbours have their
- * turn. What expires goes without that (fib_exceptions_expire), but for what is not in the FIB.
+ * turn, and when one has expired.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 #include "state.h"
 
 #define LOOK_INTERVAL_NS 1000000000u
-#define GATEWAY_INTERVAL_NS 60000000000ull
+#define LOOK_EACH_NS 50000u /* and so long for each entry, where it is for what has expired */
+#define LEAVE_MAX 1024	    /* in one run */
 #define NEIGH_WORDS (SIXLANE_MAX_NEIGHBOURS / 64)
 
 enum step {
@@ -23,9 +24,9 @@ enum step {
 
 /* What a reading finds. */
 struct found {
-	size_t missing, refused;	/* lead out by a device that is not there; found no room */
-	uint64_t next_expire_ns;	/* of those, and … */
-	uint64_t next_gateway_ns;	/* … of those that have one of these */
+	size_t n;
+	size_t missing, refused; /* lead out by a device that is not there; found no room */
+	uint64_t next_expire_ns;
 	uint64_t gateways[NEIGH_WORDS]; /* bitmap of the slots of gateways in use */
 	bool any_gateway;
 };
@@ -63,6 +64,8 @@ static bool express(const struct sync *sync, const struct sixlane_operator *entr
 	const struct device *device;
 
 	*exception = (struct fib_exception){
+		.origin = FIB_OPERATOR,
+		.table = entry->table,
 		.mtu = entry->mtu,
 		.mtu_locked = entry->mtu != 0,
 		.expires_ns = entry->expires_ns,
@@ -90,12 +93,10 @@ static void note_gateway(struct found *found, const struct maps *maps,
 	slot = maps_neigh_slot(maps, said->hop.ifindex, &said->hop.gateway);
 	found->gateways[slot / 64] |= 1ull << slot % 64;
 	found->any_gateway = true;
-	if (said->expires_ns && said->expires_ns < found->next_gateway_ns)
-		found->next_gateway_ns = said->expires_ns;
 }
 
 /* 0, -ENODEV, or as fib_set_exception(). */
-static int bring(struct operator_list *list, const struct sixlane_exception_key *key,
+static int bring(struct operator_list *list, const union sixlane_addr *dst,
 		 const struct sixlane_operator *entry)
 {
 	struct sync *sync = list->sync;
@@ -106,13 +107,19 @@ static int bring(struct operator_list *list, const struct sixlane_exception_key 
 		return -ENODEV;
 	if (exception.has_hop)
 		ports_need(sync, exception.hop.ifindex);
-	ret = fib_set_exception(sync->fib, FIB_OPERATOR, key->table, &key->dst, &exception);
-	if (!ret)
+	exceptions_yield(sync, dst);
+	fib_mark(sync->fib, exception.table, dst);
+	ret = fib_set_exception(sync->fib, dst, &exception);
+	if (ret == -ENOSPC && exceptions_make_room(sync))
+		ret = fib_set_exception(sync->fib, dst, &exception);
+	if (ret)
+		exceptions_take_back(sync, dst);
+	else
 		note_gateway(&list->found, sync->maps, &exception);
 	return ret;
 }
 
-static int take_entry(void *ctx, const struct sixlane_exception_key *key,
+static int take_entry(void *ctx, const union sixlane_addr *dst,
 		      const struct sixlane_operator *entry)
 {
 	struct operator_list *list = ctx;
@@ -121,14 +128,15 @@ static int take_entry(void *ctx, const struct sixlane_exception_key *key,
 	int ret;
 
 	if (entry->expires_ns && entry->expires_ns <= now_ns) {
-		maps_operator_expire(list->sync->maps, key, now_ns);
+		maps_operator_expire(list->sync->maps, dst, now_ns);
 		return 0;
 	}
+	found->n++;
 	list->by_device |= entry->device[0] != '\0';
-	ret = bring(list, key, entry);
+	ret = bring(list, dst, entry);
 	found->missing += ret == -ENODEV;
 	found->refused += ret == -ENOSPC;
-	if (ret && entry->expires_ns && entry->expires_ns < found->next_expire_ns)
+	if (entry->expires_ns && entry->expires_ns < found->next_expire_ns)
 		found->next_expire_ns = entry->expires_ns;
 	return ret == -ENOMEM ? ret : 0;
 }
@@ -154,8 +162,8 @@ static void begin(struct operator_list *list, uint64_t changes)
 	list->changes = changes;
 	list->wanted = list->by_device = false;
 	list->cursor = (struct maps_cursor){ 0 };
-	list->found = (struct found){ .next_expire_ns = UINT64_MAX, .next_gateway_ns = UINT64_MAX };
-	fib_exceptions_begin(list->sync->fib, FIB_OPERATOR);
+	list->found = (struct found){ .next_expire_ns = UINT64_MAX };
+	fib_exceptions_begin(list->sync->fib);
 }
 
 static void read_some(struct operator_list *list)
@@ -174,7 +182,6 @@ static void read_some(struct operator_list *list)
 			strerror(-ret));
 		return;
 	}
-	fib_exceptions_end(list->sync->fib, FIB_OPERATOR, true, NULL, NULL);
 	/* once, since it goes over all neighbours */
 	if (list->found.any_gateway)
 		list->sync->next_keep_ns = 0;
@@ -194,19 +201,14 @@ static uint64_t later(uint64_t a_ns, uint64_t b_ns)
 	return a_ns > b_ns ? a_ns : b_ns;
 }
 
-/*
- * When those are to be looked at that are not in the FIB, or whose gateways need not be kept any
- * more: not for each of many that expire.
- */
+/* When it is to be looked for room, and for those that expire: not for each of many. */
 static void plan(struct operator_list *list, uint64_t now_ns)
 {
 	struct found *last = &list->last;
-	uint64_t gateway_ns = later(last->next_gateway_ns, now_ns + GATEWAY_INTERVAL_NS);
 
 	list->next_room_ns = last->refused ? now_ns + LOOK_INTERVAL_NS : UINT64_MAX;
-	last->next_expire_ns = later(last->next_expire_ns, now_ns + LOOK_INTERVAL_NS);
-	if (gateway_ns < last->next_expire_ns)
-		last->next_expire_ns = gateway_ns;
+	last->next_expire_ns =
+		later(last->next_expire_ns, now_ns + LOOK_INTERVAL_NS + last->n * LOOK_EACH_NS);
 }
 
 /* Those that were gone have made room since the others were read. */
@@ -248,6 +250,11 @@ static bool is_due(struct operator_list *list)
 	return is_room(list->sync);
 }
 
+static void take_back(void *ctx, const union sixlane_addr *dst)
+{
+	exceptions_take_back(ctx, dst);
+}
+
 void operator_run(struct sync *sync)
 {
 	struct operator_list *list = sync->operator;
@@ -259,7 +266,7 @@ void operator_run(struct sync *sync)
 		begin(list, count_changes(sync));
 	if (list->step == STEP_READ)
 		read_some(list);
-	if (list->step == STEP_LEAVE && !fib_exceptions_leave(sync->fib))
+	if (list->step == STEP_LEAVE && !fib_exceptions_end(sync->fib, LEAVE_MAX, take_back, sync))
 		finish(list);
 }
 

@@ -142,26 +142,6 @@ int request_routes(struct sync *sync, nl_msg_fn fn)
 	return run_dump(sync, sync->dump, nlh, fn);
 }
 
-int request_destination(struct sync *sync, const union sixlane_addr *dst,
-			const union sixlane_addr *src, uint32_t oif, nl_msg_fn fn, void *ctx)
-{
-	static const union sixlane_addr any;
-	char buf[REQUEST_BYTES];
-	struct nlmsghdr *nlh = start_request(buf, RTM_GETROUTE);
-	struct rtmsg *body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
-
-	body->rtm_family = AF_INET6;
-	body->rtm_dst_len = 128;
-	mnl_attr_put(nlh, RTA_DST, sizeof(*dst), dst);
-	if (src && memcmp(src, &any, sizeof(any)) != 0) {
-		body->rtm_src_len = 128;
-		mnl_attr_put(nlh, RTA_SRC, sizeof(*src), src);
-	}
-	if (oif)
-		mnl_attr_put_u32(nlh, RTA_OIF, oif);
-	return nl_socket_ask(sync->dump, nlh, fn, ctx, DUMP_TIMEOUT_MS);
-}
-
 /* Linux 4.19 to the newest take these and no others (rtm_getroute_parse_ip_proto()). */
 bool request_takes_protocol(uint8_t protocol)
 {
@@ -211,17 +191,6 @@ int request_link(struct sync *sync, const char *name, nl_msg_fn fn, void *ctx)
 	mnl_nlmsg_put_extra_header(nlh, sizeof(struct ifinfomsg));
 	mnl_attr_put_strz(nlh, IFLA_IFNAME, name);
 	return nl_socket_ask(sync->dump, nlh, fn, ctx, DUMP_TIMEOUT_MS);
-}
-
-int request_exceptions(struct nl_socket *socket)
-{
-	char buf[REQUEST_BYTES];
-	struct nlmsghdr *nlh = start_request(buf, RTM_GETROUTE);
-	struct rtmsg *body = mnl_nlmsg_put_extra_header(nlh, sizeof(*body));
-
-	body->rtm_family = AF_INET6;
-	nl_socket_relax(socket);
-	return nl_socket_dump_start(socket, nlh);
 }
 
 int request_features(struct sync *sync, nl_msg_fn fn)

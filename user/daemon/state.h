@@ -80,10 +80,8 @@ struct sync {
 	uint64_t next_sync_ns, next_poll_ns, next_keep_ns, next_retry_ns;
 	uint64_t told_after_ns; /* what the kernel says now, it said after this moment */
 
-	uint64_t withdrawals; /* how often routes went, or may have: what is dumped meanwhile leaves
-				 others out */
-	bool guarded;	      /* the maps have what the guard says */
-	bool guard_slow;      /* it takes too long to read */
+	bool guarded;	       /* the maps have what the guard says */
+	bool guard_slow;       /* it takes too long to read */
 	bool guard_unreported; /* the log may lack what is held back now */
 	bool guard_tightens;   /* what was held is held until all that is to be is */
 	bool behind;	       /* notifications wait that there was no time for */
@@ -133,13 +131,6 @@ void sync_want(struct sync *sync, uint64_t delay_ns);
 void sync_renew_cached(struct sync *sync);
 /* Apply the notifications that have come. False: there may be more, or some were lost. */
 bool sync_follow(struct sync *sync);
-
-/* What is said of exceptions without a change of routes goes into the FIB, which has those of
- * before or all: a synchronisation under way would not find out. */
-static inline bool sync_may_doubt(const struct sync *sync)
-{
-	return !sync->dumping && (!sync->quiet || sync->complete);
-}
 
 /* apply.c: one message of any kind into the stores, and into the FIB unless quiet. */
 void apply_message(struct sync *sync, const struct nlmsghdr *nlh);
@@ -199,10 +190,6 @@ int request_next_hops(struct sync *sync, nl_msg_fn fn);
 int request_next_hop_buckets(struct sync *sync, nl_msg_fn fn);
 int request_routes(struct sync *sync, nl_msg_fn fn);
 int request_features(struct sync *sync, nl_msg_fn fn);
-/* What becomes of a packet to dst; src: NULL or :: for any, oif: 0, or a VRF in whose table to
- * look. The kernel's -errno, too, is an answer. */
-int request_destination(struct sync *sync, const union sixlane_addr *dst,
-			const union sixlane_addr *src, uint32_t oif, nl_msg_fn fn, void *ctx);
 /*
  * How a forwarded packet would be routed now, with the hop that its flow would take, or,
  * whole_route, with all hops of its route. The kernel's -errno is an answer, too.
@@ -215,8 +202,6 @@ bool request_takes_protocol(uint8_t protocol);
 int request_next_hop(struct sync *sync, uint32_t id, nl_msg_fn fn, void *ctx);
 /* RTM_NEWLINK of the device of this name. */
 int request_link(struct sync *sync, const char *name, nl_msg_fn fn, void *ctx);
-/* Begin a dump of routes and exceptions: nl_socket_dump_next() hands them on. */
-int request_exceptions(struct nl_socket *socket);
 /* Look the "netdev" family up and subscribe to it; its absence is no error. */
 int request_netdev_family(struct sync *sync);
 
@@ -279,30 +264,52 @@ void owners_note(struct sync *sync, const struct link *link);
 void owners_check(struct sync *sync, bool all);
 
 /*
- * exceptions.c: what the kernel has learnt of single destinations. After the first full
- * synchronisation run is called, when *_due_ns has come or anything else has; restart, when the
- * FIB is about to be written anew. want: something was missed that a dump will find.
+ * exceptions.c: what the kernel has learnt of single destinations. start: at the end of the first
+ * full synchronisation; after that run is called, when *_due_ns has come or anything else has.
  */
 struct exceptions *exceptions_new(void);
 void exceptions_free(struct exceptions *exceptions);
+void exceptions_start(struct sync *sync);
 void exceptions_run(struct sync *sync);
-void exceptions_restart(struct sync *sync);
-void exceptions_want(struct sync *sync);
 uint64_t exceptions_due_ns(const struct sync *sync);
-/* A device's MTU has changed: the kernel is about to change those by it. */
+/* Records of the kernel reader: those of exceptions behind their routes, all of one destination; or
+ * behind objects. */
+struct kernel_view;
+struct kernel_record;
+void exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view *view,
+		     const struct kernel_record *records, size_t n);
+/* The kernel may be about to learn something of dst. */
+void exceptions_event(struct sync *sync, const union sixlane_addr *dst);
+/*
+ * What is known of destinations within the prefix is punt until it is read again: before the FIB is
+ * told of the target (NULL: none) of that prefix, unless it is as it was; or, whatever it is, since
+ * the kernel may have forgotten it with a route there.
+ */
+void exceptions_route_changes(struct sync *sync, uint32_t table, const struct prefix *dst,
+			      const struct fib_target *target);
+void exceptions_route_changed(struct sync *sync, uint32_t table, const struct prefix *dst);
+/* The same of all; of those by a device's MTU; of redirects. */
+void exceptions_all_change(struct sync *sync);
 void exceptions_mtu_changes(struct sync *sync);
-/* Ask about what a hint tells; not before exceptions_hints_again_ns(). */
-void exceptions_hint(struct sync *sync, const struct sixlane_hint *hint);
-uint64_t exceptions_hints_again_ns(const struct sync *sync);
-/* Whether hints are being lost: less time is for what they are about. */
-void exceptions_flooded(struct sync *sync, bool flooded);
+void exceptions_router_gone(struct sync *sync);
+/* The operator is about to have an exception of dst; has none any more. */
+void exceptions_yield(struct sync *sync, const union sixlane_addr *dst);
+void exceptions_take_back(struct sync *sync, const union sixlane_addr *dst);
+/* One of the kernel's goes, and is punt. False: there is none. */
+bool exceptions_make_room(struct sync *sync);
+/* Destinations that are punt for want of room. */
+uint64_t exceptions_overflow(const struct sync *sync);
+void exceptions_tell(const struct sync *sync, struct sixlane_meta *meta);
 
-/* hints.c: what the datapath saw. _fd: -1 while hints are left to wait. 0 or -errno. */
+/* hints.c: what the datapath saw. _fd: -1 while hints are left to wait. 0 or -errno. read_until:
+ * all that came before has been handed on; lost: how many were not, ever. */
 int hints_new(struct sync *sync);
 void hints_free(struct hints *hints);
 void hints_run(struct sync *sync);
 int hints_fd(const struct sync *sync);
 uint64_t hints_due_ns(const struct sync *sync);
+uint64_t hints_read_until_ns(const struct sync *sync);
+uint64_t hints_lost(const struct sync *sync);
 
 /* operator.c: sl_operator into the FIB. want: all of it anew. _fd: -1 if there is none. */
 int operator_new(struct sync *sync);

@@ -244,7 +244,6 @@ static void synchronise(struct sync *sync)
 	sync->rules_wanted = false;
 	sync->dump_damaged = false;
 	sync->dumping = sync->quiet = true;
-	exceptions_restart(sync);
 	operator_want(sync);
 	apply_meta(sync);
 	links_mark(&sync->links);
@@ -269,6 +268,8 @@ static void synchronise(struct sync *sync)
 		tags_check(sync);
 		owners_check(sync, true);
 	}
+	if (usable && !sync->complete)
+		exceptions_start(sync);
 	sync->in_sync = usable && !sync->wanted;
 	sync->quiet = !usable && !sync->complete;
 	if (usable) {

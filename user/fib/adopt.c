@@ -14,9 +14,7 @@
 #include <string.h>
 
 #include "../lib/util.h"
-#include "host.h"
-
-#define MARKS (SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING)
+#include "exception.h"
 
 /* --- taking in -------------------------------------------------------------------------------- */
 
@@ -99,8 +97,8 @@ int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32
 	entry = next_hop ? fib_entry_new(fib, table, &prefix) : NULL;
 	if (!entry)
 		return -ENOMEM;
-	fib_lost_adopt(fib, entry, value & MARKS);
-	entry->foreign = (value & ~MARKS) != sixlane_route_value(id, prefix.len);
+	fib_mark_adopt(fib, entry, value & SIXLANE_ROUTE_EXCEPTIONS);
+	entry->foreign = (value & ~SIXLANE_ROUTE_EXCEPTIONS) != sixlane_route_value(id, prefix.len);
 	next_hop->named++;
 	entry->written = id;
 	fib->n_written++;
@@ -183,7 +181,8 @@ static bool content_is_sane(const struct sixlane_next_hop *content)
 	return content->reserved && content->reserved <= UINT32_MAX;
 }
 
-bool fib_adopt_hop(const struct fib *fib, union sixlane_fate fate, struct fib_key_hop *hop)
+/* What a fate that forwards leads to, if that is known. */
+static bool adopt_hop(const struct fib *fib, union sixlane_fate fate, struct fib_key_hop *hop)
 {
 	const struct fib_port *port = fate.port ? fib_port_at(fib, fate.port) : NULL;
 	const struct fib_neigh *neigh = NULL;
@@ -206,7 +205,7 @@ bool fib_adopt_hop(const struct fib *fib, union sixlane_fate fate, struct fib_ke
 static bool understand_forward(struct fib *fib, struct fib_next_hop *next_hop,
 			       struct fib_key_hop *hop)
 {
-	if (!fib_adopt_hop(fib, next_hop->content.fate, hop))
+	if (!adopt_hop(fib, next_hop->content.fate, hop))
 		return false;
 	if (hop->has_gateway)
 		next_hop->neigh = fib_neigh_get(fib, hop->ifindex, &hop->gateway);
@@ -421,7 +420,7 @@ static void understand_route(struct fib *fib, struct fib_entry *entry)
 
 	if (!next_hop->valid)
 		return;
-	fib_entry_set_wanted(entry, next_hop);
+	entry->wanted = next_hop;
 	next_hop->wanted++;
 	if (next_hop != fib->full)
 		return;
@@ -479,7 +478,7 @@ void fib_adopt_finish(struct fib *fib)
 	understand_next_hops(fib);
 	fib_entry_each(fib, understand_route);
 	fib->adopted_cells = NULL;
-	fib_adopt_hosts(fib);
+	fib_exception_adopt_finish(fib);
 }
 
 void fib_adopt_drop_strays(struct fib *fib)

@@ -15,8 +15,8 @@ uint32_t fib_compiled_value(const struct radix_node *node)
 
 	if (!entry->written)
 		return 0;
-	return sixlane_route_value(id, node->prefix.len) | (uint32_t)entry->marks
-								   << SIXLANE_ROUTE_MARKS_SHIFT;
+	return sixlane_route_value(id, node->prefix.len) |
+	       (entry->marked ? SIXLANE_ROUTE_EXCEPTIONS : 0);
 }
 
 /* What readers are given is kept in view, too, for verify.c. */

@@ -6,13 +6,13 @@
  * the trie against its will, and restored after it is back. SIXLANE_META_GAPS does for the
  * other tables what they do for their own.
  *
- * Hosts (host.h) belong to an entry from before it is written, and to the next shorter one from
- * before it goes.
+ * An entry that comes into the trie takes the mark of exceptions of the next shorter one there,
+ * which takes that of an entry before it goes: see exception.h.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 
-#include "host.h"
+#include "exception.h"
 
 static struct sixlane_route_key key_of(const struct fib_entry *entry)
 {
@@ -23,33 +23,29 @@ static struct sixlane_route_key key_of(const struct fib_entry *entry)
 	};
 }
 
-static uint32_t written_marks(const struct fib_entry *entry)
-{
-	return (uint32_t)entry->marks << SIXLANE_ROUTE_MARKS_SHIFT;
-}
-
 /* The id that the trie should name here; 0: none. */
 static uint32_t proper_id(const struct fib_entry *entry)
 {
 	if (!entry->wanted)
 		return 0;
-	if (entry->missing_below || entry->doubtful || entry->hosts_stuck || !entry->wanted->id)
+	if (entry->missing_below || entry->doubtful || !entry->wanted->id)
 		return FIB_ID_FULL;
 	return entry->wanted->id;
 }
 
-/* The trie names id here from now on, with these marks. The compiled FIB does so before an id that
+/* The trie names id here from now on, with its mark. The compiled FIB does so before an id that
  * is named no more may come to mean something else, or forward again. */
-static void note_written(struct fib *fib, struct fib_entry *entry, uint32_t id, uint32_t marks)
+static void note_written(struct fib *fib, struct fib_entry *entry, uint32_t id)
 {
 	uint32_t old = entry->written;
-	bool same = id == old && marks == written_marks(entry) && !entry->foreign;
+	bool marked = id && entry->excepted;
+	bool same = id == old && marked == entry->marked && !entry->foreign;
 	bool stuck = entry->stuck;
 
 	entry->stuck = false;
 	entry->foreign = false;
 	entry->written = id;
-	entry->marks = marks >> SIXLANE_ROUTE_MARKS_SHIFT;
+	entry->marked = marked;
 	fib->n_written += (id != 0) - (old != 0);
 	if (!same)
 		fib_compiled_change(fib, entry, id && old);
@@ -61,35 +57,26 @@ static void note_written(struct fib *fib, struct fib_entry *entry, uint32_t id, 
 static int replace_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
 {
 	const struct sixlane_route_key key = key_of(entry);
-	uint32_t marks = fib_entry_marks(fib, entry);
+	uint32_t mark = entry->excepted ? SIXLANE_ROUTE_EXCEPTIONS : 0;
 	int err = -ENOMEM;
 
 	for (int i = 0; i < FIB_ENOMEM_TRIES && err == -ENOMEM; i++) {
 		err = fib->writer.route_set(fib->writer.ctx, &key,
-					    sixlane_route_value(id, entry->node.prefix.len) |
-						    marks);
+					    sixlane_route_value(id, entry->node.prefix.len) | mark);
 		fib->writes++;
 		fib->write_errors += err != 0;
 	}
 	if (!err)
-		note_written(fib, entry, id, marks);
+		note_written(fib, entry, id);
 	return err;
 }
 
 static int insert_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
 {
-	bool took;
-	int err;
-
 	if (fib->no_room || fib->n_written >= fib->max_routes)
 		return -ENOSPC;
-	took = fib_owner_enter(fib, entry);
-	err = replace_value(fib, entry, entry->hosts_stuck ? FIB_ID_FULL : id);
-	if (err)
-		fib_owner_leave(fib, entry);
-	else if (took)
-		fib_owner_settle(fib, fib_owner_above(entry));
-	return err;
+	fib_mark_enter(fib, entry);
+	return replace_value(fib, entry, id);
 }
 
 static int put_value(struct fib *fib, struct fib_entry *entry, uint32_t id)
@@ -102,16 +89,14 @@ static int delete_value(struct fib *fib, struct fib_entry *entry)
 	const struct sixlane_route_key key = key_of(entry);
 	int err;
 
-	fib_owner_leave(fib, entry);
+	fib_mark_leave(fib, entry);
 	err = fib->writer.route_del(fib->writer.ctx, &key);
 	fib->writes++;
 	if (err && err != -ENOENT) {
 		fib->write_errors++;
-		if (fib_owner_enter(fib, entry))
-			fib_owner_settle(fib, fib_owner_above(entry));
 		return err;
 	}
-	note_written(fib, entry, 0, 0);
+	note_written(fib, entry, 0);
 	fib->no_room = false;
 	return 0;
 }
@@ -177,20 +162,20 @@ static void withdraw(struct fib *fib, struct fib_entry *entry)
 		stick(fib, entry);
 }
 
-/* The marks that the trie should have here, and has not or has without need. */
-static uint32_t marks_missing(const struct fib *fib, const struct fib_entry *entry)
+/* The trie lacks the mark here, or has it without need. */
+static bool lacks_mark(const struct fib_entry *entry)
 {
-	return entry->wanted ? fib_entry_marks(fib, entry) & ~written_marks(entry) : 0;
+	return entry->wanted && entry->excepted && !entry->marked;
 }
 
-static uint32_t marks_idle(const struct fib *fib, const struct fib_entry *entry)
+static bool is_marked_idly(const struct fib_entry *entry)
 {
-	return entry->wanted ? written_marks(entry) & ~fib_entry_marks(fib, entry) : 0;
+	return entry->wanted && entry->marked && !entry->excepted;
 }
 
-static bool is_right(const struct fib *fib, const struct fib_entry *entry)
+static bool is_right(const struct fib_entry *entry)
 {
-	return proper_id(entry) == entry->written && !entry->foreign && !marks_missing(fib, entry);
+	return proper_id(entry) == entry->written && !entry->foreign && !lacks_mark(entry);
 }
 
 void fib_entry_settle(struct fib *fib, struct fib_entry *entry)
@@ -200,19 +185,19 @@ void fib_entry_settle(struct fib *fib, struct fib_entry *entry)
 
 	if (!id && entry->written)
 		withdraw(fib, entry);
-	else if (id && (!is_right(fib, entry) || marks_idle(fib, entry)))
+	else if (id && (!is_right(entry) || is_marked_idly(entry)))
 		err = put_value(fib, entry, id);
 	else if (entry->stuck)
-		note_written(fib, entry, id, fib_entry_marks(fib, entry));
+		note_written(fib, entry, id);
 	if (err) {
 		fib->no_room |= fib->retrying && !entry->written && err == -ENOSPC;
-		if (!is_right(fib, entry))
+		if (!is_right(entry))
 			fall_back(fib, entry);
 	}
 	count_absent(fib, entry, entry->wanted && !entry->written);
 	fib->n_failed -= entry->failed;
-	entry->failed = !is_right(fib, entry) || marks_idle(fib, entry) ||
-			(entry->wanted && !entry->wanted->id);
+	entry->failed =
+		!is_right(entry) || is_marked_idly(entry) || (entry->wanted && !entry->wanted->id);
 	fib->n_failed += entry->failed;
 }
 

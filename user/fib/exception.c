@@ -1,474 +1,415 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Exceptions as they are said: by whom, how many there may be, which make room for others, and
- * which are in doubt. What the map says of them is host.c's, and how those go that are said no
- * more, or have expired, exception_end.c's.
+ * See exception.h. An entry is written with all that it names, and a next hop is given back after
+ * the map names it no more. What cannot be written is not there, and the caller hears of it.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../lib/util.h"
-#include "host.h"
+#include "exception.h"
 
-static const struct prefix all;
-
-/* Of what may make room for others; the kernel's own ones go before all that the operator said. */
-#define NEVER_EXPIRES (UINT64_MAX - 1)
-#define NEVER_GOES UINT64_MAX
-
-static struct prefix host_prefix(const union sixlane_addr *dst)
+static struct fib_exact *exact_of(struct fib_hash_node *node)
 {
-	return (struct prefix){ .addr = *dst, .len = 128 };
+	return node ? container_of(node, struct fib_exact, node) : NULL;
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
-
-struct each {
-	struct fib *fib;
-	const struct prefix *dst;
-	void (*fn)(struct fib *fib, struct fib_host *host, void *ctx);
-	void *ctx;
-};
-
-static void each_of_table(struct fib_hash_node *node, void *ctx)
+static struct fib_exact *in_list(struct fib_list *item)
 {
-	struct fib_table *table = container_of(node, struct fib_table, node);
-	const struct each *each = ctx;
-	struct radix_node *at = radix_first_under(&table->hosts, each->dst), *after;
+	return container_of(item, struct fib_exact, list);
+}
 
-	/* With its last host the table may go. */
-	for (; at; at = after) {
-		after = radix_next_under(at, each->dst);
-		each->fn(each->fib, fib_host_of(at), each->ctx);
+static uint32_t hash_of(const union sixlane_addr *dst)
+{
+	return fib_hash_of(dst, sizeof(*dst));
+}
+
+static struct fib_exact *find(const struct fib *fib, const union sixlane_addr *dst)
+{
+	struct fib_hash_node *node = fib_hash_first(&fib->exceptions.by_dst, hash_of(dst));
+
+	while (node && memcmp(&exact_of(node)->dst, dst, sizeof(*dst)) != 0)
+		node = fib_hash_next(node);
+	return exact_of(node);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static uint32_t mtu_of(const struct fib_exception *told)
+{
+	return told->mtu && told->mtu < FIB_MIN_MTU ? FIB_MIN_MTU : told->mtu;
+}
+
+static struct sixlane_exception content_of(const struct fib_exception *told,
+					   const struct fib_next_hop *hop)
+{
+	struct sixlane_exception content = {
+		.flags = told->origin == FIB_OPERATOR ? SIXLANE_EXCEPTION_OPERATOR
+						      : SIXLANE_EXCEPTION_KERNEL,
+		.mtu = mtu_of(told),
+		.next_hop = hop ? hop->id : 0,
+		.table = told->table,
+		.expires_ns = told->expires_ns,
+	};
+
+	if (told->mtu)
+		content.flags |= SIXLANE_EXCEPTION_MTU;
+	if (told->mtu && told->mtu_locked)
+		content.flags |= SIXLANE_EXCEPTION_LOCKED;
+	if (hop)
+		content.flags |= SIXLANE_EXCEPTION_NEXT_HOP;
+	if (told->observe)
+		content.flags |= SIXLANE_EXCEPTION_OBSERVE;
+	return content;
+}
+
+/* The next hop of that meaning, as members of groups have it; NULL: none is told. 0 or -errno. */
+static int get_hop(struct fib *fib, const struct fib_exception *told, struct fib_next_hop **out)
+{
+	const struct fib_key_hop hop = fib_key_hop(&told->hop);
+	struct fib_leaf_key leaf;
+
+	*out = NULL;
+	if (!told->has_hop)
+		return 0;
+	if (!hop.ifindex)
+		return -EINVAL;
+	fib_key_of_hop(&leaf, &hop);
+	return fib_next_hop_want_fed(fib, &leaf.key, out) ? 0 : -ENOMEM;
+}
+
+static void put_hop(struct fib *fib, struct fib_next_hop *hop)
+{
+	if (hop)
+		fib_next_hop_unwant(fib, hop);
+}
+
+static int write_content(struct fib *fib, struct fib_exact *exact,
+			 const struct sixlane_exception *content)
+{
+	int err = -ENOMEM;
+
+	if (exact->written && !memcmp(&exact->content, content, sizeof(*content)))
+		return 0;
+	for (int i = 0; i < FIB_ENOMEM_TRIES && err == -ENOMEM; i++) {
+		err = fib->writer.exception_set(fib->writer.ctx, &exact->dst, content);
+		fib->write_errors += err != 0;
 	}
+	if (err)
+		return err;
+	fib->exceptions.n_written += !exact->written;
+	exact->written = true;
+	exact->content = *content;
+	return 0;
 }
 
-void fib_host_each_under(struct fib *fib, const struct prefix *dst,
-			 void (*fn)(struct fib *fib, struct fib_host *host, void *ctx), void *ctx)
+static int write_told(struct fib *fib, struct fib_exact *exact, const struct fib_exception *told)
 {
-	struct each each = { fib, dst, fn, ctx };
+	struct fib_next_hop *hop, *old = exact->hop;
+	struct sixlane_exception content;
+	int err = get_hop(fib, told, &hop);
 
-	if (fib->hosts.n)
-		fib_hash_each(&fib->tables, each_of_table, &each);
+	if (err)
+		return err;
+	content = content_of(told, hop);
+	err = write_content(fib, exact, &content);
+	if (err) {
+		put_hop(fib, hop);
+		return err;
+	}
+	exact->told = *told;
+	exact->hop = hop;
+	exact->gone = false;
+	put_hop(fib, old);
+	return 0;
 }
 
-void fib_host_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_host *host, void *ctx),
-		   void *ctx)
+static void forget(struct fib *fib, struct fib_exact *exact)
 {
-	fib_host_each_under(fib, &all, fn, ctx);
+	put_hop(fib, exact->hop);
+	fib_list_unlink(&exact->list);
+	fib_hash_remove(&fib->exceptions.by_dst, &exact->node);
+	free(exact);
 }
 
-void fib_host_init(struct fib *fib)
+/* What cannot be deleted is tried again. */
+static void withdraw(struct fib *fib, struct fib_exact *exact)
 {
-	fib_list_init(&fib->hosts.arrivals);
-	fib_list_init(&fib->hosts.doubts);
-	fib_list_init(&fib->hosts.leaving);
-	fib->hosts.max = SIXLANE_MAX_EXCEPTIONS;
-	fib->hosts.lost.any = true; /* by an earlier daemon */
+	int err = exact->written ? fib->writer.exception_del(fib->writer.ctx, &exact->dst) : 0;
+
+	if (err && err != -ENOENT) {
+		fib->write_errors++;
+		exact->gone = true;
+		fib_list_unlink(&exact->list);
+		fib_list_append(&fib->exceptions.gone, &exact->list);
+		return;
+	}
+	fib->exceptions.n_written -= exact->written;
+	forget(fib, exact);
 }
 
-void fib_host_free_all(struct fib *fib)
+/* --- what is told ----------------------------------------------------------------------------- */
+
+static struct fib_exact *new_exact(struct fib *fib, const union sixlane_addr *dst)
 {
-	fib_heap_free(&fib->hosts.expiry);
-	fib_heap_free(&fib->hosts.eviction);
-}
+	struct fib_exact *exact = calloc(1, sizeof(*exact));
 
-/* --- one of them ------------------------------------------------------------------------------ */
-
-static struct fib_host *new_host(struct fib *fib, struct fib_table *table,
-				 const union sixlane_addr *dst)
-{
-	struct fib_hosts *hosts = &fib->hosts;
-	struct fib_host *host;
-
-	if (fib_heap_reserve(&hosts->expiry, hosts->n + 1) ||
-	    fib_heap_reserve(&hosts->eviction, hosts->n + 1))
+	if (!exact)
 		return NULL;
-	host = calloc(1, sizeof(*host));
-	if (!host)
-		return NULL;
-	host->node.prefix = host_prefix(dst);
-	if (radix_insert(&table->hosts, &host->node)) {
-		free(host);
-		return NULL;
+	exact->dst = *dst;
+	fib_list_init(&exact->list);
+	fib_hash_insert(&fib->exceptions.by_dst, &exact->node, hash_of(dst));
+	return exact;
+}
+
+/* One that is there is refused, too, while there are more than max. */
+static bool has_room(const struct fib *fib, const struct fib_exact *exact)
+{
+	const struct fib_exceptions *all = &fib->exceptions;
+
+	return all->by_dst.count < all->max || (exact && all->by_dst.count == all->max);
+}
+
+static int set_exact(struct fib *fib, const union sixlane_addr *dst,
+		     const struct fib_exception *told)
+{
+	struct fib_exact *exact = find(fib, dst);
+	const bool known = exact;
+	int err = -ENOSPC;
+
+	if (has_room(fib, exact)) {
+		if (!exact)
+			exact = new_exact(fib, dst);
+		err = exact ? write_told(fib, exact, told) : -ENOMEM;
 	}
-	host->table = table;
-	fib_list_append(&hosts->arrivals, &host->arrivals);
-	fib_list_init(&host->doubts);
-	fib_list_init(&host->leaving);
-	fib_host_own(host);
-	host->lost = fib_is_lost(fib, host);
-	hosts->n++;
-	return host;
+	if (err && exact && (!known || err == -ENOSPC))
+		withdraw(fib, exact);
+	if (err)
+		return err;
+	fib_list_unlink(&exact->list);
+	fib_list_append(&fib->exceptions.told[told->origin], &exact->list);
+	return 0;
 }
 
-struct fib_host *fib_host_get(struct fib *fib, uint32_t id, const union sixlane_addr *dst)
+int fib_set_exception(struct fib *fib, const union sixlane_addr *dst,
+		      const struct fib_exception *exception)
 {
-	struct fib_table *table = fib_table_get(fib, id);
-	struct fib_host *host = table ? new_host(fib, table, dst) : NULL;
+	struct fib_exact *exact;
 
-	if (table)
-		fib_table_reap(fib, table);
-	return host;
+	fib_adopt_finish(fib);
+	if (exception)
+		return set_exact(fib, dst, exception);
+	exact = find(fib, dst);
+	if (exact)
+		withdraw(fib, exact);
+	return 0;
 }
 
-static void forget(struct fib *fib, struct fib_host *host)
+const struct fib_exception *fib_exception(const struct fib *fib, const union sixlane_addr *dst)
 {
-	struct fib_table *table = host->table;
+	const struct fib_exact *exact = find(fib, dst);
 
-	fib_heap_remove(&fib->hosts.expiry, &host->expiry);
-	fib_heap_remove(&fib->hosts.eviction, &host->eviction);
-	fib_list_unlink(&host->arrivals);
-	fib_list_unlink(&host->doubts);
-	fib_list_unlink(&host->leaving);
-	fib_host_disown(host);
-	fib->hosts.n--;
-	radix_remove(&table->hosts, &host->node);
-	fib_table_reap(fib, table);
+	return exact && !exact->gone ? &exact->told : NULL;
 }
 
-static uint64_t expiry_of(const struct fib_host *host)
+const union sixlane_addr *fib_oldest_exception(const struct fib *fib, enum fib_origin origin)
 {
-	uint64_t kernel = fib_host_end_ns(host, FIB_KERNEL),
-		 oper = fib_host_end_ns(host, FIB_OPERATOR);
+	struct fib_list *list = (struct fib_list *)&fib->exceptions.told[origin];
 
-	return kernel < oper ? kernel : oper;
+	return fib_list_is_empty(list) ? NULL : &in_list(list->next)->dst;
 }
 
-static uint64_t eviction_key(uint64_t expires_ns)
+void fib_exceptions_begin(struct fib *fib)
 {
-	return expires_ns && expires_ns < NEVER_EXPIRES ? expires_ns : NEVER_EXPIRES;
-}
+	struct fib_list *told = &fib->exceptions.told[FIB_OPERATOR];
 
-void fib_host_place(struct fib *fib, struct fib_host *host)
-{
-	const struct fib_word *kernel = &host->words[FIB_KERNEL];
-	bool kernel_alone = kernel->there && !host->words[FIB_OPERATOR].there;
-	uint64_t expiry = expiry_of(host);
+	fib_adopt_finish(fib);
+	while (!fib_list_is_empty(told)) {
+		struct fib_list *first = told->next;
 
-	if (expiry < UINT64_MAX)
-		fib_heap_set(&fib->hosts.expiry, &host->expiry, expiry);
-	else
-		fib_heap_remove(&fib->hosts.expiry, &host->expiry);
-	fib_heap_set(&fib->hosts.eviction, &host->eviction,
-		     kernel_alone ? eviction_key(kernel->said.expires_ns) : NEVER_GOES);
-}
-
-void fib_host_update(struct fib *fib, struct fib_host *host)
-{
-	struct fib_entry *owner;
-
-	if (!host->words[FIB_KERNEL].there) {
-		host->doubtful = false;
-		host->lost = fib_is_lost(fib, host);
-		fib_list_unlink(&host->doubts);
+		fib_list_unlink(first);
+		fib_list_append(&fib->exceptions.unset, first);
 	}
-	fib_host_settle(fib, host);
-	owner = host->owner;
-	if (fib_host_is_said(host) || host->written)
-		fib_host_place(fib, host);
-	else
-		forget(fib, host);
-	fib_owner_settle(fib, owner);
 }
 
-static void retry(struct fib *fib, struct fib_host *host, void *ctx)
+bool fib_exceptions_end(struct fib *fib, size_t max,
+			void (*gone)(void *ctx, const union sixlane_addr *dst), void *ctx)
 {
-	(void)ctx;
-	if (host->failed)
-		fib_host_update(fib, host);
-}
+	struct fib_list *unset = &fib->exceptions.unset;
 
-void fib_host_retry(struct fib *fib)
-{
-	if (fib->hosts.n_failed)
-		fib_host_each(fib, retry, NULL);
-}
+	for (; max && !fib_list_is_empty(unset); max--) {
+		const union sixlane_addr dst = in_list(unset->next)->dst;
 
-/* --- room ------------------------------------------------------------------------------------- */
-
-/* As far as is known. */
-static bool kernel_has(const struct fib_host *host)
-{
-	const struct fib_word *kernel = &host->words[FIB_KERNEL];
-
-	return kernel->there && kernel->said.expires_ns != FIB_LONG_EXPIRED;
-}
-
-static struct fib_host *first_to_go(const struct fib *fib)
-{
-	struct fib_heap_item *item = fib_heap_first(&fib->hosts.eviction);
-
-	return item ? container_of(item, struct fib_host, eviction) : NULL;
-}
-
-/* The kernel still has it: what is not there is the kernel's. False: stuck, or it must not go. */
-static bool evict(struct fib *fib, struct fib_host *host)
-{
-	const struct sixlane_exception_key key = fib_host_key(host);
-	bool has = kernel_has(host);
-	size_t n = fib->hosts.n;
-
-	if (has && !fib_lost_expect(fib))
-		return false;
-	if (has)
-		fib_lost_add(fib, &key, &host->words[FIB_KERNEL].said, host->untold);
-	for (int origin = 0; origin < FIB_N_ORIGINS; origin++)
-		host->words[origin].there = false;
-	fib->hosts.n_evicted++;
-	fib_host_update(fib, host);
-	return fib->hosts.n < n;
-}
-
-static bool make_room(struct fib *fib, enum fib_origin origin, uint64_t expires_ns)
-{
-	uint64_t before = origin == FIB_OPERATOR ? NEVER_GOES : eviction_key(expires_ns);
-	struct fib_host *host;
-
-	while (fib->hosts.n >= fib->hosts.max) {
-		host = first_to_go(fib);
-		if (!host || host->eviction.key >= before || !evict(fib, host))
-			return false;
+		gone(ctx, &dst);
+		withdraw(fib, in_list(unset->next));
 	}
-	return true;
-}
-
-void fib_host_trim(struct fib *fib)
-{
-	while (fib->hosts.n > fib->hosts.max && evict(fib, first_to_go(fib)))
-		;
+	return !fib_list_is_empty(unset);
 }
 
 void fib_set_max_exceptions(struct fib *fib, uint32_t max)
 {
-	fib->hosts.max = max < SIXLANE_MAX_EXCEPTIONS ? max : SIXLANE_MAX_EXCEPTIONS;
-	if (!fib->adopting)
-		fib_host_trim(fib);
+	fib->exceptions.max = max < SIXLANE_MAX_EXCEPTIONS ? max : SIXLANE_MAX_EXCEPTIONS;
 }
 
-/* --- what is said ----------------------------------------------------------------------------- */
-
-static struct fib_host *find(const struct fib_table *table, const union sixlane_addr *dst)
+void fib_exception_retry(struct fib *fib)
 {
-	const struct prefix prefix = host_prefix(dst);
-	struct radix_node *node = table ? radix_find(&table->hosts, &prefix) : NULL;
+	struct fib_list *gone = &fib->exceptions.gone, *last = gone->prev, *at, *after;
+	bool done = fib_list_is_empty(gone);
 
-	return node ? fib_host_of(node) : NULL;
-}
-
-/* A hop to nowhere cannot be: that is the kernel's. */
-static struct fib_exception sane(const struct fib_exception *said)
-{
-	struct fib_exception out = *said;
-
-	out.has_hop &= said->hop.ifindex != 0;
-	out.has_under &= said->under.ifindex != 0;
-	out.punt |= said->has_hop != out.has_hop || said->has_under != out.has_under;
-	return out;
-}
-
-/* Without words yet. NULL: *err says why. */
-static struct fib_host *first_word(struct fib *fib, enum fib_origin origin,
-				   const struct sixlane_exception_key *key,
-				   const struct fib_exception *said, int *err)
-{
-	struct fib_host *host = NULL;
-
-	*err = -ENOSPC;
-	if (make_room(fib, origin, said->expires_ns)) {
-		host = fib_host_get(fib, key->table, &key->dst);
-		*err = -ENOMEM;
+	/* what fails again is put behind the last one */
+	for (at = gone->next; !done; at = after) {
+		after = at->next;
+		done = at == last;
+		withdraw(fib, in_list(at));
 	}
-	if (!host && origin == FIB_KERNEL)
-		fib_lost_add(fib, key, said, false);
-	return host;
 }
 
-void fib_host_lose_behind(struct fib *fib, const struct fib_host *host)
+/* --- what an earlier daemon left ---------------------------------------------------------------
+ */
+
+int fib_adopt_exception(struct fib *fib, const union sixlane_addr *dst,
+			const struct sixlane_exception *value)
 {
-	const struct sixlane_exception_key key = fib_host_key(host);
+	struct fib_exact *exact;
 
-	if (host->moved && kernel_has(host))
-		fib_lost_behind(fib, &key, &host->words[FIB_KERNEL].said, host->untold);
-}
-
-static bool is_same_hop(const struct fib_hop *a, const struct fib_hop *b)
-{
-	const struct fib_key_hop hop = fib_key_hop(a), other = fib_key_hop(b);
-
-	return fib_key_hop_is(&hop, &other);
-}
-
-/* Those that have no end have a lease, from each time on at which they are said. */
-static bool is_same(const struct fib_exception *a, const struct fib_exception *b)
-{
-	bool leased = a->confirm_ns && b->confirm_ns;
-
-	return a->mtu == b->mtu && (leased || a->expires_ns == b->expires_ns) &&
-	       a->has_hop == b->has_hop && a->has_under == b->has_under &&
-	       (!a->has_hop || is_same_hop(&a->hop, &b->hop)) &&
-	       (!a->has_under || is_same_hop(&a->under, &b->under));
-}
-
-int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
-		      const union sixlane_addr *dst, const struct fib_exception *exception)
-{
-	const struct sixlane_exception_key key = { .dst = *dst, .table = table };
-	struct fib_host *host;
-	bool found = false;
-	int err;
-
-	fib_adopt_finish(fib);
-	host = find(fib_table_find(fib, table), dst);
-	if (!host && !exception)
+	fib->adopted = true;
+	fib->exceptions.uncovered = true;
+	if (find(fib, dst))
+		return -EINVAL;
+	exact = new_exact(fib, dst);
+	if (!exact)
+		return -ENOMEM;
+	exact->content = *value;
+	exact->written = true;
+	fib->exceptions.n_written++;
+	fib_list_append(&fib->exceptions.told[FIB_OPERATOR], &exact->list);
+	if (!(value->flags & SIXLANE_EXCEPTION_NEXT_HOP))
 		return 0;
-	if (!host) {
-		host = first_word(fib, origin, &key, exception, &err);
-		if (!host)
-			return err;
-	}
-	if (origin == FIB_KERNEL) {
-		if (!exception || !is_same(exception, &host->words[FIB_KERNEL].said))
-			fib_host_lose_behind(fib, host);
-		/* which has its bit anew no more */
-		found = exception && host->lost && fib->hosts.lost.finding;
-		host->lost = host->doubtful = host->moved = host->untold = false;
-		fib_list_unlink(&host->doubts);
-	}
-	host->words[origin].there = exception != NULL;
-	host->words[origin].generation = fib->hosts.generation[origin];
-	if (exception)
-		host->words[origin].said = sane(exception);
-	fib_host_update(fib, host);
-	if (found)
-		fib_host_share(fib, host);
+	exact->hop = fib_adopt_id(fib, value->next_hop);
+	if (!exact->hop)
+		return -ENOMEM;
+	exact->hop->wanted++;
 	return 0;
 }
 
-const struct fib_exception *fib_host_kernels(const struct fib_host *host)
+/* Whether it holds is seen when it is set anew: till then it stays as it is. */
+static void understand(struct fib_exact *exact)
 {
-	return kernel_has(host) ? &host->words[FIB_KERNEL].said : NULL;
+	const struct sixlane_exception *content = &exact->content;
+
+	exact->told = (struct fib_exception){
+		.origin = FIB_OPERATOR,
+		.table = content->table,
+		.mtu = content->flags & SIXLANE_EXCEPTION_MTU ? content->mtu : 0,
+		.mtu_locked = content->flags & SIXLANE_EXCEPTION_LOCKED,
+		.expires_ns = content->expires_ns,
+	};
 }
 
-const struct fib_exception *fib_host_said_at(const struct fib_table *table,
-					     const union sixlane_addr *dst)
+void fib_exception_adopt_finish(struct fib *fib)
 {
-	const struct fib_host *host = find(table, dst);
+	struct fib_list *told = &fib->exceptions.told[FIB_OPERATOR];
 
-	return host ? fib_host_kernels(host) : NULL;
+	for (struct fib_list *at = told->next; at != told; at = at->next)
+		understand(in_list(at));
 }
 
-bool fib_host_says(const struct fib_host *host, const struct fib_exception *said)
+/* --- marks ------------------------------------------------------------------------------------ */
+
+static struct fib_entry *above(const struct fib_entry *entry)
 {
-	return is_same(&host->words[FIB_KERNEL].said, said);
+	struct fib_entry *cover = fib_entry_of(radix_cover(&entry->node));
+
+	while (cover && !cover->written)
+		cover = fib_entry_of(radix_cover(&cover->node));
+	return cover;
 }
 
-struct fib_host *fib_host_suspect(struct fib *fib, const struct fib_table *table,
-				  struct fib_entry *entry, const union sixlane_addr *dst,
-				  const struct fib_exception *said, bool untold)
+/* NULL: no prefix covers it. One that is withdrawn punts anyway. */
+static void mark(struct fib *fib, struct fib_entry *entry)
 {
-	struct fib_host *host = find(table, dst);
-
-	if (host && kernel_has(host))
-		return host;
-	fib_lost_suspect(fib, entry, dst, said, untold);
-	if (!host)
-		return NULL;
-	host->words[FIB_KERNEL].there = false;
-	if (host->words[FIB_OPERATOR].there)
-		fib_host_check_lost(fib, host);
-	else
-		fib_host_update(fib, host);
-	return NULL;
-}
-
-void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst, bool asked)
-{
-	const struct sixlane_exception_key key = { .dst = *dst, .table = table };
-	const struct fib_exception unknown = { 0 };
-	struct fib_host *host;
-
-	fib_adopt_finish(fib);
-	fib_lost_behind(fib, &key, &unknown, asked && fib_is_untold(fib, &key));
-	host = find(fib_table_find(fib, table), dst);
-	if (host && !host->words[FIB_KERNEL].there)
-		fib_host_update(fib, host);
-}
-
-static void doubt(struct fib *fib, struct fib_host *host, void *ctx)
-{
-	(void)ctx;
-	fib_owner_doubt_host(fib, host);
-}
-
-void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst)
-{
-	struct fib_table *found;
-	struct radix_node *node;
-
-	fib_adopt_finish(fib);
-	if (!dst) {
-		fib_host_each(fib, doubt, NULL);
+	fib->exceptions.marked = true;
+	if (!entry) {
+		fib->exceptions.uncovered = true;
 		return;
 	}
-	found = fib_table_find(fib, table);
-	node = found ? radix_find(&found->entries, dst) : NULL;
-	if (!node)
+	if (entry->excepted)
 		return;
-	fib_owner_doubt(fib, fib_entry_of(node));
-	fib_lost_wake(fib, fib_entry_of(node));
-	fib_owner_settle(fib, fib_entry_of(node));
+	entry->excepted = true;
+	if (entry->wanted)
+		fib_entry_settle(fib, entry);
 }
 
-void fib_doubt_exceptions_within(struct fib *fib, uint32_t table, const struct prefix *dst)
+void fib_mark(struct fib *fib, uint32_t id, const union sixlane_addr *dst)
 {
-	struct fib_table *found;
-	struct radix_node *at;
+	const struct prefix host = { .addr = *dst, .len = 128 };
+	const struct fib_table *table;
+	struct fib_entry *entry;
 
 	fib_adopt_finish(fib);
-	found = fib_table_find(fib, table);
-	at = found ? radix_first_under(&found->hosts, dst) : NULL;
-	for (; at; at = radix_next_under(at, dst))
-		fib_owner_doubt_host(fib, fib_host_of(at));
+	table = fib_table_find(fib, id);
+	entry = table ? fib_entry_of(radix_match(&table->entries, &host)) : NULL;
+	mark(fib, entry && !entry->written ? above(entry) : entry);
 }
 
-bool fib_has_exceptions(const struct fib *fib, uint32_t table, const struct prefix *dst)
+void fib_mark_enter(struct fib *fib, struct fib_entry *entry)
 {
-	const struct fib_table *found = fib_table_find(fib, table);
+	const struct fib_entry *cover = above(entry);
 
-	return found && (radix_first_under(&found->hosts, dst) ||
-			 fib_lost_under(fib, fib_host_owner_at(found, dst)));
+	entry->excepted |= cover ? cover->excepted : fib->exceptions.uncovered;
 }
 
-bool fib_wants_exceptions(struct fib *fib)
+void fib_mark_leave(struct fib *fib, const struct fib_entry *entry)
 {
-	bool wanted = fib->hosts.lost.wanted;
-
-	fib->hosts.lost.wanted = false;
-	return wanted;
+	if (entry->excepted)
+		mark(fib, above(entry));
 }
 
-bool fib_any_exceptions(const struct fib *fib)
+void fib_mark_adopt(struct fib *fib, struct fib_entry *entry, bool marked)
 {
-	return fib->hosts.n;
+	entry->excepted = entry->marked = marked;
+	fib->exceptions.marked |= marked;
+	fib->exceptions.uncovered |= marked;
 }
 
-bool fib_has_doubts(const struct fib *fib)
+static void clear_mark(struct fib *fib, struct fib_entry *entry)
 {
-	return !fib_list_is_empty(&fib->hosts.doubts);
+	entry->excepted = false;
+	if (entry->marked && entry->wanted)
+		fib_entry_settle(fib, entry);
 }
 
-bool fib_exception_in_doubt(struct fib *fib, uint32_t *table, union sixlane_addr *dst)
+void fib_clear_marks(struct fib *fib)
 {
-	struct fib_list *doubts = &fib->hosts.doubts;
-	struct fib_host *host;
-
 	fib_adopt_finish(fib);
-	if (fib_list_is_empty(doubts))
-		return false;
-	host = container_of(doubts->next, struct fib_host, doubts);
-	fib_list_unlink(&host->doubts);
-	*table = host->table->id;
-	*dst = host->node.prefix.addr;
-	return true;
+	if (!fib->exceptions.marked && !fib->exceptions.uncovered)
+		return;
+	fib->exceptions.marked = fib->exceptions.uncovered = false;
+	fib_entry_each(fib, clear_mark);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+void fib_exception_init(struct fib *fib)
+{
+	struct fib_exceptions *all = &fib->exceptions;
+
+	for (int origin = 0; origin < FIB_N_ORIGINS; origin++)
+		fib_list_init(&all->told[origin]);
+	fib_list_init(&all->unset);
+	fib_list_init(&all->gone);
+	all->max = SIXLANE_MAX_EXCEPTIONS;
+}
+
+static void free_one(struct fib_hash_node *node, void *ctx)
+{
+	(void)ctx;
+	free(exact_of(node));
+}
+
+void fib_exception_free_all(struct fib *fib)
+{
+	fib_hash_each(&fib->exceptions.by_dst, free_one, NULL);
+	fib_hash_free(&fib->exceptions.by_dst);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "../lib/util.h"
-#include "host.h"
+#include "exception.h"
 
 /* The next hop for what finds no room, there before anything can fail. */
 static int reserve_full(struct fib *fib)
@@ -23,13 +23,14 @@ static int reserve_full(struct fib *fib)
 
 static int init_all(struct fib *fib)
 {
-	struct fib_hash *const hashes[] = { &fib->tables, &fib->ports,	   &fib->vlans,
-					    &fib->neighs, &fib->next_hops, &fib->objects,
-					    &fib->sets };
+	struct fib_hash *const hashes[] = { &fib->tables,    &fib->ports,
+					    &fib->vlans,     &fib->neighs,
+					    &fib->next_hops, &fib->objects,
+					    &fib->sets,	     &fib->exceptions.by_dst };
 	int err = 0;
 
 	fib_list_init(&fib->starving);
-	fib_host_init(fib);
+	fib_exception_init(fib);
 	fib->by_id = calloc(SIXLANE_MAX_NEXT_HOPS, sizeof(*fib->by_id));
 	fib->by_slot = calloc(SIXLANE_MAX_NEIGHBOURS, sizeof(*fib->by_slot));
 	for (size_t i = 0; i < ARRAY_SIZE(hashes); i++)
@@ -65,7 +66,7 @@ void fib_free(struct fib *fib)
 		return;
 	compiled_free(fib->compiled);
 	fib_route_free_all(fib);
-	fib_host_free_all(fib);
+	fib_exception_free_all(fib);
 	if (fib->by_id)
 		fib_next_hop_free_all(fib);
 	fib_object_free_all(fib);
@@ -102,11 +103,7 @@ void fib_get_stats(const struct fib *fib, struct fib_stats *out)
 		.missing = fib->n_failed + fib->n_hungry,
 		.writes = fib->writes,
 		.write_errors = fib->write_errors,
-		.exceptions = fib->hosts.n_written,
-		.exceptions_evicted = fib->hosts.n_evicted,
-		.exceptions_missing = fib_lost_count(fib),
-		.exceptions_failed = fib->hosts.n_failed,
-		.exceptions_doubted = fib->hosts.n_doubted,
+		.exceptions = fib->exceptions.n_written,
 	};
 	if (fib->compiled)
 		compiled_get_stats(fib->compiled, &out->compiled);

@@ -17,21 +17,14 @@
  * - While a prefix could not be written (the trie is full, a write failed), every entry that
  *   covers it in its table says PUNT_MAP_FULL: a missing /48 never leaves by its /32. Nor does
  *   it leave by another table: SIXLANE_META_GAPS is set.
- * - An exception is found by way of the mark of the longest prefix in the trie that covers it,
- *   whatever comes, goes or changes there. What the kernel says of a destination is of the route
- *   that it is under; before that leads elsewhere, or another route does, it is punted. What is
- *   said and cannot be written, or is forgotten for lack of memory or room, is punted by that
- *   prefix: the destination, and what is taken for it, or, if what is there is wrong, all of them.
+ * - A destination that was marked is under a prefix with the mark, whatever comes, goes or changes
+ *   in the trie (fib_mark()).
  */
 #ifndef FIB_FIB_H
 #define FIB_FIB_H
 
 #include "../compiled/compiled.h"
 #include "target.h"
-
-#define FIB_MISSING_NOW 1u    /* it was not lacking before, … */
-#define FIB_MISSING_ANEW 2u   /* … or not since begin, … */
-#define FIB_MISSING_UNTOLD 4u /* … or not one of the untold, and is now */
 
 /*
  * Writes to the maps; ctx is the writer's own. Functions that return int: 0 or -errno. The
@@ -65,25 +58,11 @@ struct fib_writer {
 	/*
 	 * The whole value but the datapath's figures and added_ns, which an entry that is there
 	 * keeps, and what is only the maps' own. -ENOSPC, -ENOMEM or another -errno: there is none
-	 * if there was none, else it is as before, or punted.
+	 * if there was none, else it is as before, or passes all packets.
 	 */
-	int (*exception_set)(void *ctx, const struct sixlane_exception_key *key,
+	int (*exception_set)(void *ctx, const union sixlane_addr *dst,
 			     const struct sixlane_exception *value);
-	int (*exception_del)(void *ctx, const struct sixlane_exception_key *key);
-	/* What the operator has said of it has expired, and needs to be remembered no more. */
-	void (*operator_over)(void *ctx, const struct sixlane_exception_key *key, uint64_t now_ns);
-	/*
-	 * sl_missing. The kernel may have an exception of this destination, in some table, that the
-	 * map lacks, or is going to: it is there first. At the end those are none that were not
-	 * added since begin, but for those that are untold; and so is what is there when an earlier
-	 * daemon's are adopted (false: nothing). A begin that turns makes the untold old ones, and
-	 * the old ones untold no more. FIB_MISSING_*.
-	 */
-	unsigned int (*missing_add)(void *ctx, const union sixlane_addr *dst, bool untold);
-	bool (*missing_has)(void *ctx, const union sixlane_addr *dst);
-	bool (*missing_adopt)(void *ctx);
-	void (*missing_begin)(void *ctx, bool turn);
-	void (*missing_end)(void *ctx);
+	int (*exception_del)(void *ctx, const union sixlane_addr *dst);
 	/* Wait until every packet that was under way at the call has left. 0 or -errno. */
 	int (*grace)(void *ctx);
 };
@@ -108,8 +87,8 @@ int fib_adopt_port(struct fib *fib, uint32_t slot, const struct sixlane_port *po
 int fib_adopt_vlan(struct fib *fib, const struct sixlane_vlan_key *key, uint32_t slot);
 int fib_adopt_source(struct fib *fib, const struct sixlane_route_key *key, uint32_t value);
 int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32_t value);
-/* After all next hops and routes. Kernel's are in doubt, the operator's wait to be set. */
-int fib_adopt_exception(struct fib *fib, const struct sixlane_exception_key *key,
+/* After all next hops and routes: one of the operator's, which stays as it is until it is set. */
+int fib_adopt_exception(struct fib *fib, const union sixlane_addr *dst,
 			const struct sixlane_exception *value);
 /* cells is [SIXLANE_MAX_CELLS], read once, by the first call that is not one of these. */
 void fib_adopt_cells(struct fib *fib, const union sixlane_cell *cells);
@@ -142,135 +121,48 @@ void fib_rewrite(struct fib *fib, uint32_t table, const struct prefix *dst);
  */
 int fib_set_object(struct fib *fib, uint32_t id, const struct fib_object *object);
 
-/*
- * What a destination has of its own, as one origin says: a Path MTU, another next hop, or both.
- * The prefix with the longest match in its table owns it, and only packets that are forwarded by
- * that prefix's route meet it. Beside the operator's word the kernel's makes what that lets
- * through the kernel's packets, unless it cannot be about them (has_more() in host.c).
- */
+/* What a destination has of its own: a Path MTU, another next hop, or both. */
 enum fib_origin { FIB_KERNEL, FIB_OPERATOR, FIB_N_ORIGINS };
 
 struct fib_exception {
+	enum fib_origin origin;
+	uint32_t table;	 /* packets whose route is of another one do not heed it */
 	uint32_t mtu;	 /* bytes; 0: none */
 	bool mtu_locked; /* see SIXLANE_EXCEPTION_LOCKED */
 	bool has_hop;
-	bool has_under; /* only for packets that go by this hop of the owner's route … */
-	bool punt;	/* the kernel is to decide about every packet to this destination */
-	bool observe;	/* count, do not apply */
-	struct fib_hop hop, under; /* weights do not count */
-	uint64_t expires_ns;	   /* CLOCK_MONOTONIC; 0: never */
-	/* CLOCK_MONOTONIC; not 0: from expires_ns to then it may hold yet, and packets are the
-	 * kernel's. */
-	uint64_t gone_ns;
-	/*
-	 * CLOCK_MONOTONIC; 0: never. What is said has no end that is known: from then on it is in
-	 * doubt until it is said anew. expires_ns is then for packets alone, while nobody is there
-	 * to ask: what comes later is the kernel's.
-	 */
-	uint64_t confirm_ns;
+	bool observe;	     /* count, do not apply */
+	struct fib_hop hop;  /* its weight does not count */
+	uint64_t expires_ns; /* CLOCK_MONOTONIC; 0: never */
 };
 
 /*
- * exception is what an origin says from now on; NULL: nothing. Of an owner with one hop that is not
- * under, nothing is applied; of one by source (FIB_SOURCES) the kernel's is a punt. 0, also if it
- * could not be written, which fib_retry() mends. -ENOMEM, or -ENOSPC: there is no room; then the
- * kernel's exception is missing (packets to its destination are punted), the operator's is refused.
- * An exception of the kernel that expires sooner than a new one, or any for an operator's, makes
- * room for it, and is missing from then on.
+ * The destination has this from now on, whatever it had before; NULL: nothing. The caller marks it
+ * (fib_mark()), and sees to it that what the kernel has beside it is punted. -ENOSPC (there is no
+ * room, and if it had one it has none now) or -ENOMEM: it has what it had before, if anything.
  */
-int fib_set_exception(struct fib *fib, enum fib_origin origin, uint32_t table,
-		      const union sixlane_addr *dst, const struct fib_exception *exception);
+int fib_set_exception(struct fib *fib, const union sixlane_addr *dst,
+		      const struct fib_exception *exception);
+/* As it was told; NULL: none. Valid until something is set. */
+const struct fib_exception *fib_exception(const struct fib *fib, const union sixlane_addr *dst);
+/* The one of this origin that has not been set for the longest time; NULL: there is none. */
+const union sixlane_addr *fib_oldest_exception(const struct fib *fib, enum fib_origin origin);
 
 /*
- * All of an origin's exceptions are told anew: begin, fib_set_exception for each, end. Those that
- * were not set are gone then; of the kernel's (gone not NULL) only if gone says so, and others are
- * in doubt. Since many may be gone, all go by fib_exceptions_expire(), and till then hold as
- * before. complete: what was missing for want of room, and was not told since the last end that was
- * complete, is not missing any more, but for what the kernel does not tell.
+ * All of the operator's are told anew: begin, fib_set_exception() for each, end. That removes at
+ * most max of those that were not set, each after a call of gone, and returns whether there are
+ * more.
  */
-enum fib_doubt {
-	FIB_NOT_DOUBTED_SINCE, /* begin; perhaps before */
-	FIB_DOUBTED_ASKED, /* before, and who took it out of the list (see below) did not set it */
-	FIB_DOUBTED_SINCE,
-};
-typedef bool (*fib_gone_fn)(void *ctx, uint32_t table, const union sixlane_addr *dst,
-			    enum fib_doubt doubt);
-/* Returns whether an earlier begin may have told what was missing then: not if none was. */
-bool fib_exceptions_begin(struct fib *fib, enum fib_origin origin);
-void fib_exceptions_end(struct fib *fib, enum fib_origin origin, bool complete, fib_gone_fn gone,
-			void *ctx);
-/* Whether some that are gone are still to go by fib_exceptions_expire(). */
-bool fib_exceptions_leave(const struct fib *fib);
+void fib_exceptions_begin(struct fib *fib);
+bool fib_exceptions_end(struct fib *fib, size_t max,
+			void (*gone)(void *ctx, const union sixlane_addr *dst), void *ctx);
 
 /*
- * Whether all that the kernel has should be told anew soon, since the last call: packets to what
- * may be missing are its own until then.
+ * Packets to this destination whose route is in this table are to look for exceptions: the longest
+ * prefix there that covers it has SIXLANE_ROUTE_EXCEPTIONS from now on, whatever comes and goes.
  */
-bool fib_wants_exceptions(struct fib *fib);
-/* Whether any is known. */
-bool fib_any_exceptions(const struct fib *fib);
-
-/* Whether there are any to destinations within this prefix, or may be such as are missing. */
-bool fib_has_exceptions(const struct fib *fib, uint32_t table, const struct prefix *dst);
-
-/*
- * The kernel's exceptions whose owner changed, or came to lead elsewhere, are punted until they are
- * set anew. Takes one out of the list of those nobody has been asked about: true, false: there is
- * none.
- */
-bool fib_exception_in_doubt(struct fib *fib, uint32_t *table, union sixlane_addr *dst);
-
-/* Whether there is one in that list. */
-bool fib_has_doubts(const struct fib *fib);
-
-/*
- * The kernel has let exceptions go, or changed them, without a change of routes that the FIB could
- * tell: those of a prefix's own route, or (dst NULL) all in all tables are in doubt.
- */
-void fib_doubt_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst);
-/* The same of all to destinations within the prefix, whatever their routes. */
-void fib_doubt_exceptions_within(struct fib *fib, uint32_t table, const struct prefix *dst);
-/*
- * Before fib_set() of a prefix that has other routes as well, which packets do not go by: what the
- * kernel keeps at those may count again.
- */
-void fib_move_exceptions(struct fib *fib, uint32_t table, const struct prefix *dst);
-/*
- * What the kernel keeps at routes that packets do not go by may count again, without a change of
- * routes that the FIB could tell.
- */
-void fib_wake_exceptions(struct fib *fib);
-/*
- * The kernel tells of an exception that does not count now, for it is kept at another route than
- * packets to it go by; whether or not one that does is known. asked: no dump has told of it, but an
- * answer to a question, which is of any hop.
- */
-void fib_lose_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst, bool asked);
-/*
- * What the kernel keeps in table local counts in main from now on: what is known of it, or lost,
- * may be missing there.
- */
-void fib_join_exceptions(struct fib *fib);
-
-/*
- * One that the kernel has just learnt, or may have: if it is kept at a next-hop object it counts
- * for routes by this next hop in other tables, too, and may be missing there.
- */
-void fib_share_exception(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
-/* The same of all that is known, or lost, where routes are by this object: of its next hops may be
- * some of others, which may have learnt. */
-void fib_share_object_exceptions(struct fib *fib, uint32_t object);
-/*
- * Those of all routes by next-hop objects to destinations within a prefix are in doubt, in all
- * tables: by objects that may share a next hop with this one, 0: by any.
- */
-void fib_doubt_object_exceptions(struct fib *fib, const struct prefix *dst, uint32_t object);
-
-/*
- * Remove what has expired, and doubt what is to be confirmed, at most max. *next_ns: when the next
- * one will be; UINT64_MAX: none will.
- */
-void fib_exceptions_expire(struct fib *fib, uint64_t now_ns, size_t max, uint64_t *next_ns);
+void fib_mark(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
+/* No destination has anything. */
+void fib_clear_marks(struct fib *fib);
 
 /* At most so many entries of sl_exceptions; SIXLANE_MAX_EXCEPTIONS until it is set. */
 void fib_set_max_exceptions(struct fib *fib, uint32_t max);
@@ -341,10 +233,7 @@ struct fib_stats {
 	uint64_t missing; /* routes, next hops and objects, of what fib_retry() returns */
 	uint64_t writes;  /* of routes, since the start */
 	uint64_t write_errors;
-	uint64_t exceptions;				 /* entries of sl_exceptions */
-	uint64_t exceptions_evicted, exceptions_missing; /* see struct sixlane_meta */
-	uint64_t exceptions_failed;			 /* the rest of what fib_retry() returns */
-	uint64_t exceptions_doubted; /* how often one came into doubt, since the start */
+	uint64_t exceptions; /* entries of sl_exceptions */
 	struct compiled_stats compiled;
 };
 void fib_get_stats(const struct fib *fib, struct fib_stats *out);

@@ -3,7 +3,7 @@
  * What the parts of the fib know of each other: ids and slots (pool.c), cells (cells.c),
  * ports and their VLANs, neighbours, next hops and what they lead to (group.c,
  * object.c, source.c), and the trie's entries on top (route.c, cover.c). Beside
- * these stand destinations with exceptions (host.h). Each object is reference-counted by what
+ * these stand destinations with exceptions (exception.h). Each object is reference-counted by what
  * names it in the maps or is about to; it leaves the maps with its last reference. Private to fib/.
  *
  * Invariants beside those of fib.h
@@ -25,7 +25,6 @@
 #include "../rib/radix.h"
 #include "fib.h"
 #include "hash.h"
-#include "heap.h"
 #include "key.h"
 #include "list.h"
 
@@ -143,9 +142,9 @@ struct fib_next_hop {
 	struct fib_object_state *object; /* whose meaning the fate follows … */
 	struct fib_next_hop *next_user;	 /* … and the next one that does */
 	uint32_t id;			 /* 0: starved */
-	uint32_t wanted;		 /* entries, groups, sets and hosts that should name it */
-	uint32_t named;			 /* entries of tries that name it */
-	uint32_t stuck; /* of those, how many should not and could not be changed */
+	uint32_t wanted; /* entries, groups, sets and exceptions that should name it */
+	uint32_t named;	 /* entries of tries that name it */
+	uint32_t stuck;	 /* of those, how many should not and could not be changed */
 	bool hashed;
 	bool hungry;
 	bool valid;	    /* it does what was once wanted of it: else poisoned */
@@ -156,81 +155,39 @@ struct fib_table {
 	struct fib_hash_node node; /* by id */
 	uint32_t id;
 	struct radix entries;
-	size_t n_lost;	    /* of these, with hosts_lost */
-	size_t n_by_object; /* … and whose routes may be by next-hop objects */
-	struct radix hosts;
 };
 
-#define FIB_HOSTS_BITS 19
 /* What a synchronisation does not drop it sets: none that is older than a few is left. */
 #define FIB_GENERATION_BITS 12
 #define FIB_GENERATION_MASK ((1u << FIB_GENERATION_BITS) - 1)
-_Static_assert(SIXLANE_MAX_EXCEPTIONS < 1u << FIB_HOSTS_BITS &&
-		       SIXLANE_MAX_NEXT_HOPS <= SIXLANE_ROUTE_ID_MASK + 1,
-	       "the bits below hold what they count");
+_Static_assert(SIXLANE_MAX_NEXT_HOPS <= SIXLANE_ROUTE_ID_MASK + 1, "the bits below hold an id");
 
 /* A prefix in the trie, or that should be. */
 struct fib_entry {
 	struct radix_node node;
 	struct fib_table *table;
-	struct fib_next_hop *wanted;	 /* NULL: withdrawn, or adopted and not understood */
-	uint64_t written : 20;		 /* id that the trie names here, 0: not in the trie … */
-	uint64_t marks : 2;		 /* … with these: SIXLANE_ROUTE_*, from the lowest on */
-	uint64_t hosts : FIB_HOSTS_BITS; /* that it owns, being in the trie … */
-	uint64_t hosts_absent : FIB_HOSTS_BITS;
-	bool absent : 1;  /* wanted, not in the trie, and counted in its covers */
-	bool failed : 1;  /* the trie does not say what it should */
-	bool stuck : 1;	  /* names the wrong next hop, which is poisoned for it */
-	bool foreign : 1; /* adopted with a value that we would not have written */
-	uint64_t hosts_stuck : FIB_HOSTS_BITS;
+	struct fib_next_hop *wanted; /* NULL: withdrawn, or adopted and not understood */
+	uint64_t written : 20;	     /* id that the trie names here, 0: not in the trie */
+	bool marked : 1;	     /* … with SIXLANE_ROUTE_EXCEPTIONS */
+	bool excepted : 1;	     /* that it should have, being in the trie */
+	bool absent : 1;	     /* wanted, not in the trie, and counted in its covers */
+	bool failed : 1;	     /* the trie does not say what it should */
+	bool stuck : 1;		     /* names the wrong next hop, which is poisoned for it */
+	bool foreign : 1;	     /* adopted with a value that we would not have written */
+	bool doubtful : 1; /* something it covers may have been lost: punted until synchronised */
 	uint64_t generation : FIB_GENERATION_BITS; /* of the synchronisation that set it last */
 	uint64_t missing_below : 25;		   /* absent entries that this one covers */
-	bool by_object : 1;			   /* wanted may be by a next-hop object */
-	bool doubtful : 1;   /* something it covers may have been lost: punted until synchronised */
-	bool hosts_lost : 1; /* … and others that nobody remembers, … */
-	bool hosts_lost_anew : 1;	/* … since the finding began, … */
-	uint64_t hosts_lost_untold : 2; /* … or of which the kernel does not tell: LOST_*; … */
-	bool hosts_awake : 1;		/* … that may count by this route, … */
-	bool hosts_awake_anew : 1;	/* … since the finding began */
 };
-_Static_assert(sizeof(struct fib_entry) <= 88, "a full table has hundreds of thousands");
+_Static_assert(sizeof(struct fib_entry) <= 80, "a full table has hundreds of thousands");
 
-/* What nobody remembers: see host_lost.c. Of what the kernel does not tell, by LOST_*. */
-struct fib_untold {
-	uint64_t n;	   /* destinations */
-	uint64_t until_ns; /* they are kept; 0: there are none … */
-	bool no_end;	   /* … but such that have no end that is known */
-};
-
-struct fib_lost {
-	size_t n_entries;	    /* with hosts_lost */
-	bool unowned, unowned_anew; /* as in an entry, of those that have no owner */
-	uint8_t unowned_untold;	    /* … */
-	bool any, any_anew;	    /* some may be; … */
-	bool bits, bits_anew;	    /* bits of sl_missing may be set; … */
-	bool asleep;		    /* so may owners be of which some are only behind them */
-	bool expected;		    /* some may come at any time, and all owners are marked … */
-	bool expected_surely;	    /* … for packets that were under way then, too */
-	uint64_t n, n_anew;	    /* destinations; since the finding began, or kept */
-	struct fib_untold untold_old,
-		untold; /* those whose end is waited for, and the later ones */
-	bool finding; /* all that the kernel has is being told anew, for the first time or again */
-	bool wanted;  /* … or should be soon */
-	bool shared;  /* all entries by objects say that some may be lost */
-	uint64_t now_ns, finding_since_ns;
-};
-
-/* Destinations with exceptions as a whole: see host.h. */
-struct fib_hosts {
-	size_t n, n_written, n_failed, max;
-	struct fib_heap expiry, eviction;
-	struct fib_list arrivals; /* in the order in which they came */
-	struct fib_list doubts;	  /* nobody has been asked about them yet */
-	struct fib_list leaving;  /* gone, and go in turn */
-	uint32_t generation[FIB_N_ORIGINS];
-	struct fib_lost lost;
-	uint64_t n_evicted;
-	uint64_t n_doubted; /* so often, since the start */
+/* Exact exceptions as a whole: see exception.h. */
+struct fib_exceptions {
+	struct fib_hash by_dst;
+	size_t n_written, max;
+	struct fib_list told[FIB_N_ORIGINS]; /* the one that was set last at the end */
+	struct fib_list unset;		     /* the operator's, since fib_exceptions_begin() */
+	struct fib_list gone;		     /* that could not be deleted */
+	bool marked, uncovered; /* some entry is; a destination is that no prefix covers */
 };
 
 struct fib {
@@ -248,15 +205,13 @@ struct fib {
 	struct fib_key_buffer scratch;
 	struct sixlane_route_key *strays; /* adopted keys that we would not have written */
 	size_t n_strays;
-	struct fib_hosts hosts;
+	struct fib_exceptions exceptions;
 	const union sixlane_cell *adopted_cells; /* borrowed; may be NULL */
 	size_t n_ids;				 /* next hops that have an id */
 	size_t n_written, n_absent, n_failed;
-	size_t n_hungry;	   /* next hops and objects */
-	size_t n_sources;	   /* entries of sl_src_routes */
-	unsigned int objects_held; /* none goes meanwhile … */
-	bool objects_gone;	   /* … and some are to */
-	size_t n_dying_sets;	   /* whose entries could not be deleted yet */
+	size_t n_hungry;     /* next hops and objects */
+	size_t n_sources;    /* entries of sl_src_routes */
+	size_t n_dying_sets; /* whose entries could not be deleted yet */
 	uint64_t writes, write_errors;
 	uint32_t max_routes;
 	uint32_t generation;
@@ -374,8 +329,6 @@ void fib_set_free_all(struct fib *fib);
 
 /* The state of an object. NULL: it is not known. */
 struct fib_object_state *fib_object_find(const struct fib *fib, uint32_t id);
-/* NULL: it has several hops, or none, or is not known (NULL). Valid until the object changes. */
-const struct fib_key_hop *fib_object_only_hop(const struct fib_object_state *object);
 /* The state of an object, made if it is not known. NULL: no memory. */
 struct fib_object_state *fib_object_get(struct fib *fib, uint32_t id);
 /* This next hop follows the object from now on; until it has its fate from there, it has its own.
@@ -446,8 +399,6 @@ struct fib_entry *fib_entry_new(struct fib *fib, struct fib_table *table, const 
 void fib_entry_reap(struct fib *fib, struct fib_entry *entry);
 /* Every entry; fn may reap the one that it is given. */
 void fib_entry_each(struct fib *fib, void (*fn)(struct fib *fib, struct fib_entry *entry));
-/* Its route, held by the caller; NULL: none. */
-void fib_entry_set_wanted(struct fib_entry *entry, struct fib_next_hop *wanted);
 void fib_route_free_all(struct fib *fib);
 
 /* --- adopt.c ------------------------------------------------------------------------------ */
@@ -456,8 +407,6 @@ void fib_route_free_all(struct fib *fib);
 void fib_adopt_finish(struct fib *fib);
 /* The object for an id found in the maps, made if there is none. NULL: no memory. */
 struct fib_next_hop *fib_adopt_id(struct fib *fib, uint32_t found);
-/* What a fate that forwards leads to, if that is known. */
-bool fib_adopt_hop(const struct fib *fib, union sixlane_fate fate, struct fib_key_hop *hop);
 /* Adopted keys that no prefix of ours has go. */
 void fib_adopt_drop_strays(struct fib *fib);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../lib/util.h"
-#include "host.h"
+#include "fib_internal.h"
 
 static struct fib_object_state *object_of(struct fib_hash_node *node)
 {
@@ -40,44 +40,12 @@ struct fib_object_state *fib_object_get(struct fib *fib, uint32_t id)
 	return object;
 }
 
-const struct fib_key_hop *fib_object_only_hop(const struct fib_object_state *object)
-{
-	const struct fib_object_def *def = object ? object->def : NULL;
-
-	return def && def->n_hops == 1 && !def->n_buckets ? def->hops : NULL;
-}
-
 static void release(struct fib *fib, struct fib_object_state *object)
 {
 	if (object->users || object->def)
 		return;
-	fib->objects_gone |= fib->objects_held != 0;
-	if (fib->objects_held)
-		return;
 	fib_hash_remove(&fib->objects, &object->node);
 	free(object);
-}
-
-static void release_one(struct fib_hash_node *node, void *ctx)
-{
-	release(ctx, object_of(node));
-}
-
-/*
- * Doubts settle entries, and what one lets go may be the last that an object was there for: the one
- * that is being changed, or any that a walk is going to come to.
- */
-static void hold(struct fib *fib)
-{
-	fib->objects_held++;
-}
-
-static void let_go(struct fib *fib)
-{
-	if (--fib->objects_held || !fib->objects_gone)
-		return;
-	fib->objects_gone = false;
-	fib_hash_each(&fib->objects, release_one, fib);
 }
 
 /* --- what was said ---------------------------------------------------------------------------- */
@@ -133,7 +101,6 @@ static struct fib_object_def *def_new(const struct fib_object *said)
 	return def;
 }
 
-/* The kernel has the same hops in it: what it knows of destinations by these holds as before. */
 static bool same_hops(const struct fib_object_def *a, const struct fib_object_def *b)
 {
 	return a->n_hops == b->n_hops && !memcmp(a->hops, b->hops, a->n_hops * sizeof(a->hops[0]));
@@ -222,14 +189,11 @@ static void publish(struct fib *fib, struct fib_object_state *object)
 	}
 }
 
-static void rebuild(struct fib *fib, struct fib_object_state *object, bool first)
+static void rebuild(struct fib *fib, struct fib_object_state *object)
 {
 	struct fib_group *old = object->group;
 
 	object->group = group_new(fib, object);
-	/* What lacks something goes by the object, too, and has no fate yet that could turn. */
-	if (first && (turns(fib, object) || !fib_list_is_empty(&fib->starving)))
-		fib_owner_doubt_object(fib, object);
 	set_hungry(fib, object,
 		   object->users && object->def && object->def->verdict == SIXLANE_FORWARD &&
 			   !object->group);
@@ -244,18 +208,14 @@ static void set_def(struct fib *fib, struct fib_object_state *object, struct fib
 	struct fib_object_def *old = object->def;
 	bool done;
 
-	hold(fib);
-	if (old && !(def && def->verdict == old->verdict && same_hops(def, old)))
-		fib_owner_doubt_object(fib, object);
 	done = def && old && object->group && def->n_buckets && !fib->syncing &&
 	       def->n_buckets == old->n_buckets && fib_group_set_buckets(fib, &object->group, def);
 
 	object->def = def;
 	if (!done)
-		rebuild(fib, object, !old);
+		rebuild(fib, object);
 	free(old);
 	release(fib, object);
-	let_go(fib);
 }
 
 int fib_set_object(struct fib *fib, uint32_t id, const struct fib_object *said)
@@ -291,7 +251,7 @@ void fib_object_attach(struct fib *fib, struct fib_object_state *object,
 	object->n_expiring += expires;
 	if (object->def &&
 	    (!next_hop->next_user || (expires && object->group && !object->group->n_cells)))
-		rebuild(fib, object, false);
+		rebuild(fib, object);
 }
 
 void fib_object_detach(struct fib *fib, struct fib_next_hop *next_hop)
@@ -316,7 +276,7 @@ void fib_object_detach(struct fib *fib, struct fib_next_hop *next_hop)
 static void feed_one(struct fib_hash_node *node, void *ctx)
 {
 	if (object_of(node)->hungry)
-		rebuild(ctx, object_of(node), false);
+		rebuild(ctx, object_of(node));
 }
 
 void fib_object_feed(struct fib *fib)
@@ -339,9 +299,7 @@ static void forget_one(struct fib_hash_node *node, void *ctx)
 
 void fib_object_forget(struct fib *fib)
 {
-	hold(fib);
 	fib_hash_each(&fib->objects, forget_one, fib);
-	let_go(fib);
 }
 
 static void free_one(struct fib_hash_node *node, void *ctx)

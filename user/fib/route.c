@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "../lib/util.h"
-#include "host.h"
+#include "exception.h"
 
 static const struct prefix all;
 
@@ -43,7 +43,7 @@ struct fib_table *fib_table_get(struct fib *fib, uint32_t id)
 
 void fib_table_reap(struct fib *fib, struct fib_table *table)
 {
-	if (table->entries.entries || table->hosts.entries)
+	if (table->entries.entries)
 		return;
 	fib_hash_remove(&fib->tables, &table->node);
 	free(table);
@@ -81,7 +81,6 @@ void fib_entry_reap(struct fib *fib, struct fib_entry *entry)
 
 	if (!fib_entry_is_over(entry))
 		return;
-	fib_lost_forget(fib, entry);
 	radix_remove(&table->entries, &entry->node);
 	fib_table_reap(fib, table);
 }
@@ -130,26 +129,11 @@ static void lose(struct fib *fib, const struct fib_table *table, const struct pr
 	}
 }
 
-/* Nothing is behind it but what is kept at its object, if it may have one. */
-static bool is_new(const struct fib_entry *entry, const struct fib_next_hop *next_hop)
-{
-	return !entry->wanted && !entry->written && next_hop && !fib_may_be_by_object(next_hop);
-}
-
 static void set_wanted(struct fib *fib, struct fib_entry *entry, struct fib_next_hop *next_hop)
 {
 	struct fib_next_hop *old = entry->wanted;
 
-	if (next_hop != old) {
-		fib_owner_doubt(fib, entry);
-		if (!is_new(entry, next_hop))
-			fib_lost_wake(fib, entry);
-		fib_owner_share(fib, entry, next_hop);
-	}
-	/* one that never came into the trie, and has marks */
-	if (!next_hop && !entry->written)
-		fib_owner_leave(fib, entry);
-	fib_entry_set_wanted(entry, next_hop);
+	entry->wanted = next_hop;
 	fib_entry_settle(fib, entry);
 	if (old)
 		fib_next_hop_unwant(fib, old);
@@ -219,8 +203,6 @@ static void end_doubt(struct fib *fib, struct fib_entry *entry)
 {
 	if (!entry->doubtful)
 		return;
-	/* The kernel may have said them of a route that was forgotten, and is gone since. */
-	fib_owner_doubt(fib, entry);
 	entry->doubtful = false;
 	fib_entry_settle(fib, entry);
 }
@@ -283,17 +265,17 @@ size_t fib_retry(struct fib *fib)
 	fib_port_sweep(fib, false);
 	fib_neigh_sweep(fib, false);
 	fib_set_sweep(fib);
-	if (!fib->n_failed && !fib->n_hungry && !fib->hosts.n_failed)
+	fib_exception_retry(fib);
+	if (!fib->n_failed && !fib->n_hungry)
 		return 0;
 	fib->retrying = true;
 	fib->no_room = fib->no_source_room = fib->graced = false;
 	fib_next_hop_feed(fib);
 	fib_object_feed(fib);
 	fib_entry_each(fib, retry);
-	fib_host_retry(fib);
 	fib->retrying = false;
 	fib->no_room = fib->no_source_room = false;
-	return fib->n_failed + fib->n_hungry + fib->hosts.n_failed;
+	return fib->n_failed + fib->n_hungry;
 }
 
 static void free_nodes(struct radix *radix)
@@ -312,7 +294,6 @@ static void free_table(struct fib_hash_node *node, void *ctx)
 
 	(void)ctx;
 	free_nodes(&table->entries);
-	free_nodes(&table->hosts);
 	free(table);
 }
 

@@ -40,25 +40,6 @@ struct fib_target {
 	const struct fib_source *sources;
 };
 
-/* Whether a verdict stands for a route, or several, whose next hops are not expressed. */
-static inline bool fib_hides_hops(uint32_t verdict)
-{
-	switch (verdict) {
-	case SIXLANE_PUNT_MULTIPATH:
-	case SIXLANE_PUNT_NEXT_HOP_OBJECT:
-	case SIXLANE_PUNT_ENCAP:
-	case SIXLANE_PUNT_SOURCE_ROUTE:
-	case SIXLANE_PUNT_EXPIRES:
-	case SIXLANE_PUNT_EQUAL_METRIC:
-	case SIXLANE_PUNT_ROUTE:
-	case SIXLANE_PUNT_MAP_FULL:
-	case SIXLANE_PUNT_MISMATCH:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /*
  * What holds for packets to a destination whose longest source prefix in the set is src. Exactly
  * one is for ::/0. dst_len: of the prefix whose route it is, which may be a shorter one than

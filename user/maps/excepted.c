@@ -13,9 +13,9 @@
 /* Of entries: as long as few of the bits of few are set. */
 #define FEW (SIXLANE_EXCEPTED_FEW / 16)
 
-static uint32_t bit_of(const struct sixlane_exception_key *key, uint32_t few)
+static uint32_t bit_of(const union sixlane_addr *dst, uint32_t few)
 {
-	return sixlane_excepted_bit(sixlane_exception_check(key), few);
+	return sixlane_excepted_bit(sixlane_exception_check(dst), few);
 }
 
 static void store(const struct maps *maps, uint32_t bit, bool set)
@@ -34,10 +34,10 @@ static void count(struct maps *maps, uint32_t n)
 		ATOMIC_STORE(&maps->meta->few_exceptions, few);
 }
 
-void maps_except(struct maps *maps, const struct sixlane_exception_key *key)
+void maps_except(struct maps *maps, const union sixlane_addr *dst)
 {
 	for (uint32_t few = 0; few < 2; few++) {
-		uint32_t bit = bit_of(key, few);
+		uint32_t bit = bit_of(dst, few);
 
 		if (maps->n_excepted[bit] < UNCOUNTED)
 			maps->n_excepted[bit]++;
@@ -46,10 +46,10 @@ void maps_except(struct maps *maps, const struct sixlane_exception_key *key)
 	count(maps, maps->n_exceptions + 1);
 }
 
-void maps_unexcept(struct maps *maps, const struct sixlane_exception_key *key)
+void maps_unexcept(struct maps *maps, const union sixlane_addr *dst)
 {
 	for (uint32_t few = 0; few < 2; few++) {
-		uint32_t bit = bit_of(key, few);
+		uint32_t bit = bit_of(dst, few);
 
 		if (maps->n_excepted[bit] < UNCOUNTED && !--maps->n_excepted[bit])
 			store(maps, bit, false);

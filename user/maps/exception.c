@@ -59,12 +59,12 @@ static struct sixlane_exception sum_up(const struct sixlane_exception *values, s
 	return sum;
 }
 
-int maps_exception(const struct maps *maps, const struct sixlane_exception_key *key,
+int maps_exception(const struct maps *maps, const union sixlane_addr *dst,
 		   struct sixlane_exception *out)
 {
 	_cleanup_free_ struct cpus *cpus = cpus_new();
 
-	if (!cpus || bpf_map_lookup_elem(maps->fd[LOADER_EXCEPTIONS], key, cpus->values))
+	if (!cpus || bpf_map_lookup_elem(maps->fd[LOADER_EXCEPTIONS], dst, cpus->values))
 		return -errno;
 	*out = sum_up(cpus->values, cpus->n);
 	return 0;
@@ -80,7 +80,7 @@ static int each_exception(void *ctx, const void *key, const void *value)
 {
 	const struct exception_each *each = ctx;
 	const struct sixlane_exception sum = sum_up(value, each->n_cpus);
-	struct sixlane_exception_key copy;
+	union sixlane_addr copy;
 
 	memcpy(&copy, key, sizeof(copy));
 	return each->fn(each->ctx, &copy, &sum);
@@ -95,7 +95,7 @@ int maps_exception_each(const struct maps *maps, maps_exception_fn fn, void *ctx
 		return n_cpus ? n_cpus : -EIO;
 	return maps_walk(&(struct maps_walk){
 		.fd = maps->fd[LOADER_EXCEPTIONS],
-		.key_bytes = sizeof(struct sixlane_exception_key),
+		.key_bytes = sizeof(union sixlane_addr),
 		.value_bytes = (size_t)n_cpus * sizeof(struct sixlane_exception),
 		.fn = each_exception,
 		.ctx = &each,
@@ -104,27 +104,27 @@ int maps_exception_each(const struct maps *maps, maps_exception_fn fn, void *ctx
 
 /* --- the operator's ---------------------------------------------------------------------- */
 
-int maps_operator(const struct maps *maps, const struct sixlane_exception_key *key,
+int maps_operator(const struct maps *maps, const union sixlane_addr *dst,
 		  struct sixlane_operator *out)
 {
-	return bpf_map_lookup_elem(maps->fd[LOADER_OPERATOR], key, out) ? -errno : 0;
+	return bpf_map_lookup_elem(maps->fd[LOADER_OPERATOR], dst, out) ? -errno : 0;
 }
 
-int maps_operator_set(const struct maps *maps, const struct sixlane_exception_key *key,
+int maps_operator_set(const struct maps *maps, const union sixlane_addr *dst,
 		      const struct sixlane_operator *value)
 {
-	return maps_update(maps, LOADER_OPERATOR, key, value);
+	return maps_update(maps, LOADER_OPERATOR, dst, value);
 }
 
-int maps_operator_add(const struct maps *maps, const struct sixlane_exception_key *key,
+int maps_operator_add(const struct maps *maps, const union sixlane_addr *dst,
 		      const struct sixlane_operator *value)
 {
-	return bpf_map_update_elem(maps->fd[LOADER_OPERATOR], key, value, BPF_NOEXIST) ? -errno : 0;
+	return bpf_map_update_elem(maps->fd[LOADER_OPERATOR], dst, value, BPF_NOEXIST) ? -errno : 0;
 }
 
-int maps_operator_del(const struct maps *maps, const struct sixlane_exception_key *key)
+int maps_operator_del(const struct maps *maps, const union sixlane_addr *dst)
 {
-	return maps_erase(maps, LOADER_OPERATOR, key);
+	return maps_erase(maps, LOADER_OPERATOR, dst);
 }
 
 struct operator_each {
@@ -135,7 +135,7 @@ struct operator_each {
 static int each_operator(void *ctx, const void *key, const void *value)
 {
 	const struct operator_each *each = ctx;
-	struct sixlane_exception_key key_copy;
+	union sixlane_addr key_copy;
 	struct sixlane_operator copy;
 
 	memcpy(&key_copy, key, sizeof(key_copy));
@@ -147,7 +147,7 @@ static struct maps_walk operator_walk(const struct maps *maps, struct operator_e
 {
 	return (struct maps_walk){
 		.fd = maps->fd[LOADER_OPERATOR],
-		.key_bytes = sizeof(struct sixlane_exception_key),
+		.key_bytes = sizeof(union sixlane_addr),
 		.value_bytes = sizeof(struct sixlane_operator),
 		.fn = each_operator,
 		.ctx = each,
@@ -172,25 +172,24 @@ int maps_operator_some(const struct maps *maps, struct maps_cursor *cursor, maps
 }
 
 /* Another one that the CLI has just put in its place comes back, unless yet another is there. */
-void maps_operator_expire(const struct maps *maps, const struct sixlane_exception_key *key,
-			  uint64_t now_ns)
+void maps_operator_expire(const struct maps *maps, const union sixlane_addr *dst, uint64_t now_ns)
 {
 	const int fd = maps->fd[LOADER_OPERATOR];
 	struct sixlane_operator was;
 
-	if (bpf_map_lookup_elem(fd, key, &was) || !was.expires_ns || was.expires_ns > now_ns ||
-	    bpf_map_lookup_and_delete_elem(fd, key, &was))
+	if (bpf_map_lookup_elem(fd, dst, &was) || !was.expires_ns || was.expires_ns > now_ns ||
+	    bpf_map_lookup_and_delete_elem(fd, dst, &was))
 		return;
 	if (!was.expires_ns || was.expires_ns > now_ns)
-		bpf_map_update_elem(fd, key, &was, BPF_NOEXIST);
+		bpf_map_update_elem(fd, dst, &was, BPF_NOEXIST);
 }
 
 /* --- the writer -------------------------------------------------------------------------- */
 
 /* What the entry says, the same on all CPUs. What these have counted since cpus was read is lost.
  */
-static int write_cpus(const struct maps *maps, const struct sixlane_exception_key *key,
-		      struct cpus *cpus, const struct sixlane_exception *value)
+static int write_cpus(const struct maps *maps, const union sixlane_addr *dst, struct cpus *cpus,
+		      const struct sixlane_exception *value)
 {
 	int rc;
 
@@ -203,7 +202,7 @@ static int write_cpus(const struct maps *maps, const struct sixlane_exception_ke
 		to->bytes = was.bytes;
 		to->used_ns = was.used_ns;
 	}
-	rc = maps_update(maps, LOADER_EXCEPTIONS, key, cpus->values);
+	rc = maps_update(maps, LOADER_EXCEPTIONS, dst, cpus->values);
 	return rc == -E2BIG ? -ENOSPC : rc;
 }
 
@@ -212,15 +211,8 @@ static bool one_word_apart(const struct sixlane_exception *a, const struct sixla
 {
 	bool first = a->flags == b->flags && a->mtu == b->mtu;
 
-	return a->next_hop == b->next_hop && a->check == b->check &&
-	       a->under.word == b->under.word && (first || a->expires_ns == b->expires_ns);
-}
-
-/* Of the same origins and version; whatever the words beside these flags are. */
-static uint32_t all_the_kernels(uint32_t flags)
-{
-	flags &= ~(SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_UNDER | SIXLANE_EXCEPTION_OBSERVE);
-	return flags | SIXLANE_EXCEPTION_PUNT | SIXLANE_EXCEPTION_MORE;
+	return a->next_hop == b->next_hop && a->check == b->check && a->table == b->table &&
+	       (first || a->expires_ns == b->expires_ns);
 }
 
 /*
@@ -228,8 +220,8 @@ static uint32_t all_the_kernels(uint32_t flags)
  * first, and of another version when it is done, so that nobody takes half of each for something.
  * Should a later step fail, which an update in place has no reason to, they go on to the kernel.
  */
-static int change(const struct maps *maps, const struct sixlane_exception_key *key,
-		  struct cpus *cpus, struct sixlane_exception *value)
+static int change(const struct maps *maps, const union sixlane_addr *dst, struct cpus *cpus,
+		  struct sixlane_exception *value)
 {
 	struct sixlane_exception step = cpus->values[0];
 	uint32_t version = step.flags & SIXLANE_EXCEPTION_VERSION;
@@ -238,42 +230,42 @@ static int change(const struct maps *maps, const struct sixlane_exception_key *k
 	value->added_ns = step.added_ns;
 	value->flags |= version;
 	if (one_word_apart(&step, value))
-		return write_cpus(maps, key, cpus, value);
+		return write_cpus(maps, dst, cpus, value);
 	version += 1u << SIXLANE_EXCEPTION_VERSION_SHIFT;
 	value->flags = (value->flags & ~SIXLANE_EXCEPTION_VERSION) | version;
-	step.flags = all_the_kernels(value->flags);
-	rc = write_cpus(maps, key, cpus, &step);
+	step.flags = value->flags | SIXLANE_EXCEPTION_CHANGING;
+	rc = write_cpus(maps, dst, cpus, &step);
 	if (rc)
 		return rc;
 	step = *value;
-	step.flags = all_the_kernels(value->flags);
-	rc = write_cpus(maps, key, cpus, &step);
-	return rc ? rc : write_cpus(maps, key, cpus, value);
+	step.flags = value->flags | SIXLANE_EXCEPTION_CHANGING;
+	rc = write_cpus(maps, dst, cpus, &step);
+	return rc ? rc : write_cpus(maps, dst, cpus, value);
 }
 
 /*
  * A new entry's memory comes from a reserve that a kernel thread refills: having waited some
  * milliseconds for it there is some, or none for a long time, and then nobody waits again in vain.
  */
-static int insert(struct maps *maps, const struct sixlane_exception_key *key, struct cpus *cpus,
+static int insert(struct maps *maps, const union sixlane_addr *dst, struct cpus *cpus,
 		  const struct sixlane_exception *value)
 {
 	const struct timespec step = { .tv_nsec = REFILL_STEP_NS };
 	int rc;
 
-	maps_except(maps, key);
-	rc = write_cpus(maps, key, cpus, value);
+	maps_except(maps, dst);
+	rc = write_cpus(maps, dst, cpus, value);
 	for (int i = 0; rc == -ENOMEM && !maps->no_memory && i < REFILL_STEPS; i++) {
 		nanosleep(&step, NULL);
-		rc = write_cpus(maps, key, cpus, value);
+		rc = write_cpus(maps, dst, cpus, value);
 	}
 	maps->no_memory = rc == -ENOMEM;
 	if (rc)
-		maps_unexcept(maps, key);
+		maps_unexcept(maps, dst);
 	return rc;
 }
 
-int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
+int maps_write_exception(void *ctx, const union sixlane_addr *dst,
 			 const struct sixlane_exception *value)
 {
 	_cleanup_free_ struct cpus *cpus = cpus_new();
@@ -282,26 +274,21 @@ int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
 
 	if (!cpus)
 		return -errno;
-	said.check = sixlane_exception_check(key);
-	if (!bpf_map_lookup_elem(maps->fd[LOADER_EXCEPTIONS], key, cpus->values))
-		return change(maps, key, cpus, &said);
+	said.check = sixlane_exception_check(dst);
+	if (!bpf_map_lookup_elem(maps->fd[LOADER_EXCEPTIONS], dst, cpus->values))
+		return change(maps, dst, cpus, &said);
 	if (errno != ENOENT)
 		return -errno;
 	said.added_ns = util_now_ns();
 	said.flags |= (uint32_t)++maps->version << SIXLANE_EXCEPTION_VERSION_SHIFT;
-	return insert(maps, key, cpus, &said);
+	return insert(maps, dst, cpus, &said);
 }
 
-void maps_write_operator_over(void *ctx, const struct sixlane_exception_key *key, uint64_t now_ns)
+int maps_write_exception_del(void *ctx, const union sixlane_addr *dst)
 {
-	maps_operator_expire(ctx, key, now_ns);
-}
-
-int maps_write_exception_del(void *ctx, const struct sixlane_exception_key *key)
-{
-	int rc = maps_erase(ctx, LOADER_EXCEPTIONS, key);
+	int rc = maps_erase(ctx, LOADER_EXCEPTIONS, dst);
 
 	if (!rc)
-		maps_unexcept(ctx, key);
+		maps_unexcept(ctx, dst);
 	return rc;
 }

@@ -35,7 +35,8 @@ static const struct mapped {
 	  SIXLANE_MAX_NEIGHBOURS },
 	{ LOADER_EXCEPTED, offsetof(struct maps, excepted), sizeof(uint64_t),
 	  SIXLANE_EXCEPTED_WORDS },
-	{ LOADER_MISSING, offsetof(struct maps, missing), sizeof(uint64_t), SIXLANE_MISSING_WORDS },
+	{ LOADER_PUNTED, offsetof(struct maps, punted), sizeof(uint64_t), SIXLANE_PUNTED_WORDS },
+	{ LOADER_FRESH, offsetof(struct maps, fresh), sizeof(uint64_t), SIXLANE_FRESH_WORDS },
 	{ LOADER_RULES, offsetof(struct maps, rules), sizeof(struct sixlane_rule),
 	  2 * SIXLANE_MAX_RULES },
 	{ LOADER_GUARD, offsetof(struct maps, guard), sizeof(uint64_t), SIXLANE_GUARD_WORDS },
@@ -73,14 +74,7 @@ int maps_open(struct maps *maps, const struct loader_maps *fds, bool writable)
 	rc = rc ?: maps_fib_open(&opened, fds->arena, writable);
 	if (!rc && writable) {
 		opened.n_excepted = calloc(SIXLANE_EXCEPTED_BITS, sizeof(*opened.n_excepted));
-		opened.missing_anew = calloc(SIXLANE_MISSING_WORDS, sizeof(*opened.missing_anew));
-		for (int i = 0; i < 2; i++)
-			opened.missing_untold[i] =
-				calloc(SIXLANE_MISSING_WORDS, sizeof(**opened.missing_untold));
-		rc = opened.n_excepted && opened.missing_anew && opened.missing_untold[0] &&
-				     opened.missing_untold[1]
-			     ? 0
-			     : -ENOMEM;
+		rc = opened.n_excepted ? 0 : -ENOMEM;
 	}
 	if (rc) {
 		maps_close(&opened);
@@ -96,9 +90,6 @@ void maps_close(struct maps *maps)
 		unmap_array(maps, &mapped[i]);
 	maps_fib_close(maps);
 	free(maps->n_excepted);
-	free(maps->missing_anew);
-	for (int i = 0; i < 2; i++)
-		free(maps->missing_untold[i]);
 	*maps = (struct maps){ 0 };
 }
 

@@ -26,12 +26,11 @@ struct maps {
 	struct sixlane_rule *rules;	    /* [2 * SIXLANE_MAX_RULES] */
 	uint64_t *guard;		    /* [SIXLANE_GUARD_WORDS] */
 	uint64_t *excepted;		    /* [SIXLANE_EXCEPTED_WORDS] */
-	uint64_t *missing;		    /* [SIXLANE_MISSING_WORDS] */
+	uint64_t *punted;		    /* [SIXLANE_PUNTED_WORDS] */
+	uint64_t *fresh;		    /* [SIXLANE_FRESH_WORDS] */
 	/* own memory, if opened writable: */
-	uint8_t *n_excepted;   /* [SIXLANE_EXCEPTED_BITS] */
-	uint32_t n_exceptions; /* entries of sl_exceptions */
-	/* [SIXLANE_MISSING_WORDS]: see fib_writer. The untold: the old ones, and the others. */
-	uint64_t *missing_anew, *missing_untold[2];
+	uint8_t *n_excepted;		      /* [SIXLANE_EXCEPTED_BITS] */
+	uint32_t n_exceptions;		      /* entries of sl_exceptions */
 	void *fib_chunks[SIXLANE_FIB_CHUNKS]; /* of sl_fib, that this process made */
 	bool no_fib;			      /* packets under way cannot be waited for */
 	bool no_memory;	  /* for an exception, when it was waited for the last time */
@@ -113,28 +112,47 @@ int maps_counters(const struct maps *maps, uint32_t slot, struct sixlane_counter
 /* --- exceptions ------------------------------------------------------------------------- */
 
 /* What the CPUs have counted is summed; used_ns is the last one's. */
-typedef int (*maps_exception_fn)(void *ctx, const struct sixlane_exception_key *key,
+typedef int (*maps_exception_fn)(void *ctx, const union sixlane_addr *dst,
 				 const struct sixlane_exception *value);
 /* 0, -ENOENT or -errno. */
-int maps_exception(const struct maps *maps, const struct sixlane_exception_key *key,
+int maps_exception(const struct maps *maps, const union sixlane_addr *dst,
 		   struct sixlane_exception *out);
-/* Whether it may be one that sl_exceptions lacks, under a route with this value in the trie. */
-bool maps_exception_may_be_missing(const struct maps *maps, const union sixlane_addr *dst,
-				   uint32_t route);
 /* Every entry, in no order. Entries may come and go meanwhile: one may be told twice or not at
  * all. 0, -errno, or fn's non-zero return. */
 int maps_exception_each(const struct maps *maps, maps_exception_fn fn, void *ctx);
 
+/* sl_punted. Stores of one writer; _add_to: to a filter of the same layout, in own memory. */
+void maps_punted_add(const struct maps *maps, const union sixlane_addr *dst);
+void maps_punted_add_to(uint64_t *filter, const union sixlane_addr *dst);
+bool maps_punted_has(const struct maps *maps, const union sixlane_addr *dst);
+/* It says what the filter says, [SIXLANE_PUNTED_WORDS], from now on. */
+void maps_punted_set(const struct maps *maps, const uint64_t *filter);
+
+/* sl_fresh: whether dst is there, or anything, in either half. */
+bool maps_fresh_has(const struct maps *maps, const union sixlane_addr *dst);
+bool maps_fresh_any(const struct maps *maps);
+void maps_fresh_clear(const struct maps *maps, uint32_t half);
+/* The program sets the other half from now on. 0: no packet is under way that knows the former one;
+ * or -errno. */
+int maps_fresh_turn(struct maps *maps);
+
+/* SIXLANE_META_LOOK, which the program sets, too. _no_more: unless something is fresh. */
+bool maps_looks(const struct maps *maps);
+void maps_look(const struct maps *maps);
+void maps_look_no_more(const struct maps *maps);
+/* The other flags. */
+void maps_set_flags(const struct maps *maps, uint32_t flags);
+
 /* sl_operator. 0 or -errno: -ENOENT, -E2BIG (full). */
-int maps_operator(const struct maps *maps, const struct sixlane_exception_key *key,
+int maps_operator(const struct maps *maps, const union sixlane_addr *dst,
 		  struct sixlane_operator *out);
-int maps_operator_set(const struct maps *maps, const struct sixlane_exception_key *key,
+int maps_operator_set(const struct maps *maps, const union sixlane_addr *dst,
 		      const struct sixlane_operator *value);
 /* -EEXIST: there is one. */
-int maps_operator_add(const struct maps *maps, const struct sixlane_exception_key *key,
+int maps_operator_add(const struct maps *maps, const union sixlane_addr *dst,
 		      const struct sixlane_operator *value);
-int maps_operator_del(const struct maps *maps, const struct sixlane_exception_key *key);
-typedef int (*maps_operator_fn)(void *ctx, const struct sixlane_exception_key *key,
+int maps_operator_del(const struct maps *maps, const union sixlane_addr *dst);
+typedef int (*maps_operator_fn)(void *ctx, const union sixlane_addr *dst,
 				const struct sixlane_operator *value);
 /* As maps_exception_each(); fn may delete the entry that it is given. */
 int maps_operator_each(const struct maps *maps, maps_operator_fn fn, void *ctx);
@@ -147,8 +165,7 @@ struct maps_cursor {
 int maps_operator_some(const struct maps *maps, struct maps_cursor *cursor, maps_operator_fn fn,
 		       void *ctx);
 /* Remove it if it has expired by then, on CLOCK_MONOTONIC. */
-void maps_operator_expire(const struct maps *maps, const struct sixlane_exception_key *key,
-			  uint64_t now_ns);
+void maps_operator_expire(const struct maps *maps, const union sixlane_addr *dst, uint64_t now_ns);
 
 /* Hints that found no room in sl_icmp_events, over all CPUs, since the map was made. 0 or -errno.
  */

@@ -32,8 +32,8 @@ int maps_erase(const struct maps *maps, enum loader_map map, const void *key);
 /* --- excepted.c ----------------------------------------------------------------------- */
 
 /* Before an entry of sl_exceptions comes, and when it has gone, or not come. */
-void maps_except(struct maps *maps, const struct sixlane_exception_key *key);
-void maps_unexcept(struct maps *maps, const struct sixlane_exception_key *key);
+void maps_except(struct maps *maps, const union sixlane_addr *dst);
+void maps_unexcept(struct maps *maps, const union sixlane_addr *dst);
 /* maps_except() was called for all entries of an earlier daemon, or not for all of them. */
 void maps_excepted_adopted(const struct maps *maps, bool all);
 
@@ -55,19 +55,10 @@ void maps_write_fib(void *ctx, union sixlane_fib fib);
 /* The trie answers, and the memory of an earlier daemon is the kernel's again. 0 or -errno. */
 int maps_fib_drop(struct maps *maps);
 
-/* --- missing.c: of fib_writer --------------------------------------------------------- */
-
-unsigned int maps_write_missing(void *ctx, const union sixlane_addr *dst, bool untold);
-bool maps_write_missing_has(void *ctx, const union sixlane_addr *dst);
-bool maps_write_missing_adopt(void *ctx);
-void maps_write_missing_begin(void *ctx, bool turn);
-void maps_write_missing_end(void *ctx);
-
 /* --- exception.c: of fib_writer ------------------------------------------------------- */
 
-int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
+int maps_write_exception(void *ctx, const union sixlane_addr *dst,
 			 const struct sixlane_exception *value);
-int maps_write_exception_del(void *ctx, const struct sixlane_exception_key *key);
-void maps_write_operator_over(void *ctx, const struct sixlane_exception_key *key, uint64_t now_ns);
+int maps_write_exception_del(void *ctx, const union sixlane_addr *dst);
 
 #endif

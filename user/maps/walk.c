@@ -21,7 +21,7 @@
 
 #define ENOTSUPP_KERNEL 524 /* the kernel's internal ENOTSUPP, which libc does not name */
 
-_Static_assert(sizeof(struct sixlane_exception_key) <= MAX_KEY, "keys of all maps fit");
+_Static_assert(sizeof(union sixlane_addr) <= MAX_KEY, "keys of all maps fit");
 
 static size_t aligned(size_t bytes)
 {
@@ -281,13 +281,19 @@ static int adopt_route(void *ctx, const void *key, uint32_t value)
 	return 0;
 }
 
-static int adopt_exception(void *ctx, const struct sixlane_exception_key *key,
+/* The kernel's may have changed: they are punted until they are read again. */
+static int adopt_exception(void *ctx, const union sixlane_addr *dst,
 			   const struct sixlane_exception *value)
 {
 	struct adopt *adopt = ctx;
 
-	maps_except(adopt->maps, key);
-	adopt_note(adopt, fib_adopt_exception(adopt->fib, key, value));
+	maps_except(adopt->maps, dst);
+	if (value->flags & SIXLANE_EXCEPTION_OPERATOR) {
+		adopt_note(adopt, fib_adopt_exception(adopt->fib, dst, value));
+		return 0;
+	}
+	maps_punted_add(adopt->maps, dst);
+	adopt_note(adopt, maps_write_exception_del(adopt->maps, dst));
 	return 0;
 }
 

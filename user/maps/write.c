@@ -246,6 +246,12 @@ int maps_write_grace(void *ctx)
 	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) ? -errno : 0;
 }
 
+int maps_fresh_turn(struct maps *maps)
+{
+	ATOMIC_STORE(&maps->meta->fresh, maps->meta->fresh ^ 1);
+	return maps_write_grace(maps);
+}
+
 struct fib_writer maps_writer(struct maps *maps)
 {
 	return (struct fib_writer){
@@ -271,12 +277,6 @@ struct fib_writer maps_writer(struct maps *maps)
 		.gaps_set = write_gaps,
 		.exception_set = maps_write_exception,
 		.exception_del = maps_write_exception_del,
-		.operator_over = maps_write_operator_over,
-		.missing_add = maps_write_missing,
-		.missing_has = maps_write_missing_has,
-		.missing_adopt = maps_write_missing_adopt,
-		.missing_begin = maps_write_missing_begin,
-		.missing_end = maps_write_missing_end,
 		.grace = maps_write_grace,
 	};
 }

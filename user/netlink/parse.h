@@ -44,13 +44,6 @@ int parse_route(const struct nlmsghdr *nlh, struct route *out,
 int parse_route_flags(const struct nlmsghdr *nlh, uint8_t flags[ROUTE_MAX_HOPS]);
 
 /*
- * RTM_NEWROUTE with RTM_F_CLONED, of a dump of exceptions or in answer to a question about one
- * destination; the latter has a source in any case. Without it, or of a prefix: -ENOMSG. Of
- * lifetime_ms holds what is said above.
- */
-int parse_exception(const struct nlmsghdr *nlh, struct route_exception *out);
-
-/*
  * RTM_NEWLINK, RTM_DELLINK of AF_UNSPEC (AF_BRIDGE and AF_INET6 ones, and wireless events
  * without a description of the device: -ENOMSG).
  */

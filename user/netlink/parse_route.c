@@ -270,39 +270,3 @@ int parse_route_flags(const struct nlmsghdr *nlh, uint8_t flags[ROUTE_MAX_HOPS])
 	flags[0] = (uint8_t)rtm->rtm_flags;
 	return at[RTA_OIF] ? 1 : 0;
 }
-
-int parse_exception(const struct nlmsghdr *nlh, struct route_exception *out)
-{
-	const struct nlattr *at[N_ROUTE_ATTRS];
-	struct route_exception exception = { 0 };
-	const struct rtmsg *rtm;
-	struct metrics metrics;
-	struct prefix src;
-	int r = header_parse(nlh, &rtm);
-
-	if (r < 0)
-		return r;
-	/* First: of a dump most are plain routes. */
-	if (nlh->nlmsg_type != RTM_NEWROUTE || !(rtm->rtm_flags & RTM_F_CLONED) ||
-	    rtm->rtm_dst_len != 128)
-		return -ENOMSG;
-	r = attributes_walk(nlh, at, &exception.unknown_attr);
-	if (r < 0)
-		return r;
-	if (!at[RTA_DST] || !at[RTA_OIF] || at[RTA_MULTIPATH] ||
-	    attr_prefix(at[RTA_SRC], rtm->rtm_src_len, &src) < 0 ||
-	    metrics_parse(at[RTA_METRICS], &metrics, &exception.unknown_attr) < 0)
-		return -EBADMSG;
-	attr_copy(&exception.dst, at[RTA_DST], sizeof(exception.dst));
-	hop_fill(at, attr_u32(at[RTA_OIF], 0), 1, &exception.hop);
-	exception.table = attr_u32(at[RTA_TABLE], rtm->rtm_table);
-	exception.metric = attr_u32(at[RTA_PRIORITY], 0);
-	exception.mtu = metrics.mtu;
-	exception.mtu_locked = metrics.mtu_locked;
-	exception.type = rtm->rtm_type;
-	exception.protocol = rtm->rtm_protocol;
-	exception.has_src = src.len != 0;
-	exception.lifetime_ms = lifetime_parse(at, &exception.expires);
-	*out = exception;
-	return 0;
-}

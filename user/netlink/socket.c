@@ -58,13 +58,6 @@ static void set_option(struct nl_socket *socket, int option)
 	(void)mnl_socket_setsockopt(socket->mnl, option, &on, sizeof(on));
 }
 
-void nl_socket_relax(struct nl_socket *socket)
-{
-	int off = 0;
-
-	(void)mnl_socket_setsockopt(socket->mnl, NETLINK_GET_STRICT_CHK, &off, sizeof(off));
-}
-
 static int set_rcvbuf(struct nl_socket *socket, size_t bytes)
 {
 	int wish = bytes > INT32_MAX / 2 ? INT32_MAX / 2 : (int)bytes;

@@ -59,12 +59,6 @@ int nl_socket_dump(struct nl_socket *socket, struct nlmsghdr *nlh, nl_msg_fn fn,
 		   void (*idle)(void *idle_ctx), void *idle_ctx, int timeout_ms, bool *filtered);
 
 /*
- * Requests without strict checking, as before Linux 4.20: a dump of IPv6 routes then has the
- * exceptions, too.
- */
-void nl_socket_relax(struct nl_socket *socket);
-
-/*
  * A dump in pieces, so that the caller can see to other things between them. From start to end the
  * socket is for nothing else, and it cannot be ended early but by nl_socket_free(). What a piece
  * begins with the kernel has put down at the end of the one before it.

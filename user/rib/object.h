@@ -63,24 +63,6 @@ struct route {
 	const struct route_hop *hops;
 };
 
-/*
- * What one destination has of its own at one hop of a route: RTM_NEWROUTE with RTM_F_CLONED. Which
- * of the routes of the table that cover the destination is not told, only some of what it says.
- */
-struct route_exception {
-	union sixlane_addr dst;
-	struct route_hop hop; /* the route's own, or that of a redirect */
-	uint32_t table, metric;
-	uint32_t mtu;	      /* bytes; 0: none */
-	uint32_t lifetime_ms; /* left when the kernel said so; counts only if expires */
-	uint8_t type;	      /* RTN_* */
-	uint8_t protocol;     /* RTPROT_* */
-	bool has_src;	      /* of one source, or of a route by source */
-	bool mtu_locked;      /* `mtu lock` */
-	bool expires;	      /* as every Path MTU does, and nothing else */
-	uint16_t unknown_attr;
-};
-
 #define LOOPBACK_IFINDEX 1u /* in every namespace */
 
 /* --- next-hop objects (`ip nexthop`) ------------------------------------------------------- */

@@ -39,7 +39,7 @@ struct entry {
 };
 
 struct exception {
-	struct sixlane_exception_key key;
+	union sixlane_addr dst;
 	struct sixlane_exception value;
 };
 
@@ -52,7 +52,7 @@ static union sixlane_cell cells[SIXLANE_MAX_CELLS];
 static struct sixlane_rule rules[2 * SIXLANE_MAX_RULES];
 static struct entry routes[WORLD_ENTRIES], sources[WORLD_ENTRIES];
 static struct exception exceptions[WORLD_ENTRIES];
-static uint64_t missing[SIXLANE_MISSING_WORDS];
+static uint64_t punted[SIXLANE_PUNTED_WORDS], fresh[SIXLANE_FRESH_WORDS];
 static uint32_t n_routes, n_sources, n_exceptions;
 static bool pair_is_free, has_policy;
 
@@ -61,7 +61,8 @@ static const struct maps maps = { .meta = &meta,
 				  .next_hops = next_hops,
 				  .neighbours = neighbours,
 				  .cells = cells,
-				  .missing = missing,
+				  .punted = punted,
+				  .fresh = fresh,
 				  .rules = rules };
 
 static inline union sixlane_addr address(const char *text)
@@ -109,12 +110,12 @@ int maps_source_lookup(const struct maps *of, uint32_t set, const union sixlane_
 	return longest(sources, n_sources, set, addr, value);
 }
 
-int maps_exception(const struct maps *of, const struct sixlane_exception_key *key,
+int maps_exception(const struct maps *of, const union sixlane_addr *dst,
 		   struct sixlane_exception *out)
 {
 	(void)of;
 	for (uint32_t i = 0; i < n_exceptions; i++) {
-		if (memcmp(&exceptions[i].key, key, sizeof(*key)) != 0)
+		if (memcmp(&exceptions[i].dst, dst, sizeof(*dst)) != 0)
 			continue;
 		*out = exceptions[i].value;
 		return 0;
@@ -176,9 +177,8 @@ static inline void world_source(uint32_t set, const char *addr, uint32_t len, ui
 static inline void world_exception(uint32_t table, const char *addr, struct sixlane_exception value)
 {
 	assert_true(n_exceptions < WORLD_ENTRIES);
-	exceptions[n_exceptions++] =
-		(struct exception){ .key = { .dst = address(addr), .table = table },
-				    .value = value };
+	value.table = table;
+	exceptions[n_exceptions++] = (struct exception){ .dst = address(addr), .value = value };
 }
 
 static inline void world_port(uint32_t slot, uint32_t ifindex, uint32_t flags)
@@ -211,7 +211,8 @@ static inline void world_clear(void)
 	memset(ports, 0, sizeof(ports));
 	memset(cells, 0, sizeof(cells));
 	memset(rules, 0, sizeof(rules));
-	memset(missing, 0, sizeof(missing));
+	memset(punted, 0, sizeof(punted));
+	memset(fresh, 0, sizeof(fresh));
 	n_routes = n_sources = n_exceptions = 0;
 	meta = (struct sixlane_meta){ .abi = SIXLANE_ABI,
 				      .flags = SIXLANE_META_READY | SIXLANE_META_GUARDED };

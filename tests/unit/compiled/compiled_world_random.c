@@ -26,12 +26,11 @@ compiled_bits cworld_random_addr(struct cworld *world)
 	return addr;
 }
 
-/* As in sl_routes: never 0, and sometimes with marks. */
+/* As in sl_routes: never 0, and sometimes with a mark. */
 uint32_t cworld_random_value(struct cworld *world, uint8_t len)
 {
 	return sixlane_route_value(1 + cworld_random(world, SIXLANE_ROUTE_ID_MASK), len) |
-	       (cworld_random(world, 2) ? SIXLANE_ROUTE_EXCEPTIONS : 0) |
-	       (cworld_random(world, 4) ? 0 : SIXLANE_ROUTE_EXCEPTIONS_MISSING);
+	       (cworld_random(world, 2) ? SIXLANE_ROUTE_EXCEPTIONS : 0);
 }
 
 /* The first n bits of one, the others of another. */

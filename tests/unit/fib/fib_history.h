@@ -17,21 +17,13 @@
 
 #include "fib_model.h"
 
-/* More than are said, and suspected in other tables. */
-#define NO_BOUND SIM_MAX_EXCEPTIONS
-
 struct history {
 	struct sim *sim;
 	struct fib *fib;
 	struct model model;
-	bool tight;	/* few ids and cells */
-	bool trouble;	/* something was made to fail since the last clean retry */
-	bool forgot;	/* the fib said -ENOMEM since the last synchronisation without */
-	bool lost;	/* … or of an exception, since all were told the last time … */
-	bool lost_anew; /* … began to be told */
-	bool bounded;	/* there may be fewer exceptions than are said */
-	uint32_t max_exceptions;
-	uint64_t evicted;
+	bool tight;   /* few ids and cells */
+	bool trouble; /* something was made to fail since the last clean retry */
+	bool forgot;  /* the fib said -ENOMEM since the last synchronisation without */
 	uint64_t seed;
 	unsigned int operation;
 };
@@ -53,10 +45,7 @@ static inline void note(struct history *history, int err)
 		assert_int_equal(err, 0);
 	if (!history_alloc_fails)
 		assert_int_equal(err, 0);
-	if (!err)
-		return;
-	history->forgot = true;
-	model_blur_doubts(&history->model);
+	history->forgot |= err != 0;
 }
 
 static inline void history_tell_slot(struct history *history, const struct model_slot *slot)
@@ -162,112 +151,68 @@ static inline void history_sync(struct history *history)
 /* --- exceptions ---------------------------------------------------------------------------------
  */
 
-/* For want of room, or behind another route. */
-static inline bool history_lost_any(const struct history *history)
+static inline void history_mark(struct history *history, struct model_exception *exception)
 {
-	const struct fib_lost *lost = &history->fib->hosts.lost;
-
-	return lost->n_entries || lost->unowned;
+	history_at_work = true;
+	fib_mark(history->fib, exception->table, &exception->dst);
+	history_at_work = false;
+	exception->marked =
+		history->model.before.exceptions[exception - history->model.now.exceptions].marked =
+			true;
 }
 
-static inline void history_tell_exception(struct history *history, size_t i, enum fib_origin origin)
+/* It has what it had before, or nothing, if there is no room or no memory. */
+static inline void history_tell_exception(struct history *history, size_t i)
 {
 	struct model_exception *exception = &history->model.now.exceptions[i];
-	const struct fib_exception *said = &exception->said[origin];
-	bool bounded = history->max_exceptions < NO_BOUND, was_lost = history->lost;
+	const struct model_exception *before = &history->model.before.exceptions[i];
 	int err;
 
-	/* At a route that it does not go by now the kernel may have it still. */
-	history->lost |= origin == FIB_KERNEL && !exception->there[origin];
-	exception->was_told |= origin == FIB_KERNEL && exception->there[origin];
+	history_mark(history, exception);
 	history_at_work = true;
-	err = fib_set_exception(history->fib, origin, exception->table, &exception->dst,
-				exception->there[origin] ? said : NULL);
+	err = fib_set_exception(history->fib, &exception->dst,
+				exception->there ? &exception->told : NULL);
 	history_at_work = false;
-	if (err)
-		assert_true((err == -ENOMEM && history_alloc_fails) || (err == -ENOSPC && bounded));
-	/* Refused, or lost, and then the kernel's. */
-	if (origin == FIB_OPERATOR)
-		exception->there[origin] &= !err;
-	else if (err)
-		exception->doubt = MODEL_DOUBT;
-	history->lost = was_lost || history_lost_any(history);
-	if (err && origin == FIB_KERNEL)
-		history->lost = history->lost_anew = true;
+	if (!err)
+		return;
+	assert_true(history->trouble || history->tight || err == -ENOSPC);
+	*exception = *before;
+	exception->there = fib_exception(history->fib, &exception->dst) != NULL;
 }
 
-/* Those that go to make room for others are lost as well. */
-static inline void history_note_evicted(struct history *history)
-{
-	struct fib_stats stats;
-
-	fib_get_stats(history->fib, &stats);
-	if (stats.exceptions_evicted != history->evicted)
-		history->lost = history->lost_anew = true;
-	history->evicted = stats.exceptions_evicted;
-}
-
-/* Of those that were not told, some are in doubt and the others gone. */
-static inline bool is_gone(void *ctx, uint32_t table, const union sixlane_addr *dst,
-			   enum fib_doubt doubt)
+static inline void history_gone(void *ctx, const union sixlane_addr *dst)
 {
 	struct history *history = ctx;
-	size_t i = model_find(&history->model, table, dst);
-	struct model_exception *exception = &history->model.now.exceptions[i];
-	bool gone;
 
-	(void)doubt;
-	gone = !exception->there[FIB_KERNEL] || history_random(history, 2);
-	exception->there[FIB_KERNEL] = !gone;
-	exception->doubt = MODEL_DOUBT;
-	return gone;
-}
-
-static inline bool history_is_there(const struct history *history,
-				    const struct model_exception *exception)
-{
-	const struct sixlane_exception *value =
-		sim_exception(history->sim, exception->table, &exception->dst);
-
-	return value && value->flags & SIXLANE_EXCEPTION_KERNEL;
-}
-
-/* All of an origin; some: the kernel may have forgotten others. */
-static inline void history_tell_exceptions(struct history *history, enum fib_origin origin,
-					   bool some)
-{
-	uint64_t next_ns;
-
-	history_at_work = true;
-	fib_exceptions_begin(history->fib, origin);
-	history_at_work = false;
-	history->lost_anew = false;
-	history->lost |= origin == FIB_KERNEL; /* as it may of one that goes */
 	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
 		struct model_exception *exception = &history->model.now.exceptions[i];
 
-		if (some && !history_random(history, 5)) {
-			/* Nobody will ask about one that is not there. */
-			exception->there[origin] &= history_is_there(history, exception);
+		if (memcmp(&exception->dst, dst, sizeof(*dst)) != 0)
 			continue;
-		}
-		if (!exception->there[origin])
-			continue;
-		if (origin == FIB_KERNEL)
-			exception->doubt = MODEL_SURE;
-		history_tell_exception(history, i, origin);
+		assert_int_equal(exception->told.origin, FIB_OPERATOR);
+		exception->there = false;
 	}
-	history_at_work = true;
-	fib_exceptions_end(history->fib, origin, true, origin == FIB_KERNEL ? is_gone : NULL,
-			   history);
-	fib_exceptions_expire(history->fib, 1, SIZE_MAX, &next_ns);
-	history_at_work = false;
-	history_note_evicted(history);
-	/* … or of what no telling tells */
-	if (origin == FIB_KERNEL)
-		history->lost = history->lost_anew || history_lost_any(history);
-	for (size_t i = 0; !history->fib->hosts.lost.any && i < N_EXCEPTIONS; i++)
-		history->model.now.exceptions[i].was_told =
-			history->model.now.exceptions[i].there[FIB_KERNEL];
+}
+
+/* All of the operator's; some: others are gone. */
+static inline void history_tell_exceptions(struct history *history, bool some)
+{
+	bool more = true;
+
+	fib_exceptions_begin(history->fib);
+	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
+		struct model_exception *exception = &history->model.now.exceptions[i];
+
+		if (!exception->there || exception->told.origin != FIB_OPERATOR)
+			continue;
+		if (!some || history_random(history, 5))
+			history_tell_exception(history, i);
+	}
+	while (more) {
+		history_at_work = true;
+		more = fib_exceptions_end(history->fib, 1 + history_random(history, 5),
+					  history_gone, history);
+		history_at_work = false;
+	}
 }
 #endif

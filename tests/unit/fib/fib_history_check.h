@@ -30,9 +30,7 @@ static inline bool is_pass(const struct history *history, const struct sim_found
 static inline bool is_as(const struct history *history, const struct model_state *state,
 			 const struct model_probe *probe, const struct sim_found *found, bool exact)
 {
-	bool evicting = history_at_work && history->max_exceptions < NO_BOUND;
-	bool excused = !exact && (history->trouble || history->tight || history->forgot ||
-				  history->lost || evicting);
+	bool excused = history->trouble;
 
 	return model_agrees(&history->model, state, probe, found, exact) &&
 	       (!found || sim_verdict(found) != SIXLANE_FORWARD ||
@@ -117,20 +115,6 @@ static inline void history_verify(const struct history *history)
 	fib_verify_end(&run);
 }
 
-/*
- * The operator's exceptions are missing where there is no room for them. Their bits outlive them
- * until the kernel has told all of its own, and are those of all tables.
- */
-static inline void history_note_missing(struct history *history)
-{
-	struct model_exception *exceptions = history->model.now.exceptions;
-
-	if (!history->trouble && !history->tight)
-		return;
-	for (size_t i = 0; i < N_EXCEPTIONS; i++)
-		exceptions[i].was_told |= sim_is_missing(history->sim, &exceptions[i].dst);
-}
-
 /* Between operations. */
 static inline void history_check(struct history *history)
 {
@@ -139,8 +123,7 @@ static inline void history_check(struct history *history)
 	bool exact;
 
 	fib_get_stats(history->fib, &stats);
-	exact = !stats.missing && !stats.exceptions_failed && !history->forgot && !history->lost;
-	history_note_missing(history);
+	exact = !stats.missing && !history->forgot;
 	history->model.before = history->model.now;
 	for (size_t i = 0; i < N_PROBES; i++)
 		history_check_probe(history, &history->model.probes[i], exact);
@@ -158,7 +141,7 @@ static inline void history_check(struct history *history)
 		assert_false(history->sim->gaps);
 	}
 	if (!history->trouble && !history->tight)
-		assert_int_equal(stats.missing + stats.exceptions_failed, 0);
+		assert_int_equal(stats.missing, 0);
 }
 
 #endif

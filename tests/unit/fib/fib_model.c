@@ -159,8 +159,7 @@ static bool is_fresh_probe(const struct model *model, size_t i)
 	const struct model_probe *probe = &model->probes[i];
 
 	for (size_t j = 0; j < i; j++) {
-		if (probe->table == model->probes[j].table &&
-		    !memcmp(&probe->dst, &model->probes[j].dst, sizeof(probe->dst)))
+		if (!memcmp(&probe->dst, &model->probes[j].dst, sizeof(probe->dst)))
 			return false;
 	}
 	return true;
@@ -293,4 +292,61 @@ bool model_claims(const struct model_state *state, uint32_t ifindex, uint32_t lo
 			return true;
 	}
 	return false;
+}
+
+/* --- exceptions ------------------------------------------------------------------------------- */
+
+struct fib_exception model_random_exception(struct model *model, uint32_t table)
+{
+	struct fib_exception told = { .origin = rnd(model, FIB_N_ORIGINS), .table = table };
+
+	if (rnd(model, 4))
+		told.mtu = 1280 + rnd(model, 3);
+	told.mtu_locked = told.mtu && rnd(model, 2);
+	while (!told.mtu && !told.hop.ifindex)
+		told.hop = model_random_hop(model);
+	told.has_hop = told.hop.ifindex;
+	told.observe = told.origin == FIB_KERNEL && !rnd(model, 8);
+	told.expires_ns = rnd(model, 2) ? 1 + rnd(model, 20) : 0;
+	return told;
+}
+
+static bool leads(const struct sim *sim, const struct sixlane_exception *value,
+		  const struct fib_exception *told)
+{
+	const union sixlane_fate fate = sim->next_hops[value->next_hop].fate;
+
+	if (!told->has_hop || !(value->flags & SIXLANE_EXCEPTION_NEXT_HOP))
+		return !told->has_hop && !(value->flags & SIXLANE_EXCEPTION_NEXT_HOP);
+	return sim_fate_is(sim, fate, &told->hop) || fate.kind == SIXLANE_PUNT_MAP_FULL;
+}
+
+static bool says(const struct sim *sim, const struct sixlane_exception *value,
+		 const struct fib_exception *told)
+{
+	return leads(sim, value, told) && value->mtu == told->mtu &&
+	       value->expires_ns == told->expires_ns &&
+	       !(value->flags & SIXLANE_EXCEPTION_MTU) == !told->mtu &&
+	       !(value->flags & SIXLANE_EXCEPTION_LOCKED) == !told->mtu_locked &&
+	       !(value->flags & SIXLANE_EXCEPTION_OBSERVE) == !told->observe &&
+	       !(value->flags & SIXLANE_EXCEPTION_OPERATOR) == (told->origin == FIB_KERNEL);
+}
+
+bool model_excepts(const struct model *model, const struct model_state *state,
+		   const struct model_probe *probe, const struct sim_found *found, bool excused)
+{
+	const struct model_exception *exception = NULL;
+	const struct sixlane_exception *value;
+	enum sim_effect effect;
+
+	for (size_t i = 0; i < N_EXCEPTIONS && !exception; i++)
+		if (!memcmp(&state->exceptions[i].dst, &probe->dst, sizeof(probe->dst)))
+			exception = &state->exceptions[i];
+	if (exception && exception->marked && exception->table == probe->table &&
+	    !(found->marks & SIXLANE_ROUTE_EXCEPTIONS))
+		return false;
+	effect = sim_effect(model->sim, probe->table, &probe->dst, found, &value);
+	if (exception && exception->there && exception->told.table == probe->table)
+		return effect != SIM_NO_EFFECT && says(model->sim, value, &exception->told);
+	return effect == SIM_NO_EFFECT || excused;
 }

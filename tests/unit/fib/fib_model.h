@@ -51,20 +51,12 @@ struct model_object {
 	uint16_t buckets[N_BUCKETS];
 };
 
-/* Whether the kernel's word is of the route as it is now. */
-enum model_doubt {
-	MODEL_SURE,
-	MODEL_MAYBE, /* it may be another route, or an equal one */
-	MODEL_DOUBT,
-};
-
 struct model_exception {
-	uint32_t table;
 	union sixlane_addr dst;
-	bool there[FIB_N_ORIGINS];
-	struct fib_exception said[FIB_N_ORIGINS];
-	enum model_doubt doubt;
-	bool was_told; /* by the kernel, or was missing, since no bits of missing ones were set */
+	uint32_t table; /* in which it is marked … */
+	bool marked;
+	bool there;
+	struct fib_exception told; /* … and which it is told of */
 };
 
 struct model_state {
@@ -84,9 +76,6 @@ struct model {
 	struct model_state now, before; /* the operation under way */
 	struct model_probe probes[N_PROBES];
 	bool syncing; /* the fib is told everything anew */
-	bool adopted; /* … but exceptions: what both origins said is taken for what each says */
-	bool lacking; /* memory or room: the fib may doubt what it cannot remember */
-	uint64_t now_ns;
 };
 
 /* Prefixes, of which none is there yet, and probes. */
@@ -113,25 +102,11 @@ struct fib_object model_object(const struct model_object *object);
 bool model_agrees(const struct model *model, const struct model_state *state,
 		  const struct model_probe *probe, const struct sim_found *found, bool exact);
 
-/* What an origin may say of a destination, and for some time. */
-struct fib_exception model_random_exception(struct model *model, enum fib_origin origin);
-/* Which of the exceptions it is; N_EXCEPTIONS: none. */
-size_t model_find(const struct model *model, uint32_t table, const union sixlane_addr *dst);
-/* The exception is under this slot, too, and that may be by the same next hop as another slot: what
- * is learnt of one counts for both, and goes with either. */
-bool model_shares(const struct model_slot *slot, const struct model_exception *exception,
-		  const struct model_slot *other);
-/* The routes or objects of now are not those of before: so may be what the kernel says. */
-void model_change_doubts(struct model *model);
-/* They may be equal, but the fib may take them for others. */
-void model_raise_doubts(struct model *model);
-/* The fib may not know that there was another route meanwhile. */
-void model_blur_doubts(struct model *model);
-
+/* What a destination may have in a table. */
+struct fib_exception model_random_exception(struct model *model, uint32_t table);
 /*
  * Whether a probe that has found its route as state has it meets the exception that state has, if
- * any; or as it is before or afterwards, if that is a punt. excused: so it may be for lack of
- * something.
+ * any. excused: one that is gone may be there still.
  */
 bool model_excepts(const struct model *model, const struct model_state *state,
 		   const struct model_probe *probe, const struct sim_found *found, bool excused);

@@ -53,13 +53,10 @@ static void take_all(const struct sim *sim, const struct sim_route *route,
 		take(sim, match(&sim->sources, found->next_hop->fate.set, src), found);
 }
 
-const struct sixlane_exception *sim_exception(const struct sim *sim, uint32_t table,
-					      const union sixlane_addr *dst)
+const struct sixlane_exception *sim_exception(const struct sim *sim, const union sixlane_addr *dst)
 {
-	const struct sixlane_exception_key key = { .dst = *dst, .table = table };
-
 	for (size_t i = 0; i < sim->n_exceptions; i++) {
-		if (!memcmp(&sim->exceptions[i].key, &key, sizeof(key)))
+		if (!memcmp(&sim->exceptions[i].dst, dst, sizeof(*dst)))
 			return &sim->exceptions[i].value;
 	}
 	return NULL;
@@ -68,17 +65,13 @@ const struct sixlane_exception *sim_exception(const struct sim *sim, uint32_t ta
 enum sim_effect sim_effect(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
 			   const struct sim_found *found, const struct sixlane_exception **value)
 {
-	bool lacks = found->marks & SIXLANE_ROUTE_EXCEPTIONS_MISSING;
-
 	*value = NULL;
 	if (!(found->marks & SIXLANE_ROUTE_EXCEPTIONS))
 		return SIM_NO_EFFECT;
-	*value = sim_exception(sim, table, dst);
-	if (!*value)
-		return lacks && sim_is_missing(sim, dst) ? SIM_PUNTED : SIM_NO_EFFECT;
-	if ((*value)->flags & SIXLANE_EXCEPTION_OBSERVE)
-		return SIM_OBSERVED;
-	return (*value)->flags & SIXLANE_EXCEPTION_PUNT ? SIM_PUNTED : SIM_APPLIED;
+	*value = sim_exception(sim, dst);
+	if (!*value || (*value)->table != table)
+		return SIM_NO_EFFECT;
+	return (*value)->flags & SIXLANE_EXCEPTION_OBSERVE ? SIM_OBSERVED : SIM_APPLIED;
 }
 
 bool sim_find(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,

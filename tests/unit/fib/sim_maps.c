@@ -16,8 +16,6 @@
 #include "../../../user/rib/radix.h"
 #include "sim_use.h"
 
-#define MARKS (SIXLANE_ROUTE_EXCEPTIONS | SIXLANE_ROUTE_EXCEPTIONS_MISSING)
-
 uint32_t sim_random(struct sim *sim, uint32_t n)
 {
 	sim->random = sim->random * 6364136223846793005u + 1442695040888963407u;
@@ -92,10 +90,8 @@ static int route_set(void *ctx, const struct sixlane_route_key *key, uint32_t va
 
 	sim_use_refresh(sim);
 	assert_true(id > 0 && id < SIXLANE_MAX_NEXT_HOPS);
-	assert_int_equal(value & ~MARKS,
+	assert_int_equal(value & ~SIXLANE_ROUTE_EXCEPTIONS,
 			 sixlane_route_value(id, key->prefix_len - SIXLANE_TABLE_BITS));
-	/* That some are missing is seen by those that look. */
-	assert_int_not_equal(value & MARKS, SIXLANE_ROUTE_EXCEPTIONS_MISSING);
 	sim_check_fate(sim, sim->next_hops[id].fate);
 	return trie_set(sim, &sim->routes, key, value);
 }
@@ -162,6 +158,7 @@ static void check_exception(const struct sim *sim, const struct sixlane_exceptio
 	assert_memory_equal(&figures, &none, sizeof(none));
 	assert_int_equal(value->check, 0);
 	assert_int_equal(value->flags & SIXLANE_EXCEPTION_VERSION, 0);
+	assert_int_equal(value->reserved, 0);
 	assert_true(value->flags & (SIXLANE_EXCEPTION_KERNEL | SIXLANE_EXCEPTION_OPERATOR));
 	if (has_mtu)
 		assert_in_range(value->mtu, 1280, UINT32_MAX);
@@ -171,31 +168,24 @@ static void check_exception(const struct sim *sim, const struct sixlane_exceptio
 		sim_check_leaf(sim, value->next_hop);
 		assert_int_equal(sim->next_hops[value->next_hop].mtu, 0);
 	}
-	if (value->flags & SIXLANE_EXCEPTION_UNDER) {
-		/* Packets by other hops would not be punted. */
-		assert_int_equal(value->flags & SIXLANE_EXCEPTION_PUNT, 0);
-		assert_int_equal(value->under.kind, SIXLANE_FORWARD);
-		sim_check_fate(sim, value->under);
-	}
 }
 
-static size_t find_exception(const struct sim *sim, const struct sixlane_exception_key *key)
+static size_t find_exception(const struct sim *sim, const union sixlane_addr *dst)
 {
 	size_t i = 0;
 
-	while (i < sim->n_exceptions && memcmp(&sim->exceptions[i].key, key, sizeof(*key)))
+	while (i < sim->n_exceptions && memcmp(&sim->exceptions[i].dst, dst, sizeof(*dst)))
 		i++;
 	return i;
 }
 
-static int exception_set(void *ctx, const struct sixlane_exception_key *key,
+static int exception_set(void *ctx, const union sixlane_addr *dst,
 			 const struct sixlane_exception *value)
 {
 	struct sim *sim = ctx;
-	size_t i = find_exception(sim, key);
+	size_t i = find_exception(sim, dst);
 
 	sim_use_refresh(sim);
-	assert_int_equal(key->zero, 0);
 	check_exception(sim, value);
 	sim->exception_writes++;
 	if (strikes(sim, sim->enomem))
@@ -206,15 +196,15 @@ static int exception_set(void *ctx, const struct sixlane_exception_key *key,
 		return -ENOSPC;
 	assert_true(i < SIM_MAX_EXCEPTIONS);
 	sim->n_exceptions += i == sim->n_exceptions;
-	sim->exceptions[i] = (struct sim_exception){ *key, *value };
+	sim->exceptions[i] = (struct sim_exception){ *dst, *value };
 	tell(sim);
 	return 0;
 }
 
-static int exception_del(void *ctx, const struct sixlane_exception_key *key)
+static int exception_del(void *ctx, const union sixlane_addr *dst)
 {
 	struct sim *sim = ctx;
-	size_t i = find_exception(sim, key);
+	size_t i = find_exception(sim, dst);
 
 	sim_use_refresh(sim);
 	sim->exception_writes++;
@@ -225,92 +215,6 @@ static int exception_del(void *ctx, const struct sixlane_exception_key *key)
 	sim->exceptions[i] = sim->exceptions[--sim->n_exceptions];
 	tell(sim);
 	return 0;
-}
-
-static void operator_over(void *ctx, const struct sixlane_exception_key *key, uint64_t now_ns)
-{
-	struct sim *sim = ctx;
-
-	(void)now_ns;
-	sim->over = *key;
-	sim->n_over++;
-}
-
-static size_t find_missing(const struct sim *sim, const union sixlane_addr *dst)
-{
-	size_t i = 0;
-
-	while (i < sim->n_missing && memcmp(&sim->missing[i].dst, dst, sizeof(*dst)))
-		i++;
-	return i;
-}
-
-bool sim_is_missing(const struct sim *sim, const union sixlane_addr *dst)
-{
-	return find_missing(sim, dst) < sim->n_missing;
-}
-
-static unsigned int missing_add(void *ctx, const union sixlane_addr *dst, bool untold)
-{
-	struct sim *sim = ctx;
-	size_t i = find_missing(sim, dst);
-	unsigned int news = 0;
-
-	assert_true(i < SIM_MAX_EXCEPTIONS);
-	if (i == sim->n_missing) {
-		sim->missing[sim->n_missing++] = (struct sim_missing){ .dst = *dst };
-		news |= FIB_MISSING_NOW;
-	}
-	news |= sim->missing[i].anew ? 0 : FIB_MISSING_ANEW;
-	sim->missing[i].anew = true;
-	if (untold) {
-		news |= sim->missing[i].untold || sim->missing[i].untold_old ? 0
-									     : FIB_MISSING_UNTOLD;
-		sim->missing[i].untold = true;
-	}
-	tell(sim);
-	return news;
-}
-
-static bool missing_has(void *ctx, const union sixlane_addr *dst)
-{
-	return sim_is_missing(ctx, dst);
-}
-
-static bool missing_adopt(void *ctx)
-{
-	struct sim *sim = ctx;
-
-	for (size_t i = 0; i < sim->n_missing; i++)
-		sim->missing[i].untold = true;
-	return sim->n_missing;
-}
-
-static void missing_begin(void *ctx, bool turn)
-{
-	struct sim *sim = ctx;
-
-	for (size_t i = 0; i < sim->n_missing; i++) {
-		struct sim_missing *missing = &sim->missing[i];
-
-		if (turn) {
-			missing->untold_old = missing->untold;
-			missing->untold = false;
-		}
-		missing->anew = missing->untold_old || missing->untold;
-	}
-}
-
-static void missing_end(void *ctx)
-{
-	struct sim *sim = ctx;
-	size_t n = 0;
-
-	for (size_t i = 0; i < sim->n_missing; i++)
-		if (sim->missing[i].anew)
-			sim->missing[n++] = sim->missing[i];
-	sim->n_missing = n;
-	tell(sim);
 }
 
 /* --- arrays ----------------------------------------------------------------------------------- */
@@ -649,12 +553,6 @@ struct fib_writer sim_writer(struct sim *sim)
 		.gaps_set = gaps_set,
 		.exception_set = exception_set,
 		.exception_del = exception_del,
-		.operator_over = operator_over,
-		.missing_add = missing_add,
-		.missing_has = missing_has,
-		.missing_adopt = missing_adopt,
-		.missing_begin = missing_begin,
-		.missing_end = missing_end,
 		.grace = grace,
 	};
 }
@@ -662,7 +560,6 @@ struct fib_writer sim_writer(struct sim *sim)
 void sim_adopt(struct sim *sim, struct fib *fib)
 {
 	static const struct sixlane_next_hop none;
-	static struct sim_exception exceptions[SIM_MAX_EXCEPTIONS];
 
 	sim_fib_drop(sim);
 	sim->stale = true;
@@ -682,8 +579,15 @@ void sim_adopt(struct sim *sim, struct fib *fib)
 		fib_adopt_source(fib, &sim->sources.routes[i].key, sim->sources.routes[i].value);
 	for (size_t i = 0; i < sim->routes.n; i++)
 		fib_adopt_route(fib, &sim->routes.routes[i].key, sim->routes.routes[i].value);
-	/* Adopting may delete. */
-	memcpy(exceptions, sim->exceptions, sizeof(exceptions));
-	for (size_t i = 0, n = sim->n_exceptions; i < n; i++)
-		fib_adopt_exception(fib, &exceptions[i].key, &exceptions[i].value);
+	/* As maps_adopt(): the kernel's are read again. */
+	for (size_t i = 0; i < sim->n_exceptions;) {
+		struct sim_exception *exception = &sim->exceptions[i];
+
+		if (exception->value.flags & SIXLANE_EXCEPTION_OPERATOR) {
+			fib_adopt_exception(fib, &exception->dst, &exception->value);
+			i++;
+		} else {
+			*exception = sim->exceptions[--sim->n_exceptions];
+		}
+	}
 }

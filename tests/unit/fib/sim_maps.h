@@ -41,23 +41,14 @@ struct sim_vlan {
 };
 
 struct sim_exception {
-	struct sixlane_exception_key key;
-	struct sixlane_exception value;
-};
-
-struct sim_missing {
 	union sixlane_addr dst;
-	bool anew, untold, untold_old;
+	struct sixlane_exception value;
 };
 
 struct sim {
 	struct sim_trie routes, sources;
 	struct sim_exception exceptions[SIM_MAX_EXCEPTIONS];
 	size_t n_exceptions, exceptions_capacity;
-	struct sim_missing missing[SIM_MAX_EXCEPTIONS];
-	size_t n_missing;
-	size_t n_over; /* exceptions of the operator that were said to have expired, … */
-	struct sixlane_exception_key over;  /* … the last one */
 	struct sixlane_next_hop *next_hops; /* [SIXLANE_MAX_NEXT_HOPS] */
 	union sixlane_cell *cells;	    /* [SIXLANE_MAX_CELLS] */
 	struct sixlane_neigh *neighs;	    /* [SIXLANE_MAX_NEIGHBOURS] */
@@ -133,16 +124,13 @@ uint32_t sim_verdict(const struct sim_found *found);
 bool sim_does(const struct sim *sim, const struct sim_found *found, const struct fib_target *target,
 	      const struct fib_object *object, const struct fib_object *also, bool punted);
 
-/* What a packet to dst that has found this meets in sl_exceptions, as long as nothing expires. */
-enum sim_effect { SIM_NO_EFFECT, SIM_APPLIED, SIM_OBSERVED, SIM_PUNTED };
+/* What a packet to dst that has found this in a table meets in sl_exceptions, unless it expires. */
+enum sim_effect { SIM_NO_EFFECT, SIM_APPLIED, SIM_OBSERVED };
 /* *value: of the one that is there, NULL: none is, or it is not looked for. */
 enum sim_effect sim_effect(const struct sim *sim, uint32_t table, const union sixlane_addr *dst,
 			   const struct sim_found *found, const struct sixlane_exception **value);
-/* The map lacks it, as is said to packets. */
-bool sim_is_missing(const struct sim *sim, const union sixlane_addr *dst);
 /* Whoever looks for it or not; NULL: it is not there. */
-const struct sixlane_exception *sim_exception(const struct sim *sim, uint32_t table,
-					      const union sixlane_addr *dst);
+const struct sixlane_exception *sim_exception(const struct sim *sim, const union sixlane_addr *dst);
 /* Of weights regardless; those of ports that are not served are all alike. */
 bool sim_same_hop(const struct fib_hop *a, const struct fib_hop *b);
 /* A fate, or the next hop with this id, leads by this hop alone. */

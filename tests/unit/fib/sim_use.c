@@ -66,13 +66,10 @@ static void use_next_hop(struct sim *sim, uint32_t id)
 		use_fate(sim, sim->next_hops[id].fate);
 }
 
-/* under is compared with the fates of others: it must not become another's meanwhile. */
 static void use_exception(struct sim *sim, const struct sixlane_exception *value)
 {
 	if (value->flags & SIXLANE_EXCEPTION_NEXT_HOP)
 		use_next_hop(sim, value->next_hop);
-	if (value->flags & SIXLANE_EXCEPTION_UNDER)
-		use_fate(sim, value->under);
 }
 
 static void use_value(void *ctx, uint32_t value)

@@ -21,7 +21,7 @@
 #define ROOM 600u
 
 static struct {
-	struct sixlane_exception_key keys[ROOM];
+	union sixlane_addr keys[ROOM];
 	struct sixlane_exception values[ROOM][N_CPUS];
 	struct sixlane_operator operators[ROOM];
 	size_t n, n_operators;
@@ -202,10 +202,7 @@ static inline int setup(void **state)
 	return 0;
 }
 
-static const struct sixlane_exception_key key = {
-	.dst.words = { 0x20010db8, 1, 2, 3 },
-	.table = 254,
-};
+static const union sixlane_addr key = { .words = { 0x20010db8, 1, 2, 3 } };
 
 static inline int set(const struct sixlane_exception *value)
 {

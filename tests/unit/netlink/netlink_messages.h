@@ -74,15 +74,6 @@ static inline bool route_sane(const struct route *route, const struct route_hop 
 	       route->expires_ns == 0;
 }
 
-static inline bool exception_sane(const struct route_exception *exception,
-				  const struct route *route)
-{
-	return route->cloned && route->dst.len == 128 && exception->table == route->table &&
-	       exception->mtu == route->mtu && exception->mtu_locked == route->mtu_locked &&
-	       exception->lifetime_ms == route->lifetime_ms &&
-	       (exception->expires || exception->lifetime_ms == 0);
-}
-
 static inline bool link_sane(const struct link *link)
 {
 	return memchr(link->name, '\0', sizeof(link->name)) &&
@@ -138,7 +129,6 @@ static inline int parse_all(const uint8_t *bytes, size_t size)
 	struct rule rule;
 	struct next_hop next_hop;
 	struct next_hop_bucket bucket;
-	struct route_exception exception;
 	uint32_t id, ifindex;
 	uint64_t features;
 	uint16_t family;
@@ -166,7 +156,6 @@ static inline int parse_all(const uint8_t *bytes, size_t size)
 		parse_address(nlh, &address),
 		parse_netdev(nlh, &ifindex, &features),
 		parse_genl_family(nlh, "mgmt", &family, &id),
-		parse_exception(nlh, &exception),
 	};
 	free(nlh);
 	for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
@@ -179,8 +168,6 @@ static inline int parse_all(const uint8_t *bytes, size_t size)
 	sane &= results[3] < 0 || next_hop_sane(&next_hop, members);
 	sane &= results[8] < 0 || address.ifindex != 0;
 	sane &= results[4] < 0 || (bucket.group != 0 && !bucket.member == !!bucket.unknown_attr);
-	/* every exception is one of parse_route()'s, too */
-	sane &= results[11] < 0 || (results[0] == 0 && exception_sane(&exception, &route));
 	return sane ? taken : -1;
 }
 

@@ -23,7 +23,7 @@ static int takers(const char *name)
 		int takers;
 	} table[] = {
 		{ "link_ipv6", 1 }, { "link_bridge_port", 0 }, { "link_del", 1 },
-		{ "link_", 2 },	    { "neigh_proxy", 0 },      { "exception_", 2 },
+		{ "link_", 2 },	    { "neigh_proxy", 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
@@ -54,7 +54,6 @@ static void nothing_captured_is_unknown(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(netlink_captures); i++) {
 		_cleanup_free_ struct nlmsghdr *nlh = capture_message(netlink_captures[i].name);
-		struct route_exception exception = { 0 };
 		struct next_hop_bucket bucket = { 0 };
 		struct next_hop next_hop = { 0 };
 		struct address address = { 0 };
@@ -65,15 +64,13 @@ static void nothing_captured_is_unknown(void **state)
 
 		print_message("%s\n", netlink_captures[i].name);
 		parse_route(nlh, &route, hops);
-		parse_exception(nlh, &exception);
 		parse_next_hop(nlh, &next_hop, members);
 		parse_next_hop_bucket(nlh, &bucket);
 		parse_address(nlh, &address);
 		parse_neigh(nlh, &neigh);
 		parse_rule(nlh, &rule);
 		parse_link(nlh, &link);
-		assert_int_equal(route.unknown_attr | exception.unknown_attr |
-					 next_hop.unknown_attr | bucket.unknown_attr |
+		assert_int_equal(route.unknown_attr | next_hop.unknown_attr | bucket.unknown_attr |
 					 address.unknown_attr | neigh.unknown_attr |
 					 rule.unknown_attr | link.unknown_attr,
 				 0);

@@ -151,24 +151,6 @@ static void dump_in_pieces(void **state)
 		assert_int_equal(route_change(other, RTM_DELROUTE, n, 48), 0);
 }
 
-/* What the kernel calls filtered has no exceptions. */
-static void relaxed(void **state)
-{
-	_cleanup_(nl_socket_freep) struct nl_socket *socket = NULL;
-	struct seen seen = { 0 };
-	bool filtered = true;
-
-	(void)state;
-	NEEDS_NAMESPACE();
-	socket = new_socket(0);
-	nl_socket_relax(socket);
-	assert_int_equal(nl_socket_dump(socket, request(RTM_GETROUTE, sizeof(struct rtmsg)), count,
-					&seen, NULL, NULL, TIMEOUT_MS, &filtered),
-			 0);
-	assert_true(seen.messages > 0);
-	assert_false(filtered);
-}
-
 static struct nlmsghdr *destination(uint8_t family)
 {
 	const uint8_t loopback[16] = { [15] = 1 };
@@ -357,7 +339,6 @@ UNIT_TESTS()
 		cmocka_unit_test(errors_of_the_kernel),
 		cmocka_unit_test(large_dump_survives_its_own_interruption),
 		cmocka_unit_test(dump_in_pieces),
-		cmocka_unit_test(relaxed),
 		cmocka_unit_test(one_answer),
 		cmocka_unit_test(answers_nobody_waits_for),
 		cmocka_unit_test(notifications),

@@ -37,12 +37,12 @@ struct sum {
 	uint64_t entries, hits;
 };
 
-static int add_exception(void *ctx, const struct sixlane_exception_key *key,
+static int add_exception(void *ctx, const union sixlane_addr *dst,
 			 const struct sixlane_exception *value)
 {
 	struct sum *sum = ctx;
 
-	(void)key;
+	(void)dst;
 	sum->entries++;
 	sum->hits += value->hits;
 	return 0;

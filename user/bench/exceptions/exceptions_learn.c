@@ -157,6 +157,31 @@ static int wait_ours(const struct maps *maps, uint64_t wanted)
 			 (unsigned long long)n, (unsigned long long)wanted, FOLLOW_NS / 1000000000);
 }
 
+/* No packet is the kernel's since something has just been learned or forgotten. */
+static bool is_settled(const struct maps *maps)
+{
+	if (maps_looks(maps))
+		return false;
+	for (size_t word = 0; word < SIXLANE_PUNTED_WORDS; word++)
+		if (__atomic_load_n(&maps->punted[word], __ATOMIC_ACQUIRE))
+			return false;
+	return true;
+}
+
+static int wait_settled(const struct maps *maps)
+{
+	const uint64_t deadline_ns = util_now_ns() + FOLLOW_NS;
+
+	do {
+		if (is_settled(maps))
+			return 0;
+	} while (is_in_time(deadline_ns));
+	if (bench_interrupted())
+		return -EINTR;
+	return bench_bad(-ETIMEDOUT, "sixlaned leaves packets to the kernel after %llu s",
+			 FOLLOW_NS / 1000000000);
+}
+
 static int check_bound(const struct maps *maps, uint64_t wanted)
 {
 	if (wanted <= maps->meta->max_exceptions)
@@ -178,7 +203,7 @@ int learn_all(struct learner *learner, const union sixlane_addr *destinations, s
 	ret = send_all(learner, destinations, n, MTU) ?: wait_kernel(before + n)
 								 ?: wait_ours(maps, before + n);
 	*ms = (double)(util_now_ns() - start_ns) / 1e6;
-	return ret;
+	return ret ?: wait_settled(maps);
 }
 
 /* As `ip route flush cache` does. */
@@ -211,7 +236,7 @@ int learn_forget(struct learner *learner, const union sixlane_addr *destinations
 	/* Nobody announces that, and sixlaned would find it at its next look at everything. A
 	 * message from which the kernel learns nothing has it ask at once. */
 	ret = ret ?: send_all(learner, destinations, n, FORWARD_MTU);
-	return ret ?: wait_ours(maps, left);
+	return ret ?: wait_ours(maps, left) ?: wait_settled(maps);
 }
 
 int learn_open(const struct forward_router *router, struct learner *out)

@@ -14,11 +14,11 @@
 static struct sixlane_operator wish;
 static bool has_wish;
 
-int maps_operator(const struct maps *of, const struct sixlane_exception_key *key,
+int maps_operator(const struct maps *of, const union sixlane_addr *dst,
 		  struct sixlane_operator *out)
 {
 	(void)of;
-	(void)key;
+	(void)dst;
 	*out = wish;
 	return has_wish ? 0 : -ENOENT;
 }
@@ -57,9 +57,8 @@ static void every_word_is_taken(void **state)
 	assert_true(request.has_dst);
 	assert_memory_equal(&request.key.dst, &dst, sizeof(dst));
 	assert_int_equal(request.key.table, 100);
-	assert_int_equal(request.key.zero, 0);
 	assert_int_equal(request.value.mtu, 1300);
-	assert_int_equal(request.value.zero, 0);
+	assert_int_equal(request.value.table, 100);
 	assert_memory_equal(&request.value.gateway, &gateway, sizeof(gateway));
 	assert_string_equal(request.value.device, "lo");
 	life_ns = request.value.expires_ns - request.value.added_ns;
@@ -253,7 +252,12 @@ static void lines_are_named(void **state)
 static struct link devices[] = { { .ifindex = OUT, .name = "out" },
 				 { .ifindex = 99, .name = "unknown" } };
 static const struct cmd_view view = {
-	.maps = { .meta = &meta, .ports = ports, .next_hops = next_hops, .neighbours = neighbours },
+	.maps = { .meta = &meta,
+		  .ports = ports,
+		  .next_hops = next_hops,
+		  .neighbours = neighbours,
+		  .punted = punted,
+		  .fresh = fresh },
 	.ports = { .links = devices, .n = ARRAY_SIZE(devices) },
 };
 
@@ -265,7 +269,7 @@ static void in_force(void)
 			(struct sixlane_exception){ .flags = OPERATOR, .mtu = 1300 });
 	world_route(SIXLANE_TABLE_MAIN, "2001:db8::", 32, 5);
 	meta.max_exceptions = 10;
-	wish = (struct sixlane_operator){ .mtu = 1300 };
+	wish = (struct sixlane_operator){ .mtu = 1300, .table = SIXLANE_TABLE_MAIN };
 	has_wish = true;
 }
 
@@ -273,8 +277,8 @@ static bool refused;
 
 static const char *why_not(bool daemon)
 {
-	const struct sixlane_exception_key key = { .dst = address(DESTINATION),
-						   .table = SIXLANE_TABLE_MAIN };
+	const struct exception_key key = { .dst = address(DESTINATION),
+					   .table = SIXLANE_TABLE_MAIN };
 	static struct exception_why buf;
 	struct exception_state now;
 	const char *why;
@@ -296,9 +300,6 @@ static void what_is_carried_out(void **state)
 	assert_string_equal(why_not(true), "sixlaned has not applied it");
 	assert_true(refused);
 	exceptions[0].value.mtu = 1300;
-	/* whatever the kernel has learnt besides */
-	exceptions[0].value.flags |= SIXLANE_EXCEPTION_KERNEL | SIXLANE_EXCEPTION_PUNT;
-	assert_string_equal(why_not(true), "");
 	exceptions[0].value.flags = SIXLANE_EXCEPTION_KERNEL | SIXLANE_EXCEPTION_MTU;
 	assert_string_equal(why_not(true), "sixlaned has not applied it");
 	has_wish = false;
@@ -410,28 +411,32 @@ static void no_packet_comes_to_it(void **state)
 	assert_string_equal(why_not(true), "expired");
 }
 
-/* A redirect of the kernel's holds for as long as somebody goes on asking whether it does. */
-static void nobody_has_asked(void **state)
+/* A destination has one, whatever the table. */
+static void one_of_another_table(void **state)
 {
-	struct sixlane_exception *entry = &exceptions[0].value;
+	const struct exception_key key = { .dst = address(DESTINATION), .table = 100 };
+	struct exception_state now;
 
 	(void)state;
 	in_force();
-	has_wish = false;
-	entry->flags = SIXLANE_EXCEPTION_KERNEL | SIXLANE_EXCEPTION_MORE;
-	assert_string_equal(why_not(true), "");
-	entry->expires_ns = 1;
-	assert_string_equal(why_not(true), "not confirmed by the kernel for too long");
-	entry->flags |= SIXLANE_EXCEPTION_MTU;
-	assert_string_equal(why_not(true),
-			    "about to expire in the kernel, or sixlaned does not run");
-	entry->flags = SIXLANE_EXCEPTION_KERNEL;
-	assert_string_equal(why_not(true), "expired");
-	/* What the operator has asked for is over by itself. */
-	has_wish = true;
-	entry->flags = SIXLANE_EXCEPTION_OPERATOR | SIXLANE_EXCEPTION_MORE;
+	assert_int_equal(exception_read(&view.maps, &key, &now), 0);
+	assert_false(now.has_entry);
+	assert_false(now.has_wish);
+	assert_int_equal(now.elsewhere, SIXLANE_TABLE_MAIN);
 	wish.expires_ns = 1;
-	assert_string_equal(why_not(true), "expired");
+	assert_int_equal(exception_read(&view.maps, &key, &now), 0);
+	assert_int_equal(now.elsewhere, 0);
+}
+
+static void a_destination_is_punted_by_a_filter(void **state)
+{
+	const union sixlane_addr dst = address(DESTINATION);
+
+	(void)state;
+	in_force();
+	assert_false(exception_is_punted(&view.maps, &dst));
+	maps_punted_add_to(punted, &dst);
+	assert_true(exception_is_punted(&view.maps, &dst));
 }
 
 UNIT_TESTS()
@@ -448,7 +453,8 @@ UNIT_TESTS()
 		cmocka_unit_test(another_one_is_asked_for),
 		cmocka_unit_test(why_it_is_not_there),
 		cmocka_unit_test(no_packet_comes_to_it),
-		cmocka_unit_test(nobody_has_asked),
+		cmocka_unit_test(one_of_another_table),
+		cmocka_unit_test(a_destination_is_punted_by_a_filter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -356,11 +356,9 @@ static void a_source_set_is_asked_for_the_source(void **state)
 static void except(uint32_t flags)
 {
 	n_exceptions = 0;
-	world_exception(SIXLANE_TABLE_MAIN, DESTINATION,
-			(struct sixlane_exception){ .flags = flags,
-						    .mtu = MTU,
-						    .next_hop = BY_OTHER,
-						    .under = next_hops[BY_OUT].fate });
+	world_exception(
+		SIXLANE_TABLE_MAIN, DESTINATION,
+		(struct sixlane_exception){ .flags = flags, .mtu = MTU, .next_hop = BY_OTHER });
 }
 
 static void an_exception_holds_for_marked_routes(void **state)
@@ -405,11 +403,9 @@ static void an_exception_may_not_apply(void **state)
 		uint32_t outcome, verdict;
 	} rows[] = {
 		{ SIXLANE_EXCEPTION_OBSERVE, 0, SIXLANE_TRACE_EXCEPTION_OBSERVED, SIXLANE_FORWARD },
-		{ SIXLANE_EXCEPTION_PUNT, 0, SIXLANE_TRACE_EXCEPTION_PUNTED,
+		{ SIXLANE_EXCEPTION_CHANGING, 0, SIXLANE_TRACE_EXCEPTION_PUNTED,
 		  SIXLANE_PUNT_EXCEPTION },
 		{ SIXLANE_EXCEPTION_MTU, 1, SIXLANE_TRACE_EXCEPTION_EXPIRED, SIXLANE_FORWARD },
-		{ SIXLANE_EXCEPTION_MORE, 1, SIXLANE_TRACE_EXCEPTION_PUNTED,
-		  SIXLANE_PUNT_EXCEPTION },
 	};
 
 	(void)state;
@@ -420,29 +416,35 @@ static void an_exception_may_not_apply(void **state)
 		assert_int_equal(verdict_of(BY_OUT, SIXLANE_ROUTE_EXCEPTIONS), rows[i].verdict);
 		assert_int_equal(view.exception.outcome, rows[i].outcome);
 	}
-	/* learnt of another member */
+	/* of another table */
 	fill();
-	except(SIXLANE_EXCEPTION_MTU | SIXLANE_EXCEPTION_UNDER);
+	except(SIXLANE_EXCEPTION_MTU);
+	exceptions[0].value.table = 100;
 	assert_int_equal(verdict_of(BY_OTHER, SIXLANE_ROUTE_EXCEPTIONS), SIXLANE_FORWARD);
 	assert_int_equal(view.exception.outcome, SIXLANE_TRACE_EXCEPTION_ELSEWHERE);
 	assert_int_equal(view.hop.mtu, DEVICE_MTU);
 }
 
-static void an_exception_that_the_map_lacks_is_punted(void **state)
+static void filters_punt(void **state)
 {
 	const union sixlane_addr dst = address(DESTINATION);
+	const uint32_t check = sixlane_exception_check(&dst);
 
 	(void)state;
 	fill();
-	for (uint32_t number = 0; number < 2; number++) {
-		uint32_t bit = sixlane_missing_bit(sixlane_missing_check(&dst), number);
-
-		missing[bit / 64] |= 1ull << bit % 64;
+	maps_punted_add_to(punted, &dst);
+	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
+	assert_int_equal(verdict_of(BY_OUT, SIXLANE_ROUTE_EXCEPTIONS), SIXLANE_PUNT_EXCEPTION);
+	assert_int_equal(view.exception.outcome, SIXLANE_TRACE_EXCEPTION_FILTERED);
+	meta.flags |= SIXLANE_META_LOOK;
+	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_PUNT_EXCEPTION);
+	memset(punted, 0, sizeof(punted));
+	for (uint32_t i = 0; i < SIXLANE_FRESH_NUMBERS; i++) {
+		assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
+		((uint8_t *)fresh)[sixlane_fresh_byte(check, i) + 1] = 1;
 	}
-	assert_int_equal(verdict_of(BY_OUT, SIXLANE_ROUTE_EXCEPTIONS_MISSING),
-			 SIXLANE_PUNT_EXCEPTION);
-	assert_int_equal(view.exception.outcome, SIXLANE_TRACE_EXCEPTION_MISSING);
-	assert_int_equal(verdict_of(BY_OUT, SIXLANE_ROUTE_EXCEPTIONS), SIXLANE_FORWARD);
+	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_PUNT_EXCEPTION);
+	assert_int_equal(view.exception.outcome, SIXLANE_TRACE_EXCEPTION_FRESH);
 }
 
 UNIT_TESTS()
@@ -462,7 +464,7 @@ UNIT_TESTS()
 		cmocka_unit_test(an_exception_holds_for_marked_routes),
 		cmocka_unit_test(an_exception_may_lead_back),
 		cmocka_unit_test(an_exception_may_not_apply),
-		cmocka_unit_test(an_exception_that_the_map_lacks_is_punted),
+		cmocka_unit_test(filters_punt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include "../../fib/exception_world.h"
+#include "../../fib/fib_world.h"
 
 #include "../../../../user/daemon/state.h"
 #include "../../unit.h"
@@ -22,13 +22,12 @@ static struct {
 	uint64_t now_ns;
 } operators;
 
-static struct sixlane_exception_key key_of(size_t i)
+static union sixlane_addr dst_of(size_t i)
 {
-	struct sixlane_exception_key key = { .dst = addr("2001:db8::"),
-					     .table = SIXLANE_TABLE_MAIN };
+	union sixlane_addr dst = addr("2001:db8::");
 
-	key.dst.bytes[15] = (uint8_t)(i + 1);
-	return key;
+	dst.bytes[15] = (uint8_t)(i + 1);
+	return dst;
 }
 
 static uint64_t fake_now_ns(void)
@@ -45,18 +44,17 @@ static int fake_some(const struct maps *maps, struct maps_cursor *cursor, maps_o
 	(void)maps;
 	operators.readings += !*at;
 	for (size_t n = 0; n < PIECE && *at < MAX_ENTRIES && !ret; n++, ++*at) {
-		const struct sixlane_exception_key key = key_of(*at);
+		const union sixlane_addr dst = dst_of(*at);
 
 		if (operators.entries[*at].mtu)
-			ret = fn(ctx, &key, &operators.entries[*at]);
+			ret = fn(ctx, &dst, &operators.entries[*at]);
 	}
 	return ret ?: *at < MAX_ENTRIES;
 }
 
-static void fake_expire(const struct maps *maps, const struct sixlane_exception_key *key,
-			uint64_t now_ns)
+static void fake_expire(const struct maps *maps, const union sixlane_addr *dst, uint64_t now_ns)
 {
-	struct sixlane_operator *entry = &operators.entries[key->dst.bytes[15] - 1];
+	struct sixlane_operator *entry = &operators.entries[dst->bytes[15] - 1];
 
 	(void)maps;
 	assert_true(entry->expires_ns && entry->expires_ns <= now_ns);
@@ -77,6 +75,32 @@ static void fake_need(struct sync *sync, uint32_t ifindex)
 	(void)ifindex;
 }
 
+static unsigned int yielded, taken_back;
+
+static void fake_yield(struct sync *sync, const union sixlane_addr *dst)
+{
+	(void)sync;
+	(void)dst;
+	yielded++;
+}
+
+static void fake_take_back(struct sync *sync, const union sixlane_addr *dst)
+{
+	(void)sync;
+	(void)dst;
+	taken_back++;
+}
+
+static bool fake_make_room(struct sync *sync)
+{
+	const union sixlane_addr *dst = fib_oldest_exception(sync->fib, FIB_KERNEL);
+
+	return dst && !fib_set_exception(sync->fib, dst, NULL);
+}
+
+#define exceptions_yield fake_yield
+#define exceptions_take_back fake_take_back
+#define exceptions_make_room fake_make_room
 #define util_now_ns fake_now_ns
 #define maps_neigh_slot fake_slot
 #define ports_need fake_need
@@ -95,6 +119,7 @@ static struct sync sync_ = { .config = &config, .maps = &maps_, .operator= & lis
 static void start(struct world *world, uint32_t max)
 {
 	memset(&operators, 0, sizeof(operators));
+	yielded = taken_back = 0;
 	operators.now_ns = 1000 * SECOND_NS;
 	config = (struct config){ .max_exceptions = max };
 	meta = (struct sixlane_meta){ 0 };
@@ -102,32 +127,31 @@ static void start(struct world *world, uint32_t max)
 	list.last.next_expire_ns = list.next_room_ns = UINT64_MAX;
 	sync_.fib = world->fib;
 	fib_set_max_exceptions(world->fib, max);
-	set_routes(world);
+	set(world, "2001:db8::/32", via("fe80::2", 3));
 }
 
 static void want(size_t i, uint64_t expires_ns)
 {
-	operators.entries[i] = (struct sixlane_operator){ .mtu = 1300, .expires_ns = expires_ns };
+	operators.entries[i] = (struct sixlane_operator){ .mtu = 1300,
+							  .table = SIXLANE_TABLE_MAIN,
+							  .expires_ns = expires_ns };
 }
 
-/* One turn of the daemon's loop; so many go in it. */
-static void turn(struct world *world, size_t max)
+/* One turn of the daemon's loop. */
+static void turn(void)
 {
-	uint64_t next_ns;
-
 	operator_run(&sync_);
-	fib_exceptions_expire(world->fib, operators.now_ns, max, &next_ns);
 }
 
 /* Until there is nothing to be done before so long has passed. */
-static void settle(struct world *world, uint64_t ns)
+static void settle(uint64_t ns)
 {
 	const uint64_t until_ns = operators.now_ns + ns;
 
 	for (int i = 0; i < 1000; i++) {
 		uint64_t due_ns;
 
-		turn(world, SIZE_MAX);
+		turn();
 		due_ns = operator_due_ns(&sync_);
 		if (due_ns > until_ns)
 			break;
@@ -142,6 +166,15 @@ static void assert_there(const struct world *world, size_t n)
 	assert_int_equal(stats_of(world).exceptions, n);
 }
 
+static void assert_mtu(const struct world *world, const char *dst, uint32_t mtu)
+{
+	const union sixlane_addr to = addr(dst);
+	const struct sixlane_exception *value = sim_exception(world->sim, &to);
+
+	assert_non_null(value);
+	assert_int_equal(value->mtu, mtu);
+}
+
 /* --- tests ------------------------------------------------------------------------------------ */
 
 static void test_pieces(void **state)
@@ -153,7 +186,7 @@ static void test_pieces(void **state)
 		want(i, 0);
 	meta.operator_changes = 7;
 	for (size_t n = PIECE; n <= 9; n += PIECE) {
-		turn(world, SIZE_MAX);
+		turn();
 		assert_there(world, n);
 		assert_int_equal(meta.operator_done, 0);
 		assert_int_equal(operator_due_ns(&sync_), 0);
@@ -162,7 +195,7 @@ static void test_pieces(void **state)
 	want(1, 0);
 	operators.entries[1].mtu = 1400;
 	meta.operator_changes = 8;
-	settle(world, 0);
+	settle(0);
 	assert_there(world, 10);
 	assert_int_equal(meta.operator_done, 8);
 	assert_int_equal(operators.readings, 2);
@@ -179,21 +212,38 @@ static void test_gone_in_steps(void **state)
 	for (size_t i = 0; i < 10; i++)
 		want(i, 0);
 	meta.operator_changes = 1;
-	settle(world, 0);
+	settle(0);
+	assert_int_equal(yielded, 10);
 	memset(operators.entries, 0, sizeof(operators.entries));
 	meta.operator_changes = 2;
-	for (size_t n = 0; n <= MAX_ENTRIES; n += PIECE)
-		turn(world, 0);
-	assert_int_equal(list.step, STEP_LEAVE);
-	for (size_t left = 8; left; left -= 2) {
-		turn(world, 2);
-		assert_there(world, left);
+	for (size_t n = 0; n < MAX_ENTRIES; n += PIECE) {
+		assert_there(world, 10);
 		assert_int_equal(meta.operator_done, 1);
+		turn();
 	}
-	settle(world, 0);
+	settle(0);
 	assert_there(world, 0);
+	assert_int_equal(taken_back, 10);
 	assert_int_equal(meta.operator_done, 2);
 	assert_int_equal(operators.readings, 2);
+}
+
+/* One of the kernel's goes for it. */
+static void test_room_of_the_kernel(void **state)
+{
+	const struct fib_exception kernel = { .origin = FIB_KERNEL, .mtu = 1300 };
+	const union sixlane_addr dst = addr("2001:db8::ffff");
+	struct world *world = *state;
+
+	start(world, 3);
+	assert_int_equal(fib_set_exception(world->fib, &dst, &kernel), 0);
+	for (size_t i = 0; i < 3; i++)
+		want(i, 0);
+	meta.operator_changes = 1;
+	settle(0);
+	assert_there(world, 3);
+	assert_null(fib_exception(world->fib, &dst));
+	assert_mtu(world, "2001:db8::3", 1300);
 }
 
 static void test_room(void **state)
@@ -204,23 +254,23 @@ static void test_room(void **state)
 	for (size_t i = 0; i < 4; i++)
 		want(i, 0);
 	meta.operator_changes = 1;
-	settle(world, 0);
+	settle(0);
 	assert_there(world, 3);
 	assert_int_equal(meta.operator_done, 1);
 	/* The change that makes room brings the other one into force before it is done. */
 	operators.entries[0].mtu = 0;
 	meta.operator_changes = 2;
 	for (size_t n = 0; n <= 4 * MAX_ENTRIES && meta.operator_done != 2; n += PIECE)
-		turn(world, 1);
+		turn();
 	assert_int_equal(meta.operator_done, 2);
 	assert_there(world, 3);
 	assert_mtu(world, "2001:db8::4", 1300);
 	/* No room: nobody reads for nothing. */
 	want(0, 0);
 	meta.operator_changes = 3;
-	settle(world, 0);
+	settle(0);
 	operators.readings = 0;
-	settle(world, 10 * SECOND_NS);
+	settle(10 * SECOND_NS);
 	assert_int_equal(operators.readings, 0);
 }
 
@@ -232,18 +282,18 @@ static void test_room_by_expiry(void **state)
 	for (size_t i = 0; i < 3; i++)
 		want(i, operators.now_ns + 5 * SECOND_NS);
 	meta.operator_changes = 1;
-	settle(world, 0);
+	settle(0);
 	want(3, 0);
 	meta.operator_changes = 2;
-	settle(world, 0);
+	settle(0);
 	assert_there(world, 3);
-	settle(world, 7 * SECOND_NS);
-	settle(world, 0);
+	settle(7 * SECOND_NS);
+	settle(0);
 	assert_there(world, 1);
 	assert_mtu(world, "2001:db8::4", 1300);
 }
 
-/* What is in the FIB goes without a reading, and what is not does not make many. */
+/* Many that expire do not make many readings. */
 static void test_expiry(void **state)
 {
 	struct world *world = *state;
@@ -252,11 +302,11 @@ static void test_expiry(void **state)
 	for (size_t i = 0; i < 20; i++)
 		want(i, operators.now_ns + (i + 1) * SECOND_NS / 10);
 	meta.operator_changes = 1;
-	settle(world, 0);
+	settle(0);
 	assert_there(world, 5);
 	operators.readings = 0;
-	settle(world, 3 * SECOND_NS);
-	settle(world, 0);
+	settle(3 * SECOND_NS);
+	settle(0);
 	assert_there(world, 0);
 	for (size_t i = 5; i < 20; i++)
 		assert_int_equal(operators.entries[i].mtu, 0);
@@ -267,23 +317,23 @@ static void test_expiry(void **state)
 	for (size_t i = 0; i < 6; i++)
 		want(i, i < 5 ? 0 : operators.now_ns + SECOND_NS / 2);
 	meta.operator_changes = 1;
-	settle(world, 0);
-	settle(world, 3 * SECOND_NS);
+	settle(0);
+	settle(3 * SECOND_NS);
 	assert_there(world, 5);
 	assert_int_equal(operators.entries[5].mtu, 0);
 	memset(operators.entries, 0, sizeof(operators.entries));
 	meta.operator_changes = 2;
-	settle(world, 0);
+	settle(0);
 
 	start(world, 5);
 	want(0, operators.now_ns + SECOND_NS);
 	meta.operator_changes = 1;
-	settle(world, 0);
+	settle(0);
 	operators.readings = 0;
-	settle(world, 3 * SECOND_NS);
-	settle(world, 0);
+	settle(3 * SECOND_NS);
+	settle(0);
 	assert_there(world, 0);
-	assert_int_equal(operators.readings, 0);
+	assert_int_equal(operators.readings, 1);
 }
 
 static void test_tries_again(void **state)
@@ -294,12 +344,12 @@ static void test_tries_again(void **state)
 	want(0, 0);
 	meta.operator_changes = 1;
 	operators.error = -ENOMEM;
-	settle(world, 0);
+	settle(0);
 	assert_there(world, 0);
 	assert_int_equal(meta.operator_done, 0);
 	operators.error = 0;
-	settle(world, SECOND_NS);
-	settle(world, 0);
+	settle(SECOND_NS);
+	settle(0);
 	assert_there(world, 1);
 	assert_int_equal(meta.operator_done, 1);
 }
@@ -323,17 +373,15 @@ static void test_gateways(void **state)
 	sync_.next_keep_ns = UINT64_MAX;
 	for (size_t n = 0; n < MAX_ENTRIES; n += PIECE) {
 		assert_true(sync_.next_keep_ns == UINT64_MAX);
-		turn(world, SIZE_MAX);
+		turn();
 	}
 	assert_there(world, 10);
 	assert_true(sync_.next_keep_ns == 0);
 	operator_mark_gateways(&sync_, used);
 	assert_int_equal(used[0], 2);
 	operators.readings = 0;
-	settle(world, 59 * SECOND_NS);
-	assert_int_equal(operators.readings, 0);
-	settle(world, 2 * SECOND_NS);
-	settle(world, 0);
+	settle(3 * SECOND_NS);
+	settle(0);
 	assert_there(world, 0);
 	memset(used, 0, sizeof(used));
 	operator_mark_gateways(&sync_, used);
@@ -345,9 +393,10 @@ static void test_gateways(void **state)
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_pieces),	   TEST(test_gone_in_steps), TEST(test_room),
-		TEST(test_room_by_expiry), TEST(test_expiry),	     TEST(test_tries_again),
-		TEST(test_gateways),
+		TEST(test_pieces),	   TEST(test_gone_in_steps),
+		TEST(test_room),	   TEST(test_room_of_the_kernel),
+		TEST(test_room_by_expiry), TEST(test_expiry),
+		TEST(test_tries_again),	   TEST(test_gateways),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

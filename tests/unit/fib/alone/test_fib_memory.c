@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "../../unit.h"
-#include "../exception_world.h"
+#include "../fib_world.h"
 
 static bool no_memory;
 
@@ -55,27 +55,6 @@ static void test_prefix_is_lost(void **state)
 	assert_verdict(world, "::1", SIXLANE_PASS_UNREACHABLE);
 }
 
-/* What the kernel says of a route that is forgotten is not true of the one that is known there. */
-static void test_route_of_an_exception_is_lost(void **state)
-{
-	struct world *world = *state;
-
-	fib_sync_begin(world->fib);
-	fib_sync_end(world->fib);
-	set(world, "2001:db8::/32", via("fe80::1", 3));
-	no_memory = true;
-	assert_int_equal(set(world, "2001:db8::/48", via("fe80::2", 4)), -ENOMEM);
-	no_memory = false;
-	say(world, FIB_KERNEL, "2001:db8::1", pmtu(1300));
-	assert_verdict(world, "2001:db8::1", SIXLANE_PUNT_MAP_FULL);
-	unset(world, "2001:db8::/48");
-	fib_sync_begin(world->fib);
-	set(world, "2001:db8::/32", via("fe80::1", 3));
-	fib_sync_end(world->fib);
-	assert_effect(world, "2001:db8::1", SIM_PUNTED);
-	assert_doubt(world, "2001:db8::1");
-}
-
 /* With no entry to punt, only the flag keeps packets from asking the next table. */
 static void test_table_is_lost(void **state)
 {
@@ -99,7 +78,6 @@ UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_prefix_is_lost),
-		TEST(test_route_of_an_exception_is_lost),
 		TEST(test_table_is_lost),
 	};
 

@@ -73,7 +73,6 @@ static void change(struct history *history)
 
 	slot->there = !slot->there || rnd(history, 2);
 	model_random_content(&history->model, slot);
-	model_change_doubts(&history->model);
 	history_tell_slot(history, slot);
 }
 
@@ -83,24 +82,14 @@ static void change_object(struct history *history)
 
 	history->model.now.objects[i] =
 		model_random_object(&history->model, &history->model.now.objects[i]);
-	model_change_doubts(&history->model);
 	history_tell_object(history, i);
-}
-
-static void set_bound(struct history *history, uint32_t max)
-{
-	history->max_exceptions = max;
-	history_at_work = true;
-	fib_set_max_exceptions(history->fib, max);
-	history_at_work = false;
 }
 
 static void make_trouble(struct history *history)
 {
 	struct sim *sim = history->sim;
 
-	history->trouble = history->model.lacking = true;
-	set_bound(history, NO_BOUND);
+	history->trouble = true;
 	switch (rnd(history, 12)) {
 	case 10:
 		sim->exception_fails = rnd(history, 4);
@@ -155,16 +144,13 @@ static void end_trouble(struct history *history)
 	/* What the daemon does after -ENOMEM. */
 	if (history->forgot)
 		history_sync(history);
-	model_raise_doubts(&history->model);
 	if (!history->tight)
 		assert_int_equal(history_retry(history), 0);
 	/* What is deleted last makes room for nobody but the next try. */
 	history_retry(history);
 	sim->index_errors = 0;
 	history_check_vlans(history, true);
-	history_tell_exceptions(history, FIB_KERNEL, false);
 	history->trouble = false;
-	history->model.lacking = history->tight;
 }
 
 static void move_neigh(struct history *history)
@@ -236,6 +222,19 @@ static size_t count_opaque(const struct history *history)
 	return n;
 }
 
+/* The kernel's exceptions are read again, and what is marked for others than those that are there.
+ */
+static void forget_kernels(struct history *history)
+{
+	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
+		struct model_exception *exception = &history->model.now.exceptions[i];
+
+		exception->there &= exception->told.origin == FIB_OPERATOR;
+		exception->marked &= exception->there;
+	}
+	history->model.before = history->model.now;
+}
+
 /*
  * What was right is left as it is but for groups and sets, and packets do not notice: neither
  * before the first synchronisation nor while it goes on. What the old daemon had to leave is swept.
@@ -247,32 +246,24 @@ static void restart(struct history *history)
 	bool quiet = !history->trouble && !history->forgot, complete;
 	unsigned long writes;
 
-	/* … or suspected since another table's were told; or bits are left of what was missing */
-	history->lost |= history_lost_any(history) || history->sim->n_missing;
 	fib_get_stats(history->fib, &stats);
-	complete = !stats.missing && !stats.exceptions_failed && !history->forgot && !history->lost;
+	complete = !stats.missing && !history->forgot;
 	fib_free(history->fib);
 	history->fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
-	fib_set_max_exceptions(history->fib, history->max_exceptions);
-	history->evicted = 0;
-	model_raise_doubts(&history->model);
-	history->model.adopted = true;
+	forget_kernels(history);
 	tighten(history);
 	sim_adopt(history->sim, history->fib);
 	writes = history->sim->routes.writes;
 	fib_retry(history->fib);
-	history_note_evicted(history);
 	fib_get_stats(history->fib, &stats);
-	complete &= !stats.missing && !stats.exceptions_failed;
+	complete &= !stats.missing;
 	for (size_t i = 0; i < N_PROBES; i++)
 		history_check_probe(history, &history->model.probes[i], complete);
 	history_sync(history);
-	if (quiet && !history->tight && !history->lost)
+	if (quiet && !history->tight)
 		assert_in_range(history->sim->routes.writes, writes,
 				writes + count_opaque(history));
-	history_tell_exceptions(history, FIB_OPERATOR, false);
-	history_tell_exceptions(history, FIB_KERNEL, false);
-	history->model.adopted = false;
+	history_tell_exceptions(history, false);
 }
 
 /* Things went and came while nobody listened. */
@@ -290,123 +281,53 @@ static void resync(struct history *history)
 		history->model.now.objects[i] =
 			model_random_object(&history->model, &history->model.now.objects[i]);
 	}
-	model_change_doubts(&history->model);
 	history_sync(history);
 }
 
 /* --- exceptions ---------------------------------------------------------------------------------
  */
 
-static void say(struct history *history, size_t i, enum fib_origin origin)
+static void tell(struct history *history)
 {
+	size_t i = rnd(history, N_EXCEPTIONS);
 	struct model_exception *exception = &history->model.now.exceptions[i];
 
-	exception->there[origin] = rnd(history, 4) != 0;
-	if (exception->there[origin])
-		exception->said[origin] = model_random_exception(&history->model, origin);
-	if (origin == FIB_KERNEL)
-		exception->doubt = MODEL_SURE;
-	history_tell_exception(history, i, origin);
+	exception->there = rnd(history, 4) != 0;
+	if (exception->there)
+		exception->told = model_random_exception(&history->model, exception->table);
+	history_tell_exception(history, i);
 }
 
-static void answer_doubts(struct history *history)
+/* When there is none. */
+static void clear_marks(struct history *history)
 {
-	union sixlane_addr dst;
-	uint32_t table;
-
-	for (uint32_t n = rnd(history, 4); n; n--) {
-		size_t i;
-
-		if (!fib_exception_in_doubt(history->fib, &table, &dst))
-			return;
-		i = model_find(&history->model, table, &dst);
-		assert_true(i < N_EXCEPTIONS && history->model.now.exceptions[i].there[FIB_KERNEL]);
-		if (!history->trouble && !history->tight)
-			assert_int_not_equal(history->model.now.exceptions[i].doubt, MODEL_SURE);
-		say(history, i, FIB_KERNEL);
-	}
-}
-
-static void tell_again(struct history *history)
-{
-	if (rnd(history, 3))
-		history_tell_exceptions(history, FIB_KERNEL, rnd(history, 2));
-	else
-		history_tell_exceptions(history, FIB_OPERATOR, false);
-}
-
-/* What changed was no route: of one prefix, or of all. */
-static void doubt(struct history *history)
-{
-	struct model_state *now = &history->model.now;
-	const struct model_slot *slot =
-		rnd(history, 4) ? &now->slots[rnd(history, N_PREFIXES)] : NULL;
-
 	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
-		struct model_exception *exception = &now->exceptions[i];
-		const struct model_slot *match =
-			model_match(now, exception->table, &exception->dst);
+		struct model_exception *exception = &history->model.now.exceptions[i];
 
-		if (!slot || match == slot)
-			exception->doubt = MODEL_DOUBT;
-		else if (exception->doubt == MODEL_SURE && model_shares(slot, exception, match))
-			exception->doubt = MODEL_MAYBE;
+		exception->there = false;
+		if (fib_exception(history->fib, &exception->dst))
+			history_tell_exception(history, i);
 	}
-	history_at_work = true;
-	fib_doubt_exceptions(history->fib, slot ? slot->table : 0, slot ? &slot->dst : NULL);
-	history_at_work = false;
-}
-
-static void expire(struct history *history)
-{
-	struct model_state *now = &history->model.now;
-	uint64_t next;
-
-	history->model.now_ns += rnd(history, 10);
-	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
-		for (int origin = 0; origin < FIB_N_ORIGINS; origin++) {
-			uint64_t expires_ns = now->exceptions[i].said[origin].expires_ns;
-
-			if (expires_ns && expires_ns <= history->model.now_ns)
-				now->exceptions[i].there[origin] = false;
-		}
-	}
-	do {
-		history_at_work = true;
-		fib_exceptions_expire(history->fib, history->model.now_ns, 1 + rnd(history, 5),
-				      &next);
-		history_at_work = false;
-	} while (next <= history->model.now_ns);
-}
-
-/* Never fewer than what the operator has said, and what cannot be deleted. */
-static void bound(struct history *history)
-{
-	uint32_t least = 1;
-
 	for (size_t i = 0; i < N_EXCEPTIONS; i++)
-		least += history->model.now.exceptions[i].there[FIB_OPERATOR];
-	if (!history->trouble)
-		set_bound(history, rnd(history, 2) ? NO_BOUND : least);
+		history->model.now.exceptions[i].marked =
+			history->model.before.exceptions[i].marked = false;
+	history_at_work = true;
+	fib_clear_marks(history->fib);
+	history_at_work = false;
 }
 
 static void except(struct history *history)
 {
 	uint32_t dice = rnd(history, 20);
 
-	if (dice < 10)
-		say(history, rnd(history, N_EXCEPTIONS), rnd(history, FIB_N_ORIGINS));
-	else if (dice < 14)
-		answer_doubts(history);
+	if (dice < 14)
+		tell(history);
 	else if (dice < 17)
-		expire(history);
-	else if (dice < 18)
-		tell_again(history);
-	else if (dice < 19 && history->bounded)
-		bound(history);
+		history_mark(history, &history->model.now.exceptions[rnd(history, N_EXCEPTIONS)]);
+	else if (dice < 19)
+		history_tell_exceptions(history, rnd(history, 2));
 	else
-		doubt(history);
-	history_note_evicted(history);
+		clear_marks(history);
 }
 
 static void operate(struct history *history)
@@ -447,8 +368,6 @@ static void open_world(struct history *history, uint64_t seed, bool tight)
 	history->sim = sim_new();
 	history->sim->random = seed;
 	history->seed = seed;
-	history->bounded = seed % 3 == 0;
-	history->max_exceptions = NO_BOUND;
 	history->tight = tight;
 	history_alloc_fails = 0;
 	alloc_random = seed;
@@ -456,20 +375,6 @@ static void open_world(struct history *history, uint64_t seed, bool tight)
 	history->fib = fib_new(&writer, SIXLANE_MAX_ROUTES);
 	tighten(history);
 	model_init(&history->model, history->sim);
-	history->model.lacking = tight;
-}
-
-/* However little was told of it. */
-static bool lost_any_in_hours(struct history *history)
-{
-	uint64_t next_ns;
-
-	for (uint64_t hours = 2; hours <= 6; hours += 2) {
-		fib_exceptions_expire(history->fib, hours * 3600000000000, SIZE_MAX, &next_ns);
-		fib_exceptions_begin(history->fib, FIB_KERNEL);
-		fib_exceptions_end(history->fib, FIB_KERNEL, true, NULL, NULL);
-	}
-	return history_lost_any(history);
 }
 
 /* In the end nothing is left, whatever happened. */
@@ -483,10 +388,7 @@ static void empty(struct history *history)
 		history->model.now.slots[i].there = false;
 	for (size_t i = 0; i < N_OBJECTS; i++)
 		history->model.now.objects[i].there = false;
-	for (size_t i = 0; i < 2 * N_EXCEPTIONS; i++)
-		history->model.now.exceptions[i / 2].there[i % 2] = false;
-	history_tell_exceptions(history, FIB_OPERATOR, false);
-	history_tell_exceptions(history, FIB_KERNEL, false);
+	clear_marks(history);
 	history_sync(history);
 	history_check(history);
 	fib_get_stats(history->fib, &stats);
@@ -495,11 +397,8 @@ static void empty(struct history *history)
 	assert_int_equal(stats.cells, 0);
 	assert_int_equal(stats.next_hops, 0);
 	assert_int_equal(stats.neighbours, 0);
-	assert_int_equal(stats.missing + stats.exceptions_failed, 0);
+	assert_int_equal(stats.missing, 0);
 	assert_int_equal(stats.exceptions, 0);
-	assert_false(lost_any_in_hours(history));
-	fib_get_stats(history->fib, &stats);
-	assert_int_equal(stats.exceptions_missing, 0);
 	for (uint32_t ifindex = 1; ifindex <= FIRST_VLAN_PORT + N_VLAN_PORTS; ifindex++)
 		fib_set_port(history->fib, &(struct sixlane_port){ .ifindex = ifindex });
 	assert_int_equal(history->sim->n_port_index, 0);

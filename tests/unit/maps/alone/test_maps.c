@@ -220,10 +220,10 @@ int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32
 }
 
 /* test_maps_exception.c has the real ones. */
-void maps_except(struct maps *of, const struct sixlane_exception_key *key)
+void maps_except(struct maps *of, const union sixlane_addr *dst)
 {
 	(void)of;
-	note("bit ", key->table);
+	note("bit ", dst->bytes[15]);
 }
 
 void maps_excepted_adopted(const struct maps *of, bool all)
@@ -232,45 +232,46 @@ void maps_excepted_adopted(const struct maps *of, bool all)
 	note("all bits ", all);
 }
 
-int maps_write_exception(void *ctx, const struct sixlane_exception_key *key,
+int maps_write_exception(void *ctx, const union sixlane_addr *dst,
 			 const struct sixlane_exception *value)
 {
 	(void)ctx;
-	(void)key;
+	(void)dst;
 	(void)value;
 	return 0;
 }
 
-void maps_write_operator_over(void *ctx, const struct sixlane_exception_key *key, uint64_t now_ns)
+int maps_write_exception_del(void *ctx, const union sixlane_addr *dst)
 {
 	(void)ctx;
-	(void)key;
-	(void)now_ns;
+	note("delete ", dst->bytes[15]);
+	return 0;
 }
 
-int maps_write_exception_del(void *ctx, const struct sixlane_exception_key *key)
+void maps_punted_add(const struct maps *of, const union sixlane_addr *dst)
 {
-	(void)ctx;
-	(void)key;
-	return 0;
+	(void)of;
+	note("punted ", dst->bytes[15]);
 }
 
 int maps_exception_each(const struct maps *of, maps_exception_fn fn, void *ctx)
 {
-	const struct sixlane_exception_key key = { .table = 254 };
-	const struct sixlane_exception value = { .mtu = 1300 };
+	const union sixlane_addr first = { .bytes = { [15] = 1 } },
+				 second = { .bytes = { [15] = 2 } };
+	const struct sixlane_exception oper = { .flags = SIXLANE_EXCEPTION_OPERATOR, .mtu = 1300 },
+				       learnt = { .flags = SIXLANE_EXCEPTION_KERNEL };
 
 	(void)of;
-	return fn(ctx, &key, &value);
+	return fn(ctx, &first, &oper) ?: fn(ctx, &second, &learnt);
 }
 
 static int exception_error;
 
-int fib_adopt_exception(struct fib *fib, const struct sixlane_exception_key *key,
+int fib_adopt_exception(struct fib *fib, const union sixlane_addr *dst,
 			const struct sixlane_exception *value)
 {
 	(void)fib;
-	note("exception ", key->table + value->mtu);
+	note("exception ", dst->bytes[15] + value->mtu);
 	return exception_error;
 }
 
@@ -427,7 +428,8 @@ static void adopts_what_is_consistent(void **state)
 	put_routes(2);
 	assert_int_equal(maps_adopt(&maps, NULL), -EINVAL);
 	assert_string_equal(adopted, "port 1 neigh 7 vlan 9 next hop 4 next hop 65535 cells 77 "
-				     "source 6 route 1 route 2 bit 254 exception 1554 all bits 1 ");
+				     "source 6 route 1 route 2 bit 1 exception 1301 "
+				     "bit 2 punted 2 delete 2 all bits 1 ");
 	assert_int_equal(fakes[LOADER_PORT_INDEX].deleted, 2);
 	assert_int_equal(fakes[LOADER_NEIGH_INDEX].deleted, 1);
 	/* Without memory nobody goes on, whatever else there was. */

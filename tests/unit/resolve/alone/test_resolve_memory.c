@@ -31,7 +31,6 @@ static void *reallocarray_if_left(void *old, size_t n, size_t size)
 #undef calloc
 #undef reallocarray
 
-#include "../../../../user/daemon/learnt.h"
 #include "../../unit.h"
 #include "../resolve_world.h"
 
@@ -132,49 +131,12 @@ static void test_affected(void **state)
 	world_free(world);
 }
 
-/* Whose an exception is nobody knows then: that is not the same as nobody's. */
-static void test_owner_of_exception(void **state)
-{
-	struct world *world = world_with_memory();
-	const struct learnt_world learnt = { .view = &world->view, .resolve = world->resolve };
-	const struct route_exception told = {
-		.table = 254,
-		.metric = 7,
-		.protocol = 8,
-		.type = RTN_UNICAST,
-		.dst = world_prefix("2001:db8::1/128").addr,
-		.hop = { .ifindex = 3 },
-		.expires = true,
-		.lifetime_ms = 600000,
-		.mtu = 1300,
-	};
-	struct fib_hop hops[LEARNT_MAX_HOPS];
-	struct fib_exception exception;
-	size_t n;
-
-	(void)state;
-	world_add(world, "2001:db8::/32 dev 3 metric 7 proto 8");
-	allowed = 0;
-	assert_int_equal(learnt_told(&learnt, &told, 0, &exception), LEARNT_UNCERTAIN);
-	assert_true(exception.punt);
-	assert_int_equal(learnt_answered(&learnt, &told, 0, &exception), LEARNT_UNCERTAIN);
-	assert_true(exception.punt);
-	assert_int_equal(learnt_paths(&learnt, 254, &told.dst, hops, &n), LEARNT_BY_SOURCE);
-	allowed = 2;
-	assert_int_equal(learnt_told(&learnt, &told, 0, &exception), LEARNT_ONLY);
-	assert_false(exception.punt);
-	assert_int_equal(learnt_answered(&learnt, &told, 0, &exception), LEARNT_ONLY);
-	assert_int_equal(learnt_paths(&learnt, 254, &told.dst, hops, &n), LEARNT_BY_ONE);
-	world_free(world);
-}
-
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_new),
 		cmocka_unit_test(test_prefix),
 		cmocka_unit_test(test_affected),
-		cmocka_unit_test(test_owner_of_exception),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What comes of the kernel's exceptions: which destinations are exact, punt or neither, and in
+ * which order the maps hear of it. The kernel's records are this test's own, and so is the audit;
+ * the FIB writes to simulated maps.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../../user/daemon/exceptions.h"
+#include "../../fib/sim_maps.h"
+#include "../../resolve/resolve_world.h"
+#include "../../unit.h"
+
+#include <linux/ipv6_route.h>
+#include <linux/route.h>
+#include <linux/rtnetlink.h>
+
+#define DST "2001:db8::1"
+#define MAIN RT_TABLE_MAIN
+#define SECOND_NS 1000000000ull
+
+/* --- what is replaced --------------------------------------------------------------------------
+ */
+
+static uint64_t read_since_ns, handed_on_ns, lost;
+static struct kernel_record *answer; /* of kernel_reader_find(), at PREFIX of main */
+static size_t n_answer;
+
+uint64_t audit_read_since_ns(const struct audit *audit)
+{
+	(void)audit;
+	return read_since_ns;
+}
+
+bool audit_reads_kernel(const struct audit *audit)
+{
+	(void)audit;
+	return true;
+}
+
+struct kernel_reader *audit_reader(const struct audit *audit)
+{
+	(void)audit;
+	return NULL;
+}
+
+void audit_read_all(struct sync *sync)
+{
+	(void)sync;
+}
+
+uint64_t hints_read_until_ns(const struct sync *sync)
+{
+	(void)sync;
+	return handed_on_ns;
+}
+
+uint64_t hints_lost(const struct sync *sync)
+{
+	(void)sync;
+	return lost;
+}
+
+void ports_need(struct sync *sync, uint32_t ifindex)
+{
+	(void)sync;
+	(void)ifindex;
+}
+
+uint64_t kernel_reader_expires_ns(const struct kernel_view *view,
+				  const struct kernel_record *record)
+{
+	(void)view;
+	return record->flags & RTF_EXPIRES ? record->expires : 0;
+}
+
+int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struct prefix *dst,
+		       const struct kernel_choice *choice, struct kernel_view *view)
+{
+	(void)reader;
+	(void)choice;
+	*view = (struct kernel_view){ .now_ns = util_now_ns(), .end = true };
+	if (table == MAIN && dst->len == 32) {
+		view->records = answer;
+		view->n = n_answer;
+	}
+	return 0;
+}
+
+int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
+			  const struct kernel_choice *choice, struct kernel_cursor *cursor,
+			  struct kernel_view *view)
+{
+	(void)reader;
+	(void)budget;
+	(void)choice;
+	(void)cursor;
+	*view = (struct kernel_view){ .now_ns = util_now_ns(), .end = true };
+	return 0;
+}
+
+/* --- a daemon ----------------------------------------------------------------------------------
+ */
+
+static uint64_t punted[SIXLANE_PUNTED_WORDS], fresh[SIXLANE_FRESH_WORDS];
+static struct sixlane_meta meta;
+static struct maps maps = { .meta = &meta, .punted = punted, .fresh = fresh };
+static struct config config;
+static struct world *world;
+static struct sim *sim;
+static struct sync sync_;
+
+static int start(void **state)
+{
+	struct fib_writer writer;
+
+	(void)state;
+	memset(punted, 0, sizeof(punted));
+	memset(fresh, 0, sizeof(fresh));
+	meta = (struct sixlane_meta){ 0 };
+	config = (struct config){ .max_exceptions = 10 };
+	world = world_new(true);
+	sim = sim_new();
+	writer = sim_writer(sim);
+	sync_ = (struct sync){
+		.config = &config,
+		.maps = &maps,
+		.rib = world->rib,
+		.resolve = world->resolve,
+		.view = world->view,
+		.nexthops = nexthops_new(NULL, NULL),
+		.fib = fib_new(&writer, 1000),
+		.exceptions = exceptions_new(),
+	};
+	fib_set_max_exceptions(sync_.fib, config.max_exceptions);
+	sync_.exceptions->ready = true;
+	read_since_ns = handed_on_ns = lost = 0;
+	n_answer = 0;
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	exceptions_free(sync_.exceptions);
+	nexthops_free(sync_.nexthops);
+	fib_free(sync_.fib);
+	sim_free(sim);
+	world_free(world);
+	return 0;
+}
+
+static union sixlane_addr addr(const char *text)
+{
+	return world_prefix(text).addr;
+}
+
+/* --- records ------------------------------------------------------------------------------------
+ */
+
+static struct kernel_record route(const char *dst, uint32_t ifindex)
+{
+	const struct prefix prefix = world_prefix(dst);
+	struct kernel_record record = { .kind = KERNEL_RECORD_ROUTE,
+					.dst_len = prefix.len,
+					.ifindex = ifindex,
+					.type = RTN_UNICAST };
+
+	memcpy(record.dst, prefix.addr.bytes, sizeof(record.dst));
+	return record;
+}
+
+/* It ends in a minute. mtu 0: a redirect by another device. */
+static struct kernel_record exception(const char *dst, uint32_t mtu)
+{
+	const union sixlane_addr to = addr(dst);
+	struct kernel_record record = { .kind = KERNEL_RECORD_EXCEPTION,
+					.dst_len = 128,
+					.ifindex = mtu ? 3 : 4,
+					.mtu = mtu,
+					.flags = mtu ? RTF_EXPIRES : RTF_DYNAMIC };
+
+	record.expires = util_now_ns() + 60 * SECOND_NS;
+	memcpy(record.dst, to.bytes, sizeof(record.dst));
+	return record;
+}
+
+static void note(uint32_t table, const struct kernel_record *records, size_t n)
+{
+	const struct kernel_view view = { .now_ns = util_now_ns() };
+
+	exceptions_note(&sync_, table, &view, records, n);
+}
+
+/* One at the only hop of a prefix of main. */
+static void note_one(const char *prefix, uint32_t mtu)
+{
+	const struct kernel_record records[] = { route(prefix, 3), exception(DST, mtu) };
+
+	note(MAIN, records, 2);
+}
+
+/* A pass has been through since. */
+static struct excepted *pass(void)
+{
+	const union sixlane_addr dst = addr(DST);
+	struct excepted *excepted = exceptions_find(sync_.exceptions, &dst);
+
+	if (excepted) {
+		excepted->known = true;
+		exceptions_decide(&sync_, excepted);
+	}
+	return excepted;
+}
+
+static void assert_state(const char *what, enum excepted_state state)
+{
+	const union sixlane_addr dst = addr(DST);
+	const struct excepted *excepted = pass();
+
+	if ((excepted ? excepted->state : EXCEPTED_NONE) != state)
+		fail_msg("%s: state %d instead of %d", what, excepted ? (int)excepted->state : -1,
+			 state);
+	assert_int_equal(sim_exception(sim, &dst) != NULL, state == EXCEPTED_EXACT);
+	if (state == EXCEPTED_PUNT)
+		assert_true(maps_punted_has(&maps, &dst));
+}
+
+/* --- which are exact
+ * ------------------------------------------------------------------------------ */
+
+struct found {
+	const char *route; /* NULL: no more */
+	uint32_t mtu, siblings, object, table;
+	uint8_t src_len;
+	bool local;
+};
+
+static const struct {
+	const char *what;
+	const char *routes[2]; /* of the RIB */
+	struct found found[2];
+	enum config_exceptions mode;
+	enum excepted_state state;
+} decisions[] = {
+	{ "the only hop",
+	  { "2001:db8::/32 dev 3" },
+	  { { .route = "2001:db8::/32", .mtu = 1300 } },
+	  .state = EXCEPTED_EXACT },
+	{ "a redirect",
+	  { "2001:db8::/32 dev 3" },
+	  { { .route = "2001:db8::/32", .mtu = 0 } },
+	  .state = EXCEPTED_EXACT },
+	{ "no route any more",
+	  { NULL },
+	  { { .route = "2001:db8::/32", .mtu = 1300 } },
+	  .state = EXCEPTED_PUNT },
+	{ "another hop",
+	  { "2001:db8::/32 dev 5" },
+	  { { .route = "2001:db8::/32", .mtu = 1300 } },
+	  .state = EXCEPTED_PUNT },
+	{ "a longer prefix",
+	  { "2001:db8::/32 dev 3", "2001:db8::/48 dev 3" },
+	  { { .route = "2001:db8::/32", .mtu = 1300 } },
+	  .state = EXCEPTED_PUNT },
+	{ "two of them",
+	  { "2001:db8::/32 dev 3", "2001:db8::/48 dev 3" },
+	  { { .route = "2001:db8::/32", .mtu = 1300 }, { .route = "2001:db8::/48", .mtu = 1300 } },
+	  .state = EXCEPTED_PUNT },
+	{ "a hop of several",
+	  { "2001:db8::/32 dev 3 dev 4" },
+	  { { .route = "2001:db8::/32", .mtu = 1300, .siblings = 1 } },
+	  .state = EXCEPTED_PUNT },
+	{ "of several, always",
+	  { "2001:db8::/32 dev 3 dev 4" },
+	  { { .route = "2001:db8::/32", .mtu = 1300, .siblings = 1 } },
+	  .mode = CONFIG_EXCEPTIONS_ALWAYS,
+	  .state = EXCEPTED_EXACT },
+	{ "by an object",
+	  { "2001:db8::/32 nhid 7" },
+	  { { .route = "2001:db8::/32", .mtu = 1300, .object = 7 } },
+	  .state = EXCEPTED_PUNT },
+	{ "by source",
+	  { "2001:db8::/32 dev 3" },
+	  { { .route = "2001:db8::/32", .mtu = 1300, .src_len = 8 } },
+	  .state = EXCEPTED_PUNT },
+	{ "of table local",
+	  { "2001:db8::/32 dev 3 table 255" },
+	  { { .route = "2001:db8::/32", .mtu = 1300, .table = RT_TABLE_LOCAL } },
+	  .state = EXCEPTED_PUNT },
+	{ "local before main",
+	  { "2001:db8::/32 dev 3", "2001::/16 dev 3 table 255" },
+	  { { .route = "2001:db8::/32", .mtu = 1300 } },
+	  .state = EXCEPTED_PUNT },
+	{ "an MTU that no link may have",
+	  { "2001:db8::/32 dev 3" },
+	  { { .route = "2001:db8::/32", .mtu = 1000 } },
+	  .state = EXCEPTED_PUNT },
+};
+
+static void note_found(const struct found *found)
+{
+	struct kernel_record records[3] = { route(found->route, 3) };
+	size_t n = 1;
+
+	records[0].n_siblings = (uint16_t)found->siblings;
+	records[0].src_len = found->src_len;
+	if (found->object) {
+		records[0].kind = KERNEL_RECORD_OBJECT;
+		records[0].next_hop_id = found->object;
+	}
+	records[n++] = exception(DST, found->mtu);
+	if (found->siblings) {
+		records[n] = records[0];
+		records[n++].ifindex = 4;
+	}
+	note(found->table ? found->table : MAIN, records, n);
+}
+
+static void test_decisions(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(decisions); i++) {
+		start(state);
+		config.exceptions = decisions[i].mode;
+		for (size_t j = 0; j < 2 && decisions[i].routes[j]; j++)
+			world_add(world, decisions[i].routes[j]);
+		for (size_t j = 0; j < 2 && decisions[i].found[j].route; j++)
+			note_found(&decisions[i].found[j]);
+		assert_state(decisions[i].what, decisions[i].state);
+		stop(state);
+	}
+}
+
+/* --- what happens to one
+ * -------------------------------------------------------------------------- */
+
+static void test_unknown_is_punt(void **state)
+{
+	const union sixlane_addr dst = addr(DST);
+
+	(void)state;
+	world_add(world, "2001:db8::/32 dev 3");
+	note_one("2001:db8::/32", 1300);
+	assert_true(maps_punted_has(&maps, &dst));
+	assert_null(sim_exception(sim, &dst));
+	assert_state("known", EXCEPTED_EXACT);
+	/* its bits go when all are rebuilt */
+	assert_true(sync_.exceptions->dirty);
+	exceptions_rebuild(&sync_);
+	assert_false(maps_punted_has(&maps, &dst));
+}
+
+static void test_change_of_its_route(void **state)
+{
+	const struct prefix prefix = world_prefix("2001:db8::/32"),
+			    longer = world_prefix("2001:db8::/48"),
+			    other = world_prefix("2001:db8:1::/48");
+	const union sixlane_addr dst = addr(DST);
+
+	(void)state;
+	world_add(world, "2001:db8::/32 dev 3");
+	note_one("2001:db8::/32", 1300);
+	assert_state("first", EXCEPTED_EXACT);
+	exceptions_rebuild(&sync_);
+	exceptions_route_changes(&sync_, MAIN, &other, NULL);
+	exceptions_route_changes(&sync_, 100, &prefix, NULL);
+	assert_non_null(sim_exception(sim, &dst));
+	exceptions_route_changes(&sync_, MAIN, &longer, NULL);
+	assert_null(sim_exception(sim, &dst));
+	assert_true(maps_punted_has(&maps, &dst));
+	assert_int_equal(sync_.exceptions->n_soon, 1);
+}
+
+static void test_no_room(void **state)
+{
+	const struct fib_exception oper = { .origin = FIB_OPERATOR, .table = MAIN, .mtu = 1400 };
+	const union sixlane_addr dst = addr(DST), other = addr("2001:db8::2");
+
+	(void)state;
+	config.max_exceptions = 1;
+	fib_set_max_exceptions(sync_.fib, 1);
+	world_add(world, "2001:db8::/32 dev 3");
+	assert_int_equal(fib_set_exception(sync_.fib, &other, &oper), 0);
+	note_one("2001:db8::/32", 1300);
+	assert_state("no room", EXCEPTED_PUNT);
+	assert_int_equal(exceptions_overflow(&sync_), 1);
+	fib_set_exception(sync_.fib, &other, NULL);
+	assert_state("room", EXCEPTED_EXACT);
+	/* one of the operator's goes before it */
+	assert_true(exceptions_make_room(&sync_));
+	assert_null(sim_exception(sim, &dst));
+	assert_true(maps_punted_has(&maps, &dst));
+	assert_false(exceptions_make_room(&sync_));
+}
+
+static void test_beside_the_operators(void **state)
+{
+	const struct fib_exception oper = { .origin = FIB_OPERATOR, .table = MAIN, .mtu = 1400 };
+	const union sixlane_addr dst = addr(DST);
+
+	(void)state;
+	world_add(world, "2001:db8::/32 dev 3");
+	note_one("2001:db8::/32", 1300);
+	assert_state("alone", EXCEPTED_EXACT);
+	exceptions_yield(&sync_, &dst);
+	assert_true(maps_punted_has(&maps, &dst));
+	assert_int_equal(fib_set_exception(sync_.fib, &dst, &oper), 0);
+	assert_int_equal(pass()->state, EXCEPTED_PUNT);
+	assert_int_equal(sim_exception(sim, &dst)->mtu, 1400);
+}
+
+static void test_observed(void **state)
+{
+	const union sixlane_addr dst = addr(DST);
+
+	(void)state;
+	config.exceptions = CONFIG_EXCEPTIONS_OBSERVE;
+	world_add(world, "2001:db8::/32 dev 3");
+	note_one("2001:db8::/32", 1300);
+	assert_false(maps_punted_has(&maps, &dst));
+	assert_state("observed", EXCEPTED_EXACT);
+	assert_true(sim_exception(sim, &dst)->flags & SIXLANE_EXCEPTION_OBSERVE);
+}
+
+/* --- sl_fresh
+ * -------------------------------------------------------------------------------------- */
+
+static void set_fresh(const union sixlane_addr *dst)
+{
+	for (uint32_t i = 0; i < SIXLANE_FRESH_NUMBERS; i++)
+		((uint8_t *)
+			 fresh)[sixlane_fresh_byte(sixlane_exception_check(dst), i) + meta.fresh] =
+			1;
+	maps_look(&maps);
+}
+
+/* Everything that waits is due. */
+static void hurry(void)
+{
+	struct excepted *at;
+
+	TAILQ_FOREACH(at, &sync_.exceptions->first, soon)
+	at->due_ns = 1;
+	TAILQ_FOREACH(at, &sync_.exceptions->second, soon)
+	at->due_ns = 1;
+	sync_.exceptions->budget_ns = 1000000;
+	exceptions_run(&sync_);
+}
+
+static void test_fresh_until_it_is_read_twice(void **state)
+{
+	struct kernel_record records[] = { route("2001:db8::/32", 3), exception(DST, 1300) };
+	const union sixlane_addr dst = addr(DST);
+
+	(void)state;
+	world_add(world, "2001:db8::/32 dev 3");
+	answer = records;
+	n_answer = 2;
+	set_fresh(&dst);
+	exceptions_event(&sync_, &dst);
+	TAILQ_FIRST(&sync_.exceptions->first)->due_ns = UINT64_MAX; /* however slow all this is */
+	exceptions_run(&sync_);
+	assert_true(sync_.exceptions->fresh.draining);
+	handed_on_ns = UINT64_MAX;
+	exceptions_run(&sync_);
+	assert_true(maps_fresh_has(&maps, &dst));
+	hurry();
+	assert_non_null(sim_exception(sim, &dst));
+	assert_true(maps_fresh_has(&maps, &dst));
+	hurry();
+	assert_false(maps_fresh_has(&maps, &dst));
+	assert_false(maps_looks(&maps));
+}
+
+static void test_fresh_until_a_pass(void **state)
+{
+	const union sixlane_addr dst = addr(DST);
+
+	(void)state;
+	handed_on_ns = UINT64_MAX;
+	lost = 1;
+	set_fresh(&dst);
+	exceptions_run(&sync_);
+	exceptions_run(&sync_);
+	assert_true(maps_fresh_has(&maps, &dst));
+	read_since_ns = UINT64_MAX;
+	exceptions_run(&sync_);
+	assert_false(maps_fresh_has(&maps, &dst));
+	assert_false(maps_looks(&maps));
+}
+
+static void test_looks_while_an_object_has_any(void **state)
+{
+	const struct found found = { .route = "2001:db8::/32", .mtu = 1300, .object = 7 };
+
+	(void)state;
+	note_found(&found);
+	assert_true(maps_looks(&maps));
+	exceptions_run(&sync_);
+	assert_true(maps_looks(&maps));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+UNIT_TESTS()
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_decisions),	  TEST(test_unknown_is_punt),
+		TEST(test_change_of_its_route),		  TEST(test_no_room),
+		TEST(test_beside_the_operators),	  TEST(test_observed),
+		TEST(test_fresh_until_it_is_read_twice),  TEST(test_fresh_until_a_pass),
+		TEST(test_looks_while_an_object_has_any),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

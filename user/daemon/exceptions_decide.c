@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What comes in the maps of what the kernel has of a destination: see the invariants of
+ * exceptions.h.
+ */
+#include "exceptions.h"
+
+#include <errno.h>
+#include <linux/ipv6.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#define LEASE_NS 90000000000ull /* of a redirect without a confirmation */
+/* Ends are looked for one after the other. */
+#define AHEAD_NS 1000000000ull
+#define AHEAD_EACH_NS 20000u
+
+/* The prefix is what packets to dst in this table go by. */
+static bool goes_by(const struct sync *sync, const struct finding *finding,
+		    const struct prefix *dst)
+{
+	const struct radix *radix = rib_table(sync->rib, finding->table), *local = NULL;
+	const struct radix_node *node = radix ? radix_match(radix, dst) : NULL;
+
+	if (finding->table == RT_TABLE_LOCAL || !node ||
+	    !prefix_equal(&node->prefix, &finding->prefix))
+		return false;
+	if (finding->table == RT_TABLE_MAIN && sync->view.local_first)
+		local = rib_table(sync->rib, RT_TABLE_LOCAL);
+	return !local || !radix_match(local, dst);
+}
+
+/* The FIB forwards by the hop that it is kept at, or by several. */
+static bool forwards(const struct sync *sync, const struct finding *finding)
+{
+	const struct fib_target *target;
+
+	if (resolve_prefix(sync->resolve, finding->table, &finding->prefix, &target) <= 0 ||
+	    target->verdict != SIXLANE_FORWARD)
+		return false;
+	if (finding->several)
+		return target->kind == FIB_HASHED || target->kind == FIB_ONE;
+	return target->kind == FIB_ONE && target->n_hops == 1 &&
+	       exceptions_same_hop(&target->hops[0], &finding->kept);
+}
+
+uint64_t exceptions_ahead_ns(const struct sync *sync)
+{
+	return AHEAD_NS + sync->exceptions->store.entries * AHEAD_EACH_NS;
+}
+
+/* A Path MTU always ends. One with neither an end nor another hop is in its last moment. */
+static bool express(const struct sync *sync, const struct finding *finding, uint64_t now_ns,
+		    struct fib_exception *out)
+{
+	const bool own = exceptions_same_hop(&finding->hop, &finding->kept);
+
+	*out = (struct fib_exception){ .origin = FIB_KERNEL, .table = finding->table };
+	if (finding->expires) {
+		out->mtu = finding->mtu;
+		out->mtu_locked = finding->mtu_locked;
+		out->expires_ns = finding->expires_ns;
+	} else {
+		out->expires_ns = now_ns + LEASE_NS;
+	}
+	out->has_hop = !own;
+	out->hop = finding->hop;
+	return finding->expires ? finding->mtu >= IPV6_MIN_MTU &&
+					  finding->expires_ns > now_ns + exceptions_ahead_ns(sync)
+				: !own;
+}
+
+/* By `exceptions = always`: the smallest Path MTU of a multipath route, whatever the hop. */
+static bool merge(const struct finding *finding, struct fib_exception *out)
+{
+	const struct finding *first = finding;
+
+	for (; finding; finding = finding->next) {
+		if (finding->object || !finding->several || !finding->expires ||
+		    finding->table != first->table || finding->mtu < IPV6_MIN_MTU ||
+		    !prefix_equal(&finding->prefix, &first->prefix) ||
+		    !exceptions_same_hop(&finding->hop, &finding->kept))
+			return false;
+		if (finding->mtu < out->mtu) {
+			out->mtu = finding->mtu;
+			out->mtu_locked = finding->mtu_locked;
+		}
+	}
+	return true;
+}
+
+static bool is_exact(const struct sync *sync, const struct excepted *excepted,
+		     struct fib_exception *out)
+{
+	const struct finding *finding = excepted->findings;
+	const bool always = sync->config->exceptions == CONFIG_EXCEPTIONS_ALWAYS;
+
+	if (!excepted->known || !finding || finding->object ||
+	    sync->exceptions->mtu_look_ns != UINT64_MAX)
+		return false;
+	if (finding->plain ? finding->next != NULL : !always)
+		return false;
+	if (!goes_by(sync, finding, &excepted->node.prefix) || !forwards(sync, finding) ||
+	    !express(sync, finding, util_now_ns(), out))
+		return false;
+	out->observe = exceptions_observe(sync);
+	return finding->plain || merge(finding, out);
+}
+
+static const struct fib_exception *said_by(const struct sync *sync, const struct excepted *excepted,
+					   enum fib_origin origin)
+{
+	const struct fib_exception *said = fib_exception(sync->fib, &excepted->node.prefix.addr);
+
+	return said && said->origin == origin ? said : NULL;
+}
+
+bool exceptions_may_be_exact(const struct sync *sync, const struct excepted *excepted)
+{
+	struct fib_exception exact;
+
+	return !excepted->no_room && !said_by(sync, excepted, FIB_OPERATOR) &&
+	       is_exact(sync, excepted, &exact);
+}
+
+/* Packets find it by the mark of a route, or, since it counts wherever the object is used, by the
+ * flag of sl_meta. */
+static void mark(struct sync *sync, const struct excepted *excepted)
+{
+	const union sixlane_addr *dst = &excepted->node.prefix.addr;
+
+	for (const struct finding *at = excepted->findings; at; at = at->next) {
+		if (at->object) {
+			maps_look(sync->maps);
+			continue;
+		}
+		fib_mark(sync->fib, at->table, dst);
+		if (at->table == RT_TABLE_LOCAL && sync->view.local_first)
+			fib_mark(sync->fib, RT_TABLE_MAIN, dst);
+	}
+}
+
+static void remove_entry(struct sync *sync, const struct excepted *excepted)
+{
+	if (said_by(sync, excepted, FIB_KERNEL))
+		fib_set_exception(sync->fib, &excepted->node.prefix.addr, NULL);
+}
+
+void exceptions_punt(struct sync *sync, struct excepted *excepted)
+{
+	if (!exceptions_observe(sync)) {
+		maps_punted_add(sync->maps, &excepted->node.prefix.addr);
+		mark(sync, excepted);
+	}
+	exceptions_set_state(sync->exceptions, excepted,
+			     exceptions_observe(sync) ? EXCEPTED_NONE : EXCEPTED_PUNT);
+	remove_entry(sync, excepted);
+}
+
+/* A lease is not renewed with every reading. */
+static bool is_written(const struct sync *sync, const struct excepted *excepted,
+		       const struct fib_exception *exact)
+{
+	const struct fib_exception *said = said_by(sync, excepted, FIB_KERNEL);
+
+	return said && !exact->mtu && said->table == exact->table && !said->mtu &&
+	       said->has_hop == exact->has_hop && said->observe == exact->observe &&
+	       exceptions_same_hop(&said->hop, &exact->hop) &&
+	       said->expires_ns + LEASE_NS / 2 > exact->expires_ns;
+}
+
+void exceptions_decide(struct sync *sync, struct excepted *excepted)
+{
+	struct exceptions *exceptions = sync->exceptions;
+	struct fib_exception exact;
+	int ret = -ENOENT;
+
+	if (!excepted->findings) {
+		exceptions_set_state(exceptions, excepted, EXCEPTED_NONE);
+		exceptions_set_no_room(exceptions, excepted, false);
+		remove_entry(sync, excepted);
+		return;
+	}
+	if (!said_by(sync, excepted, FIB_OPERATOR) && is_exact(sync, excepted, &exact)) {
+		mark(sync, excepted);
+		if (exact.has_hop)
+			ports_need(sync, exact.hop.ifindex);
+		ret = is_written(sync, excepted, &exact)
+			      ? 0
+			      : fib_set_exception(sync->fib, &excepted->node.prefix.addr, &exact);
+	}
+	exceptions_set_no_room(exceptions, excepted, ret == -ENOSPC || ret == -ENOMEM);
+	if (ret)
+		exceptions_punt(sync, excepted);
+	else
+		exceptions_set_state(exceptions, excepted, EXCEPTED_EXACT);
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What makes exceptions stale: messages, changes of routes and of devices' MTUs, the operator's own
+ * exceptions. Before it counts the destinations are punt, and then they are read again.
+ */
+#include "exceptions.h"
+
+#include <linux/rtnetlink.h>
+
+#define NS_PER_MS 1000000ull
+#define NS_PER_S 1000000000ull
+
+/*
+ * The kernel announces a device's new MTU, then goes through all exceptions (rt6_mtu_change), and
+ * then through with it: IPv6 takes the MTU over. How long that takes hangs on how many routes there
+ * are, so that is looked for, every so often; but not for ever, since an operator may have set
+ * net.ipv6.conf.DEV.mtu to something else at once.
+ */
+#define MTU_LOOK_NS (20 * NS_PER_MS)
+#define MTU_LOOK_MAX_NS (10 * NS_PER_S)
+
+static const struct prefix all;
+
+void exceptions_event(struct sync *sync, const union sixlane_addr *dst)
+{
+	struct exceptions *exceptions = sync->exceptions;
+	struct excepted *excepted = NULL;
+
+	if (!audit_reads_kernel(sync->audit)) {
+		exceptions_lose(sync, dst);
+		return;
+	}
+	if (exceptions->n_soon < EXCEPTIONS_MAX_SOON)
+		excepted = exceptions_get(sync, dst);
+	if (excepted)
+		exceptions_read_soon(sync, excepted);
+	else
+		exceptions_fresh_lost(exceptions);
+}
+
+static void punt_and_read(struct sync *sync, struct excepted *excepted)
+{
+	if (excepted->state == EXCEPTED_EXACT)
+		exceptions_punt(sync, excepted);
+	excepted->known = false;
+	exceptions_read_soon(sync, excepted);
+}
+
+/* The route by which a destination is exact is this prefix's, or another one from now on. */
+static bool is_by(const struct excepted *excepted, uint32_t table, const struct prefix *dst)
+{
+	return excepted->state == EXCEPTED_EXACT && excepted->findings->table == table &&
+	       excepted->findings->prefix.len <= dst->len;
+}
+
+static bool is_same_route(const struct excepted *excepted, const struct prefix *dst,
+			  const struct fib_target *target)
+{
+	return target && prefix_equal(&excepted->findings->prefix, dst) &&
+	       target->verdict == SIXLANE_FORWARD && target->kind == FIB_ONE &&
+	       target->n_hops == 1 &&
+	       exceptions_same_hop(&target->hops[0], &excepted->findings->kept);
+}
+
+void exceptions_route_changes(struct sync *sync, uint32_t table, const struct prefix *dst,
+			      const struct fib_target *target)
+{
+	struct radix *store = &sync->exceptions->store;
+	struct radix_node *at = store->entries ? radix_first_under(store, dst) : NULL;
+
+	for (; at; at = radix_next_under(at, dst))
+		if (is_by(excepted_of(at), table, dst) &&
+		    !is_same_route(excepted_of(at), dst, target))
+			punt_and_read(sync, excepted_of(at));
+}
+
+void exceptions_route_changed(struct sync *sync, uint32_t table, const struct prefix *dst)
+{
+	exceptions_route_changes(sync, table, dst, NULL);
+	if (table == RT_TABLE_LOCAL && sync->view.local_first)
+		exceptions_route_changes(sync, RT_TABLE_MAIN, dst, NULL);
+}
+
+static void each_exact(struct sync *sync, bool (*fn)(const struct finding *finding, uint32_t arg),
+		       uint32_t arg)
+{
+	struct radix_node *at = radix_first_under(&sync->exceptions->store, &all);
+
+	for (; at; at = radix_next_under(at, &all)) {
+		struct excepted *excepted = excepted_of(at);
+
+		if (excepted->state == EXCEPTED_EXACT && fn(excepted->findings, arg))
+			punt_and_read(sync, excepted);
+	}
+}
+
+static bool is_any(const struct finding *finding, uint32_t arg)
+{
+	(void)finding;
+	(void)arg;
+	return true;
+}
+
+static bool is_redirect(const struct finding *finding, uint32_t arg)
+{
+	(void)arg;
+	return !finding->expires;
+}
+
+void exceptions_all_change(struct sync *sync)
+{
+	each_exact(sync, is_any, 0);
+}
+
+void exceptions_router_gone(struct sync *sync)
+{
+	each_exact(sync, is_redirect, 0);
+}
+
+void exceptions_mtu_changes(struct sync *sync)
+{
+	const uint64_t now_ns = util_now_ns();
+
+	sync->exceptions->mtu_look_ns = now_ns + MTU_LOOK_NS;
+	sync->exceptions->mtu_until_ns = now_ns + MTU_LOOK_MAX_NS;
+	exceptions_all_change(sync);
+}
+
+/* Until it is over what the kernel has is not the last word. */
+void exceptions_mtu_run(struct sync *sync, uint64_t now_ns)
+{
+	struct exceptions *exceptions = sync->exceptions;
+	struct radix_node *at = radix_first_under(&exceptions->store, &all);
+
+	if (now_ns < exceptions->mtu_look_ns)
+		return;
+	if (now_ns < exceptions->mtu_until_ns && links_mtu_moves(&sync->links)) {
+		sync->next_poll_ns = 0;
+		exceptions->mtu_look_ns = now_ns + MTU_LOOK_NS;
+		return;
+	}
+	exceptions->mtu_look_ns = UINT64_MAX;
+	links_mtu_forget(&sync->links);
+	for (; at; at = radix_next_under(at, &all))
+		exceptions_read_soon(sync, excepted_of(at));
+}
+
+/* --- beside the operator's ----------------------------------------------------------------------
+ */
+
+void exceptions_yield(struct sync *sync, const union sixlane_addr *dst)
+{
+	struct excepted *excepted = exceptions_find(sync->exceptions, dst);
+
+	if (excepted && excepted->state == EXCEPTED_EXACT)
+		exceptions_punt(sync, excepted);
+}
+
+void exceptions_take_back(struct sync *sync, const union sixlane_addr *dst)
+{
+	struct excepted *excepted = exceptions_find(sync->exceptions, dst);
+
+	if (excepted)
+		exceptions_read_soon(sync, excepted);
+}
+
+bool exceptions_make_room(struct sync *sync)
+{
+	const union sixlane_addr *dst = fib_oldest_exception(sync->fib, FIB_KERNEL);
+	struct excepted *excepted = dst ? exceptions_find(sync->exceptions, dst) : NULL;
+
+	if (!excepted)
+		return false;
+	exceptions_punt(sync, excepted);
+	sync->exceptions->n_evicted++;
+	return true;
+}

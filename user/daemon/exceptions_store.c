@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the kernel has of single destinations, and sl_punted as a whole. A bit of that is set for a
+ * destination at once, and goes with a rebuild of the whole filter, since it may be that of others.
+ */
+#include "exceptions.h"
+
+#include <errno.h>
+#include <linux/ipv6.h>
+#include <linux/ipv6_route.h>
+#include <linux/route.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#define MAX_EXCEPTED SIXLANE_MAX_EXCEPTIONS
+#define FILTER_BYTES (SIXLANE_PUNTED_WORDS * sizeof(uint64_t))
+
+/* --- the store ------------------------------------------------------------------------------- */
+
+int exceptions_store_new(struct exceptions *exceptions)
+{
+	exceptions->shadow = calloc(1, FILTER_BYTES);
+	for (int i = 0; i < 2; i++)
+		exceptions->overflow[i] = calloc(1, FILTER_BYTES);
+	return exceptions->shadow && exceptions->overflow[0] && exceptions->overflow[1] ? 0
+											: -ENOMEM;
+}
+
+static void free_findings(struct excepted *excepted)
+{
+	struct finding *finding = excepted->findings, *next;
+
+	for (; finding; finding = next) {
+		next = finding->next;
+		free(finding);
+	}
+	excepted->findings = NULL;
+}
+
+void exceptions_store_free(struct exceptions *exceptions)
+{
+	static const struct prefix all;
+	struct radix_node *at = radix_first_under(&exceptions->store, &all), *after;
+
+	for (; at; at = after) {
+		after = radix_next_under(at, &all);
+		free_findings(excepted_of(at));
+		radix_remove(&exceptions->store, at);
+	}
+	free(exceptions->shadow);
+	free(exceptions->overflow[0]);
+	free(exceptions->overflow[1]);
+}
+
+struct excepted *exceptions_find(const struct exceptions *exceptions, const union sixlane_addr *dst)
+{
+	const struct prefix host = { .addr = *dst, .len = 128 };
+	struct radix_node *node = radix_find(&exceptions->store, &host);
+
+	return node ? excepted_of(node) : NULL;
+}
+
+/* Nobody remembers which it is: it is looked for whatever the route. */
+void exceptions_lose(struct sync *sync, const union sixlane_addr *dst)
+{
+	struct exceptions *exceptions = sync->exceptions;
+
+	if (exceptions_observe(sync))
+		return;
+	maps_punted_add_to(exceptions->overflow[0], dst);
+	maps_punted_add(sync->maps, dst);
+	exceptions->n_overflow[0]++;
+	maps_look(sync->maps);
+}
+
+struct excepted *exceptions_get(struct sync *sync, const union sixlane_addr *dst)
+{
+	struct exceptions *exceptions = sync->exceptions;
+	struct excepted *excepted = exceptions_find(exceptions, dst);
+
+	if (excepted)
+		return excepted;
+	if (exceptions->store.entries < MAX_EXCEPTED)
+		excepted = calloc(1, sizeof(*excepted));
+	if (excepted) {
+		excepted->node.prefix = (struct prefix){ .addr = *dst, .len = 128 };
+		if (!radix_insert(&exceptions->store, &excepted->node))
+			return excepted;
+		free(excepted);
+	}
+	exceptions_lose(sync, dst);
+	return NULL;
+}
+
+void exceptions_set_no_room(struct exceptions *exceptions, struct excepted *excepted, bool no_room)
+{
+	exceptions->n_no_room -= excepted->no_room;
+	exceptions->n_no_room += no_room;
+	excepted->no_room = no_room;
+}
+
+void exceptions_set_state(struct exceptions *exceptions, struct excepted *excepted,
+			  enum excepted_state state)
+{
+	if (excepted->state == EXCEPTED_PUNT && state != EXCEPTED_PUNT)
+		exceptions->dirty = true;
+	exceptions->n_punted -= excepted->state == EXCEPTED_PUNT;
+	exceptions->n_punted += state == EXCEPTED_PUNT;
+	excepted->state = state;
+}
+
+void exceptions_forget(struct sync *sync, struct excepted *excepted)
+{
+	struct exceptions *exceptions = sync->exceptions;
+
+	if (excepted->due_ns || excepted->findings)
+		return;
+	exceptions_set_no_room(exceptions, excepted, false);
+	exceptions_set_state(exceptions, excepted, EXCEPTED_NONE);
+	radix_remove(&exceptions->store, &excepted->node);
+}
+
+void exceptions_turn_overflow(struct exceptions *exceptions, uint64_t read_since_ns)
+{
+	uint64_t *old = exceptions->overflow[1];
+
+	if (read_since_ns <= exceptions->overflow_ns)
+		return;
+	exceptions->dirty |= exceptions->n_overflow[1] != 0;
+	if (exceptions->n_overflow[0] || exceptions->n_overflow[1]) {
+		memset(old, 0, FILTER_BYTES);
+		exceptions->overflow[1] = exceptions->overflow[0];
+		exceptions->overflow[0] = old;
+	}
+	exceptions->n_overflow[1] = exceptions->n_overflow[0];
+	exceptions->n_overflow[0] = 0;
+	exceptions->overflow_ns = util_now_ns();
+}
+
+void exceptions_rebuild(struct sync *sync)
+{
+	static const struct prefix all;
+	struct exceptions *exceptions = sync->exceptions;
+	struct radix_node *at = radix_first_under(&exceptions->store, &all);
+
+	for (size_t i = 0; i < SIXLANE_PUNTED_WORDS; i++)
+		exceptions->shadow[i] = exceptions->overflow[0][i] | exceptions->overflow[1][i];
+	for (; at; at = radix_next_under(at, &all))
+		if (excepted_of(at)->state == EXCEPTED_PUNT)
+			maps_punted_add_to(exceptions->shadow, &at->prefix.addr);
+	maps_punted_set(sync->maps, exceptions->shadow);
+	exceptions->dirty = false;
+}
+
+/* --- findings --------------------------------------------------------------------------------- */
+
+bool exceptions_same_hop(const struct fib_hop *a, const struct fib_hop *b)
+{
+	return a->ifindex == b->ifindex && a->has_gateway == b->has_gateway &&
+	       (!a->has_gateway || !memcmp(&a->gateway, &b->gateway, sizeof(a->gateway)));
+}
+
+static struct fib_hop hop_of(const struct kernel_record *record, bool has_gateway)
+{
+	struct fib_hop hop = { .ifindex = record->ifindex, .has_gateway = has_gateway };
+
+	if (has_gateway)
+		memcpy(hop.gateway.bytes, record->gateway, sizeof(hop.gateway.bytes));
+	return hop;
+}
+
+static bool has_gateway(const struct kernel_record *record)
+{
+	static const uint8_t none[16];
+
+	return memcmp(record->gateway, none, sizeof(none)) != 0;
+}
+
+/* What is said of where it is kept; record: of the exception. */
+static struct finding finding_of(const struct finding *where, const struct kernel_view *view,
+				 const struct kernel_record *record)
+{
+	struct finding finding = *where;
+
+	finding.hop = hop_of(record, record->flags & RTF_GATEWAY && has_gateway(record));
+	finding.mtu = record->mtu;
+	finding.mtu_locked = record->mtu_locked;
+	finding.expires = record->flags & RTF_EXPIRES ? record->expires : 0;
+	finding.expires_ns = kernel_reader_expires_ns(view, record);
+	finding.seen_ns = view->now_ns;
+	return finding;
+}
+
+static bool same_place(const struct finding *a, const struct finding *b)
+{
+	return a->object == b->object && a->table == b->table && a->metric == b->metric &&
+	       prefix_equal(&a->prefix, &b->prefix) && exceptions_same_hop(&a->kept, &b->kept);
+}
+
+static bool says_same(const struct finding *a, const struct finding *b)
+{
+	return a->plain == b->plain && a->several == b->several && a->mtu == b->mtu &&
+	       a->mtu_locked == b->mtu_locked && a->expires == b->expires &&
+	       exceptions_same_hop(&a->hop, &b->hop);
+}
+
+/* False: there is no memory. *changed: it says something else than before, or is new. */
+static bool keep(struct exceptions *exceptions, struct excepted *excepted,
+		 const struct finding *found, bool *changed)
+{
+	struct finding *finding = excepted->findings, *next;
+
+	while (finding && !same_place(finding, found))
+		finding = finding->next;
+	*changed = !finding || !says_same(finding, found);
+	if (!*changed) { /* its end is another one in each view */
+		finding->seen_ns = found->seen_ns;
+		return true;
+	}
+	if (!finding) {
+		finding = calloc(1, sizeof(*finding));
+		if (!finding)
+			return false;
+		*finding = *found;
+		finding->next = excepted->findings;
+		excepted->findings = finding;
+		exceptions->n_by_object += finding->object != 0;
+		return true;
+	}
+	next = finding->next;
+	*finding = *found;
+	finding->next = next;
+	return true;
+}
+
+static void note_one(struct sync *sync, const struct finding *found,
+		     const struct kernel_record *record)
+{
+	union sixlane_addr dst;
+	struct excepted *excepted;
+	bool changed;
+
+	memcpy(dst.bytes, record->dst, sizeof(dst.bytes));
+	/* rt6_find_cached_rt() */
+	if (found->expires_ns && found->expires_ns <= found->seen_ns)
+		return;
+	excepted = exceptions_get(sync, &dst);
+	if (!excepted)
+		return;
+	if (!keep(sync->exceptions, excepted, found, &changed)) {
+		exceptions_lose(sync, &dst);
+		return;
+	}
+	if (!changed && excepted->state != EXCEPTED_NONE)
+		return;
+	exceptions_punt(sync, excepted);
+	if (excepted->known)
+		exceptions_decide(sync, excepted);
+	else if (sync->exceptions->ready)
+		exceptions_read_soon(sync, excepted);
+}
+
+static bool is_plain(const struct kernel_record *route)
+{
+	return route->type == RTN_UNICAST && !route->src_len && !route->next_hop_id &&
+	       !route->encap;
+}
+
+void exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view *view,
+		     const struct kernel_record *records, size_t n)
+{
+	struct finding where = { 0 };
+	bool plain = true, several = true;
+	size_t n_routes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (records[i].kind != KERNEL_RECORD_ROUTE)
+			continue;
+		n_routes++;
+		plain &= is_plain(&records[i]);
+		several &= records[i].n_siblings && records[i].metric == records[0].metric;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (records[i].kind == KERNEL_RECORD_EXCEPTION) {
+			const struct finding found = finding_of(&where, view, &records[i]);
+
+			note_one(sync, &found, &records[i]);
+			continue;
+		}
+		where = (struct finding){
+			.table = table,
+			.kept = hop_of(&records[i], has_gateway(&records[i])),
+			.metric = records[i].metric,
+			.plain = n_routes == 1 && plain && !records[i].n_siblings,
+			.several = n_routes > 1 && plain && several,
+		};
+		if (records[i].kind == KERNEL_RECORD_OBJECT)
+			where.object = records[i].next_hop_id;
+		else
+			where.prefix = kernel_routes_dst(&records[i]);
+	}
+}
+
+void exceptions_drop_unseen(struct sync *sync, struct excepted *excepted, uint64_t since_ns)
+{
+	struct finding **link = &excepted->findings, *finding;
+
+	while ((finding = *link)) {
+		if (finding->seen_ns >= since_ns) {
+			link = &finding->next;
+			continue;
+		}
+		*link = finding->next;
+		sync->exceptions->n_by_object -= finding->object != 0;
+		free(finding);
+	}
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sl_punted and sl_fresh: filters of the destinations whose packets are the kernel's. In the first,
+ * the daemon's own, a destination has some bits. The second has a byte of either half for each of
+ * its slots: the program sets them in one half, and the daemon clears the other.
+ */
+#include <string.h>
+
+#include "maps_internal.h"
+
+#define WORD_BITS 64
+
+/*
+ * Values of the flag's byte. The program stores the first one after it has stored to sl_fresh: a
+ * daemon that finds the second one still there has seen all of sl_fresh.
+ */
+#define LOOK 1u
+#define LOOK_UNLESS_STORED 3u
+
+/* --- sl_punted ------------------------------------------------------------------------------ */
+
+void maps_punted_add_to(uint64_t *filter, const union sixlane_addr *dst)
+{
+	const uint32_t check = sixlane_exception_check(dst);
+
+	for (uint32_t i = 0; i < SIXLANE_PUNTED_NUMBERS; i++) {
+		const uint32_t bit = sixlane_punted_bit(check, i);
+		uint64_t *word = &filter[bit / WORD_BITS];
+
+		ATOMIC_STORE(word, *word | 1ull << bit % WORD_BITS);
+	}
+}
+
+void maps_punted_add(const struct maps *maps, const union sixlane_addr *dst)
+{
+	maps_punted_add_to(maps->punted, dst);
+}
+
+bool maps_punted_has(const struct maps *maps, const union sixlane_addr *dst)
+{
+	const uint32_t check = sixlane_exception_check(dst);
+	bool all = true;
+
+	for (uint32_t i = 0; i < SIXLANE_PUNTED_NUMBERS; i++) {
+		const uint32_t bit = sixlane_punted_bit(check, i);
+
+		all &= ATOMIC_LOAD(&maps->punted[bit / WORD_BITS]) >> bit % WORD_BITS & 1;
+	}
+	return all;
+}
+
+void maps_punted_set(const struct maps *maps, const uint64_t *filter)
+{
+	for (size_t word = 0; word < SIXLANE_PUNTED_WORDS; word++)
+		if (maps->punted[word] != filter[word])
+			ATOMIC_STORE(&maps->punted[word], filter[word]);
+}
+
+/* --- sl_fresh ------------------------------------------------------------------------------- */
+
+/* Bytes of one half, in a word of both. */
+static uint64_t half_mask(uint32_t half)
+{
+	return 0x00ff00ff00ff00ffull << 8 * half;
+}
+
+bool maps_fresh_has(const struct maps *maps, const union sixlane_addr *dst)
+{
+	const uint32_t check = sixlane_exception_check(dst);
+	const uint8_t *bytes = (const uint8_t *)maps->fresh;
+	bool in[SIXLANE_FRESH_HALVES] = { true, true };
+
+	for (uint32_t i = 0; i < SIXLANE_FRESH_NUMBERS; i++)
+		for (uint32_t half = 0; half < SIXLANE_FRESH_HALVES; half++)
+			in[half] &= ATOMIC_LOAD(&bytes[sixlane_fresh_byte(check, i) + half]);
+	return in[0] || in[1];
+}
+
+bool maps_fresh_any(const struct maps *maps)
+{
+	for (size_t word = 0; word < SIXLANE_FRESH_WORDS; word++)
+		if (ATOMIC_LOAD(&maps->fresh[word]))
+			return true;
+	return false;
+}
+
+/* Byte by byte: those of the other half are the program's. */
+void maps_fresh_clear(const struct maps *maps, uint32_t half)
+{
+	uint8_t *bytes = (uint8_t *)maps->fresh;
+
+	for (size_t word = 0; word < SIXLANE_FRESH_WORDS; word++) {
+		if (!(ATOMIC_LOAD(&maps->fresh[word]) & half_mask(half)))
+			continue;
+		for (size_t i = half; i < sizeof(uint64_t); i += SIXLANE_FRESH_HALVES)
+			ATOMIC_STORE(&bytes[word * sizeof(uint64_t) + i], 0);
+	}
+}
+
+bool maps_looks(const struct maps *maps)
+{
+	return ATOMIC_LOAD(&maps->meta->flag_bytes[SIXLANE_META_LOOK_BYTE]);
+}
+
+void maps_look(const struct maps *maps)
+{
+	__atomic_store_n(&maps->meta->flag_bytes[SIXLANE_META_LOOK_BYTE], LOOK, __ATOMIC_SEQ_CST);
+}
+
+void maps_look_no_more(const struct maps *maps)
+{
+	uint8_t *look = &maps->meta->flag_bytes[SIXLANE_META_LOOK_BYTE], was = LOOK_UNLESS_STORED;
+
+	__atomic_store_n(look, was, __ATOMIC_SEQ_CST);
+	if (!maps_fresh_any(maps))
+		__atomic_compare_exchange_n(look, &was, 0, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+}
+
+void maps_set_flags(const struct maps *maps, uint32_t flags)
+{
+	const uint32_t look = 0xffu << 8 * SIXLANE_META_LOOK_BYTE;
+	uint32_t was = ATOMIC_LOAD(&maps->meta->flags);
+
+	/* the program may set the byte of SIXLANE_META_LOOK at any time */
+	while (!__atomic_compare_exchange_n(&maps->meta->flags, &was,
+					    (was & look) | (flags & ~look), false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST))
+		;
+}
