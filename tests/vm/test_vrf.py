@@ -296,13 +296,13 @@ def test_bond_in_a_vrf(make):
 
 
 def wait_learnt(net, wanted):
-    """Until these are all exceptions: {destination: (table, MTU)}."""
+    """Until these are all exceptions, and packets meet them: {destination: (table, MTU)}."""
     seen = [None]
 
     def right():
         rows = net.router.sixlane_json("exception", "show")
         seen[0] = {row["destination"]: (row["table"], row["mtu"]) for row in rows}
-        return seen[0] == wanted
+        return seen[0] == wanted and not any(row["punted"] for row in rows)
 
     wait_until(right, 10, lambda: "%s: %s" % (wanted, seen[0]))
 
