@@ -149,9 +149,9 @@ def test_full_view(make, first, share):
     table = Table(net, rng, share)
     if first == "table":
         table.load()
-        net.start("--audit", "0")
+        net.start("--audit-permille", "0")
     else:
-        net.start("--audit", "0")
+        net.start("--audit-permille", "0")
         table.load()
         net.router.barrier(timeout=60)
         net.router.wait_in_sync()

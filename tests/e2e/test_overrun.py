@@ -33,7 +33,7 @@ def test_tables_are_equal_from_the_start(net):
 
 def test_notifications_are_lost(make):
     """The kernel drops messages; the daemon finds out and begins anew while packets go on."""
-    net = make(Net).start("--rcvbuf", "4096", "--audit", "0")
+    net = make(Net).start("--rcvbuf", "4096", "--audit-permille", "0")
     net.r.route("add", PREFIX, "via", host_addr("b"))
     net.sync()
     before = net.router.status()

@@ -354,11 +354,6 @@ size_t rib_routes(const struct rib *rib)
 
 /* --- what messages do not tell --------------------------------------------------------------- */
 
-size_t rib_stale(const struct rib *rib)
-{
-	return rib->counts.stale;
-}
-
 size_t rib_transient(const struct rib *rib)
 {
 	return rib->counts.transient;

@@ -38,7 +38,7 @@ struct rib_route {
 	bool truncated : 1;
 	bool set : 1;	 /* a multipath set, if only of one hop yet: see rib_route_is_set() */
 	bool unlike : 1; /* a set whose hops differ in more than gateway, device and weight */
-	bool stale : 1;	 /* a set of which not all is known: see rib_stale() */
+	bool stale : 1;	 /* a set of which not all is known: see below */
 	struct route_hop hops[];
 };
 
@@ -69,7 +69,7 @@ void rib_freep(struct rib **rib);
  * the earlier end is the safe one. Returns 0, -ENOMEM, or
  * -EAGAIN when the message fits the state only if something was missed; the route was applied all
  * the same, and the destination is to be read from the kernel (rib_put(), or a dump);
- * -EINPROGRESS when the message does not tell all that changed: see rib_stale().
+ * -EINPROGRESS when the message does not tell all that changed, and the set is stale.
  */
 int rib_add(struct rib *rib, const struct route *route, uint16_t nlm_flags);
 
@@ -132,13 +132,13 @@ size_t rib_routes(const struct rib *rib);
 /* --- what messages do not tell --------------------------------------------------------------- */
 
 /*
- * Multipath sets that are stale. A dump leaves out what stands between the hops of a set
+ * Stale multipath sets: a dump leaves out what stands between the hops of a set
  * (fib6_dump_node() goes on behind the last one), and tells one hop's MTU, lifetime, preference
  * and type, as announcements do. So a set of several hops that a dump tells, or whose hops may be
  * unlike, is stale until rib_put() says what is there.
+ *
+ * Of one whose hops have all gone a trace stays: a dump may have left out others.
  */
-size_t rib_stale(const struct rib *rib);
-/* All that is left of a stale set: perhaps others, which a dump has left out. */
 bool rib_route_is_trace(const struct rib_route *route);
 /* Routes that the kernel changes without a message: with a lifetime, or of router advertisements.
  */

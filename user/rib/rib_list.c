@@ -38,7 +38,6 @@ void rib_list_insert(struct rib_counts *counts, struct rib_route **link, struct 
 	route->next = *link;
 	*link = route;
 	counts->routes++;
-	counts->stale += route->stale;
 	counts->sources += route->src.len != 0;
 	counts->transient += rib_route_is_transient(route);
 	counts->with_mtu += route->mtu != 0;
@@ -51,7 +50,6 @@ void rib_list_remove(struct rib_route **link, struct rib_counts *counts)
 
 	*link = route->next;
 	counts->routes--;
-	counts->stale -= route->stale;
 	counts->sources -= route->src.len != 0;
 	counts->transient -= rib_route_is_transient(route);
 	counts->with_mtu -= route->mtu != 0;
@@ -156,12 +154,11 @@ static size_t list_count_kind(struct rib_route *const *list, const struct route 
 	return n;
 }
 
-/* What is known of a set is not all that fib6 has, or is: see rib_stale(). Whether that is new. */
-static bool set_stale(struct rib_counts *counts, struct rib_route *set, bool stale)
+/* What is known of a set is not all that fib6 has, or is (rib.h). Returns whether that is new. */
+static bool set_stale(struct rib_route *set, bool stale)
 {
 	const bool changed = set->stale != stale;
 
-	counts->stale += (size_t)stale - set->stale;
 	set->stale = stale;
 	return changed;
 }
@@ -242,7 +239,7 @@ static struct rib_outcome set_update(struct rib_counts *counts, struct rib_route
 			return outcome;
 		old = copy;
 	}
-	outcome.changed |= set_stale(counts, old, stale);
+	outcome.changed |= set_stale(old, stale);
 	if (flags && missed)
 		outcome.err = -EAGAIN;
 	else if (stale)
@@ -279,7 +276,7 @@ static struct rib_outcome set_replace(struct rib_counts *counts, struct rib_rout
 		outcome = put(counts, link ? link : list_end(list, route->metric), link, copy);
 		if (outcome.err)
 			return outcome;
-		outcome.changed |= set_stale(counts, copy, stale);
+		outcome.changed |= set_stale(copy, stale);
 	}
 	if (stale)
 		outcome.err = -EINPROGRESS;
@@ -322,7 +319,7 @@ static struct rib_outcome add_set(struct rib_counts *counts, struct rib_route **
 	} else {
 		copy = rib_route_new(route, route->hops, route->n_hops);
 		outcome = put(counts, list_end(list, route->metric), false, copy);
-		if (!outcome.err && !flags && set_stale(counts, copy, route->n_hops > 1))
+		if (!outcome.err && !flags && set_stale(copy, route->n_hops > 1))
 			outcome.err = -EINPROGRESS;
 	}
 	if (route->protocol == RTPROT_RA && outcome.err != -ENOMEM)
@@ -438,7 +435,7 @@ static struct rib_outcome set_shrink(struct rib_counts *counts, struct rib_route
 
 	if (outcome.err)
 		return outcome;
-	set_stale(counts, copy, stale);
+	set_stale(copy, stale);
 	if (stale)
 		outcome.err = n > 1 ? -EINPROGRESS : -EAGAIN; /* a dump can tell one hop */
 	return outcome;

@@ -16,7 +16,6 @@
 /* What all lists of a RIB share. */
 struct rib_counts {
 	size_t routes;
-	size_t stale;	     /* see rib_stale() */
 	size_t sources;	     /* routes that are source-specific */
 	size_t transient;    /* see rib_transient() */
 	size_t with_mtu;     /* those with an MTU of their own */
