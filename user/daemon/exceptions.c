@@ -257,8 +257,11 @@ static void look_at(struct sync *sync, struct excepted *excepted, struct look *l
  */
 uint64_t exceptions_read_since_ns(const struct sync *sync)
 {
-	return audit_reads_kernel(sync->audit) ? audit_read_since_ns(sync->audit)
-					       : util_now_ns() - BLIND_NS;
+	const uint64_t now_ns = util_now_ns();
+
+	if (audit_reads_kernel(sync->audit))
+		return audit_read_since_ns(sync->audit);
+	return now_ns > BLIND_NS ? now_ns - BLIND_NS : 0;
 }
 
 /* Nothing has an exception: no packet needs to look. */
