@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * When the kernel's exceptions are read. The audit's passes read all of them; what an event, or a
- * change of a route, is about is read some milliseconds after it and once more, within a budget of
- * CPU time. What is not read yet is punt, by sl_fresh (exceptions_fresh.c) or by sl_punted.
+ * change of a route, is about is read a moment after it, within a budget of CPU time. What is not
+ * read yet is punt, by sl_fresh (exceptions_fresh.c) or by sl_punted.
  */
 #include "exceptions.h"
 
@@ -12,9 +12,6 @@
 
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
-
-#define FIRST_NS (10 * NS_PER_MS)
-#define SECOND_NS (300 * NS_PER_MS)
 
 /* Readings take at most a 50th of a CPU after a burst. */
 #define BUDGET_PART 50
@@ -27,37 +24,34 @@
 
 static const struct prefix all;
 
-/* --- queues ----------------------------------------------------------------------------------- */
+/* --- the queue -------------------------------------------------------------------------------- */
 
-static void enqueue(struct exceptions *exceptions, struct excepted *excepted, bool second,
-		    uint64_t due_ns)
+void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted)
 {
-	excepted->second = second;
-	excepted->due_ns = due_ns;
-	TAILQ_INSERT_TAIL(second ? &exceptions->second : &exceptions->first, excepted, soon);
+	if (excepted->due_ns)
+		return;
+	if (exceptions->n_soon >= EXCEPTIONS_MAX_SOON) {
+		excepted->known = false; /* until a pass */
+		return;
+	}
+	excepted->due_ns = util_now_ns() + EXCEPTIONS_DELAY_NS;
+	TAILQ_INSERT_TAIL(&exceptions->soon, excepted, soon);
 	exceptions->n_soon++;
+}
+
+void exceptions_heard(struct exceptions *exceptions, struct excepted *excepted)
+{
+	excepted->heard_ns = util_now_ns();
+	exceptions_read_soon(exceptions, excepted);
 }
 
 static void dequeue(struct exceptions *exceptions, struct excepted *excepted)
 {
-	TAILQ_REMOVE(excepted->second ? &exceptions->second : &exceptions->first, excepted, soon);
+	if (!excepted->due_ns)
+		return;
+	TAILQ_REMOVE(&exceptions->soon, excepted, soon);
 	excepted->due_ns = 0;
 	exceptions->n_soon--;
-}
-
-void exceptions_read_soon(struct sync *sync, struct excepted *excepted)
-{
-	const uint64_t now_ns = util_now_ns();
-
-	if (excepted->due_ns && excepted->second && !excepted->again_ns)
-		excepted->again_ns = now_ns;
-	if (excepted->due_ns)
-		return;
-	excepted->came_ns = now_ns;
-	if (sync->exceptions->n_soon < EXCEPTIONS_MAX_SOON)
-		enqueue(sync->exceptions, excepted, false, now_ns + FIRST_NS);
-	else
-		excepted->known = false;
 }
 
 /* All that came until then was read, but for what is left to a pass. */
@@ -65,11 +59,8 @@ bool exceptions_read_until(const struct exceptions *exceptions, uint64_t until_n
 {
 	const struct excepted *at;
 
-	TAILQ_FOREACH(at, &exceptions->first, soon)
-	if (at->came_ns <= until_ns)
-		return false;
-	TAILQ_FOREACH(at, &exceptions->second, soon)
-	if (at->came_ns <= until_ns)
+	TAILQ_FOREACH(at, &exceptions->soon, soon)
+	if (at->heard_ns <= until_ns)
 		return false;
 	return true;
 }
@@ -121,19 +112,23 @@ static void read_one(struct sync *sync, struct excepted *excepted)
 		.choice = { .exceptions = KERNEL_EXCEPTIONS_ONE,
 			    .dst = excepted->node.prefix.addr },
 	};
-	const uint64_t now_ns = util_now_ns();
 
-	/* found one by one it would be decided about too soon */
+	excepted->read_ns = util_now_ns();
+	excepted->others_ns = 0;
 	excepted->known = false;
+	exceptions_set_by_object(sync->exceptions, excepted, false);
 	rib_each_table(sync->rib, read_table, &reading);
 	if (nexthops_count(sync->nexthops))
 		read_objects(&reading);
 	if (reading.err) {
 		log_warning_limited("cannot read the kernel's exceptions: %s",
 				    strerror(-reading.err));
+		exceptions_punt(sync, excepted);
+		exceptions_lose(sync, &excepted->node.prefix.addr);
 		return;
 	}
-	exceptions_drop_unseen(sync, excepted, now_ns);
+	if (excepted->found.seen_ns <= excepted->read_ns)
+		excepted->found.seen_ns = 0;
 	excepted->known = true;
 	exceptions_decide(sync, excepted);
 }
@@ -154,32 +149,15 @@ static bool may_read(struct exceptions *exceptions, uint64_t now_ns)
 	return now_ns >= exceptions->paused_until_ns;
 }
 
-static struct excepted *next_due(const struct exceptions *exceptions)
-{
-	struct excepted *first = TAILQ_FIRST(&exceptions->first),
-			*second = TAILQ_FIRST(&exceptions->second);
-
-	if (!first || (second && second->due_ns < first->due_ns))
-		return second;
-	return first;
-}
-
 static void read_next(struct sync *sync, struct excepted *excepted, uint64_t now_ns)
 {
 	struct exceptions *exceptions = sync->exceptions;
-	const bool second = excepted->second;
 
 	read_one(sync, excepted);
 	dequeue(exceptions, excepted);
-	if (!second) {
-		enqueue(exceptions, excepted, true, now_ns + SECOND_NS);
-	} else if (excepted->again_ns) {
-		excepted->came_ns = excepted->again_ns;
-		excepted->again_ns = 0;
-		enqueue(exceptions, excepted, true, now_ns + SECOND_NS);
-	} else {
-		exceptions_forget(sync, excepted);
-	}
+	if (excepted->heard_ns + EXCEPTIONS_DELAY_NS > now_ns)
+		exceptions_read_soon(exceptions, excepted);
+	exceptions_forget(exceptions, excepted);
 }
 
 static void read_due(struct sync *sync)
@@ -189,7 +167,7 @@ static void read_due(struct sync *sync)
 	const uint64_t now_ns = util_now_ns();
 	struct excepted *excepted;
 
-	while ((excepted = next_due(exceptions)) && excepted->due_ns <= now_ns &&
+	while ((excepted = TAILQ_FIRST(&exceptions->soon)) && excepted->due_ns <= now_ns &&
 	       may_read(exceptions, now_ns)) {
 		read_next(sync, excepted, now_ns);
 		end_ns = util_cpu_ns();
@@ -200,32 +178,42 @@ static void read_due(struct sync *sync)
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
+static bool forget_before(uint64_t *seen_ns, uint64_t since_ns)
+{
+	const bool gone = *seen_ns && *seen_ns < since_ns;
+
+	if (gone)
+		*seen_ns = 0;
+	return gone;
+}
+
 /* What a pass did not see that began afterwards is gone; and all is known that it could see. */
 static void take_pass(struct sync *sync, struct excepted *excepted, uint64_t read_since_ns)
 {
-	const struct finding *at = excepted->findings;
+	struct exceptions *exceptions = sync->exceptions;
+	bool gone;
 
-	if (read_since_ns <= excepted->came_ns + SECOND_NS ||
-	    read_since_ns <= excepted->again_ns + SECOND_NS)
+	if (read_since_ns <= excepted->heard_ns + EXCEPTIONS_DELAY_NS)
 		return;
-	if (excepted->due_ns)
-		dequeue(sync->exceptions, excepted);
-	excepted->again_ns = 0;
-	while (at && at->seen_ns >= read_since_ns)
-		at = at->next;
-	if (!at && excepted->known)
-		return;
-	exceptions_drop_unseen(sync, excepted, read_since_ns);
-	excepted->known = true;
-	exceptions_decide(sync, excepted);
+	dequeue(exceptions, excepted);
+	gone = forget_before(&excepted->found.seen_ns, read_since_ns);
+	gone |= forget_before(&excepted->others_ns, read_since_ns);
+	if (!excepted->others_ns)
+		exceptions_set_by_object(exceptions, excepted,
+					 excepted->found.seen_ns && excepted->found.object);
+	if (excepted->others_ns && !excepted->found.seen_ns) {
+		exceptions_read_soon(exceptions, excepted);
+	} else if (gone || !excepted->known) {
+		excepted->known = true;
+		exceptions_decide(sync, excepted);
+	}
 }
 
 static bool ends_by(const struct excepted *excepted, uint64_t end_ns)
 {
-	for (const struct finding *at = excepted->findings; at; at = at->next)
-		if (at->expires_ns && at->expires_ns <= end_ns)
-			return true;
-	return false;
+	const struct finding *found = &excepted->found;
+
+	return found->seen_ns && found->expires_ns && found->expires_ns <= end_ns;
 }
 
 /* What a look through the store goes by. */
@@ -240,17 +228,17 @@ static void look_at(struct sync *sync, struct excepted *excepted, struct look *l
 	if (excepted->state == EXCEPTED_EXACT) {
 		if (ends_by(excepted, look->now_ns + look->ahead_ns))
 			exceptions_punt(sync, excepted);
-		else if (!excepted->findings->expires)
+		else if (!excepted->found.expires)
 			exceptions_decide(sync, excepted); /* a lease may be renewed */
-		else if (excepted->findings->expires_ns - look->ahead_ns < look->next_ns)
-			look->next_ns = excepted->findings->expires_ns - look->ahead_ns;
+		else if (excepted->found.expires_ns - look->ahead_ns < look->next_ns)
+			look->next_ns = excepted->found.expires_ns - look->ahead_ns;
 	} else if (ends_by(excepted, look->now_ns) || exceptions_may_be_exact(sync, excepted)) {
-		exceptions_read_soon(sync, excepted);
+		exceptions_read_soon(sync->exceptions, excepted);
 	} else if (excepted->no_room && look->room) {
 		exceptions_decide(sync, excepted);
 		look->room = !excepted->no_room;
 	}
-	exceptions_forget(sync, excepted);
+	exceptions_forget(sync->exceptions, excepted);
 }
 
 /* All that the kernel has was read after that time. Where it cannot be read: it has forgotten it.
@@ -319,15 +307,14 @@ void exceptions_start(struct sync *sync)
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-static void report_missing(struct sync *sync)
+static void report_overflow(struct sync *sync)
 {
-	struct exceptions *exceptions = sync->exceptions;
-	const enum missing_reason reason = exceptions_overflow(sync) ? MISSING_BOUND : MISSING_NONE;
+	const bool overflow = exceptions_overflow(sync) != 0;
 
-	if (reason == exceptions->reported)
+	if (overflow == sync->exceptions->reported)
 		return;
-	exceptions->reported = reason;
-	if (reason == MISSING_BOUND)
+	sync->exceptions->reported = overflow;
+	if (overflow)
 		log_warning_limited(
 			"more exceptions (Path MTUs, redirects) than max_exceptions (%u): packets to the other destinations pass to the kernel; raise max_exceptions, or find the sender of the ICMPv6 messages",
 			sync->config->max_exceptions);
@@ -349,13 +336,13 @@ void exceptions_run(struct sync *sync)
 		exceptions_rebuild(sync);
 	}
 	exceptions_fresh_run(sync, now_ns);
-	report_missing(sync);
+	report_overflow(sync);
 }
 
 uint64_t exceptions_due_ns(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
-	const struct excepted *next = next_due(exceptions);
+	const struct excepted *next = TAILQ_FIRST(&exceptions->soon);
 	uint64_t next_ns = exceptions->mtu_look_ns, due_ns;
 
 	if (next) {
@@ -395,8 +382,7 @@ struct exceptions *exceptions_new(void)
 
 	if (!exceptions)
 		return NULL;
-	TAILQ_INIT(&exceptions->first);
-	TAILQ_INIT(&exceptions->second);
+	TAILQ_INIT(&exceptions->soon);
 	exceptions->mtu_look_ns = UINT64_MAX;
 	if (!exceptions_store_new(exceptions))
 		return exceptions;

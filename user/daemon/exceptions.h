@@ -20,8 +20,7 @@
 
 /* One exception of the kernel's, and where that keeps it. */
 struct finding {
-	struct finding *next; /* of the same destination */
-	uint32_t table;	      /* of its route, … */
+	uint32_t table; /* of its route, … */
 	struct prefix prefix;
 	struct fib_hop kept; /* … and the hop that it is kept at */
 	uint32_t metric;
@@ -40,17 +39,17 @@ enum excepted_state { EXCEPTED_NONE, EXCEPTED_EXACT, EXCEPTED_PUNT };
 /* A destination that the kernel has exceptions of, or may have. */
 struct excepted {
 	struct radix_node node;	    /* of 128 bits */
-	TAILQ_ENTRY(excepted) soon; /* in one of the queues, if due_ns … */
+	TAILQ_ENTRY(excepted) soon; /* to be read, if due_ns */
 	uint64_t due_ns;
-	uint64_t came_ns;  /* … since this time, … */
-	uint64_t again_ns; /* … and once more, since this one; 0: not */
-	struct finding *findings;
+	uint64_t heard_ns;    /* the last event that was about it */
+	uint64_t read_ns;     /* the last reading of it alone began */
+	struct finding found; /* one that was seen, if seen_ns; … */
+	uint64_t others_ns; /* … when others were seen last, kept elsewhere; 0: there are none */
 	enum excepted_state state;
-	bool second;  /* in the queue of second readings */
-	bool known;   /* findings are all that the kernel has */
-	bool no_room; /* it would be exact */
+	bool known;	/* that is all that the kernel has */
+	bool by_object; /* some may be kept at a next-hop object */
+	bool no_room;	/* it would be exact */
 };
-TAILQ_HEAD(excepted_queue, excepted);
 
 struct exceptions {
 	/* exceptions_store.c */
@@ -62,8 +61,8 @@ struct exceptions {
 	uint64_t n_overflow[2];
 	bool dirty; /* sl_punted has bits of destinations that are punt no more */
 	/* exceptions.c */
-	bool ready; /* all has been read once: sl_punted may lose bits */
-	struct excepted_queue first, second;
+	bool ready;		     /* all has been read once: sl_punted may lose bits */
+	TAILQ_HEAD(, excepted) soon; /* the next one first */
 	size_t n_soon;
 	int64_t budget_ns;			/* CPU time that readings may take at once, … */
 	uint64_t budget_at_ns, paused_until_ns; /* … at this time */
@@ -77,7 +76,7 @@ struct exceptions {
 		uint64_t turned_ns, next_turn_ns;
 		uint64_t n_lost; /* as counted then */
 	} fresh;
-	enum missing_reason { MISSING_NONE, MISSING_BOUND } reported;
+	bool reported; /* the log says that there are too many */
 };
 
 /* --- exceptions_store.c ------------------------------------------------------------------- */
@@ -92,10 +91,9 @@ struct excepted *exceptions_get(struct sync *sync, const union sixlane_addr *dst
 /* Punt until all has been read again, without a place in the store. */
 void exceptions_lose(struct sync *sync, const union sixlane_addr *dst);
 /* If nothing is known of it, and nothing is to be read. */
-void exceptions_forget(struct sync *sync, struct excepted *excepted);
-
-/* Findings that were seen last before that time are gone. */
-void exceptions_drop_unseen(struct sync *sync, struct excepted *excepted, uint64_t since_ns);
+void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted);
+void exceptions_set_by_object(struct exceptions *exceptions, struct excepted *excepted,
+			      bool by_object);
 
 /* sl_punted loses the bits of those that are punt no more. */
 void exceptions_rebuild(struct sync *sync);
@@ -131,8 +129,12 @@ void exceptions_punt(struct sync *sync, struct excepted *excepted);
 
 /* More at once are left to the next pass, which is cheaper. */
 #define EXCEPTIONS_MAX_SOON 1024u
-/* Read it in some milliseconds, and once more. */
-void exceptions_read_soon(struct sync *sync, struct excepted *excepted);
+/* The kernel needs no longer to act on a message, or a change, after it was heard of. */
+#define EXCEPTIONS_DELAY_NS 300000000u
+/* Read it after that time. */
+void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted);
+/* The same of what an event is about: also once more if it is about to be read anyway. */
+void exceptions_heard(struct exceptions *exceptions, struct excepted *excepted);
 /* All that came until then was read, but for what was left to a pass. */
 bool exceptions_read_until(const struct exceptions *exceptions, uint64_t until_ns);
 /* All that the kernel has was read after that time; where it cannot be read, it has forgotten it.

@@ -70,41 +70,22 @@ static bool express(const struct sync *sync, const struct finding *finding, uint
 				: !own;
 }
 
-/* By `exceptions = always`: the smallest Path MTU of a multipath route, whatever the hop. */
-static bool merge(const struct finding *finding, struct fib_exception *out)
-{
-	const struct finding *first = finding;
-
-	for (; finding; finding = finding->next) {
-		if (finding->object || !finding->several || !finding->expires ||
-		    finding->table != first->table || finding->mtu < IPV6_MIN_MTU ||
-		    !prefix_equal(&finding->prefix, &first->prefix) ||
-		    !exceptions_same_hop(&finding->hop, &finding->kept))
-			return false;
-		if (finding->mtu < out->mtu) {
-			out->mtu = finding->mtu;
-			out->mtu_locked = finding->mtu_locked;
-		}
-	}
-	return true;
-}
-
 static bool is_exact(const struct sync *sync, const struct excepted *excepted,
 		     struct fib_exception *out)
 {
-	const struct finding *finding = excepted->findings;
+	const struct finding *finding = &excepted->found;
 	const bool always = sync->config->exceptions == CONFIG_EXCEPTIONS_ALWAYS;
 
-	if (!excepted->known || !finding || finding->object ||
+	if (!excepted->known || !finding->seen_ns || excepted->others_ns || finding->object ||
 	    sync->exceptions->mtu_look_ns != UINT64_MAX)
 		return false;
-	if (finding->plain ? finding->next != NULL : !always)
+	if (!finding->plain && !(always && finding->several))
 		return false;
 	if (!goes_by(sync, finding, &excepted->node.prefix) || !forwards(sync, finding) ||
 	    !express(sync, finding, util_now_ns(), out))
 		return false;
 	out->observe = exceptions_observe(sync);
-	return finding->plain || merge(finding, out);
+	return finding->plain || !out->has_hop;
 }
 
 static const struct fib_exception *said_by(const struct sync *sync, const struct excepted *excepted,
@@ -123,23 +104,6 @@ bool exceptions_may_be_exact(const struct sync *sync, const struct excepted *exc
 	       is_exact(sync, excepted, &exact);
 }
 
-/* Packets find it by the mark of a route, or, since it counts wherever the object is used, by the
- * flag of sl_meta. */
-static void mark(struct sync *sync, const struct excepted *excepted)
-{
-	const union sixlane_addr *dst = &excepted->node.prefix.addr;
-
-	for (const struct finding *at = excepted->findings; at; at = at->next) {
-		if (at->object) {
-			maps_look(sync->maps);
-			continue;
-		}
-		fib_mark(sync->fib, at->table, dst);
-		if (at->table == RT_TABLE_LOCAL && sync->view.local_first)
-			fib_mark(sync->fib, RT_TABLE_MAIN, dst);
-	}
-}
-
 static void remove_entry(struct sync *sync, const struct excepted *excepted)
 {
 	if (said_by(sync, excepted, FIB_KERNEL))
@@ -148,10 +112,8 @@ static void remove_entry(struct sync *sync, const struct excepted *excepted)
 
 void exceptions_punt(struct sync *sync, struct excepted *excepted)
 {
-	if (!exceptions_observe(sync)) {
+	if (!exceptions_observe(sync))
 		maps_punted_add(sync->maps, &excepted->node.prefix.addr);
-		mark(sync, excepted);
-	}
 	exceptions_set_state(sync->exceptions, excepted,
 			     exceptions_observe(sync) ? EXCEPTED_NONE : EXCEPTED_PUNT);
 	remove_entry(sync, excepted);
@@ -175,14 +137,13 @@ void exceptions_decide(struct sync *sync, struct excepted *excepted)
 	struct fib_exception exact;
 	int ret = -ENOENT;
 
-	if (!excepted->findings) {
+	if (!excepted->found.seen_ns && !excepted->others_ns) {
 		exceptions_set_state(exceptions, excepted, EXCEPTED_NONE);
 		exceptions_set_no_room(exceptions, excepted, false);
 		remove_entry(sync, excepted);
 		return;
 	}
 	if (!said_by(sync, excepted, FIB_OPERATOR) && is_exact(sync, excepted, &exact)) {
-		mark(sync, excepted);
 		if (exact.has_hop)
 			ports_need(sync, exact.hop.ifindex);
 		ret = is_written(sync, excepted, &exact)

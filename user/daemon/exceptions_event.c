@@ -33,7 +33,7 @@ void exceptions_event(struct sync *sync, const union sixlane_addr *dst)
 	if (exceptions->n_soon < EXCEPTIONS_MAX_SOON)
 		excepted = exceptions_get(sync, dst);
 	if (excepted)
-		exceptions_read_soon(sync, excepted);
+		exceptions_heard(sync->exceptions, excepted);
 	else
 		exceptions_fresh_lost(exceptions);
 }
@@ -43,23 +43,22 @@ static void punt_and_read(struct sync *sync, struct excepted *excepted)
 	if (excepted->state == EXCEPTED_EXACT)
 		exceptions_punt(sync, excepted);
 	excepted->known = false;
-	exceptions_read_soon(sync, excepted);
+	exceptions_heard(sync->exceptions, excepted);
 }
 
 /* The route by which a destination is exact is this prefix's, or another one from now on. */
 static bool is_by(const struct excepted *excepted, uint32_t table, const struct prefix *dst)
 {
-	return excepted->state == EXCEPTED_EXACT && excepted->findings->table == table &&
-	       excepted->findings->prefix.len <= dst->len;
+	return excepted->state == EXCEPTED_EXACT && excepted->found.table == table &&
+	       excepted->found.prefix.len <= dst->len;
 }
 
 static bool is_same_route(const struct excepted *excepted, const struct prefix *dst,
 			  const struct fib_target *target)
 {
-	return target && prefix_equal(&excepted->findings->prefix, dst) &&
+	return target && prefix_equal(&excepted->found.prefix, dst) &&
 	       target->verdict == SIXLANE_FORWARD && target->kind == FIB_ONE &&
-	       target->n_hops == 1 &&
-	       exceptions_same_hop(&target->hops[0], &excepted->findings->kept);
+	       target->n_hops == 1 && exceptions_same_hop(&target->hops[0], &excepted->found.kept);
 }
 
 void exceptions_route_changes(struct sync *sync, uint32_t table, const struct prefix *dst,
@@ -81,40 +80,27 @@ void exceptions_route_changed(struct sync *sync, uint32_t table, const struct pr
 		exceptions_route_changes(sync, RT_TABLE_MAIN, dst, NULL);
 }
 
-static void each_exact(struct sync *sync, bool (*fn)(const struct finding *finding, uint32_t arg),
-		       uint32_t arg)
+static void each_exact(struct sync *sync, bool redirects_only)
 {
 	struct radix_node *at = radix_first_under(&sync->exceptions->store, &all);
 
 	for (; at; at = radix_next_under(at, &all)) {
 		struct excepted *excepted = excepted_of(at);
 
-		if (excepted->state == EXCEPTED_EXACT && fn(excepted->findings, arg))
+		if (excepted->state == EXCEPTED_EXACT &&
+		    (!redirects_only || !excepted->found.expires))
 			punt_and_read(sync, excepted);
 	}
 }
 
-static bool is_any(const struct finding *finding, uint32_t arg)
-{
-	(void)finding;
-	(void)arg;
-	return true;
-}
-
-static bool is_redirect(const struct finding *finding, uint32_t arg)
-{
-	(void)arg;
-	return !finding->expires;
-}
-
 void exceptions_all_change(struct sync *sync)
 {
-	each_exact(sync, is_any, 0);
+	each_exact(sync, false);
 }
 
 void exceptions_router_gone(struct sync *sync)
 {
-	each_exact(sync, is_redirect, 0);
+	each_exact(sync, true);
 }
 
 void exceptions_mtu_changes(struct sync *sync)
@@ -142,7 +128,7 @@ void exceptions_mtu_run(struct sync *sync, uint64_t now_ns)
 	exceptions->mtu_look_ns = UINT64_MAX;
 	links_mtu_forget(&sync->links);
 	for (; at; at = radix_next_under(at, &all))
-		exceptions_read_soon(sync, excepted_of(at));
+		exceptions_heard(exceptions, excepted_of(at));
 }
 
 /* --- beside the operator's ----------------------------------------------------------------------
@@ -161,7 +147,7 @@ void exceptions_take_back(struct sync *sync, const union sixlane_addr *dst)
 	struct excepted *excepted = exceptions_find(sync->exceptions, dst);
 
 	if (excepted)
-		exceptions_read_soon(sync, excepted);
+		exceptions_heard(sync->exceptions, excepted);
 }
 
 bool exceptions_make_room(struct sync *sync)

@@ -26,17 +26,6 @@ int exceptions_store_new(struct exceptions *exceptions)
 											: -ENOMEM;
 }
 
-static void free_findings(struct excepted *excepted)
-{
-	struct finding *finding = excepted->findings, *next;
-
-	for (; finding; finding = next) {
-		next = finding->next;
-		free(finding);
-	}
-	excepted->findings = NULL;
-}
-
 void exceptions_store_free(struct exceptions *exceptions)
 {
 	static const struct prefix all;
@@ -44,7 +33,6 @@ void exceptions_store_free(struct exceptions *exceptions)
 
 	for (; at; at = after) {
 		after = radix_next_under(at, &all);
-		free_findings(excepted_of(at));
 		radix_remove(&exceptions->store, at);
 	}
 	free(exceptions->shadow);
@@ -109,12 +97,19 @@ void exceptions_set_state(struct exceptions *exceptions, struct excepted *except
 	excepted->state = state;
 }
 
-void exceptions_forget(struct sync *sync, struct excepted *excepted)
+void exceptions_set_by_object(struct exceptions *exceptions, struct excepted *excepted,
+			      bool by_object)
 {
-	struct exceptions *exceptions = sync->exceptions;
+	exceptions->n_by_object -= excepted->by_object;
+	exceptions->n_by_object += by_object;
+	excepted->by_object = by_object;
+}
 
-	if (excepted->due_ns || excepted->findings)
+void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted)
+{
+	if (excepted->due_ns || excepted->found.seen_ns || excepted->others_ns)
 		return;
+	exceptions_set_by_object(exceptions, excepted, false);
 	exceptions_set_no_room(exceptions, excepted, false);
 	exceptions_set_state(exceptions, excepted, EXCEPTED_NONE);
 	radix_remove(&exceptions->store, &excepted->node);
@@ -204,41 +199,65 @@ static bool says_same(const struct finding *a, const struct finding *b)
 	       exceptions_same_hop(&a->hop, &b->hop);
 }
 
-/* False: there is no memory. *changed: it says something else than before, or is new. */
-static bool keep(struct exceptions *exceptions, struct excepted *excepted,
-		 const struct finding *found, bool *changed)
+static bool is_path_mtu(const struct finding *finding)
 {
-	struct finding *finding = excepted->findings, *next;
+	return finding->expires && exceptions_same_hop(&finding->hop, &finding->kept);
+}
 
-	while (finding && !same_place(finding, found))
-		finding = finding->next;
-	*changed = !finding || !says_same(finding, found);
-	if (!*changed) { /* its end is another one in each view */
-		finding->seen_ns = found->seen_ns;
-		return true;
+/* By `exceptions = always` the smallest Path MTU of a multipath route holds, whatever the hop. */
+static bool merge(const struct finding *a, const struct finding *b)
+{
+	return a->several && b->several && a->table == b->table && !a->object && !b->object &&
+	       prefix_equal(&a->prefix, &b->prefix) && is_path_mtu(a) && is_path_mtu(b);
+}
+
+/* True: that is something else than was known. One that a reading has not met is out of date. */
+static bool take(struct excepted *excepted, const struct finding *found, bool always)
+{
+	struct finding *known = &excepted->found;
+	bool news;
+
+	if (known->seen_ns <= excepted->read_ns || same_place(known, found)) {
+		news = !known->seen_ns || !same_place(known, found) || !says_same(known, found);
+		if (news) /* its end is another one in each view */
+			*known = *found;
+		known->seen_ns = found->seen_ns;
+		return news;
 	}
-	if (!finding) {
-		finding = calloc(1, sizeof(*finding));
-		if (!finding)
-			return false;
-		*finding = *found;
-		finding->next = excepted->findings;
-		excepted->findings = finding;
-		exceptions->n_by_object += finding->object != 0;
-		return true;
+	if (always && merge(known, found)) {
+		news = found->mtu < known->mtu;
+		if (news)
+			*known = *found;
+		return news;
 	}
-	next = finding->next;
-	*finding = *found;
-	finding->next = next;
-	return true;
+	news = !excepted->others_ns;
+	excepted->others_ns = found->seen_ns;
+	return news;
+}
+
+/* Packets find it by the mark of a route, or, since it counts wherever the object is used, by the
+ * flag of sl_meta. */
+static void mark(struct sync *sync, struct excepted *excepted, const struct finding *found)
+{
+	const union sixlane_addr *dst = &excepted->node.prefix.addr;
+
+	if (found->object) {
+		exceptions_set_by_object(sync->exceptions, excepted, true);
+		maps_look(sync->maps);
+		return;
+	}
+	fib_mark(sync->fib, found->table, dst);
+	if (found->table == RT_TABLE_LOCAL && sync->view.local_first)
+		fib_mark(sync->fib, RT_TABLE_MAIN, dst);
 }
 
 static void note_one(struct sync *sync, const struct finding *found,
 		     const struct kernel_record *record)
 {
+	const bool always = sync->config->exceptions == CONFIG_EXCEPTIONS_ALWAYS;
 	union sixlane_addr dst;
 	struct excepted *excepted;
-	bool changed;
+	bool news;
 
 	memcpy(dst.bytes, record->dst, sizeof(dst.bytes));
 	/* rt6_find_cached_rt() */
@@ -247,17 +266,16 @@ static void note_one(struct sync *sync, const struct finding *found,
 	excepted = exceptions_get(sync, &dst);
 	if (!excepted)
 		return;
-	if (!keep(sync->exceptions, excepted, found, &changed)) {
-		exceptions_lose(sync, &dst);
-		return;
-	}
-	if (!changed && excepted->state != EXCEPTED_NONE)
+	news = take(excepted, found, always);
+	if (news || excepted->others_ns == found->seen_ns)
+		mark(sync, excepted, found);
+	if (!news && excepted->state != EXCEPTED_NONE)
 		return;
 	exceptions_punt(sync, excepted);
 	if (excepted->known)
 		exceptions_decide(sync, excepted);
 	else if (sync->exceptions->ready)
-		exceptions_read_soon(sync, excepted);
+		exceptions_read_soon(sync->exceptions, excepted);
 }
 
 static bool is_plain(const struct kernel_record *route)
@@ -298,20 +316,5 @@ void exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view
 			where.object = records[i].next_hop_id;
 		else
 			where.prefix = kernel_routes_dst(&records[i]);
-	}
-}
-
-void exceptions_drop_unseen(struct sync *sync, struct excepted *excepted, uint64_t since_ns)
-{
-	struct finding **link = &excepted->findings, *finding;
-
-	while ((finding = *link)) {
-		if (finding->seen_ns >= since_ns) {
-			link = &finding->next;
-			continue;
-		}
-		*link = finding->next;
-		sync->exceptions->n_by_object -= finding->object != 0;
-		free(finding);
 	}
 }

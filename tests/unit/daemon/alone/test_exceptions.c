@@ -31,6 +31,7 @@
 static uint64_t read_since_ns, handed_on_ns, lost;
 static struct kernel_record *answer; /* of kernel_reader_find(), at PREFIX of main */
 static size_t n_answer;
+static int answer_error;
 
 uint64_t audit_read_since_ns(const struct audit *audit)
 {
@@ -90,7 +91,7 @@ int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struc
 		view->records = answer;
 		view->n = n_answer;
 	}
-	return 0;
+	return answer_error;
 }
 
 int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
@@ -115,6 +116,12 @@ static struct config config;
 static struct world *world;
 static struct sim *sim;
 static struct sync sync_;
+
+static void answer_with(struct kernel_record *records, size_t n)
+{
+	answer = records;
+	n_answer = n;
+}
 
 static int start(void **state)
 {
@@ -141,7 +148,8 @@ static int start(void **state)
 	fib_set_max_exceptions(sync_.fib, config.max_exceptions);
 	sync_.exceptions->ready = true;
 	read_since_ns = handed_on_ns = lost = 0;
-	n_answer = 0;
+	answer_with(NULL, 0);
+	answer_error = 0;
 	return 0;
 }
 
@@ -428,61 +436,172 @@ static void test_observed(void **state)
 	assert_true(sim_exception(sim, &dst)->flags & SIXLANE_EXCEPTION_OBSERVE);
 }
 
-/* --- sl_fresh
- * -------------------------------------------------------------------------------------- */
+/* --- readings of one, and passes ----------------------------------------------------------------
+ */
 
-static void set_fresh(const union sixlane_addr *dst)
-{
-	for (uint32_t i = 0; i < SIXLANE_FRESH_NUMBERS; i++)
-		((uint8_t *)
-			 fresh)[sixlane_fresh_byte(sixlane_exception_check(dst), i) + meta.fresh] =
-			1;
-	maps_look(&maps);
-}
-
-/* What waits to be read is not due, however slow the test is. */
-static void wait_for_none(void)
+/* What waits to be read is due; the kernel is done with what it heard of, if so said. */
+static void hurry(bool done)
 {
 	struct excepted *at;
 
-	TAILQ_FOREACH(at, &sync_.exceptions->first, soon)
-	at->due_ns = UINT64_MAX;
-}
-
-/* Everything that waits is due. */
-static void hurry(void)
-{
-	struct excepted *at;
-
-	TAILQ_FOREACH(at, &sync_.exceptions->first, soon)
-	at->due_ns = 1;
-	TAILQ_FOREACH(at, &sync_.exceptions->second, soon)
-	at->due_ns = 1;
+	TAILQ_FOREACH(at, &sync_.exceptions->soon, soon)
+	{
+		at->due_ns = 1;
+		if (done)
+			at->heard_ns = 1;
+	}
 	sync_.exceptions->budget_ns = 1000000;
 	exceptions_run(&sync_);
 }
 
-static void test_fresh_until_it_is_read_twice(void **state)
+static void assert_read(const char *what, enum excepted_state state)
+{
+	const union sixlane_addr dst = addr(DST);
+	const struct excepted *excepted;
+
+	exceptions_event(&sync_, &dst);
+	hurry(true);
+	excepted = exceptions_find(sync_.exceptions, &dst);
+	if ((excepted ? excepted->state : EXCEPTED_NONE) != state)
+		fail_msg("%s: not %d", what, state);
+}
+
+static void test_readings(void **state)
+{
+	struct kernel_record records[] = { route("2001:db8::/32", 3), exception(DST, 1300),
+					   exception(DST, 1290) };
+	const union sixlane_addr dst = addr(DST);
+	unsigned long writes;
+
+	(void)state;
+	world_add(world, "2001:db8::/32 dev 3");
+	answer_with(records, 2);
+	assert_read("one", EXCEPTED_EXACT);
+	writes = sim->exception_writes;
+	assert_read("the same again", EXCEPTED_EXACT);
+	assert_int_equal(sim->exception_writes, writes);
+	records[1].mtu = 1280;
+	assert_read("another", EXCEPTED_EXACT);
+	assert_int_equal(sim_exception(sim, &dst)->mtu, 1280);
+	records[2].ifindex = 4;
+	records[0].n_siblings = 1;
+	answer_with(records, 3);
+	assert_read("at one of several hops", EXCEPTED_PUNT);
+	records[0].n_siblings = 0;
+	answer_with(records, 2);
+	assert_read("alone again", EXCEPTED_EXACT);
+	answer_error = -EIO;
+	assert_read("who knows", EXCEPTED_PUNT);
+	assert_true(maps_punted_has(&maps, &dst));
+	assert_int_equal(exceptions_overflow(&sync_), 1);
+	answer_error = 0;
+	answer_with(NULL, 0);
+	assert_read("gone", EXCEPTED_NONE);
+	assert_null(exceptions_find(sync_.exceptions, &dst));
+}
+
+static enum excepted_state look(uint64_t since_ns)
+{
+	const union sixlane_addr dst = addr(DST);
+	const struct excepted *excepted;
+
+	read_since_ns = since_ns;
+	sync_.exceptions->next_look_ns = sync_.exceptions->fresh.next_turn_ns = 0;
+	exceptions_run(&sync_);
+	excepted = exceptions_find(sync_.exceptions, &dst);
+	return excepted ? excepted->state : EXCEPTED_NONE;
+}
+
+static void test_passes(void **state)
+{
+	const struct found other = { .route = "2001::/16", .mtu = 1290 },
+			   object = { .route = "2001:db8::/32", .mtu = 1300, .object = 7 };
+	uint64_t since_ns;
+
+	(void)state;
+	world_add(world, "2001:db8::/32 dev 3");
+	world_add(world, "2001::/16 dev 3");
+	sync_.exceptions->ready = false;
+	note_one("2001:db8::/32", 1300);
+	assert_int_equal(look(0), EXCEPTED_PUNT);
+	assert_int_equal(look(EXCEPTIONS_DELAY_NS + 1), EXCEPTED_EXACT);
+	note_found(&other);
+	assert_int_equal(look(EXCEPTIONS_DELAY_NS + 1), EXCEPTED_PUNT);
+	since_ns = util_now_ns();
+	note_one("2001:db8::/32", 1300);
+	assert_int_equal(look(since_ns), EXCEPTED_EXACT);
+	/* the one that was known is gone, the other one is not: read */
+	note_found(&other);
+	since_ns = util_now_ns();
+	note_found(&other);
+	assert_int_equal(look(since_ns), EXCEPTED_PUNT);
+	assert_int_equal(sync_.exceptions->n_soon, 1);
+	/* packets look while an object has any */
+	assert_false(maps_looks(&maps));
+	note_found(&object);
+	assert_true(maps_looks(&maps));
+	assert_int_equal(look(since_ns), EXCEPTED_PUNT);
+	assert_true(maps_looks(&maps));
+	assert_int_equal(look(util_now_ns()), EXCEPTED_NONE);
+	assert_false(maps_looks(&maps));
+}
+
+static void test_smallest_of_several(void **state)
+{
+	struct kernel_record records[] = { route("2001:db8::/32", 3), exception(DST, 1400),
+					   route("2001:db8::/32", 4), exception(DST, 1300) };
+	const union sixlane_addr dst = addr(DST);
+
+	(void)state;
+	config.exceptions = CONFIG_EXCEPTIONS_ALWAYS;
+	world_add(world, "2001:db8::/32 dev 3 dev 4");
+	records[0].n_siblings = records[2].n_siblings = 1;
+	records[3].ifindex = 4;
+	answer_with(records, 4);
+	assert_read("both", EXCEPTED_EXACT);
+	assert_int_equal(sim_exception(sim, &dst)->mtu, 1300);
+	answer_with(records, 3);
+	assert_read("one", EXCEPTED_EXACT);
+	assert_int_equal(sim_exception(sim, &dst)->mtu, 1400);
+	/* a redirect is of one hop */
+	records[1].flags = RTF_DYNAMIC;
+	records[1].ifindex = 5;
+	assert_read("a redirect", EXCEPTED_PUNT);
+}
+
+/* --- sl_fresh -----------------------------------------------------------------------------------
+ */
+
+static void set_fresh(const union sixlane_addr *dst)
+{
+	uint8_t *bytes = (uint8_t *)fresh;
+
+	for (uint32_t i = 0; i < SIXLANE_FRESH_NUMBERS; i++)
+		bytes[sixlane_fresh_byte(sixlane_exception_check(dst), i) + meta.fresh] = 1;
+	maps_look(&maps);
+}
+
+static void test_fresh_until_it_is_read(void **state)
 {
 	struct kernel_record records[] = { route("2001:db8::/32", 3), exception(DST, 1300) };
 	const union sixlane_addr dst = addr(DST);
 
 	(void)state;
 	world_add(world, "2001:db8::/32 dev 3");
-	answer = records;
-	n_answer = 2;
+	answer_with(records, 2);
 	set_fresh(&dst);
 	exceptions_event(&sync_, &dst);
-	wait_for_none();
+	TAILQ_FIRST(&sync_.exceptions->soon)->due_ns = UINT64_MAX; /* however slow all this is */
 	exceptions_run(&sync_);
 	assert_true(sync_.exceptions->fresh.draining);
 	handed_on_ns = UINT64_MAX;
 	exceptions_run(&sync_);
 	assert_true(maps_fresh_has(&maps, &dst));
-	hurry();
+	/* heard of once more, it has its bytes in the other half, and is read again */
+	TAILQ_FIRST(&sync_.exceptions->soon)->heard_ns = UINT64_MAX / 2;
+	hurry(false);
+	assert_int_equal(sync_.exceptions->n_soon, 1);
 	assert_non_null(sim_exception(sim, &dst));
-	assert_true(maps_fresh_has(&maps, &dst));
-	hurry();
 	assert_false(maps_fresh_has(&maps, &dst));
 	assert_false(maps_looks(&maps));
 }
@@ -504,28 +623,22 @@ static void test_fresh_until_a_pass(void **state)
 	assert_false(maps_looks(&maps));
 }
 
-static void test_looks_while_an_object_has_any(void **state)
-{
-	const struct found found = { .route = "2001:db8::/32", .mtu = 1300, .object = 7 };
-
-	(void)state;
-	note_found(&found);
-	assert_true(maps_looks(&maps));
-	wait_for_none();
-	exceptions_run(&sync_);
-	assert_true(maps_looks(&maps));
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_decisions),	  TEST(test_unknown_is_punt),
-		TEST(test_change_of_its_route),		  TEST(test_no_room),
-		TEST(test_beside_the_operators),	  TEST(test_observed),
-		TEST(test_fresh_until_it_is_read_twice),  TEST(test_fresh_until_a_pass),
-		TEST(test_looks_while_an_object_has_any),
+		cmocka_unit_test(test_decisions),
+		TEST(test_unknown_is_punt),
+		TEST(test_change_of_its_route),
+		TEST(test_no_room),
+		TEST(test_beside_the_operators),
+		TEST(test_observed),
+		TEST(test_readings),
+		TEST(test_passes),
+		TEST(test_smallest_of_several),
+		TEST(test_fresh_until_it_is_read),
+		TEST(test_fresh_until_a_pass),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
