@@ -22,6 +22,10 @@
 #include <linux/rtnetlink.h>
 
 #define DST "2001:db8::1"
+#define ROUTE "2001:db8::/32"
+#define LONGER "2001:db8::/48"
+#define VIA_3 ROUTE " dev 3"
+#define BY_TWO ROUTE " dev 3 dev 4"
 #define MAIN RT_TABLE_MAIN
 #define SECOND_NS 1000000000ull
 
@@ -116,6 +120,7 @@ static struct config config;
 static struct world *world;
 static struct sim *sim;
 static struct sync sync_;
+static union sixlane_addr dst; /* what all of it is about */
 
 static void answer_with(struct kernel_record *records, size_t n)
 {
@@ -147,6 +152,7 @@ static int start(void **state)
 	};
 	fib_set_max_exceptions(sync_.fib, config.max_exceptions);
 	sync_.exceptions->ready = true;
+	dst = world_prefix(DST).addr;
 	read_since_ns = handed_on_ns = lost = 0;
 	answer_with(NULL, 0);
 	answer_error = 0;
@@ -164,17 +170,12 @@ static int stop(void **state)
 	return 0;
 }
 
-static union sixlane_addr addr(const char *text)
-{
-	return world_prefix(text).addr;
-}
-
 /* --- records ------------------------------------------------------------------------------------
  */
 
-static struct kernel_record route(const char *dst, uint32_t ifindex)
+static struct kernel_record route(const char *text, uint32_t ifindex)
 {
-	const struct prefix prefix = world_prefix(dst);
+	const struct prefix prefix = world_prefix(text);
 	struct kernel_record record = { .kind = KERNEL_RECORD_ROUTE,
 					.dst_len = prefix.len,
 					.ifindex = ifindex,
@@ -185,9 +186,8 @@ static struct kernel_record route(const char *dst, uint32_t ifindex)
 }
 
 /* It ends in a minute. mtu 0: a redirect by another device. */
-static struct kernel_record exception(const char *dst, uint32_t mtu)
+static struct kernel_record exception(uint32_t mtu)
 {
-	const union sixlane_addr to = addr(dst);
 	struct kernel_record record = { .kind = KERNEL_RECORD_EXCEPTION,
 					.dst_len = 128,
 					.ifindex = mtu ? 3 : 4,
@@ -195,7 +195,7 @@ static struct kernel_record exception(const char *dst, uint32_t mtu)
 					.flags = mtu ? RTF_EXPIRES : RTF_DYNAMIC };
 
 	record.expires = util_now_ns() + 60 * SECOND_NS;
-	memcpy(record.dst, to.bytes, sizeof(record.dst));
+	memcpy(record.dst, dst.bytes, sizeof(record.dst));
 	return record;
 }
 
@@ -206,31 +206,38 @@ static void note(uint32_t table, const struct kernel_record *records, size_t n)
 	exceptions_note(&sync_, table, &view, records, n);
 }
 
-/* One at the only hop of a prefix of main. */
-static void note_one(const char *prefix, uint32_t mtu)
-{
-	const struct kernel_record records[] = { route(prefix, 3), exception(DST, mtu) };
+/* Where one is found, as the kernel reports it, and what it says. */
+struct found {
+	const char *route; /* NULL: no more */
+	uint32_t mtu, siblings, object, table, src_len;
+};
 
-	note(MAIN, records, 2);
+static void note_found(const struct found *found)
+{
+	struct kernel_record records[3] = { route(found->route, 3), exception(found->mtu) };
+
+	records[0].n_siblings = (uint16_t)found->siblings;
+	records[0].src_len = (uint8_t)found->src_len;
+	if (found->object) {
+		records[0].kind = KERNEL_RECORD_OBJECT;
+		records[0].next_hop_id = found->object;
+	}
+	records[2] = records[0];
+	records[2].ifindex = 4;
+	note(found->table ? found->table : MAIN, records, found->siblings ? 3 : 2);
 }
 
-/* A pass has been through since. */
-static struct excepted *pass(void)
+/* One at the only hop of a prefix of main. */
+static void note_one(void)
 {
-	const union sixlane_addr dst = addr(DST);
-	struct excepted *excepted = exceptions_find(sync_.exceptions, &dst);
+	const struct found found = { .route = ROUTE, .mtu = 1300 };
 
-	if (excepted) {
-		excepted->known = true;
-		exceptions_decide(&sync_, excepted);
-	}
-	return excepted;
+	note_found(&found);
 }
 
 static void assert_state(const char *what, enum excepted_state state)
 {
-	const union sixlane_addr dst = addr(DST);
-	const struct excepted *excepted = pass();
+	const struct excepted *excepted = exceptions_find(sync_.exceptions, &dst);
 
 	if ((excepted ? excepted->state : EXCEPTED_NONE) != state)
 		fail_msg("%s: state %d instead of %d", what, excepted ? (int)excepted->state : -1,
@@ -240,107 +247,79 @@ static void assert_state(const char *what, enum excepted_state state)
 		assert_true(maps_punted_has(&maps, &dst));
 }
 
-/* --- which are exact
- * ------------------------------------------------------------------------------ */
+/* Where a pass has been through since. */
+static void assert_passed(const char *what, enum excepted_state state)
+{
+	struct excepted *excepted = exceptions_find(sync_.exceptions, &dst);
 
-struct found {
-	const char *route; /* NULL: no more */
-	uint32_t mtu, siblings, object, table;
-	uint8_t src_len;
-	bool local;
-};
+	excepted->known = true;
+	exceptions_decide(&sync_, excepted);
+	assert_state(what, state);
+}
+
+#define AT_ROUTE                            \
+	{                                   \
+		.route = ROUTE, .mtu = 1300 \
+	}
+#define AT_ONE_OF_TWO                                      \
+	{                                                  \
+		.route = ROUTE, .mtu = 1300, .siblings = 1 \
+	}
+
+/* --- which are exact ----------------------------------------------------------------------------
+ */
 
 static const struct {
 	const char *what;
 	const char *routes[2]; /* of the RIB */
 	struct found found[2];
-	enum config_exceptions mode;
 	enum excepted_state state;
+	bool always;
 } decisions[] = {
-	{ "the only hop",
-	  { "2001:db8::/32 dev 3" },
-	  { { .route = "2001:db8::/32", .mtu = 1300 } },
-	  .state = EXCEPTED_EXACT },
-	{ "a redirect",
-	  { "2001:db8::/32 dev 3" },
-	  { { .route = "2001:db8::/32", .mtu = 0 } },
-	  .state = EXCEPTED_EXACT },
-	{ "no route any more",
-	  { NULL },
-	  { { .route = "2001:db8::/32", .mtu = 1300 } },
-	  .state = EXCEPTED_PUNT },
-	{ "another hop",
-	  { "2001:db8::/32 dev 5" },
-	  { { .route = "2001:db8::/32", .mtu = 1300 } },
-	  .state = EXCEPTED_PUNT },
-	{ "a longer prefix",
-	  { "2001:db8::/32 dev 3", "2001:db8::/48 dev 3" },
-	  { { .route = "2001:db8::/32", .mtu = 1300 } },
-	  .state = EXCEPTED_PUNT },
+	{ "the only hop", { VIA_3 }, { AT_ROUTE }, .state = EXCEPTED_EXACT },
+	{ "a redirect", { VIA_3 }, { { .route = ROUTE } }, .state = EXCEPTED_EXACT },
+	{ "no route any more", { NULL }, { AT_ROUTE }, .state = EXCEPTED_PUNT },
+	{ "another hop", { ROUTE " dev 5" }, { AT_ROUTE }, .state = EXCEPTED_PUNT },
+	{ "a longer prefix", { VIA_3, LONGER " dev 3" }, { AT_ROUTE }, .state = EXCEPTED_PUNT },
 	{ "two of them",
-	  { "2001:db8::/32 dev 3", "2001:db8::/48 dev 3" },
-	  { { .route = "2001:db8::/32", .mtu = 1300 }, { .route = "2001:db8::/48", .mtu = 1300 } },
+	  { VIA_3, LONGER " dev 3" },
+	  { AT_ROUTE, { .route = LONGER, .mtu = 1300 } },
 	  .state = EXCEPTED_PUNT },
-	{ "a hop of several",
-	  { "2001:db8::/32 dev 3 dev 4" },
-	  { { .route = "2001:db8::/32", .mtu = 1300, .siblings = 1 } },
-	  .state = EXCEPTED_PUNT },
-	{ "of several, always",
-	  { "2001:db8::/32 dev 3 dev 4" },
-	  { { .route = "2001:db8::/32", .mtu = 1300, .siblings = 1 } },
-	  .mode = CONFIG_EXCEPTIONS_ALWAYS,
-	  .state = EXCEPTED_EXACT },
+	{ "of several", { BY_TWO }, { AT_ONE_OF_TWO }, .state = EXCEPTED_PUNT },
+	{ "always", { BY_TWO }, { AT_ONE_OF_TWO }, .state = EXCEPTED_EXACT, .always = true },
 	{ "by an object",
-	  { "2001:db8::/32 nhid 7" },
-	  { { .route = "2001:db8::/32", .mtu = 1300, .object = 7 } },
+	  { ROUTE " nhid 7" },
+	  { { .route = ROUTE, .mtu = 1300, .object = 7 } },
 	  .state = EXCEPTED_PUNT },
 	{ "by source",
-	  { "2001:db8::/32 dev 3" },
-	  { { .route = "2001:db8::/32", .mtu = 1300, .src_len = 8 } },
+	  { VIA_3 },
+	  { { .route = ROUTE, .mtu = 1300, .src_len = 8 } },
 	  .state = EXCEPTED_PUNT },
 	{ "of table local",
-	  { "2001:db8::/32 dev 3 table 255" },
-	  { { .route = "2001:db8::/32", .mtu = 1300, .table = RT_TABLE_LOCAL } },
+	  { VIA_3 " table 255" },
+	  { { .route = ROUTE, .mtu = 1300, .table = RT_TABLE_LOCAL } },
 	  .state = EXCEPTED_PUNT },
 	{ "local before main",
-	  { "2001:db8::/32 dev 3", "2001::/16 dev 3 table 255" },
-	  { { .route = "2001:db8::/32", .mtu = 1300 } },
+	  { VIA_3, "2001::/16 dev 3 table 255" },
+	  { AT_ROUTE },
 	  .state = EXCEPTED_PUNT },
 	{ "an MTU that no link may have",
-	  { "2001:db8::/32 dev 3" },
-	  { { .route = "2001:db8::/32", .mtu = 1000 } },
+	  { VIA_3 },
+	  { { .route = ROUTE, .mtu = 1000 } },
 	  .state = EXCEPTED_PUNT },
 };
-
-static void note_found(const struct found *found)
-{
-	struct kernel_record records[3] = { route(found->route, 3) };
-	size_t n = 1;
-
-	records[0].n_siblings = (uint16_t)found->siblings;
-	records[0].src_len = found->src_len;
-	if (found->object) {
-		records[0].kind = KERNEL_RECORD_OBJECT;
-		records[0].next_hop_id = found->object;
-	}
-	records[n++] = exception(DST, found->mtu);
-	if (found->siblings) {
-		records[n] = records[0];
-		records[n++].ifindex = 4;
-	}
-	note(found->table ? found->table : MAIN, records, n);
-}
 
 static void test_decisions(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(decisions); i++) {
 		start(state);
-		config.exceptions = decisions[i].mode;
+		config.exceptions =
+			decisions[i].always ? CONFIG_EXCEPTIONS_ALWAYS : CONFIG_EXCEPTIONS_KERNEL;
 		for (size_t j = 0; j < 2 && decisions[i].routes[j]; j++)
 			world_add(world, decisions[i].routes[j]);
 		for (size_t j = 0; j < 2 && decisions[i].found[j].route; j++)
 			note_found(&decisions[i].found[j]);
-		assert_state(decisions[i].what, decisions[i].state);
+		assert_passed(decisions[i].what, decisions[i].state);
 		stop(state);
 	}
 }
@@ -350,14 +329,12 @@ static void test_decisions(void **state)
 
 static void test_unknown_is_punt(void **state)
 {
-	const union sixlane_addr dst = addr(DST);
-
 	(void)state;
-	world_add(world, "2001:db8::/32 dev 3");
-	note_one("2001:db8::/32", 1300);
+	world_add(world, VIA_3);
+	note_one();
 	assert_true(maps_punted_has(&maps, &dst));
 	assert_null(sim_exception(sim, &dst));
-	assert_state("known", EXCEPTED_EXACT);
+	assert_passed("known", EXCEPTED_EXACT);
 	/* its bits go when all are rebuilt */
 	assert_true(sync_.exceptions->dirty);
 	exceptions_rebuild(&sync_);
@@ -366,15 +343,13 @@ static void test_unknown_is_punt(void **state)
 
 static void test_change_of_its_route(void **state)
 {
-	const struct prefix prefix = world_prefix("2001:db8::/32"),
-			    longer = world_prefix("2001:db8::/48"),
+	const struct prefix prefix = world_prefix(ROUTE), longer = world_prefix(LONGER),
 			    other = world_prefix("2001:db8:1::/48");
-	const union sixlane_addr dst = addr(DST);
 
 	(void)state;
-	world_add(world, "2001:db8::/32 dev 3");
-	note_one("2001:db8::/32", 1300);
-	assert_state("first", EXCEPTED_EXACT);
+	world_add(world, VIA_3);
+	note_one();
+	assert_passed("first", EXCEPTED_EXACT);
 	exceptions_rebuild(&sync_);
 	exceptions_route_changes(&sync_, MAIN, &other, NULL);
 	exceptions_route_changes(&sync_, 100, &prefix, NULL);
@@ -388,18 +363,18 @@ static void test_change_of_its_route(void **state)
 static void test_no_room(void **state)
 {
 	const struct fib_exception oper = { .origin = FIB_OPERATOR, .table = MAIN, .mtu = 1400 };
-	const union sixlane_addr dst = addr(DST), other = addr("2001:db8::2");
+	const union sixlane_addr other = world_prefix("2001:db8::2").addr;
 
 	(void)state;
 	config.max_exceptions = 1;
 	fib_set_max_exceptions(sync_.fib, 1);
-	world_add(world, "2001:db8::/32 dev 3");
+	world_add(world, VIA_3);
 	assert_int_equal(fib_set_exception(sync_.fib, &other, &oper), 0);
-	note_one("2001:db8::/32", 1300);
-	assert_state("no room", EXCEPTED_PUNT);
+	note_one();
+	assert_passed("no room", EXCEPTED_PUNT);
 	assert_int_equal(exceptions_overflow(&sync_), 1);
 	fib_set_exception(sync_.fib, &other, NULL);
-	assert_state("room", EXCEPTED_EXACT);
+	assert_passed("room", EXCEPTED_EXACT);
 	/* one of the operator's goes before it */
 	assert_true(exceptions_make_room(&sync_));
 	assert_null(sim_exception(sim, &dst));
@@ -410,29 +385,27 @@ static void test_no_room(void **state)
 static void test_beside_the_operators(void **state)
 {
 	const struct fib_exception oper = { .origin = FIB_OPERATOR, .table = MAIN, .mtu = 1400 };
-	const union sixlane_addr dst = addr(DST);
 
 	(void)state;
-	world_add(world, "2001:db8::/32 dev 3");
-	note_one("2001:db8::/32", 1300);
-	assert_state("alone", EXCEPTED_EXACT);
+	world_add(world, VIA_3);
+	note_one();
+	assert_passed("alone", EXCEPTED_EXACT);
 	exceptions_yield(&sync_, &dst);
 	assert_true(maps_punted_has(&maps, &dst));
 	assert_int_equal(fib_set_exception(sync_.fib, &dst, &oper), 0);
-	assert_int_equal(pass()->state, EXCEPTED_PUNT);
+	exceptions_decide(&sync_, exceptions_find(sync_.exceptions, &dst));
+	assert_true(maps_punted_has(&maps, &dst));
 	assert_int_equal(sim_exception(sim, &dst)->mtu, 1400);
 }
 
 static void test_observed(void **state)
 {
-	const union sixlane_addr dst = addr(DST);
-
 	(void)state;
 	config.exceptions = CONFIG_EXCEPTIONS_OBSERVE;
-	world_add(world, "2001:db8::/32 dev 3");
-	note_one("2001:db8::/32", 1300);
+	world_add(world, VIA_3);
+	note_one();
 	assert_false(maps_punted_has(&maps, &dst));
-	assert_state("observed", EXCEPTED_EXACT);
+	assert_passed("observed", EXCEPTED_EXACT);
 	assert_true(sim_exception(sim, &dst)->flags & SIXLANE_EXCEPTION_OBSERVE);
 }
 
@@ -456,25 +429,18 @@ static void hurry(bool done)
 
 static void assert_read(const char *what, enum excepted_state state)
 {
-	const union sixlane_addr dst = addr(DST);
-	const struct excepted *excepted;
-
 	exceptions_event(&sync_, &dst);
 	hurry(true);
-	excepted = exceptions_find(sync_.exceptions, &dst);
-	if ((excepted ? excepted->state : EXCEPTED_NONE) != state)
-		fail_msg("%s: not %d", what, state);
+	assert_state(what, state);
 }
 
 static void test_readings(void **state)
 {
-	struct kernel_record records[] = { route("2001:db8::/32", 3), exception(DST, 1300),
-					   exception(DST, 1290) };
-	const union sixlane_addr dst = addr(DST);
+	struct kernel_record records[] = { route(ROUTE, 3), exception(1300), exception(1290) };
 	unsigned long writes;
 
 	(void)state;
-	world_add(world, "2001:db8::/32 dev 3");
+	world_add(world, VIA_3);
 	answer_with(records, 2);
 	assert_read("one", EXCEPTED_EXACT);
 	writes = sim->exception_writes;
@@ -500,61 +466,56 @@ static void test_readings(void **state)
 	assert_null(exceptions_find(sync_.exceptions, &dst));
 }
 
-static enum excepted_state look(uint64_t since_ns)
+static void assert_looked(uint64_t since_ns, enum excepted_state state)
 {
-	const union sixlane_addr dst = addr(DST);
-	const struct excepted *excepted;
-
 	read_since_ns = since_ns;
 	sync_.exceptions->next_look_ns = sync_.exceptions->fresh.next_turn_ns = 0;
 	exceptions_run(&sync_);
-	excepted = exceptions_find(sync_.exceptions, &dst);
-	return excepted ? excepted->state : EXCEPTED_NONE;
+	assert_state("a look", state);
 }
 
 static void test_passes(void **state)
 {
 	const struct found other = { .route = "2001::/16", .mtu = 1290 },
-			   object = { .route = "2001:db8::/32", .mtu = 1300, .object = 7 };
+			   object = { .route = ROUTE, .mtu = 1300, .object = 7 };
 	uint64_t since_ns;
 
 	(void)state;
-	world_add(world, "2001:db8::/32 dev 3");
+	world_add(world, VIA_3);
 	world_add(world, "2001::/16 dev 3");
 	sync_.exceptions->ready = false;
-	note_one("2001:db8::/32", 1300);
-	assert_int_equal(look(0), EXCEPTED_PUNT);
-	assert_int_equal(look(EXCEPTIONS_DELAY_NS + 1), EXCEPTED_EXACT);
+	note_one();
+	assert_looked(0, EXCEPTED_PUNT);
+	assert_looked(EXCEPTIONS_DELAY_NS + 1, EXCEPTED_EXACT);
 	note_found(&other);
-	assert_int_equal(look(EXCEPTIONS_DELAY_NS + 1), EXCEPTED_PUNT);
+	assert_looked(EXCEPTIONS_DELAY_NS + 1, EXCEPTED_PUNT);
 	since_ns = util_now_ns();
-	note_one("2001:db8::/32", 1300);
-	assert_int_equal(look(since_ns), EXCEPTED_EXACT);
+	note_one();
+	assert_looked(since_ns, EXCEPTED_EXACT);
 	/* the one that was known is gone, the other one is not: read */
 	note_found(&other);
 	since_ns = util_now_ns();
 	note_found(&other);
-	assert_int_equal(look(since_ns), EXCEPTED_PUNT);
+	assert_looked(since_ns, EXCEPTED_PUNT);
 	assert_int_equal(sync_.exceptions->n_soon, 1);
 	/* packets look while an object has any */
 	assert_false(maps_looks(&maps));
 	note_found(&object);
 	assert_true(maps_looks(&maps));
-	assert_int_equal(look(since_ns), EXCEPTED_PUNT);
+	assert_looked(since_ns, EXCEPTED_PUNT);
 	assert_true(maps_looks(&maps));
-	assert_int_equal(look(util_now_ns()), EXCEPTED_NONE);
+	assert_looked(util_now_ns(), EXCEPTED_NONE);
 	assert_false(maps_looks(&maps));
 }
 
 static void test_smallest_of_several(void **state)
 {
-	struct kernel_record records[] = { route("2001:db8::/32", 3), exception(DST, 1400),
-					   route("2001:db8::/32", 4), exception(DST, 1300) };
-	const union sixlane_addr dst = addr(DST);
+	struct kernel_record records[] = { route(ROUTE, 3), exception(1400), route(ROUTE, 4),
+					   exception(1300) };
 
 	(void)state;
 	config.exceptions = CONFIG_EXCEPTIONS_ALWAYS;
-	world_add(world, "2001:db8::/32 dev 3 dev 4");
+	world_add(world, BY_TWO);
 	records[0].n_siblings = records[2].n_siblings = 1;
 	records[3].ifindex = 4;
 	answer_with(records, 4);
@@ -572,24 +533,23 @@ static void test_smallest_of_several(void **state)
 /* --- sl_fresh -----------------------------------------------------------------------------------
  */
 
-static void set_fresh(const union sixlane_addr *dst)
+static void set_fresh(void)
 {
 	uint8_t *bytes = (uint8_t *)fresh;
 
 	for (uint32_t i = 0; i < SIXLANE_FRESH_NUMBERS; i++)
-		bytes[sixlane_fresh_byte(sixlane_exception_check(dst), i) + meta.fresh] = 1;
+		bytes[sixlane_fresh_byte(sixlane_exception_check(&dst), i) + meta.fresh] = 1;
 	maps_look(&maps);
 }
 
 static void test_fresh_until_it_is_read(void **state)
 {
-	struct kernel_record records[] = { route("2001:db8::/32", 3), exception(DST, 1300) };
-	const union sixlane_addr dst = addr(DST);
+	struct kernel_record records[] = { route(ROUTE, 3), exception(1300) };
 
 	(void)state;
-	world_add(world, "2001:db8::/32 dev 3");
+	world_add(world, VIA_3);
 	answer_with(records, 2);
-	set_fresh(&dst);
+	set_fresh();
 	exceptions_event(&sync_, &dst);
 	TAILQ_FIRST(&sync_.exceptions->soon)->due_ns = UINT64_MAX; /* however slow all this is */
 	exceptions_run(&sync_);
@@ -608,12 +568,10 @@ static void test_fresh_until_it_is_read(void **state)
 
 static void test_fresh_until_a_pass(void **state)
 {
-	const union sixlane_addr dst = addr(DST);
-
 	(void)state;
 	handed_on_ns = UINT64_MAX;
 	lost = 1;
-	set_fresh(&dst);
+	set_fresh();
 	exceptions_run(&sync_);
 	exceptions_run(&sync_);
 	assert_true(maps_fresh_has(&maps, &dst));
