@@ -478,7 +478,6 @@ void fib_adopt_finish(struct fib *fib)
 	understand_next_hops(fib);
 	fib_entry_each(fib, understand_route);
 	fib->adopted_cells = NULL;
-	fib_exception_adopt_finish(fib);
 }
 
 void fib_adopt_drop_strays(struct fib *fib)

@@ -88,20 +88,18 @@ static void put_hop(struct fib *fib, struct fib_next_hop *hop)
 static int write_content(struct fib *fib, struct fib_exact *exact,
 			 const struct sixlane_exception *content)
 {
+	const struct sixlane_exception old = content_of(&exact->told, exact->hop);
 	int err = -ENOMEM;
 
-	if (exact->written && !memcmp(&exact->content, content, sizeof(*content)))
+	if (exact->written && !memcmp(&old, content, sizeof(*content)))
 		return 0;
 	for (int i = 0; i < FIB_ENOMEM_TRIES && err == -ENOMEM; i++) {
 		err = fib->writer.exception_set(fib->writer.ctx, &exact->dst, content);
 		fib->write_errors += err != 0;
 	}
-	if (err)
-		return err;
-	fib->exceptions.n_written += !exact->written;
-	exact->written = true;
-	exact->content = *content;
-	return 0;
+	fib->exceptions.n_written += !err && !exact->written;
+	exact->written |= !err;
+	return err;
 }
 
 static int write_told(struct fib *fib, struct fib_exact *exact, const struct fib_exception *told)
@@ -265,9 +263,7 @@ void fib_exception_retry(struct fib *fib)
 	}
 }
 
-/* --- what an earlier daemon left ---------------------------------------------------------------
- */
-
+/* Whether it holds is seen when it is set anew: till then it stays as it is. */
 int fib_adopt_exception(struct fib *fib, const union sixlane_addr *dst,
 			const struct sixlane_exception *value)
 {
@@ -280,7 +276,13 @@ int fib_adopt_exception(struct fib *fib, const union sixlane_addr *dst,
 	exact = new_exact(fib, dst);
 	if (!exact)
 		return -ENOMEM;
-	exact->content = *value;
+	exact->told = (struct fib_exception){
+		.origin = FIB_OPERATOR,
+		.table = value->table,
+		.mtu = value->flags & SIXLANE_EXCEPTION_MTU ? value->mtu : 0,
+		.mtu_locked = value->flags & SIXLANE_EXCEPTION_LOCKED,
+		.expires_ns = value->expires_ns,
+	};
 	exact->written = true;
 	fib->exceptions.n_written++;
 	fib_list_append(&fib->exceptions.told[FIB_OPERATOR], &exact->list);
@@ -291,28 +293,6 @@ int fib_adopt_exception(struct fib *fib, const union sixlane_addr *dst,
 		return -ENOMEM;
 	exact->hop->wanted++;
 	return 0;
-}
-
-/* Whether it holds is seen when it is set anew: till then it stays as it is. */
-static void understand(struct fib_exact *exact)
-{
-	const struct sixlane_exception *content = &exact->content;
-
-	exact->told = (struct fib_exception){
-		.origin = FIB_OPERATOR,
-		.table = content->table,
-		.mtu = content->flags & SIXLANE_EXCEPTION_MTU ? content->mtu : 0,
-		.mtu_locked = content->flags & SIXLANE_EXCEPTION_LOCKED,
-		.expires_ns = content->expires_ns,
-	};
-}
-
-void fib_exception_adopt_finish(struct fib *fib)
-{
-	struct fib_list *told = &fib->exceptions.told[FIB_OPERATOR];
-
-	for (struct fib_list *at = told->next; at != told; at = at->next)
-		understand(in_list(at));
 }
 
 /* --- marks ------------------------------------------------------------------------------------ */

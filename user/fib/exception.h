@@ -17,8 +17,7 @@ struct fib_exact {
 	struct fib_list list;	   /* of struct fib_exceptions: by origin, or those not set anew */
 	union sixlane_addr dst;
 	struct fib_exception told;
-	struct sixlane_exception content; /* as written, if it is */
-	struct fib_next_hop *hop;	  /* of content; NULL: none */
+	struct fib_next_hop *hop; /* that told is written with; NULL: none */
 	bool written;
 	bool gone; /* it could not be deleted */
 };
@@ -27,8 +26,6 @@ void fib_exception_init(struct fib *fib);
 void fib_exception_free_all(struct fib *fib);
 /* Delete those that could not be deleted. */
 void fib_exception_retry(struct fib *fib);
-/* Next hops are understood: now the entries that were adopted. */
-void fib_exception_adopt_finish(struct fib *fib);
 
 /* Before an entry is written where none was: it has the mark of the next shorter one in the trie.
  */
