@@ -3,89 +3,69 @@
  * sixlane exception: what single destinations have of their own, a Path MTU or another next hop.
  * The operator's are added and removed here, those that the kernel has learnt are shown.
  */
-#include <string.h>
-
-#include "../lib/log.h"
 #include "exception.h"
 
-typedef int (*change_fn)(const struct cmd_options *options,
-			 const struct exception_requests *requests);
+#include "../lib/input.h"
+#include "../lib/log.h"
 
-static bool is_stdin(int argc, char **argv)
+static int change_lines(const struct cmd_options *options, enum exception_verb verb)
 {
-	return argc == 1 && !strcmp(argv[0], "-");
-}
-
-static int change(const struct cmd_options *options, enum exception_words words, change_fn fn,
-		  int argc, char **argv)
-{
-	struct exception_requests requests = { 0 };
-	struct exception_request one;
+	struct exceptions list = { 0 };
 	char err[EXCEPTION_ERR];
 	int rc = CMD_USAGE;
 
-	if (is_stdin(argc, argv)) {
-		if (exception_parse_lines(words, stdin, &requests, err))
-			rc = fn(options, &requests);
-		else
-			log_error("%s", err);
-		free(requests.at);
-		return rc;
-	}
-	if (!exception_parse(words, argc, argv, &one, err))
+	if (exception_parse_lines(verb, stdin, &list, err))
+		rc = exception_change(options, verb, &list);
+	else
+		log_error("%s", err);
+	free(list.at);
+	return rc;
+}
+
+static int run_verb(const struct cmd_options *options, enum exception_verb verb, int argc,
+		    char **argv)
+{
+	struct exception one;
+	char err[EXCEPTION_ERR];
+
+	if (verb >= EXCEPTION_DELETE && argc == 1 && input_is_stdin(argv[0]))
+		return change_lines(options, verb);
+	if (!exception_parse(verb, argc, argv, &one, err))
 		return cmd_usage(&cmd_exception, "%s", err);
-	return fn(options, &(struct exception_requests){ .at = &one, .n = 1 });
-}
-
-static int add(const struct cmd_options *options, const struct exception_requests *requests)
-{
-	return exception_add(options, requests, false);
-}
-
-static int replace(const struct cmd_options *options, const struct exception_requests *requests)
-{
-	return exception_add(options, requests, true);
+	if (verb == EXCEPTION_SHOW)
+		return exception_show(options, &one);
+	return exception_change(options, verb, &(struct exceptions){ .at = &one, .n = 1 });
 }
 
 static int run_add(const struct cmd_options *options, int argc, char **argv)
 {
-	return change(options, EXCEPTION_WHOLE, add, argc, argv);
+	return run_verb(options, EXCEPTION_ADD, argc, argv);
 }
 
 static int run_replace(const struct cmd_options *options, int argc, char **argv)
 {
-	return change(options, EXCEPTION_WHOLE, replace, argc, argv);
+	return run_verb(options, EXCEPTION_REPLACE, argc, argv);
 }
 
-static int run_del(const struct cmd_options *options, int argc, char **argv)
+static int run_delete(const struct cmd_options *options, int argc, char **argv)
 {
-	return change(options, EXCEPTION_KEY, exception_del, argc, argv);
+	return run_verb(options, EXCEPTION_DELETE, argc, argv);
 }
 
 static int run_show(const struct cmd_options *options, int argc, char **argv)
 {
-	struct exception_request request;
-	char err[EXCEPTION_ERR];
-
-	if (!exception_parse(EXCEPTION_ANY, argc, argv, &request, err))
-		return cmd_usage(&cmd_exception, "%s", err);
-	return exception_show(options, &request);
+	return run_verb(options, EXCEPTION_SHOW, argc, argv);
 }
 
 static int run_flush(const struct cmd_options *options, int argc, char **argv)
 {
-	struct exception_request request;
-	char err[EXCEPTION_ERR];
-
-	if (!exception_parse(EXCEPTION_TABLE, argc, argv, &request, err))
-		return cmd_usage(&cmd_exception, "%s", err);
-	return exception_flush(options, request.key.table);
+	return run_verb(options, EXCEPTION_FLUSH, argc, argv);
 }
 
 static const struct cmd verbs[] = {
-	{ .name = "add", .run = run_add },    { .name = "replace", .run = run_replace },
-	{ .name = "delete", .run = run_del }, { .name = "show", .run = run_show },
-	{ .name = "list", .run = run_show },  { .name = "flush", .run = run_flush },
+	{ .name = "add", .run = run_add },	 { .name = "replace", .run = run_replace },
+	{ .name = "delete", .run = run_delete }, { .name = "show", .run = run_show },
+	{ .name = "list", .run = run_show },	 { .name = "flush", .run = run_flush },
 };
 
 static int run(const struct cmd_options *options, int argc, char **argv)

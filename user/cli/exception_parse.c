@@ -19,8 +19,8 @@
 
 #define MAX_WORDS 16
 
-static bool fail(char err[EXCEPTION_ERR], const char *fmt, ...) _printf_(2, 3);
-static bool fail(char err[EXCEPTION_ERR], const char *fmt, ...)
+static bool fail(char *err, const char *fmt, ...) _printf_(2, 3);
+static bool fail(char *err, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -46,45 +46,38 @@ static bool parse_unicast(const char *word, const char *what, union sixlane_addr
 	return true;
 }
 
-static bool take_dst(const char *word, struct exception_request *out, char *err)
+static bool take_dst(const char *word, struct exception *out, char *err)
 {
-	if (!parse_unicast(word, "destination", &out->key.dst, err))
-		return false;
-	if (IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)&out->key.dst))
+	out->has_dst = parse_unicast(word, "destination", &out->dst, err);
+	if (out->has_dst && IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)&out->dst))
 		return fail(err, "destination %s: link-local addresses are not forwarded", word);
-	out->has_dst = true;
-	return true;
+	return out->has_dst;
 }
 
-static bool take_table(const char *word, struct exception_request *out, char *err)
+static bool take_table(const char *word, struct exception *out, char *err)
 {
-	return cmd_parse_table(word, &out->key.table) || fail(err, "\"%s\" is not a table", word);
+	return cmd_parse_table(word, &out->table) || fail(err, "\"%s\" is not a table", word);
 }
 
-static bool take_mtu(const char *word, struct exception_request *out, char *err)
+static bool take_mtu(const char *word, struct exception *out, char *err)
 {
-	uint32_t mtu;
-
-	if (!cmd_parse_number(word, MTU_MAX, &mtu) || mtu < MTU_MIN)
-		return fail(err, "mtu %s: it must be from %u to %u bytes", word, MTU_MIN, MTU_MAX);
-	out->value.mtu = mtu;
-	return true;
+	return (cmd_parse_number(word, MTU_MAX, &out->value.mtu) && out->value.mtu >= MTU_MIN) ||
+	       fail(err, "mtu %s: it must be from %u to %u bytes", word, MTU_MIN, MTU_MAX);
 }
 
-static bool take_via(const char *word, struct exception_request *out, char *err)
+static bool take_via(const char *word, struct exception *out, char *err)
 {
 	return parse_unicast(word, "via", &out->value.gateway, err);
 }
 
-static bool take_dev(const char *word, struct exception_request *out, char *err)
+static bool take_dev(const char *word, struct exception *out, char *err)
 {
 	/* the daemon goes by the device's own name */
-	if (!nl_link_find(word, out->value.device))
-		return fail(err, "cannot find device \"%s\"", word);
-	return true;
+	return nl_link_find(word, out->value.device) ||
+	       fail(err, "cannot find device \"%s\"", word);
 }
 
-static bool take_expires(const char *word, struct exception_request *out, char *err)
+static bool take_expires(const char *word, struct exception *out, char *err)
 {
 	uint32_t seconds;
 
@@ -101,7 +94,7 @@ enum { WORD_TABLE, WORD_MTU, WORD_VIA, WORD_DEV, WORD_EXPIRES };
 
 static const struct word {
 	const char *name;
-	bool (*take)(const char *word, struct exception_request *out, char *err);
+	bool (*take)(const char *word, struct exception *out, char *err);
 } known[] = {
 	[WORD_TABLE] = { "table", take_table },
 	[WORD_MTU] = { "mtu", take_mtu },
@@ -110,9 +103,9 @@ static const struct word {
 	[WORD_EXPIRES] = { "expires", take_expires },
 };
 
-/* The number of the words that may be used is n_known, from the first. *seen: a bit for each. */
-static bool take_pairs(int argc, char **argv, size_t n_known, uint32_t *seen,
-		       struct exception_request *out, char *err)
+/* The first n_known of the words may be used. *seen: a bit for each. */
+static bool take_pairs(int argc, char **argv, size_t n_known, uint32_t *seen, struct exception *out,
+		       char *err)
 {
 	for (int i = 0; i < argc; i += 2) {
 		size_t k = 0;
@@ -140,130 +133,84 @@ static bool check_whole(uint32_t seen, char *err)
 		return fail(err, "via needs a device: \"via GW dev PORT\"");
 	if (dev && !via)
 		return fail(err, "dev needs via: \"via GW dev PORT\"");
-	if (!via && !(seen & 1u << WORD_MTU))
-		return fail(
-			err,
-			"the exception is missing: give \"mtu N\", \"via GW dev PORT\" or both");
-	return true;
+	return via || seen & 1u << WORD_MTU ||
+	       fail(err, "the exception is missing: give \"mtu N\", \"via GW dev PORT\" or both");
 }
 
-static bool parse_words(enum exception_words words, int argc, char **argv,
-			struct exception_request *out, char *err)
+bool exception_parse(enum exception_verb verb, int argc, char **argv, struct exception *out,
+		     char err[EXCEPTION_ERR])
 {
-	size_t n_known = words == EXCEPTION_WHOLE ? ARRAY_SIZE(known) : WORD_TABLE + 1;
-	bool needs_dst = words == EXCEPTION_WHOLE || words == EXCEPTION_KEY;
-	struct in6_addr addr;
+	bool whole = verb >= EXCEPTION_ADD, needs_dst = verb >= EXCEPTION_DELETE;
+	struct exception one = { .value.added_ns = util_now_ns() };
+	bool has_dst = needs_dst || (argc && strcmp(argv[0], known[WORD_TABLE].name) != 0);
 	uint32_t seen = 0;
-	int at = 0;
 
-	if (words == EXCEPTION_TABLE && argc && inet_pton(AF_INET6, argv[0], &addr) == 1)
-		return fail(err, "unexpected argument \"%s\": 'del %s' removes the exception",
-			    argv[0], argv[0]);
-	if (needs_dst ||
-	    (words == EXCEPTION_ANY && argc && strcmp(argv[0], known[WORD_TABLE].name) != 0)) {
-		if (!argc)
-			return fail(err, "a destination is needed");
-		if (!take_dst(argv[at++], out, err))
-			return false;
-	}
-	if (!take_pairs(argc - at, argv + at, n_known, &seen, out, err))
+	if (verb == EXCEPTION_FLUSH && has_dst)
+		return fail(err, "unexpected argument \"%s\"", argv[0]);
+	if (has_dst && !argc)
+		return fail(err, "a destination is needed");
+	if (has_dst && !take_dst(argv[0], &one, err))
 		return false;
-	if (needs_dst && !out->key.table)
-		out->key.table = SIXLANE_TABLE_MAIN;
-	out->value.table = out->key.table;
-	return words != EXCEPTION_WHOLE || check_whole(seen, err);
-}
-
-bool exception_parse(enum exception_words words, int argc, char **argv,
-		     struct exception_request *out, char err[EXCEPTION_ERR])
-{
-	struct exception_request request = { .value.added_ns = util_now_ns() };
-
-	if (!parse_words(words, argc, argv, &request, err))
+	if (!take_pairs(argc - has_dst, argv + has_dst, whole ? ARRAY_SIZE(known) : WORD_TABLE + 1,
+			&seen, &one, err))
 		return false;
-	*out = request;
+	if (whole && !check_whole(seen, err))
+		return false;
+	if (needs_dst && !one.table)
+		one.table = SIXLANE_TABLE_MAIN;
+	one.value.table = one.table;
+	*out = one;
 	return true;
 }
 
 /* --- all lines --------------------------------------------------------------------------- */
 
-bool exception_append(struct exception_requests *requests, const struct exception_request *request)
+/* Words as the shell would split them without quotes; "#" ends the line. */
+static bool parse_line(enum exception_verb verb, char *line, unsigned int number,
+		       struct exceptions *out, char *err)
 {
-	struct exception_request *grown;
-	size_t room = requests->room ? 2 * requests->room : 64;
-
-	if (requests->n == requests->room) {
-		grown = reallocarray(requests->at, room, sizeof(*grown));
-		if (!grown)
-			return false;
-		requests->at = grown;
-		requests->room = room;
-	}
-	requests->at[requests->n++] = *request;
-	return true;
-}
-
-/* Words as the shell would split them without quotes; "#" ends the line. Their number or -1. */
-static int split(char *line, char *words[MAX_WORDS])
-{
-	char *save = NULL;
-	int n = 0;
+	char *argv[MAX_WORDS], *save = NULL, why[EXCEPTION_ERR];
+	struct exception one;
+	int argc = 0;
 
 	line[strcspn(line, "#")] = '\0';
 	for (char *word = strtok_r(line, " \t\r\n", &save); word;
 	     word = strtok_r(NULL, " \t\r\n", &save)) {
-		if (n == MAX_WORDS)
-			return -1;
-		words[n++] = word;
+		if (argc == MAX_WORDS)
+			return fail(err, "line %u: the line has too many words", number);
+		argv[argc++] = word;
 	}
-	return n;
-}
-
-static bool parse_line(enum exception_words words, char *line, unsigned int number,
-		       struct exception_requests *out, char *err)
-{
-	char *argv[MAX_WORDS], why[EXCEPTION_ERR] = "the line has too many words";
-	struct exception_request request;
-	int argc = split(line, argv);
-
 	if (!argc)
 		return true;
-	if (argc < 0 || !exception_parse(words, argc, argv, &request, why))
+	if (!exception_parse(verb, argc, argv, &one, why))
 		return fail(err, "line %u: %s", number, why);
-	request.line = number;
-	return exception_append(out, &request) || fail(err, "out of memory");
+	one.line = number;
+	return !exception_append(out, &one) || fail(err, "out of memory");
 }
 
-static int compare_keys(const struct exception_key *a, const struct exception_key *b)
+static int by_dst(const void *a, const void *b)
 {
-	int rc = memcmp(&a->dst, &b->dst, sizeof(a->dst));
-
-	return rc ? rc : (a->table > b->table) - (a->table < b->table);
-}
-
-static int by_key(const void *a, const void *b)
-{
-	const struct exception_request *x = a, *y = b;
-	int rc = compare_keys(&x->key, &y->key);
+	const struct exception *x = a, *y = b;
+	int rc = memcmp(&x->dst, &y->dst, sizeof(x->dst));
 
 	return rc ? rc : (x->line > y->line) - (x->line < y->line);
 }
 
-static bool check_twice(struct exception_requests *requests, char *err)
+static bool check_twice(const struct exceptions *list, char *err)
 {
-	if (requests->n)
-		qsort(requests->at, requests->n, sizeof(*requests->at), by_key);
-	for (size_t i = 1; i < requests->n; i++) {
-		const struct exception_request *at = &requests->at[i];
+	if (list->n)
+		qsort(list->at, list->n, sizeof(*list->at), by_dst);
+	for (size_t i = 1; i < list->n; i++) {
+		const struct exception *one = &list->at[i];
 
-		if (!compare_keys(&at[-1].key, &at->key))
-			return fail(err, "line %u: repeats the destination of line %u", at->line,
-				    at[-1].line);
+		if (!memcmp(&one[-1].dst, &one->dst, sizeof(one->dst)))
+			return fail(err, "line %u: repeats the destination of line %u", one->line,
+				    one[-1].line);
 	}
 	return true;
 }
 
-bool exception_parse_lines(enum exception_words words, FILE *from, struct exception_requests *out,
+bool exception_parse_lines(enum exception_verb verb, FILE *from, struct exceptions *out,
 			   char err[EXCEPTION_ERR])
 {
 	_cleanup_free_ char *line = NULL;
@@ -274,7 +221,7 @@ bool exception_parse_lines(enum exception_words words, FILE *from, struct except
 
 	while (good && (n = getline(&line, &size, from)) >= 0) {
 		number++;
-		good = strlen(line) == (size_t)n ? parse_line(words, line, number, out, err)
+		good = strlen(line) == (size_t)n ? parse_line(verb, line, number, out, err)
 						 : fail(err, "line %u: it is not text", number);
 	}
 	if (good && ferror(from))

@@ -7,115 +7,156 @@
 #include <string.h>
 
 #include "exception.h"
-#include "route_view.h"
+#include "show.h"
 
-int exception_read(const struct maps *maps, const struct exception_key *key,
-		   struct exception_state *out)
+int exception_append(struct exceptions *list, const struct exception *one)
 {
-	struct exception_state state = { .key = *key };
-	int rc = maps_exception(maps, &key->dst, &state.entry);
+	size_t room = list->room ? 2 * list->room : 64;
+	struct exception *grown;
 
-	state.has_entry = !rc && state.entry.table == key->table;
-	if (rc && rc != -ENOENT)
-		return rc;
-	rc = maps_operator(maps, &key->dst, &state.wish);
-	state.has_wish = !rc && state.wish.table == key->table;
-	if (rc && rc != -ENOENT)
-		return rc;
-	if (!rc && !state.has_wish && !exception_is_over(state.wish.expires_ns))
-		state.elsewhere = state.wish.table;
-	exception_end_name(&state.wish);
-	*out = state;
+	if (list->n == list->room) {
+		grown = reallocarray(list->at, room, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		list->at = grown;
+		list->room = room;
+	}
+	list->at[list->n++] = *one;
 	return 0;
 }
 
-bool exception_is_punted(const struct maps *maps, const union sixlane_addr *dst)
+struct collect {
+	const struct exception *asked;
+	struct exceptions *list;
+};
+
+static int take(const struct collect *to, const union sixlane_addr *dst, uint32_t table)
 {
-	return maps_punted_has(maps, dst) || (maps_looks(maps) && maps_fresh_has(maps, dst));
+	const struct exception *asked = to->asked, found = { .dst = *dst, .table = table };
+
+	if ((asked->table && table != asked->table) ||
+	    (asked->has_dst && memcmp(&asked->dst, dst, sizeof(*dst)) != 0))
+		return 0;
+	return exception_append(to->list, &found);
+}
+
+static int take_entry(void *ctx, const union sixlane_addr *dst,
+		      const struct sixlane_exception *value)
+{
+	return take(ctx, dst, value->table);
+}
+
+static int take_wish(void *ctx, const union sixlane_addr *dst, const struct sixlane_operator *value)
+{
+	return take(ctx, dst, value->table);
+}
+
+int exception_collect(const struct maps *maps, const struct exception *asked, bool entries,
+		      struct exceptions *list)
+{
+	struct collect to = { asked, list };
+	int error = entries ? maps_exception_each(maps, take_entry, &to) : 0;
+
+	return error ? error : maps_operator_each(maps, take_wish, &to);
+}
+
+static bool is_over(uint64_t expires_ns)
+{
+	return expires_ns && util_now_ns() >= expires_ns;
+}
+
+int exception_read(const struct maps *maps, struct exception *one)
+{
+	int entry_rc = maps_exception(maps, &one->dst, &one->entry);
+	int wish_rc = maps_operator(maps, &one->dst, &one->wish);
+
+	if (entry_rc && entry_rc != -ENOENT)
+		return entry_rc;
+	if (wish_rc && wish_rc != -ENOENT)
+		return wish_rc;
+	one->has_entry =
+		!entry_rc && one->entry.table == one->table && !is_over(one->entry.expires_ns);
+	one->has_wish = !wish_rc && !is_over(one->wish.expires_ns);
+	one->elsewhere = one->has_wish && one->wish.table != one->table ? one->wish.table : 0;
+	one->has_wish &= !one->elsewhere;
+	/* whoever wrote it */
+	one->wish.device[sizeof(one->wish.device) - 1] = '\0';
+	return 0;
+}
+
+const char *exception_name(const struct exception *one, char buf[EXCEPTION_NAME])
+{
+	char addr[PRINT_PREFIX_LEN], table[SHOW_TABLE_LEN];
+	bool in_main = one->table == SIXLANE_TABLE_MAIN;
+
+	print_prefix(&one->dst, 128, true, addr);
+	snprintf(buf, EXCEPTION_NAME, "%s%s%s", addr, in_main ? "" : " table ",
+		 in_main ? "" : show_table(one->table, table));
+	return buf;
 }
 
 /* --- carried out ------------------------------------------------------------------------- */
 
-static const struct link *find_device(const struct cmd_view *view, const char *name)
-{
-	for (size_t i = 0; i < view->ports.n; i++) {
-		if (!strcmp(view->ports.links[i].name, name))
-			return &view->ports.links[i];
-	}
-	return NULL;
-}
-
-static bool is_mtu_carried_out(const struct exception_state *state)
-{
-	uint32_t wished = state->wish.mtu;
-	bool has = state->entry.flags & SIXLANE_EXCEPTION_MTU;
-
-	return has ? state->entry.mtu == wished : !wished;
-}
-
 /* Where a next hop leads is not told while its device is down. */
-static bool is_way_carried_out(const struct cmd_view *view, const struct exception_state *state)
+static bool is_next_hop_carried_out(const struct cmd_view *view, const struct exception *one)
 {
-	const struct sixlane_operator *wish = &state->wish;
+	bool has_hop = one->entry.flags & SIXLANE_EXCEPTION_NEXT_HOP;
+	const struct sixlane_operator *wish = &one->wish;
 	const struct link *device;
 	struct hop_view hop;
 
-	if (!*wish->device)
-		return !(state->entry.flags & SIXLANE_EXCEPTION_NEXT_HOP);
-	if (!(state->entry.flags & SIXLANE_EXCEPTION_NEXT_HOP))
-		return false;
-	route_view_hop(&view->maps, state->entry.next_hop, &hop);
+	if (!has_hop || !*wish->device)
+		return !has_hop && !*wish->device;
+	route_view_hop(&view->maps, one->entry.next_hop, &hop);
 	if (!hop.port)
 		return true;
-	device = find_device(view, wish->device);
+	device = ports_find_name(&view->ports, wish->device);
 	return device && device->ifindex == hop.egress.ifindex &&
 	       (!hop.has_gateway ||
 		!memcmp(&hop.neigh.key.addr, &wish->gateway, sizeof(wish->gateway)));
 }
 
-bool exception_is_carried_out(const struct cmd_view *view, const struct exception_state *state)
+/* What the operator asked for is in sl_exceptions, as it was asked for last. */
+static bool is_carried_out(const struct cmd_view *view, const struct exception *one)
 {
-	return state->has_wish && state->has_entry &&
-	       state->entry.flags & SIXLANE_EXCEPTION_OPERATOR && is_mtu_carried_out(state) &&
-	       is_way_carried_out(view, state) && state->entry.expires_ns == state->wish.expires_ns;
+	const struct sixlane_exception *entry = &one->entry;
+	uint32_t mtu = entry->flags & SIXLANE_EXCEPTION_MTU ? entry->mtu : 0;
+
+	return one->has_entry && entry->flags & SIXLANE_EXCEPTION_OPERATOR &&
+	       mtu == one->wish.mtu && entry->expires_ns == one->wish.expires_ns &&
+	       is_next_hop_carried_out(view, one);
 }
 
 /* --- why not ----------------------------------------------------------------------------- */
 
-/* Of a route whose packets do not go on here. */
-static const char *why_verdict(uint32_t verdict, struct exception_why *out)
+/* What is in the way of any exception of this destination; NULL: nothing. */
+static const char *why_no_route(const struct maps *maps, const struct exception *one,
+				struct exception_why *out)
 {
-	const char *name = cmd_verdict_name(verdict);
+	union sixlane_fate fate;
+	uint32_t value, id;
+	const char *name;
 
+	if (maps_route_lookup(maps, one->table, &one->dst, &value))
+		return "its table has no route for it";
+	id = sixlane_route_next_hop(value);
+	if (id >= SIXLANE_MAX_NEXT_HOPS)
+		return NULL;
+	fate.word = __atomic_load_n(&maps->next_hops[id].fate.word, __ATOMIC_ACQUIRE);
+	if (fate.kind == SIXLANE_FORWARD || fate.kind >= SIXLANE_N_VERDICTS)
+		return NULL;
+	name = cmd_verdict_name(fate.kind);
 	if (strncmp(name, "punt_", strlen("punt_")) != 0)
 		return "its covering route does not forward";
 	snprintf(out->buf, sizeof(out->buf), "its route passes to the kernel (%s)", name);
 	return out->buf;
 }
 
-/* What is in the way of any exception of this destination; NULL: nothing. */
-static const char *why_no_route(const struct maps *maps, const struct exception_key *key,
-				struct exception_why *out)
-{
-	union sixlane_fate fate;
-	uint32_t value, id;
-
-	if (maps_route_lookup(maps, key->table, &key->dst, &value))
-		return "its table has no route for it";
-	id = sixlane_route_next_hop(value);
-	if (id >= SIXLANE_MAX_NEXT_HOPS)
-		return NULL;
-	fate.word = __atomic_load_n(&maps->next_hops[id].fate.word, __ATOMIC_ACQUIRE);
-	return fate.kind != SIXLANE_FORWARD && fate.kind < SIXLANE_N_VERDICTS
-		       ? why_verdict(fate.kind, out)
-		       : NULL;
-}
-
-/* The device that is to be there; NULL: all are. */
+/* The device that is to be there; NULL: it is. */
 static const char *why_no_device(const struct cmd_view *view, const char *name,
 				 struct exception_why *out)
 {
-	const struct link *device = find_device(view, name);
+	const struct link *device = ports_find_name(&view->ports, name);
 
 	if (device && maps_port_slot(&view->maps, device->ifindex))
 		return NULL;
@@ -135,21 +176,19 @@ static const char *why_refused(const struct sixlane_meta *meta, struct exception
 	return out->buf;
 }
 
-const char *exception_why_not(const struct cmd_view *view, bool daemon,
-			      const struct exception_state *state, struct exception_why *out)
+const char *exception_why_not(const struct cmd_view *view, bool daemon, const struct exception *one,
+			      struct exception_why *out)
 {
-	bool wished = state->has_wish && !exception_is_carried_out(view, state);
+	bool pending = one->has_wish && !is_carried_out(view, one);
 	const char *why;
 
 	out->refused = false;
-	if (exception_is_over(wished ? state->wish.expires_ns : state->entry.expires_ns))
-		return "expired";
-	if (wished && !daemon)
+	if (pending && !daemon)
 		return "sixlaned does not run";
-	why = why_no_route(&view->maps, &state->key, out);
-	if (!why && state->has_wish && *state->wish.device)
-		why = why_no_device(view, state->wish.device, out);
-	if (!why && wished)
+	why = why_no_route(&view->maps, one, out);
+	if (!why && one->has_wish && *one->wish.device)
+		why = why_no_device(view, one->wish.device, out);
+	if (!why && pending)
 		why = why_refused(view->maps.meta, out);
 	return why;
 }

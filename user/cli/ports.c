@@ -96,7 +96,7 @@ const struct link *ports_find(const struct ports *ports, uint32_t ifindex)
 	return bsearch(&key, ports->links, ports->n, sizeof(key), by_ifindex);
 }
 
-static const struct link *find_name(const struct ports *ports, const char *name)
+const struct link *ports_find_name(const struct ports *ports, const char *name)
 {
 	for (size_t i = 0; i < ports->n; i++)
 		if (!strcmp(ports->links[i].name, name))
@@ -112,7 +112,7 @@ struct owner_search {
 static void take_upper(void *ctx, const char *name)
 {
 	struct owner_search *search = ctx;
-	const struct link *upper = find_name(search->ports, name);
+	const struct link *upper = ports_find_name(search->ports, name);
 
 	if (search->owner.kind || !links_upper_takes(upper))
 		return;

@@ -20,6 +20,7 @@ void ports_free(struct ports *ports);
 
 /* NULL: no such device. */
 const struct link *ports_find(const struct ports *ports, uint32_t ifindex);
+const struct link *ports_find_name(const struct ports *ports, const char *name);
 
 /* The device that takes a port's frames before IPv6 sees them. */
 struct port_owner {

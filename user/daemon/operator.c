@@ -12,7 +12,7 @@
 #include "state.h"
 
 #define LOOK_INTERVAL_NS 1000000000u
-#define LOOK_EACH_NS 50000u /* and so long for each entry, where it is for what has expired */
+#define LOOK_EACH_NS 50000u /* and so long for each entry, for those that expire */
 #define LEAVE_MAX 1024	    /* in one run */
 #define NEIGH_WORDS (SIXLANE_MAX_NEIGHBOURS / 64)
 
@@ -24,11 +24,11 @@ enum step {
 
 /* What a reading finds. */
 struct found {
-	size_t n;
+	size_t n, left;		 /* entries; those that are gone */
 	size_t missing, refused; /* lead out by a device that is not there; found no room */
 	uint64_t next_expire_ns;
 	uint64_t gateways[NEIGH_WORDS]; /* bitmap of the slots of gateways in use */
-	bool any_gateway;
+	bool any_gateway, by_device;
 };
 
 struct operator_list {
@@ -36,24 +36,11 @@ struct operator_list {
 	int poke_fd;
 	enum step step;
 	bool wanted;
-	bool by_device; /* an entry names a device */
-	bool again;	/* read anew for those that found no room */
-	uint64_t next_look_ns, next_room_ns;
+	uint64_t next_ns; /* to be read then, whatever changes */
 	uint64_t changes; /* counted before the reading */
 	struct maps_cursor cursor;
 	struct found found, last; /* by the one under way, and by the last one */
 };
-
-static const struct device *find_device(const struct sync *sync, const char *name)
-{
-	for (size_t i = 0; i < sync->links.n; i++) {
-		const struct device *device = &sync->links.devices[i];
-
-		if (device->has_link && !strcmp(device->link.name, name))
-			return device;
-	}
-	return NULL;
-}
 
 /* False: no such device. */
 static bool express(const struct sync *sync, const struct sixlane_operator *entry,
@@ -73,7 +60,7 @@ static bool express(const struct sync *sync, const struct sixlane_operator *entr
 	memcpy(name, entry->device, sizeof(entry->device));
 	if (!*name)
 		return true;
-	device = find_device(sync, name);
+	device = links_find_name(&sync->links, name);
 	if (!device)
 		return false;
 	exception->has_hop = true;
@@ -132,7 +119,7 @@ static int take_entry(void *ctx, const union sixlane_addr *dst,
 		return 0;
 	}
 	found->n++;
-	list->by_device |= entry->device[0] != '\0';
+	found->by_device |= entry->device[0] != '\0';
 	ret = bring(list, dst, entry);
 	found->missing += ret == -ENODEV;
 	found->refused += ret == -ENOSPC;
@@ -155,12 +142,17 @@ static void report(const struct operator_list *list)
 			found->refused, list->sync->config->max_exceptions);
 }
 
+static uint64_t count_changes(const struct sync *sync)
+{
+	return __atomic_load_n(&sync->maps->meta->operator_changes, __ATOMIC_ACQUIRE);
+}
+
 /* Changes while the list is read are counted later than what it is told to have carried out. */
-static void begin(struct operator_list *list, uint64_t changes)
+static void begin(struct operator_list *list)
 {
 	list->step = STEP_READ;
-	list->changes = changes;
-	list->wanted = list->by_device = false;
+	list->changes = count_changes(list->sync);
+	list->wanted = false;
 	list->cursor = (struct maps_cursor){ 0 };
 	list->found = (struct found){ .next_expire_ns = UINT64_MAX };
 	fib_exceptions_begin(list->sync->fib);
@@ -172,28 +164,12 @@ static void read_some(struct operator_list *list)
 
 	if (ret > 0)
 		return;
-	if (ret) {
-		list->step = STEP_IDLE;
-		list->wanted = true;
-		list->again = false;
-		list->next_look_ns = util_now_ns() + LOOK_INTERVAL_NS;
-		log_warning_limited(
-			"cannot read the operator's exceptions: %s; sixlaned tries again",
-			strerror(-ret));
+	list->step = ret ? STEP_IDLE : STEP_LEAVE;
+	if (!ret)
 		return;
-	}
-	/* once, since it goes over all neighbours */
-	if (list->found.any_gateway)
-		list->sync->next_keep_ns = 0;
-	list->step = STEP_LEAVE;
-}
-
-static bool is_room(const struct sync *sync)
-{
-	struct fib_stats stats;
-
-	fib_get_stats(sync->fib, &stats);
-	return stats.exceptions < sync->config->max_exceptions;
+	list->next_ns = util_now_ns() + LOOK_INTERVAL_NS;
+	log_warning_limited("cannot read the operator's exceptions: %s; sixlaned tries again",
+			    strerror(-ret));
 }
 
 static uint64_t later(uint64_t a_ns, uint64_t b_ns)
@@ -201,58 +177,31 @@ static uint64_t later(uint64_t a_ns, uint64_t b_ns)
 	return a_ns > b_ns ? a_ns : b_ns;
 }
 
-/* When it is to be looked for room, and for those that expire: not for each of many. */
-static void plan(struct operator_list *list, uint64_t now_ns)
-{
-	struct found *last = &list->last;
-
-	list->next_room_ns = last->refused ? now_ns + LOOK_INTERVAL_NS : UINT64_MAX;
-	last->next_expire_ns =
-		later(last->next_expire_ns, now_ns + LOOK_INTERVAL_NS + last->n * LOOK_EACH_NS);
-}
-
-/* Those that were gone have made room since the others were read. */
 static void finish(struct operator_list *list)
 {
-	list->again = !list->again && list->found.refused && is_room(list->sync);
-	if (list->again) {
-		begin(list, list->changes);
+	/* those that are gone have made room since the others were read; nothing else does */
+	if (list->found.left && list->found.refused) {
+		begin(list);
 		return;
 	}
 	report(list);
 	list->last = list->found;
 	list->step = STEP_IDLE;
-	plan(list, util_now_ns());
+	/* not for each of many that expire */
+	list->next_ns = later(list->last.next_expire_ns,
+			      util_now_ns() + LOOK_INTERVAL_NS + list->last.n * LOOK_EACH_NS);
+	/* once, since it goes over all neighbours */
+	if (list->last.any_gateway)
+		list->sync->next_keep_ns = 0;
 	__atomic_store_n(&list->sync->maps->meta->operator_done, list->changes, __ATOMIC_RELEASE);
-}
-
-static uint64_t count_changes(const struct sync *sync)
-{
-	return __atomic_load_n(&sync->maps->meta->operator_changes, __ATOMIC_ACQUIRE);
-}
-
-static bool is_wanted(const struct sync *sync)
-{
-	return sync->operator->wanted || count_changes(sync) != sync->maps->meta->operator_done;
-}
-
-static bool is_due(struct operator_list *list)
-{
-	const uint64_t now_ns = util_now_ns();
-
-	if (now_ns < list->next_look_ns)
-		return false;
-	if (is_wanted(list->sync) || now_ns >= list->last.next_expire_ns)
-		return true;
-	if (now_ns < list->next_room_ns)
-		return false;
-	list->next_room_ns = now_ns + LOOK_INTERVAL_NS;
-	return is_room(list->sync);
 }
 
 static void take_back(void *ctx, const union sixlane_addr *dst)
 {
-	exceptions_take_back(ctx, dst);
+	struct operator_list *list = ctx;
+
+	list->found.left++;
+	exceptions_take_back(list->sync, dst);
 }
 
 void operator_run(struct sync *sync)
@@ -262,26 +211,20 @@ void operator_run(struct sync *sync)
 	/* first: who pokes has counted before */
 	if (list->poke_fd >= 0)
 		poke_drain(list->poke_fd);
-	if (list->step == STEP_IDLE && is_due(list))
-		begin(list, count_changes(sync));
+	if (list->step == STEP_IDLE && util_now_ns() >= operator_due_ns(sync))
+		begin(list);
 	if (list->step == STEP_READ)
 		read_some(list);
-	if (list->step == STEP_LEAVE && !fib_exceptions_end(sync->fib, LEAVE_MAX, take_back, sync))
+	if (list->step == STEP_LEAVE && !fib_exceptions_end(sync->fib, LEAVE_MAX, take_back, list))
 		finish(list);
 }
 
 uint64_t operator_due_ns(const struct sync *sync)
 {
 	const struct operator_list *list = sync->operator;
-	uint64_t next_ns = list->last.next_expire_ns;
+	bool wanted = list->wanted || count_changes(sync) != list->changes;
 
-	if (list->step != STEP_IDLE)
-		return 0;
-	if (list->next_room_ns < next_ns)
-		next_ns = list->next_room_ns;
-	if (is_wanted(sync))
-		next_ns = 0;
-	return next_ns > list->next_look_ns ? next_ns : list->next_look_ns;
+	return list->step != STEP_IDLE || wanted ? 0 : list->next_ns;
 }
 
 int operator_fd(const struct sync *sync)
@@ -296,7 +239,7 @@ int operator_new(struct sync *sync)
 	if (!list)
 		return -ENOMEM;
 	list->sync = sync;
-	list->last.next_expire_ns = list->next_room_ns = UINT64_MAX;
+	list->next_ns = UINT64_MAX;
 	list->poke_fd = poke_open();
 	if (list->poke_fd < 0)
 		log_warning(
@@ -322,7 +265,7 @@ void operator_free(struct operator_list *list)
 void operator_mark_gateways(const struct sync *sync, uint64_t *used)
 {
 	for (size_t i = 0; i < NEIGH_WORDS; i++)
-		used[i] |= sync->operator->found.gateways[i] | sync->operator->last.gateways[i];
+		used[i] |= sync->operator->last.gateways[i];
 }
 
 void operator_want(struct sync *sync)
@@ -332,5 +275,5 @@ void operator_want(struct sync *sync)
 
 void operator_device_changed(struct sync *sync)
 {
-	sync->operator->wanted |= sync->operator->by_device;
+	sync->operator->wanted |= sync->operator->found.by_device;
 }
