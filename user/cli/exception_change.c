@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <string.h>
@@ -76,17 +75,13 @@ static bool is_own(const struct ports *ports, const struct sixlane_operator *val
 	return vrf_of(ports, own->ifa_name) == vrf_of(ports, value->device);
 }
 
-/* What the kernel would not take for a gateway. */
-static const char *why_no_next_hop(const struct change *change,
-				   const struct sixlane_operator *value)
+static bool is_any_own(const struct change *change, const struct sixlane_operator *value)
 {
-	for (const struct ifaddrs *own = change->own; own; own = own->ifa_next) {
-		if (own->ifa_flags & IFF_LOOPBACK && !strcmp(own->ifa_name, value->device))
-			return "via a loopback device, which forwards nothing";
-		if (is_own(&change->view.ports, value, own))
-			return "via an address of the router itself";
-	}
-	return NULL;
+	const struct ifaddrs *own = *value->device ? change->own : NULL;
+
+	while (own && !is_own(&change->view.ports, value, own))
+		own = own->ifa_next;
+	return own;
 }
 
 /* NULL: it may be set, as far as can be told. */
@@ -96,18 +91,19 @@ static const char *why_not_set(const struct change *change, const struct excepti
 	char addr[PRINT_PREFIX_LEN], table_buf[SHOW_TABLE_LEN];
 	const char *table;
 
-	if (one->elsewhere) {
-		print_prefix(&one->dst, 128, true, addr);
-		table = show_table(one->elsewhere, table_buf);
-		snprintf(
-			buf, EXCEPTION_ERR,
-			"it has one in table %s, and can have no other: 'sixlane exception delete %s table %s' removes that",
-			table, addr, table);
-		return buf;
-	}
 	if (change->verb == EXCEPTION_ADD && one->has_wish)
 		return FILE_EXISTS;
-	return *one->value.device ? why_no_next_hop(change, &one->value) : NULL;
+	if (is_any_own(change, &one->value))
+		return "via an address of the router itself";
+	if (!one->elsewhere)
+		return NULL;
+	print_prefix(&one->dst, 128, true, addr);
+	table = show_table(one->elsewhere, table_buf);
+	snprintf(
+		buf, EXCEPTION_ERR,
+		"it has one in table %s, and can have no other: 'sixlane exception delete %s table %s' removes that",
+		table, addr, table);
+	return buf;
 }
 
 static const char *why_not_delete(const struct exception *one, char buf[EXCEPTION_ERR])
@@ -125,7 +121,7 @@ static const char *why_not_delete(const struct exception *one, char buf[EXCEPTIO
 }
 
 /* What is there now, and whether all can be done. CMD_OK or CMD_FAILED (said). */
-static int check(struct change *change)
+static int check(const struct change *change)
 {
 	char buf[EXCEPTION_ERR];
 
@@ -289,30 +285,20 @@ static int print_result(const struct change *change, size_t n_short)
 	return print_json(change->options, object);
 }
 
-/* Who interrupts the command must not leave a part of the list. The old mask. */
-static sigset_t block_signals(void)
-{
-	sigset_t ours, old;
-
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGINT);
-	sigaddset(&ours, SIGTERM);
-	sigaddset(&ours, SIGHUP);
-	sigaddset(&ours, SIGPIPE);
-	sigprocmask(SIG_BLOCK, &ours, &old);
-	return old;
-}
-
 /* What waits for a daemon, a device or a route is done as far as it can be. */
 static int write_and_settle(const struct change *change)
 {
-	const sigset_t old = block_signals();
+	sigset_t all, old;
 	bool refused = false;
-	int rc = write_all(change);
-	/* what was undone may be in force already */
-	uint64_t number = count_change(change);
+	uint64_t number;
+	int rc;
 
-	/* waiting may be interrupted */
+	/* an interrupt leaves no part of the list; it may end the waiting */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	rc = write_all(change);
+	/* what was undone may be in force already */
+	number = count_change(change);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	wait_done(change, number);
 	if (rc)
@@ -322,15 +308,6 @@ static int write_and_settle(const struct change *change)
 }
 
 /* --- all of it --------------------------------------------------------------------------- */
-
-/* Instead of the one that says which: all of the operator's that it may mean. 0 or -errno. */
-static int find_all(struct change *change, struct exceptions *found)
-{
-	int error = exception_collect(&change->view.maps, change->list->at, false, found);
-
-	change->list = found;
-	return error;
-}
 
 int exception_change(const struct cmd_options *options, enum exception_verb verb,
 		     struct exceptions *list)
@@ -343,8 +320,10 @@ int exception_change(const struct cmd_options *options, enum exception_verb verb
 
 	if (rc)
 		return rc;
-	if (verb == EXCEPTION_FLUSH)
-		error = find_all(&change, &found);
+	if (verb == EXCEPTION_FLUSH) {
+		error = exception_collect(&change.view.maps, list->at, false, &found);
+		change.list = &found;
+	}
 	if (sets(&change) && getifaddrs(&change.own))
 		change.own = NULL;
 	if (error)

@@ -73,8 +73,11 @@ static bool take_via(const char *word, struct exception *out, char *err)
 static bool take_dev(const char *word, struct exception *out, char *err)
 {
 	/* the daemon goes by the device's own name */
-	return nl_link_find(word, out->value.device) ||
-	       fail(err, "cannot find device \"%s\"", word);
+	uint32_t ifindex = nl_link_find(word, out->value.device);
+
+	if (ifindex == LOOPBACK_IFINDEX)
+		return fail(err, "via a loopback device, which forwards nothing");
+	return ifindex || fail(err, "cannot find device \"%s\"", word);
 }
 
 static bool take_expires(const char *word, struct exception *out, char *err)

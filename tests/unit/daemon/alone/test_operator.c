@@ -22,27 +22,21 @@ static struct {
 	uint64_t now_ns;
 } operators;
 
-static union sixlane_addr dst_of(size_t i)
-{
-	union sixlane_addr dst = addr("2001:db8::");
-
-	dst.bytes[15] = (uint8_t)(i + 1);
-	return dst;
-}
-
 static int fake_some(const struct maps *maps, struct maps_cursor *cursor, maps_operator_fn fn,
 		     void *ctx)
 {
 	uint8_t *at = cursor->token;
+	union sixlane_addr dst = addr("2001:db8::");
 	int ret = operators.error;
 
 	(void)maps;
 	operators.readings += !*at;
-	for (size_t n = 0; n < PIECE && *at < MAX_ENTRIES && !ret; n++, ++*at) {
-		const union sixlane_addr dst = dst_of(*at);
+	for (size_t n = 0; n < PIECE && *at < MAX_ENTRIES && !ret; n++) {
+		const struct sixlane_operator *entry = &operators.entries[*at];
 
-		if (operators.entries[*at].mtu)
-			ret = fn(ctx, &dst, &operators.entries[*at]);
+		dst.bytes[15] = ++*at;
+		if (entry->mtu)
+			ret = fn(ctx, &dst, entry);
 	}
 	return ret ?: *at < MAX_ENTRIES;
 }
