@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the files of `sixlane exception` share: exception.c has the verbs, exception_parse.c the
- * words behind them, exception_change.c writes what the operator asks for, exception_state.c says
- * what became of it, exception_show.c shows all.
+ * What the files of `sixlane exception` share: exception.c has the verbs and their words,
+ * exception_change.c writes what the operator asks for, exception_state.c says what became of it,
+ * exception_show.c shows all.
  */
 #ifndef USER_CLI_EXCEPTION_H
 #define USER_CLI_EXCEPTION_H
@@ -35,15 +35,8 @@ struct exception {
 
 struct exceptions {
 	struct exception *at;
-	size_t n, room;
+	size_t n;
 };
-
-/* exception_parse.c. False: err says why, and of a list, where. */
-bool exception_parse(enum exception_verb verb, int argc, char **argv, struct exception *out,
-		     char err[EXCEPTION_ERR]);
-/* Every line of a file, no destination twice. */
-bool exception_parse_lines(enum exception_verb verb, FILE *from, struct exceptions *out,
-			   char err[EXCEPTION_ERR]);
 
 /* exception_change.c: add, replace, delete or flush, of which the list has one that says which.
  * What is wrong with any of them is said before anything is changed. CMD_OK or CMD_FAILED (said).

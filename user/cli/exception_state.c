@@ -11,15 +11,14 @@
 
 int exception_append(struct exceptions *list, const struct exception *one)
 {
-	size_t room = list->room ? 2 * list->room : 64;
 	struct exception *grown;
 
-	if (list->n == list->room) {
-		grown = reallocarray(list->at, room, sizeof(*grown));
+	/* Doubling: room is added whenever the number is a power of two. */
+	if (!(list->n & (list->n - 1))) {
+		grown = reallocarray(list->at, list->n ? 2 * list->n : 1, sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
 		list->at = grown;
-		list->room = room;
 	}
 	list->at[list->n++] = *one;
 	return 0;

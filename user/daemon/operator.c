@@ -28,7 +28,7 @@ struct found {
 	size_t missing, refused; /* lead out by a device that is not there; found no room */
 	uint64_t next_expire_ns;
 	uint64_t gateways[NEIGH_WORDS]; /* bitmap of the slots of gateways in use */
-	bool any_gateway, by_device;
+	bool by_device;			/* an entry names one */
 };
 
 struct operator_list {
@@ -42,55 +42,45 @@ struct operator_list {
 	struct found found, last; /* by the one under way, and by the last one */
 };
 
-/* False: no such device. */
-static bool express(const struct sync *sync, const struct sixlane_operator *entry,
+/* By the device of that name; false: there is none. */
+static bool set_hop(const struct sync *sync, const struct sixlane_operator *entry,
 		    struct fib_exception *exception)
 {
-	static const union sixlane_addr none;
 	char name[sizeof(entry->device) + 1] = "";
 	const struct device *device;
 
-	*exception = (struct fib_exception){
-		.origin = FIB_OPERATOR,
-		.table = entry->table,
-		.mtu = entry->mtu,
-		.mtu_locked = entry->mtu != 0,
-		.expires_ns = entry->expires_ns,
-	};
 	memcpy(name, entry->device, sizeof(entry->device));
-	if (!*name)
-		return true;
 	device = links_find_name(&sync->links, name);
 	if (!device)
 		return false;
-	exception->has_hop = true;
+	exception->has_hop = exception->hop.has_gateway = true;
 	exception->hop.ifindex = device->ifindex;
 	exception->hop.gateway = entry->gateway;
-	exception->hop.has_gateway = memcmp(&entry->gateway, &none, sizeof(none)) != 0;
 	return true;
 }
 
-static void note_gateway(struct found *found, const struct maps *maps,
-			 const struct fib_exception *said)
+static void note_gateway(struct found *found, const struct maps *maps, const struct fib_hop *hop)
 {
-	uint32_t slot;
+	uint32_t slot = maps_neigh_slot(maps, hop->ifindex, &hop->gateway);
 
-	if (!said->hop.has_gateway)
-		return;
-	slot = maps_neigh_slot(maps, said->hop.ifindex, &said->hop.gateway);
 	found->gateways[slot / 64] |= 1ull << slot % 64;
-	found->any_gateway = true;
 }
 
 /* 0, -ENODEV, or as fib_set_exception(). */
 static int bring(struct operator_list *list, const union sixlane_addr *dst,
 		 const struct sixlane_operator *entry)
 {
+	struct fib_exception exception = {
+		.origin = FIB_OPERATOR,
+		.table = entry->table,
+		.mtu = entry->mtu,
+		.mtu_locked = entry->mtu != 0,
+		.expires_ns = entry->expires_ns,
+	};
 	struct sync *sync = list->sync;
-	struct fib_exception exception;
 	int ret;
 
-	if (!express(sync, entry, &exception))
+	if (*entry->device && !set_hop(sync, entry, &exception))
 		return -ENODEV;
 	if (exception.has_hop)
 		ports_need(sync, exception.hop.ifindex);
@@ -101,8 +91,8 @@ static int bring(struct operator_list *list, const union sixlane_addr *dst,
 		ret = fib_set_exception(sync->fib, dst, &exception);
 	if (ret)
 		exceptions_take_back(sync, dst);
-	else
-		note_gateway(&list->found, sync->maps, &exception);
+	else if (exception.has_hop)
+		note_gateway(&list->found, sync->maps, &exception.hop);
 	return ret;
 }
 
@@ -119,7 +109,7 @@ static int take_entry(void *ctx, const union sixlane_addr *dst,
 		return 0;
 	}
 	found->n++;
-	found->by_device |= entry->device[0] != '\0';
+	found->by_device |= *entry->device != '\0';
 	ret = bring(list, dst, entry);
 	found->missing += ret == -ENODEV;
 	found->refused += ret == -ENOSPC;
@@ -191,7 +181,7 @@ static void finish(struct operator_list *list)
 	list->next_ns = later(list->last.next_expire_ns,
 			      util_now_ns() + LOOK_INTERVAL_NS + list->last.n * LOOK_EACH_NS);
 	/* once, since it goes over all neighbours */
-	if (list->last.any_gateway)
+	if (list->last.by_device)
 		list->sync->next_keep_ns = 0;
 	__atomic_store_n(&list->sync->maps->meta->operator_done, list->changes, __ATOMIC_RELEASE);
 }
