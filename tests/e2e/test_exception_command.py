@@ -15,7 +15,7 @@ from exceptions import assert_mtu, exception
 from explained import A, explain
 from lab import SIXLANE
 from netns import wait_until
-from topology import FAR, PORT, PREFIX, host_ll
+from topology import FAR, PORT, PREFIX, host_addr, host_ll
 
 MTU = 1300
 MAX_EXCEPTIONS = 262_144  # SIXLANE_MAX_EXCEPTIONS
@@ -136,6 +136,13 @@ def test_why_it_is_inactive(net):
         net.route(route)
         assert why in exception(net, "replace", SECOND, "mtu 1300").stderr
         assert why in exception(net, "show", SECOND).stdout
+
+
+def test_gateways_are_resolved_before_packets_come(net):
+    """Packets that do not know theirs pass to the kernel, which sends them by the route."""
+    net.r.ip("neigh del", host_addr("c"), "dev p2")
+    exception(net, "add", FAR, "via", host_addr("c"), "dev p2", check=False)
+    wait_until(lambda: net.r.ipj("neigh show", host_addr("c"), "nud reachable"), 10, "resolved")
 
 
 def test_tables_are_told_apart(net):
