@@ -129,6 +129,11 @@ def test_why_it_is_inactive(net):
     wait_until(lambda: waits.items() <= ex.shown(net)[FAR].items(), what=waits)
     net.r.run(*device.split())
     wait_until(lambda: ex.shown(net)[FAR]["active"], what="it is active")
+    exception(net, "add", THIRD, "via", ex.OTHER, "dev p1")
+    net.r.run(*"ip link set p1 down".split())
+    net.sync()
+    row = ex.shown(net)[THIRD]
+    assert (row["active"], row["next_hop"], row["port"]) == (True, ex.OTHER, "p1"), row
     for route, why in (
         ("replace unreachable " + PREFIX, "its covering route does not forward"),
         ("add local %s from ::5/128 dev lo table local" % PREFIX, "the kernel (punt_source_route)"),

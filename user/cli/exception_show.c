@@ -55,7 +55,7 @@ static void fill_next_hop(const struct cmd_view *view, struct shown *shown)
 		snprintf(shown->port, sizeof(shown->port), "%s",
 			 cmd_slot_name(view, hop.port, name));
 	} else if (one->has_wish && *one->wish.device) {
-		/* it is not there yet, or its device is down */
+		/* it is not there yet, or its device is gone */
 		print_prefix(&one->wish.gateway, 128, true, shown->gateway);
 		snprintf(shown->port, sizeof(shown->port), "%s", one->wish.device);
 	}

@@ -96,7 +96,6 @@ const char *exception_name(const struct exception *one, char buf[EXCEPTION_NAME]
 
 /* --- carried out ------------------------------------------------------------------------- */
 
-/* Where a next hop leads is not told while its device is down. */
 static bool is_next_hop_carried_out(const struct cmd_view *view, const struct exception *one)
 {
 	bool has_hop = one->entry.flags & SIXLANE_EXCEPTION_NEXT_HOP;
@@ -107,12 +106,9 @@ static bool is_next_hop_carried_out(const struct cmd_view *view, const struct ex
 	if (!has_hop || !*wish->device)
 		return !has_hop && !*wish->device;
 	route_view_hop(&view->maps, one->entry.next_hop, &hop);
-	if (!hop.port)
-		return true;
 	device = ports_find_name(&view->ports, wish->device);
 	return device && device->ifindex == hop.egress.ifindex &&
-	       (!hop.has_gateway ||
-		!memcmp(&hop.neigh.key.addr, &wish->gateway, sizeof(wish->gateway)));
+	       !memcmp(&hop.neigh.key.addr, &wish->gateway, sizeof(wish->gateway));
 }
 
 /* What the operator asked for is in sl_exceptions, as it was asked for last. */
