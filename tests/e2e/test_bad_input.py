@@ -220,7 +220,7 @@ def test_missing_capability(bystander, missing):
         [SIXLANED, "--bogus"], [SIXLANED, "--max-routes", "0"], [SIXLANED, "--max-routes", "many"],
         [SIXLANED, "--max-routes", "99999999999"], [SIXLANED, "--log-level", "loud"],
         [SIXLANED, "--mode", "fast"], [SIXLANED, "--poll-ms", "-5"], [SIXLANED, "--rcvbuf", ""],
-        [SIXLANED, "l" * 128],
+        [SIXLANED, "--audit", "600"], [SIXLANED, "l" * 128],
     ],
     ids=lambda argv: " ".join([os.path.basename(argv[0])] + argv[1:]),
 )  # fmt: skip

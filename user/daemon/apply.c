@@ -178,11 +178,8 @@ static int read_rest(struct sync *sync, const struct nlmsghdr *nlh, const struct
 {
 	const bool added = nlh->nlmsg_type == RTM_NEWROUTE;
 
-	if (sync->dumping) {
-		if (ret == -EINPROGRESS)
-			audit_note_dumped(sync, route->table, &route->dst);
+	if (sync->dumping)
 		return ret == -EINPROGRESS ? 0 : ret;
-	}
 	audit_note_message(sync, route->table, &route->dst);
 	/* a withdrawal from before the dump, of what the dump therefore did not tell */
 	if (ret == -EAGAIN && !added && sync->replaying && !route->unknown)

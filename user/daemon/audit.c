@@ -2,9 +2,9 @@
 /*
  * Passes through all tables, in pieces. A table's pass goes through the kernel's trie and the RIB's
  * side by side, in their common order; what differs is read once more and corrected
- * (audit_place.c). Small tables have their turn every second, before large ones, which take what
- * is left of the budget. The exceptions that stand behind the routes are handed on, and those of
- * next-hop objects, which have a pass of their own beside the tables.
+ * (audit_place.c). A pass begins a second after the one before at the earliest. Of the tables that
+ * are due each has its turn with a piece, within the budget. The exceptions that stand behind the
+ * routes are handed on, and those of next-hop objects, which are as a table of their own here.
  *
  * Without a kernel reader a pass is a dump of everything, as often as the budget allows.
  */
@@ -18,8 +18,7 @@
 #define INTERVAL_NS NS_PER_S
 #define USUAL_PERMILLE 5u
 #define PIECE_RECORDS 1024u
-#define SMALL_NS 1000000u /* a table whose pass takes less is small */
-#define MAX_TABLES 65536u
+#define OBJECTS 0u /* as the id of a table: the next-hop objects */
 /* More of them in one piece: messages were lost, and a dump is what helps. */
 #define MAX_SUSPECTS 2048u
 
@@ -41,10 +40,9 @@ void audit_free(struct audit *audit)
 		return;
 	kernel_reader_close(audit->reader);
 	kernel_routes_free(&audit->routes);
-	audit_event_free(audit);
 	free(audit->tables);
 	free(audit->suspects.list);
-	free(audit->dumped.list);
+	free(audit->transient.list);
 	free(audit);
 }
 
@@ -59,13 +57,6 @@ struct kernel_reader *audit_reader(const struct audit *audit)
 }
 
 /* --- a piece of a table ----------------------------------------------------------------------- */
-
-static int compare_prefixes(const struct prefix *a, const struct prefix *b)
-{
-	int order = memcmp(a->addr.bytes, b->addr.bytes, sizeof(a->addr.bytes));
-
-	return order ? order : a->len - b->len;
-}
 
 /* Where the two tables are compared. */
 struct side_by_side {
@@ -96,7 +87,7 @@ static void pass_node(struct side_by_side *both)
 /* Those that the kernel does not have: up to dst, NULL: to the table's end. */
 static void suspect_up_to(struct side_by_side *both, const struct prefix *dst)
 {
-	while (both->node && (!dst || compare_prefixes(&both->node->prefix, dst) < 0)) {
+	while (both->node && (!dst || audit_prefix_compare(&both->node->prefix, dst) < 0)) {
 		suspect(both, &both->node->prefix);
 		pass_node(both);
 	}
@@ -160,62 +151,61 @@ static const struct radix_node *node_behind(const struct sync *sync, uint32_t ta
 	return cursor->started ? radix_after(radix, &cursor->last) : radix_first_under(radix, &all);
 }
 
-static void mend_suspects(struct sync *sync)
+static void mend_suspects(struct sync *sync, bool expected)
 {
 	struct audit *audit = sync->audit;
 
 	for (size_t i = 0; i < audit->suspects.n; i++)
-		audit_place_mend(sync, &audit->suspects.list[i], false);
+		audit_place_mend(sync, &audit->suspects.list[i], expected);
 	audit->suspects.n = 0;
 }
 
-static const struct kernel_choice all_exceptions = { .exceptions = KERNEL_EXCEPTIONS_ALL };
-
-static bool read_objects(struct sync *sync, struct audit_table *table)
+static int compare_piece(struct sync *sync, struct audit_table *table, struct kernel_view *view)
 {
-	struct kernel_view view = { 0 };
-	int ret = kernel_reader_objects(sync->audit->reader, PIECE_RECORDS, &all_exceptions,
-					&table->cursor, &view);
-
-	if (ret) {
-		log_warning_limited("cannot read the kernel's next-hop objects: %s",
-				    strerror(-ret));
-		return true;
-	}
-	exceptions_note(sync, 0, &view, view.records, view.n);
-	return view.end;
-}
-
-/* The next piece of a table's pass. Returns whether that is at its end. */
-static bool read_piece(struct sync *sync, struct audit_table *table)
-{
-	struct audit *audit = sync->audit;
+	static const struct kernel_choice choice = { .exceptions = KERNEL_EXCEPTIONS_ALL };
+	struct kernel_reader *reader = sync->audit->reader;
 	struct side_by_side both = {
 		.sync = sync,
 		.table = table->id,
 		.node = node_behind(sync, table->id, &table->cursor),
 		.now_ns = util_now_ns(),
 	};
-	struct kernel_view view = { 0 };
 
-	audit->suspects.n = 0;
-	if (table->objects)
-		return read_objects(sync, table);
-	both.err = kernel_reader_walk(audit->reader, table->id, PIECE_RECORDS, &all_exceptions,
-				      &table->cursor, &view);
-	if (both.err == -EAGAIN) /* the kernel is just changing what comes next */
+	if (table->id == OBJECTS) {
+		both.err =
+			kernel_reader_objects(reader, PIECE_RECORDS, &choice, &table->cursor, view);
+		if (!both.err)
+			exceptions_note(sync, 0, view, view->records, view->n);
+	} else {
+		both.err = kernel_reader_walk(reader, table->id, PIECE_RECORDS, &choice,
+					      &table->cursor, view);
+		if (!both.err)
+			compare_view(&both, view);
+	}
+	return both.err;
+}
+
+/*
+ * The next piece of a table's pass. expected: differences are nothing to report. Returns whether
+ * the pass is at its end.
+ */
+static bool read_piece(struct sync *sync, struct audit_table *table, bool expected)
+{
+	struct kernel_view view = { 0 };
+	int err = compare_piece(sync, table, &view);
+
+	if (err == -EAGAIN) /* the kernel is just changing what comes next */
 		return false;
-	if (!both.err)
-		compare_view(&both, &view);
-	if (both.err) {
-		audit->suspects.n = 0;
-		sync_want(sync, both.err == -E2BIG ? 0 : SYNC_LATER_NS);
-		log_warning_limited(
-			"cannot audit table %u: %s; sixlaned reads all tables again", table->id,
-			both.err == -E2BIG ? "too many routes are not as the kernel has them"
-					   : strerror(-both.err));
+	if (err) {
+		sync->audit->suspects.n = 0;
+		sync_want(sync, err == -E2BIG ? 0 : SYNC_LATER_NS);
+		log_warning_limited("cannot audit table %u: %s; sixlaned reads all tables again",
+				    table->id,
+				    err == -E2BIG ? "too many routes are not as the kernel has them"
+						  : strerror(-err));
 		return true;
 	}
+	mend_suspects(sync, expected); /* does not change the list of tables */
 	if (view.cut)
 		log_warning_limited(
 			"a route in table %u has more exceptions than the kernel reader holds",
@@ -225,34 +215,22 @@ static bool read_piece(struct sync *sync, struct audit_table *table)
 
 /* --- which table ------------------------------------------------------------------------------ */
 
-static struct audit_table *find_table(struct audit *audit, uint32_t id, bool objects)
+static void note_table(void *ctx, uint32_t id)
 {
-	for (size_t i = 0; i < audit->n_tables; i++)
-		if (audit->tables[i].id == id && audit->tables[i].objects == objects)
-			return &audit->tables[i];
-	return NULL;
-}
+	struct audit *audit = ctx;
+	struct audit_table *list;
 
-/* objects: not a table, but all next-hop objects. */
-static void note_pass(struct audit *audit, uint32_t id, bool objects)
-{
-	struct audit_table *table = find_table(audit, id, objects), *list;
-
-	if (table) {
-		table->known = true;
-		return;
+	for (size_t i = 0; i < audit->n_tables; i++) {
+		if (audit->tables[i].id == id) {
+			audit->tables[i].known = true;
+			return;
+		}
 	}
 	list = reallocarray(audit->tables, audit->n_tables + 1, sizeof(*list));
 	if (!list) /* looked for again in a second */
 		return;
 	audit->tables = list;
-	audit->tables[audit->n_tables++] =
-		(struct audit_table){ .id = id, .objects = objects, .known = true };
-}
-
-static void note_table(void *ctx, uint32_t id)
-{
-	note_pass(ctx, id, false);
+	list[audit->n_tables++] = (struct audit_table){ .id = id, .known = true };
 }
 
 /* Tables that the kernel or the RIB has: one of the two may have missed that one came or went. */
@@ -271,19 +249,14 @@ static void find_tables(struct sync *sync)
 		note_table(audit, ids[i]);
 	rib_each_table(sync->rib, note_table, audit);
 	if (nexthops_count(sync->nexthops))
-		note_pass(audit, 0, true);
+		note_table(audit, OBJECTS);
 	for (size_t i = 0; i < audit->n_tables; i++)
 		if (audit->tables[i].known)
 			audit->tables[kept++] = audit->tables[i];
 	audit->n_tables = kept;
 }
 
-static bool is_small(const struct audit_table *table)
-{
-	return table->last_cost_ns < SMALL_NS && table->cost_ns < SMALL_NS;
-}
-
-/* Of those that are due a small one, else the one that has waited longest. NULL: none is due. */
+/* Of those that are due the one that has waited longest. NULL: none is due. */
 static struct audit_table *choose(struct audit *audit, uint64_t now_ns)
 {
 	struct audit_table *best = NULL;
@@ -291,57 +264,39 @@ static struct audit_table *choose(struct audit *audit, uint64_t now_ns)
 	for (size_t i = 0; i < audit->n_tables; i++) {
 		struct audit_table *table = &audit->tables[i];
 
-		if (!table->running && table->next_ns > now_ns)
-			continue;
-		if (!best || is_small(table) > is_small(best) ||
-		    (is_small(table) == is_small(best) && table->next_ns < best->next_ns))
+		if ((table->running || table->next_ns <= now_ns) &&
+		    (!best || table->served_ns < best->served_ns))
 			best = table;
 	}
 	return best;
 }
 
-/* Small tables are compared so often; with a larger budget than usual more often. */
-static uint64_t interval_ns(const struct sync *sync)
+/* With a larger budget than usual more often than every second. */
+static void begin_pass(const struct sync *sync, struct audit_table *table, uint64_t now_ns)
 {
 	const uint32_t permille = sync->config->audit_permille;
 
-	return permille > USUAL_PERMILLE ? INTERVAL_NS * USUAL_PERMILLE / permille : INTERVAL_NS;
-}
-
-static void begin_pass(const struct sync *sync, struct audit_table *table, uint64_t now_ns)
-{
-	if (table->running)
-		return;
 	table->running = true;
 	table->cursor = (struct kernel_cursor){ 0 };
 	table->begin_ns = now_ns;
-	table->cost_ns = 0;
-	table->next_ns = now_ns + interval_ns(sync);
+	table->next_ns = now_ns + INTERVAL_NS * USUAL_PERMILLE /
+					  (permille > USUAL_PERMILLE ? permille : USUAL_PERMILLE);
 }
 
-/* Each has been gone through since the last time. */
-static void note_all_passed(struct audit *audit, uint64_t now_ns)
-{
-	uint64_t first_ns = UINT64_MAX;
-
-	for (size_t i = 0; i < audit->n_tables; i++) {
-		if (audit->tables[i].done_ns <= audit->passed_ns)
-			return;
-		if (audit->tables[i].done_begin_ns < first_ns)
-			first_ns = audit->tables[i].done_begin_ns;
-	}
-	audit->passes++;
-	audit->pass_ns = now_ns - first_ns;
-	audit->passed_ns = now_ns;
-}
-
+/* Perhaps all have been read since the last time that they had. */
 static void end_pass(struct audit *audit, struct audit_table *table)
 {
+	const uint64_t now_ns = util_now_ns();
+	uint64_t since_ns;
+
 	table->running = false;
-	table->last_cost_ns = table->cost_ns;
-	table->done_begin_ns = table->begin_ns;
-	table->done_ns = util_now_ns();
-	note_all_passed(audit, table->done_ns);
+	table->read_since_ns = table->begin_ns;
+	since_ns = audit_read_since_ns(audit);
+	if (since_ns <= audit->passed_ns)
+		return;
+	audit->passes++;
+	audit->pass_ns = now_ns - since_ns;
+	audit->passed_ns = now_ns;
 }
 
 uint64_t audit_read_since_ns(const struct audit *audit)
@@ -349,8 +304,8 @@ uint64_t audit_read_since_ns(const struct audit *audit)
 	uint64_t since_ns = audit->n_tables ? UINT64_MAX : 0;
 
 	for (size_t i = 0; i < audit->n_tables; i++)
-		if (audit->tables[i].done_begin_ns < since_ns)
-			since_ns = audit->tables[i].done_begin_ns;
+		if (audit->tables[i].read_since_ns < since_ns)
+			since_ns = audit->tables[i].read_since_ns;
 	return since_ns;
 }
 
@@ -360,22 +315,16 @@ static uint64_t run_piece(struct sync *sync, uint64_t now_ns)
 	struct audit *audit = sync->audit;
 	struct audit_table *table = choose(audit, now_ns);
 	const uint64_t cpu_ns = util_cpu_ns();
-	uint64_t cost_ns;
-	bool end;
 
 	if (!table)
 		return 0;
-	begin_pass(sync, table, now_ns);
-	end = read_piece(sync, table);
-	mend_suspects(sync); /* does not change the list of tables */
-	cost_ns = util_cpu_ns() - cpu_ns;
-	table->cost_ns += cost_ns;
-	if (end)
+	table->served_ns = now_ns;
+	if (!table->running)
+		begin_pass(sync, table, now_ns);
+	if (read_piece(sync, table, false))
 		end_pass(audit, table);
-	return cost_ns;
+	return util_cpu_ns() - cpu_ns;
 }
-
-/* --- all at once ------------------------------------------------------------------------------ */
 
 void audit_read_all(struct sync *sync)
 {
@@ -386,61 +335,27 @@ void audit_read_all(struct sync *sync)
 	find_tables(sync);
 	for (size_t i = 0; i < audit->n_tables; i++) {
 		struct audit_table *table = &audit->tables[i];
-		bool end = false;
 
-		table->running = false;
 		begin_pass(sync, table, util_now_ns());
-		while (!end) {
-			end = read_piece(sync, table);
-			mend_suspects(sync);
-		}
+		while (!read_piece(sync, table, true))
+			;
 		end_pass(audit, table);
 	}
 }
 
-void audit_note_dumped(struct sync *sync, uint32_t table, const struct prefix *dst)
-{
-	struct audit *audit = sync->audit;
-
-	if (audit->incomplete)
-		return;
-	if (audit->dumped.n == MAX_SUSPECTS || audit_place_add(&audit->dumped, table, dst))
-		audit->incomplete = true;
-}
-
-void audit_note_incomplete(struct sync *sync)
-{
-	sync->audit->incomplete = true;
-}
-
 void audit_settle(struct sync *sync)
 {
-	struct audit *audit = sync->audit;
-	const bool all = audit->incomplete;
-
-	if (all)
-		audit_read_all(sync);
-	for (size_t i = 0; audit->reader && !all && i < audit->dumped.n; i++)
-		audit_place_mend(sync, &audit->dumped.list[i], true);
-	audit->dumped.n = 0;
-	audit->incomplete = false;
-	audit->passes += !audit->reader;
+	audit_read_all(sync);
+	sync->audit->passes += !sync->audit->reader;
 }
 
 /* --- when --------------------------------------------------------------------------------------
  */
 
-/* So much time must pass for the budget to have been kept. UINT64_MAX: no audit. */
+/* So much time must pass for the budget, which is not 0, to have been kept. */
 static uint64_t rest_ns(const struct sync *sync, uint64_t cost_ns)
 {
-	const uint32_t permille = sync->config->audit_permille;
-
-	return permille ? cost_ns * (1000 / permille) : UINT64_MAX;
-}
-
-static uint64_t later(uint64_t now_ns, uint64_t rest)
-{
-	return rest > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + rest;
+	return cost_ns * 1000 / sync->config->audit_permille;
 }
 
 void audit_run(struct sync *sync)
@@ -451,10 +366,6 @@ void audit_run(struct sync *sync)
 	if (!audit->reader)
 		return;
 	audit_event_run(sync, now_ns);
-	if (audit->all_soon) {
-		audit->all_soon = false;
-		audit_read_all(sync);
-	}
 	if (!sync->config->audit_permille)
 		return;
 	if (now_ns >= audit->next_tables_ns) {
@@ -462,21 +373,19 @@ void audit_run(struct sync *sync)
 		find_tables(sync);
 	}
 	if (now_ns >= audit->next_piece_ns)
-		audit->next_piece_ns = later(now_ns, rest_ns(sync, run_piece(sync, now_ns)));
+		audit->next_piece_ns = now_ns + rest_ns(sync, run_piece(sync, now_ns));
 }
 
 uint64_t audit_due_ns(const struct sync *sync)
 {
 	const struct audit *audit = sync->audit;
-	uint64_t next_ns, piece_ns = audit->next_tables_ns;
+	uint64_t event_ns, piece_ns = audit->next_tables_ns;
 
 	if (!audit->reader)
 		return UINT64_MAX;
-	next_ns = audit_event_due_ns(audit);
-	if (audit->all_soon)
-		return 0;
+	event_ns = audit_event_due_ns(audit);
 	if (!sync->config->audit_permille)
-		return next_ns;
+		return event_ns;
 	for (size_t i = 0; i < audit->n_tables; i++) {
 		const struct audit_table *table = &audit->tables[i];
 		const uint64_t due_ns = table->running ? 0 : table->next_ns;
@@ -486,16 +395,17 @@ uint64_t audit_due_ns(const struct sync *sync)
 	}
 	if (piece_ns < audit->next_piece_ns)
 		piece_ns = audit->next_piece_ns;
-	return piece_ns < next_ns ? piece_ns : next_ns;
+	return piece_ns < event_ns ? piece_ns : event_ns;
 }
 
 uint64_t audit_dump_due_ns(const struct sync *sync, uint64_t cost_ns)
 {
-	const uint64_t rest = rest_ns(sync, cost_ns);
+	uint64_t rest;
 
-	if (sync->audit->reader)
+	if (sync->audit->reader || !sync->config->audit_permille)
 		return UINT64_MAX;
-	return later(util_now_ns(), rest < INTERVAL_NS ? INTERVAL_NS : rest);
+	rest = rest_ns(sync, cost_ns);
+	return util_now_ns() + (rest < INTERVAL_NS ? INTERVAL_NS : rest);
 }
 
 void audit_tell(struct audit *audit, struct sixlane_meta *meta)

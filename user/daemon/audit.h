@@ -27,7 +27,7 @@ bool audit_reads_kernel(const struct audit *audit);
 struct kernel_reader *audit_reader(const struct audit *audit);
 /* All tables, and all exceptions, have been read after that time; 0: not yet. */
 uint64_t audit_read_since_ns(const struct audit *audit);
-/* Read all of them now. */
+/* Read all of them now, as after a change of everything: differences are not counted. */
 void audit_read_all(struct sync *sync);
 
 /*
@@ -43,8 +43,8 @@ bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst);
 void audit_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst);
 /* … of all that a router may have advertised on this device, … */
 void audit_advertised(struct sync *sync, uint32_t ifindex);
-/* … and of all with an MTU of their own, which may follow that of this device. */
-void audit_mtu_changed(struct sync *sync, uint32_t ifindex);
+/* … and of all, if some have an MTU of their own, which may follow that of a device. */
+void audit_mtu_changed(struct sync *sync);
 
 /* A message was about this destination: it may have been under way when that was read. */
 void audit_note_message(struct sync *sync, uint32_t table, const struct prefix *dst);
@@ -52,11 +52,8 @@ void audit_note_message(struct sync *sync, uint32_t table, const struct prefix *
 void audit_note_change(struct sync *sync, uint32_t table, const struct prefix *dst);
 
 /*
- * A dump told of a set that is stale, or routes were withdrawn under a dump, which then may have
- * left others out. After the dump audit_settle() reads that destination, or all.
+ * After a dump, which may have left routes out, and does not tell all of a set: read all.
  */
-void audit_note_dumped(struct sync *sync, uint32_t table, const struct prefix *dst);
-void audit_note_incomplete(struct sync *sync);
 void audit_settle(struct sync *sync);
 
 /* A piece of the audit, and what is to be read by now. */

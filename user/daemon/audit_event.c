@@ -5,7 +5,6 @@
  * are about to expire, unless the kernel has given them more time. The kernel changes them
  * after the event, or before it, so that each is read twice.
  */
-#include <search.h>
 #include <string.h>
 
 #include "audit_internal.h"
@@ -19,41 +18,62 @@
 
 /* --- soon --------------------------------------------------------------------------------- */
 
-static struct audit_soon *find_soon(struct audit *audit, uint32_t table, const struct prefix *dst)
+static int compare_places(const void *x, const void *y)
+{
+	const struct audit_place *a = x, *b = y;
+
+	if (a->table != b->table)
+		return a->table < b->table ? -1 : 1;
+	return audit_prefix_compare(&a->dst, &b->dst);
+}
+
+/* If there is no room for it, all of them. */
+static struct audit_soon *get_soon(struct audit *audit, const struct audit_place *place)
 {
 	for (size_t i = 0; i < audit->n_soon; i++)
-		if (audit->soon[i].place.table == table &&
-		    prefix_equal(&audit->soon[i].place.dst, dst))
+		if (!compare_places(&audit->soon[i].place, place))
 			return &audit->soon[i];
-	return NULL;
+	return audit->n_soon < AUDIT_MAX_SOON ? &audit->soon[audit->n_soon++] : &audit->all;
 }
 
 void audit_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
-	struct audit *audit = sync->audit;
-	struct audit_soon *soon = find_soon(audit, table, dst);
+	const struct audit_place place = { table, *dst };
+	struct audit_soon *soon;
 
-	if (!audit->reader) {
+	if (!sync->audit->reader) {
 		sync_want(sync, SYNC_LATER_NS);
 		return;
 	}
-	if (!soon && audit->n_soon == AUDIT_MAX_SOON) {
-		audit->all_soon = true;
-		return;
-	}
-	if (!soon)
-		soon = &audit->soon[audit->n_soon++];
-	memset(soon, 0, sizeof(*soon));
-	soon->place.table = table;
-	soon->place.dst = *dst;
-	soon->due_ns = util_now_ns() + FIRST_NS;
-	soon->again = true;
+	soon = get_soon(sync->audit, &place);
+	*soon = (struct audit_soon){ place, util_now_ns() + FIRST_NS, true };
+}
+
+void audit_mtu_changed(struct sync *sync)
+{
+	if (rib_with_mtu(sync->rib))
+		sync->audit->all =
+			(struct audit_soon){ .due_ns = util_now_ns() + FIRST_NS, .again = true };
+}
+
+/* It is read now. False: and not once more. */
+static bool take(struct audit_soon *soon, uint64_t now_ns)
+{
+	const bool again = soon->again;
+
+	soon->again = false;
+	soon->due_ns = again ? now_ns + SECOND_NS : 0;
+	return again;
 }
 
 static void read_due(struct sync *sync, uint64_t now_ns)
 {
 	struct audit *audit = sync->audit;
 
+	if (audit->all.due_ns && audit->all.due_ns <= now_ns) {
+		take(&audit->all, now_ns);
+		audit_read_all(sync);
+	}
 	for (size_t i = 0; i < audit->n_soon;) {
 		const struct audit_place place = audit->soon[i].place;
 
@@ -61,22 +81,15 @@ static void read_due(struct sync *sync, uint64_t now_ns)
 			i++;
 			continue;
 		}
-		if (audit->soon[i].again) {
-			audit->soon[i].again = false;
-			audit->soon[i++].due_ns = now_ns + SECOND_NS;
-		} else {
+		if (take(&audit->soon[i], now_ns))
+			i++;
+		else
 			audit->soon[i] = audit->soon[--audit->n_soon];
-		}
 		audit_place_mend(sync, &place, true);
 	}
 }
 
 /* --- routes that are transient ------------------------------------------------------------ */
-
-static int compare_places(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(struct audit_place));
-}
 
 static const struct rib_route *first_transient(const struct sync *sync,
 					       const struct audit_place *place)
@@ -91,33 +104,13 @@ static const struct rib_route *first_transient(const struct sync *sync,
 
 void audit_note_change(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
-	struct audit *audit = sync->audit;
-	struct audit_place *place, **found;
+	const struct audit_place place = { table, *dst };
 
-	if (!rib_transient(sync->rib) || !audit->reader)
+	if (!rib_transient(sync->rib) || !sync->audit->reader || !first_transient(sync, &place))
 		return;
-	place = calloc(1, sizeof(*place));
-	if (!place) {
+	if (audit_place_add(&sync->audit->transient, table, dst))
 		sync_want(sync, SYNC_LATER_NS);
-		return;
-	}
-	place->table = table;
-	place->dst = *dst;
-	found = first_transient(sync, place) ? tsearch(place, &audit->transient, compare_places)
-					     : NULL;
-	if (!found || *found != place)
-		free(place);
-	else
-		audit->n_transient++;
 }
-
-/* What a walk through them finds. */
-struct search {
-	struct sync *sync;
-	struct audit_places found;
-	uint64_t now_ns;
-	uint32_t ifindex; /* a router advertisement came in by it; 0: none */
-};
 
 static bool leads_by(const struct rib_route *route, uint32_t ifindex)
 {
@@ -127,102 +120,54 @@ static bool leads_by(const struct rib_route *route, uint32_t ifindex)
 	return false;
 }
 
-/* An event points at one of the routes, it is about to end, or none is transient any more. */
-static bool is_wanted(const struct search *search, const struct audit_place *place)
+void audit_advertised(struct sync *sync, uint32_t ifindex)
 {
-	const struct rib_route *route = first_transient(search->sync, place);
+	const struct audit_places *places = &sync->audit->transient;
 
-	if (!route)
-		return !search->ifindex;
-	for (; route; route = route->next) {
-		if (search->ifindex
-			    ? rib_route_is_transient(route) && leads_by(route, search->ifindex)
-			    : route->expires && route->expires_ns < search->now_ns + RIB_RENEW_NS)
-			return true;
+	for (size_t i = 0; i < places->n; i++) {
+		const struct audit_place *place = &places->list[i];
+		const struct rib_route *route = first_transient(sync, place);
+
+		while (route && !(rib_route_is_transient(route) && leads_by(route, ifindex)))
+			route = route->next;
+		if (route)
+			audit_read_soon(sync, place->table, &place->dst);
 	}
-	return false;
 }
 
-static void visit(const void *node, VISIT order, void *ctx)
+/* Each once, and none that is not transient any more. */
+static void tidy(const struct sync *sync, struct audit_places *places)
 {
-	const struct audit_place *place = *(struct audit_place *const *)node;
-	struct search *search = ctx;
+	size_t kept = 0;
 
-	if ((order == postorder || order == leaf) && is_wanted(search, place) &&
-	    audit_place_add(&search->found, place->table, &place->dst))
-		sync_want(search->sync, SYNC_LATER_NS);
+	qsort(places->list, places->n, sizeof(*places->list), compare_places);
+	for (size_t i = 0; i < places->n; i++) {
+		const struct audit_place *place = &places->list[i];
+
+		if ((!kept || compare_places(place, &places->list[kept - 1])) &&
+		    first_transient(sync, place))
+			places->list[kept++] = *place;
+	}
+	places->n = kept;
 }
 
-static void forget(struct audit *audit, const struct audit_place *place)
+static bool ends_soon(const struct rib_route *route, uint64_t now_ns)
 {
-	struct audit_place **found = tfind(place, &audit->transient, compare_places);
-	struct audit_place *gone = found ? *found : NULL;
-
-	if (!gone)
-		return;
-	tdelete(gone, &audit->transient, compare_places);
-	free(gone);
-	audit->n_transient--;
+	while (route && !(route->expires && route->expires_ns < now_ns + RIB_RENEW_NS))
+		route = route->next;
+	return route;
 }
 
 static void look_through(struct sync *sync, uint64_t now_ns)
 {
-	struct search search = { .sync = sync, .now_ns = now_ns };
+	struct audit_places *places = &sync->audit->transient;
+	size_t n;
 
-	twalk_r(sync->audit->transient, visit, &search);
-	for (size_t i = 0; i < search.found.n; i++) {
-		if (first_transient(sync, &search.found.list[i]))
-			audit_place_mend(sync, &search.found.list[i], true);
-		else
-			forget(sync->audit, &search.found.list[i]);
-	}
-	free(search.found.list);
-}
-
-void audit_advertised(struct sync *sync, uint32_t ifindex)
-{
-	struct search search = { .sync = sync, .ifindex = ifindex };
-
-	twalk_r(sync->audit->transient, visit, &search);
-	for (size_t i = 0; i < search.found.n; i++)
-		audit_read_soon(sync, search.found.list[i].table, &search.found.list[i].dst);
-	free(search.found.list);
-}
-
-/* --- routes with an MTU --------------------------------------------------------------------- */
-
-struct mtu_search {
-	struct sync *sync;
-	uint32_t ifindex;
-};
-
-/* By an object they may lead by any device. */
-static bool follows_mtu(const struct rib_dest *dest, uint32_t ifindex)
-{
-	for (const struct rib_route *r = dest->routes; r; r = r->next)
-		if (r->mtu && (r->next_hop_id || leads_by(r, ifindex)))
-			return true;
-	return false;
-}
-
-static void search_table(void *ctx, uint32_t table)
-{
-	static const struct prefix all;
-	const struct mtu_search *search = ctx;
-	const struct radix *radix = rib_table(search->sync->rib, table);
-	const struct radix_node *node = radix ? radix_first_under(radix, &all) : NULL;
-
-	for (; node && !search->sync->audit->all_soon; node = radix_next_under(node, &all))
-		if (follows_mtu((const struct rib_dest *)node, search->ifindex))
-			audit_read_soon(search->sync, table, &node->prefix);
-}
-
-void audit_mtu_changed(struct sync *sync, uint32_t ifindex)
-{
-	struct mtu_search search = { sync, ifindex };
-
-	if (rib_with_mtu(sync->rib))
-		rib_each_table(sync->rib, search_table, &search);
+	tidy(sync, places);
+	n = places->n;
+	for (size_t i = 0; i < n; i++) /* others may be added behind them */
+		if (ends_soon(first_transient(sync, &places->list[i]), now_ns))
+			audit_place_mend(sync, &places->list[i], true);
 }
 
 /* --- when ------------------------------------------------------------------------------------ */
@@ -232,7 +177,7 @@ void audit_event_run(struct sync *sync, uint64_t now_ns)
 	struct audit *audit = sync->audit;
 
 	read_due(sync, now_ns);
-	if (audit->n_transient && now_ns >= audit->next_transient_ns) {
+	if (audit->transient.n && now_ns >= audit->next_transient_ns) {
 		audit->next_transient_ns = now_ns + TRANSIENT_INTERVAL_NS;
 		look_through(sync, now_ns);
 	}
@@ -240,15 +185,12 @@ void audit_event_run(struct sync *sync, uint64_t now_ns)
 
 uint64_t audit_event_due_ns(const struct audit *audit)
 {
-	uint64_t next_ns = audit->n_transient ? audit->next_transient_ns : UINT64_MAX;
+	uint64_t next_ns = audit->transient.n ? audit->next_transient_ns : UINT64_MAX;
 
+	if (audit->all.due_ns && audit->all.due_ns < next_ns)
+		next_ns = audit->all.due_ns;
 	for (size_t i = 0; i < audit->n_soon; i++)
 		if (audit->soon[i].due_ns < next_ns)
 			next_ns = audit->soon[i].due_ns;
 	return next_ns;
-}
-
-void audit_event_free(struct audit *audit)
-{
-	tdestroy(audit->transient, free);
 }

@@ -10,7 +10,7 @@
 #include "kernel_reader.h"
 #include "kernel_routes.h"
 
-/* A destination in a table. Zeroed before it is filled: compared as bytes. */
+/* A destination in a table. */
 struct audit_place {
 	uint32_t table;
 	struct prefix dst;
@@ -30,15 +30,14 @@ struct audit_soon {
 	bool again;
 };
 
-/* One table's pass: from the begin of one to the begin of the next is at least a second. */
 struct audit_table {
 	uint32_t id;
 	bool running, known;
-	bool objects; /* all next-hop objects instead */
 	struct kernel_cursor cursor;
-	uint64_t begin_ns, cost_ns;		       /* of the pass under way, … */
-	uint64_t done_begin_ns, done_ns, last_cost_ns; /* … and of the one before */
-	uint64_t next_ns;
+	uint64_t begin_ns;	/* of the pass under way, … */
+	uint64_t read_since_ns; /* … and of the one before, which is through */
+	uint64_t next_ns;	/* the earliest begin of the next one */
+	uint64_t served_ns;	/* the last piece */
 };
 
 struct audit {
@@ -46,15 +45,12 @@ struct audit {
 	struct kernel_routes routes;  /* of the destination that is looked at */
 	struct audit_table *tables;
 	size_t n_tables;
-	struct audit_places suspects; /* in the piece that was read last */
-	struct audit_places dumped;
-	bool incomplete; /* a dump may have left routes out */
+	struct audit_places suspects;  /* in the piece that was read last */
+	struct audit_places transient; /* those with transient routes; others, and some twice */
 
 	struct audit_soon soon[AUDIT_MAX_SOON];
 	size_t n_soon;
-	bool all_soon;	 /* that did not suffice: all is read */
-	void *transient; /* tree of struct audit_place: those with transient routes */
-	size_t n_transient;
+	struct audit_soon all; /* not a place, but all tables; due_ns 0: not */
 
 	struct audit_place probed; /* the one that is being read, … */
 	bool probing, touched;	   /* … while messages about it may come */
@@ -65,7 +61,9 @@ struct audit {
 	uint64_t mended[RIB_N_DIFFERENCES];
 };
 
-/* audit_place.c: 0 or -errno. */
+/* audit_place.c. In the order of a walk. */
+int audit_prefix_compare(const struct prefix *a, const struct prefix *b);
+/* 0 or -errno. */
 int audit_place_add(struct audit_places *places, uint32_t table, const struct prefix *dst);
 /* What was read into audit->routes is what the RIB has from now on. */
 void audit_place_put(struct sync *sync, uint32_t table, const struct prefix *dst);
@@ -78,6 +76,5 @@ void audit_place_mend(struct sync *sync, const struct audit_place *place, bool e
 /* audit_event.c */
 void audit_event_run(struct sync *sync, uint64_t now_ns);
 uint64_t audit_event_due_ns(const struct audit *audit);
-void audit_event_free(struct audit *audit);
 
 #endif

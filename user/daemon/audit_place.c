@@ -14,9 +14,16 @@
 
 #define TRIES 3
 
+int audit_prefix_compare(const struct prefix *a, const struct prefix *b)
+{
+	const int order = memcmp(a->addr.bytes, b->addr.bytes, sizeof(a->addr.bytes));
+
+	return order ? order : a->len - b->len;
+}
+
 int audit_place_add(struct audit_places *places, uint32_t table, const struct prefix *dst)
 {
-	size_t capacity = places->capacity ? 2 * places->capacity : 64;
+	const size_t capacity = places->capacity ? 2 * places->capacity : 64;
 	struct audit_place *list;
 
 	if (places->n == places->capacity) {
@@ -26,9 +33,7 @@ int audit_place_add(struct audit_places *places, uint32_t table, const struct pr
 		places->list = list;
 		places->capacity = capacity;
 	}
-	memset(&places->list[places->n], 0, sizeof(*places->list));
-	places->list[places->n].table = table;
-	places->list[places->n++].dst = *dst;
+	places->list[places->n++] = (struct audit_place){ table, *dst };
 	return 0;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the kernel reader's programs share: VIEW(), which makes a structure of the kernel readable;
- * the maps of question, answer and records; and where a call is.
+ * What the kernel reader's steps share: VIEW(), which makes a structure of the kernel readable, and
+ * `kr`: question, answer and records, and where a call is.
  *
  * A VIEW is bpf_rdonly_cast() (Linux 6.2 and newer): loads that give 0 where nothing is mapped.
  * With KERNEL_READER_PROBE it is a copy of the whole structure. There is one copy a type, which
  * lasts until another one of that type is looked at.
  *
- * What a step leaves for the next is in `walk`, not on the stack: Linux 6.1 takes a value known
+ * What a step leaves for the next is in `kr`, not on the stack: Linux 6.1 takes a value known
  * there to stay what it is.
  */
 #ifndef USER_DAEMON_KERNEL_CALL_BPF_H
@@ -20,50 +20,86 @@
 /* More than the nodes that wait: one a level of a destination's trie, and of its source subtree. */
 #define STACK 512u
 #define NO_BASE STACK
-
-#ifdef KERNEL_READER_PROBE
-
 #define VIEW_BYTES 512u /* no structure is larger, or else the verifier refuses the program */
 
-struct view_copy {
-	__u64 address;
-	__u64 words[VIEW_BYTES / sizeof(__u64)];
+enum view {
+	VIEW_fib6_node,
+	VIEW_fib6_info,
+	VIEW_fib6_nh,
+	VIEW_dst_metrics,
+	VIEW_nexthop,
+	VIEW_nh_info,
+	VIEW_rt6_exception,
+	VIEW_rt6_info,
+	N_VIEWS
 };
 
-#define VIEW_OF(type) struct view_copy copy_of_##type
-VIEW_OF(fib6_node);
-VIEW_OF(fib6_info);
-VIEW_OF(fib6_nh);
-VIEW_OF(dst_metrics);
-VIEW_OF(nexthop);
-VIEW_OF(nh_info);
-VIEW_OF(rt6_exception);
-VIEW_OF(rt6_info);
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, KERNEL_READER_RECORDS);
+	__type(key, __u32);
+	__type(value, struct kernel_record);
+} kr_records SEC(".maps");
+
+/* All global data. Not static, or clang splits it into variables that its BTF does not describe. */
+struct {
+	struct kernel_reader_call call; /* first: the daemon's, too */
+	__u64 stack[STACK];		/* nodes to visit, the next one on top */
+	__u32 depth;			/* of the stack */
+	__u32 base;	  /* what lies above it is of the destination's source subtree */
+	__u64 prefetched; /* of no use */
+	__u64 node;	  /* on the way to the key; then the key's own; 0: there is none */
+	__u64 route;	  /* the destination's next one */
+	__u64 null_entry; /* stands for "no route" at a root */
+	__u64 key[2];	  /* of the question's prefix, in host order */
+	__u32 key_len;
+	__u32 again;	 /* it met a node that the kernel is just linking */
+	__u32 n;	 /* records written */
+	__u32 cost;	 /* in records: what the call has done */
+	__u32 first;	 /* record of this destination (or object) */
+	__u32 object;	 /* id of the last next-hop object */
+	__u64 found;	 /* the one behind it */
+	__u64 hop;	 /* fib6_nh of which exceptions are to be reported */
+	__u64 exception; /* the next one of a chain */
+	__u64 table;	 /* next one in its bucket */
+	__u64 root;	 /* of the question's table; 0: there is none */
+	__u32 bucket, last_bucket;
+	__u32 n_tables;
+#ifdef KERNEL_READER_PROBE
+	struct {
+		__u64 address;
+		__u64 words[VIEW_BYTES / sizeof(__u64)];
+	} views[N_VIEWS];
+#endif
+	/* a hop's; the last, so that the offsets of all others fit into an instruction */
+	struct {
+		__u64 first;
+		__u64 depth;
+	} chains[FIB6_EXCEPTION_BUCKET_SIZE];
+} kr;
+
+#ifdef KERNEL_READER_PROBE
 
 /* A call does not see what an earlier one copied. */
 static __always_inline void view_forget(void)
 {
-	copy_of_fib6_node.address = 0;
-	copy_of_fib6_info.address = 0;
-	copy_of_fib6_nh.address = 0;
-	copy_of_dst_metrics.address = 0;
-	copy_of_nexthop.address = 0;
-	copy_of_nh_info.address = 0;
-	copy_of_rt6_exception.address = 0;
-	copy_of_rt6_info.address = 0;
+	for (int i = 0; i < N_VIEWS; i++)
+		kr.views[i].address = 0;
 }
 
-static __always_inline const void *view_copy(struct view_copy *copy, __u32 size, __u64 address)
+static __always_inline const void *view_copy(enum view view, __u32 size, __u64 address)
 {
-	if (copy->address != address) {
-		copy->address = address;
-		bpf_probe_read_kernel(copy->words, size, (const void *)address); /* or all are 0 */
+	if (kr.views[view].address != address) {
+		kr.views[view].address = address;
+		/* or all are 0 */
+		bpf_probe_read_kernel(kr.views[view].words, size, (const void *)address);
 	}
-	return copy->words;
+	return kr.views[view].words;
 }
 
-#define VIEW(type, address)                                                               \
-	((const struct type *)view_copy(&copy_of_##type, bpf_core_type_size(struct type), \
+#define VIEW(type, address)                                                           \
+	((const struct type *)view_copy(VIEW_##type, bpf_core_type_size(struct type), \
 					(__u64)(address)))
 /* A member of a VIEW that lies in a union, as what it is there. */
 #define VIEW_MEMBER(type, member) ((const struct type *)(member))
@@ -79,66 +115,14 @@ extern void *bpf_rdonly_cast(const void *address, __u32 btf_id) __ksym;
 #define VIEW_MEMBER(type, member) VIEW(type, member)
 /* A load that nothing waits for is the only prefetch that a program has: a fifth of a walk's time.
  */
-#define PREFETCH(value) (walk.prefetched = (value))
-
-static __always_inline void view_forget(void)
-{
-}
+#define PREFETCH(value) (kr.prefetched = (value))
+#define view_forget()
 
 #endif
 
 /* The address of a member, which need not be readable. */
 #define MEMBER(type, address, member) \
 	((__u64)(address) + bpf_core_field_offset(struct type, member))
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct kernel_reader_call);
-} kr_call SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, KERNEL_READER_RECORDS);
-	__type(key, __u32);
-	__type(value, struct kernel_record);
-} kr_records SEC(".maps");
-
-/* Not static, or clang splits it into variables that its own BTF does not describe. */
-struct {
-	__u64 stack[STACK]; /* nodes to visit, the next one on top */
-	__u32 depth;	    /* of the stack */
-	__u32 base;	    /* what lies above it is of the destination's source subtree */
-	__u64 prefetched;   /* of no use */
-	__u64 node;	    /* on the way to the key */
-	__u64 route;	    /* the destination's next one */
-	__u64 null_entry;   /* stands for "no route" at a root */
-	__u64 key[2];	    /* of the question's prefix, in host order */
-	__u32 key_len;
-	__u32 again;	 /* it met a node that the kernel is just linking */
-	__u32 n;	 /* records written */
-	__u32 cost;	 /* in records: what the call has done */
-	__u32 budget;	 /* and is to do */
-	__u32 first;	 /* record of this destination (or object) */
-	__u32 object;	 /* id of the last next-hop object */
-	__u64 hop;	 /* fib6_nh of which exceptions are to be reported */
-	__u64 exception; /* the next one of a chain */
-} walk;
-
-static __always_inline struct kernel_reader_call *the_call(void)
-{
-	const __u32 zero = 0;
-
-	return bpf_map_lookup_elem(&kr_call, &zero);
-}
-
-static __always_inline struct kernel_record *record_at(__u32 i)
-{
-	return bpf_map_lookup_elem(&kr_records, &i);
-}
 
 static __always_inline void copy_address(__u8 out[16], const void *address)
 {
@@ -149,14 +133,6 @@ static __always_inline void copy_address(__u8 out[16], const void *address)
 	to[1] = from[1];
 }
 
-static __always_inline void zero_address(__u8 out[16])
-{
-	__u64 *to = (__u64 *)out;
-
-	to[0] = 0;
-	to[1] = 0;
-}
-
 static __always_inline const struct net *the_net(void)
 {
 	const struct task_struct *task = (const void *)bpf_get_current_task();
@@ -164,17 +140,30 @@ static __always_inline const struct net *the_net(void)
 	return BPF_CORE_READ(task, nsproxy, net_ns);
 }
 
+/* Zeroed. NULL: there is no room. */
+static __always_inline struct kernel_record *add_record(enum kernel_record_kind kind)
+{
+	struct kernel_record *record = bpf_map_lookup_elem(&kr_records, &kr.n);
+
+	if (!record)
+		return NULL;
+	__builtin_memset(record, 0, sizeof(*record));
+	record->kind = kind;
+	kr.n++;
+	return record;
+}
+
 /*
  * There is no room for all of the destination (or object). True: the call ends, and the next one
  * begins with it. False: it was the first one, and is cut.
  */
-static __always_inline bool take_back(struct kernel_reader_call *call)
+static __always_inline bool take_back(void)
 {
-	if (walk.first) {
-		walk.n = walk.first;
+	if (kr.first) {
+		kr.n = kr.first;
 		return true;
 	}
-	call->answer.cut = 1;
+	kr.call.answer.cut = 1;
 	return false;
 }
 

@@ -10,13 +10,11 @@
  * call ends before one that is just being linked. So a route that stands all the while is reported
  * exactly once, whatever comes and goes beside it.
  *
- * A destination is one step if it has one route. What a step leaves for the next is in `walk`, not
+ * A destination is one step if it has one route. What a step leaves for the next is in `kr`, not
  * on the stack: Linux 6.1 takes values known there to stay what they are.
  */
-#include "kernel_exceptions.bpf.h"
-#include "kernel_objects.bpf.h"
-#include "kernel_route.bpf.h"
-#include "kernel_tables.bpf.h"
+#include "kernel_lists.bpf.h"
+#include "kernel_record.bpf.h"
 
 #define MAX_DEPTH 130 /* nodes from the root to a leaf, by destination or by source */
 /* Together more than a call takes: at most five nodes a record, in both tries. */
@@ -25,46 +23,43 @@
 
 /* --- a destination --- */
 
-/* Reports walk.route, and goes to the next one. Not 0: the call ends. */
-static __always_inline int add_route(struct kernel_reader_call *call)
+/* Reports kr.route, and goes to the next one. Not 0: the call ends. */
+static __always_inline int add_route(void)
 {
-	const __u64 address = walk.route;
-	struct kernel_record *record = record_at(walk.n);
+	const __u64 address = kr.route;
 	const struct fib6_info *route;
+	struct kernel_record *record = add_record(KERNEL_RECORD_ROUTE);
 	const struct fib6_nh *hop;
-	__u64 object;
 
 	if (!record) {
-		call->answer.cut_routes = !take_back(call);
+		kr.call.answer.cut_routes = !take_back();
 		return 1;
 	}
 	route = VIEW(fib6_info, address);
 	fill_route(record, route);
-	walk.route = (__u64)route->fib6_next;
-	object = (__u64)route->nh;
-	walk.n++;
-	walk.cost++;
-	if (object) {
-		fill_object(record, object);
+	kr.route = (__u64)route->fib6_next;
+	kr.cost++;
+	if (route->nh) {
+		fill_object(record, VIEW(nexthop, route->nh));
 		return 0;
 	}
-	walk.hop = MEMBER(fib6_info, address, fib6_nh);
-	hop = VIEW(fib6_nh, walk.hop);
+	kr.hop = MEMBER(fib6_info, address, fib6_nh);
+	hop = VIEW(fib6_nh, kr.hop);
 	fill_hop(record, hop);
-	if (!call->question.exceptions || call->answer.cut || !hop->rt6i_exception_bucket)
+	if (!are_asked_for() || !hop->rt6i_exception_bucket)
 		return 0;
-	return add_exceptions() && take_back(call);
+	return add_exceptions() && take_back();
 }
 
 static __always_inline void push(__u64 node)
 {
 	if (node)
-		walk.stack[bound_index(walk.depth++, STACK)] = node;
+		kr.stack[bound_index(kr.depth++, STACK)] = node;
 }
 
 static __always_inline __u64 pop(void)
 {
-	return walk.stack[bound_index(--walk.depth, STACK)];
+	return kr.stack[bound_index(--kr.depth, STACK)];
 }
 
 /* Whether the leaf is the node's own, not one from below, not that of its source subtree. */
@@ -84,11 +79,11 @@ static __always_inline void enter_routes(const struct fib6_node *node, bool by_s
 	const __u64 leaf = (__u64)node->leaf;
 
 	if (!by_source && bpf_core_field_exists(node->subtree) && node->subtree) {
-		walk.base = walk.depth;
+		kr.base = kr.depth;
 		push((__u64)node->subtree);
 	}
-	if (leaf && leaf != walk.null_entry && is_own(VIEW(fib6_info, leaf), bit, by_source))
-		walk.route = leaf;
+	if (leaf && leaf != kr.null_entry && is_own(VIEW(fib6_info, leaf), bit, by_source))
+		kr.route = leaf;
 }
 
 /*
@@ -113,8 +108,8 @@ static __always_inline int enter_node(__u64 address, bool by_source)
 	const struct fib6_node *node = VIEW(fib6_node, address);
 
 	if (is_unfinished(node, by_source)) {
-		walk.again = 1;
-		walk.n = walk.first;
+		kr.again = 1;
+		kr.n = kr.first;
 		return 1;
 	}
 	PREFETCH(node->left->fn_bit + node->right->fn_bit);
@@ -125,35 +120,31 @@ static __always_inline int enter_node(__u64 address, bool by_source)
 }
 
 /* The destination is through. Not 0: the call ends before the next one. */
-static __always_inline int end_destination(struct kernel_reader_call *call)
+static __always_inline int end_destination(void)
 {
-	walk.base = NO_BASE;
-	if (walk.n != walk.first) {
-		call->answer.last = walk.first;
-		walk.first = walk.n;
+	kr.base = NO_BASE;
+	if (kr.n != kr.first) {
+		kr.call.answer.last = kr.first;
+		kr.first = kr.n;
 	}
-	call->answer.end = !walk.depth;
-	return call->answer.cut || !walk.depth || walk.cost >= walk.budget;
+	kr.call.answer.end = !kr.depth;
+	return kr.call.answer.cut || !kr.depth || kr.cost >= kr.call.question.budget;
 }
 
 /* A node with its first route, or another route of it. Not 0: the call ends. */
 __noinline int walk_step(void)
 {
-	struct kernel_reader_call *call = the_call();
+	if (!kr.route) {
+		const bool by_source = kr.depth > kr.base;
 
-	if (!call)
-		return 1;
-	if (!walk.route) {
-		const bool by_source = walk.depth > walk.base;
-
-		if (walk.depth <= walk.base && end_destination(call))
+		if (kr.depth <= kr.base && end_destination())
 			return 1;
 		if (enter_node(pop(), by_source))
 			return 1;
-		if (!walk.route)
+		if (!kr.route)
 			return 0;
 	}
-	return add_route(call);
+	return add_route();
 }
 
 /* --- to a prefix --- */
@@ -175,7 +166,7 @@ static __always_inline int compare_key(const struct in6_addr *address, __u32 bit
 	const __u64 high_mask = mask_of(bits), low_mask = mask_of(bits > 64 ? bits - 64 : 0);
 	const __u64 high = load_be64(address) & high_mask;
 	const __u64 low = load_be64((const char *)address + 8) & low_mask;
-	const __u64 key_high = walk.key[0] & high_mask, key_low = walk.key[1] & low_mask;
+	const __u64 key_high = kr.key[0] & high_mask, key_low = kr.key[1] & low_mask;
 
 	if (key_high != high)
 		return key_high < high ? -1 : 1;
@@ -184,7 +175,7 @@ static __always_inline int compare_key(const struct in6_addr *address, __u32 bit
 
 static __always_inline bool key_bit(__u32 bit)
 {
-	return bit < 64 ? walk.key[0] >> (63 - bit) & 1 : walk.key[1] >> ((127 - bit) & 63) & 1;
+	return bit < 64 ? kr.key[0] >> (63 - bit) & 1 : kr.key[1] >> ((127 - bit) & 63) & 1;
 }
 
 /* A route at the node or below it: its leaf, but where this is being changed. 0: there is none. */
@@ -204,7 +195,7 @@ static __always_inline __u64 any_leaf(__u64 address)
 /* Whether the node's prefix covers the key. If not, and it is behind it, the node is pushed. */
 static __always_inline bool covers_key(__u64 address, __u32 bit)
 {
-	const __u32 len = walk.key_len;
+	const __u32 len = kr.key_len;
 	const __u64 leaf = bit ? any_leaf(address) : 0;
 	int order = 0;
 
@@ -217,17 +208,20 @@ static __always_inline bool covers_key(__u64 address, __u32 bit)
 	return !order && bit <= len;
 }
 
-/* Pushes what is behind the key at walk.node, and goes to the child. Not 0: there is none. */
+/*
+ * Pushes what is behind the key at kr.node, and goes to the child. Not 0: it stays there, which is
+ * the key's own node, or there is none.
+ */
 __noinline int approach(void)
 {
-	const __u64 address = walk.node;
+	const __u64 address = kr.node;
 	const struct fib6_node *node = VIEW(fib6_node, address);
 	const __u32 bit = node->fn_bit;
 	__u64 left, right;
 
-	walk.node = 0;
+	kr.node = 0;
 	if (is_unfinished(node, false)) {
-		walk.again = 1;
+		kr.again = 1;
 		return 1;
 	}
 	left = (__u64)node->left;
@@ -236,163 +230,89 @@ __noinline int approach(void)
 		return 1;
 	if (!key_bit(bit)) /* as are those behind the key's length */
 		push(right);
-	if (bit == walk.key_len)
+	if (bit == kr.key_len) {
 		push(left);
-	else
-		walk.node = key_bit(bit) ? right : left;
-	return !walk.node;
+		kr.node = address;
+		return 1;
+	}
+	kr.node = key_bit(bit) ? right : left;
+	return !kr.node;
 }
 
 static __always_inline void approach_key(void)
 {
-	for (int i = 0; walk.node && i < MAX_DEPTH; i++)
+	for (int i = 0; kr.node && i < MAX_DEPTH; i++)
 		if (approach())
 			break;
 }
 
-/* A step of fib6_locate_1(), by the key. Not 0: walk.node is the node, or 0 since there is none. */
-__noinline int descend(void)
+/* --- the program --- */
+
+static __always_inline void begin(void)
 {
-	const struct fib6_node *node = VIEW(fib6_node, walk.node);
-	const __u32 bit = node->fn_bit;
+	const struct kernel_reader_question *question = &kr.call.question;
 
-	if (bit >= walk.key_len) {
-		if (bit > walk.key_len)
-			walk.node = 0;
-		return 1;
-	}
-	if (is_unfinished(node, false))
-		walk.again = 1;
-	walk.node = key_bit(bit) ? (__u64)node->right : (__u64)node->left;
-	return 0;
-}
-
-/* What is of the key's destination, if there are routes to it. */
-__noinline int enter_key(void)
-{
-	__u64 leaf;
-
-	for (int i = 0; walk.node && i < MAX_DEPTH; i++)
-		if (descend())
-			break;
-	leaf = any_leaf(walk.node);
-	if (leaf && !compare_key(&VIEW(fib6_info, leaf)->fib6_dst.addr, walk.key_len))
-		enter_routes(VIEW(fib6_node, walk.node), false);
-	return 0;
-}
-
-/* --- the programs --- */
-
-static __always_inline void begin(struct kernel_reader_call *call)
-{
-	const struct kernel_reader_question *question = &call->question;
-
-	__builtin_memset(&call->answer, 0, sizeof(call->answer));
-	call->answer.now_ns = bpf_ktime_get_ns();
-	call->answer.jiffies = bpf_jiffies64();
+	__builtin_memset(&kr.call.answer, 0, sizeof(kr.call.answer));
+	kr.call.answer.now_ns = bpf_ktime_get_ns();
+	kr.call.answer.jiffies = bpf_jiffies64();
+	kr.call.answer.object = question->object;
 	view_forget();
-	walk.depth = 0;
-	walk.base = NO_BASE;
-	walk.route = 0;
-	walk.again = 0;
-	walk.null_entry = (__u64)BPF_CORE_READ(the_net(), ipv6.fib6_null_entry);
-	walk.key[0] = load_be64(question->dst);
-	walk.key[1] = load_be64(question->dst + 8);
-	walk.key_len = question->dst_len;
-	walk.n = 0;
-	walk.cost = 0;
-	walk.budget = question->budget;
-	walk.first = 0;
-	walk.object = question->object;
-	call->answer.object = question->object;
+	kr.depth = 0;
+	kr.base = NO_BASE;
+	kr.route = 0;
+	kr.again = 0;
+	kr.null_entry = (__u64)BPF_CORE_READ(the_net(), ipv6.fib6_null_entry);
+	kr.key[0] = load_be64(question->dst);
+	kr.key[1] = load_be64(question->dst + 8);
+	kr.key_len = question->dst_len;
+	kr.n = 0;
+	kr.cost = 0;
+	kr.first = 0;
+	kr.object = question->object;
 }
 
-__noinline int walk_steps(void)
+/* The first step will be at what is asked for. */
+static __always_inline void enter(enum kernel_reading reading)
 {
+	find_tables(reading == KERNEL_READ_TABLES);
+	kr.node = kr.root;
+	if (reading == KERNEL_READ_TABLE)
+		push(kr.node);
+	if (reading == KERNEL_READ_BEHIND || reading == KERNEL_READ_AT)
+		approach_key();
+	if (reading != KERNEL_READ_AT)
+		return;
+	kr.depth = 0;
+	if (kr.node)
+		enter_routes(VIEW(fib6_node, kr.node), false);
+}
+
+__noinline int steps(void)
+{
+	const bool objects = kr.call.question.reading == KERNEL_READ_OBJECTS;
+
 	for (int i = 0; i < STEPS_AT_ONCE; i++)
-		if (walk_step())
+		if (objects ? object_step() : walk_step())
 			return 1;
 	return 0;
 }
 
-static __always_inline void run(struct kernel_reader_call *call)
+SEC("raw_tp")
+int kr_read(void *ctx)
 {
-	int ended = walk.again;
+	const enum kernel_reading reading = kr.call.question.reading;
+	int ended;
 
+	(void)ctx;
+	begin();
+	enter(reading);
+	kr.call.answer.end = reading == KERNEL_READ_TABLES;
+	ended = kr.again || kr.call.answer.end;
 	for (int i = 0; !ended && i < STEPS; i++)
-		ended = walk_steps();
+		ended = steps();
 	if (!ended)
-		take_back(call);
-	call->answer.n = walk.n;
-}
-
-/* The destinations behind the last one, or all of a table. */
-SEC("raw_tp")
-int kr_walk(void *ctx)
-{
-	struct kernel_reader_call *call = the_call();
-
-	(void)ctx;
-	if (!call)
-		return 0;
-	begin(call);
-	walk.node = find_root(call->question.table);
-	if (!call->question.started)
-		push(walk.node);
-	else
-		approach_key();
-	run(call);
-	return 0;
-}
-
-/* Exactly one destination. */
-SEC("raw_tp")
-int kr_find(void *ctx)
-{
-	struct kernel_reader_call *call = the_call();
-
-	(void)ctx;
-	if (!call)
-		return 0;
-	begin(call);
-	walk.node = find_root(call->question.table);
-	enter_key();
-	run(call);
-	return 0;
-}
-
-/* The ids of all tables. */
-SEC("raw_tp")
-int kr_tables(void *ctx)
-{
-	struct kernel_reader_call *call = the_call();
-
-	(void)ctx;
-	if (!call)
-		return 0;
-	begin(call);
-	enter_tables(0);
-	for (int i = 0; i < TABLE_STEPS; i++)
-		if (list_tables())
-			break;
-	call->answer.n = tables.n;
-	return 0;
-}
-
-/* The next-hop objects behind one. */
-SEC("raw_tp")
-int kr_objects(void *ctx)
-{
-	struct kernel_reader_call *call = the_call();
-
-	(void)ctx;
-	if (!call)
-		return 0;
-	begin(call);
-	for (int i = 0; i < OBJECT_STEPS; i++)
-		if (object_steps())
-			break;
-	call->answer.n = walk.n;
+		take_back();
+	kr.call.answer.n = kr.n;
 	return 0;
 }
 

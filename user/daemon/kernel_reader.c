@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loads the programs of kernel_reader.bpf.c, which are embedded here, and runs one for each call.
- * Question, answer and records lie in maps that this process has mapped.
+ * Loads the program of kernel_reader.bpf.c, which is embedded here, and runs it for each call.
+ * Question, answer and records are its global data, which this process has mapped.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -16,6 +16,7 @@
 #include "kernel_reader.h"
 
 #define NS_PER_S 1000000000ull
+#define RECORD_BYTES (KERNEL_READER_RECORDS * sizeof(struct kernel_record))
 #define MAX_TRIES 1000 /* a millisecond; what is waited for takes nanoseconds */
 
 #define EMBED(name, path)                                                                   \
@@ -28,59 +29,24 @@ EMBED("kernel_reader_probe", SIXLANE_KERNEL_READER_PROBE_OBJECT);
 extern const char kernel_reader_cast[], kernel_reader_probe[];
 extern const uint64_t kernel_reader_cast_bytes, kernel_reader_probe_bytes;
 
-enum program {
-	PROGRAM_WALK,
-	PROGRAM_FIND,
-	PROGRAM_TABLES,
-	PROGRAM_OBJECTS,
-	N_PROGRAMS,
-};
-
-static const char *const programs[N_PROGRAMS] = {
-	[PROGRAM_WALK] = "kr_walk",
-	[PROGRAM_FIND] = "kr_find",
-	[PROGRAM_TABLES] = "kr_tables",
-	[PROGRAM_OBJECTS] = "kr_objects",
-};
-
 struct kernel_reader {
 	enum kernel_reader_kind kind;
 	struct bpf_object *object;
-	int fd[N_PROGRAMS];
+	int fd;
 	struct kernel_reader_call *call;
 	struct kernel_record *records;
 };
 
 /* --- opening --- */
 
-static size_t map_bytes(size_t bytes)
-{
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	return (bytes + page - 1) / page * page;
-}
-
-static int map_open(const struct bpf_object *object, const char *name, size_t bytes, int prot,
-		    void **out)
-{
-	void *map = mmap(NULL, map_bytes(bytes), prot, MAP_SHARED,
-			 bpf_object__find_map_fd_by_name(object, name), 0);
-
-	if (map == MAP_FAILED)
-		return -errno;
-	*out = map;
-	return 0;
-}
-
 void kernel_reader_close(struct kernel_reader *reader)
 {
 	if (!reader)
 		return;
 	if (reader->call)
-		munmap(reader->call, map_bytes(sizeof(*reader->call)));
+		munmap(reader->call, sizeof(*reader->call));
 	if (reader->records)
-		munmap(reader->records,
-		       map_bytes(KERNEL_READER_RECORDS * sizeof(*reader->records)));
+		munmap(reader->records, RECORD_BYTES);
 	bpf_object__close(reader->object);
 	free(reader);
 }
@@ -90,6 +56,21 @@ static struct bpf_object *open_object(enum kernel_reader_kind kind)
 	if (kind == KERNEL_READER_CAST)
 		return bpf_object__open_mem(kernel_reader_cast, kernel_reader_cast_bytes, NULL);
 	return bpf_object__open_mem(kernel_reader_probe, kernel_reader_probe_bytes, NULL);
+}
+
+/* The map whose name ends like that. 0 or -errno. */
+static int map_open(const struct bpf_object *object, const char *suffix, size_t bytes, int prot,
+		    void **out)
+{
+	const struct bpf_map *map;
+	void *mapped;
+
+	bpf_object__for_each_map(map, object) if (strstr(bpf_map__name(map), suffix)) break;
+	mapped = mmap(NULL, bytes, prot, MAP_SHARED, map ? bpf_map__fd(map) : -1, 0);
+	if (mapped == MAP_FAILED)
+		return -errno;
+	*out = mapped;
+	return 0;
 }
 
 /* 0 or -errno; also on failure the caller closes it. */
@@ -104,16 +85,12 @@ static int reader_load(struct kernel_reader *reader)
 	r = bpf_object__load(reader->object);
 	if (r)
 		return r;
-	for (size_t i = 0; i < N_PROGRAMS; i++)
-		reader->fd[i] = bpf_program__fd(
-			bpf_object__find_program_by_name(reader->object, programs[i]));
-	r = map_open(reader->object, KERNEL_READER_CALL_MAP, sizeof(*reader->call),
-		     PROT_READ | PROT_WRITE, &call);
+	reader->fd = bpf_program__fd(bpf_object__find_program_by_name(reader->object, "kr_read"));
+	r = map_open(reader->object, ".bss", sizeof(*reader->call), PROT_READ | PROT_WRITE, &call);
 	reader->call = call;
 	if (r)
 		return r;
-	r = map_open(reader->object, KERNEL_READER_RECORD_MAP,
-		     KERNEL_READER_RECORDS * sizeof(*reader->records), PROT_READ, &records);
+	r = map_open(reader->object, KERNEL_READER_RECORD_MAP, RECORD_BYTES, PROT_READ, &records);
 	reader->records = records;
 	return r;
 }
@@ -175,14 +152,15 @@ enum kernel_reader_kind kernel_reader_kind(const struct kernel_reader *reader)
 
 /* --- calls --- */
 
-static struct kernel_reader_question *ask(struct kernel_reader *reader, uint32_t table,
+static struct kernel_reader_question *ask(struct kernel_reader *reader, enum kernel_reading reading,
 					  const struct kernel_choice *choice)
 {
 	struct kernel_reader_question *question = &reader->call->question;
 
-	memset(question, 0, sizeof(*question));
-	question->table = table;
-	question->budget = KERNEL_READER_RECORDS;
+	*question = (struct kernel_reader_question){
+		.reading = reading,
+		.budget = KERNEL_READER_RECORDS,
+	};
 	if (choice) {
 		question->exceptions = choice->exceptions;
 		memcpy(question->exception, choice->dst.bytes, sizeof(question->exception));
@@ -190,31 +168,29 @@ static struct kernel_reader_question *ask(struct kernel_reader *reader, uint32_t
 	return question;
 }
 
-static int run(const struct kernel_reader *reader, enum program program)
+/* Again while it has read nothing, since the kernel is just linking a node. */
+static int run(const struct kernel_reader *reader)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts);
-
-	return bpf_prog_test_run_opts(reader->fd[program], &opts);
-}
-
-/* The same for routes: again while it has read nothing, since the kernel is just linking a node. */
-static int run_until_read(const struct kernel_reader *reader, enum program program)
-{
-	const struct kernel_reader_answer *answer = &reader->call->answer;
-	int r;
+	const struct kernel_reader_call *call = reader->call;
+	const struct kernel_reader_answer *answer = &call->answer;
 
 	for (int i = 0; i < MAX_TRIES; i++) {
-		r = run(reader, program);
-		if (r || answer->n || answer->end)
+		LIBBPF_OPTS(bpf_test_run_opts, opts);
+		int r = bpf_prog_test_run_opts(reader->fd, &opts);
+
+		if (r || answer->n || answer->end || answer->object != call->question.object)
 			return r;
 	}
 	return -EAGAIN;
 }
 
-static void take_view(const struct kernel_reader *reader, struct kernel_view *view)
+static int read_view(const struct kernel_reader *reader, struct kernel_view *view)
 {
 	const struct kernel_reader_answer *answer = &reader->call->answer;
+	int r = run(reader);
 
+	if (r)
+		return r;
 	*view = (struct kernel_view){
 		.records = reader->records,
 		.n = answer->n,
@@ -224,6 +200,7 @@ static void take_view(const struct kernel_reader *reader, struct kernel_view *vi
 		.cut = answer->cut,
 		.cut_routes = answer->cut_routes,
 	};
+	return 0;
 }
 
 static void set_prefix(struct kernel_reader_question *question, const struct prefix *prefix)
@@ -236,21 +213,18 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 		       const struct kernel_choice *choice, struct kernel_cursor *cursor,
 		       struct kernel_view *view)
 {
-	struct kernel_reader_question *question = ask(reader, table, choice);
-	const struct kernel_reader_answer *answer = &reader->call->answer;
+	struct kernel_reader_question *question =
+		ask(reader, cursor->started ? KERNEL_READ_BEHIND : KERNEL_READ_TABLE, choice);
 	const struct kernel_record *last;
 	int r;
 
+	question->table = table;
 	question->budget = budget ?: 1;
-	question->started = cursor->started;
 	set_prefix(question, &cursor->last);
-	r = run_until_read(reader, PROGRAM_WALK);
-	if (r)
+	r = read_view(reader, view);
+	if (r || !view->n)
 		return r;
-	take_view(reader, view);
-	if (!view->n)
-		return 0;
-	last = &reader->records[answer->last];
+	last = &view->records[reader->call->answer.last];
 	memcpy(cursor->last.addr.bytes, last->dst, sizeof(last->dst));
 	cursor->last.len = last->dst_len;
 	cursor->started = true;
@@ -260,35 +234,30 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struct prefix *dst,
 		       const struct kernel_choice *choice, struct kernel_view *view)
 {
+	struct kernel_reader_question *question = ask(reader, KERNEL_READ_AT, choice);
 	int r;
 
-	set_prefix(ask(reader, table, choice), dst);
-	r = run_until_read(reader, PROGRAM_FIND);
-	if (r)
-		return r;
-	take_view(reader, view);
-	view->end = true;
-	return 0;
+	question->table = table;
+	set_prefix(question, dst);
+	r = read_view(reader, view);
+	if (!r)
+		view->end = true;
+	return r;
 }
 
 int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
 			  const struct kernel_choice *choice, struct kernel_cursor *cursor,
 			  struct kernel_view *view)
 {
-	struct kernel_reader_question *question = ask(reader, 0, choice);
-	const struct kernel_reader_answer *answer = &reader->call->answer;
+	struct kernel_reader_question *question = ask(reader, KERNEL_READ_OBJECTS, choice);
 	int r;
 
 	question->budget = budget ?: 1;
 	question->object = cursor->object;
-	r = run(reader, PROGRAM_OBJECTS);
-	if (!r && !answer->end && answer->object == cursor->object)
-		r = -EIO; /* or it would never end */
-	if (r)
-		return r;
-	cursor->object = answer->object;
-	take_view(reader, view);
-	return 0;
+	r = read_view(reader, view);
+	if (!r)
+		cursor->object = reader->call->answer.object;
+	return r;
 }
 
 int kernel_reader_tables(struct kernel_reader *reader, uint32_t *ids, size_t max, size_t *n)
@@ -296,14 +265,14 @@ int kernel_reader_tables(struct kernel_reader *reader, uint32_t *ids, size_t max
 	const struct kernel_reader_answer *answer = &reader->call->answer;
 	int r;
 
-	ask(reader, 0, NULL);
-	r = run(reader, PROGRAM_TABLES);
+	ask(reader, KERNEL_READ_TABLES, NULL);
+	r = run(reader);
 	if (r)
 		return r;
-	if (answer->cut || answer->n > max)
+	if (answer->n_tables > max || answer->n_tables > KERNEL_READER_TABLES)
 		return -E2BIG;
-	memcpy(ids, reader->call->tables, answer->n * sizeof(*ids));
-	*n = answer->n;
+	*n = answer->n_tables;
+	memcpy(ids, reader->call->tables, *n * sizeof(*ids));
 	return 0;
 }
 

@@ -8,9 +8,7 @@
 
 #include <linux/types.h>
 
-/* Names of its maps: ARRAY, mmapable. */
-#define KERNEL_READER_CALL_MAP "kr_call"      /* [1] of struct kernel_reader_call */
-#define KERNEL_READER_RECORD_MAP "kr_records" /* [KERNEL_READER_RECORDS] */
+#define KERNEL_READER_RECORD_MAP "kr_records"
 #define KERNEL_READER_RECORDS 16384u
 #define KERNEL_READER_TABLES 4096u
 
@@ -46,6 +44,14 @@ struct kernel_record {
 };
 _Static_assert(sizeof(struct kernel_record) == 104, "both sides see the same");
 
+enum kernel_reading {
+	KERNEL_READ_TABLE,   /* the destinations of a table … */
+	KERNEL_READ_BEHIND,  /* … behind this one */
+	KERNEL_READ_AT,	     /* exactly one destination */
+	KERNEL_READ_OBJECTS, /* the next-hop objects behind one */
+	KERNEL_READ_TABLES,  /* the ids of all tables */
+};
+
 /* Which exceptions follow the record of the route, or object, that they are of. */
 enum kernel_exceptions {
 	KERNEL_EXCEPTIONS_NONE,
@@ -54,27 +60,32 @@ enum kernel_exceptions {
 };
 
 struct kernel_reader_question {
-	__u8 dst[16];	    /* of the destination; or of the last one read, if started */
+	__u8 dst[16];	    /* of KERNEL_READ_BEHIND and _AT */
 	__u8 exception[16]; /* KERNEL_EXCEPTIONS_ONE: this address */
+	__u32 reading;	    /* enum kernel_reading */
 	__u32 dst_len;
 	__u32 table;
 	__u32 object;	  /* objects: those with a greater id */
 	__u32 budget;	  /* a call ends where this many records are written */
 	__u32 exceptions; /* enum kernel_exceptions */
-	__u32 started;	  /* walk: there is a last one */
 };
 
 struct kernel_reader_answer {
 	__u64 now_ns;	  /* CLOCK_MONOTONIC */
 	__u64 jiffies;	  /* at the same time */
-	__u32 n;	  /* records, or ids of tables */
+	__u32 n;	  /* records */
+	__u32 n_tables;	  /* ids */
 	__u32 last;	  /* index of the first record of the last destination, or object */
+	__u32 object;	  /* objects: id of the last one */
 	__u32 end;	  /* nothing is left behind the last one */
 	__u32 cut;	  /* the last one has more than is reported: exceptions … */
 	__u32 cut_routes; /* … or routes */
-	__u32 object;	  /* objects: id of the last one */
 };
 
+/*
+ * The daemon maps KERNEL_READER_RECORD_MAP, which has that many records, and the program's global
+ * data, which begin with this.
+ */
 struct kernel_reader_call {
 	struct kernel_reader_question question;
 	struct kernel_reader_answer answer;

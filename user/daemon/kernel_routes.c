@@ -84,18 +84,10 @@ static void add_hop(struct kernel_routes *out, struct route *route,
 	route->n_hops++;
 }
 
-static bool has_own_source(const struct kernel_record *record)
+static struct route route_of(const struct kernel_view *view, uint32_t table,
+			     const struct kernel_record *record)
 {
-	return record->prefsrc || record->hop_limit ||
-	       (record->mtu && record->mtu < PARSE_MIN_MTU_BYTES);
-}
-
-static struct route *add_route(struct kernel_routes *out, const struct kernel_view *view,
-			       uint32_t table, const struct kernel_record *record)
-{
-	struct route *route = &out->routes[out->n++];
-
-	*route = (struct route){
+	return (struct route){
 		.dst = kernel_routes_dst(record),
 		.src = prefix_of(record->src, record->src_len),
 		.table = table,
@@ -108,19 +100,11 @@ static struct route *add_route(struct kernel_routes *out, const struct kernel_vi
 		.type = record->type,
 		.protocol = record->protocol,
 		.preference = record->preference,
-		.own_source = has_own_source(record),
+		.own_source = record->prefsrc || record->hop_limit ||
+			      (record->mtu && record->mtu < PARSE_MIN_MTU_BYTES),
 		.encap = record->encap,
 		.unknown = record->features & ~(uint32_t)PARSE_HARMLESS_FEATURES,
-		.hops = &out->hops[out->n_hops],
 	};
-	add_hop(out, route, record);
-	return route;
-}
-
-static bool same_level(const struct route *route, const struct kernel_record *record)
-{
-	return route->metric == record->metric && route->src.len == record->src_len &&
-	       !memcmp(route->src.addr.bytes, record->src, sizeof(record->src));
 }
 
 static bool ends_apart(uint64_t a_ns, uint64_t b_ns)
@@ -129,53 +113,59 @@ static bool ends_apart(uint64_t a_ns, uint64_t b_ns)
 }
 
 /* One more hop of a set: to fib6 a route of its own, with attributes of its own. */
-static void join(struct kernel_routes *out, const struct kernel_view *view, struct route *set,
-		 const struct kernel_record *record)
+static void join(struct route *set, const struct route *hop)
 {
-	const uint64_t expires_ns = kernel_reader_expires_ns(view, record);
-	const bool expires = record->flags & RTF_EXPIRES;
-
-	set->unlike |= set->mtu != record->mtu || set->mtu_locked != record->mtu_locked ||
-		       set->type != record->type || set->preference != record->preference ||
-		       set->expires != expires || ends_apart(set->expires_ns, expires_ns);
-	if (expires && expires_ns < set->expires_ns)
-		set->expires_ns = expires_ns;
-	set->encap |= record->encap;
-	set->own_source |= has_own_source(record);
-	set->unknown |= (record->features & ~(uint32_t)PARSE_HARMLESS_FEATURES) != 0;
-	add_hop(out, set, record);
+	set->unlike |= set->mtu != hop->mtu || set->mtu_locked != hop->mtu_locked ||
+		       set->type != hop->type || set->preference != hop->preference ||
+		       set->expires != hop->expires || ends_apart(set->expires_ns, hop->expires_ns);
+	if (hop->expires && hop->expires_ns < set->expires_ns)
+		set->expires_ns = hop->expires_ns;
+	set->encap |= hop->encap;
+	set->own_source |= hop->own_source;
+	set->unknown |= hop->unknown;
 }
 
-/* All hops of one level that have siblings are one set. True: it has been put together already. */
-static bool is_known(const struct kernel_routes *out, size_t n_before,
-		     const struct kernel_record *records, const struct kernel_record *record)
+/* All hops of one level that have siblings are one set. */
+static bool same_set(const struct kernel_record *a, const struct kernel_record *b)
 {
-	for (size_t i = 0; out->n && i < n_before; i++)
-		if (records[i].n_siblings && records[i].metric == record->metric &&
-		    records[i].src_len == record->src_len &&
-		    !memcmp(records[i].src, record->src, sizeof(record->src)))
-			return true;
-	return false;
+	return a->n_siblings && b->n_siblings && a->metric == b->metric &&
+	       a->src_len == b->src_len && !memcmp(a->src, b->src, sizeof(a->src));
+}
+
+/* The route of records[i], with the hops behind it if it is a set. */
+static void add_route(struct kernel_routes *out, const struct kernel_view *view, uint32_t table,
+		      const struct kernel_record *records, size_t i, size_t n)
+{
+	struct route *route = &out->routes[out->n++];
+
+	*route = route_of(view, table, &records[i]);
+	route->hops = &out->hops[out->n_hops];
+	add_hop(out, route, &records[i]);
+	for (size_t j = i + 1; records[i].n_siblings && j < n; j++) {
+		const struct route hop = route_of(view, table, &records[j]);
+
+		if (!same_set(&records[i], &records[j]))
+			continue;
+		join(route, &hop);
+		add_hop(out, route, &records[j]);
+	}
 }
 
 int kernel_routes_fill(struct kernel_routes *out, const struct kernel_view *view, uint32_t table,
 		       const struct kernel_record *records, size_t n)
 {
-	struct route *route;
 	int ret = reserve(out, n);
 
 	if (ret)
 		return ret;
 	out->n = out->n_hops = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (records[i].kind != KERNEL_RECORD_ROUTE)
-			continue;
-		if (records[i].n_siblings && is_known(out, i, records, &records[i]))
-			continue;
-		route = add_route(out, view, table, &records[i]);
-		for (size_t j = i + 1; records[i].n_siblings && j < n; j++)
-			if (records[j].n_siblings && same_level(route, &records[j]))
-				join(out, view, route, &records[j]);
+		size_t first = 0;
+
+		while (first < i && !same_set(&records[first], &records[i]))
+			first++;
+		if (first == i && records[i].kind == KERNEL_RECORD_ROUTE)
+			add_route(out, view, table, records, i, n);
 	}
 	return 0;
 }

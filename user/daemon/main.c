@@ -60,6 +60,8 @@ static const struct option options[] = {
 	{ "poll-ms", required_argument, NULL, 'P' },
 	{ "fib", required_argument, NULL, 'F' },
 	{ "audit-permille", required_argument, NULL, 'A' },
+	/* not a beginning of the one above: it was another setting, in seconds */
+	{ "audit", required_argument, NULL, 'u' },
 	{ "exceptions", required_argument, NULL, 'E' },
 	{ "max-exceptions", required_argument, NULL, 'M' },
 	{ "answer-rate", required_argument, NULL, 'r' },
@@ -124,6 +126,8 @@ static int read_options(int argc, char **argv, struct config *config)
 		}
 		if (option == 'c')
 			continue;
+		if (option == 'u')
+			log_error("--audit is no option any more: see --audit-permille");
 		if (!setting) {
 			fprintf(stderr, "Try 'sixlaned --help'.\n");
 			return EXIT_USAGE;

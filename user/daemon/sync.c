@@ -86,11 +86,8 @@ static int dump_routes(struct sync *sync)
 
 		rib_dump_again(sync->rib);
 		ret = request_routes(sync, take_message);
-		if (ret || sync->queue.routes_deleted == deleted)
+		if (ret || sync->queue.routes_deleted == deleted || audit_reads_kernel(sync->audit))
 			return ret;
-		audit_note_incomplete(sync);
-		if (audit_reads_kernel(sync->audit))
-			return 0;
 		if (round &&
 		    rib_routes(sync->rib) <= routes + sync->queue.routes_added - added_before)
 			return 0;
