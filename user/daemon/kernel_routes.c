@@ -142,13 +142,22 @@ static void add_route(struct kernel_routes *out, const struct kernel_view *view,
 	route->hops = &out->hops[out->n_hops];
 	add_hop(out, route, &records[i]);
 	for (size_t j = i + 1; records[i].n_siblings && j < n; j++) {
-		const struct route hop = route_of(view, table, &records[j]);
+		if (same_set(&records[i], &records[j])) {
+			const struct route hop = route_of(view, table, &records[j]);
 
-		if (!same_set(&records[i], &records[j]))
-			continue;
-		join(route, &hop);
-		add_hop(out, route, &records[j]);
+			join(route, &hop);
+			add_hop(out, route, &records[j]);
+		}
 	}
+}
+
+/* Its set has been put together already. */
+static bool is_known(const struct kernel_record *records, size_t i)
+{
+	for (size_t j = 0; records[i].n_siblings && j < i; j++)
+		if (same_set(&records[j], &records[i]))
+			return true;
+	return false;
 }
 
 int kernel_routes_fill(struct kernel_routes *out, const struct kernel_view *view, uint32_t table,
@@ -159,13 +168,8 @@ int kernel_routes_fill(struct kernel_routes *out, const struct kernel_view *view
 	if (ret)
 		return ret;
 	out->n = out->n_hops = 0;
-	for (size_t i = 0; i < n; i++) {
-		size_t first = 0;
-
-		while (first < i && !same_set(&records[first], &records[i]))
-			first++;
-		if (first == i && records[i].kind == KERNEL_RECORD_ROUTE)
+	for (size_t i = 0; i < n; i++)
+		if (records[i].kind == KERNEL_RECORD_ROUTE && !is_known(records, i))
 			add_route(out, view, table, records, i, n);
-	}
 	return 0;
 }

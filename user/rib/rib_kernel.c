@@ -121,54 +121,24 @@ static struct rib_route *copy_of(const struct rib_route *list, const struct rout
 	return copy;
 }
 
-static void free_list(struct rib_route *list)
-{
-	struct rib_route *next;
-
-	for (; list; list = next) {
-		next = list->next;
-		free(list);
-	}
-}
-
-/* The routes as a list that nobody counts yet. */
-static int copy_all(const struct rib_route *list, struct rib_counts *counts,
-		    const struct route *routes, size_t n, struct rib_route **out)
-{
-	struct rib_route *copies = NULL, **end = &copies;
-
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t id = routes[i].next_hop_id;
-
-		*end = copy_of(list, &routes[i]);
-		if (!*end) {
-			free_list(copies);
-			return -ENOMEM;
-		}
-		(*end)->next = NULL;
-		end = &(*end)->next;
-		if (id && rib_uses_reserve(&counts->uses, id)) {
-			free_list(copies);
-			return -ENOMEM;
-		}
-	}
-	*out = copies;
-	return 0;
-}
-
 /* The new ones come first: uses of an object are never fewer on the way than before and after. */
 int rib_list_put(struct rib_route **list, struct rib_counts *counts, const struct route *routes,
 		 size_t n)
 {
-	struct rib_route *copies, *next, **link = list;
-	int err = copy_all(*list, counts, routes, n, &copies);
+	struct rib_route *const old = *list, **link = list;
 
-	if (err)
-		return err;
-	for (; copies; copies = next) {
-		next = copies->next;
-		rib_list_insert(counts, link, copies);
-		link = &copies->next;
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t id = routes[i].next_hop_id;
+		struct rib_route *copy = copy_of(old, &routes[i]);
+
+		if (!copy || (id && rib_uses_reserve(&counts->uses, id))) {
+			free(copy);
+			while (*list != old)
+				rib_list_remove(list, counts);
+			return -ENOMEM;
+		}
+		rib_list_insert(counts, link, copy);
+		link = &copy->next;
 	}
 	while (*link)
 		rib_list_remove(link, counts);
