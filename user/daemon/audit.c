@@ -2,9 +2,9 @@
 /*
  * Passes through all tables, in pieces. A table's pass goes through the kernel's trie and the RIB's
  * side by side, in their common order; what differs is read once more and corrected
- * (audit_place.c). A pass begins a second after the one before at the earliest. Of the tables that
- * are due each has its turn with a piece, within the budget. The exceptions that stand behind the
- * routes are handed on, and those of next-hop objects, which are as a table of their own here.
+ * (audit_place.c). Tables take turns, a piece each within the budget, and each is passed through
+ * once a second at most. The exceptions that stand behind the routes are handed on, and those of
+ * next-hop objects, which are as a table of their own here.
  *
  * Without a kernel reader a pass is a dump of everything, as often as the budget allows.
  */
@@ -77,20 +77,26 @@ static void suspect(struct side_by_side *both, const struct prefix *dst)
 		both->err = audit_place_add(suspects, both->table, dst);
 }
 
-static void pass_node(struct side_by_side *both)
+/*
+ * Goes through the RIB's destinations up to the kernel's next one (NULL: to the table's end). Those
+ * before it are not in the kernel. Returns what the RIB has of it.
+ */
+static const struct rib_dest *advance(struct side_by_side *both, const struct prefix *dst)
 {
 	static const struct prefix all;
+	const struct radix_node *node;
 
-	both->node = radix_next_under(both->node, &all);
-}
+	while ((node = both->node)) {
+		const int order = dst ? audit_prefix_compare(&node->prefix, dst) : -1;
 
-/* Those that the kernel does not have: up to dst, NULL: to the table's end. */
-static void suspect_up_to(struct side_by_side *both, const struct prefix *dst)
-{
-	while (both->node && (!dst || audit_prefix_compare(&both->node->prefix, dst) < 0)) {
-		suspect(both, &both->node->prefix);
-		pass_node(both);
+		if (order > 0)
+			return NULL;
+		both->node = radix_next_under(node, &all);
+		if (!order)
+			return (const struct rib_dest *)node;
+		suspect(both, &node->prefix);
 	}
+	return NULL;
 }
 
 /* The kernel's next destination. */
@@ -99,14 +105,9 @@ static void compare_next(struct side_by_side *both, const struct kernel_view *vi
 {
 	struct kernel_routes *routes = &both->sync->audit->routes;
 	const struct prefix dst = kernel_routes_dst(records);
-	const struct rib_dest *dest = NULL;
+	const struct rib_dest *dest = advance(both, &dst);
 	enum rib_difference difference;
 
-	suspect_up_to(both, &dst);
-	if (both->node && prefix_equal(&both->node->prefix, &dst)) {
-		dest = (const struct rib_dest *)both->node;
-		pass_node(both);
-	}
 	if (!both->err)
 		both->err = kernel_routes_fill(routes, view, both->table, records, n);
 	if (both->err)
@@ -137,7 +138,7 @@ static void compare_view(struct side_by_side *both, const struct kernel_view *vi
 		exceptions_note(both->sync, both->table, view, &view->records[begin], end - begin);
 	}
 	if (view->end)
-		suspect_up_to(both, NULL);
+		advance(both, NULL);
 }
 
 static const struct radix_node *node_behind(const struct sync *sync, uint32_t table,
@@ -256,47 +257,23 @@ static void find_tables(struct sync *sync)
 	audit->n_tables = kept;
 }
 
-/* Of those that are due the one that has waited longest. NULL: none is due. */
-static struct audit_table *choose(struct audit *audit, uint64_t now_ns)
+/* Whose turn is next. NULL: there are no tables. */
+static struct audit_table *next_table(const struct audit *audit)
 {
-	struct audit_table *best = NULL;
+	struct audit_table *next = NULL;
 
-	for (size_t i = 0; i < audit->n_tables; i++) {
-		struct audit_table *table = &audit->tables[i];
-
-		if ((table->running || table->next_ns <= now_ns) &&
-		    (!best || table->served_ns < best->served_ns))
-			best = table;
-	}
-	return best;
+	for (size_t i = 0; i < audit->n_tables; i++)
+		if (!next || audit->tables[i].turn_ns < next->turn_ns)
+			next = &audit->tables[i];
+	return next;
 }
 
 /* With a larger budget than usual more often than every second. */
-static void begin_pass(const struct sync *sync, struct audit_table *table, uint64_t now_ns)
+static uint64_t interval_ns(const struct sync *sync)
 {
 	const uint32_t permille = sync->config->audit_permille;
 
-	table->running = true;
-	table->cursor = (struct kernel_cursor){ 0 };
-	table->begin_ns = now_ns;
-	table->next_ns = now_ns + INTERVAL_NS * USUAL_PERMILLE /
-					  (permille > USUAL_PERMILLE ? permille : USUAL_PERMILLE);
-}
-
-/* Perhaps all have been read since the last time that they had. */
-static void end_pass(struct audit *audit, struct audit_table *table)
-{
-	const uint64_t now_ns = util_now_ns();
-	uint64_t since_ns;
-
-	table->running = false;
-	table->read_since_ns = table->begin_ns;
-	since_ns = audit_read_since_ns(audit);
-	if (since_ns <= audit->passed_ns)
-		return;
-	audit->passes++;
-	audit->pass_ns = now_ns - since_ns;
-	audit->passed_ns = now_ns;
+	return permille > USUAL_PERMILLE ? INTERVAL_NS * USUAL_PERMILLE / permille : INTERVAL_NS;
 }
 
 uint64_t audit_read_since_ns(const struct audit *audit)
@@ -309,21 +286,37 @@ uint64_t audit_read_since_ns(const struct audit *audit)
 	return since_ns;
 }
 
-/* One piece, with what it comes to. Returns the CPU time that it took. */
-static uint64_t run_piece(struct sync *sync, uint64_t now_ns)
+/* Perhaps all have been read since the last time that they had. */
+static void end_pass(struct audit *audit, struct audit_table *table)
 {
-	struct audit *audit = sync->audit;
-	struct audit_table *table = choose(audit, now_ns);
-	const uint64_t cpu_ns = util_cpu_ns();
+	const uint64_t now_ns = util_now_ns();
+	uint64_t since_ns;
 
-	if (!table)
-		return 0;
-	table->served_ns = now_ns;
-	if (!table->running)
-		begin_pass(sync, table, now_ns);
-	if (read_piece(sync, table, false))
-		end_pass(audit, table);
-	return util_cpu_ns() - cpu_ns;
+	table->read_since_ns = table->begin_ns;
+	table->begin_ns = 0;
+	since_ns = audit_read_since_ns(audit);
+	if (since_ns <= audit->passed_ns)
+		return;
+	audit->passes++;
+	audit->pass_ns = now_ns - since_ns;
+	audit->passed_ns = now_ns;
+}
+
+/* The next piece of a table. Returns whether its pass is through. */
+static bool run_piece(struct sync *sync, struct audit_table *table, bool expected)
+{
+	const uint64_t now_ns = util_now_ns();
+	bool end;
+
+	if (!table->begin_ns) {
+		table->begin_ns = now_ns;
+		table->cursor = (struct kernel_cursor){ 0 };
+	}
+	end = read_piece(sync, table, expected);
+	table->turn_ns = end ? table->begin_ns + interval_ns(sync) : now_ns;
+	if (end)
+		end_pass(sync->audit, table);
+	return end;
 }
 
 void audit_read_all(struct sync *sync)
@@ -334,12 +327,9 @@ void audit_read_all(struct sync *sync)
 		return;
 	find_tables(sync);
 	for (size_t i = 0; i < audit->n_tables; i++) {
-		struct audit_table *table = &audit->tables[i];
-
-		begin_pass(sync, table, util_now_ns());
-		while (!read_piece(sync, table, true))
+		audit->tables[i].begin_ns = 0;
+		while (!run_piece(sync, &audit->tables[i], true))
 			;
-		end_pass(audit, table);
 	}
 }
 
@@ -358,10 +348,20 @@ static uint64_t rest_ns(const struct sync *sync, uint64_t cost_ns)
 	return cost_ns * 1000 / sync->config->audit_permille;
 }
 
+/* UINT64_MAX: there is nothing to do. */
+static uint64_t piece_due_ns(const struct audit *audit)
+{
+	const struct audit_table *table = next_table(audit);
+	const uint64_t due_ns = table ? table->turn_ns : UINT64_MAX;
+
+	return due_ns > audit->next_piece_ns ? due_ns : audit->next_piece_ns;
+}
+
 void audit_run(struct sync *sync)
 {
 	struct audit *audit = sync->audit;
 	const uint64_t now_ns = util_now_ns();
+	uint64_t cpu_ns;
 
 	if (!audit->reader)
 		return;
@@ -372,30 +372,27 @@ void audit_run(struct sync *sync)
 		audit->next_tables_ns = now_ns + INTERVAL_NS;
 		find_tables(sync);
 	}
-	if (now_ns >= audit->next_piece_ns)
-		audit->next_piece_ns = now_ns + rest_ns(sync, run_piece(sync, now_ns));
+	if (now_ns < piece_due_ns(audit))
+		return;
+	cpu_ns = util_cpu_ns();
+	run_piece(sync, next_table(audit), false);
+	audit->next_piece_ns = now_ns + rest_ns(sync, util_cpu_ns() - cpu_ns);
 }
 
 uint64_t audit_due_ns(const struct sync *sync)
 {
 	const struct audit *audit = sync->audit;
-	uint64_t event_ns, piece_ns = audit->next_tables_ns;
+	uint64_t next_ns, due_ns;
 
 	if (!audit->reader)
 		return UINT64_MAX;
-	event_ns = audit_event_due_ns(audit);
+	next_ns = audit_event_due_ns(audit);
 	if (!sync->config->audit_permille)
-		return event_ns;
-	for (size_t i = 0; i < audit->n_tables; i++) {
-		const struct audit_table *table = &audit->tables[i];
-		const uint64_t due_ns = table->running ? 0 : table->next_ns;
-
-		if (due_ns < piece_ns)
-			piece_ns = due_ns;
-	}
-	if (piece_ns < audit->next_piece_ns)
-		piece_ns = audit->next_piece_ns;
-	return piece_ns < event_ns ? piece_ns : event_ns;
+		return next_ns;
+	due_ns = piece_due_ns(audit);
+	if (audit->next_tables_ns < due_ns)
+		due_ns = audit->next_tables_ns;
+	return due_ns < next_ns ? due_ns : next_ns;
 }
 
 uint64_t audit_dump_due_ns(const struct sync *sync, uint64_t cost_ns)

@@ -32,12 +32,11 @@ struct audit_soon {
 
 struct audit_table {
 	uint32_t id;
-	bool running, known;
+	bool known;
 	struct kernel_cursor cursor;
-	uint64_t begin_ns;	/* of the pass under way, … */
-	uint64_t read_since_ns; /* … and of the one before, which is through */
-	uint64_t next_ns;	/* the earliest begin of the next one */
-	uint64_t served_ns;	/* the last piece */
+	uint64_t begin_ns;	/* of the pass under way, 0: none; … */
+	uint64_t read_since_ns; /* … of the one before, which is through */
+	uint64_t turn_ns; /* its last piece; or if no pass is under way when the next begins */
 };
 
 struct audit {

@@ -37,17 +37,6 @@ int audit_place_add(struct audit_places *places, uint32_t table, const struct pr
 	return 0;
 }
 
-/* Into audit->routes. 0 or -errno. */
-static int read_kernel(struct audit *audit, uint32_t table, const struct prefix *dst)
-{
-	struct kernel_view view;
-	int ret = kernel_reader_find(audit->reader, table, dst, NULL, &view);
-
-	if (!ret && view.cut_routes)
-		ret = -E2BIG;
-	return ret ? ret : kernel_routes_fill(&audit->routes, &view, table, view.records, view.n);
-}
-
 static void report_failure(struct sync *sync, const struct prefix *dst, int ret)
 {
 	char text[PREFIX_STRLEN];
@@ -61,6 +50,22 @@ static void report_failure(struct sync *sync, const struct prefix *dst, int ret)
 			prefix_format(dst, text), strerror(-ret));
 	if (ret == -ENOMEM)
 		sync_want(sync, SYNC_LATER_NS);
+}
+
+/* Into audit->routes. 0 or -errno; -EAGAIN: the kernel is just changing what leads there. */
+static int read_kernel(struct sync *sync, uint32_t table, const struct prefix *dst)
+{
+	struct audit *audit = sync->audit;
+	struct kernel_view view;
+	int ret = kernel_reader_find(audit->reader, table, dst, NULL, &view);
+
+	if (!ret && view.cut_routes)
+		ret = -E2BIG;
+	if (!ret)
+		ret = kernel_routes_fill(&audit->routes, &view, table, view.records, view.n);
+	if (ret && ret != -EAGAIN)
+		report_failure(sync, dst, ret);
+	return ret;
 }
 
 static enum rib_difference compare(const struct sync *sync, uint32_t table,
@@ -88,26 +93,17 @@ void audit_place_put(struct sync *sync, uint32_t table, const struct prefix *dst
 bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
 	struct audit *audit = sync->audit;
-	int ret;
+	int ret = -EAGAIN;
 
 	if (!audit->reader)
 		return false;
-	if (audit->probing) { /* in the midst of another one */
+	if (!audit->probing) /* or it is in the midst of another one */
+		ret = read_kernel(sync, table, dst);
+	if (ret == -EAGAIN)
 		audit_read_soon(sync, table, dst);
-		return true;
-	}
-	ret = read_kernel(audit, table, dst);
-	if (ret == -EAGAIN) { /* the kernel is just changing what leads there */
-		audit_read_soon(sync, table, dst);
-		return true;
-	}
-	if (ret) {
-		report_failure(sync, dst, ret);
-		return false;
-	}
-	if (compare(sync, table, dst) != RIB_SAME)
+	else if (!ret && compare(sync, table, dst) != RIB_SAME)
 		audit_place_put(sync, table, dst);
-	return true;
+	return !ret || ret == -EAGAIN;
 }
 
 void audit_note_message(struct sync *sync, uint32_t table, const struct prefix *dst)
@@ -127,7 +123,7 @@ static int read_still(struct sync *sync, const struct audit_place *place)
 
 	audit->probed = *place;
 	for (int i = 0; i < TRIES; i++) {
-		ret = read_kernel(audit, place->table, &place->dst);
+		ret = read_kernel(sync, place->table, &place->dst);
 		if (ret)
 			return ret;
 		audit->touched = false;
@@ -153,15 +149,10 @@ void audit_place_mend(struct sync *sync, const struct audit_place *place, bool e
 {
 	const struct audit_place copy = *place; /* lists may move meanwhile */
 	enum rib_difference difference;
-	int ret = read_still(sync, &copy);
 
-	/* routes that change all the time: the next pass comes by here, too */
-	if (ret == -EAGAIN)
+	/* -EAGAIN: routes that change all the time; the next pass comes by here, too */
+	if (read_still(sync, &copy))
 		return;
-	if (ret) {
-		report_failure(sync, &copy.dst, ret);
-		return;
-	}
 	difference = compare(sync, copy.table, &copy.dst);
 	if (difference == RIB_SAME)
 		return;

@@ -58,25 +58,21 @@ static struct bpf_object *open_object(enum kernel_reader_kind kind)
 	return bpf_object__open_mem(kernel_reader_probe, kernel_reader_probe_bytes, NULL);
 }
 
-/* The map whose name ends like that. 0 or -errno. */
-static int map_open(const struct bpf_object *object, const char *suffix, size_t bytes, int prot,
-		    void **out)
+/* The map whose name ends like that. NULL, and errno: it cannot be mapped. */
+static void *map_open(const struct bpf_object *object, const char *suffix, size_t bytes)
 {
 	const struct bpf_map *map;
 	void *mapped;
 
 	bpf_object__for_each_map(map, object) if (strstr(bpf_map__name(map), suffix)) break;
-	mapped = mmap(NULL, bytes, prot, MAP_SHARED, map ? bpf_map__fd(map) : -1, 0);
-	if (mapped == MAP_FAILED)
-		return -errno;
-	*out = mapped;
-	return 0;
+	mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, map ? bpf_map__fd(map) : -1,
+		      0);
+	return mapped == MAP_FAILED ? NULL : mapped;
 }
 
 /* 0 or -errno; also on failure the caller closes it. */
 static int reader_load(struct kernel_reader *reader)
 {
-	void *call = NULL, *records = NULL;
 	int r;
 
 	reader->object = open_object(reader->kind);
@@ -86,13 +82,11 @@ static int reader_load(struct kernel_reader *reader)
 	if (r)
 		return r;
 	reader->fd = bpf_program__fd(bpf_object__find_program_by_name(reader->object, "kr_read"));
-	r = map_open(reader->object, ".bss", sizeof(*reader->call), PROT_READ | PROT_WRITE, &call);
-	reader->call = call;
-	if (r)
-		return r;
-	r = map_open(reader->object, KERNEL_READER_RECORD_MAP, RECORD_BYTES, PROT_READ, &records);
-	reader->records = records;
-	return r;
+	reader->call = map_open(reader->object, ".bss", sizeof(*reader->call));
+	if (!reader->call)
+		return -errno;
+	reader->records = map_open(reader->object, KERNEL_READER_RECORD_MAP, RECORD_BYTES);
+	return reader->records ? 0 : -errno;
 }
 
 static int explain(int r, char *err)
@@ -114,33 +108,26 @@ static int explain(int r, char *err)
 	return r;
 }
 
-static int reader_open(struct kernel_reader **out, enum kernel_reader_kind kind)
+int kernel_reader_open_kind(struct kernel_reader **out, enum kernel_reader_kind kind, char *err)
 {
 	struct kernel_reader *reader = calloc(1, sizeof(*reader));
-	int r;
+	int r = -ENOMEM;
 
-	if (!reader)
-		return -ENOMEM;
-	reader->kind = kind;
-	r = reader_load(reader);
+	if (reader) {
+		reader->kind = kind;
+		r = reader_load(reader);
+	}
 	if (r) {
 		kernel_reader_close(reader);
-		return r;
+		return explain(r, err);
 	}
 	*out = reader;
 	return 0;
 }
 
-int kernel_reader_open_kind(struct kernel_reader **out, enum kernel_reader_kind kind, char *err)
-{
-	int r = reader_open(out, kind);
-
-	return r ? explain(r, err) : 0;
-}
-
 int kernel_reader_open(struct kernel_reader **out, char *err)
 {
-	if (!reader_open(out, KERNEL_READER_CAST))
+	if (!kernel_reader_open_kind(out, KERNEL_READER_CAST, err))
 		return 0;
 	return kernel_reader_open_kind(out, KERNEL_READER_PROBE, err);
 }

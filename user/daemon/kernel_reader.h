@@ -43,11 +43,10 @@ struct kernel_cursor {
 	uint32_t object; /* id of the last next-hop object */
 };
 
-/* What the programs are built for; the first that this kernel takes is used. */
+/* What the program is built for; the first that this kernel takes is used. */
 enum kernel_reader_kind {
 	KERNEL_READER_CAST,  /* by bpf_rdonly_cast(): Linux 6.2 and newer */
 	KERNEL_READER_PROBE, /* copies what it looks at: any; slower */
-	KERNEL_READER_N_KINDS
 };
 
 /*
@@ -74,10 +73,7 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struct prefix *dst,
 		       const struct kernel_choice *choice, struct kernel_view *view);
 
-/*
- * The single next-hop objects of IPv6 with greater ids than the cursor's object, which moves. An
- * object that was missed beside a change of objects comes with the next walk.
- */
+/* The single next-hop objects of IPv6 with greater ids than the cursor's object, which moves. */
 int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
 			  const struct kernel_choice *choice, struct kernel_cursor *cursor,
 			  struct kernel_view *view);
