@@ -3,9 +3,12 @@
 of the same routes, in the same form."""
 
 import collections
+import contextlib
 import ipaddress
 import json
 import os
+import subprocess
+import threading
 from typing import NamedTuple
 
 from lab import BUILD
@@ -97,6 +100,26 @@ def hop_read(record):
                record["metric"], record["type"], record["protocol"], record["preference"],
                record["id"], record["gateway"], record["ifindex"], record["weight"],
                record["mtu"], record["hop_limit"], bool(record["prefsrc"]))  # fmt: skip
+
+
+@contextlib.contextmanager
+def written(ns, lines):
+    """The commands are carried out again and again within the block."""
+    writer = ns.popen("ip", "-6", "-force", "-batch", "-", stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    text = "".join(line + "\n" for line in lines).encode()
+
+    def feed():
+        with contextlib.suppress(BrokenPipeError), writer.stdin:
+            while True:
+                writer.stdin.write(text)
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    try:
+        yield writer
+    finally:
+        ns.lab.end(writer)
+        feeder.join()
 
 
 # --- as `ip` says it --------------------------------------------------------------------------

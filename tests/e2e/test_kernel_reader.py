@@ -2,11 +2,8 @@
 """The kernel reader's routes are those that rtnetlink says, of any table and beside any change."""
 
 import collections
-import contextlib
 import json
 import random
-import subprocess
-import threading
 
 import kernel_reader as kr
 import pytest
@@ -281,26 +278,6 @@ def passing(count, rng):
     return ["route add " + words for words in added] + ["route del " + words for words in added]
 
 
-@contextlib.contextmanager
-def written(ns, lines):
-    """The commands are carried out again and again within the block."""
-    writer = ns.popen("ip", "-6", "-force", "-batch", "-", stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    text = "".join(line + "\n" for line in lines).encode()
-
-    def feed():
-        with contextlib.suppress(BrokenPipeError), writer.stdin:
-            while True:
-                writer.stdin.write(text)
-
-    feeder = threading.Thread(target=feed)
-    feeder.start()
-    try:
-        yield writer
-    finally:
-        ns.lab.end(writer)
-        feeder.join()
-
-
 @kinds
 def test_standing_routes_are_read_once_beside_changes(ns, kind):
     count, passes, others = 3000, 0, set()
@@ -316,7 +293,7 @@ def test_standing_routes_are_read_once_beside_changes(ns, kind):
         passes += 1
         return passes >= 25 and len(others) > 10
 
-    with written(ns, passing(count, random.Random(SEED))) as writer:
+    with kr.written(ns, passing(count, random.Random(SEED))) as writer:
         wait_until(is_enough, 60, lambda: "changes beside the passes: %s" % others)
 
 
@@ -337,7 +314,7 @@ def test_a_branch_above_all_that_comes_and_goes(ns, kind):
         assert min(seen) >= count
         return seen == {count, count + 1}
 
-    with written(ns, lines) as writer:
+    with kr.written(ns, lines) as writer:
         for _ in range(2):
             wait_until(is_enough, 60, lambda: "lengths of the passes: %s" % seen)
 

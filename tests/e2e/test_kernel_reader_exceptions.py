@@ -7,6 +7,7 @@ import ipaddress
 import exceptions as ex
 import kernel_reader as kr
 import pytest
+from lab import wait_until
 from topology import FAR, HOST_MAC, PREFIX, host_addr, next_hop_objects
 
 MTU = 1300
@@ -173,3 +174,28 @@ def test_more_than_fit_into_a_call(prepared):
         # One destination's are few, but all have to be looked through.
         found, calls = kr.call(net.r, kind, "-x", FAR, "find", kr.MAIN, PREFIX)
         assert len(found) == 4 and calls[0]["cut"]
+
+
+@kinds
+def test_objects_beside_changes(prepared, kind):
+    """The kernel's tree of them turns all the while. Groups are no objects of their own here."""
+    net = prepared
+    single, others = range(1000, 1600, 2), range(1, 1000)
+    by_b = "via %s dev p1" % host_addr("b")
+    net.r.batch("nexthop add id %d %s" % (i, by_b) for i in single)
+    groups = "".join("nexthop add id %d group %d\n" % (i + 1, i) for i in single)
+    net.r.run("ip", "-batch", "-", stdin=groups)
+    lines = ["nexthop add id %d %s" % (i, by_b) for i in others]
+    lines += ["nexthop del id %d" % i for i in others]
+    seen = set()
+
+    def is_enough():
+        ids = [record["id"] for record in kr.call(net.r, kind, "-b", 16, "objects")[0]]
+        assert [each for each in ids if each >= 1000] == list(single)
+        assert ids == sorted(set(ids))
+        seen.add(len(ids))
+        assert writer.poll() is None
+        return len(seen) > 30
+
+    with kr.written(net.r, lines) as writer:
+        wait_until(is_enough, 60, lambda: "objects in a pass: %s" % seen)

@@ -49,12 +49,12 @@ struct {
 	__u32 depth;			/* of the stack */
 	__u32 base;	  /* what lies above it is of the destination's source subtree */
 	__u64 prefetched; /* of no use */
-	__u64 node;	  /* on the way to the key; then the key's own; 0: there is none */
+	__u64 node;	  /* that is compared with the key */
 	__u64 route;	  /* the destination's next one */
 	__u64 null_entry; /* stands for "no route" at a root */
 	__u64 key[2];	  /* of the question's prefix, in host order */
 	__u32 key_len;
-	__u32 again;	 /* it met a node that the kernel is just linking */
+	__u32 seeking;	 /* the key is still ahead */
 	__u32 n;	 /* records written */
 	__u32 cost;	 /* in records: what the call has done */
 	__u32 first;	 /* record of this destination (or object) */

@@ -21,6 +21,68 @@
 #define STEPS 512
 #define STEPS_AT_ONCE 256
 
+/* --- the key --- */
+
+static __always_inline __u64 load_be64(const void *bytes)
+{
+	return __builtin_bswap64(*(const __u64 *)bytes);
+}
+
+/* The most significant bits, 0 to 64 of them. */
+static __always_inline __u64 mask_of(__u32 bits)
+{
+	return bits >= 64 ? ~0ull : ~(~0ull >> bits);
+}
+
+/* The key against an address, in their first bits: < 0, 0 or > 0. */
+static __always_inline int compare_key(const struct in6_addr *address, __u32 bits)
+{
+	const __u64 high_mask = mask_of(bits), low_mask = mask_of(bits > 64 ? bits - 64 : 0);
+	const __u64 high = load_be64(address) & high_mask;
+	const __u64 low = load_be64((const char *)address + 8) & low_mask;
+	const __u64 key_high = kr.key[0] & high_mask, key_low = kr.key[1] & low_mask;
+
+	if (key_high != high)
+		return key_high < high ? -1 : 1;
+	return key_low == low ? 0 : key_low < low ? -1 : 1;
+}
+
+/* A route at the node or below it: its leaf, but where this is being changed. 0: there is none. */
+static __always_inline __u64 any_leaf(__u64 address)
+{
+	for (int i = 0; address && i < MAX_DEPTH; i++) {
+		const struct fib6_node *node = VIEW(fib6_node, address);
+		const __u64 leaf = (__u64)node->leaf, left = (__u64)node->left;
+
+		if (leaf)
+			return leaf;
+		address = left ? left : (__u64)node->right;
+	}
+	return 0;
+}
+
+/* What of a node is to be read. */
+enum part { PART_NONE, PART_BELOW, PART_OWN, PART_ALL };
+
+/* That of kr.node: of nodes behind the key all, or, if only the key's is wanted, its own routes. */
+__noinline int part_wanted(void)
+{
+	const bool only_key = kr.call.question.reading == KERNEL_READ_AT;
+	const __u32 bit = VIEW(fib6_node, kr.node)->fn_bit, len = kr.key_len;
+	const __u64 leaf = bit ? any_leaf(kr.node) : 0;
+	int order = 0;
+
+	if (bit && !leaf)
+		return PART_NONE;
+	if (leaf)
+		order = compare_key(&VIEW(fib6_info, leaf)->fib6_dst.addr, bit < len ? bit : len);
+	if (order < 0 || (!order && bit > len))
+		return only_key ? PART_NONE : PART_ALL;
+	if (order > 0)
+		return PART_NONE;
+	return only_key && bit == len ? PART_OWN : PART_BELOW;
+}
+
 /* --- a destination --- */
 
 /* Reports kr.route, and goes to the next one. Not 0: the call ends. */
@@ -105,17 +167,30 @@ static __always_inline bool is_unfinished(const struct fib6_node *node, bool by_
 /* Not 0: the call ends before the destination, since it cannot go on now. */
 static __always_inline int enter_node(__u64 address, bool by_source)
 {
-	const struct fib6_node *node = VIEW(fib6_node, address);
+	const struct fib6_node *node;
+	int part = PART_ALL;
 
+	if (kr.seeking) {
+		kr.node = address;
+		part = part_wanted();
+		kr.seeking = part < PART_OWN;
+	}
+	if (part == PART_NONE)
+		return 0;
+	node = VIEW(fib6_node, address);
 	if (is_unfinished(node, by_source)) {
-		kr.again = 1;
 		kr.n = kr.first;
 		return 1;
 	}
 	PREFETCH(node->left->fn_bit + node->right->fn_bit);
-	push((__u64)node->right);
-	push((__u64)node->left);
-	enter_routes(node, by_source);
+	if (part == PART_OWN) {
+		kr.depth = 0;
+	} else {
+		push((__u64)node->right);
+		push((__u64)node->left);
+	}
+	if (part >= PART_OWN)
+		enter_routes(node, by_source);
 	return 0;
 }
 
@@ -147,105 +222,6 @@ __noinline int walk_step(void)
 	return add_route();
 }
 
-/* --- to a prefix --- */
-
-static __always_inline __u64 load_be64(const void *bytes)
-{
-	return __builtin_bswap64(*(const __u64 *)bytes);
-}
-
-/* The most significant bits, 0 to 64 of them. */
-static __always_inline __u64 mask_of(__u32 bits)
-{
-	return bits >= 64 ? ~0ull : ~(~0ull >> bits);
-}
-
-/* The key against an address, in their first bits: < 0, 0 or > 0. */
-static __always_inline int compare_key(const struct in6_addr *address, __u32 bits)
-{
-	const __u64 high_mask = mask_of(bits), low_mask = mask_of(bits > 64 ? bits - 64 : 0);
-	const __u64 high = load_be64(address) & high_mask;
-	const __u64 low = load_be64((const char *)address + 8) & low_mask;
-	const __u64 key_high = kr.key[0] & high_mask, key_low = kr.key[1] & low_mask;
-
-	if (key_high != high)
-		return key_high < high ? -1 : 1;
-	return key_low == low ? 0 : key_low < low ? -1 : 1;
-}
-
-static __always_inline bool key_bit(__u32 bit)
-{
-	return bit < 64 ? kr.key[0] >> (63 - bit) & 1 : kr.key[1] >> ((127 - bit) & 63) & 1;
-}
-
-/* A route at the node or below it: its leaf, but where this is being changed. 0: there is none. */
-static __always_inline __u64 any_leaf(__u64 address)
-{
-	for (int i = 0; address && i < MAX_DEPTH; i++) {
-		const struct fib6_node *node = VIEW(fib6_node, address);
-		const __u64 leaf = (__u64)node->leaf, left = (__u64)node->left;
-
-		if (leaf)
-			return leaf;
-		address = left ? left : (__u64)node->right;
-	}
-	return 0;
-}
-
-/* Whether the node's prefix covers the key. If not, and it is behind it, the node is pushed. */
-static __always_inline bool covers_key(__u64 address, __u32 bit)
-{
-	const __u32 len = kr.key_len;
-	const __u64 leaf = bit ? any_leaf(address) : 0;
-	int order = 0;
-
-	if (bit && !leaf)
-		return false;
-	if (leaf)
-		order = compare_key(&VIEW(fib6_info, leaf)->fib6_dst.addr, bit < len ? bit : len);
-	if (order < 0 || (!order && bit > len))
-		push(address);
-	return !order && bit <= len;
-}
-
-/*
- * Pushes what is behind the key at kr.node, and goes to the child. Not 0: it stays there, which is
- * the key's own node, or there is none.
- */
-__noinline int approach(void)
-{
-	const __u64 address = kr.node;
-	const struct fib6_node *node = VIEW(fib6_node, address);
-	const __u32 bit = node->fn_bit;
-	__u64 left, right;
-
-	kr.node = 0;
-	if (is_unfinished(node, false)) {
-		kr.again = 1;
-		return 1;
-	}
-	left = (__u64)node->left;
-	right = (__u64)node->right;
-	if (!covers_key(address, bit))
-		return 1;
-	if (!key_bit(bit)) /* as are those behind the key's length */
-		push(right);
-	if (bit == kr.key_len) {
-		push(left);
-		kr.node = address;
-		return 1;
-	}
-	kr.node = key_bit(bit) ? right : left;
-	return !kr.node;
-}
-
-static __always_inline void approach_key(void)
-{
-	for (int i = 0; kr.node && i < MAX_DEPTH; i++)
-		if (approach())
-			break;
-}
-
 /* --- the program --- */
 
 static __always_inline void begin(void)
@@ -260,7 +236,6 @@ static __always_inline void begin(void)
 	kr.depth = 0;
 	kr.base = NO_BASE;
 	kr.route = 0;
-	kr.again = 0;
 	kr.null_entry = (__u64)BPF_CORE_READ(the_net(), ipv6.fib6_null_entry);
 	kr.key[0] = load_be64(question->dst);
 	kr.key[1] = load_be64(question->dst + 8);
@@ -269,22 +244,6 @@ static __always_inline void begin(void)
 	kr.cost = 0;
 	kr.first = 0;
 	kr.object = question->object;
-}
-
-/* The first step will be at what is asked for. */
-static __always_inline void enter(enum kernel_reading reading)
-{
-	find_tables(reading == KERNEL_READ_TABLES);
-	kr.node = kr.root;
-	if (reading == KERNEL_READ_TABLE)
-		push(kr.node);
-	if (reading == KERNEL_READ_BEHIND || reading == KERNEL_READ_AT)
-		approach_key();
-	if (reading != KERNEL_READ_AT)
-		return;
-	kr.depth = 0;
-	if (kr.node)
-		enter_routes(VIEW(fib6_node, kr.node), false);
 }
 
 __noinline int steps(void)
@@ -305,9 +264,11 @@ int kr_read(void *ctx)
 
 	(void)ctx;
 	begin();
-	enter(reading);
+	kr.seeking = reading == KERNEL_READ_BEHIND || reading == KERNEL_READ_AT;
+	find_tables(reading == KERNEL_READ_TABLES);
+	push(kr.root);
 	kr.call.answer.end = reading == KERNEL_READ_TABLES;
-	ended = kr.again || kr.call.answer.end;
+	ended = kr.call.answer.end;
 	for (int i = 0; !ended && i < STEPS; i++)
 		ended = steps();
 	if (!ended)

@@ -156,7 +156,7 @@ static void test_preference(void **state)
 	changes = 0;
 	for (unsigned int i = 0; i < 6; i++) {
 		route.preference = 1 + i / 2;
-		assert_int_equal(rib_add(rib, &route, NLM_F_REPLACE), 0);
+		assert_int_equal(rib_add(rib, &route, i ? NLM_F_REPLACE : ADD), 0);
 		assert_int_equal(changes, route.preference);
 		assert_int_equal(first(rib)->preference, route.preference);
 	}
