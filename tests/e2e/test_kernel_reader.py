@@ -7,7 +7,7 @@ import random
 
 import kernel_reader as kr
 import pytest
-from lab import Lab, kernel_version, wait_until
+from lab import Lab, Router, kernel_version, wait_until
 from topology import SEED
 
 OTHERS = (77, 77 + 256, 1_000_000)  # two of them in one bucket of the kernel's
@@ -62,9 +62,9 @@ def random_hops(rng):
     ))  # fmt: skip
 
 
-def random_route(rng):
+def random_route(rng, verbs):
     """A dump skips what stands between a multipath route's hops, so that others have other metrics."""
-    verb = rng.choice(("add", "append", "prepend"))
+    verb = rng.choice(verbs)
     kind = rng.choice(("blackhole", "unreachable", "prohibit", "throw"))
     source = rng.choice(("", "", "from 2001:db8:%x::/48" % rng.randrange(4)))
     metric, hops = rng.choice((1, 1024, HIGHEST_METRIC)), random_hops(rng)
@@ -78,12 +78,12 @@ def random_route(rng):
         "metric %d" % metric, hops))  # fmt: skip
 
 
-def fill(ns, count):
+def fill(ns, count, verbs=("add", "append", "prepend")):
     rng = random.Random(SEED)
     ns.batch(OBJECTS)
     for group in ("id 10 group 7/8", "id 11 group 9"):
         ns.run("ip", "nexthop", "add", *group.split())
-    ns.batch((random_route(rng) for _ in range(count)), force=True)
+    ns.batch((random_route(rng, verbs) for _ in range(count)), force=True)
 
 
 def without_unsaid(hops):
@@ -317,6 +317,24 @@ def test_a_branch_above_all_that_comes_and_goes(ns, kind):
     with kr.written(ns, lines) as writer:
         for _ in range(2):
             wait_until(is_enough, 60, lambda: "lengths of the passes: %s" % seen)
+
+
+# --- beside what messages and dumps tell ------------------------------------------------------
+
+
+def test_the_audit_finds_what_messages_told(ns):
+    """Nothing is to be corrected, but where a route was added twice: then the kernel sets MTU and
+    lifetime without a message. Which of equal routes stands before another none tells."""
+    router = Router(ns, [])
+    router.start()
+    fill(ns, 2000, verbs=("add", "append"))
+    router.barrier()
+    passes = router.status()["audit"]["passes"] + 2
+    wait_until(lambda: router.status()["audit"]["passes"] >= passes, 10, "passes of the audit")
+    corrected = router.status()["audit"]["corrected"]
+    assert corrected.pop("lifetime") + corrected.pop("mtu") < 20, router.log()
+    assert not any(corrected.values()), router.log()
+    router.stop()
 
 
 # --- how it is loaded ------------------------------------------------------------------------

@@ -70,20 +70,43 @@ static enum rib_difference compare_route(const struct rib_route *known, const st
 	return known->stale ? RIB_RENEWED : compare_lifetime(known, route, now_ns);
 }
 
+/* The next one of the source, from there on. */
+static const struct rib_route *of_source(const struct rib_route *list, const struct prefix *src)
+{
+	while (list && !prefix_equal(&list->src, src))
+		list = list->next;
+	return list;
+}
+
+static size_t count(const struct rib_route *list)
+{
+	size_t n = 0;
+
+	for (; list; list = list->next)
+		n++;
+	return n;
+}
+
+/* The kernel has those of one source together; between sources the order means nothing. */
 enum rib_difference rib_compare(const struct rib_dest *dest, const struct route *routes, size_t n,
 				uint64_t now_ns)
 {
-	const struct rib_route *known = dest ? dest->routes : NULL;
+	const struct rib_route *list = dest ? dest->routes : NULL, *known = NULL;
 	enum rib_difference worst = RIB_SAME, difference;
 
-	for (size_t i = 0; i < n; i++, known = known->next) {
+	if (count(list) != n)
+		return count(list) < n ? RIB_MISSING : RIB_EXTRA;
+	for (size_t i = 0; i < n; i++) {
+		const bool same_source = i && prefix_equal(&routes[i].src, &routes[i - 1].src);
+
+		known = of_source(same_source ? known->next : list, &routes[i].src);
 		if (!known)
-			return RIB_MISSING;
+			return RIB_REPLACED;
 		difference = compare_route(known, &routes[i], now_ns);
 		if (difference > worst)
 			worst = difference;
 	}
-	return known ? RIB_EXTRA : worst;
+	return worst;
 }
 
 /* --- replacement ------------------------------------------------------------------------------ */
@@ -137,9 +160,15 @@ int rib_list_put(struct rib_route **list, struct rib_counts *counts, const struc
 				rib_list_remove(list, counts);
 			return -ENOMEM;
 		}
+		if (i && routes[i].metric < routes[i - 1].metric) /* of another source */
+			link = list;
+		while (*link != old && (*link)->metric <= routes[i].metric)
+			link = &(*link)->next;
 		rib_list_insert(counts, link, copy);
 		link = &copy->next;
 	}
+	while (*link != old)
+		link = &(*link)->next;
 	while (*link)
 		rib_list_remove(link, counts);
 	return 0;

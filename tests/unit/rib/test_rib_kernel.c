@@ -252,6 +252,27 @@ static void test_more_and_fewer(void **state)
 	rib_free(world.rib);
 }
 
+/* The kernel's table has a source's routes together, the list all by their metrics. */
+static void test_sources(void **state)
+{
+	struct route routes[] = { kernel_route(by_1, 1), kernel_route(by_1, 1),
+				  kernel_route(by_2, 1) };
+	const struct rib_route *list;
+	struct steps_world world;
+
+	(void)state;
+	steps_open(&world);
+	routes[1].metric = 70;
+	routes[2].metric = 60;
+	routes[2].src.len = 1;
+	put(&world, routes, 3);
+	list = rib_find(world.rib, RT_TABLE_MAIN, &world.dst)->routes;
+	assert_int_equal(list->metric, 50);
+	assert_int_equal(list->next->metric, 60);
+	assert_int_equal(list->next->next->metric, 70);
+	rib_free(world.rib);
+}
+
 /* What is not to be seen in the table stays as messages told it. */
 static void test_what_stays(void **state)
 {
@@ -310,6 +331,7 @@ UNIT_TESTS()
 		cmocka_unit_test(test_lifetimes),
 		cmocka_unit_test(test_stale_is_read),
 		cmocka_unit_test(test_more_and_fewer),
+		cmocka_unit_test(test_sources),
 		cmocka_unit_test(test_what_stays),
 		cmocka_unit_test(test_counts),
 	};
