@@ -8,7 +8,8 @@
  * between calls it keeps nothing but the last prefix. It reads each node's children once, and what
  * lies below them has no address in common. A node that was taken out keeps its children, and a
  * call ends before one that is just being linked. So a route that stands all the while is reported
- * exactly once, whatever comes and goes beside it.
+ * exactly once, whatever comes and goes beside it. A walk from a prefix on, or to one, begins at
+ * the root as well, and skips the nodes that are not asked for.
  *
  * A destination is one step if it has one route. What a step leaves for the next is in `kr`, not
  * on the stack: Linux 6.1 takes values known there to stay what they are.
