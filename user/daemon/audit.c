@@ -207,9 +207,10 @@ static bool read_piece(struct sync *sync, struct audit_table *table, bool expect
 		return true;
 	}
 	mend_suspects(sync, expected); /* does not change the list of tables */
+	table->cut |= view.cut;
 	if (view.cut)
 		log_warning_limited(
-			"a route in table %u has more exceptions than the kernel reader holds",
+			"a route in table %u has more exceptions than can be read: packets to the destinations of new ones pass to the kernel",
 			table->id);
 	return view.end;
 }
@@ -292,7 +293,8 @@ static void end_pass(struct audit *audit, struct audit_table *table)
 	const uint64_t now_ns = util_now_ns();
 	uint64_t since_ns;
 
-	table->read_since_ns = table->begin_ns;
+	if (!table->cut)
+		table->read_since_ns = table->begin_ns;
 	table->begin_ns = 0;
 	since_ns = audit_read_since_ns(audit);
 	if (since_ns <= audit->passed_ns)
@@ -310,6 +312,7 @@ static bool run_piece(struct sync *sync, struct audit_table *table, bool expecte
 
 	if (!table->begin_ns) {
 		table->begin_ns = now_ns;
+		table->cut = false;
 		table->cursor = (struct kernel_cursor){ 0 };
 	}
 	end = read_piece(sync, table, expected);

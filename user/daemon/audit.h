@@ -43,7 +43,7 @@ bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst);
 void audit_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst);
 /* … of all that a router may have advertised on this device, … */
 void audit_advertised(struct sync *sync, uint32_t ifindex);
-/* … and of all, if some have an MTU of their own, which may follow that of a device. */
+/* … and of all with an MTU of their own, which may follow that of a device. */
 void audit_mtu_changed(struct sync *sync);
 
 /* A message was about this destination: it may have been under way when that was read. */

@@ -3,7 +3,7 @@
  * Which destinations events point at: those of an address or of a router advertisement, whose
  * lifetimes change without a message, those with an MTU that follows a device's, and those that
  * are about to expire, unless the kernel has given them more time. The kernel changes them
- * after the event, or before it, so that each is read twice.
+ * after the event, or before it, so that each is read several times.
  */
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "state.h"
 
 #define NS_PER_MS 1000000u
-#define FIRST_NS (5 * NS_PER_MS)
-#define SECOND_NS (40 * NS_PER_MS)
+/* Between an event, and the readings that follow it. */
+static const uint64_t readings_ns[] = { 5 * NS_PER_MS, 10 * NS_PER_MS, 25 * NS_PER_MS };
 /* How often those that are transient are looked through; less than RIB_RENEW_NS. */
 #define TRANSIENT_INTERVAL_NS (1000ull * NS_PER_MS)
 
@@ -46,23 +46,37 @@ void audit_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst
 		return;
 	}
 	soon = get_soon(sync->audit, &place);
-	*soon = (struct audit_soon){ place, util_now_ns() + FIRST_NS, true };
+	*soon = (struct audit_soon){ place, util_now_ns() + readings_ns[0], 0 };
+}
+
+static void read_with_mtu(void *ctx, uint32_t table)
+{
+	static const struct prefix all;
+	const struct radix *radix = rib_table(((struct sync *)ctx)->rib, table);
+	const struct radix_node *node = radix ? radix_first_under(radix, &all) : NULL;
+
+	for (; node; node = radix_next_under(node, &all)) {
+		const struct rib_route *route = ((const struct rib_dest *)node)->routes;
+
+		while (route && !route->mtu)
+			route = route->next;
+		if (route)
+			audit_read_soon(ctx, table, &node->prefix);
+	}
 }
 
 void audit_mtu_changed(struct sync *sync)
 {
 	if (rib_with_mtu(sync->rib))
-		sync->audit->all =
-			(struct audit_soon){ .due_ns = util_now_ns() + FIRST_NS, .again = true };
+		rib_each_table(sync->rib, read_with_mtu, sync);
 }
 
 /* It is read now. False: and not once more. */
 static bool take(struct audit_soon *soon, uint64_t now_ns)
 {
-	const bool again = soon->again;
+	const bool again = ++soon->n_read < ARRAY_SIZE(readings_ns);
 
-	soon->again = false;
-	soon->due_ns = again ? now_ns + SECOND_NS : 0;
+	soon->due_ns = again ? now_ns + readings_ns[soon->n_read] : 0;
 	return again;
 }
 

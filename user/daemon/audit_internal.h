@@ -23,16 +23,17 @@ struct audit_places {
 
 #define AUDIT_MAX_SOON 256u
 
-/* To be read at due_ns, and once more when again is set. */
+/* To be read at due_ns. */
 struct audit_soon {
 	struct audit_place place;
 	uint64_t due_ns;
-	bool again;
+	uint32_t n_read; /* since the event */
 };
 
 struct audit_table {
 	uint32_t id;
 	bool known;
+	bool cut; /* of the pass under way, not all exceptions were read */
 	struct kernel_cursor cursor;
 	uint64_t begin_ns;	/* of the pass under way, 0: none; … */
 	uint64_t read_since_ns; /* … of the one before, which is through */
