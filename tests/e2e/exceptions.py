@@ -10,13 +10,11 @@ import frames as fr
 from lab import wait_until
 from scapy.layers.inet6 import (
     ICMPv6EchoRequest,
-    ICMPv6ND_NA,
     ICMPv6ND_Redirect,
     ICMPv6NDOptDstLLAddr,
     ICMPv6NDOptRedirectedHdr,
     ICMPv6PacketTooBig,
     IPv6,
-    in6_chksum,
 )
 from scapy.layers.l2 import Ether
 from topology import (
@@ -98,21 +96,6 @@ def redirect(target, dst=FAR, by="b", mac=None, quoted=None, code=0, **kwargs):
     if quoted:
         body /= ICMPv6NDOptRedirectedHdr(pkt=quoted)
     return message(by, body, **{"src": host_ll(by), "hop_limit": 255, **kwargs})
-
-
-def advertisement(address, mac, is_router, by="b"):
-    body = ICMPv6ND_NA(tgt=address, R=is_router, S=0, O=1) / ICMPv6NDOptDstLLAddr(lladdr=mac)
-    return message(by, body, src=address, to="fe80::1", hop_limit=255)
-
-
-def with_body(frame, body):
-    """The ICMPv6 message another, with lengths and checksum as they should be."""
-    packet = IPv6(frame[fr.ETH_LEN : fr.ETH_LEN + fr.IPV6_LEN])
-    if len(body) >= 4:
-        checksum = in6_chksum(58, packet, body[:2] + bytes(2) + body[4:])
-        body = body[:2] + checksum.to_bytes(2, "big") + body[4:]
-    packet.plen = len(body)
-    return frame[: fr.ETH_LEN] + bytes(packet) + body
 
 
 def with_wrong_checksum(frame):
@@ -219,47 +202,10 @@ def wait_punt(net, dst=FAR, timeout=10):
     wait_until(lambda: is_punt(net, dst), timeout, lambda: "%s is not punt" % dst)
 
 
-def wait_as_kernel(net, timeout=15):
-    """Until it is what the kernel has in table main, no more and no less, but for what is link-local
-    and never forwarded."""
-    seen = [None]
-
-    def right():
-        kernel = {
-            row["dst"]: row.get("metrics", [{}])[0].get("mtu", 0)
-            for row in net.r.ipj("route show cache")
-            if not row["dst"].startswith("fe80:")
-        }
-        maps = {dst: row.get("mtu", 0) for dst, row in shown(net).items()}
-        seen[0] = (kernel, maps)
-        return kernel == maps
-
-    wait_until(right, timeout, lambda: "kernel %s, sixlane %s" % seen[0])
-
-
-def wait_same(pair, frames, source="a", timeout=15):
-    """Until the packets fare alike: what the kernel does to exceptions it does silently."""
-    seen = [None]
-
-    def same():
-        try:
-            pair.assert_same(frames, source)
-        except AssertionError as error:
-            seen[0] = error
-            return False
-        return True
-
-    wait_until(same, timeout, lambda: str(seen[0]))
-
-
-def dumps(net):
-    """How often all that the kernel has learnt was read, since the maps were made."""
-    return net.router.status()["exception_passes"]
-
-
-def wait_read(net, after=0):
-    """Until it was read once more."""
-    wait_until(lambda: dumps(net) > after, 15, "exceptions read")
+def wait_read(net):
+    """Until all that the kernel has learnt was read once more."""
+    before = net.router.status()["exception_passes"]
+    wait_until(lambda: net.router.status()["exception_passes"] > before, 15, "exceptions read")
 
 
 # --- the operator's ---------------------------------------------------------------------------

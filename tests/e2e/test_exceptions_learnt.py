@@ -1,56 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How the daemon comes to know what the kernel has learnt, and what that may cost it: read from the
-map itself, without the CLI."""
+"""How the daemon comes to know what the kernel has learnt, and what packets meet until it does.
 
-import ipaddress
-import json
-import struct
+Whether the kernel believes a message is the kernel's matter: the daemon reads what came of it.
+"""
+
+import time
 
 import exceptions as ex
 import frames as fr
 import pytest
-from lab import PINS, wait_until
-from topology import COVER, FAR, PREFIX, host_addr, host_ll, next_hop_objects
+from lab import wait_until
+from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
+from topology import FAR, HOST_MAC, PREFIX, host_addr, host_ll, router_addr
 
 MTU = 1300
 MAIN = 254
-# SIXLANE_EXCEPTION_* of bpf/abi/sixlane.h
-HAS_MTU, LOCKED, KERNEL = 1 << 0, 1 << 2, 1 << 4
-FLAGS = HAS_MTU | LOCKED | KERNEL
-
-
-def in_map(net):
-    """{destination: (flags, MTU, table)} of sl_exceptions."""
-    dump = net.r.run("bpftool", "-j", "map", "dump", "pinned", PINS + "/sl_exceptions").stdout
-    found = {}
-    for entry in json.loads(dump):
-        if "values" not in entry:  # gone since its key was read
-            continue
-        key = bytes(int(byte, 16) for byte in entry["key"])
-        values = [bytes(int(b, 16) for b in value["value"][:20]) for value in entry["values"]]
-        assert len(set(values)) == 1, "the CPUs disagree: %s" % values
-        flags, mtu, _, _, table = struct.unpack("=5I", values[0])
-        found[str(ipaddress.IPv6Address(key))] = (flags & FLAGS, mtu, table)
-    return found
-
-
-def wait_map(net, wanted, timeout=10):
-    seen = [None]
-
-    def right():
-        seen[0] = in_map(net)
-        return seen[0] == wanted
-
-    wait_until(right, timeout, lambda: "%s, seen %s\n%s" % (wanted, seen[0], net.router.log()))
-
-
-def known(mtu=MTU, more=0, table=MAIN):
-    return (HAS_MTU | KERNEL | more, mtu, table)
+OWN = router_addr("b")
+SECOND = "2001:db8:f00::2"
 
 
 @pytest.fixture
 def routed(idle):
     ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
+    ex.accept_redirects(idle, "b")
     return idle
 
 
@@ -59,15 +31,71 @@ def net(routed):
     return routed.start("--log-level", "debug")
 
 
-def test_one_entry_for_one_message(net):
-    assert in_map(net) == {}
-    ex.learn(net, MTU)
-    wait_map(net, {FAR: known()})
-    ex.learn(net, MTU, "2001:db8:f00::2")
-    wait_map(net, {FAR: known(), "2001:db8:f00::2": known()})
+def behind_options(frame):
+    packet = IPv6(frame[fr.ETH_LEN :])
+    head = IPv6(src=packet.src, dst=packet.dst, hlim=packet.hlim)
+    return frame[: fr.ETH_LEN] + bytes(head / IPv6ExtHdrDestOpt() / packet.payload)
+
+
+def quoting(*headers):
+    packet = IPv6(src=OWN, dst=FAR)
+    for header in headers:
+        packet /= header
+    return packet / ICMPv6EchoRequest(data=bytes(60))
+
+
+LEARNT, REDIRECTED = {"mtu": MTU}, {"next_hop": ex.OTHER}
+HEARD = {
+    "Packet Too Big": (ex.too_big(MTU), LEARNT),
+    "least MTU": (ex.too_big(1280), {"mtu": 1280}),
+    "to the link-local address": (
+        ex.too_big(MTU, quoted=ex.echo("fe80::1", FAR), to="fe80::1", src=host_ll("b")), LEARNT),
+    "by another port, from far away": (ex.too_big(MTU, by="c", src="2001:db8:77::1"), LEARNT),
+    "quoting options": (ex.too_big(MTU, quoted=quoting(IPv6ExtHdrDestOpt())), LEARNT),
+    "quoting a fragment": (ex.too_big(MTU, quoted=quoting(IPv6ExtHdrFragment(m=1))), LEARNT),
+    # XDP does not look there: a pass tells.
+    "Packet Too Big behind options": (behind_options(ex.too_big(MTU)), LEARNT),
+    "Redirect": (ex.redirect(ex.OTHER), REDIRECTED),
+    "quoting the router's own packet": (ex.redirect(ex.OTHER, quoted=ex.echo(OWN, FAR)), REDIRECTED),
+    "quoting a forwarded packet": (ex.redirect(ex.OTHER, quoted=ex.echo(host_addr("a"), FAR)), REDIRECTED),
+    "to a target not known yet": (ex.redirect("fe80::97", mac=ex.OTHER_MAC), {"next_hop": "fe80::97"}),
+    "to the destination itself": (ex.redirect(FAR, mac=ex.OTHER_MAC), {"port": "p1"}),
+}  # fmt: skip
+NOT_HEARD = {
+    "same MTU": ex.too_big(1500),
+    "half a header": ex.too_big(MTU, quoted=bytes(ex.echo(OWN, FAR))[:20]),
+    "to another MAC": fr.with_mac(ex.too_big(MTU), HOST_MAC["a"]),
+    "to host a": ex.too_big(MTU, quoted=ex.echo(host_addr("a"), FAR), to=host_addr("a")),
+    "about the router itself": ex.too_big(MTU, router_addr("a")),
+    "about a group": ex.too_big(MTU, "ff0e::1"),
+    "without a route": ex.too_big(MTU, "2001:4860::1"),
+    "target that is no neighbour": ex.redirect("2001:db8:b::99"),
+    "Redirect by another link": ex.redirect(ex.OTHER, by="c", src=host_ll("b")),
+}
+
+
+@pytest.mark.parametrize("name", HEARD)
+def test_a_message_that_is_heard(net, name):
+    frame, wanted = HEARD[name]
+    ex.hear(net, frame, by="c" if "another port" in name else "b")
+    ex.wait_shown(net, FAR, origin="kernel", table=MAIN, **{"mtu": None, "next_hop": None, **wanted})
+    if "mtu" in wanted:
+        ex.assert_mtu(net, wanted["mtu"])
+    else:
+        net.assert_forwarded([fr.udp(FAR, size=1500)], to="b", next_mac=ex.OTHER_MAC)
+    net.assert_forwarded([fr.udp(SECOND, size=1500)], to="b")
     ex.forget(net)
-    wait_map(net, {})
     ex.wait_gone(net)
+
+
+@pytest.mark.parametrize("name", NOT_HEARD)
+def test_a_message_that_is_not_heard(net, name):
+    """Which is known once a later one has been."""
+    ex.hear(net, NOT_HEARD[name], by="c" if "another link" in name else "b")
+    ex.learn(net, MTU, SECOND)
+    ex.wait_shown(net, SECOND, mtu=MTU)
+    assert len(net.r.ipj("route show cache")) == 1 and set(ex.shown(net)) == {SECOND}
+    net.settle([fr.udp(FAR, size=1500)], forward=1)
 
 
 def test_no_window(net):
@@ -92,119 +120,61 @@ def test_no_window(net):
     net.clear()
 
 
-def test_on_link_and_locked(net):
-    neighbour = "2001:db8:b::77"
-    net.route("add 2001:db8:e00::/48 via", host_ll("b"), "dev p1 mtu lock 1400")
-    ex.learn(net, MTU, neighbour)
-    ex.learn(net, 1290, "2001:db8:e00::1")
-    wait_map(net, {neighbour: known(), "2001:db8:e00::1": known(1290, LOCKED)})
-
-
-def test_not_of_the_route_that_packets_take(net):
-    """Kept under the cover, by the same next hop and metric."""
-    net.route("replace", COVER, "via", host_ll("b"), "dev p1")
-    net.route("del", PREFIX)
-    ex.learn(net, MTU)
-    wait_map(net, {FAR: known()})
-    net.route("add", PREFIX, "via", host_ll("b"), "dev p1")
-    wait_map(net, {})
-    ex.wait_read(net, ex.dumps(net) + 1)
-    assert in_map(net) == {} and ex.is_punt(net)
-    net.route("del", PREFIX)
-    wait_map(net, {FAR: known()})
-
-
-@pytest.mark.parametrize(
-    "between",
-    [
-        "2001:db8:f00::/112 via %s dev p2" % host_ll("c"),
-        PREFIX + " via %s dev p2 metric 5" % host_ll("c"),
-        PREFIX + " via %s dev p1 metric 5" % host_ll("b"),
-    ],
-    ids=["longer prefix", "better metric", "same hop"],
-)
-def test_route_comes_and_goes(net, between):
-    """What is kept at the one before counts again at once."""
-    large = [fr.udp(FAR, size=1400)]
-    ex.learn(net, MTU)
-    net.settle(large, answer_too_big=1)
-    net.route("add", between)
-    wait_map(net, {})
-    net.settle(large, punt_exception=1)
-    net.route("del", between)
-    _, rise = net.counted(lambda: net.exchange(large))
-    assert "forward" not in rise, rise
-    net.settle(large, answer_too_big=1)
-
-
-def test_carrier_is_lost_and_comes_back(routed):
-    """A route that is left out meanwhile keeps what it has."""
+def test_carrier_comes_back_in_a_large_table(routed):
+    """No packet meets its route without what it had, however long all the others take."""
     net, large = routed, [fr.udp(FAR, size=1400)]
+    net.r.batch(
+        "route add 2001:db7:%x:%x::/64 via %s dev p2" % (number >> 8, number & 255, host_ll("c"))
+        for number in range(30_000)
+    )
     net.r.sysctl("net.ipv6.conf.p1.ignore_routes_with_linkdown", 1)
-    net.start("--log-level", "debug")
+    net.start()
     ex.learn(net, MTU)
     net.settle(large, answer_too_big=1)
     net.host["b"].ip("link set dev h0 down")
-    wait_map(net, {})
+    ex.wait_punt(net, FAR)
     net.host["b"].ip("link set dev h0 up")
-    net.resolve_hosts()
-    _, rise = net.counted(lambda: net.exchange(large))
-    assert "forward" not in rise, rise
-    net.settle(large, answer_too_big=1)
+    wait_until(net.is_running, 10, "a carrier")  # until then the router's own frames go nowhere
+    by_b = []
+
+    def is_back():
+        got, rise = net.counted(lambda: net.exchange(large))
+        by_b.extend(frame for frame in got["b"] if len(frame) > MTU)
+        return rise.get("answer_too_big")
+
+    wait_until(is_back, 20, "answered")
+    assert not by_b
 
 
-def test_found_without_an_event(routed):
+def test_by_an_event_alone(idle):
+    """The daemon is told of the message. Without a pass all is punt, as after a start."""
+    net = ex.start(idle, "--audit-permille", 0)
+    for mtu in (MTU, 1290):
+        ex.learn(net, mtu)
+        ex.wait_shown(net, FAR, mtu=mtu, punted=True)
+
+
+def test_without_an_event(routed):
     """By a port where sixlane does not run: a pass tells."""
     net = routed
     net.router.attach(ports=["p0", "p2"])
     net.router.start()
-    ex.learn(net, MTU)
-    wait_map(net, {FAR: known()})
-    ex.learn(net, 1290)
-    wait_map(net, {FAR: known(1290)})
+    for mtu in (MTU, 1290):
+        ex.learn(net, mtu)
+        ex.wait_shown(net, FAR, mtu=mtu)
     ex.forget(net)
-    wait_map(net, {})
+    ex.wait_gone(net)
 
 
-def test_by_an_object_in_two_tables(net):
-    """What is kept at a next-hop object counts for all routes by it, and is the kernel's."""
-    dst, other = "2001:db8:e00::1", "2001:db8:e00::2"
-    next_hop_objects(net, "7/8")
-    for words in ("", "table 100"):
-        net.r.route("add 2001:db8:e00::/48 nhid 7", words)
-    net.sync()
-    ex.learn(net, MTU, dst)
-    ex.wait_punt(net, dst)
-    net.settle([fr.udp(dst, size=1400), fr.udp(other, size=1400)], punt_exception=1, forward=1)
-    found = net.router.sixlane_json("lookup", dst, "table", "100")
-    assert found["verdict"] == "punt_exception", found
-    assert in_map(net) == {}
-    net.r.ip("nexthop replace id 7 via", host_addr("b"), "dev p1")
-    ex.wait_gone(net, dst)
-
-
-def test_restart(net):
-    """What an earlier daemon left is read again, and goes if the kernel has it no more."""
-    gone, stays = FAR, "2001:db8:f00::2"
-    ex.learn(net, MTU, gone)
-    ex.learn(net, MTU, stays)
-    wait_map(net, {dst: known() for dst in (gone, stays)})
-    net.router.stop()
-    ex.forget(net)
-    ex.learn(net, MTU, stays)
-    assert len(in_map(net)) == 2
-    net.start("--log-level", "debug", attach=None)
-    wait_map(net, {stays: known()})
-    ex.wait_gone(net, gone)
-    ex.wait_shown(net, stays, mtu=MTU)
-
-
-def test_device_mtu(net):
-    """The kernel changes what it has learnt with it, and says nothing."""
-    ex.learn(net, MTU)
-    wait_map(net, {FAR: known()})
-    net.r.ip("link set dev p1 mtu 1290")
-    wait_map(net, {FAR: known(1290)})
+def test_on_link_and_locked(net):
+    """What is kept at the route of a neighbour's prefix, and what the kernel says is locked."""
+    far = "2001:db8:e00::1"
+    net.route("add 2001:db8:e00::/48 via", host_ll("b"), "dev p1 mtu lock 1400")
+    ex.learn(net, MTU, host_addr("b"))
+    ex.learn(net, 1290, far)
+    ex.wait_shown(net, host_addr("b"), mtu=MTU, locked=False)
+    ex.wait_shown(net, far, mtu=1290, locked=True)
+    ex.assert_mtu(net, MTU, host_addr("b"))
 
 
 def test_table_of_the_kernels_own_packets(net):
@@ -213,16 +183,41 @@ def test_table_of_the_kernels_own_packets(net):
     net.r.ip("rule add from 2001:db8:b::1 lookup 100 pref 1000")
     net.sync()
     ex.learn(net, MTU)
-    wait_map(net, {FAR: known(table=100)})
-    ex.wait_read(net, ex.dumps(net) + 1)
-    assert in_map(net) == {FAR: known(table=100)}
+
+    def tables():
+        rows = net.router.sixlane_json("exception", "show")
+        return [(row["destination"], row["table"]) for row in rows]
+
+    wait_until(lambda: tables() == [(FAR, 100)], 10, "it is known")
+    ex.wait_read(net)
+    assert tables() == [(FAR, 100)]
     net.settle([fr.udp(FAR, size=1400)], forward=1)
 
 
-def test_behind_a_flood(routed):
-    """What is not read one by one a pass finds."""
-    net = routed.start()
-    ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 0, 20000))
-    ex.learn(net, 1290)
-    wait_until(lambda: in_map(net).get(FAR) == known(1290), 30, "the next one")
-    net.settle([fr.udp(FAR, size=1290)], forward=1)
+def test_observe(idle):
+    """Counted, and not applied, unlike the operator's."""
+    net = ex.start(idle, "--exceptions", "observe")
+    ex.learn(net, MTU)
+    before = ex.wait_shown(net, FAR, mtu=MTU)["hits"]
+    net.assert_forwarded([fr.udp(FAR, size=size) for size in (1300, 1301, 1500)], to="b")
+    assert ex.shown(net)[FAR]["hits"] == before + 3
+    ex.exception(net, "add", SECOND, "mtu", MTU)
+    ex.assert_mtu(net, MTU, SECOND)
+
+
+def test_hits(net):
+    """Packets and bytes of both fates, and when the last was."""
+    ex.learn(net, MTU)
+    before = ex.wait_shown(net, FAR, mtu=MTU)
+    # Then the two times cannot be taken for each other.
+    wait_until(lambda: ex.shown(net)[FAR]["age_s"] > 1, 10, "a second old")
+    frames = [fr.udp(FAR, size=size, number=n) for n, size in enumerate((100, 1300, 1301, 1500))]
+    begin = time.monotonic()
+    net.exchange(frames)
+    net.exchange([fr.udp(SECOND, size=1500)])
+    after = ex.shown(net)[FAR]
+    # XDP's clock stands still for up to a tick.
+    assert 0 <= after["used_s"] < time.monotonic() - begin + 0.1, after
+    assert after["used_s"] < after["age_s"] - 0.5, after
+    assert after["hits"] - before["hits"] == len(frames)
+    assert after["bytes"] - before["bytes"] == sum(map(len, frames))

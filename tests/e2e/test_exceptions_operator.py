@@ -17,6 +17,8 @@ from topology import COVER, FAR, FOREIGN_MAC, HOST_MAC, PREFIX, Twins, host_addr
 
 MTU = 1300
 SECOND = "2001:db8:f00::2"
+VIA_C = "via %s dev p2" % host_addr("c")
+BY_BOTH = "nexthop via %s dev p1 nexthop via %s dev p2" % (host_ll("b"), host_ll("c"))
 
 
 @pytest.fixture
@@ -29,50 +31,31 @@ def net(net):
 # --- what it does ---------------------------------------------------------------------------------
 
 
-def test_mtu(net):
-    """In force when the command returns, and gone when the next one does."""
+@pytest.mark.parametrize("route", ["via %s dev p1" % host_ll("b"), BY_BOTH], ids=["plain", "multipath"])
+def test_what_it_does(net, route):
+    """In force when the command returns, and gone when the next one does; of that destination alone."""
+    net.route("replace", PREFIX, route)
+    frames = [fr.udp(FAR, size=1400, fl=n) for n in range(16)]
     exception(net, "add", FAR, "mtu", MTU)
-    assert_mtu(net, MTU)
-    assert_mtu(net, 1500, SECOND)
-    exception(net, "replace", FAR, "mtu 1400")
-    assert_mtu(net, 1400)
-    exception(net, "del", FAR)
-    assert_mtu(net, 1500)
-
-
-def test_next_hop(net):
-    """Another gateway, by the route's port or another."""
-    exception(net, "add", FAR, "via", ex.OTHER, "dev p1")
-    net.assert_forwarded([fr.udp(FAR)], to="b", next_mac=ex.OTHER_MAC)
-    exception(net, "replace", FAR, "via", host_addr("c"), "dev p2")
-    net.assert_forwarded([fr.udp(FAR, size=1500)], to="c")
-    net.assert_forwarded([fr.udp(SECOND)], to="b")
-    exception(net, "del", FAR)
-    net.assert_forwarded([fr.udp(FAR)], to="b")
-
-
-def test_both(net):
-    exception(net, "add", FAR, "mtu", MTU, "via", host_addr("c"), "dev p2")
+    net.assert_answered(frames, MTU)
+    net.settle([fr.udp(SECOND, size=1500)], forward=1)
+    # The kernel does not know of it, so XDP answers by the way that the packet came.
+    sources = (host_addr("c"), "2001:4860::1", "2001:db8:5::5")
+    net.assert_answered([fr.udp(FAR, size=1400, src=source) for source in sources], MTU)
+    exception(net, "replace", FAR, "via", ex.OTHER, "dev p1")
+    net.assert_forwarded(frames, to="b", next_mac=ex.OTHER_MAC)
+    exception(net, "replace", FAR, "mtu", MTU, VIA_C)
     assert_mtu(net, MTU, to="c")
     row = ex.shown(net)[FAR]
     assert (row["mtu"], row["next_hop"], row["port"]) == (MTU, host_addr("c"), "p2"), row
-
-
-def test_next_hop_that_is_not_resolved(net):
-    """The kernel, to which the packet passes then, knows nothing of it: its neighbour is asked for."""
-    net.r.ip("neigh del", ex.OTHER, "dev p1")
-    exception(net, "add", FAR, "via", ex.OTHER, "dev p1", check=False)
-    _, rise = net.counted(lambda: net.exchange([fr.udp(FAR)]))
-    assert rise.get("forward", 0) == 0, rise
-    ex.router(net, ex.OTHER, FOREIGN_MAC, "b")
-    net.sync()
-    net.assert_forwarded([fr.udp(FAR)], to="b", next_mac=FOREIGN_MAC)
+    exception(net, "del", FAR)
+    net.settle(frames, forward=len(frames))
 
 
 def test_next_hop_is_a_host_that_answers(net):
     """Asked for by the daemon as soon as there are packets: the kernel sends those elsewhere."""
     net.r.ip("neigh del", host_addr("c"), "dev p2")
-    exception(net, "add", FAR, "via", host_addr("c"), "dev p2")
+    exception(net, "add", FAR, VIA_C)
     frames = [fr.udp(FAR)]
     net.settle(frames, forward=1)
     net.assert_forwarded(frames, to="c", next_mac=HOST_MAC["c"])
@@ -87,26 +70,9 @@ def test_answers_are_those_of_a_locked_mtu(make):
     exception(pair.fast, "add", FAR, "mtu", MTU)
     frames = [fr.udp(FAR, size=size) for size in (60, 1280, 1299, 1300, 1301, 1400, 1500, 2900)]
     frames += [fr.udp(FAR, size=1400, hop_limit=hop_limit) for hop_limit in (0, 1, 2, 255)]
-    frames += [fr.udp(FAR, size=1400, src=host_addr("c")), fr.udp(FAR, size=1400, nh=6)]
-    _, rise = pair.fast.counted(lambda: pair.assert_same(frames[:-2] + frames[-1:]))
+    frames += [fr.udp(FAR, size=1400, nh=6)]
+    _, rise = pair.fast.counted(lambda: pair.assert_same(frames))
     assert rise["answer_too_big"] == 7 and rise["forward"] == 4, rise
-
-
-def test_answer_to_a_source_elsewhere(net):
-    """The kernel does not know of it, so XDP answers by the way that the packet came."""
-    exception(net, "add", FAR, "mtu", MTU)
-    for source in (host_addr("c"), "2001:4860::1", "2001:db8:5::5"):
-        net.assert_answered([fr.udp(FAR, size=1400, src=source)], MTU)
-
-
-@pytest.mark.parametrize("kind", [1, 2, 4, 127])
-def test_error_messages_are_not_answered(net, kind):
-    """And not forwarded, since they would not fit."""
-    exception(net, "add", FAR, "mtu", MTU)
-    frame = bytearray(fr.udp(FAR, size=1400, nh=58))
-    frame[fr.ETH_LEN + fr.IPV6_LEN] = kind
-    got, rise = net.counted(lambda: net.exchange([bytes(frame)] * 3))
-    assert not any(got.values()) and rise["drop_too_big"] == 3, rise
 
 
 def test_rate(idle):
@@ -139,21 +105,30 @@ def test_rate_is_told_to_xdp(idle, rate, each_ns, burst):
     assert (meta["answer_ns"], meta["answer_burst"]) == (each_ns, burst)
 
 
+def test_table(net):
+    """Packets that find their route in that table only."""
+    net.r.route("add", PREFIX, "via", host_ll("b"), "dev p1 table 100")
+    net.r.ip("rule add from 2001:db8:a::/64 ipproto udp dport 53 lookup 100 pref 1000")
+    net.sync()
+    exception(net, "add", FAR, "mtu", MTU, "table 100")
+    frames = [fr.udp(FAR, size=1400)]
+    net.assert_forwarded(frames, to="b")
+    port = fr.ETH_LEN + fr.IPV6_LEN + 2
+    net.assert_answered([frame[:port] + b"\0\x35" + frame[port + 2 :] for frame in frames], MTU)
+    assert FAR not in ex.shown(net)
+
+
 # --- what becomes of it ---------------------------------------------------------------------------
 
 
 def test_expires(net):
+    """By the packets' own clock, without a daemon too."""
     exception(net, "add", FAR, "mtu", MTU, "expires 1000")
-    row = ex.shown(net)[FAR]
-    assert 0 < row["expires_s"] <= 1000 and row["origin"] == "operator", row
+    assert 0 < ex.shown(net)[FAR]["expires_s"] <= 1000
     assert_mtu(net, MTU)
     exception(net, "replace", FAR, "mtu", MTU, "expires 1")
     wait_until(lambda: FAR not in ex.shown(net), 10, "expired")
     assert_mtu(net, 1500)
-
-
-def test_expires_without_a_daemon(net):
-    """By the packets' own clock."""
     exception(net, "add", FAR, "mtu", MTU, "expires 2")
     net.router.stop()
     net.settle([fr.udp(FAR, size=1500)], forward=1)
@@ -164,59 +139,47 @@ def test_expires_without_a_daemon(net):
 def test_restart(net):
     """Two daemons, and the time between them, by a signal of either kind."""
     exception(net, "add", FAR, "mtu", MTU)
-    exception(net, "add", SECOND, "via", host_addr("c"), "dev p2")
+    exception(net, "add", SECOND, VIA_C)
     for number in (15, 9):
-        net.router.stop(number)
-        assert_mtu(net, MTU)
-        net.assert_forwarded([fr.udp(SECOND)], to="c")
-        net.router.start()
-        assert_mtu(net, MTU)
-        net.assert_forwarded([fr.udp(SECOND)], to="c")
+        for change in (lambda n=number: net.router.stop(n), net.router.start):
+            change()
+            assert_mtu(net, MTU)
+            net.assert_forwarded([fr.udp(SECOND)], to="c")
     assert {row["origin"] for row in ex.shown(net).values()} == {"operator"}
 
 
-def test_asked_for_without_a_daemon(net):
-    net.router.stop()
-    done = exception(net, "add", FAR, "mtu", MTU)
-    assert "stored" in done.stderr and "sixlaned does not run" in done.stderr, done.stderr
-    assert_mtu(net, 1500)
-    net.router.start()
-    ex.wait_shown(net, FAR, active=True)
-    assert_mtu(net, MTU)
-    net.router.stop()
-    exception(net, "del", FAR)
-    net.router.start()
-    ex.wait_gone(net, FAR)
-    assert_mtu(net, 1500)
-
-
-def test_asked_for_before_the_first_daemon(idle):
-    """As soon as there are maps."""
+def test_asked_for_without_a_daemon(idle):
+    """As soon as there are maps; and taken back."""
     ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
     idle.router.attach()
-    exception(idle, "add", FAR, "mtu", MTU)
+    done = exception(idle, "add", FAR, "mtu", MTU)
+    assert "stored" in done.stderr and "sixlaned does not run" in done.stderr, done.stderr
     idle.router.start()
     ex.wait_shown(idle, FAR, active=True)
     assert_mtu(idle, MTU)
+    idle.router.stop()
+    exception(idle, "del", FAR)
+    idle.router.start()
+    ex.wait_gone(idle, FAR)
+    assert_mtu(idle, 1500)
 
 
 @pytest.mark.parametrize(
-    "lines, mtu, to",
+    "line, to",
     [
-        (["route add 2001:db8:f00::/64 via %s dev p2" % host_ll("c")], MTU, "c"),
-        (["route replace %s via %s dev p2" % (PREFIX, host_ll("c"))], MTU, "c"),
-        (["route del %s" % PREFIX], MTU, "c"),
-        (["route replace %s via %s dev p1 mtu 1290" % (PREFIX, host_ll("b"))], MTU, "b"),
-        (["route add %s via %s dev p2 metric 5" % (PREFIX, host_ll("c"))], MTU, "c"),
-        (["route flush cache"], MTU, "b"),
+        ("route add 2001:db8:f00::/64 via %s dev p2" % host_ll("c"), "c"),
+        ("route replace %s via %s dev p2" % (PREFIX, host_ll("c")), "c"),
+        ("route del %s" % PREFIX, "c"),
+        ("route replace %s via %s dev p1 mtu 1290" % (PREFIX, host_ll("b")), "b"),
+        ("route flush cache", "b"),
     ],
 )
-def test_it_follows_its_destination(net, lines, mtu, to):
+def test_it_follows_its_destination(net, line, to):
     """Whatever route that is covered by: unlike the kernel's, it is not of one next hop."""
     exception(net, "add", FAR, "mtu", MTU)
-    net.r.batch(lines)
+    net.r.ip(line)
     net.sync()
-    assert_mtu(net, mtu, to=to)
+    assert_mtu(net, MTU, to=to)
 
 
 def test_no_route_and_then_one(net):
@@ -232,7 +195,7 @@ def test_no_route_and_then_one(net):
     assert_mtu(net, MTU)
 
 
-def test_port_goes_and_comes(net):
+def test_port_goes(net):
     """A next hop by a device that is not there any more."""
     host = net.host["b"]
     net.lab.link(net.r, "extra", host, "h1", mac="02:00:00:00:b0:01", peer_mac=FOREIGN_MAC)
@@ -240,11 +203,11 @@ def test_port_goes_and_comes(net):
     exception(net, "add", FAR, "via 2001:db8:e::2 dev extra", check=False)
     net.r.ip("link del dev extra")
     net.sync()
-    got, rise = net.counted(lambda: net.exchange([fr.udp(FAR)] * 2))
-    assert len(got["b"]) == 2, rise
+    assert len(net.exchange([fr.udp(FAR)] * 2)["b"]) == 2
     assert not ex.shown(net)[FAR]["active"], ex.shown(net)
-    exception(net, "del", FAR)
-    net.assert_forwarded([fr.udp(FAR)], to="b")
+
+
+# --- beside the kernel's --------------------------------------------------------------------------
 
 
 def assert_beside(net, mtu, kernels):
@@ -260,28 +223,16 @@ def wait_beside(net):
     ex.wait_shown(net, FAR, origin="operator", punted=True, active=True)
 
 
-def test_beside_the_kernels(net):
-    """Each goes by itself."""
+def test_before_the_kernels(net):
     exception(net, "add", FAR, "mtu 1400")
     ex.learn(net, MTU)
     wait_beside(net)
     assert_beside(net, 1400, MTU)
-    exception(net, "replace", FAR, "mtu 1290")  # the kernel allows more
-    net.assert_answered([fr.udp(FAR, size=1291)], 1290)
-    got = net.assert_passed([fr.udp(FAR, size=1290)], "punt_exception")
-    assert len(got["b"]) == 1, fr.show(got["b"])
+    exception(net, "replace", FAR, VIA_C)
+    net.assert_passed([fr.udp(FAR)], "punt_exception")
     ex.forget(net)
-    ex.wait_shown(net, FAR, origin="operator", mtu=1290)
-    assert_mtu(net, 1290)
-    exception(net, "del", FAR)
-    ex.wait_gone(net, FAR)
-    assert_mtu(net, 1500)
-    exception(net, "add", FAR, "mtu 1400")
-    ex.learn(net, MTU)
-    wait_beside(net)
-    exception(net, "del", FAR)
-    ex.wait_shown(net, FAR, origin="kernel", mtu=MTU)
-    assert_mtu(net, MTU)
+    ex.wait_shown(net, FAR, origin="operator")
+    net.assert_forwarded([fr.udp(FAR, size=1500)], to="c")
 
 
 def test_after_the_kernels(net):
@@ -293,16 +244,6 @@ def test_after_the_kernels(net):
     exception(net, "del", FAR)
     _, rise = net.counted(lambda: net.exchange([fr.udp(FAR, size=1400)]))
     assert "forward" not in rise, rise
-    ex.wait_shown(net, FAR, origin="kernel", mtu=MTU)
-
-
-def test_next_hop_beside_the_kernels(net):
-    """Whatever the kernel has learnt, its packets are the kernel's."""
-    exception(net, "add", FAR, "via", host_addr("c"), "dev p2")
-    ex.learn(net, MTU)
-    wait_beside(net)
-    net.assert_passed([fr.udp(FAR)], "punt_exception")
-    exception(net, "del", FAR)
     ex.wait_shown(net, FAR, origin="kernel", mtu=MTU)
     assert_mtu(net, MTU)
 
@@ -316,8 +257,7 @@ def test_the_kernels_ends_first(net):
     net.router.stop()
     ex.wait_forgotten(net)
     net.assert_answered([fr.udp(FAR, size=1401)], 1400)
-    got = net.assert_passed([fr.udp(FAR, size=1400)], "punt_exception")
-    assert len(got["b"]) == 1, fr.show(got["b"])
+    net.assert_passed([fr.udp(FAR, size=1400)], "punt_exception")
     net.router.start()
     ex.wait_shown(net, FAR, origin="operator")
     assert_mtu(net, 1400)
@@ -330,59 +270,6 @@ def test_the_operators_ends_first(net):
     wait_beside(net)
     net.router.stop()
     net.settle([fr.udp(FAR, size=1291)], punt_exception=1)
-    got = net.assert_passed([fr.udp(FAR, size=MTU + 1)], "punt_exception")
-    assert [fr.icmp_error(frame)[:3] for frame in got["a"]] == [(2, 0, MTU)], fr.show(got["a"])
     net.router.start()
     ex.wait_shown(net, FAR, origin="kernel", mtu=MTU)
     assert_mtu(net, MTU)
-
-
-def test_spoofed_messages_of_two_members(net):
-    """Under a route by two next hops both of which have learnt something no single MTU holds: the
-    operator's does."""
-    net.r.route("replace", PREFIX, "nexthop via", host_ll("b"), "dev p1 nexthop via", host_ll("c"),
-                "dev p2")  # fmt: skip
-    net.sync()
-    exception(net, "add", FAR, "mtu", MTU)
-    for by in "bc":
-        ex.learn(net, 1490, by=by)
-    wait_beside(net)
-    net.assert_answered([fr.udp(FAR, size=size) for size in (MTU + 1, 1450, 1500)], MTU)
-
-
-@pytest.mark.parametrize("mode", ["kernel", "always", "observe"])
-def test_in_every_mode(idle, mode):
-    ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
-    idle.start("--exceptions", mode)
-    exception(idle, "add", FAR, "mtu", MTU)
-    assert_mtu(idle, MTU)
-
-
-def test_table(net):
-    """Packets that find their route in that table only."""
-    net.r.route("add", PREFIX, "via", host_ll("b"), "dev p1 table 100")
-    net.r.ip("rule add from 2001:db8:a::/64 ipproto udp dport 53 lookup 100 pref 1000")
-    net.sync()
-    exception(net, "add", FAR, "mtu", MTU, "table 100")
-    frames = [fr.udp(FAR, size=1400)]
-    net.assert_forwarded(frames, to="b")
-    port = fr.ETH_LEN + fr.IPV6_LEN + 2
-    net.assert_answered([frame[:port] + b"\0\x35" + frame[port + 2 :] for frame in frames], MTU)
-    assert FAR not in ex.shown(net)
-
-
-def test_own_addresses(net):
-    """To the router itself nothing is forwarded; the exception changes nothing."""
-    exception(net, "add", "2001:db8:b::1 mtu 1300", check=False)
-    net.assert_passed([fr.udp("2001:db8:b::1", size=1400)], "pass_local")
-
-
-def test_multipath(net):
-    net.r.route("replace", PREFIX, "nexthop via", host_ll("b"), "dev p1 nexthop via",
-                host_ll("c"), "dev p2")  # fmt: skip
-    net.sync()
-    exception(net, "add", FAR, "mtu", MTU)
-    net.assert_answered([fr.udp(FAR, size=1400, fl=n) for n in range(16)], MTU)
-    exception(net, "replace", FAR, "via", ex.OTHER, "dev p1")
-    frames = [fr.udp(FAR, fl=n) for n in range(16)]
-    net.assert_forwarded(frames, to="b", next_mac=ex.OTHER_MAC)
