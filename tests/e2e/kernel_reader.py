@@ -154,9 +154,3 @@ def said(ns):
     for row in json.loads(ns.run("ip", "-N", "-j", "-6", "route", "show", "table", "all").stdout):
         every[int(row.get("table", MAIN))].extend(hops_said(row, indices))
     return every
-
-
-def expiries_said(ns, table=MAIN):
-    """{destination: seconds}"""
-    rows = json.loads(ns.run("ip", "-N", "-j", "-6", "route", "show", "table", str(table)).stdout)
-    return {full_prefix(row["dst"]): row["expires"] for row in rows if "expires" in row}

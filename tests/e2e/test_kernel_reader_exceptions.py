@@ -11,11 +11,10 @@ from lab import wait_until
 from topology import FAR, HOST_MAC, PREFIX, host_addr, next_hop_objects
 
 MTU = 1300
+SECOND = "2001:db8:f00::2"
 LIFETIME_S = 600  # net.ipv6.route.mtu_expires
 RTF_DYNAMIC, RTF_MODIFIED, RTF_EXPIRES = 0x10, 0x20, 0x00400000
 MAX_COST = 16384 - 2048  # of the exceptions of one destination
-BOTH_HOPS = "%s nexthop via %s dev p1 nexthop via %s dev p2" % (
-    PREFIX, host_addr("b"), host_addr("c"))  # fmt: skip
 
 kinds = pytest.mark.parametrize("kind", kr.KINDS)
 
@@ -26,9 +25,9 @@ def prepared(idle):
     return idle
 
 
-def learn_many(net, count, mtu=MTU):
+def learn_many(net, count):
     """A Path MTU to each of that many destinations; returns these."""
-    ex.flood(net, ex.crowd(ex.too_big(mtu, ex.FIRST), 1, count))
+    ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 1, count))
     return {str(ipaddress.ip_address(ex.crowd_address(number))) for number in range(2, count + 2)}
 
 
@@ -49,69 +48,47 @@ def by_hop(records):
 
 @kinds
 def test_a_plain_route(prepared, kind):
+    """A Path MTU and a redirect, all of them or one destination's."""
     net = prepared
+    ex.accept_redirects(net, "b")
     net.r.route("add", ex.BY_B)
     assert of_kind(kr.walk(net.r, kind=kind, exceptions="all"), "exception") == []
     ex.learn(net, MTU)
-    (route, exception), calls = kr.call(net.r, kind, "-x", "all", "find", kr.MAIN, PREFIX)
-    assert (route["kind"], exception["kind"]) == ("route", "exception")
-    assert (exception["dst"], exception["dst_len"], exception["mtu"]) == (FAR, 128, MTU)
-    assert exception["flags"] & RTF_MODIFIED and exception["flags"] & RTF_EXPIRES
-    left = (exception["expires_ns"] - calls[0]["now_ns"]) / 1e9
+    ex.hear(net, ex.redirect(ex.OTHER, SECOND, mac=ex.OTHER_MAC))
+    (route, learnt), calls = kr.call(net.r, kind, "-x", FAR, "find", kr.MAIN, PREFIX)
+    keys = ("kind", "dst", "dst_len", "mtu", "gateway", "ifindex")
+    assert [learnt[key] for key in keys] == [
+        "exception", FAR, 128, MTU, route["gateway"], route["ifindex"]]  # fmt: skip
+    assert learnt["flags"] & RTF_MODIFIED and learnt["flags"] & RTF_EXPIRES
+    left = (learnt["expires_ns"] - calls[0]["now_ns"]) / 1e9
     assert LIFETIME_S - 60 < left <= LIFETIME_S
-    assert exception["ifindex"] == route["ifindex"]
-    assert exception["gateway"] == route["gateway"]
-    walked = of_kind(kr.walk(net.r, kind=kind, exceptions="all"), "exception")
-    assert [row["dst"] for row in walked] == [FAR]
-
-
-@kinds
-def test_one_destination_or_none_is_asked_for(prepared, kind):
-    net = prepared
-    net.r.route("add", ex.BY_B)
-    ex.learn(net, MTU)
-    ex.learn(net, 1400, dst="2001:db8:f00::2")
-    for dst, mtus in ((FAR, [MTU]), ("2001:db8:f00::2", [1400]), ("2001:db8:f00::3", [])):
-        records = kr.find(net.r, PREFIX, kind=kind, exceptions=dst)
-        assert [record["mtu"] for record in of_kind(records, "exception")] == mtus
-    assert of_kind(kr.find(net.r, PREFIX, kind=kind), "exception") == []
-
-
-@kinds
-def test_a_forgotten_one(prepared, kind):
-    """Its table stays with the route."""
-    net = prepared
-    net.r.route("add", ex.BY_B)
-    ex.learn(net, MTU)
+    route, redirect = kr.find(net.r, PREFIX, kind=kind, exceptions=SECOND)
+    assert [redirect[key] for key in keys] == [
+        "exception", SECOND, 128, 0, ex.OTHER, route["ifindex"]]  # fmt: skip
+    assert redirect["flags"] & RTF_DYNAMIC and redirect["expires_ns"] == 0
+    for exceptions, wanted in (("all", {FAR, SECOND}), ("2001:db8:f00::3", set()), (None, set())):
+        for records in (
+            kr.find(net.r, PREFIX, kind=kind, exceptions=exceptions),
+            kr.walk(net.r, kind=kind, exceptions=exceptions),
+        ):
+            assert {row["dst"] for row in of_kind(records, "exception")} == wanted
+    # Their table stays with the route.
     ex.forget(net)
     ex.wait_forgotten(net)
     assert len(kr.find(net.r, PREFIX, kind=kind, exceptions="all")) == 1
 
 
 @kinds
-def test_a_redirect(prepared, kind):
-    net = prepared
-    ex.accept_redirects(net, "b")
-    net.r.route("add", ex.BY_B)
-    ex.hear(net, ex.redirect(ex.OTHER, mac=ex.OTHER_MAC))
-    route, exception = kr.find(net.r, PREFIX, kind=kind, exceptions="all")
-    assert (exception["dst"], exception["gateway"], exception["mtu"]) == (FAR, ex.OTHER, 0)
-    assert exception["flags"] & RTF_DYNAMIC and exception["expires_ns"] == 0
-    assert exception["ifindex"] == route["ifindex"]
-
-
-@kinds
 def test_both_hops_of_a_multipath_route(prepared, kind):
     """`ip route show cache` leaves out those of the second."""
-    net = prepared
-    net.r.route("add", BOTH_HOPS)
-    count = 64
+    net, count = prepared, 64
+    gateways = [host_addr("b"), host_addr("c")]
+    net.r.route("add", PREFIX, *("nexthop via " + gateway for gateway in gateways))
     wanted = learn_many(net, count)
     hops = by_hop(kr.find(net.r, PREFIX, kind=kind, exceptions="all"))
-    assert [hop["gateway"] for hop, _ in hops] == [host_addr("b"), host_addr("c")]
-    assert all(exceptions for _, exceptions in hops)
+    assert [hop["gateway"] for hop, _ in hops] == gateways
     for hop, exceptions in hops:
-        assert all(each["gateway"] == hop["gateway"] for each in exceptions)
+        assert {each["gateway"] for each in exceptions} == {hop["gateway"]}
     learnt = [each["dst"] for _, exceptions in hops for each in exceptions]
     assert len(learnt) == count and set(learnt) == wanted
     assert len(net.r.ipj("route show cache")) < count, "the kernel shows all: say so"
@@ -164,8 +141,7 @@ def test_more_than_fit_into_a_call(prepared):
     for kind in kr.KINDS:
         records, calls = kr.call(net.r, kind, "-b", 16384, "-x", "all", "walk", kr.MAIN)
         routes = of_kind(records, "route")
-        assert [row["dst"] for row in routes] == [
-            row["dst"] for row in of_kind(kr.walk(net.r), "route")]  # fmt: skip
+        assert [row["dst"] for row in routes] == [row["dst"] for row in kr.walk(net.r)]
         cut = [each for each in calls if each["cut"]]
         assert [each["cut_routes"] for each in cut] == [0]
         last = records[sum(each["n"] for each in calls[: calls.index(cut[0]) + 1]) - 1]

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * kernel_reader_dump [-p] [-b BUDGET] [-c PREFIX] [-x all|ADDRESS] COMMAND: what the kernel reader
- *reads in this network namespace. A line of JSON a record, and one a call with how it ended.
+ * reads in this network namespace. A line of JSON a record, and one a call with how it ended.
  *
  *	walk TABLE		all of a table
  *	find TABLE PREFIX	one destination
  *	objects			the next-hop objects
  *	tables			their ids, a line each
  *	kind			cast or probe: how it reads
- *	time TABLE PASSES	no records: how many, CPU milliseconds a pass, the longest call
  *
  * -p: by probe reads, as before Linux 6.2. -b: records a call. -c: behind it. -x: with
- *exceptions, of all destinations or of one.
+ * exceptions, of all destinations or of one.
  */
 #include <arpa/inet.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <getopt.h>
 #include <string.h>
-#include <time.h>
 
 #include "../../user/daemon/kernel_reader.h"
 #include "../../user/loader/loader.h"
@@ -31,16 +29,12 @@ struct options {
 	struct kernel_cursor begin;
 };
 
-static void die(const char *what, int r)
-{
-	fprintf(stderr, "kernel_reader_dump: %s: %s\n", what, strerror(-r));
-	exit(2);
-}
-
 static void check(const char *what, int r)
 {
-	if (r)
-		die(what, r);
+	if (!r)
+		return;
+	fprintf(stderr, "kernel_reader_dump: %s: %s\n", what, strerror(-r));
+	exit(2);
 }
 
 /* --- lines --- */
@@ -128,35 +122,6 @@ static void do_tables(struct kernel_reader *reader)
 		printf("%u\n", ids[i]);
 }
 
-static double now_ms(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
-static void time_pass(struct kernel_reader *reader, const struct options *options, uint32_t table)
-{
-	const double begin = now_ms(CLOCK_PROCESS_CPUTIME_ID);
-	struct kernel_cursor cursor = { 0 };
-	struct kernel_view view;
-	double longest = 0, cpu;
-	size_t n = 0, calls = 0;
-
-	do {
-		cpu = now_ms(CLOCK_PROCESS_CPUTIME_ID);
-		check("walk", kernel_reader_walk(reader, table, options->budget, &options->choice,
-						 &cursor, &view));
-		cpu = now_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-		longest = cpu > longest ? cpu : longest;
-		n += view.n;
-		calls++;
-	} while (!view.end);
-	printf("{\"records\": %zu, \"calls\": %zu, \"cpu_ms\": %.2f, \"longest_ms\": %.3f}\n", n,
-	       calls, now_ms(CLOCK_PROCESS_CPUTIME_ID) - begin, longest);
-}
-
 static int run(struct kernel_reader *reader, const struct options *options, int argc, char **argv)
 {
 	const uint32_t table = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : 0;
@@ -165,9 +130,6 @@ static int run(struct kernel_reader *reader, const struct options *options, int 
 		do_walk(reader, options, table);
 	else if (argc == 3 && !strcmp(argv[0], "find"))
 		do_find(reader, options, table, argv[2]);
-	else if (argc == 3 && !strcmp(argv[0], "time"))
-		for (int i = atoi(argv[2]); i > 0; i--)
-			time_pass(reader, options, table);
 	else if (argc == 1 && !strcmp(argv[0], "objects"))
 		do_objects(reader, options);
 	else if (argc == 1 && !strcmp(argv[0], "tables"))
