@@ -49,17 +49,6 @@ def place(record):
     return int(ipaddress.ip_address(record["dst"])), record["dst_len"]
 
 
-def cover(text, bits):
-    """The prefix that is shorter by that many bits."""
-    network = ipaddress.ip_network(text)
-    return str(network.supernet(new_prefix=max(network.prefixlen - bits, 0)))
-
-
-def place_of(text):
-    network = ipaddress.ip_network(text)
-    return int(network.network_address), network.prefixlen
-
-
 def lines(ns, *words):
     return ns.run(DUMP, *map(str, words)).stdout.splitlines()
 
@@ -78,9 +67,8 @@ def call(ns, kind, *words):
     return records, calls
 
 
-def walk(ns, table=MAIN, kind="usual", budget=1024, exceptions=None, after=None):
+def walk(ns, table=MAIN, kind="usual", budget=1024, exceptions=None):
     options = ["-x", exceptions] if exceptions else []
-    options += ["-c", after] if after else []
     return call(ns, kind, "-b", budget, *options, "walk", table)[0]
 
 

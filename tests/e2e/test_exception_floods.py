@@ -16,7 +16,7 @@ from netns import PATIENCE
 from scapy.layers.inet import TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.packet import Raw
-from topology import FAR, host_addr, router_addr
+from topology import FAR, router_addr
 
 # Where all is slower, there is less of it.
 COUNT = int(20000 / PATIENCE)
@@ -110,26 +110,6 @@ def test_not_believed(idle, frame):
     assert set(ex.shown(net)) == {FAR, redirected} and kernel_count(net) == 2
     assert resident_kb(net) <= before + SLACK_KB
     net.assert_forwarded([fr.udp("2001:db8:f00::3", size=1500)], to="b")
-
-
-def test_through_the_router(idle):
-    """Not for this machine: forwarded like anything else, and nobody looks inside.
-
-    More hints than there is room for while the daemon cannot read them would show as lost.
-    """
-    net = ex.start(idle)
-    net.router.daemon.send_signal(signal.SIGSTOP)
-    for frame in (ex.too_big(MTU, ex.FIRST, to=host_addr("a")), ex.redirect(
-        ex.OTHER, ex.FIRST, src=host_addr("b"), to=host_addr("a")
-    )):  # fmt: skip
-        frames = ex.crowd(frame, 0, COUNT)
-        _, rise = net.counted(lambda frames=frames: ex.flood(net, frames))
-        assert rise["forward"] == COUNT, rise
-    net.router.daemon.send_signal(signal.SIGCONT)
-    assert net.router.status()["icmp_events_lost"] == 0
-    ex.learn(net, MTU)
-    ex.wait_shown(net, FAR, mtu=MTU)
-    assert set(ex.shown(net)) == {FAR}
 
 
 def test_bound(idle):

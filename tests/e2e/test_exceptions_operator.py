@@ -5,8 +5,6 @@ An operator's Path MTU counts as one of a route with `mtu lock`: that is the rou
 """
 
 import json
-import os
-import time
 
 import exceptions as ex
 import frames as fr
@@ -73,24 +71,6 @@ def test_answers_are_those_of_a_locked_mtu(make):
     frames += [fr.udp(FAR, size=1400, nh=6)]
     _, rise = pair.fast.counted(lambda: pair.assert_same(frames))
     assert rise["answer_too_big"] == 7 and rise["forward"] == 4, rise
-
-
-def test_rate(idle):
-    """Beyond it packets are dropped and counted, one way or the other every one."""
-    net, rate = idle, 10
-    ex.prepare(net, ex.COVER_BY_C, ex.BY_B)
-    net.start("--answer-rate", rate)
-    exception(net, "add", FAR, "mtu", MTU)
-    frames = fr.many(400, FAR, size=1400)
-    begin = time.monotonic()
-    got, rise = net.counted(lambda: net.exchange(frames))
-    # Of a CPU: what it had, and what came in this time, be that long.
-    most = os.cpu_count() * (rate / 10 + rate * (time.monotonic() - begin))
-    assert rise["answer_too_big"] + rise["drop_too_big_rate"] == len(frames), rise
-    assert rise["answer_too_big"] == len(got["a"]) <= most, (rise, most)
-    assert rise["drop_too_big_rate"] > 0, rise
-    # Under it, of another destination too, forwarding goes on as ever.
-    net.assert_forwarded(fr.many(50, FAR, size=MTU), to="b")
 
 
 @pytest.mark.parametrize(
@@ -248,23 +228,8 @@ def test_after_the_kernels(net):
     assert_mtu(net, MTU)
 
 
-def test_the_kernels_ends_first(net):
-    """While no daemon is there to write it down: the operator's holds on."""
-    net.r.sysctl("net.ipv6.route.mtu_expires", 3)
-    exception(net, "add", FAR, "mtu 1400")
-    ex.learn(net, MTU)
-    wait_beside(net)
-    net.router.stop()
-    ex.wait_forgotten(net)
-    net.assert_answered([fr.udp(FAR, size=1401)], 1400)
-    net.assert_passed([fr.udp(FAR, size=1400)], "punt_exception")
-    net.router.start()
-    ex.wait_shown(net, FAR, origin="operator")
-    assert_mtu(net, 1400)
-
-
 def test_the_operators_ends_first(net):
-    """The same: what the kernel has learnt holds on."""
+    """While no daemon is there: what the kernel has learnt holds on."""
     exception(net, "add", FAR, "mtu 1290 expires 3")
     ex.learn(net, MTU)
     wait_beside(net)

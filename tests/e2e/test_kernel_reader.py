@@ -117,22 +117,6 @@ def test_all_tables_are_as_rtnetlink_says(ns, kind, budget):
 
 
 @kinds
-def test_a_walk_goes_on_behind_any_prefix(ns, kind):
-    """Also one that has gone."""
-    fill(ns, 1000)
-    rng = random.Random(SEED)
-    records = kr.walk(ns, OTHERS[0])
-    read = {kr.prefix(record["dst"], record["dst_len"]) for record in records}
-    cursors = sorted(read)[::20] + [random_prefix(rng) for _ in range(20)]
-    cursors += [kr.cover(dst, rng.randrange(1, 8)) for dst in sorted(read)[10::20]]
-    assert any(cursor not in read for cursor in cursors)
-    for cursor in cursors:
-        behind = [row for row in map(kr.hop_read, records) if kr.place_of(row.dst) > kr.place_of(cursor)]
-        read_behind = kr.walk(ns, OTHERS[0], kind, after=cursor)
-        assert [kr.hop_read(record) for record in read_behind] == behind, cursor
-
-
-@kinds
 def test_each_destination_is_found(ns, kind):
     fill(ns, 200)
     by_place = collections.defaultdict(list)

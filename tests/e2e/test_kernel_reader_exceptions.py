@@ -117,17 +117,6 @@ def test_next_hop_objects_have_them_once(prepared, kind, words):
     assert of_kind(kr.call(net.r, kind, "objects")[0], "exception") == []
 
 
-@kinds
-def test_as_many_as_the_kernel_keeps(prepared, kind):
-    net = prepared
-    net.r.route("add", ex.BY_B)
-    learn_many(net, 3000)
-    wanted = {row["dst"] for row in net.r.ipj("route show cache")}
-    assert len(wanted) > 2500
-    read = of_kind(kr.walk(net.r, kind=kind, exceptions="all"), "exception")
-    assert len(read) == len(wanted) and {record["dst"] for record in read} == wanted
-
-
 def test_more_than_fit_into_a_call(prepared):
     """Routes are all reported, and that exceptions are missing is."""
     net = prepared

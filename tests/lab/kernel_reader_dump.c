@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kernel_reader_dump [-p] [-b BUDGET] [-c PREFIX] [-x all|ADDRESS] COMMAND: what the kernel reader
+ * kernel_reader_dump [-p] [-b BUDGET] [-x all|ADDRESS] COMMAND: what the kernel reader
  * reads in this network namespace. A line of JSON a record, and one a call with how it ended.
  *
  *	walk TABLE		all of a table
@@ -9,7 +9,7 @@
  *	tables			their ids, a line each
  *	kind			cast or probe: how it reads
  *
- * -p: by probe reads, as before Linux 6.2. -b: records a call. -c: behind it. -x: with
+ * -p: by probe reads, as before Linux 6.2. -b: records a call. -x: with
  * exceptions, of all destinations or of one.
  */
 #include <arpa/inet.h>
@@ -26,7 +26,6 @@ struct options {
 	bool probe;
 	uint32_t budget;
 	struct kernel_choice choice;
-	struct kernel_cursor begin;
 };
 
 static void check(const char *what, int r)
@@ -79,7 +78,7 @@ static void print_view(const struct kernel_view *view)
 
 static void do_walk(struct kernel_reader *reader, const struct options *options, uint32_t table)
 {
-	struct kernel_cursor cursor = options->begin;
+	struct kernel_cursor cursor = { 0 };
 	struct kernel_view view;
 
 	do {
@@ -160,9 +159,6 @@ static int parse_option(int option, struct options *options)
 	case 'b':
 		options->budget = (uint32_t)strtoul(optarg, NULL, 0);
 		return 0;
-	case 'c':
-		options->begin.started = true;
-		return prefix_parse(optarg, &options->begin.last);
 	case 'x':
 		return parse_choice(optarg, &options->choice);
 	}
@@ -176,7 +172,7 @@ int main(int argc, char **argv)
 	char err[LOADER_ERR];
 	int option, r;
 
-	while ((option = getopt(argc, argv, "pb:c:x:")) != -1)
+	while ((option = getopt(argc, argv, "pb:x:")) != -1)
 		check("option", parse_option(option, &options));
 	libbpf_set_print(NULL);
 	r = options.probe ? kernel_reader_open_kind(&reader, KERNEL_READER_PROBE, err)
