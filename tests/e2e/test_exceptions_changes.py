@@ -176,7 +176,6 @@ def test_expires(prepared):
     """From that time on as if it were not there, without anybody's doing."""
     prepared.each(lambda net: net.r.sysctl("net.ipv6.route.mtu_expires", 2))
     prepared.each(lambda net: ex.learn(net, MTU))
-    ex.wait_shown(prepared.fast, FAR, mtu=MTU)
     prepared.each(ex.wait_forgotten)
     check(prepared, BY_B, silent=True)
     ex.wait_gone(prepared.fast)

@@ -8,12 +8,11 @@ import exceptions as ex
 import frames as fr
 import pytest
 from lab import wait_until
-from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt
 from topology import FAR, HOST_MAC, PREFIX, host_addr, host_ll, router_addr
 
 MTU = 1300
 MAIN = 254
-OWN = router_addr("b")
 SECOND = "2001:db8:f00::2"
 
 
@@ -35,39 +34,25 @@ def behind_options(frame):
     return frame[: fr.ETH_LEN] + bytes(head / IPv6ExtHdrDestOpt() / packet.payload)
 
 
-def quoting(*headers):
-    packet = IPv6(src=OWN, dst=FAR)
-    for header in headers:
-        packet /= header
-    return packet / ICMPv6EchoRequest(data=bytes(60))
-
-
 LEARNT, REDIRECTED = {"mtu": MTU}, {"next_hop": ex.OTHER}
 HEARD = {
     "Packet Too Big": (ex.too_big(MTU), LEARNT),
-    "least MTU": (ex.too_big(1280), {"mtu": 1280}),
     "to the link-local address": (
         ex.too_big(MTU, quoted=ex.echo("fe80::1", FAR), to="fe80::1", src=host_ll("b")), LEARNT),
     "by another port, from far away": (ex.too_big(MTU, by="c", src="2001:db8:77::1"), LEARNT),
-    "quoting options": (ex.too_big(MTU, quoted=quoting(IPv6ExtHdrDestOpt())), LEARNT),
-    "quoting a fragment": (ex.too_big(MTU, quoted=quoting(IPv6ExtHdrFragment(m=1))), LEARNT),
     # XDP does not look there: a pass tells.
     "Packet Too Big behind options": (behind_options(ex.too_big(MTU)), LEARNT),
     "Redirect": (ex.redirect(ex.OTHER), REDIRECTED),
-    "quoting the router's own packet": (ex.redirect(ex.OTHER, quoted=ex.echo(OWN, FAR)), REDIRECTED),
     "quoting a forwarded packet": (ex.redirect(ex.OTHER, quoted=ex.echo(host_addr("a"), FAR)), REDIRECTED),
     "to a target not known yet": (ex.redirect("fe80::97", mac=ex.OTHER_MAC), {"next_hop": "fe80::97"}),
     "to the destination itself": (ex.redirect(FAR, mac=ex.OTHER_MAC), {"port": "p1"}),
 }  # fmt: skip
 NOT_HEARD = {
-    "same MTU": ex.too_big(1500),
-    "half a header": ex.too_big(MTU, quoted=bytes(ex.echo(OWN, FAR))[:20]),
     "to another MAC": fr.with_mac(ex.too_big(MTU), HOST_MAC["a"]),
     "to host a": ex.too_big(MTU, quoted=ex.echo(host_addr("a"), FAR), to=host_addr("a")),
     "about the router itself": ex.too_big(MTU, router_addr("a")),
     "about a group": ex.too_big(MTU, "ff0e::1"),
     "without a route": ex.too_big(MTU, "2001:4860::1"),
-    "target that is no neighbour": ex.redirect("2001:db8:b::99"),
     "Redirect by another link": ex.redirect(ex.OTHER, by="c", src=host_ll("b")),
 }
 

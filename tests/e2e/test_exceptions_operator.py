@@ -85,19 +85,6 @@ def test_rate_is_told_to_xdp(idle, rate, each_ns, burst):
     assert (meta["answer_ns"], meta["answer_burst"]) == (each_ns, burst)
 
 
-def test_table(net):
-    """Packets that find their route in that table only."""
-    net.r.route("add", PREFIX, "via", host_ll("b"), "dev p1 table 100")
-    net.r.ip("rule add from 2001:db8:a::/64 ipproto udp dport 53 lookup 100 pref 1000")
-    net.sync()
-    exception(net, "add", FAR, "mtu", MTU, "table 100")
-    frames = [fr.udp(FAR, size=1400)]
-    net.assert_forwarded(frames, to="b")
-    port = fr.ETH_LEN + fr.IPV6_LEN + 2
-    net.assert_answered([frame[:port] + b"\0\x35" + frame[port + 2 :] for frame in frames], MTU)
-    assert FAR not in ex.shown(net)
-
-
 # --- what becomes of it ---------------------------------------------------------------------------
 
 
