@@ -13,6 +13,7 @@
 #define SIXLANE_EXCEPTION_H
 
 #include "packet.h"
+#include "punt.h"
 #include "route.h"
 #include "trace.h"
 
@@ -29,13 +30,6 @@ struct exception_terms {
 	union exception_head head;
 	__u32 next_hop, table;
 	__u64 expires_ns;
-};
-
-/* Why a destination is punt. */
-enum exception_punt {
-	EXCEPTION_NO_PUNT,
-	EXCEPTION_PUNTED, /* its bits in sl_punted are set */
-	EXCEPTION_FRESH,  /* its bytes in sl_fresh are */
 };
 
 #define EXCEPTION_TRACE(verdict, how, terms)                                           \
@@ -64,43 +58,6 @@ static __always_inline struct sixlane_exception *exception_lookup(const union si
 	if (likely(exception_bit_is_clear(check)))
 		return NULL;
 	return bpf_map_lookup_elem(&sl_exceptions, dst);
-}
-
-static __always_inline int exception_punted_bit(__u32 bit)
-{
-	__u32 word = bit / 64;
-	const __u64 *punted = bpf_map_lookup_elem(&sl_punted, &word);
-
-	return !punted || READ_ONCE(*punted) >> (bit % 64) & 1;
-}
-
-/* Of either half: bits 0 and 8. */
-static __always_inline __u32 exception_fresh_bytes(__u32 byte)
-{
-	__u32 word = byte / 8;
-	const __u64 *fresh = bpf_map_lookup_elem(&sl_fresh, &word);
-
-	return fresh ? READ_ONCE(*fresh) >> byte % 8 * 8 & 0x0101 : 0x0101;
-}
-
-/* look: whether sl_meta says to look at sl_fresh, too. */
-static __always_inline enum exception_punt exception_find_punt(__u32 check, __u32 look)
-{
-	__u32 halves;
-
-	if (unlikely(exception_punted_bit(sixlane_punted_bit(check, 0))) &&
-	    exception_punted_bit(sixlane_punted_bit(check, 1)) &&
-	    exception_punted_bit(sixlane_punted_bit(check, 2)))
-		return EXCEPTION_PUNTED;
-	if (likely(!look))
-		return EXCEPTION_NO_PUNT;
-	halves = exception_fresh_bytes(sixlane_fresh_byte(check, 0));
-	if (likely(!halves))
-		return EXCEPTION_NO_PUNT;
-	/* all in the same half */
-	halves &= exception_fresh_bytes(sixlane_fresh_byte(check, 1)) &
-		  exception_fresh_bytes(sixlane_fresh_byte(check, 2));
-	return halves ? EXCEPTION_FRESH : EXCEPTION_NO_PUNT;
 }
 
 /* False: it is being changed, or was taken away and is another's now. */
@@ -179,20 +136,19 @@ static __always_inline enum sixlane_verdict exception_impose(struct packet *pkt,
 }
 
 /* No entry is applied: what the filters said holds. */
-static __always_inline enum sixlane_verdict exception_end(enum exception_punt punt)
+static __always_inline enum sixlane_verdict exception_end(enum punt punt)
 {
 	if (likely(!punt))
 		return SIXLANE_FORWARD;
 	TRACE(EXCEPTION, SIXLANE_PUNT_EXCEPTION, exception,
-	      .outcome = punt == EXCEPTION_FRESH ? SIXLANE_TRACE_EXCEPTION_FRESH
-						 : SIXLANE_TRACE_EXCEPTION_FILTERED);
+	      .outcome = punt == PUNT_FRESH ? SIXLANE_TRACE_EXCEPTION_FRESH
+					    : SIXLANE_TRACE_EXCEPTION_FILTERED);
 	return SIXLANE_PUNT_EXCEPTION;
 }
 
 /* An entry is there. */
-static __always_inline enum sixlane_verdict exception_meet(struct packet *pkt,
-							   struct sixlane_exception *found,
-							   __u32 check, enum exception_punt punt)
+static __always_inline enum sixlane_verdict
+exception_meet(struct packet *pkt, struct sixlane_exception *found, __u32 check, enum punt punt)
 {
 	struct exception_terms terms;
 	__u64 now_ns;
@@ -222,16 +178,6 @@ static __always_inline enum sixlane_verdict exception_meet(struct packet *pkt,
 	return exception_impose(pkt, &terms);
 }
 
-/* Whether sl_meta says to look at the filters whatever the route. */
-static __always_inline __u32 exception_look(void)
-{
-	const struct sixlane_meta *meta;
-	__u32 zero = 0;
-
-	meta = bpf_map_lookup_elem(&sl_meta, &zero);
-	return meta ? READ_ONCE(meta->flags) & SIXLANE_META_LOOK : SIXLANE_META_LOOK;
-}
-
 /*
  * Whether there may be one for an address, whose route in this table has this value in the trie.
  * Not static: the verifier goes through it once, and its key is on no caller's stack.
@@ -239,13 +185,13 @@ static __always_inline __u32 exception_look(void)
 __attribute__((noinline)) int exception_may_be(__be64 high, __be64 low, __u32 table, __u32 route)
 {
 	const union sixlane_addr dst = { .halves = { high, low } };
-	const __u32 marks = route & ROUTE_MARKS, look = exception_look();
+	const __u32 marks = route & ROUTE_MARKS, look = punt_look();
 	const __u32 check = sixlane_exception_check(&dst);
 	const struct sixlane_exception *found;
 
 	if (likely(!(marks | look)))
 		return 0;
-	if (exception_find_punt(check, look))
+	if (punt_find(check, look))
 		return 1;
 	found = marks ? exception_lookup(&dst, check) : NULL;
 	return found && READ_ONCE(found->table) == table;
@@ -256,7 +202,7 @@ static __always_inline enum sixlane_verdict exception_apply(struct packet *pkt)
 {
 	const __u32 marks = pkt->route & ROUTE_MARKS;
 	struct sixlane_exception *found = NULL;
-	enum exception_punt punt;
+	enum punt punt;
 	union sixlane_addr dst;
 	__u32 check;
 
@@ -264,7 +210,7 @@ static __always_inline enum sixlane_verdict exception_apply(struct packet *pkt)
 		return SIXLANE_FORWARD;
 	dst = pkt->ip6->dst;
 	check = sixlane_exception_check(&dst);
-	punt = exception_find_punt(check, pkt->look);
+	punt = punt_find(check, pkt->look);
 	if (marks)
 		found = exception_lookup(&dst, check);
 	if (unlikely(found))

@@ -17,9 +17,9 @@
 #include <bpf/bpf_endian.h>
 #include <linux/icmpv6.h>
 
-#include "bucket.h"
 #include "packet.h"
 #include "parse.h"
+#include "punt.h"
 #include "route.h"
 #include "trace.h"
 
@@ -27,9 +27,6 @@
 #define HINT_MIN_MTU 1280	 /* __ip6_rt_update_pmtu() ignores a smaller one */
 #define HINT_NDISC_HOP_LIMIT 255 /* ndisc_rcv() ignores any other */
 #define HINT_ADVERT_BYTES 16	 /* struct ra_msg of the kernel */
-/* A CPU puts 10,000 destinations a second into sl_fresh, and as many at once. */
-#define HINT_FRESH_NS 100000u
-#define HINT_FRESH_BURST 10000u
 
 /* Verdicts of packets that are, or may be, addressed to this machine. */
 static const __u64 hint_verdicts = 1ull << SIXLANE_PASS_LOCAL | 1ull << SIXLANE_PASS_ANYCAST |
@@ -127,42 +124,6 @@ static __always_inline void hint_count_lost(void)
 		own->hints_lost++;
 }
 
-static __always_inline void hint_store_fresh(__u32 byte)
-{
-	__u32 word = byte / 8;
-	__u8 *fresh = bpf_map_lookup_elem(&sl_fresh, &word);
-
-	if (fresh)
-		WRITE_ONCE(fresh[bound_index(byte, 8)], 1);
-}
-
-/*
- * Punt dst until the daemon has read what the kernel has for it. The bytes first, then the flag,
- * each time: the daemon clears the flag and looks at the bytes once more. False: too many at once.
- */
-static __always_inline int hint_punt(const union sixlane_addr *dst)
-{
-	const __u32 check = sixlane_exception_check(dst);
-	struct sixlane_meta *meta;
-	struct sixlane_cpu *own;
-	__u32 zero = 0, half;
-
-	meta = bpf_map_lookup_elem(&sl_meta, &zero);
-	own = bpf_map_lookup_elem(&sl_cpu, &zero);
-	if (!meta || !own)
-		return 0;
-	if (READ_ONCE(meta->flags) & SIXLANE_META_OBSERVE)
-		return 1;
-	if (!bucket_take(&own->fresh_ns, HINT_FRESH_NS, HINT_FRESH_BURST))
-		return 0;
-	half = READ_ONCE(meta->fresh) & 1;
-	hint_store_fresh(sixlane_fresh_byte(check, 0) + half);
-	hint_store_fresh(sixlane_fresh_byte(check, 1) + half);
-	hint_store_fresh(sixlane_fresh_byte(check, 2) + half);
-	WRITE_ONCE(meta->flag_bytes[SIXLANE_META_LOOK_BYTE], 1);
-	return 1;
-}
-
 /* Whether an IPv6 header stands behind so many bytes of tags; then it sets eth, ip6 and ip_bytes.
  */
 static __always_inline int hint_point_behind(struct packet *pkt, __u32 tag_bytes)
@@ -203,7 +164,7 @@ __attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 slot, __u32 ve
 		return 0;
 	if (hint_unasked >> (verdict & 63) & 1 && !hint_is_to_us(&pkt, port))
 		return 0;
-	is_told = hint.type == SIXLANE_HINT_ROUTER_ADVERT || hint_punt(&hint.dst);
+	is_told = hint.type == SIXLANE_HINT_ROUTER_ADVERT || punt_set(&hint.dst);
 	hint.ifindex = READ_ONCE(port->ifindex);
 	room = bpf_ringbuf_reserve(&sl_icmp_events, sizeof(*room), 0);
 	if (room) {

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which destinations are punt: those in sl_punted, the daemon's filter, and those in sl_fresh,
+ * which this program fills as ICMPv6 messages pass that the kernel may learn from. Knows no packet
+ * and no entry of sl_exceptions.
+ *
+ * Invariant: a destination is in sl_fresh before the kernel sees the message about it.
+ */
+#ifndef SIXLANE_PUNT_H
+#define SIXLANE_PUNT_H
+
+#include "bound.h"
+#include "bucket.h"
+#include "maps.h"
+
+/* A CPU puts 10,000 destinations a second into sl_fresh, and as many at once. */
+#define PUNT_FRESH_NS 100000u
+#define PUNT_FRESH_BURST 10000u
+
+/* Why a destination is punt. */
+enum punt {
+	PUNT_NONE,
+	PUNT_FILTERED, /* its bits in sl_punted are set */
+	PUNT_FRESH,    /* its bytes in sl_fresh are */
+};
+
+/* Whether sl_meta says to look at the filters whatever the route. */
+static __always_inline __u32 punt_look(void)
+{
+	const struct sixlane_meta *meta;
+	__u32 zero = 0;
+
+	meta = bpf_map_lookup_elem(&sl_meta, &zero);
+	return meta ? READ_ONCE(meta->flags) & SIXLANE_META_LOOK : SIXLANE_META_LOOK;
+}
+
+static __always_inline int punt_bit_is_set(__u32 bit)
+{
+	__u32 word = bit / 64;
+	const __u64 *punted = bpf_map_lookup_elem(&sl_punted, &word);
+
+	return !punted || READ_ONCE(*punted) >> (bit % 64) & 1;
+}
+
+/* Of either half: bits 0 and 8. */
+static __always_inline __u32 punt_fresh_bytes(__u32 byte)
+{
+	__u32 word = byte / 8;
+	const __u64 *fresh = bpf_map_lookup_elem(&sl_fresh, &word);
+
+	return fresh ? READ_ONCE(*fresh) >> byte % 8 * 8 & 0x0101 : 0x0101;
+}
+
+/* look: whether sl_meta says to look at sl_fresh, too. */
+static __always_inline enum punt punt_find(__u32 check, __u32 look)
+{
+	__u32 halves;
+
+	if (unlikely(punt_bit_is_set(sixlane_punted_bit(check, 0))) &&
+	    punt_bit_is_set(sixlane_punted_bit(check, 1)) &&
+	    punt_bit_is_set(sixlane_punted_bit(check, 2)))
+		return PUNT_FILTERED;
+	if (likely(!look))
+		return PUNT_NONE;
+	halves = punt_fresh_bytes(sixlane_fresh_byte(check, 0));
+	if (likely(!halves))
+		return PUNT_NONE;
+	/* all in the same half */
+	halves &= punt_fresh_bytes(sixlane_fresh_byte(check, 1)) &
+		  punt_fresh_bytes(sixlane_fresh_byte(check, 2));
+	return halves ? PUNT_FRESH : PUNT_NONE;
+}
+
+static __always_inline void punt_store_fresh(__u32 byte)
+{
+	__u32 word = byte / 8;
+	__u8 *fresh = bpf_map_lookup_elem(&sl_fresh, &word);
+
+	if (fresh)
+		WRITE_ONCE(fresh[bound_index(byte, 8)], 1);
+}
+
+/*
+ * Punt dst until the daemon has read what the kernel has for it. The bytes first, then the flag,
+ * each time: the daemon clears the flag and looks at the bytes once more. False: too many at once.
+ */
+static __always_inline int punt_set(const union sixlane_addr *dst)
+{
+	const __u32 check = sixlane_exception_check(dst);
+	struct sixlane_meta *meta;
+	struct sixlane_cpu *own;
+	__u32 zero = 0, half;
+
+	meta = bpf_map_lookup_elem(&sl_meta, &zero);
+	own = bpf_map_lookup_elem(&sl_cpu, &zero);
+	if (!meta || !own)
+		return 0;
+	if (READ_ONCE(meta->flags) & SIXLANE_META_OBSERVE)
+		return 1;
+	if (!bucket_take(&own->fresh_ns, PUNT_FRESH_NS, PUNT_FRESH_BURST))
+		return 0;
+	half = READ_ONCE(meta->fresh) & 1;
+	punt_store_fresh(sixlane_fresh_byte(check, 0) + half);
+	punt_store_fresh(sixlane_fresh_byte(check, 1) + half);
+	punt_store_fresh(sixlane_fresh_byte(check, 2) + half);
+	WRITE_ONCE(meta->flag_bytes[SIXLANE_META_LOOK_BYTE], 1);
+	return 1;
+}
+
+#endif
