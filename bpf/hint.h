@@ -50,15 +50,14 @@ struct hint_too_big {
 	struct packet_ip6 inner;
 };
 
-/* Of a router advertisement: sets src, the router. */
-static __always_inline int hint_read_advert(const struct packet *pkt, struct sixlane_hint *hint)
+/* As a router advertisement must be. */
+static __always_inline int hint_is_from_link(const struct packet *pkt)
 {
-	hint->src = pkt->ip6->src;
 	return pkt->ip6->hop_limit == HINT_NDISC_HOP_LIMIT && pkt->ip6->src.bytes[0] == 0xfe &&
 	       (pkt->ip6->src.bytes[1] & 0xc0) == 0x80;
 }
 
-/* What else it is about: sets dst and src. False: nothing that the kernel would learn from. */
+/* What else it is about: sets dst. False: nothing that the kernel would learn from. */
 static __always_inline int hint_read_exception(const struct packet *pkt, struct sixlane_hint *hint)
 {
 	const struct hint_too_big *too_big = (const void *)(pkt->ip6 + 1);
@@ -70,8 +69,6 @@ static __always_inline int hint_read_exception(const struct packet *pkt, struct 
 		return 0;
 	if (hint->type == SIXLANE_HINT_REDIRECT) {
 		hint->dst = redirect->dst;
-		/* ip6_redirect_no_header(); that of a packet quoted behind it is mostly the same */
-		hint->src = pkt->ip6->dst;
 		return pkt->ip6->hop_limit == HINT_NDISC_HOP_LIMIT;
 	}
 	if (hint->type != SIXLANE_HINT_TOO_BIG ||
@@ -79,11 +76,10 @@ static __always_inline int hint_read_exception(const struct packet *pkt, struct 
 	    (void *)(too_big + 1) > packet_end(pkt->ctx))
 		return 0;
 	hint->dst = too_big->inner.dst;
-	hint->src = too_big->inner.src;
 	return bpf_ntohl(too_big->icmp6.icmp6_mtu) >= HINT_MIN_MTU;
 }
 
-/* Sets type, dst and src. A frame to a group, other_mac, can only be an advertisement. */
+/* Sets type and dst. A frame to a group, other_mac, can only be an advertisement. */
 static __always_inline int hint_read(const struct packet *pkt, int other_mac,
 				     struct sixlane_hint *hint)
 {
@@ -94,7 +90,7 @@ static __always_inline int hint_read(const struct packet *pkt, int other_mac,
 		return 0;
 	hint->type = icmp6->icmp6_type;
 	if (hint->type == SIXLANE_HINT_ROUTER_ADVERT)
-		return hint_read_advert(pkt, hint);
+		return hint_is_from_link(pkt);
 	return !other_mac && hint_read_exception(pkt, hint);
 }
 

@@ -440,11 +440,10 @@ _Static_assert(sizeof(struct sixlane_operator) == 56, "layout is ABI");
  */
 struct sixlane_hint {
 	union sixlane_addr dst; /* of the packet that the message is about; of an advertisement 0 */
-	union sixlane_addr src; /* its source; of a Redirect its addressee; else the router */
 	__u32 ifindex;		/* the message came in by */
 	__u32 type;		/* SIXLANE_HINT_* */
 };
-_Static_assert(sizeof(struct sixlane_hint) == 40, "layout is ABI");
+_Static_assert(sizeof(struct sixlane_hint) == 24, "layout is ABI");
 
 /* --- sl_cpu: PERCPU_ARRAY[1] ---------------------------------------------------------- */
 

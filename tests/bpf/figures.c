@@ -152,14 +152,6 @@ static void read_values(struct sixlane_exception *to)
 			   "sl_exceptions");
 }
 
-const struct sixlane_exception *harness_exception(size_t i, int cpu)
-{
-	if (cpu >= setup->n_cpus)
-		return NULL;
-	read_values(after);
-	return &of_exception(after, i)[cpu];
-}
-
 static uint64_t coarse_ns(void)
 {
 	struct timespec now;

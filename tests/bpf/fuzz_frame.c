@@ -57,7 +57,7 @@ static void random_transport(struct frame *frame)
 /* One that the kernel may learn from, or nearly. */
 static void make_message(struct frame *frame)
 {
-	static const uint8_t types[] = { 2, 2, 137, 137, 1, 136 };
+	static const uint8_t types[] = { 2, 2, 134, 137, 137, 1, 136 };
 	static const uint8_t scoped[] = { 0xfe, 0x80 };
 
 	frame->bytes[AT_NEXT_HEADER] = 58;
@@ -135,7 +135,7 @@ void fuzz_frame(const struct world *world, enum device dev, struct frame *frame)
 	fuzz_bytes(frame->bytes + AT_VERSION + 1, 3);
 	random_destination(world, frame->bytes + AT_DST);
 	mutate(frame);
-	if (fuzz_one_in(30))
+	if (fuzz_one_in(10))
 		make_message(frame);
 	if (fuzz_one_in(3))
 		random_tags(frame, dev);

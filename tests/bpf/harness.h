@@ -100,9 +100,6 @@ void harness_expect(enum harness_prog prog, enum device dev, const struct frame 
 _Bool harness_pin(int cpu);
 void harness_unpin(void);
 
-/* A value of the world's exceptions as it is now; NULL: there is no CPU of this number. */
-const struct sixlane_exception *harness_exception(size_t i, int cpu);
-
 /* Say otherwise of a key, or nothing; harness_install() takes away whatever there is. */
 void harness_put_exception(const struct world_exception *exception);
 /* Without its bit of few in sl_excepted, or that of many. */

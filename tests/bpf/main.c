@@ -127,15 +127,10 @@ static void add_all(void)
 	add("rate of answers", answer_test_rate, NULL);
 	add("rate of answers in time", answer_test_rate_in_time, NULL);
 	add("rate of answers, CPU by CPU", answer_test_rate_by_cpu, NULL);
-	add("figures of exceptions, CPU by CPU", exception_test_figures_by_cpu, NULL);
 	add("no bit, no entry", exception_test_bit_comes_before_entry, NULL);
 	add("full ring of hints", exception_test_full_ring_of_hints, NULL);
 	add("every bit of a punt destination", exception_test_every_bit_of_sl_punted_counts, NULL);
-	add("every byte of a message's destination", exception_test_every_byte_of_sl_fresh_counts,
-	    NULL);
 	add("no window behind a message", exception_test_no_window_behind_a_message, NULL);
-	add("messages that are observed or traced punt nothing",
-	    exception_test_observed_and_traced_messages_punt_nothing, NULL);
 	add("rate of messages", exception_test_rate_of_messages, NULL);
 	add("burst of messages", exception_test_burst_of_messages, NULL);
 	add("jumbo frames", frags_test_jumbo_frames, NULL);

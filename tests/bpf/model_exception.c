@@ -188,17 +188,13 @@ static bool read_hint(const struct walk *w, struct sixlane_hint *hint)
 
 	hint->type = bytes[AT_TYPE];
 	hint->ifindex = w->port->ifindex;
-	if (hint->type == 134) {
-		memcpy(hint->src.bytes, bytes + AT_SRC, 16);
+	if (hint->type == 134)
 		return payload >= 16 && is_from_link(w);
-	}
 	if (hint->type == 2 && payload >= 48) {
-		memcpy(hint->src.bytes, bytes + AT_INNER + 8, 16);
 		memcpy(hint->dst.bytes, bytes + AT_INNER + 24, 16);
 		return frame_get16(&w->bare, AT_TOLD_MTU) ||
 		       frame_get16(&w->bare, AT_TOLD_MTU + 2) >= 1280;
 	}
-	memcpy(hint->src.bytes, bytes + AT_DST, 16);
 	memcpy(hint->dst.bytes, bytes + AT_REDIRECTED, 16);
 	return hint->type == 137 && payload >= 40 && bytes[AT_HOP_LIMIT] == 255;
 }

@@ -77,7 +77,7 @@ struct row {
 	} answer;
 	struct {
 		uint32_t type; /* 0: none */
-		const char *dst, *src;
+		const char *dst; /* NULL: :: */
 	} hint;
 };
 

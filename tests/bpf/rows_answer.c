@@ -73,8 +73,6 @@ static void answer_all_taken_1496(struct world *w)
 	world_port(w, DEV_OUT_10)->mtu = 1496;
 }
 
-#define PLAIN(next_hop) .routes = { TO(next_hop), BACK }
-
 /* --- tokens -------------------------------------------------------------------------------- */
 
 static void no_tokens(struct world *w)

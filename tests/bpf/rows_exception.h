@@ -33,6 +33,7 @@
 /* The way back to the packet's source. */
 #define BACK_BY(neighbour) ROUTE("2001:db8:1::/48", NH_VIA(neighbour))
 #define BACK BACK_BY(NEIGH_IN)
+#define PLAIN(next_hop) .routes = { TO(next_hop), BACK }
 
 /* What is sent there by NEIGH_IN; about a packet as it came in, or as it would have left. */
 #define ANSWERED_BY(neighbour, mtu_) \

@@ -118,8 +118,7 @@ static const struct sixlane_hint *build_hint(const struct row *row, struct sixla
 	if (!row->hint.type)
 		return NULL;
 	*hint = (struct sixlane_hint){
-		.dst = world_addr(row->hint.dst),
-		.src = world_addr(row->hint.src),
+		.dst = world_addr(row->hint.dst ?: "::"),
 		.ifindex = harness_ifindex()[dev],
 		.type = row->hint.type,
 	};

@@ -71,13 +71,10 @@ void answer_test_rate_in_time(void **state);
 void answer_test_rate_by_cpu(void **state);
 
 /* exceptions.c */
-void exception_test_figures_by_cpu(void **state);
 void exception_test_bit_comes_before_entry(void **state);
 void exception_test_full_ring_of_hints(void **state);
 void exception_test_every_bit_of_sl_punted_counts(void **state);
-void exception_test_every_byte_of_sl_fresh_counts(void **state);
 void exception_test_no_window_behind_a_message(void **state);
-void exception_test_observed_and_traced_messages_punt_nothing(void **state);
 void exception_test_rate_of_messages(void **state);
 void exception_test_burst_of_messages(void **state);
 

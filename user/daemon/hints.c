@@ -13,31 +13,31 @@
 #define READ_GAP_NS (10 * NS_PER_MS)
 
 struct hints {
-	struct sync *sync;
-	struct maps_hints *reader;
+	struct maps_ring *reader;
 	uint64_t next_read_ns;
 	uint64_t until_ns; /* all of before has been handed on */
 };
 
-static void take_hint(void *ctx, const struct sixlane_hint *hint)
+static void take_hint(struct sync *sync, const struct sixlane_hint *hint)
 {
-	const struct hints *hints = ctx;
-
 	if (hint->type == SIXLANE_HINT_ROUTER_ADVERT)
-		audit_advertised(hints->sync, hint->ifindex);
+		audit_advertised(sync, hint->ifindex);
 	else
-		exceptions_event(hints->sync, &hint->dst);
+		exceptions_event(sync, &hint->dst);
 }
 
 void hints_run(struct sync *sync)
 {
 	struct hints *hints = sync->hints;
 	const uint64_t now_ns = util_now_ns();
+	struct sixlane_hint read[READ_MAX];
 	int n;
 
 	if (now_ns < hints->next_read_ns)
 		return;
-	n = maps_hints_read(hints->reader, READ_MAX);
+	n = maps_ring_read(hints->reader, read, READ_MAX);
+	for (int i = 0; i < n; i++)
+		take_hint(sync, &read[i]);
 	hints->next_read_ns = n > 0 ? now_ns + READ_GAP_NS : 0;
 	if (n >= 0 && n < READ_MAX)
 		hints->until_ns = now_ns;
@@ -63,7 +63,7 @@ uint64_t hints_lost(const struct sync *sync)
 int hints_fd(const struct sync *sync)
 {
 	/* what is there is read when it is time to */
-	return sync->hints->next_read_ns ? -1 : maps_hints_fd(sync->hints->reader);
+	return sync->hints->next_read_ns ? -1 : maps_ring_fd(sync->hints->reader);
 }
 
 uint64_t hints_due_ns(const struct sync *sync)
@@ -78,8 +78,7 @@ int hints_new(struct sync *sync)
 
 	if (!hints)
 		return -ENOMEM;
-	hints->sync = sync;
-	ret = maps_hints_open(sync->maps, take_hint, hints, &hints->reader);
+	ret = maps_ring_open(sync->maps, LOADER_HINTS, sizeof(struct sixlane_hint), &hints->reader);
 	if (ret) {
 		free(hints);
 		return ret;
@@ -92,6 +91,6 @@ void hints_free(struct hints *hints)
 {
 	if (!hints)
 		return;
-	maps_hints_close(hints->reader);
+	maps_ring_close(hints->reader);
 	free(hints);
 }

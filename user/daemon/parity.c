@@ -36,7 +36,7 @@ struct pending {
 };
 
 struct parity_state {
-	struct maps_samples *reader;
+	struct maps_ring *reader;
 	struct parity_kernel kernel;
 	struct punted punted;
 	struct pending pending[MAX_PENDING];
@@ -299,7 +299,7 @@ static void take_sample(struct sync *sync, const struct sixlane_sample *sample)
 static void read_samples(struct sync *sync)
 {
 	struct sixlane_sample samples[READ_MAX];
-	int n = maps_samples_read(sync->parity->reader, samples, READ_MAX);
+	int n = maps_ring_read(sync->parity->reader, samples, READ_MAX);
 
 	if (n < 0)
 		log_warning_limited("cannot read the samples of the datapath: %s", strerror(-n));
@@ -349,7 +349,7 @@ uint64_t parity_due_ns(const struct sync *sync)
 
 int parity_fd(const struct sync *sync)
 {
-	return maps_samples_fd(sync->parity->reader);
+	return maps_ring_fd(sync->parity->reader);
 }
 
 void parity_tell(const struct sync *sync, struct sixlane_meta *meta)
@@ -369,7 +369,8 @@ int parity_new(struct sync *sync)
 
 	if (!state)
 		return -ENOMEM;
-	ret = maps_samples_open(sync->maps, &state->reader);
+	ret = maps_ring_open(sync->maps, LOADER_SAMPLES, sizeof(struct sixlane_sample),
+			     &state->reader);
 	if (ret) {
 		free(state);
 		return ret;
@@ -383,6 +384,6 @@ void parity_free(struct parity_state *state)
 {
 	if (!state)
 		return;
-	maps_samples_close(state->reader);
+	maps_ring_close(state->reader);
 	free(state);
 }

@@ -189,6 +189,33 @@ int maps_counters(const struct maps *maps, uint32_t slot, struct sixlane_counter
 	return 0;
 }
 
+int maps_hints_lost(const struct maps *maps, uint64_t *lost)
+{
+	_cleanup_free_ struct sixlane_cpu *cpus = NULL;
+	int n_cpus = libbpf_num_possible_cpus();
+	const uint32_t zero = 0;
+	uint64_t sum = 0;
+
+	if (n_cpus < 0)
+		return n_cpus;
+	cpus = calloc((size_t)n_cpus, sizeof(*cpus));
+	if (!cpus)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(maps->fd[LOADER_CPU], &zero, cpus))
+		return -errno;
+	for (int cpu = 0; cpu < n_cpus; cpu++)
+		sum += cpus[cpu].hints_lost;
+	*lost = sum;
+	return 0;
+}
+
+/* The packet that finds `used` at 0 looks at `draw`. */
+bool maps_sample_draw(struct maps *maps, uint32_t slot)
+{
+	ATOMIC_STORE(&maps->neighbours[slot].draw, 1);
+	return __atomic_exchange_n(&maps->neighbours[slot].used, 0, __ATOMIC_ACQ_REL) != 0;
+}
+
 void maps_take_used(struct maps *maps, void (*fn)(void *ctx, uint32_t slot), void *ctx)
 {
 	for (uint32_t slot = 1; slot < SIXLANE_MAX_NEIGHBOURS; slot++) {

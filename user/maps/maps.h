@@ -171,25 +171,16 @@ void maps_operator_expire(const struct maps *maps, const union sixlane_addr *dst
  */
 int maps_hints_lost(const struct maps *maps, uint64_t *lost);
 
-/* The reader of sl_icmp_events; one at a time. */
-struct maps_hints;
-/* 0 or -errno. fn is called by maps_hints_read(). */
-int maps_hints_open(const struct maps *maps, void (*fn)(void *ctx, const struct sixlane_hint *hint),
-		    void *ctx, struct maps_hints **out);
-void maps_hints_close(struct maps_hints *hints);
-/* Readable when there are hints. */
-int maps_hints_fd(const struct maps_hints *hints);
-/* Hand on what has come, at most max. The number of hints, or -errno. */
-int maps_hints_read(struct maps_hints *hints, size_t max);
+/* The reader of a ring, LOADER_HINTS or LOADER_SAMPLES; one at a time. 0 or -errno. */
+struct maps_ring;
+int maps_ring_open(const struct maps *maps, enum loader_map map, size_t record_bytes,
+		   struct maps_ring **out);
+void maps_ring_close(struct maps_ring *ring);
+/* Readable when there are records. */
+int maps_ring_fd(const struct maps_ring *ring);
+/* Take what has come, at most max. The number of records, or -errno. */
+int maps_ring_read(struct maps_ring *ring, void *out, size_t max);
 
-/* The reader of sl_samples; one at a time. 0 or -errno. */
-struct maps_samples;
-int maps_samples_open(const struct maps *maps, struct maps_samples **out);
-void maps_samples_close(struct maps_samples *samples);
-/* Readable when there are samples. */
-int maps_samples_fd(const struct maps_samples *samples);
-/* Take what has come, at most max. The number of samples, or -errno. */
-int maps_samples_read(struct maps_samples *samples, struct sixlane_sample *out, size_t max);
 /* Ask for a sample: of the next packet that is forwarded to the neighbour in this slot. Returns
  * whether it had traffic, which maps_take_used() then does not say. */
 bool maps_sample_draw(struct maps *maps, uint32_t slot);

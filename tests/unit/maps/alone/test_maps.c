@@ -37,6 +37,7 @@ static struct {
 } kernel;
 
 static struct sixlane_counters cpu_counters[2][N_CPUS];
+static struct sixlane_cpu cpus[N_CPUS];
 static unsigned int cleared_slots[8], n_cleared;
 
 static struct fake *fake_find(int fd, const void *key, size_t *at)
@@ -97,6 +98,10 @@ int bpf_map_lookup_elem(int fd, const void *key, void *value)
 
 	if (fd == LOADER_COUNTERS) {
 		memcpy(value, cpu_counters[*(const uint32_t *)key], sizeof(cpu_counters[0]));
+		return 0;
+	}
+	if (fd == LOADER_CPU) {
+		memcpy(value, cpus, sizeof(cpus));
 		return 0;
 	}
 	if (!fake_find(fd, key, &at))
@@ -475,16 +480,20 @@ static void sources_are_of_their_set(void **state)
 static void counters_are_summed(void **state)
 {
 	struct sixlane_counters sum;
+	uint64_t lost;
 
 	(void)state;
 	for (int cpu = 0; cpu < N_CPUS; cpu++) {
 		cpu_counters[1][cpu].verdicts[0].packets = 1u << cpu;
 		cpu_counters[1][cpu].verdicts[SIXLANE_MAX_VERDICTS - 1].bytes = 10u << cpu;
+		cpus[cpu].hints_lost = 2u << cpu;
 	}
 	assert_int_equal(maps_counters(&maps, 1, &sum), 0);
 	assert_int_equal(sum.verdicts[0].packets, 7);
 	assert_int_equal(sum.verdicts[0].bytes, 0);
 	assert_int_equal(sum.verdicts[SIXLANE_MAX_VERDICTS - 1].bytes, 70);
+	assert_int_equal(maps_hints_lost(&maps, &lost), 0);
+	assert_int_equal(lost, 14);
 }
 
 static void writer_stores_whole_entries(void **state)
@@ -739,6 +748,19 @@ static void use_is_told_once(void **state)
 	assert_int_equal(used_slots, 3 + SIXLANE_MAX_NEIGHBOURS - 1);
 }
 
+static void a_sample_is_asked_for(void **state)
+{
+	(void)state;
+	for (uint32_t slot = 0; slot < 3; slot++)
+		neighbours[slot].used = 1;
+	assert_true(maps_sample_draw(&maps, 1));
+	assert_false(maps_sample_draw(&maps, 1));
+	for (uint32_t slot = 0; slot < 3; slot++) {
+		assert_int_equal(neighbours[slot].draw, slot == 1);
+		assert_int_equal(neighbours[slot].used, slot != 1);
+	}
+}
+
 /* Rather than at a store to them, at which there is nobody to ask. */
 static void refused_pages_of_an_arena_are_no_chunk(void **state)
 {
@@ -780,6 +802,7 @@ UNIT_TESTS()
 		cmocka_unit_test_setup(a_source_is_taken_back_before_another_is_given, setup),
 		cmocka_unit_test_setup(rules_change_as_a_whole, setup),
 		cmocka_unit_test_setup(use_is_told_once, setup),
+		cmocka_unit_test_setup(a_sample_is_asked_for, setup),
 		cmocka_unit_test_setup(refused_pages_of_an_arena_are_no_chunk, setup),
 	};
 
