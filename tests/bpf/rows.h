@@ -76,7 +76,7 @@ struct row {
 		_Bool turned;	    /* … one that goes back to the MAC it came from */
 	} answer;
 	struct {
-		uint32_t type; /* 0: none */
+		uint32_t type;	 /* 0: none */
 		const char *dst; /* NULL: :: */
 	} hint;
 };

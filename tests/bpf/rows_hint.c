@@ -10,30 +10,27 @@
 #define INNER_DST "2001:db8:6::6"
 #define INNER_DST_HEX "20010db8000600000000000000000006"
 
-/* About a packet to INNER_DST. */
-#define MESSAGE(icmp6_hex, dst_at)                             \
-	{ AT_NEXT_HEADER, "3aff" }, { AT_PAYLOAD, icmp6_hex }, \
-	{                                                      \
-		AT_PAYLOAD + (dst_at), INNER_DST_HEX           \
-	}
-#define TOO_BIG_OF(mtu_hex) MESSAGE("02000000" mtu_hex, 32)
-#define TOO_BIG TOO_BIG_OF("00000514")
-#define REDIRECT MESSAGE("8900000000000000", 24)
+/* Frames of so many bytes of ICMPv6, about a packet to INNER_DST, and what else is patched. */
+#define MESSAGE(bytes, icmp6_hex, dst_at, ...)                                     \
+	.payload = (bytes), .patches = { { AT_NEXT_HEADER, "3aff" },               \
+					 { AT_PAYLOAD, icmp6_hex },                \
+					 { AT_PAYLOAD + (dst_at), INNER_DST_HEX }, \
+					 __VA_ARGS__ }
+#define TOO_BIG(bytes, ...) MESSAGE(bytes, "0200000000000514", 32, __VA_ARGS__)
+#define TOO_BIG_OF(mtu_hex) MESSAGE(48, "02000000" mtu_hex, 32)
+#define REDIRECT(bytes, ...) MESSAGE(bytes, "8900000000000000", 24, __VA_ARGS__)
 /* Lifetime 1800 s. */
-#define ADVERT                                                 \
-	{ AT_NEXT_HEADER, "3aff" },                            \
-	{                                                      \
-		AT_PAYLOAD, "86000000400007080000000000000000" \
-	}
+#define ADVERT(bytes, ...)                                                                   \
+	.payload = (bytes), .patches = { { AT_NEXT_HEADER, "3aff" },                         \
+					 { AT_PAYLOAD, "86000000400007080000000000000000" }, \
+					 __VA_ARGS__ }
 #define TO_ALL_NODES              \
 	{                         \
 		0, "333300000001" \
 	}
 
 #define TOLD(type) .hint = { type, INNER_DST }
-#define IS_TOO_BIG .payload = 48, .patches = { TOO_BIG }
-#define TELLS_TOO_BIG IS_TOO_BIG, TOLD(2)
-#define TELLS_REDIRECT .payload = 40, .patches = { REDIRECT }, TOLD(137)
+#define TELLS_TOO_BIG TOO_BIG(48), TOLD(2)
 
 #define LOCAL NH_FATE + SIXLANE_PASS_LOCAL
 #define OURS .routes = { TO(LOCAL) }
@@ -47,6 +44,7 @@ static void pass_all(struct world *w)
 	w->meta.flags |= SIXLANE_META_PASS_ALL;
 }
 
+/* Of ports that pass what comes in before anybody asks to whom it is. */
 static void proxy_ndp(struct world *w)
 {
 	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_PROXY_NDP;
@@ -62,11 +60,6 @@ static void in_firewall(struct world *w)
 	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_IN_FIREWALL;
 }
 
-static void in_tc(struct world *w)
-{
-	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_IN_TC;
-}
-
 static void observe(struct world *w)
 {
 	w->meta.flags |= SIXLANE_META_OBSERVE;
@@ -77,11 +70,10 @@ static void second_half(struct world *w)
 	w->meta.fresh = 1;
 }
 
-/* Passed before any route is asked for, and the kernel learns from it all the same. */
 #define BY_PROXY .arrange = proxy_ndp, .verdict = SIXLANE_PASS_PROXY_NDP
 #define BY_PASS_PORT .arrange = pass_port, .verdict = SIXLANE_PASS_PORT
 #define BY_FIREWALL .arrange = in_firewall, .verdict = SIXLANE_PASS_FIREWALL
-#define BY_TC .arrange = in_tc, .verdict = SIXLANE_PASS_TC
+#define BY_PASS_ALL .arrange = pass_all, .verdict = SIXLANE_PASS_ALL
 
 const struct row rows_hint[] = {
 	/* to whom */
@@ -90,13 +82,13 @@ const struct row rows_hint[] = {
 	  .routes = { TO(NH_FATE + SIXLANE_PASS_ANYCAST) },
 	  .verdict = SIXLANE_PASS_ANYCAST,
 	  TELLS_TOO_BIG },
-	{ .name = "Packet Too Big to another", THEIRS, IS_TOO_BIG },
+	{ .name = "Packet Too Big to another", THEIRS, TOO_BIG(48) },
 	{ .name = "Packet Too Big to our link-local address",
 	  .dst = "fe80::2",
 	  .verdict = SIXLANE_PASS_DESTINATION,
 	  TELLS_TOO_BIG },
 	{ .name = "Packet Too Big from the link to us", OURS, FROM_LINK, TELLS_TOO_BIG },
-	{ .name = "Packet Too Big from the link to another", THEIRS, FROM_LINK, IS_TOO_BIG },
+	{ .name = "Packet Too Big from the link to another", THEIRS, FROM_LINK, TOO_BIG(48) },
 	{ .name = "Packet Too Big from link to link", .dst = "fe80::2", FROM_LINK, TELLS_TOO_BIG },
 	{ .name = "Packet Too Big from the link to us, rules",
 	  .routes = { ROUTE_IN(255, "2001:db8:2::1/128", LOCAL), TO(NH_GATEWAY) },
@@ -114,97 +106,38 @@ const struct row rows_hint[] = {
 	  .tags = { Q(10), Q(20) },
 	  .as = DEV_IN_10_20,
 	  TELLS_TOO_BIG },
-	{ .name = "Packet Too Big by a bond",
-	  TO_US,
-	  .in = DEV_SLAVE,
-	  .as = DEV_BOND,
-	  TELLS_TOO_BIG },
 	{ .name = "Packet Too Big to us, proxy NDP", OURS, BY_PROXY, TELLS_TOO_BIG },
-	{ .name = "Packet Too Big to another, proxy NDP", THEIRS, BY_PROXY, IS_TOO_BIG },
 	{ .name = "Packet Too Big to us, pass port", OURS, BY_PASS_PORT, TELLS_TOO_BIG },
 	{ .name = "Packet Too Big to us, held by a firewall", OURS, BY_FIREWALL, TELLS_TOO_BIG },
-	{ .name = "Redirect to us, held by tc", OURS, BY_TC, TELLS_REDIRECT },
-	{ .name = "Packet Too Big while all is passed",
-	  OURS,
-	  .arrange = pass_all,
-	  .verdict = SIXLANE_PASS_ALL,
-	  IS_TOO_BIG },
-	{ .name = "Packet Too Big, exceptions are observed",
-	  TO_US,
-	  .arrange = observe,
-	  TELLS_TOO_BIG },
+	{ .name = "Packet Too Big while all is passed", OURS, BY_PASS_ALL, TOO_BIG(48) },
+	{ .name = "Packet Too Big, observed", TO_US, .arrange = observe, TELLS_TOO_BIG },
 	{ .name = "Packet Too Big, second half", TO_US, .arrange = second_half, TELLS_TOO_BIG },
-	{ .name = "Packet Too Big once more",
-	  TO_US,
-	  .fresh = INNER_DST,
-	  .look = true,
-	  TELLS_TOO_BIG },
-	{ .name = "Redirect to us", TO_US, TELLS_REDIRECT },
+	{ .name = "Packet Too Big once more", TO_US, .fresh = INNER_DST, TELLS_TOO_BIG },
 
 	/* of what */
-	{ .name = "Packet Too Big of 1280",
+	{ .name = "Packet Too Big of 1280", TO_US, TOO_BIG_OF("00000500"), TOLD(2) },
+	{ .name = "Packet Too Big of 1279", TO_US, TOO_BIG_OF("000004ff") },
+	{ .name = "Packet Too Big, inner header not whole", TO_US, TOO_BIG(47) },
+	{ .name = "Packet Too Big, its end is padding",
 	  TO_US,
-	  .payload = 48,
-	  .patches = { TOO_BIG_OF("00000500") },
-	  TOLD(2) },
-	{ .name = "Packet Too Big of 1279",
-	  TO_US,
-	  .payload = 48,
-	  .patches = { TOO_BIG_OF("000004ff") } },
-	{ .name = "Packet Too Big, inner header not whole",
-	  TO_US,
-	  .payload = 47,
-	  .patches = { TOO_BIG } },
-	{ .name = "Packet Too Big, inner header in the padding",
-	  TO_US,
-	  .payload = 48,
-	  .patches = { TOO_BIG, { AT_PAYLOAD_LEN, "002f" } } },
+	  TOO_BIG(48, { AT_PAYLOAD_LEN, "002f" }) },
 	{ .name = "Packet Too Big in another's frame",
 	  OURS,
 	  .verdict = SIXLANE_PASS_OTHER_MAC,
-	  .payload = 48,
-	  .patches = { TOO_BIG, TO_ALL_NODES } },
-	{ .name = "Redirect from beyond the link",
-	  TO_US,
-	  .payload = 40,
-	  .patches = { REDIRECT, { AT_HOP_LIMIT, "fe" } } },
-	{ .name = "Redirect, destination not whole",
-	  TO_US,
-	  .payload = 39,
-	  .patches = { REDIRECT } },
-	{ .name = "Destination Unreachable to us",
-	  TO_US,
-	  .payload = 48,
-	  .patches = { TOO_BIG, { AT_PAYLOAD, "01" } } },
-	{ .name = "UDP to us that looks like it",
-	  TO_US,
-	  .payload = 48,
-	  .patches = { TOO_BIG, { AT_NEXT_HEADER, "11" } } },
-
-	/* router advertisements */
-	{ .name = "advertisement to all nodes",
-	  FROM_ROUTER,
-	  .payload = 16,
-	  .patches = { ADVERT, TO_ALL_NODES },
-	  .hint = { 134 } },
-	{ .name = "advertisement to us alone",
-	  FROM_LINK,
-	  .dst = "fe80::2",
-	  .payload = 56,
-	  .patches = { ADVERT },
-	  .hint = { 134 } },
-	{ .name = "advertisement cut short",
-	  FROM_ROUTER,
-	  .payload = 15,
-	  .patches = { ADVERT, TO_ALL_NODES } },
+	  TOO_BIG(48, TO_ALL_NODES) },
+	{ .name = "Redirect", TO_US, REDIRECT(40), TOLD(137) },
+	{ .name = "Redirect from beyond the link", TO_US, REDIRECT(40, { AT_HOP_LIMIT, "fe" }) },
+	{ .name = "Redirect, destination not whole", TO_US, REDIRECT(39) },
+	{ .name = "Destination Unreachable", TO_US, TOO_BIG(48, { AT_PAYLOAD, "01" }) },
+	{ .name = "UDP that looks like it", TO_US, TOO_BIG(48, { AT_NEXT_HEADER, "11" }) },
+	{ .name = "advertisement", FROM_ROUTER, ADVERT(16, TO_ALL_NODES), .hint = { 134 } },
+	{ .name = "advertisement cut short", FROM_ROUTER, ADVERT(15, TO_ALL_NODES) },
 	{ .name = "advertisement from beyond the link",
 	  FROM_ROUTER,
-	  .payload = 16,
-	  .patches = { ADVERT, TO_ALL_NODES, { AT_HOP_LIMIT, "fe" } } },
+	  ADVERT(16, TO_ALL_NODES, { AT_HOP_LIMIT, "fe" }) },
 	{ .name = "advertisement of a global address",
 	  .dst = "ff02::1",
 	  .verdict = SIXLANE_PASS_OTHER_MAC,
-	  .payload = 16,
-	  .patches = { ADVERT, TO_ALL_NODES } },
+	  ADVERT(16, TO_ALL_NODES) },
 };
 const size_t rows_hint_n = sizeof(rows_hint) / sizeof(rows_hint[0]);

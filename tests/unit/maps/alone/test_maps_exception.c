@@ -26,8 +26,8 @@ static struct {
 	struct sixlane_exception values[ROOM][N_CPUS];
 	size_t n;
 	unsigned int updates, naps;
-	unsigned int fail_update, fail_first; /* this update fails, counted from 1; or so many … */
-	int fail;			      /* … with this errno */
+	unsigned int fail_first; /* so many updates fail … */
+	int fail;		 /* … with this errno */
 
 	/* What packets of one CPU may read of an entry, one moment after another. */
 	bool watched;
@@ -121,8 +121,7 @@ int bpf_map_update_elem(int fd, const void *dst, const void *value, __u64 flags)
 	assert_int_equal(fd, LOADER_EXCEPTIONS);
 	assert_int_equal(flags, BPF_ANY);
 	assert_true(is_excepted(dst));
-	if (++kernel.updates == kernel.fail_update)
-		return fail_with(kernel.fail);
+	kernel.updates++;
 	if (kernel.fail_first) {
 		kernel.fail_first--;
 		return fail_with(kernel.fail);
@@ -274,32 +273,6 @@ static void versions_tell_one_state_from_the_next(void **state)
 		assert_int_equal(set(&value), 0);
 		assert_int_not_equal(*flags, first);
 		assert_int_equal(*flags & ~SIXLANE_EXCEPTION_VERSION, value.flags);
-	}
-}
-
-/* Whichever step fails: what was there, or the kernel's. */
-static void a_change_that_fails_half_way_punts(void **state)
-{
-	const struct sixlane_exception before = { .flags = SIXLANE_EXCEPTION_NEXT_HOP,
-						  .next_hop = 1 };
-	struct sixlane_exception after = before, is;
-
-	after.next_hop = 2;
-	for (unsigned int step = 1; step <= 3; step++) {
-		setup(state);
-		assert_int_equal(set(&before), 0);
-		kernel.fail_update = kernel.updates + step;
-		kernel.fail = ENOMEM;
-		assert_int_equal(set(&after), -ENOMEM);
-		assert_int_equal(maps_exception(&maps, &key, &is), 0);
-		assert_int_equal(is.flags & SIXLANE_EXCEPTION_CHANGING,
-				 step > 1 ? SIXLANE_EXCEPTION_CHANGING : 0);
-		if (step == 1)
-			assert_int_equal(is.next_hop, before.next_hop);
-		assert_int_equal(set(&after), 0);
-		assert_int_equal(maps_exception(&maps, &key, &is), 0);
-		assert_int_equal(is.flags, after.flags);
-		assert_int_equal(is.next_hop, after.next_hop);
 	}
 }
 
@@ -457,19 +430,15 @@ static void a_bit_of_too_many_stays(void **state)
 /* Nor are addresses alike that are numbered alike: prefix 1, host 2 is not prefix 2, host 1. */
 static void checks_of_a_plan_differ(void **state)
 {
-	static uint32_t checks[64 * 64];
-	union sixlane_addr other = key;
-	size_t n = 0;
+	union sixlane_addr one = key, other = key;
 
 	(void)state;
 	for (uint32_t i = 0; i < 64; i++) {
-		for (uint32_t j = 0; j < 64; j++) {
-			other.words[1] = htobe32(i);
-			other.words[3] = htobe32(j);
-			checks[n] = sixlane_exception_check(&other);
-			for (size_t k = 0; k < n; k++)
-				assert_int_not_equal(checks[k], checks[n]);
-			n++;
+		for (uint32_t j = 0; j < i; j++) {
+			one.words[1] = other.words[3] = htobe32(i);
+			one.words[3] = other.words[1] = htobe32(j);
+			assert_int_not_equal(sixlane_exception_check(&one),
+					     sixlane_exception_check(&other));
 		}
 	}
 }
@@ -479,7 +448,6 @@ UNIT_TESTS()
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(packets_never_take_half_of_each, setup),
 		cmocka_unit_test_setup(versions_tell_one_state_from_the_next, setup),
-		cmocka_unit_test_setup(a_change_that_fails_half_way_punts, setup),
 		cmocka_unit_test_setup(each_cpu_keeps_what_it_has_counted, setup),
 		cmocka_unit_test_setup(memory_is_waited_for_once, setup),
 		cmocka_unit_test_setup(bits_come_and_go_with_entries, setup),
