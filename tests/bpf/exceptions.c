@@ -17,13 +17,15 @@
 
 #include "tests.h"
 
-/* A packet to FRAME_DST, which has an exception by NH_ALT, leaves there or by its route. */
-static void expect_way(enum neighbour via, enum device egress, const union sixlane_addr *hit)
+/* A packet to dst is forwarded to a neighbour, or punted. hit: the exception that it meets. */
+static void expect(const char *dst, enum sixlane_verdict verdict, enum neighbour via,
+		   const union sixlane_addr *hit)
 {
-	const struct frame_spec spec = { .dst_mac = world_device_mac[DEV_IN] };
+	const struct frame_spec spec = { .dst = dst, .dst_mac = world_device_mac[DEV_IN] };
+	const enum device egress = world_neigh_device(via);
 	static struct frame in, out;
 	const struct expected expected = {
-		.verdict = SIXLANE_FORWARD,
+		.verdict = verdict,
 		.slot = world_port_slot(DEV_IN),
 		.egress = harness_ifindex()[egress],
 		.out = &out,
@@ -32,8 +34,21 @@ static void expect_way(enum neighbour via, enum device egress, const union sixla
 
 	frame_build(&in, &spec);
 	out = in;
-	frame_route(&out, world_neigh_mac[via], world_device_mac[egress]);
-	harness_expect_once(DEV_IN, &in, &expected);
+	if (verdict == SIXLANE_FORWARD)
+		frame_route(&out, world_neigh_mac[via], world_device_mac[egress]);
+	harness_expect(PROG_AS_IS, DEV_IN, &in, &expected, SWEEP_ALL);
+}
+
+#define QUOTED "2001:db8:6::1"
+
+static void expect_punted(void)
+{
+	expect(QUOTED, SIXLANE_PUNT_EXCEPTION, NEIGH_GATEWAY, NULL);
+}
+
+static void expect_forwarded(void)
+{
+	expect(QUOTED, SIXLANE_FORWARD, NEIGH_GATEWAY, NULL);
 }
 
 /* An entry is not looked for where no bit says that there may be one: what the bits are for. */
@@ -53,9 +68,9 @@ void exception_test_bit_comes_before_entry(void **state)
 		harness_install(&world);
 		harness_meta()->few_exceptions = (uint32_t)few;
 		harness_hide_exception(own, !few);
-		expect_way(NEIGH_ALT, DEV_ALT, &own->dst);
+		expect(FRAME_DST, SIXLANE_FORWARD, NEIGH_ALT, &own->dst);
 		harness_hide_exception(own, few);
-		expect_way(NEIGH_GATEWAY, DEV_OUT, NULL);
+		expect(FRAME_DST, SIXLANE_FORWARD, NEIGH_GATEWAY, NULL);
 	}
 }
 
@@ -75,26 +90,6 @@ static void send_too_big(uint16_t n)
 	frame_set16(&in, AT_PAYLOAD + 46, n);
 	assert_int_equal(harness_run(PROG_AS_IS, harness_ifindex()[DEV_IN], &in, &out, &action), 0);
 	assert_int_equal(action, XDP_PASS);
-}
-
-/* A packet to where messages of 1 are about is forwarded, or punted. */
-static void expect_packet(enum sixlane_verdict verdict)
-{
-	const struct frame_spec spec = { .dst = "2001:db8:6::1",
-					 .dst_mac = world_device_mac[DEV_IN] };
-	static struct frame in, out;
-	const struct expected expected = {
-		.verdict = verdict,
-		.slot = world_port_slot(DEV_IN),
-		.egress = harness_ifindex()[DEV_OUT],
-		.out = &out,
-	};
-
-	frame_build(&in, &spec);
-	out = in;
-	if (verdict == SIXLANE_FORWARD)
-		frame_route(&out, world_neigh_mac[NEIGH_GATEWAY], world_device_mac[DEV_OUT]);
-	harness_expect(PROG_AS_IS, DEV_IN, &in, &expected, SWEEP_ALL);
 }
 
 /* Messages are to the router, packets are forwarded. */
@@ -141,35 +136,35 @@ void exception_test_full_ring_of_hints(void **state)
 
 void exception_test_every_bit_of_sl_punted_counts(void **state)
 {
-	const union sixlane_addr dst = world_addr("2001:db8:6::1");
+	const union sixlane_addr dst = world_addr(QUOTED);
 	static struct world world;
 
 	(void)state;
 	arrange(&world);
 	world.meta.flags |= SIXLANE_META_LOOK;
-	world_add_punted(&world, "2001:db8:6::1");
+	world_add_punted(&world, QUOTED);
 	for (uint32_t number = 0; number < SIXLANE_PUNTED_NUMBERS; number++) {
 		harness_install(&world);
-		expect_packet(SIXLANE_PUNT_EXCEPTION);
+		expect_punted();
 		harness_hide_punt(&dst, number);
-		expect_packet(SIXLANE_FORWARD);
+		expect_forwarded();
 	}
 }
 
 /* The next packet is punted, and nothing has told the daemon yet; by each of the bytes. */
 void exception_test_no_window_behind_a_message(void **state)
 {
-	const union sixlane_addr dst = world_addr("2001:db8:6::1");
+	const union sixlane_addr dst = world_addr(QUOTED);
 
 	(void)state;
 	for (uint32_t half = 0; half < SIXLANE_FRESH_HALVES; half++) {
 		for (uint32_t number = 0; number < SIXLANE_FRESH_NUMBERS; number++) {
 			install(half);
-			expect_packet(SIXLANE_FORWARD);
+			expect_forwarded();
 			send_too_big(1);
-			expect_packet(SIXLANE_PUNT_EXCEPTION);
+			expect_punted();
 			harness_hide_punt(&dst, number);
-			expect_packet(SIXLANE_FORWARD);
+			expect_forwarded();
 		}
 	}
 }
@@ -205,7 +200,7 @@ void exception_test_rate_of_messages(void **state)
 	}
 	assert_int_equal(harness_take_hints(NULL, 0), 1);
 	assert_int_equal(harness_hints_lost(), 1);
-	expect_packet(SIXLANE_FORWARD);
+	expect_forwarded();
 }
 
 /* Without pause: as many as the bucket holds are punt, and what has flowed in meanwhile. */
