@@ -141,7 +141,7 @@ def test_hints_are_lost(idle):
     """While the daemon cannot read, more come than there is room for: nothing else is lost."""
     net = ex.start(idle)
     net.router.daemon.send_signal(signal.SIGSTOP)
-    ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 0, 8000))
+    ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 0, 12000))
     net.router.daemon.send_signal(signal.SIGCONT)
     wait_as_kernel(net)
     assert kernel_count(net) > 1000

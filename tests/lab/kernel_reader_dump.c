@@ -8,6 +8,7 @@
  *	objects			the next-hop objects
  *	tables			their ids, a line each
  *	kind			cast or probe: how it reads
+ *	time TABLE PASSES	no records: how many, CPU milliseconds a pass, the longest call
  *
  * -p: by probe reads, as before Linux 6.2. -b: records a call. -x: with
  * exceptions, of all destinations or of one.
@@ -17,6 +18,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <string.h>
+#include <time.h>
 
 #include "../../user/daemon/kernel_reader.h"
 #include "../../user/loader/loader.h"
@@ -121,6 +123,35 @@ static void do_tables(struct kernel_reader *reader)
 		printf("%u\n", ids[i]);
 }
 
+static double now_ms(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static void time_pass(struct kernel_reader *reader, const struct options *options, uint32_t table)
+{
+	const double begin = now_ms(CLOCK_PROCESS_CPUTIME_ID);
+	struct kernel_cursor cursor = { 0 };
+	struct kernel_view view;
+	double longest = 0, cpu;
+	size_t n = 0, calls = 0;
+
+	do {
+		cpu = now_ms(CLOCK_PROCESS_CPUTIME_ID);
+		check("walk", kernel_reader_walk(reader, table, options->budget, &options->choice,
+						 &cursor, &view));
+		cpu = now_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+		longest = cpu > longest ? cpu : longest;
+		n += view.n;
+		calls++;
+	} while (!view.end);
+	printf("{\"records\": %zu, \"calls\": %zu, \"cpu_ms\": %.2f, \"longest_ms\": %.3f}\n", n,
+	       calls, now_ms(CLOCK_PROCESS_CPUTIME_ID) - begin, longest);
+}
+
 static int run(struct kernel_reader *reader, const struct options *options, int argc, char **argv)
 {
 	const uint32_t table = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : 0;
@@ -129,6 +160,9 @@ static int run(struct kernel_reader *reader, const struct options *options, int 
 		do_walk(reader, options, table);
 	else if (argc == 3 && !strcmp(argv[0], "find"))
 		do_find(reader, options, table, argv[2]);
+	else if (argc == 3 && !strcmp(argv[0], "time"))
+		for (int i = atoi(argv[2]); i > 0; i--)
+			time_pass(reader, options, table);
 	else if (argc == 1 && !strcmp(argv[0], "objects"))
 		do_objects(reader, options);
 	else if (argc == 1 && !strcmp(argv[0], "tables"))
