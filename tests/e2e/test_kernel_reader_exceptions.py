@@ -160,7 +160,7 @@ def test_objects_beside_changes(prepared, kind):
         assert ids == sorted(set(ids))
         seen.add(len(ids))
         assert writer.poll() is None
-        return len(seen) > 30
+        return len(seen) > 10
 
     with kr.written(net.r, lines) as writer:
         wait_until(is_enough, 60, lambda: "objects in a pass: %s" % seen)
