@@ -194,6 +194,18 @@ def test_learnt_anew(prepared):
     prepared.each(lambda net: ex.hear(net, back))
     # That changes nothing: XDP leaves it to its kernel.
     check(prepared, PUNT_B)
+    prepared.each(ex.forget)
+    check(prepared, BY_B, silent=True)
+
+
+def test_kept_at_two_routes(prepared):
+    """Of each another: the kernel goes by that of the route."""
+    prepared.each(lambda net: ex.learn(net, MTU))
+    change(prepared, ["route add %s %s" % (WITHIN, SAME_HOP)])
+    prepared.each(lambda net: ex.learn(net, 1290))
+    check(prepared, answer(1290, "punt_exception"))
+    change(prepared, ["route del " + WITHIN])
+    check(prepared, LEARNT["mtu"])
 
 
 @pytest.mark.parametrize("kind", ["redirect"], indirect=True)

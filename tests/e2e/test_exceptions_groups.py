@@ -115,6 +115,9 @@ def test_routes_by_an_object(build, lines):
     pair.each(lambda net: ex.learn(net, MTU))
     frames = [fr.udp(FAR, size=size) for size in (1300, 1301, 1500)]
     pair.assert_same(frames)
+    # Longer than XDP's own notice of the message stands.
+    for _ in range(3):
+        ex.wait_read(pair.fast)
     pair.fast.settle(frames, punt_exception=3)
     for line in lines:
         pair.each(lambda net, line=line: net.r.ip(line))

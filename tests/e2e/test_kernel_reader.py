@@ -197,9 +197,8 @@ def standing(count):
 
 
 def passing(count, rng):
-    """Above, below, before, behind and at the others, and a branch above all, which the kernel links
-    before what is below it; the highest metric tells them."""
-    added = {"3001::/16 via fe80::9 dev d2 metric %d" % HIGHEST_METRIC}
+    """Above, below, before, behind and at the others; the highest metric tells them."""
+    added = set()
     for i in rng.sample(range(count), count // 4):
         hi, lo = i >> 4, i << 12 & 0xFFFF
         dst = rng.choice((base(i) + "::/%d" % (53, 56, 64)[i % 3], base(i) + "::/128",
@@ -213,10 +212,8 @@ def passing(count, rng):
 
 
 @kinds
-@pytest.mark.parametrize("count", [50, 3000])
-def test_standing_routes_are_read_once_beside_changes(ns, kind, count):
-    """Few, so that each of those that pass does often; and many."""
-    passes, others = 0, set()
+def test_standing_routes_are_read_once_beside_changes(ns, kind):
+    count, passes, others = 3000, 0, set()
     ns.batch(standing(count))
     wanted = sorted(kr.hop_read(record) for record in kr.walk(ns))
 
