@@ -83,6 +83,8 @@ def check(pair, wanted, silent=False):
     if silent:
         wait_until(lambda: [fate_of(pair.fast, frame) for frame in FRAMES] == fates, 15, str(wanted))
     pair.assert_same(FRAMES)
+    if verdict == "punt_exception":
+        ex.wait_read(pair.fast)
     pair.fast.settle([LARGE], **{verdict: 1})
     pair.assert_same(FRAMES)
 

@@ -54,6 +54,7 @@ def assert_same_fates(pair, size=1400):
     """By the kernel; at once and to the end."""
     wanted = fates(pair.plain, size)
     assert fates(pair.fast, size) == wanted
+    ex.wait_read(pair.fast, 3)
     pair.fast.settle([fr.udp(FAR, size=size)], punt_exception=1)
     assert fates(pair.fast, size) == wanted
     return wanted
@@ -115,9 +116,7 @@ def test_routes_by_an_object(build, lines):
     pair.each(lambda net: ex.learn(net, MTU))
     frames = [fr.udp(FAR, size=size) for size in (1300, 1301, 1500)]
     pair.assert_same(frames)
-    # Longer than XDP's own notice of the message stands.
-    for _ in range(3):
-        ex.wait_read(pair.fast)
+    ex.wait_read(pair.fast, 3)
     pair.fast.settle(frames, punt_exception=3)
     for line in lines:
         pair.each(lambda net, line=line: net.r.ip(line))
