@@ -14,7 +14,7 @@
 #include "verdicts.h"
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 20
+#define SIXLANE_ABI 20u
 
 /* What a BTF tag of the program begins with that names its compiler. */
 #define SIXLANE_COMPILER_TAG "sixlane_compiler:"

@@ -236,19 +236,20 @@ static bool take(struct excepted *excepted, const struct finding *found, bool al
 }
 
 /* Packets find it by the mark of a route, or, since it counts wherever the object is used, by the
- * flag of sl_meta. */
-static void mark(struct sync *sync, struct excepted *excepted, const struct finding *found)
+ * flag of sl_meta, which is cleared while nothing is known of any object. */
+static void mark(struct sync *sync, struct excepted *excepted, const struct finding *found,
+		 bool news)
 {
 	const union sixlane_addr *dst = &excepted->node.prefix.addr;
 
 	if (found->object) {
 		exceptions_set_by_object(sync->exceptions, excepted, true);
 		maps_look(sync->maps);
-		return;
+	} else if (news || excepted->others_ns == found->seen_ns) {
+		fib_mark(sync->fib, found->table, dst);
+		if (found->table == RT_TABLE_LOCAL && sync->view.local_first)
+			fib_mark(sync->fib, RT_TABLE_MAIN, dst);
 	}
-	fib_mark(sync->fib, found->table, dst);
-	if (found->table == RT_TABLE_LOCAL && sync->view.local_first)
-		fib_mark(sync->fib, RT_TABLE_MAIN, dst);
 }
 
 static void note_one(struct sync *sync, const struct finding *found,
@@ -267,8 +268,7 @@ static void note_one(struct sync *sync, const struct finding *found,
 	if (!excepted)
 		return;
 	news = take(excepted, found, always);
-	if (news || excepted->others_ns == found->seen_ns)
-		mark(sync, excepted, found);
+	mark(sync, excepted, found, news);
 	if (!news && excepted->state != EXCEPTED_NONE)
 		return;
 	exceptions_punt(sync, excepted);

@@ -456,6 +456,14 @@ static void test_readings(void **state)
 	records[0].n_siblings = 0;
 	answer_with(records, 2);
 	assert_read("alone again", EXCEPTED_EXACT);
+	records[0].kind = KERNEL_RECORD_OBJECT;
+	records[0].next_hop_id = 7;
+	for (int i = 0; i < 2; i++) {
+		assert_read("at an object", EXCEPTED_PUNT);
+		sync_.exceptions->fresh.next_turn_ns = 0;
+		exceptions_run(&sync_);
+		assert_true(maps_looks(&maps));
+	}
 	answer_error = -EIO;
 	assert_read("who knows", EXCEPTED_PUNT);
 	assert_true(maps_punted_has(&maps, &dst));
