@@ -13,12 +13,11 @@
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 
-/* Readings take at most a 50th of a CPU after a burst. */
+/* Readings take at most a 50th of a CPU after a burst, and so do looks through the store. */
 #define BUDGET_PART 50
 #define BUDGET_BURST_NS (30 * (int64_t)NS_PER_MS)
 
-#define LOOK_NS NS_PER_S	  /* between two looks through the store, … */
-#define LOOK_EACH_NS 10000u	  /* … and at least so many for each in it */
+#define LOOK_NS NS_PER_S	  /* between two looks through the store, or more by the budget */
 #define BLIND_NS (900 * NS_PER_S) /* without a kernel reader: the kernel forgets in less */
 #define REBUILD_NS NS_PER_S
 
@@ -275,7 +274,7 @@ static bool has_room(const struct sync *sync)
 static void look_through(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
-	const uint64_t rest_ns = exceptions->store.entries * LOOK_EACH_NS;
+	const uint64_t cpu_ns = util_cpu_ns();
 	struct radix_node *at = radix_first_under(&exceptions->store, &all), *after;
 	struct look look = {
 		.now_ns = util_now_ns(),
@@ -284,13 +283,15 @@ static void look_through(struct sync *sync)
 		.room = has_room(sync),
 	};
 
-	look.next_ns = look.now_ns + (rest_ns > LOOK_NS ? rest_ns : LOOK_NS);
+	look.next_ns = look.now_ns + LOOK_NS;
 	for (; at; at = after) {
 		after = radix_next_under(at, &all);
 		look_at(sync, excepted_of(at), &look);
 	}
-	exceptions->next_look_ns =
-		look.next_ns > look.now_ns + rest_ns ? look.next_ns : look.now_ns + rest_ns;
+	exceptions->look_rest_ns = (util_cpu_ns() - cpu_ns) * BUDGET_PART;
+	exceptions->next_look_ns = look.now_ns + exceptions->look_rest_ns;
+	if (exceptions->next_look_ns < look.next_ns)
+		exceptions->next_look_ns = look.next_ns;
 	exceptions_turn_overflow(exceptions, look.read_since_ns);
 	if (!exceptions->ready && look.read_since_ns > exceptions->start_ns)
 		exceptions->ready = exceptions->dirty = true;

@@ -67,6 +67,7 @@ struct exceptions {
 	int64_t budget_ns;			/* CPU time that readings may take at once, … */
 	uint64_t budget_at_ns, paused_until_ns; /* … at this time */
 	uint64_t start_ns, next_look_ns, next_rebuild_ns;
+	uint64_t look_rest_ns; /* the least between the last look and the next one */
 	uint64_t mtu_look_ns,
 		mtu_until_ns; /* whether IPv6 has taken a device's MTU over; at most */
 	struct {

@@ -11,9 +11,7 @@
 #include <string.h>
 
 #define LEASE_NS 90000000000ull /* of a redirect without a confirmation */
-/* Ends are looked for one after the other. */
 #define AHEAD_NS 1000000000ull
-#define AHEAD_EACH_NS 20000u
 
 /* The prefix is what packets to dst in this table go by. */
 static bool goes_by(const struct sync *sync, const struct finding *finding,
@@ -46,7 +44,8 @@ static bool forwards(const struct sync *sync, const struct finding *finding)
 
 uint64_t exceptions_ahead_ns(const struct sync *sync)
 {
-	return AHEAD_NS + sync->exceptions->store.entries * AHEAD_EACH_NS;
+	/* the next pause may be longer than the last one */
+	return AHEAD_NS + 2 * sync->exceptions->look_rest_ns;
 }
 
 /* A Path MTU always ends. One with neither an end nor another hop is in its last moment. */
