@@ -122,3 +122,19 @@ def test_routes_by_an_object(build, lines):
         pair.each(lambda net, line=line: net.r.ip(line))
         pair.fast.sync()
         pair.assert_same(frames)
+
+
+def test_the_first_object(idle):
+    """That there are objects the audit finds a moment later: what has been learnt there is not gone."""
+
+    def passes():
+        return idle.router.status()["exception_passes"]
+
+    ex.prepare(idle)
+    idle.start("--audit-permille", "100")
+    idle.r.ip("nexthop add id 7 via", host_ll("b"), "dev p1")
+    idle.route("add", PREFIX, "nhid 7")
+    ex.learn(idle, MTU)
+    enough = passes() + 40
+    while passes() < enough:
+        assert ex.is_punt(idle)

@@ -217,16 +217,22 @@ static bool read_piece(struct sync *sync, struct audit_table *table, bool expect
 
 /* --- which table ------------------------------------------------------------------------------ */
 
+static struct audit_table *find_table(const struct audit *audit, uint32_t id)
+{
+	for (size_t i = 0; i < audit->n_tables; i++)
+		if (audit->tables[i].id == id)
+			return &audit->tables[i];
+	return NULL;
+}
+
 static void note_table(void *ctx, uint32_t id)
 {
 	struct audit *audit = ctx;
-	struct audit_table *list;
+	struct audit_table *table = find_table(audit, id), *list;
 
-	for (size_t i = 0; i < audit->n_tables; i++) {
-		if (audit->tables[i].id == id) {
-			audit->tables[i].known = true;
-			return;
-		}
+	if (table) {
+		table->known = true;
+		return;
 	}
 	list = reallocarray(audit->tables, audit->n_tables + 1, sizeof(*list));
 	if (!list) /* looked for again in a second */
@@ -277,7 +283,7 @@ static uint64_t interval_ns(const struct sync *sync)
 	return permille > USUAL_PERMILLE ? INTERVAL_NS * USUAL_PERMILLE / permille : INTERVAL_NS;
 }
 
-uint64_t audit_read_since_ns(const struct audit *audit)
+static uint64_t read_since_ns(const struct audit *audit)
 {
 	uint64_t since_ns = audit->n_tables ? UINT64_MAX : 0;
 
@@ -285,6 +291,30 @@ uint64_t audit_read_since_ns(const struct audit *audit)
 		if (audit->tables[i].read_since_ns < since_ns)
 			since_ns = audit->tables[i].read_since_ns;
 	return since_ns;
+}
+
+/* Those that have passes, and whether all tables are among them. */
+struct passed {
+	const struct audit *audit;
+	bool all;
+};
+
+static void check_table(void *ctx, uint32_t id)
+{
+	struct passed *passed = ctx;
+
+	passed->all &= find_table(passed->audit, id) != NULL;
+}
+
+/* A table or the first object that is new has been read only when it has had a pass. */
+uint64_t audit_read_since_ns(const struct sync *sync)
+{
+	struct passed passed = { sync->audit, true };
+
+	rib_each_table(sync->rib, check_table, &passed);
+	if (nexthops_count(sync->nexthops))
+		check_table(&passed, OBJECTS);
+	return passed.all ? read_since_ns(sync->audit) : 0;
 }
 
 /* Perhaps all have been read since the last time that they had. */
@@ -296,7 +326,7 @@ static void end_pass(struct audit *audit, struct audit_table *table)
 	if (!table->cut)
 		table->read_since_ns = table->begin_ns;
 	table->begin_ns = 0;
-	since_ns = audit_read_since_ns(audit);
+	since_ns = read_since_ns(audit);
 	if (since_ns <= audit->passed_ns)
 		return;
 	audit->passes++;

@@ -26,7 +26,7 @@ void audit_free(struct audit *audit);
 bool audit_reads_kernel(const struct audit *audit);
 struct kernel_reader *audit_reader(const struct audit *audit);
 /* All tables, and all exceptions, have been read after that time; 0: not yet. */
-uint64_t audit_read_since_ns(const struct audit *audit);
+uint64_t audit_read_since_ns(const struct sync *sync);
 /* Read all of them now, as after a change of everything: differences are not counted. */
 void audit_read_all(struct sync *sync);
 

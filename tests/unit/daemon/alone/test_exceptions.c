@@ -37,9 +37,9 @@ static struct kernel_record *answer; /* of kernel_reader_find(), at PREFIX of ma
 static size_t n_answer;
 static int answer_error;
 
-uint64_t audit_read_since_ns(const struct audit *audit)
+uint64_t audit_read_since_ns(const struct sync *sync)
 {
-	(void)audit;
+	(void)sync;
 	return read_since_ns;
 }
 
