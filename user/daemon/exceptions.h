@@ -61,8 +61,8 @@ struct exceptions {
 	uint64_t n_overflow[2];
 	bool dirty; /* sl_punted has bits of destinations that are punt no more */
 	/* exceptions.c */
-	bool ready;		     /* all has been read once: sl_punted may lose bits */
-	TAILQ_HEAD(, excepted) soon; /* the next one first */
+	bool ready; /* all has been read once: sl_punted may lose bits */
+	TAILQ_HEAD(excepted_queue, excepted) soon; /* the next one first */
 	size_t n_soon;
 	int64_t budget_ns;			/* CPU time that readings may take at once, … */
 	uint64_t budget_at_ns, paused_until_ns; /* … at this time */
