@@ -113,7 +113,7 @@ static void read_one(struct sync *sync, struct excepted *excepted)
 	};
 
 	excepted->read_ns = util_now_ns();
-	excepted->others_ns = 0;
+	excepted->others_ns = excepted->merged_ns = 0;
 	excepted->known = false;
 	exceptions_set_by_object(sync->exceptions, excepted, false);
 	rib_each_table(sync->rib, read_table, &reading);
@@ -197,10 +197,12 @@ static void take_pass(struct sync *sync, struct excepted *excepted, uint64_t rea
 	dequeue(exceptions, excepted);
 	gone = forget_before(&excepted->found.seen_ns, read_since_ns);
 	gone |= forget_before(&excepted->others_ns, read_since_ns);
+	forget_before(&excepted->merged_ns, read_since_ns);
 	if (!excepted->others_ns)
 		exceptions_set_by_object(exceptions, excepted,
 					 excepted->found.seen_ns && excepted->found.object);
-	if (excepted->others_ns && !excepted->found.seen_ns) {
+	if (!excepted->found.seen_ns && exceptions_has_any(excepted)) {
+		exceptions_punt(sync, excepted);
 		exceptions_read_soon(exceptions, excepted);
 	} else if (gone || !excepted->known) {
 		excepted->known = true;

@@ -45,6 +45,7 @@ struct excepted {
 	uint64_t read_ns;     /* the last reading of it alone began */
 	struct finding found; /* one that was seen, if seen_ns; … */
 	uint64_t others_ns; /* … when others were seen last, kept elsewhere; 0: there are none */
+	uint64_t merged_ns; /* the same of those that a larger Path MTU is said by, see take() */
 	enum excepted_state state;
 	bool known;	/* that is all that the kernel has */
 	bool by_object; /* some may be kept at a next-hop object */
@@ -91,6 +92,12 @@ struct excepted *exceptions_find(const struct exceptions *exceptions,
 struct excepted *exceptions_get(struct sync *sync, const union sixlane_addr *dst);
 /* Punt until all has been read again, without a place in the store. */
 void exceptions_lose(struct sync *sync, const union sixlane_addr *dst);
+/* The kernel has something of it, as far as is known. */
+static inline bool exceptions_has_any(const struct excepted *excepted)
+{
+	return excepted->found.seen_ns || excepted->others_ns || excepted->merged_ns;
+}
+
 /* If nothing is known of it, and nothing is to be read. */
 void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted);
 void exceptions_set_by_object(struct exceptions *exceptions, struct excepted *excepted,

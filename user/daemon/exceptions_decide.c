@@ -136,7 +136,7 @@ void exceptions_decide(struct sync *sync, struct excepted *excepted)
 	struct fib_exception exact;
 	int ret = -ENOENT;
 
-	if (!excepted->found.seen_ns && !excepted->others_ns) {
+	if (!exceptions_has_any(excepted)) {
 		exceptions_set_state(exceptions, excepted, EXCEPTED_NONE);
 		exceptions_set_no_room(exceptions, excepted, false);
 		remove_entry(sync, excepted);

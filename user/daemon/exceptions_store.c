@@ -107,7 +107,7 @@ void exceptions_set_by_object(struct exceptions *exceptions, struct excepted *ex
 
 void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted)
 {
-	if (excepted->due_ns || excepted->found.seen_ns || excepted->others_ns)
+	if (excepted->due_ns || exceptions_has_any(excepted))
 		return;
 	exceptions_set_by_object(exceptions, excepted, false);
 	exceptions_set_no_room(exceptions, excepted, false);
@@ -225,6 +225,7 @@ static bool take(struct excepted *excepted, const struct finding *found, bool al
 		return news;
 	}
 	if (always && merge(known, found)) {
+		excepted->merged_ns = found->seen_ns;
 		news = found->mtu < known->mtu;
 		if (news)
 			*known = *found;

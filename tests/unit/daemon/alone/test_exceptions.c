@@ -520,6 +520,7 @@ static void test_smallest_of_several(void **state)
 {
 	struct kernel_record records[] = { route(ROUTE, 3), exception(1400), route(ROUTE, 4),
 					   exception(1300) };
+	uint64_t since_ns;
 
 	(void)state;
 	config.exceptions = CONFIG_EXCEPTIONS_ALWAYS;
@@ -529,6 +530,12 @@ static void test_smallest_of_several(void **state)
 	answer_with(records, 4);
 	assert_read("both", EXCEPTED_EXACT);
 	assert_int_equal(sim_exception(sim, &dst)->mtu, 1300);
+	/* a pass that meets the larger one alone does not tell that there is none */
+	since_ns = util_now_ns();
+	records[1].expires = since_ns + 60 * SECOND_NS;
+	note(MAIN, records, 3);
+	assert_looked(since_ns, EXCEPTED_PUNT);
+	assert_int_equal(sync_.exceptions->n_soon, 1);
 	answer_with(records, 3);
 	assert_read("one", EXCEPTED_EXACT);
 	assert_int_equal(sim_exception(sim, &dst)->mtu, 1400);
