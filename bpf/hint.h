@@ -28,16 +28,16 @@
 #define HINT_NDISC_HOP_LIMIT 255 /* ndisc_rcv() ignores any other */
 #define HINT_ADVERT_BYTES 16	 /* struct ra_msg of the kernel */
 
-/* Verdicts of packets that are, or may be, addressed to this machine. */
-static const __u64 hint_verdicts = 1ull << SIXLANE_PASS_LOCAL | 1ull << SIXLANE_PASS_ANYCAST |
-				   1ull << SIXLANE_PASS_SOURCE | 1ull << SIXLANE_PASS_DESTINATION |
-				   1ull << SIXLANE_PASS_PROXY_NDP | 1ull << SIXLANE_PASS_PORT |
-				   1ull << SIXLANE_PASS_FIREWALL | 1ull << SIXLANE_PASS_TC |
+/* Verdicts that end the walk before anybody has asked to whom the packet is, … */
+static const __u64 hint_unasked = 1ull << SIXLANE_PASS_NOT_READY | 1ull << SIXLANE_PASS_ALL |
+				  1ull << SIXLANE_PUNT_RULES | 1ull << SIXLANE_PASS_PORT |
+				  1ull << SIXLANE_PASS_PORT_UPPER | 1ull << SIXLANE_PASS_FIREWALL |
+				  1ull << SIXLANE_PASS_TC | 1ull << SIXLANE_PASS_PROXY_NDP |
+				  1ull << SIXLANE_PASS_SOURCE;
+/* … and of packets that are, or may be, addressed to this machine. */
+static const __u64 hint_verdicts = hint_unasked | 1ull << SIXLANE_PASS_LOCAL |
+				   1ull << SIXLANE_PASS_ANYCAST | 1ull << SIXLANE_PASS_DESTINATION |
 				   1ull << SIXLANE_PASS_OTHER_MAC;
-/* … of which these end the walk before anybody has asked to whom. */
-static const __u64 hint_unasked = 1ull << SIXLANE_PASS_SOURCE | 1ull << SIXLANE_PASS_PROXY_NDP |
-				  1ull << SIXLANE_PASS_PORT | 1ull << SIXLANE_PASS_FIREWALL |
-				  1ull << SIXLANE_PASS_TC;
 
 /* struct rd_msg of the kernel, without options. */
 struct hint_redirect {
@@ -151,9 +151,12 @@ __attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 slot, __u32 ve
 	struct packet pkt = { .ctx = ctx };
 	const struct sixlane_port *port = bpf_map_lookup_elem(&sl_ports, &slot);
 	struct sixlane_hint hint = { 0 }, *room;
+	const struct sixlane_meta *meta;
+	__u32 zero = 0;
 	int is_told;
 
-	if (!port || !hint_point(&pkt))
+	meta = bpf_map_lookup_elem(&sl_meta, &zero);
+	if (!slot || !port || !meta || READ_ONCE(meta->abi) != SIXLANE_ABI || !hint_point(&pkt))
 		return 0;
 	if (pkt.ip6->next_header != IPPROTO_ICMPV6 ||
 	    !hint_read(&pkt, verdict == SIXLANE_PASS_OTHER_MAC, &hint))

@@ -141,10 +141,13 @@ static bool is_ours(const struct walk *w)
 }
 
 /* Such verdicts come before the frame was looked at. */
-static bool is_of_port(enum sixlane_verdict verdict)
+static bool is_of_port(const struct walk *w, enum sixlane_verdict verdict)
 {
-	return verdict == SIXLANE_PASS_PORT || verdict == SIXLANE_PASS_FIREWALL ||
-	       verdict == SIXLANE_PASS_TC;
+	if (verdict == SIXLANE_PASS_NOT_READY)
+		return w->world->meta.abi == SIXLANE_ABI;
+	return verdict == SIXLANE_PASS_ALL || verdict == SIXLANE_PUNT_RULES ||
+	       verdict == SIXLANE_PASS_PORT || verdict == SIXLANE_PASS_PORT_UPPER ||
+	       verdict == SIXLANE_PASS_FIREWALL || verdict == SIXLANE_PASS_TC;
 }
 
 /* An IPv6 header behind no, one or two tags, whatever these are. */
@@ -163,7 +166,9 @@ static bool find_header(struct walk *w)
 
 static bool is_told(struct walk *w, enum sixlane_verdict verdict)
 {
-	if (is_of_port(verdict))
+	if (!w->port)
+		return false;
+	if (is_of_port(w, verdict))
 		return find_header(w) && is_ours(w);
 	if (verdict == SIXLANE_PASS_SOURCE || verdict == SIXLANE_PASS_PROXY_NDP)
 		return is_ours(w);

@@ -44,7 +44,27 @@ static void pass_all(struct world *w)
 	w->meta.flags |= SIXLANE_META_PASS_ALL;
 }
 
+static void more_rules(struct world *w)
+{
+	w->meta.flags |= SIXLANE_META_RULES;
+}
+
+static void not_guarded(struct world *w)
+{
+	w->meta.flags &= ~SIXLANE_META_GUARDED;
+}
+
+static void abi_of_tomorrow(struct world *w)
+{
+	w->meta.abi++;
+}
+
 /* Of ports that pass what comes in before anybody asks to whom it is. */
+static void upper(struct world *w)
+{
+	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_UPPER;
+}
+
 static void proxy_ndp(struct world *w)
 {
 	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_PROXY_NDP;
@@ -74,6 +94,10 @@ static void second_half(struct world *w)
 #define BY_PASS_PORT .arrange = pass_port, .verdict = SIXLANE_PASS_PORT
 #define BY_FIREWALL .arrange = in_firewall, .verdict = SIXLANE_PASS_FIREWALL
 #define BY_PASS_ALL .arrange = pass_all, .verdict = SIXLANE_PASS_ALL
+#define BY_UPPER .arrange = upper, .verdict = SIXLANE_PASS_PORT_UPPER
+#define BY_RULES .arrange = more_rules, .verdict = SIXLANE_PUNT_RULES
+#define BY_NOT_READY .arrange = not_guarded, .verdict = SIXLANE_PASS_NOT_READY
+#define BY_ABI .arrange = abi_of_tomorrow, .verdict = SIXLANE_PASS_NOT_READY
 
 const struct row rows_hint[] = {
 	/* to whom */
@@ -109,7 +133,17 @@ const struct row rows_hint[] = {
 	{ .name = "Packet Too Big to us, proxy NDP", OURS, BY_PROXY, TELLS_TOO_BIG },
 	{ .name = "Packet Too Big to us, pass port", OURS, BY_PASS_PORT, TELLS_TOO_BIG },
 	{ .name = "Packet Too Big to us, held by a firewall", OURS, BY_FIREWALL, TELLS_TOO_BIG },
-	{ .name = "Packet Too Big while all is passed", OURS, BY_PASS_ALL, TOO_BIG(48) },
+	{ .name = "Packet Too Big to us, pass all", OURS, BY_PASS_ALL, TELLS_TOO_BIG },
+	{ .name = "Packet Too Big from link to link, a port without a slot",
+	  .in = DEV_STRANGER,
+	  .dst = "fe80::2",
+	  BY_PASS_ALL,
+	  TOO_BIG(48) },
+	{ .name = "Packet Too Big to another, pass all", THEIRS, BY_PASS_ALL, TOO_BIG(48) },
+	{ .name = "Packet Too Big to us, an upper device", OURS, BY_UPPER, TELLS_TOO_BIG },
+	{ .name = "Packet Too Big to us, more rules", OURS, BY_RULES, TELLS_TOO_BIG },
+	{ .name = "Packet Too Big to us, not ready", OURS, BY_NOT_READY, TELLS_TOO_BIG },
+	{ .name = "Packet Too Big to us, another ABI", OURS, BY_ABI, TOO_BIG(48) },
 	{ .name = "Packet Too Big, observed", TO_US, .arrange = observe, TELLS_TOO_BIG },
 	{ .name = "Packet Too Big, second half", TO_US, .arrange = second_half, TELLS_TOO_BIG },
 	{ .name = "Packet Too Big once more", TO_US, .fresh = INNER_DST, TELLS_TOO_BIG },
