@@ -143,7 +143,7 @@ static int apply_unannounced(struct sync *sync, const struct nlmsghdr *nlh,
 static uint64_t known_end_ns(const struct sync *sync, const struct route *route)
 {
 	const struct rib_dest *dest =
-		rib_transient(sync->rib) ? rib_find(sync->rib, route->table, &route->dst) : NULL;
+		rib_unsteady(sync->rib) ? rib_find(sync->rib, route->table, &route->dst) : NULL;
 	const struct rib_route *known = dest ? dest->routes : NULL;
 
 	while (known && !(known->expires && known->metric == route->metric &&
@@ -166,7 +166,7 @@ static void set_lifetime(const struct sync *sync, struct route *route, uint64_t 
 {
 	if (route->expires)
 		route->expires_ns = sync->told_after_ns + route->lifetime_ms * (uint64_t)NS_PER_MS;
-	else if (!audit_reads_kernel(sync->audit) && lapses_now(end_ns)) {
+	else if (!audit_reader(sync->audit) && lapses_now(end_ns)) {
 		route->expires = true;
 		route->expires_ns = end_ns;
 	}

@@ -42,13 +42,8 @@ void audit_free(struct audit *audit)
 	kernel_routes_free(&audit->routes);
 	free(audit->tables);
 	free(audit->suspects.list);
-	free(audit->transient.list);
+	free(audit->unsteady.list);
 	free(audit);
-}
-
-bool audit_reads_kernel(const struct audit *audit)
-{
-	return audit->reader;
 }
 
 struct kernel_reader *audit_reader(const struct audit *audit)
@@ -235,8 +230,10 @@ static void note_table(void *ctx, uint32_t id)
 		return;
 	}
 	list = reallocarray(audit->tables, audit->n_tables + 1, sizeof(*list));
-	if (!list) /* looked for again in a second */
+	if (!list) { /* looked for again in a second */
+		audit->listed_ns = 0;
 		return;
+	}
 	audit->tables = list;
 	list[audit->n_tables++] = (struct audit_table){ .id = id, .known = true };
 }
@@ -247,8 +244,10 @@ static void find_tables(struct sync *sync)
 	static uint32_t ids[KERNEL_READER_TABLES];
 	struct audit *audit = sync->audit;
 	size_t n = 0, kept = 0;
-	int ret = kernel_reader_tables(audit->reader, ids, ARRAY_SIZE(ids), &n);
+	int ret;
 
+	audit->listed_ns = util_now_ns();
+	ret = kernel_reader_tables(audit->reader, ids, ARRAY_SIZE(ids), &n);
 	if (ret)
 		log_warning_limited("cannot list the kernel's routing tables: %s", strerror(-ret));
 	for (size_t i = 0; i < audit->n_tables; i++)
@@ -293,28 +292,12 @@ static uint64_t read_since_ns(const struct audit *audit)
 	return since_ns;
 }
 
-/* Those that have passes, and whether all tables are among them. */
-struct passed {
-	const struct audit *audit;
-	bool all;
-};
-
-static void check_table(void *ctx, uint32_t id)
+/* A table that came after the last time that they were listed has not been read. */
+uint64_t audit_read_since_ns(const struct audit *audit)
 {
-	struct passed *passed = ctx;
+	const uint64_t since_ns = read_since_ns(audit);
 
-	passed->all &= find_table(passed->audit, id) != NULL;
-}
-
-/* A table or the first object that is new has been read only when it has had a pass. */
-uint64_t audit_read_since_ns(const struct sync *sync)
-{
-	struct passed passed = { sync->audit, true };
-
-	rib_each_table(sync->rib, check_table, &passed);
-	if (nexthops_count(sync->nexthops))
-		check_table(&passed, OBJECTS);
-	return passed.all ? read_since_ns(sync->audit) : 0;
+	return since_ns < audit->listed_ns ? since_ns : audit->listed_ns;
 }
 
 /* Perhaps all have been read since the last time that they had. */
@@ -356,20 +339,16 @@ void audit_read_all(struct sync *sync)
 {
 	struct audit *audit = sync->audit;
 
-	if (!audit->reader)
+	if (!audit->reader) {
+		audit->passes++; /* a dump was one */
 		return;
+	}
 	find_tables(sync);
 	for (size_t i = 0; i < audit->n_tables; i++) {
 		audit->tables[i].begin_ns = 0;
 		while (!run_piece(sync, &audit->tables[i], true))
 			;
 	}
-}
-
-void audit_settle(struct sync *sync)
-{
-	audit_read_all(sync);
-	sync->audit->passes += !sync->audit->reader;
 }
 
 /* --- when --------------------------------------------------------------------------------------

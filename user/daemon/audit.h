@@ -22,12 +22,14 @@ struct kernel_reader;
 struct audit *audit_new(void);
 void audit_free(struct audit *audit);
 
-/* The kernel's own tables can be read, by this one; NULL: they cannot. */
-bool audit_reads_kernel(const struct audit *audit);
+/* By which the kernel's own tables can be read; NULL: they cannot. */
 struct kernel_reader *audit_reader(const struct audit *audit);
 /* All tables, and all exceptions, have been read after that time; 0: not yet. */
-uint64_t audit_read_since_ns(const struct sync *sync);
-/* Read all of them now, as after a change of everything: differences are not counted. */
+uint64_t audit_read_since_ns(const struct audit *audit);
+/*
+ * Read all of them now, as after a dump, which may have left routes out, and does not tell all of a
+ * set. Differences are not counted.
+ */
 void audit_read_all(struct sync *sync);
 
 /*
@@ -50,11 +52,6 @@ void audit_mtu_changed(struct sync *sync);
 void audit_note_message(struct sync *sync, uint32_t table, const struct prefix *dst);
 /* Something changed there: follow it, if it has routes that may change without a message. */
 void audit_note_change(struct sync *sync, uint32_t table, const struct prefix *dst);
-
-/*
- * After a dump, which may have left routes out, and does not tell all of a set: read all.
- */
-void audit_settle(struct sync *sync);
 
 /* A piece of the audit, and what is to be read by now. */
 void audit_run(struct sync *sync);

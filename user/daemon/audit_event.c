@@ -4,6 +4,9 @@
  * lifetimes change without a message, those with an MTU that follows a device's, and those that
  * are about to expire, unless the kernel has given them more time. The kernel changes them
  * after the event, or before it, so that each is read several times.
+ *
+ * Those that have such routes (rib_unsteady()) are in a list, so that no event looks for them in
+ * the whole RIB. One is added to it with every change, perhaps twice, and only tidy() removes any.
  */
 #include <string.h>
 
@@ -13,8 +16,8 @@
 #define NS_PER_MS 1000000u
 /* Between an event, and the readings that follow it. */
 static const uint64_t readings_ns[] = { 5 * NS_PER_MS, 10 * NS_PER_MS, 25 * NS_PER_MS };
-/* How often those that are transient are looked through; less than RIB_RENEW_NS. */
-#define TRANSIENT_INTERVAL_NS (1000ull * NS_PER_MS)
+/* The least between two looks at what is to expire; less than RIB_RENEW_NS. */
+#define LOOK_NS (1000ull * NS_PER_MS)
 
 /* --- soon --------------------------------------------------------------------------------- */
 
@@ -27,17 +30,23 @@ static int compare_places(const void *x, const void *y)
 	return audit_prefix_compare(&a->dst, &b->dst);
 }
 
-/* If there is no room for it, all of them. */
+/* While all are to be read, or if there is no room for it: all of them. */
 static struct audit_soon *get_soon(struct audit *audit, const struct audit_place *place)
 {
+	if (audit->all.due_ns)
+		return &audit->all;
 	for (size_t i = 0; i < audit->n_soon; i++)
 		if (!compare_places(&audit->soon[i].place, place))
 			return &audit->soon[i];
-	return audit->n_soon < AUDIT_MAX_SOON ? &audit->soon[audit->n_soon++] : &audit->all;
+	if (audit->n_soon == AUDIT_MAX_SOON)
+		return &audit->all;
+	audit->soon[audit->n_soon] = (struct audit_soon){ .place = *place };
+	return &audit->soon[audit->n_soon++];
 }
 
 void audit_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
+	const uint64_t due_ns = util_now_ns() + readings_ns[0];
 	const struct audit_place place = { table, *dst };
 	struct audit_soon *soon;
 
@@ -46,29 +55,9 @@ void audit_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst
 		return;
 	}
 	soon = get_soon(sync->audit, &place);
-	*soon = (struct audit_soon){ place, util_now_ns() + readings_ns[0], 0 };
-}
-
-static void read_with_mtu(void *ctx, uint32_t table)
-{
-	static const struct prefix all;
-	const struct radix *radix = rib_table(((struct sync *)ctx)->rib, table);
-	const struct radix_node *node = radix ? radix_first_under(radix, &all) : NULL;
-
-	for (; node; node = radix_next_under(node, &all)) {
-		const struct rib_route *route = ((const struct rib_dest *)node)->routes;
-
-		while (route && !route->mtu)
-			route = route->next;
-		if (route)
-			audit_read_soon(ctx, table, &node->prefix);
-	}
-}
-
-void audit_mtu_changed(struct sync *sync)
-{
-	if (rib_with_mtu(sync->rib))
-		rib_each_table(sync->rib, read_with_mtu, sync);
+	soon->n_read = 0;
+	if (!soon->due_ns || soon->due_ns > due_ns) /* one event after the other puts nothing off */
+		soon->due_ns = due_ns;
 }
 
 /* It is read now. False: and not once more. */
@@ -103,32 +92,67 @@ static void read_due(struct sync *sync, uint64_t now_ns)
 	}
 }
 
-/* --- routes that are transient ------------------------------------------------------------ */
+/* --- routes that change without a message -------------------------------------------------- */
 
-static const struct rib_route *first_transient(const struct sync *sync,
-					       const struct audit_place *place)
+static const struct rib_route *first_route(const struct sync *sync, const struct audit_place *place)
 {
 	const struct rib_dest *dest = rib_find(sync->rib, place->table, &place->dst);
-	const struct rib_route *route = dest ? dest->routes : NULL;
 
-	while (route && !rib_route_is_transient(route))
+	return dest ? dest->routes : NULL;
+}
+
+static bool is_unsteady(const struct sync *sync, const struct audit_place *place)
+{
+	const struct rib_route *route = first_route(sync, place);
+
+	while (route && !rib_route_is_unsteady(route))
 		route = route->next;
 	return route;
+}
+
+/* When the first of its routes expires; UINT64_MAX: never. */
+static uint64_t end_ns(const struct sync *sync, const struct audit_place *place)
+{
+	uint64_t first_ns = UINT64_MAX;
+
+	for (const struct rib_route *at = first_route(sync, place); at; at = at->next)
+		if (at->expires && at->expires_ns < first_ns)
+			first_ns = at->expires_ns;
+	return first_ns;
 }
 
 void audit_note_change(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
 	const struct audit_place place = { table, *dst };
+	struct audit *audit = sync->audit;
 
-	if (!rib_transient(sync->rib) || !sync->audit->reader || !first_transient(sync, &place))
+	if (!rib_unsteady(sync->rib) || !audit->reader || !is_unsteady(sync, &place))
 		return;
-	if (audit_place_add(&sync->audit->transient, table, dst))
+	if (audit_place_add(&audit->unsteady, table, dst))
 		sync_want(sync, SYNC_LATER_NS);
+	if (end_ns(sync, &place) != UINT64_MAX)
+		audit->next_look_ns = audit->looked_ns + LOOK_NS;
 }
 
-static bool leads_by(const struct rib_route *route, uint32_t ifindex)
+/* Those are read soon that have such a route. */
+static void read_those(struct sync *sync, bool (*wanted)(const struct rib_route *, uint32_t),
+		       uint32_t ifindex)
 {
-	for (uint16_t i = 0; i < route->n_hops; i++)
+	const struct audit_places *places = &sync->audit->unsteady;
+
+	for (size_t i = 0; i < places->n; i++) {
+		const struct rib_route *route = first_route(sync, &places->list[i]);
+
+		while (route && !wanted(route, ifindex))
+			route = route->next;
+		if (route)
+			audit_read_soon(sync, places->list[i].table, &places->list[i].dst);
+	}
+}
+
+static bool may_be_advertised(const struct rib_route *route, uint32_t ifindex)
+{
+	for (uint16_t i = 0; i < route->n_hops && rib_route_is_transient(route); i++)
 		if (route->hops[i].ifindex == ifindex)
 			return true;
 	return false;
@@ -136,20 +160,21 @@ static bool leads_by(const struct rib_route *route, uint32_t ifindex)
 
 void audit_advertised(struct sync *sync, uint32_t ifindex)
 {
-	const struct audit_places *places = &sync->audit->transient;
-
-	for (size_t i = 0; i < places->n; i++) {
-		const struct audit_place *place = &places->list[i];
-		const struct rib_route *route = first_transient(sync, place);
-
-		while (route && !(rib_route_is_transient(route) && leads_by(route, ifindex)))
-			route = route->next;
-		if (route)
-			audit_read_soon(sync, place->table, &place->dst);
-	}
+	read_those(sync, may_be_advertised, ifindex);
 }
 
-/* Each once, and none that is not transient any more. */
+static bool has_mtu(const struct rib_route *route, uint32_t ifindex)
+{
+	(void)ifindex; /* that of a next-hop object is not known here */
+	return route->mtu;
+}
+
+void audit_mtu_changed(struct sync *sync)
+{
+	read_those(sync, has_mtu, 0);
+}
+
+/* Each once, and none that is steady. */
 static void tidy(const struct sync *sync, struct audit_places *places)
 {
 	size_t kept = 0;
@@ -159,29 +184,32 @@ static void tidy(const struct sync *sync, struct audit_places *places)
 		const struct audit_place *place = &places->list[i];
 
 		if ((!kept || compare_places(place, &places->list[kept - 1])) &&
-		    first_transient(sync, place))
+		    is_unsteady(sync, place))
 			places->list[kept++] = *place;
 	}
 	places->n = kept;
 }
 
-static bool ends_soon(const struct rib_route *route, uint64_t now_ns)
-{
-	while (route && !(route->expires && route->expires_ns < now_ns + RIB_RENEW_NS))
-		route = route->next;
-	return route;
-}
-
+/* Reads what is about to expire, and finds out when to look again. */
 static void look_through(struct sync *sync, uint64_t now_ns)
 {
-	struct audit_places *places = &sync->audit->transient;
-	size_t n;
+	struct audit *audit = sync->audit;
+	const size_t n = audit->unsteady.n; /* others may be added behind them */
+	uint64_t first_ns = UINT64_MAX;
 
-	tidy(sync, places);
-	n = places->n;
-	for (size_t i = 0; i < n; i++) /* others may be added behind them */
-		if (ends_soon(first_transient(sync, &places->list[i]), now_ns))
-			audit_place_mend(sync, &places->list[i], true);
+	for (size_t i = 0; i < n; i++) {
+		const struct audit_place place = audit->unsteady.list[i];
+		const uint64_t last_ns = end_ns(sync, &place);
+
+		if (last_ns < now_ns + RIB_RENEW_NS)
+			audit_place_mend(sync, &place, true);
+		if (last_ns < first_ns)
+			first_ns = last_ns;
+	}
+	audit->looked_ns = now_ns;
+	audit->next_look_ns = now_ns + LOOK_NS;
+	if (first_ns > audit->next_look_ns + RIB_RENEW_NS)
+		audit->next_look_ns = first_ns - RIB_RENEW_NS;
 }
 
 /* --- when ------------------------------------------------------------------------------------ */
@@ -190,16 +218,18 @@ void audit_event_run(struct sync *sync, uint64_t now_ns)
 {
 	struct audit *audit = sync->audit;
 
-	read_due(sync, now_ns);
-	if (audit->transient.n && now_ns >= audit->next_transient_ns) {
-		audit->next_transient_ns = now_ns + TRANSIENT_INTERVAL_NS;
-		look_through(sync, now_ns);
+	if (audit->unsteady.n > audit->untidy_n) {
+		tidy(sync, &audit->unsteady);
+		audit->untidy_n = 2 * audit->unsteady.n + 64;
 	}
+	read_due(sync, now_ns);
+	if (now_ns >= audit->next_look_ns)
+		look_through(sync, now_ns);
 }
 
 uint64_t audit_event_due_ns(const struct audit *audit)
 {
-	uint64_t next_ns = audit->transient.n ? audit->next_transient_ns : UINT64_MAX;
+	uint64_t next_ns = audit->next_look_ns;
 
 	if (audit->all.due_ns && audit->all.due_ns < next_ns)
 		next_ns = audit->all.due_ns;

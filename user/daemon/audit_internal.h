@@ -45,16 +45,19 @@ struct audit {
 	struct kernel_routes routes;  /* of the destination that is looked at */
 	struct audit_table *tables;
 	size_t n_tables;
-	struct audit_places suspects;  /* in the piece that was read last */
-	struct audit_places transient; /* those with transient routes; others, and some twice */
+	uint64_t listed_ns;	      /* when the list was whole */
+	struct audit_places suspects; /* in the piece that was read last */
+	struct audit_places unsteady; /* those with unsteady routes; others, and some twice */
+	size_t untidy_n;	      /* more of them than are kept without a tidy() */
 
 	struct audit_soon soon[AUDIT_MAX_SOON];
 	size_t n_soon;
 	struct audit_soon all; /* not a place, but all tables; due_ns 0: not */
 
-	struct audit_place probed; /* the one that is being read, … */
-	bool probing, touched;	   /* … while messages about it may come */
-	uint64_t next_tables_ns, next_piece_ns, next_transient_ns;
+	struct audit_place probed;	  /* the one that is being read, … */
+	bool probing, touched;		  /* … while messages about it may come */
+	uint64_t looked_ns, next_look_ns; /* at what of them expires */
+	uint64_t next_tables_ns, next_piece_ns;
 	uint64_t passes, pass_ns; /* all tables, and how long that took last … */
 	uint64_t passed_ns;	  /* … and when */
 	uint64_t passes_told;	  /* into sl_meta */

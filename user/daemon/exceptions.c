@@ -248,8 +248,8 @@ uint64_t exceptions_read_since_ns(const struct sync *sync)
 {
 	const uint64_t now_ns = util_now_ns();
 
-	if (audit_reads_kernel(sync->audit))
-		return audit_read_since_ns(sync);
+	if (audit_reader(sync->audit))
+		return audit_read_since_ns(sync->audit);
 	return now_ns > BLIND_NS ? now_ns - BLIND_NS : 0;
 }
 

@@ -50,7 +50,7 @@ static int allocate(struct sync *sync)
 	if (!sync->rib || !sync->neighs || !sync->nexthops || !sync->resolve || !sync->fib ||
 	    !sync->used || !sync->exceptions || !sync->audit || !sync->names || !sync->flows)
 		return -ENOMEM;
-	sync->view.kernel_read = audit_reads_kernel(sync->audit);
+	sync->view.kernel_read = audit_reader(sync->audit) != NULL;
 	names_publish(sync->names);
 	nexthops_follow(sync->nexthops, sync->rib);
 	fib_set_max_exceptions(sync->fib, sync->config->max_exceptions);

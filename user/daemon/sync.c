@@ -86,7 +86,7 @@ static int dump_routes(struct sync *sync)
 
 		rib_dump_again(sync->rib);
 		ret = request_routes(sync, take_message);
-		if (ret || sync->queue.routes_deleted == deleted || audit_reads_kernel(sync->audit))
+		if (ret || sync->queue.routes_deleted == deleted || audit_reader(sync->audit))
 			return ret;
 		if (round &&
 		    rib_routes(sync->rib) <= routes + sync->queue.routes_added - added_before)
@@ -260,7 +260,7 @@ static void synchronise(struct sync *sync)
 	}
 	replay_queue(sync);
 	if (usable || sync->complete) {
-		audit_settle(sync);
+		audit_read_all(sync);
 		apply_all(sync);
 		tags_check(sync);
 		owners_check(sync, true);
@@ -420,6 +420,9 @@ int sync_run(struct sync *sync)
 	uint64_t now_ns, next_ns, verify_ns, compile_ns;
 
 	sync->behind = !sync_follow(sync);
+	/* first, since the guard may take tens of milliseconds */
+	if (sync->complete)
+		audit_run(sync);
 	guarding_run(sync);
 	now_ns = util_now_ns();
 	if (sync->rules_wanted)
@@ -435,8 +438,6 @@ int sync_run(struct sync *sync)
 	if (sync->complete &&
 	    due(now_ns, &sync->next_poll_ns, (uint64_t)sync->config->poll_ms * NS_PER_MS))
 		poll_settings(sync);
-	if (sync->complete)
-		audit_run(sync);
 	/* before that every neighbour is unknown, and would be asked for though it is permanent */
 	if (sync->complete && due(now_ns, &sync->next_keep_ns, KEEP_INTERVAL_NS))
 		keeper_run(sync);

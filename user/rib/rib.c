@@ -354,14 +354,9 @@ size_t rib_routes(const struct rib *rib)
 
 /* --- what messages do not tell --------------------------------------------------------------- */
 
-size_t rib_transient(const struct rib *rib)
+size_t rib_unsteady(const struct rib *rib)
 {
-	return rib->counts.transient;
-}
-
-size_t rib_with_mtu(const struct rib *rib)
-{
-	return rib->counts.with_mtu;
+	return rib->counts.unsteady;
 }
 
 int rib_put(struct rib *rib, uint32_t table_id, const struct prefix *dst,

@@ -140,12 +140,11 @@ size_t rib_routes(const struct rib *rib);
  * Of one whose hops have all gone a trace stays: a dump may have left out others.
  */
 bool rib_route_is_trace(const struct rib_route *route);
-/* Routes that the kernel changes without a message: with a lifetime, or of router advertisements.
- */
-size_t rib_transient(const struct rib *rib);
+/* The kernel changes those with a lifetime, or of router advertisements, without a message; … */
 bool rib_route_is_transient(const struct rib_route *route);
-/* Routes with an MTU of their own, which may follow a device's. */
-size_t rib_with_mtu(const struct rib *rib);
+/* … of others the MTU, which may follow a device's. How many there are of either kind. */
+bool rib_route_is_unsteady(const struct rib_route *route);
+size_t rib_unsteady(const struct rib *rib);
 
 /* In what the kernel's own table differs from what is known of a destination. */
 enum rib_difference {

@@ -39,8 +39,7 @@ void rib_list_insert(struct rib_counts *counts, struct rib_route **link, struct 
 	*link = route;
 	counts->routes++;
 	counts->sources += route->src.len != 0;
-	counts->transient += rib_route_is_transient(route);
-	counts->with_mtu += route->mtu != 0;
+	counts->unsteady += rib_route_is_unsteady(route);
 	count_use(counts, route, 1);
 }
 
@@ -51,8 +50,7 @@ void rib_list_remove(struct rib_route **link, struct rib_counts *counts)
 	*link = route->next;
 	counts->routes--;
 	counts->sources -= route->src.len != 0;
-	counts->transient -= rib_route_is_transient(route);
-	counts->with_mtu -= route->mtu != 0;
+	counts->unsteady -= rib_route_is_unsteady(route);
 	count_use(counts, route, -1);
 	free(route);
 }

@@ -17,8 +17,7 @@
 struct rib_counts {
 	size_t routes;
 	size_t sources;	     /* routes that are source-specific */
-	size_t transient;    /* see rib_transient() */
-	size_t with_mtu;     /* those with an MTU of their own */
+	size_t unsteady;     /* see rib_unsteady() */
 	uint16_t generation; /* given to every route that a message confirms */
 	uint32_t visit;	     /* counts runs of messages for one destination */
 	struct rib_uses uses;

@@ -83,6 +83,11 @@ bool rib_route_is_transient(const struct rib_route *route)
 	return route->expires || route->protocol == RTPROT_RA;
 }
 
+bool rib_route_is_unsteady(const struct rib_route *route)
+{
+	return route->mtu || rib_route_is_transient(route);
+}
+
 uint64_t rib_route_kept(const struct rib_route *route)
 {
 	uint8_t type = rib_route_is_by_discard(route) ? RTN_UNICAST : route->type;

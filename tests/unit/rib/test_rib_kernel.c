@@ -303,7 +303,8 @@ static void test_what_stays(void **state)
 
 static void test_counts(void **state)
 {
-	struct route routes[] = { kernel_route(by_1, 1), kernel_route(by_2, 1) };
+	struct route routes[] = { kernel_route(by_1, 1), kernel_route(by_2, 1),
+				  kernel_route(by_1, 1), kernel_route(by_2, 1) };
 	struct steps_world world;
 
 	(void)state;
@@ -311,13 +312,12 @@ static void test_counts(void **state)
 	routes[0].protocol = RTPROT_RA;
 	routes[1].expires = true;
 	routes[1].expires_ns = NOW_NS;
-	routes[1].mtu = 1400;
-	put(&world, routes, 2);
-	assert_int_equal(rib_transient(world.rib), 2);
-	assert_int_equal(rib_with_mtu(world.rib), 1);
+	routes[2].metric = routes[3].metric = 60;
+	routes[2].mtu = 1400;
+	put(&world, routes, ARRAY_SIZE(routes));
+	assert_int_equal(rib_unsteady(world.rib), 3);
 	put(&world, NULL, 0);
-	assert_int_equal(rib_transient(world.rib), 0);
-	assert_int_equal(rib_with_mtu(world.rib), 0);
+	assert_int_equal(rib_unsteady(world.rib), 0);
 	rib_free(world.rib);
 }
 
