@@ -36,6 +36,10 @@ static void format_route(FILE *out, const struct rib_route *route)
 	}
 	if (route->mtu)
 		fprintf(out, " mtu %s%u", route->mtu_locked ? "lock " : "", route->mtu);
+	if (route->expires_ns)
+		fprintf(out, " ends %llu", (unsigned long long)route->expires_ns / 1000000);
+	if (route->preference != 2)
+		fprintf(out, " pref %u", route->preference);
 	if (route->own_source)
 		fprintf(out, " src");
 	if (route->src.len)
@@ -78,10 +82,11 @@ int steps_apply(struct steps_world *world, const struct step *step)
 		.mtu = step->mtu,
 		.mtu_locked = step->mtu_locked,
 		.own_source = step->own_source,
-		.preference = 2,
+		.preference = step->preference ? step->preference : 2,
 		.type = step->type ? step->type : RTN_UNICAST,
 		.protocol = step->protocol ? step->protocol : RTPROT_BOOT,
-		.expires = step->expires,
+		.expires = step->expires || step->ends_ms,
+		.expires_ns = step->ends_ms * 1000000ull,
 		.encap = step->encap,
 		.unknown = step->unknown,
 		.n_hops = step->n_hops,

@@ -45,8 +45,8 @@ struct step {
 	uint16_t flags;
 	int rc;
 	const char *after; /* the state; NULL: as before, and nothing was reported */
-	uint32_t metric, nhid, mtu;
-	uint8_t type, protocol, src_len;
+	uint32_t metric, nhid, mtu, ends_ms;
+	uint8_t type, protocol, src_len, preference;
 	bool expires, encap, unknown, mtu_locked, own_source;
 	uint16_t n_hops;
 	struct route_hop hops[4];

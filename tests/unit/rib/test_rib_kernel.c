@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What messages do not tell: sets that are stale, and the routes of the kernel's own table beside
- * those of the RIB, compared and taken over.
+ * What messages do not tell, or not well: sets that are stale, lifetimes, of which they say how
+ * much is left and never when they end, and the routes of the kernel's own table beside those of
+ * the RIB, compared and taken over.
  */
 #include "../unit.h"
 #include "rib_steps.h"
 
-#define NS_PER_S 1000000000ull
+#define NS_PER_MS 1000000ull
+#define NS_PER_S (1000 * NS_PER_MS)
 #define NOW_NS (1000 * NS_PER_S)
 #define A_AND_B .n_hops = 2, .hops = { VIA(0xa, 1), VIA(0xb, 2) }
+
+static const struct route_hop via_a_and_b[] = { VIA(0xa, 1), VIA(0xb, 2) };
+
+static const struct rib_route *known(const struct steps_world *world)
+{
+	return rib_find(world->rib, RT_TABLE_MAIN, &world->dst)->routes;
+}
 
 static void dump(struct steps_world *world, const struct step *steps, size_t n)
 {
@@ -109,9 +118,77 @@ static void test_changes_beside_stale(void **state)
 	}
 }
 
+/* --- lifetimes -------------------------------------------------------------------------------- */
+
+/* Of a route and of a set: what is announced, what is kept, and whether it is told. */
+static void test_announced_lifetimes(void **state)
+{
+	static const struct {
+		uint32_t ends_ms, kept_ms;
+		bool told;
+	} rows[] = {
+		{ 0, 0, true },		 { 0, 0, false },	  { 10000, 10000, true },
+		{ 10000, 10000, false }, { 11999, 10000, false }, /* said later, of the same */
+		{ 11999, 10000, false },			  /* … and not added up */
+		{ 9999, 9999, true }, /* the earlier end is the safe one */
+		{ 8100, 8100, true }, /* so that it cannot shrink without being told */
+		{ 10099, 8100, false },	 { 10100, 10100, true }, /* another lifetime */
+		{ 3000, 3000, true },	 { 0, 0, true },
+	};
+	struct steps_world world;
+
+	(void)state;
+	for (uint16_t n_hops = 1; n_hops <= 2; n_hops++) {
+		struct step step = { .flags = CREATE, .n_hops = n_hops };
+
+		memcpy(step.hops, via_a_and_b, sizeof(via_a_and_b));
+		steps_open(&world);
+		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+			const unsigned int before = world.changes;
+
+			step.ends_ms = rows[i].ends_ms;
+			assert_int_equal(steps_apply(&world, &step), 0);
+			assert_int_equal(world.changes - before, rows[i].told);
+			assert_int_equal(known(&world)->expires_ns, rows[i].kept_ms * NS_PER_MS);
+			step.flags = REPLACE;
+		}
+		rib_free(world.rib);
+	}
+}
+
+/* Hops with ends a little apart are hops of one kind: the one that is left needs no dump. */
+static void test_hops_that_end_together(void **state)
+{
+	static const uint32_t seconds_ms[] = { 10000, 8001, 11999, 8000, 12000 };
+	const struct step del = { .flags = DEL, .n_hops = 1, .hops = { VIA(0xa, 1) } };
+	struct step first = { .flags = CREATE, .n_hops = 1, .hops = { VIA(0xb, 2) } };
+	struct step both = { .flags = APPEND, A_AND_B };
+	struct steps_world world;
+
+	(void)state;
+	first.ends_ms = 10000;
+	for (size_t i = 0; i < ARRAY_SIZE(seconds_ms); i++) {
+		const bool alike = i < 3;
+
+		steps_open(&world);
+		both.ends_ms = seconds_ms[i];
+		assert_int_equal(steps_apply(&world, &first), 0);
+		assert_int_equal(steps_apply(&world, &both), alike ? 0 : -EINPROGRESS);
+		assert_int_equal(steps_apply(&world, &del), alike ? 0 : -EAGAIN);
+		assert_int_equal(known(&world)->expires_ns, seconds_ms[i] * NS_PER_MS);
+		rib_free(world.rib);
+	}
+}
+
+SCRIPT(test_preference,
+       { "add pref low", CREATE, 0, "50 -1 pref 1", .preference = 1, .n_hops = 1,
+	 .hops = { DEV(1) } },
+       { "replace", REPLACE, 0, "50 -1", .n_hops = 1, .hops = { DEV(1) } },
+       { "pref high", REPLACE, 0, "50 -1 pref 3", .preference = 3, .n_hops = 1,
+	 .hops = { DEV(1) } })
+
 /* --- the kernel's own table ------------------------------------------------------------------- */
 
-static const struct route_hop via_a_and_b[] = { VIA(0xa, 1), VIA(0xb, 2) };
 static const struct route_hop via_b_and_a[] = { VIA(0xb, 2), VIA(0xa, 1) };
 static const struct route_hop by_1[] = { DEV(1) }, by_2[] = { DEV(2) };
 
@@ -187,7 +264,7 @@ static void test_differences(void **state)
 	pair = pair_of(RIB_ATTRIBUTES), pair.kernel.truncated = true, check_pair(&pair);
 }
 
-static void test_lifetimes(void **state)
+static void test_lifetimes_read(void **state)
 {
 	static const struct {
 		uint64_t known_s, kernel_s; /* from now on; 0: never */
@@ -266,7 +343,7 @@ static void test_sources(void **state)
 	routes[2].metric = 60;
 	routes[2].src.len = 1;
 	put(&world, routes, 3);
-	list = rib_find(world.rib, RT_TABLE_MAIN, &world.dst)->routes;
+	list = known(&world);
 	assert_int_equal(list->metric, 50);
 	assert_int_equal(list->next->metric, 60);
 	assert_int_equal(list->next->next->metric, 70);
@@ -295,7 +372,7 @@ static void test_what_stays(void **state)
 	kernel[1].mtu = 1400;
 	put(&world, kernel, 2);
 	steps_state(&world, "read", "50 blackhole #10 -1; 50 -2 mtu 1400");
-	routes = rib_find(world.rib, RT_TABLE_MAIN, &world.dst)->routes;
+	routes = known(&world);
 	assert_true(routes->next->unknown);
 	assert_int_equal(rib_by_object(world.rib, 10).n, 1);
 	rib_free(world.rib);
@@ -327,8 +404,11 @@ UNIT_TESTS()
 		cmocka_unit_test(test_order_of_a_dump),
 		cmocka_unit_test(test_dump_again),
 		cmocka_unit_test(test_changes_beside_stale),
+		cmocka_unit_test(test_announced_lifetimes),
+		cmocka_unit_test(test_hops_that_end_together),
+		cmocka_unit_test(test_preference),
 		cmocka_unit_test(test_differences),
-		cmocka_unit_test(test_lifetimes),
+		cmocka_unit_test(test_lifetimes_read),
 		cmocka_unit_test(test_stale_is_read),
 		cmocka_unit_test(test_more_and_fewer),
 		cmocka_unit_test(test_sources),
