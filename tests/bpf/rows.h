@@ -20,7 +20,7 @@
 struct row {
 	const char *name; /* without XML's special characters */
 
-	/* The world: these routes (none: FRAME_DST's /48 to NH_GATEWAY), then arrange(). */
+	/* The world: these routes (none: FRAME_DST's /48 to NH_GATEWAY), flags, then arrange(). */
 	struct {
 		const char *prefix;
 		uint32_t next_hop;
@@ -44,6 +44,8 @@ struct row {
 	_Bool look;	    /* at the filters, whatever the route */
 	uint32_t marks;	    /* of the first route */
 	union sixlane_hash_policy hash;
+	uint32_t meta_turned,
+		in_turned; /* flags of sl_meta, of DEV_IN's port: otherwise than usual */
 	void (*arrange)(struct world *world);
 	_Bool at_home; /* ports in the slots that are tried first, the index empty */
 

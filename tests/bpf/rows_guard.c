@@ -9,26 +9,6 @@ static struct sixlane_port *in_port(struct world *w)
 	return world_port(w, DEV_IN);
 }
 
-static void not_guarded(struct world *w)
-{
-	w->meta.flags &= ~SIXLANE_META_GUARDED;
-}
-
-static void in_firewall(struct world *w)
-{
-	in_port(w)->flags |= SIXLANE_PORT_IN_FIREWALL;
-}
-
-static void in_tc(struct world *w)
-{
-	in_port(w)->flags |= SIXLANE_PORT_IN_TC;
-}
-
-static void in_both(struct world *w)
-{
-	in_port(w)->flags |= SIXLANE_PORT_IN_HELD;
-}
-
 static void out_firewall(struct world *w)
 {
 	world_port(w, DEV_OUT)->flags |= SIXLANE_PORT_OUT_FIREWALL;
@@ -172,18 +152,20 @@ static void open_checksums_of_the_vlan(struct world *w)
 
 const struct row rows_guard[] = {
 	{ .name = "guard has not read yet",
-	  .arrange = not_guarded,
+	  .meta_turned = SIXLANE_META_GUARDED,
 	  .verdict = SIXLANE_PASS_NOT_READY },
 	{ .name = "firewall on the ingress",
-	  .arrange = in_firewall,
+	  .in_turned = SIXLANE_PORT_IN_FIREWALL,
 	  .verdict = SIXLANE_PASS_FIREWALL },
 	{ .name = "firewall on the ingress saves from a blackhole",
 	  .routes = { TO(NH_FATE + SIXLANE_DROP_BLACKHOLE) },
-	  .arrange = in_firewall,
+	  .in_turned = SIXLANE_PORT_IN_FIREWALL,
 	  .verdict = SIXLANE_PASS_FIREWALL },
-	{ .name = "tc on the ingress", .arrange = in_tc, .verdict = SIXLANE_PASS_TC },
+	{ .name = "tc on the ingress",
+	  .in_turned = SIXLANE_PORT_IN_TC,
+	  .verdict = SIXLANE_PASS_TC },
 	{ .name = "firewall and tc on the ingress",
-	  .arrange = in_both,
+	  .in_turned = SIXLANE_PORT_IN_HELD,
 	  .verdict = SIXLANE_PASS_FIREWALL },
 	{ .name = "firewall on the egress",
 	  .arrange = out_firewall,

@@ -39,50 +39,9 @@
 #define FROM_LINK .src = "fe80::1", .verdict = SIXLANE_PASS_SOURCE
 #define FROM_ROUTER .src = "fe80::1", .dst = "ff02::1", .verdict = SIXLANE_PASS_OTHER_MAC
 
-static void pass_all(struct world *w)
-{
-	w->meta.flags |= SIXLANE_META_PASS_ALL;
-}
-
-static void more_rules(struct world *w)
-{
-	w->meta.flags |= SIXLANE_META_RULES;
-}
-
-static void not_guarded(struct world *w)
-{
-	w->meta.flags &= ~SIXLANE_META_GUARDED;
-}
-
 static void abi_of_tomorrow(struct world *w)
 {
 	w->meta.abi++;
-}
-
-/* Of ports that pass what comes in before anybody asks to whom it is. */
-static void upper(struct world *w)
-{
-	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_UPPER;
-}
-
-static void proxy_ndp(struct world *w)
-{
-	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_PROXY_NDP;
-}
-
-static void pass_port(struct world *w)
-{
-	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_PASS;
-}
-
-static void in_firewall(struct world *w)
-{
-	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_IN_FIREWALL;
-}
-
-static void observe(struct world *w)
-{
-	w->meta.flags |= SIXLANE_META_OBSERVE;
 }
 
 static void second_half(struct world *w)
@@ -90,13 +49,13 @@ static void second_half(struct world *w)
 	w->meta.fresh = 1;
 }
 
-#define BY_PROXY .arrange = proxy_ndp, .verdict = SIXLANE_PASS_PROXY_NDP
-#define BY_PASS_PORT .arrange = pass_port, .verdict = SIXLANE_PASS_PORT
-#define BY_FIREWALL .arrange = in_firewall, .verdict = SIXLANE_PASS_FIREWALL
-#define BY_PASS_ALL .arrange = pass_all, .verdict = SIXLANE_PASS_ALL
-#define BY_UPPER .arrange = upper, .verdict = SIXLANE_PASS_PORT_UPPER
-#define BY_RULES .arrange = more_rules, .verdict = SIXLANE_PUNT_RULES
-#define BY_NOT_READY .arrange = not_guarded, .verdict = SIXLANE_PASS_NOT_READY
+#define BY_PROXY .in_turned = SIXLANE_PORT_PROXY_NDP, .verdict = SIXLANE_PASS_PROXY_NDP
+#define BY_PASS_PORT .in_turned = SIXLANE_PORT_PASS, .verdict = SIXLANE_PASS_PORT
+#define BY_FIREWALL .in_turned = SIXLANE_PORT_IN_FIREWALL, .verdict = SIXLANE_PASS_FIREWALL
+#define BY_PASS_ALL .meta_turned = SIXLANE_META_PASS_ALL, .verdict = SIXLANE_PASS_ALL
+#define BY_UPPER .in_turned = SIXLANE_PORT_UPPER, .verdict = SIXLANE_PASS_PORT_UPPER
+#define BY_RULES .meta_turned = SIXLANE_META_RULES, .verdict = SIXLANE_PUNT_RULES
+#define BY_NOT_READY .meta_turned = SIXLANE_META_GUARDED, .verdict = SIXLANE_PASS_NOT_READY
 #define BY_ABI .arrange = abi_of_tomorrow, .verdict = SIXLANE_PASS_NOT_READY
 
 const struct row rows_hint[] = {
@@ -144,7 +103,10 @@ const struct row rows_hint[] = {
 	{ .name = "Packet Too Big to us, more rules", OURS, BY_RULES, TELLS_TOO_BIG },
 	{ .name = "Packet Too Big to us, not ready", OURS, BY_NOT_READY, TELLS_TOO_BIG },
 	{ .name = "Packet Too Big to us, another ABI", OURS, BY_ABI, TOO_BIG(48) },
-	{ .name = "Packet Too Big, observed", TO_US, .arrange = observe, TELLS_TOO_BIG },
+	{ .name = "Packet Too Big, observed",
+	  TO_US,
+	  .meta_turned = SIXLANE_META_OBSERVE,
+	  TELLS_TOO_BIG },
 	{ .name = "Packet Too Big, second half", TO_US, .arrange = second_half, TELLS_TOO_BIG },
 	{ .name = "Packet Too Big once more", TO_US, .fresh = INNER_DST, TELLS_TOO_BIG },
 

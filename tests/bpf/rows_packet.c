@@ -5,16 +5,6 @@
  */
 #include "rows.h"
 
-static void disable_ipv6(struct world *w)
-{
-	world_port(w, DEV_IN)->flags &= ~SIXLANE_PORT_IPV6;
-}
-
-static void proxy_ndp(struct world *w)
-{
-	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_PROXY_NDP;
-}
-
 static void everything_to_gateway(struct world *w)
 {
 	world_add_route(w, "::/0", 0, NH_GATEWAY);
@@ -80,7 +70,7 @@ const struct row rows_packet[] = {
 	  .patches = { { AT_DST_MAC, "061222324252" } },
 	  .verdict = SIXLANE_PASS_OTHER_MAC },
 	{ .name = "disable_ipv6 on the port",
-	  .arrange = disable_ipv6,
+	  .in_turned = SIXLANE_PORT_IPV6,
 	  .verdict = SIXLANE_PASS_IPV6_OFF },
 
 	/* IPv6 header: version, class, flow label, lengths */
@@ -121,32 +111,32 @@ const struct row rows_packet[] = {
 
 	/* the NDP proxy */
 	{ .name = "NDP proxy: ICMPv6",
-	  .arrange = proxy_ndp,
+	  .in_turned = SIXLANE_PORT_PROXY_NDP,
 	  .patches = { { AT_NEXT_HEADER, "3a" } },
 	  .verdict = SIXLANE_PASS_PROXY_NDP },
 	{ .name = "NDP proxy: routing header",
-	  .arrange = proxy_ndp,
+	  .in_turned = SIXLANE_PORT_PROXY_NDP,
 	  .patches = { { AT_NEXT_HEADER, "2b" } },
 	  .verdict = SIXLANE_PASS_PROXY_NDP },
 	{ .name = "NDP proxy: fragment header",
-	  .arrange = proxy_ndp,
+	  .in_turned = SIXLANE_PORT_PROXY_NDP,
 	  .patches = { { AT_NEXT_HEADER, "2c" } },
 	  .verdict = SIXLANE_PASS_PROXY_NDP },
 	{ .name = "NDP proxy: authentication header",
-	  .arrange = proxy_ndp,
+	  .in_turned = SIXLANE_PORT_PROXY_NDP,
 	  .patches = { { AT_NEXT_HEADER, "33" } },
 	  .verdict = SIXLANE_PASS_PROXY_NDP },
 	{ .name = "NDP proxy: no next header",
-	  .arrange = proxy_ndp,
+	  .in_turned = SIXLANE_PORT_PROXY_NDP,
 	  .patches = { { AT_NEXT_HEADER, "3b" } },
 	  .verdict = SIXLANE_PASS_PROXY_NDP },
 	{ .name = "NDP proxy: destination options",
-	  .arrange = proxy_ndp,
+	  .in_turned = SIXLANE_PORT_PROXY_NDP,
 	  .patches = { { AT_NEXT_HEADER, "3c" } },
 	  .verdict = SIXLANE_PASS_PROXY_NDP },
-	{ .name = "NDP proxy: UDP is not its business", .arrange = proxy_ndp },
+	{ .name = "NDP proxy: UDP is not its business", .in_turned = SIXLANE_PORT_PROXY_NDP },
 	{ .name = "NDP proxy: 64 over ICMPv6",
-	  .arrange = proxy_ndp,
+	  .in_turned = SIXLANE_PORT_PROXY_NDP,
 	  .patches = { { AT_NEXT_HEADER, "7a" } } },
 
 	/* sources */

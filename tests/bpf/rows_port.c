@@ -17,55 +17,9 @@ static void abi_of_new_maps(struct world *w)
 	w->meta.abi = 0;
 }
 
-static void not_ready(struct world *w)
-{
-	w->meta.flags &= ~SIXLANE_META_READY;
-}
-
-static void not_in_sync(struct world *w)
-{
-	w->meta.flags &= ~SIXLANE_META_IN_SYNC;
-}
-
-static void pass_all(struct world *w)
-{
-	w->meta.flags |= SIXLANE_META_PASS_ALL;
-}
-
-static void more_rules(struct world *w)
-{
-	w->meta.flags |= SIXLANE_META_RULES;
-}
-
-static void pass_all_and_more_rules(struct world *w)
-{
-	pass_all(w);
-	more_rules(w);
-}
-
-static void not_served(struct world *w)
-{
-	world_port(w, DEV_IN)->flags &= ~SIXLANE_PORT_INGRESS;
-}
-
-static void pass_port(struct world *w)
-{
-	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_PASS;
-}
-
-static void upper(struct world *w)
-{
-	world_port(w, DEV_IN)->flags |= SIXLANE_PORT_UPPER;
-}
-
 static void pass_another_port(struct world *w)
 {
 	world_port(w, DEV_ALT)->flags |= SIXLANE_PORT_PASS | SIXLANE_PORT_UPPER;
-}
-
-static void forwarding_off(struct world *w)
-{
-	world_port(w, DEV_IN)->flags &= ~SIXLANE_PORT_FORWARDING;
 }
 
 static void forwarding_off_at_egress(struct world *w)
@@ -116,35 +70,37 @@ const struct row rows_port[] = {
 	  .arrange = abi_of_new_maps,
 	  .verdict = SIXLANE_PASS_NOT_READY },
 	{ .name = "maps that were never complete",
-	  .arrange = not_ready,
+	  .meta_turned = SIXLANE_META_READY,
 	  .verdict = SIXLANE_PASS_NOT_READY },
-	{ .name = "maps that are being synchronised again", .arrange = not_in_sync },
-	{ .name = "pass all", .arrange = pass_all, .verdict = SIXLANE_PASS_ALL },
+	{ .name = "maps that are being synchronised again", .meta_turned = SIXLANE_META_IN_SYNC },
+	{ .name = "pass all", .meta_turned = SIXLANE_META_PASS_ALL, .verdict = SIXLANE_PASS_ALL },
 	{ .name = "pass all, of a port without a slot",
 	  .in = DEV_STRANGER,
-	  .arrange = pass_all,
+	  .meta_turned = SIXLANE_META_PASS_ALL,
 	  .verdict = SIXLANE_PASS_ALL },
 	{ .name = "rules beyond the default",
-	  .arrange = more_rules,
+	  .meta_turned = SIXLANE_META_RULES,
 	  .verdict = SIXLANE_PUNT_RULES },
 	{ .name = "pass all before the rules",
-	  .arrange = pass_all_and_more_rules,
+	  .meta_turned = SIXLANE_META_PASS_ALL | SIXLANE_META_RULES,
 	  .verdict = SIXLANE_PASS_ALL },
 	{ .name = "port without a slot", .in = DEV_STRANGER, .verdict = SIXLANE_PASS_UNKNOWN_PORT },
 	{ .name = "port that is not served",
-	  .arrange = not_served,
+	  .in_turned = SIXLANE_PORT_INGRESS,
 	  .verdict = SIXLANE_PASS_UNKNOWN_PORT },
-	{ .name = "pass port", .arrange = pass_port, .verdict = SIXLANE_PASS_PORT },
-	{ .name = "port with a master", .arrange = upper, .verdict = SIXLANE_PASS_PORT_UPPER },
+	{ .name = "pass port", .in_turned = SIXLANE_PORT_PASS, .verdict = SIXLANE_PASS_PORT },
+	{ .name = "port with a master",
+	  .in_turned = SIXLANE_PORT_UPPER,
+	  .verdict = SIXLANE_PASS_PORT_UPPER },
 	{ .name = "pass port, of another port", .arrange = pass_another_port },
 	{ .name = "forwarding off",
-	  .arrange = forwarding_off,
+	  .in_turned = SIXLANE_PORT_FORWARDING,
 	  .verdict = SIXLANE_PASS_NO_FORWARDING },
 	{ .name = "forwarding off at the egress does not matter",
 	  .arrange = forwarding_off_at_egress },
 	{ .name = "forwarding off does not save from a blackhole",
 	  .routes = { TO(NH_FATE + SIXLANE_DROP_BLACKHOLE) },
-	  .arrange = forwarding_off,
+	  .in_turned = SIXLANE_PORT_FORWARDING,
 	  .verdict = SIXLANE_DROP_BLACKHOLE },
 	{ .name = "index names a slot of another interface",
 	  .arrange = index_names_another_slot,

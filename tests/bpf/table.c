@@ -45,6 +45,8 @@ static void arrange(const struct row *row, struct world *w)
 		w->meta.flags |= SIXLANE_META_LOOK;
 	for (size_t i = 0; i < ROW_RULES && row->rules[i].rule.priority; i++)
 		world_add_rule(w, &row->rules[i].rule, row->rules[i].src, row->rules[i].dst);
+	w->meta.flags ^= row->meta_turned;
+	world_port(w, DEV_IN)->flags ^= row->in_turned;
 	if (row->arrange)
 		row->arrange(w);
 	if (row->at_home)
