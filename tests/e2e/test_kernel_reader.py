@@ -239,7 +239,7 @@ def test_a_branch_above_all_that_comes_and_goes(ns, kind):
     lines = ["route %s blackhole 3001::/16 table 77" % verb for verb in ("add", "del")] * 1000
 
     def is_enough():
-        words = [*kr.KINDS[kind], "-b", 1, "time", 77, passes]
+        words = [*kr.KINDS[kind], "-b", 1, "-t", passes, "walk", 77]
         lengths = [json.loads(line)["records"] for line in kr.lines(ns, *words)]
         assert len(lengths) == passes
         assert writer.poll() is None

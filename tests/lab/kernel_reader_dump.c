@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kernel_reader_dump [-p] [-b BUDGET] [-x all|ADDRESS] COMMAND: what the kernel reader
+ * kernel_reader_dump [-p] [-b BUDGET] [-x all|ADDRESS] [-t PASSES] COMMAND: what the kernel reader
  * reads in this network namespace. A line of JSON a record, and one a call with how it ended.
  *
  *	walk TABLE		all of a table
@@ -8,10 +8,10 @@
  *	objects			the next-hop objects
  *	tables			their ids, a line each
  *	kind			cast or probe: how it reads
- *	time TABLE PASSES	no records: how many, CPU milliseconds a pass, the longest call
  *
- * -p: by probe reads, as before Linux 6.2. -b: records a call. -x: with
- * exceptions, of all destinations or of one.
+ * -p: by probe reads, as before Linux 6.2. -b: records a call. -x: with exceptions, of all
+ * destinations or of one. -t: instead of records how many there are, CPU milliseconds a pass and
+ * the longest call, of so many passes.
  */
 #include <arpa/inet.h>
 #include <bpf/libbpf.h>
@@ -28,6 +28,7 @@ struct options {
 	bool probe;
 	uint32_t budget;
 	struct kernel_choice choice;
+	unsigned long passes; /* to be timed; 0: one is printed */
 };
 
 static void check(const char *what, int r)
@@ -57,9 +58,8 @@ static void print_record(const struct kernel_view *view, const struct kernel_rec
 	print_address("gateway", record->gateway);
 	printf("\"dst_len\": %u, \"src_len\": %u, \"flags\": %u, \"metric\": %u, ", record->dst_len,
 	       record->src_len, record->flags, record->metric);
-	printf("\"id\": %u, \"ifindex\": %u, \"mtu\": %u, \"hop_limit\": %u, \"features\": %u, ",
-	       record->next_hop_id, record->ifindex, record->mtu, record->hop_limit,
-	       record->features);
+	printf("\"id\": %u, \"ifindex\": %u, \"mtu\": %u, \"hop_limit\": %u, ", record->next_hop_id,
+	       record->ifindex, record->mtu, record->hop_limit);
 	printf("\"siblings\": %u, \"weight\": %u, \"type\": %u, \"protocol\": %u, ",
 	       record->n_siblings, record->weight, record->type, record->protocol);
 	printf("\"preference\": %u, \"mtu_locked\": %u, \"encap\": %u, \"prefsrc\": %u, ",
@@ -78,42 +78,55 @@ static void print_view(const struct kernel_view *view)
 
 /* --- commands --- */
 
-static void do_walk(struct kernel_reader *reader, const struct options *options, uint32_t table)
+static double cpu_ms(void)
 {
-	struct kernel_cursor cursor = { 0 };
-	struct kernel_view view;
+	struct timespec now;
 
-	do {
-		check("walk", kernel_reader_walk(reader, table, options->budget, &options->choice,
-						 &cursor, &view));
-		print_view(&view);
-	} while (!view.end);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-static void do_find(struct kernel_reader *reader, const struct options *options, uint32_t table,
-		    const char *text)
+/* table NULL: the next-hop objects. */
+static void pass(struct kernel_reader *reader, const struct options *options, const char *table)
+{
+	const uint32_t id = table ? (uint32_t)strtoul(table, NULL, 0) : 0;
+	const double begin = cpu_ms();
+	struct kernel_cursor cursor = { 0 };
+	struct kernel_view view;
+	double longest = 0, call;
+	size_t n = 0, calls = 0;
+
+	do {
+		call = cpu_ms();
+		check("walk", table ? kernel_reader_walk(reader, id, options->budget,
+							 &options->choice, &cursor, &view)
+				    : kernel_reader_objects(reader, options->budget,
+							    &options->choice, &cursor, &view));
+		call = cpu_ms() - call;
+		longest = call > longest ? call : longest;
+		n += view.n;
+		calls++;
+		if (!options->passes)
+			print_view(&view);
+	} while (!view.end);
+	if (options->passes)
+		printf("{\"records\": %zu, \"calls\": %zu, \"cpu_ms\": %.2f, \"longest_ms\": %.3f}\n",
+		       n, calls, cpu_ms() - begin, longest);
+}
+
+static void find(struct kernel_reader *reader, const struct options *options, const char *table,
+		 const char *text)
 {
 	struct kernel_view view;
 	struct prefix dst;
 
 	check(text, prefix_parse(text, &dst));
-	check("find", kernel_reader_find(reader, table, &dst, &options->choice, &view));
+	check("find", kernel_reader_find(reader, (uint32_t)strtoul(table, NULL, 0), &dst,
+					 &options->choice, &view));
 	print_view(&view);
 }
 
-static void do_objects(struct kernel_reader *reader, const struct options *options)
-{
-	struct kernel_cursor cursor = { 0 };
-	struct kernel_view view;
-
-	do {
-		check("objects", kernel_reader_objects(reader, options->budget, &options->choice,
-						       &cursor, &view));
-		print_view(&view);
-	} while (!view.end);
-}
-
-static void do_tables(struct kernel_reader *reader)
+static void list_tables(struct kernel_reader *reader)
 {
 	uint32_t ids[KERNEL_READER_TABLES];
 	size_t n;
@@ -123,51 +136,19 @@ static void do_tables(struct kernel_reader *reader)
 		printf("%u\n", ids[i]);
 }
 
-static double now_ms(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
-static void time_pass(struct kernel_reader *reader, const struct options *options, uint32_t table)
-{
-	const double begin = now_ms(CLOCK_PROCESS_CPUTIME_ID);
-	struct kernel_cursor cursor = { 0 };
-	struct kernel_view view;
-	double longest = 0, cpu;
-	size_t n = 0, calls = 0;
-
-	do {
-		cpu = now_ms(CLOCK_PROCESS_CPUTIME_ID);
-		check("walk", kernel_reader_walk(reader, table, options->budget, &options->choice,
-						 &cursor, &view));
-		cpu = now_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-		longest = cpu > longest ? cpu : longest;
-		n += view.n;
-		calls++;
-	} while (!view.end);
-	printf("{\"records\": %zu, \"calls\": %zu, \"cpu_ms\": %.2f, \"longest_ms\": %.3f}\n", n,
-	       calls, now_ms(CLOCK_PROCESS_CPUTIME_ID) - begin, longest);
-}
-
 static int run(struct kernel_reader *reader, const struct options *options, int argc, char **argv)
 {
-	const uint32_t table = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : 0;
+	const char *command = argc ? argv[0] : "";
+	const bool walk = argc == 2 && !strcmp(command, "walk");
 
-	if (argc == 2 && !strcmp(argv[0], "walk"))
-		do_walk(reader, options, table);
-	else if (argc == 3 && !strcmp(argv[0], "find"))
-		do_find(reader, options, table, argv[2]);
-	else if (argc == 3 && !strcmp(argv[0], "time"))
-		for (int i = atoi(argv[2]); i > 0; i--)
-			time_pass(reader, options, table);
-	else if (argc == 1 && !strcmp(argv[0], "objects"))
-		do_objects(reader, options);
-	else if (argc == 1 && !strcmp(argv[0], "tables"))
-		do_tables(reader);
-	else if (argc == 1 && !strcmp(argv[0], "kind"))
+	if (walk || (argc == 1 && !strcmp(command, "objects")))
+		for (unsigned long i = 0; i == 0 || i < options->passes; i++)
+			pass(reader, options, walk ? argv[1] : NULL);
+	else if (argc == 3 && !strcmp(command, "find"))
+		find(reader, options, argv[1], argv[2]);
+	else if (argc == 1 && !strcmp(command, "tables"))
+		list_tables(reader);
+	else if (argc == 1 && !strcmp(command, "kind"))
 		puts(kernel_reader_kind(reader) == KERNEL_READER_CAST ? "cast" : "probe");
 	else
 		return -EINVAL;
@@ -193,6 +174,9 @@ static int parse_option(int option, struct options *options)
 	case 'b':
 		options->budget = (uint32_t)strtoul(optarg, NULL, 0);
 		return 0;
+	case 't':
+		options->passes = strtoul(optarg, NULL, 0);
+		return 0;
 	case 'x':
 		return parse_choice(optarg, &options->choice);
 	}
@@ -206,7 +190,7 @@ int main(int argc, char **argv)
 	char err[LOADER_ERR];
 	int option, r;
 
-	while ((option = getopt(argc, argv, "pb:x:")) != -1)
+	while ((option = getopt(argc, argv, "pb:t:x:")) != -1)
 		check("option", parse_option(option, &options));
 	libbpf_set_print(NULL);
 	r = options.probe ? kernel_reader_open_kind(&reader, KERNEL_READER_PROBE, err)
