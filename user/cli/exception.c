@@ -250,58 +250,32 @@ static int change_lines(const struct cmd_options *options, enum exception_verb v
 	return rc;
 }
 
-static int run_verb(const struct cmd_options *options, enum exception_verb verb, int argc,
-		    char **argv)
-{
-	struct exception one;
-	char err[EXCEPTION_ERR];
-
-	if (verb >= EXCEPTION_DELETE && argc == 1 && input_is_stdin(argv[0]))
-		return change_lines(options, verb);
-	if (!parse(verb, argc, argv, &one, err))
-		return cmd_usage(&cmd_exception, "%s", err);
-	if (verb == EXCEPTION_SHOW)
-		return exception_show(options, &one);
-	return exception_change(options, verb, &(struct exceptions){ .at = &one, .n = 1 });
-}
-
-static int run_add(const struct cmd_options *options, int argc, char **argv)
-{
-	return run_verb(options, EXCEPTION_ADD, argc, argv);
-}
-
-static int run_replace(const struct cmd_options *options, int argc, char **argv)
-{
-	return run_verb(options, EXCEPTION_REPLACE, argc, argv);
-}
-
-static int run_delete(const struct cmd_options *options, int argc, char **argv)
-{
-	return run_verb(options, EXCEPTION_DELETE, argc, argv);
-}
-
-static int run_show(const struct cmd_options *options, int argc, char **argv)
-{
-	return run_verb(options, EXCEPTION_SHOW, argc, argv);
-}
-
-static int run_flush(const struct cmd_options *options, int argc, char **argv)
-{
-	return run_verb(options, EXCEPTION_FLUSH, argc, argv);
-}
-
 static const struct cmd verbs[] = {
-	{ .name = "add", .run = run_add },	 { .name = "replace", .run = run_replace },
-	{ .name = "delete", .run = run_delete }, { .name = "show", .run = run_show },
-	{ .name = "list", .run = run_show },	 { .name = "flush", .run = run_flush },
+	[EXCEPTION_SHOW] = { .name = "show" },	 [EXCEPTION_LIST] = { .name = "list" },
+	[EXCEPTION_FLUSH] = { .name = "flush" }, [EXCEPTION_DELETE] = { .name = "delete" },
+	[EXCEPTION_ADD] = { .name = "add" },	 [EXCEPTION_REPLACE] = { .name = "replace" },
 };
 
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
 	static const struct cmd_verbs all = { &cmd_exception, verbs, ARRAY_SIZE(verbs),
 					      "add, replace, delete, show, flush" };
+	const struct cmd *said = argc ? cmd_find_verb(&all, argv[0]) : &verbs[EXCEPTION_SHOW];
+	const enum exception_verb verb = said ? (enum exception_verb)(said - verbs) : 0;
+	struct exception one;
+	char err[EXCEPTION_ERR];
 
-	return argc ? cmd_run_verb(&all, options, argc, argv) : run_show(options, 0, NULL);
+	if (!said)
+		return CMD_USAGE;
+	argv += argc > 0;
+	argc -= argc > 0;
+	if (verb >= EXCEPTION_DELETE && argc == 1 && input_is_stdin(argv[0]))
+		return change_lines(options, verb);
+	if (!parse(verb, argc, argv, &one, err))
+		return cmd_usage(&cmd_exception, "%s", err);
+	if (verb <= EXCEPTION_LIST)
+		return exception_show(options, &one);
+	return exception_change(options, verb, &(struct exceptions){ .at = &one, .n = 1 });
 }
 
 const struct cmd cmd_exception = {

@@ -13,6 +13,7 @@
 
 enum exception_verb {
 	EXCEPTION_SHOW,	  /* [DST] [table T] */
+	EXCEPTION_LIST,	  /* the same */
 	EXCEPTION_FLUSH,  /* [table T] */
 	EXCEPTION_DELETE, /* DST [table T]; main if nothing is said */
 	EXCEPTION_ADD,	  /* DST [table T] [mtu N] [via GW dev PORT] [expires SEC]: not DST alone */

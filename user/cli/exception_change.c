@@ -8,6 +8,7 @@
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "../lib/log.h"
@@ -38,10 +39,15 @@ static bool sets(const struct change *change)
 }
 
 /* CMD_FAILED. */
-static int fail(const struct exception *one, const char *why)
+static int fail(const struct exception *one, const char *fmt, ...) _printf_(2, 3);
+static int fail(const struct exception *one, const char *fmt, ...)
 {
-	char name[EXCEPTION_NAME], line[32] = "";
+	char name[EXCEPTION_NAME], line[32] = "", why[256];
+	va_list ap;
 
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
 	if (one->line)
 		snprintf(line, sizeof(line), "line %u: ", one->line);
 	log_error("%s%s: %s", line, exception_name(one, name), why);
@@ -62,84 +68,72 @@ static uint32_t vrf_of(const struct ports *ports, const char *name)
 
 /* Whether the kernel would call the gateway a local address: in the same VRF, or, link-local, of
  * the same device. */
-static bool is_own(const struct ports *ports, const struct sixlane_operator *value,
-		   const struct ifaddrs *own)
+static bool is_own(const struct change *change, const struct sixlane_operator *value)
 {
-	const struct sockaddr_in6 *sin6 = (const void *)own->ifa_addr;
-
-	if (!sin6 || sin6->sin6_family != AF_INET6 ||
-	    memcmp(&sin6->sin6_addr, &value->gateway, sizeof(value->gateway)) != 0)
-		return false;
-	if (IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr))
-		return !strcmp(own->ifa_name, value->device);
-	return vrf_of(ports, own->ifa_name) == vrf_of(ports, value->device);
-}
-
-static bool is_any_own(const struct change *change, const struct sixlane_operator *value)
-{
+	const struct ports *ports = &change->view.ports;
 	const struct ifaddrs *own = *value->device ? change->own : NULL;
 
-	while (own && !is_own(&change->view.ports, value, own))
-		own = own->ifa_next;
-	return own;
+	for (; own; own = own->ifa_next) {
+		const struct sockaddr_in6 *sin6 = (const void *)own->ifa_addr;
+
+		if (!sin6 || sin6->sin6_family != AF_INET6 ||
+		    memcmp(&sin6->sin6_addr, &value->gateway, sizeof(value->gateway)) != 0)
+			continue;
+		if (IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr)
+			    ? !strcmp(own->ifa_name, value->device)
+			    : vrf_of(ports, own->ifa_name) == vrf_of(ports, value->device))
+			return true;
+	}
+	return false;
 }
 
-/* NULL: it may be set, as far as can be told. */
-static const char *why_not_set(const struct change *change, const struct exception *one,
-			       char buf[EXCEPTION_ERR])
+static int check_set(const struct change *change, const struct exception *one)
 {
-	char addr[PRINT_PREFIX_LEN], table_buf[SHOW_TABLE_LEN];
-	const char *table;
+	char addr[PRINT_PREFIX_LEN], buf[SHOW_TABLE_LEN];
+	const char *table = show_table(one->elsewhere, buf);
 
-	if (change->verb == EXCEPTION_ADD && one->has_wish)
-		return FILE_EXISTS;
-	if (is_any_own(change, &one->value))
-		return "via an address of the router itself";
-	if (!one->elsewhere)
-		return NULL;
 	print_prefix(&one->dst, 128, true, addr);
-	table = show_table(one->elsewhere, table_buf);
-	snprintf(
-		buf, EXCEPTION_ERR,
-		"it has one in table %s, and can have no other: 'sixlane exception delete %s table %s' removes that",
-		table, addr, table);
-	return buf;
+	if (one->elsewhere)
+		return fail(one,
+			    "it has one in table %s, and can have no other: 'sixlane exception "
+			    "delete %s table %s' removes that",
+			    table, addr, table);
+	if (change->verb == EXCEPTION_ADD && one->has_wish)
+		return fail(one, FILE_EXISTS);
+	return is_own(change, &one->value) ? fail(one, "via an address of the router itself")
+					   : CMD_OK;
 }
 
-static const char *why_not_delete(const struct exception *one, char buf[EXCEPTION_ERR])
+static int check_delete(const struct exception *one)
 {
 	char addr[PRINT_PREFIX_LEN];
 
 	if (one->has_wish)
-		return NULL;
-	if (!one->has_entry || !(one->entry.flags & SIXLANE_EXCEPTION_KERNEL))
-		return "there is no operator exception";
+		return CMD_OK;
 	print_prefix(&one->dst, 128, true, addr);
-	snprintf(buf, EXCEPTION_ERR,
-		 "learned by the kernel: 'ip -6 route flush cache %s' removes it", addr);
-	return buf;
+	if (one->has_entry && one->entry.flags & SIXLANE_EXCEPTION_KERNEL)
+		return fail(one, "learned by the kernel: 'ip -6 route flush cache %s' removes it",
+			    addr);
+	return fail(one, "there is no operator exception");
 }
 
 /* What is there now, and whether all can be done. CMD_OK or CMD_FAILED (said). */
 static int check(const struct change *change)
 {
-	char buf[EXCEPTION_ERR];
+	int rc = CMD_OK;
 
-	for (size_t i = 0; i < change->list->n; i++) {
+	for (size_t i = 0; i < change->list->n && !rc; i++) {
 		struct exception *one = &change->list->at[i];
-		int rc = exception_read(&change->view.maps, one);
-		const char *why = NULL;
+		const int error = exception_read(&change->view.maps, one);
 
-		if (rc)
-			why = strerror(-rc);
+		if (error)
+			rc = fail(one, "%s", strerror(-error));
 		else if (sets(change))
-			why = why_not_set(change, one, buf);
+			rc = check_set(change, one);
 		else if (change->verb == EXCEPTION_DELETE)
-			why = why_not_delete(one, buf);
-		if (why)
-			return fail(one, why);
+			rc = check_delete(one);
 	}
-	return CMD_OK;
+	return rc;
 }
 
 /* --- writing ----------------------------------------------------------------------------- */
@@ -182,18 +176,17 @@ static void undo(const struct change *change, size_t n)
 /* CMD_OK, or CMD_FAILED (said) and nothing has changed. */
 static int write_all(const struct change *change)
 {
-	char full[64];
-
 	for (size_t i = 0; i < change->list->n; i++) {
 		const struct exception *one = &change->list->at[i];
-		int rc = write_one(change, one);
+		const int rc = write_one(change, one);
 
 		if (!rc)
 			continue;
 		undo(change, i);
-		snprintf(full, sizeof(full), "the limit of %u operator exceptions is reached",
-			 SIXLANE_MAX_EXCEPTIONS);
-		return fail(one, rc == -E2BIG ? full : rc == -EEXIST ? FILE_EXISTS : strerror(-rc));
+		if (rc == -E2BIG)
+			return fail(one, "the limit of %u operator exceptions is reached",
+				    SIXLANE_MAX_EXCEPTIONS);
+		return fail(one, "%s", rc == -EEXIST ? FILE_EXISTS : strerror(-rc));
 	}
 	return CMD_OK;
 }

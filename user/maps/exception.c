@@ -143,30 +143,17 @@ static int each_operator(void *ctx, const void *key, const void *value)
 	return each->fn(each->ctx, &key_copy, &copy);
 }
 
-static struct maps_walk operator_walk(const struct maps *maps, struct operator_each *each)
-{
-	return (struct maps_walk){
-		.fd = maps->fd[LOADER_OPERATOR],
-		.key_bytes = sizeof(union sixlane_addr),
-		.value_bytes = sizeof(struct sixlane_operator),
-		.fn = each_operator,
-		.ctx = each,
-	};
-}
-
-int maps_operator_each(const struct maps *maps, maps_operator_fn fn, void *ctx)
-{
-	struct operator_each each = { fn, ctx };
-	const struct maps_walk walk = operator_walk(maps, &each);
-
-	return maps_walk(&walk);
-}
-
 int maps_operator_some(const struct maps *maps, struct maps_cursor *cursor, maps_operator_fn fn,
 		       void *ctx)
 {
 	struct operator_each each = { fn, ctx };
-	const struct maps_walk walk = operator_walk(maps, &each);
+	const struct maps_walk walk = {
+		.fd = maps->fd[LOADER_OPERATOR],
+		.key_bytes = sizeof(union sixlane_addr),
+		.value_bytes = sizeof(struct sixlane_operator),
+		.fn = each_operator,
+		.ctx = &each,
+	};
 
 	return maps_walk_some(&walk, cursor);
 }
