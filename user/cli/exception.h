@@ -39,6 +39,9 @@ struct exceptions {
 	size_t n;
 };
 
+/* Into err[EXCEPTION_ERR]. False. */
+bool exception_fail(char *err, const char *fmt, ...) _printf_(2, 3);
+
 /* exception_change.c: add, replace, delete or flush, of which the list has one that says which.
  * What is wrong with any of them is said before anything is changed. CMD_OK or CMD_FAILED (said).
  */

@@ -8,7 +8,6 @@
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "../lib/log.h"
@@ -39,15 +38,10 @@ static bool sets(const struct change *change)
 }
 
 /* CMD_FAILED. */
-static int fail(const struct exception *one, const char *fmt, ...) _printf_(2, 3);
-static int fail(const struct exception *one, const char *fmt, ...)
+static int tell(const struct exception *one, const char *why)
 {
-	char name[EXCEPTION_NAME], line[32] = "", why[256];
-	va_list ap;
+	char name[EXCEPTION_NAME], line[32] = "";
 
-	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
-	va_end(ap);
 	if (one->line)
 		snprintf(line, sizeof(line), "line %u: ", one->line);
 	log_error("%s%s: %s", line, exception_name(one, name), why);
@@ -87,53 +81,33 @@ static bool is_own(const struct change *change, const struct sixlane_operator *v
 	return false;
 }
 
-static int check_set(const struct change *change, const struct exception *one)
+/* Whether it can be done; *one: what there is now. */
+static bool check_one(const struct change *change, struct exception *one, char *err)
 {
+	const int rc = exception_read(&change->view.maps, one);
 	char addr[PRINT_PREFIX_LEN], buf[SHOW_TABLE_LEN];
 	const char *table = show_table(one->elsewhere, buf);
+	const bool missing = change->verb == EXCEPTION_DELETE && !one->has_wish;
 
 	print_prefix(&one->dst, 128, true, addr);
-	if (one->elsewhere)
-		return fail(one,
-			    "it has one in table %s, and can have no other: 'sixlane exception "
-			    "delete %s table %s' removes that",
-			    table, addr, table);
+	if (rc)
+		return exception_fail(err, "%s", strerror(-rc));
+	if (missing && one->has_entry && one->entry.flags & SIXLANE_EXCEPTION_KERNEL)
+		return exception_fail(
+			err, "learned by the kernel: 'ip -6 route flush cache %s' removes it",
+			addr);
+	if (missing)
+		return exception_fail(err, "there is no operator exception");
+	if (sets(change) && one->elsewhere)
+		return exception_fail(
+			err,
+			"it has one in table %s, and can have no other: 'sixlane exception delete %s table %s' removes that",
+			table, addr, table);
 	if (change->verb == EXCEPTION_ADD && one->has_wish)
-		return fail(one, FILE_EXISTS);
-	return is_own(change, &one->value) ? fail(one, "via an address of the router itself")
-					   : CMD_OK;
-}
-
-static int check_delete(const struct exception *one)
-{
-	char addr[PRINT_PREFIX_LEN];
-
-	if (one->has_wish)
-		return CMD_OK;
-	print_prefix(&one->dst, 128, true, addr);
-	if (one->has_entry && one->entry.flags & SIXLANE_EXCEPTION_KERNEL)
-		return fail(one, "learned by the kernel: 'ip -6 route flush cache %s' removes it",
-			    addr);
-	return fail(one, "there is no operator exception");
-}
-
-/* What is there now, and whether all can be done. CMD_OK or CMD_FAILED (said). */
-static int check(const struct change *change)
-{
-	int rc = CMD_OK;
-
-	for (size_t i = 0; i < change->list->n && !rc; i++) {
-		struct exception *one = &change->list->at[i];
-		const int error = exception_read(&change->view.maps, one);
-
-		if (error)
-			rc = fail(one, "%s", strerror(-error));
-		else if (sets(change))
-			rc = check_set(change, one);
-		else if (change->verb == EXCEPTION_DELETE)
-			rc = check_delete(one);
-	}
-	return rc;
+		return exception_fail(err, FILE_EXISTS);
+	if (sets(change) && is_own(change, &one->value))
+		return exception_fail(err, "via an address of the router itself");
+	return true;
 }
 
 /* --- writing ----------------------------------------------------------------------------- */
@@ -176,6 +150,8 @@ static void undo(const struct change *change, size_t n)
 /* CMD_OK, or CMD_FAILED (said) and nothing has changed. */
 static int write_all(const struct change *change)
 {
+	char full[64];
+
 	for (size_t i = 0; i < change->list->n; i++) {
 		const struct exception *one = &change->list->at[i];
 		const int rc = write_one(change, one);
@@ -183,10 +159,9 @@ static int write_all(const struct change *change)
 		if (!rc)
 			continue;
 		undo(change, i);
-		if (rc == -E2BIG)
-			return fail(one, "the limit of %u operator exceptions is reached",
-				    SIXLANE_MAX_EXCEPTIONS);
-		return fail(one, "%s", rc == -EEXIST ? FILE_EXISTS : strerror(-rc));
+		snprintf(full, sizeof(full), "the limit of %u operator exceptions is reached",
+			 SIXLANE_MAX_EXCEPTIONS);
+		return tell(one, rc == -E2BIG ? full : rc == -EEXIST ? FILE_EXISTS : strerror(-rc));
 	}
 	return CMD_OK;
 }
@@ -308,8 +283,9 @@ int exception_change(const struct cmd_options *options, enum exception_verb verb
 	struct change change = {
 		.options = options, .verb = verb, .list = list, .daemon = loader_daemon_runs()
 	};
-	int rc = cmd_view_open_writable(&change.view), error = 0;
 	struct exceptions found = { 0 };
+	int rc = cmd_view_open_writable(&change.view), error = 0;
+	char err[EXCEPTION_ERR];
 
 	if (rc)
 		return rc;
@@ -317,11 +293,16 @@ int exception_change(const struct cmd_options *options, enum exception_verb verb
 		error = exception_collect(&change.view.maps, list->at, false, &found);
 		change.list = &found;
 	}
+	if (error) {
+		log_error("cannot read the operator's exceptions: %s", strerror(-error));
+		rc = CMD_FAILED;
+	}
 	if (sets(&change) && getifaddrs(&change.own))
 		change.own = NULL;
-	if (error)
-		log_error("cannot read the operator's exceptions: %s", strerror(-error));
-	rc = error ? CMD_FAILED : check(&change);
+	for (size_t i = 0; i < change.list->n && !rc; i++) {
+		if (!check_one(&change, &change.list->at[i], err))
+			rc = tell(&change.list->at[i], err);
+	}
 	if (!rc)
 		rc = write_and_settle(&change);
 	if (change.own)

@@ -15,7 +15,7 @@
 struct maps_walk {
 	int fd;
 	size_t key_bytes, value_bytes;
-	/* 0 or -errno, which ends the walk. value: aligned to 4 bytes */
+	/* 0 or -errno, which ends the walk. Keys and values of whole 8 bytes are aligned to 8. */
 	int (*fn)(void *ctx, const void *key, const void *value);
 	void *ctx;
 };
