@@ -20,6 +20,7 @@
 struct found {
 	size_t n, left;		 /* entries; those that are gone */
 	size_t missing, refused; /* lead out by a device that is not there; found no room */
+	int error;		 /* of the reading, or of one that failed otherwise */
 	uint64_t next_expire_ns;
 	uint64_t gateways[NEIGH_WORDS]; /* bitmap of the slots of gateways in use */
 	bool by_device;			/* an entry names one */
@@ -108,20 +109,25 @@ static int take_entry(void *ctx, const union sixlane_addr *dst,
 	found->n++;
 	found->by_device |= *entry->device != '\0';
 	ret = bring(list, dst, entry);
-	/* having no memory it stays as it was until all are read again */
-	if (ret && ret != -ENOMEM)
+	if (ret)
 		drop(list->sync, dst);
 	found->missing += ret == -ENODEV;
 	found->refused += ret == -ENOSPC;
+	if (ret && ret != -ENODEV && ret != -ENOSPC)
+		found->error = ret;
 	if (entry->expires_ns && entry->expires_ns < found->next_expire_ns)
 		found->next_expire_ns = entry->expires_ns;
-	return ret == -ENOMEM ? ret : 0;
+	return 0;
 }
 
 static void report(const struct operator_list *list)
 {
 	const struct found *found = &list->found, *last = &list->last;
 
+	if (found->error)
+		log_warning_limited(
+			"cannot apply the operator's exceptions: %s; sixlaned tries again",
+			strerror(-found->error));
 	if (found->missing && found->missing != last->missing)
 		log_warning_limited(
 			"%zu operator exceptions name devices that do not exist; they stay inactive until the devices appear",
@@ -149,7 +155,7 @@ static void begin(struct operator_list *list)
 
 static void finish(struct operator_list *list)
 {
-	uint64_t next_ns;
+	uint64_t next_ns = util_now_ns() + LOOK_INTERVAL_NS;
 
 	/* those that are gone have made room since the others were read; nothing else does */
 	if (list->found.left && list->found.refused) {
@@ -159,17 +165,20 @@ static void finish(struct operator_list *list)
 	report(list);
 	list->last = list->found;
 	list->reading = false;
-	/* not for each of many that expire */
-	next_ns = util_now_ns() + LOOK_INTERVAL_NS + list->last.n * LOOK_EACH_NS;
-	if (next_ns < list->last.next_expire_ns)
-		next_ns = list->last.next_expire_ns;
+	if (!list->last.error) {
+		/* not for each of many that expire */
+		next_ns += list->last.n * LOOK_EACH_NS;
+		if (next_ns < list->last.next_expire_ns)
+			next_ns = list->last.next_expire_ns;
+		__atomic_store_n(&list->sync->maps->meta->operator_done, list->changes,
+				 __ATOMIC_RELEASE);
+	}
 	/* it may be wanted since it began */
 	if (next_ns < list->next_ns)
 		list->next_ns = next_ns;
 	/* once, since it goes over all neighbours */
 	if (list->last.by_device)
 		list->sync->next_keep_ns = 0;
-	__atomic_store_n(&list->sync->maps->meta->operator_done, list->changes, __ATOMIC_RELEASE);
 }
 
 /* Those that are gone were set before all that are there. Returns whether there may be more. */
@@ -191,14 +200,6 @@ static bool leave_some(struct operator_list *list)
 	return true;
 }
 
-static void give_up(struct operator_list *list, int error)
-{
-	list->reading = false;
-	list->next_ns = util_now_ns() + LOOK_INTERVAL_NS;
-	log_warning_limited("cannot read the operator's exceptions: %s; sixlaned tries again",
-			    strerror(-error));
-}
-
 void operator_run(struct sync *sync)
 {
 	struct operator_list *list = sync->operator;
@@ -214,8 +215,8 @@ void operator_run(struct sync *sync)
 	/* at the end there is no more, however often */
 	ret = maps_operator_some(sync->maps, &list->cursor, take_entry, list);
 	if (ret < 0)
-		give_up(list, ret);
-	else if (!ret && !leave_some(list))
+		list->found.error = ret;
+	if (ret < 0 || (!ret && !leave_some(list)))
 		finish(list);
 }
 

@@ -17,7 +17,6 @@
 
 static struct sixlane_operator entries[MAX_ENTRIES]; /* of 2001:db8::N; mtu 0: none */
 static unsigned int readings;
-static int map_error;
 static uint64_t clock_ns;
 
 static int fake_some(const struct maps *maps, struct maps_cursor *cursor, maps_operator_fn fn,
@@ -25,7 +24,7 @@ static int fake_some(const struct maps *maps, struct maps_cursor *cursor, maps_o
 {
 	union sixlane_addr dst = addr("2001:db8::");
 	uint8_t *at = cursor->token;
-	int ret = map_error;
+	int ret = 0;
 
 	(void)maps;
 	readings += !*at;
@@ -89,7 +88,9 @@ static void pass(uint64_t ns)
 
 static void test_when_it_is_read(void **state)
 {
-	sync_.fib = ((struct world *)*state)->fib;
+	struct world *world = *state;
+
+	sync_.fib = world->fib;
 	clock_ns = 1000 * SECOND_NS;
 	list = (struct operator_list){ .sync = &sync_, .poke_fd = -1 };
 	want(10, 0);
@@ -121,12 +122,12 @@ static void test_when_it_is_read(void **state)
 	assert_int_equal(readings, 1);
 	pass(SECOND_NS);
 	assert_int_equal(readings, 2);
-	/* after an error once more */
-	map_error = -ENOMEM;
+	/* what failed is tried once more */
+	world->sim->exception_fails = 1;
 	want(1, 0);
 	pass(0);
 	assert_int_equal(n_exceptions(), 0);
-	map_error = 0;
+	world->sim->exception_fails = 0;
 	pass(SECOND_NS);
 	assert_int_equal(n_exceptions(), 1);
 	assert_int_equal(meta.operator_done, meta.operator_changes);
