@@ -145,6 +145,8 @@ def test_why_it_is_inactive(net):
             net.route(route)
         assert why in exception(net, "replace", SECOND, "mtu 1300").stderr
         assert why in exception(net, "show", SECOND).stdout
+    net.route("add %s from 2001:db8:5::/48 via %s dev p2" % (PREFIX, host_ll("c")))
+    assert ex.shown(net)[SECOND]["active"]  # for some sources
     net.route("add " + ex.COVER_BY_C)
     assert net.router.lookup(SECOND)["mtu"] == 1300
 
@@ -264,7 +266,7 @@ def test_added_twice_at_once(net):
 
 GOOD = [
     "mtu 1280", "mtu 65535", "mtu 1280 expires 1", "expires 4294967 table 4294967295 mtu 1280",
-    "via fe80::5 dev p1", "dev uplink1 mtu 1300 via 2001:db8:b::2",
+    "via fe80::5 dev p1", "via fe80::77 dev p1", "dev uplink1 mtu 1300 via 2001:db8:b::2",
 ]  # fmt: skip
 BAD = [
     ("nonsense", '"nonsense" is none of add, replace, delete, show, flush'),

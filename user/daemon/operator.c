@@ -60,12 +60,6 @@ static void note_gateway(struct operator_list *list, const struct fib_hop *hop)
 	list->found.gateways[slot / 64] |= 1ull << slot % 64;
 }
 
-static void drop(struct sync *sync, const union sixlane_addr *dst)
-{
-	exceptions_take_back(sync, dst);
-	fib_set_exception(sync->fib, dst, NULL);
-}
-
 /* 0, -ENODEV, or as fib_set_exception(). */
 static int bring(struct operator_list *list, const union sixlane_addr *dst,
 		 const struct sixlane_operator *entry)
@@ -110,7 +104,7 @@ static int take_entry(void *ctx, const union sixlane_addr *dst,
 	found->by_device |= *entry->device != '\0';
 	ret = bring(list, dst, entry);
 	if (ret)
-		drop(list->sync, dst);
+		fib_set_exception(list->sync->fib, dst, NULL);
 	found->missing += ret == -ENODEV;
 	found->refused += ret == -ENOSPC;
 	if (ret && ret != -ENODEV && ret != -ENOSPC)
@@ -184,17 +178,17 @@ static void finish(struct operator_list *list)
 /* Those that are gone were set before all that are there. Returns whether there may be more. */
 static bool leave_some(struct operator_list *list)
 {
-	struct sync *sync = list->sync;
+	struct fib *fib = list->sync->fib;
 	struct sixlane_operator entry;
 
 	for (int i = 0; i < LEAVE_MAX; i++) {
-		const union sixlane_addr *oldest = fib_oldest_exception(sync->fib, FIB_OPERATOR);
+		const union sixlane_addr *oldest = fib_oldest_exception(fib, FIB_OPERATOR);
 		union sixlane_addr dst;
 
-		if (!oldest || maps_operator(sync->maps, oldest, &entry) != -ENOENT)
+		if (!oldest || maps_operator(list->sync->maps, oldest, &entry) != -ENOENT)
 			return false;
 		dst = *oldest;
-		drop(sync, &dst);
+		fib_set_exception(fib, &dst, NULL);
 		list->found.left++;
 	}
 	return true;

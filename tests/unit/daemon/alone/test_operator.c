@@ -37,7 +37,6 @@ static int fake_some(const struct maps *maps, struct maps_cursor *cursor, maps_o
 }
 
 #define exceptions_yield(sync, dst) ((void)(dst))
-#define exceptions_take_back(sync, dst) ((void)(dst))
 #define exceptions_make_room(sync) ((void)(sync), false)
 #define util_now_ns() (clock_ns)
 #define maps_operator_some fake_some
@@ -124,13 +123,18 @@ static void test_when_it_is_read(void **state)
 	assert_int_equal(readings, 2);
 	/* what failed is tried once more */
 	world->sim->exception_fails = 1;
-	want(1, 0);
+	want(2, 0);
+	strcpy(entries[1].device, "none");
+	sync_.next_keep_ns = UINT64_MAX;
 	pass(0);
 	assert_int_equal(n_exceptions(), 0);
+	assert_true(meta.operator_done < meta.operator_changes);
 	world->sim->exception_fails = 0;
 	pass(SECOND_NS);
 	assert_int_equal(n_exceptions(), 1);
 	assert_int_equal(meta.operator_done, meta.operator_changes);
+	/* gateways do not wait for the keeper's turn */
+	assert_true(sync_.next_keep_ns == 0);
 }
 
 UNIT_TESTS()
