@@ -15,7 +15,7 @@ from exceptions import assert_mtu, exception
 from explained import A, explain
 from lab import SIXLANE
 from netns import wait_until
-from topology import FAR, PORT, PREFIX, host_addr, host_ll
+from topology import COVER, FAR, PORT, PREFIX, host_ll
 
 MTU = 1300
 MAX_EXCEPTIONS = 262_144  # SIXLANE_MAX_EXCEPTIONS
@@ -84,20 +84,23 @@ def test_show(net):
     assert ex.shown(net)[FAR]["hits"] == 8
 
 
-def test_without_a_daemon(net):
+def test_without_a_daemon(idle):
     """Packets go on meeting what was asked for before, and what was not there waits."""
+    ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
+    idle.router.attach()
     lines = "%s mtu 1300\n%s mtu 1300\n" % (FAR, SECOND)
+    done = {"requested": 2, "applied": 0, "daemon": False}
+    assert idle.router.sixlane_json("exception add -", stdin=lines) == done
+    assert {row["reason"] for row in ex.shown(idle).values()} == {"sixlaned does not run"}
+    idle.router.start()
+    for dst in (FAR, SECOND):
+        ex.wait_shown(idle, dst, active=True)
     done = {"requested": 2, "applied": 2, "daemon": True}
-    assert net.router.sixlane_json("exception add -", stdin=lines) == done
-    assert net.router.sixlane_json("exception flush") == done
-    assert net.router.sixlane_json("exception flush") == {**done, "requested": 0, "applied": 0}
+    assert idle.router.sixlane_json("exception flush") == done
+    assert idle.router.sixlane_json("exception flush") == {**done, "requested": 0, "applied": 0}
     before = ["mtu 1400 via", ex.OTHER, "dev p1"]
-    exception(net, "add", FAR, *before)
-    net.router.stop()
-    assert net.router.sixlane_json("exception replace -", stdin=lines) == {
-        "requested": 2, "applied": 0, "daemon": False,
-    }  # fmt: skip
-    assert {row["reason"] for row in ex.shown(net).values()} == {"sixlaned does not run"}
+    exception(idle, "add", FAR, *before)
+    idle.router.stop()
     for words in (
         ["mtu 1400 via", ex.OTHER, "dev p2"],
         ["mtu 1400 via", host_ll("b"), "dev p1"],
@@ -105,18 +108,15 @@ def test_without_a_daemon(net):
         ["via", ex.OTHER, "dev p1"],
         [*before, "expires 10"],
     ):
-        done = exception(net, "replace", FAR, *words)
+        done = exception(idle, "replace", FAR, *words)
         assert "stored, but inactive: sixlaned does not run" in done.stderr, words
-        assert ex.shown(net)[FAR]["reason"] == "sixlaned does not run", words
-    assert not exception(net, "replace", FAR, *before).stderr
-    assert ex.shown(net)[FAR]["active"]
-    done = exception(net, "del", FAR)
+        assert ex.shown(idle)[FAR]["reason"] == "sixlaned does not run", words
+    assert not exception(idle, "replace", FAR, *before).stderr
+    assert ex.shown(idle)[FAR]["active"]
+    done = exception(idle, "del", FAR)
     assert "stored, but still active: sixlaned does not run" in done.stderr
-    net.router.start()
-    exception(net, "add", THIRD, "mtu 1300 expires 2")
-    net.router.stop()
-    wait_until(lambda: THIRD not in ex.shown(net), what="it has expired")
-    exception(net, "add", THIRD, "mtu 1300")  # though the other one is still there
+    idle.router.start()
+    ex.wait_gone(idle, FAR)
 
 
 def test_why_it_is_inactive(net):
@@ -127,6 +127,7 @@ def test_why_it_is_inactive(net):
     net.r.run(*"ip link del extra".split())
     waits = {"reason": "waits for device extra, which does not exist", "port": "extra"}
     wait_until(lambda: waits.items() <= ex.shown(net)[FAR].items(), what=waits)
+    net.assert_forwarded([fr.udp(FAR)], to="b")
     net.r.run(*device.split())
     wait_until(lambda: ex.shown(net)[FAR]["active"], what="it is active")
     exception(net, "add", THIRD, "via", ex.OTHER, "dev p1")
@@ -134,20 +135,20 @@ def test_why_it_is_inactive(net):
     net.sync()
     row = ex.shown(net)[THIRD]
     assert (row["active"], row["next_hop"], row["port"]) == (True, ex.OTHER, "p1"), row
-    for route, why in (
-        ("replace unreachable " + PREFIX, "its covering route does not forward"),
-        ("add local %s from ::5/128 dev lo table local" % PREFIX, "the kernel (punt_source_route)"),
+    local = "local %s from ::5/128 dev lo table local" % PREFIX
+    for routes, why in (
+        (["replace unreachable " + PREFIX], "its covering route does not forward"),
+        (["add " + local], "its route passes to the kernel (punt_source_route)"),
+        (["del " + local, "del " + PREFIX, "del " + COVER], "its table has no route for it"),
     ):
-        net.route(route)
+        for route in routes:
+            net.route(route)
         assert why in exception(net, "replace", SECOND, "mtu 1300").stderr
         assert why in exception(net, "show", SECOND).stdout
-
-
-def test_gateways_are_resolved_before_packets_come(net):
-    """Packets that do not know theirs pass to the kernel, which sends them by the route."""
-    net.r.ip("neigh del", host_addr("c"), "dev p2")
-    exception(net, "add", FAR, "via", host_addr("c"), "dev p2", check=False)
-    wait_until(lambda: net.r.ipj("neigh show", host_addr("c"), "nud reachable"), 10, "resolved")
+    net.route("add %s from 2001:db8:5::/48 via %s dev p2" % (PREFIX, host_ll("c")))
+    assert ex.shown(net)[SECOND]["active"]  # for some sources
+    net.route("add " + ex.COVER_BY_C)
+    assert net.router.lookup(SECOND)["mtu"] == 1300
 
 
 def test_tables_are_told_apart(net):
@@ -265,7 +266,7 @@ def test_added_twice_at_once(net):
 
 GOOD = [
     "mtu 1280", "mtu 65535", "mtu 1280 expires 1", "expires 4294967 table 4294967295 mtu 1280",
-    "via fe80::5 dev p1", "dev uplink1 mtu 1300 via 2001:db8:b::2",
+    "via fe80::5 dev p1", "via fe80::77 dev p1", "dev uplink1 mtu 1300 via 2001:db8:b::2",
 ]  # fmt: skip
 BAD = [
     ("nonsense", '"nonsense" is none of add, replace, delete, show, flush'),

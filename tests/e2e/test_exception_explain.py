@@ -4,56 +4,36 @@
 import random
 
 import exceptions as ex
-import pytest
 from exceptions import exception
+from explained import A, explain
 from topology import FAR, PREFIX, SEED, host_addr, host_ll
 
 MTU = 1300
 SECOND = "2001:db8:f00::2"
-A = host_addr("a")
 
 
-@pytest.fixture
-def net(net):
-    ex.prepare(net, ex.COVER_BY_C, ex.BY_B)
-    net.sync()
-    return net
-
-
-def explain(net, dst=FAR, *words, src=A):
-    """The program and its trace agree, or the command fails."""
-    return net.router.sixlane_json("explain", src, dst, *words)
-
-
-def test_explain_tells_of_it(net):
-    """Every step, and the packet that goes back."""
-    assert explain(net)["exception"] is None
-    exception(net, "add", FAR, "mtu", MTU, "expires 1000")
-    row = explain(net, FAR, "udp 4000 5000 size", MTU)
+def test_explain_tells_of_it(idle):
+    """Every step, and the packet that goes back, of which packets have as many as before."""
+    ex.start(idle, "--answer-rate", 1)
+    before = idle.router.stats()["answer_too_big"]
+    assert explain(idle, A, FAR)["exception"] is None
+    exception(idle, "add", FAR, "mtu", MTU, "expires 1000")
+    row = explain(idle, A, FAR, "udp 4000 5000 size", MTU)
     assert row["verdict"] == "forward" and row["exception"]["mtu"] == MTU and not row["answer"]
-    row = explain(net, FAR, "udp 4000 5000 size", MTU + 1)
+    row = explain(idle, A, FAR, "udp 4000 5000 size", MTU + 1)
     assert row["verdict"] == "answer_too_big"
     assert row["answer"] == {"mtu": MTU, "source": "2001:db8:a::1", "to_sender": False}
     assert row["output"]["size"] == 1280 and row["output"]["dst_mac"] == "02:00:00:00:a0:02"
-    row = explain(net, FAR, "udp size", MTU + 1, src="2001:4860::1")
+    row = explain(idle, "2001:4860::1", FAR, "udp size", MTU + 1)
     assert row["verdict"] == "answer_too_big" and row["answer"]["to_sender"]
-    row = explain(net, FAR, "icmp6 dev p0 size", MTU + 1, src="2001:db8:a::")
+    row = explain(idle, "2001:db8:a::", FAR, "icmp6 dev p0 size", MTU + 1)
     assert row["verdict"] == "drop_too_big"  # the router's own, anycast
-    text = net.router.sixlane("explain", A, FAR, "udp 4000 5000 size", MTU + 1).stdout
+    text = idle.router.sixlane("explain", A, FAR, "udp 4000 5000 size", MTU + 1).stdout
     assert "Path MTU 1300, from the operator, expires in " in text
     assert "the exception's: the packet has 1301, too many" in text
     assert "Packet Too Big, MTU 1300, from 2001:db8:a::1 to 2001:db8:a::2, back by p0" in text
-    assert explain(net, SECOND)["exception"] is None
-    assert "none for this destination" in net.router.sixlane("explain", A, SECOND).stdout
-
-
-def test_explain_has_a_rate_of_its_own(idle):
-    """However often it is asked, the answers that packets may have last."""
-    ex.start(idle, "--answer-rate", 1)
-    exception(idle, "add", FAR, "mtu", MTU)
-    before = idle.router.stats()["answer_too_big"]
-    for _ in range(3):
-        assert explain(idle, FAR, "udp size", MTU + 1)["verdict"] == "answer_too_big"
+    assert explain(idle, A, SECOND)["exception"] is None
+    assert "none for this destination" in idle.router.sixlane("explain", A, SECOND).stdout
     assert idle.router.stats()["answer_too_big"] == before
 
 
@@ -62,7 +42,7 @@ def test_explain_of_the_kernels(idle):
     ex.start(idle, "--exceptions", "observe")
     ex.learn(idle, MTU)
     ex.wait_shown(idle, FAR, observed=True)
-    row = explain(idle, FAR, "udp size", MTU + 1)
+    row = explain(idle, A, FAR, "udp size", MTU + 1)
     assert (row["verdict"], row["exception"]["state"]) == ("forward", "observed")
     assert "only counted" in idle.router.sixlane("explain", A, FAR).stdout
     idle.router.stop()
@@ -72,7 +52,7 @@ def test_explain_of_the_kernels(idle):
     ex.learn(idle, MTU, SECOND)
     ex.wait_punt(idle, SECOND)
     for label in range(10):
-        row = explain(idle, SECOND, "udp 4000 5000 flowlabel", label, "size", MTU + 1)
+        row = explain(idle, A, SECOND, "udp 4000 5000 flowlabel", label, "size", MTU + 1)
         assert row["verdict"] == "punt_exception", row
         assert row["exception"]["state"] in ("punted", "fresh"), row
     assert "the kernel decides" in idle.router.sixlane("explain", A, SECOND).stdout
@@ -98,7 +78,7 @@ def test_program_and_trace_agree(idle):
             src = rng.choice([A, A, host_addr("c"), "2001:4860::1", "2001:db8:a::"])
             size = rng.choice([60, 1280, 1281, 1301, 1351, 1400, 1499, 1500, 1501, 2001])
             proto = rng.choice(["udp 4000 5000", "icmp6", "tcp", "43", "44", "59"])
-            row = explain(idle, FAR, proto, "dev p0 size", size, src=src)
+            row = explain(idle, src, FAR, proto, "dev p0 size", size)
             assert row["agree"], row
             verdicts.add(row["verdict"])
     assert {"forward", "answer_too_big"} <= verdicts, verdicts

@@ -23,17 +23,25 @@ int cmd_usage(const struct cmd *cmd, const char *fmt, ...)
 	return CMD_USAGE;
 }
 
-int cmd_run_verb(const struct cmd_verbs *verbs, const struct cmd_options *options, int argc,
-		 char **argv)
+const struct cmd *cmd_find_verb(const struct cmd_verbs *verbs, const char *word)
 {
 	const struct cmd *all[CMD_MAX_VERBS], *found[CMD_MAX_VERBS];
 	size_t n = verbs->n < CMD_MAX_VERBS ? verbs->n : CMD_MAX_VERBS;
 
 	for (size_t i = 0; i < n; i++)
 		all[i] = &verbs->verbs[i];
-	if (cmd_match(all, n, argv[0], found) != 1)
-		return cmd_usage(verbs->cmd, "\"%s\" is none of %s", argv[0], verbs->names);
-	return found[0]->run(options, argc - 1, argv + 1);
+	if (cmd_match(all, n, word, found) == 1)
+		return found[0];
+	cmd_usage(verbs->cmd, "\"%s\" is none of %s", word, verbs->names);
+	return NULL;
+}
+
+int cmd_run_verb(const struct cmd_verbs *verbs, const struct cmd_options *options, int argc,
+		 char **argv)
+{
+	const struct cmd *found = cmd_find_verb(verbs, argv[0]);
+
+	return found ? found->run(options, argc - 1, argv + 1) : CMD_USAGE;
 }
 
 static int view_open(struct cmd_view *view, bool writable)

@@ -50,6 +50,8 @@ struct cmd_verbs {
 	const char *names; /* for people */
 };
 #define CMD_MAX_VERBS 16
+/* The verb that the word begins; NULL, which is said, if it is none. */
+const struct cmd *cmd_find_verb(const struct cmd_verbs *verbs, const char *word);
 /* Run the verb that argv[0] begins, with what is behind it; CMD_USAGE, which is said, if none. */
 int cmd_run_verb(const struct cmd_verbs *verbs, const struct cmd_options *options, int argc,
 		 char **argv);

@@ -23,8 +23,7 @@
 
 #define MAX_WORDS 16
 
-static bool fail(char *err, const char *fmt, ...) _printf_(2, 3);
-static bool fail(char *err, const char *fmt, ...)
+bool exception_fail(char *err, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -42,10 +41,10 @@ static bool parse_unicast(const char *word, const char *what, union sixlane_addr
 	struct in6_addr addr;
 
 	if (inet_pton(AF_INET6, word, &addr) != 1)
-		return fail(err, "\"%s\" is not an IPv6 address", word);
+		return exception_fail(err, "\"%s\" is not an IPv6 address", word);
 	if (IN6_IS_ADDR_MULTICAST(&addr) || IN6_IS_ADDR_UNSPECIFIED(&addr) ||
 	    IN6_IS_ADDR_LOOPBACK(&addr))
-		return fail(err, "%s %s: it must be a unicast address", what, word);
+		return exception_fail(err, "%s %s: it must be a unicast address", what, word);
 	memcpy(out, &addr, sizeof(*out));
 	return true;
 }
@@ -54,19 +53,22 @@ static bool take_dst(const char *word, struct exception *out, char *err)
 {
 	out->has_dst = parse_unicast(word, "destination", &out->dst, err);
 	if (out->has_dst && IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)&out->dst))
-		return fail(err, "destination %s: link-local addresses are not forwarded", word);
+		return exception_fail(err, "destination %s: link-local addresses are not forwarded",
+				      word);
 	return out->has_dst;
 }
 
 static bool take_table(const char *word, struct exception *out, char *err)
 {
-	return cmd_parse_table(word, &out->table) || fail(err, "\"%s\" is not a table", word);
+	return cmd_parse_table(word, &out->table) ||
+	       exception_fail(err, "\"%s\" is not a table", word);
 }
 
 static bool take_mtu(const char *word, struct exception *out, char *err)
 {
 	return (cmd_parse_number(word, MTU_MAX, &out->value.mtu) && out->value.mtu >= MTU_MIN) ||
-	       fail(err, "mtu %s: it must be from %u to %u bytes", word, MTU_MIN, MTU_MAX);
+	       exception_fail(err, "mtu %s: it must be from %u to %u bytes", word, MTU_MIN,
+			      MTU_MAX);
 }
 
 static bool take_via(const char *word, struct exception *out, char *err)
@@ -80,8 +82,8 @@ static bool take_dev(const char *word, struct exception *out, char *err)
 	uint32_t ifindex = nl_link_find(word, out->value.device);
 
 	if (ifindex == LOOPBACK_IFINDEX)
-		return fail(err, "via a loopback device, which forwards nothing");
-	return ifindex || fail(err, "cannot find device \"%s\"", word);
+		return exception_fail(err, "via a loopback device, which forwards nothing");
+	return ifindex || exception_fail(err, "cannot find device \"%s\"", word);
 }
 
 static bool take_expires(const char *word, struct exception *out, char *err)
@@ -89,8 +91,8 @@ static bool take_expires(const char *word, struct exception *out, char *err)
 	uint32_t seconds;
 
 	if (!cmd_parse_number(word, EXPIRES_MAX_S, &seconds) || !seconds)
-		return fail(err, "expires %s: it must be from 1 to %u seconds", word,
-			    EXPIRES_MAX_S);
+		return exception_fail(err, "expires %s: it must be from 1 to %u seconds", word,
+				      EXPIRES_MAX_S);
 	out->value.expires_ns = out->value.added_ns + seconds * NS_PER_S;
 	return true;
 }
@@ -120,11 +122,11 @@ static bool take_pairs(int argc, char **argv, size_t n_known, uint32_t *seen, st
 		while (k < n_known && strcmp(argv[i], known[k].name) != 0)
 			k++;
 		if (k == n_known)
-			return fail(err, "unexpected argument \"%s\"", argv[i]);
+			return exception_fail(err, "unexpected argument \"%s\"", argv[i]);
 		if (i + 1 == argc)
-			return fail(err, "\"%s\" needs a value", argv[i]);
+			return exception_fail(err, "\"%s\" needs a value", argv[i]);
 		if (*seen & 1u << k)
-			return fail(err, "\"%s\" is given twice", argv[i]);
+			return exception_fail(err, "\"%s\" is given twice", argv[i]);
 		*seen |= 1u << k;
 		if (!known[k].take(argv[i + 1], out, err))
 			return false;
@@ -137,11 +139,13 @@ static bool check_whole(uint32_t seen, char *err)
 	bool via = seen & 1u << WORD_VIA, dev = seen & 1u << WORD_DEV;
 
 	if (via && !dev)
-		return fail(err, "via needs a device: \"via GW dev PORT\"");
+		return exception_fail(err, "via needs a device: \"via GW dev PORT\"");
 	if (dev && !via)
-		return fail(err, "dev needs via: \"via GW dev PORT\"");
+		return exception_fail(err, "dev needs via: \"via GW dev PORT\"");
 	return via || seen & 1u << WORD_MTU ||
-	       fail(err, "the exception is missing: give \"mtu N\", \"via GW dev PORT\" or both");
+	       exception_fail(
+		       err,
+		       "the exception is missing: give \"mtu N\", \"via GW dev PORT\" or both");
 }
 
 static bool parse(enum exception_verb verb, int argc, char **argv, struct exception *out, char *err)
@@ -152,9 +156,9 @@ static bool parse(enum exception_verb verb, int argc, char **argv, struct except
 	uint32_t seen = 0;
 
 	if (verb == EXCEPTION_FLUSH && has_dst)
-		return fail(err, "unexpected argument \"%s\"", argv[0]);
+		return exception_fail(err, "unexpected argument \"%s\"", argv[0]);
 	if (has_dst && !argc)
-		return fail(err, "a destination is needed");
+		return exception_fail(err, "a destination is needed");
 	if (has_dst && !take_dst(argv[0], &one, err))
 		return false;
 	if (!take_pairs(argc - has_dst, argv + has_dst, whole ? ARRAY_SIZE(known) : WORD_TABLE + 1,
@@ -183,15 +187,15 @@ static bool parse_line(enum exception_verb verb, char *line, unsigned int number
 	for (char *word = strtok_r(line, " \t\r\n", &save); word;
 	     word = strtok_r(NULL, " \t\r\n", &save)) {
 		if (argc == MAX_WORDS)
-			return fail(err, "line %u: the line has too many words", number);
+			return exception_fail(err, "line %u: the line has too many words", number);
 		argv[argc++] = word;
 	}
 	if (!argc)
 		return true;
 	if (!parse(verb, argc, argv, &one, why))
-		return fail(err, "line %u: %s", number, why);
+		return exception_fail(err, "line %u: %s", number, why);
 	one.line = number;
-	return !exception_append(out, &one) || fail(err, "out of memory");
+	return !exception_append(out, &one) || exception_fail(err, "out of memory");
 }
 
 static int by_dst(const void *a, const void *b)
@@ -210,8 +214,8 @@ static bool check_twice(const struct exceptions *list, char *err)
 		const struct exception *one = &list->at[i];
 
 		if (!memcmp(&one[-1].dst, &one->dst, sizeof(one->dst)))
-			return fail(err, "line %u: repeats the destination of line %u", one->line,
-				    one[-1].line);
+			return exception_fail(err, "line %u: repeats the destination of line %u",
+					      one->line, one[-1].line);
 	}
 	return true;
 }
@@ -226,11 +230,12 @@ static bool parse_lines(enum exception_verb verb, FILE *from, struct exceptions 
 
 	while (good && (n = getline(&line, &size, from)) >= 0) {
 		number++;
-		good = strlen(line) == (size_t)n ? parse_line(verb, line, number, out, err)
-						 : fail(err, "line %u: it is not text", number);
+		good = strlen(line) == (size_t)n
+			       ? parse_line(verb, line, number, out, err)
+			       : exception_fail(err, "line %u: it is not text", number);
 	}
 	if (good && ferror(from))
-		good = fail(err, "cannot read the list: %s", strerror(errno));
+		good = exception_fail(err, "cannot read the list: %s", strerror(errno));
 	return good && check_twice(out, err);
 }
 
@@ -250,58 +255,32 @@ static int change_lines(const struct cmd_options *options, enum exception_verb v
 	return rc;
 }
 
-static int run_verb(const struct cmd_options *options, enum exception_verb verb, int argc,
-		    char **argv)
-{
-	struct exception one;
-	char err[EXCEPTION_ERR];
-
-	if (verb >= EXCEPTION_DELETE && argc == 1 && input_is_stdin(argv[0]))
-		return change_lines(options, verb);
-	if (!parse(verb, argc, argv, &one, err))
-		return cmd_usage(&cmd_exception, "%s", err);
-	if (verb == EXCEPTION_SHOW)
-		return exception_show(options, &one);
-	return exception_change(options, verb, &(struct exceptions){ .at = &one, .n = 1 });
-}
-
-static int run_add(const struct cmd_options *options, int argc, char **argv)
-{
-	return run_verb(options, EXCEPTION_ADD, argc, argv);
-}
-
-static int run_replace(const struct cmd_options *options, int argc, char **argv)
-{
-	return run_verb(options, EXCEPTION_REPLACE, argc, argv);
-}
-
-static int run_delete(const struct cmd_options *options, int argc, char **argv)
-{
-	return run_verb(options, EXCEPTION_DELETE, argc, argv);
-}
-
-static int run_show(const struct cmd_options *options, int argc, char **argv)
-{
-	return run_verb(options, EXCEPTION_SHOW, argc, argv);
-}
-
-static int run_flush(const struct cmd_options *options, int argc, char **argv)
-{
-	return run_verb(options, EXCEPTION_FLUSH, argc, argv);
-}
-
 static const struct cmd verbs[] = {
-	{ .name = "add", .run = run_add },	 { .name = "replace", .run = run_replace },
-	{ .name = "delete", .run = run_delete }, { .name = "show", .run = run_show },
-	{ .name = "list", .run = run_show },	 { .name = "flush", .run = run_flush },
+	[EXCEPTION_SHOW] = { .name = "show" },	 [EXCEPTION_LIST] = { .name = "list" },
+	[EXCEPTION_FLUSH] = { .name = "flush" }, [EXCEPTION_DELETE] = { .name = "delete" },
+	[EXCEPTION_ADD] = { .name = "add" },	 [EXCEPTION_REPLACE] = { .name = "replace" },
 };
 
 static int run(const struct cmd_options *options, int argc, char **argv)
 {
 	static const struct cmd_verbs all = { &cmd_exception, verbs, ARRAY_SIZE(verbs),
 					      "add, replace, delete, show, flush" };
+	const struct cmd *said = argc ? cmd_find_verb(&all, argv[0]) : &verbs[EXCEPTION_SHOW];
+	const enum exception_verb verb = said ? (enum exception_verb)(said - verbs) : 0;
+	struct exception one;
+	char err[EXCEPTION_ERR];
 
-	return argc ? cmd_run_verb(&all, options, argc, argv) : run_show(options, 0, NULL);
+	if (!said)
+		return CMD_USAGE;
+	argv += argc > 0;
+	argc -= argc > 0;
+	if (verb >= EXCEPTION_DELETE && argc == 1 && input_is_stdin(argv[0]))
+		return change_lines(options, verb);
+	if (!parse(verb, argc, argv, &one, err))
+		return cmd_usage(&cmd_exception, "%s", err);
+	if (verb <= EXCEPTION_LIST)
+		return exception_show(options, &one);
+	return exception_change(options, verb, &(struct exceptions){ .at = &one, .n = 1 });
 }
 
 const struct cmd cmd_exception = {

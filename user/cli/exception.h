@@ -13,6 +13,7 @@
 
 enum exception_verb {
 	EXCEPTION_SHOW,	  /* [DST] [table T] */
+	EXCEPTION_LIST,	  /* the same */
 	EXCEPTION_FLUSH,  /* [table T] */
 	EXCEPTION_DELETE, /* DST [table T]; main if nothing is said */
 	EXCEPTION_ADD,	  /* DST [table T] [mtu N] [via GW dev PORT] [expires SEC]: not DST alone */
@@ -37,6 +38,9 @@ struct exceptions {
 	struct exception *at;
 	size_t n;
 };
+
+/* Into err[EXCEPTION_ERR]. False. */
+bool exception_fail(char *err, const char *fmt, ...) _printf_(2, 3);
 
 /* exception_change.c: add, replace, delete or flush, of which the list has one that says which.
  * What is wrong with any of them is said before anything is changed. CMD_OK or CMD_FAILED (said).

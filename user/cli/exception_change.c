@@ -38,7 +38,7 @@ static bool sets(const struct change *change)
 }
 
 /* CMD_FAILED. */
-static int fail(const struct exception *one, const char *why)
+static int tell(const struct exception *one, const char *why)
 {
 	char name[EXCEPTION_NAME], line[32] = "";
 
@@ -62,84 +62,52 @@ static uint32_t vrf_of(const struct ports *ports, const char *name)
 
 /* Whether the kernel would call the gateway a local address: in the same VRF, or, link-local, of
  * the same device. */
-static bool is_own(const struct ports *ports, const struct sixlane_operator *value,
-		   const struct ifaddrs *own)
+static bool is_own(const struct change *change, const struct sixlane_operator *value)
 {
-	const struct sockaddr_in6 *sin6 = (const void *)own->ifa_addr;
-
-	if (!sin6 || sin6->sin6_family != AF_INET6 ||
-	    memcmp(&sin6->sin6_addr, &value->gateway, sizeof(value->gateway)) != 0)
-		return false;
-	if (IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr))
-		return !strcmp(own->ifa_name, value->device);
-	return vrf_of(ports, own->ifa_name) == vrf_of(ports, value->device);
-}
-
-static bool is_any_own(const struct change *change, const struct sixlane_operator *value)
-{
+	const struct ports *ports = &change->view.ports;
 	const struct ifaddrs *own = *value->device ? change->own : NULL;
 
-	while (own && !is_own(&change->view.ports, value, own))
-		own = own->ifa_next;
-	return own;
-}
+	for (; own; own = own->ifa_next) {
+		const struct sockaddr_in6 *sin6 = (const void *)own->ifa_addr;
 
-/* NULL: it may be set, as far as can be told. */
-static const char *why_not_set(const struct change *change, const struct exception *one,
-			       char buf[EXCEPTION_ERR])
-{
-	char addr[PRINT_PREFIX_LEN], table_buf[SHOW_TABLE_LEN];
-	const char *table;
-
-	if (change->verb == EXCEPTION_ADD && one->has_wish)
-		return FILE_EXISTS;
-	if (is_any_own(change, &one->value))
-		return "via an address of the router itself";
-	if (!one->elsewhere)
-		return NULL;
-	print_prefix(&one->dst, 128, true, addr);
-	table = show_table(one->elsewhere, table_buf);
-	snprintf(
-		buf, EXCEPTION_ERR,
-		"it has one in table %s, and can have no other: 'sixlane exception delete %s table %s' removes that",
-		table, addr, table);
-	return buf;
-}
-
-static const char *why_not_delete(const struct exception *one, char buf[EXCEPTION_ERR])
-{
-	char addr[PRINT_PREFIX_LEN];
-
-	if (one->has_wish)
-		return NULL;
-	if (!one->has_entry || !(one->entry.flags & SIXLANE_EXCEPTION_KERNEL))
-		return "there is no operator exception";
-	print_prefix(&one->dst, 128, true, addr);
-	snprintf(buf, EXCEPTION_ERR,
-		 "learned by the kernel: 'ip -6 route flush cache %s' removes it", addr);
-	return buf;
-}
-
-/* What is there now, and whether all can be done. CMD_OK or CMD_FAILED (said). */
-static int check(const struct change *change)
-{
-	char buf[EXCEPTION_ERR];
-
-	for (size_t i = 0; i < change->list->n; i++) {
-		struct exception *one = &change->list->at[i];
-		int rc = exception_read(&change->view.maps, one);
-		const char *why = NULL;
-
-		if (rc)
-			why = strerror(-rc);
-		else if (sets(change))
-			why = why_not_set(change, one, buf);
-		else if (change->verb == EXCEPTION_DELETE)
-			why = why_not_delete(one, buf);
-		if (why)
-			return fail(one, why);
+		if (!sin6 || sin6->sin6_family != AF_INET6 ||
+		    memcmp(&sin6->sin6_addr, &value->gateway, sizeof(value->gateway)) != 0)
+			continue;
+		if (IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr)
+			    ? !strcmp(own->ifa_name, value->device)
+			    : vrf_of(ports, own->ifa_name) == vrf_of(ports, value->device))
+			return true;
 	}
-	return CMD_OK;
+	return false;
+}
+
+/* Whether it can be done; *one: what there is now. */
+static bool check_one(const struct change *change, struct exception *one, char *err)
+{
+	const int rc = exception_read(&change->view.maps, one);
+	char addr[PRINT_PREFIX_LEN], buf[SHOW_TABLE_LEN];
+	const char *table = show_table(one->elsewhere, buf);
+	const bool missing = change->verb == EXCEPTION_DELETE && !one->has_wish;
+
+	print_prefix(&one->dst, 128, true, addr);
+	if (rc)
+		return exception_fail(err, "%s", strerror(-rc));
+	if (missing && one->has_entry && one->entry.flags & SIXLANE_EXCEPTION_KERNEL)
+		return exception_fail(
+			err, "learned by the kernel: 'ip -6 route flush cache %s' removes it",
+			addr);
+	if (missing)
+		return exception_fail(err, "there is no operator exception");
+	if (sets(change) && one->elsewhere)
+		return exception_fail(
+			err,
+			"it has one in table %s, and can have no other: 'sixlane exception delete %s table %s' removes that",
+			table, addr, table);
+	if (change->verb == EXCEPTION_ADD && one->has_wish)
+		return exception_fail(err, FILE_EXISTS);
+	if (sets(change) && is_own(change, &one->value))
+		return exception_fail(err, "via an address of the router itself");
+	return true;
 }
 
 /* --- writing ----------------------------------------------------------------------------- */
@@ -186,14 +154,14 @@ static int write_all(const struct change *change)
 
 	for (size_t i = 0; i < change->list->n; i++) {
 		const struct exception *one = &change->list->at[i];
-		int rc = write_one(change, one);
+		const int rc = write_one(change, one);
 
 		if (!rc)
 			continue;
 		undo(change, i);
 		snprintf(full, sizeof(full), "the limit of %u operator exceptions is reached",
 			 SIXLANE_MAX_EXCEPTIONS);
-		return fail(one, rc == -E2BIG ? full : rc == -EEXIST ? FILE_EXISTS : strerror(-rc));
+		return tell(one, rc == -E2BIG ? full : rc == -EEXIST ? FILE_EXISTS : strerror(-rc));
 	}
 	return CMD_OK;
 }
@@ -315,8 +283,9 @@ int exception_change(const struct cmd_options *options, enum exception_verb verb
 	struct change change = {
 		.options = options, .verb = verb, .list = list, .daemon = loader_daemon_runs()
 	};
-	int rc = cmd_view_open_writable(&change.view), error = 0;
 	struct exceptions found = { 0 };
+	int rc = cmd_view_open_writable(&change.view), error = 0;
+	char err[EXCEPTION_ERR];
 
 	if (rc)
 		return rc;
@@ -324,11 +293,16 @@ int exception_change(const struct cmd_options *options, enum exception_verb verb
 		error = exception_collect(&change.view.maps, list->at, false, &found);
 		change.list = &found;
 	}
+	if (error) {
+		log_error("cannot read the operator's exceptions: %s", strerror(-error));
+		rc = CMD_FAILED;
+	}
 	if (sets(&change) && getifaddrs(&change.own))
 		change.own = NULL;
-	if (error)
-		log_error("cannot read the operator's exceptions: %s", strerror(-error));
-	rc = error ? CMD_FAILED : check(&change);
+	for (size_t i = 0; i < change.list->n && !rc; i++) {
+		if (!check_one(&change, &change.list->at[i], err))
+			rc = tell(&change.list->at[i], err);
+	}
 	if (!rc)
 		rc = write_and_settle(&change);
 	if (change.own)

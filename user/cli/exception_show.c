@@ -27,7 +27,6 @@ struct shown {
 	char gateway[PRINT_PREFIX_LEN]; /* "": on-link, or no next hop of its own */
 	char port[IFNAMSIZ];		/* "": no next hop of its own */
 	bool punted;
-	uint64_t now_ns;
 };
 
 static struct sixlane_exception entry_of(const struct sixlane_operator *wish)
@@ -66,7 +65,7 @@ static void fill_shown(const struct cmd_view *view, bool daemon, const struct ex
 {
 	const struct maps *maps = &view->maps;
 
-	*shown = (struct shown){ .one = *one, .now_ns = util_now_ns() };
+	*shown = (struct shown){ .one = *one };
 	shown->why_not = exception_why_not(view, daemon, one, &shown->why);
 	if (!one->has_entry)
 		shown->one.entry = entry_of(&one->wish);
@@ -75,9 +74,9 @@ static void fill_shown(const struct cmd_view *view, bool daemon, const struct ex
 	fill_next_hop(view, shown);
 }
 
-static double seconds_since(const struct shown *shown, uint64_t from_ns)
+static double seconds_since(uint64_t from_ns)
 {
-	uint64_t now_ns = shown->now_ns;
+	const uint64_t now_ns = util_now_ns();
 
 	return now_ns > from_ns ? print_rounded(now_ns - from_ns, 1000000, 1000) : 0;
 }
@@ -97,9 +96,9 @@ static void to_text(const struct shown *shown)
 		       entry->mtu);
 	printf(" origin %s hits %llu bytes %llu age %.3f s", show_origin(entry->flags),
 	       (unsigned long long)entry->hits, (unsigned long long)entry->bytes,
-	       seconds_since(shown, entry->added_ns));
+	       seconds_since(entry->added_ns));
 	if (entry->hits)
-		printf(" used %.3f s ago", seconds_since(shown, entry->used_ns));
+		printf(" used %.3f s ago", seconds_since(entry->used_ns));
 	if (entry->expires_ns)
 		printf(" %s", show_expiry(entry->expires_ns, expiry));
 	if (shown->punted)
@@ -131,9 +130,9 @@ static json_t *to_json(const struct shown *shown)
 		print_set(object, "port", print_string(shown->port));
 	print_set(object, "hits", json_integer((json_int_t)entry->hits));
 	print_set(object, "bytes", json_integer((json_int_t)entry->bytes));
-	print_set(object, "age_s", json_real(seconds_since(shown, entry->added_ns)));
+	print_set(object, "age_s", json_real(seconds_since(entry->added_ns)));
 	if (entry->hits)
-		print_set(object, "used_s", json_real(seconds_since(shown, entry->used_ns)));
+		print_set(object, "used_s", json_real(seconds_since(entry->used_ns)));
 	if (entry->expires_ns)
 		print_set(object, "expires_s", json_real(show_expires_s(entry->expires_ns)));
 	print_set(object, "punted", json_boolean(shown->punted));

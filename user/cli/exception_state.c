@@ -55,8 +55,14 @@ int exception_collect(const struct maps *maps, const struct exception *asked, bo
 {
 	struct collect to = { asked, list };
 	int error = entries ? maps_exception_each(maps, take_entry, &to) : 0;
+	struct maps_cursor cursor = { 0 };
 
-	return error ? error : maps_operator_each(maps, take_wish, &to);
+	if (error)
+		return error;
+	do
+		error = maps_operator_some(maps, &cursor, take_wish, &to);
+	while (error > 0);
+	return error;
 }
 
 static bool is_over(uint64_t expires_ns)
@@ -128,41 +134,35 @@ static bool is_carried_out(const struct cmd_view *view, const struct exception *
 static const char *why_no_route(const struct maps *maps, const struct exception *one,
 				struct exception_why *out)
 {
-	union sixlane_fate fate;
-	uint32_t value, id;
+	struct route_view route;
+	uint32_t value;
 	const char *name;
 
 	if (maps_route_lookup(maps, one->table, &one->dst, &value))
 		return "its table has no route for it";
-	id = sixlane_route_next_hop(value);
-	if (id >= SIXLANE_MAX_NEXT_HOPS)
+	route_view_value(maps, value, NULL, &route);
+	if (route.verdict == SIXLANE_FORWARD || route.by_source)
 		return NULL;
-	fate.word = __atomic_load_n(&maps->next_hops[id].fate.word, __ATOMIC_ACQUIRE);
-	if (fate.kind == SIXLANE_FORWARD || fate.kind >= SIXLANE_N_VERDICTS)
-		return NULL;
-	name = cmd_verdict_name(fate.kind);
+	name = cmd_verdict_name(route.verdict);
 	if (strncmp(name, "punt_", strlen("punt_")) != 0)
 		return "its covering route does not forward";
 	snprintf(out->buf, sizeof(out->buf), "its route passes to the kernel (%s)", name);
 	return out->buf;
 }
 
-/* The device that is to be there; NULL: it is. */
-static const char *why_no_device(const struct cmd_view *view, const char *name,
-				 struct exception_why *out)
+/* What was asked for waits for its device, or should be there and is not. */
+static const char *why_pending(const struct cmd_view *view, const struct exception *one,
+			       struct exception_why *out)
 {
-	const struct link *device = ports_find_name(&view->ports, name);
+	const struct sixlane_meta *meta = view->maps.meta;
+	const char *name = one->wish.device;
+	const struct link *device = *name ? ports_find_name(&view->ports, name) : NULL;
 
-	if (device && maps_port_slot(&view->maps, device->ifindex))
-		return NULL;
-	snprintf(out->buf, sizeof(out->buf), "waits for device %s, which %s", name,
-		 device ? "is not in the maps" : "does not exist");
-	return out->buf;
-}
-
-/* What was asked for should be there, and is not. */
-static const char *why_refused(const struct sixlane_meta *meta, struct exception_why *out)
-{
+	if (*name && !(device && maps_port_slot(&view->maps, device->ifindex))) {
+		snprintf(out->buf, sizeof(out->buf), "waits for device %s, which %s", name,
+			 device ? "is not in the maps" : "does not exist");
+		return out->buf;
+	}
 	out->refused = true;
 	if (!meta->max_exceptions || meta->exceptions < meta->max_exceptions)
 		return "sixlaned has not applied it";
@@ -174,16 +174,12 @@ static const char *why_refused(const struct sixlane_meta *meta, struct exception
 const char *exception_why_not(const struct cmd_view *view, bool daemon, const struct exception *one,
 			      struct exception_why *out)
 {
-	bool pending = one->has_wish && !is_carried_out(view, one);
+	const bool pending = one->has_wish && !is_carried_out(view, one);
 	const char *why;
 
 	out->refused = false;
 	if (pending && !daemon)
 		return "sixlaned does not run";
 	why = why_no_route(&view->maps, one, out);
-	if (!why && one->has_wish && *one->wish.device)
-		why = why_no_device(view, one->wish.device, out);
-	if (!why && pending)
-		why = why_refused(view->maps.meta, out);
-	return why;
+	return why || !pending ? why : why_pending(view, one, out);
 }

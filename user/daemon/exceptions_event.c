@@ -142,14 +142,6 @@ void exceptions_yield(struct sync *sync, const union sixlane_addr *dst)
 		exceptions_punt(sync, excepted);
 }
 
-void exceptions_take_back(struct sync *sync, const union sixlane_addr *dst)
-{
-	struct excepted *excepted = exceptions_find(sync->exceptions, dst);
-
-	if (excepted)
-		exceptions_heard(sync->exceptions, excepted);
-}
-
 bool exceptions_make_room(struct sync *sync)
 {
 	const union sixlane_addr *dst = fib_oldest_exception(sync->fib, FIB_KERNEL);

@@ -16,16 +16,11 @@
 #define LEAVE_MAX 1024	    /* in one run */
 #define NEIGH_WORDS (SIXLANE_MAX_NEIGHBOURS / 64)
 
-enum step {
-	STEP_IDLE,
-	STEP_READ,
-	STEP_LEAVE, /* all are read, and those that are gone go */
-};
-
 /* What a reading finds. */
 struct found {
 	size_t n, left;		 /* entries; those that are gone */
 	size_t missing, refused; /* lead out by a device that is not there; found no room */
+	int error;		 /* of the reading, or of one that failed otherwise */
 	uint64_t next_expire_ns;
 	uint64_t gateways[NEIGH_WORDS]; /* bitmap of the slots of gateways in use */
 	bool by_device;			/* an entry names one */
@@ -34,8 +29,7 @@ struct found {
 struct operator_list {
 	struct sync *sync;
 	int poke_fd;
-	enum step step;
-	bool wanted;
+	bool reading;
 	uint64_t next_ns; /* to be read then, whatever changes */
 	uint64_t changes; /* counted before the reading */
 	struct maps_cursor cursor;
@@ -59,11 +53,11 @@ static bool set_hop(const struct sync *sync, const struct sixlane_operator *entr
 	return true;
 }
 
-static void note_gateway(struct found *found, const struct maps *maps, const struct fib_hop *hop)
+static void note_gateway(struct operator_list *list, const struct fib_hop *hop)
 {
-	uint32_t slot = maps_neigh_slot(maps, hop->ifindex, &hop->gateway);
+	uint32_t slot = maps_neigh_slot(list->sync->maps, hop->ifindex, &hop->gateway);
 
-	found->gateways[slot / 64] |= 1ull << slot % 64;
+	list->found.gateways[slot / 64] |= 1ull << slot % 64;
 }
 
 /* 0, -ENODEV, or as fib_set_exception(). */
@@ -89,10 +83,8 @@ static int bring(struct operator_list *list, const union sixlane_addr *dst,
 	ret = fib_set_exception(sync->fib, dst, &exception);
 	if (ret == -ENOSPC && exceptions_make_room(sync))
 		ret = fib_set_exception(sync->fib, dst, &exception);
-	if (ret)
-		exceptions_take_back(sync, dst);
-	else if (exception.has_hop)
-		note_gateway(&list->found, sync->maps, &exception.hop);
+	if (!ret && exception.has_hop)
+		note_gateway(list, &exception.hop);
 	return ret;
 }
 
@@ -111,17 +103,25 @@ static int take_entry(void *ctx, const union sixlane_addr *dst,
 	found->n++;
 	found->by_device |= *entry->device != '\0';
 	ret = bring(list, dst, entry);
+	if (ret)
+		fib_set_exception(list->sync->fib, dst, NULL);
 	found->missing += ret == -ENODEV;
 	found->refused += ret == -ENOSPC;
+	if (ret && ret != -ENODEV && ret != -ENOSPC)
+		found->error = ret;
 	if (entry->expires_ns && entry->expires_ns < found->next_expire_ns)
 		found->next_expire_ns = entry->expires_ns;
-	return ret == -ENOMEM ? ret : 0;
+	return 0;
 }
 
 static void report(const struct operator_list *list)
 {
 	const struct found *found = &list->found, *last = &list->last;
 
+	if (found->error)
+		log_warning_limited(
+			"cannot apply the operator's exceptions: %s; sixlaned tries again",
+			strerror(-found->error));
 	if (found->missing && found->missing != last->missing)
 		log_warning_limited(
 			"%zu operator exceptions name devices that do not exist; they stay inactive until the devices appear",
@@ -140,35 +140,17 @@ static uint64_t count_changes(const struct sync *sync)
 /* Changes while the list is read are counted later than what it is told to have carried out. */
 static void begin(struct operator_list *list)
 {
-	list->step = STEP_READ;
+	list->reading = true;
 	list->changes = count_changes(list->sync);
-	list->wanted = false;
+	list->next_ns = UINT64_MAX;
 	list->cursor = (struct maps_cursor){ 0 };
 	list->found = (struct found){ .next_expire_ns = UINT64_MAX };
-	fib_exceptions_begin(list->sync->fib);
-}
-
-static void read_some(struct operator_list *list)
-{
-	int ret = maps_operator_some(list->sync->maps, &list->cursor, take_entry, list);
-
-	if (ret > 0)
-		return;
-	list->step = ret ? STEP_IDLE : STEP_LEAVE;
-	if (!ret)
-		return;
-	list->next_ns = util_now_ns() + LOOK_INTERVAL_NS;
-	log_warning_limited("cannot read the operator's exceptions: %s; sixlaned tries again",
-			    strerror(-ret));
-}
-
-static uint64_t later(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns > b_ns ? a_ns : b_ns;
 }
 
 static void finish(struct operator_list *list)
 {
+	uint64_t next_ns = util_now_ns() + LOOK_INTERVAL_NS;
+
 	/* those that are gone have made room since the others were read; nothing else does */
 	if (list->found.left && list->found.refused) {
 		begin(list);
@@ -176,45 +158,67 @@ static void finish(struct operator_list *list)
 	}
 	report(list);
 	list->last = list->found;
-	list->step = STEP_IDLE;
-	/* not for each of many that expire */
-	list->next_ns = later(list->last.next_expire_ns,
-			      util_now_ns() + LOOK_INTERVAL_NS + list->last.n * LOOK_EACH_NS);
+	list->reading = false;
+	if (!list->last.error) {
+		/* not for each of many that expire */
+		next_ns += list->last.n * LOOK_EACH_NS;
+		if (next_ns < list->last.next_expire_ns)
+			next_ns = list->last.next_expire_ns;
+		__atomic_store_n(&list->sync->maps->meta->operator_done, list->changes,
+				 __ATOMIC_RELEASE);
+	}
+	/* it may be wanted since it began */
+	if (next_ns < list->next_ns)
+		list->next_ns = next_ns;
 	/* once, since it goes over all neighbours */
 	if (list->last.by_device)
 		list->sync->next_keep_ns = 0;
-	__atomic_store_n(&list->sync->maps->meta->operator_done, list->changes, __ATOMIC_RELEASE);
 }
 
-static void take_back(void *ctx, const union sixlane_addr *dst)
+/* Those that are gone were set before all that are there. Returns whether there may be more. */
+static bool leave_some(struct operator_list *list)
 {
-	struct operator_list *list = ctx;
+	struct fib *fib = list->sync->fib;
+	struct sixlane_operator entry;
 
-	list->found.left++;
-	exceptions_take_back(list->sync, dst);
+	for (int i = 0; i < LEAVE_MAX; i++) {
+		const union sixlane_addr *oldest = fib_oldest_exception(fib, FIB_OPERATOR);
+		union sixlane_addr dst;
+
+		if (!oldest || maps_operator(list->sync->maps, oldest, &entry) != -ENOENT)
+			return false;
+		dst = *oldest;
+		fib_set_exception(fib, &dst, NULL);
+		list->found.left++;
+	}
+	return true;
 }
 
 void operator_run(struct sync *sync)
 {
 	struct operator_list *list = sync->operator;
+	int ret;
 
 	/* first: who pokes has counted before */
 	if (list->poke_fd >= 0)
 		poke_drain(list->poke_fd);
-	if (list->step == STEP_IDLE && util_now_ns() >= operator_due_ns(sync))
+	if (!list->reading && util_now_ns() >= operator_due_ns(sync))
 		begin(list);
-	if (list->step == STEP_READ)
-		read_some(list);
-	if (list->step == STEP_LEAVE && !fib_exceptions_end(sync->fib, LEAVE_MAX, take_back, list))
+	if (!list->reading)
+		return;
+	/* at the end there is no more, however often */
+	ret = maps_operator_some(sync->maps, &list->cursor, take_entry, list);
+	if (ret < 0)
+		list->found.error = ret;
+	if (ret < 0 || (!ret && !leave_some(list)))
 		finish(list);
 }
 
 uint64_t operator_due_ns(const struct sync *sync)
 {
 	const struct operator_list *list = sync->operator;
-	bool wanted = list->wanted || count_changes(sync) != list->changes;
 
-	return list->step != STEP_IDLE || wanted ? 0 : list->next_ns;
+	return list->reading || count_changes(sync) != list->changes ? 0 : list->next_ns;
 }
 
 int operator_fd(const struct sync *sync)
@@ -229,7 +233,6 @@ int operator_new(struct sync *sync)
 	if (!list)
 		return -ENOMEM;
 	list->sync = sync;
-	list->next_ns = UINT64_MAX;
 	list->poke_fd = poke_open();
 	if (list->poke_fd < 0)
 		log_warning(
@@ -260,10 +263,11 @@ void operator_mark_gateways(const struct sync *sync, uint64_t *used)
 
 void operator_want(struct sync *sync)
 {
-	sync->operator->wanted = true;
+	sync->operator->next_ns = 0;
 }
 
 void operator_device_changed(struct sync *sync)
 {
-	sync->operator->wanted |= sync->operator->found.by_device;
+	if (sync->operator->found.by_device)
+		operator_want(sync);
 }

@@ -218,33 +218,6 @@ const union sixlane_addr *fib_oldest_exception(const struct fib *fib, enum fib_o
 	return fib_list_is_empty(list) ? NULL : &in_list(list->next)->dst;
 }
 
-void fib_exceptions_begin(struct fib *fib)
-{
-	struct fib_list *told = &fib->exceptions.told[FIB_OPERATOR];
-
-	fib_adopt_finish(fib);
-	while (!fib_list_is_empty(told)) {
-		struct fib_list *first = told->next;
-
-		fib_list_unlink(first);
-		fib_list_append(&fib->exceptions.unset, first);
-	}
-}
-
-bool fib_exceptions_end(struct fib *fib, size_t max,
-			void (*gone)(void *ctx, const union sixlane_addr *dst), void *ctx)
-{
-	struct fib_list *unset = &fib->exceptions.unset;
-
-	for (; max && !fib_list_is_empty(unset); max--) {
-		const union sixlane_addr dst = in_list(unset->next)->dst;
-
-		gone(ctx, &dst);
-		withdraw(fib, in_list(unset->next));
-	}
-	return !fib_list_is_empty(unset);
-}
-
 void fib_set_max_exceptions(struct fib *fib, uint32_t max)
 {
 	fib->exceptions.max = max < SIXLANE_MAX_EXCEPTIONS ? max : SIXLANE_MAX_EXCEPTIONS;
@@ -377,7 +350,6 @@ void fib_exception_init(struct fib *fib)
 
 	for (int origin = 0; origin < FIB_N_ORIGINS; origin++)
 		fib_list_init(&all->told[origin]);
-	fib_list_init(&all->unset);
 	fib_list_init(&all->gone);
 	all->max = SIXLANE_MAX_EXCEPTIONS;
 }

@@ -148,15 +148,6 @@ const struct fib_exception *fib_exception(const struct fib *fib, const union six
 const union sixlane_addr *fib_oldest_exception(const struct fib *fib, enum fib_origin origin);
 
 /*
- * All of the operator's are told anew: begin, fib_set_exception() for each, end. That removes at
- * most max of those that were not set, each after a call of gone, and returns whether there are
- * more.
- */
-void fib_exceptions_begin(struct fib *fib);
-bool fib_exceptions_end(struct fib *fib, size_t max,
-			void (*gone)(void *ctx, const union sixlane_addr *dst), void *ctx);
-
-/*
  * Packets to this destination whose route is in this table are to look for exceptions: the longest
  * prefix there that covers it has SIXLANE_ROUTE_EXCEPTIONS from now on, whatever comes and goes.
  */

@@ -185,7 +185,6 @@ struct fib_exceptions {
 	struct fib_hash by_dst;
 	size_t n_written, max;
 	struct fib_list told[FIB_N_ORIGINS]; /* the one that was set last at the end */
-	struct fib_list unset;		     /* the operator's, since fib_exceptions_begin() */
 	struct fib_list gone;		     /* that could not be deleted */
 	bool marked, uncovered; /* some entry is; a destination is that no prefix covers */
 };

@@ -8,7 +8,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <string.h>
 
 #include "maps_internal.h"
 
@@ -80,10 +79,8 @@ static int each_exception(void *ctx, const void *key, const void *value)
 {
 	const struct exception_each *each = ctx;
 	const struct sixlane_exception sum = sum_up(value, each->n_cpus);
-	union sixlane_addr copy;
 
-	memcpy(&copy, key, sizeof(copy));
-	return each->fn(each->ctx, &copy, &sum);
+	return each->fn(each->ctx, key, &sum);
 }
 
 int maps_exception_each(const struct maps *maps, maps_exception_fn fn, void *ctx)
@@ -135,38 +132,21 @@ struct operator_each {
 static int each_operator(void *ctx, const void *key, const void *value)
 {
 	const struct operator_each *each = ctx;
-	union sixlane_addr key_copy;
-	struct sixlane_operator copy;
 
-	memcpy(&key_copy, key, sizeof(key_copy));
-	memcpy(&copy, value, sizeof(copy));
-	return each->fn(each->ctx, &key_copy, &copy);
-}
-
-static struct maps_walk operator_walk(const struct maps *maps, struct operator_each *each)
-{
-	return (struct maps_walk){
-		.fd = maps->fd[LOADER_OPERATOR],
-		.key_bytes = sizeof(union sixlane_addr),
-		.value_bytes = sizeof(struct sixlane_operator),
-		.fn = each_operator,
-		.ctx = each,
-	};
-}
-
-int maps_operator_each(const struct maps *maps, maps_operator_fn fn, void *ctx)
-{
-	struct operator_each each = { fn, ctx };
-	const struct maps_walk walk = operator_walk(maps, &each);
-
-	return maps_walk(&walk);
+	return each->fn(each->ctx, key, value);
 }
 
 int maps_operator_some(const struct maps *maps, struct maps_cursor *cursor, maps_operator_fn fn,
 		       void *ctx)
 {
 	struct operator_each each = { fn, ctx };
-	const struct maps_walk walk = operator_walk(maps, &each);
+	const struct maps_walk walk = {
+		.fd = maps->fd[LOADER_OPERATOR],
+		.key_bytes = sizeof(union sixlane_addr),
+		.value_bytes = sizeof(struct sixlane_operator),
+		.fn = each_operator,
+		.ctx = &each,
+	};
 
 	return maps_walk_some(&walk, cursor);
 }

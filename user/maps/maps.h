@@ -118,7 +118,7 @@ typedef int (*maps_exception_fn)(void *ctx, const union sixlane_addr *dst,
 int maps_exception(const struct maps *maps, const union sixlane_addr *dst,
 		   struct sixlane_exception *out);
 /* Every entry, in no order. Entries may come and go meanwhile: one may be told twice or not at
- * all. 0, -errno, or fn's non-zero return. */
+ * all. 0 or -errno, which may be fn's. */
 int maps_exception_each(const struct maps *maps, maps_exception_fn fn, void *ctx);
 
 /* sl_punted. Stores of one writer; _add_to: to a filter of the same layout, in own memory. */
@@ -154,14 +154,13 @@ int maps_operator_add(const struct maps *maps, const union sixlane_addr *dst,
 int maps_operator_del(const struct maps *maps, const union sixlane_addr *dst);
 typedef int (*maps_operator_fn)(void *ctx, const union sixlane_addr *dst,
 				const struct sixlane_operator *value);
-/* As maps_exception_each(); fn may delete the entry that it is given. */
-int maps_operator_each(const struct maps *maps, maps_operator_fn fn, void *ctx);
 /* Where a walk in pieces is; all 0: at the beginning. */
 struct maps_cursor {
 	uint8_t token[MAPS_MAX_KEY];
 	bool started;
 };
-/* About a thousand more of them. 1: there may be more; 0: that was all; or -errno. */
+/* About a thousand more of them, as maps_exception_each(); fn may delete the entry that it is
+ * given. 1: there may be more; 0: that was all; or -errno. */
 int maps_operator_some(const struct maps *maps, struct maps_cursor *cursor, maps_operator_fn fn,
 		       void *ctx);
 /* Remove it if it has expired by then, on CLOCK_MONOTONIC. */

@@ -15,11 +15,12 @@
 struct maps_walk {
 	int fd;
 	size_t key_bytes, value_bytes;
-	int (*fn)(void *ctx, const void *key, const void *value); /* value: aligned to 4 bytes */
+	/* 0 or -errno, which ends the walk. Keys and values of whole 8 bytes are aligned to 8. */
+	int (*fn)(void *ctx, const void *key, const void *value);
 	void *ctx;
 };
 
-/* In no order; fn may delete the entry that it is given. 0, -errno, or fn's non-zero return. */
+/* In no order; fn may delete the entry that it is given. 0 or -errno, which may be fn's. */
 int maps_walk(const struct maps_walk *walk);
 /* About a thousand more of a hash, which may change between the calls: as far as that goes an entry
  * that is there all the time is met once. 1: there may be more; else as maps_walk(). */

@@ -32,7 +32,7 @@ static size_t aligned(size_t bytes)
 static int each_single(const struct maps_walk *walk)
 {
 	_cleanup_free_ void *value = NULL;
-	uint8_t key[MAX_KEY], next[MAX_KEY];
+	_Alignas(uint64_t) uint8_t key[MAX_KEY], next[MAX_KEY];
 	bool found, more;
 	int rc;
 

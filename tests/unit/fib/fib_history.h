@@ -180,39 +180,14 @@ static inline void history_tell_exception(struct history *history, size_t i)
 	exception->there = fib_exception(history->fib, &exception->dst) != NULL;
 }
 
-static inline void history_gone(void *ctx, const union sixlane_addr *dst)
+/* All that there are, and what the FIB has beyond. */
+static inline void history_tell_exceptions(struct history *history)
 {
-	struct history *history = ctx;
-
 	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
-		struct model_exception *exception = &history->model.now.exceptions[i];
+		const struct model_exception *exception = &history->model.now.exceptions[i];
 
-		if (memcmp(&exception->dst, dst, sizeof(*dst)) != 0)
-			continue;
-		assert_int_equal(exception->told.origin, FIB_OPERATOR);
-		exception->there = false;
-	}
-}
-
-/* All of the operator's; some: others are gone. */
-static inline void history_tell_exceptions(struct history *history, bool some)
-{
-	bool more = true;
-
-	fib_exceptions_begin(history->fib);
-	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
-		struct model_exception *exception = &history->model.now.exceptions[i];
-
-		if (!exception->there || exception->told.origin != FIB_OPERATOR)
-			continue;
-		if (!some || history_random(history, 5))
+		if (exception->there || fib_exception(history->fib, &exception->dst))
 			history_tell_exception(history, i);
-	}
-	while (more) {
-		history_at_work = true;
-		more = fib_exceptions_end(history->fib, 1 + history_random(history, 5),
-					  history_gone, history);
-		history_at_work = false;
 	}
 }
 #endif

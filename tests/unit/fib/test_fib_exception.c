@@ -176,45 +176,11 @@ static void test_failures(void **state)
 	assert_int_equal(stats_of(world).exceptions, 0);
 }
 
-/* --- the operator's, told anew -----------------------------------------------------------------
- */
-
-static union sixlane_addr gone[4];
-static size_t n_gone;
-
-static void note_gone(void *ctx, const union sixlane_addr *dst)
-{
-	const struct world *world = ctx;
-
-	assert_non_null(sim_exception(world->sim, dst));
-	gone[n_gone++] = *dst;
-}
-
-static void test_told_anew(void **state)
-{
-	struct world *world = *state;
-	const union sixlane_addr first = addr(DST);
-
-	n_gone = 0;
-	except(world, DST, told(FIB_OPERATOR, 1300));
-	except(world, "2001:db8:1::2", told(FIB_OPERATOR, 1300));
-	except(world, "2001:db8:1::3", told(FIB_OPERATOR, 1300));
-	except(world, "2001:db8:1::4", told(FIB_KERNEL, 1300));
-	fib_exceptions_begin(world->fib);
-	except(world, "2001:db8:1::2", told(FIB_OPERATOR, 1300));
-	assert_true(fib_exceptions_end(world->fib, 1, note_gone, world));
-	assert_int_equal(n_gone, 1);
-	assert_memory_equal(&gone[0], &first, sizeof(first));
-	assert_false(fib_exceptions_end(world->fib, 1, note_gone, world));
-	assert_int_equal(stats_of(world).exceptions, 2);
-	assert_non_null(value_of(world, "2001:db8:1::2"));
-	assert_non_null(value_of(world, "2001:db8:1::4"));
-}
-
 static void test_restart(void **state)
 {
 	struct world *world = *state;
 	struct fib_exception exception = told(FIB_OPERATOR, 1300);
+	const union sixlane_addr dst = addr(DST);
 
 	set_routes(world);
 	exception.has_hop = true;
@@ -231,10 +197,8 @@ static void test_restart(void **state)
 				world->sim->next_hops[value_of(world, DST)->next_hop].fate,
 				&exception.hop));
 	assert_mark(world, DST, MARK);
-	n_gone = 0;
-	fib_exceptions_begin(world->fib);
-	fib_exceptions_end(world->fib, SIZE_MAX, note_gone, world);
-	assert_int_equal(n_gone, 1);
+	assert_memory_equal(fib_oldest_exception(world->fib, FIB_OPERATOR), &dst, sizeof(dst));
+	unexcept(world, DST);
 	assert_null(value_of(world, DST));
 }
 
@@ -292,7 +256,6 @@ UNIT_TESTS()
 		TEST(test_same_again_writes_nothing),
 		TEST(test_bound),
 		TEST(test_failures),
-		TEST(test_told_anew),
 		TEST(test_restart),
 		TEST(test_longest_prefix_is_marked),
 		TEST(test_mark_that_cannot_be_written),

@@ -263,7 +263,7 @@ static void restart(struct history *history)
 	if (quiet && !history->tight)
 		assert_in_range(history->sim->routes.writes, writes,
 				writes + count_opaque(history));
-	history_tell_exceptions(history, false);
+	history_tell_exceptions(history);
 }
 
 /* Things went and came while nobody listened. */
@@ -301,13 +301,9 @@ static void tell(struct history *history)
 /* When there is none. */
 static void clear_marks(struct history *history)
 {
-	for (size_t i = 0; i < N_EXCEPTIONS; i++) {
-		struct model_exception *exception = &history->model.now.exceptions[i];
-
-		exception->there = false;
-		if (fib_exception(history->fib, &exception->dst))
-			history_tell_exception(history, i);
-	}
+	for (size_t i = 0; i < N_EXCEPTIONS; i++)
+		history->model.now.exceptions[i].there = false;
+	history_tell_exceptions(history);
 	for (size_t i = 0; i < N_EXCEPTIONS; i++)
 		history->model.now.exceptions[i].marked =
 			history->model.before.exceptions[i].marked = false;
@@ -320,12 +316,12 @@ static void except(struct history *history)
 {
 	uint32_t dice = rnd(history, 20);
 
-	if (dice < 14)
+	if (dice < 15)
 		tell(history);
-	else if (dice < 17)
+	else if (dice < 18)
 		history_mark(history, &history->model.now.exceptions[rnd(history, N_EXCEPTIONS)]);
 	else if (dice < 19)
-		history_tell_exceptions(history, rnd(history, 2));
+		history_tell_exceptions(history);
 	else
 		clear_marks(history);
 }
