@@ -29,7 +29,6 @@ from topology import (
     router_addr,
 )
 
-HOUR = 3600
 # Another router on b's link, which redirects lead to.
 OTHER, OTHER_MAC = "fe80::99", "02:00:00:00:a1:99"
 
@@ -44,7 +43,7 @@ def prepare(net, *routes):
 
     The kernel's collector removes a Path MTU by a gateway that is no router, and each redirect.
     """
-    net.r.sysctl("net.ipv6.route.gc_interval", HOUR)
+    net.r.sysctl("net.ipv6.route.gc_interval", 3600)
     net.r.sysctl("net.ipv6.auto_flowlabels", 0)
     for host in net.hosts:
         # Neighbours that say they are routers, and forward nothing: all.forwarding is 0.
@@ -57,10 +56,9 @@ def prepare(net, *routes):
 
 
 def start(net, *options):
-    """Prepared, with PREFIX by b, and served with these options of the daemon, which asks for what the
-    kernel has learnt ten times as often as it does by itself."""
+    """Prepared, with PREFIX by b, and served with these options of the daemon."""
     prepare(net, BY_B)
-    return net.start("--poll-ms", "50", *options)
+    return net.start(*options)
 
 
 def router(net, address, mac, host):
@@ -207,14 +205,6 @@ def wait_read(net, passes=2):
     what XDP has noted of messages is over, too."""
     wanted = net.router.status()["exception_passes"] + passes
     wait_until(lambda: net.router.status()["exception_passes"] >= wanted, 15, "exceptions read")
-
-
-# --- the operator's ---------------------------------------------------------------------------
-
-
-def exception(net, *words, **kwargs):
-    """`sixlane exception` and its words."""
-    return net.router.sixlane("exception", *words, **kwargs)
 
 
 def assert_mtu(net, mtu, dst=FAR, to="b"):

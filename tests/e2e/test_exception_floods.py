@@ -95,7 +95,7 @@ NOT_BELIEVED = {
 
 @pytest.mark.parametrize("frame", NOT_BELIEVED.values(), ids=list(NOT_BELIEVED))
 def test_not_believed(idle, frame):
-    """Nothing comes of it, and what is true is still learnt after it: by the same port, which accepts
+    """Nothing stays of it, and what is true is still learnt after it: by the same port, which accepts
     redirects, a Path MTU and a redirect that is as those should be."""
     net, redirected = ex.start(idle), "2001:db8:f00::2"
     ex.accept_redirects(net, "b")
@@ -109,7 +109,7 @@ def test_not_believed(idle, frame):
     ex.wait_shown(net, redirected, next_hop=ex.OTHER)
     assert set(ex.shown(net)) == {FAR, redirected} and kernel_count(net) == 2
     assert resident_kb(net) <= before + SLACK_KB
-    net.assert_forwarded([fr.udp("2001:db8:f00::3", size=1500)], to="b")
+    net.settle(large(range(1, 101)), forward=100)
 
 
 def test_bound(idle):

@@ -154,11 +154,6 @@ def test_change(pair, kind, name):
         check(pair, wanted[kind] if isinstance(wanted, dict) else wanted, silent)
 
 
-def test_flushed(pair):
-    pair.each(ex.forget)
-    check(pair, BY_B, silent=True)
-
-
 def test_removed_by_the_collector(pair, kind):
     """It removes redirects, and the Path MTUs of a gateway that is no router."""
 

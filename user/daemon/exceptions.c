@@ -13,15 +13,24 @@
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 
-/* Readings take at most a 50th of a CPU after a burst, and so do looks through the store. */
+/* Readings take at most a 50th of a CPU, and so do looks through the store. */
 #define BUDGET_PART 50
-#define BUDGET_BURST_NS (30 * (int64_t)NS_PER_MS)
+#define BURST_NS (20 * NS_PER_MS) /* of readings, which are followed by a rest then */
 
 #define LOOK_NS NS_PER_S	  /* between two looks through the store, or more by the budget */
 #define BLIND_NS (900 * NS_PER_S) /* without a kernel reader: the kernel forgets in less */
-#define REBUILD_NS NS_PER_S
 
 static const struct prefix all;
+
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+static uint64_t later(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
 
 /* --- the queue -------------------------------------------------------------------------------- */
 
@@ -30,7 +39,7 @@ void exceptions_read_soon(struct exceptions *exceptions, struct excepted *except
 	if (excepted->due_ns)
 		return;
 	if (exceptions->n_soon >= EXCEPTIONS_MAX_SOON) {
-		excepted->known = false; /* until a pass */
+		excepted->heard_ns = util_now_ns(); /* not known until a pass */
 		return;
 	}
 	excepted->due_ns = util_now_ns() + EXCEPTIONS_DELAY_NS;
@@ -112,41 +121,23 @@ static void read_one(struct sync *sync, struct excepted *excepted)
 			    .dst = excepted->node.prefix.addr },
 	};
 
-	excepted->read_ns = util_now_ns();
-	excepted->others_ns = excepted->merged_ns = 0;
-	excepted->known = false;
-	exceptions_set_by_object(sync->exceptions, excepted, false);
+	excepted->since_ns = util_now_ns();
 	rib_each_table(sync->rib, read_table, &reading);
 	if (nexthops_count(sync->nexthops))
 		read_objects(&reading);
 	if (reading.err) {
 		log_warning_limited("cannot read the kernel's exceptions: %s",
 				    strerror(-reading.err));
+		excepted->since_ns = 0; /* not known until a pass */
 		exceptions_punt(sync, excepted);
 		exceptions_lose(sync, &excepted->node.prefix.addr);
 		return;
 	}
-	if (excepted->found.seen_ns <= excepted->read_ns)
-		excepted->found.seen_ns = 0;
-	excepted->known = true;
 	exceptions_decide(sync, excepted);
 }
 
 /* --- reading those that are due -----------------------------------------------------------------
  */
-
-static bool may_read(struct exceptions *exceptions, uint64_t now_ns)
-{
-	exceptions->budget_ns += (int64_t)(now_ns - exceptions->budget_at_ns) / BUDGET_PART;
-	if (exceptions->budget_ns > BUDGET_BURST_NS)
-		exceptions->budget_ns = BUDGET_BURST_NS;
-	exceptions->budget_at_ns = now_ns;
-	if (exceptions->budget_ns <= 0)
-		exceptions->paused_until_ns =
-			now_ns +
-			(uint64_t)(-exceptions->budget_ns + (int64_t)NS_PER_MS) * BUDGET_PART;
-	return now_ns >= exceptions->paused_until_ns;
-}
 
 static void read_next(struct sync *sync, struct excepted *excepted, uint64_t now_ns)
 {
@@ -159,68 +150,53 @@ static void read_next(struct sync *sync, struct excepted *excepted, uint64_t now
 	exceptions_forget(exceptions, excepted);
 }
 
-static void read_due(struct sync *sync)
+static void read_due(struct sync *sync, uint64_t now_ns)
 {
 	struct exceptions *exceptions = sync->exceptions;
-	uint64_t cpu_ns = util_cpu_ns(), end_ns;
-	const uint64_t now_ns = util_now_ns();
+	const uint64_t begin_ns = util_cpu_ns();
+	uint64_t took_ns = 0;
 	struct excepted *excepted;
 
+	if (now_ns < exceptions->paused_until_ns)
+		return;
 	while ((excepted = TAILQ_FIRST(&exceptions->soon)) && excepted->due_ns <= now_ns &&
-	       may_read(exceptions, now_ns)) {
+	       took_ns < BURST_NS) {
 		read_next(sync, excepted, now_ns);
-		end_ns = util_cpu_ns();
-		exceptions->budget_ns -= (int64_t)(end_ns - cpu_ns);
-		cpu_ns = end_ns;
+		took_ns = util_cpu_ns() - begin_ns;
 	}
+	exceptions->paused_until_ns = now_ns + took_ns * BUDGET_PART;
 }
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
-static bool forget_before(uint64_t *seen_ns, uint64_t since_ns)
-{
-	const bool gone = *seen_ns && *seen_ns < since_ns;
-
-	if (gone)
-		*seen_ns = 0;
-	return gone;
-}
-
 /* What a pass did not see that began afterwards is gone; and all is known that it could see. */
 static void take_pass(struct sync *sync, struct excepted *excepted, uint64_t read_since_ns)
 {
-	struct exceptions *exceptions = sync->exceptions;
-	bool gone;
-
-	if (read_since_ns <= excepted->heard_ns + EXCEPTIONS_DELAY_NS)
+	if (read_since_ns <= excepted->since_ns ||
+	    read_since_ns <= excepted->heard_ns + EXCEPTIONS_DELAY_NS)
 		return;
-	dequeue(exceptions, excepted);
-	gone = forget_before(&excepted->found.seen_ns, read_since_ns);
-	gone |= forget_before(&excepted->others_ns, read_since_ns);
-	forget_before(&excepted->merged_ns, read_since_ns);
-	if (!excepted->others_ns)
-		exceptions_set_by_object(exceptions, excepted,
-					 excepted->found.seen_ns && excepted->found.object);
-	if (!excepted->found.seen_ns && exceptions_has_any(excepted)) {
-		exceptions_punt(sync, excepted);
-		exceptions_read_soon(exceptions, excepted);
-	} else if (gone || !excepted->known) {
-		excepted->known = true;
-		exceptions_decide(sync, excepted);
-	}
+	dequeue(sync->exceptions, excepted);
+	excepted->since_ns = read_since_ns;
+	exceptions_decide(sync, excepted);
 }
 
 static bool ends_by(const struct excepted *excepted, uint64_t end_ns)
 {
 	const struct finding *found = &excepted->found;
 
-	return found->seen_ns && found->expires_ns && found->expires_ns <= end_ns;
+	return exceptions_has_found(excepted) && found->expires_ns && found->expires_ns <= end_ns;
+}
+
+/* Punt as it is, it may be something else if it is read. */
+static bool is_outdated(const struct sync *sync, const struct excepted *excepted, uint64_t now_ns)
+{
+	return !exceptions_has_found(excepted) || ends_by(excepted, now_ns) ||
+	       exceptions_may_be_exact(sync, excepted);
 }
 
 /* What a look through the store goes by. */
 struct look {
 	uint64_t now_ns, ahead_ns, read_since_ns, next_ns;
-	bool room;
 };
 
 static void look_at(struct sync *sync, struct excepted *excepted, struct look *look)
@@ -233,11 +209,8 @@ static void look_at(struct sync *sync, struct excepted *excepted, struct look *l
 			exceptions_decide(sync, excepted); /* a lease may be renewed */
 		else if (excepted->found.expires_ns - look->ahead_ns < look->next_ns)
 			look->next_ns = excepted->found.expires_ns - look->ahead_ns;
-	} else if (ends_by(excepted, look->now_ns) || exceptions_may_be_exact(sync, excepted)) {
+	} else if (exceptions_has_any(excepted) && is_outdated(sync, excepted, look->now_ns)) {
 		exceptions_read_soon(sync->exceptions, excepted);
-	} else if (excepted->no_room && look->room) {
-		exceptions_decide(sync, excepted);
-		look->room = !excepted->no_room;
 	}
 	exceptions_forget(sync->exceptions, excepted);
 }
@@ -265,14 +238,6 @@ static void clear_marks(struct sync *sync)
 		fib_clear_marks(sync->fib);
 }
 
-static bool has_room(const struct sync *sync)
-{
-	struct fib_stats stats;
-
-	fib_get_stats(sync->fib, &stats);
-	return stats.exceptions < sync->config->max_exceptions;
-}
-
 static void look_through(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
@@ -282,7 +247,6 @@ static void look_through(struct sync *sync)
 		.now_ns = util_now_ns(),
 		.ahead_ns = exceptions_ahead_ns(sync),
 		.read_since_ns = exceptions_read_since_ns(sync),
-		.room = has_room(sync),
 	};
 
 	look.next_ns = look.now_ns + LOOK_NS;
@@ -290,14 +254,13 @@ static void look_through(struct sync *sync)
 		after = radix_next_under(at, &all);
 		look_at(sync, excepted_of(at), &look);
 	}
-	exceptions->look_rest_ns = (util_cpu_ns() - cpu_ns) * BUDGET_PART;
-	exceptions->next_look_ns = look.now_ns + exceptions->look_rest_ns;
-	if (exceptions->next_look_ns < look.next_ns)
-		exceptions->next_look_ns = look.next_ns;
 	exceptions_turn_overflow(exceptions, look.read_since_ns);
-	if (!exceptions->ready && look.read_since_ns > exceptions->start_ns)
-		exceptions->ready = exceptions->dirty = true;
+	exceptions->ready |= look.read_since_ns > exceptions->start_ns;
+	if (exceptions->ready && exceptions->dirty)
+		exceptions_rebuild(sync);
 	clear_marks(sync);
+	exceptions->look_rest_ns = (util_cpu_ns() - cpu_ns) * BUDGET_PART;
+	exceptions->next_look_ns = later(look.next_ns, look.now_ns + exceptions->look_rest_ns);
 }
 
 void exceptions_start(struct sync *sync)
@@ -310,9 +273,14 @@ void exceptions_start(struct sync *sync)
 
 /* --- when ------------------------------------------------------------------------------------- */
 
+static uint64_t count_overflow(const struct exceptions *exceptions)
+{
+	return exceptions->n_no_room + exceptions->n_overflow[0] + exceptions->n_overflow[1];
+}
+
 static void report_overflow(struct sync *sync)
 {
-	const bool overflow = exceptions_overflow(sync) != 0;
+	const bool overflow = count_overflow(sync->exceptions) != 0;
 
 	if (overflow == sync->exceptions->reported)
 		return;
@@ -331,13 +299,9 @@ void exceptions_run(struct sync *sync)
 	const uint64_t now_ns = util_now_ns();
 
 	exceptions_mtu_run(sync, now_ns);
-	read_due(sync);
+	read_due(sync, now_ns);
 	if (now_ns >= exceptions->next_look_ns)
 		look_through(sync);
-	if (exceptions->ready && exceptions->dirty && now_ns >= exceptions->next_rebuild_ns) {
-		exceptions->next_rebuild_ns = now_ns + REBUILD_NS;
-		exceptions_rebuild(sync);
-	}
 	exceptions_fresh_run(sync, now_ns);
 	report_overflow(sync);
 }
@@ -345,29 +309,14 @@ void exceptions_run(struct sync *sync)
 uint64_t exceptions_due_ns(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
-	const struct excepted *next = TAILQ_FIRST(&exceptions->soon);
-	uint64_t next_ns = exceptions->mtu_look_ns, due_ns;
+	const struct excepted *first = TAILQ_FIRST(&exceptions->soon);
+	uint64_t next_ns = earlier(exceptions->mtu_look_ns, exceptions_fresh_due_ns(sync));
 
-	if (next) {
-		due_ns = next->due_ns;
-		if (due_ns < exceptions->paused_until_ns)
-			due_ns = exceptions->paused_until_ns;
-		next_ns = due_ns < next_ns ? due_ns : next_ns;
-	}
-	if ((exceptions->store.entries || exceptions_overflow(sync) || !exceptions->ready) &&
-	    exceptions->next_look_ns < next_ns)
-		next_ns = exceptions->next_look_ns;
-	if (exceptions->ready && exceptions->dirty && exceptions->next_rebuild_ns < next_ns)
-		next_ns = exceptions->next_rebuild_ns;
-	due_ns = exceptions_fresh_due_ns(sync);
-	return due_ns < next_ns ? due_ns : next_ns;
-}
-
-uint64_t exceptions_overflow(const struct sync *sync)
-{
-	const struct exceptions *exceptions = sync->exceptions;
-
-	return exceptions->n_no_room + exceptions->n_overflow[0] + exceptions->n_overflow[1];
+	if (first)
+		next_ns = earlier(next_ns, later(first->due_ns, exceptions->paused_until_ns));
+	if (exceptions->store.entries || exceptions->dirty || count_overflow(exceptions))
+		next_ns = earlier(next_ns, exceptions->next_look_ns);
+	return next_ns;
 }
 
 void exceptions_tell(const struct sync *sync, struct sixlane_meta *meta)
@@ -376,7 +325,7 @@ void exceptions_tell(const struct sync *sync, struct sixlane_meta *meta)
 
 	meta->punted = exceptions->n_punted;
 	meta->exceptions_evicted = exceptions->n_evicted;
-	meta->exceptions_overflow = exceptions_overflow(sync);
+	meta->exceptions_overflow = count_overflow(exceptions);
 }
 
 struct exceptions *exceptions_new(void)
@@ -387,6 +336,7 @@ struct exceptions *exceptions_new(void)
 		return NULL;
 	TAILQ_INIT(&exceptions->soon);
 	exceptions->mtu_look_ns = UINT64_MAX;
+	exceptions->dirty = true; /* an earlier daemon's */
 	if (!exceptions_store_new(exceptions))
 		return exceptions;
 	exceptions_free(exceptions);

@@ -42,20 +42,18 @@ struct excepted {
 	TAILQ_ENTRY(excepted) soon; /* to be read, if due_ns */
 	uint64_t due_ns;
 	uint64_t heard_ns;    /* the last event that was about it */
-	uint64_t read_ns;     /* the last reading of it alone began */
-	struct finding found; /* one that was seen, if seen_ns; … */
-	uint64_t others_ns; /* … when others were seen last, kept elsewhere; 0: there are none */
-	uint64_t merged_ns; /* the same of those that a larger Path MTU is said by, see take() */
+	uint64_t since_ns;    /* all was read since; what was seen before counts no more */
+	struct finding found; /* one that was seen; … */
+	uint64_t others_ns;   /* … when others were seen last, kept elsewhere */
 	enum excepted_state state;
-	bool known;	/* that is all that the kernel has */
-	bool by_object; /* some may be kept at a next-hop object */
-	bool no_room;	/* it would be exact */
+	bool no_room; /* it would be exact */
 };
 
 struct exceptions {
 	/* exceptions_store.c */
 	struct radix store;
-	uint64_t n_punted, n_by_object, n_no_room, n_evicted;
+	uint64_t n_punted, n_no_room, n_evicted;
+	uint64_t object_ns;    /* when one was seen last that is kept at a next-hop object */
 	uint64_t *shadow;      /* [SIXLANE_PUNTED_WORDS]: what sl_punted is to be */
 	uint64_t *overflow[2]; /* those that found no room in the store: now, and before … */
 	uint64_t overflow_ns;  /* … this time */
@@ -65,9 +63,8 @@ struct exceptions {
 	bool ready; /* all has been read once: sl_punted may lose bits */
 	TAILQ_HEAD(excepted_queue, excepted) soon; /* the next one first */
 	size_t n_soon;
-	int64_t budget_ns;			/* CPU time that readings may take at once, … */
-	uint64_t budget_at_ns, paused_until_ns; /* … at this time */
-	uint64_t start_ns, next_look_ns, next_rebuild_ns;
+	uint64_t paused_until_ns; /* no reading, for the CPU time that the last ones took */
+	uint64_t start_ns, next_look_ns;
 	uint64_t look_rest_ns; /* the least between the last look and the next one */
 	uint64_t mtu_look_ns,
 		mtu_until_ns; /* whether IPv6 has taken a device's MTU over; at most */
@@ -92,16 +89,30 @@ struct excepted *exceptions_find(const struct exceptions *exceptions,
 struct excepted *exceptions_get(struct sync *sync, const union sixlane_addr *dst);
 /* Punt until all has been read again, without a place in the store. */
 void exceptions_lose(struct sync *sync, const union sixlane_addr *dst);
+static inline bool exceptions_counts(const struct excepted *excepted, uint64_t seen_ns)
+{
+	return seen_ns && seen_ns >= excepted->since_ns;
+}
+
+static inline bool exceptions_has_found(const struct excepted *excepted)
+{
+	return exceptions_counts(excepted, excepted->found.seen_ns);
+}
+
 /* The kernel has something of it, as far as is known. */
 static inline bool exceptions_has_any(const struct excepted *excepted)
 {
-	return excepted->found.seen_ns || excepted->others_ns || excepted->merged_ns;
+	return exceptions_has_found(excepted) || exceptions_counts(excepted, excepted->others_ns);
+}
+
+/* That is all that the kernel has. */
+static inline bool exceptions_is_known(const struct excepted *excepted)
+{
+	return excepted->since_ns > excepted->heard_ns;
 }
 
 /* If nothing is known of it, and nothing is to be read. */
 void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted);
-void exceptions_set_by_object(struct exceptions *exceptions, struct excepted *excepted,
-			      bool by_object);
 
 /* sl_punted loses the bits of those that are punt no more. */
 void exceptions_rebuild(struct sync *sync);
@@ -129,6 +140,8 @@ static inline bool exceptions_observe(const struct sync *sync)
 uint64_t exceptions_ahead_ns(const struct sync *sync);
 /* Bring into the maps what the findings come to. */
 void exceptions_decide(struct sync *sync, struct excepted *excepted);
+/* By the hop that it is kept at, or by several. */
+bool exceptions_leads(const struct fib_target *target, const struct finding *finding);
 /* It would be exact if it were decided about, by what was read before. */
 bool exceptions_may_be_exact(const struct sync *sync, const struct excepted *excepted);
 /* It is punt until it is decided about. */

@@ -28,18 +28,22 @@ static bool goes_by(const struct sync *sync, const struct finding *finding,
 	return !local || !radix_match(local, dst);
 }
 
-/* The FIB forwards by the hop that it is kept at, or by several. */
-static bool forwards(const struct sync *sync, const struct finding *finding)
+bool exceptions_leads(const struct fib_target *target, const struct finding *finding)
 {
-	const struct fib_target *target;
-
-	if (resolve_prefix(sync->resolve, finding->table, &finding->prefix, &target) <= 0 ||
-	    target->verdict != SIXLANE_FORWARD)
+	if (target->verdict != SIXLANE_FORWARD)
 		return false;
 	if (finding->several)
 		return target->kind == FIB_HASHED || target->kind == FIB_ONE;
 	return target->kind == FIB_ONE && target->n_hops == 1 &&
 	       exceptions_same_hop(&target->hops[0], &finding->kept);
+}
+
+static bool forwards(const struct sync *sync, const struct finding *finding)
+{
+	const struct fib_target *target;
+
+	return resolve_prefix(sync->resolve, finding->table, &finding->prefix, &target) > 0 &&
+	       exceptions_leads(target, finding);
 }
 
 uint64_t exceptions_ahead_ns(const struct sync *sync)
@@ -75,7 +79,8 @@ static bool is_exact(const struct sync *sync, const struct excepted *excepted,
 	const struct finding *finding = &excepted->found;
 	const bool always = sync->config->exceptions == CONFIG_EXCEPTIONS_ALWAYS;
 
-	if (!excepted->known || !finding->seen_ns || excepted->others_ns || finding->object ||
+	if (!exceptions_is_known(excepted) || !exceptions_has_found(excepted) || finding->object ||
+	    exceptions_counts(excepted, excepted->others_ns) ||
 	    sync->exceptions->mtu_look_ns != UINT64_MAX)
 		return false;
 	if (!finding->plain && !(always && finding->several))
@@ -118,16 +123,18 @@ void exceptions_punt(struct sync *sync, struct excepted *excepted)
 	remove_entry(sync, excepted);
 }
 
-/* A lease is not renewed with every reading. */
+/* Its end is another one, by little, in each view; and a lease is not renewed with each. */
 static bool is_written(const struct sync *sync, const struct excepted *excepted,
 		       const struct fib_exception *exact)
 {
 	const struct fib_exception *said = said_by(sync, excepted, FIB_KERNEL);
+	const uint64_t spare_ns = exact->mtu ? AHEAD_NS / 2 : LEASE_NS / 2;
 
-	return said && !exact->mtu && said->table == exact->table && !said->mtu &&
-	       said->has_hop == exact->has_hop && said->observe == exact->observe &&
-	       exceptions_same_hop(&said->hop, &exact->hop) &&
-	       said->expires_ns + LEASE_NS / 2 > exact->expires_ns;
+	return said && said->table == exact->table && said->mtu == exact->mtu &&
+	       said->mtu_locked == exact->mtu_locked && said->has_hop == exact->has_hop &&
+	       said->observe == exact->observe && exceptions_same_hop(&said->hop, &exact->hop) &&
+	       said->expires_ns + spare_ns > exact->expires_ns &&
+	       exact->expires_ns + spare_ns > said->expires_ns;
 }
 
 void exceptions_decide(struct sync *sync, struct excepted *excepted)

@@ -6,6 +6,7 @@
 #include "exceptions.h"
 
 #include <linux/rtnetlink.h>
+#include <string.h>
 
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
@@ -19,9 +20,14 @@
 #define MTU_LOOK_NS (20 * NS_PER_MS)
 #define MTU_LOOK_MAX_NS (10 * NS_PER_S)
 
+#define HINTS_MAX 512
+#define HINTS_GAP_NS (10 * NS_PER_MS)
+
 static const struct prefix all;
 
-void exceptions_event(struct sync *sync, const union sixlane_addr *dst)
+/* --- what the datapath saw -------------------------------------------------------------------- */
+
+static void expect(struct sync *sync, const union sixlane_addr *dst)
 {
 	struct exceptions *exceptions = sync->exceptions;
 	struct excepted *excepted = NULL;
@@ -38,11 +44,51 @@ void exceptions_event(struct sync *sync, const union sixlane_addr *dst)
 		exceptions_fresh_lost(exceptions);
 }
 
+static void take_hint(struct sync *sync, const struct sixlane_hint *hint)
+{
+	if (hint->type == SIXLANE_HINT_ROUTER_ADVERT)
+		audit_advertised(sync, hint->ifindex);
+	else
+		expect(sync, &hint->dst);
+}
+
+void hints_run(struct sync *sync)
+{
+	struct hints *hints = &sync->hints;
+	const uint64_t now_ns = util_now_ns();
+	struct sixlane_hint read[HINTS_MAX];
+	int n;
+
+	if (now_ns < hints->next_read_ns)
+		return;
+	n = maps_ring_read(hints->ring, read, HINTS_MAX);
+	for (int i = 0; i < n; i++)
+		take_hint(sync, &read[i]);
+	hints->next_read_ns = n > 0 ? now_ns + HINTS_GAP_NS : 0;
+	if (n >= 0 && n < HINTS_MAX)
+		hints->until_ns = now_ns;
+	if (n < 0)
+		log_warning_limited("cannot read the ICMP events of the datapath: %s",
+				    strerror(-n));
+}
+
+int hints_fd(const struct sync *sync)
+{
+	/* what is there is read when it is time to */
+	return sync->hints.next_read_ns ? -1 : maps_ring_fd(sync->hints.ring);
+}
+
+uint64_t hints_due_ns(const struct sync *sync)
+{
+	return sync->hints.next_read_ns ? sync->hints.next_read_ns : UINT64_MAX;
+}
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
 static void punt_and_read(struct sync *sync, struct excepted *excepted)
 {
 	if (excepted->state == EXCEPTED_EXACT)
 		exceptions_punt(sync, excepted);
-	excepted->known = false;
 	exceptions_heard(sync->exceptions, excepted);
 }
 
@@ -56,9 +102,8 @@ static bool is_by(const struct excepted *excepted, uint32_t table, const struct 
 static bool is_same_route(const struct excepted *excepted, const struct prefix *dst,
 			  const struct fib_target *target)
 {
-	return target && prefix_equal(&excepted->found.prefix, dst) &&
-	       target->verdict == SIXLANE_FORWARD && target->kind == FIB_ONE &&
-	       target->n_hops == 1 && exceptions_same_hop(&target->hops[0], &excepted->found.kept);
+	return target && excepted->found.plain && prefix_equal(&excepted->found.prefix, dst) &&
+	       exceptions_leads(target, &excepted->found);
 }
 
 void exceptions_route_changes(struct sync *sync, uint32_t table, const struct prefix *dst,

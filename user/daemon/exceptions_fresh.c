@@ -15,15 +15,13 @@ void exceptions_fresh_lost(struct exceptions *exceptions)
 	exceptions->fresh.lost = exceptions->fresh.lost_since = true;
 }
 
-/* Some destinations are looked for whatever the route. */
-static bool must_look(const struct exceptions *exceptions)
-{
-	return exceptions->n_by_object || exceptions->n_overflow[0] || exceptions->n_overflow[1];
-}
-
+/* Unless some destinations are looked for whatever the route. */
 static void stop_looking(struct sync *sync)
 {
-	if (!must_look(sync->exceptions))
+	const struct exceptions *exceptions = sync->exceptions;
+
+	if (exceptions->object_ns <= exceptions_read_since_ns(sync) && !exceptions->n_overflow[0] &&
+	    !exceptions->n_overflow[1])
 		maps_look_no_more(sync->maps);
 }
 
@@ -54,15 +52,16 @@ static bool is_drained(const struct sync *sync)
 
 	if (exceptions->fresh.lost)
 		return exceptions_read_since_ns(sync) > turned_ns;
-	return hints_read_until_ns(sync) > turned_ns &&
-	       exceptions_read_until(exceptions, turned_ns);
+	return sync->hints.until_ns > turned_ns && exceptions_read_until(exceptions, turned_ns);
 }
 
 void exceptions_fresh_run(struct sync *sync, uint64_t now_ns)
 {
 	struct exceptions *exceptions = sync->exceptions;
-	const uint64_t n_lost = hints_lost(sync);
+	uint64_t n_lost = exceptions->fresh.n_lost;
 
+	/* not known: none; a pass comes in any case */
+	(void)maps_hints_lost(sync->maps, &n_lost);
 	if (n_lost != exceptions->fresh.n_lost)
 		exceptions_fresh_lost(exceptions);
 	exceptions->fresh.n_lost = n_lost;

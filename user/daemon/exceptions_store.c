@@ -97,19 +97,10 @@ void exceptions_set_state(struct exceptions *exceptions, struct excepted *except
 	excepted->state = state;
 }
 
-void exceptions_set_by_object(struct exceptions *exceptions, struct excepted *excepted,
-			      bool by_object)
-{
-	exceptions->n_by_object -= excepted->by_object;
-	exceptions->n_by_object += by_object;
-	excepted->by_object = by_object;
-}
-
 void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted)
 {
 	if (excepted->due_ns || exceptions_has_any(excepted))
 		return;
-	exceptions_set_by_object(exceptions, excepted, false);
 	exceptions_set_no_room(exceptions, excepted, false);
 	exceptions_set_state(exceptions, excepted, EXCEPTED_NONE);
 	radix_remove(&exceptions->store, &excepted->node);
@@ -211,28 +202,24 @@ static bool merge(const struct finding *a, const struct finding *b)
 	       prefix_equal(&a->prefix, &b->prefix) && is_path_mtu(a) && is_path_mtu(b);
 }
 
-/* True: that is something else than was known. One that a reading has not met is out of date. */
+/* True: that is something else than was known. */
 static bool take(struct excepted *excepted, const struct finding *found, bool always)
 {
 	struct finding *known = &excepted->found;
 	bool news;
 
-	if (known->seen_ns <= excepted->read_ns || same_place(known, found)) {
-		news = !known->seen_ns || !same_place(known, found) || !says_same(known, found);
-		if (news) /* its end is another one in each view */
-			*known = *found;
-		known->seen_ns = found->seen_ns;
-		return news;
-	}
-	if (always && merge(known, found)) {
-		excepted->merged_ns = found->seen_ns;
+	if (!exceptions_counts(excepted, known->seen_ns) || same_place(known, found)) {
+		news = !same_place(known, found) || !says_same(known, found);
+	} else if (always && merge(known, found)) {
 		news = found->mtu < known->mtu;
-		if (news)
-			*known = *found;
+	} else {
+		news = !exceptions_counts(excepted, excepted->others_ns);
+		excepted->others_ns = found->seen_ns;
 		return news;
 	}
-	news = !excepted->others_ns;
-	excepted->others_ns = found->seen_ns;
+	if (news) /* its end is another one in each view */
+		*known = *found;
+	known->seen_ns = found->seen_ns;
 	return news;
 }
 
@@ -244,7 +231,7 @@ static void mark(struct sync *sync, struct excepted *excepted, const struct find
 	const union sixlane_addr *dst = &excepted->node.prefix.addr;
 
 	if (found->object) {
-		exceptions_set_by_object(sync->exceptions, excepted, true);
+		sync->exceptions->object_ns = found->seen_ns;
 		maps_look(sync->maps);
 	} else if (news || excepted->others_ns == found->seen_ns) {
 		fib_mark(sync->fib, found->table, dst);
@@ -273,7 +260,7 @@ static void note_one(struct sync *sync, const struct finding *found,
 	if (!news && excepted->state != EXCEPTED_NONE)
 		return;
 	exceptions_punt(sync, excepted);
-	if (excepted->known)
+	if (exceptions_is_known(excepted) && !excepted->due_ns)
 		exceptions_decide(sync, excepted);
 	else if (sync->exceptions->ready)
 		exceptions_read_soon(sync->exceptions, excepted);

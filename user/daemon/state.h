@@ -109,7 +109,11 @@ struct sync {
 	int flows_error;       /* -errno of extending them, as the log has it */
 	struct uppers *uppers; /* NULL: not yet, or they cannot be seen */
 	struct exceptions *exceptions;
-	struct hints *hints;
+	struct hints {
+		struct maps_ring *ring;
+		uint64_t next_read_ns; /* 0: when there are any */
+		uint64_t until_ns;     /* all that came before has been handed on */
+	} hints;
 	struct parity_state *parity;
 	struct operator_list *operator;
 	struct names *names; /* of ports, in the settings */
@@ -278,8 +282,6 @@ struct kernel_view;
 struct kernel_record;
 void exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view *view,
 		     const struct kernel_record *records, size_t n);
-/* The kernel may be about to learn something of dst. */
-void exceptions_event(struct sync *sync, const union sixlane_addr *dst);
 /*
  * What is known of destinations within the prefix is punt until it is read again: before the FIB is
  * told of the target (NULL: none) of that prefix, unless it is as it was; or, whatever it is, since
@@ -297,19 +299,12 @@ void exceptions_router_gone(struct sync *sync);
 void exceptions_yield(struct sync *sync, const union sixlane_addr *dst);
 /* One of the kernel's goes, and is punt. False: there is none. */
 bool exceptions_make_room(struct sync *sync);
-/* Destinations that are punt for want of room. */
-uint64_t exceptions_overflow(const struct sync *sync);
 void exceptions_tell(const struct sync *sync, struct sixlane_meta *meta);
 
-/* hints.c: what the datapath saw. _fd: -1 while hints are left to wait. 0 or -errno. read_until:
- * all that came before has been handed on; lost: how many were not, ever. */
-int hints_new(struct sync *sync);
-void hints_free(struct hints *hints);
+/* ICMPv6 messages that the datapath saw. _fd: -1 while they are left to wait. */
 void hints_run(struct sync *sync);
 int hints_fd(const struct sync *sync);
 uint64_t hints_due_ns(const struct sync *sync);
-uint64_t hints_read_until_ns(const struct sync *sync);
-uint64_t hints_lost(const struct sync *sync);
 
 /* operator.c: sl_operator into the FIB. want: all of it anew. _fd: -1 if there is none. */
 int operator_new(struct sync *sync);

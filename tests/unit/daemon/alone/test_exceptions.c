@@ -21,21 +21,127 @@
 #include <linux/route.h>
 #include <linux/rtnetlink.h>
 
-#define DST "2001:db8::1"
 #define ROUTE "2001:db8::/32"
-#define LONGER "2001:db8::/48"
-#define VIA_3 ROUTE " dev 3"
-#define BY_TWO ROUTE " dev 3 dev 4"
-#define MAIN RT_TABLE_MAIN
+#define SHORTER "2001::/16"
 #define SECOND_NS 1000000000ull
+#define OBJECT 7
 
-/* --- what is replaced --------------------------------------------------------------------------
+/*
+ * One that the kernel has, if mtu or redirect is set: at the only hop of ROUTE in main, if nothing
+ * else is said.
  */
+struct found {
+	uint32_t mtu;
+	bool redirect; /* by device 5 */
+	const char *route;
+	uint32_t hop, siblings, object, src_len;
+};
 
-static uint64_t read_since_ns, handed_on_ns, lost;
-static struct kernel_record *answer; /* of kernel_reader_find(), at PREFIX of main */
-static size_t n_answer;
-static int answer_error;
+#define MAX_FOUND 2
+#define MAX_RECORDS (2 * MAX_FOUND + 1)
+
+static union sixlane_addr dst_; /* what all of it is about */
+
+/* --- the kernel ------------------------------------------------------------------------------- */
+
+static struct found kernel[MAX_FOUND];
+static uint64_t expires_ns; /* of all */
+static int read_error;
+
+static struct kernel_record route_of(const struct found *found)
+{
+	const struct prefix prefix = world_prefix(found->route ?: ROUTE);
+	struct kernel_record record = {
+		.kind = found->object ? KERNEL_RECORD_OBJECT : KERNEL_RECORD_ROUTE,
+		.next_hop_id = found->object,
+		.dst_len = prefix.len,
+		.src_len = (uint8_t)found->src_len,
+		.ifindex = found->hop ?: 3,
+		.n_siblings = (uint16_t)found->siblings,
+		.type = RTN_UNICAST,
+	};
+
+	memcpy(record.dst, prefix.addr.bytes, sizeof(record.dst));
+	return record;
+}
+
+static struct kernel_record exception_of(const struct found *found)
+{
+	struct kernel_record record = {
+		.kind = KERNEL_RECORD_EXCEPTION,
+		.dst_len = 128,
+		.ifindex = found->redirect ? 5 : found->hop ?: 3,
+		.mtu = found->mtu,
+		.flags = found->redirect ? RTF_DYNAMIC : RTF_EXPIRES,
+		.expires = expires_ns,
+	};
+
+	memcpy(record.dst, dst_.bytes, sizeof(record.dst));
+	return record;
+}
+
+static bool is_at(const struct found *found, uint32_t table, const struct prefix *dst)
+{
+	const struct prefix route = world_prefix(found->route ?: ROUTE);
+
+	if (!found->mtu && !found->redirect)
+		return false;
+	if (!dst || found->object)
+		return !dst && found->object;
+	return table == RT_TABLE_MAIN && prefix_equal(&route, dst);
+}
+
+/* What it has there; dst NULL: at objects. A multipath route has a hop more. */
+static struct kernel_view view_of(uint32_t table, const struct prefix *dst)
+{
+	static struct kernel_record records[MAX_RECORDS];
+	struct kernel_view view = { .now_ns = util_now_ns(), .end = true, .records = records };
+
+	for (size_t i = 0; i < MAX_FOUND; i++) {
+		if (!is_at(&kernel[i], table, dst))
+			continue;
+		records[view.n++] = route_of(&kernel[i]);
+		records[view.n++] = exception_of(&kernel[i]);
+	}
+	if (view.n && records[0].n_siblings) {
+		records[view.n] = records[0];
+		records[view.n++].ifindex = 6;
+	}
+	return view;
+}
+
+uint64_t kernel_reader_expires_ns(const struct kernel_view *view,
+				  const struct kernel_record *record)
+{
+	(void)view;
+	return record->flags & RTF_EXPIRES ? record->expires : 0;
+}
+
+int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struct prefix *dst,
+		       const struct kernel_choice *choice, struct kernel_view *view)
+{
+	(void)reader;
+	(void)choice;
+	*view = view_of(table, dst);
+	return read_error;
+}
+
+int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
+			  const struct kernel_choice *choice, struct kernel_cursor *cursor,
+			  struct kernel_view *view)
+{
+	(void)reader;
+	(void)budget;
+	(void)choice;
+	(void)cursor;
+	*view = view_of(0, NULL);
+	return 0;
+}
+
+/* --- others that are replaced ----------------------------------------------------------------- */
+
+static uint64_t read_since_ns, lost;
+static bool heard; /* a message about dst_ has come */
 
 uint64_t audit_read_since_ns(const struct audit *audit)
 {
@@ -54,16 +160,36 @@ void audit_read_all(struct sync *sync)
 	(void)sync;
 }
 
-uint64_t hints_read_until_ns(const struct sync *sync)
+int maps_hints_lost(const struct maps *maps, uint64_t *out)
 {
-	(void)sync;
-	return handed_on_ns;
+	(void)maps;
+	*out = lost;
+	return 0;
 }
 
-uint64_t hints_lost(const struct sync *sync)
+int maps_ring_read(struct maps_ring *ring, void *records, size_t max)
+{
+	struct sixlane_hint *hints = records;
+	const int n = heard;
+
+	(void)ring;
+	(void)max;
+	if (heard)
+		hints[0] = (struct sixlane_hint){ .dst = dst_ };
+	heard = false;
+	return n;
+}
+
+int maps_ring_fd(const struct maps_ring *ring)
+{
+	(void)ring;
+	return -1;
+}
+
+void audit_advertised(struct sync *sync, uint32_t ifindex)
 {
 	(void)sync;
-	return lost;
+	(void)ifindex;
 }
 
 void ports_need(struct sync *sync, uint32_t ifindex)
@@ -72,40 +198,7 @@ void ports_need(struct sync *sync, uint32_t ifindex)
 	(void)ifindex;
 }
 
-uint64_t kernel_reader_expires_ns(const struct kernel_view *view,
-				  const struct kernel_record *record)
-{
-	(void)view;
-	return record->flags & RTF_EXPIRES ? record->expires : 0;
-}
-
-int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struct prefix *dst,
-		       const struct kernel_choice *choice, struct kernel_view *view)
-{
-	(void)reader;
-	(void)choice;
-	*view = (struct kernel_view){ .now_ns = util_now_ns(), .end = true };
-	if (table == MAIN && dst->len == 32) {
-		view->records = answer;
-		view->n = n_answer;
-	}
-	return answer_error;
-}
-
-int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
-			  const struct kernel_choice *choice, struct kernel_cursor *cursor,
-			  struct kernel_view *view)
-{
-	(void)reader;
-	(void)budget;
-	(void)choice;
-	(void)cursor;
-	*view = (struct kernel_view){ .now_ns = util_now_ns(), .end = true };
-	return 0;
-}
-
-/* --- a daemon ----------------------------------------------------------------------------------
- */
+/* --- a daemon --------------------------------------------------------------------------------- */
 
 static uint64_t punted[SIXLANE_PUNTED_WORDS], fresh[SIXLANE_FRESH_WORDS];
 static struct sixlane_meta meta;
@@ -114,21 +207,16 @@ static struct config config;
 static struct world *world;
 static struct sim *sim;
 static struct sync sync_;
-static union sixlane_addr dst; /* what all of it is about */
-
-static void answer_with(struct kernel_record *records, size_t n)
-{
-	answer = records;
-	n_answer = n;
-}
 
 static int start(void **state)
 {
+	const struct next_hop object = { .id = OBJECT };
 	struct fib_writer writer;
 
 	(void)state;
 	memset(punted, 0, sizeof(punted));
 	memset(fresh, 0, sizeof(fresh));
+	memset(kernel, 0, sizeof(kernel));
 	meta = (struct sixlane_meta){ 0 };
 	config = (struct config){ .max_exceptions = 10 };
 	world = world_new(true);
@@ -145,11 +233,13 @@ static int start(void **state)
 		.exceptions = exceptions_new(),
 	};
 	fib_set_max_exceptions(sync_.fib, config.max_exceptions);
-	sync_.exceptions->ready = true;
-	dst = world_prefix(DST).addr;
-	read_since_ns = handed_on_ns = lost = 0;
-	answer_with(NULL, 0);
-	answer_error = 0;
+	nexthops_set(sync_.nexthops, &object);
+	world_add(world, ROUTE " dev 3");
+	world_add(world, SHORTER " dev 3");
+	dst_ = world_prefix("2001:db8::1").addr;
+	read_since_ns = lost = 0;
+	read_error = 0;
+	expires_ns = util_now_ns() + 60 * SECOND_NS;
 	return 0;
 }
 
@@ -164,247 +254,12 @@ static int stop(void **state)
 	return 0;
 }
 
-/* --- records ------------------------------------------------------------------------------------
- */
-
-static struct kernel_record route(const char *text, uint32_t ifindex)
+static void hear(void)
 {
-	const struct prefix prefix = world_prefix(text);
-	struct kernel_record record = { .kind = KERNEL_RECORD_ROUTE,
-					.dst_len = prefix.len,
-					.ifindex = ifindex,
-					.type = RTN_UNICAST };
-
-	memcpy(record.dst, prefix.addr.bytes, sizeof(record.dst));
-	return record;
+	heard = true;
+	sync_.hints.next_read_ns = 0;
+	hints_run(&sync_);
 }
-
-/* It ends in a minute. mtu 0: a redirect by another device. */
-static struct kernel_record exception(uint32_t mtu)
-{
-	struct kernel_record record = { .kind = KERNEL_RECORD_EXCEPTION,
-					.dst_len = 128,
-					.ifindex = mtu ? 3 : 4,
-					.mtu = mtu,
-					.flags = mtu ? RTF_EXPIRES : RTF_DYNAMIC };
-
-	record.expires = util_now_ns() + 60 * SECOND_NS;
-	memcpy(record.dst, dst.bytes, sizeof(record.dst));
-	return record;
-}
-
-static void note(uint32_t table, const struct kernel_record *records, size_t n)
-{
-	const struct kernel_view view = { .now_ns = util_now_ns() };
-
-	exceptions_note(&sync_, table, &view, records, n);
-}
-
-/* Where one is found, as the kernel reports it, and what it says. */
-struct found {
-	const char *route; /* NULL: no more */
-	uint32_t mtu, siblings, object, table, src_len;
-};
-
-static void note_found(const struct found *found)
-{
-	struct kernel_record records[3] = { route(found->route, 3), exception(found->mtu) };
-
-	records[0].n_siblings = (uint16_t)found->siblings;
-	records[0].src_len = (uint8_t)found->src_len;
-	if (found->object) {
-		records[0].kind = KERNEL_RECORD_OBJECT;
-		records[0].next_hop_id = found->object;
-	}
-	records[2] = records[0];
-	records[2].ifindex = 4;
-	note(found->table ? found->table : MAIN, records, found->siblings ? 3 : 2);
-}
-
-/* One at the only hop of a prefix of main. */
-static void note_one(void)
-{
-	const struct found found = { .route = ROUTE, .mtu = 1300 };
-
-	note_found(&found);
-}
-
-static void assert_state(const char *what, enum excepted_state state)
-{
-	const struct excepted *excepted = exceptions_find(sync_.exceptions, &dst);
-
-	if ((excepted ? excepted->state : EXCEPTED_NONE) != state)
-		fail_msg("%s: state %d instead of %d", what, excepted ? (int)excepted->state : -1,
-			 state);
-	assert_int_equal(sim_exception(sim, &dst) != NULL, state == EXCEPTED_EXACT);
-	if (state == EXCEPTED_PUNT)
-		assert_true(maps_punted_has(&maps, &dst));
-}
-
-/* Where a pass has been through since. */
-static void assert_passed(const char *what, enum excepted_state state)
-{
-	struct excepted *excepted = exceptions_find(sync_.exceptions, &dst);
-
-	excepted->known = true;
-	exceptions_decide(&sync_, excepted);
-	assert_state(what, state);
-}
-
-#define AT_ROUTE                            \
-	{                                   \
-		.route = ROUTE, .mtu = 1300 \
-	}
-#define AT_ONE_OF_TWO                                      \
-	{                                                  \
-		.route = ROUTE, .mtu = 1300, .siblings = 1 \
-	}
-
-/* --- which are exact ----------------------------------------------------------------------------
- */
-
-static const struct {
-	const char *what;
-	const char *routes[2]; /* of the RIB */
-	struct found found[2];
-	enum excepted_state state;
-	bool always;
-} decisions[] = {
-	{ "the only hop", { VIA_3 }, { AT_ROUTE }, .state = EXCEPTED_EXACT },
-	{ "a redirect", { VIA_3 }, { { .route = ROUTE } }, .state = EXCEPTED_EXACT },
-	{ "no route any more", { NULL }, { AT_ROUTE }, .state = EXCEPTED_PUNT },
-	{ "another hop", { ROUTE " dev 5" }, { AT_ROUTE }, .state = EXCEPTED_PUNT },
-	{ "a longer prefix", { VIA_3, LONGER " dev 3" }, { AT_ROUTE }, .state = EXCEPTED_PUNT },
-	{ "two of them",
-	  { VIA_3, LONGER " dev 3" },
-	  { AT_ROUTE, { .route = LONGER, .mtu = 1300 } },
-	  .state = EXCEPTED_PUNT },
-	{ "of several", { BY_TWO }, { AT_ONE_OF_TWO }, .state = EXCEPTED_PUNT },
-	{ "always", { BY_TWO }, { AT_ONE_OF_TWO }, .state = EXCEPTED_EXACT, .always = true },
-	{ "by an object",
-	  { ROUTE " nhid 7" },
-	  { { .route = ROUTE, .mtu = 1300, .object = 7 } },
-	  .state = EXCEPTED_PUNT },
-	{ "by source",
-	  { VIA_3 },
-	  { { .route = ROUTE, .mtu = 1300, .src_len = 8 } },
-	  .state = EXCEPTED_PUNT },
-	{ "of table local",
-	  { VIA_3 " table 255" },
-	  { { .route = ROUTE, .mtu = 1300, .table = RT_TABLE_LOCAL } },
-	  .state = EXCEPTED_PUNT },
-	{ "local before main",
-	  { VIA_3, "2001::/16 dev 3 table 255" },
-	  { AT_ROUTE },
-	  .state = EXCEPTED_PUNT },
-	{ "an MTU that no link may have",
-	  { VIA_3 },
-	  { { .route = ROUTE, .mtu = 1000 } },
-	  .state = EXCEPTED_PUNT },
-};
-
-static void test_decisions(void **state)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(decisions); i++) {
-		start(state);
-		config.exceptions =
-			decisions[i].always ? CONFIG_EXCEPTIONS_ALWAYS : CONFIG_EXCEPTIONS_KERNEL;
-		for (size_t j = 0; j < 2 && decisions[i].routes[j]; j++)
-			world_add(world, decisions[i].routes[j]);
-		for (size_t j = 0; j < 2 && decisions[i].found[j].route; j++)
-			note_found(&decisions[i].found[j]);
-		assert_passed(decisions[i].what, decisions[i].state);
-		stop(state);
-	}
-}
-
-/* --- what happens to one
- * -------------------------------------------------------------------------- */
-
-static void test_unknown_is_punt(void **state)
-{
-	(void)state;
-	world_add(world, VIA_3);
-	note_one();
-	assert_true(maps_punted_has(&maps, &dst));
-	assert_null(sim_exception(sim, &dst));
-	assert_passed("known", EXCEPTED_EXACT);
-	/* its bits go when all are rebuilt */
-	assert_true(sync_.exceptions->dirty);
-	exceptions_rebuild(&sync_);
-	assert_false(maps_punted_has(&maps, &dst));
-}
-
-static void test_change_of_its_route(void **state)
-{
-	const struct prefix prefix = world_prefix(ROUTE), longer = world_prefix(LONGER),
-			    other = world_prefix("2001:db8:1::/48");
-
-	(void)state;
-	world_add(world, VIA_3);
-	note_one();
-	assert_passed("first", EXCEPTED_EXACT);
-	exceptions_rebuild(&sync_);
-	exceptions_route_changes(&sync_, MAIN, &other, NULL);
-	exceptions_route_changes(&sync_, 100, &prefix, NULL);
-	assert_non_null(sim_exception(sim, &dst));
-	exceptions_route_changes(&sync_, MAIN, &longer, NULL);
-	assert_null(sim_exception(sim, &dst));
-	assert_true(maps_punted_has(&maps, &dst));
-	assert_int_equal(sync_.exceptions->n_soon, 1);
-}
-
-static void test_no_room(void **state)
-{
-	const struct fib_exception oper = { .origin = FIB_OPERATOR, .table = MAIN, .mtu = 1400 };
-	const union sixlane_addr other = world_prefix("2001:db8::2").addr;
-
-	(void)state;
-	config.max_exceptions = 1;
-	fib_set_max_exceptions(sync_.fib, 1);
-	world_add(world, VIA_3);
-	assert_int_equal(fib_set_exception(sync_.fib, &other, &oper), 0);
-	note_one();
-	assert_passed("no room", EXCEPTED_PUNT);
-	assert_int_equal(exceptions_overflow(&sync_), 1);
-	fib_set_exception(sync_.fib, &other, NULL);
-	assert_passed("room", EXCEPTED_EXACT);
-	/* one of the operator's goes before it */
-	assert_true(exceptions_make_room(&sync_));
-	assert_null(sim_exception(sim, &dst));
-	assert_true(maps_punted_has(&maps, &dst));
-	assert_false(exceptions_make_room(&sync_));
-}
-
-static void test_beside_the_operators(void **state)
-{
-	const struct fib_exception oper = { .origin = FIB_OPERATOR, .table = MAIN, .mtu = 1400 };
-
-	(void)state;
-	world_add(world, VIA_3);
-	note_one();
-	assert_passed("alone", EXCEPTED_EXACT);
-	exceptions_yield(&sync_, &dst);
-	assert_true(maps_punted_has(&maps, &dst));
-	assert_int_equal(fib_set_exception(sync_.fib, &dst, &oper), 0);
-	exceptions_decide(&sync_, exceptions_find(sync_.exceptions, &dst));
-	assert_true(maps_punted_has(&maps, &dst));
-	assert_int_equal(sim_exception(sim, &dst)->mtu, 1400);
-}
-
-static void test_observed(void **state)
-{
-	(void)state;
-	config.exceptions = CONFIG_EXCEPTIONS_OBSERVE;
-	world_add(world, VIA_3);
-	note_one();
-	assert_false(maps_punted_has(&maps, &dst));
-	assert_passed("observed", EXCEPTED_EXACT);
-	assert_true(sim_exception(sim, &dst)->flags & SIXLANE_EXCEPTION_OBSERVE);
-}
-
-/* --- readings of one, and passes ----------------------------------------------------------------
- */
 
 /* What waits to be read is due; the kernel is done with what it heard of, if so said. */
 static void hurry(bool done)
@@ -417,126 +272,167 @@ static void hurry(bool done)
 		if (done)
 			at->heard_ns = 1;
 	}
-	sync_.exceptions->budget_ns = 1000000;
+	sync_.exceptions->paused_until_ns = 0;
 	exceptions_run(&sync_);
 }
 
-static void assert_read(const char *what, enum excepted_state state)
-{
-	exceptions_event(&sync_, &dst);
-	hurry(true);
-	assert_state(what, state);
-}
-
-static void test_readings(void **state)
-{
-	struct kernel_record records[] = { route(ROUTE, 3), exception(1300), exception(1290) };
-	unsigned long writes;
-
-	(void)state;
-	world_add(world, VIA_3);
-	answer_with(records, 2);
-	assert_read("one", EXCEPTED_EXACT);
-	writes = sim->exception_writes;
-	assert_read("the same again", EXCEPTED_EXACT);
-	assert_int_equal(sim->exception_writes, writes);
-	records[1].mtu = 1280;
-	assert_read("another", EXCEPTED_EXACT);
-	assert_int_equal(sim_exception(sim, &dst)->mtu, 1280);
-	records[2].ifindex = 4;
-	records[0].n_siblings = 1;
-	answer_with(records, 3);
-	assert_read("at one of several hops", EXCEPTED_PUNT);
-	records[0].n_siblings = 0;
-	answer_with(records, 2);
-	assert_read("alone again", EXCEPTED_EXACT);
-	records[0].kind = KERNEL_RECORD_OBJECT;
-	records[0].next_hop_id = 7;
-	for (int i = 0; i < 2; i++) {
-		assert_read("at an object", EXCEPTED_PUNT);
-		sync_.exceptions->fresh.next_turn_ns = 0;
-		exceptions_run(&sync_);
-		assert_true(maps_looks(&maps));
-	}
-	answer_error = -EIO;
-	assert_read("who knows", EXCEPTED_PUNT);
-	assert_true(maps_punted_has(&maps, &dst));
-	assert_int_equal(exceptions_overflow(&sync_), 1);
-	answer_error = 0;
-	answer_with(NULL, 0);
-	assert_read("gone", EXCEPTED_NONE);
-	assert_null(exceptions_find(sync_.exceptions, &dst));
-}
-
-static void assert_looked(uint64_t since_ns, enum excepted_state state)
+/* All was read since that time. */
+static void look(uint64_t since_ns)
 {
 	read_since_ns = since_ns;
 	sync_.exceptions->next_look_ns = sync_.exceptions->fresh.next_turn_ns = 0;
 	exceptions_run(&sync_);
-	assert_state("a look", state);
 }
 
-static void test_passes(void **state)
+static void meet(void)
 {
-	const struct found other = { .route = "2001::/16", .mtu = 1290 },
-			   object = { .route = ROUTE, .mtu = 1300, .object = 7 };
-	uint64_t since_ns;
+	static const char *const routes[] = { ROUTE, SHORTER };
+	struct kernel_view view;
 
-	(void)state;
-	world_add(world, VIA_3);
-	world_add(world, "2001::/16 dev 3");
-	sync_.exceptions->ready = false;
-	note_one();
-	assert_looked(0, EXCEPTED_PUNT);
-	assert_looked(EXCEPTIONS_DELAY_NS + 1, EXCEPTED_EXACT);
-	note_found(&other);
-	assert_looked(EXCEPTIONS_DELAY_NS + 1, EXCEPTED_PUNT);
-	since_ns = util_now_ns();
-	note_one();
-	assert_looked(since_ns, EXCEPTED_EXACT);
-	/* the one that was known is gone, the other one is not: read */
-	note_found(&other);
-	since_ns = util_now_ns();
-	note_found(&other);
-	assert_looked(since_ns, EXCEPTED_PUNT);
-	assert_int_equal(sync_.exceptions->n_soon, 1);
-	/* packets look while an object has any */
-	assert_false(maps_looks(&maps));
-	note_found(&object);
-	assert_true(maps_looks(&maps));
-	assert_looked(since_ns, EXCEPTED_PUNT);
-	assert_true(maps_looks(&maps));
-	assert_looked(util_now_ns(), EXCEPTED_NONE);
-	assert_false(maps_looks(&maps));
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
+		const struct prefix prefix = world_prefix(routes[i]);
+
+		view = view_of(RT_TABLE_MAIN, &prefix);
+		exceptions_note(&sync_, RT_TABLE_MAIN, &view, view.records, view.n);
+	}
+	view = view_of(0, NULL);
+	exceptions_note(&sync_, 0, &view, view.records, view.n);
 }
 
-static void test_smallest_of_several(void **state)
+static void pass(void)
 {
-	struct kernel_record records[] = { route(ROUTE, 3), exception(1400), route(ROUTE, 4),
-					   exception(1300) };
-	uint64_t since_ns;
+	const uint64_t since_ns = util_now_ns();
 
+	meet();
+	look(since_ns);
+}
+
+static struct excepted *known(void)
+{
+	return exceptions_find(sync_.exceptions, &dst_);
+}
+
+/* It is not exact without an entry, nor punt without its bits. */
+static enum excepted_state state_now(void)
+{
+	const struct excepted *excepted = known();
+	const enum excepted_state state = excepted ? excepted->state : EXCEPTED_NONE;
+
+	assert_int_equal(sim_exception(sim, &dst_) != NULL, state == EXCEPTED_EXACT);
+	assert_true(state != EXCEPTED_PUNT || maps_punted_has(&maps, &dst_));
+	return state;
+}
+
+/* --- what comes of what the kernel has -------------------------------------------------------- */
+
+struct step {
+	const char *what;
+	struct found kernel[MAX_FOUND];
+	enum excepted_state state;
+};
+
+static const struct step steps[] = {
+	{ "one", { { .mtu = 1300 } }, .state = EXCEPTED_EXACT },
+	{ "smaller", { { .mtu = 1280 } }, .state = EXCEPTED_EXACT },
+	{ "two", { { .mtu = 1280 }, { .mtu = 1290, .route = SHORTER } }, .state = EXCEPTED_PUNT },
+	{ "the other one", { { .mtu = 1290, .route = SHORTER } }, .state = EXCEPTED_PUNT },
+	{ "the first one", { { .mtu = 1280 } }, .state = EXCEPTED_EXACT },
+	{ "at another hop", { { .mtu = 1280, .hop = 4 } }, .state = EXCEPTED_PUNT },
+	{ "a redirect", { { .redirect = true } }, .state = EXCEPTED_EXACT },
+	{ "at one of several hops", { { .mtu = 1280, .siblings = 1 } }, .state = EXCEPTED_PUNT },
+	{ "alone again", { { .mtu = 1280 } }, .state = EXCEPTED_EXACT },
+	{ "by source", { { .mtu = 1280, .src_len = 8 } }, .state = EXCEPTED_PUNT },
+	{ "an MTU that no link may have", { { .mtu = 1000 } }, .state = EXCEPTED_PUNT },
+	{ "at an object", { { .mtu = 1280, .object = OBJECT } }, .state = EXCEPTED_PUNT },
+	{ "still", { { .mtu = 1280, .object = OBJECT } }, .state = EXCEPTED_PUNT },
+	{ "gone", { { .mtu = 0 } }, .state = EXCEPTED_NONE },
+	{ "two at once",
+	  { { .mtu = 1280 }, { .mtu = 1290, .route = SHORTER } },
+	  .state = EXCEPTED_PUNT },
+};
+
+/* By the setting `always`. */
+static const struct step always[] = {
+	{ "at one of several hops", { { .mtu = 1400, .siblings = 1 } }, .state = EXCEPTED_EXACT },
+	{ "at another one, too",
+	  { { .mtu = 1400, .siblings = 1 }, { .mtu = 1300, .hop = 4, .siblings = 1 } },
+	  .state = EXCEPTED_EXACT },
+	{ "a redirect", { { .redirect = true, .siblings = 1 } }, .state = EXCEPTED_PUNT },
+};
+
+static void read_alone(void)
+{
+	hear();
+	hurry(true);
+}
+
+static void pass_alone(void)
+{
+	pass();
+	hurry(true); /* what it leaves to a reading */
+}
+
+static void take_steps(const struct step *all, size_t n, void (*find)(void))
+{
+	start(NULL);
+	config.exceptions = all == always ? CONFIG_EXCEPTIONS_ALWAYS : CONFIG_EXCEPTIONS_KERNEL;
+	pass(); /* the first one of the daemon's */
+	for (size_t i = 0; i < n; i++) {
+		const struct found *found = all[i].kernel;
+		unsigned long writes = sim->exception_writes;
+
+		print_message("%s\n", all[i].what);
+		memcpy(kernel, found, sizeof(kernel));
+		find();
+		assert_int_equal(state_now(), all[i].state);
+		if (all[i].state == EXCEPTED_EXACT) /* the smallest one */
+			assert_int_equal(sim_exception(sim, &dst_)->mtu,
+					 (found[1].mtu ?: found[0].mtu));
+		else /* what was there goes, and nothing comes in between */
+			assert_true(sim->exception_writes <= writes + 1);
+		writes = sim->exception_writes;
+		pass(); /* finds the same */
+		assert_int_equal(state_now(), all[i].state);
+		assert_int_equal(sim->exception_writes, writes);
+		assert_int_equal(maps_looks(&maps), found[0].object != 0);
+	}
+	stop(NULL);
+}
+
+static void test_steps(void **state)
+{
 	(void)state;
-	config.exceptions = CONFIG_EXCEPTIONS_ALWAYS;
-	world_add(world, BY_TWO);
-	records[0].n_siblings = records[2].n_siblings = 1;
-	records[3].ifindex = 4;
-	answer_with(records, 4);
-	assert_read("both", EXCEPTED_EXACT);
-	assert_int_equal(sim_exception(sim, &dst)->mtu, 1300);
-	/* a pass that meets the larger one alone does not tell that there is none */
-	since_ns = util_now_ns();
-	records[1].expires = since_ns + 60 * SECOND_NS;
-	note(MAIN, records, 3);
-	assert_looked(since_ns, EXCEPTED_PUNT);
-	assert_int_equal(sync_.exceptions->n_soon, 1);
-	answer_with(records, 3);
-	assert_read("one", EXCEPTED_EXACT);
-	assert_int_equal(sim_exception(sim, &dst)->mtu, 1400);
-	/* a redirect is of one hop */
-	records[1].flags = RTF_DYNAMIC;
-	records[1].ifindex = 5;
-	assert_read("a redirect", EXCEPTED_PUNT);
+	take_steps(steps, ARRAY_SIZE(steps), read_alone);
+	take_steps(steps, ARRAY_SIZE(steps), pass_alone);
+	take_steps(always, ARRAY_SIZE(always), read_alone);
+	take_steps(always, ARRAY_SIZE(always), pass_alone);
+}
+
+/* --- what does not go well -------------------------------------------------------------------- */
+
+/* Until the first pass is through, and while it cannot be read, it is punt. */
+static void test_not_known(void **state)
+{
+	(void)state;
+	kernel[0].mtu = 1300;
+	meet();
+	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	pass();
+	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	read_error = -EIO;
+	read_alone();
+	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	exceptions_tell(&sync_, &meta);
+	assert_int_equal(meta.exceptions_overflow, 1);
+	read_error = 0;
+	kernel[0].mtu = 0;
+	for (int i = 0; i < 2; i++)
+		pass();
+	assert_null(known());
+	exceptions_tell(&sync_, &meta);
+	assert_int_equal(meta.exceptions_overflow, 0);
+	assert_false(maps_punted_has(&maps, &dst_));
+	assert_false(maps_looks(&maps));
 }
 
 /* --- sl_fresh -----------------------------------------------------------------------------------
@@ -547,65 +443,57 @@ static void set_fresh(void)
 	uint8_t *bytes = (uint8_t *)fresh;
 
 	for (uint32_t i = 0; i < SIXLANE_FRESH_NUMBERS; i++)
-		bytes[sixlane_fresh_byte(sixlane_exception_check(&dst), i) + meta.fresh] = 1;
+		bytes[sixlane_fresh_byte(sixlane_exception_check(&dst_), i) + meta.fresh] = 1;
 	maps_look(&maps);
 }
 
 static void test_fresh_until_it_is_read(void **state)
 {
-	struct kernel_record records[] = { route(ROUTE, 3), exception(1300) };
-
 	(void)state;
-	world_add(world, VIA_3);
-	answer_with(records, 2);
+	kernel[0].mtu = 1300;
 	set_fresh();
-	exceptions_event(&sync_, &dst);
-	TAILQ_FIRST(&sync_.exceptions->soon)->due_ns = UINT64_MAX; /* however slow all this is */
+	hear();
+	known()->due_ns = UINT64_MAX; /* however slow all this is */
 	exceptions_run(&sync_);
 	assert_true(sync_.exceptions->fresh.draining);
-	handed_on_ns = UINT64_MAX;
-	exceptions_run(&sync_);
-	assert_true(maps_fresh_has(&maps, &dst));
+	sync_.hints.until_ns = UINT64_MAX;
+	pass(); /* may have come before the kernel acts */
+	assert_true(maps_fresh_has(&maps, &dst_));
 	/* heard of once more, it has its bytes in the other half, and is read again */
-	TAILQ_FIRST(&sync_.exceptions->soon)->heard_ns = UINT64_MAX / 2;
+	known()->heard_ns = util_now_ns();
+	sync_.hints.until_ns = 0; /* but others may have come */
 	hurry(false);
 	assert_int_equal(sync_.exceptions->n_soon, 1);
-	assert_non_null(sim_exception(sim, &dst));
-	assert_false(maps_fresh_has(&maps, &dst));
+	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	assert_true(maps_fresh_has(&maps, &dst_));
+	sync_.hints.until_ns = UINT64_MAX;
+	exceptions_run(&sync_);
+	assert_false(maps_fresh_has(&maps, &dst_));
 	assert_false(maps_looks(&maps));
 }
 
 static void test_fresh_until_a_pass(void **state)
 {
 	(void)state;
-	handed_on_ns = UINT64_MAX;
+	sync_.hints.until_ns = UINT64_MAX;
 	lost = 1;
 	set_fresh();
 	exceptions_run(&sync_);
 	exceptions_run(&sync_);
-	assert_true(maps_fresh_has(&maps, &dst));
+	assert_true(maps_fresh_has(&maps, &dst_));
 	read_since_ns = UINT64_MAX;
 	exceptions_run(&sync_);
-	assert_false(maps_fresh_has(&maps, &dst));
+	assert_false(maps_fresh_has(&maps, &dst_));
 	assert_false(maps_looks(&maps));
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_decisions),
-		TEST(test_unknown_is_punt),
-		TEST(test_change_of_its_route),
-		TEST(test_no_room),
-		TEST(test_beside_the_operators),
-		TEST(test_observed),
-		TEST(test_readings),
-		TEST(test_passes),
-		TEST(test_smallest_of_several),
-		TEST(test_fresh_until_it_is_read),
-		TEST(test_fresh_until_a_pass),
+		cmocka_unit_test(test_steps),
+		cmocka_unit_test_setup_teardown(test_not_known, start, stop),
+		cmocka_unit_test_setup_teardown(test_fresh_until_it_is_read, start, stop),
+		cmocka_unit_test_setup_teardown(test_fresh_until_a_pass, start, stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
