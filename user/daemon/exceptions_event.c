@@ -134,18 +134,20 @@ void exceptions_mtu_run(struct sync *sync, uint64_t now_ns)
 /* --- beside the operator's ----------------------------------------------------------------------
  */
 
-void exceptions_yield(struct sync *sync, const union sixlane_addr *dst)
+bool exceptions_yield(struct sync *sync, const union sixlane_addr *dst)
 {
 	struct excepted *excepted = exceptions_find(sync->exceptions, dst);
 
 	if (excepted && excepted->state == EXCEPTED_EXACT)
 		exceptions_punt(sync, excepted);
+	return exceptions_is_punt(sync, dst);
 }
 
 void exceptions_take_back(struct sync *sync, const union sixlane_addr *dst)
 {
 	struct excepted *excepted = exceptions_find(sync->exceptions, dst);
 
+	sync->exceptions->dirty = true; /* until then it is punt */
 	if (excepted)
 		exceptions_heard(sync->exceptions, excepted);
 }

@@ -84,7 +84,7 @@ static int bring(struct operator_list *list, const union sixlane_addr *dst,
 		return -ENODEV;
 	if (exception.has_hop)
 		ports_need(sync, exception.hop.ifindex);
-	exceptions_yield(sync, dst);
+	exception.punt = exceptions_yield(sync, dst);
 	fib_mark(sync->fib, exception.table, dst);
 	ret = fib_set_exception(sync->fib, dst, &exception);
 	if (ret == -ENOSPC && exceptions_make_room(sync))

@@ -292,8 +292,9 @@ void exceptions_route_changed(struct sync *sync, uint32_t table, const struct pr
 void exceptions_all_change(struct sync *sync);
 void exceptions_mtu_changes(struct sync *sync);
 void exceptions_router_gone(struct sync *sync);
-/* The operator is about to have an exception of dst; has none any more. */
-void exceptions_yield(struct sync *sync, const union sixlane_addr *dst);
+/* The operator is about to have an exception of dst: whether the kernel may have something, too;
+ * has none any more. */
+bool exceptions_yield(struct sync *sync, const union sixlane_addr *dst);
 void exceptions_take_back(struct sync *sync, const union sixlane_addr *dst);
 /* One of the kernel's goes, and is punt. False: there is none. */
 bool exceptions_make_room(struct sync *sync);

@@ -335,8 +335,14 @@ static void test_unknown_is_punt(void **state)
 	assert_true(maps_punted_has(&maps, &dst));
 	assert_null(sim_exception(sim, &dst));
 	assert_passed("known", EXCEPTED_EXACT);
+	exceptions_rebuild(&sync_);
+	assert_true(maps_punted_has(&maps, &dst));
 	/* its bits go when all are rebuilt */
+	exceptions_find(sync_.exceptions, &dst)->found.seen_ns = 0;
+	assert_passed("gone", EXCEPTED_NONE);
+	assert_null(sim_exception(sim, &dst));
 	assert_true(sync_.exceptions->dirty);
+	assert_true(maps_punted_has(&maps, &dst));
 	exceptions_rebuild(&sync_);
 	assert_false(maps_punted_has(&maps, &dst));
 }
@@ -382,20 +388,53 @@ static void test_no_room(void **state)
 	assert_false(exceptions_make_room(&sync_));
 }
 
+static void assert_punt_beside(const char *what, bool punt)
+{
+	const struct sixlane_exception *entry = sim_exception(sim, &dst);
+
+	assert_true(maps_punted_has(&maps, &dst));
+	assert_int_equal(entry->mtu, 1400);
+	if (!(entry->flags & SIXLANE_EXCEPTION_PUNT) != !punt)
+		fail_msg("%s: flags %#x", what, entry->flags);
+}
+
 static void test_beside_the_operators(void **state)
 {
-	const struct fib_exception oper = { .origin = FIB_OPERATOR, .table = MAIN, .mtu = 1400 };
+	struct fib_exception oper = { .origin = FIB_OPERATOR, .table = MAIN, .mtu = 1400 };
 
 	(void)state;
+	/* of an earlier daemon's bits nobody knows whose they are, until all has been read */
+	sync_.exceptions->ready = false;
+	maps_punted_add(&maps, &dst);
+	assert_true(exceptions_yield(&sync_, &dst));
+	sync_.exceptions->ready = true;
+	assert_false(exceptions_yield(&sync_, &dst));
+	/* what comes beside it, … */
+	assert_int_equal(fib_set_exception(sync_.fib, &dst, &oper), 0);
 	world_add(world, VIA_3);
 	note_one();
+	assert_punt_beside("beside it", true);
+	/* … is gone, … */
+	exceptions_find(sync_.exceptions, &dst)->found.seen_ns = 0;
+	exceptions_decide(&sync_, exceptions_find(sync_.exceptions, &dst));
+	assert_punt_beside("not yet rebuilt", true);
+	exceptions_rebuild(&sync_);
+	assert_punt_beside("rebuilt", false);
+	/* … is lost, … */
+	exceptions_lose(&sync_, &dst);
+	assert_punt_beside("lost", true);
+	exceptions_rebuild(&sync_);
+	assert_punt_beside("lost and rebuilt", true);
+	/* … or has been there before */
+	exceptions_take_back(&sync_, &dst);
+	fib_set_exception(sync_.fib, &dst, NULL);
+	note_one();
 	assert_passed("alone", EXCEPTED_EXACT);
-	exceptions_yield(&sync_, &dst);
-	assert_true(maps_punted_has(&maps, &dst));
+	oper.punt = exceptions_yield(&sync_, &dst);
+	assert_null(sim_exception(sim, &dst));
 	assert_int_equal(fib_set_exception(sync_.fib, &dst, &oper), 0);
 	exceptions_decide(&sync_, exceptions_find(sync_.exceptions, &dst));
-	assert_true(maps_punted_has(&maps, &dst));
-	assert_int_equal(sim_exception(sim, &dst)->mtu, 1400);
+	assert_punt_beside("before", true);
 }
 
 static void test_observed(void **state)
