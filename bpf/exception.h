@@ -3,11 +3,11 @@
  * What holds for one destination instead of what its route says: a Path MTU, another next hop
  * (rt6_find_cached_rt), or that its packets are the kernel's. Looked for only where the route's
  * prefix is marked to have any, or where sl_meta says to look, so that other traffic pays for a
- * test of two words. What has expired is as if it were not there until user space removes it;
- * nothing is ever removed here.
+ * test of two words; and looked up only where the filter says that there is something. What has
+ * expired is as if it were not there until user space removes it; nothing is ever removed here.
  *
- * Invariants: a hit writes to this CPU's value and to nothing that another CPU reads; without a
- * mark no entry of sl_exceptions is applied.
+ * Invariants: a hit writes to this CPU's value and to nothing that another CPU reads; of what the
+ * filter says that there is something, but has no entry, packets are the kernel's.
  */
 #ifndef SIXLANE_EXCEPTION_H
 #define SIXLANE_EXCEPTION_H
@@ -37,28 +37,6 @@ struct exception_terms {
 	      .flags = (terms)->head.flags, .mtu = (terms)->head.mtu,                  \
 	      .next_hop = (terms)->next_hop, .table = (terms)->table,                  \
 	      .expires_ns = (terms)->expires_ns)
-
-static __always_inline int exception_bit_is_clear(__u32 check)
-{
-	const struct sixlane_meta *meta;
-	__u32 zero = 0, bit, word;
-	const __u64 *excepted;
-
-	meta = bpf_map_lookup_elem(&sl_meta, &zero);
-	bit = sixlane_excepted_bit(check, meta && READ_ONCE(meta->few_exceptions));
-	word = bit / 64;
-	excepted = bpf_map_lookup_elem(&sl_excepted, &word);
-	return excepted && !(READ_ONCE(*excepted) >> (bit % 64) & 1);
-}
-
-/* NULL: there is none. check: the destination's. */
-static __always_inline struct sixlane_exception *exception_lookup(const union sixlane_addr *dst,
-								  __u32 check)
-{
-	if (likely(exception_bit_is_clear(check)))
-		return NULL;
-	return bpf_map_lookup_elem(&sl_exceptions, dst);
-}
 
 /* False: it is being changed, or was taken away and is another's now. */
 static __always_inline int exception_read(const struct sixlane_exception *found, __u32 check,
@@ -135,7 +113,7 @@ static __always_inline enum sixlane_verdict exception_impose(struct packet *pkt,
 	return SIXLANE_FORWARD;
 }
 
-/* No entry is applied: what the filters said holds. */
+/* No entry is applied. */
 static __always_inline enum sixlane_verdict exception_end(enum punt punt)
 {
 	if (likely(!punt))
@@ -146,7 +124,7 @@ static __always_inline enum sixlane_verdict exception_end(enum punt punt)
 	return SIXLANE_PUNT_EXCEPTION;
 }
 
-/* An entry is there. */
+/* An entry is there. punt: PUNT_FRESH or PUNT_NONE. */
 static __always_inline enum sixlane_verdict
 exception_meet(struct packet *pkt, struct sixlane_exception *found, __u32 check, enum punt punt)
 {
@@ -158,6 +136,8 @@ exception_meet(struct packet *pkt, struct sixlane_exception *found, __u32 check,
 		      .outcome = SIXLANE_TRACE_EXCEPTION_PUNTED);
 		return SIXLANE_PUNT_EXCEPTION;
 	}
+	if (!punt && terms.head.flags & SIXLANE_EXCEPTION_PUNT)
+		punt = PUNT_FILTERED;
 	if (terms.table != pkt->table) {
 		EXCEPTION_TRACE(SIXLANE_FORWARD, ELSEWHERE, &terms);
 		return exception_end(punt);
@@ -188,33 +168,42 @@ __attribute__((noinline)) int exception_may_be(__be64 high, __be64 low, __u32 ta
 	const __u32 marks = route & ROUTE_MARKS, look = punt_look();
 	const __u32 check = sixlane_exception_check(&dst);
 	const struct sixlane_exception *found;
+	struct exception_terms terms;
 
 	if (likely(!(marks | look)))
 		return 0;
-	if (punt_find(check, look))
+	if (punt_is_fresh(check, look))
 		return 1;
-	found = marks ? exception_lookup(&dst, check) : NULL;
-	return found && READ_ONCE(found->table) == table;
+	if (likely(!punt_is_filtered(check)))
+		return 0;
+	found = bpf_map_lookup_elem(&sl_exceptions, &dst);
+	if (!found)
+		return !punt_observes();
+	return !exception_read(found, check, &terms) || terms.table == table ||
+	       terms.head.flags & SIXLANE_EXCEPTION_PUNT;
 }
 
 /* Sets mtu, exception and fate to the exception's. */
 static __always_inline enum sixlane_verdict exception_apply(struct packet *pkt)
 {
-	const __u32 marks = pkt->route & ROUTE_MARKS;
 	struct sixlane_exception *found = NULL;
-	enum punt punt;
+	enum punt punt = PUNT_NONE;
 	union sixlane_addr dst;
 	__u32 check;
 
-	if (likely(!(marks | pkt->look)) || pkt->fate.kind != SIXLANE_FORWARD)
+	if (likely(!((pkt->route & ROUTE_MARKS) | pkt->look)) || pkt->fate.kind != SIXLANE_FORWARD)
 		return SIXLANE_FORWARD;
 	dst = pkt->ip6->dst;
 	check = sixlane_exception_check(&dst);
-	punt = punt_find(check, pkt->look);
-	if (marks)
-		found = exception_lookup(&dst, check);
-	if (unlikely(found))
-		return exception_meet(pkt, found, check, punt);
+	if (punt_is_fresh(check, pkt->look))
+		punt = PUNT_FRESH;
+	if (unlikely(punt_is_filtered(check))) {
+		found = bpf_map_lookup_elem(&sl_exceptions, &dst);
+		if (found)
+			return exception_meet(pkt, found, check, punt);
+		if (!punt && !punt_observes())
+			punt = PUNT_FILTERED;
+	}
 	TRACE(EXCEPTION, SIXLANE_FORWARD, exception, .outcome = SIXLANE_TRACE_EXCEPTION_ABSENT);
 	return exception_end(punt);
 }

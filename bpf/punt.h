@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which destinations are punt: those in sl_punted, the daemon's filter, and those in sl_fresh,
- * which this program fills as ICMPv6 messages pass that the kernel may learn from. Knows no packet
- * and no entry of sl_exceptions.
+ * Which destinations are punt: those in sl_punted, the daemon's filter, unless sl_exceptions has
+ * an entry that says otherwise, and those in sl_fresh, which this program fills as ICMPv6 messages
+ * pass that the kernel may learn from. Knows no packet and no entry of sl_exceptions.
  *
  * Invariant: a destination is in sl_fresh before the kernel sees the message about it.
  */
@@ -20,7 +20,7 @@
 /* Why a destination is punt. */
 enum punt {
 	PUNT_NONE,
-	PUNT_FILTERED, /* its bits in sl_punted are set */
+	PUNT_FILTERED, /* its bits in sl_punted are set, and it has no entry, or that says so */
 	PUNT_FRESH,    /* its bytes in sl_fresh are */
 };
 
@@ -32,6 +32,16 @@ static __always_inline __u32 punt_look(void)
 
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
 	return meta ? READ_ONCE(meta->flags) & SIXLANE_META_LOOK : SIXLANE_META_LOOK;
+}
+
+/* Bits in sl_punted alone punt nothing. */
+static __always_inline int punt_observes(void)
+{
+	const struct sixlane_meta *meta;
+	__u32 zero = 0;
+
+	meta = bpf_map_lookup_elem(&sl_meta, &zero);
+	return meta && READ_ONCE(meta->flags) & SIXLANE_META_OBSERVE;
 }
 
 static __always_inline int punt_bit_is_set(__u32 bit)
@@ -51,24 +61,26 @@ static __always_inline __u32 punt_fresh_bytes(__u32 byte)
 	return fresh ? READ_ONCE(*fresh) >> byte % 8 * 8 & 0x0101 : 0x0101;
 }
 
-/* look: whether sl_meta says to look at sl_fresh, too. */
-static __always_inline enum punt punt_find(__u32 check, __u32 look)
+static __always_inline int punt_is_filtered(__u32 check)
+{
+	return unlikely(punt_bit_is_set(sixlane_punted_bit(check, 0))) &&
+	       punt_bit_is_set(sixlane_punted_bit(check, 1)) &&
+	       punt_bit_is_set(sixlane_punted_bit(check, 2));
+}
+
+/* look: whether sl_meta says to look at sl_fresh. */
+static __always_inline int punt_is_fresh(__u32 check, __u32 look)
 {
 	__u32 halves;
 
-	if (unlikely(punt_bit_is_set(sixlane_punted_bit(check, 0))) &&
-	    punt_bit_is_set(sixlane_punted_bit(check, 1)) &&
-	    punt_bit_is_set(sixlane_punted_bit(check, 2)))
-		return PUNT_FILTERED;
 	if (likely(!look))
-		return PUNT_NONE;
+		return 0;
 	halves = punt_fresh_bytes(sixlane_fresh_byte(check, 0));
 	if (likely(!halves))
-		return PUNT_NONE;
+		return 0;
 	/* all in the same half */
-	halves &= punt_fresh_bytes(sixlane_fresh_byte(check, 1)) &
-		  punt_fresh_bytes(sixlane_fresh_byte(check, 2));
-	return halves ? PUNT_FRESH : PUNT_NONE;
+	return halves & punt_fresh_bytes(sixlane_fresh_byte(check, 1)) &
+	       punt_fresh_bytes(sixlane_fresh_byte(check, 2));
 }
 
 static __always_inline void punt_store_fresh(__u32 byte)

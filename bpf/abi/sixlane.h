@@ -14,7 +14,7 @@
 #include "verdicts.h"
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 20u
+#define SIXLANE_ABI 21u
 
 /* What a BTF tag of the program begins with that names its compiler. */
 #define SIXLANE_COMPILER_TAG "sixlane_compiler:"
@@ -75,7 +75,10 @@ union sixlane_mac {
 #define SIXLANE_META_IPSEC_ALL (1u << 10)
 /* … ICMPv6 errors under one of the packets that they are about. */
 #define SIXLANE_META_IPSEC_ICMP6 (1u << 11)
-/* Exceptions of the kernel are only counted: the program sets nothing in sl_fresh. */
+/*
+ * Exceptions of the kernel are only counted: the program sets nothing in sl_fresh, and bits in
+ * sl_punted without an entry punt nothing.
+ */
 #define SIXLANE_META_OBSERVE (1u << 13)
 /*
  * Look at sl_punted and sl_fresh whatever the route. Set by the program after it has set something
@@ -117,9 +120,9 @@ struct sixlane_meta {
 	union sixlane_hash_policy hash_policy;
 	__u64 hash_seed; /* random: who sees the packets cannot tell their members */
 	__u64 answer_ns; /* a CPU may answer one packet in so many ns in the long run; 0: any … */
-	__u64 answer_burst;   /* … and so many at once */
-	__u32 few_exceptions; /* which bits of sl_excepted to look at */
-	__u32 fresh;	      /* which half of sl_fresh the program sets: 0 or 1 */
+	__u64 answer_burst; /* … and so many at once */
+	__u32 fresh;	    /* which half of sl_fresh the program sets: 0 or 1 */
+	__u32 reserved;
 	/* Below: written by the daemon for the CLI only, never read by the datapath. */
 	__u64 generation; /* full synchronisations completed */
 	__u64 routes;	  /* entries of sl_routes */
@@ -157,7 +160,7 @@ struct sixlane_meta {
 	 * daemon started. */
 	__u64 parity_checked, parity_differed;
 	__u64 parity_punted, parity_punts;
-	__u64 punted; /* destinations that are in sl_punted */
+	__u64 punted; /* destinations that are in sl_punted and are not exact */
 	__u64 reserved1[7];
 };
 _Static_assert(sizeof(struct sixlane_meta) == 576, "layout is ABI");
@@ -189,7 +192,7 @@ _Static_assert(sizeof(struct sixlane_route_key) == 24, "layout is ABI");
 #define SIXLANE_ROUTE_LEN_SHIFT 20
 #define SIXLANE_ROUTE_LEN_MASK 0xffu
 #define SIXLANE_ROUTE_MARKS_SHIFT 28
-/* Some destination under this prefix is in sl_exceptions or sl_punted. Too often does no harm. */
+/* Some destination under this prefix is in sl_punted. Too often does no harm. */
 #define SIXLANE_ROUTE_EXCEPTIONS (1u << 28)
 
 static inline __u32 sixlane_route_value(__u32 next_hop, __u32 len)
@@ -281,8 +284,9 @@ union sixlane_cell {
 _Static_assert(SIXLANE_MAX_NEXT_HOPS <= 65536u, "a cell names next hops by 16 bits");
 
 /*
- * A destination is exact (in sl_exceptions), punt (in sl_punted, or for the time being in
- * sl_fresh), or neither. What a destination has does not depend on the table, but see the value's.
+ * A destination that has something is in sl_punted. It is exact if it is in sl_exceptions, too, and
+ * otherwise punt; so is for the time being what is in sl_fresh. What a destination has does not
+ * depend on the table, but see the value's.
  */
 
 /* --- sl_exceptions: PERCPU_HASH, key sixlane_addr, value sixlane_exception --------------- */
@@ -296,6 +300,8 @@ _Static_assert(SIXLANE_MAX_NEXT_HOPS <= 65536u, "a cell names next hops by 16 bi
 #define SIXLANE_EXCEPTION_KERNEL (1u << 4)
 #define SIXLANE_EXCEPTION_OPERATOR (1u << 5)
 #define SIXLANE_EXCEPTION_CHANGING (1u << 6) /* half written: its packets are the kernel's */
+/* The operator's, where the kernel may have something, too: only an MTU that it exceeds counts. */
+#define SIXLANE_EXCEPTION_PUNT (1u << 7)
 #define SIXLANE_EXCEPTION_VERSION_SHIFT 16
 #define SIXLANE_EXCEPTION_VERSION (0xffffu << SIXLANE_EXCEPTION_VERSION_SHIFT)
 
@@ -337,40 +343,23 @@ static inline __u32 sixlane_exception_check(const union sixlane_addr *dst)
 	return (__u32)(sum >> 32);
 }
 
-/* --- sl_excepted: ARRAY of __u64, mmapable ------------------------------------------------ */
-
-/*
- * A bit is set if sl_exceptions may have an entry with such a check: destinations of a marked
- * prefix that have none of their own pay for a bit that is near, not for a lookup. Never clear
- * while there is one; a lookup is all that one too many costs.
- *
- * Each entry has two: one of a page that stays in a CPU's first cache, which the datapath looks at
- * while there are few_exceptions, and one of many, that fewer others share.
- */
-#define SIXLANE_EXCEPTED_FEW (1u << 15)	 /* 4 KiB: of 2,048 entries 6 % are set */
-#define SIXLANE_EXCEPTED_MANY (1u << 20) /* 128 KiB: as many of 65,536 */
-#define SIXLANE_EXCEPTED_BITS (SIXLANE_EXCEPTED_FEW + SIXLANE_EXCEPTED_MANY)
-#define SIXLANE_EXCEPTED_WORDS (SIXLANE_EXCEPTED_BITS / 64)
-
-/* The one to look at. few: few_exceptions of struct sixlane_meta. */
-static inline __u32 sixlane_excepted_bit(__u32 check, __u32 few)
-{
-	return few ? check >> 17 : SIXLANE_EXCEPTED_FEW + (check >> 12);
-}
-
 /* --- sl_punted: ARRAY of __u64, mmapable --------------------------------------------------- */
 
 /*
- * A destination whose bits are all set is punted if its route is marked, or if SIXLANE_META_LOOK is
- * set. The daemon sets the bits before the mark, and before an entry of sl_exceptions goes that the
- * kernel may still have.
+ * A destination whose bits are all set is looked up in sl_exceptions if its route is marked, or if
+ * SIXLANE_META_LOOK is set, and punted without an entry there. The daemon sets the bits before the
+ * mark, and for an operator's entry, of which the kernel knows nothing, when that is there. They go
+ * with a change of the whole filter, which leaves those of all entries: an entry that goes leaves a
+ * destination that is punt.
  *
- * The first bit is of a page that stays in a CPU's first cache: while few destinations are punt,
- * others pay for it alone. The other two are of many, and tell them apart when that page is full.
+ * The first bit is of a page that stays in a CPU's first cache: while few destinations have
+ * something, others pay for it alone. The other two are of many, and tell them apart when that page
+ * is full.
  */
 #define SIXLANE_PUNTED_NUMBERS 3u
-#define SIXLANE_PUNTED_FEW (1u << 15)  /* 4 KiB */
-#define SIXLANE_PUNTED_MANY (1u << 22) /* 512 KiB: 100,000 punt one in 500 others, too */
+#define SIXLANE_PUNTED_FEW (1u << 15) /* 4 KiB: of 2,048 destinations 6 % are set */
+/* 512 KiB: of others 65,536 destinations punt one in 1,000, too, and 100,000 one in 500. */
+#define SIXLANE_PUNTED_MANY (1u << 22)
 #define SIXLANE_PUNTED_BITS (SIXLANE_PUNTED_FEW + SIXLANE_PUNTED_MANY)
 #define SIXLANE_PUNTED_WORDS (SIXLANE_PUNTED_BITS / 64)
 

@@ -66,7 +66,7 @@ enum sixlane_trace_rule_outcome {
 
 enum sixlane_trace_exception_outcome {
 	SIXLANE_TRACE_EXCEPTION_ABSENT,	   /* the destination has none */
-	SIXLANE_TRACE_EXCEPTION_FILTERED,  /* punted by its bits in sl_punted … */
+	SIXLANE_TRACE_EXCEPTION_FILTERED,  /* punted by its bits in sl_punted, or its entry … */
 	SIXLANE_TRACE_EXCEPTION_FRESH,	   /* … or by its bytes in sl_fresh */
 	SIXLANE_TRACE_EXCEPTION_EXPIRED,   /* the route holds */
 	SIXLANE_TRACE_EXCEPTION_OBSERVED,  /* counted and not applied */

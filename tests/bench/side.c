@@ -77,10 +77,9 @@ static int prepare_map(struct bpf_map *map, const char *pins)
 /* Not what the datapath writes, nor exceptions: of these it has none. */
 static bool is_copied(const struct bpf_map *map)
 {
-	static const char *const left_out[] = { "sl_counters", "sl_exceptions",	 "sl_excepted",
-						"sl_operator", "sl_icmp_events", "sl_cpu",
-						"sl_punted",   "sl_fresh",	 "sl_samples",
-						"sl_scratch" };
+	static const char *const left_out[] = { "sl_counters",	  "sl_exceptions", "sl_operator",
+						"sl_icmp_events", "sl_cpu",	   "sl_punted",
+						"sl_fresh",	  "sl_samples",	   "sl_scratch" };
 
 	return !strncmp(bpf_map__name(map), "sl_", 3) &&
 	       !is_one_of(map, shared, ARRAY_SIZE(shared)) &&

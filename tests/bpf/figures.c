@@ -12,8 +12,6 @@
 static const struct setup *setup;
 static struct world_exception installed[WORLD_EXCEPTIONS];
 static size_t n_installed;
-static union sixlane_addr punted[WORLD_EXCEPTIONS];
-static size_t n_punted;
 static uint8_t fresh[SIXLANE_FRESH_BYTES];	 /* before a frame */
 static uint8_t look;				 /* likewise */
 static struct sixlane_exception *before, *after; /* [exception][cpu] */
@@ -160,31 +158,21 @@ static uint64_t coarse_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void set_bit(uint64_t *words, uint32_t bit, bool set)
+static uint64_t *punted_word(const union sixlane_addr *dst, uint32_t number, uint64_t *mask)
 {
-	uint64_t *word = &words[bit / 64], mask = 1ull << bit % 64;
+	const uint32_t bit = sixlane_punted_bit(sixlane_exception_check(dst), number);
 
-	*word = set ? *word | mask : *word & ~mask;
+	*mask = 1ull << bit % 64;
+	return &setup->punted[bit / 64];
 }
 
-static void set_excepted_bit(const union sixlane_addr *dst, bool few, bool set)
+static void add_punted(const union sixlane_addr *dst)
 {
-	set_bit(setup->excepted, sixlane_excepted_bit(sixlane_exception_check(dst), few), set);
-}
+	for (uint32_t number = 0; number < SIXLANE_PUNTED_NUMBERS; number++) {
+		uint64_t mask, *word = punted_word(dst, number, &mask);
 
-/* The tests' own count of bits is none: what is alike is as good as there. */
-static void set_excepted(const union sixlane_addr *dst, bool set)
-{
-	set_excepted_bit(dst, false, set);
-	set_excepted_bit(dst, true, set);
-}
-
-static void set_punted(const union sixlane_addr *dsts, size_t n, bool set)
-{
-	for (size_t i = 0; i < n; i++)
-		for (uint32_t number = 0; number < SIXLANE_PUNTED_NUMBERS; number++)
-			set_bit(setup->punted,
-				sixlane_punted_bit(sixlane_exception_check(&dsts[i]), number), set);
+		*word |= mask;
+	}
 }
 
 /* Where a destination has its bytes in a half. */
@@ -208,21 +196,18 @@ void figures_install(const struct world *world)
 	struct sixlane_cpu *cpus = calloc((size_t)setup->n_cpus, sizeof(*cpus));
 	uint32_t zero = 0;
 
-	for (size_t i = 0; i < n_installed; i++) {
+	for (size_t i = 0; i < n_installed; i++)
 		bpf_map_delete_elem(setup->map_fd[MAP_EXCEPTIONS], &installed[i].dst);
-		set_excepted(&installed[i].dst, false);
-	}
-	set_punted(punted, n_punted, false);
-	set_punted(world->punted, world->n_punted, true);
-	n_punted = world->n_punted;
-	memcpy(punted, world->punted, sizeof(punted));
+	memset(setup->punted, 0, SIXLANE_PUNTED_WORDS * sizeof(*setup->punted));
+	for (size_t i = 0; i < world->n_punted; i++)
+		add_punted(&world->punted[i]);
 	install_fresh(world);
 	n_installed = world->n_exceptions;
 	memcpy(installed, world->exceptions, sizeof(installed));
 	for (size_t i = 0; i < n_installed; i++) {
 		for (int cpu = 0; cpu < setup->n_cpus; cpu++)
 			of_exception(before, i)[cpu] = installed[i].value;
-		set_excepted(&installed[i].dst, true);
+		add_punted(&installed[i].dst);
 		put_values(&installed[i].dst, of_exception(before, i), BPF_NOEXIST);
 	}
 	setup_must(cpus ? bpf_map_update_elem(setup->map_fd[MAP_CPU], &zero, cpus, BPF_ANY)
@@ -237,18 +222,15 @@ void harness_put_exception(const struct world_exception *exception)
 
 	for (int cpu = 0; cpu < setup->n_cpus; cpu++)
 		values[cpu] = exception->value;
-	set_excepted(&exception->dst, true);
+	add_punted(&exception->dst);
 	put_values(&exception->dst, values, BPF_ANY);
-}
-
-void harness_hide_exception(const struct world_exception *exception, bool few)
-{
-	set_excepted_bit(&exception->dst, few, false);
 }
 
 void harness_hide_punt(const union sixlane_addr *dst, uint32_t number)
 {
-	set_bit(setup->punted, sixlane_punted_bit(sixlane_exception_check(dst), number), false);
+	uint64_t mask, *word = punted_word(dst, number, &mask);
+
+	*word &= ~mask;
 	for (uint32_t half = 0; half < SIXLANE_FRESH_HALVES; half++)
 		setup->fresh[fresh_byte(dst, number, half)] = 0;
 }

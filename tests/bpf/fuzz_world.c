@@ -361,7 +361,7 @@ static bool is_double_exception(const struct world *world)
 static void add_random_exception(struct world *world)
 {
 	struct sixlane_exception value = {
-		.flags = fuzz_below(128) | fuzz_below(2) << SIXLANE_EXCEPTION_VERSION_SHIFT,
+		.flags = fuzz_below(256) | fuzz_below(2) << SIXLANE_EXCEPTION_VERSION_SHIFT,
 		.mtu = 1280 + fuzz_below(300),
 		.next_hop = random_next_hop(),
 		.table = fuzz_one_in(2) ? 0 : random_table(),
@@ -370,7 +370,8 @@ static void add_random_exception(struct world *world)
 	struct world_exception *added;
 
 	if (!fuzz_one_in(4))
-		value.flags &= ~(SIXLANE_EXCEPTION_CHANGING | SIXLANE_EXCEPTION_OBSERVE);
+		value.flags &= ~(SIXLANE_EXCEPTION_CHANGING | SIXLANE_EXCEPTION_OBSERVE |
+				 SIXLANE_EXCEPTION_PUNT);
 	if (fuzz_one_in(2))
 		value.flags &= ~SIXLANE_EXCEPTION_NEXT_HOP;
 	if (!fuzz_one_in(3))
@@ -446,7 +447,6 @@ static void add_way_back(struct world *world)
 		world->n_routes--;
 	if (fuzz_one_in(2))
 		world->meta.flags |= SIXLANE_META_ANSWER;
-	world->meta.few_exceptions = fuzz_one_in(2);
 	if (fuzz_one_in(4)) {
 		world->meta.answer_ns = 1;
 		world->meta.answer_burst = fuzz_one_in(2) ? 0 : 1000000;

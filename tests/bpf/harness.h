@@ -102,8 +102,6 @@ void harness_unpin(void);
 
 /* Say otherwise of a key, or nothing; harness_install() takes away whatever there is. */
 void harness_put_exception(const struct world_exception *exception);
-/* Without its bit of few in sl_excepted, or that of many. */
-void harness_hide_exception(const struct world_exception *exception, _Bool few);
 void harness_del_exception(const struct world_exception *exception);
 /* Clear one of an address's bits in sl_punted, and of its bytes in both halves of sl_fresh. */
 void harness_hide_punt(const union sixlane_addr *dst, uint32_t number);

@@ -127,7 +127,6 @@ static void add_all(void)
 	add("rate of answers", answer_test_rate, NULL);
 	add("rate of answers in time", answer_test_rate_in_time, NULL);
 	add("rate of answers, CPU by CPU", answer_test_rate_by_cpu, NULL);
-	add("no bit, no entry", exception_test_bit_comes_before_entry, NULL);
 	add("full ring of hints", exception_test_full_ring_of_hints, NULL);
 	add("every bit of a punt destination", exception_test_every_bit_of_sl_punted_counts, NULL);
 	add("no window behind a message", exception_test_no_window_behind_a_message, NULL);

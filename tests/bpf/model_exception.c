@@ -4,27 +4,25 @@
 
 #include "model_walk.h"
 
-static const struct world_exception *find(const struct walk *w)
+static const struct world_exception *find(const struct walk *w, const uint8_t *addr)
 {
-	for (size_t i = 0; i < w->world->n_exceptions; i++) {
-		const struct world_exception *exception = &w->world->exceptions[i];
-
-		if (!memcmp(exception->dst.bytes, w->bare.bytes + AT_DST, 16))
-			return exception;
-	}
+	for (size_t i = 0; i < w->world->n_exceptions; i++)
+		if (!memcmp(w->world->exceptions[i].dst.bytes, addr, 16))
+			return &w->world->exceptions[i];
 	return NULL;
 }
 
-/* Whether packets are to look at the filters, whatever their route. */
-static bool looks(const struct walk *w)
+static bool has_switch(const struct walk *w, uint32_t flag)
 {
-	return w->world->meta.flags & SIXLANE_META_LOOK;
+	return w->world->meta.flags & flag;
 }
 
 static bool is_fresh(const struct walk *w, const uint8_t *addr)
 {
 	uint32_t halves[SIXLANE_FRESH_NUMBERS] = { 0 };
 
+	if (!has_switch(w, SIXLANE_META_LOOK))
+		return false;
 	for (size_t i = 0; i < w->world->n_fresh; i++) {
 		const struct world_fresh *fresh = &w->world->fresh[i];
 
@@ -36,21 +34,24 @@ static bool is_fresh(const struct walk *w, const uint8_t *addr)
 	return halves[0] & halves[1] & halves[2];
 }
 
-bool model_is_punt(const struct walk *w, const uint8_t *addr, bool marked)
+/* Of what has no entry. */
+static bool is_punt(const struct walk *w, const uint8_t *addr)
 {
-	const struct world *world = w->world;
-
-	if (!marked && !looks(w))
-		return false;
-	for (size_t i = 0; i < world->n_punted; i++)
-		if (!memcmp(world->punted[i].bytes, addr, 16))
-			return true;
-	return looks(w) && is_fresh(w, addr);
+	for (size_t i = 0; i < w->world->n_punted; i++)
+		if (!memcmp(w->world->punted[i].bytes, addr, 16))
+			return !has_switch(w, SIXLANE_META_OBSERVE);
+	return false;
 }
 
 static bool has(const struct sixlane_exception *value, uint32_t flag)
 {
 	return value->flags & flag;
+}
+
+static bool is_unclear(const struct world_exception *found)
+{
+	return found->value.check != sixlane_exception_check(&found->dst) ||
+	       has(&found->value, SIXLANE_EXCEPTION_CHANGING);
 }
 
 /* The tests' times are long past or far away. */
@@ -85,27 +86,32 @@ static bool apply(const struct walk *w, const struct sixlane_exception *value, s
 	return true;
 }
 
-bool model_may_have_exception(const struct walk *w)
+bool model_may_have_exception(const struct walk *w, const uint8_t *addr, uint32_t table,
+			      bool marked)
 {
-	const bool marked = w->value & SIXLANE_ROUTE_EXCEPTIONS;
-	const struct world_exception *found = marked ? find(w) : NULL;
+	const struct world_exception *found = find(w, addr);
 
-	return (found && found->value.table == w->table) ||
-	       model_is_punt(w, w->bare.bytes + AT_DST, marked);
+	if (!marked && !has_switch(w, SIXLANE_META_LOOK))
+		return false;
+	if (!found)
+		return is_fresh(w, addr) || is_punt(w, addr);
+	return is_fresh(w, addr) || is_unclear(found) || found->value.table == table ||
+	       has(&found->value, SIXLANE_EXCEPTION_PUNT);
 }
 
 bool model_apply_exception(const struct walk *w, struct way *way, struct model_result *result)
 {
 	const bool marked = w->value & SIXLANE_ROUTE_EXCEPTIONS;
-	const bool punt = model_is_punt(w, w->bare.bytes + AT_DST, marked);
-	const struct world_exception *found = marked ? find(w) : NULL;
+	const uint8_t *dst = w->bare.bytes + AT_DST;
+	const struct world_exception *found = find(w, dst);
+	const bool punt = is_fresh(w, dst) ||
+			  (found ? has(&found->value, SIXLANE_EXCEPTION_PUNT) : is_punt(w, dst));
 
-	if (way->fate.kind != SIXLANE_FORWARD)
+	if (way->fate.kind != SIXLANE_FORWARD || (!marked && !has_switch(w, SIXLANE_META_LOOK)))
 		return true;
 	if (!found)
 		return !punt;
-	if (found->value.check != sixlane_exception_check(&found->dst) ||
-	    has(&found->value, SIXLANE_EXCEPTION_CHANGING))
+	if (is_unclear(found))
 		return false;
 	if (found->value.table != w->table || is_expired(&found->value))
 		return !punt;

@@ -76,11 +76,9 @@ enum sixlane_verdict model_walk_rules(struct walk *w);
 enum sixlane_verdict model_choose_slave(const struct walk *w, const struct sixlane_port *egress,
 					const uint8_t dst_mac[6], uint32_t *slave);
 
-/* The destination has one in the route's table, or is punt. */
-bool model_may_have_exception(const struct walk *w);
-
-/* An address is punt to packets by a route that is marked or not. */
-bool model_is_punt(const struct walk *w, const uint8_t *addr, bool marked);
+/* An address has one that packets by a route of this table, marked or not, meet, or is punt. */
+bool model_may_have_exception(const struct walk *w, const uint8_t *addr, uint32_t table,
+			      bool marked);
 
 /* What would have touched a packet that leaves by the port in slot out. */
 enum sixlane_verdict model_judge_guard(const struct walk *w, uint32_t out);

@@ -30,6 +30,11 @@ static void alt_1280(struct world *w)
 	world_port(w, DEV_ALT)->mtu = 1280;
 }
 
+static void observed_alone(struct world *w)
+{
+	w->meta.flags |= SIXLANE_META_OBSERVE;
+}
+
 /* It was taken away while a packet had it, and its memory is another's now. */
 static void reused(struct world *w)
 {
@@ -83,7 +88,9 @@ const struct row rows_exception[] = {
 	/* where they are looked for */
 	{ .name = "exception", BY_ALT },
 	{ .name = "exception, no mark", UNMARKED(VIA(NH_ALT)) },
-	{ .name = "exception, no mark, look", UNMARKED(VIA(NH_ALT)), LOOK },
+	{ .name = "exception of another table, no mark, look",
+	  UNMARKED(VIA_IN(100, NH_ALT)),
+	  LOOK },
 	{ .name = "look, nothing there", LOOK },
 	{ .name = "mark, no exception", MARKED },
 	{ .name = "exception among others",
@@ -99,17 +106,19 @@ const struct row rows_exception[] = {
 	{ .name = "punt, no mark", PUNT },
 	{ .name = "punt, no mark, look", PUNT, LOOK, PUNTED },
 	{ .name = "punt, another destination", MARKED, LOOK, .punted = "2001:db8:2::2" },
-	{ .name = "punt and exact", HIT(VIA(NH_ALT)), PUNT, PUNTED },
-	{ .name = "punt and exact in another table", NOT_HIT(VIA_IN(100, NH_ALT)), PUNT, PUNTED },
+	{ .name = "punt, observed alone", .arrange = observed_alone, MARKED, PUNT },
+	{ .name = "punt and exact in another table",
+	  NOT_HIT(VALUE_IN(100, FLAG(NEXT_HOP) | FLAG(PUNT), .next_hop = NH_ALT)),
+	  PUNTED },
 	{ .name = "punt and exact, expired",
-	  NOT_HIT(VALUE(FLAG(MTU), .mtu = 1280, LONG_AGO)),
-	  PUNT,
+	  NOT_HIT(PUNT_TOO(FLAG(MTU), .mtu = 1280, LONG_AGO)),
 	  PUNTED },
 	{ .name = "punt and observed",
-	  HIT(VALUE(FLAG(OBSERVE) | FLAG(NEXT_HOP), .next_hop = NH_ALT)),
-	  PUNT,
+	  HIT(PUNT_TOO(FLAG(OBSERVE) | FLAG(NEXT_HOP), .next_hop = NH_ALT)),
 	  PUNTED },
-	{ .name = "punt, operator's next hop", HIT(OPERATOR_VIA(NH_ALT)), PUNT, PUNTED },
+	{ .name = "punt, operator's next hop",
+	  HIT(PUNT_TOO(FLAG(NEXT_HOP) | FLAG(OPERATOR), .next_hop = NH_ALT)),
+	  PUNTED },
 	{ .name = "a message was about it", FRESH, LOOK, PUNTED },
 	{ .name = "a message was about it, no look", MARKED, FRESH },
 	{ .name = "a message was about another", .fresh = "2001:db8:2::2", LOOK },
@@ -158,12 +167,19 @@ const struct row rows_exception[] = {
 	  SUPPRESSED,
 	  NOT_HIT(VIA_IN(100, NH_ALT)),
 	  .via = NEIGH_ALT },
-	{ .name = "exception under a suppressed route, no mark, look",
-	  SUPPRESSED,
-	  UNMARKED(VIA(NH_ALT)),
-	  LOOK,
-	  .via = NEIGH_ALT },
+	{ .name = "exception of another table, punt, under a suppressed route",
+	  HELD,
+	  NOT_HIT(VALUE_IN(100, FLAG(NEXT_HOP) | FLAG(PUNT), .next_hop = NH_ALT)) },
+	{ .name = "exception that is being changed, under a suppressed route",
+	  HELD,
+	  NOT_HIT(VALUE_IN(100, FLAG(CHANGING))) },
 	{ .name = "punt under a suppressed route", HELD, MARKED, PUNT },
+	{ .name = "punt under a suppressed route, observed alone",
+	  SUPPRESSED,
+	  .arrange = observed_alone,
+	  MARKED,
+	  PUNT,
+	  .via = NEIGH_ALT },
 	{ .name = "punt under a suppressed route, look", HELD, PUNT, LOOK },
 	{ .name = "a message was about it, under a suppressed route", HELD, FRESH, LOOK },
 

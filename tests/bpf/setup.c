@@ -33,7 +33,6 @@ static const char *const map_names[N_MAPS] = {
 	[MAP_NEXT_HOPS] = "sl_next_hops",
 	[MAP_CELLS] = "sl_nh_buckets",
 	[MAP_EXCEPTIONS] = "sl_exceptions",
-	[MAP_EXCEPTED] = "sl_excepted",
 	[MAP_PUNTED] = "sl_punted",
 	[MAP_FRESH] = "sl_fresh",
 	[MAP_OPERATOR] = "sl_operator",
@@ -250,14 +249,11 @@ static int find_maps(struct setup *setup)
 	setup->neighbours = map_array(setup, MAP_NEIGHBOURS,
 				      SIXLANE_MAX_NEIGHBOURS * sizeof(*setup->neighbours));
 	setup->rules = map_array(setup, MAP_RULES, WORLD_RULES * sizeof(*setup->rules));
-	setup->excepted =
-		map_array(setup, MAP_EXCEPTED, SIXLANE_EXCEPTED_WORDS * sizeof(*setup->excepted));
 	setup->punted = map_array(setup, MAP_PUNTED, SIXLANE_PUNTED_WORDS * sizeof(*setup->punted));
 	setup->fresh = map_array(setup, MAP_FRESH, SIXLANE_FRESH_BYTES);
 	setup->guard = map_array(setup, MAP_GUARD, SIXLANE_GUARD_WORDS * sizeof(*setup->guard));
-	if (!setup->excepted || !setup->punted || !setup->fresh || !setup->guard || !setup->meta ||
-	    !setup->ports || !setup->next_hops || !setup->cells || !setup->neighbours ||
-	    !setup->rules)
+	if (!setup->punted || !setup->fresh || !setup->guard || !setup->meta || !setup->ports ||
+	    !setup->next_hops || !setup->cells || !setup->neighbours || !setup->rules)
 		return -EIO;
 	setup->n_cpus = libbpf_num_possible_cpus();
 	return setup->n_cpus < 0 ? setup->n_cpus : 0;

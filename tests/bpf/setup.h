@@ -20,7 +20,6 @@ enum setup_map {
 	MAP_NEXT_HOPS,
 	MAP_CELLS,
 	MAP_EXCEPTIONS,
-	MAP_EXCEPTED,
 	MAP_PUNTED,
 	MAP_FRESH,
 	MAP_OPERATOR,
@@ -53,7 +52,7 @@ struct setup {
 	union sixlane_cell *cells;
 	struct sixlane_rule *rules;
 	struct sixlane_neigh *neighbours;
-	uint64_t *excepted, *punted, *guard;
+	uint64_t *punted, *guard;
 	uint8_t *fresh; /* [SIXLANE_FRESH_BYTES] */
 	struct ring_buffer *hints, *samples;
 	int n_cpus; /* possible ones */

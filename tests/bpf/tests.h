@@ -71,7 +71,6 @@ void answer_test_rate_in_time(void **state);
 void answer_test_rate_by_cpu(void **state);
 
 /* exceptions.c */
-void exception_test_bit_comes_before_entry(void **state);
 void exception_test_full_ring_of_hints(void **state);
 void exception_test_every_bit_of_sl_punted_counts(void **state);
 void exception_test_no_window_behind_a_message(void **state);

@@ -15,7 +15,7 @@ from topology import COVER, FAR, PREFIX, WITHOUT_BTF, Net, host_addr, host_ll, r
 MAPS = [
     "sl_meta", "sl_routes", "sl_fib", "sl_fib_first", "sl_next_hops", "sl_neigh_index", "sl_neighbours", "sl_port_index",
     "sl_ports", "sl_counters", "sl_src_routes", "sl_nh_buckets", "sl_vlans", "sl_rules", "sl_exceptions",
-    "sl_excepted", "sl_punted", "sl_fresh", "sl_operator", "sl_icmp_events", "sl_cpu", "sl_samples", "sl_guard", "sl_policies",
+    "sl_punted", "sl_fresh", "sl_operator", "sl_icmp_events", "sl_cpu", "sl_samples", "sl_guard", "sl_policies",
 ]  # fmt: skip
 ARENA = "sl_fib_arena"  # beside them where the kernel has arenas
 

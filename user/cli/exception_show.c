@@ -63,14 +63,13 @@ static void fill_next_hop(const struct cmd_view *view, struct shown *shown)
 static void fill_shown(const struct cmd_view *view, bool daemon, const struct exception *one,
 		       struct shown *shown)
 {
-	const struct maps *maps = &view->maps;
-
 	*shown = (struct shown){ .one = *one };
 	shown->why_not = exception_why_not(view, daemon, one, &shown->why);
 	if (!one->has_entry)
 		shown->one.entry = entry_of(&one->wish);
-	shown->punted = maps_punted_has(maps, &one->dst) ||
-			(maps_looks(maps) && maps_fresh_has(maps, &one->dst));
+	shown->punted =
+		route_view_punt(&view->maps, &one->dst, one->has_entry ? &one->entry : NULL) !=
+		SIXLANE_TRACE_EXCEPTION_ABSENT;
 	fill_next_hop(view, shown);
 }
 

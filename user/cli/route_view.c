@@ -124,21 +124,21 @@ void route_view_check(const struct maps *maps, const struct route_packets *packe
 
 /* --- the exception ----------------------------------------------------------------------- */
 
-/* Whether the filters say that it is the kernel's; ABSENT: they do not. */
-static uint32_t find_punt(const struct maps *maps, const union sixlane_addr *dst)
+uint32_t route_view_punt(const struct maps *maps, const union sixlane_addr *dst,
+			 const struct sixlane_exception *entry)
 {
-	if (maps_punted_has(maps, dst))
+	const uint32_t flags = route_view_load(&maps->meta->flags);
+
+	if (entry ? entry->flags & SIXLANE_EXCEPTION_PUNT
+		  : !(flags & SIXLANE_META_OBSERVE) && maps_punted_has(maps, dst))
 		return SIXLANE_TRACE_EXCEPTION_FILTERED;
 	if (maps_looks(maps) && maps_fresh_has(maps, dst))
 		return SIXLANE_TRACE_EXCEPTION_FRESH;
 	return SIXLANE_TRACE_EXCEPTION_ABSENT;
 }
 
-static uint32_t find_entry(const struct maps *maps, uint32_t table, const union sixlane_addr *dst,
-			   struct sixlane_exception *value)
+static uint32_t outcome_of(uint32_t table, const struct sixlane_exception *value)
 {
-	if (maps_exception(maps, dst, value))
-		return SIXLANE_TRACE_EXCEPTION_ABSENT;
 	if (value->table != table)
 		return SIXLANE_TRACE_EXCEPTION_ELSEWHERE;
 	if (value->expires_ns && util_now_ns() >= value->expires_ns)
@@ -154,16 +154,15 @@ static void find_exception(const struct maps *maps, uint32_t table, const union 
 			   struct route_view *view)
 {
 	struct exception_view *found = &view->exception;
-	uint32_t punt;
+	bool has_entry;
 
 	found->asked = view->marks || maps_looks(maps);
 	if (!found->asked)
 		return;
-	if (view->marks)
-		found->outcome = find_entry(maps, table, dst, &found->value);
-	punt = find_punt(maps, dst);
-	if (punt != SIXLANE_TRACE_EXCEPTION_ABSENT)
-		found->outcome = punt;
+	has_entry = !maps_exception(maps, dst, &found->value);
+	found->outcome = route_view_punt(maps, dst, has_entry ? &found->value : NULL);
+	if (has_entry && found->outcome == SIXLANE_TRACE_EXCEPTION_ABSENT)
+		found->outcome = outcome_of(table, &found->value);
 }
 
 /* What it makes of one hop that leads out. */

@@ -85,6 +85,11 @@ void route_view_value(const struct maps *maps, uint32_t value, const union sixla
 void route_view_resolve(const struct maps *maps, uint32_t table,
 			const struct route_packets *packets, struct route_view *view);
 
+/* Whether packets to dst are the kernel's; entry: its own in sl_exceptions, or NULL.
+ * SIXLANE_TRACE_EXCEPTION_FILTERED, _FRESH, or _ABSENT: they are not. */
+uint32_t route_view_punt(const struct maps *maps, const union sixlane_addr *dst,
+			 const struct sixlane_exception *entry);
+
 /* A next hop that is no group, by its id or by its word; verdict: its own. */
 void route_view_hop(const struct maps *maps, uint32_t id, struct hop_view *hop);
 void route_view_fate(const struct maps *maps, union sixlane_fate fate, struct hop_view *hop);

@@ -58,7 +58,7 @@ struct exceptions {
 	uint64_t *overflow[2]; /* those that found no room in the store: now, and before … */
 	uint64_t overflow_ns;  /* … this time */
 	uint64_t n_overflow[2];
-	bool dirty; /* sl_punted has bits of destinations that are punt no more */
+	bool dirty; /* sl_punted has bits of destinations that have nothing any more */
 	/* exceptions.c */
 	bool ready; /* all has been read once: sl_punted may lose bits */
 	TAILQ_HEAD(excepted_queue, excepted) soon; /* the next one first */
@@ -99,6 +99,8 @@ static inline bool exceptions_has_found(const struct excepted *excepted)
 	return exceptions_counts(excepted, excepted->found.seen_ns);
 }
 
+/* The kernel may have something of it that no entry says. */
+bool exceptions_is_punt(const struct sync *sync, const union sixlane_addr *dst);
 /* The kernel has something of it, as far as is known. */
 static inline bool exceptions_has_any(const struct excepted *excepted)
 {
@@ -114,7 +116,7 @@ static inline bool exceptions_is_known(const struct excepted *excepted)
 /* If nothing is known of it, and nothing is to be read. */
 void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted);
 
-/* sl_punted loses the bits of those that are punt no more. */
+/* sl_punted loses the bits of those that have nothing any more. */
 void exceptions_rebuild(struct sync *sync);
 /* Those that found no room in the store before all was read were read again, or are gone. */
 void exceptions_turn_overflow(struct exceptions *exceptions, uint64_t read_since_ns);

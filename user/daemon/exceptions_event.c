@@ -179,12 +179,18 @@ void exceptions_mtu_run(struct sync *sync, uint64_t now_ns)
 /* --- beside the operator's ----------------------------------------------------------------------
  */
 
-void exceptions_yield(struct sync *sync, const union sixlane_addr *dst)
+bool exceptions_yield(struct sync *sync, const union sixlane_addr *dst)
 {
 	struct excepted *excepted = exceptions_find(sync->exceptions, dst);
 
 	if (excepted && excepted->state == EXCEPTED_EXACT)
 		exceptions_punt(sync, excepted);
+	return exceptions_is_punt(sync, dst);
+}
+
+void exceptions_operator_gone(struct sync *sync)
+{
+	sync->exceptions->dirty = true; /* until then it is punt */
 }
 
 bool exceptions_make_room(struct sync *sync)

@@ -2,6 +2,7 @@
 /*
  * What the kernel has of single destinations, and sl_punted as a whole. A bit of that is set for a
  * destination at once, and goes with a rebuild of the whole filter, since it may be that of others.
+ * So does SIXLANE_EXCEPTION_PUNT in the operator's entries.
  */
 #include "exceptions.h"
 
@@ -57,8 +58,25 @@ void exceptions_lose(struct sync *sync, const union sixlane_addr *dst)
 		return;
 	maps_punted_add_to(exceptions->overflow[0], dst);
 	maps_punted_add(sync->maps, dst);
+	fib_exception_punt(sync->fib, dst, true);
 	exceptions->n_overflow[0]++;
 	maps_look(sync->maps);
+}
+
+bool exceptions_is_punt(const struct sync *sync, const union sixlane_addr *dst)
+{
+	const struct exceptions *exceptions = sync->exceptions;
+	const struct excepted *excepted = exceptions_find(exceptions, dst);
+	const struct fib_exception *said = fib_exception(sync->fib, dst);
+
+	if ((excepted && excepted->state == EXCEPTED_PUNT) ||
+	    maps_punted_is_in(exceptions->overflow[0], dst) ||
+	    maps_punted_is_in(exceptions->overflow[1], dst))
+		return true;
+	/* as an earlier daemon has left it */
+	if (!exceptions->ready)
+		return said ? said->punt : maps_punted_has(sync->maps, dst);
+	return false;
 }
 
 struct excepted *exceptions_get(struct sync *sync, const union sixlane_addr *dst)
@@ -90,8 +108,7 @@ void exceptions_set_no_room(struct exceptions *exceptions, struct excepted *exce
 void exceptions_set_state(struct exceptions *exceptions, struct excepted *excepted,
 			  enum excepted_state state)
 {
-	if (excepted->state == EXCEPTED_PUNT && state != EXCEPTED_PUNT)
-		exceptions->dirty = true;
+	exceptions->dirty |= excepted->state != EXCEPTED_NONE && state == EXCEPTED_NONE;
 	exceptions->n_punted -= excepted->state == EXCEPTED_PUNT;
 	exceptions->n_punted += state == EXCEPTED_PUNT;
 	excepted->state = state;
@@ -123,6 +140,16 @@ void exceptions_turn_overflow(struct exceptions *exceptions, uint64_t read_since
 	exceptions->overflow_ns = util_now_ns();
 }
 
+static void rebuild_entry(void *ctx, const union sixlane_addr *dst,
+			  const struct fib_exception *said)
+{
+	struct sync *sync = ctx;
+
+	maps_punted_add_to(sync->exceptions->shadow, dst);
+	if (said->punt)
+		fib_exception_punt(sync->fib, dst, exceptions_is_punt(sync, dst));
+}
+
 void exceptions_rebuild(struct sync *sync)
 {
 	static const struct prefix all;
@@ -134,6 +161,7 @@ void exceptions_rebuild(struct sync *sync)
 	for (; at; at = radix_next_under(at, &all))
 		if (excepted_of(at)->state == EXCEPTED_PUNT)
 			maps_punted_add_to(exceptions->shadow, &at->prefix.addr);
+	fib_exception_each(sync->fib, rebuild_entry, sync);
 	maps_punted_set(sync->maps, exceptions->shadow);
 	exceptions->dirty = false;
 }

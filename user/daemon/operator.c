@@ -60,6 +60,12 @@ static void note_gateway(struct operator_list *list, const struct fib_hop *hop)
 	list->found.gateways[slot / 64] |= 1ull << slot % 64;
 }
 
+static void drop(struct sync *sync, const union sixlane_addr *dst)
+{
+	fib_set_exception(sync->fib, dst, NULL);
+	exceptions_operator_gone(sync);
+}
+
 /* 0, -ENODEV, or as fib_set_exception(). */
 static int bring(struct operator_list *list, const union sixlane_addr *dst,
 		 const struct sixlane_operator *entry)
@@ -78,7 +84,7 @@ static int bring(struct operator_list *list, const union sixlane_addr *dst,
 		return -ENODEV;
 	if (exception.has_hop)
 		ports_need(sync, exception.hop.ifindex);
-	exceptions_yield(sync, dst);
+	exception.punt = exceptions_yield(sync, dst);
 	fib_mark(sync->fib, exception.table, dst);
 	ret = fib_set_exception(sync->fib, dst, &exception);
 	if (ret == -ENOSPC && exceptions_make_room(sync))
@@ -104,7 +110,7 @@ static int take_entry(void *ctx, const union sixlane_addr *dst,
 	found->by_device |= *entry->device != '\0';
 	ret = bring(list, dst, entry);
 	if (ret)
-		fib_set_exception(list->sync->fib, dst, NULL);
+		drop(list->sync, dst);
 	found->missing += ret == -ENODEV;
 	found->refused += ret == -ENOSPC;
 	if (ret && ret != -ENODEV && ret != -ENOSPC)
@@ -188,7 +194,7 @@ static bool leave_some(struct operator_list *list)
 		if (!oldest || maps_operator(list->sync->maps, oldest, &entry) != -ENOENT)
 			return false;
 		dst = *oldest;
-		fib_set_exception(fib, &dst, NULL);
+		drop(list->sync, &dst);
 		list->found.left++;
 	}
 	return true;

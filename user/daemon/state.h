@@ -294,9 +294,10 @@ void exceptions_route_changed(struct sync *sync, uint32_t table, const struct pr
 void exceptions_all_change(struct sync *sync);
 void exceptions_mtu_changes(struct sync *sync);
 void exceptions_router_gone(struct sync *sync);
-/* The operator is about to have an exception of dst. When he has none any more the next pass sees
- * what the kernel has. */
-void exceptions_yield(struct sync *sync, const union sixlane_addr *dst);
+/* The operator is about to have an exception of dst: whether the kernel may have something, too. */
+bool exceptions_yield(struct sync *sync, const union sixlane_addr *dst);
+/* One of the operator's is gone. The next pass sees what the kernel has. */
+void exceptions_operator_gone(struct sync *sync);
 /* One of the kernel's goes, and is punt. False: there is none. */
 bool exceptions_make_room(struct sync *sync);
 void exceptions_tell(const struct sync *sync, struct sixlane_meta *meta);

@@ -61,6 +61,8 @@ static struct sixlane_exception content_of(const struct fib_exception *told,
 		content.flags |= SIXLANE_EXCEPTION_NEXT_HOP;
 	if (told->observe)
 		content.flags |= SIXLANE_EXCEPTION_OBSERVE;
+	if (told->punt)
+		content.flags |= SIXLANE_EXCEPTION_PUNT;
 	return content;
 }
 
@@ -211,6 +213,41 @@ const struct fib_exception *fib_exception(const struct fib *fib, const union six
 	return exact && !exact->gone ? &exact->told : NULL;
 }
 
+void fib_exception_punt(struct fib *fib, const union sixlane_addr *dst, bool punt)
+{
+	struct fib_exact *exact = find(fib, dst);
+	struct sixlane_exception content;
+	struct fib_exception told;
+
+	if (!exact || exact->told.origin != FIB_OPERATOR)
+		return;
+	told = exact->told;
+	told.punt = punt;
+	content = content_of(&told, exact->hop);
+	if (!write_content(fib, exact, &content))
+		exact->told = told;
+}
+
+struct each {
+	fib_exception_fn fn;
+	void *ctx;
+};
+
+static void tell_one(struct fib_hash_node *node, void *ctx)
+{
+	const struct fib_exact *exact = exact_of(node);
+	const struct each *each = ctx;
+
+	each->fn(each->ctx, &exact->dst, &exact->told);
+}
+
+void fib_exception_each(struct fib *fib, fib_exception_fn fn, void *ctx)
+{
+	struct each each = { fn, ctx };
+
+	fib_hash_each(&fib->exceptions.by_dst, tell_one, &each);
+}
+
 const union sixlane_addr *fib_oldest_exception(const struct fib *fib, enum fib_origin origin)
 {
 	struct fib_list *list = (struct fib_list *)&fib->exceptions.told[origin];
@@ -254,6 +291,7 @@ int fib_adopt_exception(struct fib *fib, const union sixlane_addr *dst,
 		.table = value->table,
 		.mtu = value->flags & SIXLANE_EXCEPTION_MTU ? value->mtu : 0,
 		.mtu_locked = value->flags & SIXLANE_EXCEPTION_LOCKED,
+		.punt = value->flags & SIXLANE_EXCEPTION_PUNT,
 		.expires_ns = value->expires_ns,
 	};
 	exact->written = true;

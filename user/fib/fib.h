@@ -131,6 +131,7 @@ struct fib_exception {
 	bool mtu_locked; /* see SIXLANE_EXCEPTION_LOCKED */
 	bool has_hop;
 	bool observe;	     /* count, do not apply */
+	bool punt;	     /* see SIXLANE_EXCEPTION_PUNT */
 	struct fib_hop hop;  /* its weight does not count */
 	uint64_t expires_ns; /* CLOCK_MONOTONIC; 0: never */
 };
@@ -142,8 +143,14 @@ struct fib_exception {
  */
 int fib_set_exception(struct fib *fib, const union sixlane_addr *dst,
 		      const struct fib_exception *exception);
+typedef void (*fib_exception_fn)(void *ctx, const union sixlane_addr *dst,
+				 const struct fib_exception *told);
 /* As it was told; NULL: none. Valid until something is set. */
 const struct fib_exception *fib_exception(const struct fib *fib, const union sixlane_addr *dst);
+/* The kernel has something beside the operator's entry, or has not. Without one: nothing. */
+void fib_exception_punt(struct fib *fib, const union sixlane_addr *dst, bool punt);
+/* Of every entry of sl_exceptions, in no order; fn may change punt. */
+void fib_exception_each(struct fib *fib, fib_exception_fn fn, void *ctx);
 /* The one of this origin that has not been set for the longest time; NULL: there is none. */
 const union sixlane_addr *fib_oldest_exception(const struct fib *fib, enum fib_origin origin);
 

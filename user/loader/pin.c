@@ -43,7 +43,6 @@ static const struct map_spec specs[LOADER_N_MAPS] = {
 	[LOADER_EXCEPTIONS] = { "sl_exceptions", BPF_MAP_TYPE_PERCPU_HASH,
 				sizeof(union sixlane_addr), sizeof(struct sixlane_exception),
 				SIXLANE_MAX_EXCEPTIONS, BPF_F_NO_PREALLOC },
-	[LOADER_EXCEPTED] = { "sl_excepted", ARRAY_OF(uint64_t, SIXLANE_EXCEPTED_WORDS) },
 	[LOADER_PUNTED] = { "sl_punted", ARRAY_OF(uint64_t, SIXLANE_PUNTED_WORDS) },
 	[LOADER_FRESH] = { "sl_fresh", ARRAY_OF(uint64_t, SIXLANE_FRESH_WORDS) },
 	[LOADER_OPERATOR] = { "sl_operator", BPF_MAP_TYPE_HASH, sizeof(union sixlane_addr),

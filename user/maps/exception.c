@@ -4,6 +4,8 @@
  * while the kernel copies a new one over it word by word, and its memory may become another
  * entry's as soon as it is deleted. Hence the version and the check that readers compare (see
  * struct sixlane_exception): both are of this file alone, users of it see neither.
+ *
+ * Invariant: of what has an entry the bits in sl_punted are set: packets do not find it before.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -233,15 +235,14 @@ static int insert(struct maps *maps, const union sixlane_addr *dst, struct cpus 
 	const struct timespec step = { .tv_nsec = REFILL_STEP_NS };
 	int rc;
 
-	maps_except(maps, dst);
 	rc = write_cpus(maps, dst, cpus, value);
 	for (int i = 0; rc == -ENOMEM && !maps->no_memory && i < REFILL_STEPS; i++) {
 		nanosleep(&step, NULL);
 		rc = write_cpus(maps, dst, cpus, value);
 	}
 	maps->no_memory = rc == -ENOMEM;
-	if (rc)
-		maps_unexcept(maps, dst);
+	if (!rc)
+		maps_punted_add(maps, dst);
 	return rc;
 }
 
@@ -266,9 +267,5 @@ int maps_write_exception(void *ctx, const union sixlane_addr *dst,
 
 int maps_write_exception_del(void *ctx, const union sixlane_addr *dst)
 {
-	int rc = maps_erase(ctx, LOADER_EXCEPTIONS, dst);
-
-	if (!rc)
-		maps_unexcept(ctx, dst);
-	return rc;
+	return maps_erase(ctx, LOADER_EXCEPTIONS, dst);
 }

@@ -33,8 +33,6 @@ static const struct mapped {
 	  SIXLANE_MAX_CELLS },
 	{ LOADER_NEIGHBOURS, offsetof(struct maps, neighbours), sizeof(struct sixlane_neigh),
 	  SIXLANE_MAX_NEIGHBOURS },
-	{ LOADER_EXCEPTED, offsetof(struct maps, excepted), sizeof(uint64_t),
-	  SIXLANE_EXCEPTED_WORDS },
 	{ LOADER_PUNTED, offsetof(struct maps, punted), sizeof(uint64_t), SIXLANE_PUNTED_WORDS },
 	{ LOADER_FRESH, offsetof(struct maps, fresh), sizeof(uint64_t), SIXLANE_FRESH_WORDS },
 	{ LOADER_RULES, offsetof(struct maps, rules), sizeof(struct sixlane_rule),
@@ -72,10 +70,6 @@ int maps_open(struct maps *maps, const struct loader_maps *fds, bool writable)
 	for (size_t i = 0; i < ARRAY_SIZE(mapped) && !rc; i++)
 		rc = map_array(&opened, &mapped[i], writable);
 	rc = rc ?: maps_fib_open(&opened, fds->arena, writable);
-	if (!rc && writable) {
-		opened.n_excepted = calloc(SIXLANE_EXCEPTED_BITS, sizeof(*opened.n_excepted));
-		rc = opened.n_excepted ? 0 : -ENOMEM;
-	}
 	if (rc) {
 		maps_close(&opened);
 		return rc;
@@ -89,7 +83,6 @@ void maps_close(struct maps *maps)
 	for (size_t i = 0; i < ARRAY_SIZE(mapped); i++)
 		unmap_array(maps, &mapped[i]);
 	maps_fib_close(maps);
-	free(maps->n_excepted);
 	*maps = (struct maps){ 0 };
 }
 

@@ -25,12 +25,9 @@ struct maps {
 	union sixlane_cell *cells;	    /* [SIXLANE_MAX_CELLS] */
 	struct sixlane_rule *rules;	    /* [2 * SIXLANE_MAX_RULES] */
 	uint64_t *guard;		    /* [SIXLANE_GUARD_WORDS] */
-	uint64_t *excepted;		    /* [SIXLANE_EXCEPTED_WORDS] */
 	uint64_t *punted;		    /* [SIXLANE_PUNTED_WORDS] */
 	uint64_t *fresh;		    /* [SIXLANE_FRESH_WORDS] */
 	/* own memory, if opened writable: */
-	uint8_t *n_excepted;		      /* [SIXLANE_EXCEPTED_BITS] */
-	uint32_t n_exceptions;		      /* entries of sl_exceptions */
 	void *fib_chunks[SIXLANE_FIB_CHUNKS]; /* of sl_fib, that this process made */
 	bool no_fib;			      /* packets under way cannot be waited for */
 	bool no_memory;	  /* for an exception, when it was waited for the last time */
@@ -125,6 +122,7 @@ int maps_exception_each(const struct maps *maps, maps_exception_fn fn, void *ctx
 void maps_punted_add(const struct maps *maps, const union sixlane_addr *dst);
 void maps_punted_add_to(uint64_t *filter, const union sixlane_addr *dst);
 bool maps_punted_has(const struct maps *maps, const union sixlane_addr *dst);
+bool maps_punted_is_in(const uint64_t *filter, const union sixlane_addr *dst);
 /* It says what the filter says, [SIXLANE_PUNTED_WORDS], from now on. */
 void maps_punted_set(const struct maps *maps, const uint64_t *filter);
 

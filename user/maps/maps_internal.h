@@ -30,14 +30,6 @@ int maps_walk_some(const struct maps_walk *walk, struct maps_cursor *cursor);
 int maps_update(const struct maps *maps, enum loader_map map, const void *key, const void *value);
 int maps_erase(const struct maps *maps, enum loader_map map, const void *key);
 
-/* --- excepted.c ----------------------------------------------------------------------- */
-
-/* Before an entry of sl_exceptions comes, and when it has gone, or not come. */
-void maps_except(struct maps *maps, const union sixlane_addr *dst);
-void maps_unexcept(struct maps *maps, const union sixlane_addr *dst);
-/* maps_except() was called for all entries of an earlier daemon, or not for all of them. */
-void maps_excepted_adopted(const struct maps *maps, bool all);
-
 /* write.c: of fib_writer. */
 int maps_write_grace(void *ctx);
 

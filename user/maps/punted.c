@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sl_punted and sl_fresh: filters of the destinations whose packets are the kernel's. In the first,
- * the daemon's own, a destination has some bits. The second has a byte of either half for each of
- * its slots: the program sets them in one half, and the daemon clears the other.
+ * sl_punted and sl_fresh: filters of the destinations whose packets are the kernel's unless they
+ * have an entry. In the first, the daemon's own, a destination has some bits. The second has a byte
+ * of either half for each of its slots: the program sets them in one half, and the daemon clears
+ * the other.
  */
 #include <string.h>
 
@@ -36,7 +37,7 @@ void maps_punted_add(const struct maps *maps, const union sixlane_addr *dst)
 	maps_punted_add_to(maps->punted, dst);
 }
 
-bool maps_punted_has(const struct maps *maps, const union sixlane_addr *dst)
+bool maps_punted_is_in(const uint64_t *filter, const union sixlane_addr *dst)
 {
 	const uint32_t check = sixlane_exception_check(dst);
 	bool all = true;
@@ -44,9 +45,14 @@ bool maps_punted_has(const struct maps *maps, const union sixlane_addr *dst)
 	for (uint32_t i = 0; i < SIXLANE_PUNTED_NUMBERS; i++) {
 		const uint32_t bit = sixlane_punted_bit(check, i);
 
-		all &= ATOMIC_LOAD(&maps->punted[bit / WORD_BITS]) >> bit % WORD_BITS & 1;
+		all &= ATOMIC_LOAD(&filter[bit / WORD_BITS]) >> bit % WORD_BITS & 1;
 	}
 	return all;
+}
+
+bool maps_punted_has(const struct maps *maps, const union sixlane_addr *dst)
+{
+	return maps_punted_is_in(maps->punted, dst);
 }
 
 void maps_punted_set(const struct maps *maps, const uint64_t *filter)

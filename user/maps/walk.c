@@ -287,12 +287,11 @@ static int adopt_exception(void *ctx, const union sixlane_addr *dst,
 {
 	struct adopt *adopt = ctx;
 
-	maps_except(adopt->maps, dst);
+	maps_punted_add(adopt->maps, dst);
 	if (value->flags & SIXLANE_EXCEPTION_OPERATOR) {
 		adopt_note(adopt, fib_adopt_exception(adopt->fib, dst, value));
 		return 0;
 	}
-	maps_punted_add(adopt->maps, dst);
 	adopt_note(adopt, maps_write_exception_del(adopt->maps, dst));
 	return 0;
 }
@@ -311,7 +310,6 @@ static void adopt_next_hops(struct adopt *adopt)
 int maps_adopt(struct maps *maps, struct fib *fib)
 {
 	struct adopt adopt = { .maps = maps, .fib = fib };
-	int rc;
 
 	adopt_note(&adopt, maps_fib_drop(maps));
 	/* What is named comes before what names it. */
@@ -327,8 +325,6 @@ int maps_adopt(struct maps *maps, struct fib *fib)
 				      adopt_source, &adopt));
 	adopt_note(&adopt, entry_each(maps->fd[LOADER_ROUTES], sizeof(struct sixlane_route_key),
 				      adopt_route, &adopt));
-	rc = maps_exception_each(maps, adopt_exception, &adopt);
-	adopt_note(&adopt, rc);
-	maps_excepted_adopted(maps, !rc);
+	adopt_note(&adopt, maps_exception_each(maps, adopt_exception, &adopt));
 	return adopt.rc;
 }

@@ -75,6 +75,10 @@ static const struct {
 	  { .origin = FIB_OPERATOR, .mtu = 1300, .expires_ns = 7 },
 	  O | MTU,
 	  1300 },
+	{ "the operator's beside the kernel's",
+	  { .origin = FIB_OPERATOR, .mtu = 1300, .punt = true },
+	  O | MTU | SIXLANE_EXCEPTION_PUNT,
+	  1300 },
 	{ "one that is counted", { .mtu = 1300, .observe = true }, K | MTU | OBSERVE, 1300 },
 };
 

@@ -157,15 +157,23 @@ static int wait_ours(const struct maps *maps, uint64_t wanted)
 			 (unsigned long long)n, (unsigned long long)wanted, FOLLOW_NS / 1000000000);
 }
 
-/* No packet is the kernel's since something has just been learned or forgotten. */
+static int add_entry(void *filter, const union sixlane_addr *dst,
+		     const struct sixlane_exception *value)
+{
+	(void)value;
+	maps_punted_add_to(filter, dst);
+	return 0;
+}
+
+/* No packet is the kernel's since something has just been learned or forgotten: the filter has
+ * the bits of entries alone. */
 static bool is_settled(const struct maps *maps)
 {
-	if (maps_looks(maps))
-		return false;
-	for (size_t word = 0; word < SIXLANE_PUNTED_WORDS; word++)
-		if (__atomic_load_n(&maps->punted[word], __ATOMIC_ACQUIRE))
-			return false;
-	return true;
+	const size_t bytes = SIXLANE_PUNTED_WORDS * sizeof(uint64_t);
+	_cleanup_free_ uint64_t *filter = calloc(1, bytes);
+
+	return filter && !maps_looks(maps) && !maps_exception_each(maps, add_entry, filter) &&
+	       !memcmp(filter, maps->punted, bytes);
 }
 
 static int wait_settled(const struct maps *maps)

@@ -403,6 +403,8 @@ static void an_exception_may_not_apply(void **state)
 		uint32_t outcome, verdict;
 	} rows[] = {
 		{ SIXLANE_EXCEPTION_OBSERVE, 0, SIXLANE_TRACE_EXCEPTION_OBSERVED, SIXLANE_FORWARD },
+		{ SIXLANE_EXCEPTION_PUNT, 0, SIXLANE_TRACE_EXCEPTION_FILTERED,
+		  SIXLANE_PUNT_EXCEPTION },
 		{ SIXLANE_EXCEPTION_CHANGING, 0, SIXLANE_TRACE_EXCEPTION_PUNTED,
 		  SIXLANE_PUNT_EXCEPTION },
 		{ SIXLANE_EXCEPTION_MTU, 1, SIXLANE_TRACE_EXCEPTION_EXPIRED, SIXLANE_FORWARD },
@@ -438,6 +440,14 @@ static void filters_punt(void **state)
 	assert_int_equal(view.exception.outcome, SIXLANE_TRACE_EXCEPTION_FILTERED);
 	meta.flags |= SIXLANE_META_LOOK;
 	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_PUNT_EXCEPTION);
+	/* an entry that does not say so is why there are bits */
+	except(SIXLANE_EXCEPTION_MTU);
+	exceptions[0].value.table = 100;
+	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
+	n_exceptions = 0;
+	meta.flags |= SIXLANE_META_OBSERVE;
+	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
+	meta.flags &= ~SIXLANE_META_OBSERVE;
 	memset(punted, 0, sizeof(punted));
 	for (uint32_t i = 0; i < SIXLANE_FRESH_NUMBERS; i++) {
 		assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);

@@ -435,6 +435,53 @@ static void test_not_known(void **state)
 	assert_false(maps_looks(&maps));
 }
 
+static void assert_beside(bool punt)
+{
+	const struct sixlane_exception *entry = sim_exception(sim, &dst_);
+
+	assert_true(maps_punted_has(&maps, &dst_));
+	assert_int_equal(entry->mtu, 1400);
+	assert_int_equal(!(entry->flags & SIXLANE_EXCEPTION_PUNT), !punt);
+}
+
+static void test_beside_the_operators(void **state)
+{
+	struct fib_exception oper = { FIB_OPERATOR, .table = RT_TABLE_MAIN, .mtu = 1400 };
+
+	(void)state;
+	/* of an earlier daemon's bits nobody knows whose they are, until all has been read */
+	maps_punted_add(&maps, &dst_);
+	assert_true(exceptions_yield(&sync_, &dst_));
+	pass();
+	assert_false(exceptions_yield(&sync_, &dst_));
+	/* what comes beside it, … */
+	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
+	kernel[0].mtu = 1300;
+	pass();
+	assert_beside(true);
+	/* … is gone, … */
+	kernel[0].mtu = 0;
+	pass();
+	assert_beside(false);
+	/* … is lost, … */
+	exceptions_lose(&sync_, &dst_);
+	assert_beside(true);
+	exceptions_rebuild(&sync_);
+	assert_beside(true);
+	/* … or has been there before */
+	fib_set_exception(sync_.fib, &dst_, NULL);
+	kernel[0].mtu = 1300;
+	read_alone();
+	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	exceptions_rebuild(&sync_);
+	assert_true(maps_punted_has(&maps, &dst_));
+	oper.punt = exceptions_yield(&sync_, &dst_);
+	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
+	read_alone();
+	assert_beside(true);
+}
+
 /* --- sl_fresh -----------------------------------------------------------------------------------
  */
 
@@ -492,6 +539,7 @@ UNIT_TESTS()
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test_setup_teardown(test_not_known, start, stop),
+		cmocka_unit_test_setup_teardown(test_beside_the_operators, start, stop),
 		cmocka_unit_test_setup_teardown(test_fresh_until_it_is_read, start, stop),
 		cmocka_unit_test_setup_teardown(test_fresh_until_a_pass, start, stop),
 	};

@@ -36,7 +36,8 @@ static int fake_some(const struct maps *maps, struct maps_cursor *cursor, maps_o
 	return ret ?: *at < MAX_ENTRIES;
 }
 
-#define exceptions_yield(sync, dst) ((void)(dst))
+#define exceptions_yield(sync, dst) ((dst)->bytes[15] == 2)
+#define exceptions_operator_gone(sync) ((void)(sync))
 #define exceptions_make_room(sync) ((void)(sync), false)
 #define util_now_ns() (clock_ns)
 #define maps_operator_some fake_some

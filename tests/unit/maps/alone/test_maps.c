@@ -224,19 +224,6 @@ int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32
 	return -EINVAL;
 }
 
-/* test_maps_exception.c has the real ones. */
-void maps_except(struct maps *of, const union sixlane_addr *dst)
-{
-	(void)of;
-	note("bit ", dst->bytes[15]);
-}
-
-void maps_excepted_adopted(const struct maps *of, bool all)
-{
-	(void)of;
-	note("all bits ", all);
-}
-
 int maps_write_exception(void *ctx, const union sixlane_addr *dst,
 			 const struct sixlane_exception *value)
 {
@@ -433,8 +420,8 @@ static void adopts_what_is_consistent(void **state)
 	put_routes(2);
 	assert_int_equal(maps_adopt(&maps, NULL), -EINVAL);
 	assert_string_equal(adopted, "port 1 neigh 7 vlan 9 next hop 4 next hop 65535 cells 77 "
-				     "source 6 route 1 route 2 bit 1 exception 1301 "
-				     "bit 2 punted 2 delete 2 all bits 1 ");
+				     "source 6 route 1 route 2 punted 1 exception 1301 "
+				     "punted 2 delete 2 ");
 	assert_int_equal(fakes[LOADER_PORT_INDEX].deleted, 2);
 	assert_int_equal(fakes[LOADER_NEIGH_INDEX].deleted, 1);
 	/* Without memory nobody goes on, whatever else there was. */

@@ -13,8 +13,8 @@
 
 #include "../../unit.h"
 
-#include "../../../../user/maps/excepted.c"
 #include "../../../../user/maps/exception.c"
+#include "../../../../user/maps/punted.c"
 
 #define N_CPUS 3
 #define ROOM 8u
@@ -35,10 +35,8 @@ static struct {
 	size_t n_moments[N_CPUS];
 } kernel;
 
-static uint64_t excepted[SIXLANE_EXCEPTED_WORDS];
-static uint8_t n_excepted[SIXLANE_EXCEPTED_BITS];
-static struct sixlane_meta meta;
-static struct maps maps = { .meta = &meta, .excepted = excepted, .n_excepted = n_excepted };
+static uint64_t filter[SIXLANE_PUNTED_WORDS];
+static struct maps maps = { .punted = filter };
 
 static const union sixlane_addr key = { .words = { 0x20010db8, 1, 2, 3 } };
 
@@ -46,25 +44,11 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
-	memset(excepted, 0, sizeof(excepted));
-	memset(n_excepted, 0, sizeof(n_excepted));
-	maps.n_exceptions = 0;
+	memset(filter, 0, sizeof(filter));
 	maps.no_memory = false;
 	for (int i = 0; i < LOADER_N_MAPS; i++)
 		maps.fd[i] = i;
 	return 0;
-}
-
-static bool has_bit(const union sixlane_addr *dst, uint32_t few)
-{
-	uint32_t bit = sixlane_excepted_bit(sixlane_exception_check(dst), few);
-
-	return excepted[bit / 64] >> bit % 64 & 1;
-}
-
-static bool is_excepted(const union sixlane_addr *dst)
-{
-	return has_bit(dst, 0) && has_bit(dst, 1);
 }
 
 /* --- the kernel --------------------------------------------------------------------------- */
@@ -120,7 +104,6 @@ int bpf_map_update_elem(int fd, const void *dst, const void *value, __u64 flags)
 
 	assert_int_equal(fd, LOADER_EXCEPTIONS);
 	assert_int_equal(flags, BPF_ANY);
-	assert_true(is_excepted(dst));
 	kernel.updates++;
 	if (kernel.fail_first) {
 		kernel.fail_first--;
@@ -141,7 +124,6 @@ int bpf_map_delete_elem(int fd, const void *dst)
 	(void)fd;
 	if (!find(dst, &at))
 		return fail_with(ENOENT);
-	assert_true(is_excepted(dst));
 	kernel.keys[at] = kernel.keys[--kernel.n];
 	memcpy(kernel.values[at], kernel.values[kernel.n], sizeof(kernel.values[at]));
 	return 0;
@@ -338,93 +320,15 @@ static void memory_is_waited_for_once(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		kernel.naps = 0;
+		memset(filter, 0, sizeof(filter));
 		kernel.fail = steps[i].error;
 		kernel.fail_first = steps[i].fail_first;
 		assert_int_equal(set(&value), steps[i].told);
 		assert_int_equal(kernel.naps, steps[i].naps);
-		assert_int_equal(is_excepted(&key), !steps[i].told);
+		assert_int_equal(maps_punted_has(&maps, &key), !steps[i].told);
 		if (!steps[i].told)
 			assert_int_equal(maps_write_exception_del(&maps, &key), 0);
 	}
-}
-
-/* --- bits --------------------------------------------------------------------------------- */
-
-static union sixlane_addr numbered(uint32_t number)
-{
-	union sixlane_addr other = key;
-
-	other.words[3] = htobe32(number);
-	return other;
-}
-
-/* The bits of these, and no other: two each, of which some are the same. */
-static void assert_bits_of(const bool has[], uint32_t n)
-{
-	static uint64_t want[SIXLANE_EXCEPTED_WORDS];
-
-	memset(want, 0, sizeof(want));
-	for (uint32_t number = 0; number < n; number++) {
-		const union sixlane_addr dst = numbered(number);
-
-		for (uint32_t few = 0; has[number] && few < 2; few++)
-			want[bit_of(&dst, few) / 64] |= 1ull << bit_of(&dst, few) % 64;
-	}
-	assert_memory_equal(want, excepted, sizeof(want));
-}
-
-/* As many as no bit of few is without another's, and those of many are not all alone. */
-static void bits_come_and_go_with_entries(void **state)
-{
-	static bool has[2 * FEW];
-	uint32_t n = 0;
-
-	(void)state;
-	srand(1);
-	for (uint32_t i = 0; i < 40 * FEW; i++) {
-		const uint32_t number = (uint32_t)rand() % ARRAY_SIZE(has);
-		const union sixlane_addr dst = numbered(number);
-
-		if (has[number])
-			maps_unexcept(&maps, &dst);
-		else
-			maps_except(&maps, &dst);
-		has[number] = !has[number];
-		n += has[number] ? 1 : -1u;
-		assert_int_equal(meta.few_exceptions, n <= FEW);
-		if (i % 4096 == 0)
-			assert_bits_of(has, ARRAY_SIZE(has));
-	}
-}
-
-/* Those that no entry has any more are cleared, unless entries may be there that were not seen. */
-static void bits_of_an_earlier_daemon(void **state)
-{
-	const union sixlane_addr known = numbered(1), stale = numbered(2);
-
-	(void)state;
-	for (int all = 0; all <= 1; all++) {
-		memset(n_excepted, 0, sizeof(n_excepted));
-		maps_except(&maps, &stale);
-		memset(n_excepted, 0, sizeof(n_excepted));
-		maps_except(&maps, &known);
-		maps_excepted_adopted(&maps, all);
-		assert_true(is_excepted(&known));
-		assert_int_equal(is_excepted(&stale), !all);
-		maps_unexcept(&maps, &known);
-		assert_int_equal(is_excepted(&known), !all);
-	}
-}
-
-/* More of one bit than can be counted: it stays. */
-static void a_bit_of_too_many_stays(void **state)
-{
-	(void)state;
-	for (uint32_t i = 0; i < UINT8_MAX + 2; i++)
-		maps_except(&maps, &key);
-	for (uint32_t i = 0; i < UINT8_MAX + 1; i++)
-		maps_unexcept(&maps, &key);
-	assert_true(is_excepted(&key));
 }
 
 /* Nor are addresses alike that are numbered alike: prefix 1, host 2 is not prefix 2, host 1. */
@@ -450,9 +354,6 @@ UNIT_TESTS()
 		cmocka_unit_test_setup(versions_tell_one_state_from_the_next, setup),
 		cmocka_unit_test_setup(each_cpu_keeps_what_it_has_counted, setup),
 		cmocka_unit_test_setup(memory_is_waited_for_once, setup),
-		cmocka_unit_test_setup(bits_come_and_go_with_entries, setup),
-		cmocka_unit_test_setup(bits_of_an_earlier_daemon, setup),
-		cmocka_unit_test_setup(a_bit_of_too_many_stays, setup),
 		cmocka_unit_test_setup(checks_of_a_plan_differ, setup),
 	};
 
