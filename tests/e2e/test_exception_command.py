@@ -127,7 +127,7 @@ def test_why_it_is_inactive(net):
     net.r.run(*"ip link del extra".split())
     waits = {"reason": "waits for device extra, which does not exist", "port": "extra"}
     wait_until(lambda: waits.items() <= ex.shown(net)[FAR].items(), what=waits)
-    net.assert_forwarded([fr.udp(FAR)], to="b")
+    net.settle([fr.udp(FAR)], forward=1)
     net.r.run(*device.split())
     wait_until(lambda: ex.shown(net)[FAR]["active"], what="it is active")
     exception(net, "add", THIRD, "via", ex.OTHER, "dev p1")

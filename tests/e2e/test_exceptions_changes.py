@@ -219,6 +219,32 @@ def test_the_router_that_it_leads_to_changes(pair):
     check(pair, BY_B, silent=True)
 
 
+def test_a_gateway_that_fails(make):
+    """A packet that waits for it in vain takes with it what its destination has (ip6_link_failure)."""
+    gateway, twins = "fe80::77", make(Twins)
+
+    def lose(net):
+        net.r.sysctl("net.ipv6.neigh.p1.retrans_time_ms", 100)
+        net.r.ip("neigh del", gateway, "dev p1")
+
+    twins.each(lambda net: ex.prepare(net, "%s via %s dev p1" % (PREFIX, gateway)))
+    twins.each(lambda net: ex.router(net, gateway, HOST_MAC["b"], "b"))
+    twins.fast.start("--audit-permille", "0")
+    twins.each(lambda net: ex.learn(net, MTU))
+    ex.wait_shown(twins.fast, mtu=MTU)
+    twins.each(lose)
+    twins.each(lambda net: net.exchange([FRAMES[0]]))
+    twins.each(ex.wait_forgotten)
+    for net in (twins.plain, twins.fast):
+        net.clear()
+        net.tap["a"].send(LARGE)
+        errors = wait_until(lambda net=net: list(filter(None, map(fr.icmp_error, net.tap["a"].drain()))), 10)
+        assert errors[0][:2] == (1, 3)
+    twins.each(lambda net: ex.router(net, gateway, HOST_MAC["b"], "b"))
+    twins.fast.sync()
+    check(twins, BY_B)
+
+
 @pytest.mark.parametrize("number", [15, 9])
 def test_restart(pair, kind, number):
     """What the kernel has learnt acts before, while and after the daemon is away; then it is asked."""

@@ -259,16 +259,16 @@ static int apply_neigh(struct sync *sync, const struct nlmsghdr *nlh)
 	if (ret || neigh.addr.bytes[0] == 0xff)
 		return ret;
 	apply_note_unknown(sync, SYNC_NEIGHBOUR, neigh.unknown_attr);
-	/* rt6_clean_tohost(): redirects to what is no router any more are gone */
-	known = neighs_find(sync->neighs, neigh.ifindex, &neigh.addr);
-	if (known && known->flags & NTF_ROUTER && !(neigh.flags & NTF_ROUTER))
-		exceptions_router_gone(sync);
-	if (nlh->nlmsg_type == RTM_DELNEIGH) {
+	if (nlh->nlmsg_type == RTM_DELNEIGH)
 		neigh.state = NUD_NONE;
+	known = neighs_find(sync->neighs, neigh.ifindex, &neigh.addr);
+	if (known && ((neigh_usable(known) && !neigh_usable(&neigh)) ||
+		      known->flags & ~neigh.flags & NTF_ROUTER))
+		exceptions_neighbour_changes(sync, neigh.ifindex, &neigh.addr);
+	if (nlh->nlmsg_type == RTM_DELNEIGH)
 		neighs_delete(sync->neighs, neigh.ifindex, &neigh.addr);
-	} else {
+	else
 		ret = neighs_set(sync->neighs, &neigh);
-	}
 	if (!ret && !sync->quiet)
 		set_neigh(sync, &neigh);
 	return ret;

@@ -266,7 +266,8 @@ static void look_through(struct sync *sync)
 void exceptions_start(struct sync *sync)
 {
 	sync->exceptions->start_ns = util_now_ns();
-	sync->exceptions->fresh.lost_since = true; /* by an earlier daemon */
+	/* an earlier daemon has not read all that it was about */
+	sync->exceptions->fresh.lost_since = maps_fresh_any(sync->maps);
 	audit_read_all(sync);
 	look_through(sync);
 }

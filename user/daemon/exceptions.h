@@ -126,6 +126,14 @@ static inline struct excepted *excepted_of(struct radix_node *node)
 	return (struct excepted *)node; /* its first member */
 }
 
+/* Whom its packets go to. */
+static inline const union sixlane_addr *exceptions_neighbour(const struct excepted *excepted)
+{
+	const struct fib_hop *hop = &excepted->found.hop;
+
+	return hop->has_gateway ? &hop->gateway : &excepted->node.prefix.addr;
+}
+
 void exceptions_set_state(struct exceptions *exceptions, struct excepted *excepted,
 			  enum excepted_state state);
 void exceptions_set_no_room(struct exceptions *exceptions, struct excepted *excepted, bool no_room);

@@ -73,6 +73,15 @@ static bool express(const struct sync *sync, const struct finding *finding, uint
 				: !own;
 }
 
+/* One that is not may be about to fail, see exceptions_neighbour_changes(). */
+static bool is_resolved(const struct sync *sync, const struct excepted *excepted)
+{
+	const struct neigh *neigh = neighs_find(sync->neighs, excepted->found.hop.ifindex,
+						exceptions_neighbour(excepted));
+
+	return neigh && neigh_usable(neigh);
+}
+
 static bool is_exact(const struct sync *sync, const struct excepted *excepted,
 		     struct fib_exception *out)
 {
@@ -85,8 +94,8 @@ static bool is_exact(const struct sync *sync, const struct excepted *excepted,
 		return false;
 	if (!finding->plain && !(always && finding->several))
 		return false;
-	if (!goes_by(sync, finding, &excepted->node.prefix) || !forwards(sync, finding) ||
-	    !express(sync, finding, util_now_ns(), out))
+	if (!is_resolved(sync, excepted) || !goes_by(sync, finding, &excepted->node.prefix) ||
+	    !forwards(sync, finding) || !express(sync, finding, util_now_ns(), out))
 		return false;
 	out->observe = exceptions_observe(sync);
 	return finding->plain || !out->has_hop;

@@ -125,27 +125,27 @@ void exceptions_route_changed(struct sync *sync, uint32_t table, const struct pr
 		exceptions_route_changes(sync, RT_TABLE_MAIN, dst, NULL);
 }
 
-static void each_exact(struct sync *sync, bool redirects_only)
+void exceptions_neighbour_changes(struct sync *sync, uint32_t ifindex,
+				  const union sixlane_addr *addr)
 {
 	struct radix_node *at = radix_first_under(&sync->exceptions->store, &all);
 
 	for (; at; at = radix_next_under(at, &all)) {
 		struct excepted *excepted = excepted_of(at);
 
-		if (excepted->state == EXCEPTED_EXACT &&
-		    (!redirects_only || !excepted->found.expires))
+		if (excepted->state == EXCEPTED_EXACT && excepted->found.hop.ifindex == ifindex &&
+		    !memcmp(exceptions_neighbour(excepted), addr, sizeof(*addr)))
 			punt_and_read(sync, excepted);
 	}
 }
 
 void exceptions_all_change(struct sync *sync)
 {
-	each_exact(sync, false);
-}
+	struct radix_node *at = radix_first_under(&sync->exceptions->store, &all);
 
-void exceptions_router_gone(struct sync *sync)
-{
-	each_exact(sync, true);
+	for (; at; at = radix_next_under(at, &all))
+		if (excepted_of(at)->state == EXCEPTED_EXACT)
+			punt_and_read(sync, excepted_of(at));
 }
 
 void exceptions_mtu_changes(struct sync *sync)
@@ -190,7 +190,12 @@ bool exceptions_yield(struct sync *sync, const union sixlane_addr *dst)
 
 void exceptions_operator_gone(struct sync *sync)
 {
-	sync->exceptions->dirty = true; /* until then it is punt */
+	struct exceptions *exceptions = sync->exceptions;
+	const uint64_t look_ns = util_now_ns() + exceptions->look_rest_ns;
+
+	exceptions->dirty = true; /* until that look it is punt */
+	if (look_ns < exceptions->next_look_ns)
+		exceptions->next_look_ns = look_ns;
 }
 
 bool exceptions_make_room(struct sync *sync)

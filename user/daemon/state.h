@@ -290,10 +290,15 @@ void exceptions_note(struct sync *sync, uint32_t table, const struct kernel_view
 void exceptions_route_changes(struct sync *sync, uint32_t table, const struct prefix *dst,
 			      const struct fib_target *target);
 void exceptions_route_changed(struct sync *sync, uint32_t table, const struct prefix *dst);
-/* The same of all; of those by a device's MTU; of redirects. */
+/*
+ * The same of all; of all, when a device has another MTU; of those by a neighbour that is no router
+ * any more (rt6_clean_tohost()), or cannot be reached: a packet that waits for it in vain takes
+ * with it what its destination has (ip6_link_failure()).
+ */
 void exceptions_all_change(struct sync *sync);
 void exceptions_mtu_changes(struct sync *sync);
-void exceptions_router_gone(struct sync *sync);
+void exceptions_neighbour_changes(struct sync *sync, uint32_t ifindex,
+				  const union sixlane_addr *addr);
 /* The operator is about to have an exception of dst: whether the kernel may have something, too. */
 bool exceptions_yield(struct sync *sync, const union sixlane_addr *dst);
 /* One of the operator's is gone. The next pass sees what the kernel has. */

@@ -208,6 +208,17 @@ static struct world *world;
 static struct sim *sim;
 static struct sync sync_;
 
+/* All destinations are on the links of these devices. */
+static void resolve(bool resolved)
+{
+	for (uint32_t ifindex = 3; ifindex <= 5; ifindex++)
+		neighs_set(sync_.neighs,
+			   &(struct neigh){ .ifindex = ifindex,
+					    .addr = dst_,
+					    .state = resolved ? NUD_STALE : NUD_FAILED,
+					    .has_mac = resolved });
+}
+
 static int start(void **state)
 {
 	const struct next_hop object = { .id = OBJECT };
@@ -229,6 +240,7 @@ static int start(void **state)
 		.resolve = world->resolve,
 		.view = world->view,
 		.nexthops = nexthops_new(NULL, NULL),
+		.neighs = neighs_new(),
 		.fib = fib_new(&writer, 1000),
 		.exceptions = exceptions_new(),
 	};
@@ -237,6 +249,7 @@ static int start(void **state)
 	world_add(world, ROUTE " dev 3");
 	world_add(world, SHORTER " dev 3");
 	dst_ = world_prefix("2001:db8::1").addr;
+	resolve(true);
 	read_since_ns = lost = 0;
 	read_error = 0;
 	expires_ns = util_now_ns() + 60 * SECOND_NS;
@@ -248,6 +261,7 @@ static int stop(void **state)
 	(void)state;
 	exceptions_free(sync_.exceptions);
 	nexthops_free(sync_.nexthops);
+	neighs_free(sync_.neighs);
 	fib_free(sync_.fib);
 	sim_free(sim);
 	world_free(world);
@@ -408,6 +422,28 @@ static void test_steps(void **state)
 	take_steps(always, ARRAY_SIZE(always), pass_alone);
 }
 
+/* A neighbour that fails may take it along, and one that was not resolved may be about to. */
+static void test_its_neighbour_fails(void **state)
+{
+	const union sixlane_addr other = world_prefix("2001:db8::2").addr;
+
+	(void)state;
+	kernel[0].mtu = 1300;
+	read_alone();
+	exceptions_neighbour_changes(&sync_, 3, &other);
+	exceptions_neighbour_changes(&sync_, 5, &dst_);
+	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	exceptions_neighbour_changes(&sync_, 3, &dst_);
+	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	resolve(false);
+	read_alone();
+	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	resolve(true);
+	pass();
+	hurry(true);
+	assert_int_equal(state_now(), EXCEPTED_EXACT);
+}
+
 /* --- what does not go well -------------------------------------------------------------------- */
 
 /* Until the first pass is through, and while it cannot be read, it is punt. */
@@ -538,6 +574,7 @@ UNIT_TESTS()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
+		cmocka_unit_test_setup_teardown(test_its_neighbour_fails, start, stop),
 		cmocka_unit_test_setup_teardown(test_not_known, start, stop),
 		cmocka_unit_test_setup_teardown(test_beside_the_operators, start, stop),
 		cmocka_unit_test_setup_teardown(test_fresh_until_it_is_read, start, stop),
