@@ -187,7 +187,7 @@ static void test_restart(void **state)
 	const union sixlane_addr dst = addr(DST);
 
 	set_routes(world);
-	exception.has_hop = true;
+	exception.has_hop = exception.punt = true;
 	exception.hop = hop_via("fe80::9", 4, 0);
 	except(world, DST, exception);
 	except(world, "2001:db8:1::2", told(FIB_KERNEL, 1300));
@@ -196,6 +196,8 @@ static void test_restart(void **state)
 	set_routes(world);
 	fib_sync_end(world->fib);
 	assert_int_equal(stats_of(world).exceptions, 1);
+	assert_int_equal(value_of(world, DST)->flags, O | MTU | HOP | SIXLANE_EXCEPTION_PUNT);
+	fib_exception_punt(world->fib, &dst, false);
 	assert_int_equal(value_of(world, DST)->flags, O | MTU | HOP);
 	assert_true(sim_fate_is(world->sim,
 				world->sim->next_hops[value_of(world, DST)->next_hop].fate,

@@ -502,8 +502,10 @@ static void test_beside_the_operators(void **state)
 	/* … is lost, … */
 	exceptions_lose(&sync_, &dst_);
 	assert_beside(true);
-	exceptions_rebuild(&sync_);
+	pass();
 	assert_beside(true);
+	pass();
+	assert_beside(false);
 	/* … or has been there before */
 	fib_set_exception(sync_.fib, &dst_, NULL);
 	kernel[0].mtu = 1300;

@@ -36,6 +36,7 @@ static int fake_some(const struct maps *maps, struct maps_cursor *cursor, maps_o
 	return ret ?: *at < MAX_ENTRIES;
 }
 
+/* The kernel has something of 2001:db8::2, too. */
 #define exceptions_yield(sync, dst) ((dst)->bytes[15] == 2)
 #define exceptions_operator_gone(sync) ((void)(sync))
 #define exceptions_make_room(sync) ((void)(sync), false)
