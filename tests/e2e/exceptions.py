@@ -207,6 +207,14 @@ def wait_read(net, passes=2):
     wait_until(lambda: net.router.status()["exception_passes"] >= wanted, 15, "exceptions read")
 
 
+# --- the operator's ---------------------------------------------------------------------------
+
+
+def exception(net, *words, **kwargs):
+    """`sixlane exception` and its words."""
+    return net.router.sixlane("exception", *words, **kwargs)
+
+
 def assert_mtu(net, mtu, dst=FAR, to="b"):
     """Of packets by XDP: that is the largest that goes on."""
     net.assert_forwarded([fr.udp(dst, size=mtu)], to=to)

@@ -32,7 +32,7 @@ static void expect(struct sync *sync, const union sixlane_addr *dst)
 	struct exceptions *exceptions = sync->exceptions;
 	struct excepted *excepted = NULL;
 
-	if (!audit_reads_kernel(sync->audit)) {
+	if (!audit_reader(sync->audit)) {
 		exceptions_lose(sync, dst);
 		return;
 	}
