@@ -151,5 +151,5 @@ def test_observe(idle):
     before = ex.wait_shown(net, FAR, mtu=MTU)["hits"]
     net.assert_forwarded([fr.udp(FAR, size=size) for size in (1300, 1301, 1500)], to="b")
     assert ex.shown(net)[FAR]["hits"] == before + 3
-    net.router.sixlane("exception", "add", SECOND, "mtu", MTU)
+    ex.exception(net, "add", SECOND, "mtu", MTU)
     ex.assert_mtu(net, MTU, SECOND)

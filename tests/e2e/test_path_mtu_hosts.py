@@ -52,7 +52,7 @@ def test_tcp_and_tracepath(idle, far, origin):
     ex.prepare(net, "%s via %s dev p1" % (PREFIX, host_ll("b")))
     net.start()
     if origin == "operator":
-        net.router.sixlane("exception", "add", FAR, "mtu", MTU)
+        ex.exception(net, "add", FAR, "mtu", MTU)
     else:
         # The router itself asks for more than fits: only then does b tell it.
         net.r.run("ping", "-n", "-c", "1", "-W", "5", "-M", "do", "-s", "1400", FAR, check=False)

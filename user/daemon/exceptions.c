@@ -130,7 +130,6 @@ static void read_one(struct sync *sync, struct excepted *excepted)
 				    strerror(-reading.err));
 		excepted->since_ns = 0; /* not known until a pass */
 		exceptions_punt(sync, excepted);
-		exceptions_lose(sync, &excepted->node.prefix.addr);
 		return;
 	}
 	exceptions_decide(sync, excepted);
@@ -177,7 +176,8 @@ static void take_pass(struct sync *sync, struct excepted *excepted, uint64_t rea
 		return;
 	dequeue(sync->exceptions, excepted);
 	excepted->since_ns = read_since_ns;
-	exceptions_decide(sync, excepted);
+	if (excepted->state != EXCEPTED_EXACT || !exceptions_has_found(excepted))
+		exceptions_decide(sync, excepted);
 }
 
 static bool ends_by(const struct excepted *excepted, uint64_t end_ns)
@@ -233,8 +233,8 @@ static void clear_marks(struct sync *sync)
 	struct fib_stats stats;
 
 	fib_get_stats(sync->fib, &stats);
-	if (exceptions->ready && !exceptions->store.entries && !exceptions->n_overflow[0] &&
-	    !exceptions->n_overflow[1] && !exceptions->dirty && !stats.exceptions)
+	if (exceptions->ready && !exceptions->store.entries && !exceptions->dirty &&
+	    !exceptions_any_lost(exceptions) && !stats.exceptions)
 		fib_clear_marks(sync->fib);
 }
 
@@ -274,14 +274,19 @@ void exceptions_start(struct sync *sync)
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-static uint64_t count_overflow(const struct exceptions *exceptions)
+/* Without a kernel reader it is not room that is wanting. */
+static uint64_t count_overflow(const struct sync *sync)
 {
+	const struct exceptions *exceptions = sync->exceptions;
+
+	if (!audit_reader(sync->audit))
+		return 0;
 	return exceptions->n_no_room + exceptions->n_overflow[0] + exceptions->n_overflow[1];
 }
 
 static void report_overflow(struct sync *sync)
 {
-	const bool overflow = count_overflow(sync->exceptions) != 0;
+	const bool overflow = count_overflow(sync) != 0;
 
 	if (overflow == sync->exceptions->reported)
 		return;
@@ -315,7 +320,7 @@ uint64_t exceptions_due_ns(const struct sync *sync)
 
 	if (first)
 		next_ns = earlier(next_ns, later(first->due_ns, exceptions->paused_until_ns));
-	if (exceptions->store.entries || exceptions->dirty || count_overflow(exceptions))
+	if (exceptions->store.entries || exceptions->dirty || exceptions_any_lost(exceptions))
 		next_ns = earlier(next_ns, exceptions->next_look_ns);
 	return next_ns;
 }
@@ -326,7 +331,7 @@ void exceptions_tell(const struct sync *sync, struct sixlane_meta *meta)
 
 	meta->punted = exceptions->n_punted;
 	meta->exceptions_evicted = exceptions->n_evicted;
-	meta->exceptions_overflow = count_overflow(exceptions);
+	meta->exceptions_overflow = count_overflow(sync);
 }
 
 struct exceptions *exceptions_new(void)

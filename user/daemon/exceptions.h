@@ -113,7 +113,13 @@ static inline bool exceptions_is_known(const struct excepted *excepted)
 	return excepted->since_ns > excepted->heard_ns;
 }
 
-/* If nothing is known of it, and nothing is to be read. */
+/* The overflow has bits. */
+static inline bool exceptions_any_lost(const struct exceptions *exceptions)
+{
+	return exceptions->n_overflow[0] || exceptions->n_overflow[1];
+}
+
+/* If the kernel has nothing of it, as is known, and nothing is to be read. */
 void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted);
 
 /* sl_punted loses the bits of those that have nothing any more. */

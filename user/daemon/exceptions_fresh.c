@@ -20,8 +20,8 @@ static void stop_looking(struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
 
-	if (exceptions->object_ns <= exceptions_read_since_ns(sync) && !exceptions->n_overflow[0] &&
-	    !exceptions->n_overflow[1])
+	if (exceptions->object_ns <= exceptions_read_since_ns(sync) &&
+	    !exceptions_any_lost(exceptions))
 		maps_look_no_more(sync->maps);
 }
 

@@ -116,7 +116,7 @@ void exceptions_set_state(struct exceptions *exceptions, struct excepted *except
 
 void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted)
 {
-	if (excepted->due_ns || exceptions_has_any(excepted))
+	if (excepted->due_ns || !exceptions_is_known(excepted) || exceptions_has_any(excepted))
 		return;
 	exceptions_set_no_room(exceptions, excepted, false);
 	exceptions_set_state(exceptions, excepted, EXCEPTED_NONE);
@@ -253,15 +253,12 @@ static bool take(struct excepted *excepted, const struct finding *found, bool al
 
 /* Packets find it by the mark of a route, or, since it counts wherever the object is used, by the
  * flag of sl_meta, which is cleared while nothing is known of any object. */
-static void mark(struct sync *sync, struct excepted *excepted, const struct finding *found,
-		 bool news)
+static void mark(struct sync *sync, const union sixlane_addr *dst, const struct finding *found)
 {
-	const union sixlane_addr *dst = &excepted->node.prefix.addr;
-
 	if (found->object) {
 		sync->exceptions->object_ns = found->seen_ns;
 		maps_look(sync->maps);
-	} else if (news || excepted->others_ns == found->seen_ns) {
+	} else {
 		fib_mark(sync->fib, found->table, dst);
 		if (found->table == RT_TABLE_LOCAL && sync->view.local_first)
 			fib_mark(sync->fib, RT_TABLE_MAIN, dst);
@@ -274,7 +271,6 @@ static void note_one(struct sync *sync, const struct finding *found,
 	const bool always = sync->config->exceptions == CONFIG_EXCEPTIONS_ALWAYS;
 	union sixlane_addr dst;
 	struct excepted *excepted;
-	bool news;
 
 	memcpy(dst.bytes, record->dst, sizeof(dst.bytes));
 	/* rt6_find_cached_rt() */
@@ -283,9 +279,8 @@ static void note_one(struct sync *sync, const struct finding *found,
 	excepted = exceptions_get(sync, &dst);
 	if (!excepted)
 		return;
-	news = take(excepted, found, always);
-	mark(sync, excepted, found, news);
-	if (!news && excepted->state != EXCEPTED_NONE)
+	mark(sync, &dst, found);
+	if (!take(excepted, found, always) && excepted->state != EXCEPTED_NONE)
 		return;
 	exceptions_punt(sync, excepted);
 	if (exceptions_is_known(excepted) && !excepted->due_ns)
