@@ -62,12 +62,14 @@ def delete(net, name, key):
               *("%02x" % byte for byte in key))  # fmt: skip
 
 
-def element(net, name, index):
+def element(net, name, key):
+    """Its value; key: bytes, or an index. Of a per-CPU map the first CPU's."""
     shown = net.r.run(
-        "bpftool", "-j", "map", "lookup", "pinned", PINS + "/" + name,
-        "key", "hex", *("%02x" % byte for byte in struct.pack("<I", index)),
+        "bpftool", "-j", "map", "lookup", "pinned", PINS + "/" + name, "key", "hex",
+        *("%02x" % byte for byte in (struct.pack("<I", key) if isinstance(key, int) else key)),
     )  # fmt: skip
-    return bytes(int(byte, 16) for byte in json.loads(shown.stdout)["value"])
+    row = json.loads(shown.stdout)
+    return bytes(int(byte, 16) for byte in row.get("values", [row])[0]["value"])
 
 
 def route_key(prefix_hex, length, table=254):
@@ -311,14 +313,16 @@ def test_a_route_that_is_broken_again(routed):
     routed.assert_kernel_forwards(fr.many(20, FAR), "punt_mismatch", to="b")
 
 
-def test_an_exception_that_is_missing(idle):
+def test_an_exception_that_is_wrong(idle):
     """It is of one destination, and so is what follows."""
     ex.prepare(idle, ex.COVER_BY_C, ex.BY_B)
     ex.accept_redirects(idle, "b")
     ex.hear(idle, ex.redirect(ex.OTHER))
     idle.start()
     ex.wait_shown(idle, FAR, next_hop=ex.OTHER)
-    delete(idle, "sl_exceptions", socket.inet_pton(socket.AF_INET6, FAR))
+    key = socket.inet_pton(socket.AF_INET6, FAR)
+    value = element(idle, "sl_exceptions", key)
+    update(idle, "sl_exceptions", key, value[:16] + struct.pack("<I", 99) + value[20:])  # of table 99
     with Numbered(idle):
         wait_punted(idle)
     assert idle.router.lookup(FAR)["verdict"] == "punt_mismatch"

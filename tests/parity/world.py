@@ -17,7 +17,7 @@ import wire
 from firewalls import Firewalls
 from lab import Lab, Router, assume_ndo_xmit, wait_until
 from members import Members
-from side import HASH_POLICY, PORTS, REST_IN_A_HURRY_S, WITNESS, HarnessError, Side, far
+from side import FLUSH_CACHE, HASH_POLICY, PORTS, REST_IN_A_HURRY_S, WITNESS, HarnessError, Side, far
 
 POLL_MS = 20
 POLL_MTUS = (1400, 1440)
@@ -111,6 +111,8 @@ class World:
         if any(map(_looks_up, lines)):
             self._rest()
         self.restless = self.restless or any(line.startswith(("link", "addr")) for line in lines)
+        # What the kernel has learnt then goes without a word.
+        self.unannounced = self.unannounced or FLUSH_CACHE in lines
         # Segments are the destination of whatever packets are encapsulated to them.
         self.seen.update((address, REDIRECTS_AT_ONCE) for line in lines for address in _segments(line))
         said = [side.batch(lines) for side in self.sides]

@@ -304,17 +304,20 @@ uint64_t audit_read_since_ns(const struct audit *audit)
 static void end_pass(struct audit *audit, struct audit_table *table)
 {
 	const uint64_t now_ns = util_now_ns();
-	uint64_t since_ns;
 
 	if (!table->cut)
 		table->read_since_ns = table->begin_ns;
 	table->begin_ns = 0;
-	since_ns = read_since_ns(audit);
-	if (since_ns <= audit->passed_ns)
+	if (audit_read_since_ns(audit) <= audit->passed_ns)
 		return;
 	audit->passes++;
-	audit->pass_ns = now_ns - since_ns;
+	audit->pass_ns = now_ns - read_since_ns(audit);
 	audit->passed_ns = now_ns;
+}
+
+uint64_t audit_passes(const struct audit *audit)
+{
+	return audit->passes;
 }
 
 /* The next piece of a table. Returns whether its pass is through. */
@@ -381,7 +384,7 @@ void audit_run(struct sync *sync)
 	if (!sync->config->audit_permille)
 		return;
 	if (now_ns >= audit->next_tables_ns) {
-		audit->next_tables_ns = now_ns + INTERVAL_NS;
+		audit->next_tables_ns = now_ns + interval_ns(sync);
 		find_tables(sync);
 	}
 	if (now_ns < piece_due_ns(audit))
@@ -417,13 +420,10 @@ uint64_t audit_dump_due_ns(const struct sync *sync, uint64_t cost_ns)
 	return util_now_ns() + (rest < INTERVAL_NS ? INTERVAL_NS : rest);
 }
 
-void audit_tell(struct audit *audit, struct sixlane_meta *meta)
+void audit_tell(const struct audit *audit, struct sixlane_meta *meta)
 {
 	meta->audit_reader = audit->reader != NULL;
 	meta->audit_passes = audit->passes;
-	/* of all daemons */
-	meta->exception_passes += audit->passes - audit->passes_told;
-	audit->passes_told = audit->passes;
 	meta->audit_pass_ns = audit->pass_ns;
 	for (size_t i = 0; i < RIB_N_DIFFERENCES; i++)
 		meta->audit_corrected[i] = audit->mended[i];

@@ -26,6 +26,8 @@ void audit_free(struct audit *audit);
 struct kernel_reader *audit_reader(const struct audit *audit);
 /* All tables, and all exceptions, have been read after that time; 0: not yet. */
 uint64_t audit_read_since_ns(const struct audit *audit);
+/* How often that was so anew. */
+uint64_t audit_passes(const struct audit *audit);
 /*
  * Read all of them now, as after a dump, which may have left routes out, and does not tell all of a
  * set. Differences are not counted.
@@ -65,6 +67,6 @@ uint64_t audit_dump_due_ns(const struct sync *sync, uint64_t cost_ns);
 
 /* What the CLI shows of it, into sl_meta. */
 struct sixlane_meta;
-void audit_tell(struct audit *audit, struct sixlane_meta *meta);
+void audit_tell(const struct audit *audit, struct sixlane_meta *meta);
 
 #endif

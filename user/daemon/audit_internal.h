@@ -60,7 +60,6 @@ struct audit {
 	uint64_t next_tables_ns, next_piece_ns;
 	uint64_t passes, pass_ns; /* all tables, and how long that took last … */
 	uint64_t passed_ns;	  /* … and when */
-	uint64_t passes_told;	  /* into sl_meta */
 	uint64_t mended[RIB_N_DIFFERENCES];
 };
 

@@ -249,6 +249,7 @@ static void look_through(struct sync *sync)
 		.read_since_ns = exceptions_read_since_ns(sync),
 	};
 
+	exceptions->passes = audit_passes(sync->audit);
 	look.next_ns = look.now_ns + LOOK_NS;
 	for (; at; at = after) {
 		after = radix_next_under(at, &all);
@@ -260,7 +261,8 @@ static void look_through(struct sync *sync)
 		exceptions_rebuild(sync);
 	clear_marks(sync);
 	exceptions->look_rest_ns = (util_cpu_ns() - cpu_ns) * BUDGET_PART;
-	exceptions->next_look_ns = later(look.next_ns, look.now_ns + exceptions->look_rest_ns);
+	exceptions->rested_ns = look.now_ns + exceptions->look_rest_ns;
+	exceptions->next_look_ns = later(look.next_ns, exceptions->rested_ns);
 }
 
 void exceptions_start(struct sync *sync)
@@ -299,14 +301,23 @@ static void report_overflow(struct sync *sync)
 		log_info("all exceptions fit again");
 }
 
+/* After a pass there is news of all; the budget holds in any case. */
+static uint64_t look_due_ns(const struct sync *sync)
+{
+	const struct exceptions *exceptions = sync->exceptions;
+
+	return exceptions->passes != audit_passes(sync->audit)
+		       ? earlier(exceptions->next_look_ns, exceptions->rested_ns)
+		       : exceptions->next_look_ns;
+}
+
 void exceptions_run(struct sync *sync)
 {
-	struct exceptions *exceptions = sync->exceptions;
 	const uint64_t now_ns = util_now_ns();
 
 	exceptions_mtu_run(sync, now_ns);
 	read_due(sync, now_ns);
-	if (now_ns >= exceptions->next_look_ns)
+	if (now_ns >= look_due_ns(sync))
 		look_through(sync);
 	exceptions_fresh_run(sync, now_ns);
 	report_overflow(sync);
@@ -321,14 +332,17 @@ uint64_t exceptions_due_ns(const struct sync *sync)
 	if (first)
 		next_ns = earlier(next_ns, later(first->due_ns, exceptions->paused_until_ns));
 	if (exceptions->store.entries || exceptions->dirty || exceptions_any_lost(exceptions))
-		next_ns = earlier(next_ns, exceptions->next_look_ns);
+		next_ns = earlier(next_ns, look_due_ns(sync));
 	return next_ns;
 }
 
 void exceptions_tell(const struct sync *sync, struct sixlane_meta *meta)
 {
-	const struct exceptions *exceptions = sync->exceptions;
+	struct exceptions *exceptions = sync->exceptions;
 
+	/* of all daemons */
+	meta->exception_passes += exceptions->passes - exceptions->passes_told;
+	exceptions->passes_told = exceptions->passes;
 	meta->punted = exceptions->n_punted;
 	meta->exceptions_evicted = exceptions->n_evicted;
 	meta->exceptions_overflow = count_overflow(sync);

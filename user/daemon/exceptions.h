@@ -65,6 +65,9 @@ struct exceptions {
 	size_t n_soon;
 	uint64_t paused_until_ns; /* no reading, for the CPU time that the last ones took */
 	uint64_t start_ns, next_look_ns;
+	uint64_t passes;       /* of the audit, before the last look; … */
+	uint64_t passes_told;  /* … those that sl_meta has */
+	uint64_t rested_ns;    /* no look before, by the budget */
 	uint64_t look_rest_ns; /* the least between the last look and the next one */
 	uint64_t mtu_look_ns,
 		mtu_until_ns; /* whether IPv6 has taken a device's MTU over; at most */

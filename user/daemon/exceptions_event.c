@@ -191,11 +191,10 @@ bool exceptions_yield(struct sync *sync, const union sixlane_addr *dst)
 void exceptions_operator_gone(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
-	const uint64_t look_ns = util_now_ns() + exceptions->look_rest_ns;
 
 	exceptions->dirty = true; /* until that look it is punt */
-	if (look_ns < exceptions->next_look_ns)
-		exceptions->next_look_ns = look_ns;
+	if (exceptions->rested_ns < exceptions->next_look_ns)
+		exceptions->next_look_ns = exceptions->rested_ns;
 }
 
 bool exceptions_make_room(struct sync *sync)

@@ -149,6 +149,12 @@ uint64_t audit_read_since_ns(const struct audit *audit)
 	return read_since_ns;
 }
 
+uint64_t audit_passes(const struct audit *audit)
+{
+	(void)audit;
+	return 0;
+}
+
 struct kernel_reader *audit_reader(const struct audit *audit)
 {
 	(void)audit;
