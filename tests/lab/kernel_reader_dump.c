@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kernel_reader_dump [-p] [-b BUDGET] [-x all|ADDRESS] COMMAND: what the kernel reader
- * reads in this network namespace. A line of JSON a record, and one a call with how it ended.
+ * kernel_reader_dump [-p] [-b BUDGET] [-x all|ADDRESS] [-n PASSES] [TABLE [PREFIX...]]
  *
- *	walk TABLE		all of a table
- *	find TABLE PREFIX	one destination
- *	objects			the next-hop objects
- *	tables			their ids, a line each
- *	kind			cast or probe: how it reads
- *	time TABLE PASSES	no records: how many, CPU milliseconds a pass, the longest call
+ * What the kernel reader reads in this network namespace: the ids of all tables, a line each; all
+ * of a table, or some of its destinations; of table 0 the next-hop objects. A line of JSON a
+ * record, one a call with how it ended, and one of the whole.
  *
- * -p: by probe reads, as before Linux 6.2. -b: records a call. -x: with
- * exceptions, of all destinations or of one.
+ * -p: by probe reads, as before Linux 6.2. -b: records a call. -x: with exceptions, of all
+ * destinations or of one. -n: so often, without the lines of records and calls.
  */
 #include <arpa/inet.h>
 #include <bpf/libbpf.h>
@@ -25,8 +21,9 @@
 #include "../../user/rib/radix.h"
 
 struct options {
-	bool probe;
-	uint32_t budget;
+	enum kernel_reader_kind kind;
+	uint32_t budget, table;
+	uint32_t passes; /* 0: one, with the lines of records and calls */
 	struct kernel_choice choice;
 };
 
@@ -47,7 +44,7 @@ static void print_address(const char *name, const uint8_t address[16])
 	printf("\"%s\": \"%s\", ", name, inet_ntop(AF_INET6, address, text, sizeof(text)));
 }
 
-static void print_record(const struct kernel_view *view, const struct kernel_record *record)
+static void print_record(const struct kernel_record *record)
 {
 	static const char *const kinds[] = { "route", "exception", "object" };
 
@@ -64,53 +61,72 @@ static void print_record(const struct kernel_view *view, const struct kernel_rec
 	       record->n_siblings, record->weight, record->type, record->protocol);
 	printf("\"preference\": %u, \"mtu_locked\": %u, \"encap\": %u, \"prefsrc\": %u, ",
 	       record->preference, record->mtu_locked, record->encap, record->prefsrc);
-	printf("\"expires_ns\": %llu}\n",
-	       (unsigned long long)kernel_reader_expires_ns(view, record));
+	printf("\"expires\": %llu}\n", (unsigned long long)record->expires);
 }
 
 static void print_view(const struct kernel_view *view)
 {
 	for (size_t i = 0; i < view->n; i++)
-		print_record(view, &view->records[i]);
-	printf("{\"kind\": \"call\", \"n\": %zu, \"now_ns\": %llu, \"end\": %u, \"cut\": %u, \"cut_routes\": %u}\n",
-	       view->n, (unsigned long long)view->now_ns, view->end, view->cut, view->cut_routes);
+		print_record(&view->records[i]);
+	printf("{\"kind\": \"call\", \"n\": %zu, \"jiffies\": %llu, \"end\": %u, \"cut\": %u, \"cut_routes\": %u}\n",
+	       view->n, (unsigned long long)view->jiffies, view->end, view->cut, view->cut_routes);
 }
 
-/* --- commands --- */
-
-static void do_walk(struct kernel_reader *reader, const struct options *options, uint32_t table)
+static double cpu_ms(void)
 {
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* --- readings --- */
+
+/* The next call of a walk, again while the kernel is amid a change there. */
+static int read_next(struct kernel_reader *reader, const struct options *options,
+		     struct kernel_cursor *cursor, struct kernel_view *view)
+{
+	int r;
+
+	do
+		r = options->table ? kernel_reader_walk(reader, options->table, options->budget,
+							&options->choice, cursor, view)
+				   : kernel_reader_objects(reader, options->budget,
+							   &options->choice, cursor, view);
+	while (r == -EAGAIN);
+	return r;
+}
+
+static void do_walk(struct kernel_reader *reader, const struct options *options)
+{
+	const bool probe = kernel_reader_kind(reader) == KERNEL_READER_PROBE;
+	const double begin = cpu_ms();
 	struct kernel_cursor cursor = { 0 };
 	struct kernel_view view;
+	double call, longest = 0;
+	size_t n = 0;
 
 	do {
-		check("walk", kernel_reader_walk(reader, table, options->budget, &options->choice,
-						 &cursor, &view));
-		print_view(&view);
+		call = cpu_ms();
+		check("walk", read_next(reader, options, &cursor, &view));
+		call = cpu_ms() - call;
+		longest = call > longest ? call : longest;
+		n += view.n;
+		if (!options->passes)
+			print_view(&view);
 	} while (!view.end);
+	printf("{\"kind\": \"pass\", \"by\": \"%s\", \"n\": %zu, \"cpu_ms\": %.2f, \"longest_ms\": %.3f}\n",
+	       probe ? "probe" : "cast", n, cpu_ms() - begin, longest);
 }
 
-static void do_find(struct kernel_reader *reader, const struct options *options, uint32_t table,
-		    const char *text)
+static void do_find(struct kernel_reader *reader, const struct options *options, const char *text)
 {
 	struct kernel_view view;
 	struct prefix dst;
 
 	check(text, prefix_parse(text, &dst));
-	check("find", kernel_reader_find(reader, table, &dst, &options->choice, &view));
+	check("find", kernel_reader_find(reader, options->table, &dst, &options->choice, &view));
 	print_view(&view);
-}
-
-static void do_objects(struct kernel_reader *reader, const struct options *options)
-{
-	struct kernel_cursor cursor = { 0 };
-	struct kernel_view view;
-
-	do {
-		check("objects", kernel_reader_objects(reader, options->budget, &options->choice,
-						       &cursor, &view));
-		print_view(&view);
-	} while (!view.end);
 }
 
 static void do_tables(struct kernel_reader *reader)
@@ -123,56 +139,20 @@ static void do_tables(struct kernel_reader *reader)
 		printf("%u\n", ids[i]);
 }
 
-static double now_ms(clockid_t clock)
+static void run(struct kernel_reader *reader, struct options *options, char *const *argv)
 {
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
-static void time_pass(struct kernel_reader *reader, const struct options *options, uint32_t table)
-{
-	const double begin = now_ms(CLOCK_PROCESS_CPUTIME_ID);
-	struct kernel_cursor cursor = { 0 };
-	struct kernel_view view;
-	double longest = 0, cpu;
-	size_t n = 0, calls = 0;
-
-	do {
-		cpu = now_ms(CLOCK_PROCESS_CPUTIME_ID);
-		check("walk", kernel_reader_walk(reader, table, options->budget, &options->choice,
-						 &cursor, &view));
-		cpu = now_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-		longest = cpu > longest ? cpu : longest;
-		n += view.n;
-		calls++;
-	} while (!view.end);
-	printf("{\"records\": %zu, \"calls\": %zu, \"cpu_ms\": %.2f, \"longest_ms\": %.3f}\n", n,
-	       calls, now_ms(CLOCK_PROCESS_CPUTIME_ID) - begin, longest);
-}
-
-static int run(struct kernel_reader *reader, const struct options *options, int argc, char **argv)
-{
-	const uint32_t table = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : 0;
-
-	if (argc == 2 && !strcmp(argv[0], "walk"))
-		do_walk(reader, options, table);
-	else if (argc == 3 && !strcmp(argv[0], "find"))
-		do_find(reader, options, table, argv[2]);
-	else if (argc == 3 && !strcmp(argv[0], "time"))
-		for (int i = atoi(argv[2]); i > 0; i--)
-			time_pass(reader, options, table);
-	else if (argc == 1 && !strcmp(argv[0], "objects"))
-		do_objects(reader, options);
-	else if (argc == 1 && !strcmp(argv[0], "tables"))
+	if (!*argv) {
 		do_tables(reader);
-	else if (argc == 1 && !strcmp(argv[0], "kind"))
-		puts(kernel_reader_kind(reader) == KERNEL_READER_CAST ? "cast" : "probe");
-	else
-		return -EINVAL;
-	return 0;
+		return;
+	}
+	options->table = (uint32_t)strtoul(*argv++, NULL, 0);
+	for (uint32_t i = 0; !*argv && i < (options->passes ?: 1); i++)
+		do_walk(reader, options);
+	for (; *argv; argv++)
+		do_find(reader, options, *argv);
 }
+
+/* --- the command line --- */
 
 static int parse_choice(const char *text, struct kernel_choice *choice)
 {
@@ -188,34 +168,35 @@ static int parse_option(int option, struct options *options)
 {
 	switch (option) {
 	case 'p':
-		options->probe = true;
+		options->kind = KERNEL_READER_PROBE;
 		return 0;
 	case 'b':
 		options->budget = (uint32_t)strtoul(optarg, NULL, 0);
 		return 0;
 	case 'x':
 		return parse_choice(optarg, &options->choice);
+	case 'n':
+		options->passes = (uint32_t)strtoul(optarg, NULL, 0);
+		return 0;
 	}
 	return -EINVAL;
 }
 
 int main(int argc, char **argv)
 {
-	struct options options = { .budget = 1024 };
+	struct options options = { .kind = KERNEL_READER_CAST, .budget = 1024 };
 	struct kernel_reader *reader;
 	char err[LOADER_ERR];
-	int option, r;
+	int option;
 
-	while ((option = getopt(argc, argv, "pb:x:")) != -1)
+	while ((option = getopt(argc, argv, "pb:x:n:")) != -1)
 		check("option", parse_option(option, &options));
 	libbpf_set_print(NULL);
-	r = options.probe ? kernel_reader_open_kind(&reader, KERNEL_READER_PROBE, err)
-			  : kernel_reader_open(&reader, err);
-	if (r) {
+	if (kernel_reader_open(&reader, options.kind, err)) {
 		fprintf(stderr, "kernel_reader_dump: %s\n", err);
 		return 1;
 	}
-	check("command line", run(reader, &options, argc - optind, argv + optind));
+	run(reader, &options, argv + optind);
 	kernel_reader_close(reader);
 	return 0;
 }
