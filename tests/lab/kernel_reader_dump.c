@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kernel_reader_dump [-p] [-b BUDGET] [-x all|ADDRESS] [-t PASSES] COMMAND: what the kernel reader
- * reads in this network namespace. A line of JSON a record, and one a call with how it ended.
+ * kernel_reader_dump [-p] [-b BUDGET] [-x all|ADDRESS] [-n PASSES] [TABLE [PREFIX...]]
  *
- *	walk TABLE		all of a table
- *	find TABLE PREFIX	one destination
- *	objects			the next-hop objects
- *	tables			their ids, a line each
- *	kind			cast or probe: how it reads
+ * What the kernel reader reads in this network namespace: the ids of all tables, a line each; all
+ * of a table, or some of its destinations; of table 0 the next-hop objects. A line of JSON a
+ * record, one a call with how it ended, and one of the whole.
  *
  * -p: by probe reads, as before Linux 6.2. -b: records a call. -x: with exceptions, of all
- * destinations or of one. -t: instead of records how many there are, CPU milliseconds a pass and
- * the longest call, of so many passes.
+ * destinations or of one. -n: so often, without the lines of records and calls.
  */
 #include <arpa/inet.h>
 #include <bpf/libbpf.h>
@@ -25,10 +21,10 @@
 #include "../../user/rib/radix.h"
 
 struct options {
-	bool probe;
-	uint32_t budget;
+	enum kernel_reader_kind kind;
+	uint32_t budget, table;
+	uint32_t passes; /* 0: one, with the lines of records and calls */
 	struct kernel_choice choice;
-	unsigned long passes; /* to be timed; 0: one is printed */
 };
 
 static void check(const char *what, int r)
@@ -48,7 +44,7 @@ static void print_address(const char *name, const uint8_t address[16])
 	printf("\"%s\": \"%s\", ", name, inet_ntop(AF_INET6, address, text, sizeof(text)));
 }
 
-static void print_record(const struct kernel_view *view, const struct kernel_record *record)
+static void print_record(const struct kernel_record *record)
 {
 	static const char *const kinds[] = { "route", "exception", "object" };
 
@@ -58,25 +54,23 @@ static void print_record(const struct kernel_view *view, const struct kernel_rec
 	print_address("gateway", record->gateway);
 	printf("\"dst_len\": %u, \"src_len\": %u, \"flags\": %u, \"metric\": %u, ", record->dst_len,
 	       record->src_len, record->flags, record->metric);
-	printf("\"id\": %u, \"ifindex\": %u, \"mtu\": %u, \"hop_limit\": %u, ", record->next_hop_id,
-	       record->ifindex, record->mtu, record->hop_limit);
+	printf("\"id\": %u, \"ifindex\": %u, \"mtu\": %u, \"hop_limit\": %u, \"features\": %u, ",
+	       record->next_hop_id, record->ifindex, record->mtu, record->hop_limit,
+	       record->features);
 	printf("\"siblings\": %u, \"weight\": %u, \"type\": %u, \"protocol\": %u, ",
 	       record->n_siblings, record->weight, record->type, record->protocol);
 	printf("\"preference\": %u, \"mtu_locked\": %u, \"encap\": %u, \"prefsrc\": %u, ",
 	       record->preference, record->mtu_locked, record->encap, record->prefsrc);
-	printf("\"expires_ns\": %llu}\n",
-	       (unsigned long long)kernel_reader_expires_ns(view, record));
+	printf("\"expires\": %llu}\n", (unsigned long long)record->expires);
 }
 
 static void print_view(const struct kernel_view *view)
 {
 	for (size_t i = 0; i < view->n; i++)
-		print_record(view, &view->records[i]);
-	printf("{\"kind\": \"call\", \"n\": %zu, \"now_ns\": %llu, \"end\": %u, \"cut\": %u, \"cut_routes\": %u}\n",
-	       view->n, (unsigned long long)view->now_ns, view->end, view->cut, view->cut_routes);
+		print_record(&view->records[i]);
+	printf("{\"kind\": \"call\", \"n\": %zu, \"jiffies\": %llu, \"end\": %u, \"cut\": %u, \"cut_routes\": %u}\n",
+	       view->n, (unsigned long long)view->jiffies, view->end, view->cut, view->cut_routes);
 }
-
-/* --- commands --- */
 
 static double cpu_ms(void)
 {
@@ -86,47 +80,56 @@ static double cpu_ms(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* table NULL: the next-hop objects. */
-static void pass(struct kernel_reader *reader, const struct options *options, const char *table)
+/* --- readings --- */
+
+/* The next call of a walk, again while the kernel is amid a change there. */
+static int read_next(struct kernel_reader *reader, const struct options *options,
+		     struct kernel_cursor *cursor, struct kernel_view *view)
 {
-	const uint32_t id = table ? (uint32_t)strtoul(table, NULL, 0) : 0;
+	int r;
+
+	do
+		r = options->table ? kernel_reader_walk(reader, options->table, options->budget,
+							&options->choice, cursor, view)
+				   : kernel_reader_objects(reader, options->budget,
+							   &options->choice, cursor, view);
+	while (r == -EAGAIN);
+	return r;
+}
+
+static void do_walk(struct kernel_reader *reader, const struct options *options)
+{
+	const bool probe = kernel_reader_kind(reader) == KERNEL_READER_PROBE;
 	const double begin = cpu_ms();
 	struct kernel_cursor cursor = { 0 };
 	struct kernel_view view;
-	double longest = 0, call;
-	size_t n = 0, calls = 0;
+	double call, longest = 0;
+	size_t n = 0;
 
 	do {
 		call = cpu_ms();
-		check("walk", table ? kernel_reader_walk(reader, id, options->budget,
-							 &options->choice, &cursor, &view)
-				    : kernel_reader_objects(reader, options->budget,
-							    &options->choice, &cursor, &view));
+		check("walk", read_next(reader, options, &cursor, &view));
 		call = cpu_ms() - call;
 		longest = call > longest ? call : longest;
 		n += view.n;
-		calls++;
 		if (!options->passes)
 			print_view(&view);
 	} while (!view.end);
-	if (options->passes)
-		printf("{\"records\": %zu, \"calls\": %zu, \"cpu_ms\": %.2f, \"longest_ms\": %.3f}\n",
-		       n, calls, cpu_ms() - begin, longest);
+	printf("{\"kind\": \"pass\", \"by\": \"%s\", \"n\": %zu, \"cpu_ms\": %.2f, \"longest_ms\": %.3f}\n",
+	       probe ? "probe" : "cast", n, cpu_ms() - begin, longest);
 }
 
-static void find(struct kernel_reader *reader, const struct options *options, const char *table,
-		 const char *text)
+static void do_find(struct kernel_reader *reader, const struct options *options, const char *text)
 {
 	struct kernel_view view;
 	struct prefix dst;
 
 	check(text, prefix_parse(text, &dst));
-	check("find", kernel_reader_find(reader, (uint32_t)strtoul(table, NULL, 0), &dst,
-					 &options->choice, &view));
+	check("find", kernel_reader_find(reader, options->table, &dst, &options->choice, &view));
 	print_view(&view);
 }
 
-static void list_tables(struct kernel_reader *reader)
+static void do_tables(struct kernel_reader *reader)
 {
 	uint32_t ids[KERNEL_READER_TABLES];
 	size_t n;
@@ -136,24 +139,20 @@ static void list_tables(struct kernel_reader *reader)
 		printf("%u\n", ids[i]);
 }
 
-static int run(struct kernel_reader *reader, const struct options *options, int argc, char **argv)
+static void run(struct kernel_reader *reader, struct options *options, char *const *argv)
 {
-	const char *command = argc ? argv[0] : "";
-	const bool walk = argc == 2 && !strcmp(command, "walk");
-
-	if (walk || (argc == 1 && !strcmp(command, "objects")))
-		for (unsigned long i = 0; i == 0 || i < options->passes; i++)
-			pass(reader, options, walk ? argv[1] : NULL);
-	else if (argc == 3 && !strcmp(command, "find"))
-		find(reader, options, argv[1], argv[2]);
-	else if (argc == 1 && !strcmp(command, "tables"))
-		list_tables(reader);
-	else if (argc == 1 && !strcmp(command, "kind"))
-		puts(kernel_reader_kind(reader) == KERNEL_READER_CAST ? "cast" : "probe");
-	else
-		return -EINVAL;
-	return 0;
+	if (!*argv) {
+		do_tables(reader);
+		return;
+	}
+	options->table = (uint32_t)strtoul(*argv++, NULL, 0);
+	for (uint32_t i = 0; !*argv && i < (options->passes ?: 1); i++)
+		do_walk(reader, options);
+	for (; *argv; argv++)
+		do_find(reader, options, *argv);
 }
+
+/* --- the command line --- */
 
 static int parse_choice(const char *text, struct kernel_choice *choice)
 {
@@ -169,37 +168,35 @@ static int parse_option(int option, struct options *options)
 {
 	switch (option) {
 	case 'p':
-		options->probe = true;
+		options->kind = KERNEL_READER_PROBE;
 		return 0;
 	case 'b':
 		options->budget = (uint32_t)strtoul(optarg, NULL, 0);
 		return 0;
-	case 't':
-		options->passes = strtoul(optarg, NULL, 0);
-		return 0;
 	case 'x':
 		return parse_choice(optarg, &options->choice);
+	case 'n':
+		options->passes = (uint32_t)strtoul(optarg, NULL, 0);
+		return 0;
 	}
 	return -EINVAL;
 }
 
 int main(int argc, char **argv)
 {
-	struct options options = { .budget = 1024 };
+	struct options options = { .kind = KERNEL_READER_CAST, .budget = 1024 };
 	struct kernel_reader *reader;
 	char err[LOADER_ERR];
-	int option, r;
+	int option;
 
-	while ((option = getopt(argc, argv, "pb:t:x:")) != -1)
+	while ((option = getopt(argc, argv, "pb:x:n:")) != -1)
 		check("option", parse_option(option, &options));
 	libbpf_set_print(NULL);
-	r = options.probe ? kernel_reader_open_kind(&reader, KERNEL_READER_PROBE, err)
-			  : kernel_reader_open(&reader, err);
-	if (r) {
+	if (kernel_reader_open(&reader, options.kind, err)) {
 		fprintf(stderr, "kernel_reader_dump: %s\n", err);
 		return 1;
 	}
-	check("command line", run(reader, &options, argc - optind, argv + optind));
+	run(reader, &options, argv + optind);
 	kernel_reader_close(reader);
 	return 0;
 }

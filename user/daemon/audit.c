@@ -27,7 +27,7 @@ struct audit *audit_new(void)
 	struct audit *audit = calloc(1, sizeof(*audit));
 	char err[LOADER_ERR];
 
-	if (audit && kernel_reader_open(&audit->reader, err))
+	if (audit && kernel_reader_open(&audit->reader, KERNEL_READER_CAST, err))
 		log_warning(
 			"cannot read the kernel's own routing tables: %s; routes with a lifetime, and multipath routes from dumps, pass to the kernel",
 			err);

@@ -108,28 +108,30 @@ static int explain(int r, char *err)
 	return r;
 }
 
-int kernel_reader_open_kind(struct kernel_reader **out, enum kernel_reader_kind kind, char *err)
+/* 0 or -errno. */
+static int open_kind(struct kernel_reader **out, enum kernel_reader_kind kind)
 {
 	struct kernel_reader *reader = calloc(1, sizeof(*reader));
-	int r = -ENOMEM;
+	int r;
 
-	if (reader) {
-		reader->kind = kind;
-		r = reader_load(reader);
-	}
-	if (r) {
+	if (!reader)
+		return -ENOMEM;
+	reader->kind = kind;
+	r = reader_load(reader);
+	if (r)
 		kernel_reader_close(reader);
-		return explain(r, err);
-	}
-	*out = reader;
-	return 0;
+	else
+		*out = reader;
+	return r;
 }
 
-int kernel_reader_open(struct kernel_reader **out, char *err)
+int kernel_reader_open(struct kernel_reader **out, enum kernel_reader_kind first, char *err)
 {
-	if (!kernel_reader_open_kind(out, KERNEL_READER_CAST, err))
-		return 0;
-	return kernel_reader_open_kind(out, KERNEL_READER_PROBE, err);
+	int r = open_kind(out, first);
+
+	if (r && first == KERNEL_READER_CAST)
+		r = open_kind(out, KERNEL_READER_PROBE);
+	return r ? explain(r, err) : 0;
 }
 
 enum kernel_reader_kind kernel_reader_kind(const struct kernel_reader *reader)

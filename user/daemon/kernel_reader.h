@@ -43,19 +43,18 @@ struct kernel_cursor {
 	uint32_t object; /* id of the last next-hop object */
 };
 
-/* What the program is built for; the first that this kernel takes is used. */
+/* What the program is built for. */
 enum kernel_reader_kind {
 	KERNEL_READER_CAST,  /* by bpf_rdonly_cast(): Linux 6.2 and newer */
 	KERNEL_READER_PROBE, /* copies what it looks at: any; slower */
 };
 
 /*
- * Needs the kernel's BTF, CAP_BPF and CAP_PERFMON. -errno and why in words, in err (LOADER_ERR
- * bytes): -EOPNOTSUPP: no BTF; -EPERM: a capability is missing; another one: refused.
+ * By the first kind from there on that this kernel takes. Needs the kernel's BTF, CAP_BPF and
+ * CAP_PERFMON. -errno and why in words, in err (LOADER_ERR bytes): -EOPNOTSUPP: no BTF; -EPERM: a
+ * capability is missing; another one: refused.
  */
-int kernel_reader_open(struct kernel_reader **out, char *err);
-/* The same with that kind only, for tests and measurements. */
-int kernel_reader_open_kind(struct kernel_reader **out, enum kernel_reader_kind kind, char *err);
+int kernel_reader_open(struct kernel_reader **out, enum kernel_reader_kind first, char *err);
 void kernel_reader_close(struct kernel_reader *reader); /* NULL: nothing */
 enum kernel_reader_kind kernel_reader_kind(const struct kernel_reader *reader);
 
