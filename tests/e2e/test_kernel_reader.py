@@ -225,6 +225,13 @@ def test_a_branch_above_all_that_comes_and_goes(ns, kind):
             wait_until(is_enough, 60, lambda: "lengths of the passes: %s" % seen)
 
 
+@kinds
+def test_a_call_sees_what_has_changed_since_the_last_one(ns, kind):
+    lines = ["route %s blackhole default table 77" % verb for verb in ("add", "del")] * 1000
+    with kr.written(ns, lines):
+        wait_until(lambda: {row["n"] for row in kr.rows(ns, kind, "-n", 1000, 77)} == {0, 1}, what="both")
+
+
 # --- how it is loaded ------------------------------------------------------------------------
 
 

@@ -47,21 +47,21 @@ struct {
 	struct kernel_reader_call call; /* first: the daemon's, too */
 	__u64 stack[STACK];		/* nodes to visit, the next one on top */
 	__u32 depth;			/* of the stack */
-	__u32 base;	  /* what lies above it is of the destination's source subtree */
-	__u64 prefetched; /* of no use */
-	__u64 node;	  /* that is compared with the key */
-	__u64 route;	  /* the destination's next one */
-	__u64 null_entry; /* stands for "no route" at a root */
-	__u64 key[2];	  /* of the question's prefix, in host order */
-	__u32 seeking;	  /* the key is still ahead */
-	__u32 cost;	  /* in records: what the call has done */
-	__u32 first;	  /* record of this destination (or object) */
-	__u64 found;	  /* the next-hop object behind the last one */
-	__u64 hop;	  /* fib6_nh of which exceptions are to be reported */
-	__u64 exception;  /* the next one of a chain */
-	__u64 table;	  /* next one in its bucket */
-	__u64 root;	  /* of the question's table; 0: there is none */
-	__u32 bucket, last_bucket;
+	__u32 base;		  /* what lies above it is of the destination's source subtree */
+	__u64 prefetched;	  /* of no use */
+	__u64 node;		  /* that is compared with the key */
+	__u64 route;		  /* the destination's next one */
+	__u64 null_entry;	  /* stands for "no route" at a root */
+	__u64 key[2];		  /* of the question's prefix, in host order */
+	__u32 seeking;		  /* the key is still ahead */
+	__u32 cost;		  /* in records: what the call has done */
+	__u32 first;		  /* record of this destination (or object) */
+	__u64 found;		  /* the next-hop object behind the last one */
+	__u64 hop;		  /* fib6_nh of which exceptions are to be reported */
+	__u64 exception;	  /* the next one of a chain */
+	__u64 table;		  /* next one in its bucket */
+	__u64 root;		  /* of the question's table; 0: there is none */
+	__u32 bucket, end_bucket; /* the next one, and behind the last one */
 #ifdef KERNEL_READER_PROBE
 	struct {
 		__u64 address;

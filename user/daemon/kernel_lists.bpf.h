@@ -15,34 +15,27 @@
 
 /* --- tables --- */
 
-/* FIB6_TABLE_HASHSZ */
 static __always_inline __u32 n_buckets(void)
 {
 	const struct netns_ipv6 *ipv6 = NULL;
 
-	return bpf_core_field_exists(ipv6->fib6_local_tbl) ? 256 : 1;
+	return bpf_core_field_exists(ipv6->fib6_local_tbl) ? FIB6_TABLE_HASHSZ : 1;
 }
 
-static __always_inline void enter_bucket(void)
-{
-	const struct hlist_head *heads = BPF_CORE_READ(the_net(), ipv6.fib_table_hash);
-	const __u32 bucket = kr.bucket & (n_buckets() - 1);
-
-	kr.table = (__u64)BPF_CORE_READ(&heads[bucket], first);
-}
-
-/* Notes the next table. Not 0: there are no more. */
+/* Notes the next table, or enters the next bucket. Not 0: there are no more. */
 __noinline int table_step(void)
 {
+	const struct hlist_head *heads = BPF_CORE_READ(the_net(), ipv6.fib_table_hash);
 	const struct hlist_node *node = (const void *)kr.table;
 	const struct fib6_table *table =
 		(const void *)node - bpf_core_field_offset(struct fib6_table, tb6_hlist);
 	__u32 id;
 
 	if (!node) {
-		if (++kr.bucket > kr.last_bucket)
+		if (kr.bucket == kr.end_bucket)
 			return 1;
-		enter_bucket();
+		heads += kr.bucket++;
+		kr.table = (__u64)BPF_CORE_READ(heads, first);
 		return 0;
 	}
 	kr.table = (__u64)BPF_CORE_READ(node, next);
@@ -67,9 +60,9 @@ __noinline int table_steps(void)
 static __always_inline void find_tables(bool all)
 {
 	kr.root = 0;
+	kr.table = 0;
 	kr.bucket = all ? 0 : kr.call.question.table & (n_buckets() - 1);
-	kr.last_bucket = all ? n_buckets() - 1 : kr.bucket;
-	enter_bucket();
+	kr.end_bucket = all ? n_buckets() : kr.bucket + 1;
 	for (int i = 0; i < TABLE_STEPS; i++)
 		if (table_steps())
 			break;

@@ -17,7 +17,8 @@
 
 #define NS_PER_S 1000000000ull
 #define RECORD_BYTES (KERNEL_READER_RECORDS * sizeof(struct kernel_record))
-#define MAX_TRIES 1000 /* a millisecond; what is waited for takes nanoseconds */
+/* A millisecond. What is waited for takes nanoseconds, unless its virtual CPU is taken away. */
+#define MAX_TRIES 1000
 
 #define EMBED(name, path)                                                                   \
 	__asm__(".pushsection .rodata\n"                                                    \
@@ -93,18 +94,16 @@ static int explain(int r, char *err)
 {
 	char caps[128];
 
-	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
-		snprintf(err, LOADER_ERR, "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
-		return -EOPNOTSUPP;
-	}
 	loader_missing_caps(caps, sizeof(caps));
-	if ((r == -EPERM || r == -EACCES) && *caps) {
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		snprintf(err, LOADER_ERR, "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
+	else if (*caps)
 		snprintf(err, LOADER_ERR, "run as root, this process lacks %s", caps);
-		return -EPERM;
-	}
-	snprintf(err, LOADER_ERR,
-		 "this kernel does not load the kernel reader: %s; log-level debug shows why",
-		 strerror(-r));
+	else
+		snprintf(
+			err, LOADER_ERR,
+			"this kernel does not load the kernel reader: %s; log-level debug shows why",
+			strerror(-r));
 	return r;
 }
 

@@ -172,8 +172,7 @@ __noinline int add_exceptions(void)
 /* Those of a fib6_nh behind its record, if any are asked for. Not 0: the call ends. */
 static __always_inline int add_exceptions_of(__u64 hop)
 {
-	if (!kr.call.question.exceptions || kr.call.answer.cut ||
-	    !VIEW(fib6_nh, hop)->rt6i_exception_bucket)
+	if (!kr.call.question.exceptions || !VIEW(fib6_nh, hop)->rt6i_exception_bucket)
 		return 0;
 	kr.hop = hop;
 	return add_exceptions() && take_back();
