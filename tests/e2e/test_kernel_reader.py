@@ -138,7 +138,6 @@ def test_all_readings_are_the_same(ns, kind, budget):
 
 @kinds
 def test_what_the_audit_does_not_compare(ns, kind):
-    """A message tells a type of the object, not of the route; and features matter nowhere but in one."""
     fill(ns, 0)
     lines = ("nhid 7", "nhid 9", "nhid 10", "nhid 11", "dev d0 features ecn")
     ns.batch("route add 2001:db8:f::/48 metric %d %s" % words for words in enumerate(lines, 1))
@@ -149,8 +148,9 @@ def test_what_the_audit_does_not_compare(ns, kind):
 
 @kinds
 def test_more_tables_than_buckets(ns, kind):
+    """Without a default route, in whose place the kernel has one that is none."""
     created = {1 + 256 * i for i in range(40)} | set(range(1000, 1300))
-    ns.batch("route add blackhole default table %d" % table for table in created)
+    ns.batch("route add blackhole 2001:db8::/32 table %d" % table for table in created)
     assert sorted(kr.rows(ns, kind)) == sorted(created | {kr.MAIN, kr.LOCAL})
     for table, count in ((1, 1), (1 + 256 * 39, 1), (1299, 1), (999, 0)):
         assert len(kr.walk(ns, table, kind)) == count
@@ -174,65 +174,62 @@ def test_more_routes_to_a_destination_than_fit(ns, kind):
 # --- beside changes ---------------------------------------------------------------------------
 
 
-def base(i):
-    return "2001:db8:%x:%x" % (i >> 4, i << 12 & 0xFFFF | 0x800)
+PASSING = 5000  # no other route has this metric
 
 
-def standing(count):
-    """Of many destinations; at some there are two metrics, two hops, or one of a source."""
-    for i in range(count):
-        dst = base(i) + "::/%d" % (53, 56, 64)[i % 3]
-        yield "route add %s via fe80::1 dev d0 metric 500" % dst
-        if i % 7 == 0:
-            yield "route add %s via fe80::1 dev d0 metric 1500" % dst
-        if i % 11 == 0:
-            yield "route append %s via fe80::2 dev d1 metric 500" % dst
-        if i % 13 == 0:
-            yield "route add %s from 2001:db8:1::/48 via fe80::1 dev d0 metric 500" % dst
-
-
-def passing(count, rng):
-    """Above, below, before, behind and at the others; the highest metric tells them."""
-    added = set()
-    for i in rng.sample(range(count), count // 4):
-        hi, lo = i >> 4, i << 12 & 0xFFFF
-        dst = rng.choice((base(i) + "::/%d" % (53, 56, 64)[i % 3], base(i) + "::/128",
-                          "2001:db8:%x:%x::/52" % (hi, lo), "2001:db8:%x:%x::/60" % (hi, lo),
-                          "2001:db8:%x:%x::/60" % (hi, lo | 0xF00), "2001:db8:%x::/44" % (hi & ~15),
-                          base(i) + ":8000::/66"))  # fmt: skip
-        source = rng.choice(("", " from 2001:db8:1::/48", " from 2001:db8:2::/40"))
-        added.add("%s%s via fe80::9 dev d2 metric %d" % (dst, source, HIGHEST_METRIC))
-    added = rng.sample(sorted(added), len(added))
-    return ["route add " + words for words in added] + ["route del " + words for words in added]
-
-
-# The kernel links it before what is below it.
-BRANCH = ["route %s 3001::/16 dev d2 metric %d" % (verb, HIGHEST_METRIC) for verb in ("add", "del")]
-N_STANDING = 3000
+def passing(count):
+    """Above, below, before, behind and at the others."""
+    rng = random.Random(SEED + 1)
+    words = {"%s %s" % (random_prefix(rng), rng.choice(("", "from 2001:db8:1::/48", "from 2001:db8:2::/40")))
+             for _ in range(count)}  # fmt: skip
+    return ["route %s %s table 77 via fe80::9 dev d2 metric %d" % (verb, route, PASSING)
+            for verb in ("add", "del") for route in rng.sample(sorted(words), len(words))]  # fmt: skip
 
 
 @kinds
-@pytest.mark.parametrize("lines, budget, others_wanted", [
-    (passing(N_STANDING, random.Random(SEED)), 16, 10),
-    (BRANCH * 1000, 1, 2),
-], ids=["among them", "a branch above all"])  # fmt: skip
-def test_standing_routes_are_read_once_beside_changes(ns, kind, lines, budget, others_wanted):
+def test_standing_routes_are_read_once_beside_changes(ns, kind):
     passes, others = 0, set()
-    ns.batch(standing(N_STANDING))
-    wanted = kr.walk(ns)
+    fill(ns, 3000)
+    wanted = kr.walk(ns, 77)
 
     def is_enough():
         nonlocal passes
-        records = kr.call(ns, kind, "-b", budget, kr.MAIN)[0]
-        stood = [row for row in records if row["metric"] != HIGHEST_METRIC]
+        records = kr.call(ns, kind, "-b", 16, 77)[0]
+        stood = [row for row in records if row["metric"] != PASSING]
         others.add(len(records) - len(stood))
         assert stood == wanted
         assert writer.poll() is None
         passes += 1
-        return passes >= 25 and len(others) >= others_wanted
+        return passes >= 25 and len(others) > 10
+
+    with kr.written(ns, passing(800)) as writer:
+        wait_until(is_enough, 60, lambda: "changes beside the passes: %s" % others)
+
+
+@kinds
+def test_a_branch_above_all_that_comes_and_goes(ns, kind):
+    """The kernel links it before what is below it: so many short calls meet that moment."""
+    count, seen = 2000, set()
+    ns.batch("route add blackhole 2001:db8:%x::/48 table 77" % i for i in range(count))
+    lines = ["route %s blackhole 3001::/16 table 77" % verb for verb in ("add", "del")] * 1000
+
+    def is_enough():
+        lengths = {row["n"] for row in kr.rows(ns, kind, "-b", 1, "-n", 100, 77)}
+        assert lengths <= {count, count + 1}
+        assert writer.poll() is None
+        seen.update(lengths)
+        return len(seen) == 2
 
     with kr.written(ns, lines) as writer:
-        wait_until(is_enough, 60, lambda: "changes beside the passes: %s" % others)
+        for _ in range(2):
+            wait_until(is_enough, 60, lambda: "lengths of the passes: %s" % seen)
+
+
+@kinds
+def test_a_call_sees_what_has_changed_since_the_last_one(ns, kind):
+    lines = ["route %s blackhole default table 77" % verb for verb in ("add", "del")] * 1000
+    with kr.written(ns, lines):
+        wait_until(lambda: {row["n"] for row in kr.rows(ns, kind, "-n", 1000, 77)} == {0, 1}, what="both")
 
 
 # --- how it is loaded ------------------------------------------------------------------------

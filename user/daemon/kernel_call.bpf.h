@@ -47,25 +47,21 @@ struct {
 	struct kernel_reader_call call; /* first: the daemon's, too */
 	__u64 stack[STACK];		/* nodes to visit, the next one on top */
 	__u32 depth;			/* of the stack */
-	__u32 base;	  /* what lies above it is of the destination's source subtree */
-	__u64 prefetched; /* of no use */
-	__u64 node;	  /* that is compared with the key */
-	__u64 route;	  /* the destination's next one */
-	__u64 null_entry; /* stands for "no route" at a root */
-	__u64 key[2];	  /* of the question's prefix, in host order */
-	__u32 key_len;
-	__u32 seeking;	 /* the key is still ahead */
-	__u32 n;	 /* records written */
-	__u32 cost;	 /* in records: what the call has done */
-	__u32 first;	 /* record of this destination (or object) */
-	__u32 object;	 /* id of the last next-hop object */
-	__u64 found;	 /* the one behind it */
-	__u64 hop;	 /* fib6_nh of which exceptions are to be reported */
-	__u64 exception; /* the next one of a chain */
-	__u64 table;	 /* next one in its bucket */
-	__u64 root;	 /* of the question's table; 0: there is none */
-	__u32 bucket, last_bucket;
-	__u32 n_tables;
+	__u32 base;		  /* what lies above it is of the destination's source subtree */
+	__u64 prefetched;	  /* of no use */
+	__u64 node;		  /* that is compared with the key */
+	__u64 route;		  /* the destination's next one */
+	__u64 null_entry;	  /* stands for "no route" at a root */
+	__u64 key[2];		  /* of the question's prefix, in host order */
+	__u32 seeking;		  /* the key is still ahead */
+	__u32 cost;		  /* in records: what the call has done */
+	__u32 first;		  /* record of this destination (or object) */
+	__u64 found;		  /* the next-hop object behind the last one */
+	__u64 hop;		  /* fib6_nh of which exceptions are to be reported */
+	__u64 exception;	  /* the next one of a chain */
+	__u64 table;		  /* next one in its bucket */
+	__u64 root;		  /* of the question's table; 0: there is none */
+	__u32 bucket, end_bucket; /* the next one, and behind the last one */
 #ifdef KERNEL_READER_PROBE
 	struct {
 		__u64 address;
@@ -103,7 +99,7 @@ static __always_inline const void *view_copy(enum view view, __u32 size, __u64 a
 					(__u64)(address)))
 /* A member of a VIEW that lies in a union, as what it is there. */
 #define VIEW_MEMBER(type, member) ((const struct type *)(member))
-#define PREFETCH(value)
+#define PREFETCH(address) bpf_probe_read_kernel(&kr.prefetched, sizeof(kr.prefetched), address)
 
 #else
 
@@ -113,9 +109,7 @@ extern void *bpf_rdonly_cast(const void *address, __u32 btf_id) __ksym;
 	((const struct type *)bpf_rdonly_cast((const void *)(address), \
 					      bpf_core_type_id_kernel(struct type)))
 #define VIEW_MEMBER(type, member) VIEW(type, member)
-/* A load that nothing waits for is the only prefetch that a program has: a fifth of a walk's time.
- */
-#define PREFETCH(value) (kr.prefetched = (value))
+#define PREFETCH(address) (kr.prefetched = *(const __u64 *)(address))
 #define view_forget()
 
 #endif
@@ -143,13 +137,13 @@ static __always_inline const struct net *the_net(void)
 /* Zeroed. NULL: there is no room. */
 static __always_inline struct kernel_record *add_record(enum kernel_record_kind kind)
 {
-	struct kernel_record *record = bpf_map_lookup_elem(&kr_records, &kr.n);
+	struct kernel_record *record = bpf_map_lookup_elem(&kr_records, &kr.call.answer.n);
 
 	if (!record)
 		return NULL;
 	__builtin_memset(record, 0, sizeof(*record));
 	record->kind = kind;
-	kr.n++;
+	kr.call.answer.n++;
 	return record;
 }
 
@@ -160,7 +154,7 @@ static __always_inline struct kernel_record *add_record(enum kernel_record_kind 
 static __always_inline bool take_back(void)
 {
 	if (kr.first) {
-		kr.n = kr.first;
+		kr.call.answer.n = kr.first;
 		return true;
 	}
 	kr.call.answer.cut = 1;

@@ -15,43 +15,36 @@
 
 /* --- tables --- */
 
-/* FIB6_TABLE_HASHSZ */
 static __always_inline __u32 n_buckets(void)
 {
 	const struct netns_ipv6 *ipv6 = NULL;
 
-	return bpf_core_field_exists(ipv6->fib6_local_tbl) ? 256 : 1;
+	return bpf_core_field_exists(ipv6->fib6_local_tbl) ? FIB6_TABLE_HASHSZ : 1;
 }
 
-static __always_inline void enter_bucket(void)
-{
-	const struct hlist_head *heads = BPF_CORE_READ(the_net(), ipv6.fib_table_hash);
-	const __u32 bucket = kr.bucket & (n_buckets() - 1);
-
-	kr.table = (__u64)BPF_CORE_READ(&heads[bucket], first);
-}
-
-/* Notes the next table. Not 0: there are no more. */
+/* Notes the next table, or enters the next bucket. Not 0: there are no more. */
 __noinline int table_step(void)
 {
+	const struct hlist_head *heads = BPF_CORE_READ(the_net(), ipv6.fib_table_hash);
 	const struct hlist_node *node = (const void *)kr.table;
 	const struct fib6_table *table =
 		(const void *)node - bpf_core_field_offset(struct fib6_table, tb6_hlist);
 	__u32 id;
 
 	if (!node) {
-		if (++kr.bucket > kr.last_bucket)
+		if (kr.bucket == kr.end_bucket)
 			return 1;
-		enter_bucket();
+		heads += kr.bucket++;
+		kr.table = (__u64)BPF_CORE_READ(heads, first);
 		return 0;
 	}
 	kr.table = (__u64)BPF_CORE_READ(node, next);
 	id = BPF_CORE_READ(table, tb6_id);
 	if (id == kr.call.question.table)
 		kr.root = MEMBER(fib6_table, table, tb6_root);
-	if (kr.n_tables < KERNEL_READER_TABLES)
-		kr.call.tables[bound_index(kr.n_tables, KERNEL_READER_TABLES)] = id;
-	kr.n_tables++;
+	if (kr.call.answer.n_tables < KERNEL_READER_TABLES)
+		kr.call.tables[bound_index(kr.call.answer.n_tables, KERNEL_READER_TABLES)] = id;
+	kr.call.answer.n_tables++;
 	return 0;
 }
 
@@ -67,19 +60,17 @@ __noinline int table_steps(void)
 static __always_inline void find_tables(bool all)
 {
 	kr.root = 0;
-	kr.n_tables = 0;
+	kr.table = 0;
 	kr.bucket = all ? 0 : kr.call.question.table & (n_buckets() - 1);
-	kr.last_bucket = all ? n_buckets() - 1 : kr.bucket;
-	enter_bucket();
+	kr.end_bucket = all ? n_buckets() : kr.bucket + 1;
 	for (int i = 0; i < TABLE_STEPS; i++)
 		if (table_steps())
 			break;
-	kr.call.answer.n_tables = kr.n_tables;
 }
 
 /* --- next-hop objects --- */
 
-/* kr.found: the object with the least id above kr.object; 0: there is none. */
+/* kr.found: the object with the least id above the last one; 0: there is none. */
 __noinline int search_object(void)
 {
 	__u64 node = (__u64)BPF_CORE_READ(the_net(), nexthop.rb_root.rb_node);
@@ -89,7 +80,7 @@ __noinline int search_object(void)
 		const __u64 address = node - bpf_core_field_offset(struct nexthop, rb_node);
 		const struct nexthop *object = VIEW(nexthop, address);
 
-		if (object->id > kr.object) {
+		if (object->id > kr.call.answer.object) {
 			kr.found = address;
 			node = (__u64)object->rb_node.rb_left;
 		} else {
@@ -141,13 +132,11 @@ __noinline int object_step(void)
 			return 1;
 		}
 		record->next_hop_id = id;
-		kr.hop = MEMBER(nh_info, info, fib6_nh);
-		if (are_asked_for() && add_exceptions() && take_back())
+		if (add_exceptions_of(MEMBER(nh_info, info, fib6_nh)))
 			return 1;
 	}
-	kr.object = id;
 	kr.call.answer.object = id;
-	kr.first = kr.n;
+	kr.first = kr.call.answer.n;
 	return kr.call.answer.cut || ++kr.cost >= kr.call.question.budget;
 }
 

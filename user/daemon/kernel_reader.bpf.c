@@ -11,8 +11,7 @@
  * exactly once, whatever comes and goes beside it. A walk from a prefix on, or to one, begins at
  * the root as well, and skips the nodes that are not asked for.
  *
- * A destination is one step if it has one route. What a step leaves for the next is in `kr`, not
- * on the stack: Linux 6.1 takes values known there to stay what they are.
+ * A destination is one step if it has one route.
  */
 #include "kernel_lists.bpf.h"
 #include "kernel_record.bpf.h"
@@ -69,7 +68,8 @@ enum part { PART_NONE, PART_BELOW, PART_OWN, PART_ALL };
 __noinline int part_wanted(void)
 {
 	const bool only_key = kr.call.question.reading == KERNEL_READ_AT;
-	const __u32 bit = VIEW(fib6_node, kr.node)->fn_bit, len = kr.key_len;
+	const __u32 bit = VIEW(fib6_node, kr.node)->fn_bit;
+	const __u32 len = kr.call.question.dst_len;
 	const __u64 leaf = bit ? any_leaf(kr.node) : 0;
 	int order = 0;
 
@@ -89,10 +89,9 @@ __noinline int part_wanted(void)
 /* Reports kr.route, and goes to the next one. Not 0: the call ends. */
 static __always_inline int add_route(void)
 {
-	const __u64 address = kr.route;
+	const __u64 address = kr.route, hop = MEMBER(fib6_info, address, fib6_nh);
 	const struct fib6_info *route;
 	struct kernel_record *record = add_record(KERNEL_RECORD_ROUTE);
-	const struct fib6_nh *hop;
 
 	if (!record) {
 		kr.call.answer.cut_routes = !take_back();
@@ -106,12 +105,8 @@ static __always_inline int add_route(void)
 		fill_object(record, VIEW(nexthop, route->nh));
 		return 0;
 	}
-	kr.hop = MEMBER(fib6_info, address, fib6_nh);
-	hop = VIEW(fib6_nh, kr.hop);
-	fill_hop(record, hop);
-	if (!are_asked_for() || !hop->rt6i_exception_bucket)
-		return 0;
-	return add_exceptions() && take_back();
+	fill_hop(record, VIEW(fib6_nh, hop));
+	return add_exceptions_of(hop);
 }
 
 static __always_inline void push(__u64 node)
@@ -180,10 +175,12 @@ static __always_inline int enter_node(__u64 address, bool by_source)
 		return 0;
 	node = VIEW(fib6_node, address);
 	if (is_unfinished(node, by_source)) {
-		kr.n = kr.first;
+		kr.call.answer.n = kr.first;
 		return 1;
 	}
-	PREFETCH(node->left->fn_bit + node->right->fn_bit);
+	/* A load that nothing waits for is the only prefetch there is: a fifth of a walk's time. */
+	PREFETCH(node->left);
+	PREFETCH(node->right);
 	if (part == PART_OWN) {
 		kr.depth = 0;
 	} else {
@@ -199,9 +196,9 @@ static __always_inline int enter_node(__u64 address, bool by_source)
 static __always_inline int end_destination(void)
 {
 	kr.base = NO_BASE;
-	if (kr.n != kr.first) {
+	if (kr.call.answer.n != kr.first) {
 		kr.call.answer.last = kr.first;
-		kr.first = kr.n;
+		kr.first = kr.call.answer.n;
 	}
 	kr.call.answer.end = !kr.depth;
 	return kr.call.answer.cut || !kr.depth || kr.cost >= kr.call.question.budget;
@@ -240,11 +237,8 @@ static __always_inline void begin(void)
 	kr.null_entry = (__u64)BPF_CORE_READ(the_net(), ipv6.fib6_null_entry);
 	kr.key[0] = load_be64(question->dst);
 	kr.key[1] = load_be64(question->dst + 8);
-	kr.key_len = question->dst_len;
-	kr.n = 0;
 	kr.cost = 0;
 	kr.first = 0;
-	kr.object = question->object;
 }
 
 __noinline int steps(void)
@@ -274,7 +268,6 @@ int kr_read(void *ctx)
 		ended = steps();
 	if (!ended)
 		take_back();
-	kr.call.answer.n = kr.n;
 	return 0;
 }
 

@@ -17,7 +17,8 @@
 
 #define NS_PER_S 1000000000ull
 #define RECORD_BYTES (KERNEL_READER_RECORDS * sizeof(struct kernel_record))
-#define MAX_TRIES 1000 /* a millisecond; what is waited for takes nanoseconds */
+/* A millisecond. What is waited for takes nanoseconds, unless its virtual CPU is taken away. */
+#define MAX_TRIES 1000
 
 #define EMBED(name, path)                                                                   \
 	__asm__(".pushsection .rodata\n"                                                    \
@@ -93,18 +94,16 @@ static int explain(int r, char *err)
 {
 	char caps[128];
 
-	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
-		snprintf(err, LOADER_ERR, "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
-		return -EOPNOTSUPP;
-	}
 	loader_missing_caps(caps, sizeof(caps));
-	if ((r == -EPERM || r == -EACCES) && *caps) {
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		snprintf(err, LOADER_ERR, "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
+	else if (*caps)
 		snprintf(err, LOADER_ERR, "run as root, this process lacks %s", caps);
-		return -EPERM;
-	}
-	snprintf(err, LOADER_ERR,
-		 "this kernel does not load the kernel reader: %s; log-level debug shows why",
-		 strerror(-r));
+	else
+		snprintf(
+			err, LOADER_ERR,
+			"this kernel does not load the kernel reader: %s; log-level debug shows why",
+			strerror(-r));
 	return r;
 }
 
@@ -141,43 +140,33 @@ enum kernel_reader_kind kernel_reader_kind(const struct kernel_reader *reader)
 
 /* --- calls --- */
 
-static struct kernel_reader_question *ask(struct kernel_reader *reader, enum kernel_reading reading,
-					  const struct kernel_choice *choice)
-{
-	struct kernel_reader_question *question = &reader->call->question;
-
-	*question = (struct kernel_reader_question){
-		.reading = reading,
-		.budget = KERNEL_READER_RECORDS,
-	};
-	if (choice) {
-		question->exceptions = choice->exceptions;
-		memcpy(question->exception, choice->dst.bytes, sizeof(question->exception));
-	}
-	return question;
-}
-
 /* Again while it has read nothing, since the kernel is just linking a node. */
-static int run(const struct kernel_reader *reader)
+static int run(struct kernel_reader *reader, const struct kernel_reader_question *question)
 {
-	const struct kernel_reader_call *call = reader->call;
-	const struct kernel_reader_answer *answer = &call->answer;
+	const struct kernel_reader_answer *answer = &reader->call->answer;
 
+	reader->call->question = *question;
 	for (int i = 0; i < MAX_TRIES; i++) {
 		LIBBPF_OPTS(bpf_test_run_opts, opts);
 		int r = bpf_prog_test_run_opts(reader->fd, &opts);
 
-		if (r || answer->n || answer->end || answer->object != call->question.object)
+		if (r || answer->n || answer->end || answer->object != question->object)
 			return r;
 	}
 	return -EAGAIN;
 }
 
-static int read_view(const struct kernel_reader *reader, struct kernel_view *view)
+static int read_view(struct kernel_reader *reader, struct kernel_reader_question *question,
+		     const struct kernel_choice *choice, struct kernel_view *view)
 {
 	const struct kernel_reader_answer *answer = &reader->call->answer;
-	int r = run(reader);
+	int r;
 
+	if (choice) {
+		question->exceptions = choice->exceptions;
+		memcpy(question->exception, choice->dst.bytes, sizeof(question->exception));
+	}
+	r = run(reader, question);
 	if (r)
 		return r;
 	*view = (struct kernel_view){
@@ -202,15 +191,16 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 		       const struct kernel_choice *choice, struct kernel_cursor *cursor,
 		       struct kernel_view *view)
 {
-	struct kernel_reader_question *question =
-		ask(reader, cursor->started ? KERNEL_READ_BEHIND : KERNEL_READ_TABLE, choice);
+	struct kernel_reader_question question = {
+		.reading = cursor->started ? KERNEL_READ_BEHIND : KERNEL_READ_TABLE,
+		.table = table,
+		.budget = budget ?: 1,
+	};
 	const struct kernel_record *last;
 	int r;
 
-	question->table = table;
-	question->budget = budget ?: 1;
-	set_prefix(question, &cursor->last);
-	r = read_view(reader, view);
+	set_prefix(&question, &cursor->last);
+	r = read_view(reader, &question, choice, view);
 	if (r || !view->n)
 		return r;
 	last = &view->records[reader->call->answer.last];
@@ -223,27 +213,27 @@ int kernel_reader_walk(struct kernel_reader *reader, uint32_t table, uint32_t bu
 int kernel_reader_find(struct kernel_reader *reader, uint32_t table, const struct prefix *dst,
 		       const struct kernel_choice *choice, struct kernel_view *view)
 {
-	struct kernel_reader_question *question = ask(reader, KERNEL_READ_AT, choice);
-	int r;
+	struct kernel_reader_question question = {
+		.reading = KERNEL_READ_AT,
+		.table = table,
+		.budget = KERNEL_READER_RECORDS,
+	};
 
-	question->table = table;
-	set_prefix(question, dst);
-	r = read_view(reader, view);
-	if (!r)
-		view->end = true;
-	return r;
+	set_prefix(&question, dst);
+	return read_view(reader, &question, choice, view);
 }
 
 int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
 			  const struct kernel_choice *choice, struct kernel_cursor *cursor,
 			  struct kernel_view *view)
 {
-	struct kernel_reader_question *question = ask(reader, KERNEL_READ_OBJECTS, choice);
-	int r;
+	struct kernel_reader_question question = {
+		.reading = KERNEL_READ_OBJECTS,
+		.object = cursor->object,
+		.budget = budget ?: 1,
+	};
+	int r = read_view(reader, &question, choice, view);
 
-	question->budget = budget ?: 1;
-	question->object = cursor->object;
-	r = read_view(reader, view);
 	if (!r)
 		cursor->object = reader->call->answer.object;
 	return r;
@@ -251,11 +241,10 @@ int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
 
 int kernel_reader_tables(struct kernel_reader *reader, uint32_t *ids, size_t max, size_t *n)
 {
+	const struct kernel_reader_question question = { .reading = KERNEL_READ_TABLES };
 	const struct kernel_reader_answer *answer = &reader->call->answer;
-	int r;
+	int r = run(reader, &question);
 
-	ask(reader, KERNEL_READ_TABLES, NULL);
-	r = run(reader);
 	if (r)
 		return r;
 	if (answer->n_tables > max || answer->n_tables > KERNEL_READER_TABLES)
@@ -280,11 +269,13 @@ uint64_t kernel_reader_expires_ns(const struct kernel_view *view,
 				  const struct kernel_record *record)
 {
 	const int64_t left = (int64_t)(record->expires - view->jiffies);
-	const uint64_t jiffy = jiffy_ns(), past = (uint64_t)-left * jiffy;
+	uint64_t jiffy, past;
 
 	if (!(record->flags & RTF_EXPIRES))
 		return 0;
+	jiffy = jiffy_ns();
 	if (left >= 0)
 		return view->now_ns + (uint64_t)left * jiffy;
+	past = (uint64_t)-left * jiffy;
 	return past < view->now_ns ? view->now_ns - past : 1;
 }

@@ -51,8 +51,7 @@ enum kernel_reader_kind {
 
 /*
  * By the first kind from there on that this kernel takes. Needs the kernel's BTF, CAP_BPF and
- * CAP_PERFMON. -errno and why in words, in err (LOADER_ERR bytes): -EOPNOTSUPP: no BTF; -EPERM: a
- * capability is missing; another one: refused.
+ * CAP_PERFMON. 0, or -errno and why in words, in err (LOADER_ERR bytes).
  */
 int kernel_reader_open(struct kernel_reader **out, enum kernel_reader_kind first, char *err);
 void kernel_reader_close(struct kernel_reader *reader); /* NULL: nothing */

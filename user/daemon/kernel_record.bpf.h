@@ -86,10 +86,7 @@ static __always_inline void fill_exception(struct kernel_record *record, __u64 a
 	const struct net_device *dev = (const void *)cached->dst.dev;
 
 	copy_address(record->dst, &cached->rt6i_dst.addr);
-	copy_address(record->src, &cached->rt6i_src.addr);
 	copy_address(record->gateway, &cached->rt6i_gateway);
-	record->dst_len = (__u8)cached->rt6i_dst.plen;
-	record->src_len = (__u8)cached->rt6i_src.plen;
 	record->expires = cached->dst.expires;
 	record->flags = cached->rt6i_flags;
 	fill_metrics(record, VIEW(dst_metrics, cached->dst._metrics & ~DST_METRICS_FLAGS));
@@ -154,15 +151,13 @@ __noinline int add_chains(__u32 first)
 	return 0;
 }
 
-/* All that are asked for of kr.hop. Not 0: more than fit. */
+/* All that are asked for of kr.hop, which has a table of them. Not 0: more than fit. */
 __noinline int add_exceptions(void)
 {
 	const struct fib6_nh *hop = (const void *)kr.hop;
 	const __u64 bucket =
 		(__u64)BPF_CORE_READ(hop, rt6i_exception_bucket) & ~RT6_EXCEPTION_BUCKET_FLUSHED;
 
-	if (!bucket)
-		return 0;
 	kr.cost += BUCKET_COST;
 	if (kr.cost > MAX_COST)
 		return 1;
@@ -174,9 +169,13 @@ __noinline int add_exceptions(void)
 	return 0;
 }
 
-static __always_inline bool are_asked_for(void)
+/* Those of a fib6_nh behind its record, if any are asked for. Not 0: the call ends. */
+static __always_inline int add_exceptions_of(__u64 hop)
 {
-	return kr.call.question.exceptions && !kr.call.answer.cut;
+	if (!kr.call.question.exceptions || !VIEW(fib6_nh, hop)->rt6i_exception_bucket)
+		return 0;
+	kr.hop = hop;
+	return add_exceptions() && take_back();
 }
 
 #endif

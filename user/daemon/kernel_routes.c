@@ -37,24 +37,14 @@ struct prefix kernel_routes_dst(const struct kernel_record *record)
 	return prefix_of(record->dst, record->dst_len);
 }
 
-/* Room for n routes and as many hops. */
-static int reserve(struct kernel_routes *out, size_t n)
+/* Room for all that a view can have, of which memory is what is used. */
+static int reserve(struct kernel_routes *out)
 {
-	struct route *routes;
-	struct route_hop *hops;
-
-	if (n <= out->capacity)
-		return 0;
-	routes = reallocarray(out->routes, n, sizeof(*routes));
-	if (!routes)
-		return -ENOMEM;
-	out->routes = routes;
-	hops = reallocarray(out->hops, n, sizeof(*hops));
-	if (!hops)
-		return -ENOMEM;
-	out->hops = hops;
-	out->capacity = n;
-	return 0;
+	if (!out->routes)
+		out->routes = calloc(KERNEL_READER_RECORDS, sizeof(*out->routes));
+	if (!out->hops)
+		out->hops = calloc(KERNEL_READER_RECORDS, sizeof(*out->hops));
+	return out->routes && out->hops ? 0 : -ENOMEM;
 }
 
 /* rtnetlink shows the hop of an object that discards, and no other device of an object. */
@@ -163,7 +153,7 @@ static bool is_known(const struct kernel_record *records, size_t i)
 int kernel_routes_fill(struct kernel_routes *out, const struct kernel_view *view, uint32_t table,
 		       const struct kernel_record *records, size_t n)
 {
-	int ret = reserve(out, n);
+	int ret = reserve(out);
 
 	if (ret)
 		return ret;

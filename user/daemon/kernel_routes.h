@@ -14,7 +14,7 @@ struct kernel_routes {
 	struct route *routes;
 	size_t n;
 	struct route_hop *hops;
-	size_t n_hops, capacity;
+	size_t n_hops;
 };
 
 /*

@@ -158,7 +158,7 @@ struct dst_entry {
 
 struct rt6_info {
 	struct dst_entry dst;
-	struct rt6key rt6i_dst, rt6i_src;
+	struct rt6key rt6i_dst;
 	struct in6_addr rt6i_gateway;
 	__u32 rt6i_flags;
 };
