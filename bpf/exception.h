@@ -114,35 +114,35 @@ static __always_inline enum sixlane_verdict exception_impose(struct packet *pkt,
 }
 
 /* No entry is applied. */
-static __always_inline enum sixlane_verdict exception_end(enum punt punt)
+static __always_inline enum sixlane_verdict exception_end(__u32 punt)
 {
 	if (likely(!punt))
 		return SIXLANE_FORWARD;
 	TRACE(EXCEPTION, SIXLANE_PUNT_EXCEPTION, exception,
-	      .outcome = punt == PUNT_FRESH ? SIXLANE_TRACE_EXCEPTION_FRESH
-					    : SIXLANE_TRACE_EXCEPTION_FILTERED);
+	      .outcome = punt & PUNT_FRESH ? SIXLANE_TRACE_EXCEPTION_FRESH
+					   : SIXLANE_TRACE_EXCEPTION_FILTERED);
 	return SIXLANE_PUNT_EXCEPTION;
 }
 
-/* An entry is there. punt: PUNT_FRESH or PUNT_NONE. */
+/* An entry is there. punt: PUNT_FRESH or 0. */
 static __always_inline enum sixlane_verdict
-exception_meet(struct packet *pkt, struct sixlane_exception *found, __u32 check, enum punt punt)
+exception_meet(struct packet *pkt, struct sixlane_exception *found, __u32 check, __u32 punt)
 {
+	/* first: what is read then does not have to be kept beside a call */
+	const __u64 now_ns = exception_now_ns();
 	struct exception_terms terms;
-	__u64 now_ns;
 
 	if (!exception_read(found, check, &terms)) {
 		TRACE(EXCEPTION, SIXLANE_PUNT_EXCEPTION, exception,
 		      .outcome = SIXLANE_TRACE_EXCEPTION_PUNTED);
 		return SIXLANE_PUNT_EXCEPTION;
 	}
-	if (!punt && terms.head.flags & SIXLANE_EXCEPTION_PUNT)
-		punt = PUNT_FILTERED;
+	if (terms.head.flags & SIXLANE_EXCEPTION_PUNT)
+		punt |= PUNT_FILTERED;
 	if (terms.table != pkt->table) {
 		EXCEPTION_TRACE(SIXLANE_FORWARD, ELSEWHERE, &terms);
 		return exception_end(punt);
 	}
-	now_ns = exception_now_ns();
 	if (terms.expires_ns - 1 < now_ns) { /* 0, which is never, wraps */
 		EXCEPTION_TRACE(SIXLANE_FORWARD, EXPIRED, &terms);
 		return exception_end(punt);
@@ -166,44 +166,34 @@ __attribute__((noinline)) int exception_may_be(__be64 high, __be64 low, __u32 ta
 {
 	const union sixlane_addr dst = { .halves = { high, low } };
 	const __u32 marks = route & ROUTE_MARKS, look = punt_look();
-	const __u32 check = sixlane_exception_check(&dst);
 	const struct sixlane_exception *found;
 	struct exception_terms terms;
+	__u32 punt;
 
 	if (likely(!(marks | look)))
 		return 0;
-	if (punt_is_fresh(check, look))
-		return 1;
-	if (likely(!punt_is_filtered(check)))
-		return 0;
+	punt = (__u32)punt_find(high, low, look);
+	if (punt != PUNT_FILTERED)
+		return punt != 0;
 	found = bpf_map_lookup_elem(&sl_exceptions, &dst);
-	if (!found)
-		return !punt_observes();
-	return !exception_read(found, check, &terms) || terms.table == table ||
-	       terms.head.flags & SIXLANE_EXCEPTION_PUNT;
+	return !found || !exception_read(found, sixlane_exception_check(&dst), &terms) ||
+	       terms.table == table || terms.head.flags & SIXLANE_EXCEPTION_PUNT;
 }
 
 /* Sets mtu, exception and fate to the exception's. */
 static __always_inline enum sixlane_verdict exception_apply(struct packet *pkt)
 {
-	struct sixlane_exception *found = NULL;
-	enum punt punt = PUNT_NONE;
+	struct sixlane_exception *found;
 	union sixlane_addr dst;
-	__u32 check;
+	__u32 punt;
 
 	if (likely(!((pkt->route & ROUTE_MARKS) | pkt->look)) || pkt->fate.kind != SIXLANE_FORWARD)
 		return SIXLANE_FORWARD;
 	dst = pkt->ip6->dst;
-	check = sixlane_exception_check(&dst);
-	if (punt_is_fresh(check, pkt->look))
-		punt = PUNT_FRESH;
-	if (unlikely(punt_is_filtered(check))) {
-		found = bpf_map_lookup_elem(&sl_exceptions, &dst);
-		if (found)
-			return exception_meet(pkt, found, check, punt);
-		if (!punt && !punt_observes())
-			punt = PUNT_FILTERED;
-	}
+	punt = (__u32)punt_find(dst.halves[0], dst.halves[1], pkt->look);
+	found = punt & PUNT_FILTERED ? bpf_map_lookup_elem(&sl_exceptions, &dst) : NULL;
+	if (unlikely(found))
+		return exception_meet(pkt, found, sixlane_exception_check(&dst), punt & PUNT_FRESH);
 	TRACE(EXCEPTION, SIXLANE_FORWARD, exception, .outcome = SIXLANE_TRACE_EXCEPTION_ABSENT);
 	return exception_end(punt);
 }

@@ -17,11 +17,10 @@
 #define PUNT_FRESH_NS 100000u
 #define PUNT_FRESH_BURST 10000u
 
-/* Why a destination is punt. */
-enum punt {
-	PUNT_NONE,
-	PUNT_FILTERED, /* its bits in sl_punted are set, and it has no entry, or that says so */
-	PUNT_FRESH,    /* its bytes in sl_fresh are */
+/* Why a destination may be punt. */
+enum {
+	PUNT_FILTERED = 1, /* its bits in sl_punted are set, and no entry says otherwise */
+	PUNT_FRESH = 2,	   /* its bytes in sl_fresh are */
 };
 
 /* Whether sl_meta says to look at the filters whatever the route. */
@@ -32,16 +31,6 @@ static __always_inline __u32 punt_look(void)
 
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
 	return meta ? READ_ONCE(meta->flags) & SIXLANE_META_LOOK : SIXLANE_META_LOOK;
-}
-
-/* Bits in sl_punted alone punt nothing. */
-static __always_inline int punt_observes(void)
-{
-	const struct sixlane_meta *meta;
-	__u32 zero = 0;
-
-	meta = bpf_map_lookup_elem(&sl_meta, &zero);
-	return meta && READ_ONCE(meta->flags) & SIXLANE_META_OBSERVE;
 }
 
 static __always_inline int punt_bit_is_set(__u32 bit)
@@ -81,6 +70,19 @@ static __always_inline int punt_is_fresh(__u32 check, __u32 look)
 	/* all in the same half */
 	return halves & punt_fresh_bytes(sixlane_fresh_byte(check, 1)) &
 	       punt_fresh_bytes(sixlane_fresh_byte(check, 2));
+}
+
+/*
+ * PUNT_FILTERED and PUNT_FRESH, or 0. Not static: the verifier goes through it once, and its keys
+ * are on no caller's stack.
+ */
+__attribute__((noinline)) int punt_find(__be64 high, __be64 low, __u32 look)
+{
+	const union sixlane_addr dst = { .halves = { high, low } };
+	const __u32 check = sixlane_exception_check(&dst);
+
+	return (punt_is_filtered(check) ? PUNT_FILTERED : 0) |
+	       (punt_is_fresh(check, look) ? PUNT_FRESH : 0);
 }
 
 static __always_inline void punt_store_fresh(__u32 byte)

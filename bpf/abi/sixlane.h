@@ -75,10 +75,7 @@ union sixlane_mac {
 #define SIXLANE_META_IPSEC_ALL (1u << 10)
 /* … ICMPv6 errors under one of the packets that they are about. */
 #define SIXLANE_META_IPSEC_ICMP6 (1u << 11)
-/*
- * Exceptions of the kernel are only counted: the program sets nothing in sl_fresh, and bits in
- * sl_punted without an entry punt nothing.
- */
+/* Exceptions of the kernel are only counted: the program sets nothing in sl_fresh. */
 #define SIXLANE_META_OBSERVE (1u << 13)
 /*
  * Look at sl_punted and sl_fresh whatever the route. Set by the program after it has set something

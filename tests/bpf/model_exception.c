@@ -39,7 +39,7 @@ static bool is_punt(const struct walk *w, const uint8_t *addr)
 {
 	for (size_t i = 0; i < w->world->n_punted; i++)
 		if (!memcmp(w->world->punted[i].bytes, addr, 16))
-			return !has_switch(w, SIXLANE_META_OBSERVE);
+			return true;
 	return false;
 }
 

@@ -30,11 +30,6 @@ static void alt_1280(struct world *w)
 	world_port(w, DEV_ALT)->mtu = 1280;
 }
 
-static void observed_alone(struct world *w)
-{
-	w->meta.flags |= SIXLANE_META_OBSERVE;
-}
-
 /* It was taken away while a packet had it, and its memory is another's now. */
 static void reused(struct world *w)
 {
@@ -106,7 +101,6 @@ const struct row rows_exception[] = {
 	{ .name = "punt, no mark", PUNT },
 	{ .name = "punt, no mark, look", PUNT, LOOK, PUNTED },
 	{ .name = "punt, another destination", MARKED, LOOK, .punted = "2001:db8:2::2" },
-	{ .name = "punt, observed alone", .arrange = observed_alone, MARKED, PUNT },
 	{ .name = "punt and exact in another table",
 	  NOT_HIT(VALUE_IN(100, FLAG(NEXT_HOP) | FLAG(PUNT), .next_hop = NH_ALT)),
 	  PUNTED },
@@ -174,12 +168,6 @@ const struct row rows_exception[] = {
 	  HELD,
 	  NOT_HIT(VALUE_IN(100, FLAG(CHANGING))) },
 	{ .name = "punt under a suppressed route", HELD, MARKED, PUNT },
-	{ .name = "punt under a suppressed route, observed alone",
-	  SUPPRESSED,
-	  .arrange = observed_alone,
-	  MARKED,
-	  PUNT,
-	  .via = NEIGH_ALT },
 	{ .name = "punt under a suppressed route, look", HELD, PUNT, LOOK },
 	{ .name = "a message was about it, under a suppressed route", HELD, FRESH, LOOK },
 

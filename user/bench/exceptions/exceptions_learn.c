@@ -170,10 +170,13 @@ static int add_entry(void *filter, const union sixlane_addr *dst,
 static bool is_settled(const struct maps *maps)
 {
 	const size_t bytes = SIXLANE_PUNTED_WORDS * sizeof(uint64_t);
-	_cleanup_free_ uint64_t *filter = calloc(1, bytes);
+	uint64_t *filter = calloc(1, bytes);
+	bool settled;
 
-	return filter && !maps_looks(maps) && !maps_exception_each(maps, add_entry, filter) &&
-	       !memcmp(filter, maps->punted, bytes);
+	settled = filter && !maps_looks(maps) && !maps_exception_each(maps, add_entry, filter) &&
+		  !memcmp(filter, maps->punted, bytes);
+	free(filter);
+	return settled;
 }
 
 static int wait_settled(const struct maps *maps)

@@ -445,9 +445,6 @@ static void filters_punt(void **state)
 	exceptions[0].value.table = 100;
 	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
 	n_exceptions = 0;
-	meta.flags |= SIXLANE_META_OBSERVE;
-	assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
-	meta.flags &= ~SIXLANE_META_OBSERVE;
 	memset(punted, 0, sizeof(punted));
 	for (uint32_t i = 0; i < SIXLANE_FRESH_NUMBERS; i++) {
 		assert_int_equal(verdict_of(BY_OUT, 0), SIXLANE_FORWARD);
