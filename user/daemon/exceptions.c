@@ -22,16 +22,6 @@
 
 static const struct prefix all;
 
-static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns < b_ns ? a_ns : b_ns;
-}
-
-static uint64_t later(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns > b_ns ? a_ns : b_ns;
-}
-
 /* --- the queue -------------------------------------------------------------------------------- */
 
 void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted)
@@ -262,7 +252,7 @@ static void look_through(struct sync *sync)
 	clear_marks(sync);
 	exceptions->look_rest_ns = (util_cpu_ns() - cpu_ns) * BUDGET_PART;
 	exceptions->rested_ns = look.now_ns + exceptions->look_rest_ns;
-	exceptions->next_look_ns = later(look.next_ns, exceptions->rested_ns);
+	exceptions->next_look_ns = util_later(look.next_ns, exceptions->rested_ns);
 }
 
 void exceptions_start(struct sync *sync)
@@ -307,7 +297,7 @@ static uint64_t look_due_ns(const struct sync *sync)
 	const struct exceptions *exceptions = sync->exceptions;
 
 	return exceptions->passes != audit_passes(sync->audit)
-		       ? earlier(exceptions->next_look_ns, exceptions->rested_ns)
+		       ? util_earlier(exceptions->next_look_ns, exceptions->rested_ns)
 		       : exceptions->next_look_ns;
 }
 
@@ -327,12 +317,13 @@ uint64_t exceptions_due_ns(const struct sync *sync)
 {
 	const struct exceptions *exceptions = sync->exceptions;
 	const struct excepted *first = TAILQ_FIRST(&exceptions->soon);
-	uint64_t next_ns = earlier(exceptions->mtu_look_ns, exceptions_fresh_due_ns(sync));
+	uint64_t next_ns = util_earlier(exceptions->mtu_look_ns, exceptions_fresh_due_ns(sync));
 
 	if (first)
-		next_ns = earlier(next_ns, later(first->due_ns, exceptions->paused_until_ns));
+		next_ns = util_earlier(next_ns,
+				       util_later(first->due_ns, exceptions->paused_until_ns));
 	if (exceptions->store.entries || exceptions->dirty || exceptions_any_lost(exceptions))
-		next_ns = earlier(next_ns, look_due_ns(sync));
+		next_ns = util_earlier(next_ns, look_due_ns(sync));
 	return next_ns;
 }
 

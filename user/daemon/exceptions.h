@@ -7,7 +7,7 @@
  * Invariants
  * - A destination is exact only if all that the kernel has of it is known, and is one exception
  *   at the hop that its packets take. In any other case it is punt.
- * - Before an exact destination is something else, its bits in sl_punted are set.
+ * - A destination that is exact or punt has its bits in sl_punted; they go with a rebuild alone.
  */
 #ifndef USER_DAEMON_EXCEPTIONS_H
 #define USER_DAEMON_EXCEPTIONS_H

@@ -193,8 +193,7 @@ void exceptions_operator_gone(struct sync *sync)
 	struct exceptions *exceptions = sync->exceptions;
 
 	exceptions->dirty = true; /* until that look it is punt */
-	if (exceptions->rested_ns < exceptions->next_look_ns)
-		exceptions->next_look_ns = exceptions->rested_ns;
+	exceptions->next_look_ns = util_earlier(exceptions->next_look_ns, exceptions->rested_ns);
 }
 
 bool exceptions_make_room(struct sync *sync)

@@ -384,11 +384,6 @@ static bool due(uint64_t now_ns, uint64_t *next_ns, uint64_t interval_ns)
 	return true;
 }
 
-static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns < b_ns ? a_ns : b_ns;
-}
-
 static bool may_learn(const struct sync *sync)
 {
 	return sync->complete && !sync->quiet;
@@ -403,14 +398,16 @@ static uint64_t earliest(const struct sync *sync)
 	    (sync->complete && (sync->next_hops_wanted || sync->features_wanted ||
 				sync->addrs_wanted || sync->owners_wanted)))
 		return 0;
-	next_ns = earlier(earlier(next_ns, sync->next_retry_ns), sync->guard_due_ns);
-	next_ns = earlier(next_ns, sync->next_sync_ns);
+	next_ns = util_earlier(util_earlier(next_ns, sync->next_retry_ns), sync->guard_due_ns);
+	next_ns = util_earlier(next_ns, sync->next_sync_ns);
 	if (sync->complete)
-		next_ns = earlier(next_ns, earlier(audit_due_ns(sync), sync->next_keep_ns));
+		next_ns =
+			util_earlier(next_ns, util_earlier(audit_due_ns(sync), sync->next_keep_ns));
 	if (may_learn(sync)) {
-		next_ns = earlier(next_ns, exceptions_due_ns(sync));
-		next_ns = earlier(next_ns, earlier(hints_due_ns(sync), operator_due_ns(sync)));
-		next_ns = earlier(next_ns, parity_due_ns(sync));
+		next_ns = util_earlier(next_ns, exceptions_due_ns(sync));
+		next_ns = util_earlier(next_ns,
+				       util_earlier(hints_due_ns(sync), operator_due_ns(sync)));
+		next_ns = util_earlier(next_ns, parity_due_ns(sync));
 	}
 	return next_ns;
 }
@@ -458,7 +455,7 @@ int sync_run(struct sync *sync)
 	apply_meta(sync);
 	report_missing(sync);
 	now_ns = util_now_ns();
-	next_ns = earlier(earliest(sync), earlier(verify_ns, compile_ns));
+	next_ns = util_earlier(earliest(sync), util_earlier(verify_ns, compile_ns));
 	return next_ns <= now_ns ? 0 : (int)((next_ns - now_ns) / NS_PER_MS) + 1;
 }
 

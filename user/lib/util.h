@@ -58,6 +58,17 @@ static inline uint64_t util_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* Of two times, or deadlines. */
+static inline uint64_t util_earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+static inline uint64_t util_later(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
 /* CPU time that this thread has used so far. */
 static inline uint64_t util_cpu_ns(void)
 {
