@@ -76,7 +76,8 @@ struct exceptions {
 		bool lost;     /* … of which some was lost, … */
 		bool lost_since; /* … or of what came since */
 		uint64_t turned_ns, next_turn_ns;
-		uint64_t n_lost; /* as counted then */
+		uint64_t heard_ns; /* all events of before the turn had come; 0: not yet */
+		uint64_t n_lost;   /* as counted then */
 	} fresh;
 	bool reported; /* the log says that there are too many */
 };

@@ -40,19 +40,24 @@ static void turn(struct sync *sync, uint64_t now_ns)
 	else
 		exceptions->fresh.turned_ns = util_now_ns();
 	exceptions->fresh.draining = true;
+	exceptions->fresh.heard_ns = 0;
 	exceptions->fresh.lost = exceptions->fresh.lost_since;
 	exceptions->fresh.lost_since = false;
 }
 
-/* What came before the turn was read, or, if some of that was lost, all was. */
-static bool is_drained(const struct sync *sync)
+/* What came before the turn was heard of, perhaps after it, and read; or, if some of that was lost,
+ * all was read. */
+static bool is_drained(struct sync *sync)
 {
-	const struct exceptions *exceptions = sync->exceptions;
+	struct exceptions *exceptions = sync->exceptions;
 	const uint64_t turned_ns = exceptions->fresh.turned_ns;
 
 	if (exceptions->fresh.lost)
 		return exceptions_read_since_ns(sync) > turned_ns;
-	return sync->hints.until_ns > turned_ns && exceptions_read_until(exceptions, turned_ns);
+	if (!exceptions->fresh.heard_ns && sync->hints.until_ns > turned_ns)
+		exceptions->fresh.heard_ns = util_now_ns();
+	return exceptions->fresh.heard_ns &&
+	       exceptions_read_until(exceptions, exceptions->fresh.heard_ns);
 }
 
 void exceptions_fresh_run(struct sync *sync, uint64_t now_ns)
