@@ -75,6 +75,12 @@ static int keep_stray(struct fib *fib, const struct sixlane_route_key *key)
 	return -EINVAL;
 }
 
+/* It waits for a write that failed, by which it may have had a mark. */
+static bool is_waiting(const struct fib_next_hop *next_hop, uint32_t id)
+{
+	return id == FIB_ID_FULL || next_hop->content.fate.kind == SIXLANE_PUNT_MAP_FULL;
+}
+
 int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32_t value)
 {
 	struct prefix prefix = { .addr = key->addr };
@@ -97,7 +103,7 @@ int fib_adopt_route(struct fib *fib, const struct sixlane_route_key *key, uint32
 	entry = next_hop ? fib_entry_new(fib, table, &prefix) : NULL;
 	if (!entry)
 		return -ENOMEM;
-	fib_mark_adopt(fib, entry, value & SIXLANE_ROUTE_EXCEPTIONS);
+	fib_mark_adopt(fib, entry, value & SIXLANE_ROUTE_EXCEPTIONS, is_waiting(next_hop, id));
 	entry->foreign = (value & ~SIXLANE_ROUTE_EXCEPTIONS) != sixlane_route_value(id, prefix.len);
 	next_hop->named++;
 	entry->written = id;

@@ -357,11 +357,12 @@ void fib_mark_leave(struct fib *fib, const struct fib_entry *entry)
 		mark(fib, above(entry));
 }
 
-void fib_mark_adopt(struct fib *fib, struct fib_entry *entry, bool marked)
+void fib_mark_adopt(struct fib *fib, struct fib_entry *entry, bool marked, bool waiting)
 {
-	entry->excepted = entry->marked = marked;
-	fib->exceptions.marked |= marked;
-	fib->exceptions.uncovered |= marked;
+	entry->marked = marked;
+	entry->excepted = marked || waiting;
+	fib->exceptions.marked |= entry->excepted;
+	fib->exceptions.uncovered |= entry->excepted;
 }
 
 static void clear_mark(struct fib *fib, struct fib_entry *entry)

@@ -32,7 +32,7 @@ void fib_exception_retry(struct fib *fib);
 void fib_mark_enter(struct fib *fib, struct fib_entry *entry);
 /* Before an entry goes from the trie: the next shorter one has its mark. */
 void fib_mark_leave(struct fib *fib, const struct fib_entry *entry);
-/* An entry is adopted. */
-void fib_mark_adopt(struct fib *fib, struct fib_entry *entry, bool marked);
+/* An entry is adopted. waiting: for a write, and perhaps for its mark. */
+void fib_mark_adopt(struct fib *fib, struct fib_entry *entry, bool marked, bool waiting);
 
 #endif
