@@ -3,8 +3,9 @@
  * What holds for one destination instead of what its route says: a Path MTU, another next hop
  * (rt6_find_cached_rt), or that its packets are the kernel's. Looked for only where the route's
  * prefix is marked to have any, or where sl_meta says to look, so that other traffic pays for a
- * test of two words; and looked up only where the filter says that there is something. What has
- * expired is as if it were not there until user space removes it; nothing is ever removed here.
+ * test of two words; and looked up only where the filter says that there is something. From its end
+ * on, what the kernel learnt is the kernel's, and what the operator said is as if it were not
+ * there, until user space removes it; nothing is ever removed here.
  *
  * Invariants: a hit writes to this CPU's value and to nothing that another CPU reads; of what the
  * filter says that there is something, but has no entry, packets are the kernel's.
@@ -81,15 +82,6 @@ static __always_inline void exception_count(struct sixlane_exception *own, const
 	own->used_ns = now_ns;
 }
 
-/* The kernel, which has not heard of the operator's MTU, would forward what is over it. */
-static __always_inline int exception_forbids(const struct packet *pkt,
-					     const union exception_head *head)
-{
-	const __u32 both = SIXLANE_EXCEPTION_OPERATOR | SIXLANE_EXCEPTION_MTU;
-
-	return (head->flags & both) == both && pkt->ip_bytes > head->mtu;
-}
-
 /* Put what it says in the place of what the route says. */
 static __always_inline enum sixlane_verdict exception_impose(struct packet *pkt,
 							     const struct exception_terms *terms)
@@ -124,6 +116,12 @@ static __always_inline enum sixlane_verdict exception_end(__u32 punt)
 	return SIXLANE_PUNT_EXCEPTION;
 }
 
+/* What the kernel learnt may hold longer by now: PUNT_FILTERED. The operator's is over: 0. */
+static __always_inline __u32 exception_after(__u32 flags)
+{
+	return flags & (SIXLANE_EXCEPTION_OPERATOR | SIXLANE_EXCEPTION_OBSERVE) ? 0 : PUNT_FILTERED;
+}
+
 /* An entry is there. punt: PUNT_FRESH or 0. */
 static __always_inline enum sixlane_verdict
 exception_meet(struct packet *pkt, struct sixlane_exception *found, __u32 check, __u32 punt)
@@ -137,15 +135,13 @@ exception_meet(struct packet *pkt, struct sixlane_exception *found, __u32 check,
 		      .outcome = SIXLANE_TRACE_EXCEPTION_PUNTED);
 		return SIXLANE_PUNT_EXCEPTION;
 	}
-	if (terms.head.flags & SIXLANE_EXCEPTION_PUNT)
-		punt |= PUNT_FILTERED;
 	if (terms.table != pkt->table) {
 		EXCEPTION_TRACE(SIXLANE_FORWARD, ELSEWHERE, &terms);
 		return exception_end(punt);
 	}
 	if (terms.expires_ns - 1 < now_ns) { /* 0, which is never, wraps */
 		EXCEPTION_TRACE(SIXLANE_FORWARD, EXPIRED, &terms);
-		return exception_end(punt);
+		return exception_end(punt | exception_after(terms.head.flags));
 	}
 	if (trace_is_traffic())
 		exception_count(found, pkt, now_ns);
@@ -153,7 +149,7 @@ exception_meet(struct packet *pkt, struct sixlane_exception *found, __u32 check,
 		EXCEPTION_TRACE(SIXLANE_FORWARD, OBSERVED, &terms);
 		return exception_end(punt);
 	}
-	if (punt && !exception_forbids(pkt, &terms.head))
+	if (punt)
 		return exception_end(punt);
 	return exception_impose(pkt, &terms);
 }
@@ -177,7 +173,7 @@ __attribute__((noinline)) int exception_may_be(__be64 high, __be64 low, __u32 ta
 		return punt != 0;
 	found = bpf_map_lookup_elem(&sl_exceptions, &dst);
 	return !found || !exception_read(found, sixlane_exception_check(&dst), &terms) ||
-	       terms.table == table || terms.head.flags & SIXLANE_EXCEPTION_PUNT;
+	       terms.table == table;
 }
 
 /* Sets mtu, exception and fate to the exception's. */

@@ -135,7 +135,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, SIXLANE_MAX_EXCEPTIONS);
+	__uint(max_entries, SIXLANE_MAX_OPERATOR);
 	__type(key, union sixlane_addr);
 	__type(value, struct sixlane_operator);
 	__uint(pinning, LIBBPF_PIN_BY_NAME);

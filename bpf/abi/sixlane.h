@@ -14,7 +14,7 @@
 #include "verdicts.h"
 
 /* Raised by every change of a layout below; user space refuses pinned maps of another one. */
-#define SIXLANE_ABI 21u
+#define SIXLANE_ABI 22u
 
 /* What a BTF tag of the program begins with that names its compiler. */
 #define SIXLANE_COMPILER_TAG "sixlane_compiler:"
@@ -29,7 +29,9 @@
 #define SIXLANE_MAX_SLAVES 16u /* of a bond below VLAN devices; what leaves by more is punted */
 #define SIXLANE_MAX_FIRST 16u  /* members of SIXLANE_KIND_FIRST; more are punted */
 #define SIXLANE_MAX_RULES 64u  /* a list; longer ones punt */
-#define SIXLANE_MAX_EXCEPTIONS 262144u /* never preallocated */
+#define SIXLANE_MAX_EXCEPTIONS 262144u /* never preallocated; of these at most … */
+#define SIXLANE_MAX_LEARNT 131072u     /* … the kernel's … */
+#define SIXLANE_MAX_OPERATOR 131072u   /* … and the operator's */
 #define SIXLANE_MAX_POLICIES 65536u    /* entries of sl_policies, never preallocated */
 #define SIXLANE_MAX_DIFFERENCES 16u    /* kinds that the audit counts */
 
@@ -134,9 +136,8 @@ struct sixlane_meta {
 	__u64 sources;	      /* entries of sl_src_routes */
 	__u64 cells;	      /* of sl_nh_buckets that belong to groups */
 	__u64 exceptions;     /* entries of sl_exceptions */
-	__u64 exceptions_evicted; /* that went since the map was full, since the daemon started … */
-	__u64 exceptions_overflow; /* … and destinations that found no room and are punted now */
-	__u64 max_exceptions;	   /* the daemon's own bound, at most SIXLANE_MAX_EXCEPTIONS */
+	__u64 exceptions_overflow; /* destinations that found no room and are punted now */
+	__u64 max_exceptions;	   /* the daemon's own bound of the kernel's */
 	/* sl_operator: the CLI counts its changes, the daemon says which it has carried out. */
 	__u64 operator_changes, operator_done;
 	__u64 exception_passes; /* over all exceptions of the kernel, to the end */
@@ -160,7 +161,7 @@ struct sixlane_meta {
 	__u64 punted; /* destinations that are in sl_punted and are not exact */
 	__u64 reserved1[7];
 };
-_Static_assert(sizeof(struct sixlane_meta) == 576, "layout is ABI");
+_Static_assert(sizeof(struct sixlane_meta) == 568, "layout is ABI");
 _Static_assert(__builtin_offsetof(struct sixlane_meta, generation) <= 64,
 	       "what packets read is one line");
 _Static_assert(__builtin_offsetof(struct sixlane_meta, flags) == 4, "one word with abi");
@@ -293,12 +294,10 @@ _Static_assert(SIXLANE_MAX_NEXT_HOPS <= 65536u, "a cell names next hops by 16 bi
 /* As of a route with `mtu lock`: asked by ip6_forward(), else by ip6_finish_output(). */
 #define SIXLANE_EXCEPTION_LOCKED (1u << 2)
 #define SIXLANE_EXCEPTION_OBSERVE (1u << 3) /* counted and not applied */
-/* Who said it: the kernel, the operator, or both. If the operator did, all else is of that. */
+/* Who said it. */
 #define SIXLANE_EXCEPTION_KERNEL (1u << 4)
 #define SIXLANE_EXCEPTION_OPERATOR (1u << 5)
 #define SIXLANE_EXCEPTION_CHANGING (1u << 6) /* half written: its packets are the kernel's */
-/* The operator's, where the kernel may have something, too: only an MTU that it exceeds counts. */
-#define SIXLANE_EXCEPTION_PUNT (1u << 7)
 #define SIXLANE_EXCEPTION_VERSION_SHIFT 16
 #define SIXLANE_EXCEPTION_VERSION (0xffffu << SIXLANE_EXCEPTION_VERSION_SHIFT)
 

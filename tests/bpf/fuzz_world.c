@@ -370,8 +370,7 @@ static void add_random_exception(struct world *world)
 	struct world_exception *added;
 
 	if (!fuzz_one_in(4))
-		value.flags &= ~(SIXLANE_EXCEPTION_CHANGING | SIXLANE_EXCEPTION_OBSERVE |
-				 SIXLANE_EXCEPTION_PUNT);
+		value.flags &= ~(SIXLANE_EXCEPTION_CHANGING | SIXLANE_EXCEPTION_OBSERVE);
 	if (fuzz_one_in(2))
 		value.flags &= ~SIXLANE_EXCEPTION_NEXT_HOP;
 	if (!fuzz_one_in(3))

@@ -60,15 +60,6 @@ static bool is_expired(const struct sixlane_exception *value)
 	return value->expires_ns && value->expires_ns < 1000;
 }
 
-/* The kernel knows nothing of the operator's MTU. */
-static bool is_forbidden(const struct walk *w, const struct sixlane_exception *value)
-{
-	size_t length = 40 + (size_t)frame_get16(&w->bare, AT_PAYLOAD_LEN);
-
-	return has(value, SIXLANE_EXCEPTION_OPERATOR) && has(value, SIXLANE_EXCEPTION_MTU) &&
-	       length > value->mtu;
-}
-
 static bool apply(const struct walk *w, const struct sixlane_exception *value, struct way *way)
 {
 	if (has(value, SIXLANE_EXCEPTION_NEXT_HOP)) {
@@ -95,8 +86,7 @@ bool model_may_have_exception(const struct walk *w, const uint8_t *addr, uint32_
 		return false;
 	if (!found)
 		return is_fresh(w, addr) || is_punt(w, addr);
-	return is_fresh(w, addr) || is_unclear(found) || found->value.table == table ||
-	       has(&found->value, SIXLANE_EXCEPTION_PUNT);
+	return is_fresh(w, addr) || is_unclear(found) || found->value.table == table;
 }
 
 bool model_apply_exception(const struct walk *w, struct way *way, struct model_result *result)
@@ -104,22 +94,23 @@ bool model_apply_exception(const struct walk *w, struct way *way, struct model_r
 	const bool marked = w->value & SIXLANE_ROUTE_EXCEPTIONS;
 	const uint8_t *dst = w->bare.bytes + AT_DST;
 	const struct world_exception *found = find(w, dst);
-	const bool punt = is_fresh(w, dst) ||
-			  (found ? has(&found->value, SIXLANE_EXCEPTION_PUNT) : is_punt(w, dst));
+	const bool fresh = is_fresh(w, dst);
 
 	if (way->fate.kind != SIXLANE_FORWARD || (!marked && !has_switch(w, SIXLANE_META_LOOK)))
 		return true;
 	if (!found)
-		return !punt;
+		return !fresh && !is_punt(w, dst);
 	if (is_unclear(found))
 		return false;
-	if (found->value.table != w->table || is_expired(&found->value))
-		return !punt;
+	if (found->value.table != w->table)
+		return !fresh;
+	/* what the kernel learnt may hold longer than is known */
+	if (is_expired(&found->value))
+		return !fresh && (has(&found->value, SIXLANE_EXCEPTION_OPERATOR) ||
+				  has(&found->value, SIXLANE_EXCEPTION_OBSERVE));
 	result->hit = &found->dst;
-	if (has(&found->value, SIXLANE_EXCEPTION_OBSERVE))
-		return !punt;
-	if (punt && !is_forbidden(w, &found->value))
-		return false;
+	if (fresh || has(&found->value, SIXLANE_EXCEPTION_OBSERVE))
+		return !fresh;
 	return apply(w, &found->value, way);
 }
 

@@ -77,7 +77,7 @@ static void halves_0_and_1(struct world *w)
 #define HELD SUPPRESSED, .verdict = SIXLANE_PUNT_RULE
 
 #define LATER .expires_ns = UINT64_MAX
-#define LONG_AGO .expires_ns = 1
+#define ENDED(flags) VALUE((flags) | FLAG(MTU) | FLAG(LOCKED), .mtu = 1280, .expires_ns = 1)
 
 const struct row rows_exception[] = {
 	/* where they are looked for */
@@ -101,18 +101,6 @@ const struct row rows_exception[] = {
 	{ .name = "punt, no mark", PUNT },
 	{ .name = "punt, no mark, look", PUNT, LOOK, PUNTED },
 	{ .name = "punt, another destination", MARKED, LOOK, .punted = "2001:db8:2::2" },
-	{ .name = "punt and exact in another table",
-	  NOT_HIT(VALUE_IN(100, FLAG(NEXT_HOP) | FLAG(PUNT), .next_hop = NH_ALT)),
-	  PUNTED },
-	{ .name = "punt and exact, expired",
-	  NOT_HIT(PUNT_TOO(FLAG(MTU), .mtu = 1280, LONG_AGO)),
-	  PUNTED },
-	{ .name = "punt and observed",
-	  HIT(PUNT_TOO(FLAG(OBSERVE) | FLAG(NEXT_HOP), .next_hop = NH_ALT)),
-	  PUNTED },
-	{ .name = "punt, operator's next hop",
-	  HIT(PUNT_TOO(FLAG(NEXT_HOP) | FLAG(OPERATOR), .next_hop = NH_ALT)),
-	  PUNTED },
 	{ .name = "a message was about it", FRESH, LOOK, PUNTED },
 	{ .name = "a message was about it, no look", MARKED, FRESH },
 	{ .name = "a message was about another", .fresh = "2001:db8:2::2", LOOK },
@@ -161,9 +149,6 @@ const struct row rows_exception[] = {
 	  SUPPRESSED,
 	  NOT_HIT(VIA_IN(100, NH_ALT)),
 	  .via = NEIGH_ALT },
-	{ .name = "exception of another table, punt, under a suppressed route",
-	  HELD,
-	  NOT_HIT(VALUE_IN(100, FLAG(NEXT_HOP) | FLAG(PUNT), .next_hop = NH_ALT)) },
 	{ .name = "exception that is being changed, under a suppressed route",
 	  HELD,
 	  NOT_HIT(VALUE_IN(100, FLAG(CHANGING))) },
@@ -196,8 +181,10 @@ const struct row rows_exception[] = {
 	{ .name = "exception that expires later",
 	  HIT(VALUE(FLAG(NEXT_HOP), .next_hop = NH_ALT, LATER)),
 	  .via = NEIGH_ALT },
-	{ .name = "Path MTU that has expired",
-	  NOT_HIT(VALUE(FLAG(MTU) | FLAG(LOCKED), .mtu = 1280, LONG_AGO)),
+	{ .name = "Path MTU that has expired", NOT_HIT(ENDED(FLAG(KERNEL))), PUNTED },
+	{ .name = "operator's MTU that has expired", NOT_HIT(ENDED(FLAG(OPERATOR))), SIZE(1500) },
+	{ .name = "observed Path MTU that has expired",
+	  NOT_HIT(ENDED(FLAG(KERNEL) | FLAG(OBSERVE))),
 	  SIZE(1500) },
 
 	/* which of those that are found are applied */

@@ -18,8 +18,6 @@
 #define OPERATOR(mtu_) VALUE(FLAG(MTU) | FLAG(LOCKED) | FLAG(OPERATOR), .mtu = (mtu_))
 #define VIA(next_hop_) VALUE(FLAG(NEXT_HOP) | FLAG(KERNEL), .next_hop = (next_hop_))
 #define OPERATOR_VIA(next_hop_) VALUE(FLAG(NEXT_HOP) | FLAG(OPERATOR), .next_hop = (next_hop_))
-/* What the kernel may have more of. */
-#define PUNT_TOO(flags, ...) VALUE((flags) | FLAG(PUNT), __VA_ARGS__)
 #define MARKED .marks = SIXLANE_ROUTE_EXCEPTIONS
 #define PUNT .punted = FRAME_DST
 #define FRESH .fresh = FRAME_DST

@@ -134,54 +134,23 @@ def test_it_follows_its_destination(net, line, to):
     assert_mtu(net, MTU, to=to)
 
 
-# --- beside the kernel's --------------------------------------------------------------------------
+# --- the kernel's ---------------------------------------------------------------------------------
 
 
-def assert_beside(net, mtu, kernels):
-    """XDP answers what is over the operator's MTU, and leaves the rest to the kernel."""
-    net.assert_answered([fr.udp(FAR, size=size) for size in (mtu + 1, 1500)], mtu)
-    got = net.assert_passed([fr.udp(FAR, size=size) for size in (kernels, mtu)], "punt_exception")
-    assert [fr.icmp_error(frame)[:3] for frame in got["a"]] == [(2, 0, kernels)], fr.show(got["a"])
-    assert len(got["b"]) == 1, fr.show(got["b"])
-
-
-def wait_beside(net):
-    """Until what the kernel has learnt is known, too."""
-    ex.wait_shown(net, FAR, origin="operator", punted=True, active=True)
-
-
-def test_before_the_kernels(net):
+def test_the_kernels_comes_first(net):
+    """Whichever was there first, the kernel's holds until the kernel has forgotten it."""
     exception(net, "add", FAR, "mtu 1400")
     ex.learn(net, MTU)
-    wait_beside(net)
-    assert_beside(net, 1400, MTU)
-    exception(net, "replace", FAR, VIA_C)
-    net.assert_passed([fr.udp(FAR)], "punt_exception")
+    ex.wait_shown(net, FAR, origin="kernel", mtu=MTU)
+    assert_mtu(net, MTU)
+    for words in ("add %s mtu 1400" % SECOND, "replace %s mtu 1290" % FAR, "replace %s %s" % (FAR, VIA_C)):
+        done = exception(net, words)
+        assert ("the kernel has learned" in done.stderr) == (FAR in words), done.stderr
+        assert_mtu(net, MTU)
     ex.forget(net)
     ex.wait_shown(net, FAR, origin="operator")
     net.assert_forwarded([fr.udp(FAR, size=1500)], to="c")
-
-
-def test_after_the_kernels(net):
-    """No packet meets neither of them in between."""
     ex.learn(net, MTU)
-    ex.wait_shown(net, FAR, origin="kernel")
-    exception(net, "add", FAR, "mtu 1400")
-    assert_beside(net, 1400, MTU)
+    ex.wait_shown(net, FAR, origin="kernel", mtu=MTU)
     exception(net, "del", FAR)
-    _, rise = net.counted(lambda: net.exchange([fr.udp(FAR, size=1400)]))
-    assert "forward" not in rise, rise
-    ex.wait_shown(net, FAR, origin="kernel", mtu=MTU)
-    assert_mtu(net, MTU)
-
-
-def test_the_operators_ends_first(net):
-    """While no daemon is there: what the kernel has learnt holds on."""
-    exception(net, "add", FAR, "mtu 1290 expires 3")
-    ex.learn(net, MTU)
-    wait_beside(net)
-    net.router.stop()
-    net.settle([fr.udp(FAR, size=1291)], punt_exception=1)
-    net.router.start()
-    ex.wait_shown(net, FAR, origin="kernel", mtu=MTU)
     assert_mtu(net, MTU)

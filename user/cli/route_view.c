@@ -127,7 +127,7 @@ void route_view_check(const struct maps *maps, const struct route_packets *packe
 uint32_t route_view_punt(const struct maps *maps, const union sixlane_addr *dst,
 			 const struct sixlane_exception *entry)
 {
-	if (entry ? entry->flags & SIXLANE_EXCEPTION_PUNT : maps_punted_has(maps, dst))
+	if (!entry && maps_punted_has(maps, dst))
 		return SIXLANE_TRACE_EXCEPTION_FILTERED;
 	if (maps_looks(maps) && maps_fresh_has(maps, dst))
 		return SIXLANE_TRACE_EXCEPTION_FRESH;
@@ -139,14 +139,15 @@ static uint32_t outcome_of(uint32_t table, const struct sixlane_exception *value
 	if (value->table != table)
 		return SIXLANE_TRACE_EXCEPTION_ELSEWHERE;
 	if (value->expires_ns && util_now_ns() >= value->expires_ns)
-		return SIXLANE_TRACE_EXCEPTION_EXPIRED;
+		return value->flags & (SIXLANE_EXCEPTION_OPERATOR | SIXLANE_EXCEPTION_OBSERVE)
+			       ? SIXLANE_TRACE_EXCEPTION_EXPIRED
+			       : SIXLANE_TRACE_EXCEPTION_FILTERED;
 	if (value->flags & SIXLANE_EXCEPTION_OBSERVE)
 		return SIXLANE_TRACE_EXCEPTION_OBSERVED;
 	return value->flags & SIXLANE_EXCEPTION_CHANGING ? SIXLANE_TRACE_EXCEPTION_PUNTED
 							 : SIXLANE_TRACE_EXCEPTION_APPLIED;
 }
 
-/* What is over the operator's MTU of a destination that is punt is not told here. */
 static void find_exception(const struct maps *maps, uint32_t table, const union sixlane_addr *dst,
 			   struct route_view *view)
 {

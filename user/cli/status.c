@@ -53,8 +53,7 @@ static void read_occupancy(const struct status *status, struct occupancy out[N_O
 	out[5] = (struct occupancy){ LOADER_PORTS, ports, SIXLANE_MAX_PORTS - 1 };
 	out[6] = (struct occupancy){ LOADER_VLANS, vlans, SIXLANE_MAX_VLANS };
 	out[7] = (struct occupancy){ LOADER_RULES, meta->rules.n, SIXLANE_MAX_RULES };
-	out[8] = (struct occupancy){ LOADER_EXCEPTIONS, meta->exceptions,
-				     meta->max_exceptions ?: SIXLANE_MAX_EXCEPTIONS };
+	out[8] = (struct occupancy){ LOADER_EXCEPTIONS, meta->exceptions, SIXLANE_MAX_EXCEPTIONS };
 }
 
 static json_t *maps_json(const struct status *status)
@@ -148,7 +147,6 @@ static json_t *to_json(const struct status *status)
 		{ "malformed", meta->malformed },
 		{ "synced_at", meta->synced_at },
 		{ "exceptions", meta->exceptions },
-		{ "exceptions_evicted", meta->exceptions_evicted },
 		{ "exceptions_overflow", meta->exceptions_overflow },
 		{ "exception_passes", meta->exception_passes },
 		{ "punted", meta->punted },
@@ -204,9 +202,8 @@ static void to_text(const struct cmd_options *options, const struct status *stat
 	if (meta->routes_missing)
 		printf("overflow    %llu prefixes\n", (unsigned long long)meta->routes_missing);
 	if (options->statistics)
-		printf("exceptions  %llu punted, %llu evicted, %llu overflowed, %llu ICMP events lost\n",
+		printf("exceptions  %llu punted, %llu overflowed, %llu ICMP events lost\n",
 		       (unsigned long long)meta->punted,
-		       (unsigned long long)meta->exceptions_evicted,
 		       (unsigned long long)meta->exceptions_overflow,
 		       (unsigned long long)status->hints_lost);
 	putchar('\n');

@@ -170,38 +170,23 @@ static void take_pass(struct sync *sync, struct excepted *excepted, uint64_t rea
 		exceptions_decide(sync, excepted);
 }
 
-static bool ends_by(const struct excepted *excepted, uint64_t end_ns)
-{
-	const struct finding *found = &excepted->found;
-
-	return exceptions_has_found(excepted) && found->expires_ns && found->expires_ns <= end_ns;
-}
-
-/* Punt as it is, it may be something else if it is read. */
+/* It may be something else if it is read. */
 static bool is_outdated(const struct sync *sync, const struct excepted *excepted, uint64_t now_ns)
 {
-	return !exceptions_has_found(excepted) || ends_by(excepted, now_ns) ||
-	       exceptions_may_be_exact(sync, excepted);
+	const uint64_t expires_ns = excepted->found.expires_ns;
+
+	return !exceptions_has_found(excepted) || (expires_ns && expires_ns <= now_ns) ||
+	       (excepted->state != EXCEPTED_EXACT && exceptions_may_be_exact(sync, excepted));
 }
 
-/* What a look through the store goes by. */
-struct look {
-	uint64_t now_ns, ahead_ns, read_since_ns, next_ns;
-};
-
-static void look_at(struct sync *sync, struct excepted *excepted, struct look *look)
+static void look_at(struct sync *sync, struct excepted *excepted, uint64_t now_ns,
+		    uint64_t read_since_ns)
 {
-	take_pass(sync, excepted, look->read_since_ns);
-	if (excepted->state == EXCEPTED_EXACT) {
-		if (ends_by(excepted, look->now_ns + look->ahead_ns))
-			exceptions_punt(sync, excepted);
-		else if (!excepted->found.expires)
-			exceptions_decide(sync, excepted); /* a lease may be renewed */
-		else if (excepted->found.expires_ns - look->ahead_ns < look->next_ns)
-			look->next_ns = excepted->found.expires_ns - look->ahead_ns;
-	} else if (exceptions_has_any(excepted) && is_outdated(sync, excepted, look->now_ns)) {
+	take_pass(sync, excepted, read_since_ns);
+	if (excepted->state == EXCEPTED_EXACT && !excepted->found.expires)
+		exceptions_decide(sync, excepted); /* its lease is renewed */
+	else if (exceptions_has_any(excepted) && is_outdated(sync, excepted, now_ns))
 		exceptions_read_soon(sync->exceptions, excepted);
-	}
 	exceptions_forget(sync->exceptions, excepted);
 }
 
@@ -231,28 +216,25 @@ static void clear_marks(struct sync *sync)
 static void look_through(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
-	const uint64_t cpu_ns = util_cpu_ns();
+	const uint64_t now_ns = util_now_ns(), cpu_ns = util_cpu_ns();
+	const uint64_t read_since_ns = exceptions_read_since_ns(sync);
 	struct radix_node *at = radix_first_under(&exceptions->store, &all), *after;
-	struct look look = {
-		.now_ns = util_now_ns(),
-		.ahead_ns = exceptions_ahead_ns(sync),
-		.read_since_ns = exceptions_read_since_ns(sync),
-	};
 
 	exceptions->passes = audit_passes(sync->audit);
-	look.next_ns = look.now_ns + LOOK_NS;
 	for (; at; at = after) {
 		after = radix_next_under(at, &all);
-		look_at(sync, excepted_of(at), &look);
+		look_at(sync, excepted_of(at), now_ns, read_since_ns);
 	}
-	exceptions_turn_overflow(exceptions, look.read_since_ns);
-	exceptions->ready |= look.read_since_ns > exceptions->start_ns;
+	exceptions_turn_overflow(sync, read_since_ns);
+	if (!exceptions->ready && read_since_ns > exceptions->start_ns) {
+		exceptions->ready = true;
+		operator_want(sync);
+	}
 	if (exceptions->ready && exceptions->dirty)
 		exceptions_rebuild(sync);
 	clear_marks(sync);
-	exceptions->look_rest_ns = (util_cpu_ns() - cpu_ns) * BUDGET_PART;
-	exceptions->rested_ns = look.now_ns + exceptions->look_rest_ns;
-	exceptions->next_look_ns = util_later(look.next_ns, exceptions->rested_ns);
+	exceptions->rested_ns = now_ns + (util_cpu_ns() - cpu_ns) * BUDGET_PART;
+	exceptions->next_look_ns = util_later(now_ns + LOOK_NS, exceptions->rested_ns);
 }
 
 void exceptions_start(struct sync *sync)
@@ -335,7 +317,6 @@ void exceptions_tell(const struct sync *sync, struct sixlane_meta *meta)
 	meta->exception_passes += exceptions->passes - exceptions->passes_told;
 	exceptions->passes_told = exceptions->passes;
 	meta->punted = exceptions->n_punted;
-	meta->exceptions_evicted = exceptions->n_evicted;
 	meta->exceptions_overflow = count_overflow(sync);
 }
 

@@ -52,7 +52,7 @@ struct excepted {
 struct exceptions {
 	/* exceptions_store.c */
 	struct radix store;
-	uint64_t n_punted, n_no_room, n_evicted;
+	uint64_t n_exact, n_punted, n_no_room;
 	uint64_t object_ns;    /* when one was seen last that is kept at a next-hop object */
 	uint64_t *shadow;      /* [SIXLANE_PUNTED_WORDS]: what sl_punted is to be */
 	uint64_t *overflow[2]; /* those that found no room in the store: now, and before … */
@@ -65,10 +65,9 @@ struct exceptions {
 	size_t n_soon;
 	uint64_t paused_until_ns; /* no reading, for the CPU time that the last ones took */
 	uint64_t start_ns, next_look_ns;
-	uint64_t passes;       /* of the audit, before the last look; … */
-	uint64_t passes_told;  /* … those that sl_meta has */
-	uint64_t rested_ns;    /* no look before, by the budget */
-	uint64_t look_rest_ns; /* the least between the last look and the next one */
+	uint64_t passes;      /* of the audit, before the last look; … */
+	uint64_t passes_told; /* … those that sl_meta has */
+	uint64_t rested_ns;   /* no look before, by the budget */
 	uint64_t mtu_look_ns,
 		mtu_until_ns; /* whether IPv6 has taken a device's MTU over; at most */
 	struct {
@@ -103,8 +102,6 @@ static inline bool exceptions_has_found(const struct excepted *excepted)
 	return exceptions_counts(excepted, excepted->found.seen_ns);
 }
 
-/* The kernel may have something of it that no entry says. */
-bool exceptions_is_punt(const struct sync *sync, const union sixlane_addr *dst);
 /* The kernel has something of it, as far as is known. */
 static inline bool exceptions_has_any(const struct excepted *excepted)
 {
@@ -129,7 +126,7 @@ void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted)
 /* sl_punted loses the bits of those that have nothing any more. */
 void exceptions_rebuild(struct sync *sync);
 /* Those that found no room in the store before all was read were read again, or are gone. */
-void exceptions_turn_overflow(struct exceptions *exceptions, uint64_t read_since_ns);
+void exceptions_turn_overflow(struct sync *sync, uint64_t read_since_ns);
 
 static inline struct excepted *excepted_of(struct radix_node *node)
 {
@@ -156,8 +153,6 @@ static inline bool exceptions_observe(const struct sync *sync)
 
 /* --- exceptions_decide.c ------------------------------------------------------------------ */
 
-/* So long before its end a Path MTU is punt, since its end is known to a jiffy only. */
-uint64_t exceptions_ahead_ns(const struct sync *sync);
 /* Bring into the maps what the findings come to. */
 void exceptions_decide(struct sync *sync, struct excepted *excepted);
 /* By the hop that it is kept at, or by several. */

@@ -11,7 +11,8 @@
 #include <string.h>
 
 #define LEASE_NS 90000000000ull /* of a redirect without a confirmation */
-#define AHEAD_NS 1000000000ull
+/* So long before its end a Path MTU is punt: the packets' clock is late by two ticks. */
+#define AHEAD_NS 100000000ull
 
 /* The prefix is what packets to dst in this table go by. */
 static bool goes_by(const struct sync *sync, const struct finding *finding,
@@ -46,15 +47,8 @@ static bool forwards(const struct sync *sync, const struct finding *finding)
 	       exceptions_leads(target, finding);
 }
 
-uint64_t exceptions_ahead_ns(const struct sync *sync)
-{
-	/* the next pause may be longer than the last one */
-	return AHEAD_NS + 2 * sync->exceptions->look_rest_ns;
-}
-
 /* A Path MTU always ends. One with neither an end nor another hop is in its last moment. */
-static bool express(const struct sync *sync, const struct finding *finding, uint64_t now_ns,
-		    struct fib_exception *out)
+static bool express(const struct finding *finding, uint64_t now_ns, struct fib_exception *out)
 {
 	const bool own = exceptions_same_hop(&finding->hop, &finding->kept);
 
@@ -62,15 +56,15 @@ static bool express(const struct sync *sync, const struct finding *finding, uint
 	if (finding->expires) {
 		out->mtu = finding->mtu;
 		out->mtu_locked = finding->mtu_locked;
-		out->expires_ns = finding->expires_ns;
+		out->expires_ns = finding->expires_ns - AHEAD_NS;
 	} else {
 		out->expires_ns = now_ns + LEASE_NS;
 	}
 	out->has_hop = !own;
 	out->hop = finding->hop;
-	return finding->expires ? finding->mtu >= IPV6_MIN_MTU &&
-					  finding->expires_ns > now_ns + exceptions_ahead_ns(sync)
-				: !own;
+	return finding->expires
+		       ? finding->mtu >= IPV6_MIN_MTU && finding->expires_ns > now_ns + AHEAD_NS
+		       : !own;
 }
 
 /* One that is not may be about to fail, see exceptions_neighbour_changes(). */
@@ -80,6 +74,13 @@ static bool is_resolved(const struct sync *sync, const struct excepted *excepted
 						exceptions_neighbour(excepted));
 
 	return neigh && neigh_usable(neigh);
+}
+
+static bool is_operators(const struct sync *sync, const struct excepted *excepted)
+{
+	const struct fib_exception *said = fib_exception(sync->fib, &excepted->node.prefix.addr);
+
+	return said && said->origin == FIB_OPERATOR;
 }
 
 static bool is_exact(const struct sync *sync, const struct excepted *excepted,
@@ -94,82 +95,73 @@ static bool is_exact(const struct sync *sync, const struct excepted *excepted,
 		return false;
 	if (!finding->plain && !(always && finding->several))
 		return false;
+	if (exceptions_observe(sync) && is_operators(sync, excepted))
+		return false;
 	if (!is_resolved(sync, excepted) || !goes_by(sync, finding, &excepted->node.prefix) ||
-	    !forwards(sync, finding) || !express(sync, finding, util_now_ns(), out))
+	    !forwards(sync, finding) || !express(finding, util_now_ns(), out))
 		return false;
 	out->observe = exceptions_observe(sync);
 	return finding->plain || !out->has_hop;
-}
-
-static const struct fib_exception *said_by(const struct sync *sync, const struct excepted *excepted,
-					   enum fib_origin origin)
-{
-	const struct fib_exception *said = fib_exception(sync->fib, &excepted->node.prefix.addr);
-
-	return said && said->origin == origin ? said : NULL;
 }
 
 bool exceptions_may_be_exact(const struct sync *sync, const struct excepted *excepted)
 {
 	struct fib_exception exact;
 
-	return !excepted->no_room && !said_by(sync, excepted, FIB_OPERATOR) &&
-	       is_exact(sync, excepted, &exact);
+	return !excepted->no_room && is_exact(sync, excepted, &exact);
 }
 
+/* What is only observed leaves the operator's where it is. */
 static void remove_entry(struct sync *sync, const struct excepted *excepted)
 {
-	if (said_by(sync, excepted, FIB_KERNEL))
+	if (!exceptions_observe(sync) || !is_operators(sync, excepted))
 		fib_set_exception(sync->fib, &excepted->node.prefix.addr, NULL);
 }
 
 void exceptions_punt(struct sync *sync, struct excepted *excepted)
 {
-	if (!exceptions_observe(sync)) {
+	if (!exceptions_observe(sync))
 		maps_punted_add(sync->maps, &excepted->node.prefix.addr);
-		fib_exception_punt(sync->fib, &excepted->node.prefix.addr, true);
-	}
 	exceptions_set_state(sync->exceptions, excepted,
 			     exceptions_observe(sync) ? EXCEPTED_NONE : EXCEPTED_PUNT);
 	remove_entry(sync, excepted);
 }
 
-/* Its end is another one, by little, in each view; and a lease is not renewed with each. */
-static bool is_written(const struct sync *sync, const struct excepted *excepted,
-		       const struct fib_exception *exact)
+static int set_entry(struct sync *sync, const struct excepted *excepted,
+		     const struct fib_exception *exact)
 {
-	const struct fib_exception *said = said_by(sync, excepted, FIB_KERNEL);
-	const uint64_t spare_ns = exact->mtu ? AHEAD_NS / 2 : LEASE_NS / 2;
+	if (excepted->state != EXCEPTED_EXACT &&
+	    sync->exceptions->n_exact >= sync->config->max_exceptions)
+		return -ENOSPC;
+	if (exact->has_hop)
+		ports_need(sync, exact->hop.ifindex);
+	return fib_set_exception(sync->fib, &excepted->node.prefix.addr, exact);
+}
 
-	return said && said->table == exact->table && said->mtu == exact->mtu &&
-	       said->mtu_locked == exact->mtu_locked && said->has_hop == exact->has_hop &&
-	       said->observe == exact->observe && exceptions_same_hop(&said->hop, &exact->hop) &&
-	       said->expires_ns + spare_ns > exact->expires_ns &&
-	       exact->expires_ns + spare_ns > said->expires_ns;
+/* The kernel has nothing of it: what the operator said holds again. */
+static void give_up(struct sync *sync, struct excepted *excepted)
+{
+	if (excepted->state != EXCEPTED_NONE)
+		operator_restore(sync, &excepted->node.prefix.addr);
+	exceptions_set_state(sync->exceptions, excepted, EXCEPTED_NONE);
+	exceptions_set_no_room(sync->exceptions, excepted, false);
+	remove_entry(sync, excepted);
 }
 
 void exceptions_decide(struct sync *sync, struct excepted *excepted)
 {
-	struct exceptions *exceptions = sync->exceptions;
 	struct fib_exception exact;
 	int ret = -ENOENT;
 
 	if (!exceptions_has_any(excepted)) {
-		exceptions_set_state(exceptions, excepted, EXCEPTED_NONE);
-		exceptions_set_no_room(exceptions, excepted, false);
-		remove_entry(sync, excepted);
+		give_up(sync, excepted);
 		return;
 	}
-	if (!said_by(sync, excepted, FIB_OPERATOR) && is_exact(sync, excepted, &exact)) {
-		if (exact.has_hop)
-			ports_need(sync, exact.hop.ifindex);
-		ret = is_written(sync, excepted, &exact)
-			      ? 0
-			      : fib_set_exception(sync->fib, &excepted->node.prefix.addr, &exact);
-	}
-	exceptions_set_no_room(exceptions, excepted, ret == -ENOSPC || ret == -ENOMEM);
+	if (is_exact(sync, excepted, &exact))
+		ret = set_entry(sync, excepted, &exact);
+	exceptions_set_no_room(sync->exceptions, excepted, ret == -ENOSPC || ret == -ENOMEM);
 	if (ret)
 		exceptions_punt(sync, excepted);
 	else
-		exceptions_set_state(exceptions, excepted, EXCEPTED_EXACT);
+		exceptions_set_state(sync->exceptions, excepted, EXCEPTED_EXACT);
 }

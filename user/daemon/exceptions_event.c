@@ -179,31 +179,10 @@ void exceptions_mtu_run(struct sync *sync, uint64_t now_ns)
 /* --- beside the operator's ----------------------------------------------------------------------
  */
 
-bool exceptions_yield(struct sync *sync, const union sixlane_addr *dst)
-{
-	struct excepted *excepted = exceptions_find(sync->exceptions, dst);
-
-	if (excepted && excepted->state == EXCEPTED_EXACT)
-		exceptions_punt(sync, excepted);
-	return exceptions_is_punt(sync, dst);
-}
-
 void exceptions_operator_gone(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
 
 	exceptions->dirty = true; /* until that look it is punt */
 	exceptions->next_look_ns = util_earlier(exceptions->next_look_ns, exceptions->rested_ns);
-}
-
-bool exceptions_make_room(struct sync *sync)
-{
-	const union sixlane_addr *dst = fib_oldest_exception(sync->fib, FIB_KERNEL);
-	struct excepted *excepted = dst ? exceptions_find(sync->exceptions, dst) : NULL;
-
-	if (!excepted)
-		return false;
-	exceptions_punt(sync, excepted);
-	sync->exceptions->n_evicted++;
-	return true;
 }

@@ -2,7 +2,6 @@
 /*
  * What the kernel has of single destinations, and sl_punted as a whole. A bit of that is set for a
  * destination at once, and goes with a rebuild of the whole filter, since it may be that of others.
- * So does SIXLANE_EXCEPTION_PUNT in the operator's entries.
  */
 #include "exceptions.h"
 
@@ -58,25 +57,25 @@ void exceptions_lose(struct sync *sync, const union sixlane_addr *dst)
 		return;
 	maps_punted_add_to(exceptions->overflow[0], dst);
 	maps_punted_add(sync->maps, dst);
-	fib_exception_punt(sync->fib, dst, true);
+	fib_set_exception(sync->fib, dst, NULL);
 	exceptions->n_overflow[0]++;
 	maps_look(sync->maps);
 }
 
-bool exceptions_is_punt(const struct sync *sync, const union sixlane_addr *dst)
+bool exceptions_prevail(const struct sync *sync, const union sixlane_addr *dst)
 {
 	const struct exceptions *exceptions = sync->exceptions;
 	const struct excepted *excepted = exceptions_find(exceptions, dst);
-	const struct fib_exception *said = fib_exception(sync->fib, dst);
 
-	if ((excepted && excepted->state == EXCEPTED_PUNT) ||
+	if (exceptions_observe(sync))
+		return false;
+	if ((excepted && excepted->state != EXCEPTED_NONE) ||
 	    maps_punted_is_in(exceptions->overflow[0], dst) ||
 	    maps_punted_is_in(exceptions->overflow[1], dst))
 		return true;
 	/* as an earlier daemon has left it */
-	if (!exceptions->ready)
-		return said ? said->punt : maps_punted_has(sync->maps, dst);
-	return false;
+	return !exceptions->ready && !fib_exception(sync->fib, dst) &&
+	       maps_punted_has(sync->maps, dst);
 }
 
 struct excepted *exceptions_get(struct sync *sync, const union sixlane_addr *dst)
@@ -109,6 +108,8 @@ void exceptions_set_state(struct exceptions *exceptions, struct excepted *except
 			  enum excepted_state state)
 {
 	exceptions->dirty |= excepted->state != EXCEPTED_NONE && state == EXCEPTED_NONE;
+	exceptions->n_exact -= excepted->state == EXCEPTED_EXACT;
+	exceptions->n_exact += state == EXCEPTED_EXACT;
 	exceptions->n_punted -= excepted->state == EXCEPTED_PUNT;
 	exceptions->n_punted += state == EXCEPTED_PUNT;
 	excepted->state = state;
@@ -123,13 +124,17 @@ void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted)
 	radix_remove(&exceptions->store, &excepted->node);
 }
 
-void exceptions_turn_overflow(struct exceptions *exceptions, uint64_t read_since_ns)
+void exceptions_turn_overflow(struct sync *sync, uint64_t read_since_ns)
 {
+	struct exceptions *exceptions = sync->exceptions;
 	uint64_t *old = exceptions->overflow[1];
 
 	if (read_since_ns <= exceptions->overflow_ns)
 		return;
-	exceptions->dirty |= exceptions->n_overflow[1] != 0;
+	if (exceptions->n_overflow[1]) {
+		exceptions->dirty = true;
+		operator_want(sync);
+	}
 	if (exceptions->n_overflow[0] || exceptions->n_overflow[1]) {
 		memset(old, 0, FILTER_BYTES);
 		exceptions->overflow[1] = exceptions->overflow[0];
@@ -140,14 +145,12 @@ void exceptions_turn_overflow(struct exceptions *exceptions, uint64_t read_since
 	exceptions->overflow_ns = util_now_ns();
 }
 
-static void rebuild_entry(void *ctx, const union sixlane_addr *dst,
-			  const struct fib_exception *said)
+static void add_entry(void *ctx, const union sixlane_addr *dst, const struct fib_exception *said)
 {
-	struct sync *sync = ctx;
+	struct exceptions *exceptions = ctx;
 
-	maps_punted_add_to(sync->exceptions->shadow, dst);
-	if (said->punt)
-		fib_exception_punt(sync->fib, dst, exceptions_is_punt(sync, dst));
+	(void)said;
+	maps_punted_add_to(exceptions->shadow, dst);
 }
 
 void exceptions_rebuild(struct sync *sync)
@@ -161,7 +164,7 @@ void exceptions_rebuild(struct sync *sync)
 	for (; at; at = radix_next_under(at, &all))
 		if (excepted_of(at)->state == EXCEPTED_PUNT)
 			maps_punted_add_to(exceptions->shadow, &at->prefix.addr);
-	fib_exception_each(sync->fib, rebuild_entry, sync);
+	fib_exception_each(sync->fib, add_entry, exceptions);
 	maps_punted_set(sync->maps, exceptions->shadow);
 	exceptions->dirty = false;
 }

@@ -18,9 +18,9 @@
 
 /* What a reading finds. */
 struct found {
-	size_t n, left;		 /* entries; those that are gone */
-	size_t missing, refused; /* lead out by a device that is not there; found no room */
-	int error;		 /* of the reading, or of one that failed otherwise */
+	size_t n;
+	size_t missing; /* lead out by a device that is not there */
+	int error;	/* of the reading, or of one that failed otherwise */
 	uint64_t next_expire_ns;
 	uint64_t gateways[NEIGH_WORDS]; /* bitmap of the slots of gateways in use */
 	bool by_device;			/* an entry names one */
@@ -62,6 +62,10 @@ static void note_gateway(struct operator_list *list, const struct fib_hop *hop)
 
 static void drop(struct sync *sync, const union sixlane_addr *dst)
 {
+	const struct fib_exception *said = fib_exception(sync->fib, dst);
+
+	if (!said || said->origin != FIB_OPERATOR)
+		return;
 	fib_set_exception(sync->fib, dst, NULL);
 	exceptions_operator_gone(sync);
 }
@@ -80,15 +84,14 @@ static int bring(struct operator_list *list, const union sixlane_addr *dst,
 	struct sync *sync = list->sync;
 	int ret;
 
+	if (exceptions_prevail(sync, dst))
+		return 0;
 	if (*entry->device && !set_hop(sync, entry, &exception))
 		return -ENODEV;
 	if (exception.has_hop)
 		ports_need(sync, exception.hop.ifindex);
-	exception.punt = exceptions_yield(sync, dst);
 	fib_mark(sync->fib, exception.table, dst);
 	ret = fib_set_exception(sync->fib, dst, &exception);
-	if (ret == -ENOSPC && exceptions_make_room(sync))
-		ret = fib_set_exception(sync->fib, dst, &exception);
 	if (!ret && exception.has_hop)
 		note_gateway(list, &exception.hop);
 	return ret;
@@ -112,8 +115,7 @@ static int take_entry(void *ctx, const union sixlane_addr *dst,
 	if (ret)
 		drop(list->sync, dst);
 	found->missing += ret == -ENODEV;
-	found->refused += ret == -ENOSPC;
-	if (ret && ret != -ENODEV && ret != -ENOSPC)
+	if (ret && ret != -ENODEV)
 		found->error = ret;
 	if (entry->expires_ns && entry->expires_ns < found->next_expire_ns)
 		found->next_expire_ns = entry->expires_ns;
@@ -132,10 +134,6 @@ static void report(const struct operator_list *list)
 		log_warning_limited(
 			"%zu operator exceptions name devices that do not exist; they stay inactive until the devices appear",
 			found->missing);
-	if (found->refused && found->refused != last->refused)
-		log_warning_limited(
-			"%zu operator exceptions do not fit: raise max_exceptions (now %u) and restart sixlaned, or delete some",
-			found->refused, list->sync->config->max_exceptions);
 }
 
 static uint64_t count_changes(const struct sync *sync)
@@ -157,11 +155,6 @@ static void finish(struct operator_list *list)
 {
 	uint64_t next_ns = util_now_ns() + LOOK_INTERVAL_NS;
 
-	/* those that are gone have made room since the others were read; nothing else does */
-	if (list->found.left && list->found.refused) {
-		begin(list);
-		return;
-	}
 	report(list);
 	list->last = list->found;
 	list->reading = false;
@@ -188,14 +181,13 @@ static bool leave_some(struct operator_list *list)
 	struct sixlane_operator entry;
 
 	for (int i = 0; i < LEAVE_MAX; i++) {
-		const union sixlane_addr *oldest = fib_oldest_exception(fib, FIB_OPERATOR);
+		const union sixlane_addr *oldest = fib_oldest_operator(fib);
 		union sixlane_addr dst;
 
 		if (!oldest || maps_operator(list->sync->maps, oldest, &entry) != -ENOENT)
 			return false;
 		dst = *oldest;
 		drop(list->sync, &dst);
-		list->found.left++;
 	}
 	return true;
 }
@@ -270,6 +262,14 @@ void operator_mark_gateways(const struct sync *sync, uint64_t *used)
 void operator_want(struct sync *sync)
 {
 	sync->operator->next_ns = 0;
+}
+
+void operator_restore(struct sync *sync, const union sixlane_addr *dst)
+{
+	struct sixlane_operator entry;
+
+	if (!maps_operator(sync->maps, dst, &entry))
+		operator_want(sync);
 }
 
 void operator_device_changed(struct sync *sync)

@@ -53,7 +53,6 @@ static int allocate(struct sync *sync)
 	sync->view.kernel_read = audit_reader(sync->audit) != NULL;
 	names_publish(sync->names);
 	nexthops_follow(sync->nexthops, sync->rib);
-	fib_set_max_exceptions(sync->fib, sync->config->max_exceptions);
 	ret = guard_new(sync->config->bypass, sync->config->rcvbuf_bytes, &sync->guard);
 	return ret ? ret : operator_new(sync);
 }

@@ -299,12 +299,10 @@ void exceptions_all_change(struct sync *sync);
 void exceptions_mtu_changes(struct sync *sync);
 void exceptions_neighbour_changes(struct sync *sync, uint32_t ifindex,
 				  const union sixlane_addr *addr);
-/* The operator is about to have an exception of dst: whether the kernel may have something, too. */
-bool exceptions_yield(struct sync *sync, const union sixlane_addr *dst);
-/* One of the operator's is gone. The next pass sees what the kernel has. */
+/* The kernel has something of dst, or may have: the operator's does not hold. */
+bool exceptions_prevail(const struct sync *sync, const union sixlane_addr *dst);
+/* One of the operator's is gone. */
 void exceptions_operator_gone(struct sync *sync);
-/* One of the kernel's goes, and is punt. False: there is none. */
-bool exceptions_make_room(struct sync *sync);
 void exceptions_tell(const struct sync *sync, struct sixlane_meta *meta);
 
 /* ICMPv6 messages that the datapath saw. _fd: -1 while they are left to wait. */
@@ -317,6 +315,8 @@ int operator_new(struct sync *sync);
 void operator_free(struct operator_list *list);
 void operator_run(struct sync *sync);
 void operator_want(struct sync *sync);
+/* The kernel has nothing of dst any more, by which one of the operator's could not hold. */
+void operator_restore(struct sync *sync, const union sixlane_addr *dst);
 /* A device came, went or was renamed. */
 void operator_device_changed(struct sync *sync);
 int operator_fd(const struct sync *sync);

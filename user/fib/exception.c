@@ -61,8 +61,6 @@ static struct sixlane_exception content_of(const struct fib_exception *told,
 		content.flags |= SIXLANE_EXCEPTION_NEXT_HOP;
 	if (told->observe)
 		content.flags |= SIXLANE_EXCEPTION_OBSERVE;
-	if (told->punt)
-		content.flags |= SIXLANE_EXCEPTION_PUNT;
 	return content;
 }
 
@@ -163,32 +161,19 @@ static struct fib_exact *new_exact(struct fib *fib, const union sixlane_addr *ds
 	return exact;
 }
 
-/* One that is there is refused, too, while there are more than max. */
-static bool has_room(const struct fib *fib, const struct fib_exact *exact)
-{
-	const struct fib_exceptions *all = &fib->exceptions;
-
-	return all->by_dst.count < all->max || (exact && all->by_dst.count == all->max);
-}
-
 static int set_exact(struct fib *fib, const union sixlane_addr *dst,
 		     const struct fib_exception *told)
 {
-	struct fib_exact *exact = find(fib, dst);
-	const bool known = exact;
-	int err = -ENOSPC;
+	struct fib_exact *known = find(fib, dst), *exact = known ?: new_exact(fib, dst);
+	int err = exact ? write_told(fib, exact, told) : -ENOMEM;
 
-	if (has_room(fib, exact)) {
-		if (!exact)
-			exact = new_exact(fib, dst);
-		err = exact ? write_told(fib, exact, told) : -ENOMEM;
-	}
-	if (err && exact && (!known || err == -ENOSPC))
-		withdraw(fib, exact);
+	if (err && exact && !known)
+		forget(fib, exact);
 	if (err)
 		return err;
 	fib_list_unlink(&exact->list);
-	fib_list_append(&fib->exceptions.told[told->origin], &exact->list);
+	if (told->origin == FIB_OPERATOR)
+		fib_list_append(&fib->exceptions.operators, &exact->list);
 	return 0;
 }
 
@@ -213,21 +198,6 @@ const struct fib_exception *fib_exception(const struct fib *fib, const union six
 	return exact && !exact->gone ? &exact->told : NULL;
 }
 
-void fib_exception_punt(struct fib *fib, const union sixlane_addr *dst, bool punt)
-{
-	struct fib_exact *exact = find(fib, dst);
-	struct sixlane_exception content;
-	struct fib_exception told;
-
-	if (!exact || exact->told.origin != FIB_OPERATOR)
-		return;
-	told = exact->told;
-	told.punt = punt;
-	content = content_of(&told, exact->hop);
-	if (!write_content(fib, exact, &content))
-		exact->told = told;
-}
-
 struct each {
 	fib_exception_fn fn;
 	void *ctx;
@@ -248,16 +218,11 @@ void fib_exception_each(struct fib *fib, fib_exception_fn fn, void *ctx)
 	fib_hash_each(&fib->exceptions.by_dst, tell_one, &each);
 }
 
-const union sixlane_addr *fib_oldest_exception(const struct fib *fib, enum fib_origin origin)
+const union sixlane_addr *fib_oldest_operator(const struct fib *fib)
 {
-	struct fib_list *list = (struct fib_list *)&fib->exceptions.told[origin];
+	const struct fib_list *list = &fib->exceptions.operators;
 
 	return fib_list_is_empty(list) ? NULL : &in_list(list->next)->dst;
-}
-
-void fib_set_max_exceptions(struct fib *fib, uint32_t max)
-{
-	fib->exceptions.max = max < SIXLANE_MAX_EXCEPTIONS ? max : SIXLANE_MAX_EXCEPTIONS;
 }
 
 void fib_exception_retry(struct fib *fib)
@@ -291,12 +256,11 @@ int fib_adopt_exception(struct fib *fib, const union sixlane_addr *dst,
 		.table = value->table,
 		.mtu = value->flags & SIXLANE_EXCEPTION_MTU ? value->mtu : 0,
 		.mtu_locked = value->flags & SIXLANE_EXCEPTION_LOCKED,
-		.punt = value->flags & SIXLANE_EXCEPTION_PUNT,
 		.expires_ns = value->expires_ns,
 	};
 	exact->written = true;
 	fib->exceptions.n_written++;
-	fib_list_append(&fib->exceptions.told[FIB_OPERATOR], &exact->list);
+	fib_list_append(&fib->exceptions.operators, &exact->list);
 	if (!(value->flags & SIXLANE_EXCEPTION_NEXT_HOP))
 		return 0;
 	exact->hop = fib_adopt_id(fib, value->next_hop);
@@ -385,12 +349,8 @@ void fib_clear_marks(struct fib *fib)
 
 void fib_exception_init(struct fib *fib)
 {
-	struct fib_exceptions *all = &fib->exceptions;
-
-	for (int origin = 0; origin < FIB_N_ORIGINS; origin++)
-		fib_list_init(&all->told[origin]);
-	fib_list_init(&all->gone);
-	all->max = SIXLANE_MAX_EXCEPTIONS;
+	fib_list_init(&fib->exceptions.operators);
+	fib_list_init(&fib->exceptions.gone);
 }
 
 static void free_one(struct fib_hash_node *node, void *ctx)

@@ -14,7 +14,7 @@
 
 struct fib_exact {
 	struct fib_hash_node node; /* by dst */
-	struct fib_list list;	   /* of struct fib_exceptions: by origin */
+	struct fib_list list;	   /* of struct fib_exceptions */
 	union sixlane_addr dst;
 	struct fib_exception told;
 	struct fib_next_hop *hop; /* that told is written with; NULL: none */

@@ -131,15 +131,13 @@ struct fib_exception {
 	bool mtu_locked; /* see SIXLANE_EXCEPTION_LOCKED */
 	bool has_hop;
 	bool observe;	     /* count, do not apply */
-	bool punt;	     /* see SIXLANE_EXCEPTION_PUNT */
 	struct fib_hop hop;  /* its weight does not count */
 	uint64_t expires_ns; /* CLOCK_MONOTONIC; 0: never */
 };
 
 /*
  * The destination has this from now on, whatever it had before; NULL: nothing. The caller marks it
- * (fib_mark()), and sees to it that what the kernel has beside it is punted. -ENOSPC (there is no
- * room, and if it had one it has none now) or -ENOMEM: it has what it had before, if anything.
+ * (fib_mark()). -ENOSPC, -ENOMEM: it has what it had before, if anything.
  */
 int fib_set_exception(struct fib *fib, const union sixlane_addr *dst,
 		      const struct fib_exception *exception);
@@ -147,12 +145,10 @@ typedef void (*fib_exception_fn)(void *ctx, const union sixlane_addr *dst,
 				 const struct fib_exception *told);
 /* As it was told; NULL: none. Valid until something is set. */
 const struct fib_exception *fib_exception(const struct fib *fib, const union sixlane_addr *dst);
-/* The kernel has something beside the operator's entry, or has not. Without one: nothing. */
-void fib_exception_punt(struct fib *fib, const union sixlane_addr *dst, bool punt);
-/* Of every entry of sl_exceptions, in no order; fn may change punt. */
+/* Of every entry of sl_exceptions, in no order. */
 void fib_exception_each(struct fib *fib, fib_exception_fn fn, void *ctx);
-/* The one of this origin that has not been set for the longest time; NULL: there is none. */
-const union sixlane_addr *fib_oldest_exception(const struct fib *fib, enum fib_origin origin);
+/* The operator's that has not been set for the longest time; NULL: there is none. */
+const union sixlane_addr *fib_oldest_operator(const struct fib *fib);
 
 /*
  * Packets to this destination whose route is in this table are to look for exceptions: the longest
@@ -161,9 +157,6 @@ const union sixlane_addr *fib_oldest_exception(const struct fib *fib, enum fib_o
 void fib_mark(struct fib *fib, uint32_t table, const union sixlane_addr *dst);
 /* No destination has anything. */
 void fib_clear_marks(struct fib *fib);
-
-/* At most so many entries of sl_exceptions; SIXLANE_MAX_EXCEPTIONS until it is set. */
-void fib_set_max_exceptions(struct fib *fib, uint32_t max);
 
 /*
  * Full synchronisation: begin, fib_set for all that there is, end (deletes what was not set).

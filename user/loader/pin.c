@@ -46,7 +46,7 @@ static const struct map_spec specs[LOADER_N_MAPS] = {
 	[LOADER_PUNTED] = { "sl_punted", ARRAY_OF(uint64_t, SIXLANE_PUNTED_WORDS) },
 	[LOADER_FRESH] = { "sl_fresh", ARRAY_OF(uint64_t, SIXLANE_FRESH_WORDS) },
 	[LOADER_OPERATOR] = { "sl_operator", BPF_MAP_TYPE_HASH, sizeof(union sixlane_addr),
-			      sizeof(struct sixlane_operator), SIXLANE_MAX_EXCEPTIONS,
+			      sizeof(struct sixlane_operator), SIXLANE_MAX_OPERATOR,
 			      BPF_F_NO_PREALLOC },
 	[LOADER_HINTS] = { "sl_icmp_events", BPF_MAP_TYPE_RINGBUF, 0, 0, SIXLANE_HINTS_BYTES, 0 },
 	[LOADER_CPU] = { "sl_cpu", BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint32_t),

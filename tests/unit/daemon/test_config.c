@@ -63,7 +63,7 @@ static void test_every_setting(void **state)
 			     TEN TEN TEN TEN TEN TEN "1234567\");\n"
 		     "assume_ndo_xmit = [ \"q\" ]; exceptions = \"observe\";\n"
 		     "fib = \"trie\"; bypass = [ \"netfilter\", \"tc\" ];\n"
-		     "max_exceptions = 262144; answer_rate = 0; answer_too_big = true;\n",
+		     "max_exceptions = 131072; answer_rate = 0; answer_too_big = true;\n",
 		     &config, err, path),
 		0);
 	assert_int_equal(config.ports.n, 2);
@@ -83,7 +83,7 @@ static void test_every_setting(void **state)
 	assert_int_equal(config.fib, SIXLANE_ENGINE_TRIE);
 	assert_int_equal(config.bypass, 1u << GUARD_NETFILTER | 1u << GUARD_TC);
 	assert_int_equal(config.exceptions, CONFIG_EXCEPTIONS_OBSERVE);
-	assert_int_equal(config.max_exceptions, 262144);
+	assert_int_equal(config.max_exceptions, 131072);
 	assert_int_equal(config.answer_rate, 0);
 	assert_true(config.answer_too_big);
 }
@@ -145,8 +145,8 @@ static const struct {
 	  { "bypass must be a list", "[ \"netfilter\", \"xfrm\", \"tc\" ]" } },
 	{ "bypass = [ 1 ];", 1, { "bypass", "quotes", "\"netfilter\", \"xfrm\", \"tc\"" } },
 	{ "bypass = [ \"xfrm\", \"iptables\" ];", 1, { "\"iptables\"", "netfilter, xfrm and tc" } },
-	{ "max_exceptions = 0;", 1, { "max_exceptions is 0", "between 1 and 262144" } },
-	{ "max_exceptions = 262145;", 1, { "262145", "between 1 and 262144" } },
+	{ "max_exceptions = 0;", 1, { "max_exceptions is 0", "between 1 and 131072" } },
+	{ "max_exceptions = 131073;", 1, { "131073", "between 1 and 131072" } },
 	{ "answer_rate = -1;", 1, { "answer_rate is -1", "between 0 and 1000000000" } },
 	{ "answer_rate = \"any\";", 1, { "answer_rate", "without quotes" } },
 	{ "answer_too_big = 1;", 1, { "answer_too_big", "true or false" } },

@@ -75,10 +75,6 @@ static const struct {
 	  { .origin = FIB_OPERATOR, .mtu = 1300, .expires_ns = 7 },
 	  O | MTU,
 	  1300 },
-	{ "the operator's beside the kernel's",
-	  { .origin = FIB_OPERATOR, .mtu = 1300, .punt = true },
-	  O | MTU | SIXLANE_EXCEPTION_PUNT,
-	  1300 },
 	{ "one that is counted", { .mtu = 1300, .observe = true }, K | MTU | OBSERVE, 1300 },
 };
 
@@ -137,30 +133,6 @@ static void test_same_again_writes_nothing(void **state)
 	assert_int_equal(world->sim->exception_writes + world->sim->routes.writes, writes);
 }
 
-/* --- room ---------------------------------------------------------------------------------------
- */
-
-static void test_bound(void **state)
-{
-	struct world *world = *state;
-	const union sixlane_addr second = addr("2001:db8:1::2");
-
-	fib_set_max_exceptions(world->fib, 2);
-	assert_int_equal(except(world, DST, told(FIB_KERNEL, 1300)), 0);
-	assert_int_equal(except(world, "2001:db8:1::2", told(FIB_KERNEL, 1300)), 0);
-	assert_int_equal(except(world, "2001:db8:1::3", told(FIB_KERNEL, 1300)), -ENOSPC);
-	assert_null(value_of(world, "2001:db8:1::3"));
-	assert_int_equal(except(world, DST, told(FIB_KERNEL, 1400)), 0);
-	/* that was set, so the other one is the oldest */
-	assert_memory_equal(fib_oldest_exception(world->fib, FIB_KERNEL), &second, sizeof(second));
-	assert_null(fib_oldest_exception(world->fib, FIB_OPERATOR));
-	/* fewer than there are: those go when they are set anew */
-	fib_set_max_exceptions(world->fib, 1);
-	assert_int_equal(except(world, DST, told(FIB_KERNEL, 1400)), -ENOSPC);
-	assert_null(value_of(world, DST));
-	assert_int_equal(except(world, "2001:db8:1::2", told(FIB_KERNEL, 1400)), 0);
-}
-
 static void test_failures(void **state)
 {
 	struct world *world = *state;
@@ -187,7 +159,7 @@ static void test_restart(void **state)
 	const union sixlane_addr dst = addr(DST);
 
 	set_routes(world);
-	exception.has_hop = exception.punt = true;
+	exception.has_hop = true;
 	exception.hop = hop_via("fe80::9", 4, 0);
 	except(world, DST, exception);
 	except(world, "2001:db8:1::2", told(FIB_KERNEL, 1300));
@@ -196,15 +168,20 @@ static void test_restart(void **state)
 	set_routes(world);
 	fib_sync_end(world->fib);
 	assert_int_equal(stats_of(world).exceptions, 1);
-	assert_int_equal(value_of(world, DST)->flags, O | MTU | HOP | SIXLANE_EXCEPTION_PUNT);
-	fib_exception_punt(world->fib, &dst, false);
 	assert_int_equal(value_of(world, DST)->flags, O | MTU | HOP);
 	assert_true(sim_fate_is(world->sim,
 				world->sim->next_hops[value_of(world, DST)->next_hop].fate,
 				&exception.hop));
 	assert_mark(world, DST, MARK);
-	assert_memory_equal(fib_oldest_exception(world->fib, FIB_OPERATOR), &dst, sizeof(dst));
+	/* the one that was set last is behind the other */
+	assert_int_equal(except(world, "2001:db8:1::2", told(FIB_OPERATOR, 1300)), 0);
+	assert_memory_equal(fib_oldest_operator(world->fib), &dst, sizeof(dst));
+	assert_int_equal(except(world, DST, exception), 0);
+	assert_memory_not_equal(fib_oldest_operator(world->fib), &dst, sizeof(dst));
+	assert_int_equal(except(world, "2001:db8:1::2", told(FIB_KERNEL, 1300)), 0);
+	assert_memory_equal(fib_oldest_operator(world->fib), &dst, sizeof(dst));
 	unexcept(world, DST);
+	assert_null(fib_oldest_operator(world->fib));
 	assert_null(value_of(world, DST));
 }
 
@@ -260,7 +237,6 @@ UNIT_TESTS()
 		TEST(test_contents),
 		TEST(test_next_hop_is_held),
 		TEST(test_same_again_writes_nothing),
-		TEST(test_bound),
 		TEST(test_failures),
 		TEST(test_restart),
 		TEST(test_longest_prefix_is_marked),

@@ -141,7 +141,8 @@ int kernel_reader_objects(struct kernel_reader *reader, uint32_t budget,
 /* --- others that are replaced ----------------------------------------------------------------- */
 
 static uint64_t read_since_ns, lost;
-static bool heard; /* a message about dst_ has come */
+static bool heard;   /* a message about dst_ has come */
+static int restored; /* what the operator said was asked for anew */
 
 uint64_t audit_read_since_ns(const struct audit *audit)
 {
@@ -198,6 +199,18 @@ void audit_advertised(struct sync *sync, uint32_t ifindex)
 	(void)ifindex;
 }
 
+void operator_want(struct sync *sync)
+{
+	(void)sync;
+	restored++;
+}
+
+void operator_restore(struct sync *sync, const union sixlane_addr *dst)
+{
+	assert_memory_equal(dst, &dst_, sizeof(dst_));
+	operator_want(sync);
+}
+
 void ports_need(struct sync *sync, uint32_t ifindex)
 {
 	(void)sync;
@@ -250,7 +263,6 @@ static int start(void **state)
 		.fib = fib_new(&writer, 1000),
 		.exceptions = exceptions_new(),
 	};
-	fib_set_max_exceptions(sync_.fib, config.max_exceptions);
 	nexthops_set(sync_.nexthops, &object);
 	world_add(world, ROUTE " dev 3");
 	world_add(world, SHORTER " dev 3");
@@ -413,7 +425,8 @@ static void take_steps(const struct step *all, size_t n, void (*find)(void))
 		writes = sim->exception_writes;
 		pass(); /* finds the same */
 		assert_int_equal(state_now(), all[i].state);
-		assert_int_equal(sim->exception_writes, writes);
+		/* a redirect's lease is renewed */
+		assert_in_range(sim->exception_writes, writes, writes + found[0].redirect);
 		assert_int_equal(maps_looks(&maps), found[0].object != 0);
 	}
 	stop(NULL);
@@ -491,53 +504,69 @@ static void test_overflow(void **state)
 	assert_int_equal(meta.exceptions_overflow, 0);
 }
 
-static void assert_beside(bool punt)
-{
-	const struct sixlane_exception *entry = sim_exception(sim, &dst_);
-
-	assert_true(maps_punted_has(&maps, &dst_));
-	assert_int_equal(entry->mtu, 1400);
-	assert_int_equal(!(entry->flags & SIXLANE_EXCEPTION_PUNT), !punt);
-}
-
-static void test_beside_the_operators(void **state)
+/* What the kernel has, or may have, comes before what the operator said. */
+static void test_before_the_operators(void **state)
 {
 	struct fib_exception oper = { FIB_OPERATOR, .table = RT_TABLE_MAIN, .mtu = 1400 };
 
 	(void)state;
 	/* of an earlier daemon's bits nobody knows whose they are, until all has been read */
 	maps_punted_add(&maps, &dst_);
-	assert_true(exceptions_yield(&sync_, &dst_));
+	assert_true(exceptions_prevail(&sync_, &dst_));
+	restored = 0;
 	pass();
-	assert_false(exceptions_yield(&sync_, &dst_));
-	/* what comes beside it, … */
+	assert_false(exceptions_prevail(&sync_, &dst_));
+	assert_int_equal(restored, 1);
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
-	kernel[0].mtu = 1300;
-	pass();
-	assert_beside(true);
-	/* … is gone, … */
-	kernel[0].mtu = 0;
-	pass();
-	assert_beside(false);
-	/* … is lost, … */
-	exceptions_lose(&sync_, &dst_);
-	assert_beside(true);
-	pass();
-	assert_beside(true);
-	pass();
-	assert_beside(false);
-	/* … or has been there before */
-	fib_set_exception(sync_.fib, &dst_, NULL);
+	exceptions_rebuild(&sync_);
+	assert_true(maps_punted_has(&maps, &dst_));
+	/* what comes is exact in its place, … */
 	kernel[0].mtu = 1300;
 	read_alone();
 	assert_int_equal(state_now(), EXCEPTED_EXACT);
-	exceptions_rebuild(&sync_);
-	assert_true(maps_punted_has(&maps, &dst_));
-	oper.punt = exceptions_yield(&sync_, &dst_);
-	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	assert_int_equal(sim_exception(sim, &dst_)->mtu, 1300);
+	assert_true(exceptions_prevail(&sync_, &dst_));
+	/* … is gone, … */
+	kernel[0].mtu = 0;
+	restored = 0;
+	pass();
+	assert_int_equal(restored, 1);
+	assert_false(exceptions_prevail(&sync_, &dst_));
+	/* … is lost, … */
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
-	read_alone();
-	assert_beside(true);
+	exceptions_lose(&sync_, &dst_);
+	assert_null(sim_exception(sim, &dst_));
+	pass();
+	assert_true(exceptions_prevail(&sync_, &dst_));
+	pass();
+	assert_false(exceptions_prevail(&sync_, &dst_));
+	assert_int_equal(restored, 2);
+	/* … or is only observed */
+	config.exceptions = CONFIG_EXCEPTIONS_OBSERVE;
+	assert_int_equal(fib_set_exception(sync_.fib, &dst_, &oper), 0);
+	kernel[0].mtu = 1300;
+	pass_alone();
+	assert_int_equal(sim_exception(sim, &dst_)->mtu, 1400);
+	assert_int_equal(fib_set_exception(sync_.fib, &dst_, NULL), 0);
+	pass_alone();
+	assert_true(sim_exception(sim, &dst_)->flags & SIXLANE_EXCEPTION_OBSERVE);
+}
+
+/* What is over the bound is punt, until another one goes. */
+static void test_bound(void **state)
+{
+	(void)state;
+	kernel[0].mtu = 1300;
+	sync_.exceptions->n_exact = config.max_exceptions;
+	pass_alone();
+	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	exceptions_tell(&sync_, &meta);
+	assert_int_equal(meta.exceptions_overflow, 1);
+	sync_.exceptions->n_exact--;
+	pass();
+	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	exceptions_tell(&sync_, &meta);
+	assert_int_equal(meta.exceptions_overflow, 0);
 }
 
 /* --- sl_fresh -----------------------------------------------------------------------------------
@@ -616,7 +645,8 @@ UNIT_TESTS()
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test_setup_teardown(test_its_neighbour_fails, start, stop),
 		cmocka_unit_test_setup_teardown(test_not_known, start, stop),
-		cmocka_unit_test_setup_teardown(test_beside_the_operators, start, stop),
+		cmocka_unit_test_setup_teardown(test_before_the_operators, start, stop),
+		cmocka_unit_test_setup_teardown(test_bound, start, stop),
 		cmocka_unit_test_setup_teardown(test_overflow, start, stop),
 		cmocka_unit_test_setup_teardown(test_fresh_until_it_is_read, start, stop),
 		cmocka_unit_test_setup_teardown(test_fresh_before_it_is_heard, start, stop),
