@@ -11,7 +11,7 @@ import subprocess
 import exceptions as ex
 import frames as fr
 import pytest
-from exceptions import assert_mtu, exception
+from exceptions import exception
 from explained import A, explain
 from lab import SIXLANE
 from netns import wait_until

@@ -36,18 +36,13 @@ static struct fib_exact *find(const struct fib *fib, const union sixlane_addr *d
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static uint32_t mtu_of(const struct fib_exception *told)
-{
-	return told->mtu && told->mtu < FIB_MIN_MTU ? FIB_MIN_MTU : told->mtu;
-}
-
 static struct sixlane_exception content_of(const struct fib_exception *told,
 					   const struct fib_next_hop *hop)
 {
 	struct sixlane_exception content = {
 		.flags = told->origin == FIB_OPERATOR ? SIXLANE_EXCEPTION_OPERATOR
 						      : SIXLANE_EXCEPTION_KERNEL,
-		.mtu = mtu_of(told),
+		.mtu = told->mtu,
 		.next_hop = hop ? hop->id : 0,
 		.table = told->table,
 		.expires_ns = told->expires_ns,

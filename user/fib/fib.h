@@ -127,7 +127,7 @@ enum fib_origin { FIB_KERNEL, FIB_OPERATOR, FIB_N_ORIGINS };
 struct fib_exception {
 	enum fib_origin origin;
 	uint32_t table;	 /* packets whose route is of another one do not heed it */
-	uint32_t mtu;	 /* bytes; 0: none */
+	uint32_t mtu;	 /* bytes, at least 1280; 0: none */
 	bool mtu_locked; /* see SIXLANE_EXCEPTION_LOCKED */
 	bool has_hop;
 	bool observe;	     /* count, do not apply */
