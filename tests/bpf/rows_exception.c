@@ -5,9 +5,7 @@
  */
 #include "rows_exception.h"
 
-#include "rows_group.h"
 #include "rows_rule.h"
-#include "rows_vlan.h"
 
 static void no_forwarding(struct world *w)
 {
@@ -36,25 +34,12 @@ static void reused(struct world *w)
 	w->exceptions[0].value.check ^= 0x01000000;
 }
 
-static void half_1(struct world *w)
-{
-	world_add_fresh(w, FRAME_DST, 1, 1);
-}
-
 /* Each byte is another destination's, perhaps. */
 static void halves_0_and_1(struct world *w)
 {
 	world_add_fresh(w, FRAME_DST, 0, 1);
 }
 
-/* An exception of another destination. */
-#define OTHER                                                   \
-	{                                                       \
-		.dst = "2001:db8:2::2", .value = {              \
-			.flags = FLAG(NEXT_HOP) | FLAG(KERNEL), \
-			.next_hop = NH_ALT                      \
-		}                                               \
-	}
 #define VIA_IN(table, next_hop_) \
 	VALUE_IN(table, FLAG(NEXT_HOP) | FLAG(KERNEL), .next_hop = (next_hop_))
 #define BY_ALT_IN(table) HIT(VIA_IN(table, NH_ALT)), .via = NEIGH_ALT
@@ -62,9 +47,6 @@ static void halves_0_and_1(struct world *w)
 #define UNMARKED(...) .exceptions = { __VA_ARGS__ }
 #define PUNTED .verdict = SIXLANE_PUNT_EXCEPTION
 
-#define BY_SOURCE .routes = { TO(NH_SOURCES) }, .sources = { SOURCE("::/0", NH_GATEWAY) }
-#define BLACKHOLE \
-	.routes = { TO(NH_FATE + SIXLANE_DROP_BLACKHOLE) }, .verdict = SIXLANE_DROP_BLACKHOLE
 /* An exception, and a packet of so many bytes that meets it and may be answered. */
 #define MEETS_BY(next_hop, bytes, ...) PLAIN(next_hop), HIT(__VA_ARGS__), SIZE(bytes)
 #define MEETS(bytes, ...) MEETS_BY(NH_GATEWAY, bytes, __VA_ARGS__)
@@ -76,7 +58,6 @@ static void halves_0_and_1(struct world *w)
 		   TO_100 }
 #define HELD SUPPRESSED, .verdict = SIXLANE_PUNT_RULE
 
-#define LATER .expires_ns = UINT64_MAX
 #define ENDED(flags) VALUE((flags) | FLAG(MTU) | FLAG(LOCKED), .mtu = 1280, .expires_ns = 1)
 
 const struct row rows_exception[] = {
@@ -88,27 +69,16 @@ const struct row rows_exception[] = {
 	  LOOK },
 	{ .name = "look, nothing there", LOOK },
 	{ .name = "mark, no exception", MARKED },
-	{ .name = "exception among others",
-	  MARKED,
-	  .exceptions = { OTHER,
-			  VIA(NH_ALT),
-			  { .dst = "2001:db8:2::", .value.flags = FLAG(CHANGING) } },
-	  .hit = 2,
-	  .via = NEIGH_ALT },
 
 	/* what is punt */
 	{ .name = "punt", MARKED, PUNT, PUNTED },
 	{ .name = "punt, no mark", PUNT },
 	{ .name = "punt, no mark, look", PUNT, LOOK, PUNTED },
-	{ .name = "punt, another destination", MARKED, LOOK, .punted = "2001:db8:2::2" },
 	{ .name = "a message was about it", FRESH, LOOK, PUNTED },
 	{ .name = "a message was about it, no look", MARKED, FRESH },
 	{ .name = "a message was about another", .fresh = "2001:db8:2::2", LOOK },
-	{ .name = "a message was about it in the other half", .arrange = half_1, LOOK, PUNTED },
 	{ .name = "a byte in either half", .arrange = halves_0_and_1, LOOK },
 	{ .name = "a message was about it, exact", HIT(VIA(NH_ALT)), FRESH, LOOK, PUNTED },
-	{ .name = "a message was about it, group", TWO, FRESH, LOOK, PUNTED },
-	{ .name = "a message was about it, routes by source", BY_SOURCE, FRESH, LOOK, PUNTED },
 	{ .name = "a message was about it, another table's route",
 	  .routes = { ROUTE_IN(100, "2001:db8:2::/48", NH_GATEWAY) },
 	  .rules = { TO_100, TO_MAIN },
@@ -120,26 +90,15 @@ const struct row rows_exception[] = {
 	{ .name = "mark of a shorter prefix",
 	  .routes = { ROUTE("2001:db8::/32", NH_GATEWAY), TO(NH_GATEWAY) },
 	  NOT_HIT(VIA(NH_ALT)) },
-	{ .name = "mark of a longer prefix",
-	  .routes = { ROUTE("2001:db8:2::1/128", NH_GATEWAY), TO(NH_ON_LINK) },
-	  BY_ALT },
 	{ .name = "exception of another table", NOT_HIT(VIA_IN(100, NH_ALT)) },
-	{ .name = "exception of the table that a rule names",
-	  .routes = { ROUTE_IN(100, "2001:db8:2::/48", NH_GATEWAY), TO(NH_GATEWAY) },
-	  .rules = { TO_100, TO_MAIN },
-	  BY_ALT_IN(100) },
 	{ .name = "exception of a VRF's table",
 	  .routes = { ROUTE_IN(WORLD_VRF, "2001:db8:2::/48", NH_GATEWAY) },
 	  .rules = { { NUMBER(10), FLAGS(L3MDEV) }, TO_MAIN },
 	  .arrange = rows_in_a_vrf,
 	  BY_ALT_IN(WORLD_VRF) },
-	{ .name = "exception, routes by source behind a rule",
-	  .routes = { ROUTE_IN(100, "2001:db8:2::/48", NH_SOURCES) },
-	  .sources = { SOURCE("2001:db8:1::/48", NH_GATEWAY), SOURCE("::/0", NH_ALT) },
-	  .rules = { TO_100, TO_MAIN },
-	  BY_ALT_IN(100) },
 	{ .name = "mark of a source alone",
-	  BY_SOURCE,
+	  .routes = { TO(NH_SOURCES) },
+	  .sources = { SOURCE("::/0", NH_GATEWAY) },
 	  UNMARKED(VIA(NH_ALT)),
 	  .arrange = source_marked_alone },
 
@@ -149,11 +108,7 @@ const struct row rows_exception[] = {
 	  SUPPRESSED,
 	  NOT_HIT(VIA_IN(100, NH_ALT)),
 	  .via = NEIGH_ALT },
-	{ .name = "exception that is being changed, under a suppressed route",
-	  HELD,
-	  NOT_HIT(VALUE_IN(100, FLAG(CHANGING))) },
 	{ .name = "punt under a suppressed route", HELD, MARKED, PUNT },
-	{ .name = "punt under a suppressed route, look", HELD, PUNT, LOOK },
 	{ .name = "a message was about it, under a suppressed route", HELD, FRESH, LOOK },
 
 	/* while they change */
@@ -169,18 +124,16 @@ const struct row rows_exception[] = {
 	  PUNTED },
 
 	/* only what is forwarded meets them, and before anything else is asked */
-	{ .name = "exception of a blackhole", BLACKHOLE, NOT_HIT(VIA(NH_ALT)) },
-	{ .name = "punt, blackhole", BLACKHOLE, MARKED, PUNT },
-	{ .name = "exception of a group", TWO, BY_ALT },
+	{ .name = "exception of a blackhole",
+	  .routes = { TO(NH_FATE + SIXLANE_DROP_BLACKHOLE) },
+	  NOT_HIT(VIA(NH_ALT)),
+	  .verdict = SIXLANE_DROP_BLACKHOLE },
 	{ .name = "exception, forwarding off",
 	  .arrange = no_forwarding,
 	  HIT(VIA(NH_ALT)),
 	  .verdict = SIXLANE_PASS_NO_FORWARDING },
 
 	/* expiry */
-	{ .name = "exception that expires later",
-	  HIT(VALUE(FLAG(NEXT_HOP), .next_hop = NH_ALT, LATER)),
-	  .via = NEIGH_ALT },
 	{ .name = "Path MTU that has expired", NOT_HIT(ENDED(FLAG(KERNEL))), PUNTED },
 	{ .name = "operator's MTU that has expired", NOT_HIT(ENDED(FLAG(OPERATOR))), SIZE(1500) },
 	{ .name = "observed Path MTU that has expired",
@@ -193,32 +146,15 @@ const struct row rows_exception[] = {
 	  SIZE(1500) },
 
 	/* next hops */
-	{ .name = "exception, padding counts", BY_ALT, .padding = 9 },
 	{ .name = "next hop on-link", HIT(VIA(NH_ON_LINK)), .via = NEIGH_HOST },
 	{ .name = "next hop that is none", HIT(VIA(0)), PUNTED },
-	{ .name = "next hop out of range", HIT(VIA(SIXLANE_MAX_NEXT_HOPS)), PUNTED },
-	{ .name = "next hop that is a group",
-	  .arrange = rows_group_two,
-	  HIT(VIA(NH_GROUP)),
-	  .verdict = SIXLANE_PUNT_ROUTE },
 	{ .name = "next hop that leads back",
 	  HIT(VIA(NH_BACK)),
 	  .verdict = SIXLANE_PASS_SAME_PORT },
-	{ .name = "next hop that is silent",
-	  HIT(VIA(NH_SILENT)),
-	  .verdict = SIXLANE_PASS_UNRESOLVED },
-	{ .name = "next hop by a VLAN",
-	  HIT(VIA(NH_VIA(NEIGH_OUT_AD30_40))),
-	  .via = NEIGH_OUT_AD30_40 },
-	{ .name = "next hop in the place of one that leads back",
-	  .routes = { TO(NH_BACK) },
-	  HIT(VIA(NH_GATEWAY)) },
 
 	/* MTUs: the exception's, or the route's */
 	{ .name = "Path MTU", HIT(MTU(1400)), SIZE(1400) },
-	{ .name = "Path MTU, padding does not count", HIT(MTU(1400)), SIZE(1400), .padding = 9 },
 	{ .name = "Path MTU + 1", MEETS(1401, MTU(1400)), ANSWERED_LATE(1400) },
-	{ .name = "least Path MTU + 1", MEETS(1281, MTU(1280)), ANSWERED_LATE(1280) },
 	{ .name = "locked Path MTU + 1", MEETS(1401, LOCKED(1400)), ANSWERED(1400) },
 	{ .name = "Path MTU without its flag", HIT(VALUE(FLAG(LOCKED), .mtu = 1280)), SIZE(1500) },
 	{ .name = "over the device's MTU, which counts before a Path MTU",
@@ -227,7 +163,6 @@ const struct row rows_exception[] = {
 	{ .name = "over the device's MTU, which does not count before a locked one",
 	  MEETS(1501, LOCKED(1400)),
 	  ANSWERED(1400) },
-	{ .name = "Path MTU over the device's, packet between", MEETS(1501, MTU(1600)), PASSED },
 	{ .name = "Path MTU in the place of a smaller one of the route",
 	  .routes = { TO(NH_LOCKED) },
 	  HIT(MTU(1450)),
