@@ -20,8 +20,6 @@
 #define LOOK_NS NS_PER_S	  /* between two looks through the store, or more by the budget */
 #define BLIND_NS (900 * NS_PER_S) /* without a kernel reader: the kernel forgets in less */
 
-static const struct prefix all;
-
 /* --- the queue -------------------------------------------------------------------------------- */
 
 void exceptions_read_soon(struct exceptions *exceptions, struct excepted *excepted)
@@ -218,12 +216,12 @@ static void look_through(struct sync *sync)
 	struct exceptions *exceptions = sync->exceptions;
 	const uint64_t now_ns = util_now_ns(), cpu_ns = util_cpu_ns();
 	const uint64_t read_since_ns = exceptions_read_since_ns(sync);
-	struct radix_node *at = radix_first_under(&exceptions->store, &all), *after;
+	struct excepted *at = exceptions_first(exceptions), *after;
 
 	exceptions->passes = audit_passes(sync->audit);
 	for (; at; at = after) {
-		after = radix_next_under(at, &all);
-		look_at(sync, excepted_of(at), now_ns, read_since_ns);
+		after = exceptions_next(at);
+		look_at(sync, at, now_ns, read_since_ns);
 	}
 	exceptions_turn_overflow(sync, read_since_ns);
 	if (!exceptions->ready && read_since_ns > exceptions->start_ns) {

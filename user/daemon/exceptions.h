@@ -128,10 +128,10 @@ void exceptions_rebuild(struct sync *sync);
 /* Those that found no room in the store before all was read were read again, or are gone. */
 void exceptions_turn_overflow(struct sync *sync, uint64_t read_since_ns);
 
-static inline struct excepted *excepted_of(struct radix_node *node)
-{
-	return (struct excepted *)node; /* its first member */
-}
+/* All, in the order of their addresses; NULL: no more. The next one may be asked for before one is
+ * forgotten. */
+struct excepted *exceptions_first(const struct exceptions *exceptions);
+struct excepted *exceptions_next(const struct excepted *excepted);
 
 /* Whom its packets go to. */
 static inline const union sixlane_addr *exceptions_neighbour(const struct excepted *excepted)

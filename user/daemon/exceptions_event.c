@@ -23,8 +23,6 @@
 #define HINTS_MAX 512
 #define HINTS_GAP_NS (10 * NS_PER_MS)
 
-static const struct prefix all;
-
 /* --- what the datapath saw -------------------------------------------------------------------- */
 
 static void expect(struct sync *sync, const union sixlane_addr *dst)
@@ -112,10 +110,12 @@ void exceptions_route_changes(struct sync *sync, uint32_t table, const struct pr
 	struct radix *store = &sync->exceptions->store;
 	struct radix_node *at = store->entries ? radix_first_under(store, dst) : NULL;
 
-	for (; at; at = radix_next_under(at, dst))
-		if (is_by(excepted_of(at), table, dst) &&
-		    !is_same_route(excepted_of(at), dst, target))
-			punt_and_read(sync, excepted_of(at));
+	for (; at; at = radix_next_under(at, dst)) {
+		struct excepted *excepted = (struct excepted *)at; /* its first member */
+
+		if (is_by(excepted, table, dst) && !is_same_route(excepted, dst, target))
+			punt_and_read(sync, excepted);
+	}
 }
 
 void exceptions_route_changed(struct sync *sync, uint32_t table, const struct prefix *dst)
@@ -128,24 +128,21 @@ void exceptions_route_changed(struct sync *sync, uint32_t table, const struct pr
 void exceptions_neighbour_changes(struct sync *sync, uint32_t ifindex,
 				  const union sixlane_addr *addr)
 {
-	struct radix_node *at = radix_first_under(&sync->exceptions->store, &all);
+	struct excepted *at = exceptions_first(sync->exceptions);
 
-	for (; at; at = radix_next_under(at, &all)) {
-		struct excepted *excepted = excepted_of(at);
-
-		if (excepted->state == EXCEPTED_EXACT && excepted->found.hop.ifindex == ifindex &&
-		    !memcmp(exceptions_neighbour(excepted), addr, sizeof(*addr)))
-			punt_and_read(sync, excepted);
-	}
+	for (; at; at = exceptions_next(at))
+		if (at->state == EXCEPTED_EXACT && at->found.hop.ifindex == ifindex &&
+		    !memcmp(exceptions_neighbour(at), addr, sizeof(*addr)))
+			punt_and_read(sync, at);
 }
 
 void exceptions_all_change(struct sync *sync)
 {
-	struct radix_node *at = radix_first_under(&sync->exceptions->store, &all);
+	struct excepted *at = exceptions_first(sync->exceptions);
 
-	for (; at; at = radix_next_under(at, &all))
-		if (excepted_of(at)->state == EXCEPTED_EXACT)
-			punt_and_read(sync, excepted_of(at));
+	for (; at; at = exceptions_next(at))
+		if (at->state == EXCEPTED_EXACT)
+			punt_and_read(sync, at);
 }
 
 void exceptions_mtu_changes(struct sync *sync)
@@ -161,7 +158,6 @@ void exceptions_mtu_changes(struct sync *sync)
 void exceptions_mtu_run(struct sync *sync, uint64_t now_ns)
 {
 	struct exceptions *exceptions = sync->exceptions;
-	struct radix_node *at = radix_first_under(&exceptions->store, &all);
 
 	if (now_ns < exceptions->mtu_look_ns)
 		return;
@@ -172,8 +168,8 @@ void exceptions_mtu_run(struct sync *sync, uint64_t now_ns)
 	}
 	exceptions->mtu_look_ns = UINT64_MAX;
 	links_mtu_forget(&sync->links);
-	for (; at; at = radix_next_under(at, &all))
-		exceptions_heard(exceptions, excepted_of(at));
+	for (struct excepted *at = exceptions_first(exceptions); at; at = exceptions_next(at))
+		exceptions_heard(exceptions, at);
 }
 
 /* --- beside the operator's ----------------------------------------------------------------------

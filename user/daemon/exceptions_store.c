@@ -15,6 +15,8 @@
 #define MAX_EXCEPTED SIXLANE_MAX_EXCEPTIONS
 #define FILTER_BYTES (SIXLANE_PUNTED_WORDS * sizeof(uint64_t))
 
+static const struct prefix all;
+
 /* --- the store ------------------------------------------------------------------------------- */
 
 int exceptions_store_new(struct exceptions *exceptions)
@@ -28,24 +30,35 @@ int exceptions_store_new(struct exceptions *exceptions)
 
 void exceptions_store_free(struct exceptions *exceptions)
 {
-	static const struct prefix all;
-	struct radix_node *at = radix_first_under(&exceptions->store, &all), *after;
+	struct excepted *at;
 
-	for (; at; at = after) {
-		after = radix_next_under(at, &all);
-		radix_remove(&exceptions->store, at);
-	}
+	while ((at = exceptions_first(exceptions)))
+		radix_remove(&exceptions->store, &at->node);
 	free(exceptions->shadow);
 	free(exceptions->overflow[0]);
 	free(exceptions->overflow[1]);
 }
 
+static struct excepted *excepted_of(struct radix_node *node)
+{
+	return (struct excepted *)node; /* its first member */
+}
+
+struct excepted *exceptions_first(const struct exceptions *exceptions)
+{
+	return excepted_of(radix_first_under(&exceptions->store, &all));
+}
+
+struct excepted *exceptions_next(const struct excepted *excepted)
+{
+	return excepted_of(radix_next_under(&excepted->node, &all));
+}
+
 struct excepted *exceptions_find(const struct exceptions *exceptions, const union sixlane_addr *dst)
 {
 	const struct prefix host = { .addr = *dst, .len = 128 };
-	struct radix_node *node = radix_find(&exceptions->store, &host);
 
-	return node ? excepted_of(node) : NULL;
+	return excepted_of(radix_find(&exceptions->store, &host));
 }
 
 /* Nobody remembers which it is: it is looked for whatever the route. */
@@ -155,15 +168,13 @@ static void add_entry(void *ctx, const union sixlane_addr *dst, const struct fib
 
 void exceptions_rebuild(struct sync *sync)
 {
-	static const struct prefix all;
 	struct exceptions *exceptions = sync->exceptions;
-	struct radix_node *at = radix_first_under(&exceptions->store, &all);
 
 	for (size_t i = 0; i < SIXLANE_PUNTED_WORDS; i++)
 		exceptions->shadow[i] = exceptions->overflow[0][i] | exceptions->overflow[1][i];
-	for (; at; at = radix_next_under(at, &all))
-		if (excepted_of(at)->state == EXCEPTED_PUNT)
-			maps_punted_add_to(exceptions->shadow, &at->prefix.addr);
+	for (struct excepted *at = exceptions_first(exceptions); at; at = exceptions_next(at))
+		if (at->state == EXCEPTED_PUNT)
+			maps_punted_add_to(exceptions->shadow, &at->node.prefix.addr);
 	fib_exception_each(sync->fib, add_entry, exceptions);
 	maps_punted_set(sync->maps, exceptions->shadow);
 	exceptions->dirty = false;
