@@ -48,47 +48,39 @@ static struct found kernel[MAX_FOUND];
 static uint64_t expires_ns; /* of all */
 static int read_error;
 
-static struct kernel_record route_of(const struct found *found)
+static bool is_at(const struct found *found, uint32_t table, const struct prefix *dst)
 {
-	const struct prefix prefix = world_prefix(found->route ?: ROUTE);
-	struct kernel_record record = {
+	const struct prefix route = world_prefix(found->route ?: ROUTE);
+
+	if ((!found->mtu && !found->redirect) || !dst != !!found->object)
+		return false;
+	return !dst || (table == RT_TABLE_MAIN && prefix_equal(&route, dst));
+}
+
+/* The record of a route, or object, and of its exception. */
+static void add_records(struct kernel_record *out, const struct found *found)
+{
+	const struct prefix route = world_prefix(found->route ?: ROUTE);
+
+	out[0] = (struct kernel_record){
 		.kind = found->object ? KERNEL_RECORD_OBJECT : KERNEL_RECORD_ROUTE,
 		.next_hop_id = found->object,
-		.dst_len = prefix.len,
+		.dst_len = route.len,
 		.src_len = (uint8_t)found->src_len,
 		.ifindex = found->hop ?: 3,
 		.n_siblings = (uint16_t)found->siblings,
 		.type = RTN_UNICAST,
 	};
-
-	memcpy(record.dst, prefix.addr.bytes, sizeof(record.dst));
-	return record;
-}
-
-static struct kernel_record exception_of(const struct found *found)
-{
-	struct kernel_record record = {
+	memcpy(out[0].dst, route.addr.bytes, sizeof(out[0].dst));
+	out[1] = (struct kernel_record){
 		.kind = KERNEL_RECORD_EXCEPTION,
 		.dst_len = 128,
-		.ifindex = found->redirect ? 5 : found->hop ?: 3,
+		.ifindex = found->redirect ? 5 : out[0].ifindex,
 		.mtu = found->mtu,
 		.flags = found->redirect ? RTF_DYNAMIC : RTF_EXPIRES,
 		.expires = expires_ns,
 	};
-
-	memcpy(record.dst, dst_.bytes, sizeof(record.dst));
-	return record;
-}
-
-static bool is_at(const struct found *found, uint32_t table, const struct prefix *dst)
-{
-	const struct prefix route = world_prefix(found->route ?: ROUTE);
-
-	if (!found->mtu && !found->redirect)
-		return false;
-	if (!dst || found->object)
-		return !dst && found->object;
-	return table == RT_TABLE_MAIN && prefix_equal(&route, dst);
+	memcpy(out[1].dst, dst_.bytes, sizeof(out[1].dst));
 }
 
 /* What it has there; dst NULL: at objects. A multipath route has a hop more. */
@@ -100,8 +92,8 @@ static struct kernel_view view_of(uint32_t table, const struct prefix *dst)
 	for (size_t i = 0; i < MAX_FOUND; i++) {
 		if (!is_at(&kernel[i], table, dst))
 			continue;
-		records[view.n++] = route_of(&kernel[i]);
-		records[view.n++] = exception_of(&kernel[i]);
+		add_records(&records[view.n], &kernel[i]);
+		view.n += 2;
 	}
 	if (view.n && records[0].n_siblings) {
 		records[view.n] = records[0];
@@ -483,6 +475,12 @@ static void test_not_known(void **state)
 	assert_false(maps_punted_has(&maps, &dst_));
 }
 
+static void assert_overflow(uint64_t n)
+{
+	exceptions_tell(&sync_, &meta);
+	assert_int_equal(meta.exceptions_overflow, n);
+}
+
 /* What finds no room in the store is punt until all has been read without it. */
 static void test_overflow(void **state)
 {
@@ -495,13 +493,26 @@ static void test_overflow(void **state)
 	store->entries -= SIXLANE_MAX_EXCEPTIONS;
 	assert_null(known());
 	assert_true(maps_punted_has(&maps, &dst_) && maps_looks(&maps));
-	exceptions_tell(&sync_, &meta);
-	assert_int_equal(meta.exceptions_overflow, 1);
+	assert_overflow(1);
 	kernel[0].mtu = 0;
 	pass();
 	assert_false(maps_punted_has(&maps, &dst_) || maps_looks(&maps));
-	exceptions_tell(&sync_, &meta);
-	assert_int_equal(meta.exceptions_overflow, 0);
+	assert_overflow(0);
+}
+
+/* What is over the bound is punt, until another one goes. */
+static void test_bound(void **state)
+{
+	(void)state;
+	kernel[0].mtu = 1300;
+	sync_.exceptions->n_exact = config.max_exceptions;
+	pass_alone();
+	assert_int_equal(state_now(), EXCEPTED_PUNT);
+	assert_overflow(1);
+	sync_.exceptions->n_exact--;
+	pass();
+	assert_int_equal(state_now(), EXCEPTED_EXACT);
+	assert_overflow(0);
 }
 
 /* What the kernel has, or may have, comes before what the operator said. */
@@ -550,23 +561,6 @@ static void test_before_the_operators(void **state)
 	assert_int_equal(fib_set_exception(sync_.fib, &dst_, NULL), 0);
 	pass_alone();
 	assert_true(sim_exception(sim, &dst_)->flags & SIXLANE_EXCEPTION_OBSERVE);
-}
-
-/* What is over the bound is punt, until another one goes. */
-static void test_bound(void **state)
-{
-	(void)state;
-	kernel[0].mtu = 1300;
-	sync_.exceptions->n_exact = config.max_exceptions;
-	pass_alone();
-	assert_int_equal(state_now(), EXCEPTED_PUNT);
-	exceptions_tell(&sync_, &meta);
-	assert_int_equal(meta.exceptions_overflow, 1);
-	sync_.exceptions->n_exact--;
-	pass();
-	assert_int_equal(state_now(), EXCEPTED_EXACT);
-	exceptions_tell(&sync_, &meta);
-	assert_int_equal(meta.exceptions_overflow, 0);
 }
 
 /* --- sl_fresh -----------------------------------------------------------------------------------
