@@ -131,9 +131,11 @@ def icmp_type(frame):
 
 
 def is_chatter(frame):
-    """What hosts, routers and bridges say unasked; IGMP from a bridge, which joins the group of snoopers."""
+    """What hosts, routers and bridges say unasked; IGMP from a bridge, which joins the group of snoopers;
+    VRRP advertisements."""
     igmp = frame[12:14] == b"\x08\x00" and frame[23:24] == b"\x02"
-    return frame[12:14] == b"\x88\xb5" or igmp or icmp_type(frame) in CHATTER
+    vrrp = frame[12:14] == b"\x86\xdd" and frame[20:21] == b"\x70"
+    return frame[12:14] == b"\x88\xb5" or igmp or vrrp or icmp_type(frame) in CHATTER
 
 
 def icmp_error(frame):
