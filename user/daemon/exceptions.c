@@ -253,7 +253,8 @@ static uint64_t count_overflow(const struct sync *sync)
 
 	if (!audit_reader(sync->audit))
 		return 0;
-	return exceptions->n_no_room + exceptions->n_overflow[0] + exceptions->n_overflow[1];
+	return exceptions->n[EXCEPTED_NO_ROOM] + exceptions->n_overflow[0] +
+	       exceptions->n_overflow[1];
 }
 
 static void report_overflow(struct sync *sync)
@@ -314,7 +315,7 @@ void exceptions_tell(const struct sync *sync, struct sixlane_meta *meta)
 	/* of all daemons */
 	meta->exception_passes += exceptions->passes - exceptions->passes_told;
 	exceptions->passes_told = exceptions->passes;
-	meta->punted = exceptions->n_punted;
+	meta->punted = exceptions->n[EXCEPTED_PUNT] + exceptions->n[EXCEPTED_NO_ROOM];
 	meta->exceptions_overflow = count_overflow(sync);
 }
 

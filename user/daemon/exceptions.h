@@ -34,7 +34,13 @@ struct finding {
 	uint64_t expires_ns, seen_ns;
 };
 
-enum excepted_state { EXCEPTED_NONE, EXCEPTED_EXACT, EXCEPTED_PUNT };
+enum excepted_state {
+	EXCEPTED_NONE,
+	EXCEPTED_EXACT,
+	EXCEPTED_PUNT,
+	EXCEPTED_NO_ROOM, /* punt; it would be exact */
+	EXCEPTED_N_STATES
+};
 
 /* A destination that the kernel has exceptions of, or may have. */
 struct excepted {
@@ -46,13 +52,12 @@ struct excepted {
 	struct finding found; /* one that was seen; … */
 	uint64_t others_ns;   /* … when others were seen last, kept elsewhere */
 	enum excepted_state state;
-	bool no_room; /* it would be exact */
 };
 
 struct exceptions {
 	/* exceptions_store.c */
 	struct radix store;
-	uint64_t n_exact, n_punted, n_no_room;
+	uint64_t n[EXCEPTED_N_STATES]; /* in each state but EXCEPTED_NONE */
 	uint64_t object_ns;    /* when one was seen last that is kept at a next-hop object */
 	uint64_t *shadow;      /* [SIXLANE_PUNTED_WORDS]: what sl_punted is to be */
 	uint64_t *overflow[2]; /* those that found no room in the store: now, and before … */
@@ -143,7 +148,6 @@ static inline const union sixlane_addr *exceptions_neighbour(const struct except
 
 void exceptions_set_state(struct exceptions *exceptions, struct excepted *excepted,
 			  enum excepted_state state);
-void exceptions_set_no_room(struct exceptions *exceptions, struct excepted *excepted, bool no_room);
 bool exceptions_same_hop(const struct fib_hop *a, const struct fib_hop *b);
 
 static inline bool exceptions_observe(const struct sync *sync)

@@ -108,7 +108,7 @@ bool exceptions_may_be_exact(const struct sync *sync, const struct excepted *exc
 {
 	struct fib_exception exact;
 
-	return !excepted->no_room && is_exact(sync, excepted, &exact);
+	return excepted->state != EXCEPTED_NO_ROOM && is_exact(sync, excepted, &exact);
 }
 
 /* What is only observed leaves the operator's where it is. */
@@ -131,7 +131,7 @@ static int set_entry(struct sync *sync, const struct excepted *excepted,
 		     const struct fib_exception *exact)
 {
 	if (excepted->state != EXCEPTED_EXACT &&
-	    sync->exceptions->n_exact >= sync->config->max_exceptions)
+	    sync->exceptions->n[EXCEPTED_EXACT] >= sync->config->max_exceptions)
 		return -ENOSPC;
 	if (exact->has_hop)
 		ports_need(sync, exact->hop.ifindex);
@@ -144,7 +144,6 @@ static void give_up(struct sync *sync, struct excepted *excepted)
 	if (excepted->state != EXCEPTED_NONE)
 		operator_restore(sync, &excepted->node.prefix.addr);
 	exceptions_set_state(sync->exceptions, excepted, EXCEPTED_NONE);
-	exceptions_set_no_room(sync->exceptions, excepted, false);
 	remove_entry(sync, excepted);
 }
 
@@ -159,9 +158,10 @@ void exceptions_decide(struct sync *sync, struct excepted *excepted)
 	}
 	if (is_exact(sync, excepted, &exact))
 		ret = set_entry(sync, excepted, &exact);
-	exceptions_set_no_room(sync->exceptions, excepted, ret == -ENOSPC || ret == -ENOMEM);
 	if (ret)
 		exceptions_punt(sync, excepted);
-	else
+	if (!ret)
 		exceptions_set_state(sync->exceptions, excepted, EXCEPTED_EXACT);
+	else if ((ret == -ENOSPC || ret == -ENOMEM) && excepted->state == EXCEPTED_PUNT)
+		exceptions_set_state(sync->exceptions, excepted, EXCEPTED_NO_ROOM);
 }

@@ -110,21 +110,12 @@ struct excepted *exceptions_get(struct sync *sync, const union sixlane_addr *dst
 	return NULL;
 }
 
-void exceptions_set_no_room(struct exceptions *exceptions, struct excepted *excepted, bool no_room)
-{
-	exceptions->n_no_room -= excepted->no_room;
-	exceptions->n_no_room += no_room;
-	excepted->no_room = no_room;
-}
-
 void exceptions_set_state(struct exceptions *exceptions, struct excepted *excepted,
 			  enum excepted_state state)
 {
 	exceptions->dirty |= excepted->state != EXCEPTED_NONE && state == EXCEPTED_NONE;
-	exceptions->n_exact -= excepted->state == EXCEPTED_EXACT;
-	exceptions->n_exact += state == EXCEPTED_EXACT;
-	exceptions->n_punted -= excepted->state == EXCEPTED_PUNT;
-	exceptions->n_punted += state == EXCEPTED_PUNT;
+	exceptions->n[excepted->state]--;
+	exceptions->n[state]++;
 	excepted->state = state;
 }
 
@@ -132,7 +123,6 @@ void exceptions_forget(struct exceptions *exceptions, struct excepted *excepted)
 {
 	if (excepted->due_ns || !exceptions_is_known(excepted) || exceptions_has_any(excepted))
 		return;
-	exceptions_set_no_room(exceptions, excepted, false);
 	exceptions_set_state(exceptions, excepted, EXCEPTED_NONE);
 	radix_remove(&exceptions->store, &excepted->node);
 }
@@ -173,7 +163,7 @@ void exceptions_rebuild(struct sync *sync)
 	for (size_t i = 0; i < SIXLANE_PUNTED_WORDS; i++)
 		exceptions->shadow[i] = exceptions->overflow[0][i] | exceptions->overflow[1][i];
 	for (struct excepted *at = exceptions_first(exceptions); at; at = exceptions_next(at))
-		if (at->state == EXCEPTED_PUNT)
+		if (at->state >= EXCEPTED_PUNT)
 			maps_punted_add_to(exceptions->shadow, &at->node.prefix.addr);
 	fib_exception_each(sync->fib, add_entry, exceptions);
 	maps_punted_set(sync->maps, exceptions->shadow);
@@ -232,33 +222,19 @@ static bool says_same(const struct finding *a, const struct finding *b)
 	       exceptions_same_hop(&a->hop, &b->hop);
 }
 
-static bool is_path_mtu(const struct finding *finding)
-{
-	return finding->expires && exceptions_same_hop(&finding->hop, &finding->kept);
-}
-
-/* By `exceptions = always` the smallest Path MTU of a multipath route holds, whatever the hop. */
-static bool merge(const struct finding *a, const struct finding *b)
-{
-	return a->several && b->several && a->table == b->table && !a->object && !b->object &&
-	       prefix_equal(&a->prefix, &b->prefix) && is_path_mtu(a) && is_path_mtu(b);
-}
-
 /* True: that is something else than was known. */
-static bool take(struct excepted *excepted, const struct finding *found, bool always)
+static bool take(struct excepted *excepted, const struct finding *found)
 {
 	struct finding *known = &excepted->found;
+	const bool same = same_place(known, found);
 	bool news;
 
-	if (!exceptions_counts(excepted, known->seen_ns) || same_place(known, found)) {
-		news = !same_place(known, found) || !says_same(known, found);
-	} else if (always && merge(known, found)) {
-		news = found->mtu < known->mtu;
-	} else {
+	if (!same && exceptions_counts(excepted, known->seen_ns)) {
 		news = !exceptions_counts(excepted, excepted->others_ns);
 		excepted->others_ns = found->seen_ns;
 		return news;
 	}
+	news = !same || !says_same(known, found);
 	if (news) /* its end is another one in each view */
 		*known = *found;
 	known->seen_ns = found->seen_ns;
@@ -282,7 +258,6 @@ static void mark(struct sync *sync, const union sixlane_addr *dst, const struct 
 static void note_one(struct sync *sync, const struct finding *found,
 		     const struct kernel_record *record)
 {
-	const bool always = sync->config->exceptions == CONFIG_EXCEPTIONS_ALWAYS;
 	union sixlane_addr dst;
 	struct excepted *excepted;
 
@@ -294,7 +269,7 @@ static void note_one(struct sync *sync, const struct finding *found,
 	if (!excepted)
 		return;
 	mark(sync, &dst, found);
-	if (!take(excepted, found, always) && excepted->state != EXCEPTED_NONE)
+	if (!take(excepted, found) && excepted->state != EXCEPTED_NONE)
 		return;
 	exceptions_punt(sync, excepted);
 	if (exceptions_is_known(excepted) && !excepted->due_ns)
