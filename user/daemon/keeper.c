@@ -151,6 +151,6 @@ void keeper_run(struct sync *sync)
 {
 	parity_forget_neighbours(sync);
 	maps_take_used(sync->maps, mark_used, sync);
-	operator_mark_gateways(sync, sync->used);
+	operator_mark_gateways(sync);
 	send_used(sync);
 }

@@ -14,7 +14,6 @@
 #define LOOK_INTERVAL_NS 1000000000u
 #define LOOK_EACH_NS 50000u /* and so long for each entry, for those that expire */
 #define LEAVE_MAX 1024	    /* in one run */
-#define NEIGH_WORDS (SIXLANE_MAX_NEIGHBOURS / 64)
 
 /* What a reading finds. */
 struct found {
@@ -22,8 +21,7 @@ struct found {
 	size_t missing; /* lead out by a device that is not there */
 	int error;	/* of the reading, or of one that failed otherwise */
 	uint64_t next_expire_ns;
-	uint64_t gateways[NEIGH_WORDS]; /* bitmap of the slots of gateways in use */
-	bool by_device;			/* an entry names one */
+	bool by_device; /* an entry names one */
 };
 
 struct operator_list {
@@ -53,13 +51,6 @@ static bool set_hop(const struct sync *sync, const struct sixlane_operator *entr
 	return true;
 }
 
-static void note_gateway(struct operator_list *list, const struct fib_hop *hop)
-{
-	uint32_t slot = maps_neigh_slot(list->sync->maps, hop->ifindex, &hop->gateway);
-
-	list->found.gateways[slot / 64] |= 1ull << slot % 64;
-}
-
 static void drop(struct sync *sync, const union sixlane_addr *dst)
 {
 	const struct fib_exception *said = fib_exception(sync->fib, dst);
@@ -82,7 +73,6 @@ static int bring(struct operator_list *list, const union sixlane_addr *dst,
 		.expires_ns = entry->expires_ns,
 	};
 	struct sync *sync = list->sync;
-	int ret;
 
 	if (exceptions_prevail(sync, dst))
 		return 0;
@@ -91,10 +81,7 @@ static int bring(struct operator_list *list, const union sixlane_addr *dst,
 	if (exception.has_hop)
 		ports_need(sync, exception.hop.ifindex);
 	fib_mark(sync->fib, exception.table, dst);
-	ret = fib_set_exception(sync->fib, dst, &exception);
-	if (!ret && exception.has_hop)
-		note_gateway(list, &exception.hop);
-	return ret;
+	return fib_set_exception(sync->fib, dst, &exception);
 }
 
 static int take_entry(void *ctx, const union sixlane_addr *dst,
@@ -253,10 +240,22 @@ void operator_free(struct operator_list *list)
  * The kernel, to which packets pass while such a gateway is not resolved, sends them by the route
  * and never asks for it.
  */
-void operator_mark_gateways(const struct sync *sync, uint64_t *used)
+static void mark_gateway(void *ctx, const union sixlane_addr *dst, const struct fib_exception *told)
 {
-	for (size_t i = 0; i < NEIGH_WORDS; i++)
-		used[i] |= sync->operator->last.gateways[i];
+	const struct sync *sync = ctx;
+	uint32_t slot;
+
+	(void)dst;
+	if (told->origin != FIB_OPERATOR || !told->has_hop)
+		return;
+	slot = maps_neigh_slot(sync->maps, told->hop.ifindex, &told->hop.gateway);
+	sync->used[slot / 64] |= 1ull << slot % 64;
+}
+
+void operator_mark_gateways(struct sync *sync)
+{
+	if (sync->operator->last.by_device)
+		fib_exception_each(sync->fib, mark_gateway, sync);
 }
 
 void operator_want(struct sync *sync)

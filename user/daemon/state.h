@@ -320,9 +320,8 @@ void operator_restore(struct sync *sync, const union sixlane_addr *dst);
 /* A device came, went or was renamed. */
 void operator_device_changed(struct sync *sync);
 int operator_fd(const struct sync *sync);
-/* Into a bitmap of neighbours' slots: those that are to be resolved, whether or not traffic comes.
- */
-void operator_mark_gateways(const struct sync *sync, uint64_t *used);
+/* Into sync->used: neighbours that are to be resolved, whether or not traffic comes. */
+void operator_mark_gateways(struct sync *sync);
 uint64_t operator_due_ns(const struct sync *sync);
 
 /* compile.c: the compiled FIB is there, or tried again. Returns when to come back. */
