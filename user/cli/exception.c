@@ -198,28 +198,6 @@ static bool parse_line(enum exception_verb verb, char *line, unsigned int number
 	return !exception_append(out, &one) || exception_fail(err, "out of memory");
 }
 
-static int by_dst(const void *a, const void *b)
-{
-	const struct exception *x = a, *y = b;
-	int rc = memcmp(&x->dst, &y->dst, sizeof(x->dst));
-
-	return rc ? rc : (x->line > y->line) - (x->line < y->line);
-}
-
-static bool check_twice(const struct exceptions *list, char *err)
-{
-	if (list->n)
-		qsort(list->at, list->n, sizeof(*list->at), by_dst);
-	for (size_t i = 1; i < list->n; i++) {
-		const struct exception *one = &list->at[i];
-
-		if (!memcmp(&one[-1].dst, &one->dst, sizeof(one->dst)))
-			return exception_fail(err, "line %u: repeats the destination of line %u",
-					      one->line, one[-1].line);
-	}
-	return true;
-}
-
 static bool parse_lines(enum exception_verb verb, FILE *from, struct exceptions *out, char *err)
 {
 	_cleanup_free_ char *line = NULL;
@@ -236,7 +214,7 @@ static bool parse_lines(enum exception_verb verb, FILE *from, struct exceptions 
 	}
 	if (good && ferror(from))
 		good = exception_fail(err, "cannot read the list: %s", strerror(errno));
-	return good && check_twice(out, err);
+	return good;
 }
 
 /* --- the verbs --------------------------------------------------------------------------- */

@@ -43,8 +43,7 @@ struct exceptions {
 bool exception_fail(char *err, const char *fmt, ...) _printf_(2, 3);
 
 /* exception_change.c: add, replace, delete or flush, of which the list has one that says which.
- * What is wrong with any of them is said before anything is changed. CMD_OK or CMD_FAILED (said).
- */
+ * CMD_OK or CMD_FAILED (said). */
 int exception_change(const struct cmd_options *options, enum exception_verb verb,
 		     struct exceptions *list);
 

@@ -163,6 +163,8 @@ static int print_all(const struct cmd_view *view, const struct exceptions *list,
 			return error;
 		if (!one->has_entry && !one->has_wish)
 			continue;
+		/* what the kernel has learned comes before what was asked for */
+		one->has_wish &= !one->has_entry || !(one->entry.flags & SIXLANE_EXCEPTION_KERNEL);
 		fill_shown(view, daemon, one, &shown);
 		if (array->options->json)
 			print_list_add(array, to_json(&shown));

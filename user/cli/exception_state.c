@@ -150,25 +150,24 @@ static const char *why_no_route(const struct maps *maps, const struct exception 
 	return out->buf;
 }
 
-/* What was asked for waits for its device, or should be there and is not. */
+/* What was asked for comes behind what the kernel has, or waits for its device. */
 static const char *why_pending(const struct cmd_view *view, const struct exception *one,
 			       struct exception_why *out)
 {
-	const struct sixlane_meta *meta = view->maps.meta;
 	const char *name = one->wish.device;
 	const struct link *device = *name ? ports_find_name(&view->ports, name) : NULL;
+	struct sixlane_exception entry;
 
+	if (maps_exception(&view->maps, &one->dst, &entry) ? maps_punted_has(&view->maps, &one->dst)
+							   : entry.flags & SIXLANE_EXCEPTION_KERNEL)
+		return "the kernel has learned something of it";
 	if (*name && !(device && maps_port_slot(&view->maps, device->ifindex))) {
 		snprintf(out->buf, sizeof(out->buf), "waits for device %s, which %s", name,
 			 device ? "is not in the maps" : "does not exist");
 		return out->buf;
 	}
 	out->refused = true;
-	if (!meta->max_exceptions || meta->exceptions < meta->max_exceptions)
-		return "sixlaned has not applied it";
-	snprintf(out->buf, sizeof(out->buf), "the limit of %llu exceptions is reached",
-		 (unsigned long long)meta->max_exceptions);
-	return out->buf;
+	return "sixlaned has not applied it";
 }
 
 const char *exception_why_not(const struct cmd_view *view, bool daemon, const struct exception *one,
