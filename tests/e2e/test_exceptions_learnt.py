@@ -4,6 +4,8 @@
 Whether the kernel believes a message is the kernel's matter: the daemon reads what came of it.
 """
 
+import signal
+
 import exceptions as ex
 import frames as fr
 import pytest
@@ -43,6 +45,17 @@ def test_by_an_event_alone(routed, dst, frame, wanted):
     if "mtu" in wanted:
         net.assert_answered([fr.udp(dst, size=size) for size in (MTU + 1, 1500)], MTU)
     net.assert_forwarded([fr.udp(SECOND, size=1500)])
+
+
+def test_many_events_at_once(idle):
+    """More than are read at once; none of them is lost."""
+    net, count = ex.start(idle, "--audit-permille", 0), 1000
+    net.router.daemon.send_signal(signal.SIGSTOP)
+    ex.flood(net, ex.crowd(ex.too_big(MTU, ex.FIRST), 0, count))
+    net.router.daemon.send_signal(signal.SIGCONT)
+    kernel = {row["dst"] for row in net.r.ipj("route show cache")}
+    assert len(kernel) > count / 2
+    wait_until(lambda: ex.shown(net).keys() >= kernel, 10, lambda: "all: %d" % len(ex.shown(net)))
 
 
 def test_by_a_pass_alone(routed):
