@@ -187,8 +187,12 @@ def check(pair, kind, verdict, silent=False):
     if verdict in (PUNT, ANY):
         # Nor does what the daemon reads make a difference.
         enough = pair.fast.router.status()["exception_passes"] + 3
-        while pair.fast.router.status()["exception_passes"] < enough:
+
+        def is_read():
             pair.assert_same(FLOWS)
+            return pair.fast.router.status()["exception_passes"] >= enough
+
+        wait_until(is_read, 30, "all is read")
     if verdict:
         pair.fast.settle([LARGE], **{LEARNT[kind] if verdict == EXACT else verdict: 1})
     assert verdict != EXACT or FAR in ex.shown(pair.fast)
@@ -203,6 +207,14 @@ def test_change(build, kind, route, steps):
             pair.each(lambda net, line=line: do(net, kind, line))
         pair.fast.sync()
         check(pair, kind, verdict, silent=lines[-1].startswith(SILENT))
+
+
+def test_mtu_of_the_device_without_a_pass(build):
+    """An event names it: nothing else tells that the kernel has taken the Path MTU down and up."""
+    pair = build("mtu", "plain", "--audit-permille", 0)
+    for mtu, verdict in ((1290, "pass_too_big"), (1500, NONE)):
+        pair.each(lambda net, mtu=mtu: net.r.ip("link set dev p1 mtu", mtu))
+        check(pair, "mtu", verdict, silent=True)
 
 
 def expire(net, _kind):
