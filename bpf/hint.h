@@ -23,6 +23,12 @@
 #include "route.h"
 #include "trace.h"
 
+#ifdef SIXLANE_TRACE
+#define HINT_SENDS 0
+#else
+#define HINT_SENDS 1
+#endif
+
 #define HINT_LOCAL_TABLE 255u	 /* RT_TABLE_LOCAL */
 #define HINT_MIN_MTU 1280	 /* __ip6_rt_update_pmtu() ignores a smaller one */
 #define HINT_NDISC_HOP_LIMIT 255 /* ndisc_rcv() ignores any other */
@@ -50,48 +56,42 @@ struct hint_too_big {
 	struct packet_ip6 inner;
 };
 
-/* As a router advertisement must be. */
-static __always_inline int hint_is_from_link(const struct packet *pkt)
+static __always_inline int hint_has(const struct packet *pkt, __u32 bytes)
 {
-	return pkt->ip6->hop_limit == HINT_NDISC_HOP_LIMIT && pkt->ip6->src.bytes[0] == 0xfe &&
-	       (pkt->ip6->src.bytes[1] & 0xc0) == 0x80;
+	return pkt->ip_bytes >= sizeof(*pkt->ip6) + bytes &&
+	       (void *)(pkt->ip6 + 1) + bytes <= packet_end(pkt->ctx);
 }
 
-/* What else it is about: sets dst. False: nothing that the kernel would learn from. */
-static __always_inline int hint_read_exception(const struct packet *pkt, struct sixlane_hint *hint)
+static __always_inline int hint_is_link_local(const union sixlane_addr *addr)
 {
-	const struct hint_too_big *too_big = (const void *)(pkt->ip6 + 1);
-	const struct hint_redirect *redirect = (const void *)too_big;
-
-	_Static_assert(sizeof(*too_big) >= sizeof(*redirect), "one test of the length does");
-	if (pkt->ip_bytes < sizeof(*pkt->ip6) + sizeof(*redirect) ||
-	    (void *)(redirect + 1) > packet_end(pkt->ctx))
-		return 0;
-	if (hint->type == SIXLANE_HINT_REDIRECT) {
-		hint->dst = redirect->dst;
-		return pkt->ip6->hop_limit == HINT_NDISC_HOP_LIMIT;
-	}
-	if (hint->type != SIXLANE_HINT_TOO_BIG ||
-	    pkt->ip_bytes < sizeof(*pkt->ip6) + sizeof(*too_big) ||
-	    (void *)(too_big + 1) > packet_end(pkt->ctx))
-		return 0;
-	hint->dst = too_big->inner.dst;
-	return bpf_ntohl(too_big->icmp6.icmp6_mtu) >= HINT_MIN_MTU;
+	return addr->bytes[0] == 0xfe && (addr->bytes[1] & 0xc0) == 0x80;
 }
 
-/* Sets type and dst. A frame to a group, other_mac, can only be an advertisement. */
+/*
+ * Sets type and dst. False: nothing that the kernel would learn from. A frame to a group,
+ * other_mac, can only be an advertisement.
+ */
 static __always_inline int hint_read(const struct packet *pkt, int other_mac,
 				     struct sixlane_hint *hint)
 {
-	const struct icmp6hdr *icmp6 = (const void *)(pkt->ip6 + 1);
+	const struct hint_too_big *too_big = (const void *)(pkt->ip6 + 1);
+	const struct hint_redirect *redirect = (const void *)too_big;
+	const int is_from_link = pkt->ip6->hop_limit == HINT_NDISC_HOP_LIMIT;
 
-	if (pkt->ip_bytes < sizeof(*pkt->ip6) + HINT_ADVERT_BYTES ||
-	    (void *)icmp6 + HINT_ADVERT_BYTES > packet_end(pkt->ctx))
+	if (!hint_has(pkt, HINT_ADVERT_BYTES))
 		return 0;
-	hint->type = icmp6->icmp6_type;
+	hint->type = redirect->icmp6.icmp6_type;
 	if (hint->type == SIXLANE_HINT_ROUTER_ADVERT)
-		return hint_is_from_link(pkt);
-	return !other_mac && hint_read_exception(pkt, hint);
+		return is_from_link && hint_is_link_local(&pkt->ip6->src);
+	if (other_mac || !hint_has(pkt, sizeof(*redirect)))
+		return 0;
+	hint->dst = redirect->dst;
+	if (hint->type == SIXLANE_HINT_REDIRECT)
+		return is_from_link;
+	if (hint->type != SIXLANE_HINT_TOO_BIG || !hint_has(pkt, sizeof(*too_big)))
+		return 0;
+	hint->dst = too_big->inner.dst;
+	return bpf_ntohl(too_big->icmp6.icmp6_mtu) >= HINT_MIN_MTU;
 }
 
 /* Whether the kernel takes it for its own. A scoped destination is one of ours or nobody's. */
@@ -120,9 +120,11 @@ static __always_inline void hint_count_lost(void)
 		own->hints_lost++;
 }
 
-/* Whether an IPv6 header stands behind so many bytes of tags; then it sets eth, ip6 and ip_bytes.
+/*
+ * Whether an IPv6 header stands behind so many bytes of tags. Sets eth, ip6 and ip_bytes again:
+ * most packets never come here, and should not have to keep in mind where it was.
  */
-static __always_inline int hint_point_behind(struct packet *pkt, __u32 tag_bytes)
+static __always_inline int hint_point(struct packet *pkt, __u32 tag_bytes)
 {
 	const __be16 *type = packet_data(pkt->ctx) + VLAN_AT + tag_bytes;
 
@@ -131,19 +133,6 @@ static __always_inline int hint_point_behind(struct packet *pkt, __u32 tag_bytes
 	pkt->ip_bytes = sizeof(*pkt->ip6) + bpf_ntohs(pkt->ip6->payload_len);
 	return 1;
 }
-
-/*
- * Find the IPv6 header again, behind no tag, one or two. Since most packets never come here, they
- * should not have to keep in mind where it was. No loop: clang may start its variable below 0, and
- * since Linux 7.1 no pointer may lie before the packet, not even for a moment.
- */
-static __always_inline int hint_point(struct packet *pkt)
-{
-	return hint_point_behind(pkt, 0) || hint_point_behind(pkt, sizeof(union sixlane_tag)) ||
-	       hint_point_behind(pkt, 2 * sizeof(union sixlane_tag));
-}
-
-#ifndef SIXLANE_TRACE
 
 /* A function of its own: see group_hash_rare(). Returns whether a hint was sent. */
 __attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 slot, __u32 verdict)
@@ -156,7 +145,13 @@ __attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 slot, __u32 ve
 	int is_told;
 
 	meta = bpf_map_lookup_elem(&sl_meta, &zero);
-	if (!slot || !port || !meta || READ_ONCE(meta->abi) != SIXLANE_ABI || !hint_point(&pkt))
+	if (!slot || !port || !meta || READ_ONCE(meta->abi) != SIXLANE_ABI)
+		return 0;
+	/* No loop: clang may start its variable below 0, and since Linux 7.1 no pointer may lie
+	 * before the packet, not even for a moment.
+	 */
+	if (!hint_point(&pkt, 0) && !hint_point(&pkt, sizeof(union sixlane_tag)) &&
+	    !hint_point(&pkt, 2 * sizeof(union sixlane_tag)))
 		return 0;
 	if (pkt.ip6->next_header != IPPROTO_ICMPV6 ||
 	    !hint_read(&pkt, verdict == SIXLANE_PASS_OTHER_MAC, &hint))
@@ -175,21 +170,11 @@ __attribute__((noinline)) int hint_send(struct xdp_md *ctx, __u32 slot, __u32 ve
 	return !!room;
 }
 
-/* Not a step: the verdict stands. */
+/* Not a step: the verdict stands. A trace tells nobody. */
 static __always_inline void hint_consider(const struct packet *pkt, enum sixlane_verdict verdict)
 {
-	if (unlikely(hint_verdicts >> verdict & 1))
+	if (HINT_SENDS && unlikely(hint_verdicts >> verdict & 1))
 		hint_send(pkt->ctx, pkt->slot, verdict);
 }
-
-#else
-
-static __always_inline void hint_consider(const struct packet *pkt, enum sixlane_verdict verdict)
-{
-	(void)pkt;
-	(void)verdict;
-}
-
-#endif
 
 #endif

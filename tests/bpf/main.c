@@ -128,10 +128,9 @@ static void add_all(void)
 	add("rate of answers in time", answer_test_rate_in_time, NULL);
 	add("rate of answers, CPU by CPU", answer_test_rate_by_cpu, NULL);
 	add("full ring of hints", exception_test_full_ring_of_hints, NULL);
-	add("every bit of a punt destination", exception_test_every_bit_of_sl_punted_counts, NULL);
-	add("no window behind a message", exception_test_no_window_behind_a_message, NULL);
+	add("every bit and byte of a punt destination", exception_test_every_bit_and_byte_counts,
+	    NULL);
 	add("rate of messages", exception_test_rate_of_messages, NULL);
-	add("burst of messages", exception_test_burst_of_messages, NULL);
 	add("jumbo frames", frags_test_jumbo_frames, NULL);
 	add("padding of jumbo frames", frags_test_padding_of_jumbo_frames, NULL);
 	add("truncated jumbo frames", frags_test_truncated_jumbo_frames, NULL);

@@ -30,10 +30,10 @@
 	}
 
 #define TOLD(type) .hint = { type, INNER_DST }
-#define TELLS_TOO_BIG TOO_BIG(48), TOLD(2)
 
 #define LOCAL NH_FATE + SIXLANE_PASS_LOCAL
 #define OURS .routes = { TO(LOCAL) }
+#define ANYCAST .routes = { TO(NH_FATE + SIXLANE_PASS_ANYCAST) }
 #define THEIRS .routes = { TO(NH_GATEWAY) }
 #define TO_US OURS, .verdict = SIXLANE_PASS_LOCAL
 #define FROM_LINK .src = "fe80::1", .verdict = SIXLANE_PASS_SOURCE
@@ -49,66 +49,57 @@ static void second_half(struct world *w)
 	w->meta.fresh = 1;
 }
 
-#define BY_PROXY .in_turned = SIXLANE_PORT_PROXY_NDP, .verdict = SIXLANE_PASS_PROXY_NDP
-#define BY_PASS_PORT .in_turned = SIXLANE_PORT_PASS, .verdict = SIXLANE_PASS_PORT
-#define BY_FIREWALL .in_turned = SIXLANE_PORT_IN_FIREWALL, .verdict = SIXLANE_PASS_FIREWALL
-#define BY_PASS_ALL .meta_turned = SIXLANE_META_PASS_ALL, .verdict = SIXLANE_PASS_ALL
-#define BY_UPPER .in_turned = SIXLANE_PORT_UPPER, .verdict = SIXLANE_PASS_PORT_UPPER
-#define BY_RULES .meta_turned = SIXLANE_META_RULES, .verdict = SIXLANE_PUNT_RULES
-#define BY_NOT_READY .meta_turned = SIXLANE_META_GUARDED, .verdict = SIXLANE_PASS_NOT_READY
-#define BY_ABI .arrange = abi_of_tomorrow, .verdict = SIXLANE_PASS_NOT_READY
+/* A Packet Too Big, of which the daemon is told or not. */
+#define TOLD_OF(name_, ...)                                                        \
+	{                                                                          \
+		.name = "Packet Too Big " name_, __VA_ARGS__, TOO_BIG(48), TOLD(2) \
+	}
+#define NOT_TOLD_OF(name_, ...)                                           \
+	{                                                                 \
+		.name = "Packet Too Big " name_, __VA_ARGS__, TOO_BIG(48) \
+	}
+#define BY_PORT(flag, verdict_) .in_turned = SIXLANE_PORT_##flag, .verdict = SIXLANE_##verdict_
+#define BY_META(flag, verdict_) .meta_turned = SIXLANE_META_##flag, .verdict = SIXLANE_##verdict_
 
 const struct row rows_hint[] = {
 	/* to whom */
-	{ .name = "Packet Too Big to us", TO_US, TELLS_TOO_BIG },
-	{ .name = "Packet Too Big to an anycast address of ours",
-	  .routes = { TO(NH_FATE + SIXLANE_PASS_ANYCAST) },
-	  .verdict = SIXLANE_PASS_ANYCAST,
-	  TELLS_TOO_BIG },
-	{ .name = "Packet Too Big to another", THEIRS, TOO_BIG(48) },
-	{ .name = "Packet Too Big to our link-local address",
-	  .dst = "fe80::2",
-	  .verdict = SIXLANE_PASS_DESTINATION,
-	  TELLS_TOO_BIG },
-	{ .name = "Packet Too Big from the link to us", OURS, FROM_LINK, TELLS_TOO_BIG },
-	{ .name = "Packet Too Big from the link to another", THEIRS, FROM_LINK, TOO_BIG(48) },
-	{ .name = "Packet Too Big from link to link", .dst = "fe80::2", FROM_LINK, TELLS_TOO_BIG },
-	{ .name = "Packet Too Big from the link to us, rules",
-	  .routes = { ROUTE_IN(255, "2001:db8:2::1/128", LOCAL), TO(NH_GATEWAY) },
-	  .rules = { TO_MAIN },
-	  FROM_LINK,
-	  TELLS_TOO_BIG },
-	{ .name = "Packet Too Big from the link to us, VRF",
-	  .routes = { ROUTE_IN(WORLD_VRF, "2001:db8:2::1/128", LOCAL), TO(NH_GATEWAY) },
-	  .rules = { { NUMBER(10), FLAGS(L3MDEV) } },
-	  .arrange = rows_in_a_vrf,
-	  FROM_LINK,
-	  TELLS_TOO_BIG },
-	{ .name = "Packet Too Big by a VLAN",
-	  TO_US,
-	  .tags = { Q(10), Q(20) },
-	  .as = DEV_IN_10_20,
-	  TELLS_TOO_BIG },
-	{ .name = "Packet Too Big to us, proxy NDP", OURS, BY_PROXY, TELLS_TOO_BIG },
-	{ .name = "Packet Too Big to us, pass port", OURS, BY_PASS_PORT, TELLS_TOO_BIG },
-	{ .name = "Packet Too Big to us, held by a firewall", OURS, BY_FIREWALL, TELLS_TOO_BIG },
-	{ .name = "Packet Too Big to us, pass all", OURS, BY_PASS_ALL, TELLS_TOO_BIG },
-	{ .name = "Packet Too Big from link to link, a port without a slot",
-	  .in = DEV_STRANGER,
-	  .dst = "fe80::2",
-	  BY_PASS_ALL,
-	  TOO_BIG(48) },
-	{ .name = "Packet Too Big to another, pass all", THEIRS, BY_PASS_ALL, TOO_BIG(48) },
-	{ .name = "Packet Too Big to us, an upper device", OURS, BY_UPPER, TELLS_TOO_BIG },
-	{ .name = "Packet Too Big to us, more rules", OURS, BY_RULES, TELLS_TOO_BIG },
-	{ .name = "Packet Too Big to us, not ready", OURS, BY_NOT_READY, TELLS_TOO_BIG },
-	{ .name = "Packet Too Big to us, another ABI", OURS, BY_ABI, TOO_BIG(48) },
-	{ .name = "Packet Too Big, observed",
-	  TO_US,
-	  .meta_turned = SIXLANE_META_OBSERVE,
-	  TELLS_TOO_BIG },
-	{ .name = "Packet Too Big, second half", TO_US, .arrange = second_half, TELLS_TOO_BIG },
-	{ .name = "Packet Too Big once more", TO_US, .fresh = INNER_DST, TELLS_TOO_BIG },
+	TOLD_OF("to us", TO_US),
+	TOLD_OF("to an anycast address of ours", ANYCAST, .verdict = SIXLANE_PASS_ANYCAST),
+	TOLD_OF("to our address of the link", .dst = "fe80::2",
+		.verdict = SIXLANE_PASS_DESTINATION),
+	NOT_TOLD_OF("to another", THEIRS),
+	TOLD_OF("from the link to us", OURS, FROM_LINK),
+	TOLD_OF("from the link to an anycast address of ours", ANYCAST, FROM_LINK),
+	TOLD_OF("from link to link", .dst = "fe80::2", FROM_LINK),
+	NOT_TOLD_OF("from the link to another", THEIRS, FROM_LINK),
+	TOLD_OF("from the link to us, rules",
+		.routes = { ROUTE_IN(255, "2001:db8:2::1/128", LOCAL), TO(NH_GATEWAY) },
+		.rules = { TO_MAIN }, FROM_LINK),
+	TOLD_OF("from the link to us, VRF",
+		.routes = { ROUTE_IN(WORLD_VRF, "2001:db8:2::1/128", LOCAL), TO(NH_GATEWAY) },
+		.rules = { { NUMBER(10), FLAGS(L3MDEV) } }, .arrange = rows_in_a_vrf, FROM_LINK),
+	TOLD_OF("by a VLAN", TO_US, .tags = { Q(10) }, .as = DEV_IN_10),
+	TOLD_OF("by two VLANs", TO_US, .tags = { Q(10), Q(20) }, .as = DEV_IN_10_20),
+
+	/* before anybody has asked to whom it is */
+	TOLD_OF("to us, proxy NDP", OURS, BY_PORT(PROXY_NDP, PASS_PROXY_NDP)),
+	TOLD_OF("to us, pass port", OURS, BY_PORT(PASS, PASS_PORT)),
+	TOLD_OF("to us, held by a firewall", OURS, BY_PORT(IN_FIREWALL, PASS_FIREWALL)),
+	TOLD_OF("to us, held by tc", OURS, BY_PORT(IN_TC, PASS_TC)),
+	TOLD_OF("to us, an upper device", OURS, BY_PORT(UPPER, PASS_PORT_UPPER)),
+	TOLD_OF("to us, pass all", OURS, BY_META(PASS_ALL, PASS_ALL)),
+	NOT_TOLD_OF("to another, pass all", THEIRS, BY_META(PASS_ALL, PASS_ALL)),
+	NOT_TOLD_OF("by a port without a slot", .in = DEV_STRANGER, .dst = "fe80::2",
+		    BY_META(PASS_ALL, PASS_ALL)),
+	TOLD_OF("to us, more rules", OURS, BY_META(RULES, PUNT_RULES)),
+	TOLD_OF("to us, not ready", OURS, BY_META(GUARDED, PASS_NOT_READY)),
+	NOT_TOLD_OF("to us, another ABI", OURS, .arrange = abi_of_tomorrow,
+		    .verdict = SIXLANE_PASS_NOT_READY),
+
+	/* what becomes of the destination */
+	TOLD_OF("to us, observed", TO_US, .meta_turned = SIXLANE_META_OBSERVE),
+	TOLD_OF("to us, second half", TO_US, .arrange = second_half),
+	TOLD_OF("to us once more", TO_US, .fresh = INNER_DST),
 
 	/* of what */
 	{ .name = "Packet Too Big of 1280", TO_US, TOO_BIG_OF("00000500"), TOLD(2) },

@@ -96,12 +96,6 @@ def redirect(target, dst=FAR, by="b", mac=None, quoted=None, code=0, **kwargs):
     return message(by, body, **{"src": host_ll(by), "hop_limit": 255, **kwargs})
 
 
-def with_wrong_checksum(frame):
-    """Of ICMPv6 without extension headers before it."""
-    at = fr.ETH_LEN + fr.IPV6_LEN + 2
-    return frame[:at] + bytes([frame[at] ^ 0x55]) + frame[at + 1 :]
-
-
 def hear(net, *frames, by="b"):
     """The router has got them, and its kernel has done what it does."""
     for frame in frames:
@@ -161,24 +155,21 @@ def forget(net, *dst):
     net.r.ip("route flush cache", *dst)
 
 
-def shown(net):
-    """What `sixlane exception show` says: {destination: row}, in table main."""
+def shown(net, table=254):
+    """What `sixlane exception show` says of a table, main if nothing else: {destination: row}."""
     rows = net.router.sixlane_json("exception", "show")
-    return {row["destination"]: row for row in rows if row["table"] == 254}
+    return {row["destination"]: row for row in rows if row["table"] == table}
 
 
 def wait_shown(net, dst=FAR, timeout=10, **wanted):
     """Until there is an exception with these values, and packets meet it; returns it."""
-    seen = [None]
-    wanted.setdefault("punted", False)
+    wanted = {"punted": False, **wanted}
 
     def right():
-        seen[0] = shown(net).get(dst)
-        return (
-            seen[0] and all(seen[0].get(key) == value for key, value in wanted.items()) and seen[0]
-        )
+        row = shown(net).get(dst, {})
+        return row if all(row.get(key) == value for key, value in wanted.items()) else None
 
-    return wait_until(right, timeout, lambda: "%s %s: %s" % (dst, wanted, seen[0]))
+    return wait_until(right, timeout, lambda: "%s %s: %s" % (dst, wanted, shown(net)))
 
 
 def wait_gone(net, dst=FAR, timeout=10):

@@ -62,8 +62,6 @@ int maps_ring_read(struct maps_ring *ring, void *out, size_t max)
 	ring->out = out;
 	ring->n = 0;
 	ring->max = max;
-	if (!max)
-		return 0;
 	rc = ring_buffer__consume(ring->ring);
 	return rc < 0 && rc != -ECANCELED ? rc : (int)ring->n;
 }
