@@ -223,7 +223,7 @@ def test_the_first_that_fails_ends_it(net):
     exception(net, "add", SECOND, "mtu 1400")
     lines = ["%s mtu %d" % (dst, MTU) for dst in (FAR, SECOND, THIRD)]
     done = exception(net, "add -", stdin="\n".join(lines), check=False)
-    said = ["line 2: %s: File exists" % SECOND, "the 1 exceptions before it were carried out"]
+    said = ["line 2: %s: File exists" % SECOND, "the 1 exceptions before it were applied"]
     assert done.returncode == 1 and all(words in done.stderr for words in said), done.stderr
     assert {dst: (row["mtu"], row["active"]) for dst, row in ex.shown(net).items()} == {
         FAR: (MTU, True), SECOND: (1400, True),

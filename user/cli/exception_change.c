@@ -103,7 +103,7 @@ static int write_all(struct change *change)
 			snprintf(line, sizeof(line), "line %u: ", one->line);
 		log_error("%s%s: %s", line, exception_name(one, name), err);
 		if (change->n_done)
-			log_error("the %zu exceptions before it were carried out", change->n_done);
+			log_error("the %zu exceptions before it were applied", change->n_done);
 		return CMD_FAILED;
 	}
 	return CMD_OK;

@@ -211,6 +211,17 @@ static void clear_marks(struct sync *sync)
 		fib_clear_marks(sync->fib);
 }
 
+/* Without a kernel reader it is not room that is wanting. */
+static uint64_t count_overflow(const struct sync *sync)
+{
+	const struct exceptions *exceptions = sync->exceptions;
+
+	if (!audit_reader(sync->audit))
+		return 0;
+	return exceptions->n[EXCEPTED_NO_ROOM] + exceptions->n_overflow[0] +
+	       exceptions->n_overflow[1];
+}
+
 static void look_through(struct sync *sync)
 {
 	struct exceptions *exceptions = sync->exceptions;
@@ -231,6 +242,11 @@ static void look_through(struct sync *sync)
 	if (exceptions->ready && exceptions->dirty)
 		exceptions_rebuild(sync);
 	clear_marks(sync);
+	if (count_overflow(sync) && !exceptions->reported)
+		log_warning_limited(
+			"more exceptions (Path MTUs, redirects) than max_exceptions (%u): packets to the other destinations pass to the kernel; raise max_exceptions, or find the sender of the ICMPv6 messages",
+			sync->config->max_exceptions);
+	exceptions->reported = count_overflow(sync);
 	exceptions->rested_ns = now_ns + (util_cpu_ns() - cpu_ns) * BUDGET_PART;
 	exceptions->next_look_ns = util_later(now_ns + LOOK_NS, exceptions->rested_ns);
 }
@@ -245,32 +261,6 @@ void exceptions_start(struct sync *sync)
 }
 
 /* --- when ------------------------------------------------------------------------------------- */
-
-/* Without a kernel reader it is not room that is wanting. */
-static uint64_t count_overflow(const struct sync *sync)
-{
-	const struct exceptions *exceptions = sync->exceptions;
-
-	if (!audit_reader(sync->audit))
-		return 0;
-	return exceptions->n[EXCEPTED_NO_ROOM] + exceptions->n_overflow[0] +
-	       exceptions->n_overflow[1];
-}
-
-static void report_overflow(struct sync *sync)
-{
-	const bool overflow = count_overflow(sync) != 0;
-
-	if (overflow == sync->exceptions->reported)
-		return;
-	sync->exceptions->reported = overflow;
-	if (overflow)
-		log_warning_limited(
-			"more exceptions (Path MTUs, redirects) than max_exceptions (%u): packets to the other destinations pass to the kernel; raise max_exceptions, or find the sender of the ICMPv6 messages",
-			sync->config->max_exceptions);
-	else
-		log_info("all exceptions fit again");
-}
 
 /* After a pass there is news of all; the budget holds in any case. */
 static uint64_t look_due_ns(const struct sync *sync)
@@ -291,7 +281,6 @@ void exceptions_run(struct sync *sync)
 	if (now_ns >= look_due_ns(sync))
 		look_through(sync);
 	exceptions_fresh_run(sync, now_ns);
-	report_overflow(sync);
 }
 
 uint64_t exceptions_due_ns(const struct sync *sync)

@@ -83,7 +83,7 @@ struct exceptions {
 		uint64_t heard_ns; /* all events of before the turn had come; 0: not yet */
 		uint64_t n_lost;   /* as counted then */
 	} fresh;
-	bool reported; /* the log says that there are too many */
+	bool reported; /* the log says that some do not fit */
 };
 
 /* --- exceptions_store.c ------------------------------------------------------------------- */
