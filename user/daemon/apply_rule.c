@@ -80,9 +80,6 @@ static int publish(struct sync *sync, const struct rules_program *program)
 	/* Those of an earlier daemon go on forwarding until then, by tables that fit them. */
 	if (sync->quiet && !known)
 		apply_hold(sync);
-	/* what is kept at routes of local counts in main from here on, or does no more */
-	if (moved)
-		exceptions_all_change(sync);
 	ret = maps_set_rules(sync->maps, program->rules, n);
 	if (ret)
 		return ret;

@@ -136,22 +136,16 @@ void exceptions_neighbour_changes(struct sync *sync, uint32_t ifindex,
 			punt_and_read(sync, at);
 }
 
-void exceptions_all_change(struct sync *sync)
+void exceptions_mtu_changes(struct sync *sync)
 {
-	struct excepted *at = exceptions_first(sync->exceptions);
+	struct exceptions *exceptions = sync->exceptions;
+	struct excepted *at = exceptions_first(exceptions);
 
+	exceptions->mtu_look_ns = util_now_ns() + MTU_LOOK_NS;
+	exceptions->mtu_until_ns = util_now_ns() + MTU_LOOK_MAX_NS;
 	for (; at; at = exceptions_next(at))
 		if (at->state == EXCEPTED_EXACT)
 			punt_and_read(sync, at);
-}
-
-void exceptions_mtu_changes(struct sync *sync)
-{
-	const uint64_t now_ns = util_now_ns();
-
-	sync->exceptions->mtu_look_ns = now_ns + MTU_LOOK_NS;
-	sync->exceptions->mtu_until_ns = now_ns + MTU_LOOK_MAX_NS;
-	exceptions_all_change(sync);
 }
 
 /* Until it is over what the kernel has is not the last word. */

@@ -291,11 +291,10 @@ void exceptions_route_changes(struct sync *sync, uint32_t table, const struct pr
 			      const struct fib_target *target);
 void exceptions_route_changed(struct sync *sync, uint32_t table, const struct prefix *dst);
 /*
- * The same of all; of all, when a device has another MTU; of those by a neighbour that is no router
- * any more (rt6_clean_tohost()), or cannot be reached: a packet that waits for it in vain takes
- * with it what its destination has (ip6_link_failure()).
+ * The same of all, when a device has another MTU; of those by a neighbour that is no router any
+ * more (rt6_clean_tohost()), or cannot be reached: a packet that waits for it in vain takes with it
+ * what its destination has (ip6_link_failure()).
  */
-void exceptions_all_change(struct sync *sync);
 void exceptions_mtu_changes(struct sync *sync);
 void exceptions_neighbour_changes(struct sync *sync, uint32_t ifindex,
 				  const union sixlane_addr *addr);
