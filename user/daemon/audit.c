@@ -2,7 +2,7 @@
 /*
  * Passes through all tables, in pieces. A table's pass goes through the kernel's trie and the RIB's
  * side by side, in their common order; what differs is read once more and corrected
- * (audit_place.c). Tables take turns, a piece each within the budget, and each is passed through
+ * (audit_event.c). Tables take turns, a piece each within the budget, and each is passed through
  * once a second at most. The exceptions that stand behind the routes are handed on, and those of
  * next-hop objects, which are as a table of their own here.
  *
@@ -19,15 +19,16 @@
 #define USUAL_PERMILLE 5u
 #define PIECE_RECORDS 1024u
 #define OBJECTS 0u /* as the id of a table: the next-hop objects */
-/* More of them in one piece: messages were lost, and a dump is what helps. */
-#define MAX_SUSPECTS 2048u
 
 struct audit *audit_new(void)
 {
 	struct audit *audit = calloc(1, sizeof(*audit));
 	char err[LOADER_ERR];
 
-	if (audit && kernel_reader_open(&audit->reader, KERNEL_READER_CAST, err))
+	if (!audit)
+		return NULL;
+	audit->all.due_ns = audit->next_place_ns = UINT64_MAX;
+	if (kernel_reader_open(&audit->reader, KERNEL_READER_CAST, err))
 		log_warning(
 			"cannot read the kernel's own routing tables: %s; routes with a lifetime, and multipath routes from dumps, pass to the kernel",
 			err);
@@ -40,9 +41,8 @@ void audit_free(struct audit *audit)
 		return;
 	kernel_reader_close(audit->reader);
 	kernel_routes_free(&audit->routes);
+	audit_places_free(audit);
 	free(audit->tables);
-	free(audit->suspects.list);
-	free(audit->unsteady.list);
 	free(audit);
 }
 
@@ -64,12 +64,8 @@ struct side_by_side {
 
 static void suspect(struct side_by_side *both, const struct prefix *dst)
 {
-	struct audit_places *suspects = &both->sync->audit->suspects;
-
-	if (suspects->n == MAX_SUSPECTS)
-		both->err = -E2BIG;
-	else if (!both->err)
-		both->err = audit_place_add(suspects, both->table, dst);
+	if (!both->err)
+		both->err = audit_suspect(both->sync->audit, both->table, dst);
 }
 
 /*
@@ -147,15 +143,6 @@ static const struct radix_node *node_behind(const struct sync *sync, uint32_t ta
 	return cursor->started ? radix_after(radix, &cursor->last) : radix_first_under(radix, &all);
 }
 
-static void mend_suspects(struct sync *sync, bool expected)
-{
-	struct audit *audit = sync->audit;
-
-	for (size_t i = 0; i < audit->suspects.n; i++)
-		audit_place_mend(sync, &audit->suspects.list[i], expected);
-	audit->suspects.n = 0;
-}
-
 static int compare_piece(struct sync *sync, struct audit_table *table, struct kernel_view *view)
 {
 	static const struct kernel_choice choice = { .exceptions = KERNEL_EXCEPTIONS_ALL };
@@ -181,33 +168,33 @@ static int compare_piece(struct sync *sync, struct audit_table *table, struct ke
 	return both.err;
 }
 
-/*
- * The next piece of a table's pass. expected: differences are nothing to report. Returns whether
- * the pass is at its end.
- */
-static bool read_piece(struct sync *sync, struct audit_table *table, bool expected)
+/* What is missing in a pass that fails is not known. */
+static void report_failure(struct sync *sync, struct audit_table *table, int err)
+{
+	table->incomplete = true;
+	sync_want(sync, err == -E2BIG ? 0 : SYNC_LATER_NS);
+	log_warning_limited("cannot audit table %u: %s; sixlaned reads all tables again", table->id,
+			    err == -E2BIG ? "too many routes are not as the kernel has them"
+					  : strerror(-err));
+}
+
+/* The next piece of a table's pass. Returns whether that is at its end. */
+static bool read_piece(struct sync *sync, struct audit_table *table)
 {
 	struct kernel_view view = { 0 };
 	int err = compare_piece(sync, table, &view);
 
 	if (err == -EAGAIN) /* the kernel is just changing what comes next */
 		return false;
-	if (err) {
-		sync->audit->suspects.n = 0;
-		sync_want(sync, err == -E2BIG ? 0 : SYNC_LATER_NS);
-		log_warning_limited("cannot audit table %u: %s; sixlaned reads all tables again",
-				    table->id,
-				    err == -E2BIG ? "too many routes are not as the kernel has them"
-						  : strerror(-err));
-		return true;
-	}
-	mend_suspects(sync, expected); /* does not change the list of tables */
-	table->cut |= view.cut;
+	if (err)
+		report_failure(sync, table, err);
+	table->incomplete |= view.cut;
 	if (view.cut)
 		log_warning_limited(
 			"a route in table %u has more exceptions than can be read: packets to the destinations of new ones pass to the kernel",
 			table->id);
-	return view.end;
+	audit_places_run(sync); /* does not change the list of tables */
+	return err || view.end;
 }
 
 /* --- which table ------------------------------------------------------------------------------ */
@@ -277,27 +264,18 @@ static struct audit_table *next_table(const struct audit *audit)
 /* With a larger budget than usual more often than every second. */
 static uint64_t interval_ns(const struct sync *sync)
 {
-	const uint32_t permille = sync->config->audit_permille;
-
-	return permille > USUAL_PERMILLE ? INTERVAL_NS * USUAL_PERMILLE / permille : INTERVAL_NS;
-}
-
-static uint64_t read_since_ns(const struct audit *audit)
-{
-	uint64_t since_ns = audit->n_tables ? UINT64_MAX : 0;
-
-	for (size_t i = 0; i < audit->n_tables; i++)
-		if (audit->tables[i].read_since_ns < since_ns)
-			since_ns = audit->tables[i].read_since_ns;
-	return since_ns;
+	return INTERVAL_NS * USUAL_PERMILLE /
+	       util_later(sync->config->audit_permille, USUAL_PERMILLE);
 }
 
 /* A table that came after the last time that they were listed has not been read. */
 uint64_t audit_read_since_ns(const struct audit *audit)
 {
-	const uint64_t since_ns = read_since_ns(audit);
+	uint64_t since_ns = audit->n_tables ? audit->listed_ns : 0;
 
-	return since_ns < audit->listed_ns ? since_ns : audit->listed_ns;
+	for (size_t i = 0; i < audit->n_tables; i++)
+		since_ns = util_earlier(since_ns, audit->tables[i].read_since_ns);
+	return since_ns;
 }
 
 /* Perhaps all have been read since the last time that they had. */
@@ -305,13 +283,13 @@ static void end_pass(struct audit *audit, struct audit_table *table)
 {
 	const uint64_t now_ns = util_now_ns();
 
-	if (!table->cut)
+	if (!table->incomplete)
 		table->read_since_ns = table->begin_ns;
 	table->begin_ns = 0;
 	if (audit_read_since_ns(audit) <= audit->passed_ns)
 		return;
 	audit->passes++;
-	audit->pass_ns = now_ns - read_since_ns(audit);
+	audit->pass_ns = now_ns - audit_read_since_ns(audit);
 	audit->passed_ns = now_ns;
 }
 
@@ -321,17 +299,17 @@ uint64_t audit_passes(const struct audit *audit)
 }
 
 /* The next piece of a table. Returns whether its pass is through. */
-static bool run_piece(struct sync *sync, struct audit_table *table, bool expected)
+static bool run_piece(struct sync *sync, struct audit_table *table)
 {
 	const uint64_t now_ns = util_now_ns();
 	bool end;
 
 	if (!table->begin_ns) {
 		table->begin_ns = now_ns;
-		table->cut = false;
+		table->incomplete = false;
 		table->cursor = (struct kernel_cursor){ 0 };
 	}
-	end = read_piece(sync, table, expected);
+	end = read_piece(sync, table);
 	table->turn_ns = end ? table->begin_ns + interval_ns(sync) : now_ns;
 	if (end)
 		end_pass(sync->audit, table);
@@ -347,15 +325,16 @@ void audit_read_all(struct sync *sync)
 		return;
 	}
 	find_tables(sync);
+	audit->quiet = true;
 	for (size_t i = 0; i < audit->n_tables; i++) {
 		audit->tables[i].begin_ns = 0;
-		while (!run_piece(sync, &audit->tables[i], true))
+		while (!run_piece(sync, &audit->tables[i]))
 			;
 	}
+	audit->quiet = false;
 }
 
-/* --- when --------------------------------------------------------------------------------------
- */
+/* --- when ------------------------------------------------------------------------------------- */
 
 /* So much time must pass for the budget, which is not 0, to have been kept. */
 static uint64_t rest_ns(const struct sync *sync, uint64_t cost_ns)
@@ -367,9 +346,8 @@ static uint64_t rest_ns(const struct sync *sync, uint64_t cost_ns)
 static uint64_t piece_due_ns(const struct audit *audit)
 {
 	const struct audit_table *table = next_table(audit);
-	const uint64_t due_ns = table ? table->turn_ns : UINT64_MAX;
 
-	return due_ns > audit->next_piece_ns ? due_ns : audit->next_piece_ns;
+	return util_later(table ? table->turn_ns : UINT64_MAX, audit->next_piece_ns);
 }
 
 void audit_run(struct sync *sync)
@@ -380,7 +358,11 @@ void audit_run(struct sync *sync)
 
 	if (!audit->reader)
 		return;
-	audit_event_run(sync, now_ns);
+	if (now_ns >= audit->all.due_ns) {
+		audit_place_take(&audit->all, now_ns);
+		audit_read_all(sync);
+	}
+	audit_places_run(sync);
 	if (!sync->config->audit_permille)
 		return;
 	if (now_ns >= audit->next_tables_ns) {
@@ -390,34 +372,27 @@ void audit_run(struct sync *sync)
 	if (now_ns < piece_due_ns(audit))
 		return;
 	cpu_ns = util_cpu_ns();
-	run_piece(sync, next_table(audit), false);
+	run_piece(sync, next_table(audit));
 	audit->next_piece_ns = now_ns + rest_ns(sync, util_cpu_ns() - cpu_ns);
 }
 
 uint64_t audit_due_ns(const struct sync *sync)
 {
 	const struct audit *audit = sync->audit;
-	uint64_t next_ns, due_ns;
+	const uint64_t next_ns = util_earlier(audit->all.due_ns, audit->next_place_ns);
 
 	if (!audit->reader)
 		return UINT64_MAX;
-	next_ns = audit_event_due_ns(audit);
 	if (!sync->config->audit_permille)
 		return next_ns;
-	due_ns = piece_due_ns(audit);
-	if (audit->next_tables_ns < due_ns)
-		due_ns = audit->next_tables_ns;
-	return due_ns < next_ns ? due_ns : next_ns;
+	return util_earlier(next_ns, util_earlier(piece_due_ns(audit), audit->next_tables_ns));
 }
 
 uint64_t audit_dump_due_ns(const struct sync *sync, uint64_t cost_ns)
 {
-	uint64_t rest;
-
 	if (sync->audit->reader || !sync->config->audit_permille)
 		return UINT64_MAX;
-	rest = rest_ns(sync, cost_ns);
-	return util_now_ns() + (rest < INTERVAL_NS ? INTERVAL_NS : rest);
+	return util_now_ns() + util_later(INTERVAL_NS, rest_ns(sync, cost_ns));
 }
 
 void audit_tell(const struct audit *audit, struct sixlane_meta *meta)

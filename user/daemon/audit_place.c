@@ -21,22 +21,6 @@ int audit_prefix_compare(const struct prefix *a, const struct prefix *b)
 	return order ? order : a->len - b->len;
 }
 
-int audit_place_add(struct audit_places *places, uint32_t table, const struct prefix *dst)
-{
-	const size_t capacity = places->capacity ? 2 * places->capacity : 64;
-	struct audit_place *list;
-
-	if (places->n == places->capacity) {
-		list = reallocarray(places->list, capacity, sizeof(*list));
-		if (!list)
-			return -ENOMEM;
-		places->list = list;
-		places->capacity = capacity;
-	}
-	places->list[places->n++] = (struct audit_place){ table, *dst };
-	return 0;
-}
-
 static void report_failure(struct sync *sync, const struct prefix *dst, int ret)
 {
 	char text[PREFIX_STRLEN];
@@ -97,7 +81,7 @@ bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst)
 
 	if (!audit->reader)
 		return false;
-	if (!audit->probing) /* or it is in the midst of another one */
+	if (!audit->probed) /* or it is in the midst of another one */
 		ret = read_kernel(sync, table, dst);
 	if (ret == -EAGAIN)
 		audit_read_soon(sync, table, dst);
@@ -108,57 +92,49 @@ bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst)
 
 void audit_note_message(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
-	struct audit *audit = sync->audit;
+	const struct audit_place *probed = sync->audit->probed;
 
-	if (audit->probing && audit->probed.table == table && prefix_equal(&audit->probed.dst, dst))
-		audit->touched = true;
+	if (probed && probed->table == table && prefix_equal(&probed->dst, dst))
+		sync->audit->touched = true;
 }
 
 /* 0: audit->routes is what the kernel has, and no message about it is left. */
 static int read_still(struct sync *sync, const struct audit_place *place)
 {
 	struct audit *audit = sync->audit;
-	int ret = 0;
-	bool all = true;
 
-	audit->probed = *place;
 	for (int i = 0; i < TRIES; i++) {
-		ret = read_kernel(sync, place->table, &place->dst);
+		int ret = read_kernel(sync, place->table, &place->dst);
+		bool all;
+
 		if (ret)
 			return ret;
 		audit->touched = false;
-		audit->probing = true;
+		audit->probed = place;
 		all = sync_follow(sync);
-		audit->probing = false;
+		audit->probed = NULL;
 		if (all && !audit->touched)
 			return 0;
 	}
 	return -EAGAIN;
 }
 
-static void report(const struct audit_place *place, enum rib_difference difference)
+void audit_place_mend(struct sync *sync, const struct audit_place *place, bool counted)
 {
+	enum rib_difference difference;
 	char text[PREFIX_STRLEN];
 
+	/* -EAGAIN: routes that change all the time; the next pass comes by here, too */
+	if (read_still(sync, place))
+		return;
+	difference = compare(sync, place->table, &place->dst);
+	if (difference == RIB_SAME)
+		return;
+	audit_place_put(sync, place->table, &place->dst);
+	if (!counted || difference == RIB_RENEWED)
+		return;
+	sync->audit->mended[difference]++;
 	log_info_limited("audit: %s in table %u was not as the kernel has it (%s); corrected",
 			 prefix_format(&place->dst, text), place->table,
 			 rib_difference_names[difference]);
-}
-
-void audit_place_mend(struct sync *sync, const struct audit_place *place, bool expected)
-{
-	const struct audit_place copy = *place; /* lists may move meanwhile */
-	enum rib_difference difference;
-
-	/* -EAGAIN: routes that change all the time; the next pass comes by here, too */
-	if (read_still(sync, &copy))
-		return;
-	difference = compare(sync, copy.table, &copy.dst);
-	if (difference == RIB_SAME)
-		return;
-	audit_place_put(sync, copy.table, &copy.dst);
-	if (expected || difference == RIB_RENEWED)
-		return;
-	sync->audit->mended[difference]++;
-	report(&copy, difference);
 }
