@@ -14,19 +14,19 @@ from scapy.layers.inet6 import ICMPv6ND_RA, ICMPv6NDOptPrefixInfo
 from topology import FAR, HOST_MAC, PREFIX, Net, host_addr, host_ll
 
 ABROAD = "2001:db9::1"  # by the default route alone
+FOREVER = 1e9
 ALL_NODES, ALL_NODES_MAC = "ff02::1", bytes.fromhex("333300000001")
-TEMPORARY, PERMANENT = "2001:db8:f00::98/64 dev p1", "2001:db8:f00::99/64 dev p1"
+PERMANENT, TEMPORARY = "2001:db8:f00::99/64 dev p1", "2001:db8:f00::98/64 dev p1"
+
+
+def lifetime(seconds):
+    return "valid_lft %s preferred_lft %s" % (seconds, seconds)
 
 
 @pytest.fixture
 def net(make):
     """Without the passes: what an event points at is read all the same."""
     return make(Net).start("--audit-permille", "0")
-
-
-@pytest.fixture
-def audited(make):
-    return make(Net).start()
 
 
 def heed(net):
@@ -54,20 +54,10 @@ def advertise(net, lifetime, prefix_lifetime=None):
 
 
 def wait_expiry(net, address, most, least=0):
-    """Until the datapath knows of a lifetime of least to most seconds."""
+    """Until the datapath knows of a lifetime of more than least seconds; FOREVER: of none."""
     wait_until(
-        lambda: least < (net.router.lookup(address).get("expires_s") or 0) <= most, 10, "the lifetime is known"
+        lambda: least < net.router.lookup(address).get("expires_s", FOREVER) <= most, 10, "the lifetime is known"
     )
-
-
-def audit(net):
-    return net.router.status()["audit"]
-
-
-def wait_passes(net, n):
-    """So many passes through all tables from now on."""
-    first = audit(net)["passes"]
-    wait_until(lambda: audit(net)["passes"] > first + n, 10, "passes of the audit")
 
 
 def test_lifetimes_of_an_advertised_default_route(heeding):
@@ -116,39 +106,40 @@ def test_lifetimes_of_an_advertised_prefix(heeding):
         wait_expiry(heeding, ABROAD, seconds, least=seconds - 100)
 
 
-def test_the_audit_finds_what_no_event_names(audited):
+def test_the_audit_finds_what_no_event_names(make):
     """An advertisement that XDP does not see, and no message tells of."""
-    net = heed(audited)
+    net = heed(make(Net).start())
+
+    def audit():
+        return net.router.status()["audit"]
+
     advertise(net, 1800)
     wait_expiry(net, ABROAD, 1800, least=1700)
     net.router.detach(["p2"])
-    wait_passes(net, 2)  # nothing of that one is still to be read
-    before = audit(net)["corrected"]["lifetime"]
+    before = audit()
+    wait_until(lambda: audit()["passes"] > before["passes"] + 2, what="nothing of that one is still to be read")
+    assert before["kernel_reader"] and not before["corrected"]["lifetime"]
     advertise(net, 60)
     wait_expiry(net, ABROAD, 60)
-    wait_until(lambda: audit(net)["corrected"]["lifetime"] == before + 1, what="it is counted")
+    wait_until(lambda: audit()["corrected"] == {**before["corrected"], "lifetime": 1}, what="it is counted")
     assert "was not as the kernel has it (lifetime)" in net.router.log()
+    assert "1 lifetime" in net.router.status_text("-s")
 
 
-def test_an_address_gives_its_lifetime_to_the_route(net):
-    """That of its prefix: as long as no permanent one is there."""
-    net.r.ip("addr add", PERMANENT, "nodad")
-    net.sync()
-    net.r.ip("addr change", PERMANENT, "valid_lft 1000 preferred_lft 1000")
+@pytest.mark.parametrize("addresses, change, least, most", [
     # Linux 6.18 sets a time in the past, and no longer takes the route.
-    wait_until(lambda: net.router.lookup(FAR).get("expires_s", 1e9) <= 1000, 10, "it has a lifetime")
-
-
-def test_a_permanent_address_goes_and_comes(net):
-    """One of the same prefix that expires stays."""
-    net.r.ip("addr add", PERMANENT, "nodad")
-    net.r.ip("addr add", TEMPORARY, "nodad valid_lft 60 preferred_lft 60")
+    ({PERMANENT: "forever"}, "change %s %s" % (PERMANENT, lifetime(1000)), -FOREVER, 1000),
+    ({PERMANENT: "forever", TEMPORARY: 60}, "del " + PERMANENT, 0, 60),
+    ({TEMPORARY: 60}, "change %s %s" % (TEMPORARY, lifetime("forever")), 60, FOREVER),
+], ids=["a lifetime", "a permanent one goes", "no lifetime"])  # fmt: skip
+def test_addresses_give_their_prefix_s_route_a_lifetime(net, addresses, change, least, most):
+    """As long as no permanent one is there."""
+    for address, seconds in addresses.items():
+        net.r.ip("addr add", address, "nodad", lifetime(seconds))
     net.sync()
-    assert net.router.lookup(FAR).get("expires_s") is None
-    net.r.ip("addr del", PERMANENT)
-    wait_expiry(net, FAR, 60)
-    net.r.ip("addr change", TEMPORARY, "valid_lft forever preferred_lft forever")
-    wait_until(lambda: net.router.lookup(FAR).get("expires_s") is None, 10, "it ends no more")
+    assert (net.router.lookup(FAR).get("expires_s") is None) == (PERMANENT in addresses)
+    net.r.ip("addr", change)
+    wait_expiry(net, FAR, most, least)
 
 
 @pytest.mark.parametrize("by_object", [False, True])
@@ -159,12 +150,3 @@ def test_a_route_s_mtu_follows_its_device(net, by_object):
         net.r.ip("link set dev p1 mtu", mtu)
         told = net.r.ipj("-6 route show", PREFIX)[0]["metrics"][0]["mtu"]
         wait_until(lambda mtu=told: net.router.lookup(FAR).get("mtu") == mtu, 10, "MTU %d" % told)
-
-
-def test_passes_are_counted(audited):
-    net = audited
-    net.route("add", PREFIX, "via", host_addr("b"))
-    assert audit(net)["kernel_reader"]
-    wait_passes(net, 2)
-    assert not any(audit(net)["corrected"].values())
-    assert "corrected" in net.router.status_text("-s")
