@@ -2,7 +2,7 @@
 /*
  * Passes through all tables, in pieces. A table's pass goes through the kernel's trie and the RIB's
  * side by side, in their common order; what differs is read once more and corrected
- * (audit_event.c). Tables take turns, a piece each within the budget, and each is passed through
+ * (audit_place.c). Tables take turns, a piece each within the budget, and each is passed through
  * once a second at most. The exceptions that stand behind the routes are handed on, and those of
  * next-hop objects, which are as a table of their own here.
  *
@@ -19,6 +19,8 @@
 #define USUAL_PERMILLE 5u
 #define PIECE_RECORDS 1024u
 #define OBJECTS 0u /* as the id of a table: the next-hop objects */
+
+static const struct prefix all;
 
 struct audit *audit_new(void)
 {
@@ -53,61 +55,38 @@ struct kernel_reader *audit_reader(const struct audit *audit)
 
 /* --- a piece of a table ----------------------------------------------------------------------- */
 
-/* Where the two tables are compared. */
-struct side_by_side {
-	struct sync *sync;
-	uint32_t table;
-	const struct radix_node *node; /* the RIB's next destination */
-	uint64_t now_ns;
-	int err;
-};
-
-static void suspect(struct side_by_side *both, const struct prefix *dst)
+/* The RIB's destinations up to that of the kernel (NULL: to the table's end), which has none of
+ * them. */
+static int suspect_before(struct sync *sync, uint32_t table, const struct radix_node **node,
+			  const struct prefix *dst)
 {
-	if (!both->err)
-		both->err = audit_suspect(both->sync->audit, both->table, dst);
-}
+	int err = 0;
 
-/*
- * Goes through the RIB's destinations up to the kernel's next one (NULL: to the table's end). Those
- * before it are not in the kernel. Returns what the RIB has of it.
- */
-static const struct rib_dest *advance(struct side_by_side *both, const struct prefix *dst)
-{
-	static const struct prefix all;
-	const struct radix_node *node;
-
-	while ((node = both->node)) {
-		const int order = dst ? audit_prefix_compare(&node->prefix, dst) : -1;
-
-		if (order > 0)
-			return NULL;
-		both->node = radix_next_under(node, &all);
-		if (!order)
-			return (const struct rib_dest *)node;
-		suspect(both, &node->prefix);
+	while (!err && *node && (!dst || audit_prefix_compare(&(*node)->prefix, dst) < 0)) {
+		err = audit_suspect(sync->audit, table, &(*node)->prefix);
+		*node = radix_next_under(*node, &all);
 	}
-	return NULL;
+	return err;
 }
 
-/* The kernel's next destination. */
-static void compare_next(struct side_by_side *both, const struct kernel_view *view,
-			 const struct kernel_record *records, size_t n)
+/* What the RIB has of it may be NULL. */
+static int compare_destination(struct sync *sync, uint32_t table, const struct rib_dest *dest,
+			       const struct kernel_view *view, const struct kernel_record *records,
+			       size_t n)
 {
-	struct kernel_routes *routes = &both->sync->audit->routes;
+	struct kernel_routes *routes = &sync->audit->routes;
 	const struct prefix dst = kernel_routes_dst(records);
-	const struct rib_dest *dest = advance(both, &dst);
 	enum rib_difference difference;
+	int err = kernel_routes_fill(routes, view, table, records, n);
 
-	if (!both->err)
-		both->err = kernel_routes_fill(routes, view, both->table, records, n);
-	if (both->err)
-		return;
-	difference = rib_compare(dest, routes->routes, routes->n, both->now_ns);
+	if (err)
+		return err;
+	difference = rib_compare(dest, routes->routes, routes->n, view->now_ns);
 	if (difference == RIB_RENEWED)
-		audit_place_put(both->sync, both->table, &dst);
+		audit_place_put(sync, table, &dst);
 	else if (difference != RIB_SAME)
-		suspect(both, &dst);
+		return audit_suspect(sync->audit, table, &dst);
+	return 0;
 }
 
 /* A route of the same destination, or an exception of it. */
@@ -117,25 +96,37 @@ static bool belongs_to(const struct kernel_record *a, const struct kernel_record
 	       (a->dst_len == b->dst_len && !memcmp(a->dst, b->dst, sizeof(a->dst)));
 }
 
-static void compare_view(struct side_by_side *both, const struct kernel_view *view)
+/* node: the RIB's next destination. */
+static int compare_view(struct sync *sync, uint32_t table, const struct radix_node *node,
+			const struct kernel_view *view)
 {
 	size_t begin = 0, end;
+	int err = 0;
 
-	for (; begin < view->n; begin = end) {
+	for (; !err && begin < view->n; begin = end) {
+		const struct kernel_record *records = &view->records[begin];
+		const struct prefix dst = kernel_routes_dst(records);
+		const struct radix_node *same = NULL;
+
 		for (end = begin + 1; end < view->n; end++)
-			if (!belongs_to(&view->records[begin], &view->records[end]))
+			if (!belongs_to(records, &view->records[end]))
 				break;
-		compare_next(both, view, &view->records[begin], end - begin);
-		exceptions_note(both->sync, both->table, view, &view->records[begin], end - begin);
+		err = suspect_before(sync, table, &node, &dst);
+		if (node && prefix_equal(&node->prefix, &dst)) {
+			same = node;
+			node = radix_next_under(node, &all);
+		}
+		if (!err)
+			err = compare_destination(sync, table, (const struct rib_dest *)same, view,
+						  records, end - begin);
+		exceptions_note(sync, table, view, records, end - begin);
 	}
-	if (view->end)
-		advance(both, NULL);
+	return !err && view->end ? suspect_before(sync, table, &node, NULL) : err;
 }
 
 static const struct radix_node *node_behind(const struct sync *sync, uint32_t table,
 					    const struct kernel_cursor *cursor)
 {
-	static const struct prefix all;
 	const struct radix *radix = rib_table(sync->rib, table);
 
 	if (!radix)
@@ -147,25 +138,17 @@ static int compare_piece(struct sync *sync, struct audit_table *table, struct ke
 {
 	static const struct kernel_choice choice = { .exceptions = KERNEL_EXCEPTIONS_ALL };
 	struct kernel_reader *reader = sync->audit->reader;
-	struct side_by_side both = {
-		.sync = sync,
-		.table = table->id,
-		.node = node_behind(sync, table->id, &table->cursor),
-		.now_ns = util_now_ns(),
-	};
+	const struct radix_node *node = node_behind(sync, table->id, &table->cursor);
+	int err;
 
 	if (table->id == OBJECTS) {
-		both.err =
-			kernel_reader_objects(reader, PIECE_RECORDS, &choice, &table->cursor, view);
-		if (!both.err)
+		err = kernel_reader_objects(reader, PIECE_RECORDS, &choice, &table->cursor, view);
+		if (!err)
 			exceptions_note(sync, 0, view, view->records, view->n);
-	} else {
-		both.err = kernel_reader_walk(reader, table->id, PIECE_RECORDS, &choice,
-					      &table->cursor, view);
-		if (!both.err)
-			compare_view(&both, view);
+		return err;
 	}
-	return both.err;
+	err = kernel_reader_walk(reader, table->id, PIECE_RECORDS, &choice, &table->cursor, view);
+	return err ? err : compare_view(sync, table->id, node, view);
 }
 
 /* What is missing in a pass that fails is not known. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the files of the audit share: audit.c (passes through the tables), audit_event.c (places
- * that are read out of turn), audit_place.c (how one is read). Nothing else includes it.
+ * What the files of the audit share: audit.c (passes through the tables) and audit_place.c (places
+ * that are read out of turn). Nothing else includes it.
  */
 #ifndef USER_DAEMON_AUDIT_INTERNAL_H
 #define USER_DAEMON_AUDIT_INTERNAL_H
@@ -53,8 +53,6 @@ struct audit {
 	uint64_t next_place_ns;	       /* none is due earlier */
 	struct audit_place all;	       /* not a place, but all tables */
 
-	const struct audit_place *probed; /* being read, while messages about it may come … */
-	bool touched;			  /* … and did */
 	uint64_t mended[RIB_N_DIFFERENCES];
 };
 
@@ -62,14 +60,7 @@ struct audit {
 int audit_prefix_compare(const struct prefix *a, const struct prefix *b);
 /* What was read into audit->routes is what the RIB has from now on. */
 void audit_place_put(struct sync *sync, uint32_t table, const struct prefix *dst);
-/*
- * Read it, apply all messages that came meanwhile, and if the two still differ take over what the
- * kernel has. counted: a difference is counted and said.
- */
-void audit_place_mend(struct sync *sync, const struct audit_place *place, bool counted);
-
-/* audit_event.c. A pass saw a difference: audit_places_run() mends it. 0 or -errno, -E2BIG: too
- * many. */
+/* A pass saw a difference: audit_places_run() mends it. 0 or -E2BIG. */
 int audit_suspect(struct audit *audit, uint32_t table, const struct prefix *dst);
 /* It is read now. */
 void audit_place_take(struct audit_place *place, uint64_t now_ns);
