@@ -46,6 +46,8 @@ static void format_route(FILE *out, const struct rib_route *route)
 		fprintf(out, " from /%u", route->src.len);
 	if (route->truncated)
 		fputs(" truncated", out);
+	if (route->encap)
+		fputs(" encap", out);
 	if (route->unknown)
 		fputs(" unknown", out);
 	if (route->unlike)
