@@ -4,9 +4,14 @@
 Where an event points at the route the daemon reads it at once; elsewhere the audit finds it.
 """
 
+import ctypes
+import os
+import socket
+import struct
 import time
 
 import frames as fr
+import kernel_reader as kr
 import pytest
 from exceptions import message, router
 from lab import wait_until
@@ -15,6 +20,7 @@ from topology import FAR, HOST_MAC, PREFIX, Net, host_addr, host_ll
 
 ABROAD = "2001:db9::1"  # by the default route alone
 FOREVER = 1e9
+PIDFD_GETFD, SO_ATTACH_FILTER = 438, 26
 ALL_NODES, ALL_NODES_MAC = "ff02::1", bytes.fromhex("333300000001")
 PERMANENT, TEMPORARY = "2001:db8:f00::99/64 dev p1", "2001:db8:f00::98/64 dev p1"
 
@@ -106,24 +112,60 @@ def test_lifetimes_of_an_advertised_prefix(heeding):
         wait_expiry(heeding, ABROAD, seconds, least=seconds - 100)
 
 
-def test_the_audit_finds_what_no_event_names(make):
-    """An advertisement that XDP does not see, and no message tells of."""
-    net = heed(make(Net).start())
+def deafen(pid):
+    """From now on the process gets no notification, and is not told that it misses any."""
+    nothing = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0))  # BPF_RET: 0 bytes of each
+    filter_ = struct.pack("HL", 1, ctypes.addressof(nothing))
+    pidfd = os.pidfd_open(pid)
+    for fd in os.listdir("/proc/%d/fd" % pid):
+        if os.readlink("/proc/%d/fd/%s" % (pid, fd)).startswith("socket:"):
+            duplicate = ctypes.CDLL(None).syscall(PIDFD_GETFD, pidfd, int(fd), 0)
+            with socket.socket(fileno=duplicate) as sock:
+                if sock.family == socket.AF_NETLINK and sock.getsockname()[1]:  # its groups
+                    sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filter_)
+    os.close(pidfd)
+
+
+def test_the_audit_finds_what_nothing_tells(make):
+    """Each difference is mended, counted by its name, and said once."""
+    net, via_b = make(Net).start("--audit-permille", "100"), "%s via %s " % (PREFIX, host_addr("b"))
 
     def audit():
         return net.router.status()["audit"]
 
-    advertise(net, 1800)
-    wait_expiry(net, ABROAD, 1800, least=1700)
-    net.router.detach(["p2"])
-    before = audit()
-    wait_until(lambda: audit()["passes"] > before["passes"] + 2, what="nothing of that one is still to be read")
-    assert before["kernel_reader"] and not before["corrected"]["lifetime"]
-    advertise(net, 60)
-    wait_expiry(net, ABROAD, 60)
-    wait_until(lambda: audit()["corrected"] == {**before["corrected"], "lifetime": 1}, what="it is counted")
-    assert "was not as the kernel has it (lifetime)" in net.router.log()
-    assert "1 lifetime" in net.router.status_text("-s")
+    deafen(net.router.daemon.pid)
+    assert audit()["kernel_reader"]
+    for difference, request in (
+        ("missing", "add " + via_b), ("mtu", "change %s mtu 1400" % via_b),
+        ("lifetime", "change %s mtu 1400 expires 1000" % via_b), ("lifetime", "change %s mtu 1400" % via_b),
+        ("attributes", "change %s pref high" % via_b), ("replaced", "change %s via %s" % (PREFIX, host_addr("c"))),
+        ("missing", "add %s metric 9" % via_b), ("extra", "del %s metric 9" % via_b), ("extra", "del " + PREFIX),
+        ("missing", "add table 77 " + via_b), ("extra", "del table 77 " + via_b), ("missing", "add " + via_b),
+    ):  # fmt: skip
+        before = audit()["corrected"]
+        net.r.ip("route", request)
+        wanted = {**before, difference: before[difference] + 1}
+        wait_until(lambda wanted=wanted: audit()["corrected"] == wanted, what=request)
+    assert net.router.lookup(FAR)["next_hop"] == host_addr("b")
+    assert net.router.log().count("in table 77 was not as the kernel has it (missing)") == 1
+    assert "2 lifetime, 1 mtu" in net.router.status_text("-s")
+
+
+def test_what_is_told_is_no_difference(make):
+    net, ways = make(Net).start("--audit-permille", "1000"), [host_addr(host) for host in "bc"]
+    lines = ["route replace 2001:db8:e00:%x::/64 via %s" % (i, way) for i in range(500) for way in ways]
+    with kr.written(net.r, lines):
+        passes = net.router.status()["audit"]["passes"] + 50
+        wait_until(lambda: net.router.status()["audit"]["passes"] > passes, what="passes beside changes")
+    # The kernel may be interrupted between a change and its message.
+    assert sum(net.router.status()["audit"]["corrected"].values()) < 5, net.router.log()
+
+
+def test_one_event_after_the_other_puts_nothing_off(net):
+    net.r.ip("addr add", TEMPORARY, "nodad", lifetime(9000))
+    wait_expiry(net, FAR, 9000, least=8000)
+    with kr.written(net.r, ["addr change %s %s" % (TEMPORARY, lifetime(seconds)) for seconds in (900, 1000)]):
+        wait_expiry(net, FAR, 1000)
 
 
 @pytest.mark.parametrize("addresses, change, least, most", [

@@ -182,55 +182,47 @@ static bool read_piece(struct sync *sync, struct audit_table *table)
 
 /* --- which table ------------------------------------------------------------------------------ */
 
-static struct audit_table *find_table(const struct audit *audit, uint32_t id)
+static bool has_table(const struct audit *audit, uint32_t id)
 {
 	for (size_t i = 0; i < audit->n_tables; i++)
 		if (audit->tables[i].id == id)
-			return &audit->tables[i];
-	return NULL;
+			return true;
+	return false;
 }
 
 static void note_table(void *ctx, uint32_t id)
 {
 	struct audit *audit = ctx;
-	struct audit_table *table = find_table(audit, id), *list;
+	struct audit_table *list;
 
-	if (table) {
-		table->known = true;
+	if (has_table(audit, id))
 		return;
-	}
 	list = reallocarray(audit->tables, audit->n_tables + 1, sizeof(*list));
 	if (!list) { /* looked for again in a second */
 		audit->listed_ns = 0;
 		return;
 	}
 	audit->tables = list;
-	list[audit->n_tables++] = (struct audit_table){ .id = id, .known = true };
+	list[audit->n_tables++] = (struct audit_table){ .id = id };
 }
 
-/* Tables that the kernel or the RIB has: one of the two may have missed that one came or went. */
+/* Tables that came; the kernel keeps the empty ones, too. The RIB's, if it has too many to list. */
 static void find_tables(struct sync *sync)
 {
 	static uint32_t ids[KERNEL_READER_TABLES];
 	struct audit *audit = sync->audit;
-	size_t n = 0, kept = 0;
+	size_t n = 0;
 	int ret;
 
 	audit->listed_ns = util_now_ns();
 	ret = kernel_reader_tables(audit->reader, ids, ARRAY_SIZE(ids), &n);
 	if (ret)
 		log_warning_limited("cannot list the kernel's routing tables: %s", strerror(-ret));
-	for (size_t i = 0; i < audit->n_tables; i++)
-		audit->tables[i].known = false;
 	for (size_t i = 0; i < n; i++)
 		note_table(audit, ids[i]);
 	rib_each_table(sync->rib, note_table, audit);
 	if (nexthops_count(sync->nexthops))
 		note_table(audit, OBJECTS);
-	for (size_t i = 0; i < audit->n_tables; i++)
-		if (audit->tables[i].known)
-			audit->tables[kept++] = audit->tables[i];
-	audit->n_tables = kept;
 }
 
 /* Whose turn is next. NULL: there are no tables. */
@@ -251,14 +243,20 @@ static uint64_t interval_ns(const struct sync *sync)
 	       util_later(sync->config->audit_permille, USUAL_PERMILLE);
 }
 
-/* A table that came after the last time that they were listed has not been read. */
-uint64_t audit_read_since_ns(const struct audit *audit)
+/* When the oldest reading of a table began. */
+static uint64_t oldest_ns(const struct audit *audit)
 {
-	uint64_t since_ns = audit->n_tables ? audit->listed_ns : 0;
+	uint64_t since_ns = audit->n_tables ? UINT64_MAX : 0;
 
 	for (size_t i = 0; i < audit->n_tables; i++)
 		since_ns = util_earlier(since_ns, audit->tables[i].read_since_ns);
 	return since_ns;
+}
+
+/* A table that came after the last time that they were listed has not been read. */
+uint64_t audit_read_since_ns(const struct audit *audit)
+{
+	return util_earlier(oldest_ns(audit), audit->listed_ns);
 }
 
 /* Perhaps all have been read since the last time that they had. */
@@ -272,7 +270,7 @@ static void end_pass(struct audit *audit, struct audit_table *table)
 	if (audit_read_since_ns(audit) <= audit->passed_ns)
 		return;
 	audit->passes++;
-	audit->pass_ns = now_ns - audit_read_since_ns(audit);
+	audit->pass_ns = now_ns - oldest_ns(audit);
 	audit->passed_ns = now_ns;
 }
 

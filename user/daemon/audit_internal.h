@@ -27,7 +27,6 @@ struct audit_place {
 
 struct audit_table {
 	uint32_t id;
-	bool known;
 	bool incomplete; /* the pass under way has not read all exceptions */
 	struct kernel_cursor cursor;
 	uint64_t begin_ns;	/* of the pass under way, 0: none; … */
