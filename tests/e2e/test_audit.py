@@ -184,11 +184,17 @@ def test_addresses_give_their_prefix_s_route_a_lifetime(net, addresses, change, 
     wait_expiry(net, FAR, most, least)
 
 
-@pytest.mark.parametrize("by_object", [False, True])
-def test_a_route_s_mtu_follows_its_device(net, by_object):
+@pytest.mark.parametrize("hop, count", [("nhid 7", 1), ("via " + host_addr("b"), 1), ("via " + host_addr("b"), 6000)])
+def test_routes_mtus_follow_their_device(net, hop, count):
+    """However many there are: then all tables are read, but not dumped."""
     net.r.ip("nexthop add id 7 via", host_addr("b"), "dev p1")
-    net.route("add", PREFIX, "nhid 7" if by_object else "via " + host_addr("b"), "mtu 1400")
+    net.r.batch("route add 2001:db8:f00:%x::/64 %s mtu 1400" % (i, hop) for i in range(count))
+    net.sync()
+    generation = net.router.status()["generation"]
     for mtu in (1300, 1500):
         net.r.ip("link set dev p1 mtu", mtu)
-        told = net.r.ipj("-6 route show", PREFIX)[0]["metrics"][0]["mtu"]
-        wait_until(lambda mtu=told: net.router.lookup(FAR).get("mtu") == mtu, 10, "MTU %d" % told)
+        told = net.r.ipj("-6 route show 2001:db8:f00::/64")[0]["metrics"][0]["mtu"]
+        for i in (0, count - 1):
+            far = "2001:db8:f00:%x::1" % i
+            wait_until(lambda far=far, mtu=told: net.router.lookup(far).get("mtu") == mtu, 10, "MTU %d" % told)
+    assert net.router.status()["generation"] == generation

@@ -20,8 +20,10 @@ static const uint64_t readings_ns[] = { 0, 25 * NS_PER_MS, 10 * NS_PER_MS, 5 * N
 #define N_READINGS (ARRAY_SIZE(readings_ns) - 1)
 /* Looks at what expires fall on multiples of this, so that many are one; less than RIB_RENEW_NS. */
 #define LOOK_NS (1000ull * NS_PER_MS)
-/* If more are to be read all tables are, or messages were lost and a dump is what helps. */
-#define MAX_SOON 2048u
+/* If events point at more places all tables are read. */
+#define MAX_EVENTS 1024u
+/* If more differ at once messages were lost, and a dump is what helps. */
+#define MAX_SOON 4096u
 /* A change may be read before its message is sent: then there is no difference any more. */
 #define TRIES 3
 
@@ -138,21 +140,13 @@ static int compare_places(const void *x, const void *y)
 	return audit_prefix_compare(&a->dst, &b->dst);
 }
 
-/* NULL: it is none. */
-static struct audit_place *find_place(const struct audit *audit, const struct audit_place *key)
+/* NULL: it is none, or if it is to be added there is no memory. */
+static struct audit_place *find_place(struct audit *audit, const struct audit_place *key, bool add)
 {
-	struct audit_place **found = tfind(key, &audit->places, compare_places);
+	struct audit_place **found = tfind(key, &audit->places, compare_places), *place;
 
-	return found ? *found : NULL;
-}
-
-/* NULL: no memory. */
-static struct audit_place *get_place(struct audit *audit, const struct audit_place *key)
-{
-	struct audit_place *place = find_place(audit, key);
-
-	if (place)
-		return place;
+	if (found || !add)
+		return found ? *found : NULL;
 	place = malloc(sizeof(*place));
 	if (!place)
 		return NULL;
@@ -196,10 +190,11 @@ static uint64_t look_ns(uint64_t now_ns, uint64_t end_ns)
 /* --- soon ------------------------------------------------------------------------------------- */
 
 /* A place that is to be read. NULL: there are too many, or no memory. */
-static struct audit_place *get_soon(struct audit *audit, uint32_t table, const struct prefix *dst)
+static struct audit_place *get_soon(struct audit *audit, uint32_t table, const struct prefix *dst,
+				    size_t max)
 {
 	const struct audit_place key = { .table = table, .dst = *dst };
-	struct audit_place *place = audit->n_soon < MAX_SOON ? get_place(audit, &key) : NULL;
+	struct audit_place *place = audit->n_soon < max ? find_place(audit, &key, true) : NULL;
 
 	if (place && !place->n_left) {
 		place->n_left = 1;
@@ -218,7 +213,7 @@ void audit_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst
 		return;
 	}
 	if (!audit->all.n_left)
-		place = get_soon(audit, table, dst);
+		place = get_soon(audit, table, dst, MAX_EVENTS);
 	if (!place)
 		place = &audit->all;
 	place->n_left = N_READINGS;
@@ -227,7 +222,7 @@ void audit_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst
 
 int audit_suspect(struct audit *audit, uint32_t table, const struct prefix *dst)
 {
-	struct audit_place *place = get_soon(audit, table, dst);
+	struct audit_place *place = get_soon(audit, table, dst, MAX_SOON);
 
 	if (!place)
 		return -E2BIG;
@@ -302,7 +297,7 @@ void audit_note_change(struct sync *sync, uint32_t table, const struct prefix *d
 	if (!audit->reader || (!rib_unsteady(sync->rib) && !audit->places))
 		return;
 	unsteady = outlook_of(sync, &key, 0).unsteady;
-	place = unsteady ? get_place(audit, &key) : find_place(audit, &key);
+	place = find_place(audit, &key, unsteady);
 	if (place)
 		set_due(audit, place, look_ns(util_now_ns(), 0));
 	else if (unsteady)

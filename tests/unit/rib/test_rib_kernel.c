@@ -74,64 +74,32 @@ SCRIPT(test_beside_stale, { "dumped", DUMP, -EINPROGRESS, "50 a1 b2 stale", A_AN
        { "replace dev 7: or another that a dump left out", REPLACE, -EAGAIN,
 	 "50 a1 b2 stale; 50 -7; 60 -7", HOP(DEV(7)) })
 
-/* Of a route and of a set: what is announced, what is kept, and whether it is told. */
-static void test_announced_lifetimes(void **state)
-{
-	static const struct {
-		uint32_t ends_ms, kept_ms;
-		bool told;
-	} rows[] = {
-		{ 0, 0, true },		 { 0, 0, false },	  { 10000, 10000, true },
-		{ 10000, 10000, false }, { 11999, 10000, false }, /* said later, of the same */
-		{ 11999, 10000, false },			  /* … and not added up */
-		{ 9999, 9999, true }, /* the earlier end is the safe one */
-		{ 8100, 8100, true }, /* so that it cannot shrink without being told */
-		{ 10099, 8100, false },	 { 10100, 10100, true }, /* another lifetime */
-		{ 3000, 3000, true },	 { 0, 0, true },
-	};
-	struct steps_world world;
-
-	(void)state;
-	for (uint16_t n_hops = 1; n_hops <= 2; n_hops++) {
-		struct step step = { .flags = CREATE, A_AND_B };
-
-		step.n_hops = n_hops;
-		steps_open(&world);
-		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-			const unsigned int before = world.changes;
-
-			step.ends_ms = rows[i].ends_ms;
-			assert_int_equal(steps_apply(&world, &step), 0);
-			assert_int_equal(world.changes - before, rows[i].told);
-			assert_int_equal(known(&world)->expires_ns, rows[i].kept_ms * NS_PER_MS);
-			step.flags = REPLACE;
-		}
-		rib_free(world.rib);
-	}
-}
+/* Of a lifetime messages say how much is left, each a little else: the earlier end is the safe one.
+ */
+SCRIPT(test_announced_lifetimes, { "a set", CREATE, 0, "50 a1 b2", A_AND_B },
+       { "10 s", REPLACE, 0, "50 a1 b2 ends 10000", .ends_ms = 10000, A_AND_B },
+       { "the same, said later", REPLACE, 0, NULL, .ends_ms = 11999, A_AND_B },
+       { "said sooner", REPLACE, 0, "50 a1 b2 ends 9999", .ends_ms = 9999, A_AND_B },
+       { "and again", REPLACE, 0, "50 a1 b2 ends 8100", .ends_ms = 8100, A_AND_B },
+       { "the same", REPLACE, 0, NULL, .ends_ms = 10099, A_AND_B },
+       { "another", REPLACE, 0, "50 a1 b2 ends 10100", .ends_ms = 10100, A_AND_B },
+       { "none", REPLACE, 0, "50 a1 b2", A_AND_B }, { "del", DEL, 0, "", A_AND_B },
+       { "one route", CREATE, 0, "50 a1 ends 10000", .ends_ms = 10000, HOP(VIA(0xa, 1)) },
+       { "the same, said later", REPLACE, 0, NULL, .ends_ms = 11999, HOP(VIA(0xa, 1)) },
+       { "said sooner", REPLACE, 0, "50 a1 ends 9999", .ends_ms = 9999, HOP(VIA(0xa, 1)) },
+       { "another", REPLACE, 0, "50 a1 ends 11999", .ends_ms = 11999, HOP(VIA(0xa, 1)) },
+       { "none", REPLACE, 0, "50 a1", HOP(VIA(0xa, 1)) })
 
 /* Hops with ends a little apart are hops of one kind: the one that is left needs no dump. */
-static void test_hops_that_end_together(void **state)
-{
-	static const uint32_t seconds_ms[] = { 10000, 8001, 11999, 8000, 12000 };
-	const struct step del = { .flags = DEL, HOP(VIA(0xa, 1)) };
-	const struct step first = { .flags = CREATE, .ends_ms = 10000, HOP(VIA(0xb, 2)) };
-	struct step both = { .flags = APPEND, A_AND_B };
-	struct steps_world world;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(seconds_ms); i++) {
-		const bool alike = i < 3;
-
-		steps_open(&world);
-		both.ends_ms = seconds_ms[i];
-		assert_int_equal(steps_apply(&world, &first), 0);
-		assert_int_equal(steps_apply(&world, &both), alike ? 0 : -EINPROGRESS);
-		assert_int_equal(steps_apply(&world, &del), alike ? 0 : -EAGAIN);
-		assert_int_equal(known(&world)->expires_ns, seconds_ms[i] * NS_PER_MS);
-		rib_free(world.rib);
-	}
-}
+SCRIPT(test_hops_that_end_together,
+       { "add b", CREATE, 0, "50 b2 ends 10000", .ends_ms = 10000, HOP(VIA(0xb, 2)) },
+       { "append a", APPEND, 0, "50 b2 a1 ends 8001", .ends_ms = 8001, A_AND_B },
+       { "del a", DEL, 0, "50 b2 ends 8001", HOP(VIA(0xa, 1)) },
+       { "append a", APPEND, 0, "50 b2 a1 ends 10000", .ends_ms = 10000, A_AND_B },
+       { "del a", DEL, 0, "50 b2 ends 10000", HOP(VIA(0xa, 1)) },
+       { "append a, unlike", APPEND, -EINPROGRESS, "50 b2 a1 ends 12000 stale", .ends_ms = 12000,
+	 A_AND_B },
+       { "del a", DEL, -EAGAIN, "50 b2 ends 12000 stale", HOP(VIA(0xa, 1)) })
 
 /* --- the kernel's own table ------------------------------------------------------------------- */
 
