@@ -7,22 +7,10 @@ import frames as fr
 from lab import wait_until
 from topology import FAR, PREFIX, WITHOUT_BTF, host_addr
 
-SKIP_NOTIFY = "net.ipv6.route.skip_notify_on_dev_down"
-
-
 def two_ways(net):
     """The far prefix by host b, everything else by host c."""
     net.r.route("add", PREFIX, "via", host_addr("b"))
     net.r.route("add default via", host_addr("c"))
-
-
-def wait_in_sync(twins, after):
-    wait_until(
-        lambda: twins.fast.router.status()["in_sync"]
-        and twins.fast.router.status()["generation"] > after,
-        10,
-        "read anew",
-    )
 
 
 INTERRUPTIONS = {
@@ -34,18 +22,20 @@ INTERRUPTIONS = {
 
 @pytest.mark.parametrize("interrupt", INTERRUPTIONS.values(), ids=list(INTERRUPTIONS))
 def test_routes_of_a_device_go_without_a_word(twins, interrupt):
-    twins.each(lambda net: net.r.sysctl(SKIP_NOTIFY, 1))
+    fast = twins.fast
+    twins.each(lambda net: net.r.sysctl("net.ipv6.route.skip_notify_on_dev_down", 1))
     twins.each(two_ways)
-    twins.fast.sync()
+    fast.sync()
     twins.assert_same([fr.udp(FAR)])
-    generation = twins.fast.router.status()["generation"]
+    generation = fast.router.status()["generation"]
     twins.each(interrupt)
     twins.each(lambda net: net.resolve_hosts())
-    twins.fast.sync()
+    fast.sync()
     twins.assert_same([fr.udp(FAR)])
-    wait_in_sync(twins, generation)
+    wait_until(lambda: fast.router.status()["generation"] > generation, what="read anew")
+    fast.sync()
     twins.assert_same([fr.udp(FAR)])
-    assert not twins.fast.r.ipj("-6 route show", PREFIX), "the kernel kept the route: no test"
+    assert not fast.r.ipj("-6 route show", PREFIX), "the kernel kept the route: no test"
 
 
 def test_metrics_behind_a_lost_carrier(twins):
@@ -96,14 +86,18 @@ def test_a_rule_of_all_but_vrf_packets(twins):
 OTHER, OTHER_FAR = "2001:db8:99::/48", "2001:db8:99::1"
 
 
+def append(net, prefix, hosts="bc", *attributes):
+    for host in hosts:
+        net.r.route("append", prefix, "via", host_addr(host), *attributes)
+
+
 def hide_between_hops(net):
     """Beside a plain multipath route one that fib6 tells as if it were plain: it goes on behind
     the last hop, and `dev p0`, which it takes for what comes in by p0, stands before that."""
-    for host in "bc":
-        net.r.route("append", OTHER, "via", host_addr(host))
-    net.r.route("add", PREFIX, "via", host_addr("b"))
+    append(net, OTHER)
+    append(net, PREFIX, "b")
     net.r.route("append", PREFIX, "dev p0")
-    net.r.route("append", PREFIX, "via", host_addr("c"))
+    append(net, PREFIX, "c")
     for prefix in (PREFIX, OTHER):
         assert len(net.r.ipj("-6 route show", prefix)) == 1, "the kernel tells it: no test"
 
@@ -137,14 +131,12 @@ def test_a_route_that_dumps_leave_out(idle):
 
 def test_a_kernel_that_cannot_be_looked_into(idle):
     """Then any multipath route may have others beside it, but for those that are announced."""
-    for host in "bc":
-        idle.r.route("append", OTHER, "via", host_addr(host))
+    append(idle, OTHER)
     idle.start(under=WITHOUT_BTF)
     assert "cannot read the kernel's own routing tables" in idle.router.log()
     assert not idle.router.status()["audit"]["kernel_reader"]
     idle.assert_passed(frames_to(OTHER_FAR), "punt_equal_metric")
-    for host in "bc":
-        idle.r.route("append", PREFIX, "via", host_addr(host))
+    append(idle, PREFIX)
     wait_until(lambda: idle.router.lookup(FAR)["verdict"] == "forward", what="it is read")
     assert_spread(idle, frames_to(FAR))
     idle.r.route("add default via", host_addr("c"))
@@ -163,6 +155,6 @@ def test_hops_of_unlike_attributes(net, first, second):
     net.assert_passed(frames_to(FAR), "punt_equal_metric")
     for host in "bc":
         net.r.route("delete", PREFIX, "via", host_addr(host))
-        net.r.route("append", PREFIX, "via", host_addr(host), "mtu 1400")
+        append(net, PREFIX, host, "mtu 1400")
     wait_until(lambda: net.router.lookup(FAR)["verdict"] == "forward", what="they are alike")
     assert_spread(net, frames_to(FAR))

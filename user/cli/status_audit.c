@@ -25,15 +25,10 @@ json_t *status_audit_json(const struct sixlane_meta *meta)
 
 static void print_corrected(const struct sixlane_meta *meta)
 {
-	const char *between = "";
-
 	printf("corrected   ");
-	for (size_t i = FIRST_DIFFERENCE; i < RIB_N_DIFFERENCES; i++) {
-		printf("%s%llu %s", between, (unsigned long long)meta->audit_corrected[i],
-		       rib_difference_names[i]);
-		between = ", ";
-	}
-	putchar('\n');
+	for (size_t i = FIRST_DIFFERENCE; i < RIB_N_DIFFERENCES; i++)
+		printf("%llu %s%s", (unsigned long long)meta->audit_corrected[i],
+		       rib_difference_names[i], i + 1 < RIB_N_DIFFERENCES ? ", " : "\n");
 }
 
 void status_audit_text(const struct cmd_options *options, const struct sixlane_meta *meta)

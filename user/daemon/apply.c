@@ -180,7 +180,6 @@ static int read_rest(struct sync *sync, const struct nlmsghdr *nlh, const struct
 
 	if (sync->dumping)
 		return ret == -EINPROGRESS ? 0 : ret;
-	audit_note_message(sync, route->table, &route->dst);
 	/* a withdrawal from before the dump, of what the dump therefore did not tell */
 	if (ret == -EAGAIN && !added && sync->replaying && !route->unknown)
 		return 0;

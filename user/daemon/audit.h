@@ -50,8 +50,6 @@ void audit_advertised(struct sync *sync, uint32_t ifindex);
 /* … and of all with an MTU of their own, which may follow that of a device. */
 void audit_mtu_changed(struct sync *sync);
 
-/* A message was about this destination: it may have been under way when that was read. */
-void audit_note_message(struct sync *sync, uint32_t table, const struct prefix *dst);
 /* Something changed there: follow it, if it has routes that may change without a message. */
 void audit_note_change(struct sync *sync, uint32_t table, const struct prefix *dst);
 

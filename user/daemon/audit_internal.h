@@ -1,39 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the files of the audit share: audit.c (passes through the tables), audit_place.c (one
- * destination), audit_event.c (what events point at). Nothing else includes it.
+ * What the files of the audit share: audit.c (passes through the tables) and audit_place.c (places
+ * that are read out of turn). Nothing else includes it.
  */
 #ifndef USER_DAEMON_AUDIT_INTERNAL_H
 #define USER_DAEMON_AUDIT_INTERNAL_H
+
+#include <sys/queue.h>
 
 #include "audit.h"
 #include "kernel_reader.h"
 #include "kernel_routes.h"
 
-/* A destination in a table. */
+/*
+ * A destination in a table that is not left to the passes: its routes are unsteady, an event
+ * pointed at it, or a pass saw a difference there.
+ */
 struct audit_place {
-	uint32_t table;
+	LIST_ENTRY(audit_place) in_list;
 	struct prefix dst;
-};
-
-struct audit_places {
-	struct audit_place *list;
-	size_t n, capacity;
-};
-
-#define AUDIT_MAX_SOON 256u
-
-/* To be read at due_ns. */
-struct audit_soon {
-	struct audit_place place;
-	uint64_t due_ns;
-	uint32_t n_read; /* since the event */
+	uint32_t table;
+	uint32_t n_left; /* readings to come */
+	uint64_t due_ns; /* of the next one, or of a look at what expires */
+	bool counted;	 /* a difference is one of the passes */
 };
 
 struct audit_table {
 	uint32_t id;
-	bool known;
-	bool cut; /* of the pass under way, not all exceptions were read */
+	bool incomplete; /* the pass under way has not read all exceptions */
 	struct kernel_cursor cursor;
 	uint64_t begin_ns;	/* of the pass under way, 0: none; … */
 	uint64_t read_since_ns; /* … of the one before, which is through */
@@ -43,40 +37,34 @@ struct audit_table {
 struct audit {
 	struct kernel_reader *reader; /* NULL: the tables are dumped */
 	struct kernel_routes routes;  /* of the destination that is looked at */
+
 	struct audit_table *tables;
 	size_t n_tables;
-	uint64_t listed_ns;	      /* when the list was whole */
-	struct audit_places suspects; /* in the piece that was read last */
-	struct audit_places unsteady; /* those with unsteady routes; others, and some twice */
-	size_t untidy_n;	      /* more of them than are kept without a tidy() */
-
-	struct audit_soon soon[AUDIT_MAX_SOON];
-	size_t n_soon;
-	struct audit_soon all; /* not a place, but all tables; due_ns 0: not */
-
-	struct audit_place probed;	  /* the one that is being read, … */
-	bool probing, touched;		  /* … while messages about it may come */
-	uint64_t looked_ns, next_look_ns; /* at what of them expires */
+	uint64_t listed_ns; /* when the list was whole */
 	uint64_t next_tables_ns, next_piece_ns;
 	uint64_t passes, pass_ns; /* all tables, and how long that took last … */
 	uint64_t passed_ns;	  /* … and when */
+	bool quiet;		  /* what a pass finds now is nothing to report */
+
+	LIST_HEAD(, audit_place) list; /* all places, … */
+	void *places;		       /* … and the same as a tree by tsearch() */
+	size_t n_soon;		       /* of them, that are to be read */
+	uint64_t next_place_ns;	       /* none is due earlier */
+	struct audit_place all;	       /* not a place, but all tables */
+
 	uint64_t mended[RIB_N_DIFFERENCES];
 };
 
 /* audit_place.c. In the order of a walk. */
 int audit_prefix_compare(const struct prefix *a, const struct prefix *b);
-/* 0 or -errno. */
-int audit_place_add(struct audit_places *places, uint32_t table, const struct prefix *dst);
 /* What was read into audit->routes is what the RIB has from now on. */
 void audit_place_put(struct sync *sync, uint32_t table, const struct prefix *dst);
-/*
- * Read it, apply all messages that came meanwhile, and if the two still differ take over what the
- * kernel has. expected: a difference is nothing to report.
- */
-void audit_place_mend(struct sync *sync, const struct audit_place *place, bool expected);
-
-/* audit_event.c */
-void audit_event_run(struct sync *sync, uint64_t now_ns);
-uint64_t audit_event_due_ns(const struct audit *audit);
+/* A pass saw a difference: audit_places_run() mends it. 0 or -E2BIG. */
+int audit_suspect(struct audit *audit, uint32_t table, const struct prefix *dst);
+/* It is read now. */
+void audit_place_take(struct audit_place *place, uint64_t now_ns);
+/* Read all places that are due. */
+void audit_places_run(struct sync *sync);
+void audit_places_free(struct audit *audit);
 
 #endif

@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One destination: read from the kernel's own table, compared with the RIB, and put there.
+ * Places that are read out of turn: those that events point at, those with a lifetime that is
+ * about to end, and those where a pass saw a difference. The kernel changes routes after an event,
+ * or before it, so that each is then read several times.
  *
- * Messages under way may be older or newer than what is read. Older ones have been applied before
- * the comparison, and if one was about this destination it is read once more. What is read may
- * also be newer than a message that is sent after it: that message then says what is known already.
+ * All destinations whose routes may change without a message (rib_route_is_unsteady()) are places,
+ * so that no event looks for them in the whole RIB. Only audit_places_run() removes any.
  */
 #include <errno.h>
+#include <search.h>
 #include <string.h>
 
 #include "audit_internal.h"
 #include "state.h"
 
+#define NS_PER_MS 1000000u
+/* How long each reading is after the event or the reading before, by how many are left then. */
+static const uint64_t readings_ns[] = { 0, 25 * NS_PER_MS, 10 * NS_PER_MS, 5 * NS_PER_MS };
+#define N_READINGS (ARRAY_SIZE(readings_ns) - 1)
+/* Looks at what expires fall on multiples of this, so that many are one; less than RIB_RENEW_NS. */
+#define LOOK_NS (1000ull * NS_PER_MS)
+/* If events point at more places all tables are read. */
+#define MAX_EVENTS 1024u
+/* If more differ at once messages were lost, and a dump is what helps. */
+#define MAX_SOON 4096u
+/* A change may be read before its message is sent: then there is no difference any more. */
 #define TRIES 3
 
 int audit_prefix_compare(const struct prefix *a, const struct prefix *b)
@@ -21,33 +34,15 @@ int audit_prefix_compare(const struct prefix *a, const struct prefix *b)
 	return order ? order : a->len - b->len;
 }
 
-int audit_place_add(struct audit_places *places, uint32_t table, const struct prefix *dst)
-{
-	const size_t capacity = places->capacity ? 2 * places->capacity : 64;
-	struct audit_place *list;
-
-	if (places->n == places->capacity) {
-		list = reallocarray(places->list, capacity, sizeof(*list));
-		if (!list)
-			return -ENOMEM;
-		places->list = list;
-		places->capacity = capacity;
-	}
-	places->list[places->n++] = (struct audit_place){ table, *dst };
-	return 0;
-}
+/* --- one destination -------------------------------------------------------------------------- */
 
 static void report_failure(struct sync *sync, const struct prefix *dst, int ret)
 {
 	char text[PREFIX_STRLEN];
 
-	if (ret == -E2BIG)
-		log_warning_limited("%s has more routes than the kernel reader holds: not audited",
-				    prefix_format(dst, text));
-	else
-		log_warning_limited(
-			"cannot read the routes to %s in the kernel's table: %s; sixlaned tries again",
-			prefix_format(dst, text), strerror(-ret));
+	log_warning_limited("cannot compare the routes to %s with the kernel's own: %s",
+			    prefix_format(dst, text),
+			    ret == -E2BIG ? "there are too many" : strerror(-ret));
 	if (ret == -ENOMEM)
 		sync_want(sync, SYNC_LATER_NS);
 }
@@ -92,13 +87,11 @@ void audit_place_put(struct sync *sync, uint32_t table, const struct prefix *dst
 
 bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst)
 {
-	struct audit *audit = sync->audit;
-	int ret = -EAGAIN;
+	int ret;
 
-	if (!audit->reader)
+	if (!sync->audit->reader)
 		return false;
-	if (!audit->probing) /* or it is in the midst of another one */
-		ret = read_kernel(sync, table, dst);
+	ret = read_kernel(sync, table, dst);
 	if (ret == -EAGAIN)
 		audit_read_soon(sync, table, dst);
 	else if (!ret && compare(sync, table, dst) != RIB_SAME)
@@ -106,59 +99,245 @@ bool audit_read(struct sync *sync, uint32_t table, const struct prefix *dst)
 	return !ret || ret == -EAGAIN;
 }
 
-void audit_note_message(struct sync *sync, uint32_t table, const struct prefix *dst)
+/*
+ * Apply all messages, read a place, and if the two differ take over what the kernel has. Messages
+ * that come later may be older than what was read, and end where that is. counted: a difference is
+ * counted and said.
+ */
+static void mend(struct sync *sync, const struct audit_place *place, bool counted)
 {
-	struct audit *audit = sync->audit;
-
-	if (audit->probing && audit->probed.table == table && prefix_equal(&audit->probed.dst, dst))
-		audit->touched = true;
-}
-
-/* 0: audit->routes is what the kernel has, and no message about it is left. */
-static int read_still(struct sync *sync, const struct audit_place *place)
-{
-	struct audit *audit = sync->audit;
-	int ret = 0;
-	bool all = true;
-
-	audit->probed = *place;
-	for (int i = 0; i < TRIES; i++) {
-		ret = read_kernel(sync, place->table, &place->dst);
-		if (ret)
-			return ret;
-		audit->touched = false;
-		audit->probing = true;
-		all = sync_follow(sync);
-		audit->probing = false;
-		if (all && !audit->touched)
-			return 0;
-	}
-	return -EAGAIN;
-}
-
-static void report(const struct audit_place *place, enum rib_difference difference)
-{
+	enum rib_difference difference = RIB_SAME;
 	char text[PREFIX_STRLEN];
 
+	for (int i = 0; i < TRIES; i++) {
+		if (!sync_follow(sync)) /* there are more */
+			continue;
+		if (read_kernel(sync, place->table, &place->dst))
+			return;
+		difference = compare(sync, place->table, &place->dst);
+		if (difference == RIB_SAME)
+			return;
+	}
+	if (difference == RIB_SAME) /* too many messages: the next pass comes by here, too */
+		return;
+	audit_place_put(sync, place->table, &place->dst);
+	if (!counted || difference == RIB_RENEWED)
+		return;
+	sync->audit->mended[difference]++;
 	log_info_limited("audit: %s in table %u was not as the kernel has it (%s); corrected",
 			 prefix_format(&place->dst, text), place->table,
 			 rib_difference_names[difference]);
 }
 
-void audit_place_mend(struct sync *sync, const struct audit_place *place, bool expected)
-{
-	const struct audit_place copy = *place; /* lists may move meanwhile */
-	enum rib_difference difference;
+/* --- the places ------------------------------------------------------------------------------- */
 
-	/* -EAGAIN: routes that change all the time; the next pass comes by here, too */
-	if (read_still(sync, &copy))
+static int compare_places(const void *x, const void *y)
+{
+	const struct audit_place *a = x, *b = y;
+
+	if (a->table != b->table)
+		return a->table < b->table ? -1 : 1;
+	return audit_prefix_compare(&a->dst, &b->dst);
+}
+
+/* NULL: it is none, or if it is to be added there is no memory. */
+static struct audit_place *find_place(struct audit *audit, const struct audit_place *key, bool add)
+{
+	struct audit_place **found = tfind(key, &audit->places, compare_places), *place;
+
+	if (found || !add)
+		return found ? *found : NULL;
+	place = malloc(sizeof(*place));
+	if (!place)
+		return NULL;
+	*place = (struct audit_place){ .table = key->table, .dst = key->dst, .due_ns = UINT64_MAX };
+	if (!tsearch(place, &audit->places, compare_places)) {
+		free(place);
+		return NULL;
+	}
+	LIST_INSERT_HEAD(&audit->list, place, in_list);
+	return place;
+}
+
+static void drop_place(struct audit *audit, struct audit_place *place)
+{
+	tdelete(place, &audit->places, compare_places);
+	LIST_REMOVE(place, in_list);
+	free(place);
+}
+
+void audit_places_free(struct audit *audit)
+{
+	while (!LIST_EMPTY(&audit->list))
+		drop_place(audit, LIST_FIRST(&audit->list));
+}
+
+/* Nothing puts it off. */
+static void set_due(struct audit *audit, struct audit_place *place, uint64_t due_ns)
+{
+	place->due_ns = util_earlier(place->due_ns, due_ns);
+	audit->next_place_ns = util_earlier(audit->next_place_ns, place->due_ns);
+}
+
+/* When to look at what is to be read before it ends; UINT64_MAX: never. */
+static uint64_t look_ns(uint64_t now_ns, uint64_t end_ns)
+{
+	const uint64_t from_ns = util_later(now_ns + RIB_RENEW_NS, end_ns) - RIB_RENEW_NS;
+
+	return end_ns == UINT64_MAX ? UINT64_MAX : (from_ns / LOOK_NS + 1) * LOOK_NS;
+}
+
+/* --- soon ------------------------------------------------------------------------------------- */
+
+/* A place that is to be read. NULL: there are too many, or no memory. */
+static struct audit_place *get_soon(struct audit *audit, uint32_t table, const struct prefix *dst,
+				    size_t max)
+{
+	const struct audit_place key = { .table = table, .dst = *dst };
+	struct audit_place *place = audit->n_soon < max ? find_place(audit, &key, true) : NULL;
+
+	if (place && !place->n_left) {
+		place->n_left = 1;
+		audit->n_soon++;
+	}
+	return place;
+}
+
+void audit_read_soon(struct sync *sync, uint32_t table, const struct prefix *dst)
+{
+	struct audit *audit = sync->audit;
+	struct audit_place *place = NULL;
+
+	if (!audit->reader) {
+		sync_want(sync, SYNC_LATER_NS);
 		return;
-	difference = compare(sync, copy.table, &copy.dst);
-	if (difference == RIB_SAME)
+	}
+	if (!audit->all.n_left)
+		place = get_soon(audit, table, dst, MAX_EVENTS);
+	if (!place)
+		place = &audit->all;
+	place->n_left = N_READINGS;
+	set_due(audit, place, util_now_ns() + readings_ns[N_READINGS]);
+}
+
+int audit_suspect(struct audit *audit, uint32_t table, const struct prefix *dst)
+{
+	struct audit_place *place = get_soon(audit, table, dst, MAX_SOON);
+
+	if (!place)
+		return -E2BIG;
+	place->counted |= !audit->quiet;
+	set_due(audit, place, 0);
+	return 0;
+}
+
+void audit_place_take(struct audit_place *place, uint64_t now_ns)
+{
+	place->n_left -= place->n_left > 0;
+	place->due_ns = place->n_left ? now_ns + readings_ns[place->n_left] : UINT64_MAX;
+}
+
+/* --- routes that change without a message ----------------------------------------------------- */
+
+/* What may change at a place without a message. */
+struct outlook {
+	bool unsteady; /* anything */
+	bool mtu;
+	bool advertised; /* by a router on the device that is asked for */
+	uint64_t end_ns; /* when the first route expires; UINT64_MAX: never */
+};
+
+static struct outlook outlook_of(const struct sync *sync, const struct audit_place *place,
+				 uint32_t ifindex)
+{
+	const struct rib_dest *dest = rib_find(sync->rib, place->table, &place->dst);
+	struct outlook outlook = { .end_ns = UINT64_MAX };
+
+	for (const struct rib_route *at = dest ? dest->routes : NULL; at; at = at->next) {
+		outlook.unsteady |= rib_route_is_unsteady(at);
+		outlook.mtu |= at->mtu != 0;
+		for (uint16_t i = 0; i < at->n_hops && rib_route_is_transient(at); i++)
+			outlook.advertised |= at->hops[i].ifindex == ifindex;
+		if (at->expires)
+			outlook.end_ns = util_earlier(outlook.end_ns, at->expires_ns);
+	}
+	return outlook;
+}
+
+void audit_advertised(struct sync *sync, uint32_t ifindex)
+{
+	const struct audit_place *place;
+
+	LIST_FOREACH(place, &sync->audit->list, in_list)
+	{
+		if (outlook_of(sync, place, ifindex).advertised)
+			audit_read_soon(sync, place->table, &place->dst);
+	}
+}
+
+/* By which device a route with a next-hop object leaves is not known here. */
+void audit_mtu_changed(struct sync *sync)
+{
+	const struct audit_place *place;
+
+	LIST_FOREACH(place, &sync->audit->list, in_list)
+	{
+		if (outlook_of(sync, place, 0).mtu)
+			audit_read_soon(sync, place->table, &place->dst);
+	}
+}
+
+void audit_note_change(struct sync *sync, uint32_t table, const struct prefix *dst)
+{
+	const struct audit_place key = { .table = table, .dst = *dst };
+	struct audit *audit = sync->audit;
+	struct audit_place *place;
+	bool unsteady;
+
+	if (!audit->reader || (!rib_unsteady(sync->rib) && !audit->places))
 		return;
-	audit_place_put(sync, copy.table, &copy.dst);
-	if (expected || difference == RIB_RENEWED)
+	unsteady = outlook_of(sync, &key, 0).unsteady;
+	place = find_place(audit, &key, unsteady);
+	if (place)
+		set_due(audit, place, look_ns(util_now_ns(), 0));
+	else if (unsteady)
+		sync_want(sync, SYNC_LATER_NS);
+}
+
+/* --- when ------------------------------------------------------------------------------------- */
+
+/* A place is due: read it if an event or what is about to expire wants it. */
+static void run_place(struct sync *sync, struct audit_place *place, uint64_t now_ns)
+{
+	struct audit *audit = sync->audit;
+	const bool wanted = place->n_left, counted = place->counted;
+	struct outlook outlook = outlook_of(sync, place, 0);
+
+	place->counted = false;
+	audit_place_take(place, now_ns);
+	audit->n_soon -= wanted && !place->n_left;
+	if (wanted || outlook.end_ns < now_ns + RIB_RENEW_NS)
+		mend(sync, place, counted);
+	outlook = outlook_of(sync, place, 0);
+	set_due(audit, place, look_ns(now_ns, outlook.end_ns));
+	if (place->due_ns == UINT64_MAX && !outlook.unsteady)
+		drop_place(audit, place);
+}
+
+void audit_places_run(struct sync *sync)
+{
+	struct audit *audit = sync->audit;
+	const uint64_t now_ns = util_now_ns();
+	struct audit_place *place, *next;
+
+	if (now_ns < audit->next_place_ns)
 		return;
-	sync->audit->mended[difference]++;
-	report(&copy, difference);
+	audit->next_place_ns = UINT64_MAX;
+	for (place = LIST_FIRST(&audit->list); place; place = next) {
+		next = LIST_NEXT(place, in_list); /* messages add others only before the first */
+		if (place->due_ns <= now_ns)
+			run_place(sync, place, now_ns);
+		else
+			set_due(audit, place, place->due_ns);
+	}
 }

@@ -149,12 +149,10 @@ size_t rib_unsteady(const struct rib *rib);
 /* In what the kernel's own table differs from what is known of a destination. */
 enum rib_difference {
 	RIB_SAME,
-	RIB_RENEWED,  /* not at all; but it is stale here, or a lifetime is about to be over */
-	RIB_LIFETIME, /* one ends sooner, or has an end only in one of the two */
-	RIB_MTU,      /* also whether it is locked */
-	RIB_PREFERENCE,
-	RIB_TYPE,	/* or protocol */
-	RIB_ATTRIBUTES, /* others */
+	RIB_RENEWED,	/* not at all; but it is stale here, or a lifetime is about to be over */
+	RIB_LIFETIME,	/* one ends sooner, or has an end only in one of the two */
+	RIB_MTU,	/* also whether it is locked */
+	RIB_ATTRIBUTES, /* others: preference, type, protocol, … */
 	RIB_REPLACED,	/* the kernel has other routes, or in another order */
 	RIB_EXTRA,	/* it has fewer */
 	RIB_MISSING,	/* it has more */

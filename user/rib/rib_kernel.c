@@ -14,28 +14,18 @@
 #define SLACK_NS 100000000u
 
 const char *const rib_difference_names[RIB_N_DIFFERENCES] = {
-	[RIB_SAME] = "same",
-	[RIB_RENEWED] = "renewed",
-	[RIB_LIFETIME] = "lifetime",
-	[RIB_MTU] = "mtu",
-	[RIB_PREFERENCE] = "preference",
-	[RIB_TYPE] = "type",
-	[RIB_ATTRIBUTES] = "attributes",
-	[RIB_REPLACED] = "replaced",
-	[RIB_EXTRA] = "extra",
-	[RIB_MISSING] = "missing",
+	[RIB_SAME] = "same",   [RIB_RENEWED] = "renewed",	[RIB_LIFETIME] = "lifetime",
+	[RIB_MTU] = "mtu",     [RIB_ATTRIBUTES] = "attributes", [RIB_REPLACED] = "replaced",
+	[RIB_EXTRA] = "extra", [RIB_MISSING] = "missing",
 };
 
 /* --- comparison ------------------------------------------------------------------------------- */
 
+/* One that never ends has an end of 0. */
 static enum rib_difference compare_lifetime(const struct rib_route *known,
 					    const struct route *route, uint64_t now_ns)
 {
-	if (known->expires != route->expires)
-		return RIB_LIFETIME;
-	if (!known->expires)
-		return RIB_SAME;
-	if (route->expires_ns + SLACK_NS < known->expires_ns)
+	if (known->expires != route->expires || route->expires_ns + SLACK_NS < known->expires_ns)
 		return RIB_LIFETIME;
 	return known->expires_ns < now_ns + RIB_RENEW_NS &&
 			       known->expires_ns + SLACK_NS < route->expires_ns
@@ -52,21 +42,23 @@ static bool same_way(const struct rib_route *known, const struct route *route)
 	       (known->encap == route->encap && rib_route_same_hops(known, route));
 }
 
+static bool same_attributes(const struct rib_route *known, const struct route *route)
+{
+	return known->preference == (route->preference & 3) && known->protocol == route->protocol &&
+	       (known->type == route->type || known->next_hop_id) &&
+	       known->own_source == route->own_source && known->unlike == route->unlike &&
+	       known->truncated == route->truncated;
+}
+
 static enum rib_difference compare_route(const struct rib_route *known, const struct route *route,
 					 uint64_t now_ns)
 {
 	if (!same_way(known, route))
 		return RIB_REPLACED;
+	if (!same_attributes(known, route))
+		return RIB_ATTRIBUTES;
 	if (known->mtu != route->mtu || known->mtu_locked != route->mtu_locked)
 		return RIB_MTU;
-	if (known->preference != (route->preference & 3))
-		return RIB_PREFERENCE;
-	if (known->protocol != route->protocol ||
-	    (known->type != route->type && !known->next_hop_id))
-		return RIB_TYPE;
-	if (known->own_source != route->own_source || known->unlike != route->unlike ||
-	    known->truncated != route->truncated)
-		return RIB_ATTRIBUTES;
 	return known->stale ? RIB_RENEWED : compare_lifetime(known, route, now_ns);
 }
 
@@ -111,37 +103,26 @@ enum rib_difference rib_compare(const struct rib_dest *dest, const struct route 
 
 /* --- replacement ------------------------------------------------------------------------------ */
 
-static const struct rib_route *find_same(const struct rib_route *list, const struct route *route)
+/*
+ * Of a route by an object messages tell type and hops, and an attribute that is not known is seen
+ * by who reads messages, not by who reads the table. NULL: no memory.
+ */
+static struct rib_route *copy_of(const struct rib_route *told, const struct route *read)
 {
-	while (list && !rib_route_same(list, route))
-		list = list->next;
-	return list;
-}
+	struct route route = *read;
 
-/* An attribute that is not known is seen by who reads the message, not by who reads the table. */
-static bool is_unknown(const struct rib_route *list, const struct route *route)
-{
-	for (; list; list = list->next)
-		if (list->unknown && rib_route_same_level(list, route))
-			return true;
-	return false;
-}
-
-/* NULL: no memory. */
-static struct rib_route *copy_of(const struct rib_route *list, const struct route *route)
-{
-	const struct rib_route *told = route->next_hop_id ? find_same(list, route) : NULL;
-	struct rib_route *copy = told ? rib_route_new(route, told->hops, told->n_hops)
-				      : rib_route_new(route, route->hops, route->n_hops);
-
-	if (!copy)
-		return NULL;
-	copy->unknown |= is_unknown(list, route);
-	if (told) {
-		copy->type = told->type;
-		copy->encap = told->encap;
+	for (; told; told = told->next) {
+		if (!rib_route_same_level(told, read))
+			continue;
+		route.unknown |= told->unknown;
+		if (!read->next_hop_id || told->next_hop_id != read->next_hop_id)
+			continue;
+		route.type = told->type;
+		route.encap = told->encap;
+		route.n_hops = told->n_hops;
+		route.hops = told->hops;
 	}
-	return copy;
+	return rib_route_new(&route, route.hops, route.n_hops);
 }
 
 /* The new ones come first: uses of an object are never fewer on the way than before and after. */

@@ -46,6 +46,10 @@ static void format_route(FILE *out, const struct rib_route *route)
 		fprintf(out, " from /%u", route->src.len);
 	if (route->truncated)
 		fputs(" truncated", out);
+	if (route->encap)
+		fputs(" encap", out);
+	if (route->unknown)
+		fputs(" unknown", out);
 	if (route->unlike)
 		fputs(" unlike", out);
 	if (route->stale)
@@ -72,7 +76,7 @@ void steps_state(const struct steps_world *world, const char *request, const cha
 	assert_int_equal(rib_routes(world->rib), count);
 }
 
-int steps_apply(struct steps_world *world, const struct step *step)
+struct route steps_route(const struct steps_world *world, const struct step *step)
 {
 	struct route route = {
 		.dst = world->dst,
@@ -89,6 +93,8 @@ int steps_apply(struct steps_world *world, const struct step *step)
 		.expires_ns = step->ends_ms * 1000000ull,
 		.encap = step->encap,
 		.unknown = step->unknown,
+		.unlike = step->unlike,
+		.truncated = step->truncated,
 		.n_hops = step->n_hops,
 		.hops = step->hops,
 	};
@@ -97,6 +103,13 @@ int steps_apply(struct steps_world *world, const struct step *step)
 		route.src.len = step->src_len;
 		route.src.addr.bytes[0] = 0x20;
 	}
+	return route;
+}
+
+int steps_apply(struct steps_world *world, const struct step *step)
+{
+	const struct route route = steps_route(world, step);
+
 	return step->flags & DEL ? rib_del(world->rib, &route)
 				 : rib_add(world->rib, &route, step->flags);
 }

@@ -47,7 +47,7 @@ struct step {
 	const char *after; /* the state; NULL: as before, and nothing was reported */
 	uint32_t metric, nhid, mtu, ends_ms;
 	uint8_t type, protocol, src_len, preference;
-	bool expires, encap, unknown, mtu_locked, own_source;
+	bool expires, encap, unknown, mtu_locked, own_source, unlike, truncated;
 	uint16_t n_hops;
 	struct route_hop hops[4];
 };
@@ -62,6 +62,8 @@ struct steps_world {
 void steps_open(struct steps_world *world);
 /* The destination has these routes. request: for the reader. */
 void steps_state(const struct steps_world *world, const char *request, const char *expected);
+/* The route that a step is about, with the step's hops. */
+struct route steps_route(const struct steps_world *world, const struct step *step);
 /* Returns what rib_add() or rib_del() does. */
 int steps_apply(struct steps_world *world, const struct step *step);
 /* Each step with what it is to return and to lead to, twice. */

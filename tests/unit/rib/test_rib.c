@@ -173,7 +173,7 @@ SCRIPT(test_missed,
 
 /* Encapsulations are not told apart: there may be two, and only a dump tells what is left. */
 SCRIPT(test_encapsulation,
-       { "add encap seg6 … dev 1", CREATE, 0, "50 -1", .encap = true, .n_hops = 1,
+       { "add encap seg6 … dev 1", CREATE, 0, "50 -1 encap", .encap = true, .n_hops = 1,
 	 .hops = { DEV(1) } },
        { "append encap seg6 … dev 1: fib6 may have both", APPEND, -EAGAIN, NULL, .encap = true,
 	 .n_hops = 1, .hops = { DEV(1) } },

@@ -112,8 +112,11 @@ static int apply(struct rib *rib, const struct message *message)
 
 	assert_int_equal(prefix_parse(message->dst, &route.dst), 0);
 	route.src.len = message->src_len;
-	if (message->read)
-		return rib_put(rib, RT_TABLE_MAIN, &route.dst, &route, 1);
+	if (message->read) {
+		const struct route twice[] = { route, route };
+
+		return rib_put(rib, RT_TABLE_MAIN, &route.dst, twice, 2);
+	}
 	return message->del ? rib_del(rib, &route) : rib_add(rib, &route, message->flags);
 }
 
