@@ -222,3 +222,25 @@ def test_ingress_is_deleted_and_made_again(net):
     wait_until(
         lambda: (net.router.port_status("p2") or {}).get("mode") == "native", 5, "port served"
     )
+
+
+def test_metrics_behind_a_lost_carrier(twins):
+    """Once the first metric is out, the kernel scores the others by more than their metric."""
+
+    def three_metrics(net):
+        net.r.sysctl("net.ipv6.conf.all.ignore_routes_with_linkdown", 1)
+        for host, metric in (("c", 10), ("b", 20), ("a", 30)):
+            net.r.route("add", PREFIX, "via", host_addr(host), "metric", metric)
+
+    twins.each(three_metrics)
+    twins.fast.sync()
+    twins.assert_same([fr.udp(FAR)])
+    twins.each(lambda net: net.carrier("c", "down"))
+    wait_until(
+        lambda: twins.fast.router.lookup(FAR).get("next_hop") != host_addr("c"), 5, "carrier lost"
+    )
+    twins.each(lambda net: net.carrier("c", "up"))
+    wait_until(lambda: twins.fast.router.lookup(FAR)["verdict"] == "forward", 5, "carrier back")
+    twins.each(lambda net: net.resolve_hosts())
+    twins.fast.sync()
+    twins.assert_same([fr.udp(FAR)])

@@ -349,3 +349,21 @@ def test_interface_that_appears_later(make):
     mac = net.r.mac("p3")
     wanted = [fr.forwarded(frame, "02:00:00:00:a3:02", mac) for frame in sent]
     wait_until(lambda: all(frame in tap.drain() for frame in wanted), 5, "frames at the new host")
+
+
+def test_an_upper_device_moves_to_another_namespace(twins):
+    """Which the kernel does not announce."""
+
+    def move(net):
+        net.r.route("add default via", B)
+        net.r.ip("link add mv0 link p0 type macvlan mode passthru")
+        net.elsewhere = net.lab.ns("elsewhere")
+        net.r.ip("link set dev mv0 netns", net.elsewhere.name)
+        net.elsewhere.ip("link set dev mv0 up")
+
+    twins.each(move)
+    twins.fast.sync()
+    wait_until(
+        lambda: "upper" in twins.fast.router.port_status("p0")["flags"], 5, "frames known as taken"
+    )
+    twins.assert_same([fr.udp("2001:db8:f00::1")])

@@ -288,3 +288,10 @@ def test_suppressor_and_an_object_that_discards(twins, compat):
     twins.fast.sync()
     twins.assert_same([frame(dst=dst) for dst in (FAR, OTHER, "2001:db8:f02::1")])
     assert twins.fast.router.stats()["forward"] == 1
+
+
+def test_all_but_vrf_packets(twins):
+    twins.each(lambda net: net.r.route("add", COVER, "via", host_addr("b")))
+    twins.each(lambda net: net.r.ip("-6 rule add not from all l3mdev prohibit"))
+    twins.fast.sync()
+    twins.assert_same([fr.udp(FAR)])

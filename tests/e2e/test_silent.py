@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the kernel does with routes and devices without a word, beside the kernel alone."""
+"""Routes that go without a word, and those of which dumps and messages do not tell all."""
 
 import pytest
 
 import frames as fr
 from lab import wait_until
 from topology import FAR, PREFIX, WITHOUT_BTF, host_addr
+
 
 def two_ways(net):
     """The far prefix by host b, everything else by host c."""
@@ -36,51 +37,6 @@ def test_routes_of_a_device_go_without_a_word(twins, interrupt):
     fast.sync()
     twins.assert_same([fr.udp(FAR)])
     assert not fast.r.ipj("-6 route show", PREFIX), "the kernel kept the route: no test"
-
-
-def test_metrics_behind_a_lost_carrier(twins):
-    """Once the first metric is out, the kernel scores the others by more than their metric."""
-
-    def three_metrics(net):
-        net.r.sysctl("net.ipv6.conf.all.ignore_routes_with_linkdown", 1)
-        for host, metric in (("c", 10), ("b", 20), ("a", 30)):
-            net.r.route("add", PREFIX, "via", host_addr(host), "metric", metric)
-
-    twins.each(three_metrics)
-    twins.fast.sync()
-    twins.assert_same([fr.udp(FAR)])
-    twins.each(lambda net: net.carrier("c", "down"))
-    wait_until(
-        lambda: twins.fast.router.lookup(FAR).get("next_hop") != host_addr("c"), 5, "carrier lost"
-    )
-    twins.each(lambda net: net.carrier("c", "up"))
-    wait_until(lambda: twins.fast.router.lookup(FAR)["verdict"] == "forward", 5, "carrier back")
-    twins.each(lambda net: net.resolve_hosts())
-    twins.fast.sync()
-    twins.assert_same([fr.udp(FAR)])
-
-
-def test_an_upper_device_moves_to_another_namespace(twins):
-    def move(net):
-        net.r.ip("link add mv0 link p0 type macvlan mode passthru")
-        net.elsewhere = net.lab.ns("elsewhere")
-        net.r.ip("link set dev mv0 netns", net.elsewhere.name)
-        net.elsewhere.ip("link set dev mv0 up")
-
-    twins.each(two_ways)
-    twins.each(move)
-    twins.fast.sync()
-    wait_until(
-        lambda: "upper" in twins.fast.router.port_status("p0")["flags"], 5, "frames known as taken"
-    )
-    twins.assert_same([fr.udp(FAR)])
-
-
-def test_a_rule_of_all_but_vrf_packets(twins):
-    twins.each(two_ways)
-    twins.each(lambda net: net.r.ip("-6 rule add not from all l3mdev prohibit"))
-    twins.fast.sync()
-    twins.assert_same([fr.udp(FAR)])
 
 
 OTHER, OTHER_FAR = "2001:db8:99::/48", "2001:db8:99::1"

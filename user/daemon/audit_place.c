@@ -110,7 +110,8 @@ static void mend(struct sync *sync, const struct audit_place *place, bool counte
 	char text[PREFIX_STRLEN];
 
 	for (int i = 0; i < TRIES; i++) {
-		if (!sync_follow(sync)) /* there are more */
+		difference = RIB_SAME;
+		if (!sync_follow(sync)) /* there are more; what was read is another's, perhaps */
 			continue;
 		if (read_kernel(sync, place->table, &place->dst))
 			return;
